@@ -1,0 +1,23 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The few compiler extensions in use.
+ */
+#ifndef HEED_LIB_COMPILER_H
+#define HEED_LIB_COMPILER_H
+
+#if defined __GNUC__
+#define HEED_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define HEED_INLINE static inline __attribute__((always_inline))
+#define HEED_NOINLINE __attribute__((noinline))
+#define HEED_LIKELY(x) __builtin_expect(!!(x), 1)
+#define HEED_RESTRICT restrict
+#else
+#define HEED_PRINTF(format, first)
+#define HEED_INLINE static inline
+#define HEED_NOINLINE
+#define HEED_LIKELY(x) (x)
+#define HEED_RESTRICT
+#endif
+
+#endif
