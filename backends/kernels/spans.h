@@ -1,0 +1,328 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a query row may see of a sub-source: first its reach, up to four ranges [lo, hi) of ordinals, found once per
+ * row from the row's position; then, for 64 ordinals at a time, one visibility word. Both need integer arithmetic
+ * only, no search and no memory beyond the slots they read. Compiles as C17, OpenCL C and CUDA.
+ *
+ * A sub-source is the closed form that every term lowers to (docs/architecture.md, waist 1). Its ordinals count its
+ * keys in the order in which they enter the softmax (docs/numerics.md, step 2): block = ordinal / 64.
+ */
+#ifndef HEED_BACKENDS_KERNELS_SPANS_H
+#define HEED_BACKENDS_KERNELS_SPANS_H
+
+#include "dialect.h"
+
+#define HK_RANGES 4
+
+enum {
+    HK_RANGE_ALL = 0,
+    HK_RANGE_AFFINE,            /* from the row's position */
+    HK_RANGE_PAIRS              /* loaded: [begin, end) for every `block` rows */
+};
+enum { HK_OPEN_LO = 1u, HK_OPEN_HI = 2u };
+
+/* AFFINE: with a = floor(q / block) * block and o = the position of key 0, a key index i lies in the range when
+ * a + lo <= o + i * pos_step <= a + hi. The reach of the span is folded into lo. */
+struct hk_range {
+    hk_i64 lo, hi, block;
+    hk_u32 kind, open;
+};
+
+enum {
+    HK_SUB_KEYS = 0,            /* ordinal = key index */
+    HK_SUB_COMB,                /* keys congruent to a residue modulo step; ordinal = floor(key index / step) */
+    HK_SUB_PREFIX,              /* the first `prefix` keys; ordinal = key index */
+    HK_SUB_LIST,                /* keys of an ascending list; ordinal = rank */
+    HK_SUB_RUNS                 /* a list of runs, in list order; ordinal = place * run + offset */
+};
+enum {
+    HK_CAUSAL = 1u,             /* the last covered position of the key must not exceed the row's */
+    HK_END = 2u,                /* key i at pos0 + (i - len) * pos_step */
+    HK_PHASE_HEAD = 4u,
+    HK_PHASE_QUERY = 8u,
+    HK_NOT_LISTED = 16u         /* without the keys in the item's bit set */
+};
+
+struct hk_sub {
+    hk_i64 pos0, pos_step, pos_span;
+    hk_i64 step, phase;
+    hk_i64 run;
+    hk_i64 prefix;              /* PREFIX: how many; KEYS, COMB: keys below are left out */
+    hk_u32 kind, flags;
+    hk_u32 n_ranges, n_earlier; /* sub-sources right before this one whose keys are left out (COMB) */
+    struct hk_range range[HK_RANGES];
+};
+
+/* One sub-source of one batch item (RUNS: and of one row block and head). Strides in elements. */
+struct hk_item {
+    hk_i64 len;                             /* keys */
+    hk_i64 n_list;                          /* LIST, RUNS: entries in use */
+    hk_i64 list_stride, mask_stride;
+    hk_i64 pair_stride[HK_RANGES], pair_end[HK_RANGES];     /* to the next row block; from begin to end */
+    HK_GLOBAL const hk_i32 *list;
+    HK_GLOBAL const hk_i32 *pairs[HK_RANGES];
+    HK_GLOBAL const hk_u8 *mask;            /* 0: no mask */
+    HK_GLOBAL const hk_u64 *listed;         /* bit set over key indices */
+};
+
+struct hk_row {
+    hk_i64 q;                   /* position */
+    hk_i64 index;               /* row within the item */
+    hk_i64 head;                /* query head */
+    hk_i64 all;                 /* 1: named by a GLOBAL ROWS term of this source */
+};
+
+struct hk_reach {
+    hk_i64 lo[HK_RANGES], hi[HK_RANGES];    /* ordinals; lo >= hi: empty */
+    hk_i64 limit;               /* key indices from here on are cut by length or causality */
+    hk_i64 residue;             /* COMB */
+    hk_u32 n, reserved;
+};
+
+HK_FN hk_i64 hk_floor_div(hk_i64 a, hk_i64 b)       /* b > 0 */
+{
+    const hk_i64 q = a / b;
+
+    return q - (a % b < 0 ? 1 : 0);
+}
+
+HK_FN hk_i64 hk_ceil_div(hk_i64 a, hk_i64 b)
+{
+    const hk_i64 q = a / b;
+
+    return q + (a % b > 0 ? 1 : 0);
+}
+
+HK_FN hk_i64 hk_mod(hk_i64 a, hk_i64 b)             /* in [0, b) */
+{
+    const hk_i64 r = a % b;
+
+    return r < 0 ? r + b : r;
+}
+
+HK_FN hk_i64 hk_min(hk_i64 a, hk_i64 b)
+{
+    return a < b ? a : b;
+}
+
+HK_FN hk_i64 hk_max(hk_i64 a, hk_i64 b)
+{
+    return a > b ? a : b;
+}
+
+/* Bits lo .. hi-1 of a word; any values. */
+HK_FN hk_u64 hk_bits(hk_i64 lo, hk_i64 hi)
+{
+    lo = hk_max(lo, 0);
+    hi = hk_min(hi, 64);
+    if (lo >= hi)
+        return 0;
+    return (~(hk_u64)0 >> (64 - (hi - lo))) << lo;
+}
+
+/* Position of key 0. */
+HK_FN hk_i64 hk_origin(const struct hk_sub *sub, hk_i64 len)
+{
+    return sub->flags & HK_END ? sub->pos0 - len * sub->pos_step : sub->pos0;
+}
+
+/* Key indices at or above the result are beyond the length or in the row's future. */
+HK_FN hk_i64 hk_limit(const struct hk_sub *sub, hk_i64 len, hk_i64 q)
+{
+    hk_i64 limit = len;
+
+    if (sub->flags & HK_CAUSAL)
+        limit = hk_min(limit, hk_floor_div(q - (sub->pos_span - 1) - hk_origin(sub, len), sub->pos_step) + 1);
+    return hk_max(limit, 0);
+}
+
+/* Range r in key indices, cut to [0, limit). */
+HK_FN void hk_range_keys(const struct hk_sub *sub, const struct hk_item *item, const struct hk_row *row,
+                         hk_u32 r, hk_i64 limit, hk_i64 *lo, hk_i64 *hi)
+{
+    const struct hk_range *range = &sub->range[r];
+    hk_i64 first = 0, end = limit;
+
+    if (range->kind == HK_RANGE_AFFINE) {
+        const hk_i64 a = hk_floor_div(row->q, range->block) * range->block - hk_origin(sub, item->len);
+
+        if (!(range->open & HK_OPEN_LO))
+            first = hk_ceil_div(a + range->lo, sub->pos_step);
+        if (!(range->open & HK_OPEN_HI))
+            end = hk_floor_div(a + range->hi, sub->pos_step) + 1;
+    } else if (range->kind == HK_RANGE_PAIRS) {
+        HK_GLOBAL const hk_i32 *pair = item->pairs[r] + row->index / range->block * item->pair_stride[r];
+
+        first = pair[0];
+        end = pair[item->pair_end[r]];
+    }
+    *lo = hk_max(first, 0);
+    *hi = hk_min(end, limit);
+}
+
+/* The residue of a COMB's keys modulo step. */
+HK_FN hk_i64 hk_residue(const struct hk_sub *sub, const struct hk_item *item, const struct hk_row *row)
+{
+    hk_i64 phase = hk_mod(sub->phase, sub->step);
+
+    if (sub->flags & HK_PHASE_HEAD)
+        phase += hk_mod(row->head, sub->step);
+    if (sub->flags & HK_PHASE_QUERY)
+        phase += hk_mod(row->q - hk_origin(sub, item->len), sub->step);
+    return hk_mod(phase, sub->step);
+}
+
+/* What the row may see of sub. */
+HK_FN void hk_reach_find(const struct hk_sub *sub, const struct hk_item *item, const struct hk_row *row,
+                         struct hk_reach *out)
+{
+    hk_u32 r;
+
+    out->limit = hk_limit(sub, item->len, row->q);
+    out->residue = 0;
+    out->n = 1;
+    out->lo[0] = 0;
+    switch (sub->kind) {
+    case HK_SUB_PREFIX:
+        out->hi[0] = hk_min(sub->prefix, out->limit);
+        return;
+    case HK_SUB_LIST:
+        out->hi[0] = item->n_list;
+        return;
+    case HK_SUB_RUNS:
+        out->hi[0] = item->n_list * sub->run;
+        return;
+    case HK_SUB_COMB:
+        out->residue = hk_residue(sub, item, row);
+        if (row->all) {
+            out->n = 0;
+            return;
+        }
+        break;
+    default:
+        if (row->all) {
+            out->hi[0] = out->limit;
+            return;
+        }
+        break;
+    }
+    out->n = sub->n_ranges;
+    for (r = 0; r < sub->n_ranges; r++) {
+        hk_range_keys(sub, item, row, r, out->limit, &out->lo[r], &out->hi[r]);
+        if (sub->kind == HK_SUB_COMB) {
+            out->lo[r] = hk_ceil_div(out->lo[r] - out->residue, sub->step);
+            out->hi[r] = hk_ceil_div(out->hi[r] - out->residue, sub->step);
+        }
+    }
+}
+
+/* Key index behind an ordinal; negative: absent. */
+HK_FN hk_i64 hk_key(const struct hk_sub *sub, const struct hk_item *item, const struct hk_reach *reach, hk_i64 ordinal)
+{
+    hk_i64 entry;
+
+    switch (sub->kind) {
+    case HK_SUB_COMB:
+        return ordinal * sub->step + reach->residue;
+    case HK_SUB_LIST:
+        return item->list[ordinal * item->list_stride];
+    case HK_SUB_RUNS:
+        entry = item->list[ordinal / sub->run * item->list_stride];
+        return entry < 0 ? -1 : entry * sub->run + ordinal % sub->run;
+    default:
+        return ordinal;
+    }
+}
+
+/* Does the row see key through an earlier sub-source of the same source? */
+HK_FN int hk_seen_before(const struct hk_sub *sub, const struct hk_item *item, const struct hk_row *row, hk_i64 key)
+{
+    hk_u32 e, r;
+
+    if (key < sub->prefix)
+        return 1;
+    if ((sub->flags & HK_NOT_LISTED) && (item->listed[key >> 6] >> (key & 63) & 1))
+        return 1;
+    for (e = 1; e <= sub->n_earlier; e++) {
+        const struct hk_sub *s = sub - e;
+        const struct hk_item *it = item - e;
+        const hk_i64 limit = hk_limit(s, it->len, row->q);
+
+        if (s->kind == HK_SUB_COMB && hk_mod(key - hk_residue(s, it, row), s->step) != 0)
+            continue;
+        for (r = 0; r < s->n_ranges; r++) {
+            hk_i64 lo, hi;
+
+            hk_range_keys(s, it, row, r, limit, &lo, &hi);
+            if (key >= lo && key < hi)
+                return 1;
+        }
+    }
+    return 0;
+}
+
+/* The byte mask of key indices 64*block .. as a word; keys from n on are not read. */
+HK_FN hk_u64 hk_mask_word(const struct hk_item *item, hk_i64 block, hk_i64 n)
+{
+    HK_GLOBAL const hk_u8 *byte = item->mask + block * 64 * item->mask_stride;
+    const hk_i64 count = hk_min(n - block * 64, 64);
+    hk_u64 word = 0;
+    hk_i64 i;
+
+    for (i = 0; i < count; i++)
+        word |= (hk_u64)(byte[i * item->mask_stride] != 0) << i;
+    return word;
+}
+
+/* Is the word of KEYS and PREFIX blocks the ranges' own, but for mask (as above, ~0 without one) and exclusions? */
+HK_FN hk_u64 hk_word_plain(const struct hk_sub *sub, const struct hk_item *item, const struct hk_reach *reach,
+                           hk_i64 block, hk_u64 mask)
+{
+    const hk_i64 base = block * 64;
+    hk_u64 word = 0;
+    hk_u32 r;
+
+    for (r = 0; r < reach->n; r++)
+        word |= hk_bits(reach->lo[r] - base, reach->hi[r] - base);
+    word &= mask;
+    if (sub->kind == HK_SUB_KEYS && word != 0) {
+        word &= ~hk_bits(0, sub->prefix - base);
+        if (sub->flags & HK_NOT_LISTED)
+            word &= ~item->listed[block];
+    }
+    return word;
+}
+
+/* Visibility of ordinals 64*block .. 64*block+63 of sub[0]: bit i set, the row sees it. item[-1] .. item[-n_earlier]
+ * must be there. */
+HK_FN hk_u64 hk_word(const struct hk_sub *sub, const struct hk_item *item, const struct hk_row *row,
+                     const struct hk_reach *reach, hk_i64 block)
+{
+    const hk_i64 base = block * 64;
+    hk_u64 word = 0, out = 0;
+    hk_u32 r;
+    hk_i64 i;
+
+    if (sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_PREFIX)
+        return hk_word_plain(sub, item, reach, block, item->mask ? hk_mask_word(item, block, item->len) : ~(hk_u64)0);
+    for (r = 0; r < reach->n; r++)
+        word |= hk_bits(reach->lo[r] - base, reach->hi[r] - base);
+    for (i = 0; i < 64 && word >> i != 0; i++) {
+        hk_i64 key;
+
+        if (!(word >> i & 1))
+            continue;
+        key = hk_key(sub, item, reach, base + i);
+        if (key < 0 || key >= reach->limit)
+            continue;
+        if (item->mask && item->mask[key * item->mask_stride] == 0)
+            continue;
+        if (sub->kind == HK_SUB_COMB && hk_seen_before(sub, item, row, key))
+            continue;
+        out |= (hk_u64)1 << i;
+    }
+    return out;
+}
+
+#endif

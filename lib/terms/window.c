@@ -1,0 +1,32 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * WINDOW: keys whose covered positions meet [a - left, a + block - 1 + right], a = floor(q / block) * block. With
+ * block 1 a sliding window (Beltagy et al. 2020), with block b a blockwise one (Condevaux and Harispe 2022).
+ */
+#include "terms.h"
+
+static void lower(const struct heed_checked_term *term, const struct heed_checked_source *source,
+                  struct heed_term_form *out)
+{
+    struct hk_range range = { .block = term->block, .kind = HK_RANGE_AFFINE };
+
+    /* The last covered position of a key must reach a - left, its first must not pass a + block - 1 + right. */
+    if (term->left == HEED_FAR)
+        range.open |= HK_OPEN_LO;
+    else
+        range.lo = -term->left - (source->pos_span - 1);
+    if (term->right == HEED_FAR)
+        range.open |= HK_OPEN_HI;
+    else
+        range.hi = term->block - 1 + term->right;
+    *out = (struct heed_term_form) { .has_range = true, .range = range };
+}
+
+const struct heed_term_kind heed_term_window = {
+    .kind = HEED_TERM_WINDOW,
+    .name = "WINDOW",
+    .fields = HEED_FIELD_LEFT | HEED_FIELD_RIGHT | HEED_FIELD_STEP | HEED_FIELD_PHASE | HEED_FIELD_BLOCK,
+    .flags = HEED_TERM_PHASE_HEAD | HEED_TERM_PHASE_QUERY,
+    .lower = lower,
+};
