@@ -7,13 +7,13 @@
 #define HEED_LIB_COMPILER_H
 
 #if defined __GNUC__
-#define HEED_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define HEED_PRINTF(string, first) __attribute__((format(printf, string, first)))
 #define HEED_INLINE static inline __attribute__((always_inline))
 #define HEED_NOINLINE __attribute__((noinline))
 #define HEED_LIKELY(x) __builtin_expect(!!(x), 1)
 #define HEED_RESTRICT restrict
 #else
-#define HEED_PRINTF(format, first)
+#define HEED_PRINTF(string, first)
 #define HEED_INLINE static inline
 #define HEED_NOINLINE
 #define HEED_LIKELY(x) (x)
