@@ -55,6 +55,12 @@ struct heed_backend {
 
 extern const struct heed_backend *const heed_backends[];      /* backends/table.c; ends with NULL */
 
+/* Backends this library was built without: the device names that begin with prefix, and the reason in words. */
+struct heed_backend_absent {
+    const char *prefix, *reason;
+};
+extern const struct heed_backend_absent heed_backends_absent[];     /* backends/table.c; ends with NULL */
+
 /* A device as the backend sees it. */
 struct heed_device {
     const struct heed_backend *backend;

@@ -13,6 +13,10 @@
 
 #define HEED_POSITION_MAX (INT64_C(1) << 60)   /* |position|, |coordinate|, |reach| at most; run-time values are clamped */
 
+/* More than these: HEED_E_UNSUPPORTED. run binds on the stack, so its tables have a bound. Terms and biases are counted
+ * per source. */
+enum { HEED_MAX_SOURCES = 16, HEED_MAX_SLOTS = 64, HEED_MAX_TERMS = 64, HEED_MAX_BIASES = 16 };
+
 /* A tensor as checked. Axes 0..2 are batch axes and 3..5 head, position, channel, right-aligned; an absent axis has
  * extent 1 and stride 0. Batch axes of inputs are expanded to the broadcast extents in heed_checked.batch with
  * stride 0 where the tensor has extent 1 (RAGGED tensors: always 0). lse: channel axis 1; sinks: channel axis is the
@@ -88,6 +92,7 @@ struct heed_plan {
     const struct heed_lowered *lowered;
     void *state;                    /* the implementation's own, made by bind */
     uint64_t workspace_size, workspace_align;   /* set by bind */
+    uint64_t state_bytes;           /* set by bind: host memory that state takes, for heed_plan_info */
     struct heed_plan_owned *owned;  /* plan.c: reference count, memory, own workspace */
 };
 

@@ -1,0 +1,22 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The one list of compiled-in backends, fastest first: the first usable device of it is the default. What is not
+ * compiled in has a row in the second list, with the reason given to those who ask for it.
+ */
+#include "../lib/backend.h"
+
+extern const struct heed_backend heed_cpu_backend;
+extern const struct heed_backend heed_reference_backend;
+
+const struct heed_backend *const heed_backends[] = {
+    &heed_cpu_backend,
+    &heed_reference_backend,
+    NULL,
+};
+
+const struct heed_backend_absent heed_backends_absent[] = {
+    { "opencl", "this library was built without an OpenCL backend" },
+    { "cuda", "this library was built without a CUDA backend" },
+    { NULL, NULL },
+};

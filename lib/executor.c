@@ -1,0 +1,88 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The built-in executor: an OpenMP team where the library is built with OpenMP, else the caller's thread. Lanes are
+ * handed to threads one by one by a worksharing loop, so each lane runs exactly once even if the team comes out smaller
+ * than asked for (nested regions, thread limits).
+ */
+#include "executor.h"
+
+#include "error.h"
+#include "sized.h"
+
+#if defined _OPENMP
+#include <omp.h>
+#endif
+
+/* A request is not followed beyond this: OpenMP runtimes end the process when a thread cannot be made. */
+enum { WIDTH_MAX = 64 };
+
+#if defined _OPENMP
+static uint32_t width_default(void)
+{
+    const int n = omp_get_max_threads();
+
+    return n > 1 ? (uint32_t)n : 1;
+}
+
+static uint32_t width_limit(void)
+{
+    const uint32_t n = width_default();
+
+    return n > WIDTH_MAX ? n : WIDTH_MAX;
+}
+
+static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t lane), void *arg)
+{
+    (void)context;
+    if (width == 1) {
+        body(arg, 0);
+        return;
+    }
+#pragma omp parallel for num_threads((int)width) schedule(static, 1)
+    for (uint32_t lane = 0; lane < width; lane++)
+        body(arg, lane);
+}
+#else
+static uint32_t width_default(void)
+{
+    return 1;
+}
+
+static uint32_t width_limit(void)
+{
+    return 1;
+}
+
+static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t lane), void *arg)
+{
+    (void)context;
+    for (uint32_t lane = 0; lane < width; lane++)
+        body(arg, lane);
+}
+#endif
+
+heed_status heed_executor_take(heed_executor *to, const heed_executor *given, heed_report *report)
+{
+    heed_executor own = { .size = sizeof(own) };
+    heed_status status;
+
+    if (given != NULL) {
+        status = heed_sized_in(given, HEED_EXECUTOR_V1, &own, sizeof(own), "executor", report);
+        if (status < 0)
+            return status;
+    }
+    if (own.parallel != NULL && own.width == 0)
+        return heed_report_fill(report, HEED_E_VALUE, "executor.width", 1, 0,
+                                "an executor has at least one lane");
+    if (own.parallel == NULL) {
+        own.parallel = parallel;
+        own.context = NULL;
+        if (own.width == 0)
+            own.width = width_default();
+        else if (own.width > width_limit())
+            own.width = width_limit();
+    }
+    *to = own;
+    return HEED_OK;
+}

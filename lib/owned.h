@@ -1,0 +1,34 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a plan keeps for itself: its references, its memory and, if asked for, its workspace.
+ */
+#ifndef HEED_LIB_OWNED_H
+#define HEED_LIB_OWNED_H
+
+#include "alloc.h"
+#include "backend.h"
+
+#include <stdatomic.h>
+
+/* The plan, this and everything lowered lie in `arena`; only bind's state and the workspace have blocks of their own. */
+struct heed_plan_owned {
+    atomic_uint_least32_t references;
+    atomic_flag busy;               /* set while a run uses the workspace */
+    struct heed_arena arena;
+    const struct heed_services *services;
+    void *workspace;                /* NULL: the caller's, or 0 bytes */
+    uint32_t own_workspace, reserved;
+    uint64_t flops, bytes;
+};
+
+/* Checks, chooses an implementation and lowers into the arena, as check and plan have in common. plan->owned->arena
+ * must be ready; on failure the caller finishes it. */
+HEED_MUST_CHECK
+heed_status heed_plan_prepare(struct heed_plan *, const heed_attn_desc *, heed_report *);
+
+/* Binds the implementation and makes the plan's own workspace; undoes itself on failure. */
+HEED_MUST_CHECK
+heed_status heed_plan_bind(struct heed_plan *, heed_report *);
+
+#endif

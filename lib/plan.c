@@ -1,0 +1,134 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Plans: from descriptor to bound implementation, and the life of the result. The lowered form is built for every
+ * device, since a pattern that it cannot hold is refused on all of them alike, but handed only to those that read it.
+ */
+#include "check.h"
+#include "context.h"
+#include "error.h"
+#include "owned.h"
+#include "sized.h"
+#include "spans.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WORKSPACE_ALIGN = 64 };
+
+static heed_status choose(struct heed_plan *plan, heed_report *report)
+{
+    const struct heed_impl *const *impls = plan->backend->impls;
+    const char *reason = "the device has no implementation";
+    const char *field = NULL;
+
+    for (size_t i = 0; impls[i] != NULL; i++) {
+        field = NULL;
+        reason = impls[i]->refuse(plan->device, plan->attn, &field);
+        if (reason == NULL) {
+            plan->impl = impls[i];
+            return HEED_OK;
+        }
+    }
+    return heed_report_fill(report, HEED_E_UNSUPPORTED, field, 0, 0, "%s", reason);
+}
+
+heed_status heed_plan_prepare(struct heed_plan *plan, const heed_attn_desc *desc,
+                              heed_report *report)
+{
+    struct heed_plan_owned *owned = plan->owned;
+    const struct heed_lowered *lowered = NULL;
+    heed_status status;
+
+    status = heed_check_attn(desc, &owned->arena, &plan->attn, report);
+    if (status < 0)
+        return status;
+    status = choose(plan, report);
+    if (status < 0)
+        return status;
+    status = heed_spans_build(plan->attn, &owned->arena, &lowered, report);
+    if (status < 0)
+        return status;
+    heed_spans_work(plan->attn, lowered, &owned->flops, &owned->bytes);
+    plan->lowered = plan->backend->lowered ? lowered : NULL;
+    return HEED_OK;
+}
+
+static size_t workspace_align(const struct heed_plan *plan)
+{
+    return plan->workspace_align > WORKSPACE_ALIGN ? (size_t)plan->workspace_align
+                                                   : WORKSPACE_ALIGN;
+}
+
+heed_status heed_plan_bind(struct heed_plan *plan, heed_report *report)
+{
+    struct heed_plan_owned *owned = plan->owned;
+    const struct heed_services *services = owned->services;
+    const heed_status status = plan->impl->bind(plan, services);
+
+    if (status < 0)
+        return heed_report_fill(report, status, NULL, 0, 0, "%s cannot bind the plan",
+                                plan->impl->name);
+    if (plan->workspace_align == 0)
+        plan->workspace_align = 1;
+    if (!owned->own_workspace || plan->workspace_size == 0)
+        return status;
+    if (plan->workspace_size <= SIZE_MAX)
+        owned->workspace = services->alloc(services->runtime, (size_t)plan->workspace_size,
+                                           workspace_align(plan));
+    if (owned->workspace != NULL)
+        return status;
+    if (plan->impl->drop != NULL)
+        plan->impl->drop(plan, services);
+    return heed_report_fill(report, HEED_E_NOMEM, NULL, (int64_t)plan->workspace_size, 0,
+                            "no memory for the plan's own workspace");
+}
+
+heed_status heed_plan_info(const heed_plan *plan, heed_plan_props *props)
+{
+    heed_plan_props filled = { .size = sizeof(filled) };
+    const struct heed_plan_owned *owned;
+
+    if (plan == NULL || props == NULL)
+        return HEED_E_NULL;
+    owned = plan->owned;
+    filled.numerics = plan->device->props.exact || plan->attn->numerics == HEED_NUMERICS_BEST
+                          ? HEED_NUMERICS_EXACT
+                          : plan->attn->numerics;
+    filled.workspace_size = owned->own_workspace ? 0 : plan->workspace_size;
+    filled.workspace_align = owned->own_workspace ? 1 : plan->workspace_align;
+    filled.flops = owned->flops;
+    filled.bytes = owned->bytes;
+    filled.host_bytes = owned->arena.bytes + plan->state_bytes +
+                        (owned->workspace != NULL ? plan->workspace_size : 0);
+    snprintf(filled.implementation, sizeof(filled.implementation), "%s", plan->impl->name);
+    return heed_sized_out(props, HEED_PLAN_PROPS_V1, &filled, sizeof(filled));
+}
+
+heed_plan *heed_plan_retain(heed_plan *plan)
+{
+    if (plan != NULL)
+        atomic_fetch_add_explicit(&plan->owned->references, 1, memory_order_relaxed);
+    return plan;
+}
+
+void heed_plan_drop(heed_plan *plan)
+{
+    struct heed_plan_owned *owned;
+    const struct heed_services *services;
+    struct heed_arena arena;
+
+    if (plan == NULL)
+        return;
+    owned = plan->owned;
+    if (atomic_fetch_sub_explicit(&owned->references, 1, memory_order_acq_rel) != 1)
+        return;
+    services = owned->services;
+    if (owned->workspace != NULL)
+        services->free(services->runtime, owned->workspace, (size_t)plan->workspace_size,
+                       workspace_align(plan));
+    if (plan->impl->drop != NULL)
+        plan->impl->drop(plan, services);
+    arena = owned->arena;           /* the plan itself lies in it */
+    heed_arena_finish(&arena);
+}
