@@ -1,0 +1,366 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Visibility, positions and the order of keys, one key at a time. Run-time slot entries are taken
+ * as they come: one that makes no sense is absent by rule, lengths are cut, positions are clamped.
+ */
+#include "predicate.h"
+
+#include "decode.h"
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+int64_t heed_ref_clamp_position(int64_t position)
+{
+    return clamp(position, -HEED_POSITION_MAX, HEED_POSITION_MAX);
+}
+
+int64_t heed_ref_floor_div(int64_t a, int64_t b)
+{
+    int64_t quotient = a / b;
+
+    return quotient * b > a ? quotient - 1 : quotient;
+}
+
+/* in [0, b) */
+static int64_t floor_mod(int64_t a, int64_t b)
+{
+    return a - heed_ref_floor_div(a, b) * b;
+}
+
+const void *heed_ref_aux_data(const struct heed_bound *bound, const struct heed_aux *aux)
+{
+    return aux->data ? aux->data : bound->slots[aux->slot - 1];
+}
+
+int64_t heed_ref_aux_offset(const struct heed_aux *aux, const int64_t batch[3], int64_t x,
+                            int64_t y, int64_t z)
+{
+    return batch[0] * aux->stride[0] + batch[1] * aux->stride[1] + batch[2] * aux->stride[2] +
+           x * aux->stride[3] + y * aux->stride[4] + z * aux->stride[5];
+}
+
+int64_t heed_ref_aux_int(const struct heed_ref_row *row, const struct heed_aux *aux, int64_t x,
+                         int64_t y, int64_t z)
+{
+    return heed_ref_load_int(aux->dtype, heed_ref_aux_data(row->bound, aux),
+                             heed_ref_aux_offset(aux, row->batch, x, y, z));
+}
+
+int64_t heed_ref_aux_head(int64_t extent, const struct heed_ref_row *row, int64_t key_head)
+{
+    if (extent == 1)
+        return 0;
+    return extent == row->attn->heads ? row->head : key_head;
+}
+
+/* Lengths are cut to [0, bound]; RAGGED: a begin outside [0, total] empties the item, begin +
+ * length is cut at total. */
+static void item_find(const struct heed_ref_row *row, uint32_t layout,
+                      const struct heed_aux *begins, const struct heed_aux *lengths, int64_t bound,
+                      int64_t total, int64_t *begin, int64_t *length)
+{
+    *begin = 0;
+    *length = bound;
+    if (lengths->slot != 0)
+        *length = clamp(heed_ref_aux_int(row, lengths, 0, 0, 0), 0, bound);
+    if (layout == HEED_LAYOUT_RAGGED) {
+        *begin = heed_ref_aux_int(row, begins, 0, 0, 0);
+        if (*begin < 0 || *begin > total) {
+            *begin = 0;
+            *length = 0;
+        }
+        if (*length > total - *begin)
+            *length = total - *begin;
+    }
+}
+
+static void keys_item_find(struct heed_ref_keys *keys, const struct heed_ref_row *row)
+{
+    const struct heed_checked_source *source = keys->source;
+
+    item_find(row, source->layout, &source->index, &source->len, source->n_k, source->k.shape[4],
+              &keys->begin, &keys->length);
+}
+
+void heed_ref_row_start(struct heed_ref_row *row, const struct heed_checked *attn,
+                        const struct heed_bound *bound, int64_t item)
+{
+    *row = (struct heed_ref_row) {
+        .attn = attn,
+        .bound = bound,
+        .batch = {
+            item / (attn->batch[1] * attn->batch[2]),
+            item / attn->batch[2] % attn->batch[1],
+            item % attn->batch[2],
+        },
+    };
+    item_find(row, attn->q_layout, &attn->q_begin, &attn->q_len, attn->n_q, attn->q.shape[4],
+              &row->q_begin, &row->q_length);
+}
+
+/* Position of row `index`: ALIGN_START counts from q_pos0, ALIGN_END from the last key of the last
+ * source. */
+static int64_t position_find(const struct heed_ref_row *row)
+{
+    const struct heed_checked *attn = row->attn;
+    int64_t position = attn->q_pos0;
+
+    if (attn->flags & HEED_ATTN_ALIGN_END) {
+        position -= (row->q_length - 1 - row->index) * attn->q_pos_step;
+        if (attn->n_sources > 0) {
+            struct heed_ref_keys last = { .source = &attn->sources[attn->n_sources - 1] };
+
+            keys_item_find(&last, row);
+            position +=
+                heed_ref_key_last(&last, last.length - 1); /* the formula also for length 0 */
+        }
+    } else {
+        position += row->index * attn->q_pos_step;
+    }
+    if (attn->q_pos.slot != 0)
+        position += heed_ref_clamp_position(heed_ref_aux_int(row, &attn->q_pos, 0, 0, 0));
+    return heed_ref_clamp_position(position);
+}
+
+void heed_ref_row_set(struct heed_ref_row *row, int64_t head, int64_t index)
+{
+    row->head = head;
+    row->index = index;
+    row->position = position_find(row);
+}
+
+/* Entries in use of a GLOBAL term's list: it ends at the first entry that is negative, out of range
+ * or not above its predecessor. Without a slot it names the first `block` ones. */
+static int64_t list_length(const struct heed_ref_row *row, const struct heed_checked_term *term,
+                           int64_t bound)
+{
+    int64_t before = -1, n = 0;
+
+    if (term->slot.slot == 0)
+        return term->block < bound ? term->block : bound;
+    for (; n < term->slot.shape[5]; n++) {
+        int64_t entry = heed_ref_aux_int(row, &term->slot, 0, 0, n);
+
+        if (entry <= before || entry >= bound)
+            break;
+        before = entry;
+    }
+    return n;
+}
+
+static int64_t list_entry(const struct heed_ref_row *row, const struct heed_checked_term *term,
+                          int64_t rank)
+{
+    return term->slot.slot == 0 ? rank : heed_ref_aux_int(row, &term->slot, 0, 0, rank);
+}
+
+static bool is_global(const struct heed_checked_term *term, uint32_t flag)
+{
+    return term->kind == HEED_TERM_GLOBAL && (term->flags & flag);
+}
+
+void heed_ref_keys_start(struct heed_ref_keys *keys, const struct heed_ref_row *row,
+                         uint32_t source)
+{
+    const struct heed_checked *attn = row->attn;
+
+    *keys = (struct heed_ref_keys){
+        .source = &attn->sources[source],
+        .k = row->bound->k[source],
+        .v = row->bound->v[source],
+    };
+    keys->head = row->head / (attn->heads / keys->source->heads);
+    keys_item_find(keys, row);
+    for (uint32_t t = 0; t < keys->source->n_terms; t++) {
+        const struct heed_checked_term *term = &keys->source->terms[t];
+
+        if (is_global(term, HEED_TERM_KEYS))
+            keys->n_global = list_length(row, term, keys->source->n_k);
+        if (is_global(term, HEED_TERM_ROWS)) {
+            int64_t n = list_length(row, term, attn->n_q);
+
+            for (int64_t rank = 0; rank < n; rank++) {
+                if (list_entry(row, term, rank) == row->index)
+                    keys->row_sees_all = true;
+            }
+        }
+    }
+}
+
+int64_t heed_ref_global_key(const struct heed_ref_row *row, const struct heed_ref_keys *keys,
+                            int64_t rank)
+{
+    for (uint32_t t = 0; t < keys->source->n_terms; t++) {
+        if (is_global(&keys->source->terms[t], HEED_TERM_KEYS))
+            return list_entry(row, &keys->source->terms[t], rank);
+    }
+    return -1;
+}
+
+int64_t heed_ref_key_first(const struct heed_ref_keys *keys, int64_t key)
+{
+    const struct heed_checked_source *source = keys->source;
+
+    if (source->flags & HEED_SOURCE_END)
+        return source->pos0 + (key - keys->length) * source->pos_step;
+    return source->pos0 + key * source->pos_step;
+}
+
+int64_t heed_ref_key_last(const struct heed_ref_keys *keys, int64_t key)
+{
+    return heed_ref_key_first(keys, key) + keys->source->pos_span - 1;
+}
+
+bool heed_ref_key_cut(const struct heed_ref_row *row, const struct heed_ref_keys *keys, int64_t key)
+{
+    const struct heed_checked_source *source = keys->source;
+
+    if (key >= keys->length)
+        return true;
+    if ((source->flags & HEED_SOURCE_CAUSAL) && heed_ref_key_last(keys, key) > row->position)
+        return true;
+    if (source->mask.slot != 0) {
+        int64_t head = heed_ref_aux_head(source->mask.shape[4], row, keys->head);
+
+        if (heed_ref_aux_int(row, &source->mask, 0, head, key) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* With a = floor(q / block) * block: do the covered positions meet [a - left, a + block - 1 +
+ * right]? That interval holds nothing when its ends are crossed. */
+static bool window_meets(const struct heed_ref_row *row, const struct heed_ref_keys *keys,
+                         const struct heed_checked_term *term, int64_t key)
+{
+    int64_t anchor = heed_ref_floor_div(row->position, term->block) * term->block;
+    bool low_open = term->left == HEED_FAR, high_open = term->right == HEED_FAR;
+    int64_t low = low_open ? 0 : anchor - term->left;
+    int64_t high = high_open ? 0 : anchor + term->block - 1 + term->right;
+
+    if (!low_open && !high_open && low > high)
+        return false;
+    return (low_open || heed_ref_key_last(keys, key) >= low) &&
+           (high_open || heed_ref_key_first(keys, key) <= high);
+}
+
+static bool segment_holds(const struct heed_ref_row *row, const struct heed_checked_term *term,
+                          int64_t key)
+{
+    int64_t rows = row->index / term->block;
+
+    return key >= heed_ref_aux_int(row, &term->slot, 0, rows, 0) &&
+           key < heed_ref_aux_int(row, &term->slot, 0, rows, 1);
+}
+
+/* step > 1: (key index - phase) mod step, or with PHASE_QUERY (key position - query position -
+ * phase) mod step, is 0 */
+static bool step_meets(const struct heed_ref_row *row, const struct heed_ref_keys *keys,
+                       const struct heed_checked_term *term, int64_t key)
+{
+    int64_t phase = term->phase, at = key;
+
+    if (term->step <= 1)
+        return true;
+    if (term->flags & HEED_TERM_PHASE_HEAD)
+        phase += row->head;
+    if (term->flags & HEED_TERM_PHASE_QUERY)
+        at = heed_ref_key_first(keys, key) - row->position;
+    return floor_mod(at - phase, term->step) == 0;
+}
+
+bool heed_ref_term_sees(const struct heed_ref_row *row, const struct heed_ref_keys *keys,
+                        uint32_t index, int64_t key)
+{
+    const struct heed_checked_term *term = &keys->source->terms[index];
+
+    switch (term->kind) {
+    case HEED_TERM_ALL:
+        return step_meets(row, keys, term, key);
+    case HEED_TERM_WINDOW:
+        return window_meets(row, keys, term, key) && step_meets(row, keys, term, key);
+    case HEED_TERM_SEGMENT:
+        return segment_holds(row, term, key);
+    default:
+        return false;
+    }
+}
+
+bool heed_ref_unit_sees(const struct heed_ref_row *row, const struct heed_ref_keys *keys,
+                        int64_t key)
+{
+    if (keys->row_sees_all)
+        return true;
+    for (uint32_t t = 0; t < keys->source->n_terms; t++) {
+        if (keys->source->terms[t].step <= 1 && heed_ref_term_sees(row, keys, t, key))
+            return true;
+    }
+    return false;
+}
+
+static bool same_place(const struct heed_checked_term *a, const struct heed_checked_term *b)
+{
+    const uint32_t phases = HEED_TERM_PHASE_HEAD | HEED_TERM_PHASE_QUERY;
+
+    return a->step == b->step && a->phase == b->phase && (a->flags & phases) == (b->flags & phases);
+}
+
+/* The sub-source that a term with step > 1 belongs to. */
+static struct heed_ref_place place_of(const struct heed_ref_keys *keys, uint32_t term)
+{
+    const struct heed_checked_term *terms = keys->source->terms;
+    uint32_t first = 0;
+
+    while (!same_place(&terms[first], &terms[term]))
+        first++;
+    return (struct heed_ref_place){ .step = terms[term].step, .term = first };
+}
+
+/* By ascending step, then first term. */
+static bool place_before(const struct heed_ref_place *a, const struct heed_ref_place *b)
+{
+    return a->step < b->step || (a->step == b->step && a->term < b->term);
+}
+
+bool heed_ref_place_next(const struct heed_ref_keys *keys, struct heed_ref_place *place)
+{
+    struct heed_ref_place next = { 0 };
+
+    for (uint32_t t = 0; t < keys->source->n_terms; t++) {
+        if (keys->source->terms[t].step > 1) {
+            struct heed_ref_place candidate = place_of(keys, t);
+
+            if (place_before(place, &candidate) &&
+                (next.step == 0 || place_before(&candidate, &next)))
+                next = candidate;
+        }
+    }
+    if (next.step == 0)
+        return false;
+    *place = next;
+    return true;
+}
+
+bool heed_ref_place_holds(const struct heed_ref_row *row, const struct heed_ref_keys *keys,
+                          const struct heed_ref_place *place, int64_t key)
+{
+    bool named = false;
+
+    if (heed_ref_unit_sees(row, keys, key))
+        return false;
+    for (uint32_t t = 0; t < keys->source->n_terms; t++) {
+        if (keys->source->terms[t].step > 1 && heed_ref_term_sees(row, keys, t, key)) {
+            struct heed_ref_place other = place_of(keys, t);
+
+            if (place_before(&other, place))
+                return false;
+            if (!place_before(place, &other))
+                named = true;
+        }
+    }
+    return named;
+}

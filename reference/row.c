@@ -1,0 +1,413 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A row of attention as numerics.md section 3 defines it. Keys are walked in the order of step 2,
+ * scored by steps 3 and 4, collected in blocks of 64 ordinals (5 to 7), these in chunks of 1024
+ * (8), and ended by 9 to 12.
+ */
+#include "row.h"
+
+#include "decode.h"
+
+#include <math.h>
+
+/* A partial softmax: weights are relative to 2^m. */
+struct part {
+    float m; /* integer-valued, or -Inf, +Inf */
+    float l[HEED_REF_LANES];
+    float *o;     /* [d_v] */
+    int64_t keys; /* remaining keys seen; 0: the part does not exist */
+};
+
+/* The remaining keys of the block being collected. */
+struct block {
+    int64_t number; /* ordinal div 64 */
+    int count;
+    float y[HEED_REF_BLOCK];
+    int lane[HEED_REF_BLOCK];     /* ordinal mod 16 */
+    int64_t v_at[HEED_REF_BLOCK]; /* element of the value row's channel 0 */
+};
+
+struct walk {
+    const struct heed_ref_row *row;
+    const struct heed_ref_constants *constants;
+    struct heed_ref_keys keys;
+    struct block block;
+    struct part chunk, total;
+};
+
+static int64_t view_offset(const struct heed_view *view, const int64_t batch[3], int64_t head,
+                           int64_t at)
+{
+    return batch[0] * view->stride[0] + batch[1] * view->stride[1] + batch[2] * view->stride[2] +
+           head * view->stride[3] + at * view->stride[4];
+}
+
+static void part_start(struct part *part, int64_t d_v)
+{
+    part->m = -INFINITY;
+    part->keys = 0;
+    for (int i = 0; i < HEED_REF_LANES; i++)
+        part->l[i] = 0.0f;
+    for (int64_t t = 0; t < d_v; t++)
+        part->o[t] = 0.0f;
+}
+
+/* Steps 5 to 7. */
+static void block_finish(struct walk *walk)
+{
+    const struct heed_checked *attn = walk->row->attn;
+    const struct heed_view *v = &walk->keys.source->v;
+    struct block *block = &walk->block;
+    struct part *chunk = &walk->chunk;
+    float m = -INFINITY, e;
+
+    for (int i = 0; i < block->count; i++)
+        m = block->y[i] > m ? block->y[i] : m;
+    e = rintf(m) + 1.0f;
+    if (e > chunk->m) {
+        float w = heed_ref_pow2(chunk->m - e);
+
+        for (int i = 0; i < HEED_REF_LANES; i++)
+            chunk->l[i] *= w;
+        for (int64_t t = 0; t < attn->d_v; t++)
+            chunk->o[t] *= w;
+        chunk->m = e;
+    }
+    for (int i = 0; i < block->count; i++) {
+        float p = heed_ref_weight(block->y[i], chunk->m);
+
+        chunk->l[block->lane[i]] += p;
+        for (int64_t t = 0; t < attn->d_v; t++) {
+            float value = heed_ref_load(v->dtype, walk->keys.v, block->v_at[i] + t * v->stride[5]);
+
+            chunk->o[t] = fmaf(p, value, chunk->o[t]);
+        }
+    }
+    chunk->keys += block->count;
+    block->count = 0;
+}
+
+/* Step 8: the first chunk is copied, each next is combined. */
+static void chunk_finish(struct walk *walk)
+{
+    const int64_t d_v = walk->row->attn->d_v;
+    struct part *chunk = &walk->chunk, *total = &walk->total;
+
+    if (chunk->keys == 0)
+        return;
+    if (total->keys == 0) {
+        total->m = chunk->m;
+        for (int i = 0; i < HEED_REF_LANES; i++)
+            total->l[i] = chunk->l[i];
+        for (int64_t t = 0; t < d_v; t++)
+            total->o[t] = chunk->o[t];
+    } else {
+        float m = chunk->m > total->m ? chunk->m : total->m;
+        float w1 = heed_ref_pow2(total->m - m);
+        float w2 = heed_ref_pow2(chunk->m - m);
+
+        for (int i = 0; i < HEED_REF_LANES; i++) {
+            float kept = total->l[i] * w1;
+
+            total->l[i] = fmaf(chunk->l[i], w2, kept);
+        }
+        for (int64_t t = 0; t < d_v; t++) {
+            float kept = total->o[t] * w1;
+
+            total->o[t] = fmaf(chunk->o[t], w2, kept);
+        }
+        total->m = m;
+    }
+    total->keys += chunk->keys;
+    part_start(chunk, d_v);
+}
+
+static void sub_source_finish(struct walk *walk)
+{
+    block_finish(walk);
+    chunk_finish(walk);
+}
+
+/* Key position - query position, or the coordinates; one given: the other is the position. */
+static int64_t bias_delta(const struct walk *walk, const struct heed_checked_bias *bias,
+                          int64_t key)
+{
+    const struct heed_ref_row *row = walk->row;
+    int64_t k = heed_ref_key_first(&walk->keys, key);
+    int64_t q = row->position;
+
+    if (bias->k_coord.slot != 0)
+        k = heed_ref_clamp_position(heed_ref_aux_int(row, &bias->k_coord, 0, 0, key));
+    if (bias->q_coord.slot != 0)
+        q = heed_ref_clamp_position(heed_ref_aux_int(row, &bias->q_coord, 0, 0, row->index));
+    return k - q;
+}
+
+/* clamp(delta + zero, 0, length - 1), then through the map; false: adds nothing. */
+static bool table_index(const struct walk *walk, const struct heed_checked_bias *bias, int64_t key,
+                        int64_t *out)
+{
+    const int64_t far = INT64_C(1) << 61;
+    int64_t length = bias->map.slot != 0 ? bias->map.shape[5] : bias->t.shape[5];
+    int64_t zero = bias->zero < -far ? -far : bias->zero > far ? far : bias->zero;
+    int64_t index = bias_delta(walk, bias, key) + zero;
+
+    if (length <= 0)
+        return false;
+    index = index < 0 ? 0 : index > length - 1 ? length - 1 : index;
+    if (bias->map.slot != 0)
+        index = heed_ref_aux_int(walk->row, &bias->map, 0, 0, index);
+    *out = index;
+    return index >= 0 && index < bias->t.shape[5];
+}
+
+/* The value that a DENSE or TABLE bias has for the key; false: adds nothing. */
+static bool bias_value(const struct walk *walk, const struct heed_checked_bias *bias, int64_t key,
+                       float *out)
+{
+    const struct heed_ref_row *row = walk->row;
+    int64_t at, index;
+
+    if (bias->kind == HEED_BIAS_DENSE) {
+        at = heed_ref_aux_offset(&bias->t, row->batch, row->head, row->index, key);
+    } else {
+        if (!table_index(walk, bias, key, &index))
+            return false;
+        at = heed_ref_aux_offset(&bias->t, row->batch, 0, row->head, index);
+    }
+    *out = heed_ref_load(bias->t.dtype, heed_ref_aux_data(row->bound, &bias->t), at);
+    return true;
+}
+
+/* Step 2: a DENSE or TABLE bias of exactly -Inf removes the key, whose K and V stay unread. */
+static bool bias_removes(const struct walk *walk, int64_t key)
+{
+    const struct heed_checked_source *source = walk->keys.source;
+    float b;
+
+    for (uint32_t i = 0; i < source->n_biases; i++) {
+        const struct heed_checked_bias *bias = &source->biases[i];
+
+        if ((bias->kind == HEED_BIAS_DENSE || bias->kind == HEED_BIAS_TABLE) &&
+            bias_value(walk, bias, key, &b) && b == -INFINITY)
+            return true;
+    }
+    return false;
+}
+
+/* Step 4. */
+static float bias_add(const struct walk *walk, const struct heed_checked_bias *bias, int64_t key,
+                      float y)
+{
+    const struct heed_ref_row *row = walk->row;
+    float b;
+
+    if (bias->kind == HEED_BIAS_ALIBI) {
+        int64_t delta = bias_delta(walk, bias, key);
+        float distance = (float)(delta < 0 ? -delta : delta); /* RNE32(|delta|) */
+        float slope = heed_ref_load(bias->t.dtype, heed_ref_aux_data(row->bound, &bias->t),
+                                    heed_ref_aux_offset(&bias->t, row->batch, 0, 0, row->head));
+        float scaled = slope * HEED_REF_LOG2E;
+
+        return fmaf(-scaled, distance, y);
+    }
+    if (bias_value(walk, bias, key, &b))
+        y = fmaf(b, HEED_REF_LOG2E, y);
+    return y;
+}
+
+/* Steps 3 and 4. */
+static float score(const struct walk *walk, int64_t key)
+{
+    const struct heed_ref_row *row = walk->row;
+    const struct heed_checked *attn = row->attn;
+    const struct heed_checked_source *source = walk->keys.source;
+    int64_t q_at = view_offset(&attn->q, row->batch, row->head, row->q_begin + row->index);
+    int64_t k_at = view_offset(&source->k, row->batch, walk->keys.head, walk->keys.begin + key);
+    float s = 0.0f, y;
+
+    for (int64_t t = 0; t < attn->d; t++) {
+        float q = heed_ref_load(attn->q.dtype, row->bound->q, q_at + t * attn->q.stride[5]);
+        float k = heed_ref_load(source->k.dtype, walk->keys.k, k_at + t * source->k.stride[5]);
+
+        s = fmaf(q, k, s);
+    }
+    if (walk->constants->capped) {
+        float x = s * walk->constants->c1;
+
+        y = heed_ref_tanh(x) * walk->constants->c2;
+    } else {
+        y = s * walk->constants->c;
+    }
+    for (uint32_t i = 0; i < source->n_biases; i++)
+        y = bias_add(walk, &source->biases[i], key, y);
+    return y;
+}
+
+/* A key that the terms name, at its ordinal; by ascending ordinal within a sub-source. */
+static void visit(struct walk *walk, int64_t key, int64_t ordinal)
+{
+    struct block *block = &walk->block;
+    float y;
+
+    if (heed_ref_key_cut(walk->row, &walk->keys, key) || bias_removes(walk, key))
+        return;
+    y = score(walk, key);
+    if (y == -INFINITY)
+        return;
+    if (ordinal / HEED_REF_BLOCK != block->number) {
+        int64_t chunk_before = block->number / (HEED_REF_CHUNK / HEED_REF_BLOCK);
+
+        block_finish(walk);
+        if (ordinal / HEED_REF_CHUNK != chunk_before)
+            chunk_finish(walk);
+        block->number = ordinal / HEED_REF_BLOCK;
+    }
+    block->y[block->count] = y;
+    block->lane[block->count] = (int)(ordinal % HEED_REF_LANES);
+    block->v_at[block->count] = view_offset(&walk->keys.source->v, walk->row->batch,
+                                            walk->keys.head, walk->keys.begin + key);
+    block->count++;
+}
+
+/* Step 2, layout LISTED: one sub-source in list order, repeats included. Absent entries keep their
+ * place. */
+static void walk_listed(struct walk *walk)
+{
+    const struct heed_checked_source *source = walk->keys.source;
+    const struct heed_ref_row *row = walk->row;
+    int64_t head = heed_ref_aux_head(source->index.shape[3], row, walk->keys.head);
+    int64_t rows = row->index / source->rows;
+
+    for (int64_t place = 0; place < source->index.shape[5]; place++) {
+        int64_t entry = heed_ref_aux_int(row, &source->index, head, rows, place);
+        int64_t first = entry * source->run;
+
+        if (entry < 0)
+            continue;
+        for (int64_t i = 0; i < source->run && first + i < walk->keys.length; i++)
+            visit(walk, first + i, place * source->run + i);
+    }
+    sub_source_finish(walk);
+}
+
+/* Step 2, the other layouts: GLOBAL keys, unit-step terms, then the sub-sources with a step. */
+static void walk_terms(struct walk *walk)
+{
+    struct heed_ref_keys *keys = &walk->keys;
+    struct heed_ref_place place = { 0 };
+    bool more = true, unit = true;
+
+    for (int64_t rank = 0; rank < keys->n_global; rank++)
+        visit(walk, heed_ref_global_key(walk->row, keys, rank), rank);
+    sub_source_finish(walk);
+    while (more) {
+        int64_t rank = 0; /* GLOBAL keys below `key`; both ascend */
+
+        for (int64_t key = 0; key < keys->length; key++) {
+            if (rank < keys->n_global && heed_ref_global_key(walk->row, keys, rank) == key) {
+                rank++;
+                continue;
+            }
+            if (unit ? heed_ref_unit_sees(walk->row, keys, key)
+                     : heed_ref_place_holds(walk->row, keys, &place, key))
+                visit(walk, key, unit ? key : key / place.step);
+        }
+        sub_source_finish(walk);
+        unit = false;
+        more = heed_ref_place_next(keys, &place);
+    }
+}
+
+static void row_write(const struct heed_ref_row *row, int64_t t, float value)
+{
+    const struct heed_view *o = &row->attn->o;
+
+    heed_ref_store(
+        o->dtype, row->bound->o,
+        view_offset(o, row->batch, row->head, row->q_begin + row->index) + t * o->stride[5], value);
+}
+
+static void lse_write(const struct heed_ref_row *row, float value)
+{
+    const struct heed_view *lse = &row->attn->lse;
+
+    if (lse->dtype != 0 && row->bound->lse)
+        heed_ref_store(lse->dtype, row->bound->lse,
+                       view_offset(lse, row->batch, row->head, row->q_begin + row->index), value);
+}
+
+/* -Inf: no sink. */
+static float sink_of(const struct heed_ref_row *row)
+{
+    const struct heed_view *sinks = &row->attn->sinks;
+
+    if (sinks->dtype == 0 || !row->bound->sinks)
+        return -INFINITY;
+    return heed_ref_load(sinks->dtype, row->bound->sinks, row->head * sinks->stride[5]);
+}
+
+void heed_ref_row_empty(const struct heed_ref_row *row)
+{
+    for (int64_t t = 0; t < row->attn->d_v; t++)
+        row_write(row, t, 0.0f);
+    lse_write(row, row->attn->flags & HEED_ATTN_LSE_WITH_SINK ? sink_of(row) : -INFINITY);
+}
+
+/* Steps 9 to 12. */
+static void row_finish(const struct heed_ref_row *row, struct part *total)
+{
+    const int64_t d_v = row->attn->d_v;
+    float z = sink_of(row);
+    float l, lse, r;
+
+    for (int half = HEED_REF_LANES / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++)
+            total->l[i] += total->l[i + half];
+    }
+    l = total->l[0];
+    lse = heed_ref_lse(total->m, l);
+    if (z != -INFINITY) {
+        float y = z * HEED_REF_LOG2E;
+        float e = rintf(y) + 1.0f;
+        float m = e > total->m ? e : total->m;
+        float w = heed_ref_pow2(total->m - m);
+
+        l = fmaf(l, w, heed_ref_weight(y, m));
+        for (int64_t t = 0; t < d_v; t++)
+            total->o[t] *= w;
+        if (row->attn->flags & HEED_ATTN_LSE_WITH_SINK)
+            lse = heed_ref_lse(m, l);
+    }
+    r = heed_ref_recip(l);
+    for (int64_t t = 0; t < d_v; t++)
+        row_write(row, t, total->o[t] * r);
+    lse_write(row, lse);
+}
+
+void heed_ref_row_run(const struct heed_ref_row *row, const struct heed_ref_constants *constants,
+                      float *scratch)
+{
+    const int64_t d_v = row->attn->d_v;
+    struct walk walk = {
+        .row = row,
+        .constants = constants,
+        .chunk = { .o = scratch },
+        .total = { .o = d_v > 0 ? scratch + d_v : scratch }, /* scratch may be NULL */
+    };
+
+    part_start(&walk.chunk, d_v);
+    part_start(&walk.total, d_v);
+    for (uint32_t s = 0; s < row->attn->n_sources; s++) {
+        heed_ref_keys_start(&walk.keys, row, s);
+        if (walk.keys.source->layout == HEED_LAYOUT_LISTED)
+            walk_listed(&walk);
+        else
+            walk_terms(&walk);
+    }
+    if (walk.total.keys == 0)
+        heed_ref_row_empty(row);
+    else
+        row_finish(row, &walk.total);
+}

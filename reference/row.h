@@ -1,0 +1,23 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One query row of one head of one batch item, from the order of its keys to its output
+ * (numerics.md steps 2 to 12).
+ */
+#ifndef HEED_REFERENCE_ROW_H
+#define HEED_REFERENCE_ROW_H
+
+#include "numerics.h"
+#include "predicate.h"
+
+/* Floats of scratch for a row: the accumulators of a chunk and of the row. */
+#define HEED_REF_ROW_SCRATCH 2 /* times d_v */
+
+/* Writes o and, where there is one, lse of the row. scratch: HEED_REF_ROW_SCRATCH * d_v floats. */
+void heed_ref_row_run(const struct heed_ref_row *, const struct heed_ref_constants *,
+                      float *scratch);
+
+/* A DENSE row beyond the query length: written as a row without keys (step 11). */
+void heed_ref_row_empty(const struct heed_ref_row *);
+
+#endif
