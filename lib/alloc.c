@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Host memory: the default allocator over the C library's, calls of the caller's allocator, and arenas. An arena is a
- * list of chunks, newest first; takes are cut from the newest chunk, and one that does not fit opens a new chunk.
+ * Host memory: the default allocator over the C library's, calls of the caller's allocator, and
+ * arenas. An arena is a list of chunks, newest first; takes are cut from the newest chunk, and
+ * one that does not fit opens a new chunk.
  */
 #include "alloc.h"
 

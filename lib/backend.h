@@ -66,6 +66,7 @@ struct heed_device {
     const struct heed_backend *backend;
     uint32_t index, reserved;       /* backend's own number */
     struct heed_runtime *runtime;
+    struct heed_event *done;        /* host devices: the event of every run; lib's own affair */
     heed_device_props props;
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Device memory for programs without a device context of their own. On host devices it is host memory with a header in
- * front that keeps the size, since heed_buf has none and the allocator's free wants it.
+ * Device memory for programs without a device context of their own. On host devices it is host
+ * memory with a header in front that keeps the size, since heed_buf has none and the
+ * allocator's free wants it.
  */
 #include "alloc.h"
 #include "context.h"
@@ -35,7 +36,7 @@ heed_status heed_buf_create(heed_device *device, uint64_t bytes, heed_buf *out)
     if (out == NULL)
         return HEED_E_NULL;
     if (bytes > SIZE_MAX || !heed_add_size((size_t)bytes, sizeof(*header), &total))
-        return HEED_E_OVERFLOW;
+        return HEED_E_NOMEM;
     header = heed_alloc(device->runtime, total, BUF_ALIGN);
     if (header == NULL)
         return HEED_E_NOMEM;

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The runtime and its devices. Devices are asked for once, when the runtime is made; those that cannot be used here
- * stay in the list with the reason, so that people can be told.
+ * The runtime and its devices. Devices are asked for once, when the runtime is made; those that
+ * cannot be used here stay in the list with the reason, so that people can be told.
  */
 #include "context.h"
 
@@ -98,11 +98,15 @@ static uint32_t count_devices(void)
     return n;
 }
 
-static void describe_device(struct heed_runtime *runtime, heed_device *device,
+static void describe_device(struct heed_runtime *runtime, uint32_t n,
                             const struct heed_backend *backend, uint32_t index)
 {
+    heed_device *device = &runtime->devices[n];
     heed_device_props *props = &device->props;
 
+    runtime->events[n].device = device;
+    atomic_init(&runtime->events[n].handed_out, 0);
+    device->done = &runtime->events[n];
     device->backend = backend;
     device->index = index;
     device->runtime = runtime;
@@ -116,13 +120,32 @@ static void describe_device(struct heed_runtime *runtime, heed_device *device,
         props->width = backend->kind == HEED_DEVICE_REFERENCE ? 1 : runtime->executor.width;
 }
 
+/* false: no memory. */
+static bool list_devices(struct heed_runtime *runtime)
+{
+    const uint32_t n = count_devices();
+
+    runtime->devices = heed_arena_array(&runtime->arena, n, sizeof(*runtime->devices),
+                                        _Alignof(heed_device));
+    runtime->events = heed_arena_array(&runtime->arena, n, sizeof(*runtime->events),
+                                       _Alignof(struct heed_event));
+    if (runtime->devices == NULL || runtime->events == NULL)
+        return false;
+    for (size_t i = 0; heed_backends[i] != NULL; i++) {
+        const uint32_t count = heed_backends[i]->count();
+
+        for (uint32_t k = 0; k < count && runtime->n_devices < n; k++)
+            describe_device(runtime, runtime->n_devices++, heed_backends[i], k);
+    }
+    return true;
+}
+
 heed_status heed_runtime_create(const heed_runtime_desc *desc, heed_runtime **out,
                                 heed_report *report)
 {
     struct heed_runtime hooks = { .n_devices = 0 };
     struct heed_runtime *runtime;
     heed_status status;
-    uint32_t n = 0;
 
     if (out == NULL)
         return heed_report_fill(report, HEED_E_NULL, "runtime", 0, 0, "no place for the result");
@@ -131,7 +154,7 @@ heed_status heed_runtime_create(const heed_runtime_desc *desc, heed_runtime **ou
         return status;
     runtime = heed_alloc(&hooks, sizeof(*runtime), _Alignof(struct heed_runtime));
     if (runtime == NULL)
-        return heed_report_fill(report, HEED_E_NOMEM, "", (int64_t)sizeof(*runtime), 0,
+        return heed_report_fill(report, HEED_E_NOMEM, NULL, (int64_t)sizeof(*runtime), 0,
                                 "no memory for the runtime");
     memset(runtime, 0, sizeof(*runtime));
     runtime->allocator = hooks.allocator;
@@ -143,22 +166,11 @@ heed_status heed_runtime_create(const heed_runtime_desc *desc, heed_runtime **ou
         .alloc = heed_alloc,
         .free = heed_free,
     };
-    atomic_init(&runtime->done.handed_out, 0);
-    runtime->n_devices = count_devices();
-    runtime->devices = heed_alloc(runtime, runtime->n_devices * sizeof(*runtime->devices),
-                                  _Alignof(heed_device));
-    if (runtime->devices == NULL) {
-        heed_free(&hooks, runtime, sizeof(*runtime), _Alignof(struct heed_runtime));
-        return heed_report_fill(report, HEED_E_NOMEM, "", 0, 0, "no memory for the devices");
+    heed_arena_init(&runtime->arena, runtime);
+    if (!list_devices(runtime)) {
+        heed_runtime_destroy(runtime);
+        return heed_report_fill(report, HEED_E_NOMEM, NULL, 0, 0, "no memory for the devices");
     }
-    memset(runtime->devices, 0, runtime->n_devices * sizeof(*runtime->devices));
-    for (size_t i = 0; heed_backends[i] != NULL; i++) {
-        const uint32_t count = heed_backends[i]->count();
-
-        for (uint32_t k = 0; k < count && n < runtime->n_devices; k++)
-            describe_device(runtime, &runtime->devices[n++], heed_backends[i], k);
-    }
-    runtime->n_devices = n;
     *out = runtime;
     return heed_report_ok(report);
 }
@@ -166,17 +178,17 @@ heed_status heed_runtime_create(const heed_runtime_desc *desc, heed_runtime **ou
 void heed_runtime_destroy(heed_runtime *runtime)
 {
     heed_allocator allocator;
-    int64_t events;
+    int64_t events = 0;
 
     if (runtime == NULL)
         return;
-    events = atomic_load(&runtime->done.handed_out);
+    for (uint32_t i = 0; i < runtime->n_devices; i++)
+        events += atomic_load(&runtime->events[i].handed_out);
     if (events != 0)
         heed_context_log(runtime, HEED_LOG_WARNING,
                          "runtime destroyed with %lld events not destroyed", (long long)events);
-    allocator = runtime->allocator;
-    allocator.free(allocator.context, runtime->devices,
-                   runtime->n_devices * sizeof(*runtime->devices), _Alignof(heed_device));
+    heed_arena_finish(&runtime->arena);
+    allocator = runtime->allocator;     /* its own block goes last */
     allocator.free(allocator.context, runtime, sizeof(*runtime), _Alignof(struct heed_runtime));
 }
 

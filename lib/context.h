@@ -6,15 +6,18 @@
 #ifndef HEED_LIB_CONTEXT_H
 #define HEED_LIB_CONTEXT_H
 
+#include "alloc.h"
 #include "backend.h"
 #include "compiler.h"
 
 #include <stdatomic.h>
 
-/* Host runs are complete when they return, so one event that is always complete serves all of them and run has none
- * to allocate. handed_out counts those not yet destroyed. */
+/* Host runs are complete when they return, so one event a device, always complete, serves
+ * all of them and run has none to allocate. handed_out counts those not yet destroyed. */
 struct heed_event {
+    heed_device *device;
     heed_status status;
+    uint32_t reserved;
     atomic_int_least64_t handed_out;
 };
 
@@ -23,9 +26,10 @@ struct heed_runtime {
     heed_executor executor;         /* width >= 1, parallel set */
     heed_logger logger;             /* line NULL: silent */
     struct heed_services services;
-    struct heed_event done;
+    struct heed_arena arena;
     uint32_t n_devices, reserved;
     heed_device *devices;
+    struct heed_event *events;      /* one per device */
 };
 
 struct heed_queue {
@@ -39,7 +43,7 @@ enum { HEED_LOG_ERROR = 1, HEED_LOG_WARNING, HEED_LOG_INFORMATION, HEED_LOG_DETA
 HEED_PRINTF(3, 4)
 void heed_context_log(const struct heed_runtime *, uint32_t level, const char *format, ...);
 
-/* HEED_OK, or the device's own status with the reason why nothing can be run on the device. */
+/* HEED_OK, or the device's own status and the reason why nothing can be run on it. */
 HEED_MUST_CHECK heed_status heed_context_usable(const heed_device *, heed_report *);
 
 #endif

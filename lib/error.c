@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Filling reports. The report is the caller's struct: never more than its size is written, and bytes beyond what this
- * library knows are zeroed. Text is cut to the field and kept to printable ASCII, so that a message that quotes a
- * caller's string is still one line of valid UTF-8.
+ * Filling reports. The report is the caller's struct: never more than its size is written, and
+ * bytes beyond what this library knows are zeroed. Text is cut to the field and kept to
+ * printable ASCII, so that a message that quotes a caller's string is still one line of valid
+ * UTF-8.
  */
 #include "error.h"
 
@@ -31,8 +32,8 @@ static void put(heed_report *report, heed_report *filled, const char *field)
     heed_sized_out(report, HEED_REPORT_V1, filled, sizeof(*filled));
 }
 
-heed_status heed_report_fill(heed_report *report, heed_status status, const char *field, int64_t wanted, int64_t got,
-                             const char *format, ...)
+heed_status heed_report_fill(heed_report *report, heed_status status, const char *field,
+                             int64_t wanted, int64_t got, const char *format, ...)
 {
     heed_report filled = { .status = status, .wanted = wanted, .got = got };
     va_list list;

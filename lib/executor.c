@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The built-in executor: an OpenMP team where the library is built with OpenMP, else the caller's thread. Lanes are
- * handed to threads one by one by a worksharing loop, so each lane runs exactly once even if the team comes out smaller
- * than asked for (nested regions, thread limits).
+ * The built-in executor: an OpenMP team where the library is built with OpenMP, else the
+ * caller's thread. Lanes are handed to threads one by one by a worksharing loop, so each lane
+ * runs exactly once even if the team comes out smaller than asked for (nested regions, thread
+ * limits).
  */
 #include "executor.h"
 
@@ -14,7 +15,8 @@
 #include <omp.h>
 #endif
 
-/* A request is not followed beyond this: OpenMP runtimes end the process when a thread cannot be made. */
+/* A request is not followed beyond this: OpenMP runtimes end the process when a thread
+ * cannot be made. */
 enum { WIDTH_MAX = 64 };
 
 #if defined _OPENMP
@@ -32,7 +34,8 @@ static uint32_t width_limit(void)
     return n > WIDTH_MAX ? n : WIDTH_MAX;
 }
 
-static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t lane), void *arg)
+static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t lane),
+                     void *arg)
 {
     (void)context;
     if (width == 1) {
@@ -54,7 +57,8 @@ static uint32_t width_limit(void)
     return 1;
 }
 
-static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t lane), void *arg)
+static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t lane),
+                     void *arg)
 {
     (void)context;
     for (uint32_t lane = 0; lane < width; lane++)

@@ -8,8 +8,9 @@
 
 #include <heed/heed.h>
 
-/* given NULL: the built-in executor, as wide as it likes. given->parallel NULL: the built-in one with at most
- * given->width lanes (0: as wide as it likes). The result always has width >= 1 and parallel set. */
+/* given NULL: the built-in executor, as wide as it likes. given->parallel NULL: the built-in
+ * one with at most given->width lanes (0: as wide as it likes). The result always has width
+ * >= 1 and parallel set. */
 HEED_MUST_CHECK
 heed_status heed_executor_take(heed_executor *to, const heed_executor *given, heed_report *report);
 

@@ -11,7 +11,8 @@
 
 #include <stdatomic.h>
 
-/* The plan, this and everything lowered lie in `arena`; only bind's state and the workspace have blocks of their own. */
+/* The plan, this and everything lowered lie in `arena`; only bind's state and the workspace
+ * have blocks of their own. */
 struct heed_plan_owned {
     atomic_uint_least32_t references;
     atomic_flag busy;               /* set while a run uses the workspace */
@@ -22,8 +23,8 @@ struct heed_plan_owned {
     uint64_t flops, bytes;
 };
 
-/* Checks, chooses an implementation and lowers into the arena, as check and plan have in common. plan->owned->arena
- * must be ready; on failure the caller finishes it. */
+/* Checks, chooses an implementation and lowers into the arena, as check and plan have in
+ * common. plan->owned->arena must be ready; on failure the caller finishes it. */
 HEED_MUST_CHECK
 heed_status heed_plan_prepare(struct heed_plan *, const heed_attn_desc *, heed_report *);
 

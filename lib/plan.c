@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Plans: from descriptor to bound implementation, and the life of the result. The lowered form is built for every
- * device, since a pattern that it cannot hold is refused on all of them alike, but handed only to those that read it.
+ * Plans: from descriptor to bound implementation, and the life of the result. The lowered form
+ * is built for every device, since a pattern that it cannot hold is refused on all of them
+ * alike, but handed only to those that read it.
  */
 #include "check.h"
 #include "context.h"
@@ -84,6 +85,13 @@ heed_status heed_plan_bind(struct heed_plan *plan, heed_report *report)
                             "no memory for the plan's own workspace");
 }
 
+static uint32_t delivered(const struct heed_plan *plan)
+{
+    if (plan->device->props.exact)
+        return HEED_NUMERICS_EXACT;
+    return plan->attn->numerics == HEED_NUMERICS_BEST ? HEED_NUMERICS_FAST : plan->attn->numerics;
+}
+
 heed_status heed_plan_info(const heed_plan *plan, heed_plan_props *props)
 {
     heed_plan_props filled = { .size = sizeof(filled) };
@@ -92,9 +100,7 @@ heed_status heed_plan_info(const heed_plan *plan, heed_plan_props *props)
     if (plan == NULL || props == NULL)
         return HEED_E_NULL;
     owned = plan->owned;
-    filled.numerics = plan->device->props.exact || plan->attn->numerics == HEED_NUMERICS_BEST
-                          ? HEED_NUMERICS_EXACT
-                          : plan->attn->numerics;
+    filled.numerics = delivered(plan);
     filled.workspace_size = owned->own_workspace ? 0 : plan->workspace_size;
     filled.workspace_align = owned->own_workspace ? 1 : plan->workspace_align;
     filled.flops = owned->flops;

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Queues and events. A host device completes a run before it returns: its queue never holds anything, and the event it
- * hands out is the runtime's one completed event. So an event outlives its queue but not its runtime.
+ * Queues and events. A host device completes a run before it returns: its queue never holds
+ * anything, and the event it hands out is the device's one completed event. So an event
+ * outlives its queue but not its runtime.
  */
 #include "alloc.h"
 #include "context.h"
@@ -24,7 +25,7 @@ heed_status heed_queue_create(heed_device *device, uint32_t flags, heed_queue **
         return status;
     queue = heed_alloc(device->runtime, sizeof(*queue), _Alignof(heed_queue));
     if (queue == NULL)
-        return heed_report_fill(report, HEED_E_NOMEM, "", (int64_t)sizeof(*queue), 0,
+        return heed_report_fill(report, HEED_E_NOMEM, NULL, (int64_t)sizeof(*queue), 0,
                                 "no memory for the queue");
     *queue = (heed_queue){ .device = device };
     *out = queue;

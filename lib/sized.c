@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Reading and filling structs that begin with their size: a shorter one is zero-extended, the unknown tail of a longer
- * one must be zero on the way in and is made zero on the way out.
+ * Reading and filling structs that begin with their size: a shorter one is zero-extended, the
+ * unknown tail of a longer one must be zero on the way in and is made zero on the way out.
  */
 #include "sized.h"
 
@@ -24,8 +24,8 @@ SAME(heed_attn_args, HEED_ATTN_ARGS_V1);
 SAME(heed_kv_bufs, HEED_KV_BUFS_V1);
 #undef SAME
 
-heed_status heed_sized_element(const void *given, uint32_t size, size_t v1, void *local, size_t known,
-                               const char *field, heed_report *report)
+heed_status heed_sized_element(const void *given, uint32_t size, size_t v1, void *local,
+                               size_t known, const char *field, heed_report *report)
 {
     const unsigned char *bytes = given;
 
@@ -34,7 +34,7 @@ heed_status heed_sized_element(const void *given, uint32_t size, size_t v1, void
                                 "size is below that of the first version");
     for (size_t i = known; i < size; i++) {
         if (bytes[i] != 0)
-            return heed_report_fill(report, HEED_E_NEWER, field, (int64_t)known, size,
+            return heed_report_fill(report, HEED_E_NEWER, field, (int64_t)known, (int64_t)i,
                                     "byte %zu is not zero and this library knows %zu", i, known);
     }
     memset(local, 0, known);

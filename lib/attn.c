@@ -1,0 +1,202 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Public entry points of attention.
+ */
+#include "bind.h"
+#include "check.h"
+#include "context.h"
+#include "error.h"
+#include "owned.h"
+#include "validate.h"
+#include "visible.h"
+
+static heed_status require(const void *pointer, const char *field, heed_report *report)
+{
+    if (pointer != NULL)
+        return HEED_OK;
+    return heed_report_fill(report, HEED_E_NULL, field, 0, 0, "a required pointer is NULL");
+}
+
+static heed_status require_device(const heed_device *device, const heed_attn_desc *desc,
+                                  heed_report *report)
+{
+    heed_status status = require(device, "device", report);
+
+    if (status >= 0)
+        status = require(desc, "desc", report);
+    return status >= 0 ? heed_context_usable(device, report) : status;
+}
+
+heed_status heed_attn_check(heed_device *device, const heed_attn_desc *desc, heed_report *report)
+{
+    struct heed_plan plan = { .device = device };
+    struct heed_plan_owned owned = { .own_workspace = 0 };
+    heed_status status = require_device(device, desc, report);
+
+    if (status < 0)
+        return status;
+    plan.backend = device->backend;
+    plan.owned = &owned;
+    heed_arena_init(&owned.arena, device->runtime);
+    status = heed_plan_prepare(&plan, desc, report);
+    heed_arena_finish(&owned.arena);
+    return status < 0 ? status : heed_report_ok(report);
+}
+
+/* The arena holds the plan too, so it starts on the stack and moves in once there is a place. */
+static struct heed_plan *new_plan(heed_device *device)
+{
+    struct heed_arena arena;
+    struct heed_plan *plan;
+    struct heed_plan_owned *owned;
+
+    heed_arena_init(&arena, device->runtime);
+    plan = heed_arena_take(&arena, sizeof(*plan), _Alignof(struct heed_plan));
+    owned = heed_arena_take(&arena, sizeof(*owned), _Alignof(struct heed_plan_owned));
+    if (plan == NULL || owned == NULL) {
+        heed_arena_finish(&arena);
+        return NULL;
+    }
+    atomic_init(&owned->references, 1);
+    atomic_flag_clear(&owned->busy);
+    owned->arena = arena;
+    owned->services = &device->runtime->services;
+    plan->owned = owned;
+    plan->device = device;
+    plan->backend = device->backend;
+    return plan;
+}
+
+heed_status heed_attn_plan(heed_device *device, const heed_attn_desc *desc, heed_plan **out,
+                           heed_report *report)
+{
+    struct heed_plan *plan;
+    struct heed_arena arena;
+    heed_status status = require_device(device, desc, report);
+
+    if (status >= 0)
+        status = require(out, "plan", report);
+    if (status < 0)
+        return status;
+    plan = new_plan(device);
+    if (plan == NULL)
+        return heed_report_fill(report, HEED_E_NOMEM, NULL, 0, 0, "no memory for the plan");
+    status = heed_plan_prepare(plan, desc, report);
+    if (status < 0)
+        goto finish_arena;
+    plan->owned->own_workspace = (desc->flags & HEED_PLAN_OWN_WORKSPACE) != 0;
+    status = heed_plan_bind(plan, report);
+    if (status < 0)
+        goto finish_arena;
+    heed_context_log(device->runtime, HEED_LOG_DETAIL, "attention planned for %s: %s",
+                     device->props.name, plan->impl->name);
+    *out = plan;
+    heed_report_ok(report);
+    return status;
+
+finish_arena:
+    arena = plan->owned->arena;
+    heed_arena_finish(&arena);
+    return status;
+}
+
+static heed_status run_bound(const heed_plan *plan, const struct heed_bound *bound,
+                             heed_report *report)
+{
+    struct heed_plan_owned *owned = plan->owned;
+    heed_status status;
+
+    if (owned->own_workspace && atomic_flag_test_and_set_explicit(&owned->busy,
+                                                                  memory_order_acquire))
+        return heed_report_fill(report, HEED_E_BUSY, "workspace", 0, 0,
+                                "another run uses the plan's own workspace");
+    status = plan->impl->run(plan, owned->services, bound);
+    if (owned->own_workspace)
+        atomic_flag_clear_explicit(&owned->busy, memory_order_release);
+    if (status < 0)
+        return heed_report_fill(report, status, NULL, 0, 0, "%s failed", plan->impl->name);
+    heed_report_ok(report);
+    return status;
+}
+
+heed_status heed_attn_run(const heed_plan *plan, heed_queue *queue, const heed_attn_args *args,
+                          heed_event **event, heed_report *report)
+{
+    struct heed_binding binding;
+    heed_plan *held;
+    heed_status status = require(plan, "plan", report);
+
+    if (status >= 0)
+        status = require(queue, "queue", report);
+    if (status >= 0)
+        status = require(args, "args", report);
+    if (status < 0)
+        return status;
+    held = heed_plan_retain((heed_plan *)(uintptr_t)plan);      /* only its count is written */
+    status = heed_bind_run(plan, queue, args, &binding, report);
+    if (status >= 0)
+        status = run_bound(plan, &binding.bound, report);
+    if (status >= 0 && event != NULL) {
+        *event = plan->device->done;
+        atomic_fetch_add_explicit(&plan->device->done->handed_out, 1, memory_order_relaxed);
+    }
+    heed_plan_drop(held);
+    return status;
+}
+
+heed_status heed_attn_validate(const heed_plan *plan, heed_queue *queue, const heed_attn_args *args,
+                               heed_report *report)
+{
+    struct heed_binding binding;
+    heed_status status = require(plan, "plan", report);
+
+    if (status >= 0)
+        status = require(queue, "queue", report);
+    if (status >= 0)
+        status = require(args, "args", report);
+    if (status >= 0)
+        status = heed_bind_inputs(plan, queue, args, &binding, report);
+    if (status >= 0)
+        status = heed_validate_slots(plan->attn, &binding.bound, report);
+    return status < 0 ? status : heed_report_ok(report);
+}
+
+static heed_status check_place(int64_t value, int64_t bound, const char *field, heed_report *report)
+{
+    if (value >= 0 && value < bound)
+        return HEED_OK;
+    return heed_report_fill(report, HEED_E_VALUE, field, bound, value, "there are %lld of them",
+                            (long long)bound);
+}
+
+heed_status heed_attn_visible(const heed_attn_desc *desc, const heed_attn_args *args, int64_t batch,
+                              int64_t head, int64_t row, uint32_t source, uint8_t *seen,
+                              heed_report *report)
+{
+    const struct heed_checked *attn = NULL;
+    struct heed_binding binding;
+    struct heed_arena arena;
+    heed_status status = require(desc, "desc", report);
+
+    if (status >= 0)
+        status = require(seen, "seen", report);
+    if (status < 0)
+        return status;
+    heed_arena_init(&arena, NULL);      /* no device, so no runtime: malloc */
+    status = heed_check_attn(desc, &arena, &attn, report);
+    if (status >= 0)
+        status = check_place(batch, attn->n_batch, "batch", report);
+    if (status >= 0)
+        status = check_place(head, attn->heads, "head", report);
+    if (status >= 0)
+        status = check_place(row, attn->n_q, "row", report);
+    if (status >= 0)
+        status = check_place(source, attn->n_sources, "source", report);
+    if (status >= 0)
+        status = heed_bind_slots(attn, args, &binding, report);
+    if (status >= 0)
+        status = heed_visible_row(attn, &binding.bound, batch, head, row, source, seen, report);
+    heed_arena_finish(&arena);
+    return status < 0 ? status : heed_report_ok(report);
+}
