@@ -1,0 +1,154 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * heed-bench: how fast attention is here, next to what the processor can do at most.
+ */
+#include "bench/measure.h"
+#include "bench/options.h"
+#include "bench/output.h"
+
+#include "common/text.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct bench {
+    struct options options;
+    heed_runtime *runtime;
+    heed_device *device, *other;        /* other NULL: none */
+    heed_device_props props;            /* of `device` */
+    struct peer *peer;
+    bool cpu_time;
+};
+
+/* name "": the default device. Returns an exit code. */
+static int find(const heed_runtime *runtime, const char *name, heed_device **out)
+{
+    heed_report report = { .size = sizeof report };
+    const heed_status status = heed_device_find(runtime, name[0] != '\0' ? name : NULL, out,
+                                                &report);
+
+    if (status >= 0)
+        return EXIT_DONE;
+    text_failure("heed-bench", name[0] != '\0' ? name : "default device", status, &report);
+    return status == HEED_E_NOT_FOUND || status == HEED_E_NOT_BUILT ? EXIT_USAGE : EXIT_FAILED;
+}
+
+static int open_bench(struct bench *bench)
+{
+    const heed_executor lanes = {
+        .size = sizeof lanes, .width = (uint32_t)bench->options.threads,
+    };
+    const heed_runtime_desc desc = { .size = sizeof desc, .executor = &lanes };
+    heed_report report = { .size = sizeof report };
+    heed_status status;
+    int code;
+
+    if (bench->options.peer != NULL) {
+        bench->peer = peer_start(bench->options.peer);
+        if (bench->peer == NULL) {
+            fprintf(stderr, "heed-bench: cannot start the peer: %s\n", strerror(errno));
+            return EXIT_FAILED;
+        }
+    }
+    status = heed_runtime_create(&desc, &bench->runtime, &report);
+    if (status < 0) {
+        text_failure("heed-bench", "cannot create a runtime", status, &report);
+        return EXIT_FAILED;
+    }
+    code = find(bench->runtime, bench->options.device, &bench->device);
+    if (code == EXIT_DONE && bench->options.vs != NULL)
+        code = find(bench->runtime, bench->options.vs, &bench->other);
+    if (code != EXIT_DONE)
+        return code;
+    bench->props.size = sizeof bench->props;
+    status = heed_device_info(bench->device, &bench->props);
+    if (status < 0) {
+        text_failure("heed-bench", "cannot describe the device", status, NULL);
+        return EXIT_FAILED;
+    }
+    return EXIT_DONE;
+}
+
+static void close_bench(struct bench *bench)
+{
+    heed_runtime_destroy(bench->runtime);
+    peer_stop(bench->peer);
+}
+
+/* Threads that will work: a device may have fewer lanes than were asked for. */
+static unsigned lanes_of(const struct bench *bench)
+{
+    const unsigned wanted = (unsigned)bench->options.threads;
+    const unsigned has = bench->props.width;
+
+    if (has == 0 || has >= wanted)
+        return wanted;
+    fprintf(stderr, "heed-bench: device %s has %u %s, not %u\n", bench->props.name, has,
+            has == 1 ? "lane" : "lanes", wanted);
+    return has;
+}
+
+static bool bench_one(struct bench *bench, const struct workload *load, unsigned threads,
+                      struct ceiling **ceiling)
+{
+    struct contender ours = { 0 }, other = { 0 };
+    struct measure_input in = {
+        .load = load, .ours = &ours, .peer = bench->peer, .threads = threads,
+        .pairs = (size_t)bench->options.pairs, .cpu_time = bench->cpu_time,
+    };
+    struct measure_result result = { 0 };
+    bool good = false;
+
+    if (contender_open(&ours, bench->device, load) < 0)
+        return false;
+    if (bench->other != NULL) {
+        if (contender_open(&other, bench->other, load) < 0)
+            goto close_ours;
+        in.other = &other;
+    }
+    if (*ceiling == NULL)
+        *ceiling = ceiling_create(contender_isa(&ours), threads, bench->cpu_time);
+    if (*ceiling == NULL) {
+        fprintf(stderr, "heed-bench: cannot start %u threads for the peak loops\n", threads);
+        goto close_other;
+    }
+    in.ceiling = *ceiling;
+    good = measure(&in, &result);
+    if (good)
+        output_row(&bench->options, &in, &result);
+close_other:
+    if (in.other != NULL)
+        contender_close(&other);
+close_ours:
+    contender_close(&ours);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench bench;
+    struct ceiling *ceiling = NULL;
+    unsigned threads;
+    int code = EXIT_DONE;
+
+    if (!options_read(argc, argv, &bench.options, &code))
+        return code;
+    code = open_bench(&bench);
+    if (code == EXIT_DONE) {
+        threads = lanes_of(&bench);
+        bench.cpu_time = bench.options.clock == CLOCK_CPU
+                      || (bench.options.clock == CLOCK_AUTO && threads == 1);
+        output_head(&bench.options, bench.props.name);
+        for (size_t i = 0; i < bench.options.n_loads; i++) {
+            if (!bench_one(&bench, &bench.options.loads[i], threads, &ceiling))
+                code = EXIT_FAILED;
+        }
+        if (!bench.options.json)
+            printf("share and rates by %s time; wall: median wall time\n",
+                   bench.cpu_time ? "CPU" : "wall");
+    }
+    ceiling_destroy(ceiling);
+    close_bench(&bench);
+    return fflush(stdout) != 0 ? EXIT_FAILED : code;
+}

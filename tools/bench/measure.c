@@ -1,0 +1,151 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One pair is: ceiling, kernel, and the one it is compared with, all within a fraction of a
+ * second, so that a change of the clock or a neighbour on the machine meets them alike. Runs that
+ * are too short for the clock are repeated within the pair. Who goes first of two compared
+ * changes from pair to pair.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "bench/measure.h"
+
+#include "common/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { BANDWIDTH_EVERY = 4 };           /* it evicts the caches, so not before each kernel */
+static const double sample_seconds = 20e-3;
+
+/* [pairs] each */
+struct samples {
+    double *memory;
+    double *peak, *share, *chosen, *cpu, *wall, *other, *ratio, *bandwidth;
+    size_t n_bandwidth;
+};
+
+static bool make_samples(struct samples *s, size_t pairs)
+{
+    double **const rows[] = { &s->peak, &s->share, &s->chosen, &s->cpu, &s->wall,
+                              &s->other, &s->ratio, &s->bandwidth };
+
+    *s = (struct samples){ .memory = calloc(pairs, sizeof rows / sizeof *rows * sizeof(double)) };
+    if (s->memory == NULL)
+        return false;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        *rows[i] = s->memory + i * pairs;
+    return true;
+}
+
+/* Time of one of `repeats` runs. */
+static bool time_runs(const struct measure_input *in, struct contender *c, size_t repeats,
+                      struct timing *out)
+{
+    const struct timing start = timing_now(in->threads);
+
+    for (size_t i = 0; i < repeats; i++) {
+        if (contender_run(c) < 0)
+            return false;
+    }
+    *out = timing_since(start, in->threads);
+    out->cpu /= (double)repeats;
+    out->wall /= (double)repeats;
+    return true;
+}
+
+/* The first run warms up, the second says how often to repeat. */
+static bool calibrate(const struct measure_input *in, struct contender *c, size_t *repeats)
+{
+    struct timing t = { 0 };
+    double wanted;
+
+    if (!time_runs(in, c, 1, &t) || !time_runs(in, c, 1, &t))
+        return false;
+    wanted = t.wall > 0 ? sample_seconds / t.wall : 1000;
+    *repeats = wanted <= 1 ? 1 : wanted >= 1e6 ? 1000000 : (size_t)wanted + 1;
+    return true;
+}
+
+/* Threads of a built-in executor may spin for a moment after their last work. */
+static void settle(const struct measure_input *in)
+{
+    const struct timespec moment = { .tv_nsec = 5000000 };
+
+    if (in->threads > 1)
+        nanosleep(&moment, NULL);
+}
+
+static bool time_other(const struct measure_input *in, size_t repeats, struct timing *out)
+{
+    if (in->peer == NULL)
+        return time_runs(in, in->other, repeats, out);
+    if (peer_run(in->peer, out))
+        return true;
+    fprintf(stderr, "heed-bench: the peer ended, or answered something else than two numbers\n");
+    return false;
+}
+
+static bool measure_pair(const struct measure_input *in, const size_t repeats[2], size_t pair,
+                         struct samples *s)
+{
+    const bool compared = in->other != NULL || in->peer != NULL;
+    struct timing ours = { 0 }, other = { 0 };
+
+    settle(in);
+    if (pair % BANDWIDTH_EVERY == 0)
+        s->bandwidth[s->n_bandwidth++] = ceiling_bandwidth(in->ceiling);
+    s->peak[pair] = ceiling_flops(in->ceiling);
+    if (compared && pair % 2 != 0 && !time_other(in, repeats[1], &other))
+        return false;
+    if (!time_runs(in, in->ours, repeats[0], &ours))
+        return false;
+    if (compared && pair % 2 == 0 && !time_other(in, repeats[1], &other))
+        return false;
+    s->cpu[pair] = ours.cpu;
+    s->wall[pair] = ours.wall;
+    s->chosen[pair] = in->cpu_time ? ours.cpu : ours.wall;
+    s->other[pair] = in->cpu_time ? other.cpu : other.wall;
+    s->share[pair] = workload_flops(in->load) / s->chosen[pair] / s->peak[pair];
+    s->ratio[pair] = s->other[pair] / s->chosen[pair];
+    return true;
+}
+
+bool measure(const struct measure_input *in, struct measure_result *out)
+{
+    size_t repeats[2] = { 1, 1 };
+    struct samples s;
+    bool good = make_samples(&s, in->pairs);
+
+    if (!good)
+        fprintf(stderr, "heed-bench: not enough memory for the samples\n");
+    good = good && calibrate(in, in->ours, &repeats[0]);
+    if (in->other != NULL)
+        good = good && calibrate(in, in->other, &repeats[1]);
+    if (in->peer != NULL) {
+        struct timing warm_up;
+
+        good = good && time_other(in, 1, &warm_up);
+    }
+    for (size_t pair = 0; good && pair < in->pairs; pair++) {
+        text_progress(in->load->text, (double)pair / (double)in->pairs);
+        good = measure_pair(in, repeats, pair, &s);
+    }
+    text_progress_clear();
+    if (good) {
+        *out = (struct measure_result){
+            .peak = timing_spread(s.peak, in->pairs).median,
+            .share = timing_spread(s.share, in->pairs).median,
+            .bandwidth = timing_spread(s.bandwidth, s.n_bandwidth).median,
+            .seconds = timing_spread(s.chosen, in->pairs),
+            .cpu = timing_spread(s.cpu, in->pairs).median,
+            .wall = timing_spread(s.wall, in->pairs).median,
+            .compared = in->other != NULL || in->peer != NULL,
+            .ratio = timing_spread(s.ratio, in->pairs),
+            .other_seconds = timing_spread(s.other, in->pairs).median,
+        };
+        out->useful = workload_flops(in->load) / out->seconds.median;
+    }
+    free(s.memory);
+    return good;
+}

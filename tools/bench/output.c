@@ -1,0 +1,135 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A row leaves as soon as it is measured, so the widths come from the options, not from the
+ * results.
+ */
+#include "bench/output.h"
+
+#include "common/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static int load_width(const struct options *options)
+{
+    size_t width = strlen("workload");
+
+    for (size_t i = 0; i < options->n_loads; i++) {
+        const size_t length = strlen(options->loads[i].text);
+
+        if (length > width)
+            width = length;
+    }
+    return (int)width;
+}
+
+static bool is_compared(const struct options *options)
+{
+    return options->vs != NULL || options->peer != NULL;
+}
+
+static const char *opponent(const struct options *options)
+{
+    return options->vs != NULL ? options->vs : "peer";
+}
+
+void output_head(const struct options *options, const char *device)
+{
+    if (options->json)
+        return;
+    printf("%-*s  %-12s %-7s %7s %9s %9s %6s %7s %12s  %10s %10s %10s %10s", load_width(options),
+           "workload", "device", "isa", "threads", "useful", "peak", "share", "read",
+           "extra", "median", "min", "max", "wall");
+    if (is_compared(options))
+        printf("  %-24s", "ratio (min..max)");
+    printf("\n%-*s  %-12s %-7s %7s %9s %9s %6s %7s %12s  %10s %10s %10s %10s",
+           load_width(options), "", "", "", "", "GFLOP/s", "GFLOP/s", "%", "GB/s", "bytes", "s",
+           "s", "s", "s");
+    if (is_compared(options))
+        printf("  %s / %s", opponent(options), device);
+    putchar('\n');
+    fflush(stdout);
+}
+
+static void table_row(const struct options *options, const struct measure_input *in,
+                      const struct measure_result *r)
+{
+    printf("%-*s  %-12s %-7s %7u %9.2f %9.2f %6.1f %7.1f %12" PRIu64 "  %10.4g %10.4g %10.4g %10.4g",
+           load_width(options), in->load->text, in->ours->device_props.name,
+           contender_isa(in->ours), in->threads, r->useful * 1e-9, r->peak * 1e-9,
+           r->share * 100, r->bandwidth * 1e-9, in->ours->plan_props.workspace_size,
+           r->seconds.median, r->seconds.min, r->seconds.max, r->wall);
+    if (r->compared)
+        printf("  %.3f (%.3f..%.3f)", r->ratio.median, r->ratio.min, r->ratio.max);
+    putchar('\n');
+}
+
+static void member(const char *name, double value)
+{
+    printf(",\"%s\":", name);
+    text_json_number(stdout, value);
+}
+
+static void text_member(const char *name, const char *value)
+{
+    printf(",\"%s\":", name);
+    text_json_string(stdout, value);
+}
+
+static const char *numerics_name(uint32_t numerics)
+{
+    static const char *const names[] = { "best", "exact", "repeat", "fast" };
+
+    return numerics < sizeof names / sizeof *names ? names[numerics] : "unknown";
+}
+
+static void json_row(const struct options *options, const struct measure_input *in,
+                     const struct measure_result *r)
+{
+    const struct workload *load = in->load;
+
+    printf("{\"workload\":\"%s\"", workload_name(load));
+    text_member("case", load->text);
+    printf(",\"n\":%" PRId64 ",\"h\":%" PRId64 ",\"hk\":%" PRId64 ",\"d\":%" PRId64
+           ",\"b\":%" PRId64, load->n, load->h, load->hk, load->d, load->b);
+    if (load->kind == WORKLOAD_WINDOW)
+        printf(",\"w\":%" PRId64, load->w);
+    text_member("dtype", workload_dtype(load));
+    text_member("device", in->ours->device_props.name);
+    text_member("isa", contender_isa(in->ours));
+    text_member("implementation", in->ours->plan_props.implementation);
+    text_member("numerics", numerics_name(in->ours->plan_props.numerics));
+    printf(",\"threads\":%u,\"pairs\":%zu,\"clock\":\"%s\"", in->threads, in->pairs,
+           in->cpu_time ? "cpu" : "wall");
+    member("useful_gflops", r->useful * 1e-9);
+    member("peak_gflops", r->peak * 1e-9);
+    member("share", r->share);
+    member("read_gbytes", r->bandwidth * 1e-9);
+    printf(",\"extra_bytes\":%" PRIu64 ",\"plan_bytes\":%" PRIu64,
+           in->ours->plan_props.workspace_size,
+           in->ours->plan_props.host_bytes + in->ours->plan_props.device_bytes);
+    member("median_s", r->seconds.median);
+    member("min_s", r->seconds.min);
+    member("max_s", r->seconds.max);
+    member("median_cpu_s", r->cpu);
+    member("median_wall_s", r->wall);
+    if (r->compared) {
+        text_member("vs", opponent(options));
+        member("vs_median_s", r->other_seconds);
+        member("ratio", r->ratio.median);
+        member("ratio_min", r->ratio.min);
+        member("ratio_max", r->ratio.max);
+    }
+    puts("}");
+}
+
+void output_row(const struct options *options, const struct measure_input *in,
+                const struct measure_result *r)
+{
+    if (options->json)
+        json_row(options, in, r);
+    else
+        table_row(options, in, r);
+    fflush(stdout);
+}

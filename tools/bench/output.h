@@ -1,0 +1,16 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Results as an aligned table or as JSON.
+ */
+#ifndef HEED_TOOLS_BENCH_OUTPUT_H
+#define HEED_TOOLS_BENCH_OUTPUT_H
+
+#include "bench/measure.h"
+#include "bench/options.h"
+
+void output_head(const struct options *, const char *device);
+void output_row(const struct options *, const struct measure_input *,
+                const struct measure_result *);
+
+#endif

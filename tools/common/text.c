@@ -1,0 +1,90 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Text shared by the tools.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void text_failure(const char *tool, const char *what, heed_status status,
+                  const heed_report *report)
+{
+    fprintf(stderr, "%s: %s: %s", tool, what, heed_status_name(status));
+    if (report != NULL && report->message[0] != '\0')
+        fprintf(stderr, ": %s", report->message);
+    if (report != NULL && report->field[0] != '\0') {
+        fprintf(stderr, " (%s", report->field);
+        if (report->wanted != 0 || report->got != 0)
+            fprintf(stderr, ", wanted %" PRId64 ", got %" PRId64, report->wanted, report->got);
+        fputc(')', stderr);
+    }
+    fputc('\n', stderr);
+}
+
+bool text_integer(const char *text, int64_t low, int64_t high, int64_t *out)
+{
+    char *end = NULL;
+    long long value;
+
+    if (!((text[0] >= '0' && text[0] <= '9') || (text[0] == '-' && text[1] != '\0')))
+        return false;           /* strtoll would skip blanks and take a plus */
+    errno = 0;
+    value = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || value < low || value > high)
+        return false;
+    *out = value;
+    return true;
+}
+
+void text_json_string(FILE *to, const char *text)
+{
+    fputc('"', to);
+    for (; *text != '\0'; text++) {
+        const unsigned char c = (unsigned char)*text;
+
+        if (c == '"' || c == '\\')
+            fprintf(to, "\\%c", c);
+        else if (c < 0x20)
+            fprintf(to, "\\u%04x", (unsigned)c);
+        else
+            fputc(c, to);
+    }
+    fputc('"', to);
+}
+
+void text_json_number(FILE *to, double value)
+{
+    if (isfinite(value))
+        fprintf(to, "%.6g", value);
+    else
+        fputs("null", to);
+}
+
+void text_progress(const char *label, double done)
+{
+    enum { WIDTH = 30 };
+    const int filled = done >= 1 ? WIDTH : done > 0 ? (int)(done * WIDTH) : 0;
+    char bar[WIDTH + 1];
+
+    if (!isatty(STDERR_FILENO))
+        return;
+    for (int i = 0; i < WIDTH; i++)
+        bar[i] = i < filled ? '#' : '.';
+    bar[WIDTH] = '\0';
+    fprintf(stderr, "\r[%s] %3d%% %.44s\033[K", bar, (int)(done * 100), label);
+    fflush(stderr);
+}
+
+void text_progress_clear(void)
+{
+    if (isatty(STDERR_FILENO)) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+}

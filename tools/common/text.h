@@ -1,0 +1,35 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the tools print alike: errors, numbers and strings of JSON, a progress bar, numbers of the
+ * command line.
+ */
+#ifndef HEED_TOOLS_COMMON_TEXT_H
+#define HEED_TOOLS_COMMON_TEXT_H
+
+#include <heed/heed.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Exit codes of the tools. */
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* Prints "<tool>: <what>: <status>: <message> (<field>)" as one line to stderr. */
+void text_failure(const char *tool, const char *what, heed_status status,
+                  const heed_report *report);
+
+/* Reads all of `text` as a decimal whole number within [low, high]. False: it is none. */
+bool text_integer(const char *text, int64_t low, int64_t high, int64_t *out);
+
+/* A JSON string with its quotes; bytes from 0x80 on pass as they are (UTF-8). */
+void text_json_string(FILE *to, const char *text);
+
+/* A JSON number of 6 significant digits; null for what JSON has no number for. */
+void text_json_number(FILE *to, double value);
+
+/* A line of progress on stderr, if that is a terminal; else these do nothing. */
+void text_progress(const char *label, double done);
+void text_progress_clear(void);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * heed-info: what this build of heed is, and what it finds on this machine.
+ */
+#include "common/text.h"
+
+#include <heed/heed.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kind_names[] = {
+    [HEED_DEVICE_REFERENCE] = "reference",
+    [HEED_DEVICE_CPU] = "cpu",
+    [HEED_DEVICE_OPENCL] = "opencl",
+    [HEED_DEVICE_CUDA] = "cuda",
+    [HEED_DEVICE_PLUGIN] = "plugin",
+};
+enum { N_KINDS = sizeof kind_names / sizeof *kind_names };
+
+struct found {
+    heed_device_props *devices;
+    uint32_t count;
+    const char *preferred;              /* name of the default device; "" when there is none */
+    bool built[N_KINDS];
+};
+
+static const char *kind_name(uint32_t kind)
+{
+    return kind > 0 && kind < N_KINDS ? kind_names[kind] : "unknown";
+}
+
+static void version_text(char *to, size_t size)
+{
+    const uint32_t v = heed_version();
+
+    snprintf(to, size, "%u.%u.%u", (unsigned)(v >> 16), (unsigned)(v >> 8 & 0xff),
+             (unsigned)(v & 0xff));
+}
+
+static heed_status look(const heed_runtime *runtime, struct found *found)
+{
+    heed_device *preferred = NULL;
+    uint32_t index = 0;
+
+    found->count = heed_device_count(runtime);
+    found->devices = calloc(found->count + 1u, sizeof *found->devices);
+    if (found->devices == NULL)
+        return HEED_E_NOMEM;
+    if (heed_device_find(runtime, NULL, &preferred, NULL) < 0)
+        preferred = NULL;
+    found->preferred = "";
+    for (index = 0; index < found->count; index++) {
+        heed_device *device = heed_device_get(runtime, index);
+        heed_device_props *props = &found->devices[index];
+        heed_status status;
+
+        props->size = sizeof *props;
+        status = heed_device_info(device, props);
+        if (status < 0)
+            return status;
+        if (device == preferred)
+            found->preferred = props->name;
+        if (props->kind < N_KINDS)
+            found->built[props->kind] = true;
+    }
+    return HEED_OK;
+}
+
+static void print_json(const struct found *found)
+{
+    char version[32];
+    const char *comma = "";
+
+    version_text(version, sizeof version);
+    printf("{\"version\":\"%s\",\"numerics\":%d,\"backends\":[", version, HEED_NUMERICS_VERSION);
+    for (uint32_t kind = 1; kind < N_KINDS; kind++) {
+        if (!found->built[kind])
+            continue;
+        printf("%s\"%s\"", comma, kind_name(kind));
+        comma = ",";
+    }
+    printf("],\"default\":");
+    text_json_string(stdout, found->preferred);
+    printf(",\"devices\":[");
+    for (uint32_t i = 0; i < found->count; i++) {
+        const heed_device_props *p = &found->devices[i];
+
+        printf("%s{\"name\":", i > 0 ? "," : "");
+        text_json_string(stdout, p->name);
+        printf(",\"kind\":\"%s\",\"usable\":%s,\"status\":\"%s\",\"width\":%u,\"exact\":%s,"
+               "\"memory\":%llu,\"description\":",
+               kind_name(p->kind), p->usable >= 0 ? "true" : "false",
+               heed_status_name(p->usable), (unsigned)p->width, p->exact ? "true" : "false",
+               (unsigned long long)p->memory);
+        text_json_string(stdout, p->description);
+        printf(",\"reason\":");
+        text_json_string(stdout, p->reason);
+        putchar('}');
+    }
+    printf("]}\n");
+}
+
+static int widest(const struct found *found, size_t offset, size_t least)
+{
+    size_t width = least;
+
+    for (uint32_t i = 0; i < found->count; i++) {
+        const size_t length = strlen((const char *)&found->devices[i] + offset);
+
+        if (length > width)
+            width = length;
+    }
+    return (int)width;
+}
+
+static void print_table(const struct found *found)
+{
+    char version[32];
+    const int names = widest(found, offsetof(heed_device_props, name), strlen("device"));
+    const int texts = widest(found, offsetof(heed_device_props, description),
+                             strlen("description"));
+
+    version_text(version, sizeof version);
+    printf("heed %s, numerics version %d\nbackends compiled in:", version, HEED_NUMERICS_VERSION);
+    for (uint32_t kind = 1; kind < N_KINDS; kind++) {
+        if (found->built[kind])
+            printf(" %s", kind_name(kind));
+    }
+    printf("\ndefault device: %s\n\n", found->preferred[0] != '\0' ? found->preferred : "none");
+    printf("%-*s  %5s  %5s  %-*s  %s\n", names, "device", "lanes", "exact", texts, "description",
+           "state");
+    for (uint32_t i = 0; i < found->count; i++) {
+        const heed_device_props *p = &found->devices[i];
+
+        printf("%-*s  %5u  %5s  %-*s  ", names, p->name, (unsigned)p->width,
+               p->exact ? "yes" : "no", texts, p->description);
+        if (p->usable >= 0)
+            puts("usable");
+        else
+            printf("refused: %s (%s)\n", p->reason[0] != '\0' ? p->reason : "no reason given",
+                   heed_status_name(p->usable));
+    }
+}
+
+static int usage(FILE *to, int code)
+{
+    fputs("usage: heed-info [--json]\n"
+          "Prints heed's version, the backends compiled in, and every device with the reason\n"
+          "why it cannot be used, if so.\n", to);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct found found = { 0 };
+    heed_runtime *runtime = NULL;
+    heed_report report = { .size = sizeof report };
+    heed_status status;
+    bool json = false;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            json = true;
+        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            return usage(stdout, EXIT_DONE);
+        } else {
+            fprintf(stderr, "heed-info: unknown argument \"%s\" (see --help)\n", argv[i]);
+            return EXIT_USAGE;
+        }
+    }
+    status = heed_runtime_create(NULL, &runtime, &report);
+    if (status < 0) {
+        text_failure("heed-info", "cannot create a runtime", status, &report);
+        return EXIT_FAILED;
+    }
+    status = look(runtime, &found);
+    if (status < 0)
+        text_failure("heed-info", "cannot describe the devices", status, NULL);
+    else if (json)
+        print_json(&found);
+    else
+        print_table(&found);
+    free(found.devices);
+    heed_runtime_destroy(runtime);
+    return status < 0 || fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
+}
