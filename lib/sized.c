@@ -42,8 +42,8 @@ heed_status heed_sized_element(const void *given, uint32_t size, size_t v1, void
     return HEED_OK;
 }
 
-heed_status heed_sized_in(const void *given, size_t v1, void *local, size_t known, const char *field,
-                          heed_report *report)
+heed_status heed_sized_in(const void *given, size_t v1, void *local, size_t known,
+                          const char *field, heed_report *report)
 {
     uint32_t size = 0;
     heed_status status;

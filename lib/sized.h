@@ -30,8 +30,8 @@ heed_status heed_sized_element(const void *given, uint32_t size, size_t v1, void
 
 /* The same for a struct whose first member is its size; `local` then states the known size. */
 HEED_MUST_CHECK
-heed_status heed_sized_in(const void *given, size_t v1, void *local, size_t known, const char *field,
-                          heed_report *report);
+heed_status heed_sized_in(const void *given, size_t v1, void *local, size_t known,
+                          const char *field, heed_report *report);
 
 /* Fills a caller's struct from `filled`, at most the size the caller stated, which stays;
  * the rest is zeroed. HEED_E_SIZE and nothing written if that is below v1. */

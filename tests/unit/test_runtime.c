@@ -1,0 +1,588 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Status names, reports, sized structs, runtimes and their hooks, devices, executors, buffers,
+ * queues.
+ */
+#include "lib/context.h"
+#include "lib/error.h"
+#include "lib/executor.h"
+#include "lib/sized.h"
+#include "support/ledger.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static heed_report why;
+
+static void set_up(void)
+{
+    memset(&why, 0, sizeof(why));
+    why.size = sizeof(why);
+}
+
+static heed_runtime *make_runtime(const heed_runtime_desc *desc)
+{
+    heed_runtime *rt = NULL;
+
+    ck_assert_int_eq(heed_runtime_create(desc, &rt, &why), HEED_OK);
+    ck_assert_int_eq(why.status, HEED_OK);
+    ck_assert_str_eq(why.message, "");
+    return rt;
+}
+
+/* ---- status and report ---- */
+
+START_TEST(every_status_has_a_name_of_its_own)
+{
+    static const heed_status known[] = {
+        HEED_OK, HEED_R_COMPOSED, HEED_E_NULL, HEED_E_SIZE, HEED_E_NEWER, HEED_E_FLAG,
+        HEED_E_VALUE, HEED_E_SHAPE, HEED_E_STRIDE, HEED_E_DTYPE, HEED_E_ALIGN, HEED_E_ALIAS,
+        HEED_E_OVERFLOW, HEED_E_AMBIGUOUS, HEED_E_INDEX, HEED_E_WORKSPACE, HEED_E_MISMATCH,
+        HEED_E_UNSUPPORTED, HEED_E_NOT_BUILT, HEED_E_NOT_FOUND, HEED_E_NOMEM,
+        HEED_E_DEVICE_NOMEM, HEED_E_BUSY, HEED_E_DEVICE_LOST, HEED_E_KERNEL_BUILD, HEED_E_DEVICE,
+        HEED_E_INTERNAL,
+    };
+    enum { N = sizeof(known) / sizeof(known[0]) };
+
+    for (int i = 0; i < N; i++) {
+        ck_assert_int_eq(strncmp(heed_status_name(known[i]), "HEED_", 5), 0);
+        for (int k = 0; k < i; k++)
+            ck_assert_str_ne(heed_status_name(known[i]), heed_status_name(known[k]));
+    }
+    ck_assert_str_eq(heed_status_name(HEED_E_SHAPE), "HEED_E_SHAPE");
+    ck_assert_str_eq(heed_status_name(-12345), heed_status_name(12345));
+    ck_assert_uint_eq(heed_version(), HEED_VERSION_MAJOR << 16 | HEED_VERSION_MINOR << 8 |
+                                          HEED_VERSION_PATCH);
+}
+END_TEST
+
+/* For every stated size: bytes beyond it stay, bytes inside that heed does not know become 0. */
+START_TEST(report_is_written_within_its_size)
+{
+    enum { ROOM = sizeof(heed_report) + 64 };
+
+    for (uint32_t size = 0; size <= ROOM - 8; size++) {
+        _Alignas(heed_report) unsigned char bytes[ROOM];
+        heed_report *report = (heed_report *)(void *)bytes;
+        uint32_t kept;
+
+        memset(bytes, 0xee, sizeof(bytes));
+        report->size = size;
+        ck_assert_int_eq(heed_report_fill(report, HEED_E_SHAPE, "q.shape[1]", 3, 4, "three"),
+                         HEED_E_SHAPE);
+        kept = size < HEED_REPORT_V1 ? 4 : size;
+        for (uint32_t i = kept; i < ROOM; i++)
+            ck_assert_uint_eq(bytes[i], 0xee);
+        for (uint32_t i = sizeof(heed_report); i < kept; i++)
+            ck_assert_uint_eq(bytes[i], 0);
+        ck_assert_uint_eq(report->size, size);
+        if (size < HEED_REPORT_V1)
+            continue;
+        ck_assert_int_eq(report->status, HEED_E_SHAPE);
+        ck_assert_int_eq(report->wanted, 3);
+        ck_assert_int_eq(report->got, 4);
+        ck_assert_str_eq(report->field, "q.shape[1]");
+        ck_assert_str_eq(report->message, "three");
+        ck_assert_int_eq(heed_report_ok(report), HEED_OK);
+        ck_assert_int_eq(report->status, HEED_OK);
+        ck_assert_int_eq(report->wanted, 0);
+        ck_assert_str_eq(report->field, "");
+        ck_assert_str_eq(report->message, "");
+    }
+    ck_assert_int_eq(heed_report_fill(NULL, HEED_E_NULL, NULL, 0, 0, "x"), HEED_E_NULL);
+    ck_assert_int_eq(heed_report_ok(NULL), HEED_OK);
+}
+END_TEST
+
+START_TEST(report_text_is_one_cut_plain_line)
+{
+    char text[1000];
+
+    memset(text, 'a', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    heed_report_fill(&why, HEED_E_VALUE, text, 0, 0, "%s", text);
+    ck_assert_uint_eq(strlen(why.field), sizeof(why.field) - 1);
+    ck_assert_uint_eq(strlen(why.message), sizeof(why.message) - 1);
+    heed_report_fill(&why, HEED_E_VALUE, NULL, 0, 0, "a\nb\tc\x1b\xff");
+    ck_assert_str_eq(why.field, "");
+    ck_assert_str_eq(why.message, "a b c??");
+}
+END_TEST
+
+START_TEST(input_structs_are_extended_and_their_tails_refused)
+{
+    enum { KNOWN = 24, V1 = 16, ROOM = 40 };
+    unsigned char given[ROOM], local[KNOWN + 1];
+
+    for (uint32_t size = 0; size <= ROOM; size++) {
+        const heed_status wanted = size < V1 ? HEED_E_SIZE : HEED_OK;
+
+        memset(given, 7, sizeof(given));
+        if (size > KNOWN)
+            memset(given + KNOWN, 0, ROOM - KNOWN);
+        memcpy(given, &size, sizeof(size));
+        memset(local, 0xee, sizeof(local));
+        ck_assert_int_eq(heed_sized_in(given, V1, local, KNOWN, "x", &why), wanted);
+        ck_assert_uint_eq(local[KNOWN], 0xee);
+        if (wanted < 0) {
+            ck_assert_uint_eq(local[0], 0xee);
+            ck_assert_str_eq(why.field, "x");
+            ck_assert_int_eq(why.wanted, V1);
+            ck_assert_int_eq(why.got, size);
+            continue;
+        }
+        ck_assert_uint_eq(local[0], KNOWN);
+        for (uint32_t i = 4; i < KNOWN; i++)
+            ck_assert_uint_eq(local[i], i < size ? 7 : 0);
+        for (uint32_t i = KNOWN; i < size; i++) {
+            given[i] = 1;
+            ck_assert_int_eq(heed_sized_in(given, V1, local, KNOWN, "x", &why), HEED_E_NEWER);
+            ck_assert_int_eq(why.got, i);
+            given[i] = 0;
+        }
+    }
+}
+END_TEST
+
+/* ---- runtime ---- */
+
+static void in_turn(void *context, uint32_t width, void (*body)(void *arg, uint32_t lane),
+                    void *arg)
+{
+    ++*(int *)context;
+    for (uint32_t lane = width; lane-- > 0;)
+        body(arg, lane);
+}
+
+static char last_line[256];
+
+static void keep_line(void *context, uint32_t level, const char *text)
+{
+    (void)context;
+    snprintf(last_line, sizeof(last_line), "%u %s", (unsigned)level, text);
+}
+
+/* Refused with a full report, before anything was asked of the allocator. */
+static void refused(const heed_runtime_desc *desc, struct ledger *ledger, heed_status status,
+                    const char *field)
+{
+    heed_runtime *rt = NULL;
+
+    set_up();
+    ck_assert_int_eq(heed_runtime_create(desc, &rt, &why), status);
+    ck_assert_int_eq(why.status, status);
+    ck_assert_str_eq(why.field, field);
+    ck_assert_str_ne(why.message, "");
+    ck_assert_ptr_null(rt);
+    ck_assert_int_eq(heed_runtime_create(desc, &rt, NULL), status);
+    ck_assert_int_eq(atomic_load(&ledger->requests), 0);
+}
+
+START_TEST(hooks_are_checked)
+{
+    struct ledger ledger = { 0 };
+    int calls = 0;
+    struct {
+        heed_runtime_desc desc;
+        uint64_t tail;
+    } d = { { .size = sizeof(d) }, 0 };
+    heed_allocator a = ledger_allocator(&ledger);
+    heed_executor e = { .size = sizeof(e), .width = 2, .context = &calls, .parallel = in_turn };
+    heed_logger l = { .size = sizeof(l), .level = 4, .line = keep_line };
+    heed_runtime *rt = NULL;
+
+    d.desc.allocator = &a;
+    d.desc.executor = &e;
+    d.desc.logger = &l;
+    d.tail = 1;
+    refused(&d.desc, &ledger, HEED_E_NEWER, "desc");
+    d.tail = 0;
+    d.desc.size = HEED_RUNTIME_DESC_V1 - 1;
+    refused(&d.desc, &ledger, HEED_E_SIZE, "desc");
+    d.desc.size = sizeof(d);
+    d.desc.flags = 4;
+    refused(&d.desc, &ledger, HEED_E_FLAG, "flags");
+    d.desc.flags = 0;
+    a.size--;
+    refused(&d.desc, &ledger, HEED_E_SIZE, "allocator");
+    a.size++;
+    a.reserved = 9;
+    refused(&d.desc, &ledger, HEED_E_VALUE, "allocator.reserved");
+    a.reserved = 0;
+    a.alloc = NULL;
+    refused(&d.desc, &ledger, HEED_E_NULL, "allocator.alloc");
+    a = ledger_allocator(&ledger);
+    a.free = NULL;
+    refused(&d.desc, &ledger, HEED_E_NULL, "allocator.free");
+    a = ledger_allocator(&ledger);
+    e.size--;
+    refused(&d.desc, &ledger, HEED_E_SIZE, "executor");
+    e.size++;
+    e.width = 0;
+    refused(&d.desc, &ledger, HEED_E_VALUE, "executor.width");
+    e.width = 2;
+    l.size--;
+    refused(&d.desc, &ledger, HEED_E_SIZE, "logger");
+    l.size++;
+    l.line = NULL;
+    refused(&d.desc, &ledger, HEED_E_NULL, "logger.line");
+    l.line = keep_line;
+    ck_assert_int_eq(heed_runtime_create(&d.desc, NULL, &why), HEED_E_NULL);
+    rt = make_runtime(&d.desc);
+    ck_assert_int_gt(atomic_load(&ledger.blocks), 0);
+    heed_runtime_destroy(rt);
+    ck_assert_int_eq(atomic_load(&ledger.blocks), 0);
+    ck_assert_int_eq(atomic_load(&ledger.mistakes), 0);
+    heed_runtime_destroy(NULL);
+}
+END_TEST
+
+START_TEST(each_allocation_of_a_runtime_and_queue_may_fail)
+{
+    struct ledger ledger = { 0 };
+    const heed_allocator a = ledger_allocator(&ledger);
+    const heed_runtime_desc desc = { .size = sizeof(desc), .allocator = &a };
+    long long k = 1;
+
+    for (;; k++) {
+        heed_runtime *rt = NULL;
+        heed_queue *queue = NULL;
+        heed_status status;
+
+        ledger_restart(&ledger);
+        atomic_store(&ledger.fail_at, k);
+        status = heed_runtime_create(&desc, &rt, &why);
+        if (status >= 0)
+            status = heed_queue_create(heed_device_get(rt, 0), 0, &queue, &why);
+        ck_assert_int_eq(why.status, status);
+        heed_queue_destroy(queue);
+        heed_runtime_destroy(rt);
+        ck_assert_int_eq(atomic_load(&ledger.blocks), 0);
+        ck_assert_int_eq(atomic_load(&ledger.mistakes), 0);
+        if (status == HEED_OK)
+            break;
+        ck_assert_int_eq(status, HEED_E_NOMEM);
+    }
+    ck_assert_int_ge(k, 4);
+}
+END_TEST
+
+/* ---- devices ---- */
+
+START_TEST(devices_have_names_and_are_found_by_them)
+{
+    heed_runtime *rt = make_runtime(NULL);
+    const uint32_t n = heed_device_count(rt);
+    uint32_t references = 0;
+    heed_device *device;
+
+    ck_assert_uint_ge(n, 1);
+    for (uint32_t i = 0; i < n; i++) {
+        heed_device_props p = { .size = sizeof(p) };
+        heed_status status;
+
+        ck_assert_int_eq(heed_device_info(heed_device_get(rt, i), &p), HEED_OK);
+        ck_assert_str_ne(p.name, "");
+        ck_assert_uint_ge(p.width, 1);
+        ck_assert_uint_eq(p.size, sizeof(p));
+        references += p.kind == HEED_DEVICE_REFERENCE;
+        device = NULL;
+        status = heed_device_find(rt, p.name, &device, &why);
+        ck_assert_int_eq(status, p.usable >= 0 ? HEED_OK : p.usable);
+        ck_assert_ptr_eq(device, p.usable >= 0 ? heed_device_get(rt, i) : NULL);
+        if (p.usable < 0) {
+            ck_assert_str_ne(p.reason, "");
+            ck_assert_ptr_nonnull(strstr(why.message, p.reason));
+        }
+    }
+    ck_assert_uint_eq(references, 1);
+    ck_assert_int_eq(heed_device_find(rt, "reference", &device, &why), HEED_OK);
+    ck_assert_int_eq(heed_device_find(rt, NULL, &device, &why), HEED_OK);
+    ck_assert_ptr_null(heed_device_get(rt, n));
+    ck_assert_ptr_null(heed_device_get(NULL, 0));
+    ck_assert_uint_eq(heed_device_count(NULL), 0);
+    heed_runtime_destroy(rt);
+}
+END_TEST
+
+START_TEST(devices_that_are_not_there_say_so)
+{
+    static const struct {
+        const char *name;
+        heed_status status;
+    } cases[] = {
+        { "opencl:0", HEED_E_NOT_BUILT }, { "cuda:0", HEED_E_NOT_BUILT },
+        { "cuda", HEED_E_NOT_BUILT }, { "cudas", HEED_E_NOT_FOUND }, { "", HEED_E_NOT_FOUND },
+        { "Reference", HEED_E_NOT_FOUND }, { "cpu:nothing", HEED_E_NOT_FOUND },
+        { "reference ", HEED_E_NOT_FOUND }, { "\n\xff", HEED_E_NOT_FOUND },
+    };
+    heed_runtime *rt = make_runtime(NULL);
+    heed_device *device = NULL;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ck_assert_int_eq(heed_device_find(rt, cases[i].name, &device, &why), cases[i].status);
+        ck_assert_int_eq(why.status, cases[i].status);
+        ck_assert_str_eq(why.field, "name");
+        ck_assert_str_ne(why.message, "");
+        ck_assert_ptr_null(device);
+    }
+    ck_assert_int_eq(heed_device_find(NULL, NULL, &device, &why), HEED_E_NULL);
+    ck_assert_int_eq(heed_device_find(rt, NULL, NULL, &why), HEED_E_NULL);
+    heed_runtime_destroy(rt);
+}
+END_TEST
+
+START_TEST(unusable_devices_make_nothing)
+{
+    heed_runtime *rt = make_runtime(NULL);
+    heed_device lame = *heed_device_get(rt, 0);
+    const heed_attn_desc desc = { .size = sizeof(desc) };
+    heed_plan *plan = NULL;
+    heed_queue *queue = NULL;
+    heed_buf buf = { NULL, 0 };
+
+    lame.props.usable = HEED_E_UNSUPPORTED;
+    snprintf(lame.props.reason, sizeof(lame.props.reason), "one leg is missing");
+    ck_assert_int_eq(heed_queue_create(&lame, 0, &queue, &why), HEED_E_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(why.message, "one leg is missing"));
+    ck_assert_int_eq(heed_attn_check(&lame, &desc, &why), HEED_E_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(why.message, "one leg is missing"));
+    ck_assert_int_eq(heed_attn_plan(&lame, &desc, &plan, &why), HEED_E_UNSUPPORTED);
+    ck_assert_int_eq(heed_buf_create(&lame, 4, &buf), HEED_E_UNSUPPORTED);
+    ck_assert_ptr_null(queue);
+    ck_assert_ptr_null(plan);
+    ck_assert_ptr_null(buf.handle);
+    heed_runtime_destroy(rt);
+}
+END_TEST
+
+START_TEST(device_info_is_written_within_its_size)
+{
+    enum { ROOM = sizeof(heed_device_props) + 32 };
+    heed_runtime *rt = make_runtime(NULL);
+    heed_device *device = heed_device_get(rt, 0);
+    _Alignas(heed_device_props) unsigned char bytes[ROOM];
+    heed_device_props *p = (heed_device_props *)(void *)bytes;
+
+    for (uint32_t size = 0; size <= ROOM - 8; size++) {
+        const uint32_t kept = size < HEED_DEVICE_PROPS_V1 ? 4 : size;
+
+        memset(bytes, 0xee, sizeof(bytes));
+        p->size = size;
+        ck_assert_int_eq(heed_device_info(device, p),
+                         size < HEED_DEVICE_PROPS_V1 ? HEED_E_SIZE : HEED_OK);
+        for (uint32_t i = kept; i < ROOM; i++)
+            ck_assert_uint_eq(bytes[i], 0xee);
+        for (uint32_t i = sizeof(*p); i < kept; i++)
+            ck_assert_uint_eq(bytes[i], 0);
+        ck_assert_uint_eq(p->size, size);
+    }
+    ck_assert_int_eq(heed_device_info(NULL, p), HEED_E_NULL);
+    ck_assert_int_eq(heed_device_info(device, NULL), HEED_E_NULL);
+    heed_runtime_destroy(rt);
+}
+END_TEST
+
+/* ---- executor ---- */
+
+struct lanes {
+    atomic_int seen[512];
+};
+
+static void mark_lane(void *arg, uint32_t lane)
+{
+    struct lanes *lanes = arg;
+
+    atomic_fetch_add(&lanes->seen[lane], 1);
+}
+
+START_TEST(each_lane_runs_once)
+{
+    static const uint32_t widths[] = { 0, 1, 2, 3, 8, 64, 500, UINT32_MAX };
+
+    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+        const heed_executor given = { .size = sizeof(given), .width = widths[i] };
+        heed_executor e;
+        struct lanes lanes = { { 0 } };
+
+        ck_assert_int_eq(heed_executor_take(&e, &given, &why), HEED_OK);
+        ck_assert_uint_ge(e.width, 1);
+        ck_assert_ptr_nonnull((void *)(uintptr_t)e.parallel);
+        if (widths[i] != 0)
+            ck_assert_uint_le(e.width, widths[i]);
+        ck_assert_uint_le(e.width, 512);
+        e.parallel(e.context, e.width, mark_lane, &lanes);
+        for (uint32_t lane = 0; lane < 512; lane++)
+            ck_assert_int_eq(atomic_load(&lanes.seen[lane]), lane < e.width);
+    }
+}
+END_TEST
+
+START_TEST(callers_executor_is_taken_as_it_is)
+{
+    int calls = 0;
+    const heed_executor given = { sizeof(given), 3, &calls, in_turn };
+    const heed_runtime_desc desc = { .size = sizeof(desc), .executor = &given };
+    heed_runtime *rt = make_runtime(&desc);
+    const heed_executor *e = rt->services.executor;
+    struct lanes lanes = { { 0 } };
+
+    ck_assert_uint_eq(e->width, 3);
+    e->parallel(e->context, e->width, mark_lane, &lanes);
+    ck_assert_int_eq(calls, 1);
+    ck_assert_int_eq(atomic_load(&lanes.seen[2]), 1);
+    for (uint32_t i = 0; i < heed_device_count(rt); i++) {
+        heed_device_props p = { .size = sizeof(p) };
+
+        ck_assert_int_eq(heed_device_info(heed_device_get(rt, i), &p), HEED_OK);
+        ck_assert_uint_eq(p.width, p.kind == HEED_DEVICE_REFERENCE ? 1 : 3);
+    }
+    heed_runtime_destroy(rt);
+}
+END_TEST
+
+/* ---- memory and queues ---- */
+
+START_TEST(buffers_hold_what_was_written)
+{
+    struct ledger ledger = { 0 };
+    const heed_allocator a = ledger_allocator(&ledger);
+    const heed_runtime_desc desc = { .size = sizeof(desc), .allocator = &a };
+    heed_runtime *rt = make_runtime(&desc);
+    heed_device *device = heed_device_get(rt, 0);
+    const long long before = atomic_load(&ledger.blocks);
+    heed_queue *queue = NULL;
+    heed_buf buf = { NULL, 5 }, none = { NULL, 0 }, at;
+    char text[16] = "", full[32];
+
+    ck_assert_int_eq(heed_queue_create(device, 0, &queue, &why), HEED_OK);
+    ck_assert_int_eq(heed_buf_create(device, 32, &buf), HEED_OK);
+    ck_assert_uint_eq((uintptr_t)buf.handle % 64, 0);
+    ck_assert_uint_eq(buf.offset, 0);
+    memset(full, 'x', sizeof(full));
+    ck_assert_int_eq(heed_buf_write(queue, buf, full, sizeof(full)), HEED_OK);
+    at = buf;
+    at.offset = 7;
+    ck_assert_int_eq(heed_buf_write(queue, at, "attend", 6), HEED_OK);
+    at.offset = 6;
+    ck_assert_int_eq(heed_buf_read(queue, text, at, 8), HEED_OK);
+    ck_assert_str_eq(text, "xattendx");
+    ck_assert_int_eq(heed_buf_write(queue, none, NULL, 0), HEED_OK);
+    ck_assert_int_eq(heed_buf_write(queue, none, text, 1), HEED_E_NULL);
+    ck_assert_int_eq(heed_buf_read(queue, NULL, buf, 1), HEED_E_NULL);
+    ck_assert_int_eq(heed_buf_read(NULL, text, buf, 1), HEED_E_NULL);
+    at.offset = UINT64_MAX - 2;
+    ck_assert_int_eq(heed_buf_read(queue, text, at, 1), HEED_E_OVERFLOW);
+    at.offset = 0;
+    ck_assert_int_eq(heed_buf_read(queue, text, at, UINT64_MAX), HEED_E_OVERFLOW);
+    heed_buf_destroy(device, buf);
+    heed_buf_destroy(device, none);
+    heed_buf_destroy(NULL, none);
+    ck_assert_int_eq(heed_buf_create(device, 0, &buf), HEED_OK);
+    heed_buf_destroy(device, buf);
+    heed_queue_destroy(queue);
+    ck_assert_int_eq(atomic_load(&ledger.blocks), before);
+    ck_assert_int_eq(atomic_load(&ledger.mistakes), 0);
+    heed_runtime_destroy(rt);
+}
+END_TEST
+
+START_TEST(buffers_that_cannot_be_say_so)
+{
+    heed_runtime *rt = make_runtime(NULL);
+    heed_device *device = heed_device_get(rt, 0);
+    heed_buf buf = { NULL, 5 };
+
+    ck_assert_int_eq(heed_buf_create(NULL, 4, &buf), HEED_E_NULL);
+    ck_assert_int_eq(heed_buf_create(device, 4, NULL), HEED_E_NULL);
+    ck_assert_int_eq(heed_buf_create(device, UINT64_MAX, &buf), HEED_E_NOMEM);
+    ck_assert_int_eq(heed_buf_create(device, UINT64_MAX / 2, &buf), HEED_E_NOMEM);
+    ck_assert_ptr_null(buf.handle);
+    ck_assert_uint_eq(buf.offset, 5);
+    heed_runtime_destroy(rt);
+}
+END_TEST
+
+START_TEST(queues_know_their_device)
+{
+    heed_runtime *rt = make_runtime(NULL);
+    heed_device *device = heed_device_get(rt, heed_device_count(rt) - 1);
+    heed_queue *queue = NULL;
+
+    ck_assert_int_eq(heed_queue_create(device, 1, &queue, &why), HEED_E_FLAG);
+    ck_assert_str_eq(why.field, "flags");
+    ck_assert_int_eq(why.got, 1);
+    ck_assert_int_eq(heed_queue_create(NULL, 0, &queue, &why), HEED_E_NULL);
+    ck_assert_int_eq(heed_queue_create(device, 0, NULL, &why), HEED_E_NULL);
+    ck_assert_ptr_null(queue);
+    ck_assert_int_eq(heed_queue_create(device, 0, &queue, &why), HEED_OK);
+    ck_assert_ptr_eq(heed_queue_device(queue), device);
+    ck_assert_int_eq(heed_queue_wait(queue), HEED_OK);
+    heed_queue_destroy(queue);
+    heed_queue_destroy(NULL);
+    ck_assert_ptr_null(heed_queue_device(NULL));
+    ck_assert_int_eq(heed_queue_wait(NULL), HEED_E_NULL);
+    ck_assert_int_eq(heed_event_wait(NULL, &why), HEED_E_NULL);
+    ck_assert_int_eq(why.status, HEED_E_NULL);
+    heed_event_destroy(NULL);
+    heed_runtime_destroy(rt);
+}
+END_TEST
+
+START_TEST(events_left_over_are_logged)
+{
+    const heed_logger quiet = { .size = sizeof(quiet), .level = 1, .line = keep_line };
+    heed_logger loud = quiet;
+    heed_runtime_desc desc = { .size = sizeof(desc), .logger = &quiet };
+    heed_runtime *rt = make_runtime(&desc);
+
+    atomic_fetch_add(&rt->events[0].handed_out, 1);
+    last_line[0] = '\0';
+    heed_runtime_destroy(rt);
+    ck_assert_str_eq(last_line, "");
+    loud.level = 2;
+    desc.logger = &loud;
+    rt = make_runtime(&desc);
+    atomic_fetch_add(&rt->events[0].handed_out, 2);
+    ck_assert_int_eq(heed_event_wait(&rt->events[0], &why), HEED_OK);
+    heed_event_destroy(&rt->events[0]);
+    heed_runtime_destroy(rt);
+    ck_assert_int_eq(strncmp(last_line, "2 ", 2), 0);
+    ck_assert_ptr_nonnull(strstr(last_line, " 1 event"));
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("runtime");
+    Suite *suite = suite_create("runtime");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_checked_fixture(tcase, set_up, NULL);
+    tcase_add_test(tcase, every_status_has_a_name_of_its_own);
+    tcase_add_test(tcase, report_is_written_within_its_size);
+    tcase_add_test(tcase, report_text_is_one_cut_plain_line);
+    tcase_add_test(tcase, input_structs_are_extended_and_their_tails_refused);
+    tcase_add_test(tcase, hooks_are_checked);
+    tcase_add_test(tcase, each_allocation_of_a_runtime_and_queue_may_fail);
+    tcase_add_test(tcase, devices_have_names_and_are_found_by_them);
+    tcase_add_test(tcase, devices_that_are_not_there_say_so);
+    tcase_add_test(tcase, unusable_devices_make_nothing);
+    tcase_add_test(tcase, device_info_is_written_within_its_size);
+    tcase_add_test(tcase, each_lane_runs_once);
+    tcase_add_test(tcase, callers_executor_is_taken_as_it_is);
+    tcase_add_test(tcase, buffers_hold_what_was_written);
+    tcase_add_test(tcase, buffers_that_cannot_be_say_so);
+    tcase_add_test(tcase, queues_know_their_device);
+    tcase_add_test(tcase, events_left_over_are_logged);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
