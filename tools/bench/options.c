@@ -160,7 +160,8 @@ static bool complete(struct state *s)
     struct options *out = s->out;
     int length = 0;
 
-    if (s->isa != NULL && s->device != NULL && strcmp(s->device, "cpu") != 0) {
+    if (s->isa != NULL && s->device != NULL && strcmp(s->device, "cpu") != 0
+        && (strncmp(s->device, "cpu:", 4) != 0 || strcmp(s->device + 4, s->isa) != 0)) {
         snprintf(s->error, sizeof s->error, "--isa names the device cpu:%.40s; --device %.60s "
                  "contradicts it", s->isa, s->device);
         return false;

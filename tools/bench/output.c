@@ -55,11 +55,12 @@ void output_head(const struct options *options, const char *device)
 static void table_row(const struct options *options, const struct measure_input *in,
                       const struct measure_result *r)
 {
-    printf("%-*s  %-12s %-7s %7u %9.2f %9.2f %6.1f %7.1f %12" PRIu64 "  %10.4g %10.4g %10.4g %10.4g",
-           load_width(options), in->load->text, in->ours->device_props.name,
-           contender_isa(in->ours), in->threads, r->useful * 1e-9, r->peak * 1e-9,
-           r->share * 100, r->bandwidth * 1e-9, in->ours->plan_props.workspace_size,
-           r->seconds.median, r->seconds.min, r->seconds.max, r->wall);
+    printf("%-*s  %-12s %-7s %7u %9.2f %9.2f %6.1f %7.1f %12" PRIu64
+           "  %10.4g %10.4g %10.4g %10.4g", load_width(options), in->load->text,
+           in->ours->device_props.name, contender_isa(in->ours), in->threads,
+           r->useful * 1e-9, r->peak * 1e-9, r->share * 100, r->bandwidth * 1e-9,
+           in->ours->plan_props.workspace_size, r->seconds.median, r->seconds.min,
+           r->seconds.max, r->wall);
     if (r->compared)
         printf("  %.3f (%.3f..%.3f)", r->ratio.median, r->ratio.min, r->ratio.max);
     putchar('\n');
