@@ -107,7 +107,8 @@ enum {
     HEED_SET_FLOATS = 7,
     HEED_SET_U8 = 8,
     HEED_SET_I32 = 16,
-    HEED_SET_I64 = 32
+    HEED_SET_I64 = 32,
+    HEED_SET_INTS = 48
 };
 heed_status heed_check_dtype_in(struct heed_check *, const char *prefix, uint32_t dtype,
                                 uint32_t set);
