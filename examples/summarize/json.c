@@ -1,0 +1,118 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What programs read: one JSON object (RFC 8259), valid UTF-8 whatever the input.
+ * Offsets are bytes of the input, sentences and segments count from 0.
+ */
+#include "summarize.h"
+
+#include <math.h>
+
+/* The inside of a string. White space of any sort becomes one space. */
+static void put_range(FILE *to, const char *text, size_t begin, size_t end)
+{
+    bool space = false, any = false;
+    size_t taken;
+
+    for (size_t i = begin; i < end; i += taken) {
+        const uint32_t code = utf8_next(text + i, text + end, &taken);
+        char bytes[4];
+
+        if (utf8_is_space(code)) {
+            space = any;
+            continue;
+        }
+        if (space)
+            fputc(' ', to);
+        if (code == '"' || code == '\\')
+            fputc('\\', to);
+        fwrite(bytes, 1, utf8_put(code, bytes), to);
+        space = false;
+        any = true;
+    }
+}
+
+static void put_string(FILE *to, const char *text)
+{
+    size_t end = 0;
+
+    while (text[end] != '\0')
+        end++;
+    fputc('"', to);
+    put_range(to, text, 0, end);
+    fputc('"', to);
+}
+
+static void put_number(FILE *to, const char *name, double x)
+{
+    if (isfinite(x))
+        fprintf(to, "\"%s\": %.6g", name, x);
+    else
+        fprintf(to, "\"%s\": null", name);
+}
+
+/* The offset behind the first `words` words of a sentence. */
+static size_t cut_end(const char *text, const struct sentence *s, int64_t words)
+{
+    size_t end = s->begin, taken;
+
+    for (size_t i = s->begin; i < s->end; i += taken) {
+        utf8_next(text + i, text + s->end, &taken);
+        if (utf8_count_words(text, s->begin, i + taken) > words)
+            break;
+        end = i + taken;
+    }
+    return end;
+}
+
+static void put_sentence(FILE *to, const struct report *r, int64_t i, int64_t before)
+{
+    const struct document *const doc = r->doc;
+    const struct sentence *const s = &doc->sentences[i];
+    const bool cut = r->summary->chosen[i] && r->summary->cut > 0;
+    const size_t end = cut ? cut_end(doc->text, s, r->summary->cut) : s->end;
+
+    fprintf(to, "    {\"index\": %lld, \"begin\": %zu, \"end\": %zu, \"segment\": %lld, "
+            "\"words\": %lld, ", (long long)i, s->begin, end, (long long)s->segment,
+            (long long)(cut ? r->summary->words : s->words));
+    put_number(to, "mass", (double)r->mass[i]);
+    fputs(", ", to);
+    put_number(to, "score", (double)r->score[i]);
+    fprintf(to, ", \"chosen\": %s, ", r->summary->chosen[i] ? "true" : "false");
+    if (s->label_words > 0) {
+        fputs("\"speaker\": \"", to);
+        put_range(to, doc->text, s->label_begin, s->label_end);
+        fprintf(to, "\", \"named\": %s, ",
+                r->summary->chosen[i] && !cut && summary_names_speaker(doc, i, before)
+                ? "true" : "false");
+    }
+    fputs("\"text\": \"", to);
+    put_range(to, doc->text, s->begin, end);
+    fputs(cut && end < s->end ? "\xE2\x80\xA6\"}" : "\"}", to);
+}
+
+void output_json(FILE *to, const struct report *r)
+{
+    const struct document *const doc = r->doc;
+    int64_t before = -1;
+    bool first = true;
+
+    fputs("{\n  \"file\": ", to);
+    put_string(to, r->file);
+    fputs(",\n  \"device\": ", to);
+    put_string(to, r->device);
+    fprintf(to, ",\n  \"budget\": %lld,\n  \"words\": %lld,\n  \"document\": {\"bytes\": %zu, "
+            "\"bad_bytes\": %zu, \"words\": %lld, \"sentences\": %lld, \"segments\": %lld},\n"
+            "  \"sentences\": [", (long long)r->budget, (long long)r->summary->words, doc->size,
+            r->bad_bytes, (long long)doc->words, (long long)doc->n, (long long)doc->n_segments);
+    for (int64_t i = 0; i < doc->n; i++) {
+        if (!r->summary->chosen[i] && !r->all)
+            continue;
+        fputs(first ? "\n" : ",\n", to);
+        first = false;
+        put_sentence(to, r, i, before);
+        if (r->summary->chosen[i])
+            before = i;
+    }
+    fputs(first ? "]\n}\n" : "\n  ]\n}\n", to);
+}

@@ -1,0 +1,282 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * heed-summarize: prints the sentences of a document that the rest of it attends
+ * to. Command line, reading, the progress bar, and the order of the steps. Inside
+ * heed's tree meson builds it; anywhere else, against an installed heed:
+ * cc -std=c17 -O2 *.c -o heed-summarize $(pkg-config --cflags --libs heed) -lm
+ */
+#define _POSIX_C_SOURCE 200809L    /* isatty */
+#include "summarize.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    EXIT_USAGE = 2,
+    MAX_BUDGET = 1000000,
+    LONG_INPUT = 4096,             /* sentences; from here on a progress bar */
+    BAR_CELLS = 40
+};
+
+static const char help_text[] =
+    "usage: heed-summarize [--words N] [--device NAME] [--json] [--explain] FILE|-\n"
+    "\n"
+    "Prints the sentences of FILE (UTF-8 text; - is standard input) that say most.\n"
+    "\n"
+    "  --words N      at most N words, 1 to 1000000; default 200\n"
+    "  --device NAME  where heed computes: cpu (default), cpu:avx2, cpu:scalar,\n"
+    "                 reference, ...; heed-info lists them\n"
+    "  --json         one JSON object with offsets and scores\n"
+    "  --explain      also list every sentence with its segment and score\n"
+    "  --help         this text\n"
+    "\n"
+    "Exit status: 0 done, 1 out of memory or a failing device or output, 2 wrong usage\n"
+    "or a file that cannot be read.\n";
+
+struct options {
+    const char *file, *device;
+    int64_t words;
+    bool json, explain, help;
+};
+
+/* Names come from outside too: nothing but printable ASCII reaches the terminal. */
+static void put_safely(const char *text)
+{
+    for (const char *c = text; *c; c++)
+        fputc(*c >= ' ' && *c < 0x7F ? *c : '?', stderr);
+}
+
+/* One line on stderr; `why` may be NULL. Returns `status`. */
+static int complain(int status, const char *what, const char *why)
+{
+    fputs("heed-summarize: ", stderr);
+    put_safely(what);
+    if (why) {
+        fputs(": ", stderr);
+        put_safely(why);
+    }
+    fputc('\n', stderr);
+    return status;
+}
+
+/* ---- command line -------------------------------------------------------- */
+
+static bool parse_words(const char *text, int64_t *words)
+{
+    int64_t value = 0;
+
+    if (!*text)
+        return false;
+    for (const char *c = text; *c; c++) {
+        if (*c < '0' || *c > '9' || value > MAX_BUDGET)
+            return false;
+        value = value * 10 + (*c - '0');
+    }
+    if (value < 1 || value > MAX_BUDGET)
+        return false;
+    *words = value;
+    return true;
+}
+
+/* The value of option `name` at argv[*i], as "--name value" or "--name=value"; NULL if
+ * argv[*i] is another. */
+static const char *value_of(const char *name, int argc, char **argv, int *i)
+{
+    const size_t length = strlen(name);
+
+    if (strncmp(argv[*i], name, length) != 0)
+        return NULL;
+    if (argv[*i][length] == '=')
+        return argv[*i] + length + 1;
+    if (argv[*i][length] != '\0')
+        return NULL;
+    return *i + 1 < argc ? argv[++*i] : "";
+}
+
+static int parse(struct options *o, int argc, char **argv)
+{
+    bool only_files = false;
+
+    for (int i = 1; i < argc; i++) {
+        const char *const word = argv[i];
+        const char *value;
+
+        if (only_files || word[0] != '-' || strcmp(word, "-") == 0) {
+            if (o->file)
+                return complain(EXIT_USAGE, "one FILE, please; there is another one", word);
+            o->file = word;
+        } else if (strcmp(word, "--") == 0) {
+            only_files = true;
+        } else if (strcmp(word, "--json") == 0) {
+            o->json = true;
+        } else if (strcmp(word, "--explain") == 0) {
+            o->explain = true;
+        } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+            o->help = true;
+            return 0;
+        } else if ((value = value_of("--words", argc, argv, &i)) != NULL) {
+            if (!parse_words(value, &o->words))
+                return complain(EXIT_USAGE, "--words takes a number from 1 to 1000000, not",
+                                value);
+        } else if ((value = value_of("--device", argc, argv, &i)) != NULL) {
+            if (!*value)
+                return complain(EXIT_USAGE, "--device takes a name, such as cpu", NULL);
+            o->device = value;
+        } else {
+            return complain(EXIT_USAGE, "unknown option (try --help)", word);
+        }
+    }
+    if (!o->file)
+        return complain(EXIT_USAGE, "no FILE; - is standard input (try --help)", NULL);
+    return 0;
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+static int read_all(FILE *from, const char *name, char **text, size_t *size)
+{
+    size_t capacity = 0;
+
+    for (;;) {
+        size_t got;
+
+        if (*size == capacity) {
+            char *grown;
+
+            capacity = capacity ? capacity * 2 : (size_t)1 << 16;
+            grown = capacity > *size ? realloc(*text, capacity) : NULL;
+            if (!grown)
+                return complain(EXIT_FAILURE, name, "not enough memory");
+            *text = grown;
+        }
+        got = fread(*text + *size, 1, capacity - *size, from);
+        *size += got;
+        if (got == 0)
+            break;
+    }
+    return ferror(from) ? complain(EXIT_USAGE, name, strerror(errno)) : 0;
+}
+
+static int read_text(const char *name, char **text, size_t *size)
+{
+    FILE *file;
+    int status;
+
+    if (strcmp(name, "-") == 0)
+        return read_all(stdin, "standard input", text, size);
+    file = fopen(name, "rb");
+    if (!file)
+        return complain(EXIT_USAGE, name, strerror(errno));
+    status = read_all(file, name, text, size);
+    fclose(file);
+    return status;
+}
+
+/* ---- progress ------------------------------------------------------------ */
+
+static void show_progress(void *context, int64_t done, int64_t all)
+{
+    const int cells = (int)(done * BAR_CELLS / all);
+
+    (void)context;
+    fputs("\r[", stderr);
+    for (int i = 0; i < BAR_CELLS; i++)
+        fputc(i < cells ? '#' : ' ', stderr);
+    fprintf(stderr, "] %3d %%", (int)(done * 100 / all));
+    if (done == all)
+        fprintf(stderr, "\r%*s\r", BAR_CELLS + 8, "");
+    fflush(stderr);
+}
+
+/* ---- the steps ----------------------------------------------------------- */
+
+struct work {
+    struct document doc;
+    struct vectors vectors;
+    struct summary summary;
+    struct attend *attend;
+    float *mass, *score;
+};
+
+static int analyse(struct work *w, const struct options *o, const char *text, size_t size)
+{
+    struct failure why = { .usage = false };
+    const bool bar = isatty(STDERR_FILENO) != 0;
+
+    if (!document_split(&w->doc, text, size) || !vectors_build(&w->vectors, &w->doc) ||
+        !document_segment(&w->doc, &w->vectors))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    w->mass = calloc((size_t)w->doc.n + 1, sizeof(*w->mass));
+    w->score = calloc((size_t)w->doc.n + 1, sizeof(*w->score));
+    if (!w->mass || !w->score)
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    w->attend = attend_open(o->device, &why);
+    if (!w->attend || !attend_mass(w->attend, &w->doc, &w->vectors,
+                                   bar && w->doc.n >= LONG_INPUT ? show_progress : NULL, NULL,
+                                   w->mass, &why))
+        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
+    salience_score(&w->doc, &w->vectors, w->mass, w->score);
+    if (!summary_choose(&w->summary, &w->doc, &w->vectors, w->score, o->words))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    return 0;
+}
+
+static int print(const struct work *w, const struct options *o, size_t bad)
+{
+    const struct report report = {
+        .doc = &w->doc, .summary = &w->summary, .mass = w->mass, .score = w->score,
+        .file = o->file, .device = attend_device(w->attend), .budget = o->words,
+        .bad_bytes = bad, .all = o->explain
+    };
+
+    if (o->json) {
+        output_json(stdout, &report);
+    } else {
+        output_text(stdout, &report);
+        if (o->explain) {
+            fputc('\n', stdout);
+            output_table(stdout, &report);
+        }
+    }
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return complain(EXIT_FAILURE, "cannot write the result", strerror(errno));
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = { .words = 200 };
+    struct work w = { .attend = NULL };
+    char *text = NULL;
+    size_t size = 0, bad = 0;
+    int status = parse(&o, argc, argv);
+
+    if (status != 0)
+        return status;
+    if (o.help) {
+        fputs(help_text, stdout);
+        return 0;
+    }
+    status = read_text(o.file, &text, &size);
+    if (status == 0) {
+        bad = utf8_count_bad(text, size);
+        if (bad > 0)
+            fprintf(stderr, "heed-summarize: %zu bytes are not UTF-8 and are read as U+FFFD\n",
+                    bad);
+        status = analyse(&w, &o, text, size);
+    }
+    if (status == 0)
+        status = print(&w, &o, bad);
+
+    summary_finish(&w.summary);
+    attend_close(w.attend);
+    vectors_finish(&w.vectors);
+    document_finish(&w.doc);
+    free(w.mass);
+    free(w.score);
+    free(text);
+    return status;
+}

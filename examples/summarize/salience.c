@@ -1,0 +1,72 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * One number per sentence: how much of the document's attention it receives, as
+ * LexRank's centrality (Erkan and Radev 2004, section 3.2) with attention as the
+ * walk, and three priors that hold for texts of any kind. Very short sentences say
+ * little; what comes first introduces; and what is addressed to somebody in the
+ * text ("you", "we", "I") needs its setting, while a summary speaks from outside.
+ * Mass and voice are standard scores within the document, so the weights need no
+ * unit. One set of weights for every document.
+ */
+#include "summarize.h"
+
+#include <math.h>
+
+static const double mass_weight = 0.7;
+static const double length_weight = 3.0;
+static const double full_length = 12;      /* words; longer gains nothing */
+static const double voice_weight = 1.0;
+static const double start_weight = 0.3;
+static const double start_share = 0.05;    /* of the document: where the start fades */
+
+struct moments {
+    double mean, deviation;
+};
+
+static double log_mass(const float *mass, int64_t i)
+{
+    return log((double)mass[i] > 1e-30 ? (double)mass[i] : 1e-30);
+}
+
+static double voice(const struct vectors *v, int64_t i)
+{
+    return (double)v->address[i];
+}
+
+/* Mean and deviation of n values, given by their sum and sum of squares. */
+static struct moments moments_of(double sum, double squares, int64_t n)
+{
+    const double mean = sum / (double)n, variance = squares / (double)n - mean * mean;
+
+    return (struct moments){ mean, variance > 1e-18 ? sqrt(variance) : 1 };
+}
+
+void salience_score(const struct document *doc, const struct vectors *v, const float *mass,
+                    float *score)
+{
+    double sum[2] = { 0 }, squares[2] = { 0 };
+    struct moments of_mass, of_voice;
+
+    if (doc->n == 0)
+        return;
+    for (int64_t i = 0; i < doc->n; i++) {
+        const double a = log_mass(mass, i), b = voice(v, i);
+
+        sum[0] += a;
+        sum[1] += b;
+        squares[0] += a * a;
+        squares[1] += b * b;
+    }
+    of_mass = moments_of(sum[0], squares[0], doc->n);
+    of_voice = moments_of(sum[1], squares[1], doc->n);
+    for (int64_t i = 0; i < doc->n; i++) {
+        const double words = (double)doc->sentences[i].words;
+        const double length = words < full_length ? words / full_length : 1;
+        const double start = exp(-(double)i / (start_share * (double)doc->n));
+
+        score[i] = (float)(mass_weight * (log_mass(mass, i) - of_mass.mean) / of_mass.deviation -
+                           voice_weight * (voice(v, i) - of_voice.mean) / of_voice.deviation +
+                           length_weight * length + start_weight * start);
+    }
+}

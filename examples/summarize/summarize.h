@@ -1,0 +1,149 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The parts of heed-summarize, an extractive summarizer: text is cut into
+ * sentences, sentences become vectors, vectors meet in attention, and the
+ * sentences the document attends to most are printed. The text side is plain C;
+ * every attention step runs through heed's public API (attend.c).
+ */
+#ifndef HEED_EXAMPLES_SUMMARIZE_H
+#define HEED_EXAMPLES_SUMMARIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* ---- utf8.c: bytes to code points ---------------------------------------- */
+
+enum { UTF8_BAD = 0xFFFD };
+
+/* Decodes one code point of [at, end), at < end, and stores the bytes it took. A
+ * byte that starts no valid sequence is taken alone and read as UTF8_BAD. */
+uint32_t utf8_next(const char *at, const char *end, size_t *taken);
+
+/* Encodes; returns the number of bytes, 1 to 4. */
+size_t utf8_put(uint32_t code, char out[4]);
+
+/* Bytes of a text that are not UTF-8. */
+size_t utf8_count_bad(const char *text, size_t size);
+
+bool utf8_is_space(uint32_t code);     /* white space, and every control character */
+bool utf8_is_hidden(uint32_t code);    /* controls and direction marks: never printed */
+bool utf8_is_word(uint32_t code);      /* letters and digits of any script */
+bool utf8_is_lower(uint32_t code);
+bool utf8_is_upper(uint32_t code);
+bool utf8_is_ideograph(uint32_t code); /* scripts without spaces: each sign is a word */
+uint32_t utf8_lower(uint32_t code);
+int utf8_columns(uint32_t code);       /* cells on a terminal: 0, 1 or 2 */
+
+/* Words of a range: what white space separates, ideographs one by one. */
+int64_t utf8_count_words(const char *text, size_t begin, size_t end);
+
+/* ---- document: a text and what was found in it --------------------------- */
+
+/* Offsets are bytes of the input as it was read. */
+struct sentence {
+    size_t begin, end;                 /* the sentence, without the speaker */
+    size_t label_begin, label_end;     /* "Name" of a turn "Name: ..."; empty: none */
+    int64_t turn;                      /* paragraph or turn it belongs to, ascending */
+    int64_t words, label_words;
+    int64_t segment;
+};
+
+struct document {
+    const char *text;                  /* not owned */
+    size_t size;
+    struct sentence *sentences;        /* in document order, disjoint */
+    int64_t n, capacity;
+    int64_t *segments;                 /* first sentence of each segment, then n */
+    int64_t n_segments;
+    int64_t words;                     /* without speakers */
+};
+
+/* sentence.c: fills sentences. Returns false when memory is short. */
+bool document_split(struct document *doc, const char *text, size_t size);
+void document_finish(struct document *doc);
+
+/* ---- vector.c: sentences to unit vectors --------------------------------- */
+
+enum { VECTOR_WIDTH = 512 };
+
+/* Rows of unit length, or empty for sentences that say nothing. */
+struct vectors {
+    int64_t n;
+    int64_t *row;                      /* entries of row i: [row[i], row[i + 1]) */
+    uint16_t *column;                  /* ascending within a row */
+    float *value;
+    float *address;                    /* share of first and second person words, [n] */
+};
+
+bool vectors_build(struct vectors *v, const struct document *doc);
+void vectors_finish(struct vectors *v);
+void vectors_expand(const struct vectors *v, int64_t i, float *dense);
+float vectors_dot(const struct vectors *v, int64_t i, const float *dense);
+void vectors_add(const struct vectors *v, int64_t i, double *sum);
+double vectors_dot_sum(const struct vectors *v, int64_t i, const double *sum);
+
+/* ---- segment.c: runs of sentences that belong together ------------------- */
+
+enum { SEGMENT_MIN_WORDS = 512, SEGMENT_MAX_WORDS = 768 };
+
+bool document_segment(struct document *doc, const struct vectors *v);
+
+/* ---- attend.c: heed ------------------------------------------------------ */
+
+struct attend;
+typedef void attend_progress(void *context, int64_t done, int64_t all);
+
+/* What stopped the program, for one line on stderr; `usage` when the caller's
+ * choice of device did. */
+struct failure {
+    char text[400];
+    bool usage;
+};
+
+struct attend *attend_open(const char *device, struct failure *why);
+void attend_close(struct attend *a);
+const char *attend_device(const struct attend *a);
+
+/* Attention mass each sentence receives from the whole document, [doc->n]. */
+bool attend_mass(struct attend *a, const struct document *doc, const struct vectors *v,
+                 attend_progress *progress, void *context, float *mass, struct failure *why);
+
+/* ---- salience.c, select.c: scores and choice ----------------------------- */
+
+/* Mass, length, position and voice in one number per sentence. */
+void salience_score(const struct document *doc, const struct vectors *v, const float *mass,
+                    float *score);
+
+struct summary {
+    bool *chosen;                      /* [doc->n] */
+    int64_t words;                     /* as printed, speakers included; <= budget */
+    int64_t cut;                       /* > 0: the only sentence, cut to so many words */
+};
+
+bool summary_choose(struct summary *s, const struct document *doc, const struct vectors *v,
+                    const float *score, int64_t budget);
+void summary_finish(struct summary *s);
+
+/* Whether sentence i, chosen after sentence `before` (-1: none), prints its speaker. */
+bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before);
+
+/* ---- output.c, json.c ---------------------------------------------------- */
+
+struct report {
+    const struct document *doc;
+    const struct summary *summary;
+    const float *mass, *score;
+    const char *file, *device;
+    int64_t budget;
+    size_t bad_bytes;
+    bool all;                          /* --explain: list what was not chosen too */
+};
+
+void output_text(FILE *to, const struct report *r);
+void output_table(FILE *to, const struct report *r);
+void output_json(FILE *to, const struct report *r);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Sentences to vectors: words and pairs of neighbouring words, weighted by TF-IDF
+ * within the document (Salton and Buckley 1988), hashed with a sign into a fixed
+ * width (Weinberger et al. 2009, section 2) and scaled to unit length. Words are
+ * compared by their first letters, which does the work of a stemmer without
+ * knowing the language. Deterministic: no locale, no seed.
+ */
+#include "summarize.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STEM_LETTERS = 6,
+    STOP_BYTES = 16,               /* longest word that can be in a list, and the NUL */
+    COMMON_FROM = 40               /* sentences; below, no word is too common */
+};
+static const double common_share = 0.2;    /* a word in more sentences says nothing */
+static const double pair_weight = 0.5;
+
+static const char *const stop_words[] = {
+    "a", "about", "above", "after", "again", "ain", "all", "also", "am", "an", "and", "any", "are",
+    "aren", "as", "at", "back", "be", "because", "been", "before", "being", "but", "by", "can",
+    "cannot", "could", "couldn", "did", "didn", "do", "does", "doesn", "doing", "don", "done",
+    "down", "each", "even", "few", "for", "from", "get", "go", "going", "got", "had", "hadn",
+    "has", "hasn", "have", "haven", "having", "he", "her", "here", "hers", "him", "his", "how",
+    "i", "if", "in", "into", "is", "isn", "it", "its", "just", "know", "like", "ll", "may", "me",
+    "might", "mine", "more", "most", "much", "must", "my", "myself", "no", "nor", "not", "now",
+    "of", "off", "oh", "ok", "okay", "on", "one", "only", "or", "other", "our", "ours",
+    "ourselves", "out", "over", "own", "really", "right", "said", "same", "say", "see", "shall",
+    "she", "should", "shouldn", "so", "some", "such", "than", "that", "the", "their", "them",
+    "then", "there", "these", "they", "thing", "things", "think", "this", "those", "through",
+    "to", "too", "uh", "um", "under", "until", "up", "upon", "us", "very", "was", "wasn", "way",
+    "we", "well", "were", "weren", "what", "when", "where", "which", "while", "who", "whom",
+    "why", "will", "with", "won", "would", "wouldn", "yeah", "yes", "yet", "you", "your",
+    "yours", "yourself"
+};
+
+/* Who speaks or is spoken to. A summary tells of the document from outside. */
+static const char *const address_words[] = {
+    "i", "me", "mine", "my", "myself", "our", "ours", "ourselves", "us", "we", "you", "your",
+    "yours", "yourself"
+};
+
+struct term {
+    uint64_t key;
+    float count;                   /* pairs count half */
+};
+
+/* The terms of all sentences, and how many sentences have each: open addressing. */
+struct terms {
+    struct term *list;
+    int64_t n, capacity;
+    int64_t *row;                  /* [sentences + 1] */
+    uint64_t *keys;
+    int64_t *sentences;
+    uint64_t slots, used;          /* slots: a power of two */
+};
+
+static uint64_t mix(uint64_t x)    /* finaliser of splitmix64 */
+{
+    x ^= x >> 30;
+    x *= 0xBF58476D1CE4E5B9u;
+    x ^= x >> 27;
+    x *= 0x94D049BB133111EBu;
+    return x ^ x >> 31;
+}
+
+static int compare_words(const void *word, const void *entry)
+{
+    return strcmp(word, *(const char *const *)entry);
+}
+
+static bool in_list(const char *word, const char *const *list, size_t n)
+{
+    return bsearch(word, list, n, sizeof(*list), compare_words) != NULL;
+}
+
+/* ---- words --------------------------------------------------------------- */
+
+struct word {
+    uint64_t key;                  /* of the stem; 0: a stop word */
+    bool address;
+};
+
+/* Reads the next word of [*at, end) and moves *at behind it; false when there is
+ * none. What follows an apostrophe belongs to the word but is not looked at. */
+static bool next_word(const char *text, size_t *at, size_t end, struct word *word)
+{
+    char plain[STOP_BYTES];
+    uint64_t key = 0x9E3779B97F4A7C15u;
+    size_t letters = 0, length = 0, taken;
+    bool tail = false, ideograph = false;
+
+    while (*at < end && !utf8_is_word(utf8_next(text + *at, text + end, &taken)))
+        *at += taken;
+    if (*at >= end)
+        return false;
+    for (; *at < end; *at += taken) {
+        const uint32_t code = utf8_lower(utf8_next(text + *at, text + end, &taken));
+
+        if (code == '\'' || code == 0x2019) {
+            tail = true;
+            continue;
+        }
+        if (!utf8_is_word(code))
+            break;
+        if (utf8_is_ideograph(code)) {
+            if (letters > 0)
+                break;
+            ideograph = true;
+        }
+        if (tail)
+            continue;
+        if (length + 1 < sizeof(plain))
+            plain[length++] = (char)(code < 0x80 ? code : 1);
+        if (letters++ < STEM_LETTERS)
+            key = mix(key + code);
+        if (ideograph) {
+            *at += taken;
+            break;
+        }
+    }
+    plain[length] = '\0';
+    word->address = in_list(plain, address_words, sizeof(address_words) / sizeof(*address_words));
+    word->key = key ? key : 1;
+    if ((letters < 2 && !ideograph) ||
+        in_list(plain, stop_words, sizeof(stop_words) / sizeof(*stop_words)))
+        word->key = 0;
+    return true;
+}
+
+/* ---- terms --------------------------------------------------------------- */
+
+static bool terms_push(struct terms *t, uint64_t key, float count)
+{
+    if (t->n == t->capacity) {
+        const int64_t capacity = t->capacity ? t->capacity * 2 : 4096;
+        struct term *const grown = realloc(t->list, (size_t)capacity * sizeof(*grown));
+
+        if (!grown)
+            return false;
+        t->list = grown;
+        t->capacity = capacity;
+    }
+    t->list[t->n++] = (struct term){ key, count };
+    return true;
+}
+
+static int compare_terms(const void *a, const void *b)
+{
+    const uint64_t x = ((const struct term *)a)->key, y = ((const struct term *)b)->key;
+
+    return (x > y) - (x < y);
+}
+
+/* Where `key` is or would be. */
+static uint64_t terms_slot(const struct terms *t, uint64_t key)
+{
+    uint64_t slot = key & (t->slots - 1);
+
+    while (t->keys[slot] != 0 && t->keys[slot] != key)
+        slot = (slot + 1) & (t->slots - 1);
+    return slot;
+}
+
+static bool terms_grow(struct terms *t)
+{
+    struct terms bigger = *t;
+
+    bigger.slots = t->slots ? t->slots * 2 : 4096;
+    bigger.keys = calloc((size_t)bigger.slots, sizeof(*bigger.keys));
+    bigger.sentences = calloc((size_t)bigger.slots, sizeof(*bigger.sentences));
+    if (!bigger.keys || !bigger.sentences) {
+        free(bigger.keys);
+        free(bigger.sentences);
+        return false;
+    }
+    for (uint64_t i = 0; i < t->slots; i++) {
+        if (t->keys[i] != 0) {
+            const uint64_t slot = terms_slot(&bigger, t->keys[i]);
+
+            bigger.keys[slot] = t->keys[i];
+            bigger.sentences[slot] = t->sentences[i];
+        }
+    }
+    free(t->keys);
+    free(t->sentences);
+    *t = bigger;
+    return true;
+}
+
+/* Joins equal terms of the row that starts at `begin` and counts the row for each. */
+static bool terms_close_row(struct terms *t, int64_t begin)
+{
+    int64_t n = begin;
+
+    if (t->n > begin)
+        qsort(t->list + begin, (size_t)(t->n - begin), sizeof(*t->list), compare_terms);
+    for (int64_t i = begin; i < t->n; i++) {
+        if (n > begin && t->list[n - 1].key == t->list[i].key)
+            t->list[n - 1].count += t->list[i].count;
+        else
+            t->list[n++] = t->list[i];
+    }
+    t->n = n;
+    for (int64_t i = begin; i < n; i++) {
+        uint64_t slot;
+
+        if (t->used * 2 >= t->slots && !terms_grow(t))
+            return false;
+        slot = terms_slot(t, t->list[i].key);
+        if (t->keys[slot] == 0) {
+            t->keys[slot] = t->list[i].key;
+            t->used++;
+        }
+        t->sentences[slot]++;
+    }
+    return true;
+}
+
+static void terms_finish(struct terms *t)
+{
+    free(t->list);
+    free(t->row);
+    free(t->keys);
+    free(t->sentences);
+}
+
+/* Terms of every sentence; the share of address words goes to v. */
+static bool terms_build(struct terms *t, struct vectors *v, const struct document *doc)
+{
+    for (int64_t i = 0; i < doc->n; i++) {
+        const struct sentence *const s = &doc->sentences[i];
+        struct word word;
+        uint64_t before = 0;
+        size_t at = s->begin;
+        int64_t words = 0, address = 0;
+
+        t->row[i] = t->n;
+        while (next_word(doc->text, &at, s->end, &word)) {
+            words++;
+            address += word.address;
+            if (word.key && !terms_push(t, word.key, 1.0f))
+                return false;
+            if (word.key && before &&
+                !terms_push(t, mix(before * 31 + word.key) | 1u, (float)pair_weight))
+                return false;
+            before = word.key;
+        }
+        v->address[i] = words ? (float)((double)address / (double)words) : 0.0f;
+        if (!terms_close_row(t, t->row[i]))
+            return false;
+    }
+    t->row[doc->n] = t->n;
+    return true;
+}
+
+/* ---- vectors ------------------------------------------------------------- */
+
+/* TF-IDF row i into `dense`, of unit length unless it is zero; returns the entries. */
+static int64_t weigh(const struct terms *t, int64_t i, int64_t n, float *dense)
+{
+    double sum[VECTOR_WIDTH] = { 0 }, square = 0;
+    int64_t entries = 0;
+
+    for (int64_t k = t->row[i]; k < t->row[i + 1]; k++) {
+        const uint64_t key = t->list[k].key, hash = mix(key);
+        const double count = t->list[k].count;
+        const double with = (double)t->sentences[terms_slot(t, key)];
+        const double tf = count >= 1 ? 1 + log(count) : count;
+        const double weight = tf * log((double)(n + 1) / with);
+
+        if (n >= COMMON_FROM && with > common_share * (double)n)
+            continue;
+        sum[hash % VECTOR_WIDTH] += hash >> 63 ? weight : -weight;
+    }
+    for (int k = 0; k < VECTOR_WIDTH; k++)
+        square += sum[k] * sum[k];
+    for (int k = 0; k < VECTOR_WIDTH; k++) {
+        dense[k] = square > 0 ? (float)(sum[k] / sqrt(square)) : 0.0f;
+        entries += dense[k] != 0;
+    }
+    return entries;
+}
+
+bool vectors_build(struct vectors *v, const struct document *doc)
+{
+    const size_t rows = (size_t)doc->n;
+    struct terms t = { .row = calloc(rows + 1, sizeof(*t.row)) };
+    float dense[VECTOR_WIDTH];
+    int64_t n = 0;
+    bool good = false;
+
+    *v = (struct vectors){ .n = doc->n };
+    v->row = calloc(rows + 1, sizeof(*v->row));
+    v->address = calloc(rows + 1, sizeof(*v->address));
+    if (!t.row || !v->row || !v->address || !terms_build(&t, v, doc))
+        goto done;
+    /* A row has no more entries than terms. */
+    v->column = malloc(((size_t)t.n + 1) * sizeof(*v->column));
+    v->value = malloc(((size_t)t.n + 1) * sizeof(*v->value));
+    if (!v->column || !v->value)
+        goto done;
+    for (int64_t i = 0; i < doc->n; i++) {
+        v->row[i] = n;
+        if (weigh(&t, i, doc->n, dense) == 0)
+            continue;
+        for (int k = 0; k < VECTOR_WIDTH; k++) {
+            if (dense[k] != 0) {
+                v->column[n] = (uint16_t)k;
+                v->value[n++] = dense[k];
+            }
+        }
+    }
+    v->row[doc->n] = n;
+    good = true;
+done:
+    terms_finish(&t);
+    if (!good)
+        vectors_finish(v);
+    return good;
+}
+
+void vectors_finish(struct vectors *v)
+{
+    free(v->row);
+    free(v->column);
+    free(v->value);
+    free(v->address);
+    *v = (struct vectors){ 0 };
+}
+
+void vectors_expand(const struct vectors *v, int64_t i, float *dense)
+{
+    memset(dense, 0, VECTOR_WIDTH * sizeof(*dense));
+    for (int64_t k = v->row[i]; k < v->row[i + 1]; k++)
+        dense[v->column[k]] = v->value[k];
+}
+
+float vectors_dot(const struct vectors *v, int64_t i, const float *dense)
+{
+    float sum = 0;
+
+    for (int64_t k = v->row[i]; k < v->row[i + 1]; k++)
+        sum += v->value[k] * dense[v->column[k]];
+    return sum;
+}
+
+void vectors_add(const struct vectors *v, int64_t i, double *sum)
+{
+    for (int64_t k = v->row[i]; k < v->row[i + 1]; k++)
+        sum[v->column[k]] += (double)v->value[k];
+}
+
+double vectors_dot_sum(const struct vectors *v, int64_t i, const double *sum)
+{
+    double dot = 0;
+
+    for (int64_t k = v->row[i]; k < v->row[i + 1]; k++)
+        dot += (double)v->value[k] * sum[v->column[k]];
+    return dot;
+}
