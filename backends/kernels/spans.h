@@ -235,15 +235,19 @@ HK_FN hk_i64 hk_key(const struct hk_sub *sub, const struct hk_item *item, const 
     }
 }
 
-/* Does the row see key through an earlier sub-source of the same source? */
+/* Is key shown by an earlier sub-source whatever the row: a GLOBAL key? */
+HK_FN int hk_listed(const struct hk_sub *sub, const struct hk_item *item, hk_i64 key)
+{
+    if (key < sub->prefix)
+        return 1;
+    return (sub->flags & HK_NOT_LISTED) && (item->listed[key >> 6] >> (key & 63) & 1);
+}
+
+/* Does the row see key through one of the n_earlier sub-sources before sub? */
 HK_FN int hk_seen_before(const struct hk_sub *sub, const struct hk_item *item, const struct hk_row *row, hk_i64 key)
 {
     hk_u32 e, r;
 
-    if (key < sub->prefix)
-        return 1;
-    if ((sub->flags & HK_NOT_LISTED) && (item->listed[key >> 6] >> (key & 63) & 1))
-        return 1;
     for (e = 1; e <= sub->n_earlier; e++) {
         const struct hk_sub *s = sub - e;
         const struct hk_item *it = item - e;
@@ -275,54 +279,69 @@ HK_FN hk_u64 hk_mask_word(const struct hk_item *item, hk_i64 block, hk_i64 n)
     return word;
 }
 
-/* Is the word of KEYS and PREFIX blocks the ranges' own, but for mask (as above, ~0 without one) and exclusions? */
-HK_FN hk_u64 hk_word_plain(const struct hk_sub *sub, const struct hk_item *item, const struct hk_reach *reach,
-                           hk_i64 block, hk_u64 mask)
+/* What no row can see of ordinals 64*block .. 64*block+63 is off: absent list entries, keys beyond the length or masked,
+ * GLOBAL keys where an earlier sub-source has them. The reach may be that of any row of a strip. */
+HK_FN hk_u64 hk_block_word(const struct hk_sub *sub, const struct hk_item *item, const struct hk_reach *reach,
+                           hk_i64 block)
 {
     const hk_i64 base = block * 64;
+    const int whole = !item->mask && sub->prefix <= 0 && !(sub->flags & HK_NOT_LISTED);
     hk_u64 word = 0;
-    hk_u32 r;
+    hk_i64 i, n = 64;
 
-    for (r = 0; r < reach->n; r++)
-        word |= hk_bits(reach->lo[r] - base, reach->hi[r] - base);
-    word &= mask;
-    if (sub->kind == HK_SUB_KEYS && word != 0) {
-        word &= ~hk_bits(0, sub->prefix - base);
-        if (sub->flags & HK_NOT_LISTED)
-            word &= ~item->listed[block];
+    if (sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_PREFIX) {
+        word = item->mask ? hk_mask_word(item, block, item->len) : ~(hk_u64)0;
+        if (sub->kind == HK_SUB_KEYS) {
+            word &= ~hk_bits(0, sub->prefix - base);
+            if (sub->flags & HK_NOT_LISTED)
+                word &= ~item->listed[block];
+        }
+        return word;
+    }
+    if (sub->kind == HK_SUB_COMB && whole)
+        return ~(hk_u64)0;
+    if (sub->kind == HK_SUB_LIST)
+        n = hk_min(64, item->n_list - base);
+    if (sub->kind == HK_SUB_RUNS)
+        n = hk_min(64, item->n_list * sub->run - base);
+    for (i = 0; i < n; i++) {
+        const hk_i64 key = hk_key(sub, item, reach, base + i);
+
+        if (key < 0 || key >= item->len || (item->mask && item->mask[key * item->mask_stride] == 0))
+            continue;
+        if (sub->kind == HK_SUB_COMB && hk_listed(sub, item, key))
+            continue;
+        word |= (hk_u64)1 << i;
     }
     return word;
 }
 
-/* Visibility of ordinals 64*block .. 64*block+63 of sub[0]: bit i set, the row sees it. item[-1] .. item[-n_earlier]
- * must be there. */
-HK_FN hk_u64 hk_word(const struct hk_sub *sub, const struct hk_item *item, const struct hk_row *row,
-                     const struct hk_reach *reach, hk_i64 block)
+/* Visibility of ordinals 64*block .. 64*block+63 of sub[0] for one row: bit i set, the row sees it. available is
+ * hk_block_word. item[-1] .. item[-n_earlier] must be there. */
+HK_FN hk_u64 hk_row_word(const struct hk_sub *sub, const struct hk_item *item, const struct hk_row *row,
+                         const struct hk_reach *reach, hk_i64 block, hk_u64 available)
 {
     const hk_i64 base = block * 64;
-    hk_u64 word = 0, out = 0;
+    const int listed = sub->kind == HK_SUB_LIST || sub->kind == HK_SUB_RUNS;
+    hk_u64 word = 0;
     hk_u32 r;
     hk_i64 i;
 
-    if (sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_PREFIX)
-        return hk_word_plain(sub, item, reach, block, item->mask ? hk_mask_word(item, block, item->len) : ~(hk_u64)0);
     for (r = 0; r < reach->n; r++)
         word |= hk_bits(reach->lo[r] - base, reach->hi[r] - base);
+    word &= available;
+    if (!(listed && (sub->flags & HK_CAUSAL)) && sub->n_earlier == 0)
+        return word;
     for (i = 0; i < 64 && word >> i != 0; i++) {
         hk_i64 key;
 
         if (!(word >> i & 1))
             continue;
         key = hk_key(sub, item, reach, base + i);
-        if (key < 0 || key >= reach->limit)
-            continue;
-        if (item->mask && item->mask[key * item->mask_stride] == 0)
-            continue;
-        if (sub->kind == HK_SUB_COMB && hk_seen_before(sub, item, row, key))
-            continue;
-        out |= (hk_u64)1 << i;
+        if (key >= reach->limit || hk_seen_before(sub, item, row, key))
+            word &= ~((hk_u64)1 << i);
     }
-    return out;
+    return word;
 }
 
 #endif

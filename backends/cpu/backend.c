@@ -1,0 +1,235 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The CPU backend: its devices ("cpu" is the best instruction set, "cpu:NAME" a given one) and what bind decides.
+ */
+#include "isa.h"
+#include "state.h"
+#include "tune.h"
+
+#include <stdio.h>
+
+/* Device 0 is the best; device i the i-th instruction set but one. */
+static const struct heed_cpu_isa *device_isa(uint32_t index)
+{
+    return index == 0 ? heed_isa_best() : heed_isa_get(index - 1);
+}
+
+static uint32_t count(void)
+{
+    uint32_t n = 0;
+
+    while (heed_isa_get(n))
+        n++;
+    return n + 1;
+}
+
+static void describe(uint32_t index, heed_device_props *props)
+{
+    const struct heed_cpu_isa *isa = device_isa(index);
+    const char *reason = heed_isa_refuse(isa);
+
+    props->kind = HEED_DEVICE_CPU;
+    props->exact = 1;
+    props->usable = reason ? HEED_E_NOT_FOUND : HEED_OK;
+    if (index == 0)
+        snprintf(props->name, sizeof props->name, "cpu");
+    else
+        snprintf(props->name, sizeof props->name, "cpu:%s", isa->name);
+    snprintf(props->description, sizeof props->description, "%s (%s)", isa->name, isa->description);
+    snprintf(props->reason, sizeof props->reason, "%s", reason ? reason : "");
+}
+
+static const char *refuse(const heed_device *device, const struct heed_checked *attn, const char **field)
+{
+    (void)device;
+    (void)attn;
+    (void)field;
+    return NULL;
+}
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        const int64_t r = a % b;
+
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
+/* Query heads that may share a strip: those that read the same key head of every source and see the same keys. */
+static int64_t stack_find(const struct heed_plan *plan)
+{
+    const struct heed_checked *attn = plan->attn;
+    int64_t stack = attn->heads;
+
+    for (uint32_t s = 0; s < attn->n_sources; s++) {
+        const struct heed_checked_source *source = &attn->sources[s];
+        const int64_t mask_heads = source->mask.slot ? source->mask.shape[4] : 1;
+        const int64_t list_heads = source->layout == HEED_LAYOUT_LISTED ? source->index.shape[3] : 1;
+
+        if (source->heads == 0)
+            continue;
+        stack = gcd(stack, attn->heads / source->heads);
+        if (mask_heads > source->heads || list_heads > source->heads)
+            return 1;
+    }
+    return plan->lowered->by_head || stack < 1 ? 1 : stack;
+}
+
+static void strips_find(struct heed_cpu_state *state, const struct heed_plan *plan)
+{
+    const struct heed_checked *attn = plan->attn;
+    int64_t rows = HEED_TUNE_ROWS;
+
+    state->stack = stack_find(plan);
+    state->row_step = plan->lowered->row_step;
+    for (uint32_t s = 0; s < attn->n_sources; s++) {
+        if (attn->sources[s].layout == HEED_LAYOUT_LISTED)
+            state->group = gcd(state->group, attn->sources[s].rows);
+    }
+    if (state->stack > rows)
+        state->stack = gcd(state->stack, rows);
+    /* Enough strips for all lanes, as long as a strip is worth its K and V traffic. */
+    while (rows > HEED_TUNE_ROWS_LEAST) {
+        const double strips = (double)attn->n_batch * (double)attn->heads * (double)attn->n_q / (double)rows;
+
+        if (strips >= (double)state->lanes * HEED_TUNE_STRIPS || state->lanes == 1)
+            break;
+        rows /= 2;
+    }
+    state->rows = rows / state->stack > 0 ? rows / state->stack : 1;
+    if (state->group > 0 && state->row_step > 1)
+        state->rows = 1;
+}
+
+/* Adds count * size bytes to *at, aligned; returns where they begin. *ok is cleared on overflow. */
+static uint64_t place(uint64_t *at, double count, uint64_t size, bool *ok)
+{
+    const uint64_t start = *at;
+
+    if (!*ok || count * (double)size + (double)start > 0x1p61) {
+        *ok = false;
+        return 0;
+    }
+    *at += ((uint64_t)count * size + HEED_CPU_ALIGN - 1) / HEED_CPU_ALIGN * HEED_CPU_ALIGN;
+    return start;
+}
+
+static bool batch_shared(const struct heed_view *view)
+{
+    return view->stride[0] == 0 && view->stride[1] == 0 && view->stride[2] == 0;
+}
+
+static bool has_kind(const struct heed_lowered *lowered, uint32_t source, uint32_t kind)
+{
+    const struct heed_lowered_source *s = &lowered->sources[source];
+
+    for (uint32_t i = s->first; i < s->first + s->n; i++) {
+        if (lowered->subs[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
+static bool workspace_find(struct heed_cpu_state *state, const struct heed_plan *plan)
+{
+    const struct heed_checked *attn = plan->attn;
+    const struct heed_lowered *lowered = plan->lowered;
+    const double batch = (double)attn->n_batch;
+    uint64_t at = 0;
+    bool ok = true;
+    const size_t scratch = state->isa->scratch(attn, state->rows * state->stack);
+
+    if (scratch == 0)
+        return false;
+    uint64_t lane = 0;
+    uint64_t biases = 0;
+
+    for (uint32_t s = 0; s < attn->n_sources; s++)
+        biases += attn->sources[s].n_biases;
+    place(&lane, (double)scratch, 1, &ok);
+    state->scratch_bytes = lane;
+    place(&lane, (double)(state->rows * state->stack), sizeof(struct heed_cpu_row), &ok);
+    place(&lane, (double)state->rows, sizeof(int64_t), &ok);
+    place(&lane, (double)attn->n_sources + 1, sizeof(struct heed_cpu_source), &ok);
+    place(&lane, (double)lowered->n_subs + 1, sizeof(struct hk_item), &ok);
+    place(&lane, (double)biases + 1, sizeof(struct heed_cpu_bias), &ok);
+    state->lane_bytes = lane;
+    place(&at, (double)lane * state->lanes, 1, &ok);
+    state->counts = place(&at, batch * attn->n_sources * 2, sizeof(int64_t), &ok);
+    state->strips = place(&at, batch + 1, sizeof(int64_t), &ok);
+    for (uint32_t s = 0; s < attn->n_sources; s++) {
+        const struct heed_checked_source *source = &attn->sources[s];
+        struct heed_cpu_prepared *p = &state->sources[s];
+        const double n_q = (double)attn->n_q * (double)state->stack;
+
+        p->blocks = source->n_k / HEED_CPU_BLOCK + (source->n_k % HEED_CPU_BLOCK != 0);
+        p->row_words = attn->n_q / 64 + 1;
+        p->shared = batch_shared(&source->k);
+        p->packs = source->layout == HEED_LAYOUT_DENSE && has_kind(lowered, s, HK_SUB_KEYS) &&
+                   n_q > (double)(state->rows * state->stack);
+        if (lowered->sources[s].keys)
+            p->keys = place(&at, batch * (double)p->blocks, sizeof(uint64_t), &ok);
+        if (lowered->sources[s].rows)
+            p->rows = place(&at, batch * (double)p->row_words, sizeof(uint64_t), &ok);
+        if (p->packs)
+            p->packed = place(&at, (p->shared ? 1 : batch) * (double)source->heads * (double)p->blocks *
+                                       HEED_CPU_BLOCK * (double)attn->d, sizeof(float), &ok);
+    }
+    state->workspace = at;
+    return ok;
+}
+
+static heed_status bind(struct heed_plan *plan, const struct heed_services *services)
+{
+    const size_t bytes = sizeof(struct heed_cpu_state) + plan->attn->n_sources * sizeof(struct heed_cpu_prepared);
+    struct heed_cpu_state *state = services->alloc(services->runtime, bytes, _Alignof(struct heed_cpu_state));
+
+    if (!state)
+        return HEED_E_NOMEM;
+    memset(state, 0, bytes);
+    state->isa = device_isa(plan->device->index);
+    state->bytes = bytes;
+    state->lanes = services->executor->width;
+    strips_find(state, plan);
+    if (!workspace_find(state, plan)) {
+        services->free(services->runtime, state, bytes, _Alignof(struct heed_cpu_state));
+        return HEED_E_OVERFLOW;
+    }
+    plan->state = state;
+    plan->workspace_size = state->workspace;
+    plan->workspace_align = HEED_CPU_ALIGN;
+    return HEED_OK;
+}
+
+static void drop(struct heed_plan *plan, const struct heed_services *services)
+{
+    struct heed_cpu_state *state = plan->state;
+
+    if (state)
+        services->free(services->runtime, state, state->bytes, _Alignof(struct heed_cpu_state));
+    plan->state = NULL;
+}
+
+static const struct heed_impl attend_tile = {
+    .name = "attend-tile",
+    .refuse = refuse,
+    .bind = bind,
+    .run = heed_execute,
+    .drop = drop,
+};
+
+static const struct heed_impl *const impls[] = { &attend_tile, NULL };
+
+const struct heed_backend heed_cpu_backend = {
+    .size = sizeof(struct heed_backend),
+    .kind = HEED_DEVICE_CPU,
+    .host = 1,
+    .lowered = 1,
+    .count = count,
+    .describe = describe,
+    .impls = impls,
+};

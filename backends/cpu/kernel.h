@@ -1,0 +1,358 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The arithmetic of a 64-key block: register tiles for scores and values, softmax of a row, end of a row. Included by
+ * tile.c after a vector vocabulary. Vectors hold different keys (scores) or different channels (values), never terms
+ * of one sum, so the order is that of docs/numerics.md section 3, whose steps are cited.
+ */
+#ifndef HEED_BACKENDS_CPU_KERNEL_H
+#define HEED_BACKENDS_CPU_KERNEL_H
+
+#include "tile.h"
+
+#define BLOCK HEED_CPU_BLOCK
+#define LANES HEED_CPU_LANES
+#define PANEL (VL * TILE_VECS)
+
+/* log2 e, ln 2, 2^f on [-1/2, 1/2], tanh, log2. */
+static const float log2_e = 0x1.715476p+0f, ln_2 = 0x1.62e43p-1f;
+static const float exp_c[7] = { 1.0f, 0.693147182f, 0.240226463f, 0.0555032864f, 0.00961834379f, 0.00133962662f,
+                                0.000154013524f };
+static const float tanh_c[5] = { -0x1.555534p-2f, 0x1.11076cp-3f, -0x1.b844a2p-5f, 0x1.5258cap-6f,
+                                 -0x1.76b3ccp-8f };
+static const float log_c[9] = { 0x1.715474p+0f, -0x1.71546ap-1f, 0x1.ec76eep-2f, -0x1.7160e2p-2f,
+                                0x1.269004p-2f, -0x1.e87dcep-3f, 0x1.bd2a42p-3f, -0x1.aeac5ap-3f,
+                                0x1.00e03ap-3f };
+
+/* A row within a chunk; lanes and o lie in their own arrays. */
+struct row_state {
+    float reference;            /* M */
+    uint16_t fresh;             /* 1: no remaining key in this chunk yet; lanes and o are zero */
+    uint16_t full;              /* of a tile's first row: all rows see all keys of the block */
+};
+
+/* s[i][0 .. PANEL) = q row i . panel, one fma chain over d per score (step 3). q: [TILE_ROWS][q_row]. */
+HEED_INLINE void score_tile(const float *HEED_RESTRICT q, int64_t q_row, const float *HEED_RESTRICT k, int64_t d,
+                            float *HEED_RESTRICT s)
+{
+    vf acc[TILE_ROWS][TILE_VECS];
+
+    HEED_UNROLL
+    for (int i = 0; i < TILE_ROWS; i++) {
+        HEED_UNROLL
+        for (int u = 0; u < TILE_VECS; u++)
+            acc[i][u] = v_zero();
+    }
+    for (int64_t t = 0; t < d; t++) {
+        vf b[TILE_VECS];
+
+        HEED_UNROLL
+        for (int u = 0; u < TILE_VECS; u++)
+            b[u] = v_load(k + t * PANEL + u * VL);
+        HEED_UNROLL
+        for (int i = 0; i < TILE_ROWS; i++) {
+            const vf a = v_set(q[i * q_row + t]);
+
+            HEED_UNROLL
+            for (int u = 0; u < TILE_VECS; u++)
+                acc[i][u] = v_fma(a, b[u], acc[i][u]);
+        }
+    }
+    HEED_UNROLL
+    for (int i = 0; i < TILE_ROWS; i++) {
+        HEED_UNROLL
+        for (int u = 0; u < TILE_VECS; u++)
+            v_store(s + i * BLOCK + u * VL, acc[i][u]);
+    }
+}
+
+/* o[i][0 .. vecs * VL) = fma over keys [first, end) of p[i][key] * v[key] (step 7). */
+HEED_INLINE void value_tile(const float *HEED_RESTRICT p, const float *HEED_RESTRICT v, int64_t v_row, int first,
+                            int end, float *HEED_RESTRICT o, int64_t o_row, const int vecs)
+{
+    vf acc[TILE_ROWS][TILE_VECS];
+
+    HEED_UNROLL
+    for (int i = 0; i < TILE_ROWS; i++) {
+        HEED_UNROLL
+        for (int u = 0; u < vecs; u++)
+            acc[i][u] = v_load(o + i * o_row + u * VL);
+    }
+    v += first * v_row;
+    for (int t = first; t < end; t++, v += v_row) {
+        vf b[TILE_VECS];
+
+        HEED_UNROLL
+        for (int u = 0; u < vecs; u++)
+            b[u] = v_loadu(v + u * VL);
+        HEED_UNROLL
+        for (int i = 0; i < TILE_ROWS; i++) {
+            const vf a = v_set(p[i * BLOCK + t]);
+
+            HEED_UNROLL
+            for (int u = 0; u < vecs; u++)
+                acc[i][u] = v_fma(a, b[u], acc[i][u]);
+        }
+    }
+    HEED_UNROLL
+    for (int i = 0; i < TILE_ROWS; i++) {
+        HEED_UNROLL
+        for (int u = 0; u < vecs; u++)
+            v_store(o + i * o_row + u * VL, acc[i][u]);
+    }
+}
+
+static void value_tiles(const float *p, const float *v, int64_t v_row, int first, int end, float *o, int64_t width)
+{
+    int64_t t = 0;
+
+    for (; t + PANEL <= width; t += PANEL)
+        value_tile(p, v + t, v_row, first, end, o + t, width, TILE_VECS);
+    for (; TILE_VECS > 2 && t + 2 * VL <= width; t += 2 * VL)
+        value_tile(p, v + t, v_row, first, end, o + t, width, 2);
+    for (; t + VL <= width; t += VL)
+        value_tile(p, v + t, v_row, first, end, o + t, width, 1);
+}
+
+/* One row, keys in word only: for tiles where the V of a removed key is not finite. */
+static void value_row(const float *p, const float *v, int64_t v_row, uint64_t word, float *o, int64_t width)
+{
+    for (; word != 0; word &= word - 1) {
+        const int t = heed_first_bit(word);
+
+        for (int64_t c = 0; c < width; c += VL)
+            v_store(o + c, v_fma(v_set(p[t]), v_loadu(v + t * v_row + c), v_load(o + c)));
+    }
+}
+
+/* Are the V rows in word finite? 0 * x is NaN where x is not. */
+static bool values_finite(const float *v, int64_t v_row, uint64_t word, int64_t width)
+{
+    vf sum = v_zero(), more = v_zero();
+
+    for (; word != 0; word &= word - 1) {
+        const float *row = v + heed_first_bit(word) * v_row;
+        int64_t c = 0;
+
+        for (; c + 2 * VL <= width; c += 2 * VL) {
+            sum = v_fma(v_loadu(row + c), v_zero(), sum);
+            more = v_fma(v_loadu(row + c + VL), v_zero(), more);
+        }
+        for (; c < width; c += VL)
+            sum = v_fma(v_loadu(row + c), v_zero(), sum);
+    }
+    return v_word(v_ordered(v_add(sum, more))) == v_word(v_ordered(v_zero()));
+}
+
+/* The weights of one tile with V: the V of a removed key (word bit off) must not touch its row (step 6). A finite one
+ * may: its weight is +0 and fma(+0, v, o) changes at most the sign of a zero, which step 11 removes. */
+static void tile_values(const float *p, const float *v, int64_t v_row, const uint64_t *words, int64_t rows, float *o,
+                        int64_t width)
+{
+    uint64_t any = 0, all = ~UINT64_C(0);
+
+    for (int64_t i = 0; i < rows; i++) {
+        any |= words[i];
+        all &= words[i];
+    }
+    if ((any & ~all) != 0 && !values_finite(v, v_row, any & ~all, width)) {
+        for (int64_t i = 0; i < rows; i++)
+            value_row(p + i * BLOCK, v, v_row, words[i], o + i * width, width);
+        return;
+    }
+    while (any != 0) {
+        const int first = heed_first_bit(any), end = first + heed_first_bit(~(any >> first));
+        const int last = end > BLOCK ? BLOCK : end;
+
+        value_tiles(p, v, v_row, first, last, o, width);
+        any = last == BLOCK ? 0 : any >> last << last;
+    }
+}
+
+/* W: 2^x for integer-valued x >= -100, else 0 (NaN too). */
+HEED_INLINE float power(float x)
+{
+    return x >= -100.0f ? heed_float((uint32_t)(127 + (int32_t)x) << 23) : 0.0f;
+}
+
+HEED_INLINE vf exp_poly(vf f)
+{
+    vf p = v_set(exp_c[6]);
+
+    HEED_UNROLL
+    for (int i = 5; i >= 0; i--)
+        p = v_fma(p, f, v_set(exp_c[i]));
+    return p;
+}
+
+/* 2^(y - reference) of a remaining score (step 6). */
+HEED_INLINE vf weight(vf y, vf reference)
+{
+    const vf r = v_rint(y), g = v_sub(r, reference);
+
+    return v_keep(v_not_less(g, v_set(-100.0f)), v_scale2(exp_poly(v_sub(y, r)), g));
+}
+
+/* Raises the reference of a row to e and brings its sums along (step 5). */
+static void row_rescale(struct row_state *row, float e, float *lanes, float *o, int64_t width)
+{
+    const vf w = v_set(power(row->reference - e));
+
+    for (int i = 0; i < LANES; i += VL)
+        v_store(lanes + i, v_mul(v_load(lanes + i), w));
+    for (int64_t t = 0; t < width; t += VL)
+        v_store(o + t, v_mul(v_load(o + t), w));
+}
+
+HEED_INLINE void row_raise(struct row_state *row, float most, float *lanes, float *o, int64_t width)
+{
+    const float e = rintf(most) + 1.0f;
+
+    if (e > row->reference) {
+        if (!row->fresh)
+            row_rescale(row, e, lanes, o, width);
+        row->reference = e;
+    }
+    row->fresh = 0;
+}
+
+/* Softmax of the visible part of a block: s holds scores that times factor are y; word says which. Leaves the weights
+ * in s, +0 where removed, and returns the remaining keys: visible and y not -Inf. */
+static uint64_t softmax_part(float *s, float factor, uint64_t word, struct row_state *row, float *lanes, float *o,
+                             int64_t width)
+{
+    const uint32_t some = VL == 32 ? ~0u : (1u << VL) - 1;
+    const vf none = v_set(-INFINITY), c = v_set(factor);
+    vf most = none, reference;
+    uint64_t rest = 0;
+
+    for (int u = 0; u < BLOCK / VL; u++) {
+        const uint32_t bits = (uint32_t)(word >> (u * VL)) & some;
+
+        if (bits == 0)
+            continue;
+        const vf y = v_select(v_bits(bits), v_mul(v_load(s + u * VL), c), none);
+
+        rest |= (uint64_t)v_word(v_not_equal(y, none)) << (u * VL);
+        most = v_max(y, most);
+        v_store(s + u * VL, y);
+    }
+    if (rest != 0)
+        row_raise(row, v_max_across(most), lanes, o, width);
+    reference = v_set(row->reference);
+    for (int u = 0; u < BLOCK / VL; u++) {
+        const uint32_t bits = (uint32_t)(rest >> (u * VL)) & some;
+        float *lane = lanes + u * VL % LANES;
+
+        if (bits == 0) {
+            v_store(s + u * VL, v_zero());
+            continue;
+        }
+        const vf p = v_keep(v_bits(bits), weight(v_load(s + u * VL), reference));
+
+        v_store(lane, v_add(v_load(lane), p));
+        v_store(s + u * VL, p);
+    }
+    return rest;
+}
+
+/* The same where all 64 keys are visible. */
+HEED_INLINE uint64_t softmax_full(float *s, float factor, struct row_state *row, float *lanes, float *o,
+                                  int64_t width)
+{
+    const vf c = v_set(factor);
+    vf most = v_set(-INFINITY), least = v_set(INFINITY), sum[LANES / VL], reference;
+
+    HEED_UNROLL
+    for (int u = 0; u < BLOCK / VL; u++) {
+        const vf y = v_mul(v_load(s + u * VL), c);
+
+        most = v_max(y, most);
+        least = v_min(y, least);
+    }
+    if (v_min_across(least) == -INFINITY)
+        return softmax_part(s, factor, ~UINT64_C(0), row, lanes, o, width);
+    row_raise(row, v_max_across(most), lanes, o, width);
+    reference = v_set(row->reference);
+    HEED_UNROLL
+    for (int i = 0; i < LANES / VL; i++)
+        sum[i] = v_load(lanes + i * VL);
+    HEED_UNROLL
+    for (int u = 0; u < BLOCK / VL; u++) {
+        const vf p = weight(v_mul(v_load(s + u * VL), c), reference);
+
+        sum[u % (LANES / VL)] = v_add(sum[u % (LANES / VL)], p);
+        v_store(s + u * VL, p);
+    }
+    HEED_UNROLL
+    for (int i = 0; i < LANES / VL; i++)
+        v_store(lanes + i * VL, sum[i]);
+    return ~UINT64_C(0);
+}
+
+/* Softcap (Gemma Team 2024): TANH of step 3. */
+HEED_INLINE vf cap_tanh(vf x)
+{
+    const vf a = v_abs(x), z = v_mul(x, x);
+    vf small = v_set(tanh_c[4]), y, r, e, big;
+
+    HEED_UNROLL
+    for (int i = 3; i >= 0; i--)
+        small = v_fma(small, z, v_set(tanh_c[i]));
+    small = v_fma(v_mul(x, z), small, x);
+    y = v_mul(v_min(a, v_set(10.0f)), v_set(2 * log2_e));
+    r = v_rint(y);
+    e = v_scale2(exp_poly(v_sub(y, r)), r);
+    big = v_fma(v_set(-2.0f), v_div(v_set(1.0f), v_add(e, v_set(1.0f))), v_set(1.0f));
+    big = v_sign(big, x);
+    return v_select(v_ordered(x), v_select(v_less(a, v_set(0.625f)), small, big), x);
+}
+
+/* Joins a chunk into the row's total (step 8): reference, lanes, o. */
+static void row_fold(float *reference, float *lanes, float *o, const struct row_state *row, const float *row_lanes,
+                     const float *row_o, int64_t width)
+{
+    const float m = row->reference > *reference ? row->reference : *reference;
+    const vf w1 = v_set(power(*reference - m)), w2 = v_set(power(row->reference - m));
+
+    for (int i = 0; i < LANES; i += VL)
+        v_store(lanes + i, v_fma(v_load(row_lanes + i), w2, v_mul(v_load(lanes + i), w1)));
+    for (int64_t t = 0; t < width; t += VL)
+        v_store(o + t, v_fma(v_load(row_o + t), w2, v_mul(v_load(o + t), w1)));
+    *reference = m;
+}
+
+static float row_sum(float *lanes)
+{
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++)
+            lanes[i] += lanes[i + half];
+    }
+    return lanes[0];
+}
+
+/* ln of 2^reference * l (step 12). */
+static float row_lse(float reference, float l)
+{
+    uint32_t word = heed_word(l), k;
+    float x, g = log_c[8];
+
+    if (l != l)
+        return heed_float(0x7fc00000u);
+    k = word - 0x3f3504f3u;                     /* sqrt(1/2) */
+    k = k >> 23 | (k >> 31 ? 0xfffffe00u : 0);
+    x = heed_float(word - (k << 23)) - 1.0f;
+    for (int i = 7; i >= 0; i--)
+        g = fmaf(g, x, log_c[i]);
+    return (reference + (float)(int32_t)k + g * x) * ln_2;
+}
+
+static float weight_one(float y, float reference)
+{
+    float p[VL];
+
+    v_storeu(p, weight(v_set(y), v_set(reference)));
+    return p[0];
+}
+
+#endif

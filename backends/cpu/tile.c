@@ -1,0 +1,540 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Attention of one strip of query rows, compiled once per instruction set from one vector vocabulary.
+ *
+ * A strip's sub-sources are walked 64 keys at a time: every tile of rows against K panels, softmax of each row, the
+ * weights against V, so that K and V of a block are read once per strip. Sums restart at chunk borders. What no row of
+ * a tile sees is skipped, down to K panels and runs of V rows; visibility words are formed only for tiles that are
+ * neither empty nor full.
+ */
+#include HEED_SIMD_HEADER
+
+#include "bias.h"
+
+#define CAT_(a, b) a##b
+#define CAT(a, b) CAT_(a, b)
+#define STR_(a) #a
+#define STR(a) STR_(a)
+
+#define RANGES HK_RANGES
+
+/* The reach of a tile's rows: what some row sees (outer) and what all rows see (inner), range by range. */
+struct tile_reach {
+    int64_t lo[RANGES], hi[RANGES], in_lo[RANGES], in_hi[RANGES];
+};
+
+struct strip {
+    const struct heed_cpu_strip *in;
+    int64_t rows, tiles, width; /* rows: rounded up to whole tiles; width: d_v rounded up to whole vectors */
+    float *q, *s, *o, *total_o, *lanes, *total_lanes, *k, *v, *temp;
+    float *total;               /* reference of each row over finished chunks */
+    uint32_t *started;          /* 1: the row has a finished chunk */
+    struct row_state *state;
+    struct hk_reach *reach;
+    struct tile_reach *tile;
+    uint64_t *words, *tile_words;
+};
+
+static int64_t round_up(int64_t x, int64_t to)
+{
+    return (x + to - 1) / to * to;
+}
+
+/* ---- packing ---- */
+
+/* Row i of a matrix as f32 with unit stride: in place or converted into temp. */
+static const float *row_f32(const struct heed_cpu_matrix *m, int64_t i, int64_t n, float *temp)
+{
+    const char *from = m->base + i * m->row * heed_cpu_size(m->dtype);
+    int64_t t = 0;
+
+    if (m->channel == 1 && m->dtype == HEED_F32)
+        return (const float *)(const void *)from;
+    if (m->channel == 1) {
+        const uint16_t *half = (const uint16_t *)(const void *)from;
+
+        for (; t + VL <= n; t += VL)
+            v_storeu(temp + t, m->dtype == HEED_F16 ? v_from_f16(half + t) : v_from_bf16(half + t));
+    }
+    for (; t < n; t++)
+        temp[t] = heed_cpu_element(m->dtype, from, t * m->channel);
+    return temp;
+}
+
+/* 64 keys (negative: a row of zeros) into panels [64 / PANEL][d][PANEL]. temp: V_PACK rows of d. */
+static void pack_keys(const struct heed_cpu_matrix *k, const int64_t *keys, int64_t d, float *out, float *temp)
+{
+    for (int64_t i = 0; i < BLOCK; i += V_PACK) {
+        float *panel = out + i / PANEL * PANEL * d + i % PANEL;
+        const float *rows[V_PACK];
+        int64_t t = 0;
+
+        for (int r = 0; r < V_PACK; r++) {
+            if (keys[i + r] < 0) {
+                memset(temp + r * d, 0, (size_t)d * sizeof *temp);
+                rows[r] = temp + r * d;
+            } else {
+                rows[r] = row_f32(k, keys[i + r], d, temp + r * d);
+            }
+        }
+        for (; t + V_PACK <= d; t += V_PACK)
+            v_pack(rows, t, panel + t * PANEL, PANEL);
+        for (; t < d; t++) {
+            for (int r = 0; r < V_PACK; r++)
+                panel[t * PANEL + r] = rows[r][t];
+        }
+    }
+}
+
+static void pack_run(const struct heed_cpu_matrix *k, int64_t d, int64_t first, int64_t n, float *out, float *temp)
+{
+    int64_t keys[BLOCK];
+
+    for (int64_t i = 0; i < BLOCK; i++)
+        keys[i] = first + i < n ? first + i : -1;
+    pack_keys(k, keys, d, out, temp);
+}
+
+/* ---- scratch ---- */
+
+static void *carve(char *base, size_t *at, int64_t count, size_t size)
+{
+    const size_t start = *at;
+
+    *at += ((size_t)count * size + HEED_CPU_ALIGN - 1) / HEED_CPU_ALIGN * HEED_CPU_ALIGN;
+    return base ? base + start : NULL;
+}
+
+/* Lays the strip's arrays out from base; returns the bytes they take. base may be NULL. */
+static size_t strip_layout(struct strip *st, const struct heed_checked *attn, int64_t rows, char *base)
+{
+    size_t at = 0;
+
+    st->rows = round_up(rows, TILE_ROWS);
+    st->tiles = st->rows / TILE_ROWS;
+    st->width = round_up(attn->d_v, VL);
+    st->q = carve(base, &at, st->rows * attn->d, sizeof *st->q);
+    st->s = carve(base, &at, st->rows * BLOCK, sizeof *st->s);
+    st->o = carve(base, &at, st->rows * st->width, sizeof *st->o);
+    st->total_o = carve(base, &at, st->rows * st->width, sizeof *st->total_o);
+    st->lanes = carve(base, &at, st->rows * LANES, sizeof *st->lanes);
+    st->total_lanes = carve(base, &at, st->rows * LANES, sizeof *st->total_lanes);
+    st->k = carve(base, &at, BLOCK * attn->d, sizeof *st->k);
+    st->v = carve(base, &at, BLOCK * st->width, sizeof *st->v);
+    st->temp = carve(base, &at, V_PACK * attn->d, sizeof *st->temp);
+    st->total = carve(base, &at, st->rows, sizeof *st->total);
+    st->started = carve(base, &at, st->rows, sizeof *st->started);
+    st->state = carve(base, &at, st->rows, sizeof *st->state);
+    st->reach = carve(base, &at, st->rows, sizeof *st->reach);
+    st->tile = carve(base, &at, st->tiles, sizeof *st->tile);
+    st->words = carve(base, &at, st->rows, sizeof *st->words);
+    st->tile_words = carve(base, &at, st->tiles, sizeof *st->tile_words);
+    return at;
+}
+
+/* ---- what the strip sees of a sub-source ---- */
+
+static void reach_rows(struct strip *st, uint32_t source, uint32_t sub)
+{
+    for (int64_t i = 0; i < st->in->n_rows; i++) {
+        const struct heed_cpu_row *row = &st->in->rows[i];
+        const struct hk_row at = {
+            .q = row->q,
+            .index = row->index,
+            .head = row->head,
+            .all = (int64_t)(row->all >> source & 1),
+        };
+        struct hk_reach *reach = &st->reach[i];
+
+        hk_reach_find(&st->in->lowered->subs[sub], &st->in->items[sub], &at, reach);
+        if (row->absent)
+            reach->n = 0;
+        for (uint32_t r = reach->n; r < RANGES; r++)
+            reach->lo[r] = reach->hi[r] = 0;
+    }
+    for (int64_t m = 0; m < st->tiles; m++) {
+        struct tile_reach *tile = &st->tile[m];
+
+        for (int r = 0; r < RANGES; r++) {
+            int64_t lo = INT64_MAX, hi = INT64_MIN, in_lo = INT64_MIN, in_hi = INT64_MAX;
+
+            for (int64_t i = m * TILE_ROWS; i < (m + 1) * TILE_ROWS && i < st->in->n_rows; i++) {
+                const int64_t a = st->reach[i].lo[r], b = st->reach[i].hi[r];
+
+                if (a < b) {
+                    lo = a < lo ? a : lo;
+                    hi = b > hi ? b : hi;
+                }
+                in_lo = a > in_lo ? a : in_lo;
+                in_hi = b < in_hi ? b : in_hi;
+            }
+            tile->lo[r] = lo;
+            tile->hi[r] = hi;
+            tile->in_lo[r] = in_lo;
+            tile->in_hi[r] = in_hi;
+        }
+    }
+}
+
+/* The first block from `block` on that some tile may see; INT64_MAX: none. */
+static int64_t block_next(const struct strip *st, int64_t block)
+{
+    int64_t best = INT64_MAX;
+
+    for (int64_t m = 0; m < st->tiles; m++) {
+        const struct tile_reach *tile = &st->tile[m];
+
+        for (int r = 0; r < RANGES; r++) {
+            if (tile->lo[r] >= tile->hi[r] || tile->hi[r] <= block * BLOCK)
+                continue;
+            const int64_t first = tile->lo[r] / BLOCK > block ? tile->lo[r] / BLOCK : block;
+
+            best = first < best ? first : best;
+        }
+    }
+    return best;
+}
+
+/* Forms the words of a tile's rows; returns their union, 0 if no row sees anything. full: all rows see all 64. */
+static uint64_t tile_see(struct strip *st, uint32_t source, uint32_t sub, int64_t m, int64_t block,
+                         uint64_t available, bool *full)
+{
+    const struct hk_sub *s = &st->in->lowered->subs[sub];
+    const struct tile_reach *tile = &st->tile[m];
+    const int64_t base = block * BLOCK, end = base + BLOCK;
+    bool outer = false, inner = false;
+    uint64_t any = 0;
+
+    for (int r = 0; r < RANGES; r++) {
+        outer = outer || (tile->lo[r] < end && tile->hi[r] > base);
+        inner = inner || (tile->in_lo[r] <= base && tile->in_hi[r] >= end);
+    }
+    *full = false;
+    if (!outer)
+        return 0;
+    inner = inner && available == ~UINT64_C(0) && s->n_earlier == 0 &&
+            !((s->kind == HK_SUB_LIST || s->kind == HK_SUB_RUNS) && (s->flags & HK_CAUSAL));
+    if (inner) {
+        for (int i = 0; i < TILE_ROWS; i++)
+            st->words[m * TILE_ROWS + i] = ~UINT64_C(0);
+        *full = true;
+        return ~UINT64_C(0);
+    }
+    for (int64_t i = m * TILE_ROWS; i < (m + 1) * TILE_ROWS && i < st->in->n_rows; i++) {
+        const struct heed_cpu_row *row = &st->in->rows[i];
+        const struct hk_row at = {
+            .q = row->q,
+            .index = row->index,
+            .head = row->head,
+            .all = (int64_t)(row->all >> source & 1),
+        };
+
+        st->words[i] = hk_row_word(s, &st->in->items[sub], &at, &st->reach[i], block, available);
+        any |= st->words[i];
+    }
+    return any;
+}
+
+/* ---- one block ---- */
+
+/* K panels of the block, from the packed copy or gathered. seen: ordinals that some row sees. */
+static const float *block_keys(struct strip *st, const struct heed_cpu_source *source, uint32_t sub, int64_t block,
+                               uint64_t seen)
+{
+    const struct hk_sub *s = &st->in->lowered->subs[sub];
+    int64_t keys[BLOCK];
+
+    if (source->packed && (s->kind == HK_SUB_KEYS || s->kind == HK_SUB_PREFIX))
+        return source->packed + block * BLOCK * st->in->attn->d;
+    for (int i = 0; i < BLOCK; i++)
+        keys[i] = seen >> i & 1 ? hk_key(s, &st->in->items[sub], &st->reach[0], block * BLOCK + i) : -1;
+    pack_keys(&source->k, keys, st->in->attn->d, st->k, st->temp);
+    return st->k;
+}
+
+/* V rows of the block: in place where they are f32 rows of whole vectors at one stride, else converted. */
+static const float *block_values(struct strip *st, const struct heed_cpu_source *source, uint32_t sub, int64_t block,
+                                 uint64_t seen, int64_t *v_row)
+{
+    const struct hk_sub *s = &st->in->lowered->subs[sub];
+    const struct heed_cpu_matrix *v = &source->v;
+    const int64_t d_v = st->in->attn->d_v;
+
+    if (v->dtype == HEED_F32 && v->channel == 1 && st->width == d_v && s->kind <= HK_SUB_PREFIX) {
+        const int64_t key = hk_key(s, &st->in->items[sub], &st->reach[0], block * BLOCK);
+
+        *v_row = v->row * s->step;
+        return (const float *)(const void *)v->base + key * v->row;
+    }
+    for (; seen != 0; seen &= seen - 1) {
+        const int i = heed_first_bit(seen);
+        const int64_t key = hk_key(s, &st->in->items[sub], &st->reach[0], block * BLOCK + i);
+        float *to = st->v + i * st->width;
+        const float *from = row_f32(v, key, d_v, to);
+
+        if (from != to)
+            memcpy(to, from, (size_t)d_v * sizeof *to);
+        memset(to + d_v, 0, (size_t)(st->width - d_v) * sizeof *to);
+    }
+    *v_row = st->width;
+    return st->v;
+}
+
+static void block_softmax(struct strip *st, uint32_t source, uint32_t sub, int64_t block, int64_t m, bool full)
+{
+    const struct heed_lowered *lowered = st->in->lowered;
+    const struct heed_cpu_source *from = &st->in->sources[source];
+    const bool plain = !lowered->capped && from->n_biases == 0;
+
+    for (int64_t i = m * TILE_ROWS; i < (m + 1) * TILE_ROWS && i < st->in->n_rows; i++) {
+        float *s = st->s + i * BLOCK, *lanes = st->lanes + i * LANES, *o = st->o + i * st->width;
+
+        if (plain && full) {
+            st->words[i] = softmax_full(s, lowered->c, &st->state[i], lanes, o, st->width);
+        } else if (plain) {
+            st->words[i] = softmax_part(s, lowered->c, st->words[i], &st->state[i], lanes, o, st->width);
+        } else {
+            const struct bias_at at = {
+                .row = &st->in->rows[i],
+                .sub = &lowered->subs[sub],
+                .item = &st->in->items[sub],
+                .reach = &st->reach[i],
+                .base = block * BLOCK,
+            };
+            const uint64_t word = st->words[i] ? score_row(s, lowered, from, &at, st->words[i]) : 0;
+
+            st->words[i] = softmax_part(s, 1.0f, word, &st->state[i], lanes, o, st->width);
+        }
+    }
+}
+
+static void block_attend(struct strip *st, uint32_t source, uint32_t sub, int64_t block)
+{
+    const struct heed_cpu_source *from = &st->in->sources[source];
+    const int64_t d = st->in->attn->d;
+    const uint64_t available = hk_block_word(&st->in->lowered->subs[sub], &st->in->items[sub], &st->reach[0], block);
+    uint64_t seen = 0;
+    const float *k, *v;
+    int64_t v_row = 0;
+
+    if (available == 0)
+        return;
+    for (int64_t m = 0; m < st->tiles; m++) {
+        bool full;
+
+        st->tile_words[m] = tile_see(st, source, sub, m, block, available, &full);
+        st->state[m * TILE_ROWS].full = full;
+        seen |= st->tile_words[m];
+    }
+    if (seen == 0)
+        return;
+    k = block_keys(st, from, sub, block, seen);
+    v = block_values(st, from, sub, block, seen, &v_row);
+    for (int n = 0; n < BLOCK; n += PANEL) {
+        const uint64_t panel = (~UINT64_C(0) >> (64 - PANEL)) << n;
+
+        if ((seen & panel) == 0)
+            continue;
+        for (int64_t m = 0; m < st->tiles; m++) {
+            if (st->tile_words[m] & panel)
+                score_tile(st->q + m * TILE_ROWS * d, d, k + n * d, d, st->s + m * TILE_ROWS * BLOCK + n);
+        }
+    }
+    for (int64_t m = 0; m < st->tiles; m++) {
+        if (st->tile_words[m])
+            block_softmax(st, source, sub, block, m, st->state[m * TILE_ROWS].full);
+    }
+    for (int64_t m = 0; m < st->tiles; m++) {
+        const int64_t first = m * TILE_ROWS, left = st->in->n_rows - first;
+
+        if (st->tile_words[m])
+            tile_values(st->s + first * BLOCK, v, v_row, st->words + first, left < TILE_ROWS ? left : TILE_ROWS,
+                        st->o + first * st->width, st->width);
+    }
+}
+
+/* ---- chunks, rows ---- */
+
+static void chunk_begin(struct strip *st)
+{
+    memset(st->o, 0, (size_t)(st->rows * st->width) * sizeof *st->o);
+    memset(st->lanes, 0, (size_t)(st->rows * LANES) * sizeof *st->lanes);
+    for (int64_t i = 0; i < st->rows; i++) {
+        st->state[i].reference = -INFINITY;
+        st->state[i].fresh = 1;
+    }
+}
+
+/* Step 8. A chunk without a remaining key does not exist. */
+static void chunk_end(struct strip *st)
+{
+    for (int64_t i = 0; i < st->in->n_rows; i++) {
+        float *lanes = st->lanes + i * LANES, *o = st->o + i * st->width;
+        float *total_lanes = st->total_lanes + i * LANES, *total_o = st->total_o + i * st->width;
+
+        if (st->state[i].fresh)
+            continue;
+        if (st->started[i]) {
+            row_fold(&st->total[i], total_lanes, total_o, &st->state[i], lanes, o, st->width);
+        } else {
+            memcpy(total_lanes, lanes, LANES * sizeof *lanes);
+            memcpy(total_o, o, (size_t)st->width * sizeof *o);
+            st->total[i] = st->state[i].reference;
+            st->started[i] = 1;
+        }
+    }
+}
+
+static void sub_attend(struct strip *st, uint32_t source, uint32_t sub)
+{
+    int64_t chunk = -1;
+
+    reach_rows(st, source, sub);
+    for (int64_t block = block_next(st, 0); block != INT64_MAX; block = block_next(st, block + 1)) {
+        if (block / HEED_CPU_CHUNK != chunk) {
+            if (chunk >= 0)
+                chunk_end(st);
+            chunk_begin(st);
+            chunk = block / HEED_CPU_CHUNK;
+        }
+        block_attend(st, source, sub, block);
+    }
+    if (chunk >= 0)
+        chunk_end(st);
+}
+
+/* Step 11. NaN canonical, -0 to +0. */
+static void row_store(const struct heed_checked *attn, const struct heed_cpu_row *row, const float *o, float factor)
+{
+    const int64_t channel = attn->o.stride[5], n = attn->d_v;
+    int64_t t = 0;
+
+    if (attn->o.dtype == HEED_F32 && channel == 1) {
+        float *to = (float *)(void *)row->to;
+
+        for (; t + VL <= n; t += VL) {
+            const vf x = v_add(v_mul(v_load(o + t), v_set(factor)), v_zero());
+
+            v_storeu(to + t, v_select(v_ordered(x), x, v_set(heed_float(0x7fc00000u))));
+        }
+    }
+    for (; t < n; t++) {
+        const float x = o[t] * factor + 0.0f;
+        uint16_t half;
+
+        if (attn->o.dtype == HEED_F32) {
+            const float out = x == x ? x : heed_float(0x7fc00000u);
+
+            memcpy(row->to + t * channel * 4, &out, sizeof out);
+            continue;
+        }
+        half = attn->o.dtype == HEED_F16 ? heed_to_f16(x) : heed_to_bf16(x);
+        memcpy(row->to + t * channel * 2, &half, sizeof half);
+    }
+}
+
+static float canonical(float x)
+{
+    return x == x ? x + 0.0f : heed_float(0x7fc00000u);
+}
+
+/* Steps 9 to 12 of one row. */
+static void row_end(struct strip *st, int64_t i)
+{
+    const struct heed_checked *attn = st->in->attn;
+    const struct heed_cpu_row *row = &st->in->rows[i];
+    const bool with_sink = (attn->flags & HEED_ATTN_LSE_WITH_SINK) != 0;
+    float *o = st->total_o + i * st->width, reference = st->total[i], l, lse, z = -INFINITY;
+
+    if (st->in->sinks)
+        z = heed_cpu_element(attn->sinks.dtype, st->in->sinks, row->head * attn->sinks.stride[5]);
+    if (!st->started[i]) {
+        memset(o, 0, (size_t)st->width * sizeof *o);
+        row_store(attn, row, o, 0.0f);
+        if (row->lse)
+            *row->lse = with_sink ? canonical(z) : -INFINITY;
+        return;
+    }
+    l = row_sum(st->total_lanes + i * LANES);
+    lse = row->lse && !with_sink ? row_lse(reference, l) : 0;
+    if (z != -INFINITY) {
+        const float y = z * log2_e, e = rintf(y) + 1.0f, m = e > reference ? e : reference;
+        const float w = power(reference - m);
+
+        l = fmaf(l, w, weight_one(y, m));
+        for (int64_t t = 0; t < st->width; t += VL)
+            v_store(o + t, v_mul(v_load(o + t), v_set(w)));
+        reference = m;
+    }
+    row_store(attn, row, o, 1.0f / l);
+    if (row->lse)
+        *row->lse = canonical(with_sink ? row_lse(reference, l) : lse);
+}
+
+static void attend(const struct heed_cpu_strip *in)
+{
+    const struct heed_checked *attn = in->attn;
+    struct strip st = { .in = in };
+
+    strip_layout(&st, attn, in->n_rows, in->scratch);
+    for (int64_t i = 0; i < st.rows; i++) {
+        float *q = st.q + i * attn->d;
+
+        if (i < in->n_rows) {
+            const struct heed_cpu_matrix m = {
+                .base = in->rows[i].from,
+                .channel = attn->q.stride[5],
+                .dtype = attn->q.dtype,
+            };
+            const float *from = row_f32(&m, 0, attn->d, q);
+
+            if (from != q)
+                memcpy(q, from, (size_t)attn->d * sizeof *q);
+        } else {
+            memset(q, 0, (size_t)attn->d * sizeof *q);
+        }
+        st.started[i] = 0;
+    }
+    for (uint32_t s = 0; s < attn->n_sources; s++) {
+        for (uint32_t i = 0; i < in->lowered->sources[s].n; i++)
+            sub_attend(&st, s, in->lowered->sources[s].first + i);
+    }
+    for (int64_t i = 0; i < in->n_rows; i++)
+        row_end(&st, i);
+}
+
+static size_t scratch(const struct heed_checked *attn, int64_t rows)
+{
+    struct strip st = { 0 };
+    const double bytes = ((double)attn->d + 2 * ((double)attn->d_v + VL)) * ((double)rows + 2 * BLOCK) * sizeof(float);
+
+    return bytes < 0x1p60 ? strip_layout(&st, attn, rows, NULL) : 0;
+}
+
+/* fma rounds once, subnormals survive, rint rounds half to even. */
+static bool self_test(void)
+{
+    volatile float a = 0x1.000002p+0f, b = -0x1.000004p+0f, tiny = 0x1p-140f, half = 2.5f;
+    float out[VL];
+
+    v_storeu(out, v_fma(v_set(a), v_set(a), v_set(b)));
+    if (out[0] != 0x1p-46f)
+        return false;
+    v_storeu(out, v_mul(v_set(tiny), v_set(0.5f)));
+    if (out[0] != 0x1p-141f)
+        return false;
+    v_storeu(out, v_rint(v_set(half)));
+    return out[0] == 2.0f && fmaf(a, a, b) == 0x1p-46f && rintf(half) == 2.0f;
+}
+
+const struct heed_cpu_isa CAT(heed_cpu_isa_, HEED_ISA) = {
+    .name = STR(HEED_ISA),
+    .description = HEED_ISA_TEXT,
+    .tile_rows = TILE_ROWS,
+    .panel = PANEL,
+    .scratch = scratch,
+    .pack = pack_run,
+    .attend = attend,
+    .self_test = self_test,
+};

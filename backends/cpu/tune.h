@@ -1,0 +1,14 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Sizes found by measurement (docs/measurements). They change speed, never bits.
+ */
+#ifndef HEED_BACKENDS_CPU_TUNE_H
+#define HEED_BACKENDS_CPU_TUNE_H
+
+#define HEED_TUNE_ROWS 96           /* rows of a strip: its scores, sums and outputs stay in L2 */
+#define HEED_TUNE_ROWS_LEAST 24
+#define HEED_TUNE_STRIPS 16         /* strips a lane, at least, before strips are halved */
+#define HEED_TUNE_PACK 4            /* 64-key blocks packed by one task */
+
+#endif
