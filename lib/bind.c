@@ -203,11 +203,14 @@ static heed_status visit_check(const struct pass *pass, const struct operand *x)
 static heed_status visit_resolve(const struct pass *pass, const struct operand *x)
 {
     struct operand resolved = *x;
-    heed_buf buf = { NULL, 0 };
 
-    if (pass->args->slots != NULL)
-        buf = pass->args->slots[x->index];
-    if (!address_of(buf, &resolved.p))
+    if (pass->args->slots == NULL && heed_view_empty(&x->view))
+        return HEED_OK;
+    if (pass->args->slots == NULL)
+        return heed_report_fill(pass->report, HEED_E_NULL, "slots", pass->args->n_slots, 0,
+                                "slot %" PRIu32 " is bound by run and there is no array",
+                                x->index + 1);
+    if (!address_of(pass->args->slots[x->index], &resolved.p))
         return fail(pass->report, HEED_E_OVERFLOW, x, 0, 0,
                     "handle and offset leave the address space");
     pass->binding->slots[x->index] = resolved.p;

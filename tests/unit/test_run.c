@@ -1,0 +1,803 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The life of a plan and what run makes of its arguments, on a device of the test's own whose
+ * implementation does what the test says and computes nothing.
+ */
+#include "lib/context.h"
+#include "lib/owned.h"
+#include "lib/sized.h"
+#include "support/ledger.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { B = 1, H = 2, N_Q = 4, N_K = 6, D = 8, D_V = 3, WORKSPACE = 256, WORKSPACE_ALIGN = 128 };
+
+/* ---- a device ---- */
+
+static struct fake {
+    const char *refuse, *field;
+    heed_status bind, run;
+    int runs, drops;
+    uint64_t workspace_size;
+    void (*during_run)(const struct heed_plan *);
+    struct heed_bound bound;
+    const void *k, *v, *slots[3];
+} fake;
+
+static const char *fake_refuse(const heed_device *device, const struct heed_checked *attn,
+                               const char **field)
+{
+    (void)device;
+    (void)attn;
+    *field = fake.field;
+    return fake.refuse;
+}
+
+static heed_status fake_bind(struct heed_plan *plan, const struct heed_services *services)
+{
+    if (fake.bind < 0)
+        return fake.bind;
+    plan->state = services->alloc(services->runtime, 100, 32);
+    plan->state_bytes = 100;
+    plan->workspace_size = fake.workspace_size;
+    plan->workspace_align = WORKSPACE_ALIGN;
+    return plan->state != NULL ? HEED_OK : HEED_E_NOMEM;
+}
+
+static heed_status fake_run(const struct heed_plan *plan, const struct heed_services *services,
+                            const struct heed_bound *bound)
+{
+    ck_assert_uint_ge(services->executor->width, 1);
+    fake.runs++;
+    fake.bound = *bound;
+    fake.k = bound->k[0];
+    fake.v = bound->v[0];
+    memcpy(fake.slots, bound->slots, sizeof(fake.slots));
+    if (fake.during_run != NULL)
+        fake.during_run(plan);
+    ((char *)plan->state)[99] = 1;      /* a plan dropped too early is found out here */
+    return fake.run;
+}
+
+static void fake_drop(struct heed_plan *plan, const struct heed_services *services)
+{
+    fake.drops++;
+    services->free(services->runtime, plan->state, 100, 32);
+}
+
+static const struct heed_impl never = { .name = "never", .refuse = fake_refuse };
+static const char *accept_all(const heed_device *device, const struct heed_checked *attn,
+                              const char **field)
+{
+    (void)device;
+    (void)attn;
+    (void)field;
+    return NULL;
+}
+static const struct heed_impl fake_impl = { "fake", accept_all, fake_bind, fake_run, fake_drop };
+static const struct heed_impl *impls[3];
+static const struct heed_backend backend = {
+    .size = sizeof(backend), .kind = HEED_DEVICE_PLUGIN, .host = 1, .lowered = 1, .impls = impls
+};
+
+/* ---- arguments that are right ---- */
+
+static struct memory {
+    _Alignas(128) char workspace[WORKSPACE + WORKSPACE_ALIGN];
+    float q[B * H * N_Q * D];
+    uint16_t k[N_K * D + 1], v[N_K * D_V];
+    float o[B * H * N_Q * D_V], lse[B * H * N_Q], sinks[H];
+    uint8_t mask[N_K];
+    int64_t q_pos[B + 1];
+} memory, memory_before;
+
+static struct ledger ledger;
+static heed_runtime *rt;
+static struct heed_event done;
+static heed_device device;
+static heed_queue *queue;
+static heed_report why;
+static heed_source source;
+static heed_slot slots[3];
+static heed_attn_desc desc;
+static struct wide_kv {
+    heed_kv_bufs kv;
+    uint64_t tail;
+} kv[1];
+static heed_buf slot_bufs[3];
+static heed_event *wait[2];
+static struct wide_args {
+    heed_attn_args a;
+    uint64_t tail;
+} args;
+
+static heed_tensor dense(uint32_t dtype, int64_t b, int64_t h, int64_t n, int64_t d)
+{
+    return heed_array4(dtype, NULL, b, h, n, d).t;
+}
+
+static heed_buf at(void *p)
+{
+    return (heed_buf){ p, 0 };
+}
+
+static void right_desc(void)
+{
+    static const int32_t length[B] = { 5 };
+
+    source = (heed_source){
+        .k = dense(HEED_F16, B, 1, N_K, D),
+        .v = dense(HEED_BF16, B, 1, N_K, D_V),
+        .len_slot = 2,
+        .mask_slot = 1,
+    };
+    memset(slots, 0, sizeof(slots));
+    slots[0].t = (heed_tensor){ HEED_U8, 3, { B, 1, N_K }, { N_K, N_K, 1 } };
+    slots[1] = (heed_slot){ { HEED_I32, 1, { B }, { 1 } }, length };
+    slots[2].t = (heed_tensor){ HEED_I64, 1, { B }, { 1 } };
+    desc = (heed_attn_desc){
+        .size = sizeof(desc),
+        .flags = HEED_ATTN_ALIGN_START,
+        .q = dense(HEED_F32, B, H, N_Q, D),
+        .o = dense(HEED_F32, B, H, N_Q, D_V),
+        .lse = { HEED_F32, 3, { B, H, N_Q }, { H * N_Q, N_Q, 1 } },
+        .sinks = { HEED_F32, 1, { H }, { 1 } },
+        .q_pos_slot = 3,
+        .sources = &source,
+        .n_sources = 1,
+        .source_size = sizeof(source),
+        .slots = slots,
+        .n_slots = 3,
+        .slot_size = sizeof(slots[0]),
+    };
+}
+
+static void right_args(void)
+{
+    memset(&args, 0, sizeof(args));
+    memset(kv, 0, sizeof(kv));
+    kv[0].kv = (heed_kv_bufs){ at(memory.k), at(memory.v) };
+    slot_bufs[0] = at(memory.mask);
+    slot_bufs[1] = (heed_buf){ &args, UINT64_MAX };     /* constant: not looked at */
+    slot_bufs[2] = at(memory.q_pos);
+    args.a = (heed_attn_args){
+        .size = sizeof(args),
+        .kv_size = sizeof(kv[0]),
+        .q = at(memory.q),
+        .o = at(memory.o),
+        .lse = at(memory.lse),
+        .sinks = at(memory.sinks),
+        .workspace = at(memory.workspace),
+        .workspace_size = WORKSPACE,
+        .kv = &kv[0].kv,
+        .slots = slot_bufs,
+        .n_slots = 3,
+    };
+}
+
+static void set_up(void)
+{
+    const heed_allocator a = ledger_allocator(&ledger);
+    const heed_runtime_desc rt_desc = { .size = sizeof(rt_desc), .allocator = &a };
+
+    memset(&why, 0, sizeof(why));
+    why.size = sizeof(why);
+    ck_assert_int_eq(heed_runtime_create(&rt_desc, &rt, &why), HEED_OK);
+    device = (heed_device){
+        .backend = &backend, .runtime = rt, .done = &done, .props = { .name = "fake", .exact = 1 }
+    };
+    done.device = &device;
+    fake = (struct fake){ .workspace_size = WORKSPACE };
+    impls[0] = &fake_impl;
+    ck_assert_int_eq(heed_queue_create(&device, 0, &queue, &why), HEED_OK);
+    memset(&memory, 0x5a, sizeof(memory));
+    memory_before = memory;
+    right_desc();
+    right_args();
+}
+
+static void tear_down(void)
+{
+    heed_queue_destroy(queue);
+    heed_runtime_destroy(rt);
+    ck_assert_int_eq(atomic_load(&ledger.blocks), 0);
+    ck_assert_int_eq(atomic_load(&ledger.mistakes), 0);
+}
+
+static heed_plan *make_plan(uint32_t flags)
+{
+    heed_plan *plan = NULL;
+
+    desc.flags |= flags;
+    ck_assert_msg(heed_attn_plan(&device, &desc, &plan, &why) == HEED_OK, "%s: %s: %s",
+                  heed_status_name(why.status), why.field, why.message);
+    ck_assert_int_eq(why.status, HEED_OK);
+    return plan;
+}
+
+/* ---- plans ---- */
+
+START_TEST(plan_says_what_it_is)
+{
+    heed_plan *plan = make_plan(0);
+    heed_plan_props p = { .size = sizeof(p) };
+
+    ck_assert_int_eq(heed_plan_info(plan, &p), HEED_OK);
+    ck_assert_str_eq(p.implementation, "fake");
+    ck_assert_uint_eq(p.numerics, HEED_NUMERICS_EXACT);
+    ck_assert_uint_eq(p.workspace_size, WORKSPACE);
+    ck_assert_uint_eq(p.workspace_align, WORKSPACE_ALIGN);
+    ck_assert_uint_gt(p.flops, 0);
+    ck_assert_uint_gt(p.bytes, 0);
+    ck_assert_uint_eq(p.host_bytes, plan->owned->arena.bytes + 100);
+    ck_assert_uint_eq(p.device_bytes, 0);
+    p.size = HEED_PLAN_PROPS_V1 - 1;
+    ck_assert_int_eq(heed_plan_info(plan, &p), HEED_E_SIZE);
+    ck_assert_int_eq(heed_plan_info(plan, NULL), HEED_E_NULL);
+    ck_assert_int_eq(heed_plan_info(NULL, &p), HEED_E_NULL);
+    heed_plan_drop(plan);
+    ck_assert_int_eq(fake.drops, 1);
+    heed_plan_drop(NULL);
+    ck_assert_ptr_null(heed_plan_retain(NULL));
+}
+END_TEST
+
+START_TEST(plan_with_its_own_workspace_wants_none)
+{
+    heed_plan *plan = make_plan(HEED_PLAN_OWN_WORKSPACE | HEED_PLAN_ALLOW_COMPOSED);
+    heed_plan_props p = { .size = sizeof(p) };
+
+    ck_assert_int_eq(heed_plan_info(plan, &p), HEED_OK);
+    ck_assert_uint_eq(p.workspace_size, 0);
+    ck_assert_uint_eq(p.host_bytes, plan->owned->arena.bytes + 100 + WORKSPACE);
+    args.a.workspace = (heed_buf){ NULL, 0 };
+    args.a.workspace_size = 0;
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_OK);
+    ck_assert_ptr_nonnull(fake.bound.workspace);
+    ck_assert_uint_eq((uintptr_t)fake.bound.workspace % WORKSPACE_ALIGN, 0);
+    heed_plan_drop(plan);
+}
+END_TEST
+
+START_TEST(last_reference_frees_the_plan)
+{
+    heed_plan *plan = make_plan(0);
+
+    ck_assert_ptr_eq(heed_plan_retain(plan), plan);
+    heed_plan_drop(plan);
+    ck_assert_int_eq(fake.drops, 0);
+    heed_plan_drop(plan);
+    ck_assert_int_eq(fake.drops, 1);
+}
+END_TEST
+
+START_TEST(best_implementation_that_accepts_is_taken)
+{
+    heed_plan *plan = NULL;
+
+    fake.refuse = "too wide for it";
+    fake.field = "sources[0].k";
+    impls[0] = &never;
+    impls[1] = &fake_impl;
+    plan = make_plan(0);
+    ck_assert_ptr_eq(plan->impl, &fake_impl);
+    heed_plan_drop(plan);
+    plan = NULL;
+    impls[1] = NULL;
+    ck_assert_int_eq(heed_attn_check(&device, &desc, &why), HEED_E_UNSUPPORTED);
+    ck_assert_str_eq(why.message, "too wide for it");
+    ck_assert_str_eq(why.field, "sources[0].k");
+    ck_assert_int_eq(heed_attn_plan(&device, &desc, &plan, &why), HEED_E_UNSUPPORTED);
+    ck_assert_str_eq(why.message, "too wide for it");
+    impls[0] = NULL;
+    ck_assert_int_eq(heed_attn_plan(&device, &desc, &plan, &why), HEED_E_UNSUPPORTED);
+    ck_assert_str_ne(why.message, "");
+    ck_assert_ptr_null(plan);
+}
+END_TEST
+
+START_TEST(plan_needs_device_descriptor_and_place)
+{
+    heed_plan *plan = NULL;
+
+    ck_assert_int_eq(heed_attn_plan(NULL, &desc, &plan, &why), HEED_E_NULL);
+    ck_assert_str_eq(why.field, "device");
+    ck_assert_int_eq(heed_attn_plan(&device, NULL, &plan, &why), HEED_E_NULL);
+    ck_assert_str_eq(why.field, "desc");
+    ck_assert_int_eq(heed_attn_plan(&device, &desc, NULL, &why), HEED_E_NULL);
+    ck_assert_str_eq(why.field, "plan");
+    ck_assert_int_eq(heed_attn_check(NULL, &desc, &why), HEED_E_NULL);
+    ck_assert_int_eq(heed_attn_check(&device, NULL, &why), HEED_E_NULL);
+    ck_assert_ptr_null(plan);
+}
+END_TEST
+
+START_TEST(failed_bind_leaves_nothing)
+{
+    heed_plan *plan = NULL;
+    const long long held = atomic_load(&ledger.blocks);
+
+    fake.bind = HEED_E_KERNEL_BUILD;
+    ck_assert_int_eq(heed_attn_plan(&device, &desc, &plan, &why), HEED_E_KERNEL_BUILD);
+    ck_assert_int_eq(why.status, HEED_E_KERNEL_BUILD);
+    ck_assert_ptr_null(plan);
+    ck_assert_int_eq(fake.drops, 0);
+    ck_assert_int_eq(atomic_load(&ledger.blocks), held);
+}
+END_TEST
+
+START_TEST(check_gives_back_all_memory)
+{
+    const long long held = atomic_load(&ledger.blocks);
+
+    ck_assert_int_eq(heed_attn_check(&device, &desc, &why), HEED_OK);
+    ck_assert_int_eq(why.status, HEED_OK);
+    ck_assert_int_eq(atomic_load(&ledger.blocks), held);
+    ledger_restart(&ledger);
+    atomic_store(&ledger.fail_from, 1);
+    ck_assert_int_eq(heed_attn_check(&device, &desc, &why), HEED_E_NOMEM);
+    ck_assert_int_eq(why.status, HEED_E_NOMEM);
+    ck_assert_int_eq(atomic_load(&ledger.blocks), held);
+}
+END_TEST
+
+START_TEST(each_allocation_of_a_plan_may_fail)
+{
+    const long long held = atomic_load(&ledger.blocks);
+    long long k = 1;
+
+    for (;; k++) {
+        heed_plan *plan = NULL;
+        heed_status status;
+
+        ledger_restart(&ledger);
+        atomic_store(&ledger.fail_at, k);
+        desc.flags = HEED_ATTN_ALIGN_START | HEED_PLAN_OWN_WORKSPACE;
+        status = heed_attn_plan(&device, &desc, &plan, &why);
+        ck_assert_int_eq(why.status, status);
+        if (status == HEED_OK) {
+            heed_plan_drop(plan);
+            break;
+        }
+        ck_assert_int_eq(status, HEED_E_NOMEM);
+        ck_assert_ptr_null(plan);
+        ck_assert_int_eq(atomic_load(&ledger.blocks), held);
+    }
+    ck_assert_int_ge(k, 4);     /* arena, state, workspace at least */
+    ck_assert_int_eq(atomic_load(&ledger.blocks), held);
+}
+END_TEST
+
+/* ---- runs ---- */
+
+START_TEST(run_passes_the_addresses_on)
+{
+    heed_plan *plan = make_plan(0);
+    heed_event *event = NULL;
+
+    args.a.q = (heed_buf){ &memory, offsetof(struct memory, q) };
+    kv[0].kv.v = (heed_buf){ &memory, offsetof(struct memory, v) };
+    slot_bufs[0] = (heed_buf){ &memory, offsetof(struct memory, mask) };
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, &event, &why), HEED_OK);
+    ck_assert_int_eq(why.status, HEED_OK);
+    ck_assert_int_eq(fake.runs, 1);
+    ck_assert_ptr_eq(fake.bound.q, memory.q);
+    ck_assert_ptr_eq(fake.bound.o, memory.o);
+    ck_assert_ptr_eq(fake.bound.lse, memory.lse);
+    ck_assert_ptr_eq(fake.bound.sinks, memory.sinks);
+    ck_assert_ptr_eq(fake.bound.workspace, memory.workspace);
+    ck_assert_ptr_eq(fake.k, memory.k);
+    ck_assert_ptr_eq(fake.v, memory.v);
+    ck_assert_ptr_eq(fake.slots[0], memory.mask);
+    ck_assert_ptr_eq(fake.slots[2], memory.q_pos);
+    ck_assert_ptr_nonnull(event);
+    ck_assert_int_eq(heed_event_wait(event, &why), HEED_OK);
+    wait[0] = wait[1] = event;
+    args.a.wait = wait;
+    args.a.n_wait = 2;
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, NULL), HEED_OK);
+    ck_assert_int_eq(atomic_load(&done.handed_out), 1);
+    heed_event_destroy(event);
+    ck_assert_int_eq(atomic_load(&done.handed_out), 0);
+    heed_plan_drop(plan);
+}
+END_TEST
+
+START_TEST(run_asks_for_no_memory)
+{
+    heed_plan *plan = make_plan(0);
+    heed_event *event = NULL;
+
+    ledger_restart(&ledger);
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, &event, &why), HEED_OK);
+    args.a.o.offset = 1;
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_E_ALIGN);
+    ck_assert_int_eq(atomic_load(&ledger.requests), 0);
+    heed_event_destroy(event);
+    heed_plan_drop(plan);
+}
+END_TEST
+
+START_TEST(absent_tensors_are_ignored_and_empty_ones_may_be_null)
+{
+    heed_plan *plan;
+
+    desc.lse.ndim = 0;
+    memset(&desc.lse, 0, sizeof(desc.lse));
+    memset(&desc.sinks, 0, sizeof(desc.sinks));
+    plan = make_plan(0);
+    args.a.lse = (heed_buf){ (char *)memory.o + 1, UINT64_MAX };
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_OK);
+    ck_assert_ptr_null(fake.bound.lse);
+    ck_assert_ptr_null(fake.bound.sinks);
+    heed_plan_drop(plan);
+
+    desc.q.shape[2] = 0;
+    desc.o.shape[2] = 0;
+    source.k.shape[2] = 0;
+    source.v.shape[2] = 0;
+    slots[0].t.shape[2] = 0;
+    desc.slots = slots;
+    source.len_slot = 0;
+    plan = make_plan(0);
+    memset(&kv, 0, sizeof(kv));
+    args.a.q = args.a.o = slot_bufs[0] = (heed_buf){ NULL, 0 };
+    ck_assert_msg(heed_attn_run(plan, queue, &args.a, NULL, &why) == HEED_OK, "%s %s", why.field,
+                  why.message);
+    heed_plan_drop(plan);
+}
+END_TEST
+
+struct wrong {
+    const char *name;
+    void (*spoil)(void);
+    heed_status status;
+    const char *field;
+    int64_t wanted, got;
+};
+
+#define SPOIL(name, what) \
+    static void name(void) \
+    { \
+        what; \
+    }
+SPOIL(short_args, args.a.size = HEED_ATTN_ARGS_V1 - 1)
+SPOIL(newer_args, args.tail = 1)
+SPOIL(short_kv, args.a.kv_size = HEED_KV_BUFS_V1 - 1)
+SPOIL(newer_kv, kv[0].tail = 1)
+SPOIL(no_kv, args.a.kv = NULL)
+SPOIL(few_slots, args.a.n_slots = 2)
+SPOIL(many_slots, args.a.n_slots = 4)
+SPOIL(no_slots, args.a.slots = NULL)
+SPOIL(null_slot, slot_bufs[0].handle = NULL)
+SPOIL(null_q, args.a.q.handle = NULL)
+SPOIL(null_o, args.a.o.handle = NULL)
+SPOIL(null_lse, args.a.lse.handle = NULL)
+SPOIL(null_sinks, args.a.sinks.handle = NULL)
+SPOIL(null_k, kv[0].kv.k.handle = NULL)
+SPOIL(null_v, kv[0].kv.v.handle = NULL)
+SPOIL(null_wait, args.a.n_wait = 2)
+SPOIL(null_event, args.a.n_wait = 2; args.a.wait = wait; wait[0] = &done; wait[1] = NULL)
+SPOIL(other_event, args.a.n_wait = 1; args.a.wait = wait; wait[0] = &rt->events[0])
+SPOIL(far_q, args.a.q.offset = UINT64_MAX - 3)
+SPOIL(far_slot, slot_bufs[2].offset = UINT64_MAX - 7)
+SPOIL(end_q, args.a.q.handle = (char *)(uintptr_t)(UINTPTR_MAX - 15))
+SPOIL(odd_q, args.a.q.offset = 2)
+SPOIL(odd_k, kv[0].kv.k.offset = 1)
+SPOIL(odd_slot, slot_bufs[2].offset = 4)
+SPOIL(odd_o, args.a.o.offset = 1)
+SPOIL(o_is_q, args.a.o = args.a.q)
+SPOIL(o_meets_v,
+      args.a.o = at((char *)((uintptr_t)memory.v & ~(uintptr_t)3) - sizeof(memory.o) + 4))
+SPOIL(o_is_lse, args.a.lse = args.a.o)
+SPOIL(lse_is_sinks, args.a.lse = args.a.sinks)
+SPOIL(lse_is_slot, args.a.lse = at(memory.q_pos))
+SPOIL(o_meets_mask, args.a.o = at((void *)((uintptr_t)memory.mask & ~(uintptr_t)3)))
+SPOIL(small_workspace, args.a.workspace_size--)
+SPOIL(null_workspace, args.a.workspace.handle = NULL)
+SPOIL(odd_workspace, args.a.workspace.offset = 64)
+SPOIL(workspace_is_o, args.a.o = at(memory.workspace + WORKSPACE - 4))
+SPOIL(workspace_is_k, kv[0].kv.k = at(memory.workspace))
+SPOIL(workspace_far, args.a.workspace.offset = UINT64_MAX - 127)
+#undef SPOIL
+
+static const struct wrong wrongs[] = {
+    { "short args", short_args, HEED_E_SIZE, "args", 128, 127 },
+    { "newer args", newer_args, HEED_E_NEWER, "args", 128, 128 },
+    { "short kv", short_kv, HEED_E_SIZE, "kv_size", 32, 31 },
+    { "newer kv", newer_kv, HEED_E_NEWER, "kv[0]", 32, 32 },
+    { "no kv", no_kv, HEED_E_NULL, "kv", 1, 0 },
+    { "few slots", few_slots, HEED_E_VALUE, "n_slots", 3, 2 },
+    { "many slots", many_slots, HEED_E_VALUE, "n_slots", 3, 4 },
+    { "no slots", no_slots, HEED_E_NULL, "slots", 3, 0 },
+    { "null slot", null_slot, HEED_E_NULL, "slots[0]", 0, 0 },
+    { "null q", null_q, HEED_E_NULL, "q", 0, 0 },
+    { "null o", null_o, HEED_E_NULL, "o", 0, 0 },
+    { "null lse", null_lse, HEED_E_NULL, "lse", 0, 0 },
+    { "null sinks", null_sinks, HEED_E_NULL, "sinks", 0, 0 },
+    { "null k", null_k, HEED_E_NULL, "kv[0].k", 0, 0 },
+    { "null v", null_v, HEED_E_NULL, "kv[0].v", 0, 0 },
+    { "null wait", null_wait, HEED_E_NULL, "wait", 2, 0 },
+    { "null event", null_event, HEED_E_NULL, "wait[1]", 0, 0 },
+    { "other event", other_event, HEED_E_MISMATCH, "wait[0]", 0, 0 },
+    { "far q", far_q, HEED_E_OVERFLOW, "q", 0, 0 },
+    { "far slot", far_slot, HEED_E_OVERFLOW, "slots[2]", 0, 0 },
+    { "end q", end_q, HEED_E_OVERFLOW, "q", 0, 0 },
+    { "odd q", odd_q, HEED_E_ALIGN, "q", 4, 2 },
+    { "odd k", odd_k, HEED_E_ALIGN, "kv[0].k", 2, 1 },
+    { "odd slot", odd_slot, HEED_E_ALIGN, "slots[2]", 8, 4 },
+    { "odd o", odd_o, HEED_E_ALIGN, "o", 4, 1 },
+    { "o is q", o_is_q, HEED_E_ALIAS, "o", 0, 0 },
+    { "o meets v", o_meets_v, HEED_E_ALIAS, "o", 0, 0 },
+    { "o is lse", o_is_lse, HEED_E_ALIAS, "o", 0, 0 },
+    { "lse is sinks", lse_is_sinks, HEED_E_ALIAS, "lse", 0, 0 },
+    { "lse is slot", lse_is_slot, HEED_E_ALIAS, "lse", 0, 0 },
+    { "o meets mask", o_meets_mask, HEED_E_ALIAS, "o", 0, 0 },
+    { "small workspace", small_workspace, HEED_E_WORKSPACE, "workspace", 256, 255 },
+    { "null workspace", null_workspace, HEED_E_WORKSPACE, "workspace", 256, 0 },
+    { "odd workspace", odd_workspace, HEED_E_ALIGN, "workspace", 128, 64 },
+    { "workspace is o", workspace_is_o, HEED_E_ALIAS, "workspace", 0, 0 },
+    { "workspace is k", workspace_is_k, HEED_E_ALIAS, "workspace", 0, 0 },
+    { "workspace far", workspace_far, HEED_E_OVERFLOW, "workspace", 0, 0 },
+};
+
+START_TEST(wrong_arguments_are_named_and_nothing_happens)
+{
+    const struct wrong *w = &wrongs[_i];
+    heed_plan *plan = make_plan(0);
+    heed_event *event = NULL;
+    heed_status status;
+
+    w->spoil();
+    status = heed_attn_run(plan, queue, &args.a, &event, &why);
+    ck_assert_msg(status == w->status, "%s: %s, %s: %s", w->name, heed_status_name(status),
+                  why.field, why.message);
+    ck_assert_int_eq(why.status, w->status);
+    ck_assert_str_eq(why.field, w->field);
+    ck_assert_int_eq(why.wanted, w->wanted);
+    ck_assert_int_eq(why.got, w->got);
+    ck_assert_str_ne(why.message, "");
+    ck_assert_int_eq(fake.runs, 0);
+    ck_assert_ptr_null(event);
+    ck_assert_int_eq(memcmp(&memory, &memory_before, sizeof(memory)), 0);
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, &event, NULL), w->status);
+    if (status != HEED_E_ALIAS && strcmp(w->field, "workspace") != 0)
+        ck_assert_int_eq(heed_attn_validate(plan, queue, &args.a, &why), w->status);
+    right_args();
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, NULL), HEED_OK);
+    heed_plan_drop(plan);
+}
+END_TEST
+
+START_TEST(run_needs_plan_queue_and_arguments)
+{
+    heed_plan *plan = make_plan(0);
+    heed_queue *other = NULL;
+
+    ck_assert_int_eq(heed_attn_run(NULL, queue, &args.a, NULL, &why), HEED_E_NULL);
+    ck_assert_str_eq(why.field, "plan");
+    ck_assert_int_eq(heed_attn_run(plan, NULL, &args.a, NULL, &why), HEED_E_NULL);
+    ck_assert_str_eq(why.field, "queue");
+    ck_assert_int_eq(heed_attn_run(plan, queue, NULL, NULL, &why), HEED_E_NULL);
+    ck_assert_str_eq(why.field, "args");
+    ck_assert_int_eq(heed_attn_validate(NULL, queue, &args.a, &why), HEED_E_NULL);
+    ck_assert_int_eq(heed_attn_validate(plan, NULL, &args.a, &why), HEED_E_NULL);
+    ck_assert_int_eq(heed_attn_validate(plan, queue, NULL, &why), HEED_E_NULL);
+    ck_assert_int_eq(heed_queue_create(heed_device_get(rt, 0), 0, &other, &why), HEED_OK);
+    ck_assert_int_eq(heed_attn_run(plan, other, &args.a, NULL, &why), HEED_E_MISMATCH);
+    ck_assert_str_eq(why.field, "queue");
+    ck_assert_int_eq(fake.runs, 0);
+    heed_queue_destroy(other);
+    heed_plan_drop(plan);
+}
+END_TEST
+
+/* o in every second group of D_V elements, q between: interleaved, no byte shared. */
+START_TEST(interleaved_arrays_are_no_aliases)
+{
+    static float both[B * H * N_Q * (D + D_V)];
+    heed_plan *plan;
+
+    desc.q.stride[2] = desc.o.stride[2] = D + D_V;
+    desc.q.stride[1] = desc.o.stride[1] = N_Q * (D + D_V);
+    plan = make_plan(0);
+    args.a.q = at(both);
+    args.a.o = at(both + D);
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_OK);
+    args.a.o = at(both + D - 1);
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_E_ALIAS);
+    ck_assert_ptr_nonnull(strstr(why.message, "q"));
+    heed_plan_drop(plan);
+}
+END_TEST
+
+START_TEST(inputs_may_share_memory)
+{
+    static uint16_t shared[N_K * D];
+    heed_plan *plan = make_plan(0);
+
+    kv[0].kv.k = kv[0].kv.v = at(shared);
+    slot_bufs[0] = at(shared);
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_OK);
+    heed_plan_drop(plan);
+}
+END_TEST
+
+START_TEST(failed_run_gives_its_status_and_no_event)
+{
+    heed_plan *plan = make_plan(0);
+    heed_event *event = NULL;
+
+    fake.run = HEED_E_DEVICE;
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, &event, &why), HEED_E_DEVICE);
+    ck_assert_int_eq(why.status, HEED_E_DEVICE);
+    ck_assert_ptr_null(event);
+    heed_plan_drop(plan);
+}
+END_TEST
+
+static void drop_it(const struct heed_plan *plan)
+{
+    heed_plan_drop((heed_plan *)(uintptr_t)plan);
+    ck_assert_int_eq(fake.drops, 0);
+}
+
+START_TEST(plan_may_be_dropped_while_it_runs)
+{
+    heed_plan *plan = make_plan(0);
+    heed_event *event = NULL;
+
+    fake.during_run = drop_it;
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, &event, &why), HEED_OK);
+    ck_assert_int_eq(fake.drops, 1);
+    ck_assert_int_eq(heed_event_wait(event, &why), HEED_OK);
+    heed_event_destroy(event);
+}
+END_TEST
+
+static void run_again(const struct heed_plan *plan)
+{
+    heed_report inner = { .size = sizeof(inner) };
+
+    fake.during_run = NULL;
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &inner), HEED_E_BUSY);
+    ck_assert_int_eq(inner.status, HEED_E_BUSY);
+    ck_assert_int_eq(fake.runs, 1);
+}
+
+START_TEST(own_workspace_serves_one_run_at_a_time)
+{
+    heed_plan *plan = make_plan(HEED_PLAN_OWN_WORKSPACE);
+
+    fake.during_run = run_again;
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_OK);
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_OK);
+    fake.run = HEED_E_DEVICE;
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_E_DEVICE);
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_E_DEVICE);
+    heed_plan_drop(plan);
+}
+END_TEST
+
+START_TEST(no_workspace_wanted_none_looked_at)
+{
+    heed_plan *plan;
+
+    fake.workspace_size = 0;
+    plan = make_plan(0);
+    args.a.workspace = (heed_buf){ memory.o, 3 };
+    ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_OK);
+    ck_assert_ptr_null(fake.bound.workspace);
+    heed_plan_drop(plan);
+}
+END_TEST
+
+static void *retain_and_drop(void *arg)
+{
+    for (int i = 0; i < 20000; i++)
+        heed_plan_drop(heed_plan_retain(arg));
+    heed_plan_drop(arg);
+    return NULL;
+}
+
+START_TEST(references_may_be_counted_by_many_threads)
+{
+    pthread_t thread[4];
+    heed_plan *plan = make_plan(0);
+
+    for (int i = 0; i < 4; i++) {
+        heed_plan_retain(plan);
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, retain_and_drop, plan), 0);
+    }
+    heed_plan_drop(plan);
+    for (int i = 0; i < 4; i++)
+        pthread_join(thread[i], NULL);
+    ck_assert_int_eq(fake.drops, 1);
+}
+END_TEST
+
+START_TEST(visible_wants_a_place_that_exists)
+{
+    uint8_t seen[N_K];
+
+    memset(seen, 0xee, sizeof(seen));
+    ck_assert_int_eq(heed_attn_visible(NULL, &args.a, 0, 0, 0, 0, seen, &why), HEED_E_NULL);
+    ck_assert_int_eq(heed_attn_visible(&desc, &args.a, 0, 0, 0, 0, NULL, &why), HEED_E_NULL);
+    ck_assert_int_eq(heed_attn_visible(&desc, &args.a, B, 0, 0, 0, seen, &why), HEED_E_VALUE);
+    ck_assert_str_eq(why.field, "batch");
+    ck_assert_int_eq(heed_attn_visible(&desc, &args.a, 0, -1, 0, 0, seen, &why), HEED_E_VALUE);
+    ck_assert_str_eq(why.field, "head");
+    ck_assert_int_eq(heed_attn_visible(&desc, &args.a, 0, 0, N_Q, 0, seen, &why), HEED_E_VALUE);
+    ck_assert_str_eq(why.field, "row");
+    ck_assert_int_eq(heed_attn_visible(&desc, &args.a, 0, 0, 0, 1, seen, &why), HEED_E_VALUE);
+    ck_assert_str_eq(why.field, "source");
+    ck_assert_int_eq(heed_attn_visible(&desc, NULL, 0, 0, 0, 0, seen, &why), HEED_E_NULL);
+    ck_assert_str_eq(why.field, "slots");
+    for (int i = 0; i < N_K; i++)
+        ck_assert_uint_eq(seen[i], 0xee);
+    memset(memory.mask, 1, sizeof(memory.mask));
+    memory.mask[2] = 0;
+    memory.q_pos[0] = 0;
+    ck_assert_int_eq(heed_attn_visible(&desc, &args.a, 0, 1, 3, 0, seen, &why), HEED_OK);
+    for (int i = 0; i < N_K; i++)
+        ck_assert_uint_eq(seen[i], i != 2 && i < 5);
+}
+END_TEST
+
+static TCase *plan_cases(void)
+{
+    TCase *tcase = tcase_create("plan");
+
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, plan_says_what_it_is);
+    tcase_add_test(tcase, plan_with_its_own_workspace_wants_none);
+    tcase_add_test(tcase, last_reference_frees_the_plan);
+    tcase_add_test(tcase, best_implementation_that_accepts_is_taken);
+    tcase_add_test(tcase, plan_needs_device_descriptor_and_place);
+    tcase_add_test(tcase, failed_bind_leaves_nothing);
+    tcase_add_test(tcase, check_gives_back_all_memory);
+    tcase_add_test(tcase, each_allocation_of_a_plan_may_fail);
+    tcase_add_test(tcase, references_may_be_counted_by_many_threads);
+    return tcase;
+}
+
+static TCase *run_cases(void)
+{
+    TCase *tcase = tcase_create("run");
+
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, run_passes_the_addresses_on);
+    tcase_add_test(tcase, run_asks_for_no_memory);
+    tcase_add_test(tcase, absent_tensors_are_ignored_and_empty_ones_may_be_null);
+    tcase_add_loop_test(tcase, wrong_arguments_are_named_and_nothing_happens, 0,
+                        sizeof(wrongs) / sizeof(wrongs[0]));
+    tcase_add_test(tcase, run_needs_plan_queue_and_arguments);
+    tcase_add_test(tcase, interleaved_arrays_are_no_aliases);
+    tcase_add_test(tcase, inputs_may_share_memory);
+    tcase_add_test(tcase, failed_run_gives_its_status_and_no_event);
+    tcase_add_test(tcase, plan_may_be_dropped_while_it_runs);
+    tcase_add_test(tcase, own_workspace_serves_one_run_at_a_time);
+    tcase_add_test(tcase, no_workspace_wanted_none_looked_at);
+    tcase_add_test(tcase, visible_wants_a_place_that_exists);
+    return tcase;
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("run");
+    SRunner *runner;
+    int failed;
+
+    suite_add_tcase(suite, plan_cases());
+    suite_add_tcase(suite, run_cases());
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
