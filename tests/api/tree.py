@@ -46,7 +46,8 @@ LAYERS = [
 ]
 # What is reached through others counts as well for these: the reference must share nothing.
 CLOSED = [r"reference/.*", r"include/.*"]
-SEARCHED = ["", "lib", "include", "backends", "backends/kernels", "tests", "tests/support"]
+SEARCHED = ["", "lib", "include", "backends", "backends/kernels", "tests", "tests/support", "tools",
+            "examples/summarize"]
 
 ISA_FILES = re.compile(r"backends/cpu/(isa\.c|simd/.*)|backends/kernels/dialect\.h|tools/peak/.*"
                        r"|tests/.*")
