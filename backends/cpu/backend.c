@@ -31,7 +31,7 @@ static void describe(uint32_t index, heed_device_props *props)
 
     props->kind = HEED_DEVICE_CPU;
     props->exact = 1;
-    props->usable = reason ? HEED_E_NOT_FOUND : HEED_OK;
+    props->usable = reason ? HEED_E_UNSUPPORTED : HEED_OK;
     if (index == 0)
         snprintf(props->name, sizeof props->name, "cpu");
     else
@@ -168,16 +168,19 @@ static bool workspace_find(struct heed_cpu_state *state, const struct heed_plan 
 
         p->blocks = source->n_k / HEED_CPU_BLOCK + (source->n_k % HEED_CPU_BLOCK != 0);
         p->row_words = attn->n_q / 64 + 1;
-        p->shared = batch_shared(&source->k);
+        p->shared = batch_shared(&source->k) && batch_shared(&source->v);
         p->packs = source->layout == HEED_LAYOUT_DENSE && has_kind(lowered, s, HK_SUB_KEYS) &&
                    n_q > (double)(state->rows * state->stack);
         if (lowered->sources[s].keys)
             p->keys = place(&at, batch * (double)p->blocks, sizeof(uint64_t), &ok);
         if (lowered->sources[s].rows)
             p->rows = place(&at, batch * (double)p->row_words, sizeof(uint64_t), &ok);
-        if (p->packs)
-            p->packed = place(&at, (p->shared ? 1 : batch) * (double)source->heads * (double)p->blocks *
-                                       HEED_CPU_BLOCK * (double)attn->d, sizeof(float), &ok);
+        if (p->packs) {
+            const double blocks = (p->shared ? 1 : batch) * (double)source->heads * (double)p->blocks;
+
+            p->packed = place(&at, blocks * HEED_CPU_BLOCK * (double)attn->d, sizeof(float), &ok);
+            p->finite = place(&at, blocks, 1, &ok);
+        }
     }
     state->workspace = at;
     return ok;

@@ -205,12 +205,22 @@ static struct heed_cpu_matrix matrix(const struct run *run, const struct heed_vi
     };
 }
 
-static float *packed(const struct run *run, uint32_t s, int64_t b, int64_t head)
+/* First of the packed blocks of one item and key head. */
+static int64_t packed_block(const struct run *run, uint32_t s, int64_t b, int64_t head)
 {
     const struct heed_cpu_prepared *p = &run->state->sources[s];
-    const int64_t item = (p->shared ? 0 : b) * run->attn->sources[s].heads + head;
 
-    return (float *)(void *)(run->workspace + p->packed) + item * p->blocks * HEED_CPU_BLOCK * run->attn->d;
+    return ((p->shared ? 0 : b) * run->attn->sources[s].heads + head) * p->blocks;
+}
+
+static float *packed(const struct run *run, uint32_t s, int64_t block)
+{
+    return (float *)(void *)(run->workspace + run->state->sources[s].packed) + block * HEED_CPU_BLOCK * run->attn->d;
+}
+
+static uint8_t *finite(const struct run *run, uint32_t s, int64_t block)
+{
+    return (uint8_t *)(run->workspace + run->state->sources[s].finite) + block;
 }
 
 /* Tasks [0, n_batch) prepare items, then each packs a few blocks of one source, item and key head. */
@@ -235,13 +245,17 @@ static void task_prepare(struct run *run, uint32_t lane, int64_t task)
         }
         const int64_t piece = task % pieces, head = task / pieces % source->heads, b = task / pieces / source->heads;
         const struct heed_cpu_matrix k = matrix(run, &source->k, run->bound->k[s], b, head, 0);
+        const struct heed_cpu_matrix v = matrix(run, &source->v, run->bound->v[s], b, head, 0);
+        const int64_t first = packed_block(run, s, b, head);
         int64_t begin, len = p->shared ? source->n_k : keys_cut(run, s, b, &begin);
         const int64_t blocks = len / HEED_CPU_BLOCK + (len % HEED_CPU_BLOCK != 0);
 
-        for (int64_t i = piece * HEED_TUNE_PACK; i < blocks && i < (piece + 1) * HEED_TUNE_PACK; i++)
-            run->state->isa->pack(&k, run->attn->d, i * HEED_CPU_BLOCK, len,
-                                  packed(run, s, b, head) + i * HEED_CPU_BLOCK * run->attn->d,
-                                  (float *)(void *)mine.scratch);
+        for (int64_t i = piece * HEED_TUNE_PACK; i < blocks && i < (piece + 1) * HEED_TUNE_PACK; i++) {
+            float *temp = (float *)(void *)mine.scratch;
+
+            run->state->isa->pack(&k, run->attn->d, i * HEED_CPU_BLOCK, len, packed(run, s, first + i), temp);
+            *finite(run, s, first + i) = run->state->isa->finite(&v, run->attn->d_v, i * HEED_CPU_BLOCK, len, temp);
+        }
         return;
     }
 }
@@ -368,7 +382,10 @@ static void sources_get(const struct run *run, const struct lane *mine, int64_t 
 
         to->k = matrix(run, &source->k, run->bound->k[s], b, key_head, begin);
         to->v = matrix(run, &source->v, run->bound->v[s], b, key_head, begin);
-        to->packed = run->state->sources[s].packs ? packed(run, s, b, key_head) : NULL;
+        if (run->state->sources[s].packs) {
+            to->packed = packed(run, s, packed_block(run, s, b, key_head));
+            to->finite = finite(run, s, packed_block(run, s, b, key_head));
+        }
     }
 }
 

@@ -147,7 +147,7 @@ static bool values_finite(const float *v, int64_t v_row, uint64_t word, int64_t 
 /* The weights of one tile with V: the V of a removed key (word bit off) must not touch its row (step 6). A finite one
  * may: its weight is +0 and fma(+0, v, o) changes at most the sign of a zero, which step 11 removes. */
 static void tile_values(const float *p, const float *v, int64_t v_row, const uint64_t *words, int64_t rows, float *o,
-                        int64_t width)
+                        int64_t width, bool finite)
 {
     uint64_t any = 0, all = ~UINT64_C(0);
 
@@ -155,7 +155,7 @@ static void tile_values(const float *p, const float *v, int64_t v_row, const uin
         any |= words[i];
         all &= words[i];
     }
-    if ((any & ~all) != 0 && !values_finite(v, v_row, any & ~all, width)) {
+    if (!finite && (any & ~all) != 0 && !values_finite(v, v_row, any & ~all, width)) {
         for (int64_t i = 0; i < rows; i++)
             value_row(p + i * BLOCK, v, v_row, words[i], o + i * width, width);
         return;
@@ -256,30 +256,35 @@ static uint64_t softmax_part(float *s, float factor, uint64_t word, struct row_s
     return rest;
 }
 
-/* The same where all 64 keys are visible. */
+/* The same where all 64 keys are visible. With a finite V it does not matter whether a key with y = -Inf counts as
+ * removed, its weight is +0; unless all are (finite is a constant at every call). */
 HEED_INLINE uint64_t softmax_full(float *s, float factor, struct row_state *row, float *lanes, float *o,
-                                  int64_t width)
+                                  int64_t width, const bool finite)
 {
     const vf c = v_set(factor);
     vf most = v_set(-INFINITY), least = v_set(INFINITY), sum[LANES / VL], reference;
+    float top;
 
     HEED_UNROLL
     for (int u = 0; u < BLOCK / VL; u++) {
         const vf y = v_mul(v_load(s + u * VL), c);
 
         most = v_max(y, most);
-        least = v_min(y, least);
+        if (!finite)
+            least = v_min(y, least);
+        v_store(s + u * VL, y);
     }
-    if (v_min_across(least) == -INFINITY)
-        return softmax_part(s, factor, ~UINT64_C(0), row, lanes, o, width);
-    row_raise(row, v_max_across(most), lanes, o, width);
+    top = v_max_across(most);
+    if (top == -INFINITY || (!finite && v_min_across(least) == -INFINITY))
+        return softmax_part(s, 1.0f, ~UINT64_C(0), row, lanes, o, width);
+    row_raise(row, top, lanes, o, width);
     reference = v_set(row->reference);
     HEED_UNROLL
     for (int i = 0; i < LANES / VL; i++)
         sum[i] = v_load(lanes + i * VL);
     HEED_UNROLL
     for (int u = 0; u < BLOCK / VL; u++) {
-        const vf p = weight(v_mul(v_load(s + u * VL), c), reference);
+        const vf p = weight(v_load(s + u * VL), reference);
 
         sum[u % (LANES / VL)] = v_add(sum[u % (LANES / VL)], p);
         v_store(s + u * VL, p);

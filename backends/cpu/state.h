@@ -16,6 +16,7 @@ struct heed_cpu_prepared {
     int64_t blocks;             /* 64-key blocks of n_k */
     int64_t row_words;          /* words of a bit set over query rows */
     uint64_t packed;            /* [batch or 1][H_k][blocks][64][d] floats */
+    uint64_t finite;            /* [batch or 1][H_k][blocks] bytes: V of the block is finite */
     uint64_t keys;              /* [batch][blocks] words: GLOBAL keys from a list */
     uint64_t rows;              /* [batch][row_words]: GLOBAL rows from a list */
 };

@@ -96,6 +96,23 @@ static void pack_run(const struct heed_cpu_matrix *k, int64_t d, int64_t first, 
     pack_keys(k, keys, d, out, temp);
 }
 
+static bool values_run(const struct heed_cpu_matrix *v, int64_t d_v, int64_t first, int64_t n, float *temp)
+{
+    vf sum = v_zero();
+    float rest = 0;
+
+    for (int64_t i = first; i < n && i < first + BLOCK; i++) {
+        const float *row = row_f32(v, i, d_v, temp);
+        int64_t t = 0;
+
+        for (; t + VL <= d_v; t += VL)
+            sum = v_fma(v_loadu(row + t), v_zero(), sum);
+        for (; t < d_v; t++)
+            rest += row[t] * 0.0f;
+    }
+    return rest == rest && v_word(v_ordered(sum)) == v_word(v_ordered(v_zero()));
+}
+
 /* ---- scratch ---- */
 
 static void *carve(char *base, size_t *at, int64_t count, size_t size)
@@ -238,6 +255,12 @@ static uint64_t tile_see(struct strip *st, uint32_t source, uint32_t sub, int64_
 
 /* ---- one block ---- */
 
+/* Do its blocks hold keys 64 * block on? */
+static bool block_aligned(const struct hk_sub *sub)
+{
+    return sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_PREFIX;
+}
+
 /* K panels of the block, from the packed copy or gathered. seen: ordinals that some row sees. */
 static const float *block_keys(struct strip *st, const struct heed_cpu_source *source, uint32_t sub, int64_t block,
                                uint64_t seen)
@@ -245,7 +268,7 @@ static const float *block_keys(struct strip *st, const struct heed_cpu_source *s
     const struct hk_sub *s = &st->in->lowered->subs[sub];
     int64_t keys[BLOCK];
 
-    if (source->packed && (s->kind == HK_SUB_KEYS || s->kind == HK_SUB_PREFIX))
+    if (source->packed && block_aligned(s))
         return source->packed + block * BLOCK * st->in->attn->d;
     for (int i = 0; i < BLOCK; i++)
         keys[i] = seen >> i & 1 ? hk_key(s, &st->in->items[sub], &st->reach[0], block * BLOCK + i) : -1;
@@ -281,7 +304,8 @@ static const float *block_values(struct strip *st, const struct heed_cpu_source 
     return st->v;
 }
 
-static void block_softmax(struct strip *st, uint32_t source, uint32_t sub, int64_t block, int64_t m, bool full)
+static void block_softmax(struct strip *st, uint32_t source, uint32_t sub, int64_t block, int64_t m, bool full,
+                          bool finite)
 {
     const struct heed_lowered *lowered = st->in->lowered;
     const struct heed_cpu_source *from = &st->in->sources[source];
@@ -290,8 +314,10 @@ static void block_softmax(struct strip *st, uint32_t source, uint32_t sub, int64
     for (int64_t i = m * TILE_ROWS; i < (m + 1) * TILE_ROWS && i < st->in->n_rows; i++) {
         float *s = st->s + i * BLOCK, *lanes = st->lanes + i * LANES, *o = st->o + i * st->width;
 
-        if (plain && full) {
-            st->words[i] = softmax_full(s, lowered->c, &st->state[i], lanes, o, st->width);
+        if (plain && full && finite) {
+            softmax_full(s, lowered->c, &st->state[i], lanes, o, st->width, true);
+        } else if (plain && full) {
+            st->words[i] = softmax_full(s, lowered->c, &st->state[i], lanes, o, st->width, false);
         } else if (plain) {
             st->words[i] = softmax_part(s, lowered->c, st->words[i], &st->state[i], lanes, o, st->width);
         } else {
@@ -317,6 +343,7 @@ static void block_attend(struct strip *st, uint32_t source, uint32_t sub, int64_
     uint64_t seen = 0;
     const float *k, *v;
     int64_t v_row = 0;
+    bool finite;
 
     if (available == 0)
         return;
@@ -329,6 +356,7 @@ static void block_attend(struct strip *st, uint32_t source, uint32_t sub, int64_
     }
     if (seen == 0)
         return;
+    finite = from->finite && block_aligned(&st->in->lowered->subs[sub]) && from->finite[block];
     k = block_keys(st, from, sub, block, seen);
     v = block_values(st, from, sub, block, seen, &v_row);
     for (int n = 0; n < BLOCK; n += PANEL) {
@@ -343,14 +371,14 @@ static void block_attend(struct strip *st, uint32_t source, uint32_t sub, int64_
     }
     for (int64_t m = 0; m < st->tiles; m++) {
         if (st->tile_words[m])
-            block_softmax(st, source, sub, block, m, st->state[m * TILE_ROWS].full);
+            block_softmax(st, source, sub, block, m, st->state[m * TILE_ROWS].full, finite);
     }
     for (int64_t m = 0; m < st->tiles; m++) {
         const int64_t first = m * TILE_ROWS, left = st->in->n_rows - first;
 
         if (st->tile_words[m])
             tile_values(st->s + first * BLOCK, v, v_row, st->words + first, left < TILE_ROWS ? left : TILE_ROWS,
-                        st->o + first * st->width, st->width);
+                        st->o + first * st->width, st->width, finite);
     }
 }
 
@@ -535,6 +563,7 @@ const struct heed_cpu_isa CAT(heed_cpu_isa_, HEED_ISA) = {
     .panel = PANEL,
     .scratch = scratch,
     .pack = pack_run,
+    .finite = values_run,
     .attend = attend,
     .self_test = self_test,
 };

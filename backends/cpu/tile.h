@@ -44,6 +44,7 @@ struct heed_cpu_bias {
 struct heed_cpu_source {
     struct heed_cpu_matrix k, v;        /* key 0 of the item, head applied */
     const float *packed;                /* the item's K panels (heed_cpu_isa.pack), or NULL */
+    const uint8_t *finite;              /* with packed, by 64-key block: 1 where all of V is finite */
     const struct heed_cpu_bias *biases;
     uint32_t n_biases, first, n_subs, reserved;
 };
@@ -68,12 +69,14 @@ struct heed_cpu_strip {
     char *scratch;                      /* heed_cpu_isa.scratch bytes, aligned to HEED_CPU_ALIGN */
 };
 
-/* K panels of keys [first, first + 64): out[64 / panel][d][panel]; keys from n on are zero. */
+/* pack: K panels of keys [first, first + 64) into out[64 / panel][d][panel]; keys from n on are zero. finite: are the V
+ * rows of those keys? temp: 8 rows. */
 struct heed_cpu_isa {
     const char *name, *description;
     int64_t tile_rows, panel;
     size_t (*scratch)(const struct heed_checked *, int64_t rows);       /* 0: too large */
     void (*pack)(const struct heed_cpu_matrix *k, int64_t d, int64_t first, int64_t n, float *out, float *temp);
+    bool (*finite)(const struct heed_cpu_matrix *v, int64_t d_v, int64_t first, int64_t n, float *temp);
     void (*attend)(const struct heed_cpu_strip *);
     bool (*self_test)(void);            /* fma and rint keep IEEE rules */
 };

@@ -82,16 +82,16 @@ struct hk_reach {
 
 HK_FN hk_i64 hk_floor_div(hk_i64 a, hk_i64 b)       /* b > 0 */
 {
-    const hk_i64 q = a / b;
-
-    return q - (a % b < 0 ? 1 : 0);
+    if (b == 1)                 /* by far the most frequent, and divisions are slow */
+        return a;
+    return a / b - (a % b < 0 ? 1 : 0);
 }
 
 HK_FN hk_i64 hk_ceil_div(hk_i64 a, hk_i64 b)
 {
-    const hk_i64 q = a / b;
-
-    return q + (a % b > 0 ? 1 : 0);
+    if (b == 1)
+        return a;
+    return a / b + (a % b > 0 ? 1 : 0);
 }
 
 HK_FN hk_i64 hk_mod(hk_i64 a, hk_i64 b)             /* in [0, b) */

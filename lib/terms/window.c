@@ -11,6 +11,11 @@ static void lower(const struct heed_checked_term *term, const struct heed_checke
 {
     struct hk_range range = { .block = term->block, .kind = HK_RANGE_AFFINE };
 
+    /* Ends that have crossed meet nothing, not even a wide key. */
+    if (term->left != HEED_FAR && term->right != HEED_FAR && term->left + term->right + term->block - 1 < 0) {
+        *out = (struct heed_term_form) { .has_range = true, .range = { .lo = 1, .block = 1, .kind = HK_RANGE_AFFINE } };
+        return;
+    }
     /* The last covered position of a key must reach a - left, its first must not pass a + block - 1 + right. */
     if (term->left == HEED_FAR)
         range.open |= HK_OPEN_LO;
