@@ -16,7 +16,8 @@
  * No step holds an n x n matrix. The probe looks PROBE_REACH sentences to each
  * side, which is the whole document unless it is a very long one, so time is
  * linear in the end; it runs in chunks of rows to be able to tell how far it is.
- * Host code between the calls only scales rows to unit length.
+ * Sentences without a vector ("Yes.") take no part. Host code between the calls only
+ * scales rows to unit length.
  */
 #include "summarize.h"
 
@@ -211,6 +212,9 @@ static void scale_to_unit(float *row)
 /* ---- the scheme ---------------------------------------------------------- */
 
 struct state {
+    int64_t *kept;                 /* sentence of each row: those that have a vector */
+    int32_t *ranges;               /* rows of each segment that has some */
+    int64_t n, n_segments;         /* rows and ranges */
     struct matrix x;               /* sentences, unit rows */
     struct matrix local;           /* then the queries of the probe */
     struct matrix back;            /* what the segments give back */
@@ -220,24 +224,52 @@ struct state {
     float *more;                   /* likewise */
 };
 
-static bool state_create(struct attend *a, struct state *s, const struct document *doc,
-                         struct failure *why)
+/* Rows and ranges of the sentences that have a vector. */
+static bool state_index(struct state *s, const struct document *doc, const struct vectors *v)
 {
-    const size_t bytes = (size_t)doc->n * VECTOR_WIDTH * sizeof(float);
-
-    s->rows = malloc(bytes);
-    s->more = malloc(bytes);
-    if (!s->rows || !s->more) {
-        snprintf(why->text, sizeof(why->text), "not enough memory for %lld sentences",
-                 (long long)doc->n);
+    s->kept = malloc(((size_t)doc->n + 1) * sizeof(*s->kept));
+    s->ranges = malloc(((size_t)doc->n_segments + 1) * 2 * sizeof(*s->ranges));
+    if (!s->kept || !s->ranges)
         return false;
+    for (int64_t i = 0; i < doc->n_segments; i++) {
+        const int64_t first = s->n;
+
+        for (int64_t j = doc->segments[i]; j < doc->segments[i + 1]; j++) {
+            if (v->row[j + 1] > v->row[j])
+                s->kept[s->n++] = j;
+        }
+        if (s->n > INT32_MAX)
+            return false;
+        if (s->n > first) {
+            s->ranges[2 * s->n_segments] = (int32_t)first;
+            s->ranges[2 * s->n_segments + 1] = (int32_t)s->n;
+            s->n_segments++;
+        }
     }
-    return matrix_create(a, &s->x, doc->n, VECTOR_WIDTH, why) &&
-           matrix_create(a, &s->local, doc->n, VECTOR_WIDTH, why) &&
-           matrix_create(a, &s->back, doc->n, VECTOR_WIDTH, why) &&
-           matrix_create(a, &s->pooled, doc->n_segments, VECTOR_WIDTH, why) &&
-           matrix_create(a, &s->topics, doc->n_segments, VECTOR_WIDTH, why) &&
-           matrix_create(a, &s->lse, doc->n, 1, why);
+    return true;
+}
+
+static bool state_create(struct attend *a, struct state *s, const struct document *doc,
+                         const struct vectors *v, struct failure *why)
+{
+    if (!state_index(s, doc, v))
+        goto no_memory;
+    s->rows = malloc(((size_t)s->n + 1) * VECTOR_WIDTH * sizeof(float));
+    s->more = malloc(((size_t)s->n + 1) * VECTOR_WIDTH * sizeof(float));
+    if (!s->rows || !s->more)
+        goto no_memory;
+    for (int64_t i = 0; i < s->n; i++)
+        vectors_expand(v, s->kept[i], s->rows + i * VECTOR_WIDTH);
+    return matrix_create(a, &s->x, s->n, VECTOR_WIDTH, why) &&
+           matrix_create(a, &s->local, s->n, VECTOR_WIDTH, why) &&
+           matrix_create(a, &s->back, s->n, VECTOR_WIDTH, why) &&
+           matrix_create(a, &s->pooled, s->n_segments, VECTOR_WIDTH, why) &&
+           matrix_create(a, &s->topics, s->n_segments, VECTOR_WIDTH, why) &&
+           matrix_create(a, &s->lse, s->n, 1, why) && matrix_write(a, &s->x, s->rows, why);
+no_memory:
+    snprintf(why->text, sizeof(why->text), "not enough memory for %lld sentences",
+             (long long)doc->n);
+    return false;
 }
 
 static void state_destroy(struct attend *a, struct state *s)
@@ -248,6 +280,8 @@ static void state_destroy(struct attend *a, struct state *s)
     matrix_destroy(a, &s->pooled);
     matrix_destroy(a, &s->topics);
     matrix_destroy(a, &s->lse);
+    free(s->kept);
+    free(s->ranges);
     free(s->rows);
     free(s->more);
 }
@@ -265,32 +299,18 @@ static bool look_around(struct attend *a, struct state *s, struct failure *why)
 }
 
 /* pool: at scale 0 all weights are equal; the mean of a range needs no query. */
-static bool pool_segments(struct attend *a, struct state *s, const struct document *doc,
-                          struct failure *why)
+static bool pool_segments(struct attend *a, struct state *s, struct failure *why)
 {
     struct step step = {
         .name = "pooling", .q = s->x, .k = s->x, .v = s->local, .o = s->pooled,
-        .scale = 0, .term = { .kind = HEED_TERM_SEGMENT, .slot = 1 }
+        .scale = 0, .term = { .kind = HEED_TERM_SEGMENT, .slot = 1 }, .ranges = s->ranges
     };
-    int32_t *const ranges = malloc((size_t)doc->n_segments * 2 * sizeof(*ranges));
-    bool good;
 
-    if (!ranges) {
-        snprintf(why->text, sizeof(why->text), "not enough memory for the segments");
-        return false;
-    }
-    for (int64_t i = 0; i < doc->n_segments; i++) {
-        ranges[2 * i] = (int32_t)doc->segments[i];
-        ranges[2 * i + 1] = (int32_t)doc->segments[i + 1];
-    }
-    step.ranges = ranges;
-    step.q.rows = doc->n_segments;
+    step.q.rows = s->n_segments;
     step.q.row_stride = 0;
-    good = run(a, &step, why) && matrix_read(a, s->rows, &s->pooled, why);
-    free(ranges);
-    if (!good)
+    if (!run(a, &step, why) || !matrix_read(a, s->rows, &s->pooled, why))
         return false;
-    for (int64_t i = 0; i < doc->n_segments; i++)
+    for (int64_t i = 0; i < s->n_segments; i++)
         scale_to_unit(s->rows + i * VECTOR_WIDTH);
     return matrix_write(a, &s->pooled, s->rows, why);
 }
@@ -315,7 +335,7 @@ static bool join_views(struct attend *a, struct state *s, struct failure *why)
 {
     if (!matrix_read(a, s->rows, &s->local, why) || !matrix_read(a, s->more, &s->back, why))
         return false;
-    for (int64_t i = 0; i < s->x.rows; i++) {
+    for (int64_t i = 0; i < s->n; i++) {
         float *const row = s->rows + i * VECTOR_WIDTH, *const more = s->more + i * VECTOR_WIDTH;
 
         scale_to_unit(row);
@@ -364,36 +384,31 @@ static bool probe(struct attend *a, struct state *s, struct matrix q, struct mat
 bool attend_mass(struct attend *a, const struct document *doc, const struct vectors *v,
                  attend_progress *progress, void *context, float *mass, struct failure *why)
 {
-    struct meter meter = { progress, context, 0, 2 * doc->n };
+    struct meter meter = { progress, context, 0, 0 };
     struct state s = { 0 };
     bool good = false;
 
-    if (doc->n == 0)
-        return true;
-    if (doc->n > INT32_MAX) {
-        snprintf(why->text, sizeof(why->text), "%lld sentences are more than the %ld that "
-                 "can be indexed", (long long)doc->n, (long)INT32_MAX);
-        return false;
-    }
-    if (!state_create(a, &s, doc, why))
-        goto done;
     for (int64_t i = 0; i < doc->n; i++)
-        vectors_expand(v, i, s.rows + i * VECTOR_WIDTH);
-    if (!matrix_write(a, &s.x, s.rows, why) || !look_around(a, &s, why) ||
-        !pool_segments(a, &s, doc, why) || !look_from_above(a, &s, why) ||
-        !join_views(a, &s, why))
+        mass[i] = 0;
+    if (v->row[v->n] == 0)               /* no sentence has a vector */
+        return true;
+    if (!state_create(a, &s, doc, v, why))
+        goto done;
+    meter.all = 2 * s.n;
+    if (!look_around(a, &s, why) || !pool_segments(a, &s, why) ||
+        !look_from_above(a, &s, why) || !join_views(a, &s, why))
         goto done;
 
     if (!probe(a, &s, s.local, s.x, NULL, &meter, why) ||
         !matrix_read(a, s.more, &s.lse, why))
         goto done;
-    for (int64_t i = 0; i < doc->n; i++)
+    for (int64_t i = 0; i < s.n; i++)
         s.more[i] = -s.more[i];
     if (!probe(a, &s, s.x, s.local, s.more, &meter, why) ||
-        !matrix_read(a, mass, &s.lse, why))
+        !matrix_read(a, s.more, &s.lse, why))
         goto done;
-    for (int64_t i = 0; i < doc->n; i++)
-        mass[i] = expf(mass[i]);
+    for (int64_t i = 0; i < s.n; i++)
+        mass[s.kept[i]] = expf(s.more[i]);
     good = true;
 done:
     state_destroy(a, &s);

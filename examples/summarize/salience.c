@@ -6,8 +6,9 @@
  * walk, and three priors that hold for texts of any kind. Very short sentences say
  * little; what comes first introduces; and what is addressed to somebody in the
  * text ("you", "we", "I") needs its setting, while a summary speaks from outside.
- * Mass and voice are standard scores within the document, so the weights need no
- * unit. One set of weights for every document.
+ * Mass and voice are standard scores among the sentences that have a vector, so the
+ * weights need no unit; a sentence without one has no score to speak of (its mass is
+ * 0) and is not chosen while there is another. One set of weights for every document.
  */
 #include "summarize.h"
 
@@ -37,7 +38,8 @@ static double voice(const struct vectors *v, int64_t i)
 /* Mean and deviation of n values, given by their sum and sum of squares. */
 static struct moments moments_of(double sum, double squares, int64_t n)
 {
-    const double mean = sum / (double)n, variance = squares / (double)n - mean * mean;
+    const double count = n > 0 ? (double)n : 1;
+    const double mean = sum / count, variance = squares / count - mean * mean;
 
     return (struct moments){ mean, variance > 1e-18 ? sqrt(variance) : 1 };
 }
@@ -47,26 +49,30 @@ void salience_score(const struct document *doc, const struct vectors *v, const f
 {
     double sum[2] = { 0 }, squares[2] = { 0 };
     struct moments of_mass, of_voice;
+    int64_t n = 0;
 
-    if (doc->n == 0)
-        return;
     for (int64_t i = 0; i < doc->n; i++) {
         const double a = log_mass(mass, i), b = voice(v, i);
 
+        if (mass[i] <= 0)
+            continue;
         sum[0] += a;
         sum[1] += b;
         squares[0] += a * a;
         squares[1] += b * b;
+        n++;
     }
-    of_mass = moments_of(sum[0], squares[0], doc->n);
-    of_voice = moments_of(sum[1], squares[1], doc->n);
+    of_mass = moments_of(sum[0], squares[0], n);
+    of_voice = moments_of(sum[1], squares[1], n);
     for (int64_t i = 0; i < doc->n; i++) {
         const double words = (double)doc->sentences[i].words;
         const double length = words < full_length ? words / full_length : 1;
         const double start = exp(-(double)i / (start_share * (double)doc->n));
 
-        score[i] = (float)(mass_weight * (log_mass(mass, i) - of_mass.mean) / of_mass.deviation -
-                           voice_weight * (voice(v, i) - of_voice.mean) / of_voice.deviation +
-                           length_weight * length + start_weight * start);
+        score[i] = (float)(length_weight * length + start_weight * start);
+        if (mass[i] > 0)
+            score[i] += (float)(
+                mass_weight * (log_mass(mass, i) - of_mass.mean) / of_mass.deviation -
+                voice_weight * (voice(v, i) - of_voice.mean) / of_voice.deviation);
     }
 }
