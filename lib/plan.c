@@ -25,7 +25,8 @@ static heed_status choose(struct heed_plan *plan, heed_report *report)
 
     for (size_t i = 0; impls[i] != NULL; i++) {
         field = NULL;
-        reason = impls[i]->refuse(plan->device, plan->attn, &field);
+        reason = impls[i]->refuse == NULL ? NULL
+                                          : impls[i]->refuse(plan->device, plan->attn, &field);
         if (reason == NULL) {
             plan->impl = impls[i];
             return HEED_OK;
