@@ -36,7 +36,8 @@ struct heed_bound {
 /* One way to run a plan on a device. */
 struct heed_impl {
     const char *name;               /* "attend-tile" */
-    /* NULL: accepts; else the reason why not, static text; *field names the part when it can */
+    /* NULL: accepts; else the reason why not, static text; *field names the part when it can.
+     * A NULL function accepts everything. */
     const char *(*refuse)(const heed_device *, const struct heed_checked *, const char **field);
     heed_status (*bind)(struct heed_plan *, const struct heed_services *);      /* sets state and workspace_* */
     heed_status (*run)(const struct heed_plan *, const struct heed_services *, const struct heed_bound *);

@@ -71,15 +71,7 @@ static void fake_drop(struct heed_plan *plan, const struct heed_services *servic
 }
 
 static const struct heed_impl never = { .name = "never", .refuse = fake_refuse };
-static const char *accept_all(const heed_device *device, const struct heed_checked *attn,
-                              const char **field)
-{
-    (void)device;
-    (void)attn;
-    (void)field;
-    return NULL;
-}
-static const struct heed_impl fake_impl = { "fake", accept_all, fake_bind, fake_run, fake_drop };
+static const struct heed_impl fake_impl = { "fake", NULL, fake_bind, fake_run, fake_drop };
 static const struct heed_impl *impls[3];
 static const struct heed_backend backend = {
     .size = sizeof(backend), .kind = HEED_DEVICE_PLUGIN, .host = 1, .lowered = 1, .impls = impls
