@@ -35,7 +35,7 @@ float peak_burn_avx512(int64_t iterations, float seed);
 
 /* Operations of one iteration: chains * lanes * 2. */
 enum {
-    PEAK_CHAINS_SCALAR = 16,
+    PEAK_CHAINS_SCALAR = 48,
     PEAK_CHAINS_AVX2 = 12,
     PEAK_CHAINS_AVX512 = 24,
     PEAK_LANES_AVX2 = 8,
