@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Scalar functions of numerics.md section 3, version 1. The coefficients are part of the version.
+ * Here and in row.c a statement holds one rounding: where the compiler evaluates float expressions
+ * in double (FLT_EVAL_METHOD 1, as on s390x), the assignment still gives binary32's own result.
  */
 #include "numerics.h"
 
@@ -86,7 +88,9 @@ float heed_ref_weight(float y, float m)
 
 float heed_ref_recip(float l)
 {
-    return 1.0f / l; /* step 10 allows the correctly rounded division */
+    float r = 1.0f / l; /* step 10 allows the correctly rounded division */
+
+    return r;
 }
 
 float heed_ref_tanh(float x)
@@ -122,7 +126,7 @@ float heed_ref_lse(float m, float l)
     };
     const uint32_t root_half = 0x3f3504f3u; /* bits of RNE32(sqrt(1/2)) */
     uint32_t bits = heed_ref_to_bits(l);
-    float x, g, k = 0;
+    float x, g, sum, k = 0;
 
     if (l != l)
         return l;
@@ -133,5 +137,8 @@ float heed_ref_lse(float m, float l)
         k += 1.0f;
     x = heed_ref_from_bits(bits) - 1.0f;
     g = x * horner(coefficient, 9, x);
-    return ((m + k) + g) * 0x1.62e43p-1f; /* RNE32(ln 2) */
+    sum = m + k;
+    sum += g;
+    sum *= 0x1.62e43p-1f; /* RNE32(ln 2) */
+    return sum;
 }

@@ -1,0 +1,254 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * golden [--device NAME] [--write] FILE: runs the golden cases through the public API and compares
+ * the SHA-256 of inputs, o and lse (as little-endian bytes) with the lines of FILE, or writes them.
+ * Exit status: 0 equal, 1 not, 2 the file or the command line is wrong.
+ */
+#include "golden.h"
+
+#include "../support/sha256.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct digests {
+    char inputs[65], o[65], lse[65];
+};
+
+struct device {
+    heed_runtime *runtime;
+    heed_device *device;
+    heed_queue *queue;
+};
+
+static size_t size_of(uint32_t dtype)
+{
+    switch (dtype) {
+    case HEED_U8:
+        return 1;
+    case HEED_F16:
+    case HEED_BF16:
+        return 2;
+    case HEED_I64:
+        return 8;
+    default:
+        return 4;
+    }
+}
+
+/* The elements as little-endian bytes, whatever the machine. */
+static void hash_elements(struct sha256 *hash, const void *data, uint32_t dtype, int64_t count)
+{
+    size_t size = size_of(dtype);
+
+    for (int64_t i = 0; i < count; i++) {
+        const uint8_t *at = (const uint8_t *)data + (size_t)i * size;
+        uint8_t bytes[8];
+        uint64_t value = 0;
+        uint32_t v32;
+        uint16_t v16;
+
+        if (size == 8) {
+            memcpy(&value, at, 8);
+        } else if (size == 4) {
+            memcpy(&v32, at, 4);
+            value = v32;
+        } else if (size == 2) {
+            memcpy(&v16, at, 2);
+            value = v16;
+        } else {
+            value = *at;
+        }
+        for (size_t b = 0; b < size; b++)
+            bytes[b] = (uint8_t)(value >> 8 * b);
+        sha256_add(hash, bytes, size);
+    }
+}
+
+static void hash_one(char text[65], const void *data, uint32_t dtype, int64_t count)
+{
+    struct sha256 hash;
+
+    sha256_start(&hash);
+    hash_elements(&hash, data, dtype, count);
+    sha256_finish(&hash, text);
+}
+
+static int run_plan(const struct device *device, struct golden *g, const heed_plan *plan,
+                    heed_report *report)
+{
+    heed_plan_props props = { .size = sizeof(props) };
+    void *workspace;
+    heed_status status;
+
+    if (heed_plan_info(plan, &props) < 0)
+        return 0;
+    workspace = malloc((size_t)(props.workspace_size + props.workspace_align + 1));
+    if (workspace == NULL)
+        return 0;
+    g->args.workspace.handle = workspace;
+    if (props.workspace_align > 1)
+        g->args.workspace.offset =
+            props.workspace_align - (uintptr_t)workspace % props.workspace_align;
+    g->args.workspace_size = props.workspace_size;
+    status = heed_attn_run(plan, device->queue, &g->args, NULL, report);
+    free(workspace);
+    return status >= 0;
+}
+
+static int case_run(const struct device *device, const struct golden_case *c, uint64_t seed,
+                    struct digests *out)
+{
+    heed_report report = { .size = sizeof(report) };
+    struct golden *g = calloc(1, sizeof(*g));
+    heed_plan *plan = NULL;
+    struct sha256 hash;
+    int done = 0;
+
+    if (g == NULL)
+        return 0;
+    g->state = seed;
+    c->make(g);
+    g->o = calloc((size_t)g->o_count + 1, size_of(g->desc.o.dtype));
+    g->lse = calloc((size_t)g->lse_count + 1, sizeof(float));
+    if (g->o == NULL || g->lse == NULL)
+        goto end;
+    g->args.size = sizeof(g->args);
+    g->args.kv_size = sizeof(heed_kv_bufs);
+    g->args.o.handle = g->o;
+    g->args.lse.handle = g->lse;
+    g->args.kv = g->kv;
+    g->args.slots = g->slot_bufs;
+    g->args.n_slots = g->desc.n_slots;
+    if (heed_attn_plan(device->device, &g->desc, &plan, &report) >= 0)
+        done = run_plan(device, g, plan, &report);
+    if (!done)
+        printf("# %s: %s: %s: %s\n", c->name, heed_status_name(report.status), report.field,
+               report.message);
+    sha256_start(&hash);
+    for (int i = 0; i < g->n_inputs; i++)
+        hash_elements(&hash, g->inputs[i].data, g->inputs[i].dtype, g->inputs[i].count);
+    sha256_finish(&hash, out->inputs);
+    hash_one(out->o, g->o, g->desc.o.dtype, g->o_count);
+    hash_one(out->lse, g->lse, HEED_F32, g->desc.lse.ndim ? g->lse_count : 0);
+end:
+    heed_plan_drop(plan);
+    golden_free(g);
+    free(g);
+    return done;
+}
+
+/* The line of a case in the file; 0: there is none of this version. */
+static int line_find(FILE *file, const char *name, struct digests *out)
+{
+    char line[512], found[64];
+    int version;
+
+    rewind(file);
+    while (fgets(line, sizeof(line), file)) {
+        if (sscanf(line, "%63s %d %64s %64s %64s", found, &version, out->inputs, out->o,
+                   out->lse) == 5 &&
+            strcmp(found, name) == 0 && version == HEED_NUMERICS_VERSION)
+            return 1;
+    }
+    return 0;
+}
+
+static int case_compare(FILE *file, const char *name, const struct digests *got)
+{
+    struct digests wanted;
+    const char *what = NULL;
+
+    if (!line_find(file, name, &wanted))
+        what = "no line in the file";
+    else if (strcmp(wanted.inputs, got->inputs) != 0)
+        what = "the inputs differ";
+    else if (strcmp(wanted.o, got->o) != 0)
+        what = "o differs";
+    else if (strcmp(wanted.lse, got->lse) != 0)
+        what = "lse differs";
+    if (what)
+        printf("# %s: %s\n", name, what);
+    return what == NULL;
+}
+
+static int device_open(struct device *device, const char *name)
+{
+    heed_report report = { .size = sizeof(report) };
+
+    if (heed_runtime_create(NULL, &device->runtime, &report) < 0 ||
+        heed_device_find(device->runtime, name, &device->device, &report) < 0 ||
+        heed_queue_create(device->device, 0, &device->queue, &report) < 0) {
+        fprintf(stderr, "golden: %s: %s\n", name, report.message);
+        return 0;
+    }
+    return 1;
+}
+
+/* FIPS 180-4, example "abc": a wrong judge must not speak. */
+static int hash_works(void)
+{
+    struct sha256 hash;
+    char text[65];
+
+    sha256_start(&hash);
+    sha256_add(&hash, "abc", 3);
+    sha256_finish(&hash, text);
+    return strcmp(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad") == 0;
+}
+
+static int cases_run(const struct device *device, FILE *file, int writing)
+{
+    int passed = 0, failed = 0;
+
+    if (writing)
+        fprintf(file, "# case, numerics version, SHA-256 of inputs, of o, of lse; little-endian "
+                      "bytes\n# Lines are added, never changed: other bits are another version.\n");
+    for (size_t i = 0; i < golden_n_cases; i++) {
+        const char *name = golden_cases[i].name;
+        struct digests got;
+        int good = case_run(device, &golden_cases[i], 1000 + i, &got);
+
+        if (good && writing)
+            good = fprintf(file, "%s %d %s %s %s\n", name, HEED_NUMERICS_VERSION, got.inputs, got.o,
+                           got.lse) > 0;
+        else if (good)
+            good = case_compare(file, name, &got);
+        printf("%s %zu - %s\n", good ? "ok" : "not ok", i + 1, name);
+        passed += good;
+        failed += !good;
+    }
+    printf("1..%zu\n%d passed, %d failed, 0 skipped\n", golden_n_cases, passed, failed);
+    return failed == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = "reference", *path = NULL;
+    struct device device = { NULL, NULL, NULL };
+    int writing = 0, result = 2;
+    FILE *file;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--write") == 0)
+            writing = 1;
+        else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
+            name = argv[++i];
+        else
+            path = argv[i];
+    }
+    file = path ? fopen(path, writing ? "w" : "r") : NULL;
+    if (file == NULL) {
+        fprintf(stderr, "usage: golden [--device NAME] [--write] FILE\n");
+        return 2;
+    }
+    if (hash_works() && device_open(&device, name))
+        result = cases_run(&device, file, writing);
+    heed_queue_destroy(device.queue);
+    heed_runtime_destroy(device.runtime);
+    if (fclose(file) != 0)
+        result = 2;
+    return result;
+}
