@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What programs read: one JSON object (RFC 8259), valid UTF-8 whatever the input.
- * Offsets are bytes of the input, sentences and segments count from 0.
+ * Offsets are bytes of the input. Sentences, segments and turns (paragraphs, or what
+ * one speaker says at a time) count from 0.
  */
 #include "summarize.h"
 
@@ -73,8 +74,8 @@ static void put_sentence(FILE *to, const struct report *r, int64_t i, int64_t be
     const size_t end = cut ? cut_end(doc->text, s, r->summary->cut) : s->end;
 
     fprintf(to, "    {\"index\": %lld, \"begin\": %zu, \"end\": %zu, \"segment\": %lld, "
-            "\"words\": %lld, ", (long long)i, s->begin, end, (long long)s->segment,
-            (long long)(cut ? r->summary->words : s->words));
+            "\"turn\": %lld, \"words\": %lld, ", (long long)i, s->begin, end,
+            (long long)s->segment, (long long)s->turn, (long long)(cut ? r->summary->words : s->words));
     put_number(to, "mass", (double)r->mass[i]);
     fputs(", ", to);
     put_number(to, "score", (double)r->score[i]);
