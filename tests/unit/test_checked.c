@@ -1,0 +1,428 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a legal descriptor becomes: callers' element sizes, defaults, views, copies of constant
+ * slots, memory that runs out; and the debugging walk over run-time slots.
+ */
+#include "check_world.h"
+
+#include "lib/context.h"
+#include "lib/slots.h"
+#include "lib/validate.h"
+#include "support/ledger.h"
+
+#include <stdlib.h>
+
+static const struct heed_checked *accept(const heed_attn_desc *d, struct heed_arena *arena)
+{
+    const struct heed_checked *out = NULL;
+    heed_report report = { .size = sizeof(report) };
+
+    heed_arena_init(arena, NULL);
+    ck_assert_msg(heed_check_attn(d, arena, &out, &report) == HEED_OK, "%s: %s", report.field,
+                  report.message);
+    return out;
+}
+
+/* Copies an array of structs to one of larger elements, each with a byte in its tail. */
+static void *spread(const void *from, size_t count, size_t size, size_t wide, int tail)
+{
+    char *to = calloc(count, wide);
+
+    ck_assert_ptr_nonnull(to);
+    for (size_t i = 0; i < count; i++)
+        memcpy(to + i * wide, (const char *)from + i * size, size);
+    to[count * wide - 1] = (char)tail;
+    return to;
+}
+
+START_TEST(newer_callers_are_understood_while_their_tails_are_zero)
+{
+    for (int tail = 0; tail < 2; tail++) {
+        for (int which = 0; which < 5; which++) {
+            static struct world w;
+            heed_report report;
+            void *wide = NULL;
+            const heed_attn_desc *d = &w.d;
+            const char *field = "";
+            int64_t got = 0;
+
+            world_fill(&w);
+            if (which == 0) {
+                w.d.size = 600;
+                d = wide = spread(&w.d, 1, 512, 600, tail);
+                field = "size", got = 599;
+            } else if (which == 1) {
+                w.d.sources = wide = spread(w.sources, 3, 288, 300, tail);
+                w.d.source_size = 300;
+                field = "sources[2]", got = 299;
+            } else if (which == 2) {
+                w.d.slots = wide = spread(w.slots, S_COUNT, 112, 113, tail);
+                w.d.slot_size = 113;
+                field = "slots[16]", got = 112;
+            } else if (which == 3) {
+                w.sources[0].terms = wide = spread(w.terms, 4, 48, 96, tail);
+                w.sources[0].term_size = 96;
+                field = "sources[0].terms[3]", got = 95;
+            } else {
+                w.sources[0].biases = wide = spread(w.biases, 3, 40, 49, tail);
+                w.sources[0].bias_size = 49;
+                field = "sources[0].biases[2]", got = 48;
+            }
+            ck_assert_int_eq(ask(d, &report), tail ? HEED_E_NEWER : HEED_OK);
+            ck_assert_str_eq(report.field, tail ? field : "");
+            ck_assert_int_eq(report.got, tail ? got : 0);
+            free(wide);
+        }
+    }
+}
+END_TEST
+
+START_TEST(defaults_are_resolved)
+{
+    static struct world w;
+    struct heed_arena arena;
+    const struct heed_checked *c;
+
+    world_fill(&w);
+    w.d.flags = 0;
+    w.d.scale = 0.5;
+    c = accept(&w.d, &arena);
+    ck_assert_uint_eq(c->flags, HEED_ATTN_ALIGN_START);
+    ck_assert_int_eq(c->q_pos_step, 1);
+    ck_assert_int_eq(c->n_batch, B);
+    ck_assert_int_eq(c->batch[2], B);
+    ck_assert_int_eq(c->batch[0], 1);
+    ck_assert_int_eq(c->heads, H);
+    ck_assert_int_eq(c->d, D);
+    ck_assert_int_eq(c->d_v, D_V);
+    ck_assert(c->scale == 0.5);
+    ck_assert_int_eq(c->sources[0].pos_step, 1);
+    ck_assert_int_eq(c->sources[0].pos_span, 1);
+    ck_assert_int_eq(c->sources[0].heads, H_K);
+    ck_assert_int_eq(c->sources[1].run, 2);
+    ck_assert_int_eq(c->sources[1].rows, 3);
+    ck_assert_uint_eq(c->sources[1].n_terms, 1);
+    ck_assert_uint_eq(c->sources[1].terms[0].kind, HEED_TERM_ALL);
+    ck_assert_int_eq(c->sources[1].terms[0].step, 1);
+    ck_assert_uint_eq(c->sources[0].terms[1].flags, HEED_TERM_KEYS);
+    ck_assert_int_eq(c->sources[0].terms[1].block, 1);
+    ck_assert_int_eq(c->sources[0].terms[3].phase, -1);
+    ck_assert_uint_eq(c->sources[0].biases[2].map.slot, S_MAP);
+    ck_assert_int_eq(c->sources[2].n_k, TOTAL);
+    heed_arena_finish(&arena);
+}
+END_TEST
+
+START_TEST(views_are_broadcast_and_right_aligned)
+{
+    static struct world w;
+    struct heed_arena arena;
+    const struct heed_checked *c;
+
+    world_fill(&w);
+    c = accept(&w.d, &arena);
+    ck_assert_int_eq(c->q.stride[2], H * N * D);
+    ck_assert_int_eq(c->sources[0].v.shape[2], B); /* extent 1 in the descriptor */
+    ck_assert_int_eq(c->sources[0].v.stride[2], 0);
+    ck_assert_int_eq(c->sources[2].k.shape[2], B); /* RAGGED */
+    ck_assert_int_eq(c->sources[2].k.stride[2], 0);
+    ck_assert_int_eq(c->sources[2].k.shape[4], TOTAL);
+    ck_assert_int_eq(c->lse.shape[5], 1);
+    ck_assert_int_eq(c->lse.stride[4], 1);
+    ck_assert_int_eq(c->lse.stride[3], N);
+    ck_assert_int_eq(c->sinks.shape[5], H);
+    ck_assert_int_eq(c->sources[0].len.shape[2], B);
+    ck_assert_int_eq(c->sources[0].len.stride[2], 1);
+    ck_assert_int_eq(c->sources[0].mask.shape[4], 1);
+    ck_assert_int_eq(c->sources[0].mask.stride[4], 0);
+    ck_assert_int_eq(c->sources[0].biases[0].t.shape[3], H);
+    ck_assert_int_eq(c->sources[0].biases[0].t.shape[2], B);
+    ck_assert_int_eq(c->sources[0].biases[0].t.stride[2], 0);
+    ck_assert_int_eq(c->sources[0].biases[1].t.shape[5], H);
+    ck_assert_int_eq(c->sources[0].biases[2].t.shape[4], 1);
+    ck_assert_int_eq(c->sources[0].biases[2].t.shape[5], 9);
+    ck_assert_ptr_null(c->sources[0].biases[2].q_coord.data);
+    heed_arena_finish(&arena);
+}
+END_TEST
+
+START_TEST(ragged_bounds_are_cut_by_slots)
+{
+    static struct world w;
+    struct heed_arena arena;
+    const struct heed_checked *c;
+
+    world_fill(&w);
+    world_pack(&w);
+    c = accept(&w.d, &arena);
+    ck_assert_int_eq(c->n_q, N); /* q_coord and the DENSE bias have 6 rows, the segments 3 * 2 */
+    ck_assert_int_eq(c->q.shape[4], TOTAL);
+    ck_assert_int_eq(c->o.shape[2], 1);
+    heed_arena_finish(&arena);
+
+    w.slots[S_MASK - 1].t.shape[2] = 5;
+    w.slots[S_MASK - 1].t.stride[0] = 5;
+    w.sources[2].mask_slot = S_MASK;
+    w.sources[0].mask_slot = 0;
+    c = accept(&w.d, &arena);
+    ck_assert_int_eq(c->sources[2].n_k, 5);
+    ck_assert_int_eq(c->sources[2].k.shape[4], TOTAL);
+    heed_arena_finish(&arena);
+}
+END_TEST
+
+/* Reads the checked slot at every index and compares with the caller's array. */
+static void same_entries(const struct heed_aux *aux, const void *from, const int64_t stride[6])
+{
+    int64_t index[6] = { 0 };
+    struct heed_aux given = *aux;
+
+    memcpy(given.stride, stride, sizeof(given.stride));
+    ck_assert_ptr_nonnull(aux->data);
+    do {
+        ck_assert_int_eq(heed_slots_get(aux, aux->data, index),
+                         heed_slots_get(&given, from, index));
+    } while (heed_slots_next(index, aux->shape));
+}
+
+START_TEST(constants_are_copied_with_any_strides)
+{
+    static struct world w;
+    struct heed_arena arena;
+    const struct heed_checked *c;
+    uint8_t line[64];
+    int64_t coord[11];
+
+    for (int i = 0; i < 64; i++)
+        line[i] = (uint8_t)(i * 7);
+    for (int i = 0; i < 11; i++)
+        coord[i] = i * i;
+    world_fill(&w);
+    /* heads read each other's bytes: fewer bytes than elements */
+    w.slots[S_MASK - 1].t = tensor(HEED_U8, 3, B, H, N, 1);
+    w.slots[S_MASK - 1].t.stride[0] = 3;
+    w.slots[S_MASK - 1].t.stride[1] = 1;
+    w.slots[S_MASK - 1].t.stride[2] = -1;
+    w.slots[S_MASK - 1].data = line + 10;
+    w.slots[S_K_COORD - 1].t.stride[0] = -2;
+    w.slots[S_K_COORD - 1].data = coord + 10;
+    c = accept(&w.d, &arena);
+    same_entries(&c->sources[0].mask, line + 10, (const int64_t[6]){ 0, 0, 3, 0, 1, -1 });
+    same_entries(&c->sources[0].biases[1].k_coord, coord + 10,
+                 (const int64_t[6]){ 0, 0, 0, 0, 0, -2 });
+    same_entries(&c->sources[0].terms[1].slot, w.global, (const int64_t[6]){ 0, 0, 4, 0, 0, 1 });
+    same_entries(&c->sources[1].index, w.runs, (const int64_t[6]){ 0, 0, 6, 0, 3, 1 });
+    ck_assert(c->sources[0].terms[1].slot.data != (const void *)w.global);
+    w.global[0][0] = 5; /* the copy is the plan's */
+    ck_assert_int_eq(heed_slots_get(&c->sources[0].terms[1].slot, c->sources[0].terms[1].slot.data,
+                                    (const int64_t[6]){ 0 }),
+                     0);
+    heed_arena_finish(&arena);
+}
+END_TEST
+
+/* 2^40 rows that repeat one: neither copied nor walked one by one. */
+START_TEST(repeated_axes_cost_nothing)
+{
+    const int64_t n = INT64_C(1) << 40;
+    static const int32_t zero = 0, two[2] = { 0, 1 };
+    heed_slot slots[2] = { { tensor(HEED_I32, 2, n, 3, 1, 1), &zero },
+                           { tensor(HEED_I32, 2, n, 2, 1, 1), two } };
+    const heed_term terms[2] = { { .kind = HEED_TERM_SEGMENT, .slot = 2 },
+                                 { .kind = HEED_TERM_ALL } };
+    heed_source source = { .k = tensor(HEED_F32, 2, 4, 1, 1, 1),
+                           .v = tensor(HEED_F32, 2, 4, 1, 1, 1),
+                           .layout = HEED_LAYOUT_LISTED,
+                           .slot = 1 };
+    const heed_attn_desc d = { .size = sizeof(d),
+                               .q = tensor(HEED_F32, 2, n, 1, 1, 1),
+                               .o = tensor(HEED_F32, 2, n, 1, 1, 1),
+                               .sources = &source,
+                               .n_sources = 1,
+                               .source_size = sizeof(source),
+                               .slots = slots,
+                               .n_slots = 2,
+                               .slot_size = sizeof(heed_slot) };
+    struct heed_arena arena;
+    const struct heed_checked *c;
+
+    slots[0].t.stride[0] = slots[0].t.stride[1] = slots[1].t.stride[0] = 0;
+    c = accept(&d, &arena);
+    ck_assert_int_eq(c->sources[0].index.shape[4], n);
+    ck_assert_int_eq(c->sources[0].index.stride[4], 0);
+    ck_assert_uint_lt(arena.bytes, 65536);
+    heed_arena_finish(&arena);
+    source.layout = HEED_LAYOUT_DENSE;
+    source.slot = 0;
+    source.terms = terms;
+    source.n_terms = 2;
+    source.term_size = sizeof(heed_term);
+    c = accept(&d, &arena);
+    ck_assert_int_eq(c->sources[0].terms[0].slot.stride[5], 1);
+    heed_arena_finish(&arena);
+}
+END_TEST
+
+START_TEST(empty_extents_are_legal)
+{
+    for (int axis = 0; axis < 4; axis++) {
+        int64_t e[4] = { 2, 2, 3, 4 };
+        heed_source source = { 0 };
+        heed_attn_desc d = {
+            .size = sizeof(d), .sources = &source, .n_sources = 1, .source_size = sizeof(source)
+        };
+        struct heed_arena arena;
+        const struct heed_checked *c;
+
+        e[axis] = 0;
+        d.q = d.o = source.k = source.v = tensor(HEED_F32, 4, e[0], e[1], e[2], e[3]);
+        c = accept(&d, &arena);
+        ck_assert_int_eq(c->n_batch, e[0]);
+        ck_assert_int_eq(c->heads, e[1]);
+        ck_assert_int_ge(c->sources[0].heads, 1);
+        ck_assert_int_eq(c->sources[0].n_k, e[2]);
+        ck_assert_int_eq(c->d, e[3]);
+        heed_arena_finish(&arena);
+    }
+}
+END_TEST
+
+START_TEST(memory_that_runs_out_leaves_nothing)
+{
+    static struct world w;
+    struct ledger ledger = { 0 };
+    struct heed_runtime runtime = { .allocator = ledger_allocator(&ledger) };
+    long long all = 0;
+
+    world_fill(&w);
+    world_pack(&w);
+    for (long long k = 0; k == 0 || k <= all; k++) {
+        const struct heed_checked *out = NULL;
+        heed_report report = { .size = sizeof(report) };
+        struct heed_arena arena;
+        heed_status status;
+
+        ledger_restart(&ledger);
+        ledger.fail_at = k;
+        heed_arena_init(&arena, &runtime);
+        status = heed_check_attn(&w.d, &arena, &out, &report);
+        ck_assert_int_eq(status, k == 0 ? HEED_OK : HEED_E_NOMEM);
+        ck_assert_int_eq(report.status, status);
+        if (k == 0)
+            all = ledger.requests;
+        heed_arena_finish(&arena);
+        ck_assert_int_eq(ledger.blocks, 0);
+        ck_assert_int_eq(ledger.bytes, 0);
+        ck_assert_int_eq(ledger.mistakes, 0);
+    }
+    ck_assert_int_gt(all, 2);
+}
+END_TEST
+
+START_TEST(check_without_a_report)
+{
+    static struct world w;
+    const struct heed_checked *out = NULL;
+    struct heed_arena arena;
+
+    world_fill(&w);
+    heed_arena_init(&arena, NULL);
+    ck_assert_int_eq(heed_check_attn(&w.d, &arena, &out, NULL), HEED_OK);
+    heed_arena_finish(&arena);
+    w.d.q.dtype = 0;
+    heed_arena_init(&arena, NULL);
+    ck_assert_int_eq(heed_check_attn(&w.d, &arena, &out, NULL), HEED_E_DTYPE);
+    heed_arena_finish(&arena);
+}
+END_TEST
+
+/* One entry of a run-time slot and what the walk says of it. */
+START_TEST(run_time_slots_are_walked)
+{
+    enum { CASES = 18 };
+    for (int i = 0; i < CASES; i++) {
+        static struct world w;
+        static int32_t q_coord[B][N];
+        const void *bound_slots[S_COUNT] = { NULL };
+        const struct heed_bound bound = { .slots = bound_slots };
+        const struct heed_checked *c;
+        heed_report report = { .size = sizeof(report) };
+        struct heed_arena arena;
+        const struct {
+            void *at;
+            size_t size;
+            int64_t value;
+            const char *field; /* NULL: nothing to say */
+            int64_t wanted, got;
+        } cases[CASES] = {
+            { w.global, 0, 0, NULL, 0, 0 },
+            { &w.global[1][3], 4, 6, "slots[0]", 6, 6 },
+            { &w.global[1][3], 4, 4, "slots[0]", 5, 4 },
+            { &w.global[0][3], 4, 99, NULL, 0, 0 },
+            { &w.segment[1][2][1], 4, 7, "slots[1]", 6, 7 },
+            { &w.segment[1][2][0], 4, -1, "slots[1]", 0, -1 },
+            { &w.segment[1][2][1], 4, 0, NULL, 0, 0 },
+            { &w.len[1], 4, -1, "slots[8]", 0, -1 },
+            { &w.len[1], 4, 7, "slots[8]", 6, 7 },
+            { &w.runs[1][1][1], 4, 3, "slots[10]", 2, 3 },
+            { &w.runs[1][1][1], 4, -9, NULL, 0, 0 },
+            { &w.begin[1], 8, 15, "slots[11]", 14, 15 },
+            { &w.ragged_len[1], 4, 1, "slots[11]", 13, 14 },
+            { &w.q_pos[0], 8, INT64_MIN, "slots[13]", -HEED_POSITION_MAX, INT64_MIN },
+            { &w.q_begin[0], 8, 4, "slots[14]", 10, 7 },
+            { &w.q_begin[1], 8, 9, "slots[14]", 8, 9 },
+            { &w.k_coord[2], 8, INT64_MAX, "slots[6]", HEED_POSITION_MAX, INT64_MAX },
+            { &w.map[0], 4, -1, NULL, 0, 0 },
+        };
+
+        world_fill(&w);
+        world_pack(&w);
+        for (int s = 0; s < S_COUNT; s++) {
+            bound_slots[s] = w.slots[s].data;
+            w.slots[s].data = NULL;
+        }
+        bound_slots[S_Q_COORD - 1] = q_coord;
+        c = accept(&w.d, &arena);
+        if (cases[i].size == 8)
+            memcpy(cases[i].at, &cases[i].value, 8);
+        else if (cases[i].size == 4)
+            *(int32_t *)cases[i].at = (int32_t)cases[i].value;
+        ck_assert_int_eq(heed_validate_slots(c, &bound, &report),
+                         cases[i].field ? HEED_E_INDEX : HEED_OK);
+        ck_assert_str_eq(report.field, cases[i].field ? cases[i].field : "");
+        ck_assert_msg(report.wanted == cases[i].wanted && report.got == cases[i].got,
+                      "case %d: %lld %lld", i, (long long)report.wanted, (long long)report.got);
+        bound_slots[S_LEN - 1] = NULL;
+        if (i == 0) {
+            ck_assert_int_eq(heed_validate_slots(c, &bound, &report), HEED_E_NULL);
+            ck_assert_str_eq(report.field, "sources[0].len_slot");
+        }
+        heed_arena_finish(&arena);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("checked");
+    TCase *tests = tcase_create("checked");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_add_test(tests, newer_callers_are_understood_while_their_tails_are_zero);
+    tcase_add_test(tests, defaults_are_resolved);
+    tcase_add_test(tests, views_are_broadcast_and_right_aligned);
+    tcase_add_test(tests, ragged_bounds_are_cut_by_slots);
+    tcase_add_test(tests, constants_are_copied_with_any_strides);
+    tcase_add_test(tests, repeated_axes_cost_nothing);
+    tcase_add_test(tests, empty_extents_are_legal);
+    tcase_add_test(tests, memory_that_runs_out_leaves_nothing);
+    tcase_add_test(tests, check_without_a_report);
+    tcase_add_test(tests, run_time_slots_are_walked);
+    suite_add_tcase(suite, tests);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

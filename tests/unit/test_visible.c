@@ -1,0 +1,223 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What rows see: random attentions against the oracle of the tests, and a few cases written down.
+ */
+#include "lib/visible.h"
+#include "support/draw.h"
+#include "support/oracle.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+START_TEST(rows_see_what_the_oracle_says)
+{
+    const struct draw_limits limits = { .n_q = 20, .n_k = 40, .d = 2, .d_v = 2, .plain = 1 };
+    static uint8_t seen[4096];
+    int64_t rows = 0, keys = 0, repeated = 0;
+
+    for (uint64_t seed = 1; seed <= 1500; seed++) {
+        struct draw d;
+        uint64_t state = seed * 77;
+
+        draw_start(&d, seed, &limits);
+        for (int i = 0; i < 20 && d.attn.n_batch && d.attn.heads && d.attn.n_q; i++) {
+            const int64_t b = draw_range(&state, 0, d.attn.n_batch - 1);
+            const int64_t h = draw_range(&state, 0, d.attn.heads - 1);
+            const int64_t r = draw_range(&state, 0, d.attn.n_q - 1);
+            int64_t begin, length;
+
+            oracle_query(&d.attn, &d.bound, b, &begin, &length);
+            for (uint32_t s = 0; s < d.attn.n_sources; s++) {
+                const int64_t n = d.attn.sources[s].n_k;
+                heed_status status;
+
+                ck_assert_int_le(n, (int64_t)sizeof(seen));
+                status = heed_visible_row(&d.attn, &d.bound, b, h, r, s, seen, NULL);
+                ck_assert_int_eq(status, HEED_OK);
+                for (int64_t k = 0; k < n; k++) {
+                    const int64_t want = r < length ? oracle_sees(&d.attn, &d.bound, b, h, r, s, k)
+                                                    : 0;
+
+                    ck_assert_msg(seen[k] == (want > 255 ? 255 : want),
+                                  "seed %d item %d head %d row %d source %d key %d: %d, wanted %d",
+                                  (int)seed, (int)b, (int)h, (int)r, (int)s, (int)k, seen[k],
+                                  (int)want);
+                    keys += want > 0;
+                    repeated += want > 1;
+                }
+                rows++;
+            }
+        }
+        draw_finish(&d);
+    }
+    ck_assert_int_gt(rows, 5000);
+    ck_assert_int_gt(keys, 20000);
+    ck_assert_int_gt(repeated, 100);
+}
+END_TEST
+
+/* One item, one head, 6 rows and 6 keys. */
+struct small {
+    struct heed_checked attn;
+    struct heed_checked_source source;
+    struct heed_checked_term terms[2];
+};
+
+static void small_start(struct small *s)
+{
+    memset(s, 0, sizeof(*s));
+    s->attn = (struct heed_checked){
+        .batch = { 1, 1, 1 },
+        .n_batch = 1,
+        .heads = 1,
+        .d = 1,
+        .d_v = 1,
+        .n_q = 6,
+        .q = { HEED_F32, 0, { 1, 1, 1, 1, 6, 1 }, { 0 } },
+        .flags = HEED_ATTN_ALIGN_START,
+        .q_pos_step = 1,
+        .n_sources = 1,
+        .sources = &s->source,
+    };
+    s->source = (struct heed_checked_source){
+        .k = { HEED_F32, 0, { 1, 1, 1, 1, 6, 1 }, { 0 } },
+        .heads = 1,
+        .n_k = 6,
+        .pos_step = 1,
+        .pos_span = 1,
+        .run = 1,
+        .rows = 1,
+        .n_terms = 1,
+        .terms = s->terms,
+    };
+    s->terms[0] = (struct heed_checked_term){ .kind = HEED_TERM_ALL, .step = 1, .block = 1 };
+}
+
+static void sees(const struct small *s, int64_t row, const char *want)
+{
+    uint8_t seen[6];
+    char got[7] = "";
+
+    ck_assert_int_eq(heed_visible_row(&s->attn, NULL, 0, 0, row, 0, seen, NULL), HEED_OK);
+    for (int k = 0; k < 6; k++)
+        got[k] = (char)('0' + seen[k]);
+    ck_assert_str_eq(got, want);
+}
+
+START_TEST(windows_written_down)
+{
+    struct small s;
+
+    small_start(&s);
+    sees(&s, 3, "111111");
+    s.source.flags = HEED_SOURCE_CAUSAL;
+    sees(&s, 3, "111100");
+    s.attn.flags = HEED_ATTN_ALIGN_END;
+    s.source.flags = HEED_SOURCE_CAUSAL | HEED_SOURCE_END;
+    sees(&s, 3, "111100");
+    s.source.flags = 0;
+    s.attn.flags = HEED_ATTN_ALIGN_START;
+    s.terms[0].kind = HEED_TERM_WINDOW;
+    s.terms[0].left = s.terms[0].right = 1;
+    sees(&s, 0, "110000");
+    sees(&s, 3, "001110");
+    s.terms[0].block = 2;
+    s.terms[0].left = s.terms[0].right = 0;
+    sees(&s, 2, "001100");
+    sees(&s, 3, "001100");
+    s.terms[0].left = 2;
+    s.terms[0].right = -2;
+    sees(&s, 2, "110000");
+    s.terms[0].block = 1;
+    s.terms[0].left = HEED_FAR;
+    s.terms[0].right = HEED_FAR;
+    s.terms[0].step = 3;
+    s.terms[0].phase = 1;
+    sees(&s, 2, "010010");
+    s.terms[0].flags = HEED_TERM_PHASE_QUERY;
+    s.terms[0].phase = 0;
+    sees(&s, 2, "001001");
+    s.source.pos_span = 2;
+    s.terms[0] = (struct heed_checked_term){ .kind = HEED_TERM_WINDOW, .step = 1, .block = 1 };
+    sees(&s, 2, "011000");
+}
+END_TEST
+
+START_TEST(lists_written_down)
+{
+    static const int32_t list[] = { 1, 4, 4, 5 }, runs[] = { 2, 0, 2, -1, 3, 9 };
+    struct small s;
+
+    small_start(&s);
+    s.terms[0].kind = HEED_TERM_GLOBAL;
+    s.terms[0].flags = HEED_TERM_KEYS;
+    s.terms[0].slot = (struct heed_aux){
+        .slot = 1,
+        .dtype = HEED_I32,
+        .shape = { 1, 1, 1, 1, 1, 4 },
+        .stride = { 0, 0, 0, 0, 0, 1 },
+        .data = list,
+    };
+    sees(&s, 0, "010010");
+    s.terms[0].flags = HEED_TERM_ROWS;
+    sees(&s, 0, "000000");
+    sees(&s, 1, "111111");
+    sees(&s, 5, "000000");
+    small_start(&s);
+    s.source.layout = HEED_LAYOUT_LISTED;
+    s.source.run = 2;
+    s.source.index = (struct heed_aux){
+        .slot = 1,
+        .dtype = HEED_I32,
+        .shape = { 1, 1, 1, 1, 6, 6 },
+        .stride = { 0, 0, 0, 0, 0, 1 },
+        .data = runs,
+    };
+    sees(&s, 0, "110022");
+}
+END_TEST
+
+START_TEST(what_does_not_exist_is_named)
+{
+    heed_report report = { .size = sizeof(report) };
+    struct small s;
+    uint8_t seen[6];
+
+    small_start(&s);
+    ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 1, 0, 0, 0, seen, &report), HEED_E_VALUE);
+    ck_assert_str_eq(report.field, "batch");
+    ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 0, -1, 0, 0, seen, &report), HEED_E_VALUE);
+    ck_assert_str_eq(report.field, "head");
+    ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 0, 0, 6, 0, seen, &report), HEED_E_VALUE);
+    ck_assert_str_eq(report.field, "row");
+    ck_assert_int_eq(report.got, 6);
+    ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 0, 0, 0, 1, seen, &report), HEED_E_VALUE);
+    ck_assert_str_eq(report.field, "source");
+    ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 0, 0, 0, 0, NULL, &report), HEED_E_NULL);
+    ck_assert_str_eq(report.field, "seen");
+    s.source.len = (struct heed_aux){ .slot = 3, .dtype = HEED_I32, .shape = { 1, 1, 1, 1, 1, 1 } };
+    ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 0, 0, 0, 0, seen, &report), HEED_E_NULL);
+    ck_assert_int_eq(report.wanted, 3);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("visible");
+    TCase *tests = tcase_create("visible");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_set_timeout(tests, 240);
+    tcase_add_test(tests, rows_see_what_the_oracle_says);
+    tcase_add_test(tests, windows_written_down);
+    tcase_add_test(tests, lists_written_down);
+    tcase_add_test(tests, what_does_not_exist_is_named);
+    suite_add_tcase(suite, tests);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
