@@ -1,0 +1,327 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The demo's text side: UTF-8, sentences, vectors, segments.
+ */
+#include "examples/summarize/summarize.h"
+#include "summarize_texts.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_OUTPUT = 1 << 16 };
+
+/* ---- UTF-8 --------------------------------------------------------------- */
+
+/* Whether `code` comes back whole, and torn apart gives one bad byte. */
+static bool survives(uint32_t code)
+{
+    char bytes[4];
+    const size_t length = utf8_put(code, bytes);
+    size_t taken;
+    bool good = utf8_next(bytes, bytes + length, &taken) == code && taken == length;
+
+    for (size_t cut = 1; cut < length; cut++)
+        good = good && utf8_next(bytes, bytes + cut, &taken) == UTF8_BAD && taken == 1;
+    return good;
+}
+
+START_TEST(every_code_point_survives_a_round_trip)
+{
+    for (uint32_t code = 0; code <= 0x10FFFF; code++) {
+        if ((code < 0xD800 || code > 0xDFFF) && !survives(code))
+            ck_abort_msg("U+%04X", (unsigned)code);
+    }
+}
+END_TEST
+
+START_TEST(what_is_not_utf8_is_replaced_byte_by_byte)
+{
+    static const struct {
+        const char *bytes;
+        size_t bad;
+    } cases[] = {
+        { "\x80", 1 }, { "\xC0\xAF", 2 }, { "\xC1\xBF", 2 }, { "\xE0\x80\xAF", 3 },
+        { "\xED\xA0\x80", 3 }, { "\xF0\x80\x80\xAF", 4 }, { "\xF4\x90\x80\x80", 4 },
+        { "\xF5\x80\x80\x80", 4 }, { "\xFF", 1 }, { "\xE2\x82", 2 }, { "a\xE2\x82z", 2 },
+        { "\xEF\xBF\xBD", 0 }, { "plain", 0 }, { "\xE2\x82\xAC", 0 }
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        ck_assert_msg(utf8_count_bad(cases[i].bytes, strlen(cases[i].bytes)) == cases[i].bad,
+                      "case %zu", i);
+}
+END_TEST
+
+START_TEST(words_are_never_fewer_than_white_space_separates)
+{
+    static const struct {
+        const char *text;
+        int64_t words;
+    } cases[] = {
+        { "", 0 }, { "  \n\t ", 0 }, { "one", 1 }, { " one  two\nthree ", 3 },
+        { "a\xC2\xA0""b", 2 }, { "\xE6\xBC\xA2\xE5\xAD\x97", 2 }, { "x\xE6\xBC\xA2", 2 },
+        { "a\x1B[31mb", 2 }, { "well-known isn't", 2 }
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        ck_assert_int_eq(utf8_count_words(cases[i].text, 0, strlen(cases[i].text)),
+                         cases[i].words);
+}
+END_TEST
+
+START_TEST(case_is_folded_in_the_scripts_that_have_it)
+{
+    ck_assert_uint_eq(utf8_lower('Q'), 'q');
+    ck_assert_uint_eq(utf8_lower(0xC9), 0xE9);      /* E acute */
+    ck_assert_uint_eq(utf8_lower(0xD7), 0xD7);      /* multiplication sign */
+    ck_assert_uint_eq(utf8_lower(0x160), 0x161);    /* S caron */
+    ck_assert_uint_eq(utf8_lower(0x17D), 0x17E);    /* Z caron */
+    ck_assert_uint_eq(utf8_lower(0x3A9), 0x3C9);    /* Omega */
+    ck_assert_uint_eq(utf8_lower(0x416), 0x436);    /* Zhe */
+    ck_assert(utf8_is_lower(0xE9) && !utf8_is_lower(0xC9) && !utf8_is_lower('1'));
+}
+END_TEST
+
+/* ---- sentences ----------------------------------------------------------- */
+
+/* The sentences of `text`, each behind a bar, with its speaker and a colon. */
+static const char *split(const char *text)
+{
+    static char joined[MAX_OUTPUT];
+    struct document doc;
+    size_t used = 0;
+
+    ck_assert(document_split(&doc, text, strlen(text)));
+    joined[0] = '\0';
+    for (int64_t i = 0; i < doc.n; i++) {
+        const struct sentence *const s = &doc.sentences[i];
+
+        used += (size_t)snprintf(joined + used, sizeof(joined) - used, "|%.*s%s%.*s",
+                                 (int)(s->label_end - s->label_begin), text + s->label_begin,
+                                 s->label_words ? ":" : "", (int)(s->end - s->begin),
+                                 text + s->begin);
+        ck_assert_uint_lt(used, sizeof(joined));
+    }
+    document_finish(&doc);
+    return joined;
+}
+
+static const struct {
+    const char *text, *sentences;
+} splits[] = {
+    { "", "" },
+    { " \n\n\t\n", "" },
+    { "One.", "|One." },
+    { "No mark at all", "|No mark at all" },
+    { "One. Two! Three? Four\xE2\x80\xA6 Five", "|One.|Two!|Three?|Four\xE2\x80\xA6|Five" },
+    { "Dr. Smith met Mrs. Jones. They spoke.", "|Dr. Smith met Mrs. Jones.|They spoke." },
+    { "J. R. Smith and A. Jones came. I. came.", "|J. R. Smith and A. Jones came.|I. came." },
+    { "So did I. Then it ended.", "|So did I.|Then it ended." },
+    { "It costs 3.14 or 1,000.50 today. Yes.", "|It costs 3.14 or 1,000.50 today.|Yes." },
+    { "See no. 5 and fig. 2 there. No. Never.", "|See no. 5 and fig. 2 there.|No.|Never." },
+    { "E.g. this one, i.e. that, vs. The other.", "|E.g. this one, i.e. that, vs. The other." },
+    { "The U.S. Army came at 5 p.m. They left.", "|The U.S. Army came at 5 p.m.|They left." },
+    { "Look at example.org now. Good.", "|Look at example.org now.|Good." },
+    { "\"Stop!\" he said. \"Go.\" She went.", "|\"Stop!\" he said.|\"Go.\"|She went." },
+    { "He left (at last.) She stayed.", "|He left (at last.)|She stayed." },
+    { "Wait... what? Really?! Yes.", "|Wait... what?|Really?!|Yes." },
+    { "1. First thing. 2. Second thing.", "|1. First thing.|2. Second thing." },
+    { "Wrapped\nline ends here.\nNext one.", "|Wrapped\nline ends here.|Next one." },
+    { "A heading\n\nThe text. More", "|A heading|The text.|More" },
+    { "# A heading\nThe text.", "|# A heading|The text." },
+    { "Items:\n- first\n- second", "|Items:|- first|- second" },
+    { "Ann B: Hello. How are you?\nProfessor C: Fine.",
+      "|Ann B:Hello.|Ann B:How are you?|Professor C:Fine." },
+    { "Note that: this is no speaker.", "|Note that: this is no speaker." },
+    { "At 10:30 we met. Time 5:1.", "|At 10:30 we met.|Time 5:1." },
+    { "Speaker:\n\nText.", "|Speaker:|Text." },
+    { "\xE4\xBB\x8A\xE5\xA4\xA9\xE3\x80\x82\xE5\xA5\xBD\xE3\x80\x82",
+      "|\xE4\xBB\x8A\xE5\xA4\xA9\xE3\x80\x82|\xE5\xA5\xBD\xE3\x80\x82" },
+    { "Bad \xFF\xFE bytes. Stay.", "|Bad \xFF\xFE bytes.|Stay." }
+};
+
+START_TEST(sentences_end_where_people_end_them)
+{
+    ck_assert_str_eq(split(splits[_i].text), splits[_i].sentences);
+}
+END_TEST
+
+START_TEST(sentences_are_ordered_disjoint_and_leave_out_only_space_and_speakers)
+{
+    char *const text = noise(20000, (uint32_t)_i);
+    const size_t size = strlen(text);
+    struct document doc;
+    size_t at = 0;
+
+    ck_assert(document_split(&doc, text, size));
+    for (int64_t i = 0; i <= doc.n; i++) {
+        const size_t end = i < doc.n ? doc.sentences[i].begin : size;
+        const size_t label_begin = i < doc.n ? doc.sentences[i].label_begin : size;
+        const size_t label_end = i < doc.n ? doc.sentences[i].label_end : size;
+        size_t taken;
+
+        ck_assert_uint_le(at, end);
+        for (; at < end; at += taken) {
+            /* The speaker and the colon behind. */
+            const bool label = label_end > label_begin && at >= label_begin && at <= label_end;
+
+            taken = 1;
+            if (!label)
+                ck_assert_msg(utf8_is_space(utf8_next(text + at, text + size, &taken)),
+                              "seed %d byte %zu of sentence %lld", _i, at, (long long)i);
+        }
+        if (i < doc.n) {
+            ck_assert_uint_lt(doc.sentences[i].begin, doc.sentences[i].end);
+            ck_assert_int_le(doc.sentences[i].words, 200);
+            at = doc.sentences[i].end;
+        }
+    }
+    document_finish(&doc);
+    free(text);
+}
+END_TEST
+
+START_TEST(a_run_without_marks_is_cut)
+{
+    static char text[100000];
+    struct document doc;
+
+    for (size_t i = 0; i + 6 <= sizeof(text); i += 5)
+        memcpy(text + i, i % 205 == 0 ? "end, " : "word ", 6);
+    ck_assert(document_split(&doc, text, strlen(text)));
+    ck_assert_int_gt(doc.n, 150);
+    for (int64_t i = 0; i < doc.n; i++)
+        ck_assert_int_le(doc.sentences[i].words, 100);
+    document_finish(&doc);
+
+    memset(text, 'x', sizeof(text) - 1);             /* not even a space */
+    text[sizeof(text) - 1] = '\0';
+    ck_assert(document_split(&doc, text, strlen(text)));
+    ck_assert_int_eq(doc.n, 100);
+    document_finish(&doc);
+}
+END_TEST
+
+/* ---- vectors and segments ------------------------------------------------ */
+
+START_TEST(vectors_have_unit_length_and_know_what_is_alike)
+{
+    static const char text[] = "The captain saw the harbour. The captains see harbours. "
+                               "An apple fell. It was. You told me.";
+    float dense[VECTOR_WIDTH];
+    struct document doc;
+    struct vectors v;
+
+    ck_assert(document_split(&doc, text, strlen(text)));
+    ck_assert_int_eq(doc.n, 5);
+    ck_assert(vectors_build(&v, &doc));
+    for (int64_t i = 0; i < 3; i++) {
+        vectors_expand(&v, i, dense);
+        ck_assert_float_eq_tol(vectors_dot(&v, i, dense), 1.0f, 1e-6f);
+    }
+    ck_assert_int_eq(v.row[4], v.row[3]);            /* stop words only */
+    vectors_expand(&v, 0, dense);
+    ck_assert_float_gt(vectors_dot(&v, 1, dense), 0.5f);
+    ck_assert_float_lt(fabsf(vectors_dot(&v, 2, dense)), 0.1f);
+    ck_assert_float_eq(v.address[0], 0.0f);
+    ck_assert_float_eq_tol(v.address[4], 2.0f / 3.0f, 1e-6f);
+    vectors_finish(&v);
+    document_finish(&doc);
+}
+END_TEST
+
+START_TEST(segments_cover_and_keep_the_limits)
+{
+    char *const text = subjects(240);                /* 3 x 80 sentences of 11 words */
+    struct document doc;
+    struct vectors v;
+
+    ck_assert(document_split(&doc, text, strlen(text)));
+    ck_assert_int_eq(doc.n, 240);
+    ck_assert(vectors_build(&v, &doc));
+    ck_assert(document_segment(&doc, &v));
+    ck_assert_int_gt(doc.n_segments, 2);
+    ck_assert_int_eq(doc.segments[0], 0);
+    ck_assert_int_eq(doc.segments[doc.n_segments], doc.n);
+    for (int64_t k = 0; k < doc.n_segments; k++) {
+        int64_t words = 0;
+
+        ck_assert_int_lt(doc.segments[k], doc.segments[k + 1]);
+        for (int64_t i = doc.segments[k]; i < doc.segments[k + 1]; i++) {
+            ck_assert_int_eq(doc.sentences[i].segment, k);
+            words += doc.sentences[i].words;
+        }
+        ck_assert_int_le(words, SEGMENT_MAX_WORDS);
+        if (k + 1 < doc.n_segments)
+            ck_assert_int_ge(words, SEGMENT_MIN_WORDS);
+    }
+    vectors_finish(&v);
+    document_finish(&doc);
+    free(text);
+}
+END_TEST
+
+/* The change lies between the least and the most words of a segment. */
+START_TEST(a_change_of_subject_opens_a_segment)
+{
+    char *const text = subjects(165);                /* 55 sentences, 605 words each */
+    struct document doc;
+    struct vectors v;
+
+    ck_assert(document_split(&doc, text, strlen(text)));
+    ck_assert(vectors_build(&v, &doc));
+    ck_assert(document_segment(&doc, &v));
+    ck_assert_int_ge(doc.n_segments, 3);
+    ck_assert_int_eq(doc.segments[1], 55);
+    ck_assert_int_eq(doc.segments[2], 110);
+    vectors_finish(&v);
+    document_finish(&doc);
+    free(text);
+}
+END_TEST
+
+static void add_text(Suite *suite)
+{
+    TCase *const text = tcase_create("text");
+
+    tcase_add_test(text, every_code_point_survives_a_round_trip);
+    tcase_add_test(text, what_is_not_utf8_is_replaced_byte_by_byte);
+    tcase_add_test(text, words_are_never_fewer_than_white_space_separates);
+    tcase_add_test(text, case_is_folded_in_the_scripts_that_have_it);
+    tcase_add_loop_test(text, sentences_end_where_people_end_them, 0,
+                        (int)(sizeof(splits) / sizeof(*splits)));
+    tcase_add_loop_test(text,
+                        sentences_are_ordered_disjoint_and_leave_out_only_space_and_speakers, 0,
+                        20);
+    tcase_add_test(text, a_run_without_marks_is_cut);
+    suite_add_tcase(suite, text);
+}
+
+static void add_numbers(Suite *suite)
+{
+    TCase *const numbers = tcase_create("numbers");
+
+    tcase_add_test(numbers, vectors_have_unit_length_and_know_what_is_alike);
+    tcase_add_test(numbers, segments_cover_and_keep_the_limits);
+    tcase_add_test(numbers, a_change_of_subject_opens_a_segment);
+    suite_add_tcase(suite, numbers);
+}
+
+int main(void)
+{
+    Suite *const suite = suite_create("summarize");
+    SRunner *runner;
+    int failures;
+
+    add_text(suite);
+    add_numbers(suite);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failures = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+}
