@@ -3,7 +3,8 @@
  *
  * golden [--device NAME] [--write] FILE: runs the golden cases through the public API and compares
  * the SHA-256 of inputs, o and lse (as little-endian bytes) with the lines of FILE, or writes them.
- * Exit status: 0 equal, 1 not, 2 the file or the command line is wrong.
+ * Exit status: 0 equal, 1 not, 2 the file or the command line is wrong, 77 the device cannot be
+ * used here.
  */
 #include "golden.h"
 
@@ -174,17 +175,20 @@ static int case_compare(FILE *file, const char *name, const struct digests *got)
     return what == NULL;
 }
 
+/* 0, or the exit status. */
 static int device_open(struct device *device, const char *name)
 {
     heed_report report = { .size = sizeof(report) };
+    heed_status status = heed_runtime_create(NULL, &device->runtime, &report);
 
-    if (heed_runtime_create(NULL, &device->runtime, &report) < 0 ||
-        heed_device_find(device->runtime, name, &device->device, &report) < 0 ||
-        heed_queue_create(device->device, 0, &device->queue, &report) < 0) {
-        fprintf(stderr, "golden: %s: %s\n", name, report.message);
+    if (status >= 0)
+        status = heed_device_find(device->runtime, name, &device->device, &report);
+    if (status >= 0)
+        status = heed_queue_create(device->device, 0, &device->queue, &report);
+    if (status >= 0)
         return 0;
-    }
-    return 1;
+    fprintf(stderr, "golden: %s: %s\n", name, report.message);
+    return status == HEED_E_UNSUPPORTED || status == HEED_E_NOT_BUILT ? 77 : 2;
 }
 
 /* FIPS 180-4, example "abc": a wrong judge must not speak. */
@@ -244,7 +248,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: golden [--device NAME] [--write] FILE\n");
         return 2;
     }
-    if (hash_works() && device_open(&device, name))
+    if (hash_works())
+        result = device_open(&device, name);
+    if (result == 0)
         result = cases_run(&device, file, writing);
     heed_queue_destroy(device.queue);
     heed_runtime_destroy(device.runtime);

@@ -405,7 +405,7 @@ static void channel_find(const struct at *at, const struct row_sums *r, int64_t 
     }
     bound += r->sink == -INFINITY ? 0 : r->spread * fabsl(o);
     bound += (r->g + 3 * r->u + r->count * 0x1p-99L / r->l) * fabsl(o);
-    bound /= 1 - r->spread - r->g;
+    bound = r->spread + r->g < 1 ? bound / (1 - r->spread - r->g) : INFINITY; /* says nothing */
     *out = o;
     *tolerance = bound + unit[dtype] * (fabsl(o) + bound) + tiny[dtype];
 }
@@ -415,12 +415,14 @@ static void row_sum(const struct at *at, const struct key_sum *keys, int64_t n, 
                     struct oracle_row *out)
 {
     struct row_sums r = { .keys = keys, .n = n, .u = 0x1p-24L, .sink = sink };
+    long double slack;
 
     sums_find(at, &r);
     for (int64_t t = 0; t < at->attn->d_v; t++)
         channel_find(at, &r, t, &out->o[t], &out->tolerance[t]);
     out->lse = r.m + logl(r.lse_l);
-    out->lse_tolerance = -logl(1 - r.lse_spread * r.l / r.lse_l - r.g) +
+    slack = 1 - r.lse_spread * r.l / r.lse_l - r.g;
+    out->lse_tolerance = (slack > 0 ? -logl(slack) : INFINITY) +
                          4 * r.u * (fabsl(r.m) + 2 + 5 * fabsl(logl(r.lse_l)) + fabsl(out->lse));
 }
 
