@@ -27,43 +27,71 @@ static const float log_c[9] = { 0x1.715474p+0f, -0x1.71546ap-1f, 0x1.ec76eep-2f,
 /* A row within a chunk; lanes and o lie in their own arrays. */
 struct row_state {
     float reference;            /* M */
-    uint16_t fresh;             /* 1: no remaining key in this chunk yet; lanes and o are zero */
-    uint16_t full;              /* of a tile's first row: all rows see all keys of the block */
+    uint32_t fresh;             /* 1: no remaining key in this chunk yet; lanes and o are zero */
 };
 
-/* s[i][0 .. PANEL) = q row i . panel, one fma chain over d per score (step 3). q: [TILE_ROWS][q_row]. */
+/* s[i][0 .. vecs * VL) = q row i . keys of a panel, one fma chain over d per score (step 3). q: [TILE_ROWS][q_row]. */
 HEED_INLINE void score_tile(const float *HEED_RESTRICT q, int64_t q_row, const float *HEED_RESTRICT k, int64_t d,
-                            float *HEED_RESTRICT s)
+                            float *HEED_RESTRICT s, const int vecs)
 {
     vf acc[TILE_ROWS][TILE_VECS];
 
     HEED_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
         HEED_UNROLL
-        for (int u = 0; u < TILE_VECS; u++)
+        for (int u = 0; u < vecs; u++)
             acc[i][u] = v_zero();
     }
     for (int64_t t = 0; t < d; t++) {
         vf b[TILE_VECS];
 
         HEED_UNROLL
-        for (int u = 0; u < TILE_VECS; u++)
+        for (int u = 0; u < vecs; u++)
             b[u] = v_load(k + t * PANEL + u * VL);
         HEED_UNROLL
         for (int i = 0; i < TILE_ROWS; i++) {
             const vf a = v_set(q[i * q_row + t]);
 
             HEED_UNROLL
-            for (int u = 0; u < TILE_VECS; u++)
+            for (int u = 0; u < vecs; u++)
                 acc[i][u] = v_fma(a, b[u], acc[i][u]);
         }
     }
     HEED_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
         HEED_UNROLL
-        for (int u = 0; u < TILE_VECS; u++)
+        for (int u = 0; u < vecs; u++)
             v_store(s + i * BLOCK + u * VL, acc[i][u]);
     }
+}
+
+/* The register tiles are functions of their own: inlined into their callers' loops they lose registers to them. Their
+ * loops over tiles let the end of one tile overlap the beginning of the next. */
+static HEED_NOINLINE void score_tiles_full(const float *q, const float *k, int64_t d, float *s, int64_t tiles)
+{
+    for (int64_t m = 0; m < tiles; m++, q += TILE_ROWS * d, s += TILE_ROWS * BLOCK)
+        score_tile(q, d, k, d, s, TILE_VECS);
+}
+
+static HEED_NOINLINE void score_tiles_half(const float *q, const float *k, int64_t d, float *s, int64_t tiles)
+{
+    for (int64_t m = 0; m < tiles; m++, q += TILE_ROWS * d, s += TILE_ROWS * BLOCK)
+        score_tile(q, d, k, d, s, TILE_VECS / 2);
+}
+
+/* Scores of `tiles` tiles with the panel that begins at key n of the block, or with the half of it that word asks for.
+ * Halves pay where they still hold enough accumulators to hide the latency of fma. */
+static void score_panel(const float *q, const float *k, int64_t d, float *s, int n, int64_t tiles, uint64_t word)
+{
+    const uint64_t half = ~UINT64_C(0) >> (64 - PANEL / 2);
+    const bool low = (word >> n & half) != 0, high = (word >> (n + PANEL / 2) & half) != 0;
+
+    if (TILE_VECS < 4 || (low && high))
+        score_tiles_full(q, k + n * d, d, s + n, tiles);
+    else if (low)
+        score_tiles_half(q, k + n * d, d, s + n, tiles);
+    else
+        score_tiles_half(q, k + n * d + PANEL / 2, d, s + n + PANEL / 2, tiles);
 }
 
 /* o[i][0 .. vecs * VL) = fma over keys [first, end) of p[i][key] * v[key] (step 7). */
@@ -102,16 +130,29 @@ HEED_INLINE void value_tile(const float *HEED_RESTRICT p, const float *HEED_REST
     }
 }
 
-static void value_tiles(const float *p, const float *v, int64_t v_row, int first, int end, float *o, int64_t width)
+static HEED_NOINLINE void value_tiles_full(const float *p, const float *v, int64_t v_row, int first, int end, float *o,
+                                           int64_t width)
 {
-    int64_t t = 0;
-
-    for (; t + PANEL <= width; t += PANEL)
+    for (int64_t t = 0; t + PANEL <= width; t += PANEL)
         value_tile(p, v + t, v_row, first, end, o + t, width, TILE_VECS);
-    for (; TILE_VECS > 2 && t + 2 * VL <= width; t += 2 * VL)
-        value_tile(p, v + t, v_row, first, end, o + t, width, 2);
+}
+
+static HEED_NOINLINE void value_tiles_rest(const float *p, const float *v, int64_t v_row, int first, int end, float *o,
+                                           int64_t width)
+{
+    int64_t t = width / PANEL * PANEL;
+
+    for (; TILE_VECS > 2 && t + PANEL / 2 <= width; t += PANEL / 2)
+        value_tile(p, v + t, v_row, first, end, o + t, width, TILE_VECS / 2);
     for (; t + VL <= width; t += VL)
         value_tile(p, v + t, v_row, first, end, o + t, width, 1);
+}
+
+static void value_tiles(const float *p, const float *v, int64_t v_row, int first, int end, float *o, int64_t width)
+{
+    value_tiles_full(p, v, v_row, first, end, o, width);
+    if (width % PANEL != 0)
+        value_tiles_rest(p, v, v_row, first, end, o, width);
 }
 
 /* One row, keys in word only: for tiles where the V of a removed key is not finite. */
@@ -256,43 +297,83 @@ static uint64_t softmax_part(float *s, float factor, uint64_t word, struct row_s
     return rest;
 }
 
-/* The same where all 64 keys are visible. With a finite V it does not matter whether a key with y = -Inf counts as
- * removed, its weight is +0; unless all are (finite is a constant at every call). */
-HEED_INLINE uint64_t softmax_full(float *s, float factor, struct row_state *row, float *lanes, float *o,
-                                  int64_t width, const bool finite)
+/* Softmax of a tile: three passes over the rows, so that the rows' chains of dependent operations overlap. Either all
+ * rows see all 64 keys (masked false), or V is finite and words say what they see. With a finite V it does not matter
+ * whether a key with y = -Inf counts as removed, for its weight is +0; unless all keys of the row are. (masked and
+ * finite are constants at every call.) */
+HEED_INLINE void softmax_tile(float *s, float factor, struct row_state *row, float *lanes, float *o, int64_t width,
+                              uint64_t *words, int rows, const bool masked, const bool finite)
 {
-    const vf c = v_set(factor);
-    vf most = v_set(-INFINITY), least = v_set(INFINITY), sum[LANES / VL], reference;
-    float top;
+    const vf c = v_set(factor), none = v_set(-INFINITY);
+    float top[TILE_ROWS];
+    bool part[TILE_ROWS];
 
-    HEED_UNROLL
-    for (int u = 0; u < BLOCK / VL; u++) {
-        const vf y = v_mul(v_load(s + u * VL), c);
+    for (int i = 0; i < rows; i++) {
+        vf most = none, least = v_set(INFINITY);
 
-        most = v_max(y, most);
-        if (!finite)
-            least = v_min(y, least);
-        v_store(s + u * VL, y);
+        HEED_UNROLL
+        for (int u = 0; u < BLOCK / VL; u++) {
+            vf y = v_mul(v_load(s + i * BLOCK + u * VL), c);
+
+            if (masked)
+                y = v_select(v_bits((uint32_t)(words[i] >> (u * VL))), y, none);
+            most = v_max(y, most);
+            if (!finite)
+                least = v_min(y, least);
+            v_store(s + i * BLOCK + u * VL, y);
+        }
+        top[i] = v_max_across(most);
+        part[i] = top[i] == -INFINITY || (!finite && v_min_across(least) == -INFINITY);
     }
-    top = v_max_across(most);
-    if (top == -INFINITY || (!finite && v_min_across(least) == -INFINITY))
-        return softmax_part(s, 1.0f, ~UINT64_C(0), row, lanes, o, width);
-    row_raise(row, top, lanes, o, width);
-    reference = v_set(row->reference);
-    HEED_UNROLL
-    for (int i = 0; i < LANES / VL; i++)
-        sum[i] = v_load(lanes + i * VL);
-    HEED_UNROLL
-    for (int u = 0; u < BLOCK / VL; u++) {
-        const vf p = weight(v_load(s + u * VL), reference);
+    for (int i = 0; i < rows; i++) {
+        if (part[i]) {
+            const uint64_t rest = softmax_part(s + i * BLOCK, 1.0f, masked ? words[i] : ~UINT64_C(0), &row[i],
+                                               lanes + i * LANES, o + i * width, width);
 
-        sum[u % (LANES / VL)] = v_add(sum[u % (LANES / VL)], p);
-        v_store(s + u * VL, p);
+            if (!finite)
+                words[i] = rest;
+        } else {
+            row_raise(&row[i], top[i], lanes + i * LANES, o + i * width, width);
+        }
     }
-    HEED_UNROLL
-    for (int i = 0; i < LANES / VL; i++)
-        v_store(lanes + i * VL, sum[i]);
-    return ~UINT64_C(0);
+    for (int i = 0; i < rows; i++) {
+        const vf reference = v_set(row[i].reference);
+        vf sum[LANES / VL];
+
+        if (part[i])
+            continue;
+        HEED_UNROLL
+        for (int l = 0; l < LANES / VL; l++)
+            sum[l] = v_load(lanes + i * LANES + l * VL);
+        HEED_UNROLL
+        for (int u = 0; u < BLOCK / VL; u++) {
+            const vf p = weight(v_load(s + i * BLOCK + u * VL), reference);
+
+            sum[u % (LANES / VL)] = v_add(sum[u % (LANES / VL)], p);
+            v_store(s + i * BLOCK + u * VL, p);
+        }
+        HEED_UNROLL
+        for (int l = 0; l < LANES / VL; l++)
+            v_store(lanes + i * LANES + l * VL, sum[l]);
+    }
+}
+
+static HEED_NOINLINE void softmax_tile_any(float *s, float factor, struct row_state *row, float *lanes, float *o,
+                                           int64_t width, uint64_t *words, int rows)
+{
+    softmax_tile(s, factor, row, lanes, o, width, words, rows, false, false);
+}
+
+static HEED_NOINLINE void softmax_tile_finite(float *s, float factor, struct row_state *row, float *lanes, float *o,
+                                              int64_t width, int rows)
+{
+    softmax_tile(s, factor, row, lanes, o, width, NULL, rows, false, true);
+}
+
+static HEED_NOINLINE void softmax_tile_masked(float *s, float factor, struct row_state *row, float *lanes, float *o,
+                                              int64_t width, uint64_t *words, int rows)
+{
+    softmax_tile(s, factor, row, lanes, o, width, words, rows, true, true);
 }
 
 /* Softcap (Gemma Team 2024): TANH of step 3. */

@@ -34,6 +34,9 @@ struct strip {
     struct hk_reach *reach;
     struct tile_reach *tile;
     uint64_t *words, *tile_words;
+    bool any_started;
+    bool *full;                 /* by tile: all rows see all keys of the block */
+    struct tile_reach whole;
 };
 
 static int64_t round_up(int64_t x, int64_t to)
@@ -147,6 +150,7 @@ static size_t strip_layout(struct strip *st, const struct heed_checked *attn, in
     st->tile = carve(base, &at, st->tiles, sizeof *st->tile);
     st->words = carve(base, &at, st->rows, sizeof *st->words);
     st->tile_words = carve(base, &at, st->tiles, sizeof *st->tile_words);
+    st->full = carve(base, &at, st->tiles, sizeof *st->full);
     return at;
 }
 
@@ -194,51 +198,79 @@ static void reach_rows(struct strip *st, uint32_t source, uint32_t sub)
     }
 }
 
-/* The first block from `block` on that some tile may see; INT64_MAX: none. */
+/* The hull of the tiles' reach, range by range, and what every row sees. */
+static void reach_strip(struct strip *st)
+{
+    struct tile_reach *all = &st->whole;
+
+    *all = st->tile[0];
+    for (int64_t m = 1; m < st->tiles; m++) {
+        const struct tile_reach *tile = &st->tile[m];
+
+        for (int r = 0; r < RANGES; r++) {
+            all->lo[r] = tile->lo[r] < all->lo[r] ? tile->lo[r] : all->lo[r];
+            all->hi[r] = tile->hi[r] > all->hi[r] ? tile->hi[r] : all->hi[r];
+            all->in_lo[r] = tile->in_lo[r] > all->in_lo[r] ? tile->in_lo[r] : all->in_lo[r];
+            all->in_hi[r] = tile->in_hi[r] < all->in_hi[r] ? tile->in_hi[r] : all->in_hi[r];
+        }
+    }
+}
+
+/* The first block from `block` on that lies in some hull; INT64_MAX: none. */
 static int64_t block_next(const struct strip *st, int64_t block)
 {
     int64_t best = INT64_MAX;
 
-    for (int64_t m = 0; m < st->tiles; m++) {
-        const struct tile_reach *tile = &st->tile[m];
+    for (int r = 0; r < RANGES; r++) {
+        if (st->whole.lo[r] >= st->whole.hi[r] || st->whole.hi[r] <= block * BLOCK)
+            continue;
+        const int64_t first = st->whole.lo[r] / BLOCK > block ? st->whole.lo[r] / BLOCK : block;
 
-        for (int r = 0; r < RANGES; r++) {
-            if (tile->lo[r] >= tile->hi[r] || tile->hi[r] <= block * BLOCK)
-                continue;
-            const int64_t first = tile->lo[r] / BLOCK > block ? tile->lo[r] / BLOCK : block;
-
-            best = first < best ? first : best;
-        }
+        best = first < best ? first : best;
     }
     return best;
 }
 
-/* Forms the words of a tile's rows; returns their union, 0 if no row sees anything. full: all rows see all 64. */
-static uint64_t tile_see(struct strip *st, uint32_t source, uint32_t sub, int64_t m, int64_t block,
-                         uint64_t available, bool *full)
+static bool inside(const struct tile_reach *reach, int64_t base)
+{
+    bool in = false;
+
+    for (int r = 0; r < RANGES; r++)
+        in = in || (reach->in_lo[r] <= base && reach->in_hi[r] >= base + BLOCK);
+    return in;
+}
+
+/* Are a block's words the same for all rows whose ranges hold the whole block? */
+static bool rows_alike(const struct hk_sub *sub)
+{
+    return sub->n_earlier == 0 &&
+           !((sub->kind == HK_SUB_LIST || sub->kind == HK_SUB_RUNS) && (sub->flags & HK_CAUSAL));
+}
+
+static void tile_fill(struct strip *st, int64_t m)
+{
+    st->full[m] = true;
+    st->tile_words[m] = ~UINT64_C(0);
+    for (int i = 0; i < TILE_ROWS; i++)
+        st->words[m * TILE_ROWS + i] = ~UINT64_C(0);
+}
+
+/* Forms the words of a tile's rows and their union, 0 if no row sees anything; full: all rows see all 64. */
+static void tile_see(struct strip *st, uint32_t source, uint32_t sub, int64_t m, int64_t block, uint64_t available)
 {
     const struct hk_sub *s = &st->in->lowered->subs[sub];
     const struct tile_reach *tile = &st->tile[m];
     const int64_t base = block * BLOCK, end = base + BLOCK;
-    bool outer = false, inner = false;
+    bool outer = false;
     uint64_t any = 0;
 
-    for (int r = 0; r < RANGES; r++) {
+    if (available == ~UINT64_C(0) && inside(tile, base) && rows_alike(s)) {
+        tile_fill(st, m);
+        return;
+    }
+    for (int r = 0; r < RANGES; r++)
         outer = outer || (tile->lo[r] < end && tile->hi[r] > base);
-        inner = inner || (tile->in_lo[r] <= base && tile->in_hi[r] >= end);
-    }
-    *full = false;
-    if (!outer)
-        return 0;
-    inner = inner && available == ~UINT64_C(0) && s->n_earlier == 0 &&
-            !((s->kind == HK_SUB_LIST || s->kind == HK_SUB_RUNS) && (s->flags & HK_CAUSAL));
-    if (inner) {
-        for (int i = 0; i < TILE_ROWS; i++)
-            st->words[m * TILE_ROWS + i] = ~UINT64_C(0);
-        *full = true;
-        return ~UINT64_C(0);
-    }
-    for (int64_t i = m * TILE_ROWS; i < (m + 1) * TILE_ROWS && i < st->in->n_rows; i++) {
+    for (int64_t i = m * TILE_ROWS; outer && i < (m + 1) * TILE_ROWS && i < st->in->n_rows; i++) {
         const struct heed_cpu_row *row = &st->in->rows[i];
         const struct hk_row at = {
             .q = row->q,
@@ -250,7 +282,8 @@ static uint64_t tile_see(struct strip *st, uint32_t source, uint32_t sub, int64_
         st->words[i] = hk_row_word(s, &st->in->items[sub], &at, &st->reach[i], block, available);
         any |= st->words[i];
     }
-    return any;
+    st->full[m] = false;
+    st->tile_words[m] = any;
 }
 
 /* ---- one block ---- */
@@ -304,23 +337,24 @@ static const float *block_values(struct strip *st, const struct heed_cpu_source 
     return st->v;
 }
 
-static void block_softmax(struct strip *st, uint32_t source, uint32_t sub, int64_t block, int64_t m, bool full,
-                          bool finite)
+static void block_softmax(struct strip *st, uint32_t source, uint32_t sub, int64_t block, int64_t m, bool finite)
 {
     const struct heed_lowered *lowered = st->in->lowered;
     const struct heed_cpu_source *from = &st->in->sources[source];
     const bool plain = !lowered->capped && from->n_biases == 0;
+    const int64_t first = m * TILE_ROWS, left = st->in->n_rows - first;
 
-    for (int64_t i = m * TILE_ROWS; i < (m + 1) * TILE_ROWS && i < st->in->n_rows; i++) {
+    if (plain && (st->full[m] || finite)) {
+        (st->full[m] ? softmax_tile_any : softmax_tile_masked)(
+            st->s + first * BLOCK, lowered->c, st->state + first, st->lanes + first * LANES, st->o + first * st->width,
+            st->width, st->words + first, left < TILE_ROWS ? (int)left : TILE_ROWS);
+        return;
+    }
+    for (int64_t i = first; i < first + TILE_ROWS && i < st->in->n_rows; i++) {
         float *s = st->s + i * BLOCK, *lanes = st->lanes + i * LANES, *o = st->o + i * st->width;
+        uint64_t word = st->words[i];
 
-        if (plain && full && finite) {
-            softmax_full(s, lowered->c, &st->state[i], lanes, o, st->width, true);
-        } else if (plain && full) {
-            st->words[i] = softmax_full(s, lowered->c, &st->state[i], lanes, o, st->width, false);
-        } else if (plain) {
-            st->words[i] = softmax_part(s, lowered->c, st->words[i], &st->state[i], lanes, o, st->width);
-        } else {
+        if (!plain && word != 0) {
             const struct bias_at at = {
                 .row = &st->in->rows[i],
                 .sub = &lowered->subs[sub],
@@ -328,9 +362,46 @@ static void block_softmax(struct strip *st, uint32_t source, uint32_t sub, int64
                 .reach = &st->reach[i],
                 .base = block * BLOCK,
             };
-            const uint64_t word = st->words[i] ? score_row(s, lowered, from, &at, st->words[i]) : 0;
 
-            st->words[i] = softmax_part(s, 1.0f, word, &st->state[i], lanes, o, st->width);
+            word = score_row(s, lowered, from, &at, word);
+        }
+        st->words[i] = softmax_part(s, plain ? lowered->c : 1.0f, word, &st->state[i], lanes, o, st->width);
+    }
+}
+
+/* The commonest block by far: every row sees every key, nothing but scores enters, V is finite. No words needed. */
+static void block_whole(struct strip *st, const float *k, const float *v, int64_t v_row)
+{
+    const int64_t d = st->in->attn->d, width = st->width;
+
+    for (int n = 0; n < BLOCK; n += PANEL)
+        score_tiles_full(st->q, k + n * d, d, st->s + n, st->tiles);
+    for (int64_t i = 0; i < st->in->n_rows; i += TILE_ROWS) {
+        const int64_t left = st->in->n_rows - i;
+
+        softmax_tile_finite(st->s + i * BLOCK, st->in->lowered->c, st->state + i, st->lanes + i * LANES,
+                            st->o + i * width, width, left < TILE_ROWS ? (int)left : TILE_ROWS);
+    }
+    for (int64_t i = 0; i < st->rows; i += TILE_ROWS)
+        value_tiles(st->s + i * BLOCK, v, v_row, 0, BLOCK, st->o + i * width, width);
+}
+
+static void block_scores(struct strip *st, const float *k, uint64_t seen)
+{
+    const int64_t d = st->in->attn->d;
+
+    for (int n = 0; n < BLOCK; n += PANEL) {
+        const uint64_t panel = (~UINT64_C(0) >> (64 - PANEL)) << n;
+
+        if ((seen & panel) == 0)
+            continue;
+        for (int64_t m = 0, run; m < st->tiles; m += run) {
+            const uint64_t word = st->tile_words[m] & panel;
+
+            for (run = 1; m + run < st->tiles && (st->tile_words[m + run] & panel) == word; run++)
+                continue;
+            if (word != 0)
+                score_panel(st->q + m * TILE_ROWS * d, k, d, st->s + m * TILE_ROWS * BLOCK, n, run, word);
         }
     }
 }
@@ -338,41 +409,36 @@ static void block_softmax(struct strip *st, uint32_t source, uint32_t sub, int64
 static void block_attend(struct strip *st, uint32_t source, uint32_t sub, int64_t block)
 {
     const struct heed_cpu_source *from = &st->in->sources[source];
-    const int64_t d = st->in->attn->d;
-    const uint64_t available = hk_block_word(&st->in->lowered->subs[sub], &st->in->items[sub], &st->reach[0], block);
+    const struct hk_sub *s = &st->in->lowered->subs[sub];
+    const uint64_t available = hk_block_word(s, &st->in->items[sub], &st->reach[0], block);
+    const bool finite = from->finite && block_aligned(s) && from->finite[block];
     uint64_t seen = 0;
-    const float *k, *v;
+    const float *v;
     int64_t v_row = 0;
-    bool finite;
 
-    if (available == 0)
-        return;
-    for (int64_t m = 0; m < st->tiles; m++) {
-        bool full;
-
-        st->tile_words[m] = tile_see(st, source, sub, m, block, available, &full);
-        st->state[m * TILE_ROWS].full = full;
-        seen |= st->tile_words[m];
+    if (available == ~UINT64_C(0) && inside(&st->whole, block * BLOCK) && rows_alike(s)) {
+        if (finite && !st->in->lowered->capped && from->n_biases == 0) {
+            v = block_values(st, from, sub, block, available, &v_row);
+            block_whole(st, block_keys(st, from, sub, block, available), v, v_row);
+            return;
+        }
+        for (int64_t m = 0; m < st->tiles; m++)
+            tile_fill(st, m);
+        seen = available;
+    } else if (available != 0) {
+        for (int64_t m = 0; m < st->tiles; m++) {
+            tile_see(st, source, sub, m, block, available);
+            seen |= st->tile_words[m];
+        }
     }
     if (seen == 0)
         return;
-    finite = from->finite && block_aligned(&st->in->lowered->subs[sub]) && from->finite[block];
-    k = block_keys(st, from, sub, block, seen);
-    v = block_values(st, from, sub, block, seen, &v_row);
-    for (int n = 0; n < BLOCK; n += PANEL) {
-        const uint64_t panel = (~UINT64_C(0) >> (64 - PANEL)) << n;
-
-        if ((seen & panel) == 0)
-            continue;
-        for (int64_t m = 0; m < st->tiles; m++) {
-            if (st->tile_words[m] & panel)
-                score_tile(st->q + m * TILE_ROWS * d, d, k + n * d, d, st->s + m * TILE_ROWS * BLOCK + n);
-        }
-    }
+    block_scores(st, block_keys(st, from, sub, block, seen), seen);
     for (int64_t m = 0; m < st->tiles; m++) {
         if (st->tile_words[m])
-            block_softmax(st, source, sub, block, m, st->state[m * TILE_ROWS].full, finite);
+            block_softmax(st, source, sub, block, m, finite);
     }
+    v = block_values(st, from, sub, block, seen, &v_row);
     for (int64_t m = 0; m < st->tiles; m++) {
         const int64_t first = m * TILE_ROWS, left = st->in->n_rows - first;
 
@@ -394,9 +460,21 @@ static void chunk_begin(struct strip *st)
     }
 }
 
-/* Step 8. A chunk without a remaining key does not exist. */
+static void swap(float **a, float **b)
+{
+    float *const keep = *a;
+
+    *a = *b;
+    *b = keep;
+}
+
+/* Step 8. A chunk without a remaining key does not exist. The first chunk of a strip becomes the total as it lies. */
 static void chunk_end(struct strip *st)
 {
+    if (!st->any_started) {
+        swap(&st->o, &st->total_o);
+        swap(&st->lanes, &st->total_lanes);
+    }
     for (int64_t i = 0; i < st->in->n_rows; i++) {
         float *lanes = st->lanes + i * LANES, *o = st->o + i * st->width;
         float *total_lanes = st->total_lanes + i * LANES, *total_o = st->total_o + i * st->width;
@@ -405,13 +483,16 @@ static void chunk_end(struct strip *st)
             continue;
         if (st->started[i]) {
             row_fold(&st->total[i], total_lanes, total_o, &st->state[i], lanes, o, st->width);
-        } else {
+            continue;
+        }
+        if (st->any_started) {
             memcpy(total_lanes, lanes, LANES * sizeof *lanes);
             memcpy(total_o, o, (size_t)st->width * sizeof *o);
-            st->total[i] = st->state[i].reference;
-            st->started[i] = 1;
         }
+        st->total[i] = st->state[i].reference;
+        st->started[i] = 1;
     }
+    st->any_started = true;
 }
 
 static void sub_attend(struct strip *st, uint32_t source, uint32_t sub)
@@ -419,6 +500,7 @@ static void sub_attend(struct strip *st, uint32_t source, uint32_t sub)
     int64_t chunk = -1;
 
     reach_rows(st, source, sub);
+    reach_strip(st);
     for (int64_t block = block_next(st, 0); block != INT64_MAX; block = block_next(st, block + 1)) {
         if (block / HEED_CPU_CHUNK != chunk) {
             if (chunk >= 0)
