@@ -75,7 +75,8 @@ static void put_sentence(FILE *to, const struct report *r, int64_t i, int64_t be
 
     fprintf(to, "    {\"index\": %lld, \"begin\": %zu, \"end\": %zu, \"segment\": %lld, "
             "\"turn\": %lld, \"words\": %lld, ", (long long)i, s->begin, end,
-            (long long)s->segment, (long long)s->turn, (long long)(cut ? r->summary->words : s->words));
+            (long long)s->segment, (long long)s->turn,
+            (long long)(cut ? r->summary->words : s->words));
     put_number(to, "mass", (double)r->mass[i]);
     fputs(", ", to);
     put_number(to, "score", (double)r->score[i]);

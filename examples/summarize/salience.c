@@ -7,8 +7,8 @@
  * little; what comes first introduces; and what is addressed to somebody in the
  * text ("you", "we", "I") needs its setting, while a summary speaks from outside.
  * Mass and voice are standard scores among the sentences that have a vector, so the
- * weights need no unit; a sentence without one has no score to speak of (its mass is
- * 0) and is not chosen while there is another. One set of weights for every document.
+ * weights need no unit; one without a vector, of mass 0, only has the rest of the
+ * score. One set of weights for every document.
  */
 #include "summarize.h"
 

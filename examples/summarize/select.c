@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    SHORTEST = 4,                  /* words of a sentence worth choosing */
+    SHORTEST = 6,                  /* words of a sentence worth choosing */
     LONGEST = 80
 };
 static const double likeness_weight = 1.0;
