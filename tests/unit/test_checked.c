@@ -172,6 +172,64 @@ START_TEST(ragged_bounds_are_cut_by_slots)
 }
 END_TEST
 
+START_TEST(row_blocks_cut_ragged_queries)
+{
+    static struct world w;
+    struct heed_arena arena;
+    const struct heed_checked *c;
+
+    world_fill(&w);
+    world_pack(&w);
+    w.slots[S_Q_LEN - 1].data = NULL;
+    w.slots[S_SEGMENT - 1].t.shape[1] = 2; /* of 2 rows */
+    c = accept(&w.d, &arena);
+    ck_assert_int_eq(c->n_q, 4);
+    heed_arena_finish(&arena);
+    w.slots[S_RUNS - 1].t.shape[2] = 1; /* of 3 rows */
+    c = accept(&w.d, &arena);
+    ck_assert_int_eq(c->n_q, 3);
+    heed_arena_finish(&arena);
+}
+END_TEST
+
+/* A bias that depends on the distance alone: one row of memory, n * n entries. */
+START_TEST(toeplitz_bias_is_kept_as_one_row)
+{
+    enum { LONG = 4096 };
+    static float row[2 * LONG - 1];
+    heed_slot slot = { tensor(HEED_F32, 2, LONG, LONG, 1, 1), row + LONG - 1 };
+    const heed_bias bias = { .kind = HEED_BIAS_DENSE, .t = 1 };
+    heed_source source = { .k = tensor(HEED_F32, 2, LONG, 1, 1, 1),
+                           .biases = &bias,
+                           .n_biases = 1,
+                           .bias_size = sizeof(bias) };
+    heed_attn_desc d = { .size = sizeof(d),
+                         .sources = &source,
+                         .n_sources = 1,
+                         .source_size = sizeof(source),
+                         .slots = &slot,
+                         .n_slots = 1,
+                         .slot_size = sizeof(slot) };
+    struct heed_arena arena;
+    const struct heed_aux *t;
+
+    for (int i = 0; i < 2 * LONG - 1; i++)
+        row[i] = (float)i;
+    source.v = d.q = d.o = source.k;
+    slot.t.stride[0] = -1;
+    t = &accept(&d, &arena)->sources[0].biases[0].t;
+    ck_assert_uint_lt(arena.bytes, 100000);
+    for (int64_t q = 0; q < LONG; q += 455) {
+        for (int64_t k = 0; k < LONG; k += 455) {
+            const float *at = (const float *)t->data + q * t->stride[4] + k * t->stride[5];
+
+            ck_assert(*at == (float)(LONG - 1 - q + k));
+        }
+    }
+    heed_arena_finish(&arena);
+}
+END_TEST
+
 /* Reads the checked slot at every index and compares with the caller's array. */
 static void same_entries(const struct heed_aux *aux, const void *from, const int64_t stride[6])
 {
@@ -414,6 +472,8 @@ int main(void)
     tcase_add_test(tests, defaults_are_resolved);
     tcase_add_test(tests, views_are_broadcast_and_right_aligned);
     tcase_add_test(tests, ragged_bounds_are_cut_by_slots);
+    tcase_add_test(tests, row_blocks_cut_ragged_queries);
+    tcase_add_test(tests, toeplitz_bias_is_kept_as_one_row);
     tcase_add_test(tests, constants_are_copied_with_any_strides);
     tcase_add_test(tests, repeated_axes_cost_nothing);
     tcase_add_test(tests, empty_extents_are_legal);
