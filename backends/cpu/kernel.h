@@ -305,6 +305,7 @@ HEED_INLINE void softmax_tile(float *s, float factor, struct row_state *row, flo
                               uint64_t *words, int rows, const bool masked, const bool finite)
 {
     const vf c = v_set(factor), none = v_set(-INFINITY);
+    const bool again = VL >= 16 && !masked;     /* form y twice: wide stores cost more than a multiplication */
     float top[TILE_ROWS];
     bool part[TILE_ROWS];
 
@@ -320,14 +321,15 @@ HEED_INLINE void softmax_tile(float *s, float factor, struct row_state *row, flo
             most = v_max(y, most);
             if (!finite)
                 least = v_min(y, least);
-            v_store(s + i * BLOCK + u * VL, y);
+            if (!again)
+                v_store(s + i * BLOCK + u * VL, y);
         }
         top[i] = v_max_across(most);
         part[i] = top[i] == -INFINITY || (!finite && v_min_across(least) == -INFINITY);
     }
     for (int i = 0; i < rows; i++) {
         if (part[i]) {
-            const uint64_t rest = softmax_part(s + i * BLOCK, 1.0f, masked ? words[i] : ~UINT64_C(0), &row[i],
+            const uint64_t rest = softmax_part(s + i * BLOCK, again ? factor : 1.0f, masked ? words[i] : ~UINT64_C(0), &row[i],
                                                lanes + i * LANES, o + i * width, width);
 
             if (!finite)
@@ -347,7 +349,7 @@ HEED_INLINE void softmax_tile(float *s, float factor, struct row_state *row, flo
             sum[l] = v_load(lanes + i * LANES + l * VL);
         HEED_UNROLL
         for (int u = 0; u < BLOCK / VL; u++) {
-            const vf p = weight(v_load(s + i * BLOCK + u * VL), reference);
+            const vf x = v_load(s + i * BLOCK + u * VL), p = weight(again ? v_mul(x, c) : x, reference);
 
             sum[u % (LANES / VL)] = v_add(sum[u % (LANES / VL)], p);
             v_store(s + i * BLOCK + u * VL, p);

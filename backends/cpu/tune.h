@@ -6,7 +6,7 @@
 #ifndef HEED_BACKENDS_CPU_TUNE_H
 #define HEED_BACKENDS_CPU_TUNE_H
 
-#define HEED_TUNE_ROWS 96           /* rows of a strip: its scores, sums and outputs stay in L2 */
+#define HEED_TUNE_ROWS 192          /* rows of a strip: its scores, sums and outputs stay in L2 */
 #define HEED_TUNE_ROWS_LEAST 24
 #define HEED_TUNE_STRIPS 16         /* strips a lane, at least, before strips are halved */
 #define HEED_TUNE_PACK 4            /* 64-key blocks packed by one task */
