@@ -140,6 +140,37 @@ START_TEST(mass_is_the_column_sum_of_all_attention_weights)
 }
 END_TEST
 
+/* More sentences than one call takes and than the probe reaches: pairs within reach are
+ * seen from both sides, so what is given away still arrives. */
+START_TEST(mass_of_a_very_long_document_is_conserved)
+{
+    char *const text = subjects(4200);
+    struct failure why = { .usage = false };
+    struct document doc;
+    struct vectors v;
+    struct attend *const a = attend_open(NULL, &why);
+    float *const mass = calloc(4200, sizeof(*mass));
+    double sum = 0;
+
+    ck_assert_msg(a != NULL && mass != NULL, "%s", why.text);
+    ck_assert(document_split(&doc, text, strlen(text)));
+    ck_assert_int_eq(doc.n, 4200);
+    ck_assert(vectors_build(&v, &doc));
+    ck_assert(document_segment(&doc, &v));
+    ck_assert_msg(attend_mass(a, &doc, &v, NULL, NULL, mass, &why), "%s", why.text);
+    for (int64_t i = 0; i < doc.n; i++) {
+        ck_assert_float_gt(mass[i], 0.0f);
+        sum += (double)mass[i];
+    }
+    ck_assert_double_eq_tol(sum, 4200, 0.2);
+    free(mass);
+    attend_close(a);
+    vectors_finish(&v);
+    document_finish(&doc);
+    free(text);
+}
+END_TEST
+
 START_TEST(an_unknown_device_is_a_usage_error_with_a_reason)
 {
     struct failure why = { .usage = false };
@@ -380,6 +411,7 @@ int main(void)
     int failed;
 
     tcase_add_loop_test(tcase, mass_is_the_column_sum_of_all_attention_weights, 0, 3);
+    tcase_add_test(tcase, mass_of_a_very_long_document_is_conserved);
     tcase_add_test(tcase, an_unknown_device_is_a_usage_error_with_a_reason);
     tcase_add_loop_test(tcase, the_budget_is_never_exceeded, 0, 6);
     tcase_add_test(tcase, short_documents_are_their_own_summary);
