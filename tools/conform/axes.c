@@ -1,0 +1,307 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The fields of a case: names, the values that are drawn (each field is an axis of the covering array, each value a
+ * level), and which field must have which value for another one to have a meaning.
+ */
+#include "conform.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* `values`: words, or numbers if `number`. `need`: values of field `parent` of the same group. */
+struct spec {
+    const char *name, *values;
+    int number, parent;
+    const char *need;
+};
+
+#define WIDTHS "16 0 1 2 7 8 15 17 33 48 64 65 80 96 128 130"
+#define FLOATS "f32 f16 bf16"
+#define SLOT "const rt hostile"
+#define HAVE "none const rt hostile"
+#define LAID "natural padded transposed negative zero"
+
+static const struct spec global_specs[G_COUNT] = {
+    [G_BATCH] = { "batch", "2 1 3 0 none 2x2 1x3", 0, -1, NULL },
+    [G_H] = { "h", "2 1 3 4", 1, -1, NULL },
+    [G_NQ] = { "nq", "33 0 1 2 7 16 64 65 130", 1, -1, NULL },
+    [G_D] = { "d", WIDTHS, 1, -1, NULL },
+    [G_DV] = { "dv", WIDTHS, 1, -1, NULL },
+    [G_Q] = { "q", FLOATS, 0, -1, NULL },
+    [G_O] = { "o", FLOATS, 0, -1, NULL },
+    [G_QL] = { "ql", "dense ragged listed", 0, -1, NULL },
+    [G_QBEG] = { "qbeg", SLOT, 0, G_QL, "ragged" },
+    [G_QLEN] = { "qlen", HAVE, 0, -1, NULL },
+    [G_ALIGN] = { "align", "start end none", 0, -1, NULL },
+    [G_QSTEP] = { "qstep", "1 2 3", 1, -1, NULL },
+    [G_QPOS0] = { "qpos0", "0 5 -7", 1, -1, NULL },
+    [G_QPOS] = { "qpos", HAVE, 0, -1, NULL },
+    [G_SCALE] = { "scale", "default given zero negative", 0, -1, NULL },
+    [G_CAP] = { "cap", "0 20 2", 1, -1, NULL },
+    [G_SINK] = { "sink", "none normal neginf nan huge inf", 0, -1, NULL },
+    [G_LSE] = { "lse", "none plain sink", 0, -1, NULL },
+    [G_FILL] = { "fill", "normal ties huge subnormal special specialv exact rise edge over", 0, -1, NULL },
+    [G_QS] = { "qs", LAID, 0, -1, NULL },
+    [G_OS] = { "os", "natural padded transposed negative", 0, -1, NULL },
+    [G_LS] = { "ls", "natural padded transposed negative", 0, G_LSE, "plain sink" },
+    [G_MIS] = { "mis", "0 1 3", 1, -1, NULL },
+    [G_INT] = { "int", "i32 i64", 0, -1, NULL },
+    [G_SHARE] = { "share", "item one", 0, -1, NULL },
+    [G_SS] = { "ss", "natural padded transposed negative", 0, -1, NULL },
+    [G_NUM] = { "num", "exact best repeat fast", 0, -1, NULL },
+    [G_WS] = { "ws", "given own", 0, -1, NULL },
+    [G_NS] = { "ns", "1 0 2 3", 1, -1, NULL },
+};
+
+static const struct spec source_specs[S_COUNT] = {
+    [S_NK] = { "nk", "33 65 1 130 0 16 64 3 63 257 1024 1030 2100", 1, -1, NULL },
+    [S_K] = { "k", FLOATS, 0, -1, NULL },
+    [S_V] = { "v", FLOATS, 0, -1, NULL },
+    [S_HK] = { "hk", "h 1 half", 0, -1, NULL },
+    [S_KB] = { "kb", "full one", 0, S_LAY, "dense listed" },
+    [S_LAY] = { "lay", "dense ragged listed paged ring", 0, -1, NULL },
+    [S_LEN] = { "len", HAVE, 0, -1, NULL },
+    [S_IDX] = { "idx", SLOT, 0, S_LAY, "ragged listed paged ring" },
+    [S_RUN] = { "run", "1 2 16", 1, S_LAY, "listed" },
+    [S_ROWS] = { "rows", "1 4 64", 1, S_LAY, "listed" },
+    [S_LH] = { "lh", "none 1 hk h", 0, S_LAY, "listed" },
+    [S_MASK] = { "mask", "none 1 hk h", 0, -1, NULL },
+    [S_MSLOT] = { "mslot", "const rt", 0, S_MASK, "1 hk h" },
+    [S_CAUSAL] = { "causal", "no yes", 0, -1, NULL },
+    [S_END] = { "end", "no yes", 0, -1, NULL },
+    [S_POS0] = { "pos0", "0 3 -9 100", 1, -1, NULL },
+    [S_PSTEP] = { "pstep", "1 2 4", 1, -1, NULL },
+    [S_PSPAN] = { "pspan", "1 2 5", 1, -1, NULL },
+    [S_KS] = { "ks", LAID, 0, -1, NULL },
+    [S_VS] = { "vs", LAID, 0, -1, NULL },
+    [S_PAD] = { "pad", "0", 1, S_LAY, "dense" },
+    [S_NT] = { "nt", "0 1 2 3", 1, -1, NULL },
+    [S_NB] = { "nb", "0 1 2", 1, -1, NULL },
+};
+
+static const struct spec term_specs[T_COUNT] = {
+    [T_KIND] = { "kind", "all window global segment", 0, -1, NULL },
+    [T_LEFT] = { "left", "4 -3 far 16 0 1 80", 1, T_KIND, "window" },
+    [T_RIGHT] = { "right", "3 -2 far 0 16 70", 1, T_KIND, "window" },
+    [T_BLOCK] = { "block", "1 3 4 64", 1, T_KIND, "window global segment" },
+    [T_STEP] = { "step", "1 2 3 5", 1, T_KIND, "all window" },
+    [T_PHASE] = { "phase", "0 1 -2 7", 1, T_STEP, "2 3 5" },
+    [T_PH] = { "ph", "none head query both", 0, T_STEP, "2 3 5" },
+    [T_GF] = { "gf", "none keys rows both", 0, T_KIND, "global" },
+    [T_SLOT] = { "slot", HAVE, 0, T_KIND, "global segment" },
+};
+
+static const struct spec bias_specs[B_COUNT] = {
+    [B_KIND] = { "kind", "dense alibi table dot", 0, -1, NULL },
+    [B_T] = { "t", FLOATS, 0, -1, NULL },
+    [B_SLOT] = { "slot", "const rt", 0, -1, NULL },
+    [B_H] = { "heads", "h 1", 0, B_KIND, "dense table dot" },
+    [B_Q] = { "rows", "n 1", 0, B_KIND, "dense" },
+    [B_K] = { "keys", "n 1", 0, B_KIND, "dense" },
+    [B_FILL] = { "fill", "normal inf special", 0, -1, NULL },
+    [B_LEN] = { "len", "9 1 40", 1, B_KIND, "table dot" },
+    [B_MAP] = { "map", HAVE, 0, B_KIND, "table dot" },
+    [B_COORD] = { "coord", "none k q both", 0, B_KIND, "alibi table dot" },
+    [B_CSLOT] = { "cslot", SLOT, 0, B_COORD, "k q both" },
+    [B_ZERO] = { "zero", "0 4 17", 1, B_KIND, "table dot" },
+};
+
+struct field cf_fields[MAX_FIELDS];
+int cf_n_fields, cf_n_levels;
+static int source_at[MAX_SOURCES], term_at[MAX_SOURCES][MAX_TERMS], bias_at[MAX_SOURCES][MAX_BIASES];
+
+static void add_parent(struct field *f, int parent, uint32_t mask)
+{
+    const int i = f->parent[0] < 0 ? 0 : 1;
+
+    f->parent[i] = parent;
+    f->mask[i] = mask;
+}
+
+/* The next blank-separated word; *rest moves behind it. */
+static bool next_word(const char **rest, char word[16])
+{
+    size_t n = 0;
+
+    while (**rest == ' ')
+        ++*rest;
+    while (**rest && **rest != ' ' && n < 15)
+        word[n++] = *(*rest)++;
+    word[n] = 0;
+    return n > 0;
+}
+
+static uint32_t mask_of(int field, const char *need)
+{
+    char word[16], name[32];
+    uint32_t mask = 0;
+
+    while (next_word(&need, word)) {
+        for (int i = 0; i < cf_fields[field].n_levels; i++) {
+            cf_value_print(field, cf_fields[field].level[i], name, sizeof name);
+            if (!strcmp(name, word))
+                mask |= 1u << i;
+        }
+    }
+    return mask;
+}
+
+/* Adds a group of fields; the first of them has `parent` (level numbers from `from` on) as a need of all. */
+static int add_group(const char *prefix, const struct spec *specs, int n, int parent, int64_t above)
+{
+    const int at = cf_n_fields;
+
+    for (int i = 0; i < n; i++) {
+        struct field *f = &cf_fields[cf_n_fields++];
+        const char *rest = specs[i].values;
+        char word[16];
+
+        snprintf(f->name, sizeof f->name, "%s%s", prefix, specs[i].name);
+        f->words = specs[i].number ? NULL : specs[i].values;
+        f->parent[0] = f->parent[1] = -1;
+        while (next_word(&rest, word)) {
+            f->level[f->n_levels] = !specs[i].number ? f->n_levels
+                : !strcmp(word, "far") ? HEED_FAR : strtoll(word, NULL, 10);
+            f->n_levels++;
+        }
+        if (parent >= 0) {
+            uint32_t mask = 0;
+
+            for (int l = 0; l < cf_fields[parent].n_levels; l++)
+                mask |= cf_fields[parent].level[l] > above ? 1u << l : 0;
+            add_parent(f, parent, mask);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        if (specs[i].parent >= 0)
+            add_parent(&cf_fields[at + i], at + specs[i].parent, mask_of(at + specs[i].parent, specs[i].need));
+    }
+    return at;
+}
+
+/* How many terms and biases the later sources have: their union is tried out in the first. */
+static const int terms_of[MAX_SOURCES] = { 3, 1, 1 }, biases_of[MAX_SOURCES] = { 2, 1, 0 };
+
+static void cut_levels(int field, int most)
+{
+    if (cf_fields[field].n_levels > most)
+        cf_fields[field].n_levels = most;
+}
+
+static void source_cut(int s)
+{
+    static const int keys[MAX_SOURCES] = { MAX_LEVELS, 5, 3 };
+
+    cut_levels(source_at[s] + S_NK, keys[s]);
+    cut_levels(source_at[s] + S_NT, terms_of[s] + 1);
+    cut_levels(source_at[s] + S_NB, biases_of[s] + 1);
+}
+
+void cf_axes_init(void)
+{
+    char prefix[16];
+
+    cf_n_fields = 0;
+    memset(cf_fields, 0, sizeof cf_fields);
+    add_group("", global_specs, G_COUNT, -1, 0);
+    for (int s = 0; s < MAX_SOURCES; s++) {
+        snprintf(prefix, sizeof prefix, "s%d.", s);
+        source_at[s] = add_group(prefix, source_specs, S_COUNT, G_NS, s);
+        source_cut(s);
+        for (int t = 0; t < MAX_TERMS; t++) {
+            snprintf(prefix, sizeof prefix, "s%d.t%d.", s, t);
+            term_at[s][t] = t < terms_of[s]
+                ? add_group(prefix, term_specs, T_COUNT, source_at[s] + S_NT, t) : -1;
+            if (s && term_at[s][t] >= 0) {
+                cut_levels(term_at[s][t] + T_LEFT, 4);
+                cut_levels(term_at[s][t] + T_RIGHT, 3);
+            }
+        }
+        for (int b = 0; b < MAX_BIASES; b++) {
+            snprintf(prefix, sizeof prefix, "s%d.b%d.", s, b);
+            bias_at[s][b] = b < biases_of[s]
+                ? add_group(prefix, bias_specs, B_COUNT, source_at[s] + S_NB, b) : -1;
+        }
+    }
+    cf_n_levels = 0;
+    for (int i = 0; i < cf_n_fields; i++) {
+        cf_fields[i].first = cf_n_levels;
+        cf_n_levels += cf_fields[i].n_levels;
+    }
+}
+
+int cf_at_source(int s)
+{
+    return source_at[s];
+}
+
+int cf_at_term(int s, int t)
+{
+    return term_at[s][t];
+}
+
+int cf_at_bias(int s, int b)
+{
+    return bias_at[s][b];
+}
+
+int64_t cf_g(const struct cs *c, int field)
+{
+    return c->v[field];
+}
+
+int64_t cf_s(const struct cs *c, int s, int field)
+{
+    return c->v[source_at[s] + field];
+}
+
+int64_t cf_t(const struct cs *c, int s, int t, int field)
+{
+    return c->v[term_at[s][t] + field];
+}
+
+int64_t cf_b(const struct cs *c, int s, int b, int field)
+{
+    return c->v[bias_at[s][b] + field];
+}
+
+int cf_level_of(int field, int64_t value)
+{
+    for (int i = 0; i < cf_fields[field].n_levels; i++) {
+        if (cf_fields[field].level[i] == value)
+            return i;
+    }
+    return -1;
+}
+
+void cf_case_default(struct cs *c)
+{
+    *c = (struct cs) { .seed = 1 };
+    for (int i = 0; i < cf_n_fields; i++)
+        c->v[i] = cf_fields[i].level[0];
+}
+
+/* Fields may stand before what they need, so needs are followed, not swept. Depth is at most 5. */
+bool cf_field_active(const struct cs *c, int field)
+{
+    const struct field *f = &cf_fields[field];
+
+    for (int i = 0; i < 2 && f->parent[i] >= 0; i++) {
+        const int level = cf_level_of(f->parent[i], c->v[f->parent[i]]);
+
+        if (level < 0 || !(f->mask[i] >> level & 1) || !cf_field_active(c, f->parent[i]))
+            return false;
+    }
+    return true;
+}
+
+void cf_case_normalize(struct cs *c)
+{
+    const struct cs old = *c;
+
+    for (int i = 0; i < cf_n_fields; i++) {
+        if (!cf_field_active(&old, i))
+            c->v[i] = cf_fields[i].level[0];
+    }
+}

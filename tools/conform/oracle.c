@@ -1,0 +1,413 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Two judges of a run that know the answer from the definition alone: one in double, with an element-wise bound on the
+ * error derived from the data (the analysis follows Blanchard, Higham and Higham 2021 and Higham, Accuracy and
+ * Stability, chapter 3), and one for data whose answer is known to the last bit.
+ */
+#include "conform.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double u = 0x1p-24;
+
+/* One key in the softmax of a row. */
+struct seen {
+    int source;                     /* -1: the sink */
+    int64_t at;                     /* element [b][h][key][0] of the source's v */
+    double y, size;                 /* logit with biases; sum of magnitudes that went into it */
+    double weight, error;           /* exp(y - max); how far the computed weight may be off */
+};
+
+struct row {
+    const struct problem *p;
+    const struct item_view *view;
+    int64_t head, row;
+    struct seen *seen;
+    int64_t n, room;
+    double most, sum, reach;        /* largest logit, sum of weights, largest size */
+    double loss, gamma;             /* D and g of the bound */
+    bool nan, skip;
+};
+
+void cf_fail(struct verdict *v, const char *format, ...)
+{
+    va_list list;
+
+    if (v->failed)
+        return;
+    v->failed = true;
+    va_start(list, format);
+    vsnprintf(v->why, sizeof v->why, format, list);
+    va_end(list);
+}
+
+static double value(const struct array *a, int64_t index)
+{
+    return (double)cf_decode(a->dtype, cf_array_bits(a, index));
+}
+
+static int64_t kv_at(const struct array *a, const struct item_view *view, int s, int64_t head, int64_t key)
+{
+    return cf_array_at(a, view->b, head, view->k_begin[s] + key, 0);
+}
+
+static int64_t q_at(const struct row *r)
+{
+    return cf_array_at(&r->p->q, r->view->b, r->head, r->view->q_begin + r->row, 0);
+}
+
+static double scale_of(const struct problem *p)
+{
+    if (cf_g(&p->c, G_SCALE) != SCALE_DEFAULT)
+        return p->scale;
+    return p->d ? 1 / sqrt((double)p->d) : 0;
+}
+
+static bool key_add(struct row *r, int s, int64_t key)
+{
+    const struct problem *p = r->p;
+    const struct source_data *src = &p->source[s];
+    const int64_t head = r->head / (p->heads / src->heads);
+    const int64_t q = q_at(r), k = kv_at(&src->k, r->view, s, head, key);
+    double dot = 0, size = 0, bias, bias_size, y;
+
+    if (!cf_biases(p, r->view, r->head, r->row, s, key, &bias, &bias_size))
+        return true;
+    for (int64_t t = 0; t < p->d; t++) {
+        const double x = value(&p->q, q + t) * value(&src->k, k + t);
+
+        dot += x;
+        size += fabs(x);
+    }
+    y = dot * scale_of(p);
+    size *= fabs(scale_of(p));
+    /* near the end of binary32 partial sums may leave it where the exact result does not */
+    r->skip = r->skip || (isfinite(size) && size > 0x1p100) ||
+        (isfinite(size) && p->d && size / (fabs(scale_of(p)) + 0x1p-60) > 0x1p120);
+    if (p->softcap > 0)
+        y = isnan(y) ? y : p->softcap * tanh(y / p->softcap);
+    y += bias;
+    size += bias_size;
+    if (y == -(double)INFINITY)
+        return true;
+    r->nan = r->nan || isnan(y) || y == (double)INFINITY;
+    r->skip = r->skip || (isfinite(y) && fabs(y) > 0x1p100);
+    if (r->n == r->room) {
+        struct seen *more = realloc(r->seen, (size_t)(2 * r->room + 64) * sizeof *more);
+
+        if (!more)
+            return false;
+        r->seen = more;
+        r->room = 2 * r->room + 64;
+    }
+    r->seen[r->n++] = (struct seen) { .source = s, .at = kv_at(&src->v, r->view, s, head, key), .y = y, .size = size };
+    return true;
+}
+
+/* All keys of the row; false: no memory. */
+static bool row_gather(struct row *r)
+{
+    r->n = 0;
+    r->nan = r->skip = false;
+    if (r->row >= r->view->q_n)
+        return true;
+    for (int s = 0; s < r->p->n_sources; s++) {
+        if (cf_s(&r->p->c, s, S_LAY) == LAY_LISTED) {
+            for (int64_t i = 0, e; (e = cf_list_entry(r->p, r->view, r->head, r->row, s, i)) != -2; i++) {
+                if (e >= 0 && !key_add(r, s, e))
+                    return false;
+            }
+            continue;
+        }
+        for (int64_t key = 0; key < r->view->k_n[s]; key++) {
+            if (cf_sees(r->p, r->view, r->head, r->row, s, key) && !key_add(r, s, key))
+                return false;
+        }
+    }
+    return true;
+}
+
+static double sink_of(const struct row *r)
+{
+    return r->p->sinks.data ? value(&r->p->sinks, r->head) : -(double)INFINITY;
+}
+
+/* Weights, their sum, and the parts of the bound that do not depend on the channel; with_sink: counts it as a key. */
+static void row_weigh(struct row *r, bool with_sink)
+{
+    const double sink = with_sink ? sink_of(r) : -(double)INFINITY;
+    const double n = (double)r->n, rescales = n / 16 + 2, exp_error = 4;
+    const double roundings = (double)r->p->d + 6 + MAX_BIASES;
+    const double softcap = r->p->softcap > 0 ? 8 : 0;
+
+    r->most = sink;
+    r->reach = isfinite(sink) ? fabs(sink) : 0;
+    r->sum = 0;
+    r->loss = 0;
+    for (int64_t i = 0; i < r->n; i++) {
+        r->most = fmax(r->most, r->seen[i].y);
+        r->reach = fmax(r->reach, r->seen[i].size);
+    }
+    if (sink > -(double)INFINITY)
+        r->sum = exp(sink - r->most);
+    for (int64_t i = 0; i < r->n; i++) {
+        r->seen[i].weight = exp(r->seen[i].y - r->most);
+        r->sum += r->seen[i].weight;
+    }
+    for (int64_t i = 0; i < r->n; i++) {
+        const struct seen *k = &r->seen[i];
+        const double eps = u * ((roundings + softcap) * k->size + 3 * (r->most - k->y) + 2 * r->reach);
+        const double all = eps + ((rescales + 1) * exp_error + rescales) * u;
+
+        /* not weight * expm1(all): the weight may have underflowed where the computed one does not */
+        r->seen[i].error = all < 1 ? k->weight * expm1(all) : exp(k->y - r->most + all);
+        r->loss += r->seen[i].error / r->sum;
+    }
+    if (sink > -(double)INFINITY)
+        r->loss += exp(sink - r->most) / r->sum * expm1(u * (8 * r->reach + 8 * rescales));
+    r->gamma = (n + rescales) * u / (1 - (n + rescales) * u);
+}
+
+/* Half a unit of the output type in the last place, relative, and its smallest step. */
+static void output_rounding(uint32_t dtype, double *relative, double *absolute)
+{
+    *relative = dtype == HEED_F32 ? 0x1p-24 : dtype == HEED_F16 ? 0x1p-11 : 0x1p-8;
+    *absolute = dtype == HEED_F32 ? 0x1p-149 : dtype == HEED_F16 ? 0x1p-25 : 0x1p-133;
+}
+
+struct cell {
+    double want, bound;
+    bool nan, infinite, skip;       /* must be NaN; must not be finite */
+};
+
+static struct cell channel_want(const struct row *r, const struct array *out, int64_t c)
+{
+    struct cell cell = { 0 };
+    double sum = 0, size = 0, spread = 0, all = 0, relative, absolute;
+    const double n = (double)r->n;
+
+    for (int64_t i = 0; i < r->n; i++) {
+        const struct seen *k = &r->seen[i];
+        const double v = value(&r->p->source[k->source].v, k->at + c);
+
+        cell.nan = cell.nan || isnan(v);
+        cell.infinite = cell.infinite || isinf(v);
+        sum += k->weight * v;
+        size += (k->weight + k->error) * fabs(v);
+        all += fabs(v);
+    }
+    cell.skip = r->skip || all > 0x1p126;
+    if (cell.nan || cell.infinite)
+        return cell;
+    cell.want = sum / r->sum;
+    if (!(r->loss + r->gamma < 0.5)) {
+        cell.skip = true;
+        return cell;
+    }
+    for (int64_t i = 0; i < r->n; i++) {
+        const struct seen *k = &r->seen[i];
+
+        spread += k->error * fabs(value(&r->p->source[k->source].v, k->at + c) - cell.want);
+    }
+    spread += sink_of(r) > -(double)INFINITY ? r->loss * r->sum * fabs(cell.want) : 0;
+    cell.bound = spread / r->sum + r->gamma * size / r->sum + (r->gamma + 4 * u) * fabs(cell.want) +
+        (0x1p-98 * (all + n * fabs(cell.want)) + 8 * (n + 2) * 0x1p-149) / r->sum;
+    cell.bound /= 1 - r->loss - r->gamma;
+    output_rounding(out->dtype, &relative, &absolute);
+    if (out->dtype == HEED_F16 && fabs(cell.want) > 65500)
+        cell.skip = true;
+    cell.bound += relative * (fabs(cell.want) + cell.bound) + absolute;
+    return cell;
+}
+
+static void blame(struct verdict *v, const struct row *r, int64_t channel, const char *what, double want, uint32_t got,
+                  double q)
+{
+    cf_fail(v, "bound: %s at b=%lld h=%lld row=%lld channel=%lld: wanted %a got 0x%x, error/bound %.3g", what,
+            (long long)r->view->b, (long long)r->head, (long long)r->row, (long long)channel, want, (unsigned)got, q);
+}
+
+static void cell_judge(const struct row *r, const struct cell *cell, const struct array *a, int64_t index, int64_t c,
+                       const char *what, struct verdict *v)
+{
+    const uint32_t bits = cf_array_bits(a, index);
+    const double got = (double)cf_decode(a->dtype, bits);
+
+    v->judged++;
+    if (cell->skip) {
+        v->skipped++;
+    } else if (cell->nan) {
+        if (bits != cf_encode(a->dtype, (float)NAN))
+            blame(v, r, c, what, (double)NAN, bits, 0);
+    } else if (cell->infinite) {
+        if (isfinite(got))
+            blame(v, r, c, what, (double)INFINITY, bits, 0);
+    } else {
+        const double q = fabs(got - cell->want) / cell->bound;
+
+        if (!(q <= 1) || (got == 0 && signbit(got)))
+            blame(v, r, c, what, cell->want, bits, q);
+        v->worst = q > v->worst ? q : v->worst;
+    }
+}
+
+static void lse_judge(struct row *r, const struct call *call, int64_t place, struct verdict *v)
+{
+    const bool with = cf_g(&r->p->c, G_LSE) == LSE_SINK;
+    const double sink = with ? sink_of(r) : -(double)INFINITY;
+    struct cell cell = { .nan = r->nan || isnan(sink), .skip = r->skip };
+
+    if (r->n == 0) {
+        const uint32_t want = cf_encode(HEED_F32, (float)sink), got = cf_array_bits(&call->out_lse, place);
+
+        v->judged++;
+        if (want != got && !(sink == 0 && got == 0))
+            blame(v, r, -1, "lse of an empty row", sink, got, 0);
+        return;
+    }
+    if (sink == (double)INFINITY)
+        cell.nan = true;
+    if (!cell.nan) {
+        row_weigh(r, with);
+        cell.want = r->most + log(r->sum);
+        cell.skip = cell.skip || !(r->loss + r->gamma < 0.5);
+        cell.bound = -log1p(-fmin(r->loss + r->gamma, 0.9)) +
+            4 * u * (fabs(r->most) + fabs(log(r->sum)) + fabs(cell.want) + 1);
+    }
+    cell_judge(r, &cell, &call->out_lse, place, -1, "lse", v);
+}
+
+static void row_judge(struct row *r, const struct call *call, struct verdict *v)
+{
+    const struct array *o = &call->out;
+    const int64_t y = r->view->q_begin + r->row, sink_nan = isnan(sink_of(r)) || sink_of(r) == (double)INFINITY;
+    const int64_t at = cf_array_at(o, r->view->b, r->head, y, 0);
+
+    if (r->n && !r->nan && !sink_nan)
+        row_weigh(r, true);
+    for (int64_t c = 0; c < r->p->dv; c++) {
+        struct cell cell = { 0 };
+
+        if (r->n == 0)
+            cell.bound = 0x1p-149;
+        else if (r->nan || sink_nan)
+            cell = (struct cell) { .nan = true, .skip = r->skip };
+        else
+            cell = channel_want(r, o, c);
+        if (r->n == 0 && cf_array_bits(o, at + c) != 0)
+            blame(v, r, c, "an empty row", 0, cf_array_bits(o, at + c), 0);
+        cell_judge(r, &cell, o, at + c, c, "o", v);
+    }
+    if (call->has_lse)
+        lse_judge(r, call, cf_array_at(&call->out_lse, r->view->b, 0, r->head, y), v);
+}
+
+/* Packed rows that several sequences own are unspecified. */
+bool cf_row_shared(const struct problem *p, const struct item_view *views, int64_t b, int64_t place)
+{
+    for (int64_t other = 0; p->q_begin && other < p->n_items; other++) {
+        if (other != b && place >= views[other].q_begin && place < views[other].q_begin + views[other].q_n)
+            return true;
+    }
+    return false;
+}
+
+/* Rows to judge of an item: all of a DENSE one, else those of its sequence. */
+int64_t cf_rows_of(const struct problem *p, const struct item_view *view)
+{
+    return p->q_begin ? view->q_n : p->n_q;
+}
+
+static void each_row(const struct problem *p, const struct call *call, struct verdict *v,
+                     void (*judge)(struct row *, const struct call *, struct verdict *))
+{
+    struct item_view views[MAX_BATCH];
+    struct row r = { .p = p };
+
+    for (int64_t b = 0; b < p->n_items; b++)
+        cf_item_view(p, b, &views[b]);
+    for (int64_t b = 0; b < p->n_items; b++) {
+        r.view = &views[b];
+        for (r.head = 0; r.head < p->heads; r.head++) {
+            for (r.row = 0; r.row < cf_rows_of(p, r.view) && !v->failed; r.row++) {
+                if (cf_row_shared(p, views, b, r.view->q_begin + r.row))
+                    continue;
+                if (!row_gather(&r))
+                    cf_fail(v, "no memory for the oracle");
+                else
+                    judge(&r, call, v);
+            }
+        }
+    }
+    free(r.seen);
+}
+
+void cf_judge_bound(const struct problem *p, const struct call *call, struct verdict *v)
+{
+    each_row(p, call, v, row_judge);
+}
+
+/* ---- known to the last bit ------------------------------------------------ */
+
+static void exact_blame(struct verdict *v, const struct row *r, int64_t c, const char *what, uint32_t want,
+                        uint32_t got)
+{
+    cf_fail(v, "exact: %s at b=%lld h=%lld row=%lld channel=%lld: wanted 0x%x got 0x%x", what,
+            (long long)r->view->b, (long long)r->head, (long long)r->row, (long long)c, (unsigned)want, (unsigned)got);
+}
+
+/* Keys with logit 0 weigh the same, all others nothing; V are small integers: the sums are exact in any order, the
+ * quotient is one correctly rounded reciprocal and one product. */
+static void exact_row(struct row *r, const struct call *call, struct verdict *v)
+{
+    const struct array *o = &call->out;
+    const int64_t y = r->view->q_begin + r->row, at = cf_array_at(o, r->view->b, r->head, y, 0);
+    const double sink = sink_of(r);
+    int64_t wanted = 0, weight;
+
+    for (int64_t i = 0; i < r->n; i++) {
+        if (r->seen[i].y != 0 && !(r->seen[i].y <= -110))
+            return;
+        wanted += r->seen[i].y == 0;
+    }
+    if (r->n && (wanted == 0 || (sink != 0 && !(sink <= -110))))
+        return;
+    weight = wanted + (sink == 0);
+    for (int64_t c = 0; c < r->p->dv; c++) {
+        int64_t sum = 0;
+        float x = 0;
+
+        for (int64_t i = 0; i < r->n; i++) {
+            if (r->seen[i].y == 0)
+                sum += (int64_t)value(&r->p->source[r->seen[i].source].v, r->seen[i].at + c);
+        }
+        if (r->n)
+            x = (float)sum * (1.0f / (float)weight);
+        const uint32_t want = cf_encode(o->dtype, x == 0 ? 0.0f : x), got = cf_array_bits(o, at + c);
+
+        v->judged++;
+        if (want != got)
+            exact_blame(v, r, c, "o", want, got);
+    }
+    if (!call->has_lse || r->n == 0)
+        return;
+    if (cf_g(&r->p->c, G_LSE) == LSE_PLAIN)
+        weight = wanted;
+    if ((weight & (weight - 1)) == 0) {
+        const uint32_t got = cf_array_bits(&call->out_lse, cf_array_at(&call->out_lse, r->view->b, 0, r->head, y));
+        const uint32_t want = cf_encode(HEED_F32, (float)log2((double)weight) * 0x1.62e43p-1f);
+
+        v->judged++;
+        if (want != got)
+            exact_blame(v, r, -1, "lse", want, got);
+    }
+}
+
+void cf_judge_exact(const struct problem *p, const struct call *call, struct verdict *v)
+{
+    each_row(p, call, v, exact_row);
+}

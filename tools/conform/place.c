@@ -1,0 +1,214 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Logical arrays in memory: strides, gaps, alignment, guards, and copies in both directions.
+ */
+#include "place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD = 64 };
+
+/* Extents of the tensor: batch axes, then the trailing ones. Returns their number. */
+static int dims_of(const struct problem *p, const struct array *a, struct place *place, int64_t dims[6])
+{
+    int n = 0;
+
+    if (a->batched) {
+        cf_batch_axes(&p->c, &n, place->extent);
+        if (n == 0 && a->trailing == 0)
+            n = 1;
+        for (int i = 0; i < n; i++) {
+            if (a->shape[0] != cf_batch_count(&p->c) || a->shape[0] == 1)
+                place->extent[i] = i + 1 < n ? 1 : a->shape[0];
+            dims[i] = place->extent[i];
+        }
+    }
+    place->batch_axes = n;
+    for (int i = 0; i < a->trailing; i++)
+        dims[n++] = a->shape[4 - a->trailing + i];
+    return n;
+}
+
+/* Strides of the axes taken in some order, innermost last, with gaps in between. */
+static void pack(const int64_t *dims, const int *order, int n, bool gaps, struct rng *r, int64_t *stride)
+{
+    int64_t next = gaps ? 1 + rng_below(r, 3) : 1;
+
+    for (int i = n - 1; i >= 0; i--) {
+        stride[order[i]] = next;
+        next *= dims[order[i]] > 0 ? dims[order[i]] : 1;
+        if (gaps)
+            next += rng_below(r, 4);
+    }
+}
+
+static void strides_choose(const struct array *a, const struct place *place, int laid, const int64_t *dims, int n,
+                           struct rng *r, int64_t *stride)
+{
+    int order[6] = { 0, 1, 2, 3, 4, 5 };
+
+    if (laid == LAID_TRANSPOSED) {
+        for (int i = n - 1; i > 0; i--) {
+            const int64_t j = rng_below(r, i + 1);
+            const int keep = order[i];
+
+            order[i] = order[j];
+            order[j] = keep;
+        }
+    }
+    if (laid == LAID_ZERO) {                    /* repeated axes take no room */
+        int64_t thin[6];
+
+        for (int i = 0; i < n; i++) {
+            const int axis = i < place->batch_axes ? 0 : 4 - a->trailing + i - place->batch_axes;
+
+            thin[i] = a->zero >> axis & 1 ? 1 : dims[i];
+        }
+        pack(thin, order, n, false, r, stride);
+        for (int i = 0; i < n; i++)
+            stride[i] = thin[i] == 1 ? 0 : stride[i];
+        return;
+    }
+    pack(dims, order, n, laid == LAID_PADDED, r, stride);
+    for (int i = 0; i < n && laid == LAID_NEGATIVE; i++) {
+        if (rng_below(r, 2) || i == n - 1)
+            stride[i] = -stride[i];
+    }
+}
+
+bool place_make(struct place *place, const struct problem *p, const struct array *a, int number, unsigned flags)
+{
+    const bool natural = flags & CALL_NATURAL;
+    const int64_t size = (int64_t)cf_dtype_size(a->dtype), mis = natural ? 0 : cf_g(&p->c, G_MIS);
+    struct rng r = { cf_mix2(p->c.seed, (uint64_t)number + 12345) };
+    int64_t dims[6] = { 0 }, low = 0, high = 0;
+    int n;
+
+    memset(place, 0, sizeof *place);
+    n = dims_of(p, a, place, dims);
+    place->t.dtype = a->dtype;
+    place->t.ndim = (uint32_t)n;
+    strides_choose(a, place, natural ? LAID_NATURAL : a->laid, dims, n, &r, place->t.stride);
+    place->count = cf_array_count(a);
+    for (int i = 0; i < n; i++) {
+        const int64_t reach = (dims[i] - 1) * place->t.stride[i];
+
+        place->t.shape[i] = dims[i];
+        low += reach < 0 && place->count ? reach : 0;
+        high += reach > 0 && place->count ? reach : 0;
+    }
+    const int64_t *s = place->t.stride + place->batch_axes;
+
+    place->sz = a->trailing >= 1 ? s[a->trailing - 1] : 0;
+    place->sy = a->trailing >= 2 ? s[a->trailing - 2] : 0;
+    place->sx = a->trailing >= 3 ? s[0] : 0;
+    place->buf.offset = (uint64_t)(GUARD + (mis - low) * size);
+    place->bytes = (size_t)(2 * GUARD + (mis + high - low + 1) * size);
+    place->image = malloc(place->bytes);
+    return place->image != NULL;
+}
+
+/* Byte offset of element [b][0][0][0] in the block. */
+static int64_t batch_offset(const struct place *place, int64_t b)
+{
+    int64_t at = 0;
+
+    for (int i = place->batch_axes - 1; i >= 0; i--) {
+        at += place->extent[i] ? b % place->extent[i] * place->t.stride[i] : 0;
+        b = place->extent[i] ? b / place->extent[i] : 0;
+    }
+    return (int64_t)place->buf.offset + at * (int64_t)cf_dtype_size(place->t.dtype);
+}
+
+/* Visits the elements in logical order: move(array element, block element). */
+static void each(const struct place *place, const struct array *a, unsigned char *block,
+                 void (*move)(unsigned char *logical, unsigned char *element, size_t size))
+{
+    const size_t size = cf_dtype_size(a->dtype);
+    const int64_t bytes = (int64_t)size;
+    unsigned char *logical = a->data;
+
+    for (int64_t b = 0; b < a->shape[0]; b++) {
+        unsigned char *pb = block + batch_offset(place, b);
+
+        for (int64_t x = 0; x < a->shape[1]; x++) {
+            for (int64_t y = 0; y < a->shape[2]; y++) {
+                unsigned char *py = pb + (x * place->sx + y * place->sy) * bytes;
+
+                for (int64_t z = 0; z < a->shape[3]; z++, logical += size)
+                    move(logical, py + z * place->sz * bytes, size);
+            }
+        }
+    }
+}
+
+static void move_in(unsigned char *logical, unsigned char *element, size_t size)
+{
+    memcpy(element, logical, size);
+}
+
+static void move_out(unsigned char *logical, unsigned char *element, size_t size)
+{
+    memcpy(logical, element, size);
+}
+
+void place_pattern(struct place *place, uint64_t poison)
+{
+    for (size_t i = 0; i < place->bytes; i++)
+        place->image[i] = (unsigned char)(cf_mix(poison + i / 4) >> i % 4 * 8);
+}
+
+void place_store(struct place *place, const struct array *a)
+{
+    each(place, a, place->image, move_in);
+}
+
+void place_load(const struct place *place, unsigned char *block, struct array *a)
+{
+    each(place, a, block, move_out);
+}
+
+bool place_gaps_same(struct place *place, struct array *a, struct array *old)
+{
+    bool same;
+
+    /* what the elements hold now is put into the old image: the rest must be equal */
+    place_load(place, place->image, old);
+    each(place, a, place->image, move_in);
+    same = !memcmp(place->image, place->after, place->bytes);
+    each(place, old, place->image, move_in);
+    return same;
+}
+
+bool place_upload(struct place *place, const struct target *on)
+{
+    heed_buf base = { 0 };
+
+    if (place->buf.handle == NULL) {
+        if (heed_buf_create(on->device, place->bytes, &base) < 0)
+            return false;
+        place->buf.handle = base.handle;
+    }
+    base.handle = place->buf.handle;
+    return heed_buf_write(on->queue, base, place->image, place->bytes) >= 0;
+}
+
+bool place_download(struct place *place, const struct target *on)
+{
+    const heed_buf base = { .handle = place->buf.handle };
+
+    if (!place->after)
+        place->after = malloc(place->bytes);
+    return place->after && heed_buf_read(on->queue, place->after, base, place->bytes) >= 0;
+}
+
+void place_finish(struct place *place, const struct target *on)
+{
+    if (on && place->buf.handle)
+        heed_buf_destroy(on->device, (heed_buf) { .handle = place->buf.handle });
+    free(place->image);
+    free(place->after);
+    memset(place, 0, sizeof *place);
+}
