@@ -33,6 +33,12 @@ void cf_target_close(struct target *t)
     t->device = NULL;
 }
 
+/* 0 means 1 in fields of this sort: every other case says it so. */
+static int64_t one_or_zero(const struct cs *c, int64_t value)
+{
+    return value == 1 && c->seed % 2 == 0 ? 0 : value;
+}
+
 static void term_set(const struct problem *p, int s, int t, heed_term *term)
 {
     static const uint32_t kinds[] = { HEED_TERM_ALL, HEED_TERM_WINDOW, HEED_TERM_GLOBAL, HEED_TERM_SEGMENT };
@@ -50,7 +56,7 @@ static void term_set(const struct problem *p, int s, int t, heed_term *term)
     if (kind == KIND_GLOBAL)
         term->flags = globals[cf_t(c, s, t, T_GF)];
     if (kind != KIND_ALL && !(kind == KIND_GLOBAL && term->slot))
-        term->block = (int32_t)cf_t(c, s, t, T_BLOCK);
+        term->block = (int32_t)one_or_zero(c, cf_t(c, s, t, T_BLOCK));
     if (kind <= KIND_WINDOW && step > 1) {
         term->step = step;
         term->phase = (int32_t)cf_t(c, s, t, T_PHASE);
@@ -85,14 +91,14 @@ static void source_set(struct call *call, const struct problem *p, int s)
         .k = call->k[s].t,
         .v = call->v[s].t,
         .pos0 = cf_s(c, s, S_POS0),
-        .pos_step = (int32_t)cf_s(c, s, S_PSTEP),
-        .pos_span = (int32_t)cf_s(c, s, S_PSPAN),
+        .pos_step = (int32_t)one_or_zero(c, cf_s(c, s, S_PSTEP)),
+        .pos_span = (int32_t)one_or_zero(c, cf_s(c, s, S_PSPAN)),
         .layout = layouts[cf_s(c, s, S_LAY)],
         .slot = (uint32_t)src->index,
         .len_slot = (uint32_t)src->len,
         .mask_slot = (uint32_t)src->mask,
-        .run = listed ? (int32_t)cf_s(c, s, S_RUN) : 0,
-        .rows = listed ? (int32_t)cf_s(c, s, S_ROWS) : 0,
+        .run = listed ? (int32_t)one_or_zero(c, cf_s(c, s, S_RUN)) : 0,
+        .rows = listed ? (int32_t)one_or_zero(c, cf_s(c, s, S_ROWS)) : 0,
         .flags = (cf_s(c, s, S_CAUSAL) ? (uint32_t)HEED_SOURCE_CAUSAL : 0) |
                  (cf_s(c, s, S_END) ? (uint32_t)HEED_SOURCE_END : 0),
         .terms = call->term[s],
@@ -126,7 +132,7 @@ static void desc_set(struct call *call, const struct problem *p)
         .lse = call->lse.t,
         .sinks = call->sinks.t,
         .q_pos0 = cf_g(c, G_QPOS0),
-        .q_pos_step = (int32_t)cf_g(c, G_QSTEP),
+        .q_pos_step = (int32_t)one_or_zero(c, cf_g(c, G_QSTEP)),
         .q_pos_slot = (uint32_t)p->q_pos,
         .q_layout = layouts[cf_g(c, G_QL)],
         .q_slot = (uint32_t)p->q_begin,
