@@ -560,17 +560,16 @@ static void lane_run(void *argument, uint32_t lane)
 static void phase(struct run *run, const heed_executor *executor, int64_t tasks,
                   void (*task)(struct run *, uint32_t, int64_t))
 {
-    const int64_t width = tasks < run->state->lanes ? tasks : run->state->lanes;
-
     if (tasks <= 0)
         return;
     run->tasks = tasks;
     run->task = task;
     atomic_init(&run->next, 0);
-    if (width == 1)
+    /* Always the full width: OpenMP runtimes allocate when a team changes its size. */
+    if (tasks == 1 || run->state->lanes == 1)
         lane_run(run, 0);
     else
-        executor->parallel(executor->context, (uint32_t)width, lane_run, run);
+        executor->parallel(executor->context, run->state->lanes, lane_run, run);
 }
 
 heed_status heed_execute(const struct heed_plan *plan, const struct heed_services *services,
