@@ -11,6 +11,8 @@
 #include "validate.h"
 #include "visible.h"
 
+#include <fenv.h>
+
 static heed_status require(const void *pointer, const char *field, heed_report *report)
 {
     if (pointer != NULL)
@@ -28,6 +30,25 @@ static heed_status require_device(const heed_device *device, const heed_attn_des
     return status >= 0 ? heed_context_usable(device, report) : status;
 }
 
+/* heed_plan_prepare, and with bind heed_plan_bind. Some of a plan are numbers that were rounded:
+ * in the default environment, whatever the caller's, which is put back, sticky flags and all. */
+static heed_status prepare(struct heed_plan *plan, const heed_attn_desc *desc, int bind,
+                           heed_report *report)
+{
+    fenv_t caller;
+    heed_status status;
+
+    fegetenv(&caller);
+    fesetenv(FE_DFL_ENV);
+    status = heed_plan_prepare(plan, desc, report);
+    if (status >= 0 && bind) {
+        plan->owned->own_workspace = (desc->flags & HEED_PLAN_OWN_WORKSPACE) != 0;
+        status = heed_plan_bind(plan, report);
+    }
+    fesetenv(&caller);
+    return status;
+}
+
 heed_status heed_attn_check(heed_device *device, const heed_attn_desc *desc, heed_report *report)
 {
     struct heed_plan plan = { .device = device };
@@ -39,7 +60,7 @@ heed_status heed_attn_check(heed_device *device, const heed_attn_desc *desc, hee
     plan.backend = device->backend;
     plan.owned = &owned;
     heed_arena_init(&owned.arena, device->runtime);
-    status = heed_plan_prepare(&plan, desc, report);
+    status = prepare(&plan, desc, 0, report);
     heed_arena_finish(&owned.arena);
     return status < 0 ? status : heed_report_ok(report);
 }
@@ -82,11 +103,7 @@ heed_status heed_attn_plan(heed_device *device, const heed_attn_desc *desc, heed
     plan = new_plan(device);
     if (plan == NULL)
         return heed_report_fill(report, HEED_E_NOMEM, NULL, 0, 0, "no memory for the plan");
-    status = heed_plan_prepare(plan, desc, report);
-    if (status < 0)
-        goto finish_arena;
-    plan->owned->own_workspace = (desc->flags & HEED_PLAN_OWN_WORKSPACE) != 0;
-    status = heed_plan_bind(plan, report);
+    status = prepare(plan, desc, 1, report);
     if (status < 0)
         goto finish_arena;
     heed_context_log(device->runtime, HEED_LOG_DETAIL, "attention planned for %s: %s",
