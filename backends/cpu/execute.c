@@ -223,6 +223,16 @@ static uint8_t *finite(const struct run *run, uint32_t s, int64_t block)
     return (uint8_t *)(run->workspace + run->state->sources[s].finite) + block;
 }
 
+/* Keys of the longest item: what lies beyond is nobody's and is not read. */
+static int64_t keys_most(const struct run *run, uint32_t s)
+{
+    int64_t most = 0;
+
+    for (int64_t b = 0, begin; b < run->attn->n_batch && most < run->attn->sources[s].n_k; b++)
+        most = hk_max(most, keys_cut(run, s, b, &begin));
+    return most;
+}
+
 /* Tasks [0, n_batch) prepare items, then each packs a few blocks of one source, item and key head. */
 static void task_prepare(struct run *run, uint32_t lane, int64_t task)
 {
@@ -247,7 +257,7 @@ static void task_prepare(struct run *run, uint32_t lane, int64_t task)
         const struct heed_cpu_matrix k = matrix(run, &source->k, run->bound->k[s], b, head, 0);
         const struct heed_cpu_matrix v = matrix(run, &source->v, run->bound->v[s], b, head, 0);
         const int64_t first = packed_block(run, s, b, head);
-        int64_t begin, len = p->shared ? source->n_k : keys_cut(run, s, b, &begin);
+        int64_t begin, len = p->shared ? keys_most(run, s) : keys_cut(run, s, b, &begin);
         const int64_t blocks = len / HEED_CPU_BLOCK + (len % HEED_CPU_BLOCK != 0);
 
         for (int64_t i = piece * HEED_TUNE_PACK; i < blocks && i < (piece + 1) * HEED_TUNE_PACK; i++) {
@@ -598,7 +608,8 @@ heed_status heed_execute(const struct heed_plan *plan, const struct heed_service
         const struct heed_aux *list = run.lowered->sources[s].rows;
         const int64_t size = state->row_step > 1 || state->group > 0 ? 1 : state->rows;
 
-        run.row_parts[s] = list ? (list->shape[5] + size - 1) / size : 0;
+        /* Ascending, so of no more entries than there are rows. */
+        run.row_parts[s] = list ? (hk_min(list->shape[5], run.attn->n_q) + size - 1) / size : 0;
         rows += run.row_parts[s] * run.groups * run.attn->n_batch;
     }
     phase(&run, services->executor, rows, task_listed);
