@@ -208,6 +208,11 @@ void golden_sinks(struct golden *g)
     g->args.sinks.handle = golden_floats(g, HEED_F32, heads, 2);
 }
 
+#define GOLDEN_CASE(name) { #name, golden_case_##name },
+const struct golden_case golden_cases[] = { GOLDEN_CASES(GOLDEN_CASE) };
+#undef GOLDEN_CASE
+const size_t golden_n_cases = sizeof(golden_cases) / sizeof(*golden_cases);
+
 void golden_free(struct golden *g)
 {
     while (g->n_inputs > 0)

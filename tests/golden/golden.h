@@ -39,6 +39,22 @@ struct golden {
     int64_t o_count, lse_count;
 };
 
+/* In this order: a case's place is its seed. Cases are never changed, only added at the end; a
+ * changed digest is a new numerics version. */
+#define GOLDEN_CASES(X) \
+    X(one_key) X(dense) X(dense_long) X(dense_default_scale) X(dense_scale) X(dense_scale_zero) \
+    X(no_channels) X(no_values) X(no_keys) X(steep) X(huge) X(softcap_small) X(softcap_large) \
+    X(subnormal) X(specials) X(nan_scores) X(sink) X(sink_in_lse) X(sink_special) X(no_lse) \
+    X(f16) X(bf16) X(mixed_types) X(f16_extremes) X(grouped_heads) X(strides) X(causal) \
+    X(causal_at_end) X(window) X(window_block) X(window_dilated) X(strided_heads) X(combs) \
+    X(global_list) X(global_first) X(listed) X(listed_heads) X(sources_three) X(lengths) \
+    X(ragged) X(mask) X(positions) X(bias_dense) X(bias_broadcast) X(bias_alibi) X(bias_table) \
+    X(bias_map) X(everything) X(bias_removes) X(far_weights) X(subnormal_chunks) X(sink_even)
+
+#define GOLDEN_CASE(name) void golden_case_##name(struct golden *);
+GOLDEN_CASES(GOLDEN_CASE)
+#undef GOLDEN_CASE
+
 struct golden_case {
     const char *name;
     void (*make)(struct golden *);

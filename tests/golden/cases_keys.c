@@ -1,0 +1,211 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Golden cases about step 2 of docs/numerics.md: which keys a row sees, in which order.
+ */
+#include "build.h"
+
+#include <string.h>
+
+/* ---- step 2: terms ------------------------------------------------------------- */
+
+void golden_case_causal(struct golden *g)
+{
+    golden_base(g, 70, 70, 6, 4);
+    g->sources[0].flags = HEED_SOURCE_CAUSAL;
+}
+
+void golden_case_causal_at_end(struct golden *g)
+{
+    golden_base(g, 20, 300, 6, 4);
+    g->sources[0].flags = HEED_SOURCE_CAUSAL;
+    g->desc.flags = HEED_ATTN_ALIGN_END;
+}
+
+void golden_case_window(struct golden *g)
+{
+    golden_base(g, 150, 150, 6, 4);
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 20, .right = 7 });
+}
+
+void golden_case_window_block(struct golden *g)
+{
+    golden_base(g, 90, 90, 6, 4);
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .block = 8, .left = 8, .right = 8 });
+    golden_term(g, 0,
+                (heed_term){ .kind = HEED_TERM_WINDOW, .block = 8, .left = 40, .right = -24 });
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = -60, .right = HEED_FAR });
+}
+
+void golden_case_window_dilated(struct golden *g)
+{
+    golden_base(g, 90, 90, 6, 4);
+    golden_term(g, 0,
+                (heed_term){ .kind = HEED_TERM_WINDOW,
+                             .left = 30,
+                             .right = 30,
+                             .step = 3,
+                             .flags = HEED_TERM_PHASE_QUERY });
+}
+
+void golden_case_strided_heads(struct golden *g)
+{
+    golden_base(g, 20, 400, 6, 4);
+    golden_term(g, 0,
+                (heed_term){
+                    .kind = HEED_TERM_ALL, .step = 5, .phase = -1, .flags = HEED_TERM_PHASE_HEAD });
+}
+
+void golden_case_combs(struct golden *g)
+{
+    golden_base(g, 60, 200, 6, 4);
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_ALL, .step = 7, .phase = 2 });
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 9, .right = 2 });
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_ALL, .step = 3, .phase = 1 });
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_GLOBAL, .block = 5 });
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 90, .right = 90, .step = 3 });
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_SEGMENT, .block = 20 });
+    {
+        const int64_t shape[2] = { 3, 2 };
+        const int32_t ranges[] = { 0, 12, 100, 110, 190, 200 };
+
+        g->terms[0][5].slot = golden_slot_i32(g, 2, shape, ranges);
+    }
+}
+
+void golden_case_global_list(struct golden *g)
+{
+    const int64_t entries = 5;
+    const int32_t keys[] = { 3, 64, 65, 120, 149 }, rows[] = { 0, 7, 40, 41, 79 };
+
+    golden_base(g, 80, 150, 6, 4);
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 4, .right = 4 });
+    golden_term(g, 0,
+                (heed_term){ .kind = HEED_TERM_GLOBAL,
+                             .flags = HEED_TERM_KEYS,
+                             .slot = golden_slot_i32(g, 1, &entries, keys) });
+    golden_term(g, 0,
+                (heed_term){ .kind = HEED_TERM_GLOBAL,
+                             .flags = HEED_TERM_ROWS,
+                             .slot = golden_slot_i32(g, 1, &entries, rows) });
+    g->sources[0].flags = HEED_SOURCE_CAUSAL;
+}
+
+void golden_case_global_first(struct golden *g)
+{
+    golden_base(g, 80, 150, 6, 4);
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 4, .right = 4 });
+    golden_term(g, 0,
+                (heed_term){ .kind = HEED_TERM_GLOBAL,
+                             .flags = HEED_TERM_KEYS | HEED_TERM_ROWS,
+                             .block = 3 });
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_ALL, .step = 16 });
+}
+
+void golden_case_listed(struct golden *g)
+{
+    const int64_t shape[3] = { 1, 3, 6 };
+    const int32_t lists[] = { 4, 0, 4, -1, 19, 40, 12, 12, 12, 12, 12, 12, -1, -1, -1, -1, -1, -1 };
+
+    golden_base(g, 23, 100, 6, 4);
+    g->sources[0].layout = HEED_LAYOUT_LISTED;
+    g->sources[0].run = 5;
+    g->sources[0].rows = 8;
+    golden_slot_i64(g, 0, NULL); /* so that the list is bound by run: its entry 40 names no key */
+    g->sources[0].slot = golden_slot_i32(g, 3, shape, lists);
+    g->sources[0].flags = HEED_SOURCE_CAUSAL;
+    g->desc.flags = HEED_ATTN_ALIGN_END;
+}
+
+void golden_case_listed_heads(struct golden *g)
+{
+    const int64_t shape[3] = { 2, 9, 90 };
+    int32_t lists[2 * 9 * 90];
+
+    golden_base(g, 9, 400, 6, 4);
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+        lists[i] = (int32_t)(golden_next(g) % 400);
+    g->sources[0].layout = HEED_LAYOUT_LISTED;
+    g->sources[0].slot = golden_slot_i32(g, 3, shape, lists);
+}
+
+void golden_case_sources_three(struct golden *g)
+{
+    golden_base(g, 40, 50, 6, 4);
+    golden_source(g, HEED_F32, 1, 1, 30);
+    golden_source(g, HEED_F32, 1, 2, 40);
+    g->sources[0].flags = HEED_SOURCE_END;
+    g->sources[1].pos0 = 1;
+    g->sources[1].pos_step = 4;
+    g->sources[1].pos_span = 3;
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 30, .right = 0 });
+    golden_term(g, 1, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 10, .right = 10, .block = 4 });
+    g->sources[2].flags = HEED_SOURCE_CAUSAL;
+}
+
+/* ---- items: lengths, masks, packed sequences, positions ----------------------- */
+
+void golden_case_lengths(struct golden *g)
+{
+    const int64_t keys[] = { 0, 33, 90 }, rows[] = { 12, 5, 0 };
+
+    golden_query(g, HEED_F32, 3, 1, 12, 6, 4);
+    golden_source(g, HEED_F32, 3, 1, 90);
+    g->sources[0].len_slot = golden_slot_i64(g, 3, keys);
+    g->desc.q_len_slot = golden_slot_i64(g, 3, rows);
+    g->sources[0].flags = HEED_SOURCE_CAUSAL;
+    g->desc.flags = HEED_ATTN_ALIGN_END;
+    golden_sinks(g);
+    g->desc.flags |= HEED_ATTN_LSE_WITH_SINK;
+}
+
+void golden_case_ragged(struct golden *g)
+{
+    const int64_t q_begins[] = { 0, 9, 20 }, q_lengths[] = { 7, 11, 4 };
+    const int64_t begins[] = { 100, 0, 30 }, sizes[] = { 90, 25, 70 };
+
+    golden_query(g, HEED_F32, 1, 2, 26, 6, 4);
+    golden_source(g, HEED_F32, 1, 2, 150);
+    g->desc.q_layout = g->sources[0].layout = HEED_LAYOUT_RAGGED;
+    g->desc.q_slot = golden_slot_i64(g, 3, q_begins);
+    g->sources[0].len_slot = golden_slot_i64(g, 3, sizes); /* bound by run: 90 is cut to 50 */
+    g->sources[0].slot = golden_slot_i64(g, 3, begins);
+    golden_slot_i64(g, 0, NULL);
+    g->desc.q_len_slot = golden_slot_i64(g, 3, q_lengths);
+    g->desc.flags = HEED_ATTN_ALIGN_END;
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 12, .right = 0 });
+}
+
+void golden_case_mask(struct golden *g)
+{
+    const int64_t shape[3] = { 2, 2, 130 };
+    uint8_t *bytes;
+
+    golden_query(g, HEED_F32, 2, 2, 6, 6, 4);
+    golden_source(g, HEED_F32, 2, 2, 130);
+    bytes = golden_array(g, HEED_U8, 2 * 2 * 130);
+    for (int64_t i = 0; i < 2 * 2 * 130; i++)
+        bytes[i] = (uint8_t)(golden_next(g) % 3);
+    memset(bytes + 130, 0, 130); /* item 0, head 1 sees nothing */
+    g->sources[0].mask_slot = golden_slot_of(g, golden_tensor(HEED_U8, 3, shape), bytes);
+    for (int64_t i = 0; i < 130; i++) {
+        if (bytes[i] == 0) /* not consulted */
+            golden_put_bits(g->kv[0].v.handle, i * 4, 0x7fc00000u);
+    }
+}
+
+void golden_case_positions(struct golden *g)
+{
+    const int64_t offsets[] = { -3, 40 };
+
+    golden_query(g, HEED_F32, 2, 1, 12, 6, 4);
+    golden_source(g, HEED_F32, 2, 1, 60);
+    g->desc.q_pos0 = -5;
+    g->desc.q_pos_step = 3;
+    g->desc.q_pos_slot = golden_slot_i64(g, 2, offsets);
+    g->sources[0].pos0 = -20;
+    g->sources[0].pos_step = 2;
+    g->sources[0].pos_span = 3;
+    g->sources[0].flags = HEED_SOURCE_CAUSAL;
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .block = 5, .left = 17, .right = 4 });
+}
