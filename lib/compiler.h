@@ -13,6 +13,7 @@
 #define HEED_LIKELY(x) __builtin_expect(!!(x), 1)
 #define HEED_RESTRICT restrict
 #define HEED_ALIGNED(n) __attribute__((aligned(n)))
+#define HEED_PREFETCH(p) __builtin_prefetch((p), 0, 2)      /* into the second level */
 #else
 #define HEED_PRINTF(string, first)
 #define HEED_INLINE static inline
@@ -20,6 +21,7 @@
 #define HEED_LIKELY(x) (x)
 #define HEED_RESTRICT
 #define HEED_ALIGNED(n) _Alignas(n)
+#define HEED_PREFETCH(p) ((void)(p))
 #endif
 
 /* Before a loop of constant trip count that must become straight code. */

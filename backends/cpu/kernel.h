@@ -30,11 +30,48 @@ struct row_state {
     uint32_t fresh;             /* 1: no remaining key in this chunk yet; lanes and o are zero */
 };
 
-/* s[i][0 .. vecs * VL) = q row i . keys of a panel, one fma chain over d per score (step 3). q: [TILE_ROWS][q_row]. */
-HEED_INLINE void score_tile(const float *HEED_RESTRICT q, int64_t q_row, const float *HEED_RESTRICT k, int64_t d,
-                            float *HEED_RESTRICT s, const int vecs)
+/* The sums o of a tile's rows lie [panels][TILE_ROWS][PANEL], so that a register tile finds its own at constant offsets.
+ * Floats of a tile; row i of an array of tiles; channel t of a row. */
+HEED_INLINE int64_t o_span(int64_t width)
 {
-    vf acc[TILE_ROWS][TILE_VECS];
+    return (width + PANEL - 1) / PANEL * PANEL * TILE_ROWS;
+}
+
+HEED_INLINE float *o_row(float *o, int64_t i, int64_t width)
+{
+    return o + i / TILE_ROWS * o_span(width) + i % TILE_ROWS * PANEL;
+}
+
+HEED_INLINE int64_t o_at(int64_t t)
+{
+    return t / PANEL * (PANEL * TILE_ROWS) + t % PANEL;
+}
+
+/* The inner loops take STEPS terms at a time: shorter loops, whose ends the processor predicts. */
+#define STEPS 2
+
+HEED_INLINE void score_step(const float *q, const float *k, int64_t d, vf acc[TILE_ROWS][TILE_VECS], const int vecs)
+{
+    vf b[TILE_VECS];
+
+    HEED_UNROLL
+    for (int u = 0; u < vecs; u++)
+        b[u] = v_load(k + u * VL);
+    HEED_UNROLL
+    for (int i = 0; i < TILE_ROWS; i++) {
+        const vf a = v_set(q[i * d]);
+
+        HEED_UNROLL
+        for (int u = 0; u < vecs; u++)
+            acc[i][u] = v_fma(a, b[u], acc[i][u]);
+    }
+}
+
+/* acc[i][u] = q row i . keys of a panel, one fma chain over d per score (step 3). q: [TILE_ROWS][d]. */
+HEED_INLINE void score_sums(const float *HEED_RESTRICT q, const float *HEED_RESTRICT k, int64_t d,
+                            vf acc[TILE_ROWS][TILE_VECS], const int vecs)
+{
+    int64_t t = 0;
 
     HEED_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
@@ -42,21 +79,20 @@ HEED_INLINE void score_tile(const float *HEED_RESTRICT q, int64_t q_row, const f
         for (int u = 0; u < vecs; u++)
             acc[i][u] = v_zero();
     }
-    for (int64_t t = 0; t < d; t++) {
-        vf b[TILE_VECS];
-
+    for (; t + STEPS <= d; t += STEPS) {
         HEED_UNROLL
-        for (int u = 0; u < vecs; u++)
-            b[u] = v_load(k + t * PANEL + u * VL);
-        HEED_UNROLL
-        for (int i = 0; i < TILE_ROWS; i++) {
-            const vf a = v_set(q[i * q_row + t]);
-
-            HEED_UNROLL
-            for (int u = 0; u < vecs; u++)
-                acc[i][u] = v_fma(a, b[u], acc[i][u]);
-        }
+        for (int x = 0; x < STEPS; x++)
+            score_step(q + t + x, k + (t + x) * PANEL, d, acc, vecs);
     }
+    for (; t < d; t++)
+        score_step(q + t, k + t * PANEL, d, acc, vecs);
+}
+
+HEED_INLINE void score_tile(const float *q, const float *k, int64_t d, float *s, const int vecs)
+{
+    vf acc[TILE_ROWS][TILE_VECS];
+
+    score_sums(q, k, d, acc, vecs);
     HEED_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
         HEED_UNROLL
@@ -70,13 +106,40 @@ HEED_INLINE void score_tile(const float *HEED_RESTRICT q, int64_t q_row, const f
 static HEED_NOINLINE void score_tiles_full(const float *q, const float *k, int64_t d, float *s, int64_t tiles)
 {
     for (int64_t m = 0; m < tiles; m++, q += TILE_ROWS * d, s += TILE_ROWS * BLOCK)
-        score_tile(q, d, k, d, s, TILE_VECS);
+        score_tile(q, k, d, s, TILE_VECS);
 }
 
 static HEED_NOINLINE void score_tiles_half(const float *q, const float *k, int64_t d, float *s, int64_t tiles)
 {
     for (int64_t m = 0; m < tiles; m++, q += TILE_ROWS * d, s += TILE_ROWS * BLOCK)
-        score_tile(q, d, k, d, s, TILE_VECS / 2);
+        score_tile(q, k, d, s, TILE_VECS / 2);
+}
+
+/* As score_tiles_full, then y = s * c in place of s, and each row's largest y over the panels so far, lane by lane, in
+ * most (first: over this one only). Saves a pass over the scores. */
+static HEED_NOINLINE void score_tiles_most(const float *q, const float *k, int64_t d, float *s, int64_t tiles,
+                                           float factor, float *most, bool first)
+{
+    const vf c = v_set(factor);
+
+    for (int64_t m = 0; m < tiles; m++, q += TILE_ROWS * d, s += TILE_ROWS * BLOCK, most += TILE_ROWS * VL) {
+        vf acc[TILE_ROWS][TILE_VECS];
+
+        score_sums(q, k, d, acc, TILE_VECS);
+        HEED_UNROLL
+        for (int i = 0; i < TILE_ROWS; i++) {
+            vf top = first ? v_set(-INFINITY) : v_load(most + i * VL);
+
+            HEED_UNROLL
+            for (int u = 0; u < TILE_VECS; u++) {
+                const vf y = v_mul(acc[i][u], c);
+
+                top = v_max(y, top);
+                v_store(s + i * BLOCK + u * VL, y);
+            }
+            v_store(most + i * VL, top);
+        }
+    }
 }
 
 /* Scores of `tiles` tiles with the panel that begins at key n of the block, or with the half of it that word asks for.
@@ -94,39 +157,49 @@ static void score_panel(const float *q, const float *k, int64_t d, float *s, int
         score_tiles_half(q, k + n * d + PANEL / 2, d, s + n + PANEL / 2, tiles);
 }
 
+HEED_INLINE void value_step(const float *p, const float *v, vf acc[TILE_ROWS][TILE_VECS], const int vecs)
+{
+    vf b[TILE_VECS];
+
+    HEED_UNROLL
+    for (int u = 0; u < vecs; u++)
+        b[u] = v_loadu(v + u * VL);
+    HEED_UNROLL
+    for (int i = 0; i < TILE_ROWS; i++) {
+        const vf a = v_set(p[i * BLOCK]);
+
+        HEED_UNROLL
+        for (int u = 0; u < vecs; u++)
+            acc[i][u] = v_fma(a, b[u], acc[i][u]);
+    }
+}
+
 /* o[i][0 .. vecs * VL) = fma over keys [first, end) of p[i][key] * v[key] (step 7). */
 HEED_INLINE void value_tile(const float *HEED_RESTRICT p, const float *HEED_RESTRICT v, int64_t v_row, int first,
-                            int end, float *HEED_RESTRICT o, int64_t o_row, const int vecs)
+                            int end, float *HEED_RESTRICT o, const int vecs)
 {
     vf acc[TILE_ROWS][TILE_VECS];
+    int t = first;
 
     HEED_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
         HEED_UNROLL
         for (int u = 0; u < vecs; u++)
-            acc[i][u] = v_load(o + i * o_row + u * VL);
+            acc[i][u] = v_load(o + i * PANEL + u * VL);
     }
     v += first * v_row;
-    for (int t = first; t < end; t++, v += v_row) {
-        vf b[TILE_VECS];
-
+    for (; t + STEPS <= end; t += STEPS) {
         HEED_UNROLL
-        for (int u = 0; u < vecs; u++)
-            b[u] = v_loadu(v + u * VL);
-        HEED_UNROLL
-        for (int i = 0; i < TILE_ROWS; i++) {
-            const vf a = v_set(p[i * BLOCK + t]);
-
-            HEED_UNROLL
-            for (int u = 0; u < vecs; u++)
-                acc[i][u] = v_fma(a, b[u], acc[i][u]);
-        }
+        for (int x = 0; x < STEPS; x++, v += v_row)
+            value_step(p + t + x, v, acc, vecs);
     }
+    for (; t < end; t++, v += v_row)
+        value_step(p + t, v, acc, vecs);
     HEED_UNROLL
     for (int i = 0; i < TILE_ROWS; i++) {
         HEED_UNROLL
         for (int u = 0; u < vecs; u++)
-            v_store(o + i * o_row + u * VL, acc[i][u]);
+            v_store(o + i * PANEL + u * VL, acc[i][u]);
     }
 }
 
@@ -134,7 +207,7 @@ static HEED_NOINLINE void value_tiles_full(const float *p, const float *v, int64
                                            int64_t width)
 {
     for (int64_t t = 0; t + PANEL <= width; t += PANEL)
-        value_tile(p, v + t, v_row, first, end, o + t, width, TILE_VECS);
+        value_tile(p, v + t, v_row, first, end, o + o_at(t), TILE_VECS);
 }
 
 static HEED_NOINLINE void value_tiles_rest(const float *p, const float *v, int64_t v_row, int first, int end, float *o,
@@ -143,9 +216,9 @@ static HEED_NOINLINE void value_tiles_rest(const float *p, const float *v, int64
     int64_t t = width / PANEL * PANEL;
 
     for (; TILE_VECS > 2 && t + PANEL / 2 <= width; t += PANEL / 2)
-        value_tile(p, v + t, v_row, first, end, o + t, width, TILE_VECS / 2);
+        value_tile(p, v + t, v_row, first, end, o + o_at(t), TILE_VECS / 2);
     for (; t + VL <= width; t += VL)
-        value_tile(p, v + t, v_row, first, end, o + t, width, 1);
+        value_tile(p, v + t, v_row, first, end, o + o_at(t), 1);
 }
 
 static void value_tiles(const float *p, const float *v, int64_t v_row, int first, int end, float *o, int64_t width)
@@ -162,7 +235,7 @@ static void value_row(const float *p, const float *v, int64_t v_row, uint64_t wo
         const int t = heed_first_bit(word);
 
         for (int64_t c = 0; c < width; c += VL)
-            v_store(o + c, v_fma(v_set(p[t]), v_loadu(v + t * v_row + c), v_load(o + c)));
+            v_store(o + o_at(c), v_fma(v_set(p[t]), v_loadu(v + t * v_row + c), v_load(o + o_at(c))));
     }
 }
 
@@ -198,7 +271,7 @@ static void tile_values(const float *p, const float *v, int64_t v_row, const uin
     }
     if (!finite && (any & ~all) != 0 && !values_finite(v, v_row, any & ~all, width)) {
         for (int64_t i = 0; i < rows; i++)
-            value_row(p + i * BLOCK, v, v_row, words[i], o + i * width, width);
+            value_row(p + i * BLOCK, v, v_row, words[i], o + i * PANEL, width);
         return;
     }
     while (any != 0) {
@@ -242,7 +315,7 @@ static void row_rescale(struct row_state *row, float e, float *lanes, float *o, 
     for (int i = 0; i < LANES; i += VL)
         v_store(lanes + i, v_mul(v_load(lanes + i), w));
     for (int64_t t = 0; t < width; t += VL)
-        v_store(o + t, v_mul(v_load(o + t), w));
+        v_store(o + o_at(t), v_mul(v_load(o + o_at(t)), w));
 }
 
 HEED_INLINE void row_raise(struct row_state *row, float most, float *lanes, float *o, int64_t width)
@@ -297,15 +370,58 @@ static uint64_t softmax_part(float *s, float factor, uint64_t word, struct row_s
     return rest;
 }
 
-/* Softmax of a tile: three passes over the rows, so that the rows' chains of dependent operations overlap. Either all
- * rows see all 64 keys (masked false), or V is finite and words say what they see. With a finite V it does not matter
- * whether a key with y = -Inf counts as removed, for its weight is +0; unless all keys of the row are. (masked and
- * finite are constants at every call.) */
+/* Step 6 and 7 of a row that sees the whole block; s holds y. */
+HEED_INLINE void softmax_row(float *s, const struct row_state *row, float *lanes)
+{
+    const vf reference = v_set(row->reference);
+    vf sum[LANES / VL];
+
+    HEED_UNROLL
+    for (int l = 0; l < LANES / VL; l++)
+        sum[l] = v_load(lanes + l * VL);
+    HEED_UNROLL
+    for (int u = 0; u < BLOCK / VL; u++) {
+        const vf p = weight(v_load(s + u * VL), reference);
+
+        sum[u % (LANES / VL)] = v_add(sum[u % (LANES / VL)], p);
+        v_store(s + u * VL, p);
+    }
+    HEED_UNROLL
+    for (int l = 0; l < LANES / VL; l++)
+        v_store(lanes + l * VL, sum[l]);
+}
+
+/* Softmax of rows that see the whole block of a finite V; s holds y, most the rows' largest y lane by lane. With a finite
+ * V it does not matter whether a key with y = -Inf counts as removed, for its weight is +0; unless all keys of the row
+ * are. Row by row twice, so that the rows' chains of dependent operations overlap. */
+static HEED_NOINLINE void softmax_rows(float *s, const float *most, struct row_state *row, float *lanes, float *o,
+                                       int64_t width, int64_t rows)
+{
+    for (int64_t first = 0; first < rows; first += TILE_ROWS) {
+        const int64_t end = first + TILE_ROWS < rows ? first + TILE_ROWS : rows;
+        float top[TILE_ROWS];
+
+        for (int64_t i = first; i < end; i++)
+            top[i - first] = v_max_across(v_load(most + i * VL));
+        for (int64_t i = first; i < end; i++) {
+            if (top[i - first] == -INFINITY)
+                softmax_part(s + i * BLOCK, 1.0f, ~UINT64_C(0), &row[i], lanes + i * LANES, o_row(o, i, width), width);
+            else
+                row_raise(&row[i], top[i - first], lanes + i * LANES, o_row(o, i, width), width);
+        }
+        for (int64_t i = first; i < end; i++) {
+            if (top[i - first] != -INFINITY)
+                softmax_row(s + i * BLOCK, &row[i], lanes + i * LANES);
+        }
+    }
+}
+
+/* Softmax of a tile; s holds scores. finite: V is; then words say what the rows see. Else all rows see all 64 keys, and
+ * words become what remains. (finite is a constant at every call.) */
 HEED_INLINE void softmax_tile(float *s, float factor, struct row_state *row, float *lanes, float *o, int64_t width,
-                              uint64_t *words, int rows, const bool masked, const bool finite)
+                              uint64_t *words, int rows, const bool finite)
 {
     const vf c = v_set(factor), none = v_set(-INFINITY);
-    const bool again = VL >= 16 && !masked;     /* form y twice: wide stores cost more than a multiplication */
     float top[TILE_ROWS];
     bool part[TILE_ROWS];
 
@@ -316,66 +432,38 @@ HEED_INLINE void softmax_tile(float *s, float factor, struct row_state *row, flo
         for (int u = 0; u < BLOCK / VL; u++) {
             vf y = v_mul(v_load(s + i * BLOCK + u * VL), c);
 
-            if (masked)
+            if (finite)
                 y = v_select(v_bits((uint32_t)(words[i] >> (u * VL))), y, none);
-            most = v_max(y, most);
-            if (!finite)
+            else
                 least = v_min(y, least);
-            if (!again)
-                v_store(s + i * BLOCK + u * VL, y);
+            most = v_max(y, most);
+            v_store(s + i * BLOCK + u * VL, y);
         }
         top[i] = v_max_across(most);
         part[i] = top[i] == -INFINITY || (!finite && v_min_across(least) == -INFINITY);
     }
     for (int i = 0; i < rows; i++) {
-        if (part[i]) {
-            const uint64_t rest = softmax_part(s + i * BLOCK, again ? factor : 1.0f, masked ? words[i] : ~UINT64_C(0), &row[i],
-                                               lanes + i * LANES, o + i * width, width);
-
-            if (!finite)
-                words[i] = rest;
-        } else {
-            row_raise(&row[i], top[i], lanes + i * LANES, o + i * width, width);
-        }
+        if (!part[i])
+            row_raise(&row[i], top[i], lanes + i * LANES, o + i * PANEL, width);
+        else
+            words[i] = softmax_part(s + i * BLOCK, 1.0f, words[i], &row[i], lanes + i * LANES, o + i * PANEL, width);
     }
     for (int i = 0; i < rows; i++) {
-        const vf reference = v_set(row[i].reference);
-        vf sum[LANES / VL];
-
-        if (part[i])
-            continue;
-        HEED_UNROLL
-        for (int l = 0; l < LANES / VL; l++)
-            sum[l] = v_load(lanes + i * LANES + l * VL);
-        HEED_UNROLL
-        for (int u = 0; u < BLOCK / VL; u++) {
-            const vf x = v_load(s + i * BLOCK + u * VL), p = weight(again ? v_mul(x, c) : x, reference);
-
-            sum[u % (LANES / VL)] = v_add(sum[u % (LANES / VL)], p);
-            v_store(s + i * BLOCK + u * VL, p);
-        }
-        HEED_UNROLL
-        for (int l = 0; l < LANES / VL; l++)
-            v_store(lanes + i * LANES + l * VL, sum[l]);
+        if (!part[i])
+            softmax_row(s + i * BLOCK, &row[i], lanes + i * LANES);
     }
 }
 
-static HEED_NOINLINE void softmax_tile_any(float *s, float factor, struct row_state *row, float *lanes, float *o,
-                                           int64_t width, uint64_t *words, int rows)
+static HEED_NOINLINE void softmax_tile_whole(float *s, float factor, struct row_state *row, float *lanes, float *o,
+                                             int64_t width, uint64_t *words, int rows)
 {
-    softmax_tile(s, factor, row, lanes, o, width, words, rows, false, false);
-}
-
-static HEED_NOINLINE void softmax_tile_finite(float *s, float factor, struct row_state *row, float *lanes, float *o,
-                                              int64_t width, int rows)
-{
-    softmax_tile(s, factor, row, lanes, o, width, NULL, rows, false, true);
+    softmax_tile(s, factor, row, lanes, o, width, words, rows, false);
 }
 
 static HEED_NOINLINE void softmax_tile_masked(float *s, float factor, struct row_state *row, float *lanes, float *o,
                                               int64_t width, uint64_t *words, int rows)
 {
-    softmax_tile(s, factor, row, lanes, o, width, words, rows, true, true);
+    softmax_tile(s, factor, row, lanes, o, width, words, rows, true);
 }
 
 /* Softcap (Gemma Team 2024): TANH of step 3. */
@@ -406,7 +494,7 @@ static void row_fold(float *reference, float *lanes, float *o, const struct row_
     for (int i = 0; i < LANES; i += VL)
         v_store(lanes + i, v_fma(v_load(row_lanes + i), w2, v_mul(v_load(lanes + i), w1)));
     for (int64_t t = 0; t < width; t += VL)
-        v_store(o + t, v_fma(v_load(row_o + t), w2, v_mul(v_load(o + t), w1)));
+        v_store(o + o_at(t), v_fma(v_load(row_o + o_at(t)), w2, v_mul(v_load(o + o_at(t)), w1)));
     *reference = m;
 }
 

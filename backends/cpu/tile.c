@@ -27,7 +27,7 @@ struct tile_reach {
 struct strip {
     const struct heed_cpu_strip *in;
     int64_t rows, tiles, width; /* rows: rounded up to whole tiles; width: d_v rounded up to whole vectors */
-    float *q, *s, *o, *total_o, *lanes, *total_lanes, *k, *v, *temp;
+    float *q, *s, *o, *total_o, *lanes, *total_lanes, *k, *v, *temp, *most;
     float *total;               /* reference of each row over finished chunks */
     uint32_t *started;          /* 1: the row has a finished chunk */
     struct row_state *state;
@@ -136,13 +136,14 @@ static size_t strip_layout(struct strip *st, const struct heed_checked *attn, in
     st->width = round_up(attn->d_v, VL);
     st->q = carve(base, &at, st->rows * attn->d, sizeof *st->q);
     st->s = carve(base, &at, st->rows * BLOCK, sizeof *st->s);
-    st->o = carve(base, &at, st->rows * st->width, sizeof *st->o);
-    st->total_o = carve(base, &at, st->rows * st->width, sizeof *st->total_o);
+    st->o = carve(base, &at, st->tiles * o_span(st->width), sizeof *st->o);
+    st->total_o = carve(base, &at, st->tiles * o_span(st->width), sizeof *st->total_o);
     st->lanes = carve(base, &at, st->rows * LANES, sizeof *st->lanes);
     st->total_lanes = carve(base, &at, st->rows * LANES, sizeof *st->total_lanes);
     st->k = carve(base, &at, BLOCK * attn->d, sizeof *st->k);
     st->v = carve(base, &at, BLOCK * st->width, sizeof *st->v);
     st->temp = carve(base, &at, V_PACK * attn->d, sizeof *st->temp);
+    st->most = carve(base, &at, st->rows * VL, sizeof *st->most);
     st->total = carve(base, &at, st->rows, sizeof *st->total);
     st->started = carve(base, &at, st->rows, sizeof *st->started);
     st->state = carve(base, &at, st->rows, sizeof *st->state);
@@ -345,13 +346,13 @@ static void block_softmax(struct strip *st, uint32_t source, uint32_t sub, int64
     const int64_t first = m * TILE_ROWS, left = st->in->n_rows - first;
 
     if (plain && (st->full[m] || finite)) {
-        (st->full[m] ? softmax_tile_any : softmax_tile_masked)(
-            st->s + first * BLOCK, lowered->c, st->state + first, st->lanes + first * LANES, st->o + first * st->width,
-            st->width, st->words + first, left < TILE_ROWS ? (int)left : TILE_ROWS);
+        (st->full[m] ? softmax_tile_whole : softmax_tile_masked)(
+            st->s + first * BLOCK, lowered->c, st->state + first, st->lanes + first * LANES,
+            o_row(st->o, first, st->width), st->width, st->words + first, left < TILE_ROWS ? (int)left : TILE_ROWS);
         return;
     }
     for (int64_t i = first; i < first + TILE_ROWS && i < st->in->n_rows; i++) {
-        float *s = st->s + i * BLOCK, *lanes = st->lanes + i * LANES, *o = st->o + i * st->width;
+        float *s = st->s + i * BLOCK, *lanes = st->lanes + i * LANES, *o = o_row(st->o, i, st->width);
         uint64_t word = st->words[i];
 
         if (!plain && word != 0) {
@@ -369,21 +370,33 @@ static void block_softmax(struct strip *st, uint32_t source, uint32_t sub, int64
     }
 }
 
+/* Part `at` of `parts` of the K panels and V rows of the next block: fetched while this one computes. */
+static void block_ahead(const float *k, const float *v, int64_t v_row, int64_t d, int64_t d_v, int64_t at, int64_t parts)
+{
+    const int64_t line = 64 / (int64_t)sizeof(float), lines = BLOCK * d / line;
+    const int64_t first = BLOCK * at / parts, end = BLOCK * (at + 1) / parts;
+
+    for (int64_t i = lines * at / parts; i < lines * (at + 1) / parts; i++)
+        HEED_PREFETCH(k + i * line);
+    for (int64_t i = first; i < end; i++) {
+        for (int64_t t = 0; t < d_v; t += line)
+            HEED_PREFETCH(v + i * v_row + t);
+    }
+}
+
 /* The commonest block by far: every row sees every key, nothing but scores enters, V is finite. No words needed. */
-static void block_whole(struct strip *st, const float *k, const float *v, int64_t v_row)
+static void block_whole(struct strip *st, const float *k, const float *v, int64_t v_row, bool ahead)
 {
     const int64_t d = st->in->attn->d, width = st->width;
 
     for (int n = 0; n < BLOCK; n += PANEL)
-        score_tiles_full(st->q, k + n * d, d, st->s + n, st->tiles);
-    for (int64_t i = 0; i < st->in->n_rows; i += TILE_ROWS) {
-        const int64_t left = st->in->n_rows - i;
-
-        softmax_tile_finite(st->s + i * BLOCK, st->in->lowered->c, st->state + i, st->lanes + i * LANES,
-                            st->o + i * width, width, left < TILE_ROWS ? (int)left : TILE_ROWS);
+        score_tiles_most(st->q, k + n * d, d, st->s + n, st->tiles, st->in->lowered->c, st->most, n == 0);
+    softmax_rows(st->s, st->most, st->state, st->lanes, st->o, width, st->in->n_rows);
+    for (int64_t m = 0; m < st->tiles; m++) {
+        if (ahead)
+            block_ahead(k + BLOCK * d, v + BLOCK * v_row, v_row, d, st->in->attn->d_v, m, st->tiles);
+        value_tiles(st->s + m * TILE_ROWS * BLOCK, v, v_row, 0, BLOCK, st->o + m * o_span(width), width);
     }
-    for (int64_t i = 0; i < st->rows; i += TILE_ROWS)
-        value_tiles(st->s + i * BLOCK, v, v_row, 0, BLOCK, st->o + i * width, width);
 }
 
 static void block_scores(struct strip *st, const float *k, uint64_t seen)
@@ -419,7 +432,8 @@ static void block_attend(struct strip *st, uint32_t source, uint32_t sub, int64_
     if (available == ~UINT64_C(0) && inside(&st->whole, block * BLOCK) && rows_alike(s)) {
         if (finite && !st->in->lowered->capped && from->n_biases == 0) {
             v = block_values(st, from, sub, block, available, &v_row);
-            block_whole(st, block_keys(st, from, sub, block, available), v, v_row);
+            block_whole(st, block_keys(st, from, sub, block, available), v, v_row,
+                        v != st->v && (block + 2) * BLOCK <= st->in->items[sub].len);
             return;
         }
         for (int64_t m = 0; m < st->tiles; m++)
@@ -444,7 +458,7 @@ static void block_attend(struct strip *st, uint32_t source, uint32_t sub, int64_
 
         if (st->tile_words[m])
             tile_values(st->s + first * BLOCK, v, v_row, st->words + first, left < TILE_ROWS ? left : TILE_ROWS,
-                        st->o + first * st->width, st->width, finite);
+                        o_row(st->o, first, st->width), st->width, finite);
     }
 }
 
@@ -452,7 +466,7 @@ static void block_attend(struct strip *st, uint32_t source, uint32_t sub, int64_
 
 static void chunk_begin(struct strip *st)
 {
-    memset(st->o, 0, (size_t)(st->rows * st->width) * sizeof *st->o);
+    memset(st->o, 0, (size_t)(st->tiles * o_span(st->width)) * sizeof *st->o);
     memset(st->lanes, 0, (size_t)(st->rows * LANES) * sizeof *st->lanes);
     for (int64_t i = 0; i < st->rows; i++) {
         st->state[i].reference = -INFINITY;
@@ -476,8 +490,8 @@ static void chunk_end(struct strip *st)
         swap(&st->lanes, &st->total_lanes);
     }
     for (int64_t i = 0; i < st->in->n_rows; i++) {
-        float *lanes = st->lanes + i * LANES, *o = st->o + i * st->width;
-        float *total_lanes = st->total_lanes + i * LANES, *total_o = st->total_o + i * st->width;
+        float *lanes = st->lanes + i * LANES, *o = o_row(st->o, i, st->width);
+        float *total_lanes = st->total_lanes + i * LANES, *total_o = o_row(st->total_o, i, st->width);
 
         if (st->state[i].fresh)
             continue;
@@ -487,7 +501,8 @@ static void chunk_end(struct strip *st)
         }
         if (st->any_started) {
             memcpy(total_lanes, lanes, LANES * sizeof *lanes);
-            memcpy(total_o, o, (size_t)st->width * sizeof *o);
+            for (int64_t t = 0; t < st->width; t += VL)
+                v_store(total_o + o_at(t), v_load(o + o_at(t)));
         }
         st->total[i] = st->state[i].reference;
         st->started[i] = 1;
@@ -524,13 +539,13 @@ static void row_store(const struct heed_checked *attn, const struct heed_cpu_row
         float *to = (float *)(void *)row->to;
 
         for (; t + VL <= n; t += VL) {
-            const vf x = v_add(v_mul(v_load(o + t), v_set(factor)), v_zero());
+            const vf x = v_add(v_mul(v_load(o + o_at(t)), v_set(factor)), v_zero());
 
             v_storeu(to + t, v_select(v_ordered(x), x, v_set(heed_float(0x7fc00000u))));
         }
     }
     for (; t < n; t++) {
-        const float x = o[t] * factor + 0.0f;
+        const float x = o[o_at(t)] * factor + 0.0f;
         uint16_t half;
 
         if (attn->o.dtype == HEED_F32) {
@@ -555,12 +570,13 @@ static void row_end(struct strip *st, int64_t i)
     const struct heed_checked *attn = st->in->attn;
     const struct heed_cpu_row *row = &st->in->rows[i];
     const bool with_sink = (attn->flags & HEED_ATTN_LSE_WITH_SINK) != 0;
-    float *o = st->total_o + i * st->width, reference = st->total[i], l, lse, z = -INFINITY;
+    float *o = o_row(st->total_o, i, st->width), reference = st->total[i], l, lse, z = -INFINITY;
 
     if (st->in->sinks)
         z = heed_cpu_element(attn->sinks.dtype, st->in->sinks, row->head * attn->sinks.stride[5]);
     if (!st->started[i]) {
-        memset(o, 0, (size_t)st->width * sizeof *o);
+        for (int64_t t = 0; t < st->width; t += VL)
+            v_store(o + o_at(t), v_zero());
         row_store(attn, row, o, 0.0f);
         if (row->lse)
             *row->lse = with_sink ? canonical(z) : -INFINITY;
@@ -574,7 +590,7 @@ static void row_end(struct strip *st, int64_t i)
 
         l = fmaf(l, w, weight_one(y, m));
         for (int64_t t = 0; t < st->width; t += VL)
-            v_store(o + t, v_mul(v_load(o + t), v_set(w)));
+            v_store(o + o_at(t), v_mul(v_load(o + o_at(t)), v_set(w)));
         reference = m;
     }
     row_store(attn, row, o, 1.0f / l);
