@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Host memory through the runtime's allocator, arenas that are given back whole, and checked arithmetic on sizes.
+ * Host memory through the runtime's allocator, arenas that are given back whole, and checked
+ * arithmetic on sizes.
  */
 #ifndef HEED_LIB_ALLOC_H
 #define HEED_LIB_ALLOC_H
@@ -11,7 +12,7 @@
 #include <heed/heed.h>
 #include <stdbool.h>
 
-void *heed_alloc(void *runtime, size_t size, size_t align);         /* NULL: no memory. size 0 gives NULL */
+void *heed_alloc(void *runtime, size_t size, size_t align); /* NULL: no memory. size 0 gives NULL */
 void heed_free(void *runtime, void *pointer, size_t size, size_t align);
 
 /* Memory that lives and dies together. Takes are zeroed. */

@@ -1,42 +1,46 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Waist 2, first half: what a checked attention is. check.c turns the public descriptor into this form and nothing
- * past it looks at the public one again. Defaults are resolved, element sizes are gone, every tensor has six axes,
- * every auxiliary array is described where it is used. The reference reads this and only this; the lowered form that
- * the fast backends read is in spans.h.
+ * Waist 2, first half: what a checked attention is. check.c turns the public descriptor into this
+ * form and nothing past it looks at the public one again. Defaults are resolved, element sizes are
+ * gone, every tensor has six axes, every auxiliary array is described where it is used. The
+ * reference reads this and only this; the lowered form that the fast backends read is in spans.h.
  */
 #ifndef HEED_LIB_PLAN_H
 #define HEED_LIB_PLAN_H
 
 #include <heed/attn.h>
 
-#define HEED_POSITION_MAX (INT64_C(1) << 60)   /* |position|, |coordinate|, |reach| at most; run-time values are clamped */
+#define HEED_POSITION_MAX                                                                          \
+    (INT64_C(1) << 60) /* |position|, |coordinate|, |reach| at most; run-time values are clamped   \
+                        */
 
-/* More than these: HEED_E_UNSUPPORTED. run binds on the stack, so its tables have a bound. Terms and biases are counted
- * per source. */
+/* More than these: HEED_E_UNSUPPORTED. run binds on the stack, so its tables have a bound. Terms
+ * and biases are counted per source. */
 enum { HEED_MAX_SOURCES = 16, HEED_MAX_SLOTS = 64, HEED_MAX_TERMS = 64, HEED_MAX_BIASES = 16 };
 
-/* A tensor as checked. Axes 0..2 are batch axes and 3..5 head, position, channel, right-aligned; an absent axis has
- * extent 1 and stride 0. Batch axes of inputs are expanded to the broadcast extents in heed_checked.batch with
- * stride 0 where the tensor has extent 1 (RAGGED tensors: always 0). lse: channel axis 1; sinks: channel axis is the
- * head. Strides count elements. dtype 0: tensor absent. */
+/* A tensor as checked. Axes 0..2 are batch axes and 3..5 head, position, channel, right-aligned; an
+ * absent axis has extent 1 and stride 0. Batch axes of inputs are expanded to the broadcast extents
+ * in heed_checked.batch with stride 0 where the tensor has extent 1 (RAGGED tensors: always 0).
+ * lse: channel axis 1; sinks: channel axis is the head. Strides count elements. dtype 0: tensor
+ * absent. */
 struct heed_view {
     uint32_t dtype, reserved;
     int64_t shape[6], stride[6];
 };
 
-/* An auxiliary array at one place of use. Batch axes 0..2 as in heed_view; the trailing axes of that use (written
- * here as [x][y][z]) right-aligned in 3..5, absent ones 1/0:
- *   lengths, begins, q_pos, ring head: none       GLOBAL: z = entries             SEGMENT: y = row blocks, z = 2
+/* An auxiliary array at one place of use. Batch axes 0..2 as in heed_view; the trailing axes of
+ * that use (written here as [x][y][z]) right-aligned in 3..5, absent ones 1/0: lengths, begins,
+ * q_pos, ring head: none       GLOBAL: z = entries             SEGMENT: y = row blocks, z = 2
  *   LISTED: x = heads (1, H_k or H), y = row blocks, z = runs                     PAGED: z = pages
  *   mask: y = heads (1, H_k or H), z = n_k        map, k_coord, q_coord: z        ALIBI: z = H
- *   DENSE: x = 1 or H, y = n_q or 1, z = n_k or 1    TABLE: y = 1 or H, z = len   DOT: x = 1 or H, y = len, z = d
- * Axes that the use allows to broadcast keep extent 1 and have stride 0. */
+ *   DENSE: x = 1 or H, y = n_q or 1, z = n_k or 1    TABLE: y = 1 or H, z = len   DOT: x = 1 or H,
+ * y = len, z = d Axes that the use allows to broadcast keep extent 1 and have stride 0. */
 struct heed_aux {
     uint32_t slot, dtype;           /* slot from 1; 0: absent */
     int64_t shape[6], stride[6];
-    const void *data;               /* constant: dense copy owned by the plan (strides are the copy's); NULL: bound by run */
+    const void *data; /* constant: dense copy owned by the plan (strides are the copy's); NULL:
+                         bound by run */
 };
 
 struct heed_checked_term {
@@ -55,26 +59,29 @@ struct heed_checked_bias {
 struct heed_checked_source {
     struct heed_view k, v;          /* position axis: n_k, for RAGGED the packed total */
     int64_t heads;                  /* H_k; query head h reads key head h / (heads of q / H_k) */
-    int64_t n_k;                    /* bound on an item's length: keys, or for RAGGED the packed total cut to the extents of
-                                     * mask, k_coord and the key axis of DENSE biases */
+    int64_t n_k; /* bound on an item's length: keys, or for RAGGED the packed total cut to the
+                  * extents of mask, k_coord and the key axis of DENSE biases */
     int64_t pos0, pos_step, pos_span;
     uint32_t layout, flags;         /* HEED_SOURCE_* */
     int64_t run, rows;              /* LISTED */
     struct heed_aux index, len, mask;   /* index: RAGGED begins or LISTED runs */
-    uint32_t n_terms, n_biases;     /* n_terms 0 never: no term becomes one ALL. Layout LISTED: one ALL */
+    uint32_t n_terms,
+        n_biases; /* n_terms 0 never: no term becomes one ALL. Layout LISTED: one ALL */
     const struct heed_checked_term *terms;
     const struct heed_checked_bias *biases;
 };
 
 struct heed_checked {
-    int64_t batch[3], n_batch;      /* n_batch = product; item b = (b / (batch[1]*batch[2]), ...), last axis fastest */
+    int64_t batch[3],
+        n_batch; /* n_batch = product; item b = (b / (batch[1]*batch[2]), ...), last axis fastest */
     int64_t heads, d, d_v;
-    int64_t n_q;                    /* bound on an item's query rows; RAGGED: packed total cut like n_k */
+    int64_t n_q; /* bound on an item's query rows; RAGGED: packed total cut like n_k */
     struct heed_view q, o, lse, sinks;
     uint32_t q_layout, flags;       /* HEED_ATTN_*: exactly one of ALIGN_START, ALIGN_END is set */
     int64_t q_pos0, q_pos_step;
     struct heed_aux q_pos, q_begin, q_len;
-    double scale, softcap;          /* as given; scale is to be used literally if HEED_ATTN_SCALE_GIVEN, else 0 means 1/sqrt(d) */
+    double scale, softcap; /* as given; scale is to be used literally if HEED_ATTN_SCALE_GIVEN, else
+                              0 means 1/sqrt(d) */
     uint32_t numerics, n_sources;
     const struct heed_checked_source *sources;
     uint32_t n_slots, reserved;
@@ -92,8 +99,8 @@ struct heed_plan {
     const struct heed_lowered *lowered;
     void *state;                    /* the implementation's own, made by bind */
     uint64_t workspace_size, workspace_align;   /* set by bind */
-    uint64_t state_bytes;           /* set by bind: host memory that state takes, for heed_plan_info */
-    struct heed_plan_owned *owned;  /* plan.c: reference count, memory, own workspace */
+    uint64_t state_bytes; /* set by bind: host memory that state takes, for heed_plan_info */
+    struct heed_plan_owned *owned; /* plan.c: reference count, memory, own workspace */
 };
 
 #endif

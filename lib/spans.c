@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Lowering: the terms of a source are sorted into sub-sources in the order of docs/numerics.md step 2 - the keys of
- * its GLOBAL terms, its unit-step terms, then one comb per distinct (step, phase, phase flags) by ascending step and
- * first term. Each sub-source leaves out what an earlier one of its source has shown.
+ * Lowering: the terms of a source are sorted into sub-sources in the order of docs/numerics.md step
+ * 2 - the keys of its GLOBAL terms, its unit-step terms, then one comb per distinct (step, phase,
+ * phase flags) by ascending step and first term. Each sub-source leaves out what an earlier one of
+ * its source has shown.
  */
 #include "spans.h"
 
@@ -32,11 +33,13 @@ static bool same_aux(const struct heed_aux *a, const struct heed_aux *b)
 
 static bool same_range(const struct hk_range *a, const struct hk_range *b)
 {
-    return a->kind == b->kind && a->lo == b->lo && a->hi == b->hi && a->block == b->block && a->open == b->open;
+    return a->kind == b->kind && a->lo == b->lo && a->hi == b->hi && a->block == b->block &&
+           a->open == b->open;
 }
 
 /* A sub-source with the fields that all of a source's share. */
-static struct hk_sub *sub_add(struct build *b, const struct heed_checked_source *source, uint32_t kind)
+static struct hk_sub *sub_add(struct build *b, const struct heed_checked_source *source,
+                              uint32_t kind)
 {
     struct hk_sub *sub = &b->subs[b->n_subs++];
 
@@ -55,15 +58,17 @@ static struct hk_sub *sub_add(struct build *b, const struct heed_checked_source 
     return sub;
 }
 
-static heed_status range_add(struct build *b, struct hk_sub *sub, struct heed_sub_slots *slots, uint32_t source,
-                             uint32_t term, const struct heed_checked_term *t, const struct heed_term_form *form)
+static heed_status range_add(struct build *b, struct hk_sub *sub, struct heed_sub_slots *slots,
+                             uint32_t source, uint32_t term, const struct heed_checked_term *t,
+                             const struct heed_term_form *form)
 {
     char field[64];
 
     for (uint32_t r = 0; r < sub->n_ranges; r++) {
         if (sub->range[r].kind == HK_RANGE_ALL)
             return HEED_OK;
-        if (same_range(&sub->range[r], &form->range) && (!form->pairs || same_aux(slots->pairs[r], &t->slot)))
+        if (same_range(&sub->range[r], &form->range) &&
+            (!form->pairs || same_aux(slots->pairs[r], &t->slot)))
             return HEED_OK;
     }
     if (form->range.kind == HK_RANGE_ALL)       /* swallows what came before */
@@ -81,7 +86,8 @@ static heed_status range_add(struct build *b, struct hk_sub *sub, struct heed_su
 /* Do two terms belong to one comb? */
 static bool same_comb(const struct heed_checked_term *a, const struct heed_checked_term *b)
 {
-    return a->step == b->step && a->phase == b->phase && (a->flags & PHASE_FLAGS) == (b->flags & PHASE_FLAGS);
+    return a->step == b->step && a->phase == b->phase &&
+           (a->flags & PHASE_FLAGS) == (b->flags & PHASE_FLAGS);
 }
 
 /* The sub-source of all ranged terms with step 1 (leader NULL) or in the leader's comb. */
@@ -122,7 +128,8 @@ static heed_status combs_build(struct build *b, uint32_t s, uint32_t unit)
 
             for (uint32_t u = 0; u < t && first; u++)
                 first = !same_comb(&source->terms[u], term);
-            if (!first || (last && (term->step < last->step || (term->step == last->step && term <= last))))
+            if (!first ||
+                (last && (term->step < last->step || (term->step == last->step && term <= last))))
                 continue;
             if (!leader || term->step < leader->step)
                 leader = term;
@@ -200,7 +207,8 @@ static heed_status source_build(struct build *b, uint32_t s)
     return HEED_OK;
 }
 
-/* numerics.md step 1. volatile: each intermediate is rounded to double, whatever the compiler would keep. */
+/* numerics.md step 1. volatile: each intermediate is rounded to double, whatever the compiler would
+ * keep. */
 static void constants_find(const struct heed_checked *attn, struct heed_lowered *out)
 {
     volatile double scale = attn->scale, root, product;
@@ -223,7 +231,8 @@ static void constants_find(const struct heed_checked *attn, struct heed_lowered 
 heed_status heed_spans_build(const struct heed_checked *attn, struct heed_arena *arena,
                              const struct heed_lowered **out, heed_report *report)
 {
-    struct heed_lowered *lowered = heed_arena_take(arena, sizeof *lowered, _Alignof(struct heed_lowered));
+    struct heed_lowered *lowered =
+        heed_arena_take(arena, sizeof *lowered, _Alignof(struct heed_lowered));
     struct build b = { .attn = attn, .report = report };
     uint64_t most = 1;
 

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Waist 1: the lowered form of an attention, which is all that the fast backends see of a pattern. Each source
- * becomes a few sub-sources (backends/kernels/spans.h) in the order in which their keys enter the softmax; the
- * reference never reads this.
+ * Waist 1: the lowered form of an attention, which is all that the fast backends see of a pattern.
+ * Each source becomes a few sub-sources (backends/kernels/spans.h) in the order in which their keys
+ * enter the softmax; the reference never reads this.
  */
 #ifndef HEED_LIB_SPANS_H
 #define HEED_LIB_SPANS_H
@@ -20,9 +20,10 @@ struct heed_sub_slots {
 
 struct heed_lowered_source {
     uint32_t first, n;                          /* its sub-sources */
-    const struct heed_aux *keys;                /* GLOBAL keys from a list: a bit set per item is needed; else NULL */
-    const struct heed_aux *rows;                /* GLOBAL rows from a list, else NULL */
-    int64_t rows_prefix;                        /* GLOBAL rows: the first so many */
+    const struct heed_aux
+        *keys; /* GLOBAL keys from a list: a bit set per item is needed; else NULL */
+    const struct heed_aux *rows; /* GLOBAL rows from a list, else NULL */
+    int64_t rows_prefix;         /* GLOBAL rows: the first so many */
 };
 
 struct heed_lowered {
@@ -30,21 +31,23 @@ struct heed_lowered {
     const struct hk_sub *subs;
     const struct heed_sub_slots *slots;         /* one per sub-source */
     const struct heed_lowered_source *sources;
-    int64_t row_step;                           /* rows of a strip are r0 + row_step * i; 1 or the PHASE_QUERY step */
-    uint32_t by_head;                           /* 1: some comb's phase depends on the query head */
-    uint32_t capped;                            /* 1: softcap */
-    float c, c1, c2;                            /* numerics.md step 1 */
+    int64_t row_step; /* rows of a strip are r0 + row_step * i; 1 or the PHASE_QUERY step */
+    uint32_t by_head; /* 1: some comb's phase depends on the query head */
+    uint32_t capped;  /* 1: softcap */
+    float c, c1, c2;  /* numerics.md step 1 */
     uint32_t reserved;
 };
 
 struct heed_arena;
 
-/* HEED_E_UNSUPPORTED (a sub-source needs more than 4 ranges; the report names the term), HEED_E_NOMEM. */
-heed_status heed_spans_build(const struct heed_checked *, struct heed_arena *, const struct heed_lowered **out,
-                             heed_report *);
+/* HEED_E_UNSUPPORTED (a sub-source needs more than 4 ranges; the report names the term),
+ * HEED_E_NOMEM. */
+heed_status heed_spans_build(const struct heed_checked *, struct heed_arena *,
+                             const struct heed_lowered **out, heed_report *);
 
-/* Useful floating-point operations and compulsory bytes of one run at the planned bounds: 2 d + 2 d_v per pair that
- * the ranges admit; masks, run-time lengths and lists count at their bound. */
-void heed_spans_work(const struct heed_checked *, const struct heed_lowered *, uint64_t *flops, uint64_t *bytes);
+/* Useful floating-point operations and compulsory bytes of one run at the planned bounds: 2 d + 2
+ * d_v per pair that the ranges admit; masks, run-time lengths and lists count at their bound. */
+void heed_spans_work(const struct heed_checked *, const struct heed_lowered *, uint64_t *flops,
+                     uint64_t *bytes);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The useful work of a plan, counted from the reach of its rows. An estimate where only run knows: masks, lengths,
- * list entries and loaded ranges count at their bound. Long row axes are sampled.
+ * The useful work of a plan, counted from the reach of its rows. An estimate where only run knows:
+ * masks, lengths, list entries and loaded ranges count at their bound. Long row axes are sampled.
  */
 #include "spans.h"
 
@@ -38,16 +38,20 @@ static double reach_count(const struct hk_reach *reach)
     return sum;
 }
 
-static double row_count(const struct heed_checked *attn, const struct heed_lowered *lowered, int64_t row)
+static double row_count(const struct heed_checked *attn, const struct heed_lowered *lowered,
+                        int64_t row)
 {
-    const struct heed_checked_source *last = attn->n_sources ? &attn->sources[attn->n_sources - 1] : NULL;
+    const struct heed_checked_source *last =
+        attn->n_sources ? &attn->sources[attn->n_sources - 1] : NULL;
     int64_t q = attn->q_pos0;
     double sum = 0;
 
     if (attn->flags & HEED_ATTN_ALIGN_END && last) {
-        const int64_t origin = last->flags & HEED_SOURCE_END ? last->pos0 - last->n_k * last->pos_step : last->pos0;
+        const int64_t origin =
+            last->flags & HEED_SOURCE_END ? last->pos0 - last->n_k * last->pos_step : last->pos0;
 
-        q += origin + (last->n_k - 1) * last->pos_step + last->pos_span - 1 - (attn->n_q - 1 - row) * attn->q_pos_step;
+        q += origin + (last->n_k - 1) * last->pos_step + last->pos_span - 1 -
+             (attn->n_q - 1 - row) * attn->q_pos_step;
     } else {
         q += row * attn->q_pos_step;
     }
@@ -89,8 +93,8 @@ static uint64_t clip(double x)
     return x >= 0x1p63 ? UINT64_MAX / 2 : (uint64_t)x;
 }
 
-void heed_spans_work(const struct heed_checked *attn, const struct heed_lowered *lowered, uint64_t *flops,
-                     uint64_t *bytes)
+void heed_spans_work(const struct heed_checked *attn, const struct heed_lowered *lowered,
+                     uint64_t *flops, uint64_t *bytes)
 {
     const int64_t skip = attn->n_q / ROWS_COUNTED + 1;
     double pairs = 0, moved = view_bytes(&attn->q) + view_bytes(&attn->o) + view_bytes(&attn->lse);

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The CPU backend: its devices ("cpu" is the best instruction set, "cpu:NAME" a given one) and what bind decides.
+ * The CPU backend: its devices ("cpu" is the best instruction set, "cpu:NAME" a given one) and what
+ * bind decides.
  */
 #include "isa.h"
 #include "state.h"
@@ -40,7 +41,8 @@ static void describe(uint32_t index, heed_device_props *props)
     snprintf(props->reason, sizeof props->reason, "%s", reason ? reason : "");
 }
 
-static const char *refuse(const heed_device *device, const struct heed_checked *attn, const char **field)
+static const char *refuse(const heed_device *device, const struct heed_checked *attn,
+                          const char **field)
 {
     (void)device;
     (void)attn;
@@ -59,7 +61,8 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
-/* Query heads that may share a strip: those that read the same key head of every source and see the same keys. */
+/* Query heads that may share a strip: those that read the same key head of every source and see the
+ * same keys. */
 static int64_t stack_find(const struct heed_plan *plan)
 {
     const struct heed_checked *attn = plan->attn;
@@ -68,7 +71,8 @@ static int64_t stack_find(const struct heed_plan *plan)
     for (uint32_t s = 0; s < attn->n_sources; s++) {
         const struct heed_checked_source *source = &attn->sources[s];
         const int64_t mask_heads = source->mask.slot ? source->mask.shape[4] : 1;
-        const int64_t list_heads = source->layout == HEED_LAYOUT_LISTED ? source->index.shape[3] : 1;
+        const int64_t list_heads =
+            source->layout == HEED_LAYOUT_LISTED ? source->index.shape[3] : 1;
 
         if (source->heads == 0)
             continue;
@@ -94,7 +98,8 @@ static void strips_find(struct heed_cpu_state *state, const struct heed_plan *pl
         state->stack = gcd(state->stack, rows);
     /* Enough strips for all lanes, as long as a strip is worth its K and V traffic. */
     while (rows > HEED_TUNE_ROWS_LEAST) {
-        const double strips = (double)attn->n_batch * (double)attn->heads * (double)attn->n_q / (double)rows;
+        const double strips =
+            (double)attn->n_batch * (double)attn->heads * (double)attn->n_q / (double)rows;
 
         if (strips >= (double)state->lanes * HEED_TUNE_STRIPS || state->lanes == 1)
             break;
@@ -176,7 +181,8 @@ static bool workspace_find(struct heed_cpu_state *state, const struct heed_plan 
         if (lowered->sources[s].rows)
             p->rows = place(&at, batch * (double)p->row_words, sizeof(uint64_t), &ok);
         if (p->packs) {
-            const double blocks = (p->shared ? 1 : batch) * (double)source->heads * (double)p->blocks;
+            const double blocks =
+                (p->shared ? 1 : batch) * (double)source->heads * (double)p->blocks;
 
             p->packed = place(&at, blocks * HEED_CPU_BLOCK * (double)attn->d, sizeof(float), &ok);
             p->finite = place(&at, blocks, 1, &ok);
@@ -188,8 +194,10 @@ static bool workspace_find(struct heed_cpu_state *state, const struct heed_plan 
 
 static heed_status bind(struct heed_plan *plan, const struct heed_services *services)
 {
-    const size_t bytes = sizeof(struct heed_cpu_state) + plan->attn->n_sources * sizeof(struct heed_cpu_prepared);
-    struct heed_cpu_state *state = services->alloc(services->runtime, bytes, _Alignof(struct heed_cpu_state));
+    const size_t bytes =
+        sizeof(struct heed_cpu_state) + plan->attn->n_sources * sizeof(struct heed_cpu_prepared);
+    struct heed_cpu_state *state =
+        services->alloc(services->runtime, bytes, _Alignof(struct heed_cpu_state));
 
     if (!state)
         return HEED_E_NOMEM;

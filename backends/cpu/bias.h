@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Softcap and biases of one row of a block: turns raw scores into y (docs/numerics.md steps 3 and 4), with -Inf where
- * a key is removed. Included by tile.c. Bias values are gathered key by key; they join the scores as vectors.
+ * Softcap and biases of one row of a block: turns raw scores into y (docs/numerics.md steps 3 and
+ * 4), with -Inf where a key is removed. Included by tile.c. Bias values are gathered key by key;
+ * they join the scores as vectors.
  */
 #ifndef HEED_BACKENDS_CPU_BIAS_H
 #define HEED_BACKENDS_CPU_BIAS_H
@@ -20,7 +21,9 @@ struct bias_at {
 
 HEED_INLINE int64_t position_clamp(int64_t x)
 {
-    return x < -HEED_POSITION_MAX ? -HEED_POSITION_MAX : x > HEED_POSITION_MAX ? HEED_POSITION_MAX : x;
+    return x < -HEED_POSITION_MAX  ? -HEED_POSITION_MAX
+           : x > HEED_POSITION_MAX ? HEED_POSITION_MAX
+                                   : x;
 }
 
 /* Coordinate of the key minus that of the query. */
@@ -28,11 +31,12 @@ static int64_t bias_delta(const struct heed_cpu_bias *bias, const struct bias_at
 {
     int64_t k, q;
 
-    k = bias->k_coord ? position_clamp(heed_cpu_integer(bias->k_dtype, bias->k_coord, key * bias->k_stride))
-                      : hk_origin(at->sub, at->item->len) + key * at->sub->pos_step;
-    q = bias->q_coord
-            ? position_clamp(heed_cpu_integer(bias->q_dtype, bias->q_coord, at->row->index * bias->q_stride))
-            : at->row->q;
+    k = bias->k_coord
+            ? position_clamp(heed_cpu_integer(bias->k_dtype, bias->k_coord, key * bias->k_stride))
+            : hk_origin(at->sub, at->item->len) + key * at->sub->pos_step;
+    q = bias->q_coord ? position_clamp(heed_cpu_integer(bias->q_dtype, bias->q_coord,
+                                                        at->row->index * bias->q_stride))
+                      : at->row->q;
     return k - q;
 }
 
@@ -50,8 +54,10 @@ static int64_t bias_index(const struct heed_cpu_bias *bias, int64_t delta)
     return i >= bias->length ? -1 : i;
 }
 
-/* Values to be multiplied by the returned factor; what is in word and -Inf leaves word (DENSE, TABLE). */
-static float bias_gather(const struct heed_cpu_bias *bias, const struct bias_at *at, uint64_t *word, float *value)
+/* Values to be multiplied by the returned factor; what is in word and -Inf leaves word (DENSE,
+ * TABLE). */
+static float bias_gather(const struct heed_cpu_bias *bias, const struct bias_at *at, uint64_t *word,
+                         float *value)
 {
     const int64_t row = at->row->head * bias->head + at->row->index * bias->row;
 
@@ -67,7 +73,8 @@ static float bias_gather(const struct heed_cpu_bias *bias, const struct bias_at 
         case HEED_BIAS_TABLE:
             index = bias_index(bias, bias_delta(bias, at, key));
             value[i] = index < 0 ? 0.0f
-                                 : heed_cpu_element(bias->dtype, bias->t, at->row->head * bias->head + index * bias->key);
+                                 : heed_cpu_element(bias->dtype, bias->t,
+                                                    at->row->head * bias->head + index * bias->key);
             break;
         default:
             delta = bias_delta(bias, at, key);
@@ -83,16 +90,18 @@ static float bias_gather(const struct heed_cpu_bias *bias, const struct bias_at 
 }
 
 /* s: raw scores in, y out; returns the keys of word that no bias removed. */
-static uint64_t score_row(float *s, const struct heed_lowered *lowered, const struct heed_cpu_source *source,
-                          const struct bias_at *at, uint64_t word)
+static uint64_t score_row(float *s, const struct heed_lowered *lowered,
+                          const struct heed_cpu_source *source, const struct bias_at *at,
+                          uint64_t word)
 {
     float value[BLOCK] HEED_ALIGNED(HEED_CPU_ALIGN) = { 0 };
 
     for (int u = 0; u < BLOCK; u += VL) {
         const vf x = v_load(s + u);
 
-        v_store(s + u, lowered->capped ? v_mul(cap_tanh(v_mul(x, v_set(lowered->c1))), v_set(lowered->c2))
-                                       : v_mul(x, v_set(lowered->c)));
+        v_store(s + u, lowered->capped
+                           ? v_mul(cap_tanh(v_mul(x, v_set(lowered->c1))), v_set(lowered->c2))
+                           : v_mul(x, v_set(lowered->c)));
     }
     for (uint32_t b = 0; b < source->n_biases; b++) {
         const vf factor = v_set(bias_gather(&source->biases[b], at, &word, value));

@@ -84,12 +84,14 @@ HEED_INLINE uint16_t heed_to_f16(float x)
     } else if (magnitude >= 0x38800000u) {      /* 2^-14: normal */
         rest = magnitude - 0x38000000u;
         out = (rest + 0xfffu + (rest >> 13 & 1)) >> 13;
-    } else if (magnitude >= 0x33000000u) {      /* 2^-25: subnormal, or rounds to zero or the smallest */
-        const uint32_t shift = 126 - (magnitude >> 23), mantissa = (magnitude & 0x7fffffu) | 0x800000u;
+    } else if (magnitude >= 0x33000000u) { /* 2^-25: subnormal, or rounds to zero or the smallest */
+        const uint32_t shift = 126 - (magnitude >> 23),
+                       mantissa = (magnitude & 0x7fffffu) | 0x800000u;
 
         out = mantissa >> shift;
         rest = mantissa & (((uint32_t)1 << shift) - 1);
-        out += rest > (uint32_t)1 << (shift - 1) || (rest == (uint32_t)1 << (shift - 1) && (out & 1));
+        out +=
+            rest > (uint32_t)1 << (shift - 1) || (rest == (uint32_t)1 << (shift - 1) && (out & 1));
     } else {
         out = 0;
     }

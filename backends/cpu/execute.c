@@ -1,15 +1,17 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * A run: first what the strips share is prepared (bit sets of GLOBAL keys and rows, packed K), then the strips are
- * handed out one by one, long ones of a causal call first. A strip owns its output rows, so neither the number of
- * lanes nor the order changes a bit. Nothing is allocated: every array lies in the workspace.
+ * A run: first what the strips share is prepared (bit sets of GLOBAL keys and rows, packed K), then
+ * the strips are handed out one by one, long ones of a causal call first. A strip owns its output
+ * rows, so neither the number of lanes nor the order changes a bit. Nothing is allocated: every
+ * array lies in the workspace.
  */
 #include "run.h"
 
 #include <fenv.h>
 
-static void bias_get(const struct run *run, const struct heed_checked_bias *from, int64_t b, struct heed_cpu_bias *to)
+static void bias_get(const struct run *run, const struct heed_checked_bias *from, int64_t b,
+                     struct heed_cpu_bias *to)
 {
     const struct heed_aux *t = &from->t;
 
@@ -48,8 +50,8 @@ static void bias_get(const struct run *run, const struct heed_checked_bias *from
 }
 
 /* Sub-source i of source s for one item, head and row block. */
-static void item_get(const struct run *run, uint32_t s, uint32_t i, int64_t b, int64_t head, int64_t row, int64_t len,
-                     struct hk_item *item)
+static void item_get(const struct run *run, uint32_t s, uint32_t i, int64_t b, int64_t head,
+                     int64_t row, int64_t len, struct hk_item *item)
 {
     const struct heed_checked_source *source = &run->attn->sources[s];
     const struct heed_lowered_source *lowered = &run->lowered->sources[s];
@@ -70,7 +72,8 @@ static void item_get(const struct run *run, uint32_t s, uint32_t i, int64_t b, i
         item->n_list = runs ? list->shape[5] : item_counts(run, b, s)[0];
     }
     if (lowered->keys)
-        item->listed = item_words(run, run->state->sources[s].keys, b, run->state->sources[s].blocks);
+        item->listed =
+            item_words(run, run->state->sources[s].keys, b, run->state->sources[s].blocks);
     for (uint32_t r = 0; r < run->lowered->subs[i].n_ranges; r++) {
         const struct heed_aux *pairs = slots->pairs[r];
 
@@ -83,12 +86,14 @@ static void item_get(const struct run *run, uint32_t s, uint32_t i, int64_t b, i
     if (source->mask.slot) {
         const int64_t mask_head = source->mask.shape[4] == source->heads ? key_head : head;
 
-        item->mask = (const uint8_t *)aux_item(run, &source->mask, b) + mask_head * source->mask.stride[4];
+        item->mask =
+            (const uint8_t *)aux_item(run, &source->mask, b) + mask_head * source->mask.stride[4];
         item->mask_stride = source->mask.stride[5];
     }
 }
 
-static void sources_get(const struct run *run, const struct lane *mine, int64_t b, int64_t head, int64_t row)
+static void sources_get(const struct run *run, const struct lane *mine, int64_t b, int64_t head,
+                        int64_t row)
 {
     struct heed_cpu_bias *bias = mine->biases;
 
@@ -153,9 +158,11 @@ static bool residues_agree(const struct run *run, const struct heed_cpu_row *row
     return true;
 }
 
-/* Query rows `indices` of item b, heads [group * stack, ...). listed_by: the row list they come from, or -1; rows named
- * by an earlier list, or by any list when there is none, belong to another strip. */
-static void strip_run(struct run *run, uint32_t lane, int64_t b, int64_t group, int64_t n, int listed_by)
+/* Query rows `indices` of item b, heads [group * stack, ...). listed_by: the row list they come
+ * from, or -1; rows named by an earlier list, or by any list when there is none, belong to another
+ * strip. */
+static void strip_run(struct run *run, uint32_t lane, int64_t b, int64_t group, int64_t n,
+                      int listed_by)
 {
     const struct heed_checked *attn = run->attn;
     const int64_t stack = run->state->stack, head0 = group * stack;
@@ -163,7 +170,8 @@ static void strip_run(struct run *run, uint32_t lane, int64_t b, int64_t group, 
     int64_t begin, count = 0, first = -1;
     const int64_t len = rows_cut(run, b, &begin), origin = row_origin(run, b, len);
     const int64_t q_size = heed_cpu_size(attn->q.dtype), o_size = heed_cpu_size(attn->o.dtype);
-    const int64_t q_at = batch_offset(run, attn->q.stride, b), o_at = batch_offset(run, attn->o.stride, b);
+    const int64_t q_at = batch_offset(run, attn->q.stride, b),
+                  o_at = batch_offset(run, attn->o.stride, b);
     const int64_t lse_at = batch_offset(run, attn->lse.stride, b);
 
     for (int64_t i = 0; i < n; i++) {
@@ -178,14 +186,16 @@ static void strip_run(struct run *run, uint32_t lane, int64_t b, int64_t group, 
         for (int64_t g = 0; g < stack; g++) {
             const int64_t h = head0 + g, at = begin + index;
 
-            mine.rows[count++] = (struct heed_cpu_row) {
+            mine.rows[count++] = (struct heed_cpu_row){
                 .index = index,
                 .head = h,
                 .q = clamp(origin + index * attn->q_pos_step),
-                .from = (const char *)run->bound->q + (q_at + h * attn->q.stride[3] + at * attn->q.stride[4]) * q_size,
-                .to = (char *)run->bound->o + (o_at + h * attn->o.stride[3] + at * attn->o.stride[4]) * o_size,
-                .lse = run->bound->lse ? (float *)run->bound->lse + lse_at + h * attn->lse.stride[3] +
-                                             at * attn->lse.stride[4]
+                .from = (const char *)run->bound->q +
+                        (q_at + h * attn->q.stride[3] + at * attn->q.stride[4]) * q_size,
+                .to = (char *)run->bound->o +
+                      (o_at + h * attn->o.stride[3] + at * attn->o.stride[4]) * o_size,
+                .lse = run->bound->lse ? (float *)run->bound->lse + lse_at +
+                                             h * attn->lse.stride[3] + at * attn->lse.stride[4]
                                        : NULL,
                 .all = all,
                 .absent = index >= len,
@@ -215,7 +225,8 @@ static int64_t item_strips(const struct run *run, int64_t b)
 {
     int64_t begin, len = rows_cut(run, b, &begin);
 
-    return heed_strips_count(run->state, run->attn->q_layout == HEED_LAYOUT_RAGGED ? len : run->attn->n_q);
+    return heed_strips_count(run->state,
+                             run->attn->q_layout == HEED_LAYOUT_RAGGED ? len : run->attn->n_q);
 }
 
 /* Strips of rows, last ones first: under causality they are the longest. */
@@ -236,7 +247,8 @@ static void task_strip(struct run *run, uint32_t lane, int64_t task)
     len = rows_cut(run, lo, &begin);
     if (run->attn->q_layout != HEED_LAYOUT_RAGGED)
         len = run->attn->n_q;
-    const int64_t n = heed_strips_rows(run->state, len, at - before[lo], lane_get(run, lane).indices);
+    const int64_t n =
+        heed_strips_rows(run->state, len, at - before[lo], lane_get(run, lane).indices);
 
     strip_run(run, lane, lo, task / total, n, -1);
 }
@@ -255,8 +267,10 @@ static void task_listed(struct run *run, uint32_t lane, int64_t task)
         }
         const struct heed_aux *list = run->lowered->sources[s].rows;
         const bool single = run->state->row_step > 1 || run->state->group > 0;
-        const int64_t part = task % run->row_parts[s], group = task / run->row_parts[s] % run->groups;
-        const int64_t b = task / run->row_parts[s] / run->groups, rows = single ? 1 : run->state->rows;
+        const int64_t part = task % run->row_parts[s],
+                      group = task / run->row_parts[s] % run->groups;
+        const int64_t b = task / run->row_parts[s] / run->groups,
+                      rows = single ? 1 : run->state->rows;
         const int64_t entries = item_counts(run, b, s)[1];
         const char *entry = aux_item(run, list, b);
         int64_t begin, count = 0, bound = rows_cut(run, b, &begin);

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which instruction sets are compiled in and present. With simd/, the one place of this backend that knows processors.
+ * Which instruction sets are compiled in and present. With simd/, the one place of this backend
+ * that knows processors.
  */
 #include "isa.h"
 
@@ -21,7 +22,12 @@ static uint64_t saved_state(void)
 }
 
 enum { FMA = 1u << 12, OSXSAVE = 1u << 27, AVX = 1u << 28, F16C = 1u << 29 };     /* leaf 1 ecx */
-enum { AVX2 = 1u << 5, AVX512F = 1u << 16, AVX512DQ = 1u << 17, AVX512BW = 1u << 30 };    /* leaf 7 ebx */
+enum {
+    AVX2 = 1u << 5,
+    AVX512F = 1u << 16,
+    AVX512DQ = 1u << 17,
+    AVX512BW = 1u << 30
+}; /* leaf 7 ebx */
 #define AVX512VL (1u << 31)
 
 static uint32_t leaf1(void)
@@ -56,7 +62,8 @@ static const char *refuse_avx512(void)
         return reason;
     if ((leaf7() & need) != need)
         return "the processor lacks AVX-512 F, BW, DQ or VL";
-    return (saved_state() & 0xe6) == 0xe6 ? NULL : "the operating system does not save AVX-512 registers";
+    return (saved_state() & 0xe6) == 0xe6 ? NULL
+                                          : "the operating system does not save AVX-512 registers";
 }
 #endif
 

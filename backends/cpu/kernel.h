@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The arithmetic of a 64-key block: register tiles for scores and values, softmax of a row, end of a row. Included by
- * tile.c after a vector vocabulary. Vectors hold different keys (scores) or different channels (values), never terms
- * of one sum, so the order is that of docs/numerics.md section 3, whose steps are cited.
+ * The arithmetic of a 64-key block: register tiles for scores and values, softmax of a row, end of
+ * a row. Included by tile.c after a vector vocabulary. Vectors hold different keys (scores) or
+ * different channels (values), never terms of one sum, so the order is that of docs/numerics.md
+ * section 3, whose steps are cited.
  */
 #ifndef HEED_BACKENDS_CPU_KERNEL_H
 #define HEED_BACKENDS_CPU_KERNEL_H
@@ -16,8 +17,8 @@
 
 /* log2 e, ln 2, 2^f on [-1/2, 1/2], tanh, log2. */
 static const float log2_e = 0x1.715476p+0f, ln_2 = 0x1.62e43p-1f;
-static const float exp_c[7] = { 1.0f, 0.693147182f, 0.240226463f, 0.0555032864f, 0.00961834379f, 0.00133962662f,
-                                0.000154013524f };
+static const float exp_c[7] = { 1.0f,           0.693147182f,   0.240226463f,   0.0555032864f,
+                                0.00961834379f, 0.00133962662f, 0.000154013524f };
 static const float tanh_c[5] = { -0x1.555534p-2f, 0x1.11076cp-3f, -0x1.b844a2p-5f, 0x1.5258cap-6f,
                                  -0x1.76b3ccp-8f };
 static const float log_c[9] = { 0x1.715474p+0f, -0x1.71546ap-1f, 0x1.ec76eep-2f, -0x1.7160e2p-2f,
@@ -30,8 +31,8 @@ struct row_state {
     uint32_t fresh;             /* 1: no remaining key in this chunk yet; lanes and o are zero */
 };
 
-/* The sums o of a tile's rows lie [panels][TILE_ROWS][PANEL], so that a register tile finds its own at constant offsets.
- * Floats of a tile; row i of an array of tiles; channel t of a row. */
+/* The sums o of a tile's rows lie [panels][TILE_ROWS][PANEL], so that a register tile finds its own
+ * at constant offsets. Floats of a tile; row i of an array of tiles; channel t of a row. */
 HEED_INLINE int64_t o_span(int64_t width)
 {
     return (width + PANEL - 1) / PANEL * PANEL * TILE_ROWS;
@@ -50,7 +51,8 @@ HEED_INLINE int64_t o_at(int64_t t)
 /* The inner loops take STEPS terms at a time: shorter loops, whose ends the processor predicts. */
 #define STEPS 2
 
-HEED_INLINE void score_step(const float *q, const float *k, int64_t d, vf acc[TILE_ROWS][TILE_VECS], const int vecs)
+HEED_INLINE void score_step(const float *q, const float *k, int64_t d, vf acc[TILE_ROWS][TILE_VECS],
+                            const int vecs)
 {
     vf b[TILE_VECS];
 
@@ -67,7 +69,8 @@ HEED_INLINE void score_step(const float *q, const float *k, int64_t d, vf acc[TI
     }
 }
 
-/* acc[i][u] = q row i . keys of a panel, one fma chain over d per score (step 3). q: [TILE_ROWS][d]. */
+/* acc[i][u] = q row i . keys of a panel, one fma chain over d per score (step 3). q:
+ * [TILE_ROWS][d]. */
 HEED_INLINE void score_sums(const float *HEED_RESTRICT q, const float *HEED_RESTRICT k, int64_t d,
                             vf acc[TILE_ROWS][TILE_VECS], const int vecs)
 {
@@ -101,28 +104,32 @@ HEED_INLINE void score_tile(const float *q, const float *k, int64_t d, float *s,
     }
 }
 
-/* The register tiles are functions of their own: inlined into their callers' loops they lose registers to them. Their
- * loops over tiles let the end of one tile overlap the beginning of the next. */
-static HEED_NOINLINE void score_tiles_full(const float *q, const float *k, int64_t d, float *s, int64_t tiles)
+/* The register tiles are functions of their own: inlined into their callers' loops they lose
+ * registers to them. Their loops over tiles let the end of one tile overlap the beginning of the
+ * next. */
+static HEED_NOINLINE void score_tiles_full(const float *q, const float *k, int64_t d, float *s,
+                                           int64_t tiles)
 {
     for (int64_t m = 0; m < tiles; m++, q += TILE_ROWS * d, s += TILE_ROWS * BLOCK)
         score_tile(q, k, d, s, TILE_VECS);
 }
 
-static HEED_NOINLINE void score_tiles_half(const float *q, const float *k, int64_t d, float *s, int64_t tiles)
+static HEED_NOINLINE void score_tiles_half(const float *q, const float *k, int64_t d, float *s,
+                                           int64_t tiles)
 {
     for (int64_t m = 0; m < tiles; m++, q += TILE_ROWS * d, s += TILE_ROWS * BLOCK)
         score_tile(q, k, d, s, TILE_VECS / 2);
 }
 
-/* As score_tiles_full, then y = s * c in place of s, and each row's largest y over the panels so far, lane by lane, in
- * most (first: over this one only). Saves a pass over the scores. */
-static HEED_NOINLINE void score_tiles_most(const float *q, const float *k, int64_t d, float *s, int64_t tiles,
-                                           float factor, float *most, bool first)
+/* As score_tiles_full, then y = s * c in place of s, and each row's largest y over the panels so
+ * far, lane by lane, in most (first: over this one only). Saves a pass over the scores. */
+static HEED_NOINLINE void score_tiles_most(const float *q, const float *k, int64_t d, float *s,
+                                           int64_t tiles, float factor, float *most, bool first)
 {
     const vf c = v_set(factor);
 
-    for (int64_t m = 0; m < tiles; m++, q += TILE_ROWS * d, s += TILE_ROWS * BLOCK, most += TILE_ROWS * VL) {
+    for (int64_t m = 0; m < tiles;
+         m++, q += TILE_ROWS * d, s += TILE_ROWS * BLOCK, most += TILE_ROWS * VL) {
         vf acc[TILE_ROWS][TILE_VECS];
 
         score_sums(q, k, d, acc, TILE_VECS);
@@ -142,9 +149,11 @@ static HEED_NOINLINE void score_tiles_most(const float *q, const float *k, int64
     }
 }
 
-/* Scores of `tiles` tiles with the panel that begins at key n of the block, or with the half of it that word asks for.
- * Halves pay where they still hold enough accumulators to hide the latency of fma. */
-static void score_panel(const float *q, const float *k, int64_t d, float *s, int n, int64_t tiles, uint64_t word)
+/* Scores of `tiles` tiles with the panel that begins at key n of the block, or with the half of it
+ * that word asks for. Halves pay where they still hold enough accumulators to hide the latency of
+ * fma. */
+static void score_panel(const float *q, const float *k, int64_t d, float *s, int n, int64_t tiles,
+                        uint64_t word)
 {
     const uint64_t half = ~UINT64_C(0) >> (64 - PANEL / 2);
     const bool low = (word >> n & half) != 0, high = (word >> (n + PANEL / 2) & half) != 0;
@@ -157,7 +166,8 @@ static void score_panel(const float *q, const float *k, int64_t d, float *s, int
         score_tiles_half(q, k + n * d + PANEL / 2, d, s + n + PANEL / 2, tiles);
 }
 
-HEED_INLINE void value_step(const float *p, const float *v, vf acc[TILE_ROWS][TILE_VECS], const int vecs)
+HEED_INLINE void value_step(const float *p, const float *v, vf acc[TILE_ROWS][TILE_VECS],
+                            const int vecs)
 {
     vf b[TILE_VECS];
 
@@ -175,8 +185,9 @@ HEED_INLINE void value_step(const float *p, const float *v, vf acc[TILE_ROWS][TI
 }
 
 /* o[i][0 .. vecs * VL) = fma over keys [first, end) of p[i][key] * v[key] (step 7). */
-HEED_INLINE void value_tile(const float *HEED_RESTRICT p, const float *HEED_RESTRICT v, int64_t v_row, int first,
-                            int end, float *HEED_RESTRICT o, const int vecs)
+HEED_INLINE void value_tile(const float *HEED_RESTRICT p, const float *HEED_RESTRICT v,
+                            int64_t v_row, int first, int end, float *HEED_RESTRICT o,
+                            const int vecs)
 {
     vf acc[TILE_ROWS][TILE_VECS];
     int t = first;
@@ -203,15 +214,15 @@ HEED_INLINE void value_tile(const float *HEED_RESTRICT p, const float *HEED_REST
     }
 }
 
-static HEED_NOINLINE void value_tiles_full(const float *p, const float *v, int64_t v_row, int first, int end, float *o,
-                                           int64_t width)
+static HEED_NOINLINE void value_tiles_full(const float *p, const float *v, int64_t v_row, int first,
+                                           int end, float *o, int64_t width)
 {
     for (int64_t t = 0; t + PANEL <= width; t += PANEL)
         value_tile(p, v + t, v_row, first, end, o + o_at(t), TILE_VECS);
 }
 
-static HEED_NOINLINE void value_tiles_rest(const float *p, const float *v, int64_t v_row, int first, int end, float *o,
-                                           int64_t width)
+static HEED_NOINLINE void value_tiles_rest(const float *p, const float *v, int64_t v_row, int first,
+                                           int end, float *o, int64_t width)
 {
     int64_t t = width / PANEL * PANEL;
 
@@ -221,7 +232,8 @@ static HEED_NOINLINE void value_tiles_rest(const float *p, const float *v, int64
         value_tile(p, v + t, v_row, first, end, o + o_at(t), 1);
 }
 
-static void value_tiles(const float *p, const float *v, int64_t v_row, int first, int end, float *o, int64_t width)
+static void value_tiles(const float *p, const float *v, int64_t v_row, int first, int end, float *o,
+                        int64_t width)
 {
     value_tiles_full(p, v, v_row, first, end, o, width);
     if (width % PANEL != 0)
@@ -229,13 +241,15 @@ static void value_tiles(const float *p, const float *v, int64_t v_row, int first
 }
 
 /* One row, keys in word only: for tiles where the V of a removed key is not finite. */
-static void value_row(const float *p, const float *v, int64_t v_row, uint64_t word, float *o, int64_t width)
+static void value_row(const float *p, const float *v, int64_t v_row, uint64_t word, float *o,
+                      int64_t width)
 {
     for (; word != 0; word &= word - 1) {
         const int t = heed_first_bit(word);
 
         for (int64_t c = 0; c < width; c += VL)
-            v_store(o + o_at(c), v_fma(v_set(p[t]), v_loadu(v + t * v_row + c), v_load(o + o_at(c))));
+            v_store(o + o_at(c),
+                    v_fma(v_set(p[t]), v_loadu(v + t * v_row + c), v_load(o + o_at(c))));
     }
 }
 
@@ -258,10 +272,11 @@ static bool values_finite(const float *v, int64_t v_row, uint64_t word, int64_t 
     return v_word(v_ordered(v_add(sum, more))) == v_word(v_ordered(v_zero()));
 }
 
-/* The weights of one tile with V: the V of a removed key (word bit off) must not touch its row (step 6). A finite one
- * may: its weight is +0 and fma(+0, v, o) changes at most the sign of a zero, which step 11 removes. */
-static void tile_values(const float *p, const float *v, int64_t v_row, const uint64_t *words, int64_t rows, float *o,
-                        int64_t width, bool finite)
+/* The weights of one tile with V: the V of a removed key (word bit off) must not touch its row
+ * (step 6). A finite one may: its weight is +0 and fma(+0, v, o) changes at most the sign of a
+ * zero, which step 11 removes. */
+static void tile_values(const float *p, const float *v, int64_t v_row, const uint64_t *words,
+                        int64_t rows, float *o, int64_t width, bool finite)
 {
     uint64_t any = 0, all = ~UINT64_C(0);
 
@@ -330,10 +345,11 @@ HEED_INLINE void row_raise(struct row_state *row, float most, float *lanes, floa
     row->fresh = 0;
 }
 
-/* Softmax of the visible part of a block: s holds scores that times factor are y; word says which. Leaves the weights
- * in s, +0 where removed, and returns the remaining keys: visible and y not -Inf. */
-static uint64_t softmax_part(float *s, float factor, uint64_t word, struct row_state *row, float *lanes, float *o,
-                             int64_t width)
+/* Softmax of the visible part of a block: s holds scores that times factor are y; word says which.
+ * Leaves the weights in s, +0 where removed, and returns the remaining keys: visible and y not
+ * -Inf. */
+static uint64_t softmax_part(float *s, float factor, uint64_t word, struct row_state *row,
+                             float *lanes, float *o, int64_t width)
 {
     const uint32_t some = VL == 32 ? ~0u : (1u << VL) - 1;
     const vf none = v_set(-INFINITY), c = v_set(factor);
@@ -391,11 +407,12 @@ HEED_INLINE void softmax_row(float *s, const struct row_state *row, float *lanes
         v_store(lanes + l * VL, sum[l]);
 }
 
-/* Softmax of rows that see the whole block of a finite V; s holds y, most the rows' largest y lane by lane. With a finite
- * V it does not matter whether a key with y = -Inf counts as removed, for its weight is +0; unless all keys of the row
- * are. Row by row twice, so that the rows' chains of dependent operations overlap. */
-static HEED_NOINLINE void softmax_rows(float *s, const float *most, struct row_state *row, float *lanes, float *o,
-                                       int64_t width, int64_t rows)
+/* Softmax of rows that see the whole block of a finite V; s holds y, most the rows' largest y lane
+ * by lane. With a finite V it does not matter whether a key with y = -Inf counts as removed, for
+ * its weight is +0; unless all keys of the row are. Row by row twice, so that the rows' chains of
+ * dependent operations overlap. */
+static HEED_NOINLINE void softmax_rows(float *s, const float *most, struct row_state *row,
+                                       float *lanes, float *o, int64_t width, int64_t rows)
 {
     for (int64_t first = 0; first < rows; first += TILE_ROWS) {
         const int64_t end = first + TILE_ROWS < rows ? first + TILE_ROWS : rows;
@@ -405,7 +422,8 @@ static HEED_NOINLINE void softmax_rows(float *s, const float *most, struct row_s
             top[i - first] = v_max_across(v_load(most + i * VL));
         for (int64_t i = first; i < end; i++) {
             if (top[i - first] == -INFINITY)
-                softmax_part(s + i * BLOCK, 1.0f, ~UINT64_C(0), &row[i], lanes + i * LANES, o_row(o, i, width), width);
+                softmax_part(s + i * BLOCK, 1.0f, ~UINT64_C(0), &row[i], lanes + i * LANES,
+                             o_row(o, i, width), width);
             else
                 row_raise(&row[i], top[i - first], lanes + i * LANES, o_row(o, i, width), width);
         }
@@ -416,10 +434,10 @@ static HEED_NOINLINE void softmax_rows(float *s, const float *most, struct row_s
     }
 }
 
-/* Softmax of a tile; s holds scores. finite: V is; then words say what the rows see. Else all rows see all 64 keys, and
- * words become what remains. (finite is a constant at every call.) */
-HEED_INLINE void softmax_tile(float *s, float factor, struct row_state *row, float *lanes, float *o, int64_t width,
-                              uint64_t *words, int rows, const bool finite)
+/* Softmax of a tile; s holds scores. finite: V is; then words say what the rows see. Else all rows
+ * see all 64 keys, and words become what remains. (finite is a constant at every call.) */
+HEED_INLINE void softmax_tile(float *s, float factor, struct row_state *row, float *lanes, float *o,
+                              int64_t width, uint64_t *words, int rows, const bool finite)
 {
     const vf c = v_set(factor), none = v_set(-INFINITY);
     float top[TILE_ROWS];
@@ -446,7 +464,8 @@ HEED_INLINE void softmax_tile(float *s, float factor, struct row_state *row, flo
         if (!part[i])
             row_raise(&row[i], top[i], lanes + i * LANES, o + i * PANEL, width);
         else
-            words[i] = softmax_part(s + i * BLOCK, 1.0f, words[i], &row[i], lanes + i * LANES, o + i * PANEL, width);
+            words[i] = softmax_part(s + i * BLOCK, 1.0f, words[i], &row[i], lanes + i * LANES,
+                                    o + i * PANEL, width);
     }
     for (int i = 0; i < rows; i++) {
         if (!part[i])
@@ -454,14 +473,16 @@ HEED_INLINE void softmax_tile(float *s, float factor, struct row_state *row, flo
     }
 }
 
-static HEED_NOINLINE void softmax_tile_whole(float *s, float factor, struct row_state *row, float *lanes, float *o,
-                                             int64_t width, uint64_t *words, int rows)
+static HEED_NOINLINE void softmax_tile_whole(float *s, float factor, struct row_state *row,
+                                             float *lanes, float *o, int64_t width, uint64_t *words,
+                                             int rows)
 {
     softmax_tile(s, factor, row, lanes, o, width, words, rows, false);
 }
 
-static HEED_NOINLINE void softmax_tile_masked(float *s, float factor, struct row_state *row, float *lanes, float *o,
-                                              int64_t width, uint64_t *words, int rows)
+static HEED_NOINLINE void softmax_tile_masked(float *s, float factor, struct row_state *row,
+                                              float *lanes, float *o, int64_t width,
+                                              uint64_t *words, int rows)
 {
     softmax_tile(s, factor, row, lanes, o, width, words, rows, true);
 }
@@ -485,8 +506,8 @@ HEED_INLINE vf cap_tanh(vf x)
 }
 
 /* Joins a chunk into the row's total (step 8): reference, lanes, o. */
-static void row_fold(float *reference, float *lanes, float *o, const struct row_state *row, const float *row_lanes,
-                     const float *row_o, int64_t width)
+static void row_fold(float *reference, float *lanes, float *o, const struct row_state *row,
+                     const float *row_lanes, const float *row_o, int64_t width)
 {
     const float m = row->reference > *reference ? row->reference : *reference;
     const vf w1 = v_set(power(*reference - m)), w2 = v_set(power(row->reference - m));

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * From rows in memory, of any storage type and stride, to what the register tiles read: f32 rows of unit stride, and K
- * transposed into panels. Included by tile.c.
+ * From rows in memory, of any storage type and stride, to what the register tiles read: f32 rows of
+ * unit stride, and K transposed into panels. Included by tile.c.
  */
 #ifndef HEED_BACKENDS_CPU_PACK_H
 #define HEED_BACKENDS_CPU_PACK_H
@@ -29,7 +29,8 @@ static const float *row_f32(const struct heed_cpu_matrix *m, int64_t i, int64_t 
 }
 
 /* 64 keys (negative: a row of zeros) into panels [64 / PANEL][d][PANEL]. temp: V_PACK rows of d. */
-static void pack_keys(const struct heed_cpu_matrix *k, const int64_t *keys, int64_t d, float *out, float *temp)
+static void pack_keys(const struct heed_cpu_matrix *k, const int64_t *keys, int64_t d, float *out,
+                      float *temp)
 {
     for (int64_t i = 0; i < BLOCK; i += V_PACK) {
         float *panel = out + i / PANEL * PANEL * d + i % PANEL;
@@ -53,7 +54,8 @@ static void pack_keys(const struct heed_cpu_matrix *k, const int64_t *keys, int6
     }
 }
 
-static void pack_run(const struct heed_cpu_matrix *k, int64_t d, int64_t first, int64_t n, float *out, float *temp)
+static void pack_run(const struct heed_cpu_matrix *k, int64_t d, int64_t first, int64_t n,
+                     float *out, float *temp)
 {
     int64_t keys[BLOCK];
 
@@ -62,7 +64,8 @@ static void pack_run(const struct heed_cpu_matrix *k, int64_t d, int64_t first, 
     pack_keys(k, keys, d, out, temp);
 }
 
-static bool values_run(const struct heed_cpu_matrix *v, int64_t d_v, int64_t first, int64_t n, float *temp)
+static bool values_run(const struct heed_cpu_matrix *v, int64_t d_v, int64_t first, int64_t n,
+                       float *temp)
 {
     vf sum = v_zero();
     float rest = 0;

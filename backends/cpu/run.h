@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * A run in progress, and where its parts lie in memory: slots of an item, packed K, the arrays of a lane. Shared by
- * prepare.c and execute.c.
+ * A run in progress, and where its parts lie in memory: slots of an item, packed K, the arrays of a
+ * lane. Shared by prepare.c and execute.c.
  */
 #ifndef HEED_BACKENDS_CPU_RUN_H
 #define HEED_BACKENDS_CPU_RUN_H
@@ -20,7 +20,7 @@ struct run {
     const struct heed_bound *bound;
     char *workspace;
     int64_t tasks, row_tasks, groups;   /* groups: of `stack` query heads */
-    int64_t row_parts[HEED_MAX_SOURCES];        /* strips of each source's row list, per item and group */
+    int64_t row_parts[HEED_MAX_SOURCES]; /* strips of each source's row list, per item and group */
     void (*task)(struct run *, uint32_t lane, int64_t task);
     atomic_int_least64_t next;
 };
@@ -51,9 +51,11 @@ HEED_INLINE struct lane lane_get(const struct run *run, uint32_t lane)
     struct lane out = { .scratch = at };
 
     at += state->scratch_bytes;
-    out.rows = (struct heed_cpu_row *)(void *)place(&at, state->rows * state->stack, sizeof *out.rows);
+    out.rows =
+        (struct heed_cpu_row *)(void *)place(&at, state->rows * state->stack, sizeof *out.rows);
     out.indices = (int64_t *)(void *)place(&at, state->rows, sizeof *out.indices);
-    out.sources = (struct heed_cpu_source *)(void *)place(&at, run->attn->n_sources + 1, sizeof *out.sources);
+    out.sources =
+        (struct heed_cpu_source *)(void *)place(&at, run->attn->n_sources + 1, sizeof *out.sources);
     out.items = (struct hk_item *)(void *)place(&at, run->lowered->n_subs + 1, sizeof *out.items);
     out.biases = (struct heed_cpu_bias *)(void *)at;
     return out;
@@ -68,7 +70,8 @@ HEED_INLINE int64_t batch_offset(const struct run *run, const int64_t *stride, i
 {
     const int64_t *batch = run->attn->batch;
 
-    return b / (batch[1] * batch[2]) * stride[0] + b / batch[2] % batch[1] * stride[1] + b % batch[2] * stride[2];
+    return b / (batch[1] * batch[2]) * stride[0] + b / batch[2] % batch[1] * stride[1] +
+           b % batch[2] * stride[2];
 }
 
 HEED_INLINE const char *aux_item(const struct run *run, const struct heed_aux *aux, int64_t b)
@@ -81,9 +84,11 @@ HEED_INLINE int64_t aux_value(const struct run *run, const struct heed_aux *aux,
     return heed_cpu_integer(aux->dtype, aux_item(run, aux, b), 0);
 }
 
-/* Begin and length of an item: lengths are cut to [0, bound], a begin outside the packed rows empties it. */
-HEED_INLINE int64_t item_cut(const struct run *run, const struct heed_aux *begin_aux, const struct heed_aux *len_aux,
-                        int64_t b, int64_t bound, int64_t total, int64_t *begin)
+/* Begin and length of an item: lengths are cut to [0, bound], a begin outside the packed rows
+ * empties it. */
+HEED_INLINE int64_t item_cut(const struct run *run, const struct heed_aux *begin_aux,
+                             const struct heed_aux *len_aux, int64_t b, int64_t bound,
+                             int64_t total, int64_t *begin)
 {
     int64_t len = bound;
 
@@ -108,7 +113,8 @@ HEED_INLINE int64_t keys_cut(const struct run *run, uint32_t s, int64_t b, int64
     const struct heed_checked_source *source = &run->attn->sources[s];
     const bool ragged = source->layout == HEED_LAYOUT_RAGGED;
 
-    return item_cut(run, ragged ? &source->index : NULL, &source->len, b, source->n_k, source->k.shape[4], begin);
+    return item_cut(run, ragged ? &source->index : NULL, &source->len, b, source->n_k,
+                    source->k.shape[4], begin);
 }
 
 HEED_INLINE int64_t rows_cut(const struct run *run, int64_t b, int64_t *begin)
@@ -116,12 +122,15 @@ HEED_INLINE int64_t rows_cut(const struct run *run, int64_t b, int64_t *begin)
     const struct heed_checked *attn = run->attn;
     const bool ragged = attn->q_layout == HEED_LAYOUT_RAGGED;
 
-    return item_cut(run, ragged ? &attn->q_begin : NULL, &attn->q_len, b, attn->n_q, attn->q.shape[4], begin);
+    return item_cut(run, ragged ? &attn->q_begin : NULL, &attn->q_len, b, attn->n_q,
+                    attn->q.shape[4], begin);
 }
 
 HEED_INLINE int64_t clamp(int64_t x)
 {
-    return x < -HEED_POSITION_MAX ? -HEED_POSITION_MAX : x > HEED_POSITION_MAX ? HEED_POSITION_MAX : x;
+    return x < -HEED_POSITION_MAX  ? -HEED_POSITION_MAX
+           : x > HEED_POSITION_MAX ? HEED_POSITION_MAX
+                                   : x;
 }
 
 /* Position of query row 0. */
@@ -136,9 +145,11 @@ HEED_INLINE int64_t row_origin(const struct run *run, int64_t b, int64_t len)
         const uint32_t s = attn->n_sources - 1;
         const struct heed_checked_source *last = &attn->sources[s];
         const int64_t keys = keys_cut(run, s, b, &begin);
-        const int64_t origin = last->flags & HEED_SOURCE_END ? last->pos0 - keys * last->pos_step : last->pos0;
+        const int64_t origin =
+            last->flags & HEED_SOURCE_END ? last->pos0 - keys * last->pos_step : last->pos0;
 
-        q += origin + (keys - 1) * last->pos_step + last->pos_span - 1 - (len - 1) * attn->q_pos_step;
+        q += origin + (keys - 1) * last->pos_step + last->pos_span - 1 -
+             (len - 1) * attn->q_pos_step;
     }
     return q;
 }
@@ -150,13 +161,15 @@ HEED_INLINE uint64_t *item_words(const struct run *run, uint64_t offset, int64_t
 
 HEED_INLINE int64_t *item_counts(const struct run *run, int64_t b, uint32_t s)
 {
-    return (int64_t *)(void *)(run->workspace + run->state->counts) + (b * run->attn->n_sources + s) * 2;
+    return (int64_t *)(void *)(run->workspace + run->state->counts) +
+           (b * run->attn->n_sources + s) * 2;
 }
 
-HEED_INLINE struct heed_cpu_matrix matrix(const struct run *run, const struct heed_view *view, const void *base, int64_t b,
-                                     int64_t head, int64_t begin)
+HEED_INLINE struct heed_cpu_matrix matrix(const struct run *run, const struct heed_view *view,
+                                          const void *base, int64_t b, int64_t head, int64_t begin)
 {
-    const int64_t at = batch_offset(run, view->stride, b) + head * view->stride[3] + begin * view->stride[4];
+    const int64_t at =
+        batch_offset(run, view->stride, b) + head * view->stride[3] + begin * view->stride[4];
 
     return (struct heed_cpu_matrix) {
         .base = (const char *)base + at * heed_cpu_size(view->dtype),
@@ -176,7 +189,8 @@ HEED_INLINE int64_t packed_block(const struct run *run, uint32_t s, int64_t b, i
 
 HEED_INLINE float *packed(const struct run *run, uint32_t s, int64_t block)
 {
-    return (float *)(void *)(run->workspace + run->state->sources[s].packed) + block * HEED_CPU_BLOCK * run->attn->d;
+    return (float *)(void *)(run->workspace + run->state->sources[s].packed) +
+           block * HEED_CPU_BLOCK * run->attn->d;
 }
 
 HEED_INLINE uint8_t *finite(const struct run *run, uint32_t s, int64_t block)

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What bind works out for a plan and run reads: how rows form strips and where everything lies in the workspace.
+ * What bind works out for a plan and run reads: how rows form strips and where everything lies in
+ * the workspace.
  */
 #ifndef HEED_BACKENDS_CPU_STATE_H
 #define HEED_BACKENDS_CPU_STATE_H
@@ -40,6 +41,7 @@ struct heed_cpu_state {
 int64_t heed_strips_count(const struct heed_cpu_state *, int64_t n);
 int64_t heed_strips_rows(const struct heed_cpu_state *, int64_t n, int64_t strip, int64_t *indices);
 
-heed_status heed_execute(const struct heed_plan *, const struct heed_services *, const struct heed_bound *);
+heed_status heed_execute(const struct heed_plan *, const struct heed_services *,
+                         const struct heed_bound *);
 
 #endif

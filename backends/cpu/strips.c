@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * How the query rows of an item are cut into strips. Rows of a strip share the residue of every PHASE_QUERY comb, so
- * they lie row_step apart; with LISTED sources they share a list, so they stay within one group.
+ * How the query rows of an item are cut into strips. Rows of a strip share the residue of every
+ * PHASE_QUERY comb, so they lie row_step apart; with LISTED sources they share a list, so they stay
+ * within one group.
  */
 #include "state.h"
 
@@ -32,10 +33,12 @@ int64_t heed_strips_count(const struct heed_cpu_state *state, int64_t n)
     return parts(n, group) * step * parts(parts(group, step), state->rows);
 }
 
-int64_t heed_strips_rows(const struct heed_cpu_state *state, int64_t n, int64_t strip, int64_t *indices)
+int64_t heed_strips_rows(const struct heed_cpu_state *state, int64_t n, int64_t strip,
+                         int64_t *indices)
 {
     const int64_t step = step_of(state, n), group = group_of(state, n);
-    const int64_t per_residue = parts(parts(group, step), state->rows), per_group = step * per_residue;
+    const int64_t per_residue = parts(parts(group, step), state->rows),
+                  per_group = step * per_residue;
     const int64_t base = strip / per_group * group, end = base + group < n ? base + group : n;
     const int64_t residue = strip % per_group / per_residue, part = strip % per_residue;
     int64_t count = 0;

@@ -1,12 +1,13 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Attention of one strip of query rows, compiled once per instruction set from one vector vocabulary.
+ * Attention of one strip of query rows, compiled once per instruction set from one vector
+ * vocabulary.
  *
- * A strip's sub-sources are walked 64 keys at a time: every tile of rows against K panels, softmax of each row, the
- * weights against V, so that K and V of a block are read once per strip. Sums restart at chunk borders. What no row of
- * a tile sees is skipped, down to K panels and runs of V rows; visibility words are formed only for tiles that are
- * neither empty nor full.
+ * A strip's sub-sources are walked 64 keys at a time: every tile of rows against K panels, softmax
+ * of each row, the weights against V, so that K and V of a block are read once per strip. Sums
+ * restart at chunk borders. What no row of a tile sees is skipped, down to K panels and runs of V
+ * rows; visibility words are formed only for tiles that are neither empty nor full.
  */
 #include HEED_SIMD_HEADER
 
@@ -20,14 +21,16 @@
 
 #define RANGES HK_RANGES
 
-/* The reach of a tile's rows: what some row sees (outer) and what all rows see (inner), range by range. */
+/* The reach of a tile's rows: what some row sees (outer) and what all rows see (inner), range by
+ * range. */
 struct tile_reach {
     int64_t lo[RANGES], hi[RANGES], in_lo[RANGES], in_hi[RANGES];
 };
 
 struct strip {
     const struct heed_cpu_strip *in;
-    int64_t rows, tiles, width; /* rows: rounded up to whole tiles; width: d_v rounded up to whole vectors */
+    int64_t rows, tiles,
+        width; /* rows: rounded up to whole tiles; width: d_v rounded up to whole vectors */
     float *q, *s, *o, *total_o, *lanes, *total_lanes, *k, *v, *temp, *most;
     float *total;               /* reference of each row over finished chunks */
     uint32_t *started;          /* 1: the row has a finished chunk */
@@ -56,7 +59,8 @@ static void *carve(char *base, size_t *at, int64_t count, size_t size)
 }
 
 /* Lays the strip's arrays out from base; returns the bytes they take. base may be NULL. */
-static size_t strip_layout(struct strip *st, const struct heed_checked *attn, int64_t rows, char *base)
+static size_t strip_layout(struct strip *st, const struct heed_checked *attn, int64_t rows,
+                           char *base)
 {
     size_t at = 0;
 
@@ -185,8 +189,10 @@ static void tile_fill(struct strip *st, int64_t m)
         st->words[m * TILE_ROWS + i] = ~UINT64_C(0);
 }
 
-/* Forms the words of a tile's rows and their union, 0 if no row sees anything; full: all rows see all 64. */
-static void tile_see(struct strip *st, uint32_t source, uint32_t sub, int64_t m, int64_t block, uint64_t available)
+/* Forms the words of a tile's rows and their union, 0 if no row sees anything; full: all rows see
+ * all 64. */
+static void tile_see(struct strip *st, uint32_t source, uint32_t sub, int64_t m, int64_t block,
+                     uint64_t available)
 {
     const struct hk_sub *s = &st->in->lowered->subs[sub];
     const struct tile_reach *tile = &st->tile[m];
@@ -225,8 +231,8 @@ static bool block_aligned(const struct hk_sub *sub)
 }
 
 /* K panels of the block, from the packed copy or gathered. seen: ordinals that some row sees. */
-static const float *block_keys(struct strip *st, const struct heed_cpu_source *source, uint32_t sub, int64_t block,
-                               uint64_t seen)
+static const float *block_keys(struct strip *st, const struct heed_cpu_source *source, uint32_t sub,
+                               int64_t block, uint64_t seen)
 {
     const struct hk_sub *s = &st->in->lowered->subs[sub];
     int64_t keys[BLOCK];
@@ -234,14 +240,16 @@ static const float *block_keys(struct strip *st, const struct heed_cpu_source *s
     if (source->packed && block_aligned(s))
         return source->packed + block * BLOCK * st->in->attn->d;
     for (int i = 0; i < BLOCK; i++)
-        keys[i] = seen >> i & 1 ? hk_key(s, &st->in->items[sub], &st->reach[0], block * BLOCK + i) : -1;
+        keys[i] =
+            seen >> i & 1 ? hk_key(s, &st->in->items[sub], &st->reach[0], block * BLOCK + i) : -1;
     pack_keys(&source->k, keys, st->in->attn->d, st->k, st->temp);
     return st->k;
 }
 
-/* V rows of the block: in place where they are f32 rows of whole vectors at one stride, else converted. */
-static const float *block_values(struct strip *st, const struct heed_cpu_source *source, uint32_t sub, int64_t block,
-                                 uint64_t seen, int64_t *v_row)
+/* V rows of the block: in place where they are f32 rows of whole vectors at one stride, else
+ * converted. */
+static const float *block_values(struct strip *st, const struct heed_cpu_source *source,
+                                 uint32_t sub, int64_t block, uint64_t seen, int64_t *v_row)
 {
     const struct hk_sub *s = &st->in->lowered->subs[sub];
     const struct heed_cpu_matrix *v = &source->v;
@@ -267,7 +275,8 @@ static const float *block_values(struct strip *st, const struct heed_cpu_source 
     return st->v;
 }
 
-static void block_softmax(struct strip *st, uint32_t source, uint32_t sub, int64_t block, int64_t m, bool finite)
+static void block_softmax(struct strip *st, uint32_t source, uint32_t sub, int64_t block, int64_t m,
+                          bool finite)
 {
     const struct heed_lowered *lowered = st->in->lowered;
     const struct heed_cpu_source *from = &st->in->sources[source];
@@ -277,11 +286,13 @@ static void block_softmax(struct strip *st, uint32_t source, uint32_t sub, int64
     if (plain && (st->full[m] || finite)) {
         (st->full[m] ? softmax_tile_whole : softmax_tile_masked)(
             st->s + first * BLOCK, lowered->c, st->state + first, st->lanes + first * LANES,
-            o_row(st->o, first, st->width), st->width, st->words + first, left < TILE_ROWS ? (int)left : TILE_ROWS);
+            o_row(st->o, first, st->width), st->width, st->words + first,
+            left < TILE_ROWS ? (int)left : TILE_ROWS);
         return;
     }
     for (int64_t i = first; i < first + TILE_ROWS && i < st->in->n_rows; i++) {
-        float *s = st->s + i * BLOCK, *lanes = st->lanes + i * LANES, *o = o_row(st->o, i, st->width);
+        float *s = st->s + i * BLOCK, *lanes = st->lanes + i * LANES,
+              *o = o_row(st->o, i, st->width);
         uint64_t word = st->words[i];
 
         if (!plain && word != 0) {
@@ -295,12 +306,15 @@ static void block_softmax(struct strip *st, uint32_t source, uint32_t sub, int64
 
             word = score_row(s, lowered, from, &at, word);
         }
-        st->words[i] = softmax_part(s, plain ? lowered->c : 1.0f, word, &st->state[i], lanes, o, st->width);
+        st->words[i] =
+            softmax_part(s, plain ? lowered->c : 1.0f, word, &st->state[i], lanes, o, st->width);
     }
 }
 
-/* Part `at` of `parts` of the K panels and V rows of the next block: fetched while this one computes. */
-static void block_ahead(const float *k, const float *v, int64_t v_row, int64_t d, int64_t d_v, int64_t at, int64_t parts)
+/* Part `at` of `parts` of the K panels and V rows of the next block: fetched while this one
+ * computes. */
+static void block_ahead(const float *k, const float *v, int64_t v_row, int64_t d, int64_t d_v,
+                        int64_t at, int64_t parts)
 {
     const int64_t line = 64 / (int64_t)sizeof(float), lines = BLOCK * d / line;
     const int64_t first = BLOCK * at / parts, end = BLOCK * (at + 1) / parts;
@@ -313,18 +327,22 @@ static void block_ahead(const float *k, const float *v, int64_t v_row, int64_t d
     }
 }
 
-/* The commonest block by far: every row sees every key, nothing but scores enters, V is finite. No words needed. */
+/* The commonest block by far: every row sees every key, nothing but scores enters, V is finite. No
+ * words needed. */
 static void block_whole(struct strip *st, const float *k, const float *v, int64_t v_row, bool ahead)
 {
     const int64_t d = st->in->attn->d, width = st->width;
 
     for (int n = 0; n < BLOCK; n += PANEL)
-        score_tiles_most(st->q, k + n * d, d, st->s + n, st->tiles, st->in->lowered->c, st->most, n == 0);
+        score_tiles_most(st->q, k + n * d, d, st->s + n, st->tiles, st->in->lowered->c, st->most,
+                         n == 0);
     softmax_rows(st->s, st->most, st->state, st->lanes, st->o, width, st->in->n_rows);
     for (int64_t m = 0; m < st->tiles; m++) {
         if (ahead)
-            block_ahead(k + BLOCK * d, v + BLOCK * v_row, v_row, d, st->in->attn->d_v, m, st->tiles);
-        value_tiles(st->s + m * TILE_ROWS * BLOCK, v, v_row, 0, BLOCK, st->o + m * o_span(width), width);
+            block_ahead(k + BLOCK * d, v + BLOCK * v_row, v_row, d, st->in->attn->d_v, m,
+                        st->tiles);
+        value_tiles(st->s + m * TILE_ROWS * BLOCK, v, v_row, 0, BLOCK, st->o + m * o_span(width),
+                    width);
     }
 }
 
@@ -343,7 +361,8 @@ static void block_scores(struct strip *st, const float *k, uint64_t seen)
             for (run = 1; m + run < st->tiles && (st->tile_words[m + run] & panel) == word; run++)
                 continue;
             if (word != 0)
-                score_panel(st->q + m * TILE_ROWS * d, k, d, st->s + m * TILE_ROWS * BLOCK, n, run, word);
+                score_panel(st->q + m * TILE_ROWS * d, k, d, st->s + m * TILE_ROWS * BLOCK, n, run,
+                            word);
         }
     }
 }
@@ -386,8 +405,9 @@ static void block_attend(struct strip *st, uint32_t source, uint32_t sub, int64_
         const int64_t first = m * TILE_ROWS, left = st->in->n_rows - first;
 
         if (st->tile_words[m])
-            tile_values(st->s + first * BLOCK, v, v_row, st->words + first, left < TILE_ROWS ? left : TILE_ROWS,
-                        o_row(st->o, first, st->width), st->width, finite);
+            tile_values(st->s + first * BLOCK, v, v_row, st->words + first,
+                        left < TILE_ROWS ? left : TILE_ROWS, o_row(st->o, first, st->width),
+                        st->width, finite);
     }
 }
 
@@ -411,7 +431,8 @@ static void swap(float **a, float **b)
     *b = keep;
 }
 
-/* Step 8. A chunk without a remaining key does not exist. The first chunk of a strip becomes the total as it lies. */
+/* Step 8. A chunk without a remaining key does not exist. The first chunk of a strip becomes the
+ * total as it lies. */
 static void chunk_end(struct strip *st)
 {
     if (!st->any_started) {
@@ -420,7 +441,8 @@ static void chunk_end(struct strip *st)
     }
     for (int64_t i = 0; i < st->in->n_rows; i++) {
         float *lanes = st->lanes + i * LANES, *o = o_row(st->o, i, st->width);
-        float *total_lanes = st->total_lanes + i * LANES, *total_o = o_row(st->total_o, i, st->width);
+        float *total_lanes = st->total_lanes + i * LANES,
+              *total_o = o_row(st->total_o, i, st->width);
 
         if (st->state[i].fresh)
             continue;
@@ -459,7 +481,8 @@ static void sub_attend(struct strip *st, uint32_t source, uint32_t sub)
 }
 
 /* Step 11. NaN canonical, -0 to +0. */
-static void row_store(const struct heed_checked *attn, const struct heed_cpu_row *row, const float *o, float factor)
+static void row_store(const struct heed_checked *attn, const struct heed_cpu_row *row,
+                      const float *o, float factor)
 {
     const int64_t channel = attn->o.stride[5], n = attn->d_v;
     int64_t t = 0;
@@ -562,7 +585,8 @@ static void attend(const struct heed_cpu_strip *in)
 static size_t scratch(const struct heed_checked *attn, int64_t rows)
 {
     struct strip st = { 0 };
-    const double bytes = ((double)attn->d + 2 * ((double)attn->d_v + VL)) * ((double)rows + 2 * BLOCK) * sizeof(float);
+    const double bytes = ((double)attn->d + 2 * ((double)attn->d_v + VL)) *
+                         ((double)rows + 2 * BLOCK) * sizeof(float);
 
     return bytes < 0x1p60 ? strip_layout(&st, attn, rows, NULL) : 0;
 }

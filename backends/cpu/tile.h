@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Between the part of the CPU backend that is compiled once (backend.c, execute.c) and the part that is compiled once
- * per instruction set (tile.c). A strip is a set of query rows that share their keys; attending to it is all that
- * tile.c does, plus packing K.
+ * Between the part of the CPU backend that is compiled once (backend.c, execute.c) and the part
+ * that is compiled once per instruction set (tile.c). A strip is a set of query rows that share
+ * their keys; attending to it is all that tile.c does, plus packing K.
  */
 #ifndef HEED_BACKENDS_CPU_TILE_H
 #define HEED_BACKENDS_CPU_TILE_H
@@ -44,7 +44,7 @@ struct heed_cpu_bias {
 struct heed_cpu_source {
     struct heed_cpu_matrix k, v;        /* key 0 of the item, head applied */
     const float *packed;                /* the item's K panels (heed_cpu_isa.pack), or NULL */
-    const uint8_t *finite;              /* with packed, by 64-key block: 1 where all of V is finite */
+    const uint8_t *finite; /* with packed, by 64-key block: 1 where all of V is finite */
     const struct heed_cpu_bias *biases;
     uint32_t n_biases, first, n_subs, reserved;
 };
@@ -69,14 +69,16 @@ struct heed_cpu_strip {
     char *scratch;                      /* heed_cpu_isa.scratch bytes, aligned to HEED_CPU_ALIGN */
 };
 
-/* pack: K panels of keys [first, first + 64) into out[64 / panel][d][panel]; keys from n on are zero. finite: are the V
- * rows of those keys? temp: 8 rows. */
+/* pack: K panels of keys [first, first + 64) into out[64 / panel][d][panel]; keys from n on are
+ * zero. finite: are the V rows of those keys? temp: 8 rows. */
 struct heed_cpu_isa {
     const char *name, *description;
     int64_t tile_rows, panel;
     size_t (*scratch)(const struct heed_checked *, int64_t rows);       /* 0: too large */
-    void (*pack)(const struct heed_cpu_matrix *k, int64_t d, int64_t first, int64_t n, float *out, float *temp);
-    bool (*finite)(const struct heed_cpu_matrix *v, int64_t d_v, int64_t first, int64_t n, float *temp);
+    void (*pack)(const struct heed_cpu_matrix *k, int64_t d, int64_t first, int64_t n, float *out,
+                 float *temp);
+    bool (*finite)(const struct heed_cpu_matrix *v, int64_t d_v, int64_t first, int64_t n,
+                   float *temp);
     void (*attend)(const struct heed_cpu_strip *);
     bool (*self_test)(void);            /* fma and rint keep IEEE rules */
 };

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The words in which device code is written: the one place that knows whether a file under kernels/ is being
- * compiled as OpenCL C, as CUDA or as plain C17. Prefix hk_ (heed kernel).
+ * The words in which device code is written: the one place that knows whether a file under kernels/
+ * is being compiled as OpenCL C, as CUDA or as plain C17. Prefix hk_ (heed kernel).
  */
 #ifndef HEED_BACKENDS_KERNELS_DIALECT_H
 #define HEED_BACKENDS_KERNELS_DIALECT_H

@@ -1,12 +1,14 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a query row may see of a sub-source: first its reach, up to four ranges [lo, hi) of ordinals, found once per
- * row from the row's position; then, for 64 ordinals at a time, one visibility word. Both need integer arithmetic
- * only, no search and no memory beyond the slots they read. Compiles as C17, OpenCL C and CUDA.
+ * What a query row may see of a sub-source: first its reach, up to four ranges [lo, hi) of
+ * ordinals, found once per row from the row's position; then, for 64 ordinals at a time, one
+ * visibility word. Both need integer arithmetic only, no search and no memory beyond the slots they
+ * read. Compiles as C17, OpenCL C and CUDA.
  *
- * A sub-source is the closed form that every term lowers to (docs/architecture.md, waist 1). Its ordinals count its
- * keys in the order in which they enter the softmax (docs/numerics.md, step 2): block = ordinal / 64.
+ * A sub-source is the closed form that every term lowers to (docs/architecture.md, waist 1). Its
+ * ordinals count its keys in the order in which they enter the softmax (docs/numerics.md, step 2):
+ * block = ordinal / 64.
  */
 #ifndef HEED_BACKENDS_KERNELS_SPANS_H
 #define HEED_BACKENDS_KERNELS_SPANS_H
@@ -22,19 +24,19 @@ enum {
 };
 enum { HK_OPEN_LO = 1u, HK_OPEN_HI = 2u };
 
-/* AFFINE: with a = floor(q / block) * block and o = the position of key 0, a key index i lies in the range when
- * a + lo <= o + i * pos_step <= a + hi. The reach of the span is folded into lo. */
+/* AFFINE: with a = floor(q / block) * block and o = the position of key 0, a key index i lies in
+ * the range when a + lo <= o + i * pos_step <= a + hi. The reach of the span is folded into lo. */
 struct hk_range {
     hk_i64 lo, hi, block;
     hk_u32 kind, open;
 };
 
 enum {
-    HK_SUB_KEYS = 0,            /* ordinal = key index */
-    HK_SUB_COMB,                /* keys congruent to a residue modulo step; ordinal = floor(key index / step) */
-    HK_SUB_PREFIX,              /* the first `prefix` keys; ordinal = key index */
-    HK_SUB_LIST,                /* keys of an ascending list; ordinal = rank */
-    HK_SUB_RUNS                 /* a list of runs, in list order; ordinal = place * run + offset */
+    HK_SUB_KEYS = 0, /* ordinal = key index */
+    HK_SUB_COMB,   /* keys congruent to a residue modulo step; ordinal = floor(key index / step) */
+    HK_SUB_PREFIX, /* the first `prefix` keys; ordinal = key index */
+    HK_SUB_LIST,   /* keys of an ascending list; ordinal = rank */
+    HK_SUB_RUNS    /* a list of runs, in list order; ordinal = place * run + offset */
 };
 enum {
     HK_CAUSAL = 1u,             /* the last covered position of the key must not exceed the row's */
@@ -50,7 +52,8 @@ struct hk_sub {
     hk_i64 run;
     hk_i64 prefix;              /* PREFIX: how many; KEYS, COMB: keys below are left out */
     hk_u32 kind, flags;
-    hk_u32 n_ranges, n_earlier; /* sub-sources right before this one whose keys are left out (COMB) */
+    hk_u32 n_ranges,
+        n_earlier; /* sub-sources right before this one whose keys are left out (COMB) */
     struct hk_range range[HK_RANGES];
 };
 
@@ -59,7 +62,8 @@ struct hk_item {
     hk_i64 len;                             /* keys */
     hk_i64 n_list;                          /* LIST, RUNS: entries in use */
     hk_i64 list_stride, mask_stride;
-    hk_i64 pair_stride[HK_RANGES], pair_end[HK_RANGES];     /* to the next row block; from begin to end */
+    hk_i64 pair_stride[HK_RANGES],
+        pair_end[HK_RANGES]; /* to the next row block; from begin to end */
     HK_GLOBAL const hk_i32 *list;
     HK_GLOBAL const hk_i32 *pairs[HK_RANGES];
     HK_GLOBAL const hk_u8 *mask;            /* 0: no mask */
@@ -133,26 +137,29 @@ HK_FN hk_i64 hk_limit(const struct hk_sub *sub, hk_i64 len, hk_i64 q)
     hk_i64 limit = len;
 
     if (sub->flags & HK_CAUSAL)
-        limit = hk_min(limit, hk_floor_div(q - (sub->pos_span - 1) - hk_origin(sub, len), sub->pos_step) + 1);
+        limit = hk_min(
+            limit, hk_floor_div(q - (sub->pos_span - 1) - hk_origin(sub, len), sub->pos_step) + 1);
     return hk_max(limit, 0);
 }
 
 /* Range r in key indices, cut to [0, limit). */
-HK_FN void hk_range_keys(const struct hk_sub *sub, const struct hk_item *item, const struct hk_row *row,
-                         hk_u32 r, hk_i64 limit, hk_i64 *lo, hk_i64 *hi)
+HK_FN void hk_range_keys(const struct hk_sub *sub, const struct hk_item *item,
+                         const struct hk_row *row, hk_u32 r, hk_i64 limit, hk_i64 *lo, hk_i64 *hi)
 {
     const struct hk_range *range = &sub->range[r];
     hk_i64 first = 0, end = limit;
 
     if (range->kind == HK_RANGE_AFFINE) {
-        const hk_i64 a = hk_floor_div(row->q, range->block) * range->block - hk_origin(sub, item->len);
+        const hk_i64 a =
+            hk_floor_div(row->q, range->block) * range->block - hk_origin(sub, item->len);
 
         if (!(range->open & HK_OPEN_LO))
             first = hk_ceil_div(a + range->lo, sub->pos_step);
         if (!(range->open & HK_OPEN_HI))
             end = hk_floor_div(a + range->hi, sub->pos_step) + 1;
     } else if (range->kind == HK_RANGE_PAIRS) {
-        HK_GLOBAL const hk_i32 *pair = item->pairs[r] + row->index / range->block * item->pair_stride[r];
+        HK_GLOBAL const hk_i32 *pair =
+            item->pairs[r] + row->index / range->block * item->pair_stride[r];
 
         first = pair[0];
         end = pair[item->pair_end[r]];
@@ -162,7 +169,8 @@ HK_FN void hk_range_keys(const struct hk_sub *sub, const struct hk_item *item, c
 }
 
 /* The residue of a COMB's keys modulo step. */
-HK_FN hk_i64 hk_residue(const struct hk_sub *sub, const struct hk_item *item, const struct hk_row *row)
+HK_FN hk_i64 hk_residue(const struct hk_sub *sub, const struct hk_item *item,
+                        const struct hk_row *row)
 {
     hk_i64 phase = hk_mod(sub->phase, sub->step);
 
@@ -174,8 +182,8 @@ HK_FN hk_i64 hk_residue(const struct hk_sub *sub, const struct hk_item *item, co
 }
 
 /* What the row may see of sub. */
-HK_FN void hk_reach_find(const struct hk_sub *sub, const struct hk_item *item, const struct hk_row *row,
-                         struct hk_reach *out)
+HK_FN void hk_reach_find(const struct hk_sub *sub, const struct hk_item *item,
+                         const struct hk_row *row, struct hk_reach *out)
 {
     hk_u32 r;
 
@@ -218,7 +226,8 @@ HK_FN void hk_reach_find(const struct hk_sub *sub, const struct hk_item *item, c
 }
 
 /* Key index behind an ordinal; negative: absent. */
-HK_FN hk_i64 hk_key(const struct hk_sub *sub, const struct hk_item *item, const struct hk_reach *reach, hk_i64 ordinal)
+HK_FN hk_i64 hk_key(const struct hk_sub *sub, const struct hk_item *item,
+                    const struct hk_reach *reach, hk_i64 ordinal)
 {
     hk_i64 entry;
 
@@ -244,7 +253,8 @@ HK_FN int hk_listed(const struct hk_sub *sub, const struct hk_item *item, hk_i64
 }
 
 /* Does the row see key through one of the n_earlier sub-sources before sub? */
-HK_FN int hk_seen_before(const struct hk_sub *sub, const struct hk_item *item, const struct hk_row *row, hk_i64 key)
+HK_FN int hk_seen_before(const struct hk_sub *sub, const struct hk_item *item,
+                         const struct hk_row *row, hk_i64 key)
 {
     hk_u32 e, r;
 
@@ -279,10 +289,11 @@ HK_FN hk_u64 hk_mask_word(const struct hk_item *item, hk_i64 block, hk_i64 n)
     return word;
 }
 
-/* What no row can see of ordinals 64*block .. 64*block+63 is off: absent list entries, keys beyond the length or masked,
- * GLOBAL keys where an earlier sub-source has them. The reach may be that of any row of a strip. */
-HK_FN hk_u64 hk_block_word(const struct hk_sub *sub, const struct hk_item *item, const struct hk_reach *reach,
-                           hk_i64 block)
+/* What no row can see of ordinals 64*block .. 64*block+63 is off: absent list entries, keys beyond
+ * the length or masked, GLOBAL keys where an earlier sub-source has them. The reach may be that of
+ * any row of a strip. */
+HK_FN hk_u64 hk_block_word(const struct hk_sub *sub, const struct hk_item *item,
+                           const struct hk_reach *reach, hk_i64 block)
 {
     const hk_i64 base = block * 64;
     const int whole = !item->mask && sub->prefix <= 0 && !(sub->flags & HK_NOT_LISTED);
@@ -316,10 +327,11 @@ HK_FN hk_u64 hk_block_word(const struct hk_sub *sub, const struct hk_item *item,
     return word;
 }
 
-/* Visibility of ordinals 64*block .. 64*block+63 of sub[0] for one row: bit i set, the row sees it. available is
- * hk_block_word. item[-1] .. item[-n_earlier] must be there. */
-HK_FN hk_u64 hk_row_word(const struct hk_sub *sub, const struct hk_item *item, const struct hk_row *row,
-                         const struct hk_reach *reach, hk_i64 block, hk_u64 available)
+/* Visibility of ordinals 64*block .. 64*block+63 of sub[0] for one row: bit i set, the row sees it.
+ * available is hk_block_word. item[-1] .. item[-n_earlier] must be there. */
+HK_FN hk_u64 hk_row_word(const struct hk_sub *sub, const struct hk_item *item,
+                         const struct hk_row *row, const struct hk_reach *reach, hk_i64 block,
+                         hk_u64 available)
 {
     const hk_i64 base = block * 64;
     const int listed = sub->kind == HK_SUB_LIST || sub->kind == HK_SUB_RUNS;

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * ALL: every key of the source, or with a step every step-th. Head-wise strides are those of Huang et al. 2021 (Hepos).
+ * ALL: every key of the source, or with a step every step-th. Head-wise strides are those of Huang
+ * et al. 2021 (Hepos).
  */
 #include "terms.h"
 
@@ -10,7 +11,8 @@ static void lower(const struct heed_checked_term *term, const struct heed_checke
 {
     (void)term;
     (void)source;
-    *out = (struct heed_term_form) { .has_range = true, .range = { .block = 1, .kind = HK_RANGE_ALL } };
+    *out =
+        (struct heed_term_form){ .has_range = true, .range = { .block = 1, .kind = HK_RANGE_ALL } };
 }
 
 const struct heed_term_kind heed_term_all = {

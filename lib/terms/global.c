@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * GLOBAL: keys that every row sees, rows that see every key, or both (Beltagy et al. 2020; Zaheer et al. 2020). From
- * an ascending list in the slot, or the first `block` ones.
+ * GLOBAL: keys that every row sees, rows that see every key, or both (Beltagy et al. 2020; Zaheer
+ * et al. 2020). From an ascending list in the slot, or the first `block` ones.
  */
 #include "terms.h"
 

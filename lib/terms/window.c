@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * WINDOW: keys whose covered positions meet [a - left, a + block - 1 + right], a = floor(q / block) * block. With
- * block 1 a sliding window (Beltagy et al. 2020), with block b a blockwise one (Condevaux and Harispe 2022).
+ * WINDOW: keys whose covered positions meet [a - left, a + block - 1 + right], a = floor(q / block)
+ * * block. With block 1 a sliding window (Beltagy et al. 2020), with block b a blockwise one
+ * (Condevaux and Harispe 2022).
  */
 #include "terms.h"
 
@@ -12,11 +13,14 @@ static void lower(const struct heed_checked_term *term, const struct heed_checke
     struct hk_range range = { .block = term->block, .kind = HK_RANGE_AFFINE };
 
     /* Ends that have crossed meet nothing, not even a wide key. */
-    if (term->left != HEED_FAR && term->right != HEED_FAR && term->left + term->right + term->block - 1 < 0) {
-        *out = (struct heed_term_form) { .has_range = true, .range = { .lo = 1, .block = 1, .kind = HK_RANGE_AFFINE } };
+    if (term->left != HEED_FAR && term->right != HEED_FAR &&
+        term->left + term->right + term->block - 1 < 0) {
+        *out = (struct heed_term_form){ .has_range = true,
+                                        .range = { .lo = 1, .block = 1, .kind = HK_RANGE_AFFINE } };
         return;
     }
-    /* The last covered position of a key must reach a - left, its first must not pass a + block - 1 + right. */
+    /* The last covered position of a key must reach a - left, its first must not pass a + block - 1
+     * + right. */
     if (term->left == HEED_FAR)
         range.open |= HK_OPEN_LO;
     else
@@ -31,7 +35,8 @@ static void lower(const struct heed_checked_term *term, const struct heed_checke
 const struct heed_term_kind heed_term_window = {
     .kind = HEED_TERM_WINDOW,
     .name = "WINDOW",
-    .fields = HEED_FIELD_LEFT | HEED_FIELD_RIGHT | HEED_FIELD_STEP | HEED_FIELD_PHASE | HEED_FIELD_BLOCK,
+    .fields =
+        HEED_FIELD_LEFT | HEED_FIELD_RIGHT | HEED_FIELD_STEP | HEED_FIELD_PHASE | HEED_FIELD_BLOCK,
     .flags = HEED_TERM_PHASE_HEAD | HEED_TERM_PHASE_QUERY,
     .lower = lower,
 };
