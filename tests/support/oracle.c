@@ -403,6 +403,7 @@ static void channel_find(const struct at *at, const struct row_sums *r, int64_t 
         bound += p * rho * fabsl(v - o) + r->g * p * (1 + rho) * fabsl(v);
         bound += key->weight * 0x1p-99L * fabsl(v) / r->l; /* weights below 2^-100 are dropped */
     }
+    bound += (r->count + r->rescales + 4) * 0x1p-147L / r->l; /* sums may be subnormal */
     bound += r->sink == -INFINITY ? 0 : r->spread * fabsl(o);
     bound += (r->g + 3 * r->u + r->count * 0x1p-99L / r->l) * fabsl(o);
     bound = r->spread + r->g < 1 ? bound / (1 - r->spread - r->g) : INFINITY; /* says nothing */
