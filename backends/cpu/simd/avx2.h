@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Vector vocabulary of AVX2 with FMA and F16C: 8 lanes, a tile of 6 rows x 16 columns (12 accumulators, 2 operands).
+ * Vector vocabulary of AVX2 with FMA and F16C: 8 lanes, a tile of 6 rows x 16 columns (12
+ * accumulators, 2 operands).
  */
 #ifndef HEED_BACKENDS_CPU_SIMD_AVX2_H
 #define HEED_BACKENDS_CPU_SIMD_AVX2_H
@@ -32,7 +33,10 @@ HEED_INLINE vf v_div(vf a, vf b) { return _mm256_div_ps(a, b); }
 HEED_INLINE vf v_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
 HEED_INLINE vf v_max(vf a, vf b) { return _mm256_max_ps(a, b); }         /* b if either is NaN */
 HEED_INLINE vf v_min(vf a, vf b) { return _mm256_min_ps(a, b); }
-HEED_INLINE vf v_rint(vf a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+HEED_INLINE vf v_rint(vf a)
+{
+    return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
 HEED_INLINE vf v_abs(vf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 HEED_INLINE vf v_sign(vf a, vf from)
 {

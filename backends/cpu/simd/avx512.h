@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Vector vocabulary of AVX-512 (F, BW, DQ, VL): 16 lanes, a tile of 6 rows x 64 columns (24 accumulators, 4 operands).
+ * Vector vocabulary of AVX-512 (F, BW, DQ, VL): 16 lanes, a tile of 6 rows x 64 columns (24
+ * accumulators, 4 operands).
  */
 #ifndef HEED_BACKENDS_CPU_SIMD_AVX512_H
 #define HEED_BACKENDS_CPU_SIMD_AVX512_H
@@ -68,7 +69,8 @@ HEED_INLINE vf v_from_f16(const uint16_t *p)
 
 HEED_INLINE vf v_from_bf16(const uint16_t *p)
 {
-    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+    const __m256i half = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    const __m512i wide = _mm512_cvtepu16_epi32(half);
 
     return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Vector vocabulary of one lane: plain C, for processors without a header of their own. fmaf and rintf may be library
- * calls.
+ * Vector vocabulary of one lane: plain C, for processors without a header of their own. fmaf and
+ * rintf may be library calls.
  */
 #ifndef HEED_BACKENDS_CPU_SIMD_SCALAR_H
 #define HEED_BACKENDS_CPU_SIMD_SCALAR_H
@@ -37,7 +37,10 @@ HEED_INLINE vf v_max(vf a, vf b) { return a > b ? a : b; }
 HEED_INLINE vf v_min(vf a, vf b) { return a < b ? a : b; }
 HEED_INLINE vf v_rint(vf a) { return rintf(a); }
 HEED_INLINE vf v_abs(vf a) { return heed_float(heed_word(a) & 0x7fffffffu); }
-HEED_INLINE vf v_sign(vf a, vf from) { return heed_float(heed_word(a) | (heed_word(from) & 0x80000000u)); }
+HEED_INLINE vf v_sign(vf a, vf from)
+{
+    return heed_float(heed_word(a) | (heed_word(from) & 0x80000000u));
+}
 HEED_INLINE vm v_less(vf a, vf b) { return a < b; }
 HEED_INLINE vm v_not_less(vf a, vf b) { return !(a < b); }
 HEED_INLINE vm v_not_equal(vf a, vf b) { return a != b; }
