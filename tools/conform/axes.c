@@ -181,7 +181,7 @@ static int add_group(const char *prefix, const struct spec *specs, int n, int pa
 }
 
 /* How many terms and biases the later sources have: their union is tried out in the first. */
-static const int terms_of[MAX_SOURCES] = { 3, 1, 1 }, biases_of[MAX_SOURCES] = { 2, 1, 0 };
+static const int terms_of[MAX_SOURCES] = { 3, 1, 0 }, biases_of[MAX_SOURCES] = { 2, 1, 0 };
 
 static void cut_levels(int field, int most)
 {
@@ -196,6 +196,15 @@ static void source_cut(int s)
     cut_levels(source_at[s] + S_NK, keys[s]);
     cut_levels(source_at[s] + S_NT, terms_of[s] + 1);
     cut_levels(source_at[s] + S_NB, biases_of[s] + 1);
+}
+
+/* All values of the numbers of a term are drawn for the first one. */
+static void term_cut(int at)
+{
+    cut_levels(at + T_LEFT, 4);
+    cut_levels(at + T_RIGHT, 3);
+    cut_levels(at + T_STEP, 3);
+    cut_levels(at + T_PHASE, 3);
 }
 
 void cf_axes_init(void)
@@ -213,10 +222,8 @@ void cf_axes_init(void)
             snprintf(prefix, sizeof prefix, "s%d.t%d.", s, t);
             term_at[s][t] = t < terms_of[s]
                 ? add_group(prefix, term_specs, T_COUNT, source_at[s] + S_NT, t) : -1;
-            if (s && term_at[s][t] >= 0) {
-                cut_levels(term_at[s][t] + T_LEFT, 4);
-                cut_levels(term_at[s][t] + T_RIGHT, 3);
-            }
+            if ((s || t) && term_at[s][t] >= 0)
+                term_cut(term_at[s][t]);
         }
         for (int b = 0; b < MAX_BIASES; b++) {
             snprintf(prefix, sizeof prefix, "s%d.b%d.", s, b);

@@ -180,8 +180,10 @@ static bool places_make(struct call *call, const struct problem *p, unsigned fla
         if (!ok)
             break;
         call->slot[i].t = call->aux[i].t;
-        place_pattern(&call->aux[i], cf_mix2(p->c.seed, (uint64_t)i));
-        place_store(&call->aux[i], &p->slot[i].a);
+        if (!p->shapes_only)
+            place_pattern(&call->aux[i], cf_mix2(p->c.seed, (uint64_t)i));
+        if (!p->shapes_only || p->slot[i].constant)
+            place_store(&call->aux[i], &p->slot[i].a);
         if (p->slot[i].constant)
             call->slot[i].data = call->aux[i].image + call->aux[i].buf.offset;
     }

@@ -142,6 +142,7 @@ struct source_data {
 struct problem {
     struct cs c;
     int n_items;
+    bool shapes_only;               /* contents only where check looks at them */
     int64_t item[MAX_BATCH];        /* numbers of the items in the case */
     int64_t heads, d, dv, n_q, q_total, q_ext;
     double scale, softcap;

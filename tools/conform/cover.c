@@ -1,308 +1,13 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Draws the cases: a 2-way covering array over the levels of all axes, grown greedily (a pair not yet covered is fixed,
- * the rest is drawn, the draw that covers most new pairs is kept; Cohen et al. 1997, AETG), then random cases. Which
- * pairs are legal is asked of heed_attn_check on the reference, not stated here.
+ * The cases: a 2-way covering array over the levels of all axes, grown pair by pair, then random cases; and which pairs
+ * the executed cases covered. Which pairs are legal is asked of heed_attn_check on the reference, not stated here.
  */
-#include "conform.h"
+#include "cover.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { NEW, PLANNED, ILLEGAL, EXCLUDED };       /* states of a pair of levels */
-enum { TOO_BIG = 1000 };                        /* beside statuses: the draw would take too long */
-
-static const int64_t limit_small = 1200000, limit_big = 9000000;
-
-struct cover {
-    heed_device *reference;
-    struct rng r;
-    int64_t n, room;
-    struct cs *cases;
-    unsigned char *state, *executed;            /* [level][level], lower number first */
-    heed_status *why;                           /* of a pair that is ILLEGAL */
-    heed_status *level_why;                     /* 0: the level occurs in a legal case */
-    int *owner;                                 /* field of a level */
-};
-
-static size_t at(int a, int b)
-{
-    return a < b ? (size_t)a * (size_t)cf_n_levels + (size_t)b : (size_t)b * (size_t)cf_n_levels + (size_t)a;
-}
-
-static int64_t value_of(const struct cover *cover, int level)
-{
-    const struct field *f = &cf_fields[cover->owner[level]];
-
-    return f->level[level - f->first];
-}
-
-static heed_status case_status(const struct cover *cover, const struct cs *c, int64_t limit, heed_report *report)
-{
-    struct problem *p;
-    struct call *call;
-    heed_status status = HEED_E_NOMEM;
-
-    if (cf_case_work(c) > limit)
-        return TOO_BIG;
-    p = cf_problem_make(c, NULL, 0, false);
-    call = calloc(1, sizeof *call);
-    if (p && call && cf_call_describe(call, p, 0))
-        status = heed_attn_check(cover->reference, &call->desc, report);
-    if (call)
-        cf_call_finish(call);
-    free(call);
-    cf_problem_free(p);
-    return status;
-}
-
-/* Sets a field and whatever it needs to have a meaning. */
-static void force(struct cover *cover, struct cs *c, int field, int64_t value)
-{
-    const struct field *f = &cf_fields[field];
-
-    c->v[field] = value;
-    for (int i = 0; i < 2 && f->parent[i] >= 0; i++) {
-        const struct field *parent = &cf_fields[f->parent[i]];
-        int level = cf_level_of(f->parent[i], c->v[f->parent[i]]);
-
-        while (level < 0 || !(f->mask[i] >> level & 1))
-            level = (int)rng_below(&cover->r, parent->n_levels);
-        force(cover, c, f->parent[i], parent->level[level]);
-    }
-}
-
-static bool pin(struct cover *cover, struct cs *c, const int *pins, int n)
-{
-    for (int i = 0; i < n; i++)
-        force(cover, c, cover->owner[pins[i]], value_of(cover, pins[i]));
-    cf_case_normalize(c);
-    for (int i = 0; i < n; i++) {
-        if (c->v[cover->owner[pins[i]]] != value_of(cover, pins[i]) || !cf_field_active(c, cover->owner[pins[i]]))
-            return false;
-    }
-    return true;
-}
-
-static bool pinned(const struct cover *cover, const int *pins, int n, int field)
-{
-    for (int i = 0; i < n; i++) {
-        if (cover->owner[pins[i]] == field)
-            return true;
-    }
-    return false;
-}
-
-static void smallest(struct cs *c)
-{
-    cf_case_default(c);
-    c->v[G_BATCH] = 1;
-    c->v[G_H] = 1;
-    c->v[G_NQ] = 7;
-    c->v[G_D] = 8;
-    c->v[G_DV] = 7;
-}
-
-/* Some values ask for a certain kind of slot: gives them one where that is left open. */
-static void wishes_grant(struct cover *cover, struct cs *c, const int *pins, int n)
-{
-    if (cf_g(c, G_QL) == LAY_RAGGED && cf_g(c, G_QLEN) == HAVE_NONE && !pinned(cover, pins, n, G_QLEN))
-        c->v[G_QLEN] = 1 + rng_below(&cover->r, 3);
-    for (int s = 0; s < MAX_SOURCES; s++) {
-        const int len = cf_at_source(s) + S_LEN;
-
-        if (cf_s(c, s, S_LAY) == LAY_RAGGED && c->v[len] == HAVE_NONE && !pinned(cover, pins, n, len))
-            c->v[len] = 1 + rng_below(&cover->r, 3);
-        if (cf_s(c, s, S_LAY) == LAY_LISTED && cf_s(c, s, S_LH) == HEADS_NONE &&
-            !pinned(cover, pins, n, cf_at_source(s) + S_LH))
-            c->v[cf_at_source(s) + S_LH] = 1 + rng_below(&cover->r, 3);
-        for (int t = 0; t < MAX_TERMS && cf_at_term(s, t) >= 0; t++) {
-            const int slot = cf_at_term(s, t) + T_SLOT;
-
-            if (cf_t(c, s, t, T_KIND) == KIND_SEGMENT && c->v[slot] == HAVE_NONE && !pinned(cover, pins, n, slot))
-                c->v[slot] = 1 + rng_below(&cover->r, 3);
-        }
-    }
-}
-
-/* Which fields a report is about: from the group its path names; all of them if it names none. */
-static void report_fields(const heed_report *report, int *from, int *to)
-{
-    int s = 0, i = 0;
-
-    *from = 0;
-    *to = cf_n_fields;
-    if (sscanf(report->field, "sources[%d].terms[%d]", &s, &i) == 2 && s < MAX_SOURCES && i < MAX_TERMS &&
-        cf_at_term(s, i) >= 0) {
-        *from = cf_at_term(s, i);
-        *to = *from + T_COUNT;
-    } else if (sscanf(report->field, "sources[%d].biases[%d]", &s, &i) == 2 && s < MAX_SOURCES && i < MAX_BIASES &&
-               cf_at_bias(s, i) >= 0) {
-        *from = cf_at_bias(s, i);
-        *to = *from + B_COUNT;
-    } else if (sscanf(report->field, "sources[%d]", &s) == 1 && s < MAX_SOURCES) {
-        *from = cf_at_source(s);
-        *to = *from + S_COUNT;
-    }
-}
-
-/* Makes c legal by taking what the reports name back to defaults. false: it did not become so; *possible: the pins go
- * together at all; *status: of the last try. */
-static bool repair(struct cover *cover, struct cs *c, const int *pins, int n, int64_t limit, heed_status *status,
-                   bool *possible)
-{
-    for (int round = 0; round < 14; round++) {
-        heed_report report = { .size = sizeof report };
-        int from, to;
-
-        if (!pin(cover, c, pins, n))
-            return false;
-        wishes_grant(cover, c, pins, n);
-        *possible = true;
-        *status = case_status(cover, c, limit, &report);
-        if (*status >= 0 && *status != TOO_BIG)
-            return true;
-        if (*status == HEED_E_AMBIGUOUS && !pinned(cover, pins, n, G_ALIGN)) {
-            c->v[G_ALIGN] = rng_below(&cover->r, 2) ? ALIGN_START : ALIGN_END;
-            continue;
-        }
-        report_fields(&report, &from, &to);
-        if (round > 9) {
-            from = 0;
-            to = cf_n_fields;
-        }
-        for (int i = from; i < to; i++) {
-            if (rng_below(&cover->r, 2))
-                c->v[i] = cf_fields[i].level[0];
-        }
-        if (*status == TOO_BIG)
-            c->v[G_BATCH] = c->v[G_H] = 1;
-    }
-    return false;
-}
-
-/* New pairs that a level would add to the `n` chosen ones; -1: it is known not to go with one of them. */
-static int level_gain(const struct cover *cover, const int *chosen, int n, int level)
-{
-    int sum = 0;
-
-    for (int i = 0; i < n; i++) {
-        const unsigned char state = cover->state[at(chosen[i], level)];
-
-        if (state == ILLEGAL || state == EXCLUDED)
-            return -1;
-        sum += state == NEW;
-    }
-    return sum;
-}
-
-static bool is_nk(int field)
-{
-    for (int s = 0; s < MAX_SOURCES; s++) {
-        if (field == cf_at_source(s) + S_NK)
-            return true;
-    }
-    return false;
-}
-
-static void choose_level(struct cover *cover, struct cs *c, int field, const int *chosen, int n, int64_t limit)
-{
-    const struct field *f = &cf_fields[field];
-    const int64_t old = c->v[field], start = rng_below(&cover->r, f->n_levels);
-    int best = 0, best_gain = -2;
-
-    for (int i = 0; i < f->n_levels; i++) {
-        const int l = (int)((start + i) % f->n_levels);
-        const bool nothing = f->level[l] == 0 && (field == G_NQ || is_nk(field));
-        const bool vain = nothing || (field == G_BATCH && l == 3);
-        const int gain = vain || cover->level_why[f->first + l] ? -1
-            : level_gain(cover, chosen, n, f->first + l);
-
-        if (gain <= best_gain)
-            continue;
-        c->v[field] = f->level[l];
-        if (cf_case_work(c) > limit)
-            continue;
-        best = l;
-        best_gain = gain;
-    }
-    c->v[field] = best_gain == -2 ? old : best_gain <= 0 && rng_below(&cover->r, 100) < 40 ? f->level[0]
-        : f->level[best];
-}
-
-/* Chooses all that the pins leave open, in random order but never before what gives it a meaning. */
-static bool grow(struct cover *cover, struct cs *c, const int *pins, int n_pins, int64_t limit)
-{
-    int order[MAX_FIELDS], chosen[MAX_FIELDS], n = 0;
-    bool done[MAX_FIELDS] = { false };
-
-    smallest(c);
-    c->seed = rng_next(&cover->r) >> 24;
-    if (!pin(cover, c, pins, n_pins))
-        return false;
-    for (int i = 0; i < cf_n_fields; i++) {
-        const int j = (int)rng_below(&cover->r, i + 1);
-
-        order[i] = order[j];
-        order[j] = i;
-    }
-    for (int i = 0; i < n_pins; i++) {          /* the pins and what they need stay */
-        for (int f = cover->owner[pins[i]]; f >= 0; f = cf_fields[f].parent[0]) {
-            done[f] = true;
-            if (cf_fields[f].parent[1] >= 0)
-                done[cf_fields[f].parent[1]] = true;
-        }
-    }
-    for (int pass = 0; pass < 6; pass++) {
-        for (int i = 0; i < cf_n_fields; i++) {
-            const int field = order[i];
-            int level;
-
-            if (!cf_field_active(c, field) || (pass && done[field]))
-                continue;
-            if (!done[field])
-                choose_level(cover, c, field, chosen, n, limit);
-            else if (pass)
-                continue;
-            done[field] = true;
-            level = cf_level_of(field, c->v[field]);
-            if (level >= 0 && cf_fields[field].n_levels > 1)
-                chosen[n++] = cf_fields[field].first + level;
-        }
-    }
-    return true;
-}
-
-/* Draws everything at random: each field with a chance of `dense` in 100, else its default. */
-static void draw(struct cover *cover, struct cs *c, int64_t dense)
-{
-    if (dense)
-        cf_case_default(c);
-    else
-        smallest(c);
-    for (int i = 0; i < cf_n_fields; i++) {
-        if (rng_below(&cover->r, 100) < dense)
-            c->v[i] = cf_fields[i].level[rng_below(&cover->r, cf_fields[i].n_levels)];
-    }
-    c->seed = rng_next(&cover->r) >> 24;
-}
-
-/* A legal case with the pins, the rest mostly default. */
-static bool plain_case(struct cover *cover, struct cs *c, const int *pins, int n, heed_status *why, bool *possible)
-{
-    *why = 0;
-    for (int i = 0; i < 24; i++) {
-        heed_status status = 0;
-
-        draw(cover, c, i < 4 ? 0 : i % 3 * 15);
-        if (repair(cover, c, pins, n, limit_big, &status, possible))
-            return true;
-        if (i == 0 || *why == TOO_BIG || *why == 0)
-            *why = status;
-    }
-    return false;
-}
 
 static int active_levels(const struct cs *c, int levels[MAX_FIELDS])
 {
@@ -353,7 +58,7 @@ static void add(struct cover *cover, const struct cs *c)
     for (int i = 0; i < n; i++) {
         for (int j = i + 1; j < n; j++) {
             if (telling(c, cover->owner[levels[i]], cover->owner[levels[j]]))
-                cover->state[at(levels[i], levels[j])] = PLANNED;
+                cover->state[cf_pair(levels[i], levels[j])] = PLANNED;
         }
     }
 }
@@ -361,14 +66,14 @@ static void add(struct cover *cover, const struct cs *c)
 static void add_random(struct cover *cover)
 {
     static const int64_t densities[] = { 8, 15, 25, 45 };
-    const int64_t limit = rng_below(&cover->r, 12) == 0 ? limit_big : limit_small;
+    const int64_t limit = rng_below(&cover->r, 12) == 0 ? cf_limit_big : cf_limit_small;
     struct cs c;
     heed_status status;
     bool possible;
 
     do
-        draw(cover, &c, densities[rng_below(&cover->r, 4)]);
-    while (!repair(cover, &c, NULL, 0, limit, &status, &possible));
+        cf_draw_random(cover, &c, densities[rng_below(&cover->r, 4)]);
+    while (!cf_draw_repair(cover, &c, NULL, 0, limit, &status, &possible));
     add(cover, &c);
 }
 
@@ -379,37 +84,83 @@ static void judge_level(struct cover *cover, int level)
     heed_status status;
     bool possible = false;
 
-    if (plain_case(cover, &c, &level, 1, &status, &possible))
+    if (cf_draw_plain(cover, &c, &level, 1, &status, &possible))
         return;
     cover->level_why[level] = status ? status : HEED_E_INTERNAL;
     for (int other = 0; other < cf_n_levels; other++) {
-        cover->state[at(level, other)] = ILLEGAL;
-        cover->why[at(level, other)] = status;
+        cover->state[cf_pair(level, other)] = ILLEGAL;
+        cover->why[cf_pair(level, other)] = status;
     }
 }
 
-/* Covers the pair with a new case, or finds out why there is none. */
+/* Does level a need a parent's level, none of which goes with b? Then the pair follows from those. */
+static bool follows(struct cover *cover, int a, int b)
+{
+    const struct field *f = &cf_fields[cover->owner[a]];
+
+    for (int i = 0; i < 2 && f->parent[i] >= 0; i++) {
+        const struct field *parent = &cf_fields[f->parent[i]];
+        bool none = f->parent[i] != cover->owner[b];
+        heed_status why = 0;
+
+        for (int l = 0; l < parent->n_levels && none; l++) {
+            if (!(f->mask[i] >> l & 1))
+                continue;
+            none = cover->state[cf_pair(parent->first + l, b)] >= ILLEGAL;
+            if (cover->why[cf_pair(parent->first + l, b)])
+                why = cover->why[cf_pair(parent->first + l, b)];
+        }
+        if (none) {
+            cover->state[cf_pair(a, b)] = why ? FOLLOWS : EXCLUDED;
+            cover->why[cf_pair(a, b)] = why;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int64_t gain(const struct cover *cover, const struct cs *c)
+{
+    int levels[MAX_FIELDS];
+    const int n = active_levels(c, levels);
+    int64_t sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        for (int j = i + 1; j < n; j++)
+            sum += cover->state[cf_pair(levels[i], levels[j])] == NEW &&
+                telling(c, cover->owner[levels[i]], cover->owner[levels[j]]);
+    }
+    return sum;
+}
+
+/* Covers the pair with a new case, the best of a few, or finds out why there is none. */
 static void cover_pair(struct cover *cover, int a, int b)
 {
     const int pins[2] = { a, b };
-    struct cs c;
+    struct cs c, best;
     heed_status status;
     bool possible = false;
+    int64_t most = -1;
 
-    for (int i = 0; i < 4; i++) {
-        const int64_t limit = i < 2 && rng_below(&cover->r, 8) ? limit_small : limit_big;
+    for (int i = 0; i < 5 && (i < 3 || most < 0); i++) {
+        const int64_t limit = i < 3 && rng_below(&cover->r, 6) ? cf_limit_small : cf_limit_big;
 
-        if (grow(cover, &c, pins, 2, limit) && repair(cover, &c, pins, 2, limit, &status, &possible)) {
-            add(cover, &c);
-            return;
+        if (cf_draw_greedy(cover, &c, pins, 2, limit) &&
+            cf_draw_repair(cover, &c, pins, 2, limit, &status, &possible) && gain(cover, &c) > most) {
+            most = gain(cover, &c);
+            best = c;
         }
     }
-    if (plain_case(cover, &c, pins, 2, &status, &possible)) {
-        add(cover, &c);
+    if (most < 0 && cf_draw_plain(cover, &c, pins, 2, &status, &possible)) {
+        most = 0;
+        best = c;
+    }
+    if (most >= 0) {
+        add(cover, &best);
         return;
     }
-    cover->state[at(a, b)] = possible ? ILLEGAL : EXCLUDED;
-    cover->why[at(a, b)] = status;
+    cover->state[cf_pair(a, b)] = possible ? ILLEGAL : EXCLUDED;
+    cover->why[cf_pair(a, b)] = possible ? status : 0;
 }
 
 static struct cover *cover_alloc(int64_t cases)
@@ -424,8 +175,9 @@ static struct cover *cover_alloc(int64_t cases)
     cover->executed = calloc(levels * levels, 1);
     cover->why = calloc(levels * levels, sizeof *cover->why);
     cover->level_why = calloc(levels, sizeof *cover->level_why);
+    cover->open = calloc(levels, sizeof *cover->open);
     cover->owner = calloc(levels, sizeof *cover->owner);
-    if (cover->cases && cover->state && cover->executed && cover->why && cover->level_why && cover->owner)
+    if (cover->cases && cover->state && cover->executed && cover->why && cover->level_why && cover->open && cover->owner)
         return cover;
     cf_cover_free(cover);
     return NULL;
@@ -442,7 +194,7 @@ static void mark_trivial(struct cover *cover)
             for (int other = 0; other < cf_n_levels; other++) {
                 if (cf_fields[i].n_levels < 2 ||
                     (other >= cf_fields[i].first && other < cf_fields[i].first + cf_fields[i].n_levels))
-                    cover->state[at(level, other)] = EXCLUDED;
+                    cover->state[cf_pair(level, other)] = EXCLUDED;
             }
         }
     }
@@ -451,6 +203,7 @@ static void mark_trivial(struct cover *cover)
 struct cover *cf_cover_make(heed_device *reference, int64_t cases, uint64_t seed)
 {
     struct cover *cover = cover_alloc(cases);
+    int64_t tries = 0;
 
     if (!cover)
         return NULL;
@@ -462,10 +215,17 @@ struct cover *cf_cover_make(heed_device *reference, int64_t cases, uint64_t seed
         if (cf_fields[cover->owner[l]].n_levels > 1)
             judge_level(cover, l);
     }
-    for (int a = 0; a < cf_n_levels && cover->n < cases; a++) {
+    cf_cover_open(cover);
+    /* The rarely used fields first: any case has the global ones. */
+    for (int i = 0; i < cf_n_levels && cover->n < cases; i++) {
+        const int a = (cf_fields[cf_at_source(0)].first + i) % cf_n_levels;
+
         for (int b = a + 1; b < cf_n_levels && cover->n < cases; b++) {
-            if (cover->state[at(a, b)] == NEW)
-                cover_pair(cover, a, b);
+            if (cover->state[cf_pair(a, b)] != NEW || follows(cover, a, b) || follows(cover, b, a))
+                continue;
+            cover_pair(cover, a, b);
+            if (tries++ % 16 == 0)
+                cf_cover_open(cover);
         }
     }
     while (cover->n < cases)
@@ -491,7 +251,7 @@ void cf_cover_executed(struct cover *cover, const struct cs *c)
     for (int i = 0; i < n; i++) {
         for (int j = i + 1; j < n; j++) {
             if (telling(c, cover->owner[levels[i]], cover->owner[levels[j]]))
-                cover->executed[at(levels[i], levels[j])] = 1;
+                cover->executed[cf_pair(levels[i], levels[j])] = 1;
         }
     }
 }
@@ -500,7 +260,7 @@ static void level_name(const struct cover *cover, int level, char name[64])
 {
     char value[32];
 
-    cf_value_print(cover->owner[level], value_of(cover, level), value, sizeof value);
+    cf_value_print(cover->owner[level], cf_cover_value(cover, level), value, sizeof value);
     snprintf(name, 64, "%s=%s", cf_fields[cover->owner[level]].name, value);
 }
 
@@ -512,10 +272,10 @@ static bool pair_legal(struct cover *cover, int a, int b)
     heed_status status;
     bool possible = false;
 
-    if (plain_case(cover, &c, pins, 2, &status, &possible))
+    if (cf_draw_plain(cover, &c, pins, 2, &status, &possible))
         return true;
-    cover->state[at(a, b)] = possible ? ILLEGAL : EXCLUDED;
-    cover->why[at(a, b)] = status;
+    cover->state[cf_pair(a, b)] = possible ? ILLEGAL : EXCLUDED;
+    cover->why[cf_pair(a, b)] = possible ? status : 0;
     return false;
 }
 
@@ -532,26 +292,27 @@ int64_t cf_cover_report(struct cover *cover, FILE *to, bool all)
     }
     for (int a = 0; a < cf_n_levels; a++) {
         for (int b = a + 1; b < cf_n_levels; b++) {
-            const unsigned char state = cover->state[at(a, b)];
+            const unsigned char state = cover->state[cf_pair(a, b)];
 
             if (cf_fields[cover->owner[a]].n_levels < 2 || cf_fields[cover->owner[b]].n_levels < 2 ||
                 cover->owner[a] == cover->owner[b])
                 continue;
             level_name(cover, a, one);
             level_name(cover, b, two);
-            if (cover->executed[at(a, b)]) {
+            if (cover->executed[cf_pair(a, b)]) {
                 covered++;
-            } else if (state == PLANNED || (state == NEW && pair_legal(cover, a, b))) {
+            } else if (state == PLANNED || (state == NEW && !follows(cover, a, b) && !follows(cover, b, a) &&
+                                            pair_legal(cover, a, b))) {
                 uncovered++;
                 fprintf(to, "# pair %s %s: legal but not covered\n", one, two);
-            } else if (cover->state[at(a, b)] == EXCLUDED) {
+            } else if (cover->state[cf_pair(a, b)] == EXCLUDED) {
                 excluded++;
                 if (all)
                     fprintf(to, "# pair %s %s: cannot go together\n", one, two);
             } else {
                 illegal++;
-                if (!cover->level_why[a] && !cover->level_why[b])
-                    fprintf(to, "# pair %s %s: %s\n", one, two, heed_status_name(cover->why[at(a, b)]));
+                if (!cover->level_why[a] && !cover->level_why[b] && (all || cover->state[cf_pair(a, b)] == ILLEGAL))
+                    fprintf(to, "# pair %s %s: %s\n", one, two, heed_status_name(cover->why[cf_pair(a, b)]));
             }
         }
     }
@@ -571,5 +332,6 @@ void cf_cover_free(struct cover *cover)
     free(cover->why);
     free(cover->level_why);
     free(cover->owner);
+    free(cover->open);
     free(cover);
 }

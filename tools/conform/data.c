@@ -347,6 +347,7 @@ struct problem *cf_problem_make(const struct cs *c, const int64_t *items, int n,
     if (!p)
         return NULL;
     p->c = *c;
+    p->shapes_only = !data;
     p->n_items = items ? n : (int)cf_batch_count(c);
     for (int i = 0; i < p->n_items; i++)
         p->item[i] = items ? items[i] : i;

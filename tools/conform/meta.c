@@ -114,7 +114,7 @@ static void poisoned(const struct bench *bench, const struct problem *p, const s
             row_poison(&dirty->source[s].v, i, (uint64_t)i + 7);
         }
     }
-    if (!ok || !cf_call_make(call, &bench->two, dirty, CALL_NATURAL, p->c.seed + 79)) {
+    if (!ok || !cf_call_make(call, &bench->one, dirty, CALL_NATURAL, p->c.seed + 79)) {
         cf_fail(v, "no memory for poisoned keys");
     } else if (cf_run_ok(call, v, "poisoned keys")) {
         for (int64_t b = 0; b < p->n_items; b++)

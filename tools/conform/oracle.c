@@ -218,9 +218,9 @@ static struct cell channel_want(const struct row *r, const struct array *out, in
         (0x1p-98 * (all + n * fabs(cell.want)) + 8 * (n + 2) * 0x1p-149) / r->sum;
     cell.bound /= 1 - r->loss - r->gamma;
     output_rounding(out->dtype, &relative, &absolute);
-    if (out->dtype == HEED_F16 && fabs(cell.want) > 65500)
-        cell.skip = true;
     cell.bound += relative * (fabs(cell.want) + cell.bound) + absolute;
+    if (fabs(cell.want) + cell.bound > (out->dtype == HEED_F16 ? 65500 : 0x1p126))
+        cell.skip = true;       /* the output type may not hold it */
     return cell;
 }
 

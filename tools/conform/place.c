@@ -156,8 +156,11 @@ static void move_out(unsigned char *logical, unsigned char *element, size_t size
 
 void place_pattern(struct place *place, uint64_t poison)
 {
-    for (size_t i = 0; i < place->bytes; i++)
-        place->image[i] = (unsigned char)(cf_mix(poison + i / 4) >> i % 4 * 8);
+    for (size_t i = 0; i < place->bytes; i += 8) {
+        const uint64_t word = cf_mix(poison + i);
+
+        memcpy(place->image + i, &word, place->bytes - i < 8 ? place->bytes - i : 8);
+    }
 }
 
 void place_store(struct place *place, const struct array *a)

@@ -38,6 +38,12 @@ static struct array *slot_of(struct problem *p, int slot)
     return &p->slot[slot - 1].a;
 }
 
+/* Has the slot entries that someone will read? */
+static bool wanted(const struct problem *p, int slot)
+{
+    return slot > 0 && (!p->shapes_only || p->slot[slot - 1].constant);
+}
+
 static int64_t nonsense(struct rng *r, int64_t n)
 {
     const int64_t odd[] = { -1, -5, n, n + 1, n + 7, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, n - 1, 0, 1 };
@@ -62,7 +68,7 @@ static int lengths_make(struct problem *p, int number, int64_t have, int64_t n)
 {
     const int slot = have == HAVE_NONE ? 0 : slot_add(p, index_dtype(p), true, 0, 1, 1, 1, have == HAVE_CONST);
 
-    for (int64_t b = 0; slot > 0 && b < slot_of(p, slot)->shape[0]; b++) {
+    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
         const int64_t item = slot_of(p, slot)->shape[0] > 1 || cf_g(&p->c, G_SHARE) == 0 ? p->item[b] : 0;
         struct rng r = { item_hash(p, slot_of(p, slot), b, number) };
 
@@ -77,7 +83,7 @@ static int lengths_padded(struct problem *p, int s)
 {
     const int slot = slot_add(p, index_dtype(p), true, 0, 1, 1, 1, true);
 
-    for (int64_t b = 0; slot > 0 && b < slot_of(p, slot)->shape[0]; b++)
+    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++)
         cf_array_set_int(slot_of(p, slot), b, cf_s(&p->c, s, S_NK));
     return slot;
 }
@@ -117,7 +123,7 @@ static int positions_make(struct problem *p)
     const int64_t have = cf_g(&p->c, G_QPOS);
     const int slot = have == HAVE_NONE ? 0 : slot_add(p, HEED_I64, true, 0, 1, 1, 1, have == HAVE_CONST);
 
-    for (int64_t b = 0; slot > 0 && b < slot_of(p, slot)->shape[0]; b++) {
+    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
         struct rng r = { item_hash(p, slot_of(p, slot), b, 501) };
 
         cf_array_set_int(slot_of(p, slot), b, have == HAVE_HOSTILE ? nonsense(&r, 40) : rng_below(&r, 40) - 10);
@@ -135,7 +141,7 @@ static int mask_make(struct problem *p, int s)
     if (kind == HEADS_NONE)
         return 0;
     slot = slot_add(p, HEED_U8, true, 2, 1, heads, src->ext, cf_s(&p->c, s, S_MSLOT) == SLOT_CONST);
-    for (int64_t b = 0; slot > 0 && b < slot_of(p, slot)->shape[0]; b++) {
+    for (int64_t b = 0; slot > 0 && !p->shapes_only && b < slot_of(p, slot)->shape[0]; b++) {
         for (int64_t h = 0; h < heads; h++) {
             const uint64_t base = cf_mix2(item_hash(p, slot_of(p, slot), b, 60 + s), (uint64_t)h);
             const uint64_t part = base % 4;
@@ -167,9 +173,7 @@ static int listed_make(struct problem *p, int s)
     if (names == 0 && have == SLOT_CONST)
         runs = 0;
     slot = slot_add(p, HEED_I32, true, 3, heads, blocks, runs, have == SLOT_CONST);
-    if (slot <= 0)
-        return slot;
-    for (int64_t b = 0; b < slot_of(p, slot)->shape[0]; b++) {
+    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
         for (int64_t x = 0; x < heads; x++) {
             for (int64_t y = 0; y < blocks; y++) {
                 struct rng r = { cf_mix2(item_hash(p, slot_of(p, slot), b, 30 + s), (uint64_t)(x * 4099 + y)) };
@@ -209,7 +213,7 @@ static int global_make(struct problem *p, int s, int t, int64_t have)
     if (most > n && have == HAVE_CONST)
         most = n;
     slot = slot_add(p, HEED_I32, true, 1, 1, 1, most, have == HAVE_CONST);
-    for (int64_t b = 0; slot > 0 && b < slot_of(p, slot)->shape[0]; b++) {
+    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
         struct rng r = { item_hash(p, slot_of(p, slot), b, (int)number) };
         int64_t last = -1;
 
@@ -234,7 +238,7 @@ static int segment_make(struct problem *p, int s, int t, int64_t have)
     const int64_t n = p->source[s].n_k - cf_s(&p->c, s, S_PAD);
     const int slot = slot_add(p, HEED_I32, true, 2, 1, blocks, 2, have == HAVE_CONST);
 
-    for (int64_t b = 0; slot > 0 && b < slot_of(p, slot)->shape[0]; b++) {
+    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
         struct rng r = { item_hash(p, slot_of(p, slot), b, 300 + s * 8 + t) };
 
         for (int64_t y = 0; y < blocks; y++) {
@@ -304,7 +308,7 @@ static int coord_make(struct problem *p, int s, int b_index, int which)
     const int64_t have = cf_b(&p->c, s, b_index, B_CSLOT), n = which ? p->source[s].ext : p->q_ext;
     const int slot = slot_add(p, index_dtype(p), true, 1, 1, 1, n, have == SLOT_CONST);
 
-    for (int64_t b = 0; slot > 0 && b < slot_of(p, slot)->shape[0]; b++) {
+    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
         const uint64_t base = item_hash(p, slot_of(p, slot), b, 600 + (s * 8 + b_index) * 2 + which);
 
         for (int64_t i = 0; i < n; i++) {
@@ -324,7 +328,7 @@ static int map_make(struct problem *p, int s, int b_index, int64_t have)
     const int64_t n = 1 + rng_below(&r, 60);
     const int slot = slot_add(p, HEED_I32, false, 1, 1, 1, n, have == HAVE_CONST);
 
-    for (int64_t i = 0; slot > 0 && i < n; i++) {
+    for (int64_t i = 0; wanted(p, slot) && i < n; i++) {
         const bool odd = have == HAVE_HOSTILE || (have == HAVE_RT && rng_below(&r, 6) == 0);
 
         cf_array_set_int(slot_of(p, slot), i, odd ? nonsense(&r, len) : rng_below(&r, len));
@@ -352,7 +356,8 @@ static bool bias_make(struct problem *p, int s, int b)
         bias->t = slot_add(p, dtype, false, 3, heads, cf_b(c, s, b, B_LEN), p->d, constant);
     if (bias->t <= 0)
         return false;
-    bias_fill(p, bias->t, s, b);
+    if (!p->shapes_only)
+        bias_fill(p, bias->t, s, b);
     if (coord == COORD_K || coord == COORD_BOTH)
         bias->k_coord = coord_make(p, s, b, 1);
     if (coord == COORD_Q || coord == COORD_BOTH)

@@ -1,0 +1,373 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Drawing legal cases: at random, or greedily around a pair of levels (the pair is fixed, each other field takes the
+ * level that adds most pairs not covered yet; Cohen et al. 1997, AETG).
+ */
+#include "cover.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int64_t cf_cover_value(const struct cover *cover, int level)
+{
+    const struct field *f = &cf_fields[cover->owner[level]];
+
+    return f->level[level - f->first];
+}
+
+static heed_status case_status(const struct cover *cover, const struct cs *c, int64_t limit, heed_report *report)
+{
+    struct problem *p;
+    struct call *call;
+    heed_status status = HEED_E_NOMEM;
+
+    if (cf_case_work(c) > limit)
+        return TOO_BIG;
+    p = cf_problem_make(c, NULL, 0, false);
+    call = calloc(1, sizeof *call);
+    if (p && call && cf_call_describe(call, p, 0))
+        status = heed_attn_check(cover->reference, &call->desc, report);
+    if (call)
+        cf_call_finish(call);
+    free(call);
+    cf_problem_free(p);
+    return status;
+}
+
+/* Sets a field and whatever it needs to have a meaning. */
+static void force(struct cover *cover, struct cs *c, int field, int64_t value)
+{
+    const struct field *f = &cf_fields[field];
+
+    c->v[field] = value;
+    for (int i = 0; i < 2 && f->parent[i] >= 0; i++) {
+        const struct field *parent = &cf_fields[f->parent[i]];
+        int level = cf_level_of(f->parent[i], c->v[f->parent[i]]);
+
+        while (level < 0 || !(f->mask[i] >> level & 1))
+            level = (int)rng_below(&cover->r, parent->n_levels);
+        force(cover, c, f->parent[i], parent->level[level]);
+    }
+}
+
+static bool pin(struct cover *cover, struct cs *c, const int *pins, int n)
+{
+    for (int i = 0; i < n; i++)
+        force(cover, c, cover->owner[pins[i]], cf_cover_value(cover, pins[i]));
+    cf_case_normalize(c);
+    for (int i = 0; i < n; i++) {
+        if (c->v[cover->owner[pins[i]]] != cf_cover_value(cover, pins[i]) || !cf_field_active(c, cover->owner[pins[i]]))
+            return false;
+    }
+    return true;
+}
+
+/* Is the field one of the pins', or one that gives such a field its meaning? */
+static bool needed(int field, int by)
+{
+    for (int i = 0; i < 2 && cf_fields[by].parent[i] >= 0; i++) {
+        if (cf_fields[by].parent[i] == field || needed(field, cf_fields[by].parent[i]))
+            return true;
+    }
+    return field == by;
+}
+
+static bool pinned(const struct cover *cover, const int *pins, int n, int field)
+{
+    for (int i = 0; i < n; i++) {
+        if (needed(field, cover->owner[pins[i]]))
+            return true;
+    }
+    return false;
+}
+
+static void smallest(struct cs *c)
+{
+    cf_case_default(c);
+    c->v[G_BATCH] = 1;
+    c->v[G_H] = 1;
+    c->v[G_NQ] = 7;
+    c->v[G_D] = 8;
+    c->v[G_DV] = 7;
+}
+
+/* Takes what a value asks of others, where that is left open. */
+static void wish(struct cover *cover, struct cs *c, const int *pins, int n, int field, int64_t value)
+{
+    if (!pinned(cover, pins, n, field))
+        c->v[field] = value;
+}
+
+static void wish_slot(struct cover *cover, struct cs *c, const int *pins, int n, int field)
+{
+    if (c->v[field] == HAVE_NONE)
+        wish(cover, c, pins, n, field, 1 + rng_below(&cover->r, 3));
+}
+
+/* One GLOBAL term for keys and one for rows; PHASE_QUERY goes with one step and single positions. */
+static void wish_terms(struct cover *cover, struct cs *c, const int *pins, int n, int s, int64_t *query_step)
+{
+    bool keys = false, rows = false;
+
+    for (int t = 0; t < cf_s(c, s, S_NT); t++) {
+        const int at = cf_at_term(s, t);
+        const int64_t kind = cf_t(c, s, t, T_KIND), gf = cf_t(c, s, t, T_GF), ph = cf_t(c, s, t, T_PH);
+
+        if (kind == KIND_SEGMENT)
+            wish_slot(cover, c, pins, n, at + T_SLOT);
+        if (kind == KIND_GLOBAL) {
+            const bool k = gf != GF_ROWS, r = gf == GF_ROWS || gf == GF_BOTH;
+
+            if ((k && keys) || (r && rows)) {
+                wish(cover, c, pins, n, at + T_GF, keys && !rows ? GF_ROWS : GF_KEYS);
+                if (keys && rows)
+                    wish(cover, c, pins, n, at + T_KIND, KIND_WINDOW);
+            }
+            keys = keys || k;
+            rows = rows || r;
+        }
+        if (kind <= KIND_WINDOW && cf_t(c, s, t, T_STEP) > 1 && ph >= PH_QUERY) {
+            wish(cover, c, pins, n, cf_at_source(s) + S_PSTEP, 1);
+            if (*query_step)
+                wish(cover, c, pins, n, at + T_STEP, *query_step);
+            *query_step = cf_t(c, s, t, T_STEP);
+        }
+    }
+}
+
+static void wishes_grant(struct cover *cover, struct cs *c, const int *pins, int n)
+{
+    int64_t query_step = 0;
+
+    if (cf_g(c, G_QL) == LAY_RAGGED)
+        wish_slot(cover, c, pins, n, G_QLEN);
+    for (int s = 0; s < cf_g(c, G_NS); s++) {
+        const int at = cf_at_source(s);
+
+        if (cf_s(c, s, S_LAY) == LAY_RAGGED)
+            wish_slot(cover, c, pins, n, at + S_LEN);
+        if (cf_s(c, s, S_LAY) == LAY_LISTED) {
+            wish_slot(cover, c, pins, n, at + S_LH);
+            if (cf_s(c, s, S_NT) > 1)
+                wish(cover, c, pins, n, at + S_NT, cf_s(c, s, S_NT) % 2);
+            if (cf_s(c, s, S_NT) > 0) {
+                wish(cover, c, pins, n, cf_at_term(s, 0) + T_KIND, KIND_ALL);
+                wish(cover, c, pins, n, cf_at_term(s, 0) + T_STEP, 1);
+            }
+        }
+        wish_terms(cover, c, pins, n, s, &query_step);
+    }
+    cf_case_normalize(c);
+}
+
+/* Which fields a report is about: from the group its path names; all of them if it names none. */
+static void report_fields(const heed_report *report, int *from, int *to)
+{
+    int s = 0, i = 0;
+
+    *from = 0;
+    *to = cf_n_fields;
+    if (sscanf(report->field, "sources[%d].terms[%d]", &s, &i) == 2 && s < MAX_SOURCES && i < MAX_TERMS &&
+        cf_at_term(s, i) >= 0) {
+        *from = cf_at_term(s, i);
+        *to = *from + T_COUNT;
+    } else if (sscanf(report->field, "sources[%d].biases[%d]", &s, &i) == 2 && s < MAX_SOURCES && i < MAX_BIASES &&
+               cf_at_bias(s, i) >= 0) {
+        *from = cf_at_bias(s, i);
+        *to = *from + B_COUNT;
+    } else if (sscanf(report->field, "sources[%d]", &s) == 1 && s < MAX_SOURCES) {
+        *from = cf_at_source(s);
+        *to = *from + S_COUNT;
+    }
+}
+
+bool cf_draw_repair(struct cover *cover, struct cs *c, const int *pins, int n, int64_t limit, heed_status *status,
+                   bool *possible)
+{
+    for (int round = 0; round < 14; round++) {
+        heed_report report = { .size = sizeof report };
+        int from, to;
+
+        if (!pin(cover, c, pins, n))
+            return false;
+        wishes_grant(cover, c, pins, n);
+        *possible = true;
+        *status = case_status(cover, c, limit, &report);
+        if (*status >= 0 && *status != TOO_BIG)
+            return true;
+        if (*status == HEED_E_AMBIGUOUS && !pinned(cover, pins, n, G_ALIGN)) {
+            c->v[G_ALIGN] = rng_below(&cover->r, 2) ? ALIGN_START : ALIGN_END;
+            continue;
+        }
+        report_fields(&report, &from, &to);
+        if (round > 9) {
+            from = 0;
+            to = cf_n_fields;
+        }
+        for (int i = from; i < to; i++) {
+            if (rng_below(&cover->r, 2))
+                c->v[i] = cf_fields[i].level[0];
+        }
+        if (*status == TOO_BIG)
+            c->v[G_BATCH] = c->v[G_H] = 1;
+    }
+    return false;
+}
+
+/* New pairs that a level would add to the `n` chosen ones; -1: it is known not to go with one of them. */
+static int level_gain(const struct cover *cover, const int *chosen, int n, int level)
+{
+    int sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        const unsigned char state = cover->state[cf_pair(chosen[i], level)];
+
+        if (state >= ILLEGAL)
+            return -1;
+        sum += state == NEW;
+    }
+    return sum;
+}
+
+static bool is_nk(int field)
+{
+    for (int s = 0; s < MAX_SOURCES; s++) {
+        if (field == cf_at_source(s) + S_NK)
+            return true;
+    }
+    return false;
+}
+
+/* New pairs of the fields to which this level would give a meaning, and of those that these could. */
+static int64_t promise(const struct cover *cover, int field, int level)
+{
+    int64_t sum = 0;
+
+    for (int i = field + 1; i < cf_n_fields; i++) {
+        for (int q = 0; q < 2 && cf_fields[i].parent[q] >= 0; q++) {
+            int64_t later = 0;
+
+            if (cf_fields[i].parent[q] != field || !(cf_fields[i].mask[q] >> level & 1))
+                continue;
+            for (int l = 0; l < cf_fields[i].n_levels; l++) {
+                sum += cover->open[cf_fields[i].first + l];
+                later += promise(cover, i, l);
+            }
+            sum += later / cf_fields[i].n_levels;
+        }
+    }
+    return sum;
+}
+
+void cf_cover_open(struct cover *cover)
+{
+    memset(cover->open, 0, (size_t)cf_n_levels * sizeof *cover->open);
+    for (int a = 0; a < cf_n_levels; a++) {
+        for (int b = a + 1; b < cf_n_levels; b++) {
+            if (cover->state[cf_pair(a, b)] == NEW) {
+                cover->open[a]++;
+                cover->open[b]++;
+            }
+        }
+    }
+}
+
+static void choose_level(struct cover *cover, struct cs *c, int field, const int *chosen, int n, int64_t limit)
+{
+    const struct field *f = &cf_fields[field];
+    const int64_t old = c->v[field], start = rng_below(&cover->r, f->n_levels);
+    int64_t best_gain = -2;
+    int best = 0;
+
+    for (int i = 0; i < f->n_levels; i++) {
+        const int l = (int)((start + i) % f->n_levels);
+        const bool nothing = f->level[l] == 0 && (field == G_NQ || is_nk(field));
+        const bool vain = nothing || (field == G_BATCH && l == 3);
+        int64_t gain = cover->level_why[f->first + l] ? -1 : level_gain(cover, chosen, n, f->first + l);
+
+        if (gain >= 0)
+            gain += rng_below(&cover->r, promise(cover, field, l) / 4 + 1);
+
+        if (vain || gain <= best_gain)
+            continue;
+        c->v[field] = f->level[l];
+        if (cf_case_work(c) > limit)
+            continue;
+        best = l;
+        best_gain = gain;
+    }
+    c->v[field] = best_gain == -2 ? old : best_gain <= 0 && rng_below(&cover->r, 100) < 40 ? f->level[0]
+        : f->level[best];
+}
+
+/* Chooses all that the pins leave open, in random order but never before what gives it a meaning. */
+bool cf_draw_greedy(struct cover *cover, struct cs *c, const int *pins, int n_pins, int64_t limit)
+{
+    int order[MAX_FIELDS], chosen[MAX_FIELDS], n = 0;
+    bool done[MAX_FIELDS] = { false };
+
+    smallest(c);
+    c->seed = rng_next(&cover->r) >> 24;
+    if (!pin(cover, c, pins, n_pins))
+        return false;
+    for (int i = 0; i < cf_n_fields; i++) {
+        const int j = (int)rng_below(&cover->r, i + 1);
+
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (int i = 0; i < n_pins; i++) {          /* the pins and what they need stay */
+        for (int f = cover->owner[pins[i]]; f >= 0; f = cf_fields[f].parent[0]) {
+            done[f] = true;
+            if (cf_fields[f].parent[1] >= 0)
+                done[cf_fields[f].parent[1]] = true;
+        }
+    }
+    for (int pass = 0; pass < 6; pass++) {
+        for (int i = 0; i < cf_n_fields; i++) {
+            const int field = order[i];
+            int level;
+
+            if (!cf_field_active(c, field) || (pass && done[field]))
+                continue;
+            if (!done[field])
+                choose_level(cover, c, field, chosen, n, limit);
+            else if (pass)
+                continue;
+            done[field] = true;
+            level = cf_level_of(field, c->v[field]);
+            if (level >= 0 && cf_fields[field].n_levels > 1)
+                chosen[n++] = cf_fields[field].first + level;
+        }
+    }
+    return true;
+}
+
+void cf_draw_random(struct cover *cover, struct cs *c, int64_t dense)
+{
+    if (dense)
+        cf_case_default(c);
+    else
+        smallest(c);
+    for (int i = 0; i < cf_n_fields; i++) {
+        if (rng_below(&cover->r, 100) < dense)
+            c->v[i] = cf_fields[i].level[rng_below(&cover->r, cf_fields[i].n_levels)];
+    }
+    c->seed = rng_next(&cover->r) >> 24;
+}
+
+bool cf_draw_plain(struct cover *cover, struct cs *c, const int *pins, int n, heed_status *why, bool *possible)
+{
+    *why = 0;
+    for (int i = 0; i < 16; i++) {
+        heed_status status = 0;
+
+        cf_draw_random(cover, c, i < 4 ? 0 : i % 3 * 15);
+        if (cf_draw_repair(cover, c, pins, n, cf_limit_big, &status, possible))
+            return true;
+        if (i == 0 || *why == TOO_BIG || *why == 0)
+            *why = status;
+    }
+    return false;
+}
