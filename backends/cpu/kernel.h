@@ -541,7 +541,11 @@ static float row_lse(float reference, float l)
     x = heed_float(word - (k << 23)) - 1.0f;
     for (int i = 7; i >= 0; i--)
         g = fmaf(g, x, log_c[i]);
-    return (reference + (float)(int32_t)k + g * x) * ln_2;
+    /* One rounding a statement: some compilers evaluate nested float expressions in double. */
+    g = g * x;
+    x = reference + (float)(int32_t)k;
+    x = x + g;
+    return x * ln_2;
 }
 
 static float weight_one(float y, float reference)
