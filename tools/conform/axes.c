@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The fields of a case: names, the values that are drawn (each field is an axis of the covering array, each value a
- * level), and which field must have which value for another one to have a meaning.
+ * The fields of a case: names, the values that are drawn (each field is an axis of the covering
+ * array, each value a level), and which field must have which value for another one to have a
+ * meaning.
  */
 #include "conform.h"
 
@@ -18,9 +19,9 @@ struct spec {
 
 #define WIDTHS "16 0 1 2 7 8 15 17 33 48 64 65 80 96 128 130"
 #define FLOATS "f32 f16 bf16"
-#define SLOT "const rt hostile"
-#define HAVE "none const rt hostile"
-#define LAID "natural padded transposed negative zero"
+#define SLOT   "const rt hostile"
+#define HAVE   "none const rt hostile"
+#define LAID   "natural padded transposed negative zero"
 
 static const struct spec global_specs[G_COUNT] = {
     [G_BATCH] = { "batch", "2 1 3 0 none 2x2 1x3", 0, -1, NULL },
@@ -41,7 +42,8 @@ static const struct spec global_specs[G_COUNT] = {
     [G_CAP] = { "cap", "0 20 2", 1, -1, NULL },
     [G_SINK] = { "sink", "none normal neginf nan huge inf", 0, -1, NULL },
     [G_LSE] = { "lse", "none plain sink", 0, -1, NULL },
-    [G_FILL] = { "fill", "normal ties huge subnormal special specialv exact rise edge over", 0, -1, NULL },
+    [G_FILL] = { "fill", "normal ties huge subnormal special specialv exact rise edge over", 0, -1,
+                 NULL },
     [G_QS] = { "qs", LAID, 0, -1, NULL },
     [G_OS] = { "os", "natural padded transposed negative", 0, -1, NULL },
     [G_LS] = { "ls", "natural padded transposed negative", 0, G_LSE, "plain sink" },
@@ -109,7 +111,8 @@ static const struct spec bias_specs[B_COUNT] = {
 
 struct field cf_fields[MAX_FIELDS];
 int cf_n_fields, cf_n_levels;
-static int source_at[MAX_SOURCES], term_at[MAX_SOURCES][MAX_TERMS], bias_at[MAX_SOURCES][MAX_BIASES];
+static int source_at[MAX_SOURCES], term_at[MAX_SOURCES][MAX_TERMS],
+    bias_at[MAX_SOURCES][MAX_BIASES];
 
 static void add_parent(struct field *f, int parent, uint32_t mask)
 {
@@ -147,7 +150,8 @@ static uint32_t mask_of(int field, const char *need)
     return mask;
 }
 
-/* Adds a group of fields; the first of them has `parent` (level numbers from `from` on) as a need of all. */
+/* Adds a group of fields; the first of them has `parent` (level numbers from `from` on) as a need
+ * of all. */
 static int add_group(const char *prefix, const struct spec *specs, int n, int parent, int64_t above)
 {
     const int at = cf_n_fields;
@@ -161,8 +165,9 @@ static int add_group(const char *prefix, const struct spec *specs, int n, int pa
         f->words = specs[i].number ? NULL : specs[i].values;
         f->parent[0] = f->parent[1] = -1;
         while (next_word(&rest, word)) {
-            f->level[f->n_levels] = !specs[i].number ? f->n_levels
-                : !strcmp(word, "far") ? HEED_FAR : strtoll(word, NULL, 10);
+            f->level[f->n_levels] = !specs[i].number       ? f->n_levels
+                                    : !strcmp(word, "far") ? HEED_FAR
+                                                           : strtoll(word, NULL, 10);
             f->n_levels++;
         }
         if (parent >= 0) {
@@ -175,7 +180,8 @@ static int add_group(const char *prefix, const struct spec *specs, int n, int pa
     }
     for (int i = 0; i < n; i++) {
         if (specs[i].parent >= 0)
-            add_parent(&cf_fields[at + i], at + specs[i].parent, mask_of(at + specs[i].parent, specs[i].need));
+            add_parent(&cf_fields[at + i], at + specs[i].parent,
+                       mask_of(at + specs[i].parent, specs[i].need));
     }
     return at;
 }
@@ -221,14 +227,16 @@ void cf_axes_init(void)
         for (int t = 0; t < MAX_TERMS; t++) {
             snprintf(prefix, sizeof prefix, "s%d.t%d.", s, t);
             term_at[s][t] = t < terms_of[s]
-                ? add_group(prefix, term_specs, T_COUNT, source_at[s] + S_NT, t) : -1;
+                                ? add_group(prefix, term_specs, T_COUNT, source_at[s] + S_NT, t)
+                                : -1;
             if ((s || t) && term_at[s][t] >= 0)
                 term_cut(term_at[s][t]);
         }
         for (int b = 0; b < MAX_BIASES; b++) {
             snprintf(prefix, sizeof prefix, "s%d.b%d.", s, b);
             bias_at[s][b] = b < biases_of[s]
-                ? add_group(prefix, bias_specs, B_COUNT, source_at[s] + S_NB, b) : -1;
+                                ? add_group(prefix, bias_specs, B_COUNT, source_at[s] + S_NB, b)
+                                : -1;
         }
     }
     cf_n_levels = 0;
@@ -284,7 +292,7 @@ int cf_level_of(int field, int64_t value)
 
 void cf_case_default(struct cs *c)
 {
-    *c = (struct cs) { .seed = 1 };
+    *c = (struct cs){ .seed = 1 };
     for (int i = 0; i < cf_n_fields; i++)
         c->v[i] = cf_fields[i].level[0];
 }

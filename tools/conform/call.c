@@ -13,7 +13,7 @@ bool cf_target_open(struct target *t, const char *name, uint32_t width, heed_rep
     const heed_executor executor = { .size = sizeof executor, .width = width };
     const heed_runtime_desc desc = { .size = sizeof desc, .executor = &executor };
 
-    *t = (struct target) { .width = width };
+    *t = (struct target){ .width = width };
     snprintf(t->name, sizeof t->name, "%s", name);
     if (heed_runtime_create(&desc, &t->runtime, report) < 0)
         return false;
@@ -41,14 +41,16 @@ static int64_t one_or_zero(const struct cs *c, int64_t value)
 
 static void term_set(const struct problem *p, int s, int t, heed_term *term)
 {
-    static const uint32_t kinds[] = { HEED_TERM_ALL, HEED_TERM_WINDOW, HEED_TERM_GLOBAL, HEED_TERM_SEGMENT };
+    static const uint32_t kinds[] = { HEED_TERM_ALL, HEED_TERM_WINDOW, HEED_TERM_GLOBAL,
+                                      HEED_TERM_SEGMENT };
     static const uint32_t phases[] = { 0, HEED_TERM_PHASE_HEAD, HEED_TERM_PHASE_QUERY,
                                        HEED_TERM_PHASE_HEAD | HEED_TERM_PHASE_QUERY };
-    static const uint32_t globals[] = { 0, HEED_TERM_KEYS, HEED_TERM_ROWS, HEED_TERM_KEYS | HEED_TERM_ROWS };
+    static const uint32_t globals[] = { 0, HEED_TERM_KEYS, HEED_TERM_ROWS,
+                                        HEED_TERM_KEYS | HEED_TERM_ROWS };
     const struct cs *c = &p->c;
     const int64_t kind = cf_t(c, s, t, T_KIND), step = cf_t(c, s, t, T_STEP);
 
-    *term = (heed_term) { .kind = kinds[kind], .slot = (uint32_t)p->source[s].term[t] };
+    *term = (heed_term){ .kind = kinds[kind], .slot = (uint32_t)p->source[s].term[t] };
     if (kind == KIND_WINDOW) {
         term->left = cf_t(c, s, t, T_LEFT);
         term->right = cf_t(c, s, t, T_RIGHT);
@@ -66,10 +68,11 @@ static void term_set(const struct problem *p, int s, int t, heed_term *term)
 
 static void bias_set(const struct problem *p, int s, int b, heed_bias *bias)
 {
-    static const uint32_t kinds[] = { HEED_BIAS_DENSE, HEED_BIAS_ALIBI, HEED_BIAS_TABLE, HEED_BIAS_DOT };
+    static const uint32_t kinds[] = { HEED_BIAS_DENSE, HEED_BIAS_ALIBI, HEED_BIAS_TABLE,
+                                      HEED_BIAS_DOT };
     const struct bias_data *data = &p->source[s].bias[b];
 
-    *bias = (heed_bias) {
+    *bias = (heed_bias){
         .kind = kinds[cf_b(&p->c, s, b, B_KIND)],
         .zero = cf_b(&p->c, s, b, B_ZERO),
         .t = (uint32_t)data->t,
@@ -81,13 +84,13 @@ static void bias_set(const struct problem *p, int s, int b, heed_bias *bias)
 
 static void source_set(struct call *call, const struct problem *p, int s)
 {
-    static const uint32_t layouts[] = { HEED_LAYOUT_DENSE, HEED_LAYOUT_RAGGED, HEED_LAYOUT_LISTED, HEED_LAYOUT_PAGED,
-                                        HEED_LAYOUT_RING };
+    static const uint32_t layouts[] = { HEED_LAYOUT_DENSE, HEED_LAYOUT_RAGGED, HEED_LAYOUT_LISTED,
+                                        HEED_LAYOUT_PAGED, HEED_LAYOUT_RING };
     const struct source_data *src = &p->source[s];
     const struct cs *c = &p->c;
     const bool listed = cf_s(c, s, S_LAY) == LAY_LISTED;
 
-    call->source[s] = (heed_source) {
+    call->source[s] = (heed_source){
         .k = call->k[s].t,
         .v = call->v[s].t,
         .pos0 = cf_s(c, s, S_POS0),
@@ -117,14 +120,15 @@ static void source_set(struct call *call, const struct problem *p, int s)
 static void desc_set(struct call *call, const struct problem *p)
 {
     static const uint32_t aligns[] = { HEED_ATTN_ALIGN_START, HEED_ATTN_ALIGN_END, 0 };
-    static const uint32_t numerics[] = { HEED_NUMERICS_EXACT, HEED_NUMERICS_BEST, HEED_NUMERICS_REPEAT,
-                                         HEED_NUMERICS_FAST };
+    static const uint32_t numerics[] = { HEED_NUMERICS_EXACT, HEED_NUMERICS_BEST,
+                                         HEED_NUMERICS_REPEAT, HEED_NUMERICS_FAST };
     static const uint32_t layouts[] = { HEED_LAYOUT_DENSE, HEED_LAYOUT_RAGGED, HEED_LAYOUT_LISTED };
     const struct cs *c = &p->c;
 
-    call->desc = (heed_attn_desc) {
+    call->desc = (heed_attn_desc){
         .size = sizeof(heed_attn_desc),
-        .flags = aligns[cf_g(c, G_ALIGN)] | (cf_g(c, G_SCALE) ? (uint32_t)HEED_ATTN_SCALE_GIVEN : 0) |
+        .flags = aligns[cf_g(c, G_ALIGN)] |
+                 (cf_g(c, G_SCALE) ? (uint32_t)HEED_ATTN_SCALE_GIVEN : 0) |
                  (cf_g(c, G_LSE) == LSE_SINK ? (uint32_t)HEED_ATTN_LSE_WITH_SINK : 0) |
                  (cf_g(c, G_WS) ? (uint32_t)HEED_PLAN_OWN_WORKSPACE : 0),
         .q = call->q.t,
@@ -160,10 +164,16 @@ static bool places_make(struct call *call, const struct problem *p, unsigned fla
     bool ok;
 
     call->has_lse = cf_g(&p->c, G_LSE) != LSE_NONE;
-    call->out = (struct array) { .dtype = dtypes[cf_g(&p->c, G_O)], .trailing = 3, .batched = true,
-                                 .shape = { b, p->heads, p->q_total, p->dv }, .laid = (int)cf_g(&p->c, G_OS) };
-    call->out_lse = (struct array) { .dtype = HEED_F32, .trailing = 2, .batched = true,
-                                     .shape = { b, 1, p->heads, p->q_total }, .laid = (int)cf_g(&p->c, G_LS) };
+    call->out = (struct array){ .dtype = dtypes[cf_g(&p->c, G_O)],
+                                .trailing = 3,
+                                .batched = true,
+                                .shape = { b, p->heads, p->q_total, p->dv },
+                                .laid = (int)cf_g(&p->c, G_OS) };
+    call->out_lse = (struct array){ .dtype = HEED_F32,
+                                    .trailing = 2,
+                                    .batched = true,
+                                    .shape = { b, 1, p->heads, p->q_total },
+                                    .laid = (int)cf_g(&p->c, G_LS) };
     call->old = call->out;
     call->old_lse = call->out_lse;
     ok = place_make(&call->q, p, &p->q, 1, flags) && place_make(&call->o, p, &call->out, 2, flags);
@@ -201,7 +211,8 @@ bool cf_call_describe(struct call *call, const struct problem *p, unsigned flags
     return true;
 }
 
-static bool input_upload(struct call *call, struct place *place, const struct array *a, uint64_t seed)
+static bool input_upload(struct call *call, struct place *place, const struct array *a,
+                         uint64_t seed)
 {
     if (a) {
         place_pattern(place, seed);
@@ -210,8 +221,8 @@ static bool input_upload(struct call *call, struct place *place, const struct ar
     return place_upload(place, call->on);
 }
 
-static bool output_upload(struct call *call, struct place *place, struct array *out, struct array *old,
-                          uint64_t poison)
+static bool output_upload(struct call *call, struct place *place, struct array *out,
+                          struct array *old, uint64_t poison)
 {
     place_pattern(place, poison);
     if (!cf_array_alloc(out) || !cf_array_alloc(old))
@@ -222,7 +233,7 @@ static bool output_upload(struct call *call, struct place *place, struct array *
 
 static void args_set(struct call *call)
 {
-    call->args = (heed_attn_args) {
+    call->args = (heed_attn_args){
         .size = sizeof(heed_attn_args),
         .kv_size = sizeof(heed_kv_bufs),
         .q = call->q.buf,
@@ -234,13 +245,13 @@ static void args_set(struct call *call)
         .n_slots = (uint32_t)call->n_slots,
     };
     for (int s = 0; s < call->n_sources; s++)
-        call->kv[s] = (heed_kv_bufs) { call->k[s].buf, call->v[s].buf };
+        call->kv[s] = (heed_kv_bufs){ call->k[s].buf, call->v[s].buf };
     for (int i = 0; i < call->n_slots; i++)
         call->slot_buf[i] = call->aux[i].buf;
 }
 
-bool cf_call_make(struct call *call, const struct target *on, const struct problem *p, unsigned flags,
-                  uint64_t poison)
+bool cf_call_make(struct call *call, const struct target *on, const struct problem *p,
+                  unsigned flags, uint64_t poison)
 {
     const uint64_t seed = cf_mix(p->c.seed);
     bool ok = cf_call_describe(call, p, flags);
@@ -267,14 +278,17 @@ heed_status cf_call_plan(struct call *call, heed_plan **plan, heed_report *repor
     return heed_attn_plan(call->on->device, &call->desc, plan, report);
 }
 
-static heed_status workspace_make(struct call *call, const heed_plan *plan, heed_buf *made, uint32_t *numerics)
+/* A workspace that starts with garbage: it must carry nothing between runs. */
+static heed_status workspace_make(struct call *call, const heed_plan *plan, heed_buf *made)
 {
     heed_plan_props props = { .size = sizeof props };
     heed_status status = heed_plan_info(plan, &props);
+    const uint64_t garbage = props.workspace_size < 1u << 20 ? props.workspace_size : 1u << 20;
+    unsigned char *bytes;
 
     if (status < 0)
         return status;
-    *numerics = props.numerics;
+    call->numerics = props.numerics;
     if (props.workspace_size == 0)
         return HEED_OK;
     status = heed_buf_create(call->on->device, props.workspace_size + props.workspace_align, made);
@@ -285,10 +299,16 @@ static heed_status workspace_make(struct call *call, const heed_plan *plan, heed
     call->args.workspace = *made;
     call->args.workspace.offset = rest ? props.workspace_align - rest : 0;
     call->args.workspace_size = props.workspace_size;
-    return HEED_OK;
+    bytes = malloc((size_t)garbage);
+    if (!bytes)
+        return HEED_E_NOMEM;
+    memset(bytes, 0xa5 ^ (int)(call->o.image[0] & 15), (size_t)garbage);
+    status = heed_buf_write(call->on->queue, call->args.workspace, bytes, garbage);
+    free(bytes);
+    return status;
 }
 
-heed_status cf_call_run(struct call *call, heed_report *report, uint32_t *numerics)
+heed_status cf_call_run(struct call *call, heed_report *report)
 {
     heed_plan *plan = NULL;
     heed_buf work = { 0 };
@@ -296,7 +316,7 @@ heed_status cf_call_run(struct call *call, heed_report *report, uint32_t *numeri
 
     if (status < 0)
         return status;
-    status = workspace_make(call, plan, &work, numerics);
+    status = workspace_make(call, plan, &work);
     if (status >= 0)
         status = heed_attn_run(plan, call->on->queue, &call->args, NULL, report);
     if (status >= 0)
@@ -305,7 +325,8 @@ heed_status cf_call_run(struct call *call, heed_report *report, uint32_t *numeri
     heed_buf_destroy(call->on->device, work);
     if (status < 0)
         return status;
-    if (!place_download(&call->o, call->on) || (call->has_lse && !place_download(&call->lse, call->on)))
+    if (!place_download(&call->o, call->on) ||
+        (call->has_lse && !place_download(&call->lse, call->on)))
         return HEED_E_DEVICE;
     place_load(&call->o, call->o.after, &call->out);
     if (call->has_lse)
@@ -325,7 +346,8 @@ static bool input_same(struct call *call, struct place *place, const char *name,
 
 bool cf_call_memory_same(struct call *call, char why[128])
 {
-    bool same = input_same(call, &call->q, "q", why) && input_same(call, &call->sinks, "sinks", why);
+    bool same =
+        input_same(call, &call->q, "q", why) && input_same(call, &call->sinks, "sinks", why);
 
     for (int s = 0; s < call->n_sources && same; s++)
         same = input_same(call, &call->k[s], "k", why) && input_same(call, &call->v[s], "v", why);

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The conformance kit: what its parts share. A case is a line of fields (axes.c); from it come logical arrays
- * (data.c, slots.c), which are laid out in device memory and given to a device (call.c); an oracle written from the
- * definitions alone (see.c, oracle.c) and equality between devices judge the outputs (judge.c, meta.c). Public headers
- * only.
+ * The conformance kit: what its parts share. A case is a line of fields (axes.c); from it come
+ * logical arrays (data.c, slots.c), which are laid out in device memory and given to a device
+ * (call.c); an oracle written from the definitions alone (see.c, oracle.c) and equality between
+ * devices judge the outputs (judge.c, meta.c). Public headers only.
  */
 #ifndef HEED_TOOLS_CONFORM_CONFORM_H
 #define HEED_TOOLS_CONFORM_CONFORM_H
@@ -14,7 +14,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { MAX_SOURCES = 3, MAX_TERMS = 3, MAX_BIASES = 2, MAX_SLOTS = 48, MAX_FIELDS = 224, MAX_LEVELS = 16 };
+enum {
+    MAX_SOURCES = 3,
+    MAX_TERMS = 3,
+    MAX_BIASES = 2,
+    MAX_SLOTS = 48,
+    MAX_FIELDS = 224,
+    MAX_LEVELS = 16
+};
 enum { MAX_BATCH = 8, LINE = 4096 };
 
 /* ---- random.c ---------------------------------------------------------- */
@@ -26,12 +33,13 @@ struct rng {
 uint64_t cf_mix(uint64_t x);
 uint64_t cf_mix2(uint64_t a, uint64_t b);
 uint64_t rng_next(struct rng *);
-int64_t rng_below(struct rng *, int64_t n);                 /* 0 when n <= 0 */
+int64_t rng_below(struct rng *, int64_t n); /* 0 when n <= 0 */
 
 size_t cf_dtype_size(uint32_t dtype);
 float cf_decode(uint32_t dtype, uint32_t bits);
-uint32_t cf_encode(uint32_t dtype, float x);                /* nearest even; NaN canonical; keeps -0 */
-uint32_t cf_small(uint32_t dtype, uint64_t hash, float unit);   /* uniform in [-2, 2) * unit, exactly representable */
+uint32_t cf_encode(uint32_t dtype, float x); /* nearest even; NaN canonical; keeps -0 */
+uint32_t cf_small(uint32_t dtype, uint64_t hash,
+                  float unit); /* uniform in [-2, 2) * unit, exactly representable */
 uint32_t cf_subnormal(uint32_t dtype, uint64_t hash);
 uint64_t cf_hash_bytes(const void *, size_t);
 
@@ -39,27 +47,97 @@ uint64_t cf_hash_bytes(const void *, size_t);
 
 /* Fields of a case. The first of each enumeration's values is the default. */
 enum {
-    G_BATCH, G_H, G_NQ, G_D, G_DV, G_Q, G_O, G_QL, G_QBEG, G_QLEN, G_ALIGN, G_QSTEP, G_QPOS0, G_QPOS, G_SCALE, G_CAP,
-    G_SINK, G_LSE, G_FILL, G_QS, G_OS, G_LS, G_MIS, G_INT, G_SHARE, G_SS, G_NUM, G_WS, G_NS, G_COUNT
+    G_BATCH,
+    G_H,
+    G_NQ,
+    G_D,
+    G_DV,
+    G_Q,
+    G_O,
+    G_QL,
+    G_QBEG,
+    G_QLEN,
+    G_ALIGN,
+    G_QSTEP,
+    G_QPOS0,
+    G_QPOS,
+    G_SCALE,
+    G_CAP,
+    G_SINK,
+    G_LSE,
+    G_FILL,
+    G_QS,
+    G_OS,
+    G_LS,
+    G_MIS,
+    G_INT,
+    G_SHARE,
+    G_SS,
+    G_NUM,
+    G_WS,
+    G_NS,
+    G_COUNT
 };
 enum {
-    S_NK, S_K, S_V, S_HK, S_KB, S_LAY, S_LEN, S_IDX, S_RUN, S_ROWS, S_LH, S_MASK, S_MSLOT, S_CAUSAL, S_END, S_POS0,
-    S_PSTEP, S_PSPAN, S_KS, S_VS, S_PAD, S_NT, S_NB, S_COUNT
+    S_NK,
+    S_K,
+    S_V,
+    S_HK,
+    S_KB,
+    S_LAY,
+    S_LEN,
+    S_IDX,
+    S_RUN,
+    S_ROWS,
+    S_LH,
+    S_MASK,
+    S_MSLOT,
+    S_CAUSAL,
+    S_END,
+    S_POS0,
+    S_PSTEP,
+    S_PSPAN,
+    S_KS,
+    S_VS,
+    S_PAD,
+    S_NT,
+    S_NB,
+    S_COUNT
 };
 enum { T_KIND, T_LEFT, T_RIGHT, T_BLOCK, T_STEP, T_PHASE, T_PH, T_GF, T_SLOT, T_COUNT };
 enum {
-    B_KIND, B_T, B_SLOT, B_H, B_Q, B_K, B_FILL, B_LEN, B_MAP, B_COORD, B_CSLOT, B_ZERO, B_COUNT
+    B_KIND,
+    B_T,
+    B_SLOT,
+    B_H,
+    B_Q,
+    B_K,
+    B_FILL,
+    B_LEN,
+    B_MAP,
+    B_COORD,
+    B_CSLOT,
+    B_ZERO,
+    B_COUNT
 };
 
 enum { DT_F32, DT_F16, DT_BF16 };
-enum { HAVE_NONE, HAVE_CONST, HAVE_RT, HAVE_HOSTILE };      /* lengths, maps, positions */
-enum { SLOT_CONST, SLOT_RT, SLOT_HOSTILE };                 /* what must be there */
+enum { HAVE_NONE, HAVE_CONST, HAVE_RT, HAVE_HOSTILE }; /* lengths, maps, positions */
+enum { SLOT_CONST, SLOT_RT, SLOT_HOSTILE };            /* what must be there */
 enum { ALIGN_START, ALIGN_END, ALIGN_NONE };
 enum { SCALE_DEFAULT, SCALE_GIVEN, SCALE_ZERO, SCALE_NEGATIVE };
 enum { SINK_NONE, SINK_NORMAL, SINK_NEGINF, SINK_NAN, SINK_HUGE, SINK_INF };
 enum { LSE_NONE, LSE_PLAIN, LSE_SINK };
 enum {
-    FILL_NORMAL, FILL_TIES, FILL_HUGE, FILL_SUBNORMAL, FILL_SPECIAL, FILL_SPECIALV, FILL_EXACT, FILL_RISE, FILL_EDGE,
+    FILL_NORMAL,
+    FILL_TIES,
+    FILL_HUGE,
+    FILL_SUBNORMAL,
+    FILL_SPECIAL,
+    FILL_SPECIALV,
+    FILL_EXACT,
+    FILL_RISE,
+    FILL_EDGE,
     FILL_OVER
 };
 enum { LAID_NATURAL, LAID_PADDED, LAID_TRANSPOSED, LAID_NEGATIVE, LAID_ZERO };
@@ -74,11 +152,11 @@ enum { COORD_NONE, COORD_K, COORD_Q, COORD_BOTH };
 
 struct field {
     char name[16];
-    const char *words;              /* names of the values 0, 1, ...; NULL: a number */
-    int64_t level[MAX_LEVELS];      /* values that are drawn; [0] the default */
-    int n_levels, first;            /* first: number of (field, level[0]) among all levels */
-    int parent[2];                  /* -1: none; else the field has a meaning only if ... */
-    uint32_t mask[2];               /* ... the parent's level is in here */
+    const char *words;         /* names of the values 0, 1, ...; NULL: a number */
+    int64_t level[MAX_LEVELS]; /* values that are drawn; [0] the default */
+    int n_levels, first;       /* first: number of (field, level[0]) among all levels */
+    int parent[2];             /* -1: none; else the field has a meaning only if ... */
+    uint32_t mask[2];          /* ... the parent's level is in here */
 };
 
 struct cs {
@@ -90,17 +168,17 @@ extern struct field cf_fields[MAX_FIELDS];
 extern int cf_n_fields, cf_n_levels;
 
 void cf_axes_init(void);
-int cf_at_source(int s);                                    /* first field of source s, ... */
-int cf_at_term(int s, int t);                               /* -1: there is none */
+int cf_at_source(int s);      /* first field of source s, ... */
+int cf_at_term(int s, int t); /* -1: there is none */
 int cf_at_bias(int s, int b);
 int64_t cf_g(const struct cs *, int field);
 int64_t cf_s(const struct cs *, int s, int field);
 int64_t cf_t(const struct cs *, int s, int t, int field);
 int64_t cf_b(const struct cs *, int s, int b, int field);
 
-int cf_level_of(int field, int64_t value);                  /* -1: not a level */
+int cf_level_of(int field, int64_t value); /* -1: not a level */
 void cf_case_default(struct cs *);
-void cf_case_normalize(struct cs *);                        /* fields without meaning take their default */
+void cf_case_normalize(struct cs *); /* fields without meaning take their default */
 bool cf_field_active(const struct cs *, int field);
 void cf_case_print(const struct cs *, char line[LINE]);
 bool cf_case_parse(const char *line, struct cs *, char why[128]);
@@ -112,12 +190,12 @@ void cf_axes_print(FILE *);
 /* A logical array: dense [b][x][y][z], whatever its place in memory will be. */
 struct array {
     uint32_t dtype;
-    int trailing;                   /* how many of x, y, z the tensor has, counted from the right */
-    bool batched;                   /* has the batch axes */
+    int trailing; /* how many of x, y, z the tensor has, counted from the right */
+    bool batched; /* has the batch axes */
     int64_t shape[4];
-    int zero;                       /* bit i: constant along axis i, may have stride 0 there */
-    int laid;                       /* LAID_* */
-    void *data;                     /* elements of the dtype */
+    int zero;   /* bit i: constant along axis i, may have stride 0 there */
+    int laid;   /* LAID_* */
+    void *data; /* elements of the dtype */
 };
 
 struct slot {
@@ -131,8 +209,8 @@ struct bias_data {
 };
 struct source_data {
     struct array k, v;
-    int64_t heads, n_k, total;      /* n_k: bound of an item's length; total: packed keys (RAGGED) */
-    int64_t ext;                    /* extent of the k axis of masks, coordinates, biases */
+    int64_t heads, n_k, total; /* n_k: bound of an item's length; total: packed keys (RAGGED) */
+    int64_t ext;               /* extent of the k axis of masks, coordinates, biases */
     int index, len, mask;
     int term[MAX_TERMS];
     struct bias_data bias[MAX_BIASES];
@@ -142,8 +220,8 @@ struct source_data {
 struct problem {
     struct cs c;
     int n_items;
-    bool shapes_only;               /* contents only where check looks at them */
-    int64_t item[MAX_BATCH];        /* numbers of the items in the case */
+    bool shapes_only;        /* contents only where check looks at them */
+    int64_t item[MAX_BATCH]; /* numbers of the items in the case */
     int64_t heads, d, dv, n_q, q_total, q_ext;
     double scale, softcap;
     struct array q, sinks;
@@ -153,16 +231,17 @@ struct problem {
     struct slot slot[MAX_SLOTS];
 };
 
-void cf_batch_axes(const struct cs *, int *axes, int64_t extent[3]);    /* 0..2 axes */
+void cf_batch_axes(const struct cs *, int *axes, int64_t extent[3]); /* 0..2 axes */
 int64_t cf_batch_count(const struct cs *);
-int64_t cf_case_work(const struct cs *);                    /* multiply-adds, roughly; > any limit: too big */
+int64_t cf_case_work(const struct cs *); /* multiply-adds, roughly; > any limit: too big */
 /* items NULL: all. data false: tensors without contents. NULL: no memory. */
 struct problem *cf_problem_make(const struct cs *, const int64_t *items, int n, bool data);
 void cf_problem_free(struct problem *);
 bool cf_slots_make(struct problem *);
 bool cf_array_alloc(struct array *);
 int64_t cf_array_count(const struct array *);
-int64_t cf_array_at(const struct array *, int64_t b, int64_t x, int64_t y, int64_t z);  /* index; extent 1 repeats */
+int64_t cf_array_at(const struct array *, int64_t b, int64_t x, int64_t y,
+                    int64_t z); /* index; extent 1 repeats */
 uint32_t cf_array_bits(const struct array *, int64_t index);
 void cf_array_set(struct array *, int64_t index, uint32_t bits);
 int64_t cf_array_int(const struct array *, int64_t index);
@@ -171,37 +250,40 @@ void cf_array_set_int(struct array *, int64_t index, int64_t value);
 /* ---- see.c: an item as the definitions have it --------------------------- */
 
 struct item_view {
-    int64_t b, q_begin, q_n;        /* place of row 0 among packed rows; length */
+    int64_t b, q_begin, q_n; /* place of row 0 among packed rows; length */
     int64_t k_begin[MAX_SOURCES], k_n[MAX_SOURCES];
 };
 struct pair {
     int source;
     int64_t key;
-    double q_pos, k_pos;            /* unused by judges of bits */
+    double q_pos, k_pos; /* unused by judges of bits */
 };
 
 void cf_item_view(const struct problem *, int64_t b, struct item_view *);
 int64_t cf_query_position(const struct problem *, const struct item_view *, int64_t row);
 int64_t cf_key_position(const struct problem *, const struct item_view *, int s, int64_t key);
 /* Times key is seen by the row before biases; for LISTED sources use cf_list_entry. */
-bool cf_sees(const struct problem *, const struct item_view *, int64_t head, int64_t row, int s, int64_t key);
+bool cf_sees(const struct problem *, const struct item_view *, int64_t head, int64_t row, int s,
+             int64_t key);
 /* Key named by place `i` of the row's list, -1: absent, -2: past the end. */
-int64_t cf_list_entry(const struct problem *, const struct item_view *, int64_t head, int64_t row, int s, int64_t i);
-/* Sum of biases in natural units (*total), of their magnitudes (*size). false: a bias removes the key. */
-bool cf_biases(const struct problem *, const struct item_view *, int64_t head, int64_t row, int s, int64_t key,
-               double *total, double *size);
+int64_t cf_list_entry(const struct problem *, const struct item_view *, int64_t head, int64_t row,
+                      int s, int64_t i);
+/* Sum of biases in natural units (*total), of their magnitudes (*size). false: a bias removes the
+ * key. */
+bool cf_biases(const struct problem *, const struct item_view *, int64_t head, int64_t row, int s,
+               int64_t key, double *total, double *size);
 
 /* ---- call.c: descriptor, memory, run ------------------------------------- */
 
 struct place {
-    heed_buf buf;                   /* element [0,...]; offset within the block */
+    heed_buf buf; /* element [0,...]; offset within the block */
     heed_tensor t;
-    unsigned char *image;           /* the block as written before the run */
+    unsigned char *image; /* the block as written before the run */
     size_t bytes;
-    unsigned char *after;           /* outputs: the block as found after the run */
+    unsigned char *after; /* outputs: the block as found after the run */
     int batch_axes;
-    int64_t extent[3], count;       /* of the batch axes; elements */
-    int64_t sx, sy, sz;             /* strides of the trailing axes */
+    int64_t extent[3], count; /* of the batch axes; elements */
+    int64_t sx, sy, sz;       /* strides of the trailing axes */
 };
 
 struct target {
@@ -224,9 +306,10 @@ struct call {
     heed_kv_bufs kv[MAX_SOURCES];
     struct place q, o, lse, sinks, k[MAX_SOURCES], v[MAX_SOURCES], aux[MAX_SLOTS];
     int n_sources, n_slots;
+    uint32_t numerics;          /* what the plan of the last run delivers */
     bool has_lse;
-    struct array out, out_lse;      /* logical outputs after the run, */
-    struct array old, old_lse;      /* and before it */
+    struct array out, out_lse; /* logical outputs after the run, */
+    struct array old, old_lse; /* and before it */
 };
 
 enum { CALL_NATURAL = 1 };
@@ -235,11 +318,13 @@ bool cf_target_open(struct target *, const char *name, uint32_t width, heed_repo
 void cf_target_close(struct target *);
 /* Descriptor only (no device memory): for check. */
 bool cf_call_describe(struct call *, const struct problem *, unsigned flags);
-/* And in memory; outputs hold a pattern made from `poison`. false: no memory, or the device refused it. */
-bool cf_call_make(struct call *, const struct target *, const struct problem *, unsigned flags, uint64_t poison);
+/* And in memory; outputs hold a pattern made from `poison`. false: no memory, or the device refused
+ * it. */
+bool cf_call_make(struct call *, const struct target *, const struct problem *, unsigned flags,
+                  uint64_t poison);
 heed_status cf_call_plan(struct call *, heed_plan **, heed_report *);
-/* Plans, runs, reads back. < 0: the status of what failed; *numerics: what the plan delivers. */
-heed_status cf_call_run(struct call *, heed_report *, uint32_t *numerics);
+/* Plans, runs, reads back. < 0: the status of what failed. */
+heed_status cf_call_run(struct call *, heed_report *);
 /* Inputs are as they were, outputs too outside their elements. */
 bool cf_call_memory_same(struct call *, char why[128]);
 /* Nothing at all was written to the outputs. */
@@ -251,8 +336,8 @@ void cf_call_finish(struct call *);
 struct verdict {
     bool failed;
     char why[512];
-    double worst;                   /* largest error / bound */
-    int64_t judged, skipped;        /* elements */
+    double worst;            /* largest error / bound */
+    int64_t judged, skipped; /* elements */
 };
 
 void cf_fail(struct verdict *, const char *format, ...);
@@ -262,25 +347,35 @@ void cf_judge_exact(const struct problem *, const struct call *, struct verdict 
 
 /* ---- judge.c, meta.c, errors.c, cover.c ---------------------------------- */
 
-enum { FAMILY_EXACT = 1, FAMILY_BITS = 2, FAMILY_BOUND = 4, FAMILY_META = 8, FAMILY_ERROR = 16, FAMILY_ALL = 31 };
+enum {
+    FAMILY_EXACT = 1,
+    FAMILY_BITS = 2,
+    FAMILY_BOUND = 4,
+    FAMILY_META = 8,
+    FAMILY_ERROR = 16,
+    FAMILY_ALL = 31
+};
 
-struct bench {                      /* devices at work */
+struct bench { /* devices at work */
     struct target reference;
-    struct target one, two;         /* the device under test with one thread and with several */
+    struct target one, two; /* the device under test with one thread and with several */
 };
 
 /* Runs; fails the verdict when that does not work, or memory it must not touch changed. */
 bool cf_run_ok(struct call *, struct verdict *, const char *what);
-/* Rows of item `b` of `want` against item `g` of `got`, bit for bit; rows with a byte in `skip` [h][row] are left out. */
-bool cf_same_item(const struct problem *, const struct call *want, int64_t b, const struct problem *,
-                  const struct call *got, int64_t g, const unsigned char *skip, const char *what, struct verdict *);
+/* Rows of item `b` of `want` against item `g` of `got`, bit for bit; rows with a byte in `skip`
+ * [h][row] are left out. */
+bool cf_same_item(const struct problem *, const struct call *want, int64_t b,
+                  const struct problem *, const struct call *got, int64_t g,
+                  const unsigned char *skip, const char *what, struct verdict *);
 /* All items, in order. */
-bool cf_same_bits(const struct problem *, const struct call *want, const struct problem *, const struct call *got,
-                  const char *what, struct verdict *);
+bool cf_same_bits(const struct problem *, const struct call *want, const struct problem *,
+                  const struct call *got, const char *what, struct verdict *);
 /* got: the case's own call after its run on bench->one. ref: likewise on the reference. */
-void cf_family_bits(const struct bench *, const struct problem *, const struct call *ref, struct call *got,
+void cf_family_bits(const struct bench *, const struct problem *, const struct call *ref,
+                    struct call *got, struct verdict *);
+void cf_family_meta(const struct bench *, const struct problem *, const struct call *got,
                     struct verdict *);
-void cf_family_meta(const struct bench *, const struct problem *, const struct call *got, struct verdict *);
 /* Is the packed row owned by several items, so that it is unspecified? */
 bool cf_row_shared(const struct problem *, const struct item_view *, int64_t b, int64_t place);
 int64_t cf_rows_of(const struct problem *, const struct item_view *);
@@ -289,8 +384,8 @@ struct tally {
     int64_t number, passed, failed, skipped;
     bool verbose;
 };
-void cf_tap(struct tally *, bool ok, const char *skip, const char *device, const char *families, const char *line,
-            const char *why);
+void cf_tap(struct tally *, bool ok, const char *skip, const char *device, const char *families,
+            const char *line, const char *why);
 /* All of the error family, on every target; prints its own TAP lines. */
 void cf_family_error(const struct target *targets, int n, struct tally *);
 

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The cases: a 2-way covering array over the levels of all axes, grown pair by pair, then random cases; and which pairs
- * the executed cases covered. Which pairs are legal is asked of heed_attn_check on the reference, not stated here.
+ * The cases: a 2-way covering array over the levels of all axes, grown pair by pair, then random
+ * cases; and which pairs the executed cases covered. Which pairs are legal is asked of
+ * heed_attn_check on the reference, not stated here.
  */
 #include "cover.h"
 
@@ -31,14 +32,15 @@ static int source_of(int field)
     return s;
 }
 
-/* Does the case say anything about the two fields together? Without a row to compute it says something only about
- * there being none; a source without keys likewise. */
+/* Does the case say anything about the two fields together? Without a row to compute it says
+ * something only about there being none; a source without keys likewise. */
 static bool telling(const struct cs *c, int a, int b)
 {
     const bool no_batch = cf_batch_count(c) == 0, no_rows = cf_g(c, G_NQ) == 0;
     const int sources[2] = { source_of(a), source_of(b) };
 
-    if ((no_batch || no_rows) && !(no_batch && (a == G_BATCH || b == G_BATCH)) && !(no_rows && (a == G_NQ || b == G_NQ)))
+    if ((no_batch || no_rows) && !(no_batch && (a == G_BATCH || b == G_BATCH)) &&
+        !(no_rows && (a == G_NQ || b == G_NQ)))
         return false;
     for (int i = 0; i < 2; i++) {
         const int s = sources[i], nk = s < 0 ? -1 : cf_at_source(s) + S_NK;
@@ -93,7 +95,8 @@ static void judge_level(struct cover *cover, int level)
     }
 }
 
-/* Does level a need a parent's level, none of which goes with b? Then the pair follows from those. */
+/* Does level a need a parent's level, none of which goes with b? Then the pair follows from those.
+ */
 static bool follows(struct cover *cover, int a, int b)
 {
     const struct field *f = &cf_fields[cover->owner[a]];
@@ -128,7 +131,7 @@ static int64_t gain(const struct cover *cover, const struct cs *c)
     for (int i = 0; i < n; i++) {
         for (int j = i + 1; j < n; j++)
             sum += cover->state[cf_pair(levels[i], levels[j])] == NEW &&
-                telling(c, cover->owner[levels[i]], cover->owner[levels[j]]);
+                   telling(c, cover->owner[levels[i]], cover->owner[levels[j]]);
     }
     return sum;
 }
@@ -146,7 +149,8 @@ static void cover_pair(struct cover *cover, int a, int b)
         const int64_t limit = i < 3 && rng_below(&cover->r, 6) ? cf_limit_small : cf_limit_big;
 
         if (cf_draw_greedy(cover, &c, pins, 2, limit) &&
-            cf_draw_repair(cover, &c, pins, 2, limit, &status, &possible) && gain(cover, &c) > most) {
+            cf_draw_repair(cover, &c, pins, 2, limit, &status, &possible) &&
+            gain(cover, &c) > most) {
             most = gain(cover, &c);
             best = c;
         }
@@ -177,7 +181,8 @@ static struct cover *cover_alloc(int64_t cases)
     cover->level_why = calloc(levels, sizeof *cover->level_why);
     cover->open = calloc(levels, sizeof *cover->open);
     cover->owner = calloc(levels, sizeof *cover->owner);
-    if (cover->cases && cover->state && cover->executed && cover->why && cover->level_why && cover->open && cover->owner)
+    if (cover->cases && cover->state && cover->executed && cover->why && cover->level_why &&
+        cover->open && cover->owner)
         return cover;
     cf_cover_free(cover);
     return NULL;
@@ -193,7 +198,8 @@ static void mark_trivial(struct cover *cover)
             cover->owner[level] = i;
             for (int other = 0; other < cf_n_levels; other++) {
                 if (cf_fields[i].n_levels < 2 ||
-                    (other >= cf_fields[i].first && other < cf_fields[i].first + cf_fields[i].n_levels))
+                    (other >= cf_fields[i].first &&
+                     other < cf_fields[i].first + cf_fields[i].n_levels))
                     cover->state[cf_pair(level, other)] = EXCLUDED;
             }
         }
@@ -294,15 +300,15 @@ int64_t cf_cover_report(struct cover *cover, FILE *to, bool all)
         for (int b = a + 1; b < cf_n_levels; b++) {
             const unsigned char state = cover->state[cf_pair(a, b)];
 
-            if (cf_fields[cover->owner[a]].n_levels < 2 || cf_fields[cover->owner[b]].n_levels < 2 ||
-                cover->owner[a] == cover->owner[b])
+            if (cf_fields[cover->owner[a]].n_levels < 2 ||
+                cf_fields[cover->owner[b]].n_levels < 2 || cover->owner[a] == cover->owner[b])
                 continue;
             level_name(cover, a, one);
             level_name(cover, b, two);
             if (cover->executed[cf_pair(a, b)]) {
                 covered++;
-            } else if (state == PLANNED || (state == NEW && !follows(cover, a, b) && !follows(cover, b, a) &&
-                                            pair_legal(cover, a, b))) {
+            } else if (state == PLANNED || (state == NEW && !follows(cover, a, b) &&
+                                            !follows(cover, b, a) && pair_legal(cover, a, b))) {
                 uncovered++;
                 fprintf(to, "# pair %s %s: legal but not covered\n", one, two);
             } else if (cover->state[cf_pair(a, b)] == EXCLUDED) {
@@ -311,12 +317,16 @@ int64_t cf_cover_report(struct cover *cover, FILE *to, bool all)
                     fprintf(to, "# pair %s %s: cannot go together\n", one, two);
             } else {
                 illegal++;
-                if (!cover->level_why[a] && !cover->level_why[b] && (all || cover->state[cf_pair(a, b)] == ILLEGAL))
-                    fprintf(to, "# pair %s %s: %s\n", one, two, heed_status_name(cover->why[cf_pair(a, b)]));
+                if (!cover->level_why[a] && !cover->level_why[b] &&
+                    (all || cover->state[cf_pair(a, b)] == ILLEGAL))
+                    fprintf(to, "# pair %s %s: %s\n", one, two,
+                            heed_status_name(cover->why[cf_pair(a, b)]));
             }
         }
     }
-    fprintf(to, "# pairs of levels: %lld covered, %lld illegal or unsupported, %lld that cannot go together\n",
+    fprintf(to,
+            "# pairs of levels: %lld covered, %lld illegal or unsupported, %lld that cannot go "
+            "together\n",
             (long long)covered, (long long)illegal, (long long)excluded);
     fprintf(to, "# uncovered legal pairs: %lld\n", (long long)uncovered);
     return uncovered;

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * From a case to the contents of its tensors. A value depends on the seed, the tensor and the index alone, never on
- * extents, so the same item, alone or with keys appended, has the same data.
+ * From a case to the contents of its tensors. A value depends on the seed, the tensor and the index
+ * alone, never on extents, so the same item, alone or with keys appended, has the same data.
  */
 #include "conform.h"
 
@@ -77,7 +77,9 @@ int64_t cf_array_int(const struct array *a, int64_t index)
 
 void cf_array_set_int(struct array *a, int64_t index, int64_t value)
 {
-    const int32_t word = (int32_t)(value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : value);
+    const int32_t word = (int32_t)(value > INT32_MAX   ? INT32_MAX
+                                   : value < INT32_MIN ? INT32_MIN
+                                                       : value);
 
     if (a->dtype == HEED_I64)
         memcpy((char *)a->data + (size_t)index * 8, &value, 8);
@@ -87,7 +89,8 @@ void cf_array_set_int(struct array *a, int64_t index, int64_t value)
 
 void cf_batch_axes(const struct cs *c, int *axes, int64_t extent[3])
 {
-    static const int64_t table[][4] = { { 1, 2 }, { 1, 1 }, { 1, 3 }, { 1, 0 }, { 0 }, { 2, 2, 2 }, { 2, 1, 3 } };
+    static const int64_t table[][4] = { { 1, 2 }, { 1, 1 },    { 1, 3 },   { 1, 0 },
+                                        { 0 },    { 2, 2, 2 }, { 2, 1, 3 } };
     const int64_t *row = table[cf_g(c, G_BATCH)];
 
     *axes = (int)row[0];
@@ -110,7 +113,8 @@ int64_t cf_case_work(const struct cs *c)
     int64_t keys = 1;
 
     for (int s = 0; s < cf_g(c, G_NS); s++)
-        keys += cf_s(c, s, S_NK) + cf_s(c, s, S_PAD) + (cf_s(c, s, S_LAY) == LAY_LISTED ? 80 * cf_s(c, s, S_RUN) : 0);
+        keys += cf_s(c, s, S_NK) + cf_s(c, s, S_PAD) +
+                (cf_s(c, s, S_LAY) == LAY_LISTED ? 80 * cf_s(c, s, S_RUN) : 0);
     return rows * keys * (cf_g(c, G_D) + cf_g(c, G_DV) + 8 + 4 * cf_g(c, G_NS));
 }
 
@@ -133,7 +137,8 @@ static uint32_t special_bits(uint32_t dtype, uint64_t hash)
 }
 
 /* q and k of a fill that steers the logits through channel 0. */
-static bool steered(const struct cs *c, uint32_t dtype, bool key, uint64_t row, int64_t j, int64_t channel, uint32_t *out)
+static bool steered(const struct cs *c, uint32_t dtype, bool key, uint64_t row, int64_t j,
+                    int64_t channel, uint32_t *out)
 {
     const int64_t fill = cf_g(c, G_FILL);
     const uint64_t pick = cf_mix(row);
@@ -144,7 +149,8 @@ static bool steered(const struct cs *c, uint32_t dtype, bool key, uint64_t row, 
     case FILL_SPECIAL:
         if (channel || pick % (key ? 40 : 16))
             return false;
-        *out = key ? special_bits(dtype, pick >> 8) : cf_encode(dtype, pick & 256 ? infinity : infinity - infinity);
+        *out = key ? special_bits(dtype, pick >> 8)
+                   : cf_encode(dtype, pick & 256 ? infinity : infinity - infinity);
         return true;
     case FILL_EXACT:
         if (!key && channel)
@@ -172,7 +178,8 @@ static bool steered(const struct cs *c, uint32_t dtype, bool key, uint64_t row, 
 }
 
 /* Element of q, k or v; row: hash of all indices but the channel. */
-static uint32_t value_at(const struct cs *c, uint32_t dtype, int role, uint64_t row, int64_t j, int64_t channel)
+static uint32_t value_at(const struct cs *c, uint32_t dtype, int role, uint64_t row, int64_t j,
+                         int64_t channel)
 {
     const int64_t fill = cf_g(c, G_FILL);
     const uint64_t h = cf_mix(row + (uint64_t)channel * UINT64_C(0x2545f4914f6cdd1d));
@@ -235,10 +242,15 @@ static int zero_axes(const struct cs *c, int laid, int number)
     return laid == LAID_ZERO ? choices[cf_mix2(c->seed, (uint64_t)number + 77) % 7] : 0;
 }
 
-static struct array tensor4(uint32_t dtype, int64_t b, int64_t h, int64_t n, int64_t d, int laid, int zero)
+static struct array tensor4(uint32_t dtype, int64_t b, int64_t h, int64_t n, int64_t d, int laid,
+                            int zero)
 {
-    return (struct array) { .dtype = dtype, .trailing = 3, .batched = true, .shape = { b, h, n, d }, .zero = zero,
-                            .laid = laid };
+    return (struct array){ .dtype = dtype,
+                           .trailing = 3,
+                           .batched = true,
+                           .shape = { b, h, n, d },
+                           .zero = zero,
+                           .laid = laid };
 }
 
 /* Packed room for the sequences of a RAGGED tensor: queries must not overlap, keys may. */
@@ -260,10 +272,10 @@ static void source_extents(struct problem *p, int s)
     src->ext = nk + cf_s(c, s, S_PAD);
     src->total = ragged ? packed_total(c, nk, false) : src->ext;
     src->n_k = src->total;
-    src->k = tensor4(dtypes[cf_s(c, s, S_K)], b, src->heads, src->total, p->d, (int)cf_s(c, s, S_KS),
-                     zero_axes(c, (int)cf_s(c, s, S_KS), 2 * s + 1));
-    src->v = tensor4(dtypes[cf_s(c, s, S_V)], b, src->heads, src->total, p->dv, (int)cf_s(c, s, S_VS),
-                     zero_axes(c, (int)cf_s(c, s, S_VS), 2 * s + 2));
+    src->k = tensor4(dtypes[cf_s(c, s, S_K)], b, src->heads, src->total, p->d,
+                     (int)cf_s(c, s, S_KS), zero_axes(c, (int)cf_s(c, s, S_KS), 2 * s + 1));
+    src->v = tensor4(dtypes[cf_s(c, s, S_V)], b, src->heads, src->total, p->dv,
+                     (int)cf_s(c, s, S_VS), zero_axes(c, (int)cf_s(c, s, S_VS), 2 * s + 2));
 }
 
 static void globals_set(struct problem *p, const struct cs *c)
@@ -289,8 +301,8 @@ static void globals_set(struct problem *p, const struct cs *c)
         p->scale = 0;
         break;
     }
-    p->q = tensor4(dtypes[cf_g(c, G_Q)], ragged ? 1 : p->n_items, p->heads, p->q_total, p->d, (int)cf_g(c, G_QS),
-                   zero_axes(c, (int)cf_g(c, G_QS), 0));
+    p->q = tensor4(dtypes[cf_g(c, G_Q)], ragged ? 1 : p->n_items, p->heads, p->q_total, p->d,
+                   (int)cf_g(c, G_QS), zero_axes(c, (int)cf_g(c, G_QS), 0));
 }
 
 static bool sinks_make(struct problem *p)
@@ -298,8 +310,9 @@ static bool sinks_make(struct problem *p)
     const struct cs *c = &p->c;
     const int64_t kind = cf_g(c, G_SINK);
 
-    p->sinks = (struct array) { .dtype = HEED_F32, .trailing = 1, .shape = { 1, 1, 1, p->heads },
-                                .laid = (int)cf_g(c, G_SS) };
+    p->sinks = (struct array){
+        .dtype = HEED_F32, .trailing = 1, .shape = { 1, 1, 1, p->heads }, .laid = (int)cf_g(c, G_SS)
+    };
     if (kind == SINK_NONE)
         return true;
     if (!cf_array_alloc(&p->sinks))
@@ -313,8 +326,10 @@ static bool sinks_make(struct problem *p)
         if (kind == SINK_HUGE)
             z = hash & 1 ? -3e30f : 2000.5f;
         if (hash % 3 == 0)
-            z = kind == SINK_NEGINF ? -infinity : kind == SINK_NAN ? infinity - infinity
-                : kind == SINK_INF ? infinity : z;
+            z = kind == SINK_NEGINF ? -infinity
+                : kind == SINK_NAN  ? infinity - infinity
+                : kind == SINK_INF  ? infinity
+                                    : z;
         cf_array_set(&p->sinks, h, cf_encode(HEED_F32, z));
     }
     return true;

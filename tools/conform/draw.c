@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Drawing legal cases: at random, or greedily around a pair of levels (the pair is fixed, each other field takes the
- * level that adds most pairs not covered yet; Cohen et al. 1997, AETG).
+ * Drawing legal cases: at random, or greedily around a pair of levels (the pair is fixed, each
+ * other field takes the level that adds most pairs not covered yet; Cohen et al. 1997, AETG).
  */
 #include "cover.h"
 
@@ -16,7 +16,8 @@ int64_t cf_cover_value(const struct cover *cover, int level)
     return f->level[level - f->first];
 }
 
-static heed_status case_status(const struct cover *cover, const struct cs *c, int64_t limit, heed_report *report)
+static heed_status case_status(const struct cover *cover, const struct cs *c, int64_t limit,
+                               heed_report *report)
 {
     struct problem *p;
     struct call *call;
@@ -57,7 +58,8 @@ static bool pin(struct cover *cover, struct cs *c, const int *pins, int n)
         force(cover, c, cover->owner[pins[i]], cf_cover_value(cover, pins[i]));
     cf_case_normalize(c);
     for (int i = 0; i < n; i++) {
-        if (c->v[cover->owner[pins[i]]] != cf_cover_value(cover, pins[i]) || !cf_field_active(c, cover->owner[pins[i]]))
+        if (c->v[cover->owner[pins[i]]] != cf_cover_value(cover, pins[i]) ||
+            !cf_field_active(c, cover->owner[pins[i]]))
             return false;
     }
     return true;
@@ -93,7 +95,8 @@ static void smallest(struct cs *c)
 }
 
 /* Takes what a value asks of others, where that is left open. */
-static void wish(struct cover *cover, struct cs *c, const int *pins, int n, int field, int64_t value)
+static void wish(struct cover *cover, struct cs *c, const int *pins, int n, int field,
+                 int64_t value)
 {
     if (!pinned(cover, pins, n, field))
         c->v[field] = value;
@@ -105,14 +108,17 @@ static void wish_slot(struct cover *cover, struct cs *c, const int *pins, int n,
         wish(cover, c, pins, n, field, 1 + rng_below(&cover->r, 3));
 }
 
-/* One GLOBAL term for keys and one for rows; PHASE_QUERY goes with one step and single positions. */
-static void wish_terms(struct cover *cover, struct cs *c, const int *pins, int n, int s, int64_t *query_step)
+/* One GLOBAL term for keys and one for rows; PHASE_QUERY goes with one step and single positions.
+ */
+static void wish_terms(struct cover *cover, struct cs *c, const int *pins, int n, int s,
+                       int64_t *query_step)
 {
     bool keys = false, rows = false;
 
     for (int t = 0; t < cf_s(c, s, S_NT); t++) {
         const int at = cf_at_term(s, t);
-        const int64_t kind = cf_t(c, s, t, T_KIND), gf = cf_t(c, s, t, T_GF), ph = cf_t(c, s, t, T_PH);
+        const int64_t kind = cf_t(c, s, t, T_KIND), gf = cf_t(c, s, t, T_GF),
+                      ph = cf_t(c, s, t, T_PH);
 
         if (kind == KIND_SEGMENT)
             wish_slot(cover, c, pins, n, at + T_SLOT);
@@ -168,12 +174,12 @@ static void report_fields(const heed_report *report, int *from, int *to)
 
     *from = 0;
     *to = cf_n_fields;
-    if (sscanf(report->field, "sources[%d].terms[%d]", &s, &i) == 2 && s < MAX_SOURCES && i < MAX_TERMS &&
-        cf_at_term(s, i) >= 0) {
+    if (sscanf(report->field, "sources[%d].terms[%d]", &s, &i) == 2 && s < MAX_SOURCES &&
+        i < MAX_TERMS && cf_at_term(s, i) >= 0) {
         *from = cf_at_term(s, i);
         *to = *from + T_COUNT;
-    } else if (sscanf(report->field, "sources[%d].biases[%d]", &s, &i) == 2 && s < MAX_SOURCES && i < MAX_BIASES &&
-               cf_at_bias(s, i) >= 0) {
+    } else if (sscanf(report->field, "sources[%d].biases[%d]", &s, &i) == 2 && s < MAX_SOURCES &&
+               i < MAX_BIASES && cf_at_bias(s, i) >= 0) {
         *from = cf_at_bias(s, i);
         *to = *from + B_COUNT;
     } else if (sscanf(report->field, "sources[%d]", &s) == 1 && s < MAX_SOURCES) {
@@ -182,8 +188,8 @@ static void report_fields(const heed_report *report, int *from, int *to)
     }
 }
 
-bool cf_draw_repair(struct cover *cover, struct cs *c, const int *pins, int n, int64_t limit, heed_status *status,
-                   bool *possible)
+bool cf_draw_repair(struct cover *cover, struct cs *c, const int *pins, int n, int64_t limit,
+                    heed_status *status, bool *possible)
 {
     for (int round = 0; round < 14; round++) {
         heed_report report = { .size = sizeof report };
@@ -215,7 +221,8 @@ bool cf_draw_repair(struct cover *cover, struct cs *c, const int *pins, int n, i
     return false;
 }
 
-/* New pairs that a level would add to the `n` chosen ones; -1: it is known not to go with one of them. */
+/* New pairs that a level would add to the `n` chosen ones; -1: it is known not to go with one of
+ * them. */
 static int level_gain(const struct cover *cover, const int *chosen, int n, int level)
 {
     int sum = 0;
@@ -239,7 +246,8 @@ static bool is_nk(int field)
     return false;
 }
 
-/* New pairs of the fields to which this level would give a meaning, and of those that these could. */
+/* New pairs of the fields to which this level would give a meaning, and of those that these could.
+ */
 static int64_t promise(const struct cover *cover, int field, int level)
 {
     int64_t sum = 0;
@@ -273,7 +281,8 @@ void cf_cover_open(struct cover *cover)
     }
 }
 
-static void choose_level(struct cover *cover, struct cs *c, int field, const int *chosen, int n, int64_t limit)
+static void choose_level(struct cover *cover, struct cs *c, int field, const int *chosen, int n,
+                         int64_t limit)
 {
     const struct field *f = &cf_fields[field];
     const int64_t old = c->v[field], start = rng_below(&cover->r, f->n_levels);
@@ -284,7 +293,8 @@ static void choose_level(struct cover *cover, struct cs *c, int field, const int
         const int l = (int)((start + i) % f->n_levels);
         const bool nothing = f->level[l] == 0 && (field == G_NQ || is_nk(field));
         const bool vain = nothing || (field == G_BATCH && l == 3);
-        int64_t gain = cover->level_why[f->first + l] ? -1 : level_gain(cover, chosen, n, f->first + l);
+        int64_t gain =
+            cover->level_why[f->first + l] ? -1 : level_gain(cover, chosen, n, f->first + l);
 
         if (gain >= 0)
             gain += rng_below(&cover->r, promise(cover, field, l) / 4 + 1);
@@ -297,11 +307,13 @@ static void choose_level(struct cover *cover, struct cs *c, int field, const int
         best = l;
         best_gain = gain;
     }
-    c->v[field] = best_gain == -2 ? old : best_gain <= 0 && rng_below(&cover->r, 100) < 40 ? f->level[0]
-        : f->level[best];
+    c->v[field] = best_gain == -2                                    ? old
+                  : best_gain <= 0 && rng_below(&cover->r, 100) < 40 ? f->level[0]
+                                                                     : f->level[best];
 }
 
-/* Chooses all that the pins leave open, in random order but never before what gives it a meaning. */
+/* Chooses all that the pins leave open, in random order but never before what gives it a meaning.
+ */
 bool cf_draw_greedy(struct cover *cover, struct cs *c, const int *pins, int n_pins, int64_t limit)
 {
     int order[MAX_FIELDS], chosen[MAX_FIELDS], n = 0;
@@ -317,7 +329,7 @@ bool cf_draw_greedy(struct cover *cover, struct cs *c, const int *pins, int n_pi
         order[i] = order[j];
         order[j] = i;
     }
-    for (int i = 0; i < n_pins; i++) {          /* the pins and what they need stay */
+    for (int i = 0; i < n_pins; i++) { /* the pins and what they need stay */
         for (int f = cover->owner[pins[i]]; f >= 0; f = cf_fields[f].parent[0]) {
             done[f] = true;
             if (cf_fields[f].parent[1] >= 0)
@@ -357,7 +369,8 @@ void cf_draw_random(struct cover *cover, struct cs *c, int64_t dense)
     c->seed = rng_next(&cover->r) >> 24;
 }
 
-bool cf_draw_plain(struct cover *cover, struct cs *c, const int *pins, int n, heed_status *why, bool *possible)
+bool cf_draw_plain(struct cover *cover, struct cs *c, const int *pins, int n, heed_status *why,
+                   bool *possible)
 {
     *why = 0;
     for (int i = 0; i < 16; i++) {

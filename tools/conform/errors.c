@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The error family: every fault of the table alone and in pairs, on every device. The status is the documented one and
- * the same everywhere, the report names the field, and neither outputs nor out-parameters are written.
+ * The error family: every fault of the table alone and in pairs, on every device. The status is the
+ * documented one and the same everywhere, the report names the field, and neither outputs nor
+ * out-parameters are written.
  */
 #include "errors.h"
 
@@ -13,14 +14,16 @@
 struct answer {
     heed_status status;
     char field[64];
-    bool wrote;                     /* outputs or the plan's out-parameter */
+    bool wrote; /* outputs or the plan's out-parameter */
 };
 
 static void *place_of(struct call *call, const struct problem *p, int where)
 {
     const struct source_data *s0 = &p->source[0], *s1 = &p->source[1];
-    const int slots[] = { s0->len, s0->mask, s0->term[1], s0->term[2], s1->index, s0->bias[0].t, s0->bias[1].t,
-                          s0->bias[1].map, s0->bias[1].k_coord, p->q_pos, p->q_len };
+    const int slots[] = { s0->len,       s0->mask,        s0->term[1],
+                          s0->term[2],   s1->index,       s0->bias[0].t,
+                          s0->bias[1].t, s0->bias[1].map, s0->bias[1].k_coord,
+                          p->q_pos,      p->q_len };
     const int data[] = { s0->len, s0->term[1], s0->term[2], s1->index };
 
     switch (where) {
@@ -75,8 +78,9 @@ static void fault_apply(struct call *call, const struct problem *p, const struct
     }
 }
 
-static void run_faulty(struct call *call, const struct problem *p, heed_plan *plan, const struct fault *const *faults,
-                       int n, struct answer *answer, heed_report *report)
+static void run_faulty(struct call *call, const struct problem *p, heed_plan *plan,
+                       const struct fault *const *faults, int n, struct answer *answer,
+                       heed_report *report)
 {
     heed_plan_props props = { .size = sizeof props };
     heed_buf work = { 0 };
@@ -97,8 +101,8 @@ static void run_faulty(struct call *call, const struct problem *p, heed_plan *pl
 }
 
 /* Plans and runs the base case with the faults in it. */
-static bool attempt(const struct target *on, const struct problem *p, const struct fault *const *faults, int n,
-                    struct answer *answer)
+static bool attempt(const struct target *on, const struct problem *p,
+                    const struct fault *const *faults, int n, struct answer *answer)
 {
     static unsigned char untouched;
     heed_plan *const none = (heed_plan *)(void *)&untouched;
@@ -123,7 +127,7 @@ static bool attempt(const struct target *on, const struct problem *p, const stru
         }
         memcpy(answer->field, report.field, sizeof answer->field);
         answer->wrote = answer->wrote || (answer->status < 0 && !cf_call_outputs_same(call, why)) ||
-            report.status != answer->status;
+                        report.status != answer->status;
     }
     if (call)
         cf_call_finish(call);
@@ -163,9 +167,11 @@ static bool judge(const struct target *targets, int n_targets, const struct prob
         if (i == 0)
             first = answer;
         cf_reach(reached, answer.status);
-        snprintf(why, 512, "%s: wanted %s in %s, got %s in '%s'%s; the first device: %s", targets[i].name,
-                 heed_status_name(faults[0]->status), faults[0]->field, heed_status_name(answer.status), answer.field,
-                 answer.wrote ? ", outputs written or report wrong" : "", heed_status_name(first.status));
+        snprintf(why, 512, "%s: wanted %s in %s, got %s in '%s'%s; the first device: %s",
+                 targets[i].name, heed_status_name(faults[0]->status), faults[0]->field,
+                 heed_status_name(answer.status), answer.field,
+                 answer.wrote ? ", outputs written or report wrong" : "",
+                 heed_status_name(first.status));
         if (answer.wrote || answer.status != first.status || strcmp(answer.field, first.field) ||
             !one_of(faults, n, answer.status) || !field_of(faults, n, &answer))
             return false;
@@ -178,8 +184,8 @@ static bool same_place(const struct fault *a, const struct fault *b)
     return a->where == b->where && a->offset == b->offset;
 }
 
-static void faults_alone(const struct target *targets, int n, const struct problem *p, struct tally *tally,
-                         struct reached *reached)
+static void faults_alone(const struct target *targets, int n, const struct problem *p,
+                         struct tally *tally, struct reached *reached)
 {
     for (int i = 0; i < cf_n_faults; i++) {
         const struct fault *f = &cf_faults[i];
@@ -192,8 +198,8 @@ static void faults_alone(const struct target *targets, int n, const struct probl
 }
 
 /* One point of the report for all pairs with the same first fault. */
-static void faults_paired(const struct target *targets, int n, const struct problem *p, struct tally *tally,
-                          struct reached *reached)
+static void faults_paired(const struct target *targets, int n, const struct problem *p,
+                          struct tally *tally, struct reached *reached)
 {
     for (int i = 0; i < cf_n_faults; i++) {
         char why[512] = "", line[160], first[700] = "";
@@ -202,15 +208,16 @@ static void faults_paired(const struct target *targets, int n, const struct prob
         for (int j = i + 1; j < cf_n_faults; j++) {
             const struct fault *pair[2] = { &cf_faults[i], &cf_faults[j] };
 
-            if (same_place(pair[0], pair[1]) || (pair[0]->where >= W_ARGS) != (pair[1]->where >= W_ARGS))
+            if (same_place(pair[0], pair[1]) ||
+                (pair[0]->where >= W_ARGS) != (pair[1]->where >= W_ARGS))
                 continue;
             tried++;
             if (!judge(targets, n, p, pair, 2, reached, why) && wrong++ == 0)
-                snprintf(first, sizeof first, "with %s in %s: %s", heed_status_name(pair[1]->status), pair[1]->field,
-                         why);
+                snprintf(first, sizeof first, "with %s in %s: %s",
+                         heed_status_name(pair[1]->status), pair[1]->field, why);
         }
-        snprintf(line, sizeof line, "%s in %s, fault %d, paired with %d others", heed_status_name(cf_faults[i].status),
-                 cf_faults[i].field, i, tried);
+        snprintf(line, sizeof line, "%s in %s, fault %d, paired with %d others",
+                 heed_status_name(cf_faults[i].status), cf_faults[i].field, i, tried);
         if (tried)
             cf_tap(tally, wrong == 0, NULL, "all", "error", line, first);
     }
@@ -226,15 +233,17 @@ void cf_reach(struct reached *reached, heed_status status)
 static void statuses_reached(const struct reached *reached, struct tally *tally)
 {
     static const heed_status wanted[] = {
-        HEED_E_NULL, HEED_E_SIZE, HEED_E_NEWER, HEED_E_FLAG, HEED_E_VALUE, HEED_E_SHAPE, HEED_E_STRIDE, HEED_E_DTYPE,
-        HEED_E_ALIGN, HEED_E_ALIAS, HEED_E_OVERFLOW, HEED_E_AMBIGUOUS, HEED_E_INDEX, HEED_E_WORKSPACE,
-        HEED_E_MISMATCH, HEED_E_UNSUPPORTED, HEED_E_NOT_BUILT, HEED_E_NOT_FOUND, HEED_E_NOMEM, HEED_E_BUSY,
+        HEED_E_NULL,        HEED_E_SIZE,      HEED_E_NEWER,     HEED_E_FLAG,      HEED_E_VALUE,
+        HEED_E_SHAPE,       HEED_E_STRIDE,    HEED_E_DTYPE,     HEED_E_ALIGN,     HEED_E_ALIAS,
+        HEED_E_OVERFLOW,    HEED_E_AMBIGUOUS, HEED_E_INDEX,     HEED_E_WORKSPACE, HEED_E_MISMATCH,
+        HEED_E_UNSUPPORTED, HEED_E_NOT_BUILT, HEED_E_NOT_FOUND, HEED_E_NOMEM,     HEED_E_BUSY,
     };
 
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         const bool seen = reached->bits[-wanted[i] / 64] >> -wanted[i] % 64 & 1;
 
-        cf_tap(tally, seen, NULL, "all", "status", heed_status_name(wanted[i]), "never returned in this family");
+        cf_tap(tally, seen, NULL, "all", "status", heed_status_name(wanted[i]),
+               "never returned in this family");
     }
 }
 

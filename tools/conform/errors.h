@@ -1,25 +1,48 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The error family's own parts: a legal call that uses most fields, and the table of what is wrong with a copy of it.
+ * The error family's own parts: a legal call that uses most fields, and the table of what is wrong
+ * with a copy of it.
  */
 #ifndef HEED_TOOLS_CONFORM_ERRORS_H
 #define HEED_TOOLS_CONFORM_ERRORS_H
 
 #include "conform.h"
 
-/* What a fault changes. The first ones are found when the plan is made, those from W_ARGS on by run. */
+/* What a fault changes. The first ones are found when the plan is made, those from W_ARGS on by
+ * run. */
 enum {
-    W_DESC, W_SOURCE0, W_SOURCE1, W_WINDOW, W_GLOBAL, W_SEGMENT, W_DENSE, W_TABLE, W_ALIBI,
-    W_SLOT_LEN, W_SLOT_MASK, W_SLOT_KEYS, W_SLOT_PAIRS, W_SLOT_RUNS, W_SLOT_DENSE, W_SLOT_TABLE, W_SLOT_MAP,
-    W_SLOT_COORD, W_SLOT_QPOS, W_SLOT_QLEN,
-    W_DATA_LEN, W_DATA_KEYS, W_DATA_PAIRS, W_DATA_RUNS,
-    W_ARGS, W_KV0
+    W_DESC,
+    W_SOURCE0,
+    W_SOURCE1,
+    W_WINDOW,
+    W_GLOBAL,
+    W_SEGMENT,
+    W_DENSE,
+    W_TABLE,
+    W_ALIBI,
+    W_SLOT_LEN,
+    W_SLOT_MASK,
+    W_SLOT_KEYS,
+    W_SLOT_PAIRS,
+    W_SLOT_RUNS,
+    W_SLOT_DENSE,
+    W_SLOT_TABLE,
+    W_SLOT_MAP,
+    W_SLOT_COORD,
+    W_SLOT_QPOS,
+    W_SLOT_QLEN,
+    W_DATA_LEN,
+    W_DATA_KEYS,
+    W_DATA_PAIRS,
+    W_DATA_RUNS,
+    W_ARGS,
+    W_KV0
 };
 enum { U32, I32, I64, U64, F64, PTR };
 
 struct fault {
-    const char *field;              /* a part of what the report must name; NULL: nothing wanted */
+    const char *field; /* a part of what the report must name; NULL: nothing wanted */
     int where;
     size_t offset;
     int type;
@@ -29,7 +52,7 @@ struct fault {
 
 extern const struct fault cf_faults[];
 extern const int cf_n_faults;
-extern const char cf_fault_base[];  /* the legal case */
+extern const char cf_fault_base[]; /* the legal case */
 
 /* Statuses seen by the family: bit -status of [0], -status - 64 of [1]. */
 struct reached {

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Errors that no single field of a descriptor makes: runtime, device, queue and buffer calls; aliasing, workspace,
- * devices that do not match; memory that runs out at every allocation in turn; a plan that is busy.
+ * Errors that no single field of a descriptor makes: runtime, device, queue and buffer calls;
+ * aliasing, workspace, devices that do not match; memory that runs out at every allocation in turn;
+ * a plan that is busy.
  */
 #include "errors.h"
 
@@ -14,7 +15,8 @@ struct point {
     struct reached *reached;
 };
 
-static void expect(struct point *t, const char *device, const char *what, heed_status wanted, heed_status got)
+static void expect(struct point *t, const char *device, const char *what, heed_status wanted,
+                   heed_status got)
 {
     char why[160];
 
@@ -36,18 +38,23 @@ static void runtime_errors(struct point *t)
     heed_runtime_desc desc = { .size = sizeof desc };
     heed_allocator allocator = { .size = sizeof allocator };
     heed_executor executor = { .size = sizeof executor };
-    struct { heed_runtime_desc desc; uint64_t tail; } longer = { { .size = sizeof longer }, 1 };
+    struct {
+        heed_runtime_desc desc;
+        uint64_t tail;
+    } longer = { { .size = sizeof longer }, 1 };
     heed_runtime *rt = NULL;
 
     expect(t, "runtime", "create without out", HEED_E_NULL, heed_runtime_create(NULL, NULL, NULL));
     desc.size = 4;
-    expect(t, "runtime", "descriptor too short", HEED_E_SIZE, heed_runtime_create(&desc, &rt, NULL));
+    expect(t, "runtime", "descriptor too short", HEED_E_SIZE,
+           heed_runtime_create(&desc, &rt, NULL));
     desc.size = sizeof desc;
     desc.flags = 1;
     expect(t, "runtime", "unknown flag", HEED_E_FLAG, heed_runtime_create(&desc, &rt, NULL));
     desc.flags = 0;
     desc.allocator = &allocator;
-    expect(t, "runtime", "allocator without functions", HEED_E_NULL, heed_runtime_create(&desc, &rt, NULL));
+    expect(t, "runtime", "allocator without functions", HEED_E_NULL,
+           heed_runtime_create(&desc, &rt, NULL));
     desc.allocator = NULL;
     executor.size = 4;
     desc.executor = &executor;
@@ -65,36 +72,49 @@ static void object_errors(struct point *t, const struct target *on)
     heed_device_props props = { .size = 4 };
     heed_plan_props plan_props = { .size = sizeof plan_props };
 
-    expect(t, on->name, "find without out", HEED_E_NULL, heed_device_find(on->runtime, "cpu", NULL, NULL));
-    expect(t, on->name, "find an unknown name", HEED_E_NOT_FOUND, heed_device_find(on->runtime, "abacus", &device, NULL));
+    expect(t, on->name, "find without out", HEED_E_NULL,
+           heed_device_find(on->runtime, "cpu", NULL, NULL));
+    expect(t, on->name, "find an unknown name", HEED_E_NOT_FOUND,
+           heed_device_find(on->runtime, "abacus", &device, NULL));
     expect(t, on->name, "find what is not built", HEED_E_NOT_BUILT,
            heed_device_find(on->runtime, "opencl:0", &device, NULL));
-    expect(t, on->name, "queue without device", HEED_E_NULL, heed_queue_create(NULL, 0, &queue, NULL));
-    expect(t, on->name, "queue with a flag", HEED_E_FLAG, heed_queue_create(on->device, 1, &queue, NULL));
+    expect(t, on->name, "queue without device", HEED_E_NULL,
+           heed_queue_create(NULL, 0, &queue, NULL));
+    expect(t, on->name, "queue with a flag", HEED_E_FLAG,
+           heed_queue_create(on->device, 1, &queue, NULL));
     expect(t, on->name, "buffer without out", HEED_E_NULL, heed_buf_create(on->device, 8, NULL));
-    expect(t, on->name, "buffer too large", HEED_E_NOMEM, heed_buf_create(on->device, UINT64_MAX, &buf));
+    expect(t, on->name, "buffer too large", HEED_E_NOMEM,
+           heed_buf_create(on->device, UINT64_MAX, &buf));
     expect(t, on->name, "write from nowhere", HEED_E_NULL, heed_buf_write(on->queue, buf, NULL, 8));
     expect(t, on->name, "wait for no queue", HEED_E_NULL, heed_queue_wait(NULL));
     expect(t, on->name, "wait for no event", HEED_E_NULL, heed_event_wait(NULL, NULL));
     expect(t, on->name, "properties too short", HEED_E_SIZE, heed_device_info(on->device, &props));
     expect(t, on->name, "properties of no plan", HEED_E_NULL, heed_plan_info(NULL, &plan_props));
-    expect(t, on->name, "check without descriptor", HEED_E_NULL, heed_attn_check(on->device, NULL, NULL));
-    cf_tap(t->tally, !device && !queue && !buf.handle, NULL, on->name, "error", "out-parameters are not written",
-           "one was");
+    expect(t, on->name, "check without descriptor", HEED_E_NULL,
+           heed_attn_check(on->device, NULL, NULL));
+    cf_tap(t->tally, !device && !queue && !buf.handle, NULL, on->name, "error",
+           "out-parameters are not written", "one was");
 }
 
 /* The descriptor with bytes behind it, which must be zero. */
 static void newer_errors(struct point *t, const struct target *on, const struct problem *p)
 {
-    struct { heed_attn_desc desc; uint64_t tail; } longer = { .tail = 0 };
-    struct { heed_term term; uint64_t tail; } terms[MAX_TERMS];
+    struct {
+        heed_attn_desc desc;
+        uint64_t tail;
+    } longer = { .tail = 0 };
+    struct {
+        heed_term term;
+        uint64_t tail;
+    } terms[MAX_TERMS];
     struct call *call = calloc(1, sizeof *call);
 
     memset(terms, 0, sizeof terms);
     if (call && cf_call_make(call, on, p, 0, 1)) {
         longer.desc = call->desc;
         longer.desc.size = sizeof longer;
-        expect(t, on->name, "a longer descriptor, zero", HEED_OK, heed_attn_check(on->device, &longer.desc, NULL));
+        expect(t, on->name, "a longer descriptor, zero", HEED_OK,
+               heed_attn_check(on->device, &longer.desc, NULL));
         longer.tail = 1;
         expect(t, on->name, "a longer descriptor, not zero", HEED_E_NEWER,
                heed_attn_check(on->device, &longer.desc, NULL));
@@ -102,9 +122,11 @@ static void newer_errors(struct point *t, const struct target *on, const struct 
             terms[i].term = call->term[0][i];
         call->source[0].terms = &terms[0].term;
         call->source[0].term_size = sizeof terms[0];
-        expect(t, on->name, "longer terms, zero", HEED_OK, heed_attn_check(on->device, &call->desc, NULL));
+        expect(t, on->name, "longer terms, zero", HEED_OK,
+               heed_attn_check(on->device, &call->desc, NULL));
         terms[1].tail = UINT64_C(1) << 63;
-        expect(t, on->name, "longer terms, not zero", HEED_E_NEWER, heed_attn_check(on->device, &call->desc, NULL));
+        expect(t, on->name, "longer terms, not zero", HEED_E_NEWER,
+               heed_attn_check(on->device, &call->desc, NULL));
     }
     if (call)
         cf_call_finish(call);
@@ -112,14 +134,17 @@ static void newer_errors(struct point *t, const struct target *on, const struct 
 }
 
 /* A run with changed arguments: the status, and that the outputs are as before. */
-static void expect_run(struct point *t, struct call *call, const heed_plan *plan, const heed_queue *queue,
-                       const heed_attn_args *args, const char *what, heed_status wanted)
+static void expect_run(struct point *t, struct call *call, const heed_plan *plan,
+                       const heed_queue *queue, const heed_attn_args *args, const char *what,
+                       heed_status wanted)
 {
     heed_report report = { .size = sizeof report };
     char why[128] = "";
 
-    expect(t, call->on->name, what, wanted, heed_attn_run(plan, (heed_queue *)queue, args, NULL, &report));
-    cf_tap(t->tally, cf_call_outputs_same(call, why), NULL, call->on->name, "error, outputs", what, why);
+    expect(t, call->on->name, what, wanted,
+           heed_attn_run(plan, (heed_queue *)queue, args, NULL, &report));
+    cf_tap(t->tally, cf_call_outputs_same(call, why), NULL, call->on->name, "error, outputs", what,
+           why);
 }
 
 static void alias_errors(struct point *t, struct call *call, const heed_plan *plan)
@@ -137,22 +162,26 @@ static void alias_errors(struct point *t, struct call *call, const heed_plan *pl
     kv[0].v = args.o;
     kv[0].v.offset += 4;
     args.kv = kv;
-    expect_run(t, call, plan, call->on->queue, &args, "v overlaps o by all but one element", HEED_E_ALIAS);
+    expect_run(t, call, plan, call->on->queue, &args, "v overlaps o by all but one element",
+               HEED_E_ALIAS);
     args = call->args;
     if (args.workspace_size) {
         args.workspace_size--;
-        expect_run(t, call, plan, call->on->queue, &args, "workspace one byte short", HEED_E_WORKSPACE);
+        expect_run(t, call, plan, call->on->queue, &args, "workspace one byte short",
+                   HEED_E_WORKSPACE);
         args.workspace_size = 0;
-        args.workspace = (heed_buf) { 0 };
+        args.workspace = (heed_buf){ 0 };
         expect_run(t, call, plan, call->on->queue, &args, "no workspace", HEED_E_WORKSPACE);
         args = call->args;
         args.workspace.offset++;
         args.workspace_size++;
-        expect_run(t, call, plan, call->on->queue, &args, "workspace at an odd address", HEED_E_ALIGN);
+        expect_run(t, call, plan, call->on->queue, &args, "workspace at an odd address",
+                   HEED_E_ALIGN);
     }
 }
 
-static void run_errors(struct point *t, const struct target *on, const struct target *other, const struct problem *p)
+static void run_errors(struct point *t, const struct target *on, const struct target *other,
+                       const struct problem *p)
 {
     heed_plan_props props = { .size = sizeof props };
     heed_plan *plan = NULL;
@@ -160,14 +189,16 @@ static void run_errors(struct point *t, const struct target *on, const struct ta
     struct call *call = calloc(1, sizeof *call);
 
     if (call && cf_call_make(call, on, p, 0, 3) && cf_call_plan(call, &plan, NULL) >= 0 &&
-        heed_plan_info(plan, &props) >= 0 && heed_buf_create(on->device, props.workspace_size + 64, &work) >= 0) {
+        heed_plan_info(plan, &props) >= 0 &&
+        heed_buf_create(on->device, props.workspace_size + 64, &work) >= 0) {
         call->args.workspace = work;
         call->args.workspace_size = props.workspace_size;
         alias_errors(t, call, plan);
         expect_run(t, call, NULL, on->queue, &call->args, "run without plan", HEED_E_NULL);
         expect_run(t, call, plan, NULL, &call->args, "run without queue", HEED_E_NULL);
         expect_run(t, call, plan, on->queue, NULL, "run without arguments", HEED_E_NULL);
-        expect_run(t, call, plan, other->queue, &call->args, "a queue of another device", HEED_E_MISMATCH);
+        expect_run(t, call, plan, other->queue, &call->args, "a queue of another device",
+                   HEED_E_MISMATCH);
     } else {
         cf_tap(t->tally, false, NULL, on->name, "error", "run arguments", "the legal case failed");
     }
@@ -181,7 +212,7 @@ static void run_errors(struct point *t, const struct target *on, const struct ta
 /* ---- memory that runs out ---------------------------------------------------- */
 
 struct counted {
-    int64_t made, live, fail_at;    /* fail_at -1: never */
+    int64_t made, live, fail_at; /* fail_at -1: never */
 };
 
 static void *counted_alloc(void *context, size_t size, size_t align)
@@ -208,8 +239,9 @@ static void counted_free(void *context, void *p, size_t size, size_t align)
 static void memory_errors(struct point *t, const char *device, const struct problem *p)
 {
     struct counted counted = { .fail_at = -1 };
-    const heed_allocator allocator = { .size = sizeof allocator, .context = &counted, .alloc = counted_alloc,
-                                       .free = counted_free };
+    const heed_allocator allocator = {
+        .size = sizeof allocator, .context = &counted, .alloc = counted_alloc, .free = counted_free
+    };
     const heed_runtime_desc desc = { .size = sizeof desc, .allocator = &allocator };
     struct target on = { 0 };
     struct call *call = calloc(1, sizeof *call);
@@ -218,7 +250,8 @@ static void memory_errors(struct point *t, const char *device, const struct prob
     bool leak = false;
 
     if (!call || heed_runtime_create(&desc, &on.runtime, NULL) < 0 ||
-        heed_device_find(on.runtime, device, &on.device, NULL) < 0 || !cf_call_describe(call, p, 0)) {
+        heed_device_find(on.runtime, device, &on.device, NULL) < 0 ||
+        !cf_call_describe(call, p, 0)) {
         cf_tap(t->tally, false, NULL, device, "error", "allocation failures", "no runtime");
         goto out;
     }
@@ -236,13 +269,15 @@ static void memory_errors(struct point *t, const char *device, const struct prob
     }
     counted.fail_at = -1;
     cf_tap(t->tally, status == HEED_OK && failures > 0 && !leak, NULL, device, "error",
-           "each allocation of plan fails in turn", leak ? "memory was kept" : heed_status_name(status));
+           "each allocation of plan fails in turn",
+           leak ? "memory was kept" : heed_status_name(status));
 out:
     if (call)
         cf_call_finish(call);
     free(call);
     heed_runtime_destroy(on.runtime);
-    cf_tap(t->tally, counted.live == 0, NULL, device, "error", "the runtime gives back all memory", "it did not");
+    cf_tap(t->tally, counted.live == 0, NULL, device, "error", "the runtime gives back all memory",
+           "it did not");
 }
 
 /* ---- a busy plan -------------------------------------------------------------- */
@@ -256,7 +291,8 @@ struct nested {
     bool inside, asked;
 };
 
-static void nested_parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t lane), void *arg)
+static void nested_parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t lane),
+                            void *arg)
 {
     struct nested *n = context;
 
@@ -273,8 +309,9 @@ static void nested_parallel(void *context, uint32_t width, void (*body)(void *ar
 static void busy_error(struct point *t, const char *device, const struct problem *p)
 {
     struct nested nested = { .status = HEED_OK };
-    const heed_executor executor = { .size = sizeof executor, .width = 2, .context = &nested,
-                                     .parallel = nested_parallel };
+    const heed_executor executor = {
+        .size = sizeof executor, .width = 2, .context = &nested, .parallel = nested_parallel
+    };
     const heed_runtime_desc desc = { .size = sizeof desc, .executor = &executor };
     struct target on = { 0 };
     struct call *call = calloc(1, sizeof *call);
@@ -296,7 +333,8 @@ static void busy_error(struct point *t, const char *device, const struct problem
         }
     }
     if (nested.asked)
-        expect(t, device, "run within a run of a plan that owns its workspace", HEED_E_BUSY, nested.status);
+        expect(t, device, "run within a run of a plan that owns its workspace", HEED_E_BUSY,
+               nested.status);
     cf_tap(t->tally, status == HEED_OK, NULL, device, "error", "the outer run is not disturbed",
            heed_status_name(status));
     heed_plan_drop(plan);
@@ -307,7 +345,8 @@ static void busy_error(struct point *t, const char *device, const struct problem
     cf_target_close(&on);
 }
 
-void cf_errors_api(const struct target *targets, int n, struct tally *tally, struct reached *reached)
+void cf_errors_api(const struct target *targets, int n, struct tally *tally,
+                   struct reached *reached)
 {
     struct point t = { tally, reached };
     struct problem *p = base_make(cf_fault_base);

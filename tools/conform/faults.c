@@ -1,28 +1,29 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Everything that can be wrong with one field of a descriptor or of a run's arguments, and what it must answer
- * (heed/attn.h, "heed_attn_check", "heed_attn_run").
+ * Everything that can be wrong with one field of a descriptor or of a run's arguments, and what it
+ * must answer (heed/attn.h, "heed_attn_check", "heed_attn_run").
  */
 #include "errors.h"
 
 #include <stddef.h>
 
-const char cf_fault_base[] =
-    "op=attn qlen=const qpos=const lse=plain sink=normal mis=1 ns=2 "
-    "s0.nk=65 s0.len=const s0.mask=h s0.nt=3 s0.nb=2 s0.t0.kind=window s0.t1.kind=global s0.t1.slot=const "
-    "s0.t2.kind=segment s0.t2.block=4 s0.t2.slot=const s0.b0.slot=rt s0.b1.kind=table s0.b1.map=const s0.b1.coord=k "
-    "s1.lay=listed s1.lh=h s1.nb=1 s1.b0.kind=alibi seed=22";
+const char cf_fault_base[] = "op=attn qlen=const qpos=const lse=plain sink=normal mis=1 ns=2 "
+                             "s0.nk=65 s0.len=const s0.mask=h s0.nt=3 s0.nb=2 s0.t0.kind=window "
+                             "s0.t1.kind=global s0.t1.slot=const "
+                             "s0.t2.kind=segment s0.t2.block=4 s0.t2.slot=const s0.b0.slot=rt "
+                             "s0.b1.kind=table s0.b1.map=const s0.b1.coord=k "
+                             "s1.lay=listed s1.lh=h s1.nb=1 s1.b0.kind=alibi seed=22";
 
-#define D(member) W_DESC, offsetof(heed_attn_desc, member)
-#define S0(member) W_SOURCE0, offsetof(heed_source, member)
-#define S1(member) W_SOURCE1, offsetof(heed_source, member)
+#define D(member)        W_DESC, offsetof(heed_attn_desc, member)
+#define S0(member)       W_SOURCE0, offsetof(heed_source, member)
+#define S1(member)       W_SOURCE1, offsetof(heed_source, member)
 #define T(which, member) which, offsetof(heed_term, member)
 #define B(which, member) which, offsetof(heed_bias, member)
 #define L(which, member) which, offsetof(heed_slot, member)
-#define A(member) W_ARGS, offsetof(heed_attn_args, member)
-#define K(member) W_KV0, offsetof(heed_kv_bufs, member)
-#define FAR_OUT (INT64_C(1) << 61)
+#define A(member)        W_ARGS, offsetof(heed_attn_args, member)
+#define K(member)        W_KV0, offsetof(heed_kv_bufs, member)
+#define FAR_OUT          (INT64_C(1) << 61)
 
 const struct fault cf_faults[] = {
     { "size", D(size), U32, 511, HEED_E_SIZE },

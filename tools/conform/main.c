@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * heed-conform: walks devices and cases, prints TAP, a summary of the pairs of features covered, and as its last line
- * "N passed, N failed, N skipped".
+ * heed-conform: walks devices and cases, prints TAP, a summary of the pairs of features covered,
+ * and as its last line "N passed, N failed, N skipped".
  */
 #include "conform.h"
 
@@ -26,8 +26,8 @@ struct family {
 };
 
 static const struct family families[] = {
-    { "exact", FAMILY_EXACT }, { "bits", FAMILY_BITS }, { "bound", FAMILY_BOUND },
-    { "meta", FAMILY_META }, { "error", FAMILY_ERROR },
+    { "exact", FAMILY_EXACT }, { "bits", FAMILY_BITS },   { "bound", FAMILY_BOUND },
+    { "meta", FAMILY_META },   { "error", FAMILY_ERROR },
 };
 
 static const char usage[] =
@@ -55,7 +55,7 @@ static bool family_parse(const char *name, uint32_t *bits)
 
 static bool options_parse(int argc, char **argv, struct options *o)
 {
-    *o = (struct options) { .cases = 2000, .seed = 1, .threads = 2, .families = FAMILY_ALL };
+    *o = (struct options){ .cases = 2000, .seed = 1, .threads = 2, .families = FAMILY_ALL };
     for (int i = 1; i < argc; i++) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
         bool good = i + 1 < argc;
@@ -89,15 +89,15 @@ static bool options_parse(int argc, char **argv, struct options *o)
     return true;
 }
 
-void cf_tap(struct tally *tally, bool ok, const char *skip, const char *device, const char *what, const char *line,
-            const char *why)
+void cf_tap(struct tally *tally, bool ok, const char *skip, const char *device, const char *what,
+            const char *line, const char *why)
 {
     tally->number++;
     tally->passed += ok && !skip;
     tally->failed += !ok;
     tally->skipped += ok && skip;
-    printf("%s %lld - %s %s %s%s%s\n", ok ? "ok" : "not ok", (long long)tally->number, device, what, line,
-           skip ? " # SKIP " : "", skip ? skip : "");
+    printf("%s %lld - %s %s %s%s%s\n", ok ? "ok" : "not ok", (long long)tally->number, device, what,
+           line, skip ? " # SKIP " : "", skip ? skip : "");
     if (!ok)
         printf("# %s\n", why);
 }
@@ -114,8 +114,8 @@ struct session {
     struct tally tally;
 };
 
-static void judge(struct session *session, const struct bench *bench, const struct problem *p, const struct call *ref,
-                  struct call *got, struct verdict *v)
+static void judge(struct session *session, const struct bench *bench, const struct problem *p,
+                  const struct call *ref, struct call *got, struct verdict *v)
 {
     const uint32_t families_wanted = session->o.families;
 
@@ -151,8 +151,8 @@ static void device_case(struct session *session, const struct bench *bench, cons
         else if (status >= 0)
             judge(session, bench, p, ref, got, &v);
     }
-    cf_tap(&session->tally, !v.failed, wanted < 0 && !v.failed ? heed_status_name(wanted) : NULL, bench->one.name, "case",
-           line, v.why);
+    cf_tap(&session->tally, !v.failed, wanted < 0 && !v.failed ? heed_status_name(wanted) : NULL,
+           bench->one.name, "case", line, v.why);
     if (got)
         cf_call_finish(got);
     free(got);
@@ -228,7 +228,8 @@ static bool devices_open(struct session *session)
             printf("# device %s: %s\n", props.name, props.description);
     }
     if (session->n == 0)
-        fprintf(stderr, "heed-conform: no usable device beside the reference; name it with --device to test it\n");
+        fprintf(stderr, "heed-conform: no usable device beside the reference; name it with "
+                        "--device to test it\n");
     return session->n > 0;
 }
 
@@ -295,8 +296,8 @@ static int run(struct session *session)
     if (session->o.families & FAMILY_ERROR && !session->o.text)
         run_errors(session);
     if (session->judged)
-        printf("# bound: largest error/bound %.4f, %lld elements judged, %lld out of its range\n", session->worst,
-               (long long)session->judged, (long long)session->skipped);
+        printf("# bound: largest error/bound %.4f, %lld elements judged, %lld out of its range\n",
+               session->worst, (long long)session->judged, (long long)session->skipped);
     printf("1..%lld\n", (long long)session->tally.number);
     printf("%lld passed, %lld failed, %lld skipped\n", (long long)session->tally.passed,
            (long long)session->tally.failed, (long long)session->tally.skipped);
@@ -311,6 +312,7 @@ int main(int argc, char **argv)
     struct options o;
     int exit_code;
 
+    setvbuf(stdout, NULL, _IOLBF, 1 << 16); /* who reads along sees each case at once */
     cf_axes_init();
     if (!options_parse(argc, argv, &o))
         return EXIT_USAGE;

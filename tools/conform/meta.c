@@ -1,21 +1,24 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Relations between runs that need no oracle: what removed keys hold changes nothing, nor do keys beyond the length;
- * items may trade places; V times a power of two is o times it; a list has the bits of the gathered copy.
+ * Relations between runs that need no oracle: what removed keys hold changes nothing, nor do keys
+ * beyond the length; items may trade places; V times a power of two is o times it; a list has the
+ * bits of the gathered copy.
  */
 #include "conform.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Marks in hit [b][head of k][stored key] what some row consults, and in touched [b][h][row] who consults a victim. */
+/* Marks in hit [b][head of k][stored key] what some row consults, and in touched [b][h][row] who
+ * consults a victim. */
 struct map {
     unsigned char *hit[MAX_SOURCES], *touched;
     int64_t victim[MAX_SOURCES];
 };
 
-static int64_t stored(const struct problem *p, int s, const struct item_view *view, int64_t head, int64_t key)
+static int64_t stored(const struct problem *p, int s, const struct item_view *view, int64_t head,
+                      int64_t key)
 {
     const struct source_data *src = &p->source[s];
     const struct array *k = &src->k;
@@ -24,8 +27,8 @@ static int64_t stored(const struct problem *p, int s, const struct item_view *vi
     return (b * src->heads + head / (p->heads / src->heads)) * src->total + view->k_begin[s] + key;
 }
 
-static void consult(const struct problem *p, struct map *map, const struct item_view *view, int64_t h, int64_t row,
-                    int s, int64_t key)
+static void consult(const struct problem *p, struct map *map, const struct item_view *view,
+                    int64_t h, int64_t row, int s, int64_t key)
 {
     double bias, size;
     const int64_t at = stored(p, s, view, h, key);
@@ -37,8 +40,8 @@ static void consult(const struct problem *p, struct map *map, const struct item_
         map->touched[(view->b * p->heads + h) * p->n_q + row] = 1;
 }
 
-static void row_consults(const struct problem *p, struct map *map, const struct item_view *view, int64_t h,
-                         int64_t row)
+static void row_consults(const struct problem *p, struct map *map, const struct item_view *view,
+                         int64_t h, int64_t row)
 {
     for (int s = 0; s < p->n_sources; s++) {
         if (cf_s(&p->c, s, S_LAY) == LAY_LISTED) {
@@ -93,11 +96,13 @@ static void row_poison(struct array *a, int64_t row, uint64_t hash)
     const float inf = (float)INFINITY, values[] = { inf - inf, inf, -inf, 0x1p15f };
 
     for (int64_t c = 0; c < a->shape[3]; c++)
-        cf_array_set(a, row * a->shape[3] + c, cf_encode(a->dtype, values[cf_mix2(hash, (uint64_t)c) % 4]));
+        cf_array_set(a, row * a->shape[3] + c,
+                     cf_encode(a->dtype, values[cf_mix2(hash, (uint64_t)c) % 4]));
 }
 
 /* K and V that no row consults, and one key that only some do, are overwritten. */
-static void poisoned(const struct bench *bench, const struct problem *p, const struct call *got, struct verdict *v)
+static void poisoned(const struct bench *bench, const struct problem *p, const struct call *got,
+                     struct verdict *v)
 {
     struct problem *dirty = cf_problem_make(&p->c, NULL, 0, true);
     struct call *call = calloc(1, sizeof *call);
@@ -128,11 +133,11 @@ static void poisoned(const struct bench *bench, const struct problem *p, const s
     cf_problem_free(dirty);
 }
 
-/* Runs `other` and compares item by item; order NULL: the same order. A plan that cannot be is no failure here when
- * `may_refuse` is what it answers. */
+/* Runs `other` and compares item by item; order NULL: the same order. A plan that cannot be is no
+ * failure here when `may_refuse` is what it answers. */
 static void compare_run(const struct bench *bench, const struct problem *p, const struct call *got,
-                        const struct problem *other, const int64_t *order, heed_status may_refuse, const char *what,
-                        struct verdict *v)
+                        const struct problem *other, const int64_t *order, heed_status may_refuse,
+                        const char *what, struct verdict *v)
 {
     struct call *call = calloc(1, sizeof *call);
 
@@ -149,7 +154,8 @@ static void compare_run(const struct bench *bench, const struct problem *p, cons
     free(call);
 }
 
-static void appended(const struct bench *bench, const struct problem *p, const struct call *got, struct verdict *v)
+static void appended(const struct bench *bench, const struct problem *p, const struct call *got,
+                     struct verdict *v)
 {
     struct cs c = p->c;
     bool any = false;
@@ -163,12 +169,14 @@ static void appended(const struct bench *bench, const struct problem *p, const s
     if (any) {
         struct problem *longer = cf_problem_make(&c, NULL, 0, true);
 
-        compare_run(bench, p, got, longer, NULL, HEED_E_AMBIGUOUS, "keys appended beyond the length", v);
+        compare_run(bench, p, got, longer, NULL, HEED_E_AMBIGUOUS,
+                    "keys appended beyond the length", v);
         cf_problem_free(longer);
     }
 }
 
-static void permuted(const struct bench *bench, const struct problem *p, const struct call *got, struct verdict *v)
+static void permuted(const struct bench *bench, const struct problem *p, const struct call *got,
+                     struct verdict *v)
 {
     int64_t order[MAX_BATCH];
     struct problem *other;
@@ -193,13 +201,15 @@ static void scaled_judge(const struct call *got, const struct call *call, struct
         const uint32_t want = cf_encode(got->out.dtype, 8 * x), is = cf_array_bits(&call->out, i);
 
         if (fabsf(x) > 0x1p-10f && fabsf(x) < 4096 && want != is) {
-            cf_fail(v, "V times 8: o[%lld] wanted 0x%x got 0x%x", (long long)i, (unsigned)want, (unsigned)is);
+            cf_fail(v, "V times 8: o[%lld] wanted 0x%x got 0x%x", (long long)i, (unsigned)want,
+                    (unsigned)is);
             return;
         }
     }
 }
 
-static void scaled(const struct bench *bench, const struct problem *p, const struct call *got, struct verdict *v)
+static void scaled(const struct bench *bench, const struct problem *p, const struct call *got,
+                   struct verdict *v)
 {
     struct problem *other = cf_problem_make(&p->c, NULL, 0, true);
     struct call *call = calloc(1, sizeof *call);
@@ -233,7 +243,8 @@ static void list_case(const struct problem *p, struct cs *c)
     c->v[at + S_KB] = 0;
     c->v[G_QL] = LAY_DENSE;
     c->v[G_QBEG] = 0;
-    c->v[at + S_LEN] = c->v[at + S_MASK] = c->v[at + S_CAUSAL] = c->v[at + S_NT] = c->v[at + S_NB] = 0;
+    c->v[at + S_LEN] = c->v[at + S_MASK] = c->v[at + S_CAUSAL] = c->v[at + S_NT] = c->v[at + S_NB] =
+        0;
     c->v[at + S_KS] = c->v[at + S_VS] = LAID_NATURAL;
     cf_case_normalize(c);
 }
@@ -298,7 +309,8 @@ static void listed(const struct bench *bench, const struct problem *p, struct ve
     cf_problem_free(copy);
 }
 
-void cf_family_meta(const struct bench *bench, const struct problem *p, const struct call *got, struct verdict *v)
+void cf_family_meta(const struct bench *bench, const struct problem *p, const struct call *got,
+                    struct verdict *v)
 {
     const int64_t fill = cf_g(&p->c, G_FILL);
 

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Two judges of a run that know the answer from the definition alone: one in double, with an element-wise bound on the
- * error derived from the data (the analysis follows Blanchard, Higham and Higham 2021 and Higham, Accuracy and
- * Stability, chapter 3), and one for data whose answer is known to the last bit.
+ * Two judges of a run that know the answer from the definition alone: one in double, with an
+ * element-wise bound on the error derived from the data (the analysis follows Blanchard, Higham and
+ * Higham 2021 and Higham, Accuracy and Stability, chapter 3), and one for data whose answer is
+ * known to the last bit.
  */
 #include "conform.h"
 
@@ -16,10 +17,10 @@ static const double u = 0x1p-24;
 
 /* One key in the softmax of a row. */
 struct seen {
-    int source;                     /* -1: the sink */
-    int64_t at;                     /* element [b][h][key][0] of the source's v */
-    double y, size;                 /* logit with biases; sum of magnitudes that went into it */
-    double weight, error;           /* exp(y - max); how far the computed weight may be off */
+    int source;           /* -1: the sink */
+    int64_t at;           /* element [b][h][key][0] of the source's v */
+    double y, size;       /* logit with biases; sum of magnitudes that went into it */
+    double weight, error; /* exp(y - max); how far the computed weight may be off */
 };
 
 struct row {
@@ -28,8 +29,8 @@ struct row {
     int64_t head, row;
     struct seen *seen;
     int64_t n, room;
-    double most, sum, reach;        /* largest logit, sum of weights, largest size */
-    double loss, gamma;             /* D and g of the bound */
+    double most, sum, reach; /* largest logit, sum of weights, largest size */
+    double loss, gamma;      /* D and g of the bound */
     bool nan, skip;
 };
 
@@ -50,7 +51,8 @@ static double value(const struct array *a, int64_t index)
     return (double)cf_decode(a->dtype, cf_array_bits(a, index));
 }
 
-static int64_t kv_at(const struct array *a, const struct item_view *view, int s, int64_t head, int64_t key)
+static int64_t kv_at(const struct array *a, const struct item_view *view, int s, int64_t head,
+                     int64_t key)
 {
     return cf_array_at(a, view->b, head, view->k_begin[s] + key, 0);
 }
@@ -87,7 +89,7 @@ static bool key_add(struct row *r, int s, int64_t key)
     size *= fabs(scale_of(p));
     /* near the end of binary32 partial sums may leave it where the exact result does not */
     r->skip = r->skip || (isfinite(size) && size > 0x1p100) ||
-        (isfinite(size) && p->d && size / (fabs(scale_of(p)) + 0x1p-60) > 0x1p120);
+              (isfinite(size) && p->d && size / (fabs(scale_of(p)) + 0x1p-60) > 0x1p120);
     if (p->softcap > 0)
         y = isnan(y) ? y : p->softcap * tanh(y / p->softcap);
     y += bias;
@@ -104,7 +106,9 @@ static bool key_add(struct row *r, int s, int64_t key)
         r->seen = more;
         r->room = 2 * r->room + 64;
     }
-    r->seen[r->n++] = (struct seen) { .source = s, .at = kv_at(&src->v, r->view, s, head, key), .y = y, .size = size };
+    r->seen[r->n++] = (struct seen){
+        .source = s, .at = kv_at(&src->v, r->view, s, head, key), .y = y, .size = size
+    };
     return true;
 }
 
@@ -117,7 +121,8 @@ static bool row_gather(struct row *r)
         return true;
     for (int s = 0; s < r->p->n_sources; s++) {
         if (cf_s(&r->p->c, s, S_LAY) == LAY_LISTED) {
-            for (int64_t i = 0, e; (e = cf_list_entry(r->p, r->view, r->head, r->row, s, i)) != -2; i++) {
+            for (int64_t i = 0, e; (e = cf_list_entry(r->p, r->view, r->head, r->row, s, i)) != -2;
+                 i++) {
                 if (e >= 0 && !key_add(r, s, e))
                     return false;
             }
@@ -136,7 +141,8 @@ static double sink_of(const struct row *r)
     return r->p->sinks.data ? value(&r->p->sinks, r->head) : -(double)INFINITY;
 }
 
-/* Weights, their sum, and the parts of the bound that do not depend on the channel; with_sink: counts it as a key. */
+/* Weights, their sum, and the parts of the bound that do not depend on the channel; with_sink:
+ * counts it as a key. */
 static void row_weigh(struct row *r, bool with_sink)
 {
     const double sink = with_sink ? sink_of(r) : -(double)INFINITY;
@@ -160,10 +166,12 @@ static void row_weigh(struct row *r, bool with_sink)
     }
     for (int64_t i = 0; i < r->n; i++) {
         const struct seen *k = &r->seen[i];
-        const double eps = u * ((roundings + softcap) * k->size + 3 * (r->most - k->y) + 2 * r->reach);
+        const double eps =
+            u * ((roundings + softcap) * k->size + 3 * (r->most - k->y) + 2 * r->reach);
         const double all = eps + ((rescales + 1) * exp_error + rescales) * u;
 
-        /* not weight * expm1(all): the weight may have underflowed where the computed one does not */
+        /* not weight * expm1(all): the weight may have underflowed where the computed one does not
+         */
         r->seen[i].error = all < 1 ? k->weight * expm1(all) : exp(k->y - r->most + all);
         r->loss += r->seen[i].error / r->sum;
     }
@@ -181,7 +189,7 @@ static void output_rounding(uint32_t dtype, double *relative, double *absolute)
 
 struct cell {
     double want, bound;
-    bool nan, infinite, skip;       /* must be NaN; must not be finite */
+    bool nan, infinite, skip; /* must be NaN; must not be finite */
 };
 
 static struct cell channel_want(const struct row *r, const struct array *out, int64_t c)
@@ -215,24 +223,26 @@ static struct cell channel_want(const struct row *r, const struct array *out, in
     }
     spread += sink_of(r) > -(double)INFINITY ? r->loss * r->sum * fabs(cell.want) : 0;
     cell.bound = spread / r->sum + r->gamma * size / r->sum + (r->gamma + 4 * u) * fabs(cell.want) +
-        (0x1p-98 * (all + n * fabs(cell.want)) + 8 * (n + 2) * 0x1p-149) / r->sum;
+                 (0x1p-98 * (all + n * fabs(cell.want)) + 8 * (n + 2) * 0x1p-149) / r->sum;
     cell.bound /= 1 - r->loss - r->gamma;
     output_rounding(out->dtype, &relative, &absolute);
     cell.bound += relative * (fabs(cell.want) + cell.bound) + absolute;
     if (fabs(cell.want) + cell.bound > (out->dtype == HEED_F16 ? 65500 : 0x1p126))
-        cell.skip = true;       /* the output type may not hold it */
+        cell.skip = true; /* the output type may not hold it */
     return cell;
 }
 
-static void blame(struct verdict *v, const struct row *r, int64_t channel, const char *what, double want, uint32_t got,
-                  double q)
+static void blame(struct verdict *v, const struct row *r, int64_t channel, const char *what,
+                  double want, uint32_t got, double q)
 {
-    cf_fail(v, "bound: %s at b=%lld h=%lld row=%lld channel=%lld: wanted %a got 0x%x, error/bound %.3g", what,
-            (long long)r->view->b, (long long)r->head, (long long)r->row, (long long)channel, want, (unsigned)got, q);
+    cf_fail(
+        v, "bound: %s at b=%lld h=%lld row=%lld channel=%lld: wanted %a got 0x%x, error/bound %.3g",
+        what, (long long)r->view->b, (long long)r->head, (long long)r->row, (long long)channel,
+        want, (unsigned)got, q);
 }
 
-static void cell_judge(const struct row *r, const struct cell *cell, const struct array *a, int64_t index, int64_t c,
-                       const char *what, struct verdict *v)
+static void cell_judge(const struct row *r, const struct cell *cell, const struct array *a,
+                       int64_t index, int64_t c, const char *what, struct verdict *v)
 {
     const uint32_t bits = cf_array_bits(a, index);
     const double got = (double)cf_decode(a->dtype, bits);
@@ -262,7 +272,8 @@ static void lse_judge(struct row *r, const struct call *call, int64_t place, str
     struct cell cell = { .nan = r->nan || isnan(sink), .skip = r->skip };
 
     if (r->n == 0) {
-        const uint32_t want = cf_encode(HEED_F32, (float)sink), got = cf_array_bits(&call->out_lse, place);
+        const uint32_t want = cf_encode(HEED_F32, (float)sink),
+                       got = cf_array_bits(&call->out_lse, place);
 
         v->judged++;
         if (want != got && !(sink == 0 && got == 0))
@@ -276,7 +287,7 @@ static void lse_judge(struct row *r, const struct call *call, int64_t place, str
         cell.want = r->most + log(r->sum);
         cell.skip = cell.skip || !(r->loss + r->gamma < 0.5);
         cell.bound = -log1p(-fmin(r->loss + r->gamma, 0.9)) +
-            4 * u * (fabs(r->most) + fabs(log(r->sum)) + fabs(cell.want) + 1);
+                     4 * u * (fabs(r->most) + fabs(log(r->sum)) + fabs(cell.want) + 1);
     }
     cell_judge(r, &cell, &call->out_lse, place, -1, "lse", v);
 }
@@ -284,7 +295,8 @@ static void lse_judge(struct row *r, const struct call *call, int64_t place, str
 static void row_judge(struct row *r, const struct call *call, struct verdict *v)
 {
     const struct array *o = &call->out;
-    const int64_t y = r->view->q_begin + r->row, sink_nan = isnan(sink_of(r)) || sink_of(r) == (double)INFINITY;
+    const int64_t y = r->view->q_begin + r->row,
+                  sink_nan = isnan(sink_of(r)) || sink_of(r) == (double)INFINITY;
     const int64_t at = cf_array_at(o, r->view->b, r->head, y, 0);
 
     if (r->n && !r->nan && !sink_nan)
@@ -295,7 +307,7 @@ static void row_judge(struct row *r, const struct call *call, struct verdict *v)
         if (r->n == 0)
             cell.bound = 0x1p-149;
         else if (r->nan || sink_nan)
-            cell = (struct cell) { .nan = true, .skip = r->skip };
+            cell = (struct cell){ .nan = true, .skip = r->skip };
         else
             cell = channel_want(r, o, c);
         if (r->n == 0 && cf_array_bits(o, at + c) != 0)
@@ -310,7 +322,8 @@ static void row_judge(struct row *r, const struct call *call, struct verdict *v)
 bool cf_row_shared(const struct problem *p, const struct item_view *views, int64_t b, int64_t place)
 {
     for (int64_t other = 0; p->q_begin && other < p->n_items; other++) {
-        if (other != b && place >= views[other].q_begin && place < views[other].q_begin + views[other].q_n)
+        if (other != b && place >= views[other].q_begin &&
+            place < views[other].q_begin + views[other].q_n)
             return true;
     }
     return false;
@@ -353,15 +366,16 @@ void cf_judge_bound(const struct problem *p, const struct call *call, struct ver
 
 /* ---- known to the last bit ------------------------------------------------ */
 
-static void exact_blame(struct verdict *v, const struct row *r, int64_t c, const char *what, uint32_t want,
-                        uint32_t got)
+static void exact_blame(struct verdict *v, const struct row *r, int64_t c, const char *what,
+                        uint32_t want, uint32_t got)
 {
     cf_fail(v, "exact: %s at b=%lld h=%lld row=%lld channel=%lld: wanted 0x%x got 0x%x", what,
-            (long long)r->view->b, (long long)r->head, (long long)r->row, (long long)c, (unsigned)want, (unsigned)got);
+            (long long)r->view->b, (long long)r->head, (long long)r->row, (long long)c,
+            (unsigned)want, (unsigned)got);
 }
 
-/* Keys with logit 0 weigh the same, all others nothing; V are small integers: the sums are exact in any order, the
- * quotient is one correctly rounded reciprocal and one product. */
+/* Keys with logit 0 weigh the same, all others nothing; V are small integers: the sums are exact in
+ * any order, the quotient is one correctly rounded reciprocal and one product. */
 static void exact_row(struct row *r, const struct call *call, struct verdict *v)
 {
     const struct array *o = &call->out;
@@ -387,7 +401,8 @@ static void exact_row(struct row *r, const struct call *call, struct verdict *v)
         }
         if (r->n)
             x = (float)sum * (1.0f / (float)weight);
-        const uint32_t want = cf_encode(o->dtype, x == 0 ? 0.0f : x), got = cf_array_bits(o, at + c);
+        const uint32_t want = cf_encode(o->dtype, x == 0 ? 0.0f : x),
+                       got = cf_array_bits(o, at + c);
 
         v->judged++;
         if (want != got)
@@ -398,7 +413,8 @@ static void exact_row(struct row *r, const struct call *call, struct verdict *v)
     if (cf_g(&r->p->c, G_LSE) == LSE_PLAIN)
         weight = wanted;
     if ((weight & (weight - 1)) == 0) {
-        const uint32_t got = cf_array_bits(&call->out_lse, cf_array_at(&call->out_lse, r->view->b, 0, r->head, y));
+        const uint32_t got =
+            cf_array_bits(&call->out_lse, cf_array_at(&call->out_lse, r->view->b, 0, r->head, y));
         const uint32_t want = cf_encode(HEED_F32, (float)log2((double)weight) * 0x1.62e43p-1f);
 
         v->judged++;

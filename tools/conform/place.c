@@ -11,7 +11,8 @@
 enum { GUARD = 64 };
 
 /* Extents of the tensor: batch axes, then the trailing ones. Returns their number. */
-static int dims_of(const struct problem *p, const struct array *a, struct place *place, int64_t dims[6])
+static int dims_of(const struct problem *p, const struct array *a, struct place *place,
+                   int64_t dims[6])
 {
     int n = 0;
 
@@ -32,7 +33,8 @@ static int dims_of(const struct problem *p, const struct array *a, struct place 
 }
 
 /* Strides of the axes taken in some order, innermost last, with gaps in between. */
-static void pack(const int64_t *dims, const int *order, int n, bool gaps, struct rng *r, int64_t *stride)
+static void pack(const int64_t *dims, const int *order, int n, bool gaps, struct rng *r,
+                 int64_t *stride)
 {
     int64_t next = gaps ? 1 + rng_below(r, 3) : 1;
 
@@ -44,8 +46,8 @@ static void pack(const int64_t *dims, const int *order, int n, bool gaps, struct
     }
 }
 
-static void strides_choose(const struct array *a, const struct place *place, int laid, const int64_t *dims, int n,
-                           struct rng *r, int64_t *stride)
+static void strides_choose(const struct array *a, const struct place *place, int laid,
+                           const int64_t *dims, int n, struct rng *r, int64_t *stride)
 {
     int order[6] = { 0, 1, 2, 3, 4, 5 };
 
@@ -58,7 +60,7 @@ static void strides_choose(const struct array *a, const struct place *place, int
             order[j] = keep;
         }
     }
-    if (laid == LAID_ZERO) {                    /* repeated axes take no room */
+    if (laid == LAID_ZERO) { /* repeated axes take no room */
         int64_t thin[6];
 
         for (int i = 0; i < n; i++) {
@@ -78,7 +80,8 @@ static void strides_choose(const struct array *a, const struct place *place, int
     }
 }
 
-bool place_make(struct place *place, const struct problem *p, const struct array *a, int number, unsigned flags)
+bool place_make(struct place *place, const struct problem *p, const struct array *a, int number,
+                unsigned flags)
 {
     const bool natural = flags & CALL_NATURAL;
     const int64_t size = (int64_t)cf_dtype_size(a->dtype), mis = natural ? 0 : cf_g(&p->c, G_MIS);
@@ -210,7 +213,7 @@ bool place_download(struct place *place, const struct target *on)
 void place_finish(struct place *place, const struct target *on)
 {
     if (on && place->buf.handle)
-        heed_buf_destroy(on->device, (heed_buf) { .handle = place->buf.handle });
+        heed_buf_destroy(on->device, (heed_buf){ .handle = place->buf.handle });
     free(place->image);
     free(place->after);
     memset(place, 0, sizeof *place);

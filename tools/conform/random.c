@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Numbers of the kit: integers from the splitmix64 finalizer (Steele, Lea and Flood 2014), scaled by powers of two, so
- * that the data of a case are the same everywhere; and the kit's own conversions of f16 and bf16.
+ * Numbers of the kit: integers from the splitmix64 finalizer (Steele, Lea and Flood 2014), scaled
+ * by powers of two, so that the data of a case are the same everywhere; and the kit's own
+ * conversions of f16 and bf16.
  */
 #include "conform.h"
 
@@ -69,7 +70,8 @@ float cf_decode(uint32_t dtype, uint32_t bits)
         return float_of(bits);
     if (dtype == HEED_BF16)
         return float_of(bits << 16);
-    const uint32_t sign = (bits & 0x8000u) << 16, exponent = bits >> 10 & 31, fraction = bits & 0x3ff;
+    const uint32_t sign = (bits & 0x8000u) << 16, exponent = bits >> 10 & 31,
+                   fraction = bits & 0x3ff;
 
     if (exponent == 31)
         return float_of(sign | 0x7f800000u | fraction << 13);
@@ -87,7 +89,7 @@ static uint32_t half_of(uint32_t bits)
     const int32_t exponent = (int32_t)(rest >> 23) - 112;
     uint32_t fraction = (rest & 0x7fffffu) | 0x800000u, shift = 13, whole;
 
-    if (rest >= 0x47800000u)                            /* 65536 and more */
+    if (rest >= 0x47800000u) /* 65536 and more */
         return sign | 0x7c00u;
     if (exponent <= 0) {
         if (exponent < -11)
@@ -100,7 +102,7 @@ static uint32_t half_of(uint32_t bits)
     if (left > half || (left == half && (whole & 1)))
         whole++;
     if (exponent > 0)
-        whole += (uint32_t)(exponent - 1) << 10;        /* the hidden bit carries into the exponent */
+        whole += (uint32_t)(exponent - 1) << 10; /* the hidden bit carries into the exponent */
     return sign | whole;
 }
 
@@ -120,7 +122,8 @@ uint32_t cf_encode(uint32_t dtype, float x)
 uint32_t cf_small(uint32_t dtype, uint64_t hash, float unit)
 {
     const int bits = dtype == HEED_F32 ? 20 : dtype == HEED_F16 ? 10 : 7;
-    const int64_t whole = (int64_t)(hash >> 40 & ((UINT64_C(1) << bits) - 1)) - (INT64_C(1) << (bits - 1));
+    const int64_t whole =
+        (int64_t)(hash >> 40 & ((UINT64_C(1) << bits) - 1)) - (INT64_C(1) << (bits - 1));
     const float ulp = bits == 20 ? 0x1p-18f : bits == 10 ? 0x1p-8f : 0x1p-5f;
 
     return cf_encode(dtype, (float)whole * ulp * unit);
@@ -130,7 +133,9 @@ uint32_t cf_subnormal(uint32_t dtype, uint64_t hash)
 {
     const uint32_t bits = (uint32_t)(hash >> 20);
 
-    return dtype == HEED_F32 ? bits & 0x807fffffu : dtype == HEED_F16 ? bits & 0x83ffu : bits & 0x807fu;
+    return dtype == HEED_F32   ? bits & 0x807fffffu
+           : dtype == HEED_F16 ? bits & 0x83ffu
+                               : bits & 0x807fu;
 }
 
 uint64_t cf_hash_bytes(const void *data, size_t size)

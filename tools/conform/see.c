@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a query row sees and what is added to its scores, written from the definitions in heed/attn.h key by key. It
- * shares nothing with the library: it is what the library is judged by.
+ * What a query row sees and what is added to its scores, written from the definitions in
+ * heed/attn.h key by key. It shares nothing with the library: it is what the library is judged by.
  */
 #include "conform.h"
 
@@ -27,7 +27,8 @@ static const struct array *slot(const struct problem *p, int number)
     return &p->slot[number - 1].a;
 }
 
-static int64_t slot_get(const struct problem *p, int number, int64_t b, int64_t x, int64_t y, int64_t z)
+static int64_t slot_get(const struct problem *p, int number, int64_t b, int64_t x, int64_t y,
+                        int64_t z)
 {
     const struct array *a = slot(p, number);
 
@@ -35,8 +36,8 @@ static int64_t slot_get(const struct problem *p, int number, int64_t b, int64_t 
 }
 
 /* A sequence: begin (0 unless packed) and length within [0, bound]. */
-static void sequence(const struct problem *p, int64_t b, int begins, int lengths, int64_t bound, int64_t total,
-                     int64_t *begin, int64_t *length)
+static void sequence(const struct problem *p, int64_t b, int begins, int lengths, int64_t bound,
+                     int64_t total, int64_t *begin, int64_t *length)
 {
     *begin = begins ? slot_get(p, begins, b, 0, 0, 0) : 0;
     *length = lengths ? clamp(slot_get(p, lengths, b, 0, 0, 0), 0, bound) : bound;
@@ -50,17 +51,18 @@ static void sequence(const struct problem *p, int64_t b, int begins, int lengths
 
 void cf_item_view(const struct problem *p, int64_t b, struct item_view *view)
 {
-    *view = (struct item_view) { .b = b };
+    *view = (struct item_view){ .b = b };
     sequence(p, b, p->q_begin, p->q_len, p->n_q, p->q_total, &view->q_begin, &view->q_n);
     for (int s = 0; s < p->n_sources; s++) {
         const struct source_data *src = &p->source[s];
 
-        sequence(p, b, cf_s(&p->c, s, S_LAY) == LAY_RAGGED ? src->index : 0, src->len, src->n_k, src->total,
-                 &view->k_begin[s], &view->k_n[s]);
+        sequence(p, b, cf_s(&p->c, s, S_LAY) == LAY_RAGGED ? src->index : 0, src->len, src->n_k,
+                 src->total, &view->k_begin[s], &view->k_n[s]);
     }
 }
 
-static int64_t key_position(const struct problem *p, const struct item_view *view, int s, int64_t key)
+static int64_t key_position(const struct problem *p, const struct item_view *view, int s,
+                            int64_t key)
 {
     const struct cs *c = &p->c;
     const int64_t i = cf_s(c, s, S_END) ? key - view->k_n[s] : key;
@@ -80,8 +82,8 @@ int64_t cf_query_position(const struct problem *p, const struct item_view *view,
     int64_t at = cf_g(c, G_QPOS0);
 
     if (cf_g(c, G_ALIGN) == ALIGN_END && last >= 0)
-        at += key_position(p, view, (int)last, view->k_n[last] - 1) + cf_s(c, (int)last, S_PSPAN) - 1 -
-              (view->q_n - 1 - row) * step;
+        at += key_position(p, view, (int)last, view->k_n[last] - 1) + cf_s(c, (int)last, S_PSPAN) -
+              1 - (view->q_n - 1 - row) * step;
     else if (cf_g(c, G_ALIGN) == ALIGN_END)
         at += -(view->q_n - 1 - row) * step;
     else
@@ -91,7 +93,8 @@ int64_t cf_query_position(const struct problem *p, const struct item_view *view,
     return clamp(at, -far_away, far_away);
 }
 
-/* Does the GLOBAL list of a term hold index `wanted`? n: what the list's entries must stay below. */
+/* Does the GLOBAL list of a term hold index `wanted`? n: what the list's entries must stay below.
+ */
 static bool list_has(const struct problem *p, int number, int64_t b, int64_t wanted, int64_t n)
 {
     const struct array *a = slot(p, number);
@@ -109,17 +112,21 @@ static bool list_has(const struct problem *p, int number, int64_t b, int64_t wan
     return false;
 }
 
-static bool global_sees(const struct problem *p, const struct item_view *view, int64_t row, int s, int t, int64_t key)
+static bool global_sees(const struct problem *p, const struct item_view *view, int64_t row, int s,
+                        int t, int64_t key)
 {
     const int64_t gf = cf_t(&p->c, s, t, T_GF), block = cf_t(&p->c, s, t, T_BLOCK);
     const int number = p->source[s].term[t];
 
-    if (gf != GF_ROWS && (number ? list_has(p, number, view->b, key, p->source[s].n_k) : key < block))
+    if (gf != GF_ROWS &&
+        (number ? list_has(p, number, view->b, key, p->source[s].n_k) : key < block))
         return true;
-    return (gf == GF_ROWS || gf == GF_BOTH) && (number ? list_has(p, number, view->b, row, p->n_q) : row < block);
+    return (gf == GF_ROWS || gf == GF_BOTH) &&
+           (number ? list_has(p, number, view->b, row, p->n_q) : row < block);
 }
 
-static bool stepped(const struct problem *p, int64_t head, int s, int t, int64_t key, int64_t k_pos, int64_t q_pos)
+static bool stepped(const struct problem *p, int64_t head, int s, int t, int64_t key, int64_t k_pos,
+                    int64_t q_pos)
 {
     const int64_t step = cf_t(&p->c, s, t, T_STEP), ph = cf_t(&p->c, s, t, T_PH);
     int64_t phase = cf_t(&p->c, s, t, T_PHASE);
@@ -140,11 +147,12 @@ static bool window_sees(const struct problem *p, int s, int t, int64_t k_pos, in
     /* a range whose ends cross holds no position, so nothing meets it */
     if (left != HEED_FAR && right != HEED_FAR && a - left > a + block - 1 + right)
         return false;
-    return (left == HEED_FAR || last >= a - left) && (right == HEED_FAR || k_pos <= a + block - 1 + right);
+    return (left == HEED_FAR || last >= a - left) &&
+           (right == HEED_FAR || k_pos <= a + block - 1 + right);
 }
 
-static bool term_sees(const struct problem *p, const struct item_view *view, int64_t head, int64_t row, int s, int t,
-                      int64_t key)
+static bool term_sees(const struct problem *p, const struct item_view *view, int64_t head,
+                      int64_t row, int s, int t, int64_t key)
 {
     const int64_t k_pos = key_position(p, view, s, key), q_pos = cf_query_position(p, view, row);
     const int number = p->source[s].term[t];
@@ -159,31 +167,35 @@ static bool term_sees(const struct problem *p, const struct item_view *view, int
     default: {
         const int64_t y = row / cf_t(&p->c, s, t, T_BLOCK);
 
-        return key >= slot_get(p, number, view->b, 0, y, 0) && key < slot_get(p, number, view->b, 0, y, 1);
+        return key >= slot_get(p, number, view->b, 0, y, 0) &&
+               key < slot_get(p, number, view->b, 0, y, 1);
     }
     }
 }
 
 /* What cuts every term: length, CAUSAL, byte mask. */
-static bool admitted(const struct problem *p, const struct item_view *view, int64_t head, int64_t row, int s,
-                     int64_t key)
+static bool admitted(const struct problem *p, const struct item_view *view, int64_t head,
+                     int64_t row, int s, int64_t key)
 {
     const struct source_data *src = &p->source[s];
 
     if (key < 0 || key >= view->k_n[s])
         return false;
-    if (cf_s(&p->c, s, S_CAUSAL) &&
-        key_position(p, view, s, key) + cf_s(&p->c, s, S_PSPAN) - 1 > cf_query_position(p, view, row))
+    if (cf_s(&p->c, s, S_CAUSAL) && key_position(p, view, s, key) + cf_s(&p->c, s, S_PSPAN) - 1 >
+                                        cf_query_position(p, view, row))
         return false;
     if (!src->mask)
         return true;
     const struct array *a = slot(p, src->mask);
-    const int64_t h = a->shape[2] == p->heads ? head : a->shape[2] == 1 ? 0 : head / (p->heads / src->heads);
+    const int64_t h = a->shape[2] == p->heads ? head
+                      : a->shape[2] == 1      ? 0
+                                              : head / (p->heads / src->heads);
 
     return cf_array_bits(a, cf_array_at(a, view->b, 0, h, key)) != 0;
 }
 
-bool cf_sees(const struct problem *p, const struct item_view *view, int64_t head, int64_t row, int s, int64_t key)
+bool cf_sees(const struct problem *p, const struct item_view *view, int64_t head, int64_t row,
+             int s, int64_t key)
 {
     const int64_t nt = cf_s(&p->c, s, S_NT);
     bool seen = nt == 0;
@@ -195,13 +207,15 @@ bool cf_sees(const struct problem *p, const struct item_view *view, int64_t head
     return seen;
 }
 
-int64_t cf_list_entry(const struct problem *p, const struct item_view *view, int64_t head, int64_t row, int s,
-                      int64_t i)
+int64_t cf_list_entry(const struct problem *p, const struct item_view *view, int64_t head,
+                      int64_t row, int s, int64_t i)
 {
     const struct source_data *src = &p->source[s];
     const struct array *a = slot(p, src->index);
     const int64_t run = cf_s(&p->c, s, S_RUN), rows = cf_s(&p->c, s, S_ROWS);
-    const int64_t x = a->shape[1] == p->heads ? head : a->shape[1] == 1 ? 0 : head / (p->heads / src->heads);
+    const int64_t x = a->shape[1] == p->heads ? head
+                      : a->shape[1] == 1      ? 0
+                                              : head / (p->heads / src->heads);
     int64_t e;
 
     if (i / run >= a->shape[3])
@@ -215,14 +229,15 @@ int64_t cf_list_entry(const struct problem *p, const struct item_view *view, int
 
 /* ---- biases -------------------------------------------------------------- */
 
-static int64_t coordinate(const struct problem *p, int number, int64_t b, int64_t i, int64_t position)
+static int64_t coordinate(const struct problem *p, int number, int64_t b, int64_t i,
+                          int64_t position)
 {
     return number ? clamp(slot_get(p, number, b, 0, 0, i), -far_away, far_away) : position;
 }
 
 /* Value of one bias; false: it adds nothing. */
-static bool bias_value(const struct problem *p, const struct item_view *view, int64_t head, int64_t row, int s, int b,
-                       int64_t key, double *value)
+static bool bias_value(const struct problem *p, const struct item_view *view, int64_t head,
+                       int64_t row, int s, int b, int64_t key, double *value)
 {
     const struct bias_data *bias = &p->source[s].bias[b];
     const struct array *t = slot(p, bias->t);
@@ -230,7 +245,8 @@ static bool bias_value(const struct problem *p, const struct item_view *view, in
     int64_t delta, index, n;
 
     if (kind == BIAS_DENSE) {
-        *value = (double)cf_decode(t->dtype, cf_array_bits(t, cf_array_at(t, view->b, head, row, key)));
+        *value =
+            (double)cf_decode(t->dtype, cf_array_bits(t, cf_array_at(t, view->b, head, row, key)));
         return true;
     }
     delta = coordinate(p, bias->k_coord, view->b, key, key_position(p, view, s, key)) -
@@ -252,8 +268,8 @@ static bool bias_value(const struct problem *p, const struct item_view *view, in
     return true;
 }
 
-bool cf_biases(const struct problem *p, const struct item_view *view, int64_t head, int64_t row, int s, int64_t key,
-               double *total, double *size)
+bool cf_biases(const struct problem *p, const struct item_view *view, int64_t head, int64_t row,
+               int s, int64_t key, double *total, double *size)
 {
     *total = *size = 0;
     for (int b = 0; b < cf_s(&p->c, s, S_NB); b++) {

@@ -1,24 +1,27 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The auxiliary arrays of a case: lengths, begins, lists, masks, coordinates, biases. Constant ones are valid; run-time
- * ones hold some entries that must be absent; hostile ones hold mostly nonsense.
+ * The auxiliary arrays of a case: lengths, begins, lists, masks, coordinates, biases. Constant ones
+ * are valid; run-time ones hold some entries that must be absent; hostile ones hold mostly
+ * nonsense.
  */
 #include "conform.h"
 
 #include <stdlib.h>
 
-/* Where in the batch a slot's row 0, 1, ... comes from: the same item has the same entries in any batch. */
+/* Where in the batch a slot's row 0, 1, ... comes from: the same item has the same entries in any
+ * batch. */
 static uint64_t item_hash(const struct problem *p, const struct array *a, int64_t b, int number)
 {
-    const int64_t item = a->batched && a->shape[0] > 1 ? p->item[b] : cf_g(&p->c, G_SHARE) == 0 && a->batched
-        && p->n_items == 1 ? p->item[0] : 0;
+    const int64_t item = a->batched && a->shape[0] > 1                                ? p->item[b]
+                         : cf_g(&p->c, G_SHARE) == 0 && a->batched && p->n_items == 1 ? p->item[0]
+                                                                                      : 0;
 
     return cf_mix2(cf_mix2(p->c.seed, (uint64_t)number * 131 + 5), (uint64_t)item);
 }
 
-static int slot_add(struct problem *p, uint32_t dtype, bool batched, int trailing, int64_t x, int64_t y, int64_t z,
-                    bool constant)
+static int slot_add(struct problem *p, uint32_t dtype, bool batched, int trailing, int64_t x,
+                    int64_t y, int64_t z, bool constant)
 {
     struct slot *slot;
     const bool one = cf_g(&p->c, G_SHARE) == 1;
@@ -27,9 +30,11 @@ static int slot_add(struct problem *p, uint32_t dtype, bool batched, int trailin
         return 0;
     slot = &p->slot[p->n_slots++];
     slot->constant = constant;
-    slot->a = (struct array) { .dtype = dtype, .trailing = trailing, .batched = batched,
-                               .shape = { batched && !one ? p->n_items : 1, x, y, z },
-                               .laid = (int)cf_g(&p->c, G_SS) };
+    slot->a = (struct array){ .dtype = dtype,
+                              .trailing = trailing,
+                              .batched = batched,
+                              .shape = { batched && !one ? p->n_items : 1, x, y, z },
+                              .laid = (int)cf_g(&p->c, G_SS) };
     return cf_array_alloc(&slot->a) ? p->n_slots : -1;
 }
 
@@ -46,7 +51,8 @@ static bool wanted(const struct problem *p, int slot)
 
 static int64_t nonsense(struct rng *r, int64_t n)
 {
-    const int64_t odd[] = { -1, -5, n, n + 1, n + 7, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, n - 1, 0, 1 };
+    const int64_t odd[] = { -1,        -5,        n,         n + 1, n + 7, INT32_MAX,
+                            INT32_MIN, INT64_MAX, INT64_MIN, n - 1, 0,     1 };
 
     return rng_below(r, 3) == 0 ? rng_below(r, n) : odd[rng_below(r, 12)];
 }
@@ -66,14 +72,17 @@ static int64_t nominal_length(const struct cs *c, int number, int64_t item, int6
 /* Lengths of number `number` (0: queries, 1 + s: source s). */
 static int lengths_make(struct problem *p, int number, int64_t have, int64_t n)
 {
-    const int slot = have == HAVE_NONE ? 0 : slot_add(p, index_dtype(p), true, 0, 1, 1, 1, have == HAVE_CONST);
+    const int slot =
+        have == HAVE_NONE ? 0 : slot_add(p, index_dtype(p), true, 0, 1, 1, 1, have == HAVE_CONST);
 
     for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
-        const int64_t item = slot_of(p, slot)->shape[0] > 1 || cf_g(&p->c, G_SHARE) == 0 ? p->item[b] : 0;
+        const int64_t item =
+            slot_of(p, slot)->shape[0] > 1 || cf_g(&p->c, G_SHARE) == 0 ? p->item[b] : 0;
         struct rng r = { item_hash(p, slot_of(p, slot), b, number) };
 
-        cf_array_set_int(slot_of(p, slot), b, have == HAVE_HOSTILE ? nonsense(&r, n)
-                         : nominal_length(&p->c, number, item, n));
+        cf_array_set_int(slot_of(p, slot), b,
+                         have == HAVE_HOSTILE ? nonsense(&r, n)
+                                              : nominal_length(&p->c, number, item, n));
     }
     return slot;
 }
@@ -88,8 +97,8 @@ static int lengths_padded(struct problem *p, int s)
     return slot;
 }
 
-/* Begins of packed sequences: one after the other, each of its nominal length, with gaps, all within `total`. The
- * B entries of a shared slot would overlap, so begins are always per item. */
+/* Begins of packed sequences: one after the other, each of its nominal length, with gaps, all
+ * within `total`. The B entries of a shared slot would overlap, so begins are always per item. */
 static int begins_make(struct problem *p, int number, int64_t have, int64_t n, int64_t total)
 {
     const int slot = slot_add(p, index_dtype(p), true, 0, 1, 1, 1, have == SLOT_CONST);
@@ -121,12 +130,14 @@ static int begins_make(struct problem *p, int number, int64_t have, int64_t n, i
 static int positions_make(struct problem *p)
 {
     const int64_t have = cf_g(&p->c, G_QPOS);
-    const int slot = have == HAVE_NONE ? 0 : slot_add(p, HEED_I64, true, 0, 1, 1, 1, have == HAVE_CONST);
+    const int slot =
+        have == HAVE_NONE ? 0 : slot_add(p, HEED_I64, true, 0, 1, 1, 1, have == HAVE_CONST);
 
     for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
         struct rng r = { item_hash(p, slot_of(p, slot), b, 501) };
 
-        cf_array_set_int(slot_of(p, slot), b, have == HAVE_HOSTILE ? nonsense(&r, 40) : rng_below(&r, 40) - 10);
+        cf_array_set_int(slot_of(p, slot), b,
+                         have == HAVE_HOSTILE ? nonsense(&r, 40) : rng_below(&r, 40) - 10);
     }
     return slot;
 }
@@ -147,7 +158,8 @@ static int mask_make(struct problem *p, int s)
             const uint64_t part = base % 4;
 
             for (int64_t j = 0; j < src->ext; j++) {
-                const uint64_t run = cf_mix2(base, (uint64_t)(j >> 6)), one = cf_mix2(base, (uint64_t)j + 99);
+                const uint64_t run = cf_mix2(base, (uint64_t)(j >> 6)),
+                               one = cf_mix2(base, (uint64_t)j + 99);
                 const bool keep = part == 0 || (run % 3 && one % 4 < 1 + part);
 
                 cf_array_set(slot_of(p, slot), cf_array_at(slot_of(p, slot), b, 0, h, j),
@@ -176,10 +188,12 @@ static int listed_make(struct problem *p, int s)
     for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
         for (int64_t x = 0; x < heads; x++) {
             for (int64_t y = 0; y < blocks; y++) {
-                struct rng r = { cf_mix2(item_hash(p, slot_of(p, slot), b, 30 + s), (uint64_t)(x * 4099 + y)) };
+                struct rng r = { cf_mix2(item_hash(p, slot_of(p, slot), b, 30 + s),
+                                         (uint64_t)(x * 4099 + y)) };
 
                 for (int64_t z = 0; z < runs; z++) {
-                    const bool odd = have == SLOT_HOSTILE || (have == SLOT_RT && rng_below(&r, 4) == 0);
+                    const bool odd =
+                        have == SLOT_HOSTILE || (have == SLOT_RT && rng_below(&r, 4) == 0);
 
                     cf_array_set_int(slot_of(p, slot), cf_array_at(slot_of(p, slot), b, x, y, z),
                                      odd ? nonsense(&r, names) : rng_below(&r, names));
@@ -192,8 +206,8 @@ static int listed_make(struct problem *p, int s)
 
 static int other_index(struct problem *p, int s)
 {
-    const int slot = slot_add(p, HEED_I32, true, cf_s(&p->c, s, S_LAY) == LAY_PAGED ? 1 : 0, 1, 1, 1,
-                              cf_s(&p->c, s, S_IDX) == SLOT_CONST);
+    const int slot = slot_add(p, HEED_I32, true, cf_s(&p->c, s, S_LAY) == LAY_PAGED ? 1 : 0, 1, 1,
+                              1, cf_s(&p->c, s, S_IDX) == SLOT_CONST);
 
     return slot;
 }
@@ -224,7 +238,8 @@ static int global_make(struct problem *p, int s, int t, int64_t have)
             last = value;
             if (have == HAVE_CONST && rng_below(&r, 12) == 0 && i + 1 == most)
                 value = -1;
-            else if ((have == HAVE_RT && rng_below(&r, 12) == 0) || (have == HAVE_HOSTILE && rng_below(&r, 3) == 0))
+            else if ((have == HAVE_RT && rng_below(&r, 12) == 0) ||
+                     (have == HAVE_HOSTILE && rng_below(&r, 3) == 0))
                 value = nonsense(&r, n);
             cf_array_set_int(slot_of(p, slot), cf_array_at(slot_of(p, slot), b, 0, 0, i), value);
         }
@@ -244,7 +259,8 @@ static int segment_make(struct problem *p, int s, int t, int64_t have)
         for (int64_t y = 0; y < blocks; y++) {
             const int64_t at = cf_array_at(slot_of(p, slot), b, 0, y, 0);
             const bool odd = have == HAVE_HOSTILE || (have == HAVE_RT && rng_below(&r, 5) == 0);
-            int64_t begin = rng_below(&r, n + 1), end = begin + rng_below(&r, (n - begin < 70 ? n - begin : 70) + 1);
+            int64_t begin = rng_below(&r, n + 1),
+                    end = begin + rng_below(&r, (n - begin < 70 ? n - begin : 70) + 1);
 
             if (odd) {
                 begin = nonsense(&r, n);
@@ -309,7 +325,8 @@ static int coord_make(struct problem *p, int s, int b_index, int which)
     const int slot = slot_add(p, index_dtype(p), true, 1, 1, 1, n, have == SLOT_CONST);
 
     for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
-        const uint64_t base = item_hash(p, slot_of(p, slot), b, 600 + (s * 8 + b_index) * 2 + which);
+        const uint64_t base =
+            item_hash(p, slot_of(p, slot), b, 600 + (s * 8 + b_index) * 2 + which);
 
         for (int64_t i = 0; i < n; i++) {
             struct rng r = { cf_mix2(base, (uint64_t)i) };
@@ -340,7 +357,8 @@ static bool bias_make(struct problem *p, int s, int b)
 {
     struct bias_data *bias = &p->source[s].bias[b];
     const struct cs *c = &p->c;
-    const int64_t kind = cf_b(c, s, b, B_KIND), coord = cf_b(c, s, b, B_COORD), map = cf_b(c, s, b, B_MAP);
+    const int64_t kind = cf_b(c, s, b, B_KIND), coord = cf_b(c, s, b, B_COORD),
+                  map = cf_b(c, s, b, B_MAP);
     const uint32_t dtype = dtypes[cf_b(c, s, b, B_T)];
     const bool constant = cf_b(c, s, b, B_SLOT) == SLOT_CONST;
     const int64_t heads = cf_b(c, s, b, B_H) ? 1 : p->heads;
@@ -369,7 +387,8 @@ static bool bias_make(struct problem *p, int s, int b)
 
 /* ---- all ------------------------------------------------------------------ */
 
-/* RAGGED: extents of arrays along rows and keys bound the lengths (a broadcast extent 1 does not). */
+/* RAGGED: extents of arrays along rows and keys bound the lengths (a broadcast extent 1 does not).
+ */
 static void bounds_find(struct problem *p)
 {
     for (int s = 0; s < p->n_sources; s++) {
@@ -381,8 +400,9 @@ static void bounds_find(struct problem *p)
 
             cut = cut || (kind == BIAS_DENSE && !cf_b(&p->c, s, b, B_K) && src->ext != 1);
             cut = cut || coord == COORD_K || coord == COORD_BOTH;
-            if (((kind == BIAS_DENSE && !cf_b(&p->c, s, b, B_Q) && p->q_ext != 1) || coord == COORD_Q ||
-                 coord == COORD_BOTH) && p->q_ext < p->n_q)
+            if (((kind == BIAS_DENSE && !cf_b(&p->c, s, b, B_Q) && p->q_ext != 1) ||
+                 coord == COORD_Q || coord == COORD_BOTH) &&
+                p->q_ext < p->n_q)
                 p->n_q = p->q_ext;
         }
         if (cut && src->ext < src->n_k)
@@ -397,10 +417,13 @@ static bool source_make(struct problem *p, int s)
     const int64_t lay = cf_s(c, s, S_LAY), nk = cf_s(c, s, S_NK);
     bool ok;
 
-    src->len = cf_s(c, s, S_PAD) && cf_s(c, s, S_LEN) == HAVE_NONE ? lengths_padded(p, s)
-        : lengths_make(p, 1 + s, cf_s(c, s, S_LEN), nk);
-    src->index = lay == LAY_RAGGED ? begins_make(p, 1 + s, cf_s(c, s, S_IDX), nk, src->total)
-        : lay == LAY_LISTED ? listed_make(p, s) : lay == LAY_DENSE ? 0 : other_index(p, s);
+    src->len = cf_s(c, s, S_PAD) && cf_s(c, s, S_LEN) == HAVE_NONE
+                   ? lengths_padded(p, s)
+                   : lengths_make(p, 1 + s, cf_s(c, s, S_LEN), nk);
+    src->index = lay == LAY_RAGGED   ? begins_make(p, 1 + s, cf_s(c, s, S_IDX), nk, src->total)
+                 : lay == LAY_LISTED ? listed_make(p, s)
+                 : lay == LAY_DENSE  ? 0
+                                     : other_index(p, s);
     src->mask = mask_make(p, s);
     ok = src->len >= 0 && src->index >= 0 && src->mask >= 0;
     for (int t = 0; t < cf_s(c, s, S_NT) && ok; t++) {
@@ -408,7 +431,8 @@ static bool source_make(struct problem *p, int s)
 
         if (have == HAVE_NONE)
             continue;
-        src->term[t] = cf_t(c, s, t, T_KIND) == KIND_GLOBAL ? global_make(p, s, t, have) : segment_make(p, s, t, have);
+        src->term[t] = cf_t(c, s, t, T_KIND) == KIND_GLOBAL ? global_make(p, s, t, have)
+                                                            : segment_make(p, s, t, have);
         ok = src->term[t] > 0;
     }
     for (int b = 0; b < cf_s(c, s, S_NB) && ok; b++)
@@ -423,7 +447,8 @@ bool cf_slots_make(struct problem *p)
 
     bounds_find(p);
     p->q_len = lengths_make(p, 0, cf_g(c, G_QLEN), p->q_ext);
-    p->q_begin = cf_g(c, G_QL) == LAY_RAGGED ? begins_make(p, 0, cf_g(c, G_QBEG), p->q_ext, p->q_total) : 0;
+    p->q_begin =
+        cf_g(c, G_QL) == LAY_RAGGED ? begins_make(p, 0, cf_g(c, G_QBEG), p->q_ext, p->q_total) : 0;
     p->q_pos = positions_make(p);
     ok = p->q_len >= 0 && p->q_begin >= 0 && p->q_pos >= 0;
     for (int s = 0; s < p->n_sources && ok; s++)

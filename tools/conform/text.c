@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The canonical line of a case: "op=attn", then name=value of every field that is not at its default, then the seed.
- * Printing and parsing are inverse to each other on normalized cases.
+ * The canonical line of a case: "op=attn", then name=value of every field that is not at its
+ * default, then the seed. Printing and parsing are inverse to each other on normalized cases.
  */
 #include "conform.h"
 
@@ -69,7 +69,8 @@ void cf_case_print(const struct cs *c, char line[LINE])
         snprintf(line + n, LINE - n, " seed=%" PRIu64, c->seed);
 }
 
-/* Numbers a case may have: outside, building it would not be the library's fault. Levels are always allowed. */
+/* Numbers a case may have: outside, building it would not be the library's fault. Levels are always
+ * allowed. */
 static bool value_sane(int field, int64_t value)
 {
     const char *dot = strrchr(cf_fields[field].name, '.');
@@ -86,7 +87,8 @@ static bool value_sane(int field, int64_t value)
         if (!strcmp(name, counts[i]))
             return value >= 0 && value <= 65536;
     }
-    if (!strcmp(name, "run") || !strcmp(name, "rows") || !strcmp(name, "block") || !strcmp(name, "step"))
+    if (!strcmp(name, "run") || !strcmp(name, "rows") || !strcmp(name, "block") ||
+        !strcmp(name, "step"))
         return value >= 1 && value <= 65536;
     return value >= -(INT64_C(1) << 30) && value <= INT64_C(1) << 30;
 }
@@ -165,5 +167,6 @@ void cf_axes_print(FILE *to)
             fprintf(to, "%s %s", p ? "," : "   (with", cf_fields[cf_fields[i].parent[p]].name);
         fprintf(to, "%s\n", cf_fields[i].parent[0] >= 0 ? ")" : "");
     }
-    fprintf(to, "# %d axes, %d levels; the first level of each is its default\n", cf_n_fields, cf_n_levels);
+    fprintf(to, "# %d axes, %d levels; the first level of each is its default\n", cf_n_fields,
+            cf_n_levels);
 }
