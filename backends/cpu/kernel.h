@@ -322,6 +322,31 @@ HEED_INLINE vf weight(vf y, vf reference)
     return v_keep(v_not_less(g, v_set(-100.0f)), v_scale2(exp_poly(v_sub(y, r)), g));
 }
 
+/* The same for TILE_WEIGHTS vectors from y on, step by step: a chain of dependent operations is
+ * long, and processors look ahead only so far. */
+HEED_INLINE void weights(const float *y, vf reference, vf p[TILE_WEIGHTS])
+{
+    vf f[TILE_WEIGHTS], g[TILE_WEIGHTS];
+
+    HEED_UNROLL
+    for (int j = 0; j < TILE_WEIGHTS; j++) {
+        const vf x = v_load(y + j * VL), r = v_rint(x);
+
+        f[j] = v_sub(x, r);
+        g[j] = v_sub(r, reference);
+        p[j] = v_set(exp_c[6]);
+    }
+    HEED_UNROLL
+    for (int i = 5; i >= 0; i--) {
+        HEED_UNROLL
+        for (int j = 0; j < TILE_WEIGHTS; j++)
+            p[j] = v_fma(p[j], f[j], v_set(exp_c[i]));
+    }
+    HEED_UNROLL
+    for (int j = 0; j < TILE_WEIGHTS; j++)
+        p[j] = v_keep(v_not_less(g[j], v_set(-100.0f)), v_scale2(p[j], g[j]));
+}
+
 /* Raises the reference of a row to e and brings its sums along (step 5). */
 static void row_rescale(struct row_state *row, float e, float *lanes, float *o, int64_t width)
 {
@@ -396,11 +421,15 @@ HEED_INLINE void softmax_row(float *s, const struct row_state *row, float *lanes
     for (int l = 0; l < LANES / VL; l++)
         sum[l] = v_load(lanes + l * VL);
     HEED_UNROLL
-    for (int u = 0; u < BLOCK / VL; u++) {
-        const vf p = weight(v_load(s + u * VL), reference);
+    for (int u = 0; u < BLOCK / VL; u += TILE_WEIGHTS) {
+        vf p[TILE_WEIGHTS];
 
-        sum[u % (LANES / VL)] = v_add(sum[u % (LANES / VL)], p);
-        v_store(s + u * VL, p);
+        weights(s + u * VL, reference, p);
+        HEED_UNROLL
+        for (int j = 0; j < TILE_WEIGHTS; j++) {
+            sum[(u + j) % (LANES / VL)] = v_add(sum[(u + j) % (LANES / VL)], p[j]);
+            v_store(s + (u + j) * VL, p[j]);
+        }
     }
     HEED_UNROLL
     for (int l = 0; l < LANES / VL; l++)

@@ -16,6 +16,7 @@
 #define VL 8
 #define TILE_ROWS 6
 #define TILE_VECS 2
+#define TILE_WEIGHTS 2
 
 typedef __m256 vf;
 typedef __m256 vm;              /* all ones or zero */

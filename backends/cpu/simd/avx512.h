@@ -16,6 +16,7 @@
 #define VL 16
 #define TILE_ROWS 6
 #define TILE_VECS 4
+#define TILE_WEIGHTS 4
 
 typedef __m512 vf;
 typedef __mmask16 vm;

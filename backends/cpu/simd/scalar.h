@@ -18,6 +18,7 @@
 #define VL 1                    /* lanes */
 #define TILE_ROWS 4
 #define TILE_VECS 4             /* vectors across a tile */
+#define TILE_WEIGHTS 1          /* vectors of weights formed side by side */
 
 typedef float vf;
 typedef bool vm;
