@@ -30,10 +30,10 @@ static heed_status require_device(const heed_device *device, const heed_attn_des
     return status >= 0 ? heed_context_usable(device, report) : status;
 }
 
-/* heed_plan_prepare, and with bind heed_plan_bind. Some of a plan are numbers that were rounded:
- * in the default environment, whatever the caller's, which is put back, sticky flags and all. */
-static heed_status prepare(struct heed_plan *plan, const heed_attn_desc *desc, int bind,
-                           heed_report *report)
+/* Some of a plan are numbers that were rounded: it is made in the default environment, whatever the
+ * caller's, which is put back, sticky flags and all. keep: flags of the descriptor that count. */
+static heed_status make(struct heed_plan *plan, const heed_attn_desc *desc, int bind, uint32_t keep,
+                        heed_report *report)
 {
     fenv_t caller;
     heed_status status;
@@ -42,25 +42,31 @@ static heed_status prepare(struct heed_plan *plan, const heed_attn_desc *desc, i
     fesetenv(FE_DFL_ENV);
     status = heed_plan_prepare(plan, desc, report);
     if (status >= 0 && bind) {
-        plan->owned->own_workspace = (desc->flags & HEED_PLAN_OWN_WORKSPACE) != 0;
+        plan->owned->own_workspace = (desc->flags & keep & HEED_PLAN_OWN_WORKSPACE) != 0;
         status = heed_plan_bind(plan, report);
     }
     fesetenv(&caller);
     return status;
 }
 
+/* Binds too, as that may fail, but for devices that would build kernels. */
 heed_status heed_attn_check(heed_device *device, const heed_attn_desc *desc, heed_report *report)
 {
     struct heed_plan plan = { .device = device };
     struct heed_plan_owned owned = { .own_workspace = 0 };
     heed_status status = require_device(device, desc, report);
+    int bind;
 
     if (status < 0)
         return status;
+    bind = device->backend->host != 0;
     plan.backend = device->backend;
     plan.owned = &owned;
+    owned.services = &device->runtime->services;
     heed_arena_init(&owned.arena, device->runtime);
-    status = prepare(&plan, desc, 0, report);
+    status = make(&plan, desc, bind, 0, report);
+    if (status >= 0 && bind && plan.impl->drop != NULL)
+        plan.impl->drop(&plan, owned.services);
     heed_arena_finish(&owned.arena);
     return status < 0 ? status : heed_report_ok(report);
 }
@@ -103,7 +109,7 @@ heed_status heed_attn_plan(heed_device *device, const heed_attn_desc *desc, heed
     plan = new_plan(device);
     if (plan == NULL)
         return heed_report_fill(report, HEED_E_NOMEM, NULL, 0, 0, "no memory for the plan");
-    status = prepare(plan, desc, 1, report);
+    status = make(plan, desc, 1, HEED_PLAN_OWN_WORKSPACE, report);
     if (status < 0)
         goto finish_arena;
     heed_context_log(device->runtime, HEED_LOG_DETAIL, "attention planned for %s: %s",
