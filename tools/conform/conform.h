@@ -306,7 +306,7 @@ struct call {
     heed_kv_bufs kv[MAX_SOURCES];
     struct place q, o, lse, sinks, k[MAX_SOURCES], v[MAX_SOURCES], aux[MAX_SLOTS];
     int n_sources, n_slots;
-    uint32_t numerics;          /* what the plan of the last run delivers */
+    uint32_t numerics; /* what the plan of the last run delivers */
     bool has_lse;
     struct array out, out_lse; /* logical outputs after the run, */
     struct array old, old_lse; /* and before it */
@@ -337,7 +337,8 @@ struct verdict {
     bool failed;
     char why[512];
     double worst;            /* largest error / bound */
-    int64_t judged, skipped; /* elements */
+    int64_t judged, skipped; /* elements, by bound */
+    int64_t exact;           /* elements known to the last bit */
 };
 
 void cf_fail(struct verdict *, const char *format, ...);
@@ -388,6 +389,10 @@ void cf_tap(struct tally *, bool ok, const char *skip, const char *device, const
             const char *line, const char *why);
 /* All of the error family, on every target; prints its own TAP lines. */
 void cf_family_error(const struct target *targets, int n, struct tally *);
+
+/* Hand-written cases. */
+extern const char *const cf_corners[];
+extern const int cf_n_corners;
 
 struct cover;
 struct cover *cf_cover_make(heed_device *reference, int64_t cases, uint64_t seed);

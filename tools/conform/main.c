@@ -110,7 +110,7 @@ struct session {
     struct bench bench[MAX_DEVICES];
     int n;
     double worst;
-    int64_t judged, skipped;
+    int64_t judged, skipped, exact;
     struct tally tally;
 };
 
@@ -132,6 +132,15 @@ static void judge(struct session *session, const struct bench *bench, const stru
     session->worst = v->worst > session->worst ? v->worst : session->worst;
     session->judged += v->judged;
     session->skipped += v->skipped;
+    session->exact += v->exact;
+}
+
+/* The exact family alone says nothing about other data. */
+static const char *not_of_family(const struct session *session, const struct problem *p)
+{
+    return session->o.families == FAMILY_EXACT && cf_g(&p->c, G_FILL) != FILL_EXACT
+               ? "the answer is not known to the last bit"
+               : NULL;
 }
 
 static void device_case(struct session *session, const struct bench *bench, const struct problem *p,
@@ -139,6 +148,7 @@ static void device_case(struct session *session, const struct bench *bench, cons
 {
     struct call *got = calloc(1, sizeof *got);
     struct verdict v = { 0 };
+    const char *skip = NULL;
 
     if (!got || !cf_call_make(got, &bench->one, p, 0, p->c.seed + 1)) {
         cf_fail(&v, "no memory");
@@ -151,8 +161,9 @@ static void device_case(struct session *session, const struct bench *bench, cons
         else if (status >= 0)
             judge(session, bench, p, ref, got, &v);
     }
-    cf_tap(&session->tally, !v.failed, wanted < 0 && !v.failed ? heed_status_name(wanted) : NULL,
-           bench->one.name, "case", line, v.why);
+    if (!v.failed)
+        skip = wanted < 0 ? heed_status_name(wanted) : not_of_family(session, p);
+    cf_tap(&session->tally, !v.failed, skip, bench->one.name, "case", line, v.why);
     if (got)
         cf_call_finish(got);
     free(got);
@@ -244,11 +255,25 @@ static void devices_close(struct session *session)
 
 /* ---- all ------------------------------------------------------------------------ */
 
+static void run_corners(struct session *session)
+{
+    for (int i = 0; i < cf_n_corners; i++) {
+        struct cs c;
+        char why[128] = "";
+
+        if (cf_case_parse(cf_corners[i], &c, why))
+            run_case(session, &c);
+        else
+            cf_tap(&session->tally, false, NULL, "all", "corner", cf_corners[i], why);
+    }
+}
+
 static int64_t run_cover(struct session *session)
 {
     struct cover *cover = NULL;
     int64_t uncovered = 0;
 
+    run_corners(session);
     text_progress("drawing cases", 0);
     cover = cf_cover_make(session->reference.device, session->o.cases, (uint64_t)session->o.seed);
     if (!cover)
@@ -298,6 +323,8 @@ static int run(struct session *session)
     if (session->judged)
         printf("# bound: largest error/bound %.4f, %lld elements judged, %lld out of its range\n",
                session->worst, (long long)session->judged, (long long)session->skipped);
+    if (session->exact)
+        printf("# exact: %lld elements judged\n", (long long)session->exact);
     printf("1..%lld\n", (long long)session->tally.number);
     printf("%lld passed, %lld failed, %lld skipped\n", (long long)session->tally.passed,
            (long long)session->tally.failed, (long long)session->tally.skipped);

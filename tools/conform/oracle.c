@@ -404,7 +404,7 @@ static void exact_row(struct row *r, const struct call *call, struct verdict *v)
         const uint32_t want = cf_encode(o->dtype, x == 0 ? 0.0f : x),
                        got = cf_array_bits(o, at + c);
 
-        v->judged++;
+        v->exact++;
         if (want != got)
             exact_blame(v, r, c, "o", want, got);
     }
@@ -417,7 +417,7 @@ static void exact_row(struct row *r, const struct call *call, struct verdict *v)
             cf_array_bits(&call->out_lse, cf_array_at(&call->out_lse, r->view->b, 0, r->head, y));
         const uint32_t want = cf_encode(HEED_F32, (float)log2((double)weight) * 0x1.62e43p-1f);
 
-        v->judged++;
+        v->exact++;
         if (want != got)
             exact_blame(v, r, -1, "lse", want, got);
     }

@@ -1,0 +1,35 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Cases that need more than two features together, run before the drawn ones.
+ */
+#include "conform.h"
+
+const char *const cf_corners[] = {
+    /* windows whose ends cross hold nothing, although a wide key would touch both */
+    "op=attn s0.nt=1 s0.pspan=9 s0.t0.kind=window s0.t0.left=-3 s0.t0.right=-2 seed=1",
+    "op=attn s0.nt=1 s0.pspan=9 s0.t0.kind=window s0.t0.left=-6 s0.t0.right=-2 s0.t0.block=3 seed=2",
+    /* a begin beyond the packed keys empties the item: the last source's end moves the queries */
+    "op=attn batch=3 align=end ns=2 s0.nt=1 s0.t0.kind=window s1.lay=ragged s1.idx=hostile "
+    "s1.len=const seed=3",
+    "op=attn batch=3 align=end ns=2 s0.nt=1 s0.t0.kind=window s1.lay=ragged s1.idx=hostile "
+    "s1.len=const seed=4",
+    "op=attn batch=3 align=end ns=2 s0.causal=yes s1.lay=ragged s1.idx=hostile s1.len=rt seed=5",
+    /* several combs, GLOBAL keys and rows of one source, over a chunk border */
+    "op=attn nq=65 s0.nk=1030 d=8 dv=7 s0.nt=3 s0.t0.step=2 s0.t0.phase=1 s0.t1.step=3 "
+    "s0.t1.phase=1 s0.t2.kind=global s0.t2.gf=both s0.t2.slot=rt seed=6",
+    "op=attn nq=65 s0.nk=1030 d=8 dv=7 h=4 s0.nt=3 s0.t0.kind=window s0.t0.left=80 s0.t0.step=3 "
+    "s0.t0.ph=both s0.t1.kind=window s0.t2.kind=global s0.t2.block=3 s0.t2.gf=both seed=7",
+    /* one row over many chunks; chunks that are all masked or start at the least logit */
+    "op=attn batch=1 h=1 nq=1 s0.nk=2100 d=64 dv=64 lse=plain fill=edge seed=8",
+    "op=attn batch=1 h=1 nq=2 s0.nk=2100 d=8 dv=7 lse=plain fill=rise s0.mask=1 seed=9",
+    "op=attn batch=1 h=1 nq=2 s0.nk=2100 d=8 dv=7 lse=sink sink=nan fill=special s0.mask=h seed=10",
+    /* everything absent */
+    "op=attn batch=1 h=1 nq=1 d=0 dv=1 lse=sink sink=normal s0.nk=0 seed=11",
+    "op=attn nq=33 d=0 dv=17 scale=zero lse=plain o=f16 s0.nk=130 s0.v=bf16 seed=12",
+    /* sums of subnormals, stored in every type */
+    "op=attn fill=subnormal o=f16 s0.v=f16 s0.nk=1030 nq=7 seed=13",
+    "op=attn fill=subnormal o=bf16 s0.v=bf16 s0.nk=1030 nq=7 lse=plain seed=14",
+    "op=attn fill=subnormal s0.nk=257 nq=7 seed=15",
+};
+const int cf_n_corners = (int)(sizeof cf_corners / sizeof *cf_corners);
