@@ -8,7 +8,8 @@
 const char *const cf_corners[] = {
     /* windows whose ends cross hold nothing, although a wide key would touch both */
     "op=attn s0.nt=1 s0.pspan=9 s0.t0.kind=window s0.t0.left=-3 s0.t0.right=-2 seed=1",
-    "op=attn s0.nt=1 s0.pspan=9 s0.t0.kind=window s0.t0.left=-6 s0.t0.right=-2 s0.t0.block=3 seed=2",
+    "op=attn s0.nt=1 s0.pspan=9 s0.t0.kind=window s0.t0.left=-6 s0.t0.right=-2 "
+    "s0.t0.block=3 seed=2",
     /* a begin beyond the packed keys empties the item: the last source's end moves the queries */
     "op=attn batch=3 align=end ns=2 s0.nt=1 s0.t0.kind=window s1.lay=ragged s1.idx=hostile "
     "s1.len=const seed=3",
