@@ -41,13 +41,31 @@ static void describe(uint32_t index, heed_device_props *props)
     snprintf(props->reason, sizeof props->reason, "%s", reason ? reason : "");
 }
 
+/* What workspace_find() could ask for at most, in bytes, for any number of lanes that is not
+ * absurd: what leaves the address space is refused here, so that check knows it, not by bind. */
 static const char *refuse(const heed_device *device, const struct heed_checked *attn,
                           const char **field)
 {
+    const double lanes = 0x1p16, most = 0x1p60, batch = (double)attn->n_batch;
+    const double row = (double)attn->d + 2 * (double)attn->d_v + 0x1p12;
+    double keys = 0;
+
     (void)device;
-    (void)attn;
-    (void)field;
-    return NULL;
+    for (uint32_t s = 0; s < attn->n_sources; s++) {
+        const struct heed_checked_source *source = &attn->sources[s];
+
+        keys += batch * ((double)source->n_k + HEED_CPU_BLOCK) *
+                ((double)source->heads * ((double)attn->d + 1) * sizeof(float) + 1);
+    }
+    if (lanes * row * (2 * HEED_TUNE_ROWS + 2 * HEED_CPU_BLOCK) * sizeof(float) > most)
+        *field = "q.shape";
+    else if (batch * ((double)attn->n_q + HEED_CPU_BLOCK) * (attn->n_sources + 1) * 32 > most)
+        *field = "q.shape";
+    else if (keys > most)
+        *field = "sources";
+    else
+        return NULL;
+    return "its workspace would leave the address space";
 }
 
 static int64_t gcd(int64_t a, int64_t b)

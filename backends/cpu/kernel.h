@@ -15,6 +15,13 @@
 #define LANES HEED_CPU_LANES
 #define PANEL (VL * TILE_VECS)
 
+/* Before loops over the vectors of a block: 64 turns without vectors are no straight code. */
+#if VL > 1
+#define UNROLL_BLOCK HEED_UNROLL
+#else
+#define UNROLL_BLOCK
+#endif
+
 /* log2 e, ln 2, 2^f on [-1/2, 1/2], tanh, log2. */
 static const float log2_e = 0x1.715476p+0f, ln_2 = 0x1.62e43p-1f;
 static const float exp_c[7] = { 1.0f,           0.693147182f,   0.240226463f,   0.0555032864f,
@@ -417,10 +424,10 @@ HEED_INLINE void softmax_row(float *s, const struct row_state *row, float *lanes
     const vf reference = v_set(row->reference);
     vf sum[LANES / VL];
 
-    HEED_UNROLL
+    UNROLL_BLOCK
     for (int l = 0; l < LANES / VL; l++)
         sum[l] = v_load(lanes + l * VL);
-    HEED_UNROLL
+    UNROLL_BLOCK
     for (int u = 0; u < BLOCK / VL; u += TILE_WEIGHTS) {
         vf p[TILE_WEIGHTS];
 
@@ -431,7 +438,7 @@ HEED_INLINE void softmax_row(float *s, const struct row_state *row, float *lanes
             v_store(s + (u + j) * VL, p[j]);
         }
     }
-    HEED_UNROLL
+    UNROLL_BLOCK
     for (int l = 0; l < LANES / VL; l++)
         v_store(lanes + l * VL, sum[l]);
 }
@@ -475,7 +482,7 @@ HEED_INLINE void softmax_tile(float *s, float factor, struct row_state *row, flo
     for (int i = 0; i < rows; i++) {
         vf most = none, least = v_set(INFINITY);
 
-        HEED_UNROLL
+        UNROLL_BLOCK
         for (int u = 0; u < BLOCK / VL; u++) {
             vf y = v_mul(v_load(s + i * BLOCK + u * VL), c);
 

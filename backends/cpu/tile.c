@@ -13,6 +13,7 @@
 
 #include "bias.h"
 #include "pack.h"
+#include "store.h"
 
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
@@ -461,13 +462,24 @@ static void chunk_end(struct strip *st)
     st->any_started = true;
 }
 
+/* The first block from `block` on that some row may see; INT64_MAX: none. */
+static int64_t sub_next(const struct strip *st, uint32_t sub, int64_t block)
+{
+    const struct hk_sub *s = &st->in->lowered->subs[sub];
+
+    if (s->kind == HK_SUB_RUNS)
+        block = hk_runs_next(s, &st->in->items[sub], block);
+    return block_next(st, block);
+}
+
 static void sub_attend(struct strip *st, uint32_t source, uint32_t sub)
 {
     int64_t chunk = -1;
 
     reach_rows(st, source, sub);
     reach_strip(st);
-    for (int64_t block = block_next(st, 0); block != INT64_MAX; block = block_next(st, block + 1)) {
+    for (int64_t block = sub_next(st, sub, 0); block != INT64_MAX;
+         block = sub_next(st, sub, block + 1)) {
         if (block / HEED_CPU_CHUNK != chunk) {
             if (chunk >= 0)
                 chunk_end(st);
@@ -478,42 +490,6 @@ static void sub_attend(struct strip *st, uint32_t source, uint32_t sub)
     }
     if (chunk >= 0)
         chunk_end(st);
-}
-
-/* Step 11. NaN canonical, -0 to +0. */
-static void row_store(const struct heed_checked *attn, const struct heed_cpu_row *row,
-                      const float *o, float factor)
-{
-    const int64_t channel = attn->o.stride[5], n = attn->d_v;
-    int64_t t = 0;
-
-    if (attn->o.dtype == HEED_F32 && channel == 1) {
-        float *to = (float *)(void *)row->to;
-
-        for (; t + VL <= n; t += VL) {
-            const vf x = v_add(v_mul(v_load(o + o_at(t)), v_set(factor)), v_zero());
-
-            v_storeu(to + t, v_select(v_ordered(x), x, v_set(heed_float(0x7fc00000u))));
-        }
-    }
-    for (; t < n; t++) {
-        const float x = o[o_at(t)] * factor + 0.0f;
-        uint16_t half;
-
-        if (attn->o.dtype == HEED_F32) {
-            const float out = x == x ? x : heed_float(0x7fc00000u);
-
-            memcpy(row->to + t * channel * 4, &out, sizeof out);
-            continue;
-        }
-        half = attn->o.dtype == HEED_F16 ? heed_to_f16(x) : heed_to_bf16(x);
-        memcpy(row->to + t * channel * 2, &half, sizeof half);
-    }
-}
-
-static float canonical(float x)
-{
-    return x == x ? x + 0.0f : heed_float(0x7fc00000u);
 }
 
 /* Steps 9 to 12 of one row. */

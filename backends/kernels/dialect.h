@@ -7,7 +7,7 @@
 #ifndef HEED_BACKENDS_KERNELS_DIALECT_H
 #define HEED_BACKENDS_KERNELS_DIALECT_H
 
-#if defined __OPENCL_VERSION__
+#if defined __OPENCL_VERSION__ || defined __OPENCL_C_VERSION__
 #pragma OPENCL FP_CONTRACT OFF
 typedef int hk_i32;
 typedef uint hk_u32;

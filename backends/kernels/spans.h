@@ -327,6 +327,23 @@ HK_FN hk_u64 hk_block_word(const struct hk_sub *sub, const struct hk_item *item,
     return word;
 }
 
+/* The first block from `block` on with an ordinal of RUNS that names a key within the length, or
+ * one after all: long runs, of which little exists, cost by their entries, not by their places. */
+HK_FN hk_i64 hk_runs_next(const struct hk_sub *sub, const struct hk_item *item, hk_i64 block)
+{
+    hk_i64 at = block * 64, entry = at / sub->run;
+
+    for (; entry < item->n_list; entry++) {
+        const hk_i64 first = (hk_i64)item->list[entry * item->list_stride] * sub->run;
+        const hk_i64 count = first < 0 ? 0 : hk_min(item->len - first, sub->run);
+
+        at = hk_max(at, entry * sub->run);
+        if (at < entry * sub->run + count)
+            return at / 64;
+    }
+    return item->n_list * sub->run / 64 + 1;
+}
+
 /* Visibility of ordinals 64*block .. 64*block+63 of sub[0] for one row: bit i set, the row sees it.
  * available is hk_block_word. item[-1] .. item[-n_earlier] must be there. */
 HK_FN hk_u64 hk_row_word(const struct hk_sub *sub, const struct hk_item *item,
