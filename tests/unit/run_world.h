@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * A device of the test's own whose implementation does what the test says and computes nothing, with
- * a descriptor and arguments that are right until a test breaks them. For test_plan.c, test_run.c.
+ * A device of the test's own whose implementation does what the test says and computes nothing,
+ * with a descriptor and arguments that are right until a test breaks them. For test_plan.c,
+ * test_run.c.
  */
 #ifndef HEED_TESTS_UNIT_RUN_WORLD_H
 #define HEED_TESTS_UNIT_RUN_WORLD_H
