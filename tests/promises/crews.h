@@ -1,0 +1,20 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Executors that behave oddly but by the contract.
+ */
+#ifndef HEED_TESTS_PROMISES_CREWS_H
+#define HEED_TESTS_PROMISES_CREWS_H
+
+#include <heed/heed.h>
+
+enum { CREW_LANES = 16 };
+
+/* One lane after the other on the caller's thread, the last one first. */
+heed_executor crew_reverse(uint32_t width);
+/* A thread per lane, started in an order that changes from call to call; all meet first. */
+heed_executor crew_threads(uint32_t width);
+/* Two threads, the caller's and another, that share the lanes out: even ones and odd ones. */
+heed_executor crew_pair(uint32_t width);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Memory that runs out: each allocation of each call fails in turn, alone and with all later ones.
+ * The call says so, leaves nothing behind and nothing broken: asked again it succeeds, and what it
+ * made gives the same bits.
+ */
+#include "work.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is tried: makes something and takes it down; HEED_OK only if `use` is 0 or it works. */
+struct trial {
+    struct place *place;
+    struct work *work;
+    uint32_t flags;
+    heed_status (*call)(struct trial *);
+};
+
+static void fail_from(struct ledger *ledger, int persists, long long k)
+{
+    ledger_restart(ledger);
+    if (persists)
+        atomic_store(&ledger->fail_from, k);
+    else
+        atomic_store(&ledger->fail_at, k);
+}
+
+/* Fails request 1, 2, ... until the call gets by; returns how many there were. */
+static long long sweep(struct trial *t, struct ledger *ledger, int persists)
+{
+    const long long blocks = atomic_load(&ledger->blocks), bytes = atomic_load(&ledger->bytes);
+    long long k = 1;
+
+    for (;; k++) {
+        heed_status status;
+
+        fail_from(ledger, persists, k);
+        status = t->call(t);
+        ck_assert_int_eq(atomic_load(&ledger->blocks), blocks);
+        ck_assert_int_eq(atomic_load(&ledger->bytes), bytes);
+        ck_assert_int_eq(atomic_load(&ledger->mistakes), 0);
+        if (status == HEED_OK)
+            break;
+        ck_assert_msg(status == HEED_E_NOMEM, "request %lld: %s", k, heed_status_name(status));
+        ck_assert_int_ge(atomic_load(&ledger->requests), k);
+        ck_assert_int_lt(k, 10000);
+        ledger_restart(ledger);
+        ck_assert_int_eq(t->call(t), HEED_OK);
+        ck_assert_int_eq(atomic_load(&ledger->blocks), blocks);
+    }
+    ck_assert_int_lt(atomic_load(&ledger->requests), k);
+    ledger_restart(ledger);
+    return k - 1;
+}
+
+/* ---- runtime and queue ---- */
+
+static struct ledger runtime_ledger;
+
+static heed_status runtime_call(struct trial *t)
+{
+    const heed_allocator allocator = ledger_allocator(&runtime_ledger);
+    const heed_runtime_desc desc = { .size = sizeof(desc), .allocator = &allocator };
+    heed_report why = { .size = sizeof(why) };
+    heed_runtime *const untouched = (heed_runtime *)(void *)t;
+    heed_runtime *rt = untouched;
+    const heed_status status = heed_runtime_create(&desc, &rt, &why);
+
+    ck_assert_int_eq(why.status, status);
+    if (status < 0) {
+        ck_assert_ptr_eq(rt, untouched);
+        ck_assert_str_ne(why.message, "");
+        return status;
+    }
+    ck_assert_uint_ge(heed_device_count(rt), 2);
+    heed_runtime_destroy(rt);
+    return status;
+}
+
+START_TEST(runtime_survives_each_failure)
+{
+    struct trial t = { .call = runtime_call };
+
+    ck_assert_int_ge(sweep(&t, &runtime_ledger, _i), 1);
+}
+END_TEST
+
+static heed_status queue_call(struct trial *t)
+{
+    heed_report why = { .size = sizeof(why) };
+    heed_queue *const untouched = (heed_queue *)(void *)t;
+    heed_queue *queue = untouched;
+    const heed_status status = heed_queue_create(t->place->device, 0, &queue, &why);
+
+    ck_assert_int_eq(why.status, status);
+    if (status < 0)
+        ck_assert_ptr_eq(queue, untouched);
+    else
+        heed_queue_destroy(queue);
+    return status;
+}
+
+static heed_status buffer_call(struct trial *t)
+{
+    heed_buf buf = { .handle = t, .offset = 7 };
+    const heed_status status = heed_buf_create(t->place->device, 1000, &buf);
+
+    if (status < 0)
+        ck_assert(buf.handle == t && buf.offset == 7);
+    else
+        heed_buf_destroy(t->place->device, buf);
+    return status;
+}
+
+START_TEST(queues_and_buffers_survive_each_failure)
+{
+    struct place p;
+    struct trial t = { .place = &p, .call = queue_call };
+
+    for (size_t i = 0; i < PLACES; i++) {
+        if (!place_open(&p, place_names[i], NULL))
+            continue;
+        t.call = queue_call;
+        ck_assert_int_ge(sweep(&t, &p.ledger, _i), 1);
+        t.call = buffer_call;
+        ck_assert_int_ge(sweep(&t, &p.ledger, _i), 1);
+        place_close(&p);
+    }
+}
+END_TEST
+
+/* ---- check and plan ---- */
+
+static heed_status check_call(struct trial *t)
+{
+    heed_report why = { .size = sizeof(why) };
+    const heed_status status = heed_attn_check(t->place->device, &t->work->g.desc, &why);
+
+    ck_assert_int_eq(why.status, status);
+    return status;
+}
+
+static heed_status plan_call(struct trial *t)
+{
+    heed_report why = { .size = sizeof(why) };
+    heed_attn_desc desc = t->work->g.desc;
+    heed_plan *const untouched = (heed_plan *)(void *)t;
+    heed_plan *plan = untouched;
+    struct space space;
+    heed_status status;
+
+    desc.flags |= t->flags;
+    status = heed_attn_plan(t->place->device, &desc, &plan, &why);
+    ck_assert_int_eq(why.status, status);
+    if (status < 0) {
+        ck_assert_ptr_eq(plan, untouched);
+        return status;
+    }
+    space_start(&space, plan);
+    work_run(t->work, t->place, plan, &space, "after a failure");
+    space_finish(&space);
+    heed_plan_drop(plan);
+    return status;
+}
+
+static void slots_all(struct work *w, int constant)
+{
+    for (uint32_t i = 0; i < w->g.desc.n_slots; i++) {
+        heed_slot *slot = &w->g.slots[i];
+
+        if (constant && slot->data == NULL)
+            slot->data = w->g.slot_bufs[i].handle;
+        else if (!constant && slot->data != NULL)
+            w->g.slot_bufs[i].handle = (void *)(uintptr_t)slot->data;
+        if (!constant)
+            slot->data = NULL;
+    }
+}
+
+/* Every case on every device; constant slots, run-time slots, both flags. */
+START_TEST(plans_survive_each_failure)
+{
+    long long most = 0;
+
+    for (size_t c = 0; c < work_count; c++) {
+        struct work w;
+        struct place p;
+        struct trial t = { .place = &p, .work = &w };
+
+        work_start(&w, c);
+        for (size_t i = 0; i < PLACES; i++) {
+            const heed_executor one = width_of(1 + (uint32_t)c % 2);
+            long long n;
+
+            if (!place_open(&p, place_names[i], &one))
+                continue;
+            t.flags = i % 2 ? HEED_PLAN_OWN_WORKSPACE : 0;
+            t.call = check_call;
+            sweep(&t, &p.ledger, _i);
+            t.call = plan_call;
+            n = sweep(&t, &p.ledger, _i);
+            ck_assert_int_ge(n, i == 0 ? 1 : i == 2 ? 2 : 3);
+            most = n > most ? n : most;
+            place_close(&p);
+        }
+        work_finish(&w);
+    }
+    ck_assert_int_ge(most, 4);
+}
+END_TEST
+
+/* Constant slots are copied: each of them in turn has no memory. */
+START_TEST(plans_of_constant_slots_survive_each_failure)
+{
+    static const char *const names[] = { "global_list", "listed_heads", "bias_map", "mask",
+                                         "many_rows" };
+
+    for (size_t c = 0; c < sizeof(names) / sizeof(names[0]); c++) {
+        for (int constant = 0; constant < 2; constant++) {
+            struct work w;
+            struct place p;
+            struct trial t = { .place = &p, .work = &w, .flags = HEED_PLAN_OWN_WORKSPACE };
+
+            work_start(&w, work_find(names[c]));
+            slots_all(&w, constant);
+            ck_assert(place_open(&p, "cpu:scalar", NULL));
+            t.call = plan_call;
+            ck_assert_int_ge(sweep(&t, &p.ledger, _i), 3);
+            place_close(&p);
+            work_finish(&w);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("memory");
+    TCase *tcase = tcase_create("failures");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_set_timeout(tcase, 240);
+    tcase_add_loop_test(tcase, runtime_survives_each_failure, 0, 2);
+    tcase_add_loop_test(tcase, queues_and_buffers_survive_each_failure, 0, 2);
+    tcase_add_loop_test(tcase, plans_survive_each_failure, 0, 2);
+    tcase_add_loop_test(tcase, plans_of_constant_slots_survive_each_failure, 0, 2);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

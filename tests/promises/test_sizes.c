@@ -1,0 +1,546 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Sizes: offsets beyond 2^31 and 2^33 elements in memory that is reserved and touched at a few
+ * rows, key counts beyond 2^31, extents whose products are too large, extents of zero alone and
+ * together, and addresses at every offset.
+ */
+#include "work.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#if !defined MAP_NORESERVE
+#define MAP_NORESERVE 0
+#endif
+
+/* Address space for `bytes`, or NULL where the system gives none. */
+static char *reserve(size_t bytes)
+{
+    char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* ---- far strides ---- */
+
+enum { F_B = 2, F_H = 2, F_N = 3, F_D = 2, F_ARRAYS = 7 };
+enum { F_Q, F_K, F_V, F_O, F_LSE, F_MASK, F_BIAS };
+
+static const struct far_array {
+    const char *name;
+    uint32_t dtype, ndim;
+    int64_t shape[4];
+} far_arrays[F_ARRAYS] = {
+    { "q", HEED_F16, 4, { F_B, F_H, F_N, F_D } }, { "k", HEED_BF16, 4, { F_B, F_H, F_N, F_D } },
+    { "v", HEED_F16, 4, { F_B, F_H, F_N, F_D } }, { "o", HEED_BF16, 4, { F_B, F_H, F_N, F_D } },
+    { "lse", HEED_F32, 3, { F_B, F_H, F_N } },    { "mask", HEED_U8, 3, { F_B, F_H, F_N } },
+    { "bias", HEED_F16, 4, { F_B, F_H, F_N, F_N } },
+};
+
+static size_t bytes_of(uint32_t dtype)
+{
+    return dtype == HEED_U8 ? 1 : dtype == HEED_F32 ? 4 : 2;
+}
+
+/* An array whose axis `axis` has stride `far`, the others being dense. */
+struct placed {
+    heed_tensor t;
+    char *base;
+};
+
+static struct placed place_array(const struct far_array *a, char *map, int axis, int64_t far)
+{
+    struct placed p = { .t = { .dtype = a->dtype, .ndim = a->ndim }, .base = map };
+    int64_t size = 1;
+
+    for (uint32_t i = a->ndim; i-- > 0; size *= a->shape[i]) {
+        p.t.shape[i] = a->shape[i];
+        p.t.stride[i] = (int)i == axis ? far : size;
+    }
+    if (axis >= 0 && far < 0)
+        p.base += (size_t)(-far * (a->shape[axis] - 1)) * bytes_of(a->dtype);
+    return p;
+}
+
+/* Copies element by element to, or from, a dense array. */
+static void spread(const struct far_array *a, const struct placed *p, char *dense, int back)
+{
+    const size_t size = bytes_of(a->dtype);
+    int64_t at[4] = { 0 }, n = 1;
+
+    for (uint32_t i = 0; i < a->ndim; i++)
+        n *= a->shape[i];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = i, offset = 0;
+
+        for (uint32_t x = a->ndim; x-- > 0; rest /= a->shape[x]) {
+            at[x] = rest % a->shape[x];
+            offset += at[x] * p->t.stride[x];
+        }
+        if (back)
+            memcpy(dense + (size_t)i * size, p->base + offset * (int64_t)size, size);
+        else
+            memcpy(p->base + offset * (int64_t)size, dense + (size_t)i * size, size);
+    }
+}
+
+enum { F_BYTES = F_B * F_H * F_N * F_N * 4 };
+
+static void values_fill(char dense[F_ARRAYS][F_BYTES])
+{
+    for (int a = 0; a < F_ARRAYS; a++) {
+        for (size_t i = 0; i < F_BYTES / 2; i++) {
+            const uint16_t sign = (uint16_t)((i * 7 + (size_t)a) % 3 == 0 ? 0x8000 : 0);
+            const uint16_t bits = far_arrays[a].dtype == HEED_F16
+                                      ? (uint16_t)(0x3800 + (i * 37 + 11 * (size_t)a) % 0x400)
+                                      : (uint16_t)(0x3f00 + (i * 37 + 11 * (size_t)a) % 0x80);
+            const uint16_t value = sign | bits;
+
+            memcpy(dense[a] + 2 * i, &value, 2);
+        }
+    }
+    for (size_t i = 0; i < F_BYTES; i++)
+        dense[F_MASK][i] = i % 5 != 2;
+}
+
+/* Runs with array `which` placed far; o and lse come back dense. */
+static void far_run(const struct place *p, char dense[F_ARRAYS][F_BYTES], int which, int axis,
+                    int64_t far, char *maps[F_ARRAYS])
+{
+    struct placed at[F_ARRAYS];
+    const heed_bias bias = { .kind = HEED_BIAS_DENSE, .t = 2 };
+    heed_source source = { .mask_slot = 1, .biases = &bias, .n_biases = 1,
+                           .bias_size = sizeof(bias) };
+    heed_slot slots[2];
+    heed_attn_desc desc = { .size = sizeof(desc), .flags = HEED_ATTN_ALIGN_START,
+                            .sources = &source, .n_sources = 1, .source_size = sizeof(source),
+                            .slots = slots, .n_slots = 2, .slot_size = sizeof(slots[0]) };
+    heed_report why = { .size = sizeof(why) };
+    heed_plan *plan = NULL;
+    heed_attn_args args = { .size = sizeof(args), .kv_size = sizeof(heed_kv_bufs), .n_slots = 2 };
+    heed_kv_bufs kv;
+    heed_buf bufs[2];
+    struct space space;
+
+    for (int a = 0; a < F_ARRAYS; a++) {
+        at[a] = place_array(&far_arrays[a], maps[a], a == which ? axis : -1, far);
+        spread(&far_arrays[a], &at[a], dense[a], 0);
+    }
+    memset(slots, 0, sizeof(slots));
+    desc.q = at[F_Q].t;
+    desc.o = at[F_O].t;
+    desc.lse = at[F_LSE].t;
+    source.k = at[F_K].t;
+    source.v = at[F_V].t;
+    slots[0].t = at[F_MASK].t;
+    slots[1].t = at[F_BIAS].t;
+    ck_assert_msg(heed_attn_plan(p->device, &desc, &plan, &why) == HEED_OK, "%s: %s", why.field,
+                  why.message);
+    args.q.handle = at[F_Q].base;
+    args.o.handle = at[F_O].base;
+    args.lse.handle = at[F_LSE].base;
+    kv.k = (heed_buf){ at[F_K].base, 0 };
+    kv.v = (heed_buf){ at[F_V].base, 0 };
+    bufs[0] = (heed_buf){ at[F_MASK].base, 0 };
+    bufs[1] = (heed_buf){ at[F_BIAS].base, 0 };
+    args.kv = &kv;
+    args.slots = bufs;
+    space_start(&space, plan);
+    space_into(&space, &args);
+    ck_assert_msg(heed_attn_run(plan, p->queue, &args, NULL, &why) == HEED_OK, "%s: %s", why.field,
+                  why.message);
+    space_finish(&space);
+    heed_plan_drop(plan);
+    spread(&far_arrays[F_O], &at[F_O], dense[F_O], 1);
+    spread(&far_arrays[F_LSE], &at[F_LSE], dense[F_LSE], 1);
+}
+
+START_TEST(strides_beyond_31_and_33_bits)
+{
+    static const int64_t fars[] = { (INT64_C(1) << 31) + 3, -(INT64_C(1) << 31) - 5,
+                                    (INT64_C(1) << 33) + 7, -(INT64_C(1) << 33) - 9 };
+    const size_t most = (size_t)1 << 37;
+    static char want[F_ARRAYS][F_BYTES], got[F_ARRAYS][F_BYTES], small[F_ARRAYS][F_BYTES];
+    char *near[F_ARRAYS], *maps[F_ARRAYS];
+    struct place p, reference;
+
+    if (!place_open(&p, place_names[_i], NULL))
+        return;
+    ck_assert(place_open(&reference, "reference", NULL));
+    for (int a = 0; a < F_ARRAYS; a++)
+        near[a] = small[a];
+    values_fill(want);
+    memcpy(got, want, sizeof(want));
+    far_run(&reference, want, -1, -1, 0, near);
+    for (size_t f = 0; f < sizeof(fars) / sizeof(fars[0]); f++) {
+        for (int a = 0; a < F_ARRAYS; a++) {
+            for (int axis = 0; axis < (int)far_arrays[a].ndim; axis++) {
+                char *map = reserve(most);
+
+                ck_assert_msg(map != NULL, "no address space");
+                memcpy(maps, near, sizeof(near));
+                maps[a] = map;
+                memset(got[F_O], 0x55, F_BYTES);
+                memset(got[F_LSE], 0x55, F_BYTES);
+                far_run(&p, got, a, axis, fars[f], maps);
+                ck_assert_msg(memcmp(got[F_O], want[F_O], F_B * F_H * F_N * F_D * 2) == 0 &&
+                                  memcmp(got[F_LSE], want[F_LSE], F_B * F_H * F_N * 4) == 0,
+                              "%s: %s, axis %d, stride %lld", place_names[_i], far_arrays[a].name,
+                              axis, (long long)fars[f]);
+                munmap(map, most);
+            }
+        }
+    }
+    place_close(&reference);
+    place_close(&p);
+}
+END_TEST
+
+/* ---- many keys ---- */
+
+enum { L_Q = 3, L_SMALL = 2048 + 1003 };
+
+/* The same few keys at the end of a long source and of a short one, both cut alike into blocks:
+ * the same bits. how 0: K and V of stride 0, a window; 1: the same with rows of their own; 2:
+ * LISTED runs; 3: a causal window; 4: a length that leaves few of many keys. */
+struct long_case {
+    int64_t n_k;
+    int how;
+};
+
+static void long_run(const struct place *p, const struct long_case *c, char *map, int64_t row,
+                     uint16_t *o, float *lse)
+{
+    static uint16_t q[L_Q * 2];
+    static const int64_t length[1] = { 2048 + 1003 };
+    int32_t list[4] = { (int32_t)((c->n_k - 900) / 4), (int32_t)((c->n_k - 9) / 4), -1,
+                        (int32_t)((c->n_k - 600) / 4) };
+    const heed_term see[] = { { .kind = HEED_TERM_WINDOW, .left = 700, .right = 2 } };
+    heed_source source = { .k = { HEED_F16, 3, { 1, c->n_k, 2 }, { 0, row, 1 } },
+                           .terms = see, .n_terms = 1, .term_size = sizeof(see[0]) };
+    heed_slot slots[2];
+    heed_attn_desc desc = { .size = sizeof(desc), .flags = HEED_ATTN_ALIGN_END, .n_sources = 1,
+                            .q = { HEED_F16, 3, { 1, L_Q, 2 }, { 0, 2, 1 } },
+                            .o = { HEED_F16, 3, { 1, L_Q, 2 }, { 0, 2, 1 } },
+                            .lse = { HEED_F32, 2, { 1, L_Q }, { 0, 1 } },
+                            .sources = &source, .source_size = sizeof(source), .slots = slots,
+                            .n_slots = 2, .slot_size = sizeof(slots[0]) };
+    heed_kv_bufs kv = { { map, 0 }, { map, 2 } };
+    heed_buf bufs[2] = { { list, 0 }, { (void *)(uintptr_t)length, 0 } };
+    heed_attn_args args = { .size = sizeof(args), .kv_size = sizeof(kv), .q = { q, 0 },
+                            .o = { o, 0 }, .lse = { lse, 0 }, .kv = &kv, .slots = bufs,
+                            .n_slots = 2 };
+    heed_report why = { .size = sizeof(why) };
+    heed_plan *plan = NULL;
+    struct space space;
+
+    for (int i = 0; i < L_Q * 2; i++)
+        q[i] = (uint16_t)(0x3800 + 71 * i);
+    memset(slots, 0, sizeof(slots));
+    slots[0].t = (heed_tensor){ HEED_I32, 3, { 1, 1, 4 }, { 0, 0, 1 } };
+    slots[1].t = (heed_tensor){ HEED_I64, 1, { 1 }, { 0 } };
+    source.v = source.k;
+    if (c->how == 2) {
+        source.n_terms = 0;
+        source.layout = HEED_LAYOUT_LISTED;
+        source.slot = 1;
+        source.run = 4;
+        source.rows = L_Q;
+    }
+    if (c->how == 3)
+        source.flags = HEED_SOURCE_CAUSAL;
+    if (c->how == 4) {
+        source.len_slot = 2;
+        source.n_terms = 0;
+    }
+    ck_assert_msg(heed_attn_plan(p->device, &desc, &plan, &why) == HEED_OK, "%s: %s", why.field,
+                  why.message);
+    space_start(&space, plan);
+    space_into(&space, &args);
+    ck_assert_uint_lt(space.bytes, 1 << 24);
+    ck_assert_msg(heed_attn_run(plan, p->queue, &args, NULL, &why) == HEED_OK, "%s: %s", why.field,
+                  why.message);
+    space_finish(&space);
+    heed_plan_drop(plan);
+}
+
+/* Values of the last keys, counted from a multiple of 1024 near the end. */
+static void tail_fill(char *map, int64_t n_k, int64_t row)
+{
+    for (int64_t key = n_k - 2000; key < n_k; key++) {
+        for (int64_t t = 0; t < 3; t++) {
+            const uint16_t bits = (uint16_t)(0x3400 + ((key - n_k + 4000) * 29 + t * 311) % 0x800);
+
+            memcpy(map + 2 * (key * row + t), &bits, sizeof(bits));
+        }
+    }
+}
+
+START_TEST(keys_beyond_31_and_33_bits)
+{
+    static const int64_t shifts[] = { INT64_C(1) << 31, INT64_C(1) << 32, INT64_C(1) << 33 };
+    struct place p;
+
+    if (!place_open(&p, place_names[_i], NULL))
+        return;
+    for (int how = 0; how < 5; how++) {
+        for (size_t s = 0; s < sizeof(shifts) / sizeof(shifts[0]); s++) {
+            const int64_t row = how == 0 || how == 4 ? 0 : 4;
+            const struct long_case c = { .n_k = shifts[s] + L_SMALL, .how = how };
+            const struct long_case few = { .n_k = L_SMALL, .how = how };
+            const size_t bytes = row ? (size_t)c.n_k * 8 + 8 : 4096;
+            char *map, *near = calloc(L_SMALL + 1, 8);
+            uint16_t o[2][L_Q * 2];
+            float lse[2][L_Q];
+
+            /* Runs are named by 31 bits; the reference asks each key whether it is seen. */
+            if ((how == 2 && s == 2) || (_i == 0 && how != 2 && how != 4)) {
+                free(near);
+                continue;
+            }
+            map = reserve(bytes);
+            ck_assert(map != NULL && near != NULL);
+            if (row) {
+                tail_fill(map, c.n_k, row);
+                tail_fill(near, few.n_k, row);
+            } else {
+                for (int t = 0; t < 3; t++)
+                    ((uint16_t *)(void *)map)[t] = ((uint16_t *)(void *)near)[t] =
+                        (uint16_t)(0x3500 + 99 * t);
+            }
+            long_run(&p, &c, map, row, o[0], lse[0]);
+            long_run(&p, &few, near, row, o[1], lse[1]);
+            ck_assert_msg(memcmp(o[0], o[1], sizeof(o[0])) == 0 &&
+                              memcmp(lse[0], lse[1], sizeof(lse[0])) == 0,
+                          "%s: %lld keys, way %d", place_names[_i], (long long)c.n_k, how);
+            ck_assert(lse[0][0] == lse[0][0] && lse[0][0] > -INFINITY);
+            munmap(map, bytes);
+            free(near);
+        }
+    }
+    place_close(&p);
+}
+END_TEST
+
+/* ---- too large ---- */
+
+static heed_status wide_plan(const struct place *p, int64_t d, heed_plan **plan)
+{
+    const heed_tensor wide = { HEED_F32, 3, { 1, 1, d }, { 0, 0, 1 } };
+    heed_source source = { .k = wide, .v = wide };
+    heed_attn_desc desc = { .size = sizeof(desc), .q = wide, .o = wide, .sources = &source,
+                            .n_sources = 1, .source_size = sizeof(source) };
+    heed_report why = { .size = sizeof(why) };
+    const heed_status status = heed_attn_plan(p->device, &desc, plan, &why);
+
+    ck_assert_int_eq(why.status, status);
+    ck_assert_int_eq(status < 0, why.message[0] != 0);
+    ck_assert_int_eq(heed_attn_check(p->device, &desc, &why), status);
+    ck_assert_int_eq(why.status, status);
+    return status;
+}
+
+/* Refused, by check as by plan; below that, the plan says what it would need. */
+START_TEST(workspace_beyond_the_address_space_is_refused)
+{
+    int planned = 0, refused = 0;
+    struct place p;
+
+    if (!place_open(&p, place_names[_i], NULL))
+        return;
+    for (int bits = 0; bits <= 60; bits++) {
+        heed_plan_props props = { .size = sizeof(props) };
+        heed_plan *plan = NULL;
+        const heed_status status = wide_plan(&p, INT64_C(1) << bits, &plan);
+
+        if (status == HEED_OK) {
+            ck_assert_int_eq(heed_plan_info(plan, &props), HEED_OK);
+            ck_assert_uint_ge(props.workspace_size, (uint64_t)1 << bits);
+            ck_assert_uint_lt(props.workspace_size, (uint64_t)1 << 63);
+            ck_assert_int_eq(refused, 0);
+            planned++;
+        } else {
+            ck_assert(status == HEED_E_OVERFLOW || status == HEED_E_UNSUPPORTED);
+            ck_assert_ptr_null(plan);
+            refused++;
+        }
+        heed_plan_drop(plan);
+    }
+    ck_assert_int_ge(planned, 28);
+    ck_assert_int_ge(refused, 1);
+    place_close(&p);
+}
+END_TEST
+
+/* ---- nothing ---- */
+
+enum { Z_B = 2, Z_H = 2, Z_N = 3, Z_K = 67, Z_D = 4, Z_DV = 5 };
+
+static void *when(int64_t elements, void *p)
+{
+    return elements == 0 ? NULL : p;
+}
+
+/* Bit 0: batch, 1: heads, 2: n_q, 3: n_k, 4: d, 5: d_v. */
+static void zero_try(struct place *p, const char *device, int zero)
+{
+    static float q[Z_B * Z_H * Z_N * Z_D], kv[Z_B * Z_H * Z_K * Z_DV];
+    float o[Z_B * Z_H * Z_N * Z_DV], lse[Z_B * Z_H * Z_N];
+    const int64_t b = zero & 1 ? 0 : Z_B, h = zero & 2 ? 0 : Z_H, n_q = zero & 4 ? 0 : Z_N;
+    const int64_t n_k = zero & 8 ? 0 : Z_K, d = zero & 16 ? 0 : Z_D, d_v = zero & 32 ? 0 : Z_DV;
+    const heed_array qa = heed_array4(HEED_F32, when(b * h * n_q * d, q), b, h, n_q, d);
+    const heed_array ka = heed_array4(HEED_F32, when(b * h * n_k * d, kv), b, h, n_k, d);
+    const heed_array va = heed_array4(HEED_F32, when(b * h * n_k * d_v, kv), b, h, n_k, d_v);
+    const heed_array oa = heed_array4(HEED_F32, when(b * h * n_q * d_v, o), b, h, n_q, d_v);
+    heed_source source = { .k = ka.t, .v = va.t };
+    heed_attn_desc desc = { .size = sizeof(desc), .flags = HEED_PLAN_OWN_WORKSPACE, .q = qa.t,
+                            .o = oa.t, .sources = &source, .n_sources = 1,
+                            .source_size = sizeof(source) };
+    heed_kv_bufs bufs = { ka.buf, va.buf };
+    heed_attn_args args = { .size = sizeof(args), .kv_size = sizeof(bufs), .q = qa.buf,
+                            .o = oa.buf, .kv = &bufs };
+    heed_report why = { .size = sizeof(why) };
+    heed_plan *plan = NULL;
+
+    desc.lse = (heed_tensor){ HEED_F32, 3, { b, h, n_q }, { h * n_q, n_q, 1 } };
+    args.lse.handle = when(b * h * n_q, lse);
+    for (int i = 0; i < Z_B * Z_H * Z_N * Z_DV; i++)
+        o[i] = -77;
+    for (int i = 0; i < Z_B * Z_H * Z_N; i++)
+        lse[i] = -77;
+    for (int i = 0; i < Z_B * Z_H * Z_K * Z_DV; i++)
+        kv[i] = 2;
+    ck_assert_msg(heed_attn_plan(p->device, &desc, &plan, &why) == HEED_OK, "zero %x on %s: %s: %s",
+                  (unsigned)zero, device, why.field, why.message);
+    ck_assert_msg(heed_attn_run(plan, p->queue, &args, NULL, &why) == HEED_OK,
+                  "zero %x on %s: %s: %s", (unsigned)zero, device, why.field, why.message);
+    for (int64_t i = 0; i < Z_B * Z_H * Z_N * Z_DV; i++) {
+        const float want = i >= b * h * n_q * d_v ? -77 : n_k == 0 ? 0 : 2;
+
+        ck_assert_msg(o[i] == want && !signbit(o[i]) == !signbit(want), "zero %x on %s: o[%d] %g",
+                      (unsigned)zero, device, (int)i, (double)o[i]);
+    }
+    for (int64_t i = 0; i < Z_B * Z_H * Z_N; i++) {
+        const double want = i >= b * h * n_q ? -77 : n_k == 0 ? -INFINITY : log(Z_K);
+
+        ck_assert_msg(lse[i] == want || fabs(lse[i] - want) < 1e-5, "zero %x on %s: lse[%d] %g",
+                      (unsigned)zero, device, (int)i, (double)lse[i]);
+    }
+    heed_plan_drop(plan);
+}
+
+START_TEST(extents_of_zero_alone_and_together)
+{
+    const heed_executor e = width_of(2);
+    struct place p;
+
+    if (!place_open(&p, place_names[_i], &e))
+        return;
+    for (int zero = 0; zero < 64; zero++)
+        zero_try(&p, place_names[_i], zero);
+    place_close(&p);
+}
+END_TEST
+
+/* ---- offsets ---- */
+
+struct shift {
+    char *blocks[64];
+    int n, which; /* the array that is moved; the others start at a multiple of 64 */
+    size_t bytes;
+    size_t element; /* of that array; 0: there is none */
+};
+
+static heed_buf shifted(void *context, const void *bytes, size_t n, size_t element)
+{
+    struct shift *s = context;
+    const size_t by = s->n == s->which ? s->bytes - s->bytes % element : 0;
+    char *block = aligned_alloc(64, (n + 64 + 63) / 64 * 64);
+    heed_buf buf = { .handle = block, .offset = by };
+
+    ck_assert(block != NULL && s->n < 64);
+    memcpy(block + by, bytes, n);
+    if (s->n == s->which)
+        s->element = element;
+    s->blocks[s->n++] = block;
+    return buf;
+}
+
+/* Each array in turn at each offset that is a multiple of its element size. */
+static void offsets_try(struct work *w, const struct place *p)
+{
+    heed_plan *plan = work_plan(w, p, HEED_PLAN_OWN_WORKSPACE);
+    const struct golden saved = w->g;
+    struct shift s = { .element = 1 };
+
+    for (int which = 0; s.element != 0; which++) {
+        size_t step = 1;
+
+        for (size_t by = 0; by < 64; by += step) {
+            char how[64];
+
+            s = (struct shift){ .which = which, .bytes = by };
+            work_move(w, shifted, &s);
+            snprintf(how, sizeof(how), "array %d at offset %zu", which, by);
+            work_run(w, p, plan, NULL, how);
+            while (s.n > 0)
+                free(s.blocks[--s.n]);
+            w->g.args = saved.args;
+            memcpy(w->g.kv, saved.kv, sizeof(saved.kv));
+            memcpy(w->g.slot_bufs, saved.slot_bufs, sizeof(saved.slot_bufs));
+            if (s.element == 0)
+                break;
+            step = s.element;
+        }
+    }
+    heed_plan_drop(plan);
+}
+
+START_TEST(offsets_change_no_bit)
+{
+    static const char *const names[] = { "dense",      "bf16",         "mixed_types",
+                                         "everything", "many_globals", "many_sequences",
+                                         "bias_map",   "sink",         "ragged" };
+    const heed_executor e = width_of(2);
+    struct place p;
+
+    if (!place_open(&p, place_names[_i], &e))
+        return;
+    for (size_t c = 0; c < sizeof(names) / sizeof(names[0]); c++) {
+        struct work w;
+
+        work_start(&w, work_find(names[c]));
+        offsets_try(&w, &p);
+        work_finish(&w);
+    }
+    place_close(&p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sizes");
+    TCase *tcase = tcase_create("sizes");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_set_timeout(tcase, 240);
+    tcase_add_loop_test(tcase, extents_of_zero_alone_and_together, 0, PLACES);
+    tcase_add_loop_test(tcase, workspace_beyond_the_address_space_is_refused, 0, PLACES);
+    tcase_add_loop_test(tcase, offsets_change_no_bit, 0, PLACES);
+    if (sizeof(void *) == 8) {
+        tcase_add_loop_test(tcase, strides_beyond_31_and_33_bits, 0, PLACES);
+        tcase_add_loop_test(tcase, keys_beyond_31_and_33_bits, 0, PLACES);
+    }
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

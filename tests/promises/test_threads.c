@@ -1,0 +1,350 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Threads inside a run change no bit: any width, any executor, any order of lanes, any place in the
+ * batch. Threads around it do no harm: runtimes beside each other, one plan run by many, a plan's
+ * own workspace, the last reference dropped in mid-run. Also run under ThreadSanitizer, see
+ * scripts/tsan.
+ */
+#include "crews.h"
+#include "work.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 4, ROUNDS = 12 };
+
+/* ---- inside ---- */
+
+static const struct {
+    const char *name;
+    heed_executor (*make)(uint32_t width);
+} crews[] = {
+    { "built in", width_of },
+    { "reverse", crew_reverse },
+    { "threads", crew_threads },
+    { "pair", crew_pair },
+};
+enum { CREWS = sizeof(crews) / sizeof(crews[0]) };
+
+static void widths_try(struct work *w, const char *device, int crew)
+{
+    static const uint32_t widths[] = { 1, 2, 3, 5, 8 };
+
+    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+        const heed_executor e = crews[crew].make(widths[i]);
+        heed_plan *plan;
+        struct place p;
+        struct space space;
+        char how[64];
+
+        if (!place_open(&p, device, &e))
+            return;
+        plan = work_plan(w, &p, 0);
+        space_start(&space, plan);
+        for (int again = 0; again < 2; again++) {
+            snprintf(how, sizeof(how), "%s, %u lanes", crews[crew].name, (unsigned)widths[i]);
+            work_run(w, &p, plan, &space, how);
+        }
+        space_finish(&space);
+        heed_plan_drop(plan);
+        place_close(&p);
+    }
+}
+
+START_TEST(lanes_change_no_bit)
+{
+    for (size_t c = 0; c < work_count; c++) {
+        struct work w;
+
+        work_start(&w, c);
+        for (size_t i = 1; i < PLACES; i++)
+            widths_try(&w, place_names[i], _i);
+        work_finish(&w);
+    }
+}
+END_TEST
+
+/* ---- place in the batch ---- */
+
+enum { MOVES = 9, M_H = 2, M_N = 70, M_D = 8, ITEM = M_H * M_N * M_D };
+
+/* Self-attention of `batch` items of which `items` holds the values, by turns from `first`. */
+static void batch_run(struct place *p, float (*items)[ITEM], int batch, int first, float *o)
+{
+    float(*qkv)[ITEM] = malloc((size_t)batch * sizeof(*items));
+    const heed_term see[] = { { .kind = HEED_TERM_WINDOW, .left = 20, .right = 3 } };
+    heed_array in, out;
+
+    ck_assert_ptr_nonnull(qkv);
+    for (int b = 0; b < batch; b++)
+        memcpy(qkv[b], items[(first + b) % MOVES], sizeof(*items));
+    in = heed_array4(HEED_F32, qkv, batch, M_H, M_N, M_D);
+    out = heed_array4(HEED_F32, o, batch, M_H, M_N, M_D);
+    ck_assert_int_eq(heed_attn_simple(p->queue, &in, &in, &in, &out, see, 1, 0, NULL), HEED_OK);
+    free(qkv);
+}
+
+START_TEST(place_in_the_batch_changes_no_bit)
+{
+    static float items[MOVES][ITEM], alone[MOVES][ITEM], o[17 * ITEM];
+    static const int batches[] = { 2, 3, MOVES, 17 };
+    const heed_executor e = width_of(2);
+    struct place p;
+
+    for (int i = 0; i < MOVES * ITEM; i++)
+        (&items[0][0])[i] = (float)(((uint32_t)i * 2654435761u >> 9) % 4001) / 1024.0f - 2.0f;
+    if (!place_open(&p, place_names[_i], &e))
+        return;
+    for (int m = 0; m < MOVES; m++)
+        batch_run(&p, items, 1, m, alone[m]);
+    for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++) {
+        for (int first = 0; first < MOVES; first++) {
+            batch_run(&p, items, batches[i], first, o);
+            for (int b = 0; b < batches[i]; b++)
+                ck_assert_msg(memcmp(o + b * ITEM, alone[(first + b) % MOVES],
+                                     sizeof(alone[0])) == 0,
+                              "%s: item %d of %d", place_names[_i], b, batches[i]);
+        }
+    }
+    place_close(&p);
+}
+END_TEST
+
+/* ---- around ---- */
+
+/* One thread's own: queue, workspace, outputs. */
+struct caller {
+    const struct work *work;
+    const heed_plan *plan;
+    heed_device *device;
+    int own_workspace;
+    int right, busy, wrong; /* runs */
+};
+
+static int untouched(const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] != (char)0xab)
+            return 0;
+    }
+    return 1;
+}
+
+static void call_once(struct caller *c, heed_queue *queue, heed_attn_args *args)
+{
+    const struct work *w = c->work;
+    heed_status status;
+
+    memset(args->o.handle, 0xab, w->o_bytes);
+    memset(args->lse.handle, 0xab, w->lse_bytes);
+    status = heed_attn_run(c->plan, queue, args, NULL, NULL);
+    if (status == HEED_OK && work_right(w, args->o.handle, args->lse.handle))
+        c->right++;
+    else if (status == HEED_E_BUSY && c->own_workspace && untouched(args->o.handle, w->o_bytes) &&
+             untouched(args->lse.handle, w->lse_bytes))
+        c->busy++;
+    else
+        c->wrong++;
+}
+
+static void *call_many(void *argument)
+{
+    struct caller *c = argument;
+    heed_attn_args args = c->work->g.args;
+    heed_queue *queue = NULL;
+    struct space space;
+
+    space_start(&space, c->plan);
+    space_into(&space, &args);
+    args.o.handle = malloc(c->work->o_bytes + 1);
+    args.lse.handle = malloc(c->work->lse_bytes + 1);
+    if (args.o.handle == NULL || args.lse.handle == NULL ||
+        heed_queue_create(c->device, 0, &queue, NULL) < 0)
+        c->wrong++;
+    else
+        for (int i = 0; i < ROUNDS; i++)
+            call_once(c, queue, &args);
+    heed_queue_destroy(queue);
+    free(args.o.handle);
+    free(args.lse.handle);
+    space_finish(&space);
+    return NULL;
+}
+
+/* Many threads, each its own arguments; the sum of what they found. */
+static struct caller call_all(const struct work *w, heed_plan *const *plans,
+                              struct place *const *places, int own_workspace)
+{
+    struct caller callers[THREADS], sum = { 0 };
+    pthread_t thread[THREADS];
+
+    for (int i = 0; i < THREADS; i++) {
+        callers[i] = (struct caller){ .work = w,
+                                      .plan = plans[i],
+                                      .device = places[i]->device,
+                                      .own_workspace = own_workspace };
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, call_many, &callers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        sum.right += callers[i].right;
+        sum.busy += callers[i].busy;
+        sum.wrong += callers[i].wrong;
+    }
+    return sum;
+}
+
+static const char *const shared[] = { "many_rows", "many_globals", "many_sequences", "everything" };
+enum { SHARED = sizeof(shared) / sizeof(shared[0]) };
+
+/* One plan, many threads; with its own workspace those who come late are told so. */
+static void plan_share(const char *device, const char *name, heed_executor e, uint32_t flags)
+{
+    heed_plan *plans[THREADS];
+    struct place p, *places[THREADS];
+    struct caller sum;
+    struct work w;
+
+    if (!place_open(&p, device, &e))
+        return;
+    work_start(&w, work_find(name));
+    plans[0] = work_plan(&w, &p, flags);
+    for (int i = 0; i < THREADS; i++) {
+        plans[i] = plans[0];
+        places[i] = &p;
+    }
+    sum = call_all(&w, plans, places, flags != 0);
+    ck_assert_msg(sum.wrong == 0, "%s on %s: %d wrong, %d busy, %d right", name, device, sum.wrong,
+                  sum.busy, sum.right);
+    ck_assert_int_ge(sum.right, flags ? 1 : THREADS * ROUNDS);
+    heed_plan_drop(plans[0]);
+    work_finish(&w);
+    place_close(&p);
+}
+
+START_TEST(one_plan_serves_many_threads)
+{
+    for (uint32_t width = 1; width <= 2; width++) {
+        plan_share(place_names[_i / SHARED], shared[_i % SHARED], width_of(width), 0);
+        plan_share(place_names[_i / SHARED], shared[_i % SHARED], crew_threads(width), 0);
+    }
+}
+END_TEST
+
+START_TEST(own_workspace_is_busy_or_right)
+{
+    for (uint32_t width = 1; width <= 2; width++)
+        plan_share(place_names[_i / SHARED], shared[_i % SHARED], width_of(width),
+                   HEED_PLAN_OWN_WORKSPACE);
+}
+END_TEST
+
+START_TEST(runtimes_beside_each_other)
+{
+    for (size_t c = 0; c < SHARED; c++) {
+        heed_plan *plans[THREADS];
+        struct place p[THREADS], *places[THREADS];
+        struct caller sum;
+        struct work w;
+        int n = 0;
+
+        work_start(&w, work_find(shared[c]));
+        for (; n < THREADS; n++) {
+            const heed_executor e = n % 2 ? crew_pair(2) : width_of(2);
+
+            if (!place_open(&p[n], place_names[_i], &e))
+                break;
+            plans[n] = work_plan(&w, &p[n], 0);
+            places[n] = &p[n];
+        }
+        if (n == THREADS) {
+            sum = call_all(&w, plans, places, 0);
+            ck_assert_int_eq(sum.wrong, 0);
+            ck_assert_int_eq(sum.right, THREADS * ROUNDS);
+        }
+        while (n-- > 0) {
+            heed_plan_drop(plans[n]);
+            place_close(&p[n]);
+        }
+        work_finish(&w);
+    }
+}
+END_TEST
+
+/* ---- a plan dropped while it runs ---- */
+
+static heed_plan *dropped;
+
+static void *drop_it(void *argument)
+{
+    (void)argument;
+    heed_plan_drop(dropped);
+    dropped = NULL;
+    return NULL;
+}
+
+static void drop_first(void *context, uint32_t width, void (*body)(void *, uint32_t), void *arg)
+{
+    pthread_t thread;
+
+    (void)context;
+    if (dropped != NULL && pthread_create(&thread, NULL, drop_it, NULL) == 0)
+        pthread_join(thread, NULL);
+    while (width-- > 0)
+        body(arg, width);
+}
+
+START_TEST(drop_in_mid_run_is_safe)
+{
+    const heed_executor e = { .size = sizeof(e), .width = 3, .parallel = drop_first };
+    const uint32_t flags = _i % 2 ? HEED_PLAN_OWN_WORKSPACE : 0;
+    heed_attn_args args;
+    heed_plan *plan;
+    struct place p;
+    struct space space;
+    struct work w;
+    long long held;
+
+    if (!place_open(&p, place_names[1 + _i / 2], &e))
+        return;
+    held = atomic_load(&p.ledger.bytes);
+    work_start(&w, work_find("many_rows"));
+    plan = dropped = work_plan(&w, &p, flags);
+    space_start(&space, plan);
+    args = w.g.args;
+    space_into(&space, &args);
+    work_poison(&w);
+    ck_assert_int_eq(heed_attn_run(plan, p.queue, &args, NULL, NULL), HEED_OK);
+    ck_assert_ptr_null(dropped);
+    ck_assert_int_eq(atomic_load(&p.ledger.bytes), held);
+    work_judge(&w, place_names[1 + _i / 2], "dropped in mid-run");
+    space_finish(&space);
+    work_finish(&w);
+    place_close(&p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("threads");
+    TCase *tcase = tcase_create("threads");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_set_timeout(tcase, 480);
+    tcase_add_loop_test(tcase, lanes_change_no_bit, 0, CREWS);
+    tcase_add_loop_test(tcase, place_in_the_batch_changes_no_bit, 0, PLACES);
+    tcase_add_loop_test(tcase, one_plan_serves_many_threads, 0, (int)PLACES * SHARED);
+    tcase_add_loop_test(tcase, own_workspace_is_busy_or_right, 0, (int)PLACES * SHARED);
+    tcase_add_loop_test(tcase, runtimes_beside_each_other, 0, PLACES);
+    tcase_add_loop_test(tcase, drop_in_mid_run_is_safe, 0, 2 * (PLACES - 1));
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
