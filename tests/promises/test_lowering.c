@@ -190,7 +190,8 @@ static void scene_set(struct scene *s, uint32_t source)
         item_fill(s, i);
 }
 
-/* Counts the keys of one sub-source; the words of whole blocks, inside the reach or not. */
+/* Counts the keys of one sub-source, block by block. No ck_assert in here: Check writes to a file
+ * whenever one holds. */
 static void sub_count(const struct scene *s, uint32_t sub, int64_t count[KEYS])
 {
     const struct hk_sub *k = &s->lowered->subs[sub];
@@ -201,21 +202,24 @@ static void sub_count(const struct scene *s, uint32_t sub, int64_t count[KEYS])
     hk_reach_find(k, item, &s->row, &reach);
     ck_assert_uint_le(reach.n, HK_RANGES);
     for (uint32_t r = 0; r < reach.n; r++) {
-        ck_assert(reach.lo[r] >= 0 || reach.lo[r] >= reach.hi[r]);
+        if (reach.lo[r] < 0 && reach.lo[r] < reach.hi[r])
+            ck_abort_msg("seed %d: a range begins before 0", (int)s->d->seed);
         most = reach.hi[r] > most ? reach.hi[r] : most;
     }
     for (int64_t block = 0; block * 64 < most; block++) {
         const uint64_t available = hk_block_word(k, item, &reach, block);
         const uint64_t word = hk_row_word(k, item, &s->row, &reach, block, available);
 
-        ck_assert_uint_eq(word & ~available, 0);
+        if (word & ~available)
+            ck_abort_msg("seed %d: seen but not available", (int)s->d->seed);
         for (int i = 0; i < 64; i++) {
             int64_t key;
 
             if (!(word >> i & 1))
                 continue;
             key = hk_key(k, item, &reach, block * 64 + i);
-            ck_assert(key >= 0 && key < s->n_keys);
+            if (key < 0 || key >= s->n_keys)
+                ck_abort_msg("seed %d: key %lld", (int)s->d->seed, (long long)key);
             count[key]++;
         }
     }
@@ -235,10 +239,10 @@ static void row_compare(struct scene *s, uint32_t source, int64_t item)
             sub_count(s, i, count);
     }
     for (int64_t k = 0; k < s->source->n_k; k++) {
-        ck_assert_msg((count[k] > 255 ? 255 : count[k]) == seen[k],
-                      "seed %d item %d head %d row %d source %d key %d: words %d, visible %d",
-                      (int)s->d->seed, (int)item, (int)s->head, (int)s->row_index, (int)source,
-                      (int)k, (int)count[k], (int)seen[k]);
+        if ((count[k] > 255 ? 255 : count[k]) != seen[k])
+            ck_abort_msg("seed %d item %d head %d row %d source %d key %d: words %d, visible %d",
+                         (int)s->d->seed, (int)item, (int)s->head, (int)s->row_index, (int)source,
+                         (int)k, (int)count[k], (int)seen[k]);
         met.keys += count[k] > 0;
         met.repeated += count[k] > 1;
     }
@@ -315,7 +319,7 @@ finish:
 
 START_TEST(words_show_what_visible_says)
 {
-    for (uint64_t seed = 1; seed <= 400; seed++)
+    for (uint64_t seed = 1; seed <= 1500; seed++)
         draw_compare(seed * 4 + (uint64_t)_i, seed % 3 ? 40 : 200);
     ck_assert_int_gt(met.rows, 10000);
     ck_assert_int_gt(met.keys, 100000);
@@ -328,7 +332,7 @@ START_TEST(words_show_what_visible_says)
     ck_assert_int_gt(met.below_zero, 1000);
     ck_assert_int_gt(met.listed, 1000);
     ck_assert_int_gt(met.segment, 1000);
-    ck_assert_int_lt(met.refused, 60);
+    ck_assert_int_lt(met.refused, 250);
 }
 END_TEST
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 4, ROUNDS = 12 };
+enum { THREADS = 4, ROUNDS = 6 };
 
 /* ---- inside ---- */
 
@@ -30,11 +30,13 @@ static const struct {
 };
 enum { CREWS = sizeof(crews) / sizeof(crews[0]) };
 
+/* Our own cases cut rows into many strips and get every width; the others get two. */
 static void widths_try(struct work *w, const char *device, int crew)
 {
     static const uint32_t widths[] = { 1, 2, 3, 5, 8 };
+    const size_t step = strncmp(w->name, "many_", 5) == 0 ? 1 : 3;
 
-    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i += step) {
         const heed_executor e = crews[crew].make(widths[i]);
         heed_plan *plan;
         struct place p;
