@@ -239,6 +239,14 @@ static HEED_NOINLINE void value_tiles_rest(const float *p, const float *v, int64
         value_tile(p, v + t, v_row, first, end, o + o_at(t), 1);
 }
 
+/* One panel of channels of all tiles with all 64 keys: that panel of V stays in the first level. */
+static HEED_NOINLINE void value_column(const float *p, const float *v, int64_t v_row, float *o,
+                                       int64_t span, int64_t tiles)
+{
+    for (int64_t m = 0; m < tiles; m++)
+        value_tile(p + m * TILE_ROWS * BLOCK, v, v_row, 0, BLOCK, o + m * span, TILE_VECS);
+}
+
 static void value_tiles(const float *p, const float *v, int64_t v_row, int first, int end, float *o,
                         int64_t width)
 {
@@ -443,30 +451,26 @@ HEED_INLINE void softmax_row(float *s, const struct row_state *row, float *lanes
         v_store(lanes + l * VL, sum[l]);
 }
 
-/* Softmax of rows that see the whole block of a finite V; s holds y, most the rows' largest y lane
- * by lane. With a finite V it does not matter whether a key with y = -Inf counts as removed, for
- * its weight is +0; unless all keys of the row are. Row by row twice, so that the rows' chains of
- * dependent operations overlap. */
-static HEED_NOINLINE void softmax_rows(float *s, const float *most, struct row_state *row,
-                                       float *lanes, float *o, int64_t width, int64_t rows)
+/* Softmax of a tile whose rows see the whole block of a finite V; s holds y, most the rows' largest
+ * y lane by lane. With a finite V it does not matter whether a key with y = -Inf counts as removed,
+ * for its weight is +0; unless all keys of the row are. */
+static HEED_NOINLINE void softmax_tile_finite(float *s, const float *most, struct row_state *row,
+                                              float *lanes, float *o, int64_t width, int rows)
 {
-    for (int64_t first = 0; first < rows; first += TILE_ROWS) {
-        const int64_t end = first + TILE_ROWS < rows ? first + TILE_ROWS : rows;
-        float top[TILE_ROWS];
+    float top[TILE_ROWS];
 
-        for (int64_t i = first; i < end; i++)
-            top[i - first] = v_max_across(v_load(most + i * VL));
-        for (int64_t i = first; i < end; i++) {
-            if (top[i - first] == -INFINITY)
-                softmax_part(s + i * BLOCK, 1.0f, ~UINT64_C(0), &row[i], lanes + i * LANES,
-                             o_row(o, i, width), width);
-            else
-                row_raise(&row[i], top[i - first], lanes + i * LANES, o_row(o, i, width), width);
-        }
-        for (int64_t i = first; i < end; i++) {
-            if (top[i - first] != -INFINITY)
-                softmax_row(s + i * BLOCK, &row[i], lanes + i * LANES);
-        }
+    for (int i = 0; i < rows; i++)
+        top[i] = v_max_across(v_load(most + i * VL));
+    for (int i = 0; i < rows; i++) {
+        if (top[i] == -INFINITY)
+            softmax_part(s + i * BLOCK, 1.0f, ~UINT64_C(0), &row[i], lanes + i * LANES,
+                         o + i * PANEL, width);
+        else
+            row_raise(&row[i], top[i], lanes + i * LANES, o + i * PANEL, width);
+    }
+    for (int i = 0; i < rows; i++) {
+        if (top[i] != -INFINITY)
+            softmax_row(s + i * BLOCK, &row[i], lanes + i * LANES);
     }
 }
 
@@ -553,43 +557,6 @@ static void row_fold(float *reference, float *lanes, float *o, const struct row_
     for (int64_t t = 0; t < width; t += VL)
         v_store(o + o_at(t), v_fma(v_load(row_o + o_at(t)), w2, v_mul(v_load(o + o_at(t)), w1)));
     *reference = m;
-}
-
-static float row_sum(float *lanes)
-{
-    for (int half = LANES / 2; half > 0; half /= 2) {
-        for (int i = 0; i < half; i++)
-            lanes[i] += lanes[i + half];
-    }
-    return lanes[0];
-}
-
-/* ln of 2^reference * l (step 12). */
-static float row_lse(float reference, float l)
-{
-    uint32_t word = heed_word(l), k;
-    float x, g = log_c[8];
-
-    if (l != l)
-        return heed_float(0x7fc00000u);
-    k = word - 0x3f3504f3u;                     /* sqrt(1/2) */
-    k = k >> 23 | (k >> 31 ? 0xfffffe00u : 0);
-    x = heed_float(word - (k << 23)) - 1.0f;
-    for (int i = 7; i >= 0; i--)
-        g = fmaf(g, x, log_c[i]);
-    /* One rounding a statement: some compilers evaluate nested float expressions in double. */
-    g = g * x;
-    x = reference + (float)(int32_t)k;
-    x = x + g;
-    return x * ln_2;
-}
-
-static float weight_one(float y, float reference)
-{
-    float p[VL];
-
-    v_storeu(p, weight(v_set(y), v_set(reference)));
-    return p[0];
 }
 
 #endif

@@ -1,13 +1,58 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * How a finished row leaves: one rounding to the output type, NaN canonical, no negative zero.
- * Included by tile.c.
+ * The end of a row: its sum over the lanes, its LSE, and how it leaves: one rounding to the output
+ * type, NaN canonical, no negative zero. Included by tile.c.
  */
 #ifndef HEED_BACKENDS_CPU_STORE_H
 #define HEED_BACKENDS_CPU_STORE_H
 
 #include "kernel.h"
+
+static void swap(float **a, float **b)
+{
+    float *const keep = *a;
+
+    *a = *b;
+    *b = keep;
+}
+
+static float row_sum(float *lanes)
+{
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++)
+            lanes[i] += lanes[i + half];
+    }
+    return lanes[0];
+}
+
+/* ln of 2^reference * l (step 12). */
+static float row_lse(float reference, float l)
+{
+    uint32_t word = heed_word(l), k;
+    float x, g = log_c[8];
+
+    if (l != l)
+        return heed_float(0x7fc00000u);
+    k = word - 0x3f3504f3u;                     /* sqrt(1/2) */
+    k = k >> 23 | (k >> 31 ? 0xfffffe00u : 0);
+    x = heed_float(word - (k << 23)) - 1.0f;
+    for (int i = 7; i >= 0; i--)
+        g = fmaf(g, x, log_c[i]);
+    /* One rounding a statement: some compilers evaluate nested float expressions in double. */
+    g = g * x;
+    x = reference + (float)(int32_t)k;
+    x = x + g;
+    return x * ln_2;
+}
+
+static float weight_one(float y, float reference)
+{
+    float p[VL];
+
+    v_storeu(p, weight(v_set(y), v_set(reference)));
+    return p[0];
+}
 
 /* Step 11. NaN canonical, -0 to +0. */
 static void row_store(const struct heed_checked *attn, const struct heed_cpu_row *row,

@@ -333,18 +333,26 @@ static void block_ahead(const float *k, const float *v, int64_t v_row, int64_t d
 static void block_whole(struct strip *st, const float *k, const float *v, int64_t v_row, bool ahead)
 {
     const int64_t d = st->in->attn->d, width = st->width;
+    const int64_t panels = width / PANEL, span = o_span(width);
 
     for (int n = 0; n < BLOCK; n += PANEL)
         score_tiles_most(st->q, k + n * d, d, st->s + n, st->tiles, st->in->lowered->c, st->most,
                          n == 0);
-    softmax_rows(st->s, st->most, st->state, st->lanes, st->o, width, st->in->n_rows);
-    for (int64_t m = 0; m < st->tiles; m++) {
+    for (int64_t m = 0, i = 0; m < st->tiles; m++, i += TILE_ROWS) {
+        const int64_t left = st->in->n_rows - i;
+
         if (ahead)
             block_ahead(k + BLOCK * d, v + BLOCK * v_row, v_row, d, st->in->attn->d_v, m,
                         st->tiles);
-        value_tiles(st->s + m * TILE_ROWS * BLOCK, v, v_row, 0, BLOCK, st->o + m * o_span(width),
-                    width);
+        softmax_tile_finite(st->s + i * BLOCK, st->most + i * VL, &st->state[i],
+                            st->lanes + i * LANES, st->o + m * span, width,
+                            left < TILE_ROWS ? (int)left : TILE_ROWS);
     }
+    for (int64_t n = 0; n < panels; n++)
+        value_column(st->s, v + n * PANEL, v_row, st->o + o_at(n * PANEL), span, st->tiles);
+    for (int64_t m = 0; width % PANEL != 0 && m < st->tiles; m++)
+        value_tiles_rest(st->s + m * TILE_ROWS * BLOCK, v, v_row, 0, BLOCK, st->o + m * span,
+                         width);
 }
 
 static void block_scores(struct strip *st, const float *k, uint64_t seen)
@@ -422,14 +430,6 @@ static void chunk_begin(struct strip *st)
         st->state[i].reference = -INFINITY;
         st->state[i].fresh = 1;
     }
-}
-
-static void swap(float **a, float **b)
-{
-    float *const keep = *a;
-
-    *a = *b;
-    *b = keep;
 }
 
 /* Step 8. A chunk without a remaining key does not exist. The first chunk of a strip becomes the
