@@ -211,7 +211,7 @@ static uint64_t element(uint32_t dtype, const struct fuzz_recipe *recipe, int64_
     if (dtype == HEED_F32 || dtype == HEED_F16 || dtype == HEED_BF16)
         return float_bits(dtype, recipe, r);
     if (dtype == HEED_U8)
-        return recipe->mode & 1 ? r & 255 : (r >> 3) % (2 + recipe->mode % 5) != 0;
+        return recipe->mode & 1 ? r & 255 : (uint64_t)((r >> 3) % (2 + recipe->mode % 5) != 0);
     return (uint64_t)integer(recipe, i, last, r);
 }
 

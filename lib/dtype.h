@@ -32,7 +32,7 @@ const char *heed_dtype_name(uint32_t dtype); /* "?": no such type */
 float heed_dtype_load_f32(uint32_t dtype, const void *from);
 /* One element of an integer type; 0 for the others. Any alignment. */
 int64_t heed_dtype_load_i64(uint32_t dtype, const void *from);
-/* Rounds one result to a float type as numerics.md 3, step 11, says: RNE, canonical NaN, then -0
+/* Rounds one result to a float type as numerics.md 4, step 11, says: RNE, canonical NaN, then -0
  * becomes +0. */
 void heed_dtype_store_f32(uint32_t dtype, void *to, float value);
 

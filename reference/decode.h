@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The reference's own element access: addresses in 64 bits, f16 and bf16 by integer arithmetic, one
- * rounding on the way out (numerics.md 3.11). Shares nothing with the element code of the backends
- * it judges.
+ * rounding on the way out (numerics.md 4, step 11). Shares nothing with the element code of the
+ * backends it judges.
  */
 #ifndef HEED_REFERENCE_DECODE_H
 #define HEED_REFERENCE_DECODE_H

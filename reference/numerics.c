@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Scalar functions of numerics.md section 3, version 1. The coefficients are part of the version.
+ * Scalar functions of numerics.md section 4, version 1. The coefficients are part of the version.
  * Here and in row.c a statement holds one rounding: where the compiler evaluates float expressions
  * in double (FLT_EVAL_METHOD 1, as on s390x), the assignment still gives binary32's own result.
  */

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The scalar functions of numerics.md section 3, version 1, one by one. Only binary32 add,
+ * The scalar functions of numerics.md section 4, version 1, one by one. Only binary32 add,
  * subtract, multiply, fma, correctly rounded division where a step names recip, comparison,
  * round-to-integer and bit casts are used; the caller has set round-to-nearest with subnormals
  * kept.

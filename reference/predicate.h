@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Is key j of source s visible to row i of head h in batch item b, and at which place of the order
- * of keys? Written per key from interface.md 3.2 and numerics.md step 2; knows nothing of the
+ * of keys? Written per key from heed/attn.h and docs/numerics.md step 2; knows nothing of the
  * lowered form.
  */
 #ifndef HEED_REFERENCE_PREDICATE_H

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The reference as a device: scalar, one thread, one query row at a time, written from the
- * definition (numerics.md section 3, interface.md 3.2). It reads the checked descriptor alone and
+ * definition (docs/numerics.md section 4, heed/attn.h). It reads the checked descriptor alone and
  * is what every other backend is compared with, bit for bit.
  */
 #include "row.h"

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * A row of attention as numerics.md section 3 defines it. Keys are walked in the order of step 2,
+ * A row of attention as numerics.md section 4 defines it. Keys are walked in the order of step 2,
  * scored by steps 3 and 4, collected in blocks of 64 ordinals (5 to 7), these in chunks of 1024
  * (8), and ended by 9 to 12.
  */

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases about arithmetic: every step of docs/numerics.md section 3 that is built, but step
+ * Golden cases about arithmetic: every step of docs/numerics.md section 4 that is built, but step
  * 2, has one whose digest depends on it.
  */
 #include "build.h"

@@ -305,6 +305,8 @@ int main(void)
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
     if (srunner_fork_status(runner) == CK_FORK)
         tcase_add_loop_test_raise_signal(tcase, guards_guard, 11, 0, 2);
+#else
+    (void)guards_guard;
 #endif
     tcase_add_loop_test(tcase, cases_stay_inside_their_arrays, 0, 4);
     tcase_add_loop_test(tcase, tails_stay_inside_their_arrays, 0, 4);

@@ -69,7 +69,7 @@ static bool options_parse(int argc, char **argv, struct options *o)
         if (!strcmp(name, "--device"))
             o->device = value;
         else if (!strcmp(name, "--case"))
-            o->text = value;
+            o->text = strstr(value, "op=") ? strstr(value, "op=") : value; /* as printed, too */
         else if (!strcmp(name, "--cases"))
             good = good && text_integer(value, 0, 10000000, &o->cases);
         else if (!strcmp(name, "--seed"))
