@@ -418,7 +418,7 @@ static bool is_vast(heed_status status)
         n *= elements(&w.sources[s].k);
     for (uint32_t i = 0; i < d->n_slots; i++)           /* the begins may be the batch */
         n *= elements(&w.slots[i].t);
-    return n > 0x1p40 && status == HEED_E_UNSUPPORTED;
+    return n > 0x1p30 && status == HEED_E_UNSUPPORTED;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
