@@ -32,5 +32,11 @@ const char *const cf_corners[] = {
     "op=attn fill=subnormal o=f16 s0.v=f16 s0.nk=1030 nq=7 seed=13",
     "op=attn fill=subnormal o=bf16 s0.v=bf16 s0.nk=1030 nq=7 lse=plain seed=14",
     "op=attn fill=subnormal s0.nk=257 nq=7 seed=15",
+    /* a slope of +Inf removes no key: the +Inf that a later bias adds makes it NaN */
+    "op=attn h=3 nq=33 d=7 dv=7 s0.nk=130 s0.pos0=3 s0.pstep=2 s0.nb=2 s0.b0.kind=alibi "
+    "s0.b0.fill=special s0.b1.kind=dense s0.b1.fill=special seed=69",
+    /* weights about 2^-100 with an infinite V, in blocks of which every key is seen */
+    "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=5",
+    "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=7",
 };
 const int cf_n_corners = (int)(sizeof cf_corners / sizeof *cf_corners);
