@@ -37,6 +37,9 @@ const char *const cf_corners[] = {
     "s0.b0.fill=special s0.b1.kind=dense s0.b1.fill=special seed=69",
     /* weights about 2^-100 with an infinite V, in blocks of which every key is seen */
     "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=5",
+    "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=2",
     "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=7",
+    /* y = -Inf over an infinite V, in such blocks */
+    "op=attn batch=3 h=3 nq=7 d=7 dv=65 s0.nk=65 fill=special seed=1",
 };
 const int cf_n_corners = (int)(sizeof cf_corners / sizeof *cf_corners);

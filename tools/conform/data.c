@@ -197,6 +197,7 @@ static uint32_t value_at(const struct cs *c, uint32_t dtype, int role, uint64_t 
         return cf_small(dtype, h, half ? 0x1p8f : role >= ROLE_V ? 0x1p100f : 0x1p61f);
     case FILL_SUBNORMAL:
         return role == ROLE_Q ? cf_small(dtype, h, 1) : cf_subnormal(dtype, h);
+    case FILL_SPECIAL:          /* with scores that are -Inf, too */
     case FILL_EDGE:             /* infinite where a weight of 0 and the least one differ most */
     case FILL_SPECIALV:
         if (role >= ROLE_V && h % 200 == 0)
