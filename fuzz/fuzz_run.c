@@ -27,12 +27,19 @@ struct outcome {
     uint8_t *o, *lse;           /* elements, last axis fastest; freed after the case */
 };
 
-static struct {
-    struct fuzz_heap heap;
+enum { LANES_MOST = 4 };
+
+/* A runtime whose executor has so many lanes, and every device of it that can be used. */
+struct world {
     heed_runtime *runtime;
     heed_device *devices[DEVICES];
     heed_queue *queues[DEVICES];
-    uint32_t n, lanes;
+    uint32_t n;
+};
+
+static struct {
+    struct fuzz_heap heap;
+    struct world worlds[LANES_MOST], *world;    /* all are kept: making one costs like an input */
     struct fuzz_case c;
     struct fuzz_arrays arrays;
     struct outcome outcomes[DEVICES];
@@ -49,19 +56,18 @@ static void lanes_run(void *context, uint32_t width, void (*body)(void *arg, uin
         body(arg, i);
 }
 
-static void world_end(void)
+static void worlds_end(void)
 {
-    for (uint32_t i = 0; i < w.n; i++)
-        heed_queue_destroy(w.queues[i]);
-    heed_runtime_destroy(w.runtime);
-    FUZZ_REQUIRE(w.heap.live == 0 && w.heap.n_blocks == 0, "the runtime left %u blocks",
+    for (int i = 0; i < LANES_MOST; i++) {
+        for (uint32_t d = 0; d < w.worlds[i].n; d++)
+            heed_queue_destroy(w.worlds[i].queues[d]);
+        heed_runtime_destroy(w.worlds[i].runtime);
+    }
+    FUZZ_REQUIRE(w.heap.live == 0 && w.heap.n_blocks == 0, "runtimes left %u blocks",
                  w.heap.n_blocks);
-    w.runtime = NULL;
-    w.n = 0;
 }
 
-/* A runtime of that width, with every device that can be used. */
-static void world_start(uint32_t lanes)
+static void world_make(struct world *world, uint32_t lanes)
 {
     static const char *const names[DEVICES] = { "reference", "cpu:scalar", "cpu:avx2",
                                                 "cpu:avx512" };
@@ -71,21 +77,28 @@ static void world_start(uint32_t lanes)
     const heed_runtime_desc desc = { .size = sizeof(desc), .allocator = &allocator,
                                      .executor = &executor };
 
-    if (w.runtime && w.lanes == lanes)
-        return;
-    if (w.runtime)
-        world_end();
-    w.lanes = lanes;
-    w.heap.cap = UINT64_C(256) << 20;
-    FUZZ_REQUIRE(heed_runtime_create(&desc, &w.runtime, NULL) == HEED_OK, "no runtime");
+    FUZZ_REQUIRE(heed_runtime_create(&desc, &world->runtime, NULL) == HEED_OK, "no runtime");
     for (int i = 0; i < DEVICES; i++) {
-        if (heed_device_find(w.runtime, names[i], &w.devices[w.n], NULL) < 0)
+        heed_device **device = &world->devices[world->n];
+
+        if (heed_device_find(world->runtime, names[i], device, NULL) < 0)
             continue;
-        FUZZ_REQUIRE(heed_queue_create(w.devices[w.n], 0, &w.queues[w.n], NULL) == HEED_OK,
+        FUZZ_REQUIRE(heed_queue_create(*device, 0, &world->queues[world->n], NULL) == HEED_OK,
                      "no queue on %s", names[i]);
-        w.n++;
+        world->n++;
     }
-    FUZZ_REQUIRE(w.n >= 2, "only %u devices", w.n);
+    FUZZ_REQUIRE(world->n >= 2, "only %u devices", world->n);
+}
+
+static void world_choose(uint32_t lanes)
+{
+    if (!w.world) {
+        w.heap.cap = UINT64_C(256) << 20;
+        for (uint32_t i = 0; i < LANES_MOST; i++)
+            world_make(&w.worlds[i], i + 1);
+        FUZZ_REQUIRE(atexit(worlds_end) == 0, "no end");
+    }
+    w.world = &w.worlds[lanes - 1];
 }
 
 /* ---- arguments ---------------------------------------------------------- */
@@ -192,7 +205,7 @@ static heed_status run_guarded(const heed_plan *plan, uint32_t device, const hee
 
     fuzz_places_close(FUZZ_PLACES_USED, true);
     fesetround(rounding);
-    status = heed_attn_run(plan, w.queues[device], args, NULL, report);
+    status = heed_attn_run(plan, w.world->queues[device], args, NULL, report);
     found = fegetround();
     fesetround(FE_TONEAREST);
     fuzz_places_close(FUZZ_PLACES_USED, false);
@@ -220,7 +233,7 @@ static void plan_run(const heed_plan *plan, uint32_t device, struct outcome *out
             a.args.workspace_size++;
         }
     }
-    out->validate = heed_attn_validate(plan, w.queues[device], &a.args, &out->report[3]);
+    out->validate = heed_attn_validate(plan, w.world->queues[device], &a.args, &out->report[3]);
     fuzz_arrays_compare(&w.arrays, false, "validate");
     out->run = run_guarded(plan, device, &a.args, &out->report[2]);
     out->ran = true;
@@ -238,9 +251,9 @@ static void device_run(uint32_t device, bool heavy)
     memset(out, 0, sizeof(*out));
     for (int i = 0; i < CALLS; i++)
         out->report[i].size = sizeof(heed_report);
-    out->check = heed_attn_check(w.devices[device], &w.c.desc, &out->report[0]);
+    out->check = heed_attn_check(w.world->devices[device], &w.c.desc, &out->report[0]);
     FUZZ_REQUIRE(w.heap.live == live, "check kept memory");
-    out->plan = heed_attn_plan(w.devices[device], &w.c.desc, &plan, &out->report[1]);
+    out->plan = heed_attn_plan(w.world->devices[device], &w.c.desc, &plan, &out->report[1]);
     FUZZ_REQUIRE(out->plan == out->check || (heavy && out->plan == HEED_E_NOMEM),
                  "check said %d, plan %d: %s", out->check, out->plan, out->report[1].message);
     FUZZ_REQUIRE((out->plan < 0) == (plan == NULL), "plan answered %d", out->plan);
@@ -426,16 +439,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > FUZZ_INPUT_MOST)
         return 0;
     fuzz_case_make(&w.c, data, size);
-    world_start(w.c.lanes);
+    world_choose(w.c.lanes);
     fuzz_arrays_make(&w.arrays, &w.c);
     heavy = is_heavy();
-    for (uint32_t i = 0; i < w.n; i++) {
+    for (uint32_t i = 0; i < w.world->n; i++) {
         device_run(i, heavy);
         outcomes_compare(i, heavy);
     }
     if (!heavy)
         visible_compare();
-    for (uint32_t i = 0; i < w.n; i++) {
+    for (uint32_t i = 0; i < w.world->n; i++) {
         free(w.outcomes[i].o);
         free(w.outcomes[i].lse);
     }
