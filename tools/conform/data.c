@@ -332,7 +332,8 @@ static bool sinks_make(struct problem *p)
                 : kind == SINK_NAN  ? infinity - infinity
                 : kind == SINK_INF  ? infinity
                                     : z;
-        cf_array_set(&p->sinks, h, cf_encode(HEED_F32, z));
+        /* a NaN with a payload, which no output may show */
+        cf_array_set(&p->sinks, h, cf_encode(HEED_F32, z) | (z == z ? 0 : 0x2a));
     }
     return true;
 }
