@@ -399,14 +399,17 @@ static void visible_compare(void)
 {
     const heed_attn_desc *d = &w.c.desc;
     const struct outcome *x = &w.outcomes[0];
-    const int64_t n_q = d->q.shape[d->q.ndim - 2], d_v = d->o.shape[d->o.ndim - 1];
-    const int64_t n = d_v ? fuzz_count(&d->o, INT64_MAX) / d_v : 0;       /* rows of all */
-    const int64_t heads = d->q.ndim > 2 ? d->q.shape[d->q.ndim - 3] : 1;
-    const int64_t size = fuzz_dtype_size(d->o.dtype);
     struct arguments a;
-    int64_t at, sum = 0;
+    int64_t n_q, d_v, n, heads, size, at, sum = 0;
 
-    if (x->run < 0 || !x->ran || n == 0 || d->q_layout != HEED_LAYOUT_DENSE)
+    if (x->run < 0 || !x->ran || d->q_layout != HEED_LAYOUT_DENSE)
+        return;                 /* else the ranks may be anything */
+    n_q = d->q.shape[d->q.ndim - 2];
+    d_v = d->o.shape[d->o.ndim - 1];
+    n = d_v ? fuzz_count(&d->o, INT64_MAX) / d_v : 0;       /* rows of all */
+    heads = d->q.ndim > 2 ? d->q.shape[d->q.ndim - 3] : 1;
+    size = fuzz_dtype_size(d->o.dtype);
+    if (n == 0)
         return;
     at = (((int64_t)w.c.item * heads + w.c.head) * n_q + w.c.row) % n;
     arguments_make(&a);

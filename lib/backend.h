@@ -22,6 +22,14 @@ struct heed_services {
     void *runtime;
     void *(*alloc)(void *runtime, size_t size, size_t align);
     void (*free)(void *runtime, void *pointer, size_t size, size_t align);
+    void (*log)(void *runtime, uint32_t level, const char *text);   /* one line */
+    const char *cache_dir;          /* of the runtime's descriptor, a copy; NULL: none */
+};
+
+/* What went wrong, for the report: filled by who returns a negative status and knows more. */
+struct heed_trouble {
+    int64_t native;                 /* the vendor's code */
+    char text[176];                 /* empty: nothing to add */
 };
 
 /* Bound arguments of one run: addresses of element [0,...,0]. slots[i] is slot i + 1, constant ones
@@ -33,6 +41,20 @@ struct heed_bound {
     const void *const *k, *const *v;    /* one per source */
     const void *const *slots;
     void *workspace;
+    /* Devices with a remote part only. Where remote->handles is set, every pointer above is an
+     * offset in bytes into the memory that `handles` names, made a pointer. */
+    const struct heed_handles *handles;
+    void *queue;                    /* remote->queue_create's */
+    void *const *waits;             /* remote events to be waited for, n_waits of them */
+    uint32_t n_waits, reserved;
+    void **event;                   /* NULL: none wanted; receives a remote event */
+    struct heed_trouble *trouble;   /* never NULL */
+};
+
+struct heed_handles {
+    void *q, *o, *lse, *sinks, *workspace;
+    void *const *k, *const *v;      /* one per source */
+    void *const *slots;
 };
 
 /* One way to run a plan on a device. */
@@ -41,11 +63,47 @@ struct heed_impl {
     /* NULL: accepts; else the reason why not, static text; *field names the part when it can.
      * A NULL function accepts everything. */
     const char *(*refuse)(const heed_device *, const struct heed_checked *, const char **field);
-    heed_status (*bind)(struct heed_plan *,
-                        const struct heed_services *); /* sets state and workspace_* */
+    /* Sets state and workspace_*. */
+    heed_status (*bind)(struct heed_plan *, const struct heed_services *, struct heed_trouble *);
     heed_status (*run)(const struct heed_plan *, const struct heed_services *,
                        const struct heed_bound *);
     void (*drop)(struct heed_plan *, const struct heed_services *);             /* may be NULL */
+};
+
+/* What devices other than the host have besides: memory, queues and events of their own. The void
+ * pointers (handles of memory, queues, events) are the backend's; lib carries them about. Statuses:
+ * HEED_E_DEVICE, _DEVICE_NOMEM, _DEVICE_LOST, _NOMEM, _UNSUPPORTED. Any thread, except that one
+ * thread at a time uses a queue. */
+struct heed_backend_remote {
+    uint32_t size;
+    uint32_t handles; /* 1: memory is an opaque handle, with which nothing can be computed (cl_mem);
+                       * 0: an address */
+    /* Called once per device, before all else but describe; sets device->state and may change
+     * device->props (usable, reason, exact, ...). On failure props.usable and reason say why. */
+    heed_status (*open)(heed_device *, const struct heed_services *);
+    void (*close)(heed_device *, const struct heed_services *);     /* only after open was OK */
+    /* A device over what the caller owns (OpenCL: cl_context, cl_device_id; CUDA: CUcontext,
+     * device ordinal in the second), instead of open. Keeps references, not ownership. */
+    heed_status (*wrap)(heed_device *, const struct heed_services *, void *context, void *native,
+                        struct heed_trouble *);
+    heed_status (*buf_create)(heed_device *, uint64_t bytes, void **handle, struct heed_trouble *);
+    void (*buf_destroy)(heed_device *, void *handle);
+    /* Both after the work in the queue; complete on return. */
+    heed_status (*buf_write)(heed_device *, void *queue, void *handle, uint64_t offset,
+                             const void *from, uint64_t bytes);
+    heed_status (*buf_read)(heed_device *, void *queue, void *to, void *handle, uint64_t offset,
+                            uint64_t bytes);
+    /* native: the caller's queue (cl_command_queue, CUstream), of which a reference is kept where
+     * the API has such; has_native 0: one of our own. A CUDA stream may be NULL, hence both. */
+    heed_status (*queue_create)(heed_device *, void *native, uint32_t has_native, void **queue,
+                                struct heed_trouble *);
+    heed_status (*queue_wait)(heed_device *, void *queue, struct heed_trouble *);
+    void (*queue_destroy)(heed_device *, void *queue);              /* waits for its work first */
+    heed_status (*event_wait)(heed_device *, void *event, struct heed_trouble *);
+    void (*event_destroy)(heed_device *, void *event);
+    /* The caller's cl_event or CUevent as an event to be waited for; and back. */
+    heed_status (*event_wrap)(heed_device *, void *native, void **event, struct heed_trouble *);
+    void *(*event_native)(heed_device *, void *event);
 };
 
 struct heed_backend {
@@ -54,9 +112,10 @@ struct heed_backend {
     uint32_t lowered; /* 1: reads plan->lowered */
     uint32_t (*count)(void);
     /* name, description, usable, reason, exact, memory of device `index`; names unique; called once
-     * per runtime */
+     * per runtime. Remote devices: cheap, opens nothing. */
     void (*describe)(uint32_t index, heed_device_props *);
     const struct heed_impl *const *impls;       /* best first, ends with NULL */
+    const struct heed_backend_remote *remote;   /* NULL: the host's own (host == 1) */
 };
 
 extern const struct heed_backend *const heed_backends[];      /* backends/table.c; ends with NULL */
@@ -76,6 +135,7 @@ struct heed_device {
     struct heed_runtime *runtime;
     struct heed_event *done;        /* host devices: the event of every run; lib's own affair */
     heed_device_props props;
+    void *state;                    /* remote->open's */
 };
 
 #endif

@@ -1,0 +1,119 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the backends that run backends/kernels share: a plan becomes an image (kernels/image.h: the
+ * whole plan in one block that kernels read) and a few steps (a kernel of kernels/kernels.def each).
+ * This folder makes both, chooses kernels and lays out the workspace; a driver (opencl, cuda,
+ * emulate) owns memory and compiled kernels and runs steps. One set of heed_impl for all of them.
+ */
+#ifndef HEED_BACKENDS_DEVICE_DEVICE_H
+#define HEED_BACKENDS_DEVICE_DEVICE_H
+
+#include "../../lib/backend.h"
+
+/* Rows of kernels/kernels.def. */
+enum heed_kernel {
+#define HK_KERNEL(name, file, options) HEED_KERNEL_##name,
+#include "../kernels/kernels.def"
+#undef HK_KERNEL
+    HEED_KERNELS
+};
+
+struct heed_kernel_row {
+    const char *name, *file, *options;
+};
+extern const struct heed_kernel_row heed_kernel_rows[HEED_KERNELS];     /* kernels.c */
+
+/* The text of backends/kernels, embedded by the build (sources.py): name as in #include "name". */
+struct heed_kernel_text {
+    const char *name, *text;
+    uint64_t bytes;
+};
+extern const struct heed_kernel_text heed_kernel_texts[];       /* generated; ends with NULL */
+
+/* A file of heed_kernel_texts with every include written out, each file once: one text for compilers
+ * without a file system. NULL: no memory, or no such file. bytes: without the final NUL, of a block
+ * of bytes + 1. */
+char *heed_kernel_source(const struct heed_services *, const char *file, size_t *bytes);
+
+/* Every buffer that a kernel can be given has a number (kernels/call.h): OpenCL kernels have a
+ * pointer argument for each, so the number of sources and slots comes in two sizes. */
+enum {
+    HEED_SMALL_SOURCES = 4,
+    HEED_SMALL_SLOTS = 16,
+    HEED_BUFFERS_FIXED = 5,         /* q, o, lse, sinks, workspace */
+    HEED_BUFFERS_SMALL = HEED_BUFFERS_FIXED + 2 * HEED_SMALL_SOURCES + HEED_SMALL_SLOTS,
+    HEED_BUFFERS_LARGE = HEED_BUFFERS_FIXED + 2 * HEED_MAX_SOURCES + HEED_MAX_SLOTS
+};
+
+enum { HEED_SHAPE_A = 1, HEED_SHAPE_B }; /* CPU style: lanes that take strips; GPU style: groups */
+
+/* What the driver finds out when it opens a device. */
+struct heed_device_traits {
+    uint32_t shape;
+    uint32_t lanes;                 /* A: work-items to start, each takes strips till none is left */
+    uint32_t tile_rows;             /* A: HK_TILE_ROWS: 6 for 256-bit vectors, 12 for 512 */
+    uint32_t group_rows;            /* B: HK_GROUP_ROWS: 64, or 32 where local memory is short */
+};
+
+/* A kernel to be run: groups * items work-items in groups of items. */
+struct heed_step {
+    enum heed_kernel kernel;
+    uint32_t items;
+    uint64_t groups;
+    void *compiled;                 /* driver->kernel's */
+};
+
+struct heed_memory {
+    void *handle;
+    uint64_t offset;                /* bytes; 0 with drivers whose handles are addresses */
+};
+
+/* buffers[0..4]: q, o, lse, sinks, workspace; then k of each source, v of each, slots; n of them,
+ * HEED_BUFFERS_SMALL or _LARGE. Absent ones have a NULL handle. */
+struct heed_work {
+    const struct heed_step *steps;
+    uint32_t n_steps, n_buffers;
+    void *image;                    /* driver->memory_create's; handed to every kernel as well */
+    struct heed_memory buffers[HEED_BUFFERS_LARGE];
+    void *queue;
+    void *const *waits;
+    uint32_t n_waits, reserved;
+    void **event;                   /* NULL: none wanted */
+};
+
+/* Statuses as remote's; HEED_E_KERNEL_BUILD with the log's first lines in the trouble and all of it
+ * logged. All functions: any thread. */
+struct heed_driver {
+    uint32_t size;
+    uint32_t handles;               /* as remote->handles */
+    /* Read-only memory with contents; complete on return. */
+    heed_status (*memory_create)(void *state, uint64_t bytes, const void *contents, void **handle,
+                                 struct heed_trouble *);
+    void (*memory_destroy)(void *state, void *handle);
+    /* The compiled kernel, built or loaded at the first call for it and kept by the device. large:
+     * with HEED_BUFFERS_LARGE (HK_LARGE=1). */
+    heed_status (*kernel)(void *state, enum heed_kernel, uint32_t large, void **compiled,
+                          struct heed_trouble *);
+    /* Enqueues the steps in order, the first after the waits. Nothing is allocated but by the
+     * vendor. A failure of any step but the last leaves outputs unwritten, as only the last writes
+     * them. */
+    heed_status (*run)(void *state, const struct heed_work *, struct heed_trouble *);
+};
+
+/* device->state of every backend that uses this begins with it. */
+struct heed_device_state {
+    const struct heed_driver *driver;
+    const struct heed_services *services;
+    struct heed_device_traits traits;
+};
+
+extern const struct heed_impl *const heed_device_impls[];       /* bind.c; ends with NULL */
+
+/* Runs the self_test kernel: do fma, rint, conversions and every step of docs/numerics.md give the
+ * host's bits? *reason: "" if so, else static text why the device is not EXACT. remote: for a queue
+ * and memory of the backend's. */
+heed_status heed_device_self_test(heed_device *, const struct heed_backend_remote *,
+                                  const char **reason, struct heed_trouble *);
+
+#endif
