@@ -138,7 +138,8 @@ static heed_status run_bound(const heed_plan *plan, const struct heed_bound *bou
     if (owned->own_workspace)
         atomic_flag_clear_explicit(&owned->busy, memory_order_release);
     if (status < 0)
-        return heed_report_fill(report, status, NULL, 0, 0, "%s failed", plan->impl->name);
+        return heed_report_trouble(report, status, NULL, bound->trouble, "%s failed",
+                                   plan->impl->name);
     heed_report_ok(report);
     return status;
 }
@@ -147,6 +148,7 @@ heed_status heed_attn_run(const heed_plan *plan, heed_queue *queue, const heed_a
                           heed_event **event, heed_report *report)
 {
     struct heed_binding binding;
+    struct heed_trouble trouble = { .native = 0 };
     heed_plan *held;
     heed_status status = require(plan, "plan", report);
 
@@ -158,6 +160,7 @@ heed_status heed_attn_run(const heed_plan *plan, heed_queue *queue, const heed_a
         return status;
     held = heed_plan_retain((heed_plan *)(uintptr_t)plan);      /* only its count is written */
     status = heed_bind_run(plan, queue, args, &binding, report);
+    binding.bound.trouble = &trouble;
     if (status >= 0)
         status = run_bound(plan, &binding.bound, report);
     if (status >= 0 && event != NULL) {

@@ -8,6 +8,7 @@
  */
 #include "error.h"
 
+#include "backend.h"
 #include "sized.h"
 
 #include <stdarg.h>
@@ -43,6 +44,28 @@ heed_status heed_report_fill(heed_report *report, heed_status status, const char
     va_start(list, format);
     vsnprintf(filled.message, sizeof(filled.message), format, list);
     va_end(list);
+    put(report, &filled, field);
+    return status;
+}
+
+/* The text of a backend need not end with a NUL: its array is the limit. */
+heed_status heed_report_trouble(heed_report *report, heed_status status, const char *field,
+                                const struct heed_trouble *trouble, const char *format, ...)
+{
+    heed_report filled = { .status = status, .native_code = trouble->native };
+    const size_t room = sizeof(filled.message);
+    size_t used;
+    va_list list;
+
+    if (report == NULL)
+        return status;
+    va_start(list, format);
+    vsnprintf(filled.message, room, format, list);
+    va_end(list);
+    used = strlen(filled.message);
+    if (trouble->text[0] != '\0')
+        snprintf(filled.message + used, room - used, ": %.*s", (int)sizeof(trouble->text),
+                 trouble->text);
     put(report, &filled, field);
     return status;
 }

@@ -66,11 +66,12 @@ heed_status heed_plan_bind(struct heed_plan *plan, heed_report *report)
 {
     struct heed_plan_owned *owned = plan->owned;
     const struct heed_services *services = owned->services;
-    const heed_status status = plan->impl->bind(plan, services);
+    struct heed_trouble trouble = { .native = 0 };
+    const heed_status status = plan->impl->bind(plan, services, &trouble);
 
     if (status < 0)
-        return heed_report_fill(report, status, NULL, 0, 0, "%s cannot bind the plan",
-                                plan->impl->name);
+        return heed_report_trouble(report, status, NULL, &trouble, "%s cannot bind the plan",
+                                   plan->impl->name);
     if (plan->workspace_align == 0)
         plan->workspace_align = 1;
     if (!owned->own_workspace || plan->workspace_size == 0)

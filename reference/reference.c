@@ -31,11 +31,13 @@ static void describe(uint32_t index, heed_device_props *props)
     props->reason[0] = '\0';
 }
 
-static heed_status bind(struct heed_plan *plan, const struct heed_services *services)
+static heed_status bind(struct heed_plan *plan, const struct heed_services *services,
+                        struct heed_trouble *trouble)
 {
     const uint64_t floats = HEED_REF_ROW_SCRATCH * (uint64_t)plan->attn->d_v;
 
     (void)services;
+    (void)trouble;
     if (floats > INT64_MAX / sizeof(float))
         return HEED_E_OVERFLOW;
     plan->state = NULL;
