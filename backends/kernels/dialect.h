@@ -2,33 +2,96 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The words in which device code is written: the one place that knows whether a file under kernels/
- * is being compiled as OpenCL C, as CUDA or as plain C17. Prefix hk_ (heed kernel).
+ * is being compiled as OpenCL C, as CUDA or as plain C17. Prefix hk_ (heed kernel); hkv_ for vectors
+ * of 16 floats (hk_vec, masks hk_vmask), which CUDA has not: only attend_a.cl and pack.cl use them.
+ *
+ * Arithmetic is written with words throughout (hk_add, not +): CUDA's are intrinsics that are never
+ * merged into an fma, OpenCL and C are told not to.
+ *
+ * A work-group in C17 is a loop over its items: what lies between two barriers stands in
+ * HK_EACH(id) { ... }, and what an item keeps beyond a barrier in an array of HK_MINE entries, of
+ * which HK_OWN(id) is its own.
  */
 #ifndef HEED_BACKENDS_KERNELS_DIALECT_H
 #define HEED_BACKENDS_KERNELS_DIALECT_H
 
 #if defined __OPENCL_VERSION__ || defined __OPENCL_C_VERSION__
-#pragma OPENCL FP_CONTRACT OFF
-typedef int hk_i32;
-typedef uint hk_u32;
-typedef long hk_i64;
-typedef ulong hk_u64;
-typedef uchar hk_u8;
-#define HK_GLOBAL __global
-#define HK_FN static inline
+#include "dialect_opencl.h"
+#elif defined __CUDACC__ || defined __CUDACC_RTC__
+#include "dialect_cuda.h"
 #else
-#include <stdint.h>
-typedef int32_t hk_i32;
-typedef uint32_t hk_u32;
-typedef int64_t hk_i64;
-typedef uint64_t hk_u64;
-typedef uint8_t hk_u8;
-#define HK_GLOBAL
-#if defined __CUDACC__ || defined __CUDACC_RTC__
-#define HK_FN static __device__ inline
-#else
-#define HK_FN static inline
+#include "dialect_c17.h"
 #endif
+
+/* Address spaces of what spans.h is given by pointer; a kernel defines them before its includes. */
+#ifndef HK_SUB_SPACE
+#define HK_SUB_SPACE
 #endif
+#ifndef HK_ITEM_SPACE
+#define HK_ITEM_SPACE
+#endif
+
+/* What all dialects have in common: selects that keep NaN out (hk_max: b if a is NaN), as docs/
+ * numerics.md step 5 wants. */
+HK_FN float hk_max_f(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+HK_FN float hk_min_f(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+HK_FN int hk_less(float a, float b)
+{
+    return a < b;
+}
+
+HK_FN int hk_not_less(float a, float b)
+{
+    return !(a < b);
+}
+
+HK_FN int hk_at_least(float a, float b)
+{
+    return a >= b;
+}
+
+HK_FN int hk_ordered(float a)
+{
+    return a == a;
+}
+
+HK_FN float hk_select(int m, float a, float b)
+{
+    return m ? a : b;
+}
+
+HK_FN float hk_keep(int m, float a)
+{
+    return m ? a : 0.0f;
+}
+
+HK_FN float hk_set(float a)
+{
+    return a;
+}
+
+HK_FN float hk_abs_f(float a)
+{
+    return hk_float(hk_word(a) & 0x7fffffffu);
+}
+
+HK_FN float hk_sign_f(float a, float from)
+{
+    return hk_float(hk_word(a) | (hk_word(from) & 0x80000000u));
+}
+
+/* a * 2^g for integer g in [-100, 100]. */
+HK_FN float hk_scale2(float a, float g)
+{
+    return hk_float(hk_word(a) + ((hk_u32)(hk_i32)g << 23));
+}
 
 #endif

@@ -1,0 +1,67 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The words of dialect.h in CUDA C++, by nvcc or NVRTC (which has no headers).
+ */
+#ifndef HEED_BACKENDS_KERNELS_DIALECT_CUDA_H
+#define HEED_BACKENDS_KERNELS_DIALECT_CUDA_H
+
+typedef int hk_i32;
+typedef unsigned int hk_u32;
+typedef long long hk_i64;
+typedef unsigned long long hk_u64;
+typedef unsigned char hk_u8;
+typedef unsigned short hk_u16;
+
+#define HK_GLOBAL
+#define HK_LOCAL
+#define HK_FN static __device__ __forceinline__
+#define HK_NOINLINE static __device__ __noinline__
+#define HK_UNROLL _Pragma("unroll")
+#define HK_RESTRICT __restrict__
+#define HK_INFINITY __int_as_float(0x7f800000)
+
+/* ---- items of a group ---- */
+
+#define HK_MINE 1
+#define HK_OWN(id) 0
+#define HK_ITEM_ID(id) const hk_i32 id = (hk_i32)threadIdx.x
+#define HK_EACH(id)
+#define HK_BARRIER() __syncthreads()
+
+HK_FN void hk_local_or(hk_u32 *to, hk_u32 bits)
+{
+    atomicOr(to, bits);
+}
+
+HK_FN hk_i32 hk_take(hk_i32 *counter)
+{
+    return atomicAdd(counter, 1);
+}
+
+/* ---- one float ---- */
+
+#define hk_add(a, b) __fadd_rn(a, b)
+#define hk_sub(a, b) __fsub_rn(a, b)
+#define hk_mul(a, b) __fmul_rn(a, b)
+#define hk_fma(a, b, c) __fmaf_rn(a, b, c)
+#define hk_rint(a) rintf(a)
+#define hk_word(a) __float_as_uint(a)
+#define hk_float(w) __uint_as_float(w)
+#define hk_from_i64(i) __ll2float_rn(i)
+#define hk_recip(a) __frcp_rn(a)
+
+HK_FN float hk_load_f16(const hk_u16 *p)
+{
+    float x;
+
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(*p));
+    return x;
+}
+
+HK_FN hk_i32 hk_first_bit(hk_u64 word)
+{
+    return __ffsll((long long)word) - 1;
+}
+
+#endif

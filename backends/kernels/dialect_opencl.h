@@ -1,0 +1,171 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The words of dialect.h in OpenCL C 1.2 and later. No built-in function here but fma, rint, those
+ * on bits and memory: the others are only nearly right, and differ between implementations. No
+ * division of floats either.
+ */
+#ifndef HEED_BACKENDS_KERNELS_DIALECT_OPENCL_H
+#define HEED_BACKENDS_KERNELS_DIALECT_OPENCL_H
+
+#pragma OPENCL FP_CONTRACT OFF
+
+typedef int hk_i32;
+typedef uint hk_u32;
+typedef long hk_i64;
+typedef ulong hk_u64;
+typedef uchar hk_u8;
+typedef ushort hk_u16;
+
+#define HK_GLOBAL __global
+#define HK_LOCAL __local
+#define HK_FN static inline
+#define HK_NOINLINE __attribute__((noinline)) static
+#define HK_UNROLL _Pragma("unroll")
+#define HK_RESTRICT restrict
+#define HK_INFINITY INFINITY
+
+/* ---- items of a group ---- */
+
+#define HK_MINE 1
+#define HK_OWN(id) 0
+#define HK_ITEM_ID(id) const hk_i32 id = (hk_i32)get_local_id(0)
+#define HK_EACH(id)
+#define HK_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+
+HK_FN void hk_local_or(HK_LOCAL hk_u32 *to, hk_u32 bits)
+{
+    atomic_or(to, bits);
+}
+
+/* The next number of a counter that all groups share. */
+HK_FN hk_i32 hk_take(HK_GLOBAL hk_i32 *counter)
+{
+    return atomic_inc(counter);
+}
+
+/* ---- one float ---- */
+
+#define hk_add(a, b) ((a) + (b))
+#define hk_sub(a, b) ((a) - (b))
+#define hk_mul(a, b) ((a) * (b))
+#define hk_fma(a, b, c) fma(a, b, c)
+#define hk_rint(a) rint(a)
+#define hk_word(a) as_uint(a)
+#define hk_float(w) as_float(w)
+#define hk_from_i64(i) convert_float_rte(i)
+
+/* There is no correctly rounded division: steps.h divides by Newton's method, from this seed, with
+ * this correction. */
+#define HK_SOFT_RECIP 1
+#define hk_negate(a) (-(a))
+#define hk_recip_seed(a) as_float(0x7ef311c7u - as_uint(a))
+#define hkv_negate(a) (-(a))
+#define hkv_recip_seed(a) as_float16(0x7ef311c7 - as_int16(a))
+
+HK_FN float hk_recip_end(float x, float a)
+{
+    return a == a && (as_uint(a) & 0x7fffffu) == 0x7fffffu ? as_float(as_uint(x) + 1) : x;
+}
+
+HK_FN float hk_load_f16(HK_GLOBAL const hk_u16 *p)
+{
+    return vload_half(0, (HK_GLOBAL const half *)p);
+}
+
+/* Lowest set bit of a word that has one. */
+HK_FN hk_i32 hk_first_bit(hk_u64 word)
+{
+    return 63 - (hk_i32)clz(word & (~word + 1));
+}
+
+/* ---- 16 floats ---- */
+
+typedef float16 hk_vec;
+typedef int16 hk_vmask;
+
+HK_FN hk_vec hkv_recip_end(hk_vec x, hk_vec a)
+{
+    const int16 last = (a == a) & ((as_int16(a) & 0x7fffff) == 0x7fffff);
+
+    return as_float16(as_int16(x) - last);
+}
+
+#define hkv_set(a) ((float16)(a))
+#define hkv_load(p) vload16(0, p)
+#define hkv_store(p, a) vstore16(a, 0, p)
+#define hkv_add(a, b) ((a) + (b))
+#define hkv_sub(a, b) ((a) - (b))
+#define hkv_mul(a, b) ((a) * (b))
+#define hkv_fma(a, b, c) fma(a, b, c)
+#define hkv_rint(a) rint(a)
+#define hkv_less(a, b) ((a) < (b))
+#define hkv_not_less(a, b) (~((a) < (b)))
+#define hkv_at_least(a, b) ((a) >= (b))
+#define hkv_not_equal(a, b) ((a) != (b))
+#define hkv_ordered(a) ((a) == (a))
+#define hkv_keep(m, a) as_float16(as_int16(a) & (m))
+#define hkv_abs_f(a) as_float16(as_int16(a) & 0x7fffffff)
+#define hkv_sign_f(a, from) as_float16(as_int16(a) | (as_int16(from) & (int)0x80000000))
+
+HK_FN hk_vec hkv_select(hk_vmask m, hk_vec a, hk_vec b)
+{
+    return select(b, a, m);
+}
+
+HK_FN hk_vec hkv_max_f(hk_vec a, hk_vec b)
+{
+    return select(b, a, a > b);
+}
+
+HK_FN hk_vec hkv_min_f(hk_vec a, hk_vec b)
+{
+    return select(b, a, a < b);
+}
+
+HK_FN hk_vec hkv_scale2(hk_vec a, hk_vec g)
+{
+    return as_float16(as_int16(a) + (convert_int16(g) << 23));
+}
+
+/* Bits 0..15 of word as a mask, and back. */
+HK_FN hk_vmask hkv_bits(hk_u32 word)
+{
+    const int16 lane = (int16)(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384,
+                               32768);
+
+    return ((int16)((int)word) & lane) != 0;
+}
+
+HK_FN hk_u32 hkv_word(hk_vmask m)
+{
+    const int16 lane = (int16)(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384,
+                               32768);
+    const int16 b = m & lane;
+    const int8 c = b.lo | b.hi;
+    const int4 d = c.lo | c.hi;
+    const int2 e = d.lo | d.hi;
+
+    return (hk_u32)(e.x | e.y);
+}
+
+HK_FN float hkv_max_across(hk_vec a)    /* no NaN in a */
+{
+    const float8 b = fmax(a.lo, a.hi);
+    const float4 c = fmax(b.lo, b.hi);
+    const float2 d = fmax(c.lo, c.hi);
+
+    return fmax(d.x, d.y);
+}
+
+/* The sum over the lanes, in the order of docs/numerics.md step 9. */
+HK_FN float hkv_sum(hk_vec a)
+{
+    const float8 b = a.lo + a.hi;
+    const float4 c = b.lo + b.hi;
+    const float2 d = c.lo + c.hi;
+
+    return d.x + d.y;
+}
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * docs/numerics.md section 4, attention version 1, in the words of dialect.h: every step that is
+ * more than a sum. The coefficients are part of the version. HK_VECTORS 1 (defined before): also for
+ * vectors of 16.
+ */
+#ifndef HEED_BACKENDS_KERNELS_NUMERICS_H
+#define HEED_BACKENDS_KERNELS_NUMERICS_H
+
+#include "dialect.h"
+
+#define HK_BLOCK 64             /* keys of a softmax block: step 5 */
+#define HK_CHUNK 16             /* blocks of a chunk: step 8 */
+#define HK_LANES 16             /* partial row sums: step 7 */
+
+#define HK_LOG2_E 0x1.715476p+0f
+#define HK_LN_2 0x1.62e43p-1f
+#define HK_NAN_WORD 0x7fc00000u
+
+#define HK_T float
+#define HK_OP(name) hk_##name
+#include "steps.h"
+#undef HK_T
+#undef HK_OP
+
+#ifdef HK_VECTORS
+#define HK_T hk_vec
+#define HK_OP(name) hkv_##name
+#include "steps.h"
+#undef HK_T
+#undef HK_OP
+#endif
+
+/* W: 2^x for integer-valued x >= -100, else 0 (NaN too). */
+HK_FN float hk_power(float x)
+{
+    return x >= -100.0f ? hk_float((hk_u32)(127 + (hk_i32)x) << 23) : 0.0f;
+}
+
+/* The reference that a largest y asks for (step 5). */
+HK_FN float hk_reference(float most)
+{
+    return hk_add(hk_rint(most), 1.0f);
+}
+
+/* ln of 2^reference * l (step 12). */
+HK_FN float hk_lse(float reference, float l)
+{
+    const hk_u32 word = hk_word(l);
+    hk_u32 k = word - 0x3f3504f3u;      /* sqrt(1/2) */
+    float x, g = 0x1.00e03ap-3f;
+
+    if (!(l == l))
+        return hk_float(HK_NAN_WORD);
+    k = k >> 23 | (k >> 31 ? 0xfffffe00u : 0);
+    x = hk_sub(hk_float(word - (k << 23)), 1.0f);
+    g = hk_fma(g, x, -0x1.aeac5ap-3f);
+    g = hk_fma(g, x, 0x1.bd2a42p-3f);
+    g = hk_fma(g, x, -0x1.e87dcep-3f);
+    g = hk_fma(g, x, 0x1.269004p-2f);
+    g = hk_fma(g, x, -0x1.7160e2p-2f);
+    g = hk_fma(g, x, 0x1.ec76eep-2f);
+    g = hk_fma(g, x, -0x1.71546ap-1f);
+    g = hk_fma(g, x, 0x1.715474p+0f);
+    g = hk_mul(g, x);
+    x = hk_add(reference, (float)(hk_i32)k);
+    x = hk_add(x, g);
+    return hk_mul(x, HK_LN_2);
+}
+
+/* Step 11: NaN canonical, -0 to +0. */
+HK_FN float hk_canonical(float x)
+{
+    return x == x ? hk_add(x, 0.0f) : hk_float(HK_NAN_WORD);
+}
+
+HK_FN float hk_from_bf16(hk_u16 x)
+{
+    return hk_float((hk_u32)x << 16);
+}
+
+HK_FN hk_u16 hk_to_bf16(float x)
+{
+    const hk_u32 word = hk_word(x);
+    hk_u32 out;
+
+    if (!(x == x))
+        return 0x7fc0u;
+    out = (word + 0x7fffu + (word >> 16 & 1)) >> 16;
+    return (hk_u16)(out == 0x8000u ? 0 : out);
+}
+
+/* On integers: the built-in conversions of some devices flush subnormals. */
+HK_FN hk_u16 hk_to_f16(float x)
+{
+    const hk_u32 word = hk_word(x), magnitude = word & 0x7fffffffu;
+    hk_u32 out = 0, rest;
+
+    if (!(x == x))
+        return 0x7e00u;
+    if (magnitude >= 0x477ff000u) {             /* 65520 and above round to infinity */
+        out = 0x7c00u;
+    } else if (magnitude >= 0x38800000u) {      /* 2^-14: normal */
+        rest = magnitude - 0x38000000u;
+        out = (rest + 0xfffu + (rest >> 13 & 1)) >> 13;
+    } else if (magnitude >= 0x33000000u) {      /* 2^-25: subnormal, or rounds to the smallest */
+        const hk_u32 shift = 126 - (magnitude >> 23), half = (hk_u32)1 << (shift - 1);
+        const hk_u32 mantissa = (magnitude & 0x7fffffu) | 0x800000u;
+
+        out = mantissa >> shift;
+        rest = mantissa & ((half << 1) - 1);
+        out += rest > half || (rest == half && (out & 1)) ? 1 : 0;
+    }
+    return (hk_u16)(out == 0 ? 0 : out | (word >> 16 & 0x8000u));
+}
+
+#endif
