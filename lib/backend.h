@@ -42,12 +42,14 @@ struct heed_bound {
     const void *const *slots;
     void *workspace;
     /* Devices with a remote part only. Where remote->handles is set, every pointer above is an
-     * offset in bytes into the memory that `handles` names, made a pointer. */
+     * offset in bytes into the memory that `handles` names, made a pointer, and absent is what
+     * has no handle: offset 0 is a place like any other. Else NULL. */
     const struct heed_handles *handles;
     void *queue;                    /* remote->queue_create's */
     void *const *waits;             /* remote events to be waited for, n_waits of them */
     uint32_t n_waits, reserved;
-    void **event;                   /* NULL: none wanted; receives a remote event */
+    void **event;                   /* NULL: none wanted; receives a remote event, or NULL when
+                                     * everything is complete already */
     struct heed_trouble *trouble;   /* never NULL */
 };
 
@@ -63,11 +65,13 @@ struct heed_impl {
     /* NULL: accepts; else the reason why not, static text; *field names the part when it can.
      * A NULL function accepts everything. */
     const char *(*refuse)(const heed_device *, const struct heed_checked *, const char **field);
-    /* Sets state and workspace_*. */
+    /* Sets state, state_bytes, device_bytes and workspace_*. */
     heed_status (*bind)(struct heed_plan *, const struct heed_services *, struct heed_trouble *);
     heed_status (*run)(const struct heed_plan *, const struct heed_services *,
                        const struct heed_bound *);
-    void (*drop)(struct heed_plan *, const struct heed_services *);             /* may be NULL */
+    /* May be NULL. On remote devices work of the plan may still be in flight: what it reads is
+     * kept or waited for here. */
+    void (*drop)(struct heed_plan *, const struct heed_services *);
 };
 
 /* What devices other than the host have besides: memory, queues and events of their own. The void
@@ -79,13 +83,17 @@ struct heed_backend_remote {
     uint32_t handles; /* 1: memory is an opaque handle, with which nothing can be computed (cl_mem);
                        * 0: an address */
     /* Called once per device, before all else but describe; sets device->state and may change
-     * device->props (usable, reason, exact, ...). On failure props.usable and reason say why. */
+     * device->props (usable, reason, exact, memory, ...; the name stays). On failure props.usable
+     * and reason say why. OK and not exact: reason says why not. */
     heed_status (*open)(heed_device *, const struct heed_services *);
-    void (*close)(heed_device *, const struct heed_services *);     /* only after open was OK */
+    /* Only after open or wrap was OK; no queue, event, buffer or plan of it is left. */
+    void (*close)(heed_device *, const struct heed_services *);
     /* A device over what the caller owns (OpenCL: cl_context, cl_device_id; CUDA: CUcontext,
-     * device ordinal in the second), instead of open. Keeps references, not ownership. */
+     * device ordinal in the second), instead of open. Keeps references, not ownership. Fills props
+     * as describe and open do (index is UINT32_MAX; the name need not be unique). */
     heed_status (*wrap)(heed_device *, const struct heed_services *, void *context, void *native,
                         struct heed_trouble *);
+    /* Aligned as any workspace of this backend must be. bytes 0 is legal. */
     heed_status (*buf_create)(heed_device *, uint64_t bytes, void **handle, struct heed_trouble *);
     void (*buf_destroy)(heed_device *, void *handle);
     /* Both after the work in the queue; complete on return. */
@@ -101,7 +109,9 @@ struct heed_backend_remote {
     void (*queue_destroy)(heed_device *, void *queue);              /* waits for its work first */
     heed_status (*event_wait)(heed_device *, void *event, struct heed_trouble *);
     void (*event_destroy)(heed_device *, void *event);
-    /* The caller's cl_event or CUevent as an event to be waited for; and back. */
+    /* The caller's cl_event or CUevent as an event to be waited for; and back. OpenCL: both
+     * retain, event_native for the caller. CUDA has no such count: a wrapped one stays the
+     * caller's, and what event_native gives stays the event's. NULL: failed. */
     heed_status (*event_wrap)(heed_device *, void *native, void **event, struct heed_trouble *);
     void *(*event_native)(heed_device *, void *event);
 };
@@ -110,12 +120,13 @@ struct heed_backend {
     uint32_t size, kind;            /* HEED_DEVICE_* */
     uint32_t host;    /* 1: handles are host addresses and run completes before it returns */
     uint32_t lowered; /* 1: reads plan->lowered */
-    uint32_t (*count)(void);
+    uint32_t (*count)(void);    /* remote: called when somebody asks for more than host devices */
     /* name, description, usable, reason, exact, memory of device `index`; names unique; called once
      * per runtime. Remote devices: cheap, opens nothing. */
     void (*describe)(uint32_t index, heed_device_props *);
     const struct heed_impl *const *impls;       /* best first, ends with NULL */
     const struct heed_backend_remote *remote;   /* NULL: the host's own (host == 1) */
+    const char *(*none)(void);  /* may be NULL: why count() was 0, static text */
 };
 
 extern const struct heed_backend *const heed_backends[];      /* backends/table.c; ends with NULL */
@@ -128,7 +139,7 @@ struct heed_backend_absent {
 extern const struct heed_backend_absent
     heed_backends_absent[]; /* backends/table.c; ends with NULL */
 
-/* A device as the backend sees it. */
+/* A device as the backend sees it; those of remote backends are made by lib only. */
 struct heed_device {
     const struct heed_backend *backend;
     uint32_t index, reserved;       /* backend's own number */

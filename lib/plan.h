@@ -99,7 +99,8 @@ struct heed_plan {
     const struct heed_lowered *lowered;
     void *state;                    /* the implementation's own, made by bind */
     uint64_t workspace_size, workspace_align;   /* set by bind */
-    uint64_t state_bytes; /* set by bind: host memory that state takes, for heed_plan_info */
+    /* Set by bind: host and device memory that state takes, for heed_plan_info. */
+    uint64_t state_bytes, device_bytes;
     struct heed_plan_owned *owned; /* plan.c: reference count, memory, own workspace */
 };
 
