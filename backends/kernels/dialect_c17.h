@@ -219,4 +219,19 @@ HK_FN float hkv_sum(hk_vec a)
     return a.x[0];
 }
 
+/* ---- the entry point (entry.h) ---- */
+
+#define HK_ENTRY_POINT                                                                             \
+    void HK_KERNEL_NAME(const char *image, char *const *buffers, int64_t group);                   \
+    void HK_KERNEL_NAME(const char *image, char *const *buffers, int64_t group)                    \
+    {                                                                                              \
+        struct hk_shared shared;                                                                   \
+        struct hk_call call;                                                                       \
+                                                                                                   \
+        call.image = image;                                                                        \
+        memcpy(call.buffer, buffers, sizeof call.buffer);                                          \
+        hk_call_open(&call);                                                                       \
+        hk_main(&call, group, &shared);                                                            \
+    }
+
 #endif

@@ -64,4 +64,23 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
     return __ffsll((long long)word) - 1;
 }
 
+/* ---- the entry point (entry.h) ---- */
+
+#define HK_ENTRY_POINT                                                                             \
+    struct hk_pointers {                                                                           \
+        char *at[HK_BUFFERS];                                                                      \
+    };                                                                                             \
+    extern "C" __global__ void __launch_bounds__(HK_ITEMS)                                         \
+        heed_kernel(const char *image, const struct hk_pointers given)                             \
+    {                                                                                              \
+        __shared__ struct hk_shared shared;                                                        \
+        struct hk_call call;                                                                       \
+                                                                                                   \
+        call.image = image;                                                                        \
+        for (int i = 0; i < HK_BUFFERS; i++)                                                       \
+            call.buffer[i] = given.at[i];                                                          \
+        hk_call_open(&call);                                                                       \
+        hk_main(&call, (hk_i64)blockIdx.x, &shared);                                               \
+    }
+
 #endif

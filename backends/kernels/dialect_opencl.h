@@ -168,4 +168,36 @@ HK_FN float hkv_sum(hk_vec a)
     return d.x + d.y;
 }
 
+/* ---- the entry point (entry.h) ---- */
+
+struct hk_offsets {
+    hk_u64 at[29];
+};
+
+#define HK_ARGUMENT(n) __global char *b##n
+#define HK_GIVEN(n) b##n
+
+#if HK_LARGE
+#define HK_ENTRY_ARGUMENTS ulong work_at
+#define HK_ENTRY_OFFSET(i) ((__global const ulong *)(b4 + work_at))[i]
+#else
+#define HK_ENTRY_ARGUMENTS const struct hk_offsets at
+#define HK_ENTRY_OFFSET(i) at.at[i]
+#endif
+
+#define HK_ENTRY_POINT                                                                             \
+    __kernel __attribute__((reqd_work_group_size(HK_ITEMS, 1, 1))) void heed_kernel(               \
+        __global const char *image, HK_ENTRY_ARGUMENTS, HK_EVERY(HK_ARGUMENT))                     \
+    {                                                                                              \
+        __local struct hk_shared shared;                                                           \
+        __global char *const given[HK_BUFFERS] = { HK_EVERY(HK_GIVEN) };                           \
+        struct hk_call call;                                                                       \
+                                                                                                   \
+        call.image = image;                                                                        \
+        for (int i = 0; i < HK_BUFFERS; i++)                                                       \
+            call.buffer[i] = given[i] + HK_ENTRY_OFFSET(i);                                        \
+        hk_call_open(&call);                                                                       \
+        hk_main(&call, (hk_i64)get_group_id(0), &shared);                                          \
+    }
+
 #endif

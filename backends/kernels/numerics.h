@@ -105,12 +105,12 @@ HK_FN hk_u16 hk_to_f16(float x)
         rest = magnitude - 0x38000000u;
         out = (rest + 0xfffu + (rest >> 13 & 1)) >> 13;
     } else if (magnitude >= 0x33000000u) {      /* 2^-25: subnormal, or rounds to the smallest */
-        const hk_u32 shift = 126 - (magnitude >> 23), half = (hk_u32)1 << (shift - 1);
+        const hk_u32 shift = 126 - (magnitude >> 23), tie = (hk_u32)1 << (shift - 1);
         const hk_u32 mantissa = (magnitude & 0x7fffffu) | 0x800000u;
 
         out = mantissa >> shift;
-        rest = mantissa & ((half << 1) - 1);
-        out += rest > half || (rest == half && (out & 1)) ? 1 : 0;
+        rest = mantissa & ((tie << 1) - 1);
+        out += rest > tie || (rest == tie && (out & 1)) ? 1 : 0;
     }
     return (hk_u16)(out == 0 ? 0 : out | (word >> 16 & 0x8000u));
 }

@@ -126,13 +126,13 @@ HK_FN hk_u64 hk_bits(hk_i64 lo, hk_i64 hi)
 }
 
 /* Position of key 0. */
-HK_FN hk_i64 hk_origin(const struct hk_sub *sub, hk_i64 len)
+HK_FN hk_i64 hk_origin(HK_SUB_SPACE const struct hk_sub *sub, hk_i64 len)
 {
     return sub->flags & HK_END ? sub->pos0 - len * sub->pos_step : sub->pos0;
 }
 
 /* Key indices at or above the result are beyond the length or in the row's future. */
-HK_FN hk_i64 hk_limit(const struct hk_sub *sub, hk_i64 len, hk_i64 q)
+HK_FN hk_i64 hk_limit(HK_SUB_SPACE const struct hk_sub *sub, hk_i64 len, hk_i64 q)
 {
     hk_i64 limit = len;
 
@@ -143,7 +143,7 @@ HK_FN hk_i64 hk_limit(const struct hk_sub *sub, hk_i64 len, hk_i64 q)
 }
 
 /* Range r in key indices, cut to [0, limit). */
-HK_FN void hk_range_keys(const struct hk_sub *sub, const struct hk_item *item,
+HK_FN void hk_range_keys(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
                          const struct hk_row *row, hk_u32 r, hk_i64 limit, hk_i64 *lo, hk_i64 *hi)
 {
     const struct hk_range *range = &sub->range[r];
@@ -169,7 +169,7 @@ HK_FN void hk_range_keys(const struct hk_sub *sub, const struct hk_item *item,
 }
 
 /* The residue of a COMB's keys modulo step. */
-HK_FN hk_i64 hk_residue(const struct hk_sub *sub, const struct hk_item *item,
+HK_FN hk_i64 hk_residue(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
                         const struct hk_row *row)
 {
     hk_i64 phase = hk_mod(sub->phase, sub->step);
@@ -182,7 +182,7 @@ HK_FN hk_i64 hk_residue(const struct hk_sub *sub, const struct hk_item *item,
 }
 
 /* What the row may see of sub. */
-HK_FN void hk_reach_find(const struct hk_sub *sub, const struct hk_item *item,
+HK_FN void hk_reach_find(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
                          const struct hk_row *row, struct hk_reach *out)
 {
     hk_u32 r;
@@ -226,7 +226,7 @@ HK_FN void hk_reach_find(const struct hk_sub *sub, const struct hk_item *item,
 }
 
 /* Key index behind an ordinal; negative: absent. */
-HK_FN hk_i64 hk_key(const struct hk_sub *sub, const struct hk_item *item,
+HK_FN hk_i64 hk_key(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
                     const struct hk_reach *reach, hk_i64 ordinal)
 {
     hk_i64 entry;
@@ -245,7 +245,7 @@ HK_FN hk_i64 hk_key(const struct hk_sub *sub, const struct hk_item *item,
 }
 
 /* Is key shown by an earlier sub-source whatever the row: a GLOBAL key? */
-HK_FN int hk_listed(const struct hk_sub *sub, const struct hk_item *item, hk_i64 key)
+HK_FN int hk_listed(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item, hk_i64 key)
 {
     if (key < sub->prefix)
         return 1;
@@ -253,14 +253,14 @@ HK_FN int hk_listed(const struct hk_sub *sub, const struct hk_item *item, hk_i64
 }
 
 /* Does the row see key through one of the n_earlier sub-sources before sub? */
-HK_FN int hk_seen_before(const struct hk_sub *sub, const struct hk_item *item,
+HK_FN int hk_seen_before(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
                          const struct hk_row *row, hk_i64 key)
 {
     hk_u32 e, r;
 
     for (e = 1; e <= sub->n_earlier; e++) {
-        const struct hk_sub *s = sub - e;
-        const struct hk_item *it = item - e;
+        HK_SUB_SPACE const struct hk_sub *s = sub - e;
+        HK_ITEM_SPACE const struct hk_item *it = item - e;
         const hk_i64 limit = hk_limit(s, it->len, row->q);
 
         if (s->kind == HK_SUB_COMB && hk_mod(key - hk_residue(s, it, row), s->step) != 0)
@@ -277,7 +277,7 @@ HK_FN int hk_seen_before(const struct hk_sub *sub, const struct hk_item *item,
 }
 
 /* The byte mask of key indices 64*block .. as a word; keys from n on are not read. */
-HK_FN hk_u64 hk_mask_word(const struct hk_item *item, hk_i64 block, hk_i64 n)
+HK_FN hk_u64 hk_mask_word(HK_ITEM_SPACE const struct hk_item *item, hk_i64 block, hk_i64 n)
 {
     HK_GLOBAL const hk_u8 *byte = item->mask + block * 64 * item->mask_stride;
     const hk_i64 count = hk_min(n - block * 64, 64);
@@ -292,7 +292,7 @@ HK_FN hk_u64 hk_mask_word(const struct hk_item *item, hk_i64 block, hk_i64 n)
 /* What no row can see of ordinals 64*block .. 64*block+63 is off: absent list entries, keys beyond
  * the length or masked, GLOBAL keys where an earlier sub-source has them. The reach may be that of
  * any row of a strip. */
-HK_FN hk_u64 hk_block_word(const struct hk_sub *sub, const struct hk_item *item,
+HK_FN hk_u64 hk_block_word(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
                            const struct hk_reach *reach, hk_i64 block)
 {
     const hk_i64 base = block * 64;
@@ -329,7 +329,7 @@ HK_FN hk_u64 hk_block_word(const struct hk_sub *sub, const struct hk_item *item,
 
 /* The first block from `block` on with an ordinal of RUNS that names a key within the length, or
  * one after all: long runs, of which little exists, cost by their entries, not by their places. */
-HK_FN hk_i64 hk_runs_next(const struct hk_sub *sub, const struct hk_item *item, hk_i64 block)
+HK_FN hk_i64 hk_runs_next(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item, hk_i64 block)
 {
     hk_i64 at = block * 64, entry = at / sub->run;
 
@@ -346,7 +346,7 @@ HK_FN hk_i64 hk_runs_next(const struct hk_sub *sub, const struct hk_item *item, 
 
 /* Visibility of ordinals 64*block .. 64*block+63 of sub[0] for one row: bit i set, the row sees it.
  * available is hk_block_word. item[-1] .. item[-n_earlier] must be there. */
-HK_FN hk_u64 hk_row_word(const struct hk_sub *sub, const struct hk_item *item,
+HK_FN hk_u64 hk_row_word(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
                          const struct hk_row *row, const struct hk_reach *reach, hk_i64 block,
                          hk_u64 available)
 {

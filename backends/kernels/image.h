@@ -1,0 +1,98 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A plan as kernels read it: one block of memory that begins with struct hk_plan and holds all that
+ * bind knew, constant slots included. Written by backends/device/image.c. Every struct has the same
+ * layout for all compilers: 8-byte members first, 4-byte ones in pairs. "at" members are byte
+ * offsets into the image, or where it says so into the workspace.
+ */
+#ifndef HEED_BACKENDS_KERNELS_IMAGE_H
+#define HEED_BACKENDS_KERNELS_IMAGE_H
+
+#include "spans.h"
+
+enum { HK_F32 = 1, HK_F16, HK_BF16, HK_U8 = 16, HK_I32, HK_I64 };        /* as HEED_F32, ... */
+enum { HK_BIAS_DENSE = 1, HK_BIAS_ALIBI, HK_BIAS_TABLE };                 /* as HEED_BIAS_* */
+#define HK_POSITION_MAX ((hk_i64)1 << 60)
+
+/* A tensor: dtype 0 if absent; batch axes 0..2, head, position, channel; strides in elements. */
+struct hk_view {
+    hk_i64 stride[6];
+    hk_i64 length;              /* of the position axis */
+    hk_u32 dtype, reserved;
+};
+
+/* A slot at one place of use (struct heed_aux). at: its constant copy in the image, 0: buffer of
+ * slot (from 1). */
+struct hk_aux {
+    hk_i64 shape[3];            /* of the trailing axes x, y, z */
+    hk_i64 stride[6];
+    hk_i64 at;
+    hk_u32 slot, dtype;         /* slot 0: absent */
+};
+
+struct hk_bias {
+    hk_i64 zero;
+    struct hk_aux t, map, q_coord, k_coord;
+    hk_u32 kind, reserved;
+};
+
+struct hk_sub_slots {
+    struct hk_aux list, pairs[HK_RANGES];
+};
+
+struct hk_source {
+    struct hk_view k, v;
+    struct hk_aux index, len, mask;     /* index: RAGGED begins */
+    struct hk_aux keys, rows;           /* lists of GLOBAL keys and rows */
+    hk_i64 heads, n_k, list_rows;       /* list_rows: LISTED, rows that share a list */
+    hk_i64 rows_prefix;                 /* GLOBAL rows: the first so many */
+    hk_i64 blocks, row_words;           /* 64-key blocks of n_k; words of a bit set over rows */
+    hk_i64 row_parts;                   /* strips that the rows list takes, of one item and group */
+    /* In the workspace: bit sets over keys and rows of each item; shape A: packed K panels
+     * [item or 1][H_k][blocks][4][d][16] and a word per block: 1 where all of V is finite. */
+    hk_i64 keys_at, rows_at, packed_at, finite_at;
+    hk_u32 ragged, packs;
+    hk_u32 shared, reserved;            /* 1: one packed copy serves all items */
+    hk_u32 first_sub, n_subs;
+    hk_u32 first_bias, n_biases;
+};
+
+enum {
+    HK_PLAN_RAGGED = 1u,        /* query rows */
+    HK_PLAN_ALIGN_END = 2u,
+    HK_PLAN_LSE_WITH_SINK = 4u,
+    HK_PLAN_CAPPED = 8u,
+    HK_PLAN_END_LAST = 16u      /* the last source counts positions from its end */
+};
+
+/* How query rows form strips: rows r0 + row_step * i that stay within `group` rows where that is not
+ * 0, times `stack` heads that see the same keys. */
+struct hk_strips {
+    hk_i64 rows, stack, row_step, group;
+};
+
+struct hk_plan {
+    hk_i64 batch[3];
+    hk_i64 n_batch, heads, d, d_v, n_q;
+    hk_i64 q_pos0, q_pos_step;
+    struct hk_view q, o, lse, sinks;
+    struct hk_aux q_pos, q_begin, q_len;
+    struct hk_strips strips;
+    hk_i64 groups;              /* of `stack` heads */
+    hk_i64 item_strips;         /* strips of n_q rows */
+    hk_i64 tasks;               /* strips of all items and groups, then those of the row lists */
+    hk_i64 list_tasks;          /* of them, the latter */
+    hk_i64 passes;              /* B: groups that share a strip, each with other channels of V */
+    hk_i64 pack_tasks;
+    hk_i64 sources_at, subs_at, slots_at, biases_at;    /* in the image */
+    hk_i64 counts_at;           /* workspace: entries of [item][source][2: keys, rows] lists */
+    hk_i64 counter_at;          /* workspace: A: the next task */
+    hk_i64 lanes_at, lane_bytes;        /* workspace: A: scratch of each lane */
+    hk_i64 bytes;               /* of the image */
+    float c, c1, c2, reserved_f;
+    hk_u32 n_sources, flags;
+    hk_u32 n_biases, lanes;
+};
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * How the query rows of an item are cut into strips. Rows of a strip share the residue of every
+ * PHASE_QUERY comb, so they lie row_step apart; with LISTED sources they share a list, so they stay
+ * within one group of rows.
+ */
+#ifndef HEED_BACKENDS_KERNELS_STRIPS_H
+#define HEED_BACKENDS_KERNELS_STRIPS_H
+
+#include "image.h"
+
+HK_FN hk_i64 hk_parts(hk_i64 n, hk_i64 size)
+{
+    return n / size + (n % size != 0 ? 1 : 0);
+}
+
+/* The first row of a strip of an item of n rows, and how many it has: rows first + step * i. */
+struct hk_strip_rows {
+    hk_i64 first, step, count;
+};
+
+HK_FN hk_i64 hk_strips_step(hk_i64 group, hk_i64 row_step, hk_i64 n)
+{
+    if (group > 0)
+        return 1;
+    return row_step < n ? row_step : n;
+}
+
+/* Strips of an item of n rows. */
+HK_FN hk_i64 hk_strips_count(hk_i64 rows, hk_i64 row_step, hk_i64 group, hk_i64 n)
+{
+    const hk_i64 step = hk_strips_step(group, row_step, n);
+    const hk_i64 within = group > 0 && group < n ? group : n;
+
+    if (n <= 0)
+        return 0;
+    return hk_parts(n, within) * step * hk_parts(hk_parts(within, step), rows);
+}
+
+HK_FN void hk_strips_rows(hk_i64 rows, hk_i64 row_step, hk_i64 group, hk_i64 n, hk_i64 strip,
+                          struct hk_strip_rows *out)
+{
+    const hk_i64 step = hk_strips_step(group, row_step, n);
+    const hk_i64 within = group > 0 && group < n ? group : n;
+    const hk_i64 per_residue = hk_parts(hk_parts(within, step), rows);
+    const hk_i64 per_group = step * per_residue, base = strip / per_group * within;
+    const hk_i64 end = hk_min(base + within, n);
+    const hk_i64 residue = strip % per_group / per_residue, part = strip % per_residue;
+
+    out->first = base + residue + step * (part * rows);
+    out->step = step;
+    out->count = out->first < end ? hk_min(hk_parts(end - out->first, step), rows) : 0;
+}
+
+#endif
