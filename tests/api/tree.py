@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules that the source text itself must keep; docs/architecture.md says why.
 
-tree.py TOP: who may include whom, where processors and vendors may be asked for, licence lines,
-line length, tabs, length of files. Every breach is one line: file:line: rule.
+tree.py TOP: who may include whom, where processors and vendors may be asked for, which words device
+code may use, licence lines, line length, tabs, length of files. Every breach is one line:
+file:line: rule.
 tree.py --self-test: every rule is broken once, in a made-up tree, and must be reported.
 """
 
@@ -15,7 +16,7 @@ import tempfile
 
 FOLDERS = ["include", "lib", "reference", "backends", "tools", "examples", "tests", "fuzz",
            "scripts"]
-C_SUFFIXES = {".c", ".h", ".cl", ".cu"}
+C_SUFFIXES = {".c", ".h", ".cl", ".cu", ".def"}
 TEXT_SUFFIXES = C_SUFFIXES | {".py", ".sh", ".map", ".build"}
 COLUMNS, LINES = 100, 600
 
@@ -27,6 +28,9 @@ C_STANDARD = {
 }
 PUBLIC = r"include/heed/.*"
 WAIST = r"lib/(backend|plan|spans|dtype|alloc|error|compiler)\.h"
+DIALECT = r"backends/kernels/dialect(_\w+)?\.h"
+# The list of kernels is read by backends/device, which passes it on, and where tests build them all.
+KERNELS = r"backends/kernels/(?!kernels\.def).*"
 
 # For files that match the first pattern (the first row that does), what of the tree they may
 # include, and which other headers: None for any.
@@ -34,11 +38,16 @@ LAYERS = [
     (r"include/.*", [PUBLIC], C_STANDARD - {"stdio.h", "threads.h", "stdatomic.h", "complex.h"}),
     (r"lib/.*", [PUBLIC, r"lib/.*", r"backends/kernels/spans\.h"], None),
     (r"reference/.*", [PUBLIC, r"lib/(backend|plan)\.h", r"reference/.*"], C_STANDARD),
-    (r"backends/kernels/dialect\.h", [], {"stdint.h"}),
-    (r"backends/kernels/.*", [r"backends/kernels/.*"], set()),
+    (DIALECT, [DIALECT], {"math.h", "stdint.h", "string.h"}),
+    (r"backends/kernels/.*", [KERNELS], set()),
     (r"backends/table\.c", [PUBLIC, WAIST], C_STANDARD),
-    (r"backends/(?P<own>[^/]+)/.*", [PUBLIC, WAIST, r"backends/{own}/.*", r"backends/kernels/.*"],
-     None),
+    (r"backends/device/cache\.[ch]", [PUBLIC, WAIST, r"backends/device/.*"], None),
+    (r"backends/device/.*", [PUBLIC, WAIST, r"backends/device/.*", r"backends/kernels/.*"],
+     C_STANDARD),
+    (r"backends/cpu/.*", [PUBLIC, WAIST, r"backends/cpu/.*", KERNELS], None),
+    (r"backends/emulate/.*", [PUBLIC, WAIST, r"backends/(emulate|device|kernels)/.*"], C_STANDARD),
+    (r"backends/(?P<own>[^/]+)/.*",
+     [PUBLIC, WAIST, r"backends/{own}/.*", r"backends/device/.*", KERNELS], None),
     (r"(?P<own>tools|fuzz)/.*", [PUBLIC, r"{own}/.*"], None),
     (r"(?P<own>examples/[^/]+)/.*", [PUBLIC, r"{own}/.*"], None),
     (r"examples/[^/]+", [PUBLIC], None),
@@ -49,13 +58,31 @@ CLOSED = [r"reference/.*", r"include/.*"]
 SEARCHED = ["", "lib", "include", "backends", "backends/kernels", "tests", "tests/support", "tools",
             "examples/summarize"]
 
-ISA_FILES = re.compile(r"backends/cpu/(isa\.c|simd/.*)|backends/kernels/dialect\.h|tools/peak/.*"
-                       r"|tests/.*")
+ISA_FILES = re.compile(r"backends/cpu/(isa\.c|simd/.*)|tools/peak/.*|tests/.*|" + DIALECT)
 ISA_WORDS = re.compile(
     r"__(AVX|SSE|F16C|FMA|BMI|x86|i386|amd64|aarch64|arm|ARM|riscv|s390|powerpc|PPC|mips|loongarch)"
     r"|_M_(X64|IX86|ARM)|HEED_(HAVE|ISA)|__(CUDA|NVCC|HIP|AMDGCN|NVPTX|OPENCL)|CL_VERSION"
     r"|OPENCL_VERSION")
+# The table of backends asks for what the build has put in, and for nothing else.
+TABLE, TABLE_ROW = "backends/table.c", re.compile(r"\s*#\s*ifdef HEED_HAVE_[A-Z]+")
 ISA_HEADERS = re.compile(r"(\w+intrin|arm_neon|arm_sve|riscv_vector|cpuid|vecintrin)\.h")
+
+# Words of OpenCL C, CUDA or C that device code must take from dialect.h instead.
+KERNEL_WORDS = re.compile(
+    r"\b(__\w+"                                                # __global, __shared__, __fmaf_rn
+    r"|_Pragma|asm|inline|restrict|volatile|constexpr|template"
+    r"|(get_(global|local|group|work|num|enqueued|sub_group|max)_?\w*|\w*barrier|\w*mem_fence"
+    r"|(work|sub)_group_\w+|atom(ic)?_\w+|atomic[A-Z]\w*)(?=\s*\()"
+    r"|(threadIdx|blockIdx|blockDim|gridDim|warpSize)"
+    r"|(as|convert)_(char|uchar|short|ushort|int|uint|long|ulong|half|float|double)\w*"
+    r"|(native_|vload|vstore|async_work)\w*"
+    r"|(select|bitselect|shuffle2?|mad(24|_hi)?|mul24|mul_hi|rotate|clz|popcount|any|all"
+    r"|(fma|rint|fabs|fmin|fmax|exp|exp2|exp10|log|log2|sqrt|rsqrt|tanh|pow|powr|recip|divide|floor"
+    r"|ceil|trunc|round|fmod|ldexp|frexp|copysign|min|max|abs|clamp|mix|nan|isnan|isinf|isfinite"
+    r"|signbit)[fl]?|mem(cpy|set|move)|printf|malloc)(?=\s*\()"
+    r"|u?int\d+(_t)?|size_t|ptrdiff_t|u(char|short|int|long)\d*|(char|short|long|float)\d+"
+    r"|half\d*|double\d*|long|bool|INFINITY|NAN|CLK_\w+)\b")
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif)\b(.*)")
@@ -144,11 +171,23 @@ class Tree:
         if ISA_FILES.fullmatch(name):
             return
         for number, line in enumerate(self.text[name].splitlines(), 1):
+            if name == TABLE and TABLE_ROW.fullmatch(line):
+                continue
             condition, include = CONDITION.match(line), INCLUDE.match(line)
             if condition and ISA_WORDS.search(condition[2]):
                 self.report(name, number, "asks for a processor or vendor: " + line.strip())
             if include and ISA_HEADERS.fullmatch(include[2]):
                 self.report(name, number, f"includes {include[2]}, a processor's own header")
+
+    def check_dialect(self, name):
+        if not name.startswith("backends/kernels/") or re.fullmatch(DIALECT, name):
+            return
+        text = COMMENT.sub(lambda match: "\n" * match[0].count("\n"), self.text[name])
+        for number, line in enumerate(text.splitlines(), 1):
+            for match in KERNEL_WORDS.finditer("" if INCLUDE.match(line) else line):
+                self.report(name, number, f"a platform's word, {match[0]}: dialect.h has those")
+            if re.match(r"\s*#\s*pragma", line):
+                self.report(name, number, "a platform's word, #pragma: dialect.h has those")
 
     def check_text(self, name):
         text = self.text[name]
@@ -175,6 +214,7 @@ class Tree:
             if pathlib.PurePosixPath(name).suffix in C_SUFFIXES:
                 self.check_layers(name)
                 self.check_words(name)
+                self.check_dialect(name)
         return self.breaches
 
 
@@ -187,12 +227,19 @@ CLEAN = {
     "lib/backend.h": '#include "plan.h"\n',
     "lib/secret.h": "",
     "lib/a.c": '#include "secret.h"\n#include <stdio.h>\n',
-    "backends/kernels/dialect.h": "#if defined __OPENCL_VERSION__\n#endif\n",
+    "backends/kernels/dialect.h": '#if defined __OPENCL_VERSION__\n#include "dialect_x.h"\n#endif\n',
+    "backends/kernels/dialect_x.h": "#include <math.h>\n#define hk_fma(a) __fmaf_rn(fma(a))\n",
+    "backends/kernels/kernels.def": "",
+    "backends/kernels/k.cl": '/* __global, barrier(),\n fma(x) */ #include "spans.h"\n'
+                             "int hk_min(int a) { return hk_fma(a) + hk_select(a); } // fma(\n",
+    "backends/device/device.h": '#include "../kernels/kernels.def"\n#include "lib/backend.h"\n',
+    "backends/emulate/e.c": '#include "../kernels/kernels.def"\n#include "../device/device.h"\n',
+    "backends/table.c": '#include "../lib/backend.h"\n#ifdef HEED_HAVE_OTHER\n#endif\n',
     "backends/kernels/spans.h": '#include "dialect.h"\n',
     "backends/cpu/isa.c": "#if defined __x86_64__\n#endif\n",
     "backends/cpu/simd/x.h": "#include <immintrin.h>\n",
     "backends/cpu/t.c": '#include "simd/x.h"\n#include "lib/spans.h"\n',
-    "backends/other/o.h": "",
+    "backends/other/o.h": '#include "../device/device.h"\n#include "../kernels/spans.h"\n',
     "reference/r.h": '#include "lib/plan.h"\n',
     "reference/r.c": '#include "r.h"\n#include <math.h>\n',
     "tools/t.c": "#include <heed/a.h>\n",
@@ -212,6 +259,17 @@ BROKEN = [
     ("backends/cpu/b.c", '#include "backends/other/o.h"\n', "may not include backends/other/o.h"),
     ("backends/kernels/b.cl", '#include "lib/plan.h"\n', "may not include lib/plan.h"),
     ("backends/kernels/b.cl", "#include <stdint.h>\n", "may not include <stdint.h>"),
+    ("backends/kernels/b.def", '#include "lib/plan.h"\n', "may not include lib/plan.h"),
+    ("backends/kernels/b.h", '#include "kernels.def"\n', "may not include backends/kernels/k"),
+    ("backends/other/b.c", '#include "../kernels/kernels.def"\n', "may not include backends/k"),
+    ("backends/cpu/b.c", '#include "../device/device.h"\n', "may not include backends/device"),
+    ("backends/device/b.c", '#include "../other/o.h"\n', "may not include backends/other/o.h"),
+    ("backends/device/b.c", '#include "lib/secret.h"\n', "may not include lib/secret.h"),
+    ("backends/device/b.c", "#include <dlfcn.h>\n", "may not include <dlfcn.h>"),
+    ("backends/device/b.c", "#ifdef __OPENCL_VERSION__\n#endif\n", "asks for a processor"),
+    ("backends/table.c", "#ifdef __AVX2__\n#endif\n", "asks for a processor"),
+    ("lib/b.c", "#ifdef HEED_HAVE_OTHER\n#endif\n", "asks for a processor"),
+    ("lib/b.c", '#include "backends/device/device.h"\n', "may not include backends/device"),
     ("tools/b.c", '#include "lib/plan.h"\n', "may not include lib/plan.h"),
     ("examples/e/b.c", '#include "../../tools/t.c"\n', "may not include tools/t.c"),
     ("examples/b.c", '#include "lib/plan.h"\n', "may not include lib/plan.h"),
@@ -226,8 +284,27 @@ BROKEN = [
     ("lib/b.c", "int x;\n" * 600, "600 are allowed"),
     ("lib/b.c", "int x;", "no newline"),
     ("lib/b.c", None, "SPDX"),
+    ("backends/kernels/b.cl", None, "SPDX"),
+    ("backends/kernels/b.def", None, "SPDX"),
+    ("backends/kernels/b.def", "/*" + "x" * 100 + "*/\n", "columns"),
+    ("backends/kernels/b.cl", "int x;\n" * 600, "600 are allowed"),
     ("backends/b.h", "", "no layer"),
 ]
+FOREIGN = [
+    "__kernel void k();", "__global int *p;", "__local int x;", "__constant int x;",
+    "__device__ void k();", "__shared__ int x[4];", "__global__ void k();", "__restrict__ p;",
+    "int i = get_local_id(0);", "int i = get_global_size(0);", "int i = threadIdx.x;",
+    "int i = blockDim.x;", "barrier(1);", "__syncthreads();", "work_group_barrier(1);",
+    "atomicAdd(p, 1);", "atomic_add(p, 1);", "x = as_float(w);", "x = as_int16(w);",
+    "x = __float_as_uint(a);", "x = convert_float_rte(i);", "x = vload16(0, p);",
+    "x = vload_half(0, p);", "vstore4(x, 0, p);", "x = select(a, b, c);", "x = fma(a, b, c);",
+    "x = fmaf (a, b, c);", "x = __fmaf_rn(a, b, c);", "x = mad(a, b, c);", "x = rint(a);",
+    "x = native_exp(a);", "x = exp2(a);", "x = sqrt(a);", "x = max(a, b);", "memcpy(a, b, 4);",
+    "float16 x;", "int16 x;", "ulong x;", "uint x;", "half x;", "double x;", "size_t n;",
+    "int64_t n;", "long n;", "float x = INFINITY;", "sub_group_reduce_add(x);", "#pragma unroll",
+    '_Pragma("unroll")', 'asm("");', "static inline int f();", "#ifdef __CUDA_ARCH__\n#endif",
+]
+BROKEN += [("backends/kernels/b.cl", line + "\n", "b.cl:4: a platform's word") for line in FOREIGN]
 
 
 def self_test():

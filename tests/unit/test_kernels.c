@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Device code as text: includes written out, lines still named, nothing lost for want of memory; and
- * the list of kernels against the texts.
+ * Device code as text: includes written out, lines still named, nothing lost for want of memory;
+ * and the list of kernels against the texts.
  */
 #include "backends/device/kernels.h"
 #include "lib/alloc.h"
