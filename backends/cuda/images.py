@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The heed authors
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels compiled by nvcc and embedded as data: machine code for a few architectures and PTX for
+the rest, one image a kernel.
+
+images.py probe NVCC: exit 0 if it compiles a kernel; prints the architectures.
+images.py list KERNELS: what is embedded, a line `name;large` for each.
+images.py compile NVCC KERNELS NAME LARGE OUTPUT DEPFILE: one image.
+images.py embed OUTPUT NAME;LARGE=FILE...: the table heed_cuda_images of state.h.
+images.py all NVCC KERNELS FOLDER OUTPUT: compile and embed, for builds without meson.
+
+KERNELS is backends/kernels. Where a device loads no image, NVRTC compiles the same text.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+MACHINES = [80, 90, 100]        # those of them that nvcc knows
+PORTABLE = 80                   # PTX, for what is newer
+# No fused, flushed or approximate arithmetic: bits depend on it.
+OPTIONS = ["-x", "cu", "-std=c++17", "--fmad=false", "-prec-div=true", "-prec-sqrt=true",
+           "-ftz=false", "-DHK_GROUP_ROWS=64", "-DHK_TILE_ROWS=6"]
+HOST_SHAPE = {"attend_a.cl", "pack.cl"}         # CPU style, which this backend never chooses
+ROW = re.compile(r'^HK_KERNEL\((\w+), "([\w.]+)", "([^"]*)"\)$')
+
+
+def rows(kernels):
+    """(name, file, options) of kernels.def that a CUDA device can be given."""
+    for line in (pathlib.Path(kernels) / "kernels.def").read_text(encoding="ascii").splitlines():
+        match = ROW.match(line)
+        if match and match[2] not in HOST_SHAPE:
+            yield match[1], match[2], match[3].split()
+
+
+def embedded(kernels):
+    """(name, large): all with few buffers; with many those that take any plan."""
+    for name, file, _ in rows(kernels):
+        if (pathlib.Path(kernels) / file).is_file():
+            yield name, 0
+            if name.endswith("_any") or not name.startswith("b_"):
+                yield name, 1
+
+
+def known(nvcc):
+    """The architectures of MACHINES that this nvcc compiles for."""
+    text = subprocess.run([nvcc, "--list-gpu-code"], capture_output=True, text=True,
+                          check=True).stdout
+    return [arch for arch in MACHINES if f"sm_{arch}" in text.split()]
+
+
+def command(nvcc, kernels, name, large):
+    """nvcc, the options of a row and its file; what is wanted of it comes on top."""
+    for row, file, options in rows(kernels):
+        if row == name:
+            return [nvcc, *OPTIONS, *options, f"-DHK_LARGE={large}",
+                    str(pathlib.Path(kernels) / file)]
+    sys.exit(f"kernels.def has no row {name} for CUDA")
+
+
+def compile_image(nvcc, kernels, name, large, output, depfile=None):
+    codes = []
+    for arch in known(nvcc):
+        codes += ["-gencode", f"arch=compute_{arch},code=sm_{arch}"]
+    codes += ["-gencode", f"arch=compute_{PORTABLE},code=compute_{PORTABLE}"]
+    wanted = ["-fatbin", "-o", str(output)] + (["-MD", "-MF", str(depfile)] if depfile else [])
+    subprocess.run(command(nvcc, kernels, name, large) + codes + wanted, check=True)
+
+
+def as_array(number, data):
+    """64-bit words in an array, not a string: C promises no strings of this length. Aligned, as
+    the driver reads words."""
+    data += bytes(-len(data) % 8)
+    words = [f"{int.from_bytes(data[at:at + 8], sys.byteorder):#x}"
+             for at in range(0, len(data), 8)]
+    lines = [",".join(words[at:at + 6]) for at in range(0, len(words), 6)]
+    return f"static const uint64_t image_{number}[] = {{\n" + ",\n".join(lines) + "\n};\n"
+
+
+def embed(output, images):
+    text = "/* Made by backends/cuda/images.py from backends/kernels. */\n"
+    text += '#include "backends/cuda/state.h"\n\n'
+    table = ""
+    for number, (name, large, path) in enumerate(images):
+        text += as_array(number, pathlib.Path(path).read_bytes())
+        table += (f'    {{ "{name}", {large}, 0, (const unsigned char *)image_{number} }},\n')
+    text += f"\nconst struct heed_cuda_image heed_cuda_images[] = {{\n{table}"
+    text += "    { (void *)0, 0, 0, (void *)0 },\n};\n"
+    pathlib.Path(output).write_text(text, encoding="ascii")
+
+
+def build_all(nvcc, kernels, folder, output):
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    images = [(name, large, folder / f"{name}_{large}.fatbin")
+              for name, large in embedded(kernels)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda one: compile_image(nvcc, kernels, *one), images))
+    embed(output, images)
+
+
+def probe(nvcc):
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder, "probe.cl")
+        source.write_text('extern "C" __global__ void f(float *x) { *x = __fmaf_rn(*x, 2, 1); }\n',
+                          encoding="ascii")
+        command_line = [nvcc, *OPTIONS, "-fatbin", "-gencode",
+                        f"arch=compute_{PORTABLE},code=compute_{PORTABLE}", "-o",
+                        f"{folder}/probe.fatbin", str(source)]
+        if subprocess.run(command_line, capture_output=True, check=False).returncode:
+            return 1
+    print(" ".join(f"sm_{arch}" for arch in known(nvcc)) + f" compute_{PORTABLE}")
+    return 0
+
+
+def main():
+    task, arguments = sys.argv[1], sys.argv[2:]
+    if task == "probe":
+        return probe(*arguments)
+    if task == "list":
+        print("\n".join(f"{name};{large}" for name, large in embedded(*arguments)))
+    elif task == "compile":
+        compile_image(*arguments)
+    elif task == "embed":
+        rests = [argument.split("=", 1) for argument in arguments[1:]]
+        embed(arguments[0], [(*rest[0].split(";"), rest[1]) for rest in rests])
+    elif task == "all":
+        build_all(*arguments)
+    else:
+        sys.exit(__doc__)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A run: waits, launches, an event, all of them enqueued. Nothing here waits on the host, allocates
+ * memory, loads code or touches another stream, so that a run can be captured in a CUDA graph. (An
+ * event recorded while capturing belongs to the graph: ask for none there.)
+ */
+#include "state.h"
+
+#include <limits.h>
+
+/* The second parameter of every kernel (kernels/call.h), of which small ones read the beginning. */
+struct pointers {
+    char *p[HEED_BUFFERS_LARGE];
+};
+
+static heed_status launch(struct heed_cuda_state *state, const struct heed_step *step,
+                          void *stream, void **parameters, struct heed_trouble *trouble)
+{
+    int code;
+
+    if (step->groups == 0)
+        return HEED_OK;
+    if (step->groups > INT_MAX) {
+        heed_cuda_say(trouble, "CUDA launches at most %d groups, these are %llu", INT_MAX,
+                      (unsigned long long)step->groups);
+        return HEED_E_UNSUPPORTED;
+    }
+    code = state->driver->launch(step->compiled, (unsigned)step->groups, 1, 1, step->items, 1, 1, 0,
+                                 stream, parameters, NULL);
+    return code ? heed_cuda_fail(state->driver, state, code, "cuLaunchKernel", trouble) : HEED_OK;
+}
+
+static heed_status enqueue(struct heed_cuda_state *state, const struct heed_work *work,
+                           void *stream, struct heed_trouble *trouble)
+{
+    const struct heed_cuda_driver *driver = state->driver;
+    struct pointers pointers = { { NULL } };
+    void *image = work->image;
+    void *parameters[] = { &image, &pointers };
+    heed_status status = HEED_OK;
+
+    for (uint32_t i = 0; i < work->n_buffers; i++) {
+        if (work->buffers[i].handle)
+            pointers.p[i] = (char *)work->buffers[i].handle + work->buffers[i].offset;
+    }
+    for (uint32_t i = 0; i < work->n_waits; i++) {
+        const int code = driver->stream_wait(stream, heed_cuda_event(work->waits[i]), 0);
+
+        if (code)
+            return heed_cuda_fail(driver, state, code, "cuStreamWaitEvent", trouble);
+    }
+    for (uint32_t i = 0; i < work->n_steps && status >= 0; i++)
+        status = launch(state, &work->steps[i], stream, parameters, trouble);
+    return status;
+}
+
+/* The event is created before the launches: were it to fail after them, outputs would be written by
+ * a run that says it failed. */
+static heed_status run_entered(struct heed_cuda_state *state, const struct heed_work *work,
+                               struct heed_trouble *trouble)
+{
+    const struct heed_cuda_driver *driver = state->driver;
+    void *stream = ((const struct heed_cuda_queue *)work->queue)->stream;
+    void *event = NULL;
+    heed_status status;
+    int code;
+
+    if (work->event) {
+        code = driver->event_create(&event, HEED_CU_EVENT_DISABLE_TIMING);
+        if (code)
+            return heed_cuda_fail(driver, state, code, "cuEventCreate", trouble);
+    }
+    status = enqueue(state, work, stream, trouble);
+    if (status >= 0 && event) {
+        code = driver->event_record(event, stream);
+        if (code)
+            status = heed_cuda_fail(driver, state, code, "cuEventRecord", trouble);
+    }
+    if (status >= 0 && event)
+        *work->event = event;
+    else if (event)
+        (void)driver->event_destroy(event);
+    return status;
+}
+
+heed_status heed_cuda_run(void *state, const struct heed_work *work, struct heed_trouble *trouble)
+{
+    heed_status status = heed_cuda_enter(state, trouble);
+
+    if (status < 0)
+        return status;
+    status = run_entered(state, work, trouble);
+    heed_cuda_leave(state);
+    return status;
+}
