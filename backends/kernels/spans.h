@@ -146,7 +146,7 @@ HK_FN hk_i64 hk_limit(HK_SUB_SPACE const struct hk_sub *sub, hk_i64 len, hk_i64 
 HK_FN void hk_range_keys(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
                          const struct hk_row *row, hk_u32 r, hk_i64 limit, hk_i64 *lo, hk_i64 *hi)
 {
-    const struct hk_range *range = &sub->range[r];
+    HK_SUB_SPACE const struct hk_range *range = &sub->range[r];
     hk_i64 first = 0, end = limit;
 
     if (range->kind == HK_RANGE_AFFINE) {
