@@ -8,10 +8,14 @@
 #include "../lib/backend.h"
 
 extern const struct heed_backend heed_cpu_backend;
+extern const struct heed_backend heed_emulate_backend;
 extern const struct heed_backend heed_reference_backend;
 
 const struct heed_backend *const heed_backends[] = {
     &heed_cpu_backend,
+#ifdef HEED_HAVE_EMULATE
+    &heed_emulate_backend,
+#endif
     &heed_reference_backend,
     NULL,
 };

@@ -127,6 +127,10 @@ struct heed_backend {
     const struct heed_impl *const *impls;       /* best first, ends with NULL */
     const struct heed_backend_remote *remote;   /* NULL: the host's own (host == 1) */
     const char *(*none)(void);  /* may be NULL: why count() was 0, static text */
+    /* Host devices that keep a state: device->state is so many bytes of the runtime's, which begin
+     * fills. */
+    size_t state_size;              /* 0: none */
+    void (*begin)(uint32_t index, const struct heed_services *, void *state);
 };
 
 extern const struct heed_backend *const heed_backends[];      /* backends/table.c; ends with NULL */
@@ -146,7 +150,7 @@ struct heed_device {
     struct heed_runtime *runtime;
     struct heed_event *done;        /* host devices: the event of every run; lib's own affair */
     heed_device_props props;
-    void *state;                    /* remote->open's */
+    void *state;                    /* remote->open's or backend->begin's */
 };
 
 #endif
