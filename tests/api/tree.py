@@ -64,7 +64,7 @@ ISA_WORDS = re.compile(
     r"|_M_(X64|IX86|ARM)|HEED_(HAVE|ISA)|__(CUDA|NVCC|HIP|AMDGCN|NVPTX|OPENCL)|CL_VERSION"
     r"|OPENCL_VERSION")
 # The table of backends asks for what the build has put in, and for nothing else.
-TABLE, TABLE_ROW = "backends/table.c", re.compile(r"\s*#\s*ifdef HEED_HAVE_[A-Z]+")
+TABLE, TABLE_ROW = "backends/table.c", re.compile(r"\s*#\s*ifn?def HEED_HAVE_[A-Z]+")
 ISA_HEADERS = re.compile(r"(\w+intrin|arm_neon|arm_sve|riscv_vector|cpuid|vecintrin)\.h")
 
 # Words of OpenCL C, CUDA or C that device code must take from dialect.h instead.

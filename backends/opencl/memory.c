@@ -1,0 +1,108 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Buffers of heed's own, and transfers to and from any buffer of the context.
+ */
+#include "state.h"
+
+static heed_status create(struct heed_opencl_device *d, uint64_t bytes, uint64_t flags,
+                          void *contents, void **handle, struct heed_trouble *trouble)
+{
+    int32_t code = HEED_CL_SUCCESS;
+    heed_status status = heed_opencl_alive(d, trouble);
+    void *memory;
+
+    if (status < 0)
+        return status;
+    if (bytes > SIZE_MAX)
+        return heed_opencl_status(HEED_CL_INVALID_BUFFER_SIZE, "clCreateBuffer", trouble);
+    memory = d->api->CreateBuffer(d->context, flags, (size_t)bytes, contents, &code);
+    if (memory == NULL && code == HEED_CL_SUCCESS)
+        code = HEED_CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    status = heed_opencl_check(d, code, "clCreateBuffer", trouble);
+    if (status >= 0)
+        *handle = memory;
+    return status;
+}
+
+/* OpenCL knows no buffer without bytes; heed does. */
+heed_status heed_opencl_buf_create(heed_device *device, uint64_t bytes, void **handle,
+                                   struct heed_trouble *trouble)
+{
+    return create(device->state, bytes > 0 ? bytes : 1, HEED_CL_MEM_READ_WRITE, NULL, handle,
+                  trouble);
+}
+
+void heed_opencl_buf_destroy(heed_device *device, void *handle)
+{
+    heed_opencl_memory_destroy(device->state, handle);
+}
+
+heed_status heed_opencl_memory_create(void *state, uint64_t bytes, const void *contents,
+                                      void **handle, struct heed_trouble *trouble)
+{
+    /* The parameter lacks a const; the driver copies from it. */
+    return create(state, bytes, HEED_CL_MEM_READ_ONLY | HEED_CL_MEM_COPY_HOST_PTR,
+                  (void *)(uintptr_t)contents, handle, trouble);
+}
+
+void heed_opencl_memory_destroy(void *state, void *handle)
+{
+    struct heed_opencl_device *const d = state;
+
+    if (handle != NULL)
+        (void)d->api->ReleaseMemObject(handle);
+}
+
+/* After all that was put into an out-of-order queue comes a marker; an in-order one needs none. */
+static heed_status after_all(struct heed_opencl_device *d, const struct heed_opencl_queue *queue,
+                             void **marker)
+{
+    if (!queue->out_of_order)
+        return HEED_OK;
+    return heed_opencl_check(d, d->api->EnqueueMarkerWithWaitList(queue->queue, 0, NULL, marker),
+                             "clEnqueueMarkerWithWaitList", NULL);
+}
+
+heed_status heed_opencl_buf_write(heed_device *device, void *queue, void *handle, uint64_t offset,
+                                  const void *from, uint64_t bytes)
+{
+    struct heed_opencl_device *const d = device->state;
+    const struct heed_opencl_queue *const q = queue;
+    heed_status status = heed_opencl_alive(d, NULL);
+    void *marker = NULL;
+
+    if (status < 0 || bytes == 0)
+        return status;
+    status = after_all(d, q, &marker);
+    if (status >= 0)
+        status = heed_opencl_check(d,
+                                   d->api->EnqueueWriteBuffer(q->queue, handle, 1, (size_t)offset,
+                                                              (size_t)bytes, from, marker != NULL,
+                                                              marker != NULL ? &marker : NULL,
+                                                              NULL),
+                                   "clEnqueueWriteBuffer", NULL);
+    heed_opencl_event_destroy(device, marker);
+    return status;
+}
+
+heed_status heed_opencl_buf_read(heed_device *device, void *queue, void *to, void *handle,
+                                 uint64_t offset, uint64_t bytes)
+{
+    struct heed_opencl_device *const d = device->state;
+    const struct heed_opencl_queue *const q = queue;
+    heed_status status = heed_opencl_alive(d, NULL);
+    void *marker = NULL;
+
+    if (status < 0 || bytes == 0)
+        return status;
+    status = after_all(d, q, &marker);
+    if (status >= 0)
+        status = heed_opencl_check(d,
+                                   d->api->EnqueueReadBuffer(q->queue, handle, 1, (size_t)offset,
+                                                             (size_t)bytes, to, marker != NULL,
+                                                             marker != NULL ? &marker : NULL, NULL),
+                                   "clEnqueueReadBuffer", NULL);
+    heed_opencl_event_destroy(device, marker);
+    return status;
+}

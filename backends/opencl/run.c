@@ -1,0 +1,231 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Enqueues the steps of a run. In an in-order queue the first command waits for what the caller
+ * names and the rest follow by themselves; in an out-of-order one each command waits for the event
+ * of the one before, and the first one also for the run before. Nothing blocks.
+ */
+#include "state.h"
+
+/* Large kernels find the places of their buffers at the beginning of the workspace, put there by
+ * fills, since run may copy nothing from host memory later on; patterns have at most 128 bytes. */
+enum {
+    FILL_BYTES = 128,
+    FILLS = (HEED_BUFFERS_LARGE * 8 + FILL_BYTES - 1) / FILL_BYTES
+};
+
+/* Commands under way: what the next one has to wait for. */
+struct chain {
+    struct heed_opencl_device *d;
+    struct heed_opencl_queue *queue;
+    struct heed_trouble *trouble;
+    void *const *waits;             /* the caller's, until the first command has taken them */
+    uint32_t n_waits, n_held;
+    void *held[2];                  /* events of ours */
+};
+
+static void let_go(struct chain *c)
+{
+    for (uint32_t i = 0; i < c->n_held; i++)
+        (void)c->d->api->ReleaseEvent(c->held[i]);
+    c->n_held = 0;
+}
+
+/* What the next command waits for, as the vendor wants it: NULL for an empty list. */
+static uint32_t wait_list(const struct chain *c, void *const **list)
+{
+    const uint32_t n = c->n_held > 0 ? c->n_held : c->n_waits;
+
+    *list = n == 0 ? NULL : c->n_held > 0 ? c->held : c->waits;
+    return n;
+}
+
+/* The command of that event, NULL with in-order queues, is the one to wait for. */
+static void follow(struct chain *c, void *event)
+{
+    let_go(c);
+    c->waits = NULL;
+    c->n_waits = 0;
+    if (event != NULL)
+        c->held[c->n_held++] = event;
+}
+
+/* Out-of-order: the run before comes first. With waits of the caller's a marker joins the two. */
+static heed_status begin(struct chain *c)
+{
+    void *const *list;
+    void *marker = NULL;
+    heed_status status;
+    uint32_t n;
+
+    if (c->queue->last == NULL)
+        return HEED_OK;
+    n = wait_list(c, &list);
+    if (n > 0) {
+        status = heed_opencl_check(
+            c->d, c->d->api->EnqueueMarkerWithWaitList(c->queue->queue, n, list, &marker),
+            "clEnqueueMarkerWithWaitList", c->trouble);
+        if (status < 0)
+            return status;
+        follow(c, marker);
+    }
+    status = heed_opencl_check(c->d, c->d->api->RetainEvent(c->queue->last), "clRetainEvent",
+                               c->trouble);
+    if (status >= 0)
+        c->held[c->n_held++] = c->queue->last;
+    return status;
+}
+
+static heed_status put_places(struct chain *c, const struct heed_work *work)
+{
+    const struct heed_memory *const workspace = &work->buffers[4];
+    uint64_t places[FILLS * FILL_BYTES / 8] = { 0 };
+    heed_status status = HEED_OK;
+
+    for (uint32_t i = 0; i < work->n_buffers; i++)
+        places[i] = work->buffers[i].offset;
+    for (uint32_t i = 0; i < FILLS && status >= 0; i++) {
+        void *event = NULL, *const *list;
+        const uint32_t n = wait_list(c, &list);
+
+        status = heed_opencl_check(
+            c->d,
+            c->d->api->EnqueueFillBuffer(c->queue->queue, workspace->handle,
+                                         places + i * FILL_BYTES / 8, FILL_BYTES,
+                                         (size_t)workspace->offset + i * FILL_BYTES, FILL_BYTES, n,
+                                         list, c->queue->out_of_order ? &event : NULL),
+            "clEnqueueFillBuffer", c->trouble);
+        if (status >= 0)
+            follow(c, event);
+    }
+    return status;
+}
+
+static int32_t set_arguments(const struct heed_opencl_api *api, void *kernel,
+                             const struct heed_work *work)
+{
+    uint64_t places[HEED_BUFFERS_SMALL] = { 0 };
+    const bool small = work->n_buffers <= HEED_BUFFERS_SMALL;
+    const uint32_t n = small ? HEED_BUFFERS_SMALL : HEED_BUFFERS_LARGE;
+    int32_t code = api->SetKernelArg(kernel, 0, sizeof(work->image), &work->image);
+
+    for (uint32_t i = 0; small && i < work->n_buffers; i++)
+        places[i] = work->buffers[i].offset;
+    if (code == HEED_CL_SUCCESS)
+        code = small ? api->SetKernelArg(kernel, 1, sizeof(places), places)
+                     : api->SetKernelArg(kernel, 1, sizeof(uint64_t), &work->buffers[4].offset);
+    for (uint32_t i = 0; i < n && code == HEED_CL_SUCCESS; i++) {
+        void *const handle = i < work->n_buffers ? work->buffers[i].handle : NULL;
+
+        code = api->SetKernelArg(kernel, 2 + i, sizeof(handle), &handle);
+    }
+    return code;
+}
+
+static heed_status put_step(struct chain *c, const struct heed_work *work,
+                            const struct heed_step *step, bool wanted)
+{
+    const struct heed_opencl_api *const api = c->d->api;
+    struct heed_opencl_kernel *const kernel = step->compiled;
+    const size_t local = step->items, global = (size_t)step->groups * local;
+    const char *call = "clSetKernelArg";
+    void *event = NULL, *const *list;
+    const uint32_t n = wait_list(c, &list);
+    int32_t code;
+
+    pthread_mutex_lock(&kernel->lock);
+    code = set_arguments(api, kernel->kernel, work);
+    if (code == HEED_CL_SUCCESS) {
+        call = "clEnqueueNDRangeKernel";
+        code = api->EnqueueNDRangeKernel(c->queue->queue, kernel->kernel, 1, NULL, &global, &local,
+                                         n, list, wanted ? &event : NULL);
+    }
+    pthread_mutex_unlock(&kernel->lock);
+    if (code != HEED_CL_SUCCESS)
+        return heed_opencl_check(c->d, code, call, c->trouble);
+    follow(c, event);
+    return HEED_OK;
+}
+
+static heed_status put_steps(struct chain *c, const struct heed_work *work)
+{
+    heed_status status = HEED_OK;
+
+    for (uint32_t i = 0; i < work->n_steps && status >= 0; i++) {
+        const bool last = i + 1 == work->n_steps && work->event != NULL;
+
+        if (work->steps[i].groups > 0 && work->steps[i].items > 0)
+            status = put_step(c, work, &work->steps[i], last || c->queue->out_of_order);
+    }
+    return status;
+}
+
+/* The event of all that was put: that of the last step, or of a marker where there is none. */
+static heed_status take_event(struct chain *c, void **event)
+{
+    void *const *list;
+    void *marker = NULL;
+    heed_status status = HEED_OK;
+
+    if (c->n_held != 1 || c->n_waits > 0) {
+        const uint32_t n = wait_list(c, &list);
+
+        status = heed_opencl_check(
+            c->d, c->d->api->EnqueueMarkerWithWaitList(c->queue->queue, n, list, &marker),
+            "clEnqueueMarkerWithWaitList", c->trouble);
+        if (status < 0)
+            return status;
+        follow(c, marker);
+    }
+    status = heed_opencl_check(c->d, c->d->api->RetainEvent(c->held[0]), "clRetainEvent",
+                               c->trouble);
+    if (status >= 0)
+        *event = c->held[0];
+    return status;
+}
+
+/* Also after a failure: what was put before it will still be run. */
+static void remember(struct chain *c)
+{
+    if (!c->queue->out_of_order || c->n_held != 1)
+        return;
+    if (c->queue->last != NULL)
+        (void)c->d->api->ReleaseEvent(c->queue->last);
+    c->queue->last = c->held[0];
+    c->n_held = 0;
+}
+
+heed_status heed_opencl_run(void *state, const struct heed_work *work,
+                            struct heed_trouble *trouble)
+{
+    struct heed_opencl_device *const d = state;
+    struct chain c = {
+        .d = d,
+        .queue = work->queue,
+        .trouble = trouble,
+        .waits = work->waits,
+        .n_waits = work->n_waits,
+    };
+    void *event = NULL;
+    heed_status status = heed_opencl_alive(d, trouble);
+
+    if (status < 0)
+        return status;
+    status = begin(&c);
+    if (status >= 0 && work->n_buffers > HEED_BUFFERS_SMALL)
+        status = put_places(&c, work);
+    if (status >= 0)
+        status = put_steps(&c, work);
+    if (status >= 0 && work->event != NULL)
+        status = take_event(&c, &event);
+    remember(&c);
+    let_go(&c);
+    /* Without it events need never complete. */
+    if (status >= 0)
+        status = heed_opencl_check(d, d->api->Flush(c.queue->queue), "clFlush", trouble);
+    if (status >= 0 && work->event != NULL)
+        *work->event = event;
+    else if (event != NULL)
+        (void)d->api->ReleaseEvent(event);
+    return status;
+}
