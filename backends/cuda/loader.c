@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Opens the CUDA driver and NVRTC by name and fills their tables. A library that lacks a function of
- * its table counts as not found: half a driver is of no use.
+ * Opens the CUDA driver and NVRTC by name and fills their tables. A library that lacks a function
+ * of its table counts as not found: half a driver is of no use.
  */
 #include "loader.h"
 

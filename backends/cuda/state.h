@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * An opened CUDA device, and how its calls are made: every function that reaches the driver enters
- * the device's context and leaves it again, so that the thread's current context stays the caller's.
- * A code that has ruined the context is kept, and every later call answers HEED_E_DEVICE_LOST.
+ * the device's context and leaves it again, so that the thread's current context stays the
+ * caller's. A code that has ruined the context is kept, and every later call answers
+ * HEED_E_DEVICE_LOST.
  */
 #ifndef HEED_BACKENDS_CUDA_STATE_H
 #define HEED_BACKENDS_CUDA_STATE_H

@@ -24,7 +24,7 @@ IMPORTS = re.compile(r"""^(
   | malloc | calloc | free | aligned_alloc | posix_memalign
   | sqrtf? | fmaf? | fabsf? | floorf? | ceilf? | truncf? | rintf? | ldexpf? | scalbnf? | frexpf?
   | copysignf? | fe(getround|setround|getenv|setenv|holdexcept|updateenv|clearexcept|raiseexcept)
-  | pthread_(once|mutex_(init|lock|unlock|destroy)) | sysconf | getauxval
+  | dl(open|sym|close) | pthread_(once|mutex_(init|lock|unlock|destroy)) | sysconf | getauxval
   | GOMP_[a-z_]+ | omp_[a-z_]+ | __kmpc_[a-z_0-9]+
   | __stack_chk_fail | _GLOBAL_OFFSET_TABLE_ | __tls_get_addr | __cpu_model | __cpu_indicator_init
   | __isoc23_strto(l|ul|ll|ull) | __(u?div|u?mod|mul)(t|d)i[34]
