@@ -10,6 +10,7 @@
 extern const struct heed_backend heed_cpu_backend;
 extern const struct heed_backend heed_cuda_backend;
 extern const struct heed_backend heed_emulate_backend;
+extern const struct heed_backend heed_opencl_backend;
 extern const struct heed_backend heed_reference_backend;
 
 const struct heed_backend *const heed_backends[] = {
@@ -17,6 +18,9 @@ const struct heed_backend *const heed_backends[] = {
     &heed_cuda_backend,
 #endif
     &heed_cpu_backend,
+#ifdef HEED_HAVE_OPENCL
+    &heed_opencl_backend,
+#endif
 #ifdef HEED_HAVE_EMULATE
     &heed_emulate_backend,
 #endif
@@ -25,7 +29,9 @@ const struct heed_backend *const heed_backends[] = {
 };
 
 const struct heed_backend_absent heed_backends_absent[] = {
+#ifndef HEED_HAVE_OPENCL
     { "opencl", "this library was built without an OpenCL backend" },
+#endif
 #ifndef HEED_HAVE_CUDA
     { "cuda", "this library was built without a CUDA backend" },
 #endif
