@@ -119,6 +119,8 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
 
 /* ---- 16 floats ---- */
 
+#define HK_HAS_VECTORS 1
+
 typedef struct {
     float x[16];
 } hk_vec;

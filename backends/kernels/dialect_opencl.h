@@ -81,6 +81,8 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
 
 /* ---- 16 floats ---- */
 
+#define HK_HAS_VECTORS 1
+
 typedef float16 hk_vec;
 typedef int16 hk_vmask;
 

@@ -1,0 +1,196 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the self-test computes: every operation that docs/numerics.md allows and every function of
+ * numerics.h, on inputs made by backends/device/selftest.c, which runs this as C17 and compares with
+ * what selftest.cl wrote. Where the dialect has vectors, once more with those.
+ */
+#ifndef HEED_BACKENDS_KERNELS_SELFTEST_H
+#define HEED_BACKENDS_KERNELS_SELFTEST_H
+
+#include "dialect.h"
+#ifdef HK_HAS_VECTORS
+#define HK_VECTORS 1
+#endif
+#include "numerics.h"
+
+enum { HK_TEST_LANES = 16 };
+
+/* 16 sets of operands; half: a pattern of f16, or of bf16. */
+struct hk_test_input {
+    float a[16], b[16], c[16];
+    float divisor[16];          /* numbers that recip is defined for */
+    hk_u16 half_word[16];
+};
+
+/* Their order is that in which the self-test looks for a reason. */
+enum {
+    HK_TEST_FMA = 0,
+    HK_TEST_ADD,
+    HK_TEST_SUB,
+    HK_TEST_MUL,
+    HK_TEST_RINT,
+    HK_TEST_COMPARE,            /* a number of bits */
+    HK_TEST_FROM_F16,
+    HK_TEST_FROM_BF16,
+    HK_TEST_TO_F16,             /* the pattern */
+    HK_TEST_TO_BF16,            /* the pattern */
+    HK_TEST_FROM_I64,
+    HK_TEST_CANONICAL,
+    HK_TEST_POWER,
+    HK_TEST_WEIGHT,
+    HK_TEST_INVERSE,
+    HK_TEST_TANH,
+    HK_TEST_LSE,
+    HK_TEST_STEPS
+};
+enum {
+    HK_TEST_V_FMA = 0,
+    HK_TEST_V_ADD,
+    HK_TEST_V_SUB,
+    HK_TEST_V_MUL,
+    HK_TEST_V_RINT,
+    HK_TEST_V_COMPARE,          /* a sum of selected numbers */
+    HK_TEST_V_ACROSS,           /* lanes: sum, largest, mask, mask of a mask; the others 0 */
+    HK_TEST_V_WEIGHT,
+    HK_TEST_V_INVERSE,
+    HK_TEST_V_TANH,
+    HK_TEST_V_STEPS
+};
+
+/* A group's output: HK_TEST_MARK + whether there are vectors; then lanes of each step, then lanes of
+ * each vector step. */
+#define HK_TEST_MARK 0x48454530u
+#define HK_TEST_SCALARS 16
+#define HK_TEST_VECTORS (HK_TEST_SCALARS + HK_TEST_STEPS * HK_TEST_LANES)
+#define HK_TEST_WORDS (HK_TEST_VECTORS + HK_TEST_V_STEPS * HK_TEST_LANES)
+
+HK_FN hk_u32 hk_test_compare(float a, float b)
+{
+    return (hk_u32)hk_less(a, b) | (hk_u32)hk_not_less(a, b) << 1 | (hk_u32)hk_at_least(a, b) << 2 |
+           (hk_u32)hk_ordered(a) << 3 | (hk_max_f(a, b) == a ? 16u : 0) |
+           (hk_min_f(a, b) == a ? 32u : 0) | (a == b ? 64u : 0) | (a != b ? 128u : 0);
+}
+
+HK_FN hk_u32 hk_test_step(hk_u32 step, HK_GLOBAL const struct hk_test_input *in, hk_i32 lane)
+{
+    const float a = in->a[lane], b = in->b[lane], c = in->c[lane];
+
+    switch (step) {
+    case HK_TEST_FMA:
+        return hk_word(hk_fma(a, b, c));
+    case HK_TEST_ADD:
+        return hk_word(hk_add(a, b));
+    case HK_TEST_SUB:
+        return hk_word(hk_sub(a, b));
+    case HK_TEST_MUL:
+        return hk_word(hk_mul(a, b));
+    case HK_TEST_RINT:
+        return hk_word(hk_rint(a));
+    case HK_TEST_COMPARE:
+        return hk_test_compare(a, b);
+    case HK_TEST_FROM_F16:
+        return hk_word(hk_load_f16(in->half_word + lane));
+    case HK_TEST_FROM_BF16:
+        return hk_word(hk_from_bf16(in->half_word[lane]));
+    case HK_TEST_TO_F16:
+        return hk_to_f16(hk_add(a, 0.0f));
+    case HK_TEST_TO_BF16:
+        return hk_to_bf16(hk_add(a, 0.0f));
+    case HK_TEST_FROM_I64:
+        return hk_word(hk_from_i64((hk_i64)(
+            ((hk_u64)hk_word(a) << 32 | hk_word(b)) >> (2 + hk_word(c) % 60))));
+    case HK_TEST_CANONICAL:
+        return hk_word(hk_canonical(a));
+    case HK_TEST_POWER:
+        return hk_word(hk_power(hk_float(hk_word(hk_rint(a)) | 0x80000000u)));
+    case HK_TEST_WEIGHT:
+        return hk_word(hk_weight(a, hk_reference(hk_max_f(a, b))));
+    case HK_TEST_INVERSE:
+        return hk_word(hk_inverse(in->divisor[lane]));
+    case HK_TEST_TANH:
+        return hk_word(hk_cap_tanh(a));
+    default:
+        return hk_word(hk_lse(hk_rint(b), in->divisor[lane]));
+    }
+}
+
+HK_FN void hk_test_scalars(HK_GLOBAL const struct hk_test_input *in, HK_GLOBAL hk_u32 *out)
+{
+    hk_u32 step;
+    hk_i32 lane;
+
+    for (step = 0; step < HK_TEST_STEPS; step++) {
+        for (lane = 0; lane < HK_TEST_LANES; lane++)
+            out[HK_TEST_SCALARS + step * HK_TEST_LANES + (hk_u32)lane] =
+                hk_test_step(step, in, lane);
+    }
+}
+
+#ifdef HK_HAS_VECTORS
+
+/* Two to the power of its place for every comparison that holds. */
+HK_FN hk_vec hk_test_v_compare(hk_vec a, hk_vec b)
+{
+    hk_vec sum = hkv_keep(hkv_less(a, b), hkv_set(1.0f));
+
+    sum = hkv_add(sum, hkv_keep(hkv_not_less(a, b), hkv_set(2.0f)));
+    sum = hkv_add(sum, hkv_keep(hkv_at_least(a, b), hkv_set(4.0f)));
+    sum = hkv_add(sum, hkv_keep(hkv_ordered(a), hkv_set(8.0f)));
+    sum = hkv_add(sum, hkv_keep(hkv_not_equal(hkv_max_f(a, b), a), hkv_set(16.0f)));
+    sum = hkv_add(sum, hkv_keep(hkv_not_equal(hkv_min_f(a, b), a), hkv_set(32.0f)));
+    return hkv_add(sum, hkv_select(hkv_not_equal(a, b), hkv_set(64.0f), hkv_set(0.0f)));
+}
+
+/* (The largest may be a zero of either sign.) */
+HK_FN void hk_test_across(hk_vec a, hk_vec b, hk_u32 bits, HK_GLOBAL hk_u32 *out)
+{
+    hk_i32 lane;
+
+    for (lane = 4; lane < HK_TEST_LANES; lane++)
+        out[lane] = 0;
+    out[0] = hk_word(hkv_sum(a));
+    out[1] = hk_word(hk_add(hkv_max_across(hkv_keep(hkv_ordered(b), b)), 0.0f));
+    out[2] = hkv_word(hkv_less(a, b));
+    out[3] = hkv_word(hkv_bits(bits & 0xffffu));
+}
+
+HK_FN void hk_test_v_put(HK_GLOBAL hk_u32 *out, hk_u32 step, hk_vec value)
+{
+    hkv_store((HK_GLOBAL float *)(out + HK_TEST_VECTORS + step * HK_TEST_LANES), value);
+}
+
+HK_FN void hk_test_vectors(HK_GLOBAL const struct hk_test_input *in, HK_GLOBAL hk_u32 *out)
+{
+    const hk_vec a = hkv_load(in->a), b = hkv_load(in->b), c = hkv_load(in->c);
+    const hk_vec reference = hkv_add(hkv_rint(hkv_max_f(a, b)), hkv_set(1.0f));
+
+    hk_test_v_put(out, HK_TEST_V_FMA, hkv_fma(a, b, c));
+    hk_test_v_put(out, HK_TEST_V_ADD, hkv_add(a, b));
+    hk_test_v_put(out, HK_TEST_V_SUB, hkv_sub(a, b));
+    hk_test_v_put(out, HK_TEST_V_MUL, hkv_mul(a, b));
+    hk_test_v_put(out, HK_TEST_V_RINT, hkv_rint(a));
+    hk_test_v_put(out, HK_TEST_V_COMPARE, hk_test_v_compare(a, b));
+    hk_test_v_put(out, HK_TEST_V_WEIGHT, hkv_weight(a, reference));
+    hk_test_v_put(out, HK_TEST_V_INVERSE, hkv_inverse(hkv_load(in->divisor)));
+    hk_test_v_put(out, HK_TEST_V_TANH, hkv_cap_tanh(a));
+    hk_test_across(a, b, hk_word(in->c[0]),
+                   out + HK_TEST_VECTORS + HK_TEST_V_ACROSS * HK_TEST_LANES);
+}
+
+#endif
+
+/* All of a group's output. */
+HK_FN void hk_test_group(HK_GLOBAL const struct hk_test_input *in, HK_GLOBAL hk_u32 *out)
+{
+    hk_u32 mark = HK_TEST_MARK;
+
+    hk_test_scalars(in, out);
+#ifdef HK_HAS_VECTORS
+    hk_test_vectors(in, out);
+    mark++;
+#endif
+    out[0] = mark;
+}
+
+#endif
