@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The self-test's device side: selftest.h on every set of operands. The image is an empty plan, then
- * the inputs; buffer 1 takes the outputs. A group is a set.
+ * The self-test's device side: selftest.h on every set of operands. The image is an empty plan,
+ * then the inputs; buffer 1 takes the outputs. A group is a set.
  */
 #define HK_ITEMS 1
 #include "selftest.h"

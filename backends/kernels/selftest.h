@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What the self-test computes: every operation that docs/numerics.md allows and every function of
- * numerics.h, on inputs made by backends/device/selftest.c, which runs this as C17 and compares with
- * what selftest.cl wrote. Where the dialect has vectors, once more with those.
+ * numerics.h, on inputs made by backends/device/selftest.c, which runs this as C17 and compares
+ * with what selftest.cl wrote. Where the dialect has vectors, once more with those.
  */
 #ifndef HEED_BACKENDS_KERNELS_SELFTEST_H
 #define HEED_BACKENDS_KERNELS_SELFTEST_H
@@ -58,8 +58,8 @@ enum {
     HK_TEST_V_STEPS
 };
 
-/* A group's output: HK_TEST_MARK + whether there are vectors; then lanes of each step, then lanes of
- * each vector step. */
+/* A group's output: HK_TEST_MARK + whether there are vectors; then lanes of each step, then lanes
+ * of each vector step. */
 #define HK_TEST_MARK 0x48454530u
 #define HK_TEST_SCALARS 16
 #define HK_TEST_VECTORS (HK_TEST_SCALARS + HK_TEST_STEPS * HK_TEST_LANES)
