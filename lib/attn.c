@@ -1,14 +1,13 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Public entry points of attention.
+ * Public entry points of attention, but for those that take the arguments of a run (run.c).
  */
 #include "bind.h"
 #include "check.h"
 #include "context.h"
 #include "error.h"
 #include "owned.h"
-#include "validate.h"
 #include "visible.h"
 
 #include <fenv.h>
@@ -122,70 +121,6 @@ finish_arena:
     arena = plan->owned->arena;
     heed_arena_finish(&arena);
     return status;
-}
-
-static heed_status run_bound(const heed_plan *plan, const struct heed_bound *bound,
-                             heed_report *report)
-{
-    struct heed_plan_owned *owned = plan->owned;
-    heed_status status;
-
-    if (owned->own_workspace && atomic_flag_test_and_set_explicit(&owned->busy,
-                                                                  memory_order_acquire))
-        return heed_report_fill(report, HEED_E_BUSY, "workspace", 0, 0,
-                                "another run uses the plan's own workspace");
-    status = plan->impl->run(plan, owned->services, bound);
-    if (owned->own_workspace)
-        atomic_flag_clear_explicit(&owned->busy, memory_order_release);
-    if (status < 0)
-        return heed_report_trouble(report, status, NULL, bound->trouble, "%s failed",
-                                   plan->impl->name);
-    heed_report_ok(report);
-    return status;
-}
-
-heed_status heed_attn_run(const heed_plan *plan, heed_queue *queue, const heed_attn_args *args,
-                          heed_event **event, heed_report *report)
-{
-    struct heed_binding binding;
-    struct heed_trouble trouble = { .native = 0 };
-    heed_plan *held;
-    heed_status status = require(plan, "plan", report);
-
-    if (status >= 0)
-        status = require(queue, "queue", report);
-    if (status >= 0)
-        status = require(args, "args", report);
-    if (status < 0)
-        return status;
-    held = heed_plan_retain((heed_plan *)(uintptr_t)plan);      /* only its count is written */
-    status = heed_bind_run(plan, queue, args, &binding, report);
-    binding.bound.trouble = &trouble;
-    if (status >= 0)
-        status = run_bound(plan, &binding.bound, report);
-    if (status >= 0 && event != NULL) {
-        *event = plan->device->done;
-        atomic_fetch_add_explicit(&plan->device->done->handed_out, 1, memory_order_relaxed);
-    }
-    heed_plan_drop(held);
-    return status;
-}
-
-heed_status heed_attn_validate(const heed_plan *plan, heed_queue *queue, const heed_attn_args *args,
-                               heed_report *report)
-{
-    struct heed_binding binding;
-    heed_status status = require(plan, "plan", report);
-
-    if (status >= 0)
-        status = require(queue, "queue", report);
-    if (status >= 0)
-        status = require(args, "args", report);
-    if (status >= 0)
-        status = heed_bind_inputs(plan, queue, args, &binding, report);
-    if (status >= 0)
-        status = heed_validate_slots(plan->attn, &binding.bound, report);
-    return status < 0 ? status : heed_report_ok(report);
 }
 
 static heed_status check_place(int64_t value, int64_t bound, const char *field, heed_report *report)

@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Checks and resolves the arguments of a run. Every array of the run is visited as an operand
- * (view, address, name); the passes over them differ in what they look at: first addresses,
- * alignment and extents of all of them, then the bytes that an output shares with any.
+ * Checks and resolves the arguments of a run. The passes over its arrays differ in what they look
+ * at: first places, alignment and extents of all of them, then the bytes that an output shares with
+ * any. Where memory is an opaque handle, nothing is known of it but that two handles are two
+ * memories: offsets then take the place of addresses.
  */
-#include "bind.h"
+#include "operand.h"
 
 #include "alloc.h"
 #include "context.h"
@@ -17,59 +18,17 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-enum { FIELD = 64 };
-
-/* An array of the run: element [0,...,0] at p. A "[]" in name stands for [index]. */
-struct operand {
-    struct heed_view view;
-    const void *p;
-    const char *name;
-    uint32_t index;
-};
-
-/* What one pass sees; heed_status < 0 ends it. */
-struct pass {
-    heed_status (*visit)(const struct pass *, const struct operand *);
-    struct heed_binding *binding;
-    const heed_attn_args *args;
-    const struct operand *against;      /* the aliasing pass: an output or the workspace */
-    heed_report *report;
-};
-
-static void name_field(char field[FIELD], const char *name, uint32_t index)
+/* Where a buffer begins: an address, or with handles the offset and whose it is. false: handle +
+ * offset leaves the address space. */
+static bool place_of(const struct heed_binding *b, heed_buf buf, const void **p, void **handle)
 {
-    const char *mark = strstr(name, "[]");
-
-    if (mark == NULL)
-        snprintf(field, FIELD, "%s", name);
-    else
-        snprintf(field, FIELD, "%.*s[%" PRIu32 "]%s", (int)(mark - name), name, index, mark + 2);
-}
-
-static heed_status fail(heed_report *report, heed_status status, const struct operand *x,
-                        int64_t wanted, int64_t got, const char *message)
-{
-    char field[FIELD];
-
-    name_field(field, x->name, x->index);
-    return heed_report_fill(report, status, field, wanted, got, "%s", message);
-}
-
-static struct heed_view view_of_aux(const struct heed_aux *aux)
-{
-    struct heed_view view = { .dtype = aux->dtype };
-
-    memcpy(view.shape, aux->shape, sizeof(view.shape));
-    memcpy(view.stride, aux->stride, sizeof(view.stride));
-    return view;
-}
-
-/* false: handle + offset leaves the address space. */
-static bool address_of(heed_buf buf, const void **p)
-{
+    if (b->bound.handles != NULL) {
+        *p = (const void *)(uintptr_t)buf.offset;
+        *handle = buf.handle;
+        return true;
+    }
     if (buf.offset > UINTPTR_MAX - (uintptr_t)buf.handle)
         return false;
     *p = buf.handle == NULL ? NULL : (const char *)buf.handle + buf.offset;
@@ -77,7 +36,7 @@ static bool address_of(heed_buf buf, const void **p)
 }
 
 /* false: some element of a non-empty array lies outside the address space. */
-static bool fits(const struct operand *x)
+static bool fits(const struct heed_operand *x)
 {
     const int64_t bytes = (int64_t)heed_dtype_size(x->view.dtype);
     int64_t low, high;
@@ -89,120 +48,38 @@ static bool fits(const struct operand *x)
            (uint64_t)high <= (uint64_t)UINTPTR_MAX - (uintptr_t)x->p;
 }
 
-static heed_status check_operand(const struct operand *x, heed_report *report)
+static heed_status check_operand(const struct heed_operand *x, heed_report *report)
 {
     const uint32_t bytes = heed_dtype_size(x->view.dtype);
 
     if (heed_view_empty(&x->view))
         return HEED_OK;
-    if (x->p == NULL)
-        return fail(report, HEED_E_NULL, x, 0, 0, "no memory was given for an array with elements");
+    if (!x->given)
+        return heed_operand_fail(report, HEED_E_NULL, x, 0, 0,
+                                 "no memory was given for an array with elements");
     if (!fits(x))
-        return fail(report, HEED_E_OVERFLOW, x, 0, 0, "the array leaves the address space");
+        return heed_operand_fail(report, HEED_E_OVERFLOW, x, 0, 0,
+                                 "the array leaves the address space");
     if ((uintptr_t)x->p % bytes != 0)
-        return fail(report, HEED_E_ALIGN, x, bytes, (int64_t)((uintptr_t)x->p % bytes),
-                    "the address is not a multiple of the element size");
+        return heed_operand_fail(report, HEED_E_ALIGN, x, bytes,
+                                 (int64_t)((uintptr_t)x->p % bytes),
+                                 "the address is not a multiple of the element size");
     return HEED_OK;
-}
-
-static heed_status visit_aux(const struct pass *pass, const struct heed_aux *aux)
-{
-    struct operand x;
-
-    if (aux->slot == 0 || aux->data != NULL)
-        return HEED_OK;
-    x = (struct operand){
-        .view = view_of_aux(aux),
-        .p = pass->binding->slots[aux->slot - 1],
-        .name = "slots[]",
-        .index = aux->slot - 1,
-    };
-    return pass->visit(pass, &x);
-}
-
-static heed_status visit_list(const struct pass *pass, const struct heed_aux *const *list,
-                              size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const heed_status status = visit_aux(pass, list[i]);
-
-        if (status < 0)
-            return status;
-    }
-    return HEED_OK;
-}
-
-static heed_status visit_source_slots(const struct pass *pass,
-                                      const struct heed_checked_source *source)
-{
-    const struct heed_aux *const own[] = { &source->index, &source->len, &source->mask };
-    heed_status status = visit_list(pass, own, 3);
-
-    for (uint32_t i = 0; status >= 0 && i < source->n_terms; i++)
-        status = visit_aux(pass, &source->terms[i].slot);
-    for (uint32_t i = 0; status >= 0 && i < source->n_biases; i++) {
-        const struct heed_checked_bias *b = &source->biases[i];
-        const struct heed_aux *const list[] = { &b->t, &b->u, &b->map, &b->q_coord, &b->k_coord };
-
-        status = visit_list(pass, list, 5);
-    }
-    return status;
-}
-
-/* Every use of a run-time slot; a slot used twice is seen with both shapes. */
-static heed_status visit_slots(const struct pass *pass, const struct heed_checked *attn)
-{
-    const struct heed_aux *const own[] = { &attn->q_pos, &attn->q_begin, &attn->q_len };
-    heed_status status = visit_list(pass, own, 3);
-
-    for (uint32_t i = 0; status >= 0 && i < attn->n_sources; i++)
-        status = visit_source_slots(pass, &attn->sources[i]);
-    return status;
-}
-
-static heed_status visit_view(const struct pass *pass, const struct heed_view *view, const void *p,
-                              const char *name, uint32_t index)
-{
-    const struct operand x = { .view = *view, .p = p, .name = name, .index = index };
-
-    return view->dtype == 0 ? HEED_OK : pass->visit(pass, &x);
-}
-
-static heed_status visit_inputs(const struct pass *pass, const struct heed_checked *attn)
-{
-    const struct heed_binding *b = pass->binding;
-    heed_status status = visit_view(pass, &attn->q, b->bound.q, "q", 0);
-
-    if (status >= 0)
-        status = visit_view(pass, &attn->sinks, b->bound.sinks, "sinks", 0);
-    for (uint32_t i = 0; status >= 0 && i < attn->n_sources; i++) {
-        status = visit_view(pass, &attn->sources[i].k, b->k[i], "kv[].k", i);
-        if (status >= 0)
-            status = visit_view(pass, &attn->sources[i].v, b->v[i], "kv[].v", i);
-    }
-    return status >= 0 ? visit_slots(pass, attn) : status;
-}
-
-static heed_status visit_outputs(const struct pass *pass, const struct heed_checked *attn)
-{
-    const struct heed_bound *b = &pass->binding->bound;
-    const heed_status status = visit_view(pass, &attn->o, b->o, "o", 0);
-
-    return status >= 0 ? visit_view(pass, &attn->lse, b->lse, "lse", 0) : status;
 }
 
 /* ---- passes ---- */
 
-static heed_status visit_check(const struct pass *pass, const struct operand *x)
+static heed_status visit_check(const struct heed_pass *pass, const struct heed_operand *x)
 {
     return check_operand(x, pass->report);
 }
 
 /* Slots are resolved where they are used, so that what is in the places of the others does
  * not matter. */
-static heed_status visit_resolve(const struct pass *pass, const struct operand *x)
+static heed_status visit_resolve(const struct heed_pass *pass, const struct heed_operand *x)
 {
-    struct operand resolved = *x;
+    struct heed_binding *b = pass->binding;
+    struct heed_operand resolved = *x;
 
     if (pass->args->slots == NULL && heed_view_empty(&x->view))
         return HEED_OK;
@@ -210,37 +87,41 @@ static heed_status visit_resolve(const struct pass *pass, const struct operand *
         return heed_report_fill(pass->report, HEED_E_NULL, "slots", pass->args->n_slots, 0,
                                 "slot %" PRIu32 " is bound by run and there is no array",
                                 x->index + 1);
-    if (!address_of(pass->args->slots[x->index], &resolved.p))
-        return fail(pass->report, HEED_E_OVERFLOW, x, 0, 0,
+    if (!place_of(b, pass->args->slots[x->index], &resolved.p, &resolved.handle))
+        return heed_operand_fail(pass->report, HEED_E_OVERFLOW, x, 0, 0,
                     "handle and offset leave the address space");
-    pass->binding->slots[x->index] = resolved.p;
+    b->slots[x->index] = resolved.p;
+    b->slot_handles[x->index] = resolved.handle;
+    resolved.given = b->bound.handles != NULL ? resolved.handle != NULL : resolved.p != NULL;
     return check_operand(&resolved, pass->report);
 }
 
-static heed_status visit_overlap(const struct pass *pass, const struct operand *x)
+static heed_status visit_overlap(const struct heed_pass *pass, const struct heed_operand *x)
 {
-    const struct operand *out = pass->against;
-    char other[FIELD];
+    const struct heed_operand *out = pass->against;
+    char other[HEED_FIELD];
 
-    if (heed_view_empty(&x->view) || heed_view_empty(&out->view) ||
+    if (x->handle != out->handle || heed_view_empty(&x->view) || heed_view_empty(&out->view) ||
         !heed_overlap(&out->view, out->p, heed_dtype_size(out->view.dtype), &x->view, x->p,
                       heed_dtype_size(x->view.dtype)))
         return HEED_OK;
-    name_field(other, x->name, x->index);
+    heed_operand_name(other, x->name, x->index);
     return heed_report_fill(pass->report, HEED_E_ALIAS, out->name, 0, 0, "shares bytes with %s",
                             other);
 }
 
 /* ---- tensors ---- */
 
-static heed_status bind_one(heed_buf buf, const char *name, uint32_t index, uint32_t dtype,
-                            const void **p, heed_report *report)
+static heed_status bind_one(const struct heed_binding *b, heed_buf buf, const char *name,
+                            uint32_t index, uint32_t dtype, const void **p, void **handle,
+                            heed_report *report)
 {
-    const struct operand x = { .name = name, .index = index };
+    const struct heed_operand x = { .name = name, .index = index };
 
     *p = NULL;
-    if (dtype != 0 && !address_of(buf, p))
-        return fail(report, HEED_E_OVERFLOW, &x, 0, 0, "handle and offset leave the address space");
+    if (dtype != 0 && !place_of(b, buf, p, handle))
+        return heed_operand_fail(report, HEED_E_OVERFLOW, &x, 0, 0,
+                                 "handle and offset leave the address space");
     return HEED_OK;
 }
 
@@ -249,19 +130,20 @@ static heed_status bind_kv(const struct heed_checked *attn, const heed_attn_args
 {
     for (uint32_t i = 0; i < attn->n_sources; i++) {
         const char *given = (const char *)args->kv + (size_t)i * args->kv_size;
+        const struct heed_checked_source *source = &attn->sources[i];
         heed_kv_bufs kv;
-        char field[FIELD];
+        char field[HEED_FIELD];
         heed_status status;
 
-        name_field(field, "kv[]", i);
+        heed_operand_name(field, "kv[]", i);
         status = heed_sized_element(given, args->kv_size, HEED_KV_BUFS_V1, &kv, sizeof(kv), field,
                                     report);
-        if (status < 0)
-            return status;
-        status = bind_one(kv.k, "kv[].k", i, attn->sources[i].k.dtype, &b->k[i], report);
-        if (status < 0)
-            return status;
-        status = bind_one(kv.v, "kv[].v", i, attn->sources[i].v.dtype, &b->v[i], report);
+        if (status >= 0)
+            status = bind_one(b, kv.k, "kv[].k", i, source->k.dtype, &b->k[i], &b->k_handles[i],
+                              report);
+        if (status >= 0)
+            status = bind_one(b, kv.v, "kv[].v", i, source->v.dtype, &b->v[i], &b->v_handles[i],
+                              report);
         if (status < 0)
             return status;
     }
@@ -271,17 +153,19 @@ static heed_status bind_kv(const struct heed_checked *attn, const heed_attn_args
 static heed_status bind_tensors(const struct heed_checked *attn, const heed_attn_args *args,
                                 struct heed_binding *b, heed_report *report)
 {
-    const void *o, *lse;
+    struct heed_handles *h = &b->handles;
+    const void *o = NULL, *lse = NULL;
     heed_status status = bind_kv(attn, args, b, report);
 
     if (status >= 0)
-        status = bind_one(args->q, "q", 0, attn->q.dtype, &b->bound.q, report);
+        status = bind_one(b, args->q, "q", 0, attn->q.dtype, &b->bound.q, &h->q, report);
     if (status >= 0)
-        status = bind_one(args->sinks, "sinks", 0, attn->sinks.dtype, &b->bound.sinks, report);
+        status = bind_one(b, args->sinks, "sinks", 0, attn->sinks.dtype, &b->bound.sinks,
+                          &h->sinks, report);
     if (status >= 0)
-        status = bind_one(args->o, "o", 0, attn->o.dtype, &o, report);
+        status = bind_one(b, args->o, "o", 0, attn->o.dtype, &o, &h->o, report);
     if (status >= 0)
-        status = bind_one(args->lse, "lse", 0, attn->lse.dtype, &lse, report);
+        status = bind_one(b, args->lse, "lse", 0, attn->lse.dtype, &lse, &h->lse, report);
     if (status < 0)
         return status;
     b->bound.o = (void *)(uintptr_t)o;          /* outputs: the caller's handle was not const */
@@ -289,9 +173,21 @@ static heed_status bind_tensors(const struct heed_checked *attn, const heed_attn
     return HEED_OK;
 }
 
-static void clear(struct heed_binding *b)
+/* device NULL: host memory. */
+static void clear(struct heed_binding *b, const heed_device *device)
 {
-    *b = (struct heed_binding){ .bound = { .k = b->k, .v = b->v, .slots = b->slots } };
+    const struct heed_backend_remote *remote = device != NULL ? device->backend->remote : NULL;
+
+    memset(b, 0, sizeof(*b));
+    b->bound.k = b->k;
+    b->bound.v = b->v;
+    b->bound.slots = b->slots;
+    b->bound.waits = b->waits;
+    b->handles.k = b->k_handles;
+    b->handles.v = b->v_handles;
+    b->handles.slots = b->slot_handles;
+    if (remote != NULL && remote->handles)
+        b->bound.handles = &b->handles;
 }
 
 /* ---- steps of heed_bind_run ---- */
@@ -308,14 +204,14 @@ static heed_status check_slot_count(const struct heed_checked *attn, const heed_
 static heed_status resolve_slots(const struct heed_checked *attn, const heed_attn_args *args,
                                  struct heed_binding *b, heed_report *report)
 {
-    const struct pass pass = {
+    const struct heed_pass pass = {
         .visit = visit_resolve,
         .binding = b,
         .args = args,
         .report = report,
     };
 
-    return visit_slots(&pass, attn);
+    return heed_operand_slots(&pass, attn);
 }
 
 static heed_status check_counts(const struct heed_checked *attn, const heed_attn_args *args,
@@ -331,51 +227,81 @@ static heed_status check_counts(const struct heed_checked *attn, const heed_attn
     return check_slot_count(attn, args, report);
 }
 
+/* On the host, events are complete. Elsewhere, those that are complete have no part of the
+ * backend's. */
 static heed_status check_wait(const struct heed_plan *plan, const heed_attn_args *args,
-                              heed_report *report)
+                              struct heed_binding *b, heed_report *report)
 {
     if (args->n_wait > 0 && args->wait == NULL)
         return heed_report_fill(report, HEED_E_NULL, "wait", args->n_wait, 0,
                                 "a required pointer is NULL");
+    if (args->n_wait > HEED_MAX_WAITS && plan->backend->remote != NULL)
+        return heed_report_fill(report, HEED_E_UNSUPPORTED, "wait", HEED_MAX_WAITS, args->n_wait,
+                                "a run on %.60s waits for %d events at most",
+                                plan->device->props.name, HEED_MAX_WAITS);
     for (uint32_t i = 0; i < args->n_wait; i++) {
-        const struct operand x = { .name = "wait[]", .index = i };
+        const struct heed_operand x = { .name = "wait[]", .index = i };
+        const heed_event *event = args->wait[i];
 
-        if (args->wait[i] == NULL)
-            return fail(report, HEED_E_NULL, &x, 0, 0, "an event is NULL");
-        if (args->wait[i]->device != plan->device)
-            return fail(report, HEED_E_MISMATCH, &x, 0, 0, "the event is of another device");
+        if (event == NULL)
+            return heed_operand_fail(report, HEED_E_NULL, &x, 0, 0, "an event is NULL");
+        if (event->device != plan->device)
+            return heed_operand_fail(report, HEED_E_MISMATCH, &x, 0, 0,
+                                     "the event is of another device");
+        if (event->remote != NULL)
+            b->waits[b->bound.n_waits++] = event->remote;
     }
     return HEED_OK;
+}
+
+/* An operand of its own, for a pass against it. */
+static struct heed_operand operand_of(const struct heed_view *view, const void *p, void *handle,
+                                      const char *name)
+{
+    return (struct heed_operand){ .view = *view, .p = p, .handle = handle, .name = name };
 }
 
 /* Two outputs against each other and every input; inputs may share memory freely. */
 static heed_status check_aliases(const struct heed_checked *attn, struct heed_binding *b,
                                  heed_report *report)
 {
-    const struct operand o = { .view = attn->o, .p = b->bound.o, .name = "o" };
-    const struct operand lse = { .view = attn->lse, .p = b->bound.lse, .name = "lse" };
-    struct pass pass = { .visit = visit_overlap, .binding = b, .against = &o, .report = report };
-    heed_status status = visit_view(&pass, &attn->lse, b->bound.lse, "lse", 0);
+    const struct heed_operand o = operand_of(&attn->o, b->bound.o, b->handles.o, "o");
+    const struct heed_operand lse = operand_of(&attn->lse, b->bound.lse, b->handles.lse, "lse");
+    struct heed_pass pass = {
+        .visit = visit_overlap, .binding = b, .against = &o, .report = report
+    };
+    heed_status status = attn->lse.dtype != 0 ? visit_overlap(&pass, &lse) : HEED_OK;
 
     if (status >= 0)
-        status = visit_inputs(&pass, attn);
+        status = heed_operand_inputs(&pass, attn);
     if (status < 0 || attn->lse.dtype == 0)
         return status;
     pass.against = &lse;
-    return visit_inputs(&pass, attn);
+    return heed_operand_inputs(&pass, attn);
+}
+
+/* The plan's own workspace is memory of the runtime's, or of the device from its beginning on. */
+static void bind_own_workspace(const struct heed_plan *plan, struct heed_binding *b)
+{
+    if (b->bound.handles != NULL)
+        b->handles.workspace = plan->owned->workspace;
+    else
+        b->bound.workspace = plan->owned->workspace;
 }
 
 static heed_status bind_workspace(const struct heed_plan *plan, const heed_attn_args *args,
                                   struct heed_binding *b, heed_report *report)
 {
-    const struct heed_checked *attn = plan->attn;
-    struct operand w = { .view = { .dtype = HEED_U8 }, .name = "workspace" };
-    struct pass pass = { .visit = visit_overlap, .binding = b, .against = &w, .report = report };
+    struct heed_operand w = { .view = { .dtype = HEED_U8 }, .name = "workspace" };
+    struct heed_pass pass = {
+        .visit = visit_overlap, .binding = b, .against = &w, .report = report
+    };
     heed_status status;
 
-    b->bound.workspace = plan->owned->workspace;
-    if (plan->owned->own_workspace || plan->workspace_size == 0)
+    if (plan->owned->own_workspace || plan->workspace_size == 0) {
+        bind_own_workspace(plan, b);
         return HEED_OK;
+    }
     if (args->workspace_size < plan->workspace_size || args->workspace.handle == NULL)
         return heed_report_fill(report, HEED_E_WORKSPACE, "workspace",
                                 (int64_t)plan->workspace_size,
@@ -385,16 +311,18 @@ static heed_status bind_workspace(const struct heed_plan *plan, const heed_attn_
         w.view.shape[i] = 1;
     w.view.shape[5] = (int64_t)plan->workspace_size;
     w.view.stride[5] = 1;
-    if (!address_of(args->workspace, &w.p) || !fits(&w))
-        return fail(report, HEED_E_OVERFLOW, &w, 0, 0, "the workspace leaves the address space");
+    if (!place_of(b, args->workspace, &w.p, &w.handle) || !fits(&w))
+        return heed_operand_fail(report, HEED_E_OVERFLOW, &w, 0, 0,
+                                 "the workspace leaves the address space");
     if ((uintptr_t)w.p % plan->workspace_align != 0)
-        return fail(report, HEED_E_ALIGN, &w, (int64_t)plan->workspace_align,
-                    (int64_t)((uintptr_t)w.p % plan->workspace_align),
-                    "the workspace is not aligned as heed_plan_info() says");
-    status = visit_outputs(&pass, attn);
+        return heed_operand_fail(report, HEED_E_ALIGN, &w, (int64_t)plan->workspace_align,
+                                 (int64_t)((uintptr_t)w.p % plan->workspace_align),
+                                 "the workspace is not aligned as heed_plan_info() says");
+    status = heed_operand_outputs(&pass, plan->attn);
     if (status >= 0)
-        status = visit_inputs(&pass, attn);
+        status = heed_operand_inputs(&pass, plan->attn);
     b->bound.workspace = (void *)(uintptr_t)w.p;
+    b->handles.workspace = w.handle;
     return status;
 }
 
@@ -404,7 +332,7 @@ heed_status heed_bind_slots(const struct heed_checked *attn, const heed_attn_arg
     heed_attn_args args = { .n_slots = attn->n_slots };
     heed_status status;
 
-    clear(b);
+    clear(b, NULL);
     if (given != NULL) {
         status = heed_sized_in(given, HEED_ATTN_ARGS_V1, &args, sizeof(args), "args", report);
         if (status >= 0)
@@ -420,7 +348,7 @@ static heed_status bind_arrays(const struct heed_plan *plan, const heed_queue *q
                                heed_report *report)
 {
     const struct heed_checked *attn = plan->attn;
-    const struct pass pass = { .visit = visit_check, .binding = b, .report = report };
+    const struct heed_pass pass = { .visit = visit_check, .binding = b, .report = report };
     heed_status status;
 
     if (queue->device != plan->device)
@@ -429,14 +357,14 @@ static heed_status bind_arrays(const struct heed_plan *plan, const heed_queue *q
                                 queue->device->props.name, plan->device->props.name);
     status = check_counts(attn, args, report);
     if (status >= 0)
-        status = check_wait(plan, args, report);
+        status = check_wait(plan, args, b, report);
     if (status >= 0)
         status = bind_tensors(attn, args, b, report);
     if (status >= 0)
         status = resolve_slots(attn, args, b, report);
     if (status >= 0)
-        status = visit_outputs(&pass, attn);
-    return status >= 0 ? visit_inputs(&pass, attn) : status;
+        status = heed_operand_outputs(&pass, attn);
+    return status >= 0 ? heed_operand_inputs(&pass, attn) : status;
 }
 
 heed_status heed_bind_inputs(const struct heed_plan *plan, const heed_queue *queue,
@@ -446,7 +374,7 @@ heed_status heed_bind_inputs(const struct heed_plan *plan, const heed_queue *que
     heed_attn_args args;
     heed_status status;
 
-    clear(b);
+    clear(b, plan->device);
     status = heed_sized_in(given, HEED_ATTN_ARGS_V1, &args, sizeof(args), "args", report);
     return status >= 0 ? bind_arrays(plan, queue, &args, b, report) : status;
 }
@@ -457,7 +385,7 @@ heed_status heed_bind_run(const struct heed_plan *plan, const heed_queue *queue,
     heed_attn_args args;
     heed_status status;
 
-    clear(b);
+    clear(b, plan->device);
     status = heed_sized_in(given, HEED_ATTN_ARGS_V1, &args, sizeof(args), "args", report);
     if (status >= 0)
         status = bind_arrays(plan, queue, &args, b, report);

@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The runtime and its devices. Devices are asked for once, when the runtime is made; those that
- * cannot be used here stay in the list with the reason, so that people can be told.
+ * The runtime: the caller's hooks, checked and copied, and its beginning and end.
  */
 #include "context.h"
 
@@ -86,58 +85,69 @@ static heed_status take_hooks(struct heed_runtime *runtime, const heed_runtime_d
     status = heed_executor_take(&runtime->executor, desc.executor, report);
     if (status < 0)
         return status;
-    return take_logger(&runtime->logger, desc.logger, report);
+    status = take_logger(&runtime->logger, desc.logger, report);
+    runtime->services.cache_dir = desc.cache_dir;
+    return status;
 }
 
-static uint32_t count_devices(void)
+/* For backends: lines of theirs may come from a vendor. */
+static void log_line(void *runtime, uint32_t level, const char *text)
 {
-    uint32_t n = 0;
+    char line[LOG_LINE];
 
-    for (size_t i = 0; heed_backends[i] != NULL; i++)
-        n += heed_backends[i]->count();
-    return n;
-}
-
-static void describe_device(struct heed_runtime *runtime, uint32_t n,
-                            const struct heed_backend *backend, uint32_t index)
-{
-    heed_device *device = &runtime->devices[n];
-    heed_device_props *props = &device->props;
-
-    runtime->events[n].device = device;
-    atomic_init(&runtime->events[n].handed_out, 0);
-    device->done = &runtime->events[n];
-    device->backend = backend;
-    device->index = index;
-    device->runtime = runtime;
-    backend->describe(index, props);
-    props->size = sizeof(*props);
-    props->kind = backend->kind;
-    props->name[sizeof(props->name) - 1] = '\0';
-    props->description[sizeof(props->description) - 1] = '\0';
-    props->reason[sizeof(props->reason) - 1] = '\0';
-    if (props->width == 0)
-        props->width = backend->kind == HEED_DEVICE_REFERENCE ? 1 : runtime->executor.width;
+    snprintf(line, sizeof(line), "%s", text);
+    for (char *c = line; *c != '\0'; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = ' ';
+    }
+    heed_context_log(runtime, level, "%s", line);
 }
 
 /* false: no memory. */
-static bool list_devices(struct heed_runtime *runtime)
+static bool copy_cache_dir(struct heed_runtime *runtime, const char *given)
 {
-    const uint32_t n = count_devices();
+    char *copy;
 
-    runtime->devices = heed_arena_array(&runtime->arena, n, sizeof(*runtime->devices),
-                                        _Alignof(heed_device));
-    runtime->events = heed_arena_array(&runtime->arena, n, sizeof(*runtime->events),
-                                       _Alignof(struct heed_event));
-    if (runtime->devices == NULL || runtime->events == NULL)
+    if (given == NULL)
+        return true;
+    copy = heed_arena_take(&runtime->arena, strlen(given) + 1, 1);
+    if (copy != NULL)
+        memcpy(copy, given, strlen(given) + 1);
+    runtime->services.cache_dir = copy;
+    return copy != NULL;
+}
+
+/* Takes the hooks and fills the rest; false: no memory. */
+static bool begin(struct heed_runtime *runtime, const struct heed_runtime *hooks)
+{
+    memset(runtime, 0, sizeof(*runtime));
+    runtime->allocator = hooks->allocator;
+    runtime->executor = hooks->executor;
+    runtime->logger = hooks->logger;
+    runtime->services = (struct heed_services){
+        .executor = &runtime->executor,
+        .runtime = runtime,
+        .alloc = heed_alloc,
+        .free = heed_free,
+        .log = log_line,
+    };
+    atomic_init(&runtime->listed, 0);
+    heed_arena_init(&runtime->arena, runtime);
+    if (!heed_lock_init(&runtime->lock))
         return false;
-    for (size_t i = 0; heed_backends[i] != NULL; i++) {
-        const uint32_t count = heed_backends[i]->count();
+    if (copy_cache_dir(runtime, hooks->services.cache_dir) && heed_context_list(runtime))
+        return true;
+    heed_lock_finish(&runtime->lock);
+    return false;
+}
 
-        for (uint32_t k = 0; k < count && runtime->n_devices < n; k++)
-            describe_device(runtime, runtime->n_devices++, heed_backends[i], k);
-    }
-    return true;
+/* Its own block goes last. */
+static void give_back(struct heed_runtime *runtime)
+{
+    const heed_allocator allocator = runtime->allocator;
+
+    heed_arena_finish(&runtime->arena);
+    allocator.free(allocator.context, runtime, sizeof(*runtime), _Alignof(struct heed_runtime));
 }
 
 heed_status heed_runtime_create(const heed_runtime_desc *desc, heed_runtime **out,
@@ -156,19 +166,8 @@ heed_status heed_runtime_create(const heed_runtime_desc *desc, heed_runtime **ou
     if (runtime == NULL)
         return heed_report_fill(report, HEED_E_NOMEM, NULL, (int64_t)sizeof(*runtime), 0,
                                 "no memory for the runtime");
-    memset(runtime, 0, sizeof(*runtime));
-    runtime->allocator = hooks.allocator;
-    runtime->executor = hooks.executor;
-    runtime->logger = hooks.logger;
-    runtime->services = (struct heed_services){
-        .executor = &runtime->executor,
-        .runtime = runtime,
-        .alloc = heed_alloc,
-        .free = heed_free,
-    };
-    heed_arena_init(&runtime->arena, runtime);
-    if (!list_devices(runtime)) {
-        heed_runtime_destroy(runtime);
+    if (!begin(runtime, &hooks)) {
+        give_back(runtime);
         return heed_report_fill(report, HEED_E_NOMEM, NULL, 0, 0, "no memory for the devices");
     }
     *out = runtime;
@@ -177,96 +176,15 @@ heed_status heed_runtime_create(const heed_runtime_desc *desc, heed_runtime **ou
 
 void heed_runtime_destroy(heed_runtime *runtime)
 {
-    heed_allocator allocator;
-    int64_t events = 0;
+    int64_t events;
 
     if (runtime == NULL)
         return;
-    for (uint32_t i = 0; i < runtime->n_devices; i++)
-        events += atomic_load(&runtime->events[i].handed_out);
+    events = heed_context_events(runtime);
     if (events != 0)
         heed_context_log(runtime, HEED_LOG_WARNING,
                          "runtime destroyed with %lld events not destroyed", (long long)events);
-    heed_arena_finish(&runtime->arena);
-    allocator = runtime->allocator;     /* its own block goes last */
-    allocator.free(allocator.context, runtime, sizeof(*runtime), _Alignof(struct heed_runtime));
-}
-
-uint32_t heed_device_count(const heed_runtime *runtime)
-{
-    return runtime != NULL ? runtime->n_devices : 0;
-}
-
-heed_device *heed_device_get(const heed_runtime *runtime, uint32_t index)
-{
-    return runtime != NULL && index < runtime->n_devices ? &runtime->devices[index] : NULL;
-}
-
-static heed_device *find_name(const heed_runtime *runtime, const char *name)
-{
-    for (uint32_t i = 0; i < runtime->n_devices; i++) {
-        if (strcmp(runtime->devices[i].props.name, name) == 0)
-            return &runtime->devices[i];
-    }
-    return NULL;
-}
-
-/* Devices stand in the order of the backends, so the first that can be used is the default. */
-static heed_device *find_default(const heed_runtime *runtime)
-{
-    for (uint32_t i = 0; i < runtime->n_devices; i++) {
-        if (runtime->devices[i].props.usable >= 0)
-            return &runtime->devices[i];
-    }
-    return NULL;
-}
-
-heed_status heed_context_usable(const heed_device *device, heed_report *report)
-{
-    const heed_device_props *props = &device->props;
-
-    if (props->usable >= 0)
-        return HEED_OK;
-    return heed_report_fill(report, props->usable, "device", 0, 0, "%.60s cannot be used: %.120s",
-                            props->name, props->reason);
-}
-
-static heed_status not_found(const char *name, heed_report *report)
-{
-    for (size_t i = 0; heed_backends_absent[i].prefix != NULL; i++) {
-        const char *prefix = heed_backends_absent[i].prefix;
-        const size_t n = strlen(prefix);
-
-        if (strncmp(name, prefix, n) == 0 && (name[n] == '\0' || name[n] == ':'))
-            return heed_report_fill(report, HEED_E_NOT_BUILT, "name", 0, 0, "%.60s: %.120s", name,
-                                    heed_backends_absent[i].reason);
-    }
-    return heed_report_fill(report, HEED_E_NOT_FOUND, "name", 0, 0, "no device is called '%.60s'",
-                            name);
-}
-
-heed_status heed_device_find(const heed_runtime *runtime, const char *name, heed_device **out,
-                             heed_report *report)
-{
-    heed_device *device;
-    heed_status status;
-
-    if (runtime == NULL || out == NULL)
-        return heed_report_fill(report, HEED_E_NULL, runtime == NULL ? "runtime" : "device", 0, 0,
-                                "a required pointer is NULL");
-    device = name != NULL ? find_name(runtime, name) : find_default(runtime);
-    if (device == NULL)
-        return not_found(name != NULL ? name : "(default)", report);
-    status = heed_context_usable(device, report);
-    if (status < 0)
-        return status;
-    *out = device;
-    return heed_report_ok(report);
-}
-
-heed_status heed_device_info(const heed_device *device, heed_device_props *props)
-{
-    if (device == NULL || props == NULL)
-        return HEED_E_NULL;
-    return heed_sized_out(props, HEED_DEVICE_PROPS_V1, &device->props, sizeof(device->props));
+    heed_context_close(runtime);
+    heed_lock_finish(&runtime->lock);
+    give_back(runtime);
 }

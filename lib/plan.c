@@ -62,29 +62,44 @@ static size_t workspace_align(const struct heed_plan *plan)
                                                    : WORKSPACE_ALIGN;
 }
 
-heed_status heed_plan_bind(struct heed_plan *plan, heed_report *report)
+/* HEED_OK without a place for the result: 0 bytes. */
+static heed_status make_workspace(struct heed_plan *plan, struct heed_trouble *trouble)
 {
     struct heed_plan_owned *owned = plan->owned;
     const struct heed_services *services = owned->services;
-    struct heed_trouble trouble = { .native = 0 };
-    const heed_status status = plan->impl->bind(plan, services, &trouble);
+    const struct heed_backend_remote *remote = plan->backend->remote;
 
-    if (status < 0)
-        return heed_report_trouble(report, status, NULL, &trouble, "%s cannot bind the plan",
-                                   plan->impl->name);
-    if (plan->workspace_align == 0)
-        plan->workspace_align = 1;
     if (!owned->own_workspace || plan->workspace_size == 0)
-        return status;
+        return HEED_OK;
+    if (remote != NULL)
+        return remote->buf_create(plan->device, plan->workspace_size, &owned->workspace, trouble);
     if (plan->workspace_size <= SIZE_MAX)
         owned->workspace = services->alloc(services->runtime, (size_t)plan->workspace_size,
                                            workspace_align(plan));
-    if (owned->workspace != NULL)
-        return status;
+    return owned->workspace != NULL ? HEED_OK : HEED_E_NOMEM;
+}
+
+heed_status heed_plan_bind(struct heed_plan *plan, heed_report *report)
+{
+    const struct heed_services *services = plan->owned->services;
+    struct heed_trouble trouble = { .native = 0 };
+    const heed_status bound = plan->impl->bind(plan, services, &trouble);
+    heed_status status;
+
+    if (bound < 0)
+        return heed_report_trouble(report, bound, NULL, &trouble, "%s cannot bind the plan",
+                                   plan->impl->name);
+    if (plan->workspace_align == 0)
+        plan->workspace_align = 1;
+    status = make_workspace(plan, &trouble);
+    if (status >= 0)
+        return bound;
+    plan->owned->workspace = NULL;
     if (plan->impl->drop != NULL)
         plan->impl->drop(plan, services);
-    return heed_report_fill(report, HEED_E_NOMEM, NULL, (int64_t)plan->workspace_size, 0,
-                            "no memory for the plan's own workspace");
+    return heed_report_trouble(report, status, NULL, &trouble,
+                               "no memory for the plan's own workspace of %llu bytes",
+                               (unsigned long long)plan->workspace_size);
 }
 
 static uint32_t delivered(const struct heed_plan *plan)
@@ -107,8 +122,11 @@ heed_status heed_plan_info(const heed_plan *plan, heed_plan_props *props)
     filled.workspace_align = owned->own_workspace ? 1 : plan->workspace_align;
     filled.flops = owned->flops;
     filled.bytes = owned->bytes;
-    filled.host_bytes = owned->arena.bytes + plan->state_bytes +
-                        (owned->workspace != NULL ? plan->workspace_size : 0);
+    filled.host_bytes = owned->arena.bytes + plan->state_bytes;
+    filled.device_bytes = plan->device_bytes;
+    if (owned->workspace != NULL)
+        *(plan->backend->remote != NULL ? &filled.device_bytes : &filled.host_bytes) +=
+            plan->workspace_size;
     snprintf(filled.implementation, sizeof(filled.implementation), "%s", plan->impl->name);
     return heed_sized_out(props, HEED_PLAN_PROPS_V1, &filled, sizeof(filled));
 }
@@ -120,10 +138,29 @@ heed_plan *heed_plan_retain(heed_plan *plan)
     return plan;
 }
 
+/* On remote devices the last run may still be using it. */
+static void drop_workspace(struct heed_plan *plan)
+{
+    const struct heed_plan_owned *owned = plan->owned;
+    const struct heed_services *services = owned->services;
+    const struct heed_backend_remote *remote = plan->backend->remote;
+    struct heed_trouble ignored = { .native = 0 };
+
+    if (owned->last != NULL && owned->last->remote != NULL)
+        remote->event_wait(plan->device, owned->last->remote, &ignored);
+    heed_event_release(owned->last);
+    if (owned->workspace == NULL)
+        return;
+    if (remote != NULL)
+        remote->buf_destroy(plan->device, owned->workspace);
+    else
+        services->free(services->runtime, owned->workspace, (size_t)plan->workspace_size,
+                       workspace_align(plan));
+}
+
 void heed_plan_drop(heed_plan *plan)
 {
     struct heed_plan_owned *owned;
-    const struct heed_services *services;
     struct heed_arena arena;
 
     if (plan == NULL)
@@ -131,12 +168,9 @@ void heed_plan_drop(heed_plan *plan)
     owned = plan->owned;
     if (atomic_fetch_sub_explicit(&owned->references, 1, memory_order_acq_rel) != 1)
         return;
-    services = owned->services;
-    if (owned->workspace != NULL)
-        services->free(services->runtime, owned->workspace, (size_t)plan->workspace_size,
-                       workspace_align(plan));
+    drop_workspace(plan);
     if (plan->impl->drop != NULL)
-        plan->impl->drop(plan, services);
+        plan->impl->drop(plan, owned->services);
     arena = owned->arena;           /* the plan itself lies in it */
     heed_arena_finish(&arena);
 }

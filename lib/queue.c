@@ -2,25 +2,28 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Queues and events. A host device completes a run before it returns: its queue never holds
- * anything, and the event it hands out is the device's one completed event. So an event
+ * anything, and the event it hands out is the device's one completed event. Other devices have
+ * queues and events of their own, and an event is an object that holds the backend's. So an event
  * outlives its queue but not its runtime.
  */
 #include "alloc.h"
 #include "context.h"
 #include "error.h"
+#include "interop.h"
 
-heed_status heed_queue_create(heed_device *device, uint32_t flags, heed_queue **out,
+static const struct heed_backend_remote *remote_of(const heed_device *device)
+{
+    return device->backend->remote;
+}
+
+/* own: not over the caller's `native`. */
+static heed_status make_queue(heed_device *device, void *native, bool own, heed_queue **out,
                               heed_report *report)
 {
+    struct heed_trouble trouble = { .native = 0 };
+    heed_status status = heed_context_usable(device, report);
     heed_queue *queue;
-    heed_status status;
 
-    if (device == NULL || out == NULL)
-        return heed_report_fill(report, HEED_E_NULL, device == NULL ? "device" : "queue", 0, 0,
-                                "a required pointer is NULL");
-    if (flags != 0)
-        return heed_report_fill(report, HEED_E_FLAG, "flags", 0, flags, "no flag is known here");
-    status = heed_context_usable(device, report);
     if (status < 0)
         return status;
     queue = heed_alloc(device->runtime, sizeof(*queue), _Alignof(heed_queue));
@@ -28,13 +31,43 @@ heed_status heed_queue_create(heed_device *device, uint32_t flags, heed_queue **
         return heed_report_fill(report, HEED_E_NOMEM, NULL, (int64_t)sizeof(*queue), 0,
                                 "no memory for the queue");
     *queue = (heed_queue){ .device = device };
+    if (remote_of(device) != NULL)
+        status = remote_of(device)->queue_create(device, native, !own, &queue->remote, &trouble);
+    if (status < 0) {
+        heed_free(device->runtime, queue, sizeof(*queue), _Alignof(heed_queue));
+        return heed_report_trouble(report, status, "queue", &trouble,
+                                   "%.60s cannot make the queue", device->props.name);
+    }
     *out = queue;
     return heed_report_ok(report);
 }
 
+heed_status heed_queue_create(heed_device *device, uint32_t flags, heed_queue **out,
+                              heed_report *report)
+{
+    if (device == NULL || out == NULL)
+        return heed_report_fill(report, HEED_E_NULL, device == NULL ? "device" : "queue", 0, 0,
+                                "a required pointer is NULL");
+    if (flags != 0)
+        return heed_report_fill(report, HEED_E_FLAG, "flags", 0, flags, "no flag is known here");
+    return make_queue(device, NULL, true, out, report);
+}
+
+heed_status heed_queue_over(heed_device *device, void *native, heed_queue **out,
+                            heed_report *report)
+{
+    return make_queue(device, native, false, out, report);
+}
+
 heed_status heed_queue_wait(heed_queue *queue)
 {
-    return queue != NULL ? HEED_OK : HEED_E_NULL;
+    struct heed_trouble trouble = { .native = 0 };
+
+    if (queue == NULL)
+        return HEED_E_NULL;
+    if (remote_of(queue->device) == NULL)
+        return HEED_OK;
+    return remote_of(queue->device)->queue_wait(queue->device, queue->remote, &trouble);
 }
 
 heed_device *heed_queue_device(const heed_queue *queue)
@@ -44,21 +77,93 @@ heed_device *heed_queue_device(const heed_queue *queue)
 
 void heed_queue_destroy(heed_queue *queue)
 {
-    if (queue != NULL)
-        heed_free(queue->device->runtime, queue, sizeof(*queue), _Alignof(heed_queue));
+    if (queue == NULL)
+        return;
+    if (remote_of(queue->device) != NULL)
+        remote_of(queue->device)->queue_destroy(queue->device, queue->remote);
+    heed_free(queue->device->runtime, queue, sizeof(*queue), _Alignof(heed_queue));
+}
+
+heed_event *heed_event_new(heed_device *device)
+{
+    heed_event *event = heed_alloc(device->runtime, sizeof(*event), _Alignof(heed_event));
+
+    if (event == NULL)
+        return NULL;
+    event->device = device;
+    event->status = HEED_OK;
+    event->reserved = 0;
+    event->remote = NULL;
+    atomic_init(&event->handed_out, 1);
+    return event;
+}
+
+heed_event *heed_event_retain(heed_event *event)
+{
+    atomic_fetch_add_explicit(&event->handed_out, 1, memory_order_relaxed);
+    return event;
+}
+
+void heed_event_release(heed_event *event)
+{
+    heed_device *device;
+
+    if (event == NULL ||
+        atomic_fetch_sub_explicit(&event->handed_out, 1, memory_order_acq_rel) != 1)
+        return;
+    device = event->device;
+    if (event->remote != NULL)
+        remote_of(device)->event_destroy(device, event->remote);
+    heed_free(device->runtime, event, sizeof(*event), _Alignof(heed_event));
+}
+
+heed_status heed_event_over(heed_device *device, void *native, heed_event **out,
+                            heed_report *report)
+{
+    struct heed_trouble trouble = { .native = 0 };
+    heed_status status = heed_context_usable(device, report);
+    heed_event *event;
+
+    if (status < 0)
+        return status;
+    event = heed_event_new(device);
+    if (event == NULL)
+        return heed_report_fill(report, HEED_E_NOMEM, NULL, (int64_t)sizeof(*event), 0,
+                                "no memory for the event");
+    status = remote_of(device)->event_wrap(device, native, &event->remote, &trouble);
+    if (status < 0) {
+        event->remote = NULL;
+        heed_event_release(event);
+        return heed_report_trouble(report, status, "event", &trouble, "no event can be made of it");
+    }
+    atomic_fetch_add_explicit(&device->done->handed_out, 1, memory_order_relaxed);
+    *out = event;
+    return heed_report_ok(report);
 }
 
 heed_status heed_event_wait(heed_event *event, heed_report *report)
 {
+    struct heed_trouble trouble = { .native = 0 };
+    heed_status status;
+
     if (event == NULL)
         return heed_report_fill(report, HEED_E_NULL, "event", 0, 0, "a required pointer is NULL");
-    if (event->status < 0)
-        return heed_report_fill(report, event->status, "event", 0, 0, "the run failed");
+    status = event->status;
+    if (event->remote != NULL)
+        status = remote_of(event->device)->event_wait(event->device, event->remote, &trouble);
+    if (status < 0)
+        return heed_report_trouble(report, status, "event", &trouble, "the run failed");
     return heed_report_ok(report);
 }
 
 void heed_event_destroy(heed_event *event)
 {
-    if (event != NULL)
-        atomic_fetch_sub_explicit(&event->handed_out, 1, memory_order_relaxed);
+    heed_event *done;
+
+    if (event == NULL)
+        return;
+    done = event->device->done;
+    atomic_fetch_sub_explicit(&done->handed_out, 1, memory_order_relaxed);
+    if (event != done)
+        heed_event_release(event);
 }

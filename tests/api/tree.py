@@ -35,6 +35,8 @@ KERNELS = r"backends/kernels/(?!kernels\.def).*"
 # For files that match the first pattern (the first row that does), what of the tree they may
 # include, and which other headers: None for any.
 LAYERS = [
+    (r"include/heed/opencl\.h", [PUBLIC], {"CL/cl.h"}),
+    (r"include/heed/cuda\.h", [PUBLIC], {"cuda.h"}),
     (r"include/.*", [PUBLIC], C_STANDARD - {"stdio.h", "threads.h", "stdatomic.h", "complex.h"}),
     (r"lib/.*", [PUBLIC, r"lib/.*", r"backends/kernels/spans\.h"], None),
     (r"reference/.*", [PUBLIC, r"lib/(backend|plan)\.h", r"reference/.*"], C_STANDARD),
@@ -58,7 +60,8 @@ CLOSED = [r"reference/.*", r"include/.*"]
 SEARCHED = ["", "lib", "include", "backends", "backends/kernels", "tests", "tests/support", "tools",
             "examples/summarize"]
 
-ISA_FILES = re.compile(r"backends/cpu/(isa\.c|simd/.*)|tools/peak/.*|tests/.*|" + DIALECT)
+ISA_FILES = re.compile(r"include/heed/opencl\.h"
+                       r"|backends/cpu/(isa\.c|simd/.*)|tools/peak/.*|tests/.*|" + DIALECT)
 ISA_WORDS = re.compile(
     r"__(AVX|SSE|F16C|FMA|BMI|x86|i386|amd64|aarch64|arm|ARM|riscv|s390|powerpc|PPC|mips|loongarch)"
     r"|_M_(X64|IX86|ARM)|HEED_(HAVE|ISA)|__(CUDA|NVCC|HIP|AMDGCN|NVPTX|OPENCL)|CL_VERSION"
@@ -248,6 +251,8 @@ CLEAN = {
 }
 BROKEN = [
     ("include/heed/b.h", "#include <stdio.h>\n", "may not include <stdio.h>"),
+    ("include/heed/b.h", "#include <cuda.h>\n", "may not include <cuda.h>"),
+    ("include/heed/cuda.h", "#include <CL/cl.h>\n", "may not include <CL/cl.h>"),
     ("lib/b.c", '#include "reference/r.h"\n', "may not include reference/r.h"),
     ("lib/b.c", '#include "backends/cpu/simd/x.h"\n', "may not include backends/cpu/simd/x.h"),
     ("lib/b.c", '#include "backends/kernels/dialect.h"\n', "may not include backends/kernels/d"),
