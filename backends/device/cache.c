@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The kernel cache: files named by their key, written under a temporary name and renamed. Nothing is
- * synchronised to the disk: a file that a crash leaves damaged is found out by its digest.
+ * The kernel cache: files named by their key, written under a temporary name and renamed. Nothing
+ * is synchronised to the disk: what a crash leaves damaged is found out by its digest.
  */
 #define _POSIX_C_SOURCE 200809L
 

@@ -41,6 +41,8 @@ char *heed_kernel_source(const struct heed_services *, const char *file, size_t 
 enum {
     HEED_SMALL_SOURCES = 4,
     HEED_SMALL_SLOTS = 16,
+    HEED_SMALL_SUBS = 4,            /* sub-sources of a source */
+    HEED_GROUP_ITEMS = 256,         /* B: work-items of a group */
     HEED_BUFFERS_FIXED = 5,         /* q, o, lse, sinks, workspace */
     HEED_BUFFERS_SMALL = HEED_BUFFERS_FIXED + 2 * HEED_SMALL_SOURCES + HEED_SMALL_SLOTS,
     HEED_BUFFERS_LARGE = HEED_BUFFERS_FIXED + 2 * HEED_MAX_SOURCES + HEED_MAX_SLOTS

@@ -86,6 +86,7 @@ struct hk_plan {
     hk_i64 passes;              /* B: groups that share a strip, each with other channels of V */
     hk_i64 pack_tasks;
     hk_i64 sources_at, subs_at, slots_at, biases_at;    /* in the image */
+    hk_i64 constants_at, reserved_at;
     hk_i64 counts_at;           /* workspace: entries of [item][source][2: keys, rows] lists */
     hk_i64 counter_at;          /* workspace: A: the next task */
     hk_i64 lanes_at, lane_bytes;        /* workspace: A: scratch of each lane */

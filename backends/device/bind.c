@@ -1,0 +1,214 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Binding a plan to a device that runs kernels, and running it: an image, two or three kernels, and
+ * per run nothing but their enqueueing.
+ */
+#include "image.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_plain(const struct heed_plan *plan)
+{
+    for (uint32_t s = 0; s < plan->attn->n_sources; s++) {
+        if (plan->attn->sources[s].n_biases > 0)
+            return false;
+    }
+    return !plan->lowered->capped;
+}
+
+/* The storage type of all K and V, or 0. */
+static uint32_t kv_dtype(const struct heed_plan *plan)
+{
+    uint32_t dtype = 0;
+
+    for (uint32_t s = 0; s < plan->attn->n_sources; s++) {
+        const struct heed_checked_source *source = &plan->attn->sources[s];
+
+        if (source->k.dtype != source->v.dtype || (dtype != 0 && source->k.dtype != dtype))
+            return 0;
+        dtype = source->k.dtype;
+    }
+    return dtype;
+}
+
+static enum heed_kernel attend_choose(const struct heed_plan *plan,
+                                      const struct heed_device_traits *traits, uint32_t large)
+{
+    static const enum heed_kernel b[2][4] = {
+        { HEED_KERNEL_b_64_any, HEED_KERNEL_b_64_f32, HEED_KERNEL_b_64_f16, HEED_KERNEL_b_64_bf16 },
+        { HEED_KERNEL_b_128_any, HEED_KERNEL_b_128_f32, HEED_KERNEL_b_128_f16,
+          HEED_KERNEL_b_128_bf16 },
+    };
+    const bool plain = is_plain(plan);
+
+    if (traits->shape == HEED_SHAPE_A)
+        return plain ? HEED_KERNEL_a_plain : HEED_KERNEL_a_any;
+    return b[plan->attn->d_v > 64][plain && !large ? kv_dtype(plan) : 0];
+}
+
+/* Does it need the kernels with many buffers? */
+static uint32_t large_find(const struct heed_plan *plan)
+{
+    uint32_t large = plan->attn->n_sources > HEED_SMALL_SOURCES ||
+                     plan->attn->n_slots > HEED_SMALL_SLOTS;
+
+    for (uint32_t s = 0; s < plan->attn->n_sources; s++)
+        large |= plan->lowered->sources[s].n > HEED_SMALL_SUBS;
+    return large;
+}
+
+static void steps_choose(const struct heed_plan *plan, const struct hk_plan *image,
+                         struct heed_device_plan *state)
+{
+    const struct heed_device_traits *traits = &state->device->traits;
+    const bool a = traits->shape == HEED_SHAPE_A;
+    bool lists = false;
+
+    for (uint32_t s = 0; s < plan->attn->n_sources; s++)
+        lists = lists || plan->lowered->sources[s].keys || plan->lowered->sources[s].rows;
+    if (image->tasks == 0)
+        return;
+    if (a || lists)
+        state->steps[state->n_steps++] = (struct heed_step){
+            .kernel = HEED_KERNEL_prepare,
+            .items = 1,
+            .groups = lists ? (uint64_t)image->n_batch * image->n_sources : 1,
+        };
+    if (image->pack_tasks > 0)
+        state->steps[state->n_steps++] = (struct heed_step){
+            .kernel = HEED_KERNEL_pack,
+            .items = 1,
+            .groups = (uint64_t)image->pack_tasks,
+        };
+    state->steps[state->n_steps++] = (struct heed_step){
+        .kernel = attend_choose(plan, traits, state->large),
+        .items = a ? 1 : HEED_GROUP_ITEMS,
+        .groups = a ? traits->lanes : (uint64_t)(image->tasks * image->passes),
+    };
+}
+
+static heed_status image_make(struct heed_plan *plan, const struct heed_services *services,
+                              struct heed_device_plan *state, struct heed_trouble *trouble)
+{
+    struct hk_source sources[HEED_MAX_SOURCES];
+    struct hk_plan to;
+    heed_status status;
+    uint64_t bytes;
+    char *image;
+
+    if (!heed_image_plan(plan, &state->device->traits, &to, sources, &plan->workspace_size)) {
+        snprintf(trouble->text, sizeof trouble->text,
+                 "its strips or its workspace are more than a device can number");
+        return HEED_E_UNSUPPORTED;
+    }
+    bytes = heed_image_size(plan, &to);
+    image = bytes <= SIZE_MAX ? services->alloc(services->runtime, (size_t)bytes, 16) : NULL;
+    if (image == NULL)
+        return HEED_E_NOMEM;
+    memset(image, 0, (size_t)bytes);
+    heed_image_write(plan, &to, sources, image);
+    steps_choose(plan, &to, state);
+    status = state->device->driver->memory_create(state->device, bytes, image, &state->image,
+                                                  trouble);
+    services->free(services->runtime, image, (size_t)bytes, 16);
+    return status;
+}
+
+static void drop(struct heed_plan *plan, const struct heed_services *services)
+{
+    struct heed_device_plan *state = plan->state;
+
+    if (state == NULL)
+        return;
+    if (state->image != NULL)
+        state->device->driver->memory_destroy(state->device, state->image);
+    services->free(services->runtime, state, state->bytes, _Alignof(struct heed_device_plan));
+    plan->state = NULL;
+}
+
+static heed_status bind(struct heed_plan *plan, const struct heed_services *services,
+                        struct heed_trouble *trouble)
+{
+    struct heed_device_plan *state = services->alloc(services->runtime, sizeof *state,
+                                                     _Alignof(struct heed_device_plan));
+    heed_status status;
+
+    if (state == NULL)
+        return HEED_E_NOMEM;
+    *state = (struct heed_device_plan){
+        .bytes = sizeof *state,
+        .device = plan->device->state,
+        .large = large_find(plan),
+    };
+    plan->state = state;
+    status = image_make(plan, services, state, trouble);
+    for (uint32_t i = 0; status >= 0 && i < state->n_steps; i++)
+        status = state->device->driver->kernel(state->device, state->steps[i].kernel, state->large,
+                                               &state->steps[i].compiled, trouble);
+    if (status < 0) {
+        drop(plan, services);
+        return status;
+    }
+    plan->workspace_align = HEED_WORK_ALIGN;
+    plan->state_bytes = sizeof *state;
+    return HEED_OK;
+}
+
+/* ---- run ---- */
+
+/* Where memory has handles, lib's pointers are offsets into them. */
+static struct heed_memory memory(uint32_t handles, const void *pointer, void *handle)
+{
+    if (!handles)
+        return (struct heed_memory){ .handle = (void *)(uintptr_t)pointer };
+    return (struct heed_memory){ .handle = handle, .offset = (uint64_t)(uintptr_t)pointer };
+}
+
+static heed_status run(const struct heed_plan *plan, const struct heed_services *services,
+                       const struct heed_bound *bound)
+{
+    const struct heed_device_plan *state = plan->state;
+    const struct heed_driver *driver = state->device->driver;
+    static const struct heed_handles none = { .q = NULL };
+    const struct heed_handles *handles = driver->handles ? bound->handles : &none;
+    const uint32_t h = driver->handles;
+    const uint32_t sources = state->large ? HEED_MAX_SOURCES : HEED_SMALL_SOURCES;
+    struct heed_work work = {
+        .steps = state->steps,
+        .n_steps = state->n_steps,
+        .n_buffers = state->large ? HEED_BUFFERS_LARGE : HEED_BUFFERS_SMALL,
+        .image = state->image,
+        .queue = bound->queue,
+        .waits = bound->waits,
+        .n_waits = bound->n_waits,
+        .event = bound->event,
+    };
+
+    (void)services;
+    work.buffers[0] = memory(h, bound->q, handles->q);
+    work.buffers[1] = memory(h, bound->o, handles->o);
+    work.buffers[2] = memory(h, bound->lse, handles->lse);
+    work.buffers[3] = memory(h, bound->sinks, handles->sinks);
+    work.buffers[4] = memory(h, bound->workspace, handles->workspace);
+    for (uint32_t i = 0; i < plan->attn->n_sources; i++) {
+        work.buffers[HEED_BUFFERS_FIXED + i] =
+            memory(h, bound->k[i], h ? handles->k[i] : NULL);
+        work.buffers[HEED_BUFFERS_FIXED + sources + i] =
+            memory(h, bound->v[i], h ? handles->v[i] : NULL);
+    }
+    for (uint32_t i = 0; i < plan->attn->n_slots; i++)
+        work.buffers[HEED_BUFFERS_FIXED + 2 * sources + i] =
+            memory(h, bound->slots[i], h ? handles->slots[i] : NULL);
+    return driver->run(state->device, &work, bound->trouble);
+}
+
+static const struct heed_impl attend_kernel = {
+    .name = "attend-kernel",
+    .bind = bind,
+    .run = run,
+    .drop = drop,
+};
+
+const struct heed_impl *const heed_device_impls[] = { &attend_kernel, NULL };

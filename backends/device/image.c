@@ -1,0 +1,163 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The image of a plan: struct hk_plan, then sources, sub-sources, their slots, biases, and copies of
+ * the constant slots, each where it is used. Nothing here decides anything: layout.c has done that.
+ */
+#include "image.h"
+
+#include "../../lib/dtype.h"
+
+#include <string.h>
+
+/* A part of the image being written: constants go behind all else, at `end`. */
+struct writer {
+    char *image;                /* NULL: only counting */
+    uint64_t end;
+};
+
+static uint64_t round_up(uint64_t bytes)
+{
+    return (bytes + 15) / 16 * 16;
+}
+
+/* Bytes of a constant copy: from element [0,...,0], strides of the copy being dense ones. */
+static uint64_t constant_bytes(const struct heed_aux *aux)
+{
+    int64_t last = 0;
+
+    for (int i = 0; i < 6; i++) {
+        if (aux->shape[i] == 0)
+            return 0;
+        last += (aux->shape[i] - 1) * aux->stride[i];
+    }
+    return (uint64_t)(last + 1) * heed_dtype_size(aux->dtype);
+}
+
+static struct hk_aux aux_write(struct writer *w, const struct heed_aux *from)
+{
+    struct hk_aux to = { .slot = 0 };
+
+    if (from == NULL || from->slot == 0)
+        return to;
+    to.slot = from->slot;
+    to.dtype = from->dtype;
+    memcpy(to.shape, from->shape + 3, sizeof to.shape);
+    memcpy(to.stride, from->stride, sizeof to.stride);
+    if (from->data != NULL) {
+        const uint64_t bytes = constant_bytes(from);
+
+        to.at = (int64_t)w->end;
+        if (w->image != NULL && bytes > 0)
+            memcpy(w->image + w->end, from->data, (size_t)bytes);
+        w->end += round_up(bytes);
+    }
+    return to;
+}
+
+/* Strides of axes of one element count for nothing and may be anything: 1 is the plain case. */
+static struct hk_view view_write(const struct heed_view *from)
+{
+    struct hk_view to = { .dtype = from->dtype, .length = from->shape[4] };
+
+    memcpy(to.stride, from->stride, sizeof to.stride);
+    if (from->shape[5] <= 1)
+        to.stride[5] = 1;
+    return to;
+}
+
+static void put(struct writer *w, int64_t at, const void *from, size_t bytes)
+{
+    if (w->image != NULL)
+        memcpy(w->image + at, from, bytes);
+}
+
+static void source_write(struct writer *w, const struct heed_plan *plan, const struct hk_plan *to,
+                         uint32_t s, struct hk_source source)
+{
+    const struct heed_checked_source *from = &plan->attn->sources[s];
+    const struct heed_lowered_source *lowered = &plan->lowered->sources[s];
+
+    source.k = view_write(&from->k);
+    source.v = view_write(&from->v);
+    if (from->layout == HEED_LAYOUT_RAGGED)
+        source.index = aux_write(w, &from->index);
+    source.len = aux_write(w, &from->len);
+    source.mask = aux_write(w, &from->mask);
+    source.keys = aux_write(w, lowered->keys);
+    source.rows = aux_write(w, lowered->rows);
+    put(w, to->sources_at + (int64_t)(s * sizeof source), &source, sizeof source);
+    for (uint32_t i = 0; i < from->n_biases; i++) {
+        const struct heed_checked_bias *bias = &from->biases[i];
+        const struct hk_bias out = {
+            .zero = bias->zero,
+            .t = aux_write(w, &bias->t),
+            .map = aux_write(w, &bias->map),
+            .q_coord = aux_write(w, &bias->q_coord),
+            .k_coord = aux_write(w, &bias->k_coord),
+            .kind = bias->kind,
+        };
+
+        put(w, to->biases_at + (int64_t)((source.first_bias + i) * sizeof out), &out, sizeof out);
+    }
+}
+
+static void plan_write(struct writer *w, const struct heed_plan *plan, struct hk_plan to)
+{
+    const struct heed_checked *attn = plan->attn;
+
+    to.q = view_write(&attn->q);
+    to.o = view_write(&attn->o);
+    to.lse = view_write(&attn->lse);
+    to.sinks = view_write(&attn->sinks);
+    to.sinks.stride[5] = attn->sinks.stride[5];
+    to.q_pos = aux_write(w, &attn->q_pos);
+    to.q_begin = aux_write(w, &attn->q_begin);
+    to.q_len = aux_write(w, &attn->q_len);
+    put(w, 0, &to, sizeof to);
+}
+
+static void write_all(struct writer *w, const struct heed_plan *plan, const struct hk_plan *to,
+                      const struct hk_source *sources)
+{
+    const struct heed_lowered *lowered = plan->lowered;
+
+    for (uint32_t s = 0; s < to->n_sources; s++)
+        source_write(w, plan, to, s, sources ? sources[s] : (struct hk_source){ .first_bias = 0 });
+    for (uint32_t i = 0; i < lowered->n_subs; i++) {
+        struct hk_sub_slots slots = { .list = aux_write(w, lowered->slots[i].list) };
+
+        for (int r = 0; r < HK_RANGES; r++)
+            slots.pairs[r] = aux_write(w, lowered->slots[i].pairs[r]);
+        put(w, to->subs_at + (int64_t)(i * sizeof(struct hk_sub)), &lowered->subs[i],
+            sizeof(struct hk_sub));
+        put(w, to->slots_at + (int64_t)(i * sizeof slots), &slots, sizeof slots);
+    }
+    plan_write(w, plan, *to);
+}
+
+uint64_t heed_image_size(const struct heed_plan *plan, struct hk_plan *to)
+{
+    struct writer w = { .end = round_up(sizeof(struct hk_plan)) };
+
+    to->sources_at = (int64_t)w.end;
+    w.end += round_up((uint64_t)to->n_sources * sizeof(struct hk_source));
+    to->subs_at = (int64_t)w.end;
+    w.end += round_up((uint64_t)plan->lowered->n_subs * sizeof(struct hk_sub));
+    to->slots_at = (int64_t)w.end;
+    w.end += round_up((uint64_t)plan->lowered->n_subs * sizeof(struct hk_sub_slots));
+    to->biases_at = (int64_t)w.end;
+    w.end += round_up((uint64_t)to->n_biases * sizeof(struct hk_bias));
+    to->constants_at = (int64_t)w.end;
+    write_all(&w, plan, to, NULL);
+    to->bytes = (int64_t)w.end;
+    return w.end;
+}
+
+void heed_image_write(const struct heed_plan *plan, const struct hk_plan *to,
+                      const struct hk_source *sources, char *image)
+{
+    struct writer w = { .image = image, .end = (uint64_t)to->constants_at };
+
+    write_all(&w, plan, to, sources);
+}

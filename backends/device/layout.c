@@ -1,0 +1,253 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What is decided when a plan is bound: how query rows form strips, how many tasks there are, and
+ * where everything lies in the workspace.
+ */
+#include "../kernels/lane.h"
+#include "../kernels/strips.h"
+#include "image.h"
+#include "tune.h"
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        const int64_t r = a % b;
+
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
+/* Query heads that may share a strip: those that read the same key head of every source and see the
+ * same keys. */
+static int64_t stack_find(const struct heed_plan *plan)
+{
+    const struct heed_checked *attn = plan->attn;
+    int64_t stack = attn->heads;
+
+    for (uint32_t s = 0; s < attn->n_sources; s++) {
+        const struct heed_checked_source *source = &attn->sources[s];
+        const int64_t mask_heads = source->mask.slot ? source->mask.shape[4] : 1;
+        const int64_t list_heads =
+            source->layout == HEED_LAYOUT_LISTED ? source->index.shape[3] : 1;
+
+        if (source->heads == 0)
+            continue;
+        stack = gcd(stack, attn->heads / source->heads);
+        if (mask_heads > source->heads || list_heads > source->heads)
+            return 1;
+    }
+    return plan->lowered->by_head || stack < 1 ? 1 : stack;
+}
+
+/* Rows of a strip, heads included: B's are its groups'; A's stay in the second cache level and leave
+ * every lane enough strips. */
+static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_traits *traits)
+{
+    const struct heed_checked *attn = plan->attn;
+    int64_t rows = HEED_TUNE_A_ROWS;
+
+    if (traits->shape == HEED_SHAPE_B)
+        return traits->group_rows;
+    while (rows > HEED_TUNE_A_ROWS_LEAST) {
+        const double strips =
+            (double)attn->n_batch * (double)attn->heads * (double)attn->n_q / (double)rows;
+
+        if (strips >= (double)traits->lanes * HEED_TUNE_A_STRIPS || traits->lanes == 1)
+            break;
+        rows /= 2;
+    }
+    return rows;
+}
+
+static void strips_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
+                        struct hk_strips *strips)
+{
+    const struct heed_checked *attn = plan->attn;
+    const int64_t rows = rows_find(plan, traits);
+
+    *strips = (struct hk_strips){
+        .stack = stack_find(plan),
+        .row_step = plan->lowered->row_step,
+    };
+    for (uint32_t s = 0; s < attn->n_sources; s++) {
+        if (attn->sources[s].layout == HEED_LAYOUT_LISTED)
+            strips->group = gcd(strips->group, attn->sources[s].rows);
+    }
+    if (strips->stack > rows)
+        strips->stack = gcd(strips->stack, rows);
+    strips->rows = rows / strips->stack;
+    if (strips->group > 0 && strips->row_step > 1)
+        strips->rows = 1;
+}
+
+/* ---- the workspace ---- */
+
+struct workspace {
+    uint64_t at;
+    bool ok;
+};
+
+/* Room for count * size bytes; where it begins. */
+static int64_t place(struct workspace *w, double count, uint64_t size)
+{
+    const uint64_t start = w->at;
+
+    if (!w->ok || count * (double)size + (double)start > 0x1p60) {
+        w->ok = false;
+        return 0;
+    }
+    w->at += ((uint64_t)count * size + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN * HEED_WORK_ALIGN;
+    return (int64_t)start;
+}
+
+static bool batch_shared(const struct heed_view *view)
+{
+    return view->stride[0] == 0 && view->stride[1] == 0 && view->stride[2] == 0;
+}
+
+static bool has_kind(const struct heed_lowered *lowered, uint32_t source, uint32_t kind)
+{
+    const struct heed_lowered_source *s = &lowered->sources[source];
+
+    for (uint32_t i = s->first; i < s->first + s->n; i++) {
+        if (lowered->subs[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
+/* Shape A: K is packed beforehand where more than one strip reads it. */
+static void pack_find(const struct heed_plan *plan, uint32_t s, struct hk_plan *to,
+                      struct hk_source *source, struct workspace *w)
+{
+    const struct heed_checked_source *from = &plan->attn->sources[s];
+    const int64_t items = source->shared ? 1 : plan->attn->n_batch;
+    const double blocks = (double)items * (double)from->heads * (double)source->blocks;
+
+    source->packs = from->layout == HEED_LAYOUT_DENSE && from->heads > 0 &&
+                    has_kind(plan->lowered, s, HK_SUB_KEYS) &&
+                    plan->attn->n_q > to->strips.rows;
+    if (!source->packs)
+        return;
+    source->packed_at = place(w, blocks * 64 * (double)plan->attn->d, sizeof(float));
+    source->finite_at = place(w, blocks, sizeof(uint32_t));
+    to->pack_tasks += w->ok ? (int64_t)blocks : 0;
+}
+
+static void source_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
+                        uint32_t s, struct hk_plan *to, struct hk_source *source,
+                        struct workspace *w)
+{
+    const struct heed_checked *attn = plan->attn;
+    const struct heed_checked_source *from = &attn->sources[s];
+    const struct heed_lowered_source *lowered = &plan->lowered->sources[s];
+    const bool single = to->strips.row_step > 1 || to->strips.group > 0;
+
+    *source = (struct hk_source){
+        .heads = from->heads,
+        .n_k = from->n_k,
+        .list_rows = from->rows,
+        .rows_prefix = lowered->rows_prefix,
+        .blocks = hk_parts(from->n_k, 64),
+        .row_words = attn->n_q / 64 + 1,
+        .ragged = from->layout == HEED_LAYOUT_RAGGED,
+        .shared = batch_shared(&from->k) && batch_shared(&from->v),
+        .first_sub = lowered->first,
+        .n_subs = lowered->n,
+        .first_bias = to->n_biases,
+        .n_biases = from->n_biases,
+    };
+    to->n_biases += from->n_biases;
+    if (lowered->keys)
+        source->keys_at = place(w, (double)attn->n_batch * (double)source->blocks, 8);
+    if (lowered->rows) {
+        /* Ascending, so of no more entries in use than there are rows. */
+        const int64_t most = hk_min(lowered->rows->shape[5], attn->n_q);
+
+        source->row_parts = hk_parts(most, single ? 1 : to->strips.rows);
+        source->rows_at = place(w, (double)attn->n_batch * (double)source->row_words, 8);
+    }
+    if (traits->shape == HEED_SHAPE_A)
+        pack_find(plan, s, to, source, w);
+}
+
+/* More are not numbered by a launch. */
+static bool tasks_find(const struct heed_plan *plan, const struct hk_source *sources,
+                       struct hk_plan *to)
+{
+    const double items = (double)to->groups * (double)to->n_batch;
+    double tasks, lists = 0;
+
+    to->item_strips =
+        hk_strips_count(to->strips.rows, to->strips.row_step, to->strips.group, to->n_q);
+    tasks = (double)to->item_strips * items;
+    for (uint32_t s = 0; s < plan->attn->n_sources; s++)
+        lists += (double)sources[s].row_parts * items;
+    if ((tasks + lists) * (double)to->passes > HEED_TUNE_TASKS_MOST ||
+        (double)to->pack_tasks > HEED_TUNE_TASKS_MOST)
+        return false;
+    to->list_tasks = (int64_t)lists;
+    to->tasks = (int64_t)tasks + to->list_tasks;
+    return true;
+}
+
+static uint32_t flags_find(const struct heed_plan *plan)
+{
+    const struct heed_checked *attn = plan->attn;
+    const uint32_t n = attn->n_sources;
+
+    return (attn->q_layout == HEED_LAYOUT_RAGGED ? HK_PLAN_RAGGED : 0u) |
+           (attn->flags & HEED_ATTN_ALIGN_END ? HK_PLAN_ALIGN_END : 0u) |
+           (attn->flags & HEED_ATTN_LSE_WITH_SINK ? HK_PLAN_LSE_WITH_SINK : 0u) |
+           (plan->lowered->capped ? HK_PLAN_CAPPED : 0u) |
+           (n > 0 && attn->sources[n - 1].flags & HEED_SOURCE_END ? HK_PLAN_END_LAST : 0u);
+}
+
+bool heed_image_plan(const struct heed_plan *plan, const struct heed_device_traits *traits,
+                     struct hk_plan *to, struct hk_source *sources, uint64_t *workspace)
+{
+    const struct heed_checked *attn = plan->attn;
+    struct workspace w = { .at = HEED_WORK_OFFSETS, .ok = true };
+    struct hk_lane_layout lane;
+
+    *to = (struct hk_plan){
+        .batch = { attn->batch[0], attn->batch[1], attn->batch[2] },
+        .n_batch = attn->n_batch,
+        .heads = attn->heads,
+        .d = attn->d,
+        .d_v = attn->d_v,
+        .n_q = attn->n_q,
+        .q_pos0 = attn->q_pos0,
+        .q_pos_step = attn->q_pos_step,
+        .passes = 1,
+        .c = plan->lowered->c,
+        .c1 = plan->lowered->c1,
+        .c2 = plan->lowered->c2,
+        .n_sources = attn->n_sources,
+        .flags = flags_find(plan),
+        .lanes = traits->lanes,
+    };
+    strips_find(plan, traits, &to->strips);
+    to->groups = attn->heads / to->strips.stack;
+    if (traits->shape == HEED_SHAPE_B && attn->d_v > 0)
+        to->passes = hk_parts(attn->d_v, attn->d_v <= 64 ? 64 : 128);
+    to->counter_at = place(&w, 1, sizeof(int64_t));
+    to->counts_at = place(&w, (double)attn->n_batch * attn->n_sources * 2, sizeof(int64_t));
+    for (uint32_t s = 0; s < attn->n_sources; s++)
+        source_find(plan, traits, s, to, &sources[s], &w);
+    if (traits->shape == HEED_SHAPE_A) {
+        const double rows = (double)(to->strips.rows * to->strips.stack + traits->tile_rows);
+
+        if (rows * ((double)attn->d + (double)attn->d_v + 0x1p12) > 0x1p50)
+            return false;
+        hk_lane_find(to->strips.rows * to->strips.stack, traits->tile_rows, attn->d, attn->d_v,
+                     &lane);
+        to->lane_bytes = (lane.bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN * HEED_WORK_ALIGN;
+        to->lanes_at = place(&w, (double)to->lane_bytes * traits->lanes, 1);
+    }
+    *workspace = w.at;
+    return w.ok && tasks_find(plan, sources, to);
+}
