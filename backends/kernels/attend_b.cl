@@ -1,0 +1,550 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Attention, shape B, for GPUs: a work-group takes one strip of query rows and up to HK_WIDTH
+ * channels of V (wider ones take several groups, which form the same scores again). Q, K and V pass
+ * through local memory a slice at a time; scores, sums and outputs stay in registers.
+ */
+#include "group.h"
+
+/* ---- scores ---- */
+
+/* HK_SLICE channels from t0 on of all rows and of the keys in `any`, transposed. */
+HK_FN void hk_stage_qk(const struct hk_group *g, hk_i32 id, hk_i64 t0, hk_u64 any)
+{
+    HK_GLOBAL const struct hk_plan *plan = g->call->plan;
+    HK_LOCAL float *q = g->shared->stage, *k = q + HK_SLICE * HK_Q_LINE;
+    const hk_i64 q_at = hk_batch_offset(g->call, plan->q.stride, g->task.b);
+    hk_i32 i;
+
+    for (i = id; i < HK_ROWS * HK_SLICE; i += HK_ITEMS) {
+        const hk_i32 row = i / HK_SLICE, t = i % HK_SLICE;
+        float x = 0.0f;
+
+        if (g->shared->active[row] && t0 + t < plan->d)
+            x = hk_element(plan->q.dtype, g->call->buffer[HK_BUF_Q],
+                           q_at + g->shared->head[row] * plan->q.stride[3] +
+                               (g->task.begin + g->shared->index[row]) * plan->q.stride[4] +
+                               (t0 + t) * plan->q.stride[5]);
+        q[t * HK_Q_LINE + row] = x;
+    }
+    for (i = id; i < HK_BLOCK * HK_SLICE; i += HK_ITEMS) {
+        const hk_i32 key = i / HK_SLICE, t = i % HK_SLICE;
+        float x = 0.0f;
+
+        if ((any >> key & 1) && t0 + t < plan->d)
+            x = hk_kv_element(&g->k, g->shared->keys[key], t0 + t);
+        k[t * HK_K_LINE + key] = x;
+    }
+}
+
+/* Step 3: one fma chain over d per score. */
+HK_FN void hk_score_slice(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    HK_LOCAL const float *q = g->shared->stage + id / 16 * HK_TR;
+    HK_LOCAL const float *k = g->shared->stage + HK_SLICE * HK_Q_LINE + id % 16;
+    hk_i32 t, r, c;
+
+    HK_UNROLL
+    for (t = 0; t < HK_SLICE; t++) {
+        float b[4];
+
+        HK_UNROLL
+        for (c = 0; c < 4; c++)
+            b[c] = k[t * HK_K_LINE + 16 * c];
+        HK_UNROLL
+        for (r = 0; r < HK_TR; r++) {
+            const float a = q[t * HK_Q_LINE + r];
+
+            HK_UNROLL
+            for (c = 0; c < 4; c++)
+                me->s[r][c] = hk_fma(a, b[c], me->s[r][c]);
+        }
+    }
+}
+
+/* ---- softmax ---- */
+
+/* Steps 3 and 4: scores to y, -Inf where the key is removed, whose bit leaves the item's; the
+ * largest of each row goes to red, NaN where the item has no remaining key. */
+HK_FN hk_u32 hk_score_end(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub, hk_i32 id,
+                          struct hk_mine *me)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_u32 rest = 0;
+    hk_i32 r, c;
+
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        const hk_i32 row = id / 16 * HK_TR + r;
+        const hk_u64 word = shared->words[row];
+        float most = -HK_INFINITY;
+        hk_u32 some = 0;
+
+        HK_UNROLL
+        for (c = 0; c < 4; c++) {
+            const hk_i32 n = id % 16 + 16 * c;
+            int seen = (int)(word >> n & 1);
+            float y;
+
+#if HK_PLAIN
+            y = hk_mul(me->s[r][c], g->call->plan->c);
+            seen = seen && !(y == -HK_INFINITY);
+            (void)sub;
+#else
+            y = 0.0f;
+            if (seen) {
+                struct hk_place at;
+
+                at.sub = sub;
+                at.b = g->task.b;
+                at.len = g->len;
+                at.index = shared->index[row];
+                at.head = shared->head[row];
+                at.q = shared->q[row];
+                seen = hk_score(g->call, g->source, &at, shared->keys[n], me->s[r][c], &y);
+            }
+#endif
+            me->s[r][c] = y;
+            if (seen) {
+                some |= 1u << c;
+                most = hk_max_f(y, most);
+            }
+        }
+        rest |= some << (4 * r);
+        shared->red[row * 17 + id % 16] = some ? most : hk_float(HK_NAN_WORD);
+    }
+    return rest;
+}
+
+/* Steps 5 to 7: the rows' references rise, weights go to p. rest: hk_score_end's. */
+HK_FN void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me, hk_u32 rest)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_i32 r, c, x;
+
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        const hk_i32 row = id / 16 * HK_TR + r;
+        float most = -HK_INFINITY, e;
+        int some = 0;
+
+        for (x = 0; x < 16; x++) {
+            const float y = shared->red[row * 17 + x];
+
+            some |= y == y;
+            most = hk_max_f(y, most);
+        }
+        e = hk_reference(most);
+        if (some && e > me->reference[r]) {
+            const float w = hk_power(hk_sub(me->reference[r], e));
+
+            me->l[r] = hk_mul(me->l[r], w);
+            HK_UNROLL
+            for (c = 0; c < HK_TC; c++)
+                me->o[r][c] = hk_mul(me->o[r][c], w);
+            me->reference[r] = e;
+        }
+        if (some)
+            me->fresh[r] = 0;
+        HK_UNROLL
+        for (c = 0; c < 4; c++) {
+            float p = hk_float(HK_REMOVED);
+
+            if (rest >> (4 * r + c) & 1) {
+                p = hk_weight(me->s[r][c], me->reference[r]);
+                me->l[r] = hk_add(me->l[r], p);
+            }
+            shared->p[row * HK_P_LINE + id % 16 + 16 * c] = p;
+        }
+    }
+}
+
+/* ---- values ---- */
+
+/* HK_SLICE keys from place k0 on, of those in `any`. Sets poison where a V that is not finite lies
+ * under a key that not all rows see. */
+HK_FN void hk_stage_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u64 any)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_i64 d_v = g->call->plan->d_v;
+    int bad = 0;
+    hk_i32 i;
+
+    for (i = id; i < HK_STAGE_V; i += HK_ITEMS) {
+        const hk_i32 key = k0 + i / HK_WIDTH, t = i % HK_WIDTH;
+        float x = 0.0f;
+
+        if ((any >> key & 1) && g->pass + t < d_v)
+            x = hk_kv_element(&g->v, shared->keys[key], g->pass + t);
+        bad |= (hk_word(x) & 0x7f800000u) == 0x7f800000u;
+        shared->stage[i] = x;
+    }
+    if (bad)
+        hk_local_or(&shared->poison, 1);
+}
+
+/* Step 7. A removed key's weight is -0, which a finite V leaves without effect (but for the sign of
+ * a zero); careful: some V is not finite and removed keys are left out. */
+HK_FN void hk_value_slice(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me,
+                          const int careful)
+{
+    HK_LOCAL const float *v = g->shared->stage + id % 16;
+    HK_LOCAL const float *p = g->shared->p + id / 16 * HK_TR * HK_P_LINE + k0;
+    hk_i32 t, r, c;
+
+    for (t = 0; t < HK_SLICE; t++) {
+        float b[HK_TC];
+
+        HK_UNROLL
+        for (c = 0; c < HK_TC; c++)
+            b[c] = v[t * HK_WIDTH + 16 * c];
+        HK_UNROLL
+        for (r = 0; r < HK_TR; r++) {
+            const float a = p[r * HK_P_LINE + t];
+
+            if (careful && hk_word(a) == HK_REMOVED)
+                continue;
+            HK_UNROLL
+            for (c = 0; c < HK_TC; c++)
+                me->o[r][c] = hk_fma(a, b[c], me->o[r][c]);
+        }
+    }
+}
+
+/* ---- a block ---- */
+
+/* Which keys the block's places are and what every row sees of them: shared->any and words. */
+HK_FN void hk_block_look(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
+                         HK_LOCAL const struct hk_item *item, hk_i64 block, struct hk_mine *mine)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    HK_ITEM_ID(id);
+
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id < 2)
+            shared->available[id] = shared->any[id] = shared->some_not[id] = 0;
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id < HK_BLOCK && hk_place_open(g, sub, item, block, id))
+            hk_local_or(&shared->available[id / 32], 1u << id % 32);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id < HK_ROWS) {
+            const struct hk_row row = hk_group_row(g, id);
+            const hk_u64 word = hk_row_word(sub, item, &row, &mine[HK_OWN(id)].reach, block,
+                                            hk_joined(shared->available));
+
+            shared->words[id] = word;
+            hk_or_word(shared->any, word);
+            hk_or_word(shared->some_not, ~word);
+        }
+    }
+    HK_BARRIER();
+}
+
+HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
+{
+    const hk_i64 d = g->call->plan->d;
+    hk_i64 t0;
+    hk_i32 r, c;
+    HK_ITEM_ID(id);
+
+    HK_EACH(id) {
+        for (r = 0; r < HK_TR; r++) {
+            for (c = 0; c < 4; c++)
+                mine[HK_OWN(id)].s[r][c] = 0.0f;
+        }
+    }
+    for (t0 = 0; t0 < d; t0 += HK_SLICE) {
+        HK_BARRIER();
+        HK_EACH(id) {
+            hk_stage_qk(g, id, t0, any);
+        }
+        HK_BARRIER();
+        HK_EACH(id) {
+            hk_score_slice(g, id, &mine[HK_OWN(id)]);
+        }
+    }
+}
+
+HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_i32 k0;
+    HK_ITEM_ID(id);
+
+    for (k0 = 0; k0 < HK_BLOCK; k0 += HK_SLICE) {
+        const hk_u64 slice = any >> k0 & (((hk_u64)1 << HK_SLICE) - 1);
+
+        if (slice == 0)
+            continue;
+        HK_BARRIER();
+        HK_EACH(id) {
+            if (id == 0)
+                shared->poison = 0;
+        }
+        HK_BARRIER();
+        HK_EACH(id) {
+            hk_stage_v(g, id, k0, any);
+        }
+        HK_BARRIER();
+        if (shared->poison) {
+            HK_EACH(id) {
+                hk_value_slice(g, id, k0, &mine[HK_OWN(id)], 1);
+            }
+        } else {
+            HK_EACH(id) {
+                hk_value_slice(g, id, k0, &mine[HK_OWN(id)], 0);
+            }
+        }
+    }
+}
+
+HK_FN void hk_block_attend(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
+                           HK_LOCAL const struct hk_item *item, hk_i64 block, struct hk_mine *mine)
+{
+    hk_u32 rest[HK_MINE];
+    hk_u64 any;
+    HK_ITEM_ID(id);
+
+    hk_block_look(g, sub, item, block, mine);
+    any = hk_joined(g->shared->any);
+    if (any == 0)
+        return;
+    hk_block_scores(g, mine, any);
+    HK_EACH(id) {
+        rest[HK_OWN(id)] = hk_score_end(g, sub, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        hk_weigh(g, id, &mine[HK_OWN(id)], rest[HK_OWN(id)]);
+    }
+    hk_block_values(g, mine, any);
+}
+
+/* ---- chunks ---- */
+
+HK_FN void hk_chunk_begin(struct hk_mine *me)
+{
+    hk_i32 r, c;
+
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        me->reference[r] = -HK_INFINITY;
+        me->fresh[r] = 1;
+        me->l[r] = 0.0f;
+        HK_UNROLL
+        for (c = 0; c < HK_TC; c++)
+            me->o[r][c] = 0.0f;
+    }
+}
+
+/* Step 8. A chunk without a remaining key does not exist. */
+HK_FN void hk_chunk_end(struct hk_mine *me)
+{
+    hk_i32 r, c;
+
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        const float m = me->reference[r] > me->total[r] ? me->reference[r] : me->total[r];
+        const float w1 = hk_power(hk_sub(me->total[r], m));
+        const float w2 = hk_power(hk_sub(me->reference[r], m));
+        const int join = !me->fresh[r] && me->started[r], copy = !me->fresh[r] && !me->started[r];
+
+        if (join) {
+            me->total_l[r] = hk_fma(me->l[r], w2, hk_mul(me->total_l[r], w1));
+            me->total[r] = m;
+        } else if (copy) {
+            me->total_l[r] = me->l[r];
+            me->total[r] = me->reference[r];
+            me->started[r] = 1;
+        }
+        HK_UNROLL
+        for (c = 0; c < HK_TC; c++) {
+            if (join)
+                me->total_o[r][c] = hk_fma(me->o[r][c], w2, hk_mul(me->total_o[r][c], w1));
+            else if (copy)
+                me->total_o[r][c] = me->o[r][c];
+        }
+    }
+}
+
+HK_FN void hk_sub_attend(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
+                         HK_LOCAL const struct hk_item *item, struct hk_mine *mine)
+{
+    hk_i64 chunk = -1, block;
+    HK_ITEM_ID(id);
+
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id < HK_ROWS)
+            hk_reach_row(g, sub, item, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id < HK_RANGES)
+            hk_reach_hull(g, id);
+    }
+    HK_BARRIER();
+    for (block = hk_group_next(g, sub, item, 0); block != HK_NO_BLOCK;
+         block = hk_group_next(g, sub, item, block + 1)) {
+        if (block / HK_CHUNK != chunk) {
+            HK_EACH(id) {
+                if (chunk >= 0)
+                    hk_chunk_end(&mine[HK_OWN(id)]);
+                hk_chunk_begin(&mine[HK_OWN(id)]);
+            }
+            chunk = block / HK_CHUNK;
+        }
+        hk_block_attend(g, sub, item, block, mine);
+    }
+    if (chunk >= 0) {
+        HK_EACH(id) {
+            hk_chunk_end(&mine[HK_OWN(id)]);
+        }
+    }
+}
+
+/* ---- sources, rows ---- */
+
+HK_FN void hk_source_attend(struct hk_group *g, hk_u32 s, struct hk_mine *mine)
+{
+    const struct hk_call *call = g->call;
+    HK_GLOBAL const struct hk_source *source = call->sources + s;
+    const struct hk_cut keys = hk_keys_cut(call, source, g->task.b);
+    const hk_i64 head = g->shared->head[g->window_first];
+    const hk_i64 row = g->shared->index[g->window_first];
+    hk_i64 key_head;
+    hk_u32 i;
+    HK_ITEM_ID(id);
+
+    if (source->heads == 0 || keys.len == 0)
+        return;
+    g->source = source;
+    g->number = s;
+    g->len = keys.len;
+    key_head = hk_key_head(call, source, head);
+    g->k = hk_matrix_get(call, &source->k, call->buffer[HK_BUF_K + s], g->task.b, key_head,
+                         keys.begin);
+    g->v = hk_matrix_get(call, &source->v, call->buffer[HK_BUF_V + s], g->task.b, key_head,
+                         keys.begin);
+    HK_BARRIER();
+    HK_EACH(id) {
+        for (i = (hk_u32)id; i < source->n_subs; i += HK_ITEMS)
+            hk_item_get(call, s, i, g->task.b, head, row, keys.len, &g->shared->items[i]);
+    }
+    for (i = 0; i < source->n_subs; i++)
+        hk_sub_attend(g, hk_subs(call, source) + i, &g->shared->items[i], mine);
+}
+
+/* Steps 9 to 12 of an item's rows and channels; red holds the rows' sums. */
+HK_FN void hk_rows_finish(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    const struct hk_call *call = g->call;
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+    HK_LOCAL const struct hk_shared *shared = g->shared;
+    hk_i32 r, c;
+
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        const hk_i32 row = id / 16 * HK_TR + r;
+        const hk_i64 head = shared->head[row], at = g->task.begin + shared->index[row];
+        const hk_i64 to = hk_batch_offset(call, plan->o.stride, g->task.b) +
+                          head * plan->o.stride[3] + at * plan->o.stride[4];
+        float sink, lse, factor;
+
+        if (!shared->active[row])
+            continue;
+        factor = hk_row_end(call, head, me->started[r] != 0, me->total[r], shared->red[row * 17],
+                            &sink, &lse);
+        HK_UNROLL
+        for (c = 0; c < HK_TC; c++) {
+            const hk_i64 t = g->pass + id % 16 + 16 * c;
+            const float x = me->started[r] ? me->total_o[r][c] : 0.0f;
+
+            if (t < plan->d_v)
+                hk_put(plan->o.dtype, call->buffer[HK_BUF_O], to + t * plan->o.stride[5],
+                       hk_mul(hk_mul(x, sink), factor));
+        }
+        if (plan->lse.dtype && id % 16 == 0 && g->pass == 0)
+            ((HK_GLOBAL float *)call->buffer[HK_BUF_LSE])
+                [hk_batch_offset(call, plan->lse.stride, g->task.b) + head * plan->lse.stride[3] +
+                 at * plan->lse.stride[4]] = lse;
+    }
+}
+
+/* The sums of the rows' 16 lanes into red[row * 17] (step 9). */
+HK_FN void hk_rows_sum(const struct hk_group *g, const struct hk_mine *mine)
+{
+    HK_LOCAL float *red = g->shared->red;
+    hk_i32 half, r;
+    HK_ITEM_ID(id);
+
+    HK_BARRIER();
+    HK_EACH(id) {
+        for (r = 0; r < HK_TR; r++)
+            red[(id / 16 * HK_TR + r) * 17 + id % 16] =
+                mine[HK_OWN(id)].started[r] ? mine[HK_OWN(id)].total_l[r] : 0.0f;
+    }
+    for (half = 8; half > 0; half /= 2) {
+        HK_BARRIER();
+        HK_EACH(id) {
+            for (r = 0; r < HK_TR && id % 16 < half; r++) {
+                HK_LOCAL float *at = red + (id / 16 * HK_TR + r) * 17 + id % 16;
+
+                at[0] = hk_add(at[0], at[half]);
+            }
+        }
+    }
+    HK_BARRIER();
+}
+
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
+{
+    struct hk_mine mine[HK_MINE];
+    struct hk_group g;
+    hk_i32 r, size;
+    hk_u32 s;
+    HK_ITEM_ID(id);
+
+    g.call = call;
+    g.shared = shared;
+    g.pass = group % call->plan->passes * HK_WIDTH;
+    hk_task_get(call, group / call->plan->passes, &g.task);
+    if (g.task.count <= 0)
+        return;
+    HK_EACH(id) {
+        if (id < HK_ROWS)
+            hk_row_open(&g, id);
+        for (r = 0; r < HK_TR; r++) {
+            mine[HK_OWN(id)].started[r] = 0;
+            mine[HK_OWN(id)].total[r] = -HK_INFINITY;
+        }
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id == 0)
+            hk_rows_look(&g);
+    }
+    HK_BARRIER();
+    if (shared->first < 0)
+        return;
+    size = shared->agree ? HK_ROWS : 1;
+    for (g.window_first = shared->first; g.window_first < HK_ROWS; g.window_first += size) {
+        g.window_end = g.window_first + size;
+        if (shared->active[g.window_first] == 0)
+            continue;
+        for (s = 0; s < call->plan->n_sources; s++)
+            hk_source_attend(&g, s, mine);
+    }
+    hk_rows_sum(&g, mine);
+    HK_EACH(id) {
+        hk_rows_finish(&g, id, &mine[HK_OWN(id)]);
+    }
+}
+
+#include "entry.h"

@@ -1,0 +1,237 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Shape B: a group of 256 items as 16 x 16 on a strip of HK_GROUP_ROWS query rows. Item (x, y) has
+ * rows y * HK_TR + r, keys x + 16 * c of a block, channels x + 16 * c of a pass: so the 16 partial
+ * sums of a row are the 16 items of its line. What is uniform in the group stands outside HK_EACH and
+ * is computed by every item alike.
+ */
+#ifndef HEED_BACKENDS_KERNELS_GROUP_H
+#define HEED_BACKENDS_KERNELS_GROUP_H
+
+#define HK_ITEMS 256
+#define HK_SUB_SPACE HK_GLOBAL
+#define HK_ITEM_SPACE HK_LOCAL
+#include "call.h"
+
+#define HK_ROWS HK_GROUP_ROWS
+#define HK_TR (HK_ROWS / 16)    /* rows of an item */
+#define HK_TC (HK_WIDTH / 16)   /* channels of an item */
+#if HK_LARGE
+#define HK_SLICE 16             /* channels of K, or keys of V, staged at a time */
+#else
+#define HK_SLICE 32
+#endif
+#define HK_Q_LINE (HK_ROWS + 1)
+#define HK_K_LINE (HK_BLOCK + 1)
+#define HK_P_LINE (HK_BLOCK + 1)
+#define HK_STAGE_QK (HK_SLICE * (HK_Q_LINE + HK_K_LINE))
+#define HK_STAGE_V (HK_SLICE * HK_WIDTH)
+#define HK_NO_BLOCK ((hk_i64)1 << 62)
+#define HK_REMOVED 0x80000000u  /* as a weight: -0; others are +0 or more, or NaN */
+
+struct hk_shared {
+    hk_i64 keys[HK_BLOCK];              /* key index of each place, if available */
+    hk_u64 words[HK_ROWS];              /* what a row sees of the block */
+    hk_i64 lo[HK_ROWS * HK_RANGES], hi[HK_ROWS * HK_RANGES];
+    hk_i64 hull_lo[HK_RANGES], hull_hi[HK_RANGES];
+    hk_i64 index[HK_ROWS], head[HK_ROWS], q[HK_ROWS];
+    hk_i64 residue;
+    struct hk_item items[HK_SUBS];
+    hk_u32 all[HK_ROWS];
+    hk_u32 active[HK_ROWS];             /* 0: no row; 1: absent, sees nothing; 2: a row */
+    hk_u32 available[2], any[2], some_not[2];   /* words in halves */
+    hk_u32 poison, agree;
+    hk_i32 first, reserved;
+    float red[HK_ROWS * 17];
+    float p[HK_ROWS * HK_P_LINE];
+    float stage[HK_STAGE_QK > HK_STAGE_V ? HK_STAGE_QK : HK_STAGE_V];
+};
+
+/* What an item keeps. */
+struct hk_mine {
+    float s[HK_TR][4];
+    float o[HK_TR][HK_TC], total_o[HK_TR][HK_TC];
+    float l[HK_TR], total_l[HK_TR];
+    float reference[HK_TR], total[HK_TR];
+    hk_u32 fresh[HK_TR], started[HK_TR];
+    struct hk_reach reach;              /* of row `id`, for the first HK_ROWS items */
+};
+
+/* A strip at work. */
+struct hk_group {
+    const struct hk_call *call;
+    HK_LOCAL struct hk_shared *shared;
+    struct hk_task task;
+    hk_i64 pass;                        /* first channel of V */
+    hk_i32 window_first, window_end;    /* rows that take part */
+    hk_u32 number;                      /* of the source */
+    HK_GLOBAL const struct hk_source *source;
+    struct hk_matrix k, v;
+    hk_i64 len;
+};
+
+HK_FN hk_u64 hk_joined(HK_LOCAL const hk_u32 *halves)
+{
+    return (hk_u64)halves[1] << 32 | halves[0];
+}
+
+HK_FN void hk_or_word(HK_LOCAL hk_u32 *halves, hk_u64 word)
+{
+    if ((hk_u32)word)
+        hk_local_or(&halves[0], (hk_u32)word);
+    if ((hk_u32)(word >> 32))
+        hk_local_or(&halves[1], (hk_u32)(word >> 32));
+}
+
+HK_FN float hk_kv_element(const struct hk_matrix *m, hk_i64 i, hk_i64 t)
+{
+    const hk_i64 at = i * m->row + t * m->channel;
+
+#if HK_KV == 1
+    return ((HK_GLOBAL const float *)m->base)[at];
+#elif HK_KV == 2
+    return hk_load_f16((HK_GLOBAL const hk_u16 *)m->base + at);
+#elif HK_KV == 3
+    return hk_from_bf16(((HK_GLOBAL const hk_u16 *)m->base)[at]);
+#else
+    return hk_element(m->dtype, m->base, at);
+#endif
+}
+
+HK_FN struct hk_row hk_group_row(const struct hk_group *g, hk_i32 i)
+{
+    struct hk_row row;
+
+    row.q = g->shared->q[i];
+    row.index = g->shared->index[i];
+    row.head = g->shared->head[i];
+    row.all = (hk_i64)(g->shared->all[i] >> g->number & 1);
+    return row;
+}
+
+/* ---- rows of the strip ---- */
+
+/* Row i of the group, by item i. */
+HK_FN void hk_row_open(const struct hk_group *g, hk_i32 i)
+{
+    const hk_i64 stack = g->call->plan->strips.stack, at = i / stack;
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    struct hk_query query;
+
+    shared->active[i] = 0;
+    shared->index[i] = shared->head[i] = shared->q[i] = 0;
+    shared->all[i] = 0;
+    if (at >= g->task.count || !hk_query_get(g->call, &g->task, at, &query))
+        return;
+    shared->active[i] = query.absent ? 1 : 2;
+    shared->index[i] = query.index;
+    shared->head[i] = query.head + i % stack;
+    shared->q[i] = query.q;
+    shared->all[i] = query.all;
+}
+
+/* The first row there is, -1: none; and do all share the residue of every comb that follows the
+ * query? By one item. */
+HK_FN void hk_rows_look(const struct hk_group *g)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_i64 step = g->call->plan->strips.row_step;
+    hk_i32 i;
+
+    shared->first = -1;
+    shared->agree = 1;
+    for (i = 0; i < HK_ROWS; i++) {
+        if (!shared->active[i])
+            continue;
+        if (shared->first < 0)
+            shared->first = i;
+        else if (step > 1 && (shared->q[i] - shared->q[shared->first]) % step != 0)
+            shared->agree = 0;
+    }
+}
+
+/* ---- what the rows see of a sub-source ---- */
+
+/* By item i for row i. */
+HK_FN void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
+                        HK_LOCAL const struct hk_item *item, hk_i32 i, struct hk_mine *me)
+{
+    const struct hk_row row = hk_group_row(g, i);
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_u32 r;
+
+    hk_reach_find(sub, item, &row, &me->reach);
+    if (shared->active[i] < 2 || i < g->window_first || i >= g->window_end)
+        me->reach.n = 0;
+    for (r = me->reach.n; r < HK_RANGES; r++)
+        me->reach.lo[r] = me->reach.hi[r] = 0;
+    for (r = 0; r < HK_RANGES; r++) {
+        shared->lo[i * HK_RANGES + (hk_i32)r] = me->reach.lo[r];
+        shared->hi[i * HK_RANGES + (hk_i32)r] = me->reach.hi[r];
+    }
+    if (i == g->window_first)
+        shared->residue = me->reach.residue;
+}
+
+/* By item r for range r. */
+HK_FN void hk_reach_hull(const struct hk_group *g, hk_i32 r)
+{
+    hk_i64 lo = HK_NO_BLOCK, hi = -HK_NO_BLOCK;
+    hk_i32 i;
+
+    for (i = 0; i < HK_ROWS; i++) {
+        const hk_i64 a = g->shared->lo[i * HK_RANGES + r], b = g->shared->hi[i * HK_RANGES + r];
+
+        if (a < b) {
+            lo = hk_min(a, lo);
+            hi = hk_max(b, hi);
+        }
+    }
+    g->shared->hull_lo[r] = lo;
+    g->shared->hull_hi[r] = hi;
+}
+
+/* The first block from `block` on that some row may see; HK_NO_BLOCK: none. */
+HK_FN hk_i64 hk_group_next(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
+                           HK_LOCAL const struct hk_item *item, hk_i64 block)
+{
+    hk_i64 best = HK_NO_BLOCK;
+    hk_i32 r;
+
+    if (sub->kind == HK_SUB_RUNS)
+        block = hk_runs_next(sub, item, block);
+    for (r = 0; r < HK_RANGES; r++) {
+        const hk_i64 lo = g->shared->hull_lo[r], hi = g->shared->hull_hi[r];
+
+        if (lo < hi && hi > block * HK_BLOCK)
+            best = hk_min(best, hk_max(lo / HK_BLOCK, block));
+    }
+    return best;
+}
+
+/* Place i of the block, by item i: which key it is, and is it there for any row (as hk_block_word
+ * has it)? */
+HK_FN int hk_place_open(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
+                        HK_LOCAL const struct hk_item *item, hk_i64 block, hk_i32 i)
+{
+    const hk_i64 ordinal = block * HK_BLOCK + i;
+    struct hk_reach reach;
+    hk_i64 key;
+
+    g->shared->keys[i] = 0;
+    if (sub->kind == HK_SUB_LIST && ordinal >= item->n_list)
+        return 0;
+    if (sub->kind == HK_SUB_RUNS && ordinal >= item->n_list * sub->run)
+        return 0;
+    reach.residue = g->shared->residue;
+    key = hk_key(sub, item, &reach, ordinal);
+    if (key < 0 || key >= item->len || (item->mask && item->mask[key * item->mask_stride] == 0))
+        return 0;
+    if ((sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_COMB) && hk_listed(sub, item, key))
+        return 0;
+    g->shared->keys[i] = key;
+    return 1;
+}
+
+#endif
