@@ -481,7 +481,7 @@ HK_FN void hk_rows_finish(const struct hk_group *g, hk_i32 id, struct hk_mine *m
 HK_FN void hk_rows_sum(const struct hk_group *g, const struct hk_mine *mine)
 {
     HK_LOCAL float *red = g->shared->red;
-    hk_i32 half, r;
+    hk_i32 reach, r;
     HK_ITEM_ID(id);
 
     HK_BARRIER();
@@ -490,13 +490,13 @@ HK_FN void hk_rows_sum(const struct hk_group *g, const struct hk_mine *mine)
             red[(id / 16 * HK_TR + r) * 17 + id % 16] =
                 mine[HK_OWN(id)].started[r] ? mine[HK_OWN(id)].total_l[r] : 0.0f;
     }
-    for (half = 8; half > 0; half /= 2) {
+    for (reach = 8; reach > 0; reach /= 2) {
         HK_BARRIER();
         HK_EACH(id) {
-            for (r = 0; r < HK_TR && id % 16 < half; r++) {
+            for (r = 0; r < HK_TR && id % 16 < reach; r++) {
                 HK_LOCAL float *at = red + (id / 16 * HK_TR + r) * 17 + id % 16;
 
-                at[0] = hk_add(at[0], at[half]);
+                at[0] = hk_add(at[0], at[reach]);
             }
         }
     }
