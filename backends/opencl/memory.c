@@ -64,45 +64,48 @@ static heed_status after_all(struct heed_opencl_device *d, const struct heed_ope
                              "clEnqueueMarkerWithWaitList", NULL);
 }
 
-heed_status heed_opencl_buf_write(heed_device *device, void *queue, void *handle, uint64_t offset,
-                                  const void *from, uint64_t bytes)
+/* One of `from` (a write) and `to` (a read) is set. Blocking calls of Intel's runtime for processors
+ * have been seen to return a moment before the copy was made (2026, out-of-order queues and several
+ * queues), so the event is waited for besides. */
+static heed_status transfer(heed_device *device, const struct heed_opencl_queue *queue,
+                            void *handle, uint64_t offset, const void *from, void *to,
+                            uint64_t bytes)
 {
     struct heed_opencl_device *const d = device->state;
-    const struct heed_opencl_queue *const q = queue;
     heed_status status = heed_opencl_alive(d, NULL);
-    void *marker = NULL;
+    void *marker = NULL, *event = NULL, *const *waits;
+    uint32_t n;
+    int32_t code;
 
     if (status < 0 || bytes == 0)
         return status;
-    status = after_all(d, q, &marker);
-    if (status >= 0)
-        status = heed_opencl_check(d,
-                                   d->api->EnqueueWriteBuffer(q->queue, handle, 1, (size_t)offset,
-                                                              (size_t)bytes, from, marker != NULL,
-                                                              marker != NULL ? &marker : NULL,
-                                                              NULL),
-                                   "clEnqueueWriteBuffer", NULL);
+    status = after_all(d, queue, &marker);
+    if (status < 0)
+        return status;
+    n = marker != NULL;
+    waits = n > 0 ? &marker : NULL;
+    code = from != NULL
+               ? d->api->EnqueueWriteBuffer(queue->queue, handle, 1, (size_t)offset,
+                                            (size_t)bytes, from, n, waits, &event)
+               : d->api->EnqueueReadBuffer(queue->queue, handle, 1, (size_t)offset,
+                                           (size_t)bytes, to, n, waits, &event);
+    status = heed_opencl_check(d, code, from != NULL ? "clEnqueueWriteBuffer"
+                                                     : "clEnqueueReadBuffer", NULL);
+    if (status >= 0 && event != NULL)
+        status = heed_opencl_event_wait(device, event, NULL);
+    heed_opencl_event_destroy(device, event);
     heed_opencl_event_destroy(device, marker);
     return status;
+}
+
+heed_status heed_opencl_buf_write(heed_device *device, void *queue, void *handle, uint64_t offset,
+                                  const void *from, uint64_t bytes)
+{
+    return transfer(device, queue, handle, offset, from, NULL, bytes);
 }
 
 heed_status heed_opencl_buf_read(heed_device *device, void *queue, void *to, void *handle,
                                  uint64_t offset, uint64_t bytes)
 {
-    struct heed_opencl_device *const d = device->state;
-    const struct heed_opencl_queue *const q = queue;
-    heed_status status = heed_opencl_alive(d, NULL);
-    void *marker = NULL;
-
-    if (status < 0 || bytes == 0)
-        return status;
-    status = after_all(d, q, &marker);
-    if (status >= 0)
-        status = heed_opencl_check(d,
-                                   d->api->EnqueueReadBuffer(q->queue, handle, 1, (size_t)offset,
-                                                             (size_t)bytes, to, marker != NULL,
-                                                             marker != NULL ? &marker : NULL, NULL),
-                                   "clEnqueueReadBuffer", NULL);
-    heed_opencl_event_destroy(device, marker);
-    return status;
+    return transfer(device, queue, handle, offset, NULL, to, bytes);
 }

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* No option that loosens arithmetic may ever stand here: results are defined bit for bit. Drivers of
- * OpenCL 1.2 and newer should take the first; the others are tried in turn. */
+/* No option that loosens arithmetic may ever stand here: results are defined bit for bit. Every
+ * driver of OpenCL 1.2 or newer should take the first; the others are tried in turn. */
 static const char *const standards[] = { "-cl-std=CL1.2 ", "-cl-std=CL3.0 ", "" };
 enum { N_STANDARDS = sizeof(standards) / sizeof(standards[0]) };
 
