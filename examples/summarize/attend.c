@@ -417,9 +417,27 @@ done:
 
 /* ---- opening a device ---------------------------------------------------- */
 
+/* Where devices may keep kernels that they compile; NULL: nowhere. */
+static const char *cache_dir(char room[1024])
+{
+    const char *own = getenv("HEED_CACHE_DIR"), *all = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    int n = -1;
+
+    if (own)
+        n = snprintf(room, 1024, "%s", own);
+    else if (all && all[0] == '/')
+        n = snprintf(room, 1024, "%s/heed", all);
+    else if (home && home[0] == '/')
+        n = snprintf(room, 1024, "%s/.cache/heed", home);
+    return n > 0 && n < 1024 ? room : NULL;
+}
+
 struct attend *attend_open(const char *device, struct failure *why)
 {
     struct attend *const a = calloc(1, sizeof(*a));
+    char room[1024];
+    const heed_runtime_desc desc = { .size = sizeof(desc), .cache_dir = cache_dir(room) };
     heed_status status;
 
     if (!a) {
@@ -428,7 +446,7 @@ struct attend *attend_open(const char *device, struct failure *why)
     }
     a->report.size = sizeof(a->report);
     a->props.size = sizeof(a->props);
-    status = heed_runtime_create(NULL, &a->runtime, &a->report);
+    status = heed_runtime_create(&desc, &a->runtime, &a->report);
     if (status >= 0)
         status = heed_device_find(a->runtime, device, &a->device, &a->report);
     if (status >= 0)

@@ -72,7 +72,8 @@ def without_shared(stage, folder):
 
 def check_files(stage):
     names = sorted(path.name for path in stage.rglob("*") if path.is_file() or path.is_symlink())
-    for name in ("attn.h", "cuda.h", "heed.h", "opencl.h", "heed.pc", "libheed.a", "libheed.so", "libheed.so.0"):
+    for name in ("attn.h", "cuda.h", "heed.h", "opencl.h", "heed.pc", "libheed.a", "libheed.so",
+                 "libheed.so.0"):
         if name not in names:
             raise SystemExit(f"not installed: {name}; there are {names}")
     extra = [name for name in names if name.startswith("lib") and not name.startswith("libheed.")]

@@ -7,6 +7,7 @@
 #include "bench/options.h"
 #include "bench/output.h"
 
+#include "common/cache.h"
 #include "common/text.h"
 
 #include <errno.h>
@@ -39,7 +40,10 @@ static int open_bench(struct bench *bench)
     const heed_executor lanes = {
         .size = sizeof lanes, .width = (uint32_t)bench->options.threads,
     };
-    const heed_runtime_desc desc = { .size = sizeof desc, .executor = &lanes };
+    char room[CACHE_ROOM];
+    const heed_runtime_desc desc = {
+        .size = sizeof desc, .executor = &lanes, .cache_dir = cache_folder(room),
+    };
     heed_report report = { .size = sizeof report };
     heed_status status;
     int code;

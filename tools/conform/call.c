@@ -5,13 +5,18 @@
  */
 #include "place.h"
 
+#include "common/cache.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 bool cf_target_open(struct target *t, const char *name, uint32_t width, heed_report *report)
 {
     const heed_executor executor = { .size = sizeof executor, .width = width };
-    const heed_runtime_desc desc = { .size = sizeof desc, .executor = &executor };
+    char room[CACHE_ROOM];
+    const heed_runtime_desc desc = {
+        .size = sizeof desc, .executor = &executor, .cache_dir = cache_folder(room),
+    };
 
     *t = (struct target){ .width = width };
     snprintf(t->name, sizeof t->name, "%s", name);

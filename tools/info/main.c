@@ -3,6 +3,7 @@
  *
  * heed-info: what this build of heed is, and what it finds on this machine.
  */
+#include "common/cache.h"
 #include "common/text.h"
 
 #include <heed/heed.h>
@@ -24,6 +25,7 @@ struct found {
     uint32_t count;
     const char *preferred;              /* name of the default device; "" when there is none */
     bool built[N_KINDS];
+    heed_report missing[N_KINDS];       /* status < 0: no device of this kind, and why */
 };
 
 static const char *kind_name(uint32_t kind)
@@ -37,6 +39,22 @@ static void version_text(char *to, size_t size)
 
     snprintf(to, size, "%u.%u.%u", (unsigned)(v >> 16), (unsigned)(v >> 8 & 0xff),
              (unsigned)(v & 0xff));
+}
+
+/* A backend of whose devices there is none here is compiled in all the same; the message says what
+ * is missing. */
+static void look_for(const heed_runtime *runtime, const char *name, uint32_t kind,
+                     struct found *found)
+{
+    heed_device *device = NULL;
+    heed_report *report = &found->missing[kind];
+    heed_status status;
+
+    if (found->built[kind])
+        return;
+    report->size = sizeof *report;
+    status = heed_device_find(runtime, name, &device, report);
+    found->built[kind] = status != HEED_E_NOT_BUILT;
 }
 
 static heed_status look(const heed_runtime *runtime, struct found *found)
@@ -65,6 +83,8 @@ static heed_status look(const heed_runtime *runtime, struct found *found)
         if (props->kind < N_KINDS)
             found->built[props->kind] = true;
     }
+    look_for(runtime, "opencl:0", HEED_DEVICE_OPENCL, found);
+    look_for(runtime, "cuda:0", HEED_DEVICE_CUDA, found);
     return HEED_OK;
 }
 
@@ -98,6 +118,19 @@ static void print_json(const struct found *found)
         printf(",\"reason\":");
         text_json_string(stdout, p->reason);
         putchar('}');
+    }
+    comma = "";
+    printf("],\"absent\":[");
+    for (uint32_t kind = 1; kind < N_KINDS; kind++) {
+        const heed_report *missing = &found->missing[kind];
+
+        if (missing->status >= 0)
+            continue;
+        printf("%s{\"kind\":\"%s\",\"status\":\"%s\",\"reason\":", comma, kind_name(kind),
+               heed_status_name(missing->status));
+        text_json_string(stdout, missing->message);
+        putchar('}');
+        comma = ",";
     }
     printf("]}\n");
 }
@@ -136,11 +169,17 @@ static void print_table(const struct found *found)
 
         printf("%-*s  %5u  %5s  %-*s  ", names, p->name, (unsigned)p->width,
                p->exact ? "yes" : "no", texts, p->description);
-        if (p->usable >= 0)
+        if (p->usable >= 0 && (p->exact || p->reason[0] == '\0'))
             puts("usable");
+        else if (p->usable >= 0)
+            printf("usable; not exact: %s\n", p->reason);
         else
             printf("refused: %s (%s)\n", p->reason[0] != '\0' ? p->reason : "no reason given",
                    heed_status_name(p->usable));
+    }
+    for (uint32_t kind = 1; kind < N_KINDS; kind++) {
+        if (found->missing[kind].status < 0)
+            printf("\n%s\n", found->missing[kind].message);
     }
 }
 
@@ -148,12 +187,16 @@ static int usage(FILE *to, int code)
 {
     fputs("usage: heed-info [--json]\n"
           "Prints heed's version, the backends compiled in, and every device with the reason\n"
-          "why it cannot be used, if so.\n", to);
+          "why it cannot be used, or gives other bits than the reference, if so. Devices that\n"
+          "are not the host's are opened for this; what they compile is kept in\n"
+          "HEED_CACHE_DIR (empty: nowhere), or \"heed\" in XDG_CACHE_HOME or ~/.cache.\n", to);
     return code;
 }
 
 int main(int argc, char **argv)
 {
+    char room[CACHE_ROOM];
+    const heed_runtime_desc desc = { .size = sizeof desc, .cache_dir = cache_folder(room) };
     struct found found = { 0 };
     heed_runtime *runtime = NULL;
     heed_report report = { .size = sizeof report };
@@ -170,7 +213,7 @@ int main(int argc, char **argv)
             return EXIT_USAGE;
         }
     }
-    status = heed_runtime_create(NULL, &runtime, &report);
+    status = heed_runtime_create(&desc, &runtime, &report);
     if (status < 0) {
         text_failure("heed-info", "cannot create a runtime", status, &report);
         return EXIT_FAILED;
