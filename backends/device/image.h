@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 enum {
-    HEED_WORK_ALIGN = 256,      /* of the workspace and of every array in it */
+    HEED_WORK_ALIGN = 64,       /* of the workspace and of every array in it */
     HEED_WORK_OFFSETS = 1024    /* bytes at its beginning that a driver may use (device.h, large) */
 };
 

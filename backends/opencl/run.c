@@ -8,9 +8,10 @@
 #include "state.h"
 
 /* Large kernels find the places of their buffers at the beginning of the workspace, put there by
- * fills, since run may copy nothing from host memory later on; patterns have at most 128 bytes. */
+ * fills, since run may copy nothing from host memory later on; patterns
+ * may have up to 128 bytes. */
 enum {
-    FILL_BYTES = 128,
+    FILL_BYTES = 64,            /* which HEED_WORK_ALIGN is too */
     FILLS = (HEED_BUFFERS_LARGE * 8 + FILL_BYTES - 1) / FILL_BYTES
 };
 

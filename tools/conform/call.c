@@ -287,10 +287,13 @@ heed_status cf_call_plan(struct call *call, heed_plan **plan, heed_report *repor
 static heed_status workspace_make(struct call *call, const heed_plan *plan, heed_buf *made)
 {
     heed_plan_props props = { .size = sizeof props };
+    heed_device_props device = { .size = sizeof device };
     heed_status status = heed_plan_info(plan, &props);
     const uint64_t garbage = props.workspace_size < 1u << 20 ? props.workspace_size : 1u << 20;
     unsigned char *bytes;
 
+    if (status >= 0)
+        status = heed_device_info(call->on->device, &device);
     if (status < 0)
         return status;
     call->numerics = props.numerics;
@@ -299,7 +302,11 @@ static heed_status workspace_make(struct call *call, const heed_plan *plan, heed
     status = heed_buf_create(call->on->device, props.workspace_size + props.workspace_align, made);
     if (status < 0)
         return status;
-    const uint64_t rest = (uint64_t)(uintptr_t)made->handle % props.workspace_align;
+    /* A cl_mem is no address: its own beginning is aligned. */
+    const uint64_t rest =
+        device.kind == HEED_DEVICE_OPENCL ? 0
+                                          : (uint64_t)(uintptr_t)made->handle %
+                                                props.workspace_align;
 
     call->args.workspace = *made;
     call->args.workspace.offset = rest ? props.workspace_align - rest : 0;
