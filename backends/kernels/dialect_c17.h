@@ -21,6 +21,12 @@ typedef uint16_t hk_u16;
 #define HK_GLOBAL
 #define HK_LOCAL
 #define HK_FN static inline
+/* Of 16 floats: never inlined, else sanitizers' code for them takes compilers minutes. */
+#if defined __GNUC__
+#define HK_VFN static __attribute__((noinline, unused))
+#else
+#define HK_VFN static inline
+#endif
 #define HK_NOINLINE static
 #define HK_UNROLL
 #define HK_RESTRICT
@@ -129,7 +135,7 @@ typedef struct {
 } hk_vmask;
 
 #define HK_V1(name, type, of, a_type, value)                                                       \
-    HK_FN type name(a_type a)                                                                      \
+    HK_VFN type name(a_type a)                                                                     \
     {                                                                                              \
         type out;                                                                                  \
                                                                                                    \
@@ -138,7 +144,7 @@ typedef struct {
         return out;                                                                                \
     }
 #define HK_V2(name, type, of, a_type, b_type, value)                                               \
-    HK_FN type name(a_type a, b_type b)                                                            \
+    HK_VFN type name(a_type a, b_type b)                                                           \
     {                                                                                              \
         type out;                                                                                  \
                                                                                                    \
@@ -171,12 +177,12 @@ HK_V1(hkv_bits, hk_vmask, hk_u32, hk_u32, a >> i & 1 ? ~0u : 0u)
 #undef HK_V1
 #undef HK_V2
 
-HK_FN void hkv_store(float *p, hk_vec a)
+HK_VFN void hkv_store(float *p, hk_vec a)
 {
     memcpy(p, a.x, sizeof a.x);
 }
 
-HK_FN hk_vec hkv_fma(hk_vec a, hk_vec b, hk_vec c)
+HK_VFN hk_vec hkv_fma(hk_vec a, hk_vec b, hk_vec c)
 {
     hk_vec out;
 
@@ -185,7 +191,7 @@ HK_FN hk_vec hkv_fma(hk_vec a, hk_vec b, hk_vec c)
     return out;
 }
 
-HK_FN hk_vec hkv_select(hk_vmask m, hk_vec a, hk_vec b)
+HK_VFN hk_vec hkv_select(hk_vmask m, hk_vec a, hk_vec b)
 {
     hk_vec out;
 
@@ -194,7 +200,7 @@ HK_FN hk_vec hkv_select(hk_vmask m, hk_vec a, hk_vec b)
     return out;
 }
 
-HK_FN hk_u32 hkv_word(hk_vmask m)
+HK_VFN hk_u32 hkv_word(hk_vmask m)
 {
     hk_u32 word = 0;
 
@@ -203,7 +209,7 @@ HK_FN hk_u32 hkv_word(hk_vmask m)
     return word;
 }
 
-HK_FN float hkv_max_across(hk_vec a)
+HK_VFN float hkv_max_across(hk_vec a)
 {
     float most = a.x[0];
 
@@ -212,7 +218,7 @@ HK_FN float hkv_max_across(hk_vec a)
     return most;
 }
 
-HK_FN float hkv_sum(hk_vec a)
+HK_VFN float hkv_sum(hk_vec a)
 {
     for (int half = 8; half > 0; half /= 2) {
         for (int i = 0; i < half; i++)
