@@ -64,8 +64,8 @@ static heed_status after_all(struct heed_opencl_device *d, const struct heed_ope
                              "clEnqueueMarkerWithWaitList", NULL);
 }
 
-/* One of `from` (a write) and `to` (a read) is set. Blocking calls of Intel's runtime for processors
- * have been seen to return a moment before the copy was made (2026, out-of-order queues and several
+/* One of `from` (a write) and `to` (a read) is set. Blocking calls of Intel's runtime for CPUs have
+ * been seen to return a moment before the copy was made (2026, out-of-order queues and several
  * queues), so the event is waited for besides. */
 static heed_status transfer(heed_device *device, const struct heed_opencl_queue *queue,
                             void *handle, uint64_t offset, const void *from, void *to,

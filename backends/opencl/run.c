@@ -8,10 +8,9 @@
 #include "state.h"
 
 /* Large kernels find the places of their buffers at the beginning of the workspace, put there by
- * fills, since run may copy nothing from host memory later on; patterns
- * may have up to 128 bytes. */
+ * fills: a write would read host memory after run has returned. */
 enum {
-    FILL_BYTES = 64,            /* which HEED_WORK_ALIGN is too */
+    FILL_BYTES = 64,                /* at most 128; a workspace is aligned to it */
     FILLS = (HEED_BUFFERS_LARGE * 8 + FILL_BYTES - 1) / FILL_BYTES
 };
 

@@ -1,0 +1,595 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See fake_opencl.h. Every entry point begins with called(), which counts and decides whether this
+ * one fails; objects are blocks with a kind and a count of references, and stay allocated until the
+ * next reset so that late uses are seen.
+ */
+#include "fake_opencl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { PLATFORM = 1, DEVICE, CONTEXT, QUEUE, MEMORY, PROGRAM, KERNEL, EVENT };
+enum { MAX_DEVICES = 4, MAX_PLATFORMS = 2, BINARY = 64 };
+
+struct object {
+    enum kind kind;
+    uint32_t references;
+    struct object *next;            /* of all since the reset */
+    struct object *context;
+    uint64_t properties;
+    bool built, from_binary;
+    size_t bytes;
+    unsigned char *contents;
+};
+
+struct fake_opencl fake_opencl;
+static struct object platforms[MAX_PLATFORMS], devices[MAX_DEVICES], *objects;
+
+void fake_opencl_reset(void)
+{
+    while (objects != NULL) {
+        struct object *const next = objects->next;
+
+        free(objects->contents);
+        free(objects);
+        objects = next;
+    }
+    for (int i = 0; i < MAX_PLATFORMS; i++)
+        platforms[i] = (struct object){ .kind = PLATFORM, .references = 1 };
+    for (int i = 0; i < MAX_DEVICES; i++)
+        devices[i] = (struct object){ .kind = DEVICE, .references = 1 };
+    fake_opencl = (struct fake_opencl){
+        .n_platforms = 1,
+        .n_devices = 1,
+        .device_version = "OpenCL 3.0 fake",
+        .driver_version = "1",
+        .profile = "FULL_PROFILE",
+        .available = 1,
+        .compiler = 1,
+        .little_endian = 1,
+        .address_bits = 64,
+        .vector = 8,
+        .type = HEED_CL_DEVICE_TYPE_CPU,
+        .parameter_bytes = 1024,
+        .local_memory = 64 << 10,
+        .log = "",
+    };
+}
+
+void *fake_opencl_device(uint32_t index)
+{
+    return &devices[index];
+}
+
+/* What the call answers: the code of a failure, or success. */
+static int32_t called(const char *name)
+{
+    struct fake_opencl *const f = &fake_opencl;
+
+    f->calls++;
+    if (f->fail_name != NULL && strcmp(f->fail_name, name) != 0)
+        return HEED_CL_SUCCESS;
+    f->counted++;
+    if (f->counted == f->fail_call || (f->fail_from != 0 && f->counted >= f->fail_from)) {
+        if (f->failed == NULL)
+            f->failed = name;
+        return f->fail_code;
+    }
+    return HEED_CL_SUCCESS;
+}
+
+static struct object *live(void *given, enum kind kind)
+{
+    struct object *const object = given;
+
+    if (object != NULL && object->kind == kind && object->references > 0)
+        return object;
+    fake_opencl.mistakes++;
+    return NULL;
+}
+
+static struct object *create(enum kind kind, struct object *context)
+{
+    struct object *const object = calloc(1, sizeof(*object));
+
+    if (object == NULL)
+        abort();
+    *object = (struct object){ .kind = kind, .references = 1, .next = objects, .context = context };
+    objects = object;
+    fake_opencl.objects++;
+    fake_opencl.references++;
+    return object;
+}
+
+static int32_t retain(void *given, enum kind kind)
+{
+    struct object *const object = live(given, kind);
+
+    if (object != NULL) {
+        object->references++;
+        fake_opencl.references++;
+    }
+    return HEED_CL_SUCCESS;
+}
+
+static int32_t release(void *given, enum kind kind)
+{
+    struct object *const object = live(given, kind);
+
+    if (object == NULL)
+        return HEED_CL_SUCCESS;
+    fake_opencl.references--;
+    if (--object->references == 0)
+        fake_opencl.objects--;
+    return HEED_CL_SUCCESS;
+}
+
+static int32_t answer(const void *value, size_t bytes, size_t room, void *to, size_t *size)
+{
+    if (size != NULL)
+        *size = bytes;
+    if (to != NULL && room < bytes)
+        return -30;
+    if (to != NULL)
+        memcpy(to, value, bytes);
+    return HEED_CL_SUCCESS;
+}
+
+static int32_t answer_text(const char *text, size_t room, void *to, size_t *size)
+{
+    return answer(text, strlen(text) + 1, room, to, size);
+}
+
+static int32_t answer_number(uint64_t value, size_t bytes, size_t room, void *to, size_t *size)
+{
+    return answer(&value, bytes, room, to, size);       /* little-endian hosts */
+}
+
+/* ---- platforms and devices ---- */
+
+static int32_t GetPlatformIDs(uint32_t n, void **to, uint32_t *count)
+{
+    const int32_t code = called("GetPlatformIDs");
+
+    if (code != HEED_CL_SUCCESS)
+        return code;
+    if (fake_opencl.n_platforms == 0)
+        return HEED_CL_PLATFORM_NOT_FOUND;
+    *count = fake_opencl.n_platforms;
+    for (uint32_t i = 0; i < n && i < *count; i++)
+        to[i] = &platforms[i];
+    return HEED_CL_SUCCESS;
+}
+
+static int32_t GetPlatformInfo(void *platform, uint32_t what, size_t room, void *to, size_t *size)
+{
+    const int32_t code = called("GetPlatformInfo");
+
+    if (code != HEED_CL_SUCCESS)
+        return code;
+    live(platform, PLATFORM);
+    return answer_text(what == HEED_CL_PLATFORM_NAME ? "Fake" : "OpenCL 3.0", room, to, size);
+}
+
+static int32_t GetDeviceIDs(void *platform, uint64_t type, uint32_t n, void **to, uint32_t *count)
+{
+    const int32_t code = called("GetDeviceIDs");
+
+    if (code != HEED_CL_SUCCESS)
+        return code;
+    live(platform, PLATFORM);
+    if (fake_opencl.n_devices == 0 || type == HEED_CL_DEVICE_TYPE_CUSTOM ||
+        platform != &platforms[0])
+        return HEED_CL_DEVICE_NOT_FOUND;
+    *count = fake_opencl.n_devices;
+    for (uint32_t i = 0; i < n && i < *count; i++)
+        to[i] = &devices[i];
+    return HEED_CL_SUCCESS;
+}
+
+static int32_t GetDeviceInfo(void *device, uint32_t what, size_t room, void *to, size_t *size)
+{
+    const struct fake_opencl *const f = &fake_opencl;
+    const int32_t code = called("GetDeviceInfo");
+    void *platform = &platforms[0];
+
+    if (code != HEED_CL_SUCCESS)
+        return code;
+    live(device, DEVICE);
+    switch (what) {
+    case HEED_CL_DEVICE_NAME: return answer_text("device", room, to, size);
+    case HEED_CL_DEVICE_VERSION: return answer_text(f->device_version, room, to, size);
+    case HEED_CL_DRIVER_VERSION: return answer_text(f->driver_version, room, to, size);
+    case HEED_CL_DEVICE_PROFILE: return answer_text(f->profile, room, to, size);
+    case HEED_CL_DEVICE_TYPE: return answer_number(f->type, 8, room, to, size);
+    case HEED_CL_DEVICE_GLOBAL_MEM_SIZE: return answer_number(1 << 20, 8, room, to, size);
+    case HEED_CL_DEVICE_LOCAL_MEM_SIZE: return answer_number(f->local_memory, 8, room, to, size);
+    case HEED_CL_DEVICE_MAX_PARAMETER_SIZE:
+        return answer_number(f->parameter_bytes, 8, room, to, size);
+    case HEED_CL_DEVICE_MAX_COMPUTE_UNITS: return answer_number(3, 4, room, to, size);
+    case HEED_CL_DEVICE_ADDRESS_BITS: return answer_number(f->address_bits, 4, room, to, size);
+    case HEED_CL_DEVICE_ENDIAN_LITTLE: return answer_number(f->little_endian, 4, room, to, size);
+    case HEED_CL_DEVICE_AVAILABLE: return answer_number(f->available, 4, room, to, size);
+    case HEED_CL_DEVICE_COMPILER_AVAILABLE: return answer_number(f->compiler, 4, room, to, size);
+    case HEED_CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT:
+        return answer_number(f->vector, 4, room, to, size);
+    case HEED_CL_DEVICE_PLATFORM: return answer(&platform, sizeof(platform), room, to, size);
+    default: return -30;
+    }
+}
+
+/* ---- contexts and queues ---- */
+
+static void *CreateContext(const intptr_t *properties, uint32_t n, void *const *list,
+                           void (*notify)(const char *, const void *, size_t, void *), void *user,
+                           int32_t *error)
+{
+    (void)properties;
+    (void)n;
+    (void)notify;
+    (void)user;
+    *error = called("CreateContext");
+    live(list[0], DEVICE);
+    return *error == HEED_CL_SUCCESS ? create(CONTEXT, NULL) : NULL;
+}
+
+static int32_t GetContextInfo(void *context, uint32_t what, size_t room, void *to, size_t *size)
+{
+    const int32_t code = called("GetContextInfo");
+    void *device = &devices[0];
+
+    if (code != HEED_CL_SUCCESS)
+        return code;
+    live(context, CONTEXT);
+    if (what == HEED_CL_CONTEXT_NUM_DEVICES)
+        return answer_number(1, 4, room, to, size);
+    return answer(&device, sizeof(device), room, to, size);
+}
+
+static void *CreateCommandQueue(void *context, void *device, uint64_t properties, int32_t *error)
+{
+    struct object *queue;
+
+    *error = called("CreateCommandQueue");
+    live(device, DEVICE);
+    if (*error != HEED_CL_SUCCESS)
+        return NULL;
+    queue = create(QUEUE, live(context, CONTEXT));
+    queue->properties = properties;
+    return queue;
+}
+
+static int32_t GetCommandQueueInfo(void *given, uint32_t what, size_t room, void *to, size_t *size)
+{
+    const int32_t code = called("GetCommandQueueInfo");
+    struct object *const queue = live(given, QUEUE);
+    void *device = &devices[0];
+
+    if (code != HEED_CL_SUCCESS)
+        return code;
+    if (queue == NULL)
+        return HEED_CL_INVALID_COMMAND_QUEUE;
+    if (what == HEED_CL_QUEUE_PROPERTIES)
+        return answer(&queue->properties, sizeof(queue->properties), room, to, size);
+    if (what == HEED_CL_QUEUE_CONTEXT)
+        return answer(&queue->context, sizeof(queue->context), room, to, size);
+    return answer(&device, sizeof(device), room, to, size);
+}
+
+static int32_t Flush(void *queue)
+{
+    const int32_t code = called("Flush");
+
+    live(queue, QUEUE);
+    fake_opencl.flushes++;
+    return code;
+}
+
+static int32_t Finish(void *queue)
+{
+    const int32_t code = called("Finish");
+
+    live(queue, QUEUE);
+    fake_opencl.finishes++;
+    return code;
+}
+
+/* ---- memory ---- */
+
+static void *CreateBuffer(void *context, uint64_t flags, size_t bytes, void *host, int32_t *error)
+{
+    struct object *memory;
+
+    *error = called("CreateBuffer");
+    if (*error == HEED_CL_SUCCESS && bytes == 0)
+        *error = HEED_CL_INVALID_BUFFER_SIZE;
+    if (*error != HEED_CL_SUCCESS)
+        return NULL;
+    memory = create(MEMORY, live(context, CONTEXT));
+    memory->bytes = bytes;
+    memory->contents = calloc(1, bytes);
+    if (memory->contents == NULL)
+        abort();
+    if (flags & HEED_CL_MEM_COPY_HOST_PTR)
+        memcpy(memory->contents, host, bytes);
+    return memory;
+}
+
+/* ---- programs and kernels ---- */
+
+static void *CreateProgramWithSource(void *context, uint32_t n, const char **texts,
+                                     const size_t *lengths, int32_t *error)
+{
+    *error = called("CreateProgramWithSource");
+    if (n != 1 || texts[0] == NULL || strlen(texts[0]) != lengths[0])
+        fake_opencl.mistakes++;
+    return *error == HEED_CL_SUCCESS ? create(PROGRAM, live(context, CONTEXT)) : NULL;
+}
+
+static void *CreateProgramWithBinary(void *context, uint32_t n, void *const *list,
+                                     const size_t *lengths, const unsigned char **binaries,
+                                     int32_t *statuses, int32_t *error)
+{
+    struct object *program;
+
+    *error = called("CreateProgramWithBinary");
+    live(list[0], DEVICE);
+    if (*error == HEED_CL_SUCCESS &&
+        (fake_opencl.refuse_binary || n != 1 || lengths[0] != BINARY || binaries[0][0] != 'B'))
+        *error = -42;
+    *statuses = *error;
+    if (*error != HEED_CL_SUCCESS)
+        return NULL;
+    program = create(PROGRAM, live(context, CONTEXT));
+    program->from_binary = true;
+    return program;
+}
+
+static int32_t BuildProgram(void *given, uint32_t n, void *const *list, const char *options,
+                            void (*notify)(void *, void *), void *user)
+{
+    const int32_t code = called("BuildProgram");
+    struct object *const program = live(given, PROGRAM);
+
+    (void)n;
+    (void)notify;
+    (void)user;
+    live(list[0], DEVICE);
+    snprintf(fake_opencl.options, sizeof(fake_opencl.options), "%s", options);
+    if (code != HEED_CL_SUCCESS)
+        return code;
+    if (fake_opencl.refuse_option != NULL && strstr(options, fake_opencl.refuse_option) != NULL)
+        return HEED_CL_INVALID_BUILD_OPTIONS;
+    if (program->from_binary)
+        fake_opencl.binary_builds++;
+    else
+        fake_opencl.source_builds++;
+    if (!program->from_binary && fake_opencl.refuse_source)
+        return HEED_CL_BUILD_PROGRAM_FAILURE;
+    program->built = true;
+    return HEED_CL_SUCCESS;
+}
+
+static int32_t GetProgramInfo(void *given, uint32_t what, size_t room, void *to, size_t *size)
+{
+    const int32_t code = called("GetProgramInfo");
+    unsigned char *const *binaries = to;
+    void *device = &devices[0];
+
+    if (code != HEED_CL_SUCCESS)
+        return code;
+    live(given, PROGRAM);
+    switch (what) {
+    case HEED_CL_PROGRAM_NUM_DEVICES: return answer_number(1, 4, room, to, size);
+    case HEED_CL_PROGRAM_DEVICES: return answer(&device, sizeof(device), room, to, size);
+    case HEED_CL_PROGRAM_BINARY_SIZES: return answer_number(BINARY, 8, room, to, size);
+    default: break;
+    }
+    memset(binaries[0], 'B', BINARY);
+    return HEED_CL_SUCCESS;
+}
+
+static int32_t GetProgramBuildInfo(void *given, void *device, uint32_t what, size_t room, void *to,
+                                   size_t *size)
+{
+    const int32_t code = called("GetProgramBuildInfo");
+
+    (void)what;
+    if (code != HEED_CL_SUCCESS)
+        return code;
+    live(given, PROGRAM);
+    live(device, DEVICE);
+    return answer_text(fake_opencl.log, room, to, size);
+}
+
+static void *CreateKernel(void *given, const char *name, int32_t *error)
+{
+    struct object *program;
+
+    *error = called("CreateKernel");
+    program = live(given, PROGRAM);
+    if (!program->built || strcmp(name, "heed_kernel") != 0)
+        fake_opencl.mistakes++;
+    return *error == HEED_CL_SUCCESS ? create(KERNEL, program->context) : NULL;
+}
+
+static int32_t SetKernelArg(void *kernel, uint32_t index, size_t size, const void *value)
+{
+    const int32_t code = called("SetKernelArg");
+
+    (void)index;
+    live(kernel, KERNEL);
+    if (size == 0 || value == NULL)
+        fake_opencl.mistakes++;
+    return code;
+}
+
+/* ---- commands ---- */
+
+static void put(char kind, void *given, uint32_t n_waits, void *const *waits, void **event)
+{
+    struct fake_opencl *const f = &fake_opencl;
+    struct object *const queue = live(given, QUEUE);
+    struct fake_command command = { .kind = kind, .n_waits = n_waits, .queue = queue };
+
+    if (queue == NULL || n_waits > FAKE_WAITS || (n_waits > 0) != (waits != NULL)) {
+        f->mistakes++;
+        return;
+    }
+    for (uint32_t i = 0; i < n_waits; i++)
+        command.waits[i] = live(waits[i], EVENT);
+    if (event != NULL)
+        *event = command.event = create(EVENT, queue->context);
+    if (f->n_commands < FAKE_COMMANDS)          /* what comes later is not written down */
+        f->commands[f->n_commands++] = command;
+}
+
+/* The bytes of a range, or NULL. */
+static unsigned char *range(void *given, size_t offset, size_t bytes)
+{
+    struct object *const memory = live(given, MEMORY);
+
+    if (memory != NULL && offset <= memory->bytes && bytes <= memory->bytes - offset)
+        return memory->contents + offset;
+    fake_opencl.mistakes++;
+    return NULL;
+}
+
+static int32_t EnqueueNDRangeKernel(void *queue, void *kernel, uint32_t dimensions,
+                                    const size_t *offset, const size_t *global,
+                                    const size_t *local, uint32_t n_waits, void *const *waits,
+                                    void **event)
+{
+    const int32_t code = called("EnqueueNDRangeKernel");
+
+    live(kernel, KERNEL);
+    if (dimensions != 1 || offset != NULL || global[0] == 0 || global[0] % local[0] != 0)
+        fake_opencl.mistakes++;
+    if (code == HEED_CL_SUCCESS)
+        put('k', queue, n_waits, waits, event);
+    return code;
+}
+
+static int32_t EnqueueReadBuffer(void *queue, void *memory, uint32_t blocking, size_t offset,
+                                 size_t bytes, void *to, uint32_t n_waits, void *const *waits,
+                                 void **event)
+{
+    const int32_t code = called("EnqueueReadBuffer");
+    const unsigned char *const from = range(memory, offset, bytes);
+
+    if (code != HEED_CL_SUCCESS)
+        return code;
+    put('r', queue, n_waits, waits, event);
+    if (from != NULL && blocking)
+        memcpy(to, from, bytes);
+    return code;
+}
+
+static int32_t EnqueueWriteBuffer(void *queue, void *memory, uint32_t blocking, size_t offset,
+                                  size_t bytes, const void *from, uint32_t n_waits,
+                                  void *const *waits, void **event)
+{
+    const int32_t code = called("EnqueueWriteBuffer");
+    unsigned char *const to = range(memory, offset, bytes);
+
+    if (code != HEED_CL_SUCCESS)
+        return code;
+    put('w', queue, n_waits, waits, event);
+    if (to != NULL && blocking)
+        memcpy(to, from, bytes);
+    return code;
+}
+
+static int32_t EnqueueFillBuffer(void *queue, void *memory, const void *pattern,
+                                 size_t pattern_bytes, size_t offset, size_t bytes,
+                                 uint32_t n_waits, void *const *waits, void **event)
+{
+    const int32_t code = called("EnqueueFillBuffer");
+    unsigned char *const to = range(memory, offset, bytes);
+
+    if (pattern_bytes == 0 || offset % pattern_bytes != 0 || bytes % pattern_bytes != 0)
+        fake_opencl.mistakes++;
+    if (code != HEED_CL_SUCCESS)
+        return code;
+    put('f', queue, n_waits, waits, event);
+    for (size_t i = 0; to != NULL && i < bytes; i += pattern_bytes)
+        memcpy(to + i, pattern, pattern_bytes);
+    return code;
+}
+
+static int32_t EnqueueMarkerWithWaitList(void *queue, uint32_t n_waits, void *const *waits,
+                                         void **event)
+{
+    const int32_t code = called("EnqueueMarkerWithWaitList");
+
+    if (code == HEED_CL_SUCCESS)
+        put('m', queue, n_waits, waits, event);
+    return code;
+}
+
+/* ---- events ---- */
+
+static int32_t WaitForEvents(uint32_t n, void *const *events)
+{
+    const int32_t code = called("WaitForEvents");
+
+    for (uint32_t i = 0; i < n; i++)
+        live(events[i], EVENT);
+    if (code == HEED_CL_SUCCESS && fake_opencl.event_status < 0)
+        return HEED_CL_EXEC_STATUS_ERROR_IN_WAIT_LIST;
+    return code;
+}
+
+static int32_t GetEventInfo(void *given, uint32_t what, size_t room, void *to, size_t *size)
+{
+    const int32_t code = called("GetEventInfo");
+    struct object *const event = live(given, EVENT);
+
+    if (code != HEED_CL_SUCCESS)
+        return code;
+    if (what == HEED_CL_EVENT_CONTEXT)
+        return answer(&event->context, sizeof(event->context), room, to, size);
+    return answer(&fake_opencl.event_status, sizeof(fake_opencl.event_status), room, to, size);
+}
+
+/* References. Giving back cannot fail here, as drivers that do leave nothing to be done. */
+#define RETAIN(name, kind)                                                                         \
+    static int32_t Retain##name(void *object)                                                      \
+    {                                                                                              \
+        const int32_t code = called("Retain" #name);                                               \
+                                                                                                   \
+        return code != HEED_CL_SUCCESS ? code : retain(object, kind);                              \
+    }
+#define RELEASE(name, kind)                                                                        \
+    static int32_t Release##name(void *object)                                                     \
+    {                                                                                              \
+        const int32_t code = called("Release" #name);                                              \
+                                                                                                   \
+        (void)release(object, kind);                                                               \
+        return code;                                                                               \
+    }
+RETAIN(Context, CONTEXT)
+RELEASE(Context, CONTEXT)
+RETAIN(CommandQueue, QUEUE)
+RELEASE(CommandQueue, QUEUE)
+RELEASE(MemObject, MEMORY)
+RELEASE(Program, PROGRAM)
+RELEASE(Kernel, KERNEL)
+RETAIN(Event, EVENT)
+RELEASE(Event, EVENT)
+#undef RETAIN
+#undef RELEASE
+
+const struct heed_opencl_api *fake_opencl_api(void)
+{
+    static const struct heed_opencl_api api = {
+#define MEMBER(result, name, parameters) .name = name,
+        HEED_OPENCL_FUNCTIONS(MEMBER)
+#undef MEMBER
+    };
+
+    return &api;
+}
