@@ -31,7 +31,7 @@ static bool place_of(const struct heed_binding *b, heed_buf buf, const void **p,
     }
     if (buf.offset > UINTPTR_MAX - (uintptr_t)buf.handle)
         return false;
-    *p = buf.handle == NULL ? NULL : (const char *)buf.handle + buf.offset;
+    *p = buf.handle == NULL ? NULL : (const void *)((uintptr_t)buf.handle + buf.offset);
     return true;
 }
 

@@ -275,7 +275,7 @@ END_TEST
 START_TEST(devices_have_names_and_are_found_by_them)
 {
     heed_runtime *rt = make_runtime(NULL);
-    const uint32_t n = heed_device_count(rt);
+    const uint32_t n = rt->n_devices;       /* the host's: others depend on the machine */
     uint32_t references = 0;
     heed_device *device;
 
@@ -301,12 +301,22 @@ START_TEST(devices_have_names_and_are_found_by_them)
     ck_assert_uint_eq(references, 1);
     ck_assert_int_eq(heed_device_find(rt, "reference", &device, &why), HEED_OK);
     ck_assert_int_eq(heed_device_find(rt, NULL, &device, &why), HEED_OK);
-    ck_assert_ptr_null(heed_device_get(rt, n));
+    ck_assert_ptr_null(heed_device_get(rt, heed_device_count(rt)));
     ck_assert_ptr_null(heed_device_get(NULL, 0));
     ck_assert_uint_eq(heed_device_count(NULL), 0);
     heed_runtime_destroy(rt);
 }
 END_TEST
+
+/* A name of a backend that this build has is only not found. */
+static heed_status wanted_of(const char *name, heed_status wanted)
+{
+    for (size_t i = 0; heed_backends_absent[i].prefix != NULL; i++) {
+        if (strncmp(name, heed_backends_absent[i].prefix, 4) == 0)
+            return wanted;
+    }
+    return HEED_E_NOT_FOUND;
+}
 
 START_TEST(devices_that_are_not_there_say_so)
 {
@@ -314,7 +324,7 @@ START_TEST(devices_that_are_not_there_say_so)
         const char *name;
         heed_status status;
     } cases[] = {
-        { "opencl:0", HEED_E_NOT_BUILT }, { "cuda:0", HEED_E_NOT_BUILT },
+        { "opencl:999", HEED_E_NOT_BUILT }, { "cuda:999", HEED_E_NOT_BUILT },
         { "cuda", HEED_E_NOT_BUILT }, { "cudas", HEED_E_NOT_FOUND }, { "", HEED_E_NOT_FOUND },
         { "Reference", HEED_E_NOT_FOUND }, { "cpu:nothing", HEED_E_NOT_FOUND },
         { "reference ", HEED_E_NOT_FOUND }, { "\n\xff", HEED_E_NOT_FOUND },
@@ -323,8 +333,10 @@ START_TEST(devices_that_are_not_there_say_so)
     heed_device *device = NULL;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        ck_assert_int_eq(heed_device_find(rt, cases[i].name, &device, &why), cases[i].status);
-        ck_assert_int_eq(why.status, cases[i].status);
+        const heed_status wanted = wanted_of(cases[i].name, cases[i].status);
+
+        ck_assert_int_eq(heed_device_find(rt, cases[i].name, &device, &why), wanted);
+        ck_assert_int_eq(why.status, wanted);
         ck_assert_str_eq(why.field, "name");
         ck_assert_str_ne(why.message, "");
         ck_assert_ptr_null(device);
@@ -434,7 +446,7 @@ START_TEST(callers_executor_is_taken_as_it_is)
     e->parallel(e->context, e->width, mark_lane, &lanes);
     ck_assert_int_eq(calls, 1);
     ck_assert_int_eq(atomic_load(&lanes.seen[2]), 1);
-    for (uint32_t i = 0; i < heed_device_count(rt); i++) {
+    for (uint32_t i = 0; i < rt->n_devices; i++) {
         heed_device_props p = { .size = sizeof(p) };
 
         ck_assert_int_eq(heed_device_info(heed_device_get(rt, i), &p), HEED_OK);
@@ -509,7 +521,7 @@ END_TEST
 START_TEST(queues_know_their_device)
 {
     heed_runtime *rt = make_runtime(NULL);
-    heed_device *device = heed_device_get(rt, heed_device_count(rt) - 1);
+    heed_device *device = heed_device_get(rt, rt->n_devices - 1);
     heed_queue *queue = NULL;
 
     ck_assert_int_eq(heed_queue_create(device, 1, &queue, &why), HEED_E_FLAG);
