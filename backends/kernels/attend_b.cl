@@ -45,7 +45,7 @@ HK_FN void hk_score_slice(const struct hk_group *g, hk_i32 id, struct hk_mine *m
     HK_LOCAL const float *k = g->shared->stage + HK_SLICE * HK_Q_LINE + id % 16;
     hk_i32 t, r, c;
 
-    HK_UNROLL
+    HK_UNROLL_FEW
     for (t = 0; t < HK_SLICE; t++) {
         float b[4];
 

@@ -29,6 +29,7 @@ typedef uint16_t hk_u16;
 #endif
 #define HK_NOINLINE static
 #define HK_UNROLL
+#define HK_UNROLL_FEW
 #define HK_RESTRICT
 #define HK_INFINITY INFINITY
 

@@ -18,6 +18,7 @@ typedef unsigned short hk_u16;
 #define HK_FN static __device__ __forceinline__
 #define HK_NOINLINE static __device__ __noinline__
 #define HK_UNROLL _Pragma("unroll")
+#define HK_UNROLL_FEW _Pragma("unroll 8")
 #define HK_RESTRICT __restrict__
 #define HK_INFINITY __int_as_float(0x7f800000)
 

@@ -22,6 +22,7 @@ typedef ushort hk_u16;
 #define HK_FN static inline
 #define HK_NOINLINE __attribute__((noinline)) static
 #define HK_UNROLL _Pragma("unroll")
+#define HK_UNROLL_FEW _Pragma("unroll 4")
 #define HK_RESTRICT restrict
 #define HK_INFINITY INFINITY
 
