@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What the backends that run backends/kernels share: a plan becomes an image (kernels/image.h: the
- * whole plan in one block that kernels read) and a few steps (a kernel of kernels/kernels.def each).
- * This folder makes both, chooses kernels and lays out the workspace; a driver (opencl, cuda,
- * emulate) owns memory and compiled kernels and runs steps. One set of heed_impl for all of them.
+ * whole plan in one block that kernels read) and a few steps (a kernel of kernels/kernels.def
+ * each). This folder makes both, chooses kernels and lays out the workspace; a driver (opencl,
+ * cuda, emulate) owns memory and compiled kernels and runs steps. One set of heed_impl for all of
+ * them.
  */
 #ifndef HEED_BACKENDS_DEVICE_DEVICE_H
 #define HEED_BACKENDS_DEVICE_DEVICE_H
@@ -31,9 +32,9 @@ struct heed_kernel_text {
 };
 extern const struct heed_kernel_text heed_kernel_texts[];       /* generated; ends with NULL */
 
-/* A file of heed_kernel_texts with every include written out, each file once: one text for compilers
- * without a file system. NULL: no memory, or no such file. bytes: without the final NUL, of a block
- * of bytes + 1. */
+/* A file of heed_kernel_texts with every include written out, each file once: one text for
+ * compilers without a file system. NULL: no memory, or no such file. bytes: without the final NUL,
+ * of a block of bytes + 1. */
 char *heed_kernel_source(const struct heed_services *, const char *file, size_t *bytes);
 
 /* Every buffer that a kernel can be given has a number (kernels/call.h): OpenCL kernels have a
@@ -53,7 +54,7 @@ enum { HEED_SHAPE_A = 1, HEED_SHAPE_B }; /* CPU style: lanes that take strips; G
 /* What the driver finds out when it opens a device. */
 struct heed_device_traits {
     uint32_t shape;
-    uint32_t lanes;                 /* A: work-items to start, each takes strips till none is left */
+    uint32_t lanes; /* A: work-items to start, each takes strips till none is left */
     uint32_t tile_rows;             /* A: HK_TILE_ROWS: 6 for 256-bit vectors, 12 for 512 */
     uint32_t group_rows;            /* B: HK_GROUP_ROWS: 64, or 32 where local memory is short */
 };

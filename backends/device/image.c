@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The image of a plan: struct hk_plan, then sources, sub-sources, their slots, biases, and copies of
- * the constant slots, each where it is used. Nothing here decides anything: layout.c has done that.
+ * The image of a plan: struct hk_plan, then sources, sub-sources, their slots, biases, and copies
+ * of the constant slots, each where it is used. Nothing here decides anything: layout.c has done
+ * that.
  */
 #include "image.h"
 

@@ -42,8 +42,8 @@ static int64_t stack_find(const struct heed_plan *plan)
     return plan->lowered->by_head || stack < 1 ? 1 : stack;
 }
 
-/* Rows of a strip, heads included: B's are its groups'; A's stay in the second cache level and leave
- * every lane enough strips. */
+/* Rows of a strip, heads included: B's are its groups'; A's stay in the second cache level and
+ * leave every lane enough strips. */
 static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_traits *traits)
 {
     const struct heed_checked *attn = plan->attn;

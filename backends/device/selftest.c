@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * May a device call itself EXACT? What it says of itself does not tell (one that claims no fma has a
- * right one), so it is asked: a few hundred sets of operands through every step, against the same
+ * May a device call itself EXACT? What it says of itself does not tell (one that claims no fma has
+ * a right one), so it is asked: a few hundred sets of operands through every step, against the same
  * text compiled for the host. The operands are chosen for what goes wrong: contraction and its
  * absence, subnormals flushed, rounding at ties, conversions, NaN in comparisons.
  */
@@ -193,7 +193,8 @@ static const char *operation_reason(const struct judged *j, hk_u32 step, hk_u32 
 
     for (hk_u32 i = 0; i < SETS; i++) {
         const struct hk_test_input *in = &j->in[i / HK_TEST_LANES];
-        const hk_u32 lane = i % HK_TEST_LANES, place = i / HK_TEST_LANES * HK_TEST_WORDS + at + lane;
+        const hk_u32 lane = i % HK_TEST_LANES,
+                     place = i / HK_TEST_LANES * HK_TEST_WORDS + at + lane;
         const hk_u32 wanted = j->wanted[place], got = j->got[place];
         const float a = in->a[lane], b = in->b[lane], c = in->c[lane];
         const int reads = is_subnormal(hk_word(a)) || is_subnormal(hk_word(b)) ||

@@ -186,9 +186,9 @@ HK_FN void hk_tile_softmax(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     (void)block;
 }
 
-/* The weights of one tile with V: the V of a removed key (word bit off) must not touch its row (step
- * 6). A finite one may: its weight is +0 and fma(+0, v, o) changes at most the sign of a zero, which
- * step 11 removes. */
+/* The weights of one tile with V: the V of a removed key (word bit off) must not touch its row
+ * (step 6). A finite one may: its weight is +0 and fma(+0, v, o) changes at most the sign of a
+ * zero, which step 11 removes. */
 HK_FN void hk_tile_values(struct hk_strip *st, hk_i64 m, HK_GLOBAL const float *v, hk_i64 v_row,
                           int finite)
 {
@@ -355,8 +355,10 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
     st->number = s;
     st->len = keys.len;
     key_head = hk_key_head(call, source, head);
-    st->k = hk_matrix_get(call, &source->k, call->buffer[HK_BUF_K + s], st->b, key_head, keys.begin);
-    st->v = hk_matrix_get(call, &source->v, call->buffer[HK_BUF_V + s], st->b, key_head, keys.begin);
+    st->k =
+        hk_matrix_get(call, &source->k, call->buffer[HK_BUF_K + s], st->b, key_head, keys.begin);
+    st->v =
+        hk_matrix_get(call, &source->v, call->buffer[HK_BUF_V + s], st->b, key_head, keys.begin);
     st->packed = 0;
     st->finite = 0;
     if (source->packs) {
@@ -395,10 +397,12 @@ HK_FN void hk_row_finish(struct hk_strip *st, const struct hk_task *task, hk_i64
         hk_put(plan->o.dtype, call->buffer[HK_BUF_O], to + t * plan->o.stride[5],
                hk_mul(hk_mul(x, sink), factor));
     }
-    if (plan->lse.dtype)
-        ((HK_GLOBAL float *)call->buffer[HK_BUF_LSE])[hk_batch_offset(call, plan->lse.stride, st->b) +
-                                                     head * plan->lse.stride[3] +
-                                                     at * plan->lse.stride[4]] = lse;
+    if (plan->lse.dtype) {
+        HK_GLOBAL float *out = (HK_GLOBAL float *)call->buffer[HK_BUF_LSE];
+
+        out[hk_batch_offset(call, plan->lse.stride, st->b) + head * plan->lse.stride[3] +
+            at * plan->lse.stride[4]] = lse;
+    }
 }
 
 /* The rows of the task into the strip; how many. */

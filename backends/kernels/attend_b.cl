@@ -470,10 +470,12 @@ HK_FN void hk_rows_finish(const struct hk_group *g, hk_i32 id, struct hk_mine *m
                 hk_put(plan->o.dtype, call->buffer[HK_BUF_O], to + t * plan->o.stride[5],
                        hk_mul(hk_mul(x, sink), factor));
         }
-        if (plan->lse.dtype && id % 16 == 0 && g->pass == 0)
-            ((HK_GLOBAL float *)call->buffer[HK_BUF_LSE])
-                [hk_batch_offset(call, plan->lse.stride, g->task.b) + head * plan->lse.stride[3] +
-                 at * plan->lse.stride[4]] = lse;
+        if (plan->lse.dtype && id % 16 == 0 && g->pass == 0) {
+            HK_GLOBAL float *out = (HK_GLOBAL float *)call->buffer[HK_BUF_LSE];
+
+            out[hk_batch_offset(call, plan->lse.stride, g->task.b) + head * plan->lse.stride[3] +
+                at * plan->lse.stride[4]] = lse;
+        }
     }
 }
 

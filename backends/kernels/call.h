@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A kernel's call: the plan's image and the buffers of one run, and what follows from them for a
- * batch item: lengths, positions, slots. The entry point that every kernel has is made at the end of
- * the file that defines it, by HK_ENTRY.
+ * batch item: lengths, positions, slots. The entry point that every kernel has is made at the end
+ * of the file that defines it, by entry.h.
  *
  * HK_ITEMS: work-items of a group, defined before this is included.
  */
@@ -96,8 +96,8 @@ HK_FN hk_i64 hk_batch_offset(const struct hk_call *call, HK_GLOBAL const hk_i64 
            b % batch[2] * stride[2];
 }
 
-HK_FN HK_GLOBAL const char *hk_aux_item(const struct hk_call *call, HK_GLOBAL const struct hk_aux *aux,
-                                        hk_i64 b)
+HK_FN HK_GLOBAL const char *hk_aux_item(const struct hk_call *call,
+                                        HK_GLOBAL const struct hk_aux *aux, hk_i64 b)
 {
     HK_GLOBAL const char *base =
         aux->at ? call->image + aux->at : call->buffer[HK_BUF_SLOT + (hk_i32)aux->slot - 1];
@@ -143,8 +143,8 @@ HK_FN struct hk_cut hk_cut_get(const struct hk_call *call, HK_GLOBAL const struc
     return out;
 }
 
-HK_FN struct hk_cut hk_keys_cut(const struct hk_call *call, HK_GLOBAL const struct hk_source *source,
-                                hk_i64 b)
+HK_FN struct hk_cut hk_keys_cut(const struct hk_call *call,
+                                HK_GLOBAL const struct hk_source *source, hk_i64 b)
 {
     return hk_cut_get(call, &source->index, source->ragged, &source->len, b, source->n_k,
                       source->k.length);
@@ -154,8 +154,8 @@ HK_FN struct hk_cut hk_rows_cut(const struct hk_call *call, hk_i64 b)
 {
     HK_GLOBAL const struct hk_plan *plan = call->plan;
 
-    return hk_cut_get(call, &plan->q_begin, plan->flags & HK_PLAN_RAGGED, &plan->q_len, b, plan->n_q,
-                      plan->q.length);
+    return hk_cut_get(call, &plan->q_begin, plan->flags & HK_PLAN_RAGGED, &plan->q_len, b,
+                      plan->n_q, plan->q.length);
 }
 
 /* Position of query row 0; len: rows of the item. */
@@ -287,8 +287,10 @@ struct hk_matrix {
     hk_u32 dtype, reserved;
 };
 
-HK_FN struct hk_matrix hk_matrix_get(const struct hk_call *call, HK_GLOBAL const struct hk_view *view,
-                                     HK_GLOBAL const char *base, hk_i64 b, hk_i64 head, hk_i64 begin)
+HK_FN struct hk_matrix hk_matrix_get(const struct hk_call *call,
+                                     HK_GLOBAL const struct hk_view *view,
+                                     HK_GLOBAL const char *base, hk_i64 b, hk_i64 head,
+                                     hk_i64 begin)
 {
     struct hk_matrix out;
     const hk_i64 at = hk_batch_offset(call, view->stride, b) + head * view->stride[3] +
@@ -313,8 +315,8 @@ struct hk_task {
     hk_i64 listed_by;                   /* -1, or the source whose list the rows come from */
 };
 
-/* Task number `task`, the last strips first: under causality they are the longest. count 0: there is
- * nothing to do. */
+/* Task number `task`, the last strips first: under causality they are the longest. count 0: there
+ * is nothing to do. */
 HK_FN void hk_task_get(const struct hk_call *call, hk_i64 task, struct hk_task *out)
 {
     HK_GLOBAL const struct hk_plan *plan = call->plan;
@@ -328,7 +330,8 @@ HK_FN void hk_task_get(const struct hk_call *call, hk_i64 task, struct hk_task *
     out->step = 1;
     out->count = 0;
     if (task < strips) {
-        const hk_i64 at = plan->item_strips * plan->n_batch - 1 - task % (plan->item_strips * plan->n_batch);
+        const hk_i64 at =
+            plan->item_strips * plan->n_batch - 1 - task % (plan->item_strips * plan->n_batch);
 
         out->group = task / (plan->item_strips * plan->n_batch);
         out->b = at / plan->item_strips;
@@ -363,7 +366,8 @@ HK_FN void hk_task_get(const struct hk_call *call, hk_i64 task, struct hk_task *
         out->step = at.step;
         out->count = at.count;
     } else {
-        const hk_i64 size = plan->strips.row_step > 1 || plan->strips.group > 0 ? 1 : plan->strips.rows;
+        const hk_i64 size =
+            plan->strips.row_step > 1 || plan->strips.group > 0 ? 1 : plan->strips.rows;
 
         n = hk_counts(call, out->b, (hk_u32)out->listed_by)[1];
         out->first = strip * size;
@@ -428,8 +432,8 @@ HK_FN hk_i64 hk_bias_delta(const struct hk_call *call, HK_GLOBAL const struct hk
 }
 
 /* Index into the table of a TABLE bias; negative: the key gets nothing. */
-HK_FN hk_i64 hk_bias_index(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias, hk_i64 b,
-                           hk_i64 delta)
+HK_FN hk_i64 hk_bias_index(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
+                           hk_i64 b, hk_i64 delta)
 {
     const hk_i64 entries = bias->t.shape[2];
     const hk_i64 length = bias->map.slot ? bias->map.shape[2] : entries;
@@ -493,8 +497,8 @@ HK_FN int hk_score(const struct hk_call *call, HK_GLOBAL const struct hk_source 
 
 /* Steps 9, 10 and 12: from the row's total (started: it has a chunk) to the factor that its sums
  * over V are multiplied by, twice: first by *sink, then by the result; and its LSE. */
-HK_FN float hk_row_end(const struct hk_call *call, hk_i64 head, int started, float reference, float l,
-                       float *sink, float *lse)
+HK_FN float hk_row_end(const struct hk_call *call, hk_i64 head, int started, float reference,
+                       float l, float *sink, float *lse)
 {
     HK_GLOBAL const struct hk_plan *plan = call->plan;
     const int with_sink = (plan->flags & HK_PLAN_LSE_WITH_SINK) != 0;

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The words in which device code is written: the one place that knows whether a file under kernels/
- * is being compiled as OpenCL C, as CUDA or as plain C17. Prefix hk_ (heed kernel); hkv_ for vectors
- * of 16 floats (hk_vec, masks hk_vmask), which CUDA has not: only attend_a.cl and pack.cl use them.
+ * is being compiled as OpenCL C, as CUDA or as plain C17. Prefix hk_ (heed kernel); hkv_ for
+ * vectors of 16 floats (hk_vec, masks hk_vmask), which CUDA has not: only attend_a.cl and pack.cl
+ * use them.
  *
  * Arithmetic is written with words throughout (hk_add, not +): CUDA's are intrinsics that are never
  * merged into an fma, OpenCL and C are told not to.

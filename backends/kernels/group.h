@@ -3,8 +3,8 @@
  *
  * Shape B: a group of 256 items as 16 x 16 on a strip of HK_GROUP_ROWS query rows. Item (x, y) has
  * rows y * HK_TR + r, keys x + 16 * c of a block, channels x + 16 * c of a pass: so the 16 partial
- * sums of a row are the 16 items of its line. What is uniform in the group stands outside HK_EACH and
- * is computed by every item alike.
+ * sums of a row are the 16 items of its line. What is uniform in the group stands outside HK_EACH
+ * and is computed by every item alike.
  */
 #ifndef HEED_BACKENDS_KERNELS_GROUP_H
 #define HEED_BACKENDS_KERNELS_GROUP_H

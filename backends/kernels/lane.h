@@ -21,8 +21,8 @@ struct hk_tile_reach {
     hk_i64 lo[HK_RANGES], hi[HK_RANGES], in_lo[HK_RANGES], in_hi[HK_RANGES];
 };
 
-/* Floats unless said otherwise; P: rows rounded up to whole tiles of R, width: d_v to whole vectors.
- * Sums over V lie [tiles][width / 16][R][16]. */
+/* Floats unless said otherwise; P: rows rounded up to whole tiles of R, width: d_v to whole
+ * vectors. Sums over V lie [tiles][width / 16][R][16]. */
 struct hk_lane_layout {
     hk_i64 rows, tiles, width;
     hk_i64 q;                           /* [P][d] */

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * docs/numerics.md section 4, attention version 1, in the words of dialect.h: every step that is
- * more than a sum. The coefficients are part of the version. HK_VECTORS 1 (defined before): also for
- * vectors of 16.
+ * more than a sum. The coefficients are part of the version. HK_VECTORS 1 (defined before): also
+ * for vectors of 16.
  */
 #ifndef HEED_BACKENDS_KERNELS_NUMERICS_H
 #define HEED_BACKENDS_KERNELS_NUMERICS_H

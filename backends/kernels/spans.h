@@ -143,8 +143,9 @@ HK_FN hk_i64 hk_limit(HK_SUB_SPACE const struct hk_sub *sub, hk_i64 len, hk_i64 
 }
 
 /* Range r in key indices, cut to [0, limit). */
-HK_FN void hk_range_keys(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
-                         const struct hk_row *row, hk_u32 r, hk_i64 limit, hk_i64 *lo, hk_i64 *hi)
+HK_FN void hk_range_keys(HK_SUB_SPACE const struct hk_sub *sub,
+                         HK_ITEM_SPACE const struct hk_item *item, const struct hk_row *row,
+                         hk_u32 r, hk_i64 limit, hk_i64 *lo, hk_i64 *hi)
 {
     HK_SUB_SPACE const struct hk_range *range = &sub->range[r];
     hk_i64 first = 0, end = limit;
@@ -169,8 +170,8 @@ HK_FN void hk_range_keys(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE co
 }
 
 /* The residue of a COMB's keys modulo step. */
-HK_FN hk_i64 hk_residue(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
-                        const struct hk_row *row)
+HK_FN hk_i64 hk_residue(HK_SUB_SPACE const struct hk_sub *sub,
+                        HK_ITEM_SPACE const struct hk_item *item, const struct hk_row *row)
 {
     hk_i64 phase = hk_mod(sub->phase, sub->step);
 
@@ -182,8 +183,9 @@ HK_FN hk_i64 hk_residue(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE con
 }
 
 /* What the row may see of sub. */
-HK_FN void hk_reach_find(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
-                         const struct hk_row *row, struct hk_reach *out)
+HK_FN void hk_reach_find(HK_SUB_SPACE const struct hk_sub *sub,
+                         HK_ITEM_SPACE const struct hk_item *item, const struct hk_row *row,
+                         struct hk_reach *out)
 {
     hk_u32 r;
 
@@ -245,7 +247,8 @@ HK_FN hk_i64 hk_key(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const s
 }
 
 /* Is key shown by an earlier sub-source whatever the row: a GLOBAL key? */
-HK_FN int hk_listed(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item, hk_i64 key)
+HK_FN int hk_listed(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
+                    hk_i64 key)
 {
     if (key < sub->prefix)
         return 1;
@@ -253,8 +256,9 @@ HK_FN int hk_listed(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const s
 }
 
 /* Does the row see key through one of the n_earlier sub-sources before sub? */
-HK_FN int hk_seen_before(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
-                         const struct hk_row *row, hk_i64 key)
+HK_FN int hk_seen_before(HK_SUB_SPACE const struct hk_sub *sub,
+                         HK_ITEM_SPACE const struct hk_item *item, const struct hk_row *row,
+                         hk_i64 key)
 {
     hk_u32 e, r;
 
@@ -292,8 +296,9 @@ HK_FN hk_u64 hk_mask_word(HK_ITEM_SPACE const struct hk_item *item, hk_i64 block
 /* What no row can see of ordinals 64*block .. 64*block+63 is off: absent list entries, keys beyond
  * the length or masked, GLOBAL keys where an earlier sub-source has them. The reach may be that of
  * any row of a strip. */
-HK_FN hk_u64 hk_block_word(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
-                           const struct hk_reach *reach, hk_i64 block)
+HK_FN hk_u64 hk_block_word(HK_SUB_SPACE const struct hk_sub *sub,
+                           HK_ITEM_SPACE const struct hk_item *item, const struct hk_reach *reach,
+                           hk_i64 block)
 {
     const hk_i64 base = block * 64;
     const int whole = !item->mask && sub->prefix <= 0 && !(sub->flags & HK_NOT_LISTED);
@@ -329,7 +334,8 @@ HK_FN hk_u64 hk_block_word(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE 
 
 /* The first block from `block` on with an ordinal of RUNS that names a key within the length, or
  * one after all: long runs, of which little exists, cost by their entries, not by their places. */
-HK_FN hk_i64 hk_runs_next(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item, hk_i64 block)
+HK_FN hk_i64 hk_runs_next(HK_SUB_SPACE const struct hk_sub *sub,
+                          HK_ITEM_SPACE const struct hk_item *item, hk_i64 block)
 {
     hk_i64 at = block * 64, entry = at / sub->run;
 
@@ -346,9 +352,9 @@ HK_FN hk_i64 hk_runs_next(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE c
 
 /* Visibility of ordinals 64*block .. 64*block+63 of sub[0] for one row: bit i set, the row sees it.
  * available is hk_block_word. item[-1] .. item[-n_earlier] must be there. */
-HK_FN hk_u64 hk_row_word(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
-                         const struct hk_row *row, const struct hk_reach *reach, hk_i64 block,
-                         hk_u64 available)
+HK_FN hk_u64 hk_row_word(HK_SUB_SPACE const struct hk_sub *sub,
+                         HK_ITEM_SPACE const struct hk_item *item, const struct hk_row *row,
+                         const struct hk_reach *reach, hk_i64 block, hk_u64 available)
 {
     const hk_i64 base = block * 64;
     const int listed = sub->kind == HK_SUB_LIST || sub->kind == HK_SUB_RUNS;

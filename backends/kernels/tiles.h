@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Shape A: the arithmetic of a tile of HK_TILE_ROWS rows with vectors of 16: scores, weights, values
- * of a 64-key block (docs/numerics.md steps 3 to 8). Vectors hold different keys (scores) or
+ * Shape A: the arithmetic of a tile of HK_TILE_ROWS rows with vectors of 16: scores, weights,
+ * values of a 64-key block (docs/numerics.md steps 3 to 8). Vectors hold different keys (scores) or
  * different channels (values), never terms of one sum.
  */
 #ifndef HEED_BACKENDS_KERNELS_TILES_H
@@ -116,8 +116,8 @@ HK_NOINLINE void hk_value_column(HK_GLOBAL const float *p, HK_GLOBAL const float
 }
 
 /* One row, keys in word only: for tiles where the V of a removed key is not finite. */
-HK_FN void hk_value_row(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk_i64 v_row, hk_u64 word,
-                        HK_GLOBAL float *o, hk_i64 width)
+HK_FN void hk_value_row(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk_i64 v_row,
+                        hk_u64 word, HK_GLOBAL float *o, hk_i64 width)
 {
     for (; word != 0; word &= word - 1) {
         const int key = hk_first_bit(word);
