@@ -41,7 +41,7 @@ static const hk_u32 special[] = {
 };
 enum { SPECIAL = sizeof(special) / sizeof(special[0]) };
 
-/* a * b + c in one rounding is not what two roundings give. */
+/* Mostly: a * b + c in one rounding is not what two roundings give. */
 static const hk_u32 cancelling[][3] = {
     { 0x3f800800, 0x3f800800, 0xbf801000 }, { 0x3f7ff000, 0x3f801000, 0xbf800000 },
     { 0x3f800001, 0x3f800001, 0xbf800002 }, { 0x3f800001, 0x3f7fffff, 0xbf800000 },
@@ -51,6 +51,10 @@ static const hk_u32 cancelling[][3] = {
     { 0x00000001, 0x3f000000, 0x00000001 }, { 0x00ffffff, 0x3f000000, 0x00000000 },
     { 0x5f000001, 0x5f000001, 0xff000000 }, { 0x40490fdb, 0x3ea2f983, 0xbf800000 },
     { 0x3eaaaaab, 0x40400000, 0xbf800000 }, { 0x3dcccccd, 0x41200000, 0xbf800000 },
+    /* Sums and differences below the normal numbers. */
+    { 0x00800001, 0x80800000, 0x00000001 }, { 0x01000000, 0x80ffffff, 0x80000001 },
+    { 0x00800000, 0x00000001, 0x007fffff }, { 0x00c00000, 0x00a00000, 0x80400000 },
+    { 0x00000003, 0x80000001, 0x00000002 }, { 0x007fffff, 0x00000001, 0x80000001 },
 };
 enum { CANCELLING = sizeof(cancelling) / sizeof(cancelling[0]) };
 

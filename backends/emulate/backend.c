@@ -49,7 +49,7 @@ static heed_status memory_create(void *given, uint64_t bytes, const void *conten
     if (bytes <= SIZE_MAX - HEADER)
         block = state->services->alloc(state->services->runtime, HEADER + (size_t)bytes, HEADER);
     if (block == NULL)
-        return HEED_E_DEVICE_NOMEM;
+        return HEED_E_NOMEM;
     *(struct header *)(void *)block = (struct header){ .bytes = bytes };
     memcpy(block + HEADER, contents, (size_t)bytes);
     *handle = block + HEADER;
