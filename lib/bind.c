@@ -25,6 +25,8 @@
 static bool place_of(const struct heed_binding *b, heed_buf buf, const void **p, void **handle)
 {
     if (b->bound.handles != NULL) {
+        if (buf.handle != NULL && buf.offset > INT64_MAX)     /* no memory is so large */
+            return false;
         *p = (const void *)(uintptr_t)buf.offset;
         *handle = buf.handle;
         return true;
