@@ -32,9 +32,15 @@ def info_describes_every_device():
     expect('reference' in names, 'the reference is a device')
     for device in found['devices']:
         expect(device['name'] in table.stdout, 'the table has ' + device['name'])
-        expect(device['usable'] == (device['reason'] == ''),
-               'a reason just for what is refused: ' + device['name'])
+        expect((device['usable'] and device['exact']) == (device['reason'] == ''),
+               'a reason just for what is refused or not exact: ' + device['name'])
         expect(device['kind'] in found['backends'], 'the backend of ' + device['name'])
+    kinds = {device['kind'] for device in found['devices']}
+    for absent in found['absent']:
+        expect(absent['kind'] not in kinds and absent['reason'] in table.stdout,
+               'why there is no ' + absent['kind'])
+    expect({'opencl', 'cuda'} <= kinds | {absent['kind'] for absent in found['absent']},
+           'every kind of device is there or said to be absent')
     expect(run(info, '--bogus').returncode == 2, 'heed-info refuses what it does not know')
     return [device['name'] for device in found['devices'] if device['usable']]
 
