@@ -136,8 +136,7 @@ static heed_status report_log(const struct job *job, void *program, int code,
     if (job->nvrtc->log(program, log) == 0) {
         log[size - 1] = '\0';
         heed_cuda_log(services, HEED_CUDA_LOG_ERROR, log);
-        if (log[0])
-            heed_cuda_say(trouble, "%.*s", (int)strcspn(log, "\n"), log);
+        heed_cuda_quote(trouble, log);
     }
     services->free(services->runtime, log, size, 1);
     return HEED_E_KERNEL_BUILD;

@@ -51,6 +51,13 @@ void heed_cuda_say(struct heed_trouble *trouble, const char *format, ...)
     va_end(arguments);
 }
 
+void heed_cuda_quote(struct heed_trouble *trouble, const char *text)
+{
+    text += strspn(text, "\r\n ");
+    if (*text)
+        heed_cuda_say(trouble, "%.*s", (int)strcspn(text, "\r\n"), text);
+}
+
 static void describe_code(const struct heed_cuda_driver *driver, int code, const char *call,
                           struct heed_trouble *trouble)
 {

@@ -22,7 +22,7 @@ import sys
 import tempfile
 
 MACHINES = [80, 90, 100]        # those of them that nvcc knows
-PORTABLE = 80                   # PTX, for what is newer
+PORTABLE = 80                   # all are made from this PTX, which is kept for what is newer
 # No fused, flushed or approximate arithmetic: bits depend on it.
 OPTIONS = ["-x", "cu", "-std=c++17", "--fmad=false", "-prec-div=true", "-prec-sqrt=true",
            "-ftz=false", "-DHK_GROUP_ROWS=64", "-DHK_TILE_ROWS=6"]
@@ -64,12 +64,11 @@ def command(nvcc, kernels, name, large):
 
 
 def compile_image(nvcc, kernels, name, large, output, depfile=None):
-    codes = []
-    for arch in known(nvcc):
-        codes += ["-gencode", f"arch=compute_{arch},code=sm_{arch}"]
-    codes += ["-gencode", f"arch=compute_{PORTABLE},code=compute_{PORTABLE}"]
-    wanted = ["-fatbin", "-o", str(output)] + (["-MD", "-MF", str(depfile)] if depfile else [])
-    subprocess.run(command(nvcc, kernels, name, large) + codes + wanted, check=True)
+    codes = ",".join([f"compute_{PORTABLE}"] + [f"sm_{arch}" for arch in known(nvcc)])
+    wanted = ["-gencode", f"arch=compute_{PORTABLE},code=[{codes}]", "-fatbin", "-Xfatbin",
+              "-compress-all", "-o", str(output)]
+    wanted += ["-MD", "-MF", str(depfile)] if depfile else []
+    subprocess.run(command(nvcc, kernels, name, large) + wanted, check=True)
 
 
 def as_array(number, data):

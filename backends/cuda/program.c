@@ -55,8 +55,7 @@ static heed_status load(struct heed_cuda_state *state, const void *image,
     status = heed_cuda_fail(driver, state, code, "cuModuleLoadDataEx", trouble);
     heed_cuda_log(state->shared.services, HEED_CUDA_LOG_WARNING, trouble->text);
     heed_cuda_log(state->shared.services, HEED_CUDA_LOG_WARNING, log);
-    if (log[0])
-        heed_cuda_say(trouble, "%.*s", (int)strcspn(log, "\n"), log);
+    heed_cuda_quote(trouble, log);
     return status == HEED_E_DEVICE ? HEED_E_KERNEL_BUILD : status;
 }
 

@@ -64,10 +64,12 @@ void heed_cuda_leave(struct heed_cuda_state *);
 /* For those that give back: false where the context is gone, and all that lived in it. */
 bool heed_cuda_enter_to_destroy(struct heed_cuda_state *);
 
-/* A text of many lines to the log, line by line; the first that is not empty to the trouble. */
+/* Every line of a text to the log. */
 void heed_cuda_log(const struct heed_services *, uint32_t level, const char *text);
+/* The trouble's text; of a vendor's, the first line that is not empty, if there is one. */
 HEED_PRINTF(2, 3)
 void heed_cuda_say(struct heed_trouble *, const char *format, ...);
+void heed_cuda_quote(struct heed_trouble *, const char *text);
 
 /* ---- program.c ---- */
 

@@ -1,0 +1,518 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The CUDA driver of the tests. Every function begins with step(), which counts, writes down and
+ * may fail it. Those that need a context look whether one is current.
+ */
+#include "fake_cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INVALID_VALUE = 1, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_CONTEXT = 201 };
+enum { NO_BINARY = 209, INVALID_HANDLE = 400, MEMORY = 77, STREAM, EVENT, MODULE, PROGRAM };
+
+struct fake_cuda fake_cuda;
+
+/* What stands before every object: kinds must fit, and destroyed ones are known. */
+struct object {
+    uint64_t kind, bytes;
+};
+
+static char context_of_device, context_of_caller, function_of_module;
+
+/* ---- account ---- */
+
+static void mistake(const char *what)
+{
+    if (fake_cuda.mistakes++ == 0)
+        snprintf(fake_cuda.mistake, sizeof(fake_cuda.mistake), "%s", what);
+}
+
+/* Pushing and popping a context is no work for the device: it fails by name only. */
+static int step(const char *name)
+{
+    const size_t used = strlen(fake_cuda.trace);
+    const int named = fake_cuda.fail_name && strcmp(fake_cuda.fail_name, name) == 0;
+    const int works = strncmp(name, "cuCtxP", 6) != 0;
+
+    fake_cuda.calls += works;
+    snprintf(fake_cuda.trace + used, sizeof(fake_cuda.trace) - used, "%s ", name);
+    if (works && fake_cuda.poisoned)
+        return fake_cuda.fail_code;
+    if (!named && !(works && fake_cuda.calls == fake_cuda.fail_at))
+        return 0;
+    fake_cuda.poisoned = fake_cuda.poison;
+    return fake_cuda.fail_code;
+}
+
+static int step_inside(const char *name)
+{
+    const int code = step(name);
+
+    if (fake_cuda.depth > 0)
+        return code;
+    mistake(name);
+    return INVALID_CONTEXT;
+}
+
+static void *object_create(uint64_t kind, size_t bytes, long *alive)
+{
+    struct object *object = malloc(sizeof(*object) + bytes);
+
+    if (object == NULL)
+        abort();
+    *object = (struct object){ kind, bytes };
+    memset(object + 1, 0xa5, bytes);
+    ++*alive;
+    return object + 1;
+}
+
+static int object_is(const void *p, uint64_t kind, const char *name)
+{
+    if (p != NULL && ((const struct object *)p)[-1].kind == kind)
+        return 1;
+    mistake(name);
+    return 0;
+}
+
+static int object_destroy(void *p, uint64_t kind, long *alive, const char *name)
+{
+    struct object *object = (struct object *)p - 1;
+
+    if (!object_is(p, kind, name))
+        return INVALID_HANDLE;
+    --*alive;
+    free(object);
+    return 0;
+}
+
+void fake_cuda_reset(void)
+{
+    memset(&fake_cuda, 0, sizeof(fake_cuda));
+    fake_cuda.devices = 1;
+    fake_cuda.capability = 90;
+}
+
+void fake_cuda_trace(void)
+{
+    fake_cuda.trace[0] = '\0';
+}
+
+long fake_cuda_alive(void)
+{
+    return fake_cuda.contexts + fake_cuda.memories + fake_cuda.streams + fake_cuda.events +
+           fake_cuda.modules + fake_cuda.programs + fake_cuda.depth;
+}
+
+void *fake_cuda_context(void)
+{
+    fake_cuda.stack[fake_cuda.depth++] = &context_of_caller;
+    return &context_of_caller;
+}
+
+void fake_cuda_context_end(void)
+{
+    if (fake_cuda.depth != 1 || fake_cuda.stack[0] != &context_of_caller)
+        mistake("the caller's context is no longer current");
+    fake_cuda.depth = 0;
+}
+
+/* ---- devices ---- */
+
+static int init(unsigned flags)
+{
+    const int code = step("cuInit");
+
+    if (flags != 0)
+        return INVALID_VALUE;
+    return code ? code : fake_cuda.init_code;
+}
+
+static int driver_version(int *version)
+{
+    *version = 13000;
+    return step("cuDriverGetVersion");
+}
+
+static int error_string(int error, const char **text)
+{
+    *text = error == 700 ? "an illegal memory access was encountered" : NULL;
+    return *text ? 0 : INVALID_VALUE;
+}
+
+static int device_count(int *count)
+{
+    *count = fake_cuda.devices;
+    return step("cuDeviceGetCount");
+}
+
+static int device_get(int *device, int ordinal)
+{
+    *device = ordinal + 5;          /* no caller may take one for the other */
+    return ordinal < 0 || ordinal >= fake_cuda.devices ? INVALID_DEVICE : step("cuDeviceGet");
+}
+
+static int device_is(int device)
+{
+    return device >= 5 && device < 5 + fake_cuda.devices;
+}
+
+static int device_name(char *name, int size, int device)
+{
+    snprintf(name, (size_t)size, "Fake %d", device - 5);
+    return device_is(device) ? step("cuDeviceGetName") : INVALID_DEVICE;
+}
+
+static int device_memory(size_t *bytes, int device)
+{
+    *bytes = (size_t)1 << 30;
+    return device_is(device) ? step("cuDeviceTotalMem") : INVALID_DEVICE;
+}
+
+static int device_attribute(int *value, int attribute, int device)
+{
+    *value = attribute == HEED_CU_DEVICE_MAJOR   ? fake_cuda.capability / 10
+             : attribute == HEED_CU_DEVICE_MINOR ? fake_cuda.capability % 10
+                                                 : 132;
+    return device_is(device) ? step("cuDeviceGetAttribute") : INVALID_DEVICE;
+}
+
+/* ---- contexts ---- */
+
+static int primary_retain(void **context, int device)
+{
+    const int code = step("cuDevicePrimaryCtxRetain");
+
+    if (code || !device_is(device))
+        return code ? code : INVALID_DEVICE;
+    *context = &context_of_device;
+    fake_cuda.contexts++;
+    return 0;
+}
+
+static int primary_release(int device)
+{
+    fake_cuda.contexts--;
+    return device_is(device) ? step("cuDevicePrimaryCtxRelease") : INVALID_DEVICE;
+}
+
+static int context_push(void *context)
+{
+    const int code = step("cuCtxPushCurrent");
+
+    if (code)
+        return code;
+    if (fake_cuda.depth == FAKE_CUDA_DEPTH ||
+        (context != &context_of_caller && context != &context_of_device)) {
+        mistake("cuCtxPushCurrent");
+        return INVALID_CONTEXT;
+    }
+    fake_cuda.stack[fake_cuda.depth++] = context;
+    return 0;
+}
+
+/* Takes the context away even where it says that it failed, as drivers do with sticky codes. */
+static int context_pop(void **context)
+{
+    if (fake_cuda.depth == 0) {
+        mistake("cuCtxPopCurrent");
+        return INVALID_CONTEXT;
+    }
+    *context = fake_cuda.stack[--fake_cuda.depth];
+    return step("cuCtxPopCurrent");
+}
+
+static int context_device(int *device)
+{
+    *device = 5;
+    return step_inside("cuCtxGetDevice");
+}
+
+/* ---- memory ---- */
+
+static int memory_create(heed_cuda_address *memory, size_t bytes)
+{
+    const int code = step_inside("cuMemAlloc");
+
+    if (code || bytes == 0)
+        return code ? code : INVALID_VALUE;
+    *memory = (uintptr_t)object_create(MEMORY, bytes, &fake_cuda.memories);
+    fake_cuda.bytes += (long)bytes;
+    return 0;
+}
+
+static int memory_destroy(heed_cuda_address memory)
+{
+    const int code = step_inside("cuMemFree");
+    void *p = (void *)(uintptr_t)memory;
+
+    if (object_is(p, MEMORY, "cuMemFree"))
+        fake_cuda.bytes -= (long)((struct object *)p)[-1].bytes;
+    (void)object_destroy(p, MEMORY, &fake_cuda.memories, "cuMemFree");
+    return code;
+}
+
+static int stream_is(void *stream)
+{
+    return stream == NULL || object_is(stream, STREAM, "a stream");
+}
+
+static int copy_in(heed_cuda_address to, const void *from, size_t bytes, void *stream)
+{
+    const int code = step_inside("cuMemcpyHtoDAsync");
+
+    if (code || !stream_is(stream))
+        return code ? code : INVALID_HANDLE;
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return 0;
+}
+
+static int copy_out(void *to, heed_cuda_address from, size_t bytes, void *stream)
+{
+    const int code = step_inside("cuMemcpyDtoHAsync");
+
+    if (code || !stream_is(stream))
+        return code ? code : INVALID_HANDLE;
+    memcpy(to, (const void *)(uintptr_t)from, bytes);
+    return 0;
+}
+
+/* ---- streams and events ---- */
+
+static int stream_create(void **stream, unsigned flags)
+{
+    const int code = step_inside("cuStreamCreate");
+
+    if (code || flags != HEED_CU_STREAM_NON_BLOCKING)
+        return code ? code : INVALID_VALUE;
+    *stream = object_create(STREAM, 0, &fake_cuda.streams);
+    return 0;
+}
+
+static int stream_destroy(void *stream)
+{
+    const int code = step_inside("cuStreamDestroy");
+
+    (void)object_destroy(stream, STREAM, &fake_cuda.streams, "cuStreamDestroy");
+    return code;
+}
+
+static int stream_finish(void *stream)
+{
+    const int code = step_inside("cuStreamSynchronize");
+
+    return stream_is(stream) ? code : INVALID_HANDLE;
+}
+
+static int stream_wait(void *stream, void *event, unsigned flags)
+{
+    const int code = step_inside("cuStreamWaitEvent");
+    const int right = stream_is(stream) && object_is(event, EVENT, "cuStreamWaitEvent");
+
+    return right && flags == 0 ? code : INVALID_HANDLE;
+}
+
+static int event_create(void **event, unsigned flags)
+{
+    const int code = step_inside("cuEventCreate");
+
+    if (code || flags != HEED_CU_EVENT_DISABLE_TIMING)
+        return code ? code : INVALID_VALUE;
+    *event = object_create(EVENT, 0, &fake_cuda.events);
+    return 0;
+}
+
+static int event_record(void *event, void *stream)
+{
+    const int code = step_inside("cuEventRecord");
+
+    return stream_is(stream) && object_is(event, EVENT, "cuEventRecord") ? code : INVALID_HANDLE;
+}
+
+static int event_finish(void *event)
+{
+    const int code = step_inside("cuEventSynchronize");
+
+    return object_is(event, EVENT, "cuEventSynchronize") ? code : INVALID_HANDLE;
+}
+
+static int event_destroy(void *event)
+{
+    const int code = step_inside("cuEventDestroy");
+
+    (void)object_destroy(event, EVENT, &fake_cuda.events, "cuEventDestroy");
+    return code;
+}
+
+/* ---- modules ---- */
+
+static int module_load(void **module, const void *image, unsigned n, int *options, void **values)
+{
+    static const char complaint[] = "\nfirst line of the driver's log\nsecond line";
+    const int code = step_inside("cuModuleLoadDataEx");
+
+    if (code || image == NULL)
+        return code ? code : INVALID_VALUE;
+    if (fake_cuda.refuse_modules > 0) {
+        fake_cuda.refuse_modules--;
+        for (unsigned i = 0; i < n; i++) {
+            if (options[i] == HEED_CU_JIT_ERROR_LOG_BUFFER)
+                memcpy(values[i], complaint, sizeof(complaint));
+        }
+        return NO_BINARY;
+    }
+    *module = object_create(MODULE, 0, &fake_cuda.modules);
+    return 0;
+}
+
+static int module_unload(void *module)
+{
+    const int code = step_inside("cuModuleUnload");
+
+    (void)object_destroy(module, MODULE, &fake_cuda.modules, "cuModuleUnload");
+    return code;
+}
+
+static int module_function(void **function, void *module, const char *name)
+{
+    const int code = step_inside("cuModuleGetFunction");
+
+    if (code || !object_is(module, MODULE, "cuModuleGetFunction") ||
+        strcmp(name, "heed_kernel") != 0)
+        return code ? code : INVALID_VALUE;
+    *function = &function_of_module;
+    return 0;
+}
+
+static int function_attribute(int *value, int attribute, void *function)
+{
+    *value = attribute == HEED_CU_FUNCTION_MAX_THREADS ? 1024 : 0;
+    return function == &function_of_module ? step_inside("cuFuncGetAttribute") : INVALID_HANDLE;
+}
+
+static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                  void *stream, void **parameters, void **extra)
+{
+    const int code = step_inside("cuLaunchKernel");
+    struct fake_cuda_launch *launched = &fake_cuda.launches[fake_cuda.n_launches];
+    const unsigned ones = grid_y * grid_z * block_y * block_z;
+
+    if (function != &function_of_module || ones != 1 || grid_x == 0 || block_x == 0 ||
+        block_x > 1024 || shared != 0 || extra != NULL || !stream_is(stream)) {
+        mistake("cuLaunchKernel");
+        return INVALID_VALUE;
+    }
+    if (code)
+        return code;
+    if (fake_cuda.n_launches == FAKE_CUDA_LAUNCHES - 1)
+        return 0;
+    fake_cuda.n_launches++;
+    *launched = (struct fake_cuda_launch){ function, stream, grid_x, block_x, NULL, { NULL } };
+    memcpy(&launched->image, parameters[0], sizeof(launched->image));
+    memcpy(launched->pointers, parameters[1], sizeof(launched->pointers));
+    return 0;
+}
+
+#define MEMBER(member, symbol, arguments) .member = member,
+const struct heed_cuda_driver fake_cuda_driver = { HEED_CUDA_DRIVER(MEMBER) };
+
+/* ---- NVRTC ---- */
+
+static int rtc_version(int *major, int *minor)
+{
+    *major = 13;
+    *minor = 0;
+    return step("nvrtcVersion");
+}
+
+static int rtc_archs_count(int *count)
+{
+    *count = 4;
+    return step("nvrtcGetNumSupportedArchs");
+}
+
+static int rtc_archs(int *archs)
+{
+    static const int known[] = { 75, 80, 86, 90 };
+
+    memcpy(archs, known, sizeof(known));
+    return step("nvrtcGetSupportedArchs");
+}
+
+static int rtc_create(void **program, const char *source, const char *name, int n,
+                      const char *const *headers, const char *const *names)
+{
+    const int code = step("nvrtcCreateProgram");
+
+    if (code || source == NULL || name == NULL || n != 0 || headers || names)
+        return code ? code : INVALID_VALUE;
+    *program = object_create(PROGRAM, 0, &fake_cuda.programs);
+    return 0;
+}
+
+static int rtc_compile(void *program, int n, const char *const *options)
+{
+    const int code = step("nvrtcCompileProgram");
+    size_t used = 0;
+
+    for (int i = 0; i < n && used < sizeof(fake_cuda.options); i++)
+        used += (size_t)snprintf(fake_cuda.options + used, sizeof(fake_cuda.options) - used, "%s ",
+                                 options[i]);
+    if (code || !object_is(program, PROGRAM, "nvrtcCompileProgram"))
+        return code ? code : INVALID_VALUE;
+    return fake_cuda.compile_code;
+}
+
+static int rtc_destroy(void **program)
+{
+    const int code = step("nvrtcDestroyProgram");
+
+    (void)object_destroy(*program, PROGRAM, &fake_cuda.programs, "nvrtcDestroyProgram");
+    return code;
+}
+
+static const char rtc_text[] = "kernel.cl(1): error: first\nand second\n";
+
+static int rtc_log_size(void *program, size_t *size)
+{
+    *size = object_is(program, PROGRAM, "nvrtcGetProgramLogSize") ? sizeof(rtc_text) : 0;
+    return step("nvrtcGetProgramLogSize");
+}
+
+static int rtc_log(void *program, char *log)
+{
+    if (object_is(program, PROGRAM, "nvrtcGetProgramLog"))
+        memcpy(log, rtc_text, sizeof(rtc_text));
+    return step("nvrtcGetProgramLog");
+}
+
+static int rtc_size(void *program, size_t *size)
+{
+    *size = object_is(program, PROGRAM, "nvrtcGetCUBINSize") ? 9 : 0;
+    return step("nvrtcGetCUBINSize");
+}
+
+static int rtc_image(void *program, char *image)
+{
+    if (object_is(program, PROGRAM, "nvrtcGetCUBIN"))
+        memcpy(image, "compiled", 9);
+    return step("nvrtcGetCUBIN");
+}
+
+const struct heed_cuda_nvrtc fake_cuda_nvrtc = {
+    .version = rtc_version,
+    .archs_count = rtc_archs_count,
+    .archs = rtc_archs,
+    .create = rtc_create,
+    .compile = rtc_compile,
+    .destroy = rtc_destroy,
+    .log_size = rtc_log_size,
+    .log = rtc_log,
+    .cubin_size = rtc_size,
+    .cubin = rtc_image,
+    .ptx_size = rtc_size,
+    .ptx = rtc_image,
+};

@@ -1,0 +1,59 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A CUDA driver and an NVRTC that are not there: device memory is the host's, kernels do nothing
+ * but are written down, every call can be made to fail. It keeps account of what is alive and of
+ * the contexts a thread has pushed, and counts as a mistake what a real driver would not forgive.
+ */
+#ifndef HEED_TESTS_SUPPORT_FAKE_CUDA_H
+#define HEED_TESTS_SUPPORT_FAKE_CUDA_H
+
+#include "backends/cuda/api.h"
+
+#include <stdint.h>
+
+enum { FAKE_CUDA_LAUNCHES = 16, FAKE_CUDA_POINTERS = 29, FAKE_CUDA_DEPTH = 8 };
+
+struct fake_cuda_launch {
+    void *function, *stream;
+    unsigned grid, block;
+    void *image, *pointers[FAKE_CUDA_POINTERS];
+};
+
+struct fake_cuda {
+    /* To be set. */
+    int devices, capability;        /* 90: compute capability 9.0 */
+    int init_code;                  /* of cuInit; 0: succeeds */
+    const char *fail_name;          /* functions of this name fail with fail_code; NULL: none */
+    long fail_at;                   /* this call does, by `calls`, from 1; 0: none */
+    int fail_code;
+    int poison;                     /* 1: after it has failed, all that can fail fails so */
+    int refuse_modules;             /* modules loaded that are refused first, with code 209 */
+    int compile_code;               /* of nvrtcCompileProgram */
+    /* To be read. */
+    long calls;                     /* but for pushing and popping contexts */
+    long contexts, memories, bytes, streams, events, modules, programs;     /* alive */
+    long mistakes;
+    char mistake[128];              /* the first */
+    char trace[1024];               /* names of calls since fake_cuda_trace(), a space after each */
+    int n_launches;
+    struct fake_cuda_launch launches[FAKE_CUDA_LAUNCHES];
+    char options[1024];             /* of the last nvrtcCompileProgram */
+    /* Its own. */
+    int poisoned, depth;
+    void *stack[FAKE_CUDA_DEPTH];
+};
+
+/* There is one, for one thread. reset: nothing set, 1 device of 9.0, nothing counted. */
+extern struct fake_cuda fake_cuda;
+extern const struct heed_cuda_driver fake_cuda_driver;
+extern const struct heed_cuda_nvrtc fake_cuda_nvrtc;
+void fake_cuda_reset(void);
+void fake_cuda_trace(void);
+long fake_cuda_alive(void);         /* all that is, and contexts still pushed */
+
+/* A caller's own context of device 0, made current, and taken away again. */
+void *fake_cuda_context(void);
+void fake_cuda_context_end(void);
+
+#endif

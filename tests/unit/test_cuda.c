@@ -1,0 +1,576 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The CUDA backend over a driver that is not there: which devices it lists, what it calls and in
+ * which order, what each code becomes, that nothing leaks and that the caller's context stays
+ * current.
+ */
+#include "backends/cuda/loader.h"
+#include "backends/cuda/state.h"
+#include "lib/context.h"
+#include "support/fake_cuda.h"
+#include "support/ledger.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct heed_backend heed_cuda_backend;
+
+static struct ledger ledger;
+static heed_runtime *rt;
+static heed_device device;
+static struct heed_trouble trouble;
+static const struct heed_backend_remote *remote;
+
+static void set_up(void)
+{
+    heed_allocator allocator;
+    heed_runtime_desc desc = { .size = sizeof(desc) };
+
+    memset(&ledger, 0, sizeof(ledger));
+    allocator = ledger_allocator(&ledger);
+    desc.allocator = &allocator;
+    fake_cuda_reset();
+    heed_cuda_loader_fake(&fake_cuda_driver, &fake_cuda_nvrtc);
+    ck_assert_int_eq(heed_runtime_create(&desc, &rt, NULL), HEED_OK);
+    device = (heed_device){ .backend = &heed_cuda_backend, .runtime = rt };
+    trouble = (struct heed_trouble){ 0 };
+    remote = heed_cuda_backend.remote;
+}
+
+static void tear_down(void)
+{
+    heed_runtime_destroy(rt);
+    heed_cuda_loader_reset();
+    ck_assert_int_eq(ledger.blocks, 0);
+    ck_assert_int_eq(ledger.mistakes, 0);
+    ck_assert_int_eq(fake_cuda_alive(), 0);
+    ck_assert_msg(fake_cuda.mistakes == 0, "%ld mistakes, first: %s", fake_cuda.mistakes,
+                  fake_cuda.mistake);
+}
+
+static void open_device(void)
+{
+    heed_cuda_backend.describe(0, &device.props);
+    ck_assert_int_eq(device.props.usable, HEED_OK);
+    ck_assert_int_eq(remote->open(&device, &rt->services), HEED_OK);
+    ck_assert_int_eq(fake_cuda.depth, 0);
+}
+
+static void close_device(void)
+{
+    remote->close(&device, &rt->services);
+    ck_assert_ptr_null(device.state);
+}
+
+static void *make_queue(void)
+{
+    void *queue = NULL;
+
+    ck_assert_int_eq(remote->queue_create(&device, NULL, 0, &queue, &trouble), HEED_OK);
+    return queue;
+}
+
+/* ---- which devices ---- */
+
+START_TEST(devices_are_described)
+{
+    fake_cuda.devices = 2;
+    ck_assert_uint_eq(heed_cuda_backend.count(), 2);
+    heed_cuda_backend.describe(1, &device.props);
+    ck_assert_str_eq(device.props.name, "cuda:1");
+    ck_assert_str_eq(device.props.description, "Fake 1 (sm_90)");
+    ck_assert_uint_eq(device.props.width, 132);
+    ck_assert_uint_eq(device.props.memory, 1u << 30);
+    ck_assert_int_eq(device.props.usable, HEED_OK);
+    ck_assert_int_eq(fake_cuda.contexts, 0);
+}
+END_TEST
+
+static void expect_none(heed_status status, const char *reason)
+{
+    memset(&device.props, 0, sizeof(device.props));
+    ck_assert_uint_eq(heed_cuda_backend.count(), 1);
+    heed_cuda_backend.describe(0, &device.props);
+    ck_assert_str_eq(device.props.name, "cuda:0");
+    ck_assert_int_eq(device.props.usable, status);
+    ck_assert_str_eq(device.props.reason, reason);
+    ck_assert_int_eq(device.props.exact, 0);
+    ck_assert_int_eq(remote->open(&device, &rt->services), status);
+    ck_assert_ptr_null(device.state);
+}
+
+START_TEST(what_cannot_be_used_says_why)
+{
+    fake_cuda.devices = 0;
+    expect_none(HEED_E_NOT_FOUND, "the CUDA driver knows no device");
+    fake_cuda.devices = 1;
+    fake_cuda.init_code = 100;
+    expect_none(HEED_E_NOT_FOUND, "the CUDA driver knows no device");
+    fake_cuda.init_code = 803;
+    expect_none(HEED_E_NOT_FOUND, "cuInit: CUDA error 803");
+    fake_cuda.init_code = 0;
+    fake_cuda.capability = 75;
+    expect_none(HEED_E_UNSUPPORTED, "compute capability 7.5; 8.0 is the least");
+    heed_cuda_loader_fake(NULL, NULL);
+    expect_none(HEED_E_NOT_FOUND, "no CUDA driver (libcuda.so.1) found");
+}
+END_TEST
+
+/* ---- life ---- */
+
+START_TEST(opening_and_closing_leaves_nothing)
+{
+    void *mine = fake_cuda_context();
+
+    heed_cuda_backend.describe(0, &device.props);
+    ck_assert_int_eq(remote->open(&device, &rt->services), HEED_OK);
+    ck_assert_int_eq(fake_cuda.contexts, 1);
+    ck_assert_ptr_eq(fake_cuda.stack[0], mine);
+    close_device();
+    fake_cuda_context_end();
+}
+END_TEST
+
+START_TEST(the_callers_context_is_used_and_kept)
+{
+    void *mine = fake_cuda_context();
+
+    ck_assert_int_eq(remote->wrap(&device, &rt->services, mine, (void *)1, &trouble),
+                     HEED_E_NOT_FOUND);
+    ck_assert_int_eq(remote->wrap(&device, &rt->services, NULL, (void *)0, &trouble), HEED_E_NULL);
+    ck_assert_int_eq(remote->wrap(&device, &rt->services, mine, (void *)0, &trouble), HEED_OK);
+    ck_assert_str_eq(device.props.description, "Fake 0 (sm_90)");
+    ck_assert_int_eq(fake_cuda.contexts, 0);
+    close_device();
+    fake_cuda_context_end();
+}
+END_TEST
+
+START_TEST(a_context_of_another_device_is_refused)
+{
+    void *mine = fake_cuda_context();
+
+    fake_cuda.devices = 2;
+    ck_assert_int_eq(remote->wrap(&device, &rt->services, mine, (void *)1, &trouble),
+                     HEED_E_MISMATCH);
+    ck_assert_ptr_null(device.state);
+    fake_cuda_context_end();
+}
+END_TEST
+
+START_TEST(each_allocation_of_opening_may_fail)
+{
+    heed_status status = HEED_E_NOMEM;
+
+    heed_cuda_backend.describe(0, &device.props);
+    for (int k = 1; status == HEED_E_NOMEM; k++) {
+        ck_assert_int_lt(k, 1000);
+        device.props.usable = HEED_OK;
+        ledger_restart(&ledger);
+        atomic_store(&ledger.fail_at, k);
+        status = remote->open(&device, &rt->services);
+        ck_assert_int_eq(fake_cuda.depth, 0);
+    }
+    ledger_restart(&ledger);
+    ck_assert_int_eq(status, HEED_OK);
+    close_device();
+}
+END_TEST
+
+/* Every call of opening fails once: the status is the code's, nothing is left. */
+START_TEST(each_call_of_opening_may_fail)
+{
+    heed_status status = HEED_E_DEVICE;
+    const long contexts = fake_cuda.contexts;
+
+    heed_cuda_backend.describe(0, &device.props);
+    for (long k = 1; status < 0; k++) {
+        ck_assert_int_lt(k, 1000);
+        device.props.usable = HEED_OK;
+        fake_cuda.calls = 0;
+        fake_cuda.fail_at = k;
+        fake_cuda.fail_code = 2;
+        status = remote->open(&device, &rt->services);
+        ck_assert_int_eq(fake_cuda.depth, 0);
+        if (status >= 0 && fake_cuda.calls >= k) {      /* one that may fail: a context's pop */
+            close_device();
+            status = HEED_E_DEVICE;
+        } else if (status < 0) {
+            ck_assert_ptr_null(device.state);
+            ck_assert_int_eq(device.props.usable, status);
+            ck_assert_str_ne(device.props.reason, "");
+            ck_assert_int_eq(fake_cuda.contexts, contexts);
+        }
+    }
+    fake_cuda.fail_at = 0;
+    close_device();
+}
+END_TEST
+
+/* ---- memory, queues, events ---- */
+
+START_TEST(buffers_hold_what_was_written)
+{
+    char text[32] = "abcdefgh", back[32] = "";
+    void *queue, *handle = NULL, *empty = NULL;
+
+    open_device();
+    queue = make_queue();
+    ck_assert_int_eq(remote->buf_create(&device, 64, &handle, &trouble), HEED_OK);
+    ck_assert_int_eq(remote->buf_create(&device, 0, &empty, &trouble), HEED_OK);
+    ck_assert_ptr_nonnull(empty);
+    ck_assert_int_eq(remote->buf_write(&device, queue, handle, 32, text, 32), HEED_OK);
+    fake_cuda_trace();
+    ck_assert_int_eq(remote->buf_read(&device, queue, back, handle, 36, 4), HEED_OK);
+    ck_assert_str_eq(back, "efgh");
+    ck_assert_str_eq(fake_cuda.trace, "cuCtxPushCurrent cuMemcpyDtoHAsync cuStreamSynchronize "
+                                      "cuCtxPopCurrent ");
+    ck_assert_int_eq(remote->buf_read(&device, queue, back, empty, 0, 0), HEED_OK);
+    remote->buf_destroy(&device, handle);
+    remote->buf_destroy(&device, empty);
+    remote->buf_destroy(&device, NULL);
+    remote->queue_destroy(&device, queue);
+    close_device();
+}
+END_TEST
+
+START_TEST(no_memory_on_the_device_is_not_its_end)
+{
+    void *handle = NULL;
+
+    open_device();
+    fake_cuda.fail_name = "cuMemAlloc";
+    fake_cuda.fail_code = 2;
+    ck_assert_int_eq(remote->buf_create(&device, 64, &handle, &trouble), HEED_E_DEVICE_NOMEM);
+    ck_assert_int_eq(trouble.native, 2);
+    ck_assert_ptr_null(handle);
+    fake_cuda.fail_name = NULL;
+    ck_assert_int_eq(remote->buf_create(&device, 64, &handle, &trouble), HEED_OK);
+    remote->buf_destroy(&device, handle);
+    close_device();
+}
+END_TEST
+
+START_TEST(queues_may_be_the_callers)
+{
+    void *queue = NULL, *native = NULL;
+
+    open_device();
+    ck_assert_int_eq(remote->queue_create(&device, NULL, 1, &queue, &trouble), HEED_OK);
+    ck_assert_ptr_null(((struct heed_cuda_queue *)queue)->stream);
+    ck_assert_int_eq(remote->queue_wait(&device, queue, &trouble), HEED_OK);
+    remote->queue_destroy(&device, queue);
+
+    ck_assert_int_eq(fake_cuda_driver.context_push(fake_cuda_context()), 0);
+    ck_assert_int_eq(fake_cuda_driver.stream_create(&native, 1), 0);
+    ck_assert_int_eq(remote->queue_create(&device, native, 1, &queue, &trouble), HEED_OK);
+    remote->queue_destroy(&device, queue);
+    ck_assert_int_eq(fake_cuda_driver.stream_destroy(native), 0);
+    fake_cuda.depth = 0;
+    remote->queue_destroy(&device, NULL);
+    close_device();
+}
+END_TEST
+
+START_TEST(events_of_the_caller_stay_the_callers)
+{
+    void *native = NULL, *event = NULL;
+
+    open_device();
+    fake_cuda_context();
+    ck_assert_int_eq(fake_cuda_driver.event_create(&native, 2), 0);
+    ck_assert_int_eq(remote->event_wrap(&device, NULL, &event, &trouble), HEED_E_UNSUPPORTED);
+    ck_assert_int_eq(remote->event_wrap(&device, native, &event, &trouble), HEED_OK);
+    ck_assert_ptr_eq(remote->event_native(&device, event), native);
+    ck_assert_int_eq(remote->event_wait(&device, event, &trouble), HEED_OK);
+    remote->event_destroy(&device, event);
+    ck_assert_int_eq(fake_cuda.events, 1);
+    ck_assert_int_eq(fake_cuda_driver.event_destroy(native), 0);
+    fake_cuda_context_end();
+    close_device();
+}
+END_TEST
+
+/* ---- kernels ---- */
+
+static const struct heed_driver *driver_of(void)
+{
+    return ((struct heed_device_state *)device.state)->driver;
+}
+
+START_TEST(kernels_are_loaded_once)
+{
+    void *first = NULL, *again = NULL;
+
+    open_device();
+    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 1, &first, &trouble),
+                     HEED_OK);
+    fake_cuda_trace();
+    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 1, &again, &trouble),
+                     HEED_OK);
+    ck_assert_str_eq(fake_cuda.trace, "");
+    ck_assert_ptr_eq(first, again);
+    close_device();
+}
+END_TEST
+
+/* Where no image is embedded, there is nothing to be refused: the images are NVRTC's. */
+START_TEST(what_does_not_load_is_compiled)
+{
+    void *compiled = NULL;
+
+    open_device();
+    fake_cuda.refuse_modules = heed_cuda_images[0].name ? 1 : 0;
+    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &trouble),
+                     HEED_OK);
+    ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--gpu-architecture=sm_90 "));
+    ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--fmad=false "));
+    ck_assert_ptr_nonnull(strstr(fake_cuda.options, "-DHK_LARGE=0 "));
+    ck_assert_ptr_nonnull(strstr(fake_cuda.options, "-DHK_GROUP_ROWS=64 "));
+    close_device();
+}
+END_TEST
+
+START_TEST(a_newer_device_gets_ptx)
+{
+    void *compiled = NULL;
+
+    fake_cuda.capability = 120;
+    open_device();
+    fake_cuda.refuse_modules = heed_cuda_images[0].name ? 1 : 0;
+    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &trouble),
+                     HEED_OK);
+    ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--gpu-architecture=compute_90 "));
+    close_device();
+}
+END_TEST
+
+START_TEST(what_cannot_be_built_says_why)
+{
+    void *compiled = NULL;
+
+    open_device();
+    fake_cuda.refuse_modules = 2;
+    fake_cuda.compile_code = 6;
+    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &trouble),
+                     HEED_E_KERNEL_BUILD);
+    ck_assert_str_eq(trouble.text, "kernel.cl(1): error: first");
+    ck_assert_int_eq(trouble.native, 6);
+    fake_cuda.compile_code = 0;
+    fake_cuda.refuse_modules = 2;
+    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &trouble),
+                     HEED_E_KERNEL_BUILD);
+    ck_assert_str_eq(trouble.text, "first line of the driver's log");
+    ck_assert_int_eq(trouble.native, 209);
+    ck_assert_ptr_null(compiled);
+    fake_cuda.refuse_modules = 0;
+    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &trouble),
+                     HEED_OK);
+    close_device();
+}
+END_TEST
+
+/* ---- runs ---- */
+
+struct runner {
+    void *image, *memory, *queue, *waited, *event, *kernel;
+    struct heed_step steps[3];
+    struct heed_work work;
+};
+
+/* Three steps, the second without groups; one wait; buffers 0 and 4. */
+static void prepare_run(struct runner *r)
+{
+    *r = (struct runner){ 0 };
+    r->queue = make_queue();
+    ck_assert_int_eq(driver_of()->memory_create(device.state, 5, "image", &r->image, &trouble),
+                     HEED_OK);
+    ck_assert_int_eq(remote->buf_create(&device, 64, &r->memory, &trouble), HEED_OK);
+    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &r->kernel,
+                                         &trouble), HEED_OK);
+    r->steps[0] = (struct heed_step){ HEED_KERNEL_prepare, 64, 3, r->kernel };
+    r->steps[1] = (struct heed_step){ HEED_KERNEL_prepare, 64, 0, r->kernel };
+    r->steps[2] = (struct heed_step){ HEED_KERNEL_prepare, 256, 7, r->kernel };
+    r->work = (struct heed_work){
+        .steps = r->steps,
+        .n_steps = 3,
+        .n_buffers = HEED_BUFFERS_SMALL,
+        .image = r->image,
+        .queue = r->queue,
+        .event = &r->event,
+    };
+    r->work.buffers[0] = (struct heed_memory){ r->memory, 0 };
+    r->work.buffers[4] = (struct heed_memory){ r->memory, 16 };
+    fake_cuda.n_launches = 0;
+}
+
+static void finish_run(struct runner *r)
+{
+    remote->event_destroy(&device, r->event);
+    remote->event_destroy(&device, r->waited);
+    remote->buf_destroy(&device, r->memory);
+    driver_of()->memory_destroy(device.state, r->image);
+    remote->queue_destroy(&device, r->queue);
+}
+
+START_TEST(a_run_is_waits_launches_and_an_event)
+{
+    struct runner r;
+
+    open_device();
+    prepare_run(&r);
+    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &trouble), HEED_OK);
+    r.waited = r.event;
+    r.event = NULL;
+    r.work.waits = &r.waited;
+    r.work.n_waits = 1;
+    fake_cuda.n_launches = 0;
+    fake_cuda_trace();
+    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &trouble), HEED_OK);
+    ck_assert_str_eq(fake_cuda.trace,
+                     "cuCtxPushCurrent cuEventCreate cuStreamWaitEvent cuLaunchKernel "
+                     "cuLaunchKernel cuEventRecord cuCtxPopCurrent ");
+    ck_assert_int_eq(fake_cuda.n_launches, 2);
+    ck_assert_uint_eq(fake_cuda.launches[1].grid, 7);
+    ck_assert_uint_eq(fake_cuda.launches[1].block, 256);
+    ck_assert_ptr_eq(fake_cuda.launches[1].image, r.image);
+    ck_assert_ptr_eq(fake_cuda.launches[1].pointers[0], r.memory);
+    ck_assert_ptr_null(fake_cuda.launches[1].pointers[1]);
+    ck_assert_ptr_eq(fake_cuda.launches[1].pointers[4], (char *)r.memory + 16);
+    ck_assert_int_eq(remote->event_wait(&device, r.event, &trouble), HEED_OK);
+
+    /* What a CUDA graph may capture: no event, nothing but launches. */
+    r.work.n_waits = 0;
+    r.work.event = NULL;
+    fake_cuda_trace();
+    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &trouble), HEED_OK);
+    ck_assert_str_eq(fake_cuda.trace,
+                     "cuCtxPushCurrent cuLaunchKernel cuLaunchKernel cuCtxPopCurrent ");
+    finish_run(&r);
+    close_device();
+}
+END_TEST
+
+START_TEST(more_groups_than_can_be_launched_are_refused)
+{
+    struct runner r;
+
+    open_device();
+    prepare_run(&r);
+    r.steps[0].groups = (uint64_t)1 << 31;
+    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &trouble), HEED_E_UNSUPPORTED);
+    ck_assert_int_eq(fake_cuda.n_launches, 0);
+    ck_assert_ptr_null(r.event);
+    finish_run(&r);
+    close_device();
+}
+END_TEST
+
+START_TEST(each_call_of_a_run_may_fail)
+{
+    heed_status status = HEED_E_DEVICE;
+    struct runner r;
+
+    open_device();
+    prepare_run(&r);
+    for (long k = 1; status < 0; k++) {
+        ck_assert_int_lt(k, 100);
+        fake_cuda.calls = 0;
+        fake_cuda.fail_at = k;
+        fake_cuda.fail_code = 701;
+        status = driver_of()->run(device.state, &r.work, &trouble);
+        ck_assert_int_eq(fake_cuda.depth, 0);
+        ck_assert(status == HEED_OK || (status == HEED_E_DEVICE && trouble.native == 701));
+        ck_assert(status == HEED_OK || r.event == NULL);
+    }
+    finish_run(&r);
+    close_device();
+}
+END_TEST
+
+/* ---- a device that is lost ---- */
+
+START_TEST(a_lost_device_stays_lost_and_can_be_left)
+{
+    struct runner r;
+    void *handle = NULL;
+    char byte = 0;
+
+    open_device();
+    prepare_run(&r);
+    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &trouble), HEED_OK);
+    fake_cuda.fail_name = "cuEventSynchronize";
+    fake_cuda.fail_code = 700;
+    fake_cuda.poison = (int)_i;
+    ck_assert_int_eq(remote->event_wait(&device, r.event, &trouble), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(trouble.native, 700);
+    ck_assert_ptr_nonnull(strstr(trouble.text, "illegal memory access"));
+    fake_cuda.fail_name = NULL;
+    trouble = (struct heed_trouble){ 0 };
+    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &trouble), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(trouble.native, 700);
+    ck_assert_int_eq(remote->buf_create(&device, 1, &handle, &trouble), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(remote->buf_read(&device, r.queue, &byte, r.memory, 0, 1),
+                     HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(remote->queue_wait(&device, r.queue, &trouble), HEED_E_DEVICE_LOST);
+    finish_run(&r);
+    close_device();
+}
+END_TEST
+
+START_TEST(a_context_that_is_gone_is_not_entered_again)
+{
+    struct runner r;
+
+    open_device();
+    prepare_run(&r);
+    fake_cuda.fail_name = "cuStreamSynchronize";
+    fake_cuda.fail_code = 709;
+    ck_assert_int_eq(remote->queue_wait(&device, r.queue, &trouble), HEED_E_DEVICE_LOST);
+    fake_cuda.fail_name = NULL;
+    fake_cuda_trace();
+    finish_run(&r);
+    close_device();
+    ck_assert_str_eq(fake_cuda.trace, "cuDevicePrimaryCtxRelease ");
+    fake_cuda.memories = fake_cuda.streams = fake_cuda.modules = 0;     /* went with the context */
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("cuda");
+    Suite *suite = suite_create("cuda");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, devices_are_described);
+    tcase_add_test(tcase, what_cannot_be_used_says_why);
+    tcase_add_test(tcase, opening_and_closing_leaves_nothing);
+    tcase_add_test(tcase, the_callers_context_is_used_and_kept);
+    tcase_add_test(tcase, a_context_of_another_device_is_refused);
+    tcase_add_test(tcase, each_allocation_of_opening_may_fail);
+    tcase_add_test(tcase, each_call_of_opening_may_fail);
+    tcase_add_test(tcase, buffers_hold_what_was_written);
+    tcase_add_test(tcase, no_memory_on_the_device_is_not_its_end);
+    tcase_add_test(tcase, queues_may_be_the_callers);
+    tcase_add_test(tcase, events_of_the_caller_stay_the_callers);
+    tcase_add_test(tcase, kernels_are_loaded_once);
+    tcase_add_test(tcase, what_does_not_load_is_compiled);
+    tcase_add_test(tcase, a_newer_device_gets_ptx);
+    tcase_add_test(tcase, what_cannot_be_built_says_why);
+    tcase_add_test(tcase, a_run_is_waits_launches_and_an_event);
+    tcase_add_test(tcase, more_groups_than_can_be_launched_are_refused);
+    tcase_add_test(tcase, each_call_of_a_run_may_fail);
+    tcase_add_loop_test(tcase, a_lost_device_stays_lost_and_can_be_left, 0, 2);
+    tcase_add_test(tcase, a_context_that_is_gone_is_not_entered_again);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
