@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The CUDA backend: which devices there are, what each must offer, opening and closing. Where there
- * is none, one device that cannot be used says why.
+ * The CUDA backend: which devices there are, what each must offer, opening and closing.
  */
 #include "state.h"
 
@@ -13,41 +12,66 @@ enum { GROUP_ROWS = 64, LEAST_CAPABILITY = 80, REASON = sizeof(((heed_device_pro
 
 /* ---- which devices ---- */
 
-/* The driver, ready, and the number of its devices; NULL: reason says why there are none. */
-static const struct heed_cuda_driver *find_devices(int *n, char reason[REASON])
+/* What cuInit and cuDeviceGetCount may fail with, in words that outlive the call. */
+static const struct {
+    int code;
+    const char *reason;
+} absences[] = {
+    { HEED_CU_NO_DEVICE, "the CUDA driver knows no device" },
+    { 34, "the CUDA library found is a stub without a driver (CUDA error 34)" },
+    { 46, "the CUDA devices are taken or cannot be reached (CUDA error 46)" },
+    { 304, "the system refused the CUDA driver something (CUDA error 304)" },
+    { 802, "the CUDA driver is not ready yet (CUDA error 802)" },
+    { 803, "CUDA library and kernel driver do not fit together (CUDA error 803)" },
+    { 804, "this device has no forward compatibility of CUDA (CUDA error 804)" },
+    { 999, "the CUDA driver failed in a way unknown to it (CUDA error 999)" },
+    { 0, "the CUDA driver cannot be initialised" },
+};
+
+static const char *absence(int code)
 {
-    struct heed_trouble trouble = { 0 };
-    const char *missing = NULL;
-    const struct heed_cuda_driver *driver = heed_cuda_driver_get(&missing);
+    int i = 0;
+
+    while (absences[i].code && absences[i].code != code)
+        i++;
+    return absences[i].reason;
+}
+
+/* The driver, ready, and the number of its devices, at least 1; NULL: *reason, static text. */
+static const struct heed_cuda_driver *find_devices(int *n, const char **reason)
+{
+    const struct heed_cuda_driver *driver = heed_cuda_driver_get(reason);
     int code;
 
     *n = 0;
-    if (driver == NULL) {
-        snprintf(reason, REASON, "%s", missing);
+    if (driver == NULL)
         return NULL;
-    }
     code = driver->init(0);
-    if (code && code != HEED_CU_NO_DEVICE)
-        (void)heed_cuda_fail(driver, NULL, code, "cuInit", &trouble);
-    if (code == 0) {
+    if (code == 0)
         code = driver->device_count(n);
-        if (code)
-            (void)heed_cuda_fail(driver, NULL, code, "cuDeviceGetCount", &trouble);
-    }
     if (code == 0 && *n > 0)
         return driver;
     *n = 0;
-    snprintf(reason, REASON, "%.127s",
-             trouble.text[0] ? trouble.text : "the CUDA driver knows no device");
+    *reason = absence(code ? code : HEED_CU_NO_DEVICE);
     return NULL;
 }
 
 static uint32_t count(void)
 {
-    char reason[REASON];
+    const char *reason;
     int n;
 
-    return find_devices(&n, reason) ? (uint32_t)n : 1;
+    (void)find_devices(&n, &reason);
+    return (uint32_t)n;
+}
+
+static const char *none(void)
+{
+    const char *reason = NULL;
+    int n;
+
+    (void)find_devices(&n, &reason);
+    return reason;
 }
 
 static void refuse_props(heed_device_props *props, heed_status status, const char *reason)
@@ -110,18 +134,21 @@ static int describe_device(const struct heed_cuda_driver *driver, int ordinal,
     return 0;
 }
 
-static void describe_ordinal(const struct heed_cuda_driver *driver, int ordinal,
-                             heed_device_props *props)
+static void describe_name(heed_device_props *props, int ordinal)
 {
-    struct heed_trouble trouble = { 0 };
-    int code;
-
     props->kind = HEED_DEVICE_CUDA;
     props->usable = HEED_OK;
     props->width = 1;
     snprintf(props->name, sizeof(props->name), "cuda:%d", ordinal);
     snprintf(props->description, sizeof(props->description), "CUDA device");
-    code = describe_device(driver, ordinal, props);
+}
+
+static void describe_ordinal(const struct heed_cuda_driver *driver, int ordinal,
+                             heed_device_props *props)
+{
+    struct heed_trouble trouble = { 0 };
+    const int code = describe_device(driver, ordinal, props);
+
     if (code)
         refuse_props(props, heed_cuda_fail(driver, NULL, code, "cuDeviceGet", &trouble),
                      trouble.text);
@@ -129,19 +156,15 @@ static void describe_ordinal(const struct heed_cuda_driver *driver, int ordinal,
 
 static void describe(uint32_t index, heed_device_props *props)
 {
-    char reason[REASON];
+    const char *reason;
     int n;
-    const struct heed_cuda_driver *driver = find_devices(&n, reason);
+    const struct heed_cuda_driver *driver = find_devices(&n, &reason);
 
-    if (driver) {
+    describe_name(props, (int)index);
+    if (driver)
         describe_ordinal(driver, (int)index, props);
-        return;
-    }
-    props->kind = HEED_DEVICE_CUDA;
-    props->width = 1;
-    snprintf(props->name, sizeof(props->name), "cuda:%u", (unsigned)index);
-    snprintf(props->description, sizeof(props->description), "CUDA device");
-    refuse_props(props, HEED_E_NOT_FOUND, reason);
+    else        /* there was one when they were counted */
+        refuse_props(props, HEED_E_NOT_FOUND, reason);
 }
 
 /* ---- opening ---- */
@@ -258,9 +281,9 @@ static heed_status examine(heed_device *device, const struct heed_services *serv
 static heed_status open_context(heed_device *device, const struct heed_services *services,
                                 int ordinal, void *context, struct heed_trouble *trouble)
 {
-    char reason[REASON];
+    const char *reason;
     int n;
-    const struct heed_cuda_driver *driver = find_devices(&n, reason);
+    const struct heed_cuda_driver *driver = find_devices(&n, &reason);
     struct heed_cuda_state *state;
     heed_status status;
 
@@ -305,9 +328,9 @@ heed_status heed_cuda_wrap(heed_device *device, const struct heed_services *serv
 {
     const uintptr_t ordinal = (uintptr_t)native;
     heed_device_props *props = &device->props;
-    char reason[REASON];
+    const char *reason;
     int n;
-    const struct heed_cuda_driver *driver = find_devices(&n, reason);
+    const struct heed_cuda_driver *driver = find_devices(&n, &reason);
 
     if (driver == NULL || ordinal >= (uintptr_t)n) {
         heed_cuda_say(trouble, "%s", driver ? "the CUDA driver knows no such device" : reason);
@@ -317,6 +340,7 @@ heed_status heed_cuda_wrap(heed_device *device, const struct heed_services *serv
         heed_cuda_say(trouble, "the context is NULL");
         return HEED_E_NULL;
     }
+    describe_name(props, (int)ordinal);
     describe_ordinal(driver, (int)ordinal, props);
     if (props->usable < 0) {
         trouble->native = 0;
@@ -342,4 +366,5 @@ const struct heed_backend heed_cuda_backend = {
     .describe = describe,
     .impls = heed_device_impls,
     .remote = &heed_cuda_remote,
+    .none = none,
 };

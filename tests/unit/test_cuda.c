@@ -89,7 +89,38 @@ START_TEST(devices_are_described)
 }
 END_TEST
 
-static void expect_none(heed_status status, const char *reason)
+static void expect_none(const char *reason)
+{
+    ck_assert_uint_eq(heed_cuda_backend.count(), 0);
+    ck_assert_str_eq(heed_cuda_backend.none(), reason);
+}
+
+START_TEST(without_devices_there_is_a_reason)
+{
+    void *mine = &fake_cuda;
+
+    fake_cuda.devices = 0;
+    expect_none("the CUDA driver knows no device");
+    fake_cuda.devices = 1;
+    fake_cuda.init_code = 100;
+    expect_none("the CUDA driver knows no device");
+    fake_cuda.init_code = 803;
+    expect_none("CUDA library and kernel driver do not fit together (CUDA error 803)");
+    fake_cuda.init_code = 12345;
+    expect_none("the CUDA driver cannot be initialised");
+    fake_cuda.init_code = 0;
+    fake_cuda.fail_name = "cuDeviceGetCount";
+    fake_cuda.fail_code = 999;
+    expect_none("the CUDA driver failed in a way unknown to it (CUDA error 999)");
+    heed_cuda_loader_fake(NULL, NULL);
+    expect_none("no CUDA driver (libcuda.so.1) found");
+    ck_assert_int_eq(remote->wrap(&device, &rt->services, mine, (void *)0, &trouble),
+                     HEED_E_NOT_FOUND);
+    ck_assert_str_eq(trouble.text, "no CUDA driver (libcuda.so.1) found");
+}
+END_TEST
+
+static void expect_unusable(heed_status status, const char *reason)
 {
     memset(&device.props, 0, sizeof(device.props));
     ck_assert_uint_eq(heed_cuda_backend.count(), 1);
@@ -104,18 +135,17 @@ static void expect_none(heed_status status, const char *reason)
 
 START_TEST(what_cannot_be_used_says_why)
 {
-    fake_cuda.devices = 0;
-    expect_none(HEED_E_NOT_FOUND, "the CUDA driver knows no device");
-    fake_cuda.devices = 1;
-    fake_cuda.init_code = 100;
-    expect_none(HEED_E_NOT_FOUND, "the CUDA driver knows no device");
-    fake_cuda.init_code = 803;
-    expect_none(HEED_E_NOT_FOUND, "cuInit: CUDA error 803");
-    fake_cuda.init_code = 0;
     fake_cuda.capability = 75;
-    expect_none(HEED_E_UNSUPPORTED, "compute capability 7.5; 8.0 is the least");
-    heed_cuda_loader_fake(NULL, NULL);
-    expect_none(HEED_E_NOT_FOUND, "no CUDA driver (libcuda.so.1) found");
+    expect_unusable(HEED_E_UNSUPPORTED, "compute capability 7.5; 8.0 is the least");
+    fake_cuda.capability = 90;
+    fake_cuda.fail_name = "cuDeviceTotalMem";
+    fake_cuda.fail_code = 46;
+    expect_unusable(HEED_E_DEVICE_LOST, "cuDeviceGet: CUDA error 46");
+    fake_cuda.fail_name = NULL;
+    heed_cuda_loader_fake(&fake_cuda_driver, NULL);
+    if (heed_cuda_images[0].name == NULL)
+        expect_unusable(HEED_E_UNSUPPORTED, "this library was built without nvcc, and no run-time "
+                                            "compiler (libnvrtc.so) found");
 }
 END_TEST
 
@@ -548,6 +578,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, devices_are_described);
+    tcase_add_test(tcase, without_devices_there_is_a_reason);
     tcase_add_test(tcase, what_cannot_be_used_says_why);
     tcase_add_test(tcase, opening_and_closing_leaves_nothing);
     tcase_add_test(tcase, the_callers_context_is_used_and_kept);
