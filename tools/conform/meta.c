@@ -255,7 +255,9 @@ static struct problem *gathered(const struct problem *list)
     const int at = cf_at_source(0);
     struct cs c = list->c;
     struct problem *p;
-    const int64_t n = list->slot[list->source[0].index - 1].a.shape[3] * cf_s(&c, 0, S_RUN);
+    const struct array *index = &list->slot[list->source[0].index - 1].a;
+    const int64_t n = index->shape[3] * cf_s(&c, 0, S_RUN);
+    const int64_t named = index->shape[2] > 0 ? n : 0;  /* without rows there is no list */
 
     c.v[at + S_LAY] = LAY_DENSE;
     c.v[at + S_NK] = n;
@@ -267,7 +269,7 @@ static struct problem *gathered(const struct problem *list)
         struct item_view view;
 
         cf_item_view(list, b, &view);
-        for (int64_t i = 0; i < n; i++) {
+        for (int64_t i = 0; i < named; i++) {
             const int64_t e = cf_list_entry(list, &view, 0, 0, 0, i);
             struct source_data *to = &p->source[0];
             const struct source_data *from = &list->source[0];
