@@ -69,13 +69,15 @@ void heed_cache_key(struct heed_hash *hash)
     heed_hash_add_text(hash, text);
 }
 
-/* "<folder>/heed-<40 digits of the key><ending>"; false: too long. */
+/* "<folder>/heed-<40 digits of the key><ending>"; false: there is no folder, or it is too long. */
 static bool path_of(char path[PATH_BYTES], const struct heed_services *services,
                     const uint8_t *key, const char *ending)
 {
     char digits[41];
     int length;
 
+    if (services->cache_dir == NULL || services->cache_dir[0] == '\0')
+        return false;
     for (int i = 0; i < 20; i++)
         snprintf(digits + 2 * i, 3, "%02x", (unsigned)key[i]);
     length = snprintf(path, PATH_BYTES, "%s/heed-%s%s", services->cache_dir, digits, ending);
@@ -148,7 +150,7 @@ void *heed_cache_load(const struct heed_services *services, const uint8_t key[HE
     void *contents;
     int file;
 
-    if (services->cache_dir == NULL || !path_of(path, services, key, ""))
+    if (!path_of(path, services, key, ""))
         return NULL;
     /* Not to wait for whoever might write to it, should it be a pipe. */
     file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -188,7 +190,7 @@ void heed_cache_store(const struct heed_services *services, const uint8_t key[HE
     bool written;
     int file;
 
-    if (services->cache_dir == NULL || bytes == 0 || bytes > CONTENTS_MAX ||
+    if (bytes == 0 || bytes > CONTENTS_MAX ||
         !path_of(path, services, key, "") || !path_of(temporary, services, key, ".XXXXXX"))
         return;
     make_folder(services->cache_dir);
