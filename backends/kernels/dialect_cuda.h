@@ -71,7 +71,7 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
     struct hk_pointers {                                                                           \
         char *at[HK_BUFFERS];                                                                      \
     };                                                                                             \
-    extern "C" __global__ void __launch_bounds__(HK_ITEMS)                                         \
+    extern "C" __global__ void __launch_bounds__(HK_ITEMS, 1)                                      \
         heed_kernel(const char *image, const struct hk_pointers given)                             \
     {                                                                                              \
         __shared__ struct hk_shared shared;                                                        \
