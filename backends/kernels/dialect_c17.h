@@ -112,7 +112,7 @@ HK_FN float hk_load_f16(const hk_u16 *p)
         return hk_float(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
     if (magnitude >= 0x400u)
         return hk_float(sign | ((magnitude << 13) + 0x38000000u));
-    return hk_float(hk_word((float)magnitude * 0x1p-24f) | sign);
+    return hk_float(hk_word((float)magnitude / 16777216.0f) | sign);
 }
 
 HK_FN hk_i32 hk_first_bit(hk_u64 word)
