@@ -128,7 +128,6 @@ static void describe(uint32_t index, heed_device_props *props)
     props->kind = HEED_DEVICE_CPU;
     props->exact = 1;
     props->usable = HEED_OK;
-    props->width = 1;
     snprintf(props->name, sizeof(props->name), "emulate:%c", (int)(index == 0 ? 'a' : 'b'));
     snprintf(props->description, sizeof(props->description),
              "device kernels as C, shape %c; for tests", (int)(index == 0 ? 'A' : 'B'));
