@@ -15,10 +15,13 @@ enum { NO_BINARY = 209, INVALID_HANDLE = 400, MEMORY = 77, STREAM, EVENT, MODULE
 
 struct fake_cuda fake_cuda;
 
-/* What stands before every object: kinds must fit, and destroyed ones are known. */
+/* What stands before every object; all that are alive are in a ring. */
 struct object {
+    struct object *next, *previous;
     uint64_t kind, bytes;
 };
+
+static struct object ring = { &ring, &ring, 0, 0 };
 
 static char context_of_device, context_of_caller, function_of_module;
 
@@ -63,7 +66,9 @@ static void *object_create(uint64_t kind, size_t bytes, long *alive)
 
     if (object == NULL)
         abort();
-    *object = (struct object){ kind, bytes };
+    *object = (struct object){ ring.next, &ring, kind, bytes };
+    object->next->previous = object;
+    ring.next = object;
     memset(object + 1, 0xa5, bytes);
     ++*alive;
     return object + 1;
@@ -84,6 +89,8 @@ static int object_destroy(void *p, uint64_t kind, long *alive, const char *name)
     if (!object_is(p, kind, name))
         return INVALID_HANDLE;
     --*alive;
+    object->next->previous = object->previous;
+    object->previous->next = object->next;
     free(object);
     return 0;
 }
@@ -117,6 +124,18 @@ void fake_cuda_context_end(void)
     if (fake_cuda.depth != 1 || fake_cuda.stack[0] != &context_of_caller)
         mistake("the caller's context is no longer current");
     fake_cuda.depth = 0;
+}
+
+void fake_cuda_context_lost(void)
+{
+    while (ring.next != &ring) {
+        struct object *object = ring.next;
+
+        ring.next = object->next;
+        free(object);
+    }
+    ring.previous = &ring;
+    fake_cuda.memories = fake_cuda.streams = fake_cuda.events = fake_cuda.modules = 0;
 }
 
 /* ---- devices ---- */

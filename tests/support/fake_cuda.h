@@ -56,4 +56,7 @@ long fake_cuda_alive(void);         /* all that is, and contexts still pushed */
 void *fake_cuda_context(void);
 void fake_cuda_context_end(void);
 
+/* What goes with a context that somebody else has destroyed. */
+void fake_cuda_context_lost(void);
+
 #endif

@@ -53,6 +53,22 @@ START_TEST(without_devices_there_is_a_reason)
 }
 END_TEST
 
+/* The machine's own libraries, whatever they are. */
+START_TEST(the_real_driver_is_asked_without_harm)
+{
+    uint32_t n;
+
+    heed_cuda_loader_reset();
+    n = heed_cuda_backend.count();
+    if (n == 0)
+        ck_assert_str_ne(heed_cuda_backend.none(), "");
+    for (uint32_t i = 0; i < n; i++) {
+        heed_cuda_backend.describe(i, &device.props);
+        ck_assert_int_eq(device.props.usable < 0, device.props.reason[0] != '\0');
+    }
+}
+END_TEST
+
 static void expect_unusable(heed_status status, const char *reason)
 {
     memset(&device.props, 0, sizeof(device.props));
@@ -267,6 +283,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, devices_are_described);
     tcase_add_test(tcase, without_devices_there_is_a_reason);
+    tcase_add_test(tcase, the_real_driver_is_asked_without_harm);
     tcase_add_test(tcase, what_cannot_be_used_says_why);
     tcase_add_test(tcase, opening_and_closing_leaves_nothing);
     tcase_add_test(tcase, the_callers_context_is_used_and_kept);

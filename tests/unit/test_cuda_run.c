@@ -247,7 +247,7 @@ START_TEST(a_context_that_is_gone_is_not_entered_again)
     finish_run(&r);
     close_device();
     ck_assert_str_eq(fake_cuda.trace, "cuDevicePrimaryCtxRelease ");
-    fake_cuda.memories = fake_cuda.streams = fake_cuda.modules = 0;     /* went with the context */
+    fake_cuda_context_lost();
 }
 END_TEST
 
