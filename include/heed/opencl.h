@@ -55,9 +55,8 @@ extern "C" {
  * - **Queues** in order and out of order: on both, a run is after what it waits for,
  *   its own parts are in order, and its event stands for all of it. On a queue out
  *   of order, name every dependency as an event.
- * - **No hidden waiting.** heed_attn_run() enqueues and returns; it neither
- *   flushes nor finishes the caller's queue. Where another queue waits for
- *   a run's event, flush the queue of the run, as OpenCL wants it.
+ * - **No hidden waiting.** heed_attn_run() enqueues, flushes the queue, so that what
+ *   waits for the run's event elsewhere need not, and returns; it never waits.
  * - **Threads** as in heed.h: one thread at a time for a heed_queue, and as
  *   OpenCL says for the program's own objects.
  */
@@ -76,6 +75,8 @@ extern "C" {
  * @return HEED_OK;
  *   HEED_E_NULL an argument is NULL;
  *   HEED_E_NOT_BUILT this library has no OpenCL backend: the report says why;
+ *   HEED_E_NOT_FOUND the OpenCL loader cannot be opened;
+ *   HEED_E_MISMATCH `id` is not among the context's devices;
  *   HEED_E_NOMEM, HEED_E_DEVICE_NOMEM not enough memory: free some;
  *   HEED_E_UNSUPPORTED the device lacks what heed needs: the report names it;
  *   HEED_E_KERNEL_BUILD, HEED_E_DEVICE, HEED_E_DEVICE_LOST from the vendor: the report
@@ -99,6 +100,7 @@ HEED_API HEED_MUST_CHECK heed_status heed_opencl_device(heed_runtime *runtime, c
  *   HEED_E_NOT_BUILT this library has no OpenCL backend;
  *   HEED_E_MISMATCH `device` is no OpenCL device, or `commands` is of another context
  *     or device;
+ *   HEED_E_UNSUPPORTED a queue that only kernels fill;
  *   HEED_E_NOMEM the allocator gave NULL; the device's `usable` when negative;
  *   HEED_E_DEVICE, HEED_E_DEVICE_LOST from the vendor: the report has the code.
  */
