@@ -57,6 +57,7 @@ struct heed_device_traits {
     uint32_t lanes; /* A: work-items to start, each takes strips till none is left */
     uint32_t tile_rows;             /* A: HK_TILE_ROWS: 6 for 256-bit vectors, 12 for 512 */
     uint32_t group_rows;            /* B: HK_GROUP_ROWS: 64, or 32 where local memory is short */
+    uint32_t processor;             /* HK_PROCESSOR: 1 where a processor poses as a GPU */
 };
 
 /* A kernel to be run: groups * items work-items in groups of items. */

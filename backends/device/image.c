@@ -142,7 +142,7 @@ uint64_t heed_image_size(const struct heed_plan *plan, struct hk_plan *to)
     struct writer w = { .end = round_up(sizeof(struct hk_plan)) };
 
     to->sources_at = (int64_t)w.end;
-    w.end += round_up((uint64_t)to->n_sources * sizeof(struct hk_source));
+    w.end += round_up(((uint64_t)to->n_sources + 1) * sizeof(struct hk_source));  /* and one empty */
     to->subs_at = (int64_t)w.end;
     w.end += round_up((uint64_t)plan->lowered->n_subs * sizeof(struct hk_sub));
     to->slots_at = (int64_t)w.end;

@@ -5,7 +5,7 @@
  * channels of V (wider ones take several groups, which form the same scores again). Q, K and V pass
  * through local memory a slice at a time; scores, sums and outputs stay in registers.
  */
-#include "group.h"
+#include "walk.h"
 
 /* ---- scores ---- */
 
@@ -33,13 +33,13 @@ HK_FN void hk_stage_qk(const struct hk_group *g, hk_i32 id, hk_i64 t0, hk_u64 an
         float x = 0.0f;
 
         if ((any >> key & 1) && t0 + t < plan->d)
-            x = hk_kv_element(&g->k, g->shared->keys[key], t0 + t);
+            x = hk_kv_element(&g->shared->k, g->shared->keys[key], t0 + t);
         k[t * HK_K_LINE + key] = x;
     }
 }
 
 /* Step 3: one fma chain over d per score. */
-HK_FN void hk_score_slice(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+HK_PIECE void hk_score_slice(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
     HK_LOCAL const float *q = g->shared->stage + id / 16 * HK_TR;
     HK_LOCAL const float *k = g->shared->stage + HK_SLICE * HK_Q_LINE + id % 16;
@@ -67,8 +67,8 @@ HK_FN void hk_score_slice(const struct hk_group *g, hk_i32 id, struct hk_mine *m
 
 /* Steps 3 and 4: scores to y, -Inf where the key is removed, whose bit leaves the item's; the
  * largest of each row goes to red, NaN where the item has no remaining key. */
-HK_FN hk_u32 hk_score_end(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub, hk_i32 id,
-                          struct hk_mine *me)
+HK_PIECE hk_u32 hk_score_end(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
+                             hk_i32 id, struct hk_mine *me)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
     hk_u32 rest = 0;
@@ -98,11 +98,12 @@ HK_FN hk_u32 hk_score_end(const struct hk_group *g, HK_GLOBAL const struct hk_su
 
                 at.sub = sub;
                 at.b = g->task.b;
-                at.len = g->len;
+                at.len = shared->len;
                 at.index = shared->index[row];
                 at.head = shared->head[row];
                 at.q = shared->q[row];
-                seen = hk_score(g->call, g->source, &at, shared->keys[n], me->s[r][c], &y);
+                seen = hk_score(g->call, g->call->sources + shared->source, &at, shared->keys[n],
+                                me->s[r][c], &y);
             }
 #endif
             me->s[r][c] = y;
@@ -118,7 +119,7 @@ HK_FN hk_u32 hk_score_end(const struct hk_group *g, HK_GLOBAL const struct hk_su
 }
 
 /* Steps 5 to 7: the rows' references rise, weights go to p. rest: hk_score_end's. */
-HK_FN void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me, hk_u32 rest)
+HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me, hk_u32 rest)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
     hk_i32 r, c, x;
@@ -176,7 +177,7 @@ HK_FN void hk_stage_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u64 any
         float x = 0.0f;
 
         if ((any >> key & 1) && g->pass + t < d_v)
-            x = hk_kv_element(&g->v, shared->keys[key], g->pass + t);
+            x = hk_kv_element(&shared->v, shared->keys[key], g->pass + t);
         bad |= (hk_word(x) & 0x7f800000u) == 0x7f800000u;
         shared->stage[i] = x;
     }
@@ -186,8 +187,8 @@ HK_FN void hk_stage_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u64 any
 
 /* Step 7. A removed key's weight is -0, which a finite V leaves without effect (but for the sign of
  * a zero); careful: some V is not finite and removed keys are left out. */
-HK_FN void hk_value_slice(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me,
-                          const int careful)
+HK_PIECE void hk_value_slice(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me,
+                             const int careful)
 {
     HK_LOCAL const float *v = g->shared->stage + id % 16;
     HK_LOCAL const float *p = g->shared->p + id / 16 * HK_TR * HK_P_LINE + k0;
@@ -214,33 +215,30 @@ HK_FN void hk_value_slice(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct
 
 /* ---- a block ---- */
 
-/* Which keys the block's places are and what every row sees of them: shared->any and words. */
-HK_FN void hk_block_look(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
-                         HK_LOCAL const struct hk_item *item, hk_i64 block, struct hk_mine *mine)
+/* Which keys the block's places are and what every row sees of them: shared->any and words; all
+ * none if there is no block. */
+HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
+    HK_GLOBAL const struct hk_sub *sub = hk_group_sub(g);
+    HK_LOCAL const struct hk_item *item = &shared->items[shared->sub];
     HK_ITEM_ID(id);
 
-    HK_BARRIER();
     HK_EACH(id) {
-        if (id < 2)
-            shared->available[id] = shared->any[id] = shared->some_not[id] = 0;
-    }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (id < HK_BLOCK && hk_place_open(g, sub, item, block, id))
+        if (shared->works && id < HK_BLOCK && hk_place_open(g, sub, item, shared->block, id))
             hk_local_or(&shared->available[id / 32], 1u << id % 32);
     }
     HK_BARRIER();
     HK_EACH(id) {
         if (id < HK_ROWS) {
             const struct hk_row row = hk_group_row(g, id);
-            const hk_u64 word = hk_row_word(sub, item, &row, &mine[HK_OWN(id)].reach, block,
-                                            hk_joined(shared->available));
+            hk_u64 word = 0;
 
+            if (shared->works)
+                word = hk_row_word(sub, item, &row, &mine[HK_OWN(id)].reach, shared->block,
+                                   hk_joined(shared->available));
             shared->words[id] = word;
             hk_or_word(shared->any, word);
-            hk_or_word(shared->some_not, ~word);
         }
     }
     HK_BARRIER();
@@ -248,7 +246,7 @@ HK_FN void hk_block_look(const struct hk_group *g, HK_GLOBAL const struct hk_sub
 
 HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
 {
-    const hk_i64 d = g->call->plan->d;
+    const hk_i64 d = any != 0 ? g->call->plan->d : 0;
     hk_i64 t0;
     hk_i32 r, c;
     HK_ITEM_ID(id);
@@ -273,62 +271,49 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
 
 HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
 {
-    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_i32 n = any != 0 ? HK_BLOCK : 0;
     hk_i32 k0;
     HK_ITEM_ID(id);
 
-    for (k0 = 0; k0 < HK_BLOCK; k0 += HK_SLICE) {
-        const hk_u64 slice = any >> k0 & (((hk_u64)1 << HK_SLICE) - 1);
-
-        if (slice == 0)
-            continue;
-        HK_BARRIER();
-        HK_EACH(id) {
-            if (id == 0)
-                shared->poison = 0;
-        }
+    for (k0 = 0; k0 < n; k0 += HK_SLICE) {
         HK_BARRIER();
         HK_EACH(id) {
             hk_stage_v(g, id, k0, any);
         }
         HK_BARRIER();
-        if (shared->poison) {
-            HK_EACH(id) {
+        HK_EACH(id) {
+            if (g->shared->poison)
                 hk_value_slice(g, id, k0, &mine[HK_OWN(id)], 1);
-            }
-        } else {
-            HK_EACH(id) {
+            else
                 hk_value_slice(g, id, k0, &mine[HK_OWN(id)], 0);
-            }
         }
     }
 }
 
-HK_FN void hk_block_attend(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
-                           HK_LOCAL const struct hk_item *item, hk_i64 block, struct hk_mine *mine)
+HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
 {
+    HK_GLOBAL const struct hk_sub *sub = hk_group_sub(g);
     hk_u32 rest[HK_MINE];
     hk_u64 any;
     HK_ITEM_ID(id);
 
-    hk_block_look(g, sub, item, block, mine);
+    hk_block_look(g, mine);
     any = hk_joined(g->shared->any);
-    if (any == 0)
-        return;
     hk_block_scores(g, mine, any);
     HK_EACH(id) {
         rest[HK_OWN(id)] = hk_score_end(g, sub, id, &mine[HK_OWN(id)]);
     }
     HK_BARRIER();
     HK_EACH(id) {
-        hk_weigh(g, id, &mine[HK_OWN(id)], rest[HK_OWN(id)]);
+        if (any != 0)
+            hk_weigh(g, id, &mine[HK_OWN(id)], rest[HK_OWN(id)]);
     }
     hk_block_values(g, mine, any);
 }
 
 /* ---- chunks ---- */
 
-HK_FN void hk_chunk_begin(struct hk_mine *me)
+HK_PIECE void hk_chunk_begin(struct hk_mine *me)
 {
     hk_i32 r, c;
 
@@ -344,7 +329,7 @@ HK_FN void hk_chunk_begin(struct hk_mine *me)
 }
 
 /* Step 8. A chunk without a remaining key does not exist. */
-HK_FN void hk_chunk_end(struct hk_mine *me)
+HK_PIECE void hk_chunk_end(struct hk_mine *me)
 {
     hk_i32 r, c;
 
@@ -373,76 +358,52 @@ HK_FN void hk_chunk_end(struct hk_mine *me)
     }
 }
 
-HK_FN void hk_sub_attend(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
-                         HK_LOCAL const struct hk_item *item, struct hk_mine *mine)
+/* ---- the walk ---- */
+
+/* One step: the next block, if it has one. */
+HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
 {
-    hk_i64 chunk = -1, block;
+    HK_LOCAL struct hk_shared *shared = g->shared;
     HK_ITEM_ID(id);
 
     HK_BARRIER();
     HK_EACH(id) {
-        if (id < HK_ROWS)
-            hk_reach_row(g, sub, item, id, &mine[HK_OWN(id)]);
+        if (id == 0)
+            hk_walk_on(g);
+        if (id < 2)
+            shared->available[id] = shared->any[id] = 0;
+        if (id == 2)
+            shared->poison = 0;
     }
     HK_BARRIER();
     HK_EACH(id) {
-        if (id < HK_RANGES)
+        if (shared->opens && id < HK_ROWS)
+            hk_reach_row(g, hk_group_sub(g), &shared->items[shared->sub], id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (shared->opens && id < HK_RANGES)
             hk_reach_hull(g, id);
     }
     HK_BARRIER();
-    for (block = hk_group_next(g, sub, item, 0); block != HK_NO_BLOCK;
-         block = hk_group_next(g, sub, item, block + 1)) {
-        if (block / HK_CHUNK != chunk) {
-            HK_EACH(id) {
-                if (chunk >= 0)
-                    hk_chunk_end(&mine[HK_OWN(id)]);
-                hk_chunk_begin(&mine[HK_OWN(id)]);
-            }
-            chunk = block / HK_CHUNK;
-        }
-        hk_block_attend(g, sub, item, block, mine);
+    HK_EACH(id) {
+        if (id == 0)
+            hk_walk_in(g);
     }
-    if (chunk >= 0) {
-        HK_EACH(id) {
-            hk_chunk_end(&mine[HK_OWN(id)]);
-        }
-    }
-}
-
-/* ---- sources, rows ---- */
-
-HK_FN void hk_source_attend(struct hk_group *g, hk_u32 s, struct hk_mine *mine)
-{
-    const struct hk_call *call = g->call;
-    HK_GLOBAL const struct hk_source *source = call->sources + s;
-    const struct hk_cut keys = hk_keys_cut(call, source, g->task.b);
-    const hk_i64 head = g->shared->head[g->window_first];
-    const hk_i64 row = g->shared->index[g->window_first];
-    hk_i64 key_head;
-    hk_u32 i;
-    HK_ITEM_ID(id);
-
-    if (source->heads == 0 || keys.len == 0)
-        return;
-    g->source = source;
-    g->number = s;
-    g->len = keys.len;
-    key_head = hk_key_head(call, source, head);
-    g->k = hk_matrix_get(call, &source->k, call->buffer[HK_BUF_K + s], g->task.b, key_head,
-                         keys.begin);
-    g->v = hk_matrix_get(call, &source->v, call->buffer[HK_BUF_V + s], g->task.b, key_head,
-                         keys.begin);
     HK_BARRIER();
     HK_EACH(id) {
-        for (i = (hk_u32)id; i < source->n_subs; i += HK_ITEMS)
-            hk_item_get(call, s, i, g->task.b, head, row, keys.len, &g->shared->items[i]);
+        if (shared->ends)
+            hk_chunk_end(&mine[HK_OWN(id)]);
+        if (shared->begins)
+            hk_chunk_begin(&mine[HK_OWN(id)]);
     }
-    for (i = 0; i < source->n_subs; i++)
-        hk_sub_attend(g, hk_subs(call, source) + i, &g->shared->items[i], mine);
+    hk_block_attend(g, mine);
 }
 
+/* ---- rows ---- */
+
 /* Steps 9 to 12 of an item's rows and channels; red holds the rows' sums. */
-HK_FN void hk_rows_finish(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+HK_PIECE void hk_rows_finish(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
     const struct hk_call *call = g->call;
     HK_GLOBAL const struct hk_plan *plan = call->plan;
@@ -509,16 +470,13 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
 {
     struct hk_mine mine[HK_MINE];
     struct hk_group g;
-    hk_i32 r, size;
-    hk_u32 s;
+    hk_i32 r;
     HK_ITEM_ID(id);
 
     g.call = call;
     g.shared = shared;
     g.pass = group % call->plan->passes * HK_WIDTH;
     hk_task_get(call, group / call->plan->passes, &g.task);
-    if (g.task.count <= 0)
-        return;
     HK_EACH(id) {
         if (id < HK_ROWS)
             hk_row_open(&g, id);
@@ -530,19 +488,12 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
     HK_BARRIER();
     HK_EACH(id) {
         if (id == 0)
-            hk_rows_look(&g);
+            hk_walk_begin(&g);
     }
     HK_BARRIER();
-    if (shared->first < 0)
-        return;
-    size = shared->agree ? HK_ROWS : 1;
-    for (g.window_first = shared->first; g.window_first < HK_ROWS; g.window_first += size) {
-        g.window_end = g.window_first + size;
-        if (shared->active[g.window_first] == 0)
-            continue;
-        for (s = 0; s < call->plan->n_sources; s++)
-            hk_source_attend(&g, s, mine);
-    }
+    do {
+        hk_step(&g, mine);
+    } while (!shared->done);
     hk_rows_sum(&g, mine);
     HK_EACH(id) {
         hk_rows_finish(&g, id, &mine[HK_OWN(id)]);

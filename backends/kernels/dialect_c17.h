@@ -28,6 +28,7 @@ typedef uint16_t hk_u16;
 #define HK_VFN static inline
 #endif
 #define HK_NOINLINE static
+#define HK_PIECE HK_FN
 #define HK_UNROLL
 #define HK_UNROLL_FEW
 #define HK_RESTRICT

@@ -17,6 +17,7 @@ typedef unsigned short hk_u16;
 #define HK_LOCAL
 #define HK_FN static __device__ __forceinline__
 #define HK_NOINLINE static __device__ __noinline__
+#define HK_PIECE HK_FN
 #define HK_UNROLL _Pragma("unroll")
 #define HK_UNROLL_FEW _Pragma("unroll 8")
 #define HK_RESTRICT __restrict__

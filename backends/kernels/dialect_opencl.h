@@ -21,6 +21,14 @@ typedef ushort hk_u16;
 #define HK_LOCAL __local
 #define HK_FN static inline
 #define HK_NOINLINE __attribute__((noinline)) static
+/* A part of the work between two barriers. On processors not inlined: what an item keeps beyond a
+ * barrier must then lie in memory, for PoCL 3.1 makes wrong code, or falls over, when it meets sums
+ * that live in registers across barriers. */
+#if HK_PROCESSOR
+#define HK_PIECE __attribute__((noinline)) static
+#else
+#define HK_PIECE static inline
+#endif
 #define HK_UNROLL _Pragma("unroll")
 #define HK_UNROLL_FEW _Pragma("unroll 4")
 #define HK_RESTRICT restrict
@@ -192,7 +200,7 @@ struct hk_offsets {
     __kernel __attribute__((reqd_work_group_size(HK_ITEMS, 1, 1))) void heed_kernel(               \
         __global const char *image, HK_ENTRY_ARGUMENTS, HK_EVERY(HK_ARGUMENT))                     \
     {                                                                                              \
-        __local struct hk_shared shared;                                                           \
+        __local ulong pool[(sizeof(struct hk_shared) + 7) / 8];                                    \
         __global char *const given[HK_BUFFERS] = { HK_EVERY(HK_GIVEN) };                           \
         struct hk_call call;                                                                       \
                                                                                                    \
@@ -200,7 +208,7 @@ struct hk_offsets {
         for (int i = 0; i < HK_BUFFERS; i++)                                                       \
             call.buffer[i] = given[i] + HK_ENTRY_OFFSET(i);                                        \
         hk_call_open(&call);                                                                       \
-        hk_main(&call, (hk_i64)get_group_id(0), &shared);                                          \
+        hk_main(&call, (hk_i64)get_group_id(0), (__local struct hk_shared *)pool);                 \
     }
 
 #endif

@@ -3,8 +3,7 @@
  *
  * Shape B: a group of 256 items as 16 x 16 on a strip of HK_GROUP_ROWS query rows. Item (x, y) has
  * rows y * HK_TR + r, keys x + 16 * c of a block, channels x + 16 * c of a pass: so the 16 partial
- * sums of a row are the 16 items of its line. What is uniform in the group stands outside HK_EACH
- * and is computed by every item alike.
+ * sums of a row are the 16 items of its line. Item i < HK_GROUP_ROWS also looks after row i's reach.
  */
 #ifndef HEED_BACKENDS_KERNELS_GROUP_H
 #define HEED_BACKENDS_KERNELS_GROUP_H
@@ -36,13 +35,21 @@ struct hk_shared {
     hk_i64 lo[HK_ROWS * HK_RANGES], hi[HK_ROWS * HK_RANGES];
     hk_i64 hull_lo[HK_RANGES], hull_hi[HK_RANGES];
     hk_i64 index[HK_ROWS], head[HK_ROWS], q[HK_ROWS];
-    hk_i64 residue;
     struct hk_item items[HK_SUBS];
+    /* The walk over windows of rows, sources, their sub-sources and blocks; written by item 0. */
+    struct hk_matrix k, v;              /* of the source at hand */
+    hk_i64 len;                         /* its keys */
+    hk_i64 residue;
+    hk_i64 block, chunk;
+    hk_i32 window, windows;             /* a window: all rows, or one where they do not agree */
+    hk_i32 window_first, window_end;
+    hk_u32 source, sub;                 /* sub: of the source */
+    hk_u32 in_sub, opens;               /* a sub-source is being walked; it is new */
+    hk_u32 works, ends, begins, done;   /* there is a block; a chunk ends, begins; all is done */
     hk_u32 all[HK_ROWS];
     hk_u32 active[HK_ROWS];             /* 0: no row; 1: absent, sees nothing; 2: a row */
-    hk_u32 available[2], any[2], some_not[2];   /* words in halves */
-    hk_u32 poison, agree;
-    hk_i32 first, reserved;
+    hk_u32 available[2], any[2];        /* words in halves */
+    hk_u32 poison, reserved;
     float red[HK_ROWS * 17];
     float p[HK_ROWS * HK_P_LINE];
     float stage[HK_STAGE_QK > HK_STAGE_V ? HK_STAGE_QK : HK_STAGE_V];
@@ -64,11 +71,6 @@ struct hk_group {
     HK_LOCAL struct hk_shared *shared;
     struct hk_task task;
     hk_i64 pass;                        /* first channel of V */
-    hk_i32 window_first, window_end;    /* rows that take part */
-    hk_u32 number;                      /* of the source */
-    HK_GLOBAL const struct hk_source *source;
-    struct hk_matrix k, v;
-    hk_i64 len;
 };
 
 HK_FN hk_u64 hk_joined(HK_LOCAL const hk_u32 *halves)
@@ -84,7 +86,7 @@ HK_FN void hk_or_word(HK_LOCAL hk_u32 *halves, hk_u64 word)
         hk_local_or(&halves[1], (hk_u32)(word >> 32));
 }
 
-HK_FN float hk_kv_element(const struct hk_matrix *m, hk_i64 i, hk_i64 t)
+HK_FN float hk_kv_element(HK_LOCAL const struct hk_matrix *m, hk_i64 i, hk_i64 t)
 {
     const hk_i64 at = i * m->row + t * m->channel;
 
@@ -106,7 +108,7 @@ HK_FN struct hk_row hk_group_row(const struct hk_group *g, hk_i32 i)
     row.q = g->shared->q[i];
     row.index = g->shared->index[i];
     row.head = g->shared->head[i];
-    row.all = (hk_i64)(g->shared->all[i] >> g->number & 1);
+    row.all = (hk_i64)(g->shared->all[i] >> g->shared->source & 1);
     return row;
 }
 
@@ -131,38 +133,43 @@ HK_FN void hk_row_open(const struct hk_group *g, hk_i32 i)
     shared->all[i] = query.all;
 }
 
-/* The first row there is, -1: none; and do all share the residue of every comb that follows the
- * query? By one item. */
-HK_FN void hk_rows_look(const struct hk_group *g)
+/* The first row there is, -1: none. */
+HK_FN hk_i32 hk_rows_first(const struct hk_group *g)
 {
-    HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_i32 i;
+
+    for (i = 0; i < HK_ROWS; i++) {
+        if (g->shared->active[i])
+            return i;
+    }
+    return -1;
+}
+
+/* Do all rows share the residue of every comb that follows the query? */
+HK_FN int hk_rows_agree(const struct hk_group *g, hk_i32 first)
+{
     const hk_i64 step = g->call->plan->strips.row_step;
     hk_i32 i;
 
-    shared->first = -1;
-    shared->agree = 1;
-    for (i = 0; i < HK_ROWS; i++) {
-        if (!shared->active[i])
-            continue;
-        if (shared->first < 0)
-            shared->first = i;
-        else if (step > 1 && (shared->q[i] - shared->q[shared->first]) % step != 0)
-            shared->agree = 0;
+    for (i = first; i < HK_ROWS && step > 1; i++) {
+        if (g->shared->active[i] && (g->shared->q[i] - g->shared->q[first]) % step != 0)
+            return 0;
     }
+    return 1;
 }
 
 /* ---- what the rows see of a sub-source ---- */
 
 /* By item i for row i. */
-HK_FN void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
-                        HK_LOCAL const struct hk_item *item, hk_i32 i, struct hk_mine *me)
+HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
+                           HK_LOCAL const struct hk_item *item, hk_i32 i, struct hk_mine *me)
 {
     const struct hk_row row = hk_group_row(g, i);
     HK_LOCAL struct hk_shared *shared = g->shared;
     hk_u32 r;
 
     hk_reach_find(sub, item, &row, &me->reach);
-    if (shared->active[i] < 2 || i < g->window_first || i >= g->window_end)
+    if (shared->active[i] < 2 || i < shared->window_first || i >= shared->window_end)
         me->reach.n = 0;
     for (r = me->reach.n; r < HK_RANGES; r++)
         me->reach.lo[r] = me->reach.hi[r] = 0;
@@ -170,7 +177,7 @@ HK_FN void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_sub 
         shared->lo[i * HK_RANGES + (hk_i32)r] = me->reach.lo[r];
         shared->hi[i * HK_RANGES + (hk_i32)r] = me->reach.hi[r];
     }
-    if (i == g->window_first)
+    if (i == shared->window_first)
         shared->residue = me->reach.residue;
 }
 
@@ -192,10 +199,16 @@ HK_FN void hk_reach_hull(const struct hk_group *g, hk_i32 r)
     g->shared->hull_hi[r] = hi;
 }
 
-/* The first block from `block` on that some row may see; HK_NO_BLOCK: none. */
-HK_FN hk_i64 hk_group_next(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
-                           HK_LOCAL const struct hk_item *item, hk_i64 block)
+HK_FN HK_GLOBAL const struct hk_sub *hk_group_sub(const struct hk_group *g)
 {
+    return hk_subs(g->call, g->call->sources + g->shared->source) + g->shared->sub;
+}
+
+/* The first block from `block` on that some row may see; HK_NO_BLOCK: none. */
+HK_FN hk_i64 hk_group_next(const struct hk_group *g, hk_i64 block)
+{
+    HK_GLOBAL const struct hk_sub *sub = hk_group_sub(g);
+    HK_LOCAL const struct hk_item *item = &g->shared->items[g->shared->sub];
     hk_i64 best = HK_NO_BLOCK;
     hk_i32 r;
 

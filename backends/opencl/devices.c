@@ -149,6 +149,7 @@ struct heed_device_traits heed_opencl_traits(const struct heed_opencl_found *fou
     if (shape == 0)
         shape = found->type & HEED_CL_DEVICE_TYPE_CPU ? HEED_SHAPE_A : HEED_SHAPE_B;
     return (struct heed_device_traits){
+        .processor = (found->type & HEED_CL_DEVICE_TYPE_CPU) != 0,
         .shape = shape,
         .lanes = found->units,
         .tile_rows = found->vector >= WIDE_VECTOR ? 12 : 6,

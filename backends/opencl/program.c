@@ -331,8 +331,9 @@ heed_status heed_opencl_kernel(void *state, enum heed_kernel which, uint32_t lar
     if (status < 0)
         return status;
     snprintf(b.defines, sizeof(b.defines),
-             "-DHK_LARGE=%d -DHK_GROUP_ROWS=%u -DHK_TILE_ROWS=%u %.320s", large != 0,
-             (unsigned)d->base.traits.group_rows, (unsigned)d->base.traits.tile_rows,
+             "-DHK_LARGE=%d -DHK_GROUP_ROWS=%u -DHK_TILE_ROWS=%u -DHK_PROCESSOR=%u %.320s",
+             large != 0, (unsigned)d->base.traits.group_rows,
+             (unsigned)d->base.traits.tile_rows, (unsigned)d->base.traits.processor,
              b.row->options);
     pthread_mutex_lock(&d->building);
     if (kernel->kernel == NULL)

@@ -1,0 +1,117 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Shape B: the walk of a group over windows of rows, sources, sub-sources and blocks, as one flat
+ * loop: every turn of it has the same barriers, whatever there is to do, because nested loops and
+ * branches around barriers are what compilers of OpenCL for processors get wrong. Item 0 moves on,
+ * the others read in local memory where it is.
+ */
+#ifndef HEED_BACKENDS_KERNELS_WALK_H
+#define HEED_BACKENDS_KERNELS_WALK_H
+
+#include "group.h"
+
+/* Before the first source of the first window. */
+HK_FN void hk_walk_begin(const struct hk_group *g)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_i32 first = hk_rows_first(g);
+
+    shared->windows = first < 0 ? 0 : hk_rows_agree(g, first) ? 1 : HK_ROWS;
+    shared->window = -1;
+    shared->window_first = first < 0 ? 0 : first;
+    shared->window_end = HK_ROWS;
+    shared->source = g->call->plan->n_sources;
+    shared->sub = 0;
+    shared->in_sub = shared->done = 0;
+    shared->chunk = -1;
+}
+
+/* The source has no keys or no heads: nothing to be walked. */
+HK_FN int hk_walk_source(const struct hk_group *g)
+{
+    const struct hk_call *call = g->call;
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_u32 s = shared->source;
+    HK_GLOBAL const struct hk_source *source = call->sources + s;
+    const struct hk_cut keys = hk_keys_cut(call, source, g->task.b);
+    const hk_i64 head = shared->head[shared->window_first];
+    hk_i64 key_head;
+    hk_u32 i;
+
+    if (source->heads == 0 || keys.len == 0)
+        return 0;
+    key_head = hk_key_head(call, source, head);
+    shared->len = keys.len;
+    shared->k = hk_matrix_get(call, &source->k, call->buffer[HK_BUF_K + s], g->task.b, key_head,
+                              keys.begin);
+    shared->v = hk_matrix_get(call, &source->v, call->buffer[HK_BUF_V + s], g->task.b, key_head,
+                              keys.begin);
+    for (i = 0; i < source->n_subs; i++)
+        hk_item_get(call, s, i, g->task.b, head, shared->index[shared->window_first], keys.len,
+                    &shared->items[i]);
+    return source->n_subs > 0;
+}
+
+/* To the next sub-source there is; 0: that was all. */
+HK_FN int hk_walk_sub(const struct hk_group *g)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_u32 n = g->call->plan->n_sources;
+
+    if (shared->source < n && shared->sub + 1 < g->call->sources[shared->source].n_subs) {
+        shared->sub++;
+        return 1;
+    }
+    shared->sub = 0;
+    for (;;) {
+        if (shared->source + 1 < n) {
+            shared->source++;
+        } else {
+            shared->window++;
+            if (n == 0 || shared->window >= shared->windows)
+                return 0;
+            shared->source = 0;
+            if (shared->windows > 1) {
+                shared->window_first = shared->window;
+                shared->window_end = shared->window + 1;
+            }
+        }
+        if (shared->active[shared->window_first] && hk_walk_source(g))
+            return 1;
+    }
+}
+
+/* First half of a step: to the next block of the sub-source, or to the next sub-source, of which
+ * the rows' reach has then to be found. */
+HK_FN void hk_walk_on(const struct hk_group *g)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+
+    shared->opens = shared->works = shared->ends = shared->begins = 0;
+    if (shared->in_sub) {
+        shared->block = hk_group_next(g, shared->block + 1);
+        shared->works = shared->in_sub = shared->block != HK_NO_BLOCK;
+        shared->ends = !shared->works || shared->block / HK_CHUNK != shared->chunk;
+        shared->begins = shared->works && shared->ends;
+    }
+    if (!shared->in_sub) {
+        shared->opens = (hk_u32)hk_walk_sub(g);
+        shared->done = !shared->opens;
+    }
+}
+
+/* Second half: to the first block of a sub-source that is new. */
+HK_FN void hk_walk_in(const struct hk_group *g)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+
+    if (shared->opens) {
+        shared->block = hk_group_next(g, 0);
+        shared->works = shared->in_sub = shared->begins = shared->block != HK_NO_BLOCK;
+    }
+    if (shared->works)
+        shared->chunk = shared->block / HK_CHUNK;
+}
+
+#endif
