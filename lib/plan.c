@@ -45,6 +45,10 @@ heed_status heed_plan_prepare(struct heed_plan *plan, const heed_attn_desc *desc
     status = heed_check_attn(desc, &owned->arena, &plan->attn, report);
     if (status < 0)
         return status;
+    if (plan->attn->numerics == HEED_NUMERICS_EXACT && !plan->device->props.exact)
+        return heed_report_fill(report, HEED_E_UNSUPPORTED, "numerics", 0, 0,
+                                "%.60s is not exact: %.120s", plan->device->props.name,
+                                plan->device->props.reason);
     status = choose(plan, report);
     if (status < 0)
         return status;

@@ -112,6 +112,7 @@ static heed_status image_make(struct heed_plan *plan, const struct heed_services
     steps_choose(plan, &to, state);
     status = state->device->driver->memory_create(state->device, bytes, image, &state->image,
                                                   trouble);
+    plan->device_bytes = bytes;
     services->free(services->runtime, image, (size_t)bytes, 16);
     return status;
 }

@@ -142,7 +142,8 @@ uint64_t heed_image_size(const struct heed_plan *plan, struct hk_plan *to)
     struct writer w = { .end = round_up(sizeof(struct hk_plan)) };
 
     to->sources_at = (int64_t)w.end;
-    w.end += round_up(((uint64_t)to->n_sources + 1) * sizeof(struct hk_source));  /* and one empty */
+    /* And an empty one, which kernels may look at when there is nothing else. */
+    w.end += round_up(((uint64_t)to->n_sources + 1) * sizeof(struct hk_source));
     to->subs_at = (int64_t)w.end;
     w.end += round_up((uint64_t)plan->lowered->n_subs * sizeof(struct hk_sub));
     to->slots_at = (int64_t)w.end;

@@ -16,6 +16,7 @@ enum {
     TEXT = 512,
     PARAMETER_BYTES = 1024,         /* of a kernel: what OpenCL promises, and the large ones need */
     LOCAL_FOR_64_ROWS = 48 * 1024,
+    LOCAL_LEAST = 32 * 1024,            /* for 32 */
     WIDE_VECTOR = 16
 };
 
@@ -116,6 +117,10 @@ static const char *refuse(const struct heed_opencl_api *api, void *device)
         return "addresses are not of 64 bits";
     if (ask64(api, device, HEED_CL_DEVICE_MAX_PARAMETER_SIZE) < PARAMETER_BYTES)
         return "kernels may have fewer than 1024 bytes of parameters";
+    if (ask64(api, device, HEED_CL_DEVICE_MAX_WORK_GROUP_SIZE) < HEED_GROUP_ITEMS)
+        return "work-groups have fewer than 256 items";
+    if (ask64(api, device, HEED_CL_DEVICE_LOCAL_MEM_SIZE) < LOCAL_LEAST)
+        return "less than 32 KiB of local memory";
     return NULL;
 }
 

@@ -54,6 +54,7 @@ void fake_opencl_reset(void)
         .vector = 8,
         .type = HEED_CL_DEVICE_TYPE_CPU,
         .parameter_bytes = 1024,
+        .group_items = 256,
         .local_memory = 64 << 10,
         .log = "",
     };
@@ -209,6 +210,8 @@ static int32_t GetDeviceInfo(void *device, uint32_t what, size_t room, void *to,
     case HEED_CL_DEVICE_LOCAL_MEM_SIZE: return answer_number(f->local_memory, 8, room, to, size);
     case HEED_CL_DEVICE_MAX_PARAMETER_SIZE:
         return answer_number(f->parameter_bytes, 8, room, to, size);
+    case HEED_CL_DEVICE_MAX_WORK_GROUP_SIZE:
+        return answer_number(f->group_items, 8, room, to, size);
     case HEED_CL_DEVICE_MAX_COMPUTE_UNITS: return answer_number(3, 4, room, to, size);
     case HEED_CL_DEVICE_ADDRESS_BITS: return answer_number(f->address_bits, 4, room, to, size);
     case HEED_CL_DEVICE_ENDIAN_LITTLE: return answer_number(f->little_endian, 4, room, to, size);

@@ -29,7 +29,7 @@ struct fake_opencl {
     uint32_t n_platforms, n_devices;
     const char *device_version, *profile, *driver_version;
     uint32_t available, compiler, little_endian, address_bits, vector;
-    uint64_t type, parameter_bytes, local_memory;
+    uint64_t type, parameter_bytes, local_memory, group_items;
     /* What it does. */
     uint32_t fail_call;             /* this call, counting from 1, answers fail_code; 0: none */
     uint32_t fail_from;             /* this call and all later ones; 0: none */

@@ -97,6 +97,10 @@ START_TEST(unfit_devices_have_a_reason)
     check_refused("64 bits");
     fake_opencl.parameter_bytes = 256;
     check_refused("parameters");
+    fake_opencl.group_items = 128;
+    check_refused("256 items");
+    fake_opencl.local_memory = 16 << 10;
+    check_refused("32 KiB");
 }
 END_TEST
 

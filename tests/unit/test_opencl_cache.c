@@ -246,7 +246,7 @@ START_TEST(whatever_the_binary_depends_on_is_in_the_key)
         fake_opencl.driver_version = what == 0 ? "2" : fake_opencl.driver_version;
         fake_opencl.device_version = what == 1 ? "OpenCL 2.0" : fake_opencl.device_version;
         fake_opencl.vector = what == 2 ? 16 : fake_opencl.vector;          /* an option */
-        fake_opencl.local_memory = what == 3 ? 1024 : fake_opencl.local_memory;
+        fake_opencl.local_memory = what == 3 ? 32 << 10 : fake_opencl.local_memory;
         ck_assert_int_gt(find_file(), 0);
         ck_assert_int_eq(remove(file), 0);
     }

@@ -404,6 +404,23 @@ START_TEST(plans_that_cannot_be_bound_leave_nothing)
 }
 END_TEST
 
+START_TEST(exact_plans_want_exact_devices)
+{
+    heed_plan *plan = NULL;
+
+    open_world(kinds[_i]);
+    desc.numerics = HEED_NUMERICS_EXACT;
+    device->props.exact = 0;
+    ck_assert_int_eq(heed_attn_check(device, &desc, &why), HEED_E_UNSUPPORTED);
+    ck_assert_str_eq(why.field, "numerics");
+    ck_assert_int_eq(heed_attn_plan(device, &desc, &plan, &why), HEED_E_UNSUPPORTED);
+    ck_assert_ptr_null(plan);
+    device->props.exact = 1;
+    ck_assert_int_eq(heed_attn_check(device, &desc, &why), HEED_OK);
+    close_world();
+}
+END_TEST
+
 /* ---- validate ---- */
 
 /* Lengths lie two apart, positions one before the other. */
@@ -562,6 +579,7 @@ int main(void)
     tcase_add_loop_test(tcase, own_workspaces_lie_on_the_device, 0, 2);
     tcase_add_loop_test(tcase, a_failed_run_leaves_nothing_in_the_workspace, 0, 2);
     tcase_add_loop_test(tcase, plans_that_cannot_be_bound_leave_nothing, 0, 2);
+    tcase_add_loop_test(tcase, exact_plans_want_exact_devices, 0, 2);
     tcase_add_loop_test(tcase, validate_reads_slots_back, 0, 2);
     tcase_add_loop_test(tcase, each_allocation_may_fail, 0, 2);
     tcase_add_test(tcase, the_list_survives_a_lack_of_memory);

@@ -33,7 +33,7 @@ static const struct family families[] = {
 static const char usage[] =
     "usage: heed-conform [options]\n"
     "Tests every device against the reference and against the definition of attention.\n"
-    "  --device NAME   only this device (default: every usable one but the reference)\n"
+    "  --device NAME   only this device (default: every usable, exact one)\n"
     "  --cases N       how many cases to draw (default 2000)\n"
     "  --seed S        another set of cases (default 1)\n"
     "  --case TEXT     only the case of this line\n"
@@ -211,6 +211,16 @@ static bool bench_open(struct session *session, const char *name, heed_report *r
     return true;
 }
 
+/* Why a usable device is only tested when it is named; NULL: it need not be. */
+static const char *passed_over(const heed_device_props *props)
+{
+    const char *const first = strchr(props->name, ':');
+
+    if (first && strchr(first + 1, ':'))
+        return "another form of a device that is tested";
+    return props->exact ? NULL : props->reason;
+}
+
 static bool devices_open(struct session *session)
 {
     heed_report report = { .size = sizeof report };
@@ -233,6 +243,8 @@ static bool devices_open(struct session *session)
             continue;
         if (props.usable < 0)
             printf("# device %s: %s\n", props.name, props.reason);
+        else if (passed_over(&props))
+            printf("# device %s passed over: %s\n", props.name, passed_over(&props));
         else if (!bench_open(session, props.name, &report))
             text_failure("heed-conform", props.name, report.status, &report);
         else

@@ -1,0 +1,27 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The heed authors
+# SPDX-License-Identifier: Apache-2.0
+"""The conformance kit on a device that need not be there: conform_if.py PROGRAM DEVICE [ARGUMENTS]
+
+Exit status 77, skipped, where the device cannot be found or is not exact, with the reason.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def main():
+    program, device = sys.argv[1:3]
+    info = pathlib.Path(program).parent / "heed-info"
+    result = subprocess.run([str(info)], text=True, stdout=subprocess.PIPE, check=True)
+    line = next((line for line in result.stdout.splitlines() if line.split()[:1] == [device]), "")
+    if not re.match(r"\S+\s+\d+\s+yes\s.*\susable$", line):
+        print(f"{device}: {line or 'there is no such device'}")
+        return 77
+    return subprocess.run([program, "--device", device, *sys.argv[3:]], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
