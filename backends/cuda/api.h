@@ -3,8 +3,9 @@
  *
  * What heed calls of the CUDA driver and of NVRTC, declared here because neither is needed to build
  * heed: a row per function becomes a member of the table and a name that loader.c looks up. Names
- * with _v2 are the present ABI of functions whose plain name is an older one. Handles (CUcontext,
- * CUmodule, CUfunction, CUstream, CUevent, nvrtcProgram) are pointers, results and CUdevice ints.
+ * with _v2 are the present ABI of functions whose plain name is an older one. Optional ones are
+ * NULL where the driver lacks them. Handles (CUcontext, CUmodule, CUfunction, CUstream, CUevent,
+ * nvrtcProgram) are pointers, results and CUdevice ints.
  */
 #ifndef HEED_BACKENDS_CUDA_API_H
 #define HEED_BACKENDS_CUDA_API_H
@@ -51,6 +52,9 @@ typedef unsigned long long heed_cuda_address;       /* CUdeviceptr */
        unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters,       \
        void **extra))
 
+#define HEED_CUDA_OPTIONAL(F)                                                                      \
+    F(stream_context, "cuStreamGetCtx", (void *stream, void **context))
+
 #define HEED_CUDA_NVRTC(F)                                                                         \
     F(version, "nvrtcVersion", (int *major, int *minor))                                           \
     F(archs_count, "nvrtcGetNumSupportedArchs", (int *count))                                      \
@@ -70,6 +74,7 @@ typedef unsigned long long heed_cuda_address;       /* CUdeviceptr */
 #define HEED_CUDA_MEMBER(member, symbol, arguments) int(*member) arguments;
 struct heed_cuda_driver {
     HEED_CUDA_DRIVER(HEED_CUDA_MEMBER)
+    HEED_CUDA_OPTIONAL(HEED_CUDA_MEMBER)
 };
 struct heed_cuda_nvrtc {
     HEED_CUDA_NVRTC(HEED_CUDA_MEMBER)
@@ -108,6 +113,7 @@ enum {
     HEED_CU_INVALID_PC = 718,
     HEED_CU_LAUNCH_FAILED = 719,
     HEED_CU_TENSOR_MEMORY_LEAK = 721,
+    HEED_CU_NOT_SUPPORTED = 801,
     HEED_CU_MPS_RPC_FAILURE = 806,
     HEED_CU_MPS_CLIENT_TERMINATED = 810,
     HEED_CU_EXTERNAL_DEVICE = 911

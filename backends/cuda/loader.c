@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Opens the CUDA driver and NVRTC by name and fills their tables. A library that lacks a function
- * of its table counts as not found: half a driver is of no use.
+ * of its table, but for the optional ones, counts as not found: half a driver is of no use.
  */
 #include "loader.h"
 
@@ -20,6 +20,9 @@ struct symbol {
     { symbol, offsetof(struct heed_cuda_driver, member) },
 static const struct symbol driver_symbols[] = {
     HEED_CUDA_DRIVER(DRIVER_SYMBOL) { NULL, 0 },
+};
+static const struct symbol optional_symbols[] = {
+    HEED_CUDA_OPTIONAL(DRIVER_SYMBOL) { NULL, 0 },
 };
 #undef DRIVER_SYMBOL
 
@@ -57,17 +60,19 @@ static void *open_first(const char *const *names)
     return library;
 }
 
-/* Copied as bytes, because ISO C has no cast from an object's pointer to a function's. */
+/* Are all there? Copied as bytes, because ISO C has no cast from an object's pointer to a
+ * function's. */
 static bool fill(void *table, void *library, const struct symbol *symbols)
 {
+    bool all = true;
+
     for (int i = 0; symbols[i].name; i++) {
         void *address = dlsym(library, symbols[i].name);
 
-        if (address == NULL)
-            return false;
+        all = all && address != NULL;
         memcpy((char *)table + symbols[i].at, &address, sizeof(address));
     }
-    return true;
+    return all;
 }
 
 static void load_driver(void)
@@ -79,6 +84,8 @@ static void load_driver(void)
     } else if (!fill(&driver_table, library, driver_symbols)) {
         driver_trouble = "the CUDA driver (libcuda.so.1) is too old: it lacks functions";
         dlclose(library);
+    } else {
+        (void)fill(&driver_table, library, optional_symbols);
     }
 }
 

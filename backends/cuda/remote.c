@@ -155,6 +155,30 @@ static heed_status stream_create(struct heed_cuda_state *state, void **stream,
     return status;
 }
 
+/* Kernels and memory of one context are no good in a stream of another. */
+static heed_status stream_judge(struct heed_cuda_state *state, void *stream,
+                                struct heed_trouble *trouble)
+{
+    const struct heed_cuda_driver *driver = state->driver;
+    heed_status status = heed_cuda_enter(state, trouble);
+    void *context = state->context;
+    int code = 0;
+
+    if (status < 0)
+        return status;
+    if (stream && driver->stream_context)
+        code = driver->stream_context(stream, &context);
+    heed_cuda_leave(state);
+    if (code == HEED_CU_NOT_SUPPORTED)
+        return HEED_OK;
+    if (code)
+        return heed_cuda_fail(driver, state, code, "cuStreamGetCtx", trouble);
+    if (context == state->context)
+        return HEED_OK;
+    heed_cuda_say(trouble, "the stream is of another context than the device");
+    return HEED_E_MISMATCH;
+}
+
 static heed_status queue_create(heed_device *device, void *native, uint32_t has_native,
                                 void **queue, struct heed_trouble *trouble)
 {
@@ -162,13 +186,13 @@ static heed_status queue_create(heed_device *device, void *native, uint32_t has_
     const struct heed_services *services = state->shared.services;
     struct heed_cuda_queue *made =
         services->alloc(services->runtime, sizeof(*made), _Alignof(struct heed_cuda_queue));
-    heed_status status = HEED_OK;
+    heed_status status;
 
     if (made == NULL)
         return HEED_E_NOMEM;
     *made = (struct heed_cuda_queue){ .stream = native, .owned = !has_native };
-    if (made->owned)
-        status = stream_create(state, &made->stream, trouble);
+    status = made->owned ? stream_create(state, &made->stream, trouble)
+                         : stream_judge(state, native, trouble);
     if (status < 0)
         services->free(services->runtime, made, sizeof(*made), _Alignof(struct heed_cuda_queue));
     else

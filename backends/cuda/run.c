@@ -21,7 +21,7 @@ static heed_status launch(struct heed_cuda_state *state, const struct heed_step 
 
     if (step->groups == 0)
         return HEED_OK;
-    if (step->groups > INT_MAX) {
+    if (step->groups > INT_MAX) {   /* no plan has so many (device/tune.h) */
         heed_cuda_say(trouble, "CUDA launches at most %d groups, these are %llu", INT_MAX,
                       (unsigned long long)step->groups);
         return HEED_E_UNSUPPORTED;

@@ -90,13 +90,14 @@ HEED_API HEED_MUST_CHECK heed_status heed_cuda_device(heed_runtime *runtime, CUc
  * must live until heed_queue_destroy(), which waits for the work in it. Any thread.
  *
  * @param device of heed_cuda_device(), or "cuda:N", which uses the primary context.
- * @param stream NULL: the default stream. Whether it is of that context is not looked at.
+ * @param stream NULL: the default stream of that context.
  * @param out    receives the queue.
  * @param report may be NULL.
  * @return HEED_OK;
  *   HEED_E_NULL `device` or `out` is NULL;
  *   HEED_E_NOT_BUILT this library has no CUDA backend;
- *   HEED_E_MISMATCH `device` is no CUDA device;
+ *   HEED_E_MISMATCH `device` is no CUDA device, or `stream` is of another context (a
+ *     green context is one of its own);
  *   HEED_E_NOMEM the allocator gave NULL; the device's `usable` when negative;
  *   HEED_E_DEVICE, HEED_E_DEVICE_LOST from the vendor: the report has the code.
  */

@@ -33,19 +33,24 @@ static void mistake(const char *what)
         snprintf(fake_cuda.mistake, sizeof(fake_cuda.mistake), "%s", what);
 }
 
-/* Pushing and popping a context is no work for the device: it fails by name only. */
+/* Pushing and popping a context is no work for the device: it fails by name only, unless asked
+ * for. */
 static int step(const char *name)
 {
     const size_t used = strlen(fake_cuda.trace);
     const int named = fake_cuda.fail_name && strcmp(fake_cuda.fail_name, name) == 0;
-    const int works = strncmp(name, "cuCtxP", 6) != 0;
+    const int works = fake_cuda.count_contexts || strncmp(name, "cuCtxP", 6) != 0;
 
     fake_cuda.calls += works;
     snprintf(fake_cuda.trace + used, sizeof(fake_cuda.trace) - used, "%s ", name);
+    if (fake_cuda.failed[0] && !fake_cuda.next[0] && strncmp(name, "cuCtxP", 6) != 0)
+        snprintf(fake_cuda.next, sizeof(fake_cuda.next), "%s", name);
     if (works && fake_cuda.poisoned)
         return fake_cuda.fail_code;
     if (!named && !(works && fake_cuda.calls == fake_cuda.fail_at))
         return 0;
+    if (!fake_cuda.failed[0])
+        snprintf(fake_cuda.failed, sizeof(fake_cuda.failed), "%s", name);
     fake_cuda.poisoned = fake_cuda.poison;
     return fake_cuda.fail_code;
 }
@@ -306,7 +311,18 @@ static int stream_create(void **stream, unsigned flags)
 
     if (code || flags != HEED_CU_STREAM_NON_BLOCKING)
         return code ? code : INVALID_VALUE;
-    *stream = object_create(STREAM, 0, &fake_cuda.streams);
+    *stream = object_create(STREAM, sizeof(void *), &fake_cuda.streams);
+    *(void **)*stream = fake_cuda.stack[fake_cuda.depth - 1];
+    return 0;
+}
+
+static int stream_context(void *stream, void **context)
+{
+    const int code = step_inside("cuStreamGetCtx");
+
+    if (code || !object_is(stream, STREAM, "cuStreamGetCtx"))
+        return code ? code : INVALID_HANDLE;
+    *context = *(void **)stream;
     return 0;
 }
 
@@ -367,6 +383,8 @@ static int event_destroy(void *event)
 
 /* ---- modules ---- */
 
+static const char compiled[] = "compiled";      /* what NVRTC makes */
+
 static int module_load(void **module, const void *image, unsigned n, int *options, void **values)
 {
     static const char complaint[] = "\nfirst line of the driver's log\nsecond line";
@@ -374,8 +392,9 @@ static int module_load(void **module, const void *image, unsigned n, int *option
 
     if (code || image == NULL)
         return code ? code : INVALID_VALUE;
-    if (fake_cuda.refuse_modules > 0) {
-        fake_cuda.refuse_modules--;
+    if (fake_cuda.refuse_modules > 0 ||
+        (fake_cuda.refuse_embedded && memcmp(image, compiled, sizeof(compiled)) != 0)) {
+        fake_cuda.refuse_modules -= fake_cuda.refuse_modules > 0;
         for (unsigned i = 0; i < n; i++) {
             if (options[i] == HEED_CU_JIT_ERROR_LOG_BUFFER)
                 memcpy(values[i], complaint, sizeof(complaint));
@@ -432,11 +451,15 @@ static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned gri
     *launched = (struct fake_cuda_launch){ function, stream, grid_x, block_x, NULL, { NULL } };
     memcpy(&launched->image, parameters[0], sizeof(launched->image));
     memcpy(launched->pointers, parameters[1], sizeof(launched->pointers));
+    if (fake_cuda.launched)
+        fake_cuda.launched(launched);
     return 0;
 }
 
 #define MEMBER(member, symbol, arguments) .member = member,
-const struct heed_cuda_driver fake_cuda_driver = { HEED_CUDA_DRIVER(MEMBER) };
+const struct heed_cuda_driver fake_cuda_driver = {
+    HEED_CUDA_DRIVER(MEMBER) HEED_CUDA_OPTIONAL(MEMBER)
+};
 
 /* ---- NVRTC ---- */
 
@@ -477,6 +500,7 @@ static int rtc_compile(void *program, int n, const char *const *options)
     const int code = step("nvrtcCompileProgram");
     size_t used = 0;
 
+    fake_cuda.compiles++;
     for (int i = 0; i < n && used < sizeof(fake_cuda.options); i++)
         used += (size_t)snprintf(fake_cuda.options + used, sizeof(fake_cuda.options) - used, "%s ",
                                  options[i]);
@@ -510,14 +534,14 @@ static int rtc_log(void *program, char *log)
 
 static int rtc_size(void *program, size_t *size)
 {
-    *size = object_is(program, PROGRAM, "nvrtcGetCUBINSize") ? 9 : 0;
+    *size = object_is(program, PROGRAM, "nvrtcGetCUBINSize") ? sizeof(compiled) : 0;
     return step("nvrtcGetCUBINSize");
 }
 
 static int rtc_image(void *program, char *image)
 {
     if (object_is(program, PROGRAM, "nvrtcGetCUBIN"))
-        memcpy(image, "compiled", 9);
+        memcpy(image, compiled, sizeof(compiled));
     return step("nvrtcGetCUBIN");
 }
 

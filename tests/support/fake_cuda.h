@@ -26,12 +26,17 @@ struct fake_cuda {
     int init_code;                  /* of cuInit; 0: succeeds */
     const char *fail_name;          /* functions of this name fail with fail_code; NULL: none */
     long fail_at;                   /* this call does, by `calls`, from 1; 0: none */
+    int count_contexts;             /* 1: pushing and popping contexts are calls as well */
     int fail_code;
     int poison;                     /* 1: after it has failed, all that can fail fails so */
     int refuse_modules;             /* modules loaded that are refused first, with code 209 */
+    int refuse_embedded;            /* 1: so are all that the fake NVRTC has not made */
     int compile_code;               /* of nvrtcCompileProgram */
+    void (*launched)(const struct fake_cuda_launch *);      /* told of each; may be NULL */
     /* To be read. */
-    long calls;                     /* but for pushing and popping contexts */
+    long calls;                     /* but for pushing and popping contexts, see above */
+    long compiles;                  /* by NVRTC */
+    char failed[32], next[32];      /* the first call that failed, and the one after it */
     long contexts, memories, bytes, streams, events, modules, programs;     /* alive */
     long mistakes;
     char mistake[128];              /* the first */
@@ -52,7 +57,8 @@ void fake_cuda_reset(void);
 void fake_cuda_trace(void);
 long fake_cuda_alive(void);         /* all that is, and contexts still pushed */
 
-/* A caller's own context of device 0, made current, and taken away again. */
+/* A caller's own context of device 0, made current, and taken away again. A stream is of the
+ * context that was current when it was made. */
 void *fake_cuda_context(void);
 void fake_cuda_context_end(void);
 

@@ -233,24 +233,80 @@ START_TEST(no_memory_on_the_device_is_not_its_end)
 }
 END_TEST
 
+/* A stream made while that context is current. */
+static void *make_stream(void *context)
+{
+    void *stream = NULL;
+
+    ck_assert_int_eq(fake_cuda_driver.context_push(context), 0);
+    ck_assert_int_eq(fake_cuda_driver.stream_create(&stream, 1), 0);
+    fake_cuda.depth--;
+    return stream;
+}
+
+static void destroy_stream(void *context, void *stream)
+{
+    ck_assert_int_eq(fake_cuda_driver.context_push(context), 0);
+    ck_assert_int_eq(fake_cuda_driver.stream_destroy(stream), 0);
+    fake_cuda.depth--;
+}
+
 START_TEST(queues_may_be_the_callers)
 {
-    void *queue = NULL, *native = NULL;
+    void *queue = NULL, *native, *context;
 
     open_device();
+    context = ((struct heed_cuda_state *)device.state)->context;
     ck_assert_int_eq(remote->queue_create(&device, NULL, 1, &queue, &trouble), HEED_OK);
     ck_assert_ptr_null(((struct heed_cuda_queue *)queue)->stream);
     ck_assert_int_eq(remote->queue_wait(&device, queue, &trouble), HEED_OK);
     remote->queue_destroy(&device, queue);
 
-    ck_assert_int_eq(fake_cuda_driver.context_push(fake_cuda_context()), 0);
-    ck_assert_int_eq(fake_cuda_driver.stream_create(&native, 1), 0);
+    native = make_stream(context);
     ck_assert_int_eq(remote->queue_create(&device, native, 1, &queue, &trouble), HEED_OK);
     remote->queue_destroy(&device, queue);
-    ck_assert_int_eq(fake_cuda_driver.stream_destroy(native), 0);
-    fake_cuda.depth = 0;
+    destroy_stream(context, native);
     remote->queue_destroy(&device, NULL);
     close_device();
+}
+END_TEST
+
+/* While a context of the caller's is current. */
+static void open_beneath(void)
+{
+    memset(&device.props, 0, sizeof(device.props));
+    heed_cuda_backend.describe(0, &device.props);
+    ck_assert_int_eq(remote->open(&device, &rt->services), HEED_OK);
+}
+
+/* But not those of another context, where the driver can tell. */
+START_TEST(streams_of_another_context_are_refused)
+{
+    struct heed_cuda_driver old = fake_cuda_driver;
+    void *queue = NULL, *mine = fake_cuda_context(), *native = make_stream(mine);
+
+    old.stream_context = NULL;
+    open_beneath();
+    ck_assert_int_eq(remote->queue_create(&device, native, 1, &queue, &trouble), HEED_E_MISMATCH);
+    ck_assert_ptr_null(queue);
+    ck_assert_ptr_nonnull(strstr(trouble.text, "another context"));
+    fake_cuda.fail_name = "cuStreamGetCtx";
+    fake_cuda.fail_code = HEED_CU_NOT_SUPPORTED;
+    ck_assert_int_eq(remote->queue_create(&device, native, 1, &queue, &trouble), HEED_OK);
+    remote->queue_destroy(&device, queue);
+    fake_cuda.fail_code = 400;
+    ck_assert_int_eq(remote->queue_create(&device, native, 1, &queue, &trouble), HEED_E_DEVICE);
+    ck_assert_int_eq(trouble.native, 400);
+    fake_cuda.fail_name = NULL;
+    close_device();
+
+    heed_cuda_loader_fake(&old, &fake_cuda_nvrtc);
+    open_beneath();
+    ck_assert_int_eq(remote->queue_create(&device, native, 1, &queue, &trouble), HEED_OK);
+    remote->queue_destroy(&device, queue);
+    close_device();
+    destroy_stream(mine, native);
+    fake_cuda_context_end();
 }
 END_TEST
 
@@ -293,6 +349,7 @@ int main(void)
     tcase_add_test(tcase, buffers_hold_what_was_written);
     tcase_add_test(tcase, no_memory_on_the_device_is_not_its_end);
     tcase_add_test(tcase, queues_may_be_the_callers);
+    tcase_add_test(tcase, streams_of_another_context_are_refused);
     tcase_add_test(tcase, events_of_the_caller_stay_the_callers);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
