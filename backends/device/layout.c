@@ -187,7 +187,8 @@ static bool tasks_find(const struct heed_plan *plan, const struct hk_source *sou
     for (uint32_t s = 0; s < plan->attn->n_sources; s++)
         lists += (double)sources[s].row_parts * items;
     if ((tasks + lists) * (double)to->passes > HEED_TUNE_TASKS_MOST ||
-        (double)to->pack_tasks > HEED_TUNE_TASKS_MOST)
+        (double)to->pack_tasks > HEED_TUNE_TASKS_MOST ||
+        (tasks > 0 && (double)to->n_batch * (double)to->n_sources > HEED_TUNE_TASKS_MOST))
         return false;
     to->list_tasks = (int64_t)lists;
     to->tasks = (int64_t)tasks + to->list_tasks;

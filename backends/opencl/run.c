@@ -177,10 +177,14 @@ static heed_status take_event(struct chain *c, void **event)
             return status;
         follow(c, marker);
     }
-    status = heed_opencl_check(c->d, c->d->api->RetainEvent(c->held[0]), "clRetainEvent",
-                               c->trouble);
-    if (status >= 0)
-        *event = c->held[0];
+    *event = c->held[0];
+    if (c->queue->out_of_order)     /* which remembers it as well */
+        status = heed_opencl_check(c->d, c->d->api->RetainEvent(*event), "clRetainEvent",
+                                   c->trouble);
+    else
+        c->n_held = 0;
+    if (status < 0)
+        *event = NULL;
     return status;
 }
 
@@ -220,7 +224,7 @@ heed_status heed_opencl_run(void *state, const struct heed_work *work,
         status = take_event(&c, &event);
     remember(&c);
     let_go(&c);
-    /* Without it events need never complete. */
+    /* Without it events need never complete, so that its failure is the run's. */
     if (status >= 0)
         status = heed_opencl_check(d, d->api->Flush(c.queue->queue), "clFlush", trouble);
     if (status >= 0 && work->event != NULL)
