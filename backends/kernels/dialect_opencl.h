@@ -69,8 +69,8 @@ HK_FN hk_i32 hk_take(HK_GLOBAL hk_i32 *counter)
 #define HK_SOFT_RECIP 1
 #define hk_negate(a) (-(a))
 #define hk_recip_seed(a) as_float(0x7ef311c7u - as_uint(a))
-#define hkv_negate(a) (-(a))
-#define hkv_recip_seed(a) as_float16(0x7ef311c7 - as_int16(a))
+#define hkv_negate(a) as_float16(as_uint16(a) ^ 0x80000000u)
+#define hkv_recip_seed(a) as_float16((uint16)(0x7ef311c7u) - as_uint16(a))
 
 HK_FN float hk_recip_end(float x, float a)
 {
@@ -95,11 +95,14 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
 typedef float16 hk_vec;
 typedef int16 hk_vmask;
 
+/* One unit up where a's mantissa is all ones, unless a is NaN: on integers alone, as Oclgrind 21.10
+ * widens the conjunction of two comparisons of vectors wrongly. */
 HK_FN hk_vec hkv_recip_end(hk_vec x, hk_vec a)
 {
-    const int16 last = (a == a) & ((as_int16(a) & 0x7fffff) == 0x7fffff);
+    const uint16 bits = as_uint16(a);
+    const uint16 last = ((bits & 0x7fffffu) + 1u) >> 23u, odd = ((bits >> 23u & 0xffu) + 1u) >> 8u;
 
-    return as_float16(as_int16(x) - last);
+    return as_float16(as_uint16(x) + (last & ~odd));
 }
 
 #define hkv_set(a) ((float16)(a))
@@ -136,7 +139,7 @@ HK_FN hk_vec hkv_min_f(hk_vec a, hk_vec b)
 
 HK_FN hk_vec hkv_scale2(hk_vec a, hk_vec g)
 {
-    return as_float16(as_int16(a) + (convert_int16(g) << 23));
+    return as_float16(as_uint16(a) + (as_uint16(convert_int16(g)) << 23u));
 }
 
 /* Bits 0..15 of word as a mask, and back. */
