@@ -249,14 +249,16 @@ static heed_status settle(struct heed_cuda_state *state, struct heed_trouble *tr
     if (status < 0)
         return status;
     code = driver->context_device(&device);
-    if (code == 0 && device != state->device) {
+    if (code) {
+        status = heed_cuda_fail(driver, state, code, "cuCtxGetDevice", trouble);
+    } else if (device != state->device) {
         heed_cuda_say(trouble, "the context is not one of this device");
         status = HEED_E_MISMATCH;
-    } else if (code == 0) {
+    } else {
         code = driver->stream_create(&state->stream, HEED_CU_STREAM_NON_BLOCKING);
+        if (code)
+            status = heed_cuda_fail(driver, state, code, "cuStreamCreate", trouble);
     }
-    if (code)
-        status = heed_cuda_fail(driver, state, code, "cuStreamCreate", trouble);
     heed_cuda_leave(state);
     return status;
 }
@@ -299,7 +301,9 @@ static heed_status open_context(heed_device *device, const struct heed_services 
         status = settle(state, trouble);
     if (status >= 0) {
         device->state = state;
+        state->opening = trouble;
         status = examine(device, services, trouble);
+        state->opening = NULL;
     }
     if (status < 0) {
         device->state = NULL;

@@ -85,7 +85,8 @@ static heed_status copy_entered(struct heed_cuda_state *state, void *stream,
     return code ? heed_cuda_fail(driver, state, code, "cuStreamSynchronize", trouble) : HEED_OK;
 }
 
-/* heed_buf_write and _read have no report: what went wrong is logged. */
+/* heed_buf_write and _read have no report: what went wrong is logged. The report of opening is for
+ * copies of the self-test as well. */
 static heed_status copy_logged(struct heed_cuda_state *state, const struct heed_cuda_queue *queue,
                                const struct copy *copy)
 {
@@ -97,8 +98,11 @@ static heed_status copy_logged(struct heed_cuda_state *state, const struct heed_
             status = copy_entered(state, queue->stream, copy, &trouble);
         heed_cuda_leave(state);
     }
-    if (status < 0)
+    if (status < 0) {
         heed_cuda_log(state->shared.services, HEED_CUDA_LOG_ERROR, trouble.text);
+        if (state->opening)
+            *state->opening = trouble;
+    }
     return status;
 }
 
@@ -246,7 +250,7 @@ static heed_status event_wait(heed_device *device, void *event, struct heed_trou
 
     if (status < 0)
         return status;
-    code = state->driver->event_finish(heed_cuda_event(event));
+    code = state->driver->event_finish(heed_cuda_event_native(event));
     if (code)
         status = heed_cuda_fail(state->driver, state, code, "cuEventSynchronize", trouble);
     heed_cuda_leave(state);
@@ -278,7 +282,7 @@ static heed_status event_wrap(heed_device *device, void *native, void **event,
 static void *event_native(heed_device *device, void *event)
 {
     (void)device;
-    return heed_cuda_event(event);
+    return heed_cuda_event_native(event);
 }
 
 const struct heed_backend_remote heed_cuda_remote = {

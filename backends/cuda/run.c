@@ -45,7 +45,7 @@ static heed_status enqueue(struct heed_cuda_state *state, const struct heed_work
             pointers.p[i] = (char *)work->buffers[i].handle + work->buffers[i].offset;
     }
     for (uint32_t i = 0; i < work->n_waits; i++) {
-        const int code = driver->stream_wait(stream, heed_cuda_event(work->waits[i]), 0);
+        const int code = driver->stream_wait(stream, heed_cuda_event_native(work->waits[i]), 0);
 
         if (code)
             return heed_cuda_fail(driver, state, code, "cuStreamWaitEvent", trouble);

@@ -29,6 +29,7 @@ struct heed_cuda_state {
     uint32_t primary;               /* 1: the device's primary context, retained by us */
     atomic_int lost;                /* 0, or the code that ruined the context */
     void *stream;                   /* ours, for copies that belong to no queue */
+    struct heed_trouble *opening;   /* while it is opened: of copies that have no report */
     pthread_mutex_t lock;           /* of kernels */
     struct heed_cuda_kernel kernels[HEED_KERNELS][2];   /* [row][large] */
 };
@@ -102,7 +103,7 @@ heed_status heed_cuda_wrap(heed_device *, const struct heed_services *, void *co
                            struct heed_trouble *);
 
 /* An event is a CUevent; the caller's has the lowest bit set, which no object's address has. */
-HEED_INLINE void *heed_cuda_event(void *event)
+HEED_INLINE void *heed_cuda_event_native(void *event)
 {
     return (void *)((uintptr_t)event & ~(uintptr_t)1);
 }

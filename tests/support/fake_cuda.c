@@ -15,13 +15,16 @@ enum { NO_BINARY = 209, INVALID_HANDLE = 400, MEMORY = 77, STREAM, EVENT, MODULE
 
 struct fake_cuda fake_cuda;
 
+enum { ALIGN = 256 };               /* of memory */
+
 /* What stands before every object; all that are alive are in a ring. */
 struct object {
     struct object *next, *previous;
     uint64_t kind, bytes;
+    void *block;                    /* to be freed */
 };
 
-static struct object ring = { &ring, &ring, 0, 0 };
+static struct object ring = { &ring, &ring, 0, 0, NULL };
 
 static char context_of_device, context_of_caller, function_of_module;
 
@@ -67,11 +70,15 @@ static int step_inside(const char *name)
 
 static void *object_create(uint64_t kind, size_t bytes, long *alive)
 {
-    struct object *object = malloc(sizeof(*object) + bytes);
+    char *block = malloc(sizeof(struct object) + ALIGN + bytes);
+    char *place = block + sizeof(struct object);
+    struct object *object;
 
-    if (object == NULL)
+    if (block == NULL)
         abort();
-    *object = (struct object){ ring.next, &ring, kind, bytes };
+    place += (ALIGN - (uintptr_t)place % ALIGN) % ALIGN;
+    object = (struct object *)(void *)place - 1;
+    *object = (struct object){ ring.next, &ring, kind, bytes, block };
     object->next->previous = object;
     ring.next = object;
     memset(object + 1, 0xa5, bytes);
@@ -96,7 +103,7 @@ static int object_destroy(void *p, uint64_t kind, long *alive, const char *name)
     --*alive;
     object->next->previous = object->previous;
     object->previous->next = object->next;
-    free(object);
+    free(object->block);
     return 0;
 }
 
@@ -137,7 +144,7 @@ void fake_cuda_context_lost(void)
         struct object *object = ring.next;
 
         ring.next = object->next;
-        free(object);
+        free(object->block);
     }
     ring.previous = &ring;
     fake_cuda.memories = fake_cuda.streams = fake_cuda.events = fake_cuda.modules = 0;
