@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The heed authors
+# SPDX-License-Identifier: Apache-2.0
+"""The OpenCL kernels on Oclgrind, which checks every access: oclgrind.py HEED_CONFORM
+
+A few small cases in both shapes, bit for bit against the reference, with nothing to be found in
+Oclgrind's log: no access outside a buffer, no data race. Without the compiler's optimizer, which
+makes calls that Oclgrind 21.10 does not know. Exit status 77: there is no Oclgrind.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PLACES = ["/usr/lib/oclgrind/liboclgrind-rt-icd.so", "/usr/local/lib/oclgrind/liboclgrind-rt-icd.so",
+          "/usr/lib64/oclgrind/liboclgrind-rt-icd.so"]
+CASES = [
+    "op=attn batch=1 h=2 nq=7 d=9 dv=7 s0.nk=20 seed=1",
+    "op=attn batch=1 h=2 nq=7 d=8 dv=17 lse=plain sink=normal s0.nk=70 s0.causal=yes s0.mask=1 "
+    "seed=2",
+    "op=attn batch=1 h=4 nq=5 d=8 dv=8 s0.k=f16 s0.v=f16 s0.hk=2 s0.nk=40 s0.nt=2 s0.t0.kind=window s0.t0.left=3 "
+    "s0.t0.right=2 s0.t1.kind=global s0.t1.gf=both s0.t1.slot=rt seed=3",
+]
+
+
+def main():
+    conform = sys.argv[1]
+    library = next((place for place in PLACES if os.path.exists(place)), None)
+    if library is None:
+        print("there is no Oclgrind")
+        return 77
+    bad = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "oclgrind.icd").write_text(library + "\n", encoding="utf-8")
+        log = folder / "log"
+        environment = dict(os.environ, OCL_ICD_VENDORS=name, HEED_CACHE_DIR="",
+                           OCLGRIND_LOG=str(log), OCLGRIND_DATA_RACES="1",
+                           OCLGRIND_BUILD_OPTIONS="-cl-opt-disable")
+        for shape in "ab":
+            for case in CASES:
+                result = subprocess.run([conform, "--device", "opencl:0:" + shape, "--family",
+                                         "bits", "--case", case], env=environment, text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+                report = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+                good = result.returncode == 0 and not report.strip()
+                bad += not good
+                print(f"shape {shape}: {case}: {'right' if good else 'FAILED'}")
+                if not good:
+                    print(result.stdout[-2000:], report[:2000], sep="\n")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
