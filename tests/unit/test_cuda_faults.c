@@ -308,7 +308,7 @@ static bool needless(int code, long k)
         return strcmp(fake_cuda.next, "cuMemFree") == 0 ||
                strcmp(fake_cuda.next, "cuMemAlloc") == 0;
     return becomes(code) == HEED_E_KERNEL_BUILD && !begins("nvrtc") &&
-           heed_cuda_images[0].name != NULL && !fake_cuda.refuse_embedded;
+           heed_cuda_images[0].name != NULL;
 }
 
 /* The report, if the call that failed has one, holds the vendor's code, or its words. */
