@@ -26,6 +26,12 @@ heed_status heed_cuda_device(heed_runtime *, CUcontext, int, heed_device **, hee
 heed_status heed_cuda_queue(heed_device *, CUstream, heed_queue **, heed_report *);
 heed_status heed_cuda_event(heed_device *, CUevent, heed_event **, heed_report *);
 
+/* In place of the library's own, so that no other vendor's driver has a part in this. */
+extern const struct heed_backend heed_reference_backend;
+const struct heed_backend *const heed_backends[] = { &heed_reference_backend, &heed_cuda_backend,
+                                                     NULL };
+const struct heed_backend_absent heed_backends_absent[] = { { NULL, NULL } };
+
 enum { HEADS = 2, ROWS = 8, DIM = 8, BYTES = HEADS * ROWS * DIM * 4, WRITTEN = 0x5a };
 enum { Q, K, V, O, WORK, BUFFERS };
 
@@ -348,8 +354,8 @@ static void expect_after(heed_status failure)
  * context, without which nothing could be given back. False: there are not so many calls. */
 static bool fail_at(long k, int code, bool from, uint32_t kind)
 {
-    heed_status status;
     bool right;
+    heed_status status;
 
     prepare(kind);
     fake_cuda.count_contexts = !from;
@@ -420,6 +426,7 @@ static void expect_no_device(const char *reason)
 {
     heed_device *found = NULL;
 
+    life.runtime = NULL;
     ck_assert_int_eq(make_runtime(), HEED_OK);
     ck_assert_int_eq(heed_device_find(life.runtime, "cuda:0", &found, &life.why),
                      HEED_E_NOT_FOUND);
@@ -431,7 +438,6 @@ static void expect_no_device(const char *reason)
     ck_assert_ptr_null(found);
     fake_cuda_context_end();
     give_back();
-    life.runtime = NULL;
     expect_nothing_left(false);
 }
 
@@ -544,7 +550,6 @@ START_TEST(damaged_files_of_the_cache_are_made_anew)
 {
     static void (*const damages[])(const char *) = { flip, cut, empty, discard };
     long n;
-
     snprintf(folder, sizeof(folder), "cuda-faults-%ld", (long)getpid());
     prepare(NVRTC);
     ck_assert_int_eq(live(), HEED_OK);
@@ -561,7 +566,6 @@ START_TEST(damaged_files_of_the_cache_are_made_anew)
     }
     ck_assert_int_eq(each_file(discard), n);
     ck_assert_int_eq(rmdir(folder), 0);
-    folder[0] = '\0';
 }
 END_TEST
 
