@@ -114,6 +114,9 @@ struct heed_backend_remote {
      * caller's, and what event_native gives stays the event's. NULL: failed. */
     heed_status (*event_wrap)(heed_device *, void *native, void **event, struct heed_trouble *);
     void *(*event_native)(heed_device *, void *event);
+    /* May be NULL. Is the event complete or failed, so that nothing has to wait for it any more,
+     * and nothing must that is not to fail with it? */
+    uint32_t (*event_over)(heed_device *, void *event);
 };
 
 struct heed_backend {

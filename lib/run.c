@@ -47,6 +47,18 @@ static heed_status call(const heed_plan *plan, struct heed_binding *binding)
 
 /* ---- devices that are not the host's ---- */
 
+/* Has the run before this one to be waited for? Not if it is over: it may have failed, and what
+ * waits for a failed event fails with it. */
+static bool waits_for_last(const struct heed_plan_owned *owned, const heed_plan *plan)
+{
+    const struct heed_backend_remote *remote = plan->backend->remote;
+
+    if (owned->last == NULL || owned->last->remote == NULL)
+        return false;
+    return remote->event_over == NULL ||
+           !remote->event_over(plan->device, owned->last->remote);
+}
+
 /* With a workspace of the plan's own there is always an event, for the next run to wait for: on the
  * device, whatever the queue. A failed run may have left work behind that uses the workspace and
  * has no event: that is waited for here. */
@@ -57,7 +69,7 @@ static heed_status call_own(const heed_plan *plan, const heed_queue *queue,
     struct heed_trouble ignored = { .native = 0 };
     heed_status status;
 
-    if (owned->last != NULL && owned->last->remote != NULL)
+    if (waits_for_last(owned, plan))
         binding->waits[binding->bound.n_waits++] = owned->last->remote;
     status = call(plan, binding);
     if (status < 0) {

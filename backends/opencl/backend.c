@@ -284,6 +284,7 @@ static const struct heed_backend_remote remote = {
     .event_destroy = heed_opencl_event_destroy,
     .event_wrap = heed_opencl_event_wrap,
     .event_native = heed_opencl_event_native,
+    .event_over = heed_opencl_event_over,
 };
 
 const struct heed_backend heed_opencl_backend = {

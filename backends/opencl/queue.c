@@ -111,6 +111,22 @@ void heed_opencl_queue_destroy(heed_device *device, void *queue)
     services->free(services->runtime, q, sizeof(*q), _Alignof(struct heed_opencl_queue));
 }
 
+heed_status heed_opencl_event_ask(struct heed_opencl_device *d, void *event, int32_t *outcome,
+                                  struct heed_trouble *trouble)
+{
+    return heed_opencl_check(d,
+                             d->api->GetEventInfo(event, HEED_CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                                  sizeof(*outcome), outcome, NULL),
+                             "clGetEventInfo", trouble);
+}
+
+uint32_t heed_opencl_event_over(heed_device *device, void *event)
+{
+    int32_t outcome = 0;
+
+    return heed_opencl_event_ask(device->state, event, &outcome, NULL) >= 0 && outcome <= 0;
+}
+
 /* Waiting says only that something failed; the event says what. */
 heed_status heed_opencl_event_wait(heed_device *device, void *event, struct heed_trouble *trouble)
 {

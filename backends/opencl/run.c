@@ -7,6 +7,8 @@
  */
 #include "state.h"
 
+#include <stdio.h>
+
 /* Large kernels find the places of their buffers at the beginning of the workspace, put there by
  * fills: a write would read host memory after run has returned. */
 enum {
@@ -40,14 +42,42 @@ static uint32_t wait_list(const struct chain *c, void *const **list)
     return n;
 }
 
-/* The command of that event, NULL with in-order queues, is the one to wait for. */
+/* The command of that event, NULL with in-order queues, is the one to wait for. In-order commands
+ * all name what the caller waits for: whether one runs after one that failed, nobody promises. */
 static void follow(struct chain *c, void *event)
 {
     let_go(c);
+    if (event == NULL)
+        return;
     c->waits = NULL;
     c->n_waits = 0;
-    if (event != NULL)
-        c->held[c->n_held++] = event;
+    c->held[c->n_held++] = event;
+}
+
+/* What waits for an event that has failed would fail, or never end: an event of the caller's ends
+ * the run here, that of the run before is forgotten. */
+static heed_status look(struct chain *c)
+{
+    int32_t outcome = 1;
+    heed_status status = HEED_OK;
+
+    for (uint32_t i = 0; i < c->n_waits && status >= 0; i++) {
+        status = heed_opencl_event_ask(c->d, c->waits[i], &outcome, c->trouble);
+        if (status >= 0 && outcome < 0) {
+            c->trouble->native = outcome;
+            snprintf(c->trouble->text, sizeof(c->trouble->text),
+                     "an event to be waited for had failed (%d)", (int)outcome);
+            status = HEED_E_DEVICE;
+        }
+    }
+    if (status < 0 || c->queue->last == NULL)
+        return status;
+    status = heed_opencl_event_ask(c->d, c->queue->last, &outcome, c->trouble);
+    if (status >= 0 && outcome <= 0) {
+        (void)c->d->api->ReleaseEvent(c->queue->last);
+        c->queue->last = NULL;
+    }
+    return status;
 }
 
 /* Out-of-order: the run before comes first. With waits of the caller's a marker joins the two. */
@@ -215,7 +245,9 @@ heed_status heed_opencl_run(void *state, const struct heed_work *work,
 
     if (status < 0)
         return status;
-    status = begin(&c);
+    status = look(&c);
+    if (status >= 0)
+        status = begin(&c);
     if (status >= 0 && work->n_buffers > HEED_BUFFERS_SMALL)
         status = put_places(&c, work);
     if (status >= 0)

@@ -66,6 +66,10 @@ heed_status heed_opencl_queue_wait(heed_device *, void *queue, struct heed_troub
 void heed_opencl_queue_destroy(heed_device *, void *queue);
 heed_status heed_opencl_event_wait(heed_device *, void *event, struct heed_trouble *);
 void heed_opencl_event_destroy(heed_device *, void *event);
+uint32_t heed_opencl_event_over(heed_device *, void *event);
+/* *outcome: 0 complete, below a failure's code, above under way. */
+heed_status heed_opencl_event_ask(struct heed_opencl_device *, void *event, int32_t *outcome,
+                                  struct heed_trouble *);
 heed_status heed_opencl_event_wrap(heed_device *, void *native, void **event,
                                    struct heed_trouble *);
 void *heed_opencl_event_native(heed_device *, void *event);

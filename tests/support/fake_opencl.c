@@ -53,6 +53,7 @@ void fake_opencl_reset(void)
         .address_bits = 64,
         .vector = 8,
         .type = HEED_CL_DEVICE_TYPE_CPU,
+        .event_status = 3,                      /* queued */
         .parameter_bytes = 1024,
         .group_items = 256,
         .local_memory = 64 << 10,

@@ -152,6 +152,31 @@ static void check_kinds(const char *kinds)
     ck_assert_uint_eq(fake_opencl.finishes, 0);
 }
 
+START_TEST(events_that_failed_are_not_waited_for)
+{
+    struct run run;
+    void *queue, *event;
+
+    world_open();
+    queue = callers_queue(HEED_CL_QUEUE_OUT_OF_ORDER);
+    event = callers_event(queue);
+    ck_assert_int_eq(run_begin(&run, queue, 0), HEED_OK);
+    ck_assert_int_eq(run_go(&run), HEED_OK);
+    fake_opencl.event_status = -14;
+    ck_assert_int_eq(run_go(&run), HEED_OK);            /* the run before is forgotten */
+    ck_assert_uint_eq(fake_opencl.commands[0].n_waits, 0);
+    run.work.waits = &event;
+    run.work.n_waits = 1;
+    ck_assert_int_eq(run_go(&run), HEED_E_DEVICE);      /* the caller's is not */
+    ck_assert_uint_eq(fake_opencl.n_commands, 0);
+    fake_opencl.event_status = 3;
+    fake_opencl_api()->ReleaseEvent(event);
+    fake_opencl_api()->ReleaseCommandQueue(queue);
+    run_end(&run);
+    world_close();
+}
+END_TEST
+
 START_TEST(in_order_queue_needs_no_events_between_steps)
 {
     struct run run;
@@ -169,7 +194,8 @@ START_TEST(in_order_queue_needs_no_events_between_steps)
     ck_assert_ptr_eq(fake_opencl.commands[0].waits[0], event);
     for (int i = 0; i < 3; i++)
         ck_assert_ptr_null(fake_opencl.commands[i].event);
-    ck_assert_uint_eq(fake_opencl.commands[1].n_waits, 0);
+    ck_assert_uint_eq(fake_opencl.commands[1].n_waits, 1);   /* of no promise otherwise */
+    ck_assert_ptr_eq(fake_opencl.commands[2].waits[0], event);
     run.work.event = &run.event;
     ck_assert_int_eq(run_go(&run), HEED_OK);
     check_kinds("kkk");
@@ -383,6 +409,7 @@ int main(void)
     tcase_add_test(tests, shape_follows_the_kind_of_device_unless_forced);
     tcase_add_test(tests, device_that_fails_the_self_test_is_usable_not_exact);
     tcase_add_test(tests, in_order_queue_needs_no_events_between_steps);
+    tcase_add_test(tests, events_that_failed_are_not_waited_for);
     tcase_add_test(tests, out_of_order_queue_gets_a_chain);
     tcase_add_test(tests, large_kernels_find_the_places_in_the_workspace);
     tcase_add_test(tests, run_without_work_has_an_event_all_the_same);
