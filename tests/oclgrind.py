@@ -20,7 +20,7 @@ CASES = [
     "op=attn batch=1 h=2 nq=7 d=9 dv=7 s0.nk=20 seed=1",
     "op=attn batch=1 h=2 nq=7 d=8 dv=17 lse=plain sink=normal s0.nk=70 s0.causal=yes s0.mask=1 "
     "seed=2",
-    "op=attn batch=1 h=4 nq=5 d=8 dv=8 s0.k=f16 s0.v=f16 s0.hk=2 s0.nk=40 s0.nt=2 s0.t0.kind=window s0.t0.left=3 "
+    "op=attn batch=1 h=4 nq=5 d=8 dv=8 s0.k=f16 s0.v=f16 s0.hk=half s0.nk=40 s0.nt=2 s0.t0.kind=window s0.t0.left=3 "
     "s0.t0.right=2 s0.t1.kind=global s0.t1.gf=both s0.t1.slot=rt seed=3",
 ]
 

@@ -75,7 +75,7 @@ static heed_status runtime_call(struct trial *t)
         ck_assert_str_ne(why.message, "");
         return status;
     }
-    ck_assert_uint_ge(heed_device_count(rt), 2);
+    ck_assert_ptr_nonnull(heed_device_get(rt, 1));      /* counting would look for others too */
     heed_runtime_destroy(rt);
     return status;
 }
