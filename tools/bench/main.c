@@ -141,8 +141,10 @@ int main(int argc, char **argv)
     code = open_bench(&bench);
     if (code == EXIT_DONE) {
         threads = lanes_of(&bench);
+        /* Another device's work is not on this thread's clock. */
         bench.cpu_time = bench.options.clock == CLOCK_CPU
-                      || (bench.options.clock == CLOCK_AUTO && threads == 1);
+                      || (bench.options.clock == CLOCK_AUTO && threads == 1
+                          && bench.props.kind < HEED_DEVICE_OPENCL);
         output_head(&bench.options, bench.props.name);
         for (size_t i = 0; i < bench.options.n_loads; i++) {
             if (!bench_one(&bench, &bench.options.loads[i], threads, &ceiling))
