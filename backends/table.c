@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The one list of compiled-in backends, fastest first: the first usable device of it is the
- * default. What is not compiled in has a row in the second list, with the reason given to those
+ * The one list of compiled-in backends, fastest first: the first usable host device of it is
+ * the default. What is not compiled in has a row in the second list, with the reason given to those
  * who ask for it.
  */
 #include "../lib/backend.h"

@@ -130,6 +130,7 @@ struct heed_backend {
     const struct heed_impl *const *impls;       /* best first, ends with NULL */
     const struct heed_backend_remote *remote;   /* NULL: the host's own (host == 1) */
     const char *(*none)(void);  /* may be NULL: why count() was 0, static text */
+    const char *prefix;         /* with none: its devices' names begin so: "opencl" */
     /* Host devices that keep a state: device->state is so many bytes of the runtime's, which begin
      * fills. */
     size_t state_size;              /* 0: none */

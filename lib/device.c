@@ -335,11 +335,8 @@ static const char *find_none(const char *name)
 {
     for (size_t i = 0; heed_backends[i] != NULL; i++) {
         const struct heed_backend *backend = heed_backends[i];
-        const char *prefix = backend->kind == HEED_DEVICE_OPENCL ? "opencl"
-                             : backend->kind == HEED_DEVICE_CUDA ? "cuda" : NULL;
 
-        if (prefix != NULL && begins(name, prefix) && backend->none != NULL &&
-            backend->count() == 0)
+        if (backend->none != NULL && begins(name, backend->prefix) && backend->count() == 0)
             return backend->none();
     }
     return NULL;

@@ -190,6 +190,7 @@ static heed_status source_build(struct build *b, uint32_t s)
     }
     const uint32_t rest = b->n_subs;
 
+    out->has_keys = unit;
     if (unit) {
         status = group_build(b, s, sub_add(b, source, HK_SUB_KEYS), NULL);
         if (status < 0)
@@ -205,6 +206,54 @@ static heed_status source_build(struct build *b, uint32_t s)
     }
     out->n = b->n_subs - out->first;
     return HEED_OK;
+}
+
+/* by_head: some comb's phase depends on the query head. */
+static int64_t stack_find(const struct heed_checked *attn, bool by_head)
+{
+    int64_t stack = attn->heads;
+
+    for (uint32_t s = 0; s < attn->n_sources; s++) {
+        const struct heed_checked_source *source = &attn->sources[s];
+        const int64_t mask_heads = source->mask.slot ? source->mask.shape[4] : 1;
+        const int64_t list_heads =
+            source->layout == HEED_LAYOUT_LISTED ? source->index.shape[3] : 1;
+
+        if (source->heads == 0)
+            continue;
+        stack = hk_gcd(stack, attn->heads / source->heads);
+        if (mask_heads > source->heads || list_heads > source->heads)
+            return 1;
+    }
+    return by_head || stack < 1 ? 1 : stack;
+}
+
+static bool batch_shared(const struct heed_view *view)
+{
+    return view->stride[0] == 0 && view->stride[1] == 0 && view->stride[2] == 0;
+}
+
+/* What strips of query rows must keep to. */
+static void strips_find(const struct build *b, struct heed_lowered *out)
+{
+    const struct heed_checked *attn = b->attn;
+    bool by_head = false;
+
+    out->row_step = 1;
+    for (uint32_t i = 0; i < b->n_subs; i++) {
+        if (b->subs[i].flags & HK_PHASE_QUERY)
+            out->row_step = b->subs[i].step;
+        if (b->subs[i].flags & HK_PHASE_HEAD)
+            by_head = true;
+    }
+    out->stack = stack_find(attn, by_head);
+    for (uint32_t s = 0; s < attn->n_sources; s++) {
+        const struct heed_checked_source *source = &attn->sources[s];
+
+        if (source->layout == HEED_LAYOUT_LISTED)
+            out->group = hk_gcd(out->group, source->rows);
+        b->sources[s].shared = batch_shared(&source->k) && batch_shared(&source->v);
+    }
 }
 
 /* numerics.md step 1. volatile: each intermediate is rounded to double, whatever the compiler would
@@ -244,24 +293,18 @@ heed_status heed_spans_build(const struct heed_checked *attn, struct heed_arena 
                                  _Alignof(struct heed_lowered_source));
     if (!lowered || !b.subs || !b.slots || !b.sources)
         return heed_report_fill(report, HEED_E_NOMEM, "", 0, 0, "no memory for the lowered form");
-    lowered->row_step = 1;
     for (uint32_t s = 0; s < attn->n_sources; s++) {
         const heed_status status = source_build(&b, s);
 
         if (status < 0)
             return status;
     }
-    for (uint32_t i = 0; i < b.n_subs; i++) {
-        if (b.subs[i].flags & HK_PHASE_QUERY)
-            lowered->row_step = b.subs[i].step;
-        if (b.subs[i].flags & HK_PHASE_HEAD)
-            lowered->by_head = 1;
-    }
     lowered->n_subs = b.n_subs;
     lowered->n_sources = attn->n_sources;
     lowered->subs = b.subs;
     lowered->slots = b.slots;
     lowered->sources = b.sources;
+    strips_find(&b, lowered);
     constants_find(attn, lowered);
     *out = lowered;
     return HEED_OK;

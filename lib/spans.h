@@ -24,6 +24,8 @@ struct heed_lowered_source {
         *keys; /* GLOBAL keys from a list: a bit set per item is needed; else NULL */
     const struct heed_aux *rows; /* GLOBAL rows from a list, else NULL */
     int64_t rows_prefix;         /* GLOBAL rows: the first so many */
+    uint32_t has_keys;           /* 1: one of its sub-sources is of unit step (HK_SUB_KEYS) */
+    uint32_t shared;             /* 1: all batch items read the same K and V */
 };
 
 struct heed_lowered {
@@ -32,10 +34,10 @@ struct heed_lowered {
     const struct heed_sub_slots *slots;         /* one per sub-source */
     const struct heed_lowered_source *sources;
     int64_t row_step; /* rows of a strip are r0 + row_step * i; 1 or the PHASE_QUERY step */
-    uint32_t by_head; /* 1: some comb's phase depends on the query head */
+    int64_t stack;    /* query heads that may share a strip: same key heads, same keys seen */
+    int64_t group;    /* a strip stays within so many rows, which share a list; 0: no such border */
     uint32_t capped;  /* 1: softcap */
     float c, c1, c2;  /* numerics.md step 1 */
-    uint32_t reserved;
 };
 
 struct heed_arena;

@@ -68,52 +68,16 @@ static const char *refuse(const heed_device *device, const struct heed_checked *
     return "its workspace would leave the address space";
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        const int64_t r = a % b;
-
-        a = b;
-        b = r;
-    }
-    return a;
-}
-
-/* Query heads that may share a strip: those that read the same key head of every source and see the
- * same keys. */
-static int64_t stack_find(const struct heed_plan *plan)
-{
-    const struct heed_checked *attn = plan->attn;
-    int64_t stack = attn->heads;
-
-    for (uint32_t s = 0; s < attn->n_sources; s++) {
-        const struct heed_checked_source *source = &attn->sources[s];
-        const int64_t mask_heads = source->mask.slot ? source->mask.shape[4] : 1;
-        const int64_t list_heads =
-            source->layout == HEED_LAYOUT_LISTED ? source->index.shape[3] : 1;
-
-        if (source->heads == 0)
-            continue;
-        stack = gcd(stack, attn->heads / source->heads);
-        if (mask_heads > source->heads || list_heads > source->heads)
-            return 1;
-    }
-    return plan->lowered->by_head || stack < 1 ? 1 : stack;
-}
-
 static void strips_find(struct heed_cpu_state *state, const struct heed_plan *plan)
 {
     const struct heed_checked *attn = plan->attn;
     int64_t rows = HEED_TUNE_ROWS;
 
-    state->stack = stack_find(plan);
+    state->stack = plan->lowered->stack;
+    state->group = plan->lowered->group;
     state->row_step = plan->lowered->row_step;
-    for (uint32_t s = 0; s < attn->n_sources; s++) {
-        if (attn->sources[s].layout == HEED_LAYOUT_LISTED)
-            state->group = gcd(state->group, attn->sources[s].rows);
-    }
     if (state->stack > rows)
-        state->stack = gcd(state->stack, rows);
+        state->stack = hk_gcd(state->stack, rows);
     /* Enough strips for all lanes, as long as a strip is worth its K and V traffic. */
     while (rows > HEED_TUNE_ROWS_LEAST) {
         const double strips =
@@ -139,22 +103,6 @@ static uint64_t place(uint64_t *at, double count, uint64_t size, bool *ok)
     }
     *at += ((uint64_t)count * size + HEED_CPU_ALIGN - 1) / HEED_CPU_ALIGN * HEED_CPU_ALIGN;
     return start;
-}
-
-static bool batch_shared(const struct heed_view *view)
-{
-    return view->stride[0] == 0 && view->stride[1] == 0 && view->stride[2] == 0;
-}
-
-static bool has_kind(const struct heed_lowered *lowered, uint32_t source, uint32_t kind)
-{
-    const struct heed_lowered_source *s = &lowered->sources[source];
-
-    for (uint32_t i = s->first; i < s->first + s->n; i++) {
-        if (lowered->subs[i].kind == kind)
-            return true;
-    }
-    return false;
 }
 
 static bool workspace_find(struct heed_cpu_state *state, const struct heed_plan *plan)
@@ -191,8 +139,8 @@ static bool workspace_find(struct heed_cpu_state *state, const struct heed_plan 
 
         p->blocks = source->n_k / HEED_CPU_BLOCK + (source->n_k % HEED_CPU_BLOCK != 0);
         p->row_words = attn->n_q / 64 + 1;
-        p->shared = batch_shared(&source->k) && batch_shared(&source->v);
-        p->packs = source->layout == HEED_LAYOUT_DENSE && has_kind(lowered, s, HK_SUB_KEYS) &&
+        p->shared = lowered->sources[s].shared;
+        p->packs = source->layout == HEED_LAYOUT_DENSE && lowered->sources[s].has_keys &&
                    n_q > (double)(state->rows * state->stack);
         if (lowered->sources[s].keys)
             p->keys = place(&at, batch * (double)p->blocks, sizeof(uint64_t), &ok);

@@ -371,4 +371,5 @@ const struct heed_backend heed_cuda_backend = {
     .impls = heed_device_impls,
     .remote = &heed_cuda_remote,
     .none = none,
+    .prefix = "cuda",
 };

@@ -9,39 +9,6 @@
 #include "image.h"
 #include "tune.h"
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        const int64_t r = a % b;
-
-        a = b;
-        b = r;
-    }
-    return a;
-}
-
-/* Query heads that may share a strip: those that read the same key head of every source and see the
- * same keys. */
-static int64_t stack_find(const struct heed_plan *plan)
-{
-    const struct heed_checked *attn = plan->attn;
-    int64_t stack = attn->heads;
-
-    for (uint32_t s = 0; s < attn->n_sources; s++) {
-        const struct heed_checked_source *source = &attn->sources[s];
-        const int64_t mask_heads = source->mask.slot ? source->mask.shape[4] : 1;
-        const int64_t list_heads =
-            source->layout == HEED_LAYOUT_LISTED ? source->index.shape[3] : 1;
-
-        if (source->heads == 0)
-            continue;
-        stack = gcd(stack, attn->heads / source->heads);
-        if (mask_heads > source->heads || list_heads > source->heads)
-            return 1;
-    }
-    return plan->lowered->by_head || stack < 1 ? 1 : stack;
-}
-
 /* Rows of a strip, heads included: B's are its groups'; A's stay in the second cache level and
  * leave every lane enough strips. */
 static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_traits *traits)
@@ -69,15 +36,12 @@ static void strips_find(const struct heed_plan *plan, const struct heed_device_t
     const int64_t rows = rows_find(plan, traits);
 
     *strips = (struct hk_strips){
-        .stack = stack_find(plan),
+        .stack = plan->lowered->stack,
+        .group = plan->lowered->group,
         .row_step = plan->lowered->row_step,
     };
-    for (uint32_t s = 0; s < attn->n_sources; s++) {
-        if (attn->sources[s].layout == HEED_LAYOUT_LISTED)
-            strips->group = gcd(strips->group, attn->sources[s].rows);
-    }
     if (strips->stack > rows)
-        strips->stack = gcd(strips->stack, rows);
+        strips->stack = hk_gcd(strips->stack, rows);
     strips->rows = rows / strips->stack;
     if (strips->group > 0 && strips->row_step > 1)
         strips->rows = 1;
@@ -103,22 +67,6 @@ static int64_t place(struct workspace *w, double count, uint64_t size)
     return (int64_t)start;
 }
 
-static bool batch_shared(const struct heed_view *view)
-{
-    return view->stride[0] == 0 && view->stride[1] == 0 && view->stride[2] == 0;
-}
-
-static bool has_kind(const struct heed_lowered *lowered, uint32_t source, uint32_t kind)
-{
-    const struct heed_lowered_source *s = &lowered->sources[source];
-
-    for (uint32_t i = s->first; i < s->first + s->n; i++) {
-        if (lowered->subs[i].kind == kind)
-            return true;
-    }
-    return false;
-}
-
 /* Shape A: K is packed beforehand where more than one strip reads it. */
 static void pack_find(const struct heed_plan *plan, uint32_t s, struct hk_plan *to,
                       struct hk_source *source, struct workspace *w)
@@ -128,7 +76,7 @@ static void pack_find(const struct heed_plan *plan, uint32_t s, struct hk_plan *
     const double blocks = (double)items * (double)from->heads * (double)source->blocks;
 
     source->packs = from->layout == HEED_LAYOUT_DENSE && from->heads > 0 &&
-                    has_kind(plan->lowered, s, HK_SUB_KEYS) &&
+                    plan->lowered->sources[s].has_keys &&
                     plan->attn->n_q > to->strips.rows;
     if (!source->packs)
         return;
@@ -154,7 +102,7 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         .blocks = hk_parts(from->n_k, 64),
         .row_words = attn->n_q / 64 + 1,
         .ragged = from->layout == HEED_LAYOUT_RAGGED,
-        .shared = batch_shared(&from->k) && batch_shared(&from->v),
+        .shared = lowered->shared,
         .first_sub = lowered->first,
         .n_subs = lowered->n,
         .first_bias = to->n_biases,

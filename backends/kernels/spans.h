@@ -115,6 +115,17 @@ HK_FN hk_i64 hk_max(hk_i64 a, hk_i64 b)
     return a > b ? a : b;
 }
 
+HK_FN hk_i64 hk_gcd(hk_i64 a, hk_i64 b)             /* gcd(0, b) = b */
+{
+    while (b != 0) {
+        const hk_i64 r = a % b;
+
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
 /* Bits lo .. hi-1 of a word; any values. */
 HK_FN hk_u64 hk_bits(hk_i64 lo, hk_i64 hi)
 {

@@ -297,4 +297,5 @@ const struct heed_backend heed_opencl_backend = {
     .impls = heed_device_impls,
     .remote = &remote,
     .none = none,
+    .prefix = "opencl",
 };

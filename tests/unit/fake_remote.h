@@ -331,6 +331,7 @@ static struct heed_backend fake_opencl = {
     .size = sizeof(fake_opencl), .kind = HEED_DEVICE_OPENCL, .count = fake_count_opencl,
     .describe = fake_describe_opencl, .impls = fake_impls, .remote = &fake_with_handles,
     .none = fake_none,
+    .prefix = "opencl",
 };
 static struct heed_backend fake_cuda = {
     .size = sizeof(fake_cuda), .kind = HEED_DEVICE_CUDA, .count = fake_count_cuda,
