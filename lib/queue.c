@@ -59,15 +59,18 @@ heed_status heed_queue_over(heed_device *device, void *native, heed_queue **out,
     return make_queue(device, native, false, out, report);
 }
 
-heed_status heed_queue_wait(heed_queue *queue)
+heed_status heed_queue_wait(heed_queue *queue, heed_report *report)
 {
     struct heed_trouble trouble = { .native = 0 };
+    heed_status status = HEED_OK;
 
     if (queue == NULL)
-        return HEED_E_NULL;
-    if (remote_of(queue->device) == NULL)
-        return HEED_OK;
-    return remote_of(queue->device)->queue_wait(queue->device, queue->remote, &trouble);
+        return heed_report_fill(report, HEED_E_NULL, "queue", 0, 0, "a required pointer is NULL");
+    if (remote_of(queue->device) != NULL)
+        status = remote_of(queue->device)->queue_wait(queue->device, queue->remote, &trouble);
+    if (status < 0)
+        return heed_report_trouble(report, status, "queue", &trouble, "the queue's work failed");
+    return heed_report_ok(report);
 }
 
 heed_device *heed_queue_device(const heed_queue *queue)
