@@ -16,9 +16,9 @@ struct header {
     _Alignas(BUF_ALIGN) size_t bytes;           /* of the whole block, this header included */
 };
 
-static const struct heed_backend_remote *remote_of(const heed_device *device)
+static const struct heed_backend_offload *offload_of(const heed_device *device)
 {
-    return device->backend->remote;
+    return device->backend->offload;
 }
 
 static heed_status create_on_host(heed_device *device, uint64_t bytes, heed_buf *out)
@@ -44,7 +44,7 @@ static heed_status create_on_device(heed_device *device, uint64_t bytes, heed_bu
 
     if (bytes > INT64_MAX)
         return HEED_E_DEVICE_NOMEM;
-    status = remote_of(device)->buf_create(device, bytes, &handle, &trouble);
+    status = offload_of(device)->buf_create(device, bytes, &handle, &trouble);
     if (status >= 0)
         *out = (heed_buf){ .handle = handle };
     return status;
@@ -61,7 +61,7 @@ heed_status heed_buf_create(heed_device *device, uint64_t bytes, heed_buf *out)
         return status;
     if (out == NULL)
         return HEED_E_NULL;
-    return remote_of(device) != NULL ? create_on_device(device, bytes, out)
+    return offload_of(device) != NULL ? create_on_device(device, bytes, out)
                                      : create_on_host(device, bytes, out);
 }
 
@@ -71,8 +71,8 @@ void heed_buf_destroy(heed_device *device, heed_buf buf)
 
     if (header == NULL || device == NULL || heed_context_usable(device, NULL) < 0)
         return;
-    if (remote_of(device) != NULL) {
-        remote_of(device)->buf_destroy(device, buf.handle);
+    if (offload_of(device) != NULL) {
+        offload_of(device)->buf_destroy(device, buf.handle);
         return;
     }
     header--;
@@ -92,7 +92,7 @@ static heed_status transfer(const heed_queue *queue, heed_buf buf, const void *o
         return HEED_OK;
     if (buf.handle == NULL || other == NULL)
         return HEED_E_NULL;
-    start = remote_of(queue->device) != NULL && remote_of(queue->device)->handles
+    start = offload_of(queue->device) != NULL && offload_of(queue->device)->handles
                 ? 0 : (uintptr_t)buf.handle;
     if (buf.offset > UINTPTR_MAX - start || bytes > UINTPTR_MAX - (start + buf.offset))
         return HEED_E_OVERFLOW;
@@ -105,9 +105,9 @@ heed_status heed_buf_write(heed_queue *queue, heed_buf to, const void *from, uin
 
     if (status < 0 || bytes == 0)
         return status;
-    if (remote_of(queue->device) != NULL)
-        return remote_of(queue->device)->buf_write(queue->device, queue->remote, to.handle,
-                                                   to.offset, from, bytes);
+    if (offload_of(queue->device) != NULL)
+        return offload_of(queue->device)->buf_write(queue->device, queue->offload, to.handle,
+                                                    to.offset, from, bytes);
     memmove((char *)to.handle + to.offset, from, (size_t)bytes);
     return HEED_OK;
 }
@@ -118,9 +118,9 @@ heed_status heed_buf_read(heed_queue *queue, void *to, heed_buf from, uint64_t b
 
     if (status < 0 || bytes == 0)
         return status;
-    if (remote_of(queue->device) != NULL)
-        return remote_of(queue->device)->buf_read(queue->device, queue->remote, to, from.handle,
-                                                  from.offset, bytes);
+    if (offload_of(queue->device) != NULL)
+        return offload_of(queue->device)->buf_read(queue->device, queue->offload, to, from.handle,
+                                                   from.offset, bytes);
     memmove(to, (const char *)from.handle + from.offset, (size_t)bytes);
     return HEED_OK;
 }

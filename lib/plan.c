@@ -71,12 +71,12 @@ static heed_status make_workspace(struct heed_plan *plan, struct heed_trouble *t
 {
     struct heed_plan_owned *owned = plan->owned;
     const struct heed_services *services = owned->services;
-    const struct heed_backend_remote *remote = plan->backend->remote;
+    const struct heed_backend_offload *offload = plan->backend->offload;
 
     if (!owned->own_workspace || plan->workspace_size == 0)
         return HEED_OK;
-    if (remote != NULL)
-        return remote->buf_create(plan->device, plan->workspace_size, &owned->workspace, trouble);
+    if (offload != NULL)
+        return offload->buf_create(plan->device, plan->workspace_size, &owned->workspace, trouble);
     if (plan->workspace_size <= SIZE_MAX)
         owned->workspace = services->alloc(services->runtime, (size_t)plan->workspace_size,
                                            workspace_align(plan));
@@ -129,7 +129,7 @@ heed_status heed_plan_info(const heed_plan *plan, heed_plan_props *props)
     filled.host_bytes = owned->arena.bytes + plan->state_bytes;
     filled.device_bytes = plan->device_bytes;
     if (owned->workspace != NULL)
-        *(plan->backend->remote != NULL ? &filled.device_bytes : &filled.host_bytes) +=
+        *(plan->backend->offload != NULL ? &filled.device_bytes : &filled.host_bytes) +=
             plan->workspace_size;
     snprintf(filled.implementation, sizeof(filled.implementation), "%s", plan->impl->name);
     return heed_sized_out(props, HEED_PLAN_PROPS_V1, &filled, sizeof(filled));
@@ -142,21 +142,21 @@ heed_plan *heed_plan_retain(heed_plan *plan)
     return plan;
 }
 
-/* On remote devices the last run may still be using it. */
+/* On offload devices the last run may still be using it. */
 static void drop_workspace(struct heed_plan *plan)
 {
     const struct heed_plan_owned *owned = plan->owned;
     const struct heed_services *services = owned->services;
-    const struct heed_backend_remote *remote = plan->backend->remote;
+    const struct heed_backend_offload *offload = plan->backend->offload;
     struct heed_trouble ignored = { .native = 0 };
 
-    if (owned->last != NULL && owned->last->remote != NULL)
-        remote->event_wait(plan->device, owned->last->remote, &ignored);
+    if (owned->last != NULL && owned->last->offload != NULL)
+        offload->event_wait(plan->device, owned->last->offload, &ignored);
     heed_event_release(owned->last);
     if (owned->workspace == NULL)
         return;
-    if (remote != NULL)
-        remote->buf_destroy(plan->device, owned->workspace);
+    if (offload != NULL)
+        offload->buf_destroy(plan->device, owned->workspace);
     else
         services->free(services->runtime, owned->workspace, (size_t)plan->workspace_size,
                        workspace_align(plan));

@@ -269,7 +269,7 @@ static heed_status examine(heed_device *device, const struct heed_services *serv
 {
     const char *reason = "";
     const heed_status status =
-        heed_device_self_test(device, &heed_cuda_remote, &reason, trouble);
+        heed_device_self_test(device, &heed_cuda_offload, &reason, trouble);
 
     if (status < 0)
         return status;
@@ -369,7 +369,7 @@ const struct heed_backend heed_cuda_backend = {
     .count = count,
     .describe = describe,
     .impls = heed_device_impls,
-    .remote = &heed_cuda_remote,
+    .offload = &heed_cuda_offload,
     .none = none,
     .prefix = "cuda",
 };

@@ -88,9 +88,9 @@ heed_status heed_cuda_compile(const struct heed_cuda_state *, enum heed_kernel, 
 
 heed_status heed_cuda_run(void *state, const struct heed_work *, struct heed_trouble *);
 
-/* ---- remote.c ---- */
+/* ---- offload.c ---- */
 
-extern const struct heed_backend_remote heed_cuda_remote;
+extern const struct heed_backend_offload heed_cuda_offload;
 heed_status heed_cuda_memory_create(void *state, uint64_t bytes, const void *contents,
                                     void **handle, struct heed_trouble *);
 void heed_cuda_memory_destroy(void *state, void *handle);

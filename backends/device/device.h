@@ -86,11 +86,11 @@ struct heed_work {
     void **event;                   /* NULL: none wanted */
 };
 
-/* Statuses as remote's; HEED_E_KERNEL_BUILD with the log's first lines in the trouble and all of it
- * logged. All functions: any thread. */
+/* Statuses as offload's; HEED_E_KERNEL_BUILD with the log's first lines in the trouble and all of
+ * it logged. All functions: any thread. */
 struct heed_driver {
     uint32_t size;
-    uint32_t handles;               /* as remote->handles */
+    uint32_t handles;               /* as offload->handles */
     /* Read-only memory with contents; complete on return. */
     heed_status (*memory_create)(void *state, uint64_t bytes, const void *contents, void **handle,
                                  struct heed_trouble *);
@@ -115,9 +115,9 @@ struct heed_device_state {
 extern const struct heed_impl *const heed_device_impls[];       /* bind.c; ends with NULL */
 
 /* Runs the self_test kernel: do fma, rint, conversions and every step of docs/numerics.md give the
- * host's bits? *reason: "" if so, else static text why the device is not EXACT. remote: for a queue
- * and memory of the backend's. */
-heed_status heed_device_self_test(heed_device *, const struct heed_backend_remote *,
+ * host's bits? *reason: "" if so, else static text why the device is not EXACT. offload: for a
+ * queue and memory of the backend's. */
+heed_status heed_device_self_test(heed_device *, const struct heed_backend_offload *,
                                   const char **reason, struct heed_trouble *);
 
 #endif

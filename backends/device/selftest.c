@@ -275,7 +275,7 @@ struct sheet {
 
 struct device_side {
     heed_device *device;
-    const struct heed_backend_remote *remote;
+    const struct heed_backend_offload *offload;
     const struct heed_device_state *state;
     void *image, *output, *queue;
 };
@@ -287,12 +287,12 @@ static heed_status take(struct device_side *d, struct sheet *sheet, struct heed_
                                                &sheet->image, &d->image, trouble);
 
     if (status >= 0)
-        status = d->remote->buf_create(d->device, sizeof(sheet->got), &d->output, trouble);
+        status = d->offload->buf_create(d->device, sizeof(sheet->got), &d->output, trouble);
     if (status >= 0)
-        status = d->remote->queue_create(d->device, NULL, 0, &d->queue, trouble);
+        status = d->offload->queue_create(d->device, NULL, 0, &d->queue, trouble);
     if (status >= 0)
-        status = d->remote->buf_write(d->device, d->queue, d->output, 0, sheet->got,
-                                      sizeof(sheet->got));
+        status = d->offload->buf_write(d->device, d->queue, d->output, 0, sheet->got,
+                                       sizeof(sheet->got));
     return status;
 }
 
@@ -317,27 +317,27 @@ static heed_status run(struct device_side *d, struct sheet *sheet, struct heed_t
     if (status >= 0)
         status = driver->run(d->device->state, &work, trouble);
     if (status >= 0)
-        status = d->remote->queue_wait(d->device, d->queue, trouble);
+        status = d->offload->queue_wait(d->device, d->queue, trouble);
     if (status >= 0)
-        status = d->remote->buf_read(d->device, d->queue, sheet->got, d->output, 0,
-                                     sizeof(sheet->got));
+        status = d->offload->buf_read(d->device, d->queue, sheet->got, d->output, 0,
+                                      sizeof(sheet->got));
     return status;
 }
 
 static void give_back(const struct device_side *d)
 {
     if (d->queue != NULL)
-        d->remote->queue_destroy(d->device, d->queue);
+        d->offload->queue_destroy(d->device, d->queue);
     if (d->output != NULL)
-        d->remote->buf_destroy(d->device, d->output);
+        d->offload->buf_destroy(d->device, d->output);
     if (d->image != NULL)
         d->state->driver->memory_destroy(d->device->state, d->image);
 }
 
-heed_status heed_device_self_test(heed_device *device, const struct heed_backend_remote *remote,
+heed_status heed_device_self_test(heed_device *device, const struct heed_backend_offload *offload,
                                   const char **reason, struct heed_trouble *trouble)
 {
-    struct device_side d = { .device = device, .remote = remote, .state = device->state };
+    struct device_side d = { .device = device, .offload = offload, .state = device->state };
     const struct heed_services *services = d.state->services;
     struct sheet *sheet =
         services->alloc(services->runtime, sizeof(*sheet), _Alignof(struct sheet));

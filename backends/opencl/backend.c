@@ -132,7 +132,7 @@ static heed_status judge(heed_device *device, struct heed_trouble *trouble)
 {
     const char *reason = "";
     const heed_status status =
-        heed_device_self_test(device, heed_opencl_backend.remote, &reason, trouble);
+        heed_device_self_test(device, heed_opencl_backend.offload, &reason, trouble);
 
     if (status < 0)
         return status;
@@ -267,8 +267,8 @@ static heed_status wrap_device(heed_device *device, const struct heed_services *
     return finish(device, d, trouble);
 }
 
-static const struct heed_backend_remote remote = {
-    .size = sizeof(struct heed_backend_remote),
+static const struct heed_backend_offload offload = {
+    .size = sizeof(struct heed_backend_offload),
     .handles = 1,
     .open = open_device,
     .close = close_device,
@@ -295,7 +295,7 @@ const struct heed_backend heed_opencl_backend = {
     .count = count,
     .describe = describe,
     .impls = heed_device_impls,
-    .remote = &remote,
+    .offload = &offload,
     .none = none,
     .prefix = "opencl",
 };

@@ -52,7 +52,7 @@ heed_status heed_opencl_kernel(void *state, enum heed_kernel, uint32_t large, vo
 void heed_opencl_kernels_release(struct heed_opencl_device *);
 heed_status heed_opencl_run(void *state, const struct heed_work *, struct heed_trouble *);
 
-/* memory.c, queue.c: parts of heed_backend_remote. */
+/* memory.c, queue.c: parts of heed_backend_offload. */
 heed_status heed_opencl_buf_create(heed_device *, uint64_t bytes, void **handle,
                                    struct heed_trouble *);
 void heed_opencl_buf_destroy(heed_device *, void *handle);

@@ -25,7 +25,7 @@ static struct {
     struct heed_services services;
     struct heed_trouble trouble;
     heed_device device;
-    const struct heed_backend_remote *remote;
+    const struct heed_backend_offload *offload;
     int logged[5];                  /* lines, by level */
     char line[512];                 /* the last of level 1 */
 } world;
@@ -48,7 +48,7 @@ static void world_begin(void)
         .free = heed_free,
         .log = world_log,
     };
-    world.remote = heed_opencl_backend.remote;
+    world.offload = heed_opencl_backend.offload;
     world.device = (heed_device){ .backend = &heed_opencl_backend };
     fake_opencl_reset();
     heed_opencl_api_set(fake_opencl_api(), NULL);
@@ -74,12 +74,12 @@ static inline void world_open(void)
 {
     ck_assert_uint_gt(heed_opencl_backend.count(), 0);
     heed_opencl_backend.describe(world.device.index, &world.device.props);
-    ck_assert_int_eq(world.remote->open(&world.device, &world.services), HEED_OK);
+    ck_assert_int_eq(world.offload->open(&world.device, &world.services), HEED_OK);
 }
 
 static inline void world_close(void)
 {
-    world.remote->close(&world.device, &world.services);
+    world.offload->close(&world.device, &world.services);
     ck_assert_ptr_null(world.device.state);
 }
 
@@ -99,12 +99,12 @@ static inline heed_status run_begin(struct run *run, void *native, uint32_t larg
     heed_status status;
 
     *run = (struct run){ .work.n_steps = 3 };
-    status = world.remote->queue_create(&world.device, native, native != NULL, &run->queue,
-                                        trouble);
+    status = world.offload->queue_create(&world.device, native, native != NULL, &run->queue,
+                                         trouble);
     if (status >= 0)
         status = driver->memory_create(world.device.state, 4, &contents, &run->image, trouble);
     if (status >= 0)
-        status = world.remote->buf_create(&world.device, 4096, &run->memory, trouble);
+        status = world.offload->buf_create(&world.device, 4096, &run->memory, trouble);
     if (status >= 0)
         status = driver->kernel(world.device.state, HEED_KERNEL_prepare, large, &run->kernel,
                                 trouble);
@@ -120,11 +120,11 @@ static inline heed_status run_begin(struct run *run, void *native, uint32_t larg
 
 static inline void run_end(struct run *run)
 {
-    world.remote->event_destroy(&world.device, run->event);
+    world.offload->event_destroy(&world.device, run->event);
     if (run->image != NULL)
         world_device()->base.driver->memory_destroy(world.device.state, run->image);
-    world.remote->buf_destroy(&world.device, run->memory);
-    world.remote->queue_destroy(&world.device, run->queue);
+    world.offload->buf_destroy(&world.device, run->memory);
+    world.offload->queue_destroy(&world.device, run->queue);
 }
 
 static inline heed_status run_go(struct run *run)

@@ -100,7 +100,7 @@ static void prepare_run(struct runner *r)
     r->queue = make_queue();
     ck_assert_int_eq(driver_of()->memory_create(device.state, 5, "image", &r->image, &trouble),
                      HEED_OK);
-    ck_assert_int_eq(remote->buf_create(&device, 64, &r->memory, &trouble), HEED_OK);
+    ck_assert_int_eq(offload->buf_create(&device, 64, &r->memory, &trouble), HEED_OK);
     ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &r->kernel,
                                          &trouble), HEED_OK);
     r->steps[0] = (struct heed_step){ HEED_KERNEL_prepare, 64, 3, r->kernel };
@@ -121,11 +121,11 @@ static void prepare_run(struct runner *r)
 
 static void finish_run(struct runner *r)
 {
-    remote->event_destroy(&device, r->event);
-    remote->event_destroy(&device, r->waited);
-    remote->buf_destroy(&device, r->memory);
+    offload->event_destroy(&device, r->event);
+    offload->event_destroy(&device, r->waited);
+    offload->buf_destroy(&device, r->memory);
     driver_of()->memory_destroy(device.state, r->image);
-    remote->queue_destroy(&device, r->queue);
+    offload->queue_destroy(&device, r->queue);
 }
 
 START_TEST(a_run_is_waits_launches_and_an_event)
@@ -152,7 +152,7 @@ START_TEST(a_run_is_waits_launches_and_an_event)
     ck_assert_ptr_eq(fake_cuda.launches[1].pointers[0], r.memory);
     ck_assert_ptr_null(fake_cuda.launches[1].pointers[1]);
     ck_assert_ptr_eq(fake_cuda.launches[1].pointers[4], (char *)r.memory + 16);
-    ck_assert_int_eq(remote->event_wait(&device, r.event, &trouble), HEED_OK);
+    ck_assert_int_eq(offload->event_wait(&device, r.event, &trouble), HEED_OK);
 
     /* What a CUDA graph may capture: no event, nothing but launches. */
     r.work.n_waits = 0;
@@ -217,17 +217,17 @@ START_TEST(a_lost_device_stays_lost_and_can_be_left)
     fake_cuda.fail_name = "cuEventSynchronize";
     fake_cuda.fail_code = 700;
     fake_cuda.poison = (int)_i;
-    ck_assert_int_eq(remote->event_wait(&device, r.event, &trouble), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(offload->event_wait(&device, r.event, &trouble), HEED_E_DEVICE_LOST);
     ck_assert_int_eq(trouble.native, 700);
     ck_assert_ptr_nonnull(strstr(trouble.text, "illegal memory access"));
     fake_cuda.fail_name = NULL;
     trouble = (struct heed_trouble){ 0 };
     ck_assert_int_eq(driver_of()->run(device.state, &r.work, &trouble), HEED_E_DEVICE_LOST);
     ck_assert_int_eq(trouble.native, 700);
-    ck_assert_int_eq(remote->buf_create(&device, 1, &handle, &trouble), HEED_E_DEVICE_LOST);
-    ck_assert_int_eq(remote->buf_read(&device, r.queue, &byte, r.memory, 0, 1),
+    ck_assert_int_eq(offload->buf_create(&device, 1, &handle, &trouble), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(offload->buf_read(&device, r.queue, &byte, r.memory, 0, 1),
                      HEED_E_DEVICE_LOST);
-    ck_assert_int_eq(remote->queue_wait(&device, r.queue, &trouble), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(offload->queue_wait(&device, r.queue, &trouble), HEED_E_DEVICE_LOST);
     finish_run(&r);
     close_device();
 }
@@ -241,7 +241,7 @@ START_TEST(a_context_that_is_gone_is_not_entered_again)
     prepare_run(&r);
     fake_cuda.fail_name = "cuStreamSynchronize";
     fake_cuda.fail_code = 709;
-    ck_assert_int_eq(remote->queue_wait(&device, r.queue, &trouble), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(offload->queue_wait(&device, r.queue, &trouble), HEED_E_DEVICE_LOST);
     fake_cuda.fail_name = NULL;
     fake_cuda_trace();
     finish_run(&r);

@@ -360,8 +360,8 @@ static heed_status queue_wait(heed_device *device, void *queue, struct heed_trou
     return step(device->state);
 }
 
-static const struct heed_backend_remote remote = {
-    .size = sizeof(remote),
+static const struct heed_backend_offload offload = {
+    .size = sizeof(offload),
     .buf_create = buf_create,
     .buf_destroy = buf_destroy,
     .buf_write = buf_write,
@@ -387,7 +387,7 @@ static heed_status try(struct world *world, const char **reason)
     world->state = (struct heed_device_state){ .driver = &driver, .services = &services };
     world->calls = 0;
     atomic_store(&ledger.fail_at, world->fail_at == -1);
-    status = heed_device_self_test(&device, &remote, reason, &trouble);
+    status = heed_device_self_test(&device, &offload, reason, &trouble);
     ck_assert_int_eq(world->held, 0);
     ck_assert_int_eq(atomic_load(&ledger.blocks), 0);
     ck_assert_int_eq(atomic_load(&ledger.mistakes), 0);

@@ -4,7 +4,7 @@
  * Devices that are not the host's: when they are asked for and opened, their memory, queues and
  * events, and those over what the caller owns.
  */
-#include "fake_remote.h"
+#include "fake_offload.h"
 
 #include <pthread.h>
 
@@ -220,7 +220,7 @@ START_TEST(buffers_are_the_backends)
     heed_device *device = find(kinds[_i]);
     heed_queue *queue = make_queue(device);
     heed_buf buf = { NULL, 5 }, none = { NULL, 0 }, at;
-    const int handles = device->backend->remote->handles != 0;
+    const int handles = device->backend->offload->handles != 0;
     char text[16] = "";
 
     ck_assert_int_eq(heed_buf_create(device, 64, &buf), HEED_OK);
@@ -425,8 +425,8 @@ END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("remote");
-    Suite *suite = suite_create("remote");
+    TCase *tcase = tcase_create("offload");
+    Suite *suite = suite_create("offload");
     SRunner *runner;
     int failed;
 

@@ -4,10 +4,10 @@
  * Two backends whose devices are not the host, in place of backends/table.c: one with handles
  * ("opencl:0" and on), one with addresses ("cuda:0"). Addresses are of no use to the host, so that
  * lib is found out when it follows one. Nothing is computed; everything is counted and can be made
- * to fail. For test_remote.c, test_remote_run.c.
+ * to fail. For test_offload.c, test_offload_run.c.
  */
-#ifndef HEED_TESTS_UNIT_FAKE_REMOTE_H
-#define HEED_TESTS_UNIT_FAKE_REMOTE_H
+#ifndef HEED_TESTS_UNIT_FAKE_OFFLOAD_H
+#define HEED_TESTS_UNIT_FAKE_OFFLOAD_H
 
 #include "lib/bind.h"
 #include "lib/context.h"
@@ -132,7 +132,7 @@ static heed_status fake_wrap(heed_device *device, const struct heed_services *se
 
 static int has_handles(const heed_device *device)
 {
-    return device->backend->remote->handles != 0;
+    return device->backend->offload->handles != 0;
 }
 
 static heed_status fake_buf_create(heed_device *device, uint64_t bytes, void **handle,
@@ -314,9 +314,9 @@ static void fake_drop(struct heed_plan *plan, const struct heed_services *servic
 static const struct heed_impl fake_impl = { "fake", NULL, fake_bind, fake_run, fake_drop };
 static const struct heed_impl *const fake_impls[] = { &fake_impl, NULL };
 
-#define FAKE_REMOTE(by_handle)                                                                     \
+#define FAKE_OFFLOAD(by_handle)                                                                    \
     {                                                                                              \
-        .size = sizeof(struct heed_backend_remote), .handles = (by_handle), .open = fake_open,     \
+        .size = sizeof(struct heed_backend_offload), .handles = (by_handle), .open = fake_open,    \
         .close = fake_close, .wrap = fake_wrap, .buf_create = fake_buf_create,                     \
         .buf_destroy = fake_buf_destroy, .buf_write = fake_buf_write, .buf_read = fake_buf_read,   \
         .queue_create = fake_queue_create, .queue_wait = fake_queue_wait,                          \
@@ -324,18 +324,18 @@ static const struct heed_impl *const fake_impls[] = { &fake_impl, NULL };
         .event_destroy = fake_event_destroy, .event_wrap = fake_event_wrap,                        \
         .event_native = fake_event_native,                                                         \
     }
-static const struct heed_backend_remote fake_with_handles = FAKE_REMOTE(1);
-static const struct heed_backend_remote fake_with_addresses = FAKE_REMOTE(0);
+static const struct heed_backend_offload fake_with_handles = FAKE_OFFLOAD(1);
+static const struct heed_backend_offload fake_with_addresses = FAKE_OFFLOAD(0);
 
 static struct heed_backend fake_opencl = {
     .size = sizeof(fake_opencl), .kind = HEED_DEVICE_OPENCL, .count = fake_count_opencl,
-    .describe = fake_describe_opencl, .impls = fake_impls, .remote = &fake_with_handles,
+    .describe = fake_describe_opencl, .impls = fake_impls, .offload = &fake_with_handles,
     .none = fake_none,
     .prefix = "opencl",
 };
 static struct heed_backend fake_cuda = {
     .size = sizeof(fake_cuda), .kind = HEED_DEVICE_CUDA, .count = fake_count_cuda,
-    .describe = fake_describe_cuda, .impls = fake_impls, .remote = &fake_with_addresses,
+    .describe = fake_describe_cuda, .impls = fake_impls, .offload = &fake_with_addresses,
 };
 
 extern const struct heed_backend heed_reference_backend;

@@ -285,8 +285,8 @@ static void *event_native(heed_device *device, void *event)
     return heed_cuda_event_native(event);
 }
 
-const struct heed_backend_remote heed_cuda_remote = {
-    .size = sizeof(struct heed_backend_remote),
+const struct heed_backend_offload heed_cuda_offload = {
+    .size = sizeof(struct heed_backend_offload),
     .handles = 0,
     .open = heed_cuda_open,
     .close = heed_cuda_close,
