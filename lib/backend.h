@@ -27,7 +27,7 @@ struct heed_services {
 };
 
 /* What went wrong, for the report: filled by who returns a negative status and knows more. */
-struct heed_trouble {
+struct heed_error_detail {
     int64_t native;                 /* the vendor's code */
     char text[176];                 /* empty: nothing to add */
 };
@@ -50,7 +50,7 @@ struct heed_bound {
     uint32_t n_waits, reserved;
     void **event;                   /* NULL: none wanted; receives an offload event, or NULL when
                                      * everything is complete already */
-    struct heed_trouble *trouble;   /* never NULL */
+    struct heed_error_detail *detail; /* never NULL */
 };
 
 struct heed_handles {
@@ -66,7 +66,8 @@ struct heed_impl {
      * A NULL function accepts everything. */
     const char *(*refuse)(const heed_device *, const struct heed_checked *, const char **field);
     /* Sets state, state_bytes, device_bytes and workspace_*. */
-    heed_status (*bind)(struct heed_plan *, const struct heed_services *, struct heed_trouble *);
+    heed_status (*bind)(struct heed_plan *, const struct heed_services *,
+                        struct heed_error_detail *);
     heed_status (*run)(const struct heed_plan *, const struct heed_services *,
                        const struct heed_bound *);
     /* May be NULL. On offload devices work of the plan may still be in flight: what it reads is
@@ -92,9 +93,10 @@ struct heed_backend_offload {
      * device ordinal in the second), instead of open. Keeps references, not ownership. Fills props
      * as describe and open do (index is UINT32_MAX; the name need not be unique). */
     heed_status (*wrap)(heed_device *, const struct heed_services *, void *context, void *native,
-                        struct heed_trouble *);
+                        struct heed_error_detail *);
     /* Aligned as any workspace of this backend must be. bytes 0 is legal. */
-    heed_status (*buf_create)(heed_device *, uint64_t bytes, void **handle, struct heed_trouble *);
+    heed_status (*buf_create)(heed_device *, uint64_t bytes, void **handle,
+                              struct heed_error_detail *);
     void (*buf_destroy)(heed_device *, void *handle);
     /* Both after the work in the queue; complete on return. */
     heed_status (*buf_write)(heed_device *, void *queue, void *handle, uint64_t offset,
@@ -104,15 +106,16 @@ struct heed_backend_offload {
     /* native: the caller's queue (cl_command_queue, CUstream), of which a reference is kept where
      * the API has such; has_native 0: one of our own. A CUDA stream may be NULL, hence both. */
     heed_status (*queue_create)(heed_device *, void *native, uint32_t has_native, void **queue,
-                                struct heed_trouble *);
-    heed_status (*queue_wait)(heed_device *, void *queue, struct heed_trouble *);
+                                struct heed_error_detail *);
+    heed_status (*queue_wait)(heed_device *, void *queue, struct heed_error_detail *);
     void (*queue_destroy)(heed_device *, void *queue);              /* waits for its work first */
-    heed_status (*event_wait)(heed_device *, void *event, struct heed_trouble *);
+    heed_status (*event_wait)(heed_device *, void *event, struct heed_error_detail *);
     void (*event_destroy)(heed_device *, void *event);
     /* The caller's cl_event or CUevent as an event to be waited for; and back. OpenCL: both
      * retain, event_native for the caller. CUDA has no such count: a wrapped one stays the
      * caller's, and what event_native gives stays the event's. NULL: failed. */
-    heed_status (*event_wrap)(heed_device *, void *native, void **event, struct heed_trouble *);
+    heed_status (*event_wrap)(heed_device *, void *native, void **event,
+                              struct heed_error_detail *);
     void *(*event_native)(heed_device *, void *event);
     /* May be NULL. Is the event complete or failed, so that nothing has to wait for it any more,
      * and nothing must that is not to fail with it? */

@@ -38,13 +38,13 @@ static heed_status create_on_host(heed_device *device, uint64_t bytes, heed_buf 
 
 static heed_status create_on_device(heed_device *device, uint64_t bytes, heed_buf *out)
 {
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
     void *handle = NULL;
     heed_status status;
 
     if (bytes > INT64_MAX)
         return HEED_E_DEVICE_NOMEM;
-    status = offload_of(device)->buf_create(device, bytes, &handle, &trouble);
+    status = offload_of(device)->buf_create(device, bytes, &handle, &detail);
     if (status >= 0)
         *out = (heed_buf){ .handle = handle };
     return status;

@@ -210,18 +210,18 @@ heed_status heed_context_wrap(struct heed_runtime *runtime, const struct heed_ba
                               void *context, void *native, heed_device **out, heed_report *report)
 {
     struct heed_offload_device *offload = new_wrapped(runtime, backend);
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
     heed_status status;
 
     if (offload == NULL)
         return heed_report_fill(report, HEED_E_NOMEM, NULL, (int64_t)sizeof(*offload), 0,
                                 "no memory for the device");
     status = backend->offload->wrap(&offload->device, &runtime->services, context, native,
-                                    &trouble);
+                                    &detail);
     if (status < 0) {
         heed_free(runtime, offload, sizeof(*offload), _Alignof(struct heed_offload_device));
-        return heed_report_trouble(report, status, "device", &trouble,
-                                   "no device can be made of these");
+        return heed_report_detail(report, status, "device", &detail,
+                                  "no device can be made of these");
     }
     if (offload->device.props.name[0] == '\0')
         snprintf(offload->device.props.name, sizeof(offload->device.props.name), "wrapped");

@@ -20,7 +20,7 @@ static const struct heed_backend_offload *offload_of(const heed_device *device)
 static heed_status make_queue(heed_device *device, void *native, bool own, heed_queue **out,
                               heed_report *report)
 {
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
     heed_status status = heed_context_usable(device, report);
     heed_queue *queue;
 
@@ -32,11 +32,11 @@ static heed_status make_queue(heed_device *device, void *native, bool own, heed_
                                 "no memory for the queue");
     *queue = (heed_queue){ .device = device };
     if (offload_of(device) != NULL)
-        status = offload_of(device)->queue_create(device, native, !own, &queue->offload, &trouble);
+        status = offload_of(device)->queue_create(device, native, !own, &queue->offload, &detail);
     if (status < 0) {
         heed_free(device->runtime, queue, sizeof(*queue), _Alignof(heed_queue));
-        return heed_report_trouble(report, status, "queue", &trouble,
-                                   "%.60s cannot make the queue", device->props.name);
+        return heed_report_detail(report, status, "queue", &detail,
+                                  "%.60s cannot make the queue", device->props.name);
     }
     *out = queue;
     return heed_report_ok(report);
@@ -61,13 +61,13 @@ heed_status heed_queue_over(heed_device *device, void *native, heed_queue **out,
 
 heed_status heed_queue_wait(heed_queue *queue)
 {
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
 
     if (queue == NULL)
         return HEED_E_NULL;
     if (offload_of(queue->device) == NULL)
         return HEED_OK;
-    return offload_of(queue->device)->queue_wait(queue->device, queue->offload, &trouble);
+    return offload_of(queue->device)->queue_wait(queue->device, queue->offload, &detail);
 }
 
 heed_device *heed_queue_device(const heed_queue *queue)
@@ -120,7 +120,7 @@ void heed_event_release(heed_event *event)
 heed_status heed_event_over(heed_device *device, void *native, heed_event **out,
                             heed_report *report)
 {
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
     heed_status status = heed_context_usable(device, report);
     heed_event *event;
 
@@ -130,11 +130,11 @@ heed_status heed_event_over(heed_device *device, void *native, heed_event **out,
     if (event == NULL)
         return heed_report_fill(report, HEED_E_NOMEM, NULL, (int64_t)sizeof(*event), 0,
                                 "no memory for the event");
-    status = offload_of(device)->event_wrap(device, native, &event->offload, &trouble);
+    status = offload_of(device)->event_wrap(device, native, &event->offload, &detail);
     if (status < 0) {
         event->offload = NULL;
         heed_event_release(event);
-        return heed_report_trouble(report, status, "event", &trouble, "no event can be made of it");
+        return heed_report_detail(report, status, "event", &detail, "no event can be made of it");
     }
     atomic_fetch_add_explicit(&device->done->handed_out, 1, memory_order_relaxed);
     *out = event;
@@ -143,16 +143,16 @@ heed_status heed_event_over(heed_device *device, void *native, heed_event **out,
 
 heed_status heed_event_wait(heed_event *event, heed_report *report)
 {
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
     heed_status status;
 
     if (event == NULL)
         return heed_report_fill(report, HEED_E_NULL, "event", 0, 0, "a required pointer is NULL");
     status = event->status;
     if (event->offload != NULL)
-        status = offload_of(event->device)->event_wait(event->device, event->offload, &trouble);
+        status = offload_of(event->device)->event_wait(event->device, event->offload, &detail);
     if (status < 0)
-        return heed_report_trouble(report, status, "event", &trouble, "the run failed");
+        return heed_report_detail(report, status, "event", &detail, "the run failed");
     return heed_report_ok(report);
 }
 

@@ -45,15 +45,15 @@ static heed_status wait_for(const heed_queue *queue, const struct heed_bound *bo
                             heed_report *report)
 {
     heed_device *device = queue->device;
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
 
     for (uint32_t i = 0; i < bound->n_waits; i++) {
         const heed_status status =
-            device->backend->offload->event_wait(device, bound->waits[i], &trouble);
+            device->backend->offload->event_wait(device, bound->waits[i], &detail);
 
         if (status < 0)
-            return heed_report_trouble(report, status, "wait", &trouble,
-                                       "a run to wait for failed");
+            return heed_report_detail(report, status, "wait", &detail,
+                                      "a run to wait for failed");
     }
     return HEED_OK;
 }

@@ -66,7 +66,7 @@ static heed_status call_own(const heed_plan *plan, const heed_queue *queue,
                             struct heed_binding *binding, heed_event *done)
 {
     struct heed_plan_owned *owned = plan->owned;
-    struct heed_trouble ignored = { .native = 0 };
+    struct heed_error_detail ignored = { .native = 0 };
     heed_status status;
 
     if (waits_for_last(owned, plan))
@@ -108,21 +108,21 @@ static heed_status call_offload(const heed_plan *plan, const heed_queue *queue,
 static heed_status run_bound(const heed_plan *plan, const heed_queue *queue,
                              struct heed_binding *binding, heed_event **event, heed_report *report)
 {
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
     heed_event *done = plan->device->done;
     heed_status status;
 
     if (!take_workspace(plan->owned))
         return heed_report_fill(report, HEED_E_BUSY, "workspace", 0, 0,
                                 "another run uses the plan's own workspace");
-    binding->bound.trouble = &trouble;
+    binding->bound.detail = &detail;
     if (plan->backend->offload == NULL)
         status = call(plan, binding);
     else
         status = call_offload(plan, queue, binding, event != NULL ? &done : NULL);
     give_workspace(plan->owned);
     if (status < 0)
-        return heed_report_trouble(report, status, NULL, &trouble, "%s failed", plan->impl->name);
+        return heed_report_detail(report, status, NULL, &detail, "%s failed", plan->impl->name);
     if (event != NULL) {
         *event = done;
         atomic_fetch_add_explicit(&plan->device->done->handed_out, 1, memory_order_relaxed);

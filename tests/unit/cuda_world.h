@@ -23,7 +23,7 @@ extern const struct heed_backend heed_cuda_backend;
 static struct ledger ledger;
 static heed_runtime *rt;
 static heed_device device;
-static struct heed_trouble trouble;
+static struct heed_error_detail detail;
 static const struct heed_backend_offload *offload;
 
 HEED_INLINE void set_up(void)
@@ -38,7 +38,7 @@ HEED_INLINE void set_up(void)
     heed_cuda_loader_fake(&fake_cuda_driver, &fake_cuda_nvrtc);
     ck_assert_int_eq(heed_runtime_create(&desc, &rt, NULL), HEED_OK);
     device = (heed_device){ .backend = &heed_cuda_backend, .runtime = rt };
-    trouble = (struct heed_trouble){ 0 };
+    detail = (struct heed_error_detail){ 0 };
     offload = heed_cuda_backend.offload;
 }
 
@@ -71,7 +71,7 @@ HEED_INLINE void *make_queue(void)
 {
     void *queue = NULL;
 
-    ck_assert_int_eq(offload->queue_create(&device, NULL, 0, &queue, &trouble), HEED_OK);
+    ck_assert_int_eq(offload->queue_create(&device, NULL, 0, &queue, &detail), HEED_OK);
     return queue;
 }
 

@@ -23,7 +23,7 @@ static struct {
     struct ledger ledger;
     struct heed_runtime runtime;
     struct heed_services services;
-    struct heed_trouble trouble;
+    struct heed_error_detail detail;
     heed_device device;
     const struct heed_backend_offload *offload;
     int logged[5];                  /* lines, by level */
@@ -93,21 +93,21 @@ struct run {
 
 static inline heed_status run_begin(struct run *run, void *native, uint32_t large)
 {
-    struct heed_trouble *const trouble = &world.trouble;
+    struct heed_error_detail *const detail = &world.detail;
     const struct heed_driver *const driver = world_device()->base.driver;
     uint32_t contents = 7;
     heed_status status;
 
     *run = (struct run){ .work.n_steps = 3 };
     status = world.offload->queue_create(&world.device, native, native != NULL, &run->queue,
-                                         trouble);
+                                         detail);
     if (status >= 0)
-        status = driver->memory_create(world.device.state, 4, &contents, &run->image, trouble);
+        status = driver->memory_create(world.device.state, 4, &contents, &run->image, detail);
     if (status >= 0)
-        status = world.offload->buf_create(&world.device, 4096, &run->memory, trouble);
+        status = world.offload->buf_create(&world.device, 4096, &run->memory, detail);
     if (status >= 0)
         status = driver->kernel(world.device.state, HEED_KERNEL_prepare, large, &run->kernel,
-                                trouble);
+                                detail);
     for (int i = 0; i < 3; i++)
         run->steps[i] = (struct heed_step){ HEED_KERNEL_prepare, 32, 2, run->kernel };
     run->work.steps = run->steps;
@@ -131,7 +131,7 @@ static inline heed_status run_go(struct run *run)
 {
     fake_opencl.n_commands = 0;
     fake_opencl.flushes = fake_opencl.finishes = 0;
-    return world_device()->base.driver->run(world.device.state, &run->work, &world.trouble);
+    return world_device()->base.driver->run(world.device.state, &run->work, &world.detail);
 }
 
 /* A queue and an event as a caller would have them. */

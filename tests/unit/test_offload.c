@@ -267,7 +267,7 @@ START_TEST(queues_are_the_backends)
     ck_assert_int_eq(fake.queue_waits, 2);
     heed_queue_destroy(queue);
     fake.queue = HEED_E_DEVICE;
-    fill_trouble(-5, "out of\nqueues");
+    fill_detail(-5, "out of\nqueues");
     queue = NULL;
     ck_assert_int_eq(heed_queue_create(device, 0, &queue, &why), HEED_E_DEVICE);
     ck_assert_int_eq(why.native_code, -5);
@@ -367,7 +367,7 @@ START_TEST(wrong_objects_are_refused)
     ck_assert_int_eq(heed_opencl_event(opencl, NULL, &event, &why), HEED_E_NULL);
     ck_assert_int_eq(heed_cuda_event(cuda, NULL, &event, &why), HEED_E_NULL);
     ck_assert_int_eq(heed_opencl_event_get(NULL, &native), HEED_E_NULL);
-    fill_trouble(-33, "no such device");
+    fill_detail(-33, "no such device");
     fake.wrap = HEED_E_DEVICE;
     ck_assert_int_eq(heed_opencl_device(rt, OBJECT(0), OBJECT(1), &device, &why), HEED_E_DEVICE);
     ck_assert_int_eq(why.native_code, -33);

@@ -246,7 +246,7 @@ START_TEST(events_are_objects_made_when_asked_for)
     ck_assert_int_eq(heed_event_wait(event, &why), HEED_OK);
     ck_assert_int_eq(fake.event_waits, 1);
     fake.wait = HEED_E_DEVICE_LOST;
-    fill_trouble(-9999, "it went away");
+    fill_detail(-9999, "it went away");
     ck_assert_int_eq(heed_event_wait(event, &why), HEED_E_DEVICE_LOST);
     ck_assert_int_eq(why.native_code, -9999);
     ck_assert_str_eq(why.message, "the run failed: it went away");
@@ -362,7 +362,7 @@ START_TEST(a_failed_run_leaves_nothing_in_the_workspace)
     plan = make_plan(HEED_PLAN_OWN_WORKSPACE);
     run_right(plan, NULL);
     fake.run = HEED_E_DEVICE;
-    fill_trouble(-4, "a\x01" "b\r\n");
+    fill_detail(-4, "a\x01" "b\r\n");
     ck_assert_int_eq(heed_attn_run(plan, queue, &args, &event, &why), HEED_E_DEVICE);
     ck_assert_int_eq(why.native_code, -4);
     ck_assert_ptr_nonnull(strstr(why.message, "fake failed: a?b"));
@@ -386,7 +386,7 @@ START_TEST(plans_that_cannot_be_bound_leave_nothing)
     open_world(kinds[_i]);
     held = atomic_load(&ledger.blocks);
     fake.bind = HEED_E_KERNEL_BUILD;
-    fill_trouble(-11, "line 3: no such thing");
+    fill_detail(-11, "line 3: no such thing");
     ck_assert_int_eq(heed_attn_check(device, &desc, &why), HEED_OK);    /* does not bind */
     ck_assert_int_eq(heed_attn_plan(device, &desc, &plan, &why), HEED_E_KERNEL_BUILD);
     ck_assert_int_eq(why.native_code, -11);

@@ -311,9 +311,9 @@ START_TEST(transfers_keep_bytes_and_empty_buffers_are_legal)
 
     world_open();
     ck_assert_int_eq(
-        world.offload->queue_create(&world.device, NULL, 0, &queue, &world.trouble), HEED_OK);
-    ck_assert_int_eq(world.offload->buf_create(&world.device, 8, &full, &world.trouble), HEED_OK);
-    ck_assert_int_eq(world.offload->buf_create(&world.device, 0, &empty, &world.trouble), HEED_OK);
+        world.offload->queue_create(&world.device, NULL, 0, &queue, &world.detail), HEED_OK);
+    ck_assert_int_eq(world.offload->buf_create(&world.device, 8, &full, &world.detail), HEED_OK);
+    ck_assert_int_eq(world.offload->buf_create(&world.device, 0, &empty, &world.detail), HEED_OK);
     ck_assert_int_eq(world.offload->buf_write(&world.device, queue, full, 3, in, 4), HEED_OK);
     ck_assert_int_eq(world.offload->buf_read(&world.device, queue, out, full, 3, 4), HEED_OK);
     ck_assert_str_eq(out, "abcd");
@@ -335,7 +335,7 @@ START_TEST(wrapped_context_is_a_device_like_any_other)
     world_open();
     context = world_device()->context;
     ck_assert_int_eq(world.offload->wrap(&wrapped, &world.services, context, fake_opencl_device(0),
-                                         &world.trouble),
+                                         &world.detail),
                      HEED_OK);
     world_close();
     ck_assert_int_eq(fake_opencl.objects > 0, 1);       /* the wrapped one holds the context */
@@ -356,12 +356,12 @@ START_TEST(objects_of_other_contexts_are_a_mismatch)
     other = fake_opencl_api()->CreateContext(NULL, 1, &device, NULL, NULL, &code);
     queue = fake_opencl_api()->CreateCommandQueue(other, device, 0, &code);
     event = callers_event(queue);
-    ck_assert_int_eq(world.offload->queue_create(&world.device, queue, 1, &got, &world.trouble),
+    ck_assert_int_eq(world.offload->queue_create(&world.device, queue, 1, &got, &world.detail),
                      HEED_E_MISMATCH);
-    ck_assert_int_eq(world.offload->event_wrap(&world.device, event, &got, &world.trouble),
+    ck_assert_int_eq(world.offload->event_wrap(&world.device, event, &got, &world.detail),
                      HEED_E_MISMATCH);
     ck_assert_int_eq(world.offload->wrap(&wrapped, &world.services, other, fake_opencl_device(1),
-                                         &world.trouble),
+                                         &world.detail),
                      HEED_E_MISMATCH);
     ck_assert_ptr_null(got);
     fake_opencl_api()->ReleaseEvent(event);
@@ -378,14 +378,14 @@ START_TEST(events_go_both_ways_with_references)
     world_open();
     queue = callers_queue(0);
     event = callers_event(queue);
-    ck_assert_int_eq(world.offload->event_wrap(&world.device, event, &got, &world.trouble),
+    ck_assert_int_eq(world.offload->event_wrap(&world.device, event, &got, &world.detail),
                      HEED_OK);
     native = world.offload->event_native(&world.device, got);
     ck_assert_ptr_eq(native, event);
-    ck_assert_int_eq(world.offload->event_wait(&world.device, got, &world.trouble), HEED_OK);
+    ck_assert_int_eq(world.offload->event_wait(&world.device, got, &world.detail), HEED_OK);
     fake_opencl.event_status = -9999;
-    ck_assert_int_eq(world.offload->event_wait(&world.device, got, &world.trouble), HEED_E_DEVICE);
-    ck_assert_int_eq(world.trouble.native, -9999);
+    ck_assert_int_eq(world.offload->event_wait(&world.device, got, &world.detail), HEED_E_DEVICE);
+    ck_assert_int_eq(world.detail.native, -9999);
     world.offload->event_destroy(&world.device, got);
     fake_opencl_api()->ReleaseEvent(native);
     fake_opencl_api()->ReleaseEvent(event);

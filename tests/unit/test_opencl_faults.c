@@ -36,8 +36,8 @@ START_TEST(codes_become_statuses)
         fail_next("EnqueueNDRangeKernel", rows[i].code);
         fake_opencl.fail_call = 2;
         ck_assert_int_eq(run_go(&run), rows[i].status);
-        ck_assert_int_eq(world.trouble.native, rows[i].code);
-        ck_assert_ptr_nonnull(strstr(world.trouble.text, "clEnqueueNDRangeKernel"));
+        ck_assert_int_eq(world.detail.native, rows[i].code);
+        ck_assert_ptr_nonnull(strstr(world.detail.text, "clEnqueueNDRangeKernel"));
         ck_assert_uint_eq(fake_opencl.n_commands, 1);
         ck_assert_int_eq(run_go(&run), HEED_OK);
     }
@@ -65,18 +65,18 @@ START_TEST(lost_device_stays_lost_and_is_left_alone)
         ck_assert_int_eq(run_go(&run), HEED_E_DEVICE_LOST);
         calls = fake_opencl.calls;
         ck_assert_int_eq(run_go(&run), HEED_E_DEVICE_LOST);
-        ck_assert_int_eq(world.offload->queue_wait(&world.device, run.queue, &world.trouble),
+        ck_assert_int_eq(world.offload->queue_wait(&world.device, run.queue, &world.detail),
                          HEED_E_DEVICE_LOST);
-        ck_assert_int_eq(world.offload->event_wait(&world.device, run.event, &world.trouble),
+        ck_assert_int_eq(world.offload->event_wait(&world.device, run.event, &world.detail),
                          HEED_E_DEVICE_LOST);
-        ck_assert_int_eq(world.offload->buf_create(&world.device, 8, &got, &world.trouble),
+        ck_assert_int_eq(world.offload->buf_create(&world.device, 8, &got, &world.detail),
                          HEED_E_DEVICE_LOST);
         ck_assert_int_eq(world.offload->buf_read(&world.device, run.queue, &byte, run.memory, 0, 4),
                          HEED_E_DEVICE_LOST);
-        ck_assert_int_eq(world.offload->queue_create(&world.device, NULL, 0, &got, &world.trouble),
+        ck_assert_int_eq(world.offload->queue_create(&world.device, NULL, 0, &got, &world.detail),
                          HEED_E_DEVICE_LOST);
         ck_assert_int_eq(world_device()->base.driver->kernel(world.device.state, HEED_KERNEL_pack,
-                                                             0, &got, &world.trouble),
+                                                             0, &got, &world.detail),
                          HEED_E_DEVICE_LOST);
         ck_assert_uint_eq(fake_opencl.calls, calls);
         run_end(&run);
@@ -118,7 +118,7 @@ static heed_status whole_life(bool ooo)
         status = run_go(&run);
     }
     if (status >= 0)
-        status = world.offload->event_wait(&world.device, run.event, &world.trouble);
+        status = world.offload->event_wait(&world.device, run.event, &world.detail);
     if (status >= 0)
         status = world.offload->buf_read(&world.device, run.queue, bytes, run.memory, 0, 16);
     run_end(&run);
