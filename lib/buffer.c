@@ -17,9 +17,9 @@ struct header {
     _Alignas(BUF_ALIGN) size_t bytes;           /* of the whole block, this header included */
 };
 
-static const struct heed_backend_remote *remote_of(const heed_device *device)
+static const struct heed_backend_offload *offload_of(const heed_device *device)
 {
-    return device->backend->remote;
+    return device->backend->offload;
 }
 
 static heed_status create_on_host(heed_device *device, uint64_t bytes, heed_buf *out)
@@ -38,14 +38,14 @@ static heed_status create_on_host(heed_device *device, uint64_t bytes, heed_buf 
 }
 
 static heed_status create_on_device(heed_device *device, uint64_t bytes, heed_buf *out,
-                                    struct heed_trouble *trouble)
+                                    struct heed_error_detail *detail)
 {
     void *handle = NULL;
     heed_status status;
 
     if (bytes > INT64_MAX)
         return HEED_E_DEVICE_NOMEM;
-    status = remote_of(device)->buf_create(device, bytes, &handle, trouble);
+    status = offload_of(device)->buf_create(device, bytes, &handle, detail);
     if (status >= 0)
         *out = (heed_buf){ .handle = handle };
     return status;
@@ -53,7 +53,7 @@ static heed_status create_on_device(heed_device *device, uint64_t bytes, heed_bu
 
 heed_status heed_buf_create(heed_device *device, uint64_t bytes, heed_buf *out, heed_report *report)
 {
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
     heed_status status;
 
     if (device == NULL || out == NULL)
@@ -62,10 +62,10 @@ heed_status heed_buf_create(heed_device *device, uint64_t bytes, heed_buf *out, 
     status = heed_context_usable(device, report);
     if (status < 0)
         return status;
-    status = remote_of(device) != NULL ? create_on_device(device, bytes, out, &trouble)
+    status = offload_of(device) != NULL ? create_on_device(device, bytes, out, &detail)
                                        : create_on_host(device, bytes, out);
     if (status < 0)
-        return heed_report_trouble(report, status, "bytes", &trouble,
+        return heed_report_detail(report, status, "bytes", &detail,
                                    "%.60s has no buffer of %llu bytes", device->props.name,
                                    (unsigned long long)bytes);
     return heed_report_ok(report);
@@ -77,8 +77,8 @@ void heed_buf_destroy(heed_device *device, heed_buf buf)
 
     if (header == NULL || device == NULL || heed_context_usable(device, NULL) < 0)
         return;
-    if (remote_of(device) != NULL) {
-        remote_of(device)->buf_destroy(device, buf.handle);
+    if (offload_of(device) != NULL) {
+        offload_of(device)->buf_destroy(device, buf.handle);
         return;
     }
     header--;
@@ -99,7 +99,7 @@ static heed_status require_transfer(const heed_queue *queue, heed_buf buf, const
     if (buf.handle == NULL || other == NULL)
         return heed_report_fill(report, HEED_E_NULL, other == NULL ? "host" : "buf", (int64_t)bytes,
                                 0, "bytes are to be copied and an address is NULL");
-    start = remote_of(queue->device) != NULL && remote_of(queue->device)->handles
+    start = offload_of(queue->device) != NULL && offload_of(queue->device)->handles
                 ? 0 : (uintptr_t)buf.handle;
     if (buf.offset > UINTPTR_MAX - start || bytes > UINTPTR_MAX - (start + buf.offset))
         return heed_report_fill(report, HEED_E_OVERFLOW, "buf", 0, 0,
@@ -107,41 +107,41 @@ static heed_status require_transfer(const heed_queue *queue, heed_buf buf, const
     return HEED_OK;
 }
 
-static heed_status transferred(heed_status status, const struct heed_trouble *trouble,
+static heed_status transferred(heed_status status, const struct heed_error_detail *detail,
                                heed_report *report)
 {
-    return status < 0 ? heed_report_trouble(report, status, "buf", trouble, "the copy failed")
+    return status < 0 ? heed_report_detail(report, status, "buf", detail, "the copy failed")
                       : heed_report_ok(report);
 }
 
 heed_status heed_buf_write(heed_queue *queue, heed_buf to, const void *from, uint64_t bytes,
                            heed_report *report)
 {
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
     heed_status status = require_transfer(queue, to, from, bytes, report);
 
     if (status < 0)
         return status;
-    if (bytes > 0 && remote_of(queue->device) != NULL)
-        status = remote_of(queue->device)->buf_write(queue->device, queue->remote, to.handle,
+    if (bytes > 0 && offload_of(queue->device) != NULL)
+        status = offload_of(queue->device)->buf_write(queue->device, queue->offload, to.handle,
                                                      to.offset, from, bytes);
     else if (bytes > 0)
         memmove((char *)to.handle + to.offset, from, (size_t)bytes);
-    return transferred(status, &trouble, report);
+    return transferred(status, &detail, report);
 }
 
 heed_status heed_buf_read(heed_queue *queue, void *to, heed_buf from, uint64_t bytes,
                           heed_report *report)
 {
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
     heed_status status = require_transfer(queue, from, to, bytes, report);
 
     if (status < 0)
         return status;
-    if (bytes > 0 && remote_of(queue->device) != NULL)
-        status = remote_of(queue->device)->buf_read(queue->device, queue->remote, to, from.handle,
+    if (bytes > 0 && offload_of(queue->device) != NULL)
+        status = offload_of(queue->device)->buf_read(queue->device, queue->offload, to, from.handle,
                                                     from.offset, bytes);
     else if (bytes > 0)
         memmove(to, (const char *)from.handle + from.offset, (size_t)bytes);
-    return transferred(status, &trouble, report);
+    return transferred(status, &detail, report);
 }

@@ -4,7 +4,7 @@
  * Devices that are not the host's: when they are asked for and opened, their memory, queues and
  * events, and those over what the caller owns.
  */
-#include "fake_remote.h"
+#include "fake_offload.h"
 
 #include <pthread.h>
 
@@ -220,7 +220,7 @@ START_TEST(buffers_are_the_backends)
     heed_device *device = find(kinds[_i]);
     heed_queue *queue = make_queue(device);
     heed_buf buf = { NULL, 5 }, none = { NULL, 0 }, at;
-    const int handles = device->backend->remote->handles != 0;
+    const int handles = device->backend->offload->handles != 0;
     char text[16] = "";
 
     ck_assert_int_eq(heed_buf_create(device, 64, &buf, NULL), HEED_OK);
@@ -267,7 +267,7 @@ START_TEST(queues_are_the_backends)
     ck_assert_int_eq(fake.queue_waits, 2);
     heed_queue_destroy(queue);
     fake.queue = HEED_E_DEVICE;
-    fill_trouble(-5, "out of\nqueues");
+    fill_detail(-5, "out of\nqueues");
     queue = NULL;
     ck_assert_int_eq(heed_queue_create(device, 0, &queue, &why), HEED_E_DEVICE);
     ck_assert_int_eq(why.native_code, -5);
@@ -367,7 +367,7 @@ START_TEST(wrong_objects_are_refused)
     ck_assert_int_eq(heed_opencl_event(opencl, NULL, &event, &why), HEED_E_NULL);
     ck_assert_int_eq(heed_cuda_event(cuda, NULL, &event, &why), HEED_E_NULL);
     ck_assert_int_eq(heed_opencl_event_get(NULL, &native), HEED_E_NULL);
-    fill_trouble(-33, "no such device");
+    fill_detail(-33, "no such device");
     fake.wrap = HEED_E_DEVICE;
     ck_assert_int_eq(heed_opencl_device(rt, OBJECT(0), OBJECT(1), &device, &why), HEED_E_DEVICE);
     ck_assert_int_eq(why.native_code, -33);
@@ -425,8 +425,8 @@ END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("remote");
-    Suite *suite = suite_create("remote");
+    TCase *tcase = tcase_create("offload");
+    Suite *suite = suite_create("offload");
     SRunner *runner;
     int failed;
 
