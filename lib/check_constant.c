@@ -9,7 +9,7 @@
 #include "check_state.h"
 
 #include "dtype.h"
-#include "overlap.h"
+#include "launch/overlap.h"
 #include "slots.h"
 #include "validate.h"
 

@@ -7,7 +7,7 @@
 #include "check_state.h"
 
 #include "dtype.h"
-#include "overlap.h"
+#include "launch/overlap.h"
 
 #include <stdio.h>
 #include <string.h>
