@@ -6,7 +6,7 @@
  */
 #include "check_state.h"
 
-#include "dtype.h"
+#include "core/dtype.h"
 #include "launch/overlap.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
  */
 #include "image.h"
 
-#include "../../lib/dtype.h"
+#include "../../lib/core/dtype.h"
 
 #include <string.h>
 

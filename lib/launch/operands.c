@@ -6,9 +6,9 @@
  */
 #include "operands.h"
 
-#include "../alloc.h"
-#include "../dtype.h"
-#include "../error.h"
+#include "../core/alloc.h"
+#include "../core/dtype.h"
+#include "../core/error.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,10 +7,10 @@
  */
 #include "launch.h"
 
-#include "../alloc.h"
-#include "../context.h"
-#include "../dtype.h"
-#include "../error.h"
+#include "../core/alloc.h"
+#include "../core/context.h"
+#include "../core/dtype.h"
+#include "../core/error.h"
 #include "operands.h"
 
 enum { READ_ALIGN = 64 };

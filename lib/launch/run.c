@@ -7,9 +7,9 @@
  */
 #include "launch.h"
 
-#include "../context.h"
-#include "../error.h"
-#include "../owned.h"
+#include "../core/context.h"
+#include "../core/error.h"
+#include "../core/owned.h"
 #include "operands.h"
 
 #include <string.h>

@@ -8,9 +8,9 @@
  */
 #include "op.h"
 
-#include "../context.h"
-#include "../error.h"
-#include "../owned.h"
+#include "../core/context.h"
+#include "../core/error.h"
+#include "../core/owned.h"
 
 #include <fenv.h>
 

@@ -8,7 +8,7 @@
 #ifndef HEED_LIB_OPS_OP_H
 #define HEED_LIB_OPS_OP_H
 
-#include "../alloc.h"
+#include "../core/alloc.h"
 #include "../backend.h"
 
 /* Events that a run on an offload device can wait for: run works on the stack. */

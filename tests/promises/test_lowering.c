@@ -7,10 +7,10 @@
  * knows nothing of the lowered form. Words are also asked for one block at a time without regard to
  * the reach, as a strip does that walks blocks for other rows.
  */
-#include "lib/alloc.h"
-#include "lib/slots.h"
+#include "lib/core/alloc.h"
+#include "lib/ops/attn/slots.h"
 #include "lib/spans.h"
-#include "lib/visible.h"
+#include "lib/ops/attn/visible.h"
 #include "support/draw.h"
 
 #include <check.h>

@@ -9,9 +9,9 @@
 #ifndef HEED_TESTS_UNIT_FAKE_OFFLOAD_H
 #define HEED_TESTS_UNIT_FAKE_OFFLOAD_H
 
-#include "lib/context.h"
+#include "lib/core/context.h"
 #include "lib/ops/op.h"
-#include "lib/owned.h"
+#include "lib/core/owned.h"
 #include "support/ledger.h"
 
 #include <check.h>

@@ -8,7 +8,7 @@
 #define HEED_TESTS_UNIT_OPENCL_WORLD_H
 
 #include "backends/opencl/state.h"
-#include "lib/context.h"
+#include "lib/core/context.h"
 #include "support/fake_opencl.h"
 #include "support/ledger.h"
 

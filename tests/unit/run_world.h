@@ -8,9 +8,9 @@
 #ifndef HEED_TESTS_UNIT_RUN_WORLD_H
 #define HEED_TESTS_UNIT_RUN_WORLD_H
 
-#include "lib/context.h"
-#include "lib/owned.h"
-#include "lib/sized.h"
+#include "lib/core/context.h"
+#include "lib/core/owned.h"
+#include "lib/core/sized.h"
 #include "support/ledger.h"
 
 #include <check.h>

@@ -6,9 +6,9 @@
  */
 #include "check_world.h"
 
-#include "lib/context.h"
-#include "lib/slots.h"
-#include "lib/validate.h"
+#include "lib/core/context.h"
+#include "lib/ops/attn/slots.h"
+#include "lib/ops/attn/validate.h"
 #include "support/ledger.h"
 
 #include <stdlib.h>

@@ -4,10 +4,10 @@
  * Status names, reports, sized structs, runtimes and their hooks, devices, executors, buffers,
  * queues.
  */
-#include "lib/context.h"
-#include "lib/error.h"
-#include "lib/executor.h"
-#include "lib/sized.h"
+#include "lib/core/context.h"
+#include "lib/core/error.h"
+#include "lib/core/executor.h"
+#include "lib/core/sized.h"
 #include "support/ledger.h"
 
 #include <check.h>

@@ -6,12 +6,12 @@
 #include "attn.h"
 
 #include "../../check.h"
-#include "../../error.h"
+#include "../../core/error.h"
 #include "../../launch/launch.h"
 #include "../../launch/operands.h"
 #include "../../spans.h"
-#include "../../validate.h"
-#include "../../visible.h"
+#include "validate.h"
+#include "visible.h"
 
 static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const void *desc,
                          heed_report *report)

@@ -7,9 +7,9 @@
  */
 #include "attn.h"
 
-#include "../../error.h"
+#include "../../core/error.h"
 #include "../../launch/operands.h"
-#include "../../sized.h"
+#include "../../core/sized.h"
 
 #include <assert.h>
 #include <string.h>

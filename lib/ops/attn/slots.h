@@ -7,7 +7,7 @@
 #ifndef HEED_LIB_SLOTS_H
 #define HEED_LIB_SLOTS_H
 
-#include "backend.h"
+#include "../../backend.h"
 
 /* Address of element [0,...,0]: the plan's copy, else slots[slot - 1] (slots NULL: none). NULL:
  * absent. */

@@ -7,7 +7,7 @@
 #define HEED_LIB_OWNED_H
 
 #include "alloc.h"
-#include "backend.h"
+#include "../backend.h"
 
 #include <stdatomic.h>
 

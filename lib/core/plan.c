@@ -5,7 +5,7 @@
  */
 #include "context.h"
 #include "error.h"
-#include "ops/op.h"
+#include "../ops/op.h"
 #include "owned.h"
 #include "sized.h"
 

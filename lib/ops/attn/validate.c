@@ -7,8 +7,8 @@
  */
 #include "validate.h"
 
-#include "alloc.h"
-#include "error.h"
+#include "../../core/alloc.h"
+#include "../../core/error.h"
 #include "slots.h"
 
 #include <stdbool.h>

@@ -7,7 +7,7 @@
 #ifndef HEED_LIB_VISIBLE_H
 #define HEED_LIB_VISIBLE_H
 
-#include "backend.h"
+#include "../../backend.h"
 
 /* seen[0 .. n_k of the source): how often the row sees each key; 255 stands for more. Terms,
  * lengths, CAUSAL, the mask and lists count, biases do not. slots[i]: host address of slot i + 1

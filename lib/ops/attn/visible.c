@@ -7,7 +7,7 @@
  */
 #include "visible.h"
 
-#include "error.h"
+#include "../../core/error.h"
 #include "slots.h"
 
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #ifndef HEED_LIB_VALIDATE_H
 #define HEED_LIB_VALIDATE_H
 
-#include "backend.h"
+#include "../../backend.h"
 
 /* The first entry of a run-time slot that run would treat as absent or clamp: HEED_E_INDEX, field
  * "slots[i]" (i counts from 0), wanted the bound, got the entry; the message names the place of use
