@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The lowered form shows a row what the contract says: over random attentions, the ranges and
- * visibility words of backends/kernels/spans.h are walked for every row, the keys counted, and the
- * counts compared with the oracle of the conformance kit, which knows the definitions alone. Words are also asked for one block at a time without regard to
- * the reach, as a strip does that walks blocks for other rows.
+ * The lowered form shows a row what the contract says: over drawn cases, the ranges and visibility
+ * words of backends/kernels/spans.h are walked for every row, the keys counted, and the counts
+ * compared with the oracle of the conformance kit, which knows the definitions alone. Words are
+ * also asked for one block at a time without regard to the reach, as a strip does that walks blocks
+ * for other rows.
  */
 #include "lib/alloc.h"
 #include "lib/check.h"

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Lines of cases have fewer terms and biases; these are what problems made of descriptors may have. */
+/* Lines of cases have fewer terms and biases: these are for problems made of descriptors. */
 enum {
     MAX_SOURCES = 3,
     MAX_TERMS = 6,

@@ -105,8 +105,9 @@ static int slot_of(struct reader *r, uint32_t slot, uint32_t trailing, bool batc
     if (!r->good)
         return 0;
     p->slot[p->n_slots].constant = from->data != NULL;
-    p->slot[p->n_slots].a = array_of(
-        r, &from->t, from->data ? from->data : address(r->args->slots[slot - 1]), trailing, batched);
+    p->slot[p->n_slots].a =
+        array_of(r, &from->t, from->data ? from->data : address(r->args->slots[slot - 1]), trailing,
+                 batched);
     return ++p->n_slots;
 }
 
