@@ -178,7 +178,7 @@ static heed_status bind_tensors(const struct heed_checked *attn, const heed_attn
 /* device NULL: host memory. */
 static void clear(struct heed_binding *b, const heed_device *device)
 {
-    const struct heed_backend_remote *remote = device != NULL ? device->backend->remote : NULL;
+    const struct heed_backend_offload *offload = device != NULL ? device->backend->offload : NULL;
 
     memset(b, 0, sizeof(*b));
     b->bound.k = b->k;
@@ -188,7 +188,7 @@ static void clear(struct heed_binding *b, const heed_device *device)
     b->handles.k = b->k_handles;
     b->handles.v = b->v_handles;
     b->handles.slots = b->slot_handles;
-    if (remote != NULL && remote->handles)
+    if (offload != NULL && offload->handles)
         b->bound.handles = &b->handles;
 }
 
@@ -237,7 +237,7 @@ static heed_status check_wait(const struct heed_plan *plan, const heed_attn_args
     if (args->n_wait > 0 && args->wait == NULL)
         return heed_report_fill(report, HEED_E_NULL, "wait", args->n_wait, 0,
                                 "a required pointer is NULL");
-    if (args->n_wait > HEED_MAX_WAITS && plan->backend->remote != NULL)
+    if (args->n_wait > HEED_MAX_WAITS && plan->backend->offload != NULL)
         return heed_report_fill(report, HEED_E_UNSUPPORTED, "wait", HEED_MAX_WAITS, args->n_wait,
                                 "a run on %.60s waits for %d events at most",
                                 plan->device->props.name, HEED_MAX_WAITS);
@@ -250,8 +250,8 @@ static heed_status check_wait(const struct heed_plan *plan, const heed_attn_args
         if (event->device != plan->device)
             return heed_operand_fail(report, HEED_E_MISMATCH, &x, 0, 0,
                                      "the event is of another device");
-        if (event->remote != NULL)
-            b->waits[b->bound.n_waits++] = event->remote;
+        if (event->offload != NULL)
+            b->waits[b->bound.n_waits++] = event->offload;
     }
     return HEED_OK;
 }

@@ -9,7 +9,7 @@
 #include "backend.h"
 #include "compiler.h"
 
-/* Events that a run on a remote device can wait for; run binds on the stack. */
+/* Events that a run on an offload device can wait for; run binds on the stack. */
 enum { HEED_MAX_WAITS = 64 };
 
 /* Addresses of one run; lives on the caller's stack and points into itself, so it is never
@@ -41,7 +41,7 @@ HEED_MUST_CHECK
 heed_status heed_bind_slots(const struct heed_checked *, const heed_attn_args *,
                             struct heed_binding *, heed_report *);
 
-/* Run-time slots of a binding on a remote device, read back. `at` holds the memory of each slot
+/* Run-time slots of a binding on an offload device, read back. `at` holds the memory of each slot
  * that is read; heed_readback_finish gives it back, whatever heed_readback_slots answered. */
 struct heed_readback {
     void *at[HEED_MAX_SLOTS];

@@ -15,24 +15,24 @@
 
 /* Host runs are complete when they return, so one event a device, always complete, serves
  * all of them and run has none to allocate. handed_out counts those not yet destroyed.
- * Remote devices: an object per event, whose handed_out counts references to it; the device's own
+ * Offload devices: an object per event, whose handed_out counts references to it; the device's own
  * keeps the count only. */
 struct heed_event {
     heed_device *device;
     heed_status status;
     uint32_t reserved;
     atomic_int_least64_t handed_out;
-    void *remote;                   /* the backend's; NULL: complete */
+    void *offload;                  /* the backend's; NULL: complete */
 };
 
 /* A device that is not the host's. The device comes first: lib goes from it to the rest. */
-struct heed_remote_device {
+struct heed_offload_device {
     heed_device device;
     struct heed_event count;        /* device.done */
     atomic_uint opened;             /* 1: device.props and .state stay as they are */
     uint32_t closes;                /* open or wrap was OK */
     char name[64];                  /* readable while another thread opens the device */
-    struct heed_remote_device *next;    /* of the wrapped ones */
+    struct heed_offload_device *next;   /* of the wrapped ones */
 };
 
 struct heed_runtime {
@@ -44,16 +44,16 @@ struct heed_runtime {
     uint32_t n_devices, reserved;   /* of the host */
     heed_device *devices;
     struct heed_event *events;      /* one per device of the host */
-    struct heed_lock lock;          /* held while remote devices are listed, opened, wrapped */
+    struct heed_lock lock;          /* held while offload devices are listed, opened, wrapped */
     atomic_uint listed;             /* 1: the two below stay as they are */
-    uint32_t n_remotes;
-    struct heed_remote_device *remotes;
-    struct heed_remote_device *wrapped; /* by lock; a list */
+    uint32_t n_offloads;
+    struct heed_offload_device *offloads;
+    struct heed_offload_device *wrapped; /* by lock; a list */
 };
 
 struct heed_queue {
     heed_device *device;
-    void *remote;                   /* the backend's; NULL on host devices */
+    void *offload;                  /* the backend's; NULL on host devices */
 };
 
 extern const heed_allocator heed_alloc_default;     /* alloc.c */
@@ -68,10 +68,10 @@ void heed_context_log(const struct heed_runtime *, uint32_t level, const char *f
 HEED_MUST_CHECK bool heed_context_list(struct heed_runtime *);
 /* Events that were handed out and not destroyed. */
 int64_t heed_context_events(const struct heed_runtime *);
-/* Closes and forgets every remote device. */
+/* Closes and forgets every offload device. */
 void heed_context_close(struct heed_runtime *);
 
-/* HEED_OK, or the device's own status and the reason why nothing can be run on it. Remote devices
+/* HEED_OK, or the device's own status and the reason why nothing can be run on it. Offload devices
  * are opened by this. */
 HEED_MUST_CHECK heed_status heed_context_usable(const heed_device *, heed_report *);
 
@@ -85,7 +85,7 @@ heed_status heed_context_wrap(struct heed_runtime *, const struct heed_backend *
 
 /* ---- queue.c ---- */
 
-/* An event of a remote device with one reference and without the backend's part, not counted as
+/* An event of an offload device with one reference and without the backend's part, not counted as
  * handed out; NULL: no memory. */
 heed_event *heed_event_new(heed_device *);
 heed_event *heed_event_retain(heed_event *);

@@ -15,9 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_remote(const heed_device *device)
+static bool is_offload(const heed_device *device)
 {
-    return device->backend->remote != NULL;
+    return device->backend->offload != NULL;
 }
 
 static void end_texts(heed_device_props *props)
@@ -43,18 +43,18 @@ static void describe(heed_device *device, struct heed_runtime *runtime, struct h
     props->kind = backend->kind;
     end_texts(props);
     if (props->width == 0)
-        props->width = backend->remote != NULL || backend->kind == HEED_DEVICE_REFERENCE
+        props->width = backend->offload != NULL || backend->kind == HEED_DEVICE_REFERENCE
                            ? 1 : runtime->executor.width;
 }
 
 /* ---- the host's ---- */
 
-static uint32_t count_devices(bool remote)
+static uint32_t count_devices(bool offload)
 {
     uint32_t n = 0;
 
     for (size_t i = 0; heed_backends[i] != NULL; i++) {
-        if ((heed_backends[i]->remote != NULL) == remote)
+        if ((heed_backends[i]->offload != NULL) == offload)
             n += heed_backends[i]->count();
     }
     return n;
@@ -85,7 +85,7 @@ bool heed_context_list(struct heed_runtime *runtime)
         return false;
     for (size_t i = 0; heed_backends[i] != NULL; i++) {
         const struct heed_backend *backend = heed_backends[i];
-        const uint32_t count = backend->remote == NULL ? backend->count() : 0;
+        const uint32_t count = backend->offload == NULL ? backend->count() : 0;
 
         for (uint32_t k = 0; k < count && runtime->n_devices < n; k++) {
             const uint32_t at = runtime->n_devices++;
@@ -100,30 +100,30 @@ bool heed_context_list(struct heed_runtime *runtime)
 
 /* ---- the others ---- */
 
-static void keep_name(struct heed_remote_device *remote)
+static void keep_name(struct heed_offload_device *offload)
 {
-    memcpy(remote->name, remote->device.props.name, sizeof(remote->name));
-    atomic_init(&remote->opened, 0);
+    memcpy(offload->name, offload->device.props.name, sizeof(offload->name));
+    atomic_init(&offload->opened, 0);
 }
 
 /* Under the lock. false: no memory; nothing is changed, so that the next look tries again. */
-static bool list_remotes(struct heed_runtime *runtime)
+static bool list_offloads(struct heed_runtime *runtime)
 {
     const uint32_t n = count_devices(true);
 
-    runtime->remotes = heed_arena_array(&runtime->arena, n, sizeof(*runtime->remotes),
-                                        _Alignof(struct heed_remote_device));
-    if (runtime->remotes == NULL)
+    runtime->offloads = heed_arena_array(&runtime->arena, n, sizeof(*runtime->offloads),
+                                         _Alignof(struct heed_offload_device));
+    if (runtime->offloads == NULL)
         return false;
     for (size_t i = 0; heed_backends[i] != NULL; i++) {
         const struct heed_backend *backend = heed_backends[i];
-        const uint32_t count = backend->remote != NULL ? backend->count() : 0;
+        const uint32_t count = backend->offload != NULL ? backend->count() : 0;
 
-        for (uint32_t k = 0; k < count && runtime->n_remotes < n; k++) {
-            struct heed_remote_device *remote = &runtime->remotes[runtime->n_remotes++];
+        for (uint32_t k = 0; k < count && runtime->n_offloads < n; k++) {
+            struct heed_offload_device *offload = &runtime->offloads[runtime->n_offloads++];
 
-            describe(&remote->device, runtime, &remote->count, backend, k);
-            keep_name(remote);
+            describe(&offload->device, runtime, &offload->count, backend, k);
+            keep_name(offload);
         }
     }
     return true;
@@ -140,7 +140,7 @@ static bool look_further(const struct heed_runtime *looked)
     heed_lock_take(&runtime->lock);
     listed = atomic_load_explicit(&runtime->listed, memory_order_relaxed) != 0;
     if (!listed) {
-        listed = list_remotes(runtime);
+        listed = list_offloads(runtime);
         atomic_store_explicit(&runtime->listed, listed, memory_order_release);
     }
     heed_lock_give(&runtime->lock);
@@ -148,18 +148,18 @@ static bool look_further(const struct heed_runtime *looked)
 }
 
 /* Makes the props agree with the outcome of open or wrap, whatever the backend left in them. */
-static void settle(struct heed_remote_device *remote, heed_status status)
+static void settle(struct heed_offload_device *offload, heed_status status)
 {
-    heed_device_props *props = &remote->device.props;
+    heed_device_props *props = &offload->device.props;
 
     props->size = sizeof(*props);
-    props->kind = remote->device.backend->kind;
+    props->kind = offload->device.backend->kind;
     end_texts(props);
-    memcpy(props->name, remote->name, sizeof(props->name));
+    memcpy(props->name, offload->name, sizeof(props->name));
     if (props->width == 0)
         props->width = 1;
     if (status >= 0) {
-        remote->closes = 1;
+        offload->closes = 1;
         return;
     }
     props->exact = 0;
@@ -171,89 +171,91 @@ static void settle(struct heed_remote_device *remote, heed_status status)
 
 static void open_once(const heed_device *asked)
 {
-    struct heed_remote_device *remote = (struct heed_remote_device *)(uintptr_t)asked;
-    heed_device *device = &remote->device;
+    struct heed_offload_device *offload = (struct heed_offload_device *)(uintptr_t)asked;
+    heed_device *device = &offload->device;
 
-    if (atomic_load_explicit(&remote->opened, memory_order_acquire) != 0)
+    if (atomic_load_explicit(&offload->opened, memory_order_acquire) != 0)
         return;
     heed_lock_take(&device->runtime->lock);
-    if (atomic_load_explicit(&remote->opened, memory_order_relaxed) == 0) {
+    if (atomic_load_explicit(&offload->opened, memory_order_relaxed) == 0) {
         if (device->props.usable >= 0)
-            settle(remote, device->backend->remote->open(device, &device->runtime->services));
-        atomic_store_explicit(&remote->opened, 1, memory_order_release);
+            settle(offload, device->backend->offload->open(device, &device->runtime->services));
+        atomic_store_explicit(&offload->opened, 1, memory_order_release);
     }
     heed_lock_give(&device->runtime->lock);
 }
 
-static struct heed_remote_device *new_wrapped(struct heed_runtime *runtime,
-                                              const struct heed_backend *backend)
+static struct heed_offload_device *new_wrapped(struct heed_runtime *runtime,
+                                               const struct heed_backend *backend)
 {
-    struct heed_remote_device *remote =
-        heed_alloc(runtime, sizeof(*remote), _Alignof(struct heed_remote_device));
+    struct heed_offload_device *offload =
+        heed_alloc(runtime, sizeof(*offload), _Alignof(struct heed_offload_device));
 
-    if (remote == NULL)
+    if (offload == NULL)
         return NULL;
-    memset(remote, 0, sizeof(*remote));
-    remote->device = (heed_device){
+    memset(offload, 0, sizeof(*offload));
+    offload->device = (heed_device){
         .backend = backend,
         .index = UINT32_MAX,
         .runtime = runtime,
-        .done = &remote->count,
+        .done = &offload->count,
     };
-    remote->count.device = &remote->device;
-    atomic_init(&remote->count.handed_out, 0);
-    atomic_init(&remote->opened, 1);
-    return remote;
+    offload->count.device = &offload->device;
+    atomic_init(&offload->count.handed_out, 0);
+    atomic_init(&offload->opened, 1);
+    return offload;
 }
 
 heed_status heed_context_wrap(struct heed_runtime *runtime, const struct heed_backend *backend,
                               void *context, void *native, heed_device **out, heed_report *report)
 {
-    struct heed_remote_device *remote = new_wrapped(runtime, backend);
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_offload_device *offload = new_wrapped(runtime, backend);
+    struct heed_error_detail detail = { .native = 0 };
     heed_status status;
 
-    if (remote == NULL)
-        return heed_report_fill(report, HEED_E_NOMEM, NULL, (int64_t)sizeof(*remote), 0,
+    if (offload == NULL)
+        return heed_report_fill(report, HEED_E_NOMEM, NULL, (int64_t)sizeof(*offload), 0,
                                 "no memory for the device");
-    status = backend->remote->wrap(&remote->device, &runtime->services, context, native, &trouble);
+    status = backend->offload->wrap(&offload->device, &runtime->services, context, native,
+                                    &detail);
     if (status < 0) {
-        heed_free(runtime, remote, sizeof(*remote), _Alignof(struct heed_remote_device));
-        return heed_report_trouble(report, status, "device", &trouble,
-                                   "no device can be made of these");
+        heed_free(runtime, offload, sizeof(*offload), _Alignof(struct heed_offload_device));
+        return heed_report_detail(report, status, "device", &detail,
+                                  "no device can be made of these");
     }
-    if (remote->device.props.name[0] == '\0')
-        snprintf(remote->device.props.name, sizeof(remote->device.props.name), "wrapped");
-    end_texts(&remote->device.props);
-    memcpy(remote->name, remote->device.props.name, sizeof(remote->name));
-    settle(remote, status);
+    if (offload->device.props.name[0] == '\0')
+        snprintf(offload->device.props.name, sizeof(offload->device.props.name), "wrapped");
+    end_texts(&offload->device.props);
+    memcpy(offload->name, offload->device.props.name, sizeof(offload->name));
+    settle(offload, status);
     heed_lock_take(&runtime->lock);
-    remote->next = runtime->wrapped;
-    runtime->wrapped = remote;
+    offload->next = runtime->wrapped;
+    runtime->wrapped = offload;
     heed_lock_give(&runtime->lock);
-    *out = &remote->device;
+    *out = &offload->device;
     return heed_report_ok(report);
 }
 
-static void close_one(struct heed_remote_device *remote)
+static void close_one(struct heed_offload_device *offload)
 {
-    if (remote->closes)
-        remote->device.backend->remote->close(&remote->device, &remote->device.runtime->services);
-    remote->closes = 0;
+    if (offload->closes)
+        offload->device.backend->offload->close(&offload->device,
+                                                &offload->device.runtime->services);
+    offload->closes = 0;
 }
 
 /* Newest first: a wrapped device may be over the context of another. */
 void heed_context_close(struct heed_runtime *runtime)
 {
     while (runtime->wrapped != NULL) {
-        struct heed_remote_device *remote = runtime->wrapped;
+        struct heed_offload_device *offload = runtime->wrapped;
 
-        runtime->wrapped = remote->next;
-        close_one(remote);
-        heed_free(runtime, remote, sizeof(*remote), _Alignof(struct heed_remote_device));
+        runtime->wrapped = offload->next;
+        close_one(offload);
+        heed_free(runtime, offload, sizeof(*offload), _Alignof(struct heed_offload_device));
     }
-    for (uint32_t i = runtime->n_remotes; i-- > 0;)
-        close_one(&runtime->remotes[i]);
+    for (uint32_t i = runtime->n_offloads; i-- > 0;)
+        close_one(&runtime->offloads[i]);
 }
 
 int64_t heed_context_events(const struct heed_runtime *runtime)
@@ -262,9 +264,9 @@ int64_t heed_context_events(const struct heed_runtime *runtime)
 
     for (uint32_t i = 0; i < runtime->n_devices; i++)
         events += atomic_load(&runtime->events[i].handed_out);
-    for (uint32_t i = 0; i < runtime->n_remotes; i++)
-        events += atomic_load(&runtime->remotes[i].count.handed_out);
-    for (const struct heed_remote_device *r = runtime->wrapped; r != NULL; r = r->next)
+    for (uint32_t i = 0; i < runtime->n_offloads; i++)
+        events += atomic_load(&runtime->offloads[i].count.handed_out);
+    for (const struct heed_offload_device *r = runtime->wrapped; r != NULL; r = r->next)
         events += atomic_load(&r->count.handed_out);
     return events;
 }
@@ -273,7 +275,7 @@ heed_status heed_context_usable(const heed_device *device, heed_report *report)
 {
     const heed_device_props *props = &device->props;
 
-    if (is_remote(device))
+    if (is_offload(device))
         open_once(device);
     if (props->usable >= 0)
         return HEED_OK;
@@ -287,7 +289,7 @@ uint32_t heed_device_count(const heed_runtime *runtime)
 {
     if (runtime == NULL)
         return 0;
-    return runtime->n_devices + (look_further(runtime) ? runtime->n_remotes : 0);
+    return runtime->n_devices + (look_further(runtime) ? runtime->n_offloads : 0);
 }
 
 heed_device *heed_device_get(const heed_runtime *runtime, uint32_t index)
@@ -296,9 +298,9 @@ heed_device *heed_device_get(const heed_runtime *runtime, uint32_t index)
         return NULL;
     if (index < runtime->n_devices)
         return &runtime->devices[index];
-    if (!look_further(runtime) || index - runtime->n_devices >= runtime->n_remotes)
+    if (!look_further(runtime) || index - runtime->n_devices >= runtime->n_offloads)
         return NULL;
-    return &runtime->remotes[index - runtime->n_devices].device;
+    return &runtime->offloads[index - runtime->n_devices].device;
 }
 
 /* The host's own, in the order of the backends: the first that can be used is the default. */
@@ -313,11 +315,11 @@ static heed_device *find_host(const heed_runtime *runtime, const char *name)
     return NULL;
 }
 
-static heed_device *find_remote(const heed_runtime *runtime, const char *name)
+static heed_device *find_offload(const heed_runtime *runtime, const char *name)
 {
-    for (uint32_t i = 0; i < runtime->n_remotes; i++) {
-        if (strcmp(runtime->remotes[i].name, name) == 0)
-            return &runtime->remotes[i].device;
+    for (uint32_t i = 0; i < runtime->n_offloads; i++) {
+        if (strcmp(runtime->offloads[i].name, name) == 0)
+            return &runtime->offloads[i].device;
     }
     return NULL;
 }
@@ -372,7 +374,7 @@ heed_status heed_device_find(const heed_runtime *runtime, const char *name, heed
     if (device == NULL && name != NULL) {
         if (!look_further(runtime))
             return heed_report_fill(report, HEED_E_NOMEM, NULL, 0, 0, "no memory for the devices");
-        device = find_remote(runtime, name);
+        device = find_offload(runtime, name);
     }
     if (device == NULL)
         return heed_context_missing(name != NULL ? name : "(default)", report);
@@ -387,7 +389,7 @@ heed_status heed_device_info(const heed_device *device, heed_device_props *props
 {
     if (device == NULL || props == NULL)
         return HEED_E_NULL;
-    if (is_remote(device))
+    if (is_offload(device))
         open_once(device);
     return heed_sized_out(props, HEED_DEVICE_PROPS_V1, &device->props, sizeof(device->props));
 }

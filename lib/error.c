@@ -49,10 +49,10 @@ heed_status heed_report_fill(heed_report *report, heed_status status, const char
 }
 
 /* The text of a backend need not end with a NUL: its array is the limit. */
-heed_status heed_report_trouble(heed_report *report, heed_status status, const char *field,
-                                const struct heed_trouble *trouble, const char *format, ...)
+heed_status heed_report_detail(heed_report *report, heed_status status, const char *field,
+                               const struct heed_error_detail *detail, const char *format, ...)
 {
-    heed_report filled = { .status = status, .native_code = trouble->native };
+    heed_report filled = { .status = status, .native_code = detail->native };
     const size_t room = sizeof(filled.message);
     size_t used;
     va_list list;
@@ -63,9 +63,9 @@ heed_status heed_report_trouble(heed_report *report, heed_status status, const c
     vsnprintf(filled.message, room, format, list);
     va_end(list);
     used = strlen(filled.message);
-    if (trouble->text[0] != '\0')
-        snprintf(filled.message + used, room - used, ": %.*s", (int)sizeof(trouble->text),
-                 trouble->text);
+    if (detail->text[0] != '\0')
+        snprintf(filled.message + used, room - used, ": %.*s", (int)sizeof(detail->text),
+                 detail->text);
     put(report, &filled, field);
     return status;
 }

@@ -17,12 +17,12 @@ HEED_PRINTF(6, 7)
 heed_status heed_report_fill(heed_report *report, heed_status status, const char *field,
                              int64_t wanted, int64_t got, const char *format, ...);
 
-struct heed_trouble;            /* backend.h */
+struct heed_error_detail;       /* backend.h */
 
 /* The same with what a backend adds: its native code, and its text behind a colon. */
 HEED_PRINTF(5, 6)
-heed_status heed_report_trouble(heed_report *report, heed_status status, const char *field,
-                                const struct heed_trouble *, const char *format, ...);
+heed_status heed_report_detail(heed_report *report, heed_status status, const char *field,
+                               const struct heed_error_detail *, const char *format, ...);
 heed_status heed_report_ok(heed_report *report);
 
 #endif

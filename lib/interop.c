@@ -45,7 +45,7 @@ static const struct vendor cuda = { HEED_DEVICE_CUDA, "cuda" };
 static const struct heed_backend *find_backend(const struct vendor *vendor)
 {
     for (size_t i = 0; heed_backends[i] != NULL; i++) {
-        if (heed_backends[i]->kind == vendor->kind && heed_backends[i]->remote != NULL)
+        if (heed_backends[i]->kind == vendor->kind && heed_backends[i]->offload != NULL)
             return heed_backends[i];
     }
     return NULL;
@@ -114,9 +114,9 @@ static heed_status get_event(const struct vendor *vendor, const heed_event *even
         return HEED_E_NOT_BUILT;
     if (event->device->backend != backend)
         return HEED_E_MISMATCH;
-    if (event->remote == NULL)
+    if (event->offload == NULL)
         return HEED_E_UNSUPPORTED;
-    *native = backend->remote->event_native(event->device, event->remote);
+    *native = backend->offload->event_native(event->device, event->offload);
     return *native != NULL ? HEED_OK : HEED_E_DEVICE;
 }
 

@@ -9,7 +9,7 @@
 #include "backend.h"
 #include "compiler.h"
 
-/* The device must be a remote one. Pointers are the vendor's; out is not NULL. */
+/* The device must be an offload one. Pointers are the vendor's; out is not NULL. */
 HEED_MUST_CHECK
 heed_status heed_queue_over(heed_device *, void *native, heed_queue **out, heed_report *);
 HEED_MUST_CHECK

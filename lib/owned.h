@@ -18,8 +18,8 @@ struct heed_plan_owned {
     atomic_flag busy;               /* set while a run uses the workspace */
     struct heed_arena arena;
     const struct heed_services *services;
-    void *workspace;                /* NULL: the caller's, or 0 bytes; remote: a handle */
-    heed_event *last;               /* remote, own workspace: of the last run; guarded by busy */
+    void *workspace;                /* NULL: the caller's, or 0 bytes; offload: a handle */
+    heed_event *last;               /* offload, own workspace: of the last run; guarded by busy */
     uint32_t own_workspace, reserved;
     uint64_t flops, bytes;
 };

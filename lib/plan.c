@@ -67,16 +67,16 @@ static size_t workspace_align(const struct heed_plan *plan)
 }
 
 /* HEED_OK without a place for the result: 0 bytes. */
-static heed_status make_workspace(struct heed_plan *plan, struct heed_trouble *trouble)
+static heed_status make_workspace(struct heed_plan *plan, struct heed_error_detail *detail)
 {
     struct heed_plan_owned *owned = plan->owned;
     const struct heed_services *services = owned->services;
-    const struct heed_backend_remote *remote = plan->backend->remote;
+    const struct heed_backend_offload *offload = plan->backend->offload;
 
     if (!owned->own_workspace || plan->workspace_size == 0)
         return HEED_OK;
-    if (remote != NULL)
-        return remote->buf_create(plan->device, plan->workspace_size, &owned->workspace, trouble);
+    if (offload != NULL)
+        return offload->buf_create(plan->device, plan->workspace_size, &owned->workspace, detail);
     if (plan->workspace_size <= SIZE_MAX)
         owned->workspace = services->alloc(services->runtime, (size_t)plan->workspace_size,
                                            workspace_align(plan));
@@ -86,24 +86,24 @@ static heed_status make_workspace(struct heed_plan *plan, struct heed_trouble *t
 heed_status heed_plan_bind(struct heed_plan *plan, heed_report *report)
 {
     const struct heed_services *services = plan->owned->services;
-    struct heed_trouble trouble = { .native = 0 };
-    const heed_status bound = plan->impl->bind(plan, services, &trouble);
+    struct heed_error_detail detail = { .native = 0 };
+    const heed_status bound = plan->impl->bind(plan, services, &detail);
     heed_status status;
 
     if (bound < 0)
-        return heed_report_trouble(report, bound, NULL, &trouble, "%s cannot bind the plan",
-                                   plan->impl->name);
+        return heed_report_detail(report, bound, NULL, &detail, "%s cannot bind the plan",
+                                  plan->impl->name);
     if (plan->workspace_align == 0)
         plan->workspace_align = 1;
-    status = make_workspace(plan, &trouble);
+    status = make_workspace(plan, &detail);
     if (status >= 0)
         return bound;
     plan->owned->workspace = NULL;
     if (plan->impl->drop != NULL)
         plan->impl->drop(plan, services);
-    return heed_report_trouble(report, status, NULL, &trouble,
-                               "no memory for the plan's own workspace of %llu bytes",
-                               (unsigned long long)plan->workspace_size);
+    return heed_report_detail(report, status, NULL, &detail,
+                              "no memory for the plan's own workspace of %llu bytes",
+                              (unsigned long long)plan->workspace_size);
 }
 
 static uint32_t delivered(const struct heed_plan *plan)
@@ -129,7 +129,7 @@ heed_status heed_plan_info(const heed_plan *plan, heed_plan_props *props)
     filled.host_bytes = owned->arena.bytes + plan->state_bytes;
     filled.device_bytes = plan->device_bytes;
     if (owned->workspace != NULL)
-        *(plan->backend->remote != NULL ? &filled.device_bytes : &filled.host_bytes) +=
+        *(plan->backend->offload != NULL ? &filled.device_bytes : &filled.host_bytes) +=
             plan->workspace_size;
     snprintf(filled.implementation, sizeof(filled.implementation), "%s", plan->impl->name);
     return heed_sized_out(props, HEED_PLAN_PROPS_V1, &filled, sizeof(filled));
@@ -142,21 +142,21 @@ heed_plan *heed_plan_retain(heed_plan *plan)
     return plan;
 }
 
-/* On remote devices the last run may still be using it. */
+/* On offload devices the last run may still be using it. */
 static void drop_workspace(struct heed_plan *plan)
 {
     const struct heed_plan_owned *owned = plan->owned;
     const struct heed_services *services = owned->services;
-    const struct heed_backend_remote *remote = plan->backend->remote;
-    struct heed_trouble ignored = { .native = 0 };
+    const struct heed_backend_offload *offload = plan->backend->offload;
+    struct heed_error_detail ignored = { .native = 0 };
 
-    if (owned->last != NULL && owned->last->remote != NULL)
-        remote->event_wait(plan->device, owned->last->remote, &ignored);
+    if (owned->last != NULL && owned->last->offload != NULL)
+        offload->event_wait(plan->device, owned->last->offload, &ignored);
     heed_event_release(owned->last);
     if (owned->workspace == NULL)
         return;
-    if (remote != NULL)
-        remote->buf_destroy(plan->device, owned->workspace);
+    if (offload != NULL)
+        offload->buf_destroy(plan->device, owned->workspace);
     else
         services->free(services->runtime, owned->workspace, (size_t)plan->workspace_size,
                        workspace_align(plan));

@@ -11,16 +11,16 @@
 #include "error.h"
 #include "interop.h"
 
-static const struct heed_backend_remote *remote_of(const heed_device *device)
+static const struct heed_backend_offload *offload_of(const heed_device *device)
 {
-    return device->backend->remote;
+    return device->backend->offload;
 }
 
 /* own: not over the caller's `native`. */
 static heed_status make_queue(heed_device *device, void *native, bool own, heed_queue **out,
                               heed_report *report)
 {
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
     heed_status status = heed_context_usable(device, report);
     heed_queue *queue;
 
@@ -31,11 +31,11 @@ static heed_status make_queue(heed_device *device, void *native, bool own, heed_
         return heed_report_fill(report, HEED_E_NOMEM, NULL, (int64_t)sizeof(*queue), 0,
                                 "no memory for the queue");
     *queue = (heed_queue){ .device = device };
-    if (remote_of(device) != NULL)
-        status = remote_of(device)->queue_create(device, native, !own, &queue->remote, &trouble);
+    if (offload_of(device) != NULL)
+        status = offload_of(device)->queue_create(device, native, !own, &queue->offload, &detail);
     if (status < 0) {
         heed_free(device->runtime, queue, sizeof(*queue), _Alignof(heed_queue));
-        return heed_report_trouble(report, status, "queue", &trouble,
+        return heed_report_detail(report, status, "queue", &detail,
                                    "%.60s cannot make the queue", device->props.name);
     }
     *out = queue;
@@ -59,15 +59,18 @@ heed_status heed_queue_over(heed_device *device, void *native, heed_queue **out,
     return make_queue(device, native, false, out, report);
 }
 
-heed_status heed_queue_wait(heed_queue *queue)
+heed_status heed_queue_wait(heed_queue *queue, heed_report *report)
 {
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
+    heed_status status = HEED_OK;
 
     if (queue == NULL)
-        return HEED_E_NULL;
-    if (remote_of(queue->device) == NULL)
-        return HEED_OK;
-    return remote_of(queue->device)->queue_wait(queue->device, queue->remote, &trouble);
+        return heed_report_fill(report, HEED_E_NULL, "queue", 0, 0, "a required pointer is NULL");
+    if (offload_of(queue->device) != NULL)
+        status = offload_of(queue->device)->queue_wait(queue->device, queue->offload, &detail);
+    if (status < 0)
+        return heed_report_detail(report, status, "queue", &detail, "the queue's work failed");
+    return heed_report_ok(report);
 }
 
 heed_device *heed_queue_device(const heed_queue *queue)
@@ -79,8 +82,8 @@ void heed_queue_destroy(heed_queue *queue)
 {
     if (queue == NULL)
         return;
-    if (remote_of(queue->device) != NULL)
-        remote_of(queue->device)->queue_destroy(queue->device, queue->remote);
+    if (offload_of(queue->device) != NULL)
+        offload_of(queue->device)->queue_destroy(queue->device, queue->offload);
     heed_free(queue->device->runtime, queue, sizeof(*queue), _Alignof(heed_queue));
 }
 
@@ -93,7 +96,7 @@ heed_event *heed_event_new(heed_device *device)
     event->device = device;
     event->status = HEED_OK;
     event->reserved = 0;
-    event->remote = NULL;
+    event->offload = NULL;
     atomic_init(&event->handed_out, 1);
     return event;
 }
@@ -112,15 +115,15 @@ void heed_event_release(heed_event *event)
         atomic_fetch_sub_explicit(&event->handed_out, 1, memory_order_acq_rel) != 1)
         return;
     device = event->device;
-    if (event->remote != NULL)
-        remote_of(device)->event_destroy(device, event->remote);
+    if (event->offload != NULL)
+        offload_of(device)->event_destroy(device, event->offload);
     heed_free(device->runtime, event, sizeof(*event), _Alignof(heed_event));
 }
 
 heed_status heed_event_over(heed_device *device, void *native, heed_event **out,
                             heed_report *report)
 {
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
     heed_status status = heed_context_usable(device, report);
     heed_event *event;
 
@@ -130,11 +133,11 @@ heed_status heed_event_over(heed_device *device, void *native, heed_event **out,
     if (event == NULL)
         return heed_report_fill(report, HEED_E_NOMEM, NULL, (int64_t)sizeof(*event), 0,
                                 "no memory for the event");
-    status = remote_of(device)->event_wrap(device, native, &event->remote, &trouble);
+    status = offload_of(device)->event_wrap(device, native, &event->offload, &detail);
     if (status < 0) {
-        event->remote = NULL;
+        event->offload = NULL;
         heed_event_release(event);
-        return heed_report_trouble(report, status, "event", &trouble, "no event can be made of it");
+        return heed_report_detail(report, status, "event", &detail, "no event can be made of it");
     }
     atomic_fetch_add_explicit(&device->done->handed_out, 1, memory_order_relaxed);
     *out = event;
@@ -143,16 +146,16 @@ heed_status heed_event_over(heed_device *device, void *native, heed_event **out,
 
 heed_status heed_event_wait(heed_event *event, heed_report *report)
 {
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
     heed_status status;
 
     if (event == NULL)
         return heed_report_fill(report, HEED_E_NULL, "event", 0, 0, "a required pointer is NULL");
     status = event->status;
-    if (event->remote != NULL)
-        status = remote_of(event->device)->event_wait(event->device, event->remote, &trouble);
+    if (event->offload != NULL)
+        status = offload_of(event->device)->event_wait(event->device, event->offload, &detail);
     if (status < 0)
-        return heed_report_trouble(report, status, "event", &trouble, "the run failed");
+        return heed_report_detail(report, status, "event", &detail, "the run failed");
     return heed_report_ok(report);
 }
 

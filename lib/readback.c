@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Run-time slots of a remote device in host memory, for the call that looks at their entries. A
+ * Run-time slots of an offload device in host memory, for the call that looks at their entries. A
  * slot that is used at several places is read once: the bytes from the lowest to the highest that
  * any of them touches. Masks and tables have no entries that name something: they stay where they
  * are.
@@ -45,15 +45,15 @@ static heed_status wait_for(const heed_queue *queue, const struct heed_bound *bo
                             heed_report *report)
 {
     heed_device *device = queue->device;
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
 
     for (uint32_t i = 0; i < bound->n_waits; i++) {
         const heed_status status =
-            device->backend->remote->event_wait(device, bound->waits[i], &trouble);
+            device->backend->offload->event_wait(device, bound->waits[i], &detail);
 
         if (status < 0)
-            return heed_report_trouble(report, status, "wait", &trouble,
-                                       "a run to wait for failed");
+            return heed_report_detail(report, status, "wait", &detail,
+                                      "a run to wait for failed");
     }
     return HEED_OK;
 }
@@ -66,9 +66,9 @@ static heed_status read_slot(const heed_queue *queue, struct heed_binding *b, ui
     heed_device *device = queue->device;
 
     if (b->bound.handles != NULL)
-        return device->backend->remote->buf_read(device, queue->remote, to, b->slot_handles[slot],
-                                                 start, bytes);
-    return device->backend->remote->buf_read(device, queue->remote, to, (void *)start, 0, bytes);
+        return device->backend->offload->buf_read(device, queue->offload, to, b->slot_handles[slot],
+                                                  start, bytes);
+    return device->backend->offload->buf_read(device, queue->offload, to, (void *)start, 0, bytes);
 }
 
 static heed_status fetch(const heed_queue *queue, struct heed_binding *b, uint32_t slot,

@@ -51,12 +51,12 @@ static heed_status call(const heed_plan *plan, struct heed_binding *binding)
  * waits for a failed event fails with it. */
 static bool waits_for_last(const struct heed_plan_owned *owned, const heed_plan *plan)
 {
-    const struct heed_backend_remote *remote = plan->backend->remote;
+    const struct heed_backend_offload *offload = plan->backend->offload;
 
-    if (owned->last == NULL || owned->last->remote == NULL)
+    if (owned->last == NULL || owned->last->offload == NULL)
         return false;
-    return remote->event_over == NULL ||
-           !remote->event_over(plan->device, owned->last->remote);
+    return offload->event_over == NULL ||
+           !offload->event_over(plan->device, owned->last->offload);
 }
 
 /* With a workspace of the plan's own there is always an event, for the next run to wait for: on the
@@ -66,14 +66,14 @@ static heed_status call_own(const heed_plan *plan, const heed_queue *queue,
                             struct heed_binding *binding, heed_event *done)
 {
     struct heed_plan_owned *owned = plan->owned;
-    struct heed_trouble ignored = { .native = 0 };
+    struct heed_error_detail ignored = { .native = 0 };
     heed_status status;
 
     if (waits_for_last(owned, plan))
-        binding->waits[binding->bound.n_waits++] = owned->last->remote;
+        binding->waits[binding->bound.n_waits++] = owned->last->offload;
     status = call(plan, binding);
     if (status < 0) {
-        plan->backend->remote->queue_wait(queue->device, queue->remote, &ignored);
+        plan->backend->offload->queue_wait(queue->device, queue->offload, &ignored);
         return status;
     }
     heed_event_release(owned->last);
@@ -82,19 +82,19 @@ static heed_status call_own(const heed_plan *plan, const heed_queue *queue,
 }
 
 /* *event, if wanted, holds a reference of the caller's. */
-static heed_status call_remote(const heed_plan *plan, const heed_queue *queue,
-                               struct heed_binding *binding, heed_event **event)
+static heed_status call_offload(const heed_plan *plan, const heed_queue *queue,
+                                struct heed_binding *binding, heed_event **event)
 {
     const bool own = plan->owned->own_workspace != 0;
     heed_event *done = NULL;
     heed_status status;
 
-    binding->bound.queue = queue->remote;
+    binding->bound.queue = queue->offload;
     if (event != NULL || own) {
         done = heed_event_new(plan->device);
         if (done == NULL)
             return HEED_E_NOMEM;
-        binding->bound.event = &done->remote;
+        binding->bound.event = &done->offload;
     }
     status = own ? call_own(plan, queue, binding, done) : call(plan, binding);
     if (status >= 0 && event != NULL)
@@ -108,21 +108,21 @@ static heed_status call_remote(const heed_plan *plan, const heed_queue *queue,
 static heed_status run_bound(const heed_plan *plan, const heed_queue *queue,
                              struct heed_binding *binding, heed_event **event, heed_report *report)
 {
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
     heed_event *done = plan->device->done;
     heed_status status;
 
     if (!take_workspace(plan->owned))
         return heed_report_fill(report, HEED_E_BUSY, "workspace", 0, 0,
                                 "another run uses the plan's own workspace");
-    binding->bound.trouble = &trouble;
-    if (plan->backend->remote == NULL)
+    binding->bound.detail = &detail;
+    if (plan->backend->offload == NULL)
         status = call(plan, binding);
     else
-        status = call_remote(plan, queue, binding, event != NULL ? &done : NULL);
+        status = call_offload(plan, queue, binding, event != NULL ? &done : NULL);
     give_workspace(plan->owned);
     if (status < 0)
-        return heed_report_trouble(report, status, NULL, &trouble, "%s failed", plan->impl->name);
+        return heed_report_detail(report, status, NULL, &detail, "%s failed", plan->impl->name);
     if (event != NULL) {
         *event = done;
         atomic_fetch_add_explicit(&plan->device->done->handed_out, 1, memory_order_relaxed);
@@ -150,8 +150,8 @@ heed_status heed_attn_run(const heed_plan *plan, heed_queue *queue, const heed_a
 
 /* ---- validate ---- */
 
-static heed_status validate_remote(const heed_plan *plan, const heed_queue *queue,
-                                   struct heed_binding *binding, heed_report *report)
+static heed_status validate_offload(const heed_plan *plan, const heed_queue *queue,
+                                    struct heed_binding *binding, heed_report *report)
 {
     struct heed_readback back = { .at = { NULL } };
     heed_status status = heed_readback_slots(plan->attn, queue, binding, &back, report);
@@ -172,8 +172,8 @@ heed_status heed_attn_validate(const heed_plan *plan, heed_queue *queue, const h
         status = heed_bind_inputs(plan, queue, args, &binding, report);
     if (status < 0)
         return status;
-    if (plan->backend->remote != NULL)
-        status = validate_remote(plan, queue, &binding, report);
+    if (plan->backend->offload != NULL)
+        status = validate_offload(plan, queue, &binding, report);
     else
         status = heed_validate_slots(plan->attn, &binding.bound, report);
     return status < 0 ? status : heed_report_ok(report);

@@ -32,12 +32,12 @@ static void describe(uint32_t index, heed_device_props *props)
 }
 
 static heed_status bind(struct heed_plan *plan, const struct heed_services *services,
-                        struct heed_trouble *trouble)
+                        struct heed_error_detail *detail)
 {
     const uint64_t floats = HEED_REF_ROW_SCRATCH * (uint64_t)plan->attn->d_v;
 
     (void)services;
-    (void)trouble;
+    (void)detail;
     if (floats > INT64_MAX / sizeof(float))
         return HEED_E_OVERFLOW;
     plan->state = NULL;

@@ -159,14 +159,14 @@ static bool workspace_find(struct heed_cpu_state *state, const struct heed_plan 
 }
 
 static heed_status bind(struct heed_plan *plan, const struct heed_services *services,
-                        struct heed_trouble *trouble)
+                        struct heed_error_detail *detail)
 {
     const size_t bytes =
         sizeof(struct heed_cpu_state) + plan->attn->n_sources * sizeof(struct heed_cpu_prepared);
     struct heed_cpu_state *state =
         services->alloc(services->runtime, bytes, _Alignof(struct heed_cpu_state));
 
-    (void)trouble;
+    (void)detail;
     if (!state)
         return HEED_E_NOMEM;
     memset(state, 0, bytes);

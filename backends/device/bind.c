@@ -90,7 +90,7 @@ static void steps_choose(const struct heed_plan *plan, const struct hk_plan *ima
 }
 
 static heed_status image_make(struct heed_plan *plan, const struct heed_services *services,
-                              struct heed_device_plan *state, struct heed_trouble *trouble)
+                              struct heed_device_plan *state, struct heed_error_detail *detail)
 {
     struct hk_source sources[HEED_MAX_SOURCES];
     struct hk_plan to;
@@ -99,7 +99,7 @@ static heed_status image_make(struct heed_plan *plan, const struct heed_services
     char *image;
 
     if (!heed_image_plan(plan, &state->device->traits, &to, sources, &plan->workspace_size)) {
-        snprintf(trouble->text, sizeof trouble->text,
+        snprintf(detail->text, sizeof detail->text,
                  "its strips or its workspace are more than a device can number");
         return HEED_E_UNSUPPORTED;
     }
@@ -111,7 +111,7 @@ static heed_status image_make(struct heed_plan *plan, const struct heed_services
     heed_image_write(plan, &to, sources, image);
     steps_choose(plan, &to, state);
     status = state->device->driver->memory_create(state->device, bytes, image, &state->image,
-                                                  trouble);
+                                                  detail);
     plan->device_bytes = bytes;
     services->free(services->runtime, image, (size_t)bytes, 16);
     return status;
@@ -130,7 +130,7 @@ static void drop(struct heed_plan *plan, const struct heed_services *services)
 }
 
 static heed_status bind(struct heed_plan *plan, const struct heed_services *services,
-                        struct heed_trouble *trouble)
+                        struct heed_error_detail *detail)
 {
     struct heed_device_plan *state = services->alloc(services->runtime, sizeof *state,
                                                      _Alignof(struct heed_device_plan));
@@ -144,10 +144,10 @@ static heed_status bind(struct heed_plan *plan, const struct heed_services *serv
         .large = large_find(plan),
     };
     plan->state = state;
-    status = image_make(plan, services, state, trouble);
+    status = image_make(plan, services, state, detail);
     for (uint32_t i = 0; status >= 0 && i < state->n_steps; i++)
         status = state->device->driver->kernel(state->device, state->steps[i].kernel, state->large,
-                                               &state->steps[i].compiled, trouble);
+                                               &state->steps[i].compiled, detail);
     if (status < 0) {
         drop(plan, services);
         return status;
@@ -202,7 +202,7 @@ static heed_status run(const struct heed_plan *plan, const struct heed_services 
     for (uint32_t i = 0; i < plan->attn->n_slots; i++)
         work.buffers[HEED_BUFFERS_FIXED + 2 * sources + i] =
             memory(h, bound->slots[i], h ? handles->slots[i] : NULL);
-    return driver->run(state->device, &work, bound->trouble);
+    return driver->run(state->device, &work, bound->detail);
 }
 
 static const struct heed_impl attend_kernel = {

@@ -86,23 +86,23 @@ struct heed_work {
     void **event;                   /* NULL: none wanted */
 };
 
-/* Statuses as remote's; HEED_E_KERNEL_BUILD with the log's first lines in the trouble and all of it
- * logged. All functions: any thread. */
+/* Statuses as offload's; HEED_E_KERNEL_BUILD with the log's first lines in the detail and all of
+ * it logged. All functions: any thread. */
 struct heed_driver {
     uint32_t size;
-    uint32_t handles;               /* as remote->handles */
+    uint32_t handles;               /* as offload->handles */
     /* Read-only memory with contents; complete on return. */
     heed_status (*memory_create)(void *state, uint64_t bytes, const void *contents, void **handle,
-                                 struct heed_trouble *);
+                                 struct heed_error_detail *);
     void (*memory_destroy)(void *state, void *handle);
     /* The compiled kernel, built or loaded at the first call for it and kept by the device. large:
      * with HEED_BUFFERS_LARGE (HK_LARGE=1). */
     heed_status (*kernel)(void *state, enum heed_kernel, uint32_t large, void **compiled,
-                          struct heed_trouble *);
+                          struct heed_error_detail *);
     /* Enqueues the steps in order, the first after the waits. Nothing is allocated but by the
      * vendor. A failure of any step but the last leaves outputs unwritten, as only the last writes
      * them. */
-    heed_status (*run)(void *state, const struct heed_work *, struct heed_trouble *);
+    heed_status (*run)(void *state, const struct heed_work *, struct heed_error_detail *);
 };
 
 /* device->state of every backend that uses this begins with it. */
@@ -115,9 +115,9 @@ struct heed_device_state {
 extern const struct heed_impl *const heed_device_impls[];       /* bind.c; ends with NULL */
 
 /* Runs the self_test kernel: do fma, rint, conversions and every step of docs/numerics.md give the
- * host's bits? *reason: "" if so, else static text why the device is not EXACT. remote: for a queue
- * and memory of the backend's. */
-heed_status heed_device_self_test(heed_device *, const struct heed_backend_remote *,
-                                  const char **reason, struct heed_trouble *);
+ * host's bits? *reason: "" if so, else static text why the device is not EXACT. offload: for a
+ * queue and memory of the backend's. */
+heed_status heed_device_self_test(heed_device *, const struct heed_backend_offload *,
+                                  const char **reason, struct heed_error_detail *);
 
 #endif

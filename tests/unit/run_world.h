@@ -26,7 +26,7 @@ enum { B = 1, H = 2, N_Q = 4, N_K = 6, D = 8, D_V = 3, WORKSPACE = 256, WORKSPAC
 static struct fake {
     const char *refuse, *field;
     heed_status bind, run;
-    struct heed_trouble trouble;
+    struct heed_error_detail detail;
     int runs, drops;
     uint64_t workspace_size;
     void (*during_run)(const struct heed_plan *);
@@ -44,9 +44,9 @@ static const char *fake_refuse(const heed_device *device, const struct heed_chec
 }
 
 static heed_status fake_bind(struct heed_plan *plan, const struct heed_services *services,
-                             struct heed_trouble *trouble)
+                             struct heed_error_detail *detail)
 {
-    *trouble = fake.trouble;
+    *detail = fake.detail;
     if (fake.bind < 0)
         return fake.bind;
     plan->state = services->alloc(services->runtime, 100, 32);
@@ -60,7 +60,7 @@ static heed_status fake_run(const struct heed_plan *plan, const struct heed_serv
                             const struct heed_bound *bound)
 {
     ck_assert_uint_ge(services->executor->width, 1);
-    *bound->trouble = fake.trouble;
+    *bound->detail = fake.detail;
     fake.runs++;
     fake.bound = *bound;
     fake.k = bound->k[0];

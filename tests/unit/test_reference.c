@@ -29,10 +29,10 @@ static void run_checked(const struct heed_checked *attn, const struct heed_bound
     const struct heed_impl *impl = heed_reference_backend.impls[0];
     struct heed_plan plan = { .backend = &heed_reference_backend, .impl = impl, .attn = attn };
     struct heed_bound with_workspace = *bound;
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
 
-    ck_assert_int_eq(impl->bind(&plan, &services, &trouble), HEED_OK);
-    with_workspace.trouble = &trouble;
+    ck_assert_int_eq(impl->bind(&plan, &services, &detail), HEED_OK);
+    with_workspace.detail = &detail;
     with_workspace.workspace = plan.workspace_size ? malloc(plan.workspace_size) : NULL;
     if (plan.workspace_size)
         memset(with_workspace.workspace, 0xff, plan.workspace_size);

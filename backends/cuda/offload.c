@@ -16,31 +16,31 @@ static struct heed_cuda_state *state_of(heed_device *device)
 /* ---- memory ---- */
 
 static heed_status create_entered(struct heed_cuda_state *state, uint64_t bytes, void **handle,
-                                  struct heed_trouble *trouble)
+                                  struct heed_error_detail *detail)
 {
     heed_cuda_address memory = 0;
     int code;
 
     if (bytes > SIZE_MAX) {
-        heed_cuda_say(trouble, "%llu bytes leave the address space", (unsigned long long)bytes);
+        heed_cuda_say(detail, "%llu bytes leave the address space", (unsigned long long)bytes);
         return HEED_E_DEVICE_NOMEM;
     }
     code = state->driver->memory_create(&memory, bytes ? (size_t)bytes : 1);
     if (code)
-        return heed_cuda_fail(state->driver, state, code, "cuMemAlloc", trouble);
+        return heed_cuda_fail(state->driver, state, code, "cuMemAlloc", detail);
     *handle = (void *)(uintptr_t)memory;
     return HEED_OK;
 }
 
 static heed_status buf_create(heed_device *device, uint64_t bytes, void **handle,
-                              struct heed_trouble *trouble)
+                              struct heed_error_detail *detail)
 {
     struct heed_cuda_state *state = state_of(device);
-    heed_status status = heed_cuda_enter(state, trouble);
+    heed_status status = heed_cuda_enter(state, detail);
 
     if (status < 0)
         return status;
-    status = create_entered(state, bytes, handle, trouble);
+    status = create_entered(state, bytes, handle, detail);
     heed_cuda_leave(state);
     return status;
 }
@@ -69,7 +69,7 @@ struct copy {
 };
 
 static heed_status copy_entered(struct heed_cuda_state *state, void *stream,
-                                const struct copy *copy, struct heed_trouble *trouble)
+                                const struct copy *copy, struct heed_error_detail *detail)
 {
     const struct heed_cuda_driver *driver = state->driver;
     const size_t bytes = (size_t)copy->bytes;
@@ -80,9 +80,9 @@ static heed_status copy_entered(struct heed_cuda_state *state, void *stream,
     else
         code = driver->copy_out(copy->to, (uintptr_t)copy->from, bytes, stream);
     if (code)
-        return heed_cuda_fail(driver, state, code, "cuMemcpyAsync", trouble);
+        return heed_cuda_fail(driver, state, code, "cuMemcpyAsync", detail);
     code = driver->stream_finish(stream);
-    return code ? heed_cuda_fail(driver, state, code, "cuStreamSynchronize", trouble) : HEED_OK;
+    return code ? heed_cuda_fail(driver, state, code, "cuStreamSynchronize", detail) : HEED_OK;
 }
 
 /* heed_buf_write and _read have no report: what went wrong is logged. The report of opening is for
@@ -90,18 +90,18 @@ static heed_status copy_entered(struct heed_cuda_state *state, void *stream,
 static heed_status copy_logged(struct heed_cuda_state *state, const struct heed_cuda_queue *queue,
                                const struct copy *copy)
 {
-    struct heed_trouble trouble = { 0 };
-    heed_status status = heed_cuda_enter(state, &trouble);
+    struct heed_error_detail detail = { 0 };
+    heed_status status = heed_cuda_enter(state, &detail);
 
     if (status >= 0) {
         if (copy->bytes > 0)
-            status = copy_entered(state, queue->stream, copy, &trouble);
+            status = copy_entered(state, queue->stream, copy, &detail);
         heed_cuda_leave(state);
     }
     if (status < 0) {
-        heed_cuda_log(state->shared.services, HEED_CUDA_LOG_ERROR, trouble.text);
+        heed_cuda_log(state->shared.services, HEED_CUDA_LOG_ERROR, detail.text);
         if (state->opening)
-            *state->opening = trouble;
+            *state->opening = detail;
     }
     return status;
 }
@@ -123,17 +123,17 @@ static heed_status buf_read(heed_device *device, void *queue, void *to, void *ha
 }
 
 heed_status heed_cuda_memory_create(void *opened, uint64_t bytes, const void *contents,
-                                    void **handle, struct heed_trouble *trouble)
+                                    void **handle, struct heed_error_detail *detail)
 {
     struct heed_cuda_state *state = opened;
     struct copy copy = { NULL, contents, bytes, true };
-    heed_status status = heed_cuda_enter(state, trouble);
+    heed_status status = heed_cuda_enter(state, detail);
 
     if (status < 0)
         return status;
-    status = create_entered(state, bytes, &copy.to, trouble);
+    status = create_entered(state, bytes, &copy.to, detail);
     if (status >= 0 && bytes > 0)
-        status = copy_entered(state, state->stream, &copy, trouble);
+        status = copy_entered(state, state->stream, &copy, detail);
     heed_cuda_leave(state);
     if (status >= 0)
         *handle = copy.to;
@@ -145,26 +145,26 @@ heed_status heed_cuda_memory_create(void *opened, uint64_t bytes, const void *co
 /* ---- queues ---- */
 
 static heed_status stream_create(struct heed_cuda_state *state, void **stream,
-                                 struct heed_trouble *trouble)
+                                 struct heed_error_detail *detail)
 {
-    heed_status status = heed_cuda_enter(state, trouble);
+    heed_status status = heed_cuda_enter(state, detail);
     int code;
 
     if (status < 0)
         return status;
     code = state->driver->stream_create(stream, HEED_CU_STREAM_NON_BLOCKING);
     if (code)
-        status = heed_cuda_fail(state->driver, state, code, "cuStreamCreate", trouble);
+        status = heed_cuda_fail(state->driver, state, code, "cuStreamCreate", detail);
     heed_cuda_leave(state);
     return status;
 }
 
 /* Kernels and memory of one context are no good in a stream of another. */
 static heed_status stream_judge(struct heed_cuda_state *state, void *stream,
-                                struct heed_trouble *trouble)
+                                struct heed_error_detail *detail)
 {
     const struct heed_cuda_driver *driver = state->driver;
-    heed_status status = heed_cuda_enter(state, trouble);
+    heed_status status = heed_cuda_enter(state, detail);
     void *context = state->context;
     int code = 0;
 
@@ -176,15 +176,15 @@ static heed_status stream_judge(struct heed_cuda_state *state, void *stream,
     if (code == HEED_CU_NOT_SUPPORTED)
         return HEED_OK;
     if (code)
-        return heed_cuda_fail(driver, state, code, "cuStreamGetCtx", trouble);
+        return heed_cuda_fail(driver, state, code, "cuStreamGetCtx", detail);
     if (context == state->context)
         return HEED_OK;
-    heed_cuda_say(trouble, "the stream is of another context than the device");
+    heed_cuda_say(detail, "the stream is of another context than the device");
     return HEED_E_MISMATCH;
 }
 
 static heed_status queue_create(heed_device *device, void *native, uint32_t has_native,
-                                void **queue, struct heed_trouble *trouble)
+                                void **queue, struct heed_error_detail *detail)
 {
     struct heed_cuda_state *state = state_of(device);
     const struct heed_services *services = state->shared.services;
@@ -195,8 +195,8 @@ static heed_status queue_create(heed_device *device, void *native, uint32_t has_
     if (made == NULL)
         return HEED_E_NOMEM;
     *made = (struct heed_cuda_queue){ .stream = native, .owned = !has_native };
-    status = made->owned ? stream_create(state, &made->stream, trouble)
-                         : stream_judge(state, native, trouble);
+    status = made->owned ? stream_create(state, &made->stream, detail)
+                         : stream_judge(state, native, detail);
     if (status < 0)
         services->free(services->runtime, made, sizeof(*made), _Alignof(struct heed_cuda_queue));
     else
@@ -204,17 +204,17 @@ static heed_status queue_create(heed_device *device, void *native, uint32_t has_
     return status;
 }
 
-static heed_status queue_wait(heed_device *device, void *queue, struct heed_trouble *trouble)
+static heed_status queue_wait(heed_device *device, void *queue, struct heed_error_detail *detail)
 {
     struct heed_cuda_state *state = state_of(device);
-    heed_status status = heed_cuda_enter(state, trouble);
+    heed_status status = heed_cuda_enter(state, detail);
     int code;
 
     if (status < 0)
         return status;
     code = state->driver->stream_finish(((struct heed_cuda_queue *)queue)->stream);
     if (code)
-        status = heed_cuda_fail(state->driver, state, code, "cuStreamSynchronize", trouble);
+        status = heed_cuda_fail(state->driver, state, code, "cuStreamSynchronize", detail);
     heed_cuda_leave(state);
     return status;
 }
@@ -224,7 +224,7 @@ static void queue_destroy(heed_device *device, void *handle)
     struct heed_cuda_state *state = state_of(device);
     const struct heed_services *services = state->shared.services;
     struct heed_cuda_queue *queue = handle;
-    struct heed_trouble trouble;
+    struct heed_error_detail detail;
     int code;
 
     if (queue == NULL)
@@ -232,7 +232,7 @@ static void queue_destroy(heed_device *device, void *handle)
     if (heed_cuda_enter_to_destroy(state)) {
         code = state->driver->stream_finish(queue->stream);
         if (code)   /* for what it says of the context */
-            (void)heed_cuda_fail(state->driver, state, code, "cuStreamSynchronize", &trouble);
+            (void)heed_cuda_fail(state->driver, state, code, "cuStreamSynchronize", &detail);
         if (queue->owned)
             (void)state->driver->stream_destroy(queue->stream);
         heed_cuda_leave(state);
@@ -242,17 +242,17 @@ static void queue_destroy(heed_device *device, void *handle)
 
 /* ---- events ---- */
 
-static heed_status event_wait(heed_device *device, void *event, struct heed_trouble *trouble)
+static heed_status event_wait(heed_device *device, void *event, struct heed_error_detail *detail)
 {
     struct heed_cuda_state *state = state_of(device);
-    heed_status status = heed_cuda_enter(state, trouble);
+    heed_status status = heed_cuda_enter(state, detail);
     int code;
 
     if (status < 0)
         return status;
     code = state->driver->event_finish(heed_cuda_event_native(event));
     if (code)
-        status = heed_cuda_fail(state->driver, state, code, "cuEventSynchronize", trouble);
+        status = heed_cuda_fail(state->driver, state, code, "cuEventSynchronize", detail);
     heed_cuda_leave(state);
     return status;
 }
@@ -268,11 +268,11 @@ static void event_destroy(heed_device *device, void *event)
 }
 
 static heed_status event_wrap(heed_device *device, void *native, void **event,
-                              struct heed_trouble *trouble)
+                              struct heed_error_detail *detail)
 {
     (void)device;
     if (native == NULL || heed_cuda_event_borrowed(native)) {
-        heed_cuda_say(trouble, "that is no CUevent");
+        heed_cuda_say(detail, "that is no CUevent");
         return HEED_E_UNSUPPORTED;
     }
     *event = (void *)((uintptr_t)native | 1);
@@ -285,8 +285,8 @@ static void *event_native(heed_device *device, void *event)
     return heed_cuda_event_native(event);
 }
 
-const struct heed_backend_remote heed_cuda_remote = {
-    .size = sizeof(struct heed_backend_remote),
+const struct heed_backend_offload heed_cuda_offload = {
+    .size = sizeof(struct heed_backend_offload),
     .handles = 0,
     .open = heed_cuda_open,
     .close = heed_cuda_close,

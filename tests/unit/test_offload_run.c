@@ -4,7 +4,7 @@
  * Plans and runs on devices that are not the host's: what reaches the backend, what is refused,
  * events, the plan's own workspace, slots read back, and memory that runs out anywhere.
  */
-#include "fake_remote.h"
+#include "fake_offload.h"
 
 enum { B = 2, H = 2, N_Q = 4, N_K = 6, D = 8, BYTES = 4096 };
 
@@ -19,7 +19,7 @@ static heed_attn_args args;
 
 static int handles(void)
 {
-    return device->backend->remote->handles != 0;
+    return device->backend->offload->handles != 0;
 }
 
 static void right_desc(void)
@@ -54,7 +54,7 @@ static void right_desc(void)
 static void right_args(void)
 {
     for (int i = 0; i < 9; i++)
-        ck_assert_int_eq(heed_buf_create(device, BYTES, &all[i]), HEED_OK);
+        ck_assert_int_eq(heed_buf_create(device, BYTES, &all[i], NULL), HEED_OK);
     kv = (heed_kv_bufs){ all[2], all[3] };
     memcpy(slot_bufs, all + 4, sizeof(slot_bufs));
     slot_bufs[2].offset = 8 * (B - 1);
@@ -125,7 +125,7 @@ START_TEST(places_reach_the_backend)
     plan = make_plan(0);
     args.q.offset = 16;
     run_right(plan, NULL);
-    ck_assert_ptr_eq(fake.bound.queue, queue->remote);
+    ck_assert_ptr_eq(fake.bound.queue, queue->offload);
     ck_assert_ptr_null(fake.bound.event);
     ck_assert_uint_eq(fake.bound.n_waits, 0);
     if (handles()) {
@@ -246,7 +246,7 @@ START_TEST(events_are_objects_made_when_asked_for)
     ck_assert_int_eq(heed_event_wait(event, &why), HEED_OK);
     ck_assert_int_eq(fake.event_waits, 1);
     fake.wait = HEED_E_DEVICE_LOST;
-    fill_trouble(-9999, "it went away");
+    fill_detail(-9999, "it went away");
     ck_assert_int_eq(heed_event_wait(event, &why), HEED_E_DEVICE_LOST);
     ck_assert_int_eq(why.native_code, -9999);
     ck_assert_str_eq(why.message, "the run failed: it went away");
@@ -282,7 +282,7 @@ START_TEST(runs_wait_for_events_of_their_device)
     args.n_wait = 2;
     run_right(plan, NULL);
     ck_assert_uint_eq(fake.bound.n_waits, 2);
-    ck_assert_ptr_eq(fake.waits[1], mine->remote);
+    ck_assert_ptr_eq(fake.waits[1], mine->offload);
     args.n_wait = HEED_MAX_WAITS;
     run_right(plan, NULL);
     ck_assert_uint_eq(fake.bound.n_waits, HEED_MAX_WAITS);
@@ -318,7 +318,7 @@ START_TEST(own_workspaces_lie_on_the_device)
     heed_plan_props p = { .size = sizeof(p) };
     heed_event *first = NULL;
     heed_plan *plan;
-    void *own, *remote;
+    void *own, *offload;
     int memories;
 
     open_world(kinds[_i]);
@@ -335,10 +335,10 @@ START_TEST(own_workspaces_lie_on_the_device)
     ck_assert_ptr_eq(handles() ? fake.handles.workspace : fake.bound.workspace, own);
     ck_assert_ptr_eq(handles() ? fake.bound.workspace : NULL, NULL);
     ck_assert_uint_eq(fake.bound.n_waits, 0);
-    remote = first->remote;
+    offload = first->offload;
     run_right(plan, NULL);                              /* waits for the first, on the device */
     ck_assert_uint_eq(fake.bound.n_waits, 1);
-    ck_assert_ptr_eq(fake.waits[0], remote);
+    ck_assert_ptr_eq(fake.waits[0], offload);
     heed_event_destroy(first);
     ck_assert_int_eq(atomic_load(&fake.events), 1);
     run_right(plan, &first);
@@ -362,7 +362,7 @@ START_TEST(a_failed_run_leaves_nothing_in_the_workspace)
     plan = make_plan(HEED_PLAN_OWN_WORKSPACE);
     run_right(plan, NULL);
     fake.run = HEED_E_DEVICE;
-    fill_trouble(-4, "a\x01" "b\r\n");
+    fill_detail(-4, "a\x01" "b\r\n");
     ck_assert_int_eq(heed_attn_run(plan, queue, &args, &event, &why), HEED_E_DEVICE);
     ck_assert_int_eq(why.native_code, -4);
     ck_assert_ptr_nonnull(strstr(why.message, "fake failed: a?b"));
@@ -386,7 +386,7 @@ START_TEST(plans_that_cannot_be_bound_leave_nothing)
     open_world(kinds[_i]);
     held = atomic_load(&ledger.blocks);
     fake.bind = HEED_E_KERNEL_BUILD;
-    fill_trouble(-11, "line 3: no such thing");
+    fill_detail(-11, "line 3: no such thing");
     ck_assert_int_eq(heed_attn_check(device, &desc, &why), HEED_OK);    /* does not bind */
     ck_assert_int_eq(heed_attn_plan(device, &desc, &plan, &why), HEED_E_KERNEL_BUILD);
     ck_assert_int_eq(why.native_code, -11);
@@ -430,8 +430,8 @@ static void write_slots(int32_t length0, int32_t length1, int64_t position1)
     const int64_t positions[2] = { position1, 7 };
     const heed_buf back = { slot_bufs[2].handle, 0 };
 
-    ck_assert_int_eq(heed_buf_write(queue, slot_bufs[1], lengths, sizeof(lengths)), HEED_OK);
-    ck_assert_int_eq(heed_buf_write(queue, back, positions, sizeof(positions)), HEED_OK);
+    ck_assert_int_eq(heed_buf_write(queue, slot_bufs[1], lengths, sizeof(lengths), NULL), HEED_OK);
+    ck_assert_int_eq(heed_buf_write(queue, back, positions, sizeof(positions), NULL), HEED_OK);
 }
 
 START_TEST(validate_reads_slots_back)
@@ -564,8 +564,8 @@ END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("remote_run");
-    Suite *suite = suite_create("remote_run");
+    TCase *tcase = tcase_create("offload_run");
+    Suite *suite = suite_create("offload_run");
     SRunner *runner;
     int failed;
 

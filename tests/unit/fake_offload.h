@@ -4,10 +4,10 @@
  * Two backends whose devices are not the host, in place of backends/table.c: one with handles
  * ("opencl:0" and on), one with addresses ("cuda:0"). Addresses are of no use to the host, so that
  * lib is found out when it follows one. Nothing is computed; everything is counted and can be made
- * to fail. For test_remote.c, test_remote_run.c.
+ * to fail. For test_offload.c, test_offload_run.c.
  */
-#ifndef HEED_TESTS_UNIT_FAKE_REMOTE_H
-#define HEED_TESTS_UNIT_FAKE_REMOTE_H
+#ifndef HEED_TESTS_UNIT_FAKE_OFFLOAD_H
+#define HEED_TESTS_UNIT_FAKE_OFFLOAD_H
 
 #include "lib/bind.h"
 #include "lib/context.h"
@@ -39,7 +39,7 @@ static struct fake_world {
     int absent;                     /* no devices of OpenCL */
     int slow;                       /* open takes its time */
     heed_status open, wrap, create, transfer, queue, wait, bind, run, event;
-    struct heed_trouble trouble;
+    struct heed_error_detail detail;
     int no_event;                   /* runs are complete when they return */
     int queue_waits, event_waits, runs, drops, has_native;
     void *native;
@@ -117,12 +117,12 @@ static void fake_close(heed_device *device, const struct heed_services *services
 }
 
 static heed_status fake_wrap(heed_device *device, const struct heed_services *services,
-                             void *context, void *native, struct heed_trouble *trouble)
+                             void *context, void *native, struct heed_error_detail *detail)
 {
     ck_assert_uint_eq(device->index, UINT32_MAX);
     ck_assert_ptr_nonnull(context);
     atomic_fetch_add(&fake.wraps, 1);
-    *trouble = fake.trouble;
+    *detail = fake.detail;
     fake.native = native;
     if (fake.wrap < 0)
         return fake.wrap;
@@ -132,15 +132,15 @@ static heed_status fake_wrap(heed_device *device, const struct heed_services *se
 
 static int has_handles(const heed_device *device)
 {
-    return device->backend->remote->handles != 0;
+    return device->backend->offload->handles != 0;
 }
 
 static heed_status fake_buf_create(heed_device *device, uint64_t bytes, void **handle,
-                                   struct heed_trouble *trouble)
+                                   struct heed_error_detail *detail)
 {
     struct fake_memory *memory;
 
-    *trouble = fake.trouble;
+    *detail = fake.detail;
     if (fake.create < 0)
         return fake.create;
     memory = malloc(sizeof(*memory));
@@ -199,10 +199,10 @@ static heed_status fake_buf_read(heed_device *device, void *queue, void *to, voi
 }
 
 static heed_status fake_queue_create(heed_device *device, void *native, uint32_t has_native,
-                                     void **queue, struct heed_trouble *trouble)
+                                     void **queue, struct heed_error_detail *detail)
 {
     (void)device;
-    *trouble = fake.trouble;
+    *detail = fake.detail;
     fake.native = native;
     fake.has_native = (int)has_native;
     if (fake.queue < 0)
@@ -212,11 +212,12 @@ static heed_status fake_queue_create(heed_device *device, void *native, uint32_t
     return HEED_OK;
 }
 
-static heed_status fake_queue_wait(heed_device *device, void *queue, struct heed_trouble *trouble)
+static heed_status fake_queue_wait(heed_device *device, void *queue,
+                                   struct heed_error_detail *detail)
 {
     (void)device;
     ck_assert_ptr_nonnull(queue);
-    *trouble = fake.trouble;
+    *detail = fake.detail;
     fake.queue_waits++;
     return fake.wait;
 }
@@ -228,10 +229,11 @@ static void fake_queue_destroy(heed_device *device, void *queue)
     free(queue);
 }
 
-static heed_status fake_event_wait(heed_device *device, void *event, struct heed_trouble *trouble)
+static heed_status fake_event_wait(heed_device *device, void *event,
+                                   struct heed_error_detail *detail)
 {
     (void)device;
-    *trouble = fake.trouble;
+    *detail = fake.detail;
     fake.event_waits++;
     ((struct fake_event *)event)->waited++;
     return fake.wait;
@@ -251,10 +253,10 @@ static void *new_fake_event(void)
 }
 
 static heed_status fake_event_wrap(heed_device *device, void *native, void **event,
-                                   struct heed_trouble *trouble)
+                                   struct heed_error_detail *detail)
 {
     (void)device;
-    *trouble = fake.trouble;
+    *detail = fake.detail;
     fake.native = native;
     if (fake.event >= 0)
         *event = new_fake_event();
@@ -268,9 +270,9 @@ static void *fake_event_native(heed_device *device, void *event)
 }
 
 static heed_status fake_bind(struct heed_plan *plan, const struct heed_services *services,
-                             struct heed_trouble *trouble)
+                             struct heed_error_detail *detail)
 {
-    *trouble = fake.trouble;
+    *detail = fake.detail;
     if (fake.bind < 0)
         return fake.bind;
     plan->state = services->alloc(services->runtime, 100, 32);
@@ -287,7 +289,7 @@ static heed_status fake_run(const struct heed_plan *plan, const struct heed_serv
     ck_assert_ptr_eq(services, fake.services);
     ck_assert_int_eq(bound->handles != NULL, has_handles(plan->device));
     fake.runs++;
-    *bound->trouble = fake.trouble;
+    *bound->detail = fake.detail;
     fake.bound = *bound;
     memcpy(fake.waits, bound->waits, bound->n_waits * sizeof(void *));
     memcpy(fake.slots, bound->slots, sizeof(fake.slots));
@@ -314,9 +316,9 @@ static void fake_drop(struct heed_plan *plan, const struct heed_services *servic
 static const struct heed_impl fake_impl = { "fake", NULL, fake_bind, fake_run, fake_drop };
 static const struct heed_impl *const fake_impls[] = { &fake_impl, NULL };
 
-#define FAKE_REMOTE(by_handle)                                                                     \
+#define FAKE_OFFLOAD(by_handle)                                                                    \
     {                                                                                              \
-        .size = sizeof(struct heed_backend_remote), .handles = (by_handle), .open = fake_open,     \
+        .size = sizeof(struct heed_backend_offload), .handles = (by_handle), .open = fake_open,    \
         .close = fake_close, .wrap = fake_wrap, .buf_create = fake_buf_create,                     \
         .buf_destroy = fake_buf_destroy, .buf_write = fake_buf_write, .buf_read = fake_buf_read,   \
         .queue_create = fake_queue_create, .queue_wait = fake_queue_wait,                          \
@@ -324,18 +326,18 @@ static const struct heed_impl *const fake_impls[] = { &fake_impl, NULL };
         .event_destroy = fake_event_destroy, .event_wrap = fake_event_wrap,                        \
         .event_native = fake_event_native,                                                         \
     }
-static const struct heed_backend_remote fake_with_handles = FAKE_REMOTE(1);
-static const struct heed_backend_remote fake_with_addresses = FAKE_REMOTE(0);
+static const struct heed_backend_offload fake_with_handles = FAKE_OFFLOAD(1);
+static const struct heed_backend_offload fake_with_addresses = FAKE_OFFLOAD(0);
 
 static struct heed_backend fake_opencl = {
     .size = sizeof(fake_opencl), .kind = HEED_DEVICE_OPENCL, .count = fake_count_opencl,
-    .describe = fake_describe_opencl, .impls = fake_impls, .remote = &fake_with_handles,
+    .describe = fake_describe_opencl, .impls = fake_impls, .offload = &fake_with_handles,
     .none = fake_none,
     .prefix = "opencl",
 };
 static struct heed_backend fake_cuda = {
     .size = sizeof(fake_cuda), .kind = HEED_DEVICE_CUDA, .count = fake_count_cuda,
-    .describe = fake_describe_cuda, .impls = fake_impls, .remote = &fake_with_addresses,
+    .describe = fake_describe_cuda, .impls = fake_impls, .offload = &fake_with_addresses,
 };
 
 extern const struct heed_backend heed_reference_backend;
@@ -407,11 +409,11 @@ static heed_queue *make_queue(heed_device *device)
     return queue;
 }
 
-static void fill_trouble(int64_t native, const char *text)
+static void fill_detail(int64_t native, const char *text)
 {
-    fake.trouble.native = native;
-    memset(fake.trouble.text, 0, sizeof(fake.trouble.text));
-    memcpy(fake.trouble.text, text, strlen(text) + 1);
+    fake.detail.native = native;
+    memset(fake.detail.text, 0, sizeof(fake.detail.text));
+    memcpy(fake.detail.text, text, strlen(text) + 1);
 }
 
 static const char *const kinds[] = { "opencl:0", "cuda:0" };    /* by handle, by address */
