@@ -7,6 +7,7 @@
  */
 #include "alloc.h"
 #include "context.h"
+#include "error.h"
 
 #include <string.h>
 
@@ -36,33 +37,38 @@ static heed_status create_on_host(heed_device *device, uint64_t bytes, heed_buf 
     return HEED_OK;
 }
 
-static heed_status create_on_device(heed_device *device, uint64_t bytes, heed_buf *out)
+static heed_status create_on_device(heed_device *device, uint64_t bytes, heed_buf *out,
+                                    struct heed_error_detail *detail)
 {
-    struct heed_error_detail detail = { .native = 0 };
     void *handle = NULL;
     heed_status status;
 
     if (bytes > INT64_MAX)
         return HEED_E_DEVICE_NOMEM;
-    status = offload_of(device)->buf_create(device, bytes, &handle, &detail);
+    status = offload_of(device)->buf_create(device, bytes, &handle, detail);
     if (status >= 0)
         *out = (heed_buf){ .handle = handle };
     return status;
 }
 
-heed_status heed_buf_create(heed_device *device, uint64_t bytes, heed_buf *out)
+heed_status heed_buf_create(heed_device *device, uint64_t bytes, heed_buf *out, heed_report *report)
 {
+    struct heed_error_detail detail = { .native = 0 };
     heed_status status;
 
-    if (device == NULL)
-        return HEED_E_NULL;
-    status = heed_context_usable(device, NULL);
+    if (device == NULL || out == NULL)
+        return heed_report_fill(report, HEED_E_NULL, device == NULL ? "device" : "out", 0, 0,
+                                "a required pointer is NULL");
+    status = heed_context_usable(device, report);
     if (status < 0)
         return status;
-    if (out == NULL)
-        return HEED_E_NULL;
-    return offload_of(device) != NULL ? create_on_device(device, bytes, out)
-                                     : create_on_host(device, bytes, out);
+    status = offload_of(device) != NULL ? create_on_device(device, bytes, out, &detail)
+                                       : create_on_host(device, bytes, out);
+    if (status < 0)
+        return heed_report_detail(report, status, "bytes", &detail,
+                                  "%.60s has no buffer of %llu bytes", device->props.name,
+                                  (unsigned long long)bytes);
+    return heed_report_ok(report);
 }
 
 void heed_buf_destroy(heed_device *device, heed_buf buf)
@@ -81,46 +87,61 @@ void heed_buf_destroy(heed_device *device, heed_buf buf)
 
 /* What of a transfer of `bytes` from or to `other` can be told without touching memory. Where
  * memory is an opaque handle, only the offset is a number. */
-static heed_status transfer(const heed_queue *queue, heed_buf buf, const void *other,
-                            uint64_t bytes)
+static heed_status require_transfer(const heed_queue *queue, heed_buf buf, const void *other,
+                                    uint64_t bytes, heed_report *report)
 {
     uintptr_t start;
 
     if (queue == NULL)
-        return HEED_E_NULL;
+        return heed_report_fill(report, HEED_E_NULL, "queue", 0, 0, "a required pointer is NULL");
     if (bytes == 0)
         return HEED_OK;
     if (buf.handle == NULL || other == NULL)
-        return HEED_E_NULL;
+        return heed_report_fill(report, HEED_E_NULL, other == NULL ? "host" : "buf", (int64_t)bytes,
+                                0, "bytes are to be copied and an address is NULL");
     start = offload_of(queue->device) != NULL && offload_of(queue->device)->handles
                 ? 0 : (uintptr_t)buf.handle;
     if (buf.offset > UINTPTR_MAX - start || bytes > UINTPTR_MAX - (start + buf.offset))
-        return HEED_E_OVERFLOW;
+        return heed_report_fill(report, HEED_E_OVERFLOW, "buf", 0, 0,
+                                "the range leaves the address space");
     return HEED_OK;
 }
 
-heed_status heed_buf_write(heed_queue *queue, heed_buf to, const void *from, uint64_t bytes)
+static heed_status transferred(heed_status status, const struct heed_error_detail *detail,
+                               heed_report *report)
 {
-    const heed_status status = transfer(queue, to, from, bytes);
-
-    if (status < 0 || bytes == 0)
-        return status;
-    if (offload_of(queue->device) != NULL)
-        return offload_of(queue->device)->buf_write(queue->device, queue->offload, to.handle,
-                                                    to.offset, from, bytes);
-    memmove((char *)to.handle + to.offset, from, (size_t)bytes);
-    return HEED_OK;
+    return status < 0 ? heed_report_detail(report, status, "buf", detail, "the copy failed")
+                      : heed_report_ok(report);
 }
 
-heed_status heed_buf_read(heed_queue *queue, void *to, heed_buf from, uint64_t bytes)
+heed_status heed_buf_write(heed_queue *queue, heed_buf to, const void *from, uint64_t bytes,
+                           heed_report *report)
 {
-    const heed_status status = transfer(queue, from, to, bytes);
+    struct heed_error_detail detail = { .native = 0 };
+    heed_status status = require_transfer(queue, to, from, bytes, report);
 
-    if (status < 0 || bytes == 0)
+    if (status < 0)
         return status;
-    if (offload_of(queue->device) != NULL)
-        return offload_of(queue->device)->buf_read(queue->device, queue->offload, to, from.handle,
-                                                   from.offset, bytes);
-    memmove(to, (const char *)from.handle + from.offset, (size_t)bytes);
-    return HEED_OK;
+    if (bytes > 0 && offload_of(queue->device) != NULL)
+        status = offload_of(queue->device)->buf_write(queue->device, queue->offload, to.handle,
+                                                      to.offset, from, bytes);
+    else if (bytes > 0)
+        memmove((char *)to.handle + to.offset, from, (size_t)bytes);
+    return transferred(status, &detail, report);
+}
+
+heed_status heed_buf_read(heed_queue *queue, void *to, heed_buf from, uint64_t bytes,
+                          heed_report *report)
+{
+    struct heed_error_detail detail = { .native = 0 };
+    heed_status status = require_transfer(queue, from, to, bytes, report);
+
+    if (status < 0)
+        return status;
+    if (bytes > 0 && offload_of(queue->device) != NULL)
+        status = offload_of(queue->device)->buf_read(queue->device, queue->offload, to, from.handle,
+                                                     from.offset, bytes);
+    else if (bytes > 0)
+        memmove(to, (const char *)from.handle + from.offset, (size_t)bytes);
+    return transferred(status, &detail, report);
 }

@@ -59,15 +59,18 @@ heed_status heed_queue_over(heed_device *device, void *native, heed_queue **out,
     return make_queue(device, native, false, out, report);
 }
 
-heed_status heed_queue_wait(heed_queue *queue)
+heed_status heed_queue_wait(heed_queue *queue, heed_report *report)
 {
     struct heed_error_detail detail = { .native = 0 };
+    heed_status status = HEED_OK;
 
     if (queue == NULL)
-        return HEED_E_NULL;
-    if (offload_of(queue->device) == NULL)
-        return HEED_OK;
-    return offload_of(queue->device)->queue_wait(queue->device, queue->offload, &detail);
+        return heed_report_fill(report, HEED_E_NULL, "queue", 0, 0, "a required pointer is NULL");
+    if (offload_of(queue->device) != NULL)
+        status = offload_of(queue->device)->queue_wait(queue->device, queue->offload, &detail);
+    if (status < 0)
+        return heed_report_detail(report, status, "queue", &detail, "the queue's work failed");
+    return heed_report_ok(report);
 }
 
 heed_device *heed_queue_device(const heed_queue *queue)

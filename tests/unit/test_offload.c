@@ -107,7 +107,7 @@ START_TEST(what_opens_a_device)
     case 0: device = find("opencl:0"); break;
     case 1: ck_assert_int_eq(heed_device_info(device, &p), HEED_OK); break;
     case 2: queue = make_queue(device); break;
-    case 3: ck_assert_int_eq(heed_buf_create(device, 4, &buf), HEED_OK); break;
+    case 3: ck_assert_int_eq(heed_buf_create(device, 4, &buf, NULL), HEED_OK); break;
     case 4: ck_assert_int_lt(heed_attn_check(device, &desc, &why), 0); break;
     default: ck_assert_int_lt(heed_attn_plan(device, &desc, &plan, &why), 0);
     }
@@ -169,7 +169,7 @@ START_TEST(a_device_that_cannot_be_opened_stays)
         ck_assert_int_eq(heed_device_find(rt, p.name, &found, &why), HEED_E_DEVICE);
         ck_assert_ptr_nonnull(strstr(why.message, reasons[i]));
         ck_assert_int_eq(heed_queue_create(device, 0, &queue, &why), HEED_E_DEVICE);
-        ck_assert_int_eq(heed_buf_create(device, 4, &buf), HEED_E_DEVICE);
+        ck_assert_int_eq(heed_buf_create(device, 4, &buf, NULL), HEED_E_DEVICE);
         ck_assert_int_eq(heed_attn_check(device, &desc, &why), HEED_E_DEVICE);
         ck_assert_int_eq(heed_attn_plan(device, &desc, &plan, &why), HEED_E_DEVICE);
     }
@@ -223,32 +223,32 @@ START_TEST(buffers_are_the_backends)
     const int handles = device->backend->offload->handles != 0;
     char text[16] = "";
 
-    ck_assert_int_eq(heed_buf_create(device, 64, &buf), HEED_OK);
+    ck_assert_int_eq(heed_buf_create(device, 64, &buf, NULL), HEED_OK);
     ck_assert_uint_eq(buf.offset, 0);
     at = buf;
     at.offset = 7;
-    ck_assert_int_eq(heed_buf_write(queue, at, "attend", 6), HEED_OK);
+    ck_assert_int_eq(heed_buf_write(queue, at, "attend", 6, NULL), HEED_OK);
     at.offset = 8;
-    ck_assert_int_eq(heed_buf_read(queue, text, at, 4), HEED_OK);
+    ck_assert_int_eq(heed_buf_read(queue, text, at, 4, NULL), HEED_OK);
     ck_assert_str_eq(text, "tten");
-    ck_assert_int_eq(heed_buf_write(queue, none, NULL, 0), HEED_OK);
-    ck_assert_int_eq(heed_buf_write(queue, none, text, 1), HEED_E_NULL);
-    ck_assert_int_eq(heed_buf_read(queue, NULL, buf, 1), HEED_E_NULL);
+    ck_assert_int_eq(heed_buf_write(queue, none, NULL, 0, NULL), HEED_OK);
+    ck_assert_int_eq(heed_buf_write(queue, none, text, 1, NULL), HEED_E_NULL);
+    ck_assert_int_eq(heed_buf_read(queue, NULL, buf, 1, NULL), HEED_E_NULL);
     at.offset = UINT64_MAX;
-    ck_assert_int_eq(heed_buf_read(queue, text, at, 1), HEED_E_OVERFLOW);
+    ck_assert_int_eq(heed_buf_read(queue, text, at, 1, NULL), HEED_E_OVERFLOW);
     at.offset = handles ? UINT64_MAX - 4 : UINT64_MAX - (uintptr_t)buf.handle;
-    ck_assert_int_eq(heed_buf_read(queue, text, at, 5), HEED_E_OVERFLOW);
+    ck_assert_int_eq(heed_buf_read(queue, text, at, 5, NULL), HEED_E_OVERFLOW);
     ck_assert_int_eq(fake.reads, 1);
     fake.transfer = HEED_E_DEVICE_LOST;
-    ck_assert_int_eq(heed_buf_write(queue, buf, text, 1), HEED_E_DEVICE_LOST);
-    ck_assert_int_eq(heed_buf_read(queue, text, buf, 1), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(heed_buf_write(queue, buf, text, 1, NULL), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(heed_buf_read(queue, text, buf, 1, NULL), HEED_E_DEVICE_LOST);
     heed_buf_destroy(device, buf);
     heed_buf_destroy(device, none);
     fake.create = HEED_E_DEVICE_NOMEM;
     buf = none;
-    ck_assert_int_eq(heed_buf_create(device, 64, &buf), HEED_E_DEVICE_NOMEM);
-    ck_assert_int_eq(heed_buf_create(device, UINT64_MAX, &buf), HEED_E_DEVICE_NOMEM);
-    ck_assert_int_eq(heed_buf_create(device, 64, NULL), HEED_E_NULL);
+    ck_assert_int_eq(heed_buf_create(device, 64, &buf, NULL), HEED_E_DEVICE_NOMEM);
+    ck_assert_int_eq(heed_buf_create(device, UINT64_MAX, &buf, NULL), HEED_E_DEVICE_NOMEM);
+    ck_assert_int_eq(heed_buf_create(device, 64, NULL, NULL), HEED_E_NULL);
     ck_assert_ptr_null(buf.handle);
     heed_queue_destroy(queue);
 }
@@ -261,9 +261,9 @@ START_TEST(queues_are_the_backends)
 
     ck_assert_int_eq(fake.has_native, 0);
     ck_assert_ptr_eq(heed_queue_device(queue), device);
-    ck_assert_int_eq(heed_queue_wait(queue), HEED_OK);
+    ck_assert_int_eq(heed_queue_wait(queue, NULL), HEED_OK);
     fake.wait = HEED_E_DEVICE_LOST;
-    ck_assert_int_eq(heed_queue_wait(queue), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(heed_queue_wait(queue, NULL), HEED_E_DEVICE_LOST);
     ck_assert_int_eq(fake.queue_waits, 2);
     heed_queue_destroy(queue);
     fake.queue = HEED_E_DEVICE;

@@ -54,7 +54,7 @@ static void right_desc(void)
 static void right_args(void)
 {
     for (int i = 0; i < 9; i++)
-        ck_assert_int_eq(heed_buf_create(device, BYTES, &all[i]), HEED_OK);
+        ck_assert_int_eq(heed_buf_create(device, BYTES, &all[i], NULL), HEED_OK);
     kv = (heed_kv_bufs){ all[2], all[3] };
     memcpy(slot_bufs, all + 4, sizeof(slot_bufs));
     slot_bufs[2].offset = 8 * (B - 1);
@@ -430,8 +430,8 @@ static void write_slots(int32_t length0, int32_t length1, int64_t position1)
     const int64_t positions[2] = { position1, 7 };
     const heed_buf back = { slot_bufs[2].handle, 0 };
 
-    ck_assert_int_eq(heed_buf_write(queue, slot_bufs[1], lengths, sizeof(lengths)), HEED_OK);
-    ck_assert_int_eq(heed_buf_write(queue, back, positions, sizeof(positions)), HEED_OK);
+    ck_assert_int_eq(heed_buf_write(queue, slot_bufs[1], lengths, sizeof(lengths), NULL), HEED_OK);
+    ck_assert_int_eq(heed_buf_write(queue, back, positions, sizeof(positions), NULL), HEED_OK);
 }
 
 START_TEST(validate_reads_slots_back)
