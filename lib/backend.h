@@ -100,9 +100,9 @@ struct heed_backend_offload {
     void (*buf_destroy)(heed_device *, void *handle);
     /* Both after the work in the queue; complete on return. */
     heed_status (*buf_write)(heed_device *, void *queue, void *handle, uint64_t offset,
-                             const void *from, uint64_t bytes);
+                             const void *from, uint64_t bytes, struct heed_error_detail *);
     heed_status (*buf_read)(heed_device *, void *queue, void *to, void *handle, uint64_t offset,
-                            uint64_t bytes);
+                            uint64_t bytes, struct heed_error_detail *);
     /* native: the caller's queue (cl_command_queue, CUstream), of which a reference is kept where
      * the API has such; has_native 0: one of our own. A CUDA stream may be NULL, hence both. */
     heed_status (*queue_create)(heed_device *, void *native, uint32_t has_native, void **queue,

@@ -124,7 +124,7 @@ heed_status heed_buf_write(heed_queue *queue, heed_buf to, const void *from, uin
         return status;
     if (bytes > 0 && offload_of(queue->device) != NULL)
         status = offload_of(queue->device)->buf_write(queue->device, queue->offload, to.handle,
-                                                      to.offset, from, bytes);
+                                                      to.offset, from, bytes, &detail);
     else if (bytes > 0)
         memmove((char *)to.handle + to.offset, from, (size_t)bytes);
     return transferred(status, &detail, report);
@@ -140,7 +140,7 @@ heed_status heed_buf_read(heed_queue *queue, void *to, heed_buf from, uint64_t b
         return status;
     if (bytes > 0 && offload_of(queue->device) != NULL)
         status = offload_of(queue->device)->buf_read(queue->device, queue->offload, to, from.handle,
-                                                     from.offset, bytes);
+                                                     from.offset, bytes, &detail);
     else if (bytes > 0)
         memmove(to, (const char *)from.handle + from.offset, (size_t)bytes);
     return transferred(status, &detail, report);

@@ -60,15 +60,17 @@ static heed_status wait_for(const heed_queue *queue, const struct heed_bound *bo
 
 /* Where memory is an address, the range begins at its own; else at an offset into the handle. */
 static heed_status read_slot(const heed_queue *queue, struct heed_binding *b, uint32_t slot,
-                             const struct extent *extent, void *to, uint64_t bytes)
+                             const struct extent *extent, void *to, uint64_t bytes,
+                             struct heed_error_detail *detail)
 {
     const uintptr_t start = (uintptr_t)b->slots[slot] + (uintptr_t)extent->low;
     heed_device *device = queue->device;
 
     if (b->bound.handles != NULL)
         return device->backend->offload->buf_read(device, queue->offload, to, b->slot_handles[slot],
-                                                  start, bytes);
-    return device->backend->offload->buf_read(device, queue->offload, to, (void *)start, 0, bytes);
+                                                  start, bytes, detail);
+    return device->backend->offload->buf_read(device, queue->offload, to, (void *)start, 0, bytes,
+                                              detail);
 }
 
 static heed_status fetch(const heed_queue *queue, struct heed_binding *b, uint32_t slot,
@@ -76,6 +78,7 @@ static heed_status fetch(const heed_queue *queue, struct heed_binding *b, uint32
                          heed_report *report)
 {
     const uint64_t bytes = (uint64_t)extent->high - (uint64_t)extent->low;
+    struct heed_error_detail detail = { .native = 0 };
     char field[HEED_FIELD];
     heed_status status;
 
@@ -85,9 +88,9 @@ static heed_status fetch(const heed_queue *queue, struct heed_binding *b, uint32
     if (back->at[slot] == NULL)
         return heed_report_fill(report, HEED_E_NOMEM, field, (int64_t)bytes, 0,
                                 "no memory to read the slot back");
-    status = read_slot(queue, b, slot, extent, back->at[slot], bytes);
+    status = read_slot(queue, b, slot, extent, back->at[slot], bytes, &detail);
     if (status < 0)
-        return heed_report_fill(report, status, field, 0, 0, "the slot cannot be read back");
+        return heed_report_detail(report, status, field, &detail, "the slot cannot be read back");
     b->slots[slot] = (const void *)((uintptr_t)back->at[slot] - (uintptr_t)extent->low);
     return HEED_OK;
 }

@@ -43,7 +43,7 @@ LAYERS = [
     (DIALECT, [DIALECT], {"math.h", "stdint.h", "string.h"}),
     (r"backends/kernels/.*", [KERNELS], set()),
     (r"backends/table\.c", [PUBLIC, WAIST], C_STANDARD),
-    (r"backends/device/cache\.[ch]", [PUBLIC, WAIST, r"backends/device/.*"], None),
+    (r"backends/device/(cache|library|offload)\.[ch]", [PUBLIC, WAIST, r"backends/device/.*"], None),
     (r"backends/device/.*", [PUBLIC, WAIST, r"backends/device/.*", r"backends/kernels/.*"],
      C_STANDARD),
     (r"backends/cpu/.*", [PUBLIC, WAIST, r"backends/cpu/.*", KERNELS], None),

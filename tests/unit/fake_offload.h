@@ -178,8 +178,10 @@ static char *fake_place(const heed_device *device, void *handle, uint64_t offset
 }
 
 static heed_status fake_buf_write(heed_device *device, void *queue, void *handle, uint64_t offset,
-                                  const void *from, uint64_t bytes)
+                                  const void *from, uint64_t bytes,
+                                  struct heed_error_detail *detail)
 {
+    *detail = fake.detail;
     ck_assert_ptr_nonnull(queue);
     if (fake.transfer >= 0)
         memcpy(fake_place(device, handle, offset), from, bytes);
@@ -187,8 +189,10 @@ static heed_status fake_buf_write(heed_device *device, void *queue, void *handle
 }
 
 static heed_status fake_buf_read(heed_device *device, void *queue, void *to, void *handle,
-                                 uint64_t offset, uint64_t bytes)
+                                 uint64_t offset, uint64_t bytes,
+                                 struct heed_error_detail *detail)
 {
+    *detail = fake.detail;
     ck_assert_ptr_nonnull(queue);
     fake.reads++;
     fake.read_offset = offset;
