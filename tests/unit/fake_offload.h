@@ -342,6 +342,7 @@ static struct heed_backend fake_opencl = {
 static struct heed_backend fake_cuda = {
     .size = sizeof(fake_cuda), .kind = HEED_DEVICE_CUDA, .count = fake_count_cuda,
     .describe = fake_describe_cuda, .impls = fake_impls, .offload = &fake_with_addresses,
+    .prefix = "cuda",
 };
 
 extern const struct heed_backend heed_reference_backend;
@@ -375,8 +376,8 @@ static void set_up(void)
     memset(&fake, 0, sizeof(fake));
     memset(&why, 0, sizeof(why));
     why.size = sizeof(why);
-    fake_cuda.kind = HEED_DEVICE_CUDA;
-    fake_opencl.kind = HEED_DEVICE_OPENCL;
+    fake_cuda.prefix = "cuda";
+    fake_opencl.prefix = "opencl";
     ledger_restart(&ledger);
     rt = make_runtime(NULL, NULL);
 }
