@@ -146,12 +146,12 @@ static void describe_name(heed_device_props *props, int ordinal)
 static void describe_ordinal(const struct heed_cuda_driver *driver, int ordinal,
                              heed_device_props *props)
 {
-    struct heed_trouble trouble = { 0 };
+    struct heed_error_detail detail = { 0 };
     const int code = describe_device(driver, ordinal, props);
 
     if (code)
-        refuse_props(props, heed_cuda_fail(driver, NULL, code, "cuDeviceGet", &trouble),
-                     trouble.text);
+        refuse_props(props, heed_cuda_fail(driver, NULL, code, "cuDeviceGet", &detail),
+                     detail.text);
 }
 
 static void describe(uint32_t index, heed_device_props *props)
@@ -220,7 +220,7 @@ static void state_destroy(struct heed_cuda_state *state)
 
 /* The device, and its primary context unless there is the caller's. */
 static heed_status attach(struct heed_cuda_state *state, int ordinal, void *context,
-                          struct heed_trouble *trouble)
+                          struct heed_error_detail *detail)
 {
     const struct heed_cuda_driver *driver = state->driver;
     int code = driver->device_get(&state->device, ordinal);
@@ -228,36 +228,36 @@ static heed_status attach(struct heed_cuda_state *state, int ordinal, void *cont
     if (code == 0)
         code = find_capability(driver, state->device, &state->capability);
     if (code)
-        return heed_cuda_fail(driver, state, code, "cuDeviceGet", trouble);
+        return heed_cuda_fail(driver, state, code, "cuDeviceGet", detail);
     state->context = context;
     if (context)
         return HEED_OK;
     code = driver->primary_retain(&state->context, state->device);
     if (code)
-        return heed_cuda_fail(driver, state, code, "cuDevicePrimaryCtxRetain", trouble);
+        return heed_cuda_fail(driver, state, code, "cuDevicePrimaryCtxRetain", detail);
     state->primary = 1;
     return HEED_OK;
 }
 
 /* A stream of our own; and is the context one of this device? */
-static heed_status settle(struct heed_cuda_state *state, struct heed_trouble *trouble)
+static heed_status settle(struct heed_cuda_state *state, struct heed_error_detail *detail)
 {
     const struct heed_cuda_driver *driver = state->driver;
-    heed_status status = heed_cuda_enter(state, trouble);
+    heed_status status = heed_cuda_enter(state, detail);
     int device = 0, code;
 
     if (status < 0)
         return status;
     code = driver->context_device(&device);
     if (code) {
-        status = heed_cuda_fail(driver, state, code, "cuCtxGetDevice", trouble);
+        status = heed_cuda_fail(driver, state, code, "cuCtxGetDevice", detail);
     } else if (device != state->device) {
-        heed_cuda_say(trouble, "the context is not one of this device");
+        heed_cuda_say(detail, "the context is not one of this device");
         status = HEED_E_MISMATCH;
     } else {
         code = driver->stream_create(&state->stream, HEED_CU_STREAM_NON_BLOCKING);
         if (code)
-            status = heed_cuda_fail(driver, state, code, "cuStreamCreate", trouble);
+            status = heed_cuda_fail(driver, state, code, "cuStreamCreate", detail);
     }
     heed_cuda_leave(state);
     return status;
@@ -265,11 +265,11 @@ static heed_status settle(struct heed_cuda_state *state, struct heed_trouble *tr
 
 /* Does it have the reference's bits? If not, it still computes; the reason is kept for people. */
 static heed_status examine(heed_device *device, const struct heed_services *services,
-                           struct heed_trouble *trouble)
+                           struct heed_error_detail *detail)
 {
     const char *reason = "";
     const heed_status status =
-        heed_device_self_test(device, &heed_cuda_remote, &reason, trouble);
+        heed_device_self_test(device, &heed_cuda_offload, &reason, detail);
 
     if (status < 0)
         return status;
@@ -281,7 +281,7 @@ static heed_status examine(heed_device *device, const struct heed_services *serv
 }
 
 static heed_status open_context(heed_device *device, const struct heed_services *services,
-                                int ordinal, void *context, struct heed_trouble *trouble)
+                                int ordinal, void *context, struct heed_error_detail *detail)
 {
     const char *reason;
     int n;
@@ -290,19 +290,19 @@ static heed_status open_context(heed_device *device, const struct heed_services 
     heed_status status;
 
     if (driver == NULL) {
-        heed_cuda_say(trouble, "%s", reason);
+        heed_cuda_say(detail, "%s", reason);
         return HEED_E_NOT_FOUND;
     }
     state = state_create(driver, services);
     if (state == NULL)
         return HEED_E_NOMEM;
-    status = attach(state, ordinal, context, trouble);
+    status = attach(state, ordinal, context, detail);
     if (status >= 0)
-        status = settle(state, trouble);
+        status = settle(state, detail);
     if (status >= 0) {
         device->state = state;
-        state->opening = trouble;
-        status = examine(device, services, trouble);
+        state->opening = detail;
+        status = examine(device, services, detail);
         state->opening = NULL;
     }
     if (status < 0) {
@@ -314,21 +314,21 @@ static heed_status open_context(heed_device *device, const struct heed_services 
 
 heed_status heed_cuda_open(heed_device *device, const struct heed_services *services)
 {
-    struct heed_trouble trouble = { 0 };
+    struct heed_error_detail detail = { 0 };
     heed_status status = device->props.usable;
 
     if (status < 0)
         return status;
-    status = open_context(device, services, (int)device->index, NULL, &trouble);
+    status = open_context(device, services, (int)device->index, NULL, &detail);
     if (status < 0)
         refuse_props(&device->props, status,
-                     trouble.text[0] ? trouble.text : "no memory to open the device");
+                     detail.text[0] ? detail.text : "no memory to open the device");
     return status;
 }
 
 /* native: the device's ordinal, made a pointer. */
 heed_status heed_cuda_wrap(heed_device *device, const struct heed_services *services, void *context,
-                           void *native, struct heed_trouble *trouble)
+                           void *native, struct heed_error_detail *detail)
 {
     const uintptr_t ordinal = (uintptr_t)native;
     heed_device_props *props = &device->props;
@@ -337,21 +337,21 @@ heed_status heed_cuda_wrap(heed_device *device, const struct heed_services *serv
     const struct heed_cuda_driver *driver = find_devices(&n, &reason);
 
     if (driver == NULL || ordinal >= (uintptr_t)n) {
-        heed_cuda_say(trouble, "%s", driver ? "the CUDA driver knows no such device" : reason);
+        heed_cuda_say(detail, "%s", driver ? "the CUDA driver knows no such device" : reason);
         return HEED_E_NOT_FOUND;
     }
     if (context == NULL) {
-        heed_cuda_say(trouble, "the context is NULL");
+        heed_cuda_say(detail, "the context is NULL");
         return HEED_E_NULL;
     }
     describe_name(props, (int)ordinal);
     describe_ordinal(driver, (int)ordinal, props);
     if (props->usable < 0) {
-        trouble->native = 0;
-        heed_cuda_say(trouble, "%s", props->reason);
+        detail->native = 0;
+        heed_cuda_say(detail, "%s", props->reason);
         return props->usable;
     }
-    return open_context(device, services, (int)ordinal, context, trouble);
+    return open_context(device, services, (int)ordinal, context, detail);
 }
 
 void heed_cuda_close(heed_device *device, const struct heed_services *services)
@@ -365,11 +365,10 @@ const struct heed_backend heed_cuda_backend = {
     .size = sizeof(struct heed_backend),
     .kind = HEED_DEVICE_CUDA,
     .host = 0,
-    .lowered = 1,
     .count = count,
     .describe = describe,
     .impls = heed_device_impls,
-    .remote = &heed_cuda_remote,
+    .offload = &heed_cuda_offload,
     .none = none,
     .prefix = "cuda",
 };

@@ -75,22 +75,22 @@ static void choose_options(struct job *job, uint32_t large)
     option_split(options, job->row->options);
 }
 
-static heed_status nvrtc_fail(int code, const char *call, struct heed_trouble *trouble)
+static heed_status nvrtc_fail(int code, const char *call, struct heed_error_detail *detail)
 {
-    trouble->native = code;
-    heed_cuda_say(trouble, "%s: NVRTC error %d", call, code);
+    detail->native = code;
+    heed_cuda_say(detail, "%s: NVRTC error %d", call, code);
     return HEED_E_KERNEL_BUILD;
 }
 
 /* The newest architecture that NVRTC compiles for and the device runs. */
-static heed_status choose_arch(struct job *job, struct heed_trouble *trouble)
+static heed_status choose_arch(struct job *job, struct heed_error_detail *detail)
 {
     int archs[ARCHS], n = 0, code = job->nvrtc->archs_count(&n);
 
     if (code == 0 && n > 0 && n <= ARCHS)
         code = job->nvrtc->archs(archs);
     if (code || n > ARCHS)
-        return nvrtc_fail(code, "nvrtcGetSupportedArchs", trouble);
+        return nvrtc_fail(code, "nvrtcGetSupportedArchs", detail);
     for (int i = 0; i < n; i++) {
         if (archs[i] <= job->state->capability && archs[i] > job->arch)
             job->arch = archs[i];
@@ -98,7 +98,7 @@ static heed_status choose_arch(struct job *job, struct heed_trouble *trouble)
     job->machine = job->arch == job->state->capability;
     if (job->arch != 0)
         return HEED_OK;
-    heed_cuda_say(trouble, "NVRTC compiles for no architecture that sm_%d runs",
+    heed_cuda_say(detail, "NVRTC compiles for no architecture that sm_%d runs",
                   job->state->capability);
     return HEED_E_KERNEL_BUILD;
 }
@@ -119,15 +119,15 @@ static void make_key(const struct job *job, uint8_t digest[HEED_HASH_BYTES])
     heed_hash_finish(&hash, digest);
 }
 
-/* All of the log to the log, its first line to the trouble. */
+/* All of the log to the log, its first line to the detail. */
 static heed_status report_log(const struct job *job, void *program, int code,
-                              struct heed_trouble *trouble)
+                              struct heed_error_detail *detail)
 {
     const struct heed_services *services = job->services;
     size_t size = 0;
     char *log = NULL;
 
-    (void)nvrtc_fail(code, job->row->name, trouble);
+    (void)nvrtc_fail(code, job->row->name, detail);
     if (job->nvrtc->log_size(program, &size) != 0 || size <= 1)
         return HEED_E_KERNEL_BUILD;
     log = services->alloc(services->runtime, size, 1);
@@ -136,14 +136,14 @@ static heed_status report_log(const struct job *job, void *program, int code,
     if (job->nvrtc->log(program, log) == 0) {
         log[size - 1] = '\0';
         heed_cuda_log(services, HEED_CUDA_LOG_ERROR, log);
-        heed_cuda_quote(trouble, log);
+        heed_cuda_quote(detail, log);
     }
     services->free(services->runtime, log, size, 1);
     return HEED_E_KERNEL_BUILD;
 }
 
 static heed_status take_image(const struct job *job, void *program, char **image, size_t *bytes,
-                              struct heed_trouble *trouble)
+                              struct heed_error_detail *detail)
 {
     const struct heed_cuda_nvrtc *nvrtc = job->nvrtc;
     const struct heed_services *services = job->services;
@@ -153,14 +153,14 @@ static heed_status take_image(const struct job *job, void *program, char **image
 
     code = job->machine ? nvrtc->cubin_size(program, &size) : nvrtc->ptx_size(program, &size);
     if (code || size == 0)
-        return nvrtc_fail(code, "the size of NVRTC's result", trouble);
+        return nvrtc_fail(code, "the size of NVRTC's result", detail);
     made = services->alloc(services->runtime, size, 1);
     if (made == NULL)
         return HEED_E_NOMEM;
     code = job->machine ? nvrtc->cubin(program, made) : nvrtc->ptx(program, made);
     if (code) {
         services->free(services->runtime, made, size, 1);
-        return nvrtc_fail(code, "NVRTC's result", trouble);
+        return nvrtc_fail(code, "NVRTC's result", detail);
     }
     *image = made;
     *bytes = size;
@@ -168,28 +168,28 @@ static heed_status take_image(const struct job *job, void *program, char **image
 }
 
 static heed_status build(const struct job *job, char **image, size_t *bytes,
-                         struct heed_trouble *trouble)
+                         struct heed_error_detail *detail)
 {
     void *program = NULL;
     heed_status status;
     int code = job->nvrtc->create(&program, job->source, job->row->file, 0, NULL, NULL);
 
     if (code)
-        return nvrtc_fail(code, "nvrtcCreateProgram", trouble);
+        return nvrtc_fail(code, "nvrtcCreateProgram", detail);
     code = job->nvrtc->compile(program, job->options.n, job->options.list);
     if (code)
-        status = report_log(job, program, code, trouble);
+        status = report_log(job, program, code, detail);
     else
-        status = take_image(job, program, image, bytes, trouble);
+        status = take_image(job, program, image, bytes, detail);
     (void)job->nvrtc->destroy(&program);
     return status;
 }
 
 static heed_status find_or_build(struct job *job, uint32_t large, char **image, size_t *bytes,
-                                 struct heed_trouble *trouble)
+                                 struct heed_error_detail *detail)
 {
     uint8_t key[HEED_HASH_BYTES];
-    heed_status status = choose_arch(job, trouble);
+    heed_status status = choose_arch(job, detail);
 
     if (status < 0)
         return status;
@@ -198,7 +198,7 @@ static heed_status find_or_build(struct job *job, uint32_t large, char **image, 
     *image = heed_cache_load(job->services, key, bytes);
     if (*image)
         return HEED_OK;
-    status = build(job, image, bytes, trouble);
+    status = build(job, image, bytes, detail);
     if (status >= 0)
         heed_cache_store(job->services, key, *image, *bytes);
     return status;
@@ -206,7 +206,7 @@ static heed_status find_or_build(struct job *job, uint32_t large, char **image, 
 
 heed_status heed_cuda_compile(const struct heed_cuda_state *state, enum heed_kernel row,
                               uint32_t large, char **image, size_t *bytes,
-                              struct heed_trouble *trouble)
+                              struct heed_error_detail *detail)
 {
     const struct heed_services *services = state->shared.services;
     struct job job = { .state = state, .services = services, .row = &heed_kernel_rows[row] };
@@ -217,7 +217,7 @@ heed_status heed_cuda_compile(const struct heed_cuda_state *state, enum heed_ker
 
     job.nvrtc = heed_cuda_nvrtc_get(&reason);
     if (job.nvrtc == NULL) {
-        heed_cuda_say(trouble, "kernel %s: no image in this library that sm_%d can use, and %s",
+        heed_cuda_say(detail, "kernel %s: no image in this library that sm_%d can use, and %s",
                       job.row->name, state->capability, reason);
         return HEED_E_KERNEL_BUILD;
     }
@@ -225,7 +225,7 @@ heed_status heed_cuda_compile(const struct heed_cuda_state *state, enum heed_ker
     if (source == NULL)
         return HEED_E_NOMEM;
     job.source = source;
-    status = find_or_build(&job, large, image, bytes, trouble);
+    status = find_or_build(&job, large, image, bytes, detail);
     services->free(services->runtime, source, length + 1, 1);
     return status;
 }

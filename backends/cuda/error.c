@@ -42,38 +42,38 @@ static bool loses(int code)
     return false;
 }
 
-void heed_cuda_say(struct heed_trouble *trouble, const char *format, ...)
+void heed_cuda_say(struct heed_error_detail *detail, const char *format, ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(trouble->text, sizeof(trouble->text), format, arguments);
+    vsnprintf(detail->text, sizeof(detail->text), format, arguments);
     va_end(arguments);
 }
 
-void heed_cuda_quote(struct heed_trouble *trouble, const char *text)
+void heed_cuda_quote(struct heed_error_detail *detail, const char *text)
 {
     text += strspn(text, "\r\n ");
     if (*text)
-        heed_cuda_say(trouble, "%.*s", (int)strcspn(text, "\r\n"), text);
+        heed_cuda_say(detail, "%.*s", (int)strcspn(text, "\r\n"), text);
 }
 
 static void describe_code(const struct heed_cuda_driver *driver, int code, const char *call,
-                          struct heed_trouble *trouble)
+                          struct heed_error_detail *detail)
 {
     const char *text = NULL;
 
-    trouble->native = code;
+    detail->native = code;
     if (driver->error_string(code, &text) != 0 || text == NULL)
-        heed_cuda_say(trouble, "%s: CUDA error %d", call, code);
+        heed_cuda_say(detail, "%s: CUDA error %d", call, code);
     else
-        heed_cuda_say(trouble, "%s: CUDA error %d, %.100s", call, code, text);
+        heed_cuda_say(detail, "%s: CUDA error %d, %.100s", call, code, text);
 }
 
 heed_status heed_cuda_fail(const struct heed_cuda_driver *driver, struct heed_cuda_state *state,
-                           int code, const char *call, struct heed_trouble *trouble)
+                           int code, const char *call, struct heed_error_detail *detail)
 {
-    describe_code(driver, code, call, trouble);
+    describe_code(driver, code, call, detail);
     if (code == HEED_CU_OUT_OF_MEMORY)
         return HEED_E_DEVICE_NOMEM;
     if (!loses(code))
@@ -86,17 +86,17 @@ heed_status heed_cuda_fail(const struct heed_cuda_driver *driver, struct heed_cu
     return HEED_E_DEVICE_LOST;
 }
 
-heed_status heed_cuda_enter(struct heed_cuda_state *state, struct heed_trouble *trouble)
+heed_status heed_cuda_enter(struct heed_cuda_state *state, struct heed_error_detail *detail)
 {
     const int lost = atomic_load(&state->lost);
     int code;
 
     if (lost) {
-        describe_code(state->driver, lost, "an earlier call", trouble);
+        describe_code(state->driver, lost, "an earlier call", detail);
         return HEED_E_DEVICE_LOST;
     }
     code = state->driver->context_push(state->context);
-    return code ? heed_cuda_fail(state->driver, state, code, "cuCtxPushCurrent", trouble) : HEED_OK;
+    return code ? heed_cuda_fail(state->driver, state, code, "cuCtxPushCurrent", detail) : HEED_OK;
 }
 
 void heed_cuda_leave(struct heed_cuda_state *state)

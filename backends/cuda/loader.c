@@ -41,7 +41,7 @@ static const char *const nvrtc_names[] = {
 /* Set once each, by pthread_once; faked is for tests. */
 static struct heed_cuda_driver driver_table;
 static struct heed_cuda_nvrtc nvrtc_table;
-static const char *driver_trouble, *nvrtc_trouble;
+static const char *driver_detail, *nvrtc_detail;
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT, nvrtc_once = PTHREAD_ONCE_INIT;
 static bool faked;
 static const struct heed_cuda_driver *fake_driver;
@@ -80,9 +80,9 @@ static void load_driver(void)
     void *library = open_first(driver_names);
 
     if (library == NULL) {
-        driver_trouble = no_driver;
+        driver_detail = no_driver;
     } else if (!fill(&driver_table, library, driver_symbols)) {
-        driver_trouble = "the CUDA driver (libcuda.so.1) is too old: it lacks functions";
+        driver_detail = "the CUDA driver (libcuda.so.1) is too old: it lacks functions";
         dlclose(library);
     } else {
         (void)fill(&driver_table, library, optional_symbols);
@@ -94,9 +94,9 @@ static void load_nvrtc(void)
     void *library = open_first(nvrtc_names);
 
     if (library == NULL) {
-        nvrtc_trouble = no_nvrtc;
+        nvrtc_detail = no_nvrtc;
     } else if (!fill(&nvrtc_table, library, nvrtc_symbols)) {
-        nvrtc_trouble = "the run-time compiler (libnvrtc.so) is too old: it lacks functions";
+        nvrtc_detail = "the run-time compiler (libnvrtc.so) is too old: it lacks functions";
         dlclose(library);
     }
 }
@@ -108,8 +108,8 @@ const struct heed_cuda_driver *heed_cuda_driver_get(const char **reason)
         return fake_driver;
     }
     pthread_once(&driver_once, load_driver);
-    *reason = driver_trouble;
-    return driver_trouble ? NULL : &driver_table;
+    *reason = driver_detail;
+    return driver_detail ? NULL : &driver_table;
 }
 
 const struct heed_cuda_nvrtc *heed_cuda_nvrtc_get(const char **reason)
@@ -119,8 +119,8 @@ const struct heed_cuda_nvrtc *heed_cuda_nvrtc_get(const char **reason)
         return fake_nvrtc;
     }
     pthread_once(&nvrtc_once, load_nvrtc);
-    *reason = nvrtc_trouble;
-    return nvrtc_trouble ? NULL : &nvrtc_table;
+    *reason = nvrtc_detail;
+    return nvrtc_detail ? NULL : &nvrtc_table;
 }
 
 void heed_cuda_loader_fake(const struct heed_cuda_driver *driver,

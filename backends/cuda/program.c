@@ -29,10 +29,10 @@ static int find_function(const struct heed_cuda_driver *driver, void *module, vo
     return code;
 }
 
-/* The driver's complaint about an image goes to the log; it is the trouble's text where the first
+/* The driver's complaint about an image goes to the log; it is the detail's text where the first
  * line says more than the code does. */
 static heed_status load(struct heed_cuda_state *state, const void *image,
-                        struct heed_cuda_kernel *kernel, struct heed_trouble *trouble)
+                        struct heed_cuda_kernel *kernel, struct heed_error_detail *detail)
 {
     const struct heed_cuda_driver *driver = state->driver;
     char log[2048] = "";
@@ -52,35 +52,35 @@ static heed_status load(struct heed_cuda_state *state, const void *image,
         return HEED_OK;
     }
     log[sizeof(log) - 1] = '\0';
-    status = heed_cuda_fail(driver, state, code, "cuModuleLoadDataEx", trouble);
-    heed_cuda_log(state->shared.services, HEED_CUDA_LOG_WARNING, trouble->text);
+    status = heed_cuda_fail(driver, state, code, "cuModuleLoadDataEx", detail);
+    heed_cuda_log(state->shared.services, HEED_CUDA_LOG_WARNING, detail->text);
     heed_cuda_log(state->shared.services, HEED_CUDA_LOG_WARNING, log);
-    heed_cuda_quote(trouble, log);
+    heed_cuda_quote(detail, log);
     return status == HEED_E_DEVICE ? HEED_E_KERNEL_BUILD : status;
 }
 
 static heed_status load_compiled(struct heed_cuda_state *state, enum heed_kernel row,
                                  uint32_t large, struct heed_cuda_kernel *kernel,
-                                 struct heed_trouble *trouble)
+                                 struct heed_error_detail *detail)
 {
     const struct heed_services *services = state->shared.services;
     char *image = NULL;
     size_t bytes = 0;
-    heed_status status = heed_cuda_compile(state, row, large, &image, &bytes, trouble);
+    heed_status status = heed_cuda_compile(state, row, large, &image, &bytes, detail);
 
     if (status < 0)
         return status;
-    status = load(state, image, kernel, trouble);
+    status = load(state, image, kernel, detail);
     services->free(services->runtime, image, bytes, 1);
     return status;
 }
 
 static heed_status kernel_load(struct heed_cuda_state *state, enum heed_kernel row, uint32_t large,
-                               struct heed_cuda_kernel *kernel, struct heed_trouble *trouble)
+                               struct heed_cuda_kernel *kernel, struct heed_error_detail *detail)
 {
     const struct heed_cuda_image *image = find_image(heed_kernel_rows[row].name, large);
-    struct heed_trouble first = { 0 };
-    heed_status status = heed_cuda_enter(state, trouble);
+    struct heed_error_detail first = { 0 };
+    heed_status status = heed_cuda_enter(state, detail);
 
     if (status < 0)
         return status;
@@ -88,18 +88,18 @@ static heed_status kernel_load(struct heed_cuda_state *state, enum heed_kernel r
     if (image)
         status = load(state, image->bytes, kernel, &first);
     if (status == HEED_E_KERNEL_BUILD) {
-        status = load_compiled(state, row, large, kernel, trouble);
-        if (status == HEED_E_KERNEL_BUILD && trouble->text[0] == '\0')
-            *trouble = first;
+        status = load_compiled(state, row, large, kernel, detail);
+        if (status == HEED_E_KERNEL_BUILD && detail->text[0] == '\0')
+            *detail = first;
     } else if (status < 0) {
-        *trouble = first;
+        *detail = first;
     }
     heed_cuda_leave(state);
     return status;
 }
 
 heed_status heed_cuda_kernel_get(void *opened, enum heed_kernel row, uint32_t large,
-                                 void **compiled, struct heed_trouble *trouble)
+                                 void **compiled, struct heed_error_detail *detail)
 {
     struct heed_cuda_state *state = opened;
     struct heed_cuda_kernel *kernel = &state->kernels[row][large != 0];
@@ -107,7 +107,7 @@ heed_status heed_cuda_kernel_get(void *opened, enum heed_kernel row, uint32_t la
 
     pthread_mutex_lock(&state->lock);
     if (kernel->function == NULL)
-        status = kernel_load(state, row, large != 0, kernel, trouble);
+        status = kernel_load(state, row, large != 0, kernel, detail);
     if (status >= 0)
         *compiled = kernel->function;
     pthread_mutex_unlock(&state->lock);

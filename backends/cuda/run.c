@@ -15,24 +15,24 @@ struct pointers {
 };
 
 static heed_status launch(struct heed_cuda_state *state, const struct heed_step *step,
-                          void *stream, void **parameters, struct heed_trouble *trouble)
+                          void *stream, void **parameters, struct heed_error_detail *detail)
 {
     int code;
 
     if (step->groups == 0)
         return HEED_OK;
     if (step->groups > INT_MAX) {   /* no plan has so many (device/tune.h) */
-        heed_cuda_say(trouble, "CUDA launches at most %d groups, these are %llu", INT_MAX,
+        heed_cuda_say(detail, "CUDA launches at most %d groups, these are %llu", INT_MAX,
                       (unsigned long long)step->groups);
         return HEED_E_UNSUPPORTED;
     }
     code = state->driver->launch(step->compiled, (unsigned)step->groups, 1, 1, step->items, 1, 1, 0,
                                  stream, parameters, NULL);
-    return code ? heed_cuda_fail(state->driver, state, code, "cuLaunchKernel", trouble) : HEED_OK;
+    return code ? heed_cuda_fail(state->driver, state, code, "cuLaunchKernel", detail) : HEED_OK;
 }
 
 static heed_status enqueue(struct heed_cuda_state *state, const struct heed_work *work,
-                           void *stream, struct heed_trouble *trouble)
+                           void *stream, struct heed_error_detail *detail)
 {
     const struct heed_cuda_driver *driver = state->driver;
     struct pointers pointers = { { NULL } };
@@ -48,17 +48,17 @@ static heed_status enqueue(struct heed_cuda_state *state, const struct heed_work
         const int code = driver->stream_wait(stream, heed_cuda_event_native(work->waits[i]), 0);
 
         if (code)
-            return heed_cuda_fail(driver, state, code, "cuStreamWaitEvent", trouble);
+            return heed_cuda_fail(driver, state, code, "cuStreamWaitEvent", detail);
     }
     for (uint32_t i = 0; i < work->n_steps && status >= 0; i++)
-        status = launch(state, &work->steps[i], stream, parameters, trouble);
+        status = launch(state, &work->steps[i], stream, parameters, detail);
     return status;
 }
 
 /* The event is created before the launches: were it to fail after them, outputs would be written by
  * a run that says it failed. */
 static heed_status run_entered(struct heed_cuda_state *state, const struct heed_work *work,
-                               struct heed_trouble *trouble)
+                               struct heed_error_detail *detail)
 {
     const struct heed_cuda_driver *driver = state->driver;
     void *stream = ((const struct heed_cuda_queue *)work->queue)->stream;
@@ -69,13 +69,13 @@ static heed_status run_entered(struct heed_cuda_state *state, const struct heed_
     if (work->event) {
         code = driver->event_create(&event, HEED_CU_EVENT_DISABLE_TIMING);
         if (code)
-            return heed_cuda_fail(driver, state, code, "cuEventCreate", trouble);
+            return heed_cuda_fail(driver, state, code, "cuEventCreate", detail);
     }
-    status = enqueue(state, work, stream, trouble);
+    status = enqueue(state, work, stream, detail);
     if (status >= 0 && event) {
         code = driver->event_record(event, stream);
         if (code)
-            status = heed_cuda_fail(driver, state, code, "cuEventRecord", trouble);
+            status = heed_cuda_fail(driver, state, code, "cuEventRecord", detail);
     }
     if (status >= 0 && event)
         *work->event = event;
@@ -84,13 +84,14 @@ static heed_status run_entered(struct heed_cuda_state *state, const struct heed_
     return status;
 }
 
-heed_status heed_cuda_run(void *state, const struct heed_work *work, struct heed_trouble *trouble)
+heed_status heed_cuda_run(void *state, const struct heed_work *work,
+                          struct heed_error_detail *detail)
 {
-    heed_status status = heed_cuda_enter(state, trouble);
+    heed_status status = heed_cuda_enter(state, detail);
 
     if (status < 0)
         return status;
-    status = run_entered(state, work, trouble);
+    status = run_entered(state, work, detail);
     heed_cuda_leave(state);
     return status;
 }

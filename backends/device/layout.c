@@ -32,7 +32,6 @@ static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_
 static void strips_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
                         struct hk_strips *strips)
 {
-    const struct heed_checked *attn = plan->attn;
     const int64_t rows = rows_find(plan, traits);
 
     *strips = (struct hk_strips){

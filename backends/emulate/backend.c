@@ -40,12 +40,12 @@ struct header {
 };
 
 static heed_status memory_create(void *given, uint64_t bytes, const void *contents, void **handle,
-                                 struct heed_trouble *trouble)
+                                 struct heed_error_detail *detail)
 {
     const struct heed_device_state *state = given;
     char *block = NULL;
 
-    (void)trouble;
+    (void)detail;
     if (bytes <= SIZE_MAX - HEADER)
         block = state->services->alloc(state->services->runtime, HEADER + (size_t)bytes, HEADER);
     if (block == NULL)
@@ -69,21 +69,21 @@ static void memory_destroy(void *given, void *handle)
 }
 
 static heed_status kernel(void *given, enum heed_kernel row, uint32_t large, void **compiled,
-                          struct heed_trouble *trouble)
+                          struct heed_error_detail *detail)
 {
     (void)given;
-    (void)trouble;
+    (void)detail;
     *compiled = (void *)(uintptr_t)&table[row].run[large != 0];
     return HEED_OK;
 }
 
-static heed_status run(void *given, const struct heed_work *work, struct heed_trouble *trouble)
+static heed_status run(void *given, const struct heed_work *work, struct heed_error_detail *detail)
 {
     char *buffers[HEED_BUFFERS_LARGE] = { NULL };
     fenv_t caller;
 
     (void)given;
-    (void)trouble;
+    (void)detail;
     for (uint32_t i = 0; i < work->n_buffers; i++) {
         if (work->buffers[i].handle != NULL)
             buffers[i] = (char *)work->buffers[i].handle + work->buffers[i].offset;
@@ -146,7 +146,6 @@ const struct heed_backend heed_emulate_backend = {
     .size = sizeof(struct heed_backend),
     .kind = HEED_DEVICE_CPU,
     .host = 1,
-    .lowered = 1,
     .count = count,
     .describe = describe,
     .impls = heed_device_impls,

@@ -128,11 +128,11 @@ static struct heed_opencl_device *make(const struct heed_services *services,
 }
 
 /* The last thing that opening does: may the device promise the reference's bits? */
-static heed_status judge(heed_device *device, struct heed_trouble *trouble)
+static heed_status judge(heed_device *device, struct heed_error_detail *detail)
 {
     const char *reason = "";
     const heed_status status =
-        heed_device_self_test(device, heed_opencl_backend.remote, &reason, trouble);
+        heed_device_self_test(device, heed_opencl_backend.offload, &reason, detail);
 
     if (status < 0)
         return status;
@@ -143,12 +143,12 @@ static heed_status judge(heed_device *device, struct heed_trouble *trouble)
 
 /* Takes d over, also on failure. */
 static heed_status finish(heed_device *device, struct heed_opencl_device *d,
-                          struct heed_trouble *trouble)
+                          struct heed_error_detail *detail)
 {
     heed_status status;
 
     device->state = d;
-    status = judge(device, trouble);
+    status = judge(device, detail);
     if (status < 0) {
         device->state = NULL;
         destroy(d);
@@ -157,19 +157,19 @@ static heed_status finish(heed_device *device, struct heed_opencl_device *d,
 }
 
 static heed_status give_up(heed_device *device, heed_status status,
-                           const struct heed_trouble *trouble)
+                           const struct heed_error_detail *detail)
 {
     device->props.usable = status;
     device->props.exact = 0;
     snprintf(device->props.reason, sizeof(device->props.reason), "%.127s",
-             trouble->text[0] != '\0' ? trouble->text : "no memory");
+             detail->text[0] != '\0' ? detail->text : "no memory");
     return status;
 }
 
 static heed_status open_device(heed_device *device, const struct heed_services *services)
 {
     const struct heed_opencl_api *const api = heed_opencl_api_get(NULL);
-    struct heed_trouble trouble = { 0 };
+    struct heed_error_detail detail = { 0 };
     uint32_t place, shape;
     const struct heed_opencl_found *const found = find(device->index, &place, &shape);
     struct heed_opencl_device *d;
@@ -180,18 +180,18 @@ static heed_status open_device(heed_device *device, const struct heed_services *
         return device->props.usable < 0 ? device->props.usable : HEED_E_NOT_FOUND;
     d = make(services, api, found, shape);
     if (d == NULL)
-        return give_up(device, HEED_E_NOMEM, &trouble);
+        return give_up(device, HEED_E_NOMEM, &detail);
     d->context = api->CreateContext(NULL, 1, &d->device, NULL, NULL, &code);
     if (d->context == NULL && code == HEED_CL_SUCCESS)
         code = HEED_CL_OUT_OF_RESOURCES;
-    status = heed_opencl_check(d, code, "clCreateContext", &trouble);
+    status = heed_opencl_check(d, code, "clCreateContext", &detail);
     if (status < 0) {
         d->context = NULL;
         destroy(d);
-        return give_up(device, status, &trouble);
+        return give_up(device, status, &detail);
     }
-    status = finish(device, d, &trouble);
-    return status < 0 ? give_up(device, status, &trouble) : HEED_OK;
+    status = finish(device, d, &detail);
+    return status < 0 ? give_up(device, status, &detail) : HEED_OK;
 }
 
 static void close_device(heed_device *device, const struct heed_services *services)
@@ -205,7 +205,7 @@ static void close_device(heed_device *device, const struct heed_services *servic
 
 /* Is the device one of the context's? */
 static heed_status look_at_context(const struct heed_opencl_api *api, void *context, void *native,
-                                   struct heed_trouble *trouble)
+                                   struct heed_error_detail *detail)
 {
     void *devices[HEED_OPENCL_DEVICES] = { NULL };
     uint32_t n = 0;
@@ -216,17 +216,17 @@ static heed_status look_at_context(const struct heed_opencl_api *api, void *cont
         code = api->GetContextInfo(context, HEED_CL_CONTEXT_DEVICES, n * sizeof(devices[0]),
                                    devices, NULL);
     if (code != HEED_CL_SUCCESS)
-        return heed_opencl_status(code, "clGetContextInfo", trouble);
+        return heed_opencl_status(code, "clGetContextInfo", detail);
     for (uint32_t i = 0; i < n && i < HEED_OPENCL_DEVICES; i++) {
         if (devices[i] == native)
             return HEED_OK;
     }
-    snprintf(trouble->text, sizeof(trouble->text), "the context is not for that device");
+    snprintf(detail->text, sizeof(detail->text), "the context is not for that device");
     return HEED_E_MISMATCH;
 }
 
 static heed_status wrap_device(heed_device *device, const struct heed_services *services,
-                               void *context, void *native, struct heed_trouble *trouble)
+                               void *context, void *native, struct heed_error_detail *detail)
 {
     const struct heed_opencl_api *const api = heed_opencl_api_get(NULL);
     struct heed_opencl_found found;
@@ -235,16 +235,16 @@ static heed_status wrap_device(heed_device *device, const struct heed_services *
     heed_status status;
 
     if (api == NULL || context == NULL || native == NULL) {
-        snprintf(trouble->text, sizeof(trouble->text), "%s",
+        snprintf(detail->text, sizeof(detail->text), "%s",
                  api == NULL ? "no OpenCL loader found" : "the context or the device is NULL");
         return api == NULL ? HEED_E_NOT_FOUND : HEED_E_NULL;
     }
-    status = look_at_context(api, context, native, trouble);
+    status = look_at_context(api, context, native, detail);
     if (status < 0)
         return status;
     status = heed_opencl_status(api->GetDeviceInfo(native, HEED_CL_DEVICE_PLATFORM,
                                                    sizeof(platform), &platform, NULL),
-                                "clGetDeviceInfo", trouble);
+                                "clGetDeviceInfo", detail);
     if (status < 0)
         return status;
     heed_opencl_device_ask(api, platform, native, &found);
@@ -252,23 +252,23 @@ static heed_status wrap_device(heed_device *device, const struct heed_services *
     if (device->props.name[0] == '\0')
         snprintf(device->props.name, sizeof(device->props.name), "opencl:wrapped");
     if (found.usable < 0) {
-        snprintf(trouble->text, sizeof(trouble->text), "%s", found.reason);
+        snprintf(detail->text, sizeof(detail->text), "%s", found.reason);
         return found.usable;
     }
     d = make(services, api, &found, 0);
     if (d == NULL)
         return HEED_E_NOMEM;
-    status = heed_opencl_status(api->RetainContext(context), "clRetainContext", trouble);
+    status = heed_opencl_status(api->RetainContext(context), "clRetainContext", detail);
     if (status < 0) {
         destroy(d);
         return status;
     }
     d->context = context;
-    return finish(device, d, trouble);
+    return finish(device, d, detail);
 }
 
-static const struct heed_backend_remote remote = {
-    .size = sizeof(struct heed_backend_remote),
+static const struct heed_backend_offload offload = {
+    .size = sizeof(struct heed_backend_offload),
     .handles = 1,
     .open = open_device,
     .close = close_device,
@@ -291,11 +291,10 @@ const struct heed_backend heed_opencl_backend = {
     .size = sizeof(struct heed_backend),
     .kind = HEED_DEVICE_OPENCL,
     .host = 0,
-    .lowered = 1,
     .count = count,
     .describe = describe,
     .impls = heed_device_impls,
-    .remote = &remote,
+    .offload = &offload,
     .none = none,
     .prefix = "opencl",
 };

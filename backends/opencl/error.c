@@ -44,24 +44,24 @@ static size_t find(int32_t code)
     return i;
 }
 
-heed_status heed_opencl_status(int32_t code, const char *call, struct heed_trouble *trouble)
+heed_status heed_opencl_status(int32_t code, const char *call, struct heed_error_detail *detail)
 {
     const size_t i = find(code);
 
     if (code == HEED_CL_SUCCESS)
         return HEED_OK;
-    if (trouble != NULL) {
-        trouble->native = code;
-        snprintf(trouble->text, sizeof(trouble->text), "%s answered %s (%d)", call,
+    if (detail != NULL) {
+        detail->native = code;
+        snprintf(detail->text, sizeof(detail->text), "%s answered %s (%d)", call,
                  i < N_CODES ? codes[i].name : "an error", (int)code);
     }
     return i < N_CODES ? codes[i].status : HEED_E_DEVICE;
 }
 
 heed_status heed_opencl_check(struct heed_opencl_device *device, int32_t code, const char *call,
-                              struct heed_trouble *trouble)
+                              struct heed_error_detail *detail)
 {
-    const heed_status status = heed_opencl_status(code, call, trouble);
+    const heed_status status = heed_opencl_status(code, call, detail);
     const size_t i = find(code);
 
     if (i == N_CODES || !codes[i].lost)
@@ -70,13 +70,13 @@ heed_status heed_opencl_check(struct heed_opencl_device *device, int32_t code, c
     return HEED_E_DEVICE_LOST;
 }
 
-heed_status heed_opencl_alive(struct heed_opencl_device *device, struct heed_trouble *trouble)
+heed_status heed_opencl_alive(struct heed_opencl_device *device, struct heed_error_detail *detail)
 {
     if (!atomic_load(&device->lost))
         return HEED_OK;
-    if (trouble != NULL) {
-        trouble->native = HEED_CL_DEVICE_NOT_AVAILABLE;
-        snprintf(trouble->text, sizeof(trouble->text), "the device was lost in an earlier call");
+    if (detail != NULL) {
+        detail->native = HEED_CL_DEVICE_NOT_AVAILABLE;
+        snprintf(detail->text, sizeof(detail->text), "the device was lost in an earlier call");
     }
     return HEED_E_DEVICE_LOST;
 }

@@ -6,20 +6,20 @@
 #include "state.h"
 
 static heed_status create(struct heed_opencl_device *d, uint64_t bytes, uint64_t flags,
-                          void *contents, void **handle, struct heed_trouble *trouble)
+                          void *contents, void **handle, struct heed_error_detail *detail)
 {
     int32_t code = HEED_CL_SUCCESS;
-    heed_status status = heed_opencl_alive(d, trouble);
+    heed_status status = heed_opencl_alive(d, detail);
     void *memory;
 
     if (status < 0)
         return status;
     if (bytes > SIZE_MAX)
-        return heed_opencl_status(HEED_CL_INVALID_BUFFER_SIZE, "clCreateBuffer", trouble);
+        return heed_opencl_status(HEED_CL_INVALID_BUFFER_SIZE, "clCreateBuffer", detail);
     memory = d->api->CreateBuffer(d->context, flags, (size_t)bytes, contents, &code);
     if (memory == NULL && code == HEED_CL_SUCCESS)
         code = HEED_CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    status = heed_opencl_check(d, code, "clCreateBuffer", trouble);
+    status = heed_opencl_check(d, code, "clCreateBuffer", detail);
     if (status >= 0)
         *handle = memory;
     return status;
@@ -27,10 +27,10 @@ static heed_status create(struct heed_opencl_device *d, uint64_t bytes, uint64_t
 
 /* OpenCL knows no buffer without bytes; heed does. */
 heed_status heed_opencl_buf_create(heed_device *device, uint64_t bytes, void **handle,
-                                   struct heed_trouble *trouble)
+                                   struct heed_error_detail *detail)
 {
     return create(device->state, bytes > 0 ? bytes : 1, HEED_CL_MEM_READ_WRITE, NULL, handle,
-                  trouble);
+                  detail);
 }
 
 void heed_opencl_buf_destroy(heed_device *device, void *handle)
@@ -39,11 +39,11 @@ void heed_opencl_buf_destroy(heed_device *device, void *handle)
 }
 
 heed_status heed_opencl_memory_create(void *state, uint64_t bytes, const void *contents,
-                                      void **handle, struct heed_trouble *trouble)
+                                      void **handle, struct heed_error_detail *detail)
 {
     /* The parameter lacks a const; the driver copies from it. */
     return create(state, bytes, HEED_CL_MEM_READ_ONLY | HEED_CL_MEM_COPY_HOST_PTR,
-                  (void *)(uintptr_t)contents, handle, trouble);
+                  (void *)(uintptr_t)contents, handle, detail);
 }
 
 void heed_opencl_memory_destroy(void *state, void *handle)

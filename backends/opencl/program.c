@@ -27,7 +27,7 @@ enum {
 struct build {
     struct heed_opencl_device *d;
     const struct heed_kernel_row *row;
-    struct heed_trouble *trouble;
+    struct heed_error_detail *detail;
     char defines[OPTIONS];          /* all options but the standard */
     uint8_t key[HEED_HASH_BYTES];
     char *source;
@@ -67,7 +67,7 @@ static bool has_error(const char *line, size_t length)
 }
 
 /* Every line is logged; the first that speaks of an error, else the first that is not blank, goes
- * into the trouble. */
+ * into the detail. */
 static void take_log(struct build *b, const char *log)
 {
     const char *best = "the compiler left no log";
@@ -88,7 +88,7 @@ static void take_log(struct build *b, const char *log)
         log += length;
         log += strspn(log, "\r\n");
     }
-    snprintf(b->trouble->text, sizeof(b->trouble->text), "kernel %s: %.*s", b->row->name,
+    snprintf(b->detail->text, sizeof(b->detail->text), "kernel %s: %.*s", b->row->name,
              best_length < 128 ? (int)best_length : 128, best);
 }
 
@@ -263,7 +263,7 @@ static heed_status build_source(struct build *b)
 
     b->program = b->d->api->CreateProgramWithSource(b->d->context, 1, &text,
                                                     &b->source_bytes, &code);
-    status = heed_opencl_check(b->d, code, "clCreateProgramWithSource", b->trouble);
+    status = heed_opencl_check(b->d, code, "clCreateProgramWithSource", b->detail);
     if (status < 0)
         return status;
     for (uint32_t i = 0; i < N_STANDARDS; i++) {
@@ -278,11 +278,11 @@ static heed_status build_source(struct build *b)
         if (i == 0)
             first_code = code;
         if (!refused(code))
-            return heed_opencl_check(b->d, code, "clBuildProgram", b->trouble);
+            return heed_opencl_check(b->d, code, "clBuildProgram", b->detail);
         if (i == 0)
             fetch_log(b);
     }
-    b->trouble->native = first_code;
+    b->detail->native = first_code;
     return HEED_E_KERNEL_BUILD;
 }
 
@@ -295,7 +295,7 @@ static heed_status make_kernel(struct build *b, struct heed_opencl_kernel *out)
 
     if (kernel == NULL && code == HEED_CL_SUCCESS)
         code = HEED_CL_OUT_OF_RESOURCES;
-    status = heed_opencl_check(b->d, code, "clCreateKernel", b->trouble);
+    status = heed_opencl_check(b->d, code, "clCreateKernel", b->detail);
     if (status >= 0)
         out->kernel = kernel;
     return status;
@@ -321,12 +321,12 @@ static heed_status build_kernel(struct build *b, struct heed_opencl_kernel *out)
 }
 
 heed_status heed_opencl_kernel(void *state, enum heed_kernel which, uint32_t large,
-                               void **compiled, struct heed_trouble *trouble)
+                               void **compiled, struct heed_error_detail *detail)
 {
     struct heed_opencl_device *const d = state;
     struct heed_opencl_kernel *const kernel = &d->kernels[which][large != 0];
-    struct build b = { .d = d, .row = &heed_kernel_rows[which], .trouble = trouble };
-    heed_status status = heed_opencl_alive(d, trouble);
+    struct build b = { .d = d, .row = &heed_kernel_rows[which], .detail = detail };
+    heed_status status = heed_opencl_alive(d, detail);
 
     if (status < 0)
         return status;

@@ -37,46 +37,46 @@ struct heed_opencl_queue {
     bool out_of_order;
 };
 
-/* What a vendor's code means; the trouble (may be NULL) gets the code and names the call. status()
+/* What a vendor's code means; the detail (may be NULL) gets the code and names the call. status()
  * is for calls with what the caller gave; check() for our own objects: a code that only a lost
  * device gives marks it. */
-heed_status heed_opencl_status(int32_t code, const char *call, struct heed_trouble *);
+heed_status heed_opencl_status(int32_t code, const char *call, struct heed_error_detail *);
 heed_status heed_opencl_check(struct heed_opencl_device *, int32_t code, const char *call,
-                              struct heed_trouble *);
+                              struct heed_error_detail *);
 /* HEED_E_DEVICE_LOST if it was lost before. */
-heed_status heed_opencl_alive(struct heed_opencl_device *, struct heed_trouble *);
+heed_status heed_opencl_alive(struct heed_opencl_device *, struct heed_error_detail *);
 
 /* program.c, run.c: parts of the heed_driver. */
 heed_status heed_opencl_kernel(void *state, enum heed_kernel, uint32_t large, void **compiled,
-                               struct heed_trouble *);
+                               struct heed_error_detail *);
 void heed_opencl_kernels_release(struct heed_opencl_device *);
-heed_status heed_opencl_run(void *state, const struct heed_work *, struct heed_trouble *);
+heed_status heed_opencl_run(void *state, const struct heed_work *, struct heed_error_detail *);
 
-/* memory.c, queue.c: parts of heed_backend_remote. */
+/* memory.c, queue.c: parts of heed_backend_offload. */
 heed_status heed_opencl_buf_create(heed_device *, uint64_t bytes, void **handle,
-                                   struct heed_trouble *);
+                                   struct heed_error_detail *);
 void heed_opencl_buf_destroy(heed_device *, void *handle);
 heed_status heed_opencl_buf_write(heed_device *, void *queue, void *handle, uint64_t offset,
                                   const void *from, uint64_t bytes);
 heed_status heed_opencl_buf_read(heed_device *, void *queue, void *to, void *handle,
                                  uint64_t offset, uint64_t bytes);
 heed_status heed_opencl_queue_create(heed_device *, void *native, uint32_t has_native,
-                                     void **queue, struct heed_trouble *);
-heed_status heed_opencl_queue_wait(heed_device *, void *queue, struct heed_trouble *);
+                                     void **queue, struct heed_error_detail *);
+heed_status heed_opencl_queue_wait(heed_device *, void *queue, struct heed_error_detail *);
 void heed_opencl_queue_destroy(heed_device *, void *queue);
-heed_status heed_opencl_event_wait(heed_device *, void *event, struct heed_trouble *);
+heed_status heed_opencl_event_wait(heed_device *, void *event, struct heed_error_detail *);
 void heed_opencl_event_destroy(heed_device *, void *event);
 uint32_t heed_opencl_event_over(heed_device *, void *event);
 /* *outcome: 0 complete, below a failure's code, above under way. */
 heed_status heed_opencl_event_ask(struct heed_opencl_device *, void *event, int32_t *outcome,
-                                  struct heed_trouble *);
+                                  struct heed_error_detail *);
 heed_status heed_opencl_event_wrap(heed_device *, void *native, void **event,
-                                   struct heed_trouble *);
+                                   struct heed_error_detail *);
 void *heed_opencl_event_native(heed_device *, void *event);
 
 /* memory.c: read-only memory of the driver. */
 heed_status heed_opencl_memory_create(void *state, uint64_t bytes, const void *contents,
-                                      void **handle, struct heed_trouble *);
+                                      void **handle, struct heed_error_detail *);
 void heed_opencl_memory_destroy(void *state, void *handle);
 
 #endif

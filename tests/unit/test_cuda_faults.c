@@ -166,9 +166,9 @@ static heed_status make_buffers(void)
 
     for (int i = 0; i < BUFFERS && status >= 0; i++) {
         status = heed_buf_create(life.device, i == WORK ? props.workspace_size + 1 : BYTES,
-                                 &life.bufs[i]);
+                                 &life.bufs[i], NULL);
         if (status >= 0 && i != WORK)
-            status = heed_buf_write(life.queue, life.bufs[i], zeros, BYTES);
+            status = heed_buf_write(life.queue, life.bufs[i], zeros, BYTES, NULL);
     }
     life.kv = (heed_kv_bufs){ life.bufs[K], life.bufs[V] };
     life.args = (heed_attn_args){
@@ -221,9 +221,9 @@ static heed_status live(void)
     if (status >= 0)
         status = heed_event_wait(life.events[1], &life.why);
     if (status >= 0)
-        status = heed_queue_wait(life.queue);
+        status = heed_queue_wait(life.queue, NULL);
     if (status >= 0)
-        status = heed_buf_read(life.queue, back, life.bufs[O], BYTES);
+        status = heed_buf_read(life.queue, back, life.bufs[O], BYTES, NULL);
     ck_assert(status < 0 || back[BYTES - 1] == WRITTEN);
     life.end = fake_cuda.calls;
     return status;
@@ -340,7 +340,7 @@ static void expect_after(heed_status failure)
     nothing_fails();
     if (life.device == NULL)
         return;
-    status = heed_buf_create(life.device, 8, &buf);
+    status = heed_buf_create(life.device, 8, &buf, NULL);
     ck_assert_msg(status == wants, "after %s, %d: status %d", fake_cuda.failed, failure, status);
     heed_buf_destroy(life.device, buf);
     if (status >= 0 && life.events[1] == NULL && life.bufs[WORK].handle != NULL) {

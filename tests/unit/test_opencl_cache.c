@@ -84,7 +84,7 @@ static heed_status build_once(void)
     world.services.cache_dir = folder;
     fake_opencl.source_builds = fake_opencl.binary_builds = 0;
     status = world_device()->base.driver->kernel(world.device.state, HEED_KERNEL_pack, 0, &kernel,
-                                                 &world.trouble);
+                                                 &world.detail);
     if (status >= 0)
         ck_assert_ptr_nonnull(kernel);
     world_close();
@@ -300,17 +300,17 @@ START_TEST(failed_build_tells_why)
     fake_opencl.refuse_source = true;
     fake_opencl.log = "Compilation started\n\n  pack.cl:3: error: no such thing\r\nmore\nend";
     ck_assert_int_eq(world_device()->base.driver->kernel(world.device.state, HEED_KERNEL_pack, 0,
-                                                         &kernel, &world.trouble),
+                                                         &kernel, &world.detail),
                      HEED_E_KERNEL_BUILD);
-    ck_assert_int_eq(world.trouble.native, HEED_CL_BUILD_PROGRAM_FAILURE);
-    ck_assert_str_eq(world.trouble.text, "kernel pack: pack.cl:3: error: no such thing");
+    ck_assert_int_eq(world.detail.native, HEED_CL_BUILD_PROGRAM_FAILURE);
+    ck_assert_str_eq(world.detail.text, "kernel pack: pack.cl:3: error: no such thing");
     ck_assert_int_eq(world.logged[1], 4);
     ck_assert_str_eq(world.line, "end");
     fake_opencl.log = "";
     ck_assert_int_eq(world_device()->base.driver->kernel(world.device.state, HEED_KERNEL_pack, 0,
-                                                         &kernel, &world.trouble),
+                                                         &kernel, &world.detail),
                      HEED_E_KERNEL_BUILD);
-    ck_assert_str_eq(world.trouble.text, "kernel pack: the compiler left no log");
+    ck_assert_str_eq(world.detail.text, "kernel pack: the compiler left no log");
     ck_assert_ptr_null(kernel);
     world_close();
     ck_assert_int_eq(find_file(), -1);
