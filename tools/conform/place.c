@@ -46,6 +46,21 @@ static void pack(const int64_t *dims, const int *order, int n, bool gaps, struct
     }
 }
 
+/* Every axis has a stride of +-1; of several batch axes, those that count items so. */
+static void overlap(const struct array *a, const struct place *place, int n, int64_t *stride)
+{
+    int64_t items = a->step[0];
+
+    for (int i = n - 1; i >= 0; i--) {
+        if (i >= place->batch_axes) {
+            stride[i] = a->step[4 - a->trailing + i - place->batch_axes];
+        } else {
+            stride[i] = items;
+            items *= place->extent[i] > 0 ? place->extent[i] : 1;
+        }
+    }
+}
+
 static void strides_choose(const struct array *a, const struct place *place, int laid,
                            const int64_t *dims, int n, struct rng *r, int64_t *stride)
 {
@@ -59,6 +74,10 @@ static void strides_choose(const struct array *a, const struct place *place, int
             order[i] = order[j];
             order[j] = keep;
         }
+    }
+    if (laid == LAID_OVERLAP) {
+        overlap(a, place, n, stride);
+        return;
     }
     if (laid == LAID_ZERO) { /* repeated axes take no room */
         int64_t thin[6];
