@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The check family: heed_attn_check says what heed_attn_plan will. Descriptors with extents up to
- * 2^62 are put to both on every device; inputs repeat by strides of 0, and the runtime refuses large
- * blocks, so that nothing of such a size is ever taken.
+ * 2^62 are put to both on every device; inputs repeat by strides of 0, and the runtime refuses
+ * large blocks, so that nothing of such a size is ever taken.
  */
 #include "conform.h"
 
@@ -208,7 +208,8 @@ void cf_check_and_plan(heed_device *device, const heed_attn_desc *desc, struct v
 
     heed_plan_drop(plan);
     if ((status < 0) != (plan == NULL))
-        cf_fail(v, "plan answers %s and %s a plan", heed_status_name(status), plan ? "makes" : "no");
+        cf_fail(v, "plan answers %s and makes %s plan", heed_status_name(status),
+                plan ? "a" : "no");
     if (check >= 0 && may_fail(status))
         return;
     if (check != status || strcmp(said.field, did.field) != 0)
