@@ -8,10 +8,10 @@
  */
 #include "check_state.h"
 
-#include "dtype.h"
-#include "overlap.h"
-#include "slots.h"
-#include "validate.h"
+#include "core/dtype.h"
+#include "launch/overlap.h"
+#include "ops/attn/slots.h"
+#include "ops/attn/validate.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  */
 #include "check_state.h"
 
-#include "dtype.h"
-#include "overlap.h"
+#include "core/dtype.h"
+#include "launch/overlap.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  */
 #include "check_state.h"
 
-#include "dtype.h"
+#include "core/dtype.h"
 
 #include <stdio.h>
 

@@ -7,8 +7,8 @@
 #ifndef HEED_LIB_CHECK_STATE_H
 #define HEED_LIB_CHECK_STATE_H
 
-#include "alloc.h"
-#include "error.h"
+#include "core/alloc.h"
+#include "core/error.h"
 #include "plan.h"
 
 #include <stdbool.h>

@@ -7,9 +7,9 @@
  * also asked for one block at a time without regard to the reach, as a strip does that walks blocks
  * for other rows.
  */
-#include "lib/alloc.h"
+#include "lib/core/alloc.h"
 #include "lib/check.h"
-#include "lib/slots.h"
+#include "lib/ops/attn/slots.h"
 #include "lib/spans.h"
 
 #include "conform/conform.h"

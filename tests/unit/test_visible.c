@@ -3,7 +3,7 @@
  *
  * What rows see: drawn cases against the oracle of the kit, and a few cases written down.
  */
-#include "lib/visible.h"
+#include "lib/ops/attn/visible.h"
 
 #include "conform/conform.h"
 

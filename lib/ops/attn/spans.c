@@ -6,11 +6,11 @@
  * phase flags) by ascending step and first term. Each sub-source leaves out what an earlier one of
  * its source has shown.
  */
-#include "spans.h"
+#include "../../spans.h"
 
-#include "alloc.h"
-#include "error.h"
-#include "terms/terms.h"
+#include "../../core/alloc.h"
+#include "../../core/error.h"
+#include "../../terms/terms.h"
 
 #include <math.h>
 #include <stdio.h>

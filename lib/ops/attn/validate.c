@@ -7,8 +7,8 @@
  */
 #include "validate.h"
 
-#include "alloc.h"
-#include "error.h"
+#include "../../core/alloc.h"
+#include "../../core/error.h"
 #include "slots.h"
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 
 struct walk {
     const struct heed_checked *attn;
-    const struct heed_bound *bound; /* NULL: constants */
+    const void *const *slots; /* NULL: constants */
     void *runtime;                  /* of scratch memory */
     heed_report *report;
 };
@@ -35,7 +35,7 @@ struct sequence {
 
 static bool is_constant(const struct walk *w)
 {
-    return w->bound == NULL;
+    return w->slots == NULL;
 }
 
 static bool belongs(const struct walk *w, const struct heed_aux *aux)
@@ -47,7 +47,7 @@ static bool belongs(const struct walk *w, const struct heed_aux *aux)
 static int place_find(const struct walk *w, const struct heed_aux *aux, const char *path,
                       struct place *out)
 {
-    *out = (struct place){ .aux = aux, .base = heed_slots_base(aux, w->bound), .path = path };
+    *out = (struct place){ .aux = aux, .base = heed_slots_base(aux, w->slots), .path = path };
     if (!belongs(w, aux))
         return 0;
     for (int i = 0; i < 6; i++) {
@@ -138,7 +138,7 @@ static heed_status sequence_in(const struct walk *w, const struct place *p, cons
 static heed_status begins_in(const struct walk *w, const struct heed_aux *begins,
                              const struct heed_aux *len, const char *path, int64_t total)
 {
-    const void *lengths = heed_slots_base(len, w->bound);
+    const void *lengths = heed_slots_base(len, w->slots);
     int64_t index[6] = { 0 }, limit[6];
     struct sequence sequence;
     struct place p;
@@ -213,7 +213,7 @@ static heed_status overlap_fail(const struct walk *w, const struct heed_aux *beg
 static int64_t sequences_take(const struct walk *w, const struct heed_aux *begins,
                               const struct heed_aux *len, struct sequence *out, int64_t most)
 {
-    const void *from = heed_slots_base(begins, w->bound), *lengths = heed_slots_base(len, w->bound);
+    const void *from = heed_slots_base(begins, w->slots), *lengths = heed_slots_base(len, w->slots);
     int64_t index[6] = { 0 }, limit[6], n = 0;
 
     limits_find(begins, 2, limit);
@@ -244,7 +244,7 @@ static heed_status queries_apart(const struct walk *w)
     int64_t n;
 
     if (begins->slot == 0 || w->attn->n_batch == 0 || (!belongs(w, begins) && !belongs(w, len)) ||
-        !heed_slots_base(begins, w->bound) || !heed_slots_base(len, w->bound))
+        !heed_slots_base(begins, w->slots) || !heed_slots_base(len, w->slots))
         return HEED_OK;
     n = sequences_take(w, begins, len, NULL, 0);
     if (n < 2)
@@ -405,10 +405,10 @@ static heed_status walk_all(const struct walk *w)
     return status;
 }
 
-heed_status heed_validate_slots(const struct heed_checked *attn, const struct heed_bound *bound,
+heed_status heed_validate_slots(const struct heed_checked *attn, const void *const *slots,
                                 heed_report *report)
 {
-    const struct walk w = { .attn = attn, .bound = bound, .report = report };
+    const struct walk w = { .attn = attn, .slots = slots, .report = report };
     const heed_status status = walk_all(&w);
 
     return status < 0 ? status : heed_report_ok(report);

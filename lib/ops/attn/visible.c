@@ -7,7 +7,7 @@
  */
 #include "visible.h"
 
-#include "error.h"
+#include "../../core/error.h"
 #include "slots.h"
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 /* The row that looks. */
 struct look {
     const struct heed_checked *attn;
-    const struct heed_bound *bound;
+    const void *const *slots;
     const struct heed_checked_source *source;
     int64_t at[3]; /* batch coordinates */
     int64_t head, row;
@@ -29,7 +29,7 @@ static int64_t read_at(const struct look *l, const struct heed_aux *aux, int64_t
 {
     const int64_t index[6] = { l->at[0], l->at[1], l->at[2], x, y, z };
 
-    return heed_slots_get(aux, heed_slots_base(aux, l->bound), index);
+    return heed_slots_get(aux, heed_slots_base(aux, l->slots), index);
 }
 
 static int64_t within(int64_t value, int64_t low, int64_t high)
@@ -207,7 +207,7 @@ static int64_t times_seen(const struct look *l, int64_t key)
 
 static bool unbound(const struct look *l, const struct heed_aux *aux)
 {
-    return aux->slot && !heed_slots_base(aux, l->bound);
+    return aux->slot && !heed_slots_base(aux, l->slots);
 }
 
 /* Any slot that this row needs and that has no memory? Arrays without entries are never read. */
@@ -243,11 +243,11 @@ static heed_status exists(heed_report *report, const char *field, int64_t value,
                             "%s counts from 0 and ends before %lld", field, (long long)count);
 }
 
-heed_status heed_visible_row(const struct heed_checked *attn, const struct heed_bound *bound,
+heed_status heed_visible_row(const struct heed_checked *attn, const void *const *slots,
                              int64_t batch, int64_t head, int64_t row, uint32_t source,
                              uint8_t *seen, heed_report *report)
 {
-    struct look l = { .attn = attn, .bound = bound, .head = head, .row = row };
+    struct look l = { .attn = attn, .slots = slots, .head = head, .row = row };
     int64_t index[6];
     heed_status status;
 

@@ -8,7 +8,7 @@
 #ifndef HEED_LIB_VALIDATE_H
 #define HEED_LIB_VALIDATE_H
 
-#include "backend.h"
+#include "../../backend.h"
 
 /* The first entry of a run-time slot that run would treat as absent or clamp: HEED_E_INDEX, field
  * "slots[i]" (i counts from 0), wanted the bound, got the entry; the message names the place of use
@@ -17,7 +17,7 @@
  * what follows the first negative entry of a GLOBAL list, empty or reversed SEGMENT ranges, entries
  * of a bias map outside its table. */
 HEED_MUST_CHECK
-heed_status heed_validate_slots(const struct heed_checked *, const struct heed_bound *,
+heed_status heed_validate_slots(const struct heed_checked *, const void *const *slots,
                                 heed_report *);
 
 /* The same for constant slots, by stricter rules. HEED_E_INDEX: an entry that names a key or row
