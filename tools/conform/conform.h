@@ -384,7 +384,7 @@ enum {
     FAMILY_META = 8,
     FAMILY_ERROR = 16,
     FAMILY_CHECK = 32,
-    FAMILY_ALL = 31
+    FAMILY_ALL = 63
 };
 
 struct bench { /* devices at work */
