@@ -204,6 +204,7 @@ struct array {
     uint32_t dtype;
     int trailing; /* how many of x, y, z the tensor has, counted from the right */
     bool batched; /* has the batch axes */
+    int dropped;  /* but for so many leading ones, all of extent 1 */
     int64_t shape[4];
     int zero;    /* bit i: constant along axis i, may have stride 0 there */
     int laid;    /* LAID_* */
@@ -384,7 +385,8 @@ enum {
     FAMILY_META = 8,
     FAMILY_ERROR = 16,
     FAMILY_CHECK = 32,
-    FAMILY_ALL = 63
+    FAMILY_NAMED = 64,
+    FAMILY_ALL = 127
 };
 
 struct bench { /* devices at work */
@@ -426,6 +428,9 @@ void cf_check_and_plan(heed_device *, const heed_attn_desc *, struct verdict *);
 /* That for descriptors of any size, on every target; prints its own TAP lines. */
 void cf_family_check(const struct target *targets, int n, int64_t cases, uint64_t seed,
                      struct tally *tally);
+
+/* Hand-written cases beyond what a line says, likewise; the first target is the reference. */
+void cf_family_named(const struct target *targets, int n, struct tally *tally);
 
 /* Hand-written cases. */
 extern const char *const cf_corners[];

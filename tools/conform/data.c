@@ -26,7 +26,7 @@ bool cf_array_alloc(struct array *a)
 
 int64_t cf_array_at(const struct array *a, int64_t b, int64_t x, int64_t y, int64_t z)
 {
-    b = a->shape[0] == 1 ? 0 : b;
+    b = a->shape[0] > 0 ? b % a->shape[0] : b; /* the last batch axis, where that is the only one */
     x = a->shape[1] == 1 ? 0 : x;
     y = a->shape[2] == 1 ? 0 : y;
     z = a->shape[3] == 1 ? 0 : z;

@@ -28,7 +28,7 @@ struct family {
 static const struct family families[] = {
     { "exact", FAMILY_EXACT }, { "bits", FAMILY_BITS },   { "bound", FAMILY_BOUND },
     { "meta", FAMILY_META },   { "error", FAMILY_ERROR },
-    { "check", FAMILY_CHECK },
+    { "check", FAMILY_CHECK }, { "named", FAMILY_NAMED },
 };
 
 static const char usage[] =
@@ -38,7 +38,7 @@ static const char usage[] =
     "  --cases N       how many cases to draw (default 2000)\n"
     "  --seed S        another set of cases (default 1)\n"
     "  --case TEXT     only the case of this line\n"
-    "  --family NAME   only exact, bits, bound, meta, error or check\n"
+    "  --family NAME   only exact, bits, bound, meta, error, check or named\n"
     "  --threads N     threads of the second run of a case (default 2)\n"
     "  --verbose       also pairs of features that cannot go together, and worst errors\n"
     "  --list          print the axes that cases are drawn from\n";
@@ -306,6 +306,8 @@ static int64_t run_cover(struct session *session)
 }
 
 /* The families that draw no cases. */
+static const uint32_t families_apart = FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED;
+
 static void run_apart(struct session *session)
 {
     struct target targets[MAX_DEVICES + 1];
@@ -313,6 +315,8 @@ static void run_apart(struct session *session)
     targets[0] = session->reference;
     for (int i = 0; i < session->n; i++)
         targets[1 + i] = session->bench[i].one;
+    if (session->o.families & FAMILY_NAMED)
+        cf_family_named(targets, 1 + session->n, &session->tally);
     if (session->o.families & FAMILY_ERROR)
         cf_family_error(targets, 1 + session->n, &session->tally);
     if (session->o.families & FAMILY_CHECK)
@@ -336,8 +340,7 @@ static int run(struct session *session)
     }
     if (session->o.text)
         run_case(session, &c);
-    else if (session->o.families & ~(uint32_t)(FAMILY_ERROR | FAMILY_CHECK) &&
-             run_cover(session) < 0)
+    else if (session->o.families & ~families_apart && run_cover(session) < 0)
         cf_tap(&session->tally, false, NULL, "all", "cover", "", "no memory for the cases");
     if (!session->o.text)
         run_apart(session);

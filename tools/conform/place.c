@@ -23,8 +23,10 @@ static int dims_of(const struct problem *p, const struct array *a, struct place 
         for (int i = 0; i < n; i++) {
             if (a->shape[0] != cf_batch_count(&p->c) || a->shape[0] == 1)
                 place->extent[i] = i + 1 < n ? 1 : a->shape[0];
-            dims[i] = place->extent[i];
         }
+        n -= a->dropped;
+        for (int i = 0; i < n; i++)
+            dims[i] = place->extent[i] = place->extent[i + a->dropped];
     }
     place->batch_axes = n;
     for (int i = 0; i < a->trailing; i++)
