@@ -4,11 +4,11 @@
  * Public entry points of attention, but for those that take the arguments of a run (run.c).
  */
 #include "bind.h"
-#include "check.h"
+#include "ops/attn/check.h"
 #include "context.h"
 #include "error.h"
 #include "owned.h"
-#include "visible.h"
+#include "ops/attn/visible.h"
 
 #include <fenv.h>
 

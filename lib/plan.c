@@ -5,7 +5,7 @@
  * is built for every device, since a pattern that it cannot hold is refused on all of them
  * alike, but handed only to those that read it.
  */
-#include "check.h"
+#include "ops/attn/check.h"
 #include "context.h"
 #include "error.h"
 #include "owned.h"

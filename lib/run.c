@@ -9,7 +9,7 @@
 #include "context.h"
 #include "error.h"
 #include "owned.h"
-#include "validate.h"
+#include "ops/attn/validate.h"
 
 static heed_status require(const void *pointer, const char *field, heed_report *report)
 {

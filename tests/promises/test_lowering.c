@@ -10,7 +10,7 @@
 #include "lib/alloc.h"
 #include "lib/slots.h"
 #include "lib/spans.h"
-#include "lib/visible.h"
+#include "lib/ops/attn/visible.h"
 #include "support/draw.h"
 
 #include <check.h>

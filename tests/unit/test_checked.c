@@ -8,7 +8,7 @@
 
 #include "lib/context.h"
 #include "lib/slots.h"
-#include "lib/validate.h"
+#include "lib/ops/attn/validate.h"
 #include "support/ledger.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  *
  * What rows see: random attentions against the oracle of the tests, and a few cases written down.
  */
-#include "lib/visible.h"
+#include "lib/ops/attn/visible.h"
 #include "support/draw.h"
 #include "support/oracle.h"
 

@@ -4,7 +4,7 @@
  * The useful work of a plan, counted from the reach of its rows. An estimate where only run knows:
  * masks, lengths, list entries and loaded ranges count at their bound. Long row axes are sampled.
  */
-#include "spans.h"
+#include "../../spans.h"
 
 #define ROWS_COUNTED 65536
 
