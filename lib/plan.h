@@ -86,7 +86,7 @@ struct heed_checked_source {
     const struct heed_checked_bias *biases;
 };
 
-struct heed_place;                      /* ops/attn/use.h */
+struct heed_site;                       /* ops/attn/use.h */
 
 struct heed_checked {
     int64_t batch[3];                   /* item b = (b / (batch[1] * batch[2]), ...), last fastest */
@@ -103,26 +103,77 @@ struct heed_checked {
     uint32_t numerics;
     uint32_t n_sources;
     const struct heed_checked_source *sources;
-    const struct heed_place *places;    /* every use of a slot, object after object */
-    uint32_t n_places;
+    const struct heed_site *sites;      /* every use of a slot, object after object */
+    uint32_t n_sites;
     uint32_t n_slots;
 };
+
+/* ---- operands: the arrays of any operation ---- */
+
+enum { HEED_OP_ATTN = 1 };          /* the operations, in the order of lib/ops/table.c */
+
+enum { HEED_MAX_OPERANDS = 4 + 2 * HEED_MAX_SOURCES + HEED_MAX_SLOTS };
+
+enum {
+    HEED_ROLE_IN = 1,
+    HEED_ROLE_OUT,
+    HEED_ROLE_STATE                 /* read and written */
+};
+
+/* One array of a plan. Kernels number their buffers as the plan numbers its operands. */
+struct heed_operand {
+    struct heed_view view;          /* dtype 0: absent */
+    uint32_t role;                  /* HEED_ROLE_* */
+    uint32_t same_as;               /* 1 + the operand it may be, byte for byte; 0: none */
+    const char *name;               /* in reports of run; "[]" stands for [index] */
+    uint32_t index, reserved;
+    const void *constant;           /* element [0,...,0] of the plan's copy; NULL: run brings it */
+};
+
+/* The operands of attention: q, o, lse, sinks, then k and v of every source, then every slot. An
+ * unused slot is absent. */
+enum { HEED_ATTN_Q, HEED_ATTN_O, HEED_ATTN_LSE, HEED_ATTN_SINKS, HEED_ATTN_KV };
+
+static inline uint32_t heed_attn_k(uint32_t source)
+{
+    return HEED_ATTN_KV + 2 * source;
+}
+
+static inline uint32_t heed_attn_v(uint32_t source)
+{
+    return HEED_ATTN_KV + 2 * source + 1;
+}
+
+/* slot: from 1, as heed_aux.slot counts. */
+static inline uint32_t heed_attn_slot(const struct heed_checked *attn, uint32_t slot)
+{
+    return HEED_ATTN_KV + 2 * attn->n_sources + slot - 1;
+}
+
+/* ---- the plan ---- */
 
 struct heed_lowered;                /* spans.h */
 struct heed_backend;                /* backend.h */
 struct heed_impl;
+struct heed_op;                     /* ops/op.h */
 
 struct heed_plan {
+    const struct heed_op *op;
     const struct heed_backend *backend;
     const struct heed_impl *impl;
     heed_device *device;
-    const struct heed_checked *attn;
-    const struct heed_lowered *lowered;
-    void *state;                    /* the implementation's own, made by bind */
-    uint64_t workspace_size, workspace_align;   /* set by bind */
-    /* Set by bind: host and device memory that state takes, for heed_plan_info. */
-    uint64_t state_bytes, device_bytes;
-    struct heed_plan_owned *owned; /* plan.c: reference count, memory, own workspace */
+    const struct heed_checked *attn;        /* what the operation's check made */
+    const struct heed_lowered *lowered;     /* what its lower made of that, for kernels */
+    const struct heed_operand *operands;
+    uint32_t n_operands;
+    uint32_t numerics;              /* HEED_NUMERICS_* that was asked for */
+    uint32_t own_workspace;         /* 1: the plan brings a workspace of its own */
+    uint32_t reserved;
+    void *state;                    /* the implementation's own, made by prepare */
+    uint64_t workspace_size, workspace_align;   /* set by prepare */
+    uint64_t state_bytes;           /* set by prepare: host memory that state takes */
+    uint64_t device_bytes;          /* set by prepare: device memory that state takes */
+    struct heed_plan_owned *owned;  /* owned.h: reference count, memory, own workspace */
 };
 
 #endif

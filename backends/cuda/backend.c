@@ -365,7 +365,6 @@ const struct heed_backend heed_cuda_backend = {
     .size = sizeof(struct heed_backend),
     .kind = HEED_DEVICE_CUDA,
     .host = 0,
-    .lowered = 1,
     .count = count,
     .describe = describe,
     .impls = heed_device_impls,

@@ -9,7 +9,7 @@
 #ifndef HEED_BACKENDS_CUDA_STATE_H
 #define HEED_BACKENDS_CUDA_STATE_H
 
-#include "../../lib/compiler.h"
+#include "../../lib/core/compiler.h"
 #include "../device/device.h"
 #include "loader.h"
 

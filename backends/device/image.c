@@ -7,13 +7,14 @@
  */
 #include "image.h"
 
-#include "../../lib/dtype.h"
+#include "../../lib/core/dtype.h"
 
 #include <assert.h>
 #include <string.h>
 
 /* A part of the image being written: constants go behind all else, at `end`. */
 struct writer {
+    const struct heed_checked *attn;
     char *image;                /* NULL: only counting */
     uint64_t end;
 };
@@ -59,7 +60,7 @@ static struct hk_aux aux_write(struct writer *w, const struct heed_aux *from)
 
     if (from == NULL || from->slot == 0)
         return to;
-    to.slot = from->slot;
+    to.slot = 1 + heed_attn_slot(w->attn, from->slot);
     to.dtype = from->dtype;
     memcpy(to.shape, from->shape + 3, sizeof to.shape);
     memcpy(to.stride, from->stride, sizeof to.stride);
@@ -159,7 +160,7 @@ static void write_all(struct writer *w, const struct heed_plan *plan, const stru
 
 uint64_t heed_image_size(const struct heed_plan *plan, struct hk_plan *to)
 {
-    struct writer w = { .end = round_up(sizeof(struct hk_plan)) };
+    struct writer w = { .attn = plan->attn, .end = round_up(sizeof(struct hk_plan)) };
 
     to->sources_at = (int64_t)w.end;
     /* And an empty one, which kernels may look at when there is nothing else. */
@@ -179,7 +180,7 @@ uint64_t heed_image_size(const struct heed_plan *plan, struct hk_plan *to)
 void heed_image_write(const struct heed_plan *plan, const struct hk_plan *to,
                       const struct hk_source *sources, char *image)
 {
-    struct writer w = { .image = image, .end = (uint64_t)to->constants_at };
+    struct writer w = { .attn = plan->attn, .image = image, .end = (uint64_t)to->constants_at };
 
     write_all(&w, plan, to, sources);
 }

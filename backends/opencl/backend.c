@@ -291,7 +291,6 @@ const struct heed_backend heed_opencl_backend = {
     .size = sizeof(struct heed_backend),
     .kind = HEED_DEVICE_OPENCL,
     .host = 0,
-    .lowered = 1,
     .count = count,
     .describe = describe,
     .impls = heed_device_impls,

@@ -27,7 +27,7 @@ C_STANDARD = {
     "string.h", "tgmath.h", "threads.h", "time.h", "uchar.h", "wchar.h", "wctype.h",
 }
 PUBLIC = r"include/heed/.*"
-WAIST = r"lib/(backend|plan|spans|dtype|alloc|error|compiler)\.h"
+WAIST = r"lib/((backend|plan|spans)|core/(dtype|alloc|error|compiler))\.h"
 DIALECT = r"backends/kernels/dialect(_\w+)?\.h"
 # The list of kernels is read by backends/device, which passes it on, and where tests build them all.
 KERNELS = r"backends/kernels/(?!kernels\.def).*"

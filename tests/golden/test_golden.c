@@ -48,7 +48,7 @@ static void *address(heed_buf buf)
 struct run {
     struct golden golden;
     heed_plan *plan;
-    struct heed_bound bound;
+    struct test_arrays bound;
     const void *k[GOLDEN_SOURCES], *v[GOLDEN_SOURCES], *slots[GOLDEN_SLOTS];
 };
 
@@ -83,7 +83,7 @@ static void run_start(struct run *r, size_t number)
     }
     for (uint32_t s = 0; s < g->desc.n_slots; s++)
         r->slots[s] = g->slots[s].data ? g->slots[s].data : address(g->slot_bufs[s]);
-    r->bound = (struct heed_bound){
+    r->bound = (struct test_arrays){
         .q = address(g->args.q),
         .o = g->o,
         .lse = g->desc.lse.ndim ? g->lse : NULL,

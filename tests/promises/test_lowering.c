@@ -7,8 +7,8 @@
  * knows nothing of the lowered form. Words are also asked for one block at a time without regard to
  * the reach, as a strip does that walks blocks for other rows.
  */
-#include "lib/alloc.h"
-#include "lib/slots.h"
+#include "lib/core/alloc.h"
+#include "lib/ops/attn/slots.h"
 #include "lib/spans.h"
 #include "lib/ops/attn/visible.h"
 #include "support/draw.h"
@@ -44,7 +44,7 @@ static int64_t entry(const struct scene *s, const struct heed_aux *aux, int64_t 
 {
     const int64_t index[6] = { s->at[0], s->at[1], s->at[2], x, y, z };
 
-    return heed_slots_get(aux, heed_slots_base(aux, &s->d->bound), index);
+    return heed_slots_get(aux, heed_slots_base(aux, s->d->slots), index);
 }
 
 static const void *address(const struct scene *s, const struct heed_aux *aux, int64_t x, int64_t y,
@@ -52,7 +52,7 @@ static const void *address(const struct scene *s, const struct heed_aux *aux, in
 {
     const int64_t *t = aux->stride;
 
-    return (const char *)heed_slots_base(aux, &s->d->bound) +
+    return (const char *)heed_slots_base(aux, s->d->slots) +
            (s->at[0] * t[0] + s->at[1] * t[1] + s->at[2] * t[2] + x * t[3] + y * t[4] + z * t[5]) *
                size;
 }
@@ -231,7 +231,7 @@ static void row_compare(struct scene *s, uint32_t source, int64_t item)
     int64_t count[KEYS] = { 0 };
 
     scene_set(s, source);
-    ck_assert_int_eq(heed_visible_row(&s->d->attn, &s->d->bound, item, s->head, s->row_index,
+    ck_assert_int_eq(heed_visible_row(&s->d->attn, s->d->slots, item, s->head, s->row_index,
                                       source, seen, NULL),
                      HEED_OK);
     if (s->row_index < s->n_rows) {

@@ -8,7 +8,7 @@
 #ifndef HEED_TESTS_SUPPORT_DRAW_H
 #define HEED_TESTS_SUPPORT_DRAW_H
 
-#include "lib/backend.h"
+#include "arrays.h"
 
 uint64_t draw_u64(uint64_t *state);
 int64_t draw_range(uint64_t *state, int64_t low, int64_t high); /* low .. high, both included */
@@ -32,7 +32,7 @@ struct draw {
     struct heed_checked_source sources[DRAW_SOURCES];
     struct heed_checked_term terms[DRAW_SOURCES][DRAW_TERMS];
     struct heed_checked_bias biases[DRAW_SOURCES][DRAW_BIASES];
-    struct heed_bound bound;
+    struct test_arrays bound;
     const void *k[DRAW_SOURCES], *v[DRAW_SOURCES], *slots[DRAW_SLOTS];
     void *blocks[DRAW_BLOCKS];
     int n_blocks;

@@ -12,7 +12,7 @@
 
 struct at {
     const struct heed_checked *attn;
-    const struct heed_bound *bound;
+    const struct test_arrays *bound;
     int64_t b[3], head, row;
 };
 
@@ -101,7 +101,7 @@ static void item_cut(const struct at *at, bool ragged, const struct heed_aux *be
         *length = total - *begin;
 }
 
-static struct at place(const struct heed_checked *attn, const struct heed_bound *bound,
+static struct at place(const struct heed_checked *attn, const struct test_arrays *bound,
                        int64_t item)
 {
     struct at at = { .attn = attn, .bound = bound };
@@ -113,7 +113,7 @@ static struct at place(const struct heed_checked *attn, const struct heed_bound 
     return at;
 }
 
-void oracle_query(const struct heed_checked *attn, const struct heed_bound *bound, int64_t item,
+void oracle_query(const struct heed_checked *attn, const struct test_arrays *bound, int64_t item,
                   int64_t *begin, int64_t *length)
 {
     struct at at = place(attn, bound, item);
@@ -122,7 +122,7 @@ void oracle_query(const struct heed_checked *attn, const struct heed_bound *boun
              attn->q.shape[4], begin, length);
 }
 
-void oracle_keys(const struct heed_checked *attn, const struct heed_bound *bound, int64_t item,
+void oracle_keys(const struct heed_checked *attn, const struct test_arrays *bound, int64_t item,
                  uint32_t source, int64_t *begin, int64_t *length)
 {
     const struct heed_checked_source *s = &attn->sources[source];
@@ -246,7 +246,7 @@ static bool bias_sum(const struct at *at, const struct heed_checked_source *s, i
     return true;
 }
 
-int64_t oracle_sees(const struct heed_checked *attn, const struct heed_bound *bound, int64_t item,
+int64_t oracle_sees(const struct heed_checked *attn, const struct test_arrays *bound, int64_t item,
                     int64_t head, int64_t row, uint32_t source, int64_t key)
 {
     const struct heed_checked_source *s = &attn->sources[source];
@@ -427,7 +427,7 @@ static void row_sum(const struct at *at, const struct key_sum *keys, int64_t n, 
                          4 * r.u * (fabsl(r.m) + 2 + 5 * fabsl(logl(r.lse_l)) + fabsl(out->lse));
 }
 
-void oracle_row_find(const struct heed_checked *attn, const struct heed_bound *bound, int64_t item,
+void oracle_row_find(const struct heed_checked *attn, const struct test_arrays *bound, int64_t item,
                      int64_t head, int64_t row, struct oracle_row *out)
 {
     struct at at = place(attn, bound, item);

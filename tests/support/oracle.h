@@ -9,16 +9,16 @@
 #ifndef HEED_TESTS_SUPPORT_ORACLE_H
 #define HEED_TESTS_SUPPORT_ORACLE_H
 
-#include "lib/backend.h"
+#include "arrays.h"
 
 /* How often row `row` of the item sees key `key` of a source; biases of -Inf count as unseen. */
-int64_t oracle_sees(const struct heed_checked *, const struct heed_bound *, int64_t item,
+int64_t oracle_sees(const struct heed_checked *, const struct test_arrays *, int64_t item,
                     int64_t head, int64_t row, uint32_t source, int64_t key);
 
 /* The item's query length, first row and the (cut) length and first key of a source. */
-void oracle_query(const struct heed_checked *, const struct heed_bound *, int64_t item,
+void oracle_query(const struct heed_checked *, const struct test_arrays *, int64_t item,
                   int64_t *begin, int64_t *length);
-void oracle_keys(const struct heed_checked *, const struct heed_bound *, int64_t item,
+void oracle_keys(const struct heed_checked *, const struct test_arrays *, int64_t item,
                  uint32_t source, int64_t *begin, int64_t *length);
 
 /* Value of element `at` of an array; the value an output holds. */
@@ -29,7 +29,7 @@ struct oracle_row {
     long double *o, *tolerance; /* [d_v], the caller's */
     long double lse, lse_tolerance;
 };
-void oracle_row_find(const struct heed_checked *, const struct heed_bound *, int64_t item,
+void oracle_row_find(const struct heed_checked *, const struct test_arrays *, int64_t item,
                      int64_t head, int64_t row, struct oracle_row *);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "backends/cuda/loader.h"
 #include "backends/cuda/state.h"
-#include "lib/context.h"
+#include "lib/core/context.h"
 #include "support/fake_cuda.h"
 #include "support/ledger.h"
 

@@ -8,7 +8,7 @@
 #define HEED_TESTS_UNIT_OPENCL_WORLD_H
 
 #include "backends/opencl/state.h"
-#include "lib/context.h"
+#include "lib/core/context.h"
 #include "support/fake_opencl.h"
 #include "support/ledger.h"
 
@@ -113,7 +113,7 @@ static inline heed_status run_begin(struct run *run, void *native, uint32_t larg
     run->work.steps = run->steps;
     run->work.n_buffers = large ? HEED_BUFFERS_LARGE : HEED_BUFFERS_SMALL;
     run->work.image = run->image;
-    run->work.buffers[4] = (struct heed_memory){ run->memory, 256 };
+    run->work.buffers[run->work.n_buffers - 1] = (heed_buf){ run->memory, 256 };
     run->work.queue = run->queue;
     return status;
 }

@@ -5,7 +5,7 @@
  * the way it is on a device for which no image is embedded. Exit status 77: there is no NVRTC.
  */
 #include "backends/cuda/state.h"
-#include "lib/context.h"
+#include "lib/core/context.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -114,8 +114,8 @@ static void prepare_run(struct runner *r)
         .queue = r->queue,
         .event = &r->event,
     };
-    r->work.buffers[0] = (struct heed_memory){ r->memory, 0 };
-    r->work.buffers[4] = (struct heed_memory){ r->memory, 16 };
+    r->work.buffers[0] = (heed_buf){ r->memory, 0 };
+    r->work.buffers[4] = (heed_buf){ r->memory, 16 };
     fake_cuda.n_launches = 0;
 }
 

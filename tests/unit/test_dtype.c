@@ -4,7 +4,7 @@
  * Conversions of single elements, against arithmetic that shares nothing with them: widening by
  * ldexp, narrowing by looking at both neighbours of the result.
  */
-#include "lib/dtype.h"
+#include "lib/core/dtype.h"
 #include "support/draw.h"
 
 #include <check.h>

@@ -3,7 +3,7 @@
  *
  * Which addresses strided tensors touch, against brute force; and layouts made to be slow.
  */
-#include "lib/overlap.h"
+#include "lib/launch/overlap.h"
 #include "support/draw.h"
 
 #include <check.h>

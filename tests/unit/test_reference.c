@@ -23,22 +23,22 @@ static const heed_executor one_lane = { .size = sizeof(heed_executor), .width = 
 static const struct heed_services services = { .executor = &one_lane };
 
 /* Binds and runs; the workspace is poisoned and as small as bind says. */
-static void run_checked(const struct heed_checked *attn, const struct heed_bound *bound)
+static void run_checked(const struct heed_checked *attn, const struct test_arrays *bound)
 {
     const struct heed_impl *impl = heed_reference_backend.impls[0];
     struct heed_plan plan = { .backend = &heed_reference_backend, .impl = impl, .attn = attn };
-    struct heed_bound with_workspace = *bound;
     struct heed_error_detail detail = { .native = 0 };
+    heed_buf at[HEED_MAX_OPERANDS];
+    struct heed_launch launch = { .at = at, .detail = &detail };
 
-    ck_assert_int_eq(impl->bind(&plan, &services, &detail), HEED_OK);
-    with_workspace.detail = &detail;
-    with_workspace.workspace = plan.workspace_size ? malloc(plan.workspace_size) : NULL;
-    if (plan.workspace_size)
-        memset(with_workspace.workspace, 0xff, plan.workspace_size);
-    ck_assert_int_eq(impl->run(&plan, &services, &with_workspace), HEED_OK);
-    free(with_workspace.workspace);
-    if (impl->drop)
-        impl->drop(&plan, &services);
+    plan.n_operands = test_arrays_place(attn, bound, at);
+    ck_assert_int_eq(impl->prepare(&plan, &services, &detail), HEED_OK);
+    if (plan.workspace_size) {
+        launch.workspace.handle = malloc(plan.workspace_size);
+        memset(launch.workspace.handle, 0xff, plan.workspace_size);
+    }
+    ck_assert_int_eq(impl->run(&plan, &services, &launch), HEED_OK);
+    free(launch.workspace.handle);
 }
 
 static uint32_t bits_of(float value)
@@ -248,7 +248,7 @@ struct dense {
     struct heed_checked attn;
     struct heed_checked_source source;
     struct heed_checked_term term;
-    struct heed_bound bound;
+    struct test_arrays bound;
     const void *k_list[1], *v_list[1];
     float *q, *k, *v, *o, lse, sink;
 };
@@ -301,7 +301,7 @@ static void dense_start(struct dense *x, int64_t n_k, int64_t d, int64_t d_v)
     x->attn.o.shape[5] = d_v;
     x->k_list[0] = x->k;
     x->v_list[0] = x->v;
-    x->bound = (struct heed_bound){
+    x->bound = (struct test_arrays){
         .q = x->q,
         .o = x->o,
         .lse = &x->lse,
@@ -546,7 +546,7 @@ START_TEST(the_device_describes_itself)
     ck_assert_str_eq(props.name, "reference");
     ck_assert_uint_eq(props.exact, 1);
     ck_assert_int_eq(props.usable, HEED_OK);
-    ck_assert(heed_reference_backend.impls[0]->refuse == NULL);
+    ck_assert(heed_reference_backend.impls[0]->op == HEED_OP_ATTN);
     ck_assert_ptr_null(heed_reference_backend.impls[1]);
 }
 END_TEST

@@ -34,7 +34,7 @@ START_TEST(rows_see_what_the_oracle_says)
                 heed_status status;
 
                 ck_assert_int_le(n, (int64_t)sizeof(seen));
-                status = heed_visible_row(&d.attn, &d.bound, b, h, r, s, seen, NULL);
+                status = heed_visible_row(&d.attn, d.slots, b, h, r, s, seen, NULL);
                 ck_assert_int_eq(status, HEED_OK);
                 for (int64_t k = 0; k < n; k++) {
                     const int64_t want = r < length ? oracle_sees(&d.attn, &d.bound, b, h, r, s, k)

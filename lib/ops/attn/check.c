@@ -7,7 +7,7 @@
  */
 #include "check.h"
 
-#include "../../overlap.h"
+#include "../../launch/overlap.h"
 #include "../../spans.h"
 #include "check_state.h"
 
@@ -196,7 +196,7 @@ static heed_status tensors_check(struct heed_check *c)
 
 static heed_status desc_check(struct heed_check *c)
 {
-    const struct heed_place at = { .level = HEED_LEVEL_DESC };
+    const struct heed_site at = { .level = HEED_LEVEL_DESC };
     heed_status status;
 
     heed_check_object(c, "%s", "");
@@ -359,7 +359,7 @@ static heed_status together_check(struct heed_check *c)
     if (status >= 0)
         status = alignment_check(c);
     if (status >= 0)
-        status = heed_check_places(c);
+        status = heed_check_sites(c);
     return status < 0 ? status : heed_check_constants(c);
 }
 
@@ -367,17 +367,17 @@ static heed_status together_check(struct heed_check *c)
 static heed_status form_take(struct heed_check *c)
 {
     const heed_attn_desc *d = &c->d;
-    uint64_t places = HEED_DESC_SLOTS;
+    uint64_t sites = HEED_DESC_SLOTS;
 
     for (uint32_t s = 0; s < d->n_sources; s++)
-        places += HEED_SOURCE_SLOTS + (uint64_t)c->sources[s].n_terms * HEED_TERM_SLOTS +
+        sites += HEED_SOURCE_SLOTS + (uint64_t)c->sources[s].n_terms * HEED_TERM_SLOTS +
                   (uint64_t)c->sources[s].n_biases * HEED_BIAS_SLOTS;
-    c->places = heed_arena_array(c->arena, places, sizeof(*c->places), 8);
-    c->aux = heed_arena_array(c->scratch, places, sizeof(*c->aux), 8);
+    c->sites = heed_arena_array(c->arena, sites, sizeof(*c->sites), 8);
+    c->aux = heed_arena_array(c->scratch, sites, sizeof(*c->aux), 8);
     c->out = heed_arena_take(c->arena, sizeof(*c->out), 8);
     c->to = d->n_sources == 0 ? NULL
                               : heed_arena_array(c->arena, d->n_sources, sizeof(*c->to), 8);
-    if (!c->places || !c->aux || !c->out || (d->n_sources != 0 && !c->to))
+    if (!c->sites || !c->aux || !c->out || (d->n_sources != 0 && !c->to))
         return heed_check_nomem(c);
     *c->out = (struct heed_checked){
         .batch = { 1, 1, 1 },
@@ -390,7 +390,7 @@ static heed_status form_take(struct heed_check *c)
         .numerics = d->numerics,
         .n_sources = d->n_sources,
         .sources = c->to,
-        .places = c->places,
+        .sites = c->sites,
         .n_slots = d->n_slots,
     };
     return HEED_OK;

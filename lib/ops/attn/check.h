@@ -17,7 +17,7 @@
 #ifndef HEED_LIB_OPS_ATTN_CHECK_H
 #define HEED_LIB_OPS_ATTN_CHECK_H
 
-#include "../../alloc.h"
+#include "../../core/alloc.h"
 #include "../../plan.h"
 
 /* *out and all it points to lie in the arena and keep nothing of the caller's; on failure the arena

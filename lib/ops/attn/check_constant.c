@@ -8,9 +8,9 @@
  */
 #include "check_state.h"
 
-#include "../../dtype.h"
-#include "../../overlap.h"
-#include "../../slots.h"
+#include "../../core/dtype.h"
+#include "../../launch/overlap.h"
+#include "slots.h"
 #include "validate.h"
 
 #include <string.h>
@@ -114,7 +114,7 @@ heed_status heed_check_constants(struct heed_check *c)
 {
     const void *kept[HEED_MAX_SLOTS] = { NULL };
 
-    for (uint32_t i = 0; i < c->out->n_places; i++) {
+    for (uint32_t i = 0; i < c->out->n_sites; i++) {
         const uint32_t slot = c->aux[i]->slot;
         const void **data = &kept[slot - 1];
 

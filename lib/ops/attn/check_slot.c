@@ -51,18 +51,18 @@ static heed_status slot_named(struct heed_check *c, const char *name, uint32_t s
 }
 
 static struct heed_checked_source *source_of(const struct heed_check *c,
-                                             const struct heed_place *place)
+                                             const struct heed_site *site)
 {
-    return place->level == HEED_LEVEL_DESC ? NULL : &c->to[place->source];
+    return site->level == HEED_LEVEL_DESC ? NULL : &c->to[site->source];
 }
 
 /* Rows that share an entry of a BLOCKS axis. */
-static int64_t block_of(const struct heed_check *c, const struct heed_place *place)
+static int64_t block_of(const struct heed_check *c, const struct heed_site *site)
 {
-    const struct heed_checked_source *source = &c->to[place->source];
+    const struct heed_checked_source *source = &c->to[site->source];
 
-    assert(place->level == HEED_LEVEL_SOURCE || place->level == HEED_LEVEL_TERM);
-    return place->level == HEED_LEVEL_TERM ? source->terms[place->index].block : source->rows;
+    assert(site->level == HEED_LEVEL_SOURCE || site->level == HEED_LEVEL_TERM);
+    return site->level == HEED_LEVEL_TERM ? source->terms[site->index].block : source->rows;
 }
 
 static void lower_to(int64_t *bound, int64_t value)
@@ -71,10 +71,10 @@ static void lower_to(int64_t *bound, int64_t value)
         *bound = value;
 }
 
-static void axis_cut(struct heed_check *c, const struct heed_place *place, enum heed_axis axis,
+static void axis_cut(struct heed_check *c, const struct heed_site *site, enum heed_axis axis,
                      int64_t extent)
 {
-    struct heed_checked_source *source = source_of(c, place);
+    struct heed_checked_source *source = source_of(c, site);
     const bool q_ragged = c->out->q_layout == HEED_LAYOUT_RAGGED;
     const bool k_ragged = source && source->layout == HEED_LAYOUT_RAGGED;
     int64_t rows;
@@ -83,37 +83,37 @@ static void axis_cut(struct heed_check *c, const struct heed_place *place, enum 
         return;
     if (q_ragged && (axis == HEED_AXIS_ROWS || axis == HEED_AXIS_ROWS_OR_ONE))
         lower_to(&c->out->n_q, extent);
-    if (q_ragged && axis == HEED_AXIS_BLOCKS && heed_mul_i64(extent, block_of(c, place), &rows))
+    if (q_ragged && axis == HEED_AXIS_BLOCKS && heed_mul_i64(extent, block_of(c, site), &rows))
         lower_to(&c->out->n_q, rows);
     if (k_ragged && (axis == HEED_AXIS_KEYS || axis == HEED_AXIS_KEYS_OR_ONE))
         lower_to(&source->n_k, extent);
 }
 
-static heed_status place_add(struct heed_check *c, const struct heed_place *place,
+static heed_status site_add(struct heed_check *c, const struct heed_site *site,
                              struct heed_aux *aux, uint32_t slot)
 {
-    const struct heed_tensor_rule rule = heed_check_use_rule(place->use);
+    const struct heed_tensor_rule rule = heed_check_use_rule(site->use);
     const heed_tensor *t = &c->slots[slot - 1].t;
-    char path[HEED_PLACE_PATH], field[HEED_PLACE_PATH];
+    char path[HEED_SITE_PATH], field[HEED_SITE_PATH];
     int64_t shape[6], stride[6];
 
     if (t->ndim > rule.max) {
         snprintf(field, sizeof(field), "slots[%u].t.ndim", (unsigned)(slot - 1));
         return heed_report_fill(c->report, HEED_E_VALUE, field, rule.max, t->ndim,
-                                "%s takes at most %u axes", heed_place_path(place, path),
+                                "%s takes at most %u axes", heed_site_path(site, path),
                                 (unsigned)rule.max);
     }
     heed_check_place(&rule, t, shape, stride);
     for (int a = 0; a < 3; a++)
-        axis_cut(c, place, place->use->axes[a], shape[3 + a]);
+        axis_cut(c, site, site->use->axes[a], shape[3 + a]);
     aux->slot = slot;
     aux->dtype = t->dtype;
-    c->aux[c->out->n_places] = aux;
-    c->places[c->out->n_places++] = *place;
+    c->aux[c->out->n_sites] = aux;
+    c->sites[c->out->n_sites++] = *site;
     return HEED_OK;
 }
 
-heed_status heed_check_fields(struct heed_check *c, struct heed_place at, const void *given,
+heed_status heed_check_fields(struct heed_check *c, struct heed_site at, const void *given,
                               void *kept, const struct heed_slot_rule *rules)
 {
     const struct heed_slot_fields *fields = &heed_slot_fields[at.level];
@@ -131,7 +131,7 @@ heed_status heed_check_fields(struct heed_check *c, struct heed_place at, const 
         at.use = rules[i].use;
         at.name = field->name;
         at.aux = aux;
-        status = place_add(c, &at, aux, slot);
+        status = site_add(c, &at, aux, slot);
     }
     return status;
 }
@@ -150,11 +150,11 @@ struct wish {
     const char *why;
 };
 
-static struct wish wish_for(const struct heed_check *c, const struct heed_place *place,
+static struct wish wish_for(const struct heed_check *c, const struct heed_site *site,
                             enum heed_axis axis)
 {
     const struct heed_checked *out = c->out;
-    const struct heed_checked_source *source = source_of(c, place);
+    const struct heed_checked_source *source = source_of(c, site);
     const int64_t heads = out->heads, key_heads = source ? source->heads : 1;
     const int64_t rows = out->q_layout == HEED_LAYOUT_RAGGED ? -1 : out->n_q;
     const int64_t keys = !source || source->layout == HEED_LAYOUT_RAGGED ? -1 : source->n_k;
@@ -183,7 +183,7 @@ static struct wish wish_for(const struct heed_check *c, const struct heed_place 
         return (struct wish){ { keys, 1, 1 }, "1 or the keys of the source" };
     case HEED_AXIS_BLOCKS:
         if (rows > 0)
-            blocks = (rows - 1) / block_of(c, place) + 1;
+            blocks = (rows - 1) / block_of(c, site) + 1;
         return (struct wish){ { blocks, blocks, blocks },
                               "blocks of query rows, the last may be short" };
     }
@@ -197,15 +197,15 @@ static bool granted(const struct wish *wish, int64_t extent)
            extent == wish->extents[2];
 }
 
-static heed_status place_shape(struct heed_check *c, const struct heed_place *place,
+static heed_status site_shape(struct heed_check *c, const struct heed_site *site,
                                const struct heed_tensor_rule *rule, const heed_tensor *t,
                                const int64_t shape[6])
 {
-    const struct heed_use *use = place->use;
-    char path[HEED_PLACE_PATH], why[128];
+    const struct heed_use *use = site->use;
+    char path[HEED_SITE_PATH], why[128];
     heed_status status = HEED_OK;
 
-    heed_place_path(place, path);
+    heed_site_path(site, path);
     for (uint32_t a = 0; a < 3 && status >= 0; a++) {
         const int64_t wanted = use->batch == HEED_BATCH_ONE ? 1 : c->out->batch[a];
 
@@ -214,7 +214,7 @@ static heed_status place_shape(struct heed_check *c, const struct heed_place *pl
             status = heed_check_axis(c, rule, t, a, wanted, why);
     }
     for (uint32_t axis = 6 - use->trailing; axis < 6 && status >= 0; axis++) {
-        const struct wish wish = wish_for(c, place, use->axes[axis - 3]);
+        const struct wish wish = wish_for(c, site, use->axes[axis - 3]);
 
         snprintf(why, sizeof(why), "%s (%s)", wish.why, path);
         if (!granted(&wish, shape[axis]))
@@ -223,10 +223,10 @@ static heed_status place_shape(struct heed_check *c, const struct heed_place *pl
     return status;
 }
 
-void heed_check_aux(const struct heed_check *c, uint32_t place, const heed_tensor *t)
+void heed_check_aux(const struct heed_check *c, uint32_t site, const heed_tensor *t)
 {
-    const struct heed_tensor_rule rule = heed_check_use_rule(c->places[place].use);
-    struct heed_aux *aux = c->aux[place];
+    const struct heed_tensor_rule rule = heed_check_use_rule(c->sites[site].use);
+    struct heed_aux *aux = c->aux[site];
 
     heed_check_place(&rule, t, aux->shape, aux->stride);
     for (int a = 0; a < 3; a++) {
@@ -235,20 +235,20 @@ void heed_check_aux(const struct heed_check *c, uint32_t place, const heed_tenso
     }
 }
 
-heed_status heed_check_places(struct heed_check *c)
+heed_status heed_check_sites(struct heed_check *c)
 {
     heed_status status = HEED_OK;
 
-    for (uint32_t i = 0; i < c->out->n_places && status >= 0; i++) {
-        const struct heed_place *place = &c->places[i];
-        const struct heed_tensor_rule rule = heed_check_use_rule(place->use);
-        const heed_tensor *t = &c->slots[place->aux->slot - 1].t;
+    for (uint32_t i = 0; i < c->out->n_sites && status >= 0; i++) {
+        const struct heed_site *site = &c->sites[i];
+        const struct heed_tensor_rule rule = heed_check_use_rule(site->use);
+        const heed_tensor *t = &c->slots[site->aux->slot - 1].t;
         int64_t shape[6], stride[6];
 
-        heed_check_object(c, "slots[%u].", (unsigned)(place->aux->slot - 1));
+        heed_check_object(c, "slots[%u].", (unsigned)(site->aux->slot - 1));
         status = heed_check_view(c, &rule, t, shape, stride);
         if (status >= 0)
-            status = place_shape(c, place, &rule, t, shape);
+            status = site_shape(c, site, &rule, t, shape);
         if (status >= 0)
             heed_check_aux(c, i, t);
     }

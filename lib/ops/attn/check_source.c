@@ -79,7 +79,7 @@ static heed_status term_dilation(struct heed_check *c, const heed_term *t)
 static heed_status term_check(struct heed_check *c, uint32_t s, uint32_t i,
                               struct heed_checked_term *to)
 {
-    const struct heed_place at = { .level = HEED_LEVEL_TERM, .source = s, .index = i };
+    const struct heed_site at = { .level = HEED_LEVEL_TERM, .source = s, .index = i };
     const heed_term *t = &c->sources[s].terms[i];
     const struct heed_term_kind *kind = heed_term_kind_find(t->kind);
     heed_status status;
@@ -166,7 +166,7 @@ static heed_status listed_check(struct heed_check *c, uint32_t s)
 static heed_status bias_check(struct heed_check *c, uint32_t s, uint32_t i,
                               struct heed_checked_bias *to)
 {
-    const struct heed_place at = { .level = HEED_LEVEL_BIAS, .source = s, .index = i };
+    const struct heed_site at = { .level = HEED_LEVEL_BIAS, .source = s, .index = i };
     const heed_bias *b = &c->sources[s].biases[i];
     const struct heed_bias_kind *kind = heed_bias_kind_find(b->kind);
     heed_status status;
@@ -301,7 +301,7 @@ static heed_status kinds_check(struct heed_check *c, uint32_t s)
 
 heed_status heed_check_source(struct heed_check *c, uint32_t s)
 {
-    const struct heed_place at = { .level = HEED_LEVEL_SOURCE, .source = s };
+    const struct heed_site at = { .level = HEED_LEVEL_SOURCE, .source = s };
     const heed_source *source = &c->sources[s];
     struct heed_checked_source *to = &c->to[s];
     heed_status status;

@@ -7,8 +7,8 @@
 #ifndef HEED_LIB_OPS_ATTN_CHECK_STATE_H
 #define HEED_LIB_OPS_ATTN_CHECK_STATE_H
 
-#include "../../alloc.h"
-#include "../../error.h"
+#include "../../core/alloc.h"
+#include "../../core/error.h"
 #include "use.h"
 
 enum { HEED_CHECK_PREFIX = 40, HEED_CHECK_NAME = 32 };
@@ -20,8 +20,8 @@ struct heed_check {
     heed_slot *slots;               /* copies */
     struct heed_checked *out;
     struct heed_checked_source *to; /* out->sources */
-    struct heed_place *places;      /* out->places; out->n_places of them */
-    struct heed_aux **aux;          /* of each place, to be filled */
+    struct heed_site *sites;      /* out->sites; out->n_sites of them */
+    struct heed_aux **aux;          /* of each site, to be filled */
     int64_t dilation;               /* the step of PHASE_QUERY terms so far; 0: none */
     struct heed_arena *arena, *scratch;
     heed_report *report;
@@ -91,18 +91,18 @@ heed_status heed_check_batch(struct heed_check *, const struct heed_tensor_rule 
 
 /* Every slot by itself. */
 heed_status heed_check_slots(struct heed_check *);
-/* The fields of one struct that name slots: adds places, and lets extents cut RAGGED bounds. at:
+/* The fields of one struct that name slots: adds sites, and lets extents cut RAGGED bounds. at:
  * level, source, index. */
-heed_status heed_check_fields(struct heed_check *, struct heed_place at, const void *given,
+heed_status heed_check_fields(struct heed_check *, struct heed_site at, const void *given,
                               void *kept, const struct heed_slot_rule *rules);
 /* Batch extents of RAGGED begins join the common ones. */
 heed_status heed_check_begins(struct heed_check *, uint32_t slot);
 /* Every slot at its places of use, when all bounds are known. */
-heed_status heed_check_places(struct heed_check *);
+heed_status heed_check_sites(struct heed_check *);
 /* The rule of a slot at a place of use. */
 struct heed_tensor_rule heed_check_use_rule(const struct heed_use *);
 /* Gives the place's aux its extents and strides from a tensor whose shape has been checked. */
-void heed_check_aux(const struct heed_check *, uint32_t place, const heed_tensor *);
+void heed_check_aux(const struct heed_check *, uint32_t site, const heed_tensor *);
 /* Copies constants into the plan and asks the rules of their entries. */
 heed_status heed_check_constants(struct heed_check *);
 

@@ -5,7 +5,7 @@
  */
 #include "check_state.h"
 
-#include "../../dtype.h"
+#include "../../core/dtype.h"
 
 #include <stdio.h>
 #include <string.h>

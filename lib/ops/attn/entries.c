@@ -9,10 +9,10 @@
  */
 #include "validate.h"
 
-#include "../../alloc.h"
-#include "../../dtype.h"
-#include "../../error.h"
-#include "../../slots.h"
+#include "../../core/alloc.h"
+#include "../../core/dtype.h"
+#include "../../core/error.h"
+#include "slots.h"
 #include "use.h"
 
 #include <stdio.h>
@@ -22,9 +22,9 @@ heed_status heed_entries_fail(const struct heed_entries *e, heed_status status,
                               const int64_t index[6], int64_t at, int64_t got,
                               const struct heed_fault *fault)
 {
-    char field[32], path[HEED_PLACE_PATH], where[144];
+    char field[32], path[HEED_SITE_PATH], where[144];
 
-    snprintf(field, sizeof(field), "slots[%u]", (unsigned)(e->place->aux->slot - 1));
+    snprintf(field, sizeof(field), "slots[%u]", (unsigned)(e->site->aux->slot - 1));
     if (index)
         snprintf(where, sizeof(where), "batch [%lld,%lld,%lld] entry [%lld,%lld,%lld]",
                  (long long)index[0], (long long)index[1], (long long)index[2],
@@ -32,21 +32,21 @@ heed_status heed_entries_fail(const struct heed_entries *e, heed_status status,
     else
         snprintf(where, sizeof(where), "the entry at offset %lld", (long long)at);
     return heed_report_fill(e->report, status, field, fault->wanted, got, "%s: %s is %lld: %s",
-                            heed_place_path(e->place, path), where, (long long)got, fault->why);
+                            heed_site_path(e->site, path), where, (long long)got, fault->why);
 }
 
 static heed_status ask(const struct heed_entries *e, const struct heed_entry *entry,
                        const int64_t index[6], int64_t at)
 {
     struct heed_fault fault = { .wanted = 0 };
-    const heed_status status = e->place->use->entry(e, entry, &fault);
+    const heed_status status = e->site->use->entry(e, entry, &fault);
 
     return status < 0 ? heed_entries_fail(e, status, index, at, entry->value, &fault) : HEED_OK;
 }
 
 static heed_status indices_walk(const struct heed_entries *e, const void *base)
 {
-    const struct heed_aux *aux = e->place->aux;
+    const struct heed_aux *aux = e->site->aux;
     struct heed_entry entry = { .first = true };
     int64_t index[6] = { 0 }, limit[6];
 
@@ -90,7 +90,7 @@ static void stored_spread(struct stored *s, int64_t stride, int64_t n)
 
 static int64_t stored_get(const struct heed_entries *e, const void *base, int64_t at)
 {
-    const uint32_t dtype = e->place->aux->dtype;
+    const uint32_t dtype = e->site->aux->dtype;
 
     return heed_dtype_load_i64(dtype,
                                (const char *)base + at * (int64_t)heed_dtype_size(dtype));
@@ -99,7 +99,7 @@ static int64_t stored_get(const struct heed_entries *e, const void *base, int64_
 static heed_status stored_ask(const struct heed_entries *e, const void *base,
                               const struct stored *s, bool first)
 {
-    const int64_t stride = first ? 0 : e->place->aux->stride[5];
+    const int64_t stride = first ? 0 : e->site->aux->stride[5];
 
     for (int64_t i = 0; i < s->n; i++) {
         struct heed_entry entry = { .before = -1, .first = first };
@@ -121,7 +121,7 @@ static heed_status stored_ask(const struct heed_entries *e, const void *base,
 
 static heed_status stored_walk(const struct heed_entries *e, const void *base, struct stored *s)
 {
-    const struct heed_aux *aux = e->place->aux;
+    const struct heed_aux *aux = e->site->aux;
     heed_status status;
 
     s->reached[-s->low] = 1;
@@ -155,28 +155,28 @@ static bool overlaps(const struct heed_aux *aux, struct stored *s)
 
 heed_status heed_entries_walk(const struct heed_entries *e)
 {
-    const struct heed_aux *aux = e->place->aux;
-    const void *base = heed_slots_base(aux, e->bound);
+    const struct heed_aux *aux = e->site->aux;
+    const void *base = heed_slots_base(aux, e->slots);
     struct stored s = { .n = 0 };
-    char path[HEED_PLACE_PATH];
+    char path[HEED_SITE_PATH];
     heed_status status;
     size_t bytes;
 
-    if (!e->place->use->entry)
+    if (!e->site->use->entry)
         return HEED_OK;
     for (int i = 0; i < 6; i++) {
         if (aux->shape[i] == 0)
             return HEED_OK;
     }
     if (!base)
-        return heed_report_fill(e->report, HEED_E_NULL, heed_place_path(e->place, path), 0, 0,
+        return heed_report_fill(e->report, HEED_E_NULL, heed_site_path(e->site, path), 0, 0,
                                 "slot %u is not bound", (unsigned)aux->slot);
     if (!e->constant || !overlaps(aux, &s))
         return indices_walk(e, base);
     bytes = (size_t)s.n * (sizeof(*s.left) + sizeof(*s.reached)); /* the constant itself is stored */
     s.left = heed_alloc(e->runtime, bytes, 8);
     if (!s.left)
-        return heed_report_fill(e->report, HEED_E_NOMEM, heed_place_path(e->place, path), 0, 0,
+        return heed_report_fill(e->report, HEED_E_NOMEM, heed_site_path(e->site, path), 0, 0,
                                 "no memory to walk a constant that overlaps itself");
     s.reached = (uint8_t *)(s.left + s.n);
     memset(s.reached, 0, (size_t)s.n);

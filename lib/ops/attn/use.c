@@ -48,18 +48,18 @@ const struct heed_slot_fields heed_slot_fields[HEED_LEVELS] = {
     [HEED_LEVEL_BIAS] = { bias_fields, HEED_BIAS_SLOTS },
 };
 
-const char *heed_place_path(const struct heed_place *place, char path[HEED_PLACE_PATH])
+const char *heed_site_path(const struct heed_site *site, char path[HEED_SITE_PATH])
 {
-    const size_t room = HEED_PLACE_PATH;
+    const size_t room = HEED_SITE_PATH;
 
-    if (place->level == HEED_LEVEL_DESC)
-        snprintf(path, room, "%s", place->name);
-    else if (place->level == HEED_LEVEL_SOURCE)
-        snprintf(path, room, "sources[%u].%s", (unsigned)place->source, place->name);
+    if (site->level == HEED_LEVEL_DESC)
+        snprintf(path, room, "%s", site->name);
+    else if (site->level == HEED_LEVEL_SOURCE)
+        snprintf(path, room, "sources[%u].%s", (unsigned)site->source, site->name);
     else
-        snprintf(path, room, "sources[%u].%s[%u].%s", (unsigned)place->source,
-                 place->level == HEED_LEVEL_TERM ? "terms" : "biases", (unsigned)place->index,
-                 place->name);
+        snprintf(path, room, "sources[%u].%s[%u].%s", (unsigned)site->source,
+                 site->level == HEED_LEVEL_TERM ? "terms" : "biases", (unsigned)site->index,
+                 site->name);
     return path;
 }
 

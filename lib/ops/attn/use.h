@@ -88,8 +88,8 @@ struct heed_slot_fields {
 };
 extern const struct heed_slot_fields heed_slot_fields[HEED_LEVELS];
 
-/* One place of use: heed_checked.places. */
-struct heed_place {
+/* One place of use: heed_checked.sites. */
+struct heed_site {
     const struct heed_use *use;
     const struct heed_aux *aux;     /* slot is never 0 */
     const char *name;               /* of the field */
@@ -97,9 +97,9 @@ struct heed_place {
     uint32_t source, index;         /* source; term or bias in it */
 };
 
-enum { HEED_PLACE_PATH = 64 };
+enum { HEED_SITE_PATH = 64 };
 /* "sources[0].terms[1].slot" */
-const char *heed_place_path(const struct heed_place *, char path[HEED_PLACE_PATH]);
+const char *heed_site_path(const struct heed_site *, char path[HEED_SITE_PATH]);
 
 /* What a layout takes. */
 struct heed_layout {

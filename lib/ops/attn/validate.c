@@ -6,9 +6,9 @@
  */
 #include "validate.h"
 
-#include "../../alloc.h"
-#include "../../error.h"
-#include "../../slots.h"
+#include "../../core/alloc.h"
+#include "../../core/error.h"
+#include "slots.h"
 #include "use.h"
 
 #include <stdio.h>
@@ -61,7 +61,7 @@ static heed_status overlap_fail(const struct heed_entries *e, int64_t end, int64
 {
     char field[32];
 
-    snprintf(field, sizeof(field), "slots[%u]", (unsigned)(e->place->aux->slot - 1));
+    snprintf(field, sizeof(field), "slots[%u]", (unsigned)(e->site->aux->slot - 1));
     return heed_report_fill(
         e->report, HEED_E_INDEX, field, end, begin,
         "q_slot: a query sequence begins at row %lld, another one ends before row %lld: they "
@@ -166,7 +166,7 @@ static bool crowded(const struct pack *p)
 static heed_status pack_in(const struct heed_entries *e, const struct heed_aux *begins,
                            const struct heed_aux *lengths, int64_t total)
 {
-    const struct heed_place place = {
+    const struct heed_site site = {
         .aux = begins,
         .name = e->source ? "slot" : "q_slot",
         .level = e->source ? HEED_LEVEL_SOURCE : HEED_LEVEL_DESC,
@@ -175,20 +175,20 @@ static heed_status pack_in(const struct heed_entries *e, const struct heed_aux *
     const struct pack p = {
         .begins = begins,
         .lengths = lengths,
-        .begin_base = heed_slots_base(begins, e->bound),
-        .length_base = heed_slots_base(lengths, e->bound),
+        .begin_base = heed_slots_base(begins, e->slots),
+        .length_base = heed_slots_base(lengths, e->slots),
         .total = total,
     };
     struct heed_entries at = *e;
-    char path[HEED_PLACE_PATH];
+    char path[HEED_SITE_PATH];
     heed_status status;
 
-    at.place = &place;
+    at.site = &site;
     if (!p.begin_base || !p.length_base || e->attn->n_batch == 0 ||
         (!e->constant && begins->data && lengths->data))
         return HEED_OK;
     if (e->constant && crowded(&p))
-        return heed_report_fill(e->report, HEED_E_UNSUPPORTED, heed_place_path(&place, path),
+        return heed_report_fill(e->report, HEED_E_UNSUPPORTED, heed_site_path(&site, path),
                                 SEQUENCES_MAX, e->attn->n_batch,
                                 "too many constant sequences for the memory that they share");
     status = sequences_in(&at, &p);
@@ -200,14 +200,14 @@ static heed_status walk_all(struct heed_entries *e)
     const struct heed_checked *attn = e->attn;
     heed_status status = HEED_OK;
 
-    for (uint32_t i = 0; i < attn->n_places && status >= 0; i++) {
-        const struct heed_place *place = &attn->places[i];
+    for (uint32_t i = 0; i < attn->n_sites && status >= 0; i++) {
+        const struct heed_site *site = &attn->sites[i];
 
-        if ((place->aux->data != NULL) != e->constant)
+        if ((site->aux->data != NULL) != e->constant)
             continue;
-        e->place = place;
-        e->source = place->level == HEED_LEVEL_DESC ? NULL : &attn->sources[place->source];
-        e->term = place->level == HEED_LEVEL_TERM ? &e->source->terms[place->index] : NULL;
+        e->site = site;
+        e->source = site->level == HEED_LEVEL_DESC ? NULL : &attn->sources[site->source];
+        e->term = site->level == HEED_LEVEL_TERM ? &e->source->terms[site->index] : NULL;
         status = heed_entries_walk(e);
     }
     e->source = NULL;
@@ -221,10 +221,10 @@ static heed_status walk_all(struct heed_entries *e)
     return status;
 }
 
-heed_status heed_validate_slots(const struct heed_checked *attn, const struct heed_bound *bound,
+heed_status heed_validate_slots(const struct heed_checked *attn, const void *const *slots,
                                 heed_report *report)
 {
-    struct heed_entries e = { .attn = attn, .bound = bound, .report = report };
+    struct heed_entries e = { .attn = attn, .slots = slots, .report = report };
     const heed_status status = walk_all(&e);
 
     return status < 0 ? status : heed_report_ok(report);

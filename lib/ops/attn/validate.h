@@ -12,15 +12,15 @@
 
 #include <stdbool.h>
 
-struct heed_place;
+struct heed_site;
 
 /* An array that is walked. */
 struct heed_entries {
     const struct heed_checked *attn;
     const struct heed_checked_source *source;   /* NULL: a slot of the descriptor */
     const struct heed_checked_term *term;       /* NULL: no term's slot */
-    const struct heed_place *place;
-    const struct heed_bound *bound;             /* of run-time slots */
+    const struct heed_site *site;
+    const void *const *slots;             /* of run-time slots */
     void *runtime;                              /* of scratch memory */
     heed_report *report;
     bool constant;
@@ -56,7 +56,7 @@ heed_status heed_entries_fail(const struct heed_entries *, heed_status, const in
  * lists, what follows the first negative entry of a GLOBAL list, empty or reversed SEGMENT ranges,
  * entries of a bias map outside its table. */
 HEED_MUST_CHECK
-heed_status heed_validate_slots(const struct heed_checked *, const struct heed_bound *,
+heed_status heed_validate_slots(const struct heed_checked *, const void *const *,
                                 heed_report *);
 
 /* The same for constant slots, by stricter rules: a GLOBAL list may only end with negative entries,

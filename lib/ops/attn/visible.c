@@ -7,8 +7,8 @@
  */
 #include "visible.h"
 
-#include "../../error.h"
-#include "../../slots.h"
+#include "../../core/error.h"
+#include "slots.h"
 #include "../../terms/terms.h"
 #include "use.h"
 
@@ -20,7 +20,7 @@ int64_t heed_look_entry(const struct heed_look *l, const struct heed_aux *aux, i
 {
     const int64_t index[6] = { l->at[0], l->at[1], l->at[2], x, y, z };
 
-    return heed_slots_get(aux, heed_slots_base(aux, l->bound), index);
+    return heed_slots_get(aux, heed_slots_base(aux, l->slots), index);
 }
 
 static int64_t within(int64_t value, int64_t low, int64_t high)
@@ -155,20 +155,20 @@ static heed_status bound_check(const struct heed_look *l, uint32_t source, heed_
 {
     const struct heed_checked *attn = l->attn;
 
-    for (uint32_t i = 0; i < attn->n_places; i++) {
-        const struct heed_place *place = &attn->places[i];
-        const bool own = place->level == HEED_LEVEL_DESC || place->source == source;
-        const bool last = place->level == HEED_LEVEL_SOURCE &&
-                          place->source == attn->n_sources - 1 &&
-                          place->aux != &attn->sources[place->source].mask;
-        char path[HEED_PLACE_PATH];
+    for (uint32_t i = 0; i < attn->n_sites; i++) {
+        const struct heed_site *site = &attn->sites[i];
+        const bool own = site->level == HEED_LEVEL_DESC || site->source == source;
+        const bool last = site->level == HEED_LEVEL_SOURCE &&
+                          site->source == attn->n_sources - 1 &&
+                          site->aux != &attn->sources[site->source].mask;
+        char path[HEED_SITE_PATH];
 
-        if ((!own && !last) || place->level == HEED_LEVEL_BIAS || place->aux->shape[5] == 0 ||
-            heed_slots_base(place->aux, l->bound))
+        if ((!own && !last) || site->level == HEED_LEVEL_BIAS || site->aux->shape[5] == 0 ||
+            heed_slots_base(site->aux, l->slots))
             continue;
-        return heed_report_fill(report, HEED_E_NULL, "slots", place->aux->slot, 0,
-                                "slot %u, %s, is not bound", (unsigned)place->aux->slot,
-                                heed_place_path(place, path));
+        return heed_report_fill(report, HEED_E_NULL, "slots", site->aux->slot, 0,
+                                "slot %u, %s, is not bound", (unsigned)site->aux->slot,
+                                heed_site_path(site, path));
     }
     return HEED_OK;
 }
@@ -181,11 +181,11 @@ static heed_status exists(heed_report *report, const char *field, int64_t value,
                             "%s counts from 0 and ends before %lld", field, (long long)count);
 }
 
-heed_status heed_visible_row(const struct heed_checked *attn, const struct heed_bound *bound,
+heed_status heed_visible_row(const struct heed_checked *attn, const void *const *slots,
                              int64_t batch, int64_t head, int64_t row, uint32_t source,
                              uint8_t *seen, heed_report *report)
 {
-    struct heed_look l = { .attn = attn, .bound = bound, .head = head, .row = row };
+    struct heed_look l = { .attn = attn, .slots = slots, .head = head, .row = row };
     int64_t index[6];
     heed_status status;
 

@@ -12,7 +12,7 @@
 /* The row that looks, as kinds of term see it. */
 struct heed_look {
     const struct heed_checked *attn;
-    const struct heed_bound *bound;
+    const void *const *slots;
     const struct heed_checked_source *source;
     int64_t at[3];                  /* batch coordinates */
     int64_t head, row;
@@ -27,11 +27,11 @@ int64_t heed_look_entry(const struct heed_look *, const struct heed_aux *, int64
 int64_t heed_look_first(const struct heed_look *, int64_t key);
 
 /* seen[0 .. keys of the source's tensor): how often the row sees each key; 255 stands for more.
- * Terms, lengths, CAUSAL, the mask and lists count, biases do not. Only bound->slots is read (bound
+ * Terms, lengths, CAUSAL, the mask and lists count, biases do not. Only slots is read (slots
  * may be NULL when every slot is constant). HEED_E_VALUE: no such batch item, head, row or source;
  * HEED_E_NULL: seen, or a slot that is not bound. */
 HEED_MUST_CHECK
-heed_status heed_visible_row(const struct heed_checked *, const struct heed_bound *, int64_t batch,
+heed_status heed_visible_row(const struct heed_checked *, const void *const *, int64_t batch,
                              int64_t head, int64_t row, uint32_t source, uint8_t *seen,
                              heed_report *);
 

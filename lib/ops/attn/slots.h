@@ -7,11 +7,11 @@
 #ifndef HEED_LIB_SLOTS_H
 #define HEED_LIB_SLOTS_H
 
-#include "backend.h"
+#include "../../backend.h"
 
-/* Address of element [0,...,0]: the plan's copy, else what run bound (bound NULL: none). NULL:
+/* Address of element [0,...,0]: the plan's copy, else slots[slot - 1] (slots NULL: none). NULL:
  * absent. */
-const void *heed_slots_base(const struct heed_aux *, const struct heed_bound *);
+const void *heed_slots_base(const struct heed_aux *, const void *const *slots);
 /* An entry of an integer array. */
 int64_t heed_slots_get(const struct heed_aux *, const void *base, const int64_t index[6]);
 /* Fills index[0..2] with the batch coordinates of an item. */

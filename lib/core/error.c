@@ -8,7 +8,7 @@
  */
 #include "error.h"
 
-#include "backend.h"
+#include "../backend.h"
 #include "sized.h"
 
 #include <stdarg.h>

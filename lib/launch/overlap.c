@@ -9,7 +9,7 @@
  */
 #include "overlap.h"
 
-#include "alloc.h"
+#include "../core/alloc.h"
 
 #define MAX_UNKNOWNS 14 /* six axes each and the byte within the element */
 

@@ -7,12 +7,12 @@
 #define HEED_LIB_OWNED_H
 
 #include "alloc.h"
-#include "backend.h"
+#include "../backend.h"
 
 #include <stdatomic.h>
 
-/* The plan, this and everything lowered lie in `arena`; only bind's state and the workspace
- * have blocks of their own. */
+/* The plan, this and everything checked and lowered lie in `arena`; only the implementation's state
+ * and the workspace have blocks of their own. */
 struct heed_plan_owned {
     atomic_uint_least32_t references;
     atomic_flag busy;               /* set while a run uses the workspace */
@@ -20,17 +20,14 @@ struct heed_plan_owned {
     const struct heed_services *services;
     void *workspace;                /* NULL: the caller's, or 0 bytes; offload: a handle */
     heed_event *last;               /* offload, own workspace: of the last run; guarded by busy */
-    uint32_t own_workspace, reserved;
-    uint64_t flops, bytes;
 };
 
-/* Checks, chooses an implementation and lowers into the arena, as check and plan have in
- * common. plan->owned->arena must be ready; on failure the caller finishes it. */
-HEED_MUST_CHECK
-heed_status heed_plan_prepare(struct heed_plan *, const heed_attn_desc *, heed_report *);
+/* One reference, nothing but operation and device set. NULL: no memory. */
+struct heed_plan *heed_plan_new(const struct heed_op *, heed_device *);
 
-/* Binds the implementation and makes the plan's own workspace; undoes itself on failure. */
+/* Prepares the implementation that was chosen and makes the plan's own workspace; undoes itself on
+ * failure. */
 HEED_MUST_CHECK
-heed_status heed_plan_bind(struct heed_plan *, heed_report *);
+heed_status heed_plan_prepare(struct heed_plan *, heed_report *);
 
 #endif

@@ -5,13 +5,13 @@
  */
 #include "slots.h"
 
-#include "dtype.h"
+#include "../../core/dtype.h"
 
-const void *heed_slots_base(const struct heed_aux *aux, const struct heed_bound *bound)
+const void *heed_slots_base(const struct heed_aux *aux, const void *const *slots)
 {
     if (aux->slot == 0 || aux->data)
         return aux->data;
-    return bound && bound->slots ? bound->slots[aux->slot - 1] : NULL;
+    return slots ? slots[aux->slot - 1] : NULL;
 }
 
 int64_t heed_slots_get(const struct heed_aux *aux, const void *base, const int64_t index[6])

@@ -8,7 +8,7 @@
 #ifndef HEED_LIB_OVERLAP_H
 #define HEED_LIB_OVERLAP_H
 
-#include "plan.h"
+#include "../plan.h"
 
 #include <stdbool.h>
 

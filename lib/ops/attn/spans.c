@@ -8,8 +8,8 @@
  */
 #include "../../spans.h"
 
-#include "../../alloc.h"
-#include "../../error.h"
+#include "../../core/alloc.h"
+#include "../../core/error.h"
 #include "../../terms/terms.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #ifndef HEED_LIB_INTEROP_H
 #define HEED_LIB_INTEROP_H
 
-#include "backend.h"
+#include "../backend.h"
 #include "compiler.h"
 
 /* The device must be an offload one. Pointers are the vendor's; out is not NULL. */

@@ -7,7 +7,7 @@
 #define HEED_LIB_CONTEXT_H
 
 #include "alloc.h"
-#include "backend.h"
+#include "../backend.h"
 #include "compiler.h"
 #include "lock.h"
 
