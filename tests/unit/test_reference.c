@@ -25,15 +25,14 @@ static const heed_executor one_lane = { .size = sizeof(heed_executor), .width = 
 static const struct heed_services services = { .executor = &one_lane };
 
 /* Binds and runs; the workspace is poisoned and as small as bind says. */
-static void run_checked(const struct heed_checked *attn, const struct test_arrays *bound)
+static void run_checked(const struct heed_checked *attn, const heed_buf *at)
 {
     const struct heed_impl *impl = heed_reference_backend.impls[0];
     struct heed_plan plan = { .backend = &heed_reference_backend, .impl = impl, .attn = attn };
     struct heed_error_detail detail = { .native = 0 };
-    heed_buf at[HEED_MAX_OPERANDS];
     struct heed_launch launch = { .at = at, .detail = &detail };
 
-    plan.n_operands = test_arrays_place(attn, bound, at);
+    plan.n_operands = heed_attn_slot(attn, attn->n_slots + 1);
     ck_assert_int_eq(impl->prepare(&plan, &services, &detail), HEED_OK);
     if (plan.workspace_size) {
         launch.workspace.handle = malloc(plan.workspace_size);
@@ -117,8 +116,7 @@ struct dense {
     struct heed_checked attn;
     struct heed_checked_source source;
     struct heed_checked_term term;
-    struct test_arrays bound;
-    const void *k_list[1], *v_list[1];
+    heed_buf at[6];                 /* q, o, lse, sinks, k, v */
     float *q, *k, *v, *o, lse, sink;
 };
 
@@ -127,7 +125,7 @@ static void dense_start(struct dense *x, int64_t n_k, int64_t d, int64_t d_v)
     struct heed_view row = { .dtype = HEED_F32, .shape = { 1, 1, 1, 1, 1, 1 } };
     struct rng r = rng_of(99);
 
-    *x = (struct dense){ .k_list = { NULL } };
+    *x = (struct dense){ .lse = 0 };
     x->q = calloc((size_t)(d + n_k * (d + d_v) + d_v) + 1, sizeof(float));
     x->k = x->q + d;
     x->v = x->k + n_k * d;
@@ -168,22 +166,18 @@ static void dense_start(struct dense *x, int64_t n_k, int64_t d, int64_t d_v)
     };
     x->attn.q.shape[5] = d;
     x->attn.o.shape[5] = d_v;
-    x->k_list[0] = x->k;
-    x->v_list[0] = x->v;
-    x->bound = (struct test_arrays){
-        .q = x->q,
-        .o = x->o,
-        .lse = &x->lse,
-        .k = x->k_list,
-        .v = x->v_list,
-    };
+    x->at[HEED_ATTN_Q].handle = x->q;
+    x->at[HEED_ATTN_O].handle = x->o;
+    x->at[HEED_ATTN_LSE].handle = &x->lse;
+    x->at[heed_attn_k(0)].handle = x->k;
+    x->at[heed_attn_v(0)].handle = x->v;
 }
 
 static void dense_sink(struct dense *x, float sink)
 {
     x->sink = sink;
     x->attn.sinks = (struct heed_view){ .dtype = HEED_F32, .shape = { 1, 1, 1, 1, 1, 1 } };
-    x->bound.sinks = &x->sink;
+    x->at[HEED_ATTN_SINKS].handle = &x->sink;
 }
 
 static void dense_finish(struct dense *x)
@@ -276,7 +270,7 @@ START_TEST(sums_have_the_order_of_the_definition)
 
             y[j] = s * (float)(9 * 1.4426950408889634);
         }
-        run_checked(&x.attn, &x.bound);
+        run_checked(&x.attn, x.at);
         ck_assert_msg(bits_of(*x.o) == bits_of(plain_row(y, x.v, n)), "n = %d: %a, not %a", n,
                       (double)*x.o, (double)plain_row(y, x.v, n));
         dense_finish(&x);
@@ -317,7 +311,7 @@ START_TEST(special_values_follow_the_rules)
         *x.k = rows[i].k;
         *x.v = rows[i].v;
         dense_sink(&x, rows[i].sink);
-        run_checked(&x.attn, &x.bound);
+        run_checked(&x.attn, x.at);
         ck_assert_msg(bits_of(*x.o) == rows[i].o, "row %zu: o %08x, not %08x", i, bits_of(*x.o),
                       rows[i].o);
         ck_assert_msg(bits_of(x.lse) == rows[i].lse, "row %zu: lse %08x, not %08x", i,
@@ -337,10 +331,10 @@ START_TEST(far_keys_and_large_logits)
     *x.q = 1;
     x.k[0] = 1e30f, x.k[1] = 1.5e30f, x.k[2] = -1e30f;
     x.v[0] = 1, x.v[1] = 2, x.v[2] = 4;
-    run_checked(&x.attn, &x.bound);
+    run_checked(&x.attn, x.at);
     ck_assert(*x.o == 2);
     x.v[2] = INFINITY;
-    run_checked(&x.attn, &x.bound);
+    run_checked(&x.attn, x.at);
     ck_assert_uint_eq(bits_of(*x.o), 0x7fc00000u);
     dense_finish(&x);
 }
@@ -379,7 +373,7 @@ START_TEST(any_fp_environment_gives_the_same_bits)
             flush_bits(flushes[flush]);
             feclearexcept(FE_ALL_EXCEPT);
             feraiseexcept(FE_DIVBYZERO);
-            run_checked(&x.attn, &x.bound);
+            run_checked(&x.attn, x.at);
             flags_after = fetestexcept(FE_ALL_EXCEPT);
             round_after = fegetround();
             flush_after = flush_bits(0);
