@@ -7,7 +7,6 @@
 #include "lib/backend.h"
 
 #include "conform/conform.h"
-#include "support/arrays.h"
 
 #include <check.h>
 #include <fenv.h>
