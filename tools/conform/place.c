@@ -85,7 +85,7 @@ bool place_make(struct place *place, const struct problem *p, const struct array
 {
     const bool natural = flags & CALL_NATURAL;
     const int64_t size = (int64_t)cf_dtype_size(a->dtype), mis = natural ? 0 : cf_g(&p->c, G_MIS);
-    struct rng r = { cf_mix2(p->c.seed, (uint64_t)number + 12345) };
+    struct rng r = rng_of(cf_mix2(p->c.seed, (uint64_t)number + 12345));
     int64_t dims[6] = { 0 }, low = 0, high = 0;
     int n;
 
