@@ -29,7 +29,7 @@ static void row_compare(const struct problem *p, const struct call *call,
     ck_assert_int_eq(heed_attn_visible(&call->desc, &call->args, view->b, head, row, (uint32_t)s,
                                        seen, NULL),
                      HEED_OK);
-    for (int64_t k = 0; k < p->source[s].n_k; k++) {
+    for (int64_t k = 0; k < p->source[s].total; k++) {
         const int64_t times = cf_times_seen(p, view, head, row, s, k), want = times > 255 ? 255
                                                                                           : times;
 
@@ -255,6 +255,36 @@ START_TEST(every_key_of_a_ragged_tensor_gets_a_count)
 }
 END_TEST
 
+START_TEST(slots_that_are_not_bound_are_named)
+{
+    heed_report report = { .size = sizeof(report) };
+    static uint8_t seen[ROOM];
+    struct problem *p;
+    struct call call;
+    struct cs c;
+    char why[128];
+
+    cf_axes_init();
+    ck_assert(cf_case_parse("op=attn qlen=const qpos=rt s0.len=rt seed=1", &c, why));
+    p = cf_problem_make(&c, NULL, 0, true);
+    ck_assert(p != NULL && cf_call_describe(&call, p, 0));
+    ck_assert_int_eq(heed_attn_visible(&call.desc, NULL, 0, 0, 0, 0, seen, &report), HEED_E_NULL);
+    ck_assert_str_eq(report.field, "slots");
+    call.args = (heed_attn_args){ .size = sizeof(call.args),
+                                  .kv_size = sizeof(heed_kv_bufs),
+                                  .kv = call.kv,
+                                  .slots = call.slot_buf,
+                                  .n_slots = call.desc.n_slots };
+    call.slot_buf[p->q_pos - 1] = (heed_buf){ .handle = &c };
+    ck_assert_int_eq(heed_attn_visible(&call.desc, &call.args, 0, 0, 0, 0, seen, &report),
+                     HEED_E_NULL);
+    ck_assert_int_eq(p->source[0].len, 3);
+    ck_assert_str_eq(report.field, "slots[2]");
+    cf_call_finish(&call);
+    cf_problem_free(p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("visible");
@@ -268,6 +298,7 @@ int main(void)
     tcase_add_test(tests, lists_written_down);
     tcase_add_test(tests, what_does_not_exist_is_named);
     tcase_add_test(tests, every_key_of_a_ragged_tensor_gets_a_count);
+    tcase_add_test(tests, slots_that_are_not_bound_are_named);
     suite_add_tcase(suite, tests);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
