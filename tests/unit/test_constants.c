@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Constant slots of any strides: overlapping, reversed, repeated, with gaps. Every exact device must
- * give the bits that the reference gives for a dense copy; and what a constant costs is what is
- * stored of it, not how many indices lead there.
+ * Constant slots of any strides: overlapping, reversed, repeated, with gaps. Every exact device
+ * must give the bits that the reference gives for a dense copy; and what a constant costs is what
+ * is stored of it, not how many indices lead there.
  */
 #include <check.h>
 #include <heed/attn.h>
@@ -321,7 +321,8 @@ START_TEST(what_is_stored_is_validated_not_every_path_to_it)
     /* LISTED: even entries are named, backwards; the others may be anything. */
     for (int i = 0; i < 2 * LAST + 3; i++)
         list[i] = i % 2 ? INT32_MAX : i;
-    slot.t = (heed_tensor){ HEED_I32, 6, { LONG, LONG, LONG, 1, 1, LONG }, { -2, -2, -2, 0, 0, 2 } };
+    slot.t = (heed_tensor){ HEED_I32, 6, { LONG, LONG, LONG, 1, 1, LONG },
+                            { -2, -2, -2, 0, 0, 2 } };
     slot.data = list + 6 * (LONG - 1);
     source.n_terms = 0;
     source.layout = HEED_LAYOUT_LISTED;
