@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Waist 2, second half: the table behind which an implementation lives. lib reaches backends only
- * through heed_backends[]; a backend calls nothing in lib but what its services hold.
+ * through heed_backends[]; a backend calls nothing in lib but what its services hold, and what
+ * interop.h has for objects of its vendor.
  *
  * A backend may assume of a plan: extents >= 0; products of extents and |strides| fit 63 bits;
  * outputs map no two elements to one address; constant slots valid. Of run's arguments: pointers
@@ -84,7 +85,7 @@ struct heed_impl {
  * thread at a time uses a queue. */
 struct heed_backend_offload {
     uint32_t size;
-    uint32_t handles; /* 1: memory is an opaque handle, with which nothing can be computed (cl_mem);
+    uint32_t handles; /* 1: memory is an opaque handle, with which nothing can be computed;
                        * 0: an address */
     /* Called once per device, before all else but describe; sets device->state and may change
      * device->props (usable, reason, exact, memory, ...; the name stays). On failure props.usable
@@ -92,9 +93,9 @@ struct heed_backend_offload {
     heed_status (*open)(heed_device *, const struct heed_services *);
     /* Only after open or wrap was OK; no queue, event, buffer or plan of it is left. */
     void (*close)(heed_device *, const struct heed_services *);
-    /* A device over what the caller owns (OpenCL: cl_context, cl_device_id; CUDA: CUcontext,
-     * device ordinal in the second), instead of open. Keeps references, not ownership. Fills props
-     * as describe and open do (index is UINT32_MAX; the name need not be unique). */
+    /* A device over what the caller owns, instead of open. native: the vendor's device, or its
+     * number made a pointer. Keeps references, not ownership. Fills props as describe and open do
+     * (index is UINT32_MAX; the name need not be unique). */
     heed_status (*wrap)(heed_device *, const struct heed_services *, void *context, void *native,
                         struct heed_error_detail *);
     /* Aligned as any workspace of this backend must be. bytes 0 is legal. */
@@ -103,20 +104,20 @@ struct heed_backend_offload {
     void (*buf_destroy)(heed_device *, void *handle);
     /* Both after the work in the queue; complete on return. */
     heed_status (*buf_write)(heed_device *, void *queue, void *handle, uint64_t offset,
-                             const void *from, uint64_t bytes);
+                             const void *from, uint64_t bytes, struct heed_error_detail *);
     heed_status (*buf_read)(heed_device *, void *queue, void *to, void *handle, uint64_t offset,
-                            uint64_t bytes);
-    /* native: the caller's queue (cl_command_queue, CUstream), of which a reference is kept where
-     * the API has such; has_native 0: one of our own. A CUDA stream may be NULL, hence both. */
+                            uint64_t bytes, struct heed_error_detail *);
+    /* native: the caller's queue, of which a reference is kept where the vendor counts them;
+     * has_native 0: one of our own. A vendor's queue may be NULL, hence both. */
     heed_status (*queue_create)(heed_device *, void *native, uint32_t has_native, void **queue,
                                 struct heed_error_detail *);
     heed_status (*queue_wait)(heed_device *, void *queue, struct heed_error_detail *);
     void (*queue_destroy)(heed_device *, void *queue);              /* waits for its work first */
     heed_status (*event_wait)(heed_device *, void *event, struct heed_error_detail *);
     void (*event_destroy)(heed_device *, void *event);
-    /* The caller's cl_event or CUevent as an event to be waited for; and back. OpenCL: both
-     * retain, event_native for the caller. CUDA has no such count: a wrapped one stays the
-     * caller's, and what event_native gives stays the event's. NULL: failed. */
+    /* The caller's event as one to be waited for; and back. Where the vendor counts references
+     * both retain, event_native for the caller; else a wrapped one stays the caller's, and what
+     * event_native gives stays the event's. NULL: failed. */
     heed_status (*event_wrap)(heed_device *, void *native, void **event,
                               struct heed_error_detail *);
     void *(*event_native)(heed_device *, void *event);
@@ -136,7 +137,7 @@ struct heed_backend {
     const struct heed_impl *const *impls;       /* best first, ends with NULL */
     const struct heed_backend_offload *offload; /* NULL: the host's own (host == 1) */
     const char *(*none)(void);  /* may be NULL: why count() was 0, static text */
-    const char *prefix;         /* with none: its devices' names begin so: "opencl" */
+    const char *prefix;         /* with none or offload: its devices' names begin so: "vendor" */
     /* Host devices that keep a state: device->state is so many bytes of the runtime's, which begin
      * fills. */
     size_t state_size;              /* 0: none */

@@ -293,7 +293,7 @@ static heed_status take(struct device_side *d, struct sheet *sheet,
         status = d->offload->queue_create(d->device, NULL, 0, &d->queue, detail);
     if (status >= 0)
         status = d->offload->buf_write(d->device, d->queue, d->output, 0, sheet->got,
-                                       sizeof(sheet->got));
+                                       sizeof(sheet->got), detail);
     return status;
 }
 
@@ -321,7 +321,7 @@ static heed_status run(struct device_side *d, struct sheet *sheet, struct heed_e
         status = d->offload->queue_wait(d->device, d->queue, detail);
     if (status >= 0)
         status = d->offload->buf_read(d->device, d->queue, sheet->got, d->output, 0,
-                                      sizeof(sheet->got));
+                                      sizeof(sheet->got), detail);
     return status;
 }
 

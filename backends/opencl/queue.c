@@ -6,16 +6,14 @@
  */
 #include "state.h"
 
-#include <stdio.h>
-
 static heed_status mismatch(struct heed_error_detail *detail, const char *text)
 {
-    snprintf(detail->text, sizeof(detail->text), "%s", text);
+    heed_offload_say(detail, "%s", text);
     return HEED_E_MISMATCH;
 }
 
 /* Is the caller's queue one of this context and device, and of which kind? */
-static heed_status look_at_queue(struct heed_opencl_device *d, void *native, bool *out_of_order,
+static heed_status require_queue(struct heed_opencl_state *d, void *native, bool *out_of_order,
                                  struct heed_error_detail *detail)
 {
     void *context = NULL, *device = NULL;
@@ -35,7 +33,7 @@ static heed_status look_at_queue(struct heed_opencl_device *d, void *native, boo
     if (context != d->context || device != d->device)
         return mismatch(detail, "the queue is of another context or device");
     if (properties & HEED_CL_QUEUE_ON_DEVICE) {
-        snprintf(detail->text, sizeof(detail->text), "a queue that only kernels can fill");
+        heed_offload_say(detail, "a queue that only kernels can fill");
         return HEED_E_UNSUPPORTED;
     }
     *out_of_order = (properties & HEED_CL_QUEUE_OUT_OF_ORDER) != 0;
@@ -43,7 +41,7 @@ static heed_status look_at_queue(struct heed_opencl_device *d, void *native, boo
 }
 
 /* Fills the queue with one of our own, or with a reference to the caller's. */
-static heed_status take_queue(struct heed_opencl_device *d, void *native, uint32_t has_native,
+static heed_status take_queue(struct heed_opencl_state *d, void *native, uint32_t has_native,
                               struct heed_opencl_queue *queue, struct heed_error_detail *detail)
 {
     int32_t code = HEED_CL_SUCCESS;
@@ -57,7 +55,7 @@ static heed_status take_queue(struct heed_opencl_device *d, void *native, uint32
     }
     if (native == NULL)
         return mismatch(detail, "the queue is NULL");
-    status = look_at_queue(d, native, &queue->out_of_order, detail);
+    status = require_queue(d, native, &queue->out_of_order, detail);
     if (status < 0)
         return status;
     queue->queue = native;
@@ -67,20 +65,19 @@ static heed_status take_queue(struct heed_opencl_device *d, void *native, uint32
 heed_status heed_opencl_queue_create(heed_device *device, void *native, uint32_t has_native,
                                      void **queue, struct heed_error_detail *detail)
 {
-    struct heed_opencl_device *const d = device->state;
-    const struct heed_services *const services = d->base.services;
+    struct heed_opencl_state *const d = device->state;
     struct heed_opencl_queue *made;
-    heed_status status = heed_opencl_alive(d, detail);
+    heed_status status = heed_opencl_enter(d, detail);
 
     if (status < 0)
         return status;
-    made = services->alloc(services->runtime, sizeof(*made), _Alignof(struct heed_opencl_queue));
+    made = heed_offload_alloc(d, sizeof(*made), _Alignof(struct heed_opencl_queue));
     if (made == NULL)
         return HEED_E_NOMEM;
     *made = (struct heed_opencl_queue){ .queue = NULL };
     status = take_queue(d, native, has_native, made, detail);
     if (status < 0) {
-        services->free(services->runtime, made, sizeof(*made), _Alignof(struct heed_opencl_queue));
+        heed_offload_free(d, made, sizeof(*made), _Alignof(struct heed_opencl_queue));
         return status;
     }
     *queue = made;
@@ -90,9 +87,9 @@ heed_status heed_opencl_queue_create(heed_device *device, void *native, uint32_t
 heed_status heed_opencl_queue_wait(heed_device *device, void *queue,
                                    struct heed_error_detail *detail)
 {
-    struct heed_opencl_device *const d = device->state;
+    struct heed_opencl_state *const d = device->state;
     const struct heed_opencl_queue *const q = queue;
-    const heed_status status = heed_opencl_alive(d, detail);
+    const heed_status status = heed_opencl_enter(d, detail);
 
     return status < 0 ? status
                       : heed_opencl_check(d, d->api->Finish(q->queue), "clFinish", detail);
@@ -100,8 +97,7 @@ heed_status heed_opencl_queue_wait(heed_device *device, void *queue,
 
 void heed_opencl_queue_destroy(heed_device *device, void *queue)
 {
-    struct heed_opencl_device *const d = device->state;
-    const struct heed_services *const services = d->base.services;
+    struct heed_opencl_state *const d = device->state;
     struct heed_opencl_queue *const q = queue;
 
     if (q == NULL)
@@ -109,10 +105,10 @@ void heed_opencl_queue_destroy(heed_device *device, void *queue)
     (void)heed_opencl_queue_wait(device, q, NULL);
     heed_opencl_event_destroy(device, q->last);
     (void)d->api->ReleaseCommandQueue(q->queue);
-    services->free(services->runtime, q, sizeof(*q), _Alignof(struct heed_opencl_queue));
+    heed_offload_free(d, q, sizeof(*q), _Alignof(struct heed_opencl_queue));
 }
 
-heed_status heed_opencl_event_ask(struct heed_opencl_device *d, void *event, int32_t *outcome,
+heed_status heed_opencl_event_ask(struct heed_opencl_state *d, void *event, int32_t *outcome,
                                   struct heed_error_detail *detail)
 {
     return heed_opencl_check(d,
@@ -132,8 +128,8 @@ uint32_t heed_opencl_event_over(heed_device *device, void *event)
 heed_status heed_opencl_event_wait(heed_device *device, void *event,
                                    struct heed_error_detail *detail)
 {
-    struct heed_opencl_device *const d = device->state;
-    const heed_status status = heed_opencl_alive(d, detail);
+    struct heed_opencl_state *const d = device->state;
+    const heed_status status = heed_opencl_enter(d, detail);
     int32_t code, outcome = 0;
 
     if (status < 0)
@@ -149,7 +145,7 @@ heed_status heed_opencl_event_wait(heed_device *device, void *event,
 
 void heed_opencl_event_destroy(heed_device *device, void *event)
 {
-    struct heed_opencl_device *const d = device->state;
+    struct heed_opencl_state *const d = device->state;
 
     if (event != NULL)
         (void)d->api->ReleaseEvent(event);
@@ -158,8 +154,8 @@ void heed_opencl_event_destroy(heed_device *device, void *event)
 heed_status heed_opencl_event_wrap(heed_device *device, void *native, void **event,
                                    struct heed_error_detail *detail)
 {
-    struct heed_opencl_device *const d = device->state;
-    heed_status status = heed_opencl_alive(d, detail);
+    struct heed_opencl_state *const d = device->state;
+    heed_status status = heed_opencl_enter(d, detail);
     void *context = NULL;
 
     if (status < 0)
@@ -182,9 +178,9 @@ heed_status heed_opencl_event_wrap(heed_device *device, void *native, void **eve
 /* With a reference for the caller. */
 void *heed_opencl_event_native(heed_device *device, void *event)
 {
-    struct heed_opencl_device *const d = device->state;
+    struct heed_opencl_state *const d = device->state;
 
-    if (heed_opencl_alive(d, NULL) < 0)
+    if (heed_opencl_enter(d, NULL) < 0)
         return NULL;
     return d->api->RetainEvent(event) == HEED_CL_SUCCESS ? event : NULL;
 }

@@ -7,8 +7,6 @@
  */
 #include "state.h"
 
-#include <stdio.h>
-
 /* Large kernels find the places of their buffers at the beginning of the workspace, put there by
  * fills: a write would read host memory after run has returned. */
 enum {
@@ -18,7 +16,7 @@ enum {
 
 /* Commands under way: what the next one has to wait for. */
 struct chain {
-    struct heed_opencl_device *d;
+    struct heed_opencl_state *d;
     struct heed_opencl_queue *queue;
     struct heed_error_detail *detail;
     void *const *waits;             /* the caller's, until the first command has taken them */
@@ -26,7 +24,7 @@ struct chain {
     void *held[2];                  /* events of ours */
 };
 
-static void let_go(struct chain *c)
+static void release(struct chain *c)
 {
     for (uint32_t i = 0; i < c->n_held; i++)
         (void)c->d->api->ReleaseEvent(c->held[i]);
@@ -46,7 +44,7 @@ static uint32_t wait_list(const struct chain *c, void *const **list)
  * all name what the caller waits for: whether one runs after one that failed, nobody promises. */
 static void follow(struct chain *c, void *event)
 {
-    let_go(c);
+    release(c);
     if (event == NULL)
         return;
     c->waits = NULL;
@@ -56,7 +54,7 @@ static void follow(struct chain *c, void *event)
 
 /* What waits for an event that has failed would fail, or never end: an event of the caller's ends
  * the run here, that of the run before is forgotten. */
-static heed_status look(struct chain *c)
+static heed_status require_waits(struct chain *c)
 {
     int32_t outcome = 1;
     heed_status status = HEED_OK;
@@ -65,8 +63,7 @@ static heed_status look(struct chain *c)
         status = heed_opencl_event_ask(c->d, c->waits[i], &outcome, c->detail);
         if (status >= 0 && outcome < 0) {
             c->detail->native = outcome;
-            snprintf(c->detail->text, sizeof(c->detail->text),
-                     "an event to be waited for had failed (%d)", (int)outcome);
+            heed_offload_say(c->detail, "an event to be waited for had failed (%d)", (int)outcome);
             status = HEED_E_DEVICE;
         }
     }
@@ -232,7 +229,7 @@ static void remember(struct chain *c)
 heed_status heed_opencl_run(void *state, const struct heed_work *work,
                             struct heed_error_detail *detail)
 {
-    struct heed_opencl_device *const d = state;
+    struct heed_opencl_state *const d = state;
     struct chain c = {
         .d = d,
         .queue = work->queue,
@@ -241,11 +238,11 @@ heed_status heed_opencl_run(void *state, const struct heed_work *work,
         .n_waits = work->n_waits,
     };
     void *event = NULL;
-    heed_status status = heed_opencl_alive(d, detail);
+    heed_status status = heed_opencl_enter(d, detail);
 
     if (status < 0)
         return status;
-    status = look(&c);
+    status = require_waits(&c);
     if (status >= 0)
         status = begin(&c);
     if (status >= 0 && work->n_buffers > HEED_BUFFERS_SMALL)
@@ -255,7 +252,7 @@ heed_status heed_opencl_run(void *state, const struct heed_work *work,
     if (status >= 0 && work->event != NULL)
         status = take_event(&c, &event);
     remember(&c);
-    let_go(&c);
+    release(&c);
     /* Without it events need never complete, so that its failure is the run's. */
     if (status >= 0)
         status = heed_opencl_check(d, d->api->Flush(c.queue->queue), "clFlush", detail);

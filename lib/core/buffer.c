@@ -66,8 +66,8 @@ heed_status heed_buf_create(heed_device *device, uint64_t bytes, heed_buf *out, 
                                        : create_on_host(device, bytes, out);
     if (status < 0)
         return heed_report_detail(report, status, "bytes", &detail,
-                                   "%.60s has no buffer of %llu bytes", device->props.name,
-                                   (unsigned long long)bytes);
+                                  "%.60s has no buffer of %llu bytes", device->props.name,
+                                  (unsigned long long)bytes);
     return heed_report_ok(report);
 }
 
@@ -124,7 +124,7 @@ heed_status heed_buf_write(heed_queue *queue, heed_buf to, const void *from, uin
         return status;
     if (bytes > 0 && offload_of(queue->device) != NULL)
         status = offload_of(queue->device)->buf_write(queue->device, queue->offload, to.handle,
-                                                     to.offset, from, bytes);
+                                                      to.offset, from, bytes, &detail);
     else if (bytes > 0)
         memmove((char *)to.handle + to.offset, from, (size_t)bytes);
     return transferred(status, &detail, report);
@@ -140,7 +140,7 @@ heed_status heed_buf_read(heed_queue *queue, void *to, heed_buf from, uint64_t b
         return status;
     if (bytes > 0 && offload_of(queue->device) != NULL)
         status = offload_of(queue->device)->buf_read(queue->device, queue->offload, to, from.handle,
-                                                    from.offset, bytes);
+                                                     from.offset, bytes, &detail);
     else if (bytes > 0)
         memmove(to, (const char *)from.handle + from.offset, (size_t)bytes);
     return transferred(status, &detail, report);

@@ -324,7 +324,7 @@ static heed_device *find_offload(const heed_runtime *runtime, const char *name)
     return NULL;
 }
 
-/* "opencl" and "opencl:0" begin with the prefix "opencl", "opencls" does not. */
+/* "vendor" and "vendor:0" begin with the prefix "vendor", "vendors" does not. */
 static bool begins(const char *name, const char *prefix)
 {
     const size_t n = strlen(prefix);

@@ -1,7 +1,10 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Queues and events over the caller's own, whatever the vendor. For interop.c.
+ * Vendors' objects as heed's, whatever the vendor: what the interop.c of a backend is made of,
+ * which is compiled into every library. prefix: of the backend's devices' names. Pointers are the
+ * vendor's. Statuses as in the vendors' public headers; HEED_E_NOT_BUILT where the backend is not
+ * compiled in.
  */
 #ifndef HEED_LIB_INTEROP_H
 #define HEED_LIB_INTEROP_H
@@ -9,7 +12,23 @@
 #include "../backend.h"
 #include "compiler.h"
 
-/* The device must be an offload one. Pointers are the vendor's; out is not NULL. */
+/* HEED_E_NULL, naming the field. */
+HEED_MUST_CHECK
+heed_status heed_interop_require(const void *pointer, const char *field, heed_report *);
+
+HEED_MUST_CHECK
+heed_status heed_interop_device(const char *prefix, heed_runtime *, void *context, void *native,
+                                heed_device **out, heed_report *);
+HEED_MUST_CHECK
+heed_status heed_interop_queue(const char *prefix, heed_device *, void *native, heed_queue **out,
+                               heed_report *);
+HEED_MUST_CHECK
+heed_status heed_interop_event(const char *prefix, heed_device *, void *native, heed_event **out,
+                               heed_report *);
+HEED_MUST_CHECK
+heed_status heed_interop_event_get(const char *prefix, const heed_event *, void **native);
+
+/* queue.c: the device is an offload one; out is not NULL. */
 HEED_MUST_CHECK
 heed_status heed_queue_over(heed_device *, void *native, heed_queue **out, heed_report *);
 HEED_MUST_CHECK

@@ -48,6 +48,7 @@ static heed_status fetch(const heed_plan *plan, const heed_queue *queue, uint32_
                          struct heed_readback *back, heed_report *report)
 {
     heed_device *device = queue->device;
+    struct heed_error_detail detail = { .native = 0 };
     char field[HEED_FIELD];
     heed_status status;
     int64_t low, high;
@@ -65,9 +66,9 @@ static heed_status fetch(const heed_plan *plan, const heed_queue *queue, uint32_
     else
         from = (heed_buf){ .handle = (void *)((uintptr_t)heed_address(from) + (uintptr_t)low) };
     status = device->backend->offload->buf_read(device, queue->offload, back->block[i],
-                                                from.handle, from.offset, back->bytes[i]);
+                                                from.handle, from.offset, back->bytes[i], &detail);
     if (status < 0)
-        return heed_report_fill(report, status, field, 0, 0, "the array cannot be read back");
+        return heed_report_detail(report, status, field, &detail, "the array cannot be read back");
     back->at[i] = (heed_buf){ .handle = back->block[i], .offset = (uint64_t)-low };
     return HEED_OK;
 }

@@ -7,7 +7,6 @@
 #ifndef HEED_TESTS_UNIT_CUDA_WORLD_H
 #define HEED_TESTS_UNIT_CUDA_WORLD_H
 
-#include "backends/cuda/loader.h"
 #include "backends/cuda/state.h"
 #include "lib/core/context.h"
 #include "support/fake_cuda.h"
@@ -35,7 +34,7 @@ HEED_INLINE void set_up(void)
     allocator = ledger_allocator(&ledger);
     desc.allocator = &allocator;
     fake_cuda_reset();
-    heed_cuda_loader_fake(&fake_cuda_driver, &fake_cuda_nvrtc);
+    fake_cuda_install();
     ck_assert_int_eq(heed_runtime_create(&desc, &rt, NULL), HEED_OK);
     device = (heed_device){ .backend = &heed_cuda_backend, .runtime = rt };
     detail = (struct heed_error_detail){ 0 };
@@ -45,7 +44,7 @@ HEED_INLINE void set_up(void)
 HEED_INLINE void tear_down(void)
 {
     heed_runtime_destroy(rt);
-    heed_cuda_loader_reset();
+    fake_cuda_uninstall();
     ck_assert_int_eq(ledger.blocks, 0);
     ck_assert_int_eq(ledger.mistakes, 0);
     ck_assert_int_eq(fake_cuda_alive(), 0);

@@ -177,8 +177,10 @@ static char *fake_place(const heed_device *device, void *handle, uint64_t offset
 }
 
 static heed_status fake_buf_write(heed_device *device, void *queue, void *handle, uint64_t offset,
-                                  const void *from, uint64_t bytes)
+                                  const void *from, uint64_t bytes,
+                                  struct heed_error_detail *detail)
 {
+    *detail = fake.detail;
     ck_assert_ptr_nonnull(queue);
     if (fake.transfer >= 0)
         memcpy(fake_place(device, handle, offset), from, bytes);
@@ -186,8 +188,10 @@ static heed_status fake_buf_write(heed_device *device, void *queue, void *handle
 }
 
 static heed_status fake_buf_read(heed_device *device, void *queue, void *to, void *handle,
-                                 uint64_t offset, uint64_t bytes)
+                                 uint64_t offset, uint64_t bytes,
+                                 struct heed_error_detail *detail)
 {
+    *detail = fake.detail;
     ck_assert_ptr_nonnull(queue);
     fake.reads++;
     fake.read_offset = offset;
@@ -333,6 +337,7 @@ static struct heed_backend fake_opencl = {
 static struct heed_backend fake_cuda = {
     .size = sizeof(fake_cuda), .kind = HEED_DEVICE_CUDA, .count = fake_count_cuda,
     .describe = fake_describe_cuda, .impls = fake_impls, .offload = &fake_with_addresses,
+    .prefix = "cuda",
 };
 
 extern const struct heed_backend heed_reference_backend;
@@ -366,8 +371,8 @@ static void set_up(void)
     memset(&fake, 0, sizeof(fake));
     memset(&why, 0, sizeof(why));
     why.size = sizeof(why);
-    fake_cuda.kind = HEED_DEVICE_CUDA;
-    fake_opencl.kind = HEED_DEVICE_OPENCL;
+    fake_cuda.prefix = "cuda";
+    fake_opencl.prefix = "opencl";
     ledger_restart(&ledger);
     rt = make_runtime(NULL, NULL);
 }

@@ -65,7 +65,7 @@ static void world_end(void)
     heed_opencl_api_set(NULL, NULL);
 }
 
-static inline struct heed_opencl_device *world_device(void)
+static inline struct heed_opencl_state *world_device(void)
 {
     return world.device.state;
 }
@@ -94,7 +94,7 @@ struct run {
 static inline heed_status run_begin(struct run *run, void *native, uint32_t large)
 {
     struct heed_error_detail *const detail = &world.detail;
-    const struct heed_driver *const driver = world_device()->base.driver;
+    const struct heed_driver *const driver = world_device()->common.base.driver;
     uint32_t contents = 7;
     heed_status status;
 
@@ -122,7 +122,7 @@ static inline void run_end(struct run *run)
 {
     world.offload->event_destroy(&world.device, run->event);
     if (run->image != NULL)
-        world_device()->base.driver->memory_destroy(world.device.state, run->image);
+        world_device()->common.base.driver->memory_destroy(world.device.state, run->image);
     world.offload->buf_destroy(&world.device, run->memory);
     world.offload->queue_destroy(&world.device, run->queue);
 }
@@ -131,7 +131,7 @@ static inline heed_status run_go(struct run *run)
 {
     fake_opencl.n_commands = 0;
     fake_opencl.flushes = fake_opencl.finishes = 0;
-    return world_device()->base.driver->run(world.device.state, &run->work, &world.detail);
+    return world_device()->common.base.driver->run(world.device.state, &run->work, &world.detail);
 }
 
 /* A queue and an event as a caller would have them. */

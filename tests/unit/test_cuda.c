@@ -45,7 +45,7 @@ START_TEST(without_devices_there_is_a_reason)
     fake_cuda.fail_name = "cuDeviceGetCount";
     fake_cuda.fail_code = 999;
     expect_none("the CUDA driver failed in a way unknown to it (CUDA error 999)");
-    heed_cuda_loader_fake(NULL, NULL);
+    heed_cuda_api_set(NULL, "no CUDA driver (libcuda.so.1) found");
     expect_none("no CUDA driver (libcuda.so.1) found");
     ck_assert_int_eq(offload->wrap(&device, &rt->services, mine, (void *)0, &detail),
                      HEED_E_NOT_FOUND);
@@ -58,7 +58,7 @@ START_TEST(the_real_driver_is_asked_without_harm)
 {
     uint32_t n;
 
-    heed_cuda_loader_reset();
+    fake_cuda_uninstall();
     n = heed_cuda_backend.count();
     if (n == 0)
         ck_assert_str_ne(heed_cuda_backend.none(), "");
@@ -91,7 +91,7 @@ START_TEST(what_cannot_be_used_says_why)
     fake_cuda.fail_code = 46;
     expect_unusable(HEED_E_DEVICE_LOST, "cuDeviceGet: CUDA error 46");
     fake_cuda.fail_name = NULL;
-    heed_cuda_loader_fake(&fake_cuda_driver, NULL);
+    heed_cuda_nvrtc_set(NULL, "no run-time compiler (libnvrtc.so) found");
     if (heed_cuda_images[0].name == NULL)
         expect_unusable(HEED_E_UNSUPPORTED, "this library was built without nvcc, and no run-time "
                                             "compiler (libnvrtc.so) found");
@@ -201,13 +201,13 @@ START_TEST(buffers_hold_what_was_written)
     ck_assert_int_eq(offload->buf_create(&device, 64, &handle, &detail), HEED_OK);
     ck_assert_int_eq(offload->buf_create(&device, 0, &empty, &detail), HEED_OK);
     ck_assert_ptr_nonnull(empty);
-    ck_assert_int_eq(offload->buf_write(&device, queue, handle, 32, text, 32), HEED_OK);
+    ck_assert_int_eq(offload->buf_write(&device, queue, handle, 32, text, 32, &detail), HEED_OK);
     fake_cuda_trace();
-    ck_assert_int_eq(offload->buf_read(&device, queue, back, handle, 36, 4), HEED_OK);
+    ck_assert_int_eq(offload->buf_read(&device, queue, back, handle, 36, 4, &detail), HEED_OK);
     ck_assert_str_eq(back, "efgh");
     ck_assert_str_eq(fake_cuda.trace, "cuCtxPushCurrent cuMemcpyDtoHAsync cuStreamSynchronize "
                                       "cuCtxPopCurrent ");
-    ck_assert_int_eq(offload->buf_read(&device, queue, back, empty, 0, 0), HEED_OK);
+    ck_assert_int_eq(offload->buf_read(&device, queue, back, empty, 0, 0, &detail), HEED_OK);
     offload->buf_destroy(&device, handle);
     offload->buf_destroy(&device, empty);
     offload->buf_destroy(&device, NULL);
@@ -282,7 +282,7 @@ static void open_beneath(void)
 /* But not those of another context, where the driver can tell. */
 START_TEST(streams_of_another_context_are_refused)
 {
-    struct heed_cuda_driver old = fake_cuda_driver;
+    struct heed_cuda_api old = fake_cuda_driver;
     void *queue = NULL, *mine = fake_cuda_context(), *native = make_stream(mine);
 
     old.stream_context = NULL;
@@ -300,7 +300,7 @@ START_TEST(streams_of_another_context_are_refused)
     fake_cuda.fail_name = NULL;
     close_device();
 
-    heed_cuda_loader_fake(&old, &fake_cuda_nvrtc);
+    heed_cuda_api_set(&old, NULL);
     open_beneath();
     ck_assert_int_eq(offload->queue_create(&device, native, 1, &queue, &detail), HEED_OK);
     offload->queue_destroy(&device, queue);

@@ -446,7 +446,7 @@ START_TEST(without_driver_or_device_there_is_a_reason)
     prepare(0);
     fake_cuda.devices = 0;
     expect_no_device("the CUDA driver knows no device");
-    heed_cuda_loader_fake(NULL, NULL);
+    heed_cuda_api_set(NULL, "no CUDA driver (libcuda.so.1) found");
     expect_no_device("no CUDA driver (libcuda.so.1) found");
 }
 END_TEST
@@ -572,7 +572,7 @@ END_TEST
 static void begin(void)
 {
     fake_cuda_reset();
-    heed_cuda_loader_fake(&fake_cuda_driver, &fake_cuda_nvrtc);
+    fake_cuda_install();
 }
 
 int main(void)
@@ -584,7 +584,7 @@ int main(void)
 
     heed_self_test_inputs(inputs);
     heed_self_test_expect(inputs, wanted);
-    tcase_add_checked_fixture(tcase, begin, heed_cuda_loader_reset);
+    tcase_add_checked_fixture(tcase, begin, fake_cuda_uninstall);
     tcase_set_timeout(tcase, 240);
     tcase_add_loop_test(tcase, whatever_call_fails_all_is_well, 0, 2 * KINDS);
     tcase_add_loop_test(tcase, whatever_allocation_fails_all_is_well, 0, KINDS);

@@ -21,8 +21,9 @@ static void set_up(void)
 {
     ck_assert_int_eq(heed_runtime_create(NULL, &rt, NULL), HEED_OK);
     memset(&state, 0, sizeof(state));
-    state.shared.services = &rt->services;
-    state.shared.traits = (struct heed_device_traits){ .shape = HEED_SHAPE_B, .group_rows = 64 };
+    state.common.base.services = &rt->services;
+    state.common.base.traits.shape = HEED_SHAPE_B;
+    state.common.base.traits.group_rows = 64;
     state.capability = 90;
 }
 

@@ -69,13 +69,13 @@ START_TEST(what_cannot_be_built_says_why)
     fake_cuda.compile_code = 6;
     ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &detail),
                      HEED_E_KERNEL_BUILD);
-    ck_assert_str_eq(detail.text, "kernel.cl(1): error: first");
+    ck_assert_str_eq(detail.text, "kernel prepare: kernel.cl(1): error: first");
     ck_assert_int_eq(detail.native, 6);
     fake_cuda.compile_code = 0;
     fake_cuda.refuse_modules = 2;
     ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &detail),
                      HEED_E_KERNEL_BUILD);
-    ck_assert_str_eq(detail.text, "first line of the driver's log");
+    ck_assert_str_eq(detail.text, "kernel prepare: first line of the driver's log");
     ck_assert_int_eq(detail.native, 209);
     ck_assert_ptr_null(compiled);
     fake_cuda.refuse_modules = 0;
@@ -225,7 +225,7 @@ START_TEST(a_lost_device_stays_lost_and_can_be_left)
     ck_assert_int_eq(driver_of()->run(device.state, &r.work, &detail), HEED_E_DEVICE_LOST);
     ck_assert_int_eq(detail.native, 700);
     ck_assert_int_eq(offload->buf_create(&device, 1, &handle, &detail), HEED_E_DEVICE_LOST);
-    ck_assert_int_eq(offload->buf_read(&device, r.queue, &byte, r.memory, 0, 1),
+    ck_assert_int_eq(offload->buf_read(&device, r.queue, &byte, r.memory, 0, 1, &detail),
                      HEED_E_DEVICE_LOST);
     ck_assert_int_eq(offload->queue_wait(&device, r.queue, &detail), HEED_E_DEVICE_LOST);
     finish_run(&r);

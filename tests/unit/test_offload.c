@@ -391,8 +391,7 @@ START_TEST(absent_backends_are_named)
     heed_event *event = NULL;
     CUevent native = NULL;
 
-    fake_cuda.kind = HEED_DEVICE_PLUGIN;
-    fake_opencl.kind = HEED_DEVICE_PLUGIN;
+    fake_cuda.prefix = fake_opencl.prefix = "another";
     ck_assert_int_eq(heed_cuda_device(rt, OBJECT(0), 0, &device, &why), HEED_E_NOT_BUILT);
     ck_assert_str_eq(why.message, "left out of this test");
     ck_assert_int_eq(heed_cuda_queue(host, NULL, &queue, &why), HEED_E_NOT_BUILT);

@@ -116,7 +116,7 @@ START_TEST(shape_follows_the_kind_of_device_unless_forced)
             fake_opencl.local_memory = gpu ? 32 << 10 : 48 << 10;
             world.device.index = index;
             world_open();
-            traits = &world_device()->base.traits;
+            traits = &world_device()->common.base.traits;
             ck_assert_uint_eq(traits->shape, index != 0 ? index
                                              : gpu      ? HEED_SHAPE_B
                                                         : HEED_SHAPE_A);
@@ -275,7 +275,7 @@ START_TEST(large_kernels_find_the_places_in_the_workspace)
         if (ooo)
             check_chain(NULL);
         ck_assert_int_eq(world.offload->buf_read(&world.device, run.queue, places, run.memory, 256,
-                                                 sizeof(places)),
+                                                 sizeof(places), &world.detail),
                          HEED_OK);
         ck_assert_uint_eq(places[100], 256);
         ck_assert_uint_eq(places[99], 12345);
@@ -314,10 +314,13 @@ START_TEST(transfers_keep_bytes_and_empty_buffers_are_legal)
         world.offload->queue_create(&world.device, NULL, 0, &queue, &world.detail), HEED_OK);
     ck_assert_int_eq(world.offload->buf_create(&world.device, 8, &full, &world.detail), HEED_OK);
     ck_assert_int_eq(world.offload->buf_create(&world.device, 0, &empty, &world.detail), HEED_OK);
-    ck_assert_int_eq(world.offload->buf_write(&world.device, queue, full, 3, in, 4), HEED_OK);
-    ck_assert_int_eq(world.offload->buf_read(&world.device, queue, out, full, 3, 4), HEED_OK);
+    ck_assert_int_eq(world.offload->buf_write(&world.device, queue, full, 3, in, 4, &world.detail),
+                     HEED_OK);
+    ck_assert_int_eq(world.offload->buf_read(&world.device, queue, out, full, 3, 4, &world.detail),
+                     HEED_OK);
     ck_assert_str_eq(out, "abcd");
-    ck_assert_int_eq(world.offload->buf_write(&world.device, queue, empty, 0, NULL, 0), HEED_OK);
+    ck_assert_int_eq(world.offload->buf_write(&world.device, queue, empty, 0, NULL, 0,
+                                              &world.detail), HEED_OK);
     world.offload->buf_destroy(&world.device, full);
     world.offload->buf_destroy(&world.device, empty);
     world.offload->queue_destroy(&world.device, queue);

@@ -71,11 +71,13 @@ START_TEST(lost_device_stays_lost_and_is_left_alone)
                          HEED_E_DEVICE_LOST);
         ck_assert_int_eq(world.offload->buf_create(&world.device, 8, &got, &world.detail),
                          HEED_E_DEVICE_LOST);
-        ck_assert_int_eq(world.offload->buf_read(&world.device, run.queue, &byte, run.memory, 0, 4),
+        ck_assert_int_eq(world.offload->buf_read(&world.device, run.queue, &byte, run.memory, 0, 4,
+                                                 &world.detail),
                          HEED_E_DEVICE_LOST);
         ck_assert_int_eq(world.offload->queue_create(&world.device, NULL, 0, &got, &world.detail),
                          HEED_E_DEVICE_LOST);
-        ck_assert_int_eq(world_device()->base.driver->kernel(world.device.state, HEED_KERNEL_pack,
+        ck_assert_int_eq(world_device()->common.base.driver->kernel(world.device.state,
+                                                                    HEED_KERNEL_pack,
                                                              0, &got, &world.detail),
                          HEED_E_DEVICE_LOST);
         ck_assert_uint_eq(fake_opencl.calls, calls);
@@ -111,7 +113,8 @@ static heed_status whole_life(bool ooo)
     status = run_begin(&run, queue, ooo);
     run.work.event = &run.event;
     if (status >= 0)
-        status = world.offload->buf_write(&world.device, run.queue, run.memory, 0, bytes, 16);
+        status = world.offload->buf_write(&world.device, run.queue, run.memory, 0, bytes, 16,
+                                          &world.detail);
     for (int i = 0; i < 2 && status >= 0; i++) {
         world.offload->event_destroy(&world.device, run.event);
         run.event = NULL;
@@ -120,7 +123,8 @@ static heed_status whole_life(bool ooo)
     if (status >= 0)
         status = world.offload->event_wait(&world.device, run.event, &world.detail);
     if (status >= 0)
-        status = world.offload->buf_read(&world.device, run.queue, bytes, run.memory, 0, 16);
+        status = world.offload->buf_read(&world.device, run.queue, bytes, run.memory, 0, 16,
+                                         &world.detail);
     run_end(&run);
     if (queue != NULL)
         fake_opencl_api()->ReleaseCommandQueue(queue);

@@ -325,19 +325,22 @@ static void buf_destroy(heed_device *device, void *handle)
 }
 
 static heed_status buf_write(heed_device *device, void *queue, void *handle, uint64_t offset,
-                             const void *from, uint64_t bytes)
+                             const void *from, uint64_t bytes,
+                             struct heed_error_detail *detail)
 {
+    (void)detail;
     (void)queue;
     memcpy((char *)handle + offset, from, bytes);
     return step(device->state);
 }
 
 static heed_status buf_read(heed_device *device, void *queue, void *to, void *handle,
-                            uint64_t offset, uint64_t bytes)
+                            uint64_t offset, uint64_t bytes, struct heed_error_detail *detail)
 {
     const struct world *world = device->state;
 
     (void)queue;
+    (void)detail;
     memcpy(to, (char *)handle + offset, bytes);
     if (world->spoil)
         *word(to, 100, HK_TEST_RINT) ^= 0x00400000;

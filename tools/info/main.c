@@ -3,6 +3,8 @@
  *
  * heed-info: what this build of heed is, and what it finds on this machine.
  */
+#include "support.h"
+
 #include "common/cache.h"
 #include "common/text.h"
 
@@ -188,11 +190,14 @@ static void print_table(const struct found *found)
 
 static int usage(FILE *to, int code)
 {
-    fputs("usage: heed-info [--json]\n"
+    fputs("usage: heed-info [--support] [--json]\n"
           "Prints heed's version, the backends compiled in, and every device with the reason\n"
           "why it cannot be used, or gives other bits than the reference, if so. Devices that\n"
           "are not the host's are opened for this; what they compile is kept in\n"
-          "HEED_CACHE_DIR (empty: nowhere), or \"heed\" in XDG_CACHE_HOME or ~/.cache.\n", to);
+          "HEED_CACHE_DIR (empty: nowhere), or \"heed\" in XDG_CACHE_HOME or ~/.cache.\n"
+          "  --support  instead: which operation each device offers, in which element type and\n"
+          "             with which promise about its bits, with the reason where it does not\n"
+          "  --json     the same as one object of JSON\n", to);
     return code;
 }
 
@@ -204,11 +209,13 @@ int main(int argc, char **argv)
     heed_runtime *runtime = NULL;
     heed_report report = { .size = sizeof report };
     heed_status status;
-    bool json = false;
+    bool json = false, support = false;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0) {
             json = true;
+        } else if (strcmp(argv[i], "--support") == 0) {
+            support = true;
         } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             return usage(stdout, EXIT_DONE);
         } else {
@@ -221,8 +228,11 @@ int main(int argc, char **argv)
         text_failure("heed-info", "cannot create a runtime", status, &report);
         return EXIT_FAILED;
     }
-    status = look(runtime, &found);
-    if (status < 0)
+    if (!support)
+        status = look(runtime, &found);
+    if (support)
+        support_print(runtime, json);
+    else if (status < 0)
         text_failure("heed-info", "cannot describe the devices", status, NULL);
     else if (json)
         print_json(&found);

@@ -5,7 +5,7 @@
  */
 #include "attn.h"
 
-#include "../../check.h"
+#include "check.h"
 #include "../../core/error.h"
 #include "../../launch/launch.h"
 #include "../../launch/operands.h"

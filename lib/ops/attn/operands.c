@@ -10,6 +10,7 @@
 #include "../../core/error.h"
 #include "../../launch/operands.h"
 #include "../../core/sized.h"
+#include "use.h"
 
 #include <assert.h>
 #include <string.h>
@@ -25,37 +26,12 @@ static void lay(struct heed_operand *to, const struct heed_view *view, uint32_t 
 static void lay_slot(struct heed_plan *plan, struct heed_operand *operands,
                      const struct heed_aux *aux)
 {
-    struct heed_operand *to;
+    struct heed_operand *to = &operands[heed_attn_slot(plan->attn, aux->slot)];
 
-    if (aux->slot == 0)
-        return;
-    to = &operands[heed_attn_slot(plan->attn, aux->slot)];
     to->view.dtype = aux->dtype;
     memcpy(to->view.shape, aux->shape, sizeof(to->view.shape));
     memcpy(to->view.stride, aux->stride, sizeof(to->view.stride));
     to->constant = aux->data;
-}
-
-static void lay_source(struct heed_plan *plan, struct heed_operand *operands, uint32_t s)
-{
-    const struct heed_checked_source *source = &plan->attn->sources[s];
-
-    lay(&operands[heed_attn_k(s)], &source->k, HEED_ROLE_IN, "kv[].k", s);
-    lay(&operands[heed_attn_v(s)], &source->v, HEED_ROLE_IN, "kv[].v", s);
-    lay_slot(plan, operands, &source->index);
-    lay_slot(plan, operands, &source->len);
-    lay_slot(plan, operands, &source->mask);
-    for (uint32_t i = 0; i < source->n_terms; i++)
-        lay_slot(plan, operands, &source->terms[i].slot);
-    for (uint32_t i = 0; i < source->n_biases; i++) {
-        const struct heed_checked_bias *bias = &source->biases[i];
-
-        lay_slot(plan, operands, &bias->t);
-        lay_slot(plan, operands, &bias->u);
-        lay_slot(plan, operands, &bias->map);
-        lay_slot(plan, operands, &bias->q_coord);
-        lay_slot(plan, operands, &bias->k_coord);
-    }
 }
 
 heed_status heed_attn_lay(struct heed_plan *plan, const struct heed_checked *attn,
@@ -76,11 +52,12 @@ heed_status heed_attn_lay(struct heed_plan *plan, const struct heed_checked *att
     for (uint32_t slot = 1; slot <= attn->n_slots; slot++)
         operands[heed_attn_slot(attn, slot)] =
             (struct heed_operand){ .role = HEED_ROLE_IN, .name = "slots[]", .index = slot - 1 };
-    lay_slot(plan, operands, &attn->q_pos);
-    lay_slot(plan, operands, &attn->q_begin);
-    lay_slot(plan, operands, &attn->q_len);
-    for (uint32_t s = 0; s < attn->n_sources; s++)
-        lay_source(plan, operands, s);
+    for (uint32_t s = 0; s < attn->n_sources; s++) {
+        lay(&operands[heed_attn_k(s)], &attn->sources[s].k, HEED_ROLE_IN, "kv[].k", s);
+        lay(&operands[heed_attn_v(s)], &attn->sources[s].v, HEED_ROLE_IN, "kv[].v", s);
+    }
+    for (uint32_t i = 0; i < attn->n_sites; i++)
+        lay_slot(plan, operands, attn->sites[i].aux);
     plan->operands = operands;
     plan->n_operands = n;
     return HEED_OK;

@@ -258,23 +258,25 @@ static void strips_find(const struct build *b, struct heed_lowered *out)
 
 /* numerics.md step 1. volatile: each intermediate is rounded to double, whatever the compiler would
  * keep. */
-static void constants_find(const struct heed_checked *attn, struct heed_lowered *out)
+struct heed_constants heed_constants_find(const struct heed_checked *attn)
 {
+    struct heed_constants out = { .capped = attn->softcap != 0 };
     volatile double scale = attn->scale, root, product;
 
     if (!(attn->flags & HEED_ATTN_SCALE_GIVEN) && attn->scale == 0) {
         root = sqrt((double)attn->d);
         scale = attn->d == 0 ? 0 : 1 / root;
     }
+    out.scale = scale;
     product = scale * 1.4426950408889634;
-    out->c = (float)product;
-    out->capped = attn->softcap != 0;
-    if (out->capped) {
+    out.c = (float)product;
+    if (out.capped) {
         product = scale / attn->softcap;
-        out->c1 = (float)product;
+        out.c1 = (float)product;
         product = attn->softcap * 1.4426950408889634;
-        out->c2 = (float)product;
+        out.c2 = (float)product;
     }
+    return out;
 }
 
 heed_status heed_spans_build(const struct heed_checked *attn, struct heed_arena *arena,
@@ -282,6 +284,7 @@ heed_status heed_spans_build(const struct heed_checked *attn, struct heed_arena 
 {
     struct heed_lowered *lowered =
         heed_arena_take(arena, sizeof *lowered, _Alignof(struct heed_lowered));
+    const struct heed_constants constants = heed_constants_find(attn);
     struct build b = { .attn = attn, .report = report };
     uint64_t most = 1;
 
@@ -305,7 +308,10 @@ heed_status heed_spans_build(const struct heed_checked *attn, struct heed_arena 
     lowered->slots = b.slots;
     lowered->sources = b.sources;
     strips_find(&b, lowered);
-    constants_find(attn, lowered);
+    lowered->capped = constants.capped;
+    lowered->c = constants.c;
+    lowered->c1 = constants.c1;
+    lowered->c2 = constants.c2;
     *out = lowered;
     return HEED_OK;
 }

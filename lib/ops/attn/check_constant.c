@@ -1,17 +1,17 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Point 11 of the check: constant slots are copied into the plan, once each, and their entries
- * looked at. The copy is dense, except that axes of stride 0 stay so; where a layout overlaps
- * itself so much that the bytes it spans are fewer than its elements (a Toeplitz bias from one
- * row), the span is copied instead.
+ * Constant slots are copied into the plan, once each, and their entries looked at. The copy is
+ * dense, except that axes of stride 0 stay so; where a layout overlaps itself so much that the
+ * bytes it spans are fewer than its elements (a Toeplitz bias from one row), the span is copied
+ * with the caller's strides.
  */
 #include "check_state.h"
 
-#include "core/dtype.h"
-#include "launch/overlap.h"
-#include "ops/attn/slots.h"
-#include "ops/attn/validate.h"
+#include "../../core/dtype.h"
+#include "../../launch/overlap.h"
+#include "slots.h"
+#include "validate.h"
 
 #include <string.h>
 
@@ -103,10 +103,10 @@ static heed_status slot_keep(struct heed_check *c, uint32_t slot, const void **d
     const uint32_t size = heed_dtype_size(s->t.dtype);
     const uintptr_t odd = (uintptr_t)s->data % size;
 
+    heed_check_object(c, "slots[%u].", (unsigned)(slot - 1));
     if (odd != 0)
-        return heed_report_fill(
-            c->report, HEED_E_ALIGN, heed_check_at(c, "slots[%u].data", (unsigned)(slot - 1)), size,
-            (int64_t)odd, "constant data must lie at a multiple of %u bytes", (unsigned)size);
+        return heed_check_fail(c, HEED_E_ALIGN, "data", size, (int64_t)odd,
+                               "constant data must lie at a multiple of %u bytes", (unsigned)size);
     return slot_copy(c, s->data, &s->t, data);
 }
 
@@ -114,20 +114,20 @@ heed_status heed_check_constants(struct heed_check *c)
 {
     const void *kept[HEED_MAX_SLOTS] = { NULL };
 
-    for (uint32_t i = 0; i < c->n_uses; i++) {
-        const struct heed_check_use *use = &c->uses[i];
-        const void **data = &kept[use->slot - 1];
+    for (uint32_t i = 0; i < c->out->n_sites; i++) {
+        const uint32_t slot = c->aux[i]->slot;
+        const void **data = &kept[slot - 1];
 
-        if (!c->slots[use->slot - 1].data)
+        if (!c->slots[slot - 1].data)
             continue;
         if (!*data) {
-            const heed_status status = slot_keep(c, use->slot, data);
+            const heed_status status = slot_keep(c, slot, data);
 
             if (status < 0)
                 return status;
         }
-        heed_check_slots_place(c, use, &c->slots[use->slot - 1].t);
-        use->aux->data = *data;
+        heed_check_aux(c, i, &c->slots[slot - 1].t);
+        c->aux[i]->data = *data;
     }
     return heed_validate_constants(c->out, c->arena->runtime, c->report);
 }

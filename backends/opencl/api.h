@@ -1,13 +1,12 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The vendor's OpenCL as one table of functions, filled from the ICD loader when it is first asked
- * for. Nothing of a vendor is needed to build: the few types and constants of OpenCL 1.2 that are
- * used are declared here, handles as void *. Every OpenCL call of this backend goes through the
- * table, so a test can put a driver of its own behind it.
+ * What heed calls of OpenCL 1.2, declared here because nothing of a vendor is needed to build heed:
+ * a row per function becomes a member of the table and a name that loader.c looks up. Handles are
+ * void *.
  */
-#ifndef HEED_BACKENDS_OPENCL_LOADER_H
-#define HEED_BACKENDS_OPENCL_LOADER_H
+#ifndef HEED_BACKENDS_OPENCL_API_H
+#define HEED_BACKENDS_OPENCL_API_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -139,13 +138,11 @@ struct heed_opencl_api {
 #undef HEED_OPENCL_MEMBER
 };
 
-/* The loader's functions, looked for once per process. NULL: there is none, or not all of them, and
- * *reason (static text, may be NULL) says which. Any thread. */
+/* The ICD loader's functions; NULL: there is none, or not all of them, and *reason (static text,
+ * may be NULL) says which. Any thread. */
 const struct heed_opencl_api *heed_opencl_api_get(const char **reason);
 
-/* For tests, before any other use and between runtimes, never beside them: this table instead of
- * the loader's; NULL api: as if there were none, for that reason; both NULL: the loader again. Also
- * forgets the devices found so far. */
+/* For tests: heed_library_set. Also forgets the devices found so far. */
 void heed_opencl_api_set(const struct heed_opencl_api *, const char *reason);
 
 /* Changes with every heed_opencl_api_set. */
