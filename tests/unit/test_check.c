@@ -15,9 +15,7 @@ struct patch {
     int64_t value;
 };
 #define SET(member, to)                                                                            \
-    {                                                                                              \
-        offsetof(struct world, member), sizeof(((struct world *)0)->member), to                    \
-    }
+    { offsetof(struct world, member), sizeof(((struct world *)0)->member), to }
 
 enum { PLAIN, PACKED };
 
@@ -31,33 +29,11 @@ struct row {
 
 #define POS HEED_POSITION_MAX
 #define FAILS(status, field, wanted, got, ...)                                                     \
-    {                                                                                              \
-        PLAIN, status, field, wanted, got,                                                         \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
+    { PLAIN, status, field, wanted, got, { __VA_ARGS__ } }
 #define FAILS_PACKED(status, field, wanted, got, ...)                                              \
-    {                                                                                              \
-        PACKED, status, field, wanted, got,                                                        \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
-#define PASSES(...)                                                                                \
-    {                                                                                              \
-        PLAIN, HEED_OK, "", 0, 0,                                                                  \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
-#define PASSES_PACKED(...)                                                                         \
-    {                                                                                              \
-        PACKED, HEED_OK, "", 0, 0,                                                                 \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
+    { PACKED, status, field, wanted, got, { __VA_ARGS__ } }
+#define PASSES(...) { PLAIN, HEED_OK, "", 0, 0, { __VA_ARGS__ } }
+#define PASSES_PACKED(...) { PACKED, HEED_OK, "", 0, 0, { __VA_ARGS__ } }
 
 static const struct row structure_rows[] = {
     PASSES({ 0, 0, 0 }),
