@@ -301,7 +301,7 @@ START_TEST(every_operand_needs_its_memory)
     run_is(plan, HEED_E_OVERFLOW, "out");
     ck_assert_int_eq(fake.runs, 0);
     heed_plan_drop(plan);
-    desc.n = 0;                                 /* nothing has elements, so nothing is asked of it */
+    desc.n = 0;                     /* nothing has elements, so nothing is asked of it */
     plan = make_plan();
     run_is(plan, HEED_OK, "");
     ck_assert_ptr_null(fake.at[OUT].handle);

@@ -223,6 +223,38 @@ START_TEST(what_does_not_exist_is_named)
 }
 END_TEST
 
+/* Two packed sequences of 5 keys, a mask of 3 keys, one dense query row: counts are written for all
+ * 5 keys of the tensor, and slots without memory are named. */
+START_TEST(every_key_of_a_ragged_tensor_gets_a_count)
+{
+    static const int32_t begins[2] = { 0, 2 }, lengths[2] = { 3, 3 };
+    static const uint8_t mask[3] = { 1, 0, 1 };
+    heed_slot slots[3] = {
+        { { HEED_I32, 1, { 2 }, { 1 } }, begins },
+        { { HEED_I32, 1, { 2 }, { 1 } }, lengths },
+        { { HEED_U8, 1, { 3 }, { 1 } }, mask },
+    };
+    const heed_tensor one = { HEED_F32, 4, { 2, 1, 1, 1 }, { 1, 1, 1, 1 } };
+    const heed_tensor packed = { HEED_F32, 2, { 5, 1 }, { 1, 1 } };
+    const heed_source source = { .k = packed, .v = packed, .layout = HEED_LAYOUT_RAGGED,
+                                 .slot = 1, .len_slot = 2, .mask_slot = 3 };
+    const heed_attn_desc d = { .size = sizeof(d), .q = one, .o = one,
+                               .sources = &source, .n_sources = 1, .source_size = sizeof(source),
+                               .slots = slots, .n_slots = 3, .slot_size = sizeof(*slots) };
+    heed_report report = { .size = sizeof(report) };
+    uint8_t seen[5];
+
+    for (int64_t batch = 0; batch < 2; batch++) {
+        memset(seen, 0xee, sizeof(seen));
+        ck_assert_msg(heed_attn_visible(&d, NULL, batch, 0, 0, 0, seen, &report) == HEED_OK, "%s",
+                      report.message);
+        ck_assert_mem_eq(seen, ((const uint8_t[5]){ 1, 0, 1, 0, 0 }), sizeof(seen));
+    }
+    slots[1].data = NULL;
+    ck_assert_int_eq(heed_attn_visible(&d, NULL, 0, 0, 0, 0, seen, &report), HEED_E_NULL);
+}
+END_TEST
+
 START_TEST(slots_that_are_not_bound_are_named)
 {
     heed_report report = { .size = sizeof(report) };
@@ -265,6 +297,7 @@ int main(void)
     tcase_add_test(tests, windows_written_down);
     tcase_add_test(tests, lists_written_down);
     tcase_add_test(tests, what_does_not_exist_is_named);
+    tcase_add_test(tests, every_key_of_a_ragged_tensor_gets_a_count);
     tcase_add_test(tests, slots_that_are_not_bound_are_named);
     suite_add_tcase(suite, tests);
     srunner_run_all(runner, CK_ENV);
