@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * See fake_opencl.h. Every entry point begins with fake_call(), which counts and decides whether
- * this one fails; objects are blocks with a kind and a count of references, and stay allocated until the
- * next reset so that late uses are seen.
+ * this one fails; objects are blocks with a kind and a count of references, and stay allocated
+ * until the next reset so that late uses are seen.
  */
 #include "fake_opencl.h"
 

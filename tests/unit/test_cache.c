@@ -199,11 +199,13 @@ START_TEST(damaged_files_are_as_good_as_absent)
         with_damage(cut, k);
         ck_assert(!stored());
     }
+    store();
     for (size_t k = 0; k < 8 * size; k++) {
-        store();
         with_damage(flip, k);
         ck_assert_msg(!stored(), "bit %zu", k);
+        with_damage(flip, k);
     }
+    ck_assert(stored());
     for (size_t k = 1; k < 64; k += 9) {
         store();
         with_damage(lengthen, k);
