@@ -191,7 +191,7 @@ static struct heed_cuda_state *state_create(const struct heed_cuda_driver *drive
     state->shared = (struct heed_device_state){
         .driver = &kernel_driver,
         .services = services,
-        .traits = { .shape = HEED_SHAPE_B, .tile_rows = 6, .group_rows = GROUP_ROWS },
+        .traits = { .shape = HEED_SHAPE_WORKGROUP, .tile_rows = 6, .group_rows = GROUP_ROWS },
     };
     state->driver = driver;
     atomic_init(&state->lost, 0);

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The OpenCL backend: its devices ("opencl:0" and so on; "opencl:0:a" and "opencl:0:b" are the same
- * with the kernels' shape forced, so that both can be tested), opening and wrapping them.
+ * The OpenCL backend: its devices ("opencl:0" and so on; "opencl:0:lanes" and "opencl:0:workgroup"
+ * are the same with the shape of kernels forced, so that both can be tested), opening and wrapping
+ * them.
  */
 #include "devices.h"
 #include "state.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 
 enum { SHAPES = 2 };
-static const char shape_letters[SHAPES] = { 'a', 'b' };         /* HEED_SHAPE_A, _B */
+static const char *const shape_names[SHAPES] = { "lanes", "workgroup" };
 
 static const struct heed_driver driver = {
     .size = sizeof(struct heed_driver),
@@ -49,7 +50,7 @@ static const struct heed_opencl_found *find(uint32_t index, uint32_t *place, uin
     const uint32_t n = heed_opencl_devices(&list, &reason);
 
     *place = index < n ? index : (index - n) / SHAPES;
-    *shape = index < n ? 0 : (index - n) % SHAPES + HEED_SHAPE_A;
+    *shape = index < n ? 0 : (index - n) % SHAPES + HEED_SHAPE_LANES;
     return *place < n ? &list[*place] : NULL;
 }
 
@@ -76,8 +77,8 @@ static void describe(uint32_t index, heed_device_props *props)
     if (shape == 0)
         snprintf(props->name, sizeof(props->name), "opencl:%u", (unsigned)place);
     else
-        snprintf(props->name, sizeof(props->name), "opencl:%u:%c", (unsigned)place,
-                 shape_letters[shape - HEED_SHAPE_A]);
+        snprintf(props->name, sizeof(props->name), "opencl:%u:%s", (unsigned)place,
+                 shape_names[shape - HEED_SHAPE_LANES]);
 }
 
 /* ---- opening ----------------------------------------------------------- */

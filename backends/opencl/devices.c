@@ -152,11 +152,12 @@ void heed_opencl_device_ask(const struct heed_opencl_api *api, void *platform, v
 struct heed_device_traits heed_opencl_traits(const struct heed_opencl_found *found, uint32_t shape)
 {
     if (shape == 0)
-        shape = found->type & HEED_CL_DEVICE_TYPE_CPU ? HEED_SHAPE_A : HEED_SHAPE_B;
+        shape = found->type & HEED_CL_DEVICE_TYPE_CPU ? HEED_SHAPE_LANES
+                                                               : HEED_SHAPE_WORKGROUP;
     return (struct heed_device_traits){
         .processor = (found->type & HEED_CL_DEVICE_TYPE_CPU) != 0,
         .shape = shape,
-        .lanes = found->units,
+        .workers = found->units,
         .tile_rows = found->vector >= WIDE_VECTOR ? 12 : 6,
         .group_rows = found->local_memory >= LOCAL_FOR_64_ROWS ? 64 : 32,
     };

@@ -54,7 +54,7 @@ def main():
             found, sums = breaches(text), len(ARITHMETIC.findall(text))
             print(f"{name}, large {large}: {sums} operations, {len(found)} wrong {found[:3]}")
             failed += bool(found) or (sums == 0 and name != "prepare")
-    caught = len(breaches(compiled("b_64_f32", 0, fast=True)))
+    caught = len(breaches(compiled("workgroup_64_f32", 0, fast=True)))
     print(f"control with -use_fast_math: {caught} caught")
     return 1 if failed or not caught or not todo else 0
 

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-MAIN = ["b_64_f32", "b_64_f16", "b_64_bf16", "b_128_f32", "b_128_f16", "b_128_bf16"]
+MAIN = [f"workgroup_{width}_{dtype}" for width in (64, 128) for dtype in ("f32", "f16", "bf16")]
 HELD = ["-maxrregcount=32", "-Xptxas", "-override-directive-values"]    # of __launch_bounds__
 SHARED_LIMIT = 48 * 1024
 SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -70,7 +70,7 @@ def main():
                 print(f"{name:14} {large:5}  {arch:7}  {registers:9}  {shared:6}  {stack:5}  "
                       f"{stores:7}  {loads:6}{'  WRONG' if wrong else ''}")
     missing = set(MAIN) - {name for name, _ in todo}
-    caught = any(row[2] for row in report(("b_64_f32", 0, *HELD)))
+    caught = any(row[2] for row in report(("workgroup_64_f32", 0, *HELD)))
     print(f"not there: {sorted(missing)}; control with 32 registers caught: {caught}")
     return 1 if failed or missing or not caught else 0
 

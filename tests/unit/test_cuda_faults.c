@@ -583,7 +583,7 @@ int main(void)
     int failed;
 
     heed_self_test_inputs(inputs);
-    heed_self_test_expect(inputs, wanted);
+    heed_self_test_expect(inputs, HEED_TEST_GROUPS, wanted);
     tcase_add_checked_fixture(tcase, begin, heed_cuda_loader_reset);
     tcase_set_timeout(tcase, 240);
     tcase_add_loop_test(tcase, whatever_call_fails_all_is_well, 0, 2 * KINDS);

@@ -20,7 +20,9 @@ static void set_up(void)
     ck_assert_int_eq(heed_runtime_create(NULL, &rt, NULL), HEED_OK);
     memset(&state, 0, sizeof(state));
     state.shared.services = &rt->services;
-    state.shared.traits = (struct heed_device_traits){ .shape = HEED_SHAPE_B, .group_rows = 64 };
+    state.shared.traits = (struct heed_device_traits){
+        .shape = HEED_SHAPE_WORKGROUP, .group_rows = 64,
+    };
     state.capability = 90;
 }
 
@@ -32,7 +34,7 @@ static void tear_down(void)
 /* Shape A is not for this backend. */
 static bool chosen(const struct heed_kernel_row *row)
 {
-    return strcmp(row->file, "attend_a.cl") != 0 && strcmp(row->file, "pack.cl") != 0;
+    return strcmp(row->file, "attend_lanes.cl") != 0 && strcmp(row->file, "pack.cl") != 0;
 }
 
 static bool holds(const char *image, size_t bytes, const char *word)
@@ -72,7 +74,7 @@ END_TEST
 START_TEST(many_buffers_compile)
 {
     expect_image(HEED_KERNEL_prepare, 1, "\177ELF");
-    expect_image(HEED_KERNEL_b_64_any, 1, "\177ELF");
+    expect_image(HEED_KERNEL_workgroup_64_any, 1, "\177ELF");
 }
 END_TEST
 
@@ -90,7 +92,8 @@ START_TEST(complaints_are_heard)
     size_t bytes = 0;
 
     /* Shape A is written with vectors, which CUDA has not. */
-    ck_assert_int_eq(heed_cuda_compile(&state, HEED_KERNEL_a_plain, 0, &image, &bytes, &trouble),
+    ck_assert_int_eq(heed_cuda_compile(&state, HEED_KERNEL_lanes_plain, 0, &image, &bytes,
+                                       &trouble),
                      HEED_E_KERNEL_BUILD);
     ck_assert_ptr_nonnull(strstr(trouble.text, "error"));
     ck_assert_ptr_null(image);
