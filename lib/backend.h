@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Waist 2, second half: the table behind which an implementation lives. lib reaches backends only
- * through heed_backends[]; a backend calls nothing in lib but what its services hold.
+ * through heed_backends[]; a backend calls nothing in lib but what its services hold, and what
+ * interop.h has for objects of its vendor.
  *
  * A backend may assume of a plan: extents >= 0; products of extents and |strides| fit 63 bits;
  * outputs map no two elements to one address; constant slots valid. Of run's arguments: pointers
@@ -14,6 +15,8 @@
 #define HEED_LIB_BACKEND_H
 
 #include "plan.h"
+
+#include <stdbool.h>
 
 /* What lib offers a backend. alloc returns NULL on failure; memory is counted by the runtime's
  * allocator. */
@@ -27,60 +30,62 @@ struct heed_services {
 };
 
 /* What went wrong, for the report: filled by who returns a negative status and knows more. */
-struct heed_trouble {
+struct heed_error_detail {
     int64_t native;                 /* the vendor's code */
     char text[176];                 /* empty: nothing to add */
 };
 
-/* Bound arguments of one run: addresses of element [0,...,0]. slots[i] is slot i + 1, constant ones
- * already resolved to the plan's copy by heed_aux.data (the entry here is then unspecified). */
-struct heed_bound {
-    const void *q;
-    void *o, *lse;                  /* lse NULL: absent */
-    const void *sinks;              /* NULL: absent */
-    const void *const *k, *const *v;    /* one per source */
-    const void *const *slots;
-    void *workspace;
-    /* Devices with a remote part only. Where remote->handles is set, every pointer above is an
-     * offset in bytes into the memory that `handles` names, made a pointer, and absent is what
-     * has no handle: offset 0 is a place like any other. Else NULL. */
-    const struct heed_handles *handles;
-    void *queue;                    /* remote->queue_create's */
-    void *const *waits;             /* remote events to be waited for, n_waits of them */
+/* One run. at[i] is where operand i of the plan begins, as the caller gave it: a handle and an
+ * offset in bytes. Absent operands, and those without elements, have no handle. Constants have the
+ * plan's copy on host devices and no handle elsewhere. */
+struct heed_launch {
+    const heed_buf *at;
+    heed_buf workspace;
+    /* Offload devices only. */
+    void *queue;                    /* offload->queue_create's */
+    void *const *waits;             /* offload events to be waited for, n_waits of them */
     uint32_t n_waits, reserved;
-    void **event;                   /* NULL: none wanted; receives a remote event, or NULL when
+    void **event;                   /* NULL: none wanted; receives an offload event, or NULL when
                                      * everything is complete already */
-    struct heed_trouble *trouble;   /* never NULL */
+    struct heed_error_detail *detail;   /* never NULL */
 };
 
-struct heed_handles {
-    void *q, *o, *lse, *sinks, *workspace;
-    void *const *k, *const *v;      /* one per source */
-    void *const *slots;
+/* The address of a buffer of the host's; NULL: there is none. */
+static inline void *heed_address(heed_buf buf)
+{
+    return buf.handle != NULL ? (char *)buf.handle + buf.offset : NULL;
+}
+
+/* Why an implementation does not take a plan. */
+struct heed_refusal {
+    const char *reason;             /* static text */
+    const char *field;              /* the part of the descriptor, or NULL */
 };
 
-/* One way to run a plan on a device. */
+/* One way to run the plans of an operation on a device. */
 struct heed_impl {
-    const char *name;               /* "attend-tile" */
-    /* NULL: accepts; else the reason why not, static text; *field names the part when it can.
-     * A NULL function accepts everything. */
-    const char *(*refuse)(const heed_device *, const struct heed_checked *, const char **field);
-    /* Sets state, state_bytes, device_bytes and workspace_*. */
-    heed_status (*bind)(struct heed_plan *, const struct heed_services *, struct heed_trouble *);
+    uint32_t op, reserved;          /* HEED_OP_* */
+    const char *name;               /* "attend-lanes" */
+    /* Every refusal there is, sizes included: what it accepts fails later for want of memory or
+     * for the vendor's reasons alone. Allocates nothing. NULL: accepts everything. */
+    bool (*accepts)(const struct heed_plan *, const struct heed_services *, struct heed_refusal *);
+    /* Sets state, state_bytes, device_bytes and workspace_*. May allocate and compile. */
+    heed_status (*prepare)(struct heed_plan *, const struct heed_services *,
+                           struct heed_error_detail *);
     heed_status (*run)(const struct heed_plan *, const struct heed_services *,
-                       const struct heed_bound *);
-    /* May be NULL. On remote devices work of the plan may still be in flight: what it reads is
+                       const struct heed_launch *);
+    /* May be NULL. On offload devices work of the plan may still be in flight: what it reads is
      * kept or waited for here. */
-    void (*drop)(struct heed_plan *, const struct heed_services *);
+    void (*release)(struct heed_plan *, const struct heed_services *);
 };
 
 /* What devices other than the host have besides: memory, queues and events of their own. The void
  * pointers (handles of memory, queues, events) are the backend's; lib carries them about. Statuses:
  * HEED_E_DEVICE, _DEVICE_NOMEM, _DEVICE_LOST, _NOMEM, _UNSUPPORTED. Any thread, except that one
  * thread at a time uses a queue. */
-struct heed_backend_remote {
+struct heed_backend_offload {
     uint32_t size;
-    uint32_t handles; /* 1: memory is an opaque handle, with which nothing can be computed (cl_mem);
+    uint32_t handles; /* 1: memory is an opaque handle, with which nothing can be computed;
                        * 0: an address */
     /* Called once per device, before all else but describe; sets device->state and may change
      * device->props (usable, reason, exact, memory, ...; the name stays). On failure props.usable
@@ -88,31 +93,33 @@ struct heed_backend_remote {
     heed_status (*open)(heed_device *, const struct heed_services *);
     /* Only after open or wrap was OK; no queue, event, buffer or plan of it is left. */
     void (*close)(heed_device *, const struct heed_services *);
-    /* A device over what the caller owns (OpenCL: cl_context, cl_device_id; CUDA: CUcontext,
-     * device ordinal in the second), instead of open. Keeps references, not ownership. Fills props
-     * as describe and open do (index is UINT32_MAX; the name need not be unique). */
+    /* A device over what the caller owns, instead of open. native: the vendor's device, or its
+     * number made a pointer. Keeps references, not ownership. Fills props as describe and open do
+     * (index is UINT32_MAX; the name need not be unique). */
     heed_status (*wrap)(heed_device *, const struct heed_services *, void *context, void *native,
-                        struct heed_trouble *);
+                        struct heed_error_detail *);
     /* Aligned as any workspace of this backend must be. bytes 0 is legal. */
-    heed_status (*buf_create)(heed_device *, uint64_t bytes, void **handle, struct heed_trouble *);
+    heed_status (*buf_create)(heed_device *, uint64_t bytes, void **handle,
+                              struct heed_error_detail *);
     void (*buf_destroy)(heed_device *, void *handle);
     /* Both after the work in the queue; complete on return. */
     heed_status (*buf_write)(heed_device *, void *queue, void *handle, uint64_t offset,
-                             const void *from, uint64_t bytes);
+                             const void *from, uint64_t bytes, struct heed_error_detail *);
     heed_status (*buf_read)(heed_device *, void *queue, void *to, void *handle, uint64_t offset,
-                            uint64_t bytes);
-    /* native: the caller's queue (cl_command_queue, CUstream), of which a reference is kept where
-     * the API has such; has_native 0: one of our own. A CUDA stream may be NULL, hence both. */
+                            uint64_t bytes, struct heed_error_detail *);
+    /* native: the caller's queue, of which a reference is kept where the vendor counts them;
+     * has_native 0: one of our own. A vendor's queue may be NULL, hence both. */
     heed_status (*queue_create)(heed_device *, void *native, uint32_t has_native, void **queue,
-                                struct heed_trouble *);
-    heed_status (*queue_wait)(heed_device *, void *queue, struct heed_trouble *);
+                                struct heed_error_detail *);
+    heed_status (*queue_wait)(heed_device *, void *queue, struct heed_error_detail *);
     void (*queue_destroy)(heed_device *, void *queue);              /* waits for its work first */
-    heed_status (*event_wait)(heed_device *, void *event, struct heed_trouble *);
+    heed_status (*event_wait)(heed_device *, void *event, struct heed_error_detail *);
     void (*event_destroy)(heed_device *, void *event);
-    /* The caller's cl_event or CUevent as an event to be waited for; and back. OpenCL: both
-     * retain, event_native for the caller. CUDA has no such count: a wrapped one stays the
-     * caller's, and what event_native gives stays the event's. NULL: failed. */
-    heed_status (*event_wrap)(heed_device *, void *native, void **event, struct heed_trouble *);
+    /* The caller's event as one to be waited for; and back. Where the vendor counts references
+     * both retain, event_native for the caller; else a wrapped one stays the caller's, and what
+     * event_native gives stays the event's. NULL: failed. */
+    heed_status (*event_wrap)(heed_device *, void *native, void **event,
+                              struct heed_error_detail *);
     void *(*event_native)(heed_device *, void *event);
     /* May be NULL. Is the event complete or failed, so that nothing has to wait for it any more,
      * and nothing must that is not to fail with it? */
@@ -122,15 +129,15 @@ struct heed_backend_remote {
 struct heed_backend {
     uint32_t size, kind;            /* HEED_DEVICE_* */
     uint32_t host;    /* 1: handles are host addresses and run completes before it returns */
-    uint32_t lowered; /* 1: reads plan->lowered */
-    uint32_t (*count)(void);    /* remote: called when somebody asks for more than host devices */
+    uint32_t reserved;
+    uint32_t (*count)(void);    /* offload: called when somebody asks for more than host devices */
     /* name, description, usable, reason, exact, memory of device `index`; names unique; called once
-     * per runtime. Remote devices: cheap, opens nothing. */
+     * per runtime. Offload devices: cheap, opens nothing. */
     void (*describe)(uint32_t index, heed_device_props *);
     const struct heed_impl *const *impls;       /* best first, ends with NULL */
-    const struct heed_backend_remote *remote;   /* NULL: the host's own (host == 1) */
+    const struct heed_backend_offload *offload; /* NULL: the host's own (host == 1) */
     const char *(*none)(void);  /* may be NULL: why count() was 0, static text */
-    const char *prefix;         /* with none: its devices' names begin so: "opencl" */
+    const char *prefix;         /* with none or offload: its devices' names begin so: "vendor" */
     /* Host devices that keep a state: device->state is so many bytes of the runtime's, which begin
      * fills. */
     size_t state_size;              /* 0: none */
@@ -147,14 +154,14 @@ struct heed_backend_absent {
 extern const struct heed_backend_absent
     heed_backends_absent[]; /* backends/table.c; ends with NULL */
 
-/* A device as the backend sees it; those of remote backends are made by lib only. */
+/* A device as the backend sees it; those of offload backends are made by lib only. */
 struct heed_device {
     const struct heed_backend *backend;
     uint32_t index, reserved;       /* backend's own number */
     struct heed_runtime *runtime;
     struct heed_event *done;        /* host devices: the event of every run; lib's own affair */
     heed_device_props props;
-    void *state;                    /* remote->open's or backend->begin's */
+    void *state;                    /* offload->open's or backend->begin's */
 };
 
 #endif

@@ -54,7 +54,6 @@ const struct heed_backend heed_cpu_backend = {
     .size = sizeof(struct heed_backend),
     .kind = HEED_DEVICE_CPU,
     .host = 1,
-    .lowered = 1,
     .count = count,
     .describe = describe,
     .impls = heed_device_impls,

@@ -72,7 +72,7 @@ typedef unsigned long long heed_cuda_address;       /* CUdeviceptr */
     F(ptx, "nvrtcGetPTX", (void *program, char *ptx))
 
 #define HEED_CUDA_MEMBER(member, symbol, arguments) int(*member) arguments;
-struct heed_cuda_driver {
+struct heed_cuda_api {
     HEED_CUDA_DRIVER(HEED_CUDA_MEMBER)
     HEED_CUDA_OPTIONAL(HEED_CUDA_MEMBER)
 };
@@ -118,5 +118,14 @@ enum {
     HEED_CU_MPS_CLIENT_TERMINATED = 810,
     HEED_CU_EXTERNAL_DEVICE = 911
 };
+
+/* The driver and NVRTC; NULL: there is none, or not all of it, and *reason (static text, may be
+ * NULL) says which. Any thread. */
+const struct heed_cuda_api *heed_cuda_api_get(const char **reason);
+const struct heed_cuda_nvrtc *heed_cuda_nvrtc_get(const char **reason);
+
+/* For tests: heed_library_set. */
+void heed_cuda_api_set(const struct heed_cuda_api *, const char *reason);
+void heed_cuda_nvrtc_set(const struct heed_cuda_nvrtc *, const char *reason);
 
 #endif

@@ -5,10 +5,6 @@
  */
 #include "state.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 /* After these every call in the context fails the same way; the driver's header says of most that
  * the process must be ended to use the device again. */
 static const int losing[] = {
@@ -42,61 +38,42 @@ static bool loses(int code)
     return false;
 }
 
-void heed_cuda_say(struct heed_trouble *trouble, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(trouble->text, sizeof(trouble->text), format, arguments);
-    va_end(arguments);
-}
-
-void heed_cuda_quote(struct heed_trouble *trouble, const char *text)
-{
-    text += strspn(text, "\r\n ");
-    if (*text)
-        heed_cuda_say(trouble, "%.*s", (int)strcspn(text, "\r\n"), text);
-}
-
-static void describe_code(const struct heed_cuda_driver *driver, int code, const char *call,
-                          struct heed_trouble *trouble)
+heed_status heed_cuda_status(const struct heed_cuda_api *driver, int code, const char *call,
+                             struct heed_error_detail *detail)
 {
     const char *text = NULL;
 
-    trouble->native = code;
+    if (code == 0)
+        return HEED_OK;
+    if (detail != NULL)
+        detail->native = code;
     if (driver->error_string(code, &text) != 0 || text == NULL)
-        heed_cuda_say(trouble, "%s: CUDA error %d", call, code);
+        heed_offload_say(detail, "%s: CUDA error %d", call, code);
     else
-        heed_cuda_say(trouble, "%s: CUDA error %d, %.100s", call, code, text);
-}
-
-heed_status heed_cuda_fail(const struct heed_cuda_driver *driver, struct heed_cuda_state *state,
-                           int code, const char *call, struct heed_trouble *trouble)
-{
-    describe_code(driver, code, call, trouble);
+        heed_offload_say(detail, "%s: CUDA error %d, %.100s", call, code, text);
     if (code == HEED_CU_OUT_OF_MEMORY)
         return HEED_E_DEVICE_NOMEM;
-    if (!loses(code))
-        return HEED_E_DEVICE;
-    if (state) {
-        int none = 0;
-
-        atomic_compare_exchange_strong(&state->lost, &none, code);
-    }
-    return HEED_E_DEVICE_LOST;
+    return loses(code) ? HEED_E_DEVICE_LOST : HEED_E_DEVICE;
 }
 
-heed_status heed_cuda_enter(struct heed_cuda_state *state, struct heed_trouble *trouble)
+heed_status heed_cuda_check(struct heed_cuda_state *state, int code, const char *call,
+                            struct heed_error_detail *detail)
 {
-    const int lost = atomic_load(&state->lost);
-    int code;
+    const heed_status status = heed_cuda_status(state->driver, code, call, detail);
 
-    if (lost) {
-        describe_code(state->driver, lost, "an earlier call", trouble);
-        return HEED_E_DEVICE_LOST;
-    }
-    code = state->driver->context_push(state->context);
-    return code ? heed_cuda_fail(state->driver, state, code, "cuCtxPushCurrent", trouble) : HEED_OK;
+    if (status == HEED_E_DEVICE_LOST)
+        heed_offload_lose(state, code);
+    return status;
+}
+
+heed_status heed_cuda_enter(struct heed_cuda_state *state, struct heed_error_detail *detail)
+{
+    const int lost = atomic_load(&state->common.lost);
+
+    if (lost != 0)
+        return heed_cuda_status(state->driver, lost, "an earlier call", detail);
+    return heed_cuda_check(state, state->driver->context_push(state->context), "cuCtxPushCurrent",
+                           detail);
 }
 
 void heed_cuda_leave(struct heed_cuda_state *state)
@@ -108,24 +85,9 @@ void heed_cuda_leave(struct heed_cuda_state *state)
 
 bool heed_cuda_enter_to_destroy(struct heed_cuda_state *state)
 {
-    const int lost = atomic_load(&state->lost);
+    const int lost = atomic_load(&state->common.lost);
 
     if (lost == HEED_CU_CONTEXT_IS_DESTROYED || lost == HEED_CU_DEINITIALIZED)
         return false;
     return state->driver->context_push(state->context) == 0;
-}
-
-void heed_cuda_log(const struct heed_services *services, uint32_t level, const char *text)
-{
-    char line[256];
-
-    while (*text) {
-        const size_t length = strcspn(text, "\n");
-
-        if (length > 0) {
-            snprintf(line, sizeof(line), "cuda: %.*s", length > 240 ? 240 : (int)length, text);
-            services->log(services->runtime, level, line);
-        }
-        text += length + (text[length] != '\0');
-    }
 }

@@ -1,137 +1,64 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Opens the CUDA driver and NVRTC by name and fills their tables. A library that lacks a function
- * of its table, but for the optional ones, counts as not found: half a driver is of no use.
+ * Where the CUDA driver and NVRTC are looked for, and their functions.
  */
-#include "loader.h"
+#include "../device/library.h"
+#include "api.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <string.h>
+#define NAME(member, symbol, arguments) symbol,
+#define COUNT(member, symbol, arguments) +1
 
-struct symbol {
-    const char *name;
-    size_t at;      /* of the member in its table */
-};
-
-#define DRIVER_SYMBOL(member, symbol, arguments)                                                   \
-    { symbol, offsetof(struct heed_cuda_driver, member) },
-static const struct symbol driver_symbols[] = {
-    HEED_CUDA_DRIVER(DRIVER_SYMBOL) { NULL, 0 },
-};
-static const struct symbol optional_symbols[] = {
-    HEED_CUDA_OPTIONAL(DRIVER_SYMBOL) { NULL, 0 },
-};
-#undef DRIVER_SYMBOL
-
-#define NVRTC_SYMBOL(member, symbol, arguments)                                                    \
-    { symbol, offsetof(struct heed_cuda_nvrtc, member) },
-static const struct symbol nvrtc_symbols[] = {
-    HEED_CUDA_NVRTC(NVRTC_SYMBOL) { NULL, 0 },
-};
-#undef NVRTC_SYMBOL
-
-static const char *const driver_names[] = { "libcuda.so.1", "libcuda.so", "nvcuda.dll", NULL };
-static const char *const nvrtc_names[] = {
+static const char *const driver_files[] = { "libcuda.so.1", "libcuda.so", "nvcuda.dll", NULL };
+static const char *const driver_names[] = { HEED_CUDA_DRIVER(NAME) HEED_CUDA_OPTIONAL(NAME) };
+static const char *const nvrtc_files[] = {
     "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so", NULL,
 };
+static const char *const nvrtc_names[] = { HEED_CUDA_NVRTC(NAME) };
 
-/* Set once each, by pthread_once; faked is for tests. */
-static struct heed_cuda_driver driver_table;
+/* Written under their own locks. */
+static struct heed_cuda_api driver_table;
 static struct heed_cuda_nvrtc nvrtc_table;
-static const char *driver_trouble, *nvrtc_trouble;
-static pthread_once_t driver_once = PTHREAD_ONCE_INIT, nvrtc_once = PTHREAD_ONCE_INIT;
-static bool faked;
-static const struct heed_cuda_driver *fake_driver;
-static const struct heed_cuda_nvrtc *fake_nvrtc;
+static struct heed_library driver = {
+    .files = driver_files,
+    .names = driver_names,
+    .n_names = sizeof(driver_names) / sizeof(driver_names[0]),
+    .n_optional = 0 HEED_CUDA_OPTIONAL(COUNT),
+    .table = &driver_table,
+    .absent = "no CUDA driver (libcuda.so.1) found",
+    .too_old = "the CUDA driver (libcuda.so.1) is too old: it lacks functions",
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+};
+static struct heed_library nvrtc = {
+    .files = nvrtc_files,
+    .names = nvrtc_names,
+    .n_names = sizeof(nvrtc_names) / sizeof(nvrtc_names[0]),
+    .table = &nvrtc_table,
+    .absent = "no run-time compiler (libnvrtc.so) found",
+    .too_old = "the run-time compiler (libnvrtc.so) is too old: it lacks functions",
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+};
+#undef NAME
+#undef COUNT
 
-static const char no_driver[] = "no CUDA driver (libcuda.so.1) found";
-static const char no_nvrtc[] = "no run-time compiler (libnvrtc.so) found";
-
-/* The first library of the list that opens. */
-static void *open_first(const char *const *names)
+const struct heed_cuda_api *heed_cuda_api_get(const char **reason)
 {
-    void *library = NULL;
-
-    for (int i = 0; names[i] && library == NULL; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return library;
-}
-
-/* Are all there? Copied as bytes, because ISO C has no cast from an object's pointer to a
- * function's. */
-static bool fill(void *table, void *library, const struct symbol *symbols)
-{
-    bool all = true;
-
-    for (int i = 0; symbols[i].name; i++) {
-        void *address = dlsym(library, symbols[i].name);
-
-        all = all && address != NULL;
-        memcpy((char *)table + symbols[i].at, &address, sizeof(address));
-    }
-    return all;
-}
-
-static void load_driver(void)
-{
-    void *library = open_first(driver_names);
-
-    if (library == NULL) {
-        driver_trouble = no_driver;
-    } else if (!fill(&driver_table, library, driver_symbols)) {
-        driver_trouble = "the CUDA driver (libcuda.so.1) is too old: it lacks functions";
-        dlclose(library);
-    } else {
-        (void)fill(&driver_table, library, optional_symbols);
-    }
-}
-
-static void load_nvrtc(void)
-{
-    void *library = open_first(nvrtc_names);
-
-    if (library == NULL) {
-        nvrtc_trouble = no_nvrtc;
-    } else if (!fill(&nvrtc_table, library, nvrtc_symbols)) {
-        nvrtc_trouble = "the run-time compiler (libnvrtc.so) is too old: it lacks functions";
-        dlclose(library);
-    }
-}
-
-const struct heed_cuda_driver *heed_cuda_driver_get(const char **reason)
-{
-    if (faked) {
-        *reason = fake_driver ? NULL : no_driver;
-        return fake_driver;
-    }
-    pthread_once(&driver_once, load_driver);
-    *reason = driver_trouble;
-    return driver_trouble ? NULL : &driver_table;
+    _Static_assert(sizeof(driver_table) == sizeof(driver_names), "a function a name");
+    return heed_library_get(&driver, reason);
 }
 
 const struct heed_cuda_nvrtc *heed_cuda_nvrtc_get(const char **reason)
 {
-    if (faked) {
-        *reason = fake_nvrtc ? NULL : no_nvrtc;
-        return fake_nvrtc;
-    }
-    pthread_once(&nvrtc_once, load_nvrtc);
-    *reason = nvrtc_trouble;
-    return nvrtc_trouble ? NULL : &nvrtc_table;
+    _Static_assert(sizeof(nvrtc_table) == sizeof(nvrtc_names), "a function a name");
+    return heed_library_get(&nvrtc, reason);
 }
 
-void heed_cuda_loader_fake(const struct heed_cuda_driver *driver,
-                           const struct heed_cuda_nvrtc *nvrtc)
+void heed_cuda_api_set(const struct heed_cuda_api *api, const char *reason)
 {
-    faked = true;
-    fake_driver = driver;
-    fake_nvrtc = nvrtc;
+    heed_library_set(&driver, api, reason);
 }
 
-void heed_cuda_loader_reset(void)
+void heed_cuda_nvrtc_set(const struct heed_cuda_nvrtc *api, const char *reason)
 {
-    faked = false;
+    heed_library_set(&nvrtc, api, reason);
 }

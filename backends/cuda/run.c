@@ -15,26 +15,26 @@ struct pointers {
 };
 
 static heed_status launch(struct heed_cuda_state *state, const struct heed_step *step,
-                          void *stream, void **parameters, struct heed_trouble *trouble)
+                          void *stream, void **parameters, struct heed_error_detail *detail)
 {
-    int code;
+    const struct heed_cuda_kernel *const kernel = step->compiled;
 
     if (step->groups == 0)
         return HEED_OK;
     if (step->groups > INT_MAX) {   /* no plan has so many (device/tune.h) */
-        heed_cuda_say(trouble, "CUDA launches at most %d groups, these are %llu", INT_MAX,
+        heed_offload_say(detail, "CUDA launches at most %d groups, these are %llu", INT_MAX,
                       (unsigned long long)step->groups);
         return HEED_E_UNSUPPORTED;
     }
-    code = state->driver->launch(step->compiled, (unsigned)step->groups, 1, 1, step->items, 1, 1, 0,
-                                 stream, parameters, NULL);
-    return code ? heed_cuda_fail(state->driver, state, code, "cuLaunchKernel", trouble) : HEED_OK;
+    return heed_cuda_check(state,
+                           state->driver->launch(kernel->function, (unsigned)step->groups, 1, 1,
+                                                 step->items, 1, 1, 0, stream, parameters, NULL),
+                           "cuLaunchKernel", detail);
 }
 
 static heed_status enqueue(struct heed_cuda_state *state, const struct heed_work *work,
-                           void *stream, struct heed_trouble *trouble)
+                           void *stream, struct heed_error_detail *detail)
 {
-    const struct heed_cuda_driver *driver = state->driver;
     struct pointers pointers = { { NULL } };
     void *image = work->image;
     void *parameters[] = { &image, &pointers };
@@ -44,53 +44,51 @@ static heed_status enqueue(struct heed_cuda_state *state, const struct heed_work
         if (work->buffers[i].handle)
             pointers.p[i] = (char *)work->buffers[i].handle + work->buffers[i].offset;
     }
-    for (uint32_t i = 0; i < work->n_waits; i++) {
-        const int code = driver->stream_wait(stream, heed_cuda_event_native(work->waits[i]), 0);
+    for (uint32_t i = 0; i < work->n_waits && status >= 0; i++) {
+        void *const event = heed_cuda_event_native(NULL, work->waits[i]);
 
-        if (code)
-            return heed_cuda_fail(driver, state, code, "cuStreamWaitEvent", trouble);
+        status = heed_cuda_check(state, state->driver->stream_wait(stream, event, 0),
+                                 "cuStreamWaitEvent", detail);
     }
     for (uint32_t i = 0; i < work->n_steps && status >= 0; i++)
-        status = launch(state, &work->steps[i], stream, parameters, trouble);
+        status = launch(state, &work->steps[i], stream, parameters, detail);
     return status;
 }
 
 /* The event is created before the launches: were it to fail after them, outputs would be written by
  * a run that says it failed. */
 static heed_status run_entered(struct heed_cuda_state *state, const struct heed_work *work,
-                               struct heed_trouble *trouble)
+                               struct heed_error_detail *detail)
 {
-    const struct heed_cuda_driver *driver = state->driver;
+    const struct heed_cuda_api *driver = state->driver;
     void *stream = ((const struct heed_cuda_queue *)work->queue)->stream;
     void *event = NULL;
-    heed_status status;
-    int code;
+    heed_status status = HEED_OK;
 
-    if (work->event) {
-        code = driver->event_create(&event, HEED_CU_EVENT_DISABLE_TIMING);
-        if (code)
-            return heed_cuda_fail(driver, state, code, "cuEventCreate", trouble);
-    }
-    status = enqueue(state, work, stream, trouble);
-    if (status >= 0 && event) {
-        code = driver->event_record(event, stream);
-        if (code)
-            status = heed_cuda_fail(driver, state, code, "cuEventRecord", trouble);
-    }
-    if (status >= 0 && event)
+    if (work->event != NULL)
+        status = heed_cuda_check(state, driver->event_create(&event, HEED_CU_EVENT_DISABLE_TIMING),
+                                 "cuEventCreate", detail);
+    if (status < 0)
+        return status;
+    status = enqueue(state, work, stream, detail);
+    if (status >= 0 && event != NULL)
+        status = heed_cuda_check(state, driver->event_record(event, stream), "cuEventRecord",
+                                 detail);
+    if (status >= 0 && event != NULL)
         *work->event = event;
-    else if (event)
+    else if (event != NULL)
         (void)driver->event_destroy(event);
     return status;
 }
 
-heed_status heed_cuda_run(void *state, const struct heed_work *work, struct heed_trouble *trouble)
+heed_status heed_cuda_run(void *state, const struct heed_work *work,
+                          struct heed_error_detail *detail)
 {
-    heed_status status = heed_cuda_enter(state, trouble);
+    heed_status status = heed_cuda_enter(state, detail);
 
     if (status < 0)
         return status;
-    status = run_entered(state, work, trouble);
+    status = run_entered(state, work, detail);
     heed_cuda_leave(state);
     return status;
 }

@@ -1,37 +1,30 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * An opened CUDA device, and how its calls are made: every function that reaches the driver enters
- * the device's context and leaves it again, so that the thread's current context stays the
- * caller's. A code that has ruined the context is kept, and every later call answers
- * HEED_E_DEVICE_LOST.
+ * An opened CUDA device and what the files of this backend ask of each other; backends/opencl has
+ * the same files with the same verbs. Every function that reaches the driver enters the device's
+ * context and leaves it again, so that the thread's current context stays the caller's. A code
+ * that has ruined the context is kept, and every later call answers HEED_E_DEVICE_LOST.
  */
 #ifndef HEED_BACKENDS_CUDA_STATE_H
 #define HEED_BACKENDS_CUDA_STATE_H
 
-#include "../../lib/compiler.h"
-#include "../device/device.h"
-#include "loader.h"
+#include "../device/offload.h"
+#include "api.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 struct heed_cuda_kernel {
-    void *module, *function;        /* NULL: not loaded yet */
+    void *module, *function;
 };
 
 struct heed_cuda_state {
-    struct heed_device_state shared;    /* first: device.h */
-    const struct heed_cuda_driver *driver;
+    struct heed_offload_state common;   /* first */
+    const struct heed_cuda_api *driver;
     int device, capability;         /* CUdevice; 90 for compute capability 9.0 */
     void *context;
     uint32_t primary;               /* 1: the device's primary context, retained by us */
-    atomic_int lost;                /* 0, or the code that ruined the context */
     void *stream;                   /* ours, for copies that belong to no queue */
-    struct heed_trouble *opening;   /* while it is opened: of copies that have no report */
-    pthread_mutex_t lock;           /* of kernels */
-    struct heed_cuda_kernel kernels[HEED_KERNELS][2];   /* [row][large] */
 };
 
 struct heed_cuda_queue {
@@ -48,69 +41,66 @@ struct heed_cuda_image {
 };
 extern const struct heed_cuda_image heed_cuda_images[];
 
-/* The log levels of heed_logger. */
-enum { HEED_CUDA_LOG_ERROR = 1, HEED_CUDA_LOG_WARNING, HEED_CUDA_LOG_INFORMATION };
-
 /* ---- error.c ---- */
 
-/* The status that stands for a code of the driver; the code and its text into the trouble. state
- * NULL: no device yet. */
-heed_status heed_cuda_fail(const struct heed_cuda_driver *, struct heed_cuda_state *, int code,
-                           const char *call, struct heed_trouble *);
-
-/* Enters the device's context, or says why not; after HEED_OK there must be a leave. */
-HEED_MUST_CHECK heed_status heed_cuda_enter(struct heed_cuda_state *, struct heed_trouble *);
+/* What a vendor's code means; the detail (may be NULL) gets the code and names the call. status()
+ * is for calls without a context; check() for those within: a code after which the context is
+ * unusable marks it. */
+heed_status heed_cuda_status(const struct heed_cuda_api *, int code, const char *call,
+                             struct heed_error_detail *);
+heed_status heed_cuda_check(struct heed_cuda_state *, int code, const char *call,
+                            struct heed_error_detail *);
+/* Enters the device's context, or says why not; after HEED_OK there must be a leave.
+ * HEED_E_DEVICE_LOST if it was lost before. */
+HEED_MUST_CHECK heed_status heed_cuda_enter(struct heed_cuda_state *, struct heed_error_detail *);
 void heed_cuda_leave(struct heed_cuda_state *);
-
 /* For those that give back: false where the context is gone, and all that lived in it. */
 bool heed_cuda_enter_to_destroy(struct heed_cuda_state *);
 
-/* Every line of a text to the log. */
-void heed_cuda_log(const struct heed_services *, uint32_t level, const char *text);
-/* The trouble's text; of a vendor's, the first line that is not empty, if there is one. */
-HEED_PRINTF(2, 3)
-void heed_cuda_say(struct heed_trouble *, const char *format, ...);
-void heed_cuda_quote(struct heed_trouble *, const char *text);
+/* ---- devices.c ---- */
 
-/* ---- program.c ---- */
+uint32_t heed_cuda_device_count(void);
+const char *heed_cuda_device_none(void);
+void heed_cuda_device_describe(uint32_t index, heed_device_props *);
+heed_status heed_cuda_device_wrap(heed_device_props *, void *context, void *native,
+                                  struct heed_error_detail *);
+heed_status heed_cuda_attach(void *state, uint32_t index, void *context, void *native,
+                             struct heed_error_detail *);
+void heed_cuda_detach(void *state);
 
-heed_status heed_cuda_kernel_get(void *state, enum heed_kernel, uint32_t large, void **compiled,
-                                 struct heed_trouble *);
-void heed_cuda_kernels_drop(struct heed_cuda_state *);      /* in the context */
+/* ---- memory.c ---- */
 
-/* ---- compile.c ---- */
-
-/* A row compiled by NVRTC for the device: *image is *bytes long, from services->alloc. */
-heed_status heed_cuda_compile(const struct heed_cuda_state *, enum heed_kernel, uint32_t large,
-                              char **image, size_t *bytes, struct heed_trouble *);
-
-/* ---- run.c ---- */
-
-heed_status heed_cuda_run(void *state, const struct heed_work *, struct heed_trouble *);
-
-/* ---- remote.c ---- */
-
-extern const struct heed_backend_remote heed_cuda_remote;
+heed_status heed_cuda_buf_create(heed_device *, uint64_t bytes, void **handle,
+                                 struct heed_error_detail *);
+void heed_cuda_buf_destroy(heed_device *, void *handle);
+heed_status heed_cuda_buf_write(heed_device *, void *queue, void *handle, uint64_t offset,
+                                const void *from, uint64_t bytes, struct heed_error_detail *);
+heed_status heed_cuda_buf_read(heed_device *, void *queue, void *to, void *handle, uint64_t offset,
+                               uint64_t bytes, struct heed_error_detail *);
 heed_status heed_cuda_memory_create(void *state, uint64_t bytes, const void *contents,
-                                    void **handle, struct heed_trouble *);
+                                    void **handle, struct heed_error_detail *);
 void heed_cuda_memory_destroy(void *state, void *handle);
 
-/* ---- backend.c ---- */
+/* ---- queue.c ---- */
 
-heed_status heed_cuda_open(heed_device *, const struct heed_services *);
-void heed_cuda_close(heed_device *, const struct heed_services *);
-heed_status heed_cuda_wrap(heed_device *, const struct heed_services *, void *context, void *native,
-                           struct heed_trouble *);
+heed_status heed_cuda_queue_create(heed_device *, void *native, uint32_t has_native, void **queue,
+                                   struct heed_error_detail *);
+heed_status heed_cuda_queue_wait(heed_device *, void *queue, struct heed_error_detail *);
+void heed_cuda_queue_destroy(heed_device *, void *queue);
+heed_status heed_cuda_event_wait(heed_device *, void *event, struct heed_error_detail *);
+void heed_cuda_event_destroy(heed_device *, void *event);
+heed_status heed_cuda_event_wrap(heed_device *, void *native, void **event,
+                                 struct heed_error_detail *);
+void *heed_cuda_event_native(heed_device *, void *event);
 
-/* An event is a CUevent; the caller's has the lowest bit set, which no object's address has. */
-HEED_INLINE void *heed_cuda_event_native(void *event)
-{
-    return (void *)((uintptr_t)event & ~(uintptr_t)1);
-}
+/* ---- program.c, run.c ---- */
 
-HEED_INLINE uint32_t heed_cuda_event_borrowed(const void *event)
-{
-    return (uint32_t)((uintptr_t)event & 1);
-}
+heed_status heed_cuda_kernel_create(void *state, enum heed_kernel, uint32_t large, void **compiled,
+                                    struct heed_error_detail *);
+void heed_cuda_kernel_destroy(void *state, void *compiled);
+/* A row compiled by NVRTC for the device: *image is *bytes long, from heed_offload_alloc. */
+heed_status heed_cuda_compile(const struct heed_cuda_state *, enum heed_kernel, uint32_t large,
+                              char **image, size_t *bytes, struct heed_error_detail *);
+heed_status heed_cuda_run(void *state, const struct heed_work *, struct heed_error_detail *);
 
 #endif

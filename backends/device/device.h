@@ -37,16 +37,13 @@ extern const struct heed_kernel_text heed_kernel_texts[];       /* generated; en
  * of a block of bytes + 1. */
 char *heed_kernel_source(const struct heed_services *, const char *file, size_t *bytes);
 
-/* Every buffer that a kernel can be given has a number (kernels/call.h): OpenCL kernels have a
- * pointer argument for each, so the number of sources and slots comes in two sizes. */
+/* Kernels number their buffers as the plan its operands; the last buffer is the workspace. OpenCL
+ * kernels have a pointer argument for each, so the number of buffers comes in two sizes. */
 enum {
-    HEED_SMALL_SOURCES = 4,
-    HEED_SMALL_SLOTS = 16,
     HEED_SMALL_SUBS = 4,            /* sub-sources of a source */
     HEED_GROUP_ITEMS = 256,         /* workgroup: work-items of a group */
-    HEED_BUFFERS_FIXED = 5,         /* q, o, lse, sinks, workspace */
-    HEED_BUFFERS_SMALL = HEED_BUFFERS_FIXED + 2 * HEED_SMALL_SOURCES + HEED_SMALL_SLOTS,
-    HEED_BUFFERS_LARGE = HEED_BUFFERS_FIXED + 2 * HEED_MAX_SOURCES + HEED_MAX_SLOTS
+    HEED_BUFFERS_SMALL = 28 + 1,
+    HEED_BUFFERS_LARGE = HEED_MAX_OPERANDS + 1
 };
 
 /* Which kernels: workers with vectors that take strips (processors), or work-groups (GPUs). */
@@ -70,41 +67,35 @@ struct heed_step {
     void *compiled;                 /* driver->kernel's */
 };
 
-struct heed_memory {
-    void *handle;
-    uint64_t offset;                /* bytes; 0 with drivers whose handles are addresses */
-};
-
-/* buffers[0..4]: q, o, lse, sinks, workspace; then k of each source, v of each, slots; n of them,
- * HEED_BUFFERS_SMALL or _LARGE. Absent ones have a NULL handle. */
+/* n_buffers is HEED_BUFFERS_SMALL or _LARGE. Absent buffers have a NULL handle. */
 struct heed_work {
     const struct heed_step *steps;
     uint32_t n_steps, n_buffers;
     void *image;                    /* driver->memory_create's; handed to every kernel as well */
-    struct heed_memory buffers[HEED_BUFFERS_LARGE];
+    heed_buf buffers[HEED_BUFFERS_LARGE];
     void *queue;
     void *const *waits;
     uint32_t n_waits, reserved;
     void **event;                   /* NULL: none wanted */
 };
 
-/* Statuses as remote's; HEED_E_KERNEL_BUILD with the log's first lines in the trouble and all of it
- * logged. All functions: any thread. */
+/* Statuses as offload's; HEED_E_KERNEL_BUILD with the log's first lines in the detail and all of
+ * it logged. All functions: any thread. */
 struct heed_driver {
     uint32_t size;
-    uint32_t handles;               /* as remote->handles */
+    uint32_t handles;               /* as offload->handles */
     /* Read-only memory with contents; complete on return. */
     heed_status (*memory_create)(void *state, uint64_t bytes, const void *contents, void **handle,
-                                 struct heed_trouble *);
+                                 struct heed_error_detail *);
     void (*memory_destroy)(void *state, void *handle);
     /* The compiled kernel, built or loaded at the first call for it and kept by the device. large:
      * with HEED_BUFFERS_LARGE (HK_LARGE=1). */
     heed_status (*kernel)(void *state, enum heed_kernel, uint32_t large, void **compiled,
-                          struct heed_trouble *);
+                          struct heed_error_detail *);
     /* Enqueues the steps in order, the first after the waits. Nothing is allocated but by the
      * vendor. A failure of any step but the last leaves outputs unwritten, as only the last writes
      * them. */
-    heed_status (*run)(void *state, const struct heed_work *, struct heed_trouble *);
+    heed_status (*run)(void *state, const struct heed_work *, struct heed_error_detail *);
 };
 
 /* device->state of every backend that uses this begins with it. */
@@ -117,9 +108,9 @@ struct heed_device_state {
 extern const struct heed_impl *const heed_device_impls[];       /* bind.c; ends with NULL */
 
 /* Runs the self_test kernel: do fma, rint, conversions and every step of docs/numerics.md give the
- * host's bits? *reason: "" if so, else static text why the device is not EXACT. remote: for a queue
- * and memory of the backend's. */
-heed_status heed_device_self_test(heed_device *, const struct heed_backend_remote *,
-                                  const char **reason, struct heed_trouble *);
+ * host's bits? *reason: "" if so, else static text why the device is not EXACT. offload: for a
+ * queue and memory of the backend's. */
+heed_status heed_device_self_test(heed_device *, const struct heed_backend_offload *,
+                                  const char **reason, struct heed_error_detail *);
 
 #endif

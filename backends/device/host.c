@@ -25,12 +25,12 @@ struct header {
 };
 
 static heed_status memory_create(void *given, uint64_t bytes, const void *contents, void **handle,
-                                 struct heed_trouble *trouble)
+                                 struct heed_error_detail *detail)
 {
     const struct heed_device_state *state = given;
     char *block = NULL;
 
-    (void)trouble;
+    (void)detail;
     if (bytes <= SIZE_MAX - HEADER)
         block = state->services->alloc(state->services->runtime, HEADER + (size_t)bytes, HEADER);
     if (block == NULL)
@@ -56,11 +56,11 @@ static void memory_destroy(void *given, void *handle)
 /* ---- kernels ---- */
 
 static heed_status kernel(void *given, enum heed_kernel row, uint32_t large, void **compiled,
-                          struct heed_trouble *trouble)
+                          struct heed_error_detail *detail)
 {
     const struct heed_host_device *device = given;
 
-    (void)trouble;
+    (void)detail;
     assert(device->kernels[row][large != 0] != NULL);
     *compiled = (void *)(uintptr_t)&device->kernels[row][large != 0];
     return HEED_OK;
@@ -89,13 +89,13 @@ static void worker_run(void *argument, uint32_t worker)
     fesetenv(&caller);
 }
 
-static heed_status run(void *given, const struct heed_work *work, struct heed_trouble *trouble)
+static heed_status run(void *given, const struct heed_work *work, struct heed_error_detail *detail)
 {
     const struct heed_host_device *device = given;
     const heed_executor *executor = device->base.services->executor;
     struct run run = { .image = work->image };
 
-    (void)trouble;
+    (void)detail;
     for (uint32_t i = 0; i < work->n_buffers; i++) {
         if (work->buffers[i].handle != NULL)
             run.buffers[i] = (char *)work->buffers[i].handle + work->buffers[i].offset;

@@ -279,28 +279,29 @@ struct sheet {
 
 struct device_side {
     heed_device *device;
-    const struct heed_backend_remote *remote;
+    const struct heed_backend_offload *offload;
     const struct heed_device_state *state;
     void *image, *output, *queue;
 };
 
-static heed_status take(struct device_side *d, struct sheet *sheet, struct heed_trouble *trouble)
+static heed_status take(struct device_side *d, struct sheet *sheet,
+                        struct heed_error_detail *detail)
 {
     const struct heed_driver *driver = d->state->driver;
     heed_status status = driver->memory_create(d->device->state, sizeof(sheet->image),
-                                               &sheet->image, &d->image, trouble);
+                                               &sheet->image, &d->image, detail);
 
     if (status >= 0)
-        status = d->remote->buf_create(d->device, sizeof(sheet->got), &d->output, trouble);
+        status = d->offload->buf_create(d->device, sizeof(sheet->got), &d->output, detail);
     if (status >= 0)
-        status = d->remote->queue_create(d->device, NULL, 0, &d->queue, trouble);
+        status = d->offload->queue_create(d->device, NULL, 0, &d->queue, detail);
     if (status >= 0)
-        status = d->remote->buf_write(d->device, d->queue, d->output, 0, sheet->got,
-                                      sizeof(sheet->got));
+        status = d->offload->buf_write(d->device, d->queue, d->output, 0, sheet->got,
+                                       sizeof(sheet->got), detail);
     return status;
 }
 
-static heed_status run(struct device_side *d, struct sheet *sheet, struct heed_trouble *trouble)
+static heed_status run(struct device_side *d, struct sheet *sheet, struct heed_error_detail *detail)
 {
     const struct heed_driver *driver = d->state->driver;
     struct heed_step step = {
@@ -316,32 +317,32 @@ static heed_status run(struct device_side *d, struct sheet *sheet, struct heed_t
         .buffers = { [1] = { .handle = d->output } },
         .queue = d->queue,
     };
-    heed_status status = driver->kernel(d->device->state, step.kernel, 0, &step.compiled, trouble);
+    heed_status status = driver->kernel(d->device->state, step.kernel, 0, &step.compiled, detail);
 
     if (status >= 0)
-        status = driver->run(d->device->state, &work, trouble);
+        status = driver->run(d->device->state, &work, detail);
     if (status >= 0)
-        status = d->remote->queue_wait(d->device, d->queue, trouble);
+        status = d->offload->queue_wait(d->device, d->queue, detail);
     if (status >= 0)
-        status = d->remote->buf_read(d->device, d->queue, sheet->got, d->output, 0,
-                                     sizeof(sheet->got));
+        status = d->offload->buf_read(d->device, d->queue, sheet->got, d->output, 0,
+                                      sizeof(sheet->got), detail);
     return status;
 }
 
 static void give_back(const struct device_side *d)
 {
     if (d->queue != NULL)
-        d->remote->queue_destroy(d->device, d->queue);
+        d->offload->queue_destroy(d->device, d->queue);
     if (d->output != NULL)
-        d->remote->buf_destroy(d->device, d->output);
+        d->offload->buf_destroy(d->device, d->output);
     if (d->image != NULL)
         d->state->driver->memory_destroy(d->device->state, d->image);
 }
 
-heed_status heed_device_self_test(heed_device *device, const struct heed_backend_remote *remote,
-                                  const char **reason, struct heed_trouble *trouble)
+heed_status heed_device_self_test(heed_device *device, const struct heed_backend_offload *offload,
+                                  const char **reason, struct heed_error_detail *detail)
 {
-    struct device_side d = { .device = device, .remote = remote, .state = device->state };
+    struct device_side d = { .device = device, .offload = offload, .state = device->state };
     const struct heed_services *services = d.state->services;
     struct sheet *sheet =
         services->alloc(services->runtime, sizeof(*sheet), _Alignof(struct sheet));
@@ -353,9 +354,9 @@ heed_status heed_device_self_test(heed_device *device, const struct heed_backend
     memset(sheet, 0, sizeof(*sheet));
     heed_self_test_inputs(sheet->image.in);
     heed_self_test_expect(sheet->image.in, HEED_TEST_GROUPS, sheet->wanted);
-    status = take(&d, sheet, trouble);
+    status = take(&d, sheet, detail);
     if (status >= 0)
-        status = run(&d, sheet, trouble);
+        status = run(&d, sheet, detail);
     if (status >= 0)
         *reason = heed_self_test_judge(sheet->image.in, HEED_TEST_GROUPS, sheet->wanted,
                                        sheet->got);

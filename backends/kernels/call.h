@@ -13,21 +13,15 @@
 #include "image.h"
 #include "numerics.h"
 
-/* Numbers of buffers: q, o, lse, sinks, workspace, k of every source, v of every source, slots. */
+/* Buffer i is operand i of the plan (lib/plan.h); the last one is the workspace. */
 #if HK_LARGE
-#define HK_SOURCES 16
-#define HK_SLOTS 64
-#define HK_SUBS 66
+#define HK_SUBS 66              /* sub-sources of a source */
 #define HK_BUFFERS 101
 #else
-#define HK_SOURCES 4
-#define HK_SLOTS 16
 #define HK_SUBS 4
 #define HK_BUFFERS 29
 #endif
-enum { HK_BUF_Q, HK_BUF_O, HK_BUF_LSE, HK_BUF_SINKS, HK_BUF_WORK, HK_BUF_K };
-#define HK_BUF_V (HK_BUF_K + HK_SOURCES)
-#define HK_BUF_SLOT (HK_BUF_K + 2 * HK_SOURCES)
+enum { HK_BUF_Q, HK_BUF_O, HK_BUF_LSE, HK_BUF_SINKS, HK_BUF_KV, HK_BUF_WORK = HK_BUFFERS - 1 };
 
 struct hk_call {
     HK_GLOBAL const char *image;
@@ -68,18 +62,18 @@ HK_FN HK_GLOBAL const char *hk_sinks(const struct hk_call *call)
 
 HK_FN HK_GLOBAL const char *hk_k(const struct hk_call *call, hk_u32 source)
 {
-    return call->buffer[HK_BUF_K + source];
+    return call->buffer[HK_BUF_KV + 2 * source];
 }
 
 HK_FN HK_GLOBAL const char *hk_v(const struct hk_call *call, hk_u32 source)
 {
-    return call->buffer[HK_BUF_V + source];
+    return call->buffer[HK_BUF_KV + 2 * source + 1];
 }
 
-/* slot: from 1. */
+/* slot: as in struct hk_aux. */
 HK_FN HK_GLOBAL const char *hk_slot(const struct hk_call *call, hk_u32 slot)
 {
-    return call->buffer[HK_BUF_SLOT + slot - 1];
+    return call->buffer[slot - 1];
 }
 
 /* An array without elements may have no address. */

@@ -1,12 +1,14 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Asks every platform for its devices and every device for what decides whether and how heed can
- * use it. Nothing here makes a context.
+ * Which devices there are: every platform is asked for its devices, every device for what decides
+ * whether and how heed can use it, once per process, since drivers are slow to ask, and some start
+ * threads that would not survive a later fork. And attaching to one. Each device has three names:
+ * "opencl:0" with the kernels' shape that suits it, "opencl:0:lanes" and "opencl:0:workgroup" with
+ * the shape forced, so that both can be tested.
  */
-#include "devices.h"
+#include "state.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +19,29 @@ enum {
     PARAMETER_BYTES = 1024,         /* of a kernel: what OpenCL promises, and the large ones need */
     LOCAL_FOR_64_ROWS = 48 * 1024,
     LOCAL_LEAST = 32 * 1024,            /* for 32 */
-    WIDE_VECTOR = 16
+    WIDE_VECTOR = 16,
+    MAX_DEVICES = 64,               /* more than this are not looked at */
+    SHAPES = 2
+};
+static const char *const shape_names[SHAPES] = { "lanes", "workgroup" };
+
+struct found {
+    void *platform, *device;
+    uint64_t type;                  /* HEED_CL_DEVICE_TYPE_* */
+    uint64_t memory, local_memory;  /* bytes */
+    uint32_t units, vector;         /* compute units; floats in a register */
+    heed_status usable;
+    char description[128], reason[128];
+    struct heed_offload_verdict verdict;        /* under the lock of heed_offload_open */
 };
 
-/* Written once per heed_opencl_api_generation. */
+/* Written once per heed_opencl_api_generation, but for the verdicts. */
 static struct {
     pthread_mutex_t lock;
-    bool looked;
+    bool listed;
     uint32_t generation, n;
     const char *reason;
-    struct heed_opencl_found list[HEED_OPENCL_DEVICES];
+    struct found list[MAX_DEVICES];
 } machine = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Some drivers do not end a text that was cut, and some count no final NUL. */
@@ -124,15 +139,15 @@ static const char *refuse(const struct heed_opencl_api *api, void *device)
     return NULL;
 }
 
-void heed_opencl_device_ask(const struct heed_opencl_api *api, void *platform, void *device,
-                            struct heed_opencl_found *out)
+static void ask(const struct heed_opencl_api *api, void *platform, void *device,
+                struct found *out)
 {
     char maker[48], name[72];
     const char *const reason = refuse(api, device);
 
     heed_opencl_platform_text(api, platform, HEED_CL_PLATFORM_NAME, maker, sizeof(maker));
     heed_opencl_device_text(api, device, HEED_CL_DEVICE_NAME, name, sizeof(name));
-    *out = (struct heed_opencl_found){
+    *out = (struct found){
         .platform = platform,
         .device = device,
         .type = ask64(api, device, HEED_CL_DEVICE_TYPE),
@@ -149,7 +164,7 @@ void heed_opencl_device_ask(const struct heed_opencl_api *api, void *platform, v
 }
 
 /* A processor is given wide vectors and no barriers, all else work-groups. */
-struct heed_device_traits heed_opencl_traits(const struct heed_opencl_found *found, uint32_t shape)
+static struct heed_device_traits traits_of(const struct found *found, uint32_t shape)
 {
     if (shape == 0)
         shape = found->type & HEED_CL_DEVICE_TYPE_CPU ? HEED_SHAPE_LANES
@@ -163,29 +178,30 @@ struct heed_device_traits heed_opencl_traits(const struct heed_opencl_found *fou
     };
 }
 
-static bool listed(const void *device)
+/* The place of a device in the list; NULL: it has none. Under the lock. */
+static struct found *listed(const void *device)
 {
     for (uint32_t i = 0; i < machine.n; i++) {
         if (machine.list[i].device == device)
-            return true;
+            return &machine.list[i];
     }
-    return false;
+    return NULL;
 }
 
-static void look_for(const struct heed_opencl_api *api, void *platform, uint64_t type)
+static void list_type(const struct heed_opencl_api *api, void *platform, uint64_t type)
 {
-    void *devices[HEED_OPENCL_DEVICES];
+    void *devices[MAX_DEVICES];
     uint32_t n = 0;
 
-    if (api->GetDeviceIDs(platform, type, HEED_OPENCL_DEVICES, devices, &n) != HEED_CL_SUCCESS)
+    if (api->GetDeviceIDs(platform, type, MAX_DEVICES, devices, &n) != HEED_CL_SUCCESS)
         return;
-    for (uint32_t i = 0; i < n && i < HEED_OPENCL_DEVICES; i++) {
-        if (machine.n < HEED_OPENCL_DEVICES && !listed(devices[i]))
-            heed_opencl_device_ask(api, platform, devices[i], &machine.list[machine.n++]);
+    for (uint32_t i = 0; i < n && i < MAX_DEVICES && machine.n < MAX_DEVICES; i++) {
+        if (listed(devices[i]) == NULL)
+            ask(api, platform, devices[i], &machine.list[machine.n++]);
     }
 }
 
-static void look(void)
+static void list_all(void)
 {
     const struct heed_opencl_api *const api = heed_opencl_api_get(&machine.reason);
     void *platforms[MAX_PLATFORMS];
@@ -199,24 +215,207 @@ static void look(void)
     machine.reason = n == 0 ? "the OpenCL loader knows no platform (no driver is installed)"
                             : "the OpenCL platforms have no device";
     for (uint32_t i = 0; i < n && i < MAX_PLATFORMS; i++) {
-        look_for(api, platforms[i], HEED_CL_DEVICE_TYPE_ALL);
-        look_for(api, platforms[i], HEED_CL_DEVICE_TYPE_CUSTOM);    /* not among "all" */
+        list_type(api, platforms[i], HEED_CL_DEVICE_TYPE_ALL);
+        list_type(api, platforms[i], HEED_CL_DEVICE_TYPE_CUSTOM);    /* not among "all" */
     }
 }
 
-uint32_t heed_opencl_devices(const struct heed_opencl_found **list, const char **reason)
+/* The number of devices; 0 of them: *reason (static text) says why. */
+static uint32_t find_devices(const char **reason)
 {
     const uint32_t generation = heed_opencl_api_generation();
     uint32_t n;
 
     pthread_mutex_lock(&machine.lock);
-    if (!machine.looked || machine.generation != generation)
-        look();
-    machine.looked = true;
+    if (!machine.listed || machine.generation != generation)
+        list_all();
+    machine.listed = true;
     machine.generation = generation;
     n = machine.n;
     *reason = machine.reason;
     pthread_mutex_unlock(&machine.lock);
-    *list = machine.list;
     return n;
+}
+
+uint32_t heed_opencl_device_count(void)
+{
+    const char *reason;
+
+    return find_devices(&reason) * (1 + SHAPES);
+}
+
+const char *heed_opencl_device_none(void)
+{
+    const char *reason;
+
+    (void)find_devices(&reason);
+    return reason;
+}
+
+/* The plain devices come first, then each with either shape. *shape 0: not forced. */
+static struct found *find(uint32_t index, uint32_t *place, uint32_t *shape)
+{
+    const char *reason;
+    const uint32_t n = find_devices(&reason);
+
+    *place = index < n ? index : (index - n) / SHAPES;
+    *shape = index < n ? 0 : (index - n) % SHAPES + HEED_SHAPE_LANES;
+    return *place < n ? &machine.list[*place] : NULL;
+}
+
+static void fill_props(heed_device_props *props, const struct found *found)
+{
+    props->size = sizeof(*props);
+    props->kind = HEED_DEVICE_OPENCL;
+    props->width = found->units;
+    props->exact = 0;               /* open finds out */
+    props->usable = found->usable;
+    props->memory = found->memory;
+    memcpy(props->description, found->description, sizeof(props->description));
+    memcpy(props->reason, found->reason, sizeof(props->reason));
+}
+
+void heed_opencl_device_describe(uint32_t index, heed_device_props *props)
+{
+    uint32_t place, shape;
+    const struct found *const found = find(index, &place, &shape);
+
+    if (found == NULL)
+        return;
+    fill_props(props, found);
+    if (shape == 0)
+        snprintf(props->name, sizeof(props->name), "opencl:%u", (unsigned)place);
+    else
+        snprintf(props->name, sizeof(props->name), "opencl:%u:%s", (unsigned)place,
+                 shape_names[shape - HEED_SHAPE_LANES]);
+}
+
+/* ---- the caller's ------------------------------------------------------- */
+
+/* Is the device one of the context's? */
+static heed_status require_context(const struct heed_opencl_api *api, void *context, void *native,
+                                   struct heed_error_detail *detail)
+{
+    void *devices[MAX_DEVICES] = { NULL };
+    uint32_t n = 0;
+    int32_t code;
+
+    code = api->GetContextInfo(context, HEED_CL_CONTEXT_NUM_DEVICES, sizeof(n), &n, NULL);
+    if (code == HEED_CL_SUCCESS && n <= MAX_DEVICES)
+        code = api->GetContextInfo(context, HEED_CL_CONTEXT_DEVICES, n * sizeof(devices[0]),
+                                   devices, NULL);
+    if (code != HEED_CL_SUCCESS)
+        return heed_opencl_status(code, "clGetContextInfo", detail);
+    for (uint32_t i = 0; i < n && i < MAX_DEVICES; i++) {
+        if (devices[i] == native)
+            return HEED_OK;
+    }
+    heed_offload_say(detail, "the context is not for that device");
+    return HEED_E_MISMATCH;
+}
+
+static heed_status ask_native(const struct heed_opencl_api *api, void *native, struct found *found,
+                              struct heed_error_detail *detail)
+{
+    void *platform = NULL;
+    const heed_status status = heed_opencl_status(
+        api->GetDeviceInfo(native, HEED_CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL),
+        "clGetDeviceInfo", detail);
+
+    if (status >= 0)
+        ask(api, platform, native, found);
+    return status;
+}
+
+heed_status heed_opencl_device_wrap(heed_device_props *props, void *context, void *native,
+                                    struct heed_error_detail *detail)
+{
+    const char *reason;
+    const struct heed_opencl_api *const api = heed_opencl_api_get(&reason);
+    struct found found;
+    heed_status status;
+
+    if (api == NULL || native == NULL) {
+        heed_offload_say(detail, "%s", api == NULL ? reason : "the device is NULL");
+        return api == NULL ? HEED_E_NOT_FOUND : HEED_E_NULL;
+    }
+    status = require_context(api, context, native, detail);
+    if (status >= 0)
+        status = ask_native(api, native, &found, detail);
+    if (status < 0)
+        return status;
+    fill_props(props, &found);
+    snprintf(props->name, sizeof(props->name), "opencl:wrapped");
+    return HEED_OK;
+}
+
+/* ---- attaching --------------------------------------------------------- */
+
+static heed_status enter_context(struct heed_opencl_state *state, void *context,
+                                 struct heed_error_detail *detail)
+{
+    int32_t code = HEED_CL_SUCCESS;
+    heed_status status;
+
+    if (context != NULL) {
+        status = heed_opencl_status(state->api->RetainContext(context), "clRetainContext", detail);
+        state->context = status >= 0 ? context : NULL;
+        return status;
+    }
+    context = state->api->CreateContext(NULL, 1, &state->device, NULL, NULL, &code);
+    if (context == NULL && code == HEED_CL_SUCCESS)
+        code = HEED_CL_OUT_OF_RESOURCES;
+    status = heed_opencl_check(state, code, "clCreateContext", detail);
+    state->context = status >= 0 ? context : NULL;
+    return status;
+}
+
+/* The device of a caller, if it was found by listing; nothing is listed for it. */
+static struct found *find_native(const void *native)
+{
+    const uint32_t generation = heed_opencl_api_generation();
+    struct found *found = NULL;
+
+    pthread_mutex_lock(&machine.lock);
+    if (machine.listed && machine.generation == generation)
+        found = listed(native);
+    pthread_mutex_unlock(&machine.lock);
+    return found;
+}
+
+heed_status heed_opencl_attach(void *opened, uint32_t index, void *context, void *native,
+                               struct heed_error_detail *detail)
+{
+    struct heed_opencl_state *const state = opened;
+    const char *reason;
+    uint32_t place, shape = 0;
+    struct found asked, *found;
+    heed_status status;
+
+    state->api = heed_opencl_api_get(&reason);
+    found = native != NULL ? find_native(native) : find(index, &place, &shape);
+    if (state->api == NULL || (found == NULL && native == NULL)) {
+        heed_offload_say(detail, "%s", state->api == NULL ? reason : "the device is gone");
+        return HEED_E_NOT_FOUND;
+    }
+    if (found == NULL) {            /* a part of a device, or of a driver beside the loader's */
+        status = ask_native(state->api, native, &asked, detail);
+        if (status < 0)
+            return status;
+        found = &asked;
+    } else {
+        state->common.verdict = &found->verdict;
+    }
+    state->platform = found->platform;
+    state->device = found->device;
+    state->common.base.traits = traits_of(found, shape);
+    return enter_context(state, context, detail);
+}
+
+void heed_opencl_detach(void *opened)
+{
+    struct heed_opencl_state *const state = opened;
+
+    if (state->context != NULL)
+        (void)state->api->ReleaseContext(state->context);
 }

@@ -6,8 +6,6 @@
  */
 #include "state.h"
 
-#include <stdio.h>
-
 /* Codes with a status or a name of their own. lost: only a device that is gone gives it for an
  * object that is ours and was good before. Others: HEED_E_DEVICE. */
 static const struct {
@@ -44,39 +42,37 @@ static size_t find(int32_t code)
     return i;
 }
 
-heed_status heed_opencl_status(int32_t code, const char *call, struct heed_trouble *trouble)
+heed_status heed_opencl_status(int32_t code, const char *call, struct heed_error_detail *detail)
 {
     const size_t i = find(code);
 
     if (code == HEED_CL_SUCCESS)
         return HEED_OK;
-    if (trouble != NULL) {
-        trouble->native = code;
-        snprintf(trouble->text, sizeof(trouble->text), "%s answered %s (%d)", call,
-                 i < N_CODES ? codes[i].name : "an error", (int)code);
-    }
+    if (detail != NULL)
+        detail->native = code;
+    heed_offload_say(detail, "%s answered %s (%d)", call, i < N_CODES ? codes[i].name : "an error",
+                     (int)code);
     return i < N_CODES ? codes[i].status : HEED_E_DEVICE;
 }
 
-heed_status heed_opencl_check(struct heed_opencl_device *device, int32_t code, const char *call,
-                              struct heed_trouble *trouble)
+heed_status heed_opencl_check(struct heed_opencl_state *state, int32_t code, const char *call,
+                              struct heed_error_detail *detail)
 {
-    const heed_status status = heed_opencl_status(code, call, trouble);
+    const heed_status status = heed_opencl_status(code, call, detail);
     const size_t i = find(code);
 
     if (i == N_CODES || !codes[i].lost)
         return status;
-    atomic_store(&device->lost, true);
+    heed_offload_lose(state, code);
     return HEED_E_DEVICE_LOST;
 }
 
-heed_status heed_opencl_alive(struct heed_opencl_device *device, struct heed_trouble *trouble)
+heed_status heed_opencl_enter(struct heed_opencl_state *state, struct heed_error_detail *detail)
 {
-    if (!atomic_load(&device->lost))
+    const int lost = atomic_load(&state->common.lost);
+
+    if (lost == 0)
         return HEED_OK;
-    if (trouble != NULL) {
-        trouble->native = HEED_CL_DEVICE_NOT_AVAILABLE;
-        snprintf(trouble->text, sizeof(trouble->text), "the device was lost in an earlier call");
-    }
+    (void)heed_opencl_status(lost, "an earlier call", detail);
     return HEED_E_DEVICE_LOST;
 }

@@ -5,7 +5,6 @@
  * goes into the cache. A binary that the driver does not take (any more) is as good as none.
  */
 #include "../device/cache.h"
-#include "devices.h"
 #include "state.h"
 
 #include <stdio.h>
@@ -18,16 +17,15 @@ enum { N_STANDARDS = sizeof(standards) / sizeof(standards[0]) };
 
 enum {
     OPTIONS = 512,
-    LOG_LINE = 200,
     LOG_BYTES = 1 << 20,
     PROGRAM_DEVICES = 64
 };
 
 /* One kernel on its way. */
 struct build {
-    struct heed_opencl_device *d;
-    const struct heed_kernel_row *row;
-    struct heed_trouble *trouble;
+    struct heed_opencl_state *d;
+    enum heed_kernel row;
+    struct heed_error_detail *detail;
     char defines[OPTIONS];          /* all options but the standard */
     uint8_t key[HEED_HASH_BYTES];
     char *source;
@@ -37,64 +35,11 @@ struct build {
 
 static const struct heed_services *services_of(const struct build *b)
 {
-    return b->d->base.services;
-}
-
-/* ---- the log ----------------------------------------------------------- */
-
-static void log_line(const struct heed_services *services, const char *text, size_t length)
-{
-    char line[LOG_LINE + 1];
-
-    while (length > 0) {
-        const size_t n = length < LOG_LINE ? length : LOG_LINE;
-
-        memcpy(line, text, n);
-        line[n] = '\0';
-        services->log(services->runtime, 1, line);
-        text += n;
-        length -= n;
-    }
-}
-
-static bool has_error(const char *line, size_t length)
-{
-    for (size_t i = 0; i + 5 <= length; i++) {
-        if (memcmp(line + i, "error", 5) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Every line is logged; the first that speaks of an error, else the first that is not blank, goes
- * into the trouble. */
-static void take_log(struct build *b, const char *log)
-{
-    const char *best = "the compiler left no log";
-    size_t best_length = strlen(best);
-    bool found = false, error = false;
-
-    while (*log != '\0') {
-        const size_t length = strcspn(log, "\r\n");
-        const size_t blank = strspn(log, " \t");
-
-        log_line(services_of(b), log, length);
-        if (blank < length && (!found || (!error && has_error(log, length)))) {
-            best = log + blank;
-            best_length = length - blank;
-            error = has_error(log, length);
-            found = true;
-        }
-        log += length;
-        log += strspn(log, "\r\n");
-    }
-    snprintf(b->trouble->text, sizeof(b->trouble->text), "kernel %s: %.*s", b->row->name,
-             best_length < 128 ? (int)best_length : 128, best);
+    return b->d->common.base.services;
 }
 
 static void fetch_log(struct build *b)
 {
-    const struct heed_services *const services = services_of(b);
     const struct heed_opencl_api *const api = b->d->api;
     size_t bytes = 0;
     char *log;
@@ -103,23 +48,23 @@ static void fetch_log(struct build *b)
                                  &bytes) != HEED_CL_SUCCESS ||
         bytes > LOG_BYTES)
         bytes = 0;
-    log = services->alloc(services->runtime, bytes + 1, 1);
-    if (log == NULL) {
-        take_log(b, "");
+    heed_offload_say(b->detail, "kernel %s: the compiler left no log",
+                     heed_kernel_rows[b->row].name);
+    log = heed_offload_alloc(b->d, bytes + 1, 1);
+    if (log == NULL)
         return;
-    }
     memset(log, 0, bytes + 1);
     if (bytes > 0 &&
         api->GetProgramBuildInfo(b->program, b->d->device, HEED_CL_PROGRAM_BUILD_LOG, bytes, log,
                                  NULL) != HEED_CL_SUCCESS)
         log[0] = '\0';
-    take_log(b, log);
-    services->free(services->runtime, log, bytes + 1, 1);
+    heed_offload_build_log(b->d, HEED_OFFLOAD_ERROR, b->row, log, b->detail);
+    heed_offload_free(b->d, log, bytes + 1, 1);
 }
 
 /* ---- the cache --------------------------------------------------------- */
 
-static void hash_device_text(struct heed_hash *hash, const struct heed_opencl_device *d,
+static void hash_device_text(struct heed_hash *hash, const struct heed_opencl_state *d,
                              uint32_t what)
 {
     char text[512];
@@ -128,7 +73,7 @@ static void hash_device_text(struct heed_hash *hash, const struct heed_opencl_de
     heed_hash_add_text(hash, text);
 }
 
-static void hash_platform_text(struct heed_hash *hash, const struct heed_opencl_device *d,
+static void hash_platform_text(struct heed_hash *hash, const struct heed_opencl_state *d,
                                uint32_t what)
 {
     char text[512];
@@ -209,6 +154,36 @@ static int32_t build(const struct build *b, uint32_t standard)
     return b->d->api->BuildProgram(b->program, 1, &b->d->device, options, NULL, NULL);
 }
 
+/* Codes after which another standard may do. */
+static bool refused(int32_t code)
+{
+    return code == HEED_CL_BUILD_PROGRAM_FAILURE || code == HEED_CL_INVALID_BUILD_OPTIONS ||
+           code == HEED_CL_INVALID_COMPILER_OPTIONS;
+}
+
+/* With the standard that was taken last, else with the others in turn. The first refusal is the one
+ * that people are told of: the later ones are last attempts. first NULL: nobody is told. */
+static int32_t build_standards(struct build *b, int32_t *first)
+{
+    const uint32_t last = b->d->standard;
+    int32_t code = HEED_CL_SUCCESS;
+
+    for (uint32_t i = 0; i < N_STANDARDS; i++) {
+        const uint32_t standard = (last + i) % N_STANDARDS;
+
+        code = build(b, standard);
+        if (code == HEED_CL_SUCCESS)
+            b->d->standard = standard;
+        if (!refused(code))
+            return code;
+        if (i == 0 && first != NULL) {
+            *first = code;
+            fetch_log(b);
+        }
+    }
+    return code;
+}
+
 static void drop_program(struct build *b)
 {
     if (b->program != NULL)
@@ -223,7 +198,7 @@ static bool build_binary(struct build *b, const unsigned char *binary, size_t by
     b->program = b->d->api->CreateProgramWithBinary(b->d->context, 1, &b->d->device, &bytes,
                                                     &binary, &taken, &code);
     if (b->program != NULL && code == HEED_CL_SUCCESS && taken == HEED_CL_SUCCESS &&
-        build(b, b->d->standard) == HEED_CL_SUCCESS)
+        build_standards(b, NULL) == HEED_CL_SUCCESS)
         return true;
     drop_program(b);
     return false;
@@ -246,111 +221,87 @@ static bool build_cached(struct build *b)
     return built;
 }
 
-/* Codes after which another standard may do. */
-static bool refused(int32_t code)
-{
-    return code == HEED_CL_BUILD_PROGRAM_FAILURE || code == HEED_CL_INVALID_BUILD_OPTIONS ||
-           code == HEED_CL_INVALID_COMPILER_OPTIONS;
-}
-
-/* The first refusal is the one that people are told of: the later ones are last attempts. */
 static heed_status build_source(struct build *b)
 {
     const char *text = b->source;
-    const uint32_t first = b->d->standard;
-    int32_t first_code = HEED_CL_SUCCESS, code = HEED_CL_SUCCESS;
+    int32_t first = HEED_CL_SUCCESS, code = HEED_CL_SUCCESS;
     heed_status status;
 
     b->program = b->d->api->CreateProgramWithSource(b->d->context, 1, &text,
                                                     &b->source_bytes, &code);
-    status = heed_opencl_check(b->d, code, "clCreateProgramWithSource", b->trouble);
+    status = heed_opencl_check(b->d, code, "clCreateProgramWithSource", b->detail);
     if (status < 0)
         return status;
-    for (uint32_t i = 0; i < N_STANDARDS; i++) {
-        const uint32_t standard = (first + i) % N_STANDARDS;
-
-        code = build(b, standard);
-        if (code == HEED_CL_SUCCESS) {
-            b->d->standard = standard;
-            keep_binary(b);
-            return HEED_OK;
-        }
-        if (i == 0)
-            first_code = code;
-        if (!refused(code))
-            return heed_opencl_check(b->d, code, "clBuildProgram", b->trouble);
-        if (i == 0)
-            fetch_log(b);
+    code = build_standards(b, &first);
+    if (code == HEED_CL_SUCCESS) {
+        keep_binary(b);
+        return HEED_OK;
     }
-    b->trouble->native = first_code;
+    if (!refused(code))
+        return heed_opencl_check(b->d, code, "clBuildProgram", b->detail);
+    b->detail->native = first;
     return HEED_E_KERNEL_BUILD;
 }
 
 /* The program lives on in its kernel. */
-static heed_status make_kernel(struct build *b, struct heed_opencl_kernel *out)
+static heed_status make_kernel(struct build *b, void **compiled)
 {
+    struct heed_opencl_kernel *const made =
+        heed_offload_alloc(b->d, sizeof(*made), _Alignof(struct heed_opencl_kernel));
     int32_t code = HEED_CL_SUCCESS;
-    void *const kernel = b->d->api->CreateKernel(b->program, "heed_kernel", &code);
     heed_status status;
 
-    if (kernel == NULL && code == HEED_CL_SUCCESS)
-        code = HEED_CL_OUT_OF_RESOURCES;
-    status = heed_opencl_check(b->d, code, "clCreateKernel", b->trouble);
-    if (status >= 0)
-        out->kernel = kernel;
-    return status;
-}
-
-static heed_status build_kernel(struct build *b, struct heed_opencl_kernel *out)
-{
-    const struct heed_services *const services = services_of(b);
-    heed_status status = HEED_OK;
-
-    b->source = heed_kernel_source(services, b->row->file, &b->source_bytes);
-    if (b->source == NULL)
+    if (made == NULL)
         return HEED_E_NOMEM;
-    if (services->cache_dir != NULL)
-        find_key(b);
-    if (!build_cached(b))
-        status = build_source(b);
-    if (status >= 0)
-        status = make_kernel(b, out);
-    drop_program(b);
-    services->free(services->runtime, b->source, b->source_bytes + 1, 1);
-    return status;
+    made->kernel = b->d->api->CreateKernel(b->program, "heed_kernel", &code);
+    if (made->kernel == NULL && code == HEED_CL_SUCCESS)
+        code = HEED_CL_OUT_OF_RESOURCES;
+    status = heed_opencl_check(b->d, code, "clCreateKernel", b->detail);
+    if (status < 0) {
+        heed_offload_free(b->d, made, sizeof(*made), _Alignof(struct heed_opencl_kernel));
+        return status;
+    }
+    /* A plain mutex, of which POSIX lets initialising fail only for want of memory; here none is
+     * needed. */
+    (void)pthread_mutex_init(&made->lock, NULL);
+    *compiled = made;
+    return HEED_OK;
 }
 
-heed_status heed_opencl_kernel(void *state, enum heed_kernel which, uint32_t large,
-                               void **compiled, struct heed_trouble *trouble)
+heed_status heed_opencl_kernel_create(void *state, enum heed_kernel row, uint32_t large,
+                                      void **compiled, struct heed_error_detail *detail)
 {
-    struct heed_opencl_device *const d = state;
-    struct heed_opencl_kernel *const kernel = &d->kernels[which][large != 0];
-    struct build b = { .d = d, .row = &heed_kernel_rows[which], .trouble = trouble };
-    heed_status status = heed_opencl_alive(d, trouble);
+    struct heed_opencl_state *const d = state;
+    const struct heed_device_traits *const traits = &d->common.base.traits;
+    struct build b = { .d = d, .row = row, .detail = detail };
+    heed_status status = heed_opencl_enter(d, detail);
 
     if (status < 0)
         return status;
     snprintf(b.defines, sizeof(b.defines),
-             "-DHK_LARGE=%d -DHK_GROUP_ROWS=%u -DHK_TILE_ROWS=%u -DHK_PROCESSOR=%u %.320s",
-             large != 0, (unsigned)d->base.traits.group_rows,
-             (unsigned)d->base.traits.tile_rows, (unsigned)d->base.traits.processor,
-             b.row->options);
-    pthread_mutex_lock(&d->building);
-    if (kernel->kernel == NULL)
-        status = build_kernel(&b, kernel);
-    pthread_mutex_unlock(&d->building);
+             "-DHK_LARGE=%u -DHK_GROUP_ROWS=%u -DHK_TILE_ROWS=%u -DHK_PROCESSOR=%u %.320s",
+             (unsigned)large, (unsigned)traits->group_rows, (unsigned)traits->tile_rows,
+             (unsigned)traits->processor, heed_kernel_rows[row].options);
+    b.source = heed_kernel_source(services_of(&b), heed_kernel_rows[row].file, &b.source_bytes);
+    if (b.source == NULL)
+        return HEED_E_NOMEM;
+    if (services_of(&b)->cache_dir != NULL)
+        find_key(&b);
+    if (!build_cached(&b))
+        status = build_source(&b);
     if (status >= 0)
-        *compiled = kernel;
+        status = make_kernel(&b, compiled);
+    drop_program(&b);
+    heed_offload_free(d, b.source, b.source_bytes + 1, 1);
     return status;
 }
 
-void heed_opencl_kernels_release(struct heed_opencl_device *d)
+void heed_opencl_kernel_destroy(void *state, void *compiled)
 {
-    for (int i = 0; i < HEED_KERNELS; i++) {
-        for (int large = 0; large < 2; large++) {
-            if (d->kernels[i][large].kernel != NULL)
-                (void)d->api->ReleaseKernel(d->kernels[i][large].kernel);
-            d->kernels[i][large].kernel = NULL;
-        }
-    }
+    struct heed_opencl_state *const d = state;
+    struct heed_opencl_kernel *const kernel = compiled;
+
+    (void)d->api->ReleaseKernel(kernel->kernel);
+    pthread_mutex_destroy(&kernel->lock);
+    heed_offload_free(d, kernel, sizeof(*kernel), _Alignof(struct heed_opencl_kernel));
 }

@@ -7,8 +7,6 @@
  */
 #include "state.h"
 
-#include <stdio.h>
-
 /* Large kernels find the places of their buffers at the beginning of the workspace, put there by
  * fills: a write would read host memory after run has returned. */
 enum {
@@ -18,15 +16,15 @@ enum {
 
 /* Commands under way: what the next one has to wait for. */
 struct chain {
-    struct heed_opencl_device *d;
+    struct heed_opencl_state *d;
     struct heed_opencl_queue *queue;
-    struct heed_trouble *trouble;
+    struct heed_error_detail *detail;
     void *const *waits;             /* the caller's, until the first command has taken them */
     uint32_t n_waits, n_held;
     void *held[2];                  /* events of ours */
 };
 
-static void let_go(struct chain *c)
+static void release(struct chain *c)
 {
     for (uint32_t i = 0; i < c->n_held; i++)
         (void)c->d->api->ReleaseEvent(c->held[i]);
@@ -46,7 +44,7 @@ static uint32_t wait_list(const struct chain *c, void *const **list)
  * all name what the caller waits for: whether one runs after one that failed, nobody promises. */
 static void follow(struct chain *c, void *event)
 {
-    let_go(c);
+    release(c);
     if (event == NULL)
         return;
     c->waits = NULL;
@@ -56,23 +54,22 @@ static void follow(struct chain *c, void *event)
 
 /* What waits for an event that has failed would fail, or never end: an event of the caller's ends
  * the run here, that of the run before is forgotten. */
-static heed_status look(struct chain *c)
+static heed_status require_waits(struct chain *c)
 {
     int32_t outcome = 1;
     heed_status status = HEED_OK;
 
     for (uint32_t i = 0; i < c->n_waits && status >= 0; i++) {
-        status = heed_opencl_event_ask(c->d, c->waits[i], &outcome, c->trouble);
+        status = heed_opencl_event_ask(c->d, c->waits[i], &outcome, c->detail);
         if (status >= 0 && outcome < 0) {
-            c->trouble->native = outcome;
-            snprintf(c->trouble->text, sizeof(c->trouble->text),
-                     "an event to be waited for had failed (%d)", (int)outcome);
+            c->detail->native = outcome;
+            heed_offload_say(c->detail, "an event to be waited for had failed (%d)", (int)outcome);
             status = HEED_E_DEVICE;
         }
     }
     if (status < 0 || c->queue->last == NULL)
         return status;
-    status = heed_opencl_event_ask(c->d, c->queue->last, &outcome, c->trouble);
+    status = heed_opencl_event_ask(c->d, c->queue->last, &outcome, c->detail);
     if (status >= 0 && outcome <= 0) {
         (void)c->d->api->ReleaseEvent(c->queue->last);
         c->queue->last = NULL;
@@ -94,13 +91,13 @@ static heed_status begin(struct chain *c)
     if (n > 0) {
         status = heed_opencl_check(
             c->d, c->d->api->EnqueueMarkerWithWaitList(c->queue->queue, n, list, &marker),
-            "clEnqueueMarkerWithWaitList", c->trouble);
+            "clEnqueueMarkerWithWaitList", c->detail);
         if (status < 0)
             return status;
         follow(c, marker);
     }
     status = heed_opencl_check(c->d, c->d->api->RetainEvent(c->queue->last), "clRetainEvent",
-                               c->trouble);
+                               c->detail);
     if (status >= 0)
         c->held[c->n_held++] = c->queue->last;
     return status;
@@ -108,7 +105,7 @@ static heed_status begin(struct chain *c)
 
 static heed_status put_places(struct chain *c, const struct heed_work *work)
 {
-    const struct heed_memory *const workspace = &work->buffers[4];
+    const heed_buf *const workspace = &work->buffers[work->n_buffers - 1];
     uint64_t places[FILLS * FILL_BYTES / 8] = { 0 };
     heed_status status = HEED_OK;
 
@@ -124,7 +121,7 @@ static heed_status put_places(struct chain *c, const struct heed_work *work)
                                          places + i * FILL_BYTES / 8, FILL_BYTES,
                                          (size_t)workspace->offset + i * FILL_BYTES, FILL_BYTES, n,
                                          list, c->queue->out_of_order ? &event : NULL),
-            "clEnqueueFillBuffer", c->trouble);
+            "clEnqueueFillBuffer", c->detail);
         if (status >= 0)
             follow(c, event);
     }
@@ -143,7 +140,7 @@ static int32_t set_arguments(const struct heed_opencl_api *api, void *kernel,
         places[i] = work->buffers[i].offset;
     if (code == HEED_CL_SUCCESS)
         code = small ? api->SetKernelArg(kernel, 1, sizeof(places), places)
-                     : api->SetKernelArg(kernel, 1, sizeof(uint64_t), &work->buffers[4].offset);
+                     : api->SetKernelArg(kernel, 1, sizeof(uint64_t), &work->buffers[n - 1].offset);
     for (uint32_t i = 0; i < n && code == HEED_CL_SUCCESS; i++) {
         void *const handle = i < work->n_buffers ? work->buffers[i].handle : NULL;
 
@@ -172,7 +169,7 @@ static heed_status put_step(struct chain *c, const struct heed_work *work,
     }
     pthread_mutex_unlock(&kernel->lock);
     if (code != HEED_CL_SUCCESS)
-        return heed_opencl_check(c->d, code, call, c->trouble);
+        return heed_opencl_check(c->d, code, call, c->detail);
     follow(c, event);
     return HEED_OK;
 }
@@ -202,7 +199,7 @@ static heed_status take_event(struct chain *c, void **event)
 
         status = heed_opencl_check(
             c->d, c->d->api->EnqueueMarkerWithWaitList(c->queue->queue, n, list, &marker),
-            "clEnqueueMarkerWithWaitList", c->trouble);
+            "clEnqueueMarkerWithWaitList", c->detail);
         if (status < 0)
             return status;
         follow(c, marker);
@@ -210,7 +207,7 @@ static heed_status take_event(struct chain *c, void **event)
     *event = c->held[0];
     if (c->queue->out_of_order)     /* which remembers it as well */
         status = heed_opencl_check(c->d, c->d->api->RetainEvent(*event), "clRetainEvent",
-                                   c->trouble);
+                                   c->detail);
     else
         c->n_held = 0;
     if (status < 0)
@@ -230,22 +227,22 @@ static void remember(struct chain *c)
 }
 
 heed_status heed_opencl_run(void *state, const struct heed_work *work,
-                            struct heed_trouble *trouble)
+                            struct heed_error_detail *detail)
 {
-    struct heed_opencl_device *const d = state;
+    struct heed_opencl_state *const d = state;
     struct chain c = {
         .d = d,
         .queue = work->queue,
-        .trouble = trouble,
+        .detail = detail,
         .waits = work->waits,
         .n_waits = work->n_waits,
     };
     void *event = NULL;
-    heed_status status = heed_opencl_alive(d, trouble);
+    heed_status status = heed_opencl_enter(d, detail);
 
     if (status < 0)
         return status;
-    status = look(&c);
+    status = require_waits(&c);
     if (status >= 0)
         status = begin(&c);
     if (status >= 0 && work->n_buffers > HEED_BUFFERS_SMALL)
@@ -255,10 +252,10 @@ heed_status heed_opencl_run(void *state, const struct heed_work *work,
     if (status >= 0 && work->event != NULL)
         status = take_event(&c, &event);
     remember(&c);
-    let_go(&c);
+    release(&c);
     /* Without it events need never complete, so that its failure is the run's. */
     if (status >= 0)
-        status = heed_opencl_check(d, d->api->Flush(c.queue->queue), "clFlush", trouble);
+        status = heed_opencl_check(d, d->api->Flush(c.queue->queue), "clFlush", detail);
     if (status >= 0 && work->event != NULL)
         *work->event = event;
     else if (event != NULL)

@@ -1,33 +1,28 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * An open OpenCL device and what the files of this backend ask of each other.
+ * An opened OpenCL device and what the files of this backend ask of each other. backends/cuda has
+ * the same files with the same verbs.
  */
 #ifndef HEED_BACKENDS_OPENCL_STATE_H
 #define HEED_BACKENDS_OPENCL_STATE_H
 
-#include "../device/device.h"
-#include "loader.h"
+#include "../device/offload.h"
+#include "api.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
-/* A built kernel; kernel NULL: not yet. lock: arguments belong to the kernel object, so setting
- * them and enqueueing is one piece. */
+/* lock: arguments belong to the kernel object, so setting them and enqueueing is one piece. */
 struct heed_opencl_kernel {
     void *kernel;
     pthread_mutex_t lock;
 };
 
-struct heed_opencl_device {
-    struct heed_device_state base;
+struct heed_opencl_state {
+    struct heed_offload_state common;   /* first */
     const struct heed_opencl_api *api;
     void *platform, *device, *context;
-    atomic_bool lost;               /* never cleared: the driver is left alone from then on */
-    pthread_mutex_t building;       /* over kernels[][].kernel and standard */
-    uint32_t standard;              /* the -cl-std that the compiler took last */
-    struct heed_opencl_kernel kernels[HEED_KERNELS][2];     /* [1]: large */
+    uint32_t standard;              /* the -cl-std taken last; under common.building */
 };
 
 /* A heed queue. last: the event of the latest step, kept for out-of-order queues only, since runs
@@ -37,46 +32,69 @@ struct heed_opencl_queue {
     bool out_of_order;
 };
 
-/* What a vendor's code means; the trouble (may be NULL) gets the code and names the call. status()
+/* ---- error.c ---- */
+
+/* What a vendor's code means; the detail (may be NULL) gets the code and names the call. status()
  * is for calls with what the caller gave; check() for our own objects: a code that only a lost
  * device gives marks it. */
-heed_status heed_opencl_status(int32_t code, const char *call, struct heed_trouble *);
-heed_status heed_opencl_check(struct heed_opencl_device *, int32_t code, const char *call,
-                              struct heed_trouble *);
+heed_status heed_opencl_status(int32_t code, const char *call, struct heed_error_detail *);
+heed_status heed_opencl_check(struct heed_opencl_state *, int32_t code, const char *call,
+                              struct heed_error_detail *);
 /* HEED_E_DEVICE_LOST if it was lost before. */
-heed_status heed_opencl_alive(struct heed_opencl_device *, struct heed_trouble *);
+HEED_MUST_CHECK heed_status heed_opencl_enter(struct heed_opencl_state *,
+                                              struct heed_error_detail *);
 
-/* program.c, run.c: parts of the heed_driver. */
-heed_status heed_opencl_kernel(void *state, enum heed_kernel, uint32_t large, void **compiled,
-                               struct heed_trouble *);
-void heed_opencl_kernels_release(struct heed_opencl_device *);
-heed_status heed_opencl_run(void *state, const struct heed_work *, struct heed_trouble *);
+/* ---- devices.c ---- */
 
-/* memory.c, queue.c: parts of heed_backend_remote. */
+uint32_t heed_opencl_device_count(void);
+const char *heed_opencl_device_none(void);
+void heed_opencl_device_describe(uint32_t index, heed_device_props *);
+heed_status heed_opencl_device_wrap(heed_device_props *, void *context, void *native,
+                                    struct heed_error_detail *);
+heed_status heed_opencl_attach(void *state, uint32_t index, void *context, void *native,
+                               struct heed_error_detail *);
+void heed_opencl_detach(void *state);
+
+/* A text of the device or its platform, cut to size; "" when it cannot be had. */
+void heed_opencl_device_text(const struct heed_opencl_api *, void *device, uint32_t what, char *to,
+                             size_t size);
+void heed_opencl_platform_text(const struct heed_opencl_api *, void *platform, uint32_t what,
+                               char *to, size_t size);
+
+/* ---- memory.c ---- */
+
 heed_status heed_opencl_buf_create(heed_device *, uint64_t bytes, void **handle,
-                                   struct heed_trouble *);
+                                   struct heed_error_detail *);
 void heed_opencl_buf_destroy(heed_device *, void *handle);
 heed_status heed_opencl_buf_write(heed_device *, void *queue, void *handle, uint64_t offset,
-                                  const void *from, uint64_t bytes);
+                                  const void *from, uint64_t bytes, struct heed_error_detail *);
 heed_status heed_opencl_buf_read(heed_device *, void *queue, void *to, void *handle,
-                                 uint64_t offset, uint64_t bytes);
+                                 uint64_t offset, uint64_t bytes, struct heed_error_detail *);
+heed_status heed_opencl_memory_create(void *state, uint64_t bytes, const void *contents,
+                                      void **handle, struct heed_error_detail *);
+void heed_opencl_memory_destroy(void *state, void *handle);
+
+/* ---- queue.c ---- */
+
 heed_status heed_opencl_queue_create(heed_device *, void *native, uint32_t has_native,
-                                     void **queue, struct heed_trouble *);
-heed_status heed_opencl_queue_wait(heed_device *, void *queue, struct heed_trouble *);
+                                     void **queue, struct heed_error_detail *);
+heed_status heed_opencl_queue_wait(heed_device *, void *queue, struct heed_error_detail *);
 void heed_opencl_queue_destroy(heed_device *, void *queue);
-heed_status heed_opencl_event_wait(heed_device *, void *event, struct heed_trouble *);
+heed_status heed_opencl_event_wait(heed_device *, void *event, struct heed_error_detail *);
 void heed_opencl_event_destroy(heed_device *, void *event);
+heed_status heed_opencl_event_wrap(heed_device *, void *native, void **event,
+                                   struct heed_error_detail *);
+void *heed_opencl_event_native(heed_device *, void *event);
 uint32_t heed_opencl_event_over(heed_device *, void *event);
 /* *outcome: 0 complete, below a failure's code, above under way. */
-heed_status heed_opencl_event_ask(struct heed_opencl_device *, void *event, int32_t *outcome,
-                                  struct heed_trouble *);
-heed_status heed_opencl_event_wrap(heed_device *, void *native, void **event,
-                                   struct heed_trouble *);
-void *heed_opencl_event_native(heed_device *, void *event);
+heed_status heed_opencl_event_ask(struct heed_opencl_state *, void *event, int32_t *outcome,
+                                  struct heed_error_detail *);
 
-/* memory.c: read-only memory of the driver. */
-heed_status heed_opencl_memory_create(void *state, uint64_t bytes, const void *contents,
-                                      void **handle, struct heed_trouble *);
-void heed_opencl_memory_destroy(void *state, void *handle);
+/* ---- program.c, run.c ---- */
+
+heed_status heed_opencl_kernel_create(void *state, enum heed_kernel, uint32_t large,
+                                      void **compiled, struct heed_error_detail *);
+void heed_opencl_kernel_destroy(void *state, void *compiled);
+heed_status heed_opencl_run(void *state, const struct heed_work *, struct heed_error_detail *);
 
 #endif

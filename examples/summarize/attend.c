@@ -117,7 +117,7 @@ static bool matrix_create(struct attend *a, struct matrix *m, int64_t rows, int6
                           struct failure *why)
 {
     const heed_status status =
-        heed_buf_create(a->device, (uint64_t)rows * (uint64_t)width * sizeof(float), &m->buf);
+        heed_buf_create(a->device, (uint64_t)rows * (uint64_t)width * sizeof(float), &m->buf, NULL);
 
     if (status < 0)
         return failed(a, "device memory", status, why);
@@ -135,7 +135,7 @@ static bool matrix_write(struct attend *a, const struct matrix *m, const float *
                          struct failure *why)
 {
     const uint64_t bytes = (uint64_t)m->rows * (uint64_t)m->width * sizeof(float);
-    const heed_status status = heed_buf_write(a->queue, m->buf, from, bytes);
+    const heed_status status = heed_buf_write(a->queue, m->buf, from, bytes, NULL);
 
     return status >= 0 || failed(a, "copy to the device", status, why);
 }
@@ -144,7 +144,7 @@ static bool matrix_read(struct attend *a, float *to, const struct matrix *m,
                         struct failure *why)
 {
     const uint64_t bytes = (uint64_t)m->rows * (uint64_t)m->width * sizeof(float);
-    const heed_status status = heed_buf_read(a->queue, to, m->buf, bytes);
+    const heed_status status = heed_buf_read(a->queue, to, m->buf, bytes, NULL);
 
     return status >= 0 || failed(a, "copy from the device", status, why);
 }
@@ -188,7 +188,7 @@ static bool run(struct attend *a, const struct step *s, struct failure *why)
     if (status >= 0)
         status = heed_attn_run(plan, a->queue, &args, NULL, &a->report);
     if (status >= 0)
-        status = heed_queue_wait(a->queue);
+        status = heed_queue_wait(a->queue, NULL);
     heed_plan_drop(plan);
     return status >= 0 || failed(a, s->name, status, why);
 }

@@ -27,7 +27,7 @@ C_STANDARD = {
     "string.h", "tgmath.h", "threads.h", "time.h", "uchar.h", "wchar.h", "wctype.h",
 }
 PUBLIC = r"include/heed/.*"
-WAIST = r"lib/(backend|plan|spans|dtype|alloc|error|compiler)\.h"
+WAIST = r"lib/((backend|plan|spans)|core/(dtype|alloc|error|compiler|interop))\.h"
 DIALECT = r"backends/kernels/(dialect(_\w+)?|simd/\w+)\.h"
 # Made by the build.
 MADE = {"backends/host_kernels.h"}
@@ -45,7 +45,7 @@ LAYERS = [
     (DIALECT, [DIALECT], {"assert.h", "immintrin.h", "math.h", "stdatomic.h", "stdint.h", "string.h"}),
     (r"backends/kernels/.*", [KERNELS], set()),
     (r"backends/table\.c", [PUBLIC, WAIST], C_STANDARD),
-    (r"backends/device/cache\.[ch]", [PUBLIC, WAIST, r"backends/device/.*"], None),
+    (r"backends/device/(cache|library|offload)\.[ch]", [PUBLIC, WAIST, r"backends/device/.*"], None),
     (r"backends/device/.*", [PUBLIC, WAIST, r"backends/device/.*", r"backends/kernels/.*"],
      C_STANDARD),
     (r"backends/emulate/.*", [PUBLIC, WAIST, r"backends/(emulate|device|kernels)/.*"], C_STANDARD),
@@ -67,6 +67,12 @@ ISA_WORDS = re.compile(
     r"__(AVX|SSE|F16C|FMA|BMI|x86|i386|amd64|aarch64|arm|ARM|riscv|s390|powerpc|PPC|mips|loongarch)"
     r"|_M_(X64|IX86|ARM)|HEED_(HAVE|ISA)|__(CUDA|NVCC|HIP|AMDGCN|NVPTX|OPENCL)|CL_VERSION"
     r"|OPENCL_VERSION")
+# lib reaches vendors through tables; a word of theirs in code or comments is knowledge of them. What
+# is exported has their names, in lib/heed.map.
+VENDORS = re.compile(r"opencl|cuda|nvidia|nvrtc|intel\b|pocl|\bcl_[a-z]|\bCU(context|stream|event)",
+                     re.IGNORECASE)
+# Backends of vendors do the same things in files of the same names.
+SIBLINGS = ("backends/opencl/", "backends/cuda/")
 # The table of backends asks for what the build has put in, and for nothing else.
 TABLE, TABLE_ROW = "backends/table.c", re.compile(r"\s*#\s*ifn?def HEED_HAVE_[A-Z]+")
 ISA_HEADERS = re.compile(r"(\w+intrin|arm_neon|arm_sve|riscv_vector|cpuid|vecintrin)\.h")
@@ -121,10 +127,18 @@ class Tree:
     def __init__(self, top):
         self.top = top
         self.text = {name: (top / name).read_text(encoding="utf-8") for name in sources(top)}
-        self.breaches = []
+        self.breaches, self.graph = [], {}
 
     def report(self, name, line, rule):
         self.breaches.append(f"{name}:{line}: {rule}")
+
+    def targets(self, name):
+        """The files of the tree that `name` includes itself."""
+        if name not in self.graph:
+            found = (resolve(self.top, name, quote, included)
+                     for _, quote, included in self.includes(name))
+            self.graph[name] = [target for target in found if target]
+        return self.graph[name]
 
     def includes(self, name):
         for number, line in enumerate(self.text.get(name, "").splitlines(), 1):
@@ -136,10 +150,8 @@ class Tree:
         """Every file of the tree that `name` includes, itself or through others."""
         todo, seen = [name], set()
         while todo:
-            current = todo.pop()
-            for _, quote, included in self.includes(current):
-                target = resolve(self.top, current, quote, included)
-                if target and target not in seen:
+            for target in self.targets(todo.pop()):
+                if target not in seen:
                     seen.add(target)
                     todo.append(target)
         return seen
@@ -168,12 +180,17 @@ class Tree:
                 self.report(name, number, f"may not include <{included}>")
             elif target is not None and not may(target):
                 self.report(name, number, f"may not include {target}")
+        if name in self.reached(name):
+            self.report(name, 1, "includes itself through others")
         if any(re.fullmatch(rule, name) for rule in CLOSED):
             for target in sorted(self.reached(name)):
                 if not may(target):
                     self.report(name, 1, f"may not reach {target} through what it includes")
 
     def check_words(self, name):
+        for number, line in enumerate(self.text[name].splitlines(), 1):
+            if name.startswith("lib/") and VENDORS.search(line):
+                self.report(name, number, "names a vendor: lib knows none: " + line.strip())
         if ISA_FILES.fullmatch(name):
             return
         for number, line in enumerate(self.text[name].splitlines(), 1):
@@ -214,7 +231,15 @@ class Tree:
                 and not name.startswith("include/"):
             self.report(name, len(lines), f"{len(lines)} lines, {LINES} are allowed")
 
+    def check_siblings(self):
+        first, second = ({name[len(folder):] for name in self.text if name.startswith(folder)
+                          and name.endswith((".c", ".h"))} for folder in SIBLINGS)
+        for folder, lacking in zip(SIBLINGS, (second - first, first - second)):
+            for name in lacking:
+                self.report(folder + name, 1, "is missing: its sibling is there")
+
     def check(self):
+        self.check_siblings()
         for name in self.text:
             self.check_text(name)
             if pathlib.PurePosixPath(name).suffix in C_SUFFIXES:
@@ -232,6 +257,7 @@ CLEAN = {
     "lib/spans.h": '#include "backends/kernels/spans.h"\n',
     "lib/backend.h": '#include "plan.h"\n',
     "lib/secret.h": "",
+    "lib/circle.h": '#include "secret.h"\n',
     "lib/a.c": '#include "secret.h"\n#include <stdio.h>\n',
     "backends/kernels/dialect.h": '#if defined __OPENCL_VERSION__\n#include "dialect_x.h"\n#endif\n',
     "backends/kernels/dialect_x.h": "#include <math.h>\n#define hk_fma(a) __fmaf_rn(fma(a))\n",
@@ -283,6 +309,11 @@ BROKEN = [
     ("fuzz/b.c", '#include "tests/unit/t.c"\n', "may not include tests/unit/t.c"),
     ("lib/b.c", '#include "absent.h"\n', "not in the tree"),
     ("lib/b.c", "#ifdef __AVX2__\n#endif\n", "asks for a processor"),
+    ("lib/b.c", "/* a cl_mem */\n", "names a vendor"),
+    ("backends/opencl/b.c", "", "backends/cuda/b.c:1: is missing"),
+    ("backends/cuda/b.c", "", "backends/opencl/b.c:1: is missing"),
+    ("lib/b.c", "int heed_cuda_x;\n", "names a vendor"),
+    ("lib/secret.h", '#include "circle.h"\n', "circle.h:1: includes itself through others"),
     ("lib/b.c", "#include <immintrin.h>\n", "a processor's own header"),
     ("tools/b.c", "#  elif defined(__aarch64__)\n", "asks for a processor"),
     ("lib/b.c", "\tint x;\n", "a tab"),

@@ -106,7 +106,7 @@ static heed_status queue_call(struct trial *t)
 static heed_status buffer_call(struct trial *t)
 {
     heed_buf buf = { .handle = t, .offset = 7 };
-    const heed_status status = heed_buf_create(t->place->device, 1000, &buf);
+    const heed_status status = heed_buf_create(t->place->device, 1000, &buf, NULL);
 
     if (status < 0)
         ck_assert(buf.handle == t && buf.offset == 7);

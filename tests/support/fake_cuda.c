@@ -114,6 +114,18 @@ void fake_cuda_reset(void)
     fake_cuda.capability = 90;
 }
 
+void fake_cuda_install(void)
+{
+    heed_cuda_api_set(&fake_cuda_driver, NULL);
+    heed_cuda_nvrtc_set(&fake_cuda_nvrtc, NULL);
+}
+
+void fake_cuda_uninstall(void)
+{
+    heed_cuda_api_set(NULL, NULL);
+    heed_cuda_nvrtc_set(NULL, NULL);
+}
+
 void fake_cuda_trace(void)
 {
     fake_cuda.trace[0] = '\0';
@@ -464,7 +476,7 @@ static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned gri
 }
 
 #define MEMBER(member, symbol, arguments) .member = member,
-const struct heed_cuda_driver fake_cuda_driver = {
+const struct heed_cuda_api fake_cuda_driver = {
     HEED_CUDA_DRIVER(MEMBER) HEED_CUDA_OPTIONAL(MEMBER)
 };
 

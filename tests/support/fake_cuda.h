@@ -51,9 +51,11 @@ struct fake_cuda {
 
 /* There is one, for one thread. reset: nothing set, 1 device of 9.0, nothing counted. */
 extern struct fake_cuda fake_cuda;
-extern const struct heed_cuda_driver fake_cuda_driver;
+extern const struct heed_cuda_api fake_cuda_driver;
 extern const struct heed_cuda_nvrtc fake_cuda_nvrtc;
 void fake_cuda_reset(void);
+void fake_cuda_install(void);       /* behind the backend, and the machine's own again */
+void fake_cuda_uninstall(void);
 void fake_cuda_trace(void);
 long fake_cuda_alive(void);         /* all that is, and contexts still pushed */
 

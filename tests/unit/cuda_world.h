@@ -7,9 +7,8 @@
 #ifndef HEED_TESTS_UNIT_CUDA_WORLD_H
 #define HEED_TESTS_UNIT_CUDA_WORLD_H
 
-#include "backends/cuda/loader.h"
 #include "backends/cuda/state.h"
-#include "lib/context.h"
+#include "lib/core/context.h"
 #include "support/fake_cuda.h"
 #include "support/ledger.h"
 
@@ -23,8 +22,8 @@ extern const struct heed_backend heed_cuda_backend;
 static struct ledger ledger;
 static heed_runtime *rt;
 static heed_device device;
-static struct heed_trouble trouble;
-static const struct heed_backend_remote *remote;
+static struct heed_error_detail detail;
+static const struct heed_backend_offload *offload;
 
 HEED_INLINE void set_up(void)
 {
@@ -35,17 +34,17 @@ HEED_INLINE void set_up(void)
     allocator = ledger_allocator(&ledger);
     desc.allocator = &allocator;
     fake_cuda_reset();
-    heed_cuda_loader_fake(&fake_cuda_driver, &fake_cuda_nvrtc);
+    fake_cuda_install();
     ck_assert_int_eq(heed_runtime_create(&desc, &rt, NULL), HEED_OK);
     device = (heed_device){ .backend = &heed_cuda_backend, .runtime = rt };
-    trouble = (struct heed_trouble){ 0 };
-    remote = heed_cuda_backend.remote;
+    detail = (struct heed_error_detail){ 0 };
+    offload = heed_cuda_backend.offload;
 }
 
 HEED_INLINE void tear_down(void)
 {
     heed_runtime_destroy(rt);
-    heed_cuda_loader_reset();
+    fake_cuda_uninstall();
     ck_assert_int_eq(ledger.blocks, 0);
     ck_assert_int_eq(ledger.mistakes, 0);
     ck_assert_int_eq(fake_cuda_alive(), 0);
@@ -57,13 +56,13 @@ HEED_INLINE void open_device(void)
 {
     heed_cuda_backend.describe(0, &device.props);
     ck_assert_int_eq(device.props.usable, HEED_OK);
-    ck_assert_int_eq(remote->open(&device, &rt->services), HEED_OK);
+    ck_assert_int_eq(offload->open(&device, &rt->services), HEED_OK);
     ck_assert_int_eq(fake_cuda.depth, 0);
 }
 
 HEED_INLINE void close_device(void)
 {
-    remote->close(&device, &rt->services);
+    offload->close(&device, &rt->services);
     ck_assert_ptr_null(device.state);
 }
 
@@ -71,7 +70,7 @@ HEED_INLINE void *make_queue(void)
 {
     void *queue = NULL;
 
-    ck_assert_int_eq(remote->queue_create(&device, NULL, 0, &queue, &trouble), HEED_OK);
+    ck_assert_int_eq(offload->queue_create(&device, NULL, 0, &queue, &detail), HEED_OK);
     return queue;
 }
 

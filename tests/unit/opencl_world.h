@@ -8,7 +8,7 @@
 #define HEED_TESTS_UNIT_OPENCL_WORLD_H
 
 #include "backends/opencl/state.h"
-#include "lib/context.h"
+#include "lib/core/context.h"
 #include "support/fake_opencl.h"
 #include "support/ledger.h"
 
@@ -23,9 +23,9 @@ static struct {
     struct ledger ledger;
     struct heed_runtime runtime;
     struct heed_services services;
-    struct heed_trouble trouble;
+    struct heed_error_detail detail;
     heed_device device;
-    const struct heed_backend_remote *remote;
+    const struct heed_backend_offload *offload;
     int logged[5];                  /* lines, by level */
     char line[512];                 /* the last of level 1 */
 } world;
@@ -48,7 +48,7 @@ static void world_begin(void)
         .free = heed_free,
         .log = world_log,
     };
-    world.remote = heed_opencl_backend.remote;
+    world.offload = heed_opencl_backend.offload;
     world.device = (heed_device){ .backend = &heed_opencl_backend };
     fake_opencl_reset();
     heed_opencl_api_set(fake_opencl_api(), NULL);
@@ -65,7 +65,7 @@ static void world_end(void)
     heed_opencl_api_set(NULL, NULL);
 }
 
-static inline struct heed_opencl_device *world_device(void)
+static inline struct heed_opencl_state *world_device(void)
 {
     return world.device.state;
 }
@@ -74,12 +74,12 @@ static inline void world_open(void)
 {
     ck_assert_uint_gt(heed_opencl_backend.count(), 0);
     heed_opencl_backend.describe(world.device.index, &world.device.props);
-    ck_assert_int_eq(world.remote->open(&world.device, &world.services), HEED_OK);
+    ck_assert_int_eq(world.offload->open(&world.device, &world.services), HEED_OK);
 }
 
 static inline void world_close(void)
 {
-    world.remote->close(&world.device, &world.services);
+    world.offload->close(&world.device, &world.services);
     ck_assert_ptr_null(world.device.state);
 }
 
@@ -93,45 +93,45 @@ struct run {
 
 static inline heed_status run_begin(struct run *run, void *native, uint32_t large)
 {
-    struct heed_trouble *const trouble = &world.trouble;
-    const struct heed_driver *const driver = world_device()->base.driver;
+    struct heed_error_detail *const detail = &world.detail;
+    const struct heed_driver *const driver = world_device()->common.base.driver;
     uint32_t contents = 7;
     heed_status status;
 
     *run = (struct run){ .work.n_steps = 3 };
-    status = world.remote->queue_create(&world.device, native, native != NULL, &run->queue,
-                                        trouble);
+    status = world.offload->queue_create(&world.device, native, native != NULL, &run->queue,
+                                         detail);
     if (status >= 0)
-        status = driver->memory_create(world.device.state, 4, &contents, &run->image, trouble);
+        status = driver->memory_create(world.device.state, 4, &contents, &run->image, detail);
     if (status >= 0)
-        status = world.remote->buf_create(&world.device, 4096, &run->memory, trouble);
+        status = world.offload->buf_create(&world.device, 4096, &run->memory, detail);
     if (status >= 0)
         status = driver->kernel(world.device.state, HEED_KERNEL_prepare, large, &run->kernel,
-                                trouble);
+                                detail);
     for (int i = 0; i < 3; i++)
         run->steps[i] = (struct heed_step){ HEED_KERNEL_prepare, 32, 2, run->kernel };
     run->work.steps = run->steps;
     run->work.n_buffers = large ? HEED_BUFFERS_LARGE : HEED_BUFFERS_SMALL;
     run->work.image = run->image;
-    run->work.buffers[4] = (struct heed_memory){ run->memory, 256 };
+    run->work.buffers[run->work.n_buffers - 1] = (heed_buf){ run->memory, 256 };
     run->work.queue = run->queue;
     return status;
 }
 
 static inline void run_end(struct run *run)
 {
-    world.remote->event_destroy(&world.device, run->event);
+    world.offload->event_destroy(&world.device, run->event);
     if (run->image != NULL)
-        world_device()->base.driver->memory_destroy(world.device.state, run->image);
-    world.remote->buf_destroy(&world.device, run->memory);
-    world.remote->queue_destroy(&world.device, run->queue);
+        world_device()->common.base.driver->memory_destroy(world.device.state, run->image);
+    world.offload->buf_destroy(&world.device, run->memory);
+    world.offload->queue_destroy(&world.device, run->queue);
 }
 
 static inline heed_status run_go(struct run *run)
 {
     fake_opencl.n_commands = 0;
     fake_opencl.flushes = fake_opencl.finishes = 0;
-    return world_device()->base.driver->run(world.device.state, &run->work, &world.trouble);
+    return world_device()->common.base.driver->run(world.device.state, &run->work, &world.detail);
 }
 
 /* A queue and an event as a caller would have them. */

@@ -6,9 +6,9 @@
  */
 #include "check_world.h"
 
-#include "lib/context.h"
-#include "lib/slots.h"
-#include "lib/validate.h"
+#include "lib/core/context.h"
+#include "lib/ops/attn/slots.h"
+#include "lib/ops/attn/validate.h"
 #include "support/ledger.h"
 
 #include <stdlib.h>
@@ -403,7 +403,6 @@ START_TEST(run_time_slots_are_walked)
         static struct world w;
         static int32_t q_coord[B][N];
         const void *bound_slots[S_COUNT] = { NULL };
-        const struct heed_bound bound = { .slots = bound_slots };
         const struct heed_checked *c;
         heed_report report = { .size = sizeof(report) };
         struct heed_arena arena;
@@ -446,14 +445,14 @@ START_TEST(run_time_slots_are_walked)
             memcpy(cases[i].at, &cases[i].value, 8);
         else if (cases[i].size == 4)
             *(int32_t *)cases[i].at = (int32_t)cases[i].value;
-        ck_assert_int_eq(heed_validate_slots(c, &bound, &report),
+        ck_assert_int_eq(heed_validate_slots(c, bound_slots, &report),
                          cases[i].field ? HEED_E_INDEX : HEED_OK);
         ck_assert_str_eq(report.field, cases[i].field ? cases[i].field : "");
         ck_assert_msg(report.wanted == cases[i].wanted && report.got == cases[i].got,
                       "case %d: %lld %lld", i, (long long)report.wanted, (long long)report.got);
         bound_slots[S_LEN - 1] = NULL;
         if (i == 0) {
-            ck_assert_int_eq(heed_validate_slots(c, &bound, &report), HEED_E_NULL);
+            ck_assert_int_eq(heed_validate_slots(c, bound_slots, &report), HEED_E_NULL);
             ck_assert_str_eq(report.field, "sources[0].len_slot");
         }
         heed_arena_finish(&arena);

@@ -45,11 +45,11 @@ START_TEST(without_devices_there_is_a_reason)
     fake_cuda.fail_name = "cuDeviceGetCount";
     fake_cuda.fail_code = 999;
     expect_none("the CUDA driver failed in a way unknown to it (CUDA error 999)");
-    heed_cuda_loader_fake(NULL, NULL);
+    heed_cuda_api_set(NULL, "no CUDA driver (libcuda.so.1) found");
     expect_none("no CUDA driver (libcuda.so.1) found");
-    ck_assert_int_eq(remote->wrap(&device, &rt->services, mine, (void *)0, &trouble),
+    ck_assert_int_eq(offload->wrap(&device, &rt->services, mine, (void *)0, &detail),
                      HEED_E_NOT_FOUND);
-    ck_assert_str_eq(trouble.text, "no CUDA driver (libcuda.so.1) found");
+    ck_assert_str_eq(detail.text, "no CUDA driver (libcuda.so.1) found");
 }
 END_TEST
 
@@ -58,7 +58,7 @@ START_TEST(the_real_driver_is_asked_without_harm)
 {
     uint32_t n;
 
-    heed_cuda_loader_reset();
+    fake_cuda_uninstall();
     n = heed_cuda_backend.count();
     if (n == 0)
         ck_assert_str_ne(heed_cuda_backend.none(), "");
@@ -78,7 +78,7 @@ static void expect_unusable(heed_status status, const char *reason)
     ck_assert_int_eq(device.props.usable, status);
     ck_assert_str_eq(device.props.reason, reason);
     ck_assert_int_eq(device.props.exact, 0);
-    ck_assert_int_eq(remote->open(&device, &rt->services), status);
+    ck_assert_int_eq(offload->open(&device, &rt->services), status);
     ck_assert_ptr_null(device.state);
 }
 
@@ -91,7 +91,7 @@ START_TEST(what_cannot_be_used_says_why)
     fake_cuda.fail_code = 46;
     expect_unusable(HEED_E_DEVICE_LOST, "cuDeviceGet: CUDA error 46");
     fake_cuda.fail_name = NULL;
-    heed_cuda_loader_fake(&fake_cuda_driver, NULL);
+    heed_cuda_nvrtc_set(NULL, "no run-time compiler (libnvrtc.so) found");
     if (heed_cuda_images[0].name == NULL)
         expect_unusable(HEED_E_UNSUPPORTED, "this library was built without nvcc, and no run-time "
                                             "compiler (libnvrtc.so) found");
@@ -105,7 +105,7 @@ START_TEST(opening_and_closing_leaves_nothing)
     void *mine = fake_cuda_context();
 
     heed_cuda_backend.describe(0, &device.props);
-    ck_assert_int_eq(remote->open(&device, &rt->services), HEED_OK);
+    ck_assert_int_eq(offload->open(&device, &rt->services), HEED_OK);
     ck_assert_int_eq(fake_cuda.contexts, 1);
     ck_assert_ptr_eq(fake_cuda.stack[0], mine);
     close_device();
@@ -117,10 +117,10 @@ START_TEST(the_callers_context_is_used_and_kept)
 {
     void *mine = fake_cuda_context();
 
-    ck_assert_int_eq(remote->wrap(&device, &rt->services, mine, (void *)1, &trouble),
+    ck_assert_int_eq(offload->wrap(&device, &rt->services, mine, (void *)1, &detail),
                      HEED_E_NOT_FOUND);
-    ck_assert_int_eq(remote->wrap(&device, &rt->services, NULL, (void *)0, &trouble), HEED_E_NULL);
-    ck_assert_int_eq(remote->wrap(&device, &rt->services, mine, (void *)0, &trouble), HEED_OK);
+    ck_assert_int_eq(offload->wrap(&device, &rt->services, NULL, (void *)0, &detail), HEED_E_NULL);
+    ck_assert_int_eq(offload->wrap(&device, &rt->services, mine, (void *)0, &detail), HEED_OK);
     ck_assert_str_eq(device.props.description, "Fake 0 (sm_90)");
     ck_assert_int_eq(fake_cuda.contexts, 0);
     close_device();
@@ -133,7 +133,7 @@ START_TEST(a_context_of_another_device_is_refused)
     void *mine = fake_cuda_context();
 
     fake_cuda.devices = 2;
-    ck_assert_int_eq(remote->wrap(&device, &rt->services, mine, (void *)1, &trouble),
+    ck_assert_int_eq(offload->wrap(&device, &rt->services, mine, (void *)1, &detail),
                      HEED_E_MISMATCH);
     ck_assert_ptr_null(device.state);
     fake_cuda_context_end();
@@ -150,7 +150,7 @@ START_TEST(each_allocation_of_opening_may_fail)
         device.props.usable = HEED_OK;
         ledger_restart(&ledger);
         atomic_store(&ledger.fail_at, k);
-        status = remote->open(&device, &rt->services);
+        status = offload->open(&device, &rt->services);
         ck_assert_int_eq(fake_cuda.depth, 0);
     }
     ledger_restart(&ledger);
@@ -172,7 +172,7 @@ START_TEST(each_call_of_opening_may_fail)
         fake_cuda.calls = 0;
         fake_cuda.fail_at = k;
         fake_cuda.fail_code = 2;
-        status = remote->open(&device, &rt->services);
+        status = offload->open(&device, &rt->services);
         ck_assert_int_eq(fake_cuda.depth, 0);
         if (status >= 0 && fake_cuda.calls >= k) {      /* one that may fail: a context's pop */
             close_device();
@@ -198,20 +198,20 @@ START_TEST(buffers_hold_what_was_written)
 
     open_device();
     queue = make_queue();
-    ck_assert_int_eq(remote->buf_create(&device, 64, &handle, &trouble), HEED_OK);
-    ck_assert_int_eq(remote->buf_create(&device, 0, &empty, &trouble), HEED_OK);
+    ck_assert_int_eq(offload->buf_create(&device, 64, &handle, &detail), HEED_OK);
+    ck_assert_int_eq(offload->buf_create(&device, 0, &empty, &detail), HEED_OK);
     ck_assert_ptr_nonnull(empty);
-    ck_assert_int_eq(remote->buf_write(&device, queue, handle, 32, text, 32), HEED_OK);
+    ck_assert_int_eq(offload->buf_write(&device, queue, handle, 32, text, 32, &detail), HEED_OK);
     fake_cuda_trace();
-    ck_assert_int_eq(remote->buf_read(&device, queue, back, handle, 36, 4), HEED_OK);
+    ck_assert_int_eq(offload->buf_read(&device, queue, back, handle, 36, 4, &detail), HEED_OK);
     ck_assert_str_eq(back, "efgh");
     ck_assert_str_eq(fake_cuda.trace, "cuCtxPushCurrent cuMemcpyDtoHAsync cuStreamSynchronize "
                                       "cuCtxPopCurrent ");
-    ck_assert_int_eq(remote->buf_read(&device, queue, back, empty, 0, 0), HEED_OK);
-    remote->buf_destroy(&device, handle);
-    remote->buf_destroy(&device, empty);
-    remote->buf_destroy(&device, NULL);
-    remote->queue_destroy(&device, queue);
+    ck_assert_int_eq(offload->buf_read(&device, queue, back, empty, 0, 0, &detail), HEED_OK);
+    offload->buf_destroy(&device, handle);
+    offload->buf_destroy(&device, empty);
+    offload->buf_destroy(&device, NULL);
+    offload->queue_destroy(&device, queue);
     close_device();
 }
 END_TEST
@@ -223,12 +223,12 @@ START_TEST(no_memory_on_the_device_is_not_its_end)
     open_device();
     fake_cuda.fail_name = "cuMemAlloc";
     fake_cuda.fail_code = 2;
-    ck_assert_int_eq(remote->buf_create(&device, 64, &handle, &trouble), HEED_E_DEVICE_NOMEM);
-    ck_assert_int_eq(trouble.native, 2);
+    ck_assert_int_eq(offload->buf_create(&device, 64, &handle, &detail), HEED_E_DEVICE_NOMEM);
+    ck_assert_int_eq(detail.native, 2);
     ck_assert_ptr_null(handle);
     fake_cuda.fail_name = NULL;
-    ck_assert_int_eq(remote->buf_create(&device, 64, &handle, &trouble), HEED_OK);
-    remote->buf_destroy(&device, handle);
+    ck_assert_int_eq(offload->buf_create(&device, 64, &handle, &detail), HEED_OK);
+    offload->buf_destroy(&device, handle);
     close_device();
 }
 END_TEST
@@ -257,16 +257,16 @@ START_TEST(queues_may_be_the_callers)
 
     open_device();
     context = ((struct heed_cuda_state *)device.state)->context;
-    ck_assert_int_eq(remote->queue_create(&device, NULL, 1, &queue, &trouble), HEED_OK);
+    ck_assert_int_eq(offload->queue_create(&device, NULL, 1, &queue, &detail), HEED_OK);
     ck_assert_ptr_null(((struct heed_cuda_queue *)queue)->stream);
-    ck_assert_int_eq(remote->queue_wait(&device, queue, &trouble), HEED_OK);
-    remote->queue_destroy(&device, queue);
+    ck_assert_int_eq(offload->queue_wait(&device, queue, &detail), HEED_OK);
+    offload->queue_destroy(&device, queue);
 
     native = make_stream(context);
-    ck_assert_int_eq(remote->queue_create(&device, native, 1, &queue, &trouble), HEED_OK);
-    remote->queue_destroy(&device, queue);
+    ck_assert_int_eq(offload->queue_create(&device, native, 1, &queue, &detail), HEED_OK);
+    offload->queue_destroy(&device, queue);
     destroy_stream(context, native);
-    remote->queue_destroy(&device, NULL);
+    offload->queue_destroy(&device, NULL);
     close_device();
 }
 END_TEST
@@ -276,34 +276,34 @@ static void open_beneath(void)
 {
     memset(&device.props, 0, sizeof(device.props));
     heed_cuda_backend.describe(0, &device.props);
-    ck_assert_int_eq(remote->open(&device, &rt->services), HEED_OK);
+    ck_assert_int_eq(offload->open(&device, &rt->services), HEED_OK);
 }
 
 /* But not those of another context, where the driver can tell. */
 START_TEST(streams_of_another_context_are_refused)
 {
-    struct heed_cuda_driver old = fake_cuda_driver;
+    struct heed_cuda_api old = fake_cuda_driver;
     void *queue = NULL, *mine = fake_cuda_context(), *native = make_stream(mine);
 
     old.stream_context = NULL;
     open_beneath();
-    ck_assert_int_eq(remote->queue_create(&device, native, 1, &queue, &trouble), HEED_E_MISMATCH);
+    ck_assert_int_eq(offload->queue_create(&device, native, 1, &queue, &detail), HEED_E_MISMATCH);
     ck_assert_ptr_null(queue);
-    ck_assert_ptr_nonnull(strstr(trouble.text, "another context"));
+    ck_assert_ptr_nonnull(strstr(detail.text, "another context"));
     fake_cuda.fail_name = "cuStreamGetCtx";
     fake_cuda.fail_code = HEED_CU_NOT_SUPPORTED;
-    ck_assert_int_eq(remote->queue_create(&device, native, 1, &queue, &trouble), HEED_OK);
-    remote->queue_destroy(&device, queue);
+    ck_assert_int_eq(offload->queue_create(&device, native, 1, &queue, &detail), HEED_OK);
+    offload->queue_destroy(&device, queue);
     fake_cuda.fail_code = 400;
-    ck_assert_int_eq(remote->queue_create(&device, native, 1, &queue, &trouble), HEED_E_DEVICE);
-    ck_assert_int_eq(trouble.native, 400);
+    ck_assert_int_eq(offload->queue_create(&device, native, 1, &queue, &detail), HEED_E_DEVICE);
+    ck_assert_int_eq(detail.native, 400);
     fake_cuda.fail_name = NULL;
     close_device();
 
-    heed_cuda_loader_fake(&old, &fake_cuda_nvrtc);
+    heed_cuda_api_set(&old, NULL);
     open_beneath();
-    ck_assert_int_eq(remote->queue_create(&device, native, 1, &queue, &trouble), HEED_OK);
-    remote->queue_destroy(&device, queue);
+    ck_assert_int_eq(offload->queue_create(&device, native, 1, &queue, &detail), HEED_OK);
+    offload->queue_destroy(&device, queue);
     close_device();
     destroy_stream(mine, native);
     fake_cuda_context_end();
@@ -317,11 +317,11 @@ START_TEST(events_of_the_caller_stay_the_callers)
     open_device();
     fake_cuda_context();
     ck_assert_int_eq(fake_cuda_driver.event_create(&native, 2), 0);
-    ck_assert_int_eq(remote->event_wrap(&device, NULL, &event, &trouble), HEED_E_UNSUPPORTED);
-    ck_assert_int_eq(remote->event_wrap(&device, native, &event, &trouble), HEED_OK);
-    ck_assert_ptr_eq(remote->event_native(&device, event), native);
-    ck_assert_int_eq(remote->event_wait(&device, event, &trouble), HEED_OK);
-    remote->event_destroy(&device, event);
+    ck_assert_int_eq(offload->event_wrap(&device, NULL, &event, &detail), HEED_E_UNSUPPORTED);
+    ck_assert_int_eq(offload->event_wrap(&device, native, &event, &detail), HEED_OK);
+    ck_assert_ptr_eq(offload->event_native(&device, event), native);
+    ck_assert_int_eq(offload->event_wait(&device, event, &detail), HEED_OK);
+    offload->event_destroy(&device, event);
     ck_assert_int_eq(fake_cuda.events, 1);
     ck_assert_int_eq(fake_cuda_driver.event_destroy(native), 0);
     fake_cuda_context_end();

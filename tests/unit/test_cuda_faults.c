@@ -166,9 +166,9 @@ static heed_status make_buffers(void)
 
     for (int i = 0; i < BUFFERS && status >= 0; i++) {
         status = heed_buf_create(life.device, i == WORK ? props.workspace_size + 1 : BYTES,
-                                 &life.bufs[i]);
+                                 &life.bufs[i], NULL);
         if (status >= 0 && i != WORK)
-            status = heed_buf_write(life.queue, life.bufs[i], zeros, BYTES);
+            status = heed_buf_write(life.queue, life.bufs[i], zeros, BYTES, NULL);
     }
     life.kv = (heed_kv_bufs){ life.bufs[K], life.bufs[V] };
     life.args = (heed_attn_args){
@@ -221,9 +221,9 @@ static heed_status live(void)
     if (status >= 0)
         status = heed_event_wait(life.events[1], &life.why);
     if (status >= 0)
-        status = heed_queue_wait(life.queue);
+        status = heed_queue_wait(life.queue, NULL);
     if (status >= 0)
-        status = heed_buf_read(life.queue, back, life.bufs[O], BYTES);
+        status = heed_buf_read(life.queue, back, life.bufs[O], BYTES, NULL);
     ck_assert(status < 0 || back[BYTES - 1] == WRITTEN);
     life.end = fake_cuda.calls;
     return status;
@@ -340,7 +340,7 @@ static void expect_after(heed_status failure)
     nothing_fails();
     if (life.device == NULL)
         return;
-    status = heed_buf_create(life.device, 8, &buf);
+    status = heed_buf_create(life.device, 8, &buf, NULL);
     ck_assert_msg(status == wants, "after %s, %d: status %d", fake_cuda.failed, failure, status);
     heed_buf_destroy(life.device, buf);
     if (status >= 0 && life.events[1] == NULL && life.bufs[WORK].handle != NULL) {
@@ -446,7 +446,7 @@ START_TEST(without_driver_or_device_there_is_a_reason)
     prepare(0);
     fake_cuda.devices = 0;
     expect_no_device("the CUDA driver knows no device");
-    heed_cuda_loader_fake(NULL, NULL);
+    heed_cuda_api_set(NULL, "no CUDA driver (libcuda.so.1) found");
     expect_no_device("no CUDA driver (libcuda.so.1) found");
 }
 END_TEST
@@ -572,7 +572,7 @@ END_TEST
 static void begin(void)
 {
     fake_cuda_reset();
-    heed_cuda_loader_fake(&fake_cuda_driver, &fake_cuda_nvrtc);
+    fake_cuda_install();
 }
 
 int main(void)
@@ -584,7 +584,7 @@ int main(void)
 
     heed_self_test_inputs(inputs);
     heed_self_test_expect(inputs, HEED_TEST_GROUPS, wanted);
-    tcase_add_checked_fixture(tcase, begin, heed_cuda_loader_reset);
+    tcase_add_checked_fixture(tcase, begin, fake_cuda_uninstall);
     tcase_set_timeout(tcase, 240);
     tcase_add_loop_test(tcase, whatever_call_fails_all_is_well, 0, 2 * KINDS);
     tcase_add_loop_test(tcase, whatever_allocation_fails_all_is_well, 0, KINDS);

@@ -5,7 +5,7 @@
  * the way it is on a device for which no image is embedded. Exit status 77: there is no NVRTC.
  */
 #include "backends/cuda/state.h"
-#include "lib/context.h"
+#include "lib/core/context.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -19,10 +19,9 @@ static void set_up(void)
 {
     ck_assert_int_eq(heed_runtime_create(NULL, &rt, NULL), HEED_OK);
     memset(&state, 0, sizeof(state));
-    state.shared.services = &rt->services;
-    state.shared.traits = (struct heed_device_traits){
-        .shape = HEED_SHAPE_WORKGROUP, .group_rows = 64,
-    };
+    state.common.base.services = &rt->services;
+    state.common.base.traits.shape = HEED_SHAPE_WORKGROUP;
+    state.common.base.traits.group_rows = 64;
     state.capability = 90;
 }
 
@@ -50,13 +49,13 @@ static bool holds(const char *image, size_t bytes, const char *word)
 
 static void expect_image(enum heed_kernel row, uint32_t large, const char *begins)
 {
-    struct heed_trouble trouble = { 0 };
+    struct heed_error_detail detail = { 0 };
     char *image = NULL;
     size_t bytes = 0;
-    const heed_status status = heed_cuda_compile(&state, row, large, &image, &bytes, &trouble);
+    const heed_status status = heed_cuda_compile(&state, row, large, &image, &bytes, &detail);
 
     ck_assert_msg(status == HEED_OK, "%s, large %u: %s", heed_kernel_rows[row].name, large,
-                  trouble.text);
+                  detail.text);
     ck_assert(holds(image, bytes < 300 ? bytes : 300, begins));
     ck_assert(holds(image, bytes, "heed_kernel"));
     rt->services.free(rt->services.runtime, image, bytes, 1);
@@ -87,15 +86,14 @@ END_TEST
 
 START_TEST(complaints_are_heard)
 {
-    struct heed_trouble trouble = { 0 };
+    struct heed_error_detail detail = { 0 };
     char *image = NULL;
     size_t bytes = 0;
 
     /* Shape A is written with vectors, which CUDA has not. */
-    ck_assert_int_eq(heed_cuda_compile(&state, HEED_KERNEL_lanes_plain, 0, &image, &bytes,
-                                       &trouble),
+    ck_assert_int_eq(heed_cuda_compile(&state, HEED_KERNEL_lanes_plain, 0, &image, &bytes, &detail),
                      HEED_E_KERNEL_BUILD);
-    ck_assert_ptr_nonnull(strstr(trouble.text, "error"));
+    ck_assert_ptr_nonnull(strstr(detail.text, "error"));
     ck_assert_ptr_null(image);
 }
 END_TEST

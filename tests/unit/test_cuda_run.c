@@ -18,10 +18,10 @@ START_TEST(kernels_are_loaded_once)
     void *first = NULL, *again = NULL;
 
     open_device();
-    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 1, &first, &trouble),
+    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 1, &first, &detail),
                      HEED_OK);
     fake_cuda_trace();
-    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 1, &again, &trouble),
+    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 1, &again, &detail),
                      HEED_OK);
     ck_assert_str_eq(fake_cuda.trace, "");
     ck_assert_ptr_eq(first, again);
@@ -36,7 +36,7 @@ START_TEST(what_does_not_load_is_compiled)
 
     open_device();
     fake_cuda.refuse_modules = heed_cuda_images[0].name ? 1 : 0;
-    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &trouble),
+    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &detail),
                      HEED_OK);
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--gpu-architecture=sm_90 "));
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--fmad=false "));
@@ -53,7 +53,7 @@ START_TEST(a_newer_device_gets_ptx)
     fake_cuda.capability = 120;
     open_device();
     fake_cuda.refuse_modules = heed_cuda_images[0].name ? 1 : 0;
-    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &trouble),
+    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &detail),
                      HEED_OK);
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--gpu-architecture=compute_90 "));
     close_device();
@@ -67,19 +67,19 @@ START_TEST(what_cannot_be_built_says_why)
     open_device();
     fake_cuda.refuse_modules = 2;
     fake_cuda.compile_code = 6;
-    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &trouble),
+    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &detail),
                      HEED_E_KERNEL_BUILD);
-    ck_assert_str_eq(trouble.text, "kernel.cl(1): error: first");
-    ck_assert_int_eq(trouble.native, 6);
+    ck_assert_str_eq(detail.text, "kernel prepare: kernel.cl(1): error: first");
+    ck_assert_int_eq(detail.native, 6);
     fake_cuda.compile_code = 0;
     fake_cuda.refuse_modules = 2;
-    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &trouble),
+    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &detail),
                      HEED_E_KERNEL_BUILD);
-    ck_assert_str_eq(trouble.text, "first line of the driver's log");
-    ck_assert_int_eq(trouble.native, 209);
+    ck_assert_str_eq(detail.text, "kernel prepare: first line of the driver's log");
+    ck_assert_int_eq(detail.native, 209);
     ck_assert_ptr_null(compiled);
     fake_cuda.refuse_modules = 0;
-    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &trouble),
+    ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &compiled, &detail),
                      HEED_OK);
     close_device();
 }
@@ -98,11 +98,11 @@ static void prepare_run(struct runner *r)
 {
     *r = (struct runner){ 0 };
     r->queue = make_queue();
-    ck_assert_int_eq(driver_of()->memory_create(device.state, 5, "image", &r->image, &trouble),
+    ck_assert_int_eq(driver_of()->memory_create(device.state, 5, "image", &r->image, &detail),
                      HEED_OK);
-    ck_assert_int_eq(remote->buf_create(&device, 64, &r->memory, &trouble), HEED_OK);
+    ck_assert_int_eq(offload->buf_create(&device, 64, &r->memory, &detail), HEED_OK);
     ck_assert_int_eq(driver_of()->kernel(device.state, HEED_KERNEL_prepare, 0, &r->kernel,
-                                         &trouble), HEED_OK);
+                                         &detail), HEED_OK);
     r->steps[0] = (struct heed_step){ HEED_KERNEL_prepare, 64, 3, r->kernel };
     r->steps[1] = (struct heed_step){ HEED_KERNEL_prepare, 64, 0, r->kernel };
     r->steps[2] = (struct heed_step){ HEED_KERNEL_prepare, 256, 7, r->kernel };
@@ -114,18 +114,18 @@ static void prepare_run(struct runner *r)
         .queue = r->queue,
         .event = &r->event,
     };
-    r->work.buffers[0] = (struct heed_memory){ r->memory, 0 };
-    r->work.buffers[4] = (struct heed_memory){ r->memory, 16 };
+    r->work.buffers[0] = (heed_buf){ r->memory, 0 };
+    r->work.buffers[4] = (heed_buf){ r->memory, 16 };
     fake_cuda.n_launches = 0;
 }
 
 static void finish_run(struct runner *r)
 {
-    remote->event_destroy(&device, r->event);
-    remote->event_destroy(&device, r->waited);
-    remote->buf_destroy(&device, r->memory);
+    offload->event_destroy(&device, r->event);
+    offload->event_destroy(&device, r->waited);
+    offload->buf_destroy(&device, r->memory);
     driver_of()->memory_destroy(device.state, r->image);
-    remote->queue_destroy(&device, r->queue);
+    offload->queue_destroy(&device, r->queue);
 }
 
 START_TEST(a_run_is_waits_launches_and_an_event)
@@ -134,14 +134,14 @@ START_TEST(a_run_is_waits_launches_and_an_event)
 
     open_device();
     prepare_run(&r);
-    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &trouble), HEED_OK);
+    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &detail), HEED_OK);
     r.waited = r.event;
     r.event = NULL;
     r.work.waits = &r.waited;
     r.work.n_waits = 1;
     fake_cuda.n_launches = 0;
     fake_cuda_trace();
-    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &trouble), HEED_OK);
+    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &detail), HEED_OK);
     ck_assert_str_eq(fake_cuda.trace,
                      "cuCtxPushCurrent cuEventCreate cuStreamWaitEvent cuLaunchKernel "
                      "cuLaunchKernel cuEventRecord cuCtxPopCurrent ");
@@ -152,13 +152,13 @@ START_TEST(a_run_is_waits_launches_and_an_event)
     ck_assert_ptr_eq(fake_cuda.launches[1].pointers[0], r.memory);
     ck_assert_ptr_null(fake_cuda.launches[1].pointers[1]);
     ck_assert_ptr_eq(fake_cuda.launches[1].pointers[4], (char *)r.memory + 16);
-    ck_assert_int_eq(remote->event_wait(&device, r.event, &trouble), HEED_OK);
+    ck_assert_int_eq(offload->event_wait(&device, r.event, &detail), HEED_OK);
 
     /* What a CUDA graph may capture: no event, nothing but launches. */
     r.work.n_waits = 0;
     r.work.event = NULL;
     fake_cuda_trace();
-    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &trouble), HEED_OK);
+    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &detail), HEED_OK);
     ck_assert_str_eq(fake_cuda.trace,
                      "cuCtxPushCurrent cuLaunchKernel cuLaunchKernel cuCtxPopCurrent ");
     finish_run(&r);
@@ -173,7 +173,7 @@ START_TEST(more_groups_than_can_be_launched_are_refused)
     open_device();
     prepare_run(&r);
     r.steps[0].groups = (uint64_t)1 << 31;
-    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &trouble), HEED_E_UNSUPPORTED);
+    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &detail), HEED_E_UNSUPPORTED);
     ck_assert_int_eq(fake_cuda.n_launches, 0);
     ck_assert_ptr_null(r.event);
     finish_run(&r);
@@ -193,9 +193,9 @@ START_TEST(each_call_of_a_run_may_fail)
         fake_cuda.calls = 0;
         fake_cuda.fail_at = k;
         fake_cuda.fail_code = 701;
-        status = driver_of()->run(device.state, &r.work, &trouble);
+        status = driver_of()->run(device.state, &r.work, &detail);
         ck_assert_int_eq(fake_cuda.depth, 0);
-        ck_assert(status == HEED_OK || (status == HEED_E_DEVICE && trouble.native == 701));
+        ck_assert(status == HEED_OK || (status == HEED_E_DEVICE && detail.native == 701));
         ck_assert(status == HEED_OK || r.event == NULL);
     }
     finish_run(&r);
@@ -213,21 +213,21 @@ START_TEST(a_lost_device_stays_lost_and_can_be_left)
 
     open_device();
     prepare_run(&r);
-    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &trouble), HEED_OK);
+    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &detail), HEED_OK);
     fake_cuda.fail_name = "cuEventSynchronize";
     fake_cuda.fail_code = 700;
     fake_cuda.poison = (int)_i;
-    ck_assert_int_eq(remote->event_wait(&device, r.event, &trouble), HEED_E_DEVICE_LOST);
-    ck_assert_int_eq(trouble.native, 700);
-    ck_assert_ptr_nonnull(strstr(trouble.text, "illegal memory access"));
+    ck_assert_int_eq(offload->event_wait(&device, r.event, &detail), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(detail.native, 700);
+    ck_assert_ptr_nonnull(strstr(detail.text, "illegal memory access"));
     fake_cuda.fail_name = NULL;
-    trouble = (struct heed_trouble){ 0 };
-    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &trouble), HEED_E_DEVICE_LOST);
-    ck_assert_int_eq(trouble.native, 700);
-    ck_assert_int_eq(remote->buf_create(&device, 1, &handle, &trouble), HEED_E_DEVICE_LOST);
-    ck_assert_int_eq(remote->buf_read(&device, r.queue, &byte, r.memory, 0, 1),
+    detail = (struct heed_error_detail){ 0 };
+    ck_assert_int_eq(driver_of()->run(device.state, &r.work, &detail), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(detail.native, 700);
+    ck_assert_int_eq(offload->buf_create(&device, 1, &handle, &detail), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(offload->buf_read(&device, r.queue, &byte, r.memory, 0, 1, &detail),
                      HEED_E_DEVICE_LOST);
-    ck_assert_int_eq(remote->queue_wait(&device, r.queue, &trouble), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(offload->queue_wait(&device, r.queue, &detail), HEED_E_DEVICE_LOST);
     finish_run(&r);
     close_device();
 }
@@ -241,7 +241,7 @@ START_TEST(a_context_that_is_gone_is_not_entered_again)
     prepare_run(&r);
     fake_cuda.fail_name = "cuStreamSynchronize";
     fake_cuda.fail_code = 709;
-    ck_assert_int_eq(remote->queue_wait(&device, r.queue, &trouble), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(offload->queue_wait(&device, r.queue, &detail), HEED_E_DEVICE_LOST);
     fake_cuda.fail_name = NULL;
     fake_cuda_trace();
     finish_run(&r);

@@ -4,8 +4,8 @@
  * Conversions of single elements, against arithmetic that shares nothing with them: widening by
  * ldexp, narrowing by looking at both neighbours of the result.
  */
-#include "lib/dtype.h"
-#include "support/draw.h"
+#include "lib/core/dtype.h"
+#include "conform/conform.h"
 
 #include <check.h>
 #include <math.h>
@@ -80,18 +80,18 @@ static void nearest(float x, uint32_t got, int e, int f)
 
 START_TEST(narrowing_rounds_to_nearest_even)
 {
-    uint64_t state = 7;
+    struct rng r = rng_of(7);
 
     for (int i = 0; i < 300000; i++) {
-        uint32_t bits = (uint32_t)draw_u64(&state);
+        uint32_t bits = (uint32_t)rng_next(&r);
         float x;
 
         if (i % 2) /* the range of f16 and a bit around it */
-            bits = (bits & 0x807fffffu) | (uint32_t)draw_range(&state, 100, 145) << 23;
+            bits = (bits & 0x807fffffu) | (uint32_t)rng_range(&r, 100, 145) << 23;
         if (i % 3 == 0) /* halfway cases and their neighbours */
-            bits = (bits & ~0x1fffu) | (0x1000u + (uint32_t)draw_range(&state, -1, 1));
+            bits = (bits & ~0x1fffu) | (0x1000u + (uint32_t)rng_range(&r, -1, 1));
         if (i % 7 == 0)
-            bits = (bits & ~0xffffu) | (0x8000u + (uint32_t)draw_range(&state, -1, 1));
+            bits = (bits & ~0xffffu) | (0x8000u + (uint32_t)rng_range(&r, -1, 1));
         x = heed_f32_from_bits(bits);
         if (isnan(x) || isinf(x))
             continue;

@@ -73,7 +73,7 @@ static void check_refused(const char *reason)
     ck_assert_int_eq(props.usable, HEED_E_UNSUPPORTED);
     ck_assert_msg(strstr(props.reason, reason) != NULL, "'%s', not '%s'", props.reason, reason);
     world.device.props = props;
-    ck_assert_int_eq(world.remote->open(&world.device, &world.services), HEED_E_UNSUPPORTED);
+    ck_assert_int_eq(world.offload->open(&world.device, &world.services), HEED_E_UNSUPPORTED);
     fake_opencl_reset();
 }
 
@@ -117,7 +117,7 @@ START_TEST(shape_follows_the_kind_of_device_unless_forced)
             fake_opencl.local_memory = gpu ? 32 << 10 : 48 << 10;
             world.device.index = index;
             world_open();
-            traits = &world_device()->base.traits;
+            traits = &world_device()->common.base.traits;
             ck_assert_uint_eq(traits->shape, index != 0 ? index
                                              : gpu      ? HEED_SHAPE_WORKGROUP
                                                         : HEED_SHAPE_LANES);
@@ -251,7 +251,7 @@ START_TEST(out_of_order_queue_gets_a_chain)
     ck_assert_int_eq(run_go(&run), HEED_OK);
     check_kinds("kkk");
     check_chain(second);
-    world.remote->event_destroy(&world.device, second);
+    world.offload->event_destroy(&world.device, second);
     fake_opencl_api()->ReleaseEvent(event);
     fake_opencl_api()->ReleaseCommandQueue(queue);
     run_end(&run);
@@ -269,18 +269,18 @@ START_TEST(large_kernels_find_the_places_in_the_workspace)
         world_open();
         queue = callers_queue(ooo ? HEED_CL_QUEUE_OUT_OF_ORDER : 0);
         ck_assert_int_eq(run_begin(&run, queue, 1), HEED_OK);
-        run.work.buffers[100] = (struct heed_memory){ run.memory, 12345 };
+        run.work.buffers[99] = (heed_buf){ run.memory, 12345 };
         run.work.event = &run.event;
         ck_assert_int_eq(run_go(&run), HEED_OK);
         check_kinds("fffffffffffffkkk");
         if (ooo)
             check_chain(NULL);
-        ck_assert_int_eq(world.remote->buf_read(&world.device, run.queue, places, run.memory, 256,
-                                                sizeof(places)),
+        ck_assert_int_eq(world.offload->buf_read(&world.device, run.queue, places, run.memory, 256,
+                                                 sizeof(places), &world.detail),
                          HEED_OK);
-        ck_assert_uint_eq(places[4], 256);
-        ck_assert_uint_eq(places[100], 12345);
-        ck_assert_uint_eq(places[99], 0);
+        ck_assert_uint_eq(places[100], 256);
+        ck_assert_uint_eq(places[99], 12345);
+        ck_assert_uint_eq(places[4], 0);
         fake_opencl_api()->ReleaseCommandQueue(queue);
         run_end(&run);
         world_close();
@@ -312,16 +312,19 @@ START_TEST(transfers_keep_bytes_and_empty_buffers_are_legal)
 
     world_open();
     ck_assert_int_eq(
-        world.remote->queue_create(&world.device, NULL, 0, &queue, &world.trouble), HEED_OK);
-    ck_assert_int_eq(world.remote->buf_create(&world.device, 8, &full, &world.trouble), HEED_OK);
-    ck_assert_int_eq(world.remote->buf_create(&world.device, 0, &empty, &world.trouble), HEED_OK);
-    ck_assert_int_eq(world.remote->buf_write(&world.device, queue, full, 3, in, 4), HEED_OK);
-    ck_assert_int_eq(world.remote->buf_read(&world.device, queue, out, full, 3, 4), HEED_OK);
+        world.offload->queue_create(&world.device, NULL, 0, &queue, &world.detail), HEED_OK);
+    ck_assert_int_eq(world.offload->buf_create(&world.device, 8, &full, &world.detail), HEED_OK);
+    ck_assert_int_eq(world.offload->buf_create(&world.device, 0, &empty, &world.detail), HEED_OK);
+    ck_assert_int_eq(world.offload->buf_write(&world.device, queue, full, 3, in, 4, &world.detail),
+                     HEED_OK);
+    ck_assert_int_eq(world.offload->buf_read(&world.device, queue, out, full, 3, 4, &world.detail),
+                     HEED_OK);
     ck_assert_str_eq(out, "abcd");
-    ck_assert_int_eq(world.remote->buf_write(&world.device, queue, empty, 0, NULL, 0), HEED_OK);
-    world.remote->buf_destroy(&world.device, full);
-    world.remote->buf_destroy(&world.device, empty);
-    world.remote->queue_destroy(&world.device, queue);
+    ck_assert_int_eq(world.offload->buf_write(&world.device, queue, empty, 0, NULL, 0,
+                                              &world.detail), HEED_OK);
+    world.offload->buf_destroy(&world.device, full);
+    world.offload->buf_destroy(&world.device, empty);
+    world.offload->queue_destroy(&world.device, queue);
     world_close();
 }
 END_TEST
@@ -335,14 +338,14 @@ START_TEST(wrapped_context_is_a_device_like_any_other)
 
     world_open();
     context = world_device()->context;
-    ck_assert_int_eq(world.remote->wrap(&wrapped, &world.services, context, fake_opencl_device(0),
-                                        &world.trouble),
+    ck_assert_int_eq(world.offload->wrap(&wrapped, &world.services, context, fake_opencl_device(0),
+                                         &world.detail),
                      HEED_OK);
     world_close();
     ck_assert_int_eq(fake_opencl.objects > 0, 1);       /* the wrapped one holds the context */
     ck_assert_str_eq(wrapped.props.description, "Fake: device");
     ck_assert_uint_eq(wrapped.props.kind, HEED_DEVICE_OPENCL);
-    world.remote->close(&wrapped, &world.services);
+    world.offload->close(&wrapped, &world.services);
 }
 END_TEST
 
@@ -357,12 +360,12 @@ START_TEST(objects_of_other_contexts_are_a_mismatch)
     other = fake_opencl_api()->CreateContext(NULL, 1, &device, NULL, NULL, &code);
     queue = fake_opencl_api()->CreateCommandQueue(other, device, 0, &code);
     event = callers_event(queue);
-    ck_assert_int_eq(world.remote->queue_create(&world.device, queue, 1, &got, &world.trouble),
+    ck_assert_int_eq(world.offload->queue_create(&world.device, queue, 1, &got, &world.detail),
                      HEED_E_MISMATCH);
-    ck_assert_int_eq(world.remote->event_wrap(&world.device, event, &got, &world.trouble),
+    ck_assert_int_eq(world.offload->event_wrap(&world.device, event, &got, &world.detail),
                      HEED_E_MISMATCH);
-    ck_assert_int_eq(world.remote->wrap(&wrapped, &world.services, other, fake_opencl_device(1),
-                                        &world.trouble),
+    ck_assert_int_eq(world.offload->wrap(&wrapped, &world.services, other, fake_opencl_device(1),
+                                         &world.detail),
                      HEED_E_MISMATCH);
     ck_assert_ptr_null(got);
     fake_opencl_api()->ReleaseEvent(event);
@@ -379,14 +382,15 @@ START_TEST(events_go_both_ways_with_references)
     world_open();
     queue = callers_queue(0);
     event = callers_event(queue);
-    ck_assert_int_eq(world.remote->event_wrap(&world.device, event, &got, &world.trouble), HEED_OK);
-    native = world.remote->event_native(&world.device, got);
+    ck_assert_int_eq(world.offload->event_wrap(&world.device, event, &got, &world.detail),
+                     HEED_OK);
+    native = world.offload->event_native(&world.device, got);
     ck_assert_ptr_eq(native, event);
-    ck_assert_int_eq(world.remote->event_wait(&world.device, got, &world.trouble), HEED_OK);
+    ck_assert_int_eq(world.offload->event_wait(&world.device, got, &world.detail), HEED_OK);
     fake_opencl.event_status = -9999;
-    ck_assert_int_eq(world.remote->event_wait(&world.device, got, &world.trouble), HEED_E_DEVICE);
-    ck_assert_int_eq(world.trouble.native, -9999);
-    world.remote->event_destroy(&world.device, got);
+    ck_assert_int_eq(world.offload->event_wait(&world.device, got, &world.detail), HEED_E_DEVICE);
+    ck_assert_int_eq(world.detail.native, -9999);
+    world.offload->event_destroy(&world.device, got);
     fake_opencl_api()->ReleaseEvent(native);
     fake_opencl_api()->ReleaseEvent(event);
     fake_opencl_api()->ReleaseCommandQueue(queue);

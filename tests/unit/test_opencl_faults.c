@@ -36,8 +36,8 @@ START_TEST(codes_become_statuses)
         fail_next("EnqueueNDRangeKernel", rows[i].code);
         fake_opencl.fail_call = 2;
         ck_assert_int_eq(run_go(&run), rows[i].status);
-        ck_assert_int_eq(world.trouble.native, rows[i].code);
-        ck_assert_ptr_nonnull(strstr(world.trouble.text, "clEnqueueNDRangeKernel"));
+        ck_assert_int_eq(world.detail.native, rows[i].code);
+        ck_assert_ptr_nonnull(strstr(world.detail.text, "clEnqueueNDRangeKernel"));
         ck_assert_uint_eq(fake_opencl.n_commands, 1);
         ck_assert_int_eq(run_go(&run), HEED_OK);
     }
@@ -65,18 +65,20 @@ START_TEST(lost_device_stays_lost_and_is_left_alone)
         ck_assert_int_eq(run_go(&run), HEED_E_DEVICE_LOST);
         calls = fake_opencl.calls;
         ck_assert_int_eq(run_go(&run), HEED_E_DEVICE_LOST);
-        ck_assert_int_eq(world.remote->queue_wait(&world.device, run.queue, &world.trouble),
+        ck_assert_int_eq(world.offload->queue_wait(&world.device, run.queue, &world.detail),
                          HEED_E_DEVICE_LOST);
-        ck_assert_int_eq(world.remote->event_wait(&world.device, run.event, &world.trouble),
+        ck_assert_int_eq(world.offload->event_wait(&world.device, run.event, &world.detail),
                          HEED_E_DEVICE_LOST);
-        ck_assert_int_eq(world.remote->buf_create(&world.device, 8, &got, &world.trouble),
+        ck_assert_int_eq(world.offload->buf_create(&world.device, 8, &got, &world.detail),
                          HEED_E_DEVICE_LOST);
-        ck_assert_int_eq(world.remote->buf_read(&world.device, run.queue, &byte, run.memory, 0, 4),
+        ck_assert_int_eq(world.offload->buf_read(&world.device, run.queue, &byte, run.memory, 0, 4,
+                                                 &world.detail),
                          HEED_E_DEVICE_LOST);
-        ck_assert_int_eq(world.remote->queue_create(&world.device, NULL, 0, &got, &world.trouble),
+        ck_assert_int_eq(world.offload->queue_create(&world.device, NULL, 0, &got, &world.detail),
                          HEED_E_DEVICE_LOST);
-        ck_assert_int_eq(world_device()->base.driver->kernel(world.device.state, HEED_KERNEL_pack,
-                                                             0, &got, &world.trouble),
+        ck_assert_int_eq(world_device()->common.base.driver->kernel(world.device.state,
+                                                                    HEED_KERNEL_pack,
+                                                             0, &got, &world.detail),
                          HEED_E_DEVICE_LOST);
         ck_assert_uint_eq(fake_opencl.calls, calls);
         run_end(&run);
@@ -99,7 +101,7 @@ static heed_status whole_life(bool ooo)
     if (heed_opencl_backend.count() == 0)
         return HEED_E_NOT_FOUND;
     heed_opencl_backend.describe(0, &world.device.props);
-    status = world.remote->open(&world.device, &world.services);
+    status = world.offload->open(&world.device, &world.services);
     if (status < 0)
         return status;
     if (ooo)
@@ -111,16 +113,18 @@ static heed_status whole_life(bool ooo)
     status = run_begin(&run, queue, ooo);
     run.work.event = &run.event;
     if (status >= 0)
-        status = world.remote->buf_write(&world.device, run.queue, run.memory, 0, bytes, 16);
+        status = world.offload->buf_write(&world.device, run.queue, run.memory, 0, bytes, 16,
+                                          &world.detail);
     for (int i = 0; i < 2 && status >= 0; i++) {
-        world.remote->event_destroy(&world.device, run.event);
+        world.offload->event_destroy(&world.device, run.event);
         run.event = NULL;
         status = run_go(&run);
     }
     if (status >= 0)
-        status = world.remote->event_wait(&world.device, run.event, &world.trouble);
+        status = world.offload->event_wait(&world.device, run.event, &world.detail);
     if (status >= 0)
-        status = world.remote->buf_read(&world.device, run.queue, bytes, run.memory, 0, 16);
+        status = world.offload->buf_read(&world.device, run.queue, bytes, run.memory, 0, 16,
+                                         &world.detail);
     run_end(&run);
     if (queue != NULL)
         fake_opencl_api()->ReleaseCommandQueue(queue);

@@ -4,10 +4,10 @@
  * Status names, reports, sized structs, runtimes and their hooks, devices, executors, buffers,
  * queues.
  */
-#include "lib/context.h"
-#include "lib/error.h"
-#include "lib/executor.h"
-#include "lib/sized.h"
+#include "lib/core/context.h"
+#include "lib/core/error.h"
+#include "lib/core/executor.h"
+#include "lib/core/sized.h"
 #include "support/ledger.h"
 
 #include <check.h>
@@ -363,7 +363,7 @@ START_TEST(unusable_devices_make_nothing)
     ck_assert_int_eq(heed_attn_check(&lame, &desc, &why), HEED_E_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(why.message, "one leg is missing"));
     ck_assert_int_eq(heed_attn_plan(&lame, &desc, &plan, &why), HEED_E_UNSUPPORTED);
-    ck_assert_int_eq(heed_buf_create(&lame, 4, &buf), HEED_E_UNSUPPORTED);
+    ck_assert_int_eq(heed_buf_create(&lame, 4, &buf, NULL), HEED_E_UNSUPPORTED);
     ck_assert_ptr_null(queue);
     ck_assert_ptr_null(plan);
     ck_assert_ptr_null(buf.handle);
@@ -471,29 +471,29 @@ START_TEST(buffers_hold_what_was_written)
     char text[16] = "", full[32];
 
     ck_assert_int_eq(heed_queue_create(device, 0, &queue, &why), HEED_OK);
-    ck_assert_int_eq(heed_buf_create(device, 32, &buf), HEED_OK);
+    ck_assert_int_eq(heed_buf_create(device, 32, &buf, NULL), HEED_OK);
     ck_assert_uint_eq((uintptr_t)buf.handle % 64, 0);
     ck_assert_uint_eq(buf.offset, 0);
     memset(full, 'x', sizeof(full));
-    ck_assert_int_eq(heed_buf_write(queue, buf, full, sizeof(full)), HEED_OK);
+    ck_assert_int_eq(heed_buf_write(queue, buf, full, sizeof(full), NULL), HEED_OK);
     at = buf;
     at.offset = 7;
-    ck_assert_int_eq(heed_buf_write(queue, at, "attend", 6), HEED_OK);
+    ck_assert_int_eq(heed_buf_write(queue, at, "attend", 6, NULL), HEED_OK);
     at.offset = 6;
-    ck_assert_int_eq(heed_buf_read(queue, text, at, 8), HEED_OK);
+    ck_assert_int_eq(heed_buf_read(queue, text, at, 8, NULL), HEED_OK);
     ck_assert_str_eq(text, "xattendx");
-    ck_assert_int_eq(heed_buf_write(queue, none, NULL, 0), HEED_OK);
-    ck_assert_int_eq(heed_buf_write(queue, none, text, 1), HEED_E_NULL);
-    ck_assert_int_eq(heed_buf_read(queue, NULL, buf, 1), HEED_E_NULL);
-    ck_assert_int_eq(heed_buf_read(NULL, text, buf, 1), HEED_E_NULL);
+    ck_assert_int_eq(heed_buf_write(queue, none, NULL, 0, NULL), HEED_OK);
+    ck_assert_int_eq(heed_buf_write(queue, none, text, 1, NULL), HEED_E_NULL);
+    ck_assert_int_eq(heed_buf_read(queue, NULL, buf, 1, &why), HEED_E_NULL);
+    ck_assert_int_eq(heed_buf_read(NULL, text, buf, 1, NULL), HEED_E_NULL);
     at.offset = UINT64_MAX - 2;
-    ck_assert_int_eq(heed_buf_read(queue, text, at, 1), HEED_E_OVERFLOW);
+    ck_assert_int_eq(heed_buf_read(queue, text, at, 1, NULL), HEED_E_OVERFLOW);
     at.offset = 0;
-    ck_assert_int_eq(heed_buf_read(queue, text, at, UINT64_MAX), HEED_E_OVERFLOW);
+    ck_assert_int_eq(heed_buf_read(queue, text, at, UINT64_MAX, NULL), HEED_E_OVERFLOW);
     heed_buf_destroy(device, buf);
     heed_buf_destroy(device, none);
     heed_buf_destroy(NULL, none);
-    ck_assert_int_eq(heed_buf_create(device, 0, &buf), HEED_OK);
+    ck_assert_int_eq(heed_buf_create(device, 0, &buf, NULL), HEED_OK);
     heed_buf_destroy(device, buf);
     heed_queue_destroy(queue);
     ck_assert_int_eq(atomic_load(&ledger.blocks), before);
@@ -508,10 +508,10 @@ START_TEST(buffers_that_cannot_be_say_so)
     heed_device *device = heed_device_get(rt, 0);
     heed_buf buf = { NULL, 5 };
 
-    ck_assert_int_eq(heed_buf_create(NULL, 4, &buf), HEED_E_NULL);
-    ck_assert_int_eq(heed_buf_create(device, 4, NULL), HEED_E_NULL);
-    ck_assert_int_eq(heed_buf_create(device, UINT64_MAX, &buf), HEED_E_NOMEM);
-    ck_assert_int_eq(heed_buf_create(device, UINT64_MAX / 2, &buf), HEED_E_NOMEM);
+    ck_assert_int_eq(heed_buf_create(device, UINT64_MAX, &buf, NULL), HEED_E_NOMEM);
+    ck_assert_int_eq(heed_buf_create(device, UINT64_MAX / 2, &buf, &why), HEED_E_NOMEM);
+    ck_assert_str_eq(why.field, "bytes");
+    ck_assert_int_eq(heed_buf_create(NULL, 4, &buf, NULL), HEED_E_NULL);
     ck_assert_ptr_null(buf.handle);
     ck_assert_uint_eq(buf.offset, 5);
     heed_runtime_destroy(rt);
@@ -532,11 +532,11 @@ START_TEST(queues_know_their_device)
     ck_assert_ptr_null(queue);
     ck_assert_int_eq(heed_queue_create(device, 0, &queue, &why), HEED_OK);
     ck_assert_ptr_eq(heed_queue_device(queue), device);
-    ck_assert_int_eq(heed_queue_wait(queue), HEED_OK);
+    ck_assert_int_eq(heed_queue_wait(queue, NULL), HEED_OK);
     heed_queue_destroy(queue);
     heed_queue_destroy(NULL);
     ck_assert_ptr_null(heed_queue_device(NULL));
-    ck_assert_int_eq(heed_queue_wait(NULL), HEED_E_NULL);
+    ck_assert_int_eq(heed_queue_wait(NULL, NULL), HEED_E_NULL);
     ck_assert_int_eq(heed_event_wait(NULL, &why), HEED_E_NULL);
     ck_assert_int_eq(why.status, HEED_E_NULL);
     heed_event_destroy(NULL);

@@ -9,8 +9,8 @@
 #include "backends/device/selftest.h"
 #include "backends/kernels/image.h"
 #include "backends/kernels/selftest.h"
-#include "lib/alloc.h"
-#include "lib/context.h"
+#include "lib/core/alloc.h"
+#include "lib/core/context.h"
 #include "support/ledger.h"
 
 #include <check.h>
@@ -262,11 +262,11 @@ static heed_status take(struct world *world, uint64_t bytes, void **handle)
 }
 
 static heed_status memory_create(void *state, uint64_t bytes, const void *contents, void **handle,
-                                 struct heed_trouble *trouble)
+                                 struct heed_error_detail *detail)
 {
     const heed_status status = take(state, bytes, handle);
 
-    (void)trouble;
+    (void)detail;
     if (status >= 0)
         memcpy(*handle, contents, bytes);
     return status;
@@ -279,20 +279,20 @@ static void memory_destroy(void *state, void *handle)
 }
 
 static heed_status kernel(void *state, enum heed_kernel row, uint32_t large, void **compiled,
-                          struct heed_trouble *trouble)
+                          struct heed_error_detail *detail)
 {
-    (void)trouble;
+    (void)detail;
     ck_assert_int_eq(row, HEED_KERNEL_self_test);
     ck_assert_uint_eq(large, 0);
     *compiled = state;
     return step(state);
 }
 
-static heed_status run(void *state, const struct heed_work *work, struct heed_trouble *trouble)
+static heed_status run(void *state, const struct heed_work *work, struct heed_error_detail *detail)
 {
     const char *image = work->image;
 
-    (void)trouble;
+    (void)detail;
     ck_assert_ptr_eq(work->steps[0].compiled, state);
     ck_assert_uint_eq(work->n_buffers, HEED_BUFFERS_SMALL);
     for (uint64_t i = 0; i < work->steps[0].groups; i++) {
@@ -313,9 +313,9 @@ static const struct heed_driver driver = {
 };
 
 static heed_status buf_create(heed_device *device, uint64_t bytes, void **handle,
-                              struct heed_trouble *trouble)
+                              struct heed_error_detail *detail)
 {
-    (void)trouble;
+    (void)detail;
     return take(device->state, bytes, handle);
 }
 
@@ -325,19 +325,22 @@ static void buf_destroy(heed_device *device, void *handle)
 }
 
 static heed_status buf_write(heed_device *device, void *queue, void *handle, uint64_t offset,
-                             const void *from, uint64_t bytes)
+                             const void *from, uint64_t bytes,
+                             struct heed_error_detail *detail)
 {
+    (void)detail;
     (void)queue;
     memcpy((char *)handle + offset, from, bytes);
     return step(device->state);
 }
 
 static heed_status buf_read(heed_device *device, void *queue, void *to, void *handle,
-                            uint64_t offset, uint64_t bytes)
+                            uint64_t offset, uint64_t bytes, struct heed_error_detail *detail)
 {
     const struct world *world = device->state;
 
     (void)queue;
+    (void)detail;
     memcpy(to, (char *)handle + offset, bytes);
     if (world->spoil)
         *word(to, 100, HK_TEST_RINT) ^= 0x00400000;
@@ -345,23 +348,23 @@ static heed_status buf_read(heed_device *device, void *queue, void *to, void *ha
 }
 
 static heed_status queue_create(heed_device *device, void *native, uint32_t has_native,
-                                void **queue, struct heed_trouble *trouble)
+                                void **queue, struct heed_error_detail *detail)
 {
     (void)native;
-    (void)trouble;
+    (void)detail;
     ck_assert_uint_eq(has_native, 0);
     return take(device->state, 1, queue);
 }
 
-static heed_status queue_wait(heed_device *device, void *queue, struct heed_trouble *trouble)
+static heed_status queue_wait(heed_device *device, void *queue, struct heed_error_detail *detail)
 {
     (void)queue;
-    (void)trouble;
+    (void)detail;
     return step(device->state);
 }
 
-static const struct heed_backend_remote remote = {
-    .size = sizeof(remote),
+static const struct heed_backend_offload offload = {
+    .size = sizeof(offload),
     .buf_create = buf_create,
     .buf_destroy = buf_destroy,
     .buf_write = buf_write,
@@ -381,13 +384,13 @@ static heed_status try(struct world *world, const char **reason)
         .free = heed_free,
     };
     struct heed_device device = { .state = world };
-    struct heed_trouble trouble = { .native = 0 };
+    struct heed_error_detail detail = { .native = 0 };
     heed_status status;
 
     world->state = (struct heed_device_state){ .driver = &driver, .services = &services };
     world->calls = 0;
     atomic_store(&ledger.fail_at, world->fail_at == -1);
-    status = heed_device_self_test(&device, &remote, reason, &trouble);
+    status = heed_device_self_test(&device, &offload, reason, &detail);
     ck_assert_int_eq(world->held, 0);
     ck_assert_int_eq(atomic_load(&ledger.blocks), 0);
     ck_assert_int_eq(atomic_load(&ledger.mistakes), 0);

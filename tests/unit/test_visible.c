@@ -1,60 +1,83 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What rows see: random attentions against the oracle of the tests, and a few cases written down.
+ * What rows see: drawn cases against the oracle of the kit, and a few cases written down.
  */
-#include "lib/visible.h"
-#include "support/draw.h"
-#include "support/oracle.h"
+#include "lib/ops/attn/visible.h"
+
+#include "conform/conform.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-START_TEST(rows_see_what_the_oracle_says)
+enum { ROOM = 4096, WORK = 100000 }; /* keys of a source; work of a case */
+
+static struct {
+    int64_t rows, keys, repeated;
+} met;
+
+/* One row of one source, asked for by the caller's descriptor. */
+static void row_compare(const struct problem *p, const struct call *call,
+                        const struct item_view *view, int64_t head, int64_t row, int s)
 {
-    const struct draw_limits limits = { .n_q = 20, .n_k = 40, .d = 2, .d_v = 2, .plain = 1 };
-    static uint8_t seen[4096];
-    int64_t rows = 0, keys = 0, repeated = 0;
+    static uint8_t seen[ROOM];
+    char line[LINE];
 
-    for (uint64_t seed = 1; seed <= 1500; seed++) {
-        struct draw d;
-        uint64_t state = seed * 77;
+    ck_assert_int_le(p->source[s].total, ROOM);
+    memset(seen, 0xa5, sizeof(seen));
+    ck_assert_int_eq(heed_attn_visible(&call->desc, &call->args, view->b, head, row, (uint32_t)s,
+                                       seen, NULL),
+                     HEED_OK);
+    for (int64_t k = 0; k < p->source[s].n_k; k++) {
+        const int64_t times = cf_times_seen(p, view, head, row, s, k), want = times > 255 ? 255
+                                                                                          : times;
 
-        draw_start(&d, seed, &limits);
-        for (int i = 0; i < 20 && d.attn.n_batch && d.attn.heads && d.attn.n_q; i++) {
-            const int64_t b = draw_range(&state, 0, d.attn.n_batch - 1);
-            const int64_t h = draw_range(&state, 0, d.attn.heads - 1);
-            const int64_t r = draw_range(&state, 0, d.attn.n_q - 1);
-            int64_t begin, length;
-
-            oracle_query(&d.attn, &d.bound, b, &begin, &length);
-            for (uint32_t s = 0; s < d.attn.n_sources; s++) {
-                const int64_t n = d.attn.sources[s].n_k;
-                heed_status status;
-
-                ck_assert_int_le(n, (int64_t)sizeof(seen));
-                status = heed_visible_row(&d.attn, &d.bound, b, h, r, s, seen, NULL);
-                ck_assert_int_eq(status, HEED_OK);
-                for (int64_t k = 0; k < n; k++) {
-                    const int64_t want = r < length ? oracle_sees(&d.attn, &d.bound, b, h, r, s, k)
-                                                    : 0;
-
-                    ck_assert_msg(seen[k] == (want > 255 ? 255 : want),
-                                  "seed %d item %d head %d row %d source %d key %d: %d, wanted %d",
-                                  (int)seed, (int)b, (int)h, (int)r, (int)s, (int)k, seen[k],
-                                  (int)want);
-                    keys += want > 0;
-                    repeated += want > 1;
-                }
-                rows++;
-            }
+        if (seen[k] != want) {
+            cf_case_print(&p->c, line);
+            ck_abort_msg("%s: item %d head %d row %d source %d key %d: %d, wanted %d", line,
+                         (int)view->b, (int)head, (int)row, s, (int)k, seen[k], (int)want);
         }
-        draw_finish(&d);
+        met.keys += want > 0;
+        met.repeated += want > 1;
     }
-    ck_assert_int_gt(rows, 5000);
-    ck_assert_int_gt(keys, 20000);
-    ck_assert_int_gt(repeated, 100);
+    met.rows++;
+}
+
+static void case_compare(struct rng *r, const struct target *on, int64_t dense)
+{
+    struct problem *p;
+    struct call call;
+    struct cs c;
+
+    cf_case_draw(r, on->device, dense, WORK, &c);
+    p = cf_problem_make(&c, NULL, 0, true);
+    ck_assert(p != NULL && cf_call_make(&call, on, p, 0, 1));
+    for (int i = 0; i < 20 && p->n_items && p->n_q; i++) {
+        struct item_view view;
+        const int64_t head = rng_below(r, p->heads), row = rng_below(r, p->n_q);
+
+        cf_item_view(p, rng_below(r, p->n_items), &view);
+        for (int s = 0; s < p->n_sources; s++)
+            row_compare(p, &call, &view, head, row, s);
+    }
+    cf_call_finish(&call);
+    cf_problem_free(p);
+}
+
+START_TEST(rows_see_what_the_definition_says)
+{
+    struct rng r = rng_of(1);
+    struct target on;
+
+    cf_axes_init();
+    ck_assert(cf_target_open(&on, "reference", 1, NULL));
+    for (int i = 0; i < 1000; i++)
+        case_compare(&r, &on, 15 + i % 3 * 15);
+    cf_target_close(&on);
+    ck_assert_int_gt(met.rows, 5000);
+    ck_assert_int_gt(met.keys, 20000);
+    ck_assert_int_gt(met.repeated, 100);
 }
 END_TEST
 
@@ -211,7 +234,7 @@ int main(void)
     int failed;
 
     tcase_set_timeout(tests, 240);
-    tcase_add_test(tests, rows_see_what_the_oracle_says);
+    tcase_add_test(tests, rows_see_what_the_definition_says);
     tcase_add_test(tests, windows_written_down);
     tcase_add_test(tests, lists_written_down);
     tcase_add_test(tests, what_does_not_exist_is_named);

@@ -67,7 +67,7 @@ static heed_status make_tensor(struct contender *c, const heed_tensor *t, float 
 {
     const uint64_t bytes = bytes_of(t);
     void *host = NULL;
-    heed_status status = c->lib->buf_create(c->device, bytes, out);
+    heed_status status = c->lib->buf_create(c->device, bytes, out, NULL);
 
     if (status < 0 || !(deviation > 0))
         return status;
@@ -75,7 +75,7 @@ static heed_status make_tensor(struct contender *c, const heed_tensor *t, float 
     if (host == NULL)
         return HEED_E_NOMEM;
     fill(host, t->dtype, (size_t)bytes / (t->dtype == HEED_F32 ? 4 : 2), deviation, seed);
-    status = c->lib->buf_write(c->queue, *out, host, bytes);
+    status = c->lib->buf_write(c->queue, *out, host, bytes, NULL);
     free(host);
     return status;
 }
@@ -118,7 +118,8 @@ static heed_status make_arguments(struct contender *c, const struct workload *lo
     if (status >= 0)
         status = make_tensor(c, &queries, 0, 0, &c->args.o);
     if (status >= 0 && c->plan_props.workspace_size > 0)
-        status = c->lib->buf_create(c->device, c->plan_props.workspace_size, &c->args.workspace);
+        status = c->lib->buf_create(c->device, c->plan_props.workspace_size, &c->args.workspace,
+                                    NULL);
     c->args.size = sizeof c->args;
     c->args.kv = &c->kv;
     c->args.kv_size = sizeof c->kv;
@@ -176,7 +177,7 @@ heed_status contender_run(struct contender *c)
     heed_status status = c->lib->attn_run(c->plan, c->queue, &c->args, NULL, &report);
 
     if (status >= 0)
-        status = c->lib->queue_wait(c->queue);
+        status = c->lib->queue_wait(c->queue, NULL);
     if (status < 0)
         text_failure("heed-bench", "run", status, &report);
     return status;

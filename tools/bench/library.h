@@ -15,11 +15,11 @@ struct library {
     void (*runtime_destroy)(heed_runtime *);
     heed_status (*device_find)(const heed_runtime *, const char *, heed_device **, heed_report *);
     heed_status (*device_info)(const heed_device *, heed_device_props *);
-    heed_status (*buf_create)(heed_device *, uint64_t, heed_buf *);
+    heed_status (*buf_create)(heed_device *, uint64_t, heed_buf *, heed_report *);
     void (*buf_destroy)(heed_device *, heed_buf);
-    heed_status (*buf_write)(heed_queue *, heed_buf, const void *, uint64_t);
+    heed_status (*buf_write)(heed_queue *, heed_buf, const void *, uint64_t, heed_report *);
     heed_status (*queue_create)(heed_device *, uint32_t, heed_queue **, heed_report *);
-    heed_status (*queue_wait)(heed_queue *);
+    heed_status (*queue_wait)(heed_queue *, heed_report *);
     void (*queue_destroy)(heed_queue *);
     heed_status (*attn_plan)(heed_device *, const heed_attn_desc *, heed_plan **, heed_report *);
     heed_status (*attn_run)(const heed_plan *, heed_queue *, const heed_attn_args *, heed_event **,

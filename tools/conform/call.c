@@ -299,7 +299,8 @@ static heed_status workspace_make(struct call *call, const heed_plan *plan, heed
     call->numerics = props.numerics;
     if (props.workspace_size == 0)
         return HEED_OK;
-    status = heed_buf_create(call->on->device, props.workspace_size + props.workspace_align, made);
+    status = heed_buf_create(call->on->device, props.workspace_size + props.workspace_align, made,
+                             NULL);
     if (status < 0)
         return status;
     /* A cl_mem is no address: its own beginning is aligned. */
@@ -315,7 +316,7 @@ static heed_status workspace_make(struct call *call, const heed_plan *plan, heed
     if (!bytes)
         return HEED_E_NOMEM;
     memset(bytes, 0xa5 ^ (int)(call->o.image[0] & 15), (size_t)garbage);
-    status = heed_buf_write(call->on->queue, call->args.workspace, bytes, garbage);
+    status = heed_buf_write(call->on->queue, call->args.workspace, bytes, garbage, NULL);
     free(bytes);
     return status;
 }
@@ -332,7 +333,7 @@ heed_status cf_call_run(struct call *call, heed_report *report)
     if (status >= 0)
         status = heed_attn_run(plan, call->on->queue, &call->args, NULL, report);
     if (status >= 0)
-        status = heed_queue_wait(call->on->queue);
+        status = heed_queue_wait(call->on->queue, NULL);
     heed_plan_drop(plan);
     heed_buf_destroy(call->on->device, work);
     if (status < 0)

@@ -14,26 +14,33 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* Lines of cases have fewer terms and biases: these are for problems made of descriptors. */
 enum {
     MAX_SOURCES = 3,
-    MAX_TERMS = 3,
-    MAX_BIASES = 2,
+    MAX_TERMS = 6,
+    MAX_BIASES = 3,
     MAX_SLOTS = 48,
-    MAX_FIELDS = 224,
+    MAX_FIELDS = 400,
     MAX_LEVELS = 16
 };
 enum { MAX_BATCH = 8, LINE = 4096 };
 
 /* ---- random.c ---------------------------------------------------------- */
 
+/* Random numbers: from a seed, or as a fuzzer's bytes say. Of bytes a number below n takes as few
+ * as hold it; where they end, all further numbers are 0. */
 struct rng {
     uint64_t state;
+    const uint8_t *at, *end; /* NULL: from the state */
 };
 
 uint64_t cf_mix(uint64_t x);
 uint64_t cf_mix2(uint64_t a, uint64_t b);
+struct rng rng_of(uint64_t seed);
+struct rng rng_of_bytes(const uint8_t *bytes, size_t size);
 uint64_t rng_next(struct rng *);
-int64_t rng_below(struct rng *, int64_t n); /* 0 when n <= 0 */
+int64_t rng_below(struct rng *, int64_t n);                 /* 0 when n <= 0 */
+int64_t rng_range(struct rng *, int64_t low, int64_t high); /* both included; high - low < 2^63 */
 
 size_t cf_dtype_size(uint32_t dtype);
 float cf_decode(uint32_t dtype, uint32_t bits);
@@ -168,8 +175,8 @@ extern struct field cf_fields[MAX_FIELDS];
 extern int cf_n_fields, cf_n_levels;
 
 void cf_axes_init(void);
-int cf_at_source(int s);      /* first field of source s, ... */
-int cf_at_term(int s, int t); /* -1: there is none */
+int cf_at_source(int s); /* first field of source s, ... */
+int cf_at_term(int s, int t);
 int cf_at_bias(int s, int b);
 int64_t cf_g(const struct cs *, int field);
 int64_t cf_s(const struct cs *, int s, int field);
@@ -184,6 +191,10 @@ void cf_case_print(const struct cs *, char line[LINE]);
 bool cf_case_parse(const char *line, struct cs *, char why[128]);
 void cf_value_print(int field, int64_t value, char *out, size_t size);
 void cf_axes_print(FILE *);
+
+/* A legal case at random, of at most `limit` work (cf_case_work): each field with a chance of
+ * `dense` in 100 takes a level, and numbers also values between the levels. */
+void cf_case_draw(struct rng *, heed_device *reference, int64_t dense, int64_t limit, struct cs *);
 
 /* ---- data.c, slots.c --------------------------------------------------- */
 
@@ -265,6 +276,9 @@ int64_t cf_key_position(const struct problem *, const struct item_view *, int s,
 /* Times key is seen by the row before biases; for LISTED sources use cf_list_entry. */
 bool cf_sees(const struct problem *, const struct item_view *, int64_t head, int64_t row, int s,
              int64_t key);
+/* How often the row sees the key, before biases, in any layout. */
+int64_t cf_times_seen(const struct problem *, const struct item_view *, int64_t head, int64_t row,
+                      int s, int64_t key);
 /* Key named by place `i` of the row's list, -1: absent, -2: past the end. */
 int64_t cf_list_entry(const struct problem *, const struct item_view *, int64_t head, int64_t row,
                       int s, int64_t i);
@@ -330,6 +344,12 @@ bool cf_call_memory_same(struct call *, char why[128]);
 /* Nothing at all was written to the outputs. */
 bool cf_call_outputs_same(struct call *, char why[128]);
 void cf_call_finish(struct call *);
+
+/* ---- from.c ------------------------------------------------------------------ */
+
+/* The problem that a legal descriptor with host memory states, and in *ran the outputs as they lie
+ * there now, for the judges; give both up. NULL: it has more of something than a case can have. */
+struct problem *cf_problem_of(const heed_attn_desc *, const heed_attn_args *, struct call *ran);
 
 /* ---- oracle.c ------------------------------------------------------------ */
 

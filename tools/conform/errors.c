@@ -87,7 +87,7 @@ static void run_faulty(struct call *call, const struct problem *p, heed_plan *pl
 
     answer->status = heed_plan_info(plan, &props);
     if (answer->status >= 0)
-        answer->status = heed_buf_create(call->on->device, props.workspace_size + 64, &work);
+        answer->status = heed_buf_create(call->on->device, props.workspace_size + 64, &work, NULL);
     if (answer->status < 0)
         return;
     call->args.workspace = work;

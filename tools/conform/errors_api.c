@@ -104,12 +104,14 @@ static void object_errors(struct point *t, const struct target *on)
            heed_queue_create(NULL, 0, &queue, NULL));
     expect(t, on->name, "queue with a flag", HEED_E_FLAG,
            heed_queue_create(on->device, 1, &queue, NULL));
-    expect(t, on->name, "buffer without out", HEED_E_NULL, heed_buf_create(on->device, 8, NULL));
+    expect(t, on->name, "buffer without out", HEED_E_NULL,
+           heed_buf_create(on->device, 8, NULL, NULL));
     expect(t, on->name, "buffer too large",
            is_host(on->device) ? HEED_E_NOMEM : HEED_E_DEVICE_NOMEM,
-           heed_buf_create(on->device, UINT64_MAX, &buf));
-    expect(t, on->name, "write from nowhere", HEED_E_NULL, heed_buf_write(on->queue, buf, NULL, 8));
-    expect(t, on->name, "wait for no queue", HEED_E_NULL, heed_queue_wait(NULL));
+           heed_buf_create(on->device, UINT64_MAX, &buf, NULL));
+    expect(t, on->name, "write from nowhere", HEED_E_NULL,
+           heed_buf_write(on->queue, buf, NULL, 8, NULL));
+    expect(t, on->name, "wait for no queue", HEED_E_NULL, heed_queue_wait(NULL, NULL));
     expect(t, on->name, "wait for no event", HEED_E_NULL, heed_event_wait(NULL, NULL));
     expect(t, on->name, "properties too short", HEED_E_SIZE, heed_device_info(on->device, &props));
     expect(t, on->name, "properties of no plan", HEED_E_NULL, heed_plan_info(NULL, &plan_props));
@@ -213,7 +215,7 @@ static void run_errors(struct point *t, const struct target *on, const struct ta
 
     if (call && cf_call_make(call, on, p, 0, 3) && cf_call_plan(call, &plan, NULL) >= 0 &&
         heed_plan_info(plan, &props) >= 0 &&
-        heed_buf_create(on->device, props.workspace_size + 64, &work) >= 0) {
+        heed_buf_create(on->device, props.workspace_size + 64, &work, NULL) >= 0) {
         call->args.workspace = work;
         call->args.workspace_size = props.workspace_size;
         alias_errors(t, call, plan);

@@ -85,7 +85,7 @@ bool place_make(struct place *place, const struct problem *p, const struct array
 {
     const bool natural = flags & CALL_NATURAL;
     const int64_t size = (int64_t)cf_dtype_size(a->dtype), mis = natural ? 0 : cf_g(&p->c, G_MIS);
-    struct rng r = { cf_mix2(p->c.seed, (uint64_t)number + 12345) };
+    struct rng r = rng_of(cf_mix2(p->c.seed, (uint64_t)number + 12345));
     int64_t dims[6] = { 0 }, low = 0, high = 0;
     int n;
 
@@ -193,12 +193,12 @@ bool place_upload(struct place *place, const struct target *on)
     heed_buf base = { 0 };
 
     if (place->buf.handle == NULL) {
-        if (heed_buf_create(on->device, place->bytes, &base) < 0)
+        if (heed_buf_create(on->device, place->bytes, &base, NULL) < 0)
             return false;
         place->buf.handle = base.handle;
     }
     base.handle = place->buf.handle;
-    return heed_buf_write(on->queue, base, place->image, place->bytes) >= 0;
+    return heed_buf_write(on->queue, base, place->image, place->bytes, NULL) >= 0;
 }
 
 bool place_download(struct place *place, const struct target *on)
@@ -207,7 +207,7 @@ bool place_download(struct place *place, const struct target *on)
 
     if (!place->after)
         place->after = malloc(place->bytes);
-    return place->after && heed_buf_read(on->queue, place->after, base, place->bytes) >= 0;
+    return place->after && heed_buf_read(on->queue, place->after, base, place->bytes, NULL) >= 0;
 }
 
 void place_finish(struct place *place, const struct target *on)

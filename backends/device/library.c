@@ -1,0 +1,78 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Opens the first file of a list that has every function. Half a driver is of no use.
+ */
+#include "library.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Functions are copied as bytes: C has no conversion from void *. */
+static bool fill(const struct heed_library *library, void *opened)
+{
+    char *to = library->table;
+
+    for (size_t i = 0; i < library->n_names; i++) {
+        void *const function = dlsym(opened, library->names[i]);
+
+        if (function == NULL && i + library->n_optional < library->n_names)
+            return false;
+        memcpy(to + i * sizeof(function), &function, sizeof(function));
+    }
+    return true;
+}
+
+static void look(struct heed_library *library)
+{
+    library->reason = library->absent;
+    for (size_t i = 0; library->files[i] != NULL; i++) {
+        void *const opened = dlopen(library->files[i], RTLD_NOW | RTLD_LOCAL);
+
+        if (opened == NULL)
+            continue;
+        if (fill(library, opened)) {
+            library->api = library->table;
+            library->reason = NULL;
+            return;
+        }
+        dlclose(opened);
+        library->reason = library->too_old;
+    }
+}
+
+const void *heed_library_get(struct heed_library *library, const char **reason)
+{
+    const void *api;
+
+    pthread_mutex_lock(&library->lock);
+    if (!library->looked)
+        look(library);
+    library->looked = 1;
+    api = library->api;
+    if (reason != NULL)
+        *reason = library->reason;
+    pthread_mutex_unlock(&library->lock);
+    return api;
+}
+
+void heed_library_set(struct heed_library *library, const void *api, const char *reason)
+{
+    pthread_mutex_lock(&library->lock);
+    library->api = api;
+    library->reason = reason;
+    library->looked = api != NULL || reason != NULL;
+    library->generation++;
+    pthread_mutex_unlock(&library->lock);
+}
+
+uint32_t heed_library_generation(struct heed_library *library)
+{
+    uint32_t generation;
+
+    pthread_mutex_lock(&library->lock);
+    generation = library->generation;
+    pthread_mutex_unlock(&library->lock);
+    return generation;
+}

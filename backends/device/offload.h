@@ -1,0 +1,90 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the backends of vendors (opencl, cuda) have in common: the state of an opened device, the
+ * way there and back, compiled kernels, and what is said of failures.
+ *
+ * Opening is one sequence for all of them: memory for the state, the vendor's device and context
+ * (attach), the self-test, the device's properties. One function undoes it, however far it got.
+ */
+#ifndef HEED_BACKENDS_DEVICE_OFFLOAD_H
+#define HEED_BACKENDS_DEVICE_OFFLOAD_H
+
+#include "../../lib/core/compiler.h"
+#include "device.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+/* The outcome of the self-test of a physical device: its names and contexts share it, since they
+ * share the driver, the compiler and the processor. */
+struct heed_offload_verdict {
+    uint32_t known;
+    char reason[sizeof(((heed_device_props *)0)->reason)];      /* "": EXACT */
+};
+
+/* Begins the state of every vendor's device. */
+struct heed_offload_state {
+    struct heed_device_state base;
+    atomic_int lost;                /* 0, or the code that told; never cleared: the driver is left
+                                     * alone from then on */
+    struct heed_offload_verdict *verdict;       /* attach may set it; NULL: not shared */
+    pthread_mutex_t building;       /* over kernels */
+    void *kernels[HEED_KERNELS][2]; /* [row][large], kernel_create's; NULL: not yet */
+};
+
+/* A vendor's table. offload comes first: heed_backend.offload points to it. */
+struct heed_vendor {
+    struct heed_backend_offload offload;
+    struct heed_driver driver;
+    const char *name;               /* begins lines of the log: "opencl" */
+    size_t state_size, state_align; /* of its state, which begins with a heed_offload_state */
+    /* Fills the properties of the caller's device, as heed_backend.describe does. */
+    heed_status (*device_wrap)(heed_device_props *, void *context, void *native,
+                               struct heed_error_detail *);
+    /* Finds the device (by its index, or the caller's by native) and enters the context (context
+     * NULL: makes one); sets the traits. The state is zeros but for base. */
+    heed_status (*attach)(void *state, uint32_t index, void *context, void *native,
+                          struct heed_error_detail *);
+    /* Gives back what attach took, however far it got; no kernel is left. */
+    void (*detach)(void *state);
+    heed_status (*kernel_create)(void *state, enum heed_kernel, uint32_t large, void **compiled,
+                                 struct heed_error_detail *);
+    void (*kernel_destroy)(void *state, void *compiled);
+};
+
+/* open, close and wrap of heed_backend_offload. */
+heed_status heed_offload_open(heed_device *, const struct heed_services *);
+void heed_offload_close(heed_device *, const struct heed_services *);
+heed_status heed_offload_wrap(heed_device *, const struct heed_services *, void *context,
+                              void *native, struct heed_error_detail *);
+
+/* kernel of heed_driver: built by the first call for it. */
+heed_status heed_offload_kernel(void *state, enum heed_kernel, uint32_t large, void **compiled,
+                                struct heed_error_detail *);
+
+/* The runtime's memory. NULL is freed without harm. */
+void *heed_offload_alloc(const void *state, size_t size, size_t align);
+void heed_offload_free(const void *state, void *pointer, size_t size, size_t align);
+
+/* Remembers the first code that told of the loss. */
+void heed_offload_lose(void *state, int code);
+
+/* The detail's text; detail NULL: nobody listens. */
+HEED_PRINTF(2, 3)
+void heed_offload_say(struct heed_error_detail *, const char *format, ...);
+
+/* Every line of a text to the log, long ones in pieces. */
+void heed_offload_log(const void *state, uint32_t level, const char *text);
+
+/* A compiler's log: all of it to the log; "kernel <name>: " and the first line that speaks of an
+ * error, else the first that is not blank, become the detail's text. A log without lines leaves
+ * that as it is. */
+void heed_offload_build_log(const void *state, uint32_t level, enum heed_kernel, const char *log,
+                            struct heed_error_detail *);
+
+/* The log levels of heed_logger. */
+enum { HEED_OFFLOAD_ERROR = 1, HEED_OFFLOAD_WARNING, HEED_OFFLOAD_INFORMATION };
+
+#endif
