@@ -27,6 +27,8 @@ def info_describes_every_device():
     expect(table.returncode == 0 and text.returncode == 0, 'heed-info exits with 0')
     found = json.loads(text.stdout)
     expect(found['numerics'] >= 1 and found['version'].count('.') == 2, 'version and numerics')
+    kernels = [line for line in table.stdout.splitlines() if line.startswith('kernels: ')]
+    expect(len(kernels) == 1 and kernels[0] in found['build'], 'how the kernels were built')
     names = [device['name'] for device in found['devices']]
     expect(found['default'] in names, 'the default device is a device')
     expect('reference' in names, 'the reference is a device')

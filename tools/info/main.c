@@ -101,7 +101,9 @@ static void print_json(const struct found *found)
         printf("%s\"%s\"", comma, kind_name(kind));
         comma = ",";
     }
-    printf("],\"default\":");
+    printf("],\"build\":");
+    text_json_string(stdout, heed_build_text());
+    printf(",\"default\":");
     text_json_string(stdout, found->preferred);
     printf(",\"devices\":[");
     for (uint32_t i = 0; i < found->count; i++) {
@@ -161,7 +163,8 @@ static void print_table(const struct found *found)
         if (found->built[kind])
             printf(" %s", kind_name(kind));
     }
-    printf("\ndefault device: %s\n\n", found->preferred[0] != '\0' ? found->preferred : "none");
+    printf("\n%s", heed_build_text());
+    printf("default device: %s\n\n", found->preferred[0] != '\0' ? found->preferred : "none");
     printf("%-*s  %5s  %5s  %-*s  %s\n", names, "device", "lanes", "exact", texts, "description",
            "state");
     for (uint32_t i = 0; i < found->count; i++) {
