@@ -74,18 +74,24 @@ struct run {
     atomic_int_least64_t next;
 };
 
-/* One worker: takes groups until none is left, in the FP environment of docs/numerics.md. */
+/* Takes groups until none is left. */
+static void groups_run(struct run *run)
+{
+    int64_t group;
+
+    while ((group = atomic_fetch_add(&run->next, 1)) < run->groups)
+        run->function(run->image, run->buffers, group);
+}
+
+/* The other workers' threads have environments of their own. */
 static void worker_run(void *argument, uint32_t worker)
 {
-    struct run *run = argument;
     fenv_t caller;
-    int64_t group;
 
     (void)worker;
     fegetenv(&caller);
     fesetenv(FE_DFL_ENV);
-    while ((group = atomic_fetch_add(&run->next, 1)) < run->groups)
-        run->function(run->image, run->buffers, group);
+    groups_run(argument);
     fesetenv(&caller);
 }
 
@@ -94,12 +100,15 @@ static heed_status run(void *given, const struct heed_work *work, struct heed_er
     const struct heed_host_device *device = given;
     const heed_executor *executor = device->base.services->executor;
     struct run run = { .image = work->image };
+    fenv_t caller;
 
     (void)detail;
     for (uint32_t i = 0; i < work->n_buffers; i++) {
         if (work->buffers[i].handle != NULL)
             run.buffers[i] = (char *)work->buffers[i].handle + work->buffers[i].offset;
     }
+    fegetenv(&caller);
+    fesetenv(FE_DFL_ENV);           /* docs/numerics.md, section 3 */
     for (uint32_t i = 0; i < work->n_steps; i++) {
         heed_host_kernel *const *function = work->steps[i].compiled;
 
@@ -108,10 +117,11 @@ static heed_status run(void *given, const struct heed_work *work, struct heed_er
         atomic_init(&run.next, 0);
         /* Always the full width: OpenMP runtimes allocate when a team changes its size. */
         if (run.groups == 1 || executor->width == 1)
-            worker_run(&run, 0);
+            groups_run(&run);
         else
             executor->parallel(executor->context, executor->width, worker_run, &run);
     }
+    fesetenv(&caller);
     return HEED_OK;
 }
 
