@@ -2,13 +2,14 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Which instruction sets are compiled in and present. With kernels/simd, the one place that knows
- * processors: a new one is a row in backends/meson.build, its header in kernels/simd, and here a
- * refuse_NAME.
+ * processors: a new one is a row in backends/meson.build and a header in kernels/simd, and here a
+ * refuse_NAME where not all processors of the family have it.
  */
 #include "isa.h"
 
 #include "backends/host_kernels.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #if defined __x86_64__
@@ -69,20 +70,21 @@ static const char *refuse_avx512(void)
 }
 #endif
 
-static const char *refuse_scalar(void)
+static const char *refuse_none(void)
 {
     return NULL;
 }
 
-/* host_kernels.h: HEED_CPU_ISAS(OF) is OF(name, description) of what is compiled in, ascending, and
- * HEED_HOST_KERNELS(OF, name) is OF(row, name) of the rows of kernels.def that hosts run. All are
- * compiled for many buffers only. */
+/* host_kernels.h: HEED_CPU_ISAS(OF) is OF(name, description, refuse) of what is compiled in, ascending,
+ * and HEED_HOST_KERNELS(OF, name) is OF(row, name) of the rows of kernels.def that hosts run. All
+ * are compiled for many buffers only. */
 #define DECLARE(row, isa) extern heed_host_kernel heed_kernel_##row##_##isa;
-#define DECLARE_ISA(isa, text) HEED_HOST_KERNELS(DECLARE, isa)
+#define DECLARE_ISA(isa, text, refuse) HEED_HOST_KERNELS(DECLARE, isa)
 HEED_CPU_ISAS(DECLARE_ISA)
 
 #define KERNEL(row, isa) [HEED_KERNEL_##row] = { NULL, heed_kernel_##row##_##isa },
-#define ISA(isa, text) { #isa, text, refuse_##isa, { HEED_HOST_KERNELS(KERNEL, isa) } },
+#define ISA(isa, text, refuse)                                                                     \
+    { #isa, text, refuse_##refuse, { HEED_HOST_KERNELS(KERNEL, isa) } },
 static const struct heed_cpu_isa rows[] = { HEED_CPU_ISAS(ISA) };
 
 #undef DECLARE
@@ -97,13 +99,21 @@ const struct heed_cpu_isa *heed_isa_get(uint32_t i)
     return i < N_ROWS ? &rows[i] : NULL;
 }
 
+/* Reasons found so far, "" for none; whoever asks twice finds the same. */
+static _Atomic(const char *) found[N_ROWS];
+
 const char *heed_isa_refuse(const struct heed_cpu_isa *isa)
 {
-    const char *reason = isa->refuse();
+    _Atomic(const char *) *known = &found[isa - rows];
+    const char *reason = atomic_load(known);
 
-    if (reason == NULL)
-        reason = heed_host_self_test(isa->kernels[HEED_KERNEL_self_test][1]);
-    return reason == NULL || reason[0] == '\0' ? NULL : reason;
+    if (reason == NULL) {
+        reason = isa->refuse();
+        if (reason == NULL)
+            reason = heed_host_self_test(isa->kernels[HEED_KERNEL_self_test][1]);
+        atomic_store(known, reason);
+    }
+    return reason[0] == '\0' ? NULL : reason;
 }
 
 const struct heed_cpu_isa *heed_isa_best(void)

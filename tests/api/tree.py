@@ -42,7 +42,7 @@ LAYERS = [
     (r"include/.*", [PUBLIC], C_STANDARD - {"stdio.h", "threads.h", "stdatomic.h", "complex.h"}),
     (r"lib/.*", [PUBLIC, r"lib/.*", r"backends/kernels/spans\.h"], None),
     (r"reference/.*", [PUBLIC, r"lib/(backend|plan)\.h", r"reference/.*"], C_STANDARD),
-    (DIALECT, [DIALECT], {"assert.h", "immintrin.h", "math.h", "stdatomic.h", "stdint.h", "string.h"}),
+    (DIALECT, [DIALECT], {"arm_neon.h", "assert.h", "immintrin.h", "math.h", "stdatomic.h", "stdint.h", "string.h"}),
     (r"backends/kernels/.*", [KERNELS], set()),
     (r"backends/table\.c", [PUBLIC, WAIST], C_STANDARD),
     (r"backends/device/(cache|library|offload)\.[ch]", [PUBLIC, WAIST, r"backends/device/.*"], None),
