@@ -4,25 +4,25 @@
  * What is decided when a plan is bound: how query rows form strips, how many tasks there are, and
  * where everything lies in the workspace.
  */
-#include "../kernels/lane.h"
 #include "../kernels/strips.h"
+#include "../kernels/worker.h"
 #include "image.h"
 #include "tune.h"
 
-/* Rows of a strip, heads included: B's are its groups'; A's stay in the second cache level and
- * leave every lane enough strips. */
+/* Rows of a strip, heads included: of work-groups those of a group; of lanes they stay in the
+ * second cache level and leave every worker enough strips. */
 static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_traits *traits)
 {
     const struct heed_checked *attn = plan->attn;
-    int64_t rows = HEED_TUNE_A_ROWS;
+    int64_t rows = HEED_TUNE_ROWS;
 
-    if (traits->shape == HEED_SHAPE_B)
+    if (traits->shape == HEED_SHAPE_WORKGROUP)
         return traits->group_rows;
-    while (rows > HEED_TUNE_A_ROWS_LEAST) {
+    while (rows > HEED_TUNE_ROWS_LEAST) {
         const double strips =
             (double)attn->n_batch * (double)attn->heads * (double)attn->n_q / (double)rows;
 
-        if (strips >= (double)traits->lanes * HEED_TUNE_A_STRIPS || traits->lanes == 1)
+        if (strips >= (double)traits->workers * HEED_TUNE_STRIPS || traits->workers == 1)
             break;
         rows /= 2;
     }
@@ -66,7 +66,7 @@ static int64_t place(struct workspace *w, double count, uint64_t size)
     return (int64_t)start;
 }
 
-/* Shape A: K is packed beforehand where more than one strip reads it. */
+/* Lanes: K is packed beforehand where more than one strip reads it. */
 static void pack_find(const struct heed_plan *plan, uint32_t s, struct hk_plan *to,
                       struct hk_source *source, struct workspace *w)
 {
@@ -81,7 +81,8 @@ static void pack_find(const struct heed_plan *plan, uint32_t s, struct hk_plan *
         return;
     source->packed_at = place(w, blocks * 64 * (double)plan->attn->d, sizeof(float));
     source->finite_at = place(w, blocks, sizeof(uint32_t));
-    to->pack_tasks += w->ok ? (int64_t)blocks : 0;
+    source->pack_tasks = w->ok ? (int64_t)blocks : 0;
+    to->pack_tasks += source->pack_tasks;
 }
 
 static void source_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
@@ -117,7 +118,7 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         source->row_parts = hk_parts(most, single ? 1 : to->strips.rows);
         source->rows_at = place(w, (double)attn->n_batch * (double)source->row_words, 8);
     }
-    if (traits->shape == HEED_SHAPE_A)
+    if (traits->shape == HEED_SHAPE_LANES)
         pack_find(plan, s, to, source, w);
 }
 
@@ -159,7 +160,7 @@ bool heed_image_plan(const struct heed_plan *plan, const struct heed_device_trai
 {
     const struct heed_checked *attn = plan->attn;
     struct workspace w = { .at = HEED_WORK_OFFSETS, .ok = true };
-    struct hk_lane_layout lane;
+    struct hk_worker_layout worker;
 
     *to = (struct hk_plan){
         .batch = { attn->batch[0], attn->batch[1], attn->batch[2] },
@@ -176,25 +177,24 @@ bool heed_image_plan(const struct heed_plan *plan, const struct heed_device_trai
         .c2 = plan->lowered->c2,
         .n_sources = attn->n_sources,
         .flags = flags_find(plan),
-        .lanes = traits->lanes,
+        .workers = traits->workers,
     };
     strips_find(plan, traits, &to->strips);
     to->groups = attn->heads / to->strips.stack;
-    if (traits->shape == HEED_SHAPE_B && attn->d_v > 0)
+    if (traits->shape == HEED_SHAPE_WORKGROUP && attn->d_v > 0)
         to->passes = hk_parts(attn->d_v, attn->d_v <= 64 ? 64 : 128);
     to->counter_at = place(&w, 1, sizeof(int64_t));
     to->counts_at = place(&w, (double)attn->n_batch * attn->n_sources * 2, sizeof(int64_t));
     for (uint32_t s = 0; s < attn->n_sources; s++)
         source_find(plan, traits, s, to, &sources[s], &w);
-    if (traits->shape == HEED_SHAPE_A) {
-        const double rows = (double)(to->strips.rows * to->strips.stack + traits->tile_rows);
+    if (traits->shape == HEED_SHAPE_LANES) {
+        const double rows = (double)(to->strips.rows * to->strips.stack + HK_TILE_ROWS_MAX);
 
         if (rows * ((double)attn->d + (double)attn->d_v + 0x1p12) > 0x1p50)
             return false;
-        hk_lane_find(to->strips.rows * to->strips.stack, traits->tile_rows, attn->d, attn->d_v,
-                     &lane);
-        to->lane_bytes = (lane.bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN * HEED_WORK_ALIGN;
-        to->lanes_at = place(&w, (double)to->lane_bytes * traits->lanes, 1);
+        hk_worker_find(to->strips.rows * to->strips.stack, attn->d, attn->d_v, &worker);
+        to->worker_bytes = (worker.bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN * HEED_WORK_ALIGN;
+        to->workers_at = place(&w, (double)to->worker_bytes * traits->workers, 1);
     }
     *workspace = w.at;
     return w.ok && tasks_find(plan, sources, to);

@@ -133,7 +133,7 @@ START_TEST(kernels_are_few_and_named_apart)
             ck_assert_str_ne(heed_kernel_rows[i].name, heed_kernel_rows[k].name);
     }
     ck_assert_str_eq(heed_kernel_rows[HEED_KERNEL_self_test].name, "self_test");
-    ck_assert_str_eq(heed_kernel_rows[HEED_KERNEL_a_plain].options, "-DHK_PLAIN=1");
+    ck_assert_str_eq(heed_kernel_rows[HEED_KERNEL_lanes_plain].options, "-DHK_PLAIN=1");
 }
 END_TEST
 
