@@ -424,6 +424,16 @@ START_TEST(what_is_stored_is_validated_not_every_path_to_it)
     list[0] = -1;
     list[2 * LAST + 2] = INT32_MAX;         /* beyond what is reached */
     ck_assert_int_eq(heed_attn_check(device, &d, &why), HEED_OK);
+
+    /* Sequences pair two arrays, so there is nothing to mark: so many of them are refused. */
+    memset(list, 0, sizeof(list));
+    slot.t = (heed_tensor){ HEED_I32, 3, { LONG, LONG, LONG }, { 1, 1, 1 } };
+    source.layout = HEED_LAYOUT_RAGGED;
+    source.len_slot = 1;
+    ck_assert_int_eq(heed_attn_check(device, &d, &why), HEED_E_UNSUPPORTED);
+    ck_assert_str_eq(why.field, "sources[0].slot");
+    slot.t.stride[0] = slot.t.stride[1] = 0;
+    ck_assert_msg(heed_attn_check(device, &d, &why) == HEED_OK, "%s", why.message);
     heed_runtime_destroy(rt);
 }
 END_TEST
