@@ -16,6 +16,8 @@
 
 #include "plan.h"
 
+#include <stdbool.h>
+
 /* What lib offers a backend. alloc returns NULL on failure; memory is counted by the runtime's
  * allocator. */
 struct heed_services {
@@ -33,47 +35,48 @@ struct heed_error_detail {
     char text[176];                 /* empty: nothing to add */
 };
 
-/* Bound arguments of one run: addresses of element [0,...,0]. slots[i] is slot i + 1, constant ones
- * already resolved to the plan's copy by heed_aux.data (the entry here is then unspecified). */
-struct heed_bound {
-    const void *q;
-    void *o, *lse;                  /* lse NULL: absent */
-    const void *sinks;              /* NULL: absent */
-    const void *const *k, *const *v;    /* one per source */
-    const void *const *slots;
-    void *workspace;
-    /* Devices with an offload part only. Where offload->handles is set, every pointer above is an
-     * offset in bytes into the memory that `handles` names, made a pointer, and absent is what
-     * has no handle: offset 0 is a place like any other. Else NULL. */
-    const struct heed_handles *handles;
+/* One run. at[i] is where operand i of the plan begins, as the caller gave it: a handle and an
+ * offset in bytes. Absent operands, and those without elements, have no handle. Constants have the
+ * plan's copy on host devices and no handle elsewhere. */
+struct heed_launch {
+    const heed_buf *at;
+    heed_buf workspace;
+    /* Offload devices only. */
     void *queue;                    /* offload->queue_create's */
     void *const *waits;             /* offload events to be waited for, n_waits of them */
     uint32_t n_waits, reserved;
     void **event;                   /* NULL: none wanted; receives an offload event, or NULL when
                                      * everything is complete already */
-    struct heed_error_detail *detail; /* never NULL */
+    struct heed_error_detail *detail;   /* never NULL */
 };
 
-struct heed_handles {
-    void *q, *o, *lse, *sinks, *workspace;
-    void *const *k, *const *v;      /* one per source */
-    void *const *slots;
+/* The address of a buffer of the host's; NULL: there is none. */
+static inline void *heed_address(heed_buf buf)
+{
+    return buf.handle != NULL ? (char *)buf.handle + buf.offset : NULL;
+}
+
+/* Why an implementation does not take a plan. */
+struct heed_refusal {
+    const char *reason;             /* static text */
+    const char *field;              /* the part of the descriptor, or NULL */
 };
 
-/* One way to run a plan on a device. */
+/* One way to run the plans of an operation on a device. */
 struct heed_impl {
-    const char *name;               /* "attend-tile" */
-    /* NULL: accepts; else the reason why not, static text; *field names the part when it can.
-     * A NULL function accepts everything. */
-    const char *(*refuse)(const heed_device *, const struct heed_checked *, const char **field);
-    /* Sets state, state_bytes, device_bytes and workspace_*. */
-    heed_status (*bind)(struct heed_plan *, const struct heed_services *,
-                        struct heed_error_detail *);
+    uint32_t op, reserved;          /* HEED_OP_* */
+    const char *name;               /* "attend-lanes" */
+    /* Every refusal there is, sizes included: what it accepts fails later for want of memory or
+     * for the vendor's reasons alone. Allocates nothing. NULL: accepts everything. */
+    bool (*accepts)(const struct heed_plan *, const struct heed_services *, struct heed_refusal *);
+    /* Sets state, state_bytes, device_bytes and workspace_*. May allocate and compile. */
+    heed_status (*prepare)(struct heed_plan *, const struct heed_services *,
+                           struct heed_error_detail *);
     heed_status (*run)(const struct heed_plan *, const struct heed_services *,
-                       const struct heed_bound *);
+                       const struct heed_launch *);
     /* May be NULL. On offload devices work of the plan may still be in flight: what it reads is
      * kept or waited for here. */
-    void (*drop)(struct heed_plan *, const struct heed_services *);
+    void (*release)(struct heed_plan *, const struct heed_services *);
 };
 
 /* What devices other than the host have besides: memory, queues and events of their own. The void
@@ -126,7 +129,7 @@ struct heed_backend_offload {
 struct heed_backend {
     uint32_t size, kind;            /* HEED_DEVICE_* */
     uint32_t host;    /* 1: handles are host addresses and run completes before it returns */
-    uint32_t lowered; /* 1: reads plan->lowered */
+    uint32_t reserved;
     uint32_t (*count)(void);    /* offload: called when somebody asks for more than host devices */
     /* name, description, usable, reason, exact, memory of device `index`; names unique; called once
      * per runtime. Offload devices: cheap, opens nothing. */

@@ -11,9 +11,8 @@
 
 #include <heed/attn.h>
 
-#define HEED_POSITION_MAX                                                                          \
-    (INT64_C(1) << 60) /* |position|, |coordinate|, |reach| at most; run-time values are clamped   \
-                        */
+/* |position|, |coordinate|, |reach| at most; run-time values are clamped. */
+#define HEED_POSITION_MAX (INT64_C(1) << 60)
 
 /* More than these: HEED_E_UNSUPPORTED. run binds on the stack, so its tables have a bound. Terms
  * and biases are counted per source. */
@@ -22,32 +21,45 @@ enum { HEED_MAX_SOURCES = 16, HEED_MAX_SLOTS = 64, HEED_MAX_TERMS = 64, HEED_MAX
 /* A tensor as checked. Axes 0..2 are batch axes and 3..5 head, position, channel, right-aligned; an
  * absent axis has extent 1 and stride 0. Batch axes of inputs are expanded to the broadcast extents
  * in heed_checked.batch with stride 0 where the tensor has extent 1 (RAGGED tensors: always 0).
- * lse: channel axis 1; sinks: channel axis is the head. Strides count elements. dtype 0: tensor
- * absent. */
+ * lse: channel axis 1; sinks: channel axis is the head. */
 struct heed_view {
-    uint32_t dtype, reserved;
-    int64_t shape[6], stride[6];
+    uint32_t dtype;                     /* 0: tensor absent */
+    uint32_t reserved;
+    int64_t shape[6];
+    int64_t stride[6];                  /* in elements */
 };
 
 /* An auxiliary array at one place of use. Batch axes 0..2 as in heed_view; the trailing axes of
- * that use (written here as [x][y][z]) right-aligned in 3..5, absent ones 1/0: lengths, begins,
- * q_pos, ring head: none       GLOBAL: z = entries             SEGMENT: y = row blocks, z = 2
- *   LISTED: x = heads (1, H_k or H), y = row blocks, z = runs                     PAGED: z = pages
- *   mask: y = heads (1, H_k or H), z = n_k        map, k_coord, q_coord: z        ALIBI: z = H
- *   DENSE: x = 1 or H, y = n_q or 1, z = n_k or 1    TABLE: y = 1 or H, z = len   DOT: x = 1 or H,
- * y = len, z = d Axes that the use allows to broadcast keep extent 1 and have stride 0. */
+ * that use, here written [x][y][z], right-aligned in 3..5, absent ones 1 with stride 0. Axes that
+ * the use allows to broadcast keep extent 1 and have stride 0.
+ *
+ *     lengths, begins, q_pos      none
+ *     GLOBAL                      z = entries
+ *     SEGMENT                     y = row blocks, z = 2
+ *     LISTED                      x = heads (1, H_k or H), y = row blocks, z = runs
+ *     mask                        y = heads (1, H_k or H), z = n_k
+ *     map, k_coord, q_coord       z = entries, keys, rows
+ *     DENSE                       x = 1 or H, y = n_q or 1, z = n_k or 1
+ *     ALIBI                       z = H
+ *     TABLE                       y = 1 or H, z = len
+ */
 struct heed_aux {
-    uint32_t slot, dtype;           /* slot from 1; 0: absent */
-    int64_t shape[6], stride[6];
-    const void *data; /* constant: dense copy owned by the plan (strides are the copy's); NULL:
-                         bound by run */
+    uint32_t slot;                      /* from 1; 0: absent */
+    uint32_t dtype;
+    int64_t shape[6];
+    int64_t stride[6];                  /* in elements; constants: of the plan's copy */
+    /* Constant: element [0,...,0] of the plan's copy, which reaches from the lowest to the highest
+     * offset that an index gives, and these may be negative. NULL: bound by run. */
+    const void *data;
 };
 
 struct heed_checked_term {
-    uint32_t kind, flags;           /* GLOBAL: KEYS set when neither was */
-    int64_t left, right;            /* HEED_FAR or within HEED_POSITION_MAX */
-    int64_t step, block, phase;     /* step, block >= 1 */
-    struct heed_aux slot;           /* GLOBAL, SEGMENT */
+    uint32_t kind;
+    uint32_t flags;                     /* GLOBAL: KEYS set when neither was */
+    int64_t left, right;                /* HEED_FAR or within HEED_POSITION_MAX */
+    int64_t step, block;                /* at least 1 */
+    int64_t phase;
+    struct heed_aux slot;               /* GLOBAL, SEGMENT */
 };
 
 struct heed_checked_bias {
@@ -57,51 +69,111 @@ struct heed_checked_bias {
 };
 
 struct heed_checked_source {
-    struct heed_view k, v;          /* position axis: n_k, for RAGGED the packed total */
-    int64_t heads;                  /* H_k; query head h reads key head h / (heads of q / H_k) */
-    int64_t n_k; /* bound on an item's length: keys, or for RAGGED the packed total cut to the
-                  * extents of mask, k_coord and the key axis of DENSE biases */
+    struct heed_view k, v;              /* position axis: n_k, for RAGGED the packed total */
+    int64_t heads;                      /* H_k; head h reads key head h / (heads of q / H_k) */
+    /* Bound on an item's length: keys, or for RAGGED the packed total cut to the extents of mask,
+     * k_coord and the key axis of DENSE biases. */
+    int64_t n_k;
     int64_t pos0, pos_step, pos_span;
-    uint32_t layout, flags;         /* HEED_SOURCE_* */
-    int64_t run, rows;              /* LISTED */
-    struct heed_aux index, len, mask;   /* index: RAGGED begins or LISTED runs */
-    uint32_t n_terms,
-        n_biases; /* n_terms 0 never: no term becomes one ALL. Layout LISTED: one ALL */
+    uint32_t layout;
+    uint32_t flags;                     /* HEED_SOURCE_* */
+    int64_t run, rows;                  /* LISTED */
+    struct heed_aux index;              /* RAGGED begins or LISTED runs */
+    struct heed_aux len, mask;
+    uint32_t n_terms;                   /* never 0: no term becomes one ALL. LISTED: one ALL */
+    uint32_t n_biases;
     const struct heed_checked_term *terms;
     const struct heed_checked_bias *biases;
 };
 
+struct heed_site;                       /* ops/attn/use.h */
+
 struct heed_checked {
-    int64_t batch[3],
-        n_batch; /* n_batch = product; item b = (b / (batch[1]*batch[2]), ...), last axis fastest */
+    int64_t batch[3];                   /* the last axis of an item is the fastest */
+    int64_t n_batch;                    /* their product */
     int64_t heads, d, d_v;
-    int64_t n_q; /* bound on an item's query rows; RAGGED: packed total cut like n_k */
+    int64_t n_q;                        /* bound on an item's rows; RAGGED: total cut like n_k */
     struct heed_view q, o, lse, sinks;
-    uint32_t q_layout, flags;       /* HEED_ATTN_*: exactly one of ALIGN_START, ALIGN_END is set */
+    uint32_t q_layout;
+    uint32_t flags;                     /* HEED_ATTN_*: one of ALIGN_START, ALIGN_END is set */
     int64_t q_pos0, q_pos_step;
     struct heed_aux q_pos, q_begin, q_len;
-    double scale, softcap; /* as given; scale is to be used literally if HEED_ATTN_SCALE_GIVEN, else
-                              0 means 1/sqrt(d) */
-    uint32_t numerics, n_sources;
+    double scale;                       /* as given: 0 means 1 / sqrt(d) unless SCALE_GIVEN */
+    double softcap;                     /* 0: none */
+    uint32_t numerics;
+    uint32_t n_sources;
     const struct heed_checked_source *sources;
-    uint32_t n_slots, reserved;
+    const struct heed_site *sites;      /* every use of a slot, object after object */
+    uint32_t n_sites;
+    uint32_t n_slots;
 };
+
+/* ---- operands: the arrays of any operation ---- */
+
+enum { HEED_OP_ATTN = 1 };          /* the operations, in the order of lib/ops/table.c */
+
+enum { HEED_MAX_OPERANDS = 4 + 2 * HEED_MAX_SOURCES + HEED_MAX_SLOTS };
+
+enum {
+    HEED_ROLE_IN = 1,
+    HEED_ROLE_OUT,
+    HEED_ROLE_STATE                 /* read and written */
+};
+
+/* One array of a plan. Kernels number their buffers as the plan numbers its operands. */
+struct heed_operand {
+    struct heed_view view;          /* dtype 0: absent */
+    uint32_t role;                  /* HEED_ROLE_* */
+    uint32_t same_as;               /* 1 + the operand it may be, byte for byte; 0: none */
+    const char *name;               /* in reports of run; "[]" stands for [index] */
+    uint32_t index, reserved;
+    const void *constant;           /* element [0,...,0] of the plan's copy; NULL: run brings it */
+};
+
+/* The operands of attention: q, o, lse, sinks, then k and v of every source, then every slot. An
+ * unused slot is absent. */
+enum { HEED_ATTN_Q, HEED_ATTN_O, HEED_ATTN_LSE, HEED_ATTN_SINKS, HEED_ATTN_KV };
+
+static inline uint32_t heed_attn_k(uint32_t source)
+{
+    return HEED_ATTN_KV + 2 * source;
+}
+
+static inline uint32_t heed_attn_v(uint32_t source)
+{
+    return HEED_ATTN_KV + 2 * source + 1;
+}
+
+/* slot: from 1, as heed_aux.slot counts. */
+static inline uint32_t heed_attn_slot(const struct heed_checked *attn, uint32_t slot)
+{
+    return HEED_ATTN_KV + 2 * attn->n_sources + slot - 1;
+}
+
+/* ---- the plan ---- */
 
 struct heed_lowered;                /* spans.h */
 struct heed_backend;                /* backend.h */
 struct heed_impl;
+struct heed_op;                     /* ops/op.h */
 
 struct heed_plan {
+    const struct heed_op *op;
     const struct heed_backend *backend;
     const struct heed_impl *impl;
     heed_device *device;
-    const struct heed_checked *attn;
-    const struct heed_lowered *lowered;
-    void *state;                    /* the implementation's own, made by bind */
-    uint64_t workspace_size, workspace_align;   /* set by bind */
-    /* Set by bind: host and device memory that state takes, for heed_plan_info. */
-    uint64_t state_bytes, device_bytes;
-    struct heed_plan_owned *owned; /* plan.c: reference count, memory, own workspace */
+    const struct heed_checked *attn;        /* what the operation's check made */
+    const struct heed_lowered *lowered;     /* what its lower made of that, for kernels */
+    const struct heed_operand *operands;
+    uint32_t n_operands;
+    uint32_t numerics;              /* HEED_NUMERICS_* that was asked for */
+    uint32_t own_workspace;         /* 1: the plan brings a workspace of its own */
+    uint32_t reserved;
+    void *state;                    /* the implementation's own, made by prepare */
+    uint64_t workspace_size, workspace_align;   /* set by prepare */
+    uint64_t state_bytes;           /* set by prepare: host memory that state takes */
+    uint64_t device_bytes;          /* set by prepare: device memory that state takes */
+    struct heed_plan_owned *owned;  /* owned.h: reference count, memory, own workspace */
 };
 
 #endif

@@ -12,6 +12,8 @@
 
 #include "../backends/kernels/spans.h"
 
+#include <stdbool.h>
+
 /* Where a sub-source finds its slots. */
 struct heed_sub_slots {
     const struct heed_aux *list;                /* LIST, RUNS */
@@ -20,12 +22,11 @@ struct heed_sub_slots {
 
 struct heed_lowered_source {
     uint32_t first, n;                          /* its sub-sources */
-    const struct heed_aux
-        *keys; /* GLOBAL keys from a list: a bit set per item is needed; else NULL */
-    const struct heed_aux *rows; /* GLOBAL rows from a list, else NULL */
-    int64_t rows_prefix;         /* GLOBAL rows: the first so many */
-    uint32_t has_keys;           /* 1: one of its sub-sources is of unit step (HK_SUB_KEYS) */
-    uint32_t shared;             /* 1: all batch items read the same K and V */
+    const struct heed_aux *keys;                /* GLOBAL keys from a list, else NULL */
+    const struct heed_aux *rows;                /* GLOBAL rows from a list, else NULL */
+    int64_t rows_prefix;                        /* GLOBAL rows: the first so many */
+    uint32_t has_keys;                          /* 1: one sub-source is of unit step */
+    uint32_t shared;                            /* 1: all batch items read the same K and V */
 };
 
 struct heed_lowered {
@@ -33,12 +34,23 @@ struct heed_lowered {
     const struct hk_sub *subs;
     const struct heed_sub_slots *slots;         /* one per sub-source */
     const struct heed_lowered_source *sources;
-    int64_t row_step; /* rows of a strip are r0 + row_step * i; 1 or the PHASE_QUERY step */
-    int64_t stack;    /* query heads that may share a strip: same key heads, same keys seen */
-    int64_t group;    /* a strip stays within so many rows, which share a list; 0: no such border */
-    uint32_t capped;  /* 1: softcap */
-    float c, c1, c2;  /* numerics.md step 1 */
+    int64_t row_step;                           /* rows of a strip: r0 + row_step * i; 1 or the
+                                                 * PHASE_QUERY step */
+    int64_t stack;                              /* query heads that may share a strip: same key
+                                                 * heads, same keys seen */
+    int64_t group;                              /* a strip stays within so many rows, which share a
+                                                 * list; 0: no such border */
+    uint32_t capped;                            /* 1: softcap */
+    float c, c1, c2;                            /* numerics.md step 1 */
 };
+
+/* numerics.md step 1. */
+struct heed_constants {
+    double scale;                               /* the default one resolved */
+    bool capped;                                /* softcap: c1 and c2 count, else c */
+    float c, c1, c2;
+};
+struct heed_constants heed_constants_find(const struct heed_checked *);
 
 struct heed_arena;
 

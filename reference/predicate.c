@@ -31,9 +31,14 @@ static int64_t floor_mod(int64_t a, int64_t b)
     return a - heed_ref_floor_div(a, b) * b;
 }
 
-const void *heed_ref_aux_data(const struct heed_bound *bound, const struct heed_aux *aux)
+void *heed_ref_memory(const struct heed_ref_row *row, uint32_t operand)
 {
-    return aux->data ? aux->data : bound->slots[aux->slot - 1];
+    return heed_address(row->launch->at[operand]);
+}
+
+const void *heed_ref_aux_data(const struct heed_ref_row *row, const struct heed_aux *aux)
+{
+    return heed_ref_memory(row, heed_attn_slot(row->attn, aux->slot));
 }
 
 int64_t heed_ref_aux_offset(const struct heed_aux *aux, const int64_t batch[3], int64_t x,
@@ -46,7 +51,7 @@ int64_t heed_ref_aux_offset(const struct heed_aux *aux, const int64_t batch[3], 
 int64_t heed_ref_aux_int(const struct heed_ref_row *row, const struct heed_aux *aux, int64_t x,
                          int64_t y, int64_t z)
 {
-    return heed_ref_load_int(aux->dtype, heed_ref_aux_data(row->bound, aux),
+    return heed_ref_load_int(aux->dtype, heed_ref_aux_data(row, aux),
                              heed_ref_aux_offset(aux, row->batch, x, y, z));
 }
 
@@ -87,11 +92,11 @@ static void keys_item_find(struct heed_ref_keys *keys, const struct heed_ref_row
 }
 
 void heed_ref_row_start(struct heed_ref_row *row, const struct heed_checked *attn,
-                        const struct heed_bound *bound, int64_t item)
+                        const struct heed_launch *launch, int64_t item)
 {
     *row = (struct heed_ref_row) {
         .attn = attn,
-        .bound = bound,
+        .launch = launch,
         .batch = {
             item / (attn->batch[1] * attn->batch[2]),
             item / attn->batch[2] % attn->batch[1],
@@ -170,8 +175,8 @@ void heed_ref_keys_start(struct heed_ref_keys *keys, const struct heed_ref_row *
 
     *keys = (struct heed_ref_keys){
         .source = &attn->sources[source],
-        .k = row->bound->k[source],
-        .v = row->bound->v[source],
+        .k = heed_ref_memory(row, heed_attn_k(source)),
+        .v = heed_ref_memory(row, heed_attn_v(source)),
     };
     keys->head = row->head / (attn->heads / keys->source->heads);
     keys_item_find(keys, row);

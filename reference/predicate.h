@@ -15,7 +15,7 @@
 /* One query row of one batch item. */
 struct heed_ref_row {
     const struct heed_checked *attn;
-    const struct heed_bound *bound;
+    const struct heed_launch *launch;
     int64_t batch[3];
     int64_t head;
     int64_t q_begin,
@@ -42,12 +42,14 @@ struct heed_ref_place {
 
 /* Batch item and query side; index and position are set by heed_ref_row_set. */
 void heed_ref_row_start(struct heed_ref_row *, const struct heed_checked *,
-                        const struct heed_bound *, int64_t item);
+                        const struct heed_launch *, int64_t item);
 void heed_ref_row_set(struct heed_ref_row *, int64_t head, int64_t index);
 void heed_ref_keys_start(struct heed_ref_keys *, const struct heed_ref_row *, uint32_t source);
 
+/* Element [0,...,0] of an operand; NULL: absent. */
+void *heed_ref_memory(const struct heed_ref_row *, uint32_t operand);
 /* Address and element of an auxiliary array; x, y, z count along the trailing three axes. */
-const void *heed_ref_aux_data(const struct heed_bound *, const struct heed_aux *);
+const void *heed_ref_aux_data(const struct heed_ref_row *, const struct heed_aux *);
 int64_t heed_ref_aux_offset(const struct heed_aux *, const int64_t batch[3], int64_t x, int64_t y,
                             int64_t z);
 int64_t heed_ref_aux_int(const struct heed_ref_row *, const struct heed_aux *, int64_t x, int64_t y,

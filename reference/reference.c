@@ -7,6 +7,7 @@
  */
 #include "row.h"
 
+#include <assert.h>
 #include <fenv.h>
 #include <string.h>
 
@@ -31,35 +32,41 @@ static void describe(uint32_t index, heed_device_props *props)
     props->reason[0] = '\0';
 }
 
-static heed_status bind(struct heed_plan *plan, const struct heed_services *services,
-                        struct heed_error_detail *detail)
+/* The accumulators of a row are the workspace. */
+static bool accepts(const struct heed_plan *plan, const struct heed_services *services,
+                    struct heed_refusal *why)
 {
-    const uint64_t floats = HEED_REF_ROW_SCRATCH * (uint64_t)plan->attn->d_v;
+    (void)services;
+    if (plan->attn->d_v <= INT64_MAX / HEED_REF_ROW_SCRATCH / (int64_t)sizeof(float))
+        return true;
+    *why = (struct heed_refusal){ "its workspace would leave the address space", "sources" };
+    return false;
+}
 
+static heed_status prepare(struct heed_plan *plan, const struct heed_services *services,
+                           struct heed_error_detail *detail)
+{
     (void)services;
     (void)detail;
-    if (floats > INT64_MAX / sizeof(float))
-        return HEED_E_OVERFLOW;
-    plan->state = NULL;
-    plan->workspace_size = floats * sizeof(float);
+    plan->workspace_size = HEED_REF_ROW_SCRATCH * (uint64_t)plan->attn->d_v * sizeof(float);
     plan->workspace_align = _Alignof(float);
     return HEED_OK;
 }
 
 /* DENSE: every row is written. RAGGED: the item's rows are, nothing else of the packed tensor. */
-static void item_run(const struct heed_checked *attn, const struct heed_bound *bound, int64_t item,
-                     const struct heed_ref_constants *constants)
+static void item_run(const struct heed_checked *attn, const struct heed_launch *launch,
+                     int64_t item, const struct heed_ref_constants *constants)
 {
     struct heed_ref_row row;
     int64_t rows;
 
-    heed_ref_row_start(&row, attn, bound, item);
+    heed_ref_row_start(&row, attn, launch, item);
     rows = attn->q_layout == HEED_LAYOUT_RAGGED ? row.q_length : attn->n_q;
     for (int64_t head = 0; head < attn->heads; head++) {
         for (int64_t index = 0; index < rows; index++) {
             heed_ref_row_set(&row, head, index);
             if (index < row.q_length)
-                heed_ref_row_run(&row, constants, bound->workspace);
+                heed_ref_row_run(&row, constants, heed_address(launch->workspace));
             else
                 heed_ref_row_empty(&row);
         }
@@ -69,23 +76,27 @@ static void item_run(const struct heed_checked *attn, const struct heed_bound *b
 /* Any FP environment of the caller gives the same bits and is found again as it was, exception
  * flags included. The default environment rounds to nearest, keeps subnormals and traps nothing. */
 static heed_status run(const struct heed_plan *plan, const struct heed_services *services,
-                       const struct heed_bound *bound)
+                       const struct heed_launch *launch)
 {
     struct heed_ref_constants constants;
     fenv_t caller;
 
     (void)services;
+    assert(plan->n_operands == heed_attn_slot(plan->attn, plan->attn->n_slots + 1));
+    assert(plan->workspace_size == 0 || launch->workspace.handle != NULL);
     if (fegetenv(&caller) != 0 || fesetenv(FE_DFL_ENV) != 0)
         return HEED_E_INTERNAL;
     constants = heed_ref_constants_of(plan->attn);
     for (int64_t item = 0; item < plan->attn->n_batch; item++)
-        item_run(plan->attn, bound, item, &constants);
+        item_run(plan->attn, launch, item, &constants);
     return fesetenv(&caller) == 0 ? HEED_OK : HEED_E_INTERNAL;
 }
 
 static const struct heed_impl scalar = {
+    .op = HEED_OP_ATTN,
     .name = "scalar",
-    .bind = bind,
+    .accepts = accepts,
+    .prepare = prepare,
     .run = run,
 };
 
@@ -97,7 +108,6 @@ const struct heed_backend heed_reference_backend = {
     .size = sizeof(struct heed_backend),
     .kind = HEED_DEVICE_REFERENCE,
     .host = 1,
-    .lowered = 0,
     .count = count,
     .describe = describe,
     .impls = impls,

@@ -176,7 +176,7 @@ static bool bias_value(const struct walk *walk, const struct heed_checked_bias *
             return false;
         at = heed_ref_aux_offset(&bias->t, row->batch, 0, row->head, index);
     }
-    *out = heed_ref_load(bias->t.dtype, heed_ref_aux_data(row->bound, &bias->t), at);
+    *out = heed_ref_load(bias->t.dtype, heed_ref_aux_data(row, &bias->t), at);
     return true;
 }
 
@@ -206,7 +206,7 @@ static float bias_add(const struct walk *walk, const struct heed_checked_bias *b
     if (bias->kind == HEED_BIAS_ALIBI) {
         int64_t delta = bias_delta(walk, bias, key);
         float distance = (float)(delta < 0 ? -delta : delta); /* RNE32(|delta|) */
-        float slope = heed_ref_load(bias->t.dtype, heed_ref_aux_data(row->bound, &bias->t),
+        float slope = heed_ref_load(bias->t.dtype, heed_ref_aux_data(row, &bias->t),
                                     heed_ref_aux_offset(&bias->t, row->batch, 0, 0, row->head));
         float scaled = slope * HEED_REF_LOG2E;
 
@@ -228,7 +228,8 @@ static float score(const struct walk *walk, int64_t key)
     float s = 0.0f, y;
 
     for (int64_t t = 0; t < attn->d; t++) {
-        float q = heed_ref_load(attn->q.dtype, row->bound->q, q_at + t * attn->q.stride[5]);
+        float q = heed_ref_load(attn->q.dtype, heed_ref_memory(row, HEED_ATTN_Q),
+                                q_at + t * attn->q.stride[5]);
         float k = heed_ref_load(source->k.dtype, walk->keys.k, k_at + t * source->k.stride[5]);
 
         s = fmaf(q, k, s);
@@ -325,7 +326,7 @@ static void row_write(const struct heed_ref_row *row, int64_t t, float value)
     const struct heed_view *o = &row->attn->o;
 
     heed_ref_store(
-        o->dtype, row->bound->o,
+        o->dtype, heed_ref_memory(row, HEED_ATTN_O),
         view_offset(o, row->batch, row->head, row->q_begin + row->index) + t * o->stride[5], value);
 }
 
@@ -333,8 +334,8 @@ static void lse_write(const struct heed_ref_row *row, float value)
 {
     const struct heed_view *lse = &row->attn->lse;
 
-    if (lse->dtype != 0 && row->bound->lse)
-        heed_ref_store(lse->dtype, row->bound->lse,
+    if (lse->dtype != 0 && row->launch->at[HEED_ATTN_LSE].handle != NULL)
+        heed_ref_store(lse->dtype, heed_ref_memory(row, HEED_ATTN_LSE),
                        view_offset(lse, row->batch, row->head, row->q_begin + row->index), value);
 }
 
@@ -343,9 +344,10 @@ static float sink_of(const struct heed_ref_row *row)
 {
     const struct heed_view *sinks = &row->attn->sinks;
 
-    if (sinks->dtype == 0 || !row->bound->sinks)
+    if (sinks->dtype == 0 || row->launch->at[HEED_ATTN_SINKS].handle == NULL)
         return -INFINITY;
-    return heed_ref_load(sinks->dtype, row->bound->sinks, row->head * sinks->stride[5]);
+    return heed_ref_load(sinks->dtype, heed_ref_memory(row, HEED_ATTN_SINKS),
+                         row->head * sinks->stride[5]);
 }
 
 void heed_ref_row_empty(const struct heed_ref_row *row)

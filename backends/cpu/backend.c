@@ -41,33 +41,6 @@ static void describe(uint32_t index, heed_device_props *props)
     snprintf(props->reason, sizeof props->reason, "%s", reason ? reason : "");
 }
 
-/* What workspace_find() could ask for at most, in bytes, for any number of lanes that is not
- * absurd: what leaves the address space is refused here, so that check knows it, not by bind. */
-static const char *refuse(const heed_device *device, const struct heed_checked *attn,
-                          const char **field)
-{
-    const double lanes = 0x1p16, most = 0x1p60, batch = (double)attn->n_batch;
-    const double row = (double)attn->d + 2 * (double)attn->d_v + 0x1p12;
-    double keys = 0;
-
-    (void)device;
-    for (uint32_t s = 0; s < attn->n_sources; s++) {
-        const struct heed_checked_source *source = &attn->sources[s];
-
-        keys += batch * ((double)source->n_k + HEED_CPU_BLOCK) *
-                ((double)source->heads * ((double)attn->d + 1) * sizeof(float) + 1);
-    }
-    if (lanes * row * (2 * HEED_TUNE_ROWS + 2 * HEED_CPU_BLOCK) * sizeof(float) > most)
-        *field = "q.shape";
-    else if (batch * ((double)attn->n_q + HEED_CPU_BLOCK) * (attn->n_sources + 1) * 32 > most)
-        *field = "q.shape";
-    else if (keys > most)
-        *field = "sources";
-    else
-        return NULL;
-    return "its workspace would leave the address space";
-}
-
 static void strips_find(struct heed_cpu_state *state, const struct heed_plan *plan)
 {
     const struct heed_checked *attn = plan->attn;
@@ -158,8 +131,26 @@ static bool workspace_find(struct heed_cpu_state *state, const struct heed_plan 
     return ok;
 }
 
-static heed_status bind(struct heed_plan *plan, const struct heed_services *services,
-                        struct heed_error_detail *detail)
+/* The same sizes that prepare finds. */
+static bool accepts(const struct heed_plan *plan, const struct heed_services *services,
+                    struct heed_refusal *why)
+{
+    _Alignas(struct heed_cpu_state) char room[sizeof(struct heed_cpu_state) +
+                                              HEED_MAX_SOURCES * sizeof(struct heed_cpu_prepared)];
+    struct heed_cpu_state *state = (struct heed_cpu_state *)(void *)room;
+
+    memset(room, 0, sizeof room);
+    state->isa = device_isa(plan->device->index);
+    state->lanes = services->executor->width;
+    strips_find(state, plan);
+    if (workspace_find(state, plan))
+        return true;
+    why->reason = "its workspace would leave the address space";
+    return false;
+}
+
+static heed_status prepare(struct heed_plan *plan, const struct heed_services *services,
+                           struct heed_error_detail *detail)
 {
     const size_t bytes =
         sizeof(struct heed_cpu_state) + plan->attn->n_sources * sizeof(struct heed_cpu_prepared);
@@ -184,7 +175,7 @@ static heed_status bind(struct heed_plan *plan, const struct heed_services *serv
     return HEED_OK;
 }
 
-static void drop(struct heed_plan *plan, const struct heed_services *services)
+static void release(struct heed_plan *plan, const struct heed_services *services)
 {
     struct heed_cpu_state *state = plan->state;
 
@@ -194,11 +185,12 @@ static void drop(struct heed_plan *plan, const struct heed_services *services)
 }
 
 static const struct heed_impl attend_tile = {
+    .op = HEED_OP_ATTN,
     .name = "attend-tile",
-    .refuse = refuse,
-    .bind = bind,
+    .accepts = accepts,
+    .prepare = prepare,
     .run = heed_execute,
-    .drop = drop,
+    .release = release,
 };
 
 static const struct heed_impl *const impls[] = { &attend_tile, NULL };
@@ -207,7 +199,6 @@ const struct heed_backend heed_cpu_backend = {
     .size = sizeof(struct heed_backend),
     .kind = HEED_DEVICE_CPU,
     .host = 1,
-    .lowered = 1,
     .count = count,
     .describe = describe,
     .impls = impls,

@@ -6,7 +6,7 @@
 #ifndef HEED_BACKENDS_CPU_CONVERT_H
 #define HEED_BACKENDS_CPU_CONVERT_H
 
-#include "../../lib/compiler.h"
+#include "../../lib/core/compiler.h"
 
 #include <heed/heed.h>
 #include <stdint.h>

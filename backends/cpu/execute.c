@@ -118,8 +118,10 @@ static void sources_get(const struct run *run, const struct lane *mine, int64_t 
             continue;
         const int64_t key_head = head / (run->attn->heads / source->heads);
 
-        to->k = matrix(run, &source->k, run->bound->k[s], b, key_head, begin);
-        to->v = matrix(run, &source->v, run->bound->v[s], b, key_head, begin);
+        to->k = matrix(run, &source->k, memory(run, heed_attn_k(s)),
+                       b, key_head, begin);
+        to->v = matrix(run, &source->v, memory(run, heed_attn_v(s)),
+                       b, key_head, begin);
         if (run->state->sources[s].packs) {
             to->packed = packed(run, s, packed_block(run, s, b, key_head));
             to->finite = finite(run, s, packed_block(run, s, b, key_head));
@@ -190,11 +192,11 @@ static void strip_run(struct run *run, uint32_t lane, int64_t b, int64_t group, 
                 .index = index,
                 .head = h,
                 .q = clamp(origin + index * attn->q_pos_step),
-                .from = (const char *)run->bound->q +
+                .from = (const char *)heed_address(run->launch->at[HEED_ATTN_Q]) +
                         (q_at + h * attn->q.stride[3] + at * attn->q.stride[4]) * q_size,
-                .to = (char *)run->bound->o +
+                .to = (char *)heed_address(run->launch->at[HEED_ATTN_O]) +
                       (o_at + h * attn->o.stride[3] + at * attn->o.stride[4]) * o_size,
-                .lse = run->bound->lse ? (float *)run->bound->lse + lse_at +
+                .lse = memory(run, HEED_ATTN_LSE) ? (float *)memory(run, HEED_ATTN_LSE) + lse_at +
                                              h * attn->lse.stride[3] + at * attn->lse.stride[4]
                                        : NULL,
                 .all = all,
@@ -213,7 +215,7 @@ static void strip_run(struct run *run, uint32_t lane, int64_t b, int64_t group, 
         .items = mine.items,
         .rows = mine.rows,
         .n_rows = whole ? count : 1,
-        .sinks = run->bound->sinks,
+        .sinks = heed_address(run->launch->at[HEED_ATTN_SINKS]),
         .scratch = mine.scratch,
     };
 
@@ -320,15 +322,15 @@ static void phase(struct run *run, const heed_executor *executor, int64_t tasks,
 }
 
 heed_status heed_execute(const struct heed_plan *plan, const struct heed_services *services,
-                         const struct heed_bound *bound)
+                         const struct heed_launch *launch)
 {
     const struct heed_cpu_state *state = plan->state;
     struct run run = {
         .attn = plan->attn,
         .lowered = plan->lowered,
         .state = state,
-        .bound = bound,
-        .workspace = bound->workspace,
+        .launch = launch,
+        .workspace = heed_address(launch->workspace),
         .groups = plan->attn->heads / state->stack,
     };
     int64_t *strips, rows = 0;

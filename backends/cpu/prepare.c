@@ -77,8 +77,10 @@ void heed_prepare_task(struct run *run, uint32_t lane, int64_t task)
         }
         const int64_t piece = task % pieces, head = task / pieces % source->heads,
                       b = task / pieces / source->heads;
-        const struct heed_cpu_matrix k = matrix(run, &source->k, run->bound->k[s], b, head, 0);
-        const struct heed_cpu_matrix v = matrix(run, &source->v, run->bound->v[s], b, head, 0);
+        const struct heed_cpu_matrix k = matrix(run, &source->k, memory(run, heed_attn_k(s)),
+                       b, head, 0);
+        const struct heed_cpu_matrix v = matrix(run, &source->v, memory(run, heed_attn_v(s)),
+                       b, head, 0);
         const int64_t first = packed_block(run, s, b, head);
         int64_t begin, len = p->shared ? keys_most(run, s) : keys_cut(run, s, b, &begin);
         const int64_t blocks = len / HEED_CPU_BLOCK + (len % HEED_CPU_BLOCK != 0);

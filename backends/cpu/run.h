@@ -17,7 +17,7 @@ struct run {
     const struct heed_checked *attn;
     const struct heed_lowered *lowered;
     const struct heed_cpu_state *state;
-    const struct heed_bound *bound;
+    const struct heed_launch *launch;
     char *workspace;
     int64_t tasks, row_tasks, groups;   /* groups: of `stack` query heads */
     int64_t row_parts[HEED_MAX_SOURCES]; /* strips of each source's row list, per item and group */
@@ -61,9 +61,14 @@ HEED_INLINE struct lane lane_get(const struct run *run, uint32_t lane)
     return out;
 }
 
+HEED_INLINE void *memory(const struct run *run, uint32_t operand)
+{
+    return heed_address(run->launch->at[operand]);
+}
+
 HEED_INLINE const char *aux_base(const struct run *run, const struct heed_aux *aux)
 {
-    return aux->data ? aux->data : run->bound->slots[aux->slot - 1];
+    return memory(run, heed_attn_slot(run->attn, aux->slot));
 }
 
 HEED_INLINE int64_t batch_offset(const struct run *run, const int64_t *stride, int64_t b)

@@ -42,6 +42,6 @@ int64_t heed_strips_count(const struct heed_cpu_state *, int64_t n);
 int64_t heed_strips_rows(const struct heed_cpu_state *, int64_t n, int64_t strip, int64_t *indices);
 
 heed_status heed_execute(const struct heed_plan *, const struct heed_services *,
-                         const struct heed_bound *);
+                         const struct heed_launch *);
 
 #endif

@@ -48,7 +48,6 @@ const struct heed_backend heed_cuda_backend = {
     .size = sizeof(struct heed_backend),
     .kind = HEED_DEVICE_CUDA,
     .host = 0,
-    .lowered = 1,
     .count = heed_cuda_device_count,
     .describe = heed_cuda_device_describe,
     .impls = heed_device_impls,

@@ -6,7 +6,8 @@ the rest, one image a kernel.
 
 images.py probe NVCC: exit 0 if it compiles a kernel; prints the architectures.
 images.py list KERNELS: what is embedded, a line `name;large` for each.
-images.py compile NVCC KERNELS NAME LARGE OUTPUT DEPFILE: one image.
+images.py compile NVCC KERNELS NAME LARGE OUTPUT DEPFILE [nvcc options]: one image, OUTPUT.fatbin,
+    and beside it what tests look at: the PTX, and what ptxas says of registers in a .txt.
 images.py embed OUTPUT NAME;LARGE=FILE...: the table heed_cuda_images of state.h.
 images.py all NVCC KERNELS FOLDER OUTPUT: compile and embed, for builds without meson.
 
@@ -63,12 +64,25 @@ def command(nvcc, kernels, name, large):
     sys.exit(f"kernels.def has no row {name} for CUDA")
 
 
-def compile_image(nvcc, kernels, name, large, output, depfile=None):
+def compile_image(nvcc, kernels, name, large, output, depfile=None, *more):
+    """PTX is made once; the machine code of every architecture is made from it."""
+    output = pathlib.Path(output)
     codes = ",".join([f"compute_{PORTABLE}"] + [f"sm_{arch}" for arch in known(nvcc)])
     wanted = ["-gencode", f"arch=compute_{PORTABLE},code=[{codes}]", "-fatbin", "-Xfatbin",
-              "-compress-all", "-o", str(output)]
+              "-compress-all", "-Xptxas", "-v", *more]
     wanted += ["-MD", "-MF", str(depfile)] if depfile else []
-    subprocess.run(command(nvcc, kernels, name, large) + wanted, check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        wanted += ["--keep", "--keep-dir", folder, "-o", str(output)]
+        words = command(nvcc, kernels, name, large)
+        if "-use_fast_math" in more:    # what is said about single points would win
+            words = [word for word in words if not re.match("-(ftz|prec|-fmad)", word)]
+        done = subprocess.run(words + wanted, text=True,
+                              stderr=subprocess.PIPE, check=False)
+        if done.returncode:
+            sys.exit(done.stderr)
+        ptx = next(pathlib.Path(folder).glob("*.ptx"))
+        output.with_suffix(".ptx").write_bytes(ptx.read_bytes())
+    output.with_suffix(".txt").write_text(done.stderr, encoding="utf-8")
 
 
 def as_array(number, data):

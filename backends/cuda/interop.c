@@ -4,8 +4,8 @@
  * heed/cuda.h, without the vendor's header: its objects are pointers to structs of which the tags
  * alone are known, and those make the functions the ones that the header declares. In every build.
  */
-#include "../../lib/error.h"
-#include "../../lib/interop.h"
+#include "../../lib/core/error.h"
+#include "../../lib/core/interop.h"
 
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;

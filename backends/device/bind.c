@@ -6,7 +6,7 @@
  */
 #include "image.h"
 
-#include <stdio.h>
+#include <assert.h>
 #include <string.h>
 
 static bool is_plain(const struct heed_plan *plan)
@@ -51,8 +51,7 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
 /* Does it need the kernels with many buffers? */
 static uint32_t large_find(const struct heed_plan *plan)
 {
-    uint32_t large = plan->attn->n_sources > HEED_SMALL_SOURCES ||
-                     plan->attn->n_slots > HEED_SMALL_SLOTS;
+    uint32_t large = plan->n_operands >= HEED_BUFFERS_SMALL;
 
     for (uint32_t s = 0; s < plan->attn->n_sources; s++)
         large |= plan->lowered->sources[s].n > HEED_SMALL_SUBS;
@@ -89,6 +88,22 @@ static void steps_choose(const struct heed_plan *plan, const struct hk_plan *ima
     };
 }
 
+/* Everything that prepare would lay out, without the memory for it. */
+static bool accepts(const struct heed_plan *plan, const struct heed_services *services,
+                    struct heed_refusal *why)
+{
+    const struct heed_device_state *device = plan->device->state;
+    struct hk_source sources[HEED_MAX_SOURCES];
+    struct hk_plan to;
+    uint64_t workspace;
+
+    (void)services;
+    if (heed_image_plan(plan, &device->traits, &to, sources, &workspace))
+        return true;
+    why->reason = "its strips or its workspace are more than the device can number";
+    return false;
+}
+
 static heed_status image_make(struct heed_plan *plan, const struct heed_services *services,
                               struct heed_device_plan *state, struct heed_error_detail *detail)
 {
@@ -97,12 +112,12 @@ static heed_status image_make(struct heed_plan *plan, const struct heed_services
     heed_status status;
     uint64_t bytes;
     char *image;
+    bool ok;
 
-    if (!heed_image_plan(plan, &state->device->traits, &to, sources, &plan->workspace_size)) {
-        snprintf(detail->text, sizeof detail->text,
-                 "its strips or its workspace are more than a device can number");
-        return HEED_E_UNSUPPORTED;
-    }
+    ok = heed_image_plan(plan, &state->device->traits, &to, sources, &plan->workspace_size);
+    assert(ok);                     /* accepts has asked */
+    if (!ok)
+        return HEED_E_INTERNAL;
     bytes = heed_image_size(plan, &to);
     image = bytes <= SIZE_MAX ? services->alloc(services->runtime, (size_t)bytes, 16) : NULL;
     if (image == NULL)
@@ -117,7 +132,7 @@ static heed_status image_make(struct heed_plan *plan, const struct heed_services
     return status;
 }
 
-static void drop(struct heed_plan *plan, const struct heed_services *services)
+static void release(struct heed_plan *plan, const struct heed_services *services)
 {
     struct heed_device_plan *state = plan->state;
 
@@ -129,7 +144,7 @@ static void drop(struct heed_plan *plan, const struct heed_services *services)
     plan->state = NULL;
 }
 
-static heed_status bind(struct heed_plan *plan, const struct heed_services *services,
+static heed_status prepare(struct heed_plan *plan, const struct heed_services *services,
                         struct heed_error_detail *detail)
 {
     struct heed_device_plan *state = services->alloc(services->runtime, sizeof *state,
@@ -149,7 +164,7 @@ static heed_status bind(struct heed_plan *plan, const struct heed_services *serv
         status = state->device->driver->kernel(state->device, state->steps[i].kernel, state->large,
                                                &state->steps[i].compiled, detail);
     if (status < 0) {
-        drop(plan, services);
+        release(plan, services);
         return status;
     }
     plan->workspace_align = HEED_WORK_ALIGN;
@@ -159,57 +174,36 @@ static heed_status bind(struct heed_plan *plan, const struct heed_services *serv
 
 /* ---- run ---- */
 
-/* Where memory has handles, lib's pointers are offsets into them. */
-static struct heed_memory memory(uint32_t handles, const void *pointer, void *handle)
-{
-    if (!handles)
-        return (struct heed_memory){ .handle = (void *)(uintptr_t)pointer };
-    return (struct heed_memory){ .handle = handle, .offset = (uint64_t)(uintptr_t)pointer };
-}
-
 static heed_status run(const struct heed_plan *plan, const struct heed_services *services,
-                       const struct heed_bound *bound)
+                       const struct heed_launch *launch)
 {
     const struct heed_device_plan *state = plan->state;
-    const struct heed_driver *driver = state->device->driver;
-    static const struct heed_handles none = { .q = NULL };
-    const struct heed_handles *handles = driver->handles ? bound->handles : &none;
-    const uint32_t h = driver->handles;
-    const uint32_t sources = state->large ? HEED_MAX_SOURCES : HEED_SMALL_SOURCES;
     struct heed_work work = {
         .steps = state->steps,
         .n_steps = state->n_steps,
         .n_buffers = state->large ? HEED_BUFFERS_LARGE : HEED_BUFFERS_SMALL,
         .image = state->image,
-        .queue = bound->queue,
-        .waits = bound->waits,
-        .n_waits = bound->n_waits,
-        .event = bound->event,
+        .queue = launch->queue,
+        .waits = launch->waits,
+        .n_waits = launch->n_waits,
+        .event = launch->event,
     };
 
     (void)services;
-    work.buffers[0] = memory(h, bound->q, handles->q);
-    work.buffers[1] = memory(h, bound->o, handles->o);
-    work.buffers[2] = memory(h, bound->lse, handles->lse);
-    work.buffers[3] = memory(h, bound->sinks, handles->sinks);
-    work.buffers[4] = memory(h, bound->workspace, handles->workspace);
-    for (uint32_t i = 0; i < plan->attn->n_sources; i++) {
-        work.buffers[HEED_BUFFERS_FIXED + i] =
-            memory(h, bound->k[i], h ? handles->k[i] : NULL);
-        work.buffers[HEED_BUFFERS_FIXED + sources + i] =
-            memory(h, bound->v[i], h ? handles->v[i] : NULL);
-    }
-    for (uint32_t i = 0; i < plan->attn->n_slots; i++)
-        work.buffers[HEED_BUFFERS_FIXED + 2 * sources + i] =
-            memory(h, bound->slots[i], h ? handles->slots[i] : NULL);
-    return driver->run(state->device, &work, bound->detail);
+    assert(plan->n_operands < work.n_buffers);
+    assert(plan->workspace_size == 0 || launch->workspace.handle != NULL);
+    memcpy(work.buffers, launch->at, plan->n_operands * sizeof(work.buffers[0]));
+    work.buffers[work.n_buffers - 1] = launch->workspace;
+    return state->device->driver->run(state->device, &work, launch->detail);
 }
 
 static const struct heed_impl attend_kernel = {
+    .op = HEED_OP_ATTN,
     .name = "attend-kernel",
-    .bind = bind,
+    .accepts = accepts,
+    .prepare = prepare,
     .run = run,
-    .drop = drop,
+    .release = release,
 };
 
 const struct heed_impl *const heed_device_impls[] = { &attend_kernel, NULL };

@@ -37,16 +37,13 @@ extern const struct heed_kernel_text heed_kernel_texts[];       /* generated; en
  * of a block of bytes + 1. */
 char *heed_kernel_source(const struct heed_services *, const char *file, size_t *bytes);
 
-/* Every buffer that a kernel can be given has a number (kernels/call.h): OpenCL kernels have a
- * pointer argument for each, so the number of sources and slots comes in two sizes. */
+/* Kernels number their buffers as the plan its operands; the last buffer is the workspace. OpenCL
+ * kernels have a pointer argument for each, so the number of buffers comes in two sizes. */
 enum {
-    HEED_SMALL_SOURCES = 4,
-    HEED_SMALL_SLOTS = 16,
     HEED_SMALL_SUBS = 4,            /* sub-sources of a source */
     HEED_GROUP_ITEMS = 256,         /* B: work-items of a group */
-    HEED_BUFFERS_FIXED = 5,         /* q, o, lse, sinks, workspace */
-    HEED_BUFFERS_SMALL = HEED_BUFFERS_FIXED + 2 * HEED_SMALL_SOURCES + HEED_SMALL_SLOTS,
-    HEED_BUFFERS_LARGE = HEED_BUFFERS_FIXED + 2 * HEED_MAX_SOURCES + HEED_MAX_SLOTS
+    HEED_BUFFERS_SMALL = 28 + 1,
+    HEED_BUFFERS_LARGE = HEED_MAX_OPERANDS + 1
 };
 
 enum { HEED_SHAPE_A = 1, HEED_SHAPE_B }; /* CPU style: lanes that take strips; GPU style: groups */
@@ -68,18 +65,12 @@ struct heed_step {
     void *compiled;                 /* driver->kernel's */
 };
 
-struct heed_memory {
-    void *handle;
-    uint64_t offset;                /* bytes; 0 with drivers whose handles are addresses */
-};
-
-/* buffers[0..4]: q, o, lse, sinks, workspace; then k of each source, v of each, slots; n of them,
- * HEED_BUFFERS_SMALL or _LARGE. Absent ones have a NULL handle. */
+/* n_buffers is HEED_BUFFERS_SMALL or _LARGE. Absent buffers have a NULL handle. */
 struct heed_work {
     const struct heed_step *steps;
     uint32_t n_steps, n_buffers;
     void *image;                    /* driver->memory_create's; handed to every kernel as well */
-    struct heed_memory buffers[HEED_BUFFERS_LARGE];
+    heed_buf buffers[HEED_BUFFERS_LARGE];
     void *queue;
     void *const *waits;
     uint32_t n_waits, reserved;

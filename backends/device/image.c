@@ -7,12 +7,14 @@
  */
 #include "image.h"
 
-#include "../../lib/dtype.h"
+#include "../../lib/core/dtype.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* A part of the image being written: constants go behind all else, at `end`. */
 struct writer {
+    const struct heed_checked *attn;
     char *image;                /* NULL: only counting */
     uint64_t end;
 };
@@ -22,17 +24,35 @@ static uint64_t round_up(uint64_t bytes)
     return (bytes + 15) / 16 * 16;
 }
 
-/* Bytes of a constant copy: from element [0,...,0], strides of the copy being dense ones. */
-static uint64_t constant_bytes(const struct heed_aux *aux)
-{
-    int64_t last = 0;
+/* What kernels and the library count the same way. */
+#define SAME(kernel, host)                                                                         \
+    static_assert((int64_t)(kernel) == (int64_t)(host), #kernel " is not " #host)
+SAME(HK_F32, HEED_F32);
+SAME(HK_F16, HEED_F16);
+SAME(HK_BF16, HEED_BF16);
+SAME(HK_U8, HEED_U8);
+SAME(HK_I32, HEED_I32);
+SAME(HK_I64, HEED_I64);
+SAME(HK_BIAS_DENSE, HEED_BIAS_DENSE);
+SAME(HK_BIAS_ALIBI, HEED_BIAS_ALIBI);
+SAME(HK_BIAS_TABLE, HEED_BIAS_TABLE);
+SAME(HK_POSITION_MAX, HEED_POSITION_MAX);
+#undef SAME
 
+/* Elements of a constant copy, and the offset of its lowest one from element [0,...,0]. */
+static int64_t constant_span(const struct heed_aux *aux, int64_t *low)
+{
+    int64_t high = 0;
+
+    *low = 0;
     for (int i = 0; i < 6; i++) {
+        const int64_t far = (aux->shape[i] - 1) * aux->stride[i];
+
         if (aux->shape[i] == 0)
             return 0;
-        last += (aux->shape[i] - 1) * aux->stride[i];
+        *(far < 0 ? low : &high) += far;
     }
-    return (uint64_t)(last + 1) * heed_dtype_size(aux->dtype);
+    return high - *low + 1;
 }
 
 static struct hk_aux aux_write(struct writer *w, const struct heed_aux *from)
@@ -41,16 +61,18 @@ static struct hk_aux aux_write(struct writer *w, const struct heed_aux *from)
 
     if (from == NULL || from->slot == 0)
         return to;
-    to.slot = from->slot;
+    to.slot = 1 + heed_attn_slot(w->attn, from->slot);
     to.dtype = from->dtype;
     memcpy(to.shape, from->shape + 3, sizeof to.shape);
     memcpy(to.stride, from->stride, sizeof to.stride);
     if (from->data != NULL) {
-        const uint64_t bytes = constant_bytes(from);
+        const int64_t size = heed_dtype_size(from->dtype);
+        int64_t low;
+        const uint64_t bytes = (uint64_t)(constant_span(from, &low) * size);
 
-        to.at = (int64_t)w->end;
+        to.at = (int64_t)w->end - low * size;
         if (w->image != NULL && bytes > 0)
-            memcpy(w->image + w->end, from->data, (size_t)bytes);
+            memcpy(w->image + w->end, (const char *)from->data + low * size, (size_t)bytes);
         w->end += round_up(bytes);
     }
     return to;
@@ -139,7 +161,7 @@ static void write_all(struct writer *w, const struct heed_plan *plan, const stru
 
 uint64_t heed_image_size(const struct heed_plan *plan, struct hk_plan *to)
 {
-    struct writer w = { .end = round_up(sizeof(struct hk_plan)) };
+    struct writer w = { .attn = plan->attn, .end = round_up(sizeof(struct hk_plan)) };
 
     to->sources_at = (int64_t)w.end;
     /* And an empty one, which kernels may look at when there is nothing else. */
@@ -159,7 +181,7 @@ uint64_t heed_image_size(const struct heed_plan *plan, struct hk_plan *to)
 void heed_image_write(const struct heed_plan *plan, const struct hk_plan *to,
                       const struct hk_source *sources, char *image)
 {
-    struct writer w = { .image = image, .end = (uint64_t)to->constants_at };
+    struct writer w = { .attn = plan->attn, .image = image, .end = (uint64_t)to->constants_at };
 
     write_all(&w, plan, to, sources);
 }

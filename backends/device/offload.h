@@ -10,7 +10,7 @@
 #ifndef HEED_BACKENDS_DEVICE_OFFLOAD_H
 #define HEED_BACKENDS_DEVICE_OFFLOAD_H
 
-#include "../../lib/compiler.h"
+#include "../../lib/core/compiler.h"
 #include "device.h"
 
 #include <pthread.h>

@@ -146,7 +146,6 @@ const struct heed_backend heed_emulate_backend = {
     .size = sizeof(struct heed_backend),
     .kind = HEED_DEVICE_CPU,
     .host = 1,
-    .lowered = 1,
     .count = count,
     .describe = describe,
     .impls = heed_device_impls,

@@ -356,9 +356,9 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
     st->len = keys.len;
     key_head = hk_key_head(call, source, head);
     st->k =
-        hk_matrix_get(call, &source->k, call->buffer[HK_BUF_K + s], st->b, key_head, keys.begin);
+        hk_matrix_get(call, &source->k, call->buffer[HK_BUF_K(s)], st->b, key_head, keys.begin);
     st->v =
-        hk_matrix_get(call, &source->v, call->buffer[HK_BUF_V + s], st->b, key_head, keys.begin);
+        hk_matrix_get(call, &source->v, call->buffer[HK_BUF_V(s)], st->b, key_head, keys.begin);
     st->packed = 0;
     st->finite = 0;
     if (source->packs) {

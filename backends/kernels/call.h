@@ -14,21 +14,17 @@
 #include "numerics.h"
 #include "strips.h"
 
-/* Numbers of buffers: q, o, lse, sinks, workspace, k of every source, v of every source, slots. */
+/* Buffer i is operand i of the plan (lib/plan.h); the last one is the workspace. */
 #if HK_LARGE
-#define HK_SOURCES 16
-#define HK_SLOTS 64
-#define HK_SUBS 66
+#define HK_SUBS 66              /* sub-sources of a source */
 #define HK_BUFFERS 101
 #else
-#define HK_SOURCES 4
-#define HK_SLOTS 16
 #define HK_SUBS 4
 #define HK_BUFFERS 29
 #endif
-enum { HK_BUF_Q, HK_BUF_O, HK_BUF_LSE, HK_BUF_SINKS, HK_BUF_WORK, HK_BUF_K };
-#define HK_BUF_V (HK_BUF_K + HK_SOURCES)
-#define HK_BUF_SLOT (HK_BUF_K + 2 * HK_SOURCES)
+enum { HK_BUF_Q, HK_BUF_O, HK_BUF_LSE, HK_BUF_SINKS, HK_BUF_KV, HK_BUF_WORK = HK_BUFFERS - 1 };
+#define HK_BUF_K(source) (HK_BUF_KV + 2 * (source))
+#define HK_BUF_V(source) (HK_BUF_KV + 2 * (source) + 1)
 
 struct hk_call {
     HK_GLOBAL const char *image;
@@ -100,7 +96,7 @@ HK_FN HK_GLOBAL const char *hk_aux_item(const struct hk_call *call,
                                         HK_GLOBAL const struct hk_aux *aux, hk_i64 b)
 {
     HK_GLOBAL const char *base =
-        aux->at ? call->image + aux->at : call->buffer[HK_BUF_SLOT + (hk_i32)aux->slot - 1];
+        aux->at ? call->image + aux->at : call->buffer[aux->slot - 1];
 
     return base + hk_batch_offset(call, aux->stride, b) * hk_size(aux->dtype);
 }

@@ -193,7 +193,7 @@ struct hk_offsets {
 
 #if HK_LARGE
 #define HK_ENTRY_ARGUMENTS ulong work_at
-#define HK_ENTRY_OFFSET(i) ((__global const ulong *)(b4 + work_at))[i]
+#define HK_ENTRY_OFFSET(i) ((__global const ulong *)(b100 + work_at))[i]
 #else
 #define HK_ENTRY_ARGUMENTS const struct hk_offsets at
 #define HK_ENTRY_OFFSET(i) at.at[i]

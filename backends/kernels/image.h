@@ -22,13 +22,13 @@ struct hk_view {
     hk_u32 dtype, reserved;
 };
 
-/* A slot at one place of use (struct heed_aux). at: its constant copy in the image, 0: buffer of
- * slot (from 1). */
+/* A slot at one place of use (struct heed_aux). at: its constant copy in the image; 0: it is a
+ * buffer. */
 struct hk_aux {
     hk_i64 shape[3];            /* of the trailing axes x, y, z */
     hk_i64 stride[6];
     hk_i64 at;
-    hk_u32 slot, dtype;         /* slot 0: absent */
+    hk_u32 slot, dtype;         /* slot: 1 + number of its buffer; 0: absent */
 };
 
 struct hk_bias {

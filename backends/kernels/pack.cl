@@ -60,9 +60,9 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
             const hk_i64 len = source->shared ? hk_keys_most(call, source)
                                               : hk_keys_cut(call, source, b).len;
             const struct hk_matrix k =
-                hk_matrix_get(call, &source->k, call->buffer[HK_BUF_K + s], b, head, 0);
+                hk_matrix_get(call, &source->k, call->buffer[HK_BUF_K(s)], b, head, 0);
             const struct hk_matrix v =
-                hk_matrix_get(call, &source->v, call->buffer[HK_BUF_V + s], b, head, 0);
+                hk_matrix_get(call, &source->v, call->buffer[HK_BUF_V(s)], b, head, 0);
             HK_GLOBAL float *out =
                 (HK_GLOBAL float *)(call->work + source->packed_at) + group * HK_BLOCK * plan->d;
             hk_i64 i;

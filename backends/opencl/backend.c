@@ -49,7 +49,6 @@ const struct heed_backend heed_opencl_backend = {
     .size = sizeof(struct heed_backend),
     .kind = HEED_DEVICE_OPENCL,
     .host = 0,
-    .lowered = 1,
     .count = heed_opencl_device_count,
     .describe = heed_opencl_device_describe,
     .impls = heed_device_impls,

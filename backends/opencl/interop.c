@@ -4,7 +4,7 @@
  * heed/opencl.h, without the vendor's header: its objects are pointers to structs of which the tags
  * alone are known, and those make the functions the ones that the header declares. In every build.
  */
-#include "../../lib/interop.h"
+#include "../../lib/core/interop.h"
 
 typedef struct _cl_context *cl_context;
 typedef struct _cl_device_id *cl_device_id;

@@ -105,7 +105,7 @@ static heed_status begin(struct chain *c)
 
 static heed_status put_places(struct chain *c, const struct heed_work *work)
 {
-    const struct heed_memory *const workspace = &work->buffers[4];
+    const heed_buf *const workspace = &work->buffers[work->n_buffers - 1];
     uint64_t places[FILLS * FILL_BYTES / 8] = { 0 };
     heed_status status = HEED_OK;
 
@@ -140,7 +140,7 @@ static int32_t set_arguments(const struct heed_opencl_api *api, void *kernel,
         places[i] = work->buffers[i].offset;
     if (code == HEED_CL_SUCCESS)
         code = small ? api->SetKernelArg(kernel, 1, sizeof(places), places)
-                     : api->SetKernelArg(kernel, 1, sizeof(uint64_t), &work->buffers[4].offset);
+                     : api->SetKernelArg(kernel, 1, sizeof(uint64_t), &work->buffers[n - 1].offset);
     for (uint32_t i = 0; i < n && code == HEED_CL_SUCCESS; i++) {
         void *const handle = i < work->n_buffers ? work->buffers[i].handle : NULL;
 

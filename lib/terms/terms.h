@@ -1,31 +1,31 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The table of term kinds: what fields and flags a kind takes and what it lowers to. A new kind is
- * one file, one row.
+ * Kinds of term, one file each: the fields and flags a kind takes, its slot and what the entries
+ * must be, what it lowers to and what it shows. A new kind is one file and one row of the table.
  */
 #ifndef HEED_LIB_TERMS_TERMS_H
 #define HEED_LIB_TERMS_TERMS_H
 
+#include "../ops/attn/use.h"
+#include "../ops/attn/validate.h"
+#include "../ops/attn/visible.h"
 #include "../spans.h"
-
-#include <stdbool.h>
 
 enum {
     HEED_FIELD_LEFT = 1u,
     HEED_FIELD_RIGHT = 2u,
     HEED_FIELD_STEP = 4u,
     HEED_FIELD_PHASE = 8u,
-    HEED_FIELD_BLOCK = 16u,
-    HEED_FIELD_SLOT = 32u
+    HEED_FIELD_BLOCK = 16u
 };
 
 /* What one term contributes to its source. */
 struct heed_term_form {
     struct hk_range range;
     bool has_range;  /* range goes to the sub-source of the term's (step, phase, phase flags) */
-    bool keys, rows; /* GLOBAL: the keys, the rows in the term's slot or first `block` */
     bool pairs;      /* range reads the term's slot */
+    bool keys, rows; /* the keys, the rows in the term's slot or the first `block` ones */
 };
 
 struct heed_term_kind {
@@ -33,13 +33,20 @@ struct heed_term_kind {
     const char *name;
     uint32_t fields;                /* HEED_FIELD_* that may be non-zero */
     uint32_t flags;                 /* flag bits it takes */
-    uint32_t slot_axes;             /* trailing axes of its slot */
-    bool needs_slot;
+    uint32_t default_flags;         /* set where none is given */
+    bool positional;                /* what it shows depends on where the queries lie */
+    bool whole;                     /* shows every key, but for steps */
+    struct heed_slot_rule slots[HEED_TERM_SLOTS];
     void (*lower)(const struct heed_checked_term *, const struct heed_checked_source *,
                   struct heed_term_form *out);
+    /* Does it name the key? Step and phase are looked at elsewhere. */
+    bool (*sees)(const struct heed_look *, const struct heed_checked_term *, int64_t key);
 };
 
-const struct heed_term_kind *heed_term_kind_find(uint32_t kind);       /* NULL: unknown */
+const struct heed_term_kind *heed_term_kind_find(uint32_t kind);    /* NULL: unknown */
+
+/* What no term at all means. */
+extern const struct heed_checked_term heed_term_default;
 
 extern const struct heed_term_kind heed_term_all, heed_term_window, heed_term_global,
     heed_term_segment;

@@ -32,11 +32,33 @@ static void lower(const struct heed_checked_term *term, const struct heed_checke
     *out = (struct heed_term_form) { .has_range = true, .range = range };
 }
 
+/* Toward -Inf; b > 0. */
+static int64_t floor_multiple(int64_t a, int64_t b)
+{
+    const int64_t rest = a % b;
+
+    return rest < 0 ? a - rest - b : a - rest;
+}
+
+/* Do the positions covered meet [a - left, a + block - 1 + right]? An interval whose ends are
+ * crossed meets nothing. */
+static bool sees(const struct heed_look *look, const struct heed_checked_term *term, int64_t key)
+{
+    const int64_t a = floor_multiple(look->position, term->block);
+    const int64_t first = heed_look_first(look, key), last = first + look->source->pos_span - 1;
+    const int64_t low = term->left == HEED_FAR ? INT64_MIN : a - term->left;
+    const int64_t high = term->right == HEED_FAR ? INT64_MAX : a + term->block - 1 + term->right;
+
+    return low <= high && last >= low && first <= high;
+}
+
 const struct heed_term_kind heed_term_window = {
     .kind = HEED_TERM_WINDOW,
     .name = "WINDOW",
     .fields =
         HEED_FIELD_LEFT | HEED_FIELD_RIGHT | HEED_FIELD_STEP | HEED_FIELD_PHASE | HEED_FIELD_BLOCK,
     .flags = HEED_TERM_PHASE_HEAD | HEED_TERM_PHASE_QUERY,
+    .positional = true,
     .lower = lower,
+    .sees = sees,
 };

@@ -7,7 +7,7 @@
 #ifndef HEED_TESTS_UNIT_CHECK_WORLD_H
 #define HEED_TESTS_UNIT_CHECK_WORLD_H
 
-#include "lib/check.h"
+#include "lib/ops/attn/check.h"
 
 #include <check.h>
 #include <string.h>

@@ -9,9 +9,9 @@
 #ifndef HEED_TESTS_UNIT_FAKE_OFFLOAD_H
 #define HEED_TESTS_UNIT_FAKE_OFFLOAD_H
 
-#include "lib/bind.h"
-#include "lib/context.h"
-#include "lib/owned.h"
+#include "lib/core/context.h"
+#include "lib/ops/op.h"
+#include "lib/core/owned.h"
 #include "support/ledger.h"
 
 #include <check.h>
@@ -38,16 +38,15 @@ static struct fake_world {
     atomic_int counts, describes, opens, closes, wraps, memories, queues, events;
     int absent;                     /* no devices of OpenCL */
     int slow;                       /* open takes its time */
-    heed_status open, wrap, create, transfer, queue, wait, bind, run, event;
+    heed_status open, wrap, create, transfer, queue, wait, prepare, run, event;
     struct heed_error_detail detail;
     int no_event;                   /* runs are complete when they return */
     int queue_waits, event_waits, runs, drops, has_native;
     void *native;
     const struct heed_services *services;
-    struct heed_bound bound;        /* of the last run, with copies of what it points to */
-    struct heed_handles handles;
-    void *k_handle, *v_handle, *slot_handles[3], *waits[HEED_MAX_WAITS + 1];
-    const void *k, *v, *slots[3];
+    struct heed_launch launch;      /* of the last run, with copies of what it points to */
+    heed_buf at[HEED_MAX_OPERANDS];
+    void *waits[HEED_MAX_WAITS + 1];
     uint64_t read_offset, read_bytes;
     int reads;
 } fake;
@@ -273,12 +272,12 @@ static void *fake_event_native(heed_device *device, void *event)
     return fake.event < 0 ? NULL : &((struct fake_event *)event)->native;
 }
 
-static heed_status fake_bind(struct heed_plan *plan, const struct heed_services *services,
+static heed_status fake_prepare(struct heed_plan *plan, const struct heed_services *services,
                              struct heed_error_detail *detail)
 {
     *detail = fake.detail;
-    if (fake.bind < 0)
-        return fake.bind;
+    if (fake.prepare < 0)
+        return fake.prepare;
     plan->state = services->alloc(services->runtime, 100, 32);
     plan->state_bytes = 100;
     plan->device_bytes = 1000;
@@ -288,36 +287,32 @@ static heed_status fake_bind(struct heed_plan *plan, const struct heed_services 
 }
 
 static heed_status fake_run(const struct heed_plan *plan, const struct heed_services *services,
-                            const struct heed_bound *bound)
+                            const struct heed_launch *launch)
 {
     ck_assert_ptr_eq(services, fake.services);
-    ck_assert_int_eq(bound->handles != NULL, has_handles(plan->device));
     fake.runs++;
-    *bound->detail = fake.detail;
-    fake.bound = *bound;
-    memcpy(fake.waits, bound->waits, bound->n_waits * sizeof(void *));
-    memcpy(fake.slots, bound->slots, sizeof(fake.slots));
-    fake.k = bound->k[0];
-    fake.v = bound->v[0];
-    memset(&fake.handles, 0, sizeof(fake.handles));
-    if (bound->handles != NULL) {
-        fake.handles = *bound->handles;
-        fake.k_handle = bound->handles->k[0];
-        fake.v_handle = bound->handles->v[0];
-        memcpy(fake.slot_handles, bound->handles->slots, sizeof(fake.slot_handles));
-    }
-    if (fake.run >= 0 && bound->event != NULL && !fake.no_event)
-        *bound->event = new_fake_event();
+    *launch->detail = fake.detail;
+    fake.launch = *launch;
+    memcpy(fake.waits, launch->waits, launch->n_waits * sizeof(void *));
+    memcpy(fake.at, launch->at, plan->n_operands * sizeof(fake.at[0]));
+    if (fake.run >= 0 && launch->event != NULL && !fake.no_event)
+        *launch->event = new_fake_event();
     return fake.run;
 }
 
-static void fake_drop(struct heed_plan *plan, const struct heed_services *services)
+static void fake_release(struct heed_plan *plan, const struct heed_services *services)
 {
     fake.drops++;
     services->free(services->runtime, plan->state, 100, 32);
 }
 
-static const struct heed_impl fake_impl = { "fake", NULL, fake_bind, fake_run, fake_drop };
+static const struct heed_impl fake_impl = {
+    .op = HEED_OP_ATTN,
+    .name = "fake",
+    .prepare = fake_prepare,
+    .run = fake_run,
+    .release = fake_release,
+};
 static const struct heed_impl *const fake_impls[] = { &fake_impl, NULL };
 
 #define FAKE_OFFLOAD(by_handle)                                                                    \

@@ -8,9 +8,9 @@
 #ifndef HEED_TESTS_UNIT_RUN_WORLD_H
 #define HEED_TESTS_UNIT_RUN_WORLD_H
 
-#include "lib/context.h"
-#include "lib/owned.h"
-#include "lib/sized.h"
+#include "lib/core/context.h"
+#include "lib/core/owned.h"
+#include "lib/core/sized.h"
 #include "support/ledger.h"
 
 #include <check.h>
@@ -25,30 +25,29 @@ enum { B = 1, H = 2, N_Q = 4, N_K = 6, D = 8, D_V = 3, WORKSPACE = 256, WORKSPAC
 
 static struct fake {
     const char *refuse, *field;
-    heed_status bind, run;
+    heed_status prepare, run;
     struct heed_error_detail detail;
     int runs, drops;
     uint64_t workspace_size;
     void (*during_run)(const struct heed_plan *);
-    struct heed_bound bound;
-    const void *k, *v, *slots[3];
+    heed_buf at[HEED_MAX_OPERANDS], workspace;
 } fake;
 
-static const char *fake_refuse(const heed_device *device, const struct heed_checked *attn,
-                               const char **field)
+static bool fake_accepts(const struct heed_plan *plan, const struct heed_services *services,
+                         struct heed_refusal *why)
 {
-    (void)device;
-    (void)attn;
-    *field = fake.field;
-    return fake.refuse;
+    (void)plan;
+    (void)services;
+    *why = (struct heed_refusal){ fake.refuse, fake.field };
+    return fake.refuse == NULL;
 }
 
-static heed_status fake_bind(struct heed_plan *plan, const struct heed_services *services,
+static heed_status fake_prepare(struct heed_plan *plan, const struct heed_services *services,
                              struct heed_error_detail *detail)
 {
     *detail = fake.detail;
-    if (fake.bind < 0)
-        return fake.bind;
+    if (fake.prepare < 0)
+        return fake.prepare;
     plan->state = services->alloc(services->runtime, 100, 32);
     plan->state_bytes = 100;
     plan->workspace_size = fake.workspace_size;
@@ -57,32 +56,38 @@ static heed_status fake_bind(struct heed_plan *plan, const struct heed_services 
 }
 
 static heed_status fake_run(const struct heed_plan *plan, const struct heed_services *services,
-                            const struct heed_bound *bound)
+                            const struct heed_launch *launch)
 {
     ck_assert_uint_ge(services->executor->width, 1);
-    *bound->detail = fake.detail;
+    *launch->detail = fake.detail;
     fake.runs++;
-    fake.bound = *bound;
-    fake.k = bound->k[0];
-    fake.v = bound->v[0];
-    memcpy(fake.slots, bound->slots, sizeof(fake.slots));
+    fake.workspace = launch->workspace;
+    memcpy(fake.at, launch->at, plan->n_operands * sizeof(fake.at[0]));
     if (fake.during_run != NULL)
         fake.during_run(plan);
     ((char *)plan->state)[99] = 1;      /* a plan dropped too early is found out here */
     return fake.run;
 }
 
-static void fake_drop(struct heed_plan *plan, const struct heed_services *services)
+static void fake_release(struct heed_plan *plan, const struct heed_services *services)
 {
     fake.drops++;
     services->free(services->runtime, plan->state, 100, 32);
 }
 
-static const struct heed_impl never = { .name = "never", .refuse = fake_refuse };
-static const struct heed_impl fake_impl = { "fake", NULL, fake_bind, fake_run, fake_drop };
+static const struct heed_impl never = {
+    .op = HEED_OP_ATTN, .name = "never", .accepts = fake_accepts
+};
+static const struct heed_impl fake_impl = {
+    .op = HEED_OP_ATTN,
+    .name = "fake",
+    .prepare = fake_prepare,
+    .run = fake_run,
+    .release = fake_release,
+};
 static const struct heed_impl *impls[3];
 static const struct heed_backend backend = {
-    .size = sizeof(backend), .kind = HEED_DEVICE_PLUGIN, .host = 1, .lowered = 1, .impls = impls
+    .size = sizeof(backend), .kind = HEED_DEVICE_PLUGIN, .host = 1, .impls = impls
 };
 
 /* ---- arguments that are right ---- */

@@ -3,8 +3,8 @@
  *
  * Host memory: alignment, accounts, arenas, checked arithmetic.
  */
-#include "lib/alloc.h"
-#include "lib/context.h"
+#include "lib/core/alloc.h"
+#include "lib/core/context.h"
 #include "support/ledger.h"
 
 #include <check.h>

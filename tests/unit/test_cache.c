@@ -7,8 +7,8 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "backends/device/cache.h"
-#include "lib/alloc.h"
-#include "lib/context.h"
+#include "lib/core/alloc.h"
+#include "lib/core/context.h"
 #include "support/ledger.h"
 
 #include <check.h>

@@ -18,7 +18,7 @@ static void begin_run(struct run *r)
     r->steps[0] = (struct heed_step){ HEED_KERNEL_prepare, 64, 3, r->kernel };
     r->steps[1] = (struct heed_step){ HEED_KERNEL_prepare, 64, 0, r->kernel };
     r->steps[2] = (struct heed_step){ HEED_KERNEL_prepare, 256, 7, r->kernel };
-    r->work.buffers[4].offset = 16;
+    r->work.buffers[HEED_BUFFERS_SMALL - 1].offset = 16;
     r->work.event = &r->event;
     fake_cuda.n_launches = 0;
 }
@@ -260,7 +260,7 @@ START_TEST(a_run_is_waits_launches_and_an_event)
     ck_assert_ptr_eq(fake_cuda.launches[1].image, r.image);
     ck_assert_ptr_eq(fake_cuda.launches[1].pointers[0], r.memory);
     ck_assert_ptr_null(fake_cuda.launches[1].pointers[1]);
-    ck_assert_ptr_eq(fake_cuda.launches[1].pointers[4], (char *)r.memory + 16);
+    ck_assert_ptr_eq(fake_cuda.launches[1].pointers[HEED_BUFFERS_SMALL - 1], (char *)r.memory + 16);
     ck_assert_int_eq(world.offload->event_wait(&world.device, r.event, &world.detail), HEED_OK);
 
     /* What a CUDA graph may capture: no event, nothing but launches. */

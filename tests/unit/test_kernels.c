@@ -5,8 +5,8 @@
  * and the list of kernels against the texts.
  */
 #include "backends/device/kernels.h"
-#include "lib/alloc.h"
-#include "lib/context.h"
+#include "lib/core/alloc.h"
+#include "lib/core/context.h"
 #include "support/ledger.h"
 
 #include <check.h>

@@ -117,6 +117,12 @@ static void run_wrong(const heed_plan *plan, heed_status status, const char *fie
 
 /* ---- binding ---- */
 
+static void place_check(heed_buf got, heed_buf memory, uint64_t offset)
+{
+    ck_assert_ptr_eq(got.handle, memory.handle);
+    ck_assert_uint_eq(got.offset, offset);
+}
+
 START_TEST(places_reach_the_backend)
 {
     heed_plan *plan;
@@ -125,32 +131,19 @@ START_TEST(places_reach_the_backend)
     plan = make_plan(0);
     args.q.offset = 16;
     run_right(plan, NULL);
-    ck_assert_ptr_eq(fake.bound.queue, queue->offload);
-    ck_assert_ptr_null(fake.bound.event);
-    ck_assert_uint_eq(fake.bound.n_waits, 0);
-    if (handles()) {
-        ck_assert_uint_eq((uintptr_t)fake.bound.q, 16);
-        ck_assert_uint_eq((uintptr_t)fake.bound.o, 0);
-        ck_assert_uint_eq((uintptr_t)fake.slots[2], 8);
-        ck_assert_uint_eq((uintptr_t)fake.bound.workspace, 0);
-        ck_assert_ptr_eq(fake.handles.q, all[0].handle);
-        ck_assert_ptr_eq(fake.handles.o, all[1].handle);
-        ck_assert_ptr_eq(fake.k_handle, all[2].handle);
-        ck_assert_ptr_eq(fake.v_handle, all[3].handle);
-        ck_assert_ptr_eq(fake.slot_handles[0], all[4].handle);
-        ck_assert_ptr_eq(fake.slot_handles[2], all[6].handle);
-        ck_assert_ptr_eq(fake.handles.lse, all[7].handle);
-        ck_assert_ptr_eq(fake.handles.workspace, all[8].handle);
-        ck_assert_ptr_null(fake.handles.sinks);
-    } else {
-        ck_assert_uint_eq((uintptr_t)fake.bound.q, (uintptr_t)all[0].handle + 16);
-        ck_assert_ptr_eq(fake.bound.o, all[1].handle);
-        ck_assert_ptr_eq(fake.k, all[2].handle);
-        ck_assert_ptr_eq(fake.v, all[3].handle);
-        ck_assert_uint_eq((uintptr_t)fake.slots[2], (uintptr_t)all[6].handle + 8);
-        ck_assert_ptr_eq(fake.bound.workspace, all[8].handle);
-        ck_assert_ptr_null(fake.bound.sinks);
-    }
+    ck_assert_ptr_eq(fake.launch.queue, queue->offload);
+    ck_assert_ptr_null(fake.launch.event);
+    ck_assert_uint_eq(fake.launch.n_waits, 0);
+    place_check(fake.at[HEED_ATTN_Q], all[0], 16);
+    place_check(fake.at[HEED_ATTN_O], all[1], 0);
+    place_check(fake.at[HEED_ATTN_LSE], all[7], 0);
+    ck_assert_ptr_null(fake.at[HEED_ATTN_SINKS].handle);
+    place_check(fake.at[heed_attn_k(0)], all[2], 0);
+    place_check(fake.at[heed_attn_v(0)], all[3], 0);
+    place_check(fake.at[heed_attn_slot(plan->attn, 1)], all[4], 0);
+    place_check(fake.at[heed_attn_slot(plan->attn, 2)], all[5], 0);
+    place_check(fake.at[heed_attn_slot(plan->attn, 3)], all[6], 8);
+    place_check(fake.launch.workspace, all[8], 0);
     heed_plan_drop(plan);
     ck_assert_int_eq(fake.drops, 1);
     close_world();
@@ -258,7 +251,7 @@ START_TEST(events_are_objects_made_when_asked_for)
     args.wait = &event;
     args.n_wait = 1;
     run_right(plan, NULL);
-    ck_assert_uint_eq(fake.bound.n_waits, 0);
+    ck_assert_uint_eq(fake.launch.n_waits, 0);
     heed_event_destroy(event);
     heed_plan_drop(plan);
     close_world();
@@ -281,11 +274,11 @@ START_TEST(runs_wait_for_events_of_their_device)
     args.wait = events;
     args.n_wait = 2;
     run_right(plan, NULL);
-    ck_assert_uint_eq(fake.bound.n_waits, 2);
+    ck_assert_uint_eq(fake.launch.n_waits, 2);
     ck_assert_ptr_eq(fake.waits[1], mine->offload);
     args.n_wait = HEED_MAX_WAITS;
     run_right(plan, NULL);
-    ck_assert_uint_eq(fake.bound.n_waits, HEED_MAX_WAITS);
+    ck_assert_uint_eq(fake.launch.n_waits, HEED_MAX_WAITS);
     args.n_wait = HEED_MAX_WAITS + 1;
     run_wrong(plan, HEED_E_UNSUPPORTED, "wait");
     ck_assert_int_eq(why.wanted, HEED_MAX_WAITS);
@@ -332,12 +325,12 @@ START_TEST(own_workspaces_lie_on_the_device)
     args.workspace = (heed_buf){ NULL, 0 };
     own = plan->owned->workspace;
     run_right(plan, &first);
-    ck_assert_ptr_eq(handles() ? fake.handles.workspace : fake.bound.workspace, own);
-    ck_assert_ptr_eq(handles() ? fake.bound.workspace : NULL, NULL);
-    ck_assert_uint_eq(fake.bound.n_waits, 0);
+    ck_assert_ptr_eq(fake.launch.workspace.handle, own);
+    ck_assert_uint_eq(fake.launch.workspace.offset, 0);
+    ck_assert_uint_eq(fake.launch.n_waits, 0);
     offload = first->offload;
     run_right(plan, NULL);                              /* waits for the first, on the device */
-    ck_assert_uint_eq(fake.bound.n_waits, 1);
+    ck_assert_uint_eq(fake.launch.n_waits, 1);
     ck_assert_ptr_eq(fake.waits[0], offload);
     heed_event_destroy(first);
     ck_assert_int_eq(atomic_load(&fake.events), 1);
@@ -385,14 +378,14 @@ START_TEST(plans_that_cannot_be_bound_leave_nothing)
 
     open_world(kinds[_i]);
     held = atomic_load(&ledger.blocks);
-    fake.bind = HEED_E_KERNEL_BUILD;
+    fake.prepare = HEED_E_KERNEL_BUILD;
     fill_detail(-11, "line 3: no such thing");
     ck_assert_int_eq(heed_attn_check(device, &desc, &why), HEED_OK);    /* does not bind */
     ck_assert_int_eq(heed_attn_plan(device, &desc, &plan, &why), HEED_E_KERNEL_BUILD);
     ck_assert_int_eq(why.native_code, -11);
     ck_assert_ptr_nonnull(strstr(why.message, ": line 3: no such thing"));
     ck_assert_int_eq(fake.drops, 0);
-    fake.bind = HEED_OK;
+    fake.prepare = HEED_OK;
     fake.create = HEED_E_DEVICE_NOMEM;
     desc.flags |= HEED_PLAN_OWN_WORKSPACE;
     ck_assert_int_eq(heed_attn_plan(device, &desc, &plan, &why), HEED_E_DEVICE_NOMEM);
@@ -457,7 +450,7 @@ START_TEST(validate_reads_slots_back)
     ck_assert_str_eq(why.field, "slots[1]");
     ck_assert_int_eq(why.got, N_K + 1);
     write_slots(3, 0, INT64_MAX);
-    ck_assert_int_eq(heed_attn_validate(plan, queue, &args, &why), HEED_E_INDEX);
+    ck_assert_int_eq(heed_attn_validate(plan, queue, &args, &why), HEED_E_OVERFLOW);
     ck_assert_str_eq(why.field, "slots[2]");
     write_slots(0, 0, 0);
     fake.transfer = HEED_E_DEVICE;

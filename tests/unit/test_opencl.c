@@ -302,7 +302,7 @@ START_TEST(large_kernels_find_the_places_in_the_workspace)
         world_open();
         queue = callers_queue(ooo ? HEED_CL_QUEUE_OUT_OF_ORDER : 0);
         run_begin(&run, queue, 1);
-        run.work.buffers[100] = (struct heed_memory){ run.memory, 12345 };
+        run.work.buffers[99] = (heed_buf){ run.memory, 12345 };
         run.work.event = &run.event;
         ck_assert_int_eq(run_go(&run), HEED_OK);
         check_kinds("fffffffffffffkkk");
@@ -311,9 +311,9 @@ START_TEST(large_kernels_find_the_places_in_the_workspace)
         ck_assert_int_eq(world.offload->buf_read(&world.device, run.queue, places, run.memory, 256,
                                                  sizeof(places), &world.detail),
                          HEED_OK);
-        ck_assert_uint_eq(places[4], 256);
-        ck_assert_uint_eq(places[100], 12345);
-        ck_assert_uint_eq(places[99], 0);
+        ck_assert_uint_eq(places[100], 256);
+        ck_assert_uint_eq(places[99], 12345);
+        ck_assert_uint_eq(places[4], 0);
         fake_opencl_api()->ReleaseCommandQueue(queue);
         run_end(&run);
         world_close();

@@ -3,8 +3,8 @@
  *
  * Which addresses strided tensors touch, against brute force; and layouts made to be slow.
  */
-#include "lib/overlap.h"
-#include "support/draw.h"
+#include "lib/launch/overlap.h"
+#include "conform/conform.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { MIDDLE = 4096, ROOM = 2 * MIDDLE };
 
-static struct heed_view view_draw(uint64_t *state, int64_t most_axes, int64_t most_extent,
+static struct heed_view view_draw(struct rng *r, int64_t most_axes, int64_t most_extent,
                                   int64_t most_stride)
 {
     struct heed_view v = { .dtype = HEED_F32 };
@@ -20,8 +20,8 @@ static struct heed_view view_draw(uint64_t *state, int64_t most_axes, int64_t mo
     for (int i = 0; i < 6; i++) {
         const bool used = i >= 6 - most_axes;
 
-        v.shape[i] = used ? draw_range(state, draw_range(state, 0, 9) ? 1 : 0, most_extent) : 1;
-        v.stride[i] = draw_range(state, -most_stride, most_stride);
+        v.shape[i] = used ? rng_range(r, rng_range(r, 0, 9) ? 1 : 0, most_extent) : 1;
+        v.stride[i] = rng_range(r, -most_stride, most_stride);
     }
     return v;
 }
@@ -96,12 +96,12 @@ static bool brute_overlap(const struct heed_view *x, int64_t sx, const struct he
 
 START_TEST(injective_agrees_with_brute_force)
 {
-    uint64_t state = 1;
+    struct rng r = rng_of(1);
     int yes = 0, no = 0;
 
     for (int i = 0; i < 30000; i++) {
-        const int64_t axes = draw_range(&state, 1, 5), extent = axes > 3 ? 3 : 6;
-        const struct heed_view v = view_draw(&state, axes, extent, i % 2 ? 15 : 60);
+        const int64_t axes = rng_range(&r, 1, 5), extent = axes > 3 ? 3 : 6;
+        const struct heed_view v = view_draw(&r, axes, extent, i % 2 ? 15 : 60);
         const bool truth = brute_injective(&v);
 
         ck_assert_msg(heed_view_injective(&v) == truth,
@@ -120,14 +120,14 @@ END_TEST
 START_TEST(overlap_agrees_with_brute_force)
 {
     static const int64_t sizes[] = { 1, 2, 4, 8 };
-    uint64_t state = 2;
+    struct rng r = rng_of(2);
     int yes = 0, no = 0;
 
     for (int i = 0; i < 20000; i++) {
-        const struct heed_view x = view_draw(&state, draw_range(&state, 1, 3), 4, 9);
-        const struct heed_view y = view_draw(&state, draw_range(&state, 1, 3), 4, 9);
-        const int64_t sx = sizes[draw_range(&state, 0, 3)], sy = sizes[draw_range(&state, 0, 3)];
-        const int64_t apart = draw_range(&state, -200, 200);
+        const struct heed_view x = view_draw(&r, rng_range(&r, 1, 3), 4, 9);
+        const struct heed_view y = view_draw(&r, rng_range(&r, 1, 3), 4, 9);
+        const int64_t sx = sizes[rng_range(&r, 0, 3)], sy = sizes[rng_range(&r, 0, 3)];
+        const int64_t apart = rng_range(&r, -200, 200);
         const uint64_t base = UINT64_C(1) << 40;
         const bool truth = brute_overlap(&x, sx, &y, sy, apart);
 
@@ -210,16 +210,16 @@ END_TEST
  * then refuse; or it may find the answer. Either way it returns. */
 START_TEST(hostile_layouts_return)
 {
-    uint64_t state = 3;
+    struct rng r = rng_of(3);
 
     for (int i = 0; i < 200; i++) {
         struct heed_view a = { .dtype = HEED_F32 }, b = { .dtype = HEED_F32 };
 
         for (int k = 0; k < 6; k++) {
-            a.shape[k] = draw_range(&state, 1000, 100000);
-            b.shape[k] = draw_range(&state, 1000, 100000);
-            a.stride[k] = draw_range(&state, INT64_C(1) << 35, INT64_C(1) << 38);
-            b.stride[k] = draw_range(&state, INT64_C(1) << 35, INT64_C(1) << 38);
+            a.shape[k] = rng_range(&r, 1000, 100000);
+            b.shape[k] = rng_range(&r, 1000, 100000);
+            a.stride[k] = rng_range(&r, INT64_C(1) << 35, INT64_C(1) << 38);
+            b.stride[k] = rng_range(&r, INT64_C(1) << 35, INT64_C(1) << 38);
         }
         (void)heed_overlap_at(&a, 12345, 4, &b, 54321, 4);
         (void)heed_view_injective(&a);

@@ -41,8 +41,8 @@ START_TEST(plan_with_its_own_workspace_wants_none)
     args.a.workspace = (heed_buf){ NULL, 0 };
     args.a.workspace_size = 0;
     ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_OK);
-    ck_assert_ptr_nonnull(fake.bound.workspace);
-    ck_assert_uint_eq((uintptr_t)fake.bound.workspace % WORKSPACE_ALIGN, 0);
+    ck_assert_ptr_nonnull(fake.workspace.handle);
+    ck_assert_uint_eq((uintptr_t)fake.workspace.handle % WORKSPACE_ALIGN, 0);
     heed_plan_drop(plan);
 }
 END_TEST
@@ -105,7 +105,7 @@ START_TEST(failed_bind_leaves_nothing)
     heed_plan *plan = NULL;
     const long long held = atomic_load(&ledger.blocks);
 
-    fake.bind = HEED_E_KERNEL_BUILD;
+    fake.prepare = HEED_E_KERNEL_BUILD;
     ck_assert_int_eq(heed_attn_plan(&device, &desc, &plan, &why), HEED_E_KERNEL_BUILD);
     ck_assert_int_eq(why.status, HEED_E_KERNEL_BUILD);
     ck_assert_ptr_null(plan);

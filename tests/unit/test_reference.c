@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The reference on checked descriptors: against the oracle within its bound, against answers known
- * exactly, against a plain loop for the order of its sums, and under every FP environment.
+ * The reference: drawn cases judged by the conformance kit, the order of its sums against a plain
+ * loop, and every FP environment.
  */
-#include "draw.h"
-#include "oracle.h"
+#include "lib/backend.h"
+
+#include "conform/conform.h"
 
 #include <check.h>
 #include <fenv.h>
@@ -23,22 +24,21 @@ static const heed_executor one_lane = { .size = sizeof(heed_executor), .width = 
 static const struct heed_services services = { .executor = &one_lane };
 
 /* Binds and runs; the workspace is poisoned and as small as bind says. */
-static void run_checked(const struct heed_checked *attn, const struct heed_bound *bound)
+static void run_checked(const struct heed_checked *attn, const heed_buf *at)
 {
     const struct heed_impl *impl = heed_reference_backend.impls[0];
     struct heed_plan plan = { .backend = &heed_reference_backend, .impl = impl, .attn = attn };
-    struct heed_bound with_workspace = *bound;
     struct heed_error_detail detail = { .native = 0 };
+    struct heed_launch launch = { .at = at, .detail = &detail };
 
-    ck_assert_int_eq(impl->bind(&plan, &services, &detail), HEED_OK);
-    with_workspace.detail = &detail;
-    with_workspace.workspace = plan.workspace_size ? malloc(plan.workspace_size) : NULL;
-    if (plan.workspace_size)
-        memset(with_workspace.workspace, 0xff, plan.workspace_size);
-    ck_assert_int_eq(impl->run(&plan, &services, &with_workspace), HEED_OK);
-    free(with_workspace.workspace);
-    if (impl->drop)
-        impl->drop(&plan, &services);
+    plan.n_operands = heed_attn_slot(attn, attn->n_slots + 1);
+    ck_assert_int_eq(impl->prepare(&plan, &services, &detail), HEED_OK);
+    if (plan.workspace_size) {
+        launch.workspace.handle = malloc(plan.workspace_size);
+        memset(launch.workspace.handle, 0xff, plan.workspace_size);
+    }
+    ck_assert_int_eq(impl->run(&plan, &services, &launch), HEED_OK);
+    free(launch.workspace.handle);
 }
 
 static uint32_t bits_of(float value)
@@ -49,197 +49,64 @@ static uint32_t bits_of(float value)
     return bits;
 }
 
-/* A written element must be NaN-free here and never -0. */
-static int is_minus_zero(uint32_t dtype, const void *base, int64_t at)
+/* Drawn cases, run by the public calls and judged by the kit: within the bound, and to the last bit
+ * where the answer is known so. `fill` -1: any. */
+static void judged(uint64_t seed, int cases, int64_t dense, int64_t limit, int64_t fill,
+                   struct verdict *v)
 {
-    return dtype == HEED_F32 ? bits_of(((const float *)base)[at]) == 0x80000000u
-                             : ((const uint16_t *)base)[at] == 0x8000u;
-}
+    struct rng r = rng_of(seed);
+    struct target on;
 
-/* The ratio of error and bound, largest over the row's outputs and its LSE. */
-static long double row_quality(const struct draw *draw, int64_t item, int64_t head, int64_t row,
-                               struct oracle_row *wanted)
-{
-    const struct heed_checked *attn = &draw->attn;
-    long double worst = 0, got;
-    int64_t begin, length, at;
-
-    oracle_query(attn, &draw->bound, item, &begin, &length);
-    oracle_row_find(attn, &draw->bound, item, head, row, wanted);
-    for (int64_t t = 0; t < attn->d_v; t++) {
-        at = draw_offset(&attn->o, draw, item, head, begin + row, t);
-        got = oracle_load(attn->o.dtype, draw->bound.o, at);
-        if (is_minus_zero(attn->o.dtype, draw->bound.o, at))
-            ck_abort_msg("-0, seed %llu", (unsigned long long)draw->seed);
-        if (wanted->keys == 0 ? got != 0 : !(fabsl(got - wanted->o[t]) <= wanted->tolerance[t]))
-            ck_abort_msg("seed %llu item %lld head %lld row %lld channel %lld: %.9Lg, not %.9Lg",
-                         (unsigned long long)draw->seed, (long long)item, (long long)head,
-                         (long long)row, (long long)t, got, wanted->o[t]);
-        if (wanted->keys > 0 && fabsl(got - wanted->o[t]) > worst * wanted->tolerance[t])
-            worst = fabsl(got - wanted->o[t]) / wanted->tolerance[t];
-    }
-    if (attn->lse.dtype) {
-        at = draw_offset(&attn->lse, draw, item, head, begin + row, 0);
-        got = oracle_load(HEED_F32, draw->bound.lse, at);
-        if (wanted->keys == 0 ? got != wanted->lse
-                              : !(fabsl(got - wanted->lse) <= wanted->lse_tolerance))
-            ck_abort_msg("seed %llu item %lld head %lld row %lld: lse %.9Lg, not %.9Lg",
-                         (unsigned long long)draw->seed, (long long)item, (long long)head,
-                         (long long)row, got, wanted->lse);
-    }
-    return worst;
-}
-
-static void against_oracle(uint64_t first_seed, int cases, const struct draw_limits *limits)
-{
-    long double worst = 0, o[64], tolerance[64];
-    struct oracle_row wanted = { .o = o, .tolerance = tolerance };
-    int64_t rows = 0, with_keys = 0;
-    struct draw draw;
-
+    ck_assert(cf_target_open(&on, "reference", 1, NULL));
     for (int i = 0; i < cases; i++) {
-        const struct heed_checked *attn = &draw.attn;
+        struct problem *p;
+        struct call call;
+        struct cs c;
+        char line[LINE];
 
-        draw_start(&draw, first_seed + (uint64_t)i, limits);
-        run_checked(attn, &draw.bound);
-        for (int64_t item = 0; item < attn->n_batch; item++) {
-            int64_t begin, length;
-
-            oracle_query(attn, &draw.bound, item, &begin, &length);
-            if (attn->q_layout != HEED_LAYOUT_RAGGED)
-                length = attn->n_q;
-            for (int64_t row = 0; row < length; row++) {
-                int64_t head = (row + i) % attn->heads;
-                long double q = row_quality(&draw, item, head, row, &wanted);
-
-                worst = q > worst ? q : worst;
-                rows++;
-                with_keys += wanted.keys > 0;
-            }
+        cf_case_draw(&r, on.device, dense, limit, &c);
+        c.v[G_FILL] = fill < 0 ? c.v[G_FILL] : fill;
+        p = cf_problem_make(&c, NULL, 0, true);
+        ck_assert(p != NULL && cf_call_make(&call, &on, p, 0, c.seed));
+        if (cf_run_ok(&call, v, "reference")) {
+            cf_judge_bound(p, &call, v);
+            if (c.v[G_FILL] == FILL_EXACT)
+                cf_judge_exact(p, &call, v);
         }
-        draw_finish(&draw);
+        cf_case_print(&c, line);
+        ck_assert_msg(!v->failed, "%s: %s", line, v->why);
+        cf_call_finish(&call);
+        cf_problem_free(p);
     }
-    printf("# %lld rows, %lld with keys, worst error / bound %.3Lf\n", (long long)rows,
-           (long long)with_keys, worst);
-    ck_assert_int_gt(with_keys, rows / 3);
-    ck_assert(worst <= 1);
+    cf_target_close(&on);
+    printf("# %lld values judged, %lld exactly, worst error / bound %.3f\n", (long long)v->judged,
+           (long long)v->exact, v->worst);
 }
 
 START_TEST(rows_are_within_the_bound)
 {
-    static const struct draw_limits small = { .n_q = 24, .n_k = 60, .d = 24, .d_v = 12 };
+    struct verdict v = { 0 };
 
-    against_oracle(1000, 600, &small);
+    judged(1000, 600, 30, 300000, -1, &v);
+    ck_assert_int_gt(v.judged - v.skipped, 100000);
 }
 END_TEST
 
 START_TEST(long_rows_are_within_the_bound)
 {
-    static const struct draw_limits longer = { .n_q = 4, .n_k = 2600, .d = 8, .d_v = 3 };
+    struct verdict v = { 0 };
 
-    against_oracle(2000, 40, &longer);
+    judged(2000, 60, 20, 9000000, FILL_NORMAL, &v);
+    ck_assert_int_gt(v.judged - v.skipped, 20000);
 }
 END_TEST
 
-/* Rewrites K and V for one row: a power of two of its keys (with multiplicity) at logit 0, the
- * other visible ones far below, the unseen ones NaN or far above. Returns log2 of the wanted. */
-static int fill_exact(struct draw *draw, int64_t item, int64_t head, int64_t row, int64_t *sum)
-{
-    const struct heed_checked *attn = &draw->attn;
-    int64_t total = 0, best = 0, seen = 0, k = 0;
-    int log2_best = -1;
-
-    for (int pass = 0; pass < 2; pass++) {
-        seen = total = 0;
-        for (uint32_t s = 0; s < attn->n_sources; s++) {
-            const struct heed_checked_source *source = &attn->sources[s];
-            int64_t begin, length, h = head * source->heads / attn->heads;
-
-            oracle_keys(attn, &draw->bound, item, s, &begin, &length);
-            for (int64_t key = 0; key < length; key++) {
-                int64_t times = oracle_sees(attn, &draw->bound, item, head, row, s, key);
-                int wanted = times > 0 && ++seen <= best;
-                int64_t k_at = draw_offset(&source->k, draw, item, h, begin + key, 0);
-                int64_t v_at = draw_offset(&source->v, draw, item, h, begin + key, 0);
-                int64_t v = draw_range(&draw->state, -7, 7);
-
-                total += times;
-                if (pass == 0) {
-                    if (times > 0 && total > 0 && (total & (total - 1)) == 0) {
-                        best = seen;
-                        for (log2_best = 0; (INT64_C(1) << log2_best) < total; log2_best++)
-                            ;
-                    }
-                    continue;
-                }
-                k = wanted ? 0 : times > 0 ? -200 : 200;
-                draw_put(source->k.dtype, (void *)(uintptr_t)draw->k[s], k_at, k, 0);
-                draw_put(source->v.dtype, (void *)(uintptr_t)draw->v[s], v_at, v, 0);
-                *sum += wanted ? times * v : 0;
-                if (times == 0 && draw_range(&draw->state, 0, 1)) {
-                    draw_put_special(source->k.dtype, (void *)(uintptr_t)draw->k[s], k_at, 1, 0);
-                    draw_put_special(source->v.dtype, (void *)(uintptr_t)draw->v[s], v_at,
-                                     (int)draw_range(&draw->state, 0, 1), 1);
-                }
-            }
-        }
-    }
-    return total > 0 && log2_best < 0 ? -2 : log2_best;
-}
-
-/* K and V of these cases must not repeat, or a key could not be told from its neighbour. */
-static int repeats(const struct draw *draw)
-{
-    for (uint32_t s = 0; s < draw->attn.n_sources; s++) {
-        const struct heed_checked_source *source = &draw->sources[s];
-        const struct heed_view *views[2] = { &source->k, &source->v };
-
-        for (int i = 0; i < 2; i++) {
-            for (int axis = 0; axis < 5; axis++) {
-                if (views[i]->stride[axis] == 0 && views[i]->shape[axis] > 1)
-                    return 1;
-            }
-        }
-        if (source->layout == HEED_LAYOUT_RAGGED) /* its sequences may overlap */
-            return draw->attn.n_batch > 1;
-    }
-    return 0;
-}
-
 START_TEST(exact_answers_are_exact)
 {
-    static const struct draw_limits limits = { .n_q = 16, .n_k = 90, .d = 1, .d_v = 1, .plain = 1 };
-    int done = 0;
-    struct draw draw;
+    struct verdict v = { 0 };
 
-    for (uint64_t seed = 5000; seed < 9000; seed++) {
-        struct heed_checked *attn = &draw.attn;
-        int64_t item, head, row, begin, length, sum = 0, at;
-        int log2_wanted;
-
-        draw_start(&draw, seed, &limits);
-        attn->scale = 1;
-        item = draw_range(&draw.state, 0, attn->n_batch - 1);
-        head = draw_range(&draw.state, 0, attn->heads - 1);
-        oracle_query(attn, &draw.bound, item, &begin, &length);
-        if (attn->d == 1 && attn->d_v == 1 && length > 0 && !repeats(&draw)) {
-            row = draw_range(&draw.state, 0, length - 1);
-            draw_put(attn->q.dtype, (void *)(uintptr_t)draw.bound.q,
-                     draw_offset(&attn->q, &draw, item, head, begin + row, 0), 1, 0);
-            log2_wanted = fill_exact(&draw, item, head, row, &sum);
-            run_checked(attn, &draw.bound);
-            at = draw_offset(&attn->o, &draw, item, head, begin + row, 0);
-            ck_assert_msg(log2_wanted == -2 ||
-                              oracle_load(attn->o.dtype, draw.bound.o, at) ==
-                                  (log2_wanted < 0 ? 0 : ldexpl(sum, -log2_wanted)),
-                          "seed %llu: sum %lld / 2^%d", (unsigned long long)seed, (long long)sum,
-                          log2_wanted);
-            done += log2_wanted >= 0;
-        }
-        draw_finish(&draw);
-    }
-    printf("# %d exact rows\n", done);
-    ck_assert_int_ge(done, 300);
+    judged(5000, 600, 30, 300000, FILL_EXACT, &v);
+    ck_assert_int_ge(v.exact, 20000);
 }
 END_TEST
 
@@ -248,23 +115,22 @@ struct dense {
     struct heed_checked attn;
     struct heed_checked_source source;
     struct heed_checked_term term;
-    struct heed_bound bound;
-    const void *k_list[1], *v_list[1];
+    heed_buf at[6];                 /* q, o, lse, sinks, k, v */
     float *q, *k, *v, *o, lse, sink;
 };
 
 static void dense_start(struct dense *x, int64_t n_k, int64_t d, int64_t d_v)
 {
     struct heed_view row = { .dtype = HEED_F32, .shape = { 1, 1, 1, 1, 1, 1 } };
-    uint64_t state = 99;
+    struct rng r = rng_of(99);
 
-    *x = (struct dense){ .k_list = { NULL } };
+    *x = (struct dense){ .lse = 0 };
     x->q = calloc((size_t)(d + n_k * (d + d_v) + d_v) + 1, sizeof(float));
     x->k = x->q + d;
     x->v = x->k + n_k * d;
     x->o = x->v + n_k * d_v;
     for (int64_t i = 0; i < d + n_k * (d + d_v); i++)
-        x->q[i] = (float)draw_range(&state, -4000, 4000) * 0x1p-11f;
+        x->q[i] = (float)rng_range(&r, -4000, 4000) * 0x1p-11f;
     row.stride[4] = row.stride[5] = 1;
     x->term = (struct heed_checked_term){ .kind = HEED_TERM_ALL, .step = 1, .block = 1 };
     x->source = (struct heed_checked_source){
@@ -299,22 +165,18 @@ static void dense_start(struct dense *x, int64_t n_k, int64_t d, int64_t d_v)
     };
     x->attn.q.shape[5] = d;
     x->attn.o.shape[5] = d_v;
-    x->k_list[0] = x->k;
-    x->v_list[0] = x->v;
-    x->bound = (struct heed_bound){
-        .q = x->q,
-        .o = x->o,
-        .lse = &x->lse,
-        .k = x->k_list,
-        .v = x->v_list,
-    };
+    x->at[HEED_ATTN_Q].handle = x->q;
+    x->at[HEED_ATTN_O].handle = x->o;
+    x->at[HEED_ATTN_LSE].handle = &x->lse;
+    x->at[heed_attn_k(0)].handle = x->k;
+    x->at[heed_attn_v(0)].handle = x->v;
 }
 
 static void dense_sink(struct dense *x, float sink)
 {
     x->sink = sink;
     x->attn.sinks = (struct heed_view){ .dtype = HEED_F32, .shape = { 1, 1, 1, 1, 1, 1 } };
-    x->bound.sinks = &x->sink;
+    x->at[HEED_ATTN_SINKS].handle = &x->sink;
 }
 
 static void dense_finish(struct dense *x)
@@ -407,7 +269,7 @@ START_TEST(sums_have_the_order_of_the_definition)
 
             y[j] = s * (float)(9 * 1.4426950408889634);
         }
-        run_checked(&x.attn, &x.bound);
+        run_checked(&x.attn, x.at);
         ck_assert_msg(bits_of(*x.o) == bits_of(plain_row(y, x.v, n)), "n = %d: %a, not %a", n,
                       (double)*x.o, (double)plain_row(y, x.v, n));
         dense_finish(&x);
@@ -448,7 +310,7 @@ START_TEST(special_values_follow_the_rules)
         *x.k = rows[i].k;
         *x.v = rows[i].v;
         dense_sink(&x, rows[i].sink);
-        run_checked(&x.attn, &x.bound);
+        run_checked(&x.attn, x.at);
         ck_assert_msg(bits_of(*x.o) == rows[i].o, "row %zu: o %08x, not %08x", i, bits_of(*x.o),
                       rows[i].o);
         ck_assert_msg(bits_of(x.lse) == rows[i].lse, "row %zu: lse %08x, not %08x", i,
@@ -468,10 +330,10 @@ START_TEST(far_keys_and_large_logits)
     *x.q = 1;
     x.k[0] = 1e30f, x.k[1] = 1.5e30f, x.k[2] = -1e30f;
     x.v[0] = 1, x.v[1] = 2, x.v[2] = 4;
-    run_checked(&x.attn, &x.bound);
+    run_checked(&x.attn, x.at);
     ck_assert(*x.o == 2);
     x.v[2] = INFINITY;
-    run_checked(&x.attn, &x.bound);
+    run_checked(&x.attn, x.at);
     ck_assert_uint_eq(bits_of(*x.o), 0x7fc00000u);
     dense_finish(&x);
 }
@@ -510,7 +372,7 @@ START_TEST(any_fp_environment_gives_the_same_bits)
             flush_bits(flushes[flush]);
             feclearexcept(FE_ALL_EXCEPT);
             feraiseexcept(FE_DIVBYZERO);
-            run_checked(&x.attn, &x.bound);
+            run_checked(&x.attn, x.at);
             flags_after = fetestexcept(FE_ALL_EXCEPT);
             round_after = fegetround();
             flush_after = flush_bits(0);
@@ -546,7 +408,7 @@ START_TEST(the_device_describes_itself)
     ck_assert_str_eq(props.name, "reference");
     ck_assert_uint_eq(props.exact, 1);
     ck_assert_int_eq(props.usable, HEED_OK);
-    ck_assert(heed_reference_backend.impls[0]->refuse == NULL);
+    ck_assert(heed_reference_backend.impls[0]->op == HEED_OP_ATTN);
     ck_assert_ptr_null(heed_reference_backend.impls[1]);
 }
 END_TEST
@@ -558,6 +420,7 @@ int main(void)
     SRunner *runner = srunner_create(suite);
     int failed;
 
+    cf_axes_init();
     tcase_set_timeout(tests, 240);
     tcase_add_test(tests, rows_are_within_the_bound);
     tcase_add_test(tests, long_rows_are_within_the_bound);

@@ -18,15 +18,15 @@ START_TEST(run_passes_the_addresses_on)
     ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, &event, &why), HEED_OK);
     ck_assert_int_eq(why.status, HEED_OK);
     ck_assert_int_eq(fake.runs, 1);
-    ck_assert_ptr_eq(fake.bound.q, memory.q);
-    ck_assert_ptr_eq(fake.bound.o, memory.o);
-    ck_assert_ptr_eq(fake.bound.lse, memory.lse);
-    ck_assert_ptr_eq(fake.bound.sinks, memory.sinks);
-    ck_assert_ptr_eq(fake.bound.workspace, memory.workspace);
-    ck_assert_ptr_eq(fake.k, memory.k);
-    ck_assert_ptr_eq(fake.v, memory.v);
-    ck_assert_ptr_eq(fake.slots[0], memory.mask);
-    ck_assert_ptr_eq(fake.slots[2], memory.q_pos);
+    ck_assert_ptr_eq(heed_address(fake.at[HEED_ATTN_Q]), memory.q);
+    ck_assert_ptr_eq(heed_address(fake.at[HEED_ATTN_O]), memory.o);
+    ck_assert_ptr_eq(heed_address(fake.at[HEED_ATTN_LSE]), memory.lse);
+    ck_assert_ptr_eq(heed_address(fake.at[HEED_ATTN_SINKS]), memory.sinks);
+    ck_assert_ptr_eq(heed_address(fake.workspace), memory.workspace);
+    ck_assert_ptr_eq(heed_address(fake.at[heed_attn_k(0)]), memory.k);
+    ck_assert_ptr_eq(heed_address(fake.at[heed_attn_v(0)]), memory.v);
+    ck_assert_ptr_eq(heed_address(fake.at[HEED_ATTN_KV + 2]), memory.mask);
+    ck_assert_ptr_eq(heed_address(fake.at[HEED_ATTN_KV + 4]), memory.q_pos);
     ck_assert_ptr_nonnull(event);
     ck_assert_int_eq(heed_event_wait(event, &why), HEED_OK);
     wait[0] = wait[1] = event;
@@ -65,8 +65,8 @@ START_TEST(absent_tensors_are_ignored_and_empty_ones_may_be_null)
     plan = make_plan(0);
     args.a.lse = (heed_buf){ (char *)memory.o + 1, UINT64_MAX };
     ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_OK);
-    ck_assert_ptr_null(fake.bound.lse);
-    ck_assert_ptr_null(fake.bound.sinks);
+    ck_assert_ptr_null(heed_address(fake.at[HEED_ATTN_LSE]));
+    ck_assert_ptr_null(heed_address(fake.at[HEED_ATTN_SINKS]));
     heed_plan_drop(plan);
 
     desc.q.shape[2] = 0;
@@ -324,7 +324,7 @@ START_TEST(no_workspace_wanted_none_looked_at)
     plan = make_plan(0);
     args.a.workspace = (heed_buf){ memory.o, 3 };
     ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_OK);
-    ck_assert_ptr_null(fake.bound.workspace);
+    ck_assert_ptr_null(heed_address(fake.workspace));
     heed_plan_drop(plan);
 }
 END_TEST

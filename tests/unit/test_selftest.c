@@ -9,8 +9,8 @@
 #include "backends/device/selftest.h"
 #include "backends/kernels/image.h"
 #include "backends/kernels/selftest.h"
-#include "lib/alloc.h"
-#include "lib/context.h"
+#include "lib/core/alloc.h"
+#include "lib/core/context.h"
 #include "support/ledger.h"
 
 #include <check.h>

@@ -1,60 +1,83 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What rows see: random attentions against the oracle of the tests, and a few cases written down.
+ * What rows see: drawn cases against the oracle of the kit, and a few cases written down.
  */
-#include "lib/visible.h"
-#include "support/draw.h"
-#include "support/oracle.h"
+#include "lib/ops/attn/visible.h"
+
+#include "conform/conform.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-START_TEST(rows_see_what_the_oracle_says)
+enum { ROOM = 4096, WORK = 100000 }; /* keys of a source; work of a case */
+
+static struct {
+    int64_t rows, keys, repeated;
+} met;
+
+/* One row of one source, asked for by the caller's descriptor. */
+static void row_compare(const struct problem *p, const struct call *call,
+                        const struct item_view *view, int64_t head, int64_t row, int s)
 {
-    const struct draw_limits limits = { .n_q = 20, .n_k = 40, .d = 2, .d_v = 2, .plain = 1 };
-    static uint8_t seen[4096];
-    int64_t rows = 0, keys = 0, repeated = 0;
+    static uint8_t seen[ROOM];
+    char line[LINE];
 
-    for (uint64_t seed = 1; seed <= 1500; seed++) {
-        struct draw d;
-        uint64_t state = seed * 77;
+    ck_assert_int_le(p->source[s].total, ROOM);
+    memset(seen, 0xa5, sizeof(seen));
+    ck_assert_int_eq(heed_attn_visible(&call->desc, &call->args, view->b, head, row, (uint32_t)s,
+                                       seen, NULL),
+                     HEED_OK);
+    for (int64_t k = 0; k < p->source[s].total; k++) {
+        const int64_t times = cf_times_seen(p, view, head, row, s, k), want = times > 255 ? 255
+                                                                                          : times;
 
-        draw_start(&d, seed, &limits);
-        for (int i = 0; i < 20 && d.attn.n_batch && d.attn.heads && d.attn.n_q; i++) {
-            const int64_t b = draw_range(&state, 0, d.attn.n_batch - 1);
-            const int64_t h = draw_range(&state, 0, d.attn.heads - 1);
-            const int64_t r = draw_range(&state, 0, d.attn.n_q - 1);
-            int64_t begin, length;
-
-            oracle_query(&d.attn, &d.bound, b, &begin, &length);
-            for (uint32_t s = 0; s < d.attn.n_sources; s++) {
-                const int64_t n = d.attn.sources[s].n_k;
-                heed_status status;
-
-                ck_assert_int_le(n, (int64_t)sizeof(seen));
-                status = heed_visible_row(&d.attn, &d.bound, b, h, r, s, seen, NULL);
-                ck_assert_int_eq(status, HEED_OK);
-                for (int64_t k = 0; k < n; k++) {
-                    const int64_t want = r < length ? oracle_sees(&d.attn, &d.bound, b, h, r, s, k)
-                                                    : 0;
-
-                    ck_assert_msg(seen[k] == (want > 255 ? 255 : want),
-                                  "seed %d item %d head %d row %d source %d key %d: %d, wanted %d",
-                                  (int)seed, (int)b, (int)h, (int)r, (int)s, (int)k, seen[k],
-                                  (int)want);
-                    keys += want > 0;
-                    repeated += want > 1;
-                }
-                rows++;
-            }
+        if (seen[k] != want) {
+            cf_case_print(&p->c, line);
+            ck_abort_msg("%s: item %d head %d row %d source %d key %d: %d, wanted %d", line,
+                         (int)view->b, (int)head, (int)row, s, (int)k, seen[k], (int)want);
         }
-        draw_finish(&d);
+        met.keys += want > 0;
+        met.repeated += want > 1;
     }
-    ck_assert_int_gt(rows, 5000);
-    ck_assert_int_gt(keys, 20000);
-    ck_assert_int_gt(repeated, 100);
+    met.rows++;
+}
+
+static void case_compare(struct rng *r, const struct target *on, int64_t dense)
+{
+    struct problem *p;
+    struct call call;
+    struct cs c;
+
+    cf_case_draw(r, on->device, dense, WORK, &c);
+    p = cf_problem_make(&c, NULL, 0, true);
+    ck_assert(p != NULL && cf_call_make(&call, on, p, 0, 1));
+    for (int i = 0; i < 20 && p->n_items && p->n_q; i++) {
+        struct item_view view;
+        const int64_t head = rng_below(r, p->heads), row = rng_below(r, p->n_q);
+
+        cf_item_view(p, rng_below(r, p->n_items), &view);
+        for (int s = 0; s < p->n_sources; s++)
+            row_compare(p, &call, &view, head, row, s);
+    }
+    cf_call_finish(&call);
+    cf_problem_free(p);
+}
+
+START_TEST(rows_see_what_the_definition_says)
+{
+    struct rng r = rng_of(1);
+    struct target on;
+
+    cf_axes_init();
+    ck_assert(cf_target_open(&on, "reference", 1, NULL));
+    for (int i = 0; i < 1000; i++)
+        case_compare(&r, &on, 15 + i % 3 * 15);
+    cf_target_close(&on);
+    ck_assert_int_gt(met.rows, 5000);
+    ck_assert_int_gt(met.keys, 20000);
+    ck_assert_int_gt(met.repeated, 100);
 }
 END_TEST
 
@@ -197,9 +220,68 @@ START_TEST(what_does_not_exist_is_named)
     ck_assert_str_eq(report.field, "source");
     ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 0, 0, 0, 0, NULL, &report), HEED_E_NULL);
     ck_assert_str_eq(report.field, "seen");
-    s.source.len = (struct heed_aux){ .slot = 3, .dtype = HEED_I32, .shape = { 1, 1, 1, 1, 1, 1 } };
-    ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 0, 0, 0, 0, seen, &report), HEED_E_NULL);
-    ck_assert_int_eq(report.wanted, 3);
+}
+END_TEST
+
+/* Two packed sequences of 5 keys, a mask of 3 keys, one dense query row: counts are written for all
+ * 5 keys of the tensor, and slots without memory are named. */
+START_TEST(every_key_of_a_ragged_tensor_gets_a_count)
+{
+    static const int32_t begins[2] = { 0, 2 }, lengths[2] = { 3, 3 };
+    static const uint8_t mask[3] = { 1, 0, 1 };
+    heed_slot slots[3] = {
+        { { HEED_I32, 1, { 2 }, { 1 } }, begins },
+        { { HEED_I32, 1, { 2 }, { 1 } }, lengths },
+        { { HEED_U8, 1, { 3 }, { 1 } }, mask },
+    };
+    const heed_tensor one = { HEED_F32, 4, { 2, 1, 1, 1 }, { 1, 1, 1, 1 } };
+    const heed_tensor packed = { HEED_F32, 2, { 5, 1 }, { 1, 1 } };
+    const heed_source source = { .k = packed, .v = packed, .layout = HEED_LAYOUT_RAGGED,
+                                 .slot = 1, .len_slot = 2, .mask_slot = 3 };
+    const heed_attn_desc d = { .size = sizeof(d), .q = one, .o = one,
+                               .sources = &source, .n_sources = 1, .source_size = sizeof(source),
+                               .slots = slots, .n_slots = 3, .slot_size = sizeof(*slots) };
+    heed_report report = { .size = sizeof(report) };
+    uint8_t seen[5];
+
+    for (int64_t batch = 0; batch < 2; batch++) {
+        memset(seen, 0xee, sizeof(seen));
+        ck_assert_msg(heed_attn_visible(&d, NULL, batch, 0, 0, 0, seen, &report) == HEED_OK, "%s",
+                      report.message);
+        ck_assert_mem_eq(seen, ((const uint8_t[5]){ 1, 0, 1, 0, 0 }), sizeof(seen));
+    }
+    slots[1].data = NULL;
+    ck_assert_int_eq(heed_attn_visible(&d, NULL, 0, 0, 0, 0, seen, &report), HEED_E_NULL);
+}
+END_TEST
+
+START_TEST(slots_that_are_not_bound_are_named)
+{
+    heed_report report = { .size = sizeof(report) };
+    static uint8_t seen[ROOM];
+    struct problem *p;
+    struct call call;
+    struct cs c;
+    char why[128];
+
+    cf_axes_init();
+    ck_assert(cf_case_parse("op=attn qlen=const qpos=rt s0.len=rt seed=1", &c, why));
+    p = cf_problem_make(&c, NULL, 0, true);
+    ck_assert(p != NULL && cf_call_describe(&call, p, 0));
+    ck_assert_int_eq(heed_attn_visible(&call.desc, NULL, 0, 0, 0, 0, seen, &report), HEED_E_NULL);
+    ck_assert_str_eq(report.field, "slots");
+    call.args = (heed_attn_args){ .size = sizeof(call.args),
+                                  .kv_size = sizeof(heed_kv_bufs),
+                                  .kv = call.kv,
+                                  .slots = call.slot_buf,
+                                  .n_slots = call.desc.n_slots };
+    call.slot_buf[p->q_pos - 1] = (heed_buf){ .handle = &c };
+    ck_assert_int_eq(heed_attn_visible(&call.desc, &call.args, 0, 0, 0, 0, seen, &report),
+                     HEED_E_NULL);
+    ck_assert_int_eq(p->source[0].len, 3);
+    ck_assert_str_eq(report.field, "slots[2]");
+    cf_call_finish(&call);
+    cf_problem_free(p);
 }
 END_TEST
 
@@ -211,10 +293,12 @@ int main(void)
     int failed;
 
     tcase_set_timeout(tests, 240);
-    tcase_add_test(tests, rows_see_what_the_oracle_says);
+    tcase_add_test(tests, rows_see_what_the_definition_says);
     tcase_add_test(tests, windows_written_down);
     tcase_add_test(tests, lists_written_down);
     tcase_add_test(tests, what_does_not_exist_is_named);
+    tcase_add_test(tests, every_key_of_a_ragged_tensor_gets_a_count);
+    tcase_add_test(tests, slots_that_are_not_bound_are_named);
     suite_add_tcase(suite, tests);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

@@ -31,6 +31,8 @@ def info_describes_every_device():
     expect(table.returncode == 0 and text.returncode == 0, 'heed-info exits with 0')
     found = json.loads(text.stdout)
     expect(found['numerics'] >= 1 and found['version'].count('.') == 2, 'version and numerics')
+    kernels = [line for line in table.stdout.splitlines() if line.startswith('kernels: ')]
+    expect(len(kernels) == 1 and kernels[0] in found['build'], 'how the kernels were built')
     names = [device['name'] for device in found['devices']]
     expect(found['default'] in names, 'the default device is a device')
     expect('reference' in names, 'the reference is a device')
@@ -48,6 +50,31 @@ def info_describes_every_device():
     for wrong in (['--bogus'], ['--wait'], ['--wait', '0'], ['--wait', 'x']):
         expect(run(info, *wrong).returncode == 2, 'heed-info refuses ' + ' '.join(wrong))
     return [device['name'] for device in found['devices'] if device['usable']]
+
+
+def support_is_what_the_devices_offer(usable):
+    table, text = run(info, '--support'), run(info, '--support', '--json')
+    expect(table.returncode == 0 and text.returncode == 0, 'heed-info --support exits with 0')
+    cells = json.loads(text.stdout)['support']
+    keys = [(c['operation'], c['device'], c['dtype'], c['numerics']) for c in cells]
+    expect(len(set(keys)) == len(keys), 'every cell once')
+    axes = [set(axis) for axis in zip(*keys)]
+    expect(len(keys) == math.prod(len(axis) for axis in axes), 'no hole in the table')
+    expect(axes[0] == {'attn'} and set(usable) <= axes[1], 'every operation and usable device')
+    expect(axes[2] == {'f32', 'f16', 'bf16'}, 'the types')
+    expect(axes[3] == {'exact', 'repeat', 'fast', 'best'}, 'the promises')
+    lines = table.stdout.splitlines()
+    for c in cells:
+        expect(c['supported'] == (c['reason'] == '') == (c['status'] == 'HEED_OK'),
+               'a reason just for what is refused: %s' % c)
+        expect(c['reason'] in table.stdout, 'the table has the reason: %s' % c)
+    rows = [line for line in lines if line.startswith('attn')]
+    expect(len(rows) == len(axes[1]) * 3, 'a row for each operation, device and type')
+    starts = [lines[0].index(name) for name in ('device', 'dtype', 'exact', 'repeat', 'fast')]
+    expect(all(row[start] != ' ' and row[start - 1] == ' ' for row in rows for start in starts),
+           'columns align')
+    expect(all(c['supported'] for c in cells if c['device'] == 'reference'),
+           'the reference offers everything')
 
 
 def bad_drivers_cost_a_line_of_the_list():
@@ -126,6 +153,7 @@ def comparisons_have_a_ratio():
 
 
 usable = info_describes_every_device()
+support_is_what_the_devices_offer(usable)
 if loader:
     bad_drivers_cost_a_line_of_the_list()
 wrong_arguments_are_one_line()

@@ -12,7 +12,7 @@
 #include "backends/kernels/image.h"
 #include "backends/kernels/selftest.h"
 #include "backends/opencl/state.h"
-#include "lib/context.h"
+#include "lib/core/context.h"
 #include "support/fake_cuda.h"
 #include "support/fake_opencl.h"
 #include "support/ledger.h"
@@ -41,12 +41,11 @@ struct vendor {
     void *(*queue)(void *context), *(*event)(void *context, void *queue);
     void (*queue_end)(void *context, void *), (*event_end)(void *context, void *);
     void *(*context_of)(const heed_device *);
-    void *native;                               /* device 0, for wrapping */
     void (*refuse_builds)(bool);
     long (*builds)(void);                       /* from source */
     char *(*bytes)(void *memory);
-    const char *launch, *allocate, *finish;     /* names of calls */
-    int no_memory, other;                       /* codes */
+    const char *launch, *allocate;              /* names of calls */
+    int no_memory;                              /* codes */
     int lost[3];
 };
 
@@ -241,9 +240,7 @@ static const struct vendor vendors[] = {
         .bytes = opencl_bytes,
         .launch = "EnqueueNDRangeKernel",
         .allocate = "CreateBuffer",
-        .finish = "Finish",
         .no_memory = HEED_CL_OUT_OF_RESOURCES,
-        .other = -54,
         .lost = { HEED_CL_DEVICE_NOT_AVAILABLE, HEED_CL_INVALID_DEVICE,
                   HEED_CL_INVALID_COMMAND_QUEUE },
     },
@@ -268,13 +265,17 @@ static const struct vendor vendors[] = {
         .bytes = cuda_bytes,
         .launch = "cuLaunchKernel",
         .allocate = "cuMemAlloc",
-        .finish = "cuStreamSynchronize",
         .no_memory = HEED_CU_OUT_OF_MEMORY,
-        .other = 701,
         .lost = { HEED_CU_ILLEGAL_ADDRESS, HEED_CU_LAUNCH_FAILED, HEED_CU_ECC_UNCORRECTABLE },
     },
 };
 enum { OPENCL, CUDA, VENDORS };
+
+/* Device 0, for wrapping. */
+static inline void *native_device(const struct vendor *v)
+{
+    return v == &vendors[OPENCL] ? fake_opencl_device(0) : (void *)0;
+}
 
 /* ---- a device of one of them ---- */
 
@@ -389,8 +390,8 @@ static inline void run_begin(struct run *run, void *native, uint32_t large)
     run->work.steps = run->steps;
     run->work.n_buffers = large ? HEED_BUFFERS_LARGE : HEED_BUFFERS_SMALL;
     run->work.image = run->image;
-    run->work.buffers[0] = (struct heed_memory){ run->memory, 0 };
-    run->work.buffers[4] = (struct heed_memory){ run->memory, 256 };
+    run->work.buffers[0] = (heed_buf){ run->memory, 0 };
+    run->work.buffers[run->work.n_buffers - 1] = (heed_buf){ run->memory, 256 };
     run->work.queue = run->queue;
 }
 

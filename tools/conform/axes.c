@@ -7,6 +7,7 @@
  */
 #include "conform.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +51,7 @@ static const struct spec global_specs[G_COUNT] = {
     [G_MIS] = { "mis", "0 1 3", 1, -1, NULL },
     [G_INT] = { "int", "i32 i64", 0, -1, NULL },
     [G_SHARE] = { "share", "item one", 0, -1, NULL },
-    [G_SS] = { "ss", "natural padded transposed negative", 0, -1, NULL },
+    [G_SS] = { "ss", "natural padded transposed negative zero overlap", 0, -1, NULL },
     [G_NUM] = { "num", "exact best repeat fast", 0, -1, NULL },
     [G_WS] = { "ws", "given own", 0, -1, NULL },
     [G_NS] = { "ns", "1 0 2 3", 1, -1, NULL },
@@ -213,6 +214,20 @@ static void term_cut(int at)
     cut_levels(at + T_PHASE, 3);
 }
 
+/* Beyond the fields of lines: room for what descriptors have more (from.c). */
+static void spare_groups(void)
+{
+    int at = cf_n_fields;
+
+    for (int s = 0; s < MAX_SOURCES; s++) {
+        for (int t = terms_of[s]; t < MAX_TERMS; t++, at += T_COUNT)
+            term_at[s][t] = at;
+        for (int b = biases_of[s]; b < MAX_BIASES; b++, at += B_COUNT)
+            bias_at[s][b] = at;
+    }
+    assert(at <= MAX_FIELDS);
+}
+
 void cf_axes_init(void)
 {
     char prefix[16];
@@ -224,21 +239,18 @@ void cf_axes_init(void)
         snprintf(prefix, sizeof prefix, "s%d.", s);
         source_at[s] = add_group(prefix, source_specs, S_COUNT, G_NS, s);
         source_cut(s);
-        for (int t = 0; t < MAX_TERMS; t++) {
+        for (int t = 0; t < terms_of[s]; t++) {
             snprintf(prefix, sizeof prefix, "s%d.t%d.", s, t);
-            term_at[s][t] = t < terms_of[s]
-                                ? add_group(prefix, term_specs, T_COUNT, source_at[s] + S_NT, t)
-                                : -1;
-            if ((s || t) && term_at[s][t] >= 0)
+            term_at[s][t] = add_group(prefix, term_specs, T_COUNT, source_at[s] + S_NT, t);
+            if (s || t)
                 term_cut(term_at[s][t]);
         }
-        for (int b = 0; b < MAX_BIASES; b++) {
+        for (int b = 0; b < biases_of[s]; b++) {
             snprintf(prefix, sizeof prefix, "s%d.b%d.", s, b);
-            bias_at[s][b] = b < biases_of[s]
-                                ? add_group(prefix, bias_specs, B_COUNT, source_at[s] + S_NB, b)
-                                : -1;
+            bias_at[s][b] = add_group(prefix, bias_specs, B_COUNT, source_at[s] + S_NB, b);
         }
     }
+    spare_groups();
     cf_n_levels = 0;
     for (int i = 0; i < cf_n_fields; i++) {
         cf_fields[i].first = cf_n_levels;

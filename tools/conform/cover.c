@@ -214,7 +214,7 @@ struct cover *cf_cover_make(heed_device *reference, int64_t cases, uint64_t seed
     if (!cover)
         return NULL;
     cover->reference = reference;
-    cover->r.state = seed;
+    cover->r = rng_of(seed);
     cover->room = cases;
     mark_trivial(cover);
     for (int l = 0; l < cf_n_levels; l++) {

@@ -168,18 +168,18 @@ static void wishes_grant(struct cover *cover, struct cs *c, const int *pins, int
 }
 
 /* Which fields a report is about: from the group its path names; all of them if it names none. */
-static void report_fields(const heed_report *report, int *from, int *to)
+static void report_fields(const struct cs *c, const heed_report *report, int *from, int *to)
 {
     int s = 0, i = 0;
 
     *from = 0;
     *to = cf_n_fields;
     if (sscanf(report->field, "sources[%d].terms[%d]", &s, &i) == 2 && s < MAX_SOURCES &&
-        i < MAX_TERMS && cf_at_term(s, i) >= 0) {
+        i < cf_s(c, s, S_NT)) {
         *from = cf_at_term(s, i);
         *to = *from + T_COUNT;
     } else if (sscanf(report->field, "sources[%d].biases[%d]", &s, &i) == 2 && s < MAX_SOURCES &&
-               i < MAX_BIASES && cf_at_bias(s, i) >= 0) {
+               i < cf_s(c, s, S_NB)) {
         *from = cf_at_bias(s, i);
         *to = *from + B_COUNT;
     } else if (sscanf(report->field, "sources[%d]", &s) == 1 && s < MAX_SOURCES) {
@@ -206,7 +206,7 @@ bool cf_draw_repair(struct cover *cover, struct cs *c, const int *pins, int n, i
             c->v[G_ALIGN] = rng_below(&cover->r, 2) ? ALIGN_START : ALIGN_END;
             continue;
         }
-        report_fields(&report, &from, &to);
+        report_fields(c, &report, &from, &to);
         if (round > 9) {
             from = 0;
             to = cf_n_fields;
@@ -383,4 +383,56 @@ bool cf_draw_plain(struct cover *cover, struct cs *c, const int *pins, int n, he
             *why = status;
     }
     return false;
+}
+
+/* Numbers that may be anything about a level, and the least they may be. */
+static const struct {
+    int group, field; /* of globals (0), a source (1), a term (2) */
+    int64_t least;
+} loose[] = {
+    { 0, G_NQ, 1 },           { 0, G_QPOS0, -9 },       { 1, S_NK, 1 },
+    { 1, S_RUN, 1 },          { 1, S_ROWS, 1 },         { 1, S_POS0, -99 },
+    { 1, S_PSPAN, 1 },        { 2, T_LEFT, -99 },       { 2, T_RIGHT, -99 },
+    { 2, T_BLOCK, 1 },        { 2, T_PHASE, -9 },
+};
+
+static void number_vary(struct rng *r, struct cs *c, int field, int64_t least)
+{
+    if (rng_below(r, 3) || !cf_field_active(c, field) || c->v[field] == HEED_FAR ||
+        c->v[field] < least)
+        return;
+    c->v[field] += rng_range(r, -3, 3);
+    c->v[field] = c->v[field] < least ? least : c->v[field];
+}
+
+static void numbers_vary(struct rng *r, struct cs *c)
+{
+    for (size_t i = 0; i < sizeof loose / sizeof *loose; i++) {
+        if (loose[i].group == 0)
+            number_vary(r, c, loose[i].field, loose[i].least);
+        for (int s = 0; loose[i].group && s < cf_g(c, G_NS); s++) {
+            if (loose[i].group == 1)
+                number_vary(r, c, cf_at_source(s) + loose[i].field, loose[i].least);
+            for (int t = 0; loose[i].group == 2 && t < cf_s(c, s, S_NT); t++)
+                number_vary(r, c, cf_at_term(s, t) + loose[i].field, loose[i].least);
+        }
+    }
+}
+
+void cf_case_draw(struct rng *r, heed_device *reference, int64_t dense, int64_t limit, struct cs *c)
+{
+    struct cover cover = { .reference = reference, .r = *r };
+    heed_status status;
+    bool possible;
+    struct cs varied;
+
+    do
+        cf_draw_random(&cover, c, dense);
+    while (!cf_draw_repair(&cover, c, NULL, 0, limit, &status, &possible));
+    varied = *c;
+    numbers_vary(&cover.r, &varied);
+    status = case_status(&cover, &varied, limit, NULL);
+    if (status >= 0 && status != TOO_BIG)
+        *c = varied;
+    *r = cover.r;
 }

@@ -141,13 +141,23 @@ static double sink_of(const struct row *r)
     return r->p->sinks.data ? value(&r->p->sinks, r->head) : -(double)INFINITY;
 }
 
+/* Roundings that biases add; 2 of them even where there are fewer. */
+static double most_biases(const struct problem *p)
+{
+    int64_t most = 2;
+
+    for (int s = 0; s < p->n_sources; s++)
+        most = cf_s(&p->c, s, S_NB) > most ? cf_s(&p->c, s, S_NB) : most;
+    return (double)most;
+}
+
 /* Weights, their sum, and the parts of the bound that do not depend on the channel; with_sink:
  * counts it as a key. */
 static void row_weigh(struct row *r, bool with_sink)
 {
     const double sink = with_sink ? sink_of(r) : -(double)INFINITY;
     const double n = (double)r->n, rescales = n / 16 + 2, exp_error = 4;
-    const double roundings = (double)r->p->d + 6 + MAX_BIASES;
+    const double roundings = (double)r->p->d + 6 + most_biases(r->p);
     const double softcap = r->p->softcap > 0 ? 8 : 0;
 
     r->most = sink;

@@ -22,15 +22,50 @@ uint64_t cf_mix2(uint64_t a, uint64_t b)
     return cf_mix(a ^ (cf_mix(b) + UINT64_C(0x632be59bd9b4e019)));
 }
 
+struct rng rng_of(uint64_t seed)
+{
+    return (struct rng){ .state = seed };
+}
+
+struct rng rng_of_bytes(const uint8_t *bytes, size_t size)
+{
+    static const uint8_t none[1];
+
+    return (struct rng){ .at = size ? bytes : none, .end = size ? bytes + size : none };
+}
+
+/* The next `n` bytes, least significant first. */
+static uint64_t bytes_take(struct rng *r, int n)
+{
+    uint64_t word = 0;
+
+    for (int i = 0; i < n && r->at < r->end; i++)
+        word |= (uint64_t)*r->at++ << 8 * i;
+    return word;
+}
+
 uint64_t rng_next(struct rng *r)
 {
+    if (r->at)
+        return bytes_take(r, 8);
     r->state += UINT64_C(0x9e3779b97f4a7c15);
     return cf_mix(r->state);
 }
 
 int64_t rng_below(struct rng *r, int64_t n)
 {
-    return n <= 0 ? 0 : (int64_t)(rng_next(r) % (uint64_t)n);
+    int size = 1;
+
+    if (n <= 0)
+        return 0;
+    while (size < 8 && (n - 1) >> 8 * size > 0)
+        size++;
+    return (int64_t)((r->at ? bytes_take(r, size) : rng_next(r)) % (uint64_t)n);
+}
+
+int64_t rng_range(struct rng *r, int64_t low, int64_t high)
+{
+    return low + rng_below(r, high - low + 1);
 }
 
 size_t cf_dtype_size(uint32_t dtype)

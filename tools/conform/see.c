@@ -112,66 +112,72 @@ static bool list_has(const struct problem *p, int number, int64_t b, int64_t wan
     return false;
 }
 
-static bool global_sees(const struct problem *p, const struct item_view *view, int64_t row, int s,
-                        int t, int64_t key)
-{
-    const int64_t gf = cf_t(&p->c, s, t, T_GF), block = cf_t(&p->c, s, t, T_BLOCK);
-    const int number = p->source[s].term[t];
+/* A row before a key of a source, and their positions. */
+struct meeting {
+    const struct problem *p;
+    const struct item_view *view;
+    int64_t head, row, key, q_pos, k_pos;
+    int s;
+};
 
-    if (gf != GF_ROWS &&
-        (number ? list_has(p, number, view->b, key, p->source[s].n_k) : key < block))
-        return true;
-    return (gf == GF_ROWS || gf == GF_BOTH) &&
-           (number ? list_has(p, number, view->b, row, p->n_q) : row < block);
+static bool stepped(const struct meeting *m, int t)
+{
+    const struct cs *c = &m->p->c;
+    const int64_t step = cf_t(c, m->s, t, T_STEP), ph = cf_t(c, m->s, t, T_PH);
+    const bool by_head = ph == PH_HEAD || ph == PH_BOTH, by_query = ph == PH_QUERY || ph == PH_BOTH;
+    const int64_t phase = cf_t(c, m->s, t, T_PHASE) + (by_head ? m->head : 0);
+
+    return step <= 1 || floor_mod((by_query ? m->k_pos - m->q_pos : m->key) - phase, step) == 0;
 }
 
-static bool stepped(const struct problem *p, int64_t head, int s, int t, int64_t key, int64_t k_pos,
-                    int64_t q_pos)
+static bool all_sees(const struct meeting *m, int t)
 {
-    const int64_t step = cf_t(&p->c, s, t, T_STEP), ph = cf_t(&p->c, s, t, T_PH);
-    int64_t phase = cf_t(&p->c, s, t, T_PHASE);
-
-    if (step <= 1)
-        return true;
-    if (ph == PH_HEAD || ph == PH_BOTH)
-        phase += head;
-    return floor_mod((ph == PH_QUERY || ph == PH_BOTH ? k_pos - q_pos : key) - phase, step) == 0;
+    return stepped(m, t);
 }
 
-static bool window_sees(const struct problem *p, int s, int t, int64_t k_pos, int64_t q_pos)
+static bool window_sees(const struct meeting *m, int t)
 {
-    const int64_t left = cf_t(&p->c, s, t, T_LEFT), right = cf_t(&p->c, s, t, T_RIGHT);
-    const int64_t block = cf_t(&p->c, s, t, T_BLOCK), a = q_pos - floor_mod(q_pos, block);
-    const int64_t last = k_pos + cf_s(&p->c, s, S_PSPAN) - 1;
+    const struct cs *c = &m->p->c;
+    const int64_t left = cf_t(c, m->s, t, T_LEFT), right = cf_t(c, m->s, t, T_RIGHT);
+    const int64_t block = cf_t(c, m->s, t, T_BLOCK), a = m->q_pos - floor_mod(m->q_pos, block);
+    const int64_t last = m->k_pos + cf_s(c, m->s, S_PSPAN) - 1;
 
     /* a range whose ends cross holds no position, so nothing meets it */
     if (left != HEED_FAR && right != HEED_FAR && a - left > a + block - 1 + right)
         return false;
     return (left == HEED_FAR || last >= a - left) &&
-           (right == HEED_FAR || k_pos <= a + block - 1 + right);
+           (right == HEED_FAR || m->k_pos <= a + block - 1 + right) && stepped(m, t);
 }
 
-static bool term_sees(const struct problem *p, const struct item_view *view, int64_t head,
-                      int64_t row, int s, int t, int64_t key)
+static bool global_sees(const struct meeting *m, int t)
 {
-    const int64_t k_pos = key_position(p, view, s, key), q_pos = cf_query_position(p, view, row);
-    const int number = p->source[s].term[t];
+    const struct problem *p = m->p;
+    const int64_t gf = cf_t(&p->c, m->s, t, T_GF), block = cf_t(&p->c, m->s, t, T_BLOCK);
+    const int number = p->source[m->s].term[t];
 
-    switch (cf_t(&p->c, s, t, T_KIND)) {
-    case KIND_ALL:
-        return stepped(p, head, s, t, key, k_pos, q_pos);
-    case KIND_WINDOW:
-        return window_sees(p, s, t, k_pos, q_pos) && stepped(p, head, s, t, key, k_pos, q_pos);
-    case KIND_GLOBAL:
-        return global_sees(p, view, row, s, t, key);
-    default: {
-        const int64_t y = row / cf_t(&p->c, s, t, T_BLOCK);
-
-        return key >= slot_get(p, number, view->b, 0, y, 0) &&
-               key < slot_get(p, number, view->b, 0, y, 1);
-    }
-    }
+    if (gf != GF_ROWS &&
+        (number ? list_has(p, number, m->view->b, m->key, p->source[m->s].n_k) : m->key < block))
+        return true;
+    return (gf == GF_ROWS || gf == GF_BOTH) &&
+           (number ? list_has(p, number, m->view->b, m->row, p->n_q) : m->row < block);
 }
+
+static bool segment_sees(const struct meeting *m, int t)
+{
+    const int64_t y = m->row / cf_t(&m->p->c, m->s, t, T_BLOCK);
+    const int number = m->p->source[m->s].term[t];
+
+    return m->key >= slot_get(m->p, number, m->view->b, 0, y, 0) &&
+           m->key < slot_get(m->p, number, m->view->b, 0, y, 1);
+}
+
+/* A kind of term is a row here. */
+static bool (*const predicates[])(const struct meeting *, int t) = {
+    [KIND_ALL] = all_sees,
+    [KIND_WINDOW] = window_sees,
+    [KIND_GLOBAL] = global_sees,
+    [KIND_SEGMENT] = segment_sees,
+};
 
 /* What cuts every term: length, CAUSAL, byte mask. */
 static bool admitted(const struct problem *p, const struct item_view *view, int64_t head,
@@ -202,8 +208,17 @@ bool cf_sees(const struct problem *p, const struct item_view *view, int64_t head
 
     if (!admitted(p, view, head, row, s, key))
         return false;
+    const struct meeting m = { p,
+                               view,
+                               head,
+                               row,
+                               key,
+                               cf_query_position(p, view, row),
+                               key_position(p, view, s, key),
+                               s };
+
     for (int t = 0; t < nt && !seen; t++)
-        seen = term_sees(p, view, head, row, s, t, key);
+        seen = predicates[cf_t(&p->c, s, t, T_KIND)](&m, t);
     return seen;
 }
 
@@ -227,6 +242,20 @@ int64_t cf_list_entry(const struct problem *p, const struct item_view *view, int
     return admitted(p, view, head, row, s, e) ? e : -1;
 }
 
+int64_t cf_times_seen(const struct problem *p, const struct item_view *view, int64_t head,
+                      int64_t row, int s, int64_t key)
+{
+    int64_t times = 0;
+
+    if (row >= view->q_n)
+        return 0;
+    if (cf_s(&p->c, s, S_LAY) != LAY_LISTED)
+        return cf_sees(p, view, head, row, s, key);
+    for (int64_t i = 0, e; (e = cf_list_entry(p, view, head, row, s, i)) != -2; i++)
+        times += e == key;
+    return times;
+}
+
 /* ---- biases -------------------------------------------------------------- */
 
 static int64_t coordinate(const struct problem *p, int number, int64_t b, int64_t i,
@@ -235,49 +264,84 @@ static int64_t coordinate(const struct problem *p, int number, int64_t b, int64_
     return number ? clamp(slot_get(p, number, b, 0, 0, i), -far_away, far_away) : position;
 }
 
-/* Value of one bias; false: it adds nothing. */
-static bool bias_value(const struct problem *p, const struct item_view *view, int64_t head,
-                       int64_t row, int s, int b, int64_t key, double *value)
+static int64_t delta_of(const struct meeting *m, int b)
 {
-    const struct bias_data *bias = &p->source[s].bias[b];
-    const struct array *t = slot(p, bias->t);
-    const int64_t kind = cf_b(&p->c, s, b, B_KIND);
-    int64_t delta, index, n;
+    const struct bias_data *bias = &m->p->source[m->s].bias[b];
 
-    if (kind == BIAS_DENSE) {
-        *value =
-            (double)cf_decode(t->dtype, cf_array_bits(t, cf_array_at(t, view->b, head, row, key)));
-        return true;
-    }
-    delta = coordinate(p, bias->k_coord, view->b, key, key_position(p, view, s, key)) -
-            coordinate(p, bias->q_coord, view->b, row, cf_query_position(p, view, row));
-    if (kind == BIAS_ALIBI) {
-        const double slope = (double)cf_decode(t->dtype, cf_array_bits(t, head));
+    return coordinate(m->p, bias->k_coord, m->view->b, m->key, m->k_pos) -
+           coordinate(m->p, bias->q_coord, m->view->b, m->row, m->q_pos);
+}
 
-        *value = -slope * fabs((double)delta);
-        return true;
-    }
-    n = bias->map ? slot(p, bias->map)->shape[3] : t->shape[3];
-    index = clamp(delta + cf_b(&p->c, s, b, B_ZERO), 0, n - 1);
-    if (bias->map) {
-        index = slot_get(p, bias->map, 0, 0, 0, index);
-        if (index < 0 || index >= t->shape[3])
-            return false;
-    }
-    *value = (double)cf_decode(t->dtype, cf_array_bits(t, cf_array_at(t, 0, 0, head, index)));
+static double table_at(const struct array *t, int64_t index)
+{
+    return (double)cf_decode(t->dtype, cf_array_bits(t, index));
+}
+
+static bool dense_value(const struct meeting *m, int b, double *value)
+{
+    const struct array *t = slot(m->p, m->p->source[m->s].bias[b].t);
+
+    *value = table_at(t, cf_array_at(t, m->view->b, m->head, m->row, m->key));
     return true;
 }
+
+static bool alibi_value(const struct meeting *m, int b, double *value)
+{
+    const double slope = table_at(slot(m->p, m->p->source[m->s].bias[b].t), m->head);
+
+    *value = -slope * fabs((double)delta_of(m, b));
+    return true;
+}
+
+/* A table without an entry, or with a map without one, adds nothing. */
+static bool table_value(const struct meeting *m, int b, double *value)
+{
+    const struct bias_data *bias = &m->p->source[m->s].bias[b];
+    const struct array *t = slot(m->p, bias->t);
+    const int64_t n = bias->map ? slot(m->p, bias->map)->shape[3] : t->shape[3];
+    int64_t index = clamp(delta_of(m, b) + cf_b(&m->p->c, m->s, b, B_ZERO), 0, n - 1);
+
+    if (n == 0)
+        return false;
+    if (bias->map)
+        index = slot_get(m->p, bias->map, 0, 0, 0, index);
+    if (index < 0 || index >= t->shape[3])
+        return false;
+    *value = table_at(t, cf_array_at(t, 0, 0, m->head, index));
+    return true;
+}
+
+/* A kind of bias is a row here. DOT is refused by every device, so that nothing asks for it. */
+static const struct {
+    bool (*value)(const struct meeting *, int b, double *value); /* false: it adds nothing */
+    bool removes;                                                 /* -Inf removes the key */
+} bias_kinds[] = {
+    [BIAS_DENSE] = { dense_value, true },
+    [BIAS_ALIBI] = { alibi_value, false },
+    [BIAS_TABLE] = { table_value, true },
+    [BIAS_DOT] = { NULL, false },
+};
 
 bool cf_biases(const struct problem *p, const struct item_view *view, int64_t head, int64_t row,
                int s, int64_t key, double *total, double *size)
 {
+    const struct meeting m = { p,
+                               view,
+                               head,
+                               row,
+                               key,
+                               cf_query_position(p, view, row),
+                               key_position(p, view, s, key),
+                               s };
+
     *total = *size = 0;
     for (int b = 0; b < cf_s(&p->c, s, S_NB); b++) {
+        const int64_t kind = cf_b(&p->c, s, b, B_KIND);
         double value;
 
-        if (!bias_value(p, view, head, row, s, b, key, &value))
+        if (!bias_kinds[kind].value(&m, b, &value))
             continue;
-        if (value == -(double)INFINITY && cf_b(&p->c, s, b, B_KIND) != BIAS_ALIBI)
+        if (value == -(double)INFINITY && bias_kinds[kind].removes)
             return false;
         *total += value;
         *size += fabs(value);

@@ -78,7 +78,7 @@ static int lengths_make(struct problem *p, int number, int64_t have, int64_t n)
     for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
         const int64_t item =
             slot_of(p, slot)->shape[0] > 1 || cf_g(&p->c, G_SHARE) == 0 ? p->item[b] : 0;
-        struct rng r = { item_hash(p, slot_of(p, slot), b, number) };
+        struct rng r = rng_of(item_hash(p, slot_of(p, slot), b, number));
 
         cf_array_set_int(slot_of(p, slot), b,
                          have == HAVE_HOSTILE ? nonsense(&r, n)
@@ -113,7 +113,7 @@ static int begins_make(struct problem *p, int number, int64_t have, int64_t n, i
         return -1;
     for (int64_t i = 0; i < count; i++) {
         const int64_t length = nominal_length(&p->c, number, cf_g(&p->c, G_SHARE) ? 0 : i, n);
-        struct rng r = { cf_mix2(p->c.seed, (uint64_t)(number * 64 + i + 3000)) };
+        struct rng r = rng_of(cf_mix2(p->c.seed, (uint64_t)(number * 64 + i + 3000)));
 
         begin[i] = at + length <= total ? at : total - length > 0 && number ? total - length : 0;
         at = begin[i] + length + rng_below(&r, 3);
@@ -134,7 +134,7 @@ static int positions_make(struct problem *p)
         have == HAVE_NONE ? 0 : slot_add(p, HEED_I64, true, 0, 1, 1, 1, have == HAVE_CONST);
 
     for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
-        struct rng r = { item_hash(p, slot_of(p, slot), b, 501) };
+        struct rng r = rng_of(item_hash(p, slot_of(p, slot), b, 501));
 
         cf_array_set_int(slot_of(p, slot), b,
                          have == HAVE_HOSTILE ? nonsense(&r, 40) : rng_below(&r, 40) - 10);
@@ -188,8 +188,8 @@ static int listed_make(struct problem *p, int s)
     for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
         for (int64_t x = 0; x < heads; x++) {
             for (int64_t y = 0; y < blocks; y++) {
-                struct rng r = { cf_mix2(item_hash(p, slot_of(p, slot), b, 30 + s),
-                                         (uint64_t)(x * 4099 + y)) };
+                struct rng r = rng_of(cf_mix2(item_hash(p, slot_of(p, slot), b, 30 + s),
+                                         (uint64_t)(x * 4099 + y)));
 
                 for (int64_t z = 0; z < runs; z++) {
                     const bool odd =
@@ -220,15 +220,17 @@ static int global_make(struct problem *p, int s, int t, int64_t have)
     const int64_t gf = cf_t(c, s, t, T_GF), number = 200 + s * 8 + t;
     const int64_t keys = p->source[s].n_k - cf_s(c, s, S_PAD), rows = p->n_q;
     const int64_t n = gf == GF_ROWS ? rows : gf == GF_BOTH && rows < keys ? rows : keys;
-    struct rng size = { cf_mix2(c->seed, (uint64_t)number) };
+    struct rng size = rng_of(cf_mix2(c->seed, (uint64_t)number));
     int64_t most = rng_below(&size, 4) == 0 ? 70 : 1 + rng_below(&size, 6);
     int slot;
 
     if (most > n && have == HAVE_CONST)
         most = n;
     slot = slot_add(p, HEED_I32, true, 1, 1, 1, most, have == HAVE_CONST);
+    if (slot > 0 && have == HAVE_CONST)
+        p->slot[slot - 1].ordered = n;
     for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
-        struct rng r = { item_hash(p, slot_of(p, slot), b, (int)number) };
+        struct rng r = rng_of(item_hash(p, slot_of(p, slot), b, (int)number));
         int64_t last = -1;
 
         for (int64_t i = 0; i < most; i++) {
@@ -253,8 +255,10 @@ static int segment_make(struct problem *p, int s, int t, int64_t have)
     const int64_t n = p->source[s].n_k - cf_s(&p->c, s, S_PAD);
     const int slot = slot_add(p, HEED_I32, true, 2, 1, blocks, 2, have == HAVE_CONST);
 
+    if (slot > 0 && have == HAVE_CONST)
+        p->slot[slot - 1].ordered = n + 1;
     for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
-        struct rng r = { item_hash(p, slot_of(p, slot), b, 300 + s * 8 + t) };
+        struct rng r = rng_of(item_hash(p, slot_of(p, slot), b, 300 + s * 8 + t));
 
         for (int64_t y = 0; y < blocks; y++) {
             const int64_t at = cf_array_at(slot_of(p, slot), b, 0, y, 0);
@@ -329,7 +333,7 @@ static int coord_make(struct problem *p, int s, int b_index, int which)
             item_hash(p, slot_of(p, slot), b, 600 + (s * 8 + b_index) * 2 + which);
 
         for (int64_t i = 0; i < n; i++) {
-            struct rng r = { cf_mix2(base, (uint64_t)i) };
+            struct rng r = rng_of(cf_mix2(base, (uint64_t)i));
 
             cf_array_set_int(slot_of(p, slot), cf_array_at(slot_of(p, slot), b, 0, 0, i),
                              have == SLOT_HOSTILE ? nonsense(&r, 40) : rng_below(&r, 50) - 8);
@@ -341,7 +345,7 @@ static int coord_make(struct problem *p, int s, int b_index, int which)
 static int map_make(struct problem *p, int s, int b_index, int64_t have)
 {
     const int64_t len = cf_b(&p->c, s, b_index, B_LEN);
-    struct rng r = { cf_mix2(p->c.seed, (uint64_t)(s * 8 + b_index + 700)) };
+    struct rng r = rng_of(cf_mix2(p->c.seed, (uint64_t)(s * 8 + b_index + 700)));
     const int64_t n = 1 + rng_below(&r, 60);
     const int slot = slot_add(p, HEED_I32, false, 1, 1, 1, n, have == HAVE_CONST);
 
@@ -363,15 +367,21 @@ static bool bias_make(struct problem *p, int s, int b)
     const bool constant = cf_b(c, s, b, B_SLOT) == SLOT_CONST;
     const int64_t heads = cf_b(c, s, b, B_H) ? 1 : p->heads;
 
-    if (kind == BIAS_DENSE)
+    switch (kind) { /* a kind of bias is a case here */
+    case BIAS_DENSE:
         bias->t = slot_add(p, dtype, true, 3, heads, cf_b(c, s, b, B_Q) ? 1 : p->q_ext,
                            cf_b(c, s, b, B_K) ? 1 : p->source[s].ext, constant);
-    else if (kind == BIAS_ALIBI)
+        break;
+    case BIAS_ALIBI:
         bias->t = slot_add(p, dtype, false, 1, 1, 1, p->heads, constant);
-    else if (kind == BIAS_TABLE)
+        break;
+    case BIAS_TABLE:
         bias->t = slot_add(p, dtype, false, 2, 1, heads, cf_b(c, s, b, B_LEN), constant);
-    else
+        break;
+    case BIAS_DOT:
         bias->t = slot_add(p, dtype, false, 3, heads, cf_b(c, s, b, B_LEN), p->d, constant);
+        break;
+    }
     if (bias->t <= 0)
         return false;
     if (!p->shapes_only)

@@ -4,6 +4,8 @@
  * heed-info: what this build of heed is, and what it finds on this machine.
  */
 #include "ask.h"
+#include "support.h"
+
 #include "common/cache.h"
 #include "common/text.h"
 
@@ -47,7 +49,9 @@ static void print_json(const struct found *found)
         printf("%s\"%s\"", comma, kind_name(kind));
         comma = ",";
     }
-    printf("],\"default\":");
+    printf("],\"build\":");
+    text_json_string(stdout, heed_build_text());
+    printf(",\"default\":");
     text_json_string(stdout, found->preferred);
     printf(",\"devices\":[");
     for (uint32_t i = 0; i < found->count; i++) {
@@ -107,7 +111,8 @@ static void print_table(const struct found *found)
         if (found->built[kind])
             printf(" %s", kind_name(kind));
     }
-    printf("\ndefault device: %s\n\n", found->preferred[0] != '\0' ? found->preferred : "none");
+    printf("\n%s", heed_build_text());
+    printf("default device: %s\n\n", found->preferred[0] != '\0' ? found->preferred : "none");
     printf("%-*s  %5s  %5s  %-*s  %s\n", names, "device", "lanes", "exact", texts, "description",
            "state");
     for (uint32_t i = 0; i < found->count; i++) {
@@ -131,12 +136,15 @@ static void print_table(const struct found *found)
 
 static int usage(FILE *to, int code)
 {
-    fprintf(to, "usage: heed-info [--json] [--wait SECONDS]\n"
+    fprintf(to, "usage: heed-info [--support] [--json] [--wait SECONDS]\n"
             "Prints heed's version, the backends compiled in, and every device with the reason\n"
             "why it cannot be used, or gives other bits than the reference, if so. Devices that\n"
             "are not the host's are opened for this, in a process of their own that may take so\n"
             "many seconds for each (%d); what they compile is kept in HEED_CACHE_DIR (empty:\n"
-            "nowhere), or \"heed\" in XDG_CACHE_HOME or ~/.cache.\n", WAIT);
+            "nowhere), or \"heed\" in XDG_CACHE_HOME or ~/.cache.\n"
+            "  --support  instead: which operation each device offers, in which element type and\n"
+            "             with which promise about its bits, with the reason where it does not\n"
+            "  --json     the same as one object of JSON\n", WAIT);
     return code;
 }
 
@@ -149,6 +157,21 @@ static int seconds_of(const char *text)
     return *text != '\0' && *rest == '\0' && seconds > 0 && seconds <= 86400 ? (int)seconds : 0;
 }
 
+static int print_support(const heed_runtime_desc *desc, bool json)
+{
+    heed_runtime *runtime = NULL;
+    heed_report report = { .size = sizeof report };
+    const heed_status status = heed_runtime_create(desc, &runtime, &report);
+
+    if (status < 0) {
+        text_failure("heed-info", "cannot create a runtime", status, &report);
+        return EXIT_FAILED;
+    }
+    support_print(runtime, json);
+    heed_runtime_destroy(runtime);
+    return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
 int main(int argc, char **argv)
 {
     char room[CACHE_ROOM];
@@ -156,12 +179,14 @@ int main(int argc, char **argv)
     struct found found = { 0 };
     heed_report report = { .size = sizeof report };
     heed_status status;
-    bool json = false;
+    bool json = false, support = false;
     int seconds = WAIT;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0) {
             json = true;
+        } else if (strcmp(argv[i], "--support") == 0) {
+            support = true;
         } else if (strcmp(argv[i], "--wait") == 0 && i + 1 < argc && seconds_of(argv[i + 1]) > 0) {
             seconds = seconds_of(argv[++i]);
         } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
@@ -171,6 +196,8 @@ int main(int argc, char **argv)
             return EXIT_USAGE;
         }
     }
+    if (support)
+        return print_support(&desc, json);
     status = ask_devices(&desc, seconds, &found, &report);
     if (status < 0)
         text_failure("heed-info", "cannot describe the devices", status, &report);

@@ -7,7 +7,7 @@
 #ifndef HEED_BACKENDS_CPU_SIMD_SCALAR_H
 #define HEED_BACKENDS_CPU_SIMD_SCALAR_H
 
-#include "../../../lib/compiler.h"
+#include "../../../lib/core/compiler.h"
 #include "../convert.h"
 
 #include <math.h>

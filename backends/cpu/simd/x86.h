@@ -6,7 +6,7 @@
 #ifndef HEED_BACKENDS_CPU_SIMD_X86_H
 #define HEED_BACKENDS_CPU_SIMD_X86_H
 
-#include "../../../lib/compiler.h"
+#include "../../../lib/core/compiler.h"
 #include "../convert.h"
 
 #include <immintrin.h>

@@ -1,0 +1,26 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Kinds of bias, one file each: the fields a kind takes, and its slots with their axes and element
+ * types. Its value is computed in kernels and in the reference.
+ */
+#ifndef HEED_LIB_BIASES_BIASES_H
+#define HEED_LIB_BIASES_BIASES_H
+
+#include "../ops/attn/use.h"
+
+struct heed_bias_kind {
+    uint32_t kind;                  /* HEED_BIAS_* */
+    const char *name;
+    bool implemented;               /* else nothing below counts */
+    bool zero;                      /* takes `zero` */
+    bool positional;                /* without q_coord it depends on where the queries lie */
+    struct heed_slot_rule slots[HEED_BIAS_SLOTS];
+};
+
+const struct heed_bias_kind *heed_bias_kind_find(uint32_t kind);    /* NULL: unknown */
+
+extern const struct heed_bias_kind heed_bias_dense, heed_bias_alibi, heed_bias_table,
+    heed_bias_dot;
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * DENSE: a value for every head, row and key; any axis may have extent 1.
+ */
+#include "biases.h"
+
+static const struct heed_use use_t = {
+    HEED_BATCH_MAY, HEED_SET_FLOATS, 3,
+    { HEED_AXIS_HEADS_OR_ONE, HEED_AXIS_ROWS_OR_ONE, HEED_AXIS_KEYS_OR_ONE }, NULL
+};
+
+const struct heed_bias_kind heed_bias_dense = {
+    .kind = HEED_BIAS_DENSE,
+    .name = "DENSE",
+    .implemented = true,
+    .slots = { [HEED_BIAS_T] = { HEED_NEED_MUST, &use_t } },
+};

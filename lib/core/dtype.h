@@ -1,0 +1,21 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Element types: one table row each, and single elements of integer arrays.
+ */
+#ifndef HEED_LIB_CORE_DTYPE_H
+#define HEED_LIB_CORE_DTYPE_H
+
+#include "compiler.h"
+
+#include <heed/heed.h>
+
+uint32_t heed_dtype_size(uint32_t dtype);    /* bytes; 0: no such type */
+const char *heed_dtype_name(uint32_t dtype); /* "bf16"; "?": no such type */
+/* The type of row i of the table; 0: there is no such row. */
+uint32_t heed_dtype_at(uint32_t i);
+
+/* One element of an integer type; 0 for the others. Any alignment. */
+int64_t heed_dtype_load_i64(uint32_t dtype, const void *from);
+
+#endif

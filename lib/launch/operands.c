@@ -1,0 +1,195 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * See operands.h. Where memory is an opaque handle, nothing is known of it but that two handles are
+ * two memories: offsets then take the place of addresses.
+ */
+#include "operands.h"
+
+#include "../core/alloc.h"
+#include "../core/dtype.h"
+#include "../core/error.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void heed_operand_name(char field[HEED_FIELD], const char *name, uint32_t index)
+{
+    const char *mark = strstr(name, "[]");
+
+    if (mark == NULL)
+        snprintf(field, HEED_FIELD, "%s", name);
+    else
+        snprintf(field, HEED_FIELD, "%.*s[%" PRIu32 "]%s", (int)(mark - name), name, index,
+                 mark + 2);
+}
+
+static heed_status fail(heed_report *report, heed_status status, const struct heed_operand *x,
+                        int64_t wanted, int64_t got, const char *message)
+{
+    char field[HEED_FIELD];
+
+    heed_operand_name(field, x->name, x->index);
+    return heed_report_fill(report, status, field, wanted, got, "%s", message);
+}
+
+/* Where a buffer begins; false: outside the address space. */
+static bool address_of(heed_buf buf, bool opaque, uint64_t *address)
+{
+    if (opaque) {
+        *address = buf.offset;
+        return buf.offset <= INT64_MAX;         /* no memory is so large */
+    }
+    *address = (uint64_t)(uintptr_t)buf.handle + buf.offset;
+    return buf.offset <= UINTPTR_MAX - (uintptr_t)buf.handle;
+}
+
+/* false: some element of a non-empty array lies outside the address space. */
+static bool fits(const struct heed_view *view, uint64_t address)
+{
+    const int64_t bytes = (int64_t)heed_dtype_size(view->dtype);
+    int64_t low, high;
+
+    if (!heed_view_range(view, &low, &high) || !heed_mul_i64(low, bytes, &low) ||
+        !heed_mul_i64(high, bytes, &high) || !heed_add_i64(high, bytes, &high))
+        return false;
+    return address >= 0 - (uint64_t)low && (uint64_t)high <= (uint64_t)UINTPTR_MAX - address;
+}
+
+static bool has_elements(const struct heed_operand *x)
+{
+    return x->view.dtype != 0 && !heed_view_empty(&x->view);
+}
+
+static heed_status require_one(const struct heed_operand *x, heed_buf buf, bool opaque,
+                               heed_report *report)
+{
+    const uint32_t bytes = heed_dtype_size(x->view.dtype);
+    uint64_t address;
+
+    if (buf.handle == NULL)
+        return fail(report, HEED_E_NULL, x, 0, 0,
+                    "no memory was given for an array with elements");
+    if (!address_of(buf, opaque, &address))
+        return fail(report, HEED_E_OVERFLOW, x, 0, 0, "handle and offset leave the address space");
+    if (!fits(&x->view, address))
+        return fail(report, HEED_E_OVERFLOW, x, 0, 0, "the array leaves the address space");
+    if (address % bytes != 0)
+        return fail(report, HEED_E_ALIGN, x, bytes, (int64_t)(address % bytes),
+                    "the address is not a multiple of the element size");
+    return HEED_OK;
+}
+
+heed_status heed_operands_require(const struct heed_operand *operands, uint32_t n, bool opaque,
+                                  bool host, heed_buf *at, heed_report *report)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct heed_operand *x = &operands[i];
+        heed_status status;
+
+        if (x->constant != NULL || !has_elements(x)) {
+            at[i] = (heed_buf){ .handle = host ? (void *)(uintptr_t)x->constant : NULL };
+            continue;
+        }
+        status = require_one(x, at[i], opaque, report);
+        if (status < 0)
+            return status;
+    }
+    return HEED_OK;
+}
+
+/* ---- shared bytes ---- */
+
+static bool overlap(const struct heed_view *a, heed_buf pa, const struct heed_view *b, heed_buf pb,
+                    bool opaque)
+{
+    uint64_t address_a, address_b;
+
+    if (opaque && pa.handle != pb.handle)
+        return false;
+    return !address_of(pa, opaque, &address_a) || !address_of(pb, opaque, &address_b) ||
+           heed_overlap_at(a, address_a, heed_dtype_size(a->dtype), b, address_b,
+                           heed_dtype_size(b->dtype));
+}
+
+/* Is operand i the one that it may be? Then every element of both is the same. */
+static bool is_same(const struct heed_operand *operands, uint32_t i, uint32_t j, const heed_buf *at)
+{
+    const struct heed_view *a = &operands[i].view, *b = &operands[j].view;
+
+    return (operands[i].same_as == j + 1 || operands[j].same_as == i + 1) &&
+           at[i].handle == at[j].handle && at[i].offset == at[j].offset && a->dtype == b->dtype &&
+           memcmp(a->shape, b->shape, sizeof(a->shape)) == 0 &&
+           memcmp(a->stride, b->stride, sizeof(a->stride)) == 0;
+}
+
+/* Output `out` against every operand; of two outputs the later one is tested. */
+static heed_status require_output_apart(const struct heed_operand *operands, uint32_t n,
+                                        uint32_t out, bool opaque, const heed_buf *at,
+                                        heed_report *report)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct heed_operand *x = &operands[i];
+        char name[HEED_FIELD], other[HEED_FIELD];
+
+        if (i == out || x->constant != NULL || !has_elements(x) ||
+            (x->role != HEED_ROLE_IN && i < out) || is_same(operands, out, i, at) ||
+            !overlap(&operands[out].view, at[out], &x->view, at[i], opaque))
+            continue;
+        heed_operand_name(name, operands[out].name, operands[out].index);
+        heed_operand_name(other, x->name, x->index);
+        return heed_report_fill(report, HEED_E_ALIAS, name, 0, 0, "shares bytes with %s", other);
+    }
+    return HEED_OK;
+}
+
+heed_status heed_operands_require_apart(const struct heed_operand *operands, uint32_t n,
+                                        bool opaque, const heed_buf *at, heed_report *report)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        heed_status status = HEED_OK;
+
+        if (operands[i].role != HEED_ROLE_IN && has_elements(&operands[i]))
+            status = require_output_apart(operands, n, i, opaque, at, report);
+        if (status < 0)
+            return status;
+    }
+    return HEED_OK;
+}
+
+heed_status heed_operands_require_workspace(const struct heed_plan *plan,
+                                            const struct heed_places *places, bool opaque,
+                                            const heed_buf *at, heed_report *report)
+{
+    const heed_buf given = places->workspace;
+    struct heed_operand w = { .name = "workspace", .view = { .dtype = HEED_U8 } };
+    uint64_t address;
+
+    if (places->workspace_size < plan->workspace_size || given.handle == NULL)
+        return heed_report_fill(report, HEED_E_WORKSPACE, "workspace",
+                                (int64_t)plan->workspace_size,
+                                given.handle == NULL ? 0 : (int64_t)places->workspace_size,
+                                "the workspace is absent or too small");
+    for (int i = 0; i < 6; i++)
+        w.view.shape[i] = 1;
+    w.view.shape[5] = (int64_t)plan->workspace_size;
+    w.view.stride[5] = 1;
+    if (!address_of(given, opaque, &address) || !fits(&w.view, address))
+        return fail(report, HEED_E_OVERFLOW, &w, 0, 0, "the workspace leaves the address space");
+    if (address % plan->workspace_align != 0)
+        return fail(report, HEED_E_ALIGN, &w, (int64_t)plan->workspace_align,
+                    (int64_t)(address % plan->workspace_align),
+                    "the workspace is not aligned as heed_plan_info() says");
+    for (uint32_t i = 0; i < plan->n_operands; i++) {
+        const struct heed_operand *x = &plan->operands[i];
+        char other[HEED_FIELD];
+
+        if (x->constant != NULL || !has_elements(x) ||
+            !overlap(&w.view, given, &x->view, at[i], opaque))
+            continue;
+        heed_operand_name(other, x->name, x->index);
+        return heed_report_fill(report, HEED_E_ALIAS, w.name, 0, 0, "shares bytes with %s", other);
+    }
+    return HEED_OK;
+}

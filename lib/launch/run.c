@@ -1,0 +1,219 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The run of any operation. A host run is complete when the backend returns. A run on an offload
+ * device is in flight then: what it uses of the plan's own (the workspace) is kept apart by events,
+ * which the next run waits for on the device, not here.
+ */
+#include "launch.h"
+
+#include "../core/context.h"
+#include "../core/error.h"
+#include "../core/owned.h"
+#include "operands.h"
+
+#include <string.h>
+
+bool heed_launch_opaque(const struct heed_backend *backend)
+{
+    return backend->offload != NULL && backend->offload->handles;
+}
+
+/* ---- the caller's arguments ---- */
+
+static heed_status wait_fail(heed_report *report, heed_status status, uint32_t index,
+                             const char *message)
+{
+    char field[HEED_FIELD];
+
+    heed_operand_name(field, "wait[]", index);
+    return heed_report_fill(report, status, field, 0, 0, "%s", message);
+}
+
+/* On the host, events are complete. Elsewhere, those that are complete have no part of the
+ * backend's. */
+static heed_status require_waits(const heed_plan *plan, struct heed_launching *l,
+                                 heed_report *report)
+{
+    const struct heed_places *places = &l->places;
+
+    if (places->n_wait > 0 && places->wait == NULL)
+        return heed_report_fill(report, HEED_E_NULL, "wait", places->n_wait, 0,
+                                "a required pointer is NULL");
+    if (places->n_wait > HEED_MAX_WAITS && plan->backend->offload != NULL)
+        return heed_report_fill(report, HEED_E_UNSUPPORTED, "wait", HEED_MAX_WAITS, places->n_wait,
+                                "a run on %.60s waits for %d events at most",
+                                plan->device->props.name, HEED_MAX_WAITS);
+    for (uint32_t i = 0; i < places->n_wait; i++) {
+        const heed_event *event = places->wait[i];
+
+        if (event == NULL)
+            return wait_fail(report, HEED_E_NULL, i, "an event is NULL");
+        if (event->device != plan->device)
+            return wait_fail(report, HEED_E_MISMATCH, i, "the event is of another device");
+        if (event->offload != NULL)
+            l->waits[l->launch.n_waits++] = event->offload;
+    }
+    return HEED_OK;
+}
+
+heed_status heed_launch_place(const heed_plan *plan, const heed_queue *queue, const void *args,
+                              struct heed_launching *l, heed_report *report)
+{
+    heed_status status;
+
+    memset(l, 0, sizeof(*l));
+    l->launch.at = l->places.at;
+    l->launch.waits = l->waits;
+    if (queue->device != plan->device)
+        return heed_report_fill(report, HEED_E_MISMATCH, "queue", 0, 0,
+                                "the queue is of %.60s, the plan of %.60s",
+                                queue->device->props.name, plan->device->props.name);
+    status = plan->op->place(plan, args, &l->places, report);
+    if (status >= 0)
+        status = require_waits(plan, l, report);
+    if (status >= 0)
+        status = heed_operands_require(plan->operands, plan->n_operands,
+                                       heed_launch_opaque(plan->backend),
+                                       plan->backend->offload == NULL, l->places.at, report);
+    return status;
+}
+
+static heed_status require_workspace(const heed_plan *plan, struct heed_launching *l,
+                                     heed_report *report)
+{
+    l->launch.workspace = l->places.workspace;
+    if (!plan->own_workspace && plan->workspace_size > 0)
+        return heed_operands_require_workspace(plan, &l->places, heed_launch_opaque(plan->backend),
+                                               l->places.at, report);
+    l->launch.workspace = (heed_buf){ .handle = plan->owned->workspace };
+    return HEED_OK;
+}
+
+/* ---- the plan's own workspace ---- */
+
+static bool take_workspace(const heed_plan *plan)
+{
+    return !plan->own_workspace ||
+           !atomic_flag_test_and_set_explicit(&plan->owned->busy, memory_order_acquire);
+}
+
+static void give_workspace(const heed_plan *plan)
+{
+    if (plan->own_workspace)
+        atomic_flag_clear_explicit(&plan->owned->busy, memory_order_release);
+}
+
+static heed_status call(const heed_plan *plan, const struct heed_launching *l)
+{
+    return plan->impl->run(plan, plan->owned->services, &l->launch);
+}
+
+/* ---- offload devices ---- */
+
+/* Has the run before this one to be waited for? Not if it is over: it may have failed, and what
+ * waits for a failed event fails with it. */
+static bool waits_for_last(const struct heed_plan_owned *owned, const heed_plan *plan)
+{
+    const struct heed_backend_offload *offload = plan->backend->offload;
+
+    if (owned->last == NULL || owned->last->offload == NULL)
+        return false;
+    return offload->event_over == NULL ||
+           !offload->event_over(plan->device, owned->last->offload);
+}
+
+/* With a workspace of the plan's own there is always an event, for the next run to wait for: on the
+ * device, whatever the queue. A failed run may have left work behind that uses the workspace and
+ * has no event: that is waited for here. */
+static heed_status call_own(const heed_plan *plan, const heed_queue *queue,
+                            struct heed_launching *l, heed_event *done)
+{
+    struct heed_plan_owned *owned = plan->owned;
+    struct heed_error_detail ignored = { .native = 0 };
+    heed_status status;
+
+    if (waits_for_last(owned, plan))
+        l->waits[l->launch.n_waits++] = owned->last->offload;
+    status = call(plan, l);
+    if (status < 0) {
+        plan->backend->offload->queue_wait(queue->device, queue->offload, &ignored);
+        return status;
+    }
+    heed_event_release(owned->last);
+    owned->last = heed_event_retain(done);
+    return status;
+}
+
+/* *event, if wanted, holds a reference of the caller's. */
+static heed_status call_offload(const heed_plan *plan, const heed_queue *queue,
+                                struct heed_launching *l, heed_event **event)
+{
+    const bool own = plan->own_workspace != 0;
+    heed_event *done = NULL;
+    heed_status status;
+
+    l->launch.queue = queue->offload;
+    if (event != NULL || own) {
+        done = heed_event_new(plan->device);
+        if (done == NULL)
+            return HEED_E_NOMEM;
+        l->launch.event = &done->offload;
+    }
+    status = own ? call_own(plan, queue, l, done) : call(plan, l);
+    if (status >= 0 && event != NULL)
+        *event = heed_event_retain(done);
+    heed_event_release(done);
+    return status;
+}
+
+/* ---- run ---- */
+
+static heed_status launch(const heed_plan *plan, const heed_queue *queue, struct heed_launching *l,
+                          heed_event **event, heed_report *report)
+{
+    struct heed_error_detail detail = { .native = 0 };
+    heed_event *done = plan->device->done;
+    heed_status status;
+
+    if (!take_workspace(plan))
+        return heed_report_fill(report, HEED_E_BUSY, "workspace", 0, 0,
+                                "another run uses the plan's own workspace");
+    l->launch.detail = &detail;
+    if (plan->backend->offload == NULL)
+        status = call(plan, l);
+    else
+        status = call_offload(plan, queue, l, event != NULL ? &done : NULL);
+    give_workspace(plan);
+    if (status < 0)
+        return heed_report_detail(report, status, NULL, &detail, "%s failed", plan->impl->name);
+    if (event != NULL) {
+        *event = done;
+        atomic_fetch_add_explicit(&plan->device->done->handed_out, 1, memory_order_relaxed);
+    }
+    heed_report_ok(report);
+    return status;
+}
+
+heed_status heed_op_run(const struct heed_op *op, const heed_plan *plan, heed_queue *queue,
+                        const void *args, heed_event **event, heed_report *report)
+{
+    struct heed_launching l;
+    heed_plan *held;
+    heed_status status = heed_op_require_run(op, plan, queue, args, report);
+
+    if (status < 0)
+        return status;
+    held = heed_plan_retain((heed_plan *)(uintptr_t)plan);      /* only its count is written */
+    status = heed_launch_place(plan, queue, args, &l, report);
+    if (status >= 0)
+        status = heed_operands_require_apart(plan->operands, plan->n_operands,
+                                             heed_launch_opaque(plan->backend), l.places.at,
+                                             report);
+    if (status >= 0)
+        status = require_workspace(plan, &l, report);
+    if (status >= 0)
+        status = launch(plan, queue, &l, event, report);
+    heed_plan_drop(held);
+    return status;
+}

@@ -1,0 +1,156 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Attention as a row of the table of operations, and its public entry points.
+ */
+#include "attn.h"
+
+#include "check.h"
+#include "../../core/error.h"
+#include "../../launch/launch.h"
+#include "../../launch/operands.h"
+#include "../../spans.h"
+#include "validate.h"
+#include "visible.h"
+
+static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const void *desc,
+                         heed_report *report)
+{
+    const struct heed_checked *attn = NULL;
+    heed_status status = heed_check_attn(desc, arena, &attn, report);
+
+    if (status >= 0)
+        status = heed_attn_lay(plan, attn, arena, report);
+    if (status < 0)
+        return status;
+    plan->numerics = attn->numerics;
+    plan->own_workspace = (((const heed_attn_desc *)desc)->flags & HEED_PLAN_OWN_WORKSPACE) != 0;
+    return HEED_OK;
+}
+
+static heed_status lower(struct heed_plan *plan, struct heed_arena *arena, heed_report *report)
+{
+    return heed_spans_build(plan->attn, arena, &plan->lowered, report);
+}
+
+static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
+{
+    heed_spans_work(plan->attn, plan->lowered, flops, bytes);
+}
+
+const struct heed_op heed_op_attn = {
+    .id = HEED_OP_ATTN,
+    .name = "attn",
+    .check = check,
+    .lower = lower,
+    .place = heed_attn_place,
+    .work = work,
+};
+
+heed_status heed_attn_check(heed_device *device, const heed_attn_desc *desc, heed_report *report)
+{
+    return heed_op_check(&heed_op_attn, device, desc, report);
+}
+
+heed_status heed_attn_plan(heed_device *device, const heed_attn_desc *desc, heed_plan **out,
+                           heed_report *report)
+{
+    return heed_op_plan(&heed_op_attn, device, desc, out, report);
+}
+
+heed_status heed_attn_run(const heed_plan *plan, heed_queue *queue, const heed_attn_args *args,
+                          heed_event **event, heed_report *report)
+{
+    return heed_op_run(&heed_op_attn, plan, queue, args, event, report);
+}
+
+/* ---- validate ---- */
+
+static heed_status validate_on_offload(const heed_plan *plan, const heed_queue *queue,
+                                       const struct heed_launching *l, heed_report *report)
+{
+    const void *slots[HEED_MAX_SLOTS] = { NULL };
+    struct heed_readback back = { .block = { NULL } };
+    heed_status status = heed_readback_integers(plan, queue, l, &back, report);
+
+    heed_attn_slots(plan, back.at, slots);
+    if (status >= 0)
+        status = heed_validate_slots(plan->attn, slots, report);
+    heed_readback_finish(queue, &back);
+    return status;
+}
+
+heed_status heed_attn_validate(const heed_plan *plan, heed_queue *queue, const heed_attn_args *args,
+                               heed_report *report)
+{
+    const void *slots[HEED_MAX_SLOTS] = { NULL };
+    struct heed_launching l;
+    heed_status status = heed_op_require_run(&heed_op_attn, plan, queue, args, report);
+
+    if (status >= 0)
+        status = heed_launch_place(plan, queue, args, &l, report);
+    if (status < 0)
+        return status;
+    heed_attn_slots(plan, l.places.at, slots);
+    status = plan->backend->offload != NULL ? validate_on_offload(plan, queue, &l, report)
+                                            : heed_validate_slots(plan->attn, slots, report);
+    return status < 0 ? status : heed_report_ok(report);
+}
+
+/* ---- visible ---- */
+
+static heed_status require_index(int64_t value, int64_t bound, const char *field,
+                                 heed_report *report)
+{
+    if (value >= 0 && value < bound)
+        return HEED_OK;
+    return heed_report_fill(report, HEED_E_VALUE, field, bound, value, "there are %lld of them",
+                            (long long)bound);
+}
+
+/* Host addresses of the slots, without a device. */
+static heed_status find_slots(struct heed_plan *plan, const heed_attn_args *args,
+                              const void *slots[HEED_MAX_SLOTS], heed_report *report)
+{
+    const uint32_t first = heed_attn_slot(plan->attn, 1);
+    struct heed_places places = { .workspace_size = 0 };
+    heed_status status = heed_attn_place_slots(plan, args, &places, report);
+
+    if (status >= 0)
+        status = heed_operands_require(plan->operands + first, plan->n_operands - first, false,
+                                       true, places.at + first, report);
+    if (status >= 0)
+        heed_attn_slots(plan, places.at, slots);
+    return status;
+}
+
+heed_status heed_attn_visible(const heed_attn_desc *desc, const heed_attn_args *args, int64_t batch,
+                              int64_t head, int64_t row, uint32_t source, uint8_t *seen,
+                              heed_report *report)
+{
+    const void *slots[HEED_MAX_SLOTS] = { NULL };
+    struct heed_plan plan = { .op = &heed_op_attn };
+    struct heed_arena arena;
+    heed_status status = heed_op_require(desc, "desc", report);
+
+    if (status >= 0)
+        status = heed_op_require(seen, "seen", report);
+    if (status < 0)
+        return status;
+    heed_arena_init(&arena, NULL);      /* no device, so no runtime: malloc */
+    status = check(&plan, &arena, desc, report);
+    if (status >= 0)
+        status = require_index(batch, plan.attn->n_batch, "batch", report);
+    if (status >= 0)
+        status = require_index(head, plan.attn->heads, "head", report);
+    if (status >= 0)
+        status = require_index(row, plan.attn->n_q, "row", report);
+    if (status >= 0)
+        status = require_index(source, plan.attn->n_sources, "source", report);
+    if (status >= 0)
+        status = find_slots(&plan, args, slots, report);
+    if (status >= 0)
+        status = heed_visible_row(plan.attn, slots, batch, head, row, source, seen, report);
+    heed_arena_finish(&arena);
+    return status < 0 ? status : heed_report_ok(report);
+}

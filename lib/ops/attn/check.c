@@ -1,0 +1,423 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The check of a descriptor, object by object: its structure, its slots, its own numbers and
+ * tensors, each source, and then what takes all of them together: outputs beside the batch,
+ * positions, alignment, slots at their places of use.
+ */
+#include "check.h"
+
+#include "../../launch/overlap.h"
+#include "../../spans.h"
+#include "check_state.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static const uint32_t desc_flags = HEED_ATTN_ALIGN_START | HEED_ATTN_ALIGN_END |
+                                   HEED_ATTN_SCALE_GIVEN | HEED_ATTN_LSE_WITH_SINK |
+                                   HEED_PLAN_ALLOW_COMPOSED | HEED_PLAN_OWN_WORKSPACE;
+
+/* ---- reports ---- */
+
+void heed_check_object(struct heed_check *c, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(c->prefix, sizeof(c->prefix), format, list);
+    va_end(list);
+}
+
+heed_status heed_check_fail(struct heed_check *c, heed_status status, const char *name,
+                            int64_t wanted, int64_t got, const char *format, ...)
+{
+    char field[HEED_CHECK_PREFIX + HEED_CHECK_NAME], text[192];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    snprintf(field, sizeof(field), "%s%s", c->prefix, name);
+    return heed_report_fill(c->report, status, field, wanted, got, "%s: %s", field, text);
+}
+
+heed_status heed_check_nomem(struct heed_check *c)
+{
+    return heed_report_fill(c->report, HEED_E_NOMEM, NULL, 0, 0,
+                            "no memory for the checked descriptor");
+}
+
+/* ---- fields of any object ---- */
+
+heed_status heed_check_limits(struct heed_check *c, const struct heed_check_limit *limits, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct heed_check_limit *l = &limits[i];
+
+        if (l->value < l->low || l->value > l->high)
+            return heed_check_fail(c, HEED_E_VALUE, l->name, l->value < l->low ? l->low : l->high,
+                                   l->value, "%s", l->why);
+    }
+    return HEED_OK;
+}
+
+const char *heed_check_flags_hint(uint32_t flags)
+{
+    static const struct {
+        uint32_t flag;
+        const char *hint;
+    } hints[] = {
+        { HEED_SOURCE_CAUSAL, "; HEED_SOURCE_CAUSAL belongs in sources[].flags" },
+        { HEED_SOURCE_END, "; HEED_SOURCE_END belongs in sources[].flags" },
+        { HEED_ATTN_ALIGN_START, "; HEED_ATTN_ALIGN_START belongs in the descriptor's flags,"
+                                 " HEED_TERM_KEYS in those of a GLOBAL term" },
+        { HEED_ATTN_ALIGN_END, "; HEED_ATTN_ALIGN_END belongs in the descriptor's flags,"
+                               " HEED_TERM_ROWS in those of a GLOBAL term" },
+        { HEED_ATTN_SCALE_GIVEN, "; HEED_ATTN_SCALE_GIVEN belongs in the descriptor's flags,"
+                                 " HEED_TERM_PHASE_HEAD in those of a term with a step" },
+        { HEED_ATTN_LSE_WITH_SINK, "; HEED_ATTN_LSE_WITH_SINK belongs in the descriptor's flags,"
+                                   " HEED_TERM_PHASE_QUERY in those of a term with a step" },
+    };
+
+    for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++) {
+        if (flags & hints[i].flag)
+            return hints[i].hint;
+    }
+    return "";
+}
+
+heed_status heed_check_flags(struct heed_check *c, uint32_t flags, uint32_t known)
+{
+    const uint32_t unknown = flags & ~known;
+
+    if (unknown == 0)
+        return HEED_OK;
+    return heed_check_fail(c, HEED_E_FLAG, "flags", known, flags, "unknown flag bits 0x%x%s",
+                           (unsigned)unknown, heed_check_flags_hint(unknown));
+}
+
+/* known: the value did not leave 63 bits. */
+static heed_status position_in(struct heed_check *c, const char *name, bool known, int64_t value)
+{
+    if (known && value >= -HEED_POSITION_MAX && value <= HEED_POSITION_MAX)
+        return HEED_OK;
+    return heed_check_fail(c, HEED_E_OVERFLOW, name,
+                           known && value < 0 ? -HEED_POSITION_MAX : HEED_POSITION_MAX,
+                           known ? value : 0, "positions, reaches and steps lie within 2^60 of 0");
+}
+
+heed_status heed_check_position(struct heed_check *c, const char *name, int64_t value)
+{
+    return position_in(c, name, true, value);
+}
+
+/* ---- the descriptor's own ---- */
+
+static bool fits_binary32(float x, bool zero)
+{
+    return isfinite(x) && (zero || x != 0);
+}
+
+/* The constants that kernels compute with: a finite number that is 0 only where the given one is.
+ */
+static heed_status constants_in(struct heed_check *c)
+{
+    const struct heed_constants k = heed_constants_find(c->out);
+
+    if (!k.capped && !fits_binary32(k.c, k.scale == 0))
+        return heed_check_fail(c, HEED_E_VALUE, "scale", 0, 0,
+                               "scale * log2(e) leaves what binary32 can hold");
+    if (k.capped && !fits_binary32(k.c2, false))
+        return heed_check_fail(c, HEED_E_VALUE, "softcap", 0, 0,
+                               "softcap * log2(e) leaves what binary32 can hold");
+    if (k.capped && !fits_binary32(k.c1, k.scale == 0))
+        return heed_check_fail(c, HEED_E_VALUE, "softcap", 0, 0,
+                               "scale / softcap leaves what binary32 can hold");
+    return HEED_OK;
+}
+
+static heed_status numbers_check(struct heed_check *c)
+{
+    const heed_attn_desc *d = &c->d;
+    const struct heed_check_limit limits[] = {
+        { "q_pos_step", d->q_pos_step, 0, INT32_MAX, "must not be negative" },
+        { "reserved0", d->reserved0, 0, 0, "must be 0" },
+        { "numerics", d->numerics, 0, HEED_NUMERICS_FAST, "no such profile" },
+        { "reserved1", d->reserved1, 0, 0, "must be 0" },
+    };
+    const uint32_t both = HEED_ATTN_ALIGN_START | HEED_ATTN_ALIGN_END;
+    const heed_status status = heed_check_flags(c, d->flags, desc_flags);
+
+    if (status < 0)
+        return status;
+    if ((d->flags & both) == both)
+        return heed_check_fail(c, HEED_E_VALUE, "flags", HEED_ATTN_ALIGN_START, d->flags & both,
+                               "ALIGN_START and ALIGN_END exclude each other");
+    if (d->q_layout >= HEED_LAYOUTS || !heed_layouts[d->q_layout].for_queries)
+        return heed_check_fail(c, HEED_E_VALUE, "q_layout", HEED_LAYOUT_RAGGED, d->q_layout,
+                               "queries are DENSE or RAGGED");
+    if (!isfinite(d->scale))
+        return heed_check_fail(c, HEED_E_VALUE, "scale", 0, 0, "must be finite");
+    if (!isfinite(d->softcap) || d->softcap < 0)
+        return heed_check_fail(c, HEED_E_VALUE, "softcap", 0, 0,
+                               "must be finite and not negative");
+    return heed_check_limits(c, limits, sizeof(limits) / sizeof(*limits));
+}
+
+static const struct heed_tensor_rule rule_q = { "q", 2, 6, 3, 6, HEED_SET_FLOATS };
+static const struct heed_tensor_rule rule_o = { "o", 2, 6, 3, 6, HEED_SET_FLOATS };
+static const struct heed_tensor_rule rule_lse = { "lse", 0, 5, 2, 5, HEED_SET_F32 };
+static const struct heed_tensor_rule rule_sinks = { "sinks", 0, 1, 1, 6, HEED_SET_F32 };
+
+static heed_status tensors_check(struct heed_check *c)
+{
+    struct heed_checked *out = c->out;
+    heed_status status;
+
+    if ((status = heed_check_tensor(c, &rule_q, &c->d.q, &out->q)) < 0 ||
+        (status = heed_check_tensor(c, &rule_o, &c->d.o, &out->o)) < 0 ||
+        (status = heed_check_tensor(c, &rule_lse, &c->d.lse, &out->lse)) < 0 ||
+        (status = heed_check_tensor(c, &rule_sinks, &c->d.sinks, &out->sinks)) < 0)
+        return status;
+    if (!heed_view_injective(&out->o))
+        return heed_check_fail(c, HEED_E_STRIDE, "o.stride", 0, 0,
+                               "two elements have one address");
+    if (out->lse.dtype != 0 && !heed_view_injective(&out->lse))
+        return heed_check_fail(c, HEED_E_STRIDE, "lse.stride", 0, 0,
+                               "two elements have one address");
+    out->heads = out->q.shape[3];
+    out->n_q = out->q.shape[4];
+    out->d = out->q.shape[5];
+    out->d_v = out->o.shape[5];
+    return HEED_OK;
+}
+
+static heed_status desc_check(struct heed_check *c)
+{
+    const struct heed_site at = { .level = HEED_LEVEL_DESC };
+    heed_status status;
+
+    heed_check_object(c, "%s", "");
+    if ((status = numbers_check(c)) < 0 || (status = tensors_check(c)) < 0 ||
+        (status = constants_in(c)) < 0 ||
+        (status = heed_check_fields(c, at, &c->d, c->out, heed_layouts[c->d.q_layout].desc)) < 0)
+        return status;
+    if (c->d.q_layout != HEED_LAYOUT_RAGGED)
+        return heed_check_batch(c, &rule_q, &c->d.q);
+    if ((status = heed_check_no_batch(c, &rule_q, &c->d.q)) < 0 ||
+        (status = heed_check_no_batch(c, &rule_o, &c->d.o)) < 0 ||
+        (c->d.lse.ndim != 0 && (status = heed_check_no_batch(c, &rule_lse, &c->d.lse)) < 0))
+        return status;
+    return heed_check_begins(c, c->d.q_slot);
+}
+
+/* ---- what takes all of them ---- */
+
+/* o or lse, when the batch is known. */
+static heed_status output_check(struct heed_check *c, const struct heed_tensor_rule *rule,
+                                const heed_tensor *t)
+{
+    heed_status status = HEED_OK;
+
+    for (uint32_t a = 0; a < 3 && status >= 0 && c->d.q_layout != HEED_LAYOUT_RAGGED; a++)
+        status = heed_check_axis(c, rule, t, a, c->out->batch[a],
+                                 "outputs have every batch item");
+    if (status >= 0)
+        status = heed_check_axis(c, rule, t, 3, c->out->heads, "heads of q");
+    if (status >= 0)
+        status = heed_check_axis(c, rule, t, 4, c->out->q.shape[4], "rows of q");
+    return status;
+}
+
+static void expand(const struct heed_checked *out, struct heed_view *v)
+{
+    for (int a = 0; a < 3; a++) {
+        if (v->shape[a] == 1)
+            v->shape[a] = out->batch[a];
+    }
+}
+
+/* Batch items times heads times rows is what a backend counts its tasks in, also for RAGGED. */
+static heed_status batch_check(struct heed_check *c)
+{
+    struct heed_checked *out = c->out;
+    const int64_t factors[] = { out->batch[0], out->batch[1], out->batch[2], out->heads, out->n_q };
+    int64_t product = 1;
+
+    for (size_t i = 0; i < sizeof(factors) / sizeof(*factors); i++) {
+        if (factors[i] > 1 && !heed_mul_i64(product, factors[i], &product))
+            return heed_check_fail(c, HEED_E_OVERFLOW, "q.shape", INT64_MAX, 0,
+                                   "batch items times heads times rows leave 63 bits");
+    }
+    out->n_batch = out->batch[0] * out->batch[1] * out->batch[2];
+    expand(out, &out->q);
+    for (uint32_t s = 0; s < out->n_sources; s++) {
+        expand(out, &c->to[s].k);
+        expand(out, &c->to[s].v);
+    }
+    return HEED_OK;
+}
+
+/* start + steps * step + more. */
+static bool travel(int64_t start, int64_t steps, int64_t step, int64_t more, int64_t *out)
+{
+    int64_t way;
+
+    return heed_mul_i64(steps, step, &way) && heed_add_i64(start, way, &way) &&
+           heed_add_i64(way, more, out);
+}
+
+/* The first position that the first key covers and the last one of the last key. END: the first
+ * key of the longest item. */
+static heed_status source_positions(struct heed_check *c, uint32_t s)
+{
+    const struct heed_checked_source *to = &c->to[s];
+    const int64_t first = to->flags & HEED_SOURCE_END ? -to->n_k : 0;
+    int64_t low = 0, high = 0;
+    heed_status status;
+    bool known;
+
+    heed_check_object(c, "sources[%u].", (unsigned)s);
+    status = heed_check_position(c, "pos0", to->pos0);
+    if (status < 0 || to->n_k == 0)
+        return status;
+    known = travel(to->pos0, first, to->pos_step, 0, &low);
+    status = position_in(c, "pos_step", known, low);
+    if (status < 0)
+        return status;
+    known = travel(to->pos0, first + to->n_k - 1, to->pos_step, to->pos_span - 1, &high);
+    return position_in(c, "pos_step", known, high);
+}
+
+static heed_status query_positions(struct heed_check *c)
+{
+    const struct heed_checked *out = c->out;
+    const int64_t steps = out->n_q > 0 ? out->n_q - 1 : 0;
+    int64_t far = 0;
+    heed_status status = heed_check_position(c, "q_pos0", out->q_pos0);
+    bool known;
+
+    if (status < 0)
+        return status;
+    known = travel(out->q_pos0, out->flags & HEED_ATTN_ALIGN_END ? -steps : steps, out->q_pos_step,
+                   0, &far);
+    return position_in(c, "q_pos_step", known, far);
+}
+
+static bool run_time(const struct heed_check *c, uint32_t slot)
+{
+    return slot != 0 && !c->slots[slot - 1].data;
+}
+
+/* Must the alignment be stated? */
+static heed_status alignment_check(struct heed_check *c)
+{
+    const heed_attn_desc *d = &c->d;
+    const bool q_open = d->q_layout == HEED_LAYOUT_RAGGED || run_time(c, d->q_len_slot);
+
+    heed_check_object(c, "%s", "");
+    if (d->flags & (HEED_ATTN_ALIGN_START | HEED_ATTN_ALIGN_END))
+        return HEED_OK;
+    for (uint32_t s = 0; s < d->n_sources; s++) {
+        const struct heed_checked_source *source = &c->to[s];
+
+        if (!heed_check_positional(source))
+            continue;
+        if (source->n_k != c->out->n_q)
+            return heed_check_fail(
+                c, HEED_E_AMBIGUOUS, "flags", c->out->n_q, source->n_k,
+                "source %u compares positions and has %lld keys for %lld rows: state ALIGN_START "
+                "or ALIGN_END",
+                (unsigned)s, (long long)source->n_k, (long long)c->out->n_q);
+        if (q_open || source->layout == HEED_LAYOUT_RAGGED || run_time(c, source->len.slot))
+            return heed_check_fail(
+                c, HEED_E_AMBIGUOUS, "flags", 0, 0,
+                "source %u compares positions and lengths are known only to run: state "
+                "ALIGN_START or ALIGN_END",
+                (unsigned)s);
+    }
+    c->out->flags |= HEED_ATTN_ALIGN_START;
+    return HEED_OK;
+}
+
+static heed_status together_check(struct heed_check *c)
+{
+    heed_status status;
+
+    heed_check_object(c, "%s", "");
+    if ((status = output_check(c, &rule_o, &c->d.o)) < 0 ||
+        (c->d.lse.ndim != 0 && (status = output_check(c, &rule_lse, &c->d.lse)) < 0) ||
+        (c->d.sinks.ndim != 0 &&
+         (status = heed_check_axis(c, &rule_sinks, &c->d.sinks, 5, c->out->heads, "heads of q")) <
+             0) ||
+        (status = batch_check(c)) < 0 || (status = query_positions(c)) < 0)
+        return status;
+    for (uint32_t s = 0; s < c->d.n_sources && status >= 0; s++)
+        status = source_positions(c, s);
+    if (status >= 0)
+        status = alignment_check(c);
+    if (status >= 0)
+        status = heed_check_sites(c);
+    return status < 0 ? status : heed_check_constants(c);
+}
+
+/* The checked form, to be filled. */
+static heed_status form_take(struct heed_check *c)
+{
+    const heed_attn_desc *d = &c->d;
+    uint64_t sites = HEED_DESC_SLOTS;
+
+    for (uint32_t s = 0; s < d->n_sources; s++)
+        sites += HEED_SOURCE_SLOTS + (uint64_t)c->sources[s].n_terms * HEED_TERM_SLOTS +
+                  (uint64_t)c->sources[s].n_biases * HEED_BIAS_SLOTS;
+    c->sites = heed_arena_array(c->arena, sites, sizeof(*c->sites), 8);
+    c->aux = heed_arena_array(c->scratch, sites, sizeof(*c->aux), 8);
+    c->out = heed_arena_take(c->arena, sizeof(*c->out), 8);
+    c->to = d->n_sources == 0 ? NULL
+                              : heed_arena_array(c->arena, d->n_sources, sizeof(*c->to), 8);
+    if (!c->sites || !c->aux || !c->out || (d->n_sources != 0 && !c->to))
+        return heed_check_nomem(c);
+    *c->out = (struct heed_checked){
+        .batch = { 1, 1, 1 },
+        .q_layout = d->q_layout,
+        .flags = d->flags,
+        .q_pos0 = d->q_pos0,
+        .q_pos_step = d->q_pos_step == 0 ? 1 : d->q_pos_step,
+        .scale = d->scale,
+        .softcap = d->softcap,
+        .numerics = d->numerics,
+        .n_sources = d->n_sources,
+        .sources = c->to,
+        .sites = c->sites,
+        .n_slots = d->n_slots,
+    };
+    return HEED_OK;
+}
+
+heed_status heed_check_attn(const heed_attn_desc *desc, struct heed_arena *arena,
+                            const struct heed_checked **out, heed_report *report)
+{
+    struct heed_arena scratch;
+    struct heed_check c = { .given = desc, .arena = arena, .scratch = &scratch, .report = report };
+    heed_status status;
+
+    heed_arena_init(&scratch, arena->runtime);
+    status = heed_check_copy(&c);
+    if (status >= 0)
+        status = form_take(&c);
+    if (status >= 0)
+        status = heed_check_slots(&c);
+    if (status >= 0)
+        status = desc_check(&c);
+    for (uint32_t s = 0; s < c.d.n_sources && status >= 0; s++)
+        status = heed_check_source(&c, s);
+    if (status >= 0)
+        status = together_check(&c);
+    heed_arena_finish(&scratch);
+    if (status < 0)
+        return status;
+    *out = c.out;
+    return heed_report_ok(report);
+}

@@ -1,0 +1,256 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Slots: each by itself, the fields that name them, and each array at its place of use, where it is
+ * compared with what the use asks for. For RAGGED tensors, whose item lengths no extent gives, the
+ * extents of slots bound the lengths.
+ */
+#include "check_state.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+heed_status heed_check_slots(struct heed_check *c)
+{
+    static const struct heed_tensor_rule rule = { .name = "t", .max = 6 };
+    heed_status status = HEED_OK;
+
+    for (uint32_t i = 0; i < c->d.n_slots && status >= 0; i++) {
+        heed_check_object(c, "slots[%u].", (unsigned)i);
+        status = heed_check_extents(c, &rule, &c->slots[i].t);
+    }
+    return status;
+}
+
+struct heed_tensor_rule heed_check_use_rule(const struct heed_use *use)
+{
+    return (struct heed_tensor_rule){
+        .name = "t",
+        .max = use->trailing + 3,
+        .trailing = use->trailing,
+        .end = 6,
+        .set = use->set,
+    };
+}
+
+static heed_status slot_named(struct heed_check *c, const char *name, uint32_t slot,
+                              const struct heed_slot_rule *rule)
+{
+    if (slot == 0)
+        return rule->need != HEED_NEED_MUST ? HEED_OK
+                                            : heed_check_fail(c, HEED_E_VALUE, name, 1, 0,
+                                                              "a slot is required here");
+    if (rule->need == HEED_NEED_NONE)
+        return heed_check_fail(c, HEED_E_VALUE, name, 0, slot, "no slot is taken here");
+    if (slot > c->d.n_slots)
+        return heed_check_fail(c, HEED_E_VALUE, name, c->d.n_slots, slot, "there is no such slot");
+    if (c->slots[slot - 1].t.ndim == 0)
+        return heed_check_fail(c, HEED_E_VALUE, name, 0, slot, "that slot is absent (ndim 0)");
+    return HEED_OK;
+}
+
+static struct heed_checked_source *source_of(const struct heed_check *c,
+                                             const struct heed_site *site)
+{
+    return site->level == HEED_LEVEL_DESC ? NULL : &c->to[site->source];
+}
+
+/* Rows that share an entry of a BLOCKS axis. */
+static int64_t block_of(const struct heed_check *c, const struct heed_site *site)
+{
+    const struct heed_checked_source *source = &c->to[site->source];
+
+    assert(site->level == HEED_LEVEL_SOURCE || site->level == HEED_LEVEL_TERM);
+    return site->level == HEED_LEVEL_TERM ? source->terms[site->index].block : source->rows;
+}
+
+static void lower_to(int64_t *bound, int64_t value)
+{
+    if (value < *bound)
+        *bound = value;
+}
+
+static void axis_cut(struct heed_check *c, const struct heed_site *site, enum heed_axis axis,
+                     int64_t extent)
+{
+    struct heed_checked_source *source = source_of(c, site);
+    const bool q_ragged = c->out->q_layout == HEED_LAYOUT_RAGGED;
+    const bool k_ragged = source && source->layout == HEED_LAYOUT_RAGGED;
+    int64_t rows;
+
+    if ((axis == HEED_AXIS_ROWS_OR_ONE || axis == HEED_AXIS_KEYS_OR_ONE) && extent == 1)
+        return;
+    if (q_ragged && (axis == HEED_AXIS_ROWS || axis == HEED_AXIS_ROWS_OR_ONE))
+        lower_to(&c->out->n_q, extent);
+    if (q_ragged && axis == HEED_AXIS_BLOCKS && heed_mul_i64(extent, block_of(c, site), &rows))
+        lower_to(&c->out->n_q, rows);
+    if (k_ragged && (axis == HEED_AXIS_KEYS || axis == HEED_AXIS_KEYS_OR_ONE))
+        lower_to(&source->n_k, extent);
+}
+
+static heed_status site_add(struct heed_check *c, const struct heed_site *site,
+                             struct heed_aux *aux, uint32_t slot)
+{
+    const struct heed_tensor_rule rule = heed_check_use_rule(site->use);
+    const heed_tensor *t = &c->slots[slot - 1].t;
+    char path[HEED_SITE_PATH], field[HEED_SITE_PATH];
+    int64_t shape[6], stride[6];
+
+    if (t->ndim > rule.max) {
+        snprintf(field, sizeof(field), "slots[%u].t.ndim", (unsigned)(slot - 1));
+        return heed_report_fill(c->report, HEED_E_VALUE, field, rule.max, t->ndim,
+                                "%s takes at most %u axes", heed_site_path(site, path),
+                                (unsigned)rule.max);
+    }
+    heed_check_place(&rule, t, shape, stride);
+    for (int a = 0; a < 3; a++)
+        axis_cut(c, site, site->use->axes[a], shape[3 + a]);
+    aux->slot = slot;
+    aux->dtype = t->dtype;
+    c->aux[c->out->n_sites] = aux;
+    c->sites[c->out->n_sites++] = *site;
+    return HEED_OK;
+}
+
+heed_status heed_check_fields(struct heed_check *c, struct heed_site at, const void *given,
+                              void *kept, const struct heed_slot_rule *rules)
+{
+    const struct heed_slot_fields *fields = &heed_slot_fields[at.level];
+    heed_status status = HEED_OK;
+
+    for (uint32_t i = 0; i < fields->n && status >= 0; i++) {
+        const struct heed_slot_field *field = &fields->rows[i];
+        struct heed_aux *aux = (void *)((char *)kept + field->kept);
+        uint32_t slot;
+
+        memcpy(&slot, (const char *)given + field->given, sizeof(slot));
+        status = slot_named(c, field->name, slot, &rules[i]);
+        if (status < 0 || slot == 0)
+            continue;
+        at.use = rules[i].use;
+        at.name = field->name;
+        at.aux = aux;
+        status = site_add(c, &at, aux, slot);
+    }
+    return status;
+}
+
+heed_status heed_check_begins(struct heed_check *c, uint32_t slot)
+{
+    static const struct heed_tensor_rule rule = { .name = "t", .max = 3, .end = 6 };
+
+    heed_check_object(c, "slots[%u].", (unsigned)(slot - 1));
+    return heed_check_batch(c, &rule, &c->slots[slot - 1].t);
+}
+
+/* One of up to three extents, or any (extents[0] < 0). */
+struct wish {
+    int64_t extents[3];
+    const char *why;
+};
+
+static struct wish wish_for(const struct heed_check *c, const struct heed_site *site,
+                            enum heed_axis axis)
+{
+    const struct heed_checked *out = c->out;
+    const struct heed_checked_source *source = source_of(c, site);
+    const int64_t heads = out->heads, key_heads = source ? source->heads : 1;
+    const int64_t rows = out->q_layout == HEED_LAYOUT_RAGGED ? -1 : out->n_q;
+    const int64_t keys = !source || source->layout == HEED_LAYOUT_RAGGED ? -1 : source->n_k;
+    int64_t blocks = rows;
+
+    switch (axis) {
+    case HEED_AXIS_NONE:
+        return (struct wish){ { 1, 1, 1 }, "this use has no such axis" };
+    case HEED_AXIS_ANY:
+        return (struct wish){ { -1, -1, -1 }, "any" };
+    case HEED_AXIS_TWO:
+        return (struct wish){ { 2, 2, 2 }, "begin and end" };
+    case HEED_AXIS_HEADS:
+        return (struct wish){ { heads, heads, heads }, "heads of q" };
+    case HEED_AXIS_HEAD_GROUPS:
+        return (struct wish){ { heads, key_heads, 1 }, "1, the heads of k or those of q" };
+    case HEED_AXIS_HEADS_OR_ONE:
+        return (struct wish){ { heads, 1, 1 }, "1 or the heads of q" };
+    case HEED_AXIS_ROWS:
+        return (struct wish){ { rows, rows, rows }, "query rows" };
+    case HEED_AXIS_ROWS_OR_ONE:
+        return (struct wish){ { rows, 1, 1 }, "1 or the query rows" };
+    case HEED_AXIS_KEYS:
+        return (struct wish){ { keys, keys, keys }, "keys of the source" };
+    case HEED_AXIS_KEYS_OR_ONE:
+        return (struct wish){ { keys, 1, 1 }, "1 or the keys of the source" };
+    case HEED_AXIS_BLOCKS:
+        if (rows > 0)
+            blocks = (rows - 1) / block_of(c, site) + 1;
+        return (struct wish){ { blocks, blocks, blocks },
+                              "blocks of query rows, the last may be short" };
+    }
+    assert(!"an axis that counts nothing");
+    return (struct wish){ { -1, -1, -1 }, "any" };
+}
+
+static bool granted(const struct wish *wish, int64_t extent)
+{
+    return wish->extents[0] < 0 || extent == wish->extents[0] || extent == wish->extents[1] ||
+           extent == wish->extents[2];
+}
+
+static heed_status site_shape(struct heed_check *c, const struct heed_site *site,
+                               const struct heed_tensor_rule *rule, const heed_tensor *t,
+                               const int64_t shape[6])
+{
+    const struct heed_use *use = site->use;
+    char path[HEED_SITE_PATH], why[128];
+    heed_status status = HEED_OK;
+
+    heed_site_path(site, path);
+    for (uint32_t a = 0; a < 3 && status >= 0; a++) {
+        const int64_t wanted = use->batch == HEED_BATCH_ONE ? 1 : c->out->batch[a];
+
+        snprintf(why, sizeof(why), "batch axis of %s", path);
+        if (shape[a] != 1 || use->batch == HEED_BATCH_ALL)
+            status = heed_check_axis(c, rule, t, a, wanted, why);
+    }
+    for (uint32_t axis = 6 - use->trailing; axis < 6 && status >= 0; axis++) {
+        const struct wish wish = wish_for(c, site, use->axes[axis - 3]);
+
+        snprintf(why, sizeof(why), "%s (%s)", wish.why, path);
+        if (!granted(&wish, shape[axis]))
+            status = heed_check_axis(c, rule, t, axis, wish.extents[0], why);
+    }
+    return status;
+}
+
+void heed_check_aux(const struct heed_check *c, uint32_t site, const heed_tensor *t)
+{
+    const struct heed_tensor_rule rule = heed_check_use_rule(c->sites[site].use);
+    struct heed_aux *aux = c->aux[site];
+
+    heed_check_place(&rule, t, aux->shape, aux->stride);
+    for (int a = 0; a < 3; a++) {
+        if (aux->shape[a] == 1)
+            aux->shape[a] = c->out->batch[a];
+    }
+}
+
+heed_status heed_check_sites(struct heed_check *c)
+{
+    heed_status status = HEED_OK;
+
+    for (uint32_t i = 0; i < c->out->n_sites && status >= 0; i++) {
+        const struct heed_site *site = &c->sites[i];
+        const struct heed_tensor_rule rule = heed_check_use_rule(site->use);
+        const heed_tensor *t = &c->slots[site->aux->slot - 1].t;
+        int64_t shape[6], stride[6];
+
+        heed_check_object(c, "slots[%u].", (unsigned)(site->aux->slot - 1));
+        status = heed_check_view(c, &rule, t, shape, stride);
+        if (status >= 0)
+            status = site_shape(c, site, &rule, t, shape);
+        if (status >= 0)
+            heed_check_aux(c, i, t);
+    }
+    return status;
+}

@@ -1,0 +1,338 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Sources: layout, numbers, k and v, and then term after term and bias after bias, each by what its
+ * row in the table of kinds says.
+ */
+#include "check_state.h"
+
+#include "../../biases/biases.h"
+#include "../../terms/terms.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+static const uint32_t source_flags = HEED_SOURCE_CAUSAL | HEED_SOURCE_END;
+static const uint32_t term_flags = HEED_TERM_KEYS | HEED_TERM_ROWS | HEED_TERM_PHASE_HEAD |
+                                   HEED_TERM_PHASE_QUERY;
+
+static int64_t or_one(int64_t value)
+{
+    return value == 0 ? 1 : value;
+}
+
+/* ---- terms ---- */
+
+static heed_status term_fields(struct heed_check *c, const struct heed_term_kind *kind,
+                               const heed_term *t)
+{
+    const struct {
+        const char *name;
+        uint32_t field;
+        int64_t value;
+    } fields[] = {
+        { "left", HEED_FIELD_LEFT, t->left },    { "right", HEED_FIELD_RIGHT, t->right },
+        { "step", HEED_FIELD_STEP, t->step },    { "block", HEED_FIELD_BLOCK, t->block },
+        { "phase", HEED_FIELD_PHASE, t->phase },
+    };
+    const struct heed_check_limit limits[] = {
+        { "step", t->step, 0, INT64_MAX, "must not be negative" },
+        { "block", t->block, 0, INT32_MAX, "must not be negative" },
+        { "reserved", t->reserved, 0, 0, "must be 0" },
+    };
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+        if (fields[i].value != 0 && !(kind->fields & fields[i].field))
+            return heed_check_fail(c, HEED_E_VALUE, fields[i].name, 0, fields[i].value,
+                                   "a %s term does not take it", kind->name);
+    }
+    if (t->flags & ~kind->flags)
+        return heed_check_fail(c, HEED_E_VALUE, "flags", kind->flags, t->flags,
+                               "a %s term does not take these flags%s", kind->name,
+                               heed_check_flags_hint(t->flags & ~kind->flags));
+    return heed_check_limits(c, limits, sizeof(limits) / sizeof(*limits));
+}
+
+static heed_status term_reach(struct heed_check *c, const heed_term *t)
+{
+    heed_status status = HEED_OK;
+
+    if (t->left != HEED_FAR)
+        status = heed_check_position(c, "left", t->left);
+    if (status >= 0 && t->right != HEED_FAR)
+        status = heed_check_position(c, "right", t->right);
+    return status >= 0 ? heed_check_position(c, "step", t->step) : status;
+}
+
+/* All steps by the query's position must be equal: strips of rows are cut by it. */
+static heed_status term_dilation(struct heed_check *c, const heed_term *t)
+{
+    if (!(t->flags & HEED_TERM_PHASE_QUERY) || t->step <= 1)
+        return HEED_OK;
+    if (c->dilation != 0 && t->step != c->dilation)
+        return heed_check_fail(c, HEED_E_UNSUPPORTED, "step", c->dilation, t->step,
+                               "all PHASE_QUERY steps of a descriptor must be equal");
+    c->dilation = t->step;
+    return HEED_OK;
+}
+
+static heed_status term_check(struct heed_check *c, uint32_t s, uint32_t i,
+                              struct heed_checked_term *to)
+{
+    const struct heed_site at = { .level = HEED_LEVEL_TERM, .source = s, .index = i };
+    const heed_term *t = &c->sources[s].terms[i];
+    const struct heed_term_kind *kind = heed_term_kind_find(t->kind);
+    heed_status status;
+
+    if (!kind)
+        return heed_check_fail(c, HEED_E_VALUE, "kind", 0, t->kind, "no such kind of term");
+    status = heed_check_flags(c, t->flags, term_flags);
+    if (status < 0 || (status = term_fields(c, kind, t)) < 0 || (status = term_reach(c, t)) < 0 ||
+        (status = term_dilation(c, t)) < 0)
+        return status;
+    if ((t->flags & HEED_TERM_PHASE_QUERY) && c->to[s].pos_step > 1)
+        return heed_check_fail(c, HEED_E_VALUE, "flags", 1, c->to[s].pos_step,
+                               "PHASE_QUERY needs pos_step 1");
+    *to = (struct heed_checked_term){
+        .kind = t->kind,
+        .flags = t->flags ? t->flags : kind->default_flags,
+        .left = t->left,
+        .right = t->right,
+        .step = or_one(t->step),
+        .block = or_one(t->block),
+        .phase = t->phase,
+    };
+    return heed_check_fields(c, at, t, to, kind->slots);
+}
+
+/* A source takes one term at most that names keys, and one that names rows. */
+static heed_status term_once(struct heed_check *c, const struct heed_checked_source *source,
+                             const struct heed_checked_term *t, bool *keys, bool *rows)
+{
+    const struct heed_term_kind *kind = heed_term_kind_find(t->kind);
+    struct heed_term_form form;
+
+    assert(kind);
+    kind->lower(t, source, &form);
+    if ((form.keys && *keys) || (form.rows && *rows))
+        return heed_check_fail(c, HEED_E_UNSUPPORTED, "flags", 1, 2,
+                               "one %s %s term per source at most", kind->name,
+                               form.keys && *keys ? "KEYS" : "ROWS");
+    *keys |= form.keys;
+    *rows |= form.rows;
+    return HEED_OK;
+}
+
+static heed_status terms_check(struct heed_check *c, uint32_t s, struct heed_checked_term *to)
+{
+    const heed_source *source = &c->sources[s];
+    heed_status status = HEED_OK;
+    bool keys = false, rows = false;
+
+    if (source->n_terms == 0)
+        to[0] = heed_term_default;
+    for (uint32_t i = 0; i < source->n_terms && status >= 0; i++) {
+        heed_check_object(c, "sources[%u].terms[%u].", (unsigned)s, (unsigned)i);
+        status = term_check(c, s, i, &to[i]);
+        if (status >= 0)
+            status = term_once(c, &c->to[s], &to[i], &keys, &rows);
+    }
+    return status;
+}
+
+/* The only term of a source that lists its keys shows everything. */
+static heed_status listed_check(struct heed_check *c, uint32_t s)
+{
+    const heed_source *source = &c->sources[s];
+    const struct heed_term_kind *kind;
+
+    if (source->n_terms > 1)
+        return heed_check_fail(c, HEED_E_UNSUPPORTED, "n_terms", 1, source->n_terms,
+                               "the only term of a LISTED source is ALL");
+    if (source->n_terms == 0)
+        return HEED_OK;
+    kind = heed_term_kind_find(source->terms[0].kind);
+    if (kind && !kind->whole)
+        return heed_check_fail(c, HEED_E_UNSUPPORTED, "terms[0].kind", heed_term_default.kind,
+                               kind->kind, "the only term of a LISTED source is ALL");
+    if (source->terms[0].step > 1)
+        return heed_check_fail(c, HEED_E_UNSUPPORTED, "terms[0].step", 1, source->terms[0].step,
+                               "the term of a LISTED source takes no step");
+    return HEED_OK;
+}
+
+/* ---- biases ---- */
+
+static heed_status bias_check(struct heed_check *c, uint32_t s, uint32_t i,
+                              struct heed_checked_bias *to)
+{
+    const struct heed_site at = { .level = HEED_LEVEL_BIAS, .source = s, .index = i };
+    const heed_bias *b = &c->sources[s].biases[i];
+    const struct heed_bias_kind *kind = heed_bias_kind_find(b->kind);
+    heed_status status;
+
+    if (!kind)
+        return heed_check_fail(c, HEED_E_VALUE, "kind", 0, b->kind, "no such kind of bias");
+    if (!kind->implemented)
+        return heed_check_fail(c, HEED_E_UNSUPPORTED, "kind", 0, b->kind,
+                               "bias %s is not implemented yet", kind->name);
+    status = heed_check_flags(c, b->flags, 0);
+    if (status < 0)
+        return status;
+    if (b->zero != 0 && !kind->zero)
+        return heed_check_fail(c, HEED_E_VALUE, "zero", 0, b->zero, "a %s bias does not take it",
+                               kind->name);
+    if (b->reserved != 0)
+        return heed_check_fail(c, HEED_E_VALUE, "reserved", 0, b->reserved, "must be 0");
+    status = heed_check_position(c, "zero", b->zero);
+    if (status < 0)
+        return status;
+    to->kind = b->kind;
+    to->zero = b->zero;
+    return heed_check_fields(c, at, b, to, kind->slots);
+}
+
+static heed_status biases_check(struct heed_check *c, uint32_t s, struct heed_checked_bias *to)
+{
+    heed_status status = HEED_OK;
+
+    for (uint32_t i = 0; i < c->sources[s].n_biases && status >= 0; i++) {
+        heed_check_object(c, "sources[%u].biases[%u].", (unsigned)s, (unsigned)i);
+        status = bias_check(c, s, i, &to[i]);
+    }
+    return status;
+}
+
+/* ---- sources ---- */
+
+static heed_status layout_check(struct heed_check *c, const heed_source *s)
+{
+    if (s->layout >= HEED_LAYOUTS)
+        return heed_check_fail(c, HEED_E_VALUE, "layout", HEED_LAYOUTS - 1, s->layout,
+                               "no such layout");
+    if (heed_layouts[s->layout].implemented)
+        return HEED_OK;
+    return heed_check_fail(c, HEED_E_UNSUPPORTED, "layout", 0, s->layout,
+                           "layout %s is not implemented yet", heed_layouts[s->layout].name);
+}
+
+static heed_status numbers_check(struct heed_check *c, const heed_source *s)
+{
+    const bool lists = heed_layouts[s->layout].lists;
+    const struct heed_check_limit limits[] = {
+        { "pos_step", s->pos_step, 0, INT32_MAX, "must not be negative" },
+        { "pos_span", s->pos_span, 0, INT32_MAX, "must not be negative" },
+        { "run", s->run, 0, lists ? INT32_MAX : 0,
+          "must be 0 or, where the layout takes it, positive" },
+        { "rows", s->rows, 0, lists ? INT32_MAX : 0,
+          "must be 0 or, where the layout takes it, positive" },
+        { "reserved", s->reserved, 0, 0, "must be 0" },
+    };
+
+    return heed_check_limits(c, limits, sizeof(limits) / sizeof(*limits));
+}
+
+static const struct heed_tensor_rule rule_k = { "k", 2, 6, 3, 6, HEED_SET_FLOATS };
+static const struct heed_tensor_rule rule_v = { "v", 2, 6, 3, 6, HEED_SET_FLOATS };
+
+/* H_k = 0, legal with H = 0 only, counts as 1 later, so that nobody divides by it. */
+static heed_status tensors_check(struct heed_check *c, const heed_source *s,
+                                 struct heed_checked_source *to)
+{
+    const int64_t heads = c->out->heads;
+    heed_status status;
+    int64_t key_heads;
+
+    if ((status = heed_check_tensor(c, &rule_k, &s->k, &to->k)) < 0 ||
+        (status = heed_check_tensor(c, &rule_v, &s->v, &to->v)) < 0)
+        return status;
+    key_heads = to->k.shape[3];
+    if (key_heads == 0 ? heads != 0 : heads % key_heads != 0)
+        return heed_check_axis(c, &rule_k, &s->k, 3, heads, "key heads must divide the heads of q");
+    if ((status = heed_check_axis(c, &rule_k, &s->k, 5, c->out->d, "channels of q and k")) < 0 ||
+        (status = heed_check_axis(c, &rule_v, &s->v, 3, key_heads, "heads of k and v")) < 0 ||
+        (status = heed_check_axis(c, &rule_v, &s->v, 4, to->k.shape[4], "keys of k and v")) < 0 ||
+        (status = heed_check_axis(c, &rule_v, &s->v, 5, c->out->d_v, "channels of v and o")) < 0)
+        return status;
+    to->heads = or_one(key_heads);
+    to->n_k = to->k.shape[4];
+    return HEED_OK;
+}
+
+/* Batch extents of k and v, or for RAGGED those of the begins. */
+static heed_status batch_check(struct heed_check *c, const heed_source *s)
+{
+    heed_status status;
+
+    if (s->layout != HEED_LAYOUT_RAGGED) {
+        status = heed_check_batch(c, &rule_k, &s->k);
+        return status < 0 ? status : heed_check_batch(c, &rule_v, &s->v);
+    }
+    if ((status = heed_check_no_batch(c, &rule_k, &s->k)) < 0 ||
+        (status = heed_check_no_batch(c, &rule_v, &s->v)) < 0)
+        return status;
+    return heed_check_begins(c, s->slot);
+}
+
+/* No term becomes one ALL. */
+static heed_status kinds_check(struct heed_check *c, uint32_t s)
+{
+    const heed_source *source = &c->sources[s];
+    struct heed_checked_source *to = &c->to[s];
+    struct heed_checked_term *terms;
+    struct heed_checked_bias *biases;
+    heed_status status;
+
+    to->n_terms = source->n_terms ? source->n_terms : 1;
+    to->n_biases = source->n_biases;
+    to->terms = terms = heed_arena_array(c->arena, to->n_terms, sizeof(*terms), 8);
+    to->biases = biases = source->n_biases == 0 ? NULL
+                                                : heed_arena_array(c->arena, to->n_biases,
+                                                                   sizeof(*biases), 8);
+    if (!terms || (to->n_biases != 0 && !biases))
+        return heed_check_nomem(c);
+    status = heed_layouts[source->layout].lists ? listed_check(c, s) : HEED_OK;
+    if (status >= 0)
+        status = terms_check(c, s, terms);
+    if (status >= 0 && heed_layouts[source->layout].lists)
+        terms[0] = heed_term_default;   /* phase has no meaning without a step */
+    return status < 0 ? status : biases_check(c, s, biases);
+}
+
+heed_status heed_check_source(struct heed_check *c, uint32_t s)
+{
+    const struct heed_site at = { .level = HEED_LEVEL_SOURCE, .source = s };
+    const heed_source *source = &c->sources[s];
+    struct heed_checked_source *to = &c->to[s];
+    heed_status status;
+
+    heed_check_object(c, "sources[%u].", (unsigned)s);
+    if ((status = layout_check(c, source)) < 0 ||
+        (status = heed_check_flags(c, source->flags, source_flags)) < 0 ||
+        (status = numbers_check(c, source)) < 0 || (status = tensors_check(c, source, to)) < 0)
+        return status;
+    to->pos0 = source->pos0;
+    to->pos_step = or_one(source->pos_step);
+    to->pos_span = or_one(source->pos_span);
+    to->layout = source->layout;
+    to->flags = source->flags;
+    to->run = or_one(source->run);
+    to->rows = or_one(source->rows);
+    if ((status = heed_check_fields(c, at, source, to, heed_layouts[source->layout].source)) < 0 ||
+        (status = kinds_check(c, s)) < 0)
+        return status;
+    heed_check_object(c, "sources[%u].", (unsigned)s);
+    return batch_check(c, source);
+}
+
+bool heed_check_positional(const struct heed_checked_source *source)
+{
+    bool found = (source->flags & HEED_SOURCE_CAUSAL) != 0;
+
+    for (uint32_t t = 0; t < source->n_terms; t++)
+        found |= heed_term_kind_find(source->terms[t].kind)->positional;
+    for (uint32_t b = 0; b < source->n_biases; b++)
+        found |= heed_bias_kind_find(source->biases[b].kind)->positional &&
+                 source->biases[b].q_coord.slot == 0;
+    return found;
+}

@@ -1,0 +1,185 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Tensors: what can be said of one by itself, and one axis beside what it must agree with.
+ */
+#include "check_state.h"
+
+#include "../../core/dtype.h"
+
+#include <stdio.h>
+#include <string.h>
+
+heed_status heed_check_extents(struct heed_check *c, const struct heed_tensor_rule *rule,
+                               const heed_tensor *t)
+{
+    char name[HEED_CHECK_NAME];
+
+    snprintf(name, sizeof(name), "%s.ndim", rule->name);
+    if (t->ndim == 0)
+        return rule->min == 0 ? HEED_OK
+                              : heed_check_fail(c, HEED_E_NULL, name, rule->min, 0,
+                                                "the tensor is absent");
+    if (t->ndim < rule->min || t->ndim > rule->max)
+        return heed_check_fail(c, HEED_E_VALUE, name, t->ndim < rule->min ? rule->min : rule->max,
+                               t->ndim, "it has %u axes, from %u to %u are wanted",
+                               (unsigned)t->ndim, (unsigned)(rule->min ? rule->min : 1),
+                               (unsigned)rule->max);
+    for (uint32_t i = 0; i < t->ndim; i++) {
+        if (t->shape[i] >= 0)
+            continue;
+        snprintf(name, sizeof(name), "%s.shape[%u]", rule->name, (unsigned)i);
+        return heed_check_fail(c, HEED_E_VALUE, name, 0, t->shape[i], "a negative extent");
+    }
+    return HEED_OK;
+}
+
+static heed_status dtype_in(struct heed_check *c, const struct heed_tensor_rule *rule,
+                            uint32_t dtype)
+{
+    uint32_t wanted = 0, row;
+    char names[48] = "", name[HEED_CHECK_NAME];
+
+    for (uint32_t i = 0; (row = heed_dtype_at(i)) != 0; i++) {
+        const size_t used = strlen(names);
+
+        if (!(rule->set & 1u << i))
+            continue;
+        if (row == dtype)
+            return HEED_OK;
+        if (wanted == 0)
+            wanted = row;
+        snprintf(names + used, sizeof(names) - used, "%s%s", used ? " or " : "",
+                 heed_dtype_name(row));
+    }
+    snprintf(name, sizeof(name), "%s.dtype", rule->name);
+    return heed_check_fail(c, HEED_E_DTYPE, name, wanted, dtype, "%s (%u), wanted %s",
+                           heed_dtype_name(dtype), (unsigned)dtype, names);
+}
+
+/* Extents of 0 count as 1, so that the product of any of them fits. */
+static bool product_fits(const int64_t shape[6])
+{
+    int64_t product = 1;
+
+    for (int i = 0; i < 6; i++) {
+        if (shape[i] > 1 && !heed_mul_i64(product, shape[i], &product))
+            return false;
+    }
+    return true;
+}
+
+/* Of the far ends of all axes, in bytes; backends may add them in any order. */
+static bool span_fits(const int64_t shape[6], const int64_t stride[6], int64_t size)
+{
+    int64_t sum = size;
+
+    for (int i = 0; i < 6; i++) {
+        int64_t far;
+
+        if (stride[i] == 0)
+            continue;
+        if (stride[i] == INT64_MIN ||
+            !heed_mul_i64(stride[i] < 0 ? -stride[i] : stride[i], shape[i] - 1, &far) ||
+            !heed_mul_i64(far, size, &far) || !heed_add_i64(sum, far, &sum))
+            return false;
+    }
+    return true;
+}
+
+void heed_check_place(const struct heed_tensor_rule *rule, const heed_tensor *t, int64_t shape[6],
+                      int64_t stride[6])
+{
+    bool empty = false;
+
+    for (int i = 0; i < 6; i++) {
+        shape[i] = 1;
+        stride[i] = 0;
+    }
+    for (uint32_t j = 0; j < t->ndim; j++) {    /* j-th axis from the last */
+        const uint32_t from = t->ndim - 1 - j;
+        const uint32_t to = j < rule->trailing ? rule->end - 1 - j : 2 - (j - rule->trailing);
+
+        shape[to] = t->shape[from];
+        stride[to] = shape[to] == 1 ? 0 : t->stride[from];
+        empty |= shape[to] == 0;
+    }
+    for (int i = 0; i < 6 && empty; i++)
+        stride[i] = 0;
+}
+
+heed_status heed_check_view(struct heed_check *c, const struct heed_tensor_rule *rule,
+                            const heed_tensor *t, int64_t shape[6], int64_t stride[6])
+{
+    const heed_status status = dtype_in(c, rule, t->dtype);
+    char name[HEED_CHECK_NAME];
+
+    if (status < 0)
+        return status;
+    heed_check_place(rule, t, shape, stride);
+    snprintf(name, sizeof(name), "%s.shape", rule->name);
+    if (!product_fits(shape))
+        return heed_check_fail(c, HEED_E_OVERFLOW, name, INT64_MAX, 0,
+                               "the product of the extents leaves 63 bits");
+    snprintf(name, sizeof(name), "%s.stride", rule->name);
+    if (!span_fits(shape, stride, (int64_t)heed_dtype_size(t->dtype)))
+        return heed_check_fail(c, HEED_E_OVERFLOW, name, INT64_MAX, 0,
+                               "the bytes it spans leave 63 bits");
+    return HEED_OK;
+}
+
+heed_status heed_check_tensor(struct heed_check *c, const struct heed_tensor_rule *rule,
+                              const heed_tensor *t, struct heed_view *v)
+{
+    const heed_status status = heed_check_extents(c, rule, t);
+
+    if (status < 0 || t->ndim == 0)
+        return status;
+    v->dtype = t->dtype;
+    return heed_check_view(c, rule, t, v->shape, v->stride);
+}
+
+heed_status heed_check_axis(struct heed_check *c, const struct heed_tensor_rule *rule,
+                            const heed_tensor *t, uint32_t axis, int64_t wanted, const char *why)
+{
+    const uint32_t j = axis < 3 ? rule->trailing + 2 - axis : rule->end - 1 - axis;
+    const int64_t got = j < t->ndim ? t->shape[t->ndim - 1 - j] : 1;
+    char name[HEED_CHECK_NAME];
+
+    if (got == wanted)
+        return HEED_OK;
+    if (j < t->ndim)
+        snprintf(name, sizeof(name), "%s.shape[%u]", rule->name, (unsigned)(t->ndim - 1 - j));
+    else
+        snprintf(name, sizeof(name), "%s.ndim", rule->name);
+    return heed_check_fail(c, HEED_E_SHAPE, name, wanted, got, "extent %lld, wanted %lld: %s",
+                           (long long)got, (long long)wanted, why);
+}
+
+heed_status heed_check_no_batch(struct heed_check *c, const struct heed_tensor_rule *rule,
+                                const heed_tensor *t)
+{
+    heed_status status = HEED_OK;
+
+    for (uint32_t a = 0; a < 3 && status >= 0; a++)
+        status = heed_check_axis(c, rule, t, a, 1, "RAGGED tensors have batch extent 1");
+    return status;
+}
+
+heed_status heed_check_batch(struct heed_check *c, const struct heed_tensor_rule *rule,
+                             const heed_tensor *t)
+{
+    int64_t shape[6], stride[6];
+
+    heed_check_place(rule, t, shape, stride);
+    for (uint32_t a = 0; a < 3; a++) {
+        int64_t *common = &c->out->batch[a];
+
+        if (shape[a] == 1)
+            continue;
+        if (*common != 1 && *common != shape[a])
+            return heed_check_axis(c, rule, t, a, *common, "batch extents disagree");
+        *common = shape[a];
+    }
+    return HEED_OK;
+}

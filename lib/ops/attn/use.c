@@ -1,0 +1,182 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The fields that name slots, what each layout says of those of the descriptor and of a source, and
+ * the uses that belong to no kind of term or bias.
+ */
+#include "use.h"
+
+#include "validate.h"
+
+#include <stdio.h>
+
+#define FIELD(given_type, given_name, kept_type, kept_name)                                        \
+    {                                                                                              \
+        .name = #given_name, .given = offsetof(given_type, given_name),                            \
+        .kept = offsetof(struct kept_type, kept_name)                                              \
+    }
+
+static const struct heed_slot_field desc_fields[HEED_DESC_SLOTS] = {
+    [HEED_DESC_Q_POS] = FIELD(heed_attn_desc, q_pos_slot, heed_checked, q_pos),
+    [HEED_DESC_BEGIN] = FIELD(heed_attn_desc, q_slot, heed_checked, q_begin),
+    [HEED_DESC_LEN] = FIELD(heed_attn_desc, q_len_slot, heed_checked, q_len),
+};
+
+static const struct heed_slot_field source_fields[HEED_SOURCE_SLOTS] = {
+    [HEED_SOURCE_SLOT] = FIELD(heed_source, slot, heed_checked_source, index),
+    [HEED_SOURCE_LEN] = FIELD(heed_source, len_slot, heed_checked_source, len),
+    [HEED_SOURCE_MASK] = FIELD(heed_source, mask_slot, heed_checked_source, mask),
+};
+
+static const struct heed_slot_field term_fields[HEED_TERM_SLOTS] = {
+    [HEED_TERM_SLOT] = FIELD(heed_term, slot, heed_checked_term, slot),
+};
+
+static const struct heed_slot_field bias_fields[HEED_BIAS_SLOTS] = {
+    [HEED_BIAS_T] = FIELD(heed_bias, t, heed_checked_bias, t),
+    [HEED_BIAS_U] = FIELD(heed_bias, u, heed_checked_bias, u),
+    [HEED_BIAS_MAP] = FIELD(heed_bias, map, heed_checked_bias, map),
+    [HEED_BIAS_Q_COORD] = FIELD(heed_bias, q_coord, heed_checked_bias, q_coord),
+    [HEED_BIAS_K_COORD] = FIELD(heed_bias, k_coord, heed_checked_bias, k_coord),
+};
+#undef FIELD
+
+const struct heed_slot_fields heed_slot_fields[HEED_LEVELS] = {
+    [HEED_LEVEL_DESC] = { desc_fields, HEED_DESC_SLOTS },
+    [HEED_LEVEL_SOURCE] = { source_fields, HEED_SOURCE_SLOTS },
+    [HEED_LEVEL_TERM] = { term_fields, HEED_TERM_SLOTS },
+    [HEED_LEVEL_BIAS] = { bias_fields, HEED_BIAS_SLOTS },
+};
+
+const char *heed_site_path(const struct heed_site *site, char path[HEED_SITE_PATH])
+{
+    const size_t room = HEED_SITE_PATH;
+
+    if (site->level == HEED_LEVEL_DESC)
+        snprintf(path, room, "%s", site->name);
+    else if (site->level == HEED_LEVEL_SOURCE)
+        snprintf(path, room, "sources[%u].%s", (unsigned)site->source, site->name);
+    else
+        snprintf(path, room, "sources[%u].%s[%u].%s", (unsigned)site->source,
+                 site->level == HEED_LEVEL_TERM ? "terms" : "biases", (unsigned)site->index,
+                 site->name);
+    return path;
+}
+
+/* ---- rules of entries ---- */
+
+static heed_status position_entry(const struct heed_entries *e, const struct heed_entry *entry,
+                                  struct heed_fault *fault)
+{
+    (void)e;
+    if (entry->value >= -HEED_POSITION_MAX && entry->value <= HEED_POSITION_MAX)
+        return HEED_OK;
+    fault->wanted = entry->value < 0 ? -HEED_POSITION_MAX : HEED_POSITION_MAX;
+    fault->why = "positions lie within 2^60 of 0";
+    return HEED_E_OVERFLOW;
+}
+
+static heed_status length_entry(const struct heed_entries *e, const struct heed_entry *entry,
+                                struct heed_fault *fault)
+{
+    const int64_t bound = e->source ? e->source->n_k : e->attn->n_q;
+
+    if (entry->value >= 0 && entry->value <= bound)
+        return HEED_OK;
+    fault->wanted = entry->value < 0 ? 0 : bound;
+    fault->why = "lengths lie between 0 and the bound";
+    return entry->value < 0 ? HEED_E_VALUE : HEED_E_INDEX;
+}
+
+static heed_status begin_entry(const struct heed_entries *e, const struct heed_entry *entry,
+                               struct heed_fault *fault)
+{
+    const int64_t total = e->source ? e->source->k.shape[4] : e->attn->q.shape[4];
+
+    if (entry->value >= 0 && entry->value <= total)
+        return HEED_OK;
+    fault->wanted = entry->value < 0 ? 0 : total;
+    fault->why = "no such row: the sequence would be empty";
+    return HEED_E_INDEX;
+}
+
+/* A negative entry leaves its place empty: constant ones are -1. */
+static heed_status run_entry(const struct heed_entries *e, const struct heed_entry *entry,
+                             struct heed_fault *fault)
+{
+    const int64_t keys = e->source->n_k, last = keys > 0 ? (keys - 1) / e->source->run : -1;
+
+    if (entry->value <= last && (entry->value >= -1 || !e->constant))
+        return HEED_OK;
+    fault->wanted = entry->value < 0 ? -1 : last;
+    fault->why = "entries name a run of keys, or are -1";
+    return HEED_E_INDEX;
+}
+
+/* ---- uses ---- */
+
+static const struct heed_use use_begins = { HEED_BATCH_MAY, HEED_SET_INTS, 0, { 0 }, begin_entry };
+/* Every item is its own sequence. */
+static const struct heed_use use_q_begins = { HEED_BATCH_ALL, HEED_SET_INTS, 0, { 0 },
+                                              begin_entry };
+static const struct heed_use use_lengths = { HEED_BATCH_MAY, HEED_SET_INTS, 0, { 0 },
+                                             length_entry };
+static const struct heed_use use_q_pos = { HEED_BATCH_MAY, HEED_SET_I64, 0, { 0 }, position_entry };
+static const struct heed_use use_mask = {
+    HEED_BATCH_MAY, HEED_SET_U8, 2, { HEED_AXIS_NONE, HEED_AXIS_HEAD_GROUPS, HEED_AXIS_KEYS }, NULL
+};
+static const struct heed_use use_runs = {
+    HEED_BATCH_MAY, HEED_SET_I32, 3, { HEED_AXIS_HEAD_GROUPS, HEED_AXIS_BLOCKS, HEED_AXIS_ANY },
+    run_entry
+};
+const struct heed_use heed_use_q_coord = {
+    HEED_BATCH_MAY, HEED_SET_INTS, 1, { HEED_AXIS_NONE, HEED_AXIS_NONE, HEED_AXIS_ROWS },
+    position_entry
+};
+const struct heed_use heed_use_k_coord = {
+    HEED_BATCH_MAY, HEED_SET_INTS, 1, { HEED_AXIS_NONE, HEED_AXIS_NONE, HEED_AXIS_KEYS },
+    position_entry
+};
+
+const struct heed_layout heed_layouts[HEED_LAYOUTS] = {
+    [HEED_LAYOUT_DENSE] = {
+        .name = "DENSE",
+        .implemented = true,
+        .for_queries = true,
+        .desc = {
+            [HEED_DESC_Q_POS] = { HEED_NEED_MAY, &use_q_pos },
+            [HEED_DESC_LEN] = { HEED_NEED_MAY, &use_lengths },
+        },
+        .source = {
+            [HEED_SOURCE_LEN] = { HEED_NEED_MAY, &use_lengths },
+            [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
+        },
+    },
+    [HEED_LAYOUT_RAGGED] = {
+        .name = "RAGGED",
+        .implemented = true,
+        .for_queries = true,
+        .desc = {
+            [HEED_DESC_Q_POS] = { HEED_NEED_MAY, &use_q_pos },
+            [HEED_DESC_BEGIN] = { HEED_NEED_MUST, &use_q_begins },
+            [HEED_DESC_LEN] = { HEED_NEED_MUST, &use_lengths },
+        },
+        .source = {
+            [HEED_SOURCE_SLOT] = { HEED_NEED_MUST, &use_begins },
+            [HEED_SOURCE_LEN] = { HEED_NEED_MUST, &use_lengths },
+            [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
+        },
+    },
+    [HEED_LAYOUT_PAGED] = { .name = "PAGED" },
+    [HEED_LAYOUT_RING] = { .name = "RING" },
+    [HEED_LAYOUT_LISTED] = {
+        .name = "LISTED",
+        .implemented = true,
+        .lists = true,
+        .source = {
+            [HEED_SOURCE_SLOT] = { HEED_NEED_MUST, &use_runs },
+            [HEED_SOURCE_LEN] = { HEED_NEED_MAY, &use_lengths },
+            [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
+        },
+    },
+};

@@ -1,0 +1,118 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Slots at their places of use. A use says what an array must look like where it stands: its axes,
+ * its element types and what its entries must be. Every struct that names slots has a list of the
+ * fields that do; what each of these fields takes is said by the layout or the kind. Check,
+ * validate and visible are loops over these tables.
+ */
+#ifndef HEED_LIB_OPS_ATTN_USE_H
+#define HEED_LIB_OPS_ATTN_USE_H
+
+#include "../../plan.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What a trailing axis counts. For RAGGED queries or keys ROWS, BLOCKS and KEYS may have any
+ * extent, which then bounds the lengths. */
+enum heed_axis {
+    HEED_AXIS_NONE,                 /* not there */
+    HEED_AXIS_ANY,
+    HEED_AXIS_TWO,                  /* begin and end */
+    HEED_AXIS_HEADS,                /* H */
+    HEED_AXIS_HEAD_GROUPS,          /* 1, H_k or H */
+    HEED_AXIS_HEADS_OR_ONE,
+    HEED_AXIS_ROWS,
+    HEED_AXIS_ROWS_OR_ONE,
+    HEED_AXIS_KEYS,
+    HEED_AXIS_KEYS_OR_ONE,
+    HEED_AXIS_BLOCKS                /* of rows: a SEGMENT's block, a LISTED source's rows */
+};
+
+/* What the batch axes may be. */
+enum { HEED_BATCH_ONE, HEED_BATCH_MAY, HEED_BATCH_ALL };
+
+/* Sets of element types: bit i is row i of the table in dtype.c. */
+enum {
+    HEED_SET_F32 = 1,
+    HEED_SET_FLOATS = 7,
+    HEED_SET_U8 = 8,
+    HEED_SET_I32 = 16,
+    HEED_SET_I64 = 32,
+    HEED_SET_INTS = 48
+};
+
+struct heed_entries;
+struct heed_entry;
+struct heed_fault;
+
+struct heed_use {
+    uint32_t batch;                 /* HEED_BATCH_* */
+    uint32_t set;                   /* HEED_SET_*: element types */
+    uint32_t trailing;              /* axes after those of the batch */
+    enum heed_axis axes[3];         /* x, y, z: view axes 3, 4, 5 */
+    /* What is asked of each entry (validate.h); NULL: any will do. */
+    heed_status (*entry)(const struct heed_entries *, const struct heed_entry *,
+                         struct heed_fault *);
+};
+
+/* May, must or may not a field name a slot? */
+enum heed_need { HEED_NEED_NONE, HEED_NEED_MAY, HEED_NEED_MUST };
+
+/* What a layout or kind says of one field. */
+struct heed_slot_rule {
+    enum heed_need need;
+    const struct heed_use *use;
+};
+
+/* A field that may name a slot. */
+struct heed_slot_field {
+    const char *name;               /* "len_slot" */
+    size_t given;                   /* offset of the number in the public struct */
+    size_t kept;                    /* offset of the heed_aux in the checked struct */
+};
+
+/* The structs that name slots. */
+enum heed_level { HEED_LEVEL_DESC, HEED_LEVEL_SOURCE, HEED_LEVEL_TERM, HEED_LEVEL_BIAS,
+                  HEED_LEVELS };
+enum { HEED_DESC_Q_POS, HEED_DESC_BEGIN, HEED_DESC_LEN, HEED_DESC_SLOTS };
+enum { HEED_SOURCE_SLOT, HEED_SOURCE_LEN, HEED_SOURCE_MASK, HEED_SOURCE_SLOTS };
+enum { HEED_TERM_SLOT, HEED_TERM_SLOTS };
+enum { HEED_BIAS_T, HEED_BIAS_U, HEED_BIAS_MAP, HEED_BIAS_Q_COORD, HEED_BIAS_K_COORD,
+       HEED_BIAS_SLOTS };
+
+struct heed_slot_fields {
+    const struct heed_slot_field *rows;
+    uint32_t n;
+};
+extern const struct heed_slot_fields heed_slot_fields[HEED_LEVELS];
+
+/* One place of use: heed_checked.sites. */
+struct heed_site {
+    const struct heed_use *use;
+    const struct heed_aux *aux;     /* slot is never 0 */
+    const char *name;               /* of the field */
+    enum heed_level level;
+    uint32_t source, index;         /* source; term or bias in it */
+};
+
+enum { HEED_SITE_PATH = 64 };
+/* "sources[0].terms[1].slot" */
+const char *heed_site_path(const struct heed_site *, char path[HEED_SITE_PATH]);
+
+/* What a layout takes. */
+struct heed_layout {
+    const char *name;
+    bool implemented;
+    bool for_queries;
+    bool lists;                     /* takes run and rows, and no term but ALL without step */
+    struct heed_slot_rule desc[HEED_DESC_SLOTS], source[HEED_SOURCE_SLOTS];
+};
+enum { HEED_LAYOUTS = HEED_LAYOUT_LISTED + 1 };
+extern const struct heed_layout heed_layouts[HEED_LAYOUTS];
+
+/* Coordinates, which kinds of bias share. */
+extern const struct heed_use heed_use_q_coord, heed_use_k_coord;
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The one list of operations.
+ */
+#include "op.h"
+
+const struct heed_op *const heed_ops[] = { &heed_op_attn, NULL };
