@@ -18,7 +18,7 @@ static void begin_run(struct run *r)
     r->steps[0] = (struct heed_step){ HEED_KERNEL_prepare, 64, 3, r->kernel };
     r->steps[1] = (struct heed_step){ HEED_KERNEL_prepare, 64, 0, r->kernel };
     r->steps[2] = (struct heed_step){ HEED_KERNEL_prepare, 256, 7, r->kernel };
-    r->work.buffers[HEED_BUFFERS_SMALL - 1].offset = 16;
+    r->work.buffers[r->work.n_buffers - 1].offset = 16;
     r->work.event = &r->event;
     fake_cuda.n_launches = 0;
 }
