@@ -495,5 +495,6 @@ int main(void)
     tcase_add_loop_test(tests, whatever_call_fails_all_is_well, 0, 2 * VENDORS * KINDS);
     tcase_add_loop_test(tests, whatever_allocation_fails_all_is_well, 0, VENDORS * KINDS);
     tcase_add_loop_test(tests, logs_of_builds_are_in_the_report, 0, VENDORS);
-    return run_suite("vendor-faults", tests);
+    tcase_set_timeout(tests, 240);
+    return suite_run("vendor-faults", tests);
 }

@@ -396,5 +396,6 @@ int main(void)
     EACH_VENDOR(tests, what_is_built_once_comes_from_the_cache);
     EACH_VENDOR(tests, codes_become_statuses);
     tcase_add_loop_test(tests, lost_devices_stay_lost_and_are_left_alone, 0, 3 * VENDORS);
-    return run_suite("vendors", tests);
+    tcase_set_timeout(tests, 240);
+    return suite_run("vendors", tests);
 }

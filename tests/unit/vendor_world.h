@@ -16,6 +16,7 @@
 #include "support/fake_cuda.h"
 #include "support/fake_opencl.h"
 #include "support/ledger.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -410,23 +411,6 @@ static inline heed_status run_go(struct run *run)
     fake_cuda.n_launches = 0;
     fake.trace[0] = '\0';
     return driver_of_world()->run(world.device.state, &run->work, &world.detail);
-}
-
-/* ---- running a suite ---- */
-
-static inline int run_suite(const char *name, TCase *tests)
-{
-    Suite *const suite = suite_create(name);
-    SRunner *runner;
-    int failed;
-
-    tcase_set_timeout(tests, 240);
-    suite_add_tcase(suite, tests);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 #endif
