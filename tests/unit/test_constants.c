@@ -6,6 +6,7 @@
  * is stored of it, not how many indices lead there.
  */
 #include "lib/ops/attn/check.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdbool.h>
@@ -440,18 +441,11 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("constants");
     TCase *tests = tcase_create("constants");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(tests, 240);
     tcase_add_test(tests, any_strides_give_the_bits_of_a_dense_copy);
     tcase_add_test(tests, views_are_judged_like_their_dense_copies);
     tcase_add_test(tests, what_is_stored_is_validated_not_every_path_to_it);
-    suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run("constants", tests);
 }
