@@ -36,7 +36,7 @@ struct block {
 static struct {
     struct fuzz_heap heap;
     heed_runtime *runtime;
-    heed_device *devices[FUZZ_DEVICES];
+    heed_device *devices[MAX_HOST_DEVICES];
     uint32_t n_devices;
 
     struct rng bytes;
@@ -58,7 +58,7 @@ static void world_start(void)
         return;
     w.heap.cap = UINT64_C(256) << 20;
     FUZZ_REQUIRE(heed_runtime_create(&desc, &w.runtime, NULL) == HEED_OK, "no runtime");
-    w.n_devices = fuzz_devices(w.runtime, w.devices);
+    w.n_devices = cf_host_devices(w.runtime, w.devices);
     cf_axes_init();
 }
 
@@ -408,7 +408,7 @@ static bool is_vast(uint32_t device, heed_status status)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct answers answers[FUZZ_DEVICES];
+    struct answers answers[MAX_HOST_DEVICES];
     uint8_t options, fail_at;
 
     if (size > FUZZ_INPUT_MOST)
