@@ -405,6 +405,15 @@ heed_status heed_device_find(const heed_runtime *runtime, const char *name, heed
     return heed_report_ok(report);
 }
 
+/* Of offload devices the copy that nobody writes while they are opened. */
+const char *heed_device_name(const heed_device *device)
+{
+    if (device == NULL)
+        return NULL;
+    return is_offload(device) ? ((const struct heed_offload_device *)device)->name
+                              : device->props.name;
+}
+
 heed_status heed_device_info(const heed_device *device, heed_device_props *props)
 {
     if (device == NULL || props == NULL)

@@ -5,11 +5,14 @@
  * one fails; objects are blocks with a kind and a count of references, and stay allocated until the
  * next reset so that late uses are seen.
  */
+#define _POSIX_C_SOURCE 200809L     /* sleep */
+
 #include "fake_opencl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum kind { PLATFORM = 1, DEVICE, CONTEXT, QUEUE, MEMORY, PROGRAM, KERNEL, EVENT };
 enum { MAX_DEVICES = 4, MAX_PLATFORMS = 2, BINARY = 64 };
@@ -66,11 +69,40 @@ void *fake_opencl_device(uint32_t index)
     return &devices[index];
 }
 
+#ifdef FAKE_OPENCL_LIBRARY
+/* As a library of its own, in the loader's place, HEED_FAKE_OPENCL tells it what to do when a
+ * function is called: "abort NAME", "sleep NAME", "fail NAME". */
+static void misbehave(const char *name)
+{
+    static bool ready;
+    const char *const told = getenv("HEED_FAKE_OPENCL");
+    const char *const whom = told != NULL ? strchr(told, ' ') : NULL;
+
+    if (!ready)
+        fake_opencl_reset();
+    ready = true;
+    if (whom == NULL || strcmp(whom + 1, name) != 0)
+        return;
+    if (told[0] == 'a')
+        abort();
+    if (told[0] == 's')
+        sleep(600);
+    fake_opencl.fail_from = fake_opencl.counted + 1;
+    fake_opencl.fail_code = HEED_CL_OUT_OF_RESOURCES;
+}
+#else
+static void misbehave(const char *name)
+{
+    (void)name;
+}
+#endif
+
 /* What the call answers: the code of a failure, or success. */
 static int32_t called(const char *name)
 {
     struct fake_opencl *const f = &fake_opencl;
 
+    misbehave(name);
     f->calls++;
     if (f->fail_name != NULL && strcmp(f->fail_name, name) != 0)
         return HEED_CL_SUCCESS;
@@ -597,3 +629,10 @@ const struct heed_opencl_api *fake_opencl_api(void)
 
     return &api;
 }
+
+#ifdef FAKE_OPENCL_LIBRARY
+#define EXPORT(result, name, parameters)                                                           \
+    extern result cl##name parameters __attribute__((alias(#name), visibility("default")));
+HEED_OPENCL_FUNCTIONS(EXPORT)
+#undef EXPORT
+#endif

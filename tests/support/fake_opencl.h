@@ -4,7 +4,7 @@
  * An OpenCL driver that computes nothing and forgets nothing: it counts calls and living objects,
  * writes down the commands it is given, keeps the bytes of buffers, and fails the call it is told
  * to fail. It goes behind the table of backends/opencl/api.h, so tests need no driver on the
- * machine.
+ * machine; with FAKE_OPENCL_LIBRARY it is a libOpenCL.so.1 for tests of programs.
  */
 #ifndef HEED_TESTS_SUPPORT_FAKE_OPENCL_H
 #define HEED_TESTS_SUPPORT_FAKE_OPENCL_H

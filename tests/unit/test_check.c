@@ -15,9 +15,7 @@ struct patch {
     int64_t value;
 };
 #define SET(member, to)                                                                            \
-    {                                                                                              \
-        offsetof(struct world, member), sizeof(((struct world *)0)->member), to                    \
-    }
+    { offsetof(struct world, member), sizeof(((struct world *)0)->member), to }
 
 enum { PLAIN, PACKED };
 
@@ -31,33 +29,11 @@ struct row {
 
 #define POS HEED_POSITION_MAX
 #define FAILS(status, field, wanted, got, ...)                                                     \
-    {                                                                                              \
-        PLAIN, status, field, wanted, got,                                                         \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
+    { PLAIN, status, field, wanted, got, { __VA_ARGS__ } }
 #define FAILS_PACKED(status, field, wanted, got, ...)                                              \
-    {                                                                                              \
-        PACKED, status, field, wanted, got,                                                        \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
-#define PASSES(...)                                                                                \
-    {                                                                                              \
-        PLAIN, HEED_OK, "", 0, 0,                                                                  \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
-#define PASSES_PACKED(...)                                                                         \
-    {                                                                                              \
-        PACKED, HEED_OK, "", 0, 0,                                                                 \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
+    { PACKED, status, field, wanted, got, { __VA_ARGS__ } }
+#define PASSES(...) { PLAIN, HEED_OK, "", 0, 0, { __VA_ARGS__ } }
+#define PASSES_PACKED(...) { PACKED, HEED_OK, "", 0, 0, { __VA_ARGS__ } }
 
 static const struct row structure_rows[] = {
     PASSES({ 0, 0, 0 }),
@@ -330,32 +306,22 @@ static const struct row constant_rows[] = {
 #undef FAILS
 #undef POS
 
+/* Larger members are made zero; sources[1].terms becomes the world's. */
 static void apply(struct world *w, const struct patch *p)
 {
     char *to = (char *)w + p->at;
-    const uint8_t byte = (uint8_t)p->value;
     const int32_t narrow = (int32_t)p->value;
 
-    if (p->at == offsetof(struct world, sources[1].terms)) {
+    if (p->at == offsetof(struct world, sources[1].terms))
         w->sources[1].terms = w->terms;
-        return;
-    }
-    switch (p->size) {
-    case 0:
-        break;
-    case 1:
-        memcpy(to, &byte, 1);
-        break;
-    case 4:
+    else if (p->size == 1)
+        *to = (char)p->value;
+    else if (p->size == 4)
         memcpy(to, &narrow, 4);
-        break;
-    case 8:
+    else if (p->size == 8)
         memcpy(to, &p->value, 8);
-        break;
-    default:
+    else
         memset(to, 0, p->size);
-        break;
-    }
 }
 
 static void walk(const struct row *rows, size_t n)

@@ -5,8 +5,9 @@
  * must give the bits that the reference gives for a dense copy; and what a constant costs is what
  * is stored of it, not how many indices lead there.
  */
+#include "lib/ops/attn/check.h"
+
 #include <check.h>
-#include <heed/attn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,6 +282,93 @@ START_TEST(any_strides_give_the_bits_of_a_dense_copy)
 }
 END_TEST
 
+/* splitmix64 (Steele, Lea and Flood 2014). */
+static int64_t draw(uint64_t *state, int64_t low, int64_t high)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return low + (int64_t)((z ^ z >> 31) % (uint64_t)(high - low + 1));
+}
+
+/* Lists, ranges and runs for 3 items. */
+static const struct {
+    heed_term term;
+    uint32_t layout, ndim;
+    int64_t shape[4];
+} judged[] = {
+    { { .kind = HEED_TERM_GLOBAL, .slot = 1 }, HEED_LAYOUT_DENSE, 2, { 3, 4 } },
+    { { .kind = HEED_TERM_GLOBAL, .slot = 1, .flags = HEED_TERM_KEYS | HEED_TERM_ROWS },
+      HEED_LAYOUT_DENSE, 2, { 3, 2 } },
+    { { .kind = HEED_TERM_SEGMENT, .slot = 1 }, HEED_LAYOUT_DENSE, 3, { 3, N_Q, 2 } },
+    { { .kind = HEED_TERM_ALL }, HEED_LAYOUT_LISTED, 4, { 3, 1, N_Q, 3 } },
+};
+enum { JUDGED = sizeof(judged) / sizeof(*judged) };
+
+static heed_status judge(size_t kind, const heed_slot *slot)
+{
+    const heed_tensor q = { HEED_F32, 4, { 3, 1, N_Q, 1 }, { N_Q, N_Q, 1, 1 } };
+    const heed_tensor k = { HEED_F32, 3, { 1, 9, 1 }, { 9, 1, 1 } };
+    const heed_source source = { .k = k, .v = k, .layout = judged[kind].layout,
+                                 .slot = judged[kind].layout == HEED_LAYOUT_LISTED,
+                                 .terms = &judged[kind].term, .n_terms = 1,
+                                 .term_size = sizeof(heed_term) };
+    const heed_attn_desc d = { .size = sizeof(d), .q = q, .o = q, .sources = &source,
+                               .n_sources = 1, .source_size = sizeof(source), .slots = slot,
+                               .n_slots = 1, .slot_size = sizeof(*slot) };
+    const struct heed_checked *out = NULL;
+    struct heed_arena arena;
+    heed_status status;
+
+    heed_arena_init(&arena, NULL);
+    status = heed_check_attn(&d, &arena, &out, NULL);
+    heed_arena_finish(&arena);
+    return status;
+}
+
+/* An array that overlaps itself is walked by what is stored: the answer must be that of a dense
+ * copy, in which every index has an entry of its own. */
+START_TEST(views_are_judged_like_their_dense_copies)
+{
+    uint64_t state = 11;
+    int met[2] = { 0, 0 };
+
+    for (int n = 0; n < 40000; n++) {
+        const size_t kind = (size_t)n % JUDGED;
+        int32_t from[64], to[64];
+        heed_slot slot = { { .dtype = HEED_I32, .ndim = judged[kind].ndim }, NULL };
+        int64_t index[4] = { 0 }, dense[4], size = 1;
+        heed_status want;
+
+        for (int i = 0; i < 64; i++)
+            from[i] = (int32_t)(draw(&state, 0, 20) == 0 ? draw(&state, -2, 9) : i / 3 - 6);
+        for (uint32_t i = judged[kind].ndim; i-- > 0; size *= judged[kind].shape[i]) {
+            slot.t.shape[i] = judged[kind].shape[i];
+            slot.t.stride[i] = draw(&state, -2, 3);
+            dense[i] = size;
+        }
+        for (int64_t i = 0; i < size; i++) {
+            int64_t at = 32;
+
+            for (uint32_t a = 0; a < judged[kind].ndim; a++) {
+                index[a] = i / dense[a] % judged[kind].shape[a];
+                at += index[a] * slot.t.stride[a];
+            }
+            to[i] = from[at];
+        }
+        slot.data = from + 32;
+        want = judge(kind, &slot);
+        slot.data = to;
+        memcpy(slot.t.stride, dense, sizeof(dense));
+        ck_assert_msg(judge(kind, &slot) == want, "case %d: %d of the view", n, (int)want);
+        met[want < 0]++;
+    }
+    ck_assert_int_gt(met[0], 4000);
+    ck_assert_int_gt(met[1], 4000);
+}
+END_TEST
+
 /* 8 KB that 2^36 indices lead to: each entry is looked at once, and a fault is found wherever it is
  * stored, but not where no index leads. */
 START_TEST(what_is_stored_is_validated_not_every_path_to_it)
@@ -349,6 +437,7 @@ int main(void)
 
     tcase_set_timeout(tests, 240);
     tcase_add_test(tests, any_strides_give_the_bits_of_a_dense_copy);
+    tcase_add_test(tests, views_are_judged_like_their_dense_copies);
     tcase_add_test(tests, what_is_stored_is_validated_not_every_path_to_it);
     suite_add_tcase(suite, tests);
     srunner_run_all(runner, CK_ENV);

@@ -193,6 +193,8 @@ bool cf_case_parse(const char *line, struct cs *, char why[128]);
 void cf_value_print(int field, int64_t value, char *out, size_t size);
 void cf_axes_print(FILE *);
 
+/* Takes fields of an illegal or large case back to defaults until it is legal; false: it is not. */
+bool cf_case_mend(struct rng *, heed_device *reference, int64_t limit, struct cs *);
 /* A legal case at random, of at most `limit` work (cf_case_work): each field with a chance of
  * `dense` in 100 takes a level, and numbers also values between the levels. */
 void cf_case_draw(struct rng *, heed_device *reference, int64_t dense, int64_t limit, struct cs *);
