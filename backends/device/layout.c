@@ -9,6 +9,8 @@
 #include "image.h"
 #include "tune.h"
 
+#include <math.h>
+
 /* Rows of a strip, heads included: of work-groups those of a group; of lanes they stay in the
  * second cache level and leave every worker enough strips. */
 static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_traits *traits)
@@ -66,19 +68,54 @@ static int64_t place(struct workspace *w, double count, uint64_t size)
     return (int64_t)start;
 }
 
-/* Lanes: K is packed beforehand where more than one strip reads it. */
-static void pack_find(const struct heed_plan *plan, uint32_t s, struct hk_plan *to,
-                      struct hk_source *source, struct workspace *w)
+/* Blocks that a strip reaches at most of the keys of unit step, if that follows from the windows;
+ * else infinite. */
+static double reach_blocks(const struct heed_plan *plan, uint32_t s, const struct hk_plan *to)
+{
+    const struct heed_lowered_source *source = &plan->lowered->sources[s];
+    const double rows = (double)to->strips.rows * (double)to->strips.row_step;
+    double blocks = 0;
+
+    for (uint32_t i = source->first; i < source->first + source->n; i++) {
+        const struct hk_sub *sub = &plan->lowered->subs[i];
+
+        for (uint32_t r = 0; r < sub->n_ranges && sub->kind == HK_SUB_KEYS; r++) {
+            const struct hk_range *range = &sub->range[r];
+            const bool ends = !(range->open & HK_OPEN_HI) || (sub->flags & HK_CAUSAL);
+            const double hi = range->open & HK_OPEN_HI ? 0 : (double)range->hi;
+
+            if (range->kind != HK_RANGE_AFFINE || (range->open & HK_OPEN_LO) || !ends)
+                return INFINITY;
+            blocks += (rows * (double)to->q_pos_step + hi - (double)range->lo +
+                       (double)range->block) / (double)sub->pos_step / 64 + 2;
+        }
+    }
+    return blocks;
+}
+
+/* Lanes: K in panels. Where more than one strip reads it, all of it is packed beforehand; unless no
+ * strip reaches far: then every worker keeps what its strips reach, which is faster, too. */
+static void pack_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
+                      uint32_t s, struct hk_plan *to, struct hk_source *source,
+                      struct workspace *w)
 {
     const struct heed_checked_source *from = &plan->attn->sources[s];
-    const int64_t items = source->shared ? 1 : plan->attn->n_batch;
-    const double blocks = (double)items * (double)from->heads * (double)source->blocks;
+    const double items = source->shared ? 1 : (double)plan->attn->n_batch;
+    const double blocks = items * (double)from->heads * (double)source->blocks;
+    const double ring = reach_blocks(plan, s, to);
 
-    source->packs = from->layout == HEED_LAYOUT_DENSE && from->heads > 0 &&
-                    plan->lowered->sources[s].has_keys &&
-                    plan->attn->n_q > to->strips.rows;
-    if (!source->packs)
+    if (from->layout != HEED_LAYOUT_DENSE || from->heads == 0 ||
+        !plan->lowered->sources[s].has_keys || plan->attn->n_q <= to->strips.rows)
         return;
+    if (ring * traits->workers < blocks / 2) {
+        source->ring = (int64_t)ring;
+        source->ring_at = to->worker_bytes;
+        to->worker_bytes += HK_RING_BYTES(source->ring, plan->attn->d);
+        to->worker_bytes = (to->worker_bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN *
+                           HEED_WORK_ALIGN;
+        return;
+    }
+    source->packs = 1;
     source->packed_at = place(w, blocks * 64 * (double)plan->attn->d, sizeof(float));
     source->finite_at = place(w, blocks, sizeof(uint32_t));
     source->pack_tasks = w->ok ? (int64_t)blocks : 0;
@@ -119,7 +156,7 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         source->rows_at = place(w, (double)attn->n_batch * (double)source->row_words, 8);
     }
     if (traits->shape == HEED_SHAPE_LANES)
-        pack_find(plan, s, to, source, w);
+        pack_find(plan, traits, s, to, source, w);
 }
 
 /* More are not numbered by a launch. */
@@ -155,12 +192,36 @@ static uint32_t flags_find(const struct heed_plan *plan)
            (n > 0 && attn->sources[n - 1].flags & HEED_SOURCE_END ? HK_PLAN_END_LAST : 0u);
 }
 
+/* A worker's scratch, less the rings; false: too much. */
+static bool worker_find(struct hk_plan *to)
+{
+    const double rows = (double)(to->strips.rows * to->strips.stack + HK_TILE_ROWS_MAX);
+    struct hk_worker_layout worker;
+
+    if (rows * ((double)to->d + (double)to->d_v + 0x1p12) > 0x1p50)
+        return false;
+    hk_worker_find(to->strips.rows * to->strips.stack, to->d, to->d_v, &worker);
+    to->worker_bytes = (worker.bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN * HEED_WORK_ALIGN;
+    return true;
+}
+
+/* Strips that follow each other find most of their keys in the ring. */
+static int64_t run_find(const struct heed_device_traits *traits, const struct hk_source *sources,
+                        const struct hk_plan *to)
+{
+    const int64_t fair = to->tasks / (traits->workers * (int64_t)HEED_TUNE_STRIPS + 1);
+    bool rings = false;
+
+    for (uint32_t s = 0; s < to->n_sources; s++)
+        rings = rings || sources[s].ring > 0;
+    return rings ? hk_max(hk_min(fair, HEED_TUNE_RUN), 1) : 1;
+}
+
 bool heed_image_plan(const struct heed_plan *plan, const struct heed_device_traits *traits,
                      struct hk_plan *to, struct hk_source *sources, uint64_t *workspace)
 {
     const struct heed_checked *attn = plan->attn;
     struct workspace w = { .at = HEED_WORK_OFFSETS, .ok = true };
-    struct hk_worker_layout worker;
 
     *to = (struct hk_plan){
         .batch = { attn->batch[0], attn->batch[1], attn->batch[2] },
@@ -185,17 +246,14 @@ bool heed_image_plan(const struct heed_plan *plan, const struct heed_device_trai
         to->passes = hk_parts(attn->d_v, attn->d_v <= 64 ? 64 : 128);
     to->counter_at = place(&w, 1, sizeof(int64_t));
     to->counts_at = place(&w, (double)attn->n_batch * attn->n_sources * 2, sizeof(int64_t));
+    if (traits->shape == HEED_SHAPE_LANES && !worker_find(to))
+        return false;
     for (uint32_t s = 0; s < attn->n_sources; s++)
         source_find(plan, traits, s, to, &sources[s], &w);
-    if (traits->shape == HEED_SHAPE_LANES) {
-        const double rows = (double)(to->strips.rows * to->strips.stack + HK_TILE_ROWS_MAX);
-
-        if (rows * ((double)attn->d + (double)attn->d_v + 0x1p12) > 0x1p50)
-            return false;
-        hk_worker_find(to->strips.rows * to->strips.stack, attn->d, attn->d_v, &worker);
-        to->worker_bytes = (worker.bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN * HEED_WORK_ALIGN;
-        to->workers_at = place(&w, (double)to->worker_bytes * traits->workers, 1);
-    }
+    to->workers_at = place(&w, (double)to->worker_bytes * traits->workers, 1);
     *workspace = w.at;
-    return w.ok && tasks_find(plan, sources, to);
+    if (!w.ok || !tasks_find(plan, sources, to))
+        return false;
+    to->run = run_find(traits, sources, to);
+    return true;
 }

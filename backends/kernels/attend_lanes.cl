@@ -125,14 +125,17 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
     st->k_rows = hk_matrix_get(call, &source->k, hk_k(call, s), st->b, key_head, keys.begin);
     st->v_rows = hk_matrix_get(call, &source->v, hk_v(call, s), st->b, key_head, keys.begin);
     st->packed = 0;
-    st->finite = 0;
+    st->tags = 0;
+    st->first_block = (st->b * source->heads + key_head) * source->blocks;
     if (source->packs) {
-        const hk_i64 block =
-            ((source->shared ? 0 : st->b) * source->heads + key_head) * source->blocks;
+        const hk_i64 block = source->shared ? key_head * source->blocks : st->first_block;
 
         st->packed = (HK_GLOBAL const float *)(call->work + source->packed_at) +
                      block * HK_BLOCK * call->plan->d;
         st->finite = (HK_GLOBAL const hk_u32 *)(call->work + source->finite_at) + block;
+    } else if (source->ring > 0) {
+        st->tags = hk_ring_tags(source, st->scratch);
+        st->ring = (HK_GLOBAL float *)(st->tags + source->ring);
     }
     for (i = 0; i < source->n_subs; i++)
         hk_item_get(call, s, i, st->b, head, st->query[0].index, keys.len, &st->items[i]);
@@ -281,12 +284,17 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
     hk_i64 number;
 
     hk_strip_open(&st, call, call->work + plan->workers_at + group * plan->worker_bytes);
-    while ((number = hk_take(counter)) < plan->tasks) {
-        struct hk_task task;
+    hk_rings_clear(&st);
+    while ((number = hk_take(counter) * plan->run) < plan->tasks) {
+        const hk_i64 end = hk_min(number + plan->run, plan->tasks);
 
-        hk_task_get(call, number, &task);
-        if (task.count > 0)
-            hk_task_attend(&st, &task);
+        for (; number < end; number++) {
+            struct hk_task task;
+
+            hk_task_get(call, number, &task);
+            if (task.count > 0)
+                hk_task_attend(&st, &task);
+        }
     }
 }
 

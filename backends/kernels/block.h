@@ -18,19 +18,66 @@ HK_FN int hk_block_aligned(HK_GLOBAL const struct hk_sub *sub)
     return sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_PREFIX;
 }
 
-/* K panels of the block, from the packed copy or gathered. visible: ordinals that some row sees. */
-HK_FN HK_GLOBAL const float *hk_block_keys(const struct hk_strip *st,
-                                           HK_GLOBAL const struct hk_sub *sub,
-                                           const struct hk_item *item, hk_i64 block, hk_u64 visible)
+/* A block of keys 64 * block on that lies packed. */
+struct hk_panels {
+    HK_GLOBAL const float *k;           /* 0: it does not */
+    int finite;                         /* 1: all of its V is */
+};
+
+/* From the worker's ring, into which the block is packed first if it is not there. */
+HK_FN struct hk_panels hk_ring_get(const struct hk_strip *st, hk_i64 block)
+{
+    const hk_i64 d = st->call->plan->d, slot = block % st->source->ring;
+    const hk_i64 first = block * HK_BLOCK, end = hk_min(first + HK_BLOCK, st->len);
+    HK_GLOBAL struct hk_ring_tag *tag = st->tags + slot;
+    HK_GLOBAL float *k = st->ring + slot * HK_BLOCK * d;
+    struct hk_panels out;
+
+    if (tag->number != st->first_block + block) {
+        hk_i64 keys[HK_BLOCK];
+        int i;
+
+        for (i = 0; i < HK_BLOCK; i++)
+            keys[i] = first + i < end ? first + i : -1;
+        hk_keys_pack(&st->k_rows, keys, d, k, st->temp);
+        tag->finite =
+            (hk_u32)hk_rows_finite(&st->v_rows, st->call->plan->d_v, first, end, st->temp);
+        tag->number = st->first_block + block;
+    }
+    out.k = k;
+    out.finite = tag->finite != 0;
+    return out;
+}
+
+HK_FN struct hk_panels hk_block_panels(const struct hk_strip *st,
+                                       HK_GLOBAL const struct hk_sub *sub, hk_i64 block)
+{
+    struct hk_panels out;
+
+    out.k = 0;
+    out.finite = 0;
+    if (!hk_block_aligned(sub))
+        return out;
+    if (st->tags)
+        return hk_ring_get(st, block);
+    if (st->packed) {
+        out.k = st->packed + block * HK_BLOCK * st->call->plan->d;
+        out.finite = st->finite[block] != 0;
+    }
+    return out;
+}
+
+/* K panels of a block that does not lie packed. visible: ordinals that some row sees. */
+HK_FN HK_GLOBAL const float *hk_block_gather(const struct hk_strip *st,
+                                             HK_GLOBAL const struct hk_sub *sub,
+                                             const struct hk_item *item, hk_i64 block,
+                                             hk_u64 visible)
 {
     const hk_i64 d = st->call->plan->d;
+    const struct hk_reach reach = st->reach[0];
     hk_i64 keys[HK_BLOCK];
-    struct hk_reach reach;
     int i;
 
-    if (st->packed && hk_block_aligned(sub))
-        return st->packed + block * HK_BLOCK * d;
-    reach = st->reach[0];
     for (i = 0; i < HK_BLOCK; i++)
         keys[i] = visible >> i & 1 ? hk_key(sub, item, &reach, block * HK_BLOCK + i) : -1;
     hk_keys_pack(&st->k_rows, keys, d, st->k, st->temp);
@@ -269,9 +316,9 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
 {
     const struct hk_reach reach = st->reach[0];
     const hk_u64 available = hk_block_word(sub, item, &reach, block);
-    const int finite = st->finite && hk_block_aligned(sub) && st->finite[block];
+    const struct hk_panels panels = hk_block_panels(st, sub, block);
     const hk_i64 base = block * HK_BLOCK;
-    HK_GLOBAL const float *v, *k;
+    HK_GLOBAL const float *v, *k = panels.k;
     hk_i64 v_row = 0, m;
     hk_u64 visible;
     int inside = 0;
@@ -280,24 +327,26 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     for (r = 0; r < HK_RANGES; r++)
         inside |= st->all.in_lo[r] <= base && st->all.in_hi[r] >= base + HK_BLOCK;
     inside = inside && available == ~(hk_u64)0 && hk_rows_alike(sub);
-    if (inside && finite && hk_source_plain(st)) {
+    if (inside && panels.finite && hk_source_plain(st)) {
         v = hk_block_values(st, sub, item, block, available, &v_row);
-        k = hk_block_keys(st, sub, item, block, available);
-        hk_block_whole(st, k, v, v_row, v != st->v && (block + 2) * HK_BLOCK <= item->len);
+        hk_block_whole(st, k, v, v_row,
+                       st->packed && v != st->v && (block + 2) * HK_BLOCK <= item->len);
         return;
     }
     visible = hk_block_masks(st, sub, item, block, available, inside);
     if (visible == 0)
         return;
-    hk_block_scores(st, hk_block_keys(st, sub, item, block, visible), visible);
+    if (!k)
+        k = hk_block_gather(st, sub, item, block, visible);
+    hk_block_scores(st, k, visible);
     for (m = 0; m < st->tiles; m++) {
         if (st->tile_masks[m])
-            hk_tile_softmax(st, sub, item, block, m, finite);
+            hk_tile_softmax(st, sub, item, block, m, panels.finite);
     }
     v = hk_block_values(st, sub, item, block, visible, &v_row);
     for (m = 0; m < st->tiles; m++) {
         if (st->tile_masks[m])
-            hk_tile_values(st, m, v, v_row, finite);
+            hk_tile_values(st, m, v, v_row, panels.finite);
     }
 }
 

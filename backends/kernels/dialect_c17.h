@@ -27,7 +27,7 @@ typedef uint16_t hk_u16;
 #define HK_FN static inline
 #define HK_PIECE HK_FN
 #define HK_INFINITY INFINITY
-#define HK_UNREACHABLE() assert(!"unreachable")
+#define HK_UNREACHABLE() assert(0)
 
 #if defined __GNUC__
 #define HK_INLINE static inline __attribute__((always_inline))

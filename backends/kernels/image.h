@@ -50,6 +50,9 @@ struct hk_source {
     hk_i64 blocks, row_words;           /* 64-key blocks of n_k; words of a bit set over rows */
     hk_i64 row_parts;                   /* strips that the rows list takes, of one item and group */
     hk_i64 pack_tasks;                  /* blocks of K packed beforehand; 0: none */
+    hk_i64 ring, ring_at;               /* blocks of K that a worker keeps packed, 0: none; place of
+                                         * struct hk_ring_tag[ring] and then the panels in its
+                                         * scratch */
     /* In the workspace: bit sets over keys and rows of each item; lanes kernels: packed K panels
      * [item or 1][H_k][blocks][64 / panel][d][panel] and a word per block: 1 where all of V is
      * finite. */
@@ -88,10 +91,11 @@ struct hk_plan {
     hk_i64 passes;              /* workgroup: groups that share a strip, each with other channels */
     hk_i64 pack_tasks;
     hk_i64 sources_at, subs_at, slots_at, biases_at;    /* in the image */
-    hk_i64 constants_at, reserved_at;
+    hk_i64 constants_at;
     hk_i64 counts_at;           /* workspace: entries of [item][source][2: keys, rows] lists */
     hk_i64 counter_at;          /* workspace: lanes: the next task and the next block to pack */
     hk_i64 workers_at, worker_bytes;    /* workspace: lanes: scratch of each worker */
+    hk_i64 run;                         /* lanes: tasks in a row that a worker takes at a time */
     hk_i64 bytes;               /* of the image */
     float c, c1, c2, reserved_f;
     hk_u32 n_sources, flags;

@@ -14,6 +14,7 @@
 
 struct hk_strip {
     const struct hk_call *call;
+    HK_GLOBAL char *scratch;
     hk_i64 n_rows, tiles;               /* in use */
     hk_i64 b, width;                    /* width: d_v rounded up to whole vectors */
     HK_GLOBAL float *q, *s, *o, *acc_o, *partials, *acc_partials, *acc_m, *max, *k, *v, *temp,
@@ -33,6 +34,9 @@ struct hk_strip {
     struct hk_matrix k_rows, v_rows;
     HK_GLOBAL const float *packed;      /* 0: not */
     HK_GLOBAL const hk_u32 *finite;
+    HK_GLOBAL struct hk_ring_tag *tags; /* 0: no ring */
+    HK_GLOBAL float *ring;
+    hk_i64 first_block;                 /* number of its block 0, over items and key heads */
     struct hk_item items[HK_SUBS];
 };
 
@@ -43,6 +47,7 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
 
     hk_worker_find(plan->strips.rows * plan->strips.stack, plan->d, plan->d_v, &at);
     st->call = call;
+    st->scratch = scratch;
     st->width = (plan->d_v + HKV_LANES - 1) / HKV_LANES * HKV_LANES;
     st->q = (HK_GLOBAL float *)(scratch + at.q);
     st->s = (HK_GLOBAL float *)(scratch + at.s);
@@ -64,6 +69,27 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
     st->reach = (HK_GLOBAL struct hk_reach *)(scratch + at.reach);
     st->tile = (HK_GLOBAL struct hk_tile_reach *)(scratch + at.tile_reach);
     st->query = (HK_GLOBAL struct hk_worker_query *)(scratch + at.queries);
+}
+
+/* The tags of a source's ring in a worker's scratch. */
+HK_FN HK_GLOBAL struct hk_ring_tag *hk_ring_tags(HK_GLOBAL const struct hk_source *source,
+                                                 HK_GLOBAL char *scratch)
+{
+    return (HK_GLOBAL struct hk_ring_tag *)(scratch + source->ring_at);
+}
+
+/* Rings are empty when a run begins: K may be another. */
+HK_FN void hk_rings_clear(const struct hk_strip *st)
+{
+    hk_i64 i;
+    hk_u32 s;
+
+    for (s = 0; s < st->call->plan->n_sources; s++) {
+        HK_GLOBAL const struct hk_source *source = st->call->sources + s;
+
+        for (i = 0; i < source->ring; i++)
+            hk_ring_tags(source, st->scratch)[i].number = -1;
+    }
 }
 
 /* Tile m of the strip. */
