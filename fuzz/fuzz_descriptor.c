@@ -394,8 +394,8 @@ static void answers_judge(const struct answers *a, uint8_t options)
                      heed_status_name(a->plan));
 }
 
-/* The reference needs no workspace to speak of; others may refuse what is legal but needs more of
- * it than there are addresses, and then say so. */
+/* The reference needs no workspace to speak of; others may refuse what is legal but has more strips
+ * or needs more workspace than they can number, and then say so. */
 static bool is_vast(uint32_t device, heed_status status)
 {
     heed_report report = { .size = sizeof(report) };
@@ -403,7 +403,7 @@ static bool is_vast(uint32_t device, heed_status status)
     w.heap.fail_at = 0;
     return status == HEED_E_UNSUPPORTED &&
            heed_attn_check(w.devices[device], w.desc, &report) == status &&
-           strstr(report.message, "address space") != NULL;
+           strstr(report.message, "more than the device can number") != NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

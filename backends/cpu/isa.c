@@ -1,15 +1,18 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which instruction sets are compiled in and present. With simd/, the one place of this backend
- * that knows processors.
+ * Which instruction sets are compiled in and present. With kernels/simd, the one place that knows
+ * processors: a new one is a row in backends/meson.build and a header in kernels/simd, and here a
+ * refuse_NAME where not all processors of the family have it.
  */
 #include "isa.h"
 
-#include <fenv.h>
+#include "backends/host_kernels.h"
+
+#include <stdatomic.h>
 #include <stddef.h>
 
-#if defined HEED_HAVE_AVX2 || defined HEED_HAVE_AVX512
+#if defined __x86_64__
 #include <cpuid.h>
 
 /* State components the operating system saves (Intel SDM volume 1, 13.3). */
@@ -72,56 +75,52 @@ static const char *refuse_none(void)
     return NULL;
 }
 
-static const struct {
-    const struct heed_cpu_isa *isa;
-    const char *(*refuse)(void);
-} rows[] = {
-    { &heed_cpu_isa_scalar, refuse_none },
-#if defined HEED_HAVE_AVX2
-    { &heed_cpu_isa_avx2, refuse_avx2 },
-#endif
-#if defined HEED_HAVE_AVX512
-    { &heed_cpu_isa_avx512, refuse_avx512 },
-#endif
-};
+/* backends/host_kernels.h: HEED_CPU_ISAS(OF) is OF(name, description, refuse) of what is compiled
+ * in, ascending, and HEED_HOST_KERNELS(OF, name) is OF(row, name) of the rows of kernels.def that
+ * hosts run. All are compiled for many buffers only. */
+#define DECLARE(row, isa) extern heed_host_kernel heed_kernel_##row##_##isa;
+#define DECLARE_ISA(isa, text, refuse) HEED_HOST_KERNELS(DECLARE, isa)
+HEED_CPU_ISAS(DECLARE_ISA)
+
+#define KERNEL(row, isa) [HEED_KERNEL_##row] = { NULL, heed_kernel_##row##_##isa },
+#define ISA(isa, text, refuse)                                                                     \
+    { #isa, text, refuse_##refuse, { HEED_HOST_KERNELS(KERNEL, isa) } },
+static const struct heed_cpu_isa rows[] = { HEED_CPU_ISAS(ISA) };
+
+#undef DECLARE
+#undef DECLARE_ISA
+#undef KERNEL
+#undef ISA
 
 #define N_ROWS (sizeof rows / sizeof *rows)
 
 const struct heed_cpu_isa *heed_isa_get(uint32_t i)
 {
-    return i < N_ROWS ? rows[i].isa : NULL;
+    return i < N_ROWS ? &rows[i] : NULL;
 }
 
-/* In the environment that runs use, whatever the caller's is. */
-static bool self_test(const struct heed_cpu_isa *isa)
-{
-    fenv_t caller;
-    bool passed;
-
-    fegetenv(&caller);
-    fesetenv(FE_DFL_ENV);
-    passed = isa->self_test();
-    fesetenv(&caller);
-    return passed;
-}
+/* Reasons found so far, "" for none; whoever asks twice finds the same. */
+static _Atomic(const char *) found[N_ROWS];
 
 const char *heed_isa_refuse(const struct heed_cpu_isa *isa)
 {
-    for (size_t i = 0; i < N_ROWS; i++) {
-        if (rows[i].isa == isa) {
-            const char *reason = rows[i].refuse();
+    _Atomic(const char *) *known = &found[isa - rows];
+    const char *reason = atomic_load(known);
 
-            return reason ? reason : self_test(isa) ? NULL : "the arithmetic self-test failed";
-        }
+    if (reason == NULL) {
+        reason = isa->refuse();
+        if (reason == NULL)
+            reason = heed_host_self_test(isa->kernels[HEED_KERNEL_self_test][1]);
+        atomic_store(known, reason);
     }
-    return "not compiled in";
+    return reason[0] == '\0' ? NULL : reason;
 }
 
 const struct heed_cpu_isa *heed_isa_best(void)
 {
     size_t best = N_ROWS - 1;
 
-    while (best > 0 && heed_isa_refuse(rows[best].isa))
+    while (best > 0 && heed_isa_refuse(&rows[best]))
         best--;
-    return rows[best].isa;
+    return &rows[best];
 }

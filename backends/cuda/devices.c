@@ -233,7 +233,7 @@ heed_status heed_cuda_attach(void *opened, uint32_t index, void *context, void *
     int n, code;
 
     state->common.base.traits = (struct heed_device_traits){
-        .shape = HEED_SHAPE_B, .tile_rows = 6, .group_rows = GROUP_ROWS
+        .shape = HEED_SHAPE_WORKGROUP, .tile_rows = 6, .group_rows = GROUP_ROWS
     };
     state->driver = find_devices(&n, &reason);
     if (state->driver == NULL) {

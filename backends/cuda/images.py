@@ -27,7 +27,7 @@ PORTABLE = 80                   # all are made from this PTX, which is kept for 
 # No fused, flushed or approximate arithmetic: bits depend on it.
 OPTIONS = ["-x", "cu", "-std=c++17", "--fmad=false", "-prec-div=true", "-prec-sqrt=true",
            "-ftz=false", "-DHK_GROUP_ROWS=64", "-DHK_TILE_ROWS=6"]
-HOST_SHAPE = {"attend_a.cl", "pack.cl"}         # CPU style, which this backend never chooses
+HOST_SHAPE = {"attend_lanes.cl", "pack.cl"}         # CPU style, which this backend never chooses
 ROW = re.compile(r'^HK_KERNEL\((\w+), "([\w.]+)", "([^"]*)"\)$')
 
 
@@ -44,7 +44,7 @@ def embedded(kernels):
     for name, file, _ in rows(kernels):
         if (pathlib.Path(kernels) / file).is_file():
             yield name, 0
-            if name.endswith("_any") or not name.startswith("b_"):
+            if name.endswith("_any") or not name.startswith("workgroup_"):
                 yield name, 1
 
 

@@ -36,16 +36,17 @@ static uint32_t kv_dtype(const struct heed_plan *plan)
 static enum heed_kernel attend_choose(const struct heed_plan *plan,
                                       const struct heed_device_traits *traits, uint32_t large)
 {
-    static const enum heed_kernel b[2][4] = {
-        { HEED_KERNEL_b_64_any, HEED_KERNEL_b_64_f32, HEED_KERNEL_b_64_f16, HEED_KERNEL_b_64_bf16 },
-        { HEED_KERNEL_b_128_any, HEED_KERNEL_b_128_f32, HEED_KERNEL_b_128_f16,
-          HEED_KERNEL_b_128_bf16 },
+    static const enum heed_kernel workgroup[2][4] = {
+        { HEED_KERNEL_workgroup_64_any, HEED_KERNEL_workgroup_64_f32, HEED_KERNEL_workgroup_64_f16,
+          HEED_KERNEL_workgroup_64_bf16 },
+        { HEED_KERNEL_workgroup_128_any, HEED_KERNEL_workgroup_128_f32,
+          HEED_KERNEL_workgroup_128_f16, HEED_KERNEL_workgroup_128_bf16 },
     };
     const bool plain = is_plain(plan);
 
-    if (traits->shape == HEED_SHAPE_A)
-        return plain ? HEED_KERNEL_a_plain : HEED_KERNEL_a_any;
-    return b[plan->attn->d_v > 64][plain && !large ? kv_dtype(plan) : 0];
+    if (traits->shape == HEED_SHAPE_LANES)
+        return plain ? HEED_KERNEL_lanes_plain : HEED_KERNEL_lanes_any;
+    return workgroup[plan->attn->d_v > 64][plain && !large ? kv_dtype(plan) : 0];
 }
 
 /* Does it need the kernels with many buffers? */
@@ -62,14 +63,14 @@ static void steps_choose(const struct heed_plan *plan, const struct hk_plan *ima
                          struct heed_device_plan *state)
 {
     const struct heed_device_traits *traits = &state->device->traits;
-    const bool a = traits->shape == HEED_SHAPE_A;
+    const bool lanes = traits->shape == HEED_SHAPE_LANES;
     bool lists = false;
 
     for (uint32_t s = 0; s < plan->attn->n_sources; s++)
         lists = lists || plan->lowered->sources[s].keys || plan->lowered->sources[s].rows;
     if (image->tasks == 0)
         return;
-    if (a || lists)
+    if (lanes || lists)
         state->steps[state->n_steps++] = (struct heed_step){
             .kernel = HEED_KERNEL_prepare,
             .items = 1,
@@ -79,12 +80,12 @@ static void steps_choose(const struct heed_plan *plan, const struct hk_plan *ima
         state->steps[state->n_steps++] = (struct heed_step){
             .kernel = HEED_KERNEL_pack,
             .items = 1,
-            .groups = (uint64_t)image->pack_tasks,
+            .groups = traits->workers,
         };
     state->steps[state->n_steps++] = (struct heed_step){
         .kernel = attend_choose(plan, traits, state->large),
-        .items = a ? 1 : HEED_GROUP_ITEMS,
-        .groups = a ? traits->lanes : (uint64_t)(image->tasks * image->passes),
+        .items = lanes ? 1 : HEED_GROUP_ITEMS,
+        .groups = lanes ? traits->workers : (uint64_t)(image->tasks * image->passes),
     };
 }
 
@@ -156,8 +157,8 @@ static heed_status prepare(struct heed_plan *plan, const struct heed_services *s
     *state = (struct heed_device_plan){
         .bytes = sizeof *state,
         .device = plan->device->state,
-        .large = large_find(plan),
     };
+    state->large = state->device->traits.large | large_find(plan);
     plan->state = state;
     status = image_make(plan, services, state, detail);
     for (uint32_t i = 0; status >= 0 && i < state->n_steps; i++)

@@ -4,8 +4,8 @@
  * What the backends that run backends/kernels share: a plan becomes an image (kernels/image.h: the
  * whole plan in one block that kernels read) and a few steps (a kernel of kernels/kernels.def
  * each). This folder makes both, chooses kernels and lays out the workspace; a driver (opencl,
- * cuda, emulate) owns memory and compiled kernels and runs steps. One set of heed_impl for all of
- * them.
+ * cuda, that of host.c) owns memory and compiled kernels and runs steps. One set of heed_impl for
+ * all of them.
  */
 #ifndef HEED_BACKENDS_DEVICE_DEVICE_H
 #define HEED_BACKENDS_DEVICE_DEVICE_H
@@ -41,20 +41,22 @@ char *heed_kernel_source(const struct heed_services *, const char *file, size_t 
  * kernels have a pointer argument for each, so the number of buffers comes in two sizes. */
 enum {
     HEED_SMALL_SUBS = 4,            /* sub-sources of a source */
-    HEED_GROUP_ITEMS = 256,         /* B: work-items of a group */
+    HEED_GROUP_ITEMS = 256,         /* workgroup: work-items of a group */
     HEED_BUFFERS_SMALL = 28 + 1,
     HEED_BUFFERS_LARGE = HEED_MAX_OPERANDS + 1
 };
 
-enum { HEED_SHAPE_A = 1, HEED_SHAPE_B }; /* CPU style: lanes that take strips; GPU style: groups */
+/* Which kernels: workers with vectors that take strips (processors), or work-groups (GPUs). */
+enum { HEED_SHAPE_LANES = 1, HEED_SHAPE_WORKGROUP };
 
 /* What the driver finds out when it opens a device. */
 struct heed_device_traits {
     uint32_t shape;
-    uint32_t lanes; /* A: work-items to start, each takes strips till none is left */
-    uint32_t tile_rows;             /* A: HK_TILE_ROWS: 6 for 256-bit vectors, 12 for 512 */
-    uint32_t group_rows;            /* B: HK_GROUP_ROWS: 64, or 32 where local memory is short */
-    uint32_t processor;             /* HK_PROCESSOR: 1 where a processor poses as a GPU */
+    uint32_t workers;       /* lanes: groups to start, each takes strips till none is left */
+    uint32_t tile_rows;     /* lanes in OpenCL C: HK_TILE_ROWS: 6 for 256 bits, 12 for 512 */
+    uint32_t group_rows;    /* workgroup: HK_GROUP_ROWS: 64, or 32 if local memory is short */
+    uint32_t processor;     /* HK_PROCESSOR: 1 where a processor poses as a GPU */
+    uint32_t large;         /* 1: has only kernels with HEED_BUFFERS_LARGE */
 };
 
 /* A kernel to be run: groups * items work-items in groups of items. */

@@ -4,25 +4,27 @@
  * What is decided when a plan is bound: how query rows form strips, how many tasks there are, and
  * where everything lies in the workspace.
  */
-#include "../kernels/lane.h"
 #include "../kernels/strips.h"
+#include "../kernels/worker.h"
 #include "image.h"
 #include "tune.h"
 
-/* Rows of a strip, heads included: B's are its groups'; A's stay in the second cache level and
- * leave every lane enough strips. */
+#include <math.h>
+
+/* Rows of a strip, heads included: of work-groups those of a group; of lanes they stay in the
+ * second cache level and leave every worker enough strips. */
 static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_traits *traits)
 {
     const struct heed_checked *attn = plan->attn;
-    int64_t rows = HEED_TUNE_A_ROWS;
+    int64_t rows = HEED_TUNE_ROWS;
 
-    if (traits->shape == HEED_SHAPE_B)
+    if (traits->shape == HEED_SHAPE_WORKGROUP)
         return traits->group_rows;
-    while (rows > HEED_TUNE_A_ROWS_LEAST) {
+    while (rows > HEED_TUNE_ROWS_LEAST) {
         const double strips =
             (double)attn->n_batch * (double)attn->heads * (double)attn->n_q / (double)rows;
 
-        if (strips >= (double)traits->lanes * HEED_TUNE_A_STRIPS || traits->lanes == 1)
+        if (strips >= (double)traits->workers * HEED_TUNE_STRIPS || traits->workers == 1)
             break;
         rows /= 2;
     }
@@ -66,22 +68,58 @@ static int64_t place(struct workspace *w, double count, uint64_t size)
     return (int64_t)start;
 }
 
-/* Shape A: K is packed beforehand where more than one strip reads it. */
-static void pack_find(const struct heed_plan *plan, uint32_t s, struct hk_plan *to,
-                      struct hk_source *source, struct workspace *w)
+/* Blocks that a strip reaches at most of the keys of unit step, if that follows from the windows;
+ * else infinite. */
+static double reach_blocks(const struct heed_plan *plan, uint32_t s, const struct hk_plan *to)
+{
+    const struct heed_lowered_source *source = &plan->lowered->sources[s];
+    const double rows = (double)to->strips.rows * (double)to->strips.row_step;
+    double blocks = 0;
+
+    for (uint32_t i = source->first; i < source->first + source->n; i++) {
+        const struct hk_sub *sub = &plan->lowered->subs[i];
+
+        for (uint32_t r = 0; r < sub->n_ranges && sub->kind == HK_SUB_KEYS; r++) {
+            const struct hk_range *range = &sub->range[r];
+            const bool ends = !(range->open & HK_OPEN_HI) || (sub->flags & HK_CAUSAL);
+            const double hi = range->open & HK_OPEN_HI ? 0 : (double)range->hi;
+
+            if (range->kind != HK_RANGE_AFFINE || (range->open & HK_OPEN_LO) || !ends)
+                return INFINITY;
+            blocks += (rows * (double)to->q_pos_step + hi - (double)range->lo +
+                       (double)range->block) / (double)sub->pos_step / 64 + 2;
+        }
+    }
+    return blocks;
+}
+
+/* Lanes: K in panels. Where more than one strip reads it, all of it is packed beforehand; unless no
+ * strip reaches far: then every worker keeps what its strips reach, which is faster, too. */
+static void pack_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
+                      uint32_t s, struct hk_plan *to, struct hk_source *source,
+                      struct workspace *w)
 {
     const struct heed_checked_source *from = &plan->attn->sources[s];
-    const int64_t items = source->shared ? 1 : plan->attn->n_batch;
-    const double blocks = (double)items * (double)from->heads * (double)source->blocks;
+    const double items = source->shared ? 1 : (double)plan->attn->n_batch;
+    const double blocks = items * (double)from->heads * (double)source->blocks;
+    const double ring = reach_blocks(plan, s, to);
 
-    source->packs = from->layout == HEED_LAYOUT_DENSE && from->heads > 0 &&
-                    plan->lowered->sources[s].has_keys &&
-                    plan->attn->n_q > to->strips.rows;
-    if (!source->packs)
+    if (from->layout != HEED_LAYOUT_DENSE || from->heads == 0 ||
+        !plan->lowered->sources[s].has_keys || plan->attn->n_q <= to->strips.rows)
         return;
+    if (ring * traits->workers < blocks / 2) {
+        source->ring = (int64_t)ring;
+        source->ring_at = to->worker_bytes;
+        to->worker_bytes += HK_RING_BYTES(source->ring, plan->attn->d);
+        to->worker_bytes = (to->worker_bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN *
+                           HEED_WORK_ALIGN;
+        return;
+    }
+    source->packs = 1;
     source->packed_at = place(w, blocks * 64 * (double)plan->attn->d, sizeof(float));
     source->finite_at = place(w, blocks, sizeof(uint32_t));
-    to->pack_tasks += w->ok ? (int64_t)blocks : 0;
+    source->pack_tasks = w->ok ? (int64_t)blocks : 0;
+    to->pack_tasks += source->pack_tasks;
 }
 
 static void source_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
@@ -117,8 +155,8 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         source->row_parts = hk_parts(most, single ? 1 : to->strips.rows);
         source->rows_at = place(w, (double)attn->n_batch * (double)source->row_words, 8);
     }
-    if (traits->shape == HEED_SHAPE_A)
-        pack_find(plan, s, to, source, w);
+    if (traits->shape == HEED_SHAPE_LANES)
+        pack_find(plan, traits, s, to, source, w);
 }
 
 /* More are not numbered by a launch. */
@@ -154,12 +192,36 @@ static uint32_t flags_find(const struct heed_plan *plan)
            (n > 0 && attn->sources[n - 1].flags & HEED_SOURCE_END ? HK_PLAN_END_LAST : 0u);
 }
 
+/* A worker's scratch, less the rings; false: too much. */
+static bool worker_find(struct hk_plan *to)
+{
+    const double rows = (double)(to->strips.rows * to->strips.stack + HK_TILE_ROWS_MAX);
+    struct hk_worker_layout worker;
+
+    if (rows * ((double)to->d + (double)to->d_v + 0x1p12) > 0x1p50)
+        return false;
+    hk_worker_find(to->strips.rows * to->strips.stack, to->d, to->d_v, &worker);
+    to->worker_bytes = (worker.bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN * HEED_WORK_ALIGN;
+    return true;
+}
+
+/* Strips that follow each other find most of their keys in the ring. */
+static int64_t run_find(const struct heed_device_traits *traits, const struct hk_source *sources,
+                        const struct hk_plan *to)
+{
+    const int64_t fair = to->tasks / (traits->workers * (int64_t)HEED_TUNE_STRIPS + 1);
+    bool rings = false;
+
+    for (uint32_t s = 0; s < to->n_sources; s++)
+        rings = rings || sources[s].ring > 0;
+    return rings ? hk_max(hk_min(fair, HEED_TUNE_RUN), 1) : 1;
+}
+
 bool heed_image_plan(const struct heed_plan *plan, const struct heed_device_traits *traits,
                      struct hk_plan *to, struct hk_source *sources, uint64_t *workspace)
 {
     const struct heed_checked *attn = plan->attn;
     struct workspace w = { .at = HEED_WORK_OFFSETS, .ok = true };
-    struct hk_lane_layout lane;
 
     *to = (struct hk_plan){
         .batch = { attn->batch[0], attn->batch[1], attn->batch[2] },
@@ -176,26 +238,22 @@ bool heed_image_plan(const struct heed_plan *plan, const struct heed_device_trai
         .c2 = plan->lowered->c2,
         .n_sources = attn->n_sources,
         .flags = flags_find(plan),
-        .lanes = traits->lanes,
+        .workers = traits->workers,
     };
     strips_find(plan, traits, &to->strips);
     to->groups = attn->heads / to->strips.stack;
-    if (traits->shape == HEED_SHAPE_B && attn->d_v > 0)
+    if (traits->shape == HEED_SHAPE_WORKGROUP && attn->d_v > 0)
         to->passes = hk_parts(attn->d_v, attn->d_v <= 64 ? 64 : 128);
     to->counter_at = place(&w, 1, sizeof(int64_t));
     to->counts_at = place(&w, (double)attn->n_batch * attn->n_sources * 2, sizeof(int64_t));
+    if (traits->shape == HEED_SHAPE_LANES && !worker_find(to))
+        return false;
     for (uint32_t s = 0; s < attn->n_sources; s++)
         source_find(plan, traits, s, to, &sources[s], &w);
-    if (traits->shape == HEED_SHAPE_A) {
-        const double rows = (double)(to->strips.rows * to->strips.stack + traits->tile_rows);
-
-        if (rows * ((double)attn->d + (double)attn->d_v + 0x1p12) > 0x1p50)
-            return false;
-        hk_lane_find(to->strips.rows * to->strips.stack, traits->tile_rows, attn->d, attn->d_v,
-                     &lane);
-        to->lane_bytes = (lane.bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN * HEED_WORK_ALIGN;
-        to->lanes_at = place(&w, (double)to->lane_bytes * traits->lanes, 1);
-    }
+    to->workers_at = place(&w, (double)to->worker_bytes * traits->workers, 1);
     *workspace = w.at;
-    return w.ok && tasks_find(plan, sources, to);
+    if (!w.ok || !tasks_find(plan, sources, to))
+        return false;
+    to->run = run_find(traits, sources, to);
+    return true;
 }

@@ -6,6 +6,7 @@
  * text compiled for the host. The operands are chosen for what goes wrong: contraction and its
  * absence, subnormals flushed, rounding at ties, conversions, NaN in comparisons.
  */
+#define HK_VECTORS 1
 #include "selftest.h"
 
 #include "../kernels/image.h"
@@ -115,14 +116,14 @@ void heed_self_test_inputs(struct hk_test_input *in)
     }
 }
 
-void heed_self_test_expect(const struct hk_test_input *in, uint32_t *out)
+void heed_self_test_expect(const struct hk_test_input *in, uint32_t groups, uint32_t *out)
 {
     fenv_t caller;
 
-    memset(out, 0, OUTPUTS * sizeof(*out));
+    memset(out, 0, (size_t)groups * HK_TEST_WORDS * sizeof(*out));
     fegetenv(&caller);
     fesetenv(FE_DFL_ENV);
-    for (hk_u32 group = 0; group < HEED_TEST_GROUPS; group++)
+    for (hk_u32 group = 0; group < groups; group++)
         hk_test_group(in + group, out + group * HK_TEST_WORDS);
     fesetenv(&caller);
 }
@@ -155,7 +156,9 @@ static const char *const vector_reasons[HK_TEST_V_STEPS] = {
     [HK_TEST_V_MUL] = "multiplication of vectors is not rounded to nearest even",
     [HK_TEST_V_RINT] = "rint of vectors is not rounded to nearest even",
     [HK_TEST_V_COMPARE] = "comparisons of vectors differ",
-    [HK_TEST_V_ACROSS] = "sums and masks across a vector differ",
+    [HK_TEST_V_ACROSS] = "extremes and masks across a vector differ",
+    [HK_TEST_V_FROM_F16] = "f16 is not widened exactly in vectors",
+    [HK_TEST_V_FROM_BF16] = "bf16 is not widened exactly in vectors",
     [HK_TEST_V_WEIGHT] = "weights of the softmax differ in vectors",
     [HK_TEST_V_INVERSE] = "reciprocals of vectors are not correctly rounded",
     [HK_TEST_V_TANH] = "the softcap's tanh differs in vectors",
@@ -185,6 +188,7 @@ static int same(hk_u32 wanted, hk_u32 got, int pattern)
 
 struct judged {
     const struct hk_test_input *in;
+    hk_u32 groups;
     const uint32_t *wanted, *got;
 };
 
@@ -195,7 +199,7 @@ static const char *operation_reason(const struct judged *j, hk_u32 step, hk_u32 
 {
     hk_u32 wrong = 0, flushed = 0, parted = 0;
 
-    for (hk_u32 i = 0; i < SETS; i++) {
+    for (hk_u32 i = 0; i < j->groups * HK_TEST_LANES; i++) {
         const struct hk_test_input *in = &j->in[i / HK_TEST_LANES];
         const hk_u32 lane = i % HK_TEST_LANES,
                      place = i / HK_TEST_LANES * HK_TEST_WORDS + at + lane;
@@ -219,7 +223,7 @@ static const char *operation_reason(const struct judged *j, hk_u32 step, hk_u32 
 static const char *step_judge(const struct judged *j, hk_u32 step, hk_u32 at, int pattern,
                               const char *reason)
 {
-    for (hk_u32 i = 0; i < SETS; i++) {
+    for (hk_u32 i = 0; i < j->groups * HK_TEST_LANES; i++) {
         const hk_u32 place = i / HK_TEST_LANES * HK_TEST_WORDS + at + i % HK_TEST_LANES;
 
         if (!same(j->wanted[place], j->got[place], pattern))
@@ -233,7 +237,7 @@ static const char *judge(const struct judged *j)
     const hk_u32 mark = j->got[0];
     const char *reason = "";
 
-    for (hk_u32 group = 0; group < HEED_TEST_GROUPS; group++) {
+    for (hk_u32 group = 0; group < j->groups; group++) {
         if (mark >> 1 != HK_TEST_MARK >> 1 || j->got[group * HK_TEST_WORDS] != mark)
             return "the self-test wrote nothing";
     }
@@ -248,10 +252,10 @@ static const char *judge(const struct judged *j)
     return reason;
 }
 
-const char *heed_self_test_judge(const struct hk_test_input *in, const uint32_t *wanted,
-                                 const uint32_t *got)
+const char *heed_self_test_judge(const struct hk_test_input *in, uint32_t groups,
+                                 const uint32_t *wanted, const uint32_t *got)
 {
-    const struct judged judged = { .in = in, .wanted = wanted, .got = got };
+    const struct judged judged = { .in = in, .groups = groups, .wanted = wanted, .got = got };
     fenv_t caller;
     const char *reason;
 
@@ -349,12 +353,13 @@ heed_status heed_device_self_test(heed_device *device, const struct heed_backend
         return HEED_E_NOMEM;
     memset(sheet, 0, sizeof(*sheet));
     heed_self_test_inputs(sheet->image.in);
-    heed_self_test_expect(sheet->image.in, sheet->wanted);
+    heed_self_test_expect(sheet->image.in, HEED_TEST_GROUPS, sheet->wanted);
     status = take(&d, sheet, detail);
     if (status >= 0)
         status = run(&d, sheet, detail);
     if (status >= 0)
-        *reason = heed_self_test_judge(sheet->image.in, sheet->wanted, sheet->got);
+        *reason = heed_self_test_judge(sheet->image.in, HEED_TEST_GROUPS, sheet->wanted,
+                                       sheet->got);
     give_back(&d);
     services->free(services->runtime, sheet, sizeof(*sheet), _Alignof(struct sheet));
     return status;

@@ -4,7 +4,7 @@
 """Device code as data, for the library to hand to compilers: sources.py FOLDER OUTPUT DEPFILE
 
 Writes OUTPUT, the table heed_kernel_texts of backends/device/device.h with every *.h and *.cl of
-FOLDER, and DEPFILE, which names all of them and the folder: an edit and a new file both rebuild.
+FOLDER (of the vocabularies in simd/ that of OpenCL C), and DEPFILE, which names all of them and the folder: an edit and a new file both rebuild.
 
 sources.py FOLDER --rows: kernels.def instead, a line `name;file;options` for each row.
 """
@@ -43,7 +43,7 @@ def main():
         rows(folder)
         return
     output, depfile = sys.argv[2:]
-    paths = sorted([*folder.glob("*.h"), *folder.glob("*.cl")])
+    paths = sorted([*folder.glob("*.h"), *folder.glob("*.cl"), *folder.glob("simd/opencl.h")])
     if not 0 < len(paths) < MAX_TEXTS:
         sys.exit(f"{len(paths)} files in {folder}, kernels.c can take {MAX_TEXTS - 1}")
     text, table = HEAD, ""
@@ -52,7 +52,7 @@ def main():
         if not data.isascii() or b"\0" in data or b"\r" in data:
             sys.exit(f"{path}: more than plain ASCII lines")
         text += as_array(f"text_{number}", data)
-        table += f'    {{ "{path.name}", text_{number}, {len(data)} }},\n'
+        table += f'    {{ "{path.relative_to(folder).as_posix()}", text_{number}, {len(data)} }},\n'
     text += f"\nconst struct heed_kernel_text heed_kernel_texts[] = {{\n{table}"
     text += "    { (void *)0, (void *)0, 0 },\n};\n"
     pathlib.Path(output).write_text(text, encoding="ascii")

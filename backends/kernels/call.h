@@ -12,7 +12,6 @@
 
 #include "image.h"
 #include "numerics.h"
-#include "strips.h"
 
 /* Buffer i is operand i of the plan (lib/plan.h); the last one is the workspace. */
 #if HK_LARGE
@@ -23,8 +22,6 @@
 #define HK_BUFFERS 29
 #endif
 enum { HK_BUF_Q, HK_BUF_O, HK_BUF_LSE, HK_BUF_SINKS, HK_BUF_KV, HK_BUF_WORK = HK_BUFFERS - 1 };
-#define HK_BUF_K(source) (HK_BUF_KV + 2 * (source))
-#define HK_BUF_V(source) (HK_BUF_KV + 2 * (source) + 1)
 
 struct hk_call {
     HK_GLOBAL const char *image;
@@ -39,6 +36,50 @@ HK_FN void hk_call_open(struct hk_call *call)
     call->plan = (HK_GLOBAL const struct hk_plan *)call->image;
     call->sources = (HK_GLOBAL const struct hk_source *)(call->image + call->plan->sources_at);
     call->work = call->buffer[HK_BUF_WORK];
+}
+
+/* ---- the buffers: nothing else knows their numbers ---- */
+
+HK_FN HK_GLOBAL const char *hk_q(const struct hk_call *call)
+{
+    return call->buffer[HK_BUF_Q];
+}
+
+HK_FN HK_GLOBAL char *hk_o(const struct hk_call *call)
+{
+    return call->buffer[HK_BUF_O];
+}
+
+HK_FN HK_GLOBAL float *hk_lse_out(const struct hk_call *call)
+{
+    return (HK_GLOBAL float *)call->buffer[HK_BUF_LSE];
+}
+
+HK_FN HK_GLOBAL const char *hk_sinks(const struct hk_call *call)
+{
+    return call->buffer[HK_BUF_SINKS];
+}
+
+HK_FN HK_GLOBAL const char *hk_k(const struct hk_call *call, hk_u32 source)
+{
+    return call->buffer[HK_BUF_KV + 2 * source];
+}
+
+HK_FN HK_GLOBAL const char *hk_v(const struct hk_call *call, hk_u32 source)
+{
+    return call->buffer[HK_BUF_KV + 2 * source + 1];
+}
+
+/* slot: as in struct hk_aux. */
+HK_FN HK_GLOBAL const char *hk_slot(const struct hk_call *call, hk_u32 slot)
+{
+    return call->buffer[slot - 1];
+}
+
+/* An array without elements may have no address. */
+HK_FN HK_GLOBAL const char *hk_byte(HK_GLOBAL const char *base, hk_i64 bytes)
+{
+    return base ? base + bytes : base;
 }
 
 /* ---- reading ---- */
@@ -95,10 +136,9 @@ HK_FN hk_i64 hk_batch_offset(const struct hk_call *call, HK_GLOBAL const hk_i64 
 HK_FN HK_GLOBAL const char *hk_aux_item(const struct hk_call *call,
                                         HK_GLOBAL const struct hk_aux *aux, hk_i64 b)
 {
-    HK_GLOBAL const char *base =
-        aux->at ? call->image + aux->at : call->buffer[aux->slot - 1];
+    HK_GLOBAL const char *base = aux->at ? call->image + aux->at : hk_slot(call, aux->slot);
 
-    return base + hk_batch_offset(call, aux->stride, b) * hk_size(aux->dtype);
+    return hk_byte(base, hk_batch_offset(call, aux->stride, b) * hk_size(aux->dtype));
 }
 
 HK_FN hk_i64 hk_aux_value(const struct hk_call *call, HK_GLOBAL const struct hk_aux *aux, hk_i64 b)
@@ -252,7 +292,7 @@ HK_FN void hk_item_get(const struct hk_call *call, hk_u32 s, hk_u32 i, hk_i64 b,
         if (sub->kind == HK_SUB_RUNS)
             at = (slots->list.shape[0] == source->heads ? key_head : head) * slots->list.stride[3] +
                  row / source->list_rows * slots->list.stride[4];
-        item->list = (HK_GLOBAL const hk_i32 *)hk_aux_item(call, &slots->list, b) + at;
+        item->list = (HK_GLOBAL const hk_i32 *)hk_byte(hk_aux_item(call, &slots->list, b), at * 4);
         item->list_stride = slots->list.stride[5];
         item->n_list = sub->kind == HK_SUB_RUNS ? slots->list.shape[2] : hk_counts(call, b, s)[0];
     }
@@ -269,8 +309,8 @@ HK_FN void hk_item_get(const struct hk_call *call, hk_u32 s, hk_u32 i, hk_i64 b,
     if (source->mask.slot) {
         const hk_i64 mask_head = source->mask.shape[1] == source->heads ? key_head : head;
 
-        item->mask = (HK_GLOBAL const hk_u8 *)hk_aux_item(call, &source->mask, b) +
-                     mask_head * source->mask.stride[4];
+        item->mask = (HK_GLOBAL const hk_u8 *)hk_byte(hk_aux_item(call, &source->mask, b),
+                                                      mask_head * source->mask.stride[4]);
         item->mask_stride = source->mask.stride[5];
     }
 }
@@ -292,233 +332,12 @@ HK_FN struct hk_matrix hk_matrix_get(const struct hk_call *call,
     const hk_i64 at = hk_batch_offset(call, view->stride, b) + head * view->stride[3] +
                       begin * view->stride[4];
 
-    out.base = base + at * hk_size(view->dtype);
+    out.base = hk_byte(base, at * hk_size(view->dtype));
     out.row = view->stride[4];
     out.channel = view->stride[5];
     out.dtype = view->dtype;
     out.reserved = 0;
     return out;
-}
-
-/* ---- strips ---- */
-
-/* What a task is: some query rows of one item, all heads of one group. */
-struct hk_task {
-    hk_i64 b, group;
-    hk_i64 first, step, count;          /* rows first + step * i; of a list: entries */
-    hk_i64 begin, len, origin;          /* of the item's rows */
-    hk_i64 bound;                       /* rows that the item has in memory */
-    hk_i64 listed_by;                   /* -1, or the source whose list the rows come from */
-};
-
-/* Task number `task`, the last strips first: under causality they are the longest. count 0: there
- * is nothing to do. */
-HK_FN void hk_task_get(const struct hk_call *call, hk_i64 task, struct hk_task *out)
-{
-    HK_GLOBAL const struct hk_plan *plan = call->plan;
-    const hk_i64 strips = plan->tasks - plan->list_tasks;
-    hk_i64 n, strip = 0;
-    struct hk_cut rows;
-    hk_u32 s;
-
-    out->listed_by = -1;
-    out->first = 0;
-    out->step = 1;
-    out->count = 0;
-    if (task < strips) {
-        const hk_i64 at =
-            plan->item_strips * plan->n_batch - 1 - task % (plan->item_strips * plan->n_batch);
-
-        out->group = task / (plan->item_strips * plan->n_batch);
-        out->b = at / plan->item_strips;
-        strip = at % plan->item_strips;
-    } else {
-        task -= strips;
-        for (s = 0; s < plan->n_sources; s++) {
-            n = call->sources[s].row_parts * plan->groups * plan->n_batch;
-            if (task < n)
-                break;
-            task -= n;
-        }
-        out->listed_by = s;
-        out->group = task / call->sources[s].row_parts % plan->groups;
-        out->b = task / call->sources[s].row_parts / plan->groups;
-        strip = task % call->sources[s].row_parts;
-    }
-    rows = hk_rows_cut(call, out->b);
-    out->begin = rows.begin;
-    out->len = rows.len;
-    out->origin = hk_row_origin(call, out->b, rows.len);
-    out->bound = plan->flags & HK_PLAN_RAGGED ? rows.len : plan->n_q;
-    if (out->listed_by < 0) {
-        struct hk_strip_rows at;
-
-        if (strip >= hk_strips_count(plan->strips.rows, plan->strips.row_step, plan->strips.group,
-                                     out->bound))
-            return;
-        hk_strips_rows(plan->strips.rows, plan->strips.row_step, plan->strips.group, out->bound,
-                       strip, &at);
-        out->first = at.first;
-        out->step = at.step;
-        out->count = at.count;
-    } else {
-        const hk_i64 size =
-            plan->strips.row_step > 1 || plan->strips.group > 0 ? 1 : plan->strips.rows;
-
-        n = hk_counts(call, out->b, (hk_u32)out->listed_by)[1];
-        out->first = strip * size;
-        out->count = hk_max(hk_min(n - out->first, size), 0);
-    }
-}
-
-/* A query row. */
-struct hk_query {
-    hk_i64 index, head, q;
-    hk_u32 all;                 /* bit s: named by a GLOBAL ROWS term of source s */
-    hk_u32 absent;              /* 1: beyond the item's length, sees nothing */
-};
-
-/* Row i of the task, for the first head of its group; 0: it belongs to another task. Rows named by
- * an earlier list, or by any when the task is of no list, do. */
-HK_FN int hk_query_get(const struct hk_call *call, const struct hk_task *task, hk_i64 i,
-                       struct hk_query *out)
-{
-    hk_i64 index = task->first + task->step * i;
-    hk_u32 listed;
-
-    if (task->listed_by >= 0) {
-        HK_GLOBAL const struct hk_aux *list = &call->sources[task->listed_by].rows;
-
-        index = hk_integer(HK_I32, hk_aux_item(call, list, task->b), index * list->stride[5]);
-        if (index >= task->bound)
-            return 0;
-    }
-    out->index = index;
-    out->head = task->group * call->plan->strips.stack;
-    out->q = hk_clamp(task->origin + index * call->plan->q_pos_step);
-    out->all = hk_row_all(call, task->b, index, &listed);
-    out->absent = index >= task->len ? 1 : 0;
-    if (task->listed_by < 0)
-        return listed == 0;
-    return (listed & ((1u << task->listed_by) - 1)) == 0;
-}
-
-/* ---- biases ---- */
-
-/* A row and a block of one sub-source, for biases. */
-struct hk_place {
-    HK_SUB_SPACE const struct hk_sub *sub;
-    hk_i64 b, len;              /* item, its keys in this source */
-    hk_i64 index, head, q;      /* the row */
-};
-
-/* Coordinate of the key minus that of the query. */
-HK_FN hk_i64 hk_bias_delta(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
-                           const struct hk_place *at, hk_i64 key)
-{
-    hk_i64 k = hk_origin(at->sub, at->len) + key * at->sub->pos_step, q = at->q;
-
-    if (bias->k_coord.slot)
-        k = hk_clamp(hk_integer(bias->k_coord.dtype, hk_aux_item(call, &bias->k_coord, at->b),
-                                key * bias->k_coord.stride[5]));
-    if (bias->q_coord.slot)
-        q = hk_clamp(hk_integer(bias->q_coord.dtype, hk_aux_item(call, &bias->q_coord, at->b),
-                                at->index * bias->q_coord.stride[5]));
-    return k - q;
-}
-
-/* Index into the table of a TABLE bias; negative: the key gets nothing. */
-HK_FN hk_i64 hk_bias_index(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
-                           hk_i64 b, hk_i64 delta)
-{
-    const hk_i64 entries = bias->t.shape[2];
-    const hk_i64 length = bias->map.slot ? bias->map.shape[2] : entries;
-    hk_i64 i = delta + bias->zero;
-
-    if (length == 0)
-        return -1;
-    i = hk_max(hk_min(i, length - 1), 0);
-    if (bias->map.slot)
-        i = hk_integer(HK_I32, hk_aux_item(call, &bias->map, b), i * bias->map.stride[5]);
-    return i >= entries ? -1 : i;
-}
-
-/* y with the bias (step 4); 0: the bias removes the key. */
-HK_FN int hk_bias_add(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
-                      const struct hk_place *at, hk_i64 key, float *y)
-{
-    HK_GLOBAL const char *t = hk_aux_item(call, &bias->t, at->b);
-    HK_GLOBAL const hk_i64 *stride = bias->t.stride;
-    hk_i64 index, delta;
-    float value, slope;
-
-    switch (bias->kind) {
-    case HK_BIAS_DENSE:
-        value = hk_element(bias->t.dtype, t,
-                           at->head * stride[3] + at->index * stride[4] + key * stride[5]);
-        break;
-    case HK_BIAS_TABLE:
-        index = hk_bias_index(call, bias, at->b, hk_bias_delta(call, bias, at, key));
-        value = index < 0 ? 0.0f
-                          : hk_element(bias->t.dtype, t, at->head * stride[4] + index * stride[5]);
-        break;
-    default:
-        delta = hk_bias_delta(call, bias, at, key);
-        slope = hk_element(bias->t.dtype, t, at->head * stride[5]);
-        *y = hk_fma(-hk_mul(slope, HK_LOG2_E), hk_from_i64(delta < 0 ? -delta : delta), *y);
-        return 1;
-    }
-    *y = hk_fma(value, HK_LOG2_E, *y);
-    return !(value == -HK_INFINITY);
-}
-
-/* Steps 3 and 4 after the score: y, 0 if the key is removed. */
-HK_FN int hk_score(const struct hk_call *call, HK_GLOBAL const struct hk_source *source,
-                   const struct hk_place *at, hk_i64 key, float s, float *y)
-{
-    HK_GLOBAL const struct hk_plan *plan = call->plan;
-    HK_GLOBAL const struct hk_bias *bias = hk_biases(call, source);
-    hk_u32 i;
-
-    *y = plan->flags & HK_PLAN_CAPPED ? hk_mul(hk_cap_tanh(hk_mul(s, plan->c1)), plan->c2)
-                                      : hk_mul(s, plan->c);
-    for (i = 0; i < source->n_biases; i++) {
-        if (!hk_bias_add(call, bias + i, at, key, y))
-            return 0;
-    }
-    return !(*y == -HK_INFINITY);
-}
-
-/* ---- the end of a row ---- */
-
-/* Steps 9, 10 and 12: from the row's total (started: it has a chunk) to the factor that its sums
- * over V are multiplied by, twice: first by *sink, then by the result; and its LSE. */
-HK_FN float hk_row_end(const struct hk_call *call, hk_i64 head, int started, float reference,
-                       float l, float *sink, float *lse)
-{
-    HK_GLOBAL const struct hk_plan *plan = call->plan;
-    const int with_sink = (plan->flags & HK_PLAN_LSE_WITH_SINK) != 0;
-    float z = -HK_INFINITY;
-
-    *sink = 1.0f;
-    if (plan->sinks.dtype)
-        z = hk_element(plan->sinks.dtype, call->buffer[HK_BUF_SINKS], head * plan->sinks.stride[5]);
-    if (!started) {
-        *lse = with_sink ? hk_canonical(z) : -HK_INFINITY;
-        return 0.0f;
-    }
-    *lse = hk_lse(reference, l);
-    if (!(z == -HK_INFINITY)) {
-        const float y = hk_mul(z, HK_LOG2_E), e = hk_reference(y);
-        const float m = e > reference ? e : reference;
-
-        *sink = hk_power(hk_sub(reference, m));
-        l = hk_fma(l, *sink, hk_weight(y, m));
-        if (with_sink)
-            *lse = hk_lse(m, l);
-    }
-    *lse = hk_canonical(*lse);
-    return hk_inverse(l);
 }
 
 #endif

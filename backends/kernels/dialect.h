@@ -3,8 +3,9 @@
  *
  * The words in which device code is written: the one place that knows whether a file under kernels/
  * is being compiled as OpenCL C, as CUDA or as plain C17. Prefix hk_ (heed kernel); hkv_ for
- * vectors of 16 floats (hk_vec, masks hk_vmask), which CUDA has not: only attend_a.cl and pack.cl
- * use them.
+ * vectors of HKV_LANES floats (hk_vec, masks hk_vmask), from simd/, for files that define
+ * HK_VECTORS 1 before this; CUDA has none and takes that back. In C17 HK_SIMD_HEADER names the
+ * header, scalar by default.
  *
  * Arithmetic is written with words throughout (hk_add, not +): CUDA's are intrinsics that are never
  * merged into an fma, OpenCL and C are told not to.
@@ -54,11 +55,6 @@ HK_FN int hk_not_less(float a, float b)
     return !(a < b);
 }
 
-HK_FN int hk_at_least(float a, float b)
-{
-    return a >= b;
-}
-
 HK_FN int hk_ordered(float a)
 {
     return a == a;
@@ -89,10 +85,26 @@ HK_FN float hk_sign_f(float a, float from)
     return hk_float(hk_word(a) | (hk_word(from) & 0x80000000u));
 }
 
-/* a * 2^g for integer g in [-100, 100]. */
+HK_FN float hk_from_bf16(hk_u16 x)
+{
+    return hk_float((hk_u32)x << 16);
+}
+
+/* a * 2^g for integer g in [-100, 100]; anything for other g. */
 HK_FN float hk_scale2(float a, float g)
 {
-    return hk_float(hk_word(a) + ((hk_u32)(hk_i32)g << 23));
+    return hk_float(hk_word(a) + ((hk_u32)(hk_i32)(g >= -100.0f ? g : 0.0f) << 23));
 }
+
+#ifndef HK_HAS_VECTORS
+#undef HK_VECTORS
+#endif
+#if HK_VECTORS
+#if defined __OPENCL_VERSION__ || defined __OPENCL_C_VERSION__
+#include "simd/opencl.h"
+#else
+#include HK_SIMD_HEADER
+#endif
+#endif
 
 #endif

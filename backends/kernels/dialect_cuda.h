@@ -16,12 +16,15 @@ typedef unsigned short hk_u16;
 #define HK_GLOBAL
 #define HK_LOCAL
 #define HK_FN static __device__ __forceinline__
+#define HK_INLINE HK_FN
 #define HK_NOINLINE static __device__ __noinline__
 #define HK_PIECE HK_FN
 #define HK_UNROLL _Pragma("unroll")
 #define HK_UNROLL_FEW _Pragma("unroll 8")
 #define HK_RESTRICT __restrict__
 #define HK_INFINITY __int_as_float(0x7f800000)
+#define HK_PREFETCH(p) ((void)(p))
+#define HK_UNREACHABLE() ((void)0)
 
 /* ---- items of a group ---- */
 
@@ -75,14 +78,14 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
     extern "C" __global__ void __launch_bounds__(HK_ITEMS, 1)                                      \
         heed_kernel(const char *image, const struct hk_pointers given)                             \
     {                                                                                              \
-        __shared__ struct hk_shared shared;                                                        \
+        __shared__ HK_SHARED shared;                                                               \
         struct hk_call call;                                                                       \
                                                                                                    \
         call.image = image;                                                                        \
         for (int i = 0; i < HK_BUFFERS; i++)                                                       \
             call.buffer[i] = given.at[i];                                                          \
         hk_call_open(&call);                                                                       \
-        hk_main(&call, (hk_i64)blockIdx.x, &shared);                                               \
+        HK_MAIN(&call, (hk_i64)blockIdx.x, &shared);                                               \
     }
 
 #endif

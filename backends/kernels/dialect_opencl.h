@@ -20,6 +20,7 @@ typedef ushort hk_u16;
 #define HK_GLOBAL __global
 #define HK_LOCAL __local
 #define HK_FN static inline
+#define HK_INLINE __attribute__((always_inline)) static inline
 #define HK_NOINLINE __attribute__((noinline)) static
 /* A part of the work between two barriers. On processors not inlined: what an item keeps beyond a
  * barrier must then lie in memory, for PoCL 3.1 makes wrong code, or falls over, when it meets sums
@@ -33,6 +34,8 @@ typedef ushort hk_u16;
 #define HK_UNROLL_FEW _Pragma("unroll 4")
 #define HK_RESTRICT restrict
 #define HK_INFINITY INFINITY
+#define HK_PREFETCH(p) ((void)(p))
+#define HK_UNREACHABLE() ((void)0)
 
 /* ---- items of a group ---- */
 
@@ -69,8 +72,6 @@ HK_FN hk_i32 hk_take(HK_GLOBAL hk_i32 *counter)
 #define HK_SOFT_RECIP 1
 #define hk_negate(a) (-(a))
 #define hk_recip_seed(a) as_float(0x7ef311c7u - as_uint(a))
-#define hkv_negate(a) as_float16(as_uint16(a) ^ 0x80000000u)
-#define hkv_recip_seed(a) as_float16((uint16)(0x7ef311c7u) - as_uint16(a))
 
 HK_FN float hk_recip_end(float x, float a)
 {
@@ -88,99 +89,7 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
     return 63 - (hk_i32)clz(word & (~word + 1));
 }
 
-/* ---- 16 floats ---- */
-
 #define HK_HAS_VECTORS 1
-
-typedef float16 hk_vec;
-typedef int16 hk_vmask;
-
-/* One unit up where a's mantissa is all ones, unless a is NaN: on integers alone, as Oclgrind 21.10
- * widens the conjunction of two comparisons of vectors wrongly. */
-HK_FN hk_vec hkv_recip_end(hk_vec x, hk_vec a)
-{
-    const uint16 bits = as_uint16(a);
-    const uint16 last = ((bits & 0x7fffffu) + 1u) >> 23u, odd = ((bits >> 23u & 0xffu) + 1u) >> 8u;
-
-    return as_float16(as_uint16(x) + (last & ~odd));
-}
-
-#define hkv_set(a) ((float16)(a))
-#define hkv_load(p) vload16(0, p)
-#define hkv_store(p, a) vstore16(a, 0, p)
-#define hkv_add(a, b) ((a) + (b))
-#define hkv_sub(a, b) ((a) - (b))
-#define hkv_mul(a, b) ((a) * (b))
-#define hkv_fma(a, b, c) fma(a, b, c)
-#define hkv_rint(a) rint(a)
-#define hkv_less(a, b) ((a) < (b))
-#define hkv_not_less(a, b) (~((a) < (b)))
-#define hkv_at_least(a, b) ((a) >= (b))
-#define hkv_not_equal(a, b) ((a) != (b))
-#define hkv_ordered(a) ((a) == (a))
-#define hkv_keep(m, a) as_float16(as_int16(a) & (m))
-#define hkv_abs_f(a) as_float16(as_int16(a) & 0x7fffffff)
-#define hkv_sign_f(a, from) as_float16(as_int16(a) | (as_int16(from) & (int)0x80000000))
-
-HK_FN hk_vec hkv_select(hk_vmask m, hk_vec a, hk_vec b)
-{
-    return select(b, a, m);
-}
-
-HK_FN hk_vec hkv_max_f(hk_vec a, hk_vec b)
-{
-    return select(b, a, a > b);
-}
-
-HK_FN hk_vec hkv_min_f(hk_vec a, hk_vec b)
-{
-    return select(b, a, a < b);
-}
-
-HK_FN hk_vec hkv_scale2(hk_vec a, hk_vec g)
-{
-    return as_float16(as_uint16(a) + (as_uint16(convert_int16(g)) << 23u));
-}
-
-/* Bits 0..15 of word as a mask, and back. */
-HK_FN hk_vmask hkv_bits(hk_u32 word)
-{
-    const int16 lane = (int16)(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384,
-                               32768);
-
-    return ((int16)((int)word) & lane) != 0;
-}
-
-HK_FN hk_u32 hkv_word(hk_vmask m)
-{
-    const int16 lane = (int16)(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384,
-                               32768);
-    const int16 b = m & lane;
-    const int8 c = b.lo | b.hi;
-    const int4 d = c.lo | c.hi;
-    const int2 e = d.lo | d.hi;
-
-    return (hk_u32)(e.x | e.y);
-}
-
-HK_FN float hkv_max_across(hk_vec a)    /* no NaN in a */
-{
-    const float8 b = fmax(a.lo, a.hi);
-    const float4 c = fmax(b.lo, b.hi);
-    const float2 d = fmax(c.lo, c.hi);
-
-    return fmax(d.x, d.y);
-}
-
-/* The sum over the lanes, in the order of docs/numerics.md step 9. */
-HK_FN float hkv_sum(hk_vec a)
-{
-    const float8 b = a.lo + a.hi;
-    const float4 c = b.lo + b.hi;
-    const float2 d = c.lo + c.hi;
-
-    return d.x + d.y;
-}
 
 /* ---- the entry point (entry.h) ---- */
 
@@ -203,7 +112,7 @@ struct hk_offsets {
     __kernel __attribute__((reqd_work_group_size(HK_ITEMS, 1, 1))) void heed_kernel(               \
         __global const char *image, HK_ENTRY_ARGUMENTS, HK_EVERY(HK_ARGUMENT))                     \
     {                                                                                              \
-        __local ulong pool[(sizeof(struct hk_shared) + 7) / 8];                                    \
+        __local ulong pool[(sizeof(HK_SHARED) + 7) / 8];                                           \
         __global char *const given[HK_BUFFERS] = { HK_EVERY(HK_GIVEN) };                           \
         struct hk_call call;                                                                       \
                                                                                                    \
@@ -211,7 +120,7 @@ struct hk_offsets {
         for (int i = 0; i < HK_BUFFERS; i++)                                                       \
             call.buffer[i] = given[i] + HK_ENTRY_OFFSET(i);                                        \
         hk_call_open(&call);                                                                       \
-        hk_main(&call, (hk_i64)get_group_id(0), (__local struct hk_shared *)pool);                 \
+        HK_MAIN(&call, (hk_i64)get_group_id(0), (__local HK_SHARED *)pool);                        \
     }
 
 #endif

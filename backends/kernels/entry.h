@@ -11,6 +11,14 @@
 
 #include "call.h"
 
+#if HK_ITEMS > 1
+#define HK_SHARED struct hk_shared
+#define HK_MAIN(call, group, shared) hk_main(call, group, shared)
+#else
+#define HK_SHARED hk_u32
+#define HK_MAIN(call, group, shared) ((void)(shared), hk_main(call, group))
+#endif
+
 #define HK_TEN(of, tens)                                                                           \
     of(tens##0), of(tens##1), of(tens##2), of(tens##3), of(tens##4), of(tens##5), of(tens##6),     \
         of(tens##7), of(tens##8), of(tens##9)

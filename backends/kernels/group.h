@@ -12,7 +12,9 @@
 #define HK_ITEMS 256
 #define HK_SUB_SPACE HK_GLOBAL
 #define HK_ITEM_SPACE HK_LOCAL
-#include "call.h"
+#include "bias.h"
+#include "finish.h"
+#include "tasks.h"
 
 #define HK_ROWS HK_GROUP_ROWS
 #define HK_TR (HK_ROWS / 16)    /* rows of an item */

@@ -49,8 +49,13 @@ struct hk_source {
     hk_i64 rows_prefix;                 /* GLOBAL rows: the first so many */
     hk_i64 blocks, row_words;           /* 64-key blocks of n_k; words of a bit set over rows */
     hk_i64 row_parts;                   /* strips that the rows list takes, of one item and group */
-    /* In the workspace: bit sets over keys and rows of each item; shape A: packed K panels
-     * [item or 1][H_k][blocks][4][d][16] and a word per block: 1 where all of V is finite. */
+    hk_i64 pack_tasks;                  /* blocks of K packed beforehand; 0: none */
+    hk_i64 ring, ring_at;               /* blocks of K that a worker keeps packed, 0: none; place of
+                                         * struct hk_ring_tag[ring] and then the panels in its
+                                         * scratch */
+    /* In the workspace: bit sets over keys and rows of each item; lanes kernels: packed K panels
+     * [item or 1][H_k][blocks][64 / panel][d][panel] and a word per block: 1 where all of V is
+     * finite. */
     hk_i64 keys_at, rows_at, packed_at, finite_at;
     hk_u32 ragged, packs;
     hk_u32 shared, reserved;            /* 1: one packed copy serves all items */
@@ -83,17 +88,18 @@ struct hk_plan {
     hk_i64 item_strips;         /* strips of n_q rows */
     hk_i64 tasks;               /* strips of all items and groups, then those of the row lists */
     hk_i64 list_tasks;          /* of them, the latter */
-    hk_i64 passes;              /* B: groups that share a strip, each with other channels of V */
+    hk_i64 passes;              /* workgroup: groups that share a strip, each with other channels */
     hk_i64 pack_tasks;
     hk_i64 sources_at, subs_at, slots_at, biases_at;    /* in the image */
-    hk_i64 constants_at, reserved_at;
+    hk_i64 constants_at;
     hk_i64 counts_at;           /* workspace: entries of [item][source][2: keys, rows] lists */
-    hk_i64 counter_at;          /* workspace: A: the next task */
-    hk_i64 lanes_at, lane_bytes;        /* workspace: A: scratch of each lane */
+    hk_i64 counter_at;          /* workspace: lanes: the next task and the next block to pack */
+    hk_i64 workers_at, worker_bytes;    /* workspace: lanes: scratch of each worker */
+    hk_i64 run;                         /* lanes: tasks in a row that a worker takes at a time */
     hk_i64 bytes;               /* of the image */
     float c, c1, c2, reserved_f;
     hk_u32 n_sources, flags;
-    hk_u32 n_biases, lanes;
+    hk_u32 n_biases, workers;
 };
 
 #endif

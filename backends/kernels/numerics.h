@@ -3,7 +3,7 @@
  *
  * docs/numerics.md section 4, attention version 1, in the words of dialect.h: every step that is
  * more than a sum. The coefficients are part of the version. HK_VECTORS 1 (defined before): also
- * for vectors of 16.
+ * for vectors.
  */
 #ifndef HEED_BACKENDS_KERNELS_NUMERICS_H
 #define HEED_BACKENDS_KERNELS_NUMERICS_H
@@ -12,11 +12,19 @@
 
 #define HK_BLOCK 64             /* keys of a softmax block: step 5 */
 #define HK_CHUNK 16             /* blocks of a chunk: step 8 */
-#define HK_LANES 16             /* partial row sums: step 7 */
+#define HK_PARTIALS 16          /* partial row sums: step 7 */
 
 #define HK_LOG2_E 0x1.715476p+0f
 #define HK_LN_2 0x1.62e43p-1f
 #define HK_NAN_WORD 0x7fc00000u
+
+/* Of 2^f on [-1/2, 1/2], after 1 (step 6). */
+#define HK_EXP_1 0.693147182f
+#define HK_EXP_2 0.240226463f
+#define HK_EXP_3 0.0555032864f
+#define HK_EXP_4 0.00961834379f
+#define HK_EXP_5 0.00133962662f
+#define HK_EXP_6 0.000154013524f
 
 #define HK_T float
 #define HK_OP(name) hk_##name
@@ -24,7 +32,7 @@
 #undef HK_T
 #undef HK_OP
 
-#ifdef HK_VECTORS
+#if HK_VECTORS
 #define HK_T hk_vec
 #define HK_OP(name) hkv_##name
 #include "steps.h"
@@ -38,14 +46,14 @@ HK_FN float hk_power(float x)
     return x >= -100.0f ? hk_float((hk_u32)(127 + (hk_i32)x) << 23) : 0.0f;
 }
 
-/* The reference that a largest y asks for (step 5). */
-HK_FN float hk_reference(float most)
+/* The m that a largest y asks for (step 5). */
+HK_FN float hk_row_max(float y)
 {
-    return hk_add(hk_rint(most), 1.0f);
+    return hk_add(hk_rint(y), 1.0f);
 }
 
-/* ln of 2^reference * l (step 12). */
-HK_FN float hk_lse(float reference, float l)
+/* ln of 2^m * l (step 12). */
+HK_FN float hk_lse(float m, float l)
 {
     const hk_u32 word = hk_word(l);
     hk_u32 k = word - 0x3f3504f3u;      /* sqrt(1/2) */
@@ -64,7 +72,7 @@ HK_FN float hk_lse(float reference, float l)
     g = hk_fma(g, x, -0x1.71546ap-1f);
     g = hk_fma(g, x, 0x1.715474p+0f);
     g = hk_mul(g, x);
-    x = hk_add(reference, (float)(hk_i32)k);
+    x = hk_add(m, (float)(hk_i32)k);
     x = hk_add(x, g);
     return hk_mul(x, HK_LN_2);
 }
@@ -73,11 +81,6 @@ HK_FN float hk_lse(float reference, float l)
 HK_FN float hk_canonical(float x)
 {
     return x == x ? hk_add(x, 0.0f) : hk_float(HK_NAN_WORD);
-}
-
-HK_FN float hk_from_bf16(hk_u16 x)
-{
-    return hk_float((hk_u32)x << 16);
 }
 
 HK_FN hk_u16 hk_to_bf16(float x)

@@ -2,14 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What the strips of a run share: how many entries of the GLOBAL lists are in use, and bit sets of
- * the keys and rows they name. A group is one item and source, or the counter of tasks.
+ * the keys and rows they name. A group is one item and source, or the counters of tasks.
  */
 #define HK_ITEMS 1
 #include "call.h"
-
-struct hk_shared {
-    hk_u32 unused;
-};
 
 /* Entries of an ascending list up to the first that makes no sense, into a bit set; how many. */
 HK_FN hk_i64 hk_list_read(const struct hk_call *call, HK_GLOBAL const struct hk_aux *aux, hk_i64 b,
@@ -31,17 +27,17 @@ HK_FN hk_i64 hk_list_read(const struct hk_call *call, HK_GLOBAL const struct hk_
     return i;
 }
 
-HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
 {
     HK_GLOBAL const struct hk_plan *plan = call->plan;
     const hk_i64 b = plan->n_sources ? group / plan->n_sources : 0;
     const hk_u32 s = plan->n_sources ? (hk_u32)(group % plan->n_sources) : 0;
     HK_GLOBAL const struct hk_source *source = call->sources + s;
+    HK_GLOBAL hk_i32 *counter = (HK_GLOBAL hk_i32 *)(call->work + plan->counter_at);
     HK_GLOBAL hk_i64 *counts;
 
-    (void)shared;
     if (group == 0)
-        *(HK_GLOBAL hk_i32 *)(call->work + plan->counter_at) = 0;
+        counter[0] = counter[1] = 0;
     if (s >= plan->n_sources || b >= plan->n_batch)
         return;
     counts = hk_counts(call, b, s);

@@ -1,60 +1,118 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Shape A: rows of any storage type and stride as f32 of unit stride, and K transposed into panels
- * [4][d][16] of a 64-key block.
+ * Lanes kernels: from rows of any storage type and stride to what the register tiles read: rows of
+ * f32 with unit stride, and K transposed into panels [64 / HK_PANEL][d][HK_PANEL] of a block.
  */
 #ifndef HEED_BACKENDS_KERNELS_ROWS_H
 #define HEED_BACKENDS_KERNELS_ROWS_H
 
 #include "call.h"
 
-/* Element (i, t), f32. */
-HK_FN float hk_matrix_element(const struct hk_matrix *m, hk_i64 i, hk_i64 t)
-{
-    return hk_element(m->dtype, m->base, i * m->row + t * m->channel);
-}
+#define HK_PANEL (HKV_LANES * HKV_TILE)
+#define HK_ALL_LANES ((hk_u32)(0xffffu >> (16 - HKV_LANES)))
 
 HK_FN int hk_matrix_plain(const struct hk_matrix *m)
 {
     return m->dtype == HK_F32 && m->channel == 1;
 }
 
-/* n channels of row i, then zeros up to width. */
+/* n channels of row i as f32 with unit stride: in place or converted into temp. */
+HK_FN HK_GLOBAL const float *hk_row_f32(const struct hk_matrix *m, hk_i64 i, hk_i64 n,
+                                        HK_GLOBAL float *temp)
+{
+    HK_GLOBAL const char *from = hk_byte(m->base, i * m->row * hk_size(m->dtype));
+    hk_i64 t = 0;
+
+    if (hk_matrix_plain(m))
+        return (HK_GLOBAL const float *)from;
+    if (m->channel == 1 && m->dtype == HK_F16) {
+        for (; t + HKV_LANES <= n; t += HKV_LANES)
+            hkv_store(temp + t, hkv_load_f16((HK_GLOBAL const hk_u16 *)from + t));
+    } else if (m->channel == 1 && m->dtype == HK_BF16) {
+        for (; t + HKV_LANES <= n; t += HKV_LANES)
+            hkv_store(temp + t, hkv_load_bf16((HK_GLOBAL const hk_u16 *)from + t));
+    }
+    for (; t < n; t++)
+        temp[t] = hk_element(m->dtype, from, t * m->channel);
+    return temp;
+}
+
+/* n channels of row i into `to`, then zeros up to width. */
 HK_FN void hk_row_read(const struct hk_matrix *m, hk_i64 i, hk_i64 n, hk_i64 width,
                        HK_GLOBAL float *to)
 {
+    HK_GLOBAL const float *from = hk_row_f32(m, i, n, to);
     hk_i64 t = 0;
 
-    if (hk_matrix_plain(m)) {
-        HK_GLOBAL const float *from = (HK_GLOBAL const float *)m->base + i * m->row;
-
-        for (; t + 16 <= n; t += 16)
+    if (from != to) {
+        for (; t + HKV_LANES <= n; t += HKV_LANES)
             hkv_store(to + t, hkv_load(from + t));
+        for (; t < n; t++)
+            to[t] = from[t];
     }
-    for (; t < n; t++)
-        to[t] = hk_matrix_element(m, i, t);
-    for (; t < width; t++)
+    for (t = n; t < width; t++)
         to[t] = 0.0f;
 }
 
-/* Key i of a block (negative: zeros) into its column of a panel. */
-HK_FN void hk_key_pack(const struct hk_matrix *k, hk_i64 key, hk_i64 d, HK_GLOBAL float *to)
+/* HKV_PACK rows into columns of a panel. */
+HK_FN void hk_rows_pack(HK_GLOBAL const float *const *rows, hk_i64 d, HK_GLOBAL float *panel)
 {
-    hk_i64 t;
+    hk_i64 t = 0;
+    int r;
 
-    if (key < 0) {
-        for (t = 0; t < d; t++)
-            to[t * 16] = 0.0f;
-    } else if (hk_matrix_plain(k)) {
-        HK_GLOBAL const float *from = (HK_GLOBAL const float *)k->base + key * k->row;
-
-        for (t = 0; t < d; t++)
-            to[t * 16] = from[t];
-    } else {
-        for (t = 0; t < d; t++)
-            to[t * 16] = hk_matrix_element(k, key, t);
+    for (; t + HKV_PACK <= d; t += HKV_PACK)
+        hkv_pack(rows, t, panel + t * HK_PANEL, HK_PANEL);
+    for (; t < d; t++) {
+        for (r = 0; r < HKV_PACK; r++)
+            panel[t * HK_PANEL + r] = rows[r][t];
     }
+}
+
+/* 64 keys (negative: a row of zeros) into the panels of a block. temp: HKV_PACK rows of d. */
+HK_FN void hk_keys_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
+                        HK_GLOBAL float *out, HK_GLOBAL float *temp)
+{
+    int i, r;
+
+    for (i = 0; i < HK_BLOCK; i += HKV_PACK) {
+        HK_GLOBAL const float *rows[HKV_PACK];
+
+        for (r = 0; r < HKV_PACK; r++) {
+            HK_GLOBAL float *row = temp + r * d;
+            hk_i64 t;
+
+            rows[r] = row;
+            if (keys[i + r] >= 0)
+                rows[r] = hk_row_f32(k, keys[i + r], d, row);
+            else
+                for (t = 0; t < d; t++)
+                    row[t] = 0.0f;
+        }
+        hk_rows_pack(rows, d, out + i / HK_PANEL * HK_PANEL * d + i % HK_PANEL);
+    }
+}
+
+/* Are rows [first, end) finite? 0 * x is NaN where x is not. temp: a row of n. */
+HK_FN int hk_rows_finite(const struct hk_matrix *v, hk_i64 n, hk_i64 first, hk_i64 end,
+                         HK_GLOBAL float *temp)
+{
+    const hk_vec zero = hkv_set(0.0f);
+    hk_vec sum = zero, more = zero;
+    float rest = 0.0f;
+    hk_i64 i, t;
+
+    for (i = first; i < end; i++) {
+        HK_GLOBAL const float *row = hk_row_f32(v, i, n, temp);
+
+        for (t = 0; t + 2 * HKV_LANES <= n; t += 2 * HKV_LANES) {
+            sum = hkv_fma(hkv_load(row + t), zero, sum);
+            more = hkv_fma(hkv_load(row + t + HKV_LANES), zero, more);
+        }
+        for (; t < n; t++)
+            rest = hk_fma(row[t], 0.0f, rest);
+    }
+    return rest == rest && hkv_word(hkv_ordered(hkv_add(sum, more))) == HK_ALL_LANES;
 }
 
 #endif

@@ -5,21 +5,17 @@
  * then the inputs; buffer 1 takes the outputs. A group is a set.
  */
 #define HK_ITEMS 1
+#define HK_VECTORS 1
 #include "selftest.h"
 
 #include "call.h"
 
-struct hk_shared {
-    hk_u32 unused;
-};
-
-HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
 {
     HK_GLOBAL const struct hk_test_input *in =
         (HK_GLOBAL const struct hk_test_input *)(call->image + sizeof(struct hk_plan));
 
-    (void)shared;
-    hk_test_group(in + group, (HK_GLOBAL hk_u32 *)call->buffer[HK_BUF_O] + group * HK_TEST_WORDS);
+    hk_test_group(in + group, (HK_GLOBAL hk_u32 *)hk_o(call) + group * HK_TEST_WORDS);
 }
 
 #include "entry.h"

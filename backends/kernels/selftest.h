@@ -3,15 +3,11 @@
  *
  * What the self-test computes: every operation that docs/numerics.md allows and every function of
  * numerics.h, on inputs made by backends/device/selftest.c, which runs this as C17 and compares
- * with what selftest.cl wrote. Where the dialect has vectors, once more with those.
+ * with what selftest.cl wrote. With HK_VECTORS 1 (dialect.h) once more with vectors.
  */
 #ifndef HEED_BACKENDS_KERNELS_SELFTEST_H
 #define HEED_BACKENDS_KERNELS_SELFTEST_H
 
-#include "dialect.h"
-#ifdef HK_HAS_VECTORS
-#define HK_VECTORS 1
-#endif
 #include "numerics.h"
 
 enum { HK_TEST_LANES = 16 };
@@ -51,7 +47,9 @@ enum {
     HK_TEST_V_MUL,
     HK_TEST_V_RINT,
     HK_TEST_V_COMPARE,          /* a sum of selected numbers */
-    HK_TEST_V_ACROSS,           /* lanes: sum, largest, mask, mask of a mask; the others 0 */
+    HK_TEST_V_ACROSS,           /* largest, smallest, mask, mask of a mask; the others 0 */
+    HK_TEST_V_FROM_F16,
+    HK_TEST_V_FROM_BF16,
     HK_TEST_V_WEIGHT,
     HK_TEST_V_INVERSE,
     HK_TEST_V_TANH,
@@ -67,8 +65,8 @@ enum {
 
 HK_FN hk_u32 hk_test_compare(float a, float b)
 {
-    return (hk_u32)hk_less(a, b) | (hk_u32)hk_not_less(a, b) << 1 | (hk_u32)hk_at_least(a, b) << 2 |
-           (hk_u32)hk_ordered(a) << 3 | (hk_max_f(a, b) == a ? 16u : 0) |
+    return (hk_u32)hk_less(a, b) | (hk_u32)hk_not_less(a, b) << 1 | (hk_u32)hk_ordered(a) << 3 |
+           (hk_max_f(a, b) == a ? 16u : 0) |
            (hk_min_f(a, b) == a ? 32u : 0) | (a == b ? 64u : 0) | (a != b ? 128u : 0);
 }
 
@@ -105,14 +103,16 @@ HK_FN hk_u32 hk_test_step(hk_u32 step, HK_GLOBAL const struct hk_test_input *in,
     case HK_TEST_POWER:
         return hk_word(hk_power(hk_float(hk_word(hk_rint(a)) | 0x80000000u)));
     case HK_TEST_WEIGHT:
-        return hk_word(hk_weight(a, hk_reference(hk_max_f(a, b))));
+        return hk_word(hk_weight(a, hk_row_max(hk_max_f(a, b))));
     case HK_TEST_INVERSE:
         return hk_word(hk_inverse(in->divisor[lane]));
     case HK_TEST_TANH:
         return hk_word(hk_cap_tanh(a));
-    default:
+    case HK_TEST_LSE:
         return hk_word(hk_lse(hk_rint(b), in->divisor[lane]));
     }
+    HK_UNREACHABLE();
+    return 0;
 }
 
 HK_FN void hk_test_scalars(HK_GLOBAL const struct hk_test_input *in, HK_GLOBAL hk_u32 *out)
@@ -127,7 +127,7 @@ HK_FN void hk_test_scalars(HK_GLOBAL const struct hk_test_input *in, HK_GLOBAL h
     }
 }
 
-#ifdef HK_HAS_VECTORS
+#if HK_VECTORS
 
 /* Two to the power of its place for every comparison that holds. */
 HK_FN hk_vec hk_test_v_compare(hk_vec a, hk_vec b)
@@ -135,47 +135,81 @@ HK_FN hk_vec hk_test_v_compare(hk_vec a, hk_vec b)
     hk_vec sum = hkv_keep(hkv_less(a, b), hkv_set(1.0f));
 
     sum = hkv_add(sum, hkv_keep(hkv_not_less(a, b), hkv_set(2.0f)));
-    sum = hkv_add(sum, hkv_keep(hkv_at_least(a, b), hkv_set(4.0f)));
     sum = hkv_add(sum, hkv_keep(hkv_ordered(a), hkv_set(8.0f)));
     sum = hkv_add(sum, hkv_keep(hkv_not_equal(hkv_max_f(a, b), a), hkv_set(16.0f)));
     sum = hkv_add(sum, hkv_keep(hkv_not_equal(hkv_min_f(a, b), a), hkv_set(32.0f)));
     return hkv_add(sum, hkv_select(hkv_not_equal(a, b), hkv_set(64.0f), hkv_set(0.0f)));
 }
 
-/* (The largest may be a zero of either sign.) */
-HK_FN void hk_test_across(hk_vec a, hk_vec b, hk_u32 bits, HK_GLOBAL hk_u32 *out)
+/* Across all 16, vector by vector. (The largest and the smallest may be a zero of either sign.) */
+HK_FN void hk_test_across(HK_GLOBAL const struct hk_test_input *in, HK_GLOBAL hk_u32 *out)
 {
+    const hk_u32 bits = hk_word(in->c[0]);
+    float max = -HK_INFINITY, min = HK_INFINITY;
     hk_i32 lane;
 
-    for (lane = 4; lane < HK_TEST_LANES; lane++)
+    for (lane = 2; lane < HK_TEST_LANES; lane++)
         out[lane] = 0;
-    out[0] = hk_word(hkv_sum(a));
-    out[1] = hk_word(hk_add(hkv_max_across(hkv_keep(hkv_ordered(b), b)), 0.0f));
-    out[2] = hkv_word(hkv_less(a, b));
-    out[3] = hkv_word(hkv_bits(bits & 0xffffu));
+    for (lane = 0; lane < HK_TEST_LANES; lane += HKV_LANES) {
+        const hk_vec a = hkv_load(in->a + lane), b = hkv_load(in->b + lane);
+        const hk_vec number = hkv_keep(hkv_ordered(b), b);
+
+        max = hk_max_f(hkv_max_across(number), max);
+        min = hk_min_f(hkv_min_across(number), min);
+        out[2] |= hkv_word(hkv_less(a, b)) << lane;
+        out[3] |= hkv_word(hkv_bits(bits >> lane & (0xffffu >> (16 - HKV_LANES)))) << lane;
+    }
+    out[0] = hk_word(hk_add(max, 0.0f));
+    out[1] = hk_word(hk_add(min, 0.0f));
 }
 
-HK_FN void hk_test_v_put(HK_GLOBAL hk_u32 *out, hk_u32 step, hk_vec value)
+HK_FN hk_vec hk_test_v_step(hk_u32 step, HK_GLOBAL const struct hk_test_input *in, hk_i32 lane)
 {
-    hkv_store((HK_GLOBAL float *)(out + HK_TEST_VECTORS + step * HK_TEST_LANES), value);
+    const hk_vec a = hkv_load(in->a + lane), b = hkv_load(in->b + lane);
+    const hk_vec m = hkv_add(hkv_rint(hkv_max_f(a, b)), hkv_set(1.0f));
+
+    switch (step) {
+    case HK_TEST_V_FMA:
+        return hkv_fma(a, b, hkv_load(in->c + lane));
+    case HK_TEST_V_ADD:
+        return hkv_add(a, b);
+    case HK_TEST_V_SUB:
+        return hkv_sub(a, b);
+    case HK_TEST_V_MUL:
+        return hkv_mul(a, b);
+    case HK_TEST_V_RINT:
+        return hkv_rint(a);
+    case HK_TEST_V_COMPARE:
+        return hk_test_v_compare(a, b);
+    case HK_TEST_V_FROM_F16:
+        return hkv_load_f16(in->half_word + lane);
+    case HK_TEST_V_FROM_BF16:
+        return hkv_load_bf16(in->half_word + lane);
+    case HK_TEST_V_WEIGHT:
+        return hkv_weight(a, m);
+    case HK_TEST_V_INVERSE:
+        return hkv_inverse(hkv_load(in->divisor + lane));
+    case HK_TEST_V_TANH:
+        return hkv_cap_tanh(a);
+    }
+    HK_UNREACHABLE();           /* ACROSS has no vector */
+    return a;
 }
 
 HK_FN void hk_test_vectors(HK_GLOBAL const struct hk_test_input *in, HK_GLOBAL hk_u32 *out)
 {
-    const hk_vec a = hkv_load(in->a), b = hkv_load(in->b), c = hkv_load(in->c);
-    const hk_vec reference = hkv_add(hkv_rint(hkv_max_f(a, b)), hkv_set(1.0f));
+    hk_u32 step;
+    hk_i32 lane;
 
-    hk_test_v_put(out, HK_TEST_V_FMA, hkv_fma(a, b, c));
-    hk_test_v_put(out, HK_TEST_V_ADD, hkv_add(a, b));
-    hk_test_v_put(out, HK_TEST_V_SUB, hkv_sub(a, b));
-    hk_test_v_put(out, HK_TEST_V_MUL, hkv_mul(a, b));
-    hk_test_v_put(out, HK_TEST_V_RINT, hkv_rint(a));
-    hk_test_v_put(out, HK_TEST_V_COMPARE, hk_test_v_compare(a, b));
-    hk_test_v_put(out, HK_TEST_V_WEIGHT, hkv_weight(a, reference));
-    hk_test_v_put(out, HK_TEST_V_INVERSE, hkv_inverse(hkv_load(in->divisor)));
-    hk_test_v_put(out, HK_TEST_V_TANH, hkv_cap_tanh(a));
-    hk_test_across(a, b, hk_word(in->c[0]),
-                   out + HK_TEST_VECTORS + HK_TEST_V_ACROSS * HK_TEST_LANES);
+    out += HK_TEST_VECTORS;
+    for (step = 0; step < HK_TEST_V_STEPS; step++, out += HK_TEST_LANES) {
+        if (step == HK_TEST_V_ACROSS) {
+            hk_test_across(in, out);
+            continue;
+        }
+        for (lane = 0; lane < HK_TEST_LANES; lane += HKV_LANES)
+            hkv_store((HK_GLOBAL float *)(out + lane), hk_test_v_step(step, in, lane));
+    }
 }
 
 #endif
@@ -186,7 +220,7 @@ HK_FN void hk_test_group(HK_GLOBAL const struct hk_test_input *in, HK_GLOBAL hk_
     hk_u32 mark = HK_TEST_MARK;
 
     hk_test_scalars(in, out);
-#ifdef HK_HAS_VECTORS
+#if HK_VECTORS
     hk_test_vectors(in, out);
     mark++;
 #endif

@@ -8,25 +8,23 @@
 /* 2^f on [-1/2, 1/2] (step 6). */
 HK_FN HK_T HK_OP(exp_poly)(HK_T f)
 {
-    HK_T p = HK_OP(set)(0.000154013524f);
+    HK_T p = HK_OP(set)(HK_EXP_6);
 
-    p = HK_OP(fma)(p, f, HK_OP(set)(0.00133962662f));
-    p = HK_OP(fma)(p, f, HK_OP(set)(0.00961834379f));
-    p = HK_OP(fma)(p, f, HK_OP(set)(0.0555032864f));
-    p = HK_OP(fma)(p, f, HK_OP(set)(0.240226463f));
-    p = HK_OP(fma)(p, f, HK_OP(set)(0.693147182f));
+    p = HK_OP(fma)(p, f, HK_OP(set)(HK_EXP_5));
+    p = HK_OP(fma)(p, f, HK_OP(set)(HK_EXP_4));
+    p = HK_OP(fma)(p, f, HK_OP(set)(HK_EXP_3));
+    p = HK_OP(fma)(p, f, HK_OP(set)(HK_EXP_2));
+    p = HK_OP(fma)(p, f, HK_OP(set)(HK_EXP_1));
     return HK_OP(fma)(p, f, HK_OP(set)(1.0f));
 }
 
-/* 2^(y - reference) of a remaining score (step 6): NaN stays, below 2^-100 is +0. The exponent is
- * added only where it is in range: NaN has none. */
-HK_FN HK_T HK_OP(weight)(HK_T y, HK_T reference)
+/* 2^(y - m) of a remaining score (step 6): NaN stays, below 2^-100 is +0. */
+HK_FN HK_T HK_OP(weight)(HK_T y, HK_T m)
 {
-    const HK_T r = HK_OP(rint)(y), g = HK_OP(sub)(r, reference), least = HK_OP(set)(-100.0f);
+    const HK_T r = HK_OP(rint)(y), g = HK_OP(sub)(r, m);
     const HK_T p = HK_OP(exp_poly)(HK_OP(sub)(y, r));
 
-    return HK_OP(keep)(HK_OP(not_less)(g, least),
-                       HK_OP(scale2)(p, HK_OP(keep)(HK_OP(at_least)(g, least), g)));
+    return HK_OP(keep)(HK_OP(not_less)(g, HK_OP(set)(-100.0f)), HK_OP(scale2)(p, g));
 }
 
 /* RNE(1 / a) for a in [2^-3, 2^64), or NaN (step 10). Where there is no correctly rounded division:

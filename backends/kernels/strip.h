@@ -1,81 +1,112 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Shape A: a strip of query rows in a lane's scratch, and what its rows and tiles see of a
- * sub-source.
+ * Lanes kernels: a strip of query rows in a worker's scratch, and which keys of a sub-source its
+ * rows and tiles may see.
  */
 #ifndef HEED_BACKENDS_KERNELS_STRIP_H
 #define HEED_BACKENDS_KERNELS_STRIP_H
 
-#include "lane.h"
-#include "rows.h"
-#include "tiles.h"
+#include "softmax.h"
+#include "tasks.h"
 
 #define HK_NO_BLOCK ((hk_i64)1 << 62)
 
 struct hk_strip {
     const struct hk_call *call;
     HK_GLOBAL char *scratch;
-    struct hk_lane_layout at;
-    hk_i64 n_rows, tiles;       /* in use */
-    hk_i64 b;
-    HK_GLOBAL float *q, *s, *o, *total_o, *lanes, *total_lanes, *most;
-    HK_GLOBAL float *reference, *total;
-    HK_GLOBAL hk_u32 *fresh, *started, *full;
-    HK_GLOBAL hk_u64 *words, *tile_words;
+    hk_i64 n_rows, tiles;               /* in use */
+    hk_i64 b, width;                    /* width: d_v rounded up to whole vectors */
+    HK_GLOBAL float *q, *s, *o, *acc_o, *partials, *acc_partials, *acc_m, *max, *k, *v, *temp,
+        *values;
+    HK_GLOBAL struct hk_row_state *state;
+    HK_GLOBAL hk_u32 *has_partial, *full;
+    HK_GLOBAL hk_u64 *masks, *tile_masks;
     HK_GLOBAL struct hk_reach *reach;
     HK_GLOBAL struct hk_tile_reach *tile;
-    HK_GLOBAL struct hk_lane_query *query;
-    hk_u32 any_started, reserved;
-    struct hk_tile_reach whole;
+    HK_GLOBAL struct hk_worker_query *query;
+    struct hk_tile_reach all;           /* of all tiles */
+    int any_partial;
     /* The source at hand. */
+    hk_u32 number;
     HK_GLOBAL const struct hk_source *source;
-    hk_u32 number, n_subs;
     hk_i64 len;
-    struct hk_matrix k, v;
+    struct hk_matrix k_rows, v_rows;
     HK_GLOBAL const float *packed;      /* 0: not */
     HK_GLOBAL const hk_u32 *finite;
+    HK_GLOBAL struct hk_ring_tag *tags; /* 0: no ring */
+    HK_GLOBAL float *ring;
+    hk_i64 first_block;                 /* number of its block 0, over items and key heads */
     struct hk_item items[HK_SUBS];
 };
 
 HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLOBAL char *scratch)
 {
     HK_GLOBAL const struct hk_plan *plan = call->plan;
-    const struct hk_lane_layout *at = &st->at;
+    struct hk_worker_layout at;
 
-    hk_lane_find(plan->strips.rows * plan->strips.stack, HK_R, plan->d, plan->d_v, &st->at);
+    hk_worker_find(plan->strips.rows * plan->strips.stack, plan->d, plan->d_v, &at);
     st->call = call;
     st->scratch = scratch;
-    st->q = (HK_GLOBAL float *)(scratch + at->q);
-    st->s = (HK_GLOBAL float *)(scratch + at->s);
-    st->o = (HK_GLOBAL float *)(scratch + at->o);
-    st->total_o = (HK_GLOBAL float *)(scratch + at->total_o);
-    st->lanes = (HK_GLOBAL float *)(scratch + at->lanes);
-    st->total_lanes = (HK_GLOBAL float *)(scratch + at->total_lanes);
-    st->most = (HK_GLOBAL float *)(scratch + at->most);
-    st->reference = (HK_GLOBAL float *)(scratch + at->reference);
-    st->total = (HK_GLOBAL float *)(scratch + at->total);
-    st->fresh = (HK_GLOBAL hk_u32 *)(scratch + at->fresh);
-    st->started = (HK_GLOBAL hk_u32 *)(scratch + at->started);
-    st->full = (HK_GLOBAL hk_u32 *)(scratch + at->full);
-    st->words = (HK_GLOBAL hk_u64 *)(scratch + at->words);
-    st->tile_words = (HK_GLOBAL hk_u64 *)(scratch + at->tile_words);
-    st->reach = (HK_GLOBAL struct hk_reach *)(scratch + at->reach);
-    st->tile = (HK_GLOBAL struct hk_tile_reach *)(scratch + at->tile_reach);
-    st->query = (HK_GLOBAL struct hk_lane_query *)(scratch + at->queries);
+    st->width = (plan->d_v + HKV_LANES - 1) / HKV_LANES * HKV_LANES;
+    st->q = (HK_GLOBAL float *)(scratch + at.q);
+    st->s = (HK_GLOBAL float *)(scratch + at.s);
+    st->o = (HK_GLOBAL float *)(scratch + at.o);
+    st->acc_o = (HK_GLOBAL float *)(scratch + at.acc_o);
+    st->partials = (HK_GLOBAL float *)(scratch + at.partials);
+    st->acc_partials = (HK_GLOBAL float *)(scratch + at.acc_partials);
+    st->acc_m = (HK_GLOBAL float *)(scratch + at.acc_m);
+    st->max = (HK_GLOBAL float *)(scratch + at.max);
+    st->k = (HK_GLOBAL float *)(scratch + at.k);
+    st->v = (HK_GLOBAL float *)(scratch + at.v);
+    st->temp = (HK_GLOBAL float *)(scratch + at.temp);
+    st->values = (HK_GLOBAL float *)(scratch + at.values);
+    st->state = (HK_GLOBAL struct hk_row_state *)(scratch + at.state);
+    st->has_partial = (HK_GLOBAL hk_u32 *)(scratch + at.has_partial);
+    st->full = (HK_GLOBAL hk_u32 *)(scratch + at.full);
+    st->masks = (HK_GLOBAL hk_u64 *)(scratch + at.masks);
+    st->tile_masks = (HK_GLOBAL hk_u64 *)(scratch + at.tile_masks);
+    st->reach = (HK_GLOBAL struct hk_reach *)(scratch + at.reach);
+    st->tile = (HK_GLOBAL struct hk_tile_reach *)(scratch + at.tile_reach);
+    st->query = (HK_GLOBAL struct hk_worker_query *)(scratch + at.queries);
 }
 
-/* Sums of a row over a chunk. */
-HK_FN struct hk_sums hk_strip_sums(const struct hk_strip *st, hk_i64 i)
+/* The tags of a source's ring in a worker's scratch. */
+HK_FN HK_GLOBAL struct hk_ring_tag *hk_ring_tags(HK_GLOBAL const struct hk_source *source,
+                                                 HK_GLOBAL char *scratch)
 {
-    struct hk_sums row;
+    return (HK_GLOBAL struct hk_ring_tag *)(scratch + source->ring_at);
+}
 
-    row.reference = st->reference + i;
-    row.fresh = st->fresh + i;
-    row.lanes = st->lanes + i * HK_LANES;
-    row.o = st->o + i / HK_R * (HK_R * st->at.width) + i % HK_R * 16;
-    row.width = st->at.width;
-    return row;
+/* Rings are empty when a run begins: K may be another. */
+HK_FN void hk_rings_clear(const struct hk_strip *st)
+{
+    hk_i64 i;
+    hk_u32 s;
+
+    for (s = 0; s < st->call->plan->n_sources; s++) {
+        HK_GLOBAL const struct hk_source *source = st->call->sources + s;
+
+        for (i = 0; i < source->ring; i++)
+            hk_ring_tags(source, st->scratch)[i].number = -1;
+    }
+}
+
+/* Tile m of the strip. */
+HK_FN struct hk_tile hk_strip_tile(const struct hk_strip *st, hk_i64 m)
+{
+    const hk_i64 first = m * HK_R;
+    struct hk_tile tile;
+
+    tile.s = st->s + first * HK_BLOCK;
+    tile.partials = st->partials + first * HK_PARTIALS;
+    tile.o = st->o + m * hk_o_span(st->width);
+    tile.state = st->state + first;
+    tile.masks = st->masks + first;
+    tile.max = st->max + first * HKV_LANES;
+    tile.width = st->width;
+    tile.rows = hk_min(st->n_rows - first, HK_R);
+    return tile;
 }
 
 HK_FN struct hk_row hk_strip_row(const struct hk_strip *st, hk_i64 i)
@@ -89,7 +120,7 @@ HK_FN struct hk_row hk_strip_row(const struct hk_strip *st, hk_i64 i)
     return row;
 }
 
-/* ---- what the strip sees of a sub-source ---- */
+/* ---- what may be visible of a sub-source ---- */
 
 HK_FN void hk_reach_rows(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                          const struct hk_item *item)
@@ -130,19 +161,19 @@ HK_FN void hk_reach_rows(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub
     }
 }
 
-/* The hull of the tiles' reach, range by range, and what every row sees. */
+/* The hull of the tiles' reach, range by range, and what all rows see. */
 HK_FN void hk_reach_strip(struct hk_strip *st)
 {
     hk_i64 m;
     hk_u32 r;
 
-    st->whole = st->tile[0];
+    st->all = st->tile[0];
     for (m = 1; m < st->tiles; m++) {
         for (r = 0; r < HK_RANGES; r++) {
-            st->whole.lo[r] = hk_min(st->tile[m].lo[r], st->whole.lo[r]);
-            st->whole.hi[r] = hk_max(st->tile[m].hi[r], st->whole.hi[r]);
-            st->whole.in_lo[r] = hk_max(st->tile[m].in_lo[r], st->whole.in_lo[r]);
-            st->whole.in_hi[r] = hk_min(st->tile[m].in_hi[r], st->whole.in_hi[r]);
+            st->all.lo[r] = hk_min(st->tile[m].lo[r], st->all.lo[r]);
+            st->all.hi[r] = hk_max(st->tile[m].hi[r], st->all.hi[r]);
+            st->all.in_lo[r] = hk_max(st->tile[m].in_lo[r], st->all.in_lo[r]);
+            st->all.in_hi[r] = hk_min(st->tile[m].in_hi[r], st->all.in_hi[r]);
         }
     }
 }
@@ -157,13 +188,13 @@ HK_FN hk_i64 hk_strip_next(const struct hk_strip *st, HK_GLOBAL const struct hk_
     if (sub->kind == HK_SUB_RUNS)
         block = hk_runs_next(sub, item, block);
     for (r = 0; r < HK_RANGES; r++) {
-        if (st->whole.lo[r] < st->whole.hi[r] && st->whole.hi[r] > block * HK_BLOCK)
-            best = hk_min(best, hk_max(st->whole.lo[r] / HK_BLOCK, block));
+        if (st->all.lo[r] < st->all.hi[r] && st->all.hi[r] > block * HK_BLOCK)
+            best = hk_min(best, hk_max(st->all.lo[r] / HK_BLOCK, block));
     }
     return best;
 }
 
-/* Are a block's words the same for all rows whose ranges hold the whole block? */
+/* Are a block's masks the same for all rows whose ranges hold the whole block? */
 HK_FN int hk_rows_alike(HK_GLOBAL const struct hk_sub *sub)
 {
     return sub->n_earlier == 0 &&
@@ -175,15 +206,15 @@ HK_FN void hk_tile_fill(struct hk_strip *st, hk_i64 m)
     hk_i64 i;
 
     st->full[m] = 1;
-    st->tile_words[m] = ~(hk_u64)0;
+    st->tile_masks[m] = ~(hk_u64)0;
     for (i = m * HK_R; i < (m + 1) * HK_R; i++)
-        st->words[i] = ~(hk_u64)0;
+        st->masks[i] = ~(hk_u64)0;
 }
 
-/* Forms the words of a tile's rows and their union, 0 if no row sees anything; full: all rows see
+/* Forms the masks of a tile's rows and their union, 0 if no row sees anything; full: all rows see
  * all 64. */
-HK_FN void hk_tile_see(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                       const struct hk_item *item, hk_i64 m, hk_i64 block, hk_u64 available)
+HK_FN void hk_tile_mask(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                        const struct hk_item *item, hk_i64 m, hk_i64 block, hk_u64 available)
 {
     const hk_i64 base = block * HK_BLOCK, end = base + HK_BLOCK;
     int outer = 0, inner = 0;
@@ -202,12 +233,13 @@ HK_FN void hk_tile_see(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
     for (i = m * HK_R; outer && i < (m + 1) * HK_R && i < st->n_rows; i++) {
         const struct hk_row row = hk_strip_row(st, i);
         const struct hk_reach reach = st->reach[i];
+        const hk_u64 mask = hk_row_word(sub, item, &row, &reach, block, available);
 
-        st->words[i] = hk_row_word(sub, item, &row, &reach, block, available);
-        any |= st->words[i];
+        st->masks[i] = mask;
+        any |= mask;
     }
     st->full[m] = 0;
-    st->tile_words[m] = any;
+    st->tile_masks[m] = any;
 }
 
 #endif

@@ -43,9 +43,9 @@ HK_FN int hk_walk_source(const struct hk_group *g)
         return 0;
     key_head = hk_key_head(call, source, head);
     shared->len = keys.len;
-    shared->k = hk_matrix_get(call, &source->k, call->buffer[HK_BUF_K(s)], g->task.b, key_head,
+    shared->k = hk_matrix_get(call, &source->k, hk_k(call, s), g->task.b, key_head,
                               keys.begin);
-    shared->v = hk_matrix_get(call, &source->v, call->buffer[HK_BUF_V(s)], g->task.b, key_head,
+    shared->v = hk_matrix_get(call, &source->v, hk_v(call, s), g->task.b, key_head,
                               keys.begin);
     for (i = 0; i < source->n_subs; i++)
         hk_item_get(call, s, i, g->task.b, head, shared->index[shared->window_first], keys.len,

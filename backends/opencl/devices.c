@@ -4,8 +4,8 @@
  * Which devices there are: every platform is asked for its devices, every device for what decides
  * whether and how heed can use it, once per process, since drivers are slow to ask, and some start
  * threads that would not survive a later fork. And attaching to one. Each device has three names:
- * "opencl:0" with the kernels' shape that suits it, "opencl:0:a" and "opencl:0:b" with the shape
- * forced, so that both can be tested.
+ * "opencl:0" with the kernels' shape that suits it, "opencl:0:lanes" and "opencl:0:workgroup" with
+ * the shape forced, so that both can be tested.
  */
 #include "state.h"
 
@@ -23,7 +23,7 @@ enum {
     MAX_DEVICES = 64,               /* more than this are not looked at */
     SHAPES = 2
 };
-static const char shape_letters[SHAPES] = { 'a', 'b' };         /* HEED_SHAPE_A, _B */
+static const char *const shape_names[SHAPES] = { "lanes", "workgroup" };
 
 struct found {
     void *platform, *device;
@@ -167,11 +167,12 @@ static void ask(const struct heed_opencl_api *api, void *platform, void *device,
 static struct heed_device_traits traits_of(const struct found *found, uint32_t shape)
 {
     if (shape == 0)
-        shape = found->type & HEED_CL_DEVICE_TYPE_CPU ? HEED_SHAPE_A : HEED_SHAPE_B;
+        shape = found->type & HEED_CL_DEVICE_TYPE_CPU ? HEED_SHAPE_LANES
+                                                               : HEED_SHAPE_WORKGROUP;
     return (struct heed_device_traits){
         .processor = (found->type & HEED_CL_DEVICE_TYPE_CPU) != 0,
         .shape = shape,
-        .lanes = found->units,
+        .workers = found->units,
         .tile_rows = found->vector >= WIDE_VECTOR ? 12 : 6,
         .group_rows = found->local_memory >= LOCAL_FOR_64_ROWS ? 64 : 32,
     };
@@ -258,7 +259,7 @@ static struct found *find(uint32_t index, uint32_t *place, uint32_t *shape)
     const uint32_t n = find_devices(&reason);
 
     *place = index < n ? index : (index - n) / SHAPES;
-    *shape = index < n ? 0 : (index - n) % SHAPES + HEED_SHAPE_A;
+    *shape = index < n ? 0 : (index - n) % SHAPES + HEED_SHAPE_LANES;
     return *place < n ? &machine.list[*place] : NULL;
 }
 
@@ -285,8 +286,8 @@ void heed_opencl_device_describe(uint32_t index, heed_device_props *props)
     if (shape == 0)
         snprintf(props->name, sizeof(props->name), "opencl:%u", (unsigned)place);
     else
-        snprintf(props->name, sizeof(props->name), "opencl:%u:%c", (unsigned)place,
-                 shape_letters[shape - HEED_SHAPE_A]);
+        snprintf(props->name, sizeof(props->name), "opencl:%u:%s", (unsigned)place,
+                 shape_names[shape - HEED_SHAPE_LANES]);
 }
 
 /* ---- the caller's ------------------------------------------------------- */

@@ -19,7 +19,7 @@ ARITHMETIC = re.compile(r"^\s*(?:@%?!?\w+\s+)?((?:add|sub|mul|fma|mad|div|rcp|sq
                         re.MULTILINE)
 RIGHT = re.compile(r"(add|sub|mul|fma|rcp|div|sqrt)\.rn\.f32")
 WRONG = re.compile(r"\.ftz|\.approx|\b(ex2|lg2|sin|cos|tanh|rsqrt)\.")
-MAIN = ["b_64_f32", "b_64_f16", "b_64_bf16", "b_128_f32", "b_128_f16", "b_128_bf16"]
+MAIN = [f"workgroup_{width}_{dtype}" for width in (64, 128) for dtype in ("f32", "f16", "bf16")]
 FAST = ["-use_fast_math"]
 HELD = ["-maxrregcount=32", "-Xptxas", "-override-directive-values"]    # of __launch_bounds__
 SHARED_LIMIT = 48 * 1024
@@ -82,9 +82,9 @@ def main():
 
     with tempfile.TemporaryDirectory() as room:
         made = pathlib.Path(room, "control.fatbin")
-        images.compile_image(nvcc, kernels, "b_64_f32", 0, made, None, *FAST)
+        images.compile_image(nvcc, kernels, "workgroup_64_f32", 0, made, None, *FAST)
         caught = len(breaches(made.with_suffix(".ptx").read_text("utf-8")))
-        images.compile_image(nvcc, kernels, "b_64_f32", 0, made, None, *HELD)
+        images.compile_image(nvcc, kernels, "workgroup_64_f32", 0, made, None, *HELD)
         spilled = any(row[2] for row in parts(made.with_suffix(".txt").read_text("utf-8")))
     print(f"controls: fast arithmetic caught {caught} times, 32 registers {spilled}")
     return 1 if failed or missing or not caught or not spilled else 0

@@ -21,19 +21,15 @@ TEXT_SUFFIXES = C_SUFFIXES | {".py", ".sh", ".map", ".build"}
 COLUMNS, LINES, FUNCTION_LINES = 100, 500, 60
 # Files and functions that are still longer: a list to be emptied, never to grow.
 LONG = {
-    "backends/cpu/kernel.h",
-    "backends/cpu/tile.c",
-    "backends/kernels/attend_a.cl",
-    "backends/kernels/attend_b.cl",
-    "backends/kernels/call.h",
-    "fuzz/fuzz_descriptor.c",
+    "backends/kernels/attend_workgroup.cl",
     "tests/promises/test_sizes.c",
     "tests/support/fake_cuda.c",
     "tests/support/fake_opencl.c",
-    "tests/unit/test_cuda_faults.c",
+    "tests/unit/test_checked.c: START_TEST",
+    "tests/unit/test_constants.c: START_TEST",
     "tests/unit/test_offload_run.c",
     "tests/unit/test_runtime.c",
-    "tests/unit/test_checked.c: START_TEST",
+    "tests/unit/test_vendor_faults.c",
 }
 
 C_STANDARD = {
@@ -44,7 +40,9 @@ C_STANDARD = {
 }
 PUBLIC = r"include/heed/.*"
 WAIST = r"lib/((backend|plan|spans)|core/(dtype|alloc|error|compiler|interop))\.h"
-DIALECT = r"backends/kernels/dialect(_\w+)?\.h"
+DIALECT = r"backends/kernels/(dialect(_\w+)?|simd/\w+)\.h"
+# Made by the build.
+MADE = {"backends/host_kernels.h"}
 # The list of kernels is read by backends/device, which passes it on, and where tests build them all.
 KERNELS = r"backends/kernels/(?!kernels\.def).*"
 
@@ -56,13 +54,12 @@ LAYERS = [
     (r"include/.*", [PUBLIC], C_STANDARD - {"stdio.h", "threads.h", "stdatomic.h", "complex.h"}),
     (r"lib/.*", [PUBLIC, r"lib/.*", r"backends/kernels/spans\.h"], None),
     (r"reference/.*", [PUBLIC, r"lib/(backend|plan)\.h", r"reference/.*"], C_STANDARD),
-    (DIALECT, [DIALECT], {"math.h", "stdint.h", "string.h"}),
+    (DIALECT, [DIALECT], {"arm_neon.h", "assert.h", "immintrin.h", "math.h", "stdatomic.h", "stdint.h", "string.h"}),
     (r"backends/kernels/.*", [KERNELS], set()),
     (r"backends/table\.c", [PUBLIC, WAIST], C_STANDARD),
     (r"backends/device/(cache|library|offload)\.[ch]", [PUBLIC, WAIST, r"backends/device/.*"], None),
     (r"backends/device/.*", [PUBLIC, WAIST, r"backends/device/.*", r"backends/kernels/.*"],
      C_STANDARD),
-    (r"backends/cpu/.*", [PUBLIC, WAIST, r"backends/cpu/.*", KERNELS], None),
     (r"backends/emulate/.*", [PUBLIC, WAIST, r"backends/(emulate|device|kernels)/.*"], C_STANDARD),
     (r"backends/(?P<own>[^/]+)/.*",
      [PUBLIC, WAIST, r"backends/{own}/.*", r"backends/device/.*", KERNELS], None),
@@ -78,7 +75,7 @@ SEARCHED = ["", "lib", "include", "backends", "backends/kernels", "tests", "test
             "examples/summarize"]
 
 ISA_FILES = re.compile(r"include/heed/opencl\.h"
-                       r"|backends/cpu/(isa\.c|simd/.*)|tools/peak/.*|tests/.*|" + DIALECT)
+                       r"|backends/cpu/isa\.c|tools/peak/.*|tests/.*|" + DIALECT)
 ISA_WORDS = re.compile(
     r"__(AVX|SSE|F16C|FMA|BMI|x86|i386|amd64|aarch64|arm|ARM|riscv|s390|powerpc|PPC|mips|loongarch)"
     r"|_M_(X64|IX86|ARM)|HEED_(HAVE|ISA)|__(CUDA|NVCC|HIP|AMDGCN|NVPTX|OPENCL)|CL_VERSION"
@@ -189,6 +186,8 @@ class Tree:
 
         for number, quote, included in self.includes(name):
             target = resolve(self.top, name, quote, included)
+            if target is None and included in MADE:
+                continue
             if target is None and quote == '"':
                 self.report(name, number, f'includes "{included}", which is not in the tree')
             elif target is None and outside is not None and included not in outside:
@@ -294,8 +293,8 @@ CLEAN = {
     "backends/table.c": '#include "../lib/backend.h"\n#ifdef HEED_HAVE_OTHER\n#endif\n',
     "backends/kernels/spans.h": '#include "dialect.h"\n',
     "backends/cpu/isa.c": "#if defined __x86_64__\n#endif\n",
-    "backends/cpu/simd/x.h": "#include <immintrin.h>\n",
-    "backends/cpu/t.c": '#include "simd/x.h"\n#include "lib/spans.h"\n',
+    "backends/kernels/simd/x.h": "#include <immintrin.h>\n",
+    "backends/cpu/t.c": '#include "../kernels/simd/x.h"\n#include "lib/spans.h"\n',
     "backends/other/o.h": '#include "../device/device.h"\n#include "../kernels/spans.h"\n',
     "reference/r.h": '#include "lib/plan.h"\n',
     "reference/r.c": '#include "r.h"\n#include <math.h>\n',
@@ -308,7 +307,7 @@ BROKEN = [
     ("include/heed/b.h", "#include <cuda.h>\n", "may not include <cuda.h>"),
     ("include/heed/cuda.h", "#include <CL/cl.h>\n", "may not include <CL/cl.h>"),
     ("lib/b.c", '#include "reference/r.h"\n', "may not include reference/r.h"),
-    ("lib/b.c", '#include "backends/cpu/simd/x.h"\n', "may not include backends/cpu/simd/x.h"),
+    ("lib/b.c", '#include "backends/kernels/simd/x.h"\n', "may not include backends/kernels/s"),
     ("lib/b.c", '#include "backends/kernels/dialect.h"\n', "may not include backends/kernels/d"),
     ("reference/b.c", '#include "lib/spans.h"\n', "may not include lib/spans.h"),
     ("reference/b.c", '#include "backends/kernels/spans.h"\n', "may not include backends/kern"),
@@ -321,7 +320,6 @@ BROKEN = [
     ("backends/kernels/b.def", '#include "lib/plan.h"\n', "may not include lib/plan.h"),
     ("backends/kernels/b.h", '#include "kernels.def"\n', "may not include backends/kernels/k"),
     ("backends/other/b.c", '#include "../kernels/kernels.def"\n', "may not include backends/k"),
-    ("backends/cpu/b.c", '#include "../device/device.h"\n', "may not include backends/device"),
     ("backends/device/b.c", '#include "../other/o.h"\n', "may not include backends/other/o.h"),
     ("backends/device/b.c", '#include "lib/secret.h"\n', "may not include lib/secret.h"),
     ("backends/device/b.c", "#include <dlfcn.h>\n", "may not include <dlfcn.h>"),

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const struct heed_backend heed_cuda_backend;
+
 static heed_runtime *rt;
 static struct heed_cuda_state state;
 static bool all;
@@ -21,8 +23,10 @@ static void set_up(void)
 {
     ck_assert_int_eq(heed_runtime_create(NULL, &rt, NULL), HEED_OK);
     memset(&state, 0, sizeof(state));
+    state.common.base.driver =
+        &((const struct heed_vendor *)(const void *)heed_cuda_backend.offload)->driver;
     state.common.base.services = &rt->services;
-    state.common.base.traits.shape = HEED_SHAPE_B;
+    state.common.base.traits.shape = HEED_SHAPE_WORKGROUP;
     state.common.base.traits.group_rows = 64;
     state.capability = 90;
 }
@@ -37,7 +41,7 @@ static bool chosen(enum heed_kernel row)
 {
     const char *file = heed_kernel_rows[row].file;
 
-    if (strcmp(file, "attend_a.cl") == 0 || strcmp(file, "pack.cl") == 0)
+    if (strcmp(file, "attend_lanes.cl") == 0 || strcmp(file, "pack.cl") == 0)
         return false;
     return all || row == 0 || strcmp(file, heed_kernel_rows[row - 1].file) != 0;
 }
@@ -80,7 +84,7 @@ START_TEST(many_buffers_compile)
 {
     expect_image(HEED_KERNEL_prepare, 1, "\177ELF");
     if (all)
-        expect_image(HEED_KERNEL_b_64_any, 1, "\177ELF");
+        expect_image(HEED_KERNEL_workgroup_64_any, 1, "\177ELF");
 }
 END_TEST
 
@@ -98,7 +102,7 @@ START_TEST(complaints_are_heard)
     size_t bytes = 0;
 
     /* Shape A is written with vectors, which CUDA has not. */
-    ck_assert_int_eq(heed_cuda_compile(&state, HEED_KERNEL_a_plain, 0, &image, &bytes, &detail),
+    ck_assert_int_eq(heed_cuda_compile(&state, HEED_KERNEL_lanes_plain, 0, &image, &bytes, &detail),
                      HEED_E_KERNEL_BUILD);
     ck_assert_ptr_nonnull(strstr(detail.text, "error"));
     ck_assert_ptr_null(image);

@@ -49,8 +49,9 @@ END_TEST
 
 START_TEST(plain_devices_come_before_forced_shapes)
 {
-    static const char *const names[] = { "opencl:0",   "opencl:1",   "opencl:0:a",
-                                         "opencl:0:b", "opencl:1:a", "opencl:1:b" };
+    static const char *const names[] = { "opencl:0",           "opencl:1",
+                                         "opencl:0:lanes",     "opencl:0:workgroup",
+                                         "opencl:1:lanes",     "opencl:1:workgroup" };
 
     fake_opencl.n_devices = 2;
     ck_assert_uint_eq(heed_opencl_backend.count(), 6);
@@ -138,9 +139,9 @@ START_TEST(shape_follows_the_kind_of_device_unless_forced)
             world_open();
             traits = &((const struct heed_device_state *)world.device.state)->traits;
             ck_assert_uint_eq(traits->shape, index != 0 ? index
-                                             : gpu      ? HEED_SHAPE_B
-                                                        : HEED_SHAPE_A);
-            ck_assert_uint_eq(traits->lanes, 3);
+                                             : gpu      ? HEED_SHAPE_WORKGROUP
+                                                        : HEED_SHAPE_LANES);
+            ck_assert_uint_eq(traits->workers, 3);
             ck_assert_uint_eq(traits->tile_rows, gpu ? 6 : 12);
             ck_assert_uint_eq(traits->group_rows, gpu ? 32 : 64);
             world_close();
@@ -494,5 +495,6 @@ int main(void)
     tcase_add_test(tests, options_never_loosen_arithmetic);
     tcase_add_test(tests, other_standards_are_tried);
     tcase_add_test(tests, failed_build_without_a_log_says_so);
-    return run_suite("opencl", tests);
+    tcase_set_timeout(tests, 240);
+    return suite_run("opencl", tests);
 }

@@ -67,7 +67,7 @@ static heed_status make_tensor(struct contender *c, const heed_tensor *t, float 
 {
     const uint64_t bytes = bytes_of(t);
     void *host = NULL;
-    heed_status status = heed_buf_create(c->device, bytes, out, NULL);
+    heed_status status = c->lib->buf_create(c->device, bytes, out, NULL);
 
     if (status < 0 || !(deviation > 0))
         return status;
@@ -75,7 +75,7 @@ static heed_status make_tensor(struct contender *c, const heed_tensor *t, float 
     if (host == NULL)
         return HEED_E_NOMEM;
     fill(host, t->dtype, (size_t)bytes / (t->dtype == HEED_F32 ? 4 : 2), deviation, seed);
-    status = heed_buf_write(c->queue, *out, host, bytes, NULL);
+    status = c->lib->buf_write(c->queue, *out, host, bytes, NULL);
     free(host);
     return status;
 }
@@ -99,11 +99,11 @@ static heed_status make_plan(struct contender *c, const struct workload *load,
         source.n_terms = 1;
         source.term_size = sizeof window;
     }
-    status = heed_attn_plan(c->device, &desc, &c->plan, report);
+    status = c->lib->attn_plan(c->device, &desc, &c->plan, report);
     if (status < 0)
         return status;
     c->plan_props.size = sizeof c->plan_props;
-    return heed_plan_info(c->plan, &c->plan_props);
+    return c->lib->plan_info(c->plan, &c->plan_props);
 }
 
 static heed_status make_arguments(struct contender *c, const struct workload *load)
@@ -118,7 +118,8 @@ static heed_status make_arguments(struct contender *c, const struct workload *lo
     if (status >= 0)
         status = make_tensor(c, &queries, 0, 0, &c->args.o);
     if (status >= 0 && c->plan_props.workspace_size > 0)
-        status = heed_buf_create(c->device, c->plan_props.workspace_size, &c->args.workspace, NULL);
+        status = c->lib->buf_create(c->device, c->plan_props.workspace_size, &c->args.workspace,
+                                    NULL);
     c->args.size = sizeof c->args;
     c->args.kv = &c->kv;
     c->args.kv_size = sizeof c->kv;
@@ -126,18 +127,19 @@ static heed_status make_arguments(struct contender *c, const struct workload *lo
     return status;
 }
 
-heed_status contender_open(struct contender *c, heed_device *device, const struct workload *load)
+heed_status contender_open(struct contender *c, const struct library *lib, heed_device *device,
+                           const struct workload *load)
 {
     heed_report report = { .size = sizeof report };
     const char *doing = "cannot describe the device";
     heed_status status;
 
-    *c = (struct contender){ .device = device };
+    *c = (struct contender){ .lib = lib, .device = device };
     c->device_props.size = sizeof c->device_props;
-    status = heed_device_info(device, &c->device_props);
+    status = c->lib->device_info(device, &c->device_props);
     if (status >= 0) {
         doing = "cannot make a queue";
-        status = heed_queue_create(device, 0, &c->queue, &report);
+        status = c->lib->queue_create(device, 0, &c->queue, &report);
     }
     if (status >= 0) {
         doing = load->text;
@@ -157,23 +159,25 @@ heed_status contender_open(struct contender *c, heed_device *device, const struc
 
 void contender_close(struct contender *c)
 {
-    heed_buf_destroy(c->device, c->args.workspace);
-    heed_buf_destroy(c->device, c->args.o);
-    heed_buf_destroy(c->device, c->kv.v);
-    heed_buf_destroy(c->device, c->kv.k);
-    heed_buf_destroy(c->device, c->args.q);
-    heed_plan_drop(c->plan);
-    heed_queue_destroy(c->queue);
+    if (c->lib == NULL)
+        return;
+    c->lib->buf_destroy(c->device, c->args.workspace);
+    c->lib->buf_destroy(c->device, c->args.o);
+    c->lib->buf_destroy(c->device, c->kv.v);
+    c->lib->buf_destroy(c->device, c->kv.k);
+    c->lib->buf_destroy(c->device, c->args.q);
+    c->lib->plan_drop(c->plan);
+    c->lib->queue_destroy(c->queue);
     *c = (struct contender){ 0 };
 }
 
 heed_status contender_run(struct contender *c)
 {
     heed_report report = { .size = sizeof report };
-    heed_status status = heed_attn_run(c->plan, c->queue, &c->args, NULL, &report);
+    heed_status status = c->lib->attn_run(c->plan, c->queue, &c->args, NULL, &report);
 
     if (status >= 0)
-        status = heed_queue_wait(c->queue, NULL);
+        status = c->lib->queue_wait(c->queue, NULL);
     if (status < 0)
         text_failure("heed-bench", "run", status, &report);
     return status;

@@ -6,11 +6,11 @@
 #ifndef HEED_TOOLS_BENCH_CONTENDER_H
 #define HEED_TOOLS_BENCH_CONTENDER_H
 
+#include "bench/library.h"
 #include "bench/workload.h"
 
-#include <heed/attn.h>
-
 struct contender {
+    const struct library *lib;
     heed_device *device;
     heed_queue *queue;
     heed_plan *plan;
@@ -21,7 +21,8 @@ struct contender {
 };
 
 /* On failure one line is on stderr and nothing is left to close. */
-heed_status contender_open(struct contender *, heed_device *, const struct workload *);
+heed_status contender_open(struct contender *, const struct library *, heed_device *,
+                           const struct workload *);
 void contender_close(struct contender *);
 
 /* Runs the workload once and waits for it. */

@@ -15,7 +15,9 @@
 
 struct bench {
     struct options options;
-    heed_runtime *runtime;
+    struct library another;             /* --vs a file */
+    const struct library *others;       /* where `other` is from */
+    heed_runtime *runtime, *other_runtime;
     heed_device *device, *other;        /* other NULL: none */
     heed_device_props props;            /* of `device` */
     struct peer *peer;
@@ -23,16 +25,43 @@ struct bench {
 };
 
 /* name "": the default device. Returns an exit code. */
-static int find(const heed_runtime *runtime, const char *name, heed_device **out)
+static int find(const struct library *lib, const heed_runtime *runtime, const char *name,
+                heed_device **out)
 {
     heed_report report = { .size = sizeof report };
-    const heed_status status = heed_device_find(runtime, name[0] != '\0' ? name : NULL, out,
+    const heed_status status = lib->device_find(runtime, name[0] != '\0' ? name : NULL, out,
                                                 &report);
 
     if (status >= 0)
         return EXIT_DONE;
     text_failure("heed-bench", name[0] != '\0' ? name : "default device", status, &report);
     return status == HEED_E_NOT_FOUND || status == HEED_E_NOT_BUILT ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/* Whom --vs names: a device, or the same device of another build of the library, by its file. */
+static int open_other(struct bench *bench, const heed_runtime_desc *desc)
+{
+    const char *vs = bench->options.vs, *why;
+    heed_report report = { .size = sizeof report };
+    heed_status status;
+
+    bench->others = &library_own;
+    if (vs == NULL)
+        return EXIT_DONE;
+    if (strchr(vs, '/') == NULL)
+        return find(&library_own, bench->runtime, vs, &bench->other);
+    why = library_open(vs, &bench->another);
+    if (why != NULL) {
+        fprintf(stderr, "heed-bench: --vs %s: %s\n", vs, why);
+        return EXIT_USAGE;
+    }
+    bench->others = &bench->another;
+    status = bench->another.runtime_create(desc, &bench->other_runtime, &report);
+    if (status < 0) {
+        text_failure("heed-bench", "cannot create a runtime of the other library", status, &report);
+        return EXIT_FAILED;
+    }
+    return find(&bench->another, bench->other_runtime, bench->options.device, &bench->other);
 }
 
 static int open_bench(struct bench *bench)
@@ -60,9 +89,9 @@ static int open_bench(struct bench *bench)
         text_failure("heed-bench", "cannot create a runtime", status, &report);
         return EXIT_FAILED;
     }
-    code = find(bench->runtime, bench->options.device, &bench->device);
-    if (code == EXIT_DONE && bench->options.vs != NULL)
-        code = find(bench->runtime, bench->options.vs, &bench->other);
+    code = find(&library_own, bench->runtime, bench->options.device, &bench->device);
+    if (code == EXIT_DONE)
+        code = open_other(bench, &desc);
     if (code != EXIT_DONE)
         return code;
     bench->props.size = sizeof bench->props;
@@ -77,6 +106,8 @@ static int open_bench(struct bench *bench)
 static void close_bench(struct bench *bench)
 {
     heed_runtime_destroy(bench->runtime);
+    if (bench->other_runtime != NULL)
+        bench->another.runtime_destroy(bench->other_runtime);
     peer_stop(bench->peer);
 }
 
@@ -104,10 +135,10 @@ static bool bench_one(struct bench *bench, const struct workload *load, unsigned
     struct measure_result result = { 0 };
     bool good = false;
 
-    if (contender_open(&ours, bench->device, load) < 0)
+    if (contender_open(&ours, &library_own, bench->device, load) < 0)
         return false;
     if (bench->other != NULL) {
-        if (contender_open(&other, bench->other, load) < 0)
+        if (contender_open(&other, bench->others, bench->other, load) < 0)
             goto close_ours;
         in.other = &other;
     }

@@ -112,7 +112,8 @@ static const struct {
     { "--pairs", "N", "peak/kernel pairs, at least 15 (default 15)", take_pairs },
     { "--clock", "cpu|wall", "time the rates are made of (default: cpu on one thread, else wall)",
       take_clock },
-    { "--vs", "DEVICE", "measure a second device in turn with the first: ratio of times",
+    { "--vs", "DEVICE|FILE", "measure a second device in turn with the first: ratio of times;\n"
+      "      FILE, a path with a slash: the same device of another build of libheed.so",
       take_vs },
     { "--peer", "COMMAND", "the same against a program: for every line \"run\" on its input it\n"
       "      does the work once and prints \"CPU_SECONDS WALL_SECONDS\"", take_peer },

@@ -17,7 +17,7 @@ struct options {
     struct workload loads[OPTIONS_WORKLOADS_MOST];
     size_t n_loads;
     char device[64];                    /* "": the default device */
-    const char *vs;                     /* a second device, or NULL */
+    const char *vs;                     /* a second device or library, or NULL */
     const char *peer;                   /* a command, or NULL; see bench/peer.h */
     int64_t threads, pairs;
     enum options_clock clock;

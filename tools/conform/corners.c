@@ -25,6 +25,13 @@ const char *const cf_corners[] = {
     "op=attn batch=1 h=1 nq=1 s0.nk=2100 d=64 dv=64 lse=plain fill=edge seed=8",
     "op=attn batch=1 h=1 nq=2 s0.nk=2100 d=8 dv=7 lse=plain fill=rise s0.mask=1 seed=9",
     "op=attn batch=1 h=1 nq=2 s0.nk=2100 d=8 dv=7 lse=sink sink=nan fill=special s0.mask=h seed=10",
+    /* windows over so many keys that workers keep what their strips reach; GLOBAL rows reach all */
+    "op=attn batch=1 h=1 nq=700 d=8 dv=7 s0.nk=1300 s0.nt=1 s0.t0.kind=window s0.t0.left=30 "
+    "s0.t0.right=9 fill=special seed=70",
+    "op=attn batch=3 h=2 nq=300 d=7 dv=8 s0.nk=1300 s0.k=bf16 s0.v=f16 s0.len=rt s0.mask=1 s0.nt=1 "
+    "s0.t0.kind=window s0.t0.left=70 s0.causal=yes lse=plain fill=edge seed=71",
+    "op=attn batch=1 h=4 nq=400 d=8 dv=7 s0.nk=1300 s0.nt=2 s0.t0.kind=window s0.t0.left=20 "
+    "s0.t1.kind=global s0.t1.gf=both s0.t1.slot=rt s0.nb=1 s0.b0.kind=alibi seed=72",
     /* everything absent */
     "op=attn batch=1 h=1 nq=1 d=0 dv=1 lse=sink sink=normal s0.nk=0 seed=11",
     "op=attn nq=33 d=0 dv=17 scale=zero lse=plain o=f16 s0.nk=130 s0.v=bf16 seed=12",

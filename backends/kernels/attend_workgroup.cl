@@ -22,7 +22,7 @@ HK_FN void hk_stage_qk(const struct hk_group *g, hk_i32 id, hk_i64 t0, hk_u64 an
         float x = 0.0f;
 
         if (g->shared->active[row] && t0 + t < plan->d)
-            x = hk_element(plan->q.dtype, g->call->buffer[HK_BUF_Q],
+            x = hk_element(plan->q.dtype, hk_q(g->call),
                            q_at + g->shared->head[row] * plan->q.stride[3] +
                                (g->task.begin + g->shared->index[row]) * plan->q.stride[4] +
                                (t0 + t) * plan->q.stride[5]);
@@ -136,7 +136,7 @@ HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me, 
             some |= y == y;
             most = hk_max_f(y, most);
         }
-        e = hk_reference(most);
+        e = hk_row_max(most);
         if (some && e > me->reference[r]) {
             const float w = hk_power(hk_sub(me->reference[r], e));
 
@@ -428,11 +428,11 @@ HK_PIECE void hk_rows_finish(const struct hk_group *g, hk_i32 id, struct hk_mine
             const float x = me->started[r] ? me->total_o[r][c] : 0.0f;
 
             if (t < plan->d_v)
-                hk_put(plan->o.dtype, call->buffer[HK_BUF_O], to + t * plan->o.stride[5],
+                hk_put(plan->o.dtype, hk_o(call), to + t * plan->o.stride[5],
                        hk_mul(hk_mul(x, sink), factor));
         }
         if (plan->lse.dtype && id % 16 == 0 && g->pass == 0) {
-            HK_GLOBAL float *out = (HK_GLOBAL float *)call->buffer[HK_BUF_LSE];
+            HK_GLOBAL float *out = hk_lse_out(call);
 
             out[hk_batch_offset(call, plan->lse.stride, g->task.b) + head * plan->lse.stride[3] +
                 at * plan->lse.stride[4]] = lse;

@@ -3,17 +3,13 @@
  *
  * What the x86 vocabularies share: 8 x 8 transposes.
  */
-#ifndef HEED_BACKENDS_CPU_SIMD_X86_H
-#define HEED_BACKENDS_CPU_SIMD_X86_H
-
-#include "../../../lib/core/compiler.h"
-#include "../convert.h"
+#ifndef HEED_BACKENDS_KERNELS_SIMD_X86_H
+#define HEED_BACKENDS_KERNELS_SIMD_X86_H
 
 #include <immintrin.h>
-#include <stdbool.h>
 
-#define V_PACK 8
-HEED_INLINE void v_pack(const float *const *rows, int64_t t, float *out, int64_t panel)
+#define HKV_PACK 8
+HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 panel)
 {
     __m256 r0 = _mm256_loadu_ps(rows[0] + t), r1 = _mm256_loadu_ps(rows[1] + t);
     __m256 r2 = _mm256_loadu_ps(rows[2] + t), r3 = _mm256_loadu_ps(rows[3] + t);

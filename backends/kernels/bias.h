@@ -1,0 +1,127 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Softcap and biases: what every kind adds to a score (docs/numerics.md steps 3 and 4).
+ */
+#ifndef HEED_BACKENDS_KERNELS_BIAS_H
+#define HEED_BACKENDS_KERNELS_BIAS_H
+
+#include "call.h"
+
+/* A row and a block of one sub-source, for biases. */
+struct hk_place {
+    HK_SUB_SPACE const struct hk_sub *sub;
+    hk_i64 b, len;              /* item, its keys in this source */
+    hk_i64 index, head, q;      /* the row */
+};
+
+/* Coordinate of the key minus that of the query. */
+HK_FN hk_i64 hk_bias_delta(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
+                           const struct hk_place *at, hk_i64 key)
+{
+    hk_i64 k = hk_origin(at->sub, at->len) + key * at->sub->pos_step, q = at->q;
+
+    if (bias->k_coord.slot)
+        k = hk_clamp(hk_integer(bias->k_coord.dtype, hk_aux_item(call, &bias->k_coord, at->b),
+                                key * bias->k_coord.stride[5]));
+    if (bias->q_coord.slot)
+        q = hk_clamp(hk_integer(bias->q_coord.dtype, hk_aux_item(call, &bias->q_coord, at->b),
+                                at->index * bias->q_coord.stride[5]));
+    return k - q;
+}
+
+/* Index into the table of a TABLE bias; negative: the key gets nothing. */
+HK_FN hk_i64 hk_bias_index(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
+                           hk_i64 b, hk_i64 delta)
+{
+    const hk_i64 entries = bias->t.shape[2];
+    const hk_i64 length = bias->map.slot ? bias->map.shape[2] : entries;
+    hk_i64 i = delta + bias->zero;
+
+    if (length == 0)
+        return -1;
+    i = hk_max(hk_min(i, length - 1), 0);
+    if (bias->map.slot)
+        i = hk_integer(HK_I32, hk_aux_item(call, &bias->map, b), i * bias->map.stride[5]);
+    return i >= entries ? -1 : i;
+}
+
+HK_FN float hk_bias_dense(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
+                          const struct hk_place *at, hk_i64 key)
+{
+    HK_GLOBAL const hk_i64 *stride = bias->t.stride;
+
+    return hk_element(bias->t.dtype, hk_aux_item(call, &bias->t, at->b),
+                      at->head * stride[3] + at->index * stride[4] + key * stride[5]);
+}
+
+HK_FN float hk_bias_table(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
+                          const struct hk_place *at, hk_i64 key)
+{
+    HK_GLOBAL const hk_i64 *stride = bias->t.stride;
+    const hk_i64 index = hk_bias_index(call, bias, at->b, hk_bias_delta(call, bias, at, key));
+
+    return index < 0 ? 0.0f
+                     : hk_element(bias->t.dtype, hk_aux_item(call, &bias->t, at->b),
+                                  at->head * stride[4] + index * stride[5]);
+}
+
+HK_FN float hk_bias_alibi(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
+                          const struct hk_place *at, hk_i64 key)
+{
+    const hk_i64 delta = hk_bias_delta(call, bias, at, key);
+
+    return hk_from_i64(delta < 0 ? -delta : delta);
+}
+
+/* What hk_bias_factor times joins y in one fma (step 4); 0: the bias removes the key. */
+HK_FN int hk_bias_value(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
+                        const struct hk_place *at, hk_i64 key, float *value)
+{
+    switch (bias->kind) {
+    case HK_BIAS_DENSE:
+        *value = hk_bias_dense(call, bias, at, key);
+        return !(*value == -HK_INFINITY);
+    case HK_BIAS_TABLE:
+        *value = hk_bias_table(call, bias, at, key);
+        return !(*value == -HK_INFINITY);
+    case HK_BIAS_ALIBI:
+        *value = hk_bias_alibi(call, bias, at, key);
+        return 1;
+    }
+    HK_UNREACHABLE();           /* heed_attn_check refuses other kinds */
+    return 0;
+}
+
+HK_FN float hk_bias_factor(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
+                           const struct hk_place *at)
+{
+    float slope;
+
+    if (bias->kind != HK_BIAS_ALIBI)
+        return HK_LOG2_E;
+    slope = hk_element(bias->t.dtype, hk_aux_item(call, &bias->t, at->b),
+                       at->head * bias->t.stride[5]);
+    return -hk_mul(slope, HK_LOG2_E);
+}
+
+/* Steps 3 and 4 after the score: y, 0 if the key is removed. */
+HK_FN int hk_score(const struct hk_call *call, HK_GLOBAL const struct hk_source *source,
+                   const struct hk_place *at, hk_i64 key, float s, float *y)
+{
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+    HK_GLOBAL const struct hk_bias *bias = hk_biases(call, source);
+    float value;
+    hk_u32 i;
+
+    *y = plan->flags & HK_PLAN_CAPPED ? hk_mul(hk_cap_tanh(hk_mul(s, plan->c1)), plan->c2)
+                                      : hk_mul(s, plan->c);
+    for (i = 0; i < source->n_biases; i++) {
+        if (!hk_bias_value(call, bias + i, at, key, &value))
+            return 0;
+        *y = hk_fma(value, hk_bias_factor(call, bias + i, at), *y);
+    }
+    return !(*y == -HK_INFINITY);
+}
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Lanes kernels: one block of 64 keys for all rows of a strip: scores of every tile with the K
+ * panels, softmax of each row, the weights against V, so that K and V of a block are read once per
+ * strip. What no row of a tile sees is skipped, down to K panels and runs of V rows; masks are
+ * formed only for tiles that are neither empty nor full.
+ */
+#ifndef HEED_BACKENDS_KERNELS_BLOCK_H
+#define HEED_BACKENDS_KERNELS_BLOCK_H
+
+#include "bias.h"
+#include "strip.h"
+
+/* Do its blocks hold keys 64 * block on? */
+HK_FN int hk_block_aligned(HK_GLOBAL const struct hk_sub *sub)
+{
+    return sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_PREFIX;
+}
+
+/* A block of keys 64 * block on that lies packed. */
+struct hk_panels {
+    HK_GLOBAL const float *k;           /* 0: it does not */
+    int finite;                         /* 1: all of its V is */
+};
+
+/* From the worker's ring, into which the block is packed first if it is not there. */
+HK_FN struct hk_panels hk_ring_get(const struct hk_strip *st, hk_i64 block)
+{
+    const hk_i64 d = st->call->plan->d, slot = block % st->source->ring;
+    const hk_i64 first = block * HK_BLOCK, end = hk_min(first + HK_BLOCK, st->len);
+    HK_GLOBAL struct hk_ring_tag *tag = st->tags + slot;
+    HK_GLOBAL float *k = st->ring + slot * HK_BLOCK * d;
+    struct hk_panels out;
+
+    if (tag->number != st->first_block + block) {
+        hk_i64 keys[HK_BLOCK];
+        int i;
+
+        for (i = 0; i < HK_BLOCK; i++)
+            keys[i] = first + i < end ? first + i : -1;
+        hk_keys_pack(&st->k_rows, keys, d, k, st->temp);
+        tag->finite =
+            (hk_u32)hk_rows_finite(&st->v_rows, st->call->plan->d_v, first, end, st->temp);
+        tag->number = st->first_block + block;
+    }
+    out.k = k;
+    out.finite = tag->finite != 0;
+    return out;
+}
+
+HK_FN struct hk_panels hk_block_panels(const struct hk_strip *st,
+                                       HK_GLOBAL const struct hk_sub *sub, hk_i64 block)
+{
+    struct hk_panels out;
+
+    out.k = 0;
+    out.finite = 0;
+    if (!hk_block_aligned(sub))
+        return out;
+    if (st->tags)
+        return hk_ring_get(st, block);
+    if (st->packed) {
+        out.k = st->packed + block * HK_BLOCK * st->call->plan->d;
+        out.finite = st->finite[block] != 0;
+    }
+    return out;
+}
+
+/* K panels of a block that does not lie packed. visible: ordinals that some row sees. */
+HK_FN HK_GLOBAL const float *hk_block_gather(const struct hk_strip *st,
+                                             HK_GLOBAL const struct hk_sub *sub,
+                                             const struct hk_item *item, hk_i64 block,
+                                             hk_u64 visible)
+{
+    const hk_i64 d = st->call->plan->d;
+    const struct hk_reach reach = st->reach[0];
+    hk_i64 keys[HK_BLOCK];
+    int i;
+
+    for (i = 0; i < HK_BLOCK; i++)
+        keys[i] = visible >> i & 1 ? hk_key(sub, item, &reach, block * HK_BLOCK + i) : -1;
+    hk_keys_pack(&st->k_rows, keys, d, st->k, st->temp);
+    return st->k;
+}
+
+/* V rows of the block: in place where they are f32 rows of whole vectors at one stride, else
+ * converted. */
+HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
+                                             HK_GLOBAL const struct hk_sub *sub,
+                                             const struct hk_item *item, hk_i64 block,
+                                             hk_u64 visible, hk_i64 *v_row)
+{
+    const hk_i64 d_v = st->call->plan->d_v;
+    const struct hk_matrix *v = &st->v_rows;
+    const struct hk_reach reach = st->reach[0];
+
+    if (hk_matrix_plain(v) && st->width == d_v && sub->kind <= HK_SUB_PREFIX) {
+        *v_row = v->row * sub->step;
+        return (HK_GLOBAL const float *)hk_byte(
+            v->base, hk_key(sub, item, &reach, block * HK_BLOCK) * v->row * 4);
+    }
+    for (; visible != 0; visible &= visible - 1) {
+        const int i = hk_first_bit(visible);
+
+        hk_row_read(v, hk_key(sub, item, &reach, block * HK_BLOCK + i), d_v, st->width,
+                    st->v + i * st->width);
+    }
+    *v_row = st->width;
+    return st->v;
+}
+
+/* ---- every row sees every key ---- */
+
+/* Part `at` of `parts` of the K panels and V rows of the next block: fetched while this one
+ * computes. */
+HK_FN void hk_block_ahead(HK_GLOBAL const float *k, HK_GLOBAL const float *v, hk_i64 v_row,
+                          hk_i64 d, hk_i64 d_v, hk_i64 at, hk_i64 parts)
+{
+    const hk_i64 line = 16, lines = HK_BLOCK * d / line, end = HK_BLOCK * (at + 1) / parts;
+    hk_i64 i, t;
+
+    for (i = lines * at / parts; i < lines * (at + 1) / parts; i++)
+        HK_PREFETCH(k + i * line);
+    for (i = HK_BLOCK * at / parts; i < end; i++) {
+        for (t = 0; t < d_v; t += line)
+            HK_PREFETCH(v + i * v_row + t);
+    }
+}
+
+/* The commonest block by far: every row sees every key, nothing but scores enters, V is finite. No
+ * masks needed. ahead: the next block's K and V lie right behind. */
+HK_FN void hk_block_whole(struct hk_strip *st, HK_GLOBAL const float *k, HK_GLOBAL const float *v,
+                          hk_i64 v_row, int ahead)
+{
+    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
+    const hk_i64 d = plan->d, d_v = plan->d_v;
+    hk_i64 m;
+    int n;
+
+    for (n = 0; n < HK_BLOCK; n += HK_PANEL)
+        hk_score_tiles_max(st->q, k + n * d, d, st->s + n, st->tiles, plan->c, st->max, n == 0);
+    for (m = 0; m < st->tiles; m++) {
+        if (ahead)
+            hk_block_ahead(k + HK_BLOCK * d, v + HK_BLOCK * v_row, v_row, d, d_v, m, st->tiles);
+        hk_softmax_finite(hk_strip_tile(st, m));
+    }
+    hk_value_block(st->s, v, v_row, st->o, st->width, st->tiles);
+}
+
+/* ---- any block ---- */
+
+HK_FN void hk_block_scores(const struct hk_strip *st, HK_GLOBAL const float *k, hk_u64 visible)
+{
+    const hk_i64 d = st->call->plan->d;
+    hk_i64 m, run;
+    int n;
+
+    for (n = 0; n < HK_BLOCK; n += HK_PANEL) {
+        const hk_u64 panel = (~(hk_u64)0 >> (64 - HK_PANEL)) << n;
+
+        if ((visible & panel) == 0)
+            continue;
+        for (m = 0; m < st->tiles; m += run) {
+            const hk_u64 mask = st->tile_masks[m] & panel;
+
+            for (run = 1; m + run < st->tiles && (st->tile_masks[m + run] & panel) == mask; run++)
+                continue;
+            if (mask != 0)
+                hk_score_panel(st->q + m * HK_R * d, k, d, st->s + m * HK_R * HK_BLOCK, n, run,
+                               mask);
+        }
+    }
+}
+
+/* Is y = s * c for all keys of the source at hand? */
+HK_FN int hk_source_plain(const struct hk_strip *st)
+{
+#if HK_PLAIN
+    (void)st;
+    return 1;
+#else
+    return !(st->call->plan->flags & HK_PLAN_CAPPED) && st->source->n_biases == 0;
+#endif
+}
+
+#if !HK_PLAIN
+/* Raw scores of row i to y for the keys in mask (steps 3 and 4); returns those that no bias
+ * removed. Values of biases are gathered key by key and join the scores as vectors. */
+HK_NOINLINE hk_u64 hk_score_row(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                                const struct hk_item *item, hk_i64 i, hk_i64 block, hk_u64 mask)
+{
+    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
+    HK_GLOBAL const struct hk_bias *bias = hk_biases(st->call, st->source);
+    const struct hk_reach reach = st->reach[i];
+    HK_GLOBAL float *s = st->s + i * HK_BLOCK;
+    struct hk_place at;
+    hk_u32 b;
+    int n;
+
+    at.sub = sub;
+    at.b = st->b;
+    at.len = st->len;
+    at.index = st->query[i].index;
+    at.head = st->query[i].head;
+    at.q = st->query[i].q;
+    for (n = 0; n < HK_BLOCK; n += HKV_LANES) {
+        const hk_vec x = hkv_load(s + n);
+
+        hkv_store(s + n, plan->flags & HK_PLAN_CAPPED
+                             ? hkv_mul(hkv_cap_tanh(hkv_mul(x, hkv_set(plan->c1))),
+                                       hkv_set(plan->c2))
+                             : hkv_mul(x, hkv_set(plan->c)));
+    }
+    for (b = 0; b < st->source->n_biases; b++, bias++) {
+        const hk_vec factor = hkv_set(hk_bias_factor(st->call, bias, &at));
+        hk_u64 left;
+
+        for (left = mask; left != 0; left &= left - 1) {
+            const int key = hk_first_bit(left);
+            float value = 0.0f;
+
+            if (!hk_bias_value(st->call, bias, &at,
+                               hk_key(sub, item, &reach, block * HK_BLOCK + key), &value))
+                mask &= ~((hk_u64)1 << key);
+            st->values[key] = value;
+        }
+        for (n = 0; n < HK_BLOCK; n += HKV_LANES)
+            hkv_store(s + n, hkv_fma(hkv_load(st->values + n), factor, hkv_load(s + n)));
+    }
+    return mask;
+}
+#endif
+
+HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                           const struct hk_item *item, hk_i64 block, hk_i64 m, int finite)
+{
+    const struct hk_tile tile = hk_strip_tile(st, m);
+    const int plain = hk_source_plain(st);
+    const float c = plain ? st->call->plan->c : 1.0f;
+    hk_i64 i;
+
+    if (plain && st->full[m]) {
+        hk_softmax_full(tile, c);
+        return;
+    }
+    if (plain && finite) {
+        hk_softmax_masked(tile, c);
+        return;
+    }
+    for (i = 0; i < tile.rows; i++) {
+        hk_u64 mask = tile.masks[i];
+
+#if !HK_PLAIN
+        if (!plain && mask != 0)
+            mask = hk_score_row(st, sub, item, m * HK_R + i, block, mask);
+#endif
+        tile.masks[i] = hk_softmax_part(tile, i, c, mask);
+    }
+    (void)sub;
+    (void)item;
+    (void)block;
+}
+
+/* The weights of one tile with V: the V of a removed key (mask bit off) must not touch its row
+ * (step 6). A finite one may: its weight is +0 and fma(+0, v, o) changes at most the sign of a
+ * zero, which step 11 removes. */
+HK_FN void hk_tile_values(const struct hk_strip *st, hk_i64 m, HK_GLOBAL const float *v,
+                          hk_i64 v_row, int finite)
+{
+    const struct hk_tile tile = hk_strip_tile(st, m);
+    hk_u64 any = 0, all = ~(hk_u64)0;
+    hk_i64 i;
+
+    for (i = 0; i < tile.rows; i++) {
+        any |= tile.masks[i];
+        all &= tile.masks[i];
+    }
+    if (!finite && (any & ~all) != 0 && !hk_values_finite(v, v_row, any & ~all, st->width)) {
+        for (i = 0; i < tile.rows; i++)
+            hk_value_row(tile.s + i * HK_BLOCK, v, v_row, tile.masks[i], tile.o + i * HK_PANEL,
+                         st->width);
+        return;
+    }
+    while (any != 0) {
+        const int start = hk_first_bit(any);
+        const hk_u64 zeros = ~(any >> start);
+        const int end = zeros == 0 ? HK_BLOCK : (int)hk_min(start + hk_first_bit(zeros), HK_BLOCK);
+
+        hk_value_tiles(tile.s, v, v_row, start, end, tile.o, st->width);
+        any = end == HK_BLOCK ? 0 : any >> end << end;
+    }
+}
+
+/* Masks of all tiles; returns what some row sees. */
+HK_FN hk_u64 hk_block_masks(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                            const struct hk_item *item, hk_i64 block, hk_u64 available, int inside)
+{
+    hk_u64 visible = 0;
+    hk_i64 m;
+
+    if (available == 0)
+        return 0;
+    for (m = 0; m < st->tiles; m++) {
+        if (inside)
+            hk_tile_fill(st, m);
+        else
+            hk_tile_mask(st, sub, item, m, block, available);
+        visible |= st->tile_masks[m];
+    }
+    return visible;
+}
+
+HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                           const struct hk_item *item, hk_i64 block)
+{
+    const struct hk_reach reach = st->reach[0];
+    const hk_u64 available = hk_block_word(sub, item, &reach, block);
+    const struct hk_panels panels = hk_block_panels(st, sub, block);
+    const hk_i64 base = block * HK_BLOCK;
+    HK_GLOBAL const float *v, *k = panels.k;
+    hk_i64 v_row = 0, m;
+    hk_u64 visible;
+    int inside = 0;
+    hk_u32 r;
+
+    for (r = 0; r < HK_RANGES; r++)
+        inside |= st->all.in_lo[r] <= base && st->all.in_hi[r] >= base + HK_BLOCK;
+    inside = inside && available == ~(hk_u64)0 && hk_rows_alike(sub);
+    if (inside && panels.finite && hk_source_plain(st)) {
+        v = hk_block_values(st, sub, item, block, available, &v_row);
+        hk_block_whole(st, k, v, v_row,
+                       st->packed && v != st->v && (block + 2) * HK_BLOCK <= item->len);
+        return;
+    }
+    visible = hk_block_masks(st, sub, item, block, available, inside);
+    if (visible == 0)
+        return;
+    if (!k)
+        k = hk_block_gather(st, sub, item, block, visible);
+    hk_block_scores(st, k, visible);
+    for (m = 0; m < st->tiles; m++) {
+        if (st->tile_masks[m])
+            hk_tile_softmax(st, sub, item, block, m, panels.finite);
+    }
+    v = hk_block_values(st, sub, item, block, visible, &v_row);
+    for (m = 0; m < st->tiles; m++) {
+        if (st->tile_masks[m])
+            hk_tile_values(st, m, v, v_row, panels.finite);
+    }
+}
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Vector vocabulary of AVX2 with FMA and F16C: 8 lanes, a tile of 6 rows x 16 columns (12
+ * accumulators, 2 operands).
+ */
+#ifndef HEED_BACKENDS_KERNELS_SIMD_AVX2_H
+#define HEED_BACKENDS_KERNELS_SIMD_AVX2_H
+
+#include "x86.h"
+
+#define HKV_LANES 8
+#define HK_TILE_ROWS 6
+#define HKV_TILE 2
+#define HKV_WEIGHTS 2
+
+typedef __m256 hk_vec;
+typedef __m256 hk_vmask;        /* all ones or zero */
+
+HK_INLINE hk_vec hkv_set(float x) { return _mm256_set1_ps(x); }
+HK_INLINE hk_vec hkv_load(const float *p) { return _mm256_loadu_ps(p); }
+HK_INLINE void hkv_store(float *p, hk_vec a) { _mm256_storeu_ps(p, a); }
+HK_INLINE hk_vec hkv_add(hk_vec a, hk_vec b) { return _mm256_add_ps(a, b); }
+HK_INLINE hk_vec hkv_sub(hk_vec a, hk_vec b) { return _mm256_sub_ps(a, b); }
+HK_INLINE hk_vec hkv_mul(hk_vec a, hk_vec b) { return _mm256_mul_ps(a, b); }
+HK_INLINE hk_vec hkv_recip(hk_vec a) { return _mm256_div_ps(_mm256_set1_ps(1.0f), a); }
+HK_INLINE hk_vec hkv_fma(hk_vec a, hk_vec b, hk_vec c) { return _mm256_fmadd_ps(a, b, c); }
+HK_INLINE hk_vec hkv_max_f(hk_vec a, hk_vec b) { return _mm256_max_ps(a, b); }
+HK_INLINE hk_vec hkv_min_f(hk_vec a, hk_vec b) { return _mm256_min_ps(a, b); }
+HK_INLINE hk_vec hkv_rint(hk_vec a)
+{
+    return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+HK_INLINE hk_vec hkv_abs_f(hk_vec a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+HK_INLINE hk_vec hkv_sign_f(hk_vec a, hk_vec from)
+{
+    return _mm256_or_ps(a, _mm256_and_ps(_mm256_set1_ps(-0.0f), from));
+}
+HK_INLINE hk_vmask hkv_less(hk_vec a, hk_vec b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+HK_INLINE hk_vmask hkv_not_less(hk_vec a, hk_vec b) { return _mm256_cmp_ps(a, b, _CMP_NLT_UQ); }
+HK_INLINE hk_vmask hkv_not_equal(hk_vec a, hk_vec b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
+HK_INLINE hk_vmask hkv_ordered(hk_vec a) { return _mm256_cmp_ps(a, a, _CMP_ORD_Q); }
+HK_INLINE hk_vec hkv_select(hk_vmask m, hk_vec a, hk_vec b) { return _mm256_blendv_ps(b, a, m); }
+HK_INLINE hk_vec hkv_keep(hk_vmask m, hk_vec a) { return _mm256_and_ps(m, a); }
+HK_INLINE hk_u32 hkv_word(hk_vmask m) { return (hk_u32)_mm256_movemask_ps(m); }
+
+HK_INLINE hk_vmask hkv_bits(hk_u32 word)
+{
+    const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    const __m256i bits = _mm256_and_si256(_mm256_set1_epi32((int)word), lane);
+
+    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(bits, lane));
+}
+
+HK_INLINE float hkv_max_across(hk_vec a)
+{
+    __m128 m = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+
+    m = _mm_max_ps(m, _mm_movehl_ps(m, m));
+    return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
+}
+
+HK_INLINE float hkv_min_across(hk_vec a)
+{
+    __m128 m = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+
+    m = _mm_min_ps(m, _mm_movehl_ps(m, m));
+    return _mm_cvtss_f32(_mm_min_ss(m, _mm_movehdup_ps(m)));
+}
+
+HK_INLINE hk_vec hkv_scale2(hk_vec a, hk_vec g)
+{
+    const __m256i shift = _mm256_slli_epi32(_mm256_cvtps_epi32(g), 23);
+
+    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(a), shift));
+}
+
+HK_INLINE hk_vec hkv_load_f16(const hk_u16 *p)
+{
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+
+HK_INLINE hk_vec hkv_load_bf16(const hk_u16 *p)
+{
+    const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+
+    return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Vector vocabulary of AVX-512 (F, BW, DQ, VL): 16 lanes, a tile of 6 rows x 64 columns (24
+ * accumulators, 4 operands).
+ */
+#ifndef HEED_BACKENDS_KERNELS_SIMD_AVX512_H
+#define HEED_BACKENDS_KERNELS_SIMD_AVX512_H
+
+#include "x86.h"
+
+#define HKV_LANES 16
+#define HK_TILE_ROWS 6
+#define HKV_TILE 4
+#define HKV_WEIGHTS 4
+
+typedef __m512 hk_vec;
+typedef __mmask16 hk_vmask;
+
+HK_INLINE hk_vec hkv_set(float x) { return _mm512_set1_ps(x); }
+HK_INLINE hk_vec hkv_load(const float *p) { return _mm512_loadu_ps(p); }
+HK_INLINE void hkv_store(float *p, hk_vec a) { _mm512_storeu_ps(p, a); }
+HK_INLINE hk_vec hkv_add(hk_vec a, hk_vec b) { return _mm512_add_ps(a, b); }
+HK_INLINE hk_vec hkv_sub(hk_vec a, hk_vec b) { return _mm512_sub_ps(a, b); }
+HK_INLINE hk_vec hkv_mul(hk_vec a, hk_vec b) { return _mm512_mul_ps(a, b); }
+HK_INLINE hk_vec hkv_recip(hk_vec a) { return _mm512_div_ps(_mm512_set1_ps(1.0f), a); }
+HK_INLINE hk_vec hkv_fma(hk_vec a, hk_vec b, hk_vec c) { return _mm512_fmadd_ps(a, b, c); }
+HK_INLINE hk_vec hkv_max_f(hk_vec a, hk_vec b) { return _mm512_max_ps(a, b); }
+HK_INLINE hk_vec hkv_min_f(hk_vec a, hk_vec b) { return _mm512_min_ps(a, b); }
+HK_INLINE hk_vec hkv_rint(hk_vec a)
+{
+    return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+HK_INLINE hk_vec hkv_abs_f(hk_vec a) { return _mm512_abs_ps(a); }
+HK_INLINE hk_vec hkv_sign_f(hk_vec a, hk_vec from)
+{
+    return _mm512_or_ps(a, _mm512_and_ps(_mm512_set1_ps(-0.0f), from));
+}
+HK_INLINE hk_vmask hkv_less(hk_vec a, hk_vec b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
+}
+HK_INLINE hk_vmask hkv_not_less(hk_vec a, hk_vec b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ);
+}
+HK_INLINE hk_vmask hkv_not_equal(hk_vec a, hk_vec b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ);
+}
+HK_INLINE hk_vmask hkv_ordered(hk_vec a)
+{
+    return _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q);
+}
+HK_INLINE hk_vec hkv_select(hk_vmask m, hk_vec a, hk_vec b)
+{
+    return _mm512_mask_blend_ps(m, b, a);
+}
+HK_INLINE hk_vec hkv_keep(hk_vmask m, hk_vec a) { return _mm512_maskz_mov_ps(m, a); }
+HK_INLINE hk_vmask hkv_bits(hk_u32 word) { return (hk_vmask)word; }
+HK_INLINE hk_u32 hkv_word(hk_vmask m) { return m; }
+HK_INLINE float hkv_max_across(hk_vec a) { return _mm512_reduce_max_ps(a); }
+HK_INLINE float hkv_min_across(hk_vec a) { return _mm512_reduce_min_ps(a); }
+
+HK_INLINE hk_vec hkv_scale2(hk_vec a, hk_vec g)
+{
+    const __m512i shift = _mm512_slli_epi32(_mm512_cvtps_epi32(g), 23);
+
+    return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a), shift));
+}
+
+HK_INLINE hk_vec hkv_load_f16(const hk_u16 *p)
+{
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+
+HK_INLINE hk_vec hkv_load_bf16(const hk_u16 *p)
+{
+    const __m256i half = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    const __m512i wide = _mm512_cvtepu16_epi32(half);
+
+    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
+
+#endif

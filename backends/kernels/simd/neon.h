@@ -1,0 +1,99 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Vector vocabulary of AArch64's Advanced SIMD: 4 lanes, a tile of 6 rows x 16 columns (24
+ * accumulators, 4 operands). The words are those of scalar.h.
+ */
+#ifndef HEED_BACKENDS_KERNELS_SIMD_NEON_H
+#define HEED_BACKENDS_KERNELS_SIMD_NEON_H
+
+#include <arm_neon.h>
+
+#define HKV_LANES 4
+#define HK_TILE_ROWS 6
+#define HKV_TILE 4
+#define HKV_WEIGHTS 4
+#define HKV_PACK 4
+
+typedef float32x4_t hk_vec;
+typedef uint32x4_t hk_vmask;    /* all ones or zero */
+
+HK_INLINE hk_vec hkv_set(float x) { return vdupq_n_f32(x); }
+HK_INLINE hk_vec hkv_load(const float *p) { return vld1q_f32(p); }
+HK_INLINE void hkv_store(float *p, hk_vec a) { vst1q_f32(p, a); }
+HK_INLINE hk_vec hkv_add(hk_vec a, hk_vec b) { return vaddq_f32(a, b); }
+HK_INLINE hk_vec hkv_sub(hk_vec a, hk_vec b) { return vsubq_f32(a, b); }
+HK_INLINE hk_vec hkv_mul(hk_vec a, hk_vec b) { return vmulq_f32(a, b); }
+HK_INLINE hk_vec hkv_fma(hk_vec a, hk_vec b, hk_vec c) { return vfmaq_f32(c, a, b); }
+HK_INLINE hk_vec hkv_recip(hk_vec a) { return vdivq_f32(vdupq_n_f32(1.0f), a); }
+HK_INLINE hk_vec hkv_rint(hk_vec a) { return vrndnq_f32(a); }
+HK_INLINE hk_vec hkv_abs_f(hk_vec a) { return vabsq_f32(a); }
+HK_INLINE hk_vmask hkv_less(hk_vec a, hk_vec b) { return vcltq_f32(a, b); }
+HK_INLINE hk_vmask hkv_not_less(hk_vec a, hk_vec b) { return vmvnq_u32(vcltq_f32(a, b)); }
+HK_INLINE hk_vmask hkv_not_equal(hk_vec a, hk_vec b) { return vmvnq_u32(vceqq_f32(a, b)); }
+HK_INLINE hk_vmask hkv_ordered(hk_vec a) { return vceqq_f32(a, a); }
+HK_INLINE hk_vec hkv_select(hk_vmask m, hk_vec a, hk_vec b) { return vbslq_f32(m, a, b); }
+HK_INLINE float hkv_max_across(hk_vec a) { return vmaxvq_f32(a); }
+HK_INLINE float hkv_min_across(hk_vec a) { return vminvq_f32(a); }
+
+/* b if either is NaN: not what vmaxq_f32 does. */
+HK_INLINE hk_vec hkv_max_f(hk_vec a, hk_vec b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
+HK_INLINE hk_vec hkv_min_f(hk_vec a, hk_vec b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
+
+HK_INLINE hk_vec hkv_sign_f(hk_vec a, hk_vec from)
+{
+    const uint32x4_t sign = vandq_u32(vreinterpretq_u32_f32(from), vdupq_n_u32(0x80000000u));
+
+    return vreinterpretq_f32_u32(vorrq_u32(vreinterpretq_u32_f32(a), sign));
+}
+
+HK_INLINE hk_vec hkv_keep(hk_vmask m, hk_vec a)
+{
+    return vreinterpretq_f32_u32(vandq_u32(m, vreinterpretq_u32_f32(a)));
+}
+
+HK_INLINE hk_vec hkv_scale2(hk_vec a, hk_vec g)
+{
+    const int32x4_t shift = vshlq_n_s32(vcvtq_s32_f32(g), 23);
+
+    return vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(a), shift));
+}
+
+HK_INLINE hk_vmask hkv_bits(hk_u32 word)
+{
+    const uint32x4_t lane = { 1, 2, 4, 8 };
+
+    return vtstq_u32(vdupq_n_u32(word), lane);
+}
+
+HK_INLINE hk_u32 hkv_word(hk_vmask m)
+{
+    const uint32x4_t lane = { 1, 2, 4, 8 };
+
+    return vaddvq_u32(vandq_u32(m, lane));
+}
+
+HK_INLINE hk_vec hkv_load_f16(const hk_u16 *p)
+{
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+}
+
+HK_INLINE hk_vec hkv_load_bf16(const hk_u16 *p)
+{
+    return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
+}
+
+HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 panel)
+{
+    const float32x4_t r0 = vld1q_f32(rows[0] + t), r1 = vld1q_f32(rows[1] + t);
+    const float32x4_t r2 = vld1q_f32(rows[2] + t), r3 = vld1q_f32(rows[3] + t);
+    const float32x4_t a0 = vzip1q_f32(r0, r2), a1 = vzip2q_f32(r0, r2);
+    const float32x4_t b0 = vzip1q_f32(r1, r3), b1 = vzip2q_f32(r1, r3);
+
+    vst1q_f32(out, vzip1q_f32(a0, b0));
+    vst1q_f32(out + panel, vzip2q_f32(a0, b0));
+    vst1q_f32(out + 2 * panel, vzip1q_f32(a1, b1));
+    vst1q_f32(out + 3 * panel, vzip2q_f32(a1, b1));
+}
+
+#endif

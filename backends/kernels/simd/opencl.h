@@ -1,0 +1,123 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Vector vocabulary of OpenCL C: 16 lanes, which compilers for processors split or not; a tile of 6
+ * rows for 256-bit vectors, of 12 for 512 (HK_TILE_ROWS, from the host). The words are those of
+ * scalar.h.
+ */
+#ifndef HEED_BACKENDS_KERNELS_SIMD_OPENCL_H
+#define HEED_BACKENDS_KERNELS_SIMD_OPENCL_H
+
+#define HKV_LANES 16
+#define HKV_TILE 1
+#define HKV_WEIGHTS 1
+#define HKV_PACK 1
+
+typedef float16 hk_vec;
+typedef int16 hk_vmask;
+
+#define hkv_negate(a) as_float16(as_uint16(a) ^ 0x80000000u)
+#define hkv_recip_seed(a) as_float16((uint16)(0x7ef311c7u) - as_uint16(a))
+
+/* One unit up where a's mantissa is all ones, unless a is NaN: on integers alone, as Oclgrind 21.10
+ * widens the conjunction of two comparisons of vectors wrongly. */
+HK_FN hk_vec hkv_recip_end(hk_vec x, hk_vec a)
+{
+    const uint16 bits = as_uint16(a);
+    const uint16 last = ((bits & 0x7fffffu) + 1u) >> 23u, odd = ((bits >> 23u & 0xffu) + 1u) >> 8u;
+
+    return as_float16(as_uint16(x) + (last & ~odd));
+}
+
+#define hkv_set(a) ((float16)(a))
+#define hkv_load(p) vload16(0, p)
+#define hkv_store(p, a) vstore16(a, 0, p)
+#define hkv_add(a, b) ((a) + (b))
+#define hkv_sub(a, b) ((a) - (b))
+#define hkv_mul(a, b) ((a) * (b))
+#define hkv_fma(a, b, c) fma(a, b, c)
+#define hkv_rint(a) rint(a)
+#define hkv_less(a, b) ((a) < (b))
+#define hkv_not_less(a, b) (~((a) < (b)))
+#define hkv_not_equal(a, b) ((a) != (b))
+#define hkv_ordered(a) ((a) == (a))
+#define hkv_keep(m, a) as_float16(as_int16(a) & (m))
+#define hkv_abs_f(a) as_float16(as_int16(a) & 0x7fffffff)
+#define hkv_sign_f(a, from) as_float16(as_int16(a) | (as_int16(from) & (int)0x80000000))
+
+HK_FN hk_vec hkv_select(hk_vmask m, hk_vec a, hk_vec b)
+{
+    return select(b, a, m);
+}
+
+HK_FN hk_vec hkv_max_f(hk_vec a, hk_vec b)
+{
+    return select(b, a, a > b);
+}
+
+HK_FN hk_vec hkv_min_f(hk_vec a, hk_vec b)
+{
+    return select(b, a, a < b);
+}
+
+HK_FN hk_vec hkv_scale2(hk_vec a, hk_vec g)
+{
+    return as_float16(as_uint16(a) + (as_uint16(convert_int16(g)) << 23u));
+}
+
+HK_FN hk_vmask hkv_bits(hk_u32 word)
+{
+    const int16 lane = (int16)(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384,
+                               32768);
+
+    return ((int16)((int)word) & lane) != 0;
+}
+
+HK_FN hk_u32 hkv_word(hk_vmask m)
+{
+    const int16 lane = (int16)(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384,
+                               32768);
+    const int16 b = m & lane;
+    const int8 c = b.lo | b.hi;
+    const int4 d = c.lo | c.hi;
+    const int2 e = d.lo | d.hi;
+
+    return (hk_u32)(e.x | e.y);
+}
+
+HK_FN float hkv_max_across(hk_vec a)
+{
+    const float8 b = fmax(a.lo, a.hi);
+    const float4 c = fmax(b.lo, b.hi);
+    const float2 d = fmax(c.lo, c.hi);
+
+    return fmax(d.x, d.y);
+}
+
+HK_FN float hkv_min_across(hk_vec a)
+{
+    const float8 b = fmin(a.lo, a.hi);
+    const float4 c = fmin(b.lo, b.hi);
+    const float2 d = fmin(c.lo, c.hi);
+
+    return fmin(d.x, d.y);
+}
+
+HK_FN hk_vec hkv_load_f16(HK_GLOBAL const hk_u16 *p)
+{
+    return vload_half16(0, (HK_GLOBAL const half *)p);
+}
+
+HK_FN hk_vec hkv_load_bf16(HK_GLOBAL const hk_u16 *p)
+{
+    return as_float16(convert_uint16(vload16(0, p)) << 16u);
+}
+
+HK_FN void hkv_pack(HK_GLOBAL const float *const *rows, hk_i64 t, HK_GLOBAL float *out,
+                    hk_i64 panel)
+{
+    (void)panel;
+    *out = rows[0][t];
+}
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Tasks: which query rows of which item a strip takes.
+ */
+#ifndef HEED_BACKENDS_KERNELS_TASKS_H
+#define HEED_BACKENDS_KERNELS_TASKS_H
+
+#include "call.h"
+#include "strips.h"
+
+/* What a task is: some query rows of one item, all heads of one group. */
+struct hk_task {
+    hk_i64 b, group;
+    hk_i64 first, step, count;          /* rows first + step * i; of a list: entries */
+    hk_i64 begin, len, origin;          /* of the item's rows */
+    hk_i64 bound;                       /* rows that the item has in memory */
+    hk_i64 listed_by;                   /* -1, or the source whose list the rows come from */
+};
+
+/* Task number `task`, the last strips first: under causality they are the longest. count 0: there
+ * is nothing to do. */
+HK_FN void hk_task_get(const struct hk_call *call, hk_i64 task, struct hk_task *out)
+{
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+    const hk_i64 strips = plan->tasks - plan->list_tasks;
+    hk_i64 n, strip = 0;
+    struct hk_cut rows;
+    hk_u32 s;
+
+    out->listed_by = -1;
+    out->first = 0;
+    out->step = 1;
+    out->count = 0;
+    if (task < strips) {
+        const hk_i64 at =
+            plan->item_strips * plan->n_batch - 1 - task % (plan->item_strips * plan->n_batch);
+
+        out->group = task / (plan->item_strips * plan->n_batch);
+        out->b = at / plan->item_strips;
+        strip = at % plan->item_strips;
+    } else {
+        task -= strips;
+        for (s = 0; s < plan->n_sources; s++) {
+            n = call->sources[s].row_parts * plan->groups * plan->n_batch;
+            if (task < n)
+                break;
+            task -= n;
+        }
+        out->listed_by = s;
+        out->group = task / call->sources[s].row_parts % plan->groups;
+        out->b = task / call->sources[s].row_parts / plan->groups;
+        strip = task % call->sources[s].row_parts;
+    }
+    rows = hk_rows_cut(call, out->b);
+    out->begin = rows.begin;
+    out->len = rows.len;
+    out->origin = hk_row_origin(call, out->b, rows.len);
+    out->bound = plan->flags & HK_PLAN_RAGGED ? rows.len : plan->n_q;
+    if (out->listed_by < 0) {
+        struct hk_strip_rows at;
+
+        if (strip >= hk_strips_count(plan->strips.rows, plan->strips.row_step, plan->strips.group,
+                                     out->bound))
+            return;
+        hk_strips_rows(plan->strips.rows, plan->strips.row_step, plan->strips.group, out->bound,
+                       strip, &at);
+        out->first = at.first;
+        out->step = at.step;
+        out->count = at.count;
+    } else {
+        const hk_i64 size =
+            plan->strips.row_step > 1 || plan->strips.group > 0 ? 1 : plan->strips.rows;
+
+        n = hk_counts(call, out->b, (hk_u32)out->listed_by)[1];
+        out->first = strip * size;
+        out->count = hk_max(hk_min(n - out->first, size), 0);
+    }
+}
+
+/* A query row. */
+struct hk_query {
+    hk_i64 index, head, q;
+    hk_u32 all;                 /* bit s: named by a GLOBAL ROWS term of source s */
+    hk_u32 absent;              /* 1: beyond the item's length, sees nothing */
+};
+
+/* Row i of the task, for the first head of its group; 0: it belongs to another task. Rows named by
+ * an earlier list, or by any when the task is of no list, do. */
+HK_FN int hk_query_get(const struct hk_call *call, const struct hk_task *task, hk_i64 i,
+                       struct hk_query *out)
+{
+    hk_i64 index = task->first + task->step * i;
+    hk_u32 listed;
+
+    if (task->listed_by >= 0) {
+        HK_GLOBAL const struct hk_aux *list = &call->sources[task->listed_by].rows;
+
+        index = hk_integer(HK_I32, hk_aux_item(call, list, task->b), index * list->stride[5]);
+        if (index >= task->bound)
+            return 0;
+    }
+    out->index = index;
+    out->head = task->group * call->plan->strips.stack;
+    out->q = hk_clamp(task->origin + index * call->plan->q_pos_step);
+    out->all = hk_row_all(call, task->b, index, &listed);
+    out->absent = index >= task->len ? 1 : 0;
+    if (task->listed_by < 0)
+        return listed == 0;
+    return (listed & ((1u << task->listed_by) - 1)) == 0;
+}
+
+#endif
