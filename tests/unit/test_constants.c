@@ -424,6 +424,7 @@ START_TEST(what_is_stored_is_validated_not_every_path_to_it)
     ck_assert_int_eq(heed_attn_check(device, &d, &why), HEED_E_INDEX);
     /* Sequences pair two arrays, so there is nothing to mark: so many of them are refused. */
     memset(list, 0, sizeof(list));
+    slot.data = list;
     slot.t = (heed_tensor){ HEED_I32, 3, { LONG, LONG, LONG }, { 1, 1, 1 } };
     source.layout = HEED_LAYOUT_RAGGED;
     source.len_slot = 1;
