@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPAN_MOST = FUZZ_PLACE_BYTES - FUZZ_MARGIN };
+enum { SPAN_MOST = FUZZ_PLACE_BYTES - FUZZ_MARGIN, ELEMENTS = 1 << 17 };
 
 _Static_assert((int)FUZZ_PLACES_USED <= (int)FUZZ_PLACES, "a place for every array");
 
@@ -37,7 +37,7 @@ static bool span_of(const struct fuzz_array *x, int64_t *low, int64_t *size)
     if (!fuzz_extent(x->t, low, &high) || high > SPAN_MOST || high - *low > SPAN_MOST)
         return false;
     *size = high - *low;
-    return fuzz_count(x->t, 4 * FUZZ_ELEMENTS) >= 0;
+    return fuzz_count(x->t, ELEMENTS) >= 0;
 }
 
 /* Where a guest begins in a host of so many bytes: at a multiple of its element size. */
@@ -88,20 +88,20 @@ static bool place_guest(struct fuzz_arrays *a, uint32_t i)
 
 static void list(struct fuzz_arrays *a)
 {
-    const struct fuzz_case *c = a->c;
+    const struct call *c = &a->c->call;
 
-    a->at[FUZZ_Q].t = &c->desc.q;
-    a->at[FUZZ_O].t = &c->desc.o;
+    a->at[FUZZ_Q] = (struct fuzz_array){ .t = &c->desc.q, .from = &c->q };
+    a->at[FUZZ_O] = (struct fuzz_array){ .t = &c->desc.o, .from = &c->o };
     if (c->desc.lse.ndim)
-        a->at[FUZZ_LSE].t = &c->desc.lse;
+        a->at[FUZZ_LSE] = (struct fuzz_array){ .t = &c->desc.lse, .from = &c->lse };
     if (c->desc.sinks.ndim)
-        a->at[FUZZ_SINKS].t = &c->desc.sinks;
+        a->at[FUZZ_SINKS] = (struct fuzz_array){ .t = &c->desc.sinks, .from = &c->sinks };
     for (uint32_t i = 0; i < c->desc.n_sources; i++) {
-        a->at[FUZZ_KV + 2 * i].t = &c->sources[i].k;
-        a->at[FUZZ_KV + 2 * i + 1].t = &c->sources[i].v;
+        a->at[FUZZ_KV + 2 * i] = (struct fuzz_array){ .t = &c->source[i].k, .from = &c->k[i] };
+        a->at[FUZZ_KV + 2 * i + 1] = (struct fuzz_array){ .t = &c->source[i].v, .from = &c->v[i] };
     }
     for (uint32_t i = 0; i < c->desc.n_slots; i++)
-        a->at[FUZZ_SLOT + i].t = &c->slots[i].t;
+        a->at[FUZZ_SLOT + i] = (struct fuzz_array){ .t = &c->slot[i].t, .from = &c->aux[i] };
 }
 
 static void place(struct fuzz_arrays *a)
@@ -115,16 +115,8 @@ static void place(struct fuzz_arrays *a)
         if (a->at[i].t && host_of(a, i) != i && !place_guest(a, i))
             a->placed = false;
     }
-    for (uint32_t i = 0; i < a->c->desc.n_slots; i++)
-        a->c->slots[i].data = a->c->constant[i] ? a->at[FUZZ_SLOT + i].origin : NULL;
-}
-
-static void fill_one(struct fuzz_arrays *a, uint32_t i, const struct fuzz_recipe *recipe)
-{
-    const struct fuzz_array *x = &a->at[i];
-
-    if (x->t && x->place && x->t->ndim)
-        fuzz_fill(x->origin, x->t, recipe);
+    for (uint32_t i = 0; i < a->c->call.desc.n_slots; i++)
+        a->c->call.slot[i].data = a->c->p->slot[i].constant ? a->at[FUZZ_SLOT + i].origin : NULL;
 }
 
 /* Marks the bytes of an output, wherever they lie, and gives them a pattern. */
@@ -153,24 +145,6 @@ void *fuzz_copy(const void *from, size_t size)
     return copy;
 }
 
-static void fill(struct fuzz_arrays *a)
-{
-    const struct fuzz_case *c = a->c;
-
-    fill_one(a, FUZZ_Q, &c->q);
-    fill_one(a, FUZZ_SINKS, &c->sinks);
-    for (uint32_t i = 0; i < c->desc.n_sources; i++) {
-        fill_one(a, FUZZ_KV + 2 * i, &c->k[i]);
-        fill_one(a, FUZZ_KV + 2 * i + 1, &c->v[i]);
-    }
-    for (uint32_t i = 0; i < c->desc.n_slots; i++)
-        fill_one(a, FUZZ_SLOT + i, &c->slot[i]);
-    if (a->placed) {
-        mark(a, FUZZ_O);
-        mark(a, FUZZ_LSE);
-    }
-}
-
 static bool is_own(const struct fuzz_arrays *a, uint32_t i)
 {
     return a->at[i].place && host_of(a, i) == i;
@@ -189,7 +163,14 @@ void fuzz_arrays_make(struct fuzz_arrays *a, struct fuzz_case *c)
         memset(fuzz_place_margin(i), FUZZ_PATTERN, FUZZ_MARGIN);
         a->at[i].written = fuzz_copy(NULL, a->at[i].size);
     }
-    fill(a);
+    for (uint32_t i = 0; i < FUZZ_ARRAYS; i++) {
+        if (is_own(a, i) && i != FUZZ_O && i != FUZZ_LSE)
+            fuzz_fill(a->at[i].place, a->at[i].size, a->at[i].from);
+    }
+    if (a->placed) {
+        mark(a, FUZZ_O);
+        mark(a, FUZZ_LSE);
+    }
     for (uint32_t i = 0; i < FUZZ_ARRAYS; i++) {
         if (is_own(a, i))
             a->at[i].before = fuzz_copy(a->at[i].place, a->at[i].size);

@@ -12,14 +12,15 @@
 
 /** Numbers of arrays, and of their places. Of source i, k is KV + 2i and v the next. */
 enum {
-    FUZZ_Q, FUZZ_O, FUZZ_LSE, FUZZ_SINKS, FUZZ_KV, FUZZ_SLOT = FUZZ_KV + 2 * FUZZ_SOURCES,
-    FUZZ_ARRAYS = FUZZ_SLOT + FUZZ_SLOTS, FUZZ_WORKSPACE = FUZZ_ARRAYS, FUZZ_PLACES_USED
+    FUZZ_Q, FUZZ_O, FUZZ_LSE, FUZZ_SINKS, FUZZ_KV, FUZZ_SLOT = FUZZ_KV + 2 * MAX_SOURCES,
+    FUZZ_ARRAYS = FUZZ_SLOT + MAX_SLOTS, FUZZ_WORKSPACE = FUZZ_ARRAYS, FUZZ_PLACES_USED
 };
 
 enum { FUZZ_PATTERN = 0x5a };   /* bytes of outputs before the run, and of gaps */
 
 struct fuzz_array {
     const heed_tensor *t;       /* NULL: absent */
+    const struct place *from;   /* what the kit put into it */
     uint8_t *place, *origin;    /* the lowest of its bytes; element [0]...[0] */
     size_t size;                /* bytes looked after here; 0 in another's place */
     uint8_t *before, *written;  /* copy of place; 1 for bytes of o and lse */

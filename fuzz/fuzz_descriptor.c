@@ -36,9 +36,10 @@ struct block {
 static struct {
     struct fuzz_heap heap;
     heed_runtime *runtime;
-    heed_device *devices[2];    /* "reference", "cpu" */
+    heed_device *devices[FUZZ_DEVICES];
+    uint32_t n_devices;
 
-    struct fuzz_bytes bytes;
+    struct rng bytes;
     struct block blocks[BLOCKS];
     uint32_t n_blocks;
     heed_attn_desc *desc;
@@ -48,7 +49,6 @@ static struct {
 
 static void world_start(void)
 {
-    static const char *const names[2] = { "reference", "cpu" };
     const heed_allocator allocator = fuzz_heap_hook(&w.heap);
     const heed_executor executor = { .size = sizeof(executor), .width = 1 };
     const heed_runtime_desc desc = { .size = sizeof(desc), .allocator = &allocator,
@@ -58,9 +58,8 @@ static void world_start(void)
         return;
     w.heap.cap = UINT64_C(256) << 20;
     FUZZ_REQUIRE(heed_runtime_create(&desc, &w.runtime, NULL) == HEED_OK, "no runtime");
-    for (int i = 0; i < 2; i++)
-        FUZZ_REQUIRE(heed_device_find(w.runtime, names[i], &w.devices[i], NULL) == HEED_OK,
-                     "no device %s", names[i]);
+    w.n_devices = fuzz_devices(w.runtime, w.devices);
+    cf_axes_init();
 }
 
 /* ---- building ----------------------------------------------------------- */
@@ -156,7 +155,7 @@ static void slots_take(void)
 
 static void desc_take(void)
 {
-    struct fuzz_bytes peek = w.bytes;
+    struct rng peek = w.bytes;
     const uint32_t size = small_size((uint32_t)fuzz_word(&peek, 4), sizeof(heed_attn_desc));
 
     w.n_blocks = 0;
@@ -234,10 +233,8 @@ static void extent_judge(const heed_tensor *t, const char *name)
 
 static int offsets_order(const void *a, const void *b)
 {
-    int64_t x, y;
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-    memcpy(&x, a, sizeof(x));
-    memcpy(&y, b, sizeof(y));
     return (x > y) - (x < y);
 }
 
@@ -399,40 +396,42 @@ static void answers_judge(const struct answers *a, uint8_t options)
 
 /* The reference needs no workspace to speak of; others may refuse what is legal but needs more of
  * it than there are addresses, and then say so. */
-static bool is_vast(heed_status status)
+static bool is_vast(uint32_t device, heed_status status)
 {
     heed_report report = { .size = sizeof(report) };
 
     w.heap.fail_at = 0;
     return status == HEED_E_UNSUPPORTED &&
-           heed_attn_check(w.devices[1], w.desc, &report) == status &&
+           heed_attn_check(w.devices[device], w.desc, &report) == status &&
            strstr(report.message, "address space") != NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct answers answers[2];
+    struct answers answers[FUZZ_DEVICES];
     uint8_t options, fail_at;
 
     if (size > FUZZ_INPUT_MOST)
         return 0;
     world_start();
-    w.bytes = (struct fuzz_bytes){ data, data + size };
+    w.bytes = rng_of_bytes(data, size);
     options = fuzz_byte(&w.bytes);
     fail_at = fuzz_byte(&w.bytes);
     desc_take();
     blocks_hash(false);
-    for (int i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < w.n_devices; i++) {
         answers[i] = device_ask(options & OPTION_NO_DEVICE ? NULL : w.devices[i], options, fail_at);
         blocks_hash(true);
         answers_judge(&answers[i], options);
         if (answers[i].check >= 0)
             accepted_judge();
     }
-    if (!answers[0].refused && !answers[1].refused)
-        FUZZ_REQUIRE(answers[0].check == answers[1].check || is_vast(answers[1].check),
-                     "reference says %s, cpu %s", heed_status_name(answers[0].check),
-                     heed_status_name(answers[1].check));
+    for (uint32_t i = 1; i < w.n_devices; i++) {
+        if (!answers[0].refused && !answers[i].refused)
+            FUZZ_REQUIRE(answers[0].check == answers[i].check || is_vast(i, answers[i].check),
+                         "reference says %s, device %u %s", heed_status_name(answers[0].check), i,
+                         heed_status_name(answers[i].check));
+    }
     for (uint32_t i = 0; i < w.n_blocks; i++)
         free(w.blocks[i].memory);
     return 0;
@@ -457,18 +456,17 @@ static void slots_put(struct seed *s, struct fuzz_case *c)
     static uint8_t memory[2 * FUZZ_INPUT_MOST];
     int64_t low, high;
 
-    for (uint32_t i = 0; i < c->desc.n_slots; i++)     /* an address whose low bits shift nothing */
-        c->slots[i].data = c->constant[i] ? (const void *)(uintptr_t)16 : NULL;
-    seed_put(s, c->slots, c->desc.n_slots * sizeof(*c->slots));
-    for (uint32_t i = 0; i < c->desc.n_slots; i++) {
-        if (!c->constant[i] || !fuzz_extent(&c->slots[i].t, &low, &high))
+    for (uint32_t i = 0; i < c->call.desc.n_slots; i++)    /* low bits that shift nothing */
+        c->call.slot[i].data = c->p->slot[i].constant ? (const void *)(uintptr_t)16 : NULL;
+    seed_put(s, c->call.slot, c->call.desc.n_slots * sizeof(*c->call.slot));
+    for (uint32_t i = 0; i < c->call.desc.n_slots; i++) {
+        if (!c->p->slot[i].constant || !fuzz_extent(&c->call.slot[i].t, &low, &high))
             continue;
         if (high - low > (int64_t)sizeof(memory)) {
             s->size += (size_t)(high - low);
             return;
         }
-        memset(memory, 0, sizeof(memory));
-        fuzz_fill(memory - low, &c->slots[i].t, &c->slot[i]);
+        fuzz_fill(memory, (size_t)(high - low), &c->call.aux[i]);
         seed_put(s, memory, (size_t)(high - low));
     }
 }
@@ -477,28 +475,26 @@ static void slots_put(struct seed *s, struct fuzz_case *c)
 size_t fuzz_seed(uint32_t number, uint8_t data[FUZZ_INPUT_MOST])
 {
     static struct fuzz_case c;
-    uint64_t state = UINT64_C(0x9e3779b97f4a7c15) * (number + 1);
+    struct rng numbers = rng_of(number);
     struct seed seed = { .data = data };
     uint8_t random[256];
-    heed_report report = { .size = sizeof(report) };
-    heed_status status;
 
-    for (size_t i = 0; i < sizeof(random); i++) {
-        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        random[i] = (uint8_t)(state >> 56);
-    }
-    fuzz_case_make(&c, random, sizeof(random));
+    for (size_t i = 0; i < sizeof(random); i++)
+        random[i] = fuzz_byte(&numbers);
     world_start();
-    status = heed_attn_check(w.devices[0], &c.desc, &report);   /* slots are run-time ones here */
-    if ((status >= 0) == (number % 4 == 3))
+    fuzz_case_make(&c, w.devices[0], random, sizeof(random));
+    if ((heed_attn_check(w.devices[0], &c.call.desc, NULL) >= 0) == (number % 4 == 3)) {
+        fuzz_case_finish(&c);
         return 0;
+    }
     seed_put(&seed, (const uint8_t[2]){ 0, number % 8 == 0 ? (uint8_t)(number / 8 % 16) : 0 }, 2);
-    seed_put(&seed, &c.desc, sizeof(c.desc));
-    seed_put(&seed, c.sources, c.desc.n_sources * sizeof(*c.sources));
-    for (uint32_t i = 0; i < c.desc.n_sources; i++) {
-        seed_put(&seed, c.terms[i], c.sources[i].n_terms * sizeof(**c.terms));
-        seed_put(&seed, c.biases[i], c.sources[i].n_biases * sizeof(**c.biases));
+    seed_put(&seed, &c.call.desc, sizeof(c.call.desc));
+    seed_put(&seed, c.call.source, c.call.desc.n_sources * sizeof(*c.call.source));
+    for (uint32_t i = 0; i < c.call.desc.n_sources; i++) {
+        seed_put(&seed, c.call.term[i], c.call.source[i].n_terms * sizeof(**c.call.term));
+        seed_put(&seed, c.call.bias[i], c.call.source[i].n_biases * sizeof(**c.call.bias));
     }
     slots_put(&seed, &c);
+    fuzz_case_finish(&c);
     return seed.size <= FUZZ_INPUT_MOST ? seed.size : 0;
 }

@@ -5,7 +5,8 @@
  * every instruction set it has. Promised and asked for here: the same answers and the same report
  * everywhere, the same bits in o and lse, nothing touched outside the arrays, inputs and the bytes
  * between the elements of outputs unchanged, outputs too on an error, no allocation in run, the
- * floating-point environment as it was, NaN and zero canonical, rows without a key +0 and -Inf.
+ * floating-point environment as it was, NaN and zero canonical, rows without a key +0 and -Inf, and
+ * results within the bound of the conformance kit's oracle.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES = 4, CALLS = 4 };
+enum { DEVICES = FUZZ_DEVICES, CALLS = 4 };
 
 /* What one device made of a case. */
 struct outcome {
@@ -69,8 +70,6 @@ static void worlds_end(void)
 
 static void world_make(struct world *world, uint32_t lanes)
 {
-    static const char *const names[DEVICES] = { "reference", "cpu:scalar", "cpu:avx2",
-                                                "cpu:avx512" };
     const heed_allocator allocator = fuzz_heap_hook(&w.heap);
     const heed_executor executor = { .size = sizeof(executor), .width = lanes,
                                      .parallel = lanes_run };
@@ -78,27 +77,21 @@ static void world_make(struct world *world, uint32_t lanes)
                                      .executor = &executor };
 
     FUZZ_REQUIRE(heed_runtime_create(&desc, &world->runtime, NULL) == HEED_OK, "no runtime");
-    for (int i = 0; i < DEVICES; i++) {
-        heed_device **device = &world->devices[world->n];
-
-        if (heed_device_find(world->runtime, names[i], device, NULL) < 0)
-            continue;
-        FUZZ_REQUIRE(heed_queue_create(*device, 0, &world->queues[world->n], NULL) == HEED_OK,
-                     "no queue on %s", names[i]);
-        world->n++;
-    }
-    FUZZ_REQUIRE(world->n >= 2, "only %u devices", world->n);
+    world->n = fuzz_devices(world->runtime, world->devices);
+    for (uint32_t i = 0; i < world->n; i++)
+        FUZZ_REQUIRE(heed_queue_create(world->devices[i], 0, &world->queues[i], NULL) == HEED_OK,
+                     "no queue on device %u", i);
 }
 
-static void world_choose(uint32_t lanes)
+static void worlds_make(void)
 {
     if (!w.world) {
+        cf_axes_init();
         w.heap.cap = UINT64_C(256) << 20;
         for (uint32_t i = 0; i < LANES_MOST; i++)
             world_make(&w.worlds[i], i + 1);
         FUZZ_REQUIRE(atexit(worlds_end) == 0, "no end");
     }
-    w.world = &w.worlds[lanes - 1];
 }
 
 /* ---- arguments ---------------------------------------------------------- */
@@ -106,8 +99,8 @@ static void world_choose(uint32_t lanes)
 struct arguments {
     heed_attn_args args;
     uint8_t tail[16];           /* args may be longer than the library knows */
-    heed_kv_bufs kv[FUZZ_SOURCES];
-    heed_buf slots[FUZZ_SLOTS];
+    heed_kv_bufs kv[MAX_SOURCES];
+    heed_buf slots[MAX_SLOTS];
 };
 
 static heed_buf buf_of(uint32_t i)
@@ -124,13 +117,13 @@ static void arguments_make(struct arguments *a)
     a->args.o = buf_of(FUZZ_O);
     a->args.lse = buf_of(FUZZ_LSE);
     a->args.sinks = buf_of(FUZZ_SINKS);
-    for (uint32_t i = 0; i < w.c.desc.n_sources; i++)
+    for (uint32_t i = 0; i < w.c.call.desc.n_sources; i++)
         a->kv[i] = (heed_kv_bufs){ buf_of(FUZZ_KV + 2 * i), buf_of(FUZZ_KV + 2 * i + 1) };
-    for (uint32_t i = 0; i < w.c.desc.n_slots; i++)
+    for (uint32_t i = 0; i < w.c.call.desc.n_slots; i++)
         a->slots[i] = buf_of(FUZZ_SLOT + i);
     a->args.kv = a->kv;
     a->args.slots = a->slots;
-    a->args.n_slots = w.c.desc.n_slots;
+    a->args.n_slots = w.c.call.desc.n_slots;
 }
 
 static void arguments_spoil(struct arguments *a)
@@ -251,9 +244,9 @@ static void device_run(uint32_t device, bool heavy)
     memset(out, 0, sizeof(*out));
     for (int i = 0; i < CALLS; i++)
         out->report[i].size = sizeof(heed_report);
-    out->check = heed_attn_check(w.world->devices[device], &w.c.desc, &out->report[0]);
+    out->check = heed_attn_check(w.world->devices[device], &w.c.call.desc, &out->report[0]);
     FUZZ_REQUIRE(w.heap.live == live, "check kept memory");
-    out->plan = heed_attn_plan(w.world->devices[device], &w.c.desc, &plan, &out->report[1]);
+    out->plan = heed_attn_plan(w.world->devices[device], &w.c.call.desc, &plan, &out->report[1]);
     FUZZ_REQUIRE(out->plan == out->check || (heavy && out->plan == HEED_E_NOMEM),
                  "check said %d, plan %d: %s", out->check, out->plan, out->report[1].message);
     FUZZ_REQUIRE((out->plan < 0) == (plan == NULL), "plan answered %d", out->plan);
@@ -268,7 +261,7 @@ static void device_run(uint32_t device, bool heavy)
 /* Is this more than an input should cost? Only a broken field makes it so. */
 static bool is_heavy(void)
 {
-    const heed_attn_desc *d = &w.c.desc;
+    const heed_attn_desc *d = &w.c.call.desc;
     double rows = 1, keys = 1;
 
     if (!w.arrays.placed)
@@ -311,7 +304,7 @@ static int64_t integer_at(const struct fuzz_array *a, int64_t i)
  * row is unspecified, one of nobody is not written. NULL for DENSE queries. */
 static uint8_t *claims(int64_t rows)
 {
-    const heed_attn_desc *d = &w.c.desc;
+    const heed_attn_desc *d = &w.c.call.desc;
     const struct fuzz_array *begins, *lengths;
     uint8_t *claimed;
     int64_t n;
@@ -376,7 +369,7 @@ static void output_compare(const heed_tensor *t, const uint8_t *wanted, const ui
 static void outcomes_compare(uint32_t device, bool heavy)
 {
     const struct outcome *x = &w.outcomes[0], *y = &w.outcomes[device];
-    const heed_attn_desc *d = &w.c.desc;
+    const heed_attn_desc *d = &w.c.call.desc;
     uint8_t *claimed;
 
     if (heavy && (y->check == HEED_E_UNSUPPORTED || y->plan == HEED_E_NOMEM))
@@ -397,7 +390,7 @@ static void outcomes_compare(uint32_t device, bool heavy)
 /* A row that sees no key is +0 and -Inf. DENSE queries only: others have no row numbers of o. */
 static void visible_compare(void)
 {
-    const heed_attn_desc *d = &w.c.desc;
+    const heed_attn_desc *d = &w.c.call.desc;
     const struct outcome *x = &w.outcomes[0];
     struct arguments a;
     int64_t n_q, d_v, n, heads, size, at, sum = 0;
@@ -435,42 +428,56 @@ static void visible_compare(void)
     }
 }
 
+/* The outputs of the first device against the kit's oracle, which reads the same descriptor. */
+static void oracle_compare(void)
+{
+    const struct outcome *x = &w.outcomes[0];
+    struct arguments a;
+
+    if (x->run < 0 || !x->ran)
+        return;
+    arguments_make(&a);
+    fuzz_judge(&w.c.call.desc, &a.args, x->o, x->lse);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     bool heavy;
 
     if (size > FUZZ_INPUT_MOST)
         return 0;
-    fuzz_case_make(&w.c, data, size);
-    world_choose(w.c.lanes);
+    worlds_make();
+    fuzz_case_make(&w.c, w.worlds[0].devices[0], data, size);
+    w.world = &w.worlds[w.c.lanes - 1];
     fuzz_arrays_make(&w.arrays, &w.c);
     heavy = is_heavy();
     for (uint32_t i = 0; i < w.world->n; i++) {
         device_run(i, heavy);
         outcomes_compare(i, heavy);
     }
-    if (!heavy)
+    if (!heavy) {
         visible_compare();
+        oracle_compare();
+    }
     for (uint32_t i = 0; i < w.world->n; i++) {
         free(w.outcomes[i].o);
         free(w.outcomes[i].lse);
     }
     fuzz_arrays_finish(&w.arrays);
+    fuzz_case_finish(&w.c);
     return 0;
 }
 
 /* Random bytes; those of every fourth number may fail, the others must compute something. */
 size_t fuzz_seed(uint32_t number, uint8_t data[FUZZ_INPUT_MOST])
 {
-    uint64_t state = UINT64_C(0x9e3779b97f4a7c15) * (number + 1);
-    const size_t size = 40 + number % 7 * 30;
+    struct rng numbers = rng_of(number);
+    const size_t size = 40 + number % 7 * 60;
 
-    for (size_t i = 0; i < size; i++) {
-        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        data[i] = (uint8_t)(state >> 56);
-    }
+    for (size_t i = 0; i < size; i++)
+        data[i] = fuzz_byte(&numbers);
     (void)LLVMFuzzerTestOneInput(data, size);
     if (number % 4 == 3)
         return w.outcomes[0].run < 0 || w.outcomes[0].plan < 0 ? size : 0;
-    return w.outcomes[0].ran && w.outcomes[0].run >= 0 && w.c.desc.n_sources > 0 ? size : 0;
+    return w.outcomes[0].ran && w.outcomes[0].run >= 0 && w.c.call.desc.n_sources > 0 ? size : 0;
 }

@@ -89,7 +89,7 @@ struct heed_checked_source {
 struct heed_site;                       /* ops/attn/use.h */
 
 struct heed_checked {
-    int64_t batch[3];                   /* item b = (b / (batch[1] * batch[2]), ...), last fastest */
+    int64_t batch[3];                   /* the last axis of an item is the fastest */
     int64_t n_batch;                    /* their product */
     int64_t heads, d, d_v;
     int64_t n_q;                        /* bound on an item's rows; RAGGED: total cut like n_k */

@@ -76,8 +76,8 @@ static const char *refuse_none(void)
 }
 
 /* backends/host_kernels.h: HEED_CPU_ISAS(OF) is OF(name, description, refuse) of what is compiled
- * in, ascending, and HEED_HOST_KERNELS(OF, name) is OF(row, name) of the rows of kernels.def that hosts
- * run. All are compiled for many buffers only. */
+ * in, ascending, and HEED_HOST_KERNELS(OF, name) is OF(row, name) of the rows of kernels.def that
+ * hosts run. All are compiled for many buffers only. */
 #define DECLARE(row, isa) extern heed_host_kernel heed_kernel_##row##_##isa;
 #define DECLARE_ISA(isa, text, refuse) HEED_HOST_KERNELS(DECLARE, isa)
 HEED_CPU_ISAS(DECLARE_ISA)

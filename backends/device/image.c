@@ -25,7 +25,8 @@ static uint64_t round_up(uint64_t bytes)
 }
 
 /* What kernels and the library count the same way. */
-#define SAME(kernel, host) static_assert((int64_t)(kernel) == (int64_t)(host), #kernel " is not " #host)
+#define SAME(kernel, host)                                                                         \
+    static_assert((int64_t)(kernel) == (int64_t)(host), #kernel " is not " #host)
 SAME(HK_F32, HEED_F32);
 SAME(HK_F16, HEED_F16);
 SAME(HK_BF16, HEED_BF16);

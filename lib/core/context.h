@@ -75,9 +75,6 @@ void heed_context_close(struct heed_runtime *);
  * are opened by this. */
 HEED_MUST_CHECK heed_status heed_context_usable(const heed_device *, heed_report *);
 
-/* HEED_E_NOT_BUILT or _NOT_FOUND for a name that no device has. */
-heed_status heed_context_missing(const char *name, heed_report *);
-
 /* A device over what the caller owns. Field names are those of the arguments in the report. */
 HEED_MUST_CHECK
 heed_status heed_context_wrap(struct heed_runtime *, const struct heed_backend *, void *context,

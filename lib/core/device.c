@@ -344,9 +344,28 @@ static const char *find_none(const char *name)
     return NULL;
 }
 
-heed_status heed_context_missing(const char *name, heed_report *report)
+/* The names there are, as far as there is room for them. */
+static void names_list(const heed_runtime *runtime, char *to, size_t room)
+{
+    const uint32_t listed = atomic_load(&runtime->listed) ? runtime->n_offloads : 0;
+    const uint32_t n = runtime->n_devices + listed;
+    size_t used = 0;
+
+    *to = '\0';
+    for (uint32_t i = 0; i < n && used < room; i++) {
+        const char *name = i < runtime->n_devices
+                               ? runtime->devices[i].props.name
+                               : runtime->offloads[i - runtime->n_devices].name;
+
+        used += (size_t)snprintf(to + used, room - used, "%s%s", i == 0 ? "" : " ", name);
+    }
+}
+
+/* HEED_E_NOT_BUILT or _NOT_FOUND for a name that no device has. */
+static heed_status missing(const heed_runtime *runtime, const char *name, heed_report *report)
 {
     const char *none;
+    char names[144];
 
     for (size_t i = 0; heed_backends_absent[i].prefix != NULL; i++) {
         if (begins(name, heed_backends_absent[i].prefix))
@@ -357,8 +376,9 @@ heed_status heed_context_missing(const char *name, heed_report *report)
     if (none != NULL)
         return heed_report_fill(report, HEED_E_NOT_FOUND, "name", 0, 0, "%.60s: %.120s", name,
                                 none);
-    return heed_report_fill(report, HEED_E_NOT_FOUND, "name", 0, 0, "no device is called '%.60s'",
-                            name);
+    names_list(runtime, names, sizeof(names));
+    return heed_report_fill(report, HEED_E_NOT_FOUND, "name", 0, 0,
+                            "no device is called '%.32s', there are: %s", name, names);
 }
 
 heed_status heed_device_find(const heed_runtime *runtime, const char *name, heed_device **out,
@@ -377,12 +397,21 @@ heed_status heed_device_find(const heed_runtime *runtime, const char *name, heed
         device = find_offload(runtime, name);
     }
     if (device == NULL)
-        return heed_context_missing(name != NULL ? name : "(default)", report);
+        return missing(runtime, name != NULL ? name : "(default)", report);
     status = heed_context_usable(device, report);
     if (status < 0)
         return status;
     *out = device;
     return heed_report_ok(report);
+}
+
+/* Of offload devices the copy that nobody writes while they are opened. */
+const char *heed_device_name(const heed_device *device)
+{
+    if (device == NULL)
+        return NULL;
+    return is_offload(device) ? ((const struct heed_offload_device *)device)->name
+                              : device->props.name;
 }
 
 heed_status heed_device_info(const heed_device *device, heed_device_props *props)

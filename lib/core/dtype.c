@@ -1,22 +1,25 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The table of element types and loads and stores of single elements.
+ * The table of element types and loads of single elements.
  */
 #include "dtype.h"
 
-static const struct heed_dtype_row rows[] = {
-    { .dtype = HEED_F32, .size = 4, .decode = HEED_DECODE_FLOAT, .name = "f32" },
-    { .dtype = HEED_F16, .size = 2, .decode = HEED_DECODE_FLOAT, .name = "f16" },
-    { .dtype = HEED_BF16, .size = 2, .decode = HEED_DECODE_FLOAT, .name = "bf16" },
-    { .dtype = HEED_U8, .size = 1, .decode = HEED_DECODE_INT, .name = "u8" },
-    { .dtype = HEED_I32, .size = 4, .decode = HEED_DECODE_INT, .name = "i32" },
-    { .dtype = HEED_I64, .size = 8, .decode = HEED_DECODE_INT, .name = "i64" },
-};
+#include <stddef.h>
+#include <string.h>
 
-const struct heed_dtype_row *heed_dtype_find(uint32_t dtype)
+static const struct row {
+    uint32_t dtype, size;
+    const char *name;
+} rows[] = {
+    { HEED_F32, 4, "f32" }, { HEED_F16, 2, "f16" }, { HEED_BF16, 2, "bf16" },
+    { HEED_U8, 1, "u8" },   { HEED_I32, 4, "i32" }, { HEED_I64, 8, "i64" },
+};
+enum { ROWS = sizeof(rows) / sizeof(*rows) };
+
+static const struct row *find(uint32_t dtype)
 {
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+    for (size_t i = 0; i < ROWS; i++) {
         if (rows[i].dtype == dtype)
             return &rows[i];
     }
@@ -25,16 +28,21 @@ const struct heed_dtype_row *heed_dtype_find(uint32_t dtype)
 
 uint32_t heed_dtype_size(uint32_t dtype)
 {
-    const struct heed_dtype_row *row = heed_dtype_find(dtype);
+    const struct row *row = find(dtype);
 
     return row ? row->size : 0;
 }
 
 const char *heed_dtype_name(uint32_t dtype)
 {
-    const struct heed_dtype_row *row = heed_dtype_find(dtype);
+    const struct row *row = find(dtype);
 
     return row ? row->name : "?";
+}
+
+uint32_t heed_dtype_at(uint32_t i)
+{
+    return i < ROWS ? rows[i].dtype : 0;
 }
 
 int64_t heed_dtype_load_i64(uint32_t dtype, const void *from)
@@ -59,49 +67,4 @@ int64_t heed_dtype_load_i64(uint32_t dtype, const void *from)
         break;
     }
     return wide;
-}
-
-float heed_dtype_load_f32(uint32_t dtype, const void *from)
-{
-    uint16_t half;
-    float x;
-
-    switch (dtype) {
-    case HEED_F32:
-        memcpy(&x, from, sizeof(x));
-        return x;
-    case HEED_F16:
-        memcpy(&half, from, sizeof(half));
-        return heed_f32_from_f16(half);
-    case HEED_BF16:
-        memcpy(&half, from, sizeof(half));
-        return heed_f32_from_bf16(half);
-    default:
-        return (float)heed_dtype_load_i64(dtype, from);
-    }
-}
-
-void heed_dtype_store_f32(uint32_t dtype, void *to, float value)
-{
-    uint32_t word = heed_f32_bits(value);
-    uint16_t half;
-
-    switch (dtype) {
-    case HEED_F32:
-        if ((word & 0x7fffffffu) > 0x7f800000u)
-            word = 0x7fc00000u;
-        if (word == 0x80000000u)
-            word = 0;
-        memcpy(to, &word, sizeof(word));
-        break;
-    case HEED_F16:
-    case HEED_BF16:
-        half = dtype == HEED_F16 ? heed_f16_from_f32(value) : heed_bf16_from_f32(value);
-        if (half == 0x8000u)
-            half = 0;
-        memcpy(to, &half, sizeof(half));
-        break;
-    default:
-        break;
-    }
 }

@@ -131,15 +131,15 @@ static heed_status require_output_apart(const struct heed_operand *operands, uin
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct heed_operand *x = &operands[i];
-        char other[HEED_FIELD];
+        char name[HEED_FIELD], other[HEED_FIELD];
 
         if (i == out || x->constant != NULL || !has_elements(x) ||
             (x->role != HEED_ROLE_IN && i < out) || is_same(operands, out, i, at) ||
             !overlap(&operands[out].view, at[out], &x->view, at[i], opaque))
             continue;
+        heed_operand_name(name, operands[out].name, operands[out].index);
         heed_operand_name(other, x->name, x->index);
-        return heed_report_fill(report, HEED_E_ALIAS, operands[out].name, 0, 0,
-                                "shares bytes with %s", other);
+        return heed_report_fill(report, HEED_E_ALIAS, name, 0, 0, "shares bytes with %s", other);
     }
     return HEED_OK;
 }

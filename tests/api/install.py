@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a stranger does with an installed heed, and with heed as a part of an own project.
+"""What a stranger does with an installed heed.
 
 install.py TOP BUILD: installs BUILD to a staging folder; builds examples/minimal.c against it by
-pkg-config, shared and static; builds examples/summarize outside the tree against it; builds a
-small meson project that has heed as a subproject. Runs all of them.
+pkg-config, shared and static; builds examples/summarize outside the tree against it. Runs them.
 """
 
 import os
@@ -20,21 +19,6 @@ CC = shlex.split(os.environ.get("CC", "cc"))
 TEXT = ("The library reads long documents. Attention finds what belongs together. "
         "A window keeps the work small. The summary keeps the sentences that matter. "
         "Every device gives the same bits. The tests compare them one by one.\n") * 8
-MAIN = """#include <heed/attn.h>
-#include <heed/heed.h>
-
-int main(void)
-{
-    return heed_version() == 0;
-}
-"""
-PROJECT = """project('uses-heed', 'c', default_options: ['c_std=c17'])
-subproject('heed', default_options: ['default_library=static'])
-heed_dep = dependency('heed')
-test('main', executable('main', 'main.c', dependencies: heed_dep))
-"""
-IGNORED = shutil.ignore_patterns("build", "build-*", ".git", "__pycache__", "corpus")
-
 
 def run(*command, env=None, **more):
     result = subprocess.run([str(word) for word in command], text=True, check=False,
@@ -109,18 +93,6 @@ def check_summarize(top, env, folder):
     print(" ".join(words))
 
 
-def check_subproject(top, folder):
-    project = folder / "project"
-    shutil.copytree(top, project / "subprojects/heed", ignore=IGNORED)
-    (project / "meson.build").write_text(PROJECT, encoding="utf-8")
-    (project / "main.c").write_text(MAIN, encoding="utf-8")
-    run("meson", "setup", project / "out", project)
-    run("ninja", "-C", project / "out")
-    run("meson", "test", "-C", project / "out")
-    if any((project / "out").rglob("heed-conform")):
-        raise SystemExit("a subproject builds heed's tools")
-
-
 def main():
     top, build = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
     with tempfile.TemporaryDirectory() as name:
@@ -130,8 +102,7 @@ def main():
         check_files(stage)
         check_minimal(top, stage, env, folder)
         check_summarize(top, env, folder)
-        check_subproject(top, folder)
-    print("installed, used shared and static, outside the tree and as a subproject")
+    print("installed, used shared and static, outside the tree")
     return 0
 
 

@@ -4,8 +4,8 @@
 """The rules that the source text itself must keep; docs/architecture.md says why.
 
 tree.py TOP: who may include whom, where processors and vendors may be asked for, which words device
-code may use, licence lines, line length, tabs, length of files. Every breach is one line:
-file:line: rule.
+code may use, licence lines, line length, tabs, length of files and functions.
+Every breach is one line: file:line: rule.
 tree.py --self-test: every rule is broken once, in a made-up tree, and must be reported.
 """
 
@@ -18,7 +18,18 @@ FOLDERS = ["include", "lib", "reference", "backends", "tools", "examples", "test
            "scripts"]
 C_SUFFIXES = {".c", ".h", ".cl", ".cu", ".def"}
 TEXT_SUFFIXES = C_SUFFIXES | {".py", ".sh", ".map", ".build"}
-COLUMNS, LINES = 100, 600
+COLUMNS, LINES, FUNCTION_LINES = 100, 500, 60
+# Files and functions that are still longer: a list to be emptied, never to grow.
+LONG = {
+    "fuzz/fuzz_descriptor.c",
+    "tests/promises/test_sizes.c",
+    "tests/support/fake_cuda.c",
+    "tests/support/fake_opencl.c",
+    "tests/unit/test_cuda_faults.c",
+    "tests/unit/test_offload_run.c",
+    "tests/unit/test_runtime.c",
+    "tests/unit/test_checked.c: START_TEST",
+}
 
 C_STANDARD = {
     "assert.h", "complex.h", "ctype.h", "errno.h", "fenv.h", "float.h", "inttypes.h", "iso646.h",
@@ -51,7 +62,8 @@ LAYERS = [
     (r"backends/emulate/.*", [PUBLIC, WAIST, r"backends/(emulate|device|kernels)/.*"], C_STANDARD),
     (r"backends/(?P<own>[^/]+)/.*",
      [PUBLIC, WAIST, r"backends/{own}/.*", r"backends/device/.*", KERNELS], None),
-    (r"(?P<own>tools|fuzz)/.*", [PUBLIC, r"{own}/.*"], None),
+    (r"fuzz/.*", [PUBLIC, r"fuzz/.*", r"tools/conform/conform\.h"], None),
+    (r"(?P<own>tools)/.*", [PUBLIC, r"{own}/.*"], None),
     (r"(?P<own>examples/[^/]+)/.*", [PUBLIC, r"{own}/.*"], None),
     (r"examples/[^/]+", [PUBLIC], None),
     (r"tests/.*", [r".*"], None),
@@ -94,6 +106,7 @@ KERNEL_WORDS = re.compile(
     r"|half\d*|double\d*|long|bool|INFINITY|NAN|CLK_\w+)\b")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
+FUNCTION = re.compile(r"^([^\n{};]*\([^{};]*\)\s*)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif)\b(.*)")
 
@@ -228,8 +241,17 @@ class Tree:
             if len(line) > COLUMNS and pathlib.PurePosixPath(name).suffix in C_SUFFIXES:
                 self.report(name, number, f"{len(line)} columns, {COLUMNS} are allowed")
         if len(lines) > LINES and pathlib.PurePosixPath(name).suffix in C_SUFFIXES \
-                and not name.startswith("include/"):
+                and not name.startswith("include/") and name not in LONG:
             self.report(name, len(lines), f"{len(lines)} lines, {LINES} are allowed")
+
+    def check_functions(self, name):
+        text = self.text[name]
+        for match in FUNCTION.finditer(text):
+            count = match[2].count("\n") + 2
+            called = re.findall(r"(\w+)\s*\(", match[1])
+            if count > FUNCTION_LINES and f"{name}: {called[0]}" not in LONG:
+                self.report(name, text.count("\n", 0, match.start(2)),
+                            f"{called[0]} has {count} lines, {FUNCTION_LINES} are allowed")
 
     def check_siblings(self):
         first, second = ({name[len(folder):] for name in self.text if name.startswith(folder)
@@ -246,6 +268,7 @@ class Tree:
                 self.check_layers(name)
                 self.check_words(name)
                 self.check_dialect(name)
+                self.check_functions(name)
         return self.breaches
 
 
@@ -319,13 +342,14 @@ BROKEN = [
     ("lib/b.c", "\tint x;\n", "a tab"),
     ("lib/b.c", "int x; \n", "space at the end"),
     ("lib/b.c", "/*" + "x" * 100 + "*/\n", "columns"),
-    ("lib/b.c", "int x;\n" * 600, "600 are allowed"),
+    ("lib/b.c", "int x;\n" * 500, "500 are allowed"),
+    ("lib/b.c", "int f(int a,\n      int b)\n{\n" + "    a++;\n" * 59 + "}\n", "f has 61 lines"),
     ("lib/b.c", "int x;", "no newline"),
     ("lib/b.c", None, "SPDX"),
     ("backends/kernels/b.cl", None, "SPDX"),
     ("backends/kernels/b.def", None, "SPDX"),
     ("backends/kernels/b.def", "/*" + "x" * 100 + "*/\n", "columns"),
-    ("backends/kernels/b.cl", "int x;\n" * 600, "600 are allowed"),
+    ("backends/kernels/b.cl", "int x;\n" * 500, "500 are allowed"),
     ("backends/b.h", "", "no layer"),
 ]
 FOREIGN = [

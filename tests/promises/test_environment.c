@@ -145,7 +145,7 @@ enum { CASES = sizeof(cases) / sizeof(cases[0]) };
 /* Values that are no numbers need no traps: those are for finite input. */
 START_TEST(environment_changes_no_bit_and_is_left_alone)
 {
-    const char *device = place_names[_i / CASES];
+    const char *device = place_name(_i / CASES);
     struct work w;
 
     work_start(&w, work_find(cases[_i % CASES]));
@@ -180,7 +180,7 @@ START_TEST(flags_of_special_values_stay_inside)
         for (int trap = 0; trap < 2; trap++) {
             for (uint32_t width = 1; width <= 2; width++) {
                 strange(1, FLUSHES - 1, trap);
-                life(&w, place_names[_i], width, specials[c]);
+                life(&w, place_name(_i), width, specials[c]);
                 fesetenv(FE_DFL_ENV);
             }
         }
@@ -197,8 +197,9 @@ int main(void)
     int failed;
 
     tcase_set_timeout(tcase, 240);
-    tcase_add_loop_test(tcase, environment_changes_no_bit_and_is_left_alone, 0, PLACES * CASES);
-    tcase_add_loop_test(tcase, flags_of_special_values_stay_inside, 0, PLACES);
+    tcase_add_loop_test(tcase, environment_changes_no_bit_and_is_left_alone, 0,
+                        place_count() * (int)CASES);
+    tcase_add_loop_test(tcase, flags_of_special_values_stay_inside, 0, place_count());
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

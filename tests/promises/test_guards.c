@@ -84,7 +84,7 @@ static void run_guarded(struct work *w, const struct place *p, int at_end, const
 
 static void places_try(struct work *w, struct place *places, const int *open)
 {
-    for (int i = 0; i < PLACES; i++) {
+    for (int i = 0; i < place_count(); i++) {
         for (int at_end = 0; at_end < 2 && open[i]; at_end++)
             run_guarded(w, &places[i], at_end, at_end ? "guard behind" : "guard before");
     }
@@ -94,13 +94,13 @@ static void places_open(struct place *places, int *open)
 {
     const heed_executor e = width_of(2);
 
-    for (int i = 0; i < PLACES; i++)
-        open[i] = place_open(&places[i], place_names[i], &e);
+    for (int i = 0; i < place_count(); i++)
+        open[i] = place_open(&places[i], place_name(i), &e);
 }
 
 static void places_close(struct place *places, const int *open)
 {
-    for (int i = 0; i < PLACES; i++) {
+    for (int i = 0; i < place_count(); i++) {
         if (open[i])
             place_close(&places[i]);
     }
@@ -108,8 +108,8 @@ static void places_close(struct place *places, const int *open)
 
 START_TEST(cases_stay_inside_their_arrays)
 {
-    struct place places[PLACES];
-    int open[PLACES];
+    struct place places[MAX_PLACES];
+    int open[MAX_PLACES];
 
     places_open(places, open);
     for (size_t c = (size_t)_i; c < work_count; c += 4) {
@@ -174,8 +174,8 @@ static void size_try(struct place *places, const int *open, uint64_t seed)
 /* Each of n_q, n_k, d, d_v takes every extent, the others being odd ones. */
 START_TEST(tails_stay_inside_their_arrays)
 {
-    struct place places[PLACES];
-    int open[PLACES];
+    struct place places[MAX_PLACES];
+    int open[MAX_PLACES];
 
     places_open(places, open);
     for (uint32_t dtype = HEED_F32; dtype <= HEED_BF16; dtype++) {
@@ -273,10 +273,10 @@ START_TEST(keys_beyond_every_length_are_not_touched)
 {
     static float want[K_B * 400 * K_D];
     static const int64_t rows[] = { 1, 50, 400 };
-    const heed_executor e = width_of(1 + (uint32_t)_i / PLACES);
+    const heed_executor e = width_of(1 + (uint32_t)(_i / place_count()));
     struct place p, reference;
 
-    if (!place_open(&p, place_names[_i % PLACES], &e))
+    if (!place_open(&p, place_name(_i % place_count()), &e))
         return;
     ck_assert(place_open(&reference, "reference", NULL));
     for (int shared = 0; shared < 2; shared++) {
@@ -310,7 +310,7 @@ int main(void)
 #endif
     tcase_add_loop_test(tcase, cases_stay_inside_their_arrays, 0, 4);
     tcase_add_loop_test(tcase, tails_stay_inside_their_arrays, 0, 4);
-    tcase_add_loop_test(tcase, keys_beyond_every_length_are_not_touched, 0, 2 * PLACES);
+    tcase_add_loop_test(tcase, keys_beyond_every_length_are_not_touched, 0, 2 * place_count());
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

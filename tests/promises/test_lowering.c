@@ -8,7 +8,7 @@
  * for other rows.
  */
 #include "lib/core/alloc.h"
-#include "lib/check.h"
+#include "lib/ops/attn/check.h"
 #include "lib/ops/attn/slots.h"
 #include "lib/spans.h"
 

@@ -170,7 +170,7 @@ START_TEST(strides_beyond_31_and_33_bits)
     char *near[F_ARRAYS], *maps[F_ARRAYS];
     struct place p, reference;
 
-    if (!place_open(&p, place_names[_i], NULL))
+    if (!place_open(&p, place_name(_i), NULL))
         return;
     ck_assert(place_open(&reference, "reference", NULL));
     for (int a = 0; a < F_ARRAYS; a++)
@@ -191,7 +191,7 @@ START_TEST(strides_beyond_31_and_33_bits)
                 far_run(&p, got, a, axis, fars[f], maps);
                 ck_assert_msg(memcmp(got[F_O], want[F_O], F_B * F_H * F_N * F_D * 2) == 0 &&
                                   memcmp(got[F_LSE], want[F_LSE], F_B * F_H * F_N * 4) == 0,
-                              "%s: %s, axis %d, stride %lld", place_names[_i], far_arrays[a].name,
+                              "%s: %s, axis %d, stride %lld", place_name(_i), far_arrays[a].name,
                               axis, (long long)fars[f]);
                 munmap(map, most);
             }
@@ -287,7 +287,7 @@ START_TEST(keys_beyond_31_and_33_bits)
     static const int64_t shifts[] = { INT64_C(1) << 31, INT64_C(1) << 32, INT64_C(1) << 33 };
     struct place p;
 
-    if (!place_open(&p, place_names[_i], NULL))
+    if (!place_open(&p, place_name(_i), NULL))
         return;
     for (int how = 0; how < 5; how++) {
         for (size_t s = 0; s < sizeof(shifts) / sizeof(shifts[0]); s++) {
@@ -318,7 +318,7 @@ START_TEST(keys_beyond_31_and_33_bits)
             long_run(&p, &few, near, row, o[1], lse[1]);
             ck_assert_msg(memcmp(o[0], o[1], sizeof(o[0])) == 0 &&
                               memcmp(lse[0], lse[1], sizeof(lse[0])) == 0,
-                          "%s: %lld keys, way %d", place_names[_i], (long long)c.n_k, how);
+                          "%s: %lld keys, way %d", place_name(_i), (long long)c.n_k, how);
             ck_assert(lse[0][0] == lse[0][0] && lse[0][0] > -INFINITY);
             munmap(map, bytes);
             free(near);
@@ -352,7 +352,7 @@ START_TEST(workspace_beyond_the_address_space_is_refused)
     int planned = 0, refused = 0;
     struct place p;
 
-    if (!place_open(&p, place_names[_i], NULL))
+    if (!place_open(&p, place_name(_i), NULL))
         return;
     for (int bits = 0; bits <= 60; bits++) {
         heed_plan_props props = { .size = sizeof(props) };
@@ -440,10 +440,10 @@ START_TEST(extents_of_zero_alone_and_together)
     const heed_executor e = width_of(2);
     struct place p;
 
-    if (!place_open(&p, place_names[_i], &e))
+    if (!place_open(&p, place_name(_i), &e))
         return;
     for (int zero = 0; zero < 64; zero++)
-        zero_try(&p, place_names[_i], zero);
+        zero_try(&p, place_name(_i), zero);
     place_close(&p);
 }
 END_TEST
@@ -510,7 +510,7 @@ START_TEST(offsets_change_no_bit)
     const heed_executor e = width_of(2);
     struct place p;
 
-    if (!place_open(&p, place_names[_i], &e))
+    if (!place_open(&p, place_name(_i), &e))
         return;
     for (size_t c = 0; c < sizeof(names) / sizeof(names[0]); c++) {
         struct work w;
@@ -531,12 +531,12 @@ int main(void)
     int failed;
 
     tcase_set_timeout(tcase, 240);
-    tcase_add_loop_test(tcase, extents_of_zero_alone_and_together, 0, PLACES);
-    tcase_add_loop_test(tcase, workspace_beyond_the_address_space_is_refused, 0, PLACES);
-    tcase_add_loop_test(tcase, offsets_change_no_bit, 0, PLACES);
+    tcase_add_loop_test(tcase, extents_of_zero_alone_and_together, 0, place_count());
+    tcase_add_loop_test(tcase, workspace_beyond_the_address_space_is_refused, 0, place_count());
+    tcase_add_loop_test(tcase, offsets_change_no_bit, 0, place_count());
     if (sizeof(void *) == 8) {
-        tcase_add_loop_test(tcase, strides_beyond_31_and_33_bits, 0, PLACES);
-        tcase_add_loop_test(tcase, keys_beyond_31_and_33_bits, 0, PLACES);
+        tcase_add_loop_test(tcase, strides_beyond_31_and_33_bits, 0, place_count());
+        tcase_add_loop_test(tcase, keys_beyond_31_and_33_bits, 0, place_count());
     }
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);

@@ -63,8 +63,8 @@ START_TEST(lanes_change_no_bit)
         struct work w;
 
         work_start(&w, c);
-        for (size_t i = 1; i < PLACES; i++)
-            widths_try(&w, place_names[i], _i);
+        for (int i = 1; i < place_count(); i++)
+            widths_try(&w, place_name(i), _i);
         work_finish(&w);
     }
 }
@@ -99,7 +99,7 @@ START_TEST(place_in_the_batch_changes_no_bit)
 
     for (int i = 0; i < MOVES * ITEM; i++)
         (&items[0][0])[i] = (float)(((uint32_t)i * 2654435761u >> 9) % 4001) / 1024.0f - 2.0f;
-    if (!place_open(&p, place_names[_i], &e))
+    if (!place_open(&p, place_name(_i), &e))
         return;
     for (int m = 0; m < MOVES; m++)
         batch_run(&p, items, 1, m, alone[m]);
@@ -109,7 +109,7 @@ START_TEST(place_in_the_batch_changes_no_bit)
             for (int b = 0; b < batches[i]; b++)
                 ck_assert_msg(memcmp(o + b * ITEM, alone[(first + b) % MOVES],
                                      sizeof(alone[0])) == 0,
-                              "%s: item %d of %d", place_names[_i], b, batches[i]);
+                              "%s: item %d of %d", place_name(_i), b, batches[i]);
         }
     }
     place_close(&p);
@@ -231,8 +231,8 @@ static void plan_share(const char *device, const char *name, heed_executor e, ui
 START_TEST(one_plan_serves_many_threads)
 {
     for (uint32_t width = 1; width <= 2; width++) {
-        plan_share(place_names[_i / SHARED], shared[_i % SHARED], width_of(width), 0);
-        plan_share(place_names[_i / SHARED], shared[_i % SHARED], crew_threads(width), 0);
+        plan_share(place_name(_i / SHARED), shared[_i % SHARED], width_of(width), 0);
+        plan_share(place_name(_i / SHARED), shared[_i % SHARED], crew_threads(width), 0);
     }
 }
 END_TEST
@@ -240,7 +240,7 @@ END_TEST
 START_TEST(own_workspace_is_busy_or_right)
 {
     for (uint32_t width = 1; width <= 2; width++)
-        plan_share(place_names[_i / SHARED], shared[_i % SHARED], width_of(width),
+        plan_share(place_name(_i / SHARED), shared[_i % SHARED], width_of(width),
                    HEED_PLAN_OWN_WORKSPACE);
 }
 END_TEST
@@ -258,7 +258,7 @@ START_TEST(runtimes_beside_each_other)
         for (; n < THREADS; n++) {
             const heed_executor e = n % 2 ? crew_pair(2) : width_of(2);
 
-            if (!place_open(&p[n], place_names[_i], &e))
+            if (!place_open(&p[n], place_name(_i), &e))
                 break;
             plans[n] = work_plan(&w, &p[n], 0);
             places[n] = &p[n];
@@ -311,7 +311,7 @@ START_TEST(drop_in_mid_run_is_safe)
     struct work w;
     long long held;
 
-    if (!place_open(&p, place_names[1 + _i / 2], &e))
+    if (!place_open(&p, place_name(1 + _i / 2), &e))
         return;
     held = atomic_load(&p.ledger.bytes);
     work_start(&w, work_find("many_rows"));
@@ -323,7 +323,7 @@ START_TEST(drop_in_mid_run_is_safe)
     ck_assert_int_eq(heed_attn_run(plan, p.queue, &args, NULL, NULL), HEED_OK);
     ck_assert_ptr_null(dropped);
     ck_assert_int_eq(atomic_load(&p.ledger.bytes), held);
-    work_judge(&w, place_names[1 + _i / 2], "dropped in mid-run");
+    work_judge(&w, place_name(1 + _i / 2), "dropped in mid-run");
     space_finish(&space);
     work_finish(&w);
     place_close(&p);
@@ -339,11 +339,11 @@ int main(void)
 
     tcase_set_timeout(tcase, 480);
     tcase_add_loop_test(tcase, lanes_change_no_bit, 0, CREWS);
-    tcase_add_loop_test(tcase, place_in_the_batch_changes_no_bit, 0, PLACES);
-    tcase_add_loop_test(tcase, one_plan_serves_many_threads, 0, (int)PLACES * SHARED);
-    tcase_add_loop_test(tcase, own_workspace_is_busy_or_right, 0, (int)PLACES * SHARED);
-    tcase_add_loop_test(tcase, runtimes_beside_each_other, 0, PLACES);
-    tcase_add_loop_test(tcase, drop_in_mid_run_is_safe, 0, 2 * (PLACES - 1));
+    tcase_add_loop_test(tcase, place_in_the_batch_changes_no_bit, 0, place_count());
+    tcase_add_loop_test(tcase, one_plan_serves_many_threads, 0, place_count() * SHARED);
+    tcase_add_loop_test(tcase, own_workspace_is_busy_or_right, 0, place_count() * SHARED);
+    tcase_add_loop_test(tcase, runtimes_beside_each_other, 0, place_count());
+    tcase_add_loop_test(tcase, drop_in_mid_run_is_safe, 0, 2 * (place_count() - 1));
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

@@ -9,10 +9,74 @@
 
 #include <check.h>
 #include <fenv.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const place_names[PLACES] = { "reference", "cpu:scalar", "cpu:avx2", "cpu:avx512" };
+static struct {
+    char names[MAX_PLACES][64];
+    int count;
+} places;
+
+/* Devices are counted before Check has a test at work. */
+static void require(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static bool stands_for_another(const heed_runtime *rt, const char *name)
+{
+    const size_t length = strlen(name);
+    heed_device_props props = { .size = sizeof(props) };
+    heed_device *device;
+
+    for (uint32_t i = 0; (device = heed_device_get(rt, i)) != NULL; i++) {
+        require(heed_device_info(device, &props) == HEED_OK);
+        if (strncmp(props.name, name, length) == 0 && props.name[length] == ':')
+            return true;
+    }
+    return false;
+}
+
+static void place_add(const heed_runtime *rt, heed_device *device)
+{
+    heed_device_props props = { .size = sizeof(props) };
+
+    require(heed_device_info(device, &props) == HEED_OK);
+    if (props.kind >= HEED_DEVICE_OPENCL || stands_for_another(rt, props.name))
+        return;
+    if (props.usable < 0) {
+        printf("# no %s: %s\n", props.name, props.reason);
+        return;
+    }
+    require(places.count < MAX_PLACES);
+    if (props.kind == HEED_DEVICE_REFERENCE)
+        memmove(places.names[1], places.names[0], (size_t)places.count * sizeof(places.names[0]));
+    memcpy(places.names[props.kind == HEED_DEVICE_REFERENCE ? 0 : places.count], props.name,
+           sizeof(props.name));
+    places.count++;
+}
+
+int place_count(void)
+{
+    heed_runtime *rt = NULL;
+    heed_device *device;
+
+    if (places.count > 0)
+        return places.count;
+    require(heed_runtime_create(NULL, &rt, NULL) == HEED_OK);
+    for (uint32_t i = 0; (device = heed_device_get(rt, i)) != NULL; i++)
+        place_add(rt, device);
+    heed_runtime_destroy(rt);
+    return places.count;
+}
+
+const char *place_name(int i)
+{
+    return i < place_count() ? places.names[i] : NULL;
+}
 
 int place_open(struct place *p, const char *name, const heed_executor *executor)
 {

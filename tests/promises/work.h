@@ -21,9 +21,11 @@ struct place {
     heed_queue *queue;
 };
 
-/* "reference" first, then the instruction sets, whether this processor has them or not. */
-enum { PLACES = 4 };
-extern const char *const place_names[PLACES];
+/* The host's devices that can be used, "reference" first; of a device that stands for another one,
+ * that other one. Those that cannot are named, with the reason, where they are counted first. */
+enum { MAX_PLACES = 12 };
+int place_count(void);
+const char *place_name(int i);
 
 /* executor NULL: as by default. 0: this build or processor has no such device. */
 int place_open(struct place *, const char *name, const heed_executor *);

@@ -30,32 +30,16 @@ static char context_of_device, context_of_caller, function_of_module;
 
 /* ---- account ---- */
 
-static void mistake(const char *what)
-{
-    if (fake_cuda.mistakes++ == 0)
-        snprintf(fake_cuda.mistake, sizeof(fake_cuda.mistake), "%s", what);
-}
-
 /* Pushing and popping a context is no work for the device: it fails by name only, unless asked
  * for. */
 static int step(const char *name)
 {
-    const size_t used = strlen(fake_cuda.trace);
-    const int named = fake_cuda.fail_name && strcmp(fake_cuda.fail_name, name) == 0;
-    const int works = fake_cuda.count_contexts || strncmp(name, "cuCtxP", 6) != 0;
+    const bool aside = strncmp(name, "cuCtxP", 6) == 0 && !fake_cuda.count_contexts;
 
-    fake_cuda.calls += works;
-    snprintf(fake_cuda.trace + used, sizeof(fake_cuda.trace) - used, "%s ", name);
-    if (fake_cuda.failed[0] && !fake_cuda.next[0] && strncmp(name, "cuCtxP", 6) != 0)
-        snprintf(fake_cuda.next, sizeof(fake_cuda.next), "%s", name);
-    if (works && fake_cuda.poisoned)
-        return fake_cuda.fail_code;
-    if (!named && !(works && fake_cuda.calls == fake_cuda.fail_at))
-        return 0;
-    if (!fake_cuda.failed[0])
-        snprintf(fake_cuda.failed, sizeof(fake_cuda.failed), "%s", name);
-    fake_cuda.poisoned = fake_cuda.poison;
-    return fake_cuda.fail_code;
+    if (!aside || (fake.fail_name != NULL && strcmp(fake.fail_name, name) == 0))
+        return fake_call(name);
+    fake_note(name);
+    return 0;
 }
 
 static int step_inside(const char *name)
@@ -64,7 +48,7 @@ static int step_inside(const char *name)
 
     if (fake_cuda.depth > 0)
         return code;
-    mistake(name);
+    fake_mistake(name);
     return INVALID_CONTEXT;
 }
 
@@ -90,7 +74,7 @@ static int object_is(const void *p, uint64_t kind, const char *name)
 {
     if (p != NULL && ((const struct object *)p)[-1].kind == kind)
         return 1;
-    mistake(name);
+    fake_mistake(name);
     return 0;
 }
 
@@ -110,6 +94,7 @@ static int object_destroy(void *p, uint64_t kind, long *alive, const char *name)
 void fake_cuda_reset(void)
 {
     memset(&fake_cuda, 0, sizeof(fake_cuda));
+    memset(&fake, 0, sizeof(fake));
     fake_cuda.devices = 1;
     fake_cuda.capability = 90;
 }
@@ -124,11 +109,6 @@ void fake_cuda_uninstall(void)
 {
     heed_cuda_api_set(NULL, NULL);
     heed_cuda_nvrtc_set(NULL, NULL);
-}
-
-void fake_cuda_trace(void)
-{
-    fake_cuda.trace[0] = '\0';
 }
 
 long fake_cuda_alive(void)
@@ -146,7 +126,7 @@ void *fake_cuda_context(void)
 void fake_cuda_context_end(void)
 {
     if (fake_cuda.depth != 1 || fake_cuda.stack[0] != &context_of_caller)
-        mistake("the caller's context is no longer current");
+        fake_mistake("the caller's context is no longer current");
     fake_cuda.depth = 0;
 }
 
@@ -249,7 +229,7 @@ static int context_push(void *context)
         return code;
     if (fake_cuda.depth == FAKE_CUDA_DEPTH ||
         (context != &context_of_caller && context != &context_of_device)) {
-        mistake("cuCtxPushCurrent");
+        fake_mistake("cuCtxPushCurrent");
         return INVALID_CONTEXT;
     }
     fake_cuda.stack[fake_cuda.depth++] = context;
@@ -260,7 +240,7 @@ static int context_push(void *context)
 static int context_pop(void **context)
 {
     if (fake_cuda.depth == 0) {
-        mistake("cuCtxPopCurrent");
+        fake_mistake("cuCtxPopCurrent");
         return INVALID_CONTEXT;
     }
     *context = fake_cuda.stack[--fake_cuda.depth];
@@ -459,7 +439,7 @@ static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned gri
 
     if (function != &function_of_module || ones != 1 || grid_x == 0 || block_x == 0 ||
         block_x > 1024 || shared != 0 || extra != NULL || !stream_is(stream)) {
-        mistake("cuLaunchKernel");
+        fake_mistake("cuLaunchKernel");
         return INVALID_VALUE;
     }
     if (code)
@@ -470,8 +450,8 @@ static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned gri
     *launched = (struct fake_cuda_launch){ function, stream, grid_x, block_x, NULL, { NULL } };
     memcpy(&launched->image, parameters[0], sizeof(launched->image));
     memcpy(launched->pointers, parameters[1], sizeof(launched->pointers));
-    if (fake_cuda.launched)
-        fake_cuda.launched(launched);
+    if (fake.launched != NULL)
+        fake.launched(block_x, grid_x, launched->pointers[1]);
     return 0;
 }
 

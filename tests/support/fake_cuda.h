@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A CUDA driver and an NVRTC that are not there: device memory is the host's, kernels do nothing
- * but are written down, every call can be made to fail. It keeps account of what is alive and of
- * the contexts a thread has pushed, and counts as a mistake what a real driver would not forgive.
+ * but are written down. It keeps account of what is alive and of the contexts a thread has pushed.
  */
 #ifndef HEED_TESTS_SUPPORT_FAKE_CUDA_H
 #define HEED_TESTS_SUPPORT_FAKE_CUDA_H
 
 #include "backends/cuda/api.h"
+#include "fake.h"
 
 #include <stdint.h>
 
@@ -24,28 +24,18 @@ struct fake_cuda {
     /* To be set. */
     int devices, capability;        /* 90: compute capability 9.0 */
     int init_code;                  /* of cuInit; 0: succeeds */
-    const char *fail_name;          /* functions of this name fail with fail_code; NULL: none */
-    long fail_at;                   /* this call does, by `calls`, from 1; 0: none */
-    int count_contexts;             /* 1: pushing and popping contexts are calls as well */
-    int fail_code;
-    int poison;                     /* 1: after it has failed, all that can fail fails so */
+    bool count_contexts;            /* pushing and popping contexts are calls as well */
     int refuse_modules;             /* modules loaded that are refused first, with code 209 */
-    int refuse_embedded;            /* 1: so are all that the fake NVRTC has not made */
+    bool refuse_embedded;           /* so are all that the fake NVRTC has not made */
     int compile_code;               /* of nvrtcCompileProgram */
-    void (*launched)(const struct fake_cuda_launch *);      /* told of each; may be NULL */
     /* To be read. */
-    long calls;                     /* but for pushing and popping contexts, see above */
     long compiles;                  /* by NVRTC */
-    char failed[32], next[32];      /* the first call that failed, and the one after it */
     long contexts, memories, bytes, streams, events, modules, programs;     /* alive */
-    long mistakes;
-    char mistake[128];              /* the first */
-    char trace[1024];               /* names of calls since fake_cuda_trace(), a space after each */
     int n_launches;
     struct fake_cuda_launch launches[FAKE_CUDA_LAUNCHES];
     char options[1024];             /* of the last nvrtcCompileProgram */
     /* Its own. */
-    int poisoned, depth;
+    int depth;
     void *stack[FAKE_CUDA_DEPTH];
 };
 
@@ -56,7 +46,6 @@ extern const struct heed_cuda_nvrtc fake_cuda_nvrtc;
 void fake_cuda_reset(void);
 void fake_cuda_install(void);       /* behind the backend, and the machine's own again */
 void fake_cuda_uninstall(void);
-void fake_cuda_trace(void);
 long fake_cuda_alive(void);         /* all that is, and contexts still pushed */
 
 /* A caller's own context of device 0, made current, and taken away again. A stream is of the

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * See fake_opencl.h. Every entry point begins with called(), which counts and decides whether this
- * one fails; objects are blocks with a kind and a count of references, and stay allocated until the
- * next reset so that late uses are seen.
+ * See fake_opencl.h. Every entry point begins with fake_call(), which counts and decides whether
+ * this one fails; objects are blocks with a kind and a count of references, and stay allocated
+ * until the next reset so that late uses are seen.
  */
 #include "fake_opencl.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum kind { PLATFORM = 1, DEVICE, CONTEXT, QUEUE, MEMORY, PROGRAM, KERNEL, EVENT };
-enum { MAX_DEVICES = 4, MAX_PLATFORMS = 2, BINARY = 64 };
+enum { MAX_DEVICES = 4, MAX_PLATFORMS = 2, BINARY = 64, OUTPUT = 3 };
 
 struct object {
     enum kind kind;
@@ -22,7 +22,8 @@ struct object {
     uint64_t properties;
     bool built, from_binary;
     size_t bytes;
-    unsigned char *contents;
+    unsigned char *contents;        /* of memory */
+    void *output;                   /* of a kernel: its buffer number 1 */
 };
 
 struct fake_opencl fake_opencl;
@@ -41,6 +42,7 @@ void fake_opencl_reset(void)
         platforms[i] = (struct object){ .kind = PLATFORM, .references = 1 };
     for (int i = 0; i < MAX_DEVICES; i++)
         devices[i] = (struct object){ .kind = DEVICE, .references = 1 };
+    memset(&fake, 0, sizeof(fake));
     fake_opencl = (struct fake_opencl){
         .n_platforms = 1,
         .n_devices = 1,
@@ -61,26 +63,14 @@ void fake_opencl_reset(void)
     };
 }
 
+void *fake_opencl_bytes(void *memory)
+{
+    return memory != NULL ? ((const struct object *)memory)->contents : NULL;
+}
+
 void *fake_opencl_device(uint32_t index)
 {
     return &devices[index];
-}
-
-/* What the call answers: the code of a failure, or success. */
-static int32_t called(const char *name)
-{
-    struct fake_opencl *const f = &fake_opencl;
-
-    f->calls++;
-    if (f->fail_name != NULL && strcmp(f->fail_name, name) != 0)
-        return HEED_CL_SUCCESS;
-    f->counted++;
-    if (f->counted == f->fail_call || (f->fail_from != 0 && f->counted >= f->fail_from)) {
-        if (f->failed == NULL)
-            f->failed = name;
-        return f->fail_code;
-    }
-    return HEED_CL_SUCCESS;
 }
 
 static struct object *live(void *given, enum kind kind)
@@ -89,7 +79,7 @@ static struct object *live(void *given, enum kind kind)
 
     if (object != NULL && object->kind == kind && object->references > 0)
         return object;
-    fake_opencl.mistakes++;
+    fake_mistake(__func__);
     return NULL;
 }
 
@@ -154,7 +144,7 @@ static int32_t answer_number(uint64_t value, size_t bytes, size_t room, void *to
 
 static int32_t GetPlatformIDs(uint32_t n, void **to, uint32_t *count)
 {
-    const int32_t code = called("GetPlatformIDs");
+    const int32_t code = fake_call("GetPlatformIDs");
 
     if (code != HEED_CL_SUCCESS)
         return code;
@@ -168,7 +158,7 @@ static int32_t GetPlatformIDs(uint32_t n, void **to, uint32_t *count)
 
 static int32_t GetPlatformInfo(void *platform, uint32_t what, size_t room, void *to, size_t *size)
 {
-    const int32_t code = called("GetPlatformInfo");
+    const int32_t code = fake_call("GetPlatformInfo");
 
     if (code != HEED_CL_SUCCESS)
         return code;
@@ -178,7 +168,7 @@ static int32_t GetPlatformInfo(void *platform, uint32_t what, size_t room, void 
 
 static int32_t GetDeviceIDs(void *platform, uint64_t type, uint32_t n, void **to, uint32_t *count)
 {
-    const int32_t code = called("GetDeviceIDs");
+    const int32_t code = fake_call("GetDeviceIDs");
 
     if (code != HEED_CL_SUCCESS)
         return code;
@@ -195,7 +185,7 @@ static int32_t GetDeviceIDs(void *platform, uint64_t type, uint32_t n, void **to
 static int32_t GetDeviceInfo(void *device, uint32_t what, size_t room, void *to, size_t *size)
 {
     const struct fake_opencl *const f = &fake_opencl;
-    const int32_t code = called("GetDeviceInfo");
+    const int32_t code = fake_call("GetDeviceInfo");
     void *platform = &platforms[0];
 
     if (code != HEED_CL_SUCCESS)
@@ -235,14 +225,14 @@ static void *CreateContext(const intptr_t *properties, uint32_t n, void *const *
     (void)n;
     (void)notify;
     (void)user;
-    *error = called("CreateContext");
+    *error = fake_call("CreateContext");
     live(list[0], DEVICE);
     return *error == HEED_CL_SUCCESS ? create(CONTEXT, NULL) : NULL;
 }
 
 static int32_t GetContextInfo(void *context, uint32_t what, size_t room, void *to, size_t *size)
 {
-    const int32_t code = called("GetContextInfo");
+    const int32_t code = fake_call("GetContextInfo");
     void *device = &devices[0];
 
     if (code != HEED_CL_SUCCESS)
@@ -257,7 +247,7 @@ static void *CreateCommandQueue(void *context, void *device, uint64_t properties
 {
     struct object *queue;
 
-    *error = called("CreateCommandQueue");
+    *error = fake_call("CreateCommandQueue");
     live(device, DEVICE);
     if (*error != HEED_CL_SUCCESS)
         return NULL;
@@ -268,7 +258,7 @@ static void *CreateCommandQueue(void *context, void *device, uint64_t properties
 
 static int32_t GetCommandQueueInfo(void *given, uint32_t what, size_t room, void *to, size_t *size)
 {
-    const int32_t code = called("GetCommandQueueInfo");
+    const int32_t code = fake_call("GetCommandQueueInfo");
     struct object *const queue = live(given, QUEUE);
     void *device = &devices[0];
 
@@ -285,7 +275,7 @@ static int32_t GetCommandQueueInfo(void *given, uint32_t what, size_t room, void
 
 static int32_t Flush(void *queue)
 {
-    const int32_t code = called("Flush");
+    const int32_t code = fake_call("Flush");
 
     live(queue, QUEUE);
     fake_opencl.flushes++;
@@ -294,7 +284,7 @@ static int32_t Flush(void *queue)
 
 static int32_t Finish(void *queue)
 {
-    const int32_t code = called("Finish");
+    const int32_t code = fake_call("Finish");
 
     live(queue, QUEUE);
     fake_opencl.finishes++;
@@ -307,7 +297,7 @@ static void *CreateBuffer(void *context, uint64_t flags, size_t bytes, void *hos
 {
     struct object *memory;
 
-    *error = called("CreateBuffer");
+    *error = fake_call("CreateBuffer");
     if (*error == HEED_CL_SUCCESS && bytes == 0)
         *error = HEED_CL_INVALID_BUFFER_SIZE;
     if (*error != HEED_CL_SUCCESS)
@@ -327,9 +317,9 @@ static void *CreateBuffer(void *context, uint64_t flags, size_t bytes, void *hos
 static void *CreateProgramWithSource(void *context, uint32_t n, const char **texts,
                                      const size_t *lengths, int32_t *error)
 {
-    *error = called("CreateProgramWithSource");
+    *error = fake_call("CreateProgramWithSource");
     if (n != 1 || texts[0] == NULL || strlen(texts[0]) != lengths[0])
-        fake_opencl.mistakes++;
+        fake_mistake(__func__);
     return *error == HEED_CL_SUCCESS ? create(PROGRAM, live(context, CONTEXT)) : NULL;
 }
 
@@ -339,7 +329,7 @@ static void *CreateProgramWithBinary(void *context, uint32_t n, void *const *lis
 {
     struct object *program;
 
-    *error = called("CreateProgramWithBinary");
+    *error = fake_call("CreateProgramWithBinary");
     live(list[0], DEVICE);
     if (*error == HEED_CL_SUCCESS &&
         (fake_opencl.refuse_binary || n != 1 || lengths[0] != BINARY || binaries[0][0] != 'B'))
@@ -355,7 +345,7 @@ static void *CreateProgramWithBinary(void *context, uint32_t n, void *const *lis
 static int32_t BuildProgram(void *given, uint32_t n, void *const *list, const char *options,
                             void (*notify)(void *, void *), void *user)
 {
-    const int32_t code = called("BuildProgram");
+    const int32_t code = fake_call("BuildProgram");
     struct object *const program = live(given, PROGRAM);
 
     (void)n;
@@ -379,7 +369,7 @@ static int32_t BuildProgram(void *given, uint32_t n, void *const *list, const ch
 
 static int32_t GetProgramInfo(void *given, uint32_t what, size_t room, void *to, size_t *size)
 {
-    const int32_t code = called("GetProgramInfo");
+    const int32_t code = fake_call("GetProgramInfo");
     unsigned char *const *binaries = to;
     void *device = &devices[0];
 
@@ -399,7 +389,7 @@ static int32_t GetProgramInfo(void *given, uint32_t what, size_t room, void *to,
 static int32_t GetProgramBuildInfo(void *given, void *device, uint32_t what, size_t room, void *to,
                                    size_t *size)
 {
-    const int32_t code = called("GetProgramBuildInfo");
+    const int32_t code = fake_call("GetProgramBuildInfo");
 
     (void)what;
     if (code != HEED_CL_SUCCESS)
@@ -413,21 +403,22 @@ static void *CreateKernel(void *given, const char *name, int32_t *error)
 {
     struct object *program;
 
-    *error = called("CreateKernel");
+    *error = fake_call("CreateKernel");
     program = live(given, PROGRAM);
     if (!program->built || strcmp(name, "heed_kernel") != 0)
-        fake_opencl.mistakes++;
+        fake_mistake(__func__);
     return *error == HEED_CL_SUCCESS ? create(KERNEL, program->context) : NULL;
 }
 
 static int32_t SetKernelArg(void *kernel, uint32_t index, size_t size, const void *value)
 {
-    const int32_t code = called("SetKernelArg");
+    const int32_t code = fake_call("SetKernelArg");
 
-    (void)index;
     live(kernel, KERNEL);
     if (size == 0 || value == NULL)
-        fake_opencl.mistakes++;
+        fake_mistake(__func__);
+    if (index == OUTPUT && size == sizeof(void *))
+        memcpy(&((struct object *)kernel)->output, value, size);
     return code;
 }
 
@@ -440,7 +431,7 @@ static void put(char kind, void *given, uint32_t n_waits, void *const *waits, vo
     struct fake_command command = { .kind = kind, .n_waits = n_waits, .queue = queue };
 
     if (queue == NULL || n_waits > FAKE_WAITS || (n_waits > 0) != (waits != NULL)) {
-        f->mistakes++;
+        fake_mistake("put");
         return;
     }
     for (uint32_t i = 0; i < n_waits; i++)
@@ -458,7 +449,7 @@ static unsigned char *range(void *given, size_t offset, size_t bytes)
 
     if (memory != NULL && offset <= memory->bytes && bytes <= memory->bytes - offset)
         return memory->contents + offset;
-    fake_opencl.mistakes++;
+    fake_mistake(__func__);
     return NULL;
 }
 
@@ -467,13 +458,17 @@ static int32_t EnqueueNDRangeKernel(void *queue, void *kernel, uint32_t dimensio
                                     const size_t *local, uint32_t n_waits, void *const *waits,
                                     void **event)
 {
-    const int32_t code = called("EnqueueNDRangeKernel");
+    const int32_t code = fake_call("EnqueueNDRangeKernel");
 
     live(kernel, KERNEL);
     if (dimensions != 1 || offset != NULL || global[0] == 0 || global[0] % local[0] != 0)
-        fake_opencl.mistakes++;
-    if (code == HEED_CL_SUCCESS)
-        put('k', queue, n_waits, waits, event);
+        fake_mistake(__func__);
+    if (code != HEED_CL_SUCCESS)
+        return code;
+    put('k', queue, n_waits, waits, event);
+    if (fake.launched != NULL)
+        fake.launched((unsigned)local[0], (unsigned)(global[0] / local[0]),
+                      fake_opencl_bytes(((const struct object *)kernel)->output));
     return code;
 }
 
@@ -481,7 +476,7 @@ static int32_t EnqueueReadBuffer(void *queue, void *memory, uint32_t blocking, s
                                  size_t bytes, void *to, uint32_t n_waits, void *const *waits,
                                  void **event)
 {
-    const int32_t code = called("EnqueueReadBuffer");
+    const int32_t code = fake_call("EnqueueReadBuffer");
     const unsigned char *const from = range(memory, offset, bytes);
 
     if (code != HEED_CL_SUCCESS)
@@ -496,7 +491,7 @@ static int32_t EnqueueWriteBuffer(void *queue, void *memory, uint32_t blocking, 
                                   size_t bytes, const void *from, uint32_t n_waits,
                                   void *const *waits, void **event)
 {
-    const int32_t code = called("EnqueueWriteBuffer");
+    const int32_t code = fake_call("EnqueueWriteBuffer");
     unsigned char *const to = range(memory, offset, bytes);
 
     if (code != HEED_CL_SUCCESS)
@@ -511,11 +506,11 @@ static int32_t EnqueueFillBuffer(void *queue, void *memory, const void *pattern,
                                  size_t pattern_bytes, size_t offset, size_t bytes,
                                  uint32_t n_waits, void *const *waits, void **event)
 {
-    const int32_t code = called("EnqueueFillBuffer");
+    const int32_t code = fake_call("EnqueueFillBuffer");
     unsigned char *const to = range(memory, offset, bytes);
 
     if (pattern_bytes == 0 || offset % pattern_bytes != 0 || bytes % pattern_bytes != 0)
-        fake_opencl.mistakes++;
+        fake_mistake(__func__);
     if (code != HEED_CL_SUCCESS)
         return code;
     put('f', queue, n_waits, waits, event);
@@ -527,7 +522,7 @@ static int32_t EnqueueFillBuffer(void *queue, void *memory, const void *pattern,
 static int32_t EnqueueMarkerWithWaitList(void *queue, uint32_t n_waits, void *const *waits,
                                          void **event)
 {
-    const int32_t code = called("EnqueueMarkerWithWaitList");
+    const int32_t code = fake_call("EnqueueMarkerWithWaitList");
 
     if (code == HEED_CL_SUCCESS)
         put('m', queue, n_waits, waits, event);
@@ -538,7 +533,7 @@ static int32_t EnqueueMarkerWithWaitList(void *queue, uint32_t n_waits, void *co
 
 static int32_t WaitForEvents(uint32_t n, void *const *events)
 {
-    const int32_t code = called("WaitForEvents");
+    const int32_t code = fake_call("WaitForEvents");
 
     for (uint32_t i = 0; i < n; i++)
         live(events[i], EVENT);
@@ -549,7 +544,7 @@ static int32_t WaitForEvents(uint32_t n, void *const *events)
 
 static int32_t GetEventInfo(void *given, uint32_t what, size_t room, void *to, size_t *size)
 {
-    const int32_t code = called("GetEventInfo");
+    const int32_t code = fake_call("GetEventInfo");
     struct object *const event = live(given, EVENT);
 
     if (code != HEED_CL_SUCCESS)
@@ -563,14 +558,14 @@ static int32_t GetEventInfo(void *given, uint32_t what, size_t room, void *to, s
 #define RETAIN(name, kind)                                                                         \
     static int32_t Retain##name(void *object)                                                      \
     {                                                                                              \
-        const int32_t code = called("Retain" #name);                                               \
+        const int32_t code = fake_call("Retain" #name);                                            \
                                                                                                    \
         return code != HEED_CL_SUCCESS ? code : retain(object, kind);                              \
     }
 #define RELEASE(name, kind)                                                                        \
     static int32_t Release##name(void *object)                                                     \
     {                                                                                              \
-        const int32_t code = called("Release" #name);                                              \
+        const int32_t code = fake_call("Release" #name);                                           \
                                                                                                    \
         (void)release(object, kind);                                                               \
         return code;                                                                               \

@@ -1,17 +1,16 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * An OpenCL driver that computes nothing and forgets nothing: it counts calls and living objects,
- * writes down the commands it is given, keeps the bytes of buffers, and fails the call it is told
- * to fail. It goes behind the table of backends/opencl/api.h, so tests need no driver on the
- * machine.
+ * An OpenCL driver that computes nothing and forgets nothing: it counts living objects, writes down
+ * the commands it is given and keeps the bytes of buffers; uses of dead objects are mistakes. It
+ * goes behind the table of backends/opencl/api.h, so tests need no driver on the machine.
  */
 #ifndef HEED_TESTS_SUPPORT_FAKE_OPENCL_H
 #define HEED_TESTS_SUPPORT_FAKE_OPENCL_H
 
 #include "backends/opencl/api.h"
+#include "fake.h"
 
-#include <stdbool.h>
 
 enum { FAKE_COMMANDS = 256, FAKE_WAITS = 8, FAKE_LOG = 256 };
 
@@ -31,20 +30,13 @@ struct fake_opencl {
     uint32_t available, compiler, little_endian, address_bits, vector;
     uint64_t type, parameter_bytes, local_memory, group_items;
     /* What it does. */
-    uint32_t fail_call;             /* this call, counting from 1, answers fail_code; 0: none */
-    uint32_t fail_from;             /* this call and all later ones; 0: none */
-    int32_t fail_code;
-    const char *fail_name;          /* only calls of this name count, such as "BuildProgram" */
     const char *refuse_option;      /* builds with this among the options fail */
     bool refuse_source, refuse_binary;
     const char *log;                /* of a failed build */
     int32_t event_status;           /* negative: waiting for an event fails with it */
     /* What was done. */
-    uint32_t calls, counted;        /* all; those of fail_name */
-    const char *failed;             /* the first call that was failed */
     int32_t objects;                /* living ones, references counted once each */
     uint32_t references;            /* all references to living objects */
-    uint32_t mistakes;              /* uses of dead objects and of the wrong kind */
     uint32_t source_builds, binary_builds, flushes, finishes;
     uint32_t n_commands;
     struct fake_command commands[FAKE_COMMANDS];
@@ -56,7 +48,8 @@ extern struct fake_opencl fake_opencl;
 void fake_opencl_reset(void);
 const struct heed_opencl_api *fake_opencl_api(void);
 
-/* Objects of a caller's own. */
+/* Objects of a caller's own; the contents of memory, NULL for NULL. */
 void *fake_opencl_device(uint32_t index);
+void *fake_opencl_bytes(void *memory);
 
 #endif

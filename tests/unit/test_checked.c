@@ -412,25 +412,28 @@ START_TEST(run_time_slots_are_walked)
             int64_t value;
             const char *field; /* NULL: nothing to say */
             int64_t wanted, got;
+            heed_status status;
         } cases[CASES] = {
-            { w.global, 0, 0, NULL, 0, 0 },
-            { &w.global[1][3], 4, 6, "slots[0]", 6, 6 },
-            { &w.global[1][3], 4, 4, "slots[0]", 5, 4 },
-            { &w.global[0][3], 4, 99, NULL, 0, 0 },
-            { &w.segment[1][2][1], 4, 7, "slots[1]", 6, 7 },
-            { &w.segment[1][2][0], 4, -1, "slots[1]", 0, -1 },
-            { &w.segment[1][2][1], 4, 0, NULL, 0, 0 },
-            { &w.len[1], 4, -1, "slots[8]", 0, -1 },
-            { &w.len[1], 4, 7, "slots[8]", 6, 7 },
-            { &w.runs[1][1][1], 4, 3, "slots[10]", 2, 3 },
-            { &w.runs[1][1][1], 4, -9, NULL, 0, 0 },
-            { &w.begin[1], 8, 15, "slots[11]", 14, 15 },
-            { &w.ragged_len[1], 4, 1, "slots[11]", 13, 14 },
-            { &w.q_pos[0], 8, INT64_MIN, "slots[13]", -HEED_POSITION_MAX, INT64_MIN },
-            { &w.q_begin[0], 8, 4, "slots[14]", 10, 7 },
-            { &w.q_begin[1], 8, 9, "slots[14]", 8, 9 },
-            { &w.k_coord[2], 8, INT64_MAX, "slots[6]", HEED_POSITION_MAX, INT64_MAX },
-            { &w.map[0], 4, -1, NULL, 0, 0 },
+            { w.global, 0, 0, NULL, 0, 0, HEED_OK },
+            { &w.global[1][3], 4, 6, "slots[0]", 6, 6, HEED_E_INDEX },
+            { &w.global[1][3], 4, 4, "slots[0]", 5, 4, HEED_E_INDEX },
+            { &w.global[0][3], 4, 99, NULL, 0, 0, HEED_OK },
+            { &w.segment[1][2][1], 4, 7, "slots[1]", 6, 7, HEED_E_INDEX },
+            { &w.segment[1][2][0], 4, -1, "slots[1]", 0, -1, HEED_E_INDEX },
+            { &w.segment[1][2][1], 4, 0, NULL, 0, 0, HEED_OK },
+            { &w.len[1], 4, -1, "slots[8]", 0, -1, HEED_E_VALUE },
+            { &w.len[1], 4, 7, "slots[8]", 6, 7, HEED_E_INDEX },
+            { &w.runs[1][1][1], 4, 3, "slots[10]", 2, 3, HEED_E_INDEX },
+            { &w.runs[1][1][1], 4, -9, NULL, 0, 0, HEED_OK },
+            { &w.begin[1], 8, 15, "slots[11]", 14, 15, HEED_E_INDEX },
+            { &w.ragged_len[1], 4, 1, "slots[11]", 13, 14, HEED_E_INDEX },
+            { &w.q_pos[0], 8, INT64_MIN, "slots[13]", -HEED_POSITION_MAX, INT64_MIN,
+              HEED_E_OVERFLOW },
+            { &w.q_begin[0], 8, 4, "slots[14]", 10, 7, HEED_E_INDEX },
+            { &w.q_begin[1], 8, 9, "slots[14]", 8, 9, HEED_E_INDEX },
+            { &w.k_coord[2], 8, INT64_MAX, "slots[6]", HEED_POSITION_MAX, INT64_MAX,
+              HEED_E_OVERFLOW },
+            { &w.map[0], 4, -1, NULL, 0, 0, HEED_OK },
         };
 
         world_fill(&w);
@@ -445,8 +448,7 @@ START_TEST(run_time_slots_are_walked)
             memcpy(cases[i].at, &cases[i].value, 8);
         else if (cases[i].size == 4)
             *(int32_t *)cases[i].at = (int32_t)cases[i].value;
-        ck_assert_int_eq(heed_validate_slots(c, bound_slots, &report),
-                         cases[i].field ? HEED_E_INDEX : HEED_OK);
+        ck_assert_int_eq(heed_validate_slots(c, bound_slots, &report), cases[i].status);
         ck_assert_str_eq(report.field, cases[i].field ? cases[i].field : "");
         ck_assert_msg(report.wanted == cases[i].wanted && report.got == cases[i].got,
                       "case %d: %lld %lld", i, (long long)report.wanted, (long long)report.got);

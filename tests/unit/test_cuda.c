@@ -1,26 +1,29 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The CUDA backend over a driver that is not there: which devices it lists, what opening, memory,
- * queues and events call, that nothing leaks and that the caller's context stays current.
+ * What is CUDA's alone, over a driver that is not there: reasons for having no device, where its
+ * kernels come from, streams, what a run calls. The rest is in test_vendors.c.
  */
-#include "cuda_world.h"
+#include "vendor_world.h"
+
+static void begin(void)
+{
+    world_begin(&vendors[CUDA]);
+}
+
+/* Three steps, the second without groups. */
+static void begin_run(struct run *r)
+{
+    run_begin(r, NULL, 0);
+    r->steps[0] = (struct heed_step){ HEED_KERNEL_prepare, 64, 3, r->kernel };
+    r->steps[1] = (struct heed_step){ HEED_KERNEL_prepare, 64, 0, r->kernel };
+    r->steps[2] = (struct heed_step){ HEED_KERNEL_prepare, 256, 7, r->kernel };
+    r->work.buffers[r->work.n_buffers - 1].offset = 16;
+    r->work.event = &r->event;
+    fake_cuda.n_launches = 0;
+}
 
 /* ---- which devices ---- */
-
-START_TEST(devices_are_described)
-{
-    fake_cuda.devices = 2;
-    ck_assert_uint_eq(heed_cuda_backend.count(), 2);
-    heed_cuda_backend.describe(1, &device.props);
-    ck_assert_str_eq(device.props.name, "cuda:1");
-    ck_assert_str_eq(device.props.description, "Fake 1 (sm_90)");
-    ck_assert_uint_eq(device.props.width, 132);
-    ck_assert_uint_eq(device.props.memory, 1u << 30);
-    ck_assert_int_eq(device.props.usable, HEED_OK);
-    ck_assert_int_eq(fake_cuda.contexts, 0);
-}
-END_TEST
 
 static void expect_none(const char *reason)
 {
@@ -42,14 +45,15 @@ START_TEST(without_devices_there_is_a_reason)
     fake_cuda.init_code = 12345;
     expect_none("the CUDA driver cannot be initialised");
     fake_cuda.init_code = 0;
-    fake_cuda.fail_name = "cuDeviceGetCount";
-    fake_cuda.fail_code = 999;
+    fake.fail_name = "cuDeviceGetCount";
+    fake.fail_code = 999;
     expect_none("the CUDA driver failed in a way unknown to it (CUDA error 999)");
     heed_cuda_api_set(NULL, "no CUDA driver (libcuda.so.1) found");
     expect_none("no CUDA driver (libcuda.so.1) found");
-    ck_assert_int_eq(offload->wrap(&device, &rt->services, mine, (void *)0, &detail),
+    ck_assert_int_eq(world.offload->wrap(&world.device, &world.rt->services, mine, (void *)0,
+                                         &world.detail),
                      HEED_E_NOT_FOUND);
-    ck_assert_str_eq(detail.text, "no CUDA driver (libcuda.so.1) found");
+    ck_assert_str_eq(world.detail.text, "no CUDA driver (libcuda.so.1) found");
 }
 END_TEST
 
@@ -58,28 +62,28 @@ START_TEST(the_real_driver_is_asked_without_harm)
 {
     uint32_t n;
 
-    fake_cuda_uninstall();
+    heed_cuda_api_set(NULL, NULL);
     n = heed_cuda_backend.count();
     if (n == 0)
         ck_assert_str_ne(heed_cuda_backend.none(), "");
     for (uint32_t i = 0; i < n; i++) {
-        heed_cuda_backend.describe(i, &device.props);
-        ck_assert_int_eq(device.props.usable < 0, device.props.reason[0] != '\0');
+        heed_cuda_backend.describe(i, &world.device.props);
+        ck_assert_int_eq(world.device.props.usable < 0, world.device.props.reason[0] != '\0');
     }
 }
 END_TEST
 
 static void expect_unusable(heed_status status, const char *reason)
 {
-    memset(&device.props, 0, sizeof(device.props));
+    memset(&world.device.props, 0, sizeof(world.device.props));
     ck_assert_uint_eq(heed_cuda_backend.count(), 1);
-    heed_cuda_backend.describe(0, &device.props);
-    ck_assert_str_eq(device.props.name, "cuda:0");
-    ck_assert_int_eq(device.props.usable, status);
-    ck_assert_str_eq(device.props.reason, reason);
-    ck_assert_int_eq(device.props.exact, 0);
-    ck_assert_int_eq(offload->open(&device, &rt->services), status);
-    ck_assert_ptr_null(device.state);
+    heed_cuda_backend.describe(0, &world.device.props);
+    ck_assert_str_eq(world.device.props.name, "cuda:0");
+    ck_assert_int_eq(world.device.props.usable, status);
+    ck_assert_str_eq(world.device.props.reason, reason);
+    ck_assert_int_eq(world.device.props.exact, 0);
+    ck_assert_int_eq(world.offload->open(&world.device, &world.rt->services), status);
+    ck_assert_ptr_null(world.device.state);
 }
 
 START_TEST(what_cannot_be_used_says_why)
@@ -87,10 +91,10 @@ START_TEST(what_cannot_be_used_says_why)
     fake_cuda.capability = 75;
     expect_unusable(HEED_E_UNSUPPORTED, "compute capability 7.5; 8.0 is the least");
     fake_cuda.capability = 90;
-    fake_cuda.fail_name = "cuDeviceTotalMem";
-    fake_cuda.fail_code = 46;
+    fake.fail_name = "cuDeviceTotalMem";
+    fake.fail_code = 46;
     expect_unusable(HEED_E_DEVICE_LOST, "cuDeviceGet: CUDA error 46");
-    fake_cuda.fail_name = NULL;
+    fake.fail_name = NULL;
     heed_cuda_nvrtc_set(NULL, "no run-time compiler (libnvrtc.so) found");
     if (heed_cuda_images[0].name == NULL)
         expect_unusable(HEED_E_UNSUPPORTED, "this library was built without nvcc, and no run-time "
@@ -98,263 +102,265 @@ START_TEST(what_cannot_be_used_says_why)
 }
 END_TEST
 
-/* ---- life ---- */
+/* ---- streams and events ---- */
 
-START_TEST(opening_and_closing_leaves_nothing)
+START_TEST(the_default_stream_is_a_queue)
 {
-    void *mine = fake_cuda_context();
+    void *queue = NULL;
 
-    heed_cuda_backend.describe(0, &device.props);
-    ck_assert_int_eq(offload->open(&device, &rt->services), HEED_OK);
-    ck_assert_int_eq(fake_cuda.contexts, 1);
-    ck_assert_ptr_eq(fake_cuda.stack[0], mine);
-    close_device();
-    fake_cuda_context_end();
-}
-END_TEST
-
-START_TEST(the_callers_context_is_used_and_kept)
-{
-    void *mine = fake_cuda_context();
-
-    ck_assert_int_eq(offload->wrap(&device, &rt->services, mine, (void *)1, &detail),
-                     HEED_E_NOT_FOUND);
-    ck_assert_int_eq(offload->wrap(&device, &rt->services, NULL, (void *)0, &detail), HEED_E_NULL);
-    ck_assert_int_eq(offload->wrap(&device, &rt->services, mine, (void *)0, &detail), HEED_OK);
-    ck_assert_str_eq(device.props.description, "Fake 0 (sm_90)");
-    ck_assert_int_eq(fake_cuda.contexts, 0);
-    close_device();
-    fake_cuda_context_end();
-}
-END_TEST
-
-START_TEST(a_context_of_another_device_is_refused)
-{
-    void *mine = fake_cuda_context();
-
-    fake_cuda.devices = 2;
-    ck_assert_int_eq(offload->wrap(&device, &rt->services, mine, (void *)1, &detail),
-                     HEED_E_MISMATCH);
-    ck_assert_ptr_null(device.state);
-    fake_cuda_context_end();
-}
-END_TEST
-
-START_TEST(each_allocation_of_opening_may_fail)
-{
-    heed_status status = HEED_E_NOMEM;
-
-    heed_cuda_backend.describe(0, &device.props);
-    for (int k = 1; status == HEED_E_NOMEM; k++) {
-        ck_assert_int_lt(k, 1000);
-        device.props.usable = HEED_OK;
-        ledger_restart(&ledger);
-        atomic_store(&ledger.fail_at, k);
-        status = offload->open(&device, &rt->services);
-        ck_assert_int_eq(fake_cuda.depth, 0);
-    }
-    ledger_restart(&ledger);
-    ck_assert_int_eq(status, HEED_OK);
-    close_device();
-}
-END_TEST
-
-/* Every call of opening fails once: the status is the code's, nothing is left. */
-START_TEST(each_call_of_opening_may_fail)
-{
-    heed_status status = HEED_E_DEVICE;
-    const long contexts = fake_cuda.contexts;
-
-    heed_cuda_backend.describe(0, &device.props);
-    for (long k = 1; status < 0; k++) {
-        ck_assert_int_lt(k, 1000);
-        device.props.usable = HEED_OK;
-        fake_cuda.calls = 0;
-        fake_cuda.fail_at = k;
-        fake_cuda.fail_code = 2;
-        status = offload->open(&device, &rt->services);
-        ck_assert_int_eq(fake_cuda.depth, 0);
-        if (status >= 0 && fake_cuda.calls >= k) {      /* one that may fail: a context's pop */
-            close_device();
-            status = HEED_E_DEVICE;
-        } else if (status < 0) {
-            ck_assert_ptr_null(device.state);
-            ck_assert_int_eq(device.props.usable, status);
-            ck_assert_str_ne(device.props.reason, "");
-            ck_assert_int_eq(fake_cuda.contexts, contexts);
-        }
-    }
-    fake_cuda.fail_at = 0;
-    close_device();
-}
-END_TEST
-
-/* ---- memory, queues, events ---- */
-
-START_TEST(buffers_hold_what_was_written)
-{
-    char text[32] = "abcdefgh", back[32] = "";
-    void *queue, *handle = NULL, *empty = NULL;
-
-    open_device();
-    queue = make_queue();
-    ck_assert_int_eq(offload->buf_create(&device, 64, &handle, &detail), HEED_OK);
-    ck_assert_int_eq(offload->buf_create(&device, 0, &empty, &detail), HEED_OK);
-    ck_assert_ptr_nonnull(empty);
-    ck_assert_int_eq(offload->buf_write(&device, queue, handle, 32, text, 32, &detail), HEED_OK);
-    fake_cuda_trace();
-    ck_assert_int_eq(offload->buf_read(&device, queue, back, handle, 36, 4, &detail), HEED_OK);
-    ck_assert_str_eq(back, "efgh");
-    ck_assert_str_eq(fake_cuda.trace, "cuCtxPushCurrent cuMemcpyDtoHAsync cuStreamSynchronize "
-                                      "cuCtxPopCurrent ");
-    ck_assert_int_eq(offload->buf_read(&device, queue, back, empty, 0, 0, &detail), HEED_OK);
-    offload->buf_destroy(&device, handle);
-    offload->buf_destroy(&device, empty);
-    offload->buf_destroy(&device, NULL);
-    offload->queue_destroy(&device, queue);
-    close_device();
-}
-END_TEST
-
-START_TEST(no_memory_on_the_device_is_not_its_end)
-{
-    void *handle = NULL;
-
-    open_device();
-    fake_cuda.fail_name = "cuMemAlloc";
-    fake_cuda.fail_code = 2;
-    ck_assert_int_eq(offload->buf_create(&device, 64, &handle, &detail), HEED_E_DEVICE_NOMEM);
-    ck_assert_int_eq(detail.native, 2);
-    ck_assert_ptr_null(handle);
-    fake_cuda.fail_name = NULL;
-    ck_assert_int_eq(offload->buf_create(&device, 64, &handle, &detail), HEED_OK);
-    offload->buf_destroy(&device, handle);
-    close_device();
-}
-END_TEST
-
-/* A stream made while that context is current. */
-static void *make_stream(void *context)
-{
-    void *stream = NULL;
-
-    ck_assert_int_eq(fake_cuda_driver.context_push(context), 0);
-    ck_assert_int_eq(fake_cuda_driver.stream_create(&stream, 1), 0);
-    fake_cuda.depth--;
-    return stream;
-}
-
-static void destroy_stream(void *context, void *stream)
-{
-    ck_assert_int_eq(fake_cuda_driver.context_push(context), 0);
-    ck_assert_int_eq(fake_cuda_driver.stream_destroy(stream), 0);
-    fake_cuda.depth--;
-}
-
-START_TEST(queues_may_be_the_callers)
-{
-    void *queue = NULL, *native, *context;
-
-    open_device();
-    context = ((struct heed_cuda_state *)device.state)->context;
-    ck_assert_int_eq(offload->queue_create(&device, NULL, 1, &queue, &detail), HEED_OK);
+    world_open();
+    ck_assert_int_eq(world.offload->queue_create(&world.device, NULL, 1, &queue, &world.detail),
+                     HEED_OK);
     ck_assert_ptr_null(((struct heed_cuda_queue *)queue)->stream);
-    ck_assert_int_eq(offload->queue_wait(&device, queue, &detail), HEED_OK);
-    offload->queue_destroy(&device, queue);
-
-    native = make_stream(context);
-    ck_assert_int_eq(offload->queue_create(&device, native, 1, &queue, &detail), HEED_OK);
-    offload->queue_destroy(&device, queue);
-    destroy_stream(context, native);
-    offload->queue_destroy(&device, NULL);
-    close_device();
+    ck_assert_int_eq(world.offload->queue_wait(&world.device, queue, &world.detail), HEED_OK);
+    world.offload->queue_destroy(&world.device, queue);
+    world_close();
 }
 END_TEST
-
-/* While a context of the caller's is current. */
-static void open_beneath(void)
-{
-    memset(&device.props, 0, sizeof(device.props));
-    heed_cuda_backend.describe(0, &device.props);
-    ck_assert_int_eq(offload->open(&device, &rt->services), HEED_OK);
-}
 
 /* But not those of another context, where the driver can tell. */
 START_TEST(streams_of_another_context_are_refused)
 {
     struct heed_cuda_api old = fake_cuda_driver;
-    void *queue = NULL, *mine = fake_cuda_context(), *native = make_stream(mine);
+    void *queue = NULL, *mine = fake_cuda_context(), *native = cuda_queue(mine);
 
     old.stream_context = NULL;
-    open_beneath();
-    ck_assert_int_eq(offload->queue_create(&device, native, 1, &queue, &detail), HEED_E_MISMATCH);
+    world_open();
+    ck_assert_int_eq(world.offload->queue_create(&world.device, native, 1, &queue, &world.detail),
+                     HEED_E_MISMATCH);
     ck_assert_ptr_null(queue);
-    ck_assert_ptr_nonnull(strstr(detail.text, "another context"));
-    fake_cuda.fail_name = "cuStreamGetCtx";
-    fake_cuda.fail_code = HEED_CU_NOT_SUPPORTED;
-    ck_assert_int_eq(offload->queue_create(&device, native, 1, &queue, &detail), HEED_OK);
-    offload->queue_destroy(&device, queue);
-    fake_cuda.fail_code = 400;
-    ck_assert_int_eq(offload->queue_create(&device, native, 1, &queue, &detail), HEED_E_DEVICE);
-    ck_assert_int_eq(detail.native, 400);
-    fake_cuda.fail_name = NULL;
-    close_device();
+    ck_assert_ptr_nonnull(strstr(world.detail.text, "another context"));
+    fake.fail_name = "cuStreamGetCtx";
+    fake.fail_code = HEED_CU_NOT_SUPPORTED;
+    ck_assert_int_eq(world.offload->queue_create(&world.device, native, 1, &queue, &world.detail),
+                     HEED_OK);
+    world.offload->queue_destroy(&world.device, queue);
+    fake.fail_code = 400;
+    ck_assert_int_eq(world.offload->queue_create(&world.device, native, 1, &queue, &world.detail),
+                     HEED_E_DEVICE);
+    ck_assert_int_eq(world.detail.native, 400);
+    fake.fail_name = NULL;
+    world_close();
 
     heed_cuda_api_set(&old, NULL);
-    open_beneath();
-    ck_assert_int_eq(offload->queue_create(&device, native, 1, &queue, &detail), HEED_OK);
-    offload->queue_destroy(&device, queue);
-    close_device();
-    destroy_stream(mine, native);
+    world_open();
+    ck_assert_int_eq(world.offload->queue_create(&world.device, native, 1, &queue, &world.detail),
+                     HEED_OK);
+    world.offload->queue_destroy(&world.device, queue);
+    world_close();
+    cuda_queue_end(mine, native);
     fake_cuda_context_end();
 }
 END_TEST
 
 START_TEST(events_of_the_caller_stay_the_callers)
 {
-    void *native = NULL, *event = NULL;
+    void *native, *event = NULL, *context;
 
-    open_device();
-    fake_cuda_context();
-    ck_assert_int_eq(fake_cuda_driver.event_create(&native, 2), 0);
-    ck_assert_int_eq(offload->event_wrap(&device, NULL, &event, &detail), HEED_E_UNSUPPORTED);
-    ck_assert_int_eq(offload->event_wrap(&device, native, &event, &detail), HEED_OK);
-    ck_assert_ptr_eq(offload->event_native(&device, event), native);
-    ck_assert_int_eq(offload->event_wait(&device, event, &detail), HEED_OK);
-    offload->event_destroy(&device, event);
+    world_open();
+    context = cuda_context_of(&world.device);
+    native = cuda_event(context, NULL);
+    ck_assert_int_eq(world.offload->event_wrap(&world.device, NULL, &event, &world.detail),
+                     HEED_E_UNSUPPORTED);
+    ck_assert_int_eq(world.offload->event_wrap(&world.device, native, &event, &world.detail),
+                     HEED_OK);
+    world.offload->event_destroy(&world.device, event);
     ck_assert_int_eq(fake_cuda.events, 1);
-    ck_assert_int_eq(fake_cuda_driver.event_destroy(native), 0);
-    fake_cuda_context_end();
-    close_device();
+    cuda_event_end(context, native);
+    world_close();
+}
+END_TEST
+
+/* ---- kernels ---- */
+
+/* Where no image is embedded, there is nothing to be refused: the images are NVRTC's. */
+START_TEST(what_does_not_load_is_compiled)
+{
+    void *compiled = NULL;
+
+    world_open();
+    fake_cuda.refuse_modules = heed_cuda_images[0].name ? 1 : 0;
+    ck_assert_int_eq(driver_of_world()->kernel(world.device.state, HEED_KERNEL_prepare, 0,
+                                               &compiled, &world.detail),
+                     HEED_OK);
+    ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--gpu-architecture=sm_90 "));
+    ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--fmad=false "));
+    ck_assert_ptr_nonnull(strstr(fake_cuda.options, "-DHK_LARGE=0 "));
+    ck_assert_ptr_nonnull(strstr(fake_cuda.options, "-DHK_GROUP_ROWS=64 "));
+    world_close();
+}
+END_TEST
+
+START_TEST(a_newer_device_gets_ptx)
+{
+    void *compiled = NULL;
+
+    fake_cuda.capability = 120;
+    world_open();
+    fake_cuda.refuse_modules = heed_cuda_images[0].name ? 1 : 0;
+    ck_assert_int_eq(driver_of_world()->kernel(world.device.state, HEED_KERNEL_prepare, 0,
+                                               &compiled, &world.detail),
+                     HEED_OK);
+    ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--gpu-architecture=compute_90 "));
+    world_close();
+}
+END_TEST
+
+START_TEST(what_cannot_be_built_says_why)
+{
+    void *compiled = NULL;
+
+    world_open();
+    fake_cuda.refuse_modules = 2;
+    fake_cuda.compile_code = 6;
+    ck_assert_int_eq(driver_of_world()->kernel(world.device.state, HEED_KERNEL_prepare, 0,
+                                               &compiled, &world.detail),
+                     HEED_E_KERNEL_BUILD);
+    ck_assert_str_eq(world.detail.text, "kernel prepare: kernel.cl(1): error: first");
+    ck_assert_int_eq(world.detail.native, 6);
+    fake_cuda.compile_code = 0;
+    fake_cuda.refuse_modules = 2;
+    ck_assert_int_eq(driver_of_world()->kernel(world.device.state, HEED_KERNEL_prepare, 0,
+                                               &compiled, &world.detail),
+                     HEED_E_KERNEL_BUILD);
+    ck_assert_str_eq(world.detail.text, "kernel prepare: first line of the driver's log");
+    ck_assert_int_eq(world.detail.native, 209);
+    ck_assert_ptr_null(compiled);
+    fake_cuda.refuse_modules = 0;
+    ck_assert_int_eq(driver_of_world()->kernel(world.device.state, HEED_KERNEL_prepare, 0,
+                                               &compiled, &world.detail),
+                     HEED_OK);
+    world_close();
+}
+END_TEST
+
+/* ---- runs ---- */
+
+START_TEST(a_run_is_waits_launches_and_an_event)
+{
+    struct run r;
+    void *waited;
+
+    world_open();
+    begin_run(&r);
+    ck_assert_int_eq(driver_of_world()->run(world.device.state, &r.work, &world.detail), HEED_OK);
+    waited = r.event;
+    r.event = NULL;
+    r.work.waits = &waited;
+    r.work.n_waits = 1;
+    fake_cuda.n_launches = 0;
+    fake.trace[0] = '\0';
+    ck_assert_int_eq(driver_of_world()->run(world.device.state, &r.work, &world.detail), HEED_OK);
+    ck_assert_str_eq(fake.trace,
+                     "cuCtxPushCurrent cuEventCreate cuStreamWaitEvent cuLaunchKernel "
+                     "cuLaunchKernel cuEventRecord cuCtxPopCurrent ");
+    ck_assert_int_eq(fake_cuda.n_launches, 2);
+    ck_assert_uint_eq(fake_cuda.launches[1].grid, 7);
+    ck_assert_uint_eq(fake_cuda.launches[1].block, 256);
+    ck_assert_ptr_eq(fake_cuda.launches[1].image, r.image);
+    ck_assert_ptr_eq(fake_cuda.launches[1].pointers[0], r.memory);
+    ck_assert_ptr_null(fake_cuda.launches[1].pointers[1]);
+    ck_assert_ptr_eq(fake_cuda.launches[1].pointers[HEED_BUFFERS_SMALL - 1], (char *)r.memory + 16);
+    ck_assert_int_eq(world.offload->event_wait(&world.device, r.event, &world.detail), HEED_OK);
+
+    /* What a CUDA graph may capture: no event, nothing but launches. */
+    r.work.n_waits = 0;
+    r.work.event = NULL;
+    fake.trace[0] = '\0';
+    ck_assert_int_eq(driver_of_world()->run(world.device.state, &r.work, &world.detail), HEED_OK);
+    ck_assert_str_eq(fake.trace,
+                     "cuCtxPushCurrent cuLaunchKernel cuLaunchKernel cuCtxPopCurrent ");
+    world.offload->event_destroy(&world.device, waited);
+    run_end(&r);
+    world_close();
+}
+END_TEST
+
+START_TEST(more_groups_than_can_be_launched_are_refused)
+{
+    struct run r;
+
+    world_open();
+    begin_run(&r);
+    r.steps[0].groups = (uint64_t)1 << 31;
+    ck_assert_int_eq(driver_of_world()->run(world.device.state, &r.work, &world.detail),
+                     HEED_E_UNSUPPORTED);
+    ck_assert_int_eq(fake_cuda.n_launches, 0);
+    ck_assert_ptr_null(r.event);
+    run_end(&r);
+    world_close();
+}
+END_TEST
+
+START_TEST(a_lost_device_stays_lost_and_can_be_left)
+{
+    struct run r;
+    void *handle = NULL;
+    char byte = 0;
+
+    world_open();
+    begin_run(&r);
+    ck_assert_int_eq(driver_of_world()->run(world.device.state, &r.work, &world.detail), HEED_OK);
+    fake.fail_name = "cuEventSynchronize";
+    fake.fail_code = 700;
+    fake.poison = (int)_i;
+    ck_assert_int_eq(world.offload->event_wait(&world.device, r.event, &world.detail),
+                     HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(world.detail.native, 700);
+    ck_assert_ptr_nonnull(strstr(world.detail.text, "illegal memory access"));
+    fake.fail_name = NULL;
+    world.detail = (struct heed_error_detail){ 0 };
+    ck_assert_int_eq(driver_of_world()->run(world.device.state, &r.work, &world.detail),
+                     HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(world.detail.native, 700);
+    ck_assert_int_eq(world.offload->buf_create(&world.device, 1, &handle, &world.detail),
+                     HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(world.offload->buf_read(&world.device, r.queue, &byte, r.memory, 0, 1,
+                                             &world.detail),
+                     HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(world.offload->queue_wait(&world.device, r.queue, &world.detail),
+                     HEED_E_DEVICE_LOST);
+    run_end(&r);
+    world_close();
+}
+END_TEST
+
+START_TEST(a_context_that_is_gone_is_not_entered_again)
+{
+    struct run r;
+
+    world_open();
+    begin_run(&r);
+    fake.fail_name = "cuStreamSynchronize";
+    fake.fail_code = 709;
+    ck_assert_int_eq(world.offload->queue_wait(&world.device, r.queue, &world.detail),
+                     HEED_E_DEVICE_LOST);
+    fake.fail_name = NULL;
+    fake.trace[0] = '\0';
+    run_end(&r);
+    world_close();
+    ck_assert_str_eq(fake.trace, "cuDevicePrimaryCtxRelease ");
+    fake_cuda_context_lost();
 }
 END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("cuda");
-    Suite *suite = suite_create("cuda");
-    SRunner *runner;
-    int failed;
+    TCase *const tests = tcase_create("cuda");
 
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, devices_are_described);
-    tcase_add_test(tcase, without_devices_there_is_a_reason);
-    tcase_add_test(tcase, the_real_driver_is_asked_without_harm);
-    tcase_add_test(tcase, what_cannot_be_used_says_why);
-    tcase_add_test(tcase, opening_and_closing_leaves_nothing);
-    tcase_add_test(tcase, the_callers_context_is_used_and_kept);
-    tcase_add_test(tcase, a_context_of_another_device_is_refused);
-    tcase_add_test(tcase, each_allocation_of_opening_may_fail);
-    tcase_add_test(tcase, each_call_of_opening_may_fail);
-    tcase_add_test(tcase, buffers_hold_what_was_written);
-    tcase_add_test(tcase, no_memory_on_the_device_is_not_its_end);
-    tcase_add_test(tcase, queues_may_be_the_callers);
-    tcase_add_test(tcase, streams_of_another_context_are_refused);
-    tcase_add_test(tcase, events_of_the_caller_stay_the_callers);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_add_checked_fixture(tests, begin, world_end);
+    tcase_add_test(tests, without_devices_there_is_a_reason);
+    tcase_add_test(tests, the_real_driver_is_asked_without_harm);
+    tcase_add_test(tests, what_cannot_be_used_says_why);
+    tcase_add_test(tests, the_default_stream_is_a_queue);
+    tcase_add_test(tests, streams_of_another_context_are_refused);
+    tcase_add_test(tests, events_of_the_caller_stay_the_callers);
+    tcase_add_test(tests, what_does_not_load_is_compiled);
+    tcase_add_test(tests, a_newer_device_gets_ptx);
+    tcase_add_test(tests, what_cannot_be_built_says_why);
+    tcase_add_test(tests, a_run_is_waits_launches_and_an_event);
+    tcase_add_test(tests, more_groups_than_can_be_launched_are_refused);
+    tcase_add_loop_test(tests, a_lost_device_stays_lost_and_can_be_left, 0, 2);
+    tcase_add_test(tests, a_context_that_is_gone_is_not_entered_again);
+    return run_suite("cuda", tests);
 }

@@ -88,7 +88,8 @@ START_TEST(a_backend_says_why_it_has_no_device)
     ck_assert_int_eq(heed_device_find(rt, "opencl:0", &device, &why), HEED_E_NOT_FOUND);
     ck_assert_str_eq(why.message, "opencl:0: there is no loader");
     ck_assert_int_eq(heed_device_find(rt, "opencls", &device, &why), HEED_E_NOT_FOUND);
-    ck_assert_str_eq(why.message, "no device is called 'opencls'");
+    ck_assert_ptr_nonnull(strstr(why.message, "no device is called 'opencls', there are: "));
+    ck_assert_ptr_nonnull(strstr(why.message, " reference"));
     ck_assert_uint_eq(heed_device_count(rt), 2);
 }
 END_TEST

@@ -450,7 +450,7 @@ START_TEST(validate_reads_slots_back)
     ck_assert_str_eq(why.field, "slots[1]");
     ck_assert_int_eq(why.got, N_K + 1);
     write_slots(3, 0, INT64_MAX);
-    ck_assert_int_eq(heed_attn_validate(plan, queue, &args, &why), HEED_E_INDEX);
+    ck_assert_int_eq(heed_attn_validate(plan, queue, &args, &why), HEED_E_OVERFLOW);
     ck_assert_str_eq(why.field, "slots[2]");
     write_slots(0, 0, 0);
     fake.transfer = HEED_E_DEVICE;

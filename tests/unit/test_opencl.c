@@ -1,10 +1,29 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The OpenCL backend over a driver that is not there: which devices it lists and why not others,
- * what it enqueues in which order, what it takes of a caller's.
+ * What is OpenCL's alone, over a driver that is not there: which devices it lists and why not
+ * others, what it enqueues in which order, how it builds. The rest is in test_vendors.c.
  */
-#include "opencl_world.h"
+#define _POSIX_C_SOURCE 200809L
+
+#include "vendor_world.h"
+
+#include <unistd.h>
+
+static void begin(void)
+{
+    world_begin(&vendors[OPENCL]);
+}
+
+static void *callers_queue(uint64_t properties)
+{
+    return opencl_queue_of(opencl_context_of(&world.device), properties);
+}
+
+static void *callers_event(void *queue)
+{
+    return opencl_event(NULL, queue);
+}
 
 /* ---- devices ---- */
 
@@ -18,10 +37,10 @@ START_TEST(nothing_found_says_what_is_missing)
 {
     heed_opencl_api_set(NULL, "no loader at all");
     check_none("no loader at all");
-    heed_opencl_api_set(fake_opencl_api(), NULL);
+    opencl_install();
     fake_opencl.n_platforms = 0;
     check_none("no platform");
-    heed_opencl_api_set(fake_opencl_api(), NULL);
+    opencl_install();
     fake_opencl.n_platforms = 2;
     fake_opencl.n_devices = 0;
     check_none("no device");
@@ -52,13 +71,13 @@ END_TEST
 
 START_TEST(devices_are_asked_for_once)
 {
-    uint32_t calls;
+    long calls;
 
     heed_opencl_backend.count();
-    calls = fake_opencl.calls;
+    calls = fake.calls;
     heed_opencl_backend.count();
     heed_opencl_backend.describe(0, &world.device.props);
-    ck_assert_uint_eq(fake_opencl.calls, calls);
+    ck_assert_int_eq(fake.calls, calls);
     ck_assert_int_eq(fake_opencl.objects, 0);
 }
 END_TEST
@@ -67,14 +86,15 @@ static void check_refused(const char *reason)
 {
     heed_device_props props = { 0 };
 
-    heed_opencl_api_set(fake_opencl_api(), NULL);
+    opencl_install();
     ck_assert_uint_eq(heed_opencl_backend.count(), 3);
     heed_opencl_backend.describe(0, &props);
     ck_assert_int_eq(props.usable, HEED_E_UNSUPPORTED);
     ck_assert_msg(strstr(props.reason, reason) != NULL, "'%s', not '%s'", props.reason, reason);
     world.device.props = props;
-    ck_assert_int_eq(world.offload->open(&world.device, &world.services), HEED_E_UNSUPPORTED);
+    ck_assert_int_eq(world.offload->open(&world.device, &world.rt->services), HEED_E_UNSUPPORTED);
     fake_opencl_reset();
+    fake.launched = compute_right;
 }
 
 START_TEST(unfit_devices_have_a_reason)
@@ -111,13 +131,13 @@ START_TEST(shape_follows_the_kind_of_device_unless_forced)
         for (uint32_t index = 0; index < 3; index++) {
             const struct heed_device_traits *traits;
 
-            heed_opencl_api_set(fake_opencl_api(), NULL);
+            opencl_install();
             fake_opencl.type = gpu ? 4 : HEED_CL_DEVICE_TYPE_CPU;
             fake_opencl.vector = gpu ? 1 : 16;
             fake_opencl.local_memory = gpu ? 32 << 10 : 48 << 10;
             world.device.index = index;
             world_open();
-            traits = &world_device()->common.base.traits;
+            traits = &((const struct heed_device_state *)world.device.state)->traits;
             ck_assert_uint_eq(traits->shape, index != 0 ? index
                                              : gpu      ? HEED_SHAPE_WORKGROUP
                                                         : HEED_SHAPE_LANES);
@@ -130,13 +150,27 @@ START_TEST(shape_follows_the_kind_of_device_unless_forced)
 }
 END_TEST
 
-START_TEST(device_that_fails_the_self_test_is_usable_not_exact)
+/* The names of one device, and a context of the caller's over it, share one self-test. */
+START_TEST(one_self_test_serves_all_names)
 {
-    world_open();
-    ck_assert_int_eq(world.device.props.usable, HEED_OK);
-    ck_assert_uint_eq(world.device.props.exact, 0);
-    ck_assert_int_ne(world.device.props.reason[0], '\0');
+    heed_device wrapped = { .backend = &heed_opencl_backend, .index = UINT32_MAX };
+
+    for (world.device.index = 0; world.device.index < 3; world.device.index++) {
+        world_open();
+        ck_assert_uint_eq(world.device.props.exact, 1);
+        ck_assert_uint_eq(fake_opencl.source_builds, 1);
+        if (world.device.index < 2)
+            world_close();
+    }
+    world.device.index = 2;
+    ck_assert_int_eq(world.offload->wrap(&wrapped, &world.rt->services,
+                                         opencl_context_of(&world.device), fake_opencl_device(0),
+                                         &world.detail), HEED_OK);
+    ck_assert_uint_eq(wrapped.props.exact, 1);
+    ck_assert_uint_eq(fake_opencl.source_builds, 1);
     world_close();
+    ck_assert_int_gt(opencl_alive(), 0);        /* the wrapped one holds the context */
+    world.offload->close(&wrapped, &world.rt->services);
 }
 END_TEST
 
@@ -161,7 +195,7 @@ START_TEST(events_that_failed_are_not_waited_for)
     world_open();
     queue = callers_queue(HEED_CL_QUEUE_OUT_OF_ORDER);
     event = callers_event(queue);
-    ck_assert_int_eq(run_begin(&run, queue, 0), HEED_OK);
+    run_begin(&run, queue, 0);
     ck_assert_int_eq(run_go(&run), HEED_OK);
     fake_opencl.event_status = -14;
     ck_assert_int_eq(run_go(&run), HEED_OK);            /* the run before is forgotten */
@@ -186,7 +220,7 @@ START_TEST(in_order_queue_needs_no_events_between_steps)
     world_open();
     queue = callers_queue(0);
     event = callers_event(queue);
-    ck_assert_int_eq(run_begin(&run, queue, 0), HEED_OK);
+    run_begin(&run, queue, 0);
     run.work.waits = &event;
     run.work.n_waits = 1;
     ck_assert_int_eq(run_go(&run), HEED_OK);
@@ -230,7 +264,7 @@ START_TEST(out_of_order_queue_gets_a_chain)
     world_open();
     queue = callers_queue(HEED_CL_QUEUE_OUT_OF_ORDER);
     event = callers_event(queue);
-    ck_assert_int_eq(run_begin(&run, queue, 0), HEED_OK);
+    run_begin(&run, queue, 0);
     run.work.waits = &event;
     run.work.n_waits = 1;
     run.work.event = &run.event;
@@ -268,7 +302,7 @@ START_TEST(large_kernels_find_the_places_in_the_workspace)
 
         world_open();
         queue = callers_queue(ooo ? HEED_CL_QUEUE_OUT_OF_ORDER : 0);
-        ck_assert_int_eq(run_begin(&run, queue, 1), HEED_OK);
+        run_begin(&run, queue, 1);
         run.work.buffers[99] = (heed_buf){ run.memory, 12345 };
         run.work.event = &run.event;
         ck_assert_int_eq(run_go(&run), HEED_OK);
@@ -293,7 +327,7 @@ START_TEST(run_without_work_has_an_event_all_the_same)
     struct run run;
 
     world_open();
-    ck_assert_int_eq(run_begin(&run, NULL, 0), HEED_OK);
+    run_begin(&run, NULL, 0);
     for (int i = 0; i < 3; i++)
         run.steps[i].groups = 0;
     run.work.event = &run.event;
@@ -305,127 +339,161 @@ START_TEST(run_without_work_has_an_event_all_the_same)
 }
 END_TEST
 
-START_TEST(transfers_keep_bytes_and_empty_buffers_are_legal)
-{
-    char out[5] = "", in[] = "abcd";
-    void *queue = NULL, *full = NULL, *empty = NULL;
-
-    world_open();
-    ck_assert_int_eq(
-        world.offload->queue_create(&world.device, NULL, 0, &queue, &world.detail), HEED_OK);
-    ck_assert_int_eq(world.offload->buf_create(&world.device, 8, &full, &world.detail), HEED_OK);
-    ck_assert_int_eq(world.offload->buf_create(&world.device, 0, &empty, &world.detail), HEED_OK);
-    ck_assert_int_eq(world.offload->buf_write(&world.device, queue, full, 3, in, 4, &world.detail),
-                     HEED_OK);
-    ck_assert_int_eq(world.offload->buf_read(&world.device, queue, out, full, 3, 4, &world.detail),
-                     HEED_OK);
-    ck_assert_str_eq(out, "abcd");
-    ck_assert_int_eq(world.offload->buf_write(&world.device, queue, empty, 0, NULL, 0,
-                                              &world.detail), HEED_OK);
-    world.offload->buf_destroy(&world.device, full);
-    world.offload->buf_destroy(&world.device, empty);
-    world.offload->queue_destroy(&world.device, queue);
-    world_close();
-}
-END_TEST
-
 /* ---- the caller's own objects ---- */
 
-START_TEST(wrapped_context_is_a_device_like_any_other)
+START_TEST(events_of_other_contexts_are_a_mismatch)
 {
-    heed_device wrapped = { .backend = &heed_opencl_backend, .index = UINT32_MAX };
-    void *context;
+    void *other = opencl_context(), *queue = opencl_queue(other);
+    void *event = opencl_event(other, queue), *got = NULL;
 
     world_open();
-    context = world_device()->context;
-    ck_assert_int_eq(world.offload->wrap(&wrapped, &world.services, context, fake_opencl_device(0),
-                                         &world.detail),
-                     HEED_OK);
-    world_close();
-    ck_assert_int_eq(fake_opencl.objects > 0, 1);       /* the wrapped one holds the context */
-    ck_assert_str_eq(wrapped.props.description, "Fake: device");
-    ck_assert_uint_eq(wrapped.props.kind, HEED_DEVICE_OPENCL);
-    world.offload->close(&wrapped, &world.services);
-}
-END_TEST
-
-START_TEST(objects_of_other_contexts_are_a_mismatch)
-{
-    heed_device wrapped = { .backend = &heed_opencl_backend, .index = UINT32_MAX };
-    void *const device = fake_opencl_device(0);
-    int32_t code = 0;
-    void *other, *queue, *event, *got = NULL;
-
-    world_open();
-    other = fake_opencl_api()->CreateContext(NULL, 1, &device, NULL, NULL, &code);
-    queue = fake_opencl_api()->CreateCommandQueue(other, device, 0, &code);
-    event = callers_event(queue);
-    ck_assert_int_eq(world.offload->queue_create(&world.device, queue, 1, &got, &world.detail),
-                     HEED_E_MISMATCH);
     ck_assert_int_eq(world.offload->event_wrap(&world.device, event, &got, &world.detail),
                      HEED_E_MISMATCH);
-    ck_assert_int_eq(world.offload->wrap(&wrapped, &world.services, other, fake_opencl_device(1),
-                                         &world.detail),
-                     HEED_E_MISMATCH);
     ck_assert_ptr_null(got);
-    fake_opencl_api()->ReleaseEvent(event);
-    fake_opencl_api()->ReleaseCommandQueue(queue);
-    fake_opencl_api()->ReleaseContext(other);
+    opencl_event_end(other, event);
+    opencl_queue_end(other, queue);
+    opencl_context_end(other);
     world_close();
 }
 END_TEST
 
-START_TEST(events_go_both_ways_with_references)
+START_TEST(events_that_fail_say_with_what)
 {
-    void *queue, *event, *got = NULL, *native;
+    void *queue, *event;
 
     world_open();
     queue = callers_queue(0);
     event = callers_event(queue);
-    ck_assert_int_eq(world.offload->event_wrap(&world.device, event, &got, &world.detail),
-                     HEED_OK);
-    native = world.offload->event_native(&world.device, got);
-    ck_assert_ptr_eq(native, event);
-    ck_assert_int_eq(world.offload->event_wait(&world.device, got, &world.detail), HEED_OK);
     fake_opencl.event_status = -9999;
-    ck_assert_int_eq(world.offload->event_wait(&world.device, got, &world.detail), HEED_E_DEVICE);
+    ck_assert_int_eq(world.offload->event_wait(&world.device, event, &world.detail), HEED_E_DEVICE);
     ck_assert_int_eq(world.detail.native, -9999);
-    world.offload->event_destroy(&world.device, got);
-    fake_opencl_api()->ReleaseEvent(native);
-    fake_opencl_api()->ReleaseEvent(event);
-    fake_opencl_api()->ReleaseCommandQueue(queue);
+    opencl_event_end(NULL, event);
+    opencl_queue_end(NULL, queue);
+    world_close();
+}
+END_TEST
+
+/* ---- building ---- */
+
+static char folder[64];
+
+/* Opens a device, gets one kernel, closes. The self-test builds another, which is not kept. */
+static void check_built(uint32_t source, uint32_t binary)
+{
+    void *kernel = NULL;
+
+    world_open();
+    world.rt->services.cache_dir = folder;
+    fake_opencl.source_builds = fake_opencl.binary_builds = 0;
+    ck_assert_int_eq(get_kernel(HEED_KERNEL_pack, 0, &kernel), HEED_OK);
+    ck_assert_uint_eq(fake_opencl.source_builds, source);
+    ck_assert_uint_eq(fake_opencl.binary_builds, binary);
+    world.rt->services.cache_dir = NULL;
+    world_close();
+}
+
+static void remove_all(void)
+{
+    char command[96];
+
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(whatever_the_binary_depends_on_is_in_the_key)
+{
+    check_built(1, 0);
+    check_built(0, 1);
+    for (int what = 0; what < 4; what++) {
+        fake_opencl.driver_version = what == 0 ? "2" : fake_opencl.driver_version;
+        fake_opencl.device_version = what == 1 ? "OpenCL 2.0" : fake_opencl.device_version;
+        fake_opencl.vector = what == 2 ? 16 : fake_opencl.vector;          /* an option */
+        fake_opencl.local_memory = what == 3 ? 32 << 10 : fake_opencl.local_memory;
+        opencl_install();
+        check_built(1, 0);
+        check_built(0, 1);
+    }
+    remove_all();
+}
+END_TEST
+
+START_TEST(binary_that_the_driver_refuses_is_built_anew)
+{
+    check_built(1, 0);
+    fake_opencl.refuse_binary = true;
+    check_built(1, 0);
+    ck_assert_int_gt(world.logged[3], 0);
+    fake_opencl.refuse_binary = false;
+    check_built(0, 1);
+    remove_all();
+}
+END_TEST
+
+START_TEST(options_never_loosen_arithmetic)
+{
+    static const char *const wrong[] = { "math", "mad", "denorm", "signed-zero", "finite" };
+
+    check_built(1, 0);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        ck_assert_ptr_null(strstr(fake_opencl.options, wrong[i]));
+    ck_assert_ptr_nonnull(strstr(fake_opencl.options, "-cl-std=CL1.2"));
+    ck_assert_ptr_nonnull(strstr(fake_opencl.options, "-DHK_LARGE=0"));
+    ck_assert_ptr_nonnull(strstr(fake_opencl.options, "-DHK_TILE_ROWS=6"));
+    remove_all();
+}
+END_TEST
+
+START_TEST(other_standards_are_tried)
+{
+    fake_opencl.refuse_option = "CL1.2";
+    check_built(1, 0);
+    ck_assert_ptr_nonnull(strstr(fake_opencl.options, "-cl-std=CL3.0"));
+    check_built(0, 1);
+    fake_opencl.refuse_option = "-cl-std";
+    remove_all();
+    check_built(1, 0);
+    ck_assert_ptr_null(strstr(fake_opencl.options, "-cl-std"));
+    remove_all();
+}
+END_TEST
+
+START_TEST(failed_build_without_a_log_says_so)
+{
+    void *kernel = NULL;
+
+    world_open();
+    opencl_refuse_builds(true);
+    fake_opencl.log = "";
+    ck_assert_int_eq(get_kernel(HEED_KERNEL_pack, 0, &kernel), HEED_E_KERNEL_BUILD);
+    ck_assert_str_eq(world.detail.text, "kernel pack: the compiler left no log");
+    ck_assert_int_eq(world.logged[1], 0);
     world_close();
 }
 END_TEST
 
 int main(void)
 {
-    Suite *const suite = suite_create("opencl");
-    TCase *const tests = tcase_create("fake");
-    SRunner *runner;
-    int failed;
+    TCase *const tests = tcase_create("opencl");
 
-    tcase_add_checked_fixture(tests, world_begin, world_end);
-    tcase_set_timeout(tests, 120);
+    snprintf(folder, sizeof(folder), "opencl-%ld", (long)getpid());
+    tcase_add_checked_fixture(tests, begin, world_end);
     tcase_add_test(tests, nothing_found_says_what_is_missing);
     tcase_add_test(tests, plain_devices_come_before_forced_shapes);
     tcase_add_test(tests, devices_are_asked_for_once);
     tcase_add_test(tests, unfit_devices_have_a_reason);
     tcase_add_test(tests, shape_follows_the_kind_of_device_unless_forced);
-    tcase_add_test(tests, device_that_fails_the_self_test_is_usable_not_exact);
-    tcase_add_test(tests, in_order_queue_needs_no_events_between_steps);
+    tcase_add_test(tests, one_self_test_serves_all_names);
     tcase_add_test(tests, events_that_failed_are_not_waited_for);
+    tcase_add_test(tests, in_order_queue_needs_no_events_between_steps);
     tcase_add_test(tests, out_of_order_queue_gets_a_chain);
     tcase_add_test(tests, large_kernels_find_the_places_in_the_workspace);
     tcase_add_test(tests, run_without_work_has_an_event_all_the_same);
-    tcase_add_test(tests, transfers_keep_bytes_and_empty_buffers_are_legal);
-    tcase_add_test(tests, wrapped_context_is_a_device_like_any_other);
-    tcase_add_test(tests, objects_of_other_contexts_are_a_mismatch);
-    tcase_add_test(tests, events_go_both_ways_with_references);
-    suite_add_tcase(suite, tests);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_add_test(tests, events_of_other_contexts_are_a_mismatch);
+    tcase_add_test(tests, events_that_fail_say_with_what);
+    tcase_add_test(tests, whatever_the_binary_depends_on_is_in_the_key);
+    tcase_add_test(tests, binary_that_the_driver_refuses_is_built_anew);
+    tcase_add_test(tests, options_never_loosen_arithmetic);
+    tcase_add_test(tests, other_standards_are_tried);
+    tcase_add_test(tests, failed_build_without_a_log_says_so);
+    return run_suite("opencl", tests);
 }

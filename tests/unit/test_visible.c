@@ -29,7 +29,7 @@ static void row_compare(const struct problem *p, const struct call *call,
     ck_assert_int_eq(heed_attn_visible(&call->desc, &call->args, view->b, head, row, (uint32_t)s,
                                        seen, NULL),
                      HEED_OK);
-    for (int64_t k = 0; k < p->source[s].n_k; k++) {
+    for (int64_t k = 0; k < p->source[s].total; k++) {
         const int64_t times = cf_times_seen(p, view, head, row, s, k), want = times > 255 ? 255
                                                                                           : times;
 
@@ -220,9 +220,68 @@ START_TEST(what_does_not_exist_is_named)
     ck_assert_str_eq(report.field, "source");
     ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 0, 0, 0, 0, NULL, &report), HEED_E_NULL);
     ck_assert_str_eq(report.field, "seen");
-    s.source.len = (struct heed_aux){ .slot = 3, .dtype = HEED_I32, .shape = { 1, 1, 1, 1, 1, 1 } };
-    ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 0, 0, 0, 0, seen, &report), HEED_E_NULL);
-    ck_assert_int_eq(report.wanted, 3);
+}
+END_TEST
+
+/* Two packed sequences of 5 keys, a mask of 3 keys, one dense query row: counts are written for all
+ * 5 keys of the tensor, and slots without memory are named. */
+START_TEST(every_key_of_a_ragged_tensor_gets_a_count)
+{
+    static const int32_t begins[2] = { 0, 2 }, lengths[2] = { 3, 3 };
+    static const uint8_t mask[3] = { 1, 0, 1 };
+    heed_slot slots[3] = {
+        { { HEED_I32, 1, { 2 }, { 1 } }, begins },
+        { { HEED_I32, 1, { 2 }, { 1 } }, lengths },
+        { { HEED_U8, 1, { 3 }, { 1 } }, mask },
+    };
+    const heed_tensor one = { HEED_F32, 4, { 2, 1, 1, 1 }, { 1, 1, 1, 1 } };
+    const heed_tensor packed = { HEED_F32, 2, { 5, 1 }, { 1, 1 } };
+    const heed_source source = { .k = packed, .v = packed, .layout = HEED_LAYOUT_RAGGED,
+                                 .slot = 1, .len_slot = 2, .mask_slot = 3 };
+    const heed_attn_desc d = { .size = sizeof(d), .q = one, .o = one,
+                               .sources = &source, .n_sources = 1, .source_size = sizeof(source),
+                               .slots = slots, .n_slots = 3, .slot_size = sizeof(*slots) };
+    heed_report report = { .size = sizeof(report) };
+    uint8_t seen[5];
+
+    for (int64_t batch = 0; batch < 2; batch++) {
+        memset(seen, 0xee, sizeof(seen));
+        ck_assert_msg(heed_attn_visible(&d, NULL, batch, 0, 0, 0, seen, &report) == HEED_OK, "%s",
+                      report.message);
+        ck_assert_mem_eq(seen, ((const uint8_t[5]){ 1, 0, 1, 0, 0 }), sizeof(seen));
+    }
+    slots[1].data = NULL;
+    ck_assert_int_eq(heed_attn_visible(&d, NULL, 0, 0, 0, 0, seen, &report), HEED_E_NULL);
+}
+END_TEST
+
+START_TEST(slots_that_are_not_bound_are_named)
+{
+    heed_report report = { .size = sizeof(report) };
+    static uint8_t seen[ROOM];
+    struct problem *p;
+    struct call call;
+    struct cs c;
+    char why[128];
+
+    cf_axes_init();
+    ck_assert(cf_case_parse("op=attn qlen=const qpos=rt s0.len=rt seed=1", &c, why));
+    p = cf_problem_make(&c, NULL, 0, true);
+    ck_assert(p != NULL && cf_call_describe(&call, p, 0));
+    ck_assert_int_eq(heed_attn_visible(&call.desc, NULL, 0, 0, 0, 0, seen, &report), HEED_E_NULL);
+    ck_assert_str_eq(report.field, "slots");
+    call.args = (heed_attn_args){ .size = sizeof(call.args),
+                                  .kv_size = sizeof(heed_kv_bufs),
+                                  .kv = call.kv,
+                                  .slots = call.slot_buf,
+                                  .n_slots = call.desc.n_slots };
+    call.slot_buf[p->q_pos - 1] = (heed_buf){ .handle = &c };
+    ck_assert_int_eq(heed_attn_visible(&call.desc, &call.args, 0, 0, 0, 0, seen, &report),
+                     HEED_E_NULL);
+    ck_assert_int_eq(p->source[0].len, 3);
+    ck_assert_str_eq(report.field, "slots[2]");
+    cf_call_finish(&call);
+    cf_problem_free(p);
 }
 END_TEST
 
@@ -238,6 +297,8 @@ int main(void)
     tcase_add_test(tests, windows_written_down);
     tcase_add_test(tests, lists_written_down);
     tcase_add_test(tests, what_does_not_exist_is_named);
+    tcase_add_test(tests, every_key_of_a_ragged_tensor_gets_a_count);
+    tcase_add_test(tests, slots_that_are_not_bound_are_named);
     suite_add_tcase(suite, tests);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

@@ -6,15 +6,19 @@
 
 import json
 import math
+import os
+import pathlib
 import subprocess
 import sys
+import time
 
 info, bench = sys.argv[1:3]
+loader = sys.argv[3] if len(sys.argv) > 3 else None
 failures = []
 
 
-def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=240)
+def run(*command, environment=None):
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment)
 
 
 def expect(condition, what):
@@ -43,8 +47,57 @@ def info_describes_every_device():
                'why there is no ' + absent['kind'])
     expect({'opencl', 'cuda'} <= kinds | {absent['kind'] for absent in found['absent']},
            'every kind of device is there or said to be absent')
-    expect(run(info, '--bogus').returncode == 2, 'heed-info refuses what it does not know')
+    for wrong in (['--bogus'], ['--wait'], ['--wait', '0'], ['--wait', 'x']):
+        expect(run(info, *wrong).returncode == 2, 'heed-info refuses ' + ' '.join(wrong))
     return [device['name'] for device in found['devices'] if device['usable']]
+
+
+def support_is_what_the_devices_offer(usable):
+    table, text = run(info, '--support'), run(info, '--support', '--json')
+    expect(table.returncode == 0 and text.returncode == 0, 'heed-info --support exits with 0')
+    cells = json.loads(text.stdout)['support']
+    keys = [(c['operation'], c['device'], c['dtype'], c['numerics']) for c in cells]
+    expect(len(set(keys)) == len(keys), 'every cell once')
+    axes = [set(axis) for axis in zip(*keys)]
+    expect(len(keys) == math.prod(len(axis) for axis in axes), 'no hole in the table')
+    expect(axes[0] == {'attn'} and set(usable) <= axes[1], 'every operation and usable device')
+    expect(axes[2] == {'f32', 'f16', 'bf16'}, 'the types')
+    expect(axes[3] == {'exact', 'repeat', 'fast', 'best'}, 'the promises')
+    lines = table.stdout.splitlines()
+    for c in cells:
+        expect(c['supported'] == (c['reason'] == '') == (c['status'] == 'HEED_OK'),
+               'a reason just for what is refused: %s' % c)
+        expect(c['reason'] in table.stdout, 'the table has the reason: %s' % c)
+    rows = [line for line in lines if line.startswith('attn')]
+    expect(len(rows) == len(axes[1]) * 3, 'a row for each operation, device and type')
+    starts = [lines[0].index(name) for name in ('device', 'dtype', 'exact', 'repeat', 'fast')]
+    expect(all(row[start] != ' ' and row[start - 1] == ' ' for row in rows for start in starts),
+           'columns align')
+    expect(all(c['supported'] for c in cells if c['device'] == 'reference'),
+           'the reference offers everything')
+
+
+def bad_drivers_cost_a_line_of_the_list():
+    """What a driver does in which call, whether its devices are listed, and the reason given."""
+    places = str(pathlib.Path(loader).parent) + ':' + os.environ.get('LD_LIBRARY_PATH', '')
+    for what, listed, reason in (
+            ('', True, 'self-test wrote nothing'),
+            ('fail CreateContext', True, 'CL_OUT_OF_RESOURCES'),
+            ('fail GetPlatformIDs', False, 'no platform'),
+            ('abort BuildProgram', True, 'ended the process (signal 6)'),
+            ('sleep BuildProgram', True, 'did not answer in 1 s'),
+            ('abort GetPlatformIDs', False, 'ended the process (signal 6)'),
+            ('sleep GetDeviceIDs', False, 'did not answer in 1 s')):
+        told = dict(os.environ, LD_LIBRARY_PATH=places, HEED_FAKE_OPENCL=what, HEED_CACHE_DIR='')
+        r = run(info, '--json', '--wait', '1', environment=told)
+        expect(r.returncode == 0, '%s: exits with %d: %s' % (what, r.returncode, r.stderr))
+        found = json.loads(r.stdout)
+        expect('reference' in [d['name'] for d in found['devices']], what + ': the host is listed')
+        texts = [d['reason'] for d in found['devices'] if d['name'].startswith('opencl:0')]
+        expect(len(texts) == (3 if listed else 0), '%s: %d names' % (what, len(texts)))
+        if not listed:
+            texts = [absent['reason'] for absent in found['absent'] if absent['kind'] == 'opencl']
+        expect(texts and all(reason in text for text in texts), '%s: %s' % (what, texts))
 
 
 def wrong_arguments_are_one_line():
@@ -100,6 +153,9 @@ def comparisons_have_a_ratio():
 
 
 usable = info_describes_every_device()
+support_is_what_the_devices_offer(usable)
+if loader:
+    bad_drivers_cost_a_line_of_the_list()
 wrong_arguments_are_one_line()
 results_are_complete(usable)
 comparisons_have_a_ratio()

@@ -12,10 +12,19 @@
 
 bool cf_target_open(struct target *t, const char *name, uint32_t width, heed_report *report)
 {
+    return cf_target_open_with(t, name, width, NULL, report);
+}
+
+bool cf_target_open_with(struct target *t, const char *name, uint32_t width,
+                         const heed_allocator *allocator, heed_report *report)
+{
     const heed_executor executor = { .size = sizeof executor, .width = width };
     char room[CACHE_ROOM];
     const heed_runtime_desc desc = {
-        .size = sizeof desc, .executor = &executor, .cache_dir = cache_folder(room),
+        .size = sizeof desc,
+        .allocator = allocator,
+        .executor = &executor,
+        .cache_dir = cache_folder(room),
     };
 
     *t = (struct target){ .width = width };

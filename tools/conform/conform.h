@@ -147,7 +147,8 @@ enum {
     FILL_EDGE,
     FILL_OVER
 };
-enum { LAID_NATURAL, LAID_PADDED, LAID_TRANSPOSED, LAID_NEGATIVE, LAID_ZERO };
+/* OVERLAP: each axis has a stride of +-1, whatever the extents. */
+enum { LAID_NATURAL, LAID_PADDED, LAID_TRANSPOSED, LAID_NEGATIVE, LAID_ZERO, LAID_OVERLAP };
 enum { LAY_DENSE, LAY_RAGGED, LAY_LISTED, LAY_PAGED, LAY_RING };
 enum { HEADS_NONE, HEADS_1, HEADS_HK, HEADS_H };
 enum { KIND_ALL, KIND_WINDOW, KIND_GLOBAL, KIND_SEGMENT };
@@ -192,26 +193,31 @@ bool cf_case_parse(const char *line, struct cs *, char why[128]);
 void cf_value_print(int field, int64_t value, char *out, size_t size);
 void cf_axes_print(FILE *);
 
+/* Takes fields of an illegal or large case back to defaults until it is legal; false: it is not. */
+bool cf_case_mend(struct rng *, heed_device *reference, int64_t limit, struct cs *);
 /* A legal case at random, of at most `limit` work (cf_case_work): each field with a chance of
  * `dense` in 100 takes a level, and numbers also values between the levels. */
 void cf_case_draw(struct rng *, heed_device *reference, int64_t dense, int64_t limit, struct cs *);
 
-/* ---- data.c, slots.c --------------------------------------------------- */
+/* ---- data.c, slots.c, laid.c ------------------------------------------- */
 
 /* A logical array: dense [b][x][y][z], whatever its place in memory will be. */
 struct array {
     uint32_t dtype;
     int trailing; /* how many of x, y, z the tensor has, counted from the right */
     bool batched; /* has the batch axes */
+    int dropped;  /* but for so many leading ones, all of extent 1 */
     int64_t shape[4];
-    int zero;   /* bit i: constant along axis i, may have stride 0 there */
-    int laid;   /* LAID_* */
+    int zero;    /* bit i: constant along axis i, may have stride 0 there */
+    int laid;    /* LAID_* */
+    int step[4]; /* LAID_OVERLAP: 1 or -1 of each axis */
     void *data; /* elements of the dtype */
 };
 
 struct slot {
     struct array a;
     bool constant;
+    int64_t ordered; /* constant entries ascend along the last axis and stay below this; 0: free */
 };
 
 /* Slot numbers count from 1; 0: absent. */
@@ -249,6 +255,9 @@ int64_t cf_case_work(const struct cs *); /* multiply-adds, roughly; > any limit:
 struct problem *cf_problem_make(const struct cs *, const int64_t *items, int n, bool data);
 void cf_problem_free(struct problem *);
 bool cf_slots_make(struct problem *);
+/* Makes the contents of slots agree where their elements share memory; all: the problem of all
+ * items, from which this one has some, or NULL. */
+bool cf_slots_lay(struct problem *, struct problem *all);
 bool cf_array_alloc(struct array *);
 int64_t cf_array_count(const struct array *);
 int64_t cf_array_at(const struct array *, int64_t b, int64_t x, int64_t y,
@@ -329,6 +338,9 @@ struct call {
 enum { CALL_NATURAL = 1 };
 
 bool cf_target_open(struct target *, const char *name, uint32_t width, heed_report *);
+/* allocator NULL: the runtime's default. */
+bool cf_target_open_with(struct target *, const char *name, uint32_t width,
+                         const heed_allocator *allocator, heed_report *);
 void cf_target_close(struct target *);
 /* Descriptor only (no device memory): for check. */
 bool cf_call_describe(struct call *, const struct problem *, unsigned flags);
@@ -366,7 +378,7 @@ void cf_fail(struct verdict *, const char *format, ...);
 void cf_judge_bound(const struct problem *, const struct call *, struct verdict *);
 void cf_judge_exact(const struct problem *, const struct call *, struct verdict *);
 
-/* ---- judge.c, meta.c, errors.c, cover.c ---------------------------------- */
+/* ---- judge.c, meta.c, errors.c, sizes.c, cover.c ------------------------- */
 
 enum {
     FAMILY_EXACT = 1,
@@ -374,7 +386,9 @@ enum {
     FAMILY_BOUND = 4,
     FAMILY_META = 8,
     FAMILY_ERROR = 16,
-    FAMILY_ALL = 31
+    FAMILY_CHECK = 32,
+    FAMILY_NAMED = 64,
+    FAMILY_ALL = 127
 };
 
 struct bench { /* devices at work */
@@ -409,6 +423,16 @@ void cf_tap(struct tally *, bool ok, const char *skip, const char *device, const
             const char *line, const char *why);
 /* All of the error family, on every target; prints its own TAP lines. */
 void cf_family_error(const struct target *targets, int n, struct tally *);
+
+/* Fails the verdict unless heed_attn_plan answers what heed_attn_check does: the same status and
+ * the same field, but for what making a plan takes. */
+void cf_check_and_plan(heed_device *, const heed_attn_desc *, struct verdict *);
+/* That for descriptors of any size, on every target; prints its own TAP lines. */
+void cf_family_check(const struct target *targets, int n, int64_t cases, uint64_t seed,
+                     struct tally *tally);
+
+/* Hand-written cases beyond what a line says, likewise; the first target is the reference. */
+void cf_family_named(const struct target *targets, int n, struct tally *tally);
 
 /* Hand-written cases. */
 extern const char *const cf_corners[];

@@ -26,7 +26,7 @@ bool cf_array_alloc(struct array *a)
 
 int64_t cf_array_at(const struct array *a, int64_t b, int64_t x, int64_t y, int64_t z)
 {
-    b = a->shape[0] == 1 ? 0 : b;
+    b = a->shape[0] > 0 ? b % a->shape[0] : b; /* the last batch axis, where that is the only one */
     x = a->shape[1] == 1 ? 0 : x;
     y = a->shape[2] == 1 ? 0 : y;
     z = a->shape[3] == 1 ? 0 : z;
@@ -313,7 +313,11 @@ static bool sinks_make(struct problem *p)
     const int64_t kind = cf_g(c, G_SINK);
 
     p->sinks = (struct array){
-        .dtype = HEED_F32, .trailing = 1, .shape = { 1, 1, 1, p->heads }, .laid = (int)cf_g(c, G_SS)
+        .dtype = HEED_F32,
+        .trailing = 1,
+        .shape = { 1, 1, 1, p->heads },
+        .laid = (int)cf_g(c, G_SS),
+        .step = { 1, 1, 1, -1 },
     };
     if (kind == SINK_NONE)
         return true;
@@ -357,6 +361,22 @@ static bool tensors_make(struct problem *p)
     return true;
 }
 
+/* Slots of some items whose elements share memory are those of the problem of all items. */
+static bool slots_lay(struct problem *p, bool some)
+{
+    struct problem *all = NULL;
+    bool ok;
+
+    if (some && cf_g(&p->c, G_SS) >= LAID_ZERO) {
+        all = cf_problem_make(&p->c, NULL, 0, !p->shapes_only);
+        if (!all)
+            return false;
+    }
+    ok = cf_slots_lay(p, all);
+    cf_problem_free(all);
+    return ok;
+}
+
 struct problem *cf_problem_make(const struct cs *c, const int64_t *items, int n, bool data)
 {
     struct problem *p = calloc(1, sizeof *p);
@@ -372,7 +392,8 @@ struct problem *cf_problem_make(const struct cs *c, const int64_t *items, int n,
     globals_set(p, c);
     for (int s = 0; s < p->n_sources; s++)
         source_extents(p, s);
-    ok = sinks_make(p) && cf_slots_make(p) && (!data || tensors_make(p));
+    ok = sinks_make(p) && cf_slots_make(p) && slots_lay(p, items != NULL) &&
+         (!data || tensors_make(p));
     if (ok)
         return p;
     cf_problem_free(p);

@@ -419,6 +419,17 @@ static void numbers_vary(struct rng *r, struct cs *c)
     }
 }
 
+bool cf_case_mend(struct rng *r, heed_device *reference, int64_t limit, struct cs *c)
+{
+    struct cover cover = { .reference = reference, .r = *r };
+    heed_status status = 0;
+    bool possible, legal;
+
+    legal = cf_draw_repair(&cover, c, NULL, 0, limit, &status, &possible);
+    *r = cover.r;
+    return legal;
+}
+
 void cf_case_draw(struct rng *r, heed_device *reference, int64_t dense, int64_t limit, struct cs *c)
 {
     struct cover cover = { .reference = reference, .r = *r };

@@ -28,6 +28,7 @@ struct family {
 static const struct family families[] = {
     { "exact", FAMILY_EXACT }, { "bits", FAMILY_BITS },   { "bound", FAMILY_BOUND },
     { "meta", FAMILY_META },   { "error", FAMILY_ERROR },
+    { "check", FAMILY_CHECK }, { "named", FAMILY_NAMED },
 };
 
 static const char usage[] =
@@ -37,7 +38,7 @@ static const char usage[] =
     "  --cases N       how many cases to draw (default 2000)\n"
     "  --seed S        another set of cases (default 1)\n"
     "  --case TEXT     only the case of this line\n"
-    "  --family NAME   only exact, bits, bound, meta or error\n"
+    "  --family NAME   only exact, bits, bound, meta, error, check or named\n"
     "  --threads N     threads of the second run of a case (default 2)\n"
     "  --verbose       also pairs of features that cannot go together, and worst errors\n"
     "  --list          print the axes that cases are drawn from\n";
@@ -160,6 +161,8 @@ static void device_case(struct session *session, const struct bench *bench, cons
                     heed_status_name(status));
         else if (status >= 0)
             judge(session, bench, p, ref, got, &v);
+        else if (session->o.families & FAMILY_CHECK)
+            cf_check_and_plan(bench->one.device, &got->desc, &v);
     }
     if (!v.failed)
         skip = wanted < 0 ? heed_status_name(wanted) : not_of_family(session, p);
@@ -302,14 +305,23 @@ static int64_t run_cover(struct session *session)
     return uncovered;
 }
 
-static void run_errors(struct session *session)
+/* The families that draw no cases. */
+static const uint32_t families_apart = FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED;
+
+static void run_apart(struct session *session)
 {
     struct target targets[MAX_DEVICES + 1];
 
     targets[0] = session->reference;
     for (int i = 0; i < session->n; i++)
         targets[1 + i] = session->bench[i].one;
-    cf_family_error(targets, 1 + session->n, &session->tally);
+    if (session->o.families & FAMILY_NAMED)
+        cf_family_named(targets, 1 + session->n, &session->tally);
+    if (session->o.families & FAMILY_ERROR)
+        cf_family_error(targets, 1 + session->n, &session->tally);
+    if (session->o.families & FAMILY_CHECK)
+        cf_family_check(targets, 1 + session->n, session->o.cases / 4, (uint64_t)session->o.seed,
+                        &session->tally);
 }
 
 static int run(struct session *session)
@@ -328,10 +340,10 @@ static int run(struct session *session)
     }
     if (session->o.text)
         run_case(session, &c);
-    else if (session->o.families != FAMILY_ERROR && run_cover(session) < 0)
+    else if (session->o.families & ~families_apart && run_cover(session) < 0)
         cf_tap(&session->tally, false, NULL, "all", "cover", "", "no memory for the cases");
-    if (session->o.families & FAMILY_ERROR && !session->o.text)
-        run_errors(session);
+    if (!session->o.text)
+        run_apart(session);
     if (session->judged)
         printf("# bound: largest error/bound %.4f, %lld elements judged, %lld out of its range\n",
                session->worst, (long long)session->judged, (long long)session->skipped);

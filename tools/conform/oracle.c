@@ -85,11 +85,11 @@ static bool key_add(struct row *r, int s, int64_t key)
         dot += x;
         size += fabs(x);
     }
+    /* near the end of binary32 partial sums may leave it where the exact result does not */
+    r->skip = r->skip || (isfinite(size) && size > 0x1p120);
     y = dot * scale_of(p);
     size *= fabs(scale_of(p));
-    /* near the end of binary32 partial sums may leave it where the exact result does not */
-    r->skip = r->skip || (isfinite(size) && size > 0x1p100) ||
-              (isfinite(size) && p->d && size / (fabs(scale_of(p)) + 0x1p-60) > 0x1p120);
+    r->skip = r->skip || (isfinite(size) && size > 0x1p100);
     if (p->softcap > 0)
         y = isnan(y) ? y : p->softcap * tanh(y / p->softcap);
     y += bias;

@@ -23,8 +23,10 @@ static int dims_of(const struct problem *p, const struct array *a, struct place 
         for (int i = 0; i < n; i++) {
             if (a->shape[0] != cf_batch_count(&p->c) || a->shape[0] == 1)
                 place->extent[i] = i + 1 < n ? 1 : a->shape[0];
-            dims[i] = place->extent[i];
         }
+        n -= a->dropped;
+        for (int i = 0; i < n; i++)
+            dims[i] = place->extent[i] = place->extent[i + a->dropped];
     }
     place->batch_axes = n;
     for (int i = 0; i < a->trailing; i++)
@@ -46,6 +48,21 @@ static void pack(const int64_t *dims, const int *order, int n, bool gaps, struct
     }
 }
 
+/* Every axis has a stride of +-1; of several batch axes, those that count items so. */
+static void overlap(const struct array *a, const struct place *place, int n, int64_t *stride)
+{
+    int64_t items = a->step[0];
+
+    for (int i = n - 1; i >= 0; i--) {
+        if (i >= place->batch_axes) {
+            stride[i] = a->step[4 - a->trailing + i - place->batch_axes];
+        } else {
+            stride[i] = items;
+            items *= place->extent[i] > 0 ? place->extent[i] : 1;
+        }
+    }
+}
+
 static void strides_choose(const struct array *a, const struct place *place, int laid,
                            const int64_t *dims, int n, struct rng *r, int64_t *stride)
 {
@@ -59,6 +76,10 @@ static void strides_choose(const struct array *a, const struct place *place, int
             order[i] = order[j];
             order[j] = keep;
         }
+    }
+    if (laid == LAID_OVERLAP) {
+        overlap(a, place, n, stride);
+        return;
     }
     if (laid == LAID_ZERO) { /* repeated axes take no room */
         int64_t thin[6];

@@ -227,6 +227,8 @@ static int global_make(struct problem *p, int s, int t, int64_t have)
     if (most > n && have == HAVE_CONST)
         most = n;
     slot = slot_add(p, HEED_I32, true, 1, 1, 1, most, have == HAVE_CONST);
+    if (slot > 0 && have == HAVE_CONST)
+        p->slot[slot - 1].ordered = n;
     for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
         struct rng r = rng_of(item_hash(p, slot_of(p, slot), b, (int)number));
         int64_t last = -1;
@@ -253,6 +255,8 @@ static int segment_make(struct problem *p, int s, int t, int64_t have)
     const int64_t n = p->source[s].n_k - cf_s(&p->c, s, S_PAD);
     const int slot = slot_add(p, HEED_I32, true, 2, 1, blocks, 2, have == HAVE_CONST);
 
+    if (slot > 0 && have == HAVE_CONST)
+        p->slot[slot - 1].ordered = n + 1;
     for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
         struct rng r = rng_of(item_hash(p, slot_of(p, slot), b, 300 + s * 8 + t));
 

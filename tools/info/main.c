@@ -3,6 +3,9 @@
  *
  * heed-info: what this build of heed is, and what it finds on this machine.
  */
+#include "ask.h"
+#include "support.h"
+
 #include "common/cache.h"
 #include "common/text.h"
 
@@ -18,15 +21,7 @@ static const char *const kind_names[] = {
     [HEED_DEVICE_CUDA] = "cuda",
     [HEED_DEVICE_PLUGIN] = "plugin",
 };
-enum { N_KINDS = sizeof kind_names / sizeof *kind_names };
-
-struct found {
-    heed_device_props *devices;
-    uint32_t count;
-    const char *preferred;              /* name of the default device; "" when there is none */
-    bool built[N_KINDS];
-    heed_report missing[N_KINDS];       /* status < 0: no device of this kind, and why */
-};
+enum { N_KINDS = sizeof kind_names / sizeof *kind_names, WAIT = 120 };
 
 static const char *kind_name(uint32_t kind)
 {
@@ -39,53 +34,6 @@ static void version_text(char *to, size_t size)
 
     snprintf(to, size, "%u.%u.%u", (unsigned)(v >> 16), (unsigned)(v >> 8 & 0xff),
              (unsigned)(v & 0xff));
-}
-
-/* A backend of whose devices there is none here is compiled in all the same; the message says what
- * is missing. */
-static void look_for(const heed_runtime *runtime, const char *name, uint32_t kind,
-                     struct found *found)
-{
-    heed_device *device = NULL;
-    heed_report *report = &found->missing[kind];
-    heed_status status;
-
-    if (found->built[kind])
-        return;
-    report->size = sizeof *report;
-    status = heed_device_find(runtime, name, &device, report);
-    found->built[kind] = status != HEED_E_NOT_BUILT;
-}
-
-static heed_status look(const heed_runtime *runtime, struct found *found)
-{
-    heed_device *preferred = NULL;
-    uint32_t index = 0;
-
-    found->count = heed_device_count(runtime);
-    found->devices = calloc(found->count + 1u, sizeof *found->devices);
-    if (found->devices == NULL)
-        return HEED_E_NOMEM;
-    if (heed_device_find(runtime, NULL, &preferred, NULL) < 0)
-        preferred = NULL;
-    found->preferred = "";
-    for (index = 0; index < found->count; index++) {
-        heed_device *device = heed_device_get(runtime, index);
-        heed_device_props *props = &found->devices[index];
-        heed_status status;
-
-        props->size = sizeof *props;
-        status = heed_device_info(device, props);
-        if (status < 0)
-            return status;
-        if (device == preferred)
-            found->preferred = props->name;
-        if (props->kind < N_KINDS)
-            found->built[props->kind] = true;
-    }
-    look_for(runtime, "opencl:0", HEED_DEVICE_OPENCL, found);
-    look_for(runtime, "cuda:0", HEED_DEVICE_CUDA, found);
-    return HEED_OK;
 }
 
 static void print_json(const struct found *found)
@@ -188,12 +136,40 @@ static void print_table(const struct found *found)
 
 static int usage(FILE *to, int code)
 {
-    fputs("usage: heed-info [--json]\n"
-          "Prints heed's version, the backends compiled in, and every device with the reason\n"
-          "why it cannot be used, or gives other bits than the reference, if so. Devices that\n"
-          "are not the host's are opened for this; what they compile is kept in\n"
-          "HEED_CACHE_DIR (empty: nowhere), or \"heed\" in XDG_CACHE_HOME or ~/.cache.\n", to);
+    fprintf(to, "usage: heed-info [--support] [--json] [--wait SECONDS]\n"
+            "Prints heed's version, the backends compiled in, and every device with the reason\n"
+            "why it cannot be used, or gives other bits than the reference, if so. Devices that\n"
+            "are not the host's are opened for this, in a process of their own that may take so\n"
+            "many seconds for each (%d); what they compile is kept in HEED_CACHE_DIR (empty:\n"
+            "nowhere), or \"heed\" in XDG_CACHE_HOME or ~/.cache.\n"
+            "  --support  instead: which operation each device offers, in which element type and\n"
+            "             with which promise about its bits, with the reason where it does not\n"
+            "  --json     the same as one object of JSON\n", WAIT);
     return code;
+}
+
+/* 0: not a number of seconds. */
+static int seconds_of(const char *text)
+{
+    char *rest;
+    const long seconds = strtol(text, &rest, 10);
+
+    return *text != '\0' && *rest == '\0' && seconds > 0 && seconds <= 86400 ? (int)seconds : 0;
+}
+
+static int print_support(const heed_runtime_desc *desc, bool json)
+{
+    heed_report report = { .size = sizeof report };
+    heed_runtime *runtime = NULL;
+    const heed_status status = heed_runtime_create(desc, &runtime, &report);
+
+    if (status < 0) {
+        text_failure("heed-info", "cannot create a runtime", status, &report);
+        return EXIT_FAILED;
+    }
+    support_print(runtime, json);
+    heed_runtime_destroy(runtime);
+    return EXIT_DONE;
 }
 
 int main(int argc, char **argv)
@@ -201,14 +177,18 @@ int main(int argc, char **argv)
     char room[CACHE_ROOM];
     const heed_runtime_desc desc = { .size = sizeof desc, .cache_dir = cache_folder(room) };
     struct found found = { 0 };
-    heed_runtime *runtime = NULL;
     heed_report report = { .size = sizeof report };
     heed_status status;
-    bool json = false;
+    bool json = false, support = false;
+    int seconds = WAIT;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0) {
             json = true;
+        } else if (strcmp(argv[i], "--support") == 0) {
+            support = true;
+        } else if (strcmp(argv[i], "--wait") == 0 && i + 1 < argc && seconds_of(argv[i + 1]) > 0) {
+            seconds = seconds_of(argv[++i]);
         } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             return usage(stdout, EXIT_DONE);
         } else {
@@ -216,19 +196,15 @@ int main(int argc, char **argv)
             return EXIT_USAGE;
         }
     }
-    status = heed_runtime_create(&desc, &runtime, &report);
-    if (status < 0) {
-        text_failure("heed-info", "cannot create a runtime", status, &report);
-        return EXIT_FAILED;
-    }
-    status = look(runtime, &found);
+    if (support)
+        return print_support(&desc, json);
+    status = ask_devices(&desc, seconds, &found, &report);
     if (status < 0)
-        text_failure("heed-info", "cannot describe the devices", status, NULL);
+        text_failure("heed-info", "cannot describe the devices", status, &report);
     else if (json)
         print_json(&found);
     else
         print_table(&found);
     free(found.devices);
-    heed_runtime_destroy(runtime);
     return status < 0 || fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
 }

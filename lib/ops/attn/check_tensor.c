@@ -37,21 +37,20 @@ heed_status heed_check_extents(struct heed_check *c, const struct heed_tensor_ru
 static heed_status dtype_in(struct heed_check *c, const struct heed_tensor_rule *rule,
                             uint32_t dtype)
 {
-    static const uint32_t order[] = { HEED_F32, HEED_F16, HEED_BF16, HEED_U8, HEED_I32, HEED_I64 };
-    uint32_t wanted = 0;
+    uint32_t wanted = 0, row;
     char names[48] = "", name[HEED_CHECK_NAME];
 
-    for (uint32_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+    for (uint32_t i = 0; (row = heed_dtype_at(i)) != 0; i++) {
         const size_t used = strlen(names);
 
         if (!(rule->set & 1u << i))
             continue;
-        if (order[i] == dtype)
+        if (row == dtype)
             return HEED_OK;
         if (wanted == 0)
-            wanted = order[i];
+            wanted = row;
         snprintf(names + used, sizeof(names) - used, "%s%s", used ? " or " : "",
-                 heed_dtype_name(order[i]));
+                 heed_dtype_name(row));
     }
     snprintf(name, sizeof(name), "%s.dtype", rule->name);
     return heed_check_fail(c, HEED_E_DTYPE, name, wanted, dtype, "%s (%u), wanted %s",

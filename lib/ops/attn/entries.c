@@ -173,7 +173,7 @@ heed_status heed_entries_walk(const struct heed_entries *e)
                                 "slot %u is not bound", (unsigned)aux->slot);
     if (!e->constant || !overlaps(aux, &s))
         return indices_walk(e, base);
-    bytes = (size_t)s.n * (sizeof(*s.left) + sizeof(*s.reached)); /* the constant itself is stored */
+    bytes = (size_t)s.n * (sizeof(*s.left) + sizeof(*s.reached));
     s.left = heed_alloc(e->runtime, bytes, 8);
     if (!s.left)
         return heed_report_fill(e->report, HEED_E_NOMEM, heed_site_path(e->site, path), 0, 0,

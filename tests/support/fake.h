@@ -1,0 +1,41 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the vendors' drivers of the tests have in common: calls are counted and written down, any of
+ * them can be made to fail, and what a real driver would not forgive is a mistake.
+ */
+#ifndef HEED_TESTS_SUPPORT_FAKE_H
+#define HEED_TESTS_SUPPORT_FAKE_H
+
+#include <stdbool.h>
+
+struct fake {
+    /* To be set. */
+    const char *fail_name;          /* only calls of this name count; NULL: all do */
+    long fail_at;                   /* this call fails, from 1; 0: all of fail_name, if any */
+    int fail_code;
+    bool poison;                    /* after it has failed, all that can fail fails so */
+    /* Told of each kernel that is launched, with its buffer number 1; may be NULL. */
+    void (*launched)(unsigned items, unsigned groups, void *output);
+    /* To be read. */
+    long calls, counted;            /* all of them; those of fail_name */
+    char failed[32], next[32];      /* the first call that failed, and the one after it
+                                     * that is no entering or leaving of a context */
+    long mistakes;
+    char mistake[64];               /* the first */
+    char trace[1024];               /* names of calls, a space after each; may be emptied */
+    bool poisoned;
+};
+
+/* There is one, for one thread. */
+extern struct fake fake;
+
+/* Writes the name down without counting it. */
+void fake_note(const char *name);
+/* Counts a call. 0, or the code with which it is to fail. */
+int fake_call(const char *name);
+void fake_mistake(const char *what);
+/* From now on nothing fails. */
+void fake_mend(void);
+
+#endif

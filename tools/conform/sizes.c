@@ -1,0 +1,281 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The check family: heed_attn_check says what heed_attn_plan will. Descriptors with extents up to
+ * 2^62 are put to both on every device; inputs repeat by strides of 0, and the runtime refuses
+ * large blocks, so that nothing of such a size is ever taken.
+ */
+#include "conform.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_MOST = 64 << 20 };
+
+/* One descriptor: extents, and what else it has. */
+struct vast {
+    int64_t b, h, hk, nq, nk, d, dv, run, rows, reach, far;
+    uint32_t dtype, features;
+};
+
+/* Features, bits. */
+enum {
+    V_LSE = 1,
+    V_WINDOW = 2,
+    V_GLOBAL = 4,
+    V_STEP = 8,
+    V_CAUSAL = 16,
+    V_MASK = 32,
+    V_DENSE = 64,
+    V_LENGTHS = 128,
+    V_RAGGED = 256,
+    V_LISTED = 512,
+    V_OWN = 1024,
+    V_SINK = 2048,
+    V_ALL = 4095
+};
+
+struct vast_call {
+    heed_attn_desc desc;
+    heed_source source;
+    heed_term terms[3];
+    heed_bias bias;
+    heed_slot slots[6];
+};
+
+static const int64_t vast_small[] = { 1, 2, 3, 0, 33, 64 };
+static const int64_t vast_counts[] = {
+    1,
+    33,
+    1 << 12,
+    1 << 20,
+    INT64_C(1) << 31,
+    (INT64_C(1) << 31) + 1,
+    INT64_C(1) << 33,
+    INT64_C(1) << 40,
+    INT64_C(1) << 60,
+    INT64_C(1) << 62,
+    INT64_MAX,
+    0,
+};
+static const int64_t vast_widths[] = { 64, 8, 64, 1 << 12, 0, 1 << 20, INT64_C(1) << 40 };
+
+#define PICK(r, table) (table)[rng_below(r, (int64_t)(sizeof(table) / sizeof *(table)))]
+
+static struct vast vast_draw(struct rng *r)
+{
+    struct vast v = { .b = 1, .h = 1 };
+
+    v.b = rng_below(r, 3) ? 1 + rng_below(r, 2) : PICK(r, vast_counts);
+    v.h = rng_below(r, 4) ? 1 + rng_below(r, 4) : PICK(r, vast_counts);
+    v.hk = rng_below(r, 2) ? 1 : v.h;
+    v.nq = rng_below(r, 4) ? PICK(r, vast_counts) : PICK(r, vast_small);
+    v.nk = rng_below(r, 4) ? PICK(r, vast_counts) : PICK(r, vast_small);
+    v.d = rng_below(r, 3) ? 64 : PICK(r, vast_widths);
+    v.dv = rng_below(r, 3) ? v.d : PICK(r, vast_widths);
+    v.run = 1 + rng_below(r, 2) * (rng_below(r, 2) ? 15 : INT32_MAX - 1);
+    v.rows = 1 + rng_below(r, 2) * (rng_below(r, 2) ? 63 : INT32_MAX - 1);
+    v.reach = rng_below(r, 3) ? 128 : rng_below(r, 2) ? HEED_FAR : INT64_C(1) << 60;
+    v.far = rng_below(r, 6) ? 0 : PICK(r, vast_counts);
+    v.dtype = (uint32_t[]){ HEED_F32, HEED_F16, HEED_BF16 }[rng_below(r, 3)];
+    v.features = (uint32_t)(rng_next(r) & rng_next(r)) & V_ALL;
+    return v;
+}
+
+/* Extents right-aligned: of -1 there is no axis. Inputs have stride 0, but for a far one. */
+static heed_tensor tensor(uint32_t dtype, const int64_t extent[4], bool output, int64_t far)
+{
+    heed_tensor t = { .dtype = dtype };
+    int64_t stride = 1;
+
+    for (int i = 0; i < 4; i++) {
+        if (extent[i] >= 0)
+            t.shape[t.ndim++] = extent[i];
+    }
+    for (uint32_t i = t.ndim; i-- > 0 && output;) {
+        t.stride[i] = stride;
+        if (t.shape[i] > 0)
+            stride = stride > INT64_MAX / t.shape[i] ? INT64_MAX : stride * t.shape[i];
+    }
+    if (!output && t.ndim)
+        t.stride[0] = far;
+    return t;
+}
+
+/* A run-time slot. */
+static uint32_t slot_add(struct vast_call *call, uint32_t dtype, int64_t x, int64_t y, int64_t z,
+                         int64_t w)
+{
+    call->slots[call->desc.n_slots].t = tensor(dtype, (int64_t[4]){ x, y, z, w }, false, 0);
+    return ++call->desc.n_slots;
+}
+
+static int64_t blocks_of(int64_t n, int64_t block)
+{
+    return n / block + (n % block != 0);
+}
+
+static void source_set(struct vast_call *call, const struct vast *v)
+{
+    heed_source *s = &call->source;
+    const bool listed = v->features & V_LISTED, ragged = !listed && v->features & V_RAGGED;
+    uint32_t n = 0;
+
+    s->k = tensor(v->dtype, (int64_t[4]){ ragged ? 1 : v->b, v->hk, v->nk, v->d }, false, v->far);
+    s->v = tensor(v->dtype, (int64_t[4]){ ragged ? 1 : v->b, v->hk, v->nk, v->dv }, false, 0);
+    s->layout = listed   ? HEED_LAYOUT_LISTED
+                : ragged ? HEED_LAYOUT_RAGGED
+                         : HEED_LAYOUT_DENSE;
+    if (listed) {
+        s->run = (int32_t)v->run;
+        s->rows = (int32_t)v->rows;
+        s->slot = slot_add(call, HEED_I32, v->b, 1, blocks_of(v->nq, v->rows), 4);
+    }
+    if (ragged)
+        s->slot = slot_add(call, HEED_I64, -1, -1, -1, v->b);
+    if (ragged || v->features & V_LENGTHS)
+        s->len_slot = slot_add(call, HEED_I64, -1, -1, -1, v->b);
+    if (v->features & V_MASK)
+        s->mask_slot = slot_add(call, HEED_U8, -1, v->b, 1, v->nk);
+    s->flags = v->features & V_CAUSAL ? HEED_SOURCE_CAUSAL : 0;
+    if (v->features & V_WINDOW && !listed)
+        call->terms[n++] =
+            (heed_term){ .kind = HEED_TERM_WINDOW, .left = v->reach, .right = v->reach };
+    if (v->features & V_GLOBAL && !listed)
+        call->terms[n++] = (heed_term){ .kind = HEED_TERM_GLOBAL,
+                                        .flags = HEED_TERM_KEYS | HEED_TERM_ROWS,
+                                        .block = 64 };
+    if (v->features & V_STEP && !listed)
+        call->terms[n++] = (heed_term){ .kind = HEED_TERM_ALL, .step = v->reach };
+    s->terms = call->terms;
+    s->n_terms = n;
+    s->term_size = sizeof call->terms[0];
+    if (v->features & V_DENSE) {
+        call->bias = (heed_bias){ .kind = HEED_BIAS_DENSE,
+                                  .t = slot_add(call, HEED_F16, v->b, 1, v->nq, v->nk) };
+        s->biases = &call->bias;
+        s->n_biases = 1;
+        s->bias_size = sizeof call->bias;
+    }
+}
+
+/* Only what the runtime's allocator gives may be the plan's own. */
+static void vast_set(struct vast_call *call, const struct vast *v, bool host)
+{
+    memset(call, 0, sizeof *call);
+    call->desc = (heed_attn_desc){
+        .size = sizeof call->desc,
+        .flags = HEED_ATTN_ALIGN_END |
+                 (v->features & V_OWN && host ? (uint32_t)HEED_PLAN_OWN_WORKSPACE : 0),
+        .q = tensor(v->dtype, (int64_t[4]){ v->b, v->h, v->nq, v->d }, false, 0),
+        .o = tensor(v->dtype, (int64_t[4]){ v->b, v->h, v->nq, v->dv }, true, 0),
+        .sources = &call->source,
+        .n_sources = 1,
+        .source_size = sizeof call->source,
+        .slots = call->slots,
+        .slot_size = sizeof call->slots[0],
+    };
+    if (v->features & V_LSE)
+        call->desc.lse = tensor(HEED_F32, (int64_t[4]){ -1, v->b, v->h, v->nq }, true, 0);
+    if (v->features & V_SINK)
+        call->desc.sinks = tensor(HEED_F32, (int64_t[4]){ -1, -1, -1, v->h }, false, 0);
+    source_set(call, v);
+}
+
+static void vast_print(const struct vast *v, char line[LINE])
+{
+    snprintf(line, LINE,
+             "b=%lld h=%lld hk=%lld nq=%lld nk=%lld d=%lld dv=%lld run=%lld rows=%lld reach=%lld "
+             "far=%lld dtype=%u features=0x%x",
+             (long long)v->b, (long long)v->h, (long long)v->hk, (long long)v->nq,
+             (long long)v->nk, (long long)v->d, (long long)v->dv, (long long)v->run,
+             (long long)v->rows, (long long)v->reach, (long long)v->far, (unsigned)v->dtype,
+             (unsigned)v->features);
+}
+
+/* What plan may say where check said yes: it makes something. */
+static bool may_fail(heed_status status)
+{
+    return status == HEED_E_NOMEM || status == HEED_E_DEVICE_NOMEM || status == HEED_E_KERNEL_BUILD;
+}
+
+void cf_check_and_plan(heed_device *device, const heed_attn_desc *desc, struct verdict *v)
+{
+    heed_report said = { .size = sizeof said }, did = { .size = sizeof did };
+    heed_plan *plan = NULL;
+    const heed_status check = heed_attn_check(device, desc, &said),
+                      status = heed_attn_plan(device, desc, &plan, &did);
+
+    heed_plan_drop(plan);
+    if ((status < 0) != (plan == NULL))
+        cf_fail(v, "plan answers %s and makes %s plan", heed_status_name(status),
+                plan ? "a" : "no");
+    if (check >= 0 && may_fail(status))
+        return;
+    if (check != status || strcmp(said.field, did.field) != 0)
+        cf_fail(v, "check says %s (%s: %s), plan %s (%s: %s)", heed_status_name(check), said.field,
+                said.message, heed_status_name(status), did.field, did.message);
+}
+
+static void *small_alloc(void *context, size_t size, size_t align)
+{
+    (void)context;
+    if (size > BLOCK_MOST)
+        return NULL;
+    return aligned_alloc(align < 64 ? 64 : align, (size + 63) / 64 * 64 + 64);
+}
+
+static void small_free(void *context, void *p, size_t size, size_t align)
+{
+    (void)context;
+    (void)size;
+    (void)align;
+    free(p);
+}
+
+/* The size for which check once said yes and plan no, and the largest ones. */
+static const struct vast vast_known[] = {
+    { 1, 1, 1, 1 << 20, 1 << 12, 64, 64, 1, 1, 128, 0, HEED_F32, 0 },
+    { 1, 1, 1, INT64_C(1) << 31, INT64_C(1) << 31, 64, 64, 1, 1, 128, 0, HEED_BF16, V_WINDOW },
+    { 1, 1, 1, INT64_C(1) << 40, 33, 8, 8, 1, 1, 128, 0, HEED_F16, V_LSE },
+    { 1, 1, 1, 33, INT64_C(1) << 40, 8, 8, 1, 1, 128, 0, HEED_F16, V_GLOBAL | V_WINDOW },
+    { 1, 1, 1, INT64_C(1) << 62, INT64_C(1) << 62, 64, 64, 1, 1, 128, 0, HEED_F32, V_CAUSAL },
+    { 1, 1, 1, 33, INT64_C(1) << 62, 0, 0, 1, 1, 128, 0, HEED_F32, V_MASK },
+};
+enum { VAST_KNOWN = sizeof vast_known / sizeof *vast_known };
+
+static void device_ask(struct tally *tally, const char *name, int64_t cases, uint64_t seed)
+{
+    const heed_allocator allocator = { .size = sizeof allocator,
+                                       .alloc = small_alloc,
+                                       .free = small_free };
+    struct rng r = rng_of(seed);
+    heed_report report = { .size = sizeof report };
+    heed_device_props props = { .size = sizeof props };
+    struct target on;
+
+    if (!cf_target_open_with(&on, name, 2, &allocator, &report) ||
+        heed_device_info(on.device, &props) < 0) {
+        cf_tap(tally, false, NULL, name, "check", "", report.message);
+        return;
+    }
+    for (int64_t i = 0; i < cases; i++) {
+        const struct vast v = i < VAST_KNOWN ? vast_known[i] : vast_draw(&r);
+        struct verdict verdict = { 0 };
+        struct vast_call call;
+        char line[LINE];
+
+        vast_set(&call, &v, props.kind < HEED_DEVICE_OPENCL);
+        vast_print(&v, line);
+        cf_check_and_plan(on.device, &call.desc, &verdict);
+        cf_tap(tally, !verdict.failed, NULL, name, "check", line, verdict.why);
+    }
+    cf_target_close(&on);
+}
+
+void cf_family_check(const struct target *targets, int n, int64_t cases, uint64_t seed,
+                     struct tally *tally)
+{
+    for (int i = 0; i < n; i++)
+        device_ask(tally, targets[i].name, cases, seed);
+}

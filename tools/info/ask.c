@@ -1,0 +1,273 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A child makes the runtime and describes one device after the other into a pipe, telling before
+ * each step what it is about to do. When it falls silent or dies, the step it was at is the
+ * answer for that device, and another child goes on behind it. The parent touches no driver.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "ask.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum what {
+    LISTING = 1,    /* about to get device `index` */
+    OPENING,        /* about to describe it; props.name */
+    DEVICE,         /* props */
+    PREFERRED,      /* props.name */
+    MISSING,        /* index: the kind, report */
+    FAILED,         /* no runtime: report */
+    END
+};
+
+/* Small enough to be written in one piece. */
+struct message {
+    uint32_t what, index;
+    heed_device_props props;
+    heed_report report;
+};
+
+/* ---- the child ---------------------------------------------------------- */
+
+static void tell(int to, const struct message *message)
+{
+    if (write(to, message, sizeof *message) != (ssize_t)sizeof *message)
+        _exit(EXIT_FAILURE);
+}
+
+static void tell_name(int to, enum what what, uint32_t index, const heed_device *device)
+{
+    struct message message = { .what = what, .index = index };
+
+    snprintf(message.props.name, sizeof message.props.name, "%s",
+             device != NULL ? heed_device_name(device) : "");
+    tell(to, &message);
+}
+
+/* A backend of whose devices there is none here is compiled in all the same; the message says what
+ * is missing. */
+static void tell_missing(int to, const heed_runtime *runtime, const char *name, uint32_t kind)
+{
+    struct message message = { .what = MISSING, .index = kind };
+    heed_device *device = NULL;
+
+    message.report.size = sizeof message.report;
+    if (heed_device_find(runtime, name, &device, &message.report) < 0)
+        tell(to, &message);
+}
+
+static void child(int to, const heed_runtime_desc *desc, uint32_t first)
+{
+    struct message message = { .what = FAILED, .report.size = sizeof message.report };
+    bool opencl = false, cuda = false;
+    heed_runtime *runtime = NULL;
+    heed_device *device = NULL;
+
+    if (heed_runtime_create(desc, &runtime, &message.report) < 0) {
+        tell(to, &message);
+        return;
+    }
+    if (heed_device_find(runtime, NULL, &device, NULL) < 0)
+        device = NULL;
+    tell_name(to, PREFERRED, 0, device);
+    for (uint32_t i = 0;; i++) {
+        tell_name(to, LISTING, i, NULL);
+        device = heed_device_get(runtime, i);
+        if (device == NULL)
+            break;
+        opencl = opencl || strncmp(heed_device_name(device), "opencl", 6) == 0;
+        cuda = cuda || strncmp(heed_device_name(device), "cuda", 4) == 0;
+        if (i < first)
+            continue;
+        tell_name(to, OPENING, i, device);
+        message = (struct message){ .what = DEVICE, .index = i };
+        message.props.size = sizeof message.props;
+        if (heed_device_info(device, &message.props) >= 0)
+            tell(to, &message);
+    }
+    if (!opencl)
+        tell_missing(to, runtime, "opencl:0", HEED_DEVICE_OPENCL);
+    if (!cuda)
+        tell_missing(to, runtime, "cuda:0", HEED_DEVICE_CUDA);
+    tell_name(to, END, 0, NULL);
+    heed_runtime_destroy(runtime);
+}
+
+/* ---- the parent --------------------------------------------------------- */
+
+struct asked {
+    pid_t process;
+    int from;
+    struct message last;                /* END: it has come to its end */
+    char fate[96];                      /* else what became of it, in words */
+};
+
+static heed_status begin(const heed_runtime_desc *desc, uint32_t first, struct asked *asked)
+{
+    int ends[2];
+
+    *asked = (struct asked){ .process = -1 };
+    fflush(NULL);
+    if (pipe(ends) != 0)
+        return HEED_E_NOMEM;
+    asked->process = fork();
+    if (asked->process == 0) {
+        close(ends[0]);
+        child(ends[1], desc, first);
+        _exit(EXIT_SUCCESS);
+    }
+    close(ends[1]);
+    asked->from = ends[0];
+    if (asked->process > 0)
+        return HEED_OK;
+    close(ends[0]);
+    return HEED_E_NOMEM;
+}
+
+/* false: nothing came in time, or nothing will. */
+static bool listen(const struct asked *asked, int seconds, struct message *message)
+{
+    struct pollfd ready = { .fd = asked->from, .events = POLLIN };
+    int n;
+
+    do
+        n = poll(&ready, 1, seconds * 1000);
+    while (n < 0 && errno == EINTR);
+    return n > 0 && read(asked->from, message, sizeof *message) == (ssize_t)sizeof *message;
+}
+
+/* Says what became of a child that fell silent; ends it if it still runs. */
+static void end(struct asked *asked, int seconds)
+{
+    const struct timespec moment = { .tv_nsec = 50 * 1000 * 1000 };
+    int status = 0;
+    bool over = false;
+
+    for (int i = 0; i < 40 && !over; i++) {     /* it may be dying, or giving back */
+        over = waitpid(asked->process, &status, WNOHANG) != 0;
+        if (!over && asked->last.what != END && i > 1)
+            break;
+        if (!over)
+            nanosleep(&moment, NULL);
+    }
+    if (!over) {
+        kill(asked->process, SIGKILL);
+        waitpid(asked->process, &status, 0);
+        snprintf(asked->fate, sizeof asked->fate, "the driver did not answer in %d s", seconds);
+    } else if (WIFSIGNALED(status)) {
+        snprintf(asked->fate, sizeof asked->fate, "the driver ended the process (signal %d)",
+                 WTERMSIG(status));
+    } else {
+        snprintf(asked->fate, sizeof asked->fate, "the driver ended the process (exit status %d)",
+                 WEXITSTATUS(status));
+    }
+    close(asked->from);
+}
+
+static heed_status add(struct found *found, const heed_device_props *props)
+{
+    heed_device_props *const longer =
+        realloc(found->devices, (found->count + 1u) * sizeof *found->devices);
+
+    if (longer == NULL)
+        return HEED_E_NOMEM;
+    found->devices = longer;
+    found->devices[found->count++] = *props;
+    if (props->kind < ASK_KINDS)
+        found->built[props->kind] = true;
+    return HEED_OK;
+}
+
+static heed_status take(struct found *found, const struct message *message, heed_report *why)
+{
+    switch ((enum what)message->what) {
+    case PREFERRED:
+        snprintf(found->preferred, sizeof found->preferred, "%s", message->props.name);
+        break;
+    case DEVICE: return add(found, &message->props);
+    case MISSING:
+        if (message->index < ASK_KINDS) {
+            found->missing[message->index] = message->report;
+            found->built[message->index] = message->report.status != HEED_E_NOT_BUILT;
+        }
+        break;
+    case FAILED:
+        *why = message->report;
+        return message->report.status;
+    case LISTING:
+    case OPENING:
+    case END: break;
+    }
+    return HEED_OK;
+}
+
+/* The device at which a child stopped. */
+static heed_status add_broken(struct found *found, const struct asked *asked)
+{
+    heed_device_props props = { .size = sizeof props, .width = 1, .usable = HEED_E_DEVICE };
+
+    memcpy(props.name, asked->last.props.name, sizeof props.name);
+    props.kind = strncmp(props.name, "opencl", 6) == 0 ? HEED_DEVICE_OPENCL
+                 : strncmp(props.name, "cuda", 4) == 0 ? HEED_DEVICE_CUDA
+                                                       : HEED_DEVICE_PLUGIN;
+    snprintf(props.reason, sizeof props.reason, "%s", asked->fate);
+    return add(found, &props);
+}
+
+/* Which driver it was cannot be told: those of all vendors are listed in one go. */
+static void miss_all(struct found *found, const struct asked *asked)
+{
+    static const struct {
+        uint32_t kind;
+        const char *name;
+    } kinds[] = { { HEED_DEVICE_OPENCL, "opencl" }, { HEED_DEVICE_CUDA, "cuda" } };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        heed_report *const report = &found->missing[kinds[i].kind];
+
+        report->status = HEED_E_DEVICE;
+        found->built[kinds[i].kind] = true;
+        snprintf(report->message, sizeof report->message, "%s: devices cannot be listed: %s",
+                 kinds[i].name, asked->fate);
+    }
+}
+
+heed_status ask_devices(const heed_runtime_desc *desc, int seconds, struct found *found,
+                        heed_report *why)
+{
+    heed_status status = HEED_OK;
+    uint32_t first = 0;
+
+    *found = (struct found){ .count = 0 };
+    while (status >= 0) {
+        struct asked asked;
+        struct message message;
+
+        status = begin(desc, first, &asked);
+        if (status < 0)
+            return status;
+        while (status >= 0 && asked.last.what != END && listen(&asked, seconds, &message)) {
+            asked.last = message;
+            status = take(found, &message, why);
+        }
+        end(&asked, seconds);
+        if (status < 0 || asked.last.what == END)
+            break;
+        if (asked.last.what != OPENING) {
+            miss_all(found, &asked);
+            break;
+        }
+        status = add_broken(found, &asked);
+        first = asked.last.index + 1;
+    }
+    return status;
+}

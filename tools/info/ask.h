@@ -1,0 +1,27 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Devices asked for in processes of their own: a driver that hangs, or ends the process, while its
+ * devices are listed or opened costs a line of the list and not the list.
+ */
+#ifndef HEED_TOOLS_INFO_ASK_H
+#define HEED_TOOLS_INFO_ASK_H
+
+#include <heed/heed.h>
+#include <stdbool.h>
+
+enum { ASK_KINDS = HEED_DEVICE_PLUGIN + 1 };
+
+struct found {
+    heed_device_props *devices;
+    uint32_t count;
+    char preferred[64];                 /* name of the default device; "" when there is none */
+    bool built[ASK_KINDS];
+    heed_report missing[ASK_KINDS];     /* status < 0: no device of this kind, and why */
+};
+
+/* Fills found, of which devices is to be freed. seconds: how long a device may take to be opened,
+ * or drivers to list theirs. A failure's report is in *why. */
+heed_status ask_devices(const heed_runtime_desc *, int seconds, struct found *, heed_report *why);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The answers are those of the operations' own checks to tiny descriptors. An operation is a row of
+ * a table here.
+ */
+#include "support.h"
+
+#include "common/text.h"
+
+#include <heed/attn.h>
+
+#include <string.h>
+
+struct value {
+    const char *name;
+    uint32_t value;
+};
+
+static const struct value dtypes[] = {
+    { "f32", HEED_F32 }, { "f16", HEED_F16 }, { "bf16", HEED_BF16 }
+};
+static const struct value numerics[] = {
+    { "exact", HEED_NUMERICS_EXACT },
+    { "repeat", HEED_NUMERICS_REPEAT },
+    { "fast", HEED_NUMERICS_FAST },
+    { "best", HEED_NUMERICS_BEST },
+};
+enum {
+    N_DTYPES = sizeof dtypes / sizeof *dtypes,
+    N_NUMERICS = sizeof numerics / sizeof *numerics,
+    MAX_REASONS = 64,
+    NAME = 24
+};
+
+static heed_tensor tensor(uint32_t dtype)
+{
+    return (heed_tensor){
+        .dtype = dtype, .ndim = 3, .shape = { 1, 4, 8 }, .stride = { 32, 8, 1 }
+    };
+}
+
+static heed_status attn_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                            heed_report *report)
+{
+    const heed_source source = { .k = tensor(dtype), .v = tensor(dtype) };
+    const heed_attn_desc desc = {
+        .size = sizeof desc,
+        .q = tensor(dtype),
+        .o = tensor(dtype),
+        .sources = &source,
+        .n_sources = 1,
+        .source_size = sizeof source,
+        .numerics = promise,
+    };
+
+    return heed_attn_check(device, &desc, report);
+}
+
+static const struct operation {
+    const char *name;
+    heed_status (*ask)(heed_device *, uint32_t dtype, uint32_t promise, heed_report *);
+} operations[] = {
+    { "attn", attn_ask },
+};
+enum { N_OPERATIONS = sizeof operations / sizeof *operations };
+
+/* ---- table ------------------------------------------------------------------ */
+
+struct reasons {
+    char text[MAX_REASONS][sizeof((heed_report *)0)->message];
+    int count;
+};
+
+/* The number of a reason, from 1; those beyond the room share the last one. */
+static int reason_number(struct reasons *reasons, const heed_report *report)
+{
+    const char *text = report->message[0] ? report->message : heed_status_name(report->status);
+
+    for (int i = 0; i < reasons->count; i++) {
+        if (!strcmp(reasons->text[i], text))
+            return i + 1;
+    }
+    if (reasons->count < MAX_REASONS)
+        snprintf(reasons->text[reasons->count++], sizeof reasons->text[0], "%s", text);
+    return reasons->count;
+}
+
+static void row_print(const struct operation *op, heed_device *device, const char *name,
+                      const struct value *dtype, struct reasons *reasons)
+{
+    printf("%-9s  %-*s  %-5s", op->name, NAME, name, dtype->name);
+    for (int i = 0; i < N_NUMERICS; i++) {
+        heed_report report = { .size = sizeof report };
+        char cell[16] = "yes";
+
+        if (op->ask(device, dtype->value, numerics[i].value, &report) < 0)
+            snprintf(cell, sizeof cell, "no [%d]", reason_number(reasons, &report));
+        printf("  %-7s", cell);
+    }
+    putchar('\n');
+}
+
+static void table_print(const heed_runtime *runtime)
+{
+    struct reasons reasons = { .count = 0 };
+
+    printf("%-9s  %-*s  %-5s", "operation", NAME, "device", "dtype");
+    for (int i = 0; i < N_NUMERICS; i++)
+        printf("  %-7s", numerics[i].name);
+    putchar('\n');
+    for (int op = 0; op < N_OPERATIONS; op++) {
+        for (uint32_t d = 0; d < heed_device_count(runtime); d++) {
+            heed_device *device = heed_device_get(runtime, d);
+            heed_device_props props = { .size = sizeof props };
+
+            if (heed_device_info(device, &props) < 0)
+                continue;
+            for (int t = 0; t < N_DTYPES; t++)
+                row_print(&operations[op], device, props.name, &dtypes[t], &reasons);
+        }
+    }
+    for (int i = 0; i < reasons.count; i++)
+        printf("%s[%d] %s\n", i ? "" : "\n", i + 1, reasons.text[i]);
+}
+
+/* ---- JSON ------------------------------------------------------------------- */
+
+static void cell_json(const struct operation *op, heed_device *device, const char *name, int dtype,
+                      int promise)
+{
+    heed_report report = { .size = sizeof report };
+    const heed_status status =
+        op->ask(device, dtypes[dtype].value, numerics[promise].value, &report);
+
+    printf("{\"operation\":\"%s\",\"device\":", op->name);
+    text_json_string(stdout, name);
+    printf(",\"dtype\":\"%s\",\"numerics\":\"%s\",\"supported\":%s,\"status\":\"%s\",\"reason\":",
+           dtypes[dtype].name, numerics[promise].name, status >= 0 ? "true" : "false",
+           heed_status_name(status));
+    text_json_string(stdout, status < 0 ? report.message : "");
+    putchar('}');
+}
+
+static void json_print(const heed_runtime *runtime)
+{
+    const char *comma = "";
+
+    printf("{\"support\":[");
+    for (int op = 0; op < N_OPERATIONS; op++) {
+        for (uint32_t d = 0; d < heed_device_count(runtime); d++) {
+            heed_device *device = heed_device_get(runtime, d);
+            heed_device_props props = { .size = sizeof props };
+
+            if (heed_device_info(device, &props) < 0)
+                continue;
+            for (int i = 0; i < N_DTYPES * N_NUMERICS; i++) {
+                fputs(comma, stdout);
+                cell_json(&operations[op], device, props.name, i / N_NUMERICS, i % N_NUMERICS);
+                comma = ",";
+            }
+        }
+    }
+    printf("]}\n");
+}
+
+void support_print(const heed_runtime *runtime, bool json)
+{
+    if (json)
+        json_print(runtime);
+    else
+        table_print(runtime);
+}
