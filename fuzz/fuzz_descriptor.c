@@ -36,7 +36,7 @@ struct block {
 static struct {
     struct fuzz_heap heap;
     heed_runtime *runtime;
-    heed_device *devices[FUZZ_DEVICES];
+    heed_device *devices[MAX_HOST_DEVICES];
     uint32_t n_devices;
 
     struct rng bytes;
@@ -58,7 +58,7 @@ static void world_start(void)
         return;
     w.heap.cap = UINT64_C(256) << 20;
     FUZZ_REQUIRE(heed_runtime_create(&desc, &w.runtime, NULL) == HEED_OK, "no runtime");
-    w.n_devices = fuzz_devices(w.runtime, w.devices);
+    w.n_devices = cf_host_devices(w.runtime, w.devices);
     cf_axes_init();
 }
 
@@ -394,8 +394,8 @@ static void answers_judge(const struct answers *a, uint8_t options)
                      heed_status_name(a->plan));
 }
 
-/* The reference needs no workspace to speak of; others may refuse what is legal but needs more of
- * it than there are addresses, and then say so. */
+/* The reference needs no workspace to speak of; others may refuse what is legal but has more strips
+ * or needs more workspace than they can number, and then say so. */
 static bool is_vast(uint32_t device, heed_status status)
 {
     heed_report report = { .size = sizeof(report) };
@@ -403,12 +403,12 @@ static bool is_vast(uint32_t device, heed_status status)
     w.heap.fail_at = 0;
     return status == HEED_E_UNSUPPORTED &&
            heed_attn_check(w.devices[device], w.desc, &report) == status &&
-           strstr(report.message, "address space") != NULL;
+           strstr(report.message, "more than the device can number") != NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct answers answers[FUZZ_DEVICES];
+    struct answers answers[MAX_HOST_DEVICES];
     uint8_t options, fail_at;
 
     if (size > FUZZ_INPUT_MOST)

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES = FUZZ_DEVICES, CALLS = 4 };
+enum { DEVICES = MAX_HOST_DEVICES, CALLS = 4 };
 
 /* What one device made of a case. */
 struct outcome {
@@ -77,7 +77,8 @@ static void world_make(struct world *world, uint32_t lanes)
                                      .executor = &executor };
 
     FUZZ_REQUIRE(heed_runtime_create(&desc, &world->runtime, NULL) == HEED_OK, "no runtime");
-    world->n = fuzz_devices(world->runtime, world->devices);
+    world->n = cf_host_devices(world->runtime, world->devices);
+    FUZZ_REQUIRE(world->n >= 2, "only %u devices", world->n);
     for (uint32_t i = 0; i < world->n; i++)
         FUZZ_REQUIRE(heed_queue_create(world->devices[i], 0, &world->queues[i], NULL) == HEED_OK,
                      "no queue on device %u", i);

@@ -5,7 +5,6 @@
  * system call.
  */
 #define _DEFAULT_SOURCE
-#define _POSIX_C_SOURCE 200809L
 
 #include "memory.h"
 
@@ -153,46 +152,6 @@ void fuzz_places_close(uint32_t n, bool closed)
         else
             ASAN_UNPOISON_MEMORY_REGION(places.at[i].margin, FUZZ_MARGIN);
     }
-}
-
-/* ---- devices ------------------------------------------------------------ */
-
-static bool stands_for_another(const heed_runtime *runtime, const char *name)
-{
-    const size_t length = strlen(name);
-    heed_device_props props = { .size = sizeof(props) };
-    heed_device *device;
-
-    for (uint32_t i = 0; (device = heed_device_get(runtime, i)) != NULL; i++) {
-        if (heed_device_info(device, &props) >= 0 && strncmp(props.name, name, length) == 0 &&
-            props.name[length] == ':')
-            return true;
-    }
-    return false;
-}
-
-uint32_t fuzz_devices(heed_runtime *runtime, heed_device *devices[FUZZ_DEVICES])
-{
-    heed_device_props props = { .size = sizeof(props) };
-    heed_device *device;
-    uint32_t n = 0;
-
-    FUZZ_REQUIRE(setenv("OCL_ICD_VENDORS", ".", 1) == 0, "no environment");     /* none of these */
-    for (uint32_t i = 0; (device = heed_device_get(runtime, i)) != NULL; i++) {
-        FUZZ_REQUIRE(heed_device_info(device, &props) == HEED_OK, "a device without properties");
-        if (props.kind >= HEED_DEVICE_OPENCL || props.usable < 0 ||
-            stands_for_another(runtime, props.name))
-            continue;
-        FUZZ_REQUIRE(n < FUZZ_DEVICES, "too many devices");
-        if (props.kind == HEED_DEVICE_REFERENCE && n > 0) {
-            devices[n++] = devices[0];
-            devices[0] = device;
-        } else {
-            devices[n++] = device;
-        }
-    }
-    FUZZ_REQUIRE(n >= 2, "only %u devices", n);
-    return n;
 }
 
 uint64_t fuzz_hash(uint64_t hash, const void *bytes, size_t size)

@@ -44,15 +44,6 @@ uint8_t *fuzz_place_margin(uint32_t number);
 /** Forbids (or allows again) all access to the margins of the first `n` places, under ASan. */
 void fuzz_places_close(uint32_t n, bool closed);
 
-enum { FUZZ_DEVICES = 12 };
-
-/**
- * The host's devices that can be used, "reference" first; of one that stands for another, that
- * other one.
- * @return how many.
- */
-uint32_t fuzz_devices(heed_runtime *runtime, heed_device *devices[FUZZ_DEVICES]);
-
 /** FNV-1a of bytes, going on from `hash` (0: from its start). */
 uint64_t fuzz_hash(uint64_t hash, const void *bytes, size_t size);
 

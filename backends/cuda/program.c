@@ -319,28 +319,20 @@ heed_status heed_cuda_kernel_create(void *opened, enum heed_kernel row, uint32_t
                                     void **compiled, struct heed_error_detail *detail)
 {
     struct heed_cuda_state *const state = opened;
-    struct heed_cuda_kernel *const made =
-        heed_offload_alloc(state, sizeof(*made), _Alignof(struct heed_cuda_kernel));
-    heed_status status;
+    const heed_status status = load_any(state, row, large, &state->kernels[row][large], detail);
 
-    if (made == NULL)
-        return HEED_E_NOMEM;
-    status = load_any(state, row, large, made, detail);
     if (status >= 0)
-        *compiled = made;
-    else
-        heed_offload_free(state, made, sizeof(*made), _Alignof(struct heed_cuda_kernel));
+        *compiled = &state->kernels[row][large];
     return status;
 }
 
 void heed_cuda_kernel_destroy(void *opened, void *compiled)
 {
     struct heed_cuda_state *const state = opened;
-    struct heed_cuda_kernel *const kernel = compiled;
+    const struct heed_cuda_kernel *const kernel = compiled;
 
-    if (heed_cuda_enter_to_destroy(state)) {
-        (void)state->driver->module_unload(kernel->module);
-        heed_cuda_leave(state);
-    }
-    heed_offload_free(state, kernel, sizeof(*kernel), _Alignof(struct heed_cuda_kernel));
+    if (!heed_cuda_enter_to_destroy(state))
+        return;
+    (void)state->driver->module_unload(kernel->module);
+    heed_cuda_leave(state);
 }

@@ -25,6 +25,7 @@ struct heed_cuda_state {
     void *context;
     uint32_t primary;               /* 1: the device's primary context, retained by us */
     void *stream;                   /* ours, for copies that belong to no queue */
+    struct heed_cuda_kernel kernels[HEED_KERNELS][2];   /* [row][large]: common.kernels' */
 };
 
 struct heed_cuda_queue {

@@ -49,6 +49,7 @@ struct heed_vendor {
                           struct heed_error_detail *);
     /* Gives back what attach took, however far it got; no kernel is left. */
     void (*detach)(void *state);
+    /* Kept in the state: a plan that fails leaves no memory behind. large: 0 or 1. */
     heed_status (*kernel_create)(void *state, enum heed_kernel, uint32_t large, void **compiled,
                                  struct heed_error_detail *);
     void (*kernel_destroy)(void *state, void *compiled);

@@ -244,28 +244,20 @@ static heed_status build_source(struct build *b)
 }
 
 /* The program lives on in its kernel. */
-static heed_status make_kernel(struct build *b, void **compiled)
+static heed_status make_kernel(struct build *b, struct heed_opencl_kernel *made)
 {
-    struct heed_opencl_kernel *const made =
-        heed_offload_alloc(b->d, sizeof(*made), _Alignof(struct heed_opencl_kernel));
     int32_t code = HEED_CL_SUCCESS;
     heed_status status;
 
-    if (made == NULL)
-        return HEED_E_NOMEM;
     made->kernel = b->d->api->CreateKernel(b->program, "heed_kernel", &code);
     if (made->kernel == NULL && code == HEED_CL_SUCCESS)
         code = HEED_CL_OUT_OF_RESOURCES;
     status = heed_opencl_check(b->d, code, "clCreateKernel", b->detail);
-    if (status < 0) {
-        heed_offload_free(b->d, made, sizeof(*made), _Alignof(struct heed_opencl_kernel));
-        return status;
-    }
     /* A plain mutex, of which POSIX lets initialising fail only for want of memory; here none is
      * needed. */
-    (void)pthread_mutex_init(&made->lock, NULL);
-    *compiled = made;
-    return HEED_OK;
+    if (status >= 0)
+        (void)pthread_mutex_init(&made->lock, NULL);
+    return status;
 }
 
 heed_status heed_opencl_kernel_create(void *state, enum heed_kernel row, uint32_t large,
@@ -290,7 +282,9 @@ heed_status heed_opencl_kernel_create(void *state, enum heed_kernel row, uint32_
     if (!build_cached(&b))
         status = build_source(&b);
     if (status >= 0)
-        status = make_kernel(&b, compiled);
+        status = make_kernel(&b, &d->kernels[row][large]);
+    if (status >= 0)
+        *compiled = &d->kernels[row][large];
     drop_program(&b);
     heed_offload_free(d, b.source, b.source_bytes + 1, 1);
     return status;
@@ -303,5 +297,4 @@ void heed_opencl_kernel_destroy(void *state, void *compiled)
 
     (void)d->api->ReleaseKernel(kernel->kernel);
     pthread_mutex_destroy(&kernel->lock);
-    heed_offload_free(d, kernel, sizeof(*kernel), _Alignof(struct heed_opencl_kernel));
 }

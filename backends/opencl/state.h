@@ -22,6 +22,7 @@ struct heed_opencl_state {
     struct heed_offload_state common;   /* first */
     const struct heed_opencl_api *api;
     void *platform, *device, *context;
+    struct heed_opencl_kernel kernels[HEED_KERNELS][2]; /* [row][large]: common.kernels' */
     uint32_t standard;              /* the -cl-std taken last; under common.building */
 };
 

@@ -6,7 +6,7 @@
 #include "biases.h"
 
 static const struct heed_use use_t = {
-    HEED_BATCH_ONE, HEED_SET_FLOATS, 1, { HEED_AXIS_NONE, HEED_AXIS_NONE, HEED_AXIS_HEADS }, NULL
+    HEED_BATCH_ONE, HEED_SET_FLOATS, 1, { 0, 0, HEED_AXIS_HEADS }, NULL
 };
 
 const struct heed_bias_kind heed_bias_alibi = {

@@ -7,11 +7,11 @@
 #include "biases.h"
 
 static const struct heed_use use_t = {
-    HEED_BATCH_ONE, HEED_SET_FLOATS, 2, { HEED_AXIS_NONE, HEED_AXIS_HEADS_OR_ONE, HEED_AXIS_ANY },
+    HEED_BATCH_ONE, HEED_SET_FLOATS, 2, { 0, HEED_AXIS_HEADS | HEED_AXIS_ONE, HEED_AXIS_ANY },
     NULL
 };
 static const struct heed_use use_map = {
-    HEED_BATCH_ONE, HEED_SET_I32, 1, { HEED_AXIS_NONE, HEED_AXIS_NONE, HEED_AXIS_ANY }, NULL
+    HEED_BATCH_ONE, HEED_SET_I32, 1, { 0, 0, HEED_AXIS_ANY }, NULL
 };
 
 const struct heed_bias_kind heed_bias_table = {

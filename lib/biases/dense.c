@@ -7,7 +7,9 @@
 
 static const struct heed_use use_t = {
     HEED_BATCH_MAY, HEED_SET_FLOATS, 3,
-    { HEED_AXIS_HEADS_OR_ONE, HEED_AXIS_ROWS_OR_ONE, HEED_AXIS_KEYS_OR_ONE }, NULL
+    { HEED_AXIS_HEADS | HEED_AXIS_ONE, HEED_AXIS_ROWS | HEED_AXIS_ONE,
+      HEED_AXIS_KEYS | HEED_AXIS_ONE },
+    NULL
 };
 
 const struct heed_bias_kind heed_bias_dense = {

@@ -67,7 +67,7 @@ static bool sees(const struct heed_look *look, const struct heed_checked_term *t
 }
 
 static const struct heed_use use_list = {
-    HEED_BATCH_MAY, HEED_SET_I32, 1, { HEED_AXIS_NONE, HEED_AXIS_NONE, HEED_AXIS_ANY }, list_entry
+    HEED_BATCH_MAY, HEED_SET_I32, 1, { 0, 0, HEED_AXIS_ANY }, list_entry
 };
 
 const struct heed_term_kind heed_term_global = {

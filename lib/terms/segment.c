@@ -42,7 +42,7 @@ static bool sees(const struct heed_look *look, const struct heed_checked_term *t
 }
 
 static const struct heed_use use_ranges = {
-    HEED_BATCH_MAY, HEED_SET_I32, 2, { HEED_AXIS_NONE, HEED_AXIS_BLOCKS, HEED_AXIS_TWO },
+    HEED_BATCH_MAY, HEED_SET_I32, 2, { 0, HEED_AXIS_BLOCKS, HEED_AXIS_TWO },
     range_entry
 };
 

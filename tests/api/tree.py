@@ -21,14 +21,14 @@ TEXT_SUFFIXES = C_SUFFIXES | {".py", ".sh", ".map", ".build"}
 COLUMNS, LINES, FUNCTION_LINES = 100, 500, 60
 # Files and functions that are still longer: a list to be emptied, never to grow.
 LONG = {
-    "fuzz/fuzz_descriptor.c",
     "tests/promises/test_sizes.c",
     "tests/support/fake_cuda.c",
     "tests/support/fake_opencl.c",
-    "tests/unit/test_cuda_faults.c",
+    "tests/unit/test_checked.c: START_TEST",
+    "tests/unit/test_constants.c: START_TEST",
     "tests/unit/test_offload_run.c",
     "tests/unit/test_runtime.c",
-    "tests/unit/test_checked.c: START_TEST",
+    "tests/unit/test_vendor_faults.c",
 }
 
 C_STANDARD = {

@@ -7,6 +7,7 @@
 #include "golden.h"
 
 #include "conform/conform.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -95,18 +96,11 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("golden");
     TCase *tests = tcase_create("bound");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     cf_axes_init();
     tcase_set_timeout(tests, 120);
     tcase_add_unchecked_fixture(tests, open_reference, close_reference);
     tcase_add_loop_test(tests, golden_answers_are_within_the_bound, 0, (int)golden_n_cases);
-    suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run("golden", tests);
 }

@@ -6,6 +6,7 @@
  * C library's malloc, so it is one of its own; glibc only.
  */
 #include "work.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <errno.h>
@@ -169,19 +170,12 @@ END_TEST
 int main(void)
 {
 #if defined COUNTS
-    Suite *suite = suite_create("allocation");
     TCase *tcase = tcase_create("run");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(tcase, 240);
     tcase_add_test(tcase, counting_counts);
     tcase_add_loop_test(tcase, run_allocates_nothing, 0, place_count());
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("allocation", tcase);
 #else
     puts("skipped: malloc can be counted with glibc and without sanitizers only");
     return 77;

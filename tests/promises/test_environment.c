@@ -6,6 +6,7 @@
  * as they found them.
  */
 #include "work.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <fenv.h>
@@ -191,18 +192,11 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("environment");
     TCase *tcase = tcase_create("caller");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(tcase, 240);
     tcase_add_loop_test(tcase, environment_changes_no_bit_and_is_left_alone, 0,
                         place_count() * (int)CASES);
     tcase_add_loop_test(tcase, flags_of_special_values_stay_inside, 0, place_count());
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("environment", tcase);
 }

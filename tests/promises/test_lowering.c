@@ -13,6 +13,7 @@
 #include "lib/spans.h"
 
 #include "conform/conform.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -322,16 +323,9 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("lowering");
     TCase *tcase = tcase_create("words");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(tcase, 240);
     tcase_add_loop_test(tcase, words_show_what_the_definition_says, 0, 4);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("lowering", tcase);
 }

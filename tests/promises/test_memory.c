@@ -6,6 +6,7 @@
  * made gives the same bits.
  */
 #include "work.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -238,19 +239,12 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("memory");
     TCase *tcase = tcase_create("failures");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(tcase, 240);
     tcase_add_loop_test(tcase, runtime_survives_each_failure, 0, 2);
     tcase_add_loop_test(tcase, queues_and_buffers_survive_each_failure, 0, 2);
     tcase_add_loop_test(tcase, plans_survive_each_failure, 0, 2);
     tcase_add_loop_test(tcase, plans_of_constant_slots_survive_each_failure, 0, 2);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("memory", tcase);
 }

@@ -6,6 +6,7 @@
  * together, and addresses at every offset.
  */
 #include "work.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -525,10 +526,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("sizes");
     TCase *tcase = tcase_create("sizes");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(tcase, 240);
     tcase_add_loop_test(tcase, extents_of_zero_alone_and_together, 0, place_count());
@@ -538,9 +536,5 @@ int main(void)
         tcase_add_loop_test(tcase, strides_beyond_31_and_33_bits, 0, place_count());
         tcase_add_loop_test(tcase, keys_beyond_31_and_33_bits, 0, place_count());
     }
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("sizes", tcase);
 }

@@ -8,6 +8,7 @@
  */
 #include "crews.h"
 #include "work.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -332,10 +333,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("threads");
     TCase *tcase = tcase_create("threads");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(tcase, 480);
     tcase_add_loop_test(tcase, lanes_change_no_bit, 0, CREWS);
@@ -344,9 +342,5 @@ int main(void)
     tcase_add_loop_test(tcase, own_workspace_is_busy_or_right, 0, place_count() * SHARED);
     tcase_add_loop_test(tcase, runtimes_beside_each_other, 0, place_count());
     tcase_add_loop_test(tcase, drop_in_mid_run_is_safe, 0, 2 * (place_count() - 1));
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("threads", tcase);
 }

@@ -5,72 +5,40 @@
  */
 #include "work.h"
 
+#include "conform/devices.h"
 #include "golden/build.h"
 
 #include <check.h>
 #include <fenv.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static struct {
-    char names[MAX_PLACES][64];
+    char names[MAX_HOST_DEVICES][64];
     int count;
 } places;
 
-/* Devices are counted before Check has a test at work. */
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
-static bool stands_for_another(const heed_runtime *rt, const char *name)
-{
-    const size_t length = strlen(name);
-    heed_device_props props = { .size = sizeof(props) };
-    heed_device *device;
-
-    for (uint32_t i = 0; (device = heed_device_get(rt, i)) != NULL; i++) {
-        require(heed_device_info(device, &props) == HEED_OK);
-        if (strncmp(props.name, name, length) == 0 && props.name[length] == ':')
-            return true;
-    }
-    return false;
-}
-
-static void place_add(const heed_runtime *rt, heed_device *device)
-{
-    heed_device_props props = { .size = sizeof(props) };
-
-    require(heed_device_info(device, &props) == HEED_OK);
-    if (props.kind >= HEED_DEVICE_OPENCL || stands_for_another(rt, props.name))
-        return;
-    if (props.usable < 0) {
-        printf("# no %s: %s\n", props.name, props.reason);
-        return;
-    }
-    require(places.count < MAX_PLACES);
-    if (props.kind == HEED_DEVICE_REFERENCE)
-        memmove(places.names[1], places.names[0], (size_t)places.count * sizeof(places.names[0]));
-    memcpy(places.names[props.kind == HEED_DEVICE_REFERENCE ? 0 : places.count], props.name,
-           sizeof(props.name));
-    places.count++;
-}
-
+/* Check has no test at work yet where devices are counted first. */
 int place_count(void)
 {
+    heed_device *devices[MAX_HOST_DEVICES];
+    heed_device_props props = { .size = sizeof(props) };
     heed_runtime *rt = NULL;
-    heed_device *device;
+    int n;
 
     if (places.count > 0)
         return places.count;
-    require(heed_runtime_create(NULL, &rt, NULL) == HEED_OK);
-    for (uint32_t i = 0; (device = heed_device_get(rt, i)) != NULL; i++)
-        place_add(rt, device);
+    if (heed_runtime_create(NULL, &rt, NULL) < 0)
+        abort();
+    n = (int)cf_host_devices(rt, devices);
+    for (int i = 0; i < n; i++) {
+        if (heed_device_info(devices[i], &props) < 0)
+            abort();
+        memcpy(places.names[i], props.name, sizeof(props.name));
+    }
     heed_runtime_destroy(rt);
-    return places.count;
+    places.count = n;
+    return n;
 }
 
 const char *place_name(int i)

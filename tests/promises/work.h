@@ -23,7 +23,7 @@ struct place {
 
 /* The host's devices that can be used, "reference" first; of a device that stands for another one,
  * that other one. Those that cannot are named, with the reason, where they are counted first. */
-enum { MAX_PLACES = 12 };
+enum { MAX_PLACES = 16 };
 int place_count(void);
 const char *place_name(int i);
 

@@ -6,6 +6,7 @@
 #include "lib/core/alloc.h"
 #include "lib/core/context.h"
 #include "support/ledger.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -205,9 +206,6 @@ END_TEST
 int main(void)
 {
     TCase *tcase = tcase_create("alloc");
-    Suite *suite = suite_create("alloc");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(tcase, default_allocator_honours_every_alignment);
     tcase_add_test(tcase, no_block_for_sizes_that_cannot_be);
@@ -216,10 +214,5 @@ int main(void)
     tcase_add_test(tcase, arena_says_no_memory_and_stays_usable);
     tcase_add_test(tcase, sums_and_products_stay_inside_63_bits);
     tcase_add_test(tcase, sizes_do_not_wrap);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("alloc", tcase);
 }

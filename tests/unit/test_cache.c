@@ -10,6 +10,7 @@
 #include "lib/core/alloc.h"
 #include "lib/core/context.h"
 #include "support/ledger.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -310,10 +311,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *const suite = suite_create("cache");
     TCase *const tests = tcase_create("cache");
-    SRunner *runner;
-    int failed;
 
     tcase_add_checked_fixture(tests, begin, end);
     tcase_set_timeout(tests, 120);
@@ -325,10 +323,5 @@ int main(void)
     tcase_add_test(tests, folder_that_cannot_be_made_is_no_cache);
     tcase_add_test(tests, no_memory_is_no_cache);
     tcase_add_test(tests, hash_is_sha_256);
-    suite_add_tcase(suite, tests);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("cache", tests);
 }

@@ -5,6 +5,7 @@
  * of changes to it, each with the status, field and numbers that must be reported.
  */
 #include "check_world.h"
+#include "support/suite.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -478,10 +479,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("check");
     TCase *tests = tcase_create("check");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_add_loop_test(tests, each_change_gets_its_status_and_report, 0,
                         (int)(sizeof(tables) / sizeof(tables[0])));
@@ -490,9 +488,5 @@ int main(void)
     tcase_add_test(tests, a_given_scale_of_0_is_a_plain_mean);
     tcase_add_test(tests, flags_out_of_place_are_told_where_they_belong);
     tcase_add_test(tests, structure_comes_first);
-    suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run("check", tests);
 }

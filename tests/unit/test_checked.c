@@ -10,6 +10,7 @@
 #include "lib/ops/attn/slots.h"
 #include "lib/ops/attn/validate.h"
 #include "support/ledger.h"
+#include "support/suite.h"
 
 #include <stdlib.h>
 
@@ -464,10 +465,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("checked");
     TCase *tests = tcase_create("checked");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_add_test(tests, newer_callers_are_understood_while_their_tails_are_zero);
     tcase_add_test(tests, defaults_are_resolved);
@@ -481,9 +479,5 @@ int main(void)
     tcase_add_test(tests, memory_that_runs_out_leaves_nothing);
     tcase_add_test(tests, check_without_a_report);
     tcase_add_test(tests, run_time_slots_are_walked);
-    suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run("checked", tests);
 }

@@ -362,5 +362,6 @@ int main(void)
     tcase_add_test(tests, more_groups_than_can_be_launched_are_refused);
     tcase_add_loop_test(tests, a_lost_device_stays_lost_and_can_be_left, 0, 2);
     tcase_add_test(tests, a_context_that_is_gone_is_not_entered_again);
-    return run_suite("cuda", tests);
+    tcase_set_timeout(tests, 240);
+    return suite_run("cuda", tests);
 }

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const struct heed_backend heed_cuda_backend;
+
 static heed_runtime *rt;
 static struct heed_cuda_state state;
 static bool all;
@@ -21,6 +23,8 @@ static void set_up(void)
 {
     ck_assert_int_eq(heed_runtime_create(NULL, &rt, NULL), HEED_OK);
     memset(&state, 0, sizeof(state));
+    state.common.base.driver =
+        &((const struct heed_vendor *)(const void *)heed_cuda_backend.offload)->driver;
     state.common.base.services = &rt->services;
     state.common.base.traits.shape = HEED_SHAPE_WORKGROUP;
     state.common.base.traits.group_rows = 64;

@@ -4,6 +4,7 @@
  * The table of element types and loads of integers.
  */
 #include "lib/core/dtype.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -30,15 +31,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("dtype");
     TCase *tests = tcase_create("dtype");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_add_test(tests, loads_and_table);
-    suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run("dtype", tests);
 }

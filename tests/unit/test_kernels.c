@@ -8,6 +8,7 @@
 #include "lib/core/alloc.h"
 #include "lib/core/context.h"
 #include "support/ledger.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -140,9 +141,6 @@ END_TEST
 int main(void)
 {
     TCase *tcase = tcase_create("kernels");
-    Suite *suite = suite_create("kernels");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(tcase, includes_are_written_out_once_with_their_lines);
     tcase_add_test(tcase, files_without_a_guard_are_written_each_time);
@@ -151,10 +149,5 @@ int main(void)
     tcase_add_test(tcase, no_memory_gives_nothing);
     tcase_add_test(tcase, every_kernel_has_a_text);
     tcase_add_test(tcase, kernels_are_few_and_named_apart);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("kernels", tcase);
 }

@@ -5,6 +5,7 @@
  * events, and those over what the caller owns.
  */
 #include "fake_offload.h"
+#include "support/suite.h"
 
 #include <pthread.h>
 
@@ -426,9 +427,6 @@ END_TEST
 int main(void)
 {
     TCase *tcase = tcase_create("offload");
-    Suite *suite = suite_create("offload");
-    SRunner *runner;
-    int failed;
 
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_set_timeout(tcase, 60);
@@ -446,10 +444,5 @@ int main(void)
     tcase_add_test(tcase, wrong_objects_are_refused);
     tcase_add_test(tcase, absent_backends_are_named);
     tcase_add_test(tcase, events_left_over_are_logged);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("offload", tcase);
 }

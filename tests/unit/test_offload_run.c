@@ -5,6 +5,7 @@
  * events, the plan's own workspace, slots read back, and memory that runs out anywhere.
  */
 #include "fake_offload.h"
+#include "support/suite.h"
 
 enum { B = 2, H = 2, N_Q = 4, N_K = 6, D = 8, BYTES = 4096 };
 
@@ -558,9 +559,6 @@ END_TEST
 int main(void)
 {
     TCase *tcase = tcase_create("offload_run");
-    Suite *suite = suite_create("offload_run");
-    SRunner *runner;
-    int failed;
 
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_set_timeout(tcase, 60);
@@ -576,10 +574,5 @@ int main(void)
     tcase_add_loop_test(tcase, validate_reads_slots_back, 0, 2);
     tcase_add_loop_test(tcase, each_allocation_may_fail, 0, 2);
     tcase_add_test(tcase, the_list_survives_a_lack_of_memory);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("offload_run", tcase);
 }

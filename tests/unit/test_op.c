@@ -9,6 +9,7 @@
 #include "lib/launch/operands.h"
 #include "lib/ops/op.h"
 #include "support/ledger.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <string.h>
@@ -325,10 +326,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("op");
     TCase *tests = tcase_create("op");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, check_is_plan_without_prepare);
@@ -339,9 +337,5 @@ int main(void)
     tcase_add_test(tests, operands_share_what_they_may);
     tcase_add_test(tests, every_operand_needs_its_memory);
     tcase_add_test(tests, the_table_of_operations_is_in_order);
-    suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run("op", tests);
 }

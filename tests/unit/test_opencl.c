@@ -495,5 +495,6 @@ int main(void)
     tcase_add_test(tests, options_never_loosen_arithmetic);
     tcase_add_test(tests, other_standards_are_tried);
     tcase_add_test(tests, failed_build_without_a_log_says_so);
-    return run_suite("opencl", tests);
+    tcase_set_timeout(tests, 240);
+    return suite_run("opencl", tests);
 }

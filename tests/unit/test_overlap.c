@@ -5,6 +5,7 @@
  */
 #include "lib/launch/overlap.h"
 #include "conform/conform.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -248,10 +249,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("overlap");
     TCase *tests = tcase_create("overlap");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(tests, 240);
     tcase_add_test(tests, injective_agrees_with_brute_force);
@@ -262,9 +260,5 @@ int main(void)
     tcase_add_test(tests, empty_and_single_axes_do_not_matter);
     tcase_add_test(tests, hostile_layouts_return);
     tcase_add_test(tests, extremes_do_not_overflow);
-    suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run("overlap", tests);
 }

@@ -7,6 +7,7 @@
 #include "lib/backend.h"
 
 #include "conform/conform.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <fenv.h>
@@ -415,10 +416,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("reference");
     TCase *tests = tcase_create("run");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     cf_axes_init();
     tcase_set_timeout(tests, 240);
@@ -430,9 +428,5 @@ int main(void)
     tcase_add_test(tests, far_keys_and_large_logits);
     tcase_add_test(tests, any_fp_environment_gives_the_same_bits);
     tcase_add_test(tests, the_device_describes_itself);
-    suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run("reference", tests);
 }

@@ -8,6 +8,7 @@
 #include "reference/decode.h"
 #include "reference/numerics.h"
 #include "sha256.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <float.h>
@@ -350,10 +351,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("reference-numerics");
     TCase *tests = tcase_create("pieces");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(tests, 280);
     tcase_add_test(tests, f16_is_decoded);
@@ -368,9 +366,5 @@ int main(void)
     tcase_add_test(tests, log_sum_is_accurate);
     tcase_add_test(tests, functions_have_the_bits_of_version_1);
     tcase_add_test(tests, constants_are_rounded_once_each);
-    suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run("reference-numerics", tests);
 }

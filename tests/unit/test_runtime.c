@@ -9,6 +9,7 @@
 #include "lib/core/executor.h"
 #include "lib/core/sized.h"
 #include "support/ledger.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -570,9 +571,6 @@ END_TEST
 int main(void)
 {
     TCase *tcase = tcase_create("runtime");
-    Suite *suite = suite_create("runtime");
-    SRunner *runner;
-    int failed;
 
     tcase_add_checked_fixture(tcase, set_up, NULL);
     tcase_add_test(tcase, every_status_has_a_name_of_its_own);
@@ -591,10 +589,5 @@ int main(void)
     tcase_add_test(tcase, buffers_that_cannot_be_say_so);
     tcase_add_test(tcase, queues_know_their_device);
     tcase_add_test(tcase, events_left_over_are_logged);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("runtime", tcase);
 }

@@ -12,6 +12,7 @@
 #include "lib/core/alloc.h"
 #include "lib/core/context.h"
 #include "support/ledger.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -429,9 +430,6 @@ END_TEST
 int main(void)
 {
     TCase *tcase = tcase_create("selftest");
-    Suite *suite = suite_create("selftest");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(tcase, inputs_meet_what_goes_wrong);
     tcase_add_test(tcase, every_step_has_several_answers);
@@ -445,10 +443,5 @@ int main(void)
     tcase_add_test(tcase, one_wrong_bit_is_found);
     tcase_add_test(tcase, a_right_device_is_exact_and_a_wrong_one_is_not);
     tcase_add_test(tcase, every_failure_is_passed_on);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("selftest", tcase);
 }

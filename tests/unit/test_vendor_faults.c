@@ -6,25 +6,10 @@
  * status and the code are the right ones, outputs stay as they were, nothing is left behind, the
  * caller's context stays current, what is lost stays lost and what is not can be used on.
  */
+#include "lib/core/interop.h"
 #include "vendor_world.h"
 
 #include <heed/attn.h>
-
-/* As in heed/opencl.h and heed/cuda.h, which are for those who have the vendors'. */
-typedef struct _cl_context *cl_context;
-typedef struct _cl_device_id *cl_device_id;
-typedef struct _cl_command_queue *cl_command_queue;
-typedef struct _cl_event *cl_event;
-typedef struct CUctx_st *CUcontext;
-typedef struct CUstream_st *CUstream;
-typedef struct CUevent_st *CUevent;
-heed_status heed_opencl_device(heed_runtime *, cl_context, cl_device_id, heed_device **,
-                               heed_report *);
-heed_status heed_opencl_queue(heed_device *, cl_command_queue, heed_queue **, heed_report *);
-heed_status heed_opencl_event(heed_device *, cl_event, heed_event **, heed_report *);
-heed_status heed_cuda_device(heed_runtime *, CUcontext, int, heed_device **, heed_report *);
-heed_status heed_cuda_queue(heed_device *, CUstream, heed_queue **, heed_report *);
-heed_status heed_cuda_event(heed_device *, CUevent, heed_event **, heed_report *);
 
 /* In place of the library's own, so that no driver of the machine has a part in this. */
 extern const struct heed_backend heed_reference_backend;
@@ -116,14 +101,13 @@ static heed_status make_runtime(void)
 
 static heed_status make_device(void)
 {
-    if (life.v == &vendors[OPENCL])
-        return life.kind & THEIRS
-                   ? heed_opencl_device(life.runtime, life.context, fake_opencl_device(0),
-                                        &life.device, &life.why)
-                   : heed_device_find(life.runtime, "opencl:0", &life.device, &life.why);
-    return life.kind & THEIRS
-               ? heed_cuda_device(life.runtime, life.context, 0, &life.device, &life.why)
-               : heed_device_find(life.runtime, "cuda:0", &life.device, &life.why);
+    char name[16];
+
+    if (life.kind & THEIRS)
+        return heed_interop_device(life.v->name, life.runtime, life.context, native_device(life.v),
+                                   &life.device, &life.why);
+    snprintf(name, sizeof(name), "%s:0", life.v->name);
+    return heed_device_find(life.runtime, name, &life.device, &life.why);
 }
 
 /* With a list, so that two kernels run. */
@@ -162,15 +146,11 @@ static heed_status make_queue_and_event(void)
 
     if (!(life.kind & THEIRS))
         return heed_queue_create(life.device, 0, &life.queue, &life.why);
-    if (life.v == &vendors[OPENCL]) {
-        status = heed_opencl_queue(life.device, life.native_queue, &life.queue, &life.why);
-        if (status >= 0)
-            status = heed_opencl_event(life.device, life.native_event, &life.before, &life.why);
-        return status;
-    }
-    status = heed_cuda_queue(life.device, life.native_queue, &life.queue, &life.why);
+    status = heed_interop_queue(life.v->name, life.device, life.native_queue, &life.queue,
+                                &life.why);
     if (status >= 0)
-        status = heed_cuda_event(life.device, life.native_event, &life.before, &life.why);
+        status = heed_interop_event(life.v->name, life.device, life.native_event, &life.before,
+                                    &life.why);
     return status;
 }
 
@@ -515,5 +495,6 @@ int main(void)
     tcase_add_loop_test(tests, whatever_call_fails_all_is_well, 0, 2 * VENDORS * KINDS);
     tcase_add_loop_test(tests, whatever_allocation_fails_all_is_well, 0, VENDORS * KINDS);
     tcase_add_loop_test(tests, logs_of_builds_are_in_the_report, 0, VENDORS);
-    return run_suite("vendor-faults", tests);
+    tcase_set_timeout(tests, 240);
+    return suite_run("vendor-faults", tests);
 }

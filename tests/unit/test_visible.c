@@ -6,6 +6,7 @@
 #include "lib/ops/attn/visible.h"
 
 #include "conform/conform.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -287,10 +288,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("visible");
     TCase *tests = tcase_create("visible");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(tests, 240);
     tcase_add_test(tests, rows_see_what_the_definition_says);
@@ -299,9 +297,5 @@ int main(void)
     tcase_add_test(tests, what_does_not_exist_is_named);
     tcase_add_test(tests, every_key_of_a_ragged_tensor_gets_a_count);
     tcase_add_test(tests, slots_that_are_not_bound_are_named);
-    suite_add_tcase(suite, tests);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run("visible", tests);
 }

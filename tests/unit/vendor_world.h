@@ -16,6 +16,7 @@
 #include "support/fake_cuda.h"
 #include "support/fake_opencl.h"
 #include "support/ledger.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -41,12 +42,11 @@ struct vendor {
     void *(*queue)(void *context), *(*event)(void *context, void *queue);
     void (*queue_end)(void *context, void *), (*event_end)(void *context, void *);
     void *(*context_of)(const heed_device *);
-    void *native;                               /* device 0, for wrapping */
     void (*refuse_builds)(bool);
     long (*builds)(void);                       /* from source */
     char *(*bytes)(void *memory);
-    const char *launch, *allocate, *finish;     /* names of calls */
-    int no_memory, other;                       /* codes */
+    const char *launch, *allocate;              /* names of calls */
+    int no_memory;                              /* codes */
     int lost[3];
 };
 
@@ -241,9 +241,7 @@ static const struct vendor vendors[] = {
         .bytes = opencl_bytes,
         .launch = "EnqueueNDRangeKernel",
         .allocate = "CreateBuffer",
-        .finish = "Finish",
         .no_memory = HEED_CL_OUT_OF_RESOURCES,
-        .other = -54,
         .lost = { HEED_CL_DEVICE_NOT_AVAILABLE, HEED_CL_INVALID_DEVICE,
                   HEED_CL_INVALID_COMMAND_QUEUE },
     },
@@ -268,13 +266,17 @@ static const struct vendor vendors[] = {
         .bytes = cuda_bytes,
         .launch = "cuLaunchKernel",
         .allocate = "cuMemAlloc",
-        .finish = "cuStreamSynchronize",
         .no_memory = HEED_CU_OUT_OF_MEMORY,
-        .other = 701,
         .lost = { HEED_CU_ILLEGAL_ADDRESS, HEED_CU_LAUNCH_FAILED, HEED_CU_ECC_UNCORRECTABLE },
     },
 };
 enum { OPENCL, CUDA, VENDORS };
+
+/* Device 0, for wrapping. */
+static inline void *native_device(const struct vendor *v)
+{
+    return v == &vendors[OPENCL] ? fake_opencl_device(0) : (void *)0;
+}
 
 /* ---- a device of one of them ---- */
 
@@ -409,23 +411,6 @@ static inline heed_status run_go(struct run *run)
     fake_cuda.n_launches = 0;
     fake.trace[0] = '\0';
     return driver_of_world()->run(world.device.state, &run->work, &world.detail);
-}
-
-/* ---- running a suite ---- */
-
-static inline int run_suite(const char *name, TCase *tests)
-{
-    Suite *const suite = suite_create(name);
-    SRunner *runner;
-    int failed;
-
-    tcase_set_timeout(tests, 240);
-    suite_add_tcase(suite, tests);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 #endif

@@ -9,6 +9,8 @@
 #ifndef HEED_TOOLS_CONFORM_CONFORM_H
 #define HEED_TOOLS_CONFORM_CONFORM_H
 
+#include "devices.h"
+
 #include <heed/attn.h>
 
 #include <stdbool.h>

@@ -132,10 +132,17 @@ static void term_read(struct reader *r, int s, int t, const heed_term *term)
 {
     static const int64_t globals[] = { GF_NONE, GF_KEYS, GF_ROWS, GF_BOTH };
     static const int64_t phases[] = { PH_NONE, PH_HEAD, PH_QUERY, PH_BOTH };
+    static const int64_t kinds[] = { [HEED_TERM_ALL] = KIND_ALL,
+                                     [HEED_TERM_WINDOW] = KIND_WINDOW,
+                                     [HEED_TERM_GLOBAL] = KIND_GLOBAL,
+                                     [HEED_TERM_SEGMENT] = KIND_SEGMENT };
     const int at = cf_at_term(s, t);
     int64_t *v = r->p->c.v;
 
-    v[at + T_KIND] = (int64_t)term->kind - HEED_TERM_ALL + KIND_ALL;
+    r->good = r->good && term->kind < sizeof kinds / sizeof *kinds;
+    if (!r->good)
+        return;
+    v[at + T_KIND] = kinds[term->kind];
     v[at + T_LEFT] = term->left;
     v[at + T_RIGHT] = term->right;
     v[at + T_BLOCK] = one_if_zero(term->block);

@@ -159,8 +159,8 @@ static int seconds_of(const char *text)
 
 static int print_support(const heed_runtime_desc *desc, bool json)
 {
-    heed_report report = { .size = sizeof report };
     heed_runtime *runtime = NULL;
+    heed_report report = { .size = sizeof report };
     const heed_status status = heed_runtime_create(desc, &runtime, &report);
 
     if (status < 0) {
@@ -169,7 +169,7 @@ static int print_support(const heed_runtime_desc *desc, bool json)
     }
     support_print(runtime, json);
     heed_runtime_destroy(runtime);
-    return EXIT_DONE;
+    return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 int main(int argc, char **argv)

@@ -65,27 +65,17 @@ heed_status heed_check_limits(struct heed_check *c, const struct heed_check_limi
 
 const char *heed_check_flags_hint(uint32_t flags)
 {
-    static const struct {
-        uint32_t flag;
-        const char *hint;
-    } hints[] = {
-        { HEED_SOURCE_CAUSAL, "; HEED_SOURCE_CAUSAL belongs in sources[].flags" },
-        { HEED_SOURCE_END, "; HEED_SOURCE_END belongs in sources[].flags" },
-        { HEED_ATTN_ALIGN_START, "; HEED_ATTN_ALIGN_START belongs in the descriptor's flags,"
-                                 " HEED_TERM_KEYS in those of a GLOBAL term" },
-        { HEED_ATTN_ALIGN_END, "; HEED_ATTN_ALIGN_END belongs in the descriptor's flags,"
-                               " HEED_TERM_ROWS in those of a GLOBAL term" },
-        { HEED_ATTN_SCALE_GIVEN, "; HEED_ATTN_SCALE_GIVEN belongs in the descriptor's flags,"
-                                 " HEED_TERM_PHASE_HEAD in those of a term with a step" },
-        { HEED_ATTN_LSE_WITH_SINK, "; HEED_ATTN_LSE_WITH_SINK belongs in the descriptor's flags,"
-                                   " HEED_TERM_PHASE_QUERY in those of a term with a step" },
-    };
-
-    for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++) {
-        if (flags & hints[i].flag)
-            return hints[i].hint;
-    }
-    return "";
+    if (flags & HEED_SOURCE_CAUSAL)
+        return "; HEED_SOURCE_CAUSAL belongs in sources[].flags";
+    if (flags & HEED_SOURCE_END)
+        return "; HEED_SOURCE_END belongs in sources[].flags";
+    if (flags & HEED_ATTN_ALIGN_START)
+        return "; HEED_ATTN_ALIGN_START belongs in the descriptor's flags, HEED_TERM_KEYS in terms";
+    if (flags & HEED_ATTN_ALIGN_END)
+        return "; HEED_ATTN_ALIGN_END belongs in the descriptor's flags, HEED_TERM_ROWS in terms";
+    return flags & (HEED_ATTN_SCALE_GIVEN | HEED_ATTN_LSE_WITH_SINK)
+               ? "; HEED_ATTN_* belong in the descriptor's flags, HEED_TERM_PHASE_* in terms"
+               : "";
 }
 
 heed_status heed_check_flags(struct heed_check *c, uint32_t flags, uint32_t known)

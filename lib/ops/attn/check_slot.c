@@ -71,21 +71,22 @@ static void lower_to(int64_t *bound, int64_t value)
         *bound = value;
 }
 
-static void axis_cut(struct heed_check *c, const struct heed_site *site, enum heed_axis axis,
+/* An extent of 1 that is broadcast bounds nothing. */
+static void axis_cut(struct heed_check *c, const struct heed_site *site, uint32_t axis,
                      int64_t extent)
 {
     struct heed_checked_source *source = source_of(c, site);
-    const bool q_ragged = c->out->q_layout == HEED_LAYOUT_RAGGED;
-    const bool k_ragged = source && source->layout == HEED_LAYOUT_RAGGED;
     int64_t rows;
 
-    if ((axis == HEED_AXIS_ROWS_OR_ONE || axis == HEED_AXIS_KEYS_OR_ONE) && extent == 1)
+    if ((axis & HEED_AXIS_ONE) && extent == 1)
         return;
-    if (q_ragged && (axis == HEED_AXIS_ROWS || axis == HEED_AXIS_ROWS_OR_ONE))
-        lower_to(&c->out->n_q, extent);
-    if (q_ragged && axis == HEED_AXIS_BLOCKS && heed_mul_i64(extent, block_of(c, site), &rows))
-        lower_to(&c->out->n_q, rows);
-    if (k_ragged && (axis == HEED_AXIS_KEYS || axis == HEED_AXIS_KEYS_OR_ONE))
+    if (c->out->q_layout == HEED_LAYOUT_RAGGED) {
+        if (axis & HEED_AXIS_ROWS)
+            lower_to(&c->out->n_q, extent);
+        if ((axis & HEED_AXIS_BLOCKS) && heed_mul_i64(extent, block_of(c, site), &rows))
+            lower_to(&c->out->n_q, rows);
+    }
+    if ((axis & HEED_AXIS_KEYS) && source->layout == HEED_LAYOUT_RAGGED)
         lower_to(&source->n_k, extent);
 }
 
@@ -144,57 +145,42 @@ heed_status heed_check_begins(struct heed_check *c, uint32_t slot)
     return heed_check_batch(c, &rule, &c->slots[slot - 1].t);
 }
 
-/* One of up to three extents, or any (extents[0] < 0). */
-struct wish {
-    int64_t extents[3];
-    const char *why;
-};
-
-static struct wish wish_for(const struct heed_check *c, const struct heed_site *site,
-                            enum heed_axis axis)
+/* May the axis have this extent? Else the first one that it may have, and words for all. */
+static bool axis_may(const struct heed_check *c, const struct heed_site *site, uint32_t axis,
+                     int64_t extent, int64_t *wanted, char why[64])
 {
     const struct heed_checked *out = c->out;
     const struct heed_checked_source *source = source_of(c, site);
-    const int64_t heads = out->heads, key_heads = source ? source->heads : 1;
-    const int64_t rows = out->q_layout == HEED_LAYOUT_RAGGED ? -1 : out->n_q;
-    const int64_t keys = !source || source->layout == HEED_LAYOUT_RAGGED ? -1 : source->n_k;
-    int64_t blocks = rows;
+    const bool any_row = out->q_layout == HEED_LAYOUT_RAGGED;
+    const bool any_key = source && source->layout == HEED_LAYOUT_RAGGED;
+    const int64_t block = axis & HEED_AXIS_BLOCKS ? block_of(c, site) : 1;
+    const int64_t blocks = out->n_q > 0 ? (out->n_q - 1) / block + 1 : 0;
+    const struct {
+        uint32_t axis;
+        int64_t extent;
+        const char *name;
+    } rows[] = {
+        { HEED_AXIS_ANY, extent, "any" },
+        { HEED_AXIS_TWO, 2, "begin and end" },
+        { HEED_AXIS_HEADS, out->heads, "heads of q" },
+        { HEED_AXIS_KEY_HEADS, source ? source->heads : 1, "heads of k" },
+        { HEED_AXIS_ROWS, any_row ? extent : out->n_q, "query rows" },
+        { HEED_AXIS_BLOCKS, any_row ? extent : blocks, "blocks of rows" },
+        { HEED_AXIS_KEYS, any_key || !source ? extent : source->n_k, "keys of the source" },
+        { HEED_AXIS_ONE, 1, "1" },
+    };
+    size_t used = 0;
 
-    switch (axis) {
-    case HEED_AXIS_NONE:
-        return (struct wish){ { 1, 1, 1 }, "this use has no such axis" };
-    case HEED_AXIS_ANY:
-        return (struct wish){ { -1, -1, -1 }, "any" };
-    case HEED_AXIS_TWO:
-        return (struct wish){ { 2, 2, 2 }, "begin and end" };
-    case HEED_AXIS_HEADS:
-        return (struct wish){ { heads, heads, heads }, "heads of q" };
-    case HEED_AXIS_HEAD_GROUPS:
-        return (struct wish){ { heads, key_heads, 1 }, "1, the heads of k or those of q" };
-    case HEED_AXIS_HEADS_OR_ONE:
-        return (struct wish){ { heads, 1, 1 }, "1 or the heads of q" };
-    case HEED_AXIS_ROWS:
-        return (struct wish){ { rows, rows, rows }, "query rows" };
-    case HEED_AXIS_ROWS_OR_ONE:
-        return (struct wish){ { rows, 1, 1 }, "1 or the query rows" };
-    case HEED_AXIS_KEYS:
-        return (struct wish){ { keys, keys, keys }, "keys of the source" };
-    case HEED_AXIS_KEYS_OR_ONE:
-        return (struct wish){ { keys, 1, 1 }, "1 or the keys of the source" };
-    case HEED_AXIS_BLOCKS:
-        if (rows > 0)
-            blocks = (rows - 1) / block_of(c, site) + 1;
-        return (struct wish){ { blocks, blocks, blocks },
-                              "blocks of query rows, the last may be short" };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        if (!(axis & rows[i].axis))
+            continue;
+        if (rows[i].extent == extent)
+            return true;
+        if (used == 0)
+            *wanted = rows[i].extent;
+        used += (size_t)snprintf(why + used, 64 - used, "%s%s", used ? " or " : "", rows[i].name);
     }
-    assert(!"an axis that counts nothing");
-    return (struct wish){ { -1, -1, -1 }, "any" };
-}
-
-static bool granted(const struct wish *wish, int64_t extent)
-{
-    return wish->extents[0] < 0 || extent == wish->extents[0] || extent == wish->extents[1] ||
-           extent == wish->extents[2];
+    return false;
 }
 
 static heed_status site_shape(struct heed_check *c, const struct heed_site *site,
@@ -202,23 +188,23 @@ static heed_status site_shape(struct heed_check *c, const struct heed_site *site
                                const int64_t shape[6])
 {
     const struct heed_use *use = site->use;
-    char path[HEED_SITE_PATH], why[128];
+    char path[HEED_SITE_PATH], why[128], names[64] = "";
     heed_status status = HEED_OK;
+    int64_t wanted = 0;
 
     heed_site_path(site, path);
     for (uint32_t a = 0; a < 3 && status >= 0; a++) {
-        const int64_t wanted = use->batch == HEED_BATCH_ONE ? 1 : c->out->batch[a];
+        wanted = use->batch == HEED_BATCH_ONE ? 1 : c->out->batch[a];
 
         snprintf(why, sizeof(why), "batch axis of %s", path);
         if (shape[a] != 1 || use->batch == HEED_BATCH_ALL)
             status = heed_check_axis(c, rule, t, a, wanted, why);
     }
     for (uint32_t axis = 6 - use->trailing; axis < 6 && status >= 0; axis++) {
-        const struct wish wish = wish_for(c, site, use->axes[axis - 3]);
-
-        snprintf(why, sizeof(why), "%s (%s)", wish.why, path);
-        if (!granted(&wish, shape[axis]))
-            status = heed_check_axis(c, rule, t, axis, wish.extents[0], why);
+        if (axis_may(c, site, use->axes[axis - 3], shape[axis], &wanted, names))
+            continue;
+        snprintf(why, sizeof(why), "%s (%s)", names, path);
+        status = heed_check_axis(c, rule, t, axis, wanted, why);
     }
     return status;
 }

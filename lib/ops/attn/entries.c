@@ -137,19 +137,27 @@ static heed_status stored_walk(const struct heed_entries *e, const void *base, s
     return stored_ask(e, base, s, false);
 }
 
-/* Are there more indices than stored entries? Extents and strides have been checked: sums fit. */
-static bool overlaps(const struct heed_aux *aux, struct stored *s)
+int64_t heed_entries_stored(const struct heed_aux *aux, int64_t *low)
 {
-    int64_t count = 1, high = 0;
+    int64_t high = 0;
 
-    s->low = 0;
+    *low = 0;
     for (int i = 0; i < 6; i++) {
         const int64_t far = aux->stride[i] * (aux->shape[i] - 1);
 
-        *(far < 0 ? &s->low : &high) += far;
-        count *= aux->stride[i] == 0 ? 1 : aux->shape[i];
+        *(far < 0 ? low : &high) += far;
     }
-    s->n = high - s->low + 1;
+    return high - *low + 1;
+}
+
+/* Are there more indices than stored entries? */
+static bool overlaps(const struct heed_aux *aux, struct stored *s)
+{
+    int64_t count = 1;
+
+    s->n = heed_entries_stored(aux, &s->low);
+    for (int i = 0; i < 6; i++)
+        count *= aux->stride[i] == 0 ? 1 : aux->shape[i];
     return count > s->n;
 }
 

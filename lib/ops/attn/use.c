@@ -115,6 +115,8 @@ static heed_status run_entry(const struct heed_entries *e, const struct heed_ent
 
 /* ---- uses ---- */
 
+enum { GROUPS = HEED_AXIS_HEADS | HEED_AXIS_KEY_HEADS | HEED_AXIS_ONE };
+
 static const struct heed_use use_begins = { HEED_BATCH_MAY, HEED_SET_INTS, 0, { 0 }, begin_entry };
 /* Every item is its own sequence. */
 static const struct heed_use use_q_begins = { HEED_BATCH_ALL, HEED_SET_INTS, 0, { 0 },
@@ -123,18 +125,18 @@ static const struct heed_use use_lengths = { HEED_BATCH_MAY, HEED_SET_INTS, 0, {
                                              length_entry };
 static const struct heed_use use_q_pos = { HEED_BATCH_MAY, HEED_SET_I64, 0, { 0 }, position_entry };
 static const struct heed_use use_mask = {
-    HEED_BATCH_MAY, HEED_SET_U8, 2, { HEED_AXIS_NONE, HEED_AXIS_HEAD_GROUPS, HEED_AXIS_KEYS }, NULL
+    HEED_BATCH_MAY, HEED_SET_U8, 2, { 0, GROUPS, HEED_AXIS_KEYS }, NULL
 };
 static const struct heed_use use_runs = {
-    HEED_BATCH_MAY, HEED_SET_I32, 3, { HEED_AXIS_HEAD_GROUPS, HEED_AXIS_BLOCKS, HEED_AXIS_ANY },
+    HEED_BATCH_MAY, HEED_SET_I32, 3, { GROUPS, HEED_AXIS_BLOCKS, HEED_AXIS_ANY },
     run_entry
 };
 const struct heed_use heed_use_q_coord = {
-    HEED_BATCH_MAY, HEED_SET_INTS, 1, { HEED_AXIS_NONE, HEED_AXIS_NONE, HEED_AXIS_ROWS },
+    HEED_BATCH_MAY, HEED_SET_INTS, 1, { 0, 0, HEED_AXIS_ROWS },
     position_entry
 };
 const struct heed_use heed_use_k_coord = {
-    HEED_BATCH_MAY, HEED_SET_INTS, 1, { HEED_AXIS_NONE, HEED_AXIS_NONE, HEED_AXIS_KEYS },
+    HEED_BATCH_MAY, HEED_SET_INTS, 1, { 0, 0, HEED_AXIS_KEYS },
     position_entry
 };
 

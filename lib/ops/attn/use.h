@@ -14,20 +14,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a trailing axis counts. For RAGGED queries or keys ROWS, BLOCKS and KEYS may have any
- * extent, which then bounds the lengths. */
-enum heed_axis {
-    HEED_AXIS_NONE,                 /* not there */
-    HEED_AXIS_ANY,
-    HEED_AXIS_TWO,                  /* begin and end */
-    HEED_AXIS_HEADS,                /* H */
-    HEED_AXIS_HEAD_GROUPS,          /* 1, H_k or H */
-    HEED_AXIS_HEADS_OR_ONE,
-    HEED_AXIS_ROWS,
-    HEED_AXIS_ROWS_OR_ONE,
-    HEED_AXIS_KEYS,
-    HEED_AXIS_KEYS_OR_ONE,
-    HEED_AXIS_BLOCKS                /* of rows: a SEGMENT's block, a LISTED source's rows */
+/* What the extent of a trailing axis may be: any of these. For RAGGED queries or keys ROWS, BLOCKS
+ * and KEYS may be anything, and bound the lengths. */
+enum {
+    HEED_AXIS_ONE = 1,
+    HEED_AXIS_TWO = 2,              /* begin and end */
+    HEED_AXIS_ANY = 4,
+    HEED_AXIS_HEADS = 8,            /* H */
+    HEED_AXIS_KEY_HEADS = 16,       /* H_k */
+    HEED_AXIS_ROWS = 32,
+    HEED_AXIS_BLOCKS = 64,          /* of rows: a SEGMENT's block, a LISTED source's rows */
+    HEED_AXIS_KEYS = 128
 };
 
 /* What the batch axes may be. */
@@ -51,7 +48,7 @@ struct heed_use {
     uint32_t batch;                 /* HEED_BATCH_* */
     uint32_t set;                   /* HEED_SET_*: element types */
     uint32_t trailing;              /* axes after those of the batch */
-    enum heed_axis axes[3];         /* x, y, z: view axes 3, 4, 5 */
+    uint32_t axes[3];               /* HEED_AXIS_* of x, y, z: view axes 3, 4, 5 */
     /* What is asked of each entry (validate.h); NULL: any will do. */
     heed_status (*entry)(const struct heed_entries *, const struct heed_entry *,
                          struct heed_fault *);

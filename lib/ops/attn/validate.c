@@ -141,24 +141,16 @@ static heed_status sequences_in(const struct heed_entries *e, const struct pack 
     return HEED_OK;
 }
 
-static int64_t stored(const struct heed_aux *aux)
-{
-    int64_t n = 1;
-
-    for (int i = 0; i < 6; i++)
-        n += aux->stride[i] * (aux->shape[i] - 1) * (aux->stride[i] < 0 ? -1 : 1);
-    return n;
-}
-
 /* Too many to be looked at one by one, for how little is stored? */
 static bool crowded(const struct pack *p)
 {
-    int64_t limit[6], count = 1;
+    int64_t limit[6], count = 1, low;
 
     limits_find(p, 2, limit);
     for (int i = 0; i < 6; i++)
         count *= limit[i];          /* at most n_batch, which fits */
-    return count > SEQUENCES_MAX && count / 2 > stored(p->begins) + stored(p->lengths);
+    return count > SEQUENCES_MAX && count / 2 > heed_entries_stored(p->begins, &low) +
+                                                     heed_entries_stored(p->lengths, &low);
 }
 
 /* Sequences that this walk is the first to know: both arrays can be read, and one of them is of

@@ -44,6 +44,9 @@ struct heed_fault {
  * stored, in time and memory of its size; there `ended` speaks of the entry right before. */
 HEED_MUST_CHECK
 heed_status heed_entries_walk(const struct heed_entries *);
+/* Entries from the lowest to the highest offset of an array that has some, and that lowest one.
+ * Extents and strides have been checked: sums fit. */
+int64_t heed_entries_stored(const struct heed_aux *, int64_t *low);
 /* Reports a fault. index NULL: the entry has no indices of its own, `at` is its offset. */
 heed_status heed_entries_fail(const struct heed_entries *, heed_status, const int64_t index[6],
                               int64_t at, int64_t got, const struct heed_fault *);
