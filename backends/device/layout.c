@@ -150,9 +150,9 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         source->keys_at = place(w, (double)attn->n_batch * (double)source->blocks, 8);
     if (lowered->rows) {
         /* Ascending, so of no more entries in use than there are rows. */
-        const int64_t most = hk_min(lowered->rows->shape[5], attn->n_q);
+        const int64_t max = hk_min(lowered->rows->shape[5], attn->n_q);
 
-        source->row_parts = hk_parts(most, single ? 1 : to->strips.rows);
+        source->row_parts = hk_parts(max, single ? 1 : to->strips.rows);
         source->rows_at = place(w, (double)attn->n_batch * (double)source->row_words, 8);
     }
     if (traits->shape == HEED_SHAPE_LANES)
