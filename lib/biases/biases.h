@@ -20,7 +20,7 @@ struct heed_bias_kind {
 
 const struct heed_bias_kind *heed_bias_kind_find(uint32_t kind);    /* NULL: unknown */
 
-/* The one list of kinds: each row is a struct heed_bias_kind heed_bias_NAME, in a file of its own. */
+/* The one list of kinds: each row is a struct heed_bias_kind heed_bias_NAME with its own file. */
 #define HEED_BIAS_KINDS(ROW)                                                                       \
     ROW(dense)                                                                                     \
     ROW(alibi)                                                                                     \

@@ -93,7 +93,7 @@ static bool segment_sees(const struct meeting *m, int t)
 }
 
 #define TAKES(field) (1u << (field))
-#define STEPPED      (TAKES(T_STEP) | TAKES(T_PHASE) | TAKES(T_PH))
+#define STEPPED (TAKES(T_STEP) | TAKES(T_PHASE) | TAKES(T_PH))
 
 const struct cf_term_kind cf_term_kinds[] = {
     [HEED_TERM_ALL] = { .word = "all", .fields = STEPPED, .sees = all_sees },

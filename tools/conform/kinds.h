@@ -18,11 +18,11 @@ struct meeting {
     int s;
 };
 
-struct cf_term_kind {           /* row HEED_TERM_X */
-    const char *word;           /* in the line of a case */
-    unsigned fields;            /* 1 << T_LEFT, ...: those it takes */
-    uint32_t slot_axes;         /* trailing axes of its slot */
-    bool slot_must;             /* else `block` may stand in its place */
+struct cf_term_kind {   /* row HEED_TERM_X */
+    const char *word;   /* in the line of a case */
+    unsigned fields;    /* 1 << T_LEFT, ...: those it takes */
+    uint32_t slot_axes; /* trailing axes of its slot */
+    bool slot_must;     /* else `block` may stand in its place */
     int (*slot_make)(struct problem *, int s, int t, int64_t have);
     bool (*sees)(const struct meeting *, int t);
 };
@@ -32,12 +32,12 @@ enum { EXTENT_HEADS = 1, EXTENT_ROWS, EXTENT_KEYS, EXTENT_LEN, EXTENT_CHANNELS }
 
 struct cf_bias_kind {
     const char *word;
-    uint32_t kind;              /* HEED_BIAS_* */
-    unsigned fields;            /* 1 << B_H, ... */
-    bool batched;               /* t has batch axes */
-    int axes, extent[3];        /* of t: how many from the right; EXTENT_* */
-    bool slopes;                /* t is multiplied by a distance and subtracted */
-    bool removes;               /* -Inf removes the key */
+    uint32_t kind;       /* HEED_BIAS_* */
+    unsigned fields;     /* 1 << B_H, ... */
+    bool batched;        /* t has batch axes */
+    int axes, extent[3]; /* of t: how many from the right; EXTENT_* */
+    bool slopes;         /* t is multiplied by a distance and subtracted */
+    bool removes;        /* -Inf removes the key */
     bool (*value)(const struct meeting *, int b, double *value); /* false: it adds nothing */
 };
 
