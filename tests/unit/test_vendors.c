@@ -11,8 +11,6 @@
 
 #include <unistd.h>
 
-#define EACH_VENDOR(tests, name) tcase_add_loop_test(tests, name, 0, VENDORS)
-
 static heed_status wrap(heed_device *device, void *context, void *native)
 {
     *device = (heed_device){
@@ -23,7 +21,7 @@ static heed_status wrap(heed_device *device, void *context, void *native)
 
 /* ---- devices ---- */
 
-START_TEST(devices_are_described_without_opening_them)
+LOOP_TEST(devices_are_described_without_opening_them, VENDORS)
 {
     char name[64];
     heed_device_props props = { 0 };
@@ -42,9 +40,8 @@ START_TEST(devices_are_described_without_opening_them)
     ck_assert_int_eq(world.v->alive(), 0);
     world_end();
 }
-END_TEST
 
-START_TEST(without_devices_there_is_a_reason)
+LOOP_TEST(without_devices_there_is_a_reason, VENDORS)
 {
     heed_device device;
 
@@ -60,9 +57,8 @@ START_TEST(without_devices_there_is_a_reason)
     ck_assert_ptr_null(device.state);
     world_end();
 }
-END_TEST
 
-START_TEST(exact_is_what_passes_the_self_test)
+LOOP_TEST(exact_is_what_passes_the_self_test, VENDORS)
 {
     world_begin(&vendors[_i]);
     world_open();
@@ -79,9 +75,8 @@ START_TEST(exact_is_what_passes_the_self_test)
     world_close();
     world_end();
 }
-END_TEST
 
-START_TEST(contexts_of_the_caller_are_used_and_kept)
+LOOP_TEST(contexts_of_the_caller_are_used_and_kept, VENDORS)
 {
     heed_device device;
     void *mine;
@@ -98,9 +93,8 @@ START_TEST(contexts_of_the_caller_are_used_and_kept)
     world.v->context_end(mine);
     world_end();
 }
-END_TEST
 
-START_TEST(contexts_of_other_devices_are_a_mismatch)
+LOOP_TEST(contexts_of_other_devices_are_a_mismatch, VENDORS)
 {
     heed_device device;
     void *mine;
@@ -114,11 +108,10 @@ START_TEST(contexts_of_other_devices_are_a_mismatch)
     world.v->context_end(mine);
     world_end();
 }
-END_TEST
 
 /* ---- memory, queues, events ---- */
 
-START_TEST(buffers_hold_what_was_written)
+LOOP_TEST(buffers_hold_what_was_written, VENDORS)
 {
     char text[32] = "abcdefgh", back[32] = "";
     struct heed_error_detail *const detail = &world.detail;
@@ -147,9 +140,8 @@ START_TEST(buffers_hold_what_was_written)
     world_close();
     world_end();
 }
-END_TEST
 
-START_TEST(no_memory_on_the_device_is_not_its_end)
+LOOP_TEST(no_memory_on_the_device_is_not_its_end, VENDORS)
 {
     void *handle = NULL;
 
@@ -167,9 +159,8 @@ START_TEST(no_memory_on_the_device_is_not_its_end)
     world_close();
     world_end();
 }
-END_TEST
 
-START_TEST(queues_may_be_the_callers_of_the_same_context)
+LOOP_TEST(queues_may_be_the_callers_of_the_same_context, VENDORS)
 {
     void *queue = NULL, *native, *other, *foreign;
 
@@ -193,9 +184,8 @@ START_TEST(queues_may_be_the_callers_of_the_same_context)
     world.v->context_end(other);
     world_end();
 }
-END_TEST
 
-START_TEST(events_go_both_ways)
+LOOP_TEST(events_go_both_ways, VENDORS)
 {
     void *queue, *event, *got = NULL, *context;
 
@@ -216,11 +206,10 @@ START_TEST(events_go_both_ways)
     world_close();
     world_end();
 }
-END_TEST
 
 /* ---- kernels ---- */
 
-START_TEST(kernels_are_made_once)
+LOOP_TEST(kernels_are_made_once, VENDORS)
 {
     void *first = NULL, *again = NULL;
     long calls;
@@ -237,9 +226,8 @@ START_TEST(kernels_are_made_once)
     world_close();
     world_end();
 }
-END_TEST
 
-START_TEST(failed_builds_tell_why)
+LOOP_TEST(failed_builds_tell_why, VENDORS)
 {
     void *kernel = NULL;
     char last[64];
@@ -259,7 +247,6 @@ START_TEST(failed_builds_tell_why)
     world_close();
     world_end();
 }
-END_TEST
 
 /* Opens a device that keeps what it compiles; how many kernels it compiled. */
 static long builds_with_cache(const char *folder)
@@ -276,7 +263,7 @@ static long builds_with_cache(const char *folder)
     return world.v->builds() - before;
 }
 
-START_TEST(what_is_built_once_comes_from_the_cache)
+LOOP_TEST(what_is_built_once_comes_from_the_cache, VENDORS)
 {
     char folder[64], command[96];
 
@@ -291,11 +278,10 @@ START_TEST(what_is_built_once_comes_from_the_cache)
     ck_assert_int_eq(system(command), 0);
     world_end();
 }
-END_TEST
 
 /* ---- failures ---- */
 
-START_TEST(codes_become_statuses)
+LOOP_TEST(codes_become_statuses, VENDORS)
 {
     static const struct {
         int code;
@@ -334,9 +320,8 @@ START_TEST(codes_become_statuses)
     world_close();
     world_end();
 }
-END_TEST
 
-START_TEST(lost_devices_stay_lost_and_are_left_alone)
+LOOP_TEST(lost_devices_stay_lost_and_are_left_alone, 3 * VENDORS)
 {
     const struct vendor *const v = &vendors[_i / 3];
     uint32_t byte = 0;
@@ -376,26 +361,8 @@ START_TEST(lost_devices_stay_lost_and_are_left_alone)
     world_close();
     world_end();
 }
-END_TEST
 
 int main(void)
 {
-    TCase *const tests = tcase_create("vendors");
-
-    EACH_VENDOR(tests, devices_are_described_without_opening_them);
-    EACH_VENDOR(tests, without_devices_there_is_a_reason);
-    EACH_VENDOR(tests, exact_is_what_passes_the_self_test);
-    EACH_VENDOR(tests, contexts_of_the_caller_are_used_and_kept);
-    EACH_VENDOR(tests, contexts_of_other_devices_are_a_mismatch);
-    EACH_VENDOR(tests, buffers_hold_what_was_written);
-    EACH_VENDOR(tests, no_memory_on_the_device_is_not_its_end);
-    EACH_VENDOR(tests, queues_may_be_the_callers_of_the_same_context);
-    EACH_VENDOR(tests, events_go_both_ways);
-    EACH_VENDOR(tests, kernels_are_made_once);
-    EACH_VENDOR(tests, failed_builds_tell_why);
-    EACH_VENDOR(tests, what_is_built_once_comes_from_the_cache);
-    EACH_VENDOR(tests, codes_become_statuses);
-    tcase_add_loop_test(tests, lost_devices_stay_lost_and_are_left_alone, 0, 3 * VENDORS);
-    tcase_set_timeout(tests, 240);
-    return suite_run("vendors", tests);
+    return suite_run("vendors", 240, NULL, NULL);
 }
