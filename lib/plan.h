@@ -162,8 +162,8 @@ struct heed_plan {
     const struct heed_backend *backend;
     const struct heed_impl *impl;
     heed_device *device;
-    const struct heed_checked *attn;        /* what the operation's check made */
-    const struct heed_lowered *lowered;     /* what its lower made of that, for kernels */
+    const void *checked;            /* what the operation's check made: heed_attn_of */
+    const void *params;             /* what its lower made of that, for kernels: heed_lowered_of */
     const struct heed_operand *operands;
     uint32_t n_operands;
     uint32_t numerics;              /* HEED_NUMERICS_* that was asked for */
@@ -175,5 +175,11 @@ struct heed_plan {
     uint64_t device_bytes;          /* set by prepare: device memory that state takes */
     struct heed_plan_owned *owned;  /* owned.h: reference count, memory, own workspace */
 };
+
+/* For plans of attention. */
+static inline const struct heed_checked *heed_attn_of(const struct heed_plan *plan)
+{
+    return plan->checked;
+}
 
 #endif

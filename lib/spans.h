@@ -52,6 +52,12 @@ struct heed_constants {
 };
 struct heed_constants heed_constants_find(const struct heed_checked *);
 
+/* For plans of attention. */
+static inline const struct heed_lowered *heed_lowered_of(const struct heed_plan *plan)
+{
+    return plan->params;
+}
+
 struct heed_arena;
 
 /* HEED_E_UNSUPPORTED (a sub-source needs more than 4 ranges; the report names the term),

@@ -37,7 +37,7 @@ static bool accepts(const struct heed_plan *plan, const struct heed_services *se
                     struct heed_refusal *why)
 {
     (void)services;
-    if (plan->attn->d_v <= INT64_MAX / HEED_REF_ROW_SCRATCH / (int64_t)sizeof(float))
+    if (heed_attn_of(plan)->d_v <= INT64_MAX / HEED_REF_ROW_SCRATCH / (int64_t)sizeof(float))
         return true;
     *why = (struct heed_refusal){ "its workspace would leave the address space", "sources" };
     return false;
@@ -48,7 +48,7 @@ static heed_status prepare(struct heed_plan *plan, const struct heed_services *s
 {
     (void)services;
     (void)detail;
-    plan->workspace_size = HEED_REF_ROW_SCRATCH * (uint64_t)plan->attn->d_v * sizeof(float);
+    plan->workspace_size = HEED_REF_ROW_SCRATCH * (uint64_t)heed_attn_of(plan)->d_v * sizeof(float);
     plan->workspace_align = _Alignof(float);
     return HEED_OK;
 }
@@ -82,13 +82,13 @@ static heed_status run(const struct heed_plan *plan, const struct heed_services 
     fenv_t caller;
 
     (void)services;
-    assert(plan->n_operands == heed_attn_slot(plan->attn, plan->attn->n_slots + 1));
+    assert(plan->n_operands == heed_attn_slot(heed_attn_of(plan), heed_attn_of(plan)->n_slots + 1));
     assert(plan->workspace_size == 0 || launch->workspace.handle != NULL);
     if (fegetenv(&caller) != 0 || fesetenv(FE_DFL_ENV) != 0)
         return HEED_E_INTERNAL;
-    constants = heed_ref_constants_of(plan->attn);
-    for (int64_t item = 0; item < plan->attn->n_batch; item++)
-        item_run(plan->attn, launch, item, &constants);
+    constants = heed_ref_constants_of(heed_attn_of(plan));
+    for (int64_t item = 0; item < heed_attn_of(plan)->n_batch; item++)
+        item_run(heed_attn_of(plan), launch, item, &constants);
     return fesetenv(&caller) == 0 ? HEED_OK : HEED_E_INTERNAL;
 }
 

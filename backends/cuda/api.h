@@ -43,7 +43,7 @@ typedef unsigned long long heed_cuda_address;       /* CUdeviceptr */
     F(event_finish, "cuEventSynchronize", (void *event))                                           \
     F(event_destroy, "cuEventDestroy_v2", (void *event))                                           \
     F(module_load, "cuModuleLoadDataEx",                                                           \
-      (void **module, const void *image, unsigned n, int *options, void **values))                 \
+      (void **module, const void *cubin, unsigned n, int *options, void **values))                 \
     F(module_unload, "cuModuleUnload", (void *module))                                             \
     F(module_function, "cuModuleGetFunction", (void **function, void *module, const char *name))   \
     F(function_attribute, "cuFuncGetAttribute", (int *value, int attribute, void *function))       \

@@ -88,7 +88,7 @@ static void require_device(heed_device_props *props, int capability)
         snprintf(reason, sizeof(reason), "compute capability %d.%d; 8.0 is the least",
                  capability / 10, capability % 10);
         refuse_props(props, HEED_E_UNSUPPORTED, reason);
-    } else if (heed_cuda_images[0].name == NULL && heed_cuda_nvrtc_get(&missing) == NULL) {
+    } else if (heed_cuda_cubins[0].name == NULL && heed_cuda_nvrtc_get(&missing) == NULL) {
         snprintf(reason, sizeof(reason), "this library was built without nvcc, and %s", missing);
         refuse_props(props, HEED_E_UNSUPPORTED, reason);
     }

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Kernels, built when a plan first needs them: the image that the build embedded if the device can
+ * Kernels, built when a plan first needs them: the cubin that the build embedded if the device can
  * load it, else one made by NVRTC for this device: machine code where NVRTC knows the device, else
  * PTX of the newest architecture it knows that is not newer. What NVRTC makes is kept in the cache.
  */
@@ -138,7 +138,7 @@ static heed_status report_log(const struct job *job, void *program, int code,
     return HEED_E_KERNEL_BUILD;
 }
 
-static heed_status take_image(const struct job *job, void *program, char **image, size_t *bytes,
+static heed_status take_cubin(const struct job *job, void *program, char **cubin, size_t *bytes,
                               struct heed_error_detail *detail)
 {
     const struct heed_cuda_nvrtc *nvrtc = job->nvrtc;
@@ -157,12 +157,12 @@ static heed_status take_image(const struct job *job, void *program, char **image
         heed_offload_free(job->state, made, size, 1);
         return nvrtc_fail(code, "NVRTC's result", detail);
     }
-    *image = made;
+    *cubin = made;
     *bytes = size;
     return HEED_OK;
 }
 
-static heed_status build(const struct job *job, char **image, size_t *bytes,
+static heed_status build(const struct job *job, char **cubin, size_t *bytes,
                          struct heed_error_detail *detail)
 {
     void *program = NULL;
@@ -176,12 +176,12 @@ static heed_status build(const struct job *job, char **image, size_t *bytes,
     if (code)
         status = report_log(job, program, code, detail);
     else
-        status = take_image(job, program, image, bytes, detail);
+        status = take_cubin(job, program, cubin, bytes, detail);
     (void)job->nvrtc->destroy(&program);
     return status;
 }
 
-static heed_status find_or_build(struct job *job, uint32_t large, char **image, size_t *bytes,
+static heed_status find_or_build(struct job *job, uint32_t large, char **cubin, size_t *bytes,
                                  struct heed_error_detail *detail)
 {
     uint8_t key[HEED_HASH_BYTES];
@@ -191,17 +191,17 @@ static heed_status find_or_build(struct job *job, uint32_t large, char **image, 
         return status;
     choose_options(job, large);
     make_key(job, key);
-    *image = heed_cache_load(job->services, key, bytes);
-    if (*image)
+    *cubin = heed_cache_load(job->services, key, bytes);
+    if (*cubin)
         return HEED_OK;
-    status = build(job, image, bytes, detail);
+    status = build(job, cubin, bytes, detail);
     if (status >= 0)
-        heed_cache_store(job->services, key, *image, *bytes);
+        heed_cache_store(job->services, key, *cubin, *bytes);
     return status;
 }
 
 heed_status heed_cuda_compile(const struct heed_cuda_state *state, enum heed_kernel row,
-                              uint32_t large, char **image, size_t *bytes,
+                              uint32_t large, char **cubin, size_t *bytes,
                               struct heed_error_detail *detail)
 {
     const struct heed_services *services = state->common.base.services;
@@ -213,7 +213,7 @@ heed_status heed_cuda_compile(const struct heed_cuda_state *state, enum heed_ker
 
     job.nvrtc = heed_cuda_nvrtc_get(&reason);
     if (job.nvrtc == NULL) {
-        heed_offload_say(detail, "kernel %s: no image in this library that sm_%d can use, and %s",
+        heed_offload_say(detail, "kernel %s: no cubin in this library that sm_%d can use, and %s",
                       heed_kernel_rows[row].name, state->capability, reason);
         return HEED_E_KERNEL_BUILD;
     }
@@ -221,18 +221,18 @@ heed_status heed_cuda_compile(const struct heed_cuda_state *state, enum heed_ker
     if (source == NULL)
         return HEED_E_NOMEM;
     job.source = source;
-    status = find_or_build(&job, large, image, bytes, detail);
+    status = find_or_build(&job, large, cubin, bytes, detail);
     heed_offload_free(state, source, length + 1, 1);
     return status;
 }
 
 /* ---- loading ----------------------------------------------------------- */
 
-static const struct heed_cuda_image *find_image(const char *name, uint32_t large)
+static const struct heed_cuda_cubin *find_cubin(const char *name, uint32_t large)
 {
-    for (const struct heed_cuda_image *image = heed_cuda_images; image->name; image++) {
-        if (image->large == large && strcmp(image->name, name) == 0)
-            return image;
+    for (const struct heed_cuda_cubin *cubin = heed_cuda_cubins; cubin->name; cubin++) {
+        if (cubin->large == large && strcmp(cubin->name, name) == 0)
+            return cubin;
     }
     return NULL;
 }
@@ -248,9 +248,9 @@ static int find_function(const struct heed_cuda_api *driver, void *module, void 
     return code;
 }
 
-/* The driver's complaint about an image goes to the log; it is the detail's text where it says more
+/* The driver's complaint about a cubin goes to the log; it is the detail's text where it says more
  * than the code does. */
-static heed_status load(struct heed_cuda_state *state, enum heed_kernel row, const void *image,
+static heed_status load(struct heed_cuda_state *state, enum heed_kernel row, const void *cubin,
                         struct heed_cuda_kernel *kernel, struct heed_error_detail *detail)
 {
     const struct heed_cuda_api *driver = state->driver;
@@ -259,7 +259,7 @@ static heed_status load(struct heed_cuda_state *state, enum heed_kernel row, con
     void *values[] = { log, (void *)(uintptr_t)(sizeof(log) - 1) };
     void *module = NULL, *function = NULL;
     heed_status status;
-    int code = driver->module_load(&module, image, 2, options, values);
+    int code = driver->module_load(&module, cubin, 2, options, values);
 
     if (code == 0) {
         code = find_function(driver, module, &function);
@@ -281,29 +281,29 @@ static heed_status load_compiled(struct heed_cuda_state *state, enum heed_kernel
                                  uint32_t large, struct heed_cuda_kernel *kernel,
                                  struct heed_error_detail *detail)
 {
-    char *image = NULL;
+    char *cubin = NULL;
     size_t bytes = 0;
-    heed_status status = heed_cuda_compile(state, row, large, &image, &bytes, detail);
+    heed_status status = heed_cuda_compile(state, row, large, &cubin, &bytes, detail);
 
     if (status < 0)
         return status;
-    status = load(state, row, image, kernel, detail);
-    heed_offload_free(state, image, bytes, 1);
+    status = load(state, row, cubin, kernel, detail);
+    heed_offload_free(state, cubin, bytes, 1);
     return status;
 }
 
 static heed_status load_any(struct heed_cuda_state *state, enum heed_kernel row, uint32_t large,
                             struct heed_cuda_kernel *kernel, struct heed_error_detail *detail)
 {
-    const struct heed_cuda_image *image = find_image(heed_kernel_rows[row].name, large);
+    const struct heed_cuda_cubin *cubin = find_cubin(heed_kernel_rows[row].name, large);
     struct heed_error_detail first = { 0 };
     heed_status status = heed_cuda_enter(state, detail);
 
     if (status < 0)
         return status;
     status = HEED_E_KERNEL_BUILD;
-    if (image)
-        status = load(state, row, image->bytes, kernel, &first);
+    if (cubin)
+        status = load(state, row, cubin->bytes, kernel, &first);
     if (status == HEED_E_KERNEL_BUILD) {
         status = load_compiled(state, row, large, kernel, detail);
         if (status == HEED_E_KERNEL_BUILD && detail->text[0] == '\0')

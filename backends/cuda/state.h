@@ -33,14 +33,14 @@ struct heed_cuda_queue {
     uint32_t owned, reserved;
 };
 
-/* Images of kernels, embedded by the build (images.py): cubins of several architectures and PTX in
+/* Cubins of kernels, embedded by the build (cubins.py): cubins of several architectures and PTX in
  * one block each. Ends with a NULL name; without nvcc that is all there is. */
-struct heed_cuda_image {
+struct heed_cuda_cubin {
     const char *name;               /* of the row of kernels.def */
     uint32_t large, reserved;
     const unsigned char *bytes;
 };
-extern const struct heed_cuda_image heed_cuda_images[];
+extern const struct heed_cuda_cubin heed_cuda_cubins[];
 
 /* ---- error.c ---- */
 
@@ -99,9 +99,9 @@ void *heed_cuda_event_native(heed_device *, void *event);
 heed_status heed_cuda_kernel_create(void *state, enum heed_kernel, uint32_t large, void **compiled,
                                     struct heed_error_detail *);
 void heed_cuda_kernel_destroy(void *state, void *compiled);
-/* A row compiled by NVRTC for the device: *image is *bytes long, from heed_offload_alloc. */
+/* A row compiled by NVRTC for the device: *cubin is *bytes long, from heed_offload_alloc. */
 heed_status heed_cuda_compile(const struct heed_cuda_state *, enum heed_kernel, uint32_t large,
-                              char **image, size_t *bytes, struct heed_error_detail *);
+                              char **cubin, size_t *bytes, struct heed_error_detail *);
 heed_status heed_cuda_run(void *state, const struct heed_work *, struct heed_error_detail *);
 
 #endif

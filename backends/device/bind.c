@@ -11,11 +11,11 @@
 
 static bool is_plain(const struct heed_plan *plan)
 {
-    for (uint32_t s = 0; s < plan->attn->n_sources; s++) {
-        if (plan->attn->sources[s].n_biases > 0)
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
+        if (heed_attn_of(plan)->sources[s].n_biases > 0)
             return false;
     }
-    return !plan->lowered->capped;
+    return !heed_lowered_of(plan)->capped;
 }
 
 /* The storage type of all K and V, or 0. */
@@ -23,8 +23,8 @@ static uint32_t kv_dtype(const struct heed_plan *plan)
 {
     uint32_t dtype = 0;
 
-    for (uint32_t s = 0; s < plan->attn->n_sources; s++) {
-        const struct heed_checked_source *source = &plan->attn->sources[s];
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
+        const struct heed_checked_source *source = &heed_attn_of(plan)->sources[s];
 
         if (source->k.dtype != source->v.dtype || (dtype != 0 && source->k.dtype != dtype))
             return 0;
@@ -46,7 +46,7 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
 
     if (traits->shape == HEED_SHAPE_LANES)
         return plain ? HEED_KERNEL_lanes_plain : HEED_KERNEL_lanes_any;
-    return workgroup[plan->attn->d_v > 64][plain && !large ? kv_dtype(plan) : 0];
+    return workgroup[heed_attn_of(plan)->d_v > 64][plain && !large ? kv_dtype(plan) : 0];
 }
 
 /* Does it need the kernels with many buffers? */
@@ -54,8 +54,8 @@ static uint32_t large_find(const struct heed_plan *plan)
 {
     uint32_t large = plan->n_operands >= HEED_BUFFERS_SMALL;
 
-    for (uint32_t s = 0; s < plan->attn->n_sources; s++)
-        large |= plan->lowered->sources[s].n > HEED_SMALL_SUBS;
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++)
+        large |= heed_lowered_of(plan)->sources[s].n > HEED_SMALL_SUBS;
     return large;
 }
 
@@ -64,10 +64,11 @@ static void steps_choose(const struct heed_plan *plan, const struct hk_plan *ima
 {
     const struct heed_device_traits *traits = &state->device->traits;
     const bool lanes = traits->shape == HEED_SHAPE_LANES;
+    const struct heed_lowered *lowered = plan->params;
     bool lists = false;
 
-    for (uint32_t s = 0; s < plan->attn->n_sources; s++)
-        lists = lists || plan->lowered->sources[s].keys || plan->lowered->sources[s].rows;
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++)
+        lists = lists || lowered->sources[s].keys || lowered->sources[s].rows;
     if (image->tasks == 0)
         return;
     if (lanes || lists)

@@ -98,8 +98,8 @@ static void put(struct writer *w, int64_t at, const void *from, size_t bytes)
 static void source_write(struct writer *w, const struct heed_plan *plan, const struct hk_plan *to,
                          uint32_t s, struct hk_source source)
 {
-    const struct heed_checked_source *from = &plan->attn->sources[s];
-    const struct heed_lowered_source *lowered = &plan->lowered->sources[s];
+    const struct heed_checked_source *from = &heed_attn_of(plan)->sources[s];
+    const struct heed_lowered_source *lowered = &heed_lowered_of(plan)->sources[s];
 
     source.k = view_write(&from->k);
     source.v = view_write(&from->v);
@@ -127,7 +127,7 @@ static void source_write(struct writer *w, const struct heed_plan *plan, const s
 
 static void plan_write(struct writer *w, const struct heed_plan *plan, struct hk_plan to)
 {
-    const struct heed_checked *attn = plan->attn;
+    const struct heed_checked *attn = plan->checked;
 
     to.q = view_write(&attn->q);
     to.o = view_write(&attn->o);
@@ -143,7 +143,7 @@ static void plan_write(struct writer *w, const struct heed_plan *plan, struct hk
 static void write_all(struct writer *w, const struct heed_plan *plan, const struct hk_plan *to,
                       const struct hk_source *sources)
 {
-    const struct heed_lowered *lowered = plan->lowered;
+    const struct heed_lowered *lowered = plan->params;
 
     for (uint32_t s = 0; s < to->n_sources; s++)
         source_write(w, plan, to, s, sources ? sources[s] : (struct hk_source){ .first_bias = 0 });
@@ -161,15 +161,15 @@ static void write_all(struct writer *w, const struct heed_plan *plan, const stru
 
 uint64_t heed_image_size(const struct heed_plan *plan, struct hk_plan *to)
 {
-    struct writer w = { .attn = plan->attn, .end = round_up(sizeof(struct hk_plan)) };
+    struct writer w = { .attn = heed_attn_of(plan), .end = round_up(sizeof(struct hk_plan)) };
 
     to->sources_at = (int64_t)w.end;
     /* And an empty one, which kernels may look at when there is nothing else. */
     w.end += round_up(((uint64_t)to->n_sources + 1) * sizeof(struct hk_source));
     to->subs_at = (int64_t)w.end;
-    w.end += round_up((uint64_t)plan->lowered->n_subs * sizeof(struct hk_sub));
+    w.end += round_up((uint64_t)heed_lowered_of(plan)->n_subs * sizeof(struct hk_sub));
     to->slots_at = (int64_t)w.end;
-    w.end += round_up((uint64_t)plan->lowered->n_subs * sizeof(struct hk_sub_slots));
+    w.end += round_up((uint64_t)heed_lowered_of(plan)->n_subs * sizeof(struct hk_sub_slots));
     to->biases_at = (int64_t)w.end;
     w.end += round_up((uint64_t)to->n_biases * sizeof(struct hk_bias));
     to->constants_at = (int64_t)w.end;
@@ -181,7 +181,9 @@ uint64_t heed_image_size(const struct heed_plan *plan, struct hk_plan *to)
 void heed_image_write(const struct heed_plan *plan, const struct hk_plan *to,
                       const struct hk_source *sources, char *image)
 {
-    struct writer w = { .attn = plan->attn, .image = image, .end = (uint64_t)to->constants_at };
+    struct writer w = {
+        .attn = plan->checked, .image = image, .end = (uint64_t)to->constants_at
+    };
 
     write_all(&w, plan, to, sources);
 }

@@ -15,7 +15,7 @@
  * second cache level and leave every worker enough strips. */
 static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_traits *traits)
 {
-    const struct heed_checked *attn = plan->attn;
+    const struct heed_checked *attn = plan->checked;
     int64_t rows = HEED_TUNE_ROWS;
 
     if (traits->shape == HEED_SHAPE_WORKGROUP)
@@ -37,9 +37,9 @@ static void strips_find(const struct heed_plan *plan, const struct heed_device_t
     const int64_t rows = rows_find(plan, traits);
 
     *strips = (struct hk_strips){
-        .stack = plan->lowered->stack,
-        .group = plan->lowered->group,
-        .row_step = plan->lowered->row_step,
+        .stack = heed_lowered_of(plan)->stack,
+        .group = heed_lowered_of(plan)->group,
+        .row_step = heed_lowered_of(plan)->row_step,
     };
     if (strips->stack > rows)
         strips->stack = hk_gcd(strips->stack, rows);
@@ -72,12 +72,12 @@ static int64_t place(struct workspace *w, double count, uint64_t size)
  * else infinite. */
 static double reach_blocks(const struct heed_plan *plan, uint32_t s, const struct hk_plan *to)
 {
-    const struct heed_lowered_source *source = &plan->lowered->sources[s];
+    const struct heed_lowered_source *source = &heed_lowered_of(plan)->sources[s];
     const double rows = (double)to->strips.rows * (double)to->strips.row_step;
     double blocks = 0;
 
     for (uint32_t i = source->first; i < source->first + source->n; i++) {
-        const struct hk_sub *sub = &plan->lowered->subs[i];
+        const struct hk_sub *sub = &heed_lowered_of(plan)->subs[i];
 
         for (uint32_t r = 0; r < sub->n_ranges && sub->kind == HK_SUB_KEYS; r++) {
             const struct hk_range *range = &sub->range[r];
@@ -99,24 +99,24 @@ static void pack_find(const struct heed_plan *plan, const struct heed_device_tra
                       uint32_t s, struct hk_plan *to, struct hk_source *source,
                       struct workspace *w)
 {
-    const struct heed_checked_source *from = &plan->attn->sources[s];
-    const double items = source->shared ? 1 : (double)plan->attn->n_batch;
+    const struct heed_checked_source *from = &heed_attn_of(plan)->sources[s];
+    const double items = source->shared ? 1 : (double)heed_attn_of(plan)->n_batch;
     const double blocks = items * (double)from->heads * (double)source->blocks;
     const double ring = reach_blocks(plan, s, to);
 
     if (from->layout != HEED_LAYOUT_DENSE || from->heads == 0 ||
-        !plan->lowered->sources[s].has_keys || plan->attn->n_q <= to->strips.rows)
+        !heed_lowered_of(plan)->sources[s].has_keys || heed_attn_of(plan)->n_q <= to->strips.rows)
         return;
     if (ring * traits->workers < blocks / 2) {
         source->ring = (int64_t)ring;
         source->ring_at = to->worker_bytes;
-        to->worker_bytes += HK_RING_BYTES(source->ring, plan->attn->d);
+        to->worker_bytes += HK_RING_BYTES(source->ring, heed_attn_of(plan)->d);
         to->worker_bytes = (to->worker_bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN *
                            HEED_WORK_ALIGN;
         return;
     }
     source->packs = 1;
-    source->packed_at = place(w, blocks * 64 * (double)plan->attn->d, sizeof(float));
+    source->packed_at = place(w, blocks * 64 * (double)heed_attn_of(plan)->d, sizeof(float));
     source->finite_at = place(w, blocks, sizeof(uint32_t));
     source->pack_tasks = w->ok ? (int64_t)blocks : 0;
     to->pack_tasks += source->pack_tasks;
@@ -126,9 +126,9 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
                         uint32_t s, struct hk_plan *to, struct hk_source *source,
                         struct workspace *w)
 {
-    const struct heed_checked *attn = plan->attn;
+    const struct heed_checked *attn = plan->checked;
     const struct heed_checked_source *from = &attn->sources[s];
-    const struct heed_lowered_source *lowered = &plan->lowered->sources[s];
+    const struct heed_lowered_source *lowered = &heed_lowered_of(plan)->sources[s];
     const bool single = to->strips.row_step > 1 || to->strips.group > 0;
 
     *source = (struct hk_source){
@@ -150,9 +150,9 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         source->keys_at = place(w, (double)attn->n_batch * (double)source->blocks, 8);
     if (lowered->rows) {
         /* Ascending, so of no more entries in use than there are rows. */
-        const int64_t most = hk_min(lowered->rows->shape[5], attn->n_q);
+        const int64_t max = hk_min(lowered->rows->shape[5], attn->n_q);
 
-        source->row_parts = hk_parts(most, single ? 1 : to->strips.rows);
+        source->row_parts = hk_parts(max, single ? 1 : to->strips.rows);
         source->rows_at = place(w, (double)attn->n_batch * (double)source->row_words, 8);
     }
     if (traits->shape == HEED_SHAPE_LANES)
@@ -169,7 +169,7 @@ static bool tasks_find(const struct heed_plan *plan, const struct hk_source *sou
     to->item_strips =
         hk_strips_count(to->strips.rows, to->strips.row_step, to->strips.group, to->n_q);
     tasks = (double)to->item_strips * items;
-    for (uint32_t s = 0; s < plan->attn->n_sources; s++)
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++)
         lists += (double)sources[s].row_parts * items;
     if ((tasks + lists) * (double)to->passes > HEED_TUNE_TASKS_MOST ||
         (double)to->pack_tasks > HEED_TUNE_TASKS_MOST ||
@@ -182,13 +182,13 @@ static bool tasks_find(const struct heed_plan *plan, const struct hk_source *sou
 
 static uint32_t flags_find(const struct heed_plan *plan)
 {
-    const struct heed_checked *attn = plan->attn;
+    const struct heed_checked *attn = plan->checked;
     const uint32_t n = attn->n_sources;
 
     return (attn->q_layout == HEED_LAYOUT_RAGGED ? HK_PLAN_RAGGED : 0u) |
            (attn->flags & HEED_ATTN_ALIGN_END ? HK_PLAN_ALIGN_END : 0u) |
            (attn->flags & HEED_ATTN_LSE_WITH_SINK ? HK_PLAN_LSE_WITH_SINK : 0u) |
-           (plan->lowered->capped ? HK_PLAN_CAPPED : 0u) |
+           (heed_lowered_of(plan)->capped ? HK_PLAN_CAPPED : 0u) |
            (n > 0 && attn->sources[n - 1].flags & HEED_SOURCE_END ? HK_PLAN_END_LAST : 0u);
 }
 
@@ -220,7 +220,7 @@ static int64_t run_find(const struct heed_device_traits *traits, const struct hk
 bool heed_image_plan(const struct heed_plan *plan, const struct heed_device_traits *traits,
                      struct hk_plan *to, struct hk_source *sources, uint64_t *workspace)
 {
-    const struct heed_checked *attn = plan->attn;
+    const struct heed_checked *attn = plan->checked;
     struct workspace w = { .at = HEED_WORK_OFFSETS, .ok = true };
 
     *to = (struct hk_plan){
@@ -233,9 +233,9 @@ bool heed_image_plan(const struct heed_plan *plan, const struct heed_device_trai
         .q_pos0 = attn->q_pos0,
         .q_pos_step = attn->q_pos_step,
         .passes = 1,
-        .c = plan->lowered->c,
-        .c1 = plan->lowered->c1,
-        .c2 = plan->lowered->c2,
+        .c = heed_lowered_of(plan)->c,
+        .c1 = heed_lowered_of(plan)->c1,
+        .c2 = heed_lowered_of(plan)->c2,
         .n_sources = attn->n_sources,
         .flags = flags_find(plan),
         .workers = traits->workers,

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Attention, shape B, for GPUs: a work-group takes one strip of query rows and up to HK_WIDTH
+ * Attention for GPUs: a work-group takes one strip of query rows and up to HK_WIDTH
  * channels of V (wider ones take several groups, which form the same scores again). Q, K and V pass
  * through local memory a slice at a time; scores, sums and outputs stay in registers.
  */
@@ -431,12 +431,9 @@ HK_PIECE void hk_rows_finish(const struct hk_group *g, hk_i32 id, struct hk_mine
                 hk_put(plan->o.dtype, hk_o(call), to + t * plan->o.stride[5],
                        hk_mul(hk_mul(x, sink), factor));
         }
-        if (plan->lse.dtype && id % 16 == 0 && g->pass == 0) {
-            HK_GLOBAL float *out = hk_lse_out(call);
-
-            out[hk_batch_offset(call, plan->lse.stride, g->task.b) + head * plan->lse.stride[3] +
-                at * plan->lse.stride[4]] = lse;
-        }
+        if (plan->lse.dtype && id % 16 == 0 && g->pass == 0)
+            hk_lse_out(call)[hk_batch_offset(call, plan->lse.stride, g->task.b) +
+                             head * plan->lse.stride[3] + at * plan->lse.stride[4]] = lse;
     }
 }
 

@@ -130,7 +130,7 @@ static bool list_offloads(struct heed_runtime *runtime)
 }
 
 /* The runtime is const to those who only look; what is found for them is remembered in it. */
-static bool look_further(const struct heed_runtime *looked)
+static bool acquire_offload(const struct heed_runtime *looked)
 {
     struct heed_runtime *runtime = (struct heed_runtime *)(uintptr_t)looked;
     bool listed = atomic_load_explicit(&runtime->listed, memory_order_acquire) != 0;
@@ -148,7 +148,7 @@ static bool look_further(const struct heed_runtime *looked)
 }
 
 /* Makes the props agree with the outcome of open or wrap, whatever the backend left in them. */
-static void settle(struct heed_offload_device *offload, heed_status status)
+static void finish_opening(struct heed_offload_device *offload, heed_status status)
 {
     heed_device_props *props = &offload->device.props;
 
@@ -179,7 +179,7 @@ static void open_once(const heed_device *asked)
     heed_lock_take(&device->runtime->lock);
     if (atomic_load_explicit(&offload->opened, memory_order_relaxed) == 0) {
         if (device->props.usable >= 0)
-            settle(offload, device->backend->offload->open(device, &device->runtime->services));
+            finish_opening(offload, device->backend->offload->open(device, &device->runtime->services));
         atomic_store_explicit(&offload->opened, 1, memory_order_release);
     }
     heed_lock_give(&device->runtime->lock);
@@ -227,7 +227,7 @@ heed_status heed_context_wrap(struct heed_runtime *runtime, const struct heed_ba
         snprintf(offload->device.props.name, sizeof(offload->device.props.name), "wrapped");
     end_texts(&offload->device.props);
     memcpy(offload->name, offload->device.props.name, sizeof(offload->name));
-    settle(offload, status);
+    finish_opening(offload, status);
     heed_lock_take(&runtime->lock);
     offload->next = runtime->wrapped;
     runtime->wrapped = offload;
@@ -289,7 +289,7 @@ uint32_t heed_device_count(const heed_runtime *runtime)
 {
     if (runtime == NULL)
         return 0;
-    return runtime->n_devices + (look_further(runtime) ? runtime->n_offloads : 0);
+    return runtime->n_devices + (acquire_offload(runtime) ? runtime->n_offloads : 0);
 }
 
 heed_device *heed_device_get(const heed_runtime *runtime, uint32_t index)
@@ -298,7 +298,7 @@ heed_device *heed_device_get(const heed_runtime *runtime, uint32_t index)
         return NULL;
     if (index < runtime->n_devices)
         return &runtime->devices[index];
-    if (!look_further(runtime) || index - runtime->n_devices >= runtime->n_offloads)
+    if (!acquire_offload(runtime) || index - runtime->n_devices >= runtime->n_offloads)
         return NULL;
     return &runtime->offloads[index - runtime->n_devices].device;
 }
@@ -392,7 +392,7 @@ heed_status heed_device_find(const heed_runtime *runtime, const char *name, heed
                                 "a required pointer is NULL");
     device = find_host(runtime, name);
     if (device == NULL && name != NULL) {
-        if (!look_further(runtime))
+        if (!acquire_offload(runtime))
             return heed_report_fill(report, HEED_E_NOMEM, NULL, 0, 0, "no memory for the devices");
         device = find_offload(runtime, name);
     }

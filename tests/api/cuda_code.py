@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What nvcc made of every embedded kernel: cuda_code.py TOP FOLDER NVCC
 
-FOLDER holds what the build left beside the images (backends/cuda/images.py): PTX, and what ptxas
+FOLDER holds what the build left beside the cubins (backends/cuda/cubins.py): PTX, and what ptxas
 says. EXACT on CUDA stands on the first: the f32 add, sub, mul and fma are rounded to nearest and
 never flushed, approximated or contracted. In the second, the main shapes spill no register on any
 architecture, and all kernels fit the 48 KiB of shared memory that need not be asked for. The same
@@ -67,11 +67,11 @@ def main():
     nvcc = sys.argv[3]
     sys.path.insert(0, str(top / "backends/cuda"))
     sys.dont_write_bytecode = True
-    import images               # the build's own options
+    import cubins               # the build's own options
 
     kernels = top / "backends/kernels"
-    todo = list(images.embedded(kernels))
-    failed, machines = not todo, images.known(nvcc)
+    todo = list(cubins.embedded(kernels))
+    failed, machines = not todo, cubins.known(nvcc)
     for name, large in todo:
         made = folder / f"cuda_{name}_{large}.fatbin"
         right = arithmetic_is_right(name, large, made.with_suffix(".ptx").read_text("utf-8"))
@@ -82,9 +82,9 @@ def main():
 
     with tempfile.TemporaryDirectory() as room:
         made = pathlib.Path(room, "control.fatbin")
-        images.compile_image(nvcc, kernels, "workgroup_64_f32", 0, made, None, *FAST)
+        cubins.compile_cubin(nvcc, kernels, "workgroup_64_f32", 0, made, None, *FAST)
         caught = len(breaches(made.with_suffix(".ptx").read_text("utf-8")))
-        images.compile_image(nvcc, kernels, "workgroup_64_f32", 0, made, None, *HELD)
+        cubins.compile_cubin(nvcc, kernels, "workgroup_64_f32", 0, made, None, *HELD)
         spilled = any(row[2] for row in parts(made.with_suffix(".txt").read_text("utf-8")))
     print(f"controls: fast arithmetic caught {caught} times, 32 registers {spilled}")
     return 1 if failed or missing or not caught or not spilled else 0

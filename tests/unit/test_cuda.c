@@ -94,7 +94,7 @@ TEST(what_cannot_be_used_says_why)
     expect_unusable(HEED_E_DEVICE_LOST, "cuDeviceGet: CUDA error 46");
     fake.fail_name = NULL;
     heed_cuda_nvrtc_set(NULL, "no run-time compiler (libnvrtc.so) found");
-    if (heed_cuda_images[0].name == NULL)
+    if (heed_cuda_cubins[0].name == NULL)
         expect_unusable(HEED_E_UNSUPPORTED, "this library was built without nvcc, and no run-time "
                                             "compiler (libnvrtc.so) found");
 }
@@ -167,13 +167,13 @@ TEST(events_of_the_caller_stay_the_callers)
 
 /* ---- kernels ---- */
 
-/* Where no image is embedded, there is nothing to be refused: the images are NVRTC's. */
+/* Where no cubin is embedded, there is nothing to be refused: the cubins are NVRTC's. */
 TEST(what_does_not_load_is_compiled)
 {
     void *compiled = NULL;
 
     world_open();
-    fake_cuda.refuse_modules = heed_cuda_images[0].name ? 1 : 0;
+    fake_cuda.refuse_modules = heed_cuda_cubins[0].name ? 1 : 0;
     ck_assert_int_eq(driver_of_world()->kernel(world.device.state, HEED_KERNEL_prepare, 0,
                                                &compiled, &world.detail),
                      HEED_OK);
@@ -190,7 +190,7 @@ TEST(a_newer_device_gets_ptx)
 
     fake_cuda.capability = 120;
     world_open();
-    fake_cuda.refuse_modules = heed_cuda_images[0].name ? 1 : 0;
+    fake_cuda.refuse_modules = heed_cuda_cubins[0].name ? 1 : 0;
     ck_assert_int_eq(driver_of_world()->kernel(world.device.state, HEED_KERNEL_prepare, 0,
                                                &compiled, &world.detail),
                      HEED_OK);

@@ -141,9 +141,9 @@ LOOP_TEST(places_reach_the_backend, 2)
     ck_assert_ptr_null(fake.at[HEED_ATTN_SINKS].handle);
     place_check(fake.at[heed_attn_k(0)], all[2], 0);
     place_check(fake.at[heed_attn_v(0)], all[3], 0);
-    place_check(fake.at[heed_attn_slot(plan->attn, 1)], all[4], 0);
-    place_check(fake.at[heed_attn_slot(plan->attn, 2)], all[5], 0);
-    place_check(fake.at[heed_attn_slot(plan->attn, 3)], all[6], 8);
+    place_check(fake.at[heed_attn_slot(heed_attn_of(plan), 1)], all[4], 0);
+    place_check(fake.at[heed_attn_slot(heed_attn_of(plan), 2)], all[5], 0);
+    place_check(fake.at[heed_attn_slot(heed_attn_of(plan), 3)], all[6], 8);
     place_check(fake.launch.workspace, all[8], 0);
     heed_plan_drop(plan);
     ck_assert_int_eq(fake.drops, 1);

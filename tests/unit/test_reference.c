@@ -27,7 +27,7 @@ static const struct heed_services services = { .executor = &one_lane };
 static void run_checked(const struct heed_checked *attn, const heed_buf *at)
 {
     const struct heed_impl *impl = heed_reference_backend.impls[0];
-    struct heed_plan plan = { .backend = &heed_reference_backend, .impl = impl, .attn = attn };
+    struct heed_plan plan = { .backend = &heed_reference_backend, .impl = impl, .checked = attn };
     struct heed_error_detail detail = { .native = 0 };
     struct heed_launch launch = { .at = at, .detail = &detail };
 

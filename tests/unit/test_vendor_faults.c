@@ -328,7 +328,7 @@ static bool needless_cuda(int code)
     if (begins("cuCtxPush"))            /* the self-test's: others' come after life.end */
         return among(fake.next, after_push);
     return becomes_cuda(code) == HEED_E_KERNEL_BUILD && !begins("nvrtc") &&
-           heed_cuda_images[0].name != NULL;
+           heed_cuda_cubins[0].name != NULL;
 }
 
 static const struct {

@@ -209,7 +209,7 @@ static bool places_make(struct call *call, const struct problem *p, unsigned fla
         if (!p->shapes_only || p->slot[i].constant)
             place_store(&call->aux[i], &p->slot[i].a);
         if (p->slot[i].constant)
-            call->slot[i].data = call->aux[i].image + call->aux[i].buf.offset;
+            call->slot[i].data = call->aux[i].snapshot + call->aux[i].buf.offset;
     }
     return ok;
 }
@@ -241,7 +241,7 @@ static bool output_upload(struct call *call, struct place *place, struct array *
     place_pattern(place, poison);
     if (!cf_array_alloc(out) || !cf_array_alloc(old))
         return false;
-    place_load(place, place->image, old);
+    place_load(place, place->snapshot, old);
     return place_upload(place, call->on);
 }
 
@@ -324,7 +324,7 @@ static heed_status workspace_make(struct call *call, const heed_plan *plan, heed
     bytes = malloc((size_t)garbage);
     if (!bytes)
         return HEED_E_NOMEM;
-    memset(bytes, 0xa5 ^ (int)(call->o.image[0] & 15), (size_t)garbage);
+    memset(bytes, 0xa5 ^ (int)(call->o.snapshot[0] & 15), (size_t)garbage);
     status = heed_buf_write(call->on->queue, call->args.workspace, bytes, garbage, NULL);
     free(bytes);
     return status;
@@ -360,7 +360,7 @@ static bool input_same(struct call *call, struct place *place, const char *name,
 {
     if (place->buf.handle == NULL)
         return true;
-    if (place_download(place, call->on) && !memcmp(place->image, place->after, place->bytes))
+    if (place_download(place, call->on) && !memcmp(place->snapshot, place->after, place->bytes))
         return true;
     snprintf(why, 128, "%s was written to", name);
     return false;

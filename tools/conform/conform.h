@@ -303,7 +303,7 @@ bool cf_biases(const struct problem *, const struct item_view *, int64_t head, i
 struct place {
     heed_buf buf; /* element [0,...]; offset within the block */
     heed_tensor t;
-    unsigned char *image; /* the block as written before the run */
+    unsigned char *snapshot; /* the block as written before the run */
     size_t bytes;
     unsigned char *after; /* outputs: the block as found after the run */
     int batch_axes;

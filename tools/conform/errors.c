@@ -52,7 +52,7 @@ static void *place_of(struct call *call, const struct problem *p, int where)
         return &call->slot[slots[where - W_SLOT_LEN] - 1];
     const struct place *place = &call->aux[data[where - W_DATA_LEN] - 1];
 
-    return place->image + place->buf.offset;
+    return place->snapshot + place->buf.offset;
 }
 
 static void fault_apply(struct call *call, const struct problem *p, const struct fault *f)

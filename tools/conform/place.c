@@ -130,8 +130,8 @@ bool place_make(struct place *place, const struct problem *p, const struct array
     place->sx = a->trailing >= 3 ? s[0] : 0;
     place->buf.offset = (uint64_t)(GUARD + (mis - low) * size);
     place->bytes = (size_t)(2 * GUARD + (mis + high - low + 1) * size);
-    place->image = malloc(place->bytes);
-    return place->image != NULL;
+    place->snapshot = malloc(place->bytes);
+    return place->snapshot != NULL;
 }
 
 /* Byte offset of element [b][0][0][0] in the block. */
@@ -183,13 +183,13 @@ void place_pattern(struct place *place, uint64_t poison)
     for (size_t i = 0; i < place->bytes; i += 8) {
         const uint64_t word = cf_mix(poison + i);
 
-        memcpy(place->image + i, &word, place->bytes - i < 8 ? place->bytes - i : 8);
+        memcpy(place->snapshot + i, &word, place->bytes - i < 8 ? place->bytes - i : 8);
     }
 }
 
 void place_store(struct place *place, const struct array *a)
 {
-    each(place, a, place->image, move_in);
+    each(place, a, place->snapshot, move_in);
 }
 
 void place_load(const struct place *place, unsigned char *block, struct array *a)
@@ -201,11 +201,11 @@ bool place_gaps_same(struct place *place, struct array *a, struct array *old)
 {
     bool same;
 
-    /* what the elements hold now is put into the old image: the rest must be equal */
-    place_load(place, place->image, old);
-    each(place, a, place->image, move_in);
-    same = !memcmp(place->image, place->after, place->bytes);
-    each(place, old, place->image, move_in);
+    /* what the elements hold now is put into the old snapshot: the rest must be equal */
+    place_load(place, place->snapshot, old);
+    each(place, a, place->snapshot, move_in);
+    same = !memcmp(place->snapshot, place->after, place->bytes);
+    each(place, old, place->snapshot, move_in);
     return same;
 }
 
@@ -213,13 +213,17 @@ bool place_upload(struct place *place, const struct target *on)
 {
     heed_buf base = { 0 };
 
+    if (place->count == 0 && place->snapshot[0] & 1) { /* an array of nothing needs no memory */
+        place->buf = base;
+        return true;
+    }
     if (place->buf.handle == NULL) {
         if (heed_buf_create(on->device, place->bytes, &base, NULL) < 0)
             return false;
         place->buf.handle = base.handle;
     }
     base.handle = place->buf.handle;
-    return heed_buf_write(on->queue, base, place->image, place->bytes, NULL) >= 0;
+    return heed_buf_write(on->queue, base, place->snapshot, place->bytes, NULL) >= 0;
 }
 
 bool place_download(struct place *place, const struct target *on)
@@ -228,6 +232,10 @@ bool place_download(struct place *place, const struct target *on)
 
     if (!place->after)
         place->after = malloc(place->bytes);
+    if (place->after && !base.handle) {
+        memcpy(place->after, place->snapshot, place->bytes);
+        return true;
+    }
     return place->after && heed_buf_read(on->queue, place->after, base, place->bytes, NULL) >= 0;
 }
 
@@ -235,7 +243,7 @@ void place_finish(struct place *place, const struct target *on)
 {
     if (on && place->buf.handle)
         heed_buf_destroy(on->device, (heed_buf){ .handle = place->buf.handle });
-    free(place->image);
+    free(place->snapshot);
     free(place->after);
     memset(place, 0, sizeof *place);
 }

@@ -8,13 +8,13 @@
 
 #include "conform.h"
 
-/* Chooses strides and makes the host image; `number` tells arrays of a case apart. */
+/* Chooses strides and makes the host snapshot; `number` tells arrays of a case apart. */
 bool place_make(struct place *, const struct problem *, const struct array *, int number,
                 unsigned flags);
 void place_pattern(struct place *, uint64_t poison);
-void place_store(struct place *, const struct array *);                      /* array -> image */
+void place_store(struct place *, const struct array *);                      /* array -> snapshot */
 void place_load(const struct place *, unsigned char *block, struct array *); /* block -> array */
-/* After a download: is everything but the elements as in the image? a: the elements now; old:
+/* After a download: is everything but the elements as in the snapshot? a: the elements now; old:
  * scratch like it. */
 bool place_gaps_same(struct place *, struct array *a, struct array *old);
 bool place_upload(struct place *, const struct target *);

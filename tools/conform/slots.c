@@ -346,7 +346,7 @@ static int map_make(struct problem *p, int s, int b_index, int64_t have)
 {
     const int64_t len = cf_b(&p->c, s, b_index, B_LEN);
     struct rng r = rng_of(cf_mix2(p->c.seed, (uint64_t)(s * 8 + b_index + 700)));
-    const int64_t n = 1 + rng_below(&r, 60);
+    const int64_t n = rng_below(&r, 8) ? 1 + rng_below(&r, 60) : 0;
     const int slot = slot_add(p, HEED_I32, false, 1, 1, 1, n, have == HAVE_CONST);
 
     for (int64_t i = 0; wanted(p, slot) && i < n; i++) {

@@ -30,12 +30,16 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
 
 static heed_status lower(struct heed_plan *plan, struct heed_arena *arena, heed_report *report)
 {
-    return heed_spans_build(plan->attn, arena, &plan->lowered, report);
+    const struct heed_lowered *lowered = NULL;
+    const heed_status status = heed_spans_build(heed_attn_of(plan), arena, &lowered, report);
+
+    plan->params = lowered;
+    return status;
 }
 
 static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
 {
-    heed_spans_work(plan->attn, plan->lowered, flops, bytes);
+    heed_spans_work(heed_attn_of(plan), heed_lowered_of(plan), flops, bytes);
 }
 
 const struct heed_op heed_op_attn = {
@@ -75,7 +79,7 @@ static heed_status validate_on_offload(const heed_plan *plan, const heed_queue *
 
     heed_attn_slots(plan, back.at, slots);
     if (status >= 0)
-        status = heed_validate_slots(plan->attn, slots, report);
+        status = heed_validate_slots(heed_attn_of(plan), slots, report);
     heed_readback_finish(queue, &back);
     return status;
 }
@@ -92,8 +96,10 @@ heed_status heed_attn_validate(const heed_plan *plan, heed_queue *queue, const h
     if (status < 0)
         return status;
     heed_attn_slots(plan, l.places.at, slots);
-    status = plan->backend->offload != NULL ? validate_on_offload(plan, queue, &l, report)
-                                            : heed_validate_slots(plan->attn, slots, report);
+    if (plan->backend->offload != NULL)
+        status = validate_on_offload(plan, queue, &l, report);
+    else
+        status = heed_validate_slots(heed_attn_of(plan), slots, report);
     return status < 0 ? status : heed_report_ok(report);
 }
 
@@ -112,7 +118,7 @@ static heed_status require_index(int64_t value, int64_t bound, const char *field
 static heed_status find_slots(struct heed_plan *plan, const heed_attn_args *args,
                               const void *slots[HEED_MAX_SLOTS], heed_report *report)
 {
-    const uint32_t first = heed_attn_slot(plan->attn, 1);
+    const uint32_t first = heed_attn_slot(heed_attn_of(plan), 1);
     struct heed_places places = { .workspace_size = 0 };
     heed_status status = heed_attn_place_slots(plan, args, &places, report);
 
@@ -140,17 +146,18 @@ heed_status heed_attn_visible(const heed_attn_desc *desc, const heed_attn_args *
     heed_arena_init(&arena, NULL);      /* no device, so no runtime: malloc */
     status = check(&plan, &arena, desc, report);
     if (status >= 0)
-        status = require_index(batch, plan.attn->n_batch, "batch", report);
+        status = require_index(batch, heed_attn_of(&plan)->n_batch, "batch", report);
     if (status >= 0)
-        status = require_index(head, plan.attn->heads, "head", report);
+        status = require_index(head, heed_attn_of(&plan)->heads, "head", report);
     if (status >= 0)
-        status = require_index(row, plan.attn->n_q, "row", report);
+        status = require_index(row, heed_attn_of(&plan)->n_q, "row", report);
     if (status >= 0)
-        status = require_index(source, plan.attn->n_sources, "source", report);
+        status = require_index(source, heed_attn_of(&plan)->n_sources, "source", report);
     if (status >= 0)
         status = find_slots(&plan, args, slots, report);
     if (status >= 0)
-        status = heed_visible_row(plan.attn, slots, batch, head, row, source, seen, report);
+        status = heed_visible_row(heed_attn_of(&plan), slots, batch, head, row, source, seen,
+                                  report);
     heed_arena_finish(&arena);
     return status < 0 ? status : heed_report_ok(report);
 }

@@ -8,7 +8,7 @@
 
 #include "../op.h"
 
-/* Lays the operands of a checked attention into the arena; sets plan->attn and operands. */
+/* Lays the operands of a checked attention into the arena; sets plan->checked and operands. */
 HEED_MUST_CHECK
 heed_status heed_attn_lay(struct heed_plan *, const struct heed_checked *, struct heed_arena *,
                           heed_report *);

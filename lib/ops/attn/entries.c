@@ -51,9 +51,9 @@ static heed_status indices_walk(const struct heed_entries *e, const void *base)
     int64_t index[6] = { 0 }, limit[6];
 
     for (int i = 0; i < 6; i++) {
-        const int64_t most = i == 5 ? 2 : 1;
+        const int64_t max = i == 5 ? 2 : 1;
 
-        limit[i] = aux->stride[i] == 0 && aux->shape[i] > most ? most : aux->shape[i];
+        limit[i] = aux->stride[i] == 0 && aux->shape[i] > max ? max : aux->shape[i];
     }
     do {
         heed_status status;

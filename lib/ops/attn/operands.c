@@ -26,7 +26,7 @@ static void lay(struct heed_operand *to, const struct heed_view *view, uint32_t 
 static void lay_slot(struct heed_plan *plan, struct heed_operand *operands,
                      const struct heed_aux *aux)
 {
-    struct heed_operand *to = &operands[heed_attn_slot(plan->attn, aux->slot)];
+    struct heed_operand *to = &operands[heed_attn_slot(heed_attn_of(plan), aux->slot)];
 
     to->view.dtype = aux->dtype;
     memcpy(to->view.shape, aux->shape, sizeof(to->view.shape));
@@ -44,7 +44,7 @@ heed_status heed_attn_lay(struct heed_plan *plan, const struct heed_checked *att
     assert(attn->n_sources <= HEED_MAX_SOURCES && attn->n_slots <= HEED_MAX_SLOTS);
     if (operands == NULL)
         return heed_report_fill(report, HEED_E_NOMEM, NULL, 0, 0, "no memory for the operands");
-    plan->attn = attn;
+    plan->checked = attn;
     lay(&operands[HEED_ATTN_Q], &attn->q, HEED_ROLE_IN, "q", 0);
     lay(&operands[HEED_ATTN_O], &attn->o, HEED_ROLE_OUT, "o", 0);
     lay(&operands[HEED_ATTN_LSE], &attn->lse, HEED_ROLE_OUT, "lse", 0);
@@ -101,7 +101,7 @@ static bool reads_slot(const struct heed_operand *operand)
 static heed_status place_slots(const struct heed_plan *plan, const heed_attn_args *args,
                                struct heed_places *to, heed_report *report)
 {
-    const struct heed_checked *attn = plan->attn;
+    const struct heed_checked *attn = plan->checked;
 
     if (args->n_slots != attn->n_slots)
         return heed_report_fill(report, HEED_E_VALUE, "n_slots", attn->n_slots, args->n_slots,
@@ -128,7 +128,7 @@ heed_status heed_attn_place(const struct heed_plan *plan, const void *given, str
         heed_sized_in(given, HEED_ATTN_ARGS_V1, &args, sizeof(args), "args", report);
 
     if (status >= 0)
-        status = place_kv(plan->attn, &args, to, report);
+        status = place_kv(heed_attn_of(plan), &args, to, report);
     if (status >= 0)
         status = place_slots(plan, &args, to, report);
     if (status < 0)
@@ -147,7 +147,7 @@ heed_status heed_attn_place(const struct heed_plan *plan, const void *given, str
 heed_status heed_attn_place_slots(const struct heed_plan *plan, const heed_attn_args *given,
                                   struct heed_places *to, heed_report *report)
 {
-    heed_attn_args args = { .n_slots = plan->attn->n_slots };
+    heed_attn_args args = { .n_slots = heed_attn_of(plan)->n_slots };
 
     if (given != NULL) {
         const heed_status status =
@@ -162,6 +162,6 @@ heed_status heed_attn_place_slots(const struct heed_plan *plan, const heed_attn_
 void heed_attn_slots(const struct heed_plan *plan, const heed_buf *at,
                      const void *slots[HEED_MAX_SLOTS])
 {
-    for (uint32_t slot = 1; slot <= plan->attn->n_slots; slot++)
-        slots[slot - 1] = heed_address(at[heed_attn_slot(plan->attn, slot)]);
+    for (uint32_t slot = 1; slot <= heed_attn_of(plan)->n_slots; slot++)
+        slots[slot - 1] = heed_address(at[heed_attn_slot(heed_attn_of(plan), slot)]);
 }

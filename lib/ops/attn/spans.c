@@ -286,12 +286,12 @@ heed_status heed_spans_build(const struct heed_checked *attn, struct heed_arena 
         heed_arena_take(arena, sizeof *lowered, _Alignof(struct heed_lowered));
     const struct heed_constants constants = heed_constants_find(attn);
     struct build b = { .attn = attn, .report = report };
-    uint64_t most = 1;
+    uint64_t max = 1;
 
     for (uint32_t s = 0; s < attn->n_sources; s++)
-        most += (uint64_t)attn->sources[s].n_terms + 2;
-    b.subs = heed_arena_array(arena, most, sizeof *b.subs, _Alignof(struct hk_sub));
-    b.slots = heed_arena_array(arena, most, sizeof *b.slots, _Alignof(struct heed_sub_slots));
+        max += (uint64_t)attn->sources[s].n_terms + 2;
+    b.subs = heed_arena_array(arena, max, sizeof *b.subs, _Alignof(struct hk_sub));
+    b.slots = heed_arena_array(arena, max, sizeof *b.slots, _Alignof(struct heed_sub_slots));
     b.sources = heed_arena_array(arena, (uint64_t)attn->n_sources + 1, sizeof *b.sources,
                                  _Alignof(struct heed_lowered_source));
     if (!lowered || !b.subs || !b.slots || !b.sources)

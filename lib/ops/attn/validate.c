@@ -70,18 +70,18 @@ static heed_status overlap_fail(const struct heed_entries *e, int64_t end, int64
 }
 
 /* `most` along batch axes where all sequences are the same. */
-static void limits_find(const struct pack *p, int64_t most, int64_t limit[6])
+static void limits_find(const struct pack *p, int64_t max, int64_t limit[6])
 {
     for (int i = 0; i < 6; i++) {
         const bool same = p->begins->stride[i] == 0 && p->lengths->stride[i] == 0;
 
-        limit[i] = same && p->begins->shape[i] > most ? most : p->begins->shape[i];
+        limit[i] = same && p->begins->shape[i] > max ? max : p->begins->shape[i];
     }
 }
 
 /* Sequences that are not empty, up to two along axes where all are the same: enough to see an
  * overlap. */
-static int64_t sequences_take(const struct pack *p, struct sequence *out, int64_t most)
+static int64_t sequences_take(const struct pack *p, struct sequence *out, int64_t max)
 {
     int64_t index[6] = { 0 }, limit[6], n = 0;
 
@@ -92,7 +92,7 @@ static int64_t sequences_take(const struct pack *p, struct sequence *out, int64_
 
         if (length <= 0)
             continue;
-        if (out && n < most)
+        if (out && n < max)
             out[n] = (struct sequence){ begin, begin + length };
         n++;
     } while (heed_slots_next(index, limit));

@@ -2,16 +2,16 @@
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
 """Kernels compiled by nvcc and embedded as data: machine code for a few architectures and PTX for
-the rest, one image a kernel.
+the rest, one cubin a kernel.
 
-images.py probe NVCC: exit 0 if it compiles a kernel; prints the architectures.
-images.py list KERNELS: what is embedded, a line `name;large` for each.
-images.py compile NVCC KERNELS NAME LARGE OUTPUT DEPFILE [nvcc options]: one image, OUTPUT.fatbin,
+cubins.py probe NVCC: exit 0 if it compiles a kernel; prints the architectures.
+cubins.py list KERNELS: what is embedded, a line `name;large` for each.
+cubins.py compile NVCC KERNELS NAME LARGE OUTPUT DEPFILE [nvcc options]: one cubin, OUTPUT.fatbin,
     and beside it what tests look at: the PTX, and what ptxas says of registers in a .txt.
-images.py embed OUTPUT NAME;LARGE=FILE...: the table heed_cuda_images of state.h.
-images.py all NVCC KERNELS FOLDER OUTPUT: compile and embed, for builds without meson.
+cubins.py embed OUTPUT NAME;LARGE=FILE...: the table heed_cuda_cubins of state.h.
+cubins.py all NVCC KERNELS FOLDER OUTPUT: compile and embed, for builds without meson.
 
-KERNELS is backends/kernels. Where a device loads no image, NVRTC compiles the same text.
+KERNELS is backends/kernels. Where a device loads no cubin, NVRTC compiles the same text.
 """
 
 import concurrent.futures
@@ -64,7 +64,7 @@ def command(nvcc, kernels, name, large):
     sys.exit(f"kernels.def has no row {name} for CUDA")
 
 
-def compile_image(nvcc, kernels, name, large, output, depfile=None, *more):
+def compile_cubin(nvcc, kernels, name, large, output, depfile=None, *more):
     """PTX is made once; the machine code of every architecture is made from it."""
     output = pathlib.Path(output)
     codes = ",".join([f"compute_{PORTABLE}"] + [f"sm_{arch}" for arch in known(nvcc)])
@@ -92,17 +92,17 @@ def as_array(number, data):
     words = [f"{int.from_bytes(data[at:at + 8], sys.byteorder):#x}"
              for at in range(0, len(data), 8)]
     lines = [",".join(words[at:at + 6]) for at in range(0, len(words), 6)]
-    return f"static const uint64_t image_{number}[] = {{\n" + ",\n".join(lines) + "\n};\n"
+    return f"static const uint64_t cubin_{number}[] = {{\n" + ",\n".join(lines) + "\n};\n"
 
 
-def embed(output, images):
-    text = "/* Made by backends/cuda/images.py from backends/kernels. */\n"
+def embed(output, cubins):
+    text = "/* Made by backends/cuda/cubins.py from backends/kernels. */\n"
     text += '#include "backends/cuda/state.h"\n\n'
     table = ""
-    for number, (name, large, path) in enumerate(images):
+    for number, (name, large, path) in enumerate(cubins):
         text += as_array(number, pathlib.Path(path).read_bytes())
-        table += (f'    {{ "{name}", {large}, 0, (const unsigned char *)image_{number} }},\n')
-    text += f"\nconst struct heed_cuda_image heed_cuda_images[] = {{\n{table}"
+        table += (f'    {{ "{name}", {large}, 0, (const unsigned char *)cubin_{number} }},\n')
+    text += f"\nconst struct heed_cuda_cubin heed_cuda_cubins[] = {{\n{table}"
     text += "    { (void *)0, 0, 0, (void *)0 },\n};\n"
     pathlib.Path(output).write_text(text, encoding="ascii")
 
@@ -110,11 +110,11 @@ def embed(output, images):
 def build_all(nvcc, kernels, folder, output):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    images = [(name, large, folder / f"{name}_{large}.fatbin")
+    cubins = [(name, large, folder / f"{name}_{large}.fatbin")
               for name, large in embedded(kernels)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda one: compile_image(nvcc, kernels, *one), images))
-    embed(output, images)
+        list(pool.map(lambda one: compile_cubin(nvcc, kernels, *one), cubins))
+    embed(output, cubins)
 
 
 def probe(nvcc):
@@ -138,7 +138,7 @@ def main():
     if task == "list":
         print("\n".join(f"{name};{large}" for name, large in embedded(*arguments)))
     elif task == "compile":
-        compile_image(*arguments)
+        compile_cubin(*arguments)
     elif task == "embed":
         rests = [argument.split("=", 1) for argument in arguments[1:]]
         embed(arguments[0], [(*rest[0].split(";"), rest[1]) for rest in rests])
