@@ -111,7 +111,6 @@ TEST(the_default_stream_is_a_queue)
     ck_assert_ptr_null(((struct heed_cuda_queue *)queue)->stream);
     ck_assert_int_eq(world.offload->queue_wait(&world.device, queue, &world.detail), HEED_OK);
     world.offload->queue_destroy(&world.device, queue);
-    world_close();
 }
 
 /* But not those of another context, where the driver can tell. */
@@ -162,7 +161,6 @@ TEST(events_of_the_caller_stay_the_callers)
     world.offload->event_destroy(&world.device, event);
     ck_assert_int_eq(fake_cuda.events, 1);
     cuda_event_end(context, native);
-    world_close();
 }
 
 /* ---- kernels ---- */
@@ -181,7 +179,6 @@ TEST(what_does_not_load_is_compiled)
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--fmad=false "));
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "-DHK_LARGE=0 "));
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "-DHK_GROUP_ROWS=64 "));
-    world_close();
 }
 
 TEST(a_newer_device_gets_ptx)
@@ -195,7 +192,6 @@ TEST(a_newer_device_gets_ptx)
                                                &compiled, &world.detail),
                      HEED_OK);
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--gpu-architecture=compute_90 "));
-    world_close();
 }
 
 TEST(what_cannot_be_built_says_why)
@@ -222,7 +218,6 @@ TEST(what_cannot_be_built_says_why)
     ck_assert_int_eq(driver_of_world()->kernel(world.device.state, HEED_KERNEL_prepare, 0,
                                                &compiled, &world.detail),
                      HEED_OK);
-    world_close();
 }
 
 /* ---- runs ---- */
@@ -263,7 +258,6 @@ TEST(a_run_is_waits_launches_and_an_event)
                      "cuCtxPushCurrent cuLaunchKernel cuLaunchKernel cuCtxPopCurrent ");
     world.offload->event_destroy(&world.device, waited);
     run_end(&r);
-    world_close();
 }
 
 TEST(more_groups_than_can_be_launched_are_refused)
@@ -278,7 +272,6 @@ TEST(more_groups_than_can_be_launched_are_refused)
     ck_assert_int_eq(fake_cuda.n_launches, 0);
     ck_assert_ptr_null(r.event);
     run_end(&r);
-    world_close();
 }
 
 LOOP_TEST(a_lost_device_stays_lost_and_can_be_left, 2)
@@ -310,7 +303,6 @@ LOOP_TEST(a_lost_device_stays_lost_and_can_be_left, 2)
     ck_assert_int_eq(world.offload->queue_wait(&world.device, r.queue, &world.detail),
                      HEED_E_DEVICE_LOST);
     run_end(&r);
-    world_close();
 }
 
 TEST(a_context_that_is_gone_is_not_entered_again)

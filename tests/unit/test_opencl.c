@@ -202,7 +202,6 @@ TEST(events_that_failed_are_not_waited_for)
     fake_opencl_api()->ReleaseEvent(event);
     fake_opencl_api()->ReleaseCommandQueue(queue);
     run_end(&run);
-    world_close();
 }
 
 TEST(in_order_queue_needs_no_events_between_steps)
@@ -231,7 +230,6 @@ TEST(in_order_queue_needs_no_events_between_steps)
     fake_opencl_api()->ReleaseEvent(event);
     fake_opencl_api()->ReleaseCommandQueue(queue);
     run_end(&run);
-    world_close();
 }
 
 /* Every command waits for the one before it, the first for what the caller named. */
@@ -281,7 +279,6 @@ TEST(out_of_order_queue_gets_a_chain)
     fake_opencl_api()->ReleaseEvent(event);
     fake_opencl_api()->ReleaseCommandQueue(queue);
     run_end(&run);
-    world_close();
 }
 
 TEST(large_kernels_find_the_places_in_the_workspace)
@@ -325,7 +322,6 @@ TEST(run_without_work_has_an_event_all_the_same)
     check_kinds("m");
     ck_assert_ptr_nonnull(run.event);
     run_end(&run);
-    world_close();
 }
 
 /* ---- the caller's own objects ---- */
@@ -342,7 +338,6 @@ TEST(events_of_other_contexts_are_a_mismatch)
     opencl_event_end(other, event);
     opencl_queue_end(other, queue);
     opencl_context_end(other);
-    world_close();
 }
 
 TEST(events_that_fail_say_with_what)
@@ -357,7 +352,6 @@ TEST(events_that_fail_say_with_what)
     ck_assert_int_eq(world.detail.native, -9999);
     opencl_event_end(NULL, event);
     opencl_queue_end(NULL, queue);
-    world_close();
 }
 
 /* ---- building ---- */
@@ -450,7 +444,6 @@ TEST(failed_build_without_a_log_says_so)
     ck_assert_int_eq(get_kernel(HEED_KERNEL_pack, 0, &kernel), HEED_E_KERNEL_BUILD);
     ck_assert_str_eq(world.detail.text, "kernel pack: the compiler left no log");
     ck_assert_int_eq(world.logged[1], 0);
-    world_close();
 }
 
 int main(void)

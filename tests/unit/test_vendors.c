@@ -38,7 +38,6 @@ LOOP_TEST(devices_are_described_without_opening_them, VENDORS)
     ck_assert_uint_gt(props.width, 1);
     ck_assert_ptr_nonnull(strstr(props.description, "Fake"));
     ck_assert_int_eq(world.v->alive(), 0);
-    world_end();
 }
 
 LOOP_TEST(without_devices_there_is_a_reason, VENDORS)
@@ -55,7 +54,14 @@ LOOP_TEST(without_devices_there_is_a_reason, VENDORS)
     ck_assert_int_eq(wrap(&device, &world, &world), HEED_E_NOT_FOUND);
     ck_assert_str_eq(world.detail.text, "no library at all");
     ck_assert_ptr_null(device.state);
-    world_end();
+}
+
+/* A device whose rint is wrong once. */
+static void compute_wrong(unsigned items, unsigned groups, const void *image, void *output)
+{
+    compute_right(items, groups, image, output);
+    if (items == 1)
+        ((uint32_t *)output)[6 * HK_TEST_WORDS + HK_TEST_SCALARS + HK_TEST_RINT * 16 + 4] ^= 0x00400000;
 }
 
 LOOP_TEST(exact_is_what_passes_the_self_test, VENDORS)
@@ -73,7 +79,11 @@ LOOP_TEST(exact_is_what_passes_the_self_test, VENDORS)
     ck_assert_str_eq(world.device.props.reason, "the self-test wrote nothing");
     ck_assert_int_eq(world.logged[2], 1);
     world_close();
-    world_end();
+    fake.launched = compute_wrong;
+    world.v->install();
+    world_open();
+    ck_assert_uint_eq(world.device.props.exact, 0);
+    ck_assert_str_eq(world.device.props.reason, "rint is not rounded to nearest even");
 }
 
 LOOP_TEST(contexts_of_the_caller_are_used_and_kept, VENDORS)
@@ -91,7 +101,6 @@ LOOP_TEST(contexts_of_the_caller_are_used_and_kept, VENDORS)
     ck_assert_int_eq(fake_cuda.contexts, 0);
     world.offload->close(&device, &world.rt->services);
     world.v->context_end(mine);
-    world_end();
 }
 
 LOOP_TEST(contexts_of_other_devices_are_a_mismatch, VENDORS)
@@ -106,7 +115,6 @@ LOOP_TEST(contexts_of_other_devices_are_a_mismatch, VENDORS)
                      HEED_E_MISMATCH);
     ck_assert_ptr_null(device.state);
     world.v->context_end(mine);
-    world_end();
 }
 
 /* ---- memory, queues, events ---- */
@@ -137,8 +145,6 @@ LOOP_TEST(buffers_hold_what_was_written, VENDORS)
     world.offload->buf_destroy(&world.device, NULL);
     world.offload->queue_destroy(&world.device, queue);
     world.offload->queue_destroy(&world.device, NULL);
-    world_close();
-    world_end();
 }
 
 LOOP_TEST(no_memory_on_the_device_is_not_its_end, VENDORS)
@@ -156,8 +162,6 @@ LOOP_TEST(no_memory_on_the_device_is_not_its_end, VENDORS)
     fake_mend();
     ck_assert_int_eq(world.offload->buf_create(&world.device, 64, &handle, &world.detail), HEED_OK);
     world.offload->buf_destroy(&world.device, handle);
-    world_close();
-    world_end();
 }
 
 LOOP_TEST(queues_may_be_the_callers_of_the_same_context, VENDORS)
@@ -182,7 +186,6 @@ LOOP_TEST(queues_may_be_the_callers_of_the_same_context, VENDORS)
     world.v->queue_end(other, foreign);
     world_close();
     world.v->context_end(other);
-    world_end();
 }
 
 LOOP_TEST(events_go_both_ways, VENDORS)
@@ -203,8 +206,6 @@ LOOP_TEST(events_go_both_ways, VENDORS)
         world.v->event_end(context, event);
     world.v->event_end(context, event);
     world.v->queue_end(context, queue);
-    world_close();
-    world_end();
 }
 
 /* ---- kernels ---- */
@@ -223,8 +224,6 @@ LOOP_TEST(kernels_are_made_once, VENDORS)
     ck_assert_int_eq(fake.calls, calls);
     ck_assert_int_eq(get_kernel(HEED_KERNEL_prepare, 0, &again), HEED_OK);
     ck_assert_ptr_ne(first, again);
-    world_close();
-    world_end();
 }
 
 LOOP_TEST(failed_builds_tell_why, VENDORS)
@@ -244,8 +243,6 @@ LOOP_TEST(failed_builds_tell_why, VENDORS)
     ck_assert_ptr_null(kernel);
     world.v->refuse_builds(false);
     ck_assert_int_eq(get_kernel(HEED_KERNEL_prepare, 0, &kernel), HEED_OK);
-    world_close();
-    world_end();
 }
 
 /* Opens a device that keeps what it compiles; how many kernels it compiled. */
@@ -276,7 +273,6 @@ LOOP_TEST(what_is_built_once_comes_from_the_cache, VENDORS)
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(builds_with_cache(folder), 2);
     ck_assert_int_eq(system(command), 0);
-    world_end();
 }
 
 /* ---- failures ---- */
@@ -317,8 +313,6 @@ LOOP_TEST(codes_become_statuses, VENDORS)
         ck_assert_int_eq(run_go(&run), HEED_OK);
     }
     run_end(&run);
-    world_close();
-    world_end();
 }
 
 LOOP_TEST(lost_devices_stay_lost_and_are_left_alone, 3 * VENDORS)
@@ -358,11 +352,9 @@ LOOP_TEST(lost_devices_stay_lost_and_are_left_alone, 3 * VENDORS)
     ck_assert_ptr_null(got);
     ck_assert_int_eq(fake.calls, calls);
     run_end(&run);
-    world_close();
-    world_end();
 }
 
 int main(void)
 {
-    return suite_run("vendors", 240, NULL, NULL);
+    return suite_run("vendors", 240, NULL, world_end);
 }
