@@ -157,8 +157,9 @@ HK_FN void hk_row_write(const struct hk_strip *st, HK_GLOBAL float *o, float sin
     hk_i64 t;
 
     for (t = 0; t < width; t += HKV_LANES) {
-        const hk_vec x = hkv_add(hkv_mul(hkv_mul(hkv_load(o + hk_o_at(t)), a), b), hkv_set(0.0f));
+        hk_vec x = hkv_mul(hkv_mul(hkv_load(o + hk_o_at(t)), a), b);
 
+        x = hkv_add(x, hkv_set(0.0f));
         hkv_store(o + hk_o_at(t), hkv_select(hkv_ordered(x), x, nan));
     }
     t = 0;

@@ -85,7 +85,7 @@ HK_FN HK_GLOBAL const float *hk_block_gather(const struct hk_strip *st,
 }
 
 /* V rows of the block: in place where they are f32 rows of whole vectors at one stride, else
- * converted. */
+ * converted. V without channels may have no address, to which nothing may be added. */
 HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
                                              HK_GLOBAL const struct hk_sub *sub,
                                              const struct hk_item *item, hk_i64 block,
@@ -95,7 +95,7 @@ HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
     const struct hk_matrix *v = &st->v_rows;
     HK_COPY(struct hk_reach, reach, st->reach[0]);
 
-    if (hk_matrix_plain(v) && st->width == d_v && sub->kind <= HK_SUB_PREFIX) {
+    if (d_v != 0 && hk_matrix_plain(v) && st->width == d_v && sub->kind <= HK_SUB_PREFIX) {
         *v_row = v->row * sub->step;
         return (HK_GLOBAL const float *)hk_byte(
             v->base, hk_key(sub, item, reach, block * HK_BLOCK) * v->row * 4);

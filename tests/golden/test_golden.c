@@ -9,7 +9,6 @@
 #include "conform/conform.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +71,7 @@ static void run_finish(struct run *r)
     golden_free(&r->golden);
 }
 
-START_TEST(golden_answers_are_within_the_bound)
+LOOP_TEST(golden_answers_are_within_the_bound, (int)golden_n_cases)
 {
     const char *name = golden_cases[_i].name;
     struct verdict v = { 0 };
@@ -92,7 +91,6 @@ START_TEST(golden_answers_are_within_the_bound)
     cf_problem_free(p);
     run_finish(&r);
 }
-END_TEST
 
 int main(void)
 {
@@ -101,6 +99,5 @@ int main(void)
     cf_axes_init();
     tcase_set_timeout(tests, 120);
     tcase_add_unchecked_fixture(tests, open_reference, close_reference);
-    tcase_add_loop_test(tests, golden_answers_are_within_the_bound, 0, (int)golden_n_cases);
-    return suite_run("golden", tests);
+    return suite_run_case("golden", tests);
 }

@@ -8,7 +8,6 @@
 #include "work.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -127,7 +126,7 @@ static void case_try(size_t index, const struct place *p, const char *device, ui
     work_finish(&w);
 }
 
-START_TEST(run_allocates_nothing)
+LOOP_TEST(run_allocates_nothing, place_count())
 {
     static const uint32_t widths[] = { 1, 2, 5 };
 
@@ -142,10 +141,9 @@ START_TEST(run_allocates_nothing)
         place_close(&p);
     }
 }
-END_TEST
 
 /* The counter sees what it has to see. */
-START_TEST(counting_counts)
+TEST(counting_counts)
 {
     void *volatile p;
     void *q = NULL;
@@ -164,18 +162,12 @@ START_TEST(counting_counts)
     atomic_store(&counting, 0);
     ck_assert_int_eq(atomic_load(&asked), 5);
 }
-END_TEST
 #endif
 
 int main(void)
 {
 #if defined COUNTS
-    TCase *tcase = tcase_create("run");
-
-    tcase_set_timeout(tcase, 240);
-    tcase_add_test(tcase, counting_counts);
-    tcase_add_loop_test(tcase, run_allocates_nothing, 0, place_count());
-    return suite_run("allocation", tcase);
+    return suite_run("allocation", 240, NULL, NULL);
 #else
     puts("skipped: malloc can be counted with glibc and without sanitizers only");
     return 77;

@@ -8,7 +8,6 @@
 #include "work.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,7 +143,7 @@ static const char *const cases[] = { "dense_default_scale", "softcap_small", "su
 enum { CASES = sizeof(cases) / sizeof(cases[0]) };
 
 /* Values that are no numbers need no traps: those are for finite input. */
-START_TEST(environment_changes_no_bit_and_is_left_alone)
+LOOP_TEST(environment_changes_no_bit_and_is_left_alone, place_count() * (int)CASES)
 {
     const char *device = place_name(_i / CASES);
     struct work w;
@@ -166,10 +165,9 @@ START_TEST(environment_changes_no_bit_and_is_left_alone)
     }
     work_finish(&w);
 }
-END_TEST
 
 /* NaN and infinities everywhere raise flags inside, none of which gets out. */
-START_TEST(flags_of_special_values_stay_inside)
+LOOP_TEST(flags_of_special_values_stay_inside, place_count())
 {
     static const char *const specials[] = { "specials", "nan_scores", "huge", "sink_special",
                                             "bias_removes" };
@@ -188,15 +186,8 @@ START_TEST(flags_of_special_values_stay_inside)
         work_finish(&w);
     }
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("caller");
-
-    tcase_set_timeout(tcase, 240);
-    tcase_add_loop_test(tcase, environment_changes_no_bit_and_is_left_alone, 0,
-                        place_count() * (int)CASES);
-    tcase_add_loop_test(tcase, flags_of_special_values_stay_inside, 0, place_count());
-    return suite_run("environment", tcase);
+    return suite_run("environment", 240, NULL, NULL);
 }

@@ -5,9 +5,9 @@
  * at its end and once at its start, and keys that no item has lie in inaccessible pages.
  */
 #include "golden/build.h"
+#include "support/suite.h"
 #include "work.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +106,7 @@ static void places_close(struct place *places, const int *open)
     }
 }
 
-START_TEST(cases_stay_inside_their_arrays)
+LOOP_TEST(cases_stay_inside_their_arrays, 4)
 {
     struct place places[MAX_PLACES];
     int open[MAX_PLACES];
@@ -121,7 +121,6 @@ START_TEST(cases_stay_inside_their_arrays)
     }
     places_close(places, open);
 }
-END_TEST
 
 /* ---- extents around the widths of vectors ---- */
 
@@ -172,7 +171,7 @@ static void size_try(struct place *places, const int *open, uint64_t seed)
 }
 
 /* Each of n_q, n_k, d, d_v takes every extent, the others being odd ones. */
-START_TEST(tails_stay_inside_their_arrays)
+LOOP_TEST(tails_stay_inside_their_arrays, 4)
 {
     struct place places[MAX_PLACES];
     int open[MAX_PLACES];
@@ -195,7 +194,6 @@ START_TEST(tails_stay_inside_their_arrays)
     }
     places_close(places, open);
 }
-END_TEST
 
 /* The guard is one: a byte beyond either end is fatal. */
 START_TEST(guards_guard)
@@ -269,7 +267,7 @@ static void capacity_try(const struct place *p, int shared, int64_t n_q, float *
     free(o);
 }
 
-START_TEST(keys_beyond_every_length_are_not_touched)
+LOOP_TEST(keys_beyond_every_length_are_not_touched, 2 * place_count())
 {
     static float want[K_B * 400 * K_D];
     static const int64_t rows[] = { 1, 50, 400 };
@@ -288,32 +286,23 @@ START_TEST(keys_beyond_every_length_are_not_touched)
     place_close(&reference);
     place_close(&p);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("guards");
-    TCase *tcase = tcase_create("pages");
-    SRunner *runner = srunner_create(suite);
-    int failed;
+    TCase *tests = tcase_create("pages");
+    SRunner *runner = srunner_create(NULL);
 
     if (page_size() > 64 * K_D * sizeof(float)) {
         puts("skipped: pages are larger than a block of keys");
         return 77;
     }
-    tcase_set_timeout(tcase, 240);
+    tcase_set_timeout(tests, 240);
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
     if (srunner_fork_status(runner) == CK_FORK)
-        tcase_add_loop_test_raise_signal(tcase, guards_guard, 11, 0, 2);
+        tcase_add_loop_test_raise_signal(tests, guards_guard, 11, 0, 2);
 #else
     (void)guards_guard;
 #endif
-    tcase_add_loop_test(tcase, cases_stay_inside_their_arrays, 0, 4);
-    tcase_add_loop_test(tcase, tails_stay_inside_their_arrays, 0, 4);
-    tcase_add_loop_test(tcase, keys_beyond_every_length_are_not_touched, 0, 2 * place_count());
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
     srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run_case("guards", tests);
 }

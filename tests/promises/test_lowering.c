@@ -15,7 +15,6 @@
 #include "conform/conform.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -297,7 +296,7 @@ static void draw_compare(struct rng *r, const struct target *on, int64_t dense)
     cf_problem_free(p);
 }
 
-START_TEST(words_show_what_the_definition_says)
+LOOP_TEST(words_show_what_the_definition_says, 4)
 {
     struct rng r = rng_of((uint64_t)_i + 1);
     struct target on;
@@ -319,13 +318,8 @@ START_TEST(words_show_what_the_definition_says)
     ck_assert_int_gt(met.listed, 1000);
     ck_assert_int_gt(met.segment, 1000);
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("words");
-
-    tcase_set_timeout(tcase, 240);
-    tcase_add_loop_test(tcase, words_show_what_the_definition_says, 0, 4);
-    return suite_run("lowering", tcase);
+    return suite_run("lowering", 240, NULL, NULL);
 }

@@ -8,7 +8,6 @@
 #include "work.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,13 +80,12 @@ static heed_status runtime_call(struct trial *t)
     return status;
 }
 
-START_TEST(runtime_survives_each_failure)
+LOOP_TEST(runtime_survives_each_failure, 2)
 {
     struct trial t = { .call = runtime_call };
 
     ck_assert_int_ge(sweep(&t, &runtime_ledger, _i), 1);
 }
-END_TEST
 
 static heed_status queue_call(struct trial *t)
 {
@@ -116,7 +114,7 @@ static heed_status buffer_call(struct trial *t)
     return status;
 }
 
-START_TEST(queues_and_buffers_survive_each_failure)
+LOOP_TEST(queues_and_buffers_survive_each_failure, 2)
 {
     struct place p;
     struct trial t = { .place = &p, .call = queue_call };
@@ -131,7 +129,6 @@ START_TEST(queues_and_buffers_survive_each_failure)
         place_close(&p);
     }
 }
-END_TEST
 
 /* ---- check and plan ---- */
 
@@ -182,7 +179,7 @@ static void slots_all(struct work *w, int constant)
 }
 
 /* Every case on every device; constant slots, run-time slots, both flags. */
-START_TEST(plans_survive_each_failure)
+LOOP_TEST(plans_survive_each_failure, 2)
 {
     long long most = 0;
 
@@ -211,10 +208,9 @@ START_TEST(plans_survive_each_failure)
     }
     ck_assert_int_ge(most, 4);
 }
-END_TEST
 
 /* Constant slots are copied: each of them in turn has no memory. */
-START_TEST(plans_of_constant_slots_survive_each_failure)
+LOOP_TEST(plans_of_constant_slots_survive_each_failure, 2)
 {
     static const char *const names[] = { "global_list", "listed_heads", "bias_map", "mask",
                                          "many_rows" };
@@ -235,16 +231,8 @@ START_TEST(plans_of_constant_slots_survive_each_failure)
         }
     }
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("failures");
-
-    tcase_set_timeout(tcase, 240);
-    tcase_add_loop_test(tcase, runtime_survives_each_failure, 0, 2);
-    tcase_add_loop_test(tcase, queues_and_buffers_survive_each_failure, 0, 2);
-    tcase_add_loop_test(tcase, plans_survive_each_failure, 0, 2);
-    tcase_add_loop_test(tcase, plans_of_constant_slots_survive_each_failure, 0, 2);
-    return suite_run("memory", tcase);
+    return suite_run("memory", 240, NULL, NULL);
 }

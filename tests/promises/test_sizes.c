@@ -8,7 +8,6 @@
 #include "work.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,8 @@
 #if !defined MAP_NORESERVE
 #define MAP_NORESERVE 0
 #endif
+
+enum { WIDE = sizeof(void *) == 8 };
 
 /* Address space for `bytes`, or NULL where the system gives none. */
 static char *reserve(size_t bytes)
@@ -162,7 +163,7 @@ static void far_run(const struct place *p, char dense[F_ARRAYS][F_BYTES], int wh
     spread(&far_arrays[F_LSE], &at[F_LSE], dense[F_LSE], 1);
 }
 
-START_TEST(strides_beyond_31_and_33_bits)
+LOOP_TEST(strides_beyond_31_and_33_bits, WIDE ? place_count() : 0)
 {
     static const int64_t fars[] = { (INT64_C(1) << 31) + 3, -(INT64_C(1) << 31) - 5,
                                     (INT64_C(1) << 33) + 7, -(INT64_C(1) << 33) - 9 };
@@ -201,7 +202,6 @@ START_TEST(strides_beyond_31_and_33_bits)
     place_close(&reference);
     place_close(&p);
 }
-END_TEST
 
 /* ---- many keys ---- */
 
@@ -283,7 +283,7 @@ static void tail_fill(char *map, int64_t n_k, int64_t row)
     }
 }
 
-START_TEST(keys_beyond_31_and_33_bits)
+LOOP_TEST(keys_beyond_31_and_33_bits, WIDE ? place_count() : 0)
 {
     static const int64_t shifts[] = { INT64_C(1) << 31, INT64_C(1) << 32, INT64_C(1) << 33 };
     struct place p;
@@ -327,7 +327,6 @@ START_TEST(keys_beyond_31_and_33_bits)
     }
     place_close(&p);
 }
-END_TEST
 
 /* ---- too large ---- */
 
@@ -348,7 +347,7 @@ static heed_status wide_plan(const struct place *p, int64_t d, heed_plan **plan)
 }
 
 /* Refused, by check as by plan; below that, the plan says what it would need. */
-START_TEST(workspace_beyond_the_address_space_is_refused)
+LOOP_TEST(workspace_beyond_the_address_space_is_refused, place_count())
 {
     int planned = 0, refused = 0;
     struct place p;
@@ -377,7 +376,6 @@ START_TEST(workspace_beyond_the_address_space_is_refused)
     ck_assert_int_ge(refused, 1);
     place_close(&p);
 }
-END_TEST
 
 /* ---- nothing ---- */
 
@@ -436,7 +434,7 @@ static void zero_try(struct place *p, const char *device, int zero)
     heed_plan_drop(plan);
 }
 
-START_TEST(extents_of_zero_alone_and_together)
+LOOP_TEST(extents_of_zero_alone_and_together, place_count())
 {
     const heed_executor e = width_of(2);
     struct place p;
@@ -447,7 +445,6 @@ START_TEST(extents_of_zero_alone_and_together)
         zero_try(&p, place_name(_i), zero);
     place_close(&p);
 }
-END_TEST
 
 /* ---- offsets ---- */
 
@@ -503,7 +500,7 @@ static void offsets_try(struct work *w, const struct place *p)
     heed_plan_drop(plan);
 }
 
-START_TEST(offsets_change_no_bit)
+LOOP_TEST(offsets_change_no_bit, place_count())
 {
     static const char *const names[] = { "dense",      "bf16",         "mixed_types",
                                          "everything", "many_globals", "many_sequences",
@@ -522,19 +519,8 @@ START_TEST(offsets_change_no_bit)
     }
     place_close(&p);
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("sizes");
-
-    tcase_set_timeout(tcase, 240);
-    tcase_add_loop_test(tcase, extents_of_zero_alone_and_together, 0, place_count());
-    tcase_add_loop_test(tcase, workspace_beyond_the_address_space_is_refused, 0, place_count());
-    tcase_add_loop_test(tcase, offsets_change_no_bit, 0, place_count());
-    if (sizeof(void *) == 8) {
-        tcase_add_loop_test(tcase, strides_beyond_31_and_33_bits, 0, place_count());
-        tcase_add_loop_test(tcase, keys_beyond_31_and_33_bits, 0, place_count());
-    }
-    return suite_run("sizes", tcase);
+    return suite_run("sizes", 240, NULL, NULL);
 }

@@ -10,7 +10,6 @@
 #include "work.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +57,7 @@ static void widths_try(struct work *w, const char *device, int crew)
     }
 }
 
-START_TEST(lanes_change_no_bit)
+LOOP_TEST(lanes_change_no_bit, CREWS)
 {
     for (size_t c = 0; c < work_count; c++) {
         struct work w;
@@ -69,7 +68,6 @@ START_TEST(lanes_change_no_bit)
         work_finish(&w);
     }
 }
-END_TEST
 
 /* ---- place in the batch ---- */
 
@@ -91,7 +89,7 @@ static void batch_run(struct place *p, float (*items)[ITEM], int batch, int firs
     free(qkv);
 }
 
-START_TEST(place_in_the_batch_changes_no_bit)
+LOOP_TEST(place_in_the_batch_changes_no_bit, place_count())
 {
     static float items[MOVES][ITEM], alone[MOVES][ITEM], o[17 * ITEM];
     static const int batches[] = { 2, 3, MOVES, 17 };
@@ -115,7 +113,6 @@ START_TEST(place_in_the_batch_changes_no_bit)
     }
     place_close(&p);
 }
-END_TEST
 
 /* ---- around ---- */
 
@@ -229,24 +226,22 @@ static void plan_share(const char *device, const char *name, heed_executor e, ui
     place_close(&p);
 }
 
-START_TEST(one_plan_serves_many_threads)
+LOOP_TEST(one_plan_serves_many_threads, place_count() * SHARED)
 {
     for (uint32_t width = 1; width <= 2; width++) {
         plan_share(place_name(_i / SHARED), shared[_i % SHARED], width_of(width), 0);
         plan_share(place_name(_i / SHARED), shared[_i % SHARED], crew_threads(width), 0);
     }
 }
-END_TEST
 
-START_TEST(own_workspace_is_busy_or_right)
+LOOP_TEST(own_workspace_is_busy_or_right, place_count() * SHARED)
 {
     for (uint32_t width = 1; width <= 2; width++)
         plan_share(place_name(_i / SHARED), shared[_i % SHARED], width_of(width),
                    HEED_PLAN_OWN_WORKSPACE);
 }
-END_TEST
 
-START_TEST(runtimes_beside_each_other)
+LOOP_TEST(runtimes_beside_each_other, place_count())
 {
     for (size_t c = 0; c < SHARED; c++) {
         heed_plan *plans[THREADS];
@@ -276,7 +271,6 @@ START_TEST(runtimes_beside_each_other)
         work_finish(&w);
     }
 }
-END_TEST
 
 /* ---- a plan dropped while it runs ---- */
 
@@ -301,7 +295,7 @@ static void drop_first(void *context, uint32_t width, void (*body)(void *, uint3
         body(arg, width);
 }
 
-START_TEST(drop_in_mid_run_is_safe)
+LOOP_TEST(drop_in_mid_run_is_safe, 2 * (place_count() - 1))
 {
     const heed_executor e = { .size = sizeof(e), .width = 3, .parallel = drop_first };
     const uint32_t flags = _i % 2 ? HEED_PLAN_OWN_WORKSPACE : 0;
@@ -329,18 +323,8 @@ START_TEST(drop_in_mid_run_is_safe)
     work_finish(&w);
     place_close(&p);
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("threads");
-
-    tcase_set_timeout(tcase, 480);
-    tcase_add_loop_test(tcase, lanes_change_no_bit, 0, CREWS);
-    tcase_add_loop_test(tcase, place_in_the_batch_changes_no_bit, 0, place_count());
-    tcase_add_loop_test(tcase, one_plan_serves_many_threads, 0, place_count() * SHARED);
-    tcase_add_loop_test(tcase, own_workspace_is_busy_or_right, 0, place_count() * SHARED);
-    tcase_add_loop_test(tcase, runtimes_beside_each_other, 0, place_count());
-    tcase_add_loop_test(tcase, drop_in_mid_run_is_safe, 0, 2 * (place_count() - 1));
-    return suite_run("threads", tcase);
+    return suite_run("threads", 480, NULL, NULL);
 }

@@ -451,7 +451,7 @@ static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned gri
     memcpy(&launched->image, parameters[0], sizeof(launched->image));
     memcpy(launched->pointers, parameters[1], sizeof(launched->pointers));
     if (fake.launched != NULL)
-        fake.launched(block_x, grid_x, launched->pointers[1]);
+        fake.launched(block_x, grid_x, launched->image, launched->pointers[1]);
     return 0;
 }
 

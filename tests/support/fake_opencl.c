@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum kind { PLATFORM = 1, DEVICE, CONTEXT, QUEUE, MEMORY, PROGRAM, KERNEL, EVENT };
-enum { MAX_DEVICES = 4, MAX_PLATFORMS = 2, BINARY = 64, OUTPUT = 3 };
+enum { MAX_DEVICES = 4, MAX_PLATFORMS = 2, BINARY = 64, ARGUMENTS = 4 };
 
 struct object {
     enum kind kind;
@@ -23,7 +23,7 @@ struct object {
     bool built, from_binary;
     size_t bytes;
     unsigned char *contents;        /* of memory */
-    void *output;                   /* of a kernel: its buffer number 1 */
+    void *arguments[ARGUMENTS];     /* of a kernel, those that are handles: 0 and from 2 on */
 };
 
 struct fake_opencl fake_opencl;
@@ -417,8 +417,8 @@ static int32_t SetKernelArg(void *kernel, uint32_t index, size_t size, const voi
     live(kernel, KERNEL);
     if (size == 0 || value == NULL)
         fake_mistake(__func__);
-    if (index == OUTPUT && size == sizeof(void *))
-        memcpy(&((struct object *)kernel)->output, value, size);
+    if (index < ARGUMENTS && size == sizeof(void *))
+        memcpy(&((struct object *)kernel)->arguments[index], value, size);
     return code;
 }
 
@@ -459,6 +459,7 @@ static int32_t EnqueueNDRangeKernel(void *queue, void *kernel, uint32_t dimensio
                                     void **event)
 {
     const int32_t code = fake_call("EnqueueNDRangeKernel");
+    void *const *const arguments = ((const struct object *)kernel)->arguments;
 
     live(kernel, KERNEL);
     if (dimensions != 1 || offset != NULL || global[0] == 0 || global[0] % local[0] != 0)
@@ -468,7 +469,7 @@ static int32_t EnqueueNDRangeKernel(void *queue, void *kernel, uint32_t dimensio
     put('k', queue, n_waits, waits, event);
     if (fake.launched != NULL)
         fake.launched((unsigned)local[0], (unsigned)(global[0] / local[0]),
-                      fake_opencl_bytes(((const struct object *)kernel)->output));
+                      fake_opencl_bytes(arguments[0]), fake_opencl_bytes(arguments[3]));
     return code;
 }
 

@@ -1,7 +1,11 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * How every Check program of the tests ends.
+ * A program of tests: each one enters itself, so none is written and not run.
+ *
+ *   TEST(name) { ... }             once
+ *   LOOP_TEST(name, times) { ... } with _i from 0 on
+ *   int main(void) { return suite_run("program", seconds, before, after); }
  */
 #ifndef HEED_TESTS_SUPPORT_SUITE_H
 #define HEED_TESTS_SUPPORT_SUITE_H
@@ -9,19 +13,66 @@
 #include <check.h>
 #include <stdlib.h>
 
-/* Runs the tests and gives them back; the program's exit status. */
-static inline int suite_run(const char *name, TCase *tests)
+enum { SUITE_MOST = 64 };
+
+static struct {
+    void (*add[SUITE_MOST])(TCase *tests);
+    size_t n;
+} suite_entered;
+
+static inline void suite_enter(void (*add)(TCase *tests))
+{
+    if (suite_entered.n == SUITE_MOST)
+        abort();
+    suite_entered.add[suite_entered.n++] = add;
+}
+
+/* `times` is asked for when the tests are run, not when the program starts. */
+#define LOOP_TEST(name, times)                                                                     \
+    static void name##_body(int _i);                                                               \
+    START_TEST(name)                                                                               \
+    {                                                                                              \
+        name##_body(_i);                                                                           \
+    }                                                                                              \
+    END_TEST                                                                                       \
+    static void name##_add(TCase *tests)                                                           \
+    {                                                                                              \
+        tcase_add_loop_test(tests, name, 0, (int)(times));                                         \
+    }                                                                                              \
+    __attribute__((constructor)) static void name##_enter(void)                                    \
+    {                                                                                              \
+        suite_enter(name##_add);                                                                   \
+    }                                                                                              \
+    static void name##_body(int _i CK_ATTRIBUTE_UNUSED)
+#define TEST(name) LOOP_TEST(name, 1)
+
+/* Runs what has entered, and what else is among the tests; the program's exit status. */
+static inline int suite_run_case(const char *name, TCase *tests)
 {
     Suite *const suite = suite_create(name);
     SRunner *runner;
     int failed;
 
+    for (size_t i = 0; i < suite_entered.n; i++)
+        suite_entered.add[i](tests);
     suite_add_tcase(suite, tests);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* seconds: what a test may take, 0: what Check gives it; before and after each may be NULL. */
+static inline int suite_run(const char *name, int seconds, void (*before)(void),
+                            void (*after)(void))
+{
+    TCase *const tests = tcase_create(name);
+
+    if (seconds > 0)
+        tcase_set_timeout(tests, seconds);
+    tcase_add_checked_fixture(tests, before, after);
+    return suite_run_case(name, tests);
 }
 
 #endif

@@ -224,6 +224,4 @@ static heed_plan *make_plan(uint32_t flags)
     return plan;
 }
 
-/* ---- plans ---- */
-
 #endif

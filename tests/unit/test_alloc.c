@@ -8,14 +8,13 @@
 #include "support/ledger.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const size_t sizes[] = { 1, 7, 8, 63, 64, 65, 4095, 4096, 100001 };
 enum { N_SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
-START_TEST(default_allocator_honours_every_alignment)
+TEST(default_allocator_honours_every_alignment)
 {
     for (size_t align = 1; align <= 4096; align *= 2) {
         for (size_t i = 0; i < N_SIZES; i++) {
@@ -28,9 +27,8 @@ START_TEST(default_allocator_honours_every_alignment)
         }
     }
 }
-END_TEST
 
-START_TEST(no_block_for_sizes_that_cannot_be)
+TEST(no_block_for_sizes_that_cannot_be)
 {
     ck_assert_ptr_null(heed_alloc(NULL, 0, 16));
     ck_assert_ptr_null(heed_alloc(NULL, SIZE_MAX, 16));
@@ -38,7 +36,6 @@ START_TEST(no_block_for_sizes_that_cannot_be)
     ck_assert_ptr_null(heed_alloc(NULL, (size_t)PTRDIFF_MAX + 1, 1));
     heed_free(NULL, NULL, 16, 16);
 }
-END_TEST
 
 static void *odd_alloc(void *context, size_t size, size_t align)
 {
@@ -54,7 +51,7 @@ static void odd_free(void *context, void *pointer, size_t size, size_t align)
     odd_returned += pointer == (char *)context + 1 && size == 32 && align == 16;
 }
 
-START_TEST(misaligned_block_of_the_callers_allocator_is_no_memory)
+TEST(misaligned_block_of_the_callers_allocator_is_no_memory)
 {
     _Alignas(64) static char memory[64];
     struct heed_runtime runtime = {
@@ -65,7 +62,6 @@ START_TEST(misaligned_block_of_the_callers_allocator_is_no_memory)
     ck_assert_ptr_null(heed_alloc(&runtime, 32, 16));
     ck_assert_int_eq(odd_returned, 1);
 }
-END_TEST
 
 struct taken {
     char *p;
@@ -73,7 +69,7 @@ struct taken {
 };
 
 /* No byte of a take may be another's: each is filled with its own number and looked at last. */
-START_TEST(arena_takes_are_zeroed_aligned_and_apart)
+TEST(arena_takes_are_zeroed_aligned_and_apart)
 {
     enum { N = 300 };
     static struct taken taken[N];
@@ -107,9 +103,8 @@ START_TEST(arena_takes_are_zeroed_aligned_and_apart)
     ck_assert_int_eq(atomic_load(&ledger.mistakes), 0);
     heed_arena_finish(&arena);
 }
-END_TEST
 
-START_TEST(arena_says_no_memory_and_stays_usable)
+TEST(arena_says_no_memory_and_stays_usable)
 {
     struct ledger ledger = { 0 };
     struct heed_runtime runtime = { .allocator = ledger_allocator(&ledger) };
@@ -131,14 +126,13 @@ START_TEST(arena_says_no_memory_and_stays_usable)
     heed_arena_finish(&arena);
     ck_assert_int_eq(atomic_load(&ledger.blocks), 0);
 }
-END_TEST
 
 struct sum {
     int64_t a, b, result;
     bool fits;
 };
 
-START_TEST(sums_and_products_stay_inside_63_bits)
+TEST(sums_and_products_stay_inside_63_bits)
 {
     static const struct sum sums[] = {
         { 1, 2, 3, true },
@@ -187,9 +181,8 @@ START_TEST(sums_and_products_stay_inside_63_bits)
         }
     }
 }
-END_TEST
 
-START_TEST(sizes_do_not_wrap)
+TEST(sizes_do_not_wrap)
 {
     size_t out = 77;
 
@@ -201,18 +194,8 @@ START_TEST(sizes_do_not_wrap)
     ck_assert(!heed_mul_size(SIZE_MAX / 2 + 1, 2, &out));
     ck_assert_uint_eq(out, 0);
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("alloc");
-
-    tcase_add_test(tcase, default_allocator_honours_every_alignment);
-    tcase_add_test(tcase, no_block_for_sizes_that_cannot_be);
-    tcase_add_test(tcase, misaligned_block_of_the_callers_allocator_is_no_memory);
-    tcase_add_test(tcase, arena_takes_are_zeroed_aligned_and_apart);
-    tcase_add_test(tcase, arena_says_no_memory_and_stays_usable);
-    tcase_add_test(tcase, sums_and_products_stay_inside_63_bits);
-    tcase_add_test(tcase, sizes_do_not_wrap);
-    return suite_run("alloc", tcase);
+    return suite_run("alloc", 0, NULL, NULL);
 }

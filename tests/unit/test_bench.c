@@ -8,7 +8,8 @@
 
 #include <heed/heed.h>
 
-#include <check.h>
+#include "support/suite.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static double counted_flops(const struct workload *load)
     return 4.0 * (double)load->d * pairs * (double)load->h * (double)load->b;
 }
 
-START_TEST(closed_forms_equal_counting)
+TEST(closed_forms_equal_counting)
 {
     static const char *const texts[] = {
         "dense:n=%d,d=3", "causal:n=%d,h=2,d=5,b=3", "window:n=%d,w=0", "window:n=%d,w=1,h=3",
@@ -60,9 +61,8 @@ START_TEST(closed_forms_equal_counting)
         }
     }
 }
-END_TEST
 
-START_TEST(canonical_text_reads_back)
+TEST(canonical_text_reads_back)
 {
     static const char *const texts[] = {
         "dense", "causal", "window", "dense:dtype=bf16,d=80,n=33", "window:w=9,n=77,h=8,hk=2,b=3",
@@ -80,9 +80,8 @@ START_TEST(canonical_text_reads_back)
     ck_assert_str_eq(parsed("causal:h=6,hk=1,dtype=f16").text,
                      "causal:n=4096,h=6,hk=1,d=64,b=1,dtype=f16");
 }
-END_TEST
 
-START_TEST(wrong_workloads_are_refused_with_a_reason)
+TEST(wrong_workloads_are_refused_with_a_reason)
 {
     static const char *const texts[] = {
         "", "dens", "dense:", "dense:n", "dense:n=", "dense:n=0", "dense:n=-1", "dense:n=1x",
@@ -100,22 +99,20 @@ START_TEST(wrong_workloads_are_refused_with_a_reason)
         ck_assert_int_eq(load.n, 42);
     }
 }
-END_TEST
 
-START_TEST(default_workloads_are_workloads)
+TEST(default_workloads_are_workloads)
 {
     ck_assert_ptr_nonnull(workload_default(0));
     for (size_t i = 0; workload_default(i) != NULL; i++)
         parsed(workload_default(i));
 }
-END_TEST
 
 static bool is(double a, double b)
 {
     return !(a < b) && !(a > b);
 }
 
-START_TEST(spread_is_median_and_extremes)
+TEST(spread_is_median_and_extremes)
 {
     double odd[] = { 5, 1, 4, 2, 3 }, even[] = { 8, 1, 2, 4 }, one[] = { 7 };
     struct timing_spread s = timing_spread(odd, 5);
@@ -126,23 +123,8 @@ START_TEST(spread_is_median_and_extremes)
     s = timing_spread(one, 1);
     ck_assert(is(s.median, 7) && is(s.min, 7) && is(s.max, 7));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("bench");
-    TCase *cases = tcase_create("logic");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    suite_add_tcase(suite, cases);
-    tcase_add_test(cases, closed_forms_equal_counting);
-    tcase_add_test(cases, canonical_text_reads_back);
-    tcase_add_test(cases, wrong_workloads_are_refused_with_a_reason);
-    tcase_add_test(cases, default_workloads_are_workloads);
-    tcase_add_test(cases, spread_is_median_and_extremes);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("bench", 0, NULL, NULL);
 }

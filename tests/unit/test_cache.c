@@ -12,7 +12,6 @@
 #include "support/ledger.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,7 +118,7 @@ static bool stored(void)
     return true;
 }
 
-START_TEST(what_is_stored_is_found)
+TEST(what_is_stored_is_found)
 {
     ck_assert(!stored());
     store();
@@ -129,9 +128,8 @@ START_TEST(what_is_stored_is_found)
     ck_assert(stored());
     ck_assert_int_eq(logged[1] + logged[2], 0);
 }
-END_TEST
 
-START_TEST(folder_may_lie_deep_and_be_absent)
+TEST(folder_may_lie_deep_and_be_absent)
 {
     char deep[96];
     void *bytes;
@@ -153,7 +151,6 @@ START_TEST(folder_may_lie_deep_and_be_absent)
     snprintf(deep, sizeof(deep), "%s/a", folder);
     ck_assert_int_eq(rmdir(deep), 0);
 }
-END_TEST
 
 /* Reads the file, hands it to `damage`, writes what that leaves. */
 static void with_damage(size_t (*damage)(unsigned char *bytes, size_t n, size_t k), size_t k)
@@ -190,7 +187,7 @@ static size_t lengthen(unsigned char *bytes, size_t n, size_t k)
     return n + k;
 }
 
-START_TEST(damaged_files_are_as_good_as_absent)
+TEST(damaged_files_are_as_good_as_absent)
 {
     const size_t size = HEED_CACHE_HEADER + sizeof(contents);
 
@@ -215,9 +212,8 @@ START_TEST(damaged_files_are_as_good_as_absent)
     store();
     ck_assert(stored());
 }
-END_TEST
 
-START_TEST(what_is_no_file_is_no_cache)
+TEST(what_is_no_file_is_no_cache)
 {
     store();
     (void)find_file();
@@ -232,9 +228,8 @@ START_TEST(what_is_no_file_is_no_cache)
     store();
     ck_assert(stored());        /* which the new file has replaced */
 }
-END_TEST
 
-START_TEST(another_keys_file_is_not_taken)
+TEST(another_keys_file_is_not_taken)
 {
     uint8_t other[HEED_HASH_BYTES];
     size_t n = 0;
@@ -244,9 +239,8 @@ START_TEST(another_keys_file_is_not_taken)
     store();
     ck_assert_ptr_null(heed_cache_load(&services, other, &n));
 }
-END_TEST
 
-START_TEST(folder_that_cannot_be_made_is_no_cache)
+TEST(folder_that_cannot_be_made_is_no_cache)
 {
     char inside[96];
     FILE *f;
@@ -262,9 +256,8 @@ START_TEST(folder_that_cannot_be_made_is_no_cache)
     ck_assert_int_gt(logged[3], 0);
     ck_assert_int_eq(logged[1] + logged[2], 0);
 }
-END_TEST
 
-START_TEST(no_memory_is_no_cache)
+TEST(no_memory_is_no_cache)
 {
     store();
     atomic_store(&ledger.fail_from, 1);
@@ -272,9 +265,8 @@ START_TEST(no_memory_is_no_cache)
     ledger_restart(&ledger);
     ck_assert(stored());
 }
-END_TEST
 
-START_TEST(hash_is_sha_256)
+TEST(hash_is_sha_256)
 {
     /* FIPS 180-4's examples: one block, two blocks; and a million letters in odd pieces. */
     static const struct {
@@ -307,21 +299,8 @@ START_TEST(hash_is_sha_256)
     heed_hash_finish(&hash, digest);
     ck_assert_mem_eq(digest, ((uint8_t[]){ 0xcd, 0xc7, 0x6e, 0x5c }), 4);
 }
-END_TEST
 
 int main(void)
 {
-    TCase *const tests = tcase_create("cache");
-
-    tcase_add_checked_fixture(tests, begin, end);
-    tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, what_is_stored_is_found);
-    tcase_add_test(tests, folder_may_lie_deep_and_be_absent);
-    tcase_add_test(tests, damaged_files_are_as_good_as_absent);
-    tcase_add_test(tests, what_is_no_file_is_no_cache);
-    tcase_add_test(tests, another_keys_file_is_not_taken);
-    tcase_add_test(tests, folder_that_cannot_be_made_is_no_cache);
-    tcase_add_test(tests, no_memory_is_no_cache);
-    tcase_add_test(tests, hash_is_sha_256);
-    return suite_run("cache", tests);
+    return suite_run("cache", 120, begin, end);
 }

@@ -364,24 +364,22 @@ static const struct {
     { constant_rows, sizeof(constant_rows) / sizeof(struct row) },
 };
 
-START_TEST(each_change_gets_its_status_and_report)
+LOOP_TEST(each_change_gets_its_status_and_report, sizeof(tables) / sizeof(tables[0]))
 {
     walk(tables[_i].rows, tables[_i].n);
 }
-END_TEST
 
-START_TEST(null_descriptor)
+TEST(null_descriptor)
 {
     heed_report report;
 
     ck_assert_int_eq(ask(NULL, &report), HEED_E_NULL);
     ck_assert_str_eq(report.field, "desc");
 }
-END_TEST
 
 /* What binary32 holds of scale * log2(e), or with softcap of scale / softcap and softcap * log2(e),
  * is finite, and 0 only where scale is. */
-START_TEST(numbers_fit_binary32)
+TEST(numbers_fit_binary32)
 {
     static const struct {
         double scale, softcap;
@@ -411,9 +409,8 @@ START_TEST(numbers_fit_binary32)
         ck_assert_str_eq(report.field, rows[i].field ? rows[i].field : "");
     }
 }
-END_TEST
 
-START_TEST(a_given_scale_of_0_is_a_plain_mean)
+TEST(a_given_scale_of_0_is_a_plain_mean)
 {
     static struct world w;
     heed_report report;
@@ -424,10 +421,9 @@ START_TEST(a_given_scale_of_0_is_a_plain_mean)
     w.d.softcap = 5;
     ck_assert_int_eq(ask(&w.d, &report), HEED_OK);
 }
-END_TEST
 
 /* A flag in the wrong field: the message says where it belongs. */
-START_TEST(flags_out_of_place_are_told_where_they_belong)
+TEST(flags_out_of_place_are_told_where_they_belong)
 {
     static const struct {
         struct patch patch;
@@ -451,10 +447,9 @@ START_TEST(flags_out_of_place_are_told_where_they_belong)
         ck_assert_msg(strstr(report.message, rows[i].says), "row %zu: %s", i, report.message);
     }
 }
-END_TEST
 
 /* Structure is asked first; of all the other faults one is named. */
-START_TEST(structure_comes_first)
+TEST(structure_comes_first)
 {
     static struct world w;
     heed_report report;
@@ -475,18 +470,8 @@ START_TEST(structure_comes_first)
     ck_assert_int_eq(ask(&w.d, &report), HEED_E_SIZE);
     ck_assert_str_eq(report.field, "size");
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tests = tcase_create("check");
-
-    tcase_add_loop_test(tests, each_change_gets_its_status_and_report, 0,
-                        (int)(sizeof(tables) / sizeof(tables[0])));
-    tcase_add_test(tests, null_descriptor);
-    tcase_add_test(tests, numbers_fit_binary32);
-    tcase_add_test(tests, a_given_scale_of_0_is_a_plain_mean);
-    tcase_add_test(tests, flags_out_of_place_are_told_where_they_belong);
-    tcase_add_test(tests, structure_comes_first);
-    return suite_run("check", tests);
+    return suite_run("check", 0, NULL, NULL);
 }

@@ -8,7 +8,6 @@
 #include "lib/ops/attn/check.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,7 +255,7 @@ static void uses_compare(const struct world *w, const struct world *reference)
     }
 }
 
-START_TEST(any_strides_give_the_bits_of_a_dense_copy)
+TEST(any_strides_give_the_bits_of_a_dense_copy)
 {
     heed_runtime *rt = NULL;
     struct world reference;
@@ -281,7 +280,6 @@ START_TEST(any_strides_give_the_bits_of_a_dense_copy)
     heed_runtime_destroy(rt);
     ck_assert_uint_ge(compared, 2);
 }
-END_TEST
 
 /* splitmix64 (Steele, Lea and Flood 2014). */
 static int64_t draw(uint64_t *state, int64_t low, int64_t high)
@@ -330,7 +328,7 @@ static heed_status judge(size_t kind, const heed_slot *slot)
 
 /* An array that overlaps itself is walked by what is stored: the answer must be that of a dense
  * copy, in which every index has an entry of its own. */
-START_TEST(views_are_judged_like_their_dense_copies)
+TEST(views_are_judged_like_their_dense_copies)
 {
     uint64_t state = 11;
     int met[2] = { 0, 0 };
@@ -368,11 +366,10 @@ START_TEST(views_are_judged_like_their_dense_copies)
     ck_assert_int_gt(met[0], 4000);
     ck_assert_int_gt(met[1], 4000);
 }
-END_TEST
 
 /* 8 KB that 2^36 indices lead to: each entry is looked at once, and a fault is found wherever it is
  * stored, but not where no index leads. */
-START_TEST(what_is_stored_is_validated_not_every_path_to_it)
+TEST(what_is_stored_is_validated_not_every_path_to_it)
 {
     enum { LONG = 512, LAST = 4 * (LONG - 1) };
     static int32_t list[2 * LAST + 3];
@@ -434,15 +431,8 @@ START_TEST(what_is_stored_is_validated_not_every_path_to_it)
     ck_assert_msg(heed_attn_check(device, &d, &why) == HEED_OK, "%s", why.message);
     heed_runtime_destroy(rt);
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tests = tcase_create("constants");
-
-    tcase_set_timeout(tests, 240);
-    tcase_add_test(tests, any_strides_give_the_bits_of_a_dense_copy);
-    tcase_add_test(tests, views_are_judged_like_their_dense_copies);
-    tcase_add_test(tests, what_is_stored_is_validated_not_every_path_to_it);
-    return suite_run("constants", tests);
+    return suite_run("constants", 240, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static void expect_none(const char *reason)
     ck_assert_str_eq(heed_cuda_backend.none(), reason);
 }
 
-START_TEST(without_devices_there_is_a_reason)
+TEST(without_devices_there_is_a_reason)
 {
     void *mine = &fake_cuda;
 
@@ -55,10 +55,9 @@ START_TEST(without_devices_there_is_a_reason)
                      HEED_E_NOT_FOUND);
     ck_assert_str_eq(world.detail.text, "no CUDA driver (libcuda.so.1) found");
 }
-END_TEST
 
 /* The machine's own libraries, whatever they are. */
-START_TEST(the_real_driver_is_asked_without_harm)
+TEST(the_real_driver_is_asked_without_harm)
 {
     uint32_t n;
 
@@ -71,7 +70,6 @@ START_TEST(the_real_driver_is_asked_without_harm)
         ck_assert_int_eq(world.device.props.usable < 0, world.device.props.reason[0] != '\0');
     }
 }
-END_TEST
 
 static void expect_unusable(heed_status status, const char *reason)
 {
@@ -86,7 +84,7 @@ static void expect_unusable(heed_status status, const char *reason)
     ck_assert_ptr_null(world.device.state);
 }
 
-START_TEST(what_cannot_be_used_says_why)
+TEST(what_cannot_be_used_says_why)
 {
     fake_cuda.capability = 75;
     expect_unusable(HEED_E_UNSUPPORTED, "compute capability 7.5; 8.0 is the least");
@@ -100,11 +98,10 @@ START_TEST(what_cannot_be_used_says_why)
         expect_unusable(HEED_E_UNSUPPORTED, "this library was built without nvcc, and no run-time "
                                             "compiler (libnvrtc.so) found");
 }
-END_TEST
 
 /* ---- streams and events ---- */
 
-START_TEST(the_default_stream_is_a_queue)
+TEST(the_default_stream_is_a_queue)
 {
     void *queue = NULL;
 
@@ -114,12 +111,10 @@ START_TEST(the_default_stream_is_a_queue)
     ck_assert_ptr_null(((struct heed_cuda_queue *)queue)->stream);
     ck_assert_int_eq(world.offload->queue_wait(&world.device, queue, &world.detail), HEED_OK);
     world.offload->queue_destroy(&world.device, queue);
-    world_close();
 }
-END_TEST
 
 /* But not those of another context, where the driver can tell. */
-START_TEST(streams_of_another_context_are_refused)
+TEST(streams_of_another_context_are_refused)
 {
     struct heed_cuda_api old = fake_cuda_driver;
     void *queue = NULL, *mine = fake_cuda_context(), *native = cuda_queue(mine);
@@ -151,9 +146,8 @@ START_TEST(streams_of_another_context_are_refused)
     cuda_queue_end(mine, native);
     fake_cuda_context_end();
 }
-END_TEST
 
-START_TEST(events_of_the_caller_stay_the_callers)
+TEST(events_of_the_caller_stay_the_callers)
 {
     void *native, *event = NULL, *context;
 
@@ -167,14 +161,12 @@ START_TEST(events_of_the_caller_stay_the_callers)
     world.offload->event_destroy(&world.device, event);
     ck_assert_int_eq(fake_cuda.events, 1);
     cuda_event_end(context, native);
-    world_close();
 }
-END_TEST
 
 /* ---- kernels ---- */
 
 /* Where no cubin is embedded, there is nothing to be refused: the cubins are NVRTC's. */
-START_TEST(what_does_not_load_is_compiled)
+TEST(what_does_not_load_is_compiled)
 {
     void *compiled = NULL;
 
@@ -187,11 +179,9 @@ START_TEST(what_does_not_load_is_compiled)
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--fmad=false "));
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "-DHK_LARGE=0 "));
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "-DHK_GROUP_ROWS=64 "));
-    world_close();
 }
-END_TEST
 
-START_TEST(a_newer_device_gets_ptx)
+TEST(a_newer_device_gets_ptx)
 {
     void *compiled = NULL;
 
@@ -202,11 +192,9 @@ START_TEST(a_newer_device_gets_ptx)
                                                &compiled, &world.detail),
                      HEED_OK);
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--gpu-architecture=compute_90 "));
-    world_close();
 }
-END_TEST
 
-START_TEST(what_cannot_be_built_says_why)
+TEST(what_cannot_be_built_says_why)
 {
     void *compiled = NULL;
 
@@ -230,13 +218,11 @@ START_TEST(what_cannot_be_built_says_why)
     ck_assert_int_eq(driver_of_world()->kernel(world.device.state, HEED_KERNEL_prepare, 0,
                                                &compiled, &world.detail),
                      HEED_OK);
-    world_close();
 }
-END_TEST
 
 /* ---- runs ---- */
 
-START_TEST(a_run_is_waits_launches_and_an_event)
+TEST(a_run_is_waits_launches_and_an_event)
 {
     struct run r;
     void *waited;
@@ -272,11 +258,9 @@ START_TEST(a_run_is_waits_launches_and_an_event)
                      "cuCtxPushCurrent cuLaunchKernel cuLaunchKernel cuCtxPopCurrent ");
     world.offload->event_destroy(&world.device, waited);
     run_end(&r);
-    world_close();
 }
-END_TEST
 
-START_TEST(more_groups_than_can_be_launched_are_refused)
+TEST(more_groups_than_can_be_launched_are_refused)
 {
     struct run r;
 
@@ -288,11 +272,9 @@ START_TEST(more_groups_than_can_be_launched_are_refused)
     ck_assert_int_eq(fake_cuda.n_launches, 0);
     ck_assert_ptr_null(r.event);
     run_end(&r);
-    world_close();
 }
-END_TEST
 
-START_TEST(a_lost_device_stays_lost_and_can_be_left)
+LOOP_TEST(a_lost_device_stays_lost_and_can_be_left, 2)
 {
     struct run r;
     void *handle = NULL;
@@ -321,11 +303,9 @@ START_TEST(a_lost_device_stays_lost_and_can_be_left)
     ck_assert_int_eq(world.offload->queue_wait(&world.device, r.queue, &world.detail),
                      HEED_E_DEVICE_LOST);
     run_end(&r);
-    world_close();
 }
-END_TEST
 
-START_TEST(a_context_that_is_gone_is_not_entered_again)
+TEST(a_context_that_is_gone_is_not_entered_again)
 {
     struct run r;
 
@@ -342,26 +322,8 @@ START_TEST(a_context_that_is_gone_is_not_entered_again)
     ck_assert_str_eq(fake.trace, "cuDevicePrimaryCtxRelease ");
     fake_cuda_context_lost();
 }
-END_TEST
 
 int main(void)
 {
-    TCase *const tests = tcase_create("cuda");
-
-    tcase_add_checked_fixture(tests, begin, world_end);
-    tcase_add_test(tests, without_devices_there_is_a_reason);
-    tcase_add_test(tests, the_real_driver_is_asked_without_harm);
-    tcase_add_test(tests, what_cannot_be_used_says_why);
-    tcase_add_test(tests, the_default_stream_is_a_queue);
-    tcase_add_test(tests, streams_of_another_context_are_refused);
-    tcase_add_test(tests, events_of_the_caller_stay_the_callers);
-    tcase_add_test(tests, what_does_not_load_is_compiled);
-    tcase_add_test(tests, a_newer_device_gets_ptx);
-    tcase_add_test(tests, what_cannot_be_built_says_why);
-    tcase_add_test(tests, a_run_is_waits_launches_and_an_event);
-    tcase_add_test(tests, more_groups_than_can_be_launched_are_refused);
-    tcase_add_loop_test(tests, a_lost_device_stays_lost_and_can_be_left, 0, 2);
-    tcase_add_test(tests, a_context_that_is_gone_is_not_entered_again);
-    tcase_set_timeout(tests, 240);
-    return suite_run("cuda", tests);
+    return suite_run("cuda", 240, begin, world_end);
 }

@@ -6,10 +6,9 @@
 #include "lib/core/dtype.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 
-START_TEST(loads_and_table)
+TEST(loads_and_table)
 {
     const int64_t wide = -5000000000;
     const int32_t narrow = -7;
@@ -27,12 +26,8 @@ START_TEST(loads_and_table)
     ck_assert_uint_eq(heed_dtype_at(5), HEED_I64);
     ck_assert_uint_eq(heed_dtype_at(6), 0);
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tests = tcase_create("dtype");
-
-    tcase_add_test(tests, loads_and_table);
-    return suite_run("dtype", tests);
+    return suite_run("dtype", 0, NULL, NULL);
 }

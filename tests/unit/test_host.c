@@ -4,7 +4,8 @@
  * What drawn cases do not ask of the host's devices: empty arrays without an address, and how much
  * workspace a long window takes.
  */
-#include <check.h>
+#include "support/suite.h"
+
 #include <heed/attn.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -86,7 +87,7 @@ static void attend(heed_device *device, uint32_t biased, float *o)
     heed_queue_destroy(queue);
 }
 
-START_TEST(a_map_without_entries_adds_nothing)
+TEST(a_map_without_entries_adds_nothing)
 {
     heed_device_props props;
     heed_device *device;
@@ -100,12 +101,11 @@ START_TEST(a_map_without_entries_adds_nothing)
                       props.name, (double)with[0], (double)without[0]);
     }
 }
-END_TEST
 
 /* ---- workspace ---- */
 
 /* A million keys of 16 heads with a window of 129: 4 GiB as packed K. */
-START_TEST(a_windows_workspace_does_not_grow_with_the_keys)
+TEST(a_windows_workspace_does_not_grow_with_the_keys)
 {
     const heed_term window = { .kind = HEED_TERM_WINDOW, .left = 64, .right = 64 };
     const heed_tensor all = heed_array4(HEED_BF16, NULL, 1, 16, 1 << 20, 64).t;
@@ -132,22 +132,8 @@ START_TEST(a_windows_workspace_does_not_grow_with_the_keys)
         heed_plan_drop(plan);
     }
 }
-END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("host");
-    TCase *tcase = tcase_create("host");
-    SRunner *runner;
-    int failed;
-
-    tcase_add_checked_fixture(tcase, begin, end);
-    tcase_add_test(tcase, a_map_without_entries_adds_nothing);
-    tcase_add_test(tcase, a_windows_workspace_does_not_grow_with_the_keys);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("host", 0, begin, end);
 }

@@ -10,7 +10,6 @@
 #include "support/ledger.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +54,7 @@ static void expect(const char *file, const char *wanted)
     ck_assert_int_eq(atomic_load(&ledger.mistakes), 0);
 }
 
-START_TEST(includes_are_written_out_once_with_their_lines)
+TEST(includes_are_written_out_once_with_their_lines)
 {
     expect("a.cl", "#line 1 \"a.cl\"\n// a\n"
                    "#line 1 \"one.h\"\n/* c */\n#ifndef ONE\n#define ONE\n"
@@ -64,24 +63,21 @@ START_TEST(includes_are_written_out_once_with_their_lines)
                    "#line 3 \"a.cl\"\n"
                    "#line 4 \"a.cl\"\nlast of a\n");
 }
-END_TEST
 
-START_TEST(files_without_a_guard_are_written_each_time)
+TEST(files_without_a_guard_are_written_each_time)
 {
     expect("twice.cl", "#line 1 \"twice.cl\"\n"
                        "#line 1 \"loose.h\"\n#undef ONE\nloose\n#line 2 \"twice.cl\"\n"
                        "#line 1 \"loose.h\"\n#undef ONE\nloose\n#line 3 \"twice.cl\"\n");
 }
-END_TEST
 
-START_TEST(other_lines_stay)
+TEST(other_lines_stay)
 {
     expect("open.cl", "#line 1 \"open.cl\"\n"
                       "include \"absent.h\"\n#include \"\n#includes\n#include\nno newline");
 }
-END_TEST
 
-START_TEST(what_is_not_there_gives_nothing)
+TEST(what_is_not_there_gives_nothing)
 {
     expect("absent.cl", NULL);
     expect("a", NULL);
@@ -89,9 +85,8 @@ START_TEST(what_is_not_there_gives_nothing)
     expect("lost.cl", NULL);
     expect("circle.cl", NULL);
 }
-END_TEST
 
-START_TEST(no_memory_gives_nothing)
+TEST(no_memory_gives_nothing)
 {
     struct ledger ledger = { 0 };
     struct heed_runtime runtime = { .allocator = ledger_allocator(&ledger) };
@@ -102,10 +97,9 @@ START_TEST(no_memory_gives_nothing)
     ck_assert_ptr_null(heed_kernel_expand(texts, &services, "a.cl", &bytes));
     ck_assert_uint_eq(bytes, 0);
 }
-END_TEST
 
 /* Every row's file is there, ends up whole, and includes nothing but the host's headers. */
-START_TEST(every_kernel_has_a_text)
+TEST(every_kernel_has_a_text)
 {
     struct heed_runtime runtime = { .allocator = heed_alloc_default };
     const struct heed_services services = services_of(&runtime);
@@ -123,9 +117,8 @@ START_TEST(every_kernel_has_a_text)
     for (int i = 0; heed_kernel_texts[i].name != NULL; i++)
         ck_assert_uint_eq(strlen(heed_kernel_texts[i].text), heed_kernel_texts[i].bytes);
 }
-END_TEST
 
-START_TEST(kernels_are_few_and_named_apart)
+TEST(kernels_are_few_and_named_apart)
 {
     ck_assert_int_gt(HEED_KERNELS, 0);
     ck_assert_int_le(HEED_KERNELS, 40);
@@ -136,18 +129,8 @@ START_TEST(kernels_are_few_and_named_apart)
     ck_assert_str_eq(heed_kernel_rows[HEED_KERNEL_self_test].name, "self_test");
     ck_assert_str_eq(heed_kernel_rows[HEED_KERNEL_lanes_plain].options, "-DHK_PLAIN=1");
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("kernels");
-
-    tcase_add_test(tcase, includes_are_written_out_once_with_their_lines);
-    tcase_add_test(tcase, files_without_a_guard_are_written_each_time);
-    tcase_add_test(tcase, other_lines_stay);
-    tcase_add_test(tcase, what_is_not_there_gives_nothing);
-    tcase_add_test(tcase, no_memory_gives_nothing);
-    tcase_add_test(tcase, every_kernel_has_a_text);
-    tcase_add_test(tcase, kernels_are_few_and_named_apart);
-    return suite_run("kernels", tcase);
+    return suite_run("kernels", 0, NULL, NULL);
 }

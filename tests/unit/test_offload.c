@@ -29,7 +29,7 @@ heed_status heed_cuda_event_get(const heed_event *, CUevent *);
 
 /* ---- the list ---- */
 
-START_TEST(nobody_asks_for_them_before_they_are_wanted)
+TEST(nobody_asks_for_them_before_they_are_wanted)
 {
     heed_device *device = find("reference");
     heed_queue *queue = make_queue(device);
@@ -48,9 +48,8 @@ START_TEST(nobody_asks_for_them_before_they_are_wanted)
     ck_assert_int_eq(atomic_load(&fake.describes), FAKE_OPENCL + 1);
     ck_assert_int_eq(atomic_load(&fake.opens), 0);
 }
-END_TEST
 
-START_TEST(host_devices_come_first_and_places_stay)
+TEST(host_devices_come_first_and_places_stay)
 {
     heed_device *first = heed_device_get(rt, 0);
     char name[32];
@@ -79,9 +78,8 @@ START_TEST(host_devices_come_first_and_places_stay)
     ck_assert_int_eq(heed_device_find(rt, "opencl:2", &first, &why), HEED_E_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(why.message, "too old"));
 }
-END_TEST
 
-START_TEST(a_backend_says_why_it_has_no_device)
+TEST(a_backend_says_why_it_has_no_device)
 {
     heed_device *device = NULL;
 
@@ -93,9 +91,8 @@ START_TEST(a_backend_says_why_it_has_no_device)
     ck_assert_ptr_nonnull(strstr(why.message, " reference"));
     ck_assert_uint_eq(heed_device_count(rt), 2);
 }
-END_TEST
 
-START_TEST(what_opens_a_device)
+LOOP_TEST(what_opens_a_device, 6)
 {
     heed_device *device = heed_device_get(rt, 1);
     const heed_attn_desc desc = { .size = sizeof(desc) };
@@ -125,7 +122,6 @@ START_TEST(what_opens_a_device)
     ck_assert_int_eq(atomic_load(&fake.closes), 1);
     rt = make_runtime(NULL, NULL);
 }
-END_TEST
 
 static void *find_from_thread(void *name)
 {
@@ -134,7 +130,7 @@ static void *find_from_thread(void *name)
     return heed_device_find(rt, name, &device, NULL) == HEED_OK ? device : NULL;
 }
 
-START_TEST(four_threads_open_it_once)
+TEST(four_threads_open_it_once)
 {
     char name[] = "opencl:1";
     pthread_t threads[4];
@@ -150,9 +146,8 @@ START_TEST(four_threads_open_it_once)
     ck_assert_int_eq(atomic_load(&fake.opens), 1);
     ck_assert_int_eq(atomic_load(&fake.describes), FAKE_OPENCL + 1);
 }
-END_TEST
 
-START_TEST(a_device_that_cannot_be_opened_stays)
+TEST(a_device_that_cannot_be_opened_stays)
 {
     static const char *const reasons[] = { "it could not be opened", "it is broken" };
     const heed_attn_desc desc = { .size = sizeof(desc) };
@@ -181,7 +176,6 @@ START_TEST(a_device_that_cannot_be_opened_stays)
     ck_assert_int_eq(atomic_load(&fake.closes), 0);
     rt = make_runtime(NULL, NULL);
 }
-END_TEST
 
 static char last_line[256];
 
@@ -191,7 +185,7 @@ static void keep_line(void *context, uint32_t level, const char *text)
     snprintf(last_line, sizeof(last_line), "%u %s", (unsigned)level, text);
 }
 
-START_TEST(backends_get_a_log_and_a_folder)
+TEST(backends_get_a_log_and_a_folder)
 {
     const heed_logger logger = { .size = sizeof(logger), .level = 3, .line = keep_line };
     char folder[] = "/somewhere/else";
@@ -213,11 +207,10 @@ START_TEST(backends_get_a_log_and_a_folder)
     ck_assert_ptr_null(fake.services->cache_dir);
     fake.services->log(rt, 1, "nowhere to go");
 }
-END_TEST
 
 /* ---- memory, queues ---- */
 
-START_TEST(buffers_are_the_backends)
+LOOP_TEST(buffers_are_the_backends, 2)
 {
     heed_device *device = find(kinds[_i]);
     heed_queue *queue = make_queue(device);
@@ -254,9 +247,8 @@ START_TEST(buffers_are_the_backends)
     ck_assert_ptr_null(buf.handle);
     heed_queue_destroy(queue);
 }
-END_TEST
 
-START_TEST(queues_are_the_backends)
+LOOP_TEST(queues_are_the_backends, 2)
 {
     heed_device *device = find(kinds[_i]);
     heed_queue *queue = make_queue(device);
@@ -278,7 +270,6 @@ START_TEST(queues_are_the_backends)
     ck_assert_int_eq(heed_queue_create(device, 1, &queue, &why), HEED_E_FLAG);
     ck_assert_int_eq(why.native_code, 0);
 }
-END_TEST
 
 /* ---- the caller's own objects ---- */
 
@@ -286,7 +277,7 @@ static char objects[4];
 
 #define OBJECT(i) ((void *)&objects[i])
 
-START_TEST(opencl_objects_are_wrapped)
+TEST(opencl_objects_are_wrapped)
 {
     heed_device *device = NULL;
     heed_queue *queue = NULL;
@@ -319,9 +310,8 @@ START_TEST(opencl_objects_are_wrapped)
     ck_assert_int_eq(atomic_load(&fake.closes), 1);
     rt = make_runtime(NULL, NULL);
 }
-END_TEST
 
-START_TEST(cuda_objects_are_wrapped)
+TEST(cuda_objects_are_wrapped)
 {
     heed_device *device = NULL;
     heed_queue *queue = NULL;
@@ -342,9 +332,8 @@ START_TEST(cuda_objects_are_wrapped)
     ck_assert_int_eq(heed_cuda_device(rt, OBJECT(0), -1, &device, &why), HEED_E_VALUE);
     ck_assert_str_eq(why.field, "ordinal");
 }
-END_TEST
 
-START_TEST(wrong_objects_are_refused)
+TEST(wrong_objects_are_refused)
 {
     heed_device *device = NULL, *cuda = find("cuda:0"), *opencl = find("opencl:0");
     heed_device *host = find("reference");
@@ -383,10 +372,9 @@ START_TEST(wrong_objects_are_refused)
     ck_assert_ptr_null(event);
     ck_assert_int_eq(atomic_load(&ledger.blocks), held);
 }
-END_TEST
 
 /* In a build without the backend the functions are there and say so. */
-START_TEST(absent_backends_are_named)
+TEST(absent_backends_are_named)
 {
     heed_device *device = NULL, *host = find("reference");
     heed_queue *queue = NULL;
@@ -403,9 +391,8 @@ START_TEST(absent_backends_are_named)
                      HEED_E_NOT_BUILT);
     ck_assert_str_ne(why.message, "");
 }
-END_TEST
 
-START_TEST(events_left_over_are_logged)
+TEST(events_left_over_are_logged)
 {
     const heed_logger logger = { .size = sizeof(logger), .level = 2, .line = keep_line };
     heed_event *event = NULL;
@@ -422,27 +409,8 @@ START_TEST(events_left_over_are_logged)
     heed_event_destroy(event);
     ck_assert_int_eq(heed_context_events(rt), 0);
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("offload");
-
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, nobody_asks_for_them_before_they_are_wanted);
-    tcase_add_test(tcase, host_devices_come_first_and_places_stay);
-    tcase_add_test(tcase, a_backend_says_why_it_has_no_device);
-    tcase_add_loop_test(tcase, what_opens_a_device, 0, 6);
-    tcase_add_test(tcase, four_threads_open_it_once);
-    tcase_add_test(tcase, a_device_that_cannot_be_opened_stays);
-    tcase_add_test(tcase, backends_get_a_log_and_a_folder);
-    tcase_add_loop_test(tcase, buffers_are_the_backends, 0, 2);
-    tcase_add_loop_test(tcase, queues_are_the_backends, 0, 2);
-    tcase_add_test(tcase, opencl_objects_are_wrapped);
-    tcase_add_test(tcase, cuda_objects_are_wrapped);
-    tcase_add_test(tcase, wrong_objects_are_refused);
-    tcase_add_test(tcase, absent_backends_are_named);
-    tcase_add_test(tcase, events_left_over_are_logged);
-    return suite_run("offload", tcase);
+    return suite_run("offload", 60, set_up, tear_down);
 }

@@ -124,7 +124,7 @@ static void place_check(heed_buf got, heed_buf memory, uint64_t offset)
     ck_assert_uint_eq(got.offset, offset);
 }
 
-START_TEST(places_reach_the_backend)
+LOOP_TEST(places_reach_the_backend, 2)
 {
     heed_plan *plan;
 
@@ -149,9 +149,8 @@ START_TEST(places_reach_the_backend)
     ck_assert_int_eq(fake.drops, 1);
     close_world();
 }
-END_TEST
 
-START_TEST(wrong_places_are_refused)
+LOOP_TEST(wrong_places_are_refused, 2)
 {
     heed_plan *plan;
 
@@ -187,10 +186,9 @@ START_TEST(wrong_places_are_refused)
     heed_plan_drop(plan);
     close_world();
 }
-END_TEST
 
 /* With handles, offsets are compared within one memory only. */
-START_TEST(outputs_share_no_byte_of_one_memory)
+LOOP_TEST(outputs_share_no_byte_of_one_memory, 2)
 {
     const uint64_t o_bytes = B * H * N_Q * D * sizeof(float);
     heed_plan *plan;
@@ -217,11 +215,10 @@ START_TEST(outputs_share_no_byte_of_one_memory)
     heed_plan_drop(plan);
     close_world();
 }
-END_TEST
 
 /* ---- events ---- */
 
-START_TEST(events_are_objects_made_when_asked_for)
+LOOP_TEST(events_are_objects_made_when_asked_for, 2)
 {
     heed_event *event = NULL;
     heed_plan *plan;
@@ -257,9 +254,8 @@ START_TEST(events_are_objects_made_when_asked_for)
     heed_plan_drop(plan);
     close_world();
 }
-END_TEST
 
-START_TEST(runs_wait_for_events_of_their_device)
+LOOP_TEST(runs_wait_for_events_of_their_device, 2)
 {
     heed_device *other = find(kinds[1 - _i]), *host = find("reference");
     heed_event *events[HEED_MAX_WAITS + 1], *mine = NULL;
@@ -303,11 +299,10 @@ START_TEST(runs_wait_for_events_of_their_device)
     heed_plan_drop(plan);
     close_world();
 }
-END_TEST
 
 /* ---- the plan's own workspace ---- */
 
-START_TEST(own_workspaces_lie_on_the_device)
+LOOP_TEST(own_workspaces_lie_on_the_device, 2)
 {
     heed_plan_props p = { .size = sizeof(p) };
     heed_event *first = NULL;
@@ -345,9 +340,8 @@ START_TEST(own_workspaces_lie_on_the_device)
     heed_event_destroy(first);
     close_world();
 }
-END_TEST
 
-START_TEST(a_failed_run_leaves_nothing_in_the_workspace)
+LOOP_TEST(a_failed_run_leaves_nothing_in_the_workspace, 2)
 {
     heed_event *event = NULL;
     heed_plan *plan;
@@ -370,9 +364,8 @@ START_TEST(a_failed_run_leaves_nothing_in_the_workspace)
     heed_plan_drop(plan);
     close_world();
 }
-END_TEST
 
-START_TEST(plans_that_cannot_be_bound_leave_nothing)
+LOOP_TEST(plans_that_cannot_be_bound_leave_nothing, 2)
 {
     heed_plan *plan = NULL;
     long long held;
@@ -396,9 +389,8 @@ START_TEST(plans_that_cannot_be_bound_leave_nothing)
     ck_assert_int_eq(atomic_load(&ledger.blocks), held);
     close_world();
 }
-END_TEST
 
-START_TEST(exact_plans_want_exact_devices)
+LOOP_TEST(exact_plans_want_exact_devices, 2)
 {
     heed_plan *plan = NULL;
 
@@ -413,7 +405,6 @@ START_TEST(exact_plans_want_exact_devices)
     ck_assert_int_eq(heed_attn_check(device, &desc, &why), HEED_OK);
     close_world();
 }
-END_TEST
 
 /* ---- validate ---- */
 
@@ -428,7 +419,7 @@ static void write_slots(int32_t length0, int32_t length1, int64_t position1)
     ck_assert_int_eq(heed_buf_write(queue, back, positions, sizeof(positions), NULL), HEED_OK);
 }
 
-START_TEST(validate_reads_slots_back)
+LOOP_TEST(validate_reads_slots_back, 2)
 {
     heed_event *event = NULL;
     heed_plan *plan;
@@ -474,7 +465,6 @@ START_TEST(validate_reads_slots_back)
     heed_plan_drop(plan);
     close_world();
 }
-END_TEST
 
 /* ---- memory that runs out ---- */
 
@@ -508,7 +498,7 @@ static heed_status whole_story(const char *name)
     return status;
 }
 
-START_TEST(each_allocation_may_fail)
+LOOP_TEST(each_allocation_may_fail, 2)
 {
     const heed_allocator a = ledger_allocator(&ledger);
     const heed_runtime_desc rt_desc = {
@@ -537,10 +527,9 @@ START_TEST(each_allocation_may_fail)
     ledger_restart(&ledger);
     rt = make_runtime(NULL, NULL);
 }
-END_TEST
 
 /* Without memory for them the list is the host's; later it is whole. */
-START_TEST(the_list_survives_a_lack_of_memory)
+TEST(the_list_survives_a_lack_of_memory)
 {
     heed_device *found = NULL;
 
@@ -554,25 +543,8 @@ START_TEST(the_list_survives_a_lack_of_memory)
     ck_assert_uint_eq(heed_device_count(rt), FAKE_ALL);
     ck_assert_int_eq(heed_device_find(rt, "opencl:0", &found, &why), HEED_OK);
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("offload_run");
-
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_set_timeout(tcase, 60);
-    tcase_add_loop_test(tcase, places_reach_the_backend, 0, 2);
-    tcase_add_loop_test(tcase, wrong_places_are_refused, 0, 2);
-    tcase_add_loop_test(tcase, outputs_share_no_byte_of_one_memory, 0, 2);
-    tcase_add_loop_test(tcase, events_are_objects_made_when_asked_for, 0, 2);
-    tcase_add_loop_test(tcase, runs_wait_for_events_of_their_device, 0, 2);
-    tcase_add_loop_test(tcase, own_workspaces_lie_on_the_device, 0, 2);
-    tcase_add_loop_test(tcase, a_failed_run_leaves_nothing_in_the_workspace, 0, 2);
-    tcase_add_loop_test(tcase, plans_that_cannot_be_bound_leave_nothing, 0, 2);
-    tcase_add_loop_test(tcase, exact_plans_want_exact_devices, 0, 2);
-    tcase_add_loop_test(tcase, validate_reads_slots_back, 0, 2);
-    tcase_add_loop_test(tcase, each_allocation_may_fail, 0, 2);
-    tcase_add_test(tcase, the_list_survives_a_lack_of_memory);
-    return suite_run("offload_run", tcase);
+    return suite_run("offload_run", 60, set_up, tear_down);
 }

@@ -11,7 +11,6 @@
 #include "support/ledger.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <string.h>
 
 enum { TOY = 77, OTHER = 78, LENGTH = 8, WORKSPACE = 64 };
@@ -199,7 +198,7 @@ static void run_is(const heed_plan *plan, heed_status status, const char *field)
 
 /* ---- check and plan ---- */
 
-START_TEST(check_is_plan_without_prepare)
+TEST(check_is_plan_without_prepare)
 {
     heed_plan *plan = NULL;
     const int64_t blocks = atomic_load(&ledger.blocks);
@@ -216,16 +215,14 @@ START_TEST(check_is_plan_without_prepare)
     ck_assert_ptr_null(plan);
     ck_assert_int_eq(fake.prepared, 0);
 }
-END_TEST
 
-START_TEST(a_device_without_the_operation_says_so)
+TEST(a_device_without_the_operation_says_so)
 {
     ck_assert_int_eq(heed_op_check(&other, &device, &desc, &why), HEED_E_UNSUPPORTED);
     ck_assert_str_eq(why.message, "the device has no implementation of it");
 }
-END_TEST
 
-START_TEST(exact_is_refused_where_the_device_is_not)
+TEST(exact_is_refused_where_the_device_is_not)
 {
     device.props.exact = 0;
     desc.numerics = HEED_NUMERICS_EXACT;
@@ -234,9 +231,8 @@ START_TEST(exact_is_refused_where_the_device_is_not)
     desc.numerics = HEED_NUMERICS_BEST;
     ck_assert_int_eq(heed_op_check(&toy, &device, &desc, &why), HEED_OK);
 }
-END_TEST
 
-START_TEST(work_is_estimated_when_it_is_asked_for)
+TEST(work_is_estimated_when_it_is_asked_for)
 {
     heed_plan_props props = { .size = sizeof(props) };
     heed_plan *plan;
@@ -252,11 +248,10 @@ START_TEST(work_is_estimated_when_it_is_asked_for)
     heed_plan_drop(plan);
     ck_assert_int_eq(fake.released, 1);
 }
-END_TEST
 
 /* ---- run ---- */
 
-START_TEST(a_plan_runs_as_what_it_is)
+TEST(a_plan_runs_as_what_it_is)
 {
     heed_plan *plan = make_plan();
 
@@ -268,9 +263,8 @@ START_TEST(a_plan_runs_as_what_it_is)
     ck_assert_ptr_eq(fake.at[Y].handle, memory[1]);
     heed_plan_drop(plan);
 }
-END_TEST
 
-START_TEST(operands_share_what_they_may)
+TEST(operands_share_what_they_may)
 {
     heed_plan *plan = make_plan();
 
@@ -288,9 +282,8 @@ START_TEST(operands_share_what_they_may)
     run_is(plan, HEED_E_ALIAS, "workspace");
     heed_plan_drop(plan);
 }
-END_TEST
 
-START_TEST(every_operand_needs_its_memory)
+TEST(every_operand_needs_its_memory)
 {
     heed_plan *plan = make_plan();
 
@@ -308,9 +301,8 @@ START_TEST(every_operand_needs_its_memory)
     ck_assert_ptr_null(fake.at[OUT].handle);
     heed_plan_drop(plan);
 }
-END_TEST
 
-START_TEST(the_table_of_operations_is_in_order)
+TEST(the_table_of_operations_is_in_order)
 {
     uint32_t n = 0;
 
@@ -322,20 +314,8 @@ START_TEST(the_table_of_operations_is_in_order)
     }
     ck_assert_uint_ge(n, 1);
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tests = tcase_create("op");
-
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, check_is_plan_without_prepare);
-    tcase_add_test(tests, a_device_without_the_operation_says_so);
-    tcase_add_test(tests, exact_is_refused_where_the_device_is_not);
-    tcase_add_test(tests, work_is_estimated_when_it_is_asked_for);
-    tcase_add_test(tests, a_plan_runs_as_what_it_is);
-    tcase_add_test(tests, operands_share_what_they_may);
-    tcase_add_test(tests, every_operand_needs_its_memory);
-    tcase_add_test(tests, the_table_of_operations_is_in_order);
-    return suite_run("op", tests);
+    return suite_run("op", 0, set_up, tear_down);
 }

@@ -33,7 +33,7 @@ static void check_none(const char *reason)
     ck_assert_ptr_nonnull(strstr(heed_opencl_backend.none(), reason));
 }
 
-START_TEST(nothing_found_says_what_is_missing)
+TEST(nothing_found_says_what_is_missing)
 {
     heed_opencl_api_set(NULL, "no loader at all");
     check_none("no loader at all");
@@ -45,9 +45,8 @@ START_TEST(nothing_found_says_what_is_missing)
     fake_opencl.n_devices = 0;
     check_none("no device");
 }
-END_TEST
 
-START_TEST(plain_devices_come_before_forced_shapes)
+TEST(plain_devices_come_before_forced_shapes)
 {
     static const char *const names[] = { "opencl:0",           "opencl:1",
                                          "opencl:0:lanes",     "opencl:0:workgroup",
@@ -67,9 +66,8 @@ START_TEST(plain_devices_come_before_forced_shapes)
         ck_assert_uint_eq(props.memory, 1 << 20);
     }
 }
-END_TEST
 
-START_TEST(devices_are_asked_for_once)
+TEST(devices_are_asked_for_once)
 {
     long calls;
 
@@ -80,7 +78,6 @@ START_TEST(devices_are_asked_for_once)
     ck_assert_int_eq(fake.calls, calls);
     ck_assert_int_eq(fake_opencl.objects, 0);
 }
-END_TEST
 
 static void check_refused(const char *reason)
 {
@@ -97,7 +94,7 @@ static void check_refused(const char *reason)
     fake.launched = compute_right;
 }
 
-START_TEST(unfit_devices_have_a_reason)
+TEST(unfit_devices_have_a_reason)
 {
     static const char *const old[] = { "OpenCL 1.1 x", "OpenCL 1", "OpenCL", "3.0", "",
                                        "OpenCL x" };
@@ -123,9 +120,8 @@ START_TEST(unfit_devices_have_a_reason)
     fake_opencl.local_memory = 16 << 10;
     check_refused("32 KiB");
 }
-END_TEST
 
-START_TEST(shape_follows_the_kind_of_device_unless_forced)
+TEST(shape_follows_the_kind_of_device_unless_forced)
 {
     for (int gpu = 0; gpu < 2; gpu++) {
         for (uint32_t index = 0; index < 3; index++) {
@@ -148,10 +144,9 @@ START_TEST(shape_follows_the_kind_of_device_unless_forced)
         }
     }
 }
-END_TEST
 
 /* The names of one device, and a context of the caller's over it, share one self-test. */
-START_TEST(one_self_test_serves_all_names)
+TEST(one_self_test_serves_all_names)
 {
     heed_device wrapped = { .backend = &heed_opencl_backend, .index = UINT32_MAX };
 
@@ -172,7 +167,6 @@ START_TEST(one_self_test_serves_all_names)
     ck_assert_int_gt(opencl_alive(), 0);        /* the wrapped one holds the context */
     world.offload->close(&wrapped, &world.rt->services);
 }
-END_TEST
 
 /* ---- runs ---- */
 
@@ -187,7 +181,7 @@ static void check_kinds(const char *kinds)
     ck_assert_uint_eq(fake_opencl.finishes, 0);
 }
 
-START_TEST(events_that_failed_are_not_waited_for)
+TEST(events_that_failed_are_not_waited_for)
 {
     struct run run;
     void *queue, *event;
@@ -208,11 +202,9 @@ START_TEST(events_that_failed_are_not_waited_for)
     fake_opencl_api()->ReleaseEvent(event);
     fake_opencl_api()->ReleaseCommandQueue(queue);
     run_end(&run);
-    world_close();
 }
-END_TEST
 
-START_TEST(in_order_queue_needs_no_events_between_steps)
+TEST(in_order_queue_needs_no_events_between_steps)
 {
     struct run run;
     void *queue, *event;
@@ -238,9 +230,7 @@ START_TEST(in_order_queue_needs_no_events_between_steps)
     fake_opencl_api()->ReleaseEvent(event);
     fake_opencl_api()->ReleaseCommandQueue(queue);
     run_end(&run);
-    world_close();
 }
-END_TEST
 
 /* Every command waits for the one before it, the first for what the caller named. */
 static void check_chain(const void *first)
@@ -256,7 +246,7 @@ static void check_chain(const void *first)
     }
 }
 
-START_TEST(out_of_order_queue_gets_a_chain)
+TEST(out_of_order_queue_gets_a_chain)
 {
     struct run run;
     void *queue, *event, *second = NULL;
@@ -289,11 +279,9 @@ START_TEST(out_of_order_queue_gets_a_chain)
     fake_opencl_api()->ReleaseEvent(event);
     fake_opencl_api()->ReleaseCommandQueue(queue);
     run_end(&run);
-    world_close();
 }
-END_TEST
 
-START_TEST(large_kernels_find_the_places_in_the_workspace)
+TEST(large_kernels_find_the_places_in_the_workspace)
 {
     for (int ooo = 0; ooo < 2; ooo++) {
         uint64_t places[112];
@@ -320,9 +308,8 @@ START_TEST(large_kernels_find_the_places_in_the_workspace)
         world_close();
     }
 }
-END_TEST
 
-START_TEST(run_without_work_has_an_event_all_the_same)
+TEST(run_without_work_has_an_event_all_the_same)
 {
     struct run run;
 
@@ -335,13 +322,11 @@ START_TEST(run_without_work_has_an_event_all_the_same)
     check_kinds("m");
     ck_assert_ptr_nonnull(run.event);
     run_end(&run);
-    world_close();
 }
-END_TEST
 
 /* ---- the caller's own objects ---- */
 
-START_TEST(events_of_other_contexts_are_a_mismatch)
+TEST(events_of_other_contexts_are_a_mismatch)
 {
     void *other = opencl_context(), *queue = opencl_queue(other);
     void *event = opencl_event(other, queue), *got = NULL;
@@ -353,11 +338,9 @@ START_TEST(events_of_other_contexts_are_a_mismatch)
     opencl_event_end(other, event);
     opencl_queue_end(other, queue);
     opencl_context_end(other);
-    world_close();
 }
-END_TEST
 
-START_TEST(events_that_fail_say_with_what)
+TEST(events_that_fail_say_with_what)
 {
     void *queue, *event;
 
@@ -369,9 +352,7 @@ START_TEST(events_that_fail_say_with_what)
     ck_assert_int_eq(world.detail.native, -9999);
     opencl_event_end(NULL, event);
     opencl_queue_end(NULL, queue);
-    world_close();
 }
-END_TEST
 
 /* ---- building ---- */
 
@@ -400,7 +381,7 @@ static void remove_all(void)
     ck_assert_int_eq(system(command), 0);
 }
 
-START_TEST(whatever_the_binary_depends_on_is_in_the_key)
+TEST(whatever_the_binary_depends_on_is_in_the_key)
 {
     check_built(1, 0);
     check_built(0, 1);
@@ -415,9 +396,8 @@ START_TEST(whatever_the_binary_depends_on_is_in_the_key)
     }
     remove_all();
 }
-END_TEST
 
-START_TEST(binary_that_the_driver_refuses_is_built_anew)
+TEST(binary_that_the_driver_refuses_is_built_anew)
 {
     check_built(1, 0);
     fake_opencl.refuse_binary = true;
@@ -427,9 +407,8 @@ START_TEST(binary_that_the_driver_refuses_is_built_anew)
     check_built(0, 1);
     remove_all();
 }
-END_TEST
 
-START_TEST(options_never_loosen_arithmetic)
+TEST(options_never_loosen_arithmetic)
 {
     static const char *const wrong[] = { "math", "mad", "denorm", "signed-zero", "finite" };
 
@@ -441,9 +420,8 @@ START_TEST(options_never_loosen_arithmetic)
     ck_assert_ptr_nonnull(strstr(fake_opencl.options, "-DHK_TILE_ROWS=6"));
     remove_all();
 }
-END_TEST
 
-START_TEST(other_standards_are_tried)
+TEST(other_standards_are_tried)
 {
     fake_opencl.refuse_option = "CL1.2";
     check_built(1, 0);
@@ -455,9 +433,8 @@ START_TEST(other_standards_are_tried)
     ck_assert_ptr_null(strstr(fake_opencl.options, "-cl-std"));
     remove_all();
 }
-END_TEST
 
-START_TEST(failed_build_without_a_log_says_so)
+TEST(failed_build_without_a_log_says_so)
 {
     void *kernel = NULL;
 
@@ -467,34 +444,10 @@ START_TEST(failed_build_without_a_log_says_so)
     ck_assert_int_eq(get_kernel(HEED_KERNEL_pack, 0, &kernel), HEED_E_KERNEL_BUILD);
     ck_assert_str_eq(world.detail.text, "kernel pack: the compiler left no log");
     ck_assert_int_eq(world.logged[1], 0);
-    world_close();
 }
-END_TEST
 
 int main(void)
 {
-    TCase *const tests = tcase_create("opencl");
-
     snprintf(folder, sizeof(folder), "opencl-%ld", (long)getpid());
-    tcase_add_checked_fixture(tests, begin, world_end);
-    tcase_add_test(tests, nothing_found_says_what_is_missing);
-    tcase_add_test(tests, plain_devices_come_before_forced_shapes);
-    tcase_add_test(tests, devices_are_asked_for_once);
-    tcase_add_test(tests, unfit_devices_have_a_reason);
-    tcase_add_test(tests, shape_follows_the_kind_of_device_unless_forced);
-    tcase_add_test(tests, one_self_test_serves_all_names);
-    tcase_add_test(tests, events_that_failed_are_not_waited_for);
-    tcase_add_test(tests, in_order_queue_needs_no_events_between_steps);
-    tcase_add_test(tests, out_of_order_queue_gets_a_chain);
-    tcase_add_test(tests, large_kernels_find_the_places_in_the_workspace);
-    tcase_add_test(tests, run_without_work_has_an_event_all_the_same);
-    tcase_add_test(tests, events_of_other_contexts_are_a_mismatch);
-    tcase_add_test(tests, events_that_fail_say_with_what);
-    tcase_add_test(tests, whatever_the_binary_depends_on_is_in_the_key);
-    tcase_add_test(tests, binary_that_the_driver_refuses_is_built_anew);
-    tcase_add_test(tests, options_never_loosen_arithmetic);
-    tcase_add_test(tests, other_standards_are_tried);
-    tcase_add_test(tests, failed_build_without_a_log_says_so);
-    tcase_set_timeout(tests, 240);
-    return suite_run("opencl", tests);
+    return suite_run("opencl", 240, begin, world_end);
 }

@@ -7,7 +7,6 @@
 #include "conform/conform.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,7 +94,7 @@ static bool brute_overlap(const struct heed_view *x, int64_t sx, const struct he
     return false;
 }
 
-START_TEST(injective_agrees_with_brute_force)
+TEST(injective_agrees_with_brute_force)
 {
     struct rng r = rng_of(1);
     int yes = 0, no = 0;
@@ -116,9 +115,8 @@ START_TEST(injective_agrees_with_brute_force)
     ck_assert_int_gt(yes, 1000);
     ck_assert_int_gt(no, 1000);
 }
-END_TEST
 
-START_TEST(overlap_agrees_with_brute_force)
+TEST(overlap_agrees_with_brute_force)
 {
     static const int64_t sizes[] = { 1, 2, 4, 8 };
     struct rng r = rng_of(2);
@@ -144,10 +142,9 @@ START_TEST(overlap_agrees_with_brute_force)
     ck_assert_int_gt(yes, 1000);
     ck_assert_int_gt(no, 1000);
 }
-END_TEST
 
 /* Strides of elements in bytes far apart: only the exact test tells interleaved from shared. */
-START_TEST(interleaved_rows_share_nothing)
+TEST(interleaved_rows_share_nothing)
 {
     static char memory[4096];
     const struct heed_view even = { HEED_F32, 0, { 1, 1, 1, 4, 16, 8 }, { 0, 0, 0, 256, 16, 1 } };
@@ -159,9 +156,8 @@ START_TEST(interleaved_rows_share_nothing)
     ck_assert(heed_overlap(&even, memory, 4, &even, memory, 4));
     ck_assert(heed_view_injective(&wide));
 }
-END_TEST
 
-START_TEST(large_layouts_are_decided)
+TEST(large_layouts_are_decided)
 {
     const int64_t n = INT64_C(1) << 20;
     const struct heed_view heads_last = {
@@ -177,9 +173,8 @@ START_TEST(large_layouts_are_decided)
     ck_assert(heed_overlap_at(&heads_last, 1000, 2, &heads_last,
                               1000 + (uint64_t)(8 * 32 * n * 128 * 2 - 1), 2));
 }
-END_TEST
 
-START_TEST(negative_strides_are_the_same_set)
+TEST(negative_strides_are_the_same_set)
 {
     const struct heed_view down = { HEED_F32, 0, { 1, 1, 1, 2, 3, 4 }, { 0, 0, 0, -12, -4, -1 } };
     const struct heed_view up = { HEED_F32, 0, { 1, 1, 1, 2, 3, 4 }, { 0, 0, 0, 12, 4, 1 } };
@@ -191,9 +186,8 @@ START_TEST(negative_strides_are_the_same_set)
     ck_assert(!heed_overlap_at(&down, 1000, 4, &up, 1000 - 92 - 96, 4));
     ck_assert(heed_overlap_at(&down, 1000, 4, &up, 1000 - 92 - 96 + 1, 4));
 }
-END_TEST
 
-START_TEST(empty_and_single_axes_do_not_matter)
+TEST(empty_and_single_axes_do_not_matter)
 {
     const struct heed_view empty = { HEED_F32, 0, { 1, 1, 1, 0, 5, 5 }, { 0, 0, 0, 0, 0, 0 } };
     const struct heed_view single = { HEED_F32, 0, { 1, 1, 1, 1, 1, 3 }, { 0, 0, 7, 0, 0, 2 } };
@@ -205,11 +199,10 @@ START_TEST(empty_and_single_axes_do_not_matter)
     ck_assert(!heed_view_injective(&repeated));
     ck_assert(!heed_overlap_at(&empty, 100, 4, &single, 100, 4));
 }
-END_TEST
 
 /* Super-increasing nowhere, common divisors nowhere: the search must give up in bounded time and
  * then refuse; or it may find the answer. Either way it returns. */
-START_TEST(hostile_layouts_return)
+TEST(hostile_layouts_return)
 {
     struct rng r = rng_of(3);
 
@@ -226,9 +219,8 @@ START_TEST(hostile_layouts_return)
         (void)heed_view_injective(&a);
     }
 }
-END_TEST
 
-START_TEST(extremes_do_not_overflow)
+TEST(extremes_do_not_overflow)
 {
     struct heed_view v = { HEED_F32, 0, { 1, 1, 1, 1, 1, INT64_MAX }, { 0, 0, 0, 0, 0, 1 } };
     int64_t low, high;
@@ -245,20 +237,8 @@ START_TEST(extremes_do_not_overflow)
     v.stride[4] = -INT64_MAX;
     ck_assert(!heed_view_injective(&v));
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tests = tcase_create("overlap");
-
-    tcase_set_timeout(tests, 240);
-    tcase_add_test(tests, injective_agrees_with_brute_force);
-    tcase_add_test(tests, overlap_agrees_with_brute_force);
-    tcase_add_test(tests, interleaved_rows_share_nothing);
-    tcase_add_test(tests, large_layouts_are_decided);
-    tcase_add_test(tests, negative_strides_are_the_same_set);
-    tcase_add_test(tests, empty_and_single_axes_do_not_matter);
-    tcase_add_test(tests, hostile_layouts_return);
-    tcase_add_test(tests, extremes_do_not_overflow);
-    return suite_run("overlap", tests);
+    return suite_run("overlap", 240, NULL, NULL);
 }

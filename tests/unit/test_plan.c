@@ -4,8 +4,9 @@
  * The life of a plan, on a device that computes nothing.
  */
 #include "run_world.h"
+#include "support/suite.h"
 
-START_TEST(plan_says_what_it_is)
+TEST(plan_says_what_it_is)
 {
     heed_plan *plan = make_plan(0);
     heed_plan_props p = { .size = sizeof(p) };
@@ -28,9 +29,8 @@ START_TEST(plan_says_what_it_is)
     heed_plan_drop(NULL);
     ck_assert_ptr_null(heed_plan_retain(NULL));
 }
-END_TEST
 
-START_TEST(plan_with_its_own_workspace_wants_none)
+TEST(plan_with_its_own_workspace_wants_none)
 {
     heed_plan *plan = make_plan(HEED_PLAN_OWN_WORKSPACE | HEED_PLAN_ALLOW_COMPOSED);
     heed_plan_props p = { .size = sizeof(p) };
@@ -45,9 +45,8 @@ START_TEST(plan_with_its_own_workspace_wants_none)
     ck_assert_uint_eq((uintptr_t)fake.workspace.handle % WORKSPACE_ALIGN, 0);
     heed_plan_drop(plan);
 }
-END_TEST
 
-START_TEST(last_reference_frees_the_plan)
+TEST(last_reference_frees_the_plan)
 {
     heed_plan *plan = make_plan(0);
 
@@ -57,9 +56,8 @@ START_TEST(last_reference_frees_the_plan)
     heed_plan_drop(plan);
     ck_assert_int_eq(fake.drops, 1);
 }
-END_TEST
 
-START_TEST(best_implementation_that_accepts_is_taken)
+TEST(best_implementation_that_accepts_is_taken)
 {
     heed_plan *plan = NULL;
 
@@ -82,9 +80,8 @@ START_TEST(best_implementation_that_accepts_is_taken)
     ck_assert_str_ne(why.message, "");
     ck_assert_ptr_null(plan);
 }
-END_TEST
 
-START_TEST(plan_needs_device_descriptor_and_place)
+TEST(plan_needs_device_descriptor_and_place)
 {
     heed_plan *plan = NULL;
 
@@ -98,9 +95,8 @@ START_TEST(plan_needs_device_descriptor_and_place)
     ck_assert_int_eq(heed_attn_check(&device, NULL, &why), HEED_E_NULL);
     ck_assert_ptr_null(plan);
 }
-END_TEST
 
-START_TEST(failed_bind_leaves_nothing)
+TEST(failed_bind_leaves_nothing)
 {
     heed_plan *plan = NULL;
     const long long held = atomic_load(&ledger.blocks);
@@ -112,9 +108,8 @@ START_TEST(failed_bind_leaves_nothing)
     ck_assert_int_eq(fake.drops, 0);
     ck_assert_int_eq(atomic_load(&ledger.blocks), held);
 }
-END_TEST
 
-START_TEST(check_gives_back_all_memory)
+TEST(check_gives_back_all_memory)
 {
     const long long held = atomic_load(&ledger.blocks);
 
@@ -127,9 +122,8 @@ START_TEST(check_gives_back_all_memory)
     ck_assert_int_eq(why.status, HEED_E_NOMEM);
     ck_assert_int_eq(atomic_load(&ledger.blocks), held);
 }
-END_TEST
 
-START_TEST(each_allocation_of_a_plan_may_fail)
+TEST(each_allocation_of_a_plan_may_fail)
 {
     const long long held = atomic_load(&ledger.blocks);
     long long k = 1;
@@ -154,7 +148,6 @@ START_TEST(each_allocation_of_a_plan_may_fail)
     ck_assert_int_ge(k, 4);     /* arena, state, workspace at least */
     ck_assert_int_eq(atomic_load(&ledger.blocks), held);
 }
-END_TEST
 
 /* ---- runs ---- */
 
@@ -166,7 +159,7 @@ static void *retain_and_drop(void *arg)
     return NULL;
 }
 
-START_TEST(references_may_be_counted_by_many_threads)
+TEST(references_may_be_counted_by_many_threads)
 {
     pthread_t thread[4];
     heed_plan *plan = make_plan(0);
@@ -180,35 +173,8 @@ START_TEST(references_may_be_counted_by_many_threads)
         pthread_join(thread[i], NULL);
     ck_assert_int_eq(fake.drops, 1);
 }
-END_TEST
-
-static TCase *plan_cases(void)
-{
-    TCase *tcase = tcase_create("plan");
-
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, plan_says_what_it_is);
-    tcase_add_test(tcase, plan_with_its_own_workspace_wants_none);
-    tcase_add_test(tcase, last_reference_frees_the_plan);
-    tcase_add_test(tcase, best_implementation_that_accepts_is_taken);
-    tcase_add_test(tcase, plan_needs_device_descriptor_and_place);
-    tcase_add_test(tcase, failed_bind_leaves_nothing);
-    tcase_add_test(tcase, check_gives_back_all_memory);
-    tcase_add_test(tcase, each_allocation_of_a_plan_may_fail);
-    tcase_add_test(tcase, references_may_be_counted_by_many_threads);
-    return tcase;
-}
 
 int main(void)
 {
-    Suite *suite = suite_create("plan");
-    SRunner *runner;
-    int failed;
-
-    suite_add_tcase(suite, plan_cases());
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("plan", 0, set_up, tear_down);
 }

@@ -9,7 +9,6 @@
 #include "conform/conform.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <fenv.h>
 #include <math.h>
 #include <stdio.h>
@@ -84,32 +83,29 @@ static void judged(uint64_t seed, int cases, int64_t dense, int64_t limit, int64
            (long long)v->exact, v->worst);
 }
 
-START_TEST(rows_are_within_the_bound)
+TEST(rows_are_within_the_bound)
 {
     struct verdict v = { 0 };
 
     judged(1000, 600, 30, 300000, -1, &v);
     ck_assert_int_gt(v.judged - v.skipped, 100000);
 }
-END_TEST
 
-START_TEST(long_rows_are_within_the_bound)
+TEST(long_rows_are_within_the_bound)
 {
     struct verdict v = { 0 };
 
     judged(2000, 60, 20, 9000000, FILL_NORMAL, &v);
     ck_assert_int_gt(v.judged - v.skipped, 20000);
 }
-END_TEST
 
-START_TEST(exact_answers_are_exact)
+TEST(exact_answers_are_exact)
 {
     struct verdict v = { 0 };
 
     judged(5000, 600, 30, 300000, FILL_EXACT, &v);
     ck_assert_int_ge(v.exact, 20000);
 }
-END_TEST
 
 /* A dense f32 attention of one row, for tests that know every operation. */
 struct dense {
@@ -254,7 +250,7 @@ static float plain_row(const float *y, const float *v, int n)
     return o * (1 / l[0]);
 }
 
-START_TEST(sums_have_the_order_of_the_definition)
+TEST(sums_have_the_order_of_the_definition)
 {
     static const int lengths[] = { 1, 15, 16, 63, 64, 65, 1023, 1024, 1025, 2048, 3001 };
 
@@ -277,9 +273,8 @@ START_TEST(sums_have_the_order_of_the_definition)
         free(y);
     }
 }
-END_TEST
 
-START_TEST(special_values_follow_the_rules)
+TEST(special_values_follow_the_rules)
 {
     static const struct {
         float k, v, sink;
@@ -319,10 +314,9 @@ START_TEST(special_values_follow_the_rules)
         dense_finish(&x);
     }
 }
-END_TEST
 
 /* Large equal logits are told apart; a key far below contributes nothing but is multiplied. */
-START_TEST(far_keys_and_large_logits)
+TEST(far_keys_and_large_logits)
 {
     struct dense x;
 
@@ -338,7 +332,6 @@ START_TEST(far_keys_and_large_logits)
     ck_assert_uint_eq(bits_of(*x.o), 0x7fc00000u);
     dense_finish(&x);
 }
-END_TEST
 
 static unsigned flush_bits(unsigned set)
 {
@@ -353,7 +346,7 @@ static unsigned flush_bits(unsigned set)
 #endif
 }
 
-START_TEST(any_fp_environment_gives_the_same_bits)
+TEST(any_fp_environment_gives_the_same_bits)
 {
     static const int modes[] = { FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };
     static const unsigned flushes[] = { 0, 0x8000u, 0x0040u, 0x8040u };
@@ -397,9 +390,8 @@ START_TEST(any_fp_environment_gives_the_same_bits)
     ck_assert_uint_lt(wanted[0] & 0x7fffffffu, 0x00800000u);
     dense_finish(&x);
 }
-END_TEST
 
-START_TEST(the_device_describes_itself)
+TEST(the_device_describes_itself)
 {
     heed_device_props props = { .size = sizeof(props) };
 
@@ -412,21 +404,9 @@ START_TEST(the_device_describes_itself)
     ck_assert(heed_reference_backend.impls[0]->op == HEED_OP_ATTN);
     ck_assert_ptr_null(heed_reference_backend.impls[1]);
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tests = tcase_create("run");
-
     cf_axes_init();
-    tcase_set_timeout(tests, 240);
-    tcase_add_test(tests, rows_are_within_the_bound);
-    tcase_add_test(tests, long_rows_are_within_the_bound);
-    tcase_add_test(tests, exact_answers_are_exact);
-    tcase_add_test(tests, sums_have_the_order_of_the_definition);
-    tcase_add_test(tests, special_values_follow_the_rules);
-    tcase_add_test(tests, far_keys_and_large_logits);
-    tcase_add_test(tests, any_fp_environment_gives_the_same_bits);
-    tcase_add_test(tests, the_device_describes_itself);
-    return suite_run("reference", tests);
+    return suite_run("reference", 240, NULL, NULL);
 }

@@ -4,10 +4,11 @@
  * What run makes of its arguments, on a device that computes nothing.
  */
 #include "run_world.h"
+#include "support/suite.h"
 
 static heed_event *wait[2];
 
-START_TEST(run_passes_the_addresses_on)
+TEST(run_passes_the_addresses_on)
 {
     heed_plan *plan = make_plan(0);
     heed_event *event = NULL;
@@ -38,9 +39,8 @@ START_TEST(run_passes_the_addresses_on)
     ck_assert_int_eq(atomic_load(&done.handed_out), 0);
     heed_plan_drop(plan);
 }
-END_TEST
 
-START_TEST(run_asks_for_no_memory)
+TEST(run_asks_for_no_memory)
 {
     heed_plan *plan = make_plan(0);
     heed_event *event = NULL;
@@ -53,9 +53,8 @@ START_TEST(run_asks_for_no_memory)
     heed_event_destroy(event);
     heed_plan_drop(plan);
 }
-END_TEST
 
-START_TEST(absent_tensors_are_ignored_and_empty_ones_may_be_null)
+TEST(absent_tensors_are_ignored_and_empty_ones_may_be_null)
 {
     heed_plan *plan;
 
@@ -83,7 +82,6 @@ START_TEST(absent_tensors_are_ignored_and_empty_ones_may_be_null)
                   why.message);
     heed_plan_drop(plan);
 }
-END_TEST
 
 struct wrong {
     const char *name;
@@ -178,7 +176,7 @@ static const struct wrong wrongs[] = {
     { "workspace far", workspace_far, HEED_E_OVERFLOW, "workspace", 0, 0 },
 };
 
-START_TEST(wrong_arguments_are_named_and_nothing_happens)
+LOOP_TEST(wrong_arguments_are_named_and_nothing_happens, sizeof(wrongs) / sizeof(wrongs[0]))
 {
     const struct wrong *w = &wrongs[_i];
     heed_plan *plan = make_plan(0);
@@ -204,9 +202,8 @@ START_TEST(wrong_arguments_are_named_and_nothing_happens)
     ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, NULL), HEED_OK);
     heed_plan_drop(plan);
 }
-END_TEST
 
-START_TEST(run_needs_plan_queue_and_arguments)
+TEST(run_needs_plan_queue_and_arguments)
 {
     heed_plan *plan = make_plan(0);
     heed_queue *other = NULL;
@@ -227,10 +224,9 @@ START_TEST(run_needs_plan_queue_and_arguments)
     heed_queue_destroy(other);
     heed_plan_drop(plan);
 }
-END_TEST
 
 /* o in every second group of D_V elements, q between: interleaved, no byte shared. */
-START_TEST(interleaved_arrays_are_no_aliases)
+TEST(interleaved_arrays_are_no_aliases)
 {
     static float both[B * H * N_Q * (D + D_V)];
     heed_plan *plan;
@@ -246,9 +242,8 @@ START_TEST(interleaved_arrays_are_no_aliases)
     ck_assert_ptr_nonnull(strstr(why.message, "q"));
     heed_plan_drop(plan);
 }
-END_TEST
 
-START_TEST(inputs_may_share_memory)
+TEST(inputs_may_share_memory)
 {
     static uint16_t shared[N_K * D];
     heed_plan *plan = make_plan(0);
@@ -258,9 +253,8 @@ START_TEST(inputs_may_share_memory)
     ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_OK);
     heed_plan_drop(plan);
 }
-END_TEST
 
-START_TEST(failed_run_gives_its_status_and_no_event)
+TEST(failed_run_gives_its_status_and_no_event)
 {
     heed_plan *plan = make_plan(0);
     heed_event *event = NULL;
@@ -271,7 +265,6 @@ START_TEST(failed_run_gives_its_status_and_no_event)
     ck_assert_ptr_null(event);
     heed_plan_drop(plan);
 }
-END_TEST
 
 static void drop_it(const struct heed_plan *plan)
 {
@@ -279,7 +272,7 @@ static void drop_it(const struct heed_plan *plan)
     ck_assert_int_eq(fake.drops, 0);
 }
 
-START_TEST(plan_may_be_dropped_while_it_runs)
+TEST(plan_may_be_dropped_while_it_runs)
 {
     heed_plan *plan = make_plan(0);
     heed_event *event = NULL;
@@ -290,7 +283,6 @@ START_TEST(plan_may_be_dropped_while_it_runs)
     ck_assert_int_eq(heed_event_wait(event, &why), HEED_OK);
     heed_event_destroy(event);
 }
-END_TEST
 
 static void run_again(const struct heed_plan *plan)
 {
@@ -302,7 +294,7 @@ static void run_again(const struct heed_plan *plan)
     ck_assert_int_eq(fake.runs, 1);
 }
 
-START_TEST(own_workspace_serves_one_run_at_a_time)
+TEST(own_workspace_serves_one_run_at_a_time)
 {
     heed_plan *plan = make_plan(HEED_PLAN_OWN_WORKSPACE);
 
@@ -314,9 +306,8 @@ START_TEST(own_workspace_serves_one_run_at_a_time)
     ck_assert_int_eq(heed_attn_run(plan, queue, &args.a, NULL, &why), HEED_E_DEVICE);
     heed_plan_drop(plan);
 }
-END_TEST
 
-START_TEST(no_workspace_wanted_none_looked_at)
+TEST(no_workspace_wanted_none_looked_at)
 {
     heed_plan *plan;
 
@@ -327,9 +318,8 @@ START_TEST(no_workspace_wanted_none_looked_at)
     ck_assert_ptr_null(heed_address(fake.workspace));
     heed_plan_drop(plan);
 }
-END_TEST
 
-START_TEST(visible_wants_a_place_that_exists)
+TEST(visible_wants_a_place_that_exists)
 {
     uint8_t seen[N_K];
 
@@ -355,39 +345,8 @@ START_TEST(visible_wants_a_place_that_exists)
     for (int i = 0; i < N_K; i++)
         ck_assert_uint_eq(seen[i], i != 2 && i < 5);
 }
-END_TEST
-
-static TCase *run_cases(void)
-{
-    TCase *tcase = tcase_create("run");
-
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, run_passes_the_addresses_on);
-    tcase_add_test(tcase, run_asks_for_no_memory);
-    tcase_add_test(tcase, absent_tensors_are_ignored_and_empty_ones_may_be_null);
-    tcase_add_loop_test(tcase, wrong_arguments_are_named_and_nothing_happens, 0,
-                        sizeof(wrongs) / sizeof(wrongs[0]));
-    tcase_add_test(tcase, run_needs_plan_queue_and_arguments);
-    tcase_add_test(tcase, interleaved_arrays_are_no_aliases);
-    tcase_add_test(tcase, inputs_may_share_memory);
-    tcase_add_test(tcase, failed_run_gives_its_status_and_no_event);
-    tcase_add_test(tcase, plan_may_be_dropped_while_it_runs);
-    tcase_add_test(tcase, own_workspace_serves_one_run_at_a_time);
-    tcase_add_test(tcase, no_workspace_wanted_none_looked_at);
-    tcase_add_test(tcase, visible_wants_a_place_that_exists);
-    return tcase;
-}
 
 int main(void)
 {
-    Suite *suite = suite_create("run");
-    SRunner *runner;
-    int failed;
-
-    suite_add_tcase(suite, run_cases());
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("run", 0, set_up, tear_down);
 }

@@ -11,7 +11,6 @@
 #include "support/ledger.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +35,7 @@ static heed_runtime *make_runtime(const heed_runtime_desc *desc)
 
 /* ---- status and report ---- */
 
-START_TEST(every_status_has_a_name_of_its_own)
+TEST(every_status_has_a_name_of_its_own)
 {
     static const heed_status known[] = {
         HEED_OK, HEED_R_COMPOSED, HEED_E_NULL, HEED_E_SIZE, HEED_E_NEWER, HEED_E_FLAG,
@@ -58,10 +57,9 @@ START_TEST(every_status_has_a_name_of_its_own)
     ck_assert_uint_eq(heed_version(), HEED_VERSION_MAJOR << 16 | HEED_VERSION_MINOR << 8 |
                                           HEED_VERSION_PATCH);
 }
-END_TEST
 
 /* For every stated size: bytes beyond it stay, bytes inside that heed does not know become 0. */
-START_TEST(report_is_written_within_its_size)
+TEST(report_is_written_within_its_size)
 {
     enum { ROOM = sizeof(heed_report) + 64 };
 
@@ -96,9 +94,8 @@ START_TEST(report_is_written_within_its_size)
     ck_assert_int_eq(heed_report_fill(NULL, HEED_E_NULL, NULL, 0, 0, "x"), HEED_E_NULL);
     ck_assert_int_eq(heed_report_ok(NULL), HEED_OK);
 }
-END_TEST
 
-START_TEST(report_text_is_one_cut_plain_line)
+TEST(report_text_is_one_cut_plain_line)
 {
     char text[1000];
 
@@ -111,9 +108,8 @@ START_TEST(report_text_is_one_cut_plain_line)
     ck_assert_str_eq(why.field, "");
     ck_assert_str_eq(why.message, "a b c??");
 }
-END_TEST
 
-START_TEST(input_structs_are_extended_and_their_tails_refused)
+TEST(input_structs_are_extended_and_their_tails_refused)
 {
     enum { KNOWN = 24, V1 = 16, ROOM = 40 };
     unsigned char given[ROOM], local[KNOWN + 1];
@@ -146,7 +142,6 @@ START_TEST(input_structs_are_extended_and_their_tails_refused)
         }
     }
 }
-END_TEST
 
 /* ---- runtime ---- */
 
@@ -182,7 +177,7 @@ static void refused(const heed_runtime_desc *desc, struct ledger *ledger, heed_s
     ck_assert_int_eq(atomic_load(&ledger->requests), 0);
 }
 
-START_TEST(hooks_are_checked)
+TEST(hooks_are_checked)
 {
     struct ledger ledger = { 0 };
     int calls = 0;
@@ -239,9 +234,8 @@ START_TEST(hooks_are_checked)
     ck_assert_int_eq(atomic_load(&ledger.mistakes), 0);
     heed_runtime_destroy(NULL);
 }
-END_TEST
 
-START_TEST(each_allocation_of_a_runtime_and_queue_may_fail)
+TEST(each_allocation_of_a_runtime_and_queue_may_fail)
 {
     struct ledger ledger = { 0 };
     const heed_allocator a = ledger_allocator(&ledger);
@@ -269,11 +263,10 @@ START_TEST(each_allocation_of_a_runtime_and_queue_may_fail)
     }
     ck_assert_int_ge(k, 4);
 }
-END_TEST
 
 /* ---- devices ---- */
 
-START_TEST(devices_have_names_and_are_found_by_them)
+TEST(devices_have_names_and_are_found_by_them)
 {
     heed_runtime *rt = make_runtime(NULL);
     const uint32_t n = rt->n_devices;       /* the host's: others depend on the machine */
@@ -307,7 +300,6 @@ START_TEST(devices_have_names_and_are_found_by_them)
     ck_assert_uint_eq(heed_device_count(NULL), 0);
     heed_runtime_destroy(rt);
 }
-END_TEST
 
 /* A name of a backend that this build has is only not found. */
 static heed_status wanted_of(const char *name, heed_status wanted)
@@ -319,7 +311,7 @@ static heed_status wanted_of(const char *name, heed_status wanted)
     return HEED_E_NOT_FOUND;
 }
 
-START_TEST(devices_that_are_not_there_say_so)
+TEST(devices_that_are_not_there_say_so)
 {
     static const struct {
         const char *name;
@@ -346,9 +338,8 @@ START_TEST(devices_that_are_not_there_say_so)
     ck_assert_int_eq(heed_device_find(rt, NULL, NULL, &why), HEED_E_NULL);
     heed_runtime_destroy(rt);
 }
-END_TEST
 
-START_TEST(unusable_devices_make_nothing)
+TEST(unusable_devices_make_nothing)
 {
     heed_runtime *rt = make_runtime(NULL);
     heed_device lame = *heed_device_get(rt, 0);
@@ -370,9 +361,8 @@ START_TEST(unusable_devices_make_nothing)
     ck_assert_ptr_null(buf.handle);
     heed_runtime_destroy(rt);
 }
-END_TEST
 
-START_TEST(device_info_is_written_within_its_size)
+TEST(device_info_is_written_within_its_size)
 {
     enum { ROOM = sizeof(heed_device_props) + 32 };
     heed_runtime *rt = make_runtime(NULL);
@@ -397,7 +387,6 @@ START_TEST(device_info_is_written_within_its_size)
     ck_assert_int_eq(heed_device_info(device, NULL), HEED_E_NULL);
     heed_runtime_destroy(rt);
 }
-END_TEST
 
 /* ---- executor ---- */
 
@@ -412,7 +401,7 @@ static void mark_lane(void *arg, uint32_t lane)
     atomic_fetch_add(&lanes->seen[lane], 1);
 }
 
-START_TEST(each_lane_runs_once)
+TEST(each_lane_runs_once)
 {
     static const uint32_t widths[] = { 0, 1, 2, 3, 8, 64, 500, UINT32_MAX };
 
@@ -432,9 +421,8 @@ START_TEST(each_lane_runs_once)
             ck_assert_int_eq(atomic_load(&lanes.seen[lane]), lane < e.width);
     }
 }
-END_TEST
 
-START_TEST(callers_executor_is_taken_as_it_is)
+TEST(callers_executor_is_taken_as_it_is)
 {
     int calls = 0;
     const heed_executor given = { sizeof(given), 3, &calls, in_turn };
@@ -455,11 +443,10 @@ START_TEST(callers_executor_is_taken_as_it_is)
     }
     heed_runtime_destroy(rt);
 }
-END_TEST
 
 /* ---- memory and queues ---- */
 
-START_TEST(buffers_hold_what_was_written)
+TEST(buffers_hold_what_was_written)
 {
     struct ledger ledger = { 0 };
     const heed_allocator a = ledger_allocator(&ledger);
@@ -501,9 +488,8 @@ START_TEST(buffers_hold_what_was_written)
     ck_assert_int_eq(atomic_load(&ledger.mistakes), 0);
     heed_runtime_destroy(rt);
 }
-END_TEST
 
-START_TEST(buffers_that_cannot_be_say_so)
+TEST(buffers_that_cannot_be_say_so)
 {
     heed_runtime *rt = make_runtime(NULL);
     heed_device *device = heed_device_get(rt, 0);
@@ -517,9 +503,8 @@ START_TEST(buffers_that_cannot_be_say_so)
     ck_assert_uint_eq(buf.offset, 5);
     heed_runtime_destroy(rt);
 }
-END_TEST
 
-START_TEST(queues_know_their_device)
+TEST(queues_know_their_device)
 {
     heed_runtime *rt = make_runtime(NULL);
     heed_device *device = heed_device_get(rt, rt->n_devices - 1);
@@ -543,9 +528,8 @@ START_TEST(queues_know_their_device)
     heed_event_destroy(NULL);
     heed_runtime_destroy(rt);
 }
-END_TEST
 
-START_TEST(events_left_over_are_logged)
+TEST(events_left_over_are_logged)
 {
     const heed_logger quiet = { .size = sizeof(quiet), .level = 1, .line = keep_line };
     heed_logger loud = quiet;
@@ -566,28 +550,8 @@ START_TEST(events_left_over_are_logged)
     ck_assert_int_eq(strncmp(last_line, "2 ", 2), 0);
     ck_assert_ptr_nonnull(strstr(last_line, " 1 event"));
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("runtime");
-
-    tcase_add_checked_fixture(tcase, set_up, NULL);
-    tcase_add_test(tcase, every_status_has_a_name_of_its_own);
-    tcase_add_test(tcase, report_is_written_within_its_size);
-    tcase_add_test(tcase, report_text_is_one_cut_plain_line);
-    tcase_add_test(tcase, input_structs_are_extended_and_their_tails_refused);
-    tcase_add_test(tcase, hooks_are_checked);
-    tcase_add_test(tcase, each_allocation_of_a_runtime_and_queue_may_fail);
-    tcase_add_test(tcase, devices_have_names_and_are_found_by_them);
-    tcase_add_test(tcase, devices_that_are_not_there_say_so);
-    tcase_add_test(tcase, unusable_devices_make_nothing);
-    tcase_add_test(tcase, device_info_is_written_within_its_size);
-    tcase_add_test(tcase, each_lane_runs_once);
-    tcase_add_test(tcase, callers_executor_is_taken_as_it_is);
-    tcase_add_test(tcase, buffers_hold_what_was_written);
-    tcase_add_test(tcase, buffers_that_cannot_be_say_so);
-    tcase_add_test(tcase, queues_know_their_device);
-    tcase_add_test(tcase, events_left_over_are_logged);
-    return suite_run("runtime", tcase);
+    return suite_run("runtime", 0, set_up, NULL);
 }

@@ -1,21 +1,15 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The self-test of devices, on a device made up here: outputs spoilt as real devices would spoil
- * them are told apart by the reason, and every failure of the way there and back is passed on, with
- * nothing kept.
+ * What the self-test of devices asks and how it judges: outputs spoilt as real devices would spoil
+ * them are told apart by the reason. The way to a device and back is tested in test_vendors.c and
+ * test_vendor_faults.c.
  */
-#include "backends/device/device.h"
 #include "backends/device/selftest.h"
 #include "backends/kernels/image.h"
 #include "backends/kernels/selftest.h"
-#include "lib/core/alloc.h"
-#include "lib/core/context.h"
-#include "support/ledger.h"
 #include "support/suite.h"
 
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SETS = HEED_TEST_GROUPS * HK_TEST_LANES, OUTPUTS = HEED_TEST_GROUPS * HK_TEST_WORDS };
@@ -58,7 +52,7 @@ static uint32_t flushed(uint32_t w)
 
 /* ---- the inputs ---- */
 
-START_TEST(inputs_meet_what_goes_wrong)
+TEST(inputs_meet_what_goes_wrong)
 {
     int unfused = 0, subnormal = 0, nan = 0, ties = 0, finite = 0;
 
@@ -81,9 +75,8 @@ START_TEST(inputs_meet_what_goes_wrong)
     ck_assert_int_gt(ties, 3);
     ck_assert_int_gt(finite, 200);
 }
-END_TEST
 
-START_TEST(every_step_has_several_answers)
+TEST(every_step_has_several_answers)
 {
     prepare();
     for (uint32_t step = 0; step < HK_TEST_STEPS; step++) {
@@ -101,10 +94,9 @@ START_TEST(every_step_has_several_answers)
         ck_assert_msg(different > 30, "vector step %u: %d", step, different);
     }
 }
-END_TEST
 
 /* Vectors on the host: the scalar functions' bits. */
-START_TEST(vectors_agree_with_scalars)
+TEST(vectors_agree_with_scalars)
 {
     static const uint32_t pairs[][2] = {
         { HK_TEST_FMA, HK_TEST_V_FMA }, { HK_TEST_ADD, HK_TEST_V_ADD },
@@ -124,11 +116,10 @@ START_TEST(vectors_agree_with_scalars)
         }
     }
 }
-END_TEST
 
 /* ---- judgement ---- */
 
-START_TEST(the_hosts_own_answers_are_right)
+TEST(the_hosts_own_answers_are_right)
 {
     prepare();
     ck_assert_str_eq(judge(), "");
@@ -138,9 +129,8 @@ START_TEST(the_hosts_own_answers_are_right)
     }
     ck_assert_str_eq(judge(), "");
 }
-END_TEST
 
-START_TEST(nothing_written_is_no_answer)
+TEST(nothing_written_is_no_answer)
 {
     prepare();
     memset(got, 0, sizeof(got));
@@ -149,10 +139,9 @@ START_TEST(nothing_written_is_no_answer)
     got[(HEED_TEST_GROUPS - 1) * HK_TEST_WORDS] = 0;
     ck_assert_str_eq(judge(), "the self-test wrote nothing");
 }
-END_TEST
 
 /* A device without vectors writes none, and is not asked for them. */
-START_TEST(vectors_may_be_absent)
+TEST(vectors_may_be_absent)
 {
     prepare();
     for (uint32_t group = 0; group < HEED_TEST_GROUPS; group++) {
@@ -163,9 +152,8 @@ START_TEST(vectors_may_be_absent)
     *word(got, 0, HK_TEST_ADD) ^= 1;
     ck_assert_str_eq(judge(), "add is not rounded to nearest even");
 }
-END_TEST
 
-START_TEST(two_roundings_are_named)
+TEST(two_roundings_are_named)
 {
     prepare();
     for (uint32_t i = 0; i < SETS; i++) {
@@ -178,9 +166,8 @@ START_TEST(two_roundings_are_named)
     *word(got, 0, HK_TEST_FMA) = 0x3f800000;
     ck_assert_str_eq(judge(), "fma is not that of IEEE 754");
 }
-END_TEST
 
-START_TEST(flushed_results_are_named)
+TEST(flushed_results_are_named)
 {
     for (uint32_t step = HK_TEST_FMA; step <= HK_TEST_MUL; step++) {
         prepare();
@@ -193,9 +180,8 @@ START_TEST(flushed_results_are_named)
         *vector_word(got, i, HK_TEST_V_MUL) = flushed(*vector_word(got, i, HK_TEST_V_MUL));
     ck_assert_str_eq(judge(), "subnormals are flushed");
 }
-END_TEST
 
-START_TEST(flushed_operands_are_named)
+TEST(flushed_operands_are_named)
 {
     prepare();
     for (uint32_t i = 0; i < SETS; i++) {
@@ -208,10 +194,9 @@ START_TEST(flushed_operands_are_named)
     }
     ck_assert_str_eq(judge(), "subnormals are flushed");
 }
-END_TEST
 
 /* One wrong bit anywhere is found, and no two steps share a reason. */
-START_TEST(one_wrong_bit_is_found)
+TEST(one_wrong_bit_is_found)
 {
     const char *reasons[HK_TEST_STEPS + HK_TEST_V_STEPS];
     uint32_t n = 0;
@@ -235,213 +220,8 @@ START_TEST(one_wrong_bit_is_found)
             ck_assert_str_ne(reasons[i], reasons[k]);
     }
 }
-END_TEST
-
-/* ---- the way there and back ---- */
-
-/* The k-th call fails; what is held is counted. spoil: a bit of what is read back. */
-struct world {
-    struct heed_device_state state;     /* first: device->state */
-    int calls, fail_at, held, spoil;
-};
-
-static heed_status step(struct world *world)
-{
-    return ++world->calls == world->fail_at ? HEED_E_DEVICE : HEED_OK;
-}
-
-static heed_status take(struct world *world, uint64_t bytes, void **handle)
-{
-    const heed_status status = step(world);
-
-    if (status < 0)
-        return status;
-    *handle = malloc(bytes);
-    ck_assert_ptr_nonnull(*handle);
-    world->held++;
-    return HEED_OK;
-}
-
-static heed_status memory_create(void *state, uint64_t bytes, const void *contents, void **handle,
-                                 struct heed_error_detail *detail)
-{
-    const heed_status status = take(state, bytes, handle);
-
-    (void)detail;
-    if (status >= 0)
-        memcpy(*handle, contents, bytes);
-    return status;
-}
-
-static void memory_destroy(void *state, void *handle)
-{
-    ((struct world *)state)->held--;
-    free(handle);
-}
-
-static heed_status kernel(void *state, enum heed_kernel row, uint32_t large, void **compiled,
-                          struct heed_error_detail *detail)
-{
-    (void)detail;
-    ck_assert_int_eq(row, HEED_KERNEL_self_test);
-    ck_assert_uint_eq(large, 0);
-    *compiled = state;
-    return step(state);
-}
-
-static heed_status run(void *state, const struct heed_work *work, struct heed_error_detail *detail)
-{
-    const char *image = work->image;
-
-    (void)detail;
-    ck_assert_ptr_eq(work->steps[0].compiled, state);
-    ck_assert_uint_eq(work->n_buffers, HEED_BUFFERS_SMALL);
-    for (uint64_t i = 0; i < work->steps[0].groups; i++) {
-        struct hk_test_input given;
-
-        memcpy(&given, image + sizeof(struct hk_plan) + i * sizeof(given), sizeof(given));
-        hk_test_group(&given, (uint32_t *)work->buffers[1].handle + i * HK_TEST_WORDS);
-    }
-    return step(state);
-}
-
-static const struct heed_driver driver = {
-    .size = sizeof(driver),
-    .memory_create = memory_create,
-    .memory_destroy = memory_destroy,
-    .kernel = kernel,
-    .run = run,
-};
-
-static heed_status buf_create(heed_device *device, uint64_t bytes, void **handle,
-                              struct heed_error_detail *detail)
-{
-    (void)detail;
-    return take(device->state, bytes, handle);
-}
-
-static void buf_destroy(heed_device *device, void *handle)
-{
-    memory_destroy(device->state, handle);
-}
-
-static heed_status buf_write(heed_device *device, void *queue, void *handle, uint64_t offset,
-                             const void *from, uint64_t bytes,
-                             struct heed_error_detail *detail)
-{
-    (void)detail;
-    (void)queue;
-    memcpy((char *)handle + offset, from, bytes);
-    return step(device->state);
-}
-
-static heed_status buf_read(heed_device *device, void *queue, void *to, void *handle,
-                            uint64_t offset, uint64_t bytes, struct heed_error_detail *detail)
-{
-    const struct world *world = device->state;
-
-    (void)queue;
-    (void)detail;
-    memcpy(to, (char *)handle + offset, bytes);
-    if (world->spoil)
-        *word(to, 100, HK_TEST_RINT) ^= 0x00400000;
-    return step(device->state);
-}
-
-static heed_status queue_create(heed_device *device, void *native, uint32_t has_native,
-                                void **queue, struct heed_error_detail *detail)
-{
-    (void)native;
-    (void)detail;
-    ck_assert_uint_eq(has_native, 0);
-    return take(device->state, 1, queue);
-}
-
-static heed_status queue_wait(heed_device *device, void *queue, struct heed_error_detail *detail)
-{
-    (void)queue;
-    (void)detail;
-    return step(device->state);
-}
-
-static const struct heed_backend_offload offload = {
-    .size = sizeof(offload),
-    .buf_create = buf_create,
-    .buf_destroy = buf_destroy,
-    .buf_write = buf_write,
-    .buf_read = buf_read,
-    .queue_create = queue_create,
-    .queue_wait = queue_wait,
-    .queue_destroy = buf_destroy,
-};
-
-static heed_status try(struct world *world, const char **reason)
-{
-    struct ledger ledger = { 0 };
-    struct heed_runtime runtime = { .allocator = ledger_allocator(&ledger) };
-    const struct heed_services services = {
-        .runtime = &runtime,
-        .alloc = heed_alloc,
-        .free = heed_free,
-    };
-    struct heed_device device = { .state = world };
-    struct heed_error_detail detail = { .native = 0 };
-    heed_status status;
-
-    world->state = (struct heed_device_state){ .driver = &driver, .services = &services };
-    world->calls = 0;
-    atomic_store(&ledger.fail_at, world->fail_at == -1);
-    status = heed_device_self_test(&device, &offload, reason, &detail);
-    ck_assert_int_eq(world->held, 0);
-    ck_assert_int_eq(atomic_load(&ledger.blocks), 0);
-    ck_assert_int_eq(atomic_load(&ledger.mistakes), 0);
-    return status;
-}
-
-START_TEST(a_right_device_is_exact_and_a_wrong_one_is_not)
-{
-    struct world world = { .spoil = 0 };
-    const char *reason = NULL;
-
-    ck_assert_int_eq(try(&world, &reason), HEED_OK);
-    ck_assert_str_eq(reason, "");
-    ck_assert_int_eq(world.calls, 8);
-    world.spoil = 1;
-    ck_assert_int_eq(try(&world, &reason), HEED_OK);
-    ck_assert_str_eq(reason, "rint is not rounded to nearest even");
-}
-END_TEST
-
-START_TEST(every_failure_is_passed_on)
-{
-    const char *reason = NULL;
-
-    for (int k = 1; k <= 8; k++) {
-        struct world world = { .fail_at = k };
-
-        ck_assert_int_eq(try(&world, &reason), HEED_E_DEVICE);
-        ck_assert_int_eq(world.calls, k);
-        ck_assert_str_eq(reason, "the self-test did not run");
-    }
-    ck_assert_int_eq(try(&(struct world){ .fail_at = -1 }, &reason), HEED_E_NOMEM);
-}
-END_TEST
 
 int main(void)
 {
-    TCase *tcase = tcase_create("selftest");
-
-    tcase_add_test(tcase, inputs_meet_what_goes_wrong);
-    tcase_add_test(tcase, every_step_has_several_answers);
-    tcase_add_test(tcase, vectors_agree_with_scalars);
-    tcase_add_test(tcase, the_hosts_own_answers_are_right);
-    tcase_add_test(tcase, nothing_written_is_no_answer);
-    tcase_add_test(tcase, vectors_may_be_absent);
-    tcase_add_test(tcase, two_roundings_are_named);
-    tcase_add_test(tcase, flushed_results_are_named);
-    tcase_add_test(tcase, flushed_operands_are_named);
-    tcase_add_test(tcase, one_wrong_bit_is_found);
-    tcase_add_test(tcase, a_right_device_is_exact_and_a_wrong_one_is_not);
-    tcase_add_test(tcase, every_failure_is_passed_on);
-    return suite_run("selftest", tcase);
+    return suite_run("selftest", 0, NULL, NULL);
 }

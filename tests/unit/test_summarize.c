@@ -5,8 +5,8 @@
  */
 #include "examples/summarize/summarize.h"
 #include "summarize_texts.h"
+#include "support/suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,16 +29,15 @@ static bool survives(uint32_t code)
     return good;
 }
 
-START_TEST(every_code_point_survives_a_round_trip)
+TEST(every_code_point_survives_a_round_trip)
 {
     for (uint32_t code = 0; code <= 0x10FFFF; code++) {
         if ((code < 0xD800 || code > 0xDFFF) && !survives(code))
             ck_abort_msg("U+%04X", (unsigned)code);
     }
 }
-END_TEST
 
-START_TEST(what_is_not_utf8_is_replaced_byte_by_byte)
+TEST(what_is_not_utf8_is_replaced_byte_by_byte)
 {
     static const struct {
         const char *bytes;
@@ -54,9 +53,8 @@ START_TEST(what_is_not_utf8_is_replaced_byte_by_byte)
         ck_assert_msg(utf8_count_bad(cases[i].bytes, strlen(cases[i].bytes)) == cases[i].bad,
                       "case %zu", i);
 }
-END_TEST
 
-START_TEST(words_are_never_fewer_than_white_space_separates)
+TEST(words_are_never_fewer_than_white_space_separates)
 {
     static const struct {
         const char *text;
@@ -71,9 +69,8 @@ START_TEST(words_are_never_fewer_than_white_space_separates)
         ck_assert_int_eq(utf8_count_words(cases[i].text, 0, strlen(cases[i].text)),
                          cases[i].words);
 }
-END_TEST
 
-START_TEST(case_is_folded_in_the_scripts_that_have_it)
+TEST(case_is_folded_in_the_scripts_that_have_it)
 {
     ck_assert_uint_eq(utf8_lower('Q'), 'q');
     ck_assert_uint_eq(utf8_lower(0xC9), 0xE9);      /* E acute */
@@ -84,7 +81,6 @@ START_TEST(case_is_folded_in_the_scripts_that_have_it)
     ck_assert_uint_eq(utf8_lower(0x416), 0x436);    /* Zhe */
     ck_assert(utf8_is_lower(0xE9) && !utf8_is_lower(0xC9) && !utf8_is_lower('1'));
 }
-END_TEST
 
 /* ---- sentences ----------------------------------------------------------- */
 
@@ -144,13 +140,12 @@ static const struct {
     { "Bad \xFF\xFE bytes. Stay.", "|Bad \xFF\xFE bytes.|Stay." }
 };
 
-START_TEST(sentences_end_where_people_end_them)
+LOOP_TEST(sentences_end_where_people_end_them, sizeof(splits) / sizeof(*splits))
 {
     ck_assert_str_eq(split(splits[_i].text), splits[_i].sentences);
 }
-END_TEST
 
-START_TEST(sentences_are_ordered_disjoint_and_leave_out_only_space_and_speakers)
+LOOP_TEST(sentences_are_ordered_disjoint_and_leave_out_only_space_and_speakers, 20)
 {
     char *const text = noise(20000, (uint32_t)_i);
     const size_t size = strlen(text);
@@ -183,9 +178,8 @@ START_TEST(sentences_are_ordered_disjoint_and_leave_out_only_space_and_speakers)
     document_finish(&doc);
     free(text);
 }
-END_TEST
 
-START_TEST(a_run_without_marks_is_cut)
+TEST(a_run_without_marks_is_cut)
 {
     static char text[100000];
     struct document doc;
@@ -204,11 +198,10 @@ START_TEST(a_run_without_marks_is_cut)
     ck_assert_int_eq(doc.n, 100);
     document_finish(&doc);
 }
-END_TEST
 
 /* ---- vectors and segments ------------------------------------------------ */
 
-START_TEST(vectors_have_unit_length_and_know_what_is_alike)
+TEST(vectors_have_unit_length_and_know_what_is_alike)
 {
     static const char text[] = "The captain saw the harbour. The captains see harbours. "
                                "An apple fell. It was. You told me.";
@@ -232,9 +225,8 @@ START_TEST(vectors_have_unit_length_and_know_what_is_alike)
     vectors_finish(&v);
     document_finish(&doc);
 }
-END_TEST
 
-START_TEST(segments_cover_and_keep_the_limits)
+TEST(segments_cover_and_keep_the_limits)
 {
     char *const text = subjects(240);                /* 3 x 80 sentences of 11 words */
     struct document doc;
@@ -263,10 +255,9 @@ START_TEST(segments_cover_and_keep_the_limits)
     document_finish(&doc);
     free(text);
 }
-END_TEST
 
 /* The change lies between the least and the most words of a segment. */
-START_TEST(a_change_of_subject_opens_a_segment)
+TEST(a_change_of_subject_opens_a_segment)
 {
     char *const text = subjects(165);                /* 55 sentences, 605 words each */
     struct document doc;
@@ -282,46 +273,8 @@ START_TEST(a_change_of_subject_opens_a_segment)
     document_finish(&doc);
     free(text);
 }
-END_TEST
-
-static void add_text(Suite *suite)
-{
-    TCase *const text = tcase_create("text");
-
-    tcase_add_test(text, every_code_point_survives_a_round_trip);
-    tcase_add_test(text, what_is_not_utf8_is_replaced_byte_by_byte);
-    tcase_add_test(text, words_are_never_fewer_than_white_space_separates);
-    tcase_add_test(text, case_is_folded_in_the_scripts_that_have_it);
-    tcase_add_loop_test(text, sentences_end_where_people_end_them, 0,
-                        (int)(sizeof(splits) / sizeof(*splits)));
-    tcase_add_loop_test(text,
-                        sentences_are_ordered_disjoint_and_leave_out_only_space_and_speakers, 0,
-                        20);
-    tcase_add_test(text, a_run_without_marks_is_cut);
-    suite_add_tcase(suite, text);
-}
-
-static void add_numbers(Suite *suite)
-{
-    TCase *const numbers = tcase_create("numbers");
-
-    tcase_add_test(numbers, vectors_have_unit_length_and_know_what_is_alike);
-    tcase_add_test(numbers, segments_cover_and_keep_the_limits);
-    tcase_add_test(numbers, a_change_of_subject_opens_a_segment);
-    suite_add_tcase(suite, numbers);
-}
 
 int main(void)
 {
-    Suite *const suite = suite_create("summarize");
-    SRunner *runner;
-    int failures;
-
-    add_text(suite);
-    add_numbers(suite);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run("summarize", 0, NULL, NULL);
 }

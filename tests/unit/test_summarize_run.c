@@ -6,6 +6,7 @@
  */
 #include "examples/summarize/summarize.h"
 #include "summarize_texts.h"
+#include "support/suite.h"
 
 #include <heed/heed.h>
 
@@ -122,7 +123,7 @@ static bool host_device(int i, char name[64])
     return found;
 }
 
-START_TEST(mass_is_the_column_sum_of_all_attention_weights)
+LOOP_TEST(mass_is_the_column_sum_of_all_attention_weights, 8)
 {
     char name[64];
     char *const text = subjects(180);
@@ -159,11 +160,10 @@ START_TEST(mass_is_the_column_sum_of_all_attention_weights)
     document_finish(&doc);
     free(text);
 }
-END_TEST
 
 /* More sentences than one call takes and than the probe reaches: pairs within reach are
  * seen from both sides, so what is given away still arrives. */
-START_TEST(mass_of_a_very_long_document_is_conserved)
+TEST(mass_of_a_very_long_document_is_conserved)
 {
     char *const text = subjects(4200);
     struct failure why = { .usage = false };
@@ -190,9 +190,8 @@ START_TEST(mass_of_a_very_long_document_is_conserved)
     document_finish(&doc);
     free(text);
 }
-END_TEST
 
-START_TEST(an_unknown_device_is_a_usage_error_with_a_reason)
+TEST(an_unknown_device_is_a_usage_error_with_a_reason)
 {
     struct failure why = { .usage = false };
 
@@ -200,7 +199,6 @@ START_TEST(an_unknown_device_is_a_usage_error_with_a_reason)
     ck_assert(why.usage);
     ck_assert_ptr_nonnull(strstr(why.text, "HEED_E_NOT_FOUND"));
 }
-END_TEST
 
 /* ---- choice and output --------------------------------------------------- */
 
@@ -290,7 +288,7 @@ static int64_t inspect(const char *text)
     return words;
 }
 
-START_TEST(the_budget_is_never_exceeded)
+LOOP_TEST(the_budget_is_never_exceeded, 6)
 {
     static const int64_t budgets[] = { 1, 2, 3, 7, 20, 50, 200, 1000 };
     char *const text = _i % 2 ? noise(8000, (uint32_t)_i) : subjects(120);
@@ -306,9 +304,8 @@ START_TEST(the_budget_is_never_exceeded)
     }
     free(text);
 }
-END_TEST
 
-START_TEST(short_documents_are_their_own_summary)
+TEST(short_documents_are_their_own_summary)
 {
     static const struct {
         const char *text, *summary;
@@ -326,9 +323,8 @@ START_TEST(short_documents_are_their_own_summary)
         ck_assert_str_eq(summarize(cases[i].text, 200, output_text, &words),
                          cases[i].summary);
 }
-END_TEST
 
-START_TEST(a_sentence_longer_than_the_budget_is_cut_between_words)
+TEST(a_sentence_longer_than_the_budget_is_cut_between_words)
 {
     static const char text[] = "Alpha beta gamma delta epsilon zeta eta theta.";
     static const char wide[] = "\xE6\xBC\xA2\xE5\xAD\x97\xE6\x96\x87";
@@ -340,10 +336,9 @@ START_TEST(a_sentence_longer_than_the_budget_is_cut_between_words)
     ck_assert_str_eq(summarize(wide, 2, output_text, &words),
                      "\xE6\xBC\xA2\xE5\xAD\x97\xE2\x80\xA6\n");
 }
-END_TEST
 
 /* Every sentence stands in the text twice; likeness keeps the second one out. */
-START_TEST(nothing_is_chosen_twice)
+TEST(nothing_is_chosen_twice)
 {
     char *const text = subjects(120);
     char *const twice = malloc(2 * strlen(text) + 2);
@@ -360,10 +355,9 @@ START_TEST(nothing_is_chosen_twice)
     free(twice);
     free(text);
 }
-END_TEST
 
 /* Of sentences about one subject and a few strangers, the subject's are chosen. */
-START_TEST(what_the_document_speaks_of_outweighs_asides)
+TEST(what_the_document_speaks_of_outweighs_asides)
 {
     static const char *const asides[] = {
         "Quartz lamps flicker beside velvet curtains near marble fountains in seven plazas. ",
@@ -394,9 +388,8 @@ START_TEST(what_the_document_speaks_of_outweighs_asides)
     free(mixed);
     free(text);
 }
-END_TEST
 
-START_TEST(json_is_escaped_and_closed)
+TEST(json_is_escaped_and_closed)
 {
     static const char text[] = "Ann \"A\": no. She said \"so\\so\" \x01 twice.\n\nBob: \xFF Yes.";
     int64_t words;
@@ -422,29 +415,8 @@ START_TEST(json_is_escaped_and_closed)
     ck_assert_ptr_nonnull(strstr(output, "\"speaker\": \"Bob\""));
     ck_assert_ptr_nonnull(strstr(output, "so\\\\so"));
 }
-END_TEST
 
 int main(void)
 {
-    Suite *const suite = suite_create("summarize_run");
-    TCase *const tcase = tcase_create("run");
-    SRunner *runner;
-    int failed;
-
-    tcase_add_loop_test(tcase, mass_is_the_column_sum_of_all_attention_weights, 0, 8);
-    tcase_add_test(tcase, mass_of_a_very_long_document_is_conserved);
-    tcase_add_test(tcase, an_unknown_device_is_a_usage_error_with_a_reason);
-    tcase_add_loop_test(tcase, the_budget_is_never_exceeded, 0, 6);
-    tcase_add_test(tcase, short_documents_are_their_own_summary);
-    tcase_add_test(tcase, a_sentence_longer_than_the_budget_is_cut_between_words);
-    tcase_add_test(tcase, nothing_is_chosen_twice);
-    tcase_add_test(tcase, what_the_document_speaks_of_outweighs_asides);
-    tcase_add_test(tcase, json_is_escaped_and_closed);
-    tcase_set_timeout(tcase, 120);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run("summarize_run", 120, NULL, NULL);
 }

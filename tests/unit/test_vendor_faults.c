@@ -55,9 +55,9 @@ static void hear(void *context, uint32_t level, const char *text)
 }
 
 /* The device is a right one: the self-test gets what it wants, and attention writes its output. */
-static void compute(unsigned items, unsigned groups, void *output)
+static void compute(unsigned items, unsigned groups, const void *image, void *output)
 {
-    compute_right(items, groups, output);
+    compute_right(items, groups, image, output);
     if (items == HEED_GROUP_ITEMS)
         memset(output, WRITTEN, BYTES);
 }
@@ -427,7 +427,7 @@ static bool fail_at(long k, int code, bool from, int i)
     return fake.failed[0] != '\0';
 }
 
-START_TEST(whatever_call_fails_all_is_well)
+LOOP_TEST(whatever_call_fails_all_is_well, 2 * VENDORS * KINDS)
 {
     const int i = _i % (VENDORS * KINDS);
     const bool from = _i >= VENDORS * KINDS;
@@ -440,9 +440,8 @@ START_TEST(whatever_call_fails_all_is_well)
         ck_assert_int_gt(k, 60);
     }
 }
-END_TEST
 
-START_TEST(whatever_allocation_fails_all_is_well)
+LOOP_TEST(whatever_allocation_fails_all_is_well, VENDORS * KINDS)
 {
     long long requests;
 
@@ -464,9 +463,8 @@ START_TEST(whatever_allocation_fails_all_is_well)
         expect_nothing_left(false);
     }
 }
-END_TEST
 
-START_TEST(logs_of_builds_are_in_the_report)
+LOOP_TEST(logs_of_builds_are_in_the_report, VENDORS)
 {
     prepare(_i * KINDS + OTHER);
     ck_assert_int_eq(make_runtime(), HEED_OK);
@@ -483,18 +481,8 @@ START_TEST(logs_of_builds_are_in_the_report)
     give_back();
     expect_nothing_left(false);
 }
-END_TEST
 
 int main(void)
 {
-    static struct hk_test_input inputs[HEED_TEST_GROUPS];
-    TCase *const tests = tcase_create("faults");
-
-    heed_self_test_inputs(inputs);
-    heed_self_test_expect(inputs, HEED_TEST_GROUPS, self_test_answer);
-    tcase_add_loop_test(tests, whatever_call_fails_all_is_well, 0, 2 * VENDORS * KINDS);
-    tcase_add_loop_test(tests, whatever_allocation_fails_all_is_well, 0, VENDORS * KINDS);
-    tcase_add_loop_test(tests, logs_of_builds_are_in_the_report, 0, VENDORS);
-    tcase_set_timeout(tests, 240);
-    return suite_run("vendor-faults", tests);
+    return suite_run("vendor-faults", 240, NULL, NULL);
 }

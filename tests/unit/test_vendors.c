@@ -11,8 +11,6 @@
 
 #include <unistd.h>
 
-#define EACH_VENDOR(tests, name) tcase_add_loop_test(tests, name, 0, VENDORS)
-
 static heed_status wrap(heed_device *device, void *context, void *native)
 {
     *device = (heed_device){
@@ -23,7 +21,7 @@ static heed_status wrap(heed_device *device, void *context, void *native)
 
 /* ---- devices ---- */
 
-START_TEST(devices_are_described_without_opening_them)
+LOOP_TEST(devices_are_described_without_opening_them, VENDORS)
 {
     char name[64];
     heed_device_props props = { 0 };
@@ -40,11 +38,9 @@ START_TEST(devices_are_described_without_opening_them)
     ck_assert_uint_gt(props.width, 1);
     ck_assert_ptr_nonnull(strstr(props.description, "Fake"));
     ck_assert_int_eq(world.v->alive(), 0);
-    world_end();
 }
-END_TEST
 
-START_TEST(without_devices_there_is_a_reason)
+LOOP_TEST(without_devices_there_is_a_reason, VENDORS)
 {
     heed_device device;
 
@@ -58,11 +54,17 @@ START_TEST(without_devices_there_is_a_reason)
     ck_assert_int_eq(wrap(&device, &world, &world), HEED_E_NOT_FOUND);
     ck_assert_str_eq(world.detail.text, "no library at all");
     ck_assert_ptr_null(device.state);
-    world_end();
 }
-END_TEST
 
-START_TEST(exact_is_what_passes_the_self_test)
+/* A device whose rint is wrong once. */
+static void compute_wrong(unsigned items, unsigned groups, const void *image, void *output)
+{
+    compute_right(items, groups, image, output);
+    if (items == 1)
+        ((uint32_t *)output)[6 * HK_TEST_WORDS + HK_TEST_SCALARS + HK_TEST_RINT * 16 + 4] ^= 0x00400000;
+}
+
+LOOP_TEST(exact_is_what_passes_the_self_test, VENDORS)
 {
     world_begin(&vendors[_i]);
     world_open();
@@ -77,11 +79,14 @@ START_TEST(exact_is_what_passes_the_self_test)
     ck_assert_str_eq(world.device.props.reason, "the self-test wrote nothing");
     ck_assert_int_eq(world.logged[2], 1);
     world_close();
-    world_end();
+    fake.launched = compute_wrong;
+    world.v->install();
+    world_open();
+    ck_assert_uint_eq(world.device.props.exact, 0);
+    ck_assert_str_eq(world.device.props.reason, "rint is not rounded to nearest even");
 }
-END_TEST
 
-START_TEST(contexts_of_the_caller_are_used_and_kept)
+LOOP_TEST(contexts_of_the_caller_are_used_and_kept, VENDORS)
 {
     heed_device device;
     void *mine;
@@ -96,11 +101,9 @@ START_TEST(contexts_of_the_caller_are_used_and_kept)
     ck_assert_int_eq(fake_cuda.contexts, 0);
     world.offload->close(&device, &world.rt->services);
     world.v->context_end(mine);
-    world_end();
 }
-END_TEST
 
-START_TEST(contexts_of_other_devices_are_a_mismatch)
+LOOP_TEST(contexts_of_other_devices_are_a_mismatch, VENDORS)
 {
     heed_device device;
     void *mine;
@@ -112,13 +115,11 @@ START_TEST(contexts_of_other_devices_are_a_mismatch)
                      HEED_E_MISMATCH);
     ck_assert_ptr_null(device.state);
     world.v->context_end(mine);
-    world_end();
 }
-END_TEST
 
 /* ---- memory, queues, events ---- */
 
-START_TEST(buffers_hold_what_was_written)
+LOOP_TEST(buffers_hold_what_was_written, VENDORS)
 {
     char text[32] = "abcdefgh", back[32] = "";
     struct heed_error_detail *const detail = &world.detail;
@@ -144,12 +145,9 @@ START_TEST(buffers_hold_what_was_written)
     world.offload->buf_destroy(&world.device, NULL);
     world.offload->queue_destroy(&world.device, queue);
     world.offload->queue_destroy(&world.device, NULL);
-    world_close();
-    world_end();
 }
-END_TEST
 
-START_TEST(no_memory_on_the_device_is_not_its_end)
+LOOP_TEST(no_memory_on_the_device_is_not_its_end, VENDORS)
 {
     void *handle = NULL;
 
@@ -164,12 +162,9 @@ START_TEST(no_memory_on_the_device_is_not_its_end)
     fake_mend();
     ck_assert_int_eq(world.offload->buf_create(&world.device, 64, &handle, &world.detail), HEED_OK);
     world.offload->buf_destroy(&world.device, handle);
-    world_close();
-    world_end();
 }
-END_TEST
 
-START_TEST(queues_may_be_the_callers_of_the_same_context)
+LOOP_TEST(queues_may_be_the_callers_of_the_same_context, VENDORS)
 {
     void *queue = NULL, *native, *other, *foreign;
 
@@ -191,11 +186,9 @@ START_TEST(queues_may_be_the_callers_of_the_same_context)
     world.v->queue_end(other, foreign);
     world_close();
     world.v->context_end(other);
-    world_end();
 }
-END_TEST
 
-START_TEST(events_go_both_ways)
+LOOP_TEST(events_go_both_ways, VENDORS)
 {
     void *queue, *event, *got = NULL, *context;
 
@@ -213,14 +206,11 @@ START_TEST(events_go_both_ways)
         world.v->event_end(context, event);
     world.v->event_end(context, event);
     world.v->queue_end(context, queue);
-    world_close();
-    world_end();
 }
-END_TEST
 
 /* ---- kernels ---- */
 
-START_TEST(kernels_are_made_once)
+LOOP_TEST(kernels_are_made_once, VENDORS)
 {
     void *first = NULL, *again = NULL;
     long calls;
@@ -234,12 +224,9 @@ START_TEST(kernels_are_made_once)
     ck_assert_int_eq(fake.calls, calls);
     ck_assert_int_eq(get_kernel(HEED_KERNEL_prepare, 0, &again), HEED_OK);
     ck_assert_ptr_ne(first, again);
-    world_close();
-    world_end();
 }
-END_TEST
 
-START_TEST(failed_builds_tell_why)
+LOOP_TEST(failed_builds_tell_why, VENDORS)
 {
     void *kernel = NULL;
     char last[64];
@@ -256,10 +243,7 @@ START_TEST(failed_builds_tell_why)
     ck_assert_ptr_null(kernel);
     world.v->refuse_builds(false);
     ck_assert_int_eq(get_kernel(HEED_KERNEL_prepare, 0, &kernel), HEED_OK);
-    world_close();
-    world_end();
 }
-END_TEST
 
 /* Opens a device that keeps what it compiles; how many kernels it compiled. */
 static long builds_with_cache(const char *folder)
@@ -276,7 +260,7 @@ static long builds_with_cache(const char *folder)
     return world.v->builds() - before;
 }
 
-START_TEST(what_is_built_once_comes_from_the_cache)
+LOOP_TEST(what_is_built_once_comes_from_the_cache, VENDORS)
 {
     char folder[64], command[96];
 
@@ -289,13 +273,11 @@ START_TEST(what_is_built_once_comes_from_the_cache)
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(builds_with_cache(folder), 2);
     ck_assert_int_eq(system(command), 0);
-    world_end();
 }
-END_TEST
 
 /* ---- failures ---- */
 
-START_TEST(codes_become_statuses)
+LOOP_TEST(codes_become_statuses, VENDORS)
 {
     static const struct {
         int code;
@@ -331,12 +313,9 @@ START_TEST(codes_become_statuses)
         ck_assert_int_eq(run_go(&run), HEED_OK);
     }
     run_end(&run);
-    world_close();
-    world_end();
 }
-END_TEST
 
-START_TEST(lost_devices_stay_lost_and_are_left_alone)
+LOOP_TEST(lost_devices_stay_lost_and_are_left_alone, 3 * VENDORS)
 {
     const struct vendor *const v = &vendors[_i / 3];
     uint32_t byte = 0;
@@ -373,29 +352,9 @@ START_TEST(lost_devices_stay_lost_and_are_left_alone)
     ck_assert_ptr_null(got);
     ck_assert_int_eq(fake.calls, calls);
     run_end(&run);
-    world_close();
-    world_end();
 }
-END_TEST
 
 int main(void)
 {
-    TCase *const tests = tcase_create("vendors");
-
-    EACH_VENDOR(tests, devices_are_described_without_opening_them);
-    EACH_VENDOR(tests, without_devices_there_is_a_reason);
-    EACH_VENDOR(tests, exact_is_what_passes_the_self_test);
-    EACH_VENDOR(tests, contexts_of_the_caller_are_used_and_kept);
-    EACH_VENDOR(tests, contexts_of_other_devices_are_a_mismatch);
-    EACH_VENDOR(tests, buffers_hold_what_was_written);
-    EACH_VENDOR(tests, no_memory_on_the_device_is_not_its_end);
-    EACH_VENDOR(tests, queues_may_be_the_callers_of_the_same_context);
-    EACH_VENDOR(tests, events_go_both_ways);
-    EACH_VENDOR(tests, kernels_are_made_once);
-    EACH_VENDOR(tests, failed_builds_tell_why);
-    EACH_VENDOR(tests, what_is_built_once_comes_from_the_cache);
-    EACH_VENDOR(tests, codes_become_statuses);
-    tcase_add_loop_test(tests, lost_devices_stay_lost_and_are_left_alone, 0, 3 * VENDORS);
-    tcase_set_timeout(tests, 240);
-    return suite_run("vendors", tests);
+    return suite_run("vendors", 240, NULL, world_end);
 }

@@ -8,7 +8,6 @@
 #include "conform/conform.h"
 #include "support/suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +65,7 @@ static void case_compare(struct rng *r, const struct target *on, int64_t dense)
     cf_problem_free(p);
 }
 
-START_TEST(rows_see_what_the_definition_says)
+TEST(rows_see_what_the_definition_says)
 {
     struct rng r = rng_of(1);
     struct target on;
@@ -80,7 +79,6 @@ START_TEST(rows_see_what_the_definition_says)
     ck_assert_int_gt(met.keys, 20000);
     ck_assert_int_gt(met.repeated, 100);
 }
-END_TEST
 
 /* One item, one head, 6 rows and 6 keys. */
 struct small {
@@ -130,7 +128,7 @@ static void sees(const struct small *s, int64_t row, const char *want)
     ck_assert_str_eq(got, want);
 }
 
-START_TEST(windows_written_down)
+TEST(windows_written_down)
 {
     struct small s;
 
@@ -167,9 +165,8 @@ START_TEST(windows_written_down)
     s.terms[0] = (struct heed_checked_term){ .kind = HEED_TERM_WINDOW, .step = 1, .block = 1 };
     sees(&s, 2, "011000");
 }
-END_TEST
 
-START_TEST(lists_written_down)
+TEST(lists_written_down)
 {
     static const int32_t list[] = { 1, 4, 4, 5 }, runs[] = { 2, 0, 2, -1, 3, 9 };
     struct small s;
@@ -201,9 +198,8 @@ START_TEST(lists_written_down)
     };
     sees(&s, 0, "110022");
 }
-END_TEST
 
-START_TEST(what_does_not_exist_is_named)
+TEST(what_does_not_exist_is_named)
 {
     heed_report report = { .size = sizeof(report) };
     struct small s;
@@ -222,11 +218,10 @@ START_TEST(what_does_not_exist_is_named)
     ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 0, 0, 0, 0, NULL, &report), HEED_E_NULL);
     ck_assert_str_eq(report.field, "seen");
 }
-END_TEST
 
 /* Two packed sequences of 5 keys, a mask of 3 keys, one dense query row: counts are written for all
  * 5 keys of the tensor, and slots without memory are named. */
-START_TEST(every_key_of_a_ragged_tensor_gets_a_count)
+TEST(every_key_of_a_ragged_tensor_gets_a_count)
 {
     static const int32_t begins[2] = { 0, 2 }, lengths[2] = { 3, 3 };
     static const uint8_t mask[3] = { 1, 0, 1 };
@@ -254,9 +249,8 @@ START_TEST(every_key_of_a_ragged_tensor_gets_a_count)
     slots[1].data = NULL;
     ck_assert_int_eq(heed_attn_visible(&d, NULL, 0, 0, 0, 0, seen, &report), HEED_E_NULL);
 }
-END_TEST
 
-START_TEST(slots_that_are_not_bound_are_named)
+TEST(slots_that_are_not_bound_are_named)
 {
     heed_report report = { .size = sizeof(report) };
     static uint8_t seen[ROOM];
@@ -284,18 +278,8 @@ START_TEST(slots_that_are_not_bound_are_named)
     cf_call_finish(&call);
     cf_problem_free(p);
 }
-END_TEST
 
 int main(void)
 {
-    TCase *tests = tcase_create("visible");
-
-    tcase_set_timeout(tests, 240);
-    tcase_add_test(tests, rows_see_what_the_definition_says);
-    tcase_add_test(tests, windows_written_down);
-    tcase_add_test(tests, lists_written_down);
-    tcase_add_test(tests, what_does_not_exist_is_named);
-    tcase_add_test(tests, every_key_of_a_ragged_tensor_gets_a_count);
-    tcase_add_test(tests, slots_that_are_not_bound_are_named);
-    return suite_run("visible", tests);
+    return suite_run("visible", 240, NULL, NULL);
 }
