@@ -332,6 +332,7 @@ TEST(visible_wants_a_place_that_exists)
     ck_assert_str_eq(why.field, "head");
     ck_assert_int_eq(heed_attn_visible(&desc, &args.a, 0, 0, N_Q, 0, seen, &why), HEED_E_VALUE);
     ck_assert_str_eq(why.field, "row");
+    ck_assert_int_eq(why.got, N_Q);
     ck_assert_int_eq(heed_attn_visible(&desc, &args.a, 0, 0, 0, 1, seen, &why), HEED_E_VALUE);
     ck_assert_str_eq(why.field, "source");
     ck_assert_int_eq(heed_attn_visible(&desc, NULL, 0, 0, 0, 0, seen, &why), HEED_E_NULL);
