@@ -316,7 +316,7 @@ void fuzz_fill(uint8_t *to, size_t size, const struct place *from)
 
     if (!fuzz_extent(&from->t, &low, &high) || high == low)
         return;
-    image = from->image + (int64_t)from->buf.offset + low;
+    image = from->snapshot + (int64_t)from->buf.offset + low;
     for (size_t i = 0; i < size; i++)
         to[i] = image[i % (size_t)(high - low)];
 }

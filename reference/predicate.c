@@ -8,6 +8,8 @@
 
 #include "decode.h"
 
+#include <assert.h>
+
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
 {
     return value < low ? low : value > high ? high : value;
@@ -288,11 +290,13 @@ bool heed_ref_term_sees(const struct heed_ref_row *row, const struct heed_ref_ke
         return step_meets(row, keys, term, key);
     case HEED_TERM_WINDOW:
         return window_meets(row, keys, term, key) && step_meets(row, keys, term, key);
+    case HEED_TERM_GLOBAL: /* its keys and rows are seen apart */
+        return false;
     case HEED_TERM_SEGMENT:
         return segment_holds(row, term, key);
-    default:
-        return false;
     }
+    assert(false); /* heed_attn_check refuses other kinds */
+    return false;
 }
 
 bool heed_ref_unit_sees(const struct heed_ref_row *row, const struct heed_ref_keys *keys,

@@ -9,6 +9,7 @@
 
 #include "decode.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* A partial softmax: weights are relative to 2^m. */
@@ -162,35 +163,85 @@ static bool table_index(const struct walk *walk, const struct heed_checked_bias 
     return index >= 0 && index < bias->t.shape[5];
 }
 
-/* The value that a DENSE or TABLE bias has for the key; false: adds nothing. */
-static bool bias_value(const struct walk *walk, const struct heed_checked_bias *bias, int64_t key,
-                       float *out)
+/* A bias joins y as fmaf(a, b, y); a kind without a slope has its value in a. */
+struct addend {
+    float a, b;
+};
+
+static bool dense_addend(const struct walk *walk, const struct heed_checked_bias *bias, int64_t key,
+                         struct addend *out)
 {
     const struct heed_ref_row *row = walk->row;
-    int64_t at, index;
+    int64_t at = heed_ref_aux_offset(&bias->t, row->batch, row->head, row->index, key);
 
-    if (bias->kind == HEED_BIAS_DENSE) {
-        at = heed_ref_aux_offset(&bias->t, row->batch, row->head, row->index, key);
-    } else {
-        if (!table_index(walk, bias, key, &index))
-            return false;
-        at = heed_ref_aux_offset(&bias->t, row->batch, 0, row->head, index);
-    }
-    *out = heed_ref_load(bias->t.dtype, heed_ref_aux_data(row, &bias->t), at);
+    out->a = heed_ref_load(bias->t.dtype, heed_ref_aux_data(row, &bias->t), at);
+    out->b = HEED_REF_LOG2E;
     return true;
 }
 
-/* Step 2: a DENSE or TABLE bias of exactly -Inf removes the key, whose K and V stay unread. */
+static bool table_addend(const struct walk *walk, const struct heed_checked_bias *bias, int64_t key,
+                         struct addend *out)
+{
+    const struct heed_ref_row *row = walk->row;
+    int64_t index;
+
+    if (!table_index(walk, bias, key, &index))
+        return false;
+    out->a = heed_ref_load(bias->t.dtype, heed_ref_aux_data(row, &bias->t),
+                           heed_ref_aux_offset(&bias->t, row->batch, 0, row->head, index));
+    out->b = HEED_REF_LOG2E;
+    return true;
+}
+
+/* t[h] times log2(e), for a bias that subtracts t[h] times something. */
+static float slope_scaled(const struct walk *walk, const struct heed_checked_bias *bias)
+{
+    const struct heed_ref_row *row = walk->row;
+    float slope = heed_ref_load(bias->t.dtype, heed_ref_aux_data(row, &bias->t),
+                                heed_ref_aux_offset(&bias->t, row->batch, 0, 0, row->head));
+
+    return slope * HEED_REF_LOG2E;
+}
+
+static bool alibi_addend(const struct walk *walk, const struct heed_checked_bias *bias, int64_t key,
+                         struct addend *out)
+{
+    int64_t delta = bias_delta(walk, bias, key);
+
+    out->a = -slope_scaled(walk, bias);
+    out->b = (float)(delta < 0 ? -delta : delta); /* RNE32(|delta|) */
+    return true;
+}
+
+/* A kind of bias is a row here. */
+static const struct bias_kind {
+    /* false: it adds nothing */
+    bool (*addend)(const struct walk *, const struct heed_checked_bias *, int64_t key,
+                   struct addend *);
+    bool removes; /* a value of exactly -Inf removes the key, whose K and V stay unread (step 2) */
+} bias_kinds[] = {
+    [HEED_BIAS_DENSE] = { dense_addend, true },
+    [HEED_BIAS_ALIBI] = { alibi_addend, false },
+    [HEED_BIAS_TABLE] = { table_addend, true },
+};
+
+static const struct bias_kind *bias_kind(const struct heed_checked_bias *bias)
+{
+    assert(bias->kind < sizeof bias_kinds / sizeof *bias_kinds && bias_kinds[bias->kind].addend);
+    return &bias_kinds[bias->kind];
+}
+
+/* Step 2. */
 static bool bias_removes(const struct walk *walk, int64_t key)
 {
     const struct heed_checked_source *source = walk->keys.source;
-    float b;
+    struct addend add;
 
     for (uint32_t i = 0; i < source->n_biases; i++) {
-        const struct heed_checked_bias *bias = &source->biases[i];
+        const struct bias_kind *kind = bias_kind(&source->biases[i]);
 
-        if ((bias->kind == HEED_BIAS_DENSE || bias->kind == HEED_BIAS_TABLE) &&
-            bias_value(walk, bias, key, &b) && b == -INFINITY)
+        if (kind->removes && kind->addend(walk, &source->biases[i], key, &add) &&
+            add.a == -INFINITY)
             return true;
     }
     return false;
@@ -200,21 +251,9 @@ static bool bias_removes(const struct walk *walk, int64_t key)
 static float bias_add(const struct walk *walk, const struct heed_checked_bias *bias, int64_t key,
                       float y)
 {
-    const struct heed_ref_row *row = walk->row;
-    float b;
+    struct addend add;
 
-    if (bias->kind == HEED_BIAS_ALIBI) {
-        int64_t delta = bias_delta(walk, bias, key);
-        float distance = (float)(delta < 0 ? -delta : delta); /* RNE32(|delta|) */
-        float slope = heed_ref_load(bias->t.dtype, heed_ref_aux_data(row, &bias->t),
-                                    heed_ref_aux_offset(&bias->t, row->batch, 0, 0, row->head));
-        float scaled = slope * HEED_REF_LOG2E;
-
-        return fmaf(-scaled, distance, y);
-    }
-    if (bias_value(walk, bias, key, &b))
-        y = fmaf(b, HEED_REF_LOG2E, y);
-    return y;
+    return bias_kind(bias)->addend(walk, bias, key, &add) ? fmaf(add.a, add.b, y) : y;
 }
 
 /* Steps 3 and 4. */

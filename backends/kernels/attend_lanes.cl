@@ -145,27 +145,30 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
 
 /* ---- rows ---- */
 
-/* Steps 10 and 11: o, of a row's sums, times sink and factor to its place. */
-HK_FN void hk_row_write(const struct hk_strip *st, HK_GLOBAL const float *o, float sink,
-                        float factor, hk_i64 to)
+/* Steps 10 and 11: o, a row's sums, times sink and factor to its place. */
+HK_FN void hk_row_write(const struct hk_strip *st, HK_GLOBAL float *o, float sink, float factor,
+                        hk_i64 to)
 {
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
-    const hk_i64 channel = plan->o.stride[5], n = plan->d_v;
+    const hk_vec a = hkv_set(sink), b = hkv_set(factor), nan = hkv_set(hk_float(HK_NAN_WORD));
+    const hk_i64 channel = plan->o.stride[5], n = plan->d_v, width = st->width;
+    const hk_u32 dtype = plan->o.dtype;
     HK_GLOBAL char *out = hk_o(st->call);
-    hk_i64 t = 0;
+    hk_i64 t;
 
-    if (plan->o.dtype == HK_F32 && channel == 1) {
-        const hk_vec a = hkv_set(sink), b = hkv_set(factor), nan = hkv_set(hk_float(HK_NAN_WORD));
+    for (t = 0; t < width; t += HKV_LANES) {
+        hk_vec x = hkv_mul(hkv_mul(hkv_load(o + hk_o_at(t)), a), b);
 
-        for (; t + HKV_LANES <= n; t += HKV_LANES) {
-            hk_vec x = hkv_mul(hkv_mul(hkv_load(o + hk_o_at(t)), a), b);
-
-            x = hkv_add(x, hkv_set(0.0f));
-            hkv_store((HK_GLOBAL float *)out + to + t, hkv_select(hkv_ordered(x), x, nan));
-        }
+        x = hkv_add(x, hkv_set(0.0f));
+        hkv_store(o + hk_o_at(t), hkv_select(hkv_ordered(x), x, nan));
+    }
+    t = 0;
+    if (dtype == HK_F32 && channel == 1) {
+        for (; t + HKV_LANES <= n; t += HKV_LANES)
+            hkv_store((HK_GLOBAL float *)out + to + t, hkv_load(o + hk_o_at(t)));
     }
     for (; t < n; t++)
-        hk_put(plan->o.dtype, out, to + t * channel, hk_mul(hk_mul(o[hk_o_at(t)], sink), factor));
+        hk_put(dtype, out, to + t * channel, o[hk_o_at(t)]);
 }
 
 /* Steps 9 to 12 of row i; o_at and lse_at: where the task's row 0 of head 0 is. */

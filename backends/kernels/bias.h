@@ -74,6 +74,14 @@ HK_FN float hk_bias_alibi(const struct hk_call *call, HK_GLOBAL const struct hk_
     return hk_from_i64(delta < 0 ? -delta : delta);
 }
 
+/* Where t has a slope for each head. */
+HK_FN float hk_bias_slope(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
+                          const struct hk_place *at)
+{
+    return hk_element(bias->t.dtype, hk_aux_item(call, &bias->t, at->b),
+                      at->head * bias->t.stride[5]);
+}
+
 /* What hk_bias_factor times joins y in one fma (step 4); 0: the bias removes the key. */
 HK_FN int hk_bias_value(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
                         const struct hk_place *at, hk_i64 key, float *value)
@@ -96,13 +104,15 @@ HK_FN int hk_bias_value(const struct hk_call *call, HK_GLOBAL const struct hk_bi
 HK_FN float hk_bias_factor(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
                            const struct hk_place *at)
 {
-    float slope;
-
-    if (bias->kind != HK_BIAS_ALIBI)
+    switch (bias->kind) {
+    case HK_BIAS_DENSE:
+    case HK_BIAS_TABLE:
         return HK_LOG2_E;
-    slope = hk_element(bias->t.dtype, hk_aux_item(call, &bias->t, at->b),
-                       at->head * bias->t.stride[5]);
-    return -hk_mul(slope, HK_LOG2_E);
+    case HK_BIAS_ALIBI:
+        return -hk_mul(hk_bias_slope(call, bias, at), HK_LOG2_E);
+    }
+    HK_UNREACHABLE();
+    return 0.0f;
 }
 
 /* Steps 3 and 4 after the score: y, 0 if the key is removed. */

@@ -74,18 +74,18 @@ HK_FN HK_GLOBAL const float *hk_block_gather(const struct hk_strip *st,
                                              hk_u64 visible)
 {
     const hk_i64 d = st->call->plan->d;
-    const struct hk_reach reach = st->reach[0];
+    HK_COPY(struct hk_reach, reach, st->reach[0]);
     hk_i64 keys[HK_BLOCK];
     int i;
 
     for (i = 0; i < HK_BLOCK; i++)
-        keys[i] = visible >> i & 1 ? hk_key(sub, item, &reach, block * HK_BLOCK + i) : -1;
+        keys[i] = visible >> i & 1 ? hk_key(sub, item, reach, block * HK_BLOCK + i) : -1;
     hk_keys_pack(&st->k_rows, keys, d, st->k, st->temp);
     return st->k;
 }
 
 /* V rows of the block: in place where they are f32 rows of whole vectors at one stride, else
- * converted. */
+ * converted. V without channels may have no address, to which nothing may be added. */
 HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
                                              HK_GLOBAL const struct hk_sub *sub,
                                              const struct hk_item *item, hk_i64 block,
@@ -93,17 +93,17 @@ HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
 {
     const hk_i64 d_v = st->call->plan->d_v;
     const struct hk_matrix *v = &st->v_rows;
-    const struct hk_reach reach = st->reach[0];
+    HK_COPY(struct hk_reach, reach, st->reach[0]);
 
-    if (hk_matrix_plain(v) && st->width == d_v && sub->kind <= HK_SUB_PREFIX) {
+    if (d_v != 0 && hk_matrix_plain(v) && st->width == d_v && sub->kind <= HK_SUB_PREFIX) {
         *v_row = v->row * sub->step;
         return (HK_GLOBAL const float *)hk_byte(
-            v->base, hk_key(sub, item, &reach, block * HK_BLOCK) * v->row * 4);
+            v->base, hk_key(sub, item, reach, block * HK_BLOCK) * v->row * 4);
     }
     for (; visible != 0; visible &= visible - 1) {
         const int i = hk_first_bit(visible);
 
-        hk_row_read(v, hk_key(sub, item, &reach, block * HK_BLOCK + i), d_v, st->width,
+        hk_row_read(v, hk_key(sub, item, reach, block * HK_BLOCK + i), d_v, st->width,
                     st->v + i * st->width);
     }
     *v_row = st->width;
@@ -192,7 +192,7 @@ HK_NOINLINE hk_u64 hk_score_row(const struct hk_strip *st, HK_GLOBAL const struc
 {
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
     HK_GLOBAL const struct hk_bias *bias = hk_biases(st->call, st->source);
-    const struct hk_reach reach = st->reach[i];
+    HK_COPY(struct hk_reach, reach, st->reach[i]);
     HK_GLOBAL float *s = st->s + i * HK_BLOCK;
     struct hk_place at;
     hk_u32 b;
@@ -221,7 +221,7 @@ HK_NOINLINE hk_u64 hk_score_row(const struct hk_strip *st, HK_GLOBAL const struc
             float value = 0.0f;
 
             if (!hk_bias_value(st->call, bias, &at,
-                               hk_key(sub, item, &reach, block * HK_BLOCK + key), &value))
+                               hk_key(sub, item, reach, block * HK_BLOCK + key), &value))
                 mask &= ~((hk_u64)1 << key);
             st->values[key] = value;
         }
@@ -276,13 +276,14 @@ HK_FN void hk_tile_values(const struct hk_strip *st, hk_i64 m, HK_GLOBAL const f
         any |= tile.masks[i];
         all &= tile.masks[i];
     }
-    if (!finite && (any & ~all) != 0 && !hk_values_finite(v, v_row, any & ~all, st->width)) {
+    if (!finite && (any & ~all) != 0 && st->width > 0 &&
+        !hk_values_finite(v, v_row, any & ~all, st->width)) {
         for (i = 0; i < tile.rows; i++)
             hk_value_row(tile.s + i * HK_BLOCK, v, v_row, tile.masks[i], tile.o + i * HK_PANEL,
                          st->width);
         return;
     }
-    while (any != 0) {
+    while (any != 0 && st->width > 0) {
         const int start = hk_first_bit(any);
         const hk_u64 zeros = ~(any >> start);
         const int end = zeros == 0 ? HK_BLOCK : (int)hk_min(start + hk_first_bit(zeros), HK_BLOCK);
@@ -314,8 +315,8 @@ HK_FN hk_u64 hk_block_masks(struct hk_strip *st, HK_GLOBAL const struct hk_sub *
 HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                            const struct hk_item *item, hk_i64 block)
 {
-    const struct hk_reach reach = st->reach[0];
-    const hk_u64 available = hk_block_word(sub, item, &reach, block);
+    HK_COPY(struct hk_reach, reach, st->reach[0]);
+    const hk_u64 available = hk_block_word(sub, item, reach, block);
     const struct hk_panels panels = hk_block_panels(st, sub, block);
     const hk_i64 base = block * HK_BLOCK;
     HK_GLOBAL const float *v, *k = panels.k;

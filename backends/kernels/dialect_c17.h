@@ -27,6 +27,8 @@ typedef uint16_t hk_u16;
 #define HK_FN static inline
 #define HK_PIECE HK_FN
 #define HK_INFINITY INFINITY
+/* name: a pointer to what is read a few times, in memory of any kind. */
+#define HK_COPY(type, name, from) const type *const name = &(from)
 #define HK_UNREACHABLE() assert(0)
 
 #if defined __GNUC__

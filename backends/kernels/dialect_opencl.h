@@ -35,6 +35,9 @@ typedef ushort hk_u16;
 #define HK_RESTRICT restrict
 #define HK_INFINITY INFINITY
 #define HK_PREFETCH(p) ((void)(p))
+#define HK_COPY(type, name, from)                                                                  \
+    const type name##_kept = (from);                                                               \
+    const type *const name = &name##_kept
 #define HK_UNREACHABLE() ((void)0)
 
 /* ---- items of a group ---- */

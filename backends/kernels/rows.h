@@ -109,6 +109,8 @@ HK_FN int hk_rows_finite(const struct hk_matrix *v, hk_i64 n, hk_i64 first, hk_i
             sum = hkv_fma(hkv_load(row + t), zero, sum);
             more = hkv_fma(hkv_load(row + t + HKV_LANES), zero, more);
         }
+        for (; t + HKV_LANES <= n; t += HKV_LANES)
+            sum = hkv_fma(hkv_load(row + t), zero, sum);
         for (; t < n; t++)
             rest = hk_fma(row[t], 0.0f, rest);
     }

@@ -232,8 +232,8 @@ HK_FN void hk_tile_mask(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
     }
     for (i = m * HK_R; outer && i < (m + 1) * HK_R && i < st->n_rows; i++) {
         const struct hk_row row = hk_strip_row(st, i);
-        const struct hk_reach reach = st->reach[i];
-        const hk_u64 mask = hk_row_word(sub, item, &row, &reach, block, available);
+        HK_COPY(struct hk_reach, reach, st->reach[i]);
+        const hk_u64 mask = hk_row_word(sub, item, &row, reach, block, available);
 
         st->masks[i] = mask;
         any |= mask;

@@ -31,13 +31,14 @@ struct hk_row_state {
     hk_u32 empty;                       /* 1: no remaining key yet; the sums are zero */
 };
 
-/* A block that lies packed in a worker's ring: of batch item, key head and block. */
+/* A block that lies packed in a worker's ring: of batch item, key head and block. As long as a line
+ * of the cache, so that the panels behind the tags begin with one. */
 struct hk_ring_tag {
     hk_i64 number;                      /* -1: none */
-    hk_u32 finite, reserved;            /* 1: all of V is */
+    hk_u32 finite, reserved[13];        /* 1: all of V is */
 };
 
-#define HK_RING_BYTES(blocks, d) ((blocks) * (16 + 64 * (d) * 4))
+#define HK_RING_BYTES(blocks, d) ((blocks) * (HK_WORKER_ALIGN + 64 * (d) * 4))
 
 /* Floats unless said otherwise. P: rows, with room for a whole tile at the end; W: d_v, with room
  * for a whole panel; acc: over the chunks that are finished. */

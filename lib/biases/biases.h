@@ -20,7 +20,15 @@ struct heed_bias_kind {
 
 const struct heed_bias_kind *heed_bias_kind_find(uint32_t kind);    /* NULL: unknown */
 
-extern const struct heed_bias_kind heed_bias_dense, heed_bias_alibi, heed_bias_table,
-    heed_bias_dot;
+/* The one list of kinds: each row is a struct heed_bias_kind heed_bias_NAME with its own file. */
+#define HEED_BIAS_KINDS(ROW)                                                                       \
+    ROW(dense)                                                                                     \
+    ROW(alibi)                                                                                     \
+    ROW(table)                                                                                     \
+    ROW(dot)
+
+#define HEED_DECLARE(name) extern const struct heed_bias_kind heed_bias_##name;
+HEED_BIAS_KINDS(HEED_DECLARE)
+#undef HEED_DECLARE
 
 #endif

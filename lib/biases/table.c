@@ -1,16 +1,13 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The one list of kinds of bias.
+ * The list of kinds of bias as a table.
  */
 #include "biases.h"
 
-static const struct heed_bias_kind *const kinds[] = {
-    &heed_bias_dense,
-    &heed_bias_alibi,
-    &heed_bias_table,
-    &heed_bias_dot,
-};
+#define ROW(name) &heed_bias_##name,
+static const struct heed_bias_kind *const kinds[] = { HEED_BIAS_KINDS(ROW) };
+#undef ROW
 
 const struct heed_bias_kind *heed_bias_kind_find(uint32_t kind)
 {

@@ -179,7 +179,8 @@ static void open_once(const heed_device *asked)
     heed_lock_take(&device->runtime->lock);
     if (atomic_load_explicit(&offload->opened, memory_order_relaxed) == 0) {
         if (device->props.usable >= 0)
-            finish_opening(offload, device->backend->offload->open(device, &device->runtime->services));
+            finish_opening(offload,
+                           device->backend->offload->open(device, &device->runtime->services));
         atomic_store_explicit(&offload->opened, 1, memory_order_release);
     }
     heed_lock_give(&device->runtime->lock);

@@ -1,16 +1,13 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The one list of term kinds.
+ * The list of term kinds as a table.
  */
 #include "terms.h"
 
-static const struct heed_term_kind *const kinds[] = {
-    &heed_term_all,
-    &heed_term_window,
-    &heed_term_global,
-    &heed_term_segment,
-};
+#define ROW(name) &heed_term_##name,
+static const struct heed_term_kind *const kinds[] = { HEED_TERM_KINDS(ROW) };
+#undef ROW
 
 const struct heed_term_kind *heed_term_kind_find(uint32_t kind)
 {

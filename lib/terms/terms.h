@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Kinds of term, one file each: the fields and flags a kind takes, its slot and what the entries
- * must be, what it lowers to and what it shows. A new kind is one file and one row of the table.
+ * must be, what it lowers to and what it shows. A new kind is one file and one row of the list
+ * below.
  */
 #ifndef HEED_LIB_TERMS_TERMS_H
 #define HEED_LIB_TERMS_TERMS_H
@@ -48,7 +49,15 @@ const struct heed_term_kind *heed_term_kind_find(uint32_t kind);    /* NULL: unk
 /* What no term at all means. */
 extern const struct heed_checked_term heed_term_default;
 
-extern const struct heed_term_kind heed_term_all, heed_term_window, heed_term_global,
-    heed_term_segment;
+/* The one list of kinds: each row is a struct heed_term_kind heed_term_NAME with its own file. */
+#define HEED_TERM_KINDS(ROW)                                                                       \
+    ROW(all)                                                                                       \
+    ROW(window)                                                                                    \
+    ROW(global)                                                                                    \
+    ROW(segment)
+
+#define HEED_DECLARE(name) extern const struct heed_term_kind heed_term_##name;
+HEED_TERM_KINDS(HEED_DECLARE)
+#undef HEED_DECLARE
 
 #endif

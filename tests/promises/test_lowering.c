@@ -258,7 +258,7 @@ static void cross(struct cs *c)
 {
     for (int s = 0; s < cf_g(c, G_NS); s++) {
         for (int t = 0; t < cf_s(c, s, S_NT); t++) {
-            if (cf_t(c, s, t, T_KIND) != KIND_WINDOW)
+            if (cf_t(c, s, t, T_KIND) != HEED_TERM_WINDOW)
                 continue;
             c->v[cf_at_term(s, t) + T_LEFT] = -3;
             c->v[cf_at_term(s, t) + T_RIGHT] = -2;

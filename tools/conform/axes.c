@@ -5,13 +5,14 @@
  * array, each value a level), and which field must have which value for another one to have a
  * meaning.
  */
-#include "conform.h"
+#include "kinds.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* `values`: words, or numbers if `number`. `need`: values of field `parent` of the same group. */
+/* `values`: words, or numbers if `number`; NULL: the words of the kinds. `need`: values of field
+ * `parent` of the same group; NULL: the kinds that take the field. */
 struct spec {
     const char *name, *values;
     int number, parent;
@@ -84,36 +85,62 @@ static const struct spec source_specs[S_COUNT] = {
 };
 
 static const struct spec term_specs[T_COUNT] = {
-    [T_KIND] = { "kind", "all window global segment", 0, -1, NULL },
-    [T_LEFT] = { "left", "4 -3 far 16 0 1 80", 1, T_KIND, "window" },
-    [T_RIGHT] = { "right", "3 -2 far 0 16 70", 1, T_KIND, "window" },
-    [T_BLOCK] = { "block", "1 3 4 64", 1, T_KIND, "window global segment" },
-    [T_STEP] = { "step", "1 2 3 5", 1, T_KIND, "all window" },
+    [T_KIND] = { "kind", NULL, 0, -1, NULL },
+    [T_LEFT] = { "left", "4 -3 far 16 0 1 80", 1, T_KIND, NULL },
+    [T_RIGHT] = { "right", "3 -2 far 0 16 70", 1, T_KIND, NULL },
+    [T_BLOCK] = { "block", "1 3 4 64", 1, T_KIND, NULL },
+    [T_STEP] = { "step", "1 2 3 5", 1, T_KIND, NULL },
     [T_PHASE] = { "phase", "0 1 -2 7", 1, T_STEP, "2 3 5" },
     [T_PH] = { "ph", "none head query both", 0, T_STEP, "2 3 5" },
-    [T_GF] = { "gf", "none keys rows both", 0, T_KIND, "global" },
-    [T_SLOT] = { "slot", HAVE, 0, T_KIND, "global segment" },
+    [T_GF] = { "gf", "none keys rows both", 0, T_KIND, NULL },
+    [T_SLOT] = { "slot", HAVE, 0, T_KIND, NULL },
 };
 
 static const struct spec bias_specs[B_COUNT] = {
-    [B_KIND] = { "kind", "dense alibi table dot", 0, -1, NULL },
+    [B_KIND] = { "kind", NULL, 0, -1, NULL },
     [B_T] = { "t", FLOATS, 0, -1, NULL },
     [B_SLOT] = { "slot", "const rt", 0, -1, NULL },
-    [B_H] = { "heads", "h 1", 0, B_KIND, "dense table dot" },
-    [B_Q] = { "rows", "n 1", 0, B_KIND, "dense" },
-    [B_K] = { "keys", "n 1", 0, B_KIND, "dense" },
+    [B_H] = { "heads", "h 1", 0, B_KIND, NULL },
+    [B_Q] = { "rows", "n 1", 0, B_KIND, NULL },
+    [B_K] = { "keys", "n 1", 0, B_KIND, NULL },
     [B_FILL] = { "fill", "normal inf special", 0, -1, NULL },
-    [B_LEN] = { "len", "9 1 40 0", 1, B_KIND, "table dot" },
-    [B_MAP] = { "map", HAVE, 0, B_KIND, "table dot" },
-    [B_COORD] = { "coord", "none k q both", 0, B_KIND, "alibi table dot" },
+    [B_LEN] = { "len", "9 1 40 0", 1, B_KIND, NULL },
+    [B_MAP] = { "map", HAVE, 0, B_KIND, NULL },
+    [B_COORD] = { "coord", "none k q both", 0, B_KIND, NULL },
     [B_CSLOT] = { "cslot", SLOT, 0, B_COORD, "k q both" },
-    [B_ZERO] = { "zero", "0 4 17", 1, B_KIND, "table dot" },
+    [B_ZERO] = { "zero", "0 4 17", 1, B_KIND, NULL },
 };
 
 struct field cf_fields[MAX_FIELDS];
 int cf_n_fields, cf_n_levels;
 static int source_at[MAX_SOURCES], term_at[MAX_SOURCES][MAX_TERMS],
     bias_at[MAX_SOURCES][MAX_BIASES];
+
+/* The kinds of a group: their words, and bit r of takers: row r takes the field. */
+struct kinds {
+    char words[96];
+    uint32_t takers[32];
+};
+static struct kinds term_kinds, bias_kinds;
+
+static void kind_add(struct kinds *kinds, int row, const char *word, unsigned fields)
+{
+    const size_t n = strlen(kinds->words);
+
+    snprintf(kinds->words + n, sizeof kinds->words - n, row ? " %s" : "%s", word);
+    for (int i = 0; i < 32; i++)
+        kinds->takers[i] |= (fields >> i & 1) << row;
+}
+
+static void kinds_find(void)
+{
+    memset(&term_kinds, 0, sizeof term_kinds);
+    memset(&bias_kinds, 0, sizeof bias_kinds);
+    for (int i = 0; i < cf_n_term_kinds; i++)
+        kind_add(&term_kinds, i, cf_term_kinds[i].word, cf_term_kinds[i].fields);
+    for (int i = 0; i < cf_n_bias_kinds; i++)
+        kind_add(&bias_kinds, i, cf_bias_kinds[i].word, cf_bias_kinds[i].fields);
+}
 
 static void add_parent(struct field *f, int parent, uint32_t mask)
 {
@@ -153,17 +180,18 @@ static uint32_t mask_of(int field, const char *need)
 
 /* Adds a group of fields; the first of them has `parent` (level numbers from `from` on) as a need
  * of all. */
-static int add_group(const char *prefix, const struct spec *specs, int n, int parent, int64_t above)
+static int add_group(const char *prefix, const struct spec *specs, int n, int parent, int64_t above,
+                     const struct kinds *kinds)
 {
     const int at = cf_n_fields;
 
     for (int i = 0; i < n; i++) {
         struct field *f = &cf_fields[cf_n_fields++];
-        const char *rest = specs[i].values;
+        const char *values = specs[i].values ? specs[i].values : kinds->words, *rest = values;
         char word[16];
 
         snprintf(f->name, sizeof f->name, "%s%s", prefix, specs[i].name);
-        f->words = specs[i].number ? NULL : specs[i].values;
+        f->words = specs[i].number ? NULL : values;
         f->parent[0] = f->parent[1] = -1;
         while (next_word(&rest, word)) {
             f->level[f->n_levels] = !specs[i].number       ? f->n_levels
@@ -182,7 +210,8 @@ static int add_group(const char *prefix, const struct spec *specs, int n, int pa
     for (int i = 0; i < n; i++) {
         if (specs[i].parent >= 0)
             add_parent(&cf_fields[at + i], at + specs[i].parent,
-                       mask_of(at + specs[i].parent, specs[i].need));
+                       specs[i].need ? mask_of(at + specs[i].parent, specs[i].need)
+                                     : kinds->takers[i]);
     }
     return at;
 }
@@ -234,20 +263,23 @@ void cf_axes_init(void)
 
     cf_n_fields = 0;
     memset(cf_fields, 0, sizeof cf_fields);
-    add_group("", global_specs, G_COUNT, -1, 0);
+    kinds_find();
+    add_group("", global_specs, G_COUNT, -1, 0, NULL);
     for (int s = 0; s < MAX_SOURCES; s++) {
         snprintf(prefix, sizeof prefix, "s%d.", s);
-        source_at[s] = add_group(prefix, source_specs, S_COUNT, G_NS, s);
+        source_at[s] = add_group(prefix, source_specs, S_COUNT, G_NS, s, NULL);
         source_cut(s);
         for (int t = 0; t < terms_of[s]; t++) {
             snprintf(prefix, sizeof prefix, "s%d.t%d.", s, t);
-            term_at[s][t] = add_group(prefix, term_specs, T_COUNT, source_at[s] + S_NT, t);
+            term_at[s][t] =
+                add_group(prefix, term_specs, T_COUNT, source_at[s] + S_NT, t, &term_kinds);
             if (s || t)
                 term_cut(term_at[s][t]);
         }
         for (int b = 0; b < biases_of[s]; b++) {
             snprintf(prefix, sizeof prefix, "s%d.b%d.", s, b);
-            bias_at[s][b] = add_group(prefix, bias_specs, B_COUNT, source_at[s] + S_NB, b);
+            bias_at[s][b] =
+                add_group(prefix, bias_specs, B_COUNT, source_at[s] + S_NB, b, &bias_kinds);
         }
     }
     spare_groups();

@@ -3,6 +3,7 @@
  *
  * From a problem to a descriptor, arguments and memory on a device; one run; what it wrote.
  */
+#include "kinds.h"
 #include "place.h"
 
 #include "common/cache.h"
@@ -55,8 +56,6 @@ static int64_t one_or_zero(const struct cs *c, int64_t value)
 
 static void term_set(const struct problem *p, int s, int t, heed_term *term)
 {
-    static const uint32_t kinds[] = { HEED_TERM_ALL, HEED_TERM_WINDOW, HEED_TERM_GLOBAL,
-                                      HEED_TERM_SEGMENT };
     static const uint32_t phases[] = { 0, HEED_TERM_PHASE_HEAD, HEED_TERM_PHASE_QUERY,
                                        HEED_TERM_PHASE_HEAD | HEED_TERM_PHASE_QUERY };
     static const uint32_t globals[] = { 0, HEED_TERM_KEYS, HEED_TERM_ROWS,
@@ -64,16 +63,16 @@ static void term_set(const struct problem *p, int s, int t, heed_term *term)
     const struct cs *c = &p->c;
     const int64_t kind = cf_t(c, s, t, T_KIND), step = cf_t(c, s, t, T_STEP);
 
-    *term = (heed_term){ .kind = kinds[kind], .slot = (uint32_t)p->source[s].term[t] };
-    if (kind == KIND_WINDOW) {
+    *term = (heed_term){ .kind = (uint32_t)kind, .slot = (uint32_t)p->source[s].term[t] };
+    if (cf_term_takes(kind, T_LEFT))
         term->left = cf_t(c, s, t, T_LEFT);
+    if (cf_term_takes(kind, T_RIGHT))
         term->right = cf_t(c, s, t, T_RIGHT);
-    }
-    if (kind == KIND_GLOBAL)
+    if (cf_term_takes(kind, T_GF))
         term->flags = globals[cf_t(c, s, t, T_GF)];
-    if (kind != KIND_ALL && !(kind == KIND_GLOBAL && term->slot))
+    if (cf_term_takes(kind, T_BLOCK) && (cf_term_kinds[kind].slot_must || !term->slot))
         term->block = (int32_t)one_or_zero(c, cf_t(c, s, t, T_BLOCK));
-    if (kind <= KIND_WINDOW && step > 1) {
+    if (cf_term_takes(kind, T_STEP) && step > 1) {
         term->step = step;
         term->phase = (int32_t)cf_t(c, s, t, T_PHASE);
         term->flags |= phases[cf_t(c, s, t, T_PH)];
@@ -82,12 +81,10 @@ static void term_set(const struct problem *p, int s, int t, heed_term *term)
 
 static void bias_set(const struct problem *p, int s, int b, heed_bias *bias)
 {
-    static const uint32_t kinds[] = { HEED_BIAS_DENSE, HEED_BIAS_ALIBI, HEED_BIAS_TABLE,
-                                      HEED_BIAS_DOT };
     const struct bias_data *data = &p->source[s].bias[b];
 
     *bias = (heed_bias){
-        .kind = kinds[cf_b(&p->c, s, b, B_KIND)],
+        .kind = cf_bias_kinds[cf_b(&p->c, s, b, B_KIND)].kind,
         .zero = cf_b(&p->c, s, b, B_ZERO),
         .t = (uint32_t)data->t,
         .map = (uint32_t)data->map,

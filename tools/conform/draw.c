@@ -5,6 +5,7 @@
  * other field takes the level that adds most pairs not covered yet; Cohen et al. 1997, AETG).
  */
 #include "cover.h"
+#include "kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,20 +121,20 @@ static void wish_terms(struct cover *cover, struct cs *c, const int *pins, int n
         const int64_t kind = cf_t(c, s, t, T_KIND), gf = cf_t(c, s, t, T_GF),
                       ph = cf_t(c, s, t, T_PH);
 
-        if (kind == KIND_SEGMENT)
+        if (cf_term_kinds[kind].slot_must)
             wish_slot(cover, c, pins, n, at + T_SLOT);
-        if (kind == KIND_GLOBAL) {
+        if (cf_term_takes(kind, T_GF)) {
             const bool k = gf != GF_ROWS, r = gf == GF_ROWS || gf == GF_BOTH;
 
             if ((k && keys) || (r && rows)) {
                 wish(cover, c, pins, n, at + T_GF, keys && !rows ? GF_ROWS : GF_KEYS);
                 if (keys && rows)
-                    wish(cover, c, pins, n, at + T_KIND, KIND_WINDOW);
+                    wish(cover, c, pins, n, at + T_KIND, HEED_TERM_WINDOW);
             }
             keys = keys || k;
             rows = rows || r;
         }
-        if (kind <= KIND_WINDOW && cf_t(c, s, t, T_STEP) > 1 && ph >= PH_QUERY) {
+        if (cf_term_takes(kind, T_STEP) && cf_t(c, s, t, T_STEP) > 1 && ph >= PH_QUERY) {
             wish(cover, c, pins, n, cf_at_source(s) + S_PSTEP, 1);
             if (*query_step)
                 wish(cover, c, pins, n, at + T_STEP, *query_step);
@@ -158,7 +159,7 @@ static void wishes_grant(struct cover *cover, struct cs *c, const int *pins, int
             if (cf_s(c, s, S_NT) > 1)
                 wish(cover, c, pins, n, at + S_NT, cf_s(c, s, S_NT) % 2);
             if (cf_s(c, s, S_NT) > 0) {
-                wish(cover, c, pins, n, cf_at_term(s, 0) + T_KIND, KIND_ALL);
+                wish(cover, c, pins, n, cf_at_term(s, 0) + T_KIND, HEED_TERM_ALL);
                 wish(cover, c, pins, n, cf_at_term(s, 0) + T_STEP, 1);
             }
         }

@@ -4,7 +4,7 @@
  * From a caller's descriptor and arguments in host memory back to a problem, so that the oracle can
  * judge attentions that no line of a case describes: golden cases, and what fuzzers make.
  */
-#include "conform.h"
+#include "kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -132,17 +132,13 @@ static void term_read(struct reader *r, int s, int t, const heed_term *term)
 {
     static const int64_t globals[] = { GF_NONE, GF_KEYS, GF_ROWS, GF_BOTH };
     static const int64_t phases[] = { PH_NONE, PH_HEAD, PH_QUERY, PH_BOTH };
-    static const int64_t kinds[] = { [HEED_TERM_ALL] = KIND_ALL,
-                                     [HEED_TERM_WINDOW] = KIND_WINDOW,
-                                     [HEED_TERM_GLOBAL] = KIND_GLOBAL,
-                                     [HEED_TERM_SEGMENT] = KIND_SEGMENT };
     const int at = cf_at_term(s, t);
     int64_t *v = r->p->c.v;
 
-    r->good = r->good && term->kind < sizeof kinds / sizeof *kinds;
+    r->good = r->good && term->kind < (uint32_t)cf_n_term_kinds;
     if (!r->good)
         return;
-    v[at + T_KIND] = kinds[term->kind];
+    v[at + T_KIND] = term->kind;
     v[at + T_LEFT] = term->left;
     v[at + T_RIGHT] = term->right;
     v[at + T_BLOCK] = one_if_zero(term->block);
@@ -150,31 +146,30 @@ static void term_read(struct reader *r, int s, int t, const heed_term *term)
     v[at + T_PHASE] = term->phase;
     v[at + T_GF] = globals[term->flags & (HEED_TERM_KEYS | HEED_TERM_ROWS)];
     v[at + T_PH] = phases[term->flags / HEED_TERM_PHASE_HEAD & 3];
-    r->p->source[s].term[t] =
-        slot_of(r, term->slot, term->kind == HEED_TERM_SEGMENT ? 2 : 1, true);
+    r->p->source[s].term[t] = slot_of(r, term->slot, cf_term_kinds[term->kind].slot_axes, true);
 }
 
 static void bias_read(struct reader *r, int s, int b, const heed_bias *bias)
 {
-    static const uint32_t axes[] = {
-        [HEED_BIAS_DENSE] = 3, [HEED_BIAS_ALIBI] = 1, [HEED_BIAS_TABLE] = 2
-    };
-    const int at = cf_at_bias(s, b);
+    const int at = cf_at_bias(s, b), row = cf_bias_row(bias->kind);
+    const struct cf_bias_kind *kind = &cf_bias_kinds[row < 0 ? 0 : row];
     struct problem *p = r->p;
     struct bias_data *data = &p->source[s].bias[b];
 
-    r->good = r->good && bias->kind >= HEED_BIAS_DENSE && bias->kind <= HEED_BIAS_TABLE;
+    r->good = r->good && row >= 0;
     if (!r->good)
         return;
-    p->c.v[at + B_KIND] = (int64_t)bias->kind - HEED_BIAS_DENSE + BIAS_DENSE;
+    p->c.v[at + B_KIND] = row;
     p->c.v[at + B_ZERO] = bias->zero;
-    data->t = slot_of(r, bias->t, axes[bias->kind], bias->kind == HEED_BIAS_DENSE);
+    data->t = slot_of(r, bias->t, (uint32_t)kind->axes, kind->batched);
     data->map = slot_of(r, bias->map, 1, false);
     data->q_coord = slot_of(r, bias->q_coord, 1, true);
     data->k_coord = slot_of(r, bias->k_coord, 1, true);
-    if (r->good && bias->kind == HEED_BIAS_DENSE) {
-        cut(&p->source[s].n_k, slot_array(p, data->t)->shape[3], true);
-        cut(&p->n_q, slot_array(p, data->t)->shape[2], true);
+    for (int i = 0; r->good && i < 3; i++) {
+        if (kind->extent[i] == EXTENT_KEYS)
+            cut(&p->source[s].n_k, slot_array(p, data->t)->shape[1 + i], true);
+        if (kind->extent[i] == EXTENT_ROWS)
+            cut(&p->n_q, slot_array(p, data->t)->shape[1 + i], true);
     }
     if (r->good && data->k_coord)
         cut(&p->source[s].n_k, slot_array(p, data->k_coord)->shape[3], false);

@@ -4,22 +4,13 @@
  * What a query row sees and what is added to its scores, written from the definitions in
  * heed/attn.h key by key. It shares nothing with the library: it is what the library is judged by.
  */
-#include "conform.h"
+#include "kinds.h"
 
 #include <math.h>
-
-static const int64_t far_away = INT64_C(1) << 60;
 
 static int64_t clamp(int64_t x, int64_t low, int64_t high)
 {
     return x < low ? low : x > high ? high : x;
-}
-
-static int64_t floor_mod(int64_t a, int64_t b)
-{
-    const int64_t r = a % b;
-
-    return r < 0 ? r + b : r;
 }
 
 static const struct array *slot(const struct problem *p, int number)
@@ -27,20 +18,26 @@ static const struct array *slot(const struct problem *p, int number)
     return &p->slot[number - 1].a;
 }
 
-static int64_t slot_get(const struct problem *p, int number, int64_t b, int64_t x, int64_t y,
-                        int64_t z)
+int64_t cf_slot_get(const struct problem *p, int number, int64_t b, int64_t x, int64_t y, int64_t z)
 {
     const struct array *a = slot(p, number);
 
     return cf_array_int(a, cf_array_at(a, b, x, y, z));
 }
 
+int64_t cf_position_clamp(int64_t x)
+{
+    const int64_t far_away = INT64_C(1) << 60;
+
+    return clamp(x, -far_away, far_away);
+}
+
 /* A sequence: begin (0 unless packed) and length within [0, bound]. */
 static void sequence(const struct problem *p, int64_t b, int begins, int lengths, int64_t bound,
                      int64_t total, int64_t *begin, int64_t *length)
 {
-    *begin = begins ? slot_get(p, begins, b, 0, 0, 0) : 0;
-    *length = lengths ? clamp(slot_get(p, lengths, b, 0, 0, 0), 0, bound) : bound;
+    *begin = begins ? cf_slot_get(p, begins, b, 0, 0, 0) : 0;
+    *length = lengths ? clamp(cf_slot_get(p, lengths, b, 0, 0, 0), 0, bound) : bound;
     if (!begins)
         return;
     if (*begin < 0 || *begin > total)
@@ -89,95 +86,9 @@ int64_t cf_query_position(const struct problem *p, const struct item_view *view,
     else
         at += row * step;
     if (p->q_pos)
-        at += clamp(slot_get(p, p->q_pos, view->b, 0, 0, 0), -far_away, far_away);
-    return clamp(at, -far_away, far_away);
+        at += cf_position_clamp(cf_slot_get(p, p->q_pos, view->b, 0, 0, 0));
+    return cf_position_clamp(at);
 }
-
-/* Does the GLOBAL list of a term hold index `wanted`? n: what the list's entries must stay below.
- */
-static bool list_has(const struct problem *p, int number, int64_t b, int64_t wanted, int64_t n)
-{
-    const struct array *a = slot(p, number);
-    int64_t last = -1;
-
-    for (int64_t i = 0; i < a->shape[3]; i++) {
-        const int64_t e = cf_array_int(a, cf_array_at(a, b, 0, 0, i));
-
-        if (e < 0 || e >= n || e <= last)
-            return false;
-        if (e == wanted)
-            return true;
-        last = e;
-    }
-    return false;
-}
-
-/* A row before a key of a source, and their positions. */
-struct meeting {
-    const struct problem *p;
-    const struct item_view *view;
-    int64_t head, row, key, q_pos, k_pos;
-    int s;
-};
-
-static bool stepped(const struct meeting *m, int t)
-{
-    const struct cs *c = &m->p->c;
-    const int64_t step = cf_t(c, m->s, t, T_STEP), ph = cf_t(c, m->s, t, T_PH);
-    const bool by_head = ph == PH_HEAD || ph == PH_BOTH, by_query = ph == PH_QUERY || ph == PH_BOTH;
-    const int64_t phase = cf_t(c, m->s, t, T_PHASE) + (by_head ? m->head : 0);
-
-    return step <= 1 || floor_mod((by_query ? m->k_pos - m->q_pos : m->key) - phase, step) == 0;
-}
-
-static bool all_sees(const struct meeting *m, int t)
-{
-    return stepped(m, t);
-}
-
-static bool window_sees(const struct meeting *m, int t)
-{
-    const struct cs *c = &m->p->c;
-    const int64_t left = cf_t(c, m->s, t, T_LEFT), right = cf_t(c, m->s, t, T_RIGHT);
-    const int64_t block = cf_t(c, m->s, t, T_BLOCK), a = m->q_pos - floor_mod(m->q_pos, block);
-    const int64_t last = m->k_pos + cf_s(c, m->s, S_PSPAN) - 1;
-
-    /* a range whose ends cross holds no position, so nothing meets it */
-    if (left != HEED_FAR && right != HEED_FAR && a - left > a + block - 1 + right)
-        return false;
-    return (left == HEED_FAR || last >= a - left) &&
-           (right == HEED_FAR || m->k_pos <= a + block - 1 + right) && stepped(m, t);
-}
-
-static bool global_sees(const struct meeting *m, int t)
-{
-    const struct problem *p = m->p;
-    const int64_t gf = cf_t(&p->c, m->s, t, T_GF), block = cf_t(&p->c, m->s, t, T_BLOCK);
-    const int number = p->source[m->s].term[t];
-
-    if (gf != GF_ROWS &&
-        (number ? list_has(p, number, m->view->b, m->key, p->source[m->s].n_k) : m->key < block))
-        return true;
-    return (gf == GF_ROWS || gf == GF_BOTH) &&
-           (number ? list_has(p, number, m->view->b, m->row, p->n_q) : m->row < block);
-}
-
-static bool segment_sees(const struct meeting *m, int t)
-{
-    const int64_t y = m->row / cf_t(&m->p->c, m->s, t, T_BLOCK);
-    const int number = m->p->source[m->s].term[t];
-
-    return m->key >= slot_get(m->p, number, m->view->b, 0, y, 0) &&
-           m->key < slot_get(m->p, number, m->view->b, 0, y, 1);
-}
-
-/* A kind of term is a row here. */
-static bool (*const predicates[])(const struct meeting *, int t) = {
-    [KIND_ALL] = all_sees,
-    [KIND_WINDOW] = window_sees,
-    [KIND_GLOBAL] = global_sees,
-    [KIND_SEGMENT] = segment_sees,
-};
 
 /* What cuts every term: length, CAUSAL, byte mask. */
 static bool admitted(const struct problem *p, const struct item_view *view, int64_t head,
@@ -218,7 +129,7 @@ bool cf_sees(const struct problem *p, const struct item_view *view, int64_t head
                                s };
 
     for (int t = 0; t < nt && !seen; t++)
-        seen = predicates[cf_t(&p->c, s, t, T_KIND)](&m, t);
+        seen = cf_term_kinds[cf_t(&p->c, s, t, T_KIND)].sees(&m, t);
     return seen;
 }
 
@@ -258,70 +169,6 @@ int64_t cf_times_seen(const struct problem *p, const struct item_view *view, int
 
 /* ---- biases -------------------------------------------------------------- */
 
-static int64_t coordinate(const struct problem *p, int number, int64_t b, int64_t i,
-                          int64_t position)
-{
-    return number ? clamp(slot_get(p, number, b, 0, 0, i), -far_away, far_away) : position;
-}
-
-static int64_t delta_of(const struct meeting *m, int b)
-{
-    const struct bias_data *bias = &m->p->source[m->s].bias[b];
-
-    return coordinate(m->p, bias->k_coord, m->view->b, m->key, m->k_pos) -
-           coordinate(m->p, bias->q_coord, m->view->b, m->row, m->q_pos);
-}
-
-static double table_at(const struct array *t, int64_t index)
-{
-    return (double)cf_decode(t->dtype, cf_array_bits(t, index));
-}
-
-static bool dense_value(const struct meeting *m, int b, double *value)
-{
-    const struct array *t = slot(m->p, m->p->source[m->s].bias[b].t);
-
-    *value = table_at(t, cf_array_at(t, m->view->b, m->head, m->row, m->key));
-    return true;
-}
-
-static bool alibi_value(const struct meeting *m, int b, double *value)
-{
-    const double slope = table_at(slot(m->p, m->p->source[m->s].bias[b].t), m->head);
-
-    *value = -slope * fabs((double)delta_of(m, b));
-    return true;
-}
-
-/* A table without an entry, or with a map without one, adds nothing. */
-static bool table_value(const struct meeting *m, int b, double *value)
-{
-    const struct bias_data *bias = &m->p->source[m->s].bias[b];
-    const struct array *t = slot(m->p, bias->t);
-    const int64_t n = bias->map ? slot(m->p, bias->map)->shape[3] : t->shape[3];
-    int64_t index = clamp(delta_of(m, b) + cf_b(&m->p->c, m->s, b, B_ZERO), 0, n - 1);
-
-    if (n == 0)
-        return false;
-    if (bias->map)
-        index = slot_get(m->p, bias->map, 0, 0, 0, index);
-    if (index < 0 || index >= t->shape[3])
-        return false;
-    *value = table_at(t, cf_array_at(t, 0, 0, m->head, index));
-    return true;
-}
-
-/* A kind of bias is a row here. DOT is refused by every device, so that nothing asks for it. */
-static const struct {
-    bool (*value)(const struct meeting *, int b, double *value); /* false: it adds nothing */
-    bool removes;                                                 /* -Inf removes the key */
-} bias_kinds[] = {
-    [BIAS_DENSE] = { dense_value, true },
-    [BIAS_ALIBI] = { alibi_value, false },
-    [BIAS_TABLE] = { table_value, true },
-    [BIAS_DOT] = { NULL, false },
-};
-
 bool cf_biases(const struct problem *p, const struct item_view *view, int64_t head, int64_t row,
                int s, int64_t key, double *total, double *size)
 {
@@ -336,12 +183,12 @@ bool cf_biases(const struct problem *p, const struct item_view *view, int64_t he
 
     *total = *size = 0;
     for (int b = 0; b < cf_s(&p->c, s, S_NB); b++) {
-        const int64_t kind = cf_b(&p->c, s, b, B_KIND);
+        const struct cf_bias_kind *kind = &cf_bias_kinds[cf_b(&p->c, s, b, B_KIND)];
         double value;
 
-        if (!bias_kinds[kind].value(&m, b, &value))
+        if (!kind->value(&m, b, &value))
             continue;
-        if (value == -(double)INFINITY && bias_kinds[kind].removes)
+        if (value == -(double)INFINITY && kind->removes)
             return false;
         *total += value;
         *size += fabs(value);

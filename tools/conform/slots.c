@@ -5,8 +5,9 @@
  * are valid; run-time ones hold some entries that must be absent; hostile ones hold mostly
  * nonsense.
  */
-#include "conform.h"
+#include "kinds.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Where in the batch a slot's row 0, 1, ... comes from: the same item has the same entries in any
@@ -214,7 +215,7 @@ static int other_index(struct problem *p, int s)
 
 /* ---- terms --------------------------------------------------------------- */
 
-static int global_make(struct problem *p, int s, int t, int64_t have)
+int cf_global_make(struct problem *p, int s, int t, int64_t have)
 {
     const struct cs *c = &p->c;
     const int64_t gf = cf_t(c, s, t, T_GF), number = 200 + s * 8 + t;
@@ -249,7 +250,7 @@ static int global_make(struct problem *p, int s, int t, int64_t have)
     return slot;
 }
 
-static int segment_make(struct problem *p, int s, int t, int64_t have)
+int cf_segment_make(struct problem *p, int s, int t, int64_t have)
 {
     const int64_t block = cf_t(&p->c, s, t, T_BLOCK), blocks = (p->n_q + block - 1) / block;
     const int64_t n = p->source[s].n_k - cf_s(&p->c, s, S_PAD);
@@ -302,7 +303,7 @@ static void bias_fill(struct problem *p, int slot, int s, int b_index)
 {
     struct array *a = slot_of(p, slot);
     const int64_t fill = cf_b(&p->c, s, b_index, B_FILL);
-    const bool alibi = cf_b(&p->c, s, b_index, B_KIND) == BIAS_ALIBI;
+    const bool slopes = cf_bias_kinds[cf_b(&p->c, s, b_index, B_KIND)].slopes;
 
     for (int64_t b = 0; b < a->shape[0]; b++) {
         const uint64_t base = item_hash(p, a, b, 400 + s * 8 + b_index);
@@ -314,7 +315,7 @@ static void bias_fill(struct problem *p, int slot, int s, int b_index)
                 for (int64_t z = 0; z < a->shape[3]; z++) {
                     uint32_t bits = bias_bits(&p->c, a->dtype, fill, cf_mix2(row, (uint64_t)z));
 
-                    if (alibi && cf_g(&p->c, G_FILL) == FILL_EXACT && fill != BFILL_SPECIAL)
+                    if (slopes && cf_g(&p->c, G_FILL) == FILL_EXACT && fill != BFILL_SPECIAL)
                         bits = cf_encode(a->dtype, cf_mix2(row, (uint64_t)z) & 1 ? 256.0f : 0.0f);
                     cf_array_set(a, cf_array_at(a, b, x, y, z), bits);
                 }
@@ -357,31 +358,39 @@ static int map_make(struct problem *p, int s, int b_index, int64_t have)
     return slot;
 }
 
+/* Axes that a kind does not broadcast have their fields at the default. */
+static int64_t bias_extent(const struct problem *p, int s, int b, int extent)
+{
+    const struct cs *c = &p->c;
+
+    switch (extent) {
+    case 0:
+        return 1;
+    case EXTENT_HEADS:
+        return cf_b(c, s, b, B_H) ? 1 : p->heads;
+    case EXTENT_ROWS:
+        return cf_b(c, s, b, B_Q) ? 1 : p->q_ext;
+    case EXTENT_KEYS:
+        return cf_b(c, s, b, B_K) ? 1 : p->source[s].ext;
+    case EXTENT_LEN:
+        return cf_b(c, s, b, B_LEN);
+    case EXTENT_CHANNELS:
+        return p->d;
+    }
+    assert(false);
+    return 0;
+}
+
 static bool bias_make(struct problem *p, int s, int b)
 {
     struct bias_data *bias = &p->source[s].bias[b];
     const struct cs *c = &p->c;
-    const int64_t kind = cf_b(c, s, b, B_KIND), coord = cf_b(c, s, b, B_COORD),
-                  map = cf_b(c, s, b, B_MAP);
-    const uint32_t dtype = dtypes[cf_b(c, s, b, B_T)];
-    const bool constant = cf_b(c, s, b, B_SLOT) == SLOT_CONST;
-    const int64_t heads = cf_b(c, s, b, B_H) ? 1 : p->heads;
+    const struct cf_bias_kind *kind = &cf_bias_kinds[cf_b(c, s, b, B_KIND)];
+    const int64_t coord = cf_b(c, s, b, B_COORD), map = cf_b(c, s, b, B_MAP);
 
-    switch (kind) { /* a kind of bias is a case here */
-    case BIAS_DENSE:
-        bias->t = slot_add(p, dtype, true, 3, heads, cf_b(c, s, b, B_Q) ? 1 : p->q_ext,
-                           cf_b(c, s, b, B_K) ? 1 : p->source[s].ext, constant);
-        break;
-    case BIAS_ALIBI:
-        bias->t = slot_add(p, dtype, false, 1, 1, 1, p->heads, constant);
-        break;
-    case BIAS_TABLE:
-        bias->t = slot_add(p, dtype, false, 2, 1, heads, cf_b(c, s, b, B_LEN), constant);
-        break;
-    case BIAS_DOT:
-        bias->t = slot_add(p, dtype, false, 3, heads, cf_b(c, s, b, B_LEN), p->d, constant);
-        break;
-    }
+    bias->t = slot_add(p, dtypes[cf_b(c, s, b, B_T)], kind->batched, kind->axes,
+                       bias_extent(p, s, b, kind->extent[0]), bias_extent(p, s, b, kind->extent[1]),
+                       bias_extent(p, s, b, kind->extent[2]), cf_b(c, s, b, B_SLOT) == SLOT_CONST);
     if (bias->t <= 0)
         return false;
     if (!p->shapes_only)
@@ -397,6 +406,13 @@ static bool bias_make(struct problem *p, int s, int b)
 
 /* ---- all ------------------------------------------------------------------ */
 
+static bool bias_has(const struct problem *p, int s, int b, int extent)
+{
+    const int *has = cf_bias_kinds[cf_b(&p->c, s, b, B_KIND)].extent;
+
+    return has[0] == extent || has[1] == extent || has[2] == extent;
+}
+
 /* RAGGED: extents of arrays along rows and keys bound the lengths (a broadcast extent 1 does not).
  */
 static void bounds_find(struct problem *p)
@@ -406,11 +422,12 @@ static void bounds_find(struct problem *p)
         bool cut = cf_s(&p->c, s, S_MASK) != HEADS_NONE;
 
         for (int b = 0; b < cf_s(&p->c, s, S_NB); b++) {
-            const int64_t kind = cf_b(&p->c, s, b, B_KIND), coord = cf_b(&p->c, s, b, B_COORD);
+            const int64_t coord = cf_b(&p->c, s, b, B_COORD);
 
-            cut = cut || (kind == BIAS_DENSE && !cf_b(&p->c, s, b, B_K) && src->ext != 1);
+            cut = cut || (bias_has(p, s, b, EXTENT_KEYS) && !cf_b(&p->c, s, b, B_K) &&
+                          src->ext != 1);
             cut = cut || coord == COORD_K || coord == COORD_BOTH;
-            if (((kind == BIAS_DENSE && !cf_b(&p->c, s, b, B_Q) && p->q_ext != 1) ||
+            if (((bias_has(p, s, b, EXTENT_ROWS) && !cf_b(&p->c, s, b, B_Q) && p->q_ext != 1) ||
                  coord == COORD_Q || coord == COORD_BOTH) &&
                 p->q_ext < p->n_q)
                 p->n_q = p->q_ext;
@@ -441,8 +458,7 @@ static bool source_make(struct problem *p, int s)
 
         if (have == HAVE_NONE)
             continue;
-        src->term[t] = cf_t(c, s, t, T_KIND) == KIND_GLOBAL ? global_make(p, s, t, have)
-                                                            : segment_make(p, s, t, have);
+        src->term[t] = cf_term_kinds[cf_t(c, s, t, T_KIND)].slot_make(p, s, t, have);
         ok = src->term[t] > 0;
     }
     for (int b = 0; b < cf_s(c, s, S_NB) && ok; b++)
