@@ -235,35 +235,6 @@ TEST(hooks_are_checked)
     heed_runtime_destroy(NULL);
 }
 
-TEST(each_allocation_of_a_runtime_and_queue_may_fail)
-{
-    struct ledger ledger = { 0 };
-    const heed_allocator a = ledger_allocator(&ledger);
-    const heed_runtime_desc desc = { .size = sizeof(desc), .allocator = &a };
-    long long k = 1;
-
-    for (;; k++) {
-        heed_runtime *rt = NULL;
-        heed_queue *queue = NULL;
-        heed_status status;
-
-        ledger_restart(&ledger);
-        atomic_store(&ledger.fail_at, k);
-        status = heed_runtime_create(&desc, &rt, &why);
-        if (status >= 0)
-            status = heed_queue_create(heed_device_get(rt, 0), 0, &queue, &why);
-        ck_assert_int_eq(why.status, status);
-        heed_queue_destroy(queue);
-        heed_runtime_destroy(rt);
-        ck_assert_int_eq(atomic_load(&ledger.blocks), 0);
-        ck_assert_int_eq(atomic_load(&ledger.mistakes), 0);
-        if (status == HEED_OK)
-            break;
-        ck_assert_int_eq(status, HEED_E_NOMEM);
-    }
-    ck_assert_int_ge(k, 4);
-}
-
 /* ---- devices ---- */
 
 TEST(devices_have_names_and_are_found_by_them)
