@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Threads inside a run change no bit: any width, any executor, any order of workers, any place in the
- * batch. Threads around it do no harm: runtimes beside each other, one plan run by many, a plan's
- * own workspace, the last reference dropped in mid-run. Also run under ThreadSanitizer, see
+ * Threads inside a run change no bit: any width, any executor, any order of workers, any place in
+ * the batch. Threads around it do no harm: runtimes beside each other, one plan run by many, a
+ * plan's own workspace, the last reference dropped in mid-run. Also run under ThreadSanitizer, see
  * scripts/tsan.
  */
 #include "crews.h"
