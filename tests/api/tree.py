@@ -24,11 +24,8 @@ LONG = {
     "tests/promises/test_sizes.c",
     "tests/support/fake_cuda.c",
     "tests/support/fake_opencl.c",
-    "tests/unit/test_checked.c: TEST",
-    "tests/unit/test_constants.c: TEST",
     "tests/unit/test_offload_run.c",
     "tests/unit/test_runtime.c",
-    "tests/unit/test_vendor_faults.c",
 }
 
 C_STANDARD = {

@@ -18,7 +18,7 @@ uint64_t golden_next(struct golden *g)
     return z ^ z >> 31;
 }
 
-static size_t size_of(uint32_t dtype)
+size_t golden_size_of(uint32_t dtype)
 {
     return dtype == HEED_U8                          ? 1
            : dtype == HEED_F16 || dtype == HEED_BF16 ? 2
@@ -28,7 +28,7 @@ static size_t size_of(uint32_t dtype)
 
 void *golden_array(struct golden *g, uint32_t dtype, int64_t count)
 {
-    void *data = calloc((size_t)count + 1, size_of(dtype));
+    void *data = calloc((size_t)count + 1, golden_size_of(dtype));
 
     if (data == NULL || g->n_inputs == GOLDEN_ARRAYS)
         abort();
@@ -212,6 +212,23 @@ void golden_sinks(struct golden *g)
 const struct golden_case golden_cases[] = { GOLDEN_CASES(GOLDEN_CASE) };
 #undef GOLDEN_CASE
 const size_t golden_n_cases = sizeof(golden_cases) / sizeof(*golden_cases);
+
+void golden_make(struct golden *g, const struct golden_case *c, uint64_t seed)
+{
+    g->state = seed;
+    c->make(g);
+    g->o = calloc((size_t)g->o_count + 1, golden_size_of(g->desc.o.dtype));
+    g->lse = calloc((size_t)g->lse_count + 1, sizeof(float));
+    if (g->o == NULL || g->lse == NULL)
+        abort();
+    g->args.size = sizeof(g->args);
+    g->args.kv_size = sizeof(heed_kv_bufs);
+    g->args.o.handle = g->o;
+    g->args.lse.handle = g->lse;
+    g->args.kv = g->kv;
+    g->args.slots = g->slot_bufs;
+    g->args.n_slots = g->desc.n_slots;
+}
 
 void golden_free(struct golden *g)
 {

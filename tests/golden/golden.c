@@ -24,25 +24,10 @@ struct device {
     heed_queue *queue;
 };
 
-static size_t size_of(uint32_t dtype)
-{
-    switch (dtype) {
-    case HEED_U8:
-        return 1;
-    case HEED_F16:
-    case HEED_BF16:
-        return 2;
-    case HEED_I64:
-        return 8;
-    default:
-        return 4;
-    }
-}
-
 /* The elements as little-endian bytes, whatever the machine. */
 static void hash_elements(struct sha256 *hash, const void *data, uint32_t dtype, int64_t count)
 {
-    size_t size = size_of(dtype);
+    size_t size = golden_size_of(dtype);
 
     for (int64_t i = 0; i < count; i++) {
         const uint8_t *at = (const uint8_t *)data + (size_t)i * size;
@@ -110,19 +95,7 @@ static int case_run(const struct device *device, const struct golden_case *c, ui
 
     if (g == NULL)
         return 0;
-    g->state = seed;
-    c->make(g);
-    g->o = calloc((size_t)g->o_count + 1, size_of(g->desc.o.dtype));
-    g->lse = calloc((size_t)g->lse_count + 1, sizeof(float));
-    if (g->o == NULL || g->lse == NULL)
-        goto end;
-    g->args.size = sizeof(g->args);
-    g->args.kv_size = sizeof(heed_kv_bufs);
-    g->args.o.handle = g->o;
-    g->args.lse.handle = g->lse;
-    g->args.kv = g->kv;
-    g->args.slots = g->slot_bufs;
-    g->args.n_slots = g->desc.n_slots;
+    golden_make(g, c, seed);
     if (heed_attn_plan(device->device, &g->desc, &plan, &report) >= 0)
         done = run_plan(device, g, plan, &report);
     if (!done)
@@ -134,7 +107,6 @@ static int case_run(const struct device *device, const struct golden_case *c, ui
     sha256_finish(&hash, out->inputs);
     hash_one(out->o, g->o, g->desc.o.dtype, g->o_count);
     hash_one(out->lse, g->lse, HEED_F32, g->desc.lse.ndim ? g->lse_count : 0);
-end:
     heed_plan_drop(plan);
     golden_free(g);
     free(g);

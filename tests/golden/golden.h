@@ -62,6 +62,10 @@ struct golden_case {
 extern const struct golden_case golden_cases[];
 extern const size_t golden_n_cases;
 
+/* Bytes of an element. */
+size_t golden_size_of(uint32_t dtype);
+/* The case with its arrays and outputs, and arguments for a run, workspace apart. */
+void golden_make(struct golden *, const struct golden_case *, uint64_t seed);
 void golden_free(struct golden *);
 
 #endif

@@ -45,17 +45,7 @@ static void run_start(struct run *r, size_t number)
     heed_plan_props props = { .size = sizeof(props) };
 
     memset(r, 0, sizeof(*r));
-    g->state = 1000 + number;
-    golden_cases[number].make(g);
-    g->o = calloc((size_t)g->o_count + 1, sizeof(float));
-    g->lse = calloc((size_t)g->lse_count + 1, sizeof(float));
-    g->args.size = sizeof(g->args);
-    g->args.kv_size = sizeof(heed_kv_bufs);
-    g->args.o.handle = g->o;
-    g->args.lse.handle = g->lse;
-    g->args.kv = g->kv;
-    g->args.slots = g->slot_bufs;
-    g->args.n_slots = g->desc.n_slots;
+    golden_make(g, &golden_cases[number], 1000 + number);
     ck_assert_msg(heed_attn_plan(device, &g->desc, &r->plan, &report) == HEED_OK, "%s: %s: %s",
                   golden_cases[number].name, report.field, report.message);
     ck_assert_int_eq(heed_plan_info(r->plan, &props), HEED_OK);

@@ -5,6 +5,7 @@
  * rows, key counts beyond 2^31, extents whose products are too large, extents of zero alone and
  * together, and addresses at every offset.
  */
+#include "golden/build.h"
 #include "work.h"
 #include "support/suite.h"
 
@@ -45,11 +46,6 @@ static const struct far_array {
     { "bias", HEED_F16, 4, { F_B, F_H, F_N, F_N } },
 };
 
-static size_t bytes_of(uint32_t dtype)
-{
-    return dtype == HEED_U8 ? 1 : dtype == HEED_F32 ? 4 : 2;
-}
-
 /* An array whose axis `axis` has stride `far`, the others being dense. */
 struct placed {
     heed_tensor t;
@@ -66,14 +62,14 @@ static struct placed place_array(const struct far_array *a, char *map, int axis,
         p.t.stride[i] = (int)i == axis ? far : size;
     }
     if (axis >= 0 && far < 0)
-        p.base += (size_t)(-far * (a->shape[axis] - 1)) * bytes_of(a->dtype);
+        p.base += (size_t)(-far * (a->shape[axis] - 1)) * golden_size_of(a->dtype);
     return p;
 }
 
 /* Copies element by element to, or from, a dense array. */
 static void spread(const struct far_array *a, const struct placed *p, char *dense, int back)
 {
-    const size_t size = bytes_of(a->dtype);
+    const size_t size = golden_size_of(a->dtype);
     int64_t at[4] = { 0 }, n = 1;
 
     for (uint32_t i = 0; i < a->ndim; i++)

@@ -75,9 +75,9 @@ void place_close(struct place *p)
     ck_assert_int_eq(atomic_load(&p->ledger.mistakes), 0);
 }
 
-heed_executor width_of(uint32_t lanes)
+heed_executor width_of(uint32_t workers)
 {
-    const heed_executor e = { .size = sizeof(e), .width = lanes };
+    const heed_executor e = { .size = sizeof(e), .width = workers };
 
     return e;
 }
@@ -308,21 +308,13 @@ void work_start_case(struct work *w, const struct golden_case *c, uint64_t seed)
 
     memset(w, 0, sizeof(*w));
     w->name = c->name;
-    g->state = seed;
-    c->make(g);
-    w->o_bytes = (size_t)g->o_count * (g->desc.o.dtype == HEED_F32 ? 4 : 2);
+    golden_make(g, c, seed);
+    w->o_bytes = (size_t)g->o_count * golden_size_of(g->desc.o.dtype);
     w->lse_bytes = (size_t)g->lse_count * sizeof(float);
-    w->o = g->o = memory(w->o_bytes);
-    w->lse = g->lse = memory(w->lse_bytes);
+    w->o = g->o;
+    w->lse = g->lse;
     w->want_o = memory(w->o_bytes);
     w->want_lse = memory(w->lse_bytes);
-    g->args.size = sizeof(g->args);
-    g->args.kv_size = sizeof(heed_kv_bufs);
-    g->args.o.handle = g->o;
-    g->args.lse.handle = g->lse;
-    g->args.kv = g->kv;
-    g->args.slots = g->slot_bufs;
-    g->args.n_slots = g->desc.n_slots;
     fegetenv(&caller);
     fesetenv(FE_DFL_ENV);
     want(w);
@@ -336,26 +328,11 @@ void work_start(struct work *w, size_t index)
 
 /* ---- moving ---- */
 
-static size_t element_of(uint32_t dtype)
-{
-    switch (dtype) {
-    case HEED_U8:
-        return 1;
-    case HEED_F16:
-    case HEED_BF16:
-        return 2;
-    case HEED_I64:
-        return 8;
-    default:
-        return 4;
-    }
-}
-
 static void move_input(const struct golden *g, heed_buf *buf, work_mover *move, void *context)
 {
     for (int i = 0; i < g->n_inputs && buf->handle != NULL; i++) {
         const struct golden_array *a = &g->inputs[i];
-        const size_t element = element_of(a->dtype);
+        const size_t element = golden_size_of(a->dtype);
 
         if (a->data == buf->handle) {
             const uint64_t offset = buf->offset;
@@ -379,7 +356,7 @@ void work_move(struct work *w, work_mover *move, void *context)
     }
     for (uint32_t i = 0; i < g->desc.n_slots; i++)
         move_input(g, &g->slot_bufs[i], move, context);
-    g->args.o = move(context, g->o, w->o_bytes, element_of(g->desc.o.dtype));
+    g->args.o = move(context, g->o, w->o_bytes, golden_size_of(g->desc.o.dtype));
     g->args.lse = move(context, g->lse, w->lse_bytes, sizeof(float));
     w->o = (char *)g->args.o.handle + g->args.o.offset;
     w->lse = (char *)g->args.lse.handle + g->args.lse.offset;

@@ -181,6 +181,32 @@ static inline void world_pack(struct world *w)
     w->d.lse = tensor(HEED_F32, 2, H, TOTAL, 1, 1);
 }
 
+/* A field of the world and what is written there. */
+struct patch {
+    size_t at, size;
+    int64_t value;
+};
+#define SET(member, to)                                                                            \
+    { offsetof(struct world, member), sizeof(((struct world *)0)->member), to }
+
+/* Larger members are made zero; sources[1].terms becomes the world's. */
+static inline void patch(struct world *w, const struct patch *p)
+{
+    char *to = (char *)w + p->at;
+    const int32_t narrow = (int32_t)p->value;
+
+    if (p->at == offsetof(struct world, sources[1].terms))
+        w->sources[1].terms = w->terms;
+    else if (p->size == 1)
+        *to = (char)p->value;
+    else if (p->size == 4)
+        memcpy(to, &narrow, 4);
+    else if (p->size == 8)
+        memcpy(to, &p->value, 8);
+    else
+        memset(to, 0, p->size);
+}
+
 static inline heed_status ask(const heed_attn_desc *d, heed_report *report)
 {
     const struct heed_checked *out = NULL;

@@ -40,55 +40,22 @@ struct scene {
     heed_slot slots[2];
 };
 
-static void use_dense(struct scene *s)
-{
-    s->bias = (heed_bias){ .kind = HEED_BIAS_DENSE, .t = 1 };
-}
-
-static void use_table(struct scene *s)
-{
-    s->bias = (heed_bias){ .kind = HEED_BIAS_TABLE, .t = 1, .zero = 2 };
-}
-
-static void use_map(struct scene *s)
-{
-    s->bias = (heed_bias){ .kind = HEED_BIAS_TABLE, .t = 2, .map = 1, .zero = 2 };
-}
-
-static void use_k_coord(struct scene *s)
-{
-    s->bias = (heed_bias){ .kind = HEED_BIAS_TABLE, .t = 2, .k_coord = 1, .zero = 3 };
-}
-
-static void use_q_coord(struct scene *s)
-{
-    s->bias = (heed_bias){ .kind = HEED_BIAS_TABLE, .t = 2, .q_coord = 1, .zero = 3 };
-}
-
-static void use_mask(struct scene *s)
-{
-    s->source.mask_slot = 1;
-}
-
-static void use_runs(struct scene *s)
-{
-    s->source.layout = HEED_LAYOUT_LISTED;
-    s->source.slot = 1;
-}
-
 static const struct use {
     const char *name;
-    void (*take)(struct scene *);
+    heed_bias bias;
+    uint32_t mask_slot, layout;
     uint32_t dtype, axes;
     int64_t shape[3];
 } uses[] = {
-    { "dense", use_dense, HEED_F32, 3, { H, N_Q, N_K } },
-    { "table", use_table, HEED_F32, 2, { H, 5 } },
-    { "map", use_map, HEED_I32, 1, { 6 } },
-    { "k_coord", use_k_coord, HEED_I64, 1, { N_K } },
-    { "q_coord", use_q_coord, HEED_I32, 1, { N_Q } },
-    { "mask", use_mask, HEED_U8, 2, { H, N_K } },
-    { "runs", use_runs, HEED_I32, 3, { H, N_Q, 3 } },
+    { "dense", { .kind = HEED_BIAS_DENSE, .t = 1 }, 0, 0, HEED_F32, 3, { H, N_Q, N_K } },
+    { "table", { .kind = HEED_BIAS_TABLE, .t = 1, .zero = 2 }, 0, 0, HEED_F32, 2, { H, 5 } },
+    { "map", { .kind = HEED_BIAS_TABLE, .t = 2, .map = 1, .zero = 2 }, 0, 0, HEED_I32, 1, { 6 } },
+    { "k_coord", { .kind = HEED_BIAS_TABLE, .t = 2, .k_coord = 1, .zero = 3 }, 0, 0, HEED_I64, 1,
+      { N_K } },
+    { "q_coord", { .kind = HEED_BIAS_TABLE, .t = 2, .q_coord = 1, .zero = 3 }, 0, 0, HEED_I32, 1,
+      { N_Q } },
+    { "mask", { 0 }, 1, 0, HEED_U8, 2, { H, N_K } },
+    { "runs", { 0 }, 0, HEED_LAYOUT_LISTED, HEED_I32, 3, { H, N_Q, 3 } },
 };
 enum { USES = sizeof(uses) / sizeof(*uses) };
 
@@ -123,7 +90,10 @@ static void scene_start(struct scene *s, const struct use *use)
     s->slots[1] = (heed_slot){ tensor(HEED_F32, 2, 1, 8, 1), table };
     s->source.k = tensor(HEED_F32, 3, H, N_K, D);
     s->source.v = s->source.k;
-    use->take(s);
+    s->source.mask_slot = use->mask_slot;
+    s->source.layout = use->layout;
+    s->source.slot = use->layout == HEED_LAYOUT_LISTED;
+    s->bias = use->bias;
     if (s->bias.kind != 0) {
         s->source.biases = &s->bias;
         s->source.n_biases = 1;
@@ -403,7 +373,6 @@ TEST(what_is_stored_is_validated_not_every_path_to_it)
     ck_assert_int_eq(heed_attn_check(device, &d, &why), HEED_OK);
     list[LAST - LONG] = -1;                 /* others may not go on after their end */
     ck_assert_int_eq(heed_attn_check(device, &d, &why), HEED_E_INDEX);
-
     /* LISTED: even entries are named, backwards; the others may be anything. */
     for (int i = 0; i < 2 * LAST + 3; i++)
         list[i] = i % 2 ? INT32_MAX : i;

@@ -109,46 +109,6 @@ TEST(failed_bind_leaves_nothing)
     ck_assert_int_eq(atomic_load(&ledger.blocks), held);
 }
 
-TEST(check_gives_back_all_memory)
-{
-    const long long held = atomic_load(&ledger.blocks);
-
-    ck_assert_int_eq(heed_attn_check(&device, &desc, &why), HEED_OK);
-    ck_assert_int_eq(why.status, HEED_OK);
-    ck_assert_int_eq(atomic_load(&ledger.blocks), held);
-    ledger_restart(&ledger);
-    atomic_store(&ledger.fail_from, 1);
-    ck_assert_int_eq(heed_attn_check(&device, &desc, &why), HEED_E_NOMEM);
-    ck_assert_int_eq(why.status, HEED_E_NOMEM);
-    ck_assert_int_eq(atomic_load(&ledger.blocks), held);
-}
-
-TEST(each_allocation_of_a_plan_may_fail)
-{
-    const long long held = atomic_load(&ledger.blocks);
-    long long k = 1;
-
-    for (;; k++) {
-        heed_plan *plan = NULL;
-        heed_status status;
-
-        ledger_restart(&ledger);
-        atomic_store(&ledger.fail_at, k);
-        desc.flags = HEED_ATTN_ALIGN_START | HEED_PLAN_OWN_WORKSPACE;
-        status = heed_attn_plan(&device, &desc, &plan, &why);
-        ck_assert_int_eq(why.status, status);
-        if (status == HEED_OK) {
-            heed_plan_drop(plan);
-            break;
-        }
-        ck_assert_int_eq(status, HEED_E_NOMEM);
-        ck_assert_ptr_null(plan);
-        ck_assert_int_eq(atomic_load(&ledger.blocks), held);
-    }
-    ck_assert_int_ge(k, 4);     /* arena, state, workspace at least */
-    ck_assert_int_eq(atomic_load(&ledger.blocks), held);
-}
-
 /* ---- runs ---- */
 
 static void *retain_and_drop(void *arg)

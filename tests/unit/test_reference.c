@@ -1,22 +1,18 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The reference: drawn cases judged by the conformance kit, the order of its sums against a plain
- * loop, and every FP environment.
+ * The reference: long drawn cases judged by the conformance kit, the order of its sums against a
+ * plain loop, and special values.
  */
 #include "lib/backend.h"
 
 #include "conform/conform.h"
 #include "support/suite.h"
 
-#include <fenv.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __SSE2__
-#include <xmmintrin.h>
-#endif
 
 extern const struct heed_backend heed_reference_backend;
 
@@ -49,62 +45,34 @@ static uint32_t bits_of(float value)
     return bits;
 }
 
-/* Drawn cases, run by the public calls and judged by the kit: within the bound, and to the last bit
- * where the answer is known so. `fill` -1: any. */
-static void judged(uint64_t seed, int cases, int64_t dense, int64_t limit, int64_t fill,
-                   struct verdict *v)
+/* Longer rows than heed-conform draws, where it compares all devices with the reference. */
+TEST(long_rows_are_within_the_bound)
 {
-    struct rng r = rng_of(seed);
+    struct verdict v = { 0 };
+    struct rng r = rng_of(2000);
     struct target on;
 
     ck_assert(cf_target_open(&on, "reference", 1, NULL));
-    for (int i = 0; i < cases; i++) {
+    for (int i = 0; i < 60; i++) {
         struct problem *p;
         struct call call;
         struct cs c;
         char line[LINE];
 
-        cf_case_draw(&r, on.device, dense, limit, &c);
-        c.v[G_FILL] = fill < 0 ? c.v[G_FILL] : fill;
+        cf_case_draw(&r, on.device, 20, 9000000, &c);
+        c.v[G_FILL] = FILL_NORMAL;
         p = cf_problem_make(&c, NULL, 0, true);
         ck_assert(p != NULL && cf_call_make(&call, &on, p, 0, c.seed));
-        if (cf_run_ok(&call, v, "reference")) {
-            cf_judge_bound(p, &call, v);
-            if (c.v[G_FILL] == FILL_EXACT)
-                cf_judge_exact(p, &call, v);
-        }
+        if (cf_run_ok(&call, &v, "reference"))
+            cf_judge_bound(p, &call, &v);
         cf_case_print(&c, line);
-        ck_assert_msg(!v->failed, "%s: %s", line, v->why);
+        ck_assert_msg(!v.failed, "%s: %s", line, v.why);
         cf_call_finish(&call);
         cf_problem_free(p);
     }
     cf_target_close(&on);
-    printf("# %lld values judged, %lld exactly, worst error / bound %.3f\n", (long long)v->judged,
-           (long long)v->exact, v->worst);
-}
-
-TEST(rows_are_within_the_bound)
-{
-    struct verdict v = { 0 };
-
-    judged(1000, 600, 30, 300000, -1, &v);
-    ck_assert_int_gt(v.judged - v.skipped, 100000);
-}
-
-TEST(long_rows_are_within_the_bound)
-{
-    struct verdict v = { 0 };
-
-    judged(2000, 60, 20, 9000000, FILL_NORMAL, &v);
+    printf("# %lld values judged, worst error / bound %.3f\n", (long long)v.judged, v.worst);
     ck_assert_int_gt(v.judged - v.skipped, 20000);
-}
-
-TEST(exact_answers_are_exact)
-{
-    struct verdict v = { 0 };
-
-    judged(5000, 600, 30, 300000, FILL_EXACT, &v);
-    ck_assert_int_ge(v.exact, 20000);
 }
 
 /* A dense f32 attention of one row, for tests that know every operation. */
@@ -330,64 +298,6 @@ TEST(far_keys_and_large_logits)
     x.v[2] = INFINITY;
     run_checked(&x.attn, x.at);
     ck_assert_uint_eq(bits_of(*x.o), 0x7fc00000u);
-    dense_finish(&x);
-}
-
-static unsigned flush_bits(unsigned set)
-{
-#ifdef __SSE2__
-    unsigned before = _mm_getcsr();
-
-    _mm_setcsr((before & ~0x8040u) | set);
-    return before & 0x8040u;
-#else
-    (void)set;
-    return 0;
-#endif
-}
-
-TEST(any_fp_environment_gives_the_same_bits)
-{
-    static const int modes[] = { FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };
-    static const unsigned flushes[] = { 0, 0x8000u, 0x0040u, 0x8040u };
-    struct dense x;
-    uint32_t wanted[8] = { 0 }, lse = 0;
-
-    dense_start(&x, 300, 5, 8);
-    x.attn.softcap = 20;
-    for (int j = 0; j < 300; j++)
-        x.v[8 * j] *= 0x1p-130f; /* subnormal output */
-    for (int mode = 0; mode < 4; mode++) {
-        for (int flush = 0; flush < 4; flush++) {
-            int round_after, flags_after;
-            unsigned flush_after;
-
-            fesetround(modes[mode]);
-            flush_bits(flushes[flush]);
-            feclearexcept(FE_ALL_EXCEPT);
-            feraiseexcept(FE_DIVBYZERO);
-            run_checked(&x.attn, x.at);
-            flags_after = fetestexcept(FE_ALL_EXCEPT);
-            round_after = fegetround();
-            flush_after = flush_bits(0);
-            fesetenv(FE_DFL_ENV);
-            ck_assert_int_eq(flags_after, FE_DIVBYZERO);
-            ck_assert_int_eq(round_after, modes[mode]);
-#ifdef __SSE2__
-            ck_assert_uint_eq(flush_after, flushes[flush]);
-#endif
-            (void)flush_after;
-            for (int t = 0; t < 8; t++) {
-                if (mode == 0 && flush == 0)
-                    wanted[t] = bits_of(x.o[t]);
-                ck_assert_uint_eq(bits_of(x.o[t]), wanted[t]);
-            }
-            lse = mode == 0 && flush == 0 ? bits_of(x.lse) : lse;
-            ck_assert_uint_eq(bits_of(x.lse), lse);
-        }
-    }
-    ck_assert_uint_ne(wanted[0], 0);
-    ck_assert_uint_lt(wanted[0] & 0x7fffffffu, 0x00800000u);
     dense_finish(&x);
 }
 

@@ -83,97 +83,70 @@ TEST(absent_tensors_are_ignored_and_empty_ones_may_be_null)
     heed_plan_drop(plan);
 }
 
-struct wrong {
+/* What is wrong, the status, field and numbers that say so, and how it comes about. */
+#define WRONGS(X)                                                                                  \
+    X(short_args, HEED_E_SIZE, "args", 128, 127, args.a.size = HEED_ATTN_ARGS_V1 - 1)              \
+    X(newer_args, HEED_E_NEWER, "args", 128, 128, args.tail = 1)                                   \
+    X(short_kv, HEED_E_SIZE, "kv_size", 32, 31, args.a.kv_size = HEED_KV_BUFS_V1 - 1)              \
+    X(newer_kv, HEED_E_NEWER, "kv[0]", 32, 32, kv[0].tail = 1)                                     \
+    X(no_kv, HEED_E_NULL, "kv", 1, 0, args.a.kv = NULL)                                            \
+    X(few_slots, HEED_E_VALUE, "n_slots", 3, 2, args.a.n_slots = 2)                                \
+    X(many_slots, HEED_E_VALUE, "n_slots", 3, 4, args.a.n_slots = 4)                               \
+    X(no_slots, HEED_E_NULL, "slots", 3, 0, args.a.slots = NULL)                                   \
+    X(null_slot, HEED_E_NULL, "slots[0]", 0, 0, slot_bufs[0].handle = NULL)                        \
+    X(null_q, HEED_E_NULL, "q", 0, 0, args.a.q.handle = NULL)                                      \
+    X(null_o, HEED_E_NULL, "o", 0, 0, args.a.o.handle = NULL)                                      \
+    X(null_lse, HEED_E_NULL, "lse", 0, 0, args.a.lse.handle = NULL)                                \
+    X(null_sinks, HEED_E_NULL, "sinks", 0, 0, args.a.sinks.handle = NULL)                          \
+    X(null_k, HEED_E_NULL, "kv[0].k", 0, 0, kv[0].kv.k.handle = NULL)                              \
+    X(null_v, HEED_E_NULL, "kv[0].v", 0, 0, kv[0].kv.v.handle = NULL)                              \
+    X(null_wait, HEED_E_NULL, "wait", 2, 0, args.a.n_wait = 2)                                     \
+    X(null_event, HEED_E_NULL, "wait[1]", 0, 0,                                                    \
+      args.a.n_wait = 2; args.a.wait = wait; wait[0] = &done; wait[1] = NULL)                      \
+    X(other_event, HEED_E_MISMATCH, "wait[0]", 0, 0,                                               \
+      args.a.n_wait = 1; args.a.wait = wait; wait[0] = &rt->events[0])                             \
+    X(far_q, HEED_E_OVERFLOW, "q", 0, 0, args.a.q.offset = UINT64_MAX - 3)                         \
+    X(far_slot, HEED_E_OVERFLOW, "slots[2]", 0, 0, slot_bufs[2].offset = UINT64_MAX - 7)           \
+    X(end_q, HEED_E_OVERFLOW, "q", 0, 0, args.a.q.handle = (char *)(uintptr_t)(UINTPTR_MAX - 15))  \
+    X(odd_q, HEED_E_ALIGN, "q", 4, 2, args.a.q.offset = 2)                                         \
+    X(odd_k, HEED_E_ALIGN, "kv[0].k", 2, 1, kv[0].kv.k.offset = 1)                                 \
+    X(odd_slot, HEED_E_ALIGN, "slots[2]", 8, 4, slot_bufs[2].offset = 4)                           \
+    X(odd_o, HEED_E_ALIGN, "o", 4, 1, args.a.o.offset = 1)                                         \
+    X(o_is_q, HEED_E_ALIAS, "o", 0, 0, args.a.o = args.a.q)                                        \
+    X(o_meets_v, HEED_E_ALIAS, "o", 0, 0,                                                          \
+      args.a.o = at((char *)((uintptr_t)memory.v & ~(uintptr_t)3) - sizeof(memory.o) + 4))         \
+    X(o_is_lse, HEED_E_ALIAS, "o", 0, 0, args.a.lse = args.a.o)                                    \
+    X(lse_is_sinks, HEED_E_ALIAS, "lse", 0, 0, args.a.lse = args.a.sinks)                          \
+    X(lse_is_slot, HEED_E_ALIAS, "lse", 0, 0, args.a.lse = at(memory.q_pos))                       \
+    X(o_meets_mask, HEED_E_ALIAS, "o", 0, 0,                                                       \
+      args.a.o = at((void *)((uintptr_t)memory.mask & ~(uintptr_t)3)))                             \
+    X(small_workspace, HEED_E_WORKSPACE, "workspace", 256, 255, args.a.workspace_size--)           \
+    X(null_workspace, HEED_E_WORKSPACE, "workspace", 256, 0, args.a.workspace.handle = NULL)       \
+    X(odd_workspace, HEED_E_ALIGN, "workspace", 128, 64, args.a.workspace.offset = 64)             \
+    X(workspace_is_o, HEED_E_ALIAS, "workspace", 0, 0,                                             \
+      args.a.o = at(memory.workspace + WORKSPACE - 4))                                             \
+    X(workspace_is_k, HEED_E_ALIAS, "workspace", 0, 0, kv[0].kv.k = at(memory.workspace))          \
+    X(workspace_far, HEED_E_OVERFLOW, "workspace", 0, 0,                                           \
+      args.a.workspace.offset = UINT64_MAX - 127)
+
+#define SPOIL(name, status, field, wanted, got, what)                                              \
+    static void name(void)                                                                         \
+    {                                                                                              \
+        what;                                                                                      \
+    }
+WRONGS(SPOIL)
+#undef SPOIL
+
+static const struct wrong {
     const char *name;
-    void (*spoil)(void);
     heed_status status;
     const char *field;
     int64_t wanted, got;
-};
-
-#define SPOIL(name, what) \
-    static void name(void) \
-    { \
-        what; \
-    }
-SPOIL(short_args, args.a.size = HEED_ATTN_ARGS_V1 - 1)
-SPOIL(newer_args, args.tail = 1)
-SPOIL(short_kv, args.a.kv_size = HEED_KV_BUFS_V1 - 1)
-SPOIL(newer_kv, kv[0].tail = 1)
-SPOIL(no_kv, args.a.kv = NULL)
-SPOIL(few_slots, args.a.n_slots = 2)
-SPOIL(many_slots, args.a.n_slots = 4)
-SPOIL(no_slots, args.a.slots = NULL)
-SPOIL(null_slot, slot_bufs[0].handle = NULL)
-SPOIL(null_q, args.a.q.handle = NULL)
-SPOIL(null_o, args.a.o.handle = NULL)
-SPOIL(null_lse, args.a.lse.handle = NULL)
-SPOIL(null_sinks, args.a.sinks.handle = NULL)
-SPOIL(null_k, kv[0].kv.k.handle = NULL)
-SPOIL(null_v, kv[0].kv.v.handle = NULL)
-SPOIL(null_wait, args.a.n_wait = 2)
-SPOIL(null_event, args.a.n_wait = 2; args.a.wait = wait; wait[0] = &done; wait[1] = NULL)
-SPOIL(other_event, args.a.n_wait = 1; args.a.wait = wait; wait[0] = &rt->events[0])
-SPOIL(far_q, args.a.q.offset = UINT64_MAX - 3)
-SPOIL(far_slot, slot_bufs[2].offset = UINT64_MAX - 7)
-SPOIL(end_q, args.a.q.handle = (char *)(uintptr_t)(UINTPTR_MAX - 15))
-SPOIL(odd_q, args.a.q.offset = 2)
-SPOIL(odd_k, kv[0].kv.k.offset = 1)
-SPOIL(odd_slot, slot_bufs[2].offset = 4)
-SPOIL(odd_o, args.a.o.offset = 1)
-SPOIL(o_is_q, args.a.o = args.a.q)
-SPOIL(o_meets_v,
-      args.a.o = at((char *)((uintptr_t)memory.v & ~(uintptr_t)3) - sizeof(memory.o) + 4))
-SPOIL(o_is_lse, args.a.lse = args.a.o)
-SPOIL(lse_is_sinks, args.a.lse = args.a.sinks)
-SPOIL(lse_is_slot, args.a.lse = at(memory.q_pos))
-SPOIL(o_meets_mask, args.a.o = at((void *)((uintptr_t)memory.mask & ~(uintptr_t)3)))
-SPOIL(small_workspace, args.a.workspace_size--)
-SPOIL(null_workspace, args.a.workspace.handle = NULL)
-SPOIL(odd_workspace, args.a.workspace.offset = 64)
-SPOIL(workspace_is_o, args.a.o = at(memory.workspace + WORKSPACE - 4))
-SPOIL(workspace_is_k, kv[0].kv.k = at(memory.workspace))
-SPOIL(workspace_far, args.a.workspace.offset = UINT64_MAX - 127)
-#undef SPOIL
-
-static const struct wrong wrongs[] = {
-    { "short args", short_args, HEED_E_SIZE, "args", 128, 127 },
-    { "newer args", newer_args, HEED_E_NEWER, "args", 128, 128 },
-    { "short kv", short_kv, HEED_E_SIZE, "kv_size", 32, 31 },
-    { "newer kv", newer_kv, HEED_E_NEWER, "kv[0]", 32, 32 },
-    { "no kv", no_kv, HEED_E_NULL, "kv", 1, 0 },
-    { "few slots", few_slots, HEED_E_VALUE, "n_slots", 3, 2 },
-    { "many slots", many_slots, HEED_E_VALUE, "n_slots", 3, 4 },
-    { "no slots", no_slots, HEED_E_NULL, "slots", 3, 0 },
-    { "null slot", null_slot, HEED_E_NULL, "slots[0]", 0, 0 },
-    { "null q", null_q, HEED_E_NULL, "q", 0, 0 },
-    { "null o", null_o, HEED_E_NULL, "o", 0, 0 },
-    { "null lse", null_lse, HEED_E_NULL, "lse", 0, 0 },
-    { "null sinks", null_sinks, HEED_E_NULL, "sinks", 0, 0 },
-    { "null k", null_k, HEED_E_NULL, "kv[0].k", 0, 0 },
-    { "null v", null_v, HEED_E_NULL, "kv[0].v", 0, 0 },
-    { "null wait", null_wait, HEED_E_NULL, "wait", 2, 0 },
-    { "null event", null_event, HEED_E_NULL, "wait[1]", 0, 0 },
-    { "other event", other_event, HEED_E_MISMATCH, "wait[0]", 0, 0 },
-    { "far q", far_q, HEED_E_OVERFLOW, "q", 0, 0 },
-    { "far slot", far_slot, HEED_E_OVERFLOW, "slots[2]", 0, 0 },
-    { "end q", end_q, HEED_E_OVERFLOW, "q", 0, 0 },
-    { "odd q", odd_q, HEED_E_ALIGN, "q", 4, 2 },
-    { "odd k", odd_k, HEED_E_ALIGN, "kv[0].k", 2, 1 },
-    { "odd slot", odd_slot, HEED_E_ALIGN, "slots[2]", 8, 4 },
-    { "odd o", odd_o, HEED_E_ALIGN, "o", 4, 1 },
-    { "o is q", o_is_q, HEED_E_ALIAS, "o", 0, 0 },
-    { "o meets v", o_meets_v, HEED_E_ALIAS, "o", 0, 0 },
-    { "o is lse", o_is_lse, HEED_E_ALIAS, "o", 0, 0 },
-    { "lse is sinks", lse_is_sinks, HEED_E_ALIAS, "lse", 0, 0 },
-    { "lse is slot", lse_is_slot, HEED_E_ALIAS, "lse", 0, 0 },
-    { "o meets mask", o_meets_mask, HEED_E_ALIAS, "o", 0, 0 },
-    { "small workspace", small_workspace, HEED_E_WORKSPACE, "workspace", 256, 255 },
-    { "null workspace", null_workspace, HEED_E_WORKSPACE, "workspace", 256, 0 },
-    { "odd workspace", odd_workspace, HEED_E_ALIGN, "workspace", 128, 64 },
-    { "workspace is o", workspace_is_o, HEED_E_ALIAS, "workspace", 0, 0 },
-    { "workspace is k", workspace_is_k, HEED_E_ALIAS, "workspace", 0, 0 },
-    { "workspace far", workspace_far, HEED_E_OVERFLOW, "workspace", 0, 0 },
+    void (*spoil)(void);
+} wrongs[] = {
+#define ROW(name, status, field, wanted, got, what) { #name, status, field, wanted, got, name },
+    WRONGS(ROW)
+#undef ROW
 };
 
 LOOP_TEST(wrong_arguments_are_named_and_nothing_happens, sizeof(wrongs) / sizeof(wrongs[0]))
@@ -332,6 +305,7 @@ TEST(visible_wants_a_place_that_exists)
     ck_assert_str_eq(why.field, "head");
     ck_assert_int_eq(heed_attn_visible(&desc, &args.a, 0, 0, N_Q, 0, seen, &why), HEED_E_VALUE);
     ck_assert_str_eq(why.field, "row");
+    ck_assert_int_eq(why.got, N_Q);
     ck_assert_int_eq(heed_attn_visible(&desc, &args.a, 0, 0, 0, 1, seen, &why), HEED_E_VALUE);
     ck_assert_str_eq(why.field, "source");
     ck_assert_int_eq(heed_attn_visible(&desc, NULL, 0, 0, 0, 0, seen, &why), HEED_E_NULL);

