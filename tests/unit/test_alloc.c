@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Host memory: alignment, accounts, arenas, checked arithmetic.
+ * Host memory: alignment, accounts, arenas, checked arithmetic, structs of other sizes.
  */
 #include "lib/core/alloc.h"
 #include "lib/core/context.h"
+#include "lib/core/sized.h"
 #include "support/ledger.h"
 #include "support/suite.h"
 
@@ -193,6 +194,41 @@ TEST(sizes_do_not_wrap)
     ck_assert(heed_mul_size(SIZE_MAX, 0, &out) && out == 0);
     ck_assert(!heed_mul_size(SIZE_MAX / 2 + 1, 2, &out));
     ck_assert_uint_eq(out, 0);
+}
+
+TEST(input_structs_are_extended_and_their_tails_refused)
+{
+    enum { KNOWN = 24, V1 = 16, ROOM = 40 };
+    unsigned char given[ROOM], local[KNOWN + 1];
+    heed_report why = { .size = sizeof(why) };
+
+    for (uint32_t size = 0; size <= ROOM; size++) {
+        const heed_status wanted = size < V1 ? HEED_E_SIZE : HEED_OK;
+
+        memset(given, 7, sizeof(given));
+        if (size > KNOWN)
+            memset(given + KNOWN, 0, ROOM - KNOWN);
+        memcpy(given, &size, sizeof(size));
+        memset(local, 0xee, sizeof(local));
+        ck_assert_int_eq(heed_sized_in(given, V1, local, KNOWN, "x", &why), wanted);
+        ck_assert_uint_eq(local[KNOWN], 0xee);
+        if (wanted < 0) {
+            ck_assert_uint_eq(local[0], 0xee);
+            ck_assert_str_eq(why.field, "x");
+            ck_assert_int_eq(why.wanted, V1);
+            ck_assert_int_eq(why.got, size);
+            continue;
+        }
+        ck_assert_uint_eq(local[0], KNOWN);
+        for (uint32_t i = 4; i < KNOWN; i++)
+            ck_assert_uint_eq(local[i], i < size ? 7 : 0);
+        for (uint32_t i = KNOWN; i < size; i++) {
+            given[i] = 1;
+            ck_assert_int_eq(heed_sized_in(given, V1, local, KNOWN, "x", &why), HEED_E_NEWER);
+            ck_assert_int_eq(why.got, i);
+            given[i] = 0;
+        }
+    }
 }
 
 int main(void)
