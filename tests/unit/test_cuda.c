@@ -159,7 +159,7 @@ TEST(events_of_the_caller_stay_the_callers)
     ck_assert_int_eq(world.offload->event_wrap(&world.device, native, &event, &world.detail),
                      HEED_OK);
     world.offload->event_destroy(&world.device, event);
-    ck_assert_int_eq(fake_cuda.events, 1);
+    ck_assert_int_eq(fake.alive[FAKE_EVENT], 1);
     cuda_event_end(context, native);
 }
 

@@ -76,7 +76,7 @@ TEST(devices_are_asked_for_once)
     heed_opencl_backend.count();
     heed_opencl_backend.describe(0, &world.device.props);
     ck_assert_int_eq(fake.calls, calls);
-    ck_assert_int_eq(fake_opencl.objects, 0);
+    ck_assert_int_eq(fake_alive(), 0);
 }
 
 static void check_refused(const char *reason)

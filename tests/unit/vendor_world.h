@@ -74,7 +74,7 @@ static void opencl_devices(int n)
 
 static long opencl_alive(void)
 {
-    return fake_opencl.objects;
+    return fake_alive();
 }
 
 static void *opencl_context(void)
