@@ -145,28 +145,32 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
 
 /* ---- rows ---- */
 
-/* Steps 10 and 11: o, a row's sums, times sink and factor to its place. */
+/* Steps 10 and 11 of a vector of sums, but for the rounding. */
+HK_FN hk_vec hk_out(HK_GLOBAL const float *o, hk_vec sink, hk_vec factor)
+{
+    hk_vec x = hkv_mul(hkv_mul(hkv_load(o), sink), factor);
+
+    x = hkv_add(x, hkv_set(0.0f));
+    return hkv_select(hkv_ordered(x), x, hkv_set(hk_float(HK_NAN_WORD)));
+}
+
+/* o, a row's sums, times sink and factor to its place. */
 HK_FN void hk_row_write(const struct hk_strip *st, HK_GLOBAL float *o, float sink, float factor,
                         hk_i64 to)
 {
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
-    const hk_vec a = hkv_set(sink), b = hkv_set(factor), nan = hkv_set(hk_float(HK_NAN_WORD));
+    const hk_vec a = hkv_set(sink), b = hkv_set(factor);
     const hk_i64 channel = plan->o.stride[5], n = plan->d_v, width = st->width;
     const hk_u32 dtype = plan->o.dtype;
     HK_GLOBAL char *out = hk_o(st->call);
-    hk_i64 t;
+    hk_i64 t = 0, u;
 
-    for (t = 0; t < width; t += HKV_LANES) {
-        hk_vec x = hkv_mul(hkv_mul(hkv_load(o + hk_o_at(t)), a), b);
-
-        x = hkv_add(x, hkv_set(0.0f));
-        hkv_store(o + hk_o_at(t), hkv_select(hkv_ordered(x), x, nan));
-    }
-    t = 0;
     if (dtype == HK_F32 && channel == 1) {
         for (; t + HKV_LANES <= n; t += HKV_LANES)
-            hkv_store((HK_GLOBAL float *)out + to + t, hkv_load(o + hk_o_at(t)));
+            hkv_store((HK_GLOBAL float *)out + to + t, hk_out(o + hk_o_at(t), a, b));
     }
+    for (u = t; u < width; u += HKV_LANES)
+        hkv_store(o + hk_o_at(u), hk_out(o + hk_o_at(u), a, b));
     for (; t < n; t++)
         hk_put(dtype, out, to + t * channel, o[hk_o_at(t)]);
 }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The built-in executor: an OpenMP team where the library is built with OpenMP, else the
- * caller's thread. Lanes are handed to threads one by one by a worksharing loop, so each lane
+ * caller's thread. Workers are handed to threads one by one by a worksharing loop, so each worker
  * runs exactly once even if the team comes out smaller than asked for (nested regions, thread
  * limits).
  */
@@ -34,7 +34,7 @@ static uint32_t width_limit(void)
     return n > WIDTH_MAX ? n : WIDTH_MAX;
 }
 
-static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t lane),
+static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t worker),
                      void *arg)
 {
     (void)context;
@@ -43,8 +43,8 @@ static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint
         return;
     }
 #pragma omp parallel for num_threads((int)width) schedule(static, 1)
-    for (uint32_t lane = 0; lane < width; lane++)
-        body(arg, lane);
+    for (uint32_t worker = 0; worker < width; worker++)
+        body(arg, worker);
 }
 #else
 static uint32_t width_default(void)
@@ -57,12 +57,12 @@ static uint32_t width_limit(void)
     return 1;
 }
 
-static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t lane),
+static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t worker),
                      void *arg)
 {
     (void)context;
-    for (uint32_t lane = 0; lane < width; lane++)
-        body(arg, lane);
+    for (uint32_t worker = 0; worker < width; worker++)
+        body(arg, worker);
 }
 #endif
 
@@ -78,7 +78,7 @@ heed_status heed_executor_take(heed_executor *to, const heed_executor *given, he
     }
     if (own.parallel != NULL && own.width == 0)
         return heed_report_fill(report, HEED_E_VALUE, "executor.width", 1, 0,
-                                "an executor has at least one lane");
+                                "an executor has at least one worker");
     if (own.parallel == NULL) {
         own.parallel = parallel;
         own.context = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Who runs the lanes of a plan: the caller's executor or the built-in one.
+ * Who runs the workers of a plan: the caller's executor or the built-in one.
  */
 #ifndef HEED_LIB_EXECUTOR_H
 #define HEED_LIB_EXECUTOR_H
@@ -9,7 +9,7 @@
 #include <heed/heed.h>
 
 /* given NULL: the built-in executor, as wide as it likes. given->parallel NULL: the built-in
- * one with at most given->width lanes (0: as wide as it likes). The result always has width
+ * one with at most given->width workers (0: as wide as it likes). The result always has width
  * >= 1 and parallel set. */
 HEED_MUST_CHECK
 heed_status heed_executor_take(heed_executor *to, const heed_executor *given, heed_report *report);

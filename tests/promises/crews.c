@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-typedef void body_function(void *arg, uint32_t lane);
+typedef void body_function(void *arg, uint32_t worker);
 
 static void reverse(void *context, uint32_t width, body_function *body, void *arg)
 {
@@ -21,7 +21,7 @@ static void reverse(void *context, uint32_t width, body_function *body, void *ar
 struct job {
     body_function *body;
     void *arg;
-    uint32_t lane, width, step;
+    uint32_t worker, width, step;
     pthread_barrier_t *barrier;
 };
 
@@ -31,8 +31,8 @@ static void *job_run(void *argument)
 
     if (job->barrier != NULL)
         pthread_barrier_wait(job->barrier);
-    for (uint32_t lane = job->lane; lane < job->width; lane += job->step)
-        job->body(job->arg, lane);
+    for (uint32_t worker = job->worker; worker < job->width; worker += job->step)
+        job->body(job->arg, worker);
     return NULL;
 }
 
@@ -54,9 +54,9 @@ static void threads(void *context, uint32_t width, body_function *body, void *ar
     if (width > CREW_LANES || pthread_barrier_init(&barrier, NULL, width) != 0)
         abort();
     for (uint32_t i = 0; i < width; i++) {
-        const uint32_t lane = (first + i) % width;
+        const uint32_t worker = (first + i) % width;
 
-        jobs[i] = (struct job){ body, arg, lane, lane + 1, 1, &barrier };
+        jobs[i] = (struct job){ body, arg, worker, worker + 1, 1, &barrier };
         start(&thread[i], &jobs[i]);
     }
     for (uint32_t i = 0; i < width; i++)

@@ -10,11 +10,11 @@
 
 enum { CREW_LANES = 16 };
 
-/* One lane after the other on the caller's thread, the last one first. */
+/* One worker after the other on the caller's thread, the last one first. */
 heed_executor crew_reverse(uint32_t width);
-/* A thread per lane, started in an order that changes from call to call; all meet first. */
+/* A thread per worker, started in an order that changes from call to call; all meet first. */
 heed_executor crew_threads(uint32_t width);
-/* Two threads, the caller's and another, that share the lanes out: even ones and odd ones. */
+/* Two threads, the caller's and another, that share the workers out: even ones and odd ones. */
 heed_executor crew_pair(uint32_t width);
 
 #endif

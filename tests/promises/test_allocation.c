@@ -117,7 +117,7 @@ static void case_try(size_t index, const struct place *p, const char *device, ui
     asked_by(&w, p, plan, &args, 1);
     ck_assert_int_eq(atomic_load(&p->ledger.requests), 0);
     n = asked_by(&w, p, plan, &args, 10);
-    ck_assert_msg(n == 0, "%s on %s, %u lanes: 10 runs asked malloc %lld times", w.name, device,
+    ck_assert_msg(n == 0, "%s on %s, %u workers: 10 runs asked malloc %lld times", w.name, device,
                   (unsigned)width, n);
     ck_assert_int_eq(atomic_load(&p->ledger.requests), 0);
     work_judge(&w, device, "eleven runs");

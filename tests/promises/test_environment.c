@@ -156,7 +156,7 @@ LOOP_TEST(environment_changes_no_bit_and_is_left_alone, place_count() * (int)CAS
         for (uint32_t width = 1; width <= (_i < CASES ? 1 : 2); width++) {
             char how[96];
 
-            snprintf(how, sizeof(how), "rounding %s, flush %d, traps %d, %u lanes",
+            snprintf(how, sizeof(how), "rounding %s, flush %d, traps %d, %u workers",
                      roundings[rounding].name, flush, trap, (unsigned)width);
             strange(rounding, flush, trap);
             life(&w, device, width, how);

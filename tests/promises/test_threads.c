@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Threads inside a run change no bit: any width, any executor, any order of lanes, any place in the
- * batch. Threads around it do no harm: runtimes beside each other, one plan run by many, a plan's
- * own workspace, the last reference dropped in mid-run. Also run under ThreadSanitizer, see
+ * Threads inside a run change no bit: any width, any executor, any order of workers, any place in
+ * the batch. Threads around it do no harm: runtimes beside each other, one plan run by many, a
+ * plan's own workspace, the last reference dropped in mid-run. Also run under ThreadSanitizer, see
  * scripts/tsan.
  */
 #include "crews.h"
@@ -48,7 +48,7 @@ static void widths_try(struct work *w, const char *device, int crew)
         plan = work_plan(w, &p, 0);
         space_start(&space, plan);
         for (int again = 0; again < 2; again++) {
-            snprintf(how, sizeof(how), "%s, %u lanes", crews[crew].name, (unsigned)widths[i]);
+            snprintf(how, sizeof(how), "%s, %u workers", crews[crew].name, (unsigned)widths[i]);
             work_run(w, &p, plan, &space, how);
         }
         space_finish(&space);

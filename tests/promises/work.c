@@ -75,9 +75,9 @@ void place_close(struct place *p)
     ck_assert_int_eq(atomic_load(&p->ledger.mistakes), 0);
 }
 
-heed_executor width_of(uint32_t lanes)
+heed_executor width_of(uint32_t workers)
 {
-    const heed_executor e = { .size = sizeof(e), .width = lanes };
+    const heed_executor e = { .size = sizeof(e), .width = workers };
 
     return e;
 }

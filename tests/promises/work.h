@@ -31,8 +31,8 @@ const char *place_name(int i);
 int place_open(struct place *, const char *name, const heed_executor *);
 void place_close(struct place *); /* fails the test unless all memory came back */
 
-/* The built-in executor with so many lanes. */
-heed_executor width_of(uint32_t lanes);
+/* The built-in executor with so many workers. */
+heed_executor width_of(uint32_t workers);
 
 struct work {
     const char *name;

@@ -63,14 +63,14 @@ static inline int suite_run_case(const char *name, TCase *tests)
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* seconds: what a test may take, 0: what Check gives it; before and after each may be NULL. */
+/* seconds: what a test may take, 0: a minute, as machines under load take long over little; before
+ * and after each may be NULL. */
 static inline int suite_run(const char *name, int seconds, void (*before)(void),
                             void (*after)(void))
 {
     TCase *const tests = tcase_create(name);
 
-    if (seconds > 0)
-        tcase_set_timeout(tests, seconds);
+    tcase_set_timeout(tests, seconds > 0 ? seconds : 60);
     tcase_add_checked_fixture(tests, before, after);
     return suite_run_case(name, tests);
 }

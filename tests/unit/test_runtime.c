@@ -110,12 +110,12 @@ TEST(report_text_is_one_cut_plain_line)
 
 /* ---- runtime ---- */
 
-static void in_turn(void *context, uint32_t width, void (*body)(void *arg, uint32_t lane),
+static void in_turn(void *context, uint32_t width, void (*body)(void *arg, uint32_t worker),
                     void *arg)
 {
     ++*(int *)context;
-    for (uint32_t lane = width; lane-- > 0;)
-        body(arg, lane);
+    for (uint32_t worker = width; worker-- > 0;)
+        body(arg, worker);
 }
 
 static char last_line[256];
@@ -326,15 +326,15 @@ TEST(device_info_is_written_within_its_size)
 
 /* ---- executor ---- */
 
-struct lanes {
+struct workers {
     atomic_int seen[512];
 };
 
-static void mark_lane(void *arg, uint32_t lane)
+static void mark_lane(void *arg, uint32_t worker)
 {
-    struct lanes *lanes = arg;
+    struct workers *workers = arg;
 
-    atomic_fetch_add(&lanes->seen[lane], 1);
+    atomic_fetch_add(&workers->seen[worker], 1);
 }
 
 TEST(each_lane_runs_once)
@@ -344,7 +344,7 @@ TEST(each_lane_runs_once)
     for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
         const heed_executor given = { .size = sizeof(given), .width = widths[i] };
         heed_executor e;
-        struct lanes lanes = { { 0 } };
+        struct workers workers = { { 0 } };
 
         ck_assert_int_eq(heed_executor_take(&e, &given, &why), HEED_OK);
         ck_assert_uint_ge(e.width, 1);
@@ -352,9 +352,9 @@ TEST(each_lane_runs_once)
         if (widths[i] != 0)
             ck_assert_uint_le(e.width, widths[i]);
         ck_assert_uint_le(e.width, 512);
-        e.parallel(e.context, e.width, mark_lane, &lanes);
-        for (uint32_t lane = 0; lane < 512; lane++)
-            ck_assert_int_eq(atomic_load(&lanes.seen[lane]), lane < e.width);
+        e.parallel(e.context, e.width, mark_lane, &workers);
+        for (uint32_t worker = 0; worker < 512; worker++)
+            ck_assert_int_eq(atomic_load(&workers.seen[worker]), worker < e.width);
     }
 }
 
@@ -365,12 +365,12 @@ TEST(callers_executor_is_taken_as_it_is)
     const heed_runtime_desc desc = { .size = sizeof(desc), .executor = &given };
     heed_runtime *rt = make_runtime(&desc);
     const heed_executor *e = rt->services.executor;
-    struct lanes lanes = { { 0 } };
+    struct workers workers = { { 0 } };
 
     ck_assert_uint_eq(e->width, 3);
-    e->parallel(e->context, e->width, mark_lane, &lanes);
+    e->parallel(e->context, e->width, mark_lane, &workers);
     ck_assert_int_eq(calls, 1);
-    ck_assert_int_eq(atomic_load(&lanes.seen[2]), 1);
+    ck_assert_int_eq(atomic_load(&workers.seen[2]), 1);
     for (uint32_t i = 0; i < rt->n_devices; i++) {
         heed_device_props p = { .size = sizeof(p) };
 

@@ -20,24 +20,24 @@ struct ceiling {
     struct team *team;
     bool cpu_time;
     int64_t iterations;
-    float *burnt;                       /* [threads], so that no lane's work is removed */
+    float *burnt;                       /* [threads], so that no worker's work is removed */
     uint64_t *words, *sums;             /* words NULL: no memory for it; sums [threads] */
     size_t n_words;
 };
 
-static void burn(void *arg, unsigned lane)
+static void burn(void *arg, unsigned worker)
 {
     struct ceiling *c = arg;
 
-    c->burnt[lane] = c->peak->burn(c->iterations, 1.0f + (float)(lane + 1) / 64);
+    c->burnt[worker] = c->peak->burn(c->iterations, 1.0f + (float)(worker + 1) / 64);
 }
 
-static void read_share(void *arg, unsigned lane)
+static void read_share(void *arg, unsigned worker)
 {
     struct ceiling *c = arg;
     const size_t share = c->n_words / team_threads(c->team);
 
-    c->sums[lane] = peak_read(c->words + share * lane, share);
+    c->sums[worker] = peak_read(c->words + share * worker, share);
 }
 
 static double chosen(const struct ceiling *c, struct timing t)

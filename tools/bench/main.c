@@ -66,12 +66,12 @@ static int open_other(struct bench *bench, const heed_runtime_desc *desc)
 
 static int open_bench(struct bench *bench)
 {
-    const heed_executor lanes = {
-        .size = sizeof lanes, .width = (uint32_t)bench->options.threads,
+    const heed_executor workers = {
+        .size = sizeof workers, .width = (uint32_t)bench->options.threads,
     };
     char room[CACHE_ROOM];
     const heed_runtime_desc desc = {
-        .size = sizeof desc, .executor = &lanes, .cache_dir = cache_folder(room),
+        .size = sizeof desc, .executor = &workers, .cache_dir = cache_folder(room),
     };
     heed_report report = { .size = sizeof report };
     heed_status status;
@@ -111,7 +111,7 @@ static void close_bench(struct bench *bench)
     peer_stop(bench->peer);
 }
 
-/* Threads that will work: a device may have fewer lanes than were asked for. */
+/* Threads that will work: a device may have fewer workers than were asked for. */
 static unsigned lanes_of(const struct bench *bench)
 {
     const unsigned wanted = (unsigned)bench->options.threads;
@@ -120,7 +120,7 @@ static unsigned lanes_of(const struct bench *bench)
     if (has == 0 || has >= wanted)
         return wanted;
     fprintf(stderr, "heed-bench: device %s has %u %s, not %u\n", bench->props.name, has,
-            has == 1 ? "lane" : "lanes", wanted);
+            has == 1 ? "worker" : "workers", wanted);
     return has;
 }
 

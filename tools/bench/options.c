@@ -108,7 +108,7 @@ static const struct {
       take_workload },
     { "--device", "NAME", "device to measure (default: the fastest; see heed-info)", take_device },
     { "--isa", "NAME", "instruction set: short for --device cpu:NAME", take_isa },
-    { "--threads", "N", "lanes of the built-in executor (default 1)", take_threads },
+    { "--threads", "N", "workers of the built-in executor (default 1)", take_threads },
     { "--pairs", "N", "peak/kernel pairs, at least 15 (default 15)", take_pairs },
     { "--clock", "cpu|wall", "time the rates are made of (default: cpu on one thread, else wall)",
       take_clock },

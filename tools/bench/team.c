@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * A generation counter wakes the lanes; a lane that is awake spins until all are, because waking
- * up takes long compared with a burst of work.
+ * A generation counter wakes the workers; a worker that is awake spins until all are, because
+ * waking up takes long compared with a burst of work.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "bench/team.h"
@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-struct lane {
+struct worker {
     struct team *team;
     pthread_t thread;
     unsigned number;
@@ -25,10 +25,10 @@ struct team {
     pthread_cond_t wake, done;
     unsigned threads, started, generation, running;
     bool stop;
-    void (*body)(void *arg, unsigned lane);
+    void (*body)(void *arg, unsigned worker);
     void *arg;
     atomic_uint ready;
-    struct lane *lanes;                 /* [threads]; 0 is the caller and has no thread */
+    struct worker *workers;                 /* [threads]; 0 is the caller and has no thread */
 };
 
 static void meet(struct team *team)
@@ -40,8 +40,8 @@ static void meet(struct team *team)
 
 static void *work(void *arg)
 {
-    struct lane *lane = arg;
-    struct team *team = lane->team;
+    struct worker *worker = arg;
+    struct team *team = worker->team;
     unsigned seen = 0;
 
     pthread_mutex_lock(&team->lock);
@@ -53,7 +53,7 @@ static void *work(void *arg)
         seen = team->generation;
         pthread_mutex_unlock(&team->lock);
         meet(team);
-        team->body(team->arg, lane->number);
+        team->body(team->arg, worker->number);
         pthread_mutex_lock(&team->lock);
         if (--team->running == 0)
             pthread_cond_signal(&team->done);
@@ -74,16 +74,16 @@ struct team *team_create(unsigned threads)
     pthread_mutex_init(&team->lock, NULL);
     pthread_cond_init(&team->wake, NULL);
     pthread_cond_init(&team->done, NULL);
-    team->lanes = calloc(threads, sizeof *team->lanes);
-    while (team->lanes != NULL && team->started < threads) {
-        struct lane *lane = &team->lanes[team->started];
+    team->workers = calloc(threads, sizeof *team->workers);
+    while (team->workers != NULL && team->started < threads) {
+        struct worker *worker = &team->workers[team->started];
 
-        *lane = (struct lane){ .team = team, .number = team->started };
-        if (pthread_create(&lane->thread, NULL, work, lane) != 0)
+        *worker = (struct worker){ .team = team, .number = team->started };
+        if (pthread_create(&worker->thread, NULL, work, worker) != 0)
             break;
         team->started++;
     }
-    if (team->lanes == NULL || team->started < threads) {
+    if (team->workers == NULL || team->started < threads) {
         team_destroy(team);
         return NULL;
     }
@@ -99,11 +99,11 @@ void team_destroy(struct team *team)
     pthread_cond_broadcast(&team->wake);
     pthread_mutex_unlock(&team->lock);
     for (unsigned i = 1; i < team->started; i++)
-        pthread_join(team->lanes[i].thread, NULL);
+        pthread_join(team->workers[i].thread, NULL);
     pthread_cond_destroy(&team->done);
     pthread_cond_destroy(&team->wake);
     pthread_mutex_destroy(&team->lock);
-    free(team->lanes);
+    free(team->workers);
     free(team);
 }
 
@@ -112,7 +112,7 @@ unsigned team_threads(const struct team *team)
     return team->threads;
 }
 
-struct timing team_run(struct team *team, void (*body)(void *arg, unsigned lane), void *arg)
+struct timing team_run(struct team *team, void (*body)(void *arg, unsigned worker), void *arg)
 {
     struct timing start;
 

@@ -19,6 +19,6 @@ unsigned team_threads(const struct team *);
 /* Calls body(arg, 0) .. body(arg, threads - 1) at the same time, the first on the calling thread;
  * returns the seconds from when all were ready until the last returned, with the CPU time of that
  * (see timing.h). */
-struct timing team_run(struct team *, void (*body)(void *arg, unsigned lane), void *arg);
+struct timing team_run(struct team *, void (*body)(void *arg, unsigned worker), void *arg);
 
 #endif

@@ -327,7 +327,7 @@ struct nested {
     bool inside, asked;
 };
 
-static void nested_parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t lane),
+static void nested_parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t worker),
                             void *arg)
 {
     struct nested *n = context;
@@ -338,8 +338,8 @@ static void nested_parallel(void *context, uint32_t width, void (*body)(void *ar
         n->status = heed_attn_run(n->plan, n->queue, n->args, NULL, NULL);
         n->inside = false;
     }
-    for (uint32_t lane = 0; lane < width; lane++)
-        body(arg, lane);
+    for (uint32_t worker = 0; worker < width; worker++)
+        body(arg, worker);
 }
 
 static void busy_error(struct point *t, const char *device, const struct problem *p)

@@ -113,12 +113,12 @@ static void print_table(const struct found *found)
     }
     printf("\n%s", heed_build_text());
     printf("default device: %s\n\n", found->preferred[0] != '\0' ? found->preferred : "none");
-    printf("%-*s  %5s  %5s  %-*s  %s\n", names, "device", "lanes", "exact", texts, "description",
+    printf("%-*s  %7s  %5s  %-*s  %s\n", names, "device", "workers", "exact", texts, "description",
            "state");
     for (uint32_t i = 0; i < found->count; i++) {
         const heed_device_props *p = &found->devices[i];
 
-        printf("%-*s  %5u  %5s  %-*s  ", names, p->name, (unsigned)p->width,
+        printf("%-*s  %7u  %5s  %-*s  ", names, p->name, (unsigned)p->width,
                p->exact ? "yes" : "no", texts, p->description);
         if (p->usable >= 0 && (p->exact || p->reason[0] == '\0'))
             puts("usable");
