@@ -56,24 +56,12 @@ static void take_text(const char *text, size_t size, char *to, size_t room)
     to[n] = '\0';
 }
 
-void heed_opencl_device_text(const struct heed_opencl_api *api, void *device, uint32_t what,
-                             char *to, size_t size)
+void heed_opencl_text(heed_opencl_info *get, void *object, uint32_t what, char *to, size_t size)
 {
     char text[TEXT];
     size_t n = 0;
 
-    if (api->GetDeviceInfo(device, what, sizeof(text), text, &n) != HEED_CL_SUCCESS)
-        n = 0;
-    take_text(text, n < sizeof(text) ? n : sizeof(text), to, size);
-}
-
-void heed_opencl_platform_text(const struct heed_opencl_api *api, void *platform, uint32_t what,
-                               char *to, size_t size)
-{
-    char text[TEXT];
-    size_t n = 0;
-
-    if (api->GetPlatformInfo(platform, what, sizeof(text), text, &n) != HEED_CL_SUCCESS)
+    if (get(object, what, sizeof(text), text, &n) != HEED_CL_SUCCESS)
         n = 0;
     take_text(text, n < sizeof(text) ? n : sizeof(text), to, size);
 }
@@ -102,7 +90,7 @@ static long version_of(const struct heed_opencl_api *api, void *device)
     char text[TEXT], *rest;
     long major, minor;
 
-    heed_opencl_device_text(api, device, HEED_CL_DEVICE_VERSION, text, sizeof(text));
+    heed_opencl_text(api->GetDeviceInfo, device, HEED_CL_DEVICE_VERSION, text, sizeof(text));
     if (strncmp(text, before, sizeof(before) - 1) != 0)
         return 0;
     major = strtol(text + sizeof(before) - 1, &rest, 10);
@@ -117,7 +105,7 @@ static const char *refuse(const struct heed_opencl_api *api, void *device)
 {
     char profile[64];
 
-    heed_opencl_device_text(api, device, HEED_CL_DEVICE_PROFILE, profile, sizeof(profile));
+    heed_opencl_text(api->GetDeviceInfo, device, HEED_CL_DEVICE_PROFILE, profile, sizeof(profile));
     if (!ask32(api, device, HEED_CL_DEVICE_AVAILABLE))
         return "the driver says that the device is not available";
     if (strcmp(profile, "FULL_PROFILE") != 0)
@@ -145,8 +133,8 @@ static void ask(const struct heed_opencl_api *api, void *platform, void *device,
     char maker[48], name[72];
     const char *const reason = refuse(api, device);
 
-    heed_opencl_platform_text(api, platform, HEED_CL_PLATFORM_NAME, maker, sizeof(maker));
-    heed_opencl_device_text(api, device, HEED_CL_DEVICE_NAME, name, sizeof(name));
+    heed_opencl_text(api->GetPlatformInfo, platform, HEED_CL_PLATFORM_NAME, maker, sizeof(maker));
+    heed_opencl_text(api->GetDeviceInfo, device, HEED_CL_DEVICE_NAME, name, sizeof(name));
     *out = (struct found){
         .platform = platform,
         .device = device,

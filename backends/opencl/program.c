@@ -64,21 +64,11 @@ static void fetch_log(struct build *b)
 
 /* ---- the cache --------------------------------------------------------- */
 
-static void hash_device_text(struct heed_hash *hash, const struct heed_opencl_state *d,
-                             uint32_t what)
+static void hash_text(struct heed_hash *hash, heed_opencl_info *get, void *object, uint32_t what)
 {
     char text[512];
 
-    heed_opencl_device_text(d->api, d->device, what, text, sizeof(text));
-    heed_hash_add_text(hash, text);
-}
-
-static void hash_platform_text(struct heed_hash *hash, const struct heed_opencl_state *d,
-                               uint32_t what)
-{
-    char text[512];
-
-    heed_opencl_platform_text(d->api, d->platform, what, text, sizeof(text));
+    heed_opencl_text(get, object, what, text, sizeof(text));
     heed_hash_add_text(hash, text);
 }
 
@@ -93,11 +83,11 @@ static void find_key(struct build *b)
     for (size_t i = 0; i < N_STANDARDS; i++)
         heed_hash_add_text(&hash, standards[i]);
     heed_hash_add_text(&hash, b->defines);
-    hash_platform_text(&hash, b->d, HEED_CL_PLATFORM_NAME);
-    hash_platform_text(&hash, b->d, HEED_CL_PLATFORM_VERSION);
-    hash_device_text(&hash, b->d, HEED_CL_DEVICE_NAME);
-    hash_device_text(&hash, b->d, HEED_CL_DEVICE_VERSION);
-    hash_device_text(&hash, b->d, HEED_CL_DRIVER_VERSION);
+    hash_text(&hash, b->d->api->GetPlatformInfo, b->d->platform, HEED_CL_PLATFORM_NAME);
+    hash_text(&hash, b->d->api->GetPlatformInfo, b->d->platform, HEED_CL_PLATFORM_VERSION);
+    hash_text(&hash, b->d->api->GetDeviceInfo, b->d->device, HEED_CL_DEVICE_NAME);
+    hash_text(&hash, b->d->api->GetDeviceInfo, b->d->device, HEED_CL_DEVICE_VERSION);
+    hash_text(&hash, b->d->api->GetDeviceInfo, b->d->device, HEED_CL_DRIVER_VERSION);
     heed_hash_finish(&hash, b->key);
 }
 

@@ -56,11 +56,10 @@ heed_status heed_opencl_attach(void *state, uint32_t index, void *context, void 
                                struct heed_error_detail *);
 void heed_opencl_detach(void *state);
 
-/* A text of the device or its platform, cut to size; "" when it cannot be had. */
-void heed_opencl_device_text(const struct heed_opencl_api *, void *device, uint32_t what, char *to,
-                             size_t size);
-void heed_opencl_platform_text(const struct heed_opencl_api *, void *platform, uint32_t what,
-                               char *to, size_t size);
+/* What the API gives for texts of a device and of a platform; the text is cut to size, "" when it
+ * cannot be had. */
+typedef int32_t heed_opencl_info(void *object, uint32_t what, size_t, void *to, size_t *size);
+void heed_opencl_text(heed_opencl_info *, void *object, uint32_t what, char *to, size_t size);
 
 /* ---- memory.c ---- */
 

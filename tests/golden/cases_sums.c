@@ -10,78 +10,29 @@
 
 /* ---- steps 1, 3, 5 to 12: dense ------------------------------------------- */
 
-void golden_case_one_key(struct golden *g)
-{
-    golden_base(g, 1, 1, 1, 1);
-}
-
-void golden_case_dense(struct golden *g)
-{
-    golden_base(g, 37, 100, 33, 19);
-}
-
-void golden_case_dense_long(struct golden *g)
-{
-    golden_base(g, 3, 2100, 16, 9);
-}
-
-void golden_case_dense_default_scale(struct golden *g)
-{
-    golden_base(g, 4, 70, 5, 3);
-}
-
-void golden_case_dense_scale(struct golden *g)
-{
-    golden_base(g, 4, 70, 7, 3);
-    g->desc.scale = -1.25;
-}
-
-void golden_case_dense_scale_zero(struct golden *g)
-{
-    golden_base(g, 4, 70, 7, 3);
-    g->desc.flags |= HEED_ATTN_SCALE_GIVEN;
-}
-
-void golden_case_no_channels(struct golden *g)
-{
-    golden_base(g, 3, 70, 0, 5);
-}
-
-void golden_case_no_values(struct golden *g)
-{
-    golden_base(g, 5, 70, 6, 0);
-}
-
-void golden_case_no_keys(struct golden *g)
-{
-    golden_base(g, 5, 0, 6, 4);
-}
-
+#define BASE(name, n_q, n_k, d, d_v, factor, cap, more)                                            \
+    void golden_case_##name(struct golden *g)                                                      \
+    {                                                                                              \
+        golden_base(g, n_q, n_k, d, d_v);                                                          \
+        g->desc.scale = factor;                                                                    \
+        g->desc.softcap = cap;                                                                     \
+        g->desc.flags |= more;                                                                     \
+    }
+BASE(one_key, 1, 1, 1, 1, 0, 0, 0)
+BASE(dense, 37, 100, 33, 19, 0, 0, 0)
+BASE(dense_long, 3, 2100, 16, 9, 0, 0, 0)
+BASE(dense_default_scale, 4, 70, 5, 3, 0, 0, 0)
+BASE(dense_scale, 4, 70, 7, 3, -1.25, 0, 0)
+BASE(dense_scale_zero, 4, 70, 7, 3, 0, 0, HEED_ATTN_SCALE_GIVEN)
+BASE(no_channels, 3, 70, 0, 5, 0, 0, 0)
+BASE(no_values, 5, 70, 6, 0, 0, 0, 0)
+BASE(no_keys, 5, 0, 6, 4, 0, 0, 0)
 /* Maxima that rise and fall by hundreds: rescales inside a chunk and between chunks. */
-void golden_case_steep(struct golden *g)
-{
-    golden_base(g, 6, 3000, 4, 5);
-    g->desc.scale = 40;
-}
-
-void golden_case_huge(struct golden *g)
-{
-    golden_base(g, 6, 300, 4, 5);
-    g->desc.scale = 1e9;
-}
-
-void golden_case_softcap_small(struct golden *g)
-{
-    golden_base(g, 5, 200, 8, 5);
-    g->desc.softcap = 30;
-}
-
-void golden_case_softcap_large(struct golden *g)
-{
-    golden_base(g, 5, 200, 8, 5);
-    g->desc.scale = 3;
-    g->desc.softcap = 1.5;
-}
+BASE(steep, 6, 3000, 4, 5, 40, 0, 0)
+BASE(huge, 6, 300, 4, 5, 1e9, 0, 0)
+BASE(softcap_small, 5, 200, 8, 5, 0, 30, 0)
+BASE(softcap_large, 5, 200, 8, 5, 3, 1.5, 0)
+#undef BASE
 
 void golden_case_subnormal(struct golden *g)
 {

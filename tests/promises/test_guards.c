@@ -75,11 +75,7 @@ static void run_guarded(struct work *w, const struct place *p, int at_end, const
     space_finish(&space);
     guarded_finish(&g);
     heed_plan_drop(plan);
-    w->g.args = saved.args;
-    memcpy(w->g.kv, saved.kv, sizeof(saved.kv));
-    memcpy(w->g.slot_bufs, saved.slot_bufs, sizeof(saved.slot_bufs));
-    w->o = w->g.o;
-    w->lse = w->g.lse;
+    work_return(w, &saved);
 }
 
 static void places_try(struct work *w, struct place *places, const int *open)
@@ -234,8 +230,6 @@ static void capacity_try(const struct place *p, int shared, int64_t n_q, float *
     heed_buf len = { .handle = (void *)(uintptr_t)lengths };
     heed_attn_args args = { .size = sizeof(args), .kv_size = sizeof(bufs), .q = { q, 0 },
                             .o = { o, 0 }, .kv = &bufs, .slots = &len, .n_slots = 1 };
-    heed_plan *plan = NULL;
-    struct space space;
 
     ck_assert(kv != MAP_FAILED && q != NULL && o != NULL);
     for (int64_t i = 0; i < K_B * n_q * K_D; i++)
@@ -252,16 +246,11 @@ static void capacity_try(const struct place *p, int shared, int64_t n_q, float *
                              0);
         }
     }
-    ck_assert_int_eq(heed_attn_plan(p->device, &desc, &plan, NULL), HEED_OK);
-    space_start(&space, plan);
-    space_into(&space, &args);
-    ck_assert_int_eq(heed_attn_run(plan, p->queue, &args, NULL, NULL), HEED_OK);
+    place_run(p, &desc, args);
     if (protect)
         ck_assert_int_eq(memcmp(o, want, (size_t)(K_B * n_q * K_D) * sizeof(float)), 0);
     else
         memcpy(want, o, (size_t)(K_B * n_q * K_D) * sizeof(float));
-    space_finish(&space);
-    heed_plan_drop(plan);
     munmap(kv, 2 * K_B * item);
     free(q);
     free(o);

@@ -119,12 +119,9 @@ static void far_run(const struct place *p, char dense[F_ARRAYS][F_BYTES], int wh
     heed_attn_desc desc = { .size = sizeof(desc), .flags = HEED_ATTN_ALIGN_START,
                             .sources = &source, .n_sources = 1, .source_size = sizeof(source),
                             .slots = slots, .n_slots = 2, .slot_size = sizeof(slots[0]) };
-    heed_report why = { .size = sizeof(why) };
-    heed_plan *plan = NULL;
     heed_attn_args args = { .size = sizeof(args), .kv_size = sizeof(heed_kv_bufs), .n_slots = 2 };
     heed_kv_bufs kv;
     heed_buf bufs[2];
-    struct space space;
 
     for (int a = 0; a < F_ARRAYS; a++) {
         at[a] = place_array(&far_arrays[a], maps[a], a == which ? axis : -1, far);
@@ -138,8 +135,6 @@ static void far_run(const struct place *p, char dense[F_ARRAYS][F_BYTES], int wh
     source.v = at[F_V].t;
     slots[0].t = at[F_MASK].t;
     slots[1].t = at[F_BIAS].t;
-    ck_assert_msg(heed_attn_plan(p->device, &desc, &plan, &why) == HEED_OK, "%s: %s", why.field,
-                  why.message);
     args.q.handle = at[F_Q].base;
     args.o.handle = at[F_O].base;
     args.lse.handle = at[F_LSE].base;
@@ -149,12 +144,7 @@ static void far_run(const struct place *p, char dense[F_ARRAYS][F_BYTES], int wh
     bufs[1] = (heed_buf){ at[F_BIAS].base, 0 };
     args.kv = &kv;
     args.slots = bufs;
-    space_start(&space, plan);
-    space_into(&space, &args);
-    ck_assert_msg(heed_attn_run(plan, p->queue, &args, NULL, &why) == HEED_OK, "%s: %s", why.field,
-                  why.message);
-    space_finish(&space);
-    heed_plan_drop(plan);
+    place_run(p, &desc, args);
     spread(&far_arrays[F_O], &at[F_O], dense[F_O], 1);
     spread(&far_arrays[F_LSE], &at[F_LSE], dense[F_LSE], 1);
 }
@@ -230,12 +220,9 @@ static void long_run(const struct place *p, const struct long_case *c, char *map
                             .n_slots = 2, .slot_size = sizeof(slots[0]) };
     heed_kv_bufs kv = { { map, 0 }, { map, 2 } };
     heed_buf bufs[2] = { { list, 0 }, { (void *)(uintptr_t)length, 0 } };
-    heed_attn_args args = { .size = sizeof(args), .kv_size = sizeof(kv), .q = { q, 0 },
+    const heed_attn_args args = { .size = sizeof(args), .kv_size = sizeof(kv), .q = { q, 0 },
                             .o = { o, 0 }, .lse = { lse, 0 }, .kv = &kv, .slots = bufs,
                             .n_slots = 2 };
-    heed_report why = { .size = sizeof(why) };
-    heed_plan *plan = NULL;
-    struct space space;
 
     for (int i = 0; i < L_Q * 2; i++)
         q[i] = (uint16_t)(0x3800 + 71 * i);
@@ -256,15 +243,7 @@ static void long_run(const struct place *p, const struct long_case *c, char *map
         source.len_slot = 2;
         source.n_terms = 0;
     }
-    ck_assert_msg(heed_attn_plan(p->device, &desc, &plan, &why) == HEED_OK, "%s: %s", why.field,
-                  why.message);
-    space_start(&space, plan);
-    space_into(&space, &args);
-    ck_assert_uint_lt(space.bytes, 1 << 24);
-    ck_assert_msg(heed_attn_run(plan, p->queue, &args, NULL, &why) == HEED_OK, "%s: %s", why.field,
-                  why.message);
-    space_finish(&space);
-    heed_plan_drop(plan);
+    ck_assert_uint_lt(place_run(p, &desc, args), 1 << 24);
 }
 
 /* Values of the last keys, counted from a multiple of 1024 near the end. */
@@ -485,9 +464,7 @@ static void offsets_try(struct work *w, const struct place *p)
             work_run(w, p, plan, NULL, how);
             while (s.n > 0)
                 free(s.blocks[--s.n]);
-            w->g.args = saved.args;
-            memcpy(w->g.kv, saved.kv, sizeof(saved.kv));
-            memcpy(w->g.slot_bufs, saved.slot_bufs, sizeof(saved.slot_bufs));
+            work_return(w, &saved);
             if (s.element == 0)
                 break;
             step = s.element;

@@ -222,6 +222,23 @@ void space_into(const struct space *s, heed_attn_args *args)
     args->workspace_size = s->bytes;
 }
 
+uint64_t place_run(const struct place *p, const heed_attn_desc *desc, heed_attn_args args)
+{
+    heed_report why = { .size = sizeof(why) };
+    heed_plan *plan = NULL;
+    struct space space;
+
+    ck_assert_msg(heed_attn_plan(p->device, desc, &plan, &why) == HEED_OK, "%s: %s", why.field,
+                  why.message);
+    space_start(&space, plan);
+    space_into(&space, &args);
+    ck_assert_msg(heed_attn_run(plan, p->queue, &args, NULL, &why) == HEED_OK, "%s: %s", why.field,
+                  why.message);
+    space_finish(&space);
+    heed_plan_drop(plan);
+    return space.bytes;
+}
+
 heed_plan *work_plan(struct work *w, const struct place *p, uint32_t flags)
 {
     heed_report why = { .size = sizeof(why) };
@@ -284,20 +301,12 @@ void work_run(struct work *w, const struct place *p, const heed_plan *plan,
 static void want(struct work *w)
 {
     struct place p;
-    struct space space;
-    heed_plan *plan;
-    heed_attn_args args = w->g.args;
 
     ck_assert(place_open(&p, "reference", NULL));
-    plan = work_plan(w, &p, 0);
-    space_start(&space, plan);
-    space_into(&space, &args);
     work_poison(w);
-    ck_assert_int_eq(heed_attn_run(plan, p.queue, &args, NULL, NULL), HEED_OK);
+    place_run(&p, &w->g.desc, w->g.args);
     memcpy(w->want_o, w->o, w->o_bytes);
     memcpy(w->want_lse, w->lse, w->lse_bytes);
-    space_finish(&space);
-    heed_plan_drop(plan);
     place_close(&p);
 }
 
@@ -360,6 +369,15 @@ void work_move(struct work *w, work_mover *move, void *context)
     g->args.lse = move(context, g->lse, w->lse_bytes, sizeof(float));
     w->o = (char *)g->args.o.handle + g->args.o.offset;
     w->lse = (char *)g->args.lse.handle + g->args.lse.offset;
+}
+
+void work_return(struct work *w, const struct golden *saved)
+{
+    w->g.args = saved->args;
+    memcpy(w->g.kv, saved->kv, sizeof(saved->kv));
+    memcpy(w->g.slot_bufs, saved->slot_bufs, sizeof(saved->slot_bufs));
+    w->o = w->g.o;
+    w->lse = w->g.lse;
 }
 
 void work_finish(struct work *w)

@@ -55,6 +55,8 @@ void work_finish(struct work *);
  * copied the bytes. */
 typedef heed_buf work_mover(void *context, const void *bytes, size_t n, size_t element);
 void work_move(struct work *, work_mover *, void *context);
+/* Where they were before, as work.g was then. */
+void work_return(struct work *, const struct golden *saved);
 
 heed_plan *work_plan(struct work *, const struct place *, uint32_t flags);
 
@@ -67,6 +69,9 @@ struct space {
 void space_start(struct space *, const heed_plan *);
 void space_finish(struct space *);
 void space_into(const struct space *, heed_attn_args *);
+
+/* Plans and runs in a workspace like that; its size. */
+uint64_t place_run(const struct place *, const heed_attn_desc *, heed_attn_args);
 
 /* Fills the outputs with a pattern, runs, and fails the test if a bit is wrong. */
 void work_poison(struct work *);

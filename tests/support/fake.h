@@ -8,6 +8,13 @@
 #define HEED_TESTS_SUPPORT_FAKE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+/* What is alive, and which uses of it are mistakes. */
+enum fake_kind {
+    FAKE_CONTEXT, FAKE_QUEUE, FAKE_MEMORY, FAKE_PROGRAM, FAKE_MODULE, FAKE_KERNEL, FAKE_EVENT,
+    FAKE_KINDS
+};
 
 struct fake {
     /* To be set. */
@@ -25,10 +32,12 @@ struct fake {
     char mistake[64];               /* the first */
     char trace[1024];               /* names of calls, a space after each; may be emptied */
     bool poisoned;
+    long alive[FAKE_KINDS];
 };
 
-/* There is one, for one thread. */
+/* There is one, for one thread. reset: nothing set, counted or alive. */
 extern struct fake fake;
+void fake_reset(void);
 
 /* Writes the name down without counting it. */
 void fake_note(const char *name);
@@ -37,5 +46,14 @@ int fake_call(const char *name);
 void fake_mistake(const char *what);
 /* From now on nothing fails. */
 void fake_mend(void);
+
+/* Objects begin with zeros, at a multiple of 256, and stay allocated until the reset, so that late
+ * uses are seen. is: a living one of that kind; anything else is a mistake of that name. */
+void *fake_create(enum fake_kind, size_t bytes);
+bool fake_is(const void *object, enum fake_kind, const char *name);
+bool fake_retain(void *object, enum fake_kind, const char *name);
+bool fake_release(void *object, enum fake_kind, const char *name);
+size_t fake_bytes(const void *object);
+long fake_alive(void);              /* of all kinds */
 
 #endif

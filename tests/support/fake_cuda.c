@@ -11,20 +11,9 @@
 #include <string.h>
 
 enum { INVALID_VALUE = 1, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_CONTEXT = 201 };
-enum { NO_BINARY = 209, INVALID_HANDLE = 400, MEMORY = 77, STREAM, EVENT, MODULE, PROGRAM };
+enum { NO_BINARY = 209, INVALID_HANDLE = 400 };
 
 struct fake_cuda fake_cuda;
-
-enum { ALIGN = 256 };               /* of memory */
-
-/* What stands before every object; all that are alive are in a ring. */
-struct object {
-    struct object *next, *previous;
-    uint64_t kind, bytes;
-    void *block;                    /* to be freed */
-};
-
-static struct object ring = { &ring, &ring, 0, 0, NULL };
 
 static char context_of_device, context_of_caller, function_of_module;
 
@@ -52,49 +41,10 @@ static int step_inside(const char *name)
     return INVALID_CONTEXT;
 }
 
-static void *object_create(uint64_t kind, size_t bytes, long *alive)
-{
-    char *block = malloc(sizeof(struct object) + ALIGN + bytes);
-    char *place = block + sizeof(struct object);
-    struct object *object;
-
-    if (block == NULL)
-        abort();
-    place += (ALIGN - (uintptr_t)place % ALIGN) % ALIGN;
-    object = (struct object *)(void *)place - 1;
-    *object = (struct object){ ring.next, &ring, kind, bytes, block };
-    object->next->previous = object;
-    ring.next = object;
-    memset(object + 1, 0xa5, bytes);
-    ++*alive;
-    return object + 1;
-}
-
-static int object_is(const void *p, uint64_t kind, const char *name)
-{
-    if (p != NULL && ((const struct object *)p)[-1].kind == kind)
-        return 1;
-    fake_mistake(name);
-    return 0;
-}
-
-static int object_destroy(void *p, uint64_t kind, long *alive, const char *name)
-{
-    struct object *object = (struct object *)p - 1;
-
-    if (!object_is(p, kind, name))
-        return INVALID_HANDLE;
-    --*alive;
-    object->next->previous = object->previous;
-    object->previous->next = object->next;
-    free(object->block);
-    return 0;
-}
-
 void fake_cuda_reset(void)
 {
     memset(&fake_cuda, 0, sizeof(fake_cuda));
-    memset(&fake, 0, sizeof(fake));
+    fake_reset();
     fake_cuda.devices = 1;
     fake_cuda.capability = 90;
 }
@@ -113,8 +63,7 @@ void fake_cuda_uninstall(void)
 
 long fake_cuda_alive(void)
 {
-    return fake_cuda.contexts + fake_cuda.memories + fake_cuda.streams + fake_cuda.events +
-           fake_cuda.modules + fake_cuda.programs + fake_cuda.depth;
+    return fake_alive() + fake_cuda.depth;
 }
 
 void *fake_cuda_context(void)
@@ -132,14 +81,10 @@ void fake_cuda_context_end(void)
 
 void fake_cuda_context_lost(void)
 {
-    while (ring.next != &ring) {
-        struct object *object = ring.next;
+    static const enum fake_kind inside[] = { FAKE_MEMORY, FAKE_QUEUE, FAKE_EVENT, FAKE_MODULE };
 
-        ring.next = object->next;
-        free(object->block);
-    }
-    ring.previous = &ring;
-    fake_cuda.memories = fake_cuda.streams = fake_cuda.events = fake_cuda.modules = 0;
+    for (size_t i = 0; i < sizeof(inside) / sizeof(inside[0]); i++)
+        fake.alive[inside[i]] = 0;
 }
 
 /* ---- devices ---- */
@@ -211,13 +156,13 @@ static int primary_retain(void **context, int device)
     if (code || !device_is(device))
         return code ? code : INVALID_DEVICE;
     *context = &context_of_device;
-    fake_cuda.contexts++;
+    fake.alive[FAKE_CONTEXT]++;
     return 0;
 }
 
 static int primary_release(int device)
 {
-    fake_cuda.contexts--;
+    fake.alive[FAKE_CONTEXT]--;
     return device_is(device) ? step("cuDevicePrimaryCtxRelease") : INVALID_DEVICE;
 }
 
@@ -261,25 +206,22 @@ static int memory_create(heed_cuda_address *memory, size_t bytes)
 
     if (code || bytes == 0)
         return code ? code : INVALID_VALUE;
-    *memory = (uintptr_t)object_create(MEMORY, bytes, &fake_cuda.memories);
-    fake_cuda.bytes += (long)bytes;
+    *memory = (uintptr_t)fake_create(FAKE_MEMORY, bytes);
+    memset((void *)(uintptr_t)*memory, 0xa5, bytes);
     return 0;
 }
 
 static int memory_destroy(heed_cuda_address memory)
 {
     const int code = step_inside("cuMemFree");
-    void *p = (void *)(uintptr_t)memory;
 
-    if (object_is(p, MEMORY, "cuMemFree"))
-        fake_cuda.bytes -= (long)((struct object *)p)[-1].bytes;
-    (void)object_destroy(p, MEMORY, &fake_cuda.memories, "cuMemFree");
+    (void)fake_release((void *)(uintptr_t)memory, FAKE_MEMORY, "cuMemFree");
     return code;
 }
 
 static int stream_is(void *stream)
 {
-    return stream == NULL || object_is(stream, STREAM, "a stream");
+    return stream == NULL || fake_is(stream, FAKE_QUEUE, "a stream");
 }
 
 static int copy_in(heed_cuda_address to, const void *from, size_t bytes, void *stream)
@@ -304,13 +246,27 @@ static int copy_out(void *to, heed_cuda_address from, size_t bytes, void *stream
 
 /* ---- streams and events ---- */
 
+/* What is given back is gone, whatever the call says. */
+#define DESTROY(function, kind, call)                                                              \
+    static int function(void *object)                                                              \
+    {                                                                                              \
+        const int code = step_inside(call);                                                        \
+                                                                                                   \
+        (void)fake_release(object, kind, call);                                                    \
+        return code;                                                                               \
+    }
+DESTROY(stream_destroy, FAKE_QUEUE, "cuStreamDestroy")
+DESTROY(event_destroy, FAKE_EVENT, "cuEventDestroy")
+DESTROY(module_unload, FAKE_MODULE, "cuModuleUnload")
+#undef DESTROY
+
 static int stream_create(void **stream, unsigned flags)
 {
     const int code = step_inside("cuStreamCreate");
 
     if (code || flags != HEED_CU_STREAM_NON_BLOCKING)
         return code ? code : INVALID_VALUE;
-    *stream = object_create(STREAM, sizeof(void *), &fake_cuda.streams);
+    *stream = fake_create(FAKE_QUEUE, sizeof(void *));
     *(void **)*stream = fake_cuda.stack[fake_cuda.depth - 1];
     return 0;
 }
@@ -319,18 +275,10 @@ static int stream_context(void *stream, void **context)
 {
     const int code = step_inside("cuStreamGetCtx");
 
-    if (code || !object_is(stream, STREAM, "cuStreamGetCtx"))
+    if (code || !fake_is(stream, FAKE_QUEUE, "cuStreamGetCtx"))
         return code ? code : INVALID_HANDLE;
     *context = *(void **)stream;
     return 0;
-}
-
-static int stream_destroy(void *stream)
-{
-    const int code = step_inside("cuStreamDestroy");
-
-    (void)object_destroy(stream, STREAM, &fake_cuda.streams, "cuStreamDestroy");
-    return code;
 }
 
 static int stream_finish(void *stream)
@@ -343,7 +291,7 @@ static int stream_finish(void *stream)
 static int stream_wait(void *stream, void *event, unsigned flags)
 {
     const int code = step_inside("cuStreamWaitEvent");
-    const int right = stream_is(stream) && object_is(event, EVENT, "cuStreamWaitEvent");
+    const int right = stream_is(stream) && fake_is(event, FAKE_EVENT, "cuStreamWaitEvent");
 
     return right && flags == 0 ? code : INVALID_HANDLE;
 }
@@ -354,7 +302,7 @@ static int event_create(void **event, unsigned flags)
 
     if (code || flags != HEED_CU_EVENT_DISABLE_TIMING)
         return code ? code : INVALID_VALUE;
-    *event = object_create(EVENT, 0, &fake_cuda.events);
+    *event = fake_create(FAKE_EVENT, 0);
     return 0;
 }
 
@@ -362,22 +310,14 @@ static int event_record(void *event, void *stream)
 {
     const int code = step_inside("cuEventRecord");
 
-    return stream_is(stream) && object_is(event, EVENT, "cuEventRecord") ? code : INVALID_HANDLE;
+    return stream_is(stream) && fake_is(event, FAKE_EVENT, "cuEventRecord") ? code : INVALID_HANDLE;
 }
 
 static int event_finish(void *event)
 {
     const int code = step_inside("cuEventSynchronize");
 
-    return object_is(event, EVENT, "cuEventSynchronize") ? code : INVALID_HANDLE;
-}
-
-static int event_destroy(void *event)
-{
-    const int code = step_inside("cuEventDestroy");
-
-    (void)object_destroy(event, EVENT, &fake_cuda.events, "cuEventDestroy");
-    return code;
+    return fake_is(event, FAKE_EVENT, "cuEventSynchronize") ? code : INVALID_HANDLE;
 }
 
 /* ---- modules ---- */
@@ -400,23 +340,15 @@ static int module_load(void **module, const void *cubin, unsigned n, int *option
         }
         return NO_BINARY;
     }
-    *module = object_create(MODULE, 0, &fake_cuda.modules);
+    *module = fake_create(FAKE_MODULE, 0);
     return 0;
-}
-
-static int module_unload(void *module)
-{
-    const int code = step_inside("cuModuleUnload");
-
-    (void)object_destroy(module, MODULE, &fake_cuda.modules, "cuModuleUnload");
-    return code;
 }
 
 static int module_function(void **function, void *module, const char *name)
 {
     const int code = step_inside("cuModuleGetFunction");
 
-    if (code || !object_is(module, MODULE, "cuModuleGetFunction") ||
+    if (code || !fake_is(module, FAKE_MODULE, "cuModuleGetFunction") ||
         strcmp(name, "heed_kernel") != 0)
         return code ? code : INVALID_VALUE;
     *function = &function_of_module;
@@ -490,7 +422,7 @@ static int rtc_create(void **program, const char *source, const char *name, int 
 
     if (code || source == NULL || name == NULL || n != 0 || headers || names)
         return code ? code : INVALID_VALUE;
-    *program = object_create(PROGRAM, 0, &fake_cuda.programs);
+    *program = fake_create(FAKE_PROGRAM, 0);
     return 0;
 }
 
@@ -503,7 +435,7 @@ static int rtc_compile(void *program, int n, const char *const *options)
     for (int i = 0; i < n && used < sizeof(fake_cuda.options); i++)
         used += (size_t)snprintf(fake_cuda.options + used, sizeof(fake_cuda.options) - used, "%s ",
                                  options[i]);
-    if (code || !object_is(program, PROGRAM, "nvrtcCompileProgram"))
+    if (code || !fake_is(program, FAKE_PROGRAM, "nvrtcCompileProgram"))
         return code ? code : INVALID_VALUE;
     return fake_cuda.compile_code;
 }
@@ -512,7 +444,7 @@ static int rtc_destroy(void **program)
 {
     const int code = step("nvrtcDestroyProgram");
 
-    (void)object_destroy(*program, PROGRAM, &fake_cuda.programs, "nvrtcDestroyProgram");
+    (void)fake_release(*program, FAKE_PROGRAM, "nvrtcDestroyProgram");
     return code;
 }
 
@@ -520,26 +452,26 @@ static const char rtc_text[] = "kernel.cl(1): error: first\nand second\n";
 
 static int rtc_log_size(void *program, size_t *size)
 {
-    *size = object_is(program, PROGRAM, "nvrtcGetProgramLogSize") ? sizeof(rtc_text) : 0;
+    *size = fake_is(program, FAKE_PROGRAM, "nvrtcGetProgramLogSize") ? sizeof(rtc_text) : 0;
     return step("nvrtcGetProgramLogSize");
 }
 
 static int rtc_log(void *program, char *log)
 {
-    if (object_is(program, PROGRAM, "nvrtcGetProgramLog"))
+    if (fake_is(program, FAKE_PROGRAM, "nvrtcGetProgramLog"))
         memcpy(log, rtc_text, sizeof(rtc_text));
     return step("nvrtcGetProgramLog");
 }
 
 static int rtc_size(void *program, size_t *size)
 {
-    *size = object_is(program, PROGRAM, "nvrtcGetCUBINSize") ? sizeof(compiled) : 0;
+    *size = fake_is(program, FAKE_PROGRAM, "nvrtcGetCUBINSize") ? sizeof(compiled) : 0;
     return step("nvrtcGetCUBINSize");
 }
 
 static int rtc_cubin(void *program, char *cubin)
 {
-    if (object_is(program, PROGRAM, "nvrtcGetCUBIN"))
+    if (fake_is(program, FAKE_PROGRAM, "nvrtcGetCUBIN"))
         memcpy(cubin, compiled, sizeof(compiled));
     return step("nvrtcGetCUBIN");
 }

@@ -30,7 +30,6 @@ struct fake_cuda {
     int compile_code;               /* of nvrtcCompileProgram */
     /* To be read. */
     long compiles;                  /* by NVRTC */
-    long contexts, memories, bytes, streams, events, modules, programs;     /* alive */
     int n_launches;
     struct fake_cuda_launch launches[FAKE_CUDA_LAUNCHES];
     char options[1024];             /* of the last nvrtcCompileProgram */

@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * See fake_opencl.h. Every entry point begins with fake_call(), which counts and decides whether
- * this one fails; objects are blocks with a kind and a count of references, and stay allocated
- * until the next reset so that late uses are seen.
+ * this one fails; objects are those of fake.h.
  */
 #include "fake_opencl.h"
 
@@ -11,38 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { PLATFORM = 1, DEVICE, CONTEXT, QUEUE, MEMORY, PROGRAM, KERNEL, EVENT };
 enum { MAX_DEVICES = 4, MAX_PLATFORMS = 2, BINARY = 64, ARGUMENTS = 4 };
 
+/* What any object may have; the bytes of memory come after it. */
 struct object {
-    enum kind kind;
-    uint32_t references;
-    struct object *next;            /* of all since the reset */
     struct object *context;
     uint64_t properties;
     bool built, from_binary;
-    size_t bytes;
-    unsigned char *contents;        /* of memory */
     void *arguments[ARGUMENTS];     /* of a kernel, those that are handles: 0 and from 2 on */
 };
 
 struct fake_opencl fake_opencl;
-static struct object platforms[MAX_PLATFORMS], devices[MAX_DEVICES], *objects;
+static char platforms[MAX_PLATFORMS], devices[MAX_DEVICES];
 
 void fake_opencl_reset(void)
 {
-    while (objects != NULL) {
-        struct object *const next = objects->next;
-
-        free(objects->contents);
-        free(objects);
-        objects = next;
-    }
-    for (int i = 0; i < MAX_PLATFORMS; i++)
-        platforms[i] = (struct object){ .kind = PLATFORM, .references = 1 };
-    for (int i = 0; i < MAX_DEVICES; i++)
-        devices[i] = (struct object){ .kind = DEVICE, .references = 1 };
-    memset(&fake, 0, sizeof(fake));
+    fake_reset();
     fake_opencl = (struct fake_opencl){
         .n_platforms = 1,
         .n_devices = 1,
@@ -65,7 +48,7 @@ void fake_opencl_reset(void)
 
 void *fake_opencl_bytes(void *memory)
 {
-    return memory != NULL ? ((const struct object *)memory)->contents : NULL;
+    return memory != NULL ? (struct object *)memory + 1 : NULL;
 }
 
 void *fake_opencl_device(uint32_t index)
@@ -73,50 +56,23 @@ void *fake_opencl_device(uint32_t index)
     return &devices[index];
 }
 
-static struct object *live(void *given, enum kind kind)
+static struct object *live(void *given, enum fake_kind kind)
 {
-    struct object *const object = given;
-
-    if (object != NULL && object->kind == kind && object->references > 0)
-        return object;
-    fake_mistake(__func__);
-    return NULL;
+    return fake_is(given, kind, __func__) ? given : NULL;
 }
 
-static struct object *create(enum kind kind, struct object *context)
+static void among(const char *list, int n, const void *given)
 {
-    struct object *const object = calloc(1, sizeof(*object));
+    if ((const char *)given < list || (const char *)given >= list + n)
+        fake_mistake(__func__);
+}
 
-    if (object == NULL)
-        abort();
-    *object = (struct object){ .kind = kind, .references = 1, .next = objects, .context = context };
-    objects = object;
-    fake_opencl.objects++;
-    fake_opencl.references++;
+static struct object *create(enum fake_kind kind, struct object *context)
+{
+    struct object *const object = fake_create(kind, sizeof(*object));
+
+    object->context = context;
     return object;
-}
-
-static int32_t retain(void *given, enum kind kind)
-{
-    struct object *const object = live(given, kind);
-
-    if (object != NULL) {
-        object->references++;
-        fake_opencl.references++;
-    }
-    return HEED_CL_SUCCESS;
-}
-
-static int32_t release(void *given, enum kind kind)
-{
-    struct object *const object = live(given, kind);
-
-    if (object == NULL)
-        return HEED_CL_SUCCESS;
-    fake_opencl.references--;
-    if (--object->references == 0)
-        fake_opencl.objects--;
-    return HEED_CL_SUCCESS;
 }
 
 static int32_t answer(const void *value, size_t bytes, size_t room, void *to, size_t *size)
@@ -162,7 +118,7 @@ static int32_t GetPlatformInfo(void *platform, uint32_t what, size_t room, void 
 
     if (code != HEED_CL_SUCCESS)
         return code;
-    live(platform, PLATFORM);
+    among(platforms, MAX_PLATFORMS, platform);
     return answer_text(what == HEED_CL_PLATFORM_NAME ? "Fake" : "OpenCL 3.0", room, to, size);
 }
 
@@ -172,7 +128,7 @@ static int32_t GetDeviceIDs(void *platform, uint64_t type, uint32_t n, void **to
 
     if (code != HEED_CL_SUCCESS)
         return code;
-    live(platform, PLATFORM);
+    among(platforms, MAX_PLATFORMS, platform);
     if (fake_opencl.n_devices == 0 || type == HEED_CL_DEVICE_TYPE_CUSTOM ||
         platform != &platforms[0])
         return HEED_CL_DEVICE_NOT_FOUND;
@@ -190,7 +146,7 @@ static int32_t GetDeviceInfo(void *device, uint32_t what, size_t room, void *to,
 
     if (code != HEED_CL_SUCCESS)
         return code;
-    live(device, DEVICE);
+    among(devices, MAX_DEVICES, device);
     switch (what) {
     case HEED_CL_DEVICE_NAME: return answer_text("device", room, to, size);
     case HEED_CL_DEVICE_VERSION: return answer_text(f->device_version, room, to, size);
@@ -226,8 +182,8 @@ static void *CreateContext(const intptr_t *properties, uint32_t n, void *const *
     (void)notify;
     (void)user;
     *error = fake_call("CreateContext");
-    live(list[0], DEVICE);
-    return *error == HEED_CL_SUCCESS ? create(CONTEXT, NULL) : NULL;
+    among(devices, MAX_DEVICES, list[0]);
+    return *error == HEED_CL_SUCCESS ? create(FAKE_CONTEXT, NULL) : NULL;
 }
 
 static int32_t GetContextInfo(void *context, uint32_t what, size_t room, void *to, size_t *size)
@@ -237,7 +193,7 @@ static int32_t GetContextInfo(void *context, uint32_t what, size_t room, void *t
 
     if (code != HEED_CL_SUCCESS)
         return code;
-    live(context, CONTEXT);
+    live(context, FAKE_CONTEXT);
     if (what == HEED_CL_CONTEXT_NUM_DEVICES)
         return answer_number(1, 4, room, to, size);
     return answer(&device, sizeof(device), room, to, size);
@@ -248,10 +204,10 @@ static void *CreateCommandQueue(void *context, void *device, uint64_t properties
     struct object *queue;
 
     *error = fake_call("CreateCommandQueue");
-    live(device, DEVICE);
+    among(devices, MAX_DEVICES, device);
     if (*error != HEED_CL_SUCCESS)
         return NULL;
-    queue = create(QUEUE, live(context, CONTEXT));
+    queue = create(FAKE_QUEUE, live(context, FAKE_CONTEXT));
     queue->properties = properties;
     return queue;
 }
@@ -259,7 +215,7 @@ static void *CreateCommandQueue(void *context, void *device, uint64_t properties
 static int32_t GetCommandQueueInfo(void *given, uint32_t what, size_t room, void *to, size_t *size)
 {
     const int32_t code = fake_call("GetCommandQueueInfo");
-    struct object *const queue = live(given, QUEUE);
+    struct object *const queue = live(given, FAKE_QUEUE);
     void *device = &devices[0];
 
     if (code != HEED_CL_SUCCESS)
@@ -277,7 +233,7 @@ static int32_t Flush(void *queue)
 {
     const int32_t code = fake_call("Flush");
 
-    live(queue, QUEUE);
+    live(queue, FAKE_QUEUE);
     fake_opencl.flushes++;
     return code;
 }
@@ -286,7 +242,7 @@ static int32_t Finish(void *queue)
 {
     const int32_t code = fake_call("Finish");
 
-    live(queue, QUEUE);
+    live(queue, FAKE_QUEUE);
     fake_opencl.finishes++;
     return code;
 }
@@ -302,13 +258,10 @@ static void *CreateBuffer(void *context, uint64_t flags, size_t bytes, void *hos
         *error = HEED_CL_INVALID_BUFFER_SIZE;
     if (*error != HEED_CL_SUCCESS)
         return NULL;
-    memory = create(MEMORY, live(context, CONTEXT));
-    memory->bytes = bytes;
-    memory->contents = calloc(1, bytes);
-    if (memory->contents == NULL)
-        abort();
+    live(context, FAKE_CONTEXT);
+    memory = fake_create(FAKE_MEMORY, sizeof(*memory) + bytes);
     if (flags & HEED_CL_MEM_COPY_HOST_PTR)
-        memcpy(memory->contents, host, bytes);
+        memcpy(memory + 1, host, bytes);
     return memory;
 }
 
@@ -320,7 +273,7 @@ static void *CreateProgramWithSource(void *context, uint32_t n, const char **tex
     *error = fake_call("CreateProgramWithSource");
     if (n != 1 || texts[0] == NULL || strlen(texts[0]) != lengths[0])
         fake_mistake(__func__);
-    return *error == HEED_CL_SUCCESS ? create(PROGRAM, live(context, CONTEXT)) : NULL;
+    return *error == HEED_CL_SUCCESS ? create(FAKE_PROGRAM, live(context, FAKE_CONTEXT)) : NULL;
 }
 
 static void *CreateProgramWithBinary(void *context, uint32_t n, void *const *list,
@@ -330,14 +283,14 @@ static void *CreateProgramWithBinary(void *context, uint32_t n, void *const *lis
     struct object *program;
 
     *error = fake_call("CreateProgramWithBinary");
-    live(list[0], DEVICE);
+    among(devices, MAX_DEVICES, list[0]);
     if (*error == HEED_CL_SUCCESS &&
         (fake_opencl.refuse_binary || n != 1 || lengths[0] != BINARY || binaries[0][0] != 'B'))
         *error = -42;
     *statuses = *error;
     if (*error != HEED_CL_SUCCESS)
         return NULL;
-    program = create(PROGRAM, live(context, CONTEXT));
+    program = create(FAKE_PROGRAM, live(context, FAKE_CONTEXT));
     program->from_binary = true;
     return program;
 }
@@ -346,12 +299,12 @@ static int32_t BuildProgram(void *given, uint32_t n, void *const *list, const ch
                             void (*notify)(void *, void *), void *user)
 {
     const int32_t code = fake_call("BuildProgram");
-    struct object *const program = live(given, PROGRAM);
+    struct object *const program = live(given, FAKE_PROGRAM);
 
     (void)n;
     (void)notify;
     (void)user;
-    live(list[0], DEVICE);
+    among(devices, MAX_DEVICES, list[0]);
     snprintf(fake_opencl.options, sizeof(fake_opencl.options), "%s", options);
     if (code != HEED_CL_SUCCESS)
         return code;
@@ -375,7 +328,7 @@ static int32_t GetProgramInfo(void *given, uint32_t what, size_t room, void *to,
 
     if (code != HEED_CL_SUCCESS)
         return code;
-    live(given, PROGRAM);
+    live(given, FAKE_PROGRAM);
     switch (what) {
     case HEED_CL_PROGRAM_NUM_DEVICES: return answer_number(1, 4, room, to, size);
     case HEED_CL_PROGRAM_DEVICES: return answer(&device, sizeof(device), room, to, size);
@@ -394,8 +347,8 @@ static int32_t GetProgramBuildInfo(void *given, void *device, uint32_t what, siz
     (void)what;
     if (code != HEED_CL_SUCCESS)
         return code;
-    live(given, PROGRAM);
-    live(device, DEVICE);
+    live(given, FAKE_PROGRAM);
+    among(devices, MAX_DEVICES, device);
     return answer_text(fake_opencl.log, room, to, size);
 }
 
@@ -404,17 +357,17 @@ static void *CreateKernel(void *given, const char *name, int32_t *error)
     struct object *program;
 
     *error = fake_call("CreateKernel");
-    program = live(given, PROGRAM);
+    program = live(given, FAKE_PROGRAM);
     if (!program->built || strcmp(name, "heed_kernel") != 0)
         fake_mistake(__func__);
-    return *error == HEED_CL_SUCCESS ? create(KERNEL, program->context) : NULL;
+    return *error == HEED_CL_SUCCESS ? create(FAKE_KERNEL, program->context) : NULL;
 }
 
 static int32_t SetKernelArg(void *kernel, uint32_t index, size_t size, const void *value)
 {
     const int32_t code = fake_call("SetKernelArg");
 
-    live(kernel, KERNEL);
+    live(kernel, FAKE_KERNEL);
     if (size == 0 || value == NULL)
         fake_mistake(__func__);
     if (index < ARGUMENTS && size == sizeof(void *))
@@ -427,7 +380,7 @@ static int32_t SetKernelArg(void *kernel, uint32_t index, size_t size, const voi
 static void put(char kind, void *given, uint32_t n_waits, void *const *waits, void **event)
 {
     struct fake_opencl *const f = &fake_opencl;
-    struct object *const queue = live(given, QUEUE);
+    struct object *const queue = live(given, FAKE_QUEUE);
     struct fake_command command = { .kind = kind, .n_waits = n_waits, .queue = queue };
 
     if (queue == NULL || n_waits > FAKE_WAITS || (n_waits > 0) != (waits != NULL)) {
@@ -435,9 +388,9 @@ static void put(char kind, void *given, uint32_t n_waits, void *const *waits, vo
         return;
     }
     for (uint32_t i = 0; i < n_waits; i++)
-        command.waits[i] = live(waits[i], EVENT);
+        command.waits[i] = live(waits[i], FAKE_EVENT);
     if (event != NULL)
-        *event = command.event = create(EVENT, queue->context);
+        *event = command.event = create(FAKE_EVENT, queue->context);
     if (f->n_commands < FAKE_COMMANDS)          /* what comes later is not written down */
         f->commands[f->n_commands++] = command;
 }
@@ -445,10 +398,11 @@ static void put(char kind, void *given, uint32_t n_waits, void *const *waits, vo
 /* The bytes of a range, or NULL. */
 static unsigned char *range(void *given, size_t offset, size_t bytes)
 {
-    struct object *const memory = live(given, MEMORY);
+    struct object *const memory = live(given, FAKE_MEMORY);
+    const size_t room = memory != NULL ? fake_bytes(memory) - sizeof(*memory) : 0;
 
-    if (memory != NULL && offset <= memory->bytes && bytes <= memory->bytes - offset)
-        return memory->contents + offset;
+    if (memory != NULL && offset <= room && bytes <= room - offset)
+        return (unsigned char *)(memory + 1) + offset;
     fake_mistake(__func__);
     return NULL;
 }
@@ -461,7 +415,7 @@ static int32_t EnqueueNDRangeKernel(void *queue, void *kernel, uint32_t dimensio
     const int32_t code = fake_call("EnqueueNDRangeKernel");
     void *const *const arguments = ((const struct object *)kernel)->arguments;
 
-    live(kernel, KERNEL);
+    live(kernel, FAKE_KERNEL);
     if (dimensions != 1 || offset != NULL || global[0] == 0 || global[0] % local[0] != 0)
         fake_mistake(__func__);
     if (code != HEED_CL_SUCCESS)
@@ -537,7 +491,7 @@ static int32_t WaitForEvents(uint32_t n, void *const *events)
     const int32_t code = fake_call("WaitForEvents");
 
     for (uint32_t i = 0; i < n; i++)
-        live(events[i], EVENT);
+        live(events[i], FAKE_EVENT);
     if (code == HEED_CL_SUCCESS && fake_opencl.event_status < 0)
         return HEED_CL_EXEC_STATUS_ERROR_IN_WAIT_LIST;
     return code;
@@ -546,7 +500,7 @@ static int32_t WaitForEvents(uint32_t n, void *const *events)
 static int32_t GetEventInfo(void *given, uint32_t what, size_t room, void *to, size_t *size)
 {
     const int32_t code = fake_call("GetEventInfo");
-    struct object *const event = live(given, EVENT);
+    struct object *const event = live(given, FAKE_EVENT);
 
     if (code != HEED_CL_SUCCESS)
         return code;
@@ -561,14 +515,16 @@ static int32_t GetEventInfo(void *given, uint32_t what, size_t room, void *to, s
     {                                                                                              \
         const int32_t code = fake_call("Retain" #name);                                            \
                                                                                                    \
-        return code != HEED_CL_SUCCESS ? code : retain(object, kind);                              \
+        if (code == HEED_CL_SUCCESS)                                                               \
+            (void)fake_retain(object, FAKE_##kind, "Retain" #name);                                \
+        return code;                                                                               \
     }
 #define RELEASE(name, kind)                                                                        \
     static int32_t Release##name(void *object)                                                     \
     {                                                                                              \
         const int32_t code = fake_call("Release" #name);                                           \
                                                                                                    \
-        (void)release(object, kind);                                                               \
+        (void)fake_release(object, FAKE_##kind, "Release" #name);                                  \
         return code;                                                                               \
     }
 RETAIN(Context, CONTEXT)

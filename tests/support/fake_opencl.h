@@ -35,8 +35,6 @@ struct fake_opencl {
     const char *log;                /* of a failed build */
     int32_t event_status;           /* negative: waiting for an event fails with it */
     /* What was done. */
-    int32_t objects;                /* living ones, references counted once each */
-    uint32_t references;            /* all references to living objects */
     uint32_t source_builds, binary_builds, flushes, finishes;
     uint32_t n_commands;
     struct fake_command commands[FAKE_COMMANDS];

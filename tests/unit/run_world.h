@@ -11,6 +11,7 @@
 #include "lib/core/context.h"
 #include "lib/core/owned.h"
 #include "lib/core/sized.h"
+#include "small_attn.h"
 #include "support/ledger.h"
 
 #include <check.h>
@@ -107,9 +108,6 @@ static struct heed_event done;
 static heed_device device;
 static heed_queue *queue;
 static heed_report why;
-static heed_source source;
-static heed_slot slots[3];
-static heed_attn_desc desc;
 static struct wide_kv {
     heed_kv_bufs kv;
     uint64_t tail;
@@ -120,11 +118,6 @@ static struct wide_args {
     uint64_t tail;
 } args;
 
-static heed_tensor dense(uint32_t dtype, int64_t b, int64_t h, int64_t n, int64_t d)
-{
-    return heed_array4(dtype, NULL, b, h, n, d).t;
-}
-
 static heed_buf at(void *p)
 {
     return (heed_buf){ p, 0 };
@@ -134,31 +127,9 @@ static void right_desc(void)
 {
     static const int32_t length[B] = { 5 };
 
-    source = (heed_source){
-        .k = dense(HEED_F16, B, 1, N_K, D),
-        .v = dense(HEED_BF16, B, 1, N_K, D_V),
-        .len_slot = 2,
-        .mask_slot = 1,
-    };
-    memset(slots, 0, sizeof(slots));
-    slots[0].t = (heed_tensor){ HEED_U8, 3, { B, 1, N_K }, { N_K, N_K, 1 } };
-    slots[1] = (heed_slot){ { HEED_I32, 1, { B }, { 1 } }, length };
-    slots[2].t = (heed_tensor){ HEED_I64, 1, { B }, { 1 } };
-    desc = (heed_attn_desc){
-        .size = sizeof(desc),
-        .flags = HEED_ATTN_ALIGN_START,
-        .q = dense(HEED_F32, B, H, N_Q, D),
-        .o = dense(HEED_F32, B, H, N_Q, D_V),
-        .lse = { HEED_F32, 3, { B, H, N_Q }, { H * N_Q, N_Q, 1 } },
-        .sinks = { HEED_F32, 1, { H }, { 1 } },
-        .q_pos_slot = 3,
-        .sources = &source,
-        .n_sources = 1,
-        .source_size = sizeof(source),
-        .slots = slots,
-        .n_slots = 3,
-        .slot_size = sizeof(slots[0]),
-    };
+    small_desc(B, H, N_Q, N_K, D, D_V);
+    slots[1].data = length;
+    desc.sinks = (heed_tensor){ HEED_F32, 1, { H }, { 1 } };
 }
 
 static void right_args(void)

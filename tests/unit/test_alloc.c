@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Host memory: alignment, accounts, arenas, checked arithmetic.
+ * Host memory: alignment, accounts, arenas, checked arithmetic, structs of other sizes.
  */
 #include "lib/core/alloc.h"
 #include "lib/core/context.h"
+#include "lib/core/sized.h"
 #include "support/ledger.h"
 #include "support/suite.h"
 
@@ -127,57 +128,44 @@ TEST(arena_says_no_memory_and_stays_usable)
     ck_assert_int_eq(atomic_load(&ledger.blocks), 0);
 }
 
-struct sum {
+static const struct {
+    bool (*of)(int64_t a, int64_t b, int64_t *out);
     int64_t a, b, result;
     bool fits;
+} sums[] = {
+    { heed_add_i64, 1, 2, 3, true },
+    { heed_add_i64, INT64_MAX, 0, INT64_MAX, true },
+    { heed_add_i64, INT64_MAX, 1, 0, false },
+    { heed_add_i64, INT64_MIN, 0, INT64_MIN, true },
+    { heed_add_i64, INT64_MIN, -1, 0, false },
+    { heed_add_i64, INT64_MIN, INT64_MAX, -1, true },
+    { heed_add_i64, INT64_MAX - 5, 5, INT64_MAX, true },
+    { heed_add_i64, INT64_MIN, INT64_MIN, 0, false },
+    { heed_mul_i64, 3, -4, -12, true },
+    { heed_mul_i64, 0, INT64_MIN, 0, true },
+    { heed_mul_i64, -1, INT64_MIN, 0, false },
+    { heed_mul_i64, INT64_MIN, -1, 0, false },
+    { heed_mul_i64, INT64_MIN, 1, INT64_MIN, true },
+    { heed_mul_i64, INT64_MIN, 2, 0, false },
+    { heed_mul_i64, -1, INT64_MAX, -INT64_MAX, true },
+    { heed_mul_i64, INT64_C(1) << 31, INT64_C(1) << 31, INT64_C(1) << 62, true },
+    { heed_mul_i64, INT64_C(1) << 32, INT64_C(1) << 31, 0, false },
+    { heed_mul_i64, -(INT64_C(1) << 32), INT64_C(1) << 31, INT64_MIN, true },
+    { heed_mul_i64, -(INT64_C(1) << 32), -(INT64_C(1) << 31), 0, false },
+    { heed_mul_i64, INT64_MAX, 2, 0, false },
+    { heed_mul_i64, INT64_C(3037000500), INT64_C(3037000500), 0, false },
+    { heed_mul_i64, INT64_C(3037000499), INT64_C(3037000499), INT64_C(9223372030926249001), true },
 };
 
 TEST(sums_and_products_stay_inside_63_bits)
 {
-    static const struct sum sums[] = {
-        { 1, 2, 3, true },
-        { INT64_MAX, 0, INT64_MAX, true },
-        { INT64_MAX, 1, 0, false },
-        { INT64_MIN, 0, INT64_MIN, true },
-        { INT64_MIN, -1, 0, false },
-        { INT64_MIN, INT64_MAX, -1, true },
-        { INT64_MAX - 5, 5, INT64_MAX, true },
-        { INT64_MIN, INT64_MIN, 0, false },
-    };
-    static const struct sum products[] = {
-        { 3, -4, -12, true },
-        { 0, INT64_MIN, 0, true },
-        { -1, INT64_MIN, 0, false },
-        { INT64_MIN, -1, 0, false },
-        { INT64_MIN, 1, INT64_MIN, true },
-        { INT64_MIN, 2, 0, false },
-        { -1, INT64_MAX, -INT64_MAX, true },
-        { INT64_C(1) << 31, INT64_C(1) << 31, INT64_C(1) << 62, true },
-        { INT64_C(1) << 32, INT64_C(1) << 31, 0, false },
-        { -(INT64_C(1) << 32), INT64_C(1) << 31, INT64_MIN, true },
-        { -(INT64_C(1) << 32), -(INT64_C(1) << 31), 0, false },
-        { INT64_MAX, 2, 0, false },
-        { INT64_C(3037000500), INT64_C(3037000500), 0, false },
-        { INT64_C(3037000499), INT64_C(3037000499), INT64_C(9223372030926249001), true },
-    };
-
     for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
         for (int swap = 0; swap < 2; swap++) {
             const int64_t a = swap ? sums[i].b : sums[i].a, b = swap ? sums[i].a : sums[i].b;
             int64_t out = 77;
 
-            ck_assert_int_eq(heed_add_i64(a, b, &out), sums[i].fits);
+            ck_assert_int_eq(sums[i].of(a, b, &out), sums[i].fits);
             ck_assert_int_eq(out, sums[i].fits ? sums[i].result : 77);
-        }
-    }
-    for (size_t i = 0; i < sizeof(products) / sizeof(products[0]); i++) {
-        for (int swap = 0; swap < 2; swap++) {
-            const int64_t a = swap ? products[i].b : products[i].a;
-            const int64_t b = swap ? products[i].a : products[i].b;
-            int64_t out = 77;
-
-            ck_assert_int_eq(heed_mul_i64(a, b, &out), products[i].fits);
-            ck_assert_int_eq(out, products[i].fits ? products[i].result : 77);
         }
     }
 }
@@ -193,6 +181,41 @@ TEST(sizes_do_not_wrap)
     ck_assert(heed_mul_size(SIZE_MAX, 0, &out) && out == 0);
     ck_assert(!heed_mul_size(SIZE_MAX / 2 + 1, 2, &out));
     ck_assert_uint_eq(out, 0);
+}
+
+TEST(input_structs_are_extended_and_their_tails_refused)
+{
+    enum { KNOWN = 24, V1 = 16, ROOM = 40 };
+    unsigned char given[ROOM], local[KNOWN + 1];
+    heed_report why = { .size = sizeof(why) };
+
+    for (uint32_t size = 0; size <= ROOM; size++) {
+        const heed_status wanted = size < V1 ? HEED_E_SIZE : HEED_OK;
+
+        memset(given, 7, sizeof(given));
+        if (size > KNOWN)
+            memset(given + KNOWN, 0, ROOM - KNOWN);
+        memcpy(given, &size, sizeof(size));
+        memset(local, 0xee, sizeof(local));
+        ck_assert_int_eq(heed_sized_in(given, V1, local, KNOWN, "x", &why), wanted);
+        ck_assert_uint_eq(local[KNOWN], 0xee);
+        if (wanted < 0) {
+            ck_assert_uint_eq(local[0], 0xee);
+            ck_assert_str_eq(why.field, "x");
+            ck_assert_int_eq(why.wanted, V1);
+            ck_assert_int_eq(why.got, size);
+            continue;
+        }
+        ck_assert_uint_eq(local[0], KNOWN);
+        for (uint32_t i = 4; i < KNOWN; i++)
+            ck_assert_uint_eq(local[i], i < size ? 7 : 0);
+        for (uint32_t i = KNOWN; i < size; i++) {
+            given[i] = 1;
+            ck_assert_int_eq(heed_sized_in(given, V1, local, KNOWN, "x", &why), HEED_E_NEWER);
+            ck_assert_int_eq(why.got, i);
+            given[i] = 0;
+        }
+    }
 }
 
 int main(void)

@@ -33,8 +33,6 @@ static void expect_none(const char *reason)
 
 TEST(without_devices_there_is_a_reason)
 {
-    void *mine = &fake_cuda;
-
     fake_cuda.devices = 0;
     expect_none("the CUDA driver knows no device");
     fake_cuda.devices = 1;
@@ -48,12 +46,6 @@ TEST(without_devices_there_is_a_reason)
     fake.fail_name = "cuDeviceGetCount";
     fake.fail_code = 999;
     expect_none("the CUDA driver failed in a way unknown to it (CUDA error 999)");
-    heed_cuda_api_set(NULL, "no CUDA driver (libcuda.so.1) found");
-    expect_none("no CUDA driver (libcuda.so.1) found");
-    ck_assert_int_eq(world.offload->wrap(&world.device, &world.rt->services, mine, (void *)0,
-                                         &world.detail),
-                     HEED_E_NOT_FOUND);
-    ck_assert_str_eq(world.detail.text, "no CUDA driver (libcuda.so.1) found");
 }
 
 /* The machine's own libraries, whatever they are. */
@@ -106,10 +98,9 @@ TEST(the_default_stream_is_a_queue)
     void *queue = NULL;
 
     world_open();
-    ck_assert_int_eq(world.offload->queue_create(&world.device, NULL, 1, &queue, &world.detail),
-                     HEED_OK);
+    ck_assert_int_eq(take_queue(NULL, &queue), HEED_OK);
     ck_assert_ptr_null(((struct heed_cuda_queue *)queue)->stream);
-    ck_assert_int_eq(world.offload->queue_wait(&world.device, queue, &world.detail), HEED_OK);
+    ck_assert_int_eq(queue_wait(queue), HEED_OK);
     world.offload->queue_destroy(&world.device, queue);
 }
 
@@ -121,26 +112,22 @@ TEST(streams_of_another_context_are_refused)
 
     old.stream_context = NULL;
     world_open();
-    ck_assert_int_eq(world.offload->queue_create(&world.device, native, 1, &queue, &world.detail),
-                     HEED_E_MISMATCH);
+    ck_assert_int_eq(take_queue(native, &queue), HEED_E_MISMATCH);
     ck_assert_ptr_null(queue);
     ck_assert_ptr_nonnull(strstr(world.detail.text, "another context"));
     fake.fail_name = "cuStreamGetCtx";
     fake.fail_code = HEED_CU_NOT_SUPPORTED;
-    ck_assert_int_eq(world.offload->queue_create(&world.device, native, 1, &queue, &world.detail),
-                     HEED_OK);
+    ck_assert_int_eq(take_queue(native, &queue), HEED_OK);
     world.offload->queue_destroy(&world.device, queue);
     fake.fail_code = 400;
-    ck_assert_int_eq(world.offload->queue_create(&world.device, native, 1, &queue, &world.detail),
-                     HEED_E_DEVICE);
+    ck_assert_int_eq(take_queue(native, &queue), HEED_E_DEVICE);
     ck_assert_int_eq(world.detail.native, 400);
     fake.fail_name = NULL;
     world_close();
 
     heed_cuda_api_set(&old, NULL);
     world_open();
-    ck_assert_int_eq(world.offload->queue_create(&world.device, native, 1, &queue, &world.detail),
-                     HEED_OK);
+    ck_assert_int_eq(take_queue(native, &queue), HEED_OK);
     world.offload->queue_destroy(&world.device, queue);
     world_close();
     cuda_queue_end(mine, native);
@@ -154,12 +141,10 @@ TEST(events_of_the_caller_stay_the_callers)
     world_open();
     context = cuda_context_of(&world.device);
     native = cuda_event(context, NULL);
-    ck_assert_int_eq(world.offload->event_wrap(&world.device, NULL, &event, &world.detail),
-                     HEED_E_UNSUPPORTED);
-    ck_assert_int_eq(world.offload->event_wrap(&world.device, native, &event, &world.detail),
-                     HEED_OK);
+    ck_assert_int_eq(take_event(NULL, &event), HEED_E_UNSUPPORTED);
+    ck_assert_int_eq(take_event(native, &event), HEED_OK);
     world.offload->event_destroy(&world.device, event);
-    ck_assert_int_eq(fake_cuda.events, 1);
+    ck_assert_int_eq(fake.alive[FAKE_EVENT], 1);
     cuda_event_end(context, native);
 }
 
@@ -172,9 +157,7 @@ TEST(what_does_not_load_is_compiled)
 
     world_open();
     fake_cuda.refuse_modules = heed_cuda_cubins[0].name ? 1 : 0;
-    ck_assert_int_eq(driver_of_world()->kernel(world.device.state, HEED_KERNEL_prepare, 0,
-                                               &compiled, &world.detail),
-                     HEED_OK);
+    ck_assert_int_eq(get_kernel(HEED_KERNEL_prepare, 0, &compiled), HEED_OK);
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--gpu-architecture=sm_90 "));
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--fmad=false "));
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "-DHK_LARGE=0 "));
@@ -188,9 +171,7 @@ TEST(a_newer_device_gets_ptx)
     fake_cuda.capability = 120;
     world_open();
     fake_cuda.refuse_modules = heed_cuda_cubins[0].name ? 1 : 0;
-    ck_assert_int_eq(driver_of_world()->kernel(world.device.state, HEED_KERNEL_prepare, 0,
-                                               &compiled, &world.detail),
-                     HEED_OK);
+    ck_assert_int_eq(get_kernel(HEED_KERNEL_prepare, 0, &compiled), HEED_OK);
     ck_assert_ptr_nonnull(strstr(fake_cuda.options, "--gpu-architecture=compute_90 "));
 }
 
@@ -201,23 +182,17 @@ TEST(what_cannot_be_built_says_why)
     world_open();
     fake_cuda.refuse_modules = 2;
     fake_cuda.compile_code = 6;
-    ck_assert_int_eq(driver_of_world()->kernel(world.device.state, HEED_KERNEL_prepare, 0,
-                                               &compiled, &world.detail),
-                     HEED_E_KERNEL_BUILD);
+    ck_assert_int_eq(get_kernel(HEED_KERNEL_prepare, 0, &compiled), HEED_E_KERNEL_BUILD);
     ck_assert_str_eq(world.detail.text, "kernel prepare: kernel.cl(1): error: first");
     ck_assert_int_eq(world.detail.native, 6);
     fake_cuda.compile_code = 0;
     fake_cuda.refuse_modules = 2;
-    ck_assert_int_eq(driver_of_world()->kernel(world.device.state, HEED_KERNEL_prepare, 0,
-                                               &compiled, &world.detail),
-                     HEED_E_KERNEL_BUILD);
+    ck_assert_int_eq(get_kernel(HEED_KERNEL_prepare, 0, &compiled), HEED_E_KERNEL_BUILD);
     ck_assert_str_eq(world.detail.text, "kernel prepare: first line of the driver's log");
     ck_assert_int_eq(world.detail.native, 209);
     ck_assert_ptr_null(compiled);
     fake_cuda.refuse_modules = 0;
-    ck_assert_int_eq(driver_of_world()->kernel(world.device.state, HEED_KERNEL_prepare, 0,
-                                               &compiled, &world.detail),
-                     HEED_OK);
+    ck_assert_int_eq(get_kernel(HEED_KERNEL_prepare, 0, &compiled), HEED_OK);
 }
 
 /* ---- runs ---- */
@@ -229,14 +204,12 @@ TEST(a_run_is_waits_launches_and_an_event)
 
     world_open();
     begin_run(&r);
-    ck_assert_int_eq(driver_of_world()->run(world.device.state, &r.work, &world.detail), HEED_OK);
+    ck_assert_int_eq(run_go(&r), HEED_OK);
     waited = r.event;
     r.event = NULL;
     r.work.waits = &waited;
     r.work.n_waits = 1;
-    fake_cuda.n_launches = 0;
-    fake.trace[0] = '\0';
-    ck_assert_int_eq(driver_of_world()->run(world.device.state, &r.work, &world.detail), HEED_OK);
+    ck_assert_int_eq(run_go(&r), HEED_OK);
     ck_assert_str_eq(fake.trace,
                      "cuCtxPushCurrent cuEventCreate cuStreamWaitEvent cuLaunchKernel "
                      "cuLaunchKernel cuEventRecord cuCtxPopCurrent ");
@@ -247,13 +220,12 @@ TEST(a_run_is_waits_launches_and_an_event)
     ck_assert_ptr_eq(fake_cuda.launches[1].pointers[0], r.memory);
     ck_assert_ptr_null(fake_cuda.launches[1].pointers[1]);
     ck_assert_ptr_eq(fake_cuda.launches[1].pointers[HEED_BUFFERS_SMALL - 1], (char *)r.memory + 16);
-    ck_assert_int_eq(world.offload->event_wait(&world.device, r.event, &world.detail), HEED_OK);
+    ck_assert_int_eq(event_wait(r.event), HEED_OK);
 
     /* What a CUDA graph may capture: no event, nothing but launches. */
     r.work.n_waits = 0;
     r.work.event = NULL;
-    fake.trace[0] = '\0';
-    ck_assert_int_eq(driver_of_world()->run(world.device.state, &r.work, &world.detail), HEED_OK);
+    ck_assert_int_eq(run_go(&r), HEED_OK);
     ck_assert_str_eq(fake.trace,
                      "cuCtxPushCurrent cuLaunchKernel cuLaunchKernel cuCtxPopCurrent ");
     world.offload->event_destroy(&world.device, waited);
@@ -267,8 +239,7 @@ TEST(more_groups_than_can_be_launched_are_refused)
     world_open();
     begin_run(&r);
     r.launches[0].groups = (uint64_t)1 << 31;
-    ck_assert_int_eq(driver_of_world()->run(world.device.state, &r.work, &world.detail),
-                     HEED_E_UNSUPPORTED);
+    ck_assert_int_eq(run_go(&r), HEED_E_UNSUPPORTED);
     ck_assert_int_eq(fake_cuda.n_launches, 0);
     ck_assert_ptr_null(r.event);
     run_end(&r);
@@ -282,26 +253,22 @@ LOOP_TEST(a_lost_device_stays_lost_and_can_be_left, 2)
 
     world_open();
     begin_run(&r);
-    ck_assert_int_eq(driver_of_world()->run(world.device.state, &r.work, &world.detail), HEED_OK);
+    ck_assert_int_eq(run_go(&r), HEED_OK);
     fake.fail_name = "cuEventSynchronize";
     fake.fail_code = 700;
     fake.poison = (int)_i;
-    ck_assert_int_eq(world.offload->event_wait(&world.device, r.event, &world.detail),
-                     HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(event_wait(r.event), HEED_E_DEVICE_LOST);
     ck_assert_int_eq(world.detail.native, 700);
     ck_assert_ptr_nonnull(strstr(world.detail.text, "illegal memory access"));
     fake.fail_name = NULL;
     world.detail = (struct heed_error_detail){ 0 };
-    ck_assert_int_eq(driver_of_world()->run(world.device.state, &r.work, &world.detail),
-                     HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(run_go(&r), HEED_E_DEVICE_LOST);
     ck_assert_int_eq(world.detail.native, 700);
-    ck_assert_int_eq(world.offload->buf_create(&world.device, 1, &handle, &world.detail),
-                     HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(make_buffer(1, &handle), HEED_E_DEVICE_LOST);
     ck_assert_int_eq(world.offload->buf_read(&world.device, r.queue, &byte, r.memory, 0, 1,
                                              &world.detail),
                      HEED_E_DEVICE_LOST);
-    ck_assert_int_eq(world.offload->queue_wait(&world.device, r.queue, &world.detail),
-                     HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(queue_wait(r.queue), HEED_E_DEVICE_LOST);
     run_end(&r);
 }
 
@@ -313,8 +280,7 @@ TEST(a_context_that_is_gone_is_not_entered_again)
     begin_run(&r);
     fake.fail_name = "cuStreamSynchronize";
     fake.fail_code = 709;
-    ck_assert_int_eq(world.offload->queue_wait(&world.device, r.queue, &world.detail),
-                     HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(queue_wait(r.queue), HEED_E_DEVICE_LOST);
     fake.fail_name = NULL;
     fake.trace[0] = '\0';
     run_end(&r);

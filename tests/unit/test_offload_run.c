@@ -5,17 +5,16 @@
  * events, the plan's own workspace, slots read back, and memory that runs out anywhere.
  */
 #include "fake_offload.h"
+#include "small_attn.h"
 #include "support/suite.h"
 
-enum { B = 2, H = 2, N_Q = 4, N_K = 6, D = 8, BYTES = 4096 };
+enum { B = 2, H = 2, N_Q = 4, N_K = 6, D = 8, BYTES = 4096, MEMORIES = 9 };
 
 static heed_device *device;
 static heed_queue *queue;
-static heed_source source;
-static heed_slot slots[3];
-static heed_attn_desc desc;
+static heed_plan *plan;
 static heed_kv_bufs kv;
-static heed_buf slot_bufs[3], all[9];
+static heed_buf slot_bufs[3], all[MEMORIES];
 static heed_attn_args args;
 
 static int handles(void)
@@ -23,38 +22,18 @@ static int handles(void)
     return device->backend->offload->handles != 0;
 }
 
+/* Lengths lie two apart, positions are walked backwards. */
 static void right_desc(void)
 {
-    source = (heed_source){
-        .k = heed_array4(HEED_F16, NULL, B, 1, N_K, D).t,
-        .v = heed_array4(HEED_F32, NULL, B, 1, N_K, D).t,
-        .mask_slot = 1,
-        .len_slot = 2,
-    };
-    memset(slots, 0, sizeof(slots));
-    slots[0].t = (heed_tensor){ HEED_U8, 3, { B, 1, N_K }, { N_K, N_K, 1 } };
-    slots[1].t = (heed_tensor){ HEED_I32, 1, { B }, { 2 } };
-    slots[2].t = (heed_tensor){ HEED_I64, 1, { B }, { -1 } };
-    desc = (heed_attn_desc){
-        .size = sizeof(desc),
-        .flags = HEED_ATTN_ALIGN_START,
-        .q = heed_array4(HEED_F32, NULL, B, H, N_Q, D).t,
-        .o = heed_array4(HEED_F32, NULL, B, H, N_Q, D).t,
-        .lse = { HEED_F32, 3, { B, H, N_Q }, { H * N_Q, N_Q, 1 } },
-        .q_pos_slot = 3,
-        .sources = &source,
-        .n_sources = 1,
-        .source_size = sizeof(source),
-        .slots = slots,
-        .n_slots = 3,
-        .slot_size = sizeof(slots[0]),
-    };
+    small_desc(B, H, N_Q, N_K, D, D);
+    slots[1].t.stride[0] = 2;
+    slots[2].t.stride[0] = -1;
 }
 
 /* A memory each, all of them from offset 0 but the positions, which are walked backwards. */
 static void right_args(void)
 {
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < MEMORIES; i++)
         ck_assert_int_eq(heed_buf_create(device, BYTES, &all[i], NULL), HEED_OK);
     kv = (heed_kv_bufs){ all[2], all[3] };
     memcpy(slot_bufs, all + 4, sizeof(slot_bufs));
@@ -81,30 +60,39 @@ static void open_world(const char *name)
     right_args();
 }
 
-static void close_world(void)
+/* With a plan. */
+static void open_plan(const char *name, uint32_t flags)
 {
-    for (int i = 0; i < 9; i++)
-        heed_buf_destroy(device, all[i]);
-    heed_queue_destroy(queue);
-}
-
-static heed_plan *make_plan(uint32_t flags)
-{
-    heed_plan *plan = NULL;
-
+    open_world(name);
     desc.flags |= flags;
     ck_assert_msg(heed_attn_plan(device, &desc, &plan, &why) == HEED_OK, "%s: %s", why.field,
                   why.message);
-    return plan;
 }
 
-static void run_right(const heed_plan *plan, heed_event **event)
+static void drop_plan(void)
+{
+    heed_plan_drop(plan);
+    plan = NULL;
+}
+
+/* What a test has left open. */
+static void close_world(void)
+{
+    drop_plan();
+    for (int i = 0; i < MEMORIES && queue != NULL; i++)
+        heed_buf_destroy(device, all[i]);
+    heed_queue_destroy(queue);
+    queue = NULL;
+    tear_down();
+}
+
+static void run_right(heed_event **event)
 {
     ck_assert_msg(heed_attn_run(plan, queue, &args, event, &why) == HEED_OK, "%s: %s", why.field,
                   why.message);
 }
 
-static void run_wrong(const heed_plan *plan, heed_status status, const char *field)
+static void run_wrong(heed_status status, const char *field)
 {
     const int runs = fake.runs;
     heed_event *event = NULL;
@@ -126,12 +114,9 @@ static void place_check(heed_buf got, heed_buf memory, uint64_t offset)
 
 LOOP_TEST(places_reach_the_backend, 2)
 {
-    heed_plan *plan;
-
-    open_world(kinds[_i]);
-    plan = make_plan(0);
+    open_plan(kinds[_i], 0);
     args.q.offset = 16;
-    run_right(plan, NULL);
+    run_right(NULL);
     ck_assert_ptr_eq(fake.launch.queue, queue->offload);
     ck_assert_ptr_null(fake.launch.event);
     ck_assert_uint_eq(fake.launch.n_waits, 0);
@@ -145,75 +130,65 @@ LOOP_TEST(places_reach_the_backend, 2)
     place_check(fake.at[heed_attn_slot(heed_attn_of(plan), 2)], all[5], 0);
     place_check(fake.at[heed_attn_slot(heed_attn_of(plan), 3)], all[6], 8);
     place_check(fake.launch.workspace, all[8], 0);
-    heed_plan_drop(plan);
+    drop_plan();
     ck_assert_int_eq(fake.drops, 1);
-    close_world();
 }
 
 LOOP_TEST(wrong_places_are_refused, 2)
 {
-    heed_plan *plan;
-
-    open_world(kinds[_i]);
-    plan = make_plan(0);
+    open_plan(kinds[_i], 0);
     args.q.handle = NULL;
-    run_wrong(plan, HEED_E_NULL, "q");
+    run_wrong(HEED_E_NULL, "q");
     args.q = (heed_buf){ all[0].handle, 2 };
-    run_wrong(plan, HEED_E_ALIGN, "q");
+    run_wrong(HEED_E_ALIGN, "q");
     args.q = all[0];
     kv.k.offset = 1;
-    run_wrong(plan, HEED_E_ALIGN, "kv[0].k");
+    run_wrong(HEED_E_ALIGN, "kv[0].k");
     kv.k = all[2];
     slot_bufs[0].handle = NULL;
-    run_wrong(plan, HEED_E_NULL, "slots[0]");
+    run_wrong(HEED_E_NULL, "slots[0]");
     slot_bufs[0] = all[4];
     args.o.offset = handles() ? UINT64_MAX - 63 : UINT64_MAX - 63 - (uintptr_t)all[1].handle;
-    run_wrong(plan, HEED_E_OVERFLOW, "o");
+    run_wrong(HEED_E_OVERFLOW, "o");
     args.o = all[1];
     args.workspace.offset = FAKE_ALIGN / 2;
-    run_wrong(plan, HEED_E_ALIGN, "workspace");
+    run_wrong(HEED_E_ALIGN, "workspace");
     args.workspace.offset = UINT64_MAX - FAKE_ALIGN + 1;
-    run_wrong(plan, HEED_E_OVERFLOW, "workspace");
+    run_wrong(HEED_E_OVERFLOW, "workspace");
     args.workspace = (heed_buf){ NULL, 0 };
-    run_wrong(plan, HEED_E_WORKSPACE, "workspace");
+    run_wrong(HEED_E_WORKSPACE, "workspace");
     args.workspace = all[8];
     if (handles()) {            /* before the memory begins; an address has no such place */
         slot_bufs[2].offset = 0;
-        run_wrong(plan, HEED_E_OVERFLOW, "slots[2]");
+        run_wrong(HEED_E_OVERFLOW, "slots[2]");
         slot_bufs[2].offset = 8;
     }
-    run_right(plan, NULL);
-    heed_plan_drop(plan);
-    close_world();
+    run_right(NULL);
 }
 
 /* With handles, offsets are compared within one memory only. */
 LOOP_TEST(outputs_share_no_byte_of_one_memory, 2)
 {
     const uint64_t o_bytes = B * H * N_Q * D * sizeof(float);
-    heed_plan *plan;
 
-    open_world(kinds[_i]);
-    plan = make_plan(0);
+    open_plan(kinds[_i], 0);
     args.o = all[0];
-    run_wrong(plan, HEED_E_ALIAS, "o");
+    run_wrong(HEED_E_ALIAS, "o");
     ck_assert_str_eq(why.message, "shares bytes with q");
     args.o.offset = o_bytes;
-    run_right(plan, NULL);
+    run_right(NULL);
     args.lse = args.o;
-    run_wrong(plan, HEED_E_ALIAS, "o");
+    run_wrong(HEED_E_ALIAS, "o");
     args.lse = (heed_buf){ all[4].handle, 8 };
-    run_wrong(plan, HEED_E_ALIAS, "lse");
+    run_wrong(HEED_E_ALIAS, "lse");
     args.lse.offset = 64;
-    run_right(plan, NULL);
+    run_right(NULL);
     args.workspace = all[2];
-    run_wrong(plan, HEED_E_ALIAS, "workspace");
+    run_wrong(HEED_E_ALIAS, "workspace");
     args.workspace.offset = FAKE_WORKSPACE;
-    run_right(plan, NULL);
+    run_right(NULL);
     args.q = kv.v;                                      /* inputs may */
-    run_right(plan, NULL);
-    heed_plan_drop(plan);
-    close_world();
+    run_right(NULL);
 }
 
 /* ---- events ---- */
@@ -221,15 +196,13 @@ LOOP_TEST(outputs_share_no_byte_of_one_memory, 2)
 LOOP_TEST(events_are_objects_made_when_asked_for, 2)
 {
     heed_event *event = NULL;
-    heed_plan *plan;
 
-    open_world(kinds[_i]);
-    plan = make_plan(0);
+    open_plan(kinds[_i], 0);
     ledger_restart(&ledger);
-    run_right(plan, NULL);
+    run_right(NULL);
     ck_assert_int_eq(atomic_load(&ledger.requests), 0);
     ck_assert_int_eq(atomic_load(&fake.events), 0);
-    run_right(plan, &event);
+    run_right(&event);
     ck_assert_int_eq(atomic_load(&ledger.requests), 1);
     ck_assert_int_eq(atomic_load(&fake.events), 1);
     ck_assert_int_eq(heed_context_events(rt), 1);
@@ -244,15 +217,13 @@ LOOP_TEST(events_are_objects_made_when_asked_for, 2)
     heed_event_destroy(event);
     ck_assert_int_eq(heed_context_events(rt), 0);
     fake.no_event = 1;                                  /* complete when run returned */
-    run_right(plan, &event);
+    run_right(&event);
     ck_assert_int_eq(heed_event_wait(event, &why), HEED_OK);
     args.wait = &event;
     args.n_wait = 1;
-    run_right(plan, NULL);
+    run_right(NULL);
     ck_assert_uint_eq(fake.launch.n_waits, 0);
     heed_event_destroy(event);
-    heed_plan_drop(plan);
-    close_world();
 }
 
 LOOP_TEST(runs_wait_for_events_of_their_device, 2)
@@ -260,34 +231,32 @@ LOOP_TEST(runs_wait_for_events_of_their_device, 2)
     heed_device *other = find(kinds[1 - _i]), *host = find("reference");
     heed_event *events[HEED_MAX_WAITS + 1], *mine = NULL;
     heed_queue *second;
-    heed_plan *plan;
 
-    open_world(kinds[_i]);
-    plan = make_plan(0);
+    open_plan(kinds[_i], 0);
     second = make_queue(device);
     ck_assert_int_eq(heed_attn_run(plan, second, &args, &mine, &why), HEED_OK);
     for (int i = 0; i <= HEED_MAX_WAITS; i++)
         events[i] = mine;
     args.wait = events;
     args.n_wait = 2;
-    run_right(plan, NULL);
+    run_right(NULL);
     ck_assert_uint_eq(fake.launch.n_waits, 2);
     ck_assert_ptr_eq(fake.waits[1], mine->offload);
     args.n_wait = HEED_MAX_WAITS;
-    run_right(plan, NULL);
+    run_right(NULL);
     ck_assert_uint_eq(fake.launch.n_waits, HEED_MAX_WAITS);
     args.n_wait = HEED_MAX_WAITS + 1;
-    run_wrong(plan, HEED_E_UNSUPPORTED, "wait");
+    run_wrong(HEED_E_UNSUPPORTED, "wait");
     ck_assert_int_eq(why.wanted, HEED_MAX_WAITS);
     ck_assert_int_eq(why.got, HEED_MAX_WAITS + 1);
     args.n_wait = 2;
     events[1] = host->done;
-    run_wrong(plan, HEED_E_MISMATCH, "wait[1]");
+    run_wrong(HEED_E_MISMATCH, "wait[1]");
     events[1] = heed_event_new(other);
-    run_wrong(plan, HEED_E_MISMATCH, "wait[1]");
+    run_wrong(HEED_E_MISMATCH, "wait[1]");
     heed_event_release(events[1]);
     events[1] = NULL;
-    run_wrong(plan, HEED_E_NULL, "wait[1]");
+    run_wrong(HEED_E_NULL, "wait[1]");
     args.n_wait = 0;
     ck_assert_int_eq(fake.event_waits, 0);              /* never on the host */
     heed_event_destroy(mine);
@@ -296,8 +265,6 @@ LOOP_TEST(runs_wait_for_events_of_their_device, 2)
     ck_assert_int_eq(heed_attn_run(plan, second, &args, NULL, &why), HEED_E_MISMATCH);
     ck_assert_ptr_nonnull(strstr(why.message, kinds[_i]));
     heed_queue_destroy(second);
-    heed_plan_drop(plan);
-    close_world();
 }
 
 /* ---- the plan's own workspace ---- */
@@ -306,49 +273,42 @@ LOOP_TEST(own_workspaces_lie_on_the_device, 2)
 {
     heed_plan_props p = { .size = sizeof(p) };
     heed_event *first = NULL;
-    heed_plan *plan;
     void *own, *offload;
-    int memories;
 
-    open_world(kinds[_i]);
-    memories = atomic_load(&fake.memories);
-    plan = make_plan(HEED_PLAN_OWN_WORKSPACE);
-    ck_assert_int_eq(atomic_load(&fake.memories), memories + 1);
+    open_plan(kinds[_i], HEED_PLAN_OWN_WORKSPACE);
+    ck_assert_int_eq(atomic_load(&fake.memories), MEMORIES + 1);
     ck_assert_int_eq(heed_plan_info(plan, &p), HEED_OK);
     ck_assert_uint_eq(p.device_bytes, 1000 + FAKE_WORKSPACE);
     ck_assert_uint_eq(p.host_bytes, plan->owned->arena.bytes + 100);
     ck_assert_uint_eq(p.workspace_size, 0);
     args.workspace = (heed_buf){ NULL, 0 };
     own = plan->owned->workspace;
-    run_right(plan, &first);
+    run_right(&first);
     ck_assert_ptr_eq(fake.launch.workspace.handle, own);
     ck_assert_uint_eq(fake.launch.workspace.offset, 0);
     ck_assert_uint_eq(fake.launch.n_waits, 0);
     offload = first->offload;
-    run_right(plan, NULL);                              /* waits for the first, on the device */
+    run_right(NULL);                                    /* waits for the first, on the device */
     ck_assert_uint_eq(fake.launch.n_waits, 1);
     ck_assert_ptr_eq(fake.waits[0], offload);
     heed_event_destroy(first);
     ck_assert_int_eq(atomic_load(&fake.events), 1);
-    run_right(plan, &first);
+    run_right(&first);
     ck_assert_int_eq(atomic_load(&fake.events), 1);
     ck_assert_int_eq(fake.event_waits + fake.queue_waits, 0);
-    heed_plan_drop(plan);                               /* waits before it gives memory back */
+    drop_plan();                                        /* waits before it gives memory back */
     ck_assert_int_eq(fake.event_waits, 1);
-    ck_assert_int_eq(atomic_load(&fake.memories), memories);
+    ck_assert_int_eq(atomic_load(&fake.memories), MEMORIES);
     ck_assert_int_eq(heed_event_wait(first, &why), HEED_OK);
     heed_event_destroy(first);
-    close_world();
 }
 
 LOOP_TEST(a_failed_run_leaves_nothing_in_the_workspace, 2)
 {
     heed_event *event = NULL;
-    heed_plan *plan;
 
-    open_world(kinds[_i]);
-    plan = make_plan(HEED_PLAN_OWN_WORKSPACE);
-    run_right(plan, NULL);
+    open_plan(kinds[_i], HEED_PLAN_OWN_WORKSPACE);
+    run_right(NULL);
     fake.run = HEED_E_DEVICE;
     fill_detail(-4, "a\x01" "b\r\n");
     ck_assert_int_eq(heed_attn_run(plan, queue, &args, &event, &why), HEED_E_DEVICE);
@@ -359,15 +319,12 @@ LOOP_TEST(a_failed_run_leaves_nothing_in_the_workspace, 2)
     ck_assert_int_eq(fake.queue_waits, 1);
     ck_assert_int_eq(atomic_load(&fake.events), 1);     /* of the run before */
     fake.run = HEED_OK;
-    run_right(plan, &event);                            /* not busy */
+    run_right(&event);                                  /* not busy */
     heed_event_destroy(event);
-    heed_plan_drop(plan);
-    close_world();
 }
 
 LOOP_TEST(plans_that_cannot_be_bound_leave_nothing, 2)
 {
-    heed_plan *plan = NULL;
     long long held;
 
     open_world(kinds[_i]);
@@ -387,13 +344,10 @@ LOOP_TEST(plans_that_cannot_be_bound_leave_nothing, 2)
     ck_assert_int_eq(fake.drops, 1);
     ck_assert_ptr_null(plan);
     ck_assert_int_eq(atomic_load(&ledger.blocks), held);
-    close_world();
 }
 
 LOOP_TEST(exact_plans_want_exact_devices, 2)
 {
-    heed_plan *plan = NULL;
-
     open_world(kinds[_i]);
     desc.numerics = HEED_NUMERICS_EXACT;
     device->props.exact = 0;
@@ -403,7 +357,6 @@ LOOP_TEST(exact_plans_want_exact_devices, 2)
     ck_assert_ptr_null(plan);
     device->props.exact = 1;
     ck_assert_int_eq(heed_attn_check(device, &desc, &why), HEED_OK);
-    close_world();
 }
 
 /* ---- validate ---- */
@@ -422,12 +375,10 @@ static void write_slots(int32_t length0, int32_t length1, int64_t position1)
 LOOP_TEST(validate_reads_slots_back, 2)
 {
     heed_event *event = NULL;
-    heed_plan *plan;
     long long held;
 
-    open_world(kinds[_i]);
-    plan = make_plan(0);
-    run_right(plan, &event);
+    open_plan(kinds[_i], 0);
+    run_right(&event);
     held = atomic_load(&ledger.blocks);
     write_slots(3, N_K, -5);
     args.wait = &event;
@@ -462,8 +413,6 @@ LOOP_TEST(validate_reads_slots_back, 2)
     slot_bufs[1].handle = NULL;
     ck_assert_int_eq(heed_attn_validate(plan, queue, &args, &why), HEED_E_NULL);
     heed_event_destroy(event);
-    heed_plan_drop(plan);
-    close_world();
 }
 
 /* ---- memory that runs out ---- */
@@ -472,7 +421,6 @@ LOOP_TEST(validate_reads_slots_back, 2)
 static heed_status whole_story(const char *name)
 {
     heed_event *event = NULL;
-    heed_plan *plan = NULL;
     heed_status status;
 
     desc.flags |= HEED_PLAN_OWN_WORKSPACE;
@@ -489,12 +437,13 @@ static heed_status whole_story(const char *name)
         status = heed_attn_validate(plan, queue, &args, &why);
         if (status >= 0)
             status = heed_attn_run(plan, queue, &args, &event, &why);
-        for (int i = 0; i < 9; i++)
+        for (int i = 0; i < MEMORIES; i++)
             heed_buf_destroy(device, all[i]);
     }
     heed_event_destroy(event);
-    heed_plan_drop(plan);
+    drop_plan();
     heed_queue_destroy(queue);
+    queue = NULL;
     return status;
 }
 
@@ -511,7 +460,6 @@ LOOP_TEST(each_allocation_may_fail, 2)
     heed_runtime_destroy(rt);
     for (; status < 0; k++) {
         rt = NULL;
-        queue = NULL;
         ledger_restart(&ledger);
         atomic_store(&ledger.fail_at, k);
         status = heed_runtime_create(&rt_desc, &rt, &why);
@@ -546,5 +494,5 @@ TEST(the_list_survives_a_lack_of_memory)
 
 int main(void)
 {
-    return suite_run("offload_run", 60, set_up, tear_down);
+    return suite_run("offload_run", 60, set_up, close_world);
 }

@@ -301,20 +301,6 @@ TEST(far_keys_and_large_logits)
     dense_finish(&x);
 }
 
-TEST(the_device_describes_itself)
-{
-    heed_device_props props = { .size = sizeof(props) };
-
-    ck_assert_uint_eq(heed_reference_backend.kind, HEED_DEVICE_REFERENCE);
-    ck_assert_uint_eq(heed_reference_backend.count(), 1);
-    heed_reference_backend.describe(0, &props);
-    ck_assert_str_eq(props.name, "reference");
-    ck_assert_uint_eq(props.exact, 1);
-    ck_assert_int_eq(props.usable, HEED_OK);
-    ck_assert(heed_reference_backend.impls[0]->op == HEED_OP_ATTN);
-    ck_assert_ptr_null(heed_reference_backend.impls[1]);
-}
-
 int main(void)
 {
     cf_axes_init();

@@ -310,6 +310,10 @@ TEST(visible_wants_a_place_that_exists)
     ck_assert_str_eq(why.field, "source");
     ck_assert_int_eq(heed_attn_visible(&desc, NULL, 0, 0, 0, 0, seen, &why), HEED_E_NULL);
     ck_assert_str_eq(why.field, "slots");
+    slot_bufs[0].handle = NULL;
+    ck_assert_int_eq(heed_attn_visible(&desc, &args.a, 0, 0, 0, 0, seen, &why), HEED_E_NULL);
+    ck_assert_str_eq(why.field, "slots[0]");
+    slot_bufs[0] = at(memory.mask);
     for (int i = 0; i < N_K; i++)
         ck_assert_uint_eq(seen[i], 0xee);
     memset(memory.mask, 1, sizeof(memory.mask));

@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Status names, reports, sized structs, runtimes and their hooks, devices, executors, buffers,
- * queues.
+ * Status names, reports, runtimes and their hooks, devices, executors, buffers, queues.
  */
 #include "lib/core/context.h"
 #include "lib/core/error.h"
@@ -107,40 +106,6 @@ TEST(report_text_is_one_cut_plain_line)
     heed_report_fill(&why, HEED_E_VALUE, NULL, 0, 0, "a\nb\tc\x1b\xff");
     ck_assert_str_eq(why.field, "");
     ck_assert_str_eq(why.message, "a b c??");
-}
-
-TEST(input_structs_are_extended_and_their_tails_refused)
-{
-    enum { KNOWN = 24, V1 = 16, ROOM = 40 };
-    unsigned char given[ROOM], local[KNOWN + 1];
-
-    for (uint32_t size = 0; size <= ROOM; size++) {
-        const heed_status wanted = size < V1 ? HEED_E_SIZE : HEED_OK;
-
-        memset(given, 7, sizeof(given));
-        if (size > KNOWN)
-            memset(given + KNOWN, 0, ROOM - KNOWN);
-        memcpy(given, &size, sizeof(size));
-        memset(local, 0xee, sizeof(local));
-        ck_assert_int_eq(heed_sized_in(given, V1, local, KNOWN, "x", &why), wanted);
-        ck_assert_uint_eq(local[KNOWN], 0xee);
-        if (wanted < 0) {
-            ck_assert_uint_eq(local[0], 0xee);
-            ck_assert_str_eq(why.field, "x");
-            ck_assert_int_eq(why.wanted, V1);
-            ck_assert_int_eq(why.got, size);
-            continue;
-        }
-        ck_assert_uint_eq(local[0], KNOWN);
-        for (uint32_t i = 4; i < KNOWN; i++)
-            ck_assert_uint_eq(local[i], i < size ? 7 : 0);
-        for (uint32_t i = KNOWN; i < size; i++) {
-            given[i] = 1;
-            ck_assert_int_eq(heed_sized_in(given, V1, local, KNOWN, "x", &why), HEED_E_NEWER);
-            ck_assert_int_eq(why.got, i);
-            given[i] = 0;
-        }
-    }
 }
 
 /* ---- runtime ---- */

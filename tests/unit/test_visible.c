@@ -230,35 +230,6 @@ TEST(every_key_of_a_ragged_tensor_gets_a_count)
     ck_assert_int_eq(heed_attn_visible(&d, NULL, 0, 0, 0, 0, seen, &report), HEED_E_NULL);
 }
 
-TEST(slots_that_are_not_bound_are_named)
-{
-    heed_report report = { .size = sizeof(report) };
-    static uint8_t seen[ROOM];
-    struct problem *p;
-    struct call call;
-    struct cs c;
-    char why[128];
-
-    cf_axes_init();
-    ck_assert(cf_case_parse("op=attn qlen=const qpos=rt s0.len=rt seed=1", &c, why));
-    p = cf_problem_make(&c, NULL, 0, true);
-    ck_assert(p != NULL && cf_call_describe(&call, p, 0));
-    ck_assert_int_eq(heed_attn_visible(&call.desc, NULL, 0, 0, 0, 0, seen, &report), HEED_E_NULL);
-    ck_assert_str_eq(report.field, "slots");
-    call.args = (heed_attn_args){ .size = sizeof(call.args),
-                                  .kv_size = sizeof(heed_kv_bufs),
-                                  .kv = call.kv,
-                                  .slots = call.slot_buf,
-                                  .n_slots = call.desc.n_slots };
-    call.slot_buf[p->q_pos - 1] = (heed_buf){ .handle = &c };
-    ck_assert_int_eq(heed_attn_visible(&call.desc, &call.args, 0, 0, 0, 0, seen, &report),
-                     HEED_E_NULL);
-    ck_assert_int_eq(p->source[0].len, 3);
-    ck_assert_str_eq(report.field, "slots[2]");
-    cf_call_finish(&call);
-    cf_problem_free(p);
-}
-
 int main(void)
 {
     return suite_run("visible", 240, NULL, NULL);

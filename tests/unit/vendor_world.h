@@ -74,7 +74,7 @@ static void opencl_devices(int n)
 
 static long opencl_alive(void)
 {
-    return fake_opencl.objects;
+    return fake_alive();
 }
 
 static void *opencl_context(void)
@@ -367,6 +367,32 @@ static inline void world_open(void)
 static inline heed_status get_kernel(enum heed_kernel row, uint32_t large, void **kernel)
 {
     return driver_of_world()->kernel(world.device.state, row, large, kernel, &world.detail);
+}
+
+static inline heed_status make_buffer(uint64_t bytes, void **handle)
+{
+    return world.offload->buf_create(&world.device, bytes, handle, &world.detail);
+}
+
+/* Over what is the caller's. */
+static inline heed_status take_queue(void *native, void **queue)
+{
+    return world.offload->queue_create(&world.device, native, 1, queue, &world.detail);
+}
+
+static inline heed_status take_event(void *native, void **event)
+{
+    return world.offload->event_wrap(&world.device, native, event, &world.detail);
+}
+
+static inline heed_status queue_wait(void *queue)
+{
+    return world.offload->queue_wait(&world.device, queue, &world.detail);
+}
+
+static inline heed_status event_wait(void *event)
+{
+    return world.offload->event_wait(&world.device, event, &world.detail);
 }
 
 /* ---- a run: three launches of the same kernel ---- */
