@@ -213,6 +213,14 @@ static bool alibi_addend(const struct walk *walk, const struct heed_checked_bias
     return true;
 }
 
+static bool ramp_addend(const struct walk *walk, const struct heed_checked_bias *bias, int64_t key,
+                        struct addend *out)
+{
+    out->a = -slope_scaled(walk, bias);
+    out->b = (float)key;
+    return true;
+}
+
 /* A kind of bias is a row here. */
 static const struct bias_kind {
     /* false: it adds nothing */
@@ -223,6 +231,7 @@ static const struct bias_kind {
     [HEED_BIAS_DENSE] = { dense_addend, true },
     [HEED_BIAS_ALIBI] = { alibi_addend, false },
     [HEED_BIAS_TABLE] = { table_addend, true },
+    [HEED_BIAS_RAMP] = { ramp_addend, false },
 };
 
 static const struct bias_kind *bias_kind(const struct heed_checked_bias *bias)

@@ -96,6 +96,9 @@ HK_FN int hk_bias_value(const struct hk_call *call, HK_GLOBAL const struct hk_bi
     case HK_BIAS_ALIBI:
         *value = hk_bias_alibi(call, bias, at, key);
         return 1;
+    case HK_BIAS_RAMP:
+        *value = hk_from_i64(key);
+        return 1;
     }
     HK_UNREACHABLE();           /* heed_attn_check refuses other kinds */
     return 0;
@@ -109,6 +112,7 @@ HK_FN float hk_bias_factor(const struct hk_call *call, HK_GLOBAL const struct hk
     case HK_BIAS_TABLE:
         return HK_LOG2_E;
     case HK_BIAS_ALIBI:
+    case HK_BIAS_RAMP:
         return -hk_mul(hk_bias_slope(call, bias, at), HK_LOG2_E);
     }
     HK_UNREACHABLE();

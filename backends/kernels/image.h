@@ -13,7 +13,7 @@
 
 enum { HK_F32 = 1, HK_F16, HK_BF16, HK_U8 = 16, HK_I32, HK_I64 };        /* as HEED_F32, ... */
 /* Kinds of bias that bias.h has a value for, numbered as HEED_BIAS_*. */
-#define HK_BIAS_KINDS(ROW) ROW(DENSE, 1) ROW(ALIBI, 2) ROW(TABLE, 3)
+#define HK_BIAS_KINDS(ROW) ROW(DENSE, 1) ROW(ALIBI, 2) ROW(TABLE, 3) ROW(RAMP, 5)
 #define HK_NUMBER(name, number) HK_BIAS_##name = number,
 enum { HK_BIAS_KINDS(HK_NUMBER) };
 #undef HK_NUMBER

@@ -25,7 +25,8 @@ const struct heed_bias_kind *heed_bias_kind_find(uint32_t kind);    /* NULL: unk
     ROW(dense)                                                                                     \
     ROW(alibi)                                                                                     \
     ROW(table)                                                                                     \
-    ROW(dot)
+    ROW(dot)                                                                                       \
+    ROW(ramp)
 
 #define HEED_DECLARE(name) extern const struct heed_bias_kind heed_bias_##name;
 HEED_BIAS_KINDS(HEED_DECLARE)

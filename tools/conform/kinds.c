@@ -151,6 +151,12 @@ static bool alibi_value(const struct meeting *m, int b, double *value)
     return true;
 }
 
+static bool ramp_value(const struct meeting *m, int b, double *value)
+{
+    *value = -table_at(slot(m->p, m->p->source[m->s].bias[b].t), m->head) * (double)m->key;
+    return true;
+}
+
 /* A table without an entry, or with a map without one, adds nothing. */
 static bool table_value(const struct meeting *m, int b, double *value)
 {
@@ -201,6 +207,12 @@ const struct cf_bias_kind cf_bias_kinds[] = {
       .fields = TABLES,
       .axes = 3,
       .extent = { EXTENT_HEADS, EXTENT_LEN, EXTENT_CHANNELS } },
+    { .word = "ramp",
+      .kind = HEED_BIAS_RAMP,
+      .axes = 1,
+      .extent = { 0, 0, EXTENT_HEADS },
+      .slopes = true,
+      .value = ramp_value },
 };
 const int cf_n_bias_kinds = sizeof cf_bias_kinds / sizeof *cf_bias_kinds;
 
