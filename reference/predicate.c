@@ -294,6 +294,10 @@ bool heed_ref_term_sees(const struct heed_ref_row *row, const struct heed_ref_ke
         return false;
     case HEED_TERM_SEGMENT:
         return segment_holds(row, term, key);
+    case HEED_TERM_DIAGONAL:
+        return term->left != HEED_FAR &&
+               heed_ref_key_first(keys, key) <= row->position - term->left &&
+               heed_ref_key_last(keys, key) >= row->position - term->left;
     }
     assert(false); /* heed_attn_check refuses other kinds */
     return false;

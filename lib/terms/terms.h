@@ -54,7 +54,8 @@ extern const struct heed_checked_term heed_term_default;
     ROW(all)                                                                                       \
     ROW(window)                                                                                    \
     ROW(global)                                                                                    \
-    ROW(segment)
+    ROW(segment)                                                                                   \
+    ROW(diagonal)
 
 #define HEED_DECLARE(name) extern const struct heed_term_kind heed_term_##name;
 HEED_TERM_KINDS(HEED_DECLARE)

@@ -92,6 +92,14 @@ static bool segment_sees(const struct meeting *m, int t)
            m->key < cf_slot_get(m->p, number, m->view->b, 0, y, 1);
 }
 
+static bool diagonal_sees(const struct meeting *m, int t)
+{
+    const int64_t left = cf_t(&m->p->c, m->s, t, T_LEFT);
+    const int64_t from = left == HEED_FAR ? -1 : m->q_pos - left - m->k_pos;
+
+    return from >= 0 && from < cf_s(&m->p->c, m->s, S_PSPAN);
+}
+
 #define TAKES(field) (1u << (field))
 #define STEPPED (TAKES(T_STEP) | TAKES(T_PHASE) | TAKES(T_PH))
 
@@ -111,6 +119,7 @@ const struct cf_term_kind cf_term_kinds[] = {
                             .slot_must = true,
                             .slot_make = cf_segment_make,
                             .sees = segment_sees },
+    [HEED_TERM_DIAGONAL] = { .word = "diagonal", .fields = TAKES(T_LEFT), .sees = diagonal_sees },
 };
 const int cf_n_term_kinds = sizeof cf_term_kinds / sizeof *cf_term_kinds;
 
