@@ -163,8 +163,8 @@ static heed_status prepare(struct heed_plan *plan, const struct heed_services *s
     plan->state = state;
     status = blob_make(plan, services, state, detail);
     for (uint32_t i = 0; status >= 0 && i < state->n_launches; i++)
-        status = state->device->driver->kernel(state->device, state->launches[i].kernel, state->large,
-                                               &state->launches[i].compiled, detail);
+        status = state->device->driver->kernel(state->device, state->launches[i].kernel,
+                                               state->large, &state->launches[i].compiled, detail);
     if (status < 0) {
         release(plan, services);
         return status;

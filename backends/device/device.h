@@ -4,8 +4,8 @@
  * What the backends that run backends/kernels share: a plan becomes a blob (kernels/blob.h: the
  * whole plan in one block that kernels read) and a few launches (a kernel of kernels/kernels.def
  * each). This folder makes both, chooses kernels and lays out the workspace; a driver (opencl,
- * cuda, that of host.c) owns memory and compiled kernels and runs launches. One set of heed_impl for
- * all of them.
+ * cuda, that of host.c) owns memory and compiled kernels and runs launches. One set of heed_impl
+ * for all of them.
  */
 #ifndef HEED_BACKENDS_DEVICE_DEVICE_H
 #define HEED_BACKENDS_DEVICE_DEVICE_H
@@ -93,8 +93,8 @@ struct heed_driver {
     heed_status (*kernel)(void *state, enum heed_kernel, uint32_t large, void **compiled,
                           struct heed_error_detail *);
     /* Enqueues the launches in order, the first after the waits. Nothing is allocated but by the
-     * vendor. A failure of any launch but the last leaves outputs unwritten, as only the last writes
-     * them. */
+     * vendor. A failure of any launch but the last leaves outputs unwritten, as only the last
+     * writes them. */
     heed_status (*run)(void *state, const struct heed_work *, struct heed_error_detail *);
 };
 

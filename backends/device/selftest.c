@@ -317,7 +317,8 @@ static heed_status run(struct device_side *d, struct sheet *sheet, struct heed_e
         .buffers = { [1] = { .handle = d->output } },
         .queue = d->queue,
     };
-    heed_status status = driver->kernel(d->device->state, launch.kernel, 0, &launch.compiled, detail);
+    heed_status status =
+        driver->kernel(d->device->state, launch.kernel, 0, &launch.compiled, detail);
 
     if (status >= 0)
         status = driver->run(d->device->state, &work, detail);

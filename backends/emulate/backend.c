@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The workgroup kernels on the host, for tests: as C, behind the same plans, blobs and launches as on
- * a GPU, so that sanitizers see what a GPU would do to memory. Not for speed, and not in a library
- * that is shipped (option emulate). The lanes kernels as C are the CPU backend.
+ * The workgroup kernels on the host, for tests: as C, behind the same plans, blobs and launches as
+ * on a GPU, so that sanitizers see what a GPU would do to memory. Not for speed, and not in a
+ * library that is shipped (option emulate). The lanes kernels as C are the CPU backend.
  */
 #include "../device/host.h"
 #include "backends/host_kernels.h"

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Attention for GPUs: a work-group takes one strip of query rows and up to HK_WIDTH
- * channels of V (wider ones take several groups, which form the same scores again). Q, K and V pass
- * through local memory a slice at a time; scores, sums and outputs stay in registers.
+ * Attention for GPUs: a group takes one strip of query rows and up to HK_WIDTH channels of V (wider
+ * ones take several groups, which form the same scores again). Q, K and V pass through local memory
+ * a slice at a time; scores, sums and outputs stay in registers.
  */
 #include "walk.h"
 
@@ -338,7 +338,7 @@ HK_PIECE void hk_chunk_end(struct hk_mine *me)
         const float m = me->m[r] > me->acc_m[r] ? me->m[r] : me->acc_m[r];
         const float w1 = hk_power(hk_sub(me->acc_m[r], m));
         const float w2 = hk_power(hk_sub(me->m[r], m));
-        const int join = !me->empty[r] && me->has_partial[r], copy = !me->empty[r] && !me->has_partial[r];
+        const int join = !me->empty[r] && me->has_partial[r], copy = !me->empty[r] && !join;
 
         if (join) {
             me->acc_l[r] = hk_fma(me->l[r], w2, hk_mul(me->acc_l[r], w1));
@@ -420,8 +420,8 @@ HK_PIECE void hk_rows_finish(const struct hk_group *g, hk_i32 id, struct hk_mine
 
         if (!shared->active[row])
             continue;
-        factor = hk_row_end(call, head, me->has_partial[r] != 0, me->acc_m[r], shared->red[row * 17],
-                            &sink, &lse);
+        factor = hk_row_end(call, head, me->has_partial[r] != 0, me->acc_m[r],
+                            shared->red[row * 17], &sink, &lse);
         HK_UNROLL
         for (c = 0; c < HK_TC; c++) {
             const hk_i64 t = g->pass + id % 16 + 16 * c;

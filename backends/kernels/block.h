@@ -295,7 +295,8 @@ HK_FN void hk_tile_values(const struct hk_strip *st, hk_i64 m, HK_GLOBAL const f
 
 /* Masks of all tiles; returns what some row sees. */
 HK_FN hk_u64 hk_block_masks(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                            const struct hk_sub_view *view, hk_i64 block, hk_u64 available, int inside)
+                            const struct hk_sub_view *view, hk_i64 block, hk_u64 available,
+                            int inside)
 {
     hk_u64 visible = 0;
     hk_i64 m;

@@ -78,13 +78,13 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
     struct hk_pointers {                                                                           \
         char *at[HK_BUFFERS];                                                                      \
     };                                                                                             \
-    extern "C" __global__ void __launch_bounds__(HK_THREADS, 1)                                      \
-        heed_kernel(const char *blob, const struct hk_pointers given)                             \
+    extern "C" __global__ void __launch_bounds__(HK_THREADS, 1)                                    \
+        heed_kernel(const char *blob, const struct hk_pointers given)                              \
     {                                                                                              \
         __shared__ HK_SHARED shared;                                                               \
         struct hk_call call;                                                                       \
                                                                                                    \
-        call.blob = blob;                                                                        \
+        call.blob = blob;                                                                          \
         for (int i = 0; i < HK_BUFFERS; i++)                                                       \
             call.buffer[i] = given.at[i];                                                          \
         hk_call_open(&call);                                                                       \

@@ -112,14 +112,14 @@ struct hk_offsets {
 #endif
 
 #define HK_ENTRY_POINT                                                                             \
-    __kernel __attribute__((reqd_work_group_size(HK_THREADS, 1, 1))) void heed_kernel(               \
-        __global const char *blob, HK_ENTRY_ARGUMENTS, HK_EVERY(HK_ARGUMENT))                     \
+    __kernel __attribute__((reqd_work_group_size(HK_THREADS, 1, 1))) void heed_kernel(             \
+        __global const char *blob, HK_ENTRY_ARGUMENTS, HK_EVERY(HK_ARGUMENT))                      \
     {                                                                                              \
         __local ulong pool[(sizeof(HK_SHARED) + 7) / 8];                                           \
         __global char *const given[HK_BUFFERS] = { HK_EVERY(HK_GIVEN) };                           \
         struct hk_call call;                                                                       \
                                                                                                    \
-        call.blob = blob;                                                                        \
+        call.blob = blob;                                                                          \
         for (int i = 0; i < HK_BUFFERS; i++)                                                       \
             call.buffer[i] = given[i] + HK_ENTRY_OFFSET(i);                                        \
         hk_call_open(&call);                                                                       \

@@ -3,8 +3,8 @@
  *
  * The entry point of a kernel, included last: it gathers the buffers and calls, for its group,
  *     void hk_main(const struct hk_call *, hk_i64 group, HK_LOCAL struct hk_shared *)
- * which the file has defined, as it has struct hk_shared and HK_THREADS. The calling conventions are
- * those of backends/device/device.h; dialect words appear here only through dialect.h's HK_ENTRY_*.
+ * which the file has defined, as it has struct hk_shared and HK_THREADS. The calling conventions
+ * are those of backends/device/device.h; dialect words appear here only through HK_ENTRY_*.
  */
 #ifndef HEED_BACKENDS_KERNELS_ENTRY_H
 #define HEED_BACKENDS_KERNELS_ENTRY_H

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Workgroup kernels: a group of 256 threads as 16 x 16 on a strip of HK_GROUP_ROWS query rows. Thread
- * (x, y) has rows y * HK_TR + r, keys x + 16 * c of a block, channels x + 16 * c of a pass: so the
- * 16 partial sums of a row are the 16 threads of its line. Threads below HK_GROUP_ROWS look after the
- * reach of the row of their number.
+ * Workgroup kernels: a group of 256 threads as 16 x 16 on a strip of HK_GROUP_ROWS query rows.
+ * Thread (x, y) has rows y * HK_TR + r, keys x + 16 * c of a block, channels x + 16 * c of a pass:
+ * so the 16 partial sums of a row are the 16 threads of its line. Threads below HK_GROUP_ROWS look
+ * after the reach of the row of their number.
  */
 #ifndef HEED_BACKENDS_KERNELS_GROUP_H
 #define HEED_BACKENDS_KERNELS_GROUP_H

@@ -3,7 +3,7 @@
  *
  * What a query row may see of a sub-source: first its reach, up to four ranges [lo, hi) of
  * ordinals, found once per row from the row's position; then, for 64 ordinals at a time, one
- * visibility word. Both need integer arithmetic only, no search and no memory beyond the slots they
+ * visibility mask. Both need integer arithmetic only, no search and no memory beyond the slots they
  * read. Compiles as C17, OpenCL C and CUDA.
  *
  * A sub-source is the closed form that every term lowers to (docs/architecture.md, waist 1). Its
@@ -33,17 +33,17 @@ struct hk_range {
 
 enum {
     HK_SUB_KEYS = 0, /* ordinal = key index */
-    HK_SUB_STRIDED,   /* keys congruent to a residue modulo step; ordinal = floor(key index / step) */
-    HK_SUB_FIRST_N, /* the first `prefix` keys; ordinal = key index */
-    HK_SUB_LIST,   /* keys of an ascending list; ordinal = rank */
-    HK_SUB_GATHER    /* a list of runs, in list order; ordinal = place * run + offset */
+    HK_SUB_STRIDED, /* keys congruent to a residue modulo step; ordinal = floor(key index / step) */
+    HK_SUB_FIRST_N, /* the first `first_n` keys; ordinal = key index */
+    HK_SUB_LIST,    /* keys of an ascending list; ordinal = rank */
+    HK_SUB_GATHER   /* a list of runs, in list order; ordinal = place * run + offset */
 };
 enum {
     HK_CAUSAL = 1u,             /* the last covered position of the key must not exceed the row's */
     HK_END = 2u,                /* key i at pos0 + (i - len) * pos_step */
     HK_PHASE_HEAD = 4u,
     HK_PHASE_QUERY = 8u,
-    HK_NOT_GLOBAL = 16u         /* without the keys in the item's bit set */
+    HK_NOT_GLOBAL = 16u         /* without the keys of the global bitmap */
 };
 
 struct hk_sub {
@@ -52,8 +52,8 @@ struct hk_sub {
     hk_i64 run;
     hk_i64 first_n;              /* FIRST_N: how many; KEYS, STRIDED: keys below are left out */
     hk_u32 kind, flags;
-    hk_u32 n_ranges,
-        n_earlier; /* sub-sources right before this one whose keys are left out (STRIDED) */
+    hk_u32 n_ranges;
+    hk_u32 n_earlier;           /* STRIDED: sub-sources right before it whose keys are left out */
     struct hk_range range[HK_RANGES];
 };
 
@@ -239,8 +239,9 @@ HK_FN void hk_reach_find(HK_SUB_SPACE const struct hk_sub *sub,
 }
 
 /* Key index behind an ordinal; negative: absent. */
-HK_FN hk_i64 hk_key(HK_SUB_SPACE const struct hk_sub *sub, HK_VIEW_SPACE const struct hk_sub_view *view,
-                    const struct hk_reach *reach, hk_i64 ordinal)
+HK_FN hk_i64 hk_key(HK_SUB_SPACE const struct hk_sub *sub,
+                    HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_reach *reach,
+                    hk_i64 ordinal)
 {
     hk_i64 entry;
 
@@ -258,8 +259,8 @@ HK_FN hk_i64 hk_key(HK_SUB_SPACE const struct hk_sub *sub, HK_VIEW_SPACE const s
 }
 
 /* Is key shown by an earlier sub-source whatever the row: a GLOBAL key? */
-HK_FN int hk_is_global(HK_SUB_SPACE const struct hk_sub *sub, HK_VIEW_SPACE const struct hk_sub_view *view,
-                    hk_i64 key)
+HK_FN int hk_is_global(HK_SUB_SPACE const struct hk_sub *sub,
+                       HK_VIEW_SPACE const struct hk_sub_view *view, hk_i64 key)
 {
     if (key < sub->first_n)
         return 1;
@@ -308,8 +309,8 @@ HK_FN hk_u64 hk_byte_mask(HK_VIEW_SPACE const struct hk_sub_view *view, hk_i64 b
  * the length or masked, GLOBAL keys where an earlier sub-source has them. The reach may be that of
  * any row of a strip. */
 HK_FN hk_u64 hk_block_mask(HK_SUB_SPACE const struct hk_sub *sub,
-                           HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_reach *reach,
-                           hk_i64 block)
+                           HK_VIEW_SPACE const struct hk_sub_view *view,
+                           const struct hk_reach *reach, hk_i64 block)
 {
     const hk_i64 base = block * 64;
     const int all = !view->mask && sub->first_n <= 0 && !(sub->flags & HK_NOT_GLOBAL);

@@ -3,8 +3,8 @@
  *
  * Workgroup kernels: the walk of a group over windows of rows, sources, sub-sources and blocks, as
  * one flat loop: every turn of it has the same barriers, whatever there is to do, because nested
- * loops and branches around barriers are what compilers of OpenCL for processors get wrong. Thread 0
- * moves on, the others read in local memory where it is.
+ * loops and branches around barriers are what compilers of OpenCL for processors get wrong. Thread
+ * 0 moves on, the others read in local memory where it is.
  */
 #ifndef HEED_BACKENDS_KERNELS_WALK_H
 #define HEED_BACKENDS_KERNELS_WALK_H

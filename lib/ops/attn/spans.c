@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Lowering: the terms of a source are sorted into sub-sources in the order of docs/numerics.md step
- * 2 - the keys of its GLOBAL terms, its unit-step terms, then one strided sub-source per distinct (step, phase,
- * phase flags) by ascending step and first term. Each sub-source leaves out what an earlier one of
- * its source has shown.
+ * 2 - the keys of its GLOBAL terms, its unit-step terms, then one STRIDED for each distinct (step,
+ * phase, phase flags) by ascending step and first term. Each sub-source leaves out what an earlier
+ * one of its source has shown.
  */
 #include "../../spans.h"
 
@@ -90,7 +90,7 @@ static bool same_strided(const struct heed_checked_term *a, const struct heed_ch
            (a->flags & PHASE_FLAGS) == (b->flags & PHASE_FLAGS);
 }
 
-/* The sub-source of all ranged terms with step 1 (leader NULL) or in the leader's strided sub-source. */
+/* The sub-source of all ranged terms with step 1 (leader NULL) or in the leader's STRIDED. */
 static heed_status group_build(struct build *b, uint32_t s, struct hk_sub *sub,
                                const struct heed_checked_term *leader)
 {
