@@ -191,6 +191,18 @@ LOOP_TEST(tails_stay_inside_their_arrays, 4)
     places_close(places, open);
 }
 
+/* A sanitizer takes the fault for its own. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SANITIZED 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
 /* The guard is one: a byte beyond either end is fatal. */
 START_TEST(guards_guard)
 {
@@ -286,7 +298,7 @@ int main(void)
         return 77;
     }
     tcase_set_timeout(tests, 240);
-#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+#if !SANITIZED
     if (srunner_fork_status(runner) == CK_FORK)
         tcase_add_loop_test_raise_signal(tests, guards_guard, 11, 0, 2);
 #else

@@ -48,7 +48,9 @@ static const void *base_of(const struct scene *s, const struct heed_aux *aux)
 {
     const heed_buf *buf = &s->call->slot_buf[aux->slot - 1];
 
-    return aux->data ? aux->data : (const char *)buf->handle + buf->offset;
+    if (aux->data || buf->handle == NULL)
+        return aux->data;
+    return (const char *)buf->handle + buf->offset;
 }
 
 static int64_t entry(const struct scene *s, const struct heed_aux *aux, int64_t x, int64_t y,

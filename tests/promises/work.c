@@ -3,6 +3,7 @@
  *
  * See work.h.
  */
+#include "crews.h"
 #include "work.h"
 
 #include "conform/devices.h"
@@ -18,9 +19,12 @@ static struct {
     int count;
 } places;
 
-/* Check has no test at work yet where devices are counted first. */
+/* Check has no test at work yet where devices are counted first, and forks later: the built-in
+ * executor's OpenMP runtime must not be awake before. */
 int place_count(void)
 {
+    const heed_executor alone = crew_reverse(1);
+    const heed_runtime_desc desc = { .size = sizeof(desc), .executor = &alone };
     heed_device *devices[MAX_HOST_DEVICES];
     heed_device_props props = { .size = sizeof(props) };
     heed_runtime *rt = NULL;
@@ -28,7 +32,7 @@ int place_count(void)
 
     if (places.count > 0)
         return places.count;
-    if (heed_runtime_create(NULL, &rt, NULL) < 0)
+    if (heed_runtime_create(&desc, &rt, NULL) < 0)
         abort();
     n = (int)cf_host_devices(rt, devices);
     for (int i = 0; i < n; i++) {
