@@ -16,7 +16,7 @@
 
 /* Where a sub-source finds its slots. */
 struct heed_sub_slots {
-    const struct heed_aux *list;                /* LIST, RUNS */
+    const struct heed_aux *list;                /* LIST, GATHER */
     const struct heed_aux *pairs[HK_RANGES];
 };
 
@@ -24,7 +24,7 @@ struct heed_lowered_source {
     uint32_t first, n;                          /* its sub-sources */
     const struct heed_aux *keys;                /* GLOBAL keys from a list, else NULL */
     const struct heed_aux *rows;                /* GLOBAL rows from a list, else NULL */
-    int64_t rows_prefix;                        /* GLOBAL rows: the first so many */
+    int64_t rows_first_n;                        /* GLOBAL rows: the first so many */
     uint32_t has_keys;                          /* 1: one sub-source is of unit step */
     uint32_t shared;                            /* 1: all batch items read the same K and V */
 };

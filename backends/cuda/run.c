@@ -14,21 +14,21 @@ struct pointers {
     char *p[HEED_BUFFERS_LARGE];
 };
 
-static heed_status launch(struct heed_cuda_state *state, const struct heed_step *step,
+static heed_status launch(struct heed_cuda_state *state, const struct heed_kernel_launch *one,
                           void *stream, void **parameters, struct heed_error_detail *detail)
 {
-    const struct heed_cuda_kernel *const kernel = step->compiled;
+    const struct heed_cuda_kernel *const kernel = one->compiled;
 
-    if (step->groups == 0)
+    if (one->groups == 0)
         return HEED_OK;
-    if (step->groups > INT_MAX) {   /* no plan has so many (device/tune.h) */
+    if (one->groups > INT_MAX) {   /* no plan has so many (device/tune.h) */
         heed_offload_say(detail, "CUDA launches at most %d groups, these are %llu", INT_MAX,
-                      (unsigned long long)step->groups);
+                      (unsigned long long)one->groups);
         return HEED_E_UNSUPPORTED;
     }
     return heed_cuda_check(state,
-                           state->driver->launch(kernel->function, (unsigned)step->groups, 1, 1,
-                                                 step->items, 1, 1, 0, stream, parameters, NULL),
+                           state->driver->launch(kernel->function, (unsigned)one->groups, 1, 1,
+                                                 one->threads, 1, 1, 0, stream, parameters, NULL),
                            "cuLaunchKernel", detail);
 }
 
@@ -36,8 +36,8 @@ static heed_status enqueue(struct heed_cuda_state *state, const struct heed_work
                            void *stream, struct heed_error_detail *detail)
 {
     struct pointers pointers = { { NULL } };
-    void *image = work->image;
-    void *parameters[] = { &image, &pointers };
+    void *blob = work->blob;
+    void *parameters[] = { &blob, &pointers };
     heed_status status = HEED_OK;
 
     for (uint32_t i = 0; i < work->n_buffers; i++) {
@@ -50,8 +50,8 @@ static heed_status enqueue(struct heed_cuda_state *state, const struct heed_work
         status = heed_cuda_check(state, state->driver->stream_wait(stream, event, 0),
                                  "cuStreamWaitEvent", detail);
     }
-    for (uint32_t i = 0; i < work->n_steps && status >= 0; i++)
-        status = launch(state, &work->steps[i], stream, parameters, detail);
+    for (uint32_t i = 0; i < work->n_launches && status >= 0; i++)
+        status = launch(state, &work->launches[i], stream, parameters, detail);
     return status;
 }
 

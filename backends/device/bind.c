@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Binding a plan to a device that runs kernels, and running it: an image, two or three kernels, and
+ * Binding a plan to a device that runs kernels, and running it: a blob, two or three kernels, and
  * per run nothing but their enqueueing.
  */
-#include "image.h"
+#include "blob.h"
 
 #include <assert.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static uint32_t large_find(const struct heed_plan *plan)
     return large;
 }
 
-static void steps_choose(const struct heed_plan *plan, const struct hk_plan *image,
+static void launches_choose(const struct heed_plan *plan, const struct hk_plan *blob,
                          struct heed_device_plan *state)
 {
     const struct heed_device_traits *traits = &state->device->traits;
@@ -69,24 +69,24 @@ static void steps_choose(const struct heed_plan *plan, const struct hk_plan *ima
 
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++)
         lists = lists || lowered->sources[s].keys || lowered->sources[s].rows;
-    if (image->tasks == 0)
+    if (blob->tasks == 0)
         return;
     if (lanes || lists)
-        state->steps[state->n_steps++] = (struct heed_step){
+        state->launches[state->n_launches++] = (struct heed_kernel_launch){
             .kernel = HEED_KERNEL_prepare,
-            .items = 1,
-            .groups = lists ? (uint64_t)image->n_batch * image->n_sources : 1,
+            .threads = 1,
+            .groups = lists ? (uint64_t)blob->n_batch * blob->n_sources : 1,
         };
-    if (image->pack_tasks > 0)
-        state->steps[state->n_steps++] = (struct heed_step){
+    if (blob->pack_tasks > 0)
+        state->launches[state->n_launches++] = (struct heed_kernel_launch){
             .kernel = HEED_KERNEL_pack,
-            .items = 1,
+            .threads = 1,
             .groups = traits->workers,
         };
-    state->steps[state->n_steps++] = (struct heed_step){
+    state->launches[state->n_launches++] = (struct heed_kernel_launch){
         .kernel = attend_choose(plan, traits, state->large),
-        .items = lanes ? 1 : HEED_GROUP_ITEMS,
-        .groups = lanes ? traits->workers : (uint64_t)(image->tasks * image->passes),
+        .threads = lanes ? 1 : HEED_GROUP_THREADS,
+        .groups = lanes ? traits->workers : (uint64_t)(blob->tasks * blob->passes),
     };
 }
 
@@ -100,37 +100,37 @@ static bool accepts(const struct heed_plan *plan, const struct heed_services *se
     uint64_t workspace;
 
     (void)services;
-    if (heed_image_plan(plan, &device->traits, &to, sources, &workspace))
+    if (heed_blob_plan(plan, &device->traits, &to, sources, &workspace))
         return true;
     why->reason = "its strips or its workspace are more than the device can number";
     return false;
 }
 
-static heed_status image_make(struct heed_plan *plan, const struct heed_services *services,
+static heed_status blob_make(struct heed_plan *plan, const struct heed_services *services,
                               struct heed_device_plan *state, struct heed_error_detail *detail)
 {
     struct hk_source sources[HEED_MAX_SOURCES];
     struct hk_plan to;
     heed_status status;
     uint64_t bytes;
-    char *image;
+    char *blob;
     bool ok;
 
-    ok = heed_image_plan(plan, &state->device->traits, &to, sources, &plan->workspace_size);
+    ok = heed_blob_plan(plan, &state->device->traits, &to, sources, &plan->workspace_size);
     assert(ok);                     /* accepts has asked */
     if (!ok)
         return HEED_E_INTERNAL;
-    bytes = heed_image_size(plan, &to);
-    image = bytes <= SIZE_MAX ? services->alloc(services->runtime, (size_t)bytes, 16) : NULL;
-    if (image == NULL)
+    bytes = heed_blob_size(plan, &to);
+    blob = bytes <= SIZE_MAX ? services->alloc(services->runtime, (size_t)bytes, 16) : NULL;
+    if (blob == NULL)
         return HEED_E_NOMEM;
-    memset(image, 0, (size_t)bytes);
-    heed_image_write(plan, &to, sources, image);
-    steps_choose(plan, &to, state);
-    status = state->device->driver->memory_create(state->device, bytes, image, &state->image,
+    memset(blob, 0, (size_t)bytes);
+    heed_blob_write(plan, &to, sources, blob);
+    launches_choose(plan, &to, state);
+    status = state->device->driver->memory_create(state->device, bytes, blob, &state->blob,
                                                   detail);
     plan->device_bytes = bytes;
-    services->free(services->runtime, image, (size_t)bytes, 16);
+    services->free(services->runtime, blob, (size_t)bytes, 16);
     return status;
 }
 
@@ -140,8 +140,8 @@ static void release(struct heed_plan *plan, const struct heed_services *services
 
     if (state == NULL)
         return;
-    if (state->image != NULL)
-        state->device->driver->memory_destroy(state->device, state->image);
+    if (state->blob != NULL)
+        state->device->driver->memory_destroy(state->device, state->blob);
     services->free(services->runtime, state, state->bytes, _Alignof(struct heed_device_plan));
     plan->state = NULL;
 }
@@ -161,10 +161,10 @@ static heed_status prepare(struct heed_plan *plan, const struct heed_services *s
     };
     state->large = state->device->traits.large | large_find(plan);
     plan->state = state;
-    status = image_make(plan, services, state, detail);
-    for (uint32_t i = 0; status >= 0 && i < state->n_steps; i++)
-        status = state->device->driver->kernel(state->device, state->steps[i].kernel, state->large,
-                                               &state->steps[i].compiled, detail);
+    status = blob_make(plan, services, state, detail);
+    for (uint32_t i = 0; status >= 0 && i < state->n_launches; i++)
+        status = state->device->driver->kernel(state->device, state->launches[i].kernel, state->large,
+                                               &state->launches[i].compiled, detail);
     if (status < 0) {
         release(plan, services);
         return status;
@@ -181,10 +181,10 @@ static heed_status run(const struct heed_plan *plan, const struct heed_services 
 {
     const struct heed_device_plan *state = plan->state;
     struct heed_work work = {
-        .steps = state->steps,
-        .n_steps = state->n_steps,
+        .launches = state->launches,
+        .n_launches = state->n_launches,
         .n_buffers = state->large ? HEED_BUFFERS_LARGE : HEED_BUFFERS_SMALL,
-        .image = state->image,
+        .blob = state->blob,
         .queue = launch->queue,
         .waits = launch->waits,
         .n_waits = launch->n_waits,

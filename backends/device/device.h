@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the backends that run backends/kernels share: a plan becomes an image (kernels/image.h: the
- * whole plan in one block that kernels read) and a few steps (a kernel of kernels/kernels.def
+ * What the backends that run backends/kernels share: a plan becomes a blob (kernels/blob.h: the
+ * whole plan in one block that kernels read) and a few launches (a kernel of kernels/kernels.def
  * each). This folder makes both, chooses kernels and lays out the workspace; a driver (opencl,
- * cuda, that of host.c) owns memory and compiled kernels and runs steps. One set of heed_impl for
+ * cuda, that of host.c) owns memory and compiled kernels and runs launches. One set of heed_impl for
  * all of them.
  */
 #ifndef HEED_BACKENDS_DEVICE_DEVICE_H
@@ -41,7 +41,7 @@ char *heed_kernel_source(const struct heed_services *, const char *file, size_t 
  * kernels have a pointer argument for each, so the number of buffers comes in two sizes. */
 enum {
     HEED_SMALL_SUBS = 4,            /* sub-sources of a source */
-    HEED_GROUP_ITEMS = 256,         /* workgroup: work-items of a group */
+    HEED_GROUP_THREADS = 256,         /* workgroup: threads of a group */
     HEED_BUFFERS_SMALL = 28 + 1,
     HEED_BUFFERS_LARGE = HEED_MAX_OPERANDS + 1
 };
@@ -59,19 +59,19 @@ struct heed_device_traits {
     uint32_t large;         /* 1: has only kernels with HEED_BUFFERS_LARGE */
 };
 
-/* A kernel to be run: groups * items work-items in groups of items. */
-struct heed_step {
+/* A kernel to be run: groups * threads, in groups of so many threads. */
+struct heed_kernel_launch {
     enum heed_kernel kernel;
-    uint32_t items;
+    uint32_t threads;
     uint64_t groups;
     void *compiled;                 /* driver->kernel's */
 };
 
 /* n_buffers is HEED_BUFFERS_SMALL or _LARGE. Absent buffers have a NULL handle. */
 struct heed_work {
-    const struct heed_step *steps;
-    uint32_t n_steps, n_buffers;
-    void *image;                    /* driver->memory_create's; handed to every kernel as well */
+    const struct heed_kernel_launch *launches;
+    uint32_t n_launches, n_buffers;
+    void *blob;                    /* driver->memory_create's; handed to every kernel as well */
     heed_buf buffers[HEED_BUFFERS_LARGE];
     void *queue;
     void *const *waits;
@@ -92,8 +92,8 @@ struct heed_driver {
      * with HEED_BUFFERS_LARGE (HK_LARGE=1). */
     heed_status (*kernel)(void *state, enum heed_kernel, uint32_t large, void **compiled,
                           struct heed_error_detail *);
-    /* Enqueues the steps in order, the first after the waits. Nothing is allocated but by the
-     * vendor. A failure of any step but the last leaves outputs unwritten, as only the last writes
+    /* Enqueues the launches in order, the first after the waits. Nothing is allocated but by the
+     * vendor. A failure of any launch but the last leaves outputs unwritten, as only the last writes
      * them. */
     heed_status (*run)(void *state, const struct heed_work *, struct heed_error_detail *);
 };

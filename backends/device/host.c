@@ -6,7 +6,7 @@
  */
 #include "host.h"
 
-#include "../kernels/image.h"
+#include "../kernels/blob.h"
 #include "../kernels/selftest.h"
 #include "selftest.h"
 
@@ -67,7 +67,7 @@ static heed_status kernel(void *given, enum heed_kernel row, uint32_t large, voi
 }
 
 struct run {
-    const char *image;
+    const char *blob;
     char *buffers[HEED_BUFFERS_LARGE];
     heed_host_kernel *function;
     int64_t groups;
@@ -80,7 +80,7 @@ static void groups_run(struct run *run)
     int64_t group;
 
     while ((group = atomic_fetch_add(&run->next, 1)) < run->groups)
-        run->function(run->image, run->buffers, group);
+        run->function(run->blob, run->buffers, group);
 }
 
 /* The other workers' threads have environments of their own. */
@@ -99,7 +99,7 @@ static heed_status run(void *given, const struct heed_work *work, struct heed_er
 {
     const struct heed_host_device *device = given;
     const heed_executor *executor = device->base.services->executor;
-    struct run run = { .image = work->image };
+    struct run run = { .blob = work->blob };
     fenv_t caller;
 
     (void)detail;
@@ -109,11 +109,11 @@ static heed_status run(void *given, const struct heed_work *work, struct heed_er
     }
     fegetenv(&caller);
     fesetenv(FE_DFL_ENV);           /* docs/numerics.md, section 3 */
-    for (uint32_t i = 0; i < work->n_steps; i++) {
-        heed_host_kernel *const *function = work->steps[i].compiled;
+    for (uint32_t i = 0; i < work->n_launches; i++) {
+        heed_host_kernel *const *function = work->launches[i].compiled;
 
         run.function = *function;
-        run.groups = (int64_t)work->steps[i].groups;
+        run.groups = (int64_t)work->launches[i].groups;
         atomic_init(&run.next, 0);
         /* Always the full width: OpenMP runtimes allocate when a team changes its size. */
         if (run.groups == 1 || executor->width == 1)
@@ -151,7 +151,7 @@ const char *heed_host_self_test(heed_host_kernel *self_test)
     struct {
         struct hk_plan plan;
         struct hk_test_input in;
-    } image = { .plan = { .n_sources = 0 } };
+    } blob = { .plan = { .n_sources = 0 } };
     uint32_t wanted[HK_TEST_WORDS], got[HK_TEST_WORDS] = { 0 };
     char *buffers[HEED_BUFFERS_LARGE] = { NULL };
     const char *reason = "";
@@ -162,10 +162,10 @@ const char *heed_host_self_test(heed_host_kernel *self_test)
     fesetenv(FE_DFL_ENV);
     heed_self_test_inputs(inputs);
     for (uint32_t i = 0; i < HEED_TEST_GROUPS && reason[0] == '\0'; i++) {
-        image.in = inputs[i];
-        heed_self_test_expect(&image.in, 1, wanted);
-        self_test((const char *)&image, buffers, 0);
-        reason = heed_self_test_judge(&image.in, 1, wanted, got);
+        blob.in = inputs[i];
+        heed_self_test_expect(&blob.in, 1, wanted);
+        self_test((const char *)&blob, buffers, 0);
+        reason = heed_self_test_judge(&blob.in, 1, wanted, got);
     }
     fesetenv(&caller);
     return reason;

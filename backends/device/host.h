@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The driver of devices that are the host: kernels are functions of this library (the C17 dialect),
- * a step's groups are handed out to the executor's workers.
+ * a launch's groups are handed out to the executor's workers.
  */
 #ifndef HEED_BACKENDS_DEVICE_HOST_H
 #define HEED_BACKENDS_DEVICE_HOST_H
@@ -10,7 +10,7 @@
 #include "device.h"
 
 /* One group of a kernel: dialect_c17.h, HK_ENTRY_POINT. */
-typedef void heed_host_kernel(const char *image, char *const *buffers, int64_t group);
+typedef void heed_host_kernel(const char *blob, char *const *buffers, int64_t group);
 
 /* device->state of a backend with this driver. kernels[row][large]; NULL: not compiled, and never
  * chosen for traits.shape. */

@@ -6,7 +6,7 @@
  */
 #include "../kernels/strips.h"
 #include "../kernels/worker.h"
-#include "image.h"
+#include "blob.h"
 #include "tune.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_
 
     if (traits->shape == HEED_SHAPE_WORKGROUP)
         return traits->group_rows;
-    while (rows > HEED_TUNE_ROWS_LEAST) {
+    while (rows > HEED_TUNE_ROWS_MIN) {
         const double strips =
             (double)attn->n_batch * (double)attn->heads * (double)attn->n_q / (double)rows;
 
@@ -135,7 +135,7 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         .heads = from->heads,
         .n_k = from->n_k,
         .list_rows = from->rows,
-        .rows_prefix = lowered->rows_prefix,
+        .rows_first_n = lowered->rows_first_n,
         .blocks = hk_parts(from->n_k, 64),
         .row_words = attn->n_q / 64 + 1,
         .ragged = from->layout == HEED_LAYOUT_RAGGED,
@@ -166,14 +166,14 @@ static bool tasks_find(const struct heed_plan *plan, const struct hk_source *sou
     const double items = (double)to->groups * (double)to->n_batch;
     double tasks, lists = 0;
 
-    to->item_strips =
+    to->batch_strips =
         hk_strips_count(to->strips.rows, to->strips.row_step, to->strips.group, to->n_q);
-    tasks = (double)to->item_strips * items;
+    tasks = (double)to->batch_strips * items;
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++)
         lists += (double)sources[s].row_parts * items;
-    if ((tasks + lists) * (double)to->passes > HEED_TUNE_TASKS_MOST ||
-        (double)to->pack_tasks > HEED_TUNE_TASKS_MOST ||
-        (tasks > 0 && (double)to->n_batch * (double)to->n_sources > HEED_TUNE_TASKS_MOST))
+    if ((tasks + lists) * (double)to->passes > HEED_TUNE_TASKS_MAX ||
+        (double)to->pack_tasks > HEED_TUNE_TASKS_MAX ||
+        (tasks > 0 && (double)to->n_batch * (double)to->n_sources > HEED_TUNE_TASKS_MAX))
         return false;
     to->list_tasks = (int64_t)lists;
     to->tasks = (int64_t)tasks + to->list_tasks;
@@ -217,7 +217,7 @@ static int64_t run_find(const struct heed_device_traits *traits, const struct hk
     return rings ? hk_max(hk_min(fair, HEED_TUNE_RUN), 1) : 1;
 }
 
-bool heed_image_plan(const struct heed_plan *plan, const struct heed_device_traits *traits,
+bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_traits *traits,
                      struct hk_plan *to, struct hk_source *sources, uint64_t *workspace)
 {
     const struct heed_checked *attn = plan->checked;

@@ -9,7 +9,7 @@
 #define HK_VECTORS 1
 #include "selftest.h"
 
-#include "../kernels/image.h"
+#include "../kernels/blob.h"
 #include "../kernels/selftest.h"
 #include "device.h"
 
@@ -273,7 +273,7 @@ struct sheet {
     struct {
         struct hk_plan plan;
         struct hk_test_input in[HEED_TEST_GROUPS];
-    } image;
+    } blob;
     uint32_t wanted[OUTPUTS], got[OUTPUTS];
 };
 
@@ -281,15 +281,15 @@ struct device_side {
     heed_device *device;
     const struct heed_backend_offload *offload;
     const struct heed_device_state *state;
-    void *image, *output, *queue;
+    void *blob, *output, *queue;
 };
 
 static heed_status take(struct device_side *d, struct sheet *sheet,
                         struct heed_error_detail *detail)
 {
     const struct heed_driver *driver = d->state->driver;
-    heed_status status = driver->memory_create(d->device->state, sizeof(sheet->image),
-                                               &sheet->image, &d->image, detail);
+    heed_status status = driver->memory_create(d->device->state, sizeof(sheet->blob),
+                                               &sheet->blob, &d->blob, detail);
 
     if (status >= 0)
         status = d->offload->buf_create(d->device, sizeof(sheet->got), &d->output, detail);
@@ -304,20 +304,20 @@ static heed_status take(struct device_side *d, struct sheet *sheet,
 static heed_status run(struct device_side *d, struct sheet *sheet, struct heed_error_detail *detail)
 {
     const struct heed_driver *driver = d->state->driver;
-    struct heed_step step = {
+    struct heed_kernel_launch launch = {
         .kernel = HEED_KERNEL_self_test,
-        .items = 1,
+        .threads = 1,
         .groups = HEED_TEST_GROUPS,
     };
     struct heed_work work = {
-        .steps = &step,
-        .n_steps = 1,
+        .launches = &launch,
+        .n_launches = 1,
         .n_buffers = HEED_BUFFERS_SMALL,
-        .image = d->image,
+        .blob = d->blob,
         .buffers = { [1] = { .handle = d->output } },
         .queue = d->queue,
     };
-    heed_status status = driver->kernel(d->device->state, step.kernel, 0, &step.compiled, detail);
+    heed_status status = driver->kernel(d->device->state, launch.kernel, 0, &launch.compiled, detail);
 
     if (status >= 0)
         status = driver->run(d->device->state, &work, detail);
@@ -335,8 +335,8 @@ static void give_back(const struct device_side *d)
         d->offload->queue_destroy(d->device, d->queue);
     if (d->output != NULL)
         d->offload->buf_destroy(d->device, d->output);
-    if (d->image != NULL)
-        d->state->driver->memory_destroy(d->device->state, d->image);
+    if (d->blob != NULL)
+        d->state->driver->memory_destroy(d->device->state, d->blob);
 }
 
 heed_status heed_device_self_test(heed_device *device, const struct heed_backend_offload *offload,
@@ -352,13 +352,13 @@ heed_status heed_device_self_test(heed_device *device, const struct heed_backend
     if (sheet == NULL)
         return HEED_E_NOMEM;
     memset(sheet, 0, sizeof(*sheet));
-    heed_self_test_inputs(sheet->image.in);
-    heed_self_test_expect(sheet->image.in, HEED_TEST_GROUPS, sheet->wanted);
+    heed_self_test_inputs(sheet->blob.in);
+    heed_self_test_expect(sheet->blob.in, HEED_TEST_GROUPS, sheet->wanted);
     status = take(&d, sheet, detail);
     if (status >= 0)
         status = run(&d, sheet, detail);
     if (status >= 0)
-        *reason = heed_self_test_judge(sheet->image.in, HEED_TEST_GROUPS, sheet->wanted,
+        *reason = heed_self_test_judge(sheet->blob.in, HEED_TEST_GROUPS, sheet->wanted,
                                        sheet->got);
     give_back(&d);
     services->free(services->runtime, sheet, sizeof(*sheet), _Alignof(struct sheet));

@@ -7,9 +7,9 @@
 #define HEED_BACKENDS_DEVICE_TUNE_H
 
 #define HEED_TUNE_ROWS 192          /* rows of a strip: its scores, sums and outputs stay in L2 */
-#define HEED_TUNE_ROWS_LEAST 24
+#define HEED_TUNE_ROWS_MIN 24
 #define HEED_TUNE_STRIPS 16         /* strips a worker, at least, before strips are halved */
 #define HEED_TUNE_RUN 16            /* strips in a row that a worker takes, with rings */
-#define HEED_TUNE_TASKS_MOST 0x7fff0000
+#define HEED_TUNE_TASKS_MAX 0x7fff0000
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The workgroup kernels on the host, for tests: as C, behind the same plans, images and steps as on
+ * The workgroup kernels on the host, for tests: as C, behind the same plans, blobs and launches as on
  * a GPU, so that sanitizers see what a GPU would do to memory. Not for speed, and not in a library
  * that is shipped (option emulate). The lanes kernels as C are the CPU backend.
  */

@@ -7,7 +7,7 @@
  * number of workers nor their order changes a bit. No barriers, no local memory, explicit vectors
  * (simd/). Sums restart at chunk borders.
  */
-#define HK_ITEMS 1
+#define HK_THREADS 1
 #define HK_VECTORS 1
 #define HK_SUB_SPACE HK_GLOBAL
 #include "block.h"
@@ -85,21 +85,21 @@ HK_FN void hk_chunk_end(struct hk_strip *st)
 }
 
 HK_FN void hk_sub_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                         const struct hk_item *item)
+                         const struct hk_sub_view *view)
 {
     hk_i64 chunk = -1, block;
 
-    hk_reach_rows(st, sub, item);
+    hk_reach_rows(st, sub, view);
     hk_reach_strip(st);
-    for (block = hk_strip_next(st, sub, item, 0); block != HK_NO_BLOCK;
-         block = hk_strip_next(st, sub, item, block + 1)) {
+    for (block = hk_strip_next(st, sub, view, 0); block != HK_NO_BLOCK;
+         block = hk_strip_next(st, sub, view, block + 1)) {
         if (block / HK_CHUNK != chunk) {
             if (chunk >= 0)
                 hk_chunk_end(st);
             hk_chunk_begin(st);
             chunk = block / HK_CHUNK;
         }
-        hk_block_attend(st, sub, item, block);
+        hk_block_attend(st, sub, view, block);
     }
     if (chunk >= 0)
         hk_chunk_end(st);
@@ -138,9 +138,9 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
         st->ring = (HK_GLOBAL float *)(st->tags + source->ring);
     }
     for (i = 0; i < source->n_subs; i++)
-        hk_item_get(call, s, i, st->b, head, st->query[0].index, keys.len, &st->items[i]);
+        hk_sub_view_get(call, s, i, st->b, head, st->query[0].index, keys.len, &st->views[i]);
     for (i = 0; i < source->n_subs; i++)
-        hk_sub_attend(st, hk_subs(call, source) + i, &st->items[i]);
+        hk_sub_attend(st, hk_subs(call, source) + i, &st->views[i]);
 }
 
 /* ---- rows ---- */

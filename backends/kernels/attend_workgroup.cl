@@ -17,7 +17,7 @@ HK_FN void hk_stage_qk(const struct hk_group *g, hk_i32 id, hk_i64 t0, hk_u64 an
     const hk_i64 q_at = hk_batch_offset(g->call, plan->q.stride, g->task.b);
     hk_i32 i;
 
-    for (i = id; i < HK_ROWS * HK_SLICE; i += HK_ITEMS) {
+    for (i = id; i < HK_ROWS * HK_SLICE; i += HK_THREADS) {
         const hk_i32 row = i / HK_SLICE, t = i % HK_SLICE;
         float x = 0.0f;
 
@@ -28,7 +28,7 @@ HK_FN void hk_stage_qk(const struct hk_group *g, hk_i32 id, hk_i64 t0, hk_u64 an
                                (t0 + t) * plan->q.stride[5]);
         q[t * HK_Q_LINE + row] = x;
     }
-    for (i = id; i < HK_BLOCK * HK_SLICE; i += HK_ITEMS) {
+    for (i = id; i < HK_BLOCK * HK_SLICE; i += HK_THREADS) {
         const hk_i32 key = i / HK_SLICE, t = i % HK_SLICE;
         float x = 0.0f;
 
@@ -65,8 +65,8 @@ HK_PIECE void hk_score_slice(const struct hk_group *g, hk_i32 id, struct hk_mine
 
 /* ---- softmax ---- */
 
-/* Steps 3 and 4: scores to y, -Inf where the key is removed, whose bit leaves the item's; the
- * largest of each row goes to red, NaN where the item has no remaining key. */
+/* Steps 3 and 4: scores to y, -Inf where the key is removed, whose bit leaves the thread's; the
+ * largest of each row goes to red, NaN where the thread has no remaining key. */
 HK_PIECE hk_u32 hk_score_end(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
                              hk_i32 id, struct hk_mine *me)
 {
@@ -77,23 +77,23 @@ HK_PIECE hk_u32 hk_score_end(const struct hk_group *g, HK_GLOBAL const struct hk
     HK_UNROLL
     for (r = 0; r < HK_TR; r++) {
         const hk_i32 row = id / 16 * HK_TR + r;
-        const hk_u64 word = shared->words[row];
-        float most = -HK_INFINITY;
+        const hk_u64 mask = shared->masks[row];
+        float max = -HK_INFINITY;
         hk_u32 some = 0;
 
         HK_UNROLL
         for (c = 0; c < 4; c++) {
             const hk_i32 n = id % 16 + 16 * c;
-            int seen = (int)(word >> n & 1);
+            int visible = (int)(mask >> n & 1);
             float y;
 
 #if HK_PLAIN
             y = hk_mul(me->s[r][c], g->call->plan->c);
-            seen = seen && !(y == -HK_INFINITY);
+            visible = visible && !(y == -HK_INFINITY);
             (void)sub;
 #else
             y = 0.0f;
-            if (seen) {
+            if (visible) {
                 struct hk_place at;
 
                 at.sub = sub;
@@ -102,18 +102,18 @@ HK_PIECE hk_u32 hk_score_end(const struct hk_group *g, HK_GLOBAL const struct hk
                 at.index = shared->index[row];
                 at.head = shared->head[row];
                 at.q = shared->q[row];
-                seen = hk_score(g->call, g->call->sources + shared->source, &at, shared->keys[n],
+                visible = hk_score(g->call, g->call->sources + shared->source, &at, shared->keys[n],
                                 me->s[r][c], &y);
             }
 #endif
             me->s[r][c] = y;
-            if (seen) {
+            if (visible) {
                 some |= 1u << c;
-                most = hk_max_f(y, most);
+                max = hk_max_f(y, max);
             }
         }
         rest |= some << (4 * r);
-        shared->red[row * 17 + id % 16] = some ? most : hk_float(HK_NAN_WORD);
+        shared->red[row * 17 + id % 16] = some ? max : hk_float(HK_NAN_WORD);
     }
     return rest;
 }
@@ -127,33 +127,33 @@ HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me, 
     HK_UNROLL
     for (r = 0; r < HK_TR; r++) {
         const hk_i32 row = id / 16 * HK_TR + r;
-        float most = -HK_INFINITY, e;
+        float max = -HK_INFINITY, e;
         int some = 0;
 
         for (x = 0; x < 16; x++) {
             const float y = shared->red[row * 17 + x];
 
             some |= y == y;
-            most = hk_max_f(y, most);
+            max = hk_max_f(y, max);
         }
-        e = hk_row_max(most);
-        if (some && e > me->reference[r]) {
-            const float w = hk_power(hk_sub(me->reference[r], e));
+        e = hk_row_max(max);
+        if (some && e > me->m[r]) {
+            const float w = hk_power(hk_sub(me->m[r], e));
 
             me->l[r] = hk_mul(me->l[r], w);
             HK_UNROLL
             for (c = 0; c < HK_TC; c++)
                 me->o[r][c] = hk_mul(me->o[r][c], w);
-            me->reference[r] = e;
+            me->m[r] = e;
         }
         if (some)
-            me->fresh[r] = 0;
+            me->empty[r] = 0;
         HK_UNROLL
         for (c = 0; c < 4; c++) {
             float p = hk_float(HK_REMOVED);
 
             if (rest >> (4 * r + c) & 1) {
-                p = hk_weight(me->s[r][c], me->reference[r]);
+                p = hk_weight(me->s[r][c], me->m[r]);
                 me->l[r] = hk_add(me->l[r], p);
             }
             shared->p[row * HK_P_LINE + id % 16 + 16 * c] = p;
@@ -172,7 +172,7 @@ HK_FN void hk_stage_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u64 any
     int bad = 0;
     hk_i32 i;
 
-    for (i = id; i < HK_STAGE_V; i += HK_ITEMS) {
+    for (i = id; i < HK_STAGE_V; i += HK_THREADS) {
         const hk_i32 key = k0 + i / HK_WIDTH, t = i % HK_WIDTH;
         float x = 0.0f;
 
@@ -221,24 +221,24 @@ HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
     HK_GLOBAL const struct hk_sub *sub = hk_group_sub(g);
-    HK_LOCAL const struct hk_item *item = &shared->items[shared->sub];
-    HK_ITEM_ID(id);
+    HK_LOCAL const struct hk_sub_view *view = &shared->views[shared->sub];
+    HK_THREAD_ID(id);
 
     HK_EACH(id) {
-        if (shared->works && id < HK_BLOCK && hk_place_open(g, sub, item, shared->block, id))
+        if (shared->works && id < HK_BLOCK && hk_place_open(g, sub, view, shared->block, id))
             hk_local_or(&shared->available[id / 32], 1u << id % 32);
     }
     HK_BARRIER();
     HK_EACH(id) {
         if (id < HK_ROWS) {
             const struct hk_row row = hk_group_row(g, id);
-            hk_u64 word = 0;
+            hk_u64 mask = 0;
 
             if (shared->works)
-                word = hk_row_word(sub, item, &row, &mine[HK_OWN(id)].reach, shared->block,
+                mask = hk_row_mask(sub, view, &row, &mine[HK_OWN(id)].reach, shared->block,
                                    hk_joined(shared->available));
-            shared->words[id] = word;
-            hk_or_word(shared->any, word);
+            shared->masks[id] = mask;
+            hk_or_mask(shared->any, mask);
         }
     }
     HK_BARRIER();
@@ -249,7 +249,7 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
     const hk_i64 d = any != 0 ? g->call->plan->d : 0;
     hk_i64 t0;
     hk_i32 r, c;
-    HK_ITEM_ID(id);
+    HK_THREAD_ID(id);
 
     HK_EACH(id) {
         for (r = 0; r < HK_TR; r++) {
@@ -273,7 +273,7 @@ HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u6
 {
     const hk_i32 n = any != 0 ? HK_BLOCK : 0;
     hk_i32 k0;
-    HK_ITEM_ID(id);
+    HK_THREAD_ID(id);
 
     for (k0 = 0; k0 < n; k0 += HK_SLICE) {
         HK_BARRIER();
@@ -295,7 +295,7 @@ HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
     HK_GLOBAL const struct hk_sub *sub = hk_group_sub(g);
     hk_u32 rest[HK_MINE];
     hk_u64 any;
-    HK_ITEM_ID(id);
+    HK_THREAD_ID(id);
 
     hk_block_look(g, mine);
     any = hk_joined(g->shared->any);
@@ -319,8 +319,8 @@ HK_PIECE void hk_chunk_begin(struct hk_mine *me)
 
     HK_UNROLL
     for (r = 0; r < HK_TR; r++) {
-        me->reference[r] = -HK_INFINITY;
-        me->fresh[r] = 1;
+        me->m[r] = -HK_INFINITY;
+        me->empty[r] = 1;
         me->l[r] = 0.0f;
         HK_UNROLL
         for (c = 0; c < HK_TC; c++)
@@ -335,25 +335,25 @@ HK_PIECE void hk_chunk_end(struct hk_mine *me)
 
     HK_UNROLL
     for (r = 0; r < HK_TR; r++) {
-        const float m = me->reference[r] > me->total[r] ? me->reference[r] : me->total[r];
-        const float w1 = hk_power(hk_sub(me->total[r], m));
-        const float w2 = hk_power(hk_sub(me->reference[r], m));
-        const int join = !me->fresh[r] && me->started[r], copy = !me->fresh[r] && !me->started[r];
+        const float m = me->m[r] > me->acc_m[r] ? me->m[r] : me->acc_m[r];
+        const float w1 = hk_power(hk_sub(me->acc_m[r], m));
+        const float w2 = hk_power(hk_sub(me->m[r], m));
+        const int join = !me->empty[r] && me->has_partial[r], copy = !me->empty[r] && !me->has_partial[r];
 
         if (join) {
-            me->total_l[r] = hk_fma(me->l[r], w2, hk_mul(me->total_l[r], w1));
-            me->total[r] = m;
+            me->acc_l[r] = hk_fma(me->l[r], w2, hk_mul(me->acc_l[r], w1));
+            me->acc_m[r] = m;
         } else if (copy) {
-            me->total_l[r] = me->l[r];
-            me->total[r] = me->reference[r];
-            me->started[r] = 1;
+            me->acc_l[r] = me->l[r];
+            me->acc_m[r] = me->m[r];
+            me->has_partial[r] = 1;
         }
         HK_UNROLL
         for (c = 0; c < HK_TC; c++) {
             if (join)
-                me->total_o[r][c] = hk_fma(me->o[r][c], w2, hk_mul(me->total_o[r][c], w1));
+                me->acc_o[r][c] = hk_fma(me->o[r][c], w2, hk_mul(me->acc_o[r][c], w1));
             else if (copy)
-                me->total_o[r][c] = me->o[r][c];
+                me->acc_o[r][c] = me->o[r][c];
         }
     }
 }
@@ -364,7 +364,7 @@ HK_PIECE void hk_chunk_end(struct hk_mine *me)
 HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
-    HK_ITEM_ID(id);
+    HK_THREAD_ID(id);
 
     HK_BARRIER();
     HK_EACH(id) {
@@ -378,7 +378,7 @@ HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
     HK_BARRIER();
     HK_EACH(id) {
         if (shared->opens && id < HK_ROWS)
-            hk_reach_row(g, hk_group_sub(g), &shared->items[shared->sub], id, &mine[HK_OWN(id)]);
+            hk_reach_row(g, hk_group_sub(g), &shared->views[shared->sub], id, &mine[HK_OWN(id)]);
     }
     HK_BARRIER();
     HK_EACH(id) {
@@ -402,7 +402,7 @@ HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
 
 /* ---- rows ---- */
 
-/* Steps 9 to 12 of an item's rows and channels; red holds the rows' sums. */
+/* Steps 9 to 12 of an thread's rows and channels; red holds the rows' sums. */
 HK_PIECE void hk_rows_finish(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
     const struct hk_call *call = g->call;
@@ -420,12 +420,12 @@ HK_PIECE void hk_rows_finish(const struct hk_group *g, hk_i32 id, struct hk_mine
 
         if (!shared->active[row])
             continue;
-        factor = hk_row_end(call, head, me->started[r] != 0, me->total[r], shared->red[row * 17],
+        factor = hk_row_end(call, head, me->has_partial[r] != 0, me->acc_m[r], shared->red[row * 17],
                             &sink, &lse);
         HK_UNROLL
         for (c = 0; c < HK_TC; c++) {
             const hk_i64 t = g->pass + id % 16 + 16 * c;
-            const float x = me->started[r] ? me->total_o[r][c] : 0.0f;
+            const float x = me->has_partial[r] ? me->acc_o[r][c] : 0.0f;
 
             if (t < plan->d_v)
                 hk_put(plan->o.dtype, hk_o(call), to + t * plan->o.stride[5],
@@ -442,13 +442,13 @@ HK_FN void hk_rows_sum(const struct hk_group *g, const struct hk_mine *mine)
 {
     HK_LOCAL float *red = g->shared->red;
     hk_i32 reach, r;
-    HK_ITEM_ID(id);
+    HK_THREAD_ID(id);
 
     HK_BARRIER();
     HK_EACH(id) {
         for (r = 0; r < HK_TR; r++)
             red[(id / 16 * HK_TR + r) * 17 + id % 16] =
-                mine[HK_OWN(id)].started[r] ? mine[HK_OWN(id)].total_l[r] : 0.0f;
+                mine[HK_OWN(id)].has_partial[r] ? mine[HK_OWN(id)].acc_l[r] : 0.0f;
     }
     for (reach = 8; reach > 0; reach /= 2) {
         HK_BARRIER();
@@ -468,7 +468,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
     struct hk_mine mine[HK_MINE];
     struct hk_group g;
     hk_i32 r;
-    HK_ITEM_ID(id);
+    HK_THREAD_ID(id);
 
     g.call = call;
     g.shared = shared;
@@ -478,8 +478,8 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
         if (id < HK_ROWS)
             hk_row_open(&g, id);
         for (r = 0; r < HK_TR; r++) {
-            mine[HK_OWN(id)].started[r] = 0;
-            mine[HK_OWN(id)].total[r] = -HK_INFINITY;
+            mine[HK_OWN(id)].has_partial[r] = 0;
+            mine[HK_OWN(id)].acc_m[r] = -HK_INFINITY;
         }
     }
     HK_BARRIER();

@@ -22,10 +22,10 @@ HK_FN hk_i64 hk_bias_delta(const struct hk_call *call, HK_GLOBAL const struct hk
     hk_i64 k = hk_origin(at->sub, at->len) + key * at->sub->pos_step, q = at->q;
 
     if (bias->k_coord.slot)
-        k = hk_clamp(hk_integer(bias->k_coord.dtype, hk_aux_item(call, &bias->k_coord, at->b),
+        k = hk_clamp(hk_integer(bias->k_coord.dtype, hk_aux_of(call, &bias->k_coord, at->b),
                                 key * bias->k_coord.stride[5]));
     if (bias->q_coord.slot)
-        q = hk_clamp(hk_integer(bias->q_coord.dtype, hk_aux_item(call, &bias->q_coord, at->b),
+        q = hk_clamp(hk_integer(bias->q_coord.dtype, hk_aux_of(call, &bias->q_coord, at->b),
                                 at->index * bias->q_coord.stride[5]));
     return k - q;
 }
@@ -42,7 +42,7 @@ HK_FN hk_i64 hk_bias_index(const struct hk_call *call, HK_GLOBAL const struct hk
         return -1;
     i = hk_max(hk_min(i, length - 1), 0);
     if (bias->map.slot)
-        i = hk_integer(HK_I32, hk_aux_item(call, &bias->map, b), i * bias->map.stride[5]);
+        i = hk_integer(HK_I32, hk_aux_of(call, &bias->map, b), i * bias->map.stride[5]);
     return i >= entries ? -1 : i;
 }
 
@@ -51,7 +51,7 @@ HK_FN float hk_bias_dense(const struct hk_call *call, HK_GLOBAL const struct hk_
 {
     HK_GLOBAL const hk_i64 *stride = bias->t.stride;
 
-    return hk_element(bias->t.dtype, hk_aux_item(call, &bias->t, at->b),
+    return hk_element(bias->t.dtype, hk_aux_of(call, &bias->t, at->b),
                       at->head * stride[3] + at->index * stride[4] + key * stride[5]);
 }
 
@@ -62,7 +62,7 @@ HK_FN float hk_bias_table(const struct hk_call *call, HK_GLOBAL const struct hk_
     const hk_i64 index = hk_bias_index(call, bias, at->b, hk_bias_delta(call, bias, at, key));
 
     return index < 0 ? 0.0f
-                     : hk_element(bias->t.dtype, hk_aux_item(call, &bias->t, at->b),
+                     : hk_element(bias->t.dtype, hk_aux_of(call, &bias->t, at->b),
                                   at->head * stride[4] + index * stride[5]);
 }
 
@@ -78,7 +78,7 @@ HK_FN float hk_bias_alibi(const struct hk_call *call, HK_GLOBAL const struct hk_
 HK_FN float hk_bias_slope(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
                           const struct hk_place *at)
 {
-    return hk_element(bias->t.dtype, hk_aux_item(call, &bias->t, at->b),
+    return hk_element(bias->t.dtype, hk_aux_of(call, &bias->t, at->b),
                       at->head * bias->t.stride[5]);
 }
 

@@ -15,7 +15,7 @@
 /* Do its blocks hold keys 64 * block on? */
 HK_FN int hk_block_aligned(HK_GLOBAL const struct hk_sub *sub)
 {
-    return sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_PREFIX;
+    return sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_FIRST_N;
 }
 
 /* A block of keys 64 * block on that lies packed. */
@@ -70,7 +70,7 @@ HK_FN struct hk_panels hk_block_panels(const struct hk_strip *st,
 /* K panels of a block that does not lie packed. visible: ordinals that some row sees. */
 HK_FN HK_GLOBAL const float *hk_block_gather(const struct hk_strip *st,
                                              HK_GLOBAL const struct hk_sub *sub,
-                                             const struct hk_item *item, hk_i64 block,
+                                             const struct hk_sub_view *view, hk_i64 block,
                                              hk_u64 visible)
 {
     const hk_i64 d = st->call->plan->d;
@@ -79,7 +79,7 @@ HK_FN HK_GLOBAL const float *hk_block_gather(const struct hk_strip *st,
     int i;
 
     for (i = 0; i < HK_BLOCK; i++)
-        keys[i] = visible >> i & 1 ? hk_key(sub, item, reach, block * HK_BLOCK + i) : -1;
+        keys[i] = visible >> i & 1 ? hk_key(sub, view, reach, block * HK_BLOCK + i) : -1;
     hk_keys_pack(&st->k_rows, keys, d, st->k, st->temp);
     return st->k;
 }
@@ -88,22 +88,22 @@ HK_FN HK_GLOBAL const float *hk_block_gather(const struct hk_strip *st,
  * converted. V without channels may have no address, to which nothing may be added. */
 HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
                                              HK_GLOBAL const struct hk_sub *sub,
-                                             const struct hk_item *item, hk_i64 block,
+                                             const struct hk_sub_view *view, hk_i64 block,
                                              hk_u64 visible, hk_i64 *v_row)
 {
     const hk_i64 d_v = st->call->plan->d_v;
     const struct hk_matrix *v = &st->v_rows;
     HK_COPY(struct hk_reach, reach, st->reach[0]);
 
-    if (d_v != 0 && hk_matrix_plain(v) && st->width == d_v && sub->kind <= HK_SUB_PREFIX) {
+    if (d_v != 0 && hk_matrix_plain(v) && st->width == d_v && sub->kind <= HK_SUB_FIRST_N) {
         *v_row = v->row * sub->step;
         return (HK_GLOBAL const float *)hk_byte(
-            v->base, hk_key(sub, item, reach, block * HK_BLOCK) * v->row * 4);
+            v->base, hk_key(sub, view, reach, block * HK_BLOCK) * v->row * 4);
     }
     for (; visible != 0; visible &= visible - 1) {
         const int i = hk_first_bit(visible);
 
-        hk_row_read(v, hk_key(sub, item, reach, block * HK_BLOCK + i), d_v, st->width,
+        hk_row_read(v, hk_key(sub, view, reach, block * HK_BLOCK + i), d_v, st->width,
                     st->v + i * st->width);
     }
     *v_row = st->width;
@@ -188,7 +188,7 @@ HK_FN int hk_source_plain(const struct hk_strip *st)
 /* Raw scores of row i to y for the keys in mask (steps 3 and 4); returns those that no bias
  * removed. Values of biases are gathered key by key and join the scores as vectors. */
 HK_NOINLINE hk_u64 hk_score_row(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                                const struct hk_item *item, hk_i64 i, hk_i64 block, hk_u64 mask)
+                                const struct hk_sub_view *view, hk_i64 i, hk_i64 block, hk_u64 mask)
 {
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
     HK_GLOBAL const struct hk_bias *bias = hk_biases(st->call, st->source);
@@ -221,7 +221,7 @@ HK_NOINLINE hk_u64 hk_score_row(const struct hk_strip *st, HK_GLOBAL const struc
             float value = 0.0f;
 
             if (!hk_bias_value(st->call, bias, &at,
-                               hk_key(sub, item, reach, block * HK_BLOCK + key), &value))
+                               hk_key(sub, view, reach, block * HK_BLOCK + key), &value))
                 mask &= ~((hk_u64)1 << key);
             st->values[key] = value;
         }
@@ -233,7 +233,7 @@ HK_NOINLINE hk_u64 hk_score_row(const struct hk_strip *st, HK_GLOBAL const struc
 #endif
 
 HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                           const struct hk_item *item, hk_i64 block, hk_i64 m, int finite)
+                           const struct hk_sub_view *view, hk_i64 block, hk_i64 m, int finite)
 {
     const struct hk_tile tile = hk_strip_tile(st, m);
     const int plain = hk_source_plain(st);
@@ -253,12 +253,12 @@ HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_
 
 #if !HK_PLAIN
         if (!plain && mask != 0)
-            mask = hk_score_row(st, sub, item, m * HK_R + i, block, mask);
+            mask = hk_score_row(st, sub, view, m * HK_R + i, block, mask);
 #endif
         tile.masks[i] = hk_softmax_part(tile, i, c, mask);
     }
     (void)sub;
-    (void)item;
+    (void)view;
     (void)block;
 }
 
@@ -295,7 +295,7 @@ HK_FN void hk_tile_values(const struct hk_strip *st, hk_i64 m, HK_GLOBAL const f
 
 /* Masks of all tiles; returns what some row sees. */
 HK_FN hk_u64 hk_block_masks(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                            const struct hk_item *item, hk_i64 block, hk_u64 available, int inside)
+                            const struct hk_sub_view *view, hk_i64 block, hk_u64 available, int inside)
 {
     hk_u64 visible = 0;
     hk_i64 m;
@@ -306,17 +306,17 @@ HK_FN hk_u64 hk_block_masks(struct hk_strip *st, HK_GLOBAL const struct hk_sub *
         if (inside)
             hk_tile_fill(st, m);
         else
-            hk_tile_mask(st, sub, item, m, block, available);
+            hk_tile_mask(st, sub, view, m, block, available);
         visible |= st->tile_masks[m];
     }
     return visible;
 }
 
 HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                           const struct hk_item *item, hk_i64 block)
+                           const struct hk_sub_view *view, hk_i64 block)
 {
     HK_COPY(struct hk_reach, reach, st->reach[0]);
-    const hk_u64 available = hk_block_word(sub, item, reach, block);
+    const hk_u64 available = hk_block_mask(sub, view, reach, block);
     const struct hk_panels panels = hk_block_panels(st, sub, block);
     const hk_i64 base = block * HK_BLOCK;
     HK_GLOBAL const float *v, *k = panels.k;
@@ -329,22 +329,22 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
         inside |= st->all.in_lo[r] <= base && st->all.in_hi[r] >= base + HK_BLOCK;
     inside = inside && available == ~(hk_u64)0 && hk_rows_alike(sub);
     if (inside && panels.finite && hk_source_plain(st)) {
-        v = hk_block_values(st, sub, item, block, available, &v_row);
+        v = hk_block_values(st, sub, view, block, available, &v_row);
         hk_block_whole(st, k, v, v_row,
-                       st->packed && v != st->v && (block + 2) * HK_BLOCK <= item->len);
+                       st->packed && v != st->v && (block + 2) * HK_BLOCK <= view->len);
         return;
     }
-    visible = hk_block_masks(st, sub, item, block, available, inside);
+    visible = hk_block_masks(st, sub, view, block, available, inside);
     if (visible == 0)
         return;
     if (!k)
-        k = hk_block_gather(st, sub, item, block, visible);
+        k = hk_block_gather(st, sub, view, block, visible);
     hk_block_scores(st, k, visible);
     for (m = 0; m < st->tiles; m++) {
         if (st->tile_masks[m])
-            hk_tile_softmax(st, sub, item, block, m, panels.finite);
+            hk_tile_softmax(st, sub, view, block, m, panels.finite);
     }
-    v = hk_block_values(st, sub, item, block, visible, &v_row);
+    v = hk_block_values(st, sub, view, block, visible, &v_row);
     for (m = 0; m < st->tiles; m++) {
         if (st->tile_masks[m])
             hk_tile_values(st, m, v, v_row, panels.finite);

@@ -1,16 +1,16 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * A kernel's call: the plan's image and the buffers of one run, and what follows from them for a
+ * A kernel's call: the plan's blob and the buffers of one run, and what follows from them for a
  * batch item: lengths, positions, slots. The entry point that every kernel has is made at the end
  * of the file that defines it, by entry.h.
  *
- * HK_ITEMS: work-items of a group, defined before this is included.
+ * HK_THREADS: threads of a group, defined before this is included.
  */
 #ifndef HEED_BACKENDS_KERNELS_CALL_H
 #define HEED_BACKENDS_KERNELS_CALL_H
 
-#include "image.h"
+#include "blob.h"
 #include "numerics.h"
 
 /* Buffer i is operand i of the plan (lib/plan.h); the last one is the workspace. */
@@ -24,7 +24,7 @@
 enum { HK_BUF_Q, HK_BUF_O, HK_BUF_LSE, HK_BUF_SINKS, HK_BUF_KV, HK_BUF_WORK = HK_BUFFERS - 1 };
 
 struct hk_call {
-    HK_GLOBAL const char *image;
+    HK_GLOBAL const char *blob;
     HK_GLOBAL const struct hk_plan *plan;
     HK_GLOBAL const struct hk_source *sources;
     HK_GLOBAL char *work;
@@ -33,8 +33,8 @@ struct hk_call {
 
 HK_FN void hk_call_open(struct hk_call *call)
 {
-    call->plan = (HK_GLOBAL const struct hk_plan *)call->image;
-    call->sources = (HK_GLOBAL const struct hk_source *)(call->image + call->plan->sources_at);
+    call->plan = (HK_GLOBAL const struct hk_plan *)call->blob;
+    call->sources = (HK_GLOBAL const struct hk_source *)(call->blob + call->plan->sources_at);
     call->work = call->buffer[HK_BUF_WORK];
 }
 
@@ -133,17 +133,17 @@ HK_FN hk_i64 hk_batch_offset(const struct hk_call *call, HK_GLOBAL const hk_i64 
            b % batch[2] * stride[2];
 }
 
-HK_FN HK_GLOBAL const char *hk_aux_item(const struct hk_call *call,
+HK_FN HK_GLOBAL const char *hk_aux_of(const struct hk_call *call,
                                         HK_GLOBAL const struct hk_aux *aux, hk_i64 b)
 {
-    HK_GLOBAL const char *base = aux->at ? call->image + aux->at : hk_slot(call, aux->slot);
+    HK_GLOBAL const char *base = aux->at ? call->blob + aux->at : hk_slot(call, aux->slot);
 
     return hk_byte(base, hk_batch_offset(call, aux->stride, b) * hk_size(aux->dtype));
 }
 
 HK_FN hk_i64 hk_aux_value(const struct hk_call *call, HK_GLOBAL const struct hk_aux *aux, hk_i64 b)
 {
-    return hk_integer(aux->dtype, hk_aux_item(call, aux, b), 0);
+    return hk_integer(aux->dtype, hk_aux_of(call, aux, b), 0);
 }
 
 HK_FN hk_i64 hk_clamp(hk_i64 x)
@@ -205,7 +205,7 @@ HK_FN hk_i64 hk_row_origin(const struct hk_call *call, hk_i64 b, hk_i64 len)
     if ((plan->flags & HK_PLAN_ALIGN_END) && plan->n_sources > 0) {
         HK_GLOBAL const struct hk_source *last = call->sources + plan->n_sources - 1;
         HK_GLOBAL const struct hk_sub *sub =
-            (HK_GLOBAL const struct hk_sub *)(call->image + plan->subs_at) + last->first_sub;
+            (HK_GLOBAL const struct hk_sub *)(call->blob + plan->subs_at) + last->first_sub;
         const hk_i64 keys = hk_keys_cut(call, last, b).len;
         const hk_i64 origin =
             plan->flags & HK_PLAN_END_LAST ? sub->pos0 - keys * sub->pos_step : sub->pos0;
@@ -229,22 +229,22 @@ HK_FN HK_GLOBAL hk_u64 *hk_words(const struct hk_call *call, hk_i64 at, hk_i64 b
     return (HK_GLOBAL hk_u64 *)(call->work + at) + b * words;
 }
 
-/* Which sources name the row in a GLOBAL ROWS term; *listed: those whose list does. */
-HK_FN hk_u32 hk_row_all(const struct hk_call *call, hk_i64 b, hk_i64 row, hk_u32 *listed)
+/* Which sources name the row in a GLOBAL ROWS term; *by_list: those whose list does. */
+HK_FN hk_u32 hk_row_all(const struct hk_call *call, hk_i64 b, hk_i64 row, hk_u32 *by_list)
 {
     hk_u32 all = 0, s;
 
-    *listed = 0;
+    *by_list = 0;
     for (s = 0; s < call->plan->n_sources; s++) {
         HK_GLOBAL const struct hk_source *source = call->sources + s;
 
-        if (row < source->rows_prefix)
+        if (row < source->rows_first_n)
             all |= 1u << s;
         if (source->rows.slot &&
             (hk_words(call, source->rows_at, b, source->row_words)[row >> 6] >> (row & 63) & 1))
-            *listed |= 1u << s;
+            *by_list |= 1u << s;
     }
-    return all | *listed;
+    return all | *by_list;
 }
 
 /* ---- sub-sources of an item ---- */
@@ -252,13 +252,13 @@ HK_FN hk_u32 hk_row_all(const struct hk_call *call, hk_i64 b, hk_i64 row, hk_u32
 HK_FN HK_GLOBAL const struct hk_sub *hk_subs(const struct hk_call *call,
                                              HK_GLOBAL const struct hk_source *source)
 {
-    return (HK_GLOBAL const struct hk_sub *)(call->image + call->plan->subs_at) + source->first_sub;
+    return (HK_GLOBAL const struct hk_sub *)(call->blob + call->plan->subs_at) + source->first_sub;
 }
 
 HK_FN HK_GLOBAL const struct hk_bias *hk_biases(const struct hk_call *call,
                                                 HK_GLOBAL const struct hk_source *source)
 {
-    return (HK_GLOBAL const struct hk_bias *)(call->image + call->plan->biases_at) +
+    return (HK_GLOBAL const struct hk_bias *)(call->blob + call->plan->biases_at) +
            source->first_bias;
 }
 
@@ -270,48 +270,48 @@ HK_FN hk_i64 hk_key_head(const struct hk_call *call, HK_GLOBAL const struct hk_s
 }
 
 /* Sub-source i of source s (heads > 0) for one item, head and row. */
-HK_FN void hk_item_get(const struct hk_call *call, hk_u32 s, hk_u32 i, hk_i64 b, hk_i64 head,
-                       hk_i64 row, hk_i64 len, HK_ITEM_SPACE struct hk_item *item)
+HK_FN void hk_sub_view_get(const struct hk_call *call, hk_u32 s, hk_u32 i, hk_i64 b, hk_i64 head,
+                       hk_i64 row, hk_i64 len, HK_VIEW_SPACE struct hk_sub_view *view)
 {
     HK_GLOBAL const struct hk_source *source = call->sources + s;
     HK_GLOBAL const struct hk_sub *sub = hk_subs(call, source) + i;
     HK_GLOBAL const struct hk_sub_slots *slots =
-        (HK_GLOBAL const struct hk_sub_slots *)(call->image + call->plan->slots_at) +
+        (HK_GLOBAL const struct hk_sub_slots *)(call->blob + call->plan->slots_at) +
         source->first_sub + i;
     const hk_i64 key_head = hk_key_head(call, source, head);
     hk_u32 r;
 
-    item->len = len;
-    item->n_list = item->list_stride = item->mask_stride = 0;
-    item->list = 0;
-    item->mask = 0;
-    item->listed = 0;
+    view->len = len;
+    view->n_list = view->list_stride = view->mask_stride = 0;
+    view->list = 0;
+    view->mask = 0;
+    view->globals = 0;
     if (slots->list.slot) {
         hk_i64 at = 0;
 
-        if (sub->kind == HK_SUB_RUNS)
+        if (sub->kind == HK_SUB_GATHER)
             at = (slots->list.shape[0] == source->heads ? key_head : head) * slots->list.stride[3] +
                  row / source->list_rows * slots->list.stride[4];
-        item->list = (HK_GLOBAL const hk_i32 *)hk_byte(hk_aux_item(call, &slots->list, b), at * 4);
-        item->list_stride = slots->list.stride[5];
-        item->n_list = sub->kind == HK_SUB_RUNS ? slots->list.shape[2] : hk_counts(call, b, s)[0];
+        view->list = (HK_GLOBAL const hk_i32 *)hk_byte(hk_aux_of(call, &slots->list, b), at * 4);
+        view->list_stride = slots->list.stride[5];
+        view->n_list = sub->kind == HK_SUB_GATHER ? slots->list.shape[2] : hk_counts(call, b, s)[0];
     }
     if (source->keys.slot)
-        item->listed = hk_words(call, source->keys_at, b, source->blocks);
+        view->globals = hk_words(call, source->keys_at, b, source->blocks);
     for (r = 0; r < HK_RANGES; r++) {
         HK_GLOBAL const struct hk_aux *pairs = &slots->pairs[r];
         const int given = pairs->slot != 0;
 
-        item->pairs[r] = given ? (HK_GLOBAL const hk_i32 *)hk_aux_item(call, pairs, b) : 0;
-        item->pair_stride[r] = given ? pairs->stride[4] : 0;
-        item->pair_end[r] = given ? pairs->stride[5] : 0;
+        view->pairs[r] = given ? (HK_GLOBAL const hk_i32 *)hk_aux_of(call, pairs, b) : 0;
+        view->pair_stride[r] = given ? pairs->stride[4] : 0;
+        view->pair_end[r] = given ? pairs->stride[5] : 0;
     }
     if (source->mask.slot) {
         const hk_i64 mask_head = source->mask.shape[1] == source->heads ? key_head : head;
 
-        item->mask = (HK_GLOBAL const hk_u8 *)hk_byte(hk_aux_item(call, &source->mask, b),
+        view->mask = (HK_GLOBAL const hk_u8 *)hk_byte(hk_aux_of(call, &source->mask, b),
                                                       mask_head * source->mask.stride[4]);
-        item->mask_stride = source->mask.stride[5];
+        view->mask_stride = source->mask.stride[5];
     }
 }
 

@@ -10,8 +10,8 @@
  * Arithmetic is written with words throughout (hk_add, not +): CUDA's are intrinsics that are never
  * merged into an fma, OpenCL and C are told not to.
  *
- * A work-group in C17 is a loop over its items: what lies between two barriers stands in
- * HK_EACH(id) { ... }, and what an item keeps beyond a barrier in an array of HK_MINE entries, of
+ * A work-group in C17 is a loop over its threads: what lies between two barriers stands in
+ * HK_EACH(id) { ... }, and what an thread keeps beyond a barrier in an array of HK_MINE entries, of
  * which HK_OWN(id) is its own.
  */
 #ifndef HEED_BACKENDS_KERNELS_DIALECT_H
@@ -29,8 +29,8 @@
 #ifndef HK_SUB_SPACE
 #define HK_SUB_SPACE
 #endif
-#ifndef HK_ITEM_SPACE
-#define HK_ITEM_SPACE
+#ifndef HK_VIEW_SPACE
+#define HK_VIEW_SPACE
 #endif
 
 /* What all dialects have in common: selects that keep NaN out (hk_max: b if a is NaN), as docs/

@@ -54,12 +54,12 @@ typedef uint16_t hk_u16;
 #endif
 #define HK_UNROLL_FEW
 
-/* ---- items of a group ---- */
+/* ---- threads of a group ---- */
 
-#define HK_MINE HK_ITEMS
+#define HK_MINE HK_THREADS
 #define HK_OWN(id) (id)
-#define HK_ITEM_ID(id) hk_i32 id
-#define HK_EACH(id) for (id = 0; id < HK_ITEMS; id++)
+#define HK_THREAD_ID(id) hk_i32 id
+#define HK_EACH(id) for (id = 0; id < HK_THREADS; id++)
 #define HK_BARRIER() ((void)0)
 
 HK_FN void hk_local_or(hk_u32 *to, hk_u32 bits)
@@ -161,13 +161,13 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
 /* ---- the entry point (entry.h) ---- */
 
 #define HK_ENTRY_POINT                                                                             \
-    void HK_KERNEL_NAME(const char *image, char *const *buffers, int64_t group);                   \
-    void HK_KERNEL_NAME(const char *image, char *const *buffers, int64_t group)                    \
+    void HK_KERNEL_NAME(const char *blob, char *const *buffers, int64_t group);                   \
+    void HK_KERNEL_NAME(const char *blob, char *const *buffers, int64_t group)                    \
     {                                                                                              \
         HK_SHARED shared;                                                                          \
         struct hk_call call;                                                                       \
                                                                                                    \
-        call.image = image;                                                                        \
+        call.blob = blob;                                                                        \
         memcpy(call.buffer, buffers, sizeof call.buffer);                                          \
         hk_call_open(&call);                                                                       \
         HK_MAIN(&call, group, &shared);                                                            \

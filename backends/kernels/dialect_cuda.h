@@ -29,11 +29,11 @@ typedef unsigned short hk_u16;
     const type *const name = &name##_kept
 #define HK_UNREACHABLE() ((void)0)
 
-/* ---- items of a group ---- */
+/* ---- threads of a group ---- */
 
 #define HK_MINE 1
 #define HK_OWN(id) 0
-#define HK_ITEM_ID(id) const hk_i32 id = (hk_i32)threadIdx.x
+#define HK_THREAD_ID(id) const hk_i32 id = (hk_i32)threadIdx.x
 #define HK_EACH(id)
 #define HK_BARRIER() __syncthreads()
 
@@ -78,13 +78,13 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
     struct hk_pointers {                                                                           \
         char *at[HK_BUFFERS];                                                                      \
     };                                                                                             \
-    extern "C" __global__ void __launch_bounds__(HK_ITEMS, 1)                                      \
-        heed_kernel(const char *image, const struct hk_pointers given)                             \
+    extern "C" __global__ void __launch_bounds__(HK_THREADS, 1)                                      \
+        heed_kernel(const char *blob, const struct hk_pointers given)                             \
     {                                                                                              \
         __shared__ HK_SHARED shared;                                                               \
         struct hk_call call;                                                                       \
                                                                                                    \
-        call.image = image;                                                                        \
+        call.blob = blob;                                                                        \
         for (int i = 0; i < HK_BUFFERS; i++)                                                       \
             call.buffer[i] = given.at[i];                                                          \
         hk_call_open(&call);                                                                       \

@@ -22,7 +22,7 @@ typedef ushort hk_u16;
 #define HK_FN static inline
 #define HK_INLINE __attribute__((always_inline)) static inline
 #define HK_NOINLINE __attribute__((noinline)) static
-/* A part of the work between two barriers. On processors not inlined: what an item keeps beyond a
+/* A part of the work between two barriers. On processors not inlined: what an thread keeps beyond a
  * barrier must then lie in memory, for PoCL 3.1 makes wrong code, or falls over, when it meets sums
  * that live in registers across barriers. */
 #if HK_PROCESSOR
@@ -40,11 +40,11 @@ typedef ushort hk_u16;
     const type *const name = &name##_kept
 #define HK_UNREACHABLE() ((void)0)
 
-/* ---- items of a group ---- */
+/* ---- threads of a group ---- */
 
 #define HK_MINE 1
 #define HK_OWN(id) 0
-#define HK_ITEM_ID(id) const hk_i32 id = (hk_i32)get_local_id(0)
+#define HK_THREAD_ID(id) const hk_i32 id = (hk_i32)get_local_id(0)
 #define HK_EACH(id)
 #define HK_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 
@@ -112,14 +112,14 @@ struct hk_offsets {
 #endif
 
 #define HK_ENTRY_POINT                                                                             \
-    __kernel __attribute__((reqd_work_group_size(HK_ITEMS, 1, 1))) void heed_kernel(               \
-        __global const char *image, HK_ENTRY_ARGUMENTS, HK_EVERY(HK_ARGUMENT))                     \
+    __kernel __attribute__((reqd_work_group_size(HK_THREADS, 1, 1))) void heed_kernel(               \
+        __global const char *blob, HK_ENTRY_ARGUMENTS, HK_EVERY(HK_ARGUMENT))                     \
     {                                                                                              \
         __local ulong pool[(sizeof(HK_SHARED) + 7) / 8];                                           \
         __global char *const given[HK_BUFFERS] = { HK_EVERY(HK_GIVEN) };                           \
         struct hk_call call;                                                                       \
                                                                                                    \
-        call.image = image;                                                                        \
+        call.blob = blob;                                                                        \
         for (int i = 0; i < HK_BUFFERS; i++)                                                       \
             call.buffer[i] = given[i] + HK_ENTRY_OFFSET(i);                                        \
         hk_call_open(&call);                                                                       \

@@ -3,7 +3,7 @@
  *
  * The entry point of a kernel, included last: it gathers the buffers and calls, for its group,
  *     void hk_main(const struct hk_call *, hk_i64 group, HK_LOCAL struct hk_shared *)
- * which the file has defined, as it has struct hk_shared and HK_ITEMS. The calling conventions are
+ * which the file has defined, as it has struct hk_shared and HK_THREADS. The calling conventions are
  * those of backends/device/device.h; dialect words appear here only through dialect.h's HK_ENTRY_*.
  */
 #ifndef HEED_BACKENDS_KERNELS_ENTRY_H
@@ -11,7 +11,7 @@
 
 #include "call.h"
 
-#if HK_ITEMS > 1
+#if HK_THREADS > 1
 #define HK_SHARED struct hk_shared
 #define HK_MAIN(call, group, shared) hk_main(call, group, shared)
 #else

@@ -1,24 +1,24 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Workgroup kernels: a group of 256 items as 16 x 16 on a strip of HK_GROUP_ROWS query rows. Item
+ * Workgroup kernels: a group of 256 threads as 16 x 16 on a strip of HK_GROUP_ROWS query rows. Thread
  * (x, y) has rows y * HK_TR + r, keys x + 16 * c of a block, channels x + 16 * c of a pass: so the
- * 16 partial sums of a row are the 16 items of its line. Items below HK_GROUP_ROWS look after the
+ * 16 partial sums of a row are the 16 threads of its line. Threads below HK_GROUP_ROWS look after the
  * reach of the row of their number.
  */
 #ifndef HEED_BACKENDS_KERNELS_GROUP_H
 #define HEED_BACKENDS_KERNELS_GROUP_H
 
-#define HK_ITEMS 256
+#define HK_THREADS 256
 #define HK_SUB_SPACE HK_GLOBAL
-#define HK_ITEM_SPACE HK_LOCAL
+#define HK_VIEW_SPACE HK_LOCAL
 #include "bias.h"
 #include "finish.h"
 #include "tasks.h"
 
 #define HK_ROWS HK_GROUP_ROWS
-#define HK_TR (HK_ROWS / 16)    /* rows of an item */
-#define HK_TC (HK_WIDTH / 16)   /* channels of an item */
+#define HK_TR (HK_ROWS / 16)    /* rows of an thread */
+#define HK_TC (HK_WIDTH / 16)   /* channels of an thread */
 #if HK_LARGE
 #define HK_SLICE 16             /* channels of K, or keys of V, staged at a time */
 #else
@@ -34,12 +34,12 @@
 
 struct hk_shared {
     hk_i64 keys[HK_BLOCK];              /* key index of each place, if available */
-    hk_u64 words[HK_ROWS];              /* what a row sees of the block */
+    hk_u64 masks[HK_ROWS];              /* what a row sees of the block */
     hk_i64 lo[HK_ROWS * HK_RANGES], hi[HK_ROWS * HK_RANGES];
     hk_i64 hull_lo[HK_RANGES], hull_hi[HK_RANGES];
     hk_i64 index[HK_ROWS], head[HK_ROWS], q[HK_ROWS];
-    struct hk_item items[HK_SUBS];
-    /* The walk over windows of rows, sources, their sub-sources and blocks; written by item 0. */
+    struct hk_sub_view views[HK_SUBS];
+    /* The walk over windows of rows, sources, their sub-sources and blocks; written by thread 0. */
     struct hk_matrix k, v;              /* of the source at hand */
     hk_i64 len;                         /* its keys */
     hk_i64 residue;
@@ -58,14 +58,14 @@ struct hk_shared {
     float stage[HK_STAGE_QK > HK_STAGE_V ? HK_STAGE_QK : HK_STAGE_V];
 };
 
-/* What an item keeps. */
+/* What an thread keeps. */
 struct hk_mine {
     float s[HK_TR][4];
-    float o[HK_TR][HK_TC], total_o[HK_TR][HK_TC];
-    float l[HK_TR], total_l[HK_TR];
-    float reference[HK_TR], total[HK_TR];
-    hk_u32 fresh[HK_TR], started[HK_TR];
-    struct hk_reach reach;              /* of row `id`, for the first HK_ROWS items */
+    float o[HK_TR][HK_TC], acc_o[HK_TR][HK_TC];
+    float l[HK_TR], acc_l[HK_TR];
+    float m[HK_TR], acc_m[HK_TR];
+    hk_u32 empty[HK_TR], has_partial[HK_TR];
+    struct hk_reach reach;              /* of row `id`, for the first HK_ROWS threads */
 };
 
 /* A strip at work. */
@@ -81,12 +81,12 @@ HK_FN hk_u64 hk_joined(HK_LOCAL const hk_u32 *halves)
     return (hk_u64)halves[1] << 32 | halves[0];
 }
 
-HK_FN void hk_or_word(HK_LOCAL hk_u32 *halves, hk_u64 word)
+HK_FN void hk_or_mask(HK_LOCAL hk_u32 *halves, hk_u64 mask)
 {
-    if ((hk_u32)word)
-        hk_local_or(&halves[0], (hk_u32)word);
-    if ((hk_u32)(word >> 32))
-        hk_local_or(&halves[1], (hk_u32)(word >> 32));
+    if ((hk_u32)mask)
+        hk_local_or(&halves[0], (hk_u32)mask);
+    if ((hk_u32)(mask >> 32))
+        hk_local_or(&halves[1], (hk_u32)(mask >> 32));
 }
 
 HK_FN float hk_kv_element(HK_LOCAL const struct hk_matrix *m, hk_i64 i, hk_i64 t)
@@ -117,7 +117,7 @@ HK_FN struct hk_row hk_group_row(const struct hk_group *g, hk_i32 i)
 
 /* ---- rows of the strip ---- */
 
-/* Row i of the group, by item i. */
+/* Row i of the group, by thread i. */
 HK_FN void hk_row_open(const struct hk_group *g, hk_i32 i)
 {
     const hk_i64 stack = g->call->plan->strips.stack, at = i / stack;
@@ -148,7 +148,7 @@ HK_FN hk_i32 hk_rows_first(const struct hk_group *g)
     return -1;
 }
 
-/* Do all rows share the residue of every comb that follows the query? */
+/* Do all rows share the residue of every strided sub-source that follows the query? */
 HK_FN int hk_rows_agree(const struct hk_group *g, hk_i32 first)
 {
     const hk_i64 step = g->call->plan->strips.row_step;
@@ -163,15 +163,15 @@ HK_FN int hk_rows_agree(const struct hk_group *g, hk_i32 first)
 
 /* ---- what the rows see of a sub-source ---- */
 
-/* By item i for row i. */
+/* By thread i for row i. */
 HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
-                           HK_LOCAL const struct hk_item *item, hk_i32 i, struct hk_mine *me)
+                           HK_LOCAL const struct hk_sub_view *view, hk_i32 i, struct hk_mine *me)
 {
     const struct hk_row row = hk_group_row(g, i);
     HK_LOCAL struct hk_shared *shared = g->shared;
     hk_u32 r;
 
-    hk_reach_find(sub, item, &row, &me->reach);
+    hk_reach_find(sub, view, &row, &me->reach);
     if (shared->active[i] < 2 || i < shared->window_first || i >= shared->window_end)
         me->reach.n = 0;
     for (r = me->reach.n; r < HK_RANGES; r++)
@@ -184,7 +184,7 @@ HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_s
         shared->residue = me->reach.residue;
 }
 
-/* By item r for range r. */
+/* By thread r for range r. */
 HK_FN void hk_reach_hull(const struct hk_group *g, hk_i32 r)
 {
     hk_i64 lo = HK_NO_BLOCK, hi = -HK_NO_BLOCK;
@@ -211,12 +211,12 @@ HK_FN HK_GLOBAL const struct hk_sub *hk_group_sub(const struct hk_group *g)
 HK_FN hk_i64 hk_group_next(const struct hk_group *g, hk_i64 block)
 {
     HK_GLOBAL const struct hk_sub *sub = hk_group_sub(g);
-    HK_LOCAL const struct hk_item *item = &g->shared->items[g->shared->sub];
+    HK_LOCAL const struct hk_sub_view *view = &g->shared->views[g->shared->sub];
     hk_i64 best = HK_NO_BLOCK;
     hk_i32 r;
 
-    if (sub->kind == HK_SUB_RUNS)
-        block = hk_runs_next(sub, item, block);
+    if (sub->kind == HK_SUB_GATHER)
+        block = hk_gather_next(sub, view, block);
     for (r = 0; r < HK_RANGES; r++) {
         const hk_i64 lo = g->shared->hull_lo[r], hi = g->shared->hull_hi[r];
 
@@ -226,25 +226,25 @@ HK_FN hk_i64 hk_group_next(const struct hk_group *g, hk_i64 block)
     return best;
 }
 
-/* Place i of the block, by item i: which key it is, and is it there for any row (as hk_block_word
+/* Place i of the block, by thread i: which key it is, and is it there for any row (as hk_block_mask
  * has it)? */
 HK_FN int hk_place_open(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
-                        HK_LOCAL const struct hk_item *item, hk_i64 block, hk_i32 i)
+                        HK_LOCAL const struct hk_sub_view *view, hk_i64 block, hk_i32 i)
 {
     const hk_i64 ordinal = block * HK_BLOCK + i;
     struct hk_reach reach;
     hk_i64 key;
 
     g->shared->keys[i] = 0;
-    if (sub->kind == HK_SUB_LIST && ordinal >= item->n_list)
+    if (sub->kind == HK_SUB_LIST && ordinal >= view->n_list)
         return 0;
-    if (sub->kind == HK_SUB_RUNS && ordinal >= item->n_list * sub->run)
+    if (sub->kind == HK_SUB_GATHER && ordinal >= view->n_list * sub->run)
         return 0;
     reach.residue = g->shared->residue;
-    key = hk_key(sub, item, &reach, ordinal);
-    if (key < 0 || key >= item->len || (item->mask && item->mask[key * item->mask_stride] == 0))
+    key = hk_key(sub, view, &reach, ordinal);
+    if (key < 0 || key >= view->len || (view->mask && view->mask[key * view->mask_stride] == 0))
         return 0;
-    if ((sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_COMB) && hk_listed(sub, item, key))
+    if ((sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_STRIDED) && hk_is_global(sub, view, key))
         return 0;
     g->shared->keys[i] = key;
     return 1;

@@ -5,19 +5,19 @@
  * every block whether all of its V is finite. A group is a worker, which takes blocks of 64 keys,
  * of one source, item and key head each, until none is left.
  */
-#define HK_ITEMS 1
+#define HK_THREADS 1
 #define HK_VECTORS 1
 #include "rows.h"
 #include "worker.h"
 
 /* Keys of the longest item: what lies beyond is nobody's and is not read. */
-HK_FN hk_i64 hk_keys_most(const struct hk_call *call, HK_GLOBAL const struct hk_source *source)
+HK_FN hk_i64 hk_keys_max(const struct hk_call *call, HK_GLOBAL const struct hk_source *source)
 {
-    hk_i64 most = 0, b;
+    hk_i64 max = 0, b;
 
-    for (b = 0; b < call->plan->n_batch && most < source->n_k; b++)
-        most = hk_max(most, hk_keys_cut(call, source, b).len);
-    return most;
+    for (b = 0; b < call->plan->n_batch && max < source->n_k; b++)
+        max = hk_max(max, hk_keys_cut(call, source, b).len);
+    return max;
 }
 
 /* Block number `task` of the source, counted over its items, key heads and blocks. */
@@ -28,7 +28,7 @@ HK_FN void hk_block_pack(const struct hk_call *call, hk_u32 s, hk_i64 task, HK_G
     const hk_i64 first = task % source->blocks * HK_BLOCK;
     const hk_i64 head = task / source->blocks % source->heads;
     const hk_i64 b = task / source->blocks / source->heads;
-    const hk_i64 len = source->shared ? hk_keys_most(call, source)
+    const hk_i64 len = source->shared ? hk_keys_max(call, source)
                                       : hk_keys_cut(call, source, b).len;
     const struct hk_matrix k = hk_matrix_get(call, &source->k, hk_k(call, s), b, head, 0);
     const struct hk_matrix v = hk_matrix_get(call, &source->v, hk_v(call, s), b, head, 0);

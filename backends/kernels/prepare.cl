@@ -4,14 +4,14 @@
  * What the strips of a run share: how many entries of the GLOBAL lists are in use, and bit sets of
  * the keys and rows they name. A group is one item and source, or the counters of tasks.
  */
-#define HK_ITEMS 1
+#define HK_THREADS 1
 #include "call.h"
 
 /* Entries of an ascending list up to the first that makes no sense, into a bit set; how many. */
 HK_FN hk_i64 hk_list_read(const struct hk_call *call, HK_GLOBAL const struct hk_aux *aux, hk_i64 b,
                           hk_i64 bound, HK_GLOBAL hk_u64 *bits, hk_i64 words)
 {
-    HK_GLOBAL const char *entry = hk_aux_item(call, aux, b);
+    HK_GLOBAL const char *entry = hk_aux_of(call, aux, b);
     hk_i64 last = -1, i;
 
     for (i = 0; i < words; i++)

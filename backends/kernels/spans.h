@@ -33,41 +33,41 @@ struct hk_range {
 
 enum {
     HK_SUB_KEYS = 0, /* ordinal = key index */
-    HK_SUB_COMB,   /* keys congruent to a residue modulo step; ordinal = floor(key index / step) */
-    HK_SUB_PREFIX, /* the first `prefix` keys; ordinal = key index */
+    HK_SUB_STRIDED,   /* keys congruent to a residue modulo step; ordinal = floor(key index / step) */
+    HK_SUB_FIRST_N, /* the first `prefix` keys; ordinal = key index */
     HK_SUB_LIST,   /* keys of an ascending list; ordinal = rank */
-    HK_SUB_RUNS    /* a list of runs, in list order; ordinal = place * run + offset */
+    HK_SUB_GATHER    /* a list of runs, in list order; ordinal = place * run + offset */
 };
 enum {
     HK_CAUSAL = 1u,             /* the last covered position of the key must not exceed the row's */
     HK_END = 2u,                /* key i at pos0 + (i - len) * pos_step */
     HK_PHASE_HEAD = 4u,
     HK_PHASE_QUERY = 8u,
-    HK_NOT_LISTED = 16u         /* without the keys in the item's bit set */
+    HK_NOT_GLOBAL = 16u         /* without the keys in the item's bit set */
 };
 
 struct hk_sub {
     hk_i64 pos0, pos_step, pos_span;
     hk_i64 step, phase;
     hk_i64 run;
-    hk_i64 prefix;              /* PREFIX: how many; KEYS, COMB: keys below are left out */
+    hk_i64 first_n;              /* FIRST_N: how many; KEYS, STRIDED: keys below are left out */
     hk_u32 kind, flags;
     hk_u32 n_ranges,
-        n_earlier; /* sub-sources right before this one whose keys are left out (COMB) */
+        n_earlier; /* sub-sources right before this one whose keys are left out (STRIDED) */
     struct hk_range range[HK_RANGES];
 };
 
-/* One sub-source of one batch item (RUNS: and of one row block and head). Strides in elements. */
-struct hk_item {
+/* One sub-source of one batch item (GATHER: and of one row block and head). Strides in elements. */
+struct hk_sub_view {
     hk_i64 len;                             /* keys */
-    hk_i64 n_list;                          /* LIST, RUNS: entries in use */
+    hk_i64 n_list;                          /* LIST, GATHER: entries in use */
     hk_i64 list_stride, mask_stride;
     hk_i64 pair_stride[HK_RANGES],
         pair_end[HK_RANGES]; /* to the next row block; from begin to end */
     HK_GLOBAL const hk_i32 *list;
     HK_GLOBAL const hk_i32 *pairs[HK_RANGES];
     HK_GLOBAL const hk_u8 *mask;            /* 0: no mask */
-    HK_GLOBAL const hk_u64 *listed;         /* bit set over key indices */
+    HK_GLOBAL const hk_u64 *globals;        /* global bitmap, over key indices */
 };
 
 struct hk_row {
@@ -80,7 +80,7 @@ struct hk_row {
 struct hk_reach {
     hk_i64 lo[HK_RANGES], hi[HK_RANGES];    /* ordinals; lo >= hi: empty */
     hk_i64 limit;               /* key indices from here on are cut by length or causality */
-    hk_i64 residue;             /* COMB */
+    hk_i64 residue;             /* STRIDED */
     hk_u32 n, reserved;
 };
 
@@ -155,7 +155,7 @@ HK_FN hk_i64 hk_limit(HK_SUB_SPACE const struct hk_sub *sub, hk_i64 len, hk_i64 
 
 /* Range r in key indices, cut to [0, limit). */
 HK_FN void hk_range_keys(HK_SUB_SPACE const struct hk_sub *sub,
-                         HK_ITEM_SPACE const struct hk_item *item, const struct hk_row *row,
+                         HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_row *row,
                          hk_u32 r, hk_i64 limit, hk_i64 *lo, hk_i64 *hi)
 {
     HK_SUB_SPACE const struct hk_range *range = &sub->range[r];
@@ -163,7 +163,7 @@ HK_FN void hk_range_keys(HK_SUB_SPACE const struct hk_sub *sub,
 
     if (range->kind == HK_RANGE_AFFINE) {
         const hk_i64 a =
-            hk_floor_div(row->q, range->block) * range->block - hk_origin(sub, item->len);
+            hk_floor_div(row->q, range->block) * range->block - hk_origin(sub, view->len);
 
         if (!(range->open & HK_OPEN_LO))
             first = hk_ceil_div(a + range->lo, sub->pos_step);
@@ -171,51 +171,51 @@ HK_FN void hk_range_keys(HK_SUB_SPACE const struct hk_sub *sub,
             end = hk_floor_div(a + range->hi, sub->pos_step) + 1;
     } else if (range->kind == HK_RANGE_PAIRS) {
         HK_GLOBAL const hk_i32 *pair =
-            item->pairs[r] + row->index / range->block * item->pair_stride[r];
+            view->pairs[r] + row->index / range->block * view->pair_stride[r];
 
         first = pair[0];
-        end = pair[item->pair_end[r]];
+        end = pair[view->pair_end[r]];
     }
     *lo = hk_max(first, 0);
     *hi = hk_min(end, limit);
 }
 
-/* The residue of a COMB's keys modulo step. */
+/* The residue of a STRIDED's keys modulo step. */
 HK_FN hk_i64 hk_residue(HK_SUB_SPACE const struct hk_sub *sub,
-                        HK_ITEM_SPACE const struct hk_item *item, const struct hk_row *row)
+                        HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_row *row)
 {
     hk_i64 phase = hk_mod(sub->phase, sub->step);
 
     if (sub->flags & HK_PHASE_HEAD)
         phase += hk_mod(row->head, sub->step);
     if (sub->flags & HK_PHASE_QUERY)
-        phase += hk_mod(row->q - hk_origin(sub, item->len), sub->step);
+        phase += hk_mod(row->q - hk_origin(sub, view->len), sub->step);
     return hk_mod(phase, sub->step);
 }
 
 /* What the row may see of sub. */
 HK_FN void hk_reach_find(HK_SUB_SPACE const struct hk_sub *sub,
-                         HK_ITEM_SPACE const struct hk_item *item, const struct hk_row *row,
+                         HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_row *row,
                          struct hk_reach *out)
 {
     hk_u32 r;
 
-    out->limit = hk_limit(sub, item->len, row->q);
+    out->limit = hk_limit(sub, view->len, row->q);
     out->residue = 0;
     out->n = 1;
     out->lo[0] = 0;
     switch (sub->kind) {
-    case HK_SUB_PREFIX:
-        out->hi[0] = hk_min(sub->prefix, out->limit);
+    case HK_SUB_FIRST_N:
+        out->hi[0] = hk_min(sub->first_n, out->limit);
         return;
     case HK_SUB_LIST:
-        out->hi[0] = item->n_list;
+        out->hi[0] = view->n_list;
         return;
-    case HK_SUB_RUNS:
-        out->hi[0] = item->n_list * sub->run;
+    case HK_SUB_GATHER:
+        out->hi[0] = view->n_list * sub->run;
         return;
-    case HK_SUB_COMB:
-        out->residue = hk_residue(sub, item, row);
+    case HK_SUB_STRIDED:
+        out->residue = hk_residue(sub, view, row);
         if (row->all) {
             out->n = 0;
             return;
@@ -230,8 +230,8 @@ HK_FN void hk_reach_find(HK_SUB_SPACE const struct hk_sub *sub,
     }
     out->n = sub->n_ranges;
     for (r = 0; r < sub->n_ranges; r++) {
-        hk_range_keys(sub, item, row, r, out->limit, &out->lo[r], &out->hi[r]);
-        if (sub->kind == HK_SUB_COMB) {
+        hk_range_keys(sub, view, row, r, out->limit, &out->lo[r], &out->hi[r]);
+        if (sub->kind == HK_SUB_STRIDED) {
             out->lo[r] = hk_ceil_div(out->lo[r] - out->residue, sub->step);
             out->hi[r] = hk_ceil_div(out->hi[r] - out->residue, sub->step);
         }
@@ -239,18 +239,18 @@ HK_FN void hk_reach_find(HK_SUB_SPACE const struct hk_sub *sub,
 }
 
 /* Key index behind an ordinal; negative: absent. */
-HK_FN hk_i64 hk_key(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
+HK_FN hk_i64 hk_key(HK_SUB_SPACE const struct hk_sub *sub, HK_VIEW_SPACE const struct hk_sub_view *view,
                     const struct hk_reach *reach, hk_i64 ordinal)
 {
     hk_i64 entry;
 
     switch (sub->kind) {
-    case HK_SUB_COMB:
+    case HK_SUB_STRIDED:
         return ordinal * sub->step + reach->residue;
     case HK_SUB_LIST:
-        return item->list[ordinal * item->list_stride];
-    case HK_SUB_RUNS:
-        entry = item->list[ordinal / sub->run * item->list_stride];
+        return view->list[ordinal * view->list_stride];
+    case HK_SUB_GATHER:
+        entry = view->list[ordinal / sub->run * view->list_stride];
         return entry < 0 ? -1 : entry * sub->run + ordinal % sub->run;
     default:
         return ordinal;
@@ -258,27 +258,27 @@ HK_FN hk_i64 hk_key(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const s
 }
 
 /* Is key shown by an earlier sub-source whatever the row: a GLOBAL key? */
-HK_FN int hk_listed(HK_SUB_SPACE const struct hk_sub *sub, HK_ITEM_SPACE const struct hk_item *item,
+HK_FN int hk_is_global(HK_SUB_SPACE const struct hk_sub *sub, HK_VIEW_SPACE const struct hk_sub_view *view,
                     hk_i64 key)
 {
-    if (key < sub->prefix)
+    if (key < sub->first_n)
         return 1;
-    return (sub->flags & HK_NOT_LISTED) && (item->listed[key >> 6] >> (key & 63) & 1);
+    return (sub->flags & HK_NOT_GLOBAL) && (view->globals[key >> 6] >> (key & 63) & 1);
 }
 
 /* Does the row see key through one of the n_earlier sub-sources before sub? */
-HK_FN int hk_seen_before(HK_SUB_SPACE const struct hk_sub *sub,
-                         HK_ITEM_SPACE const struct hk_item *item, const struct hk_row *row,
+HK_FN int hk_visible_before(HK_SUB_SPACE const struct hk_sub *sub,
+                         HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_row *row,
                          hk_i64 key)
 {
     hk_u32 e, r;
 
     for (e = 1; e <= sub->n_earlier; e++) {
         HK_SUB_SPACE const struct hk_sub *s = sub - e;
-        HK_ITEM_SPACE const struct hk_item *it = item - e;
+        HK_VIEW_SPACE const struct hk_sub_view *it = view - e;
         const hk_i64 limit = hk_limit(s, it->len, row->q);
 
-        if (s->kind == HK_SUB_COMB && hk_mod(key - hk_residue(s, it, row), s->step) != 0)
+        if (s->kind == HK_SUB_STRIDED && hk_mod(key - hk_residue(s, it, row), s->step) != 0)
             continue;
         for (r = 0; r < s->n_ranges; r++) {
             hk_i64 lo, hi;
@@ -292,102 +292,102 @@ HK_FN int hk_seen_before(HK_SUB_SPACE const struct hk_sub *sub,
 }
 
 /* The byte mask of key indices 64*block .. as a word; keys from n on are not read. */
-HK_FN hk_u64 hk_mask_word(HK_ITEM_SPACE const struct hk_item *item, hk_i64 block, hk_i64 n)
+HK_FN hk_u64 hk_byte_mask(HK_VIEW_SPACE const struct hk_sub_view *view, hk_i64 block, hk_i64 n)
 {
-    HK_GLOBAL const hk_u8 *byte = item->mask + block * 64 * item->mask_stride;
+    HK_GLOBAL const hk_u8 *byte = view->mask + block * 64 * view->mask_stride;
     const hk_i64 count = hk_min(n - block * 64, 64);
-    hk_u64 word = 0;
+    hk_u64 mask = 0;
     hk_i64 i;
 
     for (i = 0; i < count; i++)
-        word |= (hk_u64)(byte[i * item->mask_stride] != 0) << i;
-    return word;
+        mask |= (hk_u64)(byte[i * view->mask_stride] != 0) << i;
+    return mask;
 }
 
 /* What no row can see of ordinals 64*block .. 64*block+63 is off: absent list entries, keys beyond
  * the length or masked, GLOBAL keys where an earlier sub-source has them. The reach may be that of
  * any row of a strip. */
-HK_FN hk_u64 hk_block_word(HK_SUB_SPACE const struct hk_sub *sub,
-                           HK_ITEM_SPACE const struct hk_item *item, const struct hk_reach *reach,
+HK_FN hk_u64 hk_block_mask(HK_SUB_SPACE const struct hk_sub *sub,
+                           HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_reach *reach,
                            hk_i64 block)
 {
     const hk_i64 base = block * 64;
-    const int whole = !item->mask && sub->prefix <= 0 && !(sub->flags & HK_NOT_LISTED);
-    hk_u64 word = 0;
+    const int all = !view->mask && sub->first_n <= 0 && !(sub->flags & HK_NOT_GLOBAL);
+    hk_u64 mask = 0;
     hk_i64 i, n = 64;
 
-    if (sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_PREFIX) {
-        word = item->mask ? hk_mask_word(item, block, item->len) : ~(hk_u64)0;
+    if (sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_FIRST_N) {
+        mask = view->mask ? hk_byte_mask(view, block, view->len) : ~(hk_u64)0;
         if (sub->kind == HK_SUB_KEYS) {
-            word &= ~hk_bits(0, sub->prefix - base);
-            if (sub->flags & HK_NOT_LISTED)
-                word &= ~item->listed[block];
+            mask &= ~hk_bits(0, sub->first_n - base);
+            if (sub->flags & HK_NOT_GLOBAL)
+                mask &= ~view->globals[block];
         }
-        return word;
+        return mask;
     }
-    if (sub->kind == HK_SUB_COMB && whole)
+    if (sub->kind == HK_SUB_STRIDED && all)
         return ~(hk_u64)0;
     if (sub->kind == HK_SUB_LIST)
-        n = hk_min(64, item->n_list - base);
-    if (sub->kind == HK_SUB_RUNS)
-        n = hk_min(64, item->n_list * sub->run - base);
+        n = hk_min(64, view->n_list - base);
+    if (sub->kind == HK_SUB_GATHER)
+        n = hk_min(64, view->n_list * sub->run - base);
     for (i = 0; i < n; i++) {
-        const hk_i64 key = hk_key(sub, item, reach, base + i);
+        const hk_i64 key = hk_key(sub, view, reach, base + i);
 
-        if (key < 0 || key >= item->len || (item->mask && item->mask[key * item->mask_stride] == 0))
+        if (key < 0 || key >= view->len || (view->mask && view->mask[key * view->mask_stride] == 0))
             continue;
-        if (sub->kind == HK_SUB_COMB && hk_listed(sub, item, key))
+        if (sub->kind == HK_SUB_STRIDED && hk_is_global(sub, view, key))
             continue;
-        word |= (hk_u64)1 << i;
+        mask |= (hk_u64)1 << i;
     }
-    return word;
+    return mask;
 }
 
-/* The first block from `block` on with an ordinal of RUNS that names a key within the length, or
+/* The first block from `block` on with an ordinal of GATHER that names a key within the length, or
  * one after all: long runs, of which little exists, cost by their entries, not by their places. */
-HK_FN hk_i64 hk_runs_next(HK_SUB_SPACE const struct hk_sub *sub,
-                          HK_ITEM_SPACE const struct hk_item *item, hk_i64 block)
+HK_FN hk_i64 hk_gather_next(HK_SUB_SPACE const struct hk_sub *sub,
+                          HK_VIEW_SPACE const struct hk_sub_view *view, hk_i64 block)
 {
     hk_i64 at = block * 64, entry = at / sub->run;
 
-    for (; entry < item->n_list; entry++) {
-        const hk_i64 first = (hk_i64)item->list[entry * item->list_stride] * sub->run;
-        const hk_i64 count = first < 0 ? 0 : hk_min(item->len - first, sub->run);
+    for (; entry < view->n_list; entry++) {
+        const hk_i64 first = (hk_i64)view->list[entry * view->list_stride] * sub->run;
+        const hk_i64 count = first < 0 ? 0 : hk_min(view->len - first, sub->run);
 
         at = hk_max(at, entry * sub->run);
         if (at < entry * sub->run + count)
             return at / 64;
     }
-    return item->n_list * sub->run / 64 + 1;
+    return view->n_list * sub->run / 64 + 1;
 }
 
 /* Visibility of ordinals 64*block .. 64*block+63 of sub[0] for one row: bit i set, the row sees it.
- * available is hk_block_word. item[-1] .. item[-n_earlier] must be there. */
-HK_FN hk_u64 hk_row_word(HK_SUB_SPACE const struct hk_sub *sub,
-                         HK_ITEM_SPACE const struct hk_item *item, const struct hk_row *row,
+ * available is hk_block_mask. item[-1] .. item[-n_earlier] must be there. */
+HK_FN hk_u64 hk_row_mask(HK_SUB_SPACE const struct hk_sub *sub,
+                         HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_row *row,
                          const struct hk_reach *reach, hk_i64 block, hk_u64 available)
 {
     const hk_i64 base = block * 64;
-    const int listed = sub->kind == HK_SUB_LIST || sub->kind == HK_SUB_RUNS;
-    hk_u64 word = 0;
+    const int gathers = sub->kind == HK_SUB_LIST || sub->kind == HK_SUB_GATHER;
+    hk_u64 mask = 0;
     hk_u32 r;
     hk_i64 i;
 
     for (r = 0; r < reach->n; r++)
-        word |= hk_bits(reach->lo[r] - base, reach->hi[r] - base);
-    word &= available;
-    if (!(listed && (sub->flags & HK_CAUSAL)) && sub->n_earlier == 0)
-        return word;
-    for (i = 0; i < 64 && word >> i != 0; i++) {
+        mask |= hk_bits(reach->lo[r] - base, reach->hi[r] - base);
+    mask &= available;
+    if (!(gathers && (sub->flags & HK_CAUSAL)) && sub->n_earlier == 0)
+        return mask;
+    for (i = 0; i < 64 && mask >> i != 0; i++) {
         hk_i64 key;
 
-        if (!(word >> i & 1))
+        if (!(mask >> i & 1))
             continue;
-        key = hk_key(sub, item, reach, base + i);
-        if (key >= reach->limit || hk_seen_before(sub, item, row, key))
-            word &= ~((hk_u64)1 << i);
+        key = hk_key(sub, view, reach, base + i);
+        if (key >= reach->limit || hk_visible_before(sub, view, row, key))
+            mask &= ~((hk_u64)1 << i);
     }
-    return word;
+    return mask;
 }
 
 #endif

@@ -37,7 +37,7 @@ struct hk_strip {
     HK_GLOBAL struct hk_ring_tag *tags; /* 0: no ring */
     HK_GLOBAL float *ring;
     hk_i64 first_block;                 /* number of its block 0, over items and key heads */
-    struct hk_item items[HK_SUBS];
+    struct hk_sub_view views[HK_SUBS];
 };
 
 HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLOBAL char *scratch)
@@ -123,7 +123,7 @@ HK_FN struct hk_row hk_strip_row(const struct hk_strip *st, hk_i64 i)
 /* ---- what may be visible of a sub-source ---- */
 
 HK_FN void hk_reach_rows(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                         const struct hk_item *item)
+                         const struct hk_sub_view *view)
 {
     hk_i64 i, m;
     hk_u32 r;
@@ -132,7 +132,7 @@ HK_FN void hk_reach_rows(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub
         const struct hk_row row = hk_strip_row(st, i);
         struct hk_reach reach;
 
-        hk_reach_find(sub, item, &row, &reach);
+        hk_reach_find(sub, view, &row, &reach);
         if (st->query[i].absent)
             reach.n = 0;
         for (r = reach.n; r < HK_RANGES; r++)
@@ -180,13 +180,13 @@ HK_FN void hk_reach_strip(struct hk_strip *st)
 
 /* The first block from `block` on that some row may see; HK_NO_BLOCK: none. */
 HK_FN hk_i64 hk_strip_next(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                           const struct hk_item *item, hk_i64 block)
+                           const struct hk_sub_view *view, hk_i64 block)
 {
     hk_i64 best = HK_NO_BLOCK;
     hk_u32 r;
 
-    if (sub->kind == HK_SUB_RUNS)
-        block = hk_runs_next(sub, item, block);
+    if (sub->kind == HK_SUB_GATHER)
+        block = hk_gather_next(sub, view, block);
     for (r = 0; r < HK_RANGES; r++) {
         if (st->all.lo[r] < st->all.hi[r] && st->all.hi[r] > block * HK_BLOCK)
             best = hk_min(best, hk_max(st->all.lo[r] / HK_BLOCK, block));
@@ -198,7 +198,7 @@ HK_FN hk_i64 hk_strip_next(const struct hk_strip *st, HK_GLOBAL const struct hk_
 HK_FN int hk_rows_alike(HK_GLOBAL const struct hk_sub *sub)
 {
     return sub->n_earlier == 0 &&
-           !((sub->kind == HK_SUB_LIST || sub->kind == HK_SUB_RUNS) && (sub->flags & HK_CAUSAL));
+           !((sub->kind == HK_SUB_LIST || sub->kind == HK_SUB_GATHER) && (sub->flags & HK_CAUSAL));
 }
 
 HK_FN void hk_tile_fill(struct hk_strip *st, hk_i64 m)
@@ -214,7 +214,7 @@ HK_FN void hk_tile_fill(struct hk_strip *st, hk_i64 m)
 /* Forms the masks of a tile's rows and their union, 0 if no row sees anything; full: all rows see
  * all 64. */
 HK_FN void hk_tile_mask(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                        const struct hk_item *item, hk_i64 m, hk_i64 block, hk_u64 available)
+                        const struct hk_sub_view *view, hk_i64 m, hk_i64 block, hk_u64 available)
 {
     const hk_i64 base = block * HK_BLOCK, end = base + HK_BLOCK;
     int outer = 0, inner = 0;
@@ -233,7 +233,7 @@ HK_FN void hk_tile_mask(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
     for (i = m * HK_R; outer && i < (m + 1) * HK_R && i < st->n_rows; i++) {
         const struct hk_row row = hk_strip_row(st, i);
         HK_COPY(struct hk_reach, reach, st->reach[i]);
-        const hk_u64 mask = hk_row_word(sub, item, &row, reach, block, available);
+        const hk_u64 mask = hk_row_mask(sub, view, &row, reach, block, available);
 
         st->masks[i] = mask;
         any |= mask;

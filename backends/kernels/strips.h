@@ -2,13 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * How the query rows of an item are cut into strips. Rows of a strip share the residue of every
- * PHASE_QUERY comb, so they lie row_step apart; with LISTED sources they share a list, so they stay
+ * PHASE_QUERY strided sub-source, so they lie row_step apart; with LISTED sources they share a list, so they stay
  * within one group of rows.
  */
 #ifndef HEED_BACKENDS_KERNELS_STRIPS_H
 #define HEED_BACKENDS_KERNELS_STRIPS_H
 
-#include "image.h"
+#include "blob.h"
 
 HK_FN hk_i64 hk_parts(hk_i64 n, hk_i64 size)
 {

@@ -15,7 +15,7 @@ struct hk_task {
     hk_i64 first, step, count;          /* rows first + step * i; of a list: entries */
     hk_i64 begin, len, origin;          /* of the item's rows */
     hk_i64 bound;                       /* rows that the item has in memory */
-    hk_i64 listed_by;                   /* -1, or the source whose list the rows come from */
+    hk_i64 row_list;                   /* -1, or the source whose list the rows come from */
 };
 
 /* Task number `task`, the last strips first: under causality they are the longest. count 0: there
@@ -28,17 +28,17 @@ HK_FN void hk_task_get(const struct hk_call *call, hk_i64 task, struct hk_task *
     struct hk_cut rows;
     hk_u32 s;
 
-    out->listed_by = -1;
+    out->row_list = -1;
     out->first = 0;
     out->step = 1;
     out->count = 0;
     if (task < strips) {
         const hk_i64 at =
-            plan->item_strips * plan->n_batch - 1 - task % (plan->item_strips * plan->n_batch);
+            plan->batch_strips * plan->n_batch - 1 - task % (plan->batch_strips * plan->n_batch);
 
-        out->group = task / (plan->item_strips * plan->n_batch);
-        out->b = at / plan->item_strips;
-        strip = at % plan->item_strips;
+        out->group = task / (plan->batch_strips * plan->n_batch);
+        out->b = at / plan->batch_strips;
+        strip = at % plan->batch_strips;
     } else {
         task -= strips;
         for (s = 0; s < plan->n_sources; s++) {
@@ -47,7 +47,7 @@ HK_FN void hk_task_get(const struct hk_call *call, hk_i64 task, struct hk_task *
                 break;
             task -= n;
         }
-        out->listed_by = s;
+        out->row_list = s;
         out->group = task / call->sources[s].row_parts % plan->groups;
         out->b = task / call->sources[s].row_parts / plan->groups;
         strip = task % call->sources[s].row_parts;
@@ -57,7 +57,7 @@ HK_FN void hk_task_get(const struct hk_call *call, hk_i64 task, struct hk_task *
     out->len = rows.len;
     out->origin = hk_row_origin(call, out->b, rows.len);
     out->bound = plan->flags & HK_PLAN_RAGGED ? rows.len : plan->n_q;
-    if (out->listed_by < 0) {
+    if (out->row_list < 0) {
         struct hk_strip_rows at;
 
         if (strip >= hk_strips_count(plan->strips.rows, plan->strips.row_step, plan->strips.group,
@@ -72,7 +72,7 @@ HK_FN void hk_task_get(const struct hk_call *call, hk_i64 task, struct hk_task *
         const hk_i64 size =
             plan->strips.row_step > 1 || plan->strips.group > 0 ? 1 : plan->strips.rows;
 
-        n = hk_counts(call, out->b, (hk_u32)out->listed_by)[1];
+        n = hk_counts(call, out->b, (hk_u32)out->row_list)[1];
         out->first = strip * size;
         out->count = hk_max(hk_min(n - out->first, size), 0);
     }
@@ -91,23 +91,23 @@ HK_FN int hk_query_get(const struct hk_call *call, const struct hk_task *task, h
                        struct hk_query *out)
 {
     hk_i64 index = task->first + task->step * i;
-    hk_u32 listed;
+    hk_u32 by_list;
 
-    if (task->listed_by >= 0) {
-        HK_GLOBAL const struct hk_aux *list = &call->sources[task->listed_by].rows;
+    if (task->row_list >= 0) {
+        HK_GLOBAL const struct hk_aux *list = &call->sources[task->row_list].rows;
 
-        index = hk_integer(HK_I32, hk_aux_item(call, list, task->b), index * list->stride[5]);
+        index = hk_integer(HK_I32, hk_aux_of(call, list, task->b), index * list->stride[5]);
         if (index >= task->bound)
             return 0;
     }
     out->index = index;
     out->head = task->group * call->plan->strips.stack;
     out->q = hk_clamp(task->origin + index * call->plan->q_pos_step);
-    out->all = hk_row_all(call, task->b, index, &listed);
+    out->all = hk_row_all(call, task->b, index, &by_list);
     out->absent = index >= task->len ? 1 : 0;
-    if (task->listed_by < 0)
-        return listed == 0;
-    return (listed & ((1u << task->listed_by) - 1)) == 0;
+    if (task->row_list < 0)
+        return by_list == 0;
+    return (by_list & ((1u << task->row_list) - 1)) == 0;
 }
 
 #endif

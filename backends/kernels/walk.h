@@ -3,7 +3,7 @@
  *
  * Workgroup kernels: the walk of a group over windows of rows, sources, sub-sources and blocks, as
  * one flat loop: every turn of it has the same barriers, whatever there is to do, because nested
- * loops and branches around barriers are what compilers of OpenCL for processors get wrong. Item 0
+ * loops and branches around barriers are what compilers of OpenCL for processors get wrong. Thread 0
  * moves on, the others read in local memory where it is.
  */
 #ifndef HEED_BACKENDS_KERNELS_WALK_H
@@ -48,8 +48,8 @@ HK_FN int hk_walk_source(const struct hk_group *g)
     shared->v = hk_matrix_get(call, &source->v, hk_v(call, s), g->task.b, key_head,
                               keys.begin);
     for (i = 0; i < source->n_subs; i++)
-        hk_item_get(call, s, i, g->task.b, head, shared->index[shared->window_first], keys.len,
-                    &shared->items[i]);
+        hk_sub_view_get(call, s, i, g->task.b, head, shared->index[shared->window_first], keys.len,
+                    &shared->views[i]);
     return source->n_subs > 0;
 }
 

@@ -8,7 +8,7 @@
 #ifndef HEED_BACKENDS_KERNELS_WORKER_H
 #define HEED_BACKENDS_KERNELS_WORKER_H
 
-#include "image.h"
+#include "blob.h"
 
 #define HK_WORKER_ALIGN 64
 #define HK_TILE_ROWS_MAX 16

@@ -120,7 +120,7 @@ static const char *refuse(const struct heed_opencl_api *api, void *device)
         return "addresses are not of 64 bits";
     if (ask64(api, device, HEED_CL_DEVICE_MAX_PARAMETER_SIZE) < PARAMETER_BYTES)
         return "kernels may have fewer than 1024 bytes of parameters";
-    if (ask64(api, device, HEED_CL_DEVICE_MAX_WORK_GROUP_SIZE) < HEED_GROUP_ITEMS)
+    if (ask64(api, device, HEED_CL_DEVICE_MAX_WORK_GROUP_SIZE) < HEED_GROUP_THREADS)
         return "work-groups have fewer than 256 items";
     if (ask64(api, device, HEED_CL_DEVICE_LOCAL_MEM_SIZE) < LOCAL_LEAST)
         return "less than 32 KiB of local memory";

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Enqueues the steps of a run. In an in-order queue the first command waits for what the caller
+ * Enqueues the launches of a run. In an in-order queue the first command waits for what the caller
  * names and the rest follow by themselves; in an out-of-order one each command waits for the event
  * of the one before, and the first one also for the run before. Nothing blocks.
  */
@@ -134,7 +134,7 @@ static int32_t set_arguments(const struct heed_opencl_api *api, void *kernel,
     uint64_t places[HEED_BUFFERS_SMALL] = { 0 };
     const bool small = work->n_buffers <= HEED_BUFFERS_SMALL;
     const uint32_t n = small ? HEED_BUFFERS_SMALL : HEED_BUFFERS_LARGE;
-    int32_t code = api->SetKernelArg(kernel, 0, sizeof(work->image), &work->image);
+    int32_t code = api->SetKernelArg(kernel, 0, sizeof(work->blob), &work->blob);
 
     for (uint32_t i = 0; small && i < work->n_buffers; i++)
         places[i] = work->buffers[i].offset;
@@ -149,12 +149,12 @@ static int32_t set_arguments(const struct heed_opencl_api *api, void *kernel,
     return code;
 }
 
-static heed_status put_step(struct chain *c, const struct heed_work *work,
-                            const struct heed_step *step, bool wanted)
+static heed_status put_launch(struct chain *c, const struct heed_work *work,
+                            const struct heed_kernel_launch *launch, bool wanted)
 {
     const struct heed_opencl_api *const api = c->d->api;
-    struct heed_opencl_kernel *const kernel = step->compiled;
-    const size_t local = step->items, global = (size_t)step->groups * local;
+    struct heed_opencl_kernel *const kernel = launch->compiled;
+    const size_t local = launch->threads, global = (size_t)launch->groups * local;
     const char *call = "clSetKernelArg";
     void *event = NULL, *const *list;
     const uint32_t n = wait_list(c, &list);
@@ -174,20 +174,20 @@ static heed_status put_step(struct chain *c, const struct heed_work *work,
     return HEED_OK;
 }
 
-static heed_status put_steps(struct chain *c, const struct heed_work *work)
+static heed_status put_launches(struct chain *c, const struct heed_work *work)
 {
     heed_status status = HEED_OK;
 
-    for (uint32_t i = 0; i < work->n_steps && status >= 0; i++) {
-        const bool last = i + 1 == work->n_steps && work->event != NULL;
+    for (uint32_t i = 0; i < work->n_launches && status >= 0; i++) {
+        const bool last = i + 1 == work->n_launches && work->event != NULL;
 
-        if (work->steps[i].groups > 0 && work->steps[i].items > 0)
-            status = put_step(c, work, &work->steps[i], last || c->queue->out_of_order);
+        if (work->launches[i].groups > 0 && work->launches[i].threads > 0)
+            status = put_launch(c, work, &work->launches[i], last || c->queue->out_of_order);
     }
     return status;
 }
 
-/* The event of all that was put: that of the last step, or of a marker where there is none. */
+/* The event of all that was put: that of the last launch, or of a marker where there is none. */
 static heed_status take_event(struct chain *c, void **event)
 {
     void *const *list;
@@ -248,7 +248,7 @@ heed_status heed_opencl_run(void *state, const struct heed_work *work,
     if (status >= 0 && work->n_buffers > HEED_BUFFERS_SMALL)
         status = put_places(&c, work);
     if (status >= 0)
-        status = put_steps(&c, work);
+        status = put_launches(&c, work);
     if (status >= 0 && work->event != NULL)
         status = take_event(&c, &event);
     remember(&c);

@@ -26,7 +26,7 @@ struct heed_opencl_state {
     uint32_t standard;              /* the -cl-std taken last; under common.building */
 };
 
-/* A heed queue. last: the event of the latest step, kept for out-of-order queues only, since runs
+/* A heed queue. last: the event of the latest launch, kept for out-of-order queues only, since runs
  * happen in the order in which they are given. */
 struct heed_opencl_queue {
     void *queue, *last;

@@ -22,11 +22,11 @@ BODY = r"""
     hk_u64 available;
 
     hk_reach_find(&sub[1], &item[1], row, &reach);
-    available = hk_block_word(&sub[1], &item[1], &reach, block);
-    out[0] = hk_row_word(&sub[1], &item[1], row, &reach, block, available);
+    available = hk_block_mask(&sub[1], &item[1], &reach, block);
+    out[0] = hk_row_mask(&sub[1], &item[1], row, &reach, block, available);
     out[1] = (hk_u64)hk_key(&sub[1], &item[1], &reach, block * 64);
 """
-ARGUMENTS = "const struct hk_sub *sub, const struct hk_item *item, const struct hk_row *row"
+ARGUMENTS = "const struct hk_sub *sub, const struct hk_sub_view *item, const struct hk_row *row"
 HOST = f"""#include "backends/kernels/spans.h"
 void words({ARGUMENTS}, hk_i64 block, hk_u64 *out);
 void words({ARGUMENTS}, hk_i64 block, hk_u64 *out)
@@ -38,14 +38,14 @@ static void words({ARGUMENTS}, hk_i64 block, __global hk_u64 *out)
 __kernel void look(__global const int *list, __global const uchar *mask, __global ulong *out)
 {{
     struct hk_sub sub[2];
-    struct hk_item item[2];
+    struct hk_sub_view item[2];
     struct hk_row row;
 
     for (int i = 0; i < 2; i++) {{
         sub[i].kind = (hk_u32)get_global_id(0);
         item[i].list = list;
         item[i].mask = mask;
-        item[i].listed = out;
+        item[i].globals = out;
     }}
     row.index = 0;
     words(sub, item, &row, get_global_id(0), out);

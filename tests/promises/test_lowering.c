@@ -38,8 +38,8 @@ struct scene {
     int64_t head, row_index, key_head;
     int64_t n_keys;
     struct item_view view;
-    uint64_t listed[WORDS];
-    struct hk_item items[SUBS];
+    uint64_t globals[WORDS];
+    struct hk_sub_view items[SUBS];
     struct hk_row row;
 };
 
@@ -88,7 +88,7 @@ static int row_named(const struct scene *s)
 {
     const struct heed_aux *list = s->part->rows;
 
-    if (s->row_index < s->part->rows_prefix)
+    if (s->row_index < s->part->rows_first_n)
         return 1;
     if (list == NULL)
         return 0;
@@ -103,11 +103,11 @@ static void item_fill(struct scene *s, uint32_t sub)
 {
     const struct heed_checked_source *source = s->source;
     const struct heed_sub_slots *slots = &s->lowered->slots[sub];
-    struct hk_item *item = &s->items[sub];
+    struct hk_sub_view *item = &s->items[sub];
 
-    *item = (struct hk_item){ .len = s->n_keys, .listed = s->listed };
+    *item = (struct hk_sub_view){ .len = s->n_keys, .globals = s->globals };
     if (slots->list != NULL) {
-        const int runs = s->lowered->subs[sub].kind == HK_SUB_RUNS;
+        const int runs = s->lowered->subs[sub].kind == HK_SUB_GATHER;
         const int64_t x = !runs || slots->list->shape[3] == 1 ? 0
                           : slots->list->shape[3] == s->attn->heads ? s->head
                                                                       : s->key_head;
@@ -142,14 +142,14 @@ static void scene_set(struct scene *s, uint32_t source)
     s->part = &s->lowered->sources[source];
     s->key_head = s->head / (attn->heads / s->source->heads);
     s->n_keys = s->view.k_n[source];
-    memset(s->listed, 0, sizeof(s->listed));
+    memset(s->globals, 0, sizeof(s->globals));
     if (s->part->keys != NULL) {
         const int64_t n = list_used(s, s->part->keys, s->source->n_k);
 
         for (int64_t i = 0; i < n; i++) {
             const int64_t key = entry(s, s->part->keys, 0, 0, i);
 
-            s->listed[key >> 6] |= UINT64_C(1) << (key & 63);
+            s->globals[key >> 6] |= UINT64_C(1) << (key & 63);
         }
     }
     s->row = (struct hk_row){ .q = cf_query_position(s->p, &s->view, s->row_index),
@@ -174,7 +174,7 @@ static void wrong(const struct scene *s, const char *what)
 static void sub_count(const struct scene *s, uint32_t sub, int64_t count[KEYS])
 {
     const struct hk_sub *k = &s->lowered->subs[sub];
-    const struct hk_item *item = &s->items[sub];
+    const struct hk_sub_view *item = &s->items[sub];
     struct hk_reach reach;
     int64_t most = 0;
 
@@ -186,8 +186,8 @@ static void sub_count(const struct scene *s, uint32_t sub, int64_t count[KEYS])
         most = reach.hi[r] > most ? reach.hi[r] : most;
     }
     for (int64_t block = 0; block * 64 < most; block++) {
-        const uint64_t available = hk_block_word(k, item, &reach, block);
-        const uint64_t word = hk_row_word(k, item, &s->row, &reach, block, available);
+        const uint64_t available = hk_block_mask(k, item, &reach, block);
+        const uint64_t word = hk_row_mask(k, item, &s->row, &reach, block, available);
 
         if (word & ~available)
             wrong(s, "seen but not available");

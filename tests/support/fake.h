@@ -22,8 +22,8 @@ struct fake {
     long fail_at;                   /* this call fails, from 1; 0: all of fail_name, if any */
     int fail_code;
     bool poison;                    /* after it has failed, all that can fail fails so */
-    /* Told of each kernel that is launched, with its image and buffer number 1; may be NULL. */
-    void (*launched)(unsigned items, unsigned groups, const void *image, void *output);
+    /* Told of each kernel that is launched, with its blob and buffer number 1; may be NULL. */
+    void (*launched)(unsigned items, unsigned groups, const void *blob, void *output);
     /* To be read. */
     long calls, counted;            /* all of them; those of fail_name */
     char failed[32], next[32];      /* the first call that failed, and the one after it

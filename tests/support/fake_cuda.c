@@ -324,15 +324,15 @@ static int event_finish(void *event)
 
 static const char compiled[] = "compiled";      /* what NVRTC makes */
 
-static int module_load(void **module, const void *image, unsigned n, int *options, void **values)
+static int module_load(void **module, const void *cubin, unsigned n, int *options, void **values)
 {
     static const char complaint[] = "\nfirst line of the driver's log\nsecond line";
     const int code = step_inside("cuModuleLoadDataEx");
 
-    if (code || image == NULL)
+    if (code || cubin == NULL)
         return code ? code : INVALID_VALUE;
     if (fake_cuda.refuse_modules > 0 ||
-        (fake_cuda.refuse_embedded && memcmp(image, compiled, sizeof(compiled)) != 0)) {
+        (fake_cuda.refuse_embedded && memcmp(cubin, compiled, sizeof(compiled)) != 0)) {
         fake_cuda.refuse_modules -= fake_cuda.refuse_modules > 0;
         for (unsigned i = 0; i < n; i++) {
             if (options[i] == HEED_CU_JIT_ERROR_LOG_BUFFER)
@@ -380,10 +380,10 @@ static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned gri
         return 0;
     fake_cuda.n_launches++;
     *launched = (struct fake_cuda_launch){ function, stream, grid_x, block_x, NULL, { NULL } };
-    memcpy(&launched->image, parameters[0], sizeof(launched->image));
+    memcpy(&launched->blob, parameters[0], sizeof(launched->blob));
     memcpy(launched->pointers, parameters[1], sizeof(launched->pointers));
     if (fake.launched != NULL)
-        fake.launched(block_x, grid_x, launched->image, launched->pointers[1]);
+        fake.launched(block_x, grid_x, launched->blob, launched->pointers[1]);
     return 0;
 }
 
@@ -469,10 +469,10 @@ static int rtc_size(void *program, size_t *size)
     return step("nvrtcGetCUBINSize");
 }
 
-static int rtc_image(void *program, char *image)
+static int rtc_cubin(void *program, char *cubin)
 {
     if (fake_is(program, FAKE_PROGRAM, "nvrtcGetCUBIN"))
-        memcpy(image, compiled, sizeof(compiled));
+        memcpy(cubin, compiled, sizeof(compiled));
     return step("nvrtcGetCUBIN");
 }
 
@@ -486,7 +486,7 @@ const struct heed_cuda_nvrtc fake_cuda_nvrtc = {
     .log_size = rtc_log_size,
     .log = rtc_log,
     .cubin_size = rtc_size,
-    .cubin = rtc_image,
+    .cubin = rtc_cubin,
     .ptx_size = rtc_size,
-    .ptx = rtc_image,
+    .ptx = rtc_cubin,
 };

@@ -17,7 +17,7 @@ enum { FAKE_CUDA_LAUNCHES = 16, FAKE_CUDA_POINTERS = 29, FAKE_CUDA_DEPTH = 8 };
 struct fake_cuda_launch {
     void *function, *stream;
     unsigned grid, block;
-    void *image, *pointers[FAKE_CUDA_POINTERS];
+    void *blob, *pointers[FAKE_CUDA_POINTERS];
 };
 
 struct fake_cuda {

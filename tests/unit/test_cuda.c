@@ -11,13 +11,13 @@ static void begin(void)
     world_begin(&vendors[CUDA]);
 }
 
-/* Three steps, the second without groups. */
+/* Three launches, the second without groups. */
 static void begin_run(struct run *r)
 {
     run_begin(r, NULL, 0);
-    r->steps[0] = (struct heed_step){ HEED_KERNEL_prepare, 64, 3, r->kernel };
-    r->steps[1] = (struct heed_step){ HEED_KERNEL_prepare, 64, 0, r->kernel };
-    r->steps[2] = (struct heed_step){ HEED_KERNEL_prepare, 256, 7, r->kernel };
+    r->launches[0] = (struct heed_kernel_launch){ HEED_KERNEL_prepare, 64, 3, r->kernel };
+    r->launches[1] = (struct heed_kernel_launch){ HEED_KERNEL_prepare, 64, 0, r->kernel };
+    r->launches[2] = (struct heed_kernel_launch){ HEED_KERNEL_prepare, 256, 7, r->kernel };
     r->work.buffers[r->work.n_buffers - 1].offset = 16;
     r->work.event = &r->event;
     fake_cuda.n_launches = 0;
@@ -216,7 +216,7 @@ TEST(a_run_is_waits_launches_and_an_event)
     ck_assert_int_eq(fake_cuda.n_launches, 2);
     ck_assert_uint_eq(fake_cuda.launches[1].grid, 7);
     ck_assert_uint_eq(fake_cuda.launches[1].block, 256);
-    ck_assert_ptr_eq(fake_cuda.launches[1].image, r.image);
+    ck_assert_ptr_eq(fake_cuda.launches[1].blob, r.blob);
     ck_assert_ptr_eq(fake_cuda.launches[1].pointers[0], r.memory);
     ck_assert_ptr_null(fake_cuda.launches[1].pointers[1]);
     ck_assert_ptr_eq(fake_cuda.launches[1].pointers[HEED_BUFFERS_SMALL - 1], (char *)r.memory + 16);
@@ -238,7 +238,7 @@ TEST(more_groups_than_can_be_launched_are_refused)
 
     world_open();
     begin_run(&r);
-    r.steps[0].groups = (uint64_t)1 << 31;
+    r.launches[0].groups = (uint64_t)1 << 31;
     ck_assert_int_eq(run_go(&r), HEED_E_UNSUPPORTED);
     ck_assert_int_eq(fake_cuda.n_launches, 0);
     ck_assert_ptr_null(r.event);

@@ -316,7 +316,7 @@ TEST(run_without_work_has_an_event_all_the_same)
     world_open();
     run_begin(&run, NULL, 0);
     for (int i = 0; i < 3; i++)
-        run.steps[i].groups = 0;
+        run.launches[i].groups = 0;
     run.work.event = &run.event;
     ck_assert_int_eq(run_go(&run), HEED_OK);
     check_kinds("m");

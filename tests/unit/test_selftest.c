@@ -6,7 +6,7 @@
  * test_vendor_faults.c.
  */
 #include "backends/device/selftest.h"
-#include "backends/kernels/image.h"
+#include "backends/kernels/blob.h"
 #include "backends/kernels/selftest.h"
 #include "support/suite.h"
 

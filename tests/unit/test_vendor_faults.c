@@ -21,7 +21,7 @@ enum { HEADS = 2, ROWS = 8, DIM = 8, BYTES = HEADS * ROWS * DIM * 4, WRITTEN = 0
 enum { Q, K, V, O, WORK, BUFFERS, SOURCES = 5 };
 
 /* Kinds of life, to be combined. THEIRS: context, queue and an event of the caller's, and a
- * workspace; else all is heed's. OTHER: no embedded image can be loaded (CUDA), kernels for many
+ * workspace; else all is heed's. OTHER: no embedded blob can be loaded (CUDA), kernels for many
  * buffers (OpenCL). */
 enum { THEIRS = 1, OTHER = 2, KINDS = 4 };
 
@@ -55,10 +55,10 @@ static void hear(void *context, uint32_t level, const char *text)
 }
 
 /* The device is a right one: the self-test gets what it wants, and attention writes its output. */
-static void compute(unsigned items, unsigned groups, const void *image, void *output)
+static void compute(unsigned items, unsigned groups, const void *blob, void *output)
 {
-    compute_right(items, groups, image, output);
-    if (items == HEED_GROUP_ITEMS)
+    compute_right(items, groups, blob, output);
+    if (items == HEED_GROUP_THREADS)
         memset(output, WRITTEN, BYTES);
 }
 
@@ -299,7 +299,7 @@ static heed_status becomes_cuda(int code)
 }
 
 /* May the failed call go unnoticed? Giving back, waiting before that, what only tells people
- * something or names a file of the cache, and images for which NVRTC stands in. */
+ * something or names a file of the cache, and blobs for which NVRTC stands in. */
 static bool needless_opencl(int code)
 {
     static const char *const names[] = { "Release", "GetPlatformInfo", "GetDeviceInfo",
@@ -335,7 +335,7 @@ static const struct {
     int codes[5];
     heed_status (*becomes)(int code);
     bool (*needless)(int code);
-    const char *late[4];            /* calls that may fail after the last step was enqueued */
+    const char *late[4];            /* calls that may fail after the last launch was enqueued */
     const char *callers[5];         /* whose codes say nothing of the device */
 } kinds_of[VENDORS] = {
     {

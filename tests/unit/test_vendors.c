@@ -57,11 +57,11 @@ LOOP_TEST(without_devices_there_is_a_reason, VENDORS)
 }
 
 /* A device whose rint is wrong once. */
-static void compute_wrong(unsigned items, unsigned groups, const void *image, void *output)
+static void compute_wrong(unsigned items, unsigned groups, const void *blob, void *output)
 {
     uint32_t *const group = (uint32_t *)output + 6 * HK_TEST_WORDS;
 
-    compute_right(items, groups, image, output);
+    compute_right(items, groups, blob, output);
     if (items == 1)
         group[HK_TEST_SCALARS + HK_TEST_RINT * 16 + 4] ^= 0x00400000;
 }

@@ -9,7 +9,7 @@
 
 #include "backends/cuda/state.h"
 #include "backends/device/selftest.h"
-#include "backends/kernels/image.h"
+#include "backends/kernels/blob.h"
 #include "backends/kernels/selftest.h"
 #include "backends/opencl/state.h"
 #include "lib/core/context.h"
@@ -292,9 +292,9 @@ static struct {
 } world;
 
 /* A device whose arithmetic is right: its self-test is that of the host. */
-static inline void compute_right(unsigned items, unsigned groups, const void *image, void *output)
+static inline void compute_right(unsigned items, unsigned groups, const void *blob, void *output)
 {
-    const char *const inputs = (const char *)image + sizeof(struct hk_plan);
+    const char *const inputs = (const char *)blob + sizeof(struct hk_plan);
 
     for (unsigned i = 0; items == 1 && groups == HEED_TEST_GROUPS && i < groups; i++) {
         struct hk_test_input in;
@@ -395,11 +395,11 @@ static inline heed_status event_wait(void *event)
     return world.offload->event_wait(&world.device, event, &world.detail);
 }
 
-/* ---- a run: three steps of the same kernel ---- */
+/* ---- a run: three launches of the same kernel ---- */
 
 struct run {
-    void *queue, *image, *memory, *kernel, *event;
-    struct heed_step steps[3];
+    void *queue, *blob, *memory, *kernel, *event;
+    struct heed_kernel_launch launches[3];
     struct heed_work work;
 };
 
@@ -408,19 +408,19 @@ static inline void run_begin(struct run *run, void *native, uint32_t large)
     struct heed_error_detail *const detail = &world.detail;
     uint32_t contents = 7;
 
-    *run = (struct run){ .work.n_steps = 3 };
+    *run = (struct run){ .work.n_launches = 3 };
     ck_assert_int_eq(world.offload->queue_create(&world.device, native, native != NULL,
                                                  &run->queue, detail), HEED_OK);
     ck_assert_int_eq(driver_of_world()->memory_create(world.device.state, 4, &contents,
-                                                      &run->image, detail), HEED_OK);
+                                                      &run->blob, detail), HEED_OK);
     ck_assert_int_eq(world.offload->buf_create(&world.device, 4096, &run->memory, detail),
                      HEED_OK);
     ck_assert_int_eq(get_kernel(HEED_KERNEL_prepare, large, &run->kernel), HEED_OK);
     for (int i = 0; i < 3; i++)
-        run->steps[i] = (struct heed_step){ HEED_KERNEL_prepare, 32, 2, run->kernel };
-    run->work.steps = run->steps;
+        run->launches[i] = (struct heed_kernel_launch){ HEED_KERNEL_prepare, 32, 2, run->kernel };
+    run->work.launches = run->launches;
     run->work.n_buffers = large ? HEED_BUFFERS_LARGE : HEED_BUFFERS_SMALL;
-    run->work.image = run->image;
+    run->work.blob = run->blob;
     run->work.buffers[0] = (heed_buf){ run->memory, 0 };
     run->work.buffers[run->work.n_buffers - 1] = (heed_buf){ run->memory, 256 };
     run->work.queue = run->queue;
@@ -429,7 +429,7 @@ static inline void run_begin(struct run *run, void *native, uint32_t large)
 static inline void run_end(struct run *run)
 {
     world.offload->event_destroy(&world.device, run->event);
-    driver_of_world()->memory_destroy(world.device.state, run->image);
+    driver_of_world()->memory_destroy(world.device.state, run->blob);
     world.offload->buf_destroy(&world.device, run->memory);
     world.offload->queue_destroy(&world.device, run->queue);
 }

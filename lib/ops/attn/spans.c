@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Lowering: the terms of a source are sorted into sub-sources in the order of docs/numerics.md step
- * 2 - the keys of its GLOBAL terms, its unit-step terms, then one comb per distinct (step, phase,
+ * 2 - the keys of its GLOBAL terms, its unit-step terms, then one strided sub-source per distinct (step, phase,
  * phase flags) by ascending step and first term. Each sub-source leaves out what an earlier one of
  * its source has shown.
  */
@@ -83,14 +83,14 @@ static heed_status range_add(struct build *b, struct hk_sub *sub, struct heed_su
     return HEED_OK;
 }
 
-/* Do two terms belong to one comb? */
-static bool same_comb(const struct heed_checked_term *a, const struct heed_checked_term *b)
+/* Do two terms belong to one strided sub-source? */
+static bool same_strided(const struct heed_checked_term *a, const struct heed_checked_term *b)
 {
     return a->step == b->step && a->phase == b->phase &&
            (a->flags & PHASE_FLAGS) == (b->flags & PHASE_FLAGS);
 }
 
-/* The sub-source of all ranged terms with step 1 (leader NULL) or in the leader's comb. */
+/* The sub-source of all ranged terms with step 1 (leader NULL) or in the leader's strided sub-source. */
 static heed_status group_build(struct build *b, uint32_t s, struct hk_sub *sub,
                                const struct heed_checked_term *leader)
 {
@@ -102,7 +102,7 @@ static heed_status group_build(struct build *b, uint32_t s, struct hk_sub *sub,
         struct heed_term_form form;
 
         heed_term_kind_find(term->kind)->lower(term, source, &form);
-        if (!form.has_range || (leader ? !same_comb(term, leader) : term->step != 1))
+        if (!form.has_range || (leader ? !same_strided(term, leader) : term->step != 1))
             continue;
         const heed_status status = range_add(b, sub, slots, s, t, term, &form);
 
@@ -113,7 +113,7 @@ static heed_status group_build(struct build *b, uint32_t s, struct hk_sub *sub,
 }
 
 /* Combs in ascending step, then first term: repeatedly take the next leader after the last one. */
-static heed_status combs_build(struct build *b, uint32_t s, uint32_t unit)
+static heed_status strided_build(struct build *b, uint32_t s, uint32_t unit)
 {
     const struct heed_checked_source *source = &b->attn->sources[s];
     const struct heed_checked_term *last = NULL;
@@ -127,7 +127,7 @@ static heed_status combs_build(struct build *b, uint32_t s, uint32_t unit)
             bool first = term->step > 1;
 
             for (uint32_t u = 0; u < t && first; u++)
-                first = !same_comb(&source->terms[u], term);
+                first = !same_strided(&source->terms[u], term);
             if (!first ||
                 (last && (term->step < last->step || (term->step == last->step && term <= last))))
                 continue;
@@ -136,7 +136,7 @@ static heed_status combs_build(struct build *b, uint32_t s, uint32_t unit)
         }
         if (!leader)
             return HEED_OK;
-        struct hk_sub *sub = sub_add(b, source, HK_SUB_COMB);
+        struct hk_sub *sub = sub_add(b, source, HK_SUB_STRIDED);
 
         sub->step = leader->step;
         sub->phase = leader->phase;
@@ -158,13 +158,13 @@ static heed_status source_build(struct build *b, uint32_t s)
     const struct heed_checked_source *source = &b->attn->sources[s];
     struct heed_lowered_source *out = &b->sources[s];
     bool unit = false, keys = false;
-    int64_t prefix = 0;
+    int64_t first_n = 0;
     heed_status status;
 
     out->first = b->n_subs;
     if (source->layout == HEED_LAYOUT_LISTED) {
         b->slots[b->n_subs].list = &source->index;
-        sub_add(b, source, HK_SUB_RUNS)->run = source->run;
+        sub_add(b, source, HK_SUB_GATHER)->run = source->run;
         out->n = 1;
         return HEED_OK;
     }
@@ -176,17 +176,17 @@ static heed_status source_build(struct build *b, uint32_t s)
         if (form.keys) {
             keys = true;
             out->keys = term->slot.slot ? &term->slot : NULL;
-            prefix = term->slot.slot ? 0 : term->block;
+            first_n = term->slot.slot ? 0 : term->block;
         }
         if (form.rows) {
             out->rows = term->slot.slot ? &term->slot : NULL;
-            out->rows_prefix = term->slot.slot ? 0 : term->block;
+            out->rows_first_n = term->slot.slot ? 0 : term->block;
         }
         unit = unit || form.rows || (form.has_range && term->step == 1);
     }
     if (keys) {
         b->slots[b->n_subs].list = out->keys;
-        sub_add(b, source, out->keys ? HK_SUB_LIST : HK_SUB_PREFIX)->prefix = prefix;
+        sub_add(b, source, out->keys ? HK_SUB_LIST : HK_SUB_FIRST_N)->first_n = first_n;
     }
     const uint32_t rest = b->n_subs;
 
@@ -196,19 +196,19 @@ static heed_status source_build(struct build *b, uint32_t s)
         if (status < 0)
             return status;
     }
-    status = combs_build(b, s, unit);
+    status = strided_build(b, s, unit);
     if (status < 0)
         return status;
     for (uint32_t i = rest; i < b->n_subs; i++) {
-        b->subs[i].prefix = prefix;
+        b->subs[i].first_n = first_n;
         if (out->keys)
-            b->subs[i].flags |= HK_NOT_LISTED;
+            b->subs[i].flags |= HK_NOT_GLOBAL;
     }
     out->n = b->n_subs - out->first;
     return HEED_OK;
 }
 
-/* by_head: some comb's phase depends on the query head. */
+/* by_head: some strided sub-source's phase depends on the query head. */
 static int64_t stack_find(const struct heed_checked *attn, bool by_head)
 {
     int64_t stack = attn->heads;

@@ -61,18 +61,18 @@ static double row_count(const struct heed_checked *attn, const struct heed_lower
         for (uint32_t i = source->first; i < source->first + source->n; i++) {
             struct hk_sub sub = lowered->subs[i];
             const struct heed_aux *list = lowered->slots[i].list;
-            const struct hk_item item = {
+            const struct hk_sub_view view = {
                 .len = attn->sources[s].n_k,
                 .n_list = list ? list->shape[5] : 0,
             };
-            const struct hk_row at = { .q = q, .index = row, .all = row < source->rows_prefix };
+            const struct hk_row at = { .q = q, .index = row, .all = row < source->rows_first_n };
             struct hk_reach reach;
 
             for (uint32_t r = 0; r < sub.n_ranges; r++) {
                 if (sub.range[r].kind == HK_RANGE_PAIRS)
                     sub.range[r].kind = HK_RANGE_ALL;
             }
-            hk_reach_find(&sub, &item, &at, &reach);
+            hk_reach_find(&sub, &view, &at, &reach);
             sum += reach_count(&reach);
         }
     }

@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A plan as kernels read it: one block of memory that begins with struct hk_plan and holds all that
- * bind knew, constant slots included. Written by backends/device/image.c. Every struct has the same
+ * bind knew, constant slots included. Written by backends/device/blob.c. Every struct has the same
  * layout for all compilers: 8-byte members first, 4-byte ones in pairs. "at" members are byte
- * offsets into the image, or where it says so into the workspace.
+ * offsets into the blob, or where it says so into the workspace.
  */
-#ifndef HEED_BACKENDS_KERNELS_IMAGE_H
-#define HEED_BACKENDS_KERNELS_IMAGE_H
+#ifndef HEED_BACKENDS_KERNELS_BLOB_H
+#define HEED_BACKENDS_KERNELS_BLOB_H
 
 #include "spans.h"
 
@@ -26,7 +26,7 @@ struct hk_view {
     hk_u32 dtype, reserved;
 };
 
-/* A slot at one place of use (struct heed_aux). at: its constant copy in the image; 0: it is a
+/* A slot at one place of use (struct heed_aux). at: its constant copy in the blob; 0: it is a
  * buffer. */
 struct hk_aux {
     hk_i64 shape[3];            /* of the trailing axes x, y, z */
@@ -50,9 +50,9 @@ struct hk_source {
     struct hk_aux index, len, mask;     /* index: RAGGED begins */
     struct hk_aux keys, rows;           /* lists of GLOBAL keys and rows */
     hk_i64 heads, n_k, list_rows;       /* list_rows: LISTED, rows that share a list */
-    hk_i64 rows_prefix;                 /* GLOBAL rows: the first so many */
+    hk_i64 rows_first_n;                 /* GLOBAL rows: the first so many */
     hk_i64 blocks, row_words;           /* 64-key blocks of n_k; words of a bit set over rows */
-    hk_i64 row_parts;                   /* strips that the rows list takes, of one item and group */
+    hk_i64 row_parts;                   /* strips that the rows list takes, of one b and group */
     hk_i64 pack_tasks;                  /* blocks of K packed beforehand; 0: none */
     hk_i64 ring, ring_at;               /* blocks of K that a worker keeps packed, 0: none; place of
                                          * struct hk_ring_tag[ring] and then the panels in its
@@ -89,18 +89,18 @@ struct hk_plan {
     struct hk_aux q_pos, q_begin, q_len;
     struct hk_strips strips;
     hk_i64 groups;              /* of `stack` heads */
-    hk_i64 item_strips;         /* strips of n_q rows */
+    hk_i64 batch_strips;         /* strips of n_q rows */
     hk_i64 tasks;               /* strips of all items and groups, then those of the row lists */
     hk_i64 list_tasks;          /* of them, the latter */
     hk_i64 passes;              /* workgroup: groups that share a strip, each with other channels */
     hk_i64 pack_tasks;
-    hk_i64 sources_at, subs_at, slots_at, biases_at;    /* in the image */
+    hk_i64 sources_at, subs_at, slots_at, biases_at;    /* in the blob */
     hk_i64 constants_at;
     hk_i64 counts_at;           /* workspace: entries of [item][source][2: keys, rows] lists */
     hk_i64 counter_at;          /* workspace: lanes: the next task and the next block to pack */
     hk_i64 workers_at, worker_bytes;    /* workspace: lanes: scratch of each worker */
     hk_i64 run;                         /* lanes: tasks in a row that a worker takes at a time */
-    hk_i64 bytes;               /* of the image */
+    hk_i64 bytes;               /* of the blob */
     float c, c1, c2, reserved_f;
     hk_u32 n_sources, flags;
     hk_u32 n_biases, workers;

@@ -1,21 +1,21 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The image of a plan: struct hk_plan, then sources, sub-sources, their slots, biases, and copies
+ * The blob of a plan: struct hk_plan, then sources, sub-sources, their slots, biases, and copies
  * of the constant slots, each where it is used. Nothing here decides anything: layout.c has done
  * that.
  */
-#include "image.h"
+#include "blob.h"
 
 #include "../../lib/core/dtype.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* A part of the image being written: constants go behind all else, at `end`. */
+/* A part of the blob being written: constants go behind all else, at `end`. */
 struct writer {
     const struct heed_checked *attn;
-    char *image;                /* NULL: only counting */
+    char *blob;                /* NULL: only counting */
     uint64_t end;
 };
 
@@ -71,8 +71,8 @@ static struct hk_aux aux_write(struct writer *w, const struct heed_aux *from)
         const uint64_t bytes = (uint64_t)(constant_span(from, &low) * size);
 
         to.at = (int64_t)w->end - low * size;
-        if (w->image != NULL && bytes > 0)
-            memcpy(w->image + w->end, (const char *)from->data + low * size, (size_t)bytes);
+        if (w->blob != NULL && bytes > 0)
+            memcpy(w->blob + w->end, (const char *)from->data + low * size, (size_t)bytes);
         w->end += round_up(bytes);
     }
     return to;
@@ -91,8 +91,8 @@ static struct hk_view view_write(const struct heed_view *from)
 
 static void put(struct writer *w, int64_t at, const void *from, size_t bytes)
 {
-    if (w->image != NULL)
-        memcpy(w->image + at, from, bytes);
+    if (w->blob != NULL)
+        memcpy(w->blob + at, from, bytes);
 }
 
 static void source_write(struct writer *w, const struct heed_plan *plan, const struct hk_plan *to,
@@ -159,7 +159,7 @@ static void write_all(struct writer *w, const struct heed_plan *plan, const stru
     plan_write(w, plan, *to);
 }
 
-uint64_t heed_image_size(const struct heed_plan *plan, struct hk_plan *to)
+uint64_t heed_blob_size(const struct heed_plan *plan, struct hk_plan *to)
 {
     struct writer w = { .attn = heed_attn_of(plan), .end = round_up(sizeof(struct hk_plan)) };
 
@@ -178,11 +178,11 @@ uint64_t heed_image_size(const struct heed_plan *plan, struct hk_plan *to)
     return w.end;
 }
 
-void heed_image_write(const struct heed_plan *plan, const struct hk_plan *to,
-                      const struct hk_source *sources, char *image)
+void heed_blob_write(const struct heed_plan *plan, const struct hk_plan *to,
+                      const struct hk_source *sources, char *blob)
 {
     struct writer w = {
-        .attn = plan->checked, .image = image, .end = (uint64_t)to->constants_at
+        .attn = plan->checked, .blob = blob, .end = (uint64_t)to->constants_at
     };
 
     write_all(&w, plan, to, sources);

@@ -1,0 +1,40 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * From a plan to its blob (kernels/blob.h) and to what bind keeps of it.
+ */
+#ifndef HEED_BACKENDS_DEVICE_BLOB_H
+#define HEED_BACKENDS_DEVICE_BLOB_H
+
+#include "../../lib/spans.h"
+#include "../kernels/blob.h"
+#include "device.h"
+
+#include <stdbool.h>
+
+enum {
+    HEED_WORK_ALIGN = 64,       /* of the workspace and of every array in it */
+    HEED_WORK_OFFSETS = 1024    /* bytes at its beginning that a driver may use (device.h, large) */
+};
+
+/* plan->state. */
+struct heed_device_plan {
+    size_t bytes;               /* of this allocation */
+    struct heed_device_state *device;
+    void *blob;
+    uint32_t large, n_launches;
+    struct heed_kernel_launch launches[4];
+};
+
+/* The fixed part: sizes, strips, workspace; false: something leaves 61 bits. *workspace: bytes. */
+bool heed_blob_plan(const struct heed_plan *, const struct heed_device_traits *, struct hk_plan *,
+                     struct hk_source *sources, uint64_t *workspace);
+
+/* Bytes of the blob, 0 if they are too many, with the places of its parts set in the plan part. */
+uint64_t heed_blob_size(const struct heed_plan *, struct hk_plan *);
+
+/* Writes it all. sources: as heed_blob_plan left them. */
+void heed_blob_write(const struct heed_plan *, const struct hk_plan *,
+                      const struct hk_source *sources, char *blob);
+
+#endif
