@@ -123,41 +123,66 @@ static bool host_device(int i, char name[64])
     return found;
 }
 
+/* A document and what is made of it. */
+struct job {
+    struct attend *attend;
+    struct document doc;
+    struct vectors vectors;
+    struct summary summary;
+    float *mass, *score;
+};
+
+/* As far as the mass, on a device by name. */
+static void job_open(struct job *job, const char *name, const char *text)
+{
+    struct failure why = { .usage = false };
+
+    *job = (struct job){ .attend = attend_open(name, &why) };
+    ck_assert_msg(job->attend != NULL, "%s", why.text);
+    ck_assert(document_split(&job->doc, text, strlen(text)));
+    ck_assert(vectors_build(&job->vectors, &job->doc));
+    ck_assert(document_segment(&job->doc, &job->vectors));
+    job->mass = calloc((size_t)job->doc.n + 1, sizeof(*job->mass));
+    ck_assert_ptr_nonnull(job->mass);
+    ck_assert_msg(attend_mass(job->attend, &job->doc, &job->vectors, NULL, NULL, job->mass, &why),
+                  "%s", why.text);
+}
+
+static void job_finish(struct job *job)
+{
+    free(job->mass);
+    free(job->score);
+    summary_finish(&job->summary);
+    vectors_finish(&job->vectors);
+    document_finish(&job->doc);
+    attend_close(job->attend);
+}
+
 LOOP_TEST(mass_is_the_column_sum_of_all_attention_weights, 8)
 {
     char name[64];
     char *const text = subjects(180);
-    struct failure why = { .usage = false };
-    struct document doc;
-    struct vectors v;
-    struct attend *a;
     double wanted[180], sum = 0;
-    float mass[180];
+    struct job job;
 
     if (!host_device(_i, name)) {
         free(text);
         return;
     }
-    ck_assert(document_split(&doc, text, strlen(text)));
-    ck_assert_int_eq(doc.n, 180);
-    ck_assert(vectors_build(&v, &doc));
-    ck_assert(document_segment(&doc, &v));
-    ck_assert_int_gt(doc.n_segments, 1);
-    mass_by_definition(&doc, &v, wanted);
-    a = attend_open(name, &why);
-    ck_assert_msg(a != NULL, "%s", why.text);
-    ck_assert_str_eq(attend_device(a), name);
-    ck_assert_msg(attend_mass(a, &doc, &v, NULL, NULL, mass, &why), "%s", why.text);
-    for (int64_t i = 0; i < doc.n; i++) {
-        ck_assert_msg(fabs((double)mass[i] - wanted[i]) <= 1e-4 * wanted[i],
-                      "sentence %lld: %.8g, wanted %.8g", (long long)i, (double)mass[i],
-                      wanted[i]);
-        sum += (double)mass[i];
+    job_open(&job, name, text);
+    ck_assert_int_eq(job.doc.n, 180);
+    ck_assert_int_gt(job.doc.n_segments, 1);
+    ck_assert_str_eq(attend_device(job.attend), name);
+    mass_by_definition(&job.doc, &job.vectors, wanted);
+    for (int64_t i = 0; i < job.doc.n; i++) {
+        const double mass = (double)job.mass[i];
+
+        ck_assert_msg(fabs(mass - wanted[i]) <= 1e-4 * wanted[i],
+                      "sentence %lld: %.8g, wanted %.8g", (long long)i, mass, wanted[i]);
+        sum += mass;
     }
     ck_assert_double_eq_tol(sum, 180, 0.01);         /* every sentence gives away 1 */
-    attend_close(a);
-    vectors_finish(&v);
-    document_finish(&doc);
+    job_finish(&job);
     free(text);
 }
 
@@ -166,28 +191,17 @@ LOOP_TEST(mass_is_the_column_sum_of_all_attention_weights, 8)
 TEST(mass_of_a_very_long_document_is_conserved)
 {
     char *const text = subjects(4200);
-    struct failure why = { .usage = false };
-    struct document doc;
-    struct vectors v;
-    struct attend *const a = attend_open(NULL, &why);
-    float *const mass = calloc(4200, sizeof(*mass));
     double sum = 0;
+    struct job job;
 
-    ck_assert_msg(a != NULL && mass != NULL, "%s", why.text);
-    ck_assert(document_split(&doc, text, strlen(text)));
-    ck_assert_int_eq(doc.n, 4200);
-    ck_assert(vectors_build(&v, &doc));
-    ck_assert(document_segment(&doc, &v));
-    ck_assert_msg(attend_mass(a, &doc, &v, NULL, NULL, mass, &why), "%s", why.text);
-    for (int64_t i = 0; i < doc.n; i++) {
-        ck_assert_float_gt(mass[i], 0.0f);
-        sum += (double)mass[i];
+    job_open(&job, NULL, text);
+    ck_assert_int_eq(job.doc.n, 4200);
+    for (int64_t i = 0; i < job.doc.n; i++) {
+        ck_assert_float_gt(job.mass[i], 0.0f);
+        sum += (double)job.mass[i];
     }
     ck_assert_double_eq_tol(sum, 4200, 0.2);
-    free(mass);
-    attend_close(a);
-    vectors_finish(&v);
-    document_finish(&doc);
+    job_finish(&job);
     free(text);
 }
 
@@ -202,42 +216,16 @@ TEST(an_unknown_device_is_a_usage_error_with_a_reason)
 
 /* ---- choice and output --------------------------------------------------- */
 
-struct job {
-    struct attend *attend;
-    struct document doc;
-    struct vectors vectors;
-    struct summary summary;
-    float *mass, *score;
-};
-
+/* From a document with its mass to its summary. */
 static void job_run(struct job *job, const char *text, int64_t budget)
 {
-    struct failure why = { .usage = false };
-
-    job->attend = attend_open(NULL, &why);
-    ck_assert_msg(job->attend != NULL, "%s", why.text);
-    ck_assert(document_split(&job->doc, text, strlen(text)));
-    ck_assert(vectors_build(&job->vectors, &job->doc));
-    ck_assert(document_segment(&job->doc, &job->vectors));
-    job->mass = calloc((size_t)job->doc.n + 1, sizeof(*job->mass));
+    job_open(job, NULL, text);
     job->score = calloc((size_t)job->doc.n + 1, sizeof(*job->score));
-    ck_assert(job->mass && job->score);
-    ck_assert_msg(attend_mass(job->attend, &job->doc, &job->vectors, NULL, NULL, job->mass, &why),
-                  "%s", why.text);
+    ck_assert_ptr_nonnull(job->score);
     salience_score(&job->doc, &job->vectors, job->mass, job->score);
     for (int64_t i = 0; i < job->doc.n; i++)
         ck_assert(isfinite(job->score[i]));
     ck_assert(summary_choose(&job->summary, &job->doc, &job->vectors, job->score, budget));
-}
-
-static void job_finish(struct job *job)
-{
-    free(job->mass);
-    free(job->score);
-    summary_finish(&job->summary);
-    vectors_finish(&job->vectors);
-    document_finish(&job->doc);
-    attend_close(job->attend);
 }
 
 /* What `print` puts out for `text`. */
