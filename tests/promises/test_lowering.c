@@ -64,9 +64,12 @@ static int64_t entry(const struct scene *s, const struct heed_aux *aux, int64_t 
 static const void *address(const struct scene *s, const struct heed_aux *aux, int64_t x, int64_t y,
                            int64_t z, int64_t size)
 {
+    const char *const base = base_of(s, aux);
     const int64_t *t = aux->stride;
 
-    return (const char *)base_of(s, aux) +
+    if (base == NULL)
+        return NULL;
+    return base +
            (s->at[0] * t[0] + s->at[1] * t[1] + s->at[2] * t[2] + x * t[3] + y * t[4] + z * t[5]) *
                size;
 }
