@@ -32,7 +32,9 @@ typedef ushort hk_u16;
 #endif
 #define HK_UNROLL _Pragma("unroll")
 #define HK_UNROLL_FEW _Pragma("unroll 4")
+#ifndef HK_RESTRICT             /* Oclgrind does not know what the compiler makes of it */
 #define HK_RESTRICT restrict
+#endif
 #define HK_INFINITY INFINITY
 #define HK_PREFETCH(p) ((void)(p))
 #define HK_COPY(type, name, from)                                                                  \
