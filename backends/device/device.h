@@ -105,7 +105,7 @@ struct heed_device_state {
     struct heed_device_traits traits;
 };
 
-extern const struct heed_impl *const heed_device_impls[];       /* bind.c; ends with NULL */
+extern const struct heed_impl *const heed_device_impls[];       /* prepare.c; ends with NULL */
 
 /* Runs the self_test kernel: do fma, rint, conversions and every step of docs/numerics.md give the
  * host's bits? *reason: "" if so, else static text why the device is not EXACT. offload: for a

@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 IMPORTS = re.compile(r"""^(
-    mem(cpy|move|set|cmp|chr) | str(len|cmp|ncmp|chr|rchr|nlen|str|c?spn|tol|toul|toll|toull)
+    mem(cpy|move|set|cmp|chr) | bcmp | str(len|cmp|ncmp|chr|rchr|nlen|str|c?spn|tol|toul|toll|toull)
   | v?snprintf | __v?snprintf_chk | __mem(cpy|move|set)_chk | __str(cpy|cat|ncpy)_chk
   | malloc | calloc | free | aligned_alloc | posix_memalign
   | sqrtf? | fmaf? | fabsf? | floorf? | ceilf? | truncf? | rintf? | ldexpf? | scalbnf? | frexpf?

@@ -25,6 +25,14 @@
 #if defined __GLIBC__ && !defined SANITIZED
 #define COUNTS 1
 
+/* Clang's OpenMP runtime asks malloc for itself when a team works; heed's own requests, which the
+ * ledger counts, are none there either. */
+#if defined __clang__ && defined _OPENMP
+enum { OPENMP_ASKS = 1 };
+#else
+enum { OPENMP_ASKS = 0 };
+#endif
+
 static atomic_int counting;
 static atomic_llong asked;
 
@@ -117,7 +125,8 @@ static void case_try(size_t index, const struct place *p, const char *device, ui
     asked_by(&w, p, plan, &args, 1);
     ck_assert_int_eq(atomic_load(&p->ledger.requests), 0);
     n = asked_by(&w, p, plan, &args, 10);
-    ck_assert_msg(n == 0, "%s on %s, %u workers: 10 runs asked malloc %lld times", w.name, device,
+    ck_assert_msg(n == 0 || (OPENMP_ASKS && width > 1),
+                  "%s on %s, %u workers: 10 runs asked malloc %lld times", w.name, device,
                   (unsigned)width, n);
     ck_assert_int_eq(atomic_load(&p->ledger.requests), 0);
     work_judge(&w, device, "eleven runs");
