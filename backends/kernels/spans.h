@@ -221,7 +221,7 @@ HK_FN void hk_reach_find(HK_SUB_SPACE const struct hk_sub *sub,
             return;
         }
         break;
-    default:
+    case HK_SUB_KEYS:
         if (row->all) {
             out->hi[0] = out->limit;
             return;
@@ -253,9 +253,11 @@ HK_FN hk_i64 hk_key(HK_SUB_SPACE const struct hk_sub *sub,
     case HK_SUB_GATHER:
         entry = view->list[ordinal / sub->run * view->list_stride];
         return entry < 0 ? -1 : entry * sub->run + ordinal % sub->run;
-    default:
+    case HK_SUB_KEYS:
+    case HK_SUB_FIRST_N:
         return ordinal;
     }
+    return -1;                  /* there is no other kind */
 }
 
 /* Is key shown by an earlier sub-source whatever the row: a GLOBAL key? */
