@@ -110,7 +110,15 @@ struct heed_checked {
 
 /* ---- operands: the arrays of any operation ---- */
 
-enum { HEED_OP_ATTN = 1 };          /* the operations, in the order of lib/ops/table.c */
+/* The operations, in the order of lib/ops/table.c. */
+enum {
+    HEED_OP_ATTN = 1,
+    HEED_OP_COPY,
+    HEED_OP_POOL,
+    HEED_OP_SELECT,
+    HEED_OP_PUSH,
+    HEED_OP_MERGE
+};
 
 enum { HEED_MAX_OPERANDS = 4 + 2 * HEED_MAX_SOURCES + HEED_MAX_SLOTS };
 

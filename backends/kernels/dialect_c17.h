@@ -7,20 +7,14 @@
 #ifndef HEED_BACKENDS_KERNELS_DIALECT_C17_H
 #define HEED_BACKENDS_KERNELS_DIALECT_C17_H
 
+#include "dialect_types.h"
+
 #include <assert.h>
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 #if !defined __cplusplus
 #include <stdatomic.h>
 #endif
-
-typedef int32_t hk_i32;
-typedef uint32_t hk_u32;
-typedef int64_t hk_i64;
-typedef uint64_t hk_u64;
-typedef uint8_t hk_u8;
-typedef uint16_t hk_u16;
 
 #define HK_GLOBAL
 #define HK_LOCAL

@@ -27,12 +27,15 @@ C_STANDARD = {
     "string.h", "tgmath.h", "threads.h", "time.h", "uchar.h", "wchar.h", "wctype.h",
 }
 PUBLIC = r"include/heed/.*"
-WAIST = r"lib/((backend|plan|spans)|core/(dtype|alloc|error|compiler|interop))\.h"
+WAIST = r"lib/((backend|plan|spans|form)|core/(dtype|alloc|error|compiler|interop))\.h"
 DIALECT = r"backends/kernels/(dialect(_\w+)?|simd/\w+)\.h"
 # Made by the build.
 MADE = {"backends/host_kernels.h"}
 # The list of kernels is read by backends/device, which passes it on, and where tests build them all.
 KERNELS = r"backends/kernels/(?!kernels\.def).*"
+
+# Data without code, which the reference reads as well.
+FORMS = r"backends/kernels/(forms|dialect_types)\.h"
 
 # For files that match the first pattern (the first row that does), what of the tree they may
 # include, and which other headers: None for any.
@@ -40,8 +43,8 @@ LAYERS = [
     (r"include/heed/opencl\.h", [PUBLIC], {"CL/cl.h"}),
     (r"include/heed/cuda\.h", [PUBLIC], {"cuda.h"}),
     (r"include/.*", [PUBLIC], C_STANDARD - {"stdio.h", "threads.h", "stdatomic.h", "complex.h"}),
-    (r"lib/.*", [PUBLIC, r"lib/.*", r"backends/kernels/spans\.h"], None),
-    (r"reference/.*", [PUBLIC, r"lib/(backend|plan)\.h", r"reference/.*"], C_STANDARD),
+    (r"lib/.*", [PUBLIC, r"lib/.*", r"backends/kernels/(spans|forms)\.h"], None),
+    (r"reference/.*", [PUBLIC, r"lib/(backend|plan|form)\.h", FORMS, r"reference/.*"], C_STANDARD),
     (DIALECT, [DIALECT], {"arm_neon.h", "assert.h", "immintrin.h", "math.h", "stdatomic.h", "stdint.h", "string.h"}),
     (r"backends/kernels/.*", [KERNELS], set()),
     (r"backends/table\.c", [PUBLIC, WAIST], C_STANDARD),

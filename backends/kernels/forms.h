@@ -1,0 +1,77 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Operations with a fixed list of arrays: which operand is which, and the numbers of a plan, as the
+ * descriptor has them, defaults resolved. Data only: the library, the kernels and the reference
+ * read it, and what follows from the numbers each works out for itself.
+ */
+#ifndef HEED_BACKENDS_KERNELS_FORMS_H
+#define HEED_BACKENDS_KERNELS_FORMS_H
+
+#ifndef HK_GLOBAL               /* a kernel has its dialect by now */
+#include "dialect_types.h"
+#endif
+
+/* How tasks are numbered: (item, head, strip of `run` rows), the strip fastest. Of every form the
+ * first member. */
+struct hk_strip_form {
+    hk_i64 heads, rows;         /* of an item, of a head */
+    hk_i64 run, strips;         /* rows of a strip, strips of a head */
+};
+
+enum {
+    HK_COPY_X, HK_COPY_Y, HK_COPY_FROM, HK_COPY_TO, HK_COPY_AT, HK_COPY_HEAD, HK_COPY_TABLE,
+    HK_COPY_LEN
+};
+
+struct hk_copy {
+    struct hk_strip_form strip; /* rows: n, the i of heed/memory.h */
+    hk_i64 d;
+    hk_i64 x_rows, y_rows;      /* y_rows: of a plain y; of a ring its capacity */
+    hk_i64 page, n_pages, table;        /* rows of a page, pages of y, entries of the table */
+    hk_u32 zero, reserved;      /* 1: rows without a source become +0 */
+};
+
+enum { HK_PUSH_ROWS, HK_PUSH_HEAD, HK_PUSH_LEN, HK_PUSH_X, HK_PUSH_X_LEN, HK_PUSH_OUT,
+       HK_PUSH_OUT_LEN };
+
+struct hk_push {
+    struct hk_strip_form strip; /* rows: L, those of x */
+    hk_i64 d, capacity;
+};
+
+enum { HK_MERGE_PARTS, HK_MERGE_PARTS_LSE, HK_MERGE_SINKS, HK_MERGE_O, HK_MERGE_LSE };
+
+struct hk_merge {
+    struct hk_strip_form strip; /* rows: n */
+    hk_i64 d, parts;
+    hk_u32 lse_with_sink, reserved;
+};
+
+enum { HK_POOL_X, HK_POOL_Y, HK_POOL_MASK, HK_POOL_LEN, HK_POOL_RANGES, HK_POOL_WEIGHTS,
+       HK_POOL_IDS, HK_POOL_Y_MASK, HK_POOL_Y_LEN };
+
+/* Where the tokens of a row come from. */
+enum { HK_POOL_WINDOWS, HK_POOL_RANGED, HK_POOL_BUCKETS };
+
+struct hk_pool {
+    struct hk_strip_form strip; /* rows: M */
+    hk_i64 d, n;                /* n: N, tokens */
+    hk_i64 kernel, stride, left;
+    hk_i64 block, buckets;
+    hk_u32 kind, tail;          /* HEED_POOL_*, HEED_TAIL_* */
+    hk_u32 tokens, reserved;    /* HK_POOL_WINDOWS, ... */
+};
+
+enum { HK_SELECT_X, HK_SELECT_Q, HK_SELECT_Y, HK_SELECT_MASK, HK_SELECT_LEN, HK_SELECT_ROUNDS };
+
+struct hk_select {
+    struct hk_strip_form strip; /* rows: NORM, HASH: blocks; TOPK: n_q */
+    hk_i64 d, n;                /* n: N, tokens */
+    hk_i64 block, count, pad_front, pad_back;
+    hk_i64 groups;              /* G: heads of x */
+    hk_i64 candidates[4];       /* HASH: 2m of each round */
+    hk_u32 kind, n_rounds;      /* HEED_SELECT_* */
+};
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Rows that are moved: copy (gather, scatter, append to a cache) and push (a memory of
+ * fixed size that gives back what falls out). Beside <heed/heed.h> it includes
+ * <string.h>, for the simple calls.
+ */
+#ifndef HEED_MEMORY_H
+#define HEED_MEMORY_H
+
+#include <heed/heed.h>
+
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * @file memory.h
+ *
+ * @section arrays Arrays
+ *
+ * Tensors are arrays [batch...][H][rows][d] as in heed/attn.h: zero to three batch axes, on the
+ * left, and without a head axis one head. `[B]` is an array with one to three batch axes, the
+ * missing ones on the left with extent 1, `[1 or H][n]` may lack its head axis, too. B, the batch,
+ * has of each axis the extent that all arrays have in common; an input with extent 1, or without
+ * the axis, is broadcast; an output and a state have every extent of B. Strides are any, in
+ * elements; outputs and states map no two elements to one address. Extents of 0 are legal.
+ * Every array is memory of the device: nothing of it is read by check or plan.
+ *
+ * What makes no sense in an index, a length or a head is absent by the rules below, never an
+ * access out of bounds. Outputs and states share no byte with another array or the workspace
+ * (HEED_E_ALIAS); inputs may share memory.
+ *
+ * @section bits Numerics
+ *
+ * Where two element types are equal, the bits are copied: payloads of NaN, -0, subnormals.
+ * Otherwise an element is widened exactly to binary32 and leaves as every result does: one
+ * rounding to nearest even, NaN canonical, -0 as +0 (docs/numerics.md, step 11). Every device has
+ * the same bits; there is no looser path.
+ *
+ * @section example Example: the rows of 3 tokens, and a text appended to a cache
+ *
+ * @code
+ * // x: float [n][64]; y: float [3][64]; queue: of the device to use
+ * int32_t wanted[3] = { 7, 0, 7 };
+ * int64_t three = 3;
+ * heed_array x = heed_array4(HEED_F32, x_data, 1, 1, n, 64);
+ * heed_array y = heed_array4(HEED_F32, y_data, 1, 1, 3, 64);
+ * heed_array from = heed_array_dense(HEED_I32, wanted, 1, &three);
+ * heed_report why = { .size = sizeof why };
+ *
+ * if (heed_copy_simple(queue, &x, &from, &y, &why) < 0)
+ *     fprintf(stderr, "%s: %s\n", why.field, why.message);
+ * @endcode
+ */
+
+/* ---- copy --------------------------------------------------------------- */
+
+enum {
+    HEED_COPY_ZERO = 1u                /**< Rows whose source is absent are written as +0. */
+};
+
+/**
+ * One copy of rows. Zero is the default everywhere.
+ *
+ *     y[b][h][to(i)] = x[b][h][from(i)]      for i in 0 .. n - 1
+ *
+ *     x      [batch...][H][rows][d]     f32, f16 or bf16
+ *     y      [batch...][H][rows][d]     f32, f16 or bf16; with `table` [P][H][page][d]
+ *     from   [B][1 or H][n], i32        optional; without it from(i) = i
+ *     to     [B][1 or H][n], i32        optional, not with `at`
+ *     at     [B], i32 or i64            optional, not with `to`
+ *     head   [B], i32 or i64            optional: y is a ring
+ *     table  [B][pages], i32            optional, not with `head`: y is paged
+ *     len    [B], i32 or i64            optional: n of an item, clamped to [0, n]
+ *
+ * n is the extent of `from`, else of `to`, else the rows of x. A negative from(i), or one that x
+ * has no row for, is absent: with HEED_COPY_ZERO its row becomes +0, else nothing is written.
+ *
+ * Where row i goes: t = to[i], or at + i with `at` clamped to +-2^60, or i. A negative t is not
+ * written. Then
+ * - **plain**: row t of y; a t that y has no row for is not written;
+ * - **ring**, of capacity C = rows of y: row (head + t) mod C. With a head outside [0, C) the
+ *   item is not written. More than C rows go round: see the last rule;
+ * - **paged**: row t mod page of page table[t / page]; a page outside [0, P), or a t beyond the
+ *   table, is not written.
+ *
+ * y is a state: rows that are not named keep what they hold. Where two i have one destination,
+ * each element is that of one of them, which one is not said; so keep them apart (push does).
+ * Two entries of `table` that are the same page are two i with one destination. copy changes no
+ * length and no head. Cost: every row that is moved is read once and written once.
+ *
+ * Pages as in Kwon et al. 2023 (PagedAttention), section 4.
+ */
+typedef struct heed_copy_desc {
+    uint32_t size, flags;              /**< flags: HEED_COPY_*, HEED_PLAN_*. */
+    uint32_t numerics, reserved;       /**< numerics: HEED_NUMERICS_*. */
+    heed_tensor x, y;
+    heed_tensor from, to, at, head, table, len;
+} heed_copy_desc;
+
+/** Memory of one run: as heed_attn_args, one buf for each tensor of the descriptor. */
+typedef struct heed_copy_args {
+    uint32_t size, reserved;
+    heed_run run;
+    heed_buf x, y;
+    heed_buf from, to, at, head, table, len;
+} heed_copy_args;
+
+/**
+ * Says whether heed_copy_plan() would succeed, without making the plan. Structure first
+ * (pointers, sizes, newer bytes); of several other faults one is named. Any thread.
+ *
+ * @param report may be NULL.
+ * @return HEED_OK heed_copy_plan() would answer this;
+ *   HEED_E_NULL device or desc is NULL, x or y is absent;
+ *   HEED_E_SIZE, HEED_E_NEWER the size of desc: use the library's own headers;
+ *   HEED_E_FLAG an unknown flag;
+ *   HEED_E_VALUE numerics, reserved, an extent or a number of axes out of range, or two arrays
+ *     that exclude each other: the report names the later one;
+ *   HEED_E_SHAPE two extents disagree: the report has both;
+ *   HEED_E_DTYPE an element type that is not in the table above;
+ *   HEED_E_STRIDE y maps two elements to one address;
+ *   HEED_E_OVERFLOW extents or strides leave 63 bits;
+ *   HEED_E_UNSUPPORTED legal, but not on this device: the report names the part;
+ *   HEED_E_NOMEM free memory and try again; the device's `usable` when that is negative.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_copy_check(heed_device *device,
+                                                     const heed_copy_desc *desc,
+                                                     heed_report *report);
+
+/**
+ * Checks and prepares a copy. The plan keeps nothing of the caller's. Any thread.
+ *
+ * @param out    receives the plan, which heed_plan_drop() gives up.
+ * @param report may be NULL.
+ * @return as heed_copy_check(), and HEED_E_NULL when `out` is NULL; HEED_E_INTERNAL a mistake in
+ *   heed; device backends also HEED_E_DEVICE_NOMEM, HEED_E_KERNEL_BUILD, HEED_E_DEVICE,
+ *   HEED_E_DEVICE_LOST.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_copy_plan(heed_device *device,
+                                                    const heed_copy_desc *desc,
+                                                    heed_plan **out, heed_report *report);
+
+/** Runs a plan of heed_copy_plan(): all as heed_attn_run() says, statuses too. */
+HEED_API HEED_MUST_CHECK heed_status heed_copy_run(const heed_plan *plan, heed_queue *queue,
+                                                   const heed_copy_args *args,
+                                                   heed_event **event, heed_report *report);
+
+/* ---- push --------------------------------------------------------------- */
+
+/**
+ * A memory of at most C rows, first in, first out. Zero is the default everywhere.
+ *
+ *     rows     [batch...][H][C][d]      state; f32, f16 or bf16
+ *     head     [B], i64                 state: the place of the oldest row
+ *     len      [B], i64                 state: how many rows there are
+ *     x        [batch...][H][L][d]      the new rows, oldest first; the type of `rows`
+ *     x_len    [B], i32 or i64          optional: how many of them, clamped to [0, L]
+ *     out      [batch...][H][L][d]      optional: what fell out; the type of `rows`
+ *     out_len  [B], i64                 optional: how many rows fell out
+ *
+ * Logical row g of the memory lies in row (head + g) mod C. The sequence is the memory, oldest
+ * first, then x. Its last min(C, total) rows stay; the others go to `out`, oldest first. Then
+ *
+ *     out_len = max(0, len + x_len - C)     at most L
+ *     head    = (head + out_len) mod C      0 when C is 0
+ *     len     = min(C, len + x_len)
+ *
+ * A length outside [0, C] is clamped before it is used, a head outside [0, C) counts as 0. Rows of
+ * `out` at or beyond out_len are written as +0. Rows of the memory that are not replaced keep what
+ * they hold. Bits are copied. C = 0 is legal: then everything falls out at once. Nothing is
+ * shifted: the work is O(L), whatever C is, and the memory never grows. A zeroed head and len is
+ * the empty memory.
+ *
+ * The memories of Transformer-XL (Dai et al. 2019, section 3.2), of the Compressive Transformer
+ * (Rae et al. 2020, algorithm 1: push, compress `out`, push that) and of AWESOME (Cao and Wang
+ * 2023, section 3.1).
+ */
+typedef struct heed_push_desc {
+    uint32_t size, flags;              /**< flags: HEED_PLAN_*. */
+    uint32_t numerics, reserved;       /**< numerics: HEED_NUMERICS_*. */
+    heed_tensor rows, head, len;
+    heed_tensor x, x_len;
+    heed_tensor out, out_len;
+} heed_push_desc;
+
+/** Memory of one run: as heed_attn_args, one buf for each tensor of the descriptor. */
+typedef struct heed_push_args {
+    uint32_t size, reserved;
+    heed_run run;
+    heed_buf rows, head, len;
+    heed_buf x, x_len;
+    heed_buf out, out_len;
+} heed_push_args;
+
+/** Says whether heed_push_plan() would succeed. Statuses as heed_copy_check(); HEED_E_NULL: rows,
+ * head, len or x is absent; HEED_E_DTYPE also where x or out has another type than rows;
+ * HEED_E_STRIDE any of the states and outputs. Any thread. */
+HEED_API HEED_MUST_CHECK heed_status heed_push_check(heed_device *device,
+                                                     const heed_push_desc *desc,
+                                                     heed_report *report);
+
+/** Checks and prepares a push: as heed_copy_plan(). */
+HEED_API HEED_MUST_CHECK heed_status heed_push_plan(heed_device *device,
+                                                    const heed_push_desc *desc,
+                                                    heed_plan **out, heed_report *report);
+
+/** Runs a plan of heed_push_plan(): all as heed_attn_run() says, statuses too. */
+HEED_API HEED_MUST_CHECK heed_status heed_push_run(const heed_plan *plan, heed_queue *queue,
+                                                   const heed_push_args *args,
+                                                   heed_event **event, heed_report *report);
+
+/* ---- conveniences: no symbols, no ABI ----------------------------------- */
+
+/**
+ * The easy case: y[i] = x[from[i]], planned, run and waited for in one call. It allocates; to
+ * run often, plan once.
+ *
+ * @param from   row numbers, or NULL: row i of x becomes row i of y.
+ * @param report may be NULL; filled by the call that failed.
+ * @return what heed_copy_plan(), heed_copy_run() or heed_event_wait() answers.
+ */
+HEED_MUST_CHECK static inline heed_status heed_copy_simple(heed_queue *queue, const heed_array *x,
+                                                           const heed_array *from,
+                                                           const heed_array *y,
+                                                           heed_report *report)
+{
+    heed_plan *plan = NULL;
+    heed_event *done = NULL;
+    heed_status status;
+    heed_copy_desc desc;
+    heed_copy_args args;
+
+    memset(&desc, 0, sizeof desc);
+    memset(&args, 0, sizeof args);
+    heed_array_split(x, &desc.x, &args.x);
+    heed_array_split(from, &desc.from, &args.from);
+    heed_array_split(y, &desc.y, &args.y);
+    desc.size = (uint32_t)sizeof desc;
+    desc.flags = (uint32_t)HEED_PLAN_OWN_WORKSPACE;
+    args.size = (uint32_t)sizeof args;
+    status = heed_copy_plan(queue ? heed_queue_device(queue) : NULL, &desc, &plan, report);
+    if (status < 0)
+        return status;
+    status = heed_copy_run(plan, queue, &args, &done, report);
+    if (status >= 0)
+        status = heed_event_wait(done, report);
+    heed_event_destroy(done);
+    heed_plan_drop(plan);
+    return status;
+}
+
+/**
+ * The easy case of a memory: pushes x, and takes what fell out where `out` is not NULL.
+ *
+ * @param out_len NULL, or how many rows fell out, i64 [B].
+ * @return what heed_push_plan(), heed_push_run() or heed_event_wait() answers.
+ */
+HEED_MUST_CHECK static inline heed_status
+heed_push_simple(heed_queue *queue, const heed_array *rows, const heed_array *head,
+                 const heed_array *len, const heed_array *x, const heed_array *out,
+                 const heed_array *out_len, heed_report *report)
+{
+    heed_plan *plan = NULL;
+    heed_event *done = NULL;
+    heed_status status;
+    heed_push_desc desc;
+    heed_push_args args;
+
+    memset(&desc, 0, sizeof desc);
+    memset(&args, 0, sizeof args);
+    heed_array_split(rows, &desc.rows, &args.rows);
+    heed_array_split(head, &desc.head, &args.head);
+    heed_array_split(len, &desc.len, &args.len);
+    heed_array_split(x, &desc.x, &args.x);
+    heed_array_split(out, &desc.out, &args.out);
+    heed_array_split(out_len, &desc.out_len, &args.out_len);
+    desc.size = (uint32_t)sizeof desc;
+    desc.flags = (uint32_t)HEED_PLAN_OWN_WORKSPACE;
+    args.size = (uint32_t)sizeof args;
+    status = heed_push_plan(queue ? heed_queue_device(queue) : NULL, &desc, &plan, report);
+    if (status < 0)
+        return status;
+    status = heed_push_run(plan, queue, &args, &done, report);
+    if (status >= 0)
+        status = heed_event_wait(done, report);
+    heed_event_destroy(done);
+    heed_plan_drop(plan);
+    return status;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
