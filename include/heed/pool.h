@@ -63,8 +63,9 @@ enum {
                                     0 and -Inf are the oracle's labels. */
     HEED_POOL_DYNAMIC,         /**< softmax of the row's own weights, one for each of its taps
                                     (LDConv, Zhang et al. 2021, Poolingformer, section 3.3). */
-    HEED_POOL_BUCKET           /**< mean over the tokens of one id, in blocks (LSG with LSH, Condevaux
-                                    and Harispe 2022, section 3.2); see HEED_SELECT_HASH. */
+    HEED_POOL_BUCKET           /**< mean over the tokens of one id, in blocks (LSG with LSH,
+                                    Condevaux and Harispe 2022, section 3.2); see
+                                    HEED_SELECT_HASH. */
 };
 
 /**
