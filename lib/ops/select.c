@@ -229,7 +229,8 @@ const struct heed_op heed_op_select = {
     .work = work,
 };
 
-heed_status heed_select_check(heed_device *device, const heed_select_desc *desc, heed_report *report)
+heed_status heed_select_check(heed_device *device, const heed_select_desc *desc,
+                              heed_report *report)
 {
     return heed_op_check(&heed_op_select, device, desc, report);
 }
