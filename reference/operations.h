@@ -1,0 +1,22 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The operations of the reference beside attention, and what their runs share.
+ */
+#ifndef HEED_REFERENCE_OPERATIONS_H
+#define HEED_REFERENCE_OPERATIONS_H
+
+#include "../lib/backend.h"
+
+extern const struct heed_impl heed_ref_copy;
+extern const struct heed_impl heed_ref_push;
+
+/* A run in the default floating-point environment, whatever the caller's. */
+heed_status heed_ref_compute(void (*body)(const struct heed_plan *, const struct heed_launch *),
+                             const struct heed_plan *, const struct heed_launch *);
+
+/* prepare of an operation that needs no workspace. */
+heed_status heed_ref_prepare_nothing(struct heed_plan *, const struct heed_services *,
+                                     struct heed_error_detail *);
+
+#endif
