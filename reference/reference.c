@@ -8,6 +8,7 @@
  */
 #include "operations.h"
 #include "row.h"
+#include "softmax.h"
 
 #include <assert.h>
 #include <fenv.h>
@@ -34,14 +35,27 @@ static void describe(uint32_t index, heed_device_props *props)
     props->reason[0] = '\0';
 }
 
-/* The accumulators of a row are the workspace. */
+bool heed_ref_accumulators_fit(int64_t d, struct heed_refusal *why)
+{
+    if (d <= INT64_MAX / HEED_REF_SOFTMAX_SCRATCH / (int64_t)sizeof(float))
+        return true;
+    *why = (struct heed_refusal){ "its workspace would leave the address space", NULL };
+    return false;
+}
+
+void heed_ref_accumulators_prepare(struct heed_plan *plan, int64_t d)
+{
+    plan->workspace_size = HEED_REF_SOFTMAX_SCRATCH * (uint64_t)d * sizeof(float);
+    plan->workspace_align = _Alignof(float);
+}
+
 static bool accepts(const struct heed_plan *plan, const struct heed_services *services,
                     struct heed_refusal *why)
 {
     (void)services;
-    if (heed_attn_of(plan)->d_v <= INT64_MAX / HEED_REF_ROW_SCRATCH / (int64_t)sizeof(float))
+    if (heed_ref_accumulators_fit(heed_attn_of(plan)->d_v, why))
         return true;
-    *why = (struct heed_refusal){ "its workspace would leave the address space", "sources" };
+    why->field = "sources";
     return false;
 }
 
@@ -50,8 +64,7 @@ static heed_status prepare(struct heed_plan *plan, const struct heed_services *s
 {
     (void)services;
     (void)detail;
-    plan->workspace_size = HEED_REF_ROW_SCRATCH * (uint64_t)heed_attn_of(plan)->d_v * sizeof(float);
-    plan->workspace_align = _Alignof(float);
+    heed_ref_accumulators_prepare(plan, heed_attn_of(plan)->d_v);
     return HEED_OK;
 }
 
@@ -124,7 +137,9 @@ static const struct heed_impl scalar = {
     .run = run,
 };
 
-static const struct heed_impl *const impls[] = { &scalar, &heed_ref_copy, &heed_ref_push, NULL };
+static const struct heed_impl *const impls[] = {
+    &scalar, &heed_ref_copy, &heed_ref_pool, &heed_ref_push, &heed_ref_merge, NULL,
+};
 
 extern const struct heed_backend heed_reference_backend;
 
