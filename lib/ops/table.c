@@ -5,4 +5,4 @@
  */
 #include "op.h"
 
-const struct heed_op *const heed_ops[] = { &heed_op_attn, NULL };
+const struct heed_op *const heed_ops[] = { &heed_op_attn, &heed_op_copy, NULL };
