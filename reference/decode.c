@@ -112,6 +112,24 @@ int64_t heed_ref_load_int(uint32_t dtype, const void *base, int64_t at)
     return ((const int64_t *)base)[at];
 }
 
+void heed_ref_store_int(uint32_t dtype, void *base, int64_t at, int64_t value)
+{
+    if (dtype == HEED_U8)
+        ((uint8_t *)base)[at] = (uint8_t)value;
+    else if (dtype == HEED_I32)
+        ((int32_t *)base)[at] = (int32_t)value;
+    else
+        ((int64_t *)base)[at] = value;
+}
+
+void heed_ref_copy_bits(uint32_t dtype, const void *from, int64_t from_at, void *to, int64_t to_at)
+{
+    if (dtype == HEED_F32)
+        ((uint32_t *)to)[to_at] = ((const uint32_t *)from)[from_at];
+    else
+        ((uint16_t *)to)[to_at] = ((const uint16_t *)from)[from_at];
+}
+
 void heed_ref_store(uint32_t dtype, void *base, int64_t at, float value)
 {
     if (dtype == HEED_F16 || dtype == HEED_BF16) {

@@ -1,11 +1,14 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The reference as a device: scalar, one thread, one query row at a time, written from the
- * definition (docs/numerics.md section 4, heed/attn.h). It reads the checked descriptor alone and
- * is what every other backend is compared with, bit for bit.
+ * The reference as a device: scalar, one thread, one row at a time, written from the definition
+ * (docs/numerics.md, the public headers). It reads the checked descriptor alone and is what every
+ * other backend is compared with, bit for bit. Here is attention; the other operations have a file
+ * each.
  */
+#include "operations.h"
 #include "row.h"
+#include "softmax.h"
 
 #include <assert.h>
 #include <fenv.h>
@@ -32,14 +35,27 @@ static void describe(uint32_t index, heed_device_props *props)
     props->reason[0] = '\0';
 }
 
-/* The accumulators of a row are the workspace. */
+bool heed_ref_accumulators_fit(int64_t d, struct heed_refusal *why)
+{
+    if (d <= INT64_MAX / HEED_REF_SOFTMAX_SCRATCH / (int64_t)sizeof(float))
+        return true;
+    *why = (struct heed_refusal){ "its workspace would leave the address space", NULL };
+    return false;
+}
+
+void heed_ref_accumulators_prepare(struct heed_plan *plan, int64_t d)
+{
+    plan->workspace_size = HEED_REF_SOFTMAX_SCRATCH * (uint64_t)d * sizeof(float);
+    plan->workspace_align = _Alignof(float);
+}
+
 static bool accepts(const struct heed_plan *plan, const struct heed_services *services,
                     struct heed_refusal *why)
 {
     (void)services;
-    if (heed_attn_of(plan)->d_v <= INT64_MAX / HEED_REF_ROW_SCRATCH / (int64_t)sizeof(float))
+    if (heed_ref_accumulators_fit(heed_attn_of(plan)->d_v, why))
         return true;
-    *why = (struct heed_refusal){ "its workspace would leave the address space", "sources" };
+    why->field = "sources";
     return false;
 }
 
@@ -48,8 +64,7 @@ static heed_status prepare(struct heed_plan *plan, const struct heed_services *s
 {
     (void)services;
     (void)detail;
-    plan->workspace_size = HEED_REF_ROW_SCRATCH * (uint64_t)heed_attn_of(plan)->d_v * sizeof(float);
-    plan->workspace_align = _Alignof(float);
+    heed_ref_accumulators_prepare(plan, heed_attn_of(plan)->d_v);
     return HEED_OK;
 }
 
@@ -73,23 +88,45 @@ static void item_run(const struct heed_checked *attn, const struct heed_launch *
     }
 }
 
+static void compute(const struct heed_plan *plan, const struct heed_launch *launch)
+{
+    const struct heed_checked *attn = heed_attn_of(plan);
+    struct heed_ref_constants constants = heed_ref_constants_of(attn);
+
+    assert(plan->n_operands == heed_attn_slot(attn, attn->n_slots + 1));
+    for (int64_t item = 0; item < attn->n_batch; item++)
+        item_run(attn, launch, item, &constants);
+}
+
 /* Any FP environment of the caller gives the same bits and is found again as it was, exception
  * flags included. The default environment rounds to nearest, keeps subnormals and traps nothing. */
-static heed_status run(const struct heed_plan *plan, const struct heed_services *services,
-                       const struct heed_launch *launch)
+heed_status heed_ref_compute(void (*body)(const struct heed_plan *, const struct heed_launch *),
+                             const struct heed_plan *plan, const struct heed_launch *launch)
 {
-    struct heed_ref_constants constants;
     fenv_t caller;
 
-    (void)services;
-    assert(plan->n_operands == heed_attn_slot(heed_attn_of(plan), heed_attn_of(plan)->n_slots + 1));
     assert(plan->workspace_size == 0 || launch->workspace.handle != NULL);
     if (fegetenv(&caller) != 0 || fesetenv(FE_DFL_ENV) != 0)
         return HEED_E_INTERNAL;
-    constants = heed_ref_constants_of(heed_attn_of(plan));
-    for (int64_t item = 0; item < heed_attn_of(plan)->n_batch; item++)
-        item_run(heed_attn_of(plan), launch, item, &constants);
+    body(plan, launch);
     return fesetenv(&caller) == 0 ? HEED_OK : HEED_E_INTERNAL;
+}
+
+heed_status heed_ref_prepare_nothing(struct heed_plan *plan, const struct heed_services *services,
+                                     struct heed_error_detail *detail)
+{
+    (void)services;
+    (void)detail;
+    plan->workspace_size = 0;
+    plan->workspace_align = 1;
+    return HEED_OK;
+}
+
+static heed_status run(const struct heed_plan *plan, const struct heed_services *services,
+                       const struct heed_launch *launch)
+{
+    (void)services;
+    return heed_ref_compute(compute, plan, launch);
 }
 
 static const struct heed_impl scalar = {
@@ -100,7 +137,9 @@ static const struct heed_impl scalar = {
     .run = run,
 };
 
-static const struct heed_impl *const impls[] = { &scalar, NULL };
+static const struct heed_impl *const impls[] = {
+    &scalar, &heed_ref_copy, &heed_ref_pool, &heed_ref_push, &heed_ref_merge, NULL,
+};
 
 extern const struct heed_backend heed_reference_backend;
 

@@ -2,39 +2,21 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A row of attention as numerics.md section 4 defines it. Keys are walked in the order of step 2,
- * scored by steps 3 and 4, collected in blocks of 64 ordinals (5 to 7), these in chunks of 1024
- * (8), and ended by 9 to 12.
+ * scored by steps 3 and 4, and given to softmax.c for the rest.
  */
 #include "row.h"
 
 #include "decode.h"
+#include "softmax.h"
 
 #include <assert.h>
 #include <math.h>
-
-/* A partial softmax: weights are relative to 2^m. */
-struct part {
-    float m; /* integer-valued, or -Inf, +Inf */
-    float l[HEED_REF_LANES];
-    float *o;     /* [d_v] */
-    int64_t keys; /* remaining keys seen; 0: the part does not exist */
-};
-
-/* The remaining keys of the block being collected. */
-struct block {
-    int64_t number; /* ordinal div 64 */
-    int count;
-    float y[HEED_REF_BLOCK];
-    int lane[HEED_REF_BLOCK];     /* ordinal mod 16 */
-    int64_t v_at[HEED_REF_BLOCK]; /* element of the value row's channel 0 */
-};
 
 struct walk {
     const struct heed_ref_row *row;
     const struct heed_ref_constants *constants;
     struct heed_ref_keys keys;
-    struct block block;
-    struct part chunk, total;
+    struct heed_ref_softmax softmax;
 };
 
 static int64_t view_offset(const struct heed_view *view, const int64_t batch[3], int64_t head,
@@ -42,92 +24,6 @@ static int64_t view_offset(const struct heed_view *view, const int64_t batch[3],
 {
     return batch[0] * view->stride[0] + batch[1] * view->stride[1] + batch[2] * view->stride[2] +
            head * view->stride[3] + at * view->stride[4];
-}
-
-static void part_start(struct part *part, int64_t d_v)
-{
-    part->m = -INFINITY;
-    part->keys = 0;
-    for (int i = 0; i < HEED_REF_LANES; i++)
-        part->l[i] = 0.0f;
-    for (int64_t t = 0; t < d_v; t++)
-        part->o[t] = 0.0f;
-}
-
-/* Steps 5 to 7. */
-static void block_finish(struct walk *walk)
-{
-    const struct heed_checked *attn = walk->row->attn;
-    const struct heed_view *v = &walk->keys.source->v;
-    struct block *block = &walk->block;
-    struct part *chunk = &walk->chunk;
-    float m = -INFINITY, e;
-
-    for (int i = 0; i < block->count; i++)
-        m = block->y[i] > m ? block->y[i] : m;
-    e = rintf(m) + 1.0f;
-    if (e > chunk->m) {
-        float w = heed_ref_pow2(chunk->m - e);
-
-        for (int i = 0; i < HEED_REF_LANES; i++)
-            chunk->l[i] *= w;
-        for (int64_t t = 0; t < attn->d_v; t++)
-            chunk->o[t] *= w;
-        chunk->m = e;
-    }
-    for (int i = 0; i < block->count; i++) {
-        float p = heed_ref_weight(block->y[i], chunk->m);
-
-        chunk->l[block->lane[i]] += p;
-        for (int64_t t = 0; t < attn->d_v; t++) {
-            float value = heed_ref_load(v->dtype, walk->keys.v, block->v_at[i] + t * v->stride[5]);
-
-            chunk->o[t] = fmaf(p, value, chunk->o[t]);
-        }
-    }
-    chunk->keys += block->count;
-    block->count = 0;
-}
-
-/* Step 8: the first chunk is copied, each next is combined. */
-static void chunk_finish(struct walk *walk)
-{
-    const int64_t d_v = walk->row->attn->d_v;
-    struct part *chunk = &walk->chunk, *total = &walk->total;
-
-    if (chunk->keys == 0)
-        return;
-    if (total->keys == 0) {
-        total->m = chunk->m;
-        for (int i = 0; i < HEED_REF_LANES; i++)
-            total->l[i] = chunk->l[i];
-        for (int64_t t = 0; t < d_v; t++)
-            total->o[t] = chunk->o[t];
-    } else {
-        float m = chunk->m > total->m ? chunk->m : total->m;
-        float w1 = heed_ref_pow2(total->m - m);
-        float w2 = heed_ref_pow2(chunk->m - m);
-
-        for (int i = 0; i < HEED_REF_LANES; i++) {
-            float kept = total->l[i] * w1;
-
-            total->l[i] = fmaf(chunk->l[i], w2, kept);
-        }
-        for (int64_t t = 0; t < d_v; t++) {
-            float kept = total->o[t] * w1;
-
-            total->o[t] = fmaf(chunk->o[t], w2, kept);
-        }
-        total->m = m;
-    }
-    total->keys += chunk->keys;
-    part_start(chunk, d_v);
-}
-
-static void sub_source_finish(struct walk *walk)
-{
-    block_finish(walk);
-    chunk_finish(walk);
 }
 
 /* Key position - query position, or the coordinates; one given: the other is the position. */
@@ -285,30 +181,14 @@ static float score(const struct walk *walk, int64_t key)
     return y;
 }
 
-/* A key that the terms name, at its ordinal; by ascending ordinal within a sub-source. */
+/* A key that the terms name, at its ordinal. */
 static void visit(struct walk *walk, int64_t key, int64_t ordinal)
 {
-    struct block *block = &walk->block;
-    float y;
-
     if (heed_ref_key_cut(walk->row, &walk->keys, key) || bias_removes(walk, key))
         return;
-    y = score(walk, key);
-    if (y == -INFINITY)
-        return;
-    if (ordinal / HEED_REF_BLOCK != block->number) {
-        int64_t chunk_before = block->number / (HEED_REF_CHUNK / HEED_REF_BLOCK);
-
-        block_finish(walk);
-        if (ordinal / HEED_REF_CHUNK != chunk_before)
-            chunk_finish(walk);
-        block->number = ordinal / HEED_REF_BLOCK;
-    }
-    block->y[block->count] = y;
-    block->lane[block->count] = (int)(ordinal % HEED_REF_LANES);
-    block->v_at[block->count] = view_offset(&walk->keys.source->v, walk->row->batch,
-                                            walk->keys.head, walk->keys.begin + key);
-    block->count++;
+    heed_ref_softmax_add(&walk->softmax, score(walk, key), ordinal,
+                         view_offset(&walk->keys.source->v, walk->row->batch, walk->keys.head,
+                                     walk->keys.begin + key));
 }
 
 /* Step 2, layout LISTED: one sub-source in list order, repeats included. Absent entries keep their
@@ -329,7 +209,7 @@ static void walk_listed(struct walk *walk)
         for (int64_t i = 0; i < source->run && first + i < walk->keys.length; i++)
             visit(walk, first + i, place * source->run + i);
     }
-    sub_source_finish(walk);
+    heed_ref_softmax_join(&walk->softmax);
 }
 
 /* Step 2, the other layouts: GLOBAL keys, unit-step terms, then the sub-sources with a step. */
@@ -341,7 +221,7 @@ static void walk_terms(struct walk *walk)
 
     for (int64_t rank = 0; rank < keys->n_global; rank++)
         visit(walk, heed_ref_global_key(walk->row, keys, rank), rank);
-    sub_source_finish(walk);
+    heed_ref_softmax_join(&walk->softmax);
     while (more) {
         int64_t rank = 0; /* GLOBAL keys below `key`; both ascend */
 
@@ -354,7 +234,7 @@ static void walk_terms(struct walk *walk)
                      : heed_ref_place_holds(walk->row, keys, &place, key))
                 visit(walk, key, unit ? key : key / place.step);
         }
-        sub_source_finish(walk);
+        heed_ref_softmax_join(&walk->softmax);
         unit = false;
         more = heed_ref_place_next(keys, &place);
     }
@@ -397,58 +277,34 @@ void heed_ref_row_empty(const struct heed_ref_row *row)
 }
 
 /* Steps 9 to 12. */
-static void row_finish(const struct heed_ref_row *row, struct part *total)
+static void row_finish(const struct heed_ref_row *row, struct heed_ref_softmax *softmax)
 {
-    const int64_t d_v = row->attn->d_v;
-    float z = sink_of(row);
-    float l, lse, r;
+    float lse = heed_ref_softmax_end(softmax, sink_of(row),
+                                     row->attn->flags & HEED_ATTN_LSE_WITH_SINK);
 
-    for (int half = HEED_REF_LANES / 2; half > 0; half /= 2) {
-        for (int i = 0; i < half; i++)
-            total->l[i] += total->l[i + half];
-    }
-    l = total->l[0];
-    lse = heed_ref_lse(total->m, l);
-    if (z != -INFINITY) {
-        float y = z * HEED_REF_LOG2E;
-        float e = rintf(y) + 1.0f;
-        float m = e > total->m ? e : total->m;
-        float w = heed_ref_pow2(total->m - m);
-
-        l = fmaf(l, w, heed_ref_weight(y, m));
-        for (int64_t t = 0; t < d_v; t++)
-            total->o[t] *= w;
-        if (row->attn->flags & HEED_ATTN_LSE_WITH_SINK)
-            lse = heed_ref_lse(m, l);
-    }
-    r = heed_ref_recip(l);
-    for (int64_t t = 0; t < d_v; t++)
-        row_write(row, t, total->o[t] * r);
+    for (int64_t t = 0; t < softmax->d; t++)
+        row_write(row, t, softmax->total.o[t]);
     lse_write(row, lse);
 }
 
 void heed_ref_row_run(const struct heed_ref_row *row, const struct heed_ref_constants *constants,
                       float *scratch)
 {
-    const int64_t d_v = row->attn->d_v;
-    struct walk walk = {
-        .row = row,
-        .constants = constants,
-        .chunk = { .o = scratch },
-        .total = { .o = d_v > 0 ? scratch + d_v : scratch }, /* scratch may be NULL */
-    };
+    struct walk walk = { .row = row, .constants = constants };
 
-    part_start(&walk.chunk, d_v);
-    part_start(&walk.total, d_v);
+    heed_ref_softmax_start(&walk.softmax, row->attn->d_v, scratch);
     for (uint32_t s = 0; s < row->attn->n_sources; s++) {
         heed_ref_keys_start(&walk.keys, row, s);
+        walk.softmax.values = walk.keys.v;
+        walk.softmax.dtype = walk.keys.source->v.dtype;
+        walk.softmax.stride = walk.keys.source->v.stride[5];
         if (walk.keys.source->layout == HEED_LAYOUT_LISTED)
             walk_listed(&walk);
         else
             walk_terms(&walk);
     }
-    if (walk.total.keys == 0)
+    if (walk.softmax.total.keys == 0)
         heed_ref_row_empty(row);
     else
-        row_finish(row, &walk.total);
+        row_finish(row, &walk.softmax);
 }

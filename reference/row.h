@@ -10,10 +10,8 @@
 #include "numerics.h"
 #include "predicate.h"
 
-/* Floats of scratch for a row: the accumulators of a chunk and of the row. */
-#define HEED_REF_ROW_SCRATCH 2 /* times d_v */
-
-/* Writes o and, where there is one, lse of the row. scratch: HEED_REF_ROW_SCRATCH * d_v floats. */
+/* Writes o and, where there is one, lse of the row. scratch: HEED_REF_SOFTMAX_SCRATCH * d_v
+ * floats. */
 void heed_ref_row_run(const struct heed_ref_row *, const struct heed_ref_constants *,
                       float *scratch);
 

@@ -10,6 +10,16 @@
 
 #include <heed/heed.h>
 
+/* Sets of element types: bit i is row i of the table in dtype.c. */
+enum {
+    HEED_SET_F32 = 1,
+    HEED_SET_FLOATS = 7,
+    HEED_SET_U8 = 8,
+    HEED_SET_I32 = 16,
+    HEED_SET_I64 = 32,
+    HEED_SET_INTS = 48
+};
+
 uint32_t heed_dtype_size(uint32_t dtype);    /* bytes; 0: no such type */
 const char *heed_dtype_name(uint32_t dtype); /* "bf16"; "?": no such type */
 /* The type of row i of the table; 0: there is no such row. */

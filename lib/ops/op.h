@@ -23,9 +23,12 @@ struct heed_places {
     uint32_t n_wait, reserved;
 };
 
+struct heed_array_table; /* arrays.h */
+
 struct heed_op {
     uint32_t id, reserved;              /* HEED_OP_* */
     const char *name;                   /* "attn" */
+    const struct heed_array_table *arrays; /* NULL: attention, whose arrays are not fixed */
     /* From the public descriptor to checked form and operands, in the arena; sets numerics and
      * own_workspace of the plan. Finds everything that is wrong with a descriptor, whatever the
      * device. */
@@ -39,7 +42,8 @@ struct heed_op {
     void (*work)(const struct heed_plan *, uint64_t *flops, uint64_t *bytes);
 };
 
-extern const struct heed_op heed_op_attn;
+extern const struct heed_op heed_op_attn, heed_op_copy, heed_op_pool, heed_op_select, heed_op_push,
+    heed_op_merge;
 extern const struct heed_op *const heed_ops[];      /* table.c; ends with NULL */
 
 /* HEED_OK: heed_op_plan would make a plan, memory and the vendor's compiler willing. */

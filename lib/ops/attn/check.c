@@ -26,26 +26,24 @@ void heed_check_object(struct heed_check *c, const char *format, ...)
     va_list list;
 
     va_start(list, format);
-    vsnprintf(c->prefix, sizeof(c->prefix), format, list);
+    vsnprintf(c->where.prefix, sizeof(c->where.prefix), format, list);
     va_end(list);
 }
 
 heed_status heed_check_fail(struct heed_check *c, heed_status status, const char *name,
                             int64_t wanted, int64_t got, const char *format, ...)
 {
-    char field[HEED_CHECK_PREFIX + HEED_CHECK_NAME], text[192];
     va_list list;
 
     va_start(list, format);
-    vsnprintf(text, sizeof(text), format, list);
+    status = heed_where_fail_list(&c->where, status, name, wanted, got, format, list);
     va_end(list);
-    snprintf(field, sizeof(field), "%s%s", c->prefix, name);
-    return heed_report_fill(c->report, status, field, wanted, got, "%s: %s", field, text);
+    return status;
 }
 
 heed_status heed_check_nomem(struct heed_check *c)
 {
-    return heed_report_fill(c->report, HEED_E_NOMEM, NULL, 0, 0,
+    return heed_report_fill(c->where.report, HEED_E_NOMEM, NULL, 0, 0,
                             "no memory for the checked descriptor");
 }
 
@@ -166,10 +164,10 @@ static heed_status tensors_check(struct heed_check *c)
     struct heed_checked *out = c->out;
     heed_status status;
 
-    if ((status = heed_check_tensor(c, &rule_q, &c->d.q, &out->q)) < 0 ||
-        (status = heed_check_tensor(c, &rule_o, &c->d.o, &out->o)) < 0 ||
-        (status = heed_check_tensor(c, &rule_lse, &c->d.lse, &out->lse)) < 0 ||
-        (status = heed_check_tensor(c, &rule_sinks, &c->d.sinks, &out->sinks)) < 0)
+    if ((status = heed_tensor_check(&c->where, &rule_q, &c->d.q, &out->q)) < 0 ||
+        (status = heed_tensor_check(&c->where, &rule_o, &c->d.o, &out->o)) < 0 ||
+        (status = heed_tensor_check(&c->where, &rule_lse, &c->d.lse, &out->lse)) < 0 ||
+        (status = heed_tensor_check(&c->where, &rule_sinks, &c->d.sinks, &out->sinks)) < 0)
         return status;
     if (!heed_view_injective(&out->o))
         return heed_check_fail(c, HEED_E_STRIDE, "o.stride", 0, 0,
@@ -212,12 +210,12 @@ static heed_status output_check(struct heed_check *c, const struct heed_tensor_r
     heed_status status = HEED_OK;
 
     for (uint32_t a = 0; a < 3 && status >= 0 && c->d.q_layout != HEED_LAYOUT_RAGGED; a++)
-        status = heed_check_axis(c, rule, t, a, c->out->batch[a],
-                                 "outputs have every batch item");
+        status = heed_tensor_axis(&c->where, rule, t, a, c->out->batch[a],
+                                  "outputs have every batch item");
     if (status >= 0)
-        status = heed_check_axis(c, rule, t, 3, c->out->heads, "heads of q");
+        status = heed_tensor_axis(&c->where, rule, t, 3, c->out->heads, "heads of q");
     if (status >= 0)
-        status = heed_check_axis(c, rule, t, 4, c->out->q.shape[4], "rows of q");
+        status = heed_tensor_axis(&c->where, rule, t, 4, c->out->q.shape[4], "rows of q");
     return status;
 }
 
@@ -339,9 +337,8 @@ static heed_status together_check(struct heed_check *c)
     heed_check_object(c, "%s", "");
     if ((status = output_check(c, &rule_o, &c->d.o)) < 0 ||
         (c->d.lse.ndim != 0 && (status = output_check(c, &rule_lse, &c->d.lse)) < 0) ||
-        (c->d.sinks.ndim != 0 &&
-         (status = heed_check_axis(c, &rule_sinks, &c->d.sinks, 5, c->out->heads, "heads of q")) <
-             0) ||
+        (c->d.sinks.ndim != 0 && (status = heed_tensor_axis(&c->where, &rule_sinks, &c->d.sinks, 5,
+                                                            c->out->heads, "heads of q")) < 0) ||
         (status = batch_check(c)) < 0 || (status = query_positions(c)) < 0)
         return status;
     for (uint32_t s = 0; s < c->d.n_sources && status >= 0; s++)
@@ -390,7 +387,9 @@ heed_status heed_check_attn(const heed_attn_desc *desc, struct heed_arena *arena
                             const struct heed_checked **out, heed_report *report)
 {
     struct heed_arena scratch;
-    struct heed_check c = { .given = desc, .arena = arena, .scratch = &scratch, .report = report };
+    struct heed_check c = {
+        .given = desc, .arena = arena, .scratch = &scratch, .where.report = report
+    };
     heed_status status;
 
     heed_arena_init(&scratch, arena->runtime);

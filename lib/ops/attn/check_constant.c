@@ -129,5 +129,5 @@ heed_status heed_check_constants(struct heed_check *c)
         heed_check_aux(c, i, &c->slots[slot - 1].t);
         c->aux[i]->data = *data;
     }
-    return heed_validate_constants(c->out, c->arena->runtime, c->report);
+    return heed_validate_constants(c->out, c->arena->runtime, c->where.report);
 }

@@ -18,7 +18,7 @@ heed_status heed_check_slots(struct heed_check *c)
 
     for (uint32_t i = 0; i < c->d.n_slots && status >= 0; i++) {
         heed_check_object(c, "slots[%u].", (unsigned)i);
-        status = heed_check_extents(c, &rule, &c->slots[i].t);
+        status = heed_tensor_extents(&c->where, &rule, &c->slots[i].t);
     }
     return status;
 }
@@ -100,11 +100,11 @@ static heed_status site_add(struct heed_check *c, const struct heed_site *site,
 
     if (t->ndim > rule.max) {
         snprintf(field, sizeof(field), "slots[%u].t.ndim", (unsigned)(slot - 1));
-        return heed_report_fill(c->report, HEED_E_VALUE, field, rule.max, t->ndim,
+        return heed_report_fill(c->where.report, HEED_E_VALUE, field, rule.max, t->ndim,
                                 "%s takes at most %u axes", heed_site_path(site, path),
                                 (unsigned)rule.max);
     }
-    heed_check_place(&rule, t, shape, stride);
+    heed_tensor_place(&rule, t, shape, stride);
     for (int a = 0; a < 3; a++)
         axis_cut(c, site, site->use->axes[a], shape[3 + a]);
     aux->slot = slot;
@@ -198,13 +198,13 @@ static heed_status site_shape(struct heed_check *c, const struct heed_site *site
 
         snprintf(why, sizeof(why), "batch axis of %s", path);
         if (shape[a] != 1 || use->batch == HEED_BATCH_ALL)
-            status = heed_check_axis(c, rule, t, a, wanted, why);
+            status = heed_tensor_axis(&c->where, rule, t, a, wanted, why);
     }
     for (uint32_t axis = 6 - use->trailing; axis < 6 && status >= 0; axis++) {
         if (axis_may(c, site, use->axes[axis - 3], shape[axis], &wanted, names))
             continue;
         snprintf(why, sizeof(why), "%s (%s)", names, path);
-        status = heed_check_axis(c, rule, t, axis, wanted, why);
+        status = heed_tensor_axis(&c->where, rule, t, axis, wanted, why);
     }
     return status;
 }
@@ -214,7 +214,7 @@ void heed_check_aux(const struct heed_check *c, uint32_t site, const heed_tensor
     const struct heed_tensor_rule rule = heed_check_use_rule(c->sites[site].use);
     struct heed_aux *aux = c->aux[site];
 
-    heed_check_place(&rule, t, aux->shape, aux->stride);
+    heed_tensor_place(&rule, t, aux->shape, aux->stride);
     for (int a = 0; a < 3; a++) {
         if (aux->shape[a] == 1)
             aux->shape[a] = c->out->batch[a];
@@ -232,7 +232,7 @@ heed_status heed_check_sites(struct heed_check *c)
         int64_t shape[6], stride[6];
 
         heed_check_object(c, "slots[%u].", (unsigned)(site->aux->slot - 1));
-        status = heed_check_view(c, &rule, t, shape, stride);
+        status = heed_tensor_view(&c->where, &rule, t, shape, stride);
         if (status >= 0)
             status = site_shape(c, site, &rule, t, shape);
         if (status >= 0)

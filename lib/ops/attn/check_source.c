@@ -243,16 +243,21 @@ static heed_status tensors_check(struct heed_check *c, const heed_source *s,
     heed_status status;
     int64_t key_heads;
 
-    if ((status = heed_check_tensor(c, &rule_k, &s->k, &to->k)) < 0 ||
-        (status = heed_check_tensor(c, &rule_v, &s->v, &to->v)) < 0)
+    if ((status = heed_tensor_check(&c->where, &rule_k, &s->k, &to->k)) < 0 ||
+        (status = heed_tensor_check(&c->where, &rule_v, &s->v, &to->v)) < 0)
         return status;
     key_heads = to->k.shape[3];
     if (key_heads == 0 ? heads != 0 : heads % key_heads != 0)
-        return heed_check_axis(c, &rule_k, &s->k, 3, heads, "key heads must divide the heads of q");
-    if ((status = heed_check_axis(c, &rule_k, &s->k, 5, c->out->d, "channels of q and k")) < 0 ||
-        (status = heed_check_axis(c, &rule_v, &s->v, 3, key_heads, "heads of k and v")) < 0 ||
-        (status = heed_check_axis(c, &rule_v, &s->v, 4, to->k.shape[4], "keys of k and v")) < 0 ||
-        (status = heed_check_axis(c, &rule_v, &s->v, 5, c->out->d_v, "channels of v and o")) < 0)
+        return heed_tensor_axis(&c->where, &rule_k, &s->k, 3, heads,
+                                "key heads must divide the heads of q");
+    if ((status = heed_tensor_axis(&c->where, &rule_k, &s->k, 5, c->out->d,
+                                   "channels of q and k")) < 0 ||
+        (status = heed_tensor_axis(&c->where, &rule_v, &s->v, 3, key_heads, "heads of k and v")) <
+            0 ||
+        (status = heed_tensor_axis(&c->where, &rule_v, &s->v, 4, to->k.shape[4],
+                                   "keys of k and v")) < 0 ||
+        (status = heed_tensor_axis(&c->where, &rule_v, &s->v, 5, c->out->d_v,
+                                   "channels of v and o")) < 0)
         return status;
     to->heads = or_one(key_heads);
     to->n_k = to->k.shape[4];

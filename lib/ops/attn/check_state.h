@@ -8,10 +8,8 @@
 #define HEED_LIB_OPS_ATTN_CHECK_STATE_H
 
 #include "../../core/alloc.h"
-#include "../../core/error.h"
+#include "../tensor.h"
 #include "use.h"
-
-enum { HEED_CHECK_PREFIX = 40, HEED_CHECK_NAME = 32 };
 
 struct heed_check {
     const heed_attn_desc *given;
@@ -24,8 +22,7 @@ struct heed_check {
     struct heed_aux **aux;          /* of each site, to be filled */
     int64_t dilation;               /* the step of PHASE_QUERY terms so far; 0: none */
     struct heed_arena *arena, *scratch;
-    heed_report *report;
-    char prefix[HEED_CHECK_PREFIX]; /* of the object: "sources[0].terms[1]." */
+    struct heed_where where; /* the object that is looked at */
 };
 
 /* Names the object whose fields are looked at from now on. */
@@ -56,30 +53,8 @@ const char *heed_check_flags_hint(uint32_t flags);
 /* Within HEED_POSITION_MAX? */
 heed_status heed_check_position(struct heed_check *, const char *name, int64_t value);
 
-/* ---- tensors (check_tensor.c) ---- */
+/* ---- batches of tensors (check_batch.c) ---- */
 
-struct heed_tensor_rule {
-    const char *name;
-    uint32_t min, max;              /* axes; min 0: may be absent */
-    uint32_t trailing;              /* of them, the last so many are no batch axes */
-    uint32_t end;                   /* view axis after the last one */
-    uint32_t set;                   /* HEED_SET_* */
-};
-/* All that can be said of a tensor by itself; fills the view, which stays zero if it is absent. */
-heed_status heed_check_tensor(struct heed_check *, const struct heed_tensor_rule *,
-                              const heed_tensor *, struct heed_view *);
-/* Axes and extents. */
-heed_status heed_check_extents(struct heed_check *, const struct heed_tensor_rule *,
-                               const heed_tensor *);
-/* Element type, axes in their places, sizes within 63 bits. */
-heed_status heed_check_view(struct heed_check *, const struct heed_tensor_rule *,
-                            const heed_tensor *, int64_t shape[6], int64_t stride[6]);
-/* View axes without another question. Extents of 1 and tensors without elements get strides 0. */
-void heed_check_place(const struct heed_tensor_rule *, const heed_tensor *, int64_t shape[6],
-                      int64_t stride[6]);
-/* A view axis has this extent? HEED_E_SHAPE at the caller's axis. */
-heed_status heed_check_axis(struct heed_check *, const struct heed_tensor_rule *,
-                            const heed_tensor *, uint32_t axis, int64_t wanted, const char *why);
 /* Are the batch extents all 1? */
 heed_status heed_check_no_batch(struct heed_check *, const struct heed_tensor_rule *,
                                 const heed_tensor *);

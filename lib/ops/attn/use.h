@@ -9,6 +9,7 @@
 #ifndef HEED_LIB_OPS_ATTN_USE_H
 #define HEED_LIB_OPS_ATTN_USE_H
 
+#include "../../core/dtype.h"
 #include "../../plan.h"
 
 #include <stdbool.h>
@@ -29,16 +30,6 @@ enum {
 
 /* What the batch axes may be. */
 enum { HEED_BATCH_ONE, HEED_BATCH_MAY, HEED_BATCH_ALL };
-
-/* Sets of element types: bit i is row i of the table in dtype.c. */
-enum {
-    HEED_SET_F32 = 1,
-    HEED_SET_FLOATS = 7,
-    HEED_SET_U8 = 8,
-    HEED_SET_I32 = 16,
-    HEED_SET_I64 = 32,
-    HEED_SET_INTS = 48
-};
 
 struct heed_entries;
 struct heed_entry;

@@ -1,16 +1,38 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Tensors: what can be said of one by itself, and one axis beside what it must agree with.
+ * Tensors of a descriptor, for every operation.
  */
-#include "check_state.h"
+#include "tensor.h"
 
-#include "../../core/dtype.h"
+#include "../core/alloc.h"
+#include "../core/dtype.h"
 
 #include <stdio.h>
 #include <string.h>
 
-heed_status heed_check_extents(struct heed_check *c, const struct heed_tensor_rule *rule,
+heed_status heed_where_fail_list(const struct heed_where *at, heed_status status, const char *name,
+                                 int64_t wanted, int64_t got, const char *format, va_list list)
+{
+    char field[HEED_CHECK_PREFIX + HEED_CHECK_NAME], text[192];
+
+    vsnprintf(text, sizeof(text), format, list);
+    snprintf(field, sizeof(field), "%s%s", at->prefix, name);
+    return heed_report_fill(at->report, status, field, wanted, got, "%s: %s", field, text);
+}
+
+heed_status heed_where_fail(const struct heed_where *at, heed_status status, const char *name,
+                            int64_t wanted, int64_t got, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    status = heed_where_fail_list(at, status, name, wanted, got, format, list);
+    va_end(list);
+    return status;
+}
+
+heed_status heed_tensor_extents(const struct heed_where *at, const struct heed_tensor_rule *rule,
                                const heed_tensor *t)
 {
     char name[HEED_CHECK_NAME];
@@ -18,10 +40,10 @@ heed_status heed_check_extents(struct heed_check *c, const struct heed_tensor_ru
     snprintf(name, sizeof(name), "%s.ndim", rule->name);
     if (t->ndim == 0)
         return rule->min == 0 ? HEED_OK
-                              : heed_check_fail(c, HEED_E_NULL, name, rule->min, 0,
+                              : heed_where_fail(at, HEED_E_NULL, name, rule->min, 0,
                                                 "the tensor is absent");
     if (t->ndim < rule->min || t->ndim > rule->max)
-        return heed_check_fail(c, HEED_E_VALUE, name, t->ndim < rule->min ? rule->min : rule->max,
+        return heed_where_fail(at, HEED_E_VALUE, name, t->ndim < rule->min ? rule->min : rule->max,
                                t->ndim, "it has %u axes, from %u to %u are wanted",
                                (unsigned)t->ndim, (unsigned)(rule->min ? rule->min : 1),
                                (unsigned)rule->max);
@@ -29,12 +51,12 @@ heed_status heed_check_extents(struct heed_check *c, const struct heed_tensor_ru
         if (t->shape[i] >= 0)
             continue;
         snprintf(name, sizeof(name), "%s.shape[%u]", rule->name, (unsigned)i);
-        return heed_check_fail(c, HEED_E_VALUE, name, 0, t->shape[i], "a negative extent");
+        return heed_where_fail(at, HEED_E_VALUE, name, 0, t->shape[i], "a negative extent");
     }
     return HEED_OK;
 }
 
-static heed_status dtype_in(struct heed_check *c, const struct heed_tensor_rule *rule,
+static heed_status dtype_in(const struct heed_where *at, const struct heed_tensor_rule *rule,
                             uint32_t dtype)
 {
     uint32_t wanted = 0, row;
@@ -53,7 +75,7 @@ static heed_status dtype_in(struct heed_check *c, const struct heed_tensor_rule 
                  heed_dtype_name(row));
     }
     snprintf(name, sizeof(name), "%s.dtype", rule->name);
-    return heed_check_fail(c, HEED_E_DTYPE, name, wanted, dtype, "%s (%u), wanted %s",
+    return heed_where_fail(at, HEED_E_DTYPE, name, wanted, dtype, "%s (%u), wanted %s",
                            heed_dtype_name(dtype), (unsigned)dtype, names);
 }
 
@@ -87,7 +109,7 @@ static bool span_fits(const int64_t shape[6], const int64_t stride[6], int64_t s
     return true;
 }
 
-void heed_check_place(const struct heed_tensor_rule *rule, const heed_tensor *t, int64_t shape[6],
+void heed_tensor_place(const struct heed_tensor_rule *rule, const heed_tensor *t, int64_t shape[6],
                       int64_t stride[6])
 {
     bool empty = false;
@@ -108,38 +130,38 @@ void heed_check_place(const struct heed_tensor_rule *rule, const heed_tensor *t,
         stride[i] = 0;
 }
 
-heed_status heed_check_view(struct heed_check *c, const struct heed_tensor_rule *rule,
+heed_status heed_tensor_view(const struct heed_where *at, const struct heed_tensor_rule *rule,
                             const heed_tensor *t, int64_t shape[6], int64_t stride[6])
 {
-    const heed_status status = dtype_in(c, rule, t->dtype);
+    const heed_status status = dtype_in(at, rule, t->dtype);
     char name[HEED_CHECK_NAME];
 
     if (status < 0)
         return status;
-    heed_check_place(rule, t, shape, stride);
+    heed_tensor_place(rule, t, shape, stride);
     snprintf(name, sizeof(name), "%s.shape", rule->name);
     if (!product_fits(shape))
-        return heed_check_fail(c, HEED_E_OVERFLOW, name, INT64_MAX, 0,
+        return heed_where_fail(at, HEED_E_OVERFLOW, name, INT64_MAX, 0,
                                "the product of the extents leaves 63 bits");
     snprintf(name, sizeof(name), "%s.stride", rule->name);
     if (!span_fits(shape, stride, (int64_t)heed_dtype_size(t->dtype)))
-        return heed_check_fail(c, HEED_E_OVERFLOW, name, INT64_MAX, 0,
+        return heed_where_fail(at, HEED_E_OVERFLOW, name, INT64_MAX, 0,
                                "the bytes it spans leave 63 bits");
     return HEED_OK;
 }
 
-heed_status heed_check_tensor(struct heed_check *c, const struct heed_tensor_rule *rule,
+heed_status heed_tensor_check(const struct heed_where *at, const struct heed_tensor_rule *rule,
                               const heed_tensor *t, struct heed_view *v)
 {
-    const heed_status status = heed_check_extents(c, rule, t);
+    const heed_status status = heed_tensor_extents(at, rule, t);
 
     if (status < 0 || t->ndim == 0)
         return status;
     v->dtype = t->dtype;
-    return heed_check_view(c, rule, t, v->shape, v->stride);
+    return heed_tensor_view(at, rule, t, v->shape, v->stride);
 }
 
-heed_status heed_check_axis(struct heed_check *c, const struct heed_tensor_rule *rule,
+heed_status heed_tensor_axis(const struct heed_where *at, const struct heed_tensor_rule *rule,
                             const heed_tensor *t, uint32_t axis, int64_t wanted, const char *why)
 {
     const uint32_t j = axis < 3 ? rule->trailing + 2 - axis : rule->end - 1 - axis;
@@ -152,34 +174,6 @@ heed_status heed_check_axis(struct heed_check *c, const struct heed_tensor_rule 
         snprintf(name, sizeof(name), "%s.shape[%u]", rule->name, (unsigned)(t->ndim - 1 - j));
     else
         snprintf(name, sizeof(name), "%s.ndim", rule->name);
-    return heed_check_fail(c, HEED_E_SHAPE, name, wanted, got, "extent %lld, wanted %lld: %s",
+    return heed_where_fail(at, HEED_E_SHAPE, name, wanted, got, "extent %lld, wanted %lld: %s",
                            (long long)got, (long long)wanted, why);
-}
-
-heed_status heed_check_no_batch(struct heed_check *c, const struct heed_tensor_rule *rule,
-                                const heed_tensor *t)
-{
-    heed_status status = HEED_OK;
-
-    for (uint32_t a = 0; a < 3 && status >= 0; a++)
-        status = heed_check_axis(c, rule, t, a, 1, "RAGGED tensors have batch extent 1");
-    return status;
-}
-
-heed_status heed_check_batch(struct heed_check *c, const struct heed_tensor_rule *rule,
-                             const heed_tensor *t)
-{
-    int64_t shape[6], stride[6];
-
-    heed_check_place(rule, t, shape, stride);
-    for (uint32_t a = 0; a < 3; a++) {
-        int64_t *common = &c->out->batch[a];
-
-        if (shape[a] == 1)
-            continue;
-        if (*common != 1 && *common != shape[a])
-            return heed_check_axis(c, rule, t, a, *common, "batch extents disagree");
-        *common = shape[a];
-    }
-    return HEED_OK;
 }

@@ -1,0 +1,116 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Copies of rows.
+ */
+#include "arrays.h"
+
+#include <heed/memory.h>
+
+/* clang-format off */
+static const struct heed_array_row copy_arrays[] = {
+    [HK_COPY_X] = HEED_ARRAY_ROW(copy, x, "BHSD", IN, FLOATS, 1),
+    [HK_COPY_Y] = HEED_ARRAY_ROW(copy, y, "BHTD", STATE, FLOATS, 1),
+    [HK_COPY_FROM] = HEED_ARRAY_ROW(copy, from, "BhN", IN, I32, 0),
+    [HK_COPY_TO] = HEED_ARRAY_ROW(copy, to, "BhN", IN, I32, 0),
+    [HK_COPY_AT] = HEED_ARRAY_ROW(copy, at, "B", IN, INTS, 0),
+    [HK_COPY_HEAD] = HEED_ARRAY_ROW(copy, head, "B", IN, INTS, 0),
+    [HK_COPY_TABLE] = HEED_ARRAY_ROW(copy, table, "BK", IN, I32, 0),
+    [HK_COPY_LEN] = HEED_ARRAY_ROW(copy, len, "B", IN, INTS, 0),
+};
+/* clang-format on */
+
+/* Sizes of the first version: frozen. */
+enum { DESC_V1 = 848, ARGS_V1 = 176 };
+_Static_assert(sizeof(heed_copy_desc) == DESC_V1, "heed_copy_desc may only grow");
+_Static_assert(sizeof(heed_copy_args) == ARGS_V1, "heed_copy_args may only grow");
+
+static const struct heed_array_table arrays =
+    HEED_ARRAY_TABLE(copy, DESC_V1, ARGS_V1, HEED_COPY_ZERO, offsetof(heed_copy_desc, reserved));
+
+/* A strip moves about so many bytes: enough to begin with, and many for every worker. */
+enum { STRIP_BYTES = 32768 };
+
+static heed_status exclude(const struct heed_arrays *a)
+{
+    heed_status status = HEED_OK;
+
+    if (heed_arrays_has(a, HK_COPY_TO))
+        status = heed_arrays_want(a, HK_COPY_AT, false, "rows go to `to` or to `at` on");
+    if (status >= 0 && heed_arrays_has(a, HK_COPY_HEAD))
+        status = heed_arrays_want(a, HK_COPY_TABLE, false, "y is a ring or it has pages");
+    return status;
+}
+
+static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const void *given,
+                         heed_report *report)
+{
+    heed_copy_desc desc;
+    struct heed_arrays a;
+    struct hk_copy *copy;
+    bool paged, listed;
+    heed_status status = heed_arrays_open(&a, plan, arena, given, &desc, report);
+
+    if (status >= 0)
+        status = exclude(&a);
+    if (status < 0)
+        return status;
+    paged = heed_arrays_has(&a, HK_COPY_TABLE);
+    if (paged)
+        a.axes[HK_COPY_Y] = "PHGD";
+    status = heed_arrays_lay(&a);
+    if (status < 0)
+        return status;
+    copy = a.numbers;
+    listed = heed_arrays_has(&a, HK_COPY_FROM) || heed_arrays_has(&a, HK_COPY_TO);
+    copy->d = heed_arrays_extent(&a, 'D');
+    copy->x_rows = heed_arrays_extent(&a, 'S');
+    copy->y_rows = paged ? 0 : heed_arrays_extent(&a, 'T');
+    copy->page = paged ? heed_arrays_extent(&a, 'G') : 0;
+    copy->n_pages = paged ? heed_arrays_extent(&a, 'P') : 0;
+    copy->table = paged ? heed_arrays_extent(&a, 'K') : 0;
+    copy->zero = (desc.flags & HEED_COPY_ZERO) != 0;
+    return heed_arrays_strips(&a, heed_arrays_extent(&a, 'H'),
+                              heed_arrays_extent(&a, listed ? 'N' : 'S'),
+                              copy->d * heed_dtype_size(desc.x.dtype), STRIP_BYTES);
+}
+
+/* Every row is read and written once. */
+static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
+{
+    const struct heed_form *form = heed_form_of(plan);
+    const struct hk_copy *copy = form->numbers;
+    const double elements = (double)form->n_batch * (double)copy->strip.heads *
+                            (double)copy->strip.rows * (double)copy->d;
+
+    *flops = 0;
+    *bytes =
+        heed_arrays_bytes(plan, HK_COPY_X, elements) + heed_arrays_bytes(plan, HK_COPY_Y, elements);
+}
+
+const struct heed_op heed_op_copy = {
+    .id = HEED_OP_COPY,
+    .name = "copy",
+    .arrays = &arrays,
+    .check = check,
+    .lower = heed_arrays_lower,
+    .place = heed_arrays_place,
+    .work = work,
+};
+
+heed_status heed_copy_check(heed_device *device, const heed_copy_desc *desc, heed_report *report)
+{
+    return heed_op_check(&heed_op_copy, device, desc, report);
+}
+
+heed_status heed_copy_plan(heed_device *device, const heed_copy_desc *desc, heed_plan **out,
+                           heed_report *report)
+{
+    return heed_op_plan(&heed_op_copy, device, desc, out, report);
+}
+
+heed_status heed_copy_run(const heed_plan *plan, heed_queue *queue, const heed_copy_args *args,
+                          heed_event **event, heed_report *report)
+{
+    return heed_op_run(&heed_op_copy, plan, queue, args, event, report);
+}

@@ -1,0 +1,118 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Element access of operations with a fixed list of arrays. Lengths are cut and flags are tested
+ * here; what an index that makes no sense means is each operation's own affair.
+ */
+#include "array.h"
+
+#include "decode.h"
+
+
+struct heed_ref_arrays heed_ref_arrays_of(const struct heed_plan *plan,
+                                          const struct heed_launch *launch)
+{
+    return (struct heed_ref_arrays){ .operands = plan->operands, .at = launch->at };
+}
+
+void heed_ref_arrays_item(struct heed_ref_arrays *arrays, const struct heed_form *form,
+                          int64_t item)
+{
+    for (int axis = 2; axis >= 0; axis--) {
+        arrays->batch[axis] = item % form->batch[axis];
+        item /= form->batch[axis];
+    }
+}
+
+bool heed_ref_has(const struct heed_ref_arrays *arrays, uint32_t operand)
+{
+    return arrays->operands[operand].view.dtype != 0;
+}
+
+int64_t heed_ref_offset(const struct heed_ref_arrays *arrays, uint32_t operand, int64_t x,
+                        int64_t y, int64_t z)
+{
+    const int64_t *stride = arrays->operands[operand].view.stride;
+    int64_t batch = 0;
+
+    for (int axis = 0; axis < 3; axis++)
+        batch += arrays->batch[axis] * stride[axis];
+    return batch + x * stride[3] + y * stride[4] + z * stride[5];
+}
+
+static uint32_t dtype_of(const struct heed_ref_arrays *arrays, uint32_t operand)
+{
+    return arrays->operands[operand].view.dtype;
+}
+
+static void *data_of(const struct heed_ref_arrays *arrays, uint32_t operand)
+{
+    return heed_address(arrays->at[operand]);
+}
+
+float heed_ref_float(const struct heed_ref_arrays *arrays, uint32_t operand, int64_t offset)
+{
+    return heed_ref_load(dtype_of(arrays, operand), data_of(arrays, operand), offset);
+}
+
+void heed_ref_put(const struct heed_ref_arrays *arrays, uint32_t operand, int64_t offset,
+                  float value)
+{
+    heed_ref_store(dtype_of(arrays, operand), data_of(arrays, operand), offset, value);
+}
+
+int64_t heed_ref_int(const struct heed_ref_arrays *arrays, uint32_t operand, int64_t x, int64_t y,
+                     int64_t z)
+{
+    return heed_ref_load_int(dtype_of(arrays, operand), data_of(arrays, operand),
+                             heed_ref_offset(arrays, operand, x, y, z));
+}
+
+void heed_ref_put_int(const struct heed_ref_arrays *arrays, uint32_t operand, int64_t x, int64_t y,
+                      int64_t z, int64_t value)
+{
+    heed_ref_store_int(dtype_of(arrays, operand), data_of(arrays, operand),
+                       heed_ref_offset(arrays, operand, x, y, z), value);
+}
+
+int64_t heed_ref_length(const struct heed_ref_arrays *arrays, uint32_t operand, int64_t bound)
+{
+    int64_t length;
+
+    if (!heed_ref_has(arrays, operand))
+        return bound;
+    length = heed_ref_int(arrays, operand, 0, 0, 0);
+    return length < 0 ? 0 : length > bound ? bound : length;
+}
+
+bool heed_ref_present(const struct heed_ref_arrays *arrays, uint32_t mask, int64_t head,
+                      int64_t length, int64_t at)
+{
+    if (at < 0 || at >= length)
+        return false;
+    return !heed_ref_has(arrays, mask) || heed_ref_int(arrays, mask, 0, head, at) != 0;
+}
+
+void heed_ref_copy_row(const struct heed_ref_arrays *arrays, uint32_t from, int64_t from_at,
+                       uint32_t to, int64_t to_at, int64_t d)
+{
+    const int64_t from_step = arrays->operands[from].view.stride[5];
+    const int64_t to_step = arrays->operands[to].view.stride[5];
+    const uint32_t dtype = dtype_of(arrays, from);
+
+    for (int64_t t = 0; t < d; t++) {
+        if (dtype == dtype_of(arrays, to))
+            heed_ref_copy_bits(dtype, data_of(arrays, from), from_at + t * from_step,
+                               data_of(arrays, to), to_at + t * to_step);
+        else
+            heed_ref_put(arrays, to, to_at + t * to_step,
+                         heed_ref_float(arrays, from, from_at + t * from_step));
+    }
+}
+
+void heed_ref_zero_row(const struct heed_ref_arrays *arrays, uint32_t operand, int64_t at,
+                       int64_t d)
+{
+    for (int64_t t = 0; t < d; t++)
+        heed_ref_put(arrays, operand, at + t * arrays->operands[operand].view.stride[5], 0.0f);
+}

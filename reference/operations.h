@@ -1,0 +1,27 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The operations of the reference beside attention, and what their runs share.
+ */
+#ifndef HEED_REFERENCE_OPERATIONS_H
+#define HEED_REFERENCE_OPERATIONS_H
+
+#include "../lib/backend.h"
+
+extern const struct heed_impl heed_ref_copy;
+extern const struct heed_impl heed_ref_merge;
+extern const struct heed_impl heed_ref_pool;
+extern const struct heed_impl heed_ref_push;
+
+/* A run in the default floating-point environment, whatever the caller's. */
+heed_status heed_ref_compute(void (*body)(const struct heed_plan *, const struct heed_launch *),
+                             const struct heed_plan *, const struct heed_launch *);
+
+/* prepare of an operation that needs no workspace. */
+heed_status heed_ref_prepare_nothing(struct heed_plan *, const struct heed_services *,
+                                     struct heed_error_detail *);
+/* The workspace of an operation that sums rows of d channels: heed_ref_softmax_start's scratch. */
+bool heed_ref_accumulators_fit(int64_t d, struct heed_refusal *);
+void heed_ref_accumulators_prepare(struct heed_plan *, int64_t d);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Keys are collected in blocks of 64 ordinals (numerics.md steps 5 to 7), these in chunks of 1024
+ * (8), and the row is ended by 9 to 12.
+ */
+#include "softmax.h"
+
+#include "decode.h"
+
+#include <math.h>
+
+static void part_start(struct heed_ref_part *part, int64_t d)
+{
+    part->m = -INFINITY;
+    part->keys = 0;
+    for (int i = 0; i < HEED_REF_LANES; i++)
+        part->l[i] = 0.0f;
+    for (int64_t t = 0; t < d; t++)
+        part->o[t] = 0.0f;
+}
+
+void heed_ref_softmax_start(struct heed_ref_softmax *softmax, int64_t d, float *scratch)
+{
+    softmax->d = d;
+    softmax->block.number = 0;
+    softmax->block.count = 0;
+    softmax->chunk.o = scratch;
+    softmax->total.o = d > 0 ? scratch + d : scratch; /* scratch may be NULL */
+    part_start(&softmax->chunk, d);
+    part_start(&softmax->total, d);
+}
+
+/* Steps 5 to 7. */
+static void block_finish(struct heed_ref_softmax *softmax)
+{
+    struct heed_ref_block *block = &softmax->block;
+    struct heed_ref_part *chunk = &softmax->chunk;
+    float m = -INFINITY, e;
+
+    for (int i = 0; i < block->count; i++)
+        m = block->y[i] > m ? block->y[i] : m;
+    e = rintf(m) + 1.0f;
+    if (e > chunk->m) {
+        float w = heed_ref_pow2(chunk->m - e);
+
+        for (int i = 0; i < HEED_REF_LANES; i++)
+            chunk->l[i] *= w;
+        for (int64_t t = 0; t < softmax->d; t++)
+            chunk->o[t] *= w;
+        chunk->m = e;
+    }
+    for (int i = 0; i < block->count; i++) {
+        float p = heed_ref_weight(block->y[i], chunk->m);
+
+        chunk->l[block->lane[i]] += p;
+        for (int64_t t = 0; t < softmax->d; t++) {
+            float value = heed_ref_load(softmax->dtype, softmax->values,
+                                        block->v_at[i] + t * softmax->stride);
+
+            chunk->o[t] = fmaf(p, value, chunk->o[t]);
+        }
+    }
+    chunk->keys += block->count;
+    block->count = 0;
+}
+
+/* Step 8: the first chunk is copied, each next is combined. */
+static void chunk_finish(struct heed_ref_softmax *softmax)
+{
+    struct heed_ref_part *chunk = &softmax->chunk, *total = &softmax->total;
+
+    if (chunk->keys == 0)
+        return;
+    if (total->keys == 0) {
+        total->m = chunk->m;
+        for (int i = 0; i < HEED_REF_LANES; i++)
+            total->l[i] = chunk->l[i];
+        for (int64_t t = 0; t < softmax->d; t++)
+            total->o[t] = chunk->o[t];
+    } else {
+        float m = chunk->m > total->m ? chunk->m : total->m;
+        float w1 = heed_ref_pow2(total->m - m);
+        float w2 = heed_ref_pow2(chunk->m - m);
+
+        for (int i = 0; i < HEED_REF_LANES; i++) {
+            float kept = total->l[i] * w1;
+
+            total->l[i] = fmaf(chunk->l[i], w2, kept);
+        }
+        for (int64_t t = 0; t < softmax->d; t++) {
+            float kept = total->o[t] * w1;
+
+            total->o[t] = fmaf(chunk->o[t], w2, kept);
+        }
+        total->m = m;
+    }
+    total->keys += chunk->keys;
+    part_start(chunk, softmax->d);
+}
+
+void heed_ref_softmax_add(struct heed_ref_softmax *softmax, float y, int64_t ordinal, int64_t v_at)
+{
+    struct heed_ref_block *block = &softmax->block;
+
+    if (y == -INFINITY)
+        return;
+    if (ordinal / HEED_REF_BLOCK != block->number) {
+        int64_t chunk_before = block->number / (HEED_REF_CHUNK / HEED_REF_BLOCK);
+
+        block_finish(softmax);
+        if (ordinal / HEED_REF_CHUNK != chunk_before)
+            chunk_finish(softmax);
+        block->number = ordinal / HEED_REF_BLOCK;
+    }
+    block->y[block->count] = y;
+    block->lane[block->count] = (int)(ordinal % HEED_REF_LANES);
+    block->v_at[block->count] = v_at;
+    block->count++;
+}
+
+void heed_ref_softmax_join(struct heed_ref_softmax *softmax)
+{
+    block_finish(softmax);
+    chunk_finish(softmax);
+}
+
+float heed_ref_softmax_end(struct heed_ref_softmax *softmax, float sink, bool with_sink)
+{
+    struct heed_ref_part *total = &softmax->total;
+    float l, lse, r;
+
+    for (int half = HEED_REF_LANES / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++)
+            total->l[i] += total->l[i + half];
+    }
+    l = total->l[0];
+    lse = heed_ref_lse(total->m, l);
+    if (sink != -INFINITY) {
+        float y = sink * HEED_REF_LOG2E;
+        float e = rintf(y) + 1.0f;
+        float m = e > total->m ? e : total->m;
+        float w = heed_ref_pow2(total->m - m);
+
+        l = fmaf(l, w, heed_ref_weight(y, m));
+        for (int64_t t = 0; t < softmax->d; t++)
+            total->o[t] *= w;
+        if (with_sink)
+            lse = heed_ref_lse(m, l);
+    }
+    r = heed_ref_recip(l);
+    for (int64_t t = 0; t < softmax->d; t++)
+        total->o[t] *= r;
+    return lse;
+}
