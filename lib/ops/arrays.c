@@ -24,11 +24,12 @@ static heed_status head_check(struct heed_arrays *a)
 {
     const uint32_t known = a->table->flags | HEED_PLAN_ALLOW_COMPOSED | HEED_PLAN_OWN_WORKSPACE;
     struct head head;
-    uint32_t reserved;
+    uint32_t reserved = 0;
     heed_status status;
 
     memcpy(&head, a->desc, sizeof(head));
-    memcpy(&reserved, (const char *)a->desc + a->table->reserved_at, sizeof(reserved));
+    if (a->table->reserved_at != 0)
+        memcpy(&reserved, (const char *)a->desc + a->table->reserved_at, sizeof(reserved));
     if (head.flags & ~known)
         return heed_where_fail(&a->where, HEED_E_FLAG, "flags", known, head.flags,
                                "unknown flag bits 0x%x", (unsigned)(head.flags & ~known));

@@ -46,12 +46,12 @@ enum { HEED_MAX_ARRAYS = 16, HEED_LETTERS = 26 };
         .needed = is_needed, .desc_at = offsetof(heed_##op##_desc, field),                         \
         .args_at = offsetof(heed_##op##_args, field),                                              \
     }
-#define HEED_ARRAY_TABLE(op, v1_desc, v1_args, known)                                              \
+#define HEED_ARRAY_TABLE(op, v1_desc, v1_args, known, reserved_place)                              \
     {                                                                                              \
         .rows = op##_arrays, .n = sizeof(op##_arrays) / sizeof(*op##_arrays), .flags = known,      \
         .desc_v1 = v1_desc, .desc_size = sizeof(heed_##op##_desc), .args_v1 = v1_args,             \
-        .args_size = sizeof(heed_##op##_args),                                                     \
-        .reserved_at = offsetof(heed_##op##_desc, reserved), .numbers = sizeof(struct hk_##op),    \
+        .args_size = sizeof(heed_##op##_args), .reserved_at = reserved_place,                      \
+        .numbers = sizeof(struct hk_##op),                                                         \
     }
 
 /* A descriptor on its way to a form. */

@@ -7,15 +7,18 @@
 
 #include <heed/memory.h>
 
-#define ROW(field, letters, role, set, needed)                                                     \
-    HEED_ARRAY_ROW(copy, field, letters, role, set, needed)
+/* clang-format off */
 static const struct heed_array_row copy_arrays[] = {
-    [HK_COPY_X] = ROW(x, "BHSD", IN, FLOATS, 1),    [HK_COPY_Y] = ROW(y, "BHTD", STATE, FLOATS, 1),
-    [HK_COPY_FROM] = ROW(from, "BhN", IN, I32, 0),  [HK_COPY_TO] = ROW(to, "BhN", IN, I32, 0),
-    [HK_COPY_AT] = ROW(at, "B", IN, INTS, 0),       [HK_COPY_HEAD] = ROW(head, "B", IN, INTS, 0),
-    [HK_COPY_TABLE] = ROW(table, "BK", IN, I32, 0), [HK_COPY_LEN] = ROW(len, "B", IN, INTS, 0),
+    [HK_COPY_X] = HEED_ARRAY_ROW(copy, x, "BHSD", IN, FLOATS, 1),
+    [HK_COPY_Y] = HEED_ARRAY_ROW(copy, y, "BHTD", STATE, FLOATS, 1),
+    [HK_COPY_FROM] = HEED_ARRAY_ROW(copy, from, "BhN", IN, I32, 0),
+    [HK_COPY_TO] = HEED_ARRAY_ROW(copy, to, "BhN", IN, I32, 0),
+    [HK_COPY_AT] = HEED_ARRAY_ROW(copy, at, "B", IN, INTS, 0),
+    [HK_COPY_HEAD] = HEED_ARRAY_ROW(copy, head, "B", IN, INTS, 0),
+    [HK_COPY_TABLE] = HEED_ARRAY_ROW(copy, table, "BK", IN, I32, 0),
+    [HK_COPY_LEN] = HEED_ARRAY_ROW(copy, len, "B", IN, INTS, 0),
 };
-#undef ROW
+/* clang-format on */
 
 /* Sizes of the first version: frozen. */
 enum { DESC_V1 = 848, ARGS_V1 = 176 };
@@ -23,7 +26,7 @@ _Static_assert(sizeof(heed_copy_desc) == DESC_V1, "heed_copy_desc may only grow"
 _Static_assert(sizeof(heed_copy_args) == ARGS_V1, "heed_copy_args may only grow");
 
 static const struct heed_array_table arrays =
-    HEED_ARRAY_TABLE(copy, DESC_V1, ARGS_V1, HEED_COPY_ZERO);
+    HEED_ARRAY_TABLE(copy, DESC_V1, ARGS_V1, HEED_COPY_ZERO, offsetof(heed_copy_desc, reserved));
 
 /* A strip moves about so many bytes: enough to begin with, and many for every worker. */
 enum { STRIP_BYTES = 32768 };

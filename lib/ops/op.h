@@ -42,7 +42,8 @@ struct heed_op {
     void (*work)(const struct heed_plan *, uint64_t *flops, uint64_t *bytes);
 };
 
-extern const struct heed_op heed_op_attn, heed_op_copy;
+extern const struct heed_op heed_op_attn, heed_op_copy, heed_op_pool, heed_op_select, heed_op_push,
+    heed_op_merge;
 extern const struct heed_op *const heed_ops[];      /* table.c; ends with NULL */
 
 /* HEED_OK: heed_op_plan would make a plan, memory and the vendor's compiler willing. */

@@ -5,4 +5,7 @@
  */
 #include "op.h"
 
-const struct heed_op *const heed_ops[] = { &heed_op_attn, &heed_op_copy, NULL };
+const struct heed_op *const heed_ops[] = {
+    &heed_op_attn,   &heed_op_copy, &heed_op_pool,
+    &heed_op_select, &heed_op_push, &heed_op_merge, NULL,
+};
