@@ -27,25 +27,24 @@ PORTABLE = 80                   # all are made from this PTX, which is kept for 
 # No fused, flushed or approximate arithmetic: bits depend on it.
 OPTIONS = ["-x", "cu", "-std=c++17", "--fmad=false", "-prec-div=true", "-prec-sqrt=true",
            "-ftz=false", "-DHK_GROUP_ROWS=64", "-DHK_TILE_ROWS=6"]
-HOST_SHAPE = {"attend_lanes.cl", "pack.cl"}         # CPU style, which this backend never chooses
-ROW = re.compile(r'^HK_KERNEL\((\w+), "([\w.]+)", "([^"]*)"\)$')
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "device"))
+sys.dont_write_bytecode = True
+import sources                  # noqa: E402
 
 
 def rows(kernels):
     """(name, file, options) of kernels.def that a CUDA device can be given."""
-    for line in (pathlib.Path(kernels) / "kernels.def").read_text(encoding="ascii").splitlines():
-        match = ROW.match(line)
-        if match and match[2] not in HOST_SHAPE:
-            yield match[1], match[2], match[3].split()
+    for name, file, options, shape in sources.rows(pathlib.Path(kernels)):
+        if shape != "lanes":
+            yield name, file, options.split()
 
 
 def embedded(kernels):
-    """(name, large): all with few buffers; with many those that take any plan."""
-    for name, file, _ in rows(kernels):
-        if (pathlib.Path(kernels) / file).is_file():
-            yield name, 0
-            if name.endswith("_any") or not name.startswith("workgroup_"):
-                yield name, 1
+    """(name, large): all with few buffers; with many those of attention that take any plan."""
+    for name, _, _ in rows(kernels):
+        yield name, 0
+        if name.endswith("_any") or "workgroup" not in name.split("_"):
+            yield name, 1
 
 
 def known(nvcc):

@@ -1,30 +1,14 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * From a plan to its blob (kernels/blob.h) and to what bind keeps of it.
+ * From a plan of attention to its blob (kernels/blob.h).
  */
 #ifndef HEED_BACKENDS_DEVICE_BLOB_H
 #define HEED_BACKENDS_DEVICE_BLOB_H
 
 #include "../../lib/spans.h"
 #include "../kernels/blob.h"
-#include "device.h"
-
-#include <stdbool.h>
-
-enum {
-    HEED_WORK_ALIGN = 64,       /* of the workspace and of every array in it */
-    HEED_WORK_OFFSETS = 1024    /* bytes at its beginning that a driver may use (device.h, large) */
-};
-
-/* plan->state. */
-struct heed_device_plan {
-    size_t bytes;               /* of this allocation */
-    struct heed_device_state *device;
-    void *blob;
-    uint32_t large, n_launches;
-    struct heed_kernel_launch launches[4];
-};
+#include "frame.h"
 
 /* The fixed part: sizes, strips, workspace; false: something leaves 61 bits. *workspace: bytes. */
 bool heed_blob_plan(const struct heed_plan *, const struct heed_device_traits *, struct hk_plan *,

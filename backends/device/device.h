@@ -41,7 +41,8 @@ char *heed_kernel_source(const struct heed_services *, const char *file, size_t 
  * kernels have a pointer argument for each, so the number of buffers comes in two sizes. */
 enum {
     HEED_SMALL_SUBS = 4,            /* sub-sources of a source */
-    HEED_GROUP_THREADS = 256,         /* workgroup: threads of a group */
+    HEED_GROUP_THREADS = 256,       /* workgroup: threads of a group */
+    HEED_OPERATION_THREADS = 64,    /* likewise, of operations beside attention */
     HEED_BUFFERS_SMALL = 28 + 1,
     HEED_BUFFERS_LARGE = HEED_MAX_OPERANDS + 1
 };
@@ -105,7 +106,7 @@ struct heed_device_state {
     struct heed_device_traits traits;
 };
 
-extern const struct heed_impl *const heed_device_impls[];       /* prepare.c; ends with NULL */
+extern const struct heed_impl *const heed_device_impls[];       /* impls.c; ends with NULL */
 
 /* Runs the self_test kernel: do fma, rint, conversions and every step of docs/numerics.md give the
  * host's bits? *reason: "" if so, else static text why the device is not EXACT. offload: for a

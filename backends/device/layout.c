@@ -50,24 +50,6 @@ static void strips_find(const struct heed_plan *plan, const struct heed_device_t
 
 /* ---- the workspace ---- */
 
-struct workspace {
-    uint64_t at;
-    bool ok;
-};
-
-/* Room for count * size bytes; where it begins. */
-static int64_t place(struct workspace *w, double count, uint64_t size)
-{
-    const uint64_t start = w->at;
-
-    if (!w->ok || count * (double)size + (double)start > 0x1p60) {
-        w->ok = false;
-        return 0;
-    }
-    w->at += ((uint64_t)count * size + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN * HEED_WORK_ALIGN;
-    return (int64_t)start;
-}
-
 /* Blocks that a strip reaches at most of the keys of unit step, if that follows from the windows;
  * else infinite. */
 static double reach_blocks(const struct heed_plan *plan, uint32_t s, const struct hk_plan *to)
@@ -97,7 +79,7 @@ static double reach_blocks(const struct heed_plan *plan, uint32_t s, const struc
  * strip reaches far: then every worker keeps what its strips reach, which is faster, too. */
 static void pack_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
                       uint32_t s, struct hk_plan *to, struct hk_source *source,
-                      struct workspace *w)
+                      struct heed_room *w)
 {
     const struct heed_checked_source *from = &heed_attn_of(plan)->sources[s];
     const double items = source->shared ? 1 : (double)heed_attn_of(plan)->n_batch;
@@ -116,15 +98,16 @@ static void pack_find(const struct heed_plan *plan, const struct heed_device_tra
         return;
     }
     source->packs = 1;
-    source->packed_at = place(w, blocks * 64 * (double)heed_attn_of(plan)->d, sizeof(float));
-    source->finite_at = place(w, blocks, sizeof(uint32_t));
+    source->packed_at =
+        heed_room_place(w, blocks * 64 * (double)heed_attn_of(plan)->d, sizeof(float));
+    source->finite_at = heed_room_place(w, blocks, sizeof(uint32_t));
     source->pack_tasks = w->ok ? (int64_t)blocks : 0;
     to->pack_tasks += source->pack_tasks;
 }
 
 static void source_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
                         uint32_t s, struct hk_plan *to, struct hk_source *source,
-                        struct workspace *w)
+                        struct heed_room *w)
 {
     const struct heed_checked *attn = plan->checked;
     const struct heed_checked_source *from = &attn->sources[s];
@@ -147,13 +130,13 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
     };
     to->n_biases += from->n_biases;
     if (lowered->keys)
-        source->keys_at = place(w, (double)attn->n_batch * (double)source->blocks, 8);
+        source->keys_at = heed_room_place(w, (double)attn->n_batch * (double)source->blocks, 8);
     if (lowered->rows) {
         /* Ascending, so of no more entries in use than there are rows. */
         const int64_t max = hk_min(lowered->rows->shape[5], attn->n_q);
 
         source->row_parts = hk_parts(max, single ? 1 : to->strips.rows);
-        source->rows_at = place(w, (double)attn->n_batch * (double)source->row_words, 8);
+        source->rows_at = heed_room_place(w, (double)attn->n_batch * (double)source->row_words, 8);
     }
     if (traits->shape == HEED_SHAPE_LANES)
         pack_find(plan, traits, s, to, source, w);
@@ -221,7 +204,7 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
                      struct hk_plan *to, struct hk_source *sources, uint64_t *workspace)
 {
     const struct heed_checked *attn = plan->checked;
-    struct workspace w = { .at = HEED_WORK_OFFSETS, .ok = true };
+    struct heed_room w = { .at = HEED_WORK_OFFSETS, .ok = true };
 
     *to = (struct hk_plan){
         .batch = { attn->batch[0], attn->batch[1], attn->batch[2] },
@@ -244,13 +227,14 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
     to->groups = attn->heads / to->strips.stack;
     if (traits->shape == HEED_SHAPE_WORKGROUP && attn->d_v > 0)
         to->passes = hk_parts(attn->d_v, attn->d_v <= 64 ? 64 : 128);
-    to->counter_at = place(&w, 1, sizeof(int64_t));
-    to->counts_at = place(&w, (double)attn->n_batch * attn->n_sources * 2, sizeof(int64_t));
+    to->counter_at = heed_room_place(&w, 1, sizeof(int64_t));
+    to->counts_at =
+        heed_room_place(&w, (double)attn->n_batch * attn->n_sources * 2, sizeof(int64_t));
     if (traits->shape == HEED_SHAPE_LANES && !worker_find(to))
         return false;
     for (uint32_t s = 0; s < attn->n_sources; s++)
         source_find(plan, traits, s, to, &sources[s], &w);
-    to->workers_at = place(&w, (double)to->worker_bytes * traits->workers, 1);
+    to->workers_at = heed_room_place(&w, (double)to->worker_bytes * traits->workers, 1);
     *workspace = w.at;
     if (!w.ok || !tasks_find(plan, sources, to))
         return false;

@@ -1,13 +1,12 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Binding a plan to a device that runs kernels, and running it: a blob, two or three kernels, and
- * per run nothing but their enqueueing.
+ * Attention on a device that runs kernels: which kernels a plan takes, one to three.
  */
 #include "blob.h"
+#include "impls.h"
 
 #include <assert.h>
-#include <string.h>
 
 static bool is_plain(const struct heed_plan *plan)
 {
@@ -79,7 +78,7 @@ static void launches_choose(const struct heed_plan *plan, const struct hk_plan *
         };
     if (blob->pack_tasks > 0)
         state->launches[state->n_launches++] = (struct heed_kernel_launch){
-            .kernel = HEED_KERNEL_pack,
+            .kernel = HEED_KERNEL_lanes_pack,
             .threads = 1,
             .groups = traits->workers,
         };
@@ -106,106 +105,36 @@ static bool accepts(const struct heed_plan *plan, const struct heed_services *se
     return false;
 }
 
-static heed_status blob_make(struct heed_plan *plan, const struct heed_services *services,
-                              struct heed_device_plan *state, struct heed_error_detail *detail)
+static heed_status fill(struct heed_plan *plan, const struct heed_services *services,
+                        struct heed_device_plan *state, struct heed_blob *blob)
 {
     struct hk_source sources[HEED_MAX_SOURCES];
     struct hk_plan to;
-    heed_status status;
-    uint64_t bytes;
-    char *blob;
     bool ok;
 
     ok = heed_blob_plan(plan, &state->device->traits, &to, sources, &plan->workspace_size);
     assert(ok);                     /* accepts has asked */
     if (!ok)
         return HEED_E_INTERNAL;
-    bytes = heed_blob_size(plan, &to);
-    blob = bytes <= SIZE_MAX ? services->alloc(services->runtime, (size_t)bytes, 16) : NULL;
-    if (blob == NULL)
+    if (!heed_frame_blob(services, heed_blob_size(plan, &to), blob))
         return HEED_E_NOMEM;
-    memset(blob, 0, (size_t)bytes);
-    heed_blob_write(plan, &to, sources, blob);
-    launches_choose(plan, &to, state);
-    status = state->device->driver->memory_create(state->device, bytes, blob, &state->blob,
-                                                  detail);
-    plan->device_bytes = bytes;
-    services->free(services->runtime, blob, (size_t)bytes, 16);
-    return status;
-}
-
-static void release(struct heed_plan *plan, const struct heed_services *services)
-{
-    struct heed_device_plan *state = plan->state;
-
-    if (state == NULL)
-        return;
-    if (state->blob != NULL)
-        state->device->driver->memory_destroy(state->device, state->blob);
-    services->free(services->runtime, state, state->bytes, _Alignof(struct heed_device_plan));
-    plan->state = NULL;
-}
-
-static heed_status prepare(struct heed_plan *plan, const struct heed_services *services,
-                        struct heed_error_detail *detail)
-{
-    struct heed_device_plan *state = services->alloc(services->runtime, sizeof *state,
-                                                     _Alignof(struct heed_device_plan));
-    heed_status status;
-
-    if (state == NULL)
-        return HEED_E_NOMEM;
-    *state = (struct heed_device_plan){
-        .bytes = sizeof *state,
-        .device = plan->device->state,
-    };
+    heed_blob_write(plan, &to, sources, blob->data);
     state->large = state->device->traits.large | large_find(plan);
-    plan->state = state;
-    status = blob_make(plan, services, state, detail);
-    for (uint32_t i = 0; status >= 0 && i < state->n_launches; i++)
-        status = state->device->driver->kernel(state->device, state->launches[i].kernel,
-                                               state->large, &state->launches[i].compiled, detail);
-    if (status < 0) {
-        release(plan, services);
-        return status;
-    }
-    plan->workspace_align = HEED_WORK_ALIGN;
-    plan->state_bytes = sizeof *state;
+    launches_choose(plan, &to, state);
     return HEED_OK;
 }
 
-/* ---- run ---- */
-
-static heed_status run(const struct heed_plan *plan, const struct heed_services *services,
-                       const struct heed_launch *launch)
+static heed_status prepare(struct heed_plan *plan, const struct heed_services *services,
+                           struct heed_error_detail *detail)
 {
-    const struct heed_device_plan *state = plan->state;
-    struct heed_work work = {
-        .launches = state->launches,
-        .n_launches = state->n_launches,
-        .n_buffers = state->large ? HEED_BUFFERS_LARGE : HEED_BUFFERS_SMALL,
-        .blob = state->blob,
-        .queue = launch->queue,
-        .waits = launch->waits,
-        .n_waits = launch->n_waits,
-        .event = launch->event,
-    };
-
-    (void)services;
-    assert(plan->n_operands < work.n_buffers);
-    assert(plan->workspace_size == 0 || launch->workspace.handle != NULL);
-    memcpy(work.buffers, launch->at, plan->n_operands * sizeof(work.buffers[0]));
-    work.buffers[work.n_buffers - 1] = launch->workspace;
-    return state->device->driver->run(state->device, &work, launch->detail);
+    return heed_frame_prepare(plan, services, fill, detail);
 }
 
-static const struct heed_impl attend_kernel = {
+const struct heed_impl heed_attend_impl = {
     .op = HEED_OP_ATTN,
     .name = "attend-kernel",
     .accepts = accepts,
     .prepare = prepare,
-    .run = run,
-    .release = release,
+    .run = heed_frame_run,
+    .release = heed_frame_release,
 };
-
-const struct heed_impl *const heed_device_impls[] = { &attend_kernel, NULL };

@@ -4,9 +4,11 @@
 """Device code as data, for the library to hand to compilers: sources.py FOLDER OUTPUT DEPFILE
 
 Writes OUTPUT, the table heed_kernel_texts of backends/device/device.h with every *.h and *.cl of
-FOLDER (of the vocabularies in simd/ that of OpenCL C), and DEPFILE, which names all of them and the folder: an edit and a new file both rebuild.
+FOLDER (of the vocabularies in simd/ that of OpenCL C and that of one lane), and DEPFILE, which
+names all of them and the folder: an edit and a new file both rebuild.
 
-sources.py FOLDER --rows: kernels.def instead, a line `name;file;options` for each row.
+sources.py FOLDER --rows: kernels.def instead, a line `name;file;options;shape` for each row. Other
+scripts import rows().
 """
 
 import pathlib
@@ -21,13 +23,20 @@ HEAD = """/* Made by backends/device/sources.py from backends/kernels. */
 ROW = re.compile(r'^HK_KERNEL\((\w+), "([\w.]+)", "([^"]*)"\)$')
 
 
+def shape(name):
+    """What devices a row is for, by the words of its name: processors, GPUs, or any."""
+    words = set(name.split("_")) & {"lanes", "workgroup"}
+    return words.pop() if len(words) == 1 else "any"
+
+
 def rows(folder):
+    """(name, file, options, shape) of each row of kernels.def."""
     for line in (folder / "kernels.def").read_text(encoding="ascii").splitlines():
         if line.startswith("HK_KERNEL("):
             match = ROW.match(line)
             if match is None:
                 sys.exit(f"kernels.def: not HK_KERNEL(name, \"file\", \"options\"): {line}")
-            print(";".join(match.groups()))
+            yield *match.groups(), shape(match[1])
 
 
 def as_array(name, data):
@@ -40,10 +49,11 @@ def as_array(name, data):
 def main():
     folder = pathlib.Path(sys.argv[1])
     if sys.argv[2] == "--rows":
-        rows(folder)
+        print("\n".join(";".join(row) for row in rows(folder)))
         return
     output, depfile = sys.argv[2:]
-    paths = sorted([*folder.glob("*.h"), *folder.glob("*.cl"), *folder.glob("simd/opencl.h")])
+    paths = sorted([*folder.glob("*.h"), *folder.glob("*.cl"), *folder.glob("simd/opencl.h"),
+                    *folder.glob("simd/scalar.h")])
     if not 0 < len(paths) < MAX_TEXTS:
         sys.exit(f"{len(paths)} files in {folder}, kernels.c can take {MAX_TEXTS - 1}")
     text, table = HEAD, ""

@@ -11,5 +11,6 @@
 #define HEED_TUNE_STRIPS 16         /* strips a worker, at least, before strips are halved */
 #define HEED_TUNE_RUN 16            /* strips in a row that a worker takes, with rings */
 #define HEED_TUNE_TASKS_MAX 0x7fff0000
+#define HEED_TUNE_SCRATCH_GROUPS 512    /* work-groups of an operation whose groups have scratch */
 
 #endif

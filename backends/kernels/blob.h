@@ -9,15 +9,14 @@
 #ifndef HEED_BACKENDS_KERNELS_BLOB_H
 #define HEED_BACKENDS_KERNELS_BLOB_H
 
+#include "dtypes.h"
 #include "spans.h"
 
-enum { HK_F32 = 1, HK_F16, HK_BF16, HK_U8 = 16, HK_I32, HK_I64 };        /* as HEED_F32, ... */
 /* Kinds of bias that bias.h has a value for, numbered as HEED_BIAS_*. */
 #define HK_BIAS_KINDS(ROW) ROW(DENSE, 1) ROW(ALIBI, 2) ROW(TABLE, 3)
 #define HK_NUMBER(name, number) HK_BIAS_##name = number,
 enum { HK_BIAS_KINDS(HK_NUMBER) };
 #undef HK_NUMBER
-#define HK_POSITION_MAX ((hk_i64)1 << 60)
 
 /* A tensor: dtype 0 if absent; batch axes 0..2, head, position, channel; strides in elements. */
 struct hk_view {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * A kernel's call: the plan's blob and the buffers of one run, and what follows from them for a
- * batch item: lengths, positions, slots. The entry point that every kernel has is made at the end
- * of the file that defines it, by entry.h.
+ * The call of a kernel of attention: the plan's blob and the buffers of one run, and what follows
+ * from them for a batch item: lengths, positions, slots. The entry point that every kernel has is
+ * made at the end of the file that defines it, by entry.h.
  *
  * HK_THREADS: threads of a group, defined before this is included.
  */
@@ -11,17 +11,14 @@
 #define HEED_BACKENDS_KERNELS_CALL_H
 
 #include "blob.h"
-#include "numerics.h"
+#include "buffers.h"
 
-/* Buffer i is operand i of the plan (lib/plan.h); the last one is the workspace. */
 #if HK_LARGE
 #define HK_SUBS 66              /* sub-sources of a source */
-#define HK_BUFFERS 101
 #else
 #define HK_SUBS 4
-#define HK_BUFFERS 29
 #endif
-enum { HK_BUF_Q, HK_BUF_O, HK_BUF_LSE, HK_BUF_SINKS, HK_BUF_KV, HK_BUF_WORK = HK_BUFFERS - 1 };
+enum { HK_BUF_Q, HK_BUF_O, HK_BUF_LSE, HK_BUF_SINKS, HK_BUF_KV };
 
 struct hk_call {
     HK_GLOBAL const char *blob;
@@ -76,61 +73,11 @@ HK_FN HK_GLOBAL const char *hk_slot(const struct hk_call *call, hk_u32 slot)
     return call->buffer[slot - 1];
 }
 
-/* An array without elements may have no address. */
-HK_FN HK_GLOBAL const char *hk_byte(HK_GLOBAL const char *base, hk_i64 bytes)
-{
-    return base ? base + bytes : base;
-}
-
-/* ---- reading ---- */
-
-HK_FN hk_i64 hk_size(hk_u32 dtype)
-{
-    switch (dtype) {
-    case HK_F32:
-    case HK_I32:
-        return 4;
-    case HK_I64:
-        return 8;
-    case HK_U8:
-        return 1;
-    default:
-        return 2;
-    }
-}
-
-HK_FN hk_i64 hk_integer(hk_u32 dtype, HK_GLOBAL const char *base, hk_i64 index)
-{
-    if (dtype == HK_I32)
-        return ((HK_GLOBAL const hk_i32 *)base)[index];
-    return ((HK_GLOBAL const hk_i64 *)base)[index];
-}
-
-HK_FN float hk_element(hk_u32 dtype, HK_GLOBAL const char *base, hk_i64 index)
-{
-    if (dtype == HK_F32)
-        return ((HK_GLOBAL const float *)base)[index];
-    if (dtype == HK_F16)
-        return hk_load_f16((HK_GLOBAL const hk_u16 *)base + index);
-    return hk_from_bf16(((HK_GLOBAL const hk_u16 *)base)[index]);
-}
-
-/* Steps 10 and 11: the way out of a value. */
-HK_FN void hk_put(hk_u32 dtype, HK_GLOBAL char *base, hk_i64 index, float x)
-{
-    if (dtype == HK_F32)
-        ((HK_GLOBAL float *)base)[index] = hk_canonical(x);
-    else
-        ((HK_GLOBAL hk_u16 *)base)[index] =
-            dtype == HK_F16 ? hk_to_f16(hk_add(x, 0.0f)) : hk_to_bf16(hk_add(x, 0.0f));
-}
+/* ---- slots ---- */
 
 HK_FN hk_i64 hk_batch_offset(const struct hk_call *call, HK_GLOBAL const hk_i64 *stride, hk_i64 b)
 {
-    HK_GLOBAL const hk_i64 *batch = call->plan->batch;
-
-    return b / (batch[1] * batch[2]) * stride[0] + b / batch[2] % batch[1] * stride[1] +
-           b % batch[2] * stride[2];
+    return hk_item_offset(call->plan->batch, stride, b);
 }
 
 HK_FN HK_GLOBAL const char *hk_aux_of(const struct hk_call *call,
@@ -144,11 +91,6 @@ HK_FN HK_GLOBAL const char *hk_aux_of(const struct hk_call *call,
 HK_FN hk_i64 hk_aux_value(const struct hk_call *call, HK_GLOBAL const struct hk_aux *aux, hk_i64 b)
 {
     return hk_integer(aux->dtype, hk_aux_of(call, aux, b), 0);
-}
-
-HK_FN hk_i64 hk_clamp(hk_i64 x)
-{
-    return hk_max(hk_min(x, HK_POSITION_MAX), -HK_POSITION_MAX);
 }
 
 /* ---- lengths and positions of an item ---- */

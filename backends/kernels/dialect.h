@@ -5,7 +5,8 @@
  * is being compiled as OpenCL C, as CUDA or as plain C17. Prefix hk_ (heed kernel); hkv_ for
  * vectors of HKV_LANES floats (hk_vec, masks hk_vmask), from simd/, for files that define
  * HK_VECTORS 1 before this; CUDA has none and takes that back. In C17 HK_SIMD_HEADER names the
- * header, scalar by default.
+ * header, scalar by default. HK_ONE_LANE 1: vectors of one lane in every dialect, so that a text
+ * that is written with vectors serves the threads of a work-group as well.
  *
  * Arithmetic is written with words throughout (hk_add, not +): CUDA's are intrinsics that are never
  * merged into an fma, OpenCL and C are told not to.
@@ -33,8 +34,19 @@
 #define HK_VIEW_SPACE
 #endif
 
-/* What all dialects have in common: selects that keep NaN out (hk_max: b if a is NaN), as docs/
- * numerics.md step 5 wants. */
+/* What all dialects have in common. */
+
+HK_FN hk_i64 hk_min(hk_i64 a, hk_i64 b)
+{
+    return a < b ? a : b;
+}
+
+HK_FN hk_i64 hk_max(hk_i64 a, hk_i64 b)
+{
+    return a > b ? a : b;
+}
+
+/* Selects that keep NaN out (hk_max_f: b if a is NaN), as docs/numerics.md step 5 wants. */
 HK_FN float hk_max_f(float a, float b)
 {
     return a > b ? a : b;
@@ -96,11 +108,13 @@ HK_FN float hk_scale2(float a, float g)
     return hk_float(hk_word(a) + ((hk_u32)(hk_i32)(g >= -100.0f ? g : 0.0f) << 23));
 }
 
-#ifndef HK_HAS_VECTORS
+#if !defined HK_HAS_VECTORS && !HK_ONE_LANE
 #undef HK_VECTORS
 #endif
 #if HK_VECTORS
-#if defined __OPENCL_VERSION__ || defined __OPENCL_C_VERSION__
+#if HK_ONE_LANE
+#include "simd/scalar.h"
+#elif defined __OPENCL_VERSION__ || defined __OPENCL_C_VERSION__
 #include "simd/opencl.h"
 #else
 #include HK_SIMD_HEADER

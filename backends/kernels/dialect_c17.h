@@ -134,6 +134,15 @@ HK_FN float hk_load_f16(const hk_u16 *p)
     return hk_float(hk_word((float)magnitude / 16777216.0f) | sign);
 }
 
+/* Where it lies, as a number. */
+#define hk_address(p) ((hk_u64)(uintptr_t)(p))
+
+/* bytes from memory to memory, which do not overlap. */
+HK_FN void hk_move(char *to, const char *from, hk_i64 bytes)
+{
+    memcpy(to, from, (size_t)bytes);
+}
+
 /* Lowest set bit of a word that has one. */
 HK_FN hk_i32 hk_first_bit(hk_u64 word)
 {

@@ -67,6 +67,14 @@ HK_FN float hk_load_f16(const hk_u16 *p)
     return x;
 }
 
+#define hk_address(p) ((hk_u64)(p))
+
+HK_FN void hk_move(char *to, const char *from, hk_i64 bytes)
+{
+    for (hk_i64 i = 0; i < bytes; i++)
+        to[i] = from[i];
+}
+
 HK_FN hk_i32 hk_first_bit(hk_u64 word)
 {
     return __ffsll((long long)word) - 1;

@@ -88,6 +88,22 @@ HK_FN float hk_load_f16(HK_GLOBAL const hk_u16 *p)
     return vload_half(0, (HK_GLOBAL const half *)p);
 }
 
+#define hk_address(p) ((hk_u64)(p))
+
+/* An even number of bytes from memory to memory, both even, which do not overlap. */
+HK_FN void hk_move(HK_GLOBAL char *to, HK_GLOBAL const char *from, hk_i64 bytes)
+{
+    HK_GLOBAL hk_u16 *const out = (HK_GLOBAL hk_u16 *)to;
+    HK_GLOBAL const hk_u16 *const in = (HK_GLOBAL const hk_u16 *)from;
+    const hk_i64 n = bytes / 2;
+    hk_i64 i = 0;
+
+    for (; i + 16 <= n; i += 16)
+        vstore16(vload16(0, in + i), 0, out + i);
+    for (; i < n; i++)
+        out[i] = in[i];
+}
+
 /* Lowest set bit of a word that has one. */
 HK_FN hk_i32 hk_first_bit(hk_u64 word)
 {

@@ -2,16 +2,18 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The entry point of a kernel, included last: it gathers the buffers and calls, for its group,
- *     void hk_main(const struct hk_call *, hk_i64 group, HK_LOCAL struct hk_shared *)
- * which the file has defined, as it has struct hk_shared and HK_THREADS. The calling conventions
- * are those of backends/device/device.h; dialect words appear here only through HK_ENTRY_*.
+ *     void hk_main(const struct hk_call *, hk_i64 group)
+ * which the file has defined, as it has HK_THREADS. With HK_HAS_SHARED, a third argument is
+ * HK_LOCAL struct hk_shared *, the group's own. struct hk_call and hk_call_open are those of call.h
+ * or operation.h. The calling conventions are those of backends/device/device.h; dialect words
+ * appear here only through HK_ENTRY_*.
  */
 #ifndef HEED_BACKENDS_KERNELS_ENTRY_H
 #define HEED_BACKENDS_KERNELS_ENTRY_H
 
-#include "call.h"
+#include "buffers.h"
 
-#if HK_THREADS > 1
+#ifdef HK_HAS_SHARED
 #define HK_SHARED struct hk_shared
 #define HK_MAIN(call, group, shared) hk_main(call, group, shared)
 #else

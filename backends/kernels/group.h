@@ -10,6 +10,7 @@
 #define HEED_BACKENDS_KERNELS_GROUP_H
 
 #define HK_THREADS 256
+#define HK_HAS_SHARED 1
 #define HK_SUB_SPACE HK_GLOBAL
 #define HK_VIEW_SPACE HK_LOCAL
 #include "bias.h"

@@ -105,16 +105,6 @@ HK_FN hk_i64 hk_mod(hk_i64 a, hk_i64 b)             /* in [0, b) */
     return r < 0 ? r + b : r;
 }
 
-HK_FN hk_i64 hk_min(hk_i64 a, hk_i64 b)
-{
-    return a < b ? a : b;
-}
-
-HK_FN hk_i64 hk_max(hk_i64 a, hk_i64 b)
-{
-    return a > b ? a : b;
-}
-
 HK_FN hk_i64 hk_gcd(hk_i64 a, hk_i64 b)             /* gcd(0, b) = b */
 {
     while (b != 0) {

@@ -5,13 +5,12 @@
 
 backends/kernels/spans.h is written to be compiled as C17, C++, OpenCL C 1.2 and 3.0, and CUDA. A
 kernel that calls its functions is given to each compiler that is there, with warnings as errors;
-then every row of kernels.def, as OpenCL C in both versions and as CUDA where it has no vectors.
+then every row of kernels.def, as OpenCL C in both versions and, if not for processors, as CUDA.
 A last call that must be refused shows that the compiler looked. Exit status 77: there is none.
 """
 
 import argparse
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -67,7 +66,6 @@ DIALECTS = [
     ("CUDA", "cu", CUDA, ["nvcc", "-Werror", "all-warnings", "-c", "-o", "look.o"]),
 ]
 
-ROW = re.compile(r'^HK_KERNEL\((\w+), "([\w.]+)", "([^"]*)"\)', re.MULTILINE)
 SMALL = ["-DHK_LARGE=0", "-DHK_GROUP_ROWS=32", "-DHK_TILE_ROWS=6"]
 LARGE = ["-DHK_LARGE=1", "-DHK_GROUP_ROWS=64", "-DHK_TILE_ROWS=12"]
 PROGRAMS = [
@@ -81,13 +79,15 @@ PROGRAMS = [
 def programs(top):
     """(title, suffix, text, command) of every row in every dialect that it is written for. CUDA:
     one row of each file, as compiling takes long; every row's code is looked at by ptx.py."""
-    rows = ROW.findall((top / "backends/kernels/kernels.def").read_text(encoding="utf-8"))
+    sys.path.insert(0, str(top / "backends/device"))
+    sys.dont_write_bytecode = True
+    import sources
+
     for dialect, suffix, command in PROGRAMS:
         seen = set()
-        for name, file, options in rows:
+        for name, file, options, shape in sources.rows(top / "backends/kernels"):
             text = f'#include "backends/kernels/{file}"\n'
-            vectors = "HK_VECTORS" in (top / "backends/kernels" / file).read_text(encoding="utf-8")
-            if suffix == "cu" and (vectors or file in seen):
+            if suffix == "cu" and (shape == "lanes" or file in seen):
                 continue
             yield f"{dialect}, {name}", suffix, text, [*command, *options.split()], file in seen
             seen.add(file)

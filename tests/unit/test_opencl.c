@@ -365,7 +365,7 @@ static void check_built(uint32_t source, uint32_t binary)
     world_open();
     world.rt->services.cache_dir = folder;
     fake_opencl.source_builds = fake_opencl.binary_builds = 0;
-    ck_assert_int_eq(get_kernel(HEED_KERNEL_pack, 0, &kernel), HEED_OK);
+    ck_assert_int_eq(get_kernel(HEED_KERNEL_lanes_pack, 0, &kernel), HEED_OK);
     ck_assert_uint_eq(fake_opencl.source_builds, source);
     ck_assert_uint_eq(fake_opencl.binary_builds, binary);
     world.rt->services.cache_dir = NULL;
@@ -440,7 +440,7 @@ TEST(failed_build_without_a_log_says_so)
     world_open();
     opencl_refuse_builds(true);
     fake_opencl.log = "";
-    ck_assert_int_eq(get_kernel(HEED_KERNEL_pack, 0, &kernel), HEED_E_KERNEL_BUILD);
+    ck_assert_int_eq(get_kernel(HEED_KERNEL_lanes_pack, 0, &kernel), HEED_E_KERNEL_BUILD);
     ck_assert_str_eq(world.detail.text, "kernel pack: the compiler left no log");
     ck_assert_int_eq(world.logged[1], 0);
 }

@@ -344,7 +344,7 @@ LOOP_TEST(lost_devices_stay_lost_and_are_left_alone, 3 * VENDORS)
                                              &world.detail), HEED_E_DEVICE_LOST);
     ck_assert_int_eq(world.offload->queue_create(&world.device, NULL, 0, &got, &world.detail),
                      HEED_E_DEVICE_LOST);
-    ck_assert_int_eq(get_kernel(HEED_KERNEL_pack, 0, &got), HEED_E_DEVICE_LOST);
+    ck_assert_int_eq(get_kernel(HEED_KERNEL_lanes_pack, 0, &got), HEED_E_DEVICE_LOST);
     ck_assert_ptr_null(got);
     ck_assert_int_eq(fake.calls, calls);
     run_end(&run);

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Vector vocabulary of one lane: plain C, for processors without a header of their own, and what
- * every other vocabulary has to be equal to. (The other headers hold the same words.)
+ * Vector vocabulary of one lane: for processors without a header of their own, for the threads of
+ * work-groups in every dialect (HK_ONE_LANE), and what every other vocabulary has to be equal to.
+ * (The other headers hold the same words.)
  *
  *   HKV_LANES      floats of a hk_vec: a divisor of 16
  *   HK_TILE_ROWS   rows of a register tile, 16 at most
@@ -14,7 +15,9 @@
 #define HEED_BACKENDS_KERNELS_SIMD_SCALAR_H
 
 #define HKV_LANES 1
+#ifndef HK_TILE_ROWS            /* GPUs have no register tiles */
 #define HK_TILE_ROWS 4
+#endif
 #define HKV_TILE 4
 #define HKV_WEIGHTS 1
 
@@ -22,13 +25,13 @@ typedef float hk_vec;
 typedef int hk_vmask;           /* one bit a lane, or all bits of a lane */
 
 HK_INLINE hk_vec hkv_set(float x) { return x; }
-HK_INLINE hk_vec hkv_load(const float *p) { return *p; }         /* of any float's alignment */
-HK_INLINE void hkv_store(float *p, hk_vec a) { *p = a; }
+/* Of any float's alignment. */
+HK_INLINE hk_vec hkv_load(HK_GLOBAL const float *p) { return *p; }
+HK_INLINE void hkv_store(HK_GLOBAL float *p, hk_vec a) { *p = a; }
 HK_INLINE hk_vec hkv_add(hk_vec a, hk_vec b) { return hk_add(a, b); }
 HK_INLINE hk_vec hkv_sub(hk_vec a, hk_vec b) { return hk_sub(a, b); }
 HK_INLINE hk_vec hkv_mul(hk_vec a, hk_vec b) { return hk_mul(a, b); }
 HK_INLINE hk_vec hkv_fma(hk_vec a, hk_vec b, hk_vec c) { return hk_fma(a, b, c); }
-HK_INLINE hk_vec hkv_recip(hk_vec a) { return hk_recip(a); }
 HK_INLINE hk_vec hkv_rint(hk_vec a) { return hk_rint(a); }
 HK_INLINE hk_vec hkv_max_f(hk_vec a, hk_vec b) { return hk_max_f(a, b); } /* b if either is NaN */
 HK_INLINE hk_vec hkv_min_f(hk_vec a, hk_vec b) { return hk_min_f(a, b); } /* b if either is NaN */
@@ -44,6 +47,14 @@ HK_INLINE hk_vec hkv_keep(hk_vmask m, hk_vec a) { return m ? a : 0.0f; }
 /* a * 2^g for integer g in [-100, 100]; anything for other g. */
 HK_INLINE hk_vec hkv_scale2(hk_vec a, hk_vec g) { return hk_scale2(a, g); }
 
+#ifdef HK_SOFT_RECIP            /* steps.h */
+#define hkv_negate(a) hk_negate(a)
+#define hkv_recip_seed(a) hk_recip_seed(a)
+#define hkv_recip_end(x, a) hk_recip_end(x, a)
+#else
+HK_INLINE hk_vec hkv_recip(hk_vec a) { return hk_recip(a); }
+#endif
+
 /* The lowest HKV_LANES bits of a word as a mask, and back. */
 HK_INLINE hk_vmask hkv_bits(hk_u32 word) { return (int)(word & 1); }
 HK_INLINE hk_u32 hkv_word(hk_vmask m) { return (hk_u32)m; }
@@ -52,13 +63,14 @@ HK_INLINE hk_u32 hkv_word(hk_vmask m) { return (hk_u32)m; }
 HK_INLINE float hkv_max_across(hk_vec a) { return a; }
 HK_INLINE float hkv_min_across(hk_vec a) { return a; }
 
-HK_INLINE hk_vec hkv_load_f16(const hk_u16 *p) { return hk_load_f16(p); }
-HK_INLINE hk_vec hkv_load_bf16(const hk_u16 *p) { return hk_from_bf16(*p); }
+HK_INLINE hk_vec hkv_load_f16(HK_GLOBAL const hk_u16 *p) { return hk_load_f16(p); }
+HK_INLINE hk_vec hkv_load_bf16(HK_GLOBAL const hk_u16 *p) { return hk_from_bf16(*p); }
 
 /* Transposes channels t .. t + HKV_PACK - 1 of HKV_PACK rows into out[channel][row]; panel: floats
  * from channel to channel. */
 #define HKV_PACK 1
-HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 panel)
+HK_INLINE void hkv_pack(HK_GLOBAL const float *const *rows, hk_i64 t, HK_GLOBAL float *out,
+                        hk_i64 panel)
 {
     (void)panel;
     *out = rows[0][t];

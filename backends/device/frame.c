@@ -1,0 +1,114 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A plan on a device that runs kernels: a blob, one launch or a few, and per run nothing but their
+ * enqueueing.
+ */
+#include "frame.h"
+
+#include <assert.h>
+#include <string.h>
+
+int64_t heed_room_place(struct heed_room *room, double count, uint64_t size)
+{
+    const uint64_t start = room->at;
+
+    if (!room->ok || count * (double)size + (double)start > 0x1p60) {
+        room->ok = false;
+        return 0;
+    }
+    room->at +=
+        ((uint64_t)count * size + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN * HEED_WORK_ALIGN;
+    return (int64_t)start;
+}
+
+bool heed_frame_blob(const struct heed_services *services, uint64_t bytes, struct heed_blob *blob)
+{
+    void *data = NULL;
+
+    if (bytes <= SIZE_MAX)
+        data = services->alloc(services->runtime, (size_t)bytes, 16);
+    if (data == NULL)
+        return false;
+    memset(data, 0, (size_t)bytes);
+    *blob = (struct heed_blob){ .data = data, .bytes = bytes };
+    return true;
+}
+
+void heed_frame_release(struct heed_plan *plan, const struct heed_services *services)
+{
+    struct heed_device_plan *state = plan->state;
+
+    if (state == NULL)
+        return;
+    if (state->blob != NULL)
+        state->device->driver->memory_destroy(state->device, state->blob);
+    services->free(services->runtime, state, state->bytes, _Alignof(struct heed_device_plan));
+    plan->state = NULL;
+}
+
+static heed_status fill_and_send(struct heed_plan *plan, const struct heed_services *services,
+                                 struct heed_device_plan *state, heed_frame_fill *fill,
+                                 struct heed_error_detail *detail)
+{
+    struct heed_blob blob = { 0 };
+    heed_status status = fill(plan, services, state, &blob);
+
+    if (status >= 0)
+        status = state->device->driver->memory_create(state->device, blob.bytes, blob.data,
+                                                      &state->blob, detail);
+    plan->device_bytes = blob.bytes;
+    if (blob.data != NULL)
+        services->free(services->runtime, blob.data, (size_t)blob.bytes, 16);
+    return status;
+}
+
+heed_status heed_frame_prepare(struct heed_plan *plan, const struct heed_services *services,
+                               heed_frame_fill *fill, struct heed_error_detail *detail)
+{
+    struct heed_device_plan *state = services->alloc(services->runtime, sizeof *state,
+                                                     _Alignof(struct heed_device_plan));
+    heed_status status;
+
+    if (state == NULL)
+        return HEED_E_NOMEM;
+    *state = (struct heed_device_plan){
+        .bytes = sizeof *state,
+        .device = plan->device->state,
+    };
+    plan->state = state;
+    status = fill_and_send(plan, services, state, fill, detail);
+    for (uint32_t i = 0; status >= 0 && i < state->n_launches; i++)
+        status = state->device->driver->kernel(state->device, state->launches[i].kernel,
+                                               state->large, &state->launches[i].compiled, detail);
+    if (status < 0) {
+        heed_frame_release(plan, services);
+        return status;
+    }
+    plan->workspace_align = HEED_WORK_ALIGN;
+    plan->state_bytes = sizeof *state;
+    return HEED_OK;
+}
+
+heed_status heed_frame_run(const struct heed_plan *plan, const struct heed_services *services,
+                           const struct heed_launch *launch)
+{
+    const struct heed_device_plan *state = plan->state;
+    struct heed_work work = {
+        .launches = state->launches,
+        .n_launches = state->n_launches,
+        .n_buffers = state->large ? HEED_BUFFERS_LARGE : HEED_BUFFERS_SMALL,
+        .blob = state->blob,
+        .queue = launch->queue,
+        .waits = launch->waits,
+        .n_waits = launch->n_waits,
+        .event = launch->event,
+    };
+
+    (void)services;
+    assert(plan->n_operands < work.n_buffers);
+    assert(plan->workspace_size == 0 || launch->workspace.handle != NULL);
+    memcpy(work.buffers, launch->at, plan->n_operands * sizeof(work.buffers[0]));
+    work.buffers[work.n_buffers - 1] = launch->workspace;
+    return state->device->driver->run(state->device, &work, launch->detail);
+}

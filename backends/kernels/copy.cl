@@ -1,0 +1,160 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * heed/memory.h, copy: y[to(i)] = x[from(i)]. A task is a strip of the i of one item and head. Rows
+ * that follow each other in x and in y are moved at once.
+ */
+#include "channels.h"
+
+#define HK_AHEAD 8              /* rows: a gather's next rows are far from the last */
+
+struct hk_copy_item {
+    struct hk_rows x, y;                /* y, paged: of page 0 */
+    struct hk_entries from, to, table;
+    hk_i64 at, head;
+    hk_i64 n;                           /* how many i there are */
+    hk_u32 has_from, has_to, paged, ring;
+    hk_u32 equal, adjoin;               /* types; rows that follow each other, in x and in y */
+};
+
+/* Is there anything to be written? */
+HK_FN int hk_copy_open(const struct hk_call *call, HK_GLOBAL const struct hk_copy *numbers,
+                       hk_i64 b, hk_i64 head, struct hk_copy_item *item)
+{
+    const hk_i64 d = numbers->d;
+    hk_i64 adjoins;
+
+    item->has_from = (hk_u32)hk_has(call, HK_COPY_FROM);
+    item->has_to = (hk_u32)hk_has(call, HK_COPY_TO);
+    item->ring = (hk_u32)hk_has(call, HK_COPY_HEAD);
+    item->paged = (hk_u32)hk_has(call, HK_COPY_TABLE);
+    item->n = hk_length(call, HK_COPY_LEN, b, numbers->strip.rows);
+    item->at = hk_has(call, HK_COPY_AT) ? hk_clamp(hk_value(call, HK_COPY_AT, b)) : 0;
+    item->head = item->ring ? hk_value(call, HK_COPY_HEAD, b) : 0;
+    item->x = hk_rows_get(call, HK_COPY_X, b, head);
+    item->y = hk_rows_get(call, HK_COPY_Y, item->paged ? 0 : b, head);
+    item->from = hk_entries_get(call, HK_COPY_FROM, b, head);
+    item->to = hk_entries_get(call, HK_COPY_TO, b, head);
+    item->table = hk_entries_get(call, HK_COPY_TABLE, b, 0);
+    item->equal = item->x.dtype == item->y.dtype;
+    adjoins = d * hk_size(item->x.dtype);
+    item->adjoin = item->equal && item->x.channel == 1 && item->y.channel == 1 &&
+                   item->x.row == adjoins && item->y.row == adjoins;
+    return !item->ring || (item->head >= 0 && item->head < numbers->y_rows);
+}
+
+/* The row of y that row t goes to, or NULL; *run, at least 1: cut to the rows that follow it. */
+HK_FN HK_GLOBAL char *hk_copy_place(const struct hk_call *call,
+                                    HK_GLOBAL const struct hk_copy *numbers,
+                                    const struct hk_copy_item *item, hk_i64 t, hk_i64 *run)
+{
+    hk_i64 row = t, rows = numbers->y_rows, page = 0;
+
+    if (t < 0) {
+        *run = 1;
+        return 0;
+    }
+    if (item->ring) {
+        row += item->head;
+        row -= row < rows ? 0 : row < 2 * rows ? rows : row / rows * rows;
+    } else if (item->paged) {
+        rows = numbers->page;
+        page = rows > 0 ? t / rows : numbers->table;
+        page = page < numbers->table ? hk_entry_i32(&item->table, page) : -1;
+        row = page >= 0 && page < numbers->n_pages ? t % rows : rows;
+    }
+    *run = hk_max(hk_min(*run, rows - row), 1);
+    if (row >= rows)
+        return 0;
+    return hk_along(call, HK_COPY_Y, 2, hk_row(&item->y, row), page);
+}
+
+/* `run` rows that follow each other, from x on to y on. */
+HK_FN void hk_copy_rows(const struct hk_copy_item *item, HK_GLOBAL const char *x,
+                        HK_GLOBAL char *y, hk_i64 run, hk_i64 d)
+{
+    const hk_i64 size = hk_size(item->x.dtype);
+    const hk_i64 x_channel = item->x.channel, y_channel = item->y.channel;
+    hk_i64 i;
+
+    if (item->adjoin) {
+        hk_run_move(size, x, y, run * d);
+        return;
+    }
+    for (i = 0; i < run; i++, x += item->x.row, y += item->y.row) {
+        if (item->equal && x_channel == 1 && y_channel == 1)
+            hk_run_move(size, x, y, d);
+        else if (item->equal)
+            hk_row_move(size, x, x_channel, y, y_channel, d);
+#define HK_FROM(type)                                                                              \
+    hk_row_convert(type, x, x_channel, item->y.dtype, y, y_channel, d)
+        else
+            HK_BY_DTYPE(item->x.dtype, HK_FROM);
+#undef HK_FROM
+    }
+}
+
+/* The source of i, or -1; *run: cut to those whose sources follow. */
+HK_FN hk_i64 hk_copy_source(HK_GLOBAL const struct hk_copy *numbers,
+                            const struct hk_copy_item *item, hk_i64 i, hk_i64 *run)
+{
+    const hk_i64 row = item->has_from ? hk_entry_i32(&item->from, i) : i;
+
+    if (item->has_from || row >= numbers->x_rows)
+        *run = 1;
+    else
+        *run = hk_min(*run, numbers->x_rows - row);
+    return row < numbers->x_rows ? row : -1;
+}
+
+/* Far rows of a gather come sooner when they are asked for. */
+HK_FN void hk_copy_ahead(HK_GLOBAL const struct hk_copy *numbers, const struct hk_copy_item *item,
+                         hk_i64 i, hk_i64 end)
+{
+    hk_i64 row, at;
+
+    if (!item->has_from || i + HK_AHEAD >= end)
+        return;
+    row = hk_entry_i32(&item->from, i + HK_AHEAD);
+    if (row < 0 || row >= numbers->x_rows || item->x.channel != 1)
+        return;
+    for (at = 0; at < numbers->d * hk_size(item->x.dtype); at += 64)
+        HK_PREFETCH(hk_row(&item->x, row) + at);
+}
+
+HK_FN void hk_copy_task(const struct hk_call *call, hk_i64 task)
+{
+    HK_GLOBAL const struct hk_copy *numbers = HK_NUMBERS(call, struct hk_copy);
+    const struct hk_strip_task strip = hk_strip_get(&numbers->strip, task);
+    const hk_i64 d = numbers->d;
+    struct hk_copy_item item;
+    hk_i64 i, end, run;
+
+    if (!hk_copy_open(call, numbers, strip.b, strip.head, &item))
+        return;
+    end = hk_min(strip.first + strip.count, item.n);
+    for (i = strip.first; i < end; i += run) {
+        HK_GLOBAL char *place;
+        hk_i64 source;
+
+        run = item.has_to ? 1 : end - i;
+        hk_copy_ahead(numbers, &item, i, end);
+        source = hk_copy_source(numbers, &item, i, &run);
+        place = hk_copy_place(call, numbers, &item,
+                              item.has_to ? hk_entry_i32(&item.to, i) : item.at + i, &run);
+        if (place && source >= 0)
+            hk_copy_rows(&item, hk_row(&item.x, source), place, run, d);
+        else if (place && numbers->zero)
+            hk_row_zero(hk_size(item.y.dtype), place, item.y.channel, d);
+    }
+}
+
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
+{
+    hk_i64 task;
+
+    HK_TASKS(call, group, task)
+        hk_copy_task(call, task);
+}
+
+#include "entry.h"
