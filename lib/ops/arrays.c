@@ -213,7 +213,7 @@ heed_status heed_arrays_axis(const struct heed_arrays *a, uint32_t array, uint32
         return HEED_OK;
     name_of(a, array, name);
     if (axis < axes.leading) {
-        char field[HEED_FIELD + 16];
+        char field[HEED_FIELD + 24];
 
         snprintf(field, sizeof(field), "%s.shape[%u]", name, (unsigned)axis);
         return heed_where_fail(&a->where, HEED_E_SHAPE, field, wanted,
