@@ -9,6 +9,8 @@
 #include "common/text.h"
 
 #include <heed/attn.h>
+#include <heed/memory.h>
+#include <heed/pool.h>
 
 #include <string.h>
 
@@ -57,11 +59,91 @@ static heed_status attn_ask(heed_device *device, uint32_t dtype, uint32_t promis
     return heed_attn_check(device, &desc, report);
 }
 
+static heed_status copy_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                            heed_report *report)
+{
+    const heed_copy_desc desc = {
+        .size = sizeof desc, .numerics = promise, .x = tensor(dtype), .y = tensor(dtype)
+    };
+
+    return heed_copy_check(device, &desc, report);
+}
+
+static heed_status pool_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                            heed_report *report)
+{
+    const heed_pool_desc desc = {
+        .size = sizeof desc,
+        .numerics = promise,
+        .kind = HEED_POOL_MEAN,
+        .kernel = 1,
+        .stride = 1,
+        .x = tensor(dtype),
+        .y = tensor(dtype),
+    };
+
+    return heed_pool_check(device, &desc, report);
+}
+
+static heed_status select_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                              heed_report *report)
+{
+    heed_select_desc desc = {
+        .size = sizeof desc,
+        .numerics = promise,
+        .kind = HEED_SELECT_TOPK,
+        .count = 2,
+        .q = tensor(dtype),
+        .x = tensor(dtype),
+        .y = tensor(HEED_I32),
+    };
+
+    desc.y.shape[2] = desc.count;
+    return heed_select_check(device, &desc, report);
+}
+
+static heed_status push_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                            heed_report *report)
+{
+    const heed_tensor number = { .dtype = HEED_I64, .ndim = 1, .shape = { 1 }, .stride = { 1 } };
+    const heed_push_desc desc = {
+        .size = sizeof desc,
+        .numerics = promise,
+        .rows = tensor(dtype),
+        .head = number,
+        .len = number,
+        .x = tensor(dtype),
+    };
+
+    return heed_push_check(device, &desc, report);
+}
+
+static heed_status merge_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                             heed_report *report)
+{
+    heed_merge_desc desc = {
+        .size = sizeof desc,
+        .numerics = promise,
+        .parts = tensor(dtype),
+        .parts_lse = tensor(HEED_F32),
+        .o = tensor(dtype),
+    };
+
+    desc.parts_lse.ndim = 2; /* a part, its rows */
+    desc.o.shape[0] = 4;     /* one part less, and no head axis */
+    desc.o.shape[1] = 8;
+    desc.o.stride[0] = 8;
+    desc.o.stride[1] = 1;
+    desc.o.ndim = 2;
+    return heed_merge_check(device, &desc, report);
+}
+
 static const struct operation {
     const char *name;
     heed_status (*ask)(heed_device *, uint32_t dtype, uint32_t promise, heed_report *);
 } operations[] = {
-    { "attn", attn_ask },
+    { "attn", attn_ask },     { "copy", copy_ask }, { "pool", pool_ask },
+    { "select", select_ask }, { "push", push_ask }, { "merge", merge_ask },
 };
 enum { N_OPERATIONS = sizeof operations / sizeof *operations };
 
