@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Channels of rows of any storage type, for kernels of operations: vectors of f32 in and out. (What
- * is moved as it is: moves.h.) A vector holds the channels t .. t + HKV_LANES - 1 of a row; what lies
- * beyond the row reads as +0 and is not written. The text of a row is a loop
+ * is moved as it is: moves.h.) A vector holds the channels t .. t + HKV_LANES - 1 of a row; what
+ * lies beyond the row reads as +0 and is not written. The text of a row is a loop
  *
  *     HK_CHANNELS(id, t, d)
  *         ... the vector at t ...

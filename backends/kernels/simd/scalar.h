@@ -25,9 +25,8 @@ typedef float hk_vec;
 typedef int hk_vmask;           /* one bit a lane, or all bits of a lane */
 
 HK_INLINE hk_vec hkv_set(float x) { return x; }
-/* Of any float's alignment. */
-HK_INLINE hk_vec hkv_load(HK_GLOBAL const float *p) { return *p; }
-HK_INLINE void hkv_store(HK_GLOBAL float *p, hk_vec a) { *p = a; }
+#define hkv_load(p) (*(p))      /* from and to memory of any kind, of any float's alignment */
+#define hkv_store(p, a) ((void)(*(p) = (a)))
 HK_INLINE hk_vec hkv_add(hk_vec a, hk_vec b) { return hk_add(a, b); }
 HK_INLINE hk_vec hkv_sub(hk_vec a, hk_vec b) { return hk_sub(a, b); }
 HK_INLINE hk_vec hkv_mul(hk_vec a, hk_vec b) { return hk_mul(a, b); }
