@@ -163,13 +163,13 @@ static int64_t ceil_div(int64_t a, int64_t b)
 /* The token in the middle of row 0. */
 static int64_t centre_of(const struct hk_pool *numbers)
 {
-    return ceil_div(1 + numbers->taps, 2) - 1 - numbers->left;
+    return ceil_div(1 + numbers->window, 2) - 1 - numbers->left;
 }
 
 /* Windows of an item of n tokens. */
 static int64_t windows_of(const struct hk_pool *numbers, int64_t n)
 {
-    const int64_t kernel = numbers->taps, stride = numbers->stride;
+    const int64_t kernel = numbers->window, stride = numbers->stride;
 
     switch (numbers->tail) {
     case HEED_TAIL_FLOOR:
@@ -212,7 +212,7 @@ static struct span window_of(const struct pool *pool, int64_t row)
         first = pool->length - (pool->rows - row) * numbers->stride;
     if (numbers->tail == HEED_TAIL_JOIN && row == pool->rows - 1)
         return (struct span){ first, pool->length, first, -1 };
-    return (struct span){ first, first + numbers->taps, first, -1 };
+    return (struct span){ first, first + numbers->window, first, -1 };
 }
 
 /* The tokens of a row of the item, cut to those that exist. */
