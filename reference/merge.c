@@ -17,12 +17,10 @@ struct merge {
     float *scratch;
 };
 
-/* Element of channel 0 of a row of part p: parts lie along axis 0, which no item counts. */
-static int64_t part_at(const struct merge *merge, uint32_t operand, int64_t p, int64_t head,
-                       int64_t row)
+/* Parts lie along axis 0, which no item counts. */
+static int64_t part_offset(const struct merge *merge, uint32_t operand, int64_t p)
 {
-    return p * merge->arrays.operands[operand].view.stride[0] +
-           heed_ref_offset(&merge->arrays, operand, head, row, 0);
+    return p * merge->arrays.operands[operand].view.stride[0];
 }
 
 /* -Inf: there is none. */
@@ -38,23 +36,25 @@ static void lse_write(const struct merge *merge, int64_t head, int64_t row, floa
 {
     if (heed_ref_has(&merge->arrays, HK_MERGE_LSE))
         heed_ref_put(&merge->arrays, HK_MERGE_LSE,
-                     heed_ref_offset(&merge->arrays, HK_MERGE_LSE, head, row, 0), value);
+                     heed_ref_offset(&merge->arrays, HK_MERGE_LSE, 0, head, row), value);
 }
 
 static void parts_add(const struct merge *merge, struct heed_ref_softmax *softmax, int64_t head,
                       int64_t row)
 {
     const struct heed_view *view = &merge->arrays.operands[HK_MERGE_PARTS].view;
+    const int64_t o_at = heed_ref_offset(&merge->arrays, HK_MERGE_PARTS, head, row, 0);
+    const int64_t lse_at = heed_ref_offset(&merge->arrays, HK_MERGE_PARTS_LSE, 0, head, row);
 
     softmax->values = heed_address(merge->arrays.at[HK_MERGE_PARTS]);
     softmax->dtype = view->dtype;
     softmax->stride = view->stride[5];
     for (int64_t p = 0; p < merge->numbers->parts; p++) {
         float lse = heed_ref_float(&merge->arrays, HK_MERGE_PARTS_LSE,
-                                   part_at(merge, HK_MERGE_PARTS_LSE, p, head, row));
+                                   lse_at + part_offset(merge, HK_MERGE_PARTS_LSE, p));
         float y = lse * HEED_REF_LOG2E;
 
-        heed_ref_softmax_add(softmax, y, p, part_at(merge, HK_MERGE_PARTS, p, head, row));
+        heed_ref_softmax_add(softmax, y, p, o_at + part_offset(merge, HK_MERGE_PARTS, p));
     }
     heed_ref_softmax_join(softmax);
 }

@@ -12,6 +12,7 @@ extern const struct heed_impl heed_ref_copy;
 extern const struct heed_impl heed_ref_merge;
 extern const struct heed_impl heed_ref_pool;
 extern const struct heed_impl heed_ref_push;
+extern const struct heed_impl heed_ref_select;
 
 /* A run in the default floating-point environment, whatever the caller's. */
 heed_status heed_ref_compute(void (*body)(const struct heed_plan *, const struct heed_launch *),

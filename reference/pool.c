@@ -163,13 +163,13 @@ static int64_t ceil_div(int64_t a, int64_t b)
 /* The token in the middle of row 0. */
 static int64_t centre_of(const struct hk_pool *numbers)
 {
-    return ceil_div(1 + numbers->taps, 2) - 1 - numbers->left;
+    return ceil_div(1 + numbers->window, 2) - 1 - numbers->left;
 }
 
 /* Windows of an item of n tokens. */
 static int64_t windows_of(const struct hk_pool *numbers, int64_t n)
 {
-    const int64_t kernel = numbers->taps, stride = numbers->stride;
+    const int64_t kernel = numbers->window, stride = numbers->stride;
 
     switch (numbers->tail) {
     case HEED_TAIL_FLOOR:
@@ -212,7 +212,7 @@ static struct span window_of(const struct pool *pool, int64_t row)
         first = pool->length - (pool->rows - row) * numbers->stride;
     if (numbers->tail == HEED_TAIL_JOIN && row == pool->rows - 1)
         return (struct span){ first, pool->length, first, -1 };
-    return (struct span){ first, first + numbers->taps, first, -1 };
+    return (struct span){ first, first + numbers->window, first, -1 };
 }
 
 /* The tokens of a row of the item, cut to those that exist. */
@@ -271,10 +271,11 @@ static bool row_sum(struct pool *pool, int64_t head, int64_t row, const float **
 
         if (!present(pool, &span, head, at))
             continue;
-        pool->kind->take(pool, &token, pool->kind->weight(pool, &token));
         exists = true;
+        if (numbers->d > 0)
+            pool->kind->take(pool, &token, pool->kind->weight(pool, &token));
     }
-    *sums = exists ? pool->kind->end(pool) : NULL;
+    *sums = exists && numbers->d > 0 ? pool->kind->end(pool) : NULL;
     return exists;
 }
 
@@ -295,14 +296,18 @@ static void row_run(struct pool *pool, int64_t head, int64_t row)
 
 /* ---- runs ---- */
 
+/* Where x has no head y_mask may still have one. */
 static void item_run(struct pool *pool)
 {
     const struct hk_strip_form *strip = &pool->numbers->strip;
+    int64_t heads = pool->arrays.operands[HK_POOL_X].view.shape[3];
 
+    if (heads == 0 && heed_ref_has(&pool->arrays, HK_POOL_Y_MASK))
+        heads = pool->arrays.operands[HK_POOL_Y_MASK].view.shape[4];
     pool->length = heed_ref_length(&pool->arrays, HK_POOL_LEN, pool->numbers->n);
     pool->rows = rows_of(pool);
     assert(pool->rows <= strip->rows);
-    for (int64_t head = 0; head < strip->heads; head++) {
+    for (int64_t head = 0; head < heads; head++) {
         for (int64_t row = 0; row < strip->rows; row++)
             row_run(pool, head, row);
     }

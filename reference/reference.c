@@ -138,7 +138,8 @@ static const struct heed_impl scalar = {
 };
 
 static const struct heed_impl *const impls[] = {
-    &scalar, &heed_ref_copy, &heed_ref_pool, &heed_ref_push, &heed_ref_merge, NULL,
+    &scalar,         &heed_ref_copy,  &heed_ref_pool, &heed_ref_select,
+    &heed_ref_push, &heed_ref_merge, NULL,
 };
 
 extern const struct heed_backend heed_reference_backend;

@@ -57,7 +57,7 @@ enum { HK_POOL_WINDOWS, HK_POOL_RANGED, HK_POOL_BUCKETS };
 struct hk_pool {
     struct hk_strip_form strip; /* rows: M */
     hk_i64 d, n;                /* n: N, tokens */
-    hk_i64 taps, stride, left;   /* taps: kernel, a word of OpenCL C */
+    hk_i64 window, stride, left;        /* window: `kernel`, which is a word of OpenCL C */
     hk_i64 block, buckets;
     hk_u32 kind, tail;          /* HEED_POOL_*, HEED_TAIL_* */
     hk_u32 tokens, reserved;    /* HK_POOL_WINDOWS, ... */

@@ -212,6 +212,14 @@ heed_status heed_arrays_axis(const struct heed_arrays *a, uint32_t array, uint32
     if (a->operands[array].view.shape[axis] == wanted)
         return HEED_OK;
     name_of(a, array, name);
+    if (axis < axes.leading) {
+        char field[HEED_FIELD + 24];
+
+        snprintf(field, sizeof(field), "%s.shape[%u]", name, (unsigned)axis);
+        return heed_where_fail(&a->where, HEED_E_SHAPE, field, wanted,
+                               a->operands[array].view.shape[axis], "wanted %lld: %s",
+                               (long long)wanted, why);
+    }
     rule = rule_of(a, array, name, &axes);
     return heed_tensor_axis(&a->where, &rule, tensor_of(a, array), axis, wanted, why);
 }

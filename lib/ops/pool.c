@@ -188,7 +188,7 @@ static heed_status form_fill(struct heed_arrays *a, const heed_pool_desc *d)
     pool->strip.rows = rows;
     pool->d = heads > 0 ? heed_arrays_extent(a, 'D') : 0;
     pool->n = heed_arrays_extent(a, 'N');
-    pool->taps = d->kernel;
+    pool->window = d->kernel;
     pool->stride = d->stride;
     pool->left = d->left;
     pool->block = d->block;
@@ -231,7 +231,7 @@ static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
     const struct hk_pool *pool = form->numbers;
     const double items = (double)form->n_batch * (double)pool->strip.heads;
     const double taps = pool->tokens == HK_POOL_WINDOWS
-                            ? (double)pool->strip.rows * (double)pool->taps
+                            ? (double)pool->strip.rows * (double)pool->window
                             : (double)pool->n;
 
     *flops = (uint64_t)(2 * items * taps * (double)pool->d);

@@ -441,7 +441,7 @@ TEST(failed_build_without_a_log_says_so)
     opencl_refuse_builds(true);
     fake_opencl.log = "";
     ck_assert_int_eq(get_kernel(HEED_KERNEL_lanes_pack, 0, &kernel), HEED_E_KERNEL_BUILD);
-    ck_assert_str_eq(world.detail.text, "kernel pack: the compiler left no log");
+    ck_assert_str_eq(world.detail.text, "kernel lanes_pack: the compiler left no log");
     ck_assert_int_eq(world.logged[1], 0);
 }
 

@@ -114,6 +114,7 @@ def wrong_arguments_are_one_line():
 
 def results_are_complete(devices):
     keys = {'workload', 'device', 'isa', 'threads', 'useful_gflops', 'peak_gflops', 'share',
+            'read_gbytes', 'written_gbytes', 'peak_gbytes', 'bandwidth_share', 'score_ratio',
             'extra_bytes', 'median_s', 'min_s', 'max_s'}
     loads = ['window:n=64,w=9', 'dense:n=48,h=4,hk=2,d=20', 'causal:n=40,dtype=bf16,b=2']
     for i, device in enumerate(devices):
@@ -136,6 +137,37 @@ def results_are_complete(devices):
             expect(math.isclose(rate, work, rel_tol=1e-4), device + ': rate is work over time')
 
 
+# What heed-bench does beside attention, small, with the bytes that each must read and write.
+OPERATIONS = {
+    'copy:n=96,d=20,h=3': (23040, 23040),
+    'copy-gather:n=96,d=20,dtype=f16': (3840 + 384, 3840),
+    'copy-scatter:n=96,d=20,b=2': (15360 + 768, 15360),
+    'copy-paged:n=96,d=20,b=2,page=7': (15360 + 112, 15360),
+}
+
+
+def operations_say_what_they_move(devices):
+    for i, device in enumerate(devices):
+        loads = list(OPERATIONS)
+        loads = loads if i == 0 else loads[i % len(loads):][:1]
+        options = [option for load in loads for option in ('--workload', load)]
+        r = run(bench, '--device', device, '--json', *options)
+        expect(r.returncode == 0, '%s: %s' % (device, r.stderr))
+        lines = [json.loads(line) for line in r.stdout.splitlines()]
+        expect(len(lines) == len(loads), device + ': one object a workload')
+        for load, line in zip(loads, lines):
+            name, read, written = load.split(':')[0], *OPERATIONS[load]
+            expect(line['workload'] == name and line['device'] == device, load + ': as asked')
+            for key, bytes_moved in (('read_gbytes', read), ('written_gbytes', written)):
+                expect(math.isclose(line[key] * line['median_s'] * 1e9, bytes_moved, rel_tol=1e-4),
+                       '%s %s: %s is bytes over time' % (device, load, key))
+            expect((line['useful_gflops'] is None) == (name not in ('select-topk', 'select-hash')),
+                   load + ': operations where they are the work')
+            if device.split(':')[0] in ('cpu', 'reference'):
+                expect(line['peak_gbytes'] > 0 and line['bandwidth_share'] > 0,
+                       '%s %s: has a bandwidth' % (device, load))
+
+
 def comparisons_have_a_ratio():
     load = ['--workload', 'dense:n=32', '--json']
     r = run(bench, '--vs', 'reference', *load)
@@ -147,6 +179,9 @@ def comparisons_have_a_ratio():
     line = json.loads(r.stdout)
     expect(math.isclose(line['vs_median_s'], 1e6), 'the time of the peer is what it says')
     expect(line['ratio'] > 1000, 'a slow peer has a large ratio')
+    r = run(bench, '--vs', 'reference', '--workload', 'copy:n=64', '--json')
+    line = json.loads(r.stdout)
+    expect(line['ratio_min'] <= line['ratio'] <= line['ratio_max'], 'ordered ratios of a copy')
     for broken in ('true', 'echo nonsense; cat', 'exit 3'):
         r = run(bench, '--peer', broken, *load)
         expect(r.returncode == 1 and r.stderr.count('\n') == 1, 'a broken peer: ' + broken)
@@ -158,6 +193,7 @@ if loader:
     bad_drivers_cost_a_line_of_the_list()
 wrong_arguments_are_one_line()
 results_are_complete(usable)
+operations_say_what_they_move(usable)
 comparisons_have_a_ratio()
 for failure in failures:
     print('failed: ' + failure)
