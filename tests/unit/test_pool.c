@@ -181,8 +181,9 @@ static void sums_in_order(const struct input *in, const float *w, uint32_t kind)
             first = false;
         }
     }
-    ck_assert_msg(bits_of(world_f32(&y)[0]) == bits_of(want), "%s: kind %u, %lld tokens: %a, not %a",
-                  world_name(), kind, (long long)in->n, (double)world_f32(&y)[0], (double)want);
+    ck_assert_msg(bits_of(world_f32(&y)[0]) == bits_of(want),
+                  "%s: kind %u, %lld tokens: %a, not %a", world_name(), kind, (long long)in->n,
+                  (double)world_f32(&y)[0], (double)want);
 }
 
 LOOP_TEST(sums_are_in_the_order_of_the_chunks, world_devices())
