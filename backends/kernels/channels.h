@@ -79,8 +79,13 @@ HK_INLINE void hk_channels_write(hk_u32 dtype, HK_GLOBAL char *row, hk_i64 chann
     float part[HKV_LANES];
     int i;
 
-    if (dtype == HK_F32 && channel == 1 && t + HKV_LANES <= d) {
-        hkv_store((HK_GLOBAL float *)row + t, hkv_canonical(x));
+    if (channel == 1 && t + HKV_LANES <= d) {
+        if (dtype == HK_F32)
+            hkv_store((HK_GLOBAL float *)row + t, hkv_canonical(x));
+        else if (dtype == HK_F16)
+            hkv_store_f16((HK_GLOBAL hk_u16 *)row + t, x);
+        else
+            hkv_store_bf16((HK_GLOBAL hk_u16 *)row + t, x);
         return;
     }
     hkv_store(part, x);

@@ -25,12 +25,16 @@
 #else
 #define HK_WEIGH_TILE 4
 #endif
+#define HK_LANES_MASK (0xffffffffu >> (32 - HKV_LANES))
 #define HK_WEIGH_STEP ((hk_i64)HK_WEIGH_TILE * HK_THREADS * HKV_LANES)
+
+#define HK_SUMS (HK_PARTIALS / HKV_LANES)
 
 /* Sums over a chunk, or over the chunks so far. */
 struct hk_sums {
-    float m, l[HK_PARTIALS];
+    float m;
     hk_u32 any;                         /* 1: over some entry */
+    hk_vec l[HK_SUMS];
 };
 
 /* What a row is made of. */
@@ -54,8 +58,27 @@ HK_FN void hk_sums_begin(struct hk_sums *sums)
 
     sums->m = -HK_INFINITY;
     sums->any = 0;
-    for (i = 0; i < HK_PARTIALS; i++)
-        sums->l[i] = 0.0f;
+    for (i = 0; i < HK_SUMS; i++)
+        sums->l[i] = hkv_set(0.0f);
+}
+
+/* Step 5: which of the entries that are there remain, and the largest logit. */
+HK_FN hk_u64 hk_block_max(const float *y, hk_i64 count, hk_u64 there, float *max)
+{
+    const hk_vec none = hkv_set(-HK_INFINITY);
+    hk_vec most = none;
+    hk_u64 rest = 0;
+    int i;
+
+    for (i = 0; i < count; i += HKV_LANES) {
+        const hk_vec x =
+            hkv_select(hkv_bits((hk_u32)(there >> i) & HK_LANES_MASK), hkv_load(y + i), none);
+
+        rest |= (hk_u64)hkv_word(hkv_not_equal(x, none)) << i;
+        most = hkv_max_f(x, most);
+    }
+    *max = hkv_max_across(most);
+    return rest;
 }
 
 /* Steps 5 to 7, less the channels: y[0 .. count - 1] become weights. Answers those that remain.
@@ -63,16 +86,10 @@ HK_FN void hk_sums_begin(struct hk_sums *sums)
 HK_FN hk_u64 hk_block_weigh(float *y, hk_i64 count, hk_u64 there, struct hk_sums *sums,
                             float *scale)
 {
-    hk_u64 rest = 0, left;
-    float m = -HK_INFINITY;
+    float m;
+    const hk_u64 rest = hk_block_max(y, count, there, &m);
     int i;
 
-    for (left = there; left != 0; left &= left - 1) {
-        i = hk_first_bit(left);
-        if (!(y[i] == -HK_INFINITY))
-            rest |= (hk_u64)1 << i;
-        m = hk_max_f(y[i], m);
-    }
     *scale = 1.0f;
     if (rest == 0)
         return 0;
@@ -80,39 +97,33 @@ HK_FN hk_u64 hk_block_weigh(float *y, hk_i64 count, hk_u64 there, struct hk_sums
     m = hk_row_max(m);
     if (m > sums->m) {
         *scale = hk_power(hk_sub(sums->m, m));
-        for (i = 0; i < HK_PARTIALS; i++)
-            sums->l[i] = hk_mul(sums->l[i], *scale);
+        for (i = 0; i < HK_SUMS; i++)
+            sums->l[i] = hkv_mul(sums->l[i], hkv_set(*scale));
         sums->m = m;
     }
     for (i = 0; i < count; i += HKV_LANES) {
+        const hk_u32 bits = (hk_u32)(rest >> i) & HK_LANES_MASK;
         const hk_vec p = hkv_weight(hkv_load(y + i), hkv_set(sums->m));
+        hk_vec *const sum = sums->l + i / HKV_LANES % HK_SUMS;
 
         hkv_store(y + i, p);
-    }
-    for (left = rest; left != 0; left &= left - 1) {
-        i = hk_first_bit(left);
-        sums->l[i % HK_PARTIALS] = hk_add(sums->l[i % HK_PARTIALS], y[i]);
+        *sum = hkv_add(*sum, hkv_keep(hkv_bits(bits), p));
     }
     return rest;
 }
 
-/* Step 8 of the partial sums: answers 1 for the first chunk, which is copied; else the factors of
- * what there was and of what comes. */
-HK_FN int hk_sums_join(struct hk_sums *total, const struct hk_sums *chunk, float *w1, float *w2)
+/* Step 8 of the partial sums: the factors of what there was and of what comes. */
+HK_FN void hk_sums_join(struct hk_sums *total, const struct hk_sums *chunk, float *w1, float *w2)
 {
     const float m = chunk->m > total->m ? chunk->m : total->m;
     int i;
 
-    if (!total->any) {
-        *total = *chunk;
-        return 1;
-    }
     *w1 = hk_power(hk_sub(total->m, m));
     *w2 = hk_power(hk_sub(chunk->m, m));
-    for (i = 0; i < HK_PARTIALS; i++)
-        total->l[i] = hk_fma(chunk->l[i], *w2, hk_mul(total->l[i], *w1));
+    for (i = 0; i < HK_SUMS; i++)
+        total->l[i] =
+            hkv_fma(chunk->l[i], hkv_set(*w2), hkv_mul(total->l[i], hkv_set(*w1)));
     total->m = m;
-    return 0;
 }
 
 /* The sum of the 16 partial sums (step 9). */
@@ -121,8 +132,8 @@ HK_FN float hk_sums_tree(const struct hk_sums *sums)
     float x[HK_PARTIALS];
     int span, i;
 
-    for (i = 0; i < HK_PARTIALS; i++)
-        x[i] = sums->l[i];
+    for (i = 0; i < HK_SUMS; i++)
+        hkv_store(x + i * HKV_LANES, sums->l[i]);
     for (span = HK_PARTIALS / 2; span > 0; span /= 2) {
         for (i = 0; i < span; i++)
             x[i] = hk_add(x[i], x[i + span]);
@@ -147,13 +158,13 @@ HK_INLINE void hk_tile_add(hk_u32 dtype, const struct hk_weigh_row *row, hk_i64 
     HK_THREAD_ID(id);
 
     HK_EACH(id) {
-        struct hk_weigh_tile *const tile = mine + HK_OWN(id);
+        struct hk_weigh_tile tile = mine[HK_OWN(id)];
         hk_u64 left = rest;
         int v;
 
         HK_UNROLL
         for (v = 0; v < HK_WEIGH_TILE; v++)
-            tile->o[v] = hkv_mul(tile->o[v], hkv_set(scale));
+            tile.o[v] = hkv_mul(tile.o[v], hkv_set(scale));
         for (; left != 0; left &= left - 1) {
             const int i = hk_first_bit(left);
             HK_GLOBAL const char *value = row->values + (first + i) * row->value_step;
@@ -164,11 +175,12 @@ HK_INLINE void hk_tile_add(hk_u32 dtype, const struct hk_weigh_row *row, hk_i64 
                 const hk_i64 t = HK_WEIGH_AT(id, v, t0);
 
                 if (t < row->d)
-                    tile->o[v] = hkv_fma(
+                    tile.o[v] = hkv_fma(
                         weight, hk_channels_read(dtype, value, row->value_channel, t, row->d),
-                        tile->o[v]);
+                        tile.o[v]);
             }
         }
+        mine[HK_OWN(id)] = tile;
     }
 }
 
@@ -187,8 +199,8 @@ HK_FN void hk_tile_begin(struct hk_weigh_tile *mine)
 }
 
 /* Step 8 of the channels. */
-HK_FN void hk_tile_join(struct hk_weigh_tile *total, const struct hk_weigh_tile *chunk, int first,
-                        float w1, float w2)
+HK_FN void hk_tile_join(struct hk_weigh_tile *total, const struct hk_weigh_tile *chunk, float w1,
+                        float w2)
 {
     HK_THREAD_ID(id);
     int v;
@@ -196,12 +208,11 @@ HK_FN void hk_tile_join(struct hk_weigh_tile *total, const struct hk_weigh_tile 
     (void)id;
     HK_EACH(id) {
         struct hk_weigh_tile *const to = total + HK_OWN(id);
-        const struct hk_weigh_tile *const from = chunk + HK_OWN(id);
 
         HK_UNROLL
         for (v = 0; v < HK_WEIGH_TILE; v++)
-            to->o[v] = first ? from->o[v]
-                             : hkv_fma(from->o[v], hkv_set(w2), hkv_mul(to->o[v], hkv_set(w1)));
+            to->o[v] = hkv_fma(chunk[HK_OWN(id)].o[v], hkv_set(w2),
+                               hkv_mul(to->o[v], hkv_set(w1)));
     }
 }
 
@@ -228,33 +239,38 @@ HK_FN void hk_tile_write(const struct hk_weigh_row *row, const struct hk_weigh_t
 /* ---- rows ---- */
 
 /* Sums over all entries; y: 64 floats, in which the last block leaves its weights, *rest: its
- * entries. */
+ * entries. The first chunk that there is becomes the total; the others join it (step 8). */
 HK_INLINE void hk_weigh_sum(hk_u32 dtype, const struct hk_weigh_row *row, hk_i64 t0, float *y,
                             hk_u64 *rest, struct hk_sums *total, struct hk_weigh_tile *mine)
 {
+    struct hk_weigh_tile tile[HK_MINE];
+    struct hk_sums sums;
     hk_i64 first = 0;
 
     hk_sums_begin(total);
+    hk_tile_begin(mine);
     while (first < row->n) {
         const hk_i64 end = hk_min(first + HK_BLOCK * HK_CHUNK, row->n);
-        struct hk_weigh_tile chunk[HK_MINE];
-        struct hk_sums sums;
-        float scale, w1 = 0.0f, w2 = 0.0f;
+        const int joins = (int)total->any;
+        struct hk_weigh_tile *const chunk = joins ? tile : mine;
+        struct hk_sums *const to = joins ? &sums : total;
+        float scale, w1, w2;
 
-        hk_sums_begin(&sums);
-        hk_tile_begin(chunk);
+        if (joins) {
+            hk_sums_begin(&sums);
+            hk_tile_begin(tile);
+        }
         for (; first < end; first += HK_BLOCK) {
             const hk_i64 count = hk_min(end - first, HK_BLOCK);
             const hk_u64 there = hk_logits_get(row->logits, first, count, y);
 
-            *rest = hk_block_weigh(y, count, there, &sums, &scale);
+            *rest = hk_block_weigh(y, count, there, to, &scale);
             if (*rest != 0)
                 hk_tile_add(dtype, row, first, y, *rest, scale, t0, chunk);
         }
-        if (sums.any) {
-            const int copied = hk_sums_join(total, &sums, &w1, &w2);
-
-            hk_tile_join(mine, chunk, copied, w1, w2);
+        if (joins && sums.any) {
+            hk_sums_join(total, &sums, &w1, &w2);
+            hk_tile_join(mine, tile, w1, w2);
         }
     }
 }
@@ -273,11 +289,12 @@ HK_INLINE void hk_weigh_typed(hk_u32 dtype, const struct hk_weigh_row *row, floa
     for (i = 0; i < HK_BLOCK; i++)
         y[i] = 0.0f;
     for (t0 = 0; t0 == 0 || t0 < row->d; t0 += HK_WEIGH_STEP) {
-        hk_tile_begin(mine);
-        if (t0 > 0 && row->n <= HK_BLOCK)
+        if (t0 > 0 && row->n <= HK_BLOCK) {
+            hk_tile_begin(mine);
             hk_tile_add(dtype, row, 0, y, rest, 1.0f, t0, mine);
-        else
+        } else {
             hk_weigh_sum(dtype, row, t0, y, &rest, &total, mine);
+        }
         if (t0 == 0)
             factor = hk_end(row->sink, (int)row->with_sink, lse != 0, (int)total.any, total.m,
                             hk_sums_tree(&total), &sink, &ends);

@@ -65,6 +65,10 @@ HK_INLINE float hkv_min_across(hk_vec a) { return a; }
 HK_INLINE hk_vec hkv_load_f16(HK_GLOBAL const hk_u16 *p) { return hk_load_f16(p); }
 HK_INLINE hk_vec hkv_load_bf16(HK_GLOBAL const hk_u16 *p) { return hk_from_bf16(*p); }
 
+/* Step 11: rounded to nearest even, NaN canonical, zeros +0. Memory of any kind. */
+#define hkv_store_f16(p, a) ((void)(*(p) = hk_to_f16(a)))
+#define hkv_store_bf16(p, a) ((void)(*(p) = hk_to_bf16(hk_add(a, 0.0f))))
+
 /* Transposes channels t .. t + HKV_PACK - 1 of HKV_PACK rows into out[channel][row]; panel: floats
  * from channel to channel. */
 #define HKV_PACK 1
