@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * copy: y[b][h][to(i)] = x[b][h][from(i)] (heed/memory.h; docs/numerics.md, section 9). Indices,
+ * copy: y[b][h][to(i)] = x[b][h][from(i)] (heed/memory.h; docs/numerics.md, section 5). Indices,
  * lengths and heads are taken as they come: one that makes no sense is absent by rule.
  */
 #include "array.h"

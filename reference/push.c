@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * push: a memory of at most C rows, first in, first out (heed/memory.h; docs/numerics.md, section
- * 9). The sequence is the memory, oldest row first, then x; its last C rows stay.
+ * 5). The sequence is the memory, oldest row first, then x; its last C rows stay.
  */
 #include "array.h"
 #include "operations.h"

@@ -70,12 +70,28 @@ struct hk_pool {
 
 enum { HK_SELECT_X, HK_SELECT_Q, HK_SELECT_Y, HK_SELECT_MASK, HK_SELECT_LEN, HK_SELECT_ROUNDS };
 
+/* What a worker of select keeps in its scratch: the keys of choices (choice.h), for every row what
+ * it wants of a key and how many it holds, columns of q or of a round's matrix, rows of x that are
+ * not read in place, their products, and of HASH sums of a round's buckets and where they go. */
+enum {
+    HK_PART_KEYS, HK_PART_BARS, HK_PART_HELD, HK_PART_ROWS, HK_PART_PRODUCTS, HK_PART_COLUMNS,
+    HK_PART_SUMS = HK_PART_COLUMNS + 4, HK_PART_BUCKETS = HK_PART_SUMS + 3,
+    HK_PARTS = HK_PART_BUCKETS + 3
+};
+
+#define HK_SELECT_QUERIES 64    /* TOPK: rows of a strip at most */
+#define HK_SELECT_TOKENS 96     /* rows of x that are looked at at one time */
+
 struct hk_select {
-    struct hk_strip_form strip; /* rows: NORM, HASH: blocks; TOPK: n_q */
+    struct hk_strip_form strip; /* rows: NORM, HASH: blocks; TOPK: n_q, but run and strips count the
+                                 * rows of all heads that choose from one head of x */
     hk_i64 d, n;                /* n: N, tokens */
     hk_i64 block, count, pad_front, pad_back;
     hk_i64 groups;              /* G: heads of x */
     hk_i64 candidates[4];       /* HASH: 2m of each round */
+    hk_i64 room;                /* keys, NORM: of a block, TOPK: of a row */
+    hk_i64 width;               /* floats from row to row in scratch */
+    hk_i64 part[HK_PARTS];      /* bytes: where each begins */
     hk_u32 kind, n_rounds;      /* HEED_SELECT_* */
 };
 

@@ -216,11 +216,11 @@ enum { HEED_SELECT_ROUNDS = 4 };       /**< Rounds of HASH at most. */
  * by ascending token index, then -1.
  *
  * **HASH**: a row has the candidates s_0 .. s_{m-1}, -s_0 .. -s_{m-1}, with s_j = x.rounds[j]; its
- * id is the first candidate that no later one exceeds. Round 0 hashes the present tokens of each
- * block of `block`. Its buckets hold the sums of their tokens, and each later round hashes the sums
- * of the round before, whose empty buckets drop out. A token's id is that of the last round, so it
- * is below 2*m of the last matrix; an absent token has -1. Nothing is normalised: a positive
- * factor changes no id.
+ * id is the first of the largest ones, or 0 where s_0 is NaN; other NaN do not count. Round 0
+ * hashes the present tokens of each block of `block`. Its buckets hold the sums of their tokens,
+ * and each later round hashes the sums of the round before, whose empty buckets drop out. A token's
+ * id is that of the last round, so it is below 2*m of the last matrix; an absent token has -1.
+ * Nothing is normalised: a positive factor changes no id.
  *
  * Invariants: NORM: block, count >= 1, pads >= 0; TOPK: count >= 1; HASH: block >= 1; fields
  * that a kind does not name are 0 (HEED_E_VALUE), its arrays absent. N is below 2^31

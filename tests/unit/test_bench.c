@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * heed-bench: workloads as text, the closed forms of their work, order statistics.
+ * heed-bench: workloads as text, the closed forms of their work and bytes, order statistics.
  */
 #include "bench/timing.h"
 #include "bench/workload.h"
@@ -54,28 +54,39 @@ TEST(closed_forms_equal_counting)
 
             snprintf(text, sizeof text, texts[i], n);
             load = parsed(text);
-            ck_assert_msg(!(workload_flops(&load) < counted_flops(&load))
-                          && !(workload_flops(&load) > counted_flops(&load)),
-                          "%s: got %.0f, wanted %.0f", text, workload_flops(&load),
+            ck_assert_msg(!(workload_cost(&load).flops < counted_flops(&load))
+                          && !(workload_cost(&load).flops > counted_flops(&load)),
+                          "%s: got %.0f, wanted %.0f", text, workload_cost(&load).flops,
                           counted_flops(&load));
         }
+    }
+}
+
+static void ck_assert_reads_back(const char *text)
+{
+    const struct workload a = parsed(text), b = parsed(a.text);
+    int64_t of_a, of_b;
+
+    ck_assert_str_eq(a.text, b.text);
+    ck_assert(a.kind == b.kind && a.dtype == b.dtype);
+    for (size_t i = 0; workload_number(&a, i, &of_a) != NULL; i++) {
+        ck_assert_str_eq(workload_number(&a, i, &of_a), workload_number(&b, i, &of_b));
+        ck_assert_int_eq(of_a, of_b);
     }
 }
 
 TEST(canonical_text_reads_back)
 {
     static const char *const texts[] = {
-        "dense", "causal", "window", "dense:dtype=bf16,d=80,n=33", "window:w=9,n=77,h=8,hk=2,b=3",
-        "causal:dtype=f16,h=6,hk=1",
+        "dense:dtype=bf16,d=80,n=33", "window:w=9,n=77,h=8,hk=2,b=3", "causal:dtype=f16,h=6,hk=1",
+        "pool-max:stride=1,kernel=7", "push:rows=8,n=100", "push:rows=100,n=8", "merge:parts=1",
+        "select-topk:queries=1,count=100,n=5,h=4,hk=2", "pool-dynamic:stride=9,kernel=4,dtype=f16",
     };
 
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        const struct workload a = parsed(texts[i]), b = parsed(a.text);
-
-        ck_assert_str_eq(a.text, b.text);
-        ck_assert(a.kind == b.kind && a.dtype == b.dtype && a.n == b.n && a.h == b.h
-                  && a.hk == b.hk && a.d == b.d && a.b == b.b && a.w == b.w);
-    }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        ck_assert_reads_back(texts[i]);
+    for (size_t i = 0; workload_kind_name(i) != NULL; i++)
+        ck_assert_reads_back(workload_kind_name(i));
     ck_assert_str_eq(parsed("window:n=64").text, "window:n=64,h=1,d=64,b=1,w=256,dtype=f32");
     ck_assert_str_eq(parsed("causal:h=6,hk=1,dtype=f16").text,
                      "causal:n=4096,h=6,hk=1,d=64,b=1,dtype=f16");
@@ -88,6 +99,11 @@ TEST(wrong_workloads_are_refused_with_a_reason)
         "dense:n= 1", "dense:n=99999999999999999999", "dense:q=1", "dense:w=1", "causal:w=1",
         "window:w=-1", "dense:dtype=f64", "dense:h=3,hk=2", "dense:n=1073741824,d=1048576",
         "dense:n=1,,d=1", "dense:n=+1",
+        "copy:w=1", "copy:hk=1", "copy:page=16", "copy-paged:page=0", "pool-mean:kernel=8,n=7",
+        "pool-mean:stride=0", "pool-bucket:kernel=2", "pool-max:block=8", "select-hash:block=3",
+        "select-hash:buckets=5", "select-topk:h=3,hk=2", "select-norm:queries=2", "push:rows=0",
+        "merge:parts=0", "merge:parts=4097", "pool", "select", "pool-mean:dtype=i32",
+        "pool-dynamic:n=1073741824,kernel=16777216,stride=1", "push:rows=1073741824,d=1048576",
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -97,6 +113,58 @@ TEST(wrong_workloads_are_refused_with_a_reason)
         ck_assert_msg(!workload_parse(texts[i], &load, why, sizeof why), "%s", texts[i]);
         ck_assert_msg(why[0] != '\0' && strchr(why, '\n') == NULL, "%s", texts[i]);
         ck_assert_int_eq(load.n, 42);
+    }
+}
+
+static void ck_assert_moves(const char *text, double read, double written)
+{
+    const struct workload load = parsed(text);
+    const struct workload_cost cost = workload_cost(&load);
+
+    ck_assert_msg(!(cost.read < read) && !(cost.read > read), "%s reads %.0f, wanted %.0f", text,
+                  cost.read, read);
+    ck_assert_msg(!(cost.written < written) && !(cost.written > written),
+                  "%s writes %.0f, wanted %.0f", text, cost.written, written);
+}
+
+TEST(bytes_are_what_must_be_moved)
+{
+    ck_assert_moves("copy:n=10,h=2,d=3,b=5", 1200, 1200);
+    ck_assert_moves("copy:n=10,d=3,dtype=bf16", 60, 60);
+    ck_assert_moves("copy-gather:n=10,h=2,d=3", 240 + 40, 240);
+    ck_assert_moves("copy-scatter:n=10,h=2,d=3", 240 + 40, 240);
+    ck_assert_moves("copy-paged:n=10,h=2,d=3,page=4", 240 + 12, 240);
+    ck_assert_moves("pool-weighted:n=10,h=2,d=3,kernel=5", 2 * (120 + 40), 2 * 24);
+    ck_assert_moves("pool-dynamic:n=10,h=2,d=3,kernel=4,stride=3", 2 * (120 + 48), 2 * 36);
+    ck_assert_moves("pool-bucket:n=10,h=2,d=3,block=4,buckets=2", 2 * (120 + 40), 2 * 72);
+    ck_assert_moves("select-norm:n=10,h=2,d=3,block=4,count=2", 240, 2 * 24);
+    ck_assert_moves("select-topk:n=10,h=4,hk=2,d=3,queries=5,count=2", 240 + 240, 160);
+    ck_assert_moves("select-hash:n=10,h=1,d=3,block=4,buckets=2", 120 + 36, 40);
+    ck_assert_moves("push:n=10,h=2,d=3", 480, 480);
+    ck_assert_moves("push:n=10,h=2,d=3,rows=4", 336, 336);
+    ck_assert_moves("push:n=10,h=2,d=3,rows=40", 480, 480);
+    ck_assert_moves("merge:n=10,h=2,d=3,parts=3", 3 * (240 + 80), 240 + 80);
+    ck_assert_moves("dense:n=10,h=4,hk=2,d=3", 480 + 480, 480);
+}
+
+/* Marks the tokens of each window. */
+TEST(pools_read_the_tokens_of_their_windows)
+{
+    for (int kernel = 1; kernel <= 9; kernel++) {
+        for (int stride = 1; stride <= 11; stride++) {
+            bool marked[9] = { false };
+            int tokens = 0, rows = 0;
+            char text[64];
+
+            for (int first = 0; first + kernel <= 9; first += stride, rows++) {
+                for (int i = 0; i < kernel; i++) {
+                    tokens += !marked[first + i];
+                    marked[first + i] = true;
+                }
+            }
+            snprintf(text, sizeof text, "pool-mean:n=9,d=1,kernel=%d,stride=%d", kernel, stride);
+            ck_assert_moves(text, 4 * tokens, 4 * rows);
+        }
     }
 }
 

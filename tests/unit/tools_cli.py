@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -60,7 +61,8 @@ def support_is_what_the_devices_offer(usable):
     expect(len(set(keys)) == len(keys), 'every cell once')
     axes = [set(axis) for axis in zip(*keys)]
     expect(len(keys) == math.prod(len(axis) for axis in axes), 'no hole in the table')
-    expect(axes[0] == {'attn'} and set(usable) <= axes[1], 'every operation and usable device')
+    expect(axes[0] == {'attn', 'copy', 'merge', 'pool', 'push', 'select'}
+           and set(usable) <= axes[1], 'every operation and usable device')
     expect(axes[2] == {'f32', 'f16', 'bf16'}, 'the types')
     expect(axes[3] == {'exact', 'repeat', 'fast', 'best'}, 'the promises')
     lines = table.stdout.splitlines()
@@ -114,6 +116,7 @@ def wrong_arguments_are_one_line():
 
 def results_are_complete(devices):
     keys = {'workload', 'device', 'isa', 'threads', 'useful_gflops', 'peak_gflops', 'share',
+            'read_gbytes', 'written_gbytes', 'peak_gbytes', 'bandwidth_share', 'score_ratio',
             'extra_bytes', 'median_s', 'min_s', 'max_s'}
     loads = ['window:n=64,w=9', 'dense:n=48,h=4,hk=2,d=20', 'causal:n=40,dtype=bf16,b=2']
     for i, device in enumerate(devices):
@@ -136,6 +139,63 @@ def results_are_complete(devices):
             expect(math.isclose(rate, work, rel_tol=1e-4), device + ': rate is work over time')
 
 
+# What heed-bench does beside attention, small, with the bytes that each must read and write.
+OPERATIONS = {
+    'copy:n=96,d=20,h=3': (23040, 23040),
+    'copy-gather:n=96,d=20,dtype=f16': (3840 + 384, 3840),
+    'copy-scatter:n=96,d=20,b=2': (15360 + 768, 15360),
+    'copy-paged:n=96,d=20,b=2,page=7': (15360 + 112, 15360),
+    'pool-sum:n=33,d=20,kernel=3': (2640, 880),
+    'pool-mean:n=33,d=20,h=2,b=2,kernel=5,stride=2': (10560, 4800),
+    'pool-max:n=33,d=20,kernel=3,stride=7': (1200, 400),
+    'pool-linear:n=32,d=20': (2560 + 128, 640),
+    'pool-weighted:n=32,d=20,h=2,dtype=bf16': (2560 + 128, 640),
+    'pool-dynamic:n=33,d=20,kernel=3,stride=2': (2640 + 192, 1280),
+    'pool-bucket:n=33,d=20,b=2,block=16,buckets=4': (5280 + 264, 1920),
+    'select-norm:n=33,d=20,block=16,count=5': (2640, 60),
+    'select-topk:n=33,d=20,h=4,hk=2,queries=3,count=5': (5280 + 960, 240),
+    'select-hash:n=33,d=20,block=16,buckets=4': (2640 + 800, 132),
+    'push:n=33,d=20,h=2': (10560, 10560),
+    'push:n=33,d=20,rows=10,b=2': (6880, 6880),
+    'merge:n=33,d=20,h=2,parts=3': (16632, 5544),
+}
+
+
+def operations_say_what_they_move(devices):
+    support = json.loads(run(info, '--support', '--json').stdout)['support']
+    offered = {(c['operation'], c['device']) for c in support if c['supported']}
+    for i, device in enumerate(devices):
+        loads = list(OPERATIONS) if device in ('cpu', 'reference') else list(OPERATIONS)[i % 5::5]
+        loads = [load for load in loads if (re.match('[a-z]+', load)[0], device) in offered]
+        if not loads:
+            continue
+        options = [option for load in loads for option in ('--workload', load)]
+        r = run(bench, '--device', device, '--json', *options)
+        expect(r.returncode == 0, '%s: %s' % (device, r.stderr))
+        lines = [json.loads(line) for line in r.stdout.splitlines()]
+        expect(len(lines) == len(loads), device + ': one object a workload')
+        for load, line in zip(loads, lines):
+            name, read, written = load.split(':')[0], *OPERATIONS[load]
+            expect(line['workload'] == name and line['device'] == device, load + ': as asked')
+            for key, bytes_moved in (('read_gbytes', read), ('written_gbytes', written)):
+                expect(math.isclose(line[key] * line['median_s'] * 1e9, bytes_moved, rel_tol=1e-4),
+                       '%s %s: %s is bytes over time' % (device, load, key))
+            expect((line['useful_gflops'] is None) == (name not in ('select-topk', 'select-hash')),
+                   load + ': operations where they are the work')
+            if device.split(':')[0] in ('cpu', 'reference'):
+                expect(line['peak_gbytes'] > 0 and line['bandwidth_share'] > 0,
+                       '%s %s: has a bandwidth' % (device, load))
+
+
+def scores_are_compared_with_their_products():
+    for load, has in (('n=512,queries=64', True), ('n=512,queries=65', False),
+                      ('n=512,queries=64,dtype=f16', False)):
+        r = run(bench, '--device', 'reference', '--json', '--workload', 'select-topk:' + load)
+        line = json.loads(r.stdout)
+        expect(line['score_ratio'] is not None and line['score_ratio'] > 0 if has
+               else line['score_ratio'] is None, 'score products of ' + load)
+
+
 def comparisons_have_a_ratio():
     load = ['--workload', 'dense:n=32', '--json']
     r = run(bench, '--vs', 'reference', *load)
@@ -147,6 +207,9 @@ def comparisons_have_a_ratio():
     line = json.loads(r.stdout)
     expect(math.isclose(line['vs_median_s'], 1e6), 'the time of the peer is what it says')
     expect(line['ratio'] > 1000, 'a slow peer has a large ratio')
+    r = run(bench, '--vs', 'reference', '--workload', 'copy:n=64', '--json')
+    line = json.loads(r.stdout)
+    expect(line['ratio_min'] <= line['ratio'] <= line['ratio_max'], 'ordered ratios of a copy')
     for broken in ('true', 'echo nonsense; cat', 'exit 3'):
         r = run(bench, '--peer', broken, *load)
         expect(r.returncode == 1 and r.stderr.count('\n') == 1, 'a broken peer: ' + broken)
@@ -158,6 +221,8 @@ if loader:
     bad_drivers_cost_a_line_of_the_list()
 wrong_arguments_are_one_line()
 results_are_complete(usable)
+operations_say_what_they_move(usable)
+scores_are_compared_with_their_products()
 comparisons_have_a_ratio()
 for failure in failures:
     print('failed: ' + failure)

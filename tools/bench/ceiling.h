@@ -1,25 +1,35 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Ceilings of this machine, measured: fused multiply-adds a second and bytes read a second, on all
- * threads at once.
+ * What this machine can do at most, on all threads at once: fused multiply-adds a second here, with
+ * what the loops of mix.h and products.h need, too.
  */
 #ifndef HEED_TOOLS_BENCH_CEILING_H
 #define HEED_TOOLS_BENCH_CEILING_H
 
+#include "bench/team.h"
 #include "bench/timing.h"
 
-struct ceiling;
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ceiling {
+    const struct peak *peak;            /* NULL: unknown level */
+    struct team *team;
+    bool cpu_time;                      /* which of the two times the rates are made of */
+    int64_t iterations;
+    float *burnt;                       /* [threads], so that no worker's work is removed */
+};
 
 /* isa: name of a level of tools/peak, or one that is not there: then its peak is not a number.
- * cpu_time: which of the two times the rates are made of. NULL: no memory or no thread. */
+ * NULL: no memory or no thread. */
 struct ceiling *ceiling_create(const char *isa, unsigned threads, bool cpu_time);
 void ceiling_destroy(struct ceiling *);
 
+/* The time that counts. */
+double ceiling_seconds(const struct ceiling *, struct timing);
+
 /* Operations a second, the best of three bursts of a few milliseconds. */
 double ceiling_flops(struct ceiling *);
-
-/* Bytes a second of one pass over memory that fits no cache. Evicts the caches. */
-double ceiling_bandwidth(struct ceiling *);
 
 #endif

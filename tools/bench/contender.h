@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * A workload made ready on a device: plan, tensors with random contents, workspace.
+ * A workload made ready on a device: plan, arrays with their contents, workspace.
  */
 #ifndef HEED_TOOLS_BENCH_CONTENDER_H
 #define HEED_TOOLS_BENCH_CONTENDER_H
@@ -9,15 +9,29 @@
 #include "bench/library.h"
 #include "bench/workload.h"
 
+enum { CONTENDER_ARRAYS = 8 };          /* of an operation at most, with its workspace */
+
 struct contender {
     const struct library *lib;
+    const struct operation *operation;
     heed_device *device;
     heed_queue *queue;
     heed_plan *plan;
     heed_device_props device_props;
     heed_plan_props plan_props;
     heed_kv_bufs kv;
-    heed_attn_args args;                /* kv points to the field above: not to be copied */
+    union {
+        heed_attn_args attn;            /* kv points to the field above: not to be copied */
+        heed_copy_args copy;
+        heed_pool_args pool;
+        heed_select_args select;
+        heed_push_args push;
+        heed_merge_args merge;
+    } args;
+    heed_run *run;                      /* the head of `args`; NULL: attention has none */
+    heed_buf workspace;
+    heed_buf made[CONTENDER_ARRAYS];    /* what is to be given back */
+    size_t n_made;
 };
 
 /* On failure one line is on stderr and nothing is left to close. */
@@ -30,5 +44,8 @@ heed_status contender_run(struct contender *);
 
 /* The instruction set the device works with: a name of tools/peak, or "unknown". */
 const char *contender_isa(const struct contender *);
+
+/* Whether the device works in the host's memory with the host's threads. */
+bool contender_is_host(const struct contender *);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #ifndef RTLD_DEEPBIND
@@ -20,18 +21,27 @@
     OF(buf_destroy) OF(buf_write) OF(queue_create) OF(queue_wait) OF(queue_destroy) OF(attn_plan)  \
     OF(attn_run) OF(plan_info) OF(plan_drop)
 
+#define LATER_CALLS(OF)                                                                            \
+    OF(copy_plan) OF(copy_run) OF(pool_plan) OF(pool_run) OF(select_plan) OF(select_run)           \
+    OF(push_plan) OF(push_run) OF(merge_plan) OF(merge_run)
+
 const struct library library_own = {
 #define CALL(name) .name = heed_##name,
     LIBRARY_CALLS(CALL)
+    LATER_CALLS(CALL)
 #undef CALL
 };
 
 static const struct {
     const char *name;
     size_t at;
+    bool must;
 } calls[] = {
-#define CALL(name) { "heed_" #name, offsetof(struct library, name) },
+#define CALL(name) { "heed_" #name, offsetof(struct library, name), true },
     LIBRARY_CALLS(CALL)
+#undef CALL
+#define CALL(name) { "heed_" #name, offsetof(struct library, name), false },
+    LATER_CALLS(CALL)
 #undef CALL
 };
 
@@ -44,9 +54,26 @@ const char *library_open(const char *path, struct library *out)
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         void *const call = dlsym(handle, calls[i].name);
 
-        if (call == NULL)
+        if (call == NULL && calls[i].must)
             return calls[i].name;
         memcpy((char *)out + calls[i].at, &call, sizeof call);
     }
     return NULL;
+}
+
+bool library_has(const struct library *lib, const char *operation)
+{
+    char plan[32], run[32];
+    size_t found = 0;
+
+    snprintf(plan, sizeof plan, "heed_%s_plan", operation);
+    snprintf(run, sizeof run, "heed_%s_run", operation);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        void *call;
+
+        memcpy(&call, (const char *)lib + calls[i].at, sizeof call);
+        found += call != NULL
+              && (strcmp(calls[i].name, plan) == 0 || strcmp(calls[i].name, run) == 0);
+    }
+    return found == 2;
 }

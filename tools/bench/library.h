@@ -8,8 +8,13 @@
 #define HEED_TOOLS_BENCH_LIBRARY_H
 
 #include <heed/attn.h>
+#include <heed/memory.h>
+#include <heed/pool.h>
 
-/* Each has the name and the type of a public function, less heed_. */
+#include <stdbool.h>
+
+/* Each has the name and the type of a public function, less heed_. Those of an operation may be
+ * NULL in an older build. */
 struct library {
     heed_status (*runtime_create)(const heed_runtime_desc *, heed_runtime **, heed_report *);
     void (*runtime_destroy)(heed_runtime *);
@@ -21,18 +26,30 @@ struct library {
     heed_status (*queue_create)(heed_device *, uint32_t, heed_queue **, heed_report *);
     heed_status (*queue_wait)(heed_queue *, heed_report *);
     void (*queue_destroy)(heed_queue *);
-    heed_status (*attn_plan)(heed_device *, const heed_attn_desc *, heed_plan **, heed_report *);
-    heed_status (*attn_run)(const heed_plan *, heed_queue *, const heed_attn_args *, heed_event **,
-                            heed_report *);
     heed_status (*plan_info)(const heed_plan *, heed_plan_props *);
     void (*plan_drop)(heed_plan *);
+#define LIBRARY_OPERATION(name)                                                                    \
+    heed_status (*name##_plan)(heed_device *, const heed_##name##_desc *, heed_plan **,            \
+                               heed_report *);                                                     \
+    heed_status (*name##_run)(const heed_plan *, heed_queue *, const heed_##name##_args *,         \
+                              heed_event **, heed_report *);
+    LIBRARY_OPERATION(attn)
+    LIBRARY_OPERATION(copy)
+    LIBRARY_OPERATION(pool)
+    LIBRARY_OPERATION(select)
+    LIBRARY_OPERATION(push)
+    LIBRARY_OPERATION(merge)
+#undef LIBRARY_OPERATION
 };
 
 /* The one this program is linked with. */
 extern const struct library library_own;
 
-/* Another build of the library, from a file; it stays loaded. NULL: it opens, and has every call;
- * else why not. */
+/* Another build of the library, from a file; it stays loaded. NULL: it opens, and has every call
+ * but perhaps some operations; else why not. */
 const char *library_open(const char *path, struct library *out);
+
+/* Whether it has the calls of an operation. */
+bool library_has(const struct library *, const char *operation);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * heed-bench: how fast attention is here, next to what the processor can do at most.
+ * heed-bench: how fast heed is here, next to what the processor can do at most.
  */
 #include "bench/measure.h"
 #include "bench/options.h"
@@ -133,6 +133,7 @@ static bool bench_one(struct bench *bench, const struct workload *load, unsigned
         .pairs = (size_t)bench->options.pairs, .cpu_time = bench->cpu_time,
     };
     struct measure_result result = { 0 };
+    struct workload_cost cost;
     bool good = false;
 
     if (contender_open(&ours, &library_own, bench->device, load) < 0)
@@ -149,9 +150,14 @@ static bool bench_one(struct bench *bench, const struct workload *load, unsigned
         goto close_other;
     }
     in.ceiling = *ceiling;
+    cost = workload_cost(load);
+    in.mix = mix_create(in.ceiling, &cost);
+    in.products = products_create(in.ceiling, load);
     good = measure(&in, &result);
     if (good)
         output_row(&bench->options, &in, &result);
+    products_destroy(in.products);
+    mix_destroy(in.mix);
 close_other:
     if (in.other != NULL)
         contender_close(&other);

@@ -15,20 +15,21 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { BANDWIDTH_EVERY = 4 };           /* it evicts the caches, so not before each kernel */
+enum { BANDWIDTH_EVERY = 4 };           /* it evicts the caches: attention need not bear it often */
 static const double sample_seconds = 20e-3;
 
 /* [pairs] each */
 struct samples {
     double *memory;
-    double *peak, *share, *chosen, *cpu, *wall, *other, *ratio, *bandwidth;
+    double *peak, *share, *chosen, *cpu, *wall, *other, *ratio, *products;
+    double *bandwidth, *bytes_share;
     size_t n_bandwidth;
 };
 
 static bool make_samples(struct samples *s, size_t pairs)
 {
-    double **const rows[] = { &s->peak, &s->share, &s->chosen, &s->cpu, &s->wall,
-                              &s->other, &s->ratio, &s->bandwidth };
+    double **const rows[] = { &s->peak, &s->share, &s->chosen, &s->cpu, &s->wall, &s->other,
+                              &s->ratio, &s->products, &s->bandwidth, &s->bytes_share };
 
     *s = (struct samples){ .memory = calloc(pairs, sizeof rows / sizeof *rows * sizeof(double)) };
     if (s->memory == NULL)
@@ -86,16 +87,28 @@ static bool time_other(const struct measure_input *in, size_t repeats, struct ti
     return false;
 }
 
+/* What the machine can do, right before the kernel. */
+static void measure_limits(const struct measure_input *in, const struct workload_cost *cost,
+                           size_t pair, struct samples *s)
+{
+    const bool attention = workload_operation(in->load) == OPERATION_ATTN;
+
+    if (!attention || pair % BANDWIDTH_EVERY == 0)
+        s->bandwidth[s->n_bandwidth] = mix_bandwidth(in->mix);
+    s->peak[pair] = cost->flops > 0 ? ceiling_flops(in->ceiling) : NAN;
+    s->products[pair] = products_seconds(in->products);
+}
+
 static bool measure_pair(const struct measure_input *in, const size_t repeats[2], size_t pair,
                          struct samples *s)
 {
     const bool compared = in->other != NULL || in->peer != NULL;
+    const bool attention = workload_operation(in->load) == OPERATION_ATTN;
+    const struct workload_cost cost = workload_cost(in->load);
     struct timing ours = { 0 }, other = { 0 };
 
     settle(in);
-    if (pair % BANDWIDTH_EVERY == 0)
-        s->bandwidth[s->n_bandwidth++] = ceiling_bandwidth(in->ceiling);
-    s->peak[pair] = ceiling_flops(in->ceiling);
+    measure_limits(in, &cost, pair, s);
     if (compared && pair % 2 != 0 && !time_other(in, repeats[1], &other))
         return false;
     if (!time_runs(in, in->ours, repeats[0], &ours))
@@ -106,9 +119,38 @@ static bool measure_pair(const struct measure_input *in, const size_t repeats[2]
     s->wall[pair] = ours.wall;
     s->chosen[pair] = in->cpu_time ? ours.cpu : ours.wall;
     s->other[pair] = in->cpu_time ? other.cpu : other.wall;
-    s->share[pair] = workload_flops(in->load) / s->chosen[pair] / s->peak[pair];
+    s->share[pair] = cost.flops / s->chosen[pair] / s->peak[pair];
     s->ratio[pair] = s->other[pair] / s->chosen[pair];
+    s->products[pair] = s->chosen[pair] / s->products[pair];
+    if (!attention || pair % BANDWIDTH_EVERY == 0) {
+        s->bytes_share[s->n_bandwidth] = (cost.read + cost.written) / s->chosen[pair]
+                                       / s->bandwidth[s->n_bandwidth];
+        s->n_bandwidth++;
+    }
     return true;
+}
+
+static void summarize(const struct measure_input *in, struct samples *s,
+                      struct measure_result *out)
+{
+    const struct workload_cost cost = workload_cost(in->load);
+
+    *out = (struct measure_result){
+        .peak = timing_spread(s->peak, in->pairs).median,
+        .share = timing_spread(s->share, in->pairs).median,
+        .products = timing_spread(s->products, in->pairs).median,
+        .peak_bytes = timing_spread(s->bandwidth, s->n_bandwidth).median,
+        .bytes_share = timing_spread(s->bytes_share, s->n_bandwidth).median,
+        .seconds = timing_spread(s->chosen, in->pairs),
+        .cpu = timing_spread(s->cpu, in->pairs).median,
+        .wall = timing_spread(s->wall, in->pairs).median,
+        .compared = in->other != NULL || in->peer != NULL,
+        .ratio = timing_spread(s->ratio, in->pairs),
+        .other_seconds = timing_spread(s->other, in->pairs).median,
+    };
+    out->useful = cost.flops > 0 ? cost.flops / out->seconds.median : NAN;
+    out->read = cost.read / out->seconds.median;
+    out->written = cost.written / out->seconds.median;
 }
 
 bool measure(const struct measure_input *in, struct measure_result *out)
@@ -132,20 +174,8 @@ bool measure(const struct measure_input *in, struct measure_result *out)
         good = measure_pair(in, repeats, pair, &s);
     }
     text_progress_clear();
-    if (good) {
-        *out = (struct measure_result){
-            .peak = timing_spread(s.peak, in->pairs).median,
-            .share = timing_spread(s.share, in->pairs).median,
-            .bandwidth = timing_spread(s.bandwidth, s.n_bandwidth).median,
-            .seconds = timing_spread(s.chosen, in->pairs),
-            .cpu = timing_spread(s.cpu, in->pairs).median,
-            .wall = timing_spread(s.wall, in->pairs).median,
-            .compared = in->other != NULL || in->peer != NULL,
-            .ratio = timing_spread(s.ratio, in->pairs),
-            .other_seconds = timing_spread(s.other, in->pairs).median,
-        };
-        out->useful = workload_flops(in->load) / out->seconds.median;
-    }
+    if (good)
+        summarize(in, &s, out);
     free(s.memory);
     return good;
 }

@@ -8,7 +8,9 @@
 
 #include "bench/ceiling.h"
 #include "bench/contender.h"
+#include "bench/mix.h"
 #include "bench/peer.h"
+#include "bench/products.h"
 
 struct measure_input {
     const struct workload *load;
@@ -16,15 +18,21 @@ struct measure_input {
     struct contender *other;            /* NULL: none */
     struct peer *peer;                  /* NULL: none; at most one of the two */
     struct ceiling *ceiling;
+    struct mix *mix;                    /* NULL: no bandwidth to compare with */
+    struct products *products;          /* NULL: no score products to compare with */
     unsigned threads;
     size_t pairs;
     bool cpu_time;                      /* rates from CPU time; else wall time */
 };
 
+/* What there is nothing to say about is not a number. */
 struct measure_result {
     double useful, peak;                /* operations a second */
     double share;                       /* median over pairs of rate / peak right before it */
-    double bandwidth;                   /* bytes read a second */
+    double read, written;               /* bytes a second, as workload_cost counts them */
+    double peak_bytes;                  /* read and written, bytes a second */
+    double bytes_share;                 /* as share */
+    double products;                    /* median over pairs of time / that of the score products */
     struct timing_spread seconds;       /* of one run, by the chosen clock */
     double cpu, wall;                   /* medians of both clocks */
     bool compared;

@@ -13,12 +13,12 @@ struct state {
     struct options *out;
     const char *device, *isa;
     bool help;
-    char error[256];
+    char error[512];
 };
 
 static bool take_workload(struct state *s, const char *value)
 {
-    char why[192];
+    char why[480];
 
     if (s->out->n_loads == OPTIONS_WORKLOADS_MOST) {
         snprintf(s->error, sizeof s->error, "at most %d workloads", OPTIONS_WORKLOADS_MOST);
@@ -102,14 +102,16 @@ static const struct {
     const char *name, *value, *help;
     bool (*take)(struct state *, const char *value);
 } rows[] = {
-    { "--workload", "NAME[:KEY=VALUE,...]", "dense, causal or window; may be given again\n"
+    { "--workload", "NAME[:KEY=VALUE,...]", "one of the list below; may be given again\n"
       "      keys: n positions, h heads, hk key heads, d width, b batch, w reach to each side,\n"
-      "      dtype f32, f16 or bf16; without any --workload a list of its own",
+      "      kernel and stride of windows, page rows of a page, block tokens of a block, buckets,\n"
+      "      queries, count places of a selection, rows of a memory, parts to merge; dtype f32,\n"
+      "      f16 or bf16; without any --workload some of attention",
       take_workload },
     { "--device", "NAME", "device to measure (default: the fastest; see heed-info)", take_device },
     { "--isa", "NAME", "instruction set: short for --device cpu:NAME", take_isa },
     { "--threads", "N", "workers of the built-in executor (default 1)", take_threads },
-    { "--pairs", "N", "peak/kernel pairs, at least 15 (default 15)", take_pairs },
+    { "--pairs", "N", "pairs of peak loops and kernel, at least 15 (default 15)", take_pairs },
     { "--clock", "cpu|wall", "time the rates are made of (default: cpu on one thread, else wall)",
       take_clock },
     { "--vs", "DEVICE|FILE", "measure a second device in turn with the first: ratio of times;\n"
@@ -125,10 +127,13 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 static void print_help(void)
 {
     puts("usage: heed-bench [options]\n"
-         "Measures attention next to what the processor can do at most, in turn, in one run.");
+         "Measures heed next to what the processor can do at most, in turn, in one run.");
     for (size_t i = 0; i < N_ROWS; i++)
         printf("  %s%s%s\n      %s\n", rows[i].name, rows[i].value != NULL ? " " : "",
                rows[i].value != NULL ? rows[i].value : "", rows[i].help);
+    puts("workloads, and what their keys are by default:");
+    for (size_t i = 0; workload_kind_name(i) != NULL; i++)
+        printf("  %-14s %s\n", workload_kind_name(i), workload_kind_keys(i));
 }
 
 static bool read_one(struct state *s, int argc, char **argv, int *at)

@@ -9,6 +9,7 @@
 #include "common/text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static int load_width(const struct options *options)
@@ -34,33 +35,51 @@ static const char *opponent(const struct options *options)
     return options->vs != NULL ? options->vs : "peer";
 }
 
+/* The columns behind the workload; the first has what a row says, the second its unit. */
+#define NAMES "  %-12s %-7s %7s %9s %9s %6s %8s %8s %6s %8s %12s  %10s %10s %10s %10s"
+
 void output_head(const struct options *options, const char *device)
 {
+    const int width = load_width(options);
+
     if (options->json)
         return;
-    printf("%-*s  %-12s %-7s %7s %9s %9s %6s %7s %12s  %10s %10s %10s %10s", load_width(options),
-           "workload", "device", "isa", "threads", "useful", "peak", "share", "read",
-           "extra", "median", "min", "max", "wall");
+    printf("%-*s" NAMES, width, "workload", "device", "isa", "threads", "useful", "peak", "share",
+           "moved", "peak", "share", "products", "extra", "median", "min", "max", "wall");
     if (is_compared(options))
         printf("  %-24s", "ratio (min..max)");
-    printf("\n%-*s  %-12s %-7s %7s %9s %9s %6s %7s %12s  %10s %10s %10s %10s",
-           load_width(options), "", "", "", "", "GFLOP/s", "GFLOP/s", "%", "GB/s", "bytes", "s",
-           "s", "s", "s");
+    printf("\n%-*s" NAMES, width, "", "", "", "", "GFLOP/s", "GFLOP/s", "%", "GB/s", "GB/s", "%",
+           "x", "bytes", "s", "s", "s", "s");
     if (is_compared(options))
         printf("  %s / %s", opponent(options), device);
     putchar('\n');
     fflush(stdout);
 }
+#undef NAMES
+
+/* What is not a number is a dash. */
+static void cell(int width, int decimals, double value)
+{
+    if (isnan(value))
+        printf(" %*s", width, "-");
+    else
+        printf(" %*.*f", width, decimals, value);
+}
 
 static void table_row(const struct options *options, const struct measure_input *in,
                       const struct measure_result *r)
 {
-    printf("%-*s  %-12s %-7s %7u %9.2f %9.2f %6.1f %7.1f %12" PRIu64
-           "  %10.4g %10.4g %10.4g %10.4g", load_width(options), in->load->text,
-           in->ours->device_props.name, contender_isa(in->ours), in->threads,
-           r->useful * 1e-9, r->peak * 1e-9, r->share * 100, r->bandwidth * 1e-9,
-           in->ours->plan_props.workspace_size, r->seconds.median, r->seconds.min,
-           r->seconds.max, r->wall);
+    printf("%-*s  %-12s %-7s %7u", load_width(options), in->load->text,
+           in->ours->device_props.name, contender_isa(in->ours), in->threads);
+    cell(9, 2, r->useful * 1e-9);
+    cell(9, 2, r->peak * 1e-9);
+    cell(6, 1, r->share * 100);
+    cell(8, 2, (r->read + r->written) * 1e-9);
+    cell(8, 2, r->peak_bytes * 1e-9);
+    cell(6, 1, r->bytes_share * 100);
+    cell(8, 2, r->products);
+    printf(" %12" PRIu64 "  %10.4g %10.4g %10.4g %10.4g", in->ours->plan_props.workspace_size,
+           r->seconds.median, r->seconds.min, r->seconds.max, r->wall);
     if (r->compared)
         printf("  %.3f (%.3f..%.3f)", r->ratio.median, r->ratio.min, r->ratio.max);
     putchar('\n');
@@ -89,13 +108,13 @@ static void json_row(const struct options *options, const struct measure_input *
                      const struct measure_result *r)
 {
     const struct workload *load = in->load;
+    const char *key;
+    int64_t value;
 
     printf("{\"workload\":\"%s\"", workload_name(load));
     text_member("case", load->text);
-    printf(",\"n\":%" PRId64 ",\"h\":%" PRId64 ",\"hk\":%" PRId64 ",\"d\":%" PRId64
-           ",\"b\":%" PRId64, load->n, load->h, load->hk, load->d, load->b);
-    if (load->kind == WORKLOAD_WINDOW)
-        printf(",\"w\":%" PRId64, load->w);
+    for (size_t i = 0; (key = workload_number(load, i, &value)) != NULL; i++)
+        printf(",\"%s\":%" PRId64, key, value);
     text_member("dtype", workload_dtype(load));
     text_member("device", in->ours->device_props.name);
     text_member("isa", contender_isa(in->ours));
@@ -106,7 +125,11 @@ static void json_row(const struct options *options, const struct measure_input *
     member("useful_gflops", r->useful * 1e-9);
     member("peak_gflops", r->peak * 1e-9);
     member("share", r->share);
-    member("read_gbytes", r->bandwidth * 1e-9);
+    member("read_gbytes", r->read * 1e-9);
+    member("written_gbytes", r->written * 1e-9);
+    member("peak_gbytes", r->peak_bytes * 1e-9);
+    member("bandwidth_share", r->bytes_share);
+    member("score_ratio", r->products);
     printf(",\"extra_bytes\":%" PRIu64 ",\"plan_bytes\":%" PRIu64,
            in->ours->plan_props.workspace_size,
            in->ours->plan_props.host_bytes + in->ours->plan_props.device_bytes);

@@ -33,6 +33,7 @@ static void become(const char *command, const int in[2], const int out[2])
         _exit(126);
     close_pair(in);
     close_pair(out);
+    signal(SIGPIPE, SIG_DFL);           /* it is this program alone that ignores it */
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
     _exit(127);
 }

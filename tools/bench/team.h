@@ -7,7 +7,7 @@
 #ifndef HEED_TOOLS_BENCH_TEAM_H
 #define HEED_TOOLS_BENCH_TEAM_H
 
-#include <stdbool.h>
+#include "bench/timing.h"
 
 struct team;
 

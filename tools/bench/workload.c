@@ -1,10 +1,13 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Parsing and the closed forms of the number of (query, key) pairs.
+ * A kind is a row: its name, its operation, the keys it takes with their defaults, and what it
+ * costs. A key is a row, too: where its number is kept, its range, and which key it follows when
+ * nobody says it.
  */
 #include "bench/workload.h"
 
+#include "bench/cost.h"
 #include "common/text.h"
 
 #include <heed/heed.h>
@@ -12,7 +15,44 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char *const kinds[] = { "dense", "causal", "window" };
+#define ROWS "n=65536,h=1,d=64,b=1"
+
+static const struct {
+    const char *name, *keys;
+    enum workload_operation operation;
+    cost_form *cost;
+} kinds[] = {
+    [WORKLOAD_DENSE] = { "dense", "n=4096,h=1,hk,d=64,b=1", OPERATION_ATTN, cost_attention },
+    [WORKLOAD_CAUSAL] = { "causal", "n=4096,h=1,hk,d=64,b=1", OPERATION_ATTN, cost_attention },
+    [WORKLOAD_WINDOW] = { "window", "n=16384,h=1,hk,d=64,b=1,w=256", OPERATION_ATTN,
+                          cost_attention },
+    [WORKLOAD_COPY] = { "copy", ROWS, OPERATION_COPY, cost_copy },
+    [WORKLOAD_COPY_GATHER] = { "copy-gather", ROWS, OPERATION_COPY, cost_copy },
+    [WORKLOAD_COPY_SCATTER] = { "copy-scatter", ROWS, OPERATION_COPY, cost_copy },
+    [WORKLOAD_COPY_PAGED] = { "copy-paged", ROWS ",page=16", OPERATION_COPY, cost_copy },
+    [WORKLOAD_POOL_SUM] = { "pool-sum", ROWS ",kernel=4,stride", OPERATION_POOL,
+                            cost_pool_window },
+    [WORKLOAD_POOL_MEAN] = { "pool-mean", ROWS ",kernel=4,stride", OPERATION_POOL,
+                             cost_pool_window },
+    [WORKLOAD_POOL_MAX] = { "pool-max", ROWS ",kernel=4,stride", OPERATION_POOL,
+                            cost_pool_window },
+    [WORKLOAD_POOL_LINEAR] = { "pool-linear", ROWS ",kernel=4,stride", OPERATION_POOL,
+                               cost_pool_window },
+    [WORKLOAD_POOL_WEIGHTED] = { "pool-weighted", ROWS ",kernel=4,stride", OPERATION_POOL,
+                                 cost_pool_window },
+    [WORKLOAD_POOL_DYNAMIC] = { "pool-dynamic", ROWS ",kernel=4,stride", OPERATION_POOL,
+                                cost_pool_window },
+    [WORKLOAD_POOL_BUCKET] = { "pool-bucket", ROWS ",block=128,buckets=32", OPERATION_POOL,
+                               cost_pool_bucket },
+    [WORKLOAD_SELECT_NORM] = { "select-norm", ROWS ",block=128,count=32", OPERATION_SELECT,
+                               cost_norm },
+    [WORKLOAD_SELECT_TOPK] = { "select-topk", "n=65536,h=1,hk,d=64,b=1,queries=64,count=32",
+                               OPERATION_SELECT, cost_topk },
+    [WORKLOAD_SELECT_HASH] = { "select-hash", ROWS ",block=128,buckets=32", OPERATION_SELECT,
+                               cost_hash },
+    [WORKLOAD_PUSH] = { "push", ROWS ",rows", OPERATION_PUSH, cost_push },
+    [WORKLOAD_MERGE] = { "merge", ROWS ",parts=4", OPERATION_MERGE, cost_merge },
+};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 static const struct {
@@ -21,19 +61,34 @@ static const struct {
 } dtypes[] = { { "f32", HEED_F32 }, { "f16", HEED_F16 }, { "bf16", HEED_BF16 } };
 enum { N_DTYPES = sizeof dtypes / sizeof *dtypes };
 
+#define AT(field) offsetof(struct workload, field)
+enum { NUMBER_MOST = 1 << 20 };
+
+/* `follows`: where the number is that this one equals when neither text nor row say it. */
 static const struct {
     const char *name;
-    size_t offset;
+    size_t offset, follows;
     int64_t low, high;
 } numbers[] = {
-    { "n", offsetof(struct workload, n), 1, INT64_C(1) << 30 },
-    { "h", offsetof(struct workload, h), 1, 1 << 20 },
-    { "hk", offsetof(struct workload, hk), 1, 1 << 20 },
-    { "d", offsetof(struct workload, d), 1, 1 << 20 },
-    { "b", offsetof(struct workload, b), 1, 1 << 20 },
-    { "w", offsetof(struct workload, w), 0, INT64_C(1) << 30 },
+    { "n", AT(n), AT(n), 1, INT64_C(1) << 30 },
+    { "h", AT(h), AT(h), 1, NUMBER_MOST },
+    { "hk", AT(hk), AT(h), 1, NUMBER_MOST },
+    { "d", AT(d), AT(d), 1, NUMBER_MOST },
+    { "b", AT(b), AT(b), 1, NUMBER_MOST },
+    { "w", AT(w), AT(w), 0, INT64_C(1) << 30 },
+    { "kernel", AT(kernel), AT(kernel), 1, 1 << 24 },
+    { "stride", AT(stride), AT(kernel), 1, INT64_C(1) << 30 },
+    { "page", AT(page), AT(page), 1, NUMBER_MOST },
+    { "block", AT(block), AT(block), 2, INT64_C(1) << 30 },
+    { "buckets", AT(buckets), AT(buckets), 2, NUMBER_MOST },
+    { "queries", AT(queries), AT(queries), 1, NUMBER_MOST },
+    { "count", AT(count), AT(count), 1, NUMBER_MOST },
+    { "rows", AT(rows), AT(n), 1, INT64_C(1) << 30 },
+    { "parts", AT(parts), AT(parts), 1, 4096 },
 };
+#undef AT
 enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
+static const int64_t unset = -1;
 
 static const char *const defaults[] = {
     "dense:n=4096,d=64", "dense:n=4096,d=128", "dense:n=4096,d=64,dtype=bf16",
@@ -45,9 +100,29 @@ const char *workload_default(size_t index)
     return index < sizeof defaults / sizeof *defaults ? defaults[index] : NULL;
 }
 
+const char *workload_kind_name(size_t index)
+{
+    return index < N_KINDS ? kinds[index].name : NULL;
+}
+
+const char *workload_kind_keys(size_t index)
+{
+    return index < N_KINDS ? kinds[index].keys : NULL;
+}
+
 const char *workload_name(const struct workload *load)
 {
-    return kinds[load->kind];
+    return kinds[load->kind].name;
+}
+
+enum workload_operation workload_operation(const struct workload *load)
+{
+    return kinds[load->kind].operation;
+}
+
+struct workload_cost workload_cost(const struct workload *load)
+{
+    return kinds[load->kind].cost(load);
 }
 
 const char *workload_dtype(const struct workload *load)
@@ -59,36 +134,79 @@ const char *workload_dtype(const struct workload *load)
     return "";
 }
 
-double workload_flops(const struct workload *load)
+static int64_t *number_at(struct workload *load, size_t offset)
 {
-    const double n = (double)load->n;
-    const double w = load->w < load->n - 1 ? (double)load->w : n - 1;
-    double pairs = n * n;
-
-    if (load->kind == WORKLOAD_CAUSAL)
-        pairs = n * (n + 1) / 2;
-    if (load->kind == WORKLOAD_WINDOW)
-        pairs = n * (2 * w + 1) - w * (w + 1);
-    return 4 * (double)load->d * pairs * (double)load->h * (double)load->b;
+    return (int64_t *)(void *)((char *)load + offset);
 }
 
+static int64_t number_of(const struct workload *load, size_t offset)
+{
+    int64_t value;
+
+    memcpy(&value, (const char *)load + offset, sizeof value);
+    return value;
+}
+
+/* Whether `name` is one of "key,key=value,...". */
+static bool takes(const char *keys, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (;; keys++) {
+        const size_t key = strcspn(keys, "=,");
+
+        if (key == length && strncmp(keys, name, length) == 0)
+            return true;
+        keys += strcspn(keys, ",");
+        if (*keys == '\0')
+            return false;
+    }
+}
+
+const char *workload_number(const struct workload *load, size_t index, int64_t *value)
+{
+    for (size_t i = 0; i < N_NUMBERS; i++) {
+        if (!takes(kinds[load->kind].keys, numbers[i].name) || index-- > 0)
+            continue;
+        *value = number_of(load, numbers[i].offset);
+        return numbers[i].name;
+    }
+    return NULL;
+}
+
+/* Numbers that are what they would be anyway, because they follow another, are left out. */
 static void write_text(struct workload *load)
 {
-    char heads[32] = "", reach[32] = "";
+    size_t length = (size_t)snprintf(load->text, sizeof load->text, "%s:", workload_name(load));
 
-    if (load->hk != load->h)
-        snprintf(heads, sizeof heads, ",hk=%" PRId64, load->hk);
-    if (load->kind == WORKLOAD_WINDOW)
-        snprintf(reach, sizeof reach, ",w=%" PRId64, load->w);
-    snprintf(load->text, sizeof load->text,
-             "%s:n=%" PRId64 ",h=%" PRId64 "%s,d=%" PRId64 ",b=%" PRId64 "%s,dtype=%s",
-             workload_name(load), load->n, load->h, heads, load->d, load->b, reach,
-             workload_dtype(load));
+    for (size_t i = 0; i < N_NUMBERS; i++) {
+        const int64_t value = number_of(load, numbers[i].offset);
+        const bool follows = numbers[i].follows != numbers[i].offset
+                          && value == number_of(load, numbers[i].follows);
+
+        if (takes(kinds[load->kind].keys, numbers[i].name) && !follows)
+            length += (size_t)snprintf(load->text + length, sizeof load->text - length,
+                                       "%s=%" PRId64 ",", numbers[i].name, value);
+    }
+    snprintf(load->text + length, sizeof load->text - length, "dtype=%s", workload_dtype(load));
+}
+
+static bool parse_dtype(const char *value, struct workload *load, char *error, size_t size)
+{
+    for (size_t i = 0; i < N_DTYPES; i++) {
+        if (strcmp(dtypes[i].name, value) == 0) {
+            load->dtype = dtypes[i].dtype;
+            return true;
+        }
+    }
+    snprintf(error, size, "dtype is f32, f16 or bf16, got \"%s\"", value);
+    return false;
 }
 
 /* One "key=value". */
 static bool parse_pair(char *pair, struct workload *load, char *error, size_t size)
 {
+    const char *const keys = kinds[load->kind].keys;
     char *value = strchr(pair, '=');
 
     if (value == NULL) {
@@ -96,62 +214,112 @@ static bool parse_pair(char *pair, struct workload *load, char *error, size_t si
         return false;
     }
     *value++ = '\0';
-    if (strcmp(pair, "dtype") == 0) {
-        for (size_t i = 0; i < N_DTYPES; i++) {
-            if (strcmp(dtypes[i].name, value) == 0) {
-                load->dtype = dtypes[i].dtype;
-                return true;
-            }
-        }
-        snprintf(error, size, "dtype is f32, f16 or bf16, got \"%s\"", value);
-        return false;
-    }
+    if (strcmp(pair, "dtype") == 0)
+        return parse_dtype(value, load, error, size);
     for (size_t i = 0; i < N_NUMBERS; i++) {
-        int64_t *field = (int64_t *)(void *)((char *)load + numbers[i].offset);
-
-        if (strcmp(numbers[i].name, pair) != 0)
+        if (strcmp(numbers[i].name, pair) != 0 || !takes(keys, pair))
             continue;
-        if (text_integer(value, numbers[i].low, numbers[i].high, field))
+        if (text_integer(value, numbers[i].low, numbers[i].high,
+                         number_at(load, numbers[i].offset)))
             return true;
         snprintf(error, size, "%s is a whole number from %" PRId64 " to %" PRId64 ", got \"%s\"",
                  pair, numbers[i].low, numbers[i].high, value);
         return false;
     }
-    snprintf(error, size, "unknown key \"%s\" (n, h, hk, d, b, w, dtype)", pair);
+    snprintf(error, size, "%s has no key \"%.40s\" (%s,dtype)", workload_name(load), pair, keys);
     return false;
 }
 
-/* Defaults of what was not given, and what must hold between the keys. */
+/* "key=value,..."; of the row of a kind also keys alone. */
+static bool parse_pairs(char *next, struct workload *load, bool is_row, char *error, size_t size)
+{
+    while (next != NULL) {
+        char *const pair = next;
+
+        next = strchr(pair, ',');
+        if (next != NULL)
+            *next++ = '\0';
+        if (is_row && strchr(pair, '=') == NULL)
+            continue;
+        if (!parse_pair(pair, load, error, size))
+            return false;
+    }
+    return true;
+}
+
+static void prepare(struct workload *load)
+{
+    char keys[128] = "", error[1];
+
+    for (size_t i = 0; i < N_NUMBERS; i++) {
+        if (takes(kinds[load->kind].keys, numbers[i].name))
+            *number_at(load, numbers[i].offset) = unset;
+    }
+    snprintf(keys, sizeof keys, "%s", kinds[load->kind].keys);
+    parse_pairs(keys, load, true, error, sizeof error);
+}
+
+/* So that no product of extents and element size leaves 63 bits. */
+static bool is_small_enough(const struct workload *load)
+{
+    const struct workload_cost cost = workload_cost(load);
+    const int64_t rows = load->rows > load->n ? load->rows : load->n;
+
+    return (double)load->b * (double)load->h * (double)rows * (double)load->d <= 0x1p40
+        && cost.read + cost.written <= 0x1p43;
+}
+
+/* Numbers that follow others, and what must hold between the keys. */
 static bool complete(struct workload *load, char *error, size_t size)
 {
-    if (load->w >= 0 && load->kind != WORKLOAD_WINDOW) {
-        snprintf(error, size, "w belongs to window");
-        return false;
+    for (size_t i = 0; i < N_NUMBERS; i++) {
+        int64_t *const number = number_at(load, numbers[i].offset);
+
+        if (*number == unset)
+            *number = number_of(load, numbers[i].follows);
     }
-    if (load->n == 0)
-        load->n = load->kind == WORKLOAD_WINDOW ? 16384 : 4096;
-    if (load->w < 0)
-        load->w = load->kind == WORKLOAD_WINDOW ? 256 : 0;
-    if (load->hk == 0)
-        load->hk = load->h;
-    if (load->h % load->hk != 0) {
+    if (load->hk > 0 && load->h % load->hk != 0) {
         snprintf(error, size, "h=%" PRId64 " is not a multiple of hk=%" PRId64, load->h,
                  load->hk);
         return false;
     }
-    if ((double)load->b * (double)load->h * (double)load->n * (double)load->d > 0x1p40) {
-        snprintf(error, size, "b*h*n*d is more than 2^40 elements");
+    if (load->kernel > load->n) {
+        snprintf(error, size, "kernel=%" PRId64 " is more than n=%" PRId64, load->kernel, load->n);
+        return false;
+    }
+    if (load->kind == WORKLOAD_SELECT_HASH && (load->block % 2 != 0 || load->buckets % 2 != 0)) {
+        snprintf(error, size, "block and buckets of select-hash are even");
+        return false;
+    }
+    if (!is_small_enough(load)) {
+        snprintf(error, size, "more than 2^40 elements");
         return false;
     }
     write_text(load);
     return true;
 }
 
+static bool find_kind(const char *name, struct workload *load, char *error, size_t size)
+{
+    size_t length;
+
+    for (size_t kind = 0; kind < N_KINDS; kind++) {
+        if (strcmp(kinds[kind].name, name) == 0) {
+            load->kind = (enum workload_kind)kind;
+            return true;
+        }
+    }
+    length = (size_t)snprintf(error, size, "unknown workload \"%.40s\" (", name);
+    for (size_t kind = 0; kind < N_KINDS && length < size; kind++)
+        length += (size_t)snprintf(error + length, size - length, "%s%s", kinds[kind].name,
+                                   kind + 1 < N_KINDS ? ", " : ")");
+    return false;
+}
+
 bool workload_parse(const char *text, struct workload *out, char *error, size_t error_size)
 {
-    struct workload load = { .dtype = HEED_F32, .h = 1, .d = 64, .b = 1, .w = -1 };
-    char copy[256], *next = copy, *pair = NULL;
-    size_t kind = 0;
+    struct workload load = { .dtype = HEED_F32 };
+    char copy[256], *next;
 
     if (strlen(text) >= sizeof copy) {
         snprintf(error, error_size, "longer than %zu characters", sizeof copy - 1);
@@ -161,22 +329,11 @@ bool workload_parse(const char *text, struct workload *out, char *error, size_t 
     next = strchr(copy, ':');
     if (next != NULL)
         *next++ = '\0';
-    while (kind < N_KINDS && strcmp(kinds[kind], copy) != 0)
-        kind++;
-    if (kind == N_KINDS) {
-        snprintf(error, error_size, "unknown workload \"%.80s\" (dense, causal, window)", copy);
+    if (!find_kind(copy, &load, error, error_size))
         return false;
-    }
-    load.kind = (enum workload_kind)kind;
-    while (next != NULL) {
-        pair = next;
-        next = strchr(pair, ',');
-        if (next != NULL)
-            *next++ = '\0';
-        if (!parse_pair(pair, &load, error, error_size))
-            return false;
-    }
-    if (!complete(&load, error, error_size))
+    prepare(&load);
+    if (!parse_pairs(next, &load, false, error, error_size)
+        || !complete(&load, error, error_size))
         return false;
     *out = load;
     return true;

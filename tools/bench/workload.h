@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The workloads heed-bench knows, and how much useful work each is.
+ * The workloads heed-bench knows, and how much each has to do and to move at least.
  */
 #ifndef HEED_TOOLS_BENCH_WORKLOAD_H
 #define HEED_TOOLS_BENCH_WORKLOAD_H
@@ -10,15 +10,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum workload_kind { WORKLOAD_DENSE, WORKLOAD_CAUSAL, WORKLOAD_WINDOW };
+enum workload_kind {
+    WORKLOAD_DENSE, WORKLOAD_CAUSAL, WORKLOAD_WINDOW,
+    WORKLOAD_COPY, WORKLOAD_COPY_GATHER, WORKLOAD_COPY_SCATTER, WORKLOAD_COPY_PAGED,
+    WORKLOAD_POOL_SUM, WORKLOAD_POOL_MEAN, WORKLOAD_POOL_MAX, WORKLOAD_POOL_LINEAR,
+    WORKLOAD_POOL_WEIGHTED, WORKLOAD_POOL_DYNAMIC, WORKLOAD_POOL_BUCKET,
+    WORKLOAD_SELECT_NORM, WORKLOAD_SELECT_TOPK, WORKLOAD_SELECT_HASH,
+    WORKLOAD_PUSH, WORKLOAD_MERGE
+};
 
-/* Self-attention of b documents of n positions: h query heads over hk key heads, h a multiple of
- * hk, width d. w: reach to each side, WORKLOAD_WINDOW only, else 0. dtype: HEED_F32, ... */
+enum workload_operation {
+    OPERATION_ATTN, OPERATION_COPY, OPERATION_POOL, OPERATION_SELECT, OPERATION_PUSH,
+    OPERATION_MERGE
+};
+
+/* b documents of n positions: h heads (those of queries, where hk heads of keys serve them, h a
+ * multiple of hk), width d, elements of dtype (HEED_F32, ...). The other numbers belong to some
+ * kinds and are 0 for the rest. */
 struct workload {
     enum workload_kind kind;
     uint32_t dtype;
-    int64_t n, h, hk, d, b, w;
-    char text[112];                     /* canonical: reads back to the same workload */
+    int64_t n, h, hk, d, b;
+    int64_t w;                          /* window: reach to each side */
+    int64_t kernel, stride;             /* pools over windows: tokens */
+    int64_t page;                       /* copy-paged: rows of a page */
+    int64_t block, buckets;             /* pool-bucket, select-norm, select-hash: tokens, rows */
+    int64_t queries, count;             /* select-topk: rows of q; selections: places */
+    int64_t rows;                       /* push: capacity of the memory */
+    int64_t parts;                      /* merge */
+    char text[160];                     /* canonical: reads back to the same workload */
 };
 
 /* Reads "NAME[:key=value,...]". False: `error` holds one line that says why not. */
@@ -26,11 +46,28 @@ bool workload_parse(const char *text, struct workload *out, char *error, size_t 
 
 const char *workload_name(const struct workload *);
 const char *workload_dtype(const struct workload *);
+enum workload_operation workload_operation(const struct workload *);
 
-/* Floating-point operations on the pairs that are attended: 4 d for each. */
-double workload_flops(const struct workload *);
+/* The number `index` of those that its kind takes, and its key; NULL behind the last one. */
+const char *workload_number(const struct workload *, size_t index, int64_t *value);
+
+/* The name of kind `index`, and the keys it takes with what they are by default ("n=4096,hk":
+ * a key without a value follows another one). NULL behind the last one. */
+const char *workload_kind_name(size_t index);
+const char *workload_kind_keys(size_t index);
 
 /* What is measured when nothing is asked for; NULL behind the last one. */
 const char *workload_default(size_t index);
+
+/* Rows that a window pool makes of n tokens. */
+int64_t workload_pool_rows(const struct workload *);
+
+struct workload_cost {
+    double flops;                       /* the work's own operations: 4 d for each (query, key) that
+                                           is attended, 2 d for a score or a hash; 0: memory alone
+                                           counts */
+    double read, written;               /* bytes that must be, each once */
+};
+struct workload_cost workload_cost(const struct workload *);
 
 #endif

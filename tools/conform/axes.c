@@ -6,18 +6,11 @@
  * meaning.
  */
 #include "kinds.h"
+#include "op.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* `values`: words, or numbers if `number`; NULL: the words of the kinds. `need`: values of field
- * `parent` of the same group; NULL: the kinds that take the field. */
-struct spec {
-    const char *name, *values;
-    int number, parent;
-    const char *need;
-};
 
 #define WIDTHS "16 0 1 2 7 8 15 17 33 48 64 65 80 96 128 130"
 #define FLOATS "f32 f16 bf16"
@@ -25,7 +18,7 @@ struct spec {
 #define HAVE   "none const rt hostile"
 #define LAID   "natural padded transposed negative zero"
 
-static const struct spec global_specs[G_COUNT] = {
+static const struct cf_spec global_specs[G_COUNT] = {
     [G_BATCH] = { "batch", "2 1 3 0 none 2x2 1x3", 0, -1, NULL },
     [G_H] = { "h", "2 1 3 4", 1, -1, NULL },
     [G_NQ] = { "nq", "33 0 1 2 7 16 64 65 130", 1, -1, NULL },
@@ -58,7 +51,7 @@ static const struct spec global_specs[G_COUNT] = {
     [G_NS] = { "ns", "1 0 2 3", 1, -1, NULL },
 };
 
-static const struct spec source_specs[S_COUNT] = {
+static const struct cf_spec source_specs[S_COUNT] = {
     [S_NK] = { "nk", "33 65 1 130 0 16 64 3 63 257 1024 1030 2100", 1, -1, NULL },
     [S_K] = { "k", FLOATS, 0, -1, NULL },
     [S_V] = { "v", FLOATS, 0, -1, NULL },
@@ -84,7 +77,7 @@ static const struct spec source_specs[S_COUNT] = {
     [S_NB] = { "nb", "0 1 2", 1, -1, NULL },
 };
 
-static const struct spec term_specs[T_COUNT] = {
+static const struct cf_spec term_specs[T_COUNT] = {
     [T_KIND] = { "kind", NULL, 0, -1, NULL },
     [T_LEFT] = { "left", "4 -3 far 16 0 1 80", 1, T_KIND, NULL },
     [T_RIGHT] = { "right", "3 -2 far 0 16 70", 1, T_KIND, NULL },
@@ -96,7 +89,7 @@ static const struct spec term_specs[T_COUNT] = {
     [T_SLOT] = { "slot", HAVE, 0, T_KIND, NULL },
 };
 
-static const struct spec bias_specs[B_COUNT] = {
+static const struct cf_spec bias_specs[B_COUNT] = {
     [B_KIND] = { "kind", NULL, 0, -1, NULL },
     [B_T] = { "t", FLOATS, 0, -1, NULL },
     [B_SLOT] = { "slot", "const rt", 0, -1, NULL },
@@ -113,6 +106,7 @@ static const struct spec bias_specs[B_COUNT] = {
 
 struct field cf_fields[MAX_FIELDS];
 int cf_n_fields, cf_n_levels;
+const struct cf_op *cf_op;
 static int source_at[MAX_SOURCES], term_at[MAX_SOURCES][MAX_TERMS],
     bias_at[MAX_SOURCES][MAX_BIASES];
 
@@ -180,8 +174,8 @@ static uint32_t mask_of(int field, const char *need)
 
 /* Adds a group of fields; the first of them has `parent` (level numbers from `from` on) as a need
  * of all. */
-static int add_group(const char *prefix, const struct spec *specs, int n, int parent, int64_t above,
-                     const struct kinds *kinds)
+static int add_group(const char *prefix, const struct cf_spec *specs, int n, int parent,
+                     int64_t above, const struct kinds *kinds)
 {
     const int at = cf_n_fields;
 
@@ -257,12 +251,15 @@ static void spare_groups(void)
     assert(at <= MAX_FIELDS);
 }
 
-void cf_axes_init(void)
+int cf_axes_add(const struct cf_spec *specs, int n)
+{
+    return add_group("", specs, n, -1, 0, NULL);
+}
+
+void cf_attn_axes(void)
 {
     char prefix[16];
 
-    cf_n_fields = 0;
-    memset(cf_fields, 0, sizeof cf_fields);
     kinds_find();
     add_group("", global_specs, G_COUNT, -1, 0, NULL);
     for (int s = 0; s < MAX_SOURCES; s++) {
@@ -283,11 +280,26 @@ void cf_axes_init(void)
         }
     }
     spare_groups();
+}
+
+void cf_op_use(const struct cf_op *op)
+{
+    if (cf_op == op)
+        return;
+    cf_op = op;
+    cf_n_fields = 0;
+    memset(cf_fields, 0, sizeof cf_fields);
+    op->axes();
     cf_n_levels = 0;
     for (int i = 0; i < cf_n_fields; i++) {
         cf_fields[i].first = cf_n_levels;
         cf_n_levels += cf_fields[i].n_levels;
     }
+}
+
+void cf_axes_init(void)
+{
+    cf_op_use(&cf_op_attn);
 }
 
 int cf_at_source(int s)

@@ -289,59 +289,65 @@ heed_status cf_call_plan(struct call *call, heed_plan **plan, heed_report *repor
     return heed_attn_plan(call->on->device, &call->desc, plan, report);
 }
 
-/* A workspace that starts with garbage: it must carry nothing between runs. */
-static heed_status workspace_make(struct call *call, const heed_plan *plan, heed_buf *made)
+heed_status cf_workspace_make(struct workspace *w, const struct target *on, const heed_plan *plan,
+                              int garbage)
 {
     heed_plan_props props = { .size = sizeof props };
     heed_device_props device = { .size = sizeof device };
     heed_status status = heed_plan_info(plan, &props);
-    const uint64_t garbage = props.workspace_size < 1u << 20 ? props.workspace_size : 1u << 20;
+    const uint64_t dirty = props.workspace_size < 1u << 20 ? props.workspace_size : 1u << 20;
     unsigned char *bytes;
 
+    *w = (struct workspace){ .numerics = props.numerics };
     if (status >= 0)
-        status = heed_device_info(call->on->device, &device);
-    if (status < 0)
+        status = heed_device_info(on->device, &device);
+    if (status < 0 || props.workspace_size == 0)
         return status;
-    call->numerics = props.numerics;
-    if (props.workspace_size == 0)
-        return HEED_OK;
-    status = heed_buf_create(call->on->device, props.workspace_size + props.workspace_align, made,
+    status = heed_buf_create(on->device, props.workspace_size + props.workspace_align, &w->made,
                              NULL);
     if (status < 0)
         return status;
     /* A cl_mem is no address: its own beginning is aligned. */
     const uint64_t rest =
         device.kind == HEED_DEVICE_OPENCL ? 0
-                                          : (uint64_t)(uintptr_t)made->handle %
+                                          : (uint64_t)(uintptr_t)w->made.handle %
                                                 props.workspace_align;
 
-    call->args.workspace = *made;
-    call->args.workspace.offset = rest ? props.workspace_align - rest : 0;
-    call->args.workspace_size = props.workspace_size;
-    bytes = malloc((size_t)garbage);
+    w->at = w->made;
+    w->at.offset = rest ? props.workspace_align - rest : 0;
+    w->size = props.workspace_size;
+    bytes = malloc((size_t)dirty);
     if (!bytes)
         return HEED_E_NOMEM;
-    memset(bytes, 0xa5 ^ (int)(call->o.snapshot[0] & 15), (size_t)garbage);
-    status = heed_buf_write(call->on->queue, call->args.workspace, bytes, garbage, NULL);
+    memset(bytes, garbage, (size_t)dirty);
+    status = heed_buf_write(on->queue, w->at, bytes, dirty, NULL);
     free(bytes);
     return status;
+}
+
+void cf_workspace_finish(struct workspace *w, const struct target *on)
+{
+    heed_buf_destroy(on->device, w->made);
 }
 
 heed_status cf_call_run(struct call *call, heed_report *report)
 {
     heed_plan *plan = NULL;
-    heed_buf work = { 0 };
+    struct workspace work;
     heed_status status = cf_call_plan(call, &plan, report);
 
     if (status < 0)
         return status;
-    status = workspace_make(call, plan, &work);
+    status = cf_workspace_make(&work, call->on, plan, 0xa5 ^ (int)(call->o.snapshot[0] & 15));
+    call->numerics = work.numerics;
+    call->args.workspace = work.at;
+    call->args.workspace_size = work.size;
     if (status >= 0)
         status = heed_attn_run(plan, call->on->queue, &call->args, NULL, report);
     if (status >= 0)
         status = heed_queue_wait(call->on->queue, NULL);
     heed_plan_drop(plan);
-    heed_buf_destroy(call->on->device, work);
+    cf_workspace_finish(&work, call->on);
     if (status < 0)
         return status;
     if (!place_download(&call->o, call->on) ||

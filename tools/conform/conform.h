@@ -258,6 +258,8 @@ bool cf_slots_make(struct problem *);
 /* Makes the contents of slots agree where their elements share memory; all: the problem of all
  * items, from which this one has some, or NULL. */
 bool cf_slots_lay(struct problem *, struct problem *all);
+/* Makes contents agree where elements share memory, as LAID_ZERO and LAID_OVERLAP have it. */
+bool cf_array_share(struct array *, int laid);
 bool cf_array_alloc(struct array *);
 int64_t cf_array_count(const struct array *);
 int64_t cf_array_at(const struct array *, int64_t b, int64_t x, int64_t y,
@@ -337,6 +339,13 @@ struct call {
 
 enum { CALL_NATURAL = 1 };
 
+/* The workspace of a run, which begins with garbage: it must carry nothing between runs. */
+struct workspace {
+    heed_buf made, at; /* the buffer; the aligned place in it */
+    uint64_t size;
+    uint32_t numerics; /* what the plan delivers */
+};
+
 bool cf_target_open(struct target *, const char *name, uint32_t width, heed_report *);
 /* allocator NULL: the runtime's default. */
 bool cf_target_open_with(struct target *, const char *name, uint32_t width,
@@ -351,6 +360,9 @@ bool cf_call_make(struct call *, const struct target *, const struct problem *, 
 heed_status cf_call_plan(struct call *, heed_plan **, heed_report *);
 /* Plans, runs, reads back. < 0: the status of what failed. */
 heed_status cf_call_run(struct call *, heed_report *);
+heed_status cf_workspace_make(struct workspace *, const struct target *, const heed_plan *,
+                              int garbage);
+void cf_workspace_finish(struct workspace *, const struct target *);
 /* Inputs are as they were, outputs too outside their elements. */
 bool cf_call_memory_same(struct call *, char why[128]);
 /* Nothing at all was written to the outputs. */
@@ -427,6 +439,9 @@ void cf_family_error(const struct target *targets, int n, struct tally *);
 /* Fails the verdict unless heed_attn_plan answers what heed_attn_check does: the same status and
  * the same field, but for what making a plan takes. */
 void cf_check_and_plan(heed_device *, const heed_attn_desc *, struct verdict *);
+/* What plan may say where check said yes: it makes something. */
+bool cf_may_fail(heed_status);
+heed_allocator cf_small_allocator(void); /* refuses large blocks */
 /* That for descriptors of any size, on every target; prints its own TAP lines. */
 void cf_family_check(const struct target *targets, int n, int64_t cases, uint64_t seed,
                      struct tally *tally);

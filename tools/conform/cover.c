@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The cases: a 2-way covering array over the levels of all axes, grown pair by pair, then random
- * cases; and which pairs the executed cases covered. Which pairs are legal is asked of
- * heed_attn_check on the reference, not stated here.
+ * cases; and which pairs the executed cases covered. Which pairs are legal is asked of the
+ * operation's check on the reference, not stated here.
  */
 #include "cover.h"
 
@@ -23,34 +23,6 @@ static int active_levels(const struct cs *c, int levels[MAX_FIELDS])
     return n;
 }
 
-static int source_of(int field)
-{
-    int s = -1;
-
-    for (int i = 0; i < MAX_SOURCES; i++)
-        s = field >= cf_at_source(i) ? i : s;
-    return s;
-}
-
-/* Does the case say anything about the two fields together? Without a row to compute it says
- * something only about there being none; a source without keys likewise. */
-static bool telling(const struct cs *c, int a, int b)
-{
-    const bool no_batch = cf_batch_count(c) == 0, no_rows = cf_g(c, G_NQ) == 0;
-    const int sources[2] = { source_of(a), source_of(b) };
-
-    if ((no_batch || no_rows) && !(no_batch && (a == G_BATCH || b == G_BATCH)) &&
-        !(no_rows && (a == G_NQ || b == G_NQ)))
-        return false;
-    for (int i = 0; i < 2; i++) {
-        const int s = sources[i], nk = s < 0 ? -1 : cf_at_source(s) + S_NK;
-
-        if (s >= 0 && c->v[nk] == 0 && a != nk && b != nk)
-            return false;
-    }
-    return true;
-}
-
 static void add(struct cover *cover, const struct cs *c)
 {
     int levels[MAX_FIELDS];
@@ -59,7 +31,7 @@ static void add(struct cover *cover, const struct cs *c)
     cover->cases[cover->n++] = *c;
     for (int i = 0; i < n; i++) {
         for (int j = i + 1; j < n; j++) {
-            if (telling(c, cover->owner[levels[i]], cover->owner[levels[j]]))
+            if (cf_op->telling(c, cover->owner[levels[i]], cover->owner[levels[j]]))
                 cover->state[cf_pair(levels[i], levels[j])] = PLANNED;
         }
     }
@@ -131,7 +103,7 @@ static int64_t gain(const struct cover *cover, const struct cs *c)
     for (int i = 0; i < n; i++) {
         for (int j = i + 1; j < n; j++)
             sum += cover->state[cf_pair(levels[i], levels[j])] == NEW &&
-                   telling(c, cover->owner[levels[i]], cover->owner[levels[j]]);
+                   cf_op->telling(c, cover->owner[levels[i]], cover->owner[levels[j]]);
     }
     return sum;
 }
@@ -224,7 +196,7 @@ struct cover *cf_cover_make(heed_device *reference, int64_t cases, uint64_t seed
     cf_cover_open(cover);
     /* The rarely used fields first: any case has the global ones. */
     for (int i = 0; i < cf_n_levels && cover->n < cases; i++) {
-        const int a = (cf_fields[cf_at_source(0)].first + i) % cf_n_levels;
+        const int a = (cf_fields[cf_op->first()].first + i) % cf_n_levels;
 
         for (int b = a + 1; b < cf_n_levels && cover->n < cases; b++) {
             if (cover->state[cf_pair(a, b)] != NEW || follows(cover, a, b) || follows(cover, b, a))
@@ -256,7 +228,7 @@ void cf_cover_executed(struct cover *cover, const struct cs *c)
 
     for (int i = 0; i < n; i++) {
         for (int j = i + 1; j < n; j++) {
-            if (telling(c, cover->owner[levels[i]], cover->owner[levels[j]]))
+            if (cf_op->telling(c, cover->owner[levels[i]], cover->owner[levels[j]]))
                 cover->executed[cf_pair(levels[i], levels[j])] = 1;
         }
     }

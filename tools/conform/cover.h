@@ -7,7 +7,7 @@
 #ifndef HEED_TOOLS_CONFORM_COVER_H
 #define HEED_TOOLS_CONFORM_COVER_H
 
-#include "conform.h"
+#include "op.h"
 
 enum {
     NEW,
@@ -50,6 +50,8 @@ bool cf_draw_greedy(struct cover *, struct cs *, const int *pins, int n, int64_t
  * *possible: the pins go together at all; *status: of the last try. */
 bool cf_draw_repair(struct cover *, struct cs *, const int *pins, int n, int64_t limit,
                     heed_status *status, bool *possible);
+/* Is the field one of the pins', or one that gives such a field its meaning? */
+bool cf_draw_pinned(const struct cover *, const int *pins, int n, int field);
 /* A legal case with the pins, the rest mostly default; else why there is none. */
 bool cf_draw_plain(struct cover *, struct cs *, const int *pins, int n, heed_status *why,
                    bool *possible);

@@ -5,7 +5,6 @@
  * other field takes the level that adds most pairs not covered yet; Cohen et al. 1997, AETG).
  */
 #include "cover.h"
-#include "kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,21 +19,7 @@ int64_t cf_cover_value(const struct cover *cover, int level)
 static heed_status case_status(const struct cover *cover, const struct cs *c, int64_t limit,
                                heed_report *report)
 {
-    struct problem *p;
-    struct call *call;
-    heed_status status = HEED_E_NOMEM;
-
-    if (cf_case_work(c) > limit)
-        return TOO_BIG;
-    p = cf_problem_make(c, NULL, 0, false);
-    call = calloc(1, sizeof *call);
-    if (p && call && cf_call_describe(call, p, 0))
-        status = heed_attn_check(cover->reference, &call->desc, report);
-    if (call)
-        cf_call_finish(call);
-    free(call);
-    cf_problem_free(p);
-    return status;
+    return cf_op->work(c) > limit ? TOO_BIG : cf_op->check(cover->reference, c, report);
 }
 
 /* Sets a field and whatever it needs to have a meaning. */
@@ -76,117 +61,13 @@ static bool needed(int field, int by)
     return field == by;
 }
 
-static bool pinned(const struct cover *cover, const int *pins, int n, int field)
+bool cf_draw_pinned(const struct cover *cover, const int *pins, int n, int field)
 {
     for (int i = 0; i < n; i++) {
         if (needed(field, cover->owner[pins[i]]))
             return true;
     }
     return false;
-}
-
-static void smallest(struct cs *c)
-{
-    cf_case_default(c);
-    c->v[G_BATCH] = 1;
-    c->v[G_H] = 1;
-    c->v[G_NQ] = 7;
-    c->v[G_D] = 8;
-    c->v[G_DV] = 7;
-}
-
-/* Takes what a value asks of others, where that is left open. */
-static void wish(struct cover *cover, struct cs *c, const int *pins, int n, int field,
-                 int64_t value)
-{
-    if (!pinned(cover, pins, n, field))
-        c->v[field] = value;
-}
-
-static void wish_slot(struct cover *cover, struct cs *c, const int *pins, int n, int field)
-{
-    if (c->v[field] == HAVE_NONE)
-        wish(cover, c, pins, n, field, 1 + rng_below(&cover->r, 3));
-}
-
-/* One GLOBAL term for keys and one for rows; PHASE_QUERY goes with one step and single positions.
- */
-static void wish_terms(struct cover *cover, struct cs *c, const int *pins, int n, int s,
-                       int64_t *query_step)
-{
-    bool keys = false, rows = false;
-
-    for (int t = 0; t < cf_s(c, s, S_NT); t++) {
-        const int at = cf_at_term(s, t);
-        const int64_t kind = cf_t(c, s, t, T_KIND), gf = cf_t(c, s, t, T_GF),
-                      ph = cf_t(c, s, t, T_PH);
-
-        if (cf_term_kinds[kind].slot_must)
-            wish_slot(cover, c, pins, n, at + T_SLOT);
-        if (cf_term_takes(kind, T_GF)) {
-            const bool k = gf != GF_ROWS, r = gf == GF_ROWS || gf == GF_BOTH;
-
-            if ((k && keys) || (r && rows)) {
-                wish(cover, c, pins, n, at + T_GF, keys && !rows ? GF_ROWS : GF_KEYS);
-                if (keys && rows)
-                    wish(cover, c, pins, n, at + T_KIND, HEED_TERM_WINDOW);
-            }
-            keys = keys || k;
-            rows = rows || r;
-        }
-        if (cf_term_takes(kind, T_STEP) && cf_t(c, s, t, T_STEP) > 1 && ph >= PH_QUERY) {
-            wish(cover, c, pins, n, cf_at_source(s) + S_PSTEP, 1);
-            if (*query_step)
-                wish(cover, c, pins, n, at + T_STEP, *query_step);
-            *query_step = cf_t(c, s, t, T_STEP);
-        }
-    }
-}
-
-static void wishes_grant(struct cover *cover, struct cs *c, const int *pins, int n)
-{
-    int64_t query_step = 0;
-
-    if (cf_g(c, G_QL) == LAY_RAGGED)
-        wish_slot(cover, c, pins, n, G_QLEN);
-    for (int s = 0; s < cf_g(c, G_NS); s++) {
-        const int at = cf_at_source(s);
-
-        if (cf_s(c, s, S_LAY) == LAY_RAGGED)
-            wish_slot(cover, c, pins, n, at + S_LEN);
-        if (cf_s(c, s, S_LAY) == LAY_LISTED) {
-            wish_slot(cover, c, pins, n, at + S_LH);
-            if (cf_s(c, s, S_NT) > 1)
-                wish(cover, c, pins, n, at + S_NT, cf_s(c, s, S_NT) % 2);
-            if (cf_s(c, s, S_NT) > 0) {
-                wish(cover, c, pins, n, cf_at_term(s, 0) + T_KIND, HEED_TERM_ALL);
-                wish(cover, c, pins, n, cf_at_term(s, 0) + T_STEP, 1);
-            }
-        }
-        wish_terms(cover, c, pins, n, s, &query_step);
-    }
-    cf_case_normalize(c);
-}
-
-/* Which fields a report is about: from the group its path names; all of them if it names none. */
-static void report_fields(const struct cs *c, const heed_report *report, int *from, int *to)
-{
-    int s = 0, i = 0;
-
-    *from = 0;
-    *to = cf_n_fields;
-    if (sscanf(report->field, "sources[%d].terms[%d]", &s, &i) == 2 && s < MAX_SOURCES &&
-        i < cf_s(c, s, S_NT)) {
-        *from = cf_at_term(s, i);
-        *to = *from + T_COUNT;
-    } else if (sscanf(report->field, "sources[%d].biases[%d]", &s, &i) == 2 && s < MAX_SOURCES &&
-               i < cf_s(c, s, S_NB)) {
-        *from = cf_at_bias(s, i);
-        *to = *from + B_COUNT;
-    } else if (sscanf(report->field, "sources[%d]", &s) == 1 && s < MAX_SOURCES) {
-        *from = cf_at_source(s);
-        *to = *from + S_COUNT;
-    }
 }
 
 bool cf_draw_repair(struct cover *cover, struct cs *c, const int *pins, int n, int64_t limit,
@@ -198,26 +79,22 @@ bool cf_draw_repair(struct cover *cover, struct cs *c, const int *pins, int n, i
 
         if (!pin(cover, c, pins, n))
             return false;
-        wishes_grant(cover, c, pins, n);
+        if (cf_op->wishes)
+            cf_op->wishes(cover, c, pins, n);
         *possible = true;
         *status = case_status(cover, c, limit, &report);
         if (*status >= 0 && *status != TOO_BIG)
             return true;
-        if (*status == HEED_E_AMBIGUOUS && !pinned(cover, pins, n, G_ALIGN)) {
-            c->v[G_ALIGN] = rng_below(&cover->r, 2) ? ALIGN_START : ALIGN_END;
-            continue;
-        }
-        report_fields(c, &report, &from, &to);
-        if (round > 9) {
-            from = 0;
-            to = cf_n_fields;
-        }
+        from = 0;
+        to = cf_n_fields;
+        if (cf_op->blame && round <= 9)
+            cf_op->blame(cover, c, pins, n, &report, &from, &to);
         for (int i = from; i < to; i++) {
             if (rng_below(&cover->r, 2))
                 c->v[i] = cf_fields[i].level[0];
         }
         if (*status == TOO_BIG)
-            c->v[G_BATCH] = c->v[G_H] = 1;
+            cf_op->shrink(c);
     }
     return false;
 }
@@ -236,15 +113,6 @@ static int level_gain(const struct cover *cover, const int *chosen, int n, int l
         sum += state == NEW;
     }
     return sum;
-}
-
-static bool is_nk(int field)
-{
-    for (int s = 0; s < MAX_SOURCES; s++) {
-        if (field == cf_at_source(s) + S_NK)
-            return true;
-    }
-    return false;
 }
 
 /* New pairs of the fields to which this level would give a meaning, and of those that these could.
@@ -292,8 +160,7 @@ static void choose_level(struct cover *cover, struct cs *c, int field, const int
 
     for (int i = 0; i < f->n_levels; i++) {
         const int l = (int)((start + i) % f->n_levels);
-        const bool nothing = f->level[l] == 0 && (field == G_NQ || is_nk(field));
-        const bool vain = nothing || (field == G_BATCH && l == 3);
+        const bool vain = cf_op->empties(field, f->level[l]);
         int64_t gain =
             cover->level_why[f->first + l] ? -1 : level_gain(cover, chosen, n, f->first + l);
 
@@ -303,7 +170,7 @@ static void choose_level(struct cover *cover, struct cs *c, int field, const int
         if (vain || gain <= best_gain)
             continue;
         c->v[field] = f->level[l];
-        if (cf_case_work(c) > limit)
+        if (cf_op->work(c) > limit)
             continue;
         best = l;
         best_gain = gain;
@@ -320,7 +187,7 @@ bool cf_draw_greedy(struct cover *cover, struct cs *c, const int *pins, int n_pi
     int order[MAX_FIELDS], chosen[MAX_FIELDS], n = 0;
     bool done[MAX_FIELDS] = { false };
 
-    smallest(c);
+    cf_op->smallest(c);
     c->seed = rng_next(&cover->r) >> 24;
     if (!pin(cover, c, pins, n_pins))
         return false;
@@ -362,7 +229,7 @@ void cf_draw_random(struct cover *cover, struct cs *c, int64_t dense)
     if (dense)
         cf_case_default(c);
     else
-        smallest(c);
+        cf_op->smallest(c);
     for (int i = 0; i < cf_n_fields; i++) {
         if (rng_below(&cover->r, 100) < dense)
             c->v[i] = cf_fields[i].level[rng_below(&cover->r, cf_fields[i].n_levels)];
@@ -384,40 +251,6 @@ bool cf_draw_plain(struct cover *cover, struct cs *c, const int *pins, int n, he
             *why = status;
     }
     return false;
-}
-
-/* Numbers that may be anything about a level, and the least they may be. */
-static const struct {
-    int group, field; /* of globals (0), a source (1), a term (2) */
-    int64_t least;
-} loose[] = {
-    { 0, G_NQ, 1 },           { 0, G_QPOS0, -9 },       { 1, S_NK, 1 },
-    { 1, S_RUN, 1 },          { 1, S_ROWS, 1 },         { 1, S_POS0, -99 },
-    { 1, S_PSPAN, 1 },        { 2, T_LEFT, -99 },       { 2, T_RIGHT, -99 },
-    { 2, T_BLOCK, 1 },        { 2, T_PHASE, -9 },
-};
-
-static void number_vary(struct rng *r, struct cs *c, int field, int64_t least)
-{
-    if (rng_below(r, 3) || !cf_field_active(c, field) || c->v[field] == HEED_FAR ||
-        c->v[field] < least)
-        return;
-    c->v[field] += rng_range(r, -3, 3);
-    c->v[field] = c->v[field] < least ? least : c->v[field];
-}
-
-static void numbers_vary(struct rng *r, struct cs *c)
-{
-    for (size_t i = 0; i < sizeof loose / sizeof *loose; i++) {
-        if (loose[i].group == 0)
-            number_vary(r, c, loose[i].field, loose[i].least);
-        for (int s = 0; loose[i].group && s < cf_g(c, G_NS); s++) {
-            if (loose[i].group == 1)
-                number_vary(r, c, cf_at_source(s) + loose[i].field, loose[i].least);
-            for (int t = 0; loose[i].group == 2 && t < cf_s(c, s, S_NT); t++)
-                number_vary(r, c, cf_at_term(s, t) + loose[i].field, loose[i].least);
-        }
-    }
 }
 
 bool cf_case_mend(struct rng *r, heed_device *reference, int64_t limit, struct cs *c)
@@ -442,7 +275,8 @@ void cf_case_draw(struct rng *r, heed_device *reference, int64_t dense, int64_t 
         cf_draw_random(&cover, c, dense);
     while (!cf_draw_repair(&cover, c, NULL, 0, limit, &status, &possible));
     varied = *c;
-    numbers_vary(&cover.r, &varied);
+    if (cf_op->vary)
+        cf_op->vary(&cover.r, &varied);
     status = case_status(&cover, &varied, limit, NULL);
     if (status >= 0 && status != TOO_BIG)
         *c = varied;

@@ -60,6 +60,10 @@ struct reached {
 };
 void cf_reach(struct reached *, heed_status);
 
+/* Each allocation of a call that makes a plan fails in turn: NOMEM, nothing kept; then it works. */
+typedef heed_status cf_planner(void *context, heed_device *, heed_plan **);
+void cf_errors_scarce(const char *device, cf_planner *, void *context, struct tally *,
+                      struct reached *);
 /* Runtime, devices, queues, buffers, allocation failures, a busy plan. */
 void cf_errors_api(const struct target *targets, int n, struct tally *, struct reached *);
 

@@ -261,8 +261,8 @@ static void counted_free(void *context, void *p, size_t size, size_t align)
 }
 
 /* All of plan's allocations fail in turn: NOMEM; then it works. *kept: memory stayed. */
-static heed_status failures_try(struct point *t, const struct target *on, const struct call *call,
-                                struct counted *counted, bool *kept)
+static heed_status failures_try(struct point *t, const struct target *on, cf_planner *planner,
+                                void *context, struct counted *counted, bool *kept)
 {
     heed_status status = HEED_E_NOMEM;
 
@@ -272,7 +272,7 @@ static heed_status failures_try(struct point *t, const struct target *on, const 
 
         counted->made = 0;
         counted->fail_at = k;
-        status = heed_attn_plan(on->device, &call->desc, &plan, NULL);
+        status = planner(context, on->device, &plan);
         cf_reach(t->reached, status);
         heed_plan_drop(plan);
         *kept = *kept || counted->live != before || (status < 0 && plan);
@@ -284,36 +284,51 @@ static heed_status failures_try(struct point *t, const struct target *on, const 
 }
 
 /* Twice: what a device that is not the host's has compiled the first time, it keeps. */
-static void memory_errors(struct point *t, const char *device, const struct problem *p)
+void cf_errors_scarce(const char *device, cf_planner *planner, void *context, struct tally *tally,
+                      struct reached *reached)
 {
+    struct point t = { tally, reached };
     struct counted counted = { .fail_at = -1 };
     const heed_allocator allocator = {
         .size = sizeof allocator, .context = &counted, .alloc = counted_alloc, .free = counted_free
     };
     struct target on = { 0 };
+
+    if (!cf_target_open_with(&on, device, 1, &allocator, NULL)) {
+        cf_tap(tally, false, NULL, device, "error", "allocation failures", "no runtime");
+        return;
+    }
+    for (int warm = 0; warm < 2; warm++) {
+        bool kept = false;
+        const heed_status status = failures_try(&t, &on, planner, context, &counted, &kept);
+
+        kept = kept && (warm || is_host(on.device));
+        cf_tap(tally, status == HEED_OK && !kept, NULL, device, "error",
+               warm ? "each allocation of a second plan fails in turn"
+                    : "each allocation of plan fails in turn",
+               kept ? "memory was kept" : heed_status_name(status));
+    }
+    cf_target_close(&on);
+    cf_tap(tally, counted.live == 0, NULL, device, "error", "the runtime gives back all memory",
+           "it did not");
+}
+
+static heed_status attn_planner(void *context, heed_device *device, heed_plan **plan)
+{
+    return heed_attn_plan(device, context, plan, NULL);
+}
+
+static void memory_errors(struct point *t, const char *device, const struct problem *p)
+{
     struct call *call = calloc(1, sizeof *call);
 
-    if (!call || !cf_target_open_with(&on, device, 1, &allocator, NULL) ||
-        !cf_call_describe(call, p, 0)) {
-        cf_tap(t->tally, false, NULL, device, "error", "allocation failures", "no runtime");
-    } else {
-        for (int warm = 0; warm < 2; warm++) {
-            bool kept = false;
-            const heed_status status = failures_try(t, &on, call, &counted, &kept);
-
-            kept = kept && (warm || is_host(on.device));
-            cf_tap(t->tally, status == HEED_OK && !kept, NULL, device, "error",
-                   warm ? "each allocation of a second plan fails in turn"
-                        : "each allocation of plan fails in turn",
-                   kept ? "memory was kept" : heed_status_name(status));
-        }
-    }
+    if (call && cf_call_describe(call, p, 0))
+        cf_errors_scarce(device, attn_planner, &call->desc, t->tally, t->reached);
+    else
+        cf_tap(t->tally, false, NULL, device, "error", "allocation failures", "no memory");
     if (call)
         cf_call_finish(call);
     free(call);
-    cf_target_close(&on);
-    cf_tap(t->tally, counted.live == 0, NULL, device, "error", "the runtime gives back all memory",
-           "it did not");
 }
 
 /* ---- a busy plan -------------------------------------------------------------- */

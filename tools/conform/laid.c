@@ -112,6 +112,13 @@ static bool overlap(struct array *a, int64_t ordered)
     return true;
 }
 
+bool cf_array_share(struct array *a, int laid)
+{
+    if (laid == LAID_ZERO)
+        each(a, repeat, NULL);
+    return laid != LAID_OVERLAP || overlap(a, 0);
+}
+
 /* Axes that repeat: any of more than one element, but not the one along which entries ascend. Items
  * that lie one after another keep their lengths apart. */
 static int zero_of(const struct slot *s, uint64_t hash, bool packed)

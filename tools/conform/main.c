@@ -4,21 +4,12 @@
  * heed-conform: walks devices and cases, prints TAP, a summary of the pairs of features covered,
  * and as its last line "N passed, N failed, N skipped".
  */
-#include "conform.h"
+#include "session.h"
 
 #include "common/text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_DEVICES = 16 };
-
-struct options {
-    const char *device, *text;
-    int64_t cases, seed, threads;
-    uint32_t families;
-    bool verbose, list, help;
-};
 
 struct family {
     const char *name;
@@ -33,15 +24,16 @@ static const struct family families[] = {
 
 static const char usage[] =
     "usage: heed-conform [options]\n"
-    "Tests every device against the reference and against the definition of attention.\n"
+    "Tests every device against the reference and against the definitions of the operations.\n"
     "  --device NAME   only this device (default: every usable, exact one)\n"
-    "  --cases N       how many cases to draw (default 2000)\n"
+    "  --op NAME       only attn, copy, ...\n"
+    "  --cases N       how many cases to draw (default 2000), half of them of attention\n"
     "  --seed S        another set of cases (default 1)\n"
     "  --case TEXT     only the case of this line\n"
     "  --family NAME   only exact, bits, bound, meta, error, check or named\n"
     "  --threads N     threads of the second run of a case (default 2)\n"
     "  --verbose       also pairs of features that cannot go together, and worst errors\n"
-    "  --list          print the axes that cases are drawn from\n";
+    "  --list          print the axes that cases of an operation (attn) are drawn from\n";
 
 static bool family_parse(const char *name, uint32_t *bits)
 {
@@ -71,6 +63,8 @@ static bool options_parse(int argc, char **argv, struct options *o)
             o->device = value;
         else if (!strcmp(name, "--case"))
             o->text = strstr(value, "op=") ? strstr(value, "op=") : value; /* as printed, too */
+        else if (!strcmp(name, "--op"))
+            good = good && cf_op_find(o->op = value) != NULL;
         else if (!strcmp(name, "--cases"))
             good = good && text_integer(value, 0, 10000000, &o->cases);
         else if (!strcmp(name, "--seed"))
@@ -88,114 +82,6 @@ static bool options_parse(int argc, char **argv, struct options *o)
         i++;
     }
     return true;
-}
-
-void cf_tap(struct tally *tally, bool ok, const char *skip, const char *device, const char *what,
-            const char *line, const char *why)
-{
-    tally->number++;
-    tally->passed += ok && !skip;
-    tally->failed += !ok;
-    tally->skipped += ok && skip;
-    printf("%s %lld - %s %s %s%s%s\n", ok ? "ok" : "not ok", (long long)tally->number, device, what,
-           line, skip ? " # SKIP " : "", skip ? skip : "");
-    if (!ok)
-        printf("# %s\n", why);
-}
-
-/* ---- one case --------------------------------------------------------------- */
-
-struct session {
-    struct options o;
-    struct target reference;
-    struct bench bench[MAX_DEVICES];
-    int n;
-    double worst;
-    int64_t judged, skipped, exact;
-    struct tally tally;
-};
-
-static void judge(struct session *session, const struct bench *bench, const struct problem *p,
-                  const struct call *ref, struct call *got, struct verdict *v)
-{
-    const uint32_t families_wanted = session->o.families;
-
-    if (!cf_run_ok(got, v, "run"))
-        return;
-    if (families_wanted & FAMILY_BITS)
-        cf_family_bits(bench, p, ref, got, v);
-    if (families_wanted & FAMILY_EXACT && cf_g(&p->c, G_FILL) == FILL_EXACT && !v->failed)
-        cf_judge_exact(p, got, v);
-    if (families_wanted & FAMILY_BOUND && !v->failed)
-        cf_judge_bound(p, got, v);
-    if (families_wanted & FAMILY_META && !v->failed)
-        cf_family_meta(bench, p, got, v);
-    session->worst = v->worst > session->worst ? v->worst : session->worst;
-    session->judged += v->judged;
-    session->skipped += v->skipped;
-    session->exact += v->exact;
-}
-
-/* The exact family alone says nothing about other data. */
-static const char *not_of_family(const struct session *session, const struct problem *p)
-{
-    return session->o.families == FAMILY_EXACT && cf_g(&p->c, G_FILL) != FILL_EXACT
-               ? "the answer is not known to the last bit"
-               : NULL;
-}
-
-static void device_case(struct session *session, const struct bench *bench, const struct problem *p,
-                        const struct call *ref, heed_status wanted, const char *line)
-{
-    struct call *got = calloc(1, sizeof *got);
-    struct verdict v = { 0 };
-    const char *skip = NULL;
-
-    if (!got || !cf_call_make(got, &bench->one, p, 0, p->c.seed + 1)) {
-        cf_fail(&v, "no memory");
-    } else {
-        const heed_status status = heed_attn_check(bench->one.device, &got->desc, NULL);
-
-        if (status != wanted)
-            cf_fail(&v, "check: the reference answers %s, this device %s", heed_status_name(wanted),
-                    heed_status_name(status));
-        else if (status >= 0)
-            judge(session, bench, p, ref, got, &v);
-        else if (session->o.families & FAMILY_CHECK)
-            cf_check_and_plan(bench->one.device, &got->desc, &v);
-    }
-    if (!v.failed)
-        skip = wanted < 0 ? heed_status_name(wanted) : not_of_family(session, p);
-    cf_tap(&session->tally, !v.failed, skip, bench->one.name, "case", line, v.why);
-    if (got)
-        cf_call_finish(got);
-    free(got);
-}
-
-static void run_case(struct session *session, const struct cs *c)
-{
-    struct problem *p = cf_problem_make(c, NULL, 0, true);
-    struct call *ref = calloc(1, sizeof *ref);
-    struct verdict v = { 0 };
-    heed_status wanted = HEED_E_NOMEM;
-    char line[LINE];
-
-    cf_case_print(c, line);
-    if (!p || !ref || !cf_call_make(ref, &session->reference, p, 0, c->seed)) {
-        cf_fail(&v, "no memory");
-    } else {
-        wanted = heed_attn_check(session->reference.device, &ref->desc, NULL);
-        if (wanted >= 0)
-            cf_run_ok(ref, &v, "reference");
-    }
-    for (int i = 0; i < session->n && !v.failed; i++)
-        device_case(session, &session->bench[i], p, ref, wanted, line);
-    if (v.failed)
-        cf_tap(&session->tally, false, NULL, "reference", "case", line, v.why);
-    if (ref)
-        cf_call_finish(ref);
-    free(ref);
-    cf_problem_free(p);
 }
 
 /* ---- devices ------------------------------------------------------------------ */
@@ -270,27 +156,40 @@ static void devices_close(struct session *session)
 
 /* ---- all ------------------------------------------------------------------------ */
 
-static void run_corners(struct session *session)
+static void run_case(struct session *session, const struct cs *c)
 {
-    for (int i = 0; i < cf_n_corners; i++) {
+    if (fixed_of(cf_op))
+        fixed_case(session, c);
+    else
+        attn_case(session, c);
+}
+
+static void run_lines(struct session *session, const char *const *lines, int n)
+{
+    for (int i = 0; i < n; i++) {
         struct cs c;
         char why[128] = "";
 
-        if (cf_case_parse(cf_corners[i], &c, why))
+        if (cf_case_parse(lines[i], &c, why))
             run_case(session, &c);
         else
-            cf_tap(&session->tally, false, NULL, "all", "corner", cf_corners[i], why);
+            cf_tap(&session->tally, false, NULL, "all", "corner", lines[i], why);
     }
 }
 
-static int64_t run_cover(struct session *session)
+/* Cases of the operation in use. */
+static int64_t run_cover(struct session *session, int64_t cases)
 {
+    const struct fixed *fixed = fixed_of(cf_op);
     struct cover *cover = NULL;
     int64_t uncovered = 0;
 
-    run_corners(session);
+    if (fixed)
+        run_lines(session, fixed->named, fixed->n_named);
+    else
+        run_lines(session, cf_corners, cf_n_corners);
     text_progress("drawing cases", 0);
-    cover = cf_cover_make(session->reference.device, session->o.cases, (uint64_t)session->o.seed);
+    cover = cf_cover_make(session->reference.device, cases, (uint64_t)session->o.seed);
     if (!cover)
         return -1;
     for (int64_t i = 0; i < cf_cover_count(cover); i++) {
@@ -300,6 +199,7 @@ static int64_t run_cover(struct session *session)
         cf_cover_executed(cover, cf_cover_case(cover, i));
     }
     text_progress_clear();
+    printf("# op=%s, %lld cases\n", cf_op->name, (long long)cf_cover_count(cover));
     uncovered = cf_cover_report(cover, stdout, session->o.verbose);
     cf_cover_free(cover);
     return uncovered;
@@ -308,20 +208,41 @@ static int64_t run_cover(struct session *session)
 /* The families that draw no cases. */
 static const uint32_t families_apart = FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED;
 
-static void run_apart(struct session *session)
+static void run_apart(struct session *session, int64_t cases)
 {
+    const struct fixed *fixed = fixed_of(cf_op);
+    const uint32_t wanted = session->o.families;
+    const uint64_t seed = (uint64_t)session->o.seed;
     struct target targets[MAX_DEVICES + 1];
+    const int n = 1 + session->n;
 
     targets[0] = session->reference;
     for (int i = 0; i < session->n; i++)
         targets[1 + i] = session->bench[i].one;
-    if (session->o.families & FAMILY_NAMED)
-        cf_family_named(targets, 1 + session->n, &session->tally);
-    if (session->o.families & FAMILY_ERROR)
-        cf_family_error(targets, 1 + session->n, &session->tally);
-    if (session->o.families & FAMILY_CHECK)
-        cf_family_check(targets, 1 + session->n, session->o.cases / 4, (uint64_t)session->o.seed,
-                        &session->tally);
+    if (wanted & FAMILY_NAMED && !fixed)
+        cf_family_named(targets, n, &session->tally);
+    if (wanted & FAMILY_ERROR && fixed)
+        fixed_family_error(fixed, targets, n, &session->tally);
+    else if (wanted & FAMILY_ERROR)
+        cf_family_error(targets, n, &session->tally);
+    if (wanted & FAMILY_CHECK && fixed)
+        fixed_family_check(fixed, targets, n, cases / 4, seed, &session->tally);
+    else if (wanted & FAMILY_CHECK)
+        cf_family_check(targets, n, cases / 4, seed, &session->tally);
+}
+
+/* Attention has half of the cases, the other operations share the other half. */
+static void run_op(struct session *session, const struct cf_op *op)
+{
+    const int64_t all = session->o.cases;
+    const int64_t cases = session->o.op        ? all
+                          : op == &cf_op_attn ? all - all / 2
+                                              : all / 2 / (cf_n_ops - 1);
+
+    cf_op_use(op);
+    if (session->o.families & ~families_apart && run_cover(session, cases) < 0)
+        cf_tap(&session->tally, false, NULL, "all", "cover", "", "no memory for the cases");
+    run_apart(session, cases);
 }
 
 static int run(struct session *session)
@@ -340,10 +261,10 @@ static int run(struct session *session)
     }
     if (session->o.text)
         run_case(session, &c);
-    else if (session->o.families & ~families_apart && run_cover(session) < 0)
-        cf_tap(&session->tally, false, NULL, "all", "cover", "", "no memory for the cases");
-    if (!session->o.text)
-        run_apart(session);
+    for (int i = 0; i < cf_n_ops && !session->o.text; i++) {
+        if (!session->o.op || cf_op_find(session->o.op) == cf_ops[i])
+            run_op(session, cf_ops[i]);
+    }
     if (session->judged)
         printf("# bound: largest error/bound %.4f, %lld elements judged, %lld out of its range\n",
                session->worst, (long long)session->judged, (long long)session->skipped);
@@ -367,6 +288,8 @@ int main(int argc, char **argv)
     cf_axes_init();
     if (!options_parse(argc, argv, &o))
         return EXIT_USAGE;
+    if (o.op)
+        cf_op_use(cf_op_find(o.op));
     if (o.help || o.list) {
         if (o.help)
             fputs(usage, stdout);

@@ -6,7 +6,7 @@
  * Higham 2021 and Higham, Accuracy and Stability, chapter 3), and one for data whose answer is
  * known to the last bit.
  */
-#include "conform.h"
+#include "fixed.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -191,7 +191,7 @@ static void row_weigh(struct row *r, bool with_sink)
 }
 
 /* Half a unit of the output type in the last place, relative, and its smallest step. */
-static void output_rounding(uint32_t dtype, double *relative, double *absolute)
+void cf_output_rounding(uint32_t dtype, double *relative, double *absolute)
 {
     *relative = dtype == HEED_F32 ? 0x1p-24 : dtype == HEED_F16 ? 0x1p-11 : 0x1p-8;
     *absolute = dtype == HEED_F32 ? 0x1p-149 : dtype == HEED_F16 ? 0x1p-25 : 0x1p-133;
@@ -235,7 +235,7 @@ static struct cell channel_want(const struct row *r, const struct array *out, in
     cell.bound = spread / r->sum + r->gamma * size / r->sum + (r->gamma + 4 * u) * fabs(cell.want) +
                  (0x1p-98 * (all + n * fabs(cell.want)) + 8 * (n + 2) * 0x1p-149) / r->sum;
     cell.bound /= 1 - r->loss - r->gamma;
-    output_rounding(out->dtype, &relative, &absolute);
+    cf_output_rounding(out->dtype, &relative, &absolute);
     cell.bound += relative * (fabs(cell.want) + cell.bound) + absolute;
     if (fabs(cell.want) + cell.bound > (out->dtype == HEED_F16 ? 65500 : 0x1p126))
         cell.skip = true; /* the output type may not hold it */

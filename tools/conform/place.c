@@ -105,16 +105,26 @@ bool place_make(struct place *place, const struct problem *p, const struct array
                 unsigned flags)
 {
     const bool natural = flags & CALL_NATURAL;
-    const int64_t size = (int64_t)cf_dtype_size(a->dtype), mis = natural ? 0 : cf_g(&p->c, G_MIS);
-    struct rng r = rng_of(cf_mix2(p->c.seed, (uint64_t)number + 12345));
-    int64_t dims[6] = { 0 }, low = 0, high = 0;
+    int64_t dims[6] = { 0 };
     int n;
 
     memset(place, 0, sizeof *place);
     n = dims_of(p, a, place, dims);
+    return place_lay(place, a, dims, n, natural ? LAID_NATURAL : a->laid,
+                     natural ? 0 : cf_g(&p->c, G_MIS),
+                     cf_mix2(p->c.seed, (uint64_t)number + 12345));
+}
+
+bool place_lay(struct place *place, const struct array *a, const int64_t *dims, int n, int laid,
+               int64_t mis, uint64_t seed)
+{
+    const int64_t size = (int64_t)cf_dtype_size(a->dtype);
+    struct rng r = rng_of(seed);
+    int64_t low = 0, high = 0;
+
     place->t.dtype = a->dtype;
     place->t.ndim = (uint32_t)n;
-    strides_choose(a, place, natural ? LAID_NATURAL : a->laid, dims, n, &r, place->t.stride);
+    strides_choose(a, place, laid, dims, n, &r, place->t.stride);
     place->count = cf_array_count(a);
     for (int i = 0; i < n; i++) {
         const int64_t reach = (dims[i] - 1) * place->t.stride[i];

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * A logical array's place in memory; used by call.c alone.
+ * A logical array's place in memory; used by call.c and op_call.c.
  */
 #ifndef HEED_TOOLS_CONFORM_PLACE_H
 #define HEED_TOOLS_CONFORM_PLACE_H
@@ -11,6 +11,10 @@
 /* Chooses strides and makes the host snapshot; `number` tells arrays of a case apart. */
 bool place_make(struct place *, const struct problem *, const struct array *, int number,
                 unsigned flags);
+/* The same of any array: batch axes and their extents are in `place`, which is zero otherwise; dims
+ * are all n axes; the first element lies `mis` elements behind an aligned address. */
+bool place_lay(struct place *, const struct array *, const int64_t *dims, int n, int laid,
+               int64_t mis, uint64_t seed);
 void place_pattern(struct place *, uint64_t poison);
 void place_store(struct place *, const struct array *);                      /* array -> snapshot */
 void place_load(const struct place *, unsigned char *block, struct array *); /* block -> array */

@@ -194,7 +194,7 @@ static void vast_print(const struct vast *v, char line[LINE])
 }
 
 /* What plan may say where check said yes: it makes something. */
-static bool may_fail(heed_status status)
+bool cf_may_fail(heed_status status)
 {
     return status == HEED_E_NOMEM || status == HEED_E_DEVICE_NOMEM || status == HEED_E_KERNEL_BUILD;
 }
@@ -210,7 +210,7 @@ void cf_check_and_plan(heed_device *device, const heed_attn_desc *desc, struct v
     if ((status < 0) != (plan == NULL))
         cf_fail(v, "plan answers %s and makes %s plan", heed_status_name(status),
                 plan ? "a" : "no");
-    if (check >= 0 && may_fail(status))
+    if (check >= 0 && cf_may_fail(status))
         return;
     if (check != status || strcmp(said.field, did.field) != 0)
         cf_fail(v, "check says %s (%s: %s), plan %s (%s: %s)", heed_status_name(check), said.field,
@@ -233,6 +233,13 @@ static void small_free(void *context, void *p, size_t size, size_t align)
     free(p);
 }
 
+heed_allocator cf_small_allocator(void)
+{
+    return (heed_allocator){ .size = sizeof(heed_allocator),
+                             .alloc = small_alloc,
+                             .free = small_free };
+}
+
 /* The size for which check once said yes and plan no, and the largest ones. */
 static const struct vast vast_known[] = {
     { 1, 1, 1, 1 << 20, 1 << 12, 64, 64, 1, 1, 128, 0, HEED_F32, 0 },
@@ -246,9 +253,7 @@ enum { VAST_KNOWN = sizeof vast_known / sizeof *vast_known };
 
 static void device_ask(struct tally *tally, const char *name, int64_t cases, uint64_t seed)
 {
-    const heed_allocator allocator = { .size = sizeof allocator,
-                                       .alloc = small_alloc,
-                                       .free = small_free };
+    const heed_allocator allocator = cf_small_allocator();
     struct rng r = rng_of(seed);
     heed_report report = { .size = sizeof report };
     heed_device_props props = { .size = sizeof props };

@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The canonical line of a case: "op=attn", then name=value of every field that is not at its
- * default, then the seed. Printing and parsing are inverse to each other on normalized cases.
+ * The canonical line of a case: "op=" and its operation, then name=value of every field that is
+ * not at its default, then the seed. Printing and parsing are inverse to each other on normalized
+ * cases.
  */
-#include "conform.h"
+#include "op.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -55,7 +56,7 @@ static bool value_parse(int field, const char *text, int64_t *value)
 
 void cf_case_print(const struct cs *c, char line[LINE])
 {
-    size_t n = (size_t)snprintf(line, LINE, "op=attn");
+    size_t n = (size_t)snprintf(line, LINE, "op=%s", cf_op->name);
 
     for (int i = 0; i < cf_n_fields && n < LINE; i++) {
         char value[32];
@@ -73,6 +74,10 @@ void cf_case_print(const struct cs *c, char line[LINE])
  * allowed. */
 static bool value_sane(int field, int64_t value)
 {
+    if (cf_op->sane)
+        return cf_fields[field].words || cf_level_of(field, value) >= 0 ||
+               cf_op->sane(field, value);
+
     const char *dot = strrchr(cf_fields[field].name, '.');
     const char *name = dot ? dot + 1 : cf_fields[field].name;
     static const char *const counts[] = { "nq", "d", "dv", "nk", "len", "pad", "mis" };
@@ -103,8 +108,8 @@ static bool pair_parse(struct cs *c, char *word, char why[128])
     }
     *value++ = 0;
     if (!strcmp(word, "op")) {
-        snprintf(why, 128, "op=%.40s: there is only attn", value);
-        return !strcmp(value, "attn");
+        snprintf(why, 128, "op=%.40s: there is none such, or it does not come first", value);
+        return !strcmp(value, cf_op->name);
     }
     if (!strcmp(word, "seed")) {
         errno = 0;
@@ -122,10 +127,23 @@ static bool pair_parse(struct cs *c, char *word, char why[128])
     return false;
 }
 
+/* The fields are those of the operation that the line begins with; attention's, if it says none. */
+static void op_parse(const char *line)
+{
+    char name[32] = "attn";
+    const struct cf_op *op;
+
+    sscanf(line, " op=%31s", name);
+    op = cf_op_find(name);
+    if (op)
+        cf_op_use(op);
+}
+
 bool cf_case_parse(const char *line, struct cs *c, char why[128])
 {
     struct cs plain;
 
+    op_parse(line);
     cf_case_default(c);
     while (*line) {
         char word[96];

@@ -1,20 +1,32 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The levels that are compiled in, and the memory read. The sum is over integers, so the compiler
- * may use as many accumulators and lanes as it likes: memory is the limit, not the addition.
+ * The levels that are compiled in. The C library's copy is a candidate everywhere.
  */
 #include "peak.h"
 
 #include <string.h>
 
+static void copy_library(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
 static const struct peak levels[] = {
-    { "scalar", 2.0 * PEAK_CHAINS_SCALAR, peak_burn_scalar },
+    { "scalar", 2.0 * PEAK_CHAINS_SCALAR, peak_burn_scalar,
+      { peak_read_scalar, peak_read_quarters_scalar },
+      { copy_library, peak_copy_scalar, peak_copy_ahead_scalar }, peak_scores_scalar },
 #ifdef HEED_PEAK_AVX2
-    { "avx2", 2.0 * PEAK_CHAINS_AVX2 * PEAK_LANES_AVX2, peak_burn_avx2 },
+    { "avx2", 2.0 * PEAK_CHAINS_AVX2 * PEAK_LANES_AVX2, peak_burn_avx2,
+      { peak_read_avx2, peak_read_quarters_avx2 },
+      { copy_library, peak_copy_avx2, peak_copy_ahead_avx2, peak_copy_stream_avx2 },
+      peak_scores_avx2 },
 #endif
 #ifdef HEED_PEAK_AVX512
-    { "avx512", 2.0 * PEAK_CHAINS_AVX512 * PEAK_LANES_AVX512, peak_burn_avx512 },
+    { "avx512", 2.0 * PEAK_CHAINS_AVX512 * PEAK_LANES_AVX512, peak_burn_avx512,
+      { peak_read_avx512, peak_read_quarters_avx512 },
+      { copy_library, peak_copy_avx512, peak_copy_ahead_avx512, peak_copy_stream_avx512 },
+      peak_scores_avx512 },
 #endif
 };
 
@@ -30,19 +42,4 @@ const struct peak *peak_find(const char *isa)
 const char *peak_name(size_t index)
 {
     return index < sizeof levels / sizeof *levels ? levels[index].isa : NULL;
-}
-
-uint64_t peak_read(const uint64_t *words, size_t count)
-{
-    enum { CHAINS = 16 };
-    uint64_t sum[CHAINS] = { 0 };
-    uint64_t total = 0;
-
-    for (size_t i = 0; i + CHAINS <= count; i += CHAINS) {
-        for (size_t c = 0; c < CHAINS; c++)
-            sum[c] += words[i + c];
-    }
-    for (size_t c = 0; c < CHAINS; c++)
-        total += sum[c];
-    return total;
 }

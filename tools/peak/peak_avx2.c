@@ -40,3 +40,35 @@ float peak_burn_avx2(int64_t iterations, float seed)
     i = _mm256_add_ps(_mm256_add_ps(i, j), _mm256_add_ps(k, l));
     return _mm256_cvtss_f32(_mm256_add_ps(_mm256_add_ps(a, e), i));
 }
+
+/* ---- memory and scores: the loops of loops.h ------------------------------ */
+
+#define PEAK_LOOP(name) peak_##name##_avx2
+#define WORDS __m256i
+#define words_load(p) _mm256_load_si256((const void *)(p))
+#define words_store(p, x) _mm256_store_si256((void *)(p), (x))
+#define words_stream(p, x) _mm256_stream_si256((void *)(p), (x))
+#define words_add(x, y) _mm256_add_epi64((x), (y))
+#define words_sum(x) sum_words(x)
+#define FLOATS __m256
+#define FLOATS_LANES PEAK_LANES_AVX2
+#define SCORE_VECTORS 2
+#define floats_zero() _mm256_setzero_ps()
+#define floats_load(p) _mm256_loadu_ps(p)
+#define floats_store(p, x) _mm256_storeu_ps((p), (x))
+#define floats_set(x) _mm256_set1_ps(x)
+#define floats_fma(x, y, z) _mm256_fmadd_ps((x), (y), (z))
+#define peak_prefetch(p) _mm_prefetch((p), _MM_HINT_T0)
+#define peak_fence() _mm_sfence()
+
+static uint64_t sum_words(__m256i x)
+{
+    uint64_t words[4], sum = 0;
+
+    _mm256_storeu_si256((void *)words, x);
+    for (int i = 0; i < 4; i++)
+        sum += words[i];
+    return sum;
+}
+
+#include "loops.h"

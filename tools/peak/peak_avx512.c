@@ -61,3 +61,35 @@ float peak_burn_avx512(int64_t iterations, float seed)
     a0 = _mm512_add_ps(_mm512_add_ps(a0, a4), _mm512_add_ps(b0, b4));
     return _mm512_cvtss_f32(_mm512_add_ps(_mm512_add_ps(a0, c0), c4));
 }
+
+/* ---- memory and scores: the loops of loops.h ------------------------------ */
+
+#define PEAK_LOOP(name) peak_##name##_avx512
+#define WORDS __m512i
+#define words_load(p) _mm512_load_si512((const void *)(p))
+#define words_store(p, x) _mm512_store_si512((void *)(p), (x))
+#define words_stream(p, x) _mm512_stream_si512((void *)(p), (x))
+#define words_add(x, y) _mm512_add_epi64((x), (y))
+#define words_sum(x) sum_words(x)
+#define FLOATS __m512
+#define FLOATS_LANES PEAK_LANES_AVX512
+#define SCORE_VECTORS 4
+#define floats_zero() _mm512_setzero_ps()
+#define floats_load(p) _mm512_loadu_ps(p)
+#define floats_store(p, x) _mm512_storeu_ps((p), (x))
+#define floats_set(x) _mm512_set1_ps(x)
+#define floats_fma(x, y, z) _mm512_fmadd_ps((x), (y), (z))
+#define peak_prefetch(p) _mm_prefetch((p), _MM_HINT_T0)
+#define peak_fence() _mm_sfence()
+
+static uint64_t sum_words(__m512i x)
+{
+    uint64_t words[8], sum = 0;
+
+    _mm512_storeu_si512((void *)words, x);
+    for (int i = 0; i < 8; i++)
+        sum += words[i];
+    return sum;
+}
+
+#include "loops.h"

@@ -9,6 +9,7 @@
 #include "peak.h"
 
 #include <math.h>
+#include <string.h>
 
 #if defined FP_FAST_FMAF || defined __ARM_FEATURE_FMA
 static inline float step(float a, float x, float y)
@@ -38,3 +39,31 @@ float peak_burn_scalar(int64_t iterations, float seed)
         sum += a[c];
     return sum;
 }
+
+/* ---- memory and scores: the loops of loops.h ------------------------------ */
+
+#define PEAK_LOOP(name) peak_##name##_scalar
+#define WORDS uint64_t
+#define words_load(p) load_word(p)
+#define words_store(p, x) memcpy((p), &(x), sizeof(x))
+#define words_add(x, y) ((x) + (y))
+#define words_sum(x) (x)
+#define FLOATS float
+#define FLOATS_LANES 1
+#define SCORE_VECTORS 2
+#define floats_zero() 0.0f
+#define floats_load(p) (*(p))
+#define floats_store(p, x) (*(p) = (x))
+#define floats_set(x) (x)
+#define floats_fma(x, y, z) step((z), (y), (x))
+#define peak_prefetch(p) ((void)(p))
+
+static uint64_t load_word(const void *p)
+{
+    uint64_t x;
+
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+#include "loops.h"

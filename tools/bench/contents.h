@@ -1,0 +1,37 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the arrays of a workload hold, the same in each run.
+ */
+#ifndef HEED_TOOLS_BENCH_CONTENTS_H
+#define HEED_TOOLS_BENCH_CONTENTS_H
+
+#include <heed/heed.h>
+
+#include <stddef.h>
+
+enum contents_kind {
+    CONTENTS_NONE,                      /* an output: left alone */
+    CONTENTS_UNIFORM,                   /* floats of variance `deviation` squared, mean 0 */
+    CONTENTS_SHUFFLED,                  /* i32: each `limit` of them are 0 .. limit - 1 */
+    CONTENTS_BELOW,                     /* i32: 0 .. limit - 1, each as likely */
+    CONTENTS_VALUE                      /* i64: limit */
+};
+
+struct contents {
+    enum contents_kind kind;
+    float deviation;
+    int64_t limit;
+};
+
+/* Bytes of a dense tensor, whose extents are positive. */
+uint64_t contents_bytes(const heed_tensor *);
+
+/* Fills the memory of a dense tensor. */
+void contents_fill(void *to, const heed_tensor *, struct contents, uint64_t seed);
+
+/* Memory of the host on large pages, where the system leaves that to the program: everybody who is
+ * compared has the same kind. To be given back with free(). NULL: there is none. */
+void *contents_memory(size_t bytes);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Bytes count once, however often a kernel fetches them; single numbers, such as lengths and heads,
+ * do not count.
+ */
+#include "bench/cost.h"
+
+#include <heed/heed.h>
+
+static const double index_bytes = 4, f32_bytes = 4;
+
+static double element(const struct workload *load)
+{
+    return load->dtype == HEED_F32 ? 4 : 2;
+}
+
+static double heads(const struct workload *load)
+{
+    return (double)load->b * (double)load->h;
+}
+
+/* Elements of one tensor [b][h][n][d]. */
+static double elements(const struct workload *load)
+{
+    return heads(load) * (double)load->n * (double)load->d;
+}
+
+static double blocks(const struct workload *load)
+{
+    return (double)((load->n - 1) / load->block + 1);
+}
+
+struct workload_cost cost_attention(const struct workload *load)
+{
+    const double n = (double)load->n;
+    const double w = load->w < load->n - 1 ? (double)load->w : n - 1;
+    const double rows = element(load) * (double)load->b * n * (double)load->d;
+    double pairs = n * n;
+
+    if (load->kind == WORKLOAD_CAUSAL)
+        pairs = n * (n + 1) / 2;
+    if (load->kind == WORKLOAD_WINDOW)
+        pairs = n * (2 * w + 1) - w * (w + 1);
+    return (struct workload_cost){
+        .flops = 4 * (double)load->d * pairs * heads(load),
+        .read = rows * (double)(load->h + 2 * load->hk),
+        .written = rows * (double)load->h,
+    };
+}
+
+struct workload_cost cost_copy(const struct workload *load)
+{
+    const double rows = element(load) * elements(load);
+    double indices = 0;
+
+    if (load->kind == WORKLOAD_COPY_PAGED)
+        indices = (double)((load->n - 1) / load->page + 1);
+    else if (load->kind != WORKLOAD_COPY)
+        indices = (double)load->n;
+    return (struct workload_cost){
+        .read = rows + index_bytes * indices * (double)load->b, .written = rows,
+    };
+}
+
+int64_t workload_pool_rows(const struct workload *load)
+{
+    return load->n < load->kernel ? 0 : (load->n - load->kernel) / load->stride + 1;
+}
+
+/* Tokens that lie in some window. */
+static double pool_tokens(const struct workload *load)
+{
+    const double rows = (double)workload_pool_rows(load), kernel = (double)load->kernel;
+
+    if (load->stride >= load->kernel)
+        return rows * kernel;
+    return rows > 0 ? (rows - 1) * (double)load->stride + kernel : 0;
+}
+
+struct workload_cost cost_pool_window(const struct workload *load)
+{
+    const double rows = (double)workload_pool_rows(load), tokens = pool_tokens(load);
+    const double d = (double)load->d, each = element(load) * heads(load);
+    double weights = 0;
+
+    if (load->kind == WORKLOAD_POOL_LINEAR || load->kind == WORKLOAD_POOL_WEIGHTED)
+        weights = tokens;
+    if (load->kind == WORKLOAD_POOL_DYNAMIC)
+        weights = rows * (double)load->kernel;
+    return (struct workload_cost){
+        .read = each * (tokens * d + weights), .written = each * rows * d,
+    };
+}
+
+struct workload_cost cost_pool_bucket(const struct workload *load)
+{
+    const double rows = blocks(load) * (double)load->buckets;
+
+    return (struct workload_cost){
+        .read = element(load) * elements(load) + index_bytes * heads(load) * (double)load->n,
+        .written = element(load) * heads(load) * rows * (double)load->d,
+    };
+}
+
+struct workload_cost cost_norm(const struct workload *load)
+{
+    return (struct workload_cost){
+        .read = element(load) * elements(load),
+        .written = index_bytes * heads(load) * blocks(load) * (double)load->count,
+    };
+}
+
+struct workload_cost cost_topk(const struct workload *load)
+{
+    const double scores = heads(load) * (double)load->queries * (double)load->n;
+    const double rows = (double)load->n * (double)load->hk
+                      + (double)load->queries * (double)load->h;
+
+    return (struct workload_cost){
+        .flops = 2 * (double)load->d * scores,
+        .read = element(load) * (double)load->b * rows * (double)load->d,
+        .written = index_bytes * heads(load) * (double)load->queries * (double)load->count,
+    };
+}
+
+/* Operations of round 0; how many sums the later one hashes is for the data to say. */
+struct workload_cost cost_hash(const struct workload *load)
+{
+    const double first = (double)(load->block / 2), last = (double)(load->buckets / 2);
+
+    return (struct workload_cost){
+        .flops = 2 * first * elements(load),
+        .read = element(load) * elements(load) + f32_bytes * (double)load->d * (first + last),
+        .written = index_bytes * heads(load) * (double)load->n,
+    };
+}
+
+/* The memory is full: as many rows fall out as come in, from it as long as it has some. */
+struct workload_cost cost_push(const struct workload *load)
+{
+    const double of_memory = (double)(load->n < load->rows ? load->n : load->rows);
+    const double bytes = element(load) * heads(load) * ((double)load->n + of_memory)
+                       * (double)load->d;
+
+    return (struct workload_cost){ .read = bytes, .written = bytes };
+}
+
+struct workload_cost cost_merge(const struct workload *load)
+{
+    const double part = element(load) * elements(load)
+                      + f32_bytes * heads(load) * (double)load->n;
+
+    return (struct workload_cost){ .read = (double)load->parts * part, .written = part };
+}

@@ -1,0 +1,224 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The operations beside attention, each a descriptor and a list of arrays. Floats have variance 1.
+ */
+#include "bench/operation.h"
+
+static const struct contents output = { CONTENTS_NONE, 0, 0 };
+static const struct contents uniform = { CONTENTS_UNIFORM, 1, 0 };
+
+static heed_tensor rows_of(const struct workload *load, int64_t heads, int64_t rows, int64_t width)
+{
+    return heed_array4(load->dtype, NULL, load->b, heads, rows, width).t;
+}
+
+static heed_tensor axes(uint32_t dtype, uint32_t ndim, int64_t a, int64_t b, int64_t c)
+{
+    const int64_t extents[] = { a, b, c };
+
+    return heed_array_dense(dtype, NULL, ndim, extents).t;
+}
+
+static struct operation_array array(const heed_tensor *t, struct contents what, heed_buf *at)
+{
+    return (struct operation_array){ *t, what, at };
+}
+
+/* Moved rows: as they are, by a shuffled list of sources or places, or into shuffled pages. */
+static heed_status plan_copy(struct contender *c, const struct workload *load,
+                             struct operation_array *arrays, heed_report *report)
+{
+    const int64_t pages = load->page > 0 ? (load->n - 1) / load->page + 1 : 0;
+    const struct contents shuffled = { CONTENTS_SHUFFLED, 0, load->n };
+    const struct contents shuffled_pages = { CONTENTS_SHUFFLED, 0, load->b * pages };
+    heed_copy_args *const args = &c->args.copy;
+    heed_copy_desc desc = {
+        .size = sizeof desc,
+        .x = rows_of(load, load->h, load->n, load->d),
+        .y = rows_of(load, load->h, load->n, load->d),
+    };
+
+    if (load->kind == WORKLOAD_COPY_GATHER)
+        desc.from = axes(HEED_I32, 3, load->b, 1, load->n);
+    if (load->kind == WORKLOAD_COPY_SCATTER)
+        desc.to = axes(HEED_I32, 3, load->b, 1, load->n);
+    if (load->kind == WORKLOAD_COPY_PAGED) {
+        desc.table = axes(HEED_I32, 2, load->b, pages, 0);
+        desc.y = heed_array4(load->dtype, NULL, load->b * pages, load->h, load->page, load->d).t;
+    }
+    args->size = sizeof *args;
+    c->run = &args->run;
+    arrays[0] = array(&desc.x, uniform, &args->x);
+    arrays[1] = array(&desc.y, output, &args->y);
+    arrays[2] = array(&desc.from, shuffled, &args->from);
+    arrays[3] = array(&desc.to, shuffled, &args->to);
+    arrays[4] = array(&desc.table, shuffled_pages, &args->table);
+    return c->lib->copy_plan(c->device, &desc, &c->plan, report);
+}
+
+static uint32_t pool_kind(const struct workload *load)
+{
+    static const uint32_t kinds[] = {
+        [WORKLOAD_POOL_SUM] = HEED_POOL_SUM, [WORKLOAD_POOL_MEAN] = HEED_POOL_MEAN,
+        [WORKLOAD_POOL_MAX] = HEED_POOL_MAX, [WORKLOAD_POOL_LINEAR] = HEED_POOL_LINEAR,
+        [WORKLOAD_POOL_WEIGHTED] = HEED_POOL_WEIGHTED,
+        [WORKLOAD_POOL_DYNAMIC] = HEED_POOL_DYNAMIC, [WORKLOAD_POOL_BUCKET] = HEED_POOL_BUCKET,
+    };
+
+    return kinds[load->kind];
+}
+
+static heed_status plan_pool(struct contender *c, const struct workload *load,
+                             struct operation_array *arrays, heed_report *report)
+{
+    const bool by_id = load->kind == WORKLOAD_POOL_BUCKET;
+    const int64_t rows = by_id ? ((load->n - 1) / load->block + 1) * load->buckets
+                               : workload_pool_rows(load);
+    const struct contents ids = { CONTENTS_BELOW, 0, load->buckets };
+    heed_pool_args *const args = &c->args.pool;
+    heed_pool_desc desc = {
+        .size = sizeof desc, .kind = pool_kind(load),
+        .kernel = load->kernel, .stride = load->stride,
+        .block = load->block, .buckets = load->buckets,
+        .x = rows_of(load, load->h, load->n, load->d),
+        .y = rows_of(load, load->h, rows, load->d),
+    };
+
+    if (by_id)
+        desc.ids = axes(HEED_I32, 3, load->b, load->h, load->n);
+    if (load->kind == WORKLOAD_POOL_LINEAR || load->kind == WORKLOAD_POOL_WEIGHTED)
+        desc.weights = axes(load->dtype, 3, load->b, load->h, load->n);
+    if (load->kind == WORKLOAD_POOL_DYNAMIC)
+        desc.weights = rows_of(load, load->h, rows, load->kernel);
+    args->size = sizeof *args;
+    c->run = &args->run;
+    arrays[0] = array(&desc.x, uniform, &args->x);
+    arrays[1] = array(&desc.y, output, &args->y);
+    arrays[2] = array(&desc.weights, uniform, &args->weights);
+    arrays[3] = array(&desc.ids, ids, &args->ids);
+    return c->lib->pool_plan(c->device, &desc, &c->plan, report);
+}
+
+/* Round 0 of a hash has as many candidates as a block has tokens, the last one as there are
+ * buckets. */
+static heed_status plan_select(struct contender *c, const struct workload *load,
+                               struct operation_array *arrays, heed_report *report)
+{
+    heed_select_args *const args = &c->args.select;
+    heed_select_desc desc = {
+        .size = sizeof desc, .block = load->block, .count = load->count,
+        .x = rows_of(load, load->hk > 0 ? load->hk : load->h, load->n, load->d),
+    };
+
+    if (load->kind == WORKLOAD_SELECT_NORM) {
+        desc.kind = HEED_SELECT_NORM;
+        desc.y = axes(HEED_I32, 3, load->b, load->h,
+                      ((load->n - 1) / load->block + 1) * load->count);
+    }
+    if (load->kind == WORKLOAD_SELECT_TOPK) {
+        desc.kind = HEED_SELECT_TOPK;
+        desc.q = rows_of(load, load->h, load->queries, load->d);
+        desc.y = heed_array4(HEED_I32, NULL, load->b, load->h, load->queries, load->count).t;
+    }
+    if (load->kind == WORKLOAD_SELECT_HASH) {
+        desc.kind = HEED_SELECT_HASH;
+        desc.rounds[0] = axes(HEED_F32, 3, load->h, load->d, load->block / 2);
+        desc.rounds[1] = axes(HEED_F32, 3, load->h, load->d, load->buckets / 2);
+        desc.y = axes(HEED_I32, 3, load->b, load->h, load->n);
+    }
+    args->size = sizeof *args;
+    c->run = &args->run;
+    arrays[0] = array(&desc.x, uniform, &args->x);
+    arrays[1] = array(&desc.q, uniform, &args->q);
+    arrays[2] = array(&desc.rounds[0], uniform, &args->rounds[0]);
+    arrays[3] = array(&desc.rounds[1], uniform, &args->rounds[1]);
+    arrays[4] = array(&desc.y, output, &args->y);
+    return c->lib->select_plan(c->device, &desc, &c->plan, report);
+}
+
+/* The memory is full from the beginning, so that each push throws out as many rows as it takes. */
+static heed_status plan_push(struct contender *c, const struct workload *load,
+                             struct operation_array *arrays, heed_report *report)
+{
+    const struct contents zero = { CONTENTS_VALUE, 0, 0 };
+    const struct contents full = { CONTENTS_VALUE, 0, load->rows };
+    heed_push_args *const args = &c->args.push;
+    heed_push_desc desc = {
+        .size = sizeof desc,
+        .rows = rows_of(load, load->h, load->rows, load->d),
+        .head = axes(HEED_I64, 1, load->b, 0, 0), .len = axes(HEED_I64, 1, load->b, 0, 0),
+        .x = rows_of(load, load->h, load->n, load->d),
+        .out = rows_of(load, load->h, load->n, load->d),
+    };
+
+    args->size = sizeof *args;
+    c->run = &args->run;
+    arrays[0] = array(&desc.rows, uniform, &args->rows);
+    arrays[1] = array(&desc.head, zero, &args->head);
+    arrays[2] = array(&desc.len, full, &args->len);
+    arrays[3] = array(&desc.x, uniform, &args->x);
+    arrays[4] = array(&desc.out, output, &args->out);
+    return c->lib->push_plan(c->device, &desc, &c->plan, report);
+}
+
+static heed_status plan_merge(struct contender *c, const struct workload *load,
+                              struct operation_array *arrays, heed_report *report)
+{
+    const int64_t parts[] = { load->parts, load->b, load->h, load->n, load->d };
+    heed_merge_args *const args = &c->args.merge;
+    heed_merge_desc desc = {
+        .size = sizeof desc,
+        .parts = heed_array_dense(load->dtype, NULL, 5, parts).t,
+        .parts_lse = heed_array_dense(HEED_F32, NULL, 4, parts).t,
+        .o = rows_of(load, load->h, load->n, load->d),
+        .lse = axes(HEED_F32, 3, load->b, load->h, load->n),
+    };
+
+    args->size = sizeof *args;
+    c->run = &args->run;
+    arrays[0] = array(&desc.parts, uniform, &args->parts);
+    arrays[1] = array(&desc.parts_lse, uniform, &args->parts_lse);
+    arrays[2] = array(&desc.o, output, &args->o);
+    arrays[3] = array(&desc.lse, output, &args->lse);
+    return c->lib->merge_plan(c->device, &desc, &c->plan, report);
+}
+
+static heed_status run_copy(struct contender *c, heed_report *report)
+{
+    return c->lib->copy_run(c->plan, c->queue, &c->args.copy, NULL, report);
+}
+
+static heed_status run_pool(struct contender *c, heed_report *report)
+{
+    return c->lib->pool_run(c->plan, c->queue, &c->args.pool, NULL, report);
+}
+
+static heed_status run_select(struct contender *c, heed_report *report)
+{
+    return c->lib->select_run(c->plan, c->queue, &c->args.select, NULL, report);
+}
+
+static heed_status run_push(struct contender *c, heed_report *report)
+{
+    return c->lib->push_run(c->plan, c->queue, &c->args.push, NULL, report);
+}
+
+static heed_status run_merge(struct contender *c, heed_report *report)
+{
+    return c->lib->merge_run(c->plan, c->queue, &c->args.merge, NULL, report);
+}
+
+const struct operation *operation_of(const struct workload *load)
+{
+    static const struct operation operations[] = {
+        [OPERATION_COPY] = { "copy", plan_copy, run_copy },
+        [OPERATION_POOL] = { "pool", plan_pool, run_pool },
+        [OPERATION_SELECT] = { "select", plan_select, run_select },
+        [OPERATION_PUSH] = { "push", plan_push, run_push },
+        [OPERATION_MERGE] = { "merge", plan_merge, run_merge },
+    };
+    const enum workload_operation id = workload_operation(load);
+
+    return id == OPERATION_ATTN ? &operation_attn : &operations[id];
+}

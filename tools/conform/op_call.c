@@ -1,0 +1,244 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A problem of an operation with fixed arrays as descriptor, arguments and memory on a device; one
+ * run; what it wrote.
+ */
+#include "fixed.h"
+#include "place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What every descriptor begins with. */
+struct desc_head {
+    uint32_t size, flags, numerics;
+};
+
+/* What all arguments but attention's begin with. */
+struct args_head {
+    uint32_t size, reserved;
+    heed_run run;
+};
+
+heed_tensor *fixed_tensor(struct fixed_call *call, int array)
+{
+    return (heed_tensor *)(void *)(call->desc.bytes + call->op->arrays[array].tensor);
+}
+
+heed_buf *fixed_buf(struct fixed_call *call, int array)
+{
+    return (heed_buf *)(void *)(call->args.bytes + call->op->arrays[array].buf);
+}
+
+heed_run *fixed_run(struct fixed_call *call)
+{
+    return &((struct args_head *)(void *)call->args.bytes)->run;
+}
+
+bool fixed_writes(const struct fixed_problem *p, int array)
+{
+    return part_is(&p->part[array]) && p->part[array].role & (OUT | STATE);
+}
+
+/* The extents of the tensor; returns how many. *batch: those before the trailing ones. */
+static int part_dims(const struct part *part, int64_t dims[6], int *batch)
+{
+    int n = 0;
+
+    if (part->role & LEAD)
+        dims[n++] = part->lead;
+    for (int i = 3 - part->axes; i < 3; i++)
+        dims[n++] = part->extent[i];
+    *batch = n;
+    for (int i = 4 - part->a.trailing; i < 4; i++)
+        dims[n++] = part->a.shape[i];
+    return n;
+}
+
+static bool part_place(struct place *place, const struct fixed_problem *p, const struct part *part,
+                       unsigned flags)
+{
+    const bool natural = flags & CALL_NATURAL;
+    int64_t dims[6] = { 0 };
+    int n;
+
+    memset(place, 0, sizeof *place);
+    n = part_dims(part, dims, &place->batch_axes);
+    for (int i = 0; i < place->batch_axes; i++)
+        place->extent[i] = dims[i];
+    return place_lay(place, &part->a, dims, n, natural ? LAID_NATURAL : part->a.laid,
+                     natural ? 0 : p->c.v[F_MIS],
+                     cf_mix2(p->c.seed, (uint64_t)part->number + 12345));
+}
+
+static void desc_set(struct fixed_call *call, const struct fixed_problem *p)
+{
+    static const uint32_t numerics[] = { HEED_NUMERICS_EXACT, HEED_NUMERICS_BEST,
+                                         HEED_NUMERICS_REPEAT, HEED_NUMERICS_FAST };
+    struct desc_head *head = (struct desc_head *)(void *)call->desc.bytes;
+
+    head->size = (uint32_t)p->op->desc_size;
+    head->numerics = numerics[p->c.v[F_NUM]];
+    head->flags = p->c.v[F_WS] ? (uint32_t)HEED_PLAN_OWN_WORKSPACE : 0;
+    p->op->numbers(p, call->desc.bytes);
+    for (int i = 0; i < p->op->n_arrays; i++)
+        *fixed_tensor(call, i) = call->place[i].t;
+}
+
+bool fixed_call_describe(struct fixed_call *call, const struct fixed_problem *p, unsigned flags)
+{
+    bool ok = true;
+
+    memset(call, 0, sizeof *call);
+    call->op = p->op;
+    for (int i = 0; ok && i < p->op->n_arrays; i++) {
+        const struct part *part = &p->part[i];
+
+        if (!part_is(part))
+            continue;
+        ok = part_place(&call->place[i], p, part, flags);
+        call->out[i] = call->old[i] = part->a;
+        call->out[i].data = call->old[i].data = NULL;
+    }
+    if (ok)
+        desc_set(call, p);
+    return ok;
+}
+
+/* Outputs are dense as far as 63 bits reach; inputs repeat, but some step far along an axis. */
+static heed_tensor vast_tensor(const struct part *part, struct rng *r)
+{
+    int64_t dims[6] = { 0 }, stride = 1;
+    heed_tensor t = { .dtype = part->a.dtype };
+    int batch;
+
+    t.ndim = (uint32_t)part_dims(part, dims, &batch);
+    for (uint32_t i = t.ndim; i-- > 0;) {
+        t.shape[i] = dims[i];
+        t.stride[i] = part->role & IN ? 0 : stride;
+        stride = cf_times(stride, dims[i] > 0 ? dims[i] : 1);
+    }
+    if (t.ndim && rng_below(r, 6) == 0)
+        t.stride[rng_below(r, t.ndim)] = INT64_C(1) << (20 + 3 * rng_below(r, 15));
+    return t;
+}
+
+void fixed_call_vast(struct fixed_call *call, const struct fixed_problem *p, struct rng *r)
+{
+    memset(call, 0, sizeof *call);
+    call->op = p->op;
+    for (int i = 0; i < p->op->n_arrays; i++) {
+        if (part_is(&p->part[i]))
+            call->place[i].t = vast_tensor(&p->part[i], r);
+    }
+    desc_set(call, p);
+}
+
+static bool part_upload(struct fixed_call *call, const struct fixed_problem *p, int i,
+                        uint64_t poison)
+{
+    struct place *place = &call->place[i];
+    const bool writes = fixed_writes(p, i);
+
+    place_pattern(place, writes ? poison + (uint64_t)i : cf_mix2(p->c.seed, (uint64_t)i));
+    if (!(p->part[i].role & OUT))
+        place_store(place, &p->part[i].a);
+    if (writes) {
+        if (!cf_array_alloc(&call->out[i]) || !cf_array_alloc(&call->old[i]))
+            return false;
+        place_load(place, place->snapshot, &call->old[i]);
+    }
+    if (!place_upload(place, call->on))
+        return false;
+    *fixed_buf(call, i) = place->buf;
+    return true;
+}
+
+bool fixed_call_make(struct fixed_call *call, const struct target *on,
+                     const struct fixed_problem *p, unsigned flags, uint64_t poison)
+{
+    bool ok = fixed_call_describe(call, p, flags);
+
+    call->on = on;
+    for (int i = 0; ok && i < p->op->n_arrays; i++) {
+        if (part_is(&p->part[i]))
+            ok = part_upload(call, p, i, poison);
+    }
+    ((struct args_head *)(void *)call->args.bytes)->size = (uint32_t)p->op->args_size;
+    return ok;
+}
+
+heed_status fixed_call_run(struct fixed_call *call, heed_report *report)
+{
+    const struct target *on = call->on;
+    heed_plan *plan = NULL;
+    struct workspace work;
+    heed_status status = call->op->plan(on->device, call->desc.bytes, &plan, report);
+
+    if (status < 0)
+        return status;
+    status = cf_workspace_make(&work, on, plan, 0x5a);
+    call->numerics = work.numerics;
+    fixed_run(call)->workspace = work.at;
+    fixed_run(call)->workspace_size = work.size;
+    if (status >= 0)
+        status = call->op->run(plan, on->queue, call->args.bytes, NULL, report);
+    if (status >= 0)
+        status = heed_queue_wait(on->queue, NULL);
+    heed_plan_drop(plan);
+    cf_workspace_finish(&work, on);
+    for (int i = 0; status >= 0 && i < call->op->n_arrays; i++) {
+        if (!call->out[i].data)
+            continue;
+        if (!place_download(&call->place[i], on))
+            return HEED_E_DEVICE;
+        place_load(&call->place[i], call->place[i].after, &call->out[i]);
+    }
+    return status;
+}
+
+static bool input_same(struct fixed_call *call, int i, char why[128])
+{
+    struct place *place = &call->place[i];
+
+    if (!place->buf.handle || (place_download(place, call->on) &&
+                               !memcmp(place->snapshot, place->after, place->bytes)))
+        return true;
+    snprintf(why, 128, "%s was written to", call->op->arrays[i].name);
+    return false;
+}
+
+bool fixed_call_memory_same(struct fixed_call *call, char why[128])
+{
+    for (int i = 0; i < call->op->n_arrays; i++) {
+        if (!call->out[i].data) {
+            if (!input_same(call, i, why))
+                return false;
+        } else if (!place_gaps_same(&call->place[i], &call->out[i], &call->old[i])) {
+            snprintf(why, 128, "memory between or around the elements of %s was written to",
+                     call->op->arrays[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool fixed_call_outputs_same(struct fixed_call *call, char why[128])
+{
+    for (int i = 0; i < call->op->n_arrays; i++) {
+        if (call->out[i].data && !input_same(call, i, why))
+            return false;
+    }
+    return true;
+}
+
+void fixed_call_finish(struct fixed_call *call)
+{
+    for (int i = 0; call->op && i < call->op->n_arrays; i++) {
+        place_finish(&call->place[i], call->on);
+        free(call->out[i].data);
+        free(call->old[i].data);
+    }
+    memset(call, 0, sizeof *call);
+}
