@@ -33,11 +33,6 @@
 
 /* ---- devices ---- */
 
-/* Defined before: the only device there is for an operation. */
-#ifndef WORLD_ONLY
-#define WORLD_ONLY ""
-#endif
-
 static struct {
     struct ledger ledger;
     heed_runtime *runtime;
@@ -80,7 +75,7 @@ static int world_list(char names[WORLD_DEVICES][64])
         if (heed_device_info(heed_device_get(runtime, i), &props) < 0 ||
             (props.kind != HEED_DEVICE_REFERENCE && props.kind != HEED_DEVICE_CPU))
             break;
-        if (props.usable < 0 || (WORLD_ONLY[0] != '\0' && strcmp(props.name, WORLD_ONLY) != 0))
+        if (props.usable < 0)
             continue;
         if (n == WORLD_DEVICES)
             abort();
