@@ -236,24 +236,24 @@ bool pool_row(const struct fixed_problem *p, int64_t b, int64_t h, int64_t j, un
 static void say_item(const struct fixed_problem *p, struct answer *a, struct soft *s, int64_t b)
 {
     const struct part *y_mask = &p->part[Y_MASK], *y_len = &p->part[Y_LEN];
+    const int64_t heads = part_is(y_mask) ? y_mask->a.shape[2] : 0;
     struct row r = { .p = p, .a = a, .b = b, .n = pool_length(p, b) };
 
     r.rows = part_is(&p->part[RANGES]) ? p->n[N_M] : pool_rows(p, r.n);
     if (part_is(y_len))
         say_bits(a, Y_LEN, part_at(y_len, b, 0, 0, 0), r.rows);
-    for (r.h = 0; r.h < p->heads; r.h++) {
+    for (r.h = 0; r.h < p->heads || r.h < heads; r.h++) {
         for (r.j = 0; r.j < p->n[N_M]; r.j++) {
             bool there;
 
             row_find(&r);
             there = has_mask(&r);
-            say_row(&r, s, there);
+            if (r.h < p->heads)
+                say_row(&r, s, there);
             if (part_is(y_mask))
                 say_bits(a, Y_MASK, part_at(y_mask, b, 0, r.h, r.j), there);
         }
     }
-    for (int64_t j = 0; part_is(y_mask) && p->heads == 0 && j < p->n[N_M]; j++)
-        say_kind(a, Y_MASK, part_at(y_mask, b, 0, 0, j), SAID_ANY); /* no head has it */
 }
 
 void pool_say(const struct fixed_problem *p, struct answer *a)
