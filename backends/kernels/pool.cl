@@ -314,10 +314,12 @@ HK_FN void hk_pool_task(const struct hk_call *call, hk_i64 task)
     HK_GLOBAL const struct hk_pool *numbers = HK_NUMBERS(call, struct hk_pool);
     const struct hk_strip_task strip = hk_strip_get(&numbers->strip, task);
     struct hk_pool_item item;
-    hk_i64 i;
+    hk_i64 i, end = strip.first + strip.count;
 
     hk_pool_open(call, numbers, strip.b, strip.head, &item);
-    for (i = strip.first; i < strip.first + strip.count; i++) {
+    if (numbers->d == 0 && !item.y_mask)        /* without a head mask and ids may have none */
+        end = strip.first;
+    for (i = strip.first; i < end; i++) {
         struct hk_pool_row row;
         int exists = 0;
 
