@@ -107,9 +107,10 @@ HK_FN void hk_keys_write(HK_GLOBAL const hk_i64 *keys, hk_i64 n, hk_i64 least,
 {
     hk_i64 i, place = 0;
 
+    /* A place is written till its token comes: no branch to be guessed. */
     for (i = 0; i < n && place < places; i++) {
-        if (keys[i] >= least)
-            to->base[place++ * to->step] = (hk_i32)hk_key_index(keys[i]);
+        to->base[place * to->step] = (hk_i32)hk_key_index(keys[i]);
+        place += keys[i] >= least ? 1 : 0;
     }
     for (; place < places; place++)
         to->base[place * to->step] = -1;

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * heed/pool.h, select by hashes. A task is a strip of blocks of one item and head. For a block, step
- * 2r hashes the rows of round r, the tokens or the sums of the round before, and empties the
+ * heed/pool.h, select by hashes. A task is a strip of blocks of one item and head. For a block,
+ * step 2r hashes the rows of round r, the tokens or the sums of the round before, and empties the
  * buckets of round r; step 2r + 1 sums its rows, channel by channel, so that each sum has one
  * thread; the last step leads every token from bucket to bucket to its id. Until then y has the
  * tokens' buckets of round 0.

@@ -9,79 +9,12 @@
 
 #define HK_STEPS_OF_TASK 2
 
-/* ---- the square norm of a row (docs/numerics.md, section 7) ---- */
-
-HK_FN float hk_partials_tree(float *x)
-{
-    int span, i;
-
-    for (span = HK_PARTIALS / 2; span > 0; span /= 2) {
-        for (i = 0; i < span; i++)
-            x[i] = hk_add(x[i], x[i + span]);
-    }
-    return x[0];
-}
-
-#if HKV_LANES == 1
-HK_INLINE float hk_square_norm(hk_u32 dtype, const struct hk_tokens *tokens, hk_i64 token)
-{
-    HK_GLOBAL const char *row = hk_token_row(tokens, token);
-    float sums[HK_PARTIALS];
-    hk_i64 t;
-    int i;
-
-    HK_UNROLL
-    for (i = 0; i < HK_PARTIALS; i++)
-        sums[i] = 0.0f;
-    for (t = 0; t < tokens->d; t += HK_PARTIALS) {
-        HK_UNROLL
-        for (i = 0; i < HK_PARTIALS; i++) {
-            if (t + i < tokens->d) {
-                const float x = hk_element(dtype, row, (t + i) * tokens->rows.channel);
-
-                sums[i] = hk_fma(x, x, sums[i]);
-            }
-        }
-    }
-    return hk_partials_tree(sums);
-}
-#else
-#define HK_VECS (HK_PARTIALS / HKV_LANES)
-
-HK_INLINE float hk_square_norm(hk_u32 dtype, const struct hk_tokens *tokens, hk_i64 token)
-{
-    HK_GLOBAL const char *row = hk_token_row(tokens, token);
-    hk_vec sums[HK_VECS];
-    float parts[HK_PARTIALS];
-    hk_i64 t;
-    int i;
-
-    HK_UNROLL
-    for (i = 0; i < HK_VECS; i++)
-        sums[i] = hkv_set(0.0f);
-    for (t = 0; t < tokens->d; t += HK_PARTIALS) {
-        HK_UNROLL
-        for (i = 0; i < HK_VECS; i++) {
-            const hk_vec x = hk_channels_read(dtype, row, tokens->rows.channel, t + i * HKV_LANES,
-                                              tokens->d);
-
-            sums[i] = hkv_fma(x, x, sums[i]);
-        }
-    }
-    HK_UNROLL
-    for (i = 0; i < HK_VECS; i++)
-        hkv_store(parts + i * HKV_LANES, sums[i]);
-    return hk_partials_tree(parts);
-}
-#endif
-
-/* ---- a strip ---- */
-
 struct hk_norm {
     HK_GLOBAL const struct hk_select *select;
     struct hk_strip_task strip;
     hk_i64 first, end;                  /* tokens of the strip */
     HK_GLOBAL hk_i64 *keys;             /* of each, from `first` on */
+    HK_GLOBAL float *partials;          /* [2][HK_PARTIALS][HK_PARTIALS], for lanes */
     struct hk_indices y;
 };
 
@@ -90,30 +23,23 @@ HK_FN void hk_norm_open(const struct hk_call *call, hk_i64 group, hk_i64 task, s
     HK_GLOBAL const struct hk_select *select = HK_NUMBERS(call, struct hk_select);
     const struct hk_strip_task strip = hk_strip_get(&select->strip, task);
     const struct hk_entries y = hk_entries_get(call, HK_SELECT_Y, strip.b, strip.head);
+    HK_GLOBAL char *scratch = hk_scratch(call, group);
 
     norm->select = select;
     norm->strip = strip;
     norm->first = strip.first * select->room;
     norm->end = hk_min((strip.first + strip.count) * select->room, select->n);
-    norm->keys = (HK_GLOBAL hk_i64 *)(hk_scratch(call, group) + select->part[HK_PART_KEYS]);
+    norm->keys = (HK_GLOBAL hk_i64 *)(scratch + select->part[HK_PART_KEYS]);
+    norm->partials = (HK_GLOBAL float *)(scratch + select->part[HK_PART_PRODUCTS]);
     norm->y.base = (HK_GLOBAL hk_i32 *)y.base;
     norm->y.step = y.step;
 }
 
-HK_INLINE void hk_norm_keys(hk_u32 dtype, const struct hk_norm *norm,
-                            const struct hk_tokens *tokens)
-{
-    HK_THREAD_ID(id);
-    hk_i64 i;
-
-    HK_EACH(id)
-    {
-        for (i = norm->first + id; i < norm->end; i += HK_THREADS)
-            norm->keys[i - norm->first] =
-                hk_token_present(tokens, i) ? hk_key(hk_square_norm(dtype, tokens, i), i)
-                                            : HK_NO_KEY;
-    }
-}
+#if HKV_LANES == 1
+#include "select_norm_threads.h"
+#else
+#include "select_norm_lanes.h"
+#endif
 
 /* n places of y from `place` on. */
 HK_FN void hk_norm_pad(const struct hk_norm *norm, hk_i64 place, hk_i64 n)

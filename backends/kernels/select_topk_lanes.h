@@ -18,6 +18,7 @@ struct hk_topk_panel {
     HK_GLOBAL const float *columns, *bars;
     HK_GLOBAL float *scores;            /* [HK_R][HK_PANEL] */
     hk_i64 first, n;                    /* query rows of the strip */
+    hk_i64 ahead;                       /* the token behind the chunk */
 };
 
 /* Of the scores of `rows` tokens those that their query rows want. */
@@ -55,6 +56,8 @@ HK_INLINE void hk_topk_tiles(const struct hk_topk_panel *panel, HK_GLOBAL const 
         hk_u32 wanted = 0;
         int i, u;
 
+        for (i = 0; i < HK_R && panel->first == 0; i++)
+            hk_token_ahead(&panel->topk->tokens, panel->ahead + at + i);
         hk_product_sums(x, x_row, panel->columns, d, acc, vecs);
         HK_UNROLL
         for (u = 0; u < vecs; u++) {
@@ -117,14 +120,16 @@ HK_FN void hk_topk_rows(const struct hk_topk_panel *panel, HK_GLOBAL const float
     hk_topk_whole(panel, x, x_row, tokens, n);
 }
 
+/* ahead: the token behind the chunk. */
 HK_FN void hk_topk_chunk(const struct hk_topk *topk, const struct hk_chunk *chunk,
-                         HK_GLOBAL const float *copies)
+                         HK_GLOBAL const float *copies, hk_i64 ahead)
 {
     HK_GLOBAL const struct hk_select *select = topk->select;
     struct hk_topk_panel panel;
     hk_i64 at;
 
     panel.topk = topk;
+    panel.ahead = ahead;
     panel.scores = (HK_GLOBAL float *)(topk->scratch + select->part[HK_PART_PRODUCTS]);
     for (at = 0; at < topk->n; at += HK_PANEL) {
         panel.first = at;
@@ -167,7 +172,7 @@ HK_FN void hk_topk_strip(const struct hk_topk *topk)
 
         hk_chunk_get(&topk->tokens, i, hk_min(i + HK_SELECT_TOKENS, end), copies, select->width,
                      &chunk);
-        hk_topk_chunk(topk, &chunk, copies);
+        hk_topk_chunk(topk, &chunk, copies, i + HK_SELECT_TOKENS);
     }
     for (i = 0; i < topk->n; i++)
         hk_topk_finish(topk, i);

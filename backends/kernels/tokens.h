@@ -61,6 +61,18 @@ HK_FN struct hk_steps hk_steps_next(const struct hk_call *call, struct hk_steps 
     return at;
 }
 
+/* Row i comes soon: rows from `end` on are not there. */
+HK_FN void hk_token_ahead(const struct hk_tokens *tokens, hk_i64 i)
+{
+    HK_GLOBAL const char *row = hk_token_row(tokens, i);
+    hk_i64 at;
+
+    if (i >= tokens->end || tokens->rows.channel != 1)
+        return;
+    for (at = 0; at < tokens->d * hk_size(tokens->rows.dtype); at += 64)
+        HK_PREFETCH(row + at);
+}
+
 #if HK_THREADS == 1
 #include "products.h"
 

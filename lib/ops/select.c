@@ -165,7 +165,7 @@ static heed_status extents_check(struct heed_arrays *a, const heed_select_desc *
 /* ---- a worker's scratch ---- */
 
 /* Rooms are whole lines of a cache. What a form asks for in all is below this. */
-enum { ALIGN = 64, WIDTH = 16, PANEL = 64, TILE_ROWS = 16 };
+enum { ALIGN = 64, WIDTH = 16, PANEL = 64, TILE_ROWS = 16, PARTIALS = 16 };
 static const double scratch_max = 0x1p48; /* bytes */
 
 /* `rows` rows of `size` bytes each. The sum is also kept as a double, which cannot wrap. */
@@ -230,6 +230,7 @@ static heed_status parts_find(const struct heed_arrays *a, struct hk_select *sel
     case HEED_SELECT_NORM:
         part_add(select, a->form, &bytes, HK_PART_KEYS, select->strip.run * select->room,
                  sizeof(int64_t));
+        part_add(select, a->form, &bytes, HK_PART_PRODUCTS, 2 * PARTIALS * PARTIALS, sizeof(float));
         break;
     case HEED_SELECT_TOPK:
         topk_parts(select, a->form, &bytes);
