@@ -12,34 +12,36 @@
 #error "strips are whole panels, chunks are whole tiles"
 #endif
 
+#define HK_AHEAD 48             /* tokens */
+
 /* Tokens against one panel of query rows. */
 struct hk_topk_panel {
     const struct hk_topk *topk;
     HK_GLOBAL const float *columns, *bars;
     HK_GLOBAL float *scores;            /* [HK_R][HK_PANEL] */
     hk_i64 first, n;                    /* query rows of the strip */
-    hk_i64 ahead;                       /* the token behind the chunk */
+    hk_i64 ahead;                       /* the token that is asked for with the chunk's first */
 };
 
 /* Of the scores of `rows` tokens those that their query rows want. */
 HK_NOINLINE void hk_topk_take(const struct hk_topk_panel *panel, const hk_i32 *tokens, hk_i64 rows,
                               hk_i64 vecs)
 {
+    const hk_u64 there = ~(hk_u64)0 >> (64 - panel->n);
     hk_i64 i, u;
 
     for (i = 0; i < rows; i++) {
         HK_GLOBAL const float *scores = panel->scores + i * HK_PANEL;
+        hk_u64 wanted = 0;
 
-        for (u = 0; u < vecs; u++) {
-            hk_u32 wanted = hkv_word(hkv_not_less(hkv_load(scores + u * HKV_LANES),
-                                                  hkv_load(panel->bars + u * HKV_LANES)));
+        for (u = 0; u < vecs; u++)
+            wanted |= (hk_u64)hkv_word(hkv_not_less(hkv_load(scores + u * HKV_LANES),
+                                                    hkv_load(panel->bars + u * HKV_LANES)))
+                      << (u * HKV_LANES);
+        for (wanted &= there; wanted != 0; wanted &= wanted - 1) {
+            const hk_i64 column = hk_first_bit(wanted);
 
-            for (; wanted != 0; wanted &= wanted - 1) {
-                const hk_i64 column = u * HKV_LANES + hk_first_bit(wanted);
-
-                if (column < panel->n)
-                    hk_topk_add(panel->topk, panel->first + column, scores[column], tokens[i]);
-            }
+            hk_topk_add(panel->topk, panel->first + column, scores[column], tokens[i]);
         }
     }
 }
@@ -120,7 +122,7 @@ HK_FN void hk_topk_rows(const struct hk_topk_panel *panel, HK_GLOBAL const float
     hk_topk_whole(panel, x, x_row, tokens, n);
 }
 
-/* ahead: the token behind the chunk. */
+/* ahead: the token that is asked for with the first of the chunk. */
 HK_FN void hk_topk_chunk(const struct hk_topk *topk, const struct hk_chunk *chunk,
                          HK_GLOBAL const float *copies, hk_i64 ahead)
 {
@@ -172,7 +174,7 @@ HK_FN void hk_topk_strip(const struct hk_topk *topk)
 
         hk_chunk_get(&topk->tokens, i, hk_min(i + HK_SELECT_TOKENS, end), copies, select->width,
                      &chunk);
-        hk_topk_chunk(topk, &chunk, copies, i + HK_SELECT_TOKENS);
+        hk_topk_chunk(topk, &chunk, copies, i + HK_AHEAD);
     }
     for (i = 0; i < topk->n; i++)
         hk_topk_finish(topk, i);
