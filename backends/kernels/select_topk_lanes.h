@@ -132,7 +132,7 @@ HK_FN void hk_topk_chunk(const struct hk_topk *topk, const struct hk_chunk *chun
 
     panel.topk = topk;
     panel.ahead = ahead;
-    panel.scores = (HK_GLOBAL float *)(topk->scratch + select->part[HK_PART_PRODUCTS]);
+    panel.scores = (HK_GLOBAL float *)(topk->scratch + select->scratch_at[HK_SCRATCH_PRODUCTS]);
     for (at = 0; at < topk->n; at += HK_PANEL) {
         panel.first = at;
         panel.n = hk_min(topk->n - at, HK_PANEL);
@@ -145,7 +145,7 @@ HK_FN void hk_topk_chunk(const struct hk_topk *topk, const struct hk_chunk *chun
 }
 
 /* Query rows into panels; columns without one are zeros. */
-HK_FN void hk_topk_columns(const struct hk_topk *topk)
+HK_FN void hk_topk_begin(const struct hk_topk *topk)
 {
     const hk_i64 d = topk->select->d, end = (topk->n + HK_PANEL - 1) / HK_PANEL * HK_PANEL;
     hk_i64 column, t;
@@ -161,23 +161,29 @@ HK_FN void hk_topk_columns(const struct hk_topk *topk)
     }
 }
 
-HK_FN void hk_topk_strip(const struct hk_topk *topk)
+HK_FN void hk_topk_part(const struct hk_topk *topk, hk_i64 part)
 {
     HK_GLOBAL const struct hk_select *select = topk->select;
-    HK_GLOBAL float *copies = (HK_GLOBAL float *)(topk->scratch + select->part[HK_PART_ROWS]);
-    const hk_i64 end = topk->tokens.end;
-    hk_i64 i;
+    HK_GLOBAL float *copies =
+        (HK_GLOBAL float *)(topk->scratch + select->scratch_at[HK_SCRATCH_ROWS]);
+    hk_i64 i = part * select->part_tokens;
+    const hk_i64 end = hk_min(i + select->part_tokens, topk->tokens.end);
 
-    hk_topk_columns(topk);
-    for (i = 0; i < end; i += HK_SELECT_TOKENS) {
+    for (; i < end; i += HK_SELECT_TOKENS) {
         struct hk_chunk chunk;
 
         hk_chunk_get(&topk->tokens, i, hk_min(i + HK_SELECT_TOKENS, end), copies, select->width,
                      &chunk);
         hk_topk_chunk(topk, &chunk, copies, i + HK_AHEAD);
     }
+}
+
+HK_FN void hk_topk_end(const struct hk_topk *topk, hk_i64 first, hk_i64 step)
+{
+    hk_i64 i;
+
     for (i = 0; i < topk->n; i++)
-        hk_topk_finish(topk, i);
+        hk_topk_finish(topk, i, first, step, topk->select->parts);
 }
 
 #endif
