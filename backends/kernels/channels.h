@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Channels of rows of any storage type, for kernels of operations: vectors of f32 in and out, and
- * bits that are only moved. A vector holds the channels t .. t + HKV_LANES - 1 of a row; what lies
- * beyond the row reads as +0 and is not written. The text of a row is a loop
+ * Channels of rows of any storage type, for kernels of operations: vectors of f32 in and out. (What
+ * is moved as it is: moves.h.) A vector holds the channels t .. t + HKV_LANES - 1 of a row; what
+ * lies beyond the row reads as +0 and is not written. The text of a row is a loop
  *
  *     HK_CHANNELS(id, t, d)
  *         ... the vector at t ...
@@ -79,8 +79,13 @@ HK_INLINE void hk_channels_write(hk_u32 dtype, HK_GLOBAL char *row, hk_i64 chann
     float part[HKV_LANES];
     int i;
 
-    if (dtype == HK_F32 && channel == 1 && t + HKV_LANES <= d) {
-        hkv_store((HK_GLOBAL float *)row + t, hkv_canonical(x));
+    if (channel == 1 && t + HKV_LANES <= d) {
+        if (dtype == HK_F32)
+            hkv_store((HK_GLOBAL float *)row + t, hkv_canonical(x));
+        else if (dtype == HK_F16)
+            hkv_store_f16((HK_GLOBAL hk_u16 *)row + t, x);
+        else
+            hkv_store_bf16((HK_GLOBAL hk_u16 *)row + t, x);
         return;
     }
     hkv_store(part, x);
@@ -100,58 +105,6 @@ HK_INLINE void hk_row_convert(hk_u32 from, HK_GLOBAL const char *x, hk_i64 x_cha
 
     HK_CHANNELS(id, t, d)
         hk_channels_write(to, y, y_channel, t, d, hk_channels_read(from, x, x_channel, t, d));
-}
-
-/* d elements of `size` bytes, 4 or 2, `channel` elements apart, become zeros. */
-HK_FN void hk_row_zero(hk_i64 size, HK_GLOBAL char *y, hk_i64 channel, hk_i64 d)
-{
-    HK_THREAD_ID(id);
-    hk_i64 t;
-
-    if (size == 4) {
-        HK_EACH(id)
-            for (t = id; t < d; t += HK_THREADS)
-                ((HK_GLOBAL hk_u32 *)y)[t * channel] = 0;
-    } else {
-        HK_EACH(id)
-            for (t = id; t < d; t += HK_THREADS)
-                ((HK_GLOBAL hk_u16 *)y)[t * channel] = 0;
-    }
-}
-
-/* The bits of d elements of `size` bytes, 4 or 2. */
-HK_FN void hk_row_move(hk_i64 size, HK_GLOBAL const char *x, hk_i64 x_channel, HK_GLOBAL char *y,
-                       hk_i64 y_channel, hk_i64 d)
-{
-    HK_THREAD_ID(id);
-    hk_i64 t;
-
-    if (size == 4) {
-        HK_EACH(id)
-            for (t = id; t < d; t += HK_THREADS)
-                ((HK_GLOBAL hk_u32 *)y)[t * y_channel] =
-                    ((HK_GLOBAL const hk_u32 *)x)[t * x_channel];
-    } else {
-        HK_EACH(id)
-            for (t = id; t < d; t += HK_THREADS)
-                ((HK_GLOBAL hk_u16 *)y)[t * y_channel] =
-                    ((HK_GLOBAL const hk_u16 *)x)[t * x_channel];
-    }
-}
-
-/* The bits of n elements of `size` bytes that adjoin in both: a row, or many. */
-HK_FN void hk_run_move(hk_i64 size, HK_GLOBAL const char *x, HK_GLOBAL char *y, hk_i64 n)
-{
-#if HK_THREADS == 1
-    hk_move(y, x, n * size);
-#else
-    const hk_u64 both = hk_address(x) | hk_address(y) | (hk_u64)(n * size);
-
-    if ((both & 3) == 0)
-        hk_row_move(4, x, 1, y, 1, n * size / 4);
-    else
-        hk_row_move(size, x, 1, y, 1, n);
-#endif
 }
 
 #endif

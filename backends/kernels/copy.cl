@@ -5,6 +5,7 @@
  * that follow each other in x and in y are moved at once.
  */
 #include "channels.h"
+#include "moves.h"
 
 #define HK_AHEAD 8              /* rows: a gather's next rows are far from the last */
 
@@ -14,16 +15,12 @@ struct hk_copy_item {
     hk_i64 at, head;
     hk_i64 n;                           /* how many i there are */
     hk_u32 has_from, has_to, paged, ring;
-    hk_u32 equal, adjoin;               /* types; rows that follow each other, in x and in y */
 };
 
 /* Is there anything to be written? */
 HK_FN int hk_copy_open(const struct hk_call *call, HK_GLOBAL const struct hk_copy *numbers,
                        hk_i64 b, hk_i64 head, struct hk_copy_item *item)
 {
-    const hk_i64 d = numbers->d;
-    hk_i64 adjoins;
-
     item->has_from = (hk_u32)hk_has(call, HK_COPY_FROM);
     item->has_to = (hk_u32)hk_has(call, HK_COPY_TO);
     item->ring = (hk_u32)hk_has(call, HK_COPY_HEAD);
@@ -36,10 +33,6 @@ HK_FN int hk_copy_open(const struct hk_call *call, HK_GLOBAL const struct hk_cop
     item->from = hk_entries_get(call, HK_COPY_FROM, b, head);
     item->to = hk_entries_get(call, HK_COPY_TO, b, head);
     item->table = hk_entries_get(call, HK_COPY_TABLE, b, 0);
-    item->equal = item->x.dtype == item->y.dtype;
-    adjoins = d * hk_size(item->x.dtype);
-    item->adjoin = item->equal && item->x.channel == 1 && item->y.channel == 1 &&
-                   item->x.row == adjoins && item->y.row == adjoins;
     return !item->ring || (item->head >= 0 && item->head < numbers->y_rows);
 }
 
@@ -73,25 +66,15 @@ HK_FN HK_GLOBAL char *hk_copy_place(const struct hk_call *call,
 HK_FN void hk_copy_rows(const struct hk_copy_item *item, HK_GLOBAL const char *x,
                         HK_GLOBAL char *y, hk_i64 run, hk_i64 d)
 {
-    const hk_i64 size = hk_size(item->x.dtype);
-    const hk_i64 x_channel = item->x.channel, y_channel = item->y.channel;
-    hk_i64 i;
-
-    if (item->adjoin) {
-        hk_run_move(size, x, y, run * d);
+    if (item->x.dtype == item->y.dtype) {
+        hk_rows_move(&item->x, x, &item->y, y, run, d);
         return;
     }
-    for (i = 0; i < run; i++, x += item->x.row, y += item->y.row) {
-        if (item->equal && x_channel == 1 && y_channel == 1)
-            hk_run_move(size, x, y, d);
-        else if (item->equal)
-            hk_row_move(size, x, x_channel, y, y_channel, d);
 #define HK_FROM(type)                                                                              \
-    hk_row_convert(type, x, x_channel, item->y.dtype, y, y_channel, d)
-        else
-            HK_BY_DTYPE(item->x.dtype, HK_FROM);
+    hk_row_convert(type, x, item->x.channel, item->y.dtype, y, item->y.channel, d)
+    for (; run > 0; run--, x += item->x.row, y += item->y.row)
+        HK_BY_DTYPE(item->x.dtype, HK_FROM);
 #undef HK_FROM
-    }
 }
 
 /* The source of i, or -1; *run: cut to those whose sources follow. */

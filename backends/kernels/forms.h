@@ -51,6 +51,11 @@ struct hk_merge {
 enum { HK_POOL_X, HK_POOL_Y, HK_POOL_MASK, HK_POOL_LEN, HK_POOL_RANGES, HK_POOL_WEIGHTS,
        HK_POOL_IDS, HK_POOL_Y_MASK, HK_POOL_Y_LEN };
 
+/* As HEED_POOL_*, HEED_TAIL_*. */
+enum { HK_POOL_SUM, HK_POOL_MEAN, HK_POOL_MAX, HK_POOL_LINEAR, HK_POOL_WEIGHTED, HK_POOL_DYNAMIC,
+       HK_POOL_BUCKET };
+enum { HK_TAIL_FLOOR, HK_TAIL_CEIL, HK_TAIL_CENTRE, HK_TAIL_JOIN, HK_TAIL_END };
+
 /* Where the tokens of a row come from. */
 enum { HK_POOL_WINDOWS, HK_POOL_RANGED, HK_POOL_BUCKETS };
 
@@ -59,7 +64,7 @@ struct hk_pool {
     hk_i64 d, n;                /* n: N, tokens */
     hk_i64 window, stride, left;        /* window: `kernel`, which is a word of OpenCL C */
     hk_i64 block, buckets;
-    hk_u32 kind, tail;          /* HEED_POOL_*, HEED_TAIL_* */
+    hk_u32 kind, tail;          /* HK_POOL_SUM, ...; HK_TAIL_FLOOR, ... */
     hk_u32 tokens, reserved;    /* HK_POOL_WINDOWS, ... */
 };
 

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -60,7 +61,8 @@ def support_is_what_the_devices_offer(usable):
     expect(len(set(keys)) == len(keys), 'every cell once')
     axes = [set(axis) for axis in zip(*keys)]
     expect(len(keys) == math.prod(len(axis) for axis in axes), 'no hole in the table')
-    expect(axes[0] == {'attn'} and set(usable) <= axes[1], 'every operation and usable device')
+    expect(axes[0] == {'attn', 'copy', 'merge', 'pool', 'push', 'select'}
+           and set(usable) <= axes[1], 'every operation and usable device')
     expect(axes[2] == {'f32', 'f16', 'bf16'}, 'the types')
     expect(axes[3] == {'exact', 'repeat', 'fast', 'best'}, 'the promises')
     lines = table.stdout.splitlines()
@@ -143,13 +145,30 @@ OPERATIONS = {
     'copy-gather:n=96,d=20,dtype=f16': (3840 + 384, 3840),
     'copy-scatter:n=96,d=20,b=2': (15360 + 768, 15360),
     'copy-paged:n=96,d=20,b=2,page=7': (15360 + 112, 15360),
+    'pool-sum:n=33,d=20,kernel=3': (2640, 880),
+    'pool-mean:n=33,d=20,h=2,b=2,kernel=5,stride=2': (10560, 4800),
+    'pool-max:n=33,d=20,kernel=3,stride=7': (1200, 400),
+    'pool-linear:n=32,d=20': (2560 + 128, 640),
+    'pool-weighted:n=32,d=20,h=2,dtype=bf16': (2560 + 128, 640),
+    'pool-dynamic:n=33,d=20,kernel=3,stride=2': (2640 + 192, 1280),
+    'pool-bucket:n=33,d=20,b=2,block=16,buckets=4': (5280 + 264, 1920),
+    'select-norm:n=33,d=20,block=16,count=5': (2640, 60),
+    'select-topk:n=33,d=20,h=4,hk=2,queries=3,count=5': (5280 + 960, 240),
+    'select-hash:n=33,d=20,block=16,buckets=4': (2640 + 800, 132),
+    'push:n=33,d=20,h=2': (10560, 10560),
+    'push:n=33,d=20,rows=10,b=2': (6880, 6880),
+    'merge:n=33,d=20,h=2,parts=3': (16632, 5544),
 }
 
 
 def operations_say_what_they_move(devices):
+    support = json.loads(run(info, '--support', '--json').stdout)['support']
+    offered = {(c['operation'], c['device']) for c in support if c['supported']}
     for i, device in enumerate(devices):
-        loads = list(OPERATIONS)
-        loads = loads if i == 0 else loads[i % len(loads):][:1]
+        loads = list(OPERATIONS) if device in ('cpu', 'reference') else list(OPERATIONS)[i % 5::5]
+        loads = [load for load in loads if (re.match('[a-z]+', load)[0], device) in offered]
+        if not loads:
+            continue
         options = [option for load in loads for option in ('--workload', load)]
         r = run(bench, '--device', device, '--json', *options)
         expect(r.returncode == 0, '%s: %s' % (device, r.stderr))
@@ -166,6 +185,15 @@ def operations_say_what_they_move(devices):
             if device.split(':')[0] in ('cpu', 'reference'):
                 expect(line['peak_gbytes'] > 0 and line['bandwidth_share'] > 0,
                        '%s %s: has a bandwidth' % (device, load))
+
+
+def scores_are_compared_with_their_products():
+    for load, has in (('n=512,queries=64', True), ('n=512,queries=65', False),
+                      ('n=512,queries=64,dtype=f16', False)):
+        r = run(bench, '--device', 'reference', '--json', '--workload', 'select-topk:' + load)
+        line = json.loads(r.stdout)
+        expect(line['score_ratio'] is not None and line['score_ratio'] > 0 if has
+               else line['score_ratio'] is None, 'score products of ' + load)
 
 
 def comparisons_have_a_ratio():
@@ -194,6 +222,7 @@ if loader:
 wrong_arguments_are_one_line()
 results_are_complete(usable)
 operations_say_what_they_move(usable)
+scores_are_compared_with_their_products()
 comparisons_have_a_ratio()
 for failure in failures:
     print('failed: ' + failure)

@@ -22,7 +22,8 @@
     OF(attn_run) OF(plan_info) OF(plan_drop)
 
 #define LATER_CALLS(OF)                                                                            \
-    OF(copy_plan) OF(copy_run)
+    OF(copy_plan) OF(copy_run) OF(pool_plan) OF(pool_run) OF(select_plan) OF(select_run)           \
+    OF(push_plan) OF(push_run) OF(merge_plan) OF(merge_run)
 
 const struct library library_own = {
 #define CALL(name) .name = heed_##name,

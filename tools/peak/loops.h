@@ -111,6 +111,8 @@ void PEAK_LOOP(scores)(const float *q, size_t rows, const float *keys, size_t n,
     for (size_t key = 0; key < n; key += KEYS) {
         const float *const k = keys + (key + KEYS <= n ? key : n - KEYS) * d;
 
+        for (size_t line = 0; line < KEYS * d; line += 16)
+            peak_prefetch((const char *)(k + KEYS * d + line));
         for (size_t row = 0; row < rows; row += ROWS) {
             FLOATS s[KEYS][VECTORS];
 

@@ -1,0 +1,160 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Rows of operations whose bits are moved as they are. Elements have 4 bytes or 2. Each function is
+ * called by all threads of a group, which share the elements.
+ */
+#ifndef HEED_BACKENDS_KERNELS_MOVES_H
+#define HEED_BACKENDS_KERNELS_MOVES_H
+
+#include "operation.h"
+
+/* ---- d elements, some elements apart ---- */
+
+#define HK_ELEMENTS(id, t, d)                                                                      \
+    HK_EACH(id)                                                                                    \
+        for (t = id; t < (d); t += HK_THREADS)
+
+HK_FN void hk_row_zero(hk_i64 size, HK_GLOBAL char *y, hk_i64 channel, hk_i64 d)
+{
+    HK_THREAD_ID(id);
+    hk_i64 t;
+
+    if (size == 4)
+        HK_ELEMENTS(id, t, d)
+            ((HK_GLOBAL hk_u32 *)y)[t * channel] = 0;
+    else
+        HK_ELEMENTS(id, t, d)
+            ((HK_GLOBAL hk_u16 *)y)[t * channel] = 0;
+}
+
+HK_FN void hk_row_move(hk_i64 size, HK_GLOBAL const char *x, hk_i64 x_channel, HK_GLOBAL char *y,
+                       hk_i64 y_channel, hk_i64 d)
+{
+    HK_THREAD_ID(id);
+    hk_i64 t;
+
+    if (size == 4)
+        HK_ELEMENTS(id, t, d)
+            ((HK_GLOBAL hk_u32 *)y)[t * y_channel] = ((HK_GLOBAL const hk_u32 *)x)[t * x_channel];
+    else
+        HK_ELEMENTS(id, t, d)
+            ((HK_GLOBAL hk_u16 *)y)[t * y_channel] = ((HK_GLOBAL const hk_u16 *)x)[t * x_channel];
+}
+
+/* What y holds goes to z, and x to y: the same thread does both with an element. */
+HK_FN void hk_row_shift(hk_i64 size, HK_GLOBAL const char *x, hk_i64 x_channel, HK_GLOBAL char *y,
+                        hk_i64 y_channel, HK_GLOBAL char *z, hk_i64 z_channel, hk_i64 d)
+{
+    HK_THREAD_ID(id);
+    hk_i64 t;
+
+    if (size == 4)
+        HK_ELEMENTS(id, t, d) {
+            ((HK_GLOBAL hk_u32 *)z)[t * z_channel] = ((HK_GLOBAL hk_u32 *)y)[t * y_channel];
+            ((HK_GLOBAL hk_u32 *)y)[t * y_channel] = ((HK_GLOBAL const hk_u32 *)x)[t * x_channel];
+        }
+    else
+        HK_ELEMENTS(id, t, d) {
+            ((HK_GLOBAL hk_u16 *)z)[t * z_channel] = ((HK_GLOBAL hk_u16 *)y)[t * y_channel];
+            ((HK_GLOBAL hk_u16 *)y)[t * y_channel] = ((HK_GLOBAL const hk_u16 *)x)[t * x_channel];
+        }
+}
+
+/* ---- n elements that adjoin: a row, or many ---- */
+
+HK_FN void hk_run_move(hk_i64 size, HK_GLOBAL const char *x, HK_GLOBAL char *y, hk_i64 n)
+{
+#if HK_THREADS == 1
+    hk_move(y, x, n * size);
+#else
+    const hk_u64 all = hk_address(x) | hk_address(y) | (hk_u64)(n * size);
+
+    if ((all & 3) == 0)
+        hk_row_move(4, x, 1, y, 1, n * size / 4);
+    else
+        hk_row_move(size, x, 1, y, 1, n);
+#endif
+}
+
+HK_FN void hk_run_shift(hk_i64 size, HK_GLOBAL const char *x, HK_GLOBAL char *y,
+                        HK_GLOBAL char *z, hk_i64 n)
+{
+#if HK_THREADS == 1
+    hk_move(z, y, n * size);
+    hk_move(y, x, n * size);
+#else
+    const hk_u64 all =
+        hk_address(x) | hk_address(y) | hk_address(z) | (hk_u64)(n * size);
+
+    if ((all & 3) == 0)
+        hk_row_shift(4, x, 1, y, 1, z, 1, n * size / 4);
+    else
+        hk_row_shift(size, x, 1, y, 1, z, 1, n);
+#endif
+}
+
+/* ---- rows that follow each other ---- */
+
+/* Do all elements of such rows adjoin? */
+HK_FN int hk_rows_adjoin(const struct hk_rows *rows, hk_i64 d)
+{
+    return rows->channel == 1 && rows->row == d * hk_size(rows->dtype);
+}
+
+HK_FN void hk_rows_zero(const struct hk_rows *to, HK_GLOBAL char *y, hk_i64 run, hk_i64 d)
+{
+    const hk_i64 size = hk_size(to->dtype);
+    hk_i64 i;
+
+    if (hk_rows_adjoin(to, d))
+        hk_row_zero(size, y, 1, run * d);
+    else
+        for (i = 0; i < run; i++)
+            hk_row_zero(size, y + i * to->row, to->channel, d);
+}
+
+/* From x on, a row of `from`, to y on, a row of `to`, which has the same type. */
+HK_FN void hk_rows_move(const struct hk_rows *from, HK_GLOBAL const char *x,
+                        const struct hk_rows *to, HK_GLOBAL char *y, hk_i64 run, hk_i64 d)
+{
+    const hk_i64 size = hk_size(from->dtype);
+    const int plain = from->channel == 1 && to->channel == 1;
+    hk_i64 i;
+
+    if (hk_rows_adjoin(from, d) && hk_rows_adjoin(to, d)) {
+        hk_run_move(size, x, y, run * d);
+        return;
+    }
+    for (i = 0; i < run; i++, x += from->row, y += to->row) {
+        if (plain)
+            hk_run_move(size, x, y, d);
+        else
+            hk_row_move(size, x, from->channel, y, to->channel, d);
+    }
+}
+
+/* Rows from y on go to z on, a row of `last`, and rows from x on take their place. */
+HK_FN void hk_rows_shift(const struct hk_rows *from, HK_GLOBAL const char *x,
+                         const struct hk_rows *to, HK_GLOBAL char *y, const struct hk_rows *last,
+                         HK_GLOBAL char *z, hk_i64 run, hk_i64 d)
+{
+    const hk_i64 size = hk_size(from->dtype);
+    const int plain = from->channel == 1 && to->channel == 1 && last->channel == 1;
+    hk_i64 i;
+
+    if (hk_rows_adjoin(from, d) && hk_rows_adjoin(to, d) && hk_rows_adjoin(last, d)) {
+        hk_run_shift(size, x, y, z, run * d);
+        return;
+    }
+    for (i = 0; i < run; i++, x += from->row, y += to->row, z += last->row) {
+        if (plain)
+            hk_run_shift(size, x, y, z, d);
+        else
+            hk_row_shift(size, x, from->channel, y, to->channel, z, last->channel, d);
+    }
+}
+
+#undef HK_ELEMENTS
+
+#endif
