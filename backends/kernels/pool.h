@@ -148,7 +148,7 @@ HK_FN struct hk_pool_row hk_pool_row_get(const struct hk_call *call,
                                                          : row.first + numbers->block;
     }
     row.first = hk_max(row.first, 0);
-    row.end = hk_min(row.end, item->len);
+    row.end = hk_max(hk_min(row.end, item->len), 0);
     row.is_short = row.first / HK_BLOCK == (row.end - 1) / HK_BLOCK;
     return row;
 }
