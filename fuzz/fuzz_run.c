@@ -12,6 +12,7 @@
 
 #include "arrays.h"
 #include "fuzz.h"
+#include "world.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -28,72 +29,13 @@ struct outcome {
     uint8_t *o, *lse;           /* elements, last axis fastest; freed after the case */
 };
 
-enum { LANES_MOST = 4 };
-
-/* A runtime whose executor has so many lanes, and every device of it that can be used. */
-struct world {
-    heed_runtime *runtime;
-    heed_device *devices[DEVICES];
-    heed_queue *queues[DEVICES];
-    uint32_t n;
-};
-
 static struct {
-    struct fuzz_heap heap;
-    struct world worlds[LANES_MOST], *world;    /* all are kept: making one costs like an input */
+    struct fuzz_heap *heap;
+    struct fuzz_world *world;
     struct fuzz_case c;
     struct fuzz_arrays arrays;
     struct outcome outcomes[DEVICES];
 } w;
-
-/* ---- devices ------------------------------------------------------------ */
-
-/* Lanes in turn, last first; as many as the case says. */
-static void lanes_run(void *context, uint32_t width, void (*body)(void *arg, uint32_t lane),
-                      void *arg)
-{
-    (void)context;
-    for (uint32_t i = width; i-- > 0;)
-        body(arg, i);
-}
-
-static void worlds_end(void)
-{
-    for (int i = 0; i < LANES_MOST; i++) {
-        for (uint32_t d = 0; d < w.worlds[i].n; d++)
-            heed_queue_destroy(w.worlds[i].queues[d]);
-        heed_runtime_destroy(w.worlds[i].runtime);
-    }
-    FUZZ_REQUIRE(w.heap.live == 0 && w.heap.n_blocks == 0, "runtimes left %u blocks",
-                 w.heap.n_blocks);
-}
-
-static void world_make(struct world *world, uint32_t lanes)
-{
-    const heed_allocator allocator = fuzz_heap_hook(&w.heap);
-    const heed_executor executor = { .size = sizeof(executor), .width = lanes,
-                                     .parallel = lanes_run };
-    const heed_runtime_desc desc = { .size = sizeof(desc), .allocator = &allocator,
-                                     .executor = &executor };
-
-    FUZZ_REQUIRE(heed_runtime_create(&desc, &world->runtime, NULL) == HEED_OK, "no runtime");
-    world->n = cf_host_devices(world->runtime, world->devices);
-    FUZZ_REQUIRE(world->n >= 2, "only %u devices", world->n);
-    for (uint32_t i = 0; i < world->n; i++)
-        FUZZ_REQUIRE(heed_queue_create(world->devices[i], 0, &world->queues[i], NULL) == HEED_OK,
-                     "no queue on device %u", i);
-}
-
-static void worlds_make(void)
-{
-    if (!w.world) {
-        cf_axes_init();
-        w.heap.cap = UINT64_C(256) << 20;
-        for (uint32_t i = 0; i < LANES_MOST; i++)
-            world_make(&w.worlds[i], i + 1);
-        FUZZ_REQUIRE(atexit(worlds_end) == 0, "no end");
-    }
-}
 
 /* ---- arguments ---------------------------------------------------------- */
 
@@ -192,7 +134,7 @@ static const int roundings[] = { FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARD
 static heed_status run_guarded(const heed_plan *plan, uint32_t device, const heed_attn_args *args,
                                heed_report *report)
 {
-    const uint64_t calls = w.heap.calls;
+    const uint64_t calls = w.heap->calls;
     const int rounding = roundings[w.c.rounding];
     heed_status status;
     int found;
@@ -204,7 +146,7 @@ static heed_status run_guarded(const heed_plan *plan, uint32_t device, const hee
     fesetround(FE_TONEAREST);
     fuzz_places_close(FUZZ_PLACES_USED, false);
     FUZZ_REQUIRE(found == rounding, "run left another rounding");
-    FUZZ_REQUIRE(w.heap.calls == calls, "run allocated");
+    FUZZ_REQUIRE(w.heap->calls == calls, "run allocated");
     fuzz_arrays_compare(&w.arrays, status >= 0, "run");
     return status;
 }
@@ -216,7 +158,7 @@ static void plan_run(const heed_plan *plan, uint32_t device, struct outcome *out
     void *workspace = NULL;
 
     FUZZ_REQUIRE(heed_plan_info(plan, &props) == HEED_OK, "no properties of a plan");
-    FUZZ_REQUIRE(props.host_bytes <= w.heap.live, "a plan holds more than there is");
+    FUZZ_REQUIRE(props.host_bytes <= w.heap->live, "a plan holds more than there is");
     arguments_make(&a);
     arguments_spoil(&a);
     if (props.workspace_size > 0) {
@@ -239,14 +181,14 @@ static void plan_run(const heed_plan *plan, uint32_t device, struct outcome *out
 static void device_run(uint32_t device, bool heavy)
 {
     struct outcome *out = &w.outcomes[device];
-    const uint64_t live = w.heap.live;
+    const uint64_t live = w.heap->live;
     heed_plan *plan = NULL;
 
     memset(out, 0, sizeof(*out));
     for (int i = 0; i < CALLS; i++)
         out->report[i].size = sizeof(heed_report);
     out->check = heed_attn_check(w.world->devices[device], &w.c.call.desc, &out->report[0]);
-    FUZZ_REQUIRE(w.heap.live == live, "check kept memory");
+    FUZZ_REQUIRE(w.heap->live == live, "check kept memory");
     out->plan = heed_attn_plan(w.world->devices[device], &w.c.call.desc, &plan, &out->report[1]);
     FUZZ_REQUIRE(out->plan == out->check || (heavy && out->plan == HEED_E_NOMEM),
                  "check said %d, plan %d: %s", out->check, out->plan, out->report[1].message);
@@ -254,7 +196,7 @@ static void device_run(uint32_t device, bool heavy)
     if (plan && !heavy)
         plan_run(plan, device, out);
     heed_plan_drop(plan);
-    FUZZ_REQUIRE(w.heap.live == live, "a dropped plan left memory");
+    FUZZ_REQUIRE(w.heap->live == live, "a dropped plan left memory");
     fuzz_arrays_compare(&w.arrays, out->run >= 0 && !heavy, "plan");
     fuzz_arrays_restore(&w.arrays);
 }
@@ -447,9 +389,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size > FUZZ_INPUT_MOST)
         return 0;
-    worlds_make();
-    fuzz_case_make(&w.c, w.worlds[0].devices[0], data, size);
-    w.world = &w.worlds[w.c.lanes - 1];
+    cf_axes_init();
+    w.heap = fuzz_world_heap();
+    fuzz_case_make(&w.c, fuzz_world(1)->devices[0], data, size);
+    w.world = fuzz_world(w.c.lanes);
     fuzz_arrays_make(&w.arrays, &w.c);
     heavy = is_heavy();
     for (uint32_t i = 0; i < w.world->n; i++) {

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Channels of rows of any storage type, for kernels of operations: vectors of f32 in and out. (What
- * is moved as it is: moves.h.) A vector holds the channels t .. t + HKV_LANES - 1 of a row; what lies
- * beyond the row reads as +0 and is not written. The text of a row is a loop
+ * is moved as it is: moves.h.) A vector holds the channels t .. t + HKV_LANES - 1 of a row; what
+ * lies beyond the row reads as +0 and is not written. The text of a row is a loop
  *
  *     HK_CHANNELS(id, t, d)
  *         ... the vector at t ...
@@ -79,8 +79,13 @@ HK_INLINE void hk_channels_write(hk_u32 dtype, HK_GLOBAL char *row, hk_i64 chann
     float part[HKV_LANES];
     int i;
 
-    if (dtype == HK_F32 && channel == 1 && t + HKV_LANES <= d) {
-        hkv_store((HK_GLOBAL float *)row + t, hkv_canonical(x));
+    if (channel == 1 && t + HKV_LANES <= d) {
+        if (dtype == HK_F32)
+            hkv_store((HK_GLOBAL float *)row + t, hkv_canonical(x));
+        else if (dtype == HK_F16)
+            hkv_store_f16((HK_GLOBAL hk_u16 *)row + t, x);
+        else
+            hkv_store_bf16((HK_GLOBAL hk_u16 *)row + t, x);
         return;
     }
     hkv_store(part, x);

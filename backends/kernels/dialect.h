@@ -13,7 +13,8 @@
  *
  * A work-group in C17 is a loop over its threads: what lies between two barriers stands in
  * HK_EACH(id) { ... }, and what an thread keeps beyond a barrier in an array of HK_MINE entries, of
- * which HK_OWN(id) is its own.
+ * which HK_OWN(id) is its own. HK_BARRIER orders what lies in local memory, HK_BARRIER_ALL also
+ * what the group's threads write to global memory for each other.
  */
 #ifndef HEED_BACKENDS_KERNELS_DIALECT_H
 #define HEED_BACKENDS_KERNELS_DIALECT_H

@@ -55,6 +55,7 @@
 #define HK_THREAD_ID(id) hk_i32 id
 #define HK_EACH(id) for (id = 0; id < HK_THREADS; id++)
 #define HK_BARRIER() ((void)0)
+#define HK_BARRIER_ALL() ((void)0)
 
 HK_FN void hk_local_or(hk_u32 *to, hk_u32 bits)
 {

@@ -36,6 +36,7 @@ typedef unsigned short hk_u16;
 #define HK_THREAD_ID(id) const hk_i32 id = (hk_i32)threadIdx.x
 #define HK_EACH(id)
 #define HK_BARRIER() __syncthreads()
+#define HK_BARRIER_ALL() __syncthreads()
 
 HK_FN void hk_local_or(hk_u32 *to, hk_u32 bits)
 {

@@ -49,6 +49,7 @@ typedef ushort hk_u16;
 #define HK_THREAD_ID(id) const hk_i32 id = (hk_i32)get_local_id(0)
 #define HK_EACH(id)
 #define HK_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define HK_BARRIER_ALL() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
 HK_FN void hk_local_or(HK_LOCAL hk_u32 *to, hk_u32 bits)
 {

@@ -51,6 +51,11 @@ struct hk_merge {
 enum { HK_POOL_X, HK_POOL_Y, HK_POOL_MASK, HK_POOL_LEN, HK_POOL_RANGES, HK_POOL_WEIGHTS,
        HK_POOL_IDS, HK_POOL_Y_MASK, HK_POOL_Y_LEN };
 
+/* As HEED_POOL_*, HEED_TAIL_*. */
+enum { HK_POOL_SUM, HK_POOL_MEAN, HK_POOL_MAX, HK_POOL_LINEAR, HK_POOL_WEIGHTED, HK_POOL_DYNAMIC,
+       HK_POOL_BUCKET };
+enum { HK_TAIL_FLOOR, HK_TAIL_CEIL, HK_TAIL_CENTRE, HK_TAIL_JOIN, HK_TAIL_END };
+
 /* Where the tokens of a row come from. */
 enum { HK_POOL_WINDOWS, HK_POOL_RANGED, HK_POOL_BUCKETS };
 
@@ -59,18 +64,34 @@ struct hk_pool {
     hk_i64 d, n;                /* n: N, tokens */
     hk_i64 window, stride, left;        /* window: `kernel`, which is a word of OpenCL C */
     hk_i64 block, buckets;
-    hk_u32 kind, tail;          /* HEED_POOL_*, HEED_TAIL_* */
+    hk_u32 kind, tail;          /* HK_POOL_SUM, ...; HK_TAIL_FLOOR, ... */
     hk_u32 tokens, reserved;    /* HK_POOL_WINDOWS, ... */
 };
 
 enum { HK_SELECT_X, HK_SELECT_Q, HK_SELECT_Y, HK_SELECT_MASK, HK_SELECT_LEN, HK_SELECT_ROUNDS };
 
+/* What a worker of select keeps in its scratch: the keys of choices (choice.h), for every row what
+ * it wants of a key and how many it holds, columns of q or of a round's matrix, rows of x that are
+ * not read in place, their products, and of HASH sums of a round's buckets and where they go. */
+enum {
+    HK_PART_KEYS, HK_PART_BARS, HK_PART_HELD, HK_PART_ROWS, HK_PART_PRODUCTS, HK_PART_COLUMNS,
+    HK_PART_SUMS = HK_PART_COLUMNS + 4, HK_PART_BUCKETS = HK_PART_SUMS + 3,
+    HK_PARTS = HK_PART_BUCKETS + 3
+};
+
+#define HK_SELECT_QUERIES 64    /* TOPK: rows of a strip at most */
+#define HK_SELECT_TOKENS 96     /* rows of x that are looked at at one time */
+
 struct hk_select {
-    struct hk_strip_form strip; /* rows: NORM, HASH: blocks; TOPK: n_q */
+    struct hk_strip_form strip; /* rows: NORM, HASH: blocks; TOPK: n_q, but run and strips count the
+                                 * rows of all heads that choose from one head of x */
     hk_i64 d, n;                /* n: N, tokens */
     hk_i64 block, count, pad_front, pad_back;
     hk_i64 groups;              /* G: heads of x */
     hk_i64 candidates[4];       /* HASH: 2m of each round */
+    hk_i64 room;                /* keys, NORM: of a block, TOPK: of a row */
+    hk_i64 width;               /* floats from row to row in scratch */
+    hk_i64 part[HK_PARTS];      /* bytes: where each begins */
     hk_u32 kind, n_rounds;      /* HEED_SELECT_* */
 };
 

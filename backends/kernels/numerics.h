@@ -83,6 +83,31 @@ HK_FN float hk_canonical(float x)
     return x == x ? hk_add(x, 0.0f) : hk_float(HK_NAN_WORD);
 }
 
+/* Steps 9, 10 and 12: from a row's sums over all chunks (has_partial: it has one) to the factor
+ * that those over V are multiplied by, twice: first by *sink, then by the result; and its LSE, if
+ * that is wanted. z: the sink, -Inf: none. */
+HK_FN float hk_end(float z, int with_sink, int wants_lse, int has_partial, float m, float l,
+                   float *sink, float *lse)
+{
+    *sink = 1.0f;
+    if (!has_partial) {
+        *lse = with_sink ? hk_canonical(z) : -HK_INFINITY;
+        return 0.0f;
+    }
+    if (!(z == -HK_INFINITY)) {
+        const float y = hk_mul(z, HK_LOG2_E), e = hk_row_max(y), both = e > m ? e : m;
+        const float before = l;
+
+        *sink = hk_power(hk_sub(m, both));
+        l = hk_fma(l, *sink, hk_weight(y, both));
+        *lse = !wants_lse ? 0.0f : with_sink ? hk_lse(both, l) : hk_lse(m, before);
+    } else {
+        *lse = wants_lse ? hk_lse(m, l) : 0.0f;
+    }
+    *lse = hk_canonical(*lse);
+    return hk_inverse(l);
+}
+
 HK_FN hk_u16 hk_to_bf16(float x)
 {
     const hk_u32 word = hk_word(x);

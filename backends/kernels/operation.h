@@ -127,7 +127,7 @@ HK_FN HK_GLOBAL char *hk_row(const struct hk_rows *rows, hk_i64 i)
 
 /* Entries [head][n] of a batch item (axes 4 and 5), `step` elements apart. */
 struct hk_entries {
-    HK_GLOBAL const char *base;
+    HK_GLOBAL char *base;               /* NULL: the array is absent, or has no elements */
     hk_i64 step;
 };
 
@@ -144,6 +144,11 @@ HK_FN struct hk_entries hk_entries_get(const struct hk_call *call, hk_u32 array,
 HK_FN hk_i64 hk_entry_i32(const struct hk_entries *entries, hk_i64 i)
 {
     return ((HK_GLOBAL const hk_i32 *)entries->base)[i * entries->step];
+}
+
+HK_FN HK_GLOBAL float *hk_entry_f32(const struct hk_entries *entries, hk_i64 i)
+{
+    return (HK_GLOBAL float *)entries->base + i * entries->step;
 }
 
 /* A byte of a mask. */

@@ -8,9 +8,7 @@
 #define HEED_BACKENDS_KERNELS_ROWS_H
 
 #include "call.h"
-
-#define HK_PANEL (HKV_LANES * HKV_TILE)
-#define HK_ALL_LANES ((hk_u32)(0xffffu >> (16 - HKV_LANES)))
+#include "products.h"
 
 HK_FN int hk_matrix_plain(const struct hk_matrix *m)
 {

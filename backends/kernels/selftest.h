@@ -50,6 +50,8 @@ enum {
     HK_TEST_V_ACROSS,           /* largest, smallest, mask, mask of a mask; the others 0 */
     HK_TEST_V_FROM_F16,
     HK_TEST_V_FROM_BF16,
+    HK_TEST_V_TO_F16,
+    HK_TEST_V_TO_BF16,
     HK_TEST_V_WEIGHT,
     HK_TEST_V_INVERSE,
     HK_TEST_V_TANH,
@@ -163,6 +165,23 @@ HK_FN void hk_test_across(HK_GLOBAL const struct hk_test_input *in, HK_GLOBAL hk
     out[1] = hk_word(hk_add(min, 0.0f));
 }
 
+/* A half is a word of the output. */
+HK_FN void hk_test_v_store(hk_u32 step, HK_GLOBAL const struct hk_test_input *in,
+                           HK_GLOBAL hk_u32 *out)
+{
+    hk_u16 halves[HKV_LANES];
+    hk_i32 lane, i;
+
+    for (lane = 0; lane < HK_TEST_LANES; lane += HKV_LANES) {
+        if (step == HK_TEST_V_TO_F16)
+            hkv_store_f16(halves, hkv_load(in->a + lane));
+        else
+            hkv_store_bf16(halves, hkv_load(in->a + lane));
+        for (i = 0; i < HKV_LANES; i++)
+            out[lane + i] = halves[i];
+    }
+}
+
 HK_FN hk_vec hk_test_v_step(hk_u32 step, HK_GLOBAL const struct hk_test_input *in, hk_i32 lane)
 {
     const hk_vec a = hkv_load(in->a + lane), b = hkv_load(in->b + lane);
@@ -192,7 +211,7 @@ HK_FN hk_vec hk_test_v_step(hk_u32 step, HK_GLOBAL const struct hk_test_input *i
     case HK_TEST_V_TANH:
         return hkv_cap_tanh(a);
     }
-    HK_UNREACHABLE();           /* ACROSS has no vector */
+    HK_UNREACHABLE();           /* ACROSS, TO_F16 and TO_BF16 have no vector of f32 */
     return a;
 }
 
@@ -205,6 +224,10 @@ HK_FN void hk_test_vectors(HK_GLOBAL const struct hk_test_input *in, HK_GLOBAL h
     for (step = 0; step < HK_TEST_V_STEPS; step++, out += HK_TEST_LANES) {
         if (step == HK_TEST_V_ACROSS) {
             hk_test_across(in, out);
+            continue;
+        }
+        if (step == HK_TEST_V_TO_F16 || step == HK_TEST_V_TO_BF16) {
+            hk_test_v_store(step, in, out);
             continue;
         }
         for (lane = 0; lane < HK_TEST_LANES; lane += HKV_LANES)

@@ -10,10 +10,8 @@
 #ifndef HEED_BACKENDS_KERNELS_TILES_H
 #define HEED_BACKENDS_KERNELS_TILES_H
 
+#include "products.h"
 #include "rows.h"
-
-#define HK_R HK_TILE_ROWS
-#define HK_STEPS 2      /* terms at a time: shorter loops, whose ends the processor predicts */
 
 /* The sums o of a tile's rows lie [panels][R][HK_PANEL], so that a register tile finds its own at
  * constant offsets. Floats of a tile; channel t of a row. */
@@ -29,55 +27,13 @@ HK_FN hk_i64 hk_o_at(hk_i64 t)
 
 /* ---- scores ---- */
 
-HK_INLINE void hk_score_step(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
-                             hk_vec acc[HK_R][HKV_TILE], const int vecs)
-{
-    hk_vec b[HKV_TILE];
-    int i, u;
-
-    HK_UNROLL
-    for (u = 0; u < vecs; u++)
-        b[u] = hkv_load(k + u * HKV_LANES);
-    HK_UNROLL
-    for (i = 0; i < HK_R; i++) {
-        const hk_vec a = hkv_set(q[i * d]);
-
-        HK_UNROLL
-        for (u = 0; u < vecs; u++)
-            acc[i][u] = hkv_fma(a, b[u], acc[i][u]);
-    }
-}
-
-/* acc[i][u] = q row i . keys of a panel, one fma chain over d per score (step 3). q: [R][d]. */
-HK_INLINE void hk_score_sums(HK_GLOBAL const float *HK_RESTRICT q,
-                             HK_GLOBAL const float *HK_RESTRICT k, hk_i64 d,
-                             hk_vec acc[HK_R][HKV_TILE], const int vecs)
-{
-    hk_i64 t = 0;
-    int i, u, x;
-
-    HK_UNROLL
-    for (i = 0; i < HK_R; i++) {
-        HK_UNROLL
-        for (u = 0; u < vecs; u++)
-            acc[i][u] = hkv_set(0.0f);
-    }
-    for (; t + HK_STEPS <= d; t += HK_STEPS) {
-        HK_UNROLL
-        for (x = 0; x < HK_STEPS; x++)
-            hk_score_step(q + t + x, k + (t + x) * HK_PANEL, d, acc, vecs);
-    }
-    for (; t < d; t++)
-        hk_score_step(q + t, k + t * HK_PANEL, d, acc, vecs);
-}
-
 HK_INLINE void hk_score_tile(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
                              HK_GLOBAL float *s, const int vecs)
 {
     hk_vec acc[HK_R][HKV_TILE];
     int i, u;
 
-    hk_score_sums(q, k, d, acc, vecs);
+    hk_product_sums(q, d, k, d, acc, vecs);
     HK_UNROLL
     for (i = 0; i < HK_R; i++) {
         HK_UNROLL
@@ -143,7 +99,7 @@ HK_NOINLINE void hk_score_tiles_max(HK_GLOBAL const float *q, HK_GLOBAL const fl
          m++, q += HK_R * d, s += HK_R * HK_BLOCK, max += HK_R * HKV_LANES) {
         hk_vec acc[HK_R][HKV_TILE];
 
-        hk_score_sums(q, k, d, acc, HKV_TILE);
+        hk_product_sums(q, d, k, d, acc, HKV_TILE);
         HK_UNROLL
         for (i = 0; i < HK_R; i++) {
             hk_vec top = first ? hkv_set(-HK_INFINITY) : hkv_load(max + i * HKV_LANES);

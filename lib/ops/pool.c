@@ -26,6 +26,13 @@ enum { DESC_V1 = 1000, ARGS_V1 = 192 };
 _Static_assert(sizeof(heed_pool_desc) == DESC_V1, "heed_pool_desc may only grow");
 _Static_assert(sizeof(heed_pool_args) == ARGS_V1, "heed_pool_args may only grow");
 
+/* Kernels number kinds and tails as descriptors do. */
+#define SAME(name) _Static_assert((int)HK_##name == (int)HEED_##name, "numbers of kernels");
+SAME(POOL_SUM) SAME(POOL_MEAN) SAME(POOL_MAX) SAME(POOL_LINEAR) SAME(POOL_WEIGHTED)
+SAME(POOL_DYNAMIC) SAME(POOL_BUCKET)
+SAME(TAIL_FLOOR) SAME(TAIL_CEIL) SAME(TAIL_CENTRE) SAME(TAIL_JOIN) SAME(TAIL_END)
+#undef SAME
+
 static const struct heed_array_table arrays =
     HEED_ARRAY_TABLE(pool, DESC_V1, ARGS_V1, 0, offsetof(heed_pool_desc, reserved));
 

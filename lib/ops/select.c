@@ -38,8 +38,13 @@ _Static_assert(sizeof(heed_select_args) == ARGS_V1, "heed_select_args may only g
 static const struct heed_array_table arrays =
     HEED_ARRAY_TABLE(select, DESC_V1, ARGS_V1, 0, 0);
 
-/* A strip reads about so many bytes; more candidates a round than these no hash needs. */
-enum { STRIP_BYTES = 32768, CANDIDATES_MAX = 1 << 20 };
+/* Bytes that a strip reads, about: HASH lays out its matrices for each. A row counts as so many at
+ * least. More candidates a round than these no hash needs. */
+enum { NORM_BYTES = 1 << 15, HASH_BYTES = 1 << 17, ROW_BYTES_MIN = 16, CANDIDATES_MAX = 1 << 20 };
+
+/* TOPK: keys that a query row holds beyond `count` at least; strips that are few; query rows of a
+ * strip at least; keys that a strip holds at most, if it has more rows than that. */
+enum { ROOM_MIN = 64, FEW_STRIPS = 8, ROWS_MIN = 16, KEYS_MAX = 1 << 18 };
 
 /* ---- numbers ---- */
 
@@ -79,18 +84,16 @@ static heed_status numbers_check(const struct heed_arrays *a, const heed_select_
 
 /* ---- extents ---- */
 
-static int64_t blocks_of(const struct heed_arrays *a, const heed_select_desc *d)
+static int64_t blocks_of(const struct hk_select *select)
 {
-    const int64_t n = heed_arrays_extent(a, 'N');
-
-    return n / d->block + (n % d->block != 0);
+    return select->n / select->block + (select->n % select->block != 0);
 }
 
 static heed_status norm_check(const struct heed_arrays *a, const heed_select_desc *d)
 {
     int64_t places;
 
-    if (!heed_mul_i64(blocks_of(a, d), d->count, &places) ||
+    if (!heed_mul_i64(blocks_of(a->numbers), d->count, &places) ||
         !heed_add_i64(places, d->pad_front + d->pad_back, &places))
         return heed_where_fail(&a->where, HEED_E_OVERFLOW, "count", INT64_MAX, d->count,
                                "the places of all blocks leave 63 bits");
@@ -127,13 +130,26 @@ static heed_status hash_check(const struct heed_arrays *a, struct hk_select *sel
 
 /* ---- the operation ---- */
 
+static void numbers_fill(struct heed_arrays *a, const heed_select_desc *d)
+{
+    struct hk_select *select = a->numbers;
+
+    select->d = heed_arrays_extent(a, 'D');
+    select->n = heed_arrays_extent(a, 'N');
+    select->block = d->block;
+    select->count = d->count;
+    select->pad_front = d->pad_front;
+    select->pad_back = d->pad_back;
+    select->groups = heed_arrays_extent(a, 'G');
+    select->kind = d->kind;
+}
+
 static heed_status extents_check(struct heed_arrays *a, const heed_select_desc *d)
 {
     struct hk_select *select = a->numbers;
-    const int64_t n = heed_arrays_extent(a, 'N');
 
-    if (n > INT32_MAX)
-        return heed_where_fail(&a->where, HEED_E_UNSUPPORTED, "x.shape", INT32_MAX, n,
+    if (select->n > INT32_MAX)
+        return heed_where_fail(&a->where, HEED_E_UNSUPPORTED, "x.shape", INT32_MAX, select->n,
                                "indices have 31 bits");
     switch (d->kind) {
     case HEED_SELECT_NORM:
@@ -146,40 +162,144 @@ static heed_status extents_check(struct heed_arrays *a, const heed_select_desc *
     return HEED_OK;                 /* numbers_check knows them all */
 }
 
-/* Bytes of a worker's own memory: scores of a row, or sums and counts of two rounds. */
-static int64_t scratch_of(const struct hk_select *select)
-{
-    int64_t candidates = 0;
+/* ---- a worker's scratch ---- */
 
-    if (select->kind == HEED_SELECT_TOPK)
-        return select->n * (int64_t)sizeof(float);
-    for (uint32_t r = 0; r < select->n_rounds; r++)
-        candidates += select->candidates[r];
-    return candidates * ((int64_t)sizeof(float) * select->d + 16);
+/* Rooms are whole lines of a cache. What a form asks for in all is below this. */
+enum { ALIGN = 64, WIDTH = 16, PANEL = 64, TILE_ROWS = 16, PARTIALS = 16 };
+static const double scratch_max = 0x1p48; /* bytes */
+
+/* `rows` rows of `size` bytes each. The sum is also kept as a double, which cannot wrap. */
+static void part_add(struct hk_select *select, struct heed_form *form, double *bytes,
+                     uint32_t part, int64_t rows, int64_t size)
+{
+    *bytes += (double)rows * (double)size + ALIGN;
+    select->part[part] = form->scratch;
+    if (*bytes < scratch_max)
+        form->scratch += (rows * size + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static int64_t round_up(int64_t n, int64_t to)
+{
+    return n / to * to + (n % to != 0 ? to : 0);
+}
+
+/* Keys that a query row holds: when they are this many, all but the largest go. */
+static int64_t topk_room(int64_t count, int64_t n)
+{
+    const int64_t room = count + (count > ROOM_MIN ? count : ROOM_MIN);
+
+    return room < n ? room : n + 1;
+}
+
+static void topk_parts(struct hk_select *select, struct heed_form *form, double *bytes)
+{
+    const int64_t rows = select->strip.run;
+
+    part_add(select, form, bytes, HK_PART_KEYS, rows * select->room, sizeof(int64_t));
+    part_add(select, form, bytes, HK_PART_BARS, HK_SELECT_QUERIES, sizeof(float));
+    part_add(select, form, bytes, HK_PART_HELD, rows, sizeof(int64_t));
+    part_add(select, form, bytes, HK_PART_COLUMNS, select->d, HK_SELECT_QUERIES * sizeof(float));
+    part_add(select, form, bytes, HK_PART_ROWS, HK_SELECT_TOKENS * select->width, sizeof(float));
+    part_add(select, form, bytes, HK_PART_PRODUCTS, TILE_ROWS * PANEL, sizeof(float));
+}
+
+static void hash_parts(struct hk_select *select, struct heed_form *form, double *bytes)
+{
+    int64_t most = 0;
+
+    for (uint32_t r = 0; r < select->n_rounds; r++) {
+        const int64_t n = select->candidates[r], span = round_up(n / 2, PANEL);
+
+        most = span > most ? span : most;
+        part_add(select, form, bytes, HK_PART_COLUMNS + r, select->d,
+                 span * (int64_t)sizeof(float));
+        if (r + 1 == select->n_rounds)
+            continue;
+        part_add(select, form, bytes, HK_PART_SUMS + r, select->width, n * (int64_t)sizeof(float));
+        part_add(select, form, bytes, HK_PART_BUCKETS + r, n, sizeof(int32_t));
+    }
+    part_add(select, form, bytes, HK_PART_ROWS, HK_SELECT_TOKENS * select->width, sizeof(float));
+    part_add(select, form, bytes, HK_PART_PRODUCTS, TILE_ROWS, most * (int64_t)sizeof(float));
+}
+
+static heed_status parts_find(const struct heed_arrays *a, struct hk_select *select)
+{
+    double bytes = 0;
+
+    switch (select->kind) {
+    case HEED_SELECT_NORM:
+        part_add(select, a->form, &bytes, HK_PART_KEYS, select->strip.run * select->room,
+                 sizeof(int64_t));
+        part_add(select, a->form, &bytes, HK_PART_PRODUCTS, 2 * PARTIALS * PARTIALS, sizeof(float));
+        break;
+    case HEED_SELECT_TOPK:
+        topk_parts(select, a->form, &bytes);
+        break;
+    case HEED_SELECT_HASH:
+        hash_parts(select, a->form, &bytes);
+        break;
+    }
+    if (bytes < scratch_max)
+        return HEED_OK;
+    return heed_report_fill(a->where.report, HEED_E_UNSUPPORTED, "x", (int64_t)scratch_max, 0,
+                            "a worker's scratch would be too large");
+}
+
+/* ---- tasks ---- */
+
+/* Rows of all heads that choose from one head of x are one to the strips: x is read once for a
+ * strip. Fewer rows a strip where there are few strips, or where they hold many keys. */
+static heed_status topk_strips(struct heed_arrays *a, struct hk_select *select)
+{
+    const int64_t heads = heed_arrays_extent(a, 'H'), groups = select->groups;
+    const int64_t rows = heed_arrays_extent(a, 'Q');
+    const int64_t stack = groups > 0 ? heads / groups : 0;
+    int64_t all, run = HK_SELECT_QUERIES;
+    heed_status status;
+
+    if (!heed_mul_i64(stack, rows, &all))
+        return heed_where_fail(&a->where, HEED_E_OVERFLOW, "q.shape", INT64_MAX, rows,
+                               "the rows of all heads leave 63 bits");
+    if ((double)a->form->n_batch * (double)groups * (double)all < HK_SELECT_QUERIES * FEW_STRIPS)
+        run /= 2;
+    while (run > ROWS_MIN && select->room > KEYS_MAX / run)
+        run /= 2;
+    status = heed_arrays_strips(a, groups, all, 1, run);
+    select->strip.heads = heads;
+    select->strip.rows = rows;
+    return status;
+}
+
+/* NORM writes its pads also where there is no block. */
+static heed_status block_strips(struct heed_arrays *a, struct hk_select *select, int64_t row_bytes)
+{
+    const int64_t bytes = select->kind == HEED_SELECT_NORM ? NORM_BYTES : HASH_BYTES;
+    const int64_t rows = select->n > 0 ? blocks_of(select) : 1;
+    const int64_t most = bytes / (row_bytes > ROW_BYTES_MIN ? row_bytes : ROW_BYTES_MIN);
+    int64_t run = most / (select->room > 0 && select->room < most ? select->room : most + 1);
+
+    run = run < 1 ? 1 : run;
+    return heed_arrays_strips(a, select->groups, rows, 1, run < rows ? run : rows);
 }
 
 static heed_status form_fill(struct heed_arrays *a, const heed_select_desc *d)
 {
     struct hk_select *select = a->numbers;
     const bool topk = d->kind == HEED_SELECT_TOPK;
-    const int64_t size = heed_arrays_extent(a, 'D') * heed_dtype_size(d->x.dtype);
-    const int64_t block = topk ? heed_arrays_extent(a, 'N') : d->block;
-    const int64_t rows = topk ? heed_arrays_extent(a, 'Q') : blocks_of(a, d);
-    const int64_t heads = heed_arrays_extent(a, topk ? 'H' : 'G');
+    heed_status status;
 
-    select->d = heed_arrays_extent(a, 'D');
-    select->n = heed_arrays_extent(a, 'N');
-    select->block = d->block;
-    select->count = d->count;
-    select->pad_front = d->pad_front;
-    select->pad_back = d->pad_back;
-    select->groups = heed_arrays_extent(a, 'G');
-    select->kind = d->kind;
-    a->form->scratch = scratch_of(select);
-    /* NORM writes its pads also where there is no block. */
-    return heed_arrays_strips(a, heads, rows > 0 || topk ? rows : 1,
-                              size > 0 && block > STRIP_BYTES / size ? STRIP_BYTES : size * block,
-                              STRIP_BYTES);
+    select->room = topk ? topk_room(select->count, select->n)
+                        : select->block < select->n ? select->block : select->n;
+    select->width = round_up(select->d, WIDTH);
+    /* A kind is a pass (kernels/operations.def). */
+    for (uint32_t pass = 0; pass < d->kind; pass++) {
+        status = heed_arrays_pass(a, 0);
+        if (status < 0)
+            return status;
+    }
+    status = topk ? topk_strips(a, select)
+                  : block_strips(a, select, select->d * heed_dtype_size(d->x.dtype));
+    return status < 0 ? status : parts_find(a, select);
 }
 
 static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const void *given,
@@ -196,8 +316,10 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     if (desc.kind != HEED_SELECT_NORM)
         a.axes[HK_SELECT_Y] = desc.kind == HEED_SELECT_TOPK ? "BHQK" : "BGN";
     status = heed_arrays_lay(&a);
-    if (status >= 0)
-        status = extents_check(&a, &desc);
+    if (status < 0)
+        return status;
+    numbers_fill(&a, &desc);
+    status = extents_check(&a, &desc);
     return status < 0 ? status : form_fill(&a, &desc);
 }
 

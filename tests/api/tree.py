@@ -54,7 +54,7 @@ LAYERS = [
     (r"backends/emulate/.*", [PUBLIC, WAIST, r"backends/(emulate|device|kernels)/.*"], C_STANDARD),
     (r"backends/(?P<own>[^/]+)/.*",
      [PUBLIC, WAIST, r"backends/{own}/.*", r"backends/device/.*", KERNELS], None),
-    (r"fuzz/.*", [PUBLIC, r"fuzz/.*", r"tools/conform/conform\.h"], None),
+    (r"fuzz/.*", [PUBLIC, r"fuzz/.*", r"tools/conform/(conform|fixed|place)\.h"], None),
     (r"(?P<own>tools)/.*", [PUBLIC, r"{own}/.*"], None),
     (r"(?P<own>examples/[^/]+)/.*", [PUBLIC, r"{own}/.*"], None),
     (r"examples/[^/]+", [PUBLIC], None),

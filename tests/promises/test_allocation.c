@@ -5,6 +5,7 @@
  * (threads are started then) not from the C library either. This program takes the place of the
  * C library's malloc, so it is one of its own; glibc only.
  */
+#include "op_work.h"
 #include "work.h"
 #include "support/suite.h"
 
@@ -147,6 +148,60 @@ LOOP_TEST(run_allocates_nothing, place_count())
             continue;
         for (size_t c = 0; c < work_count; c++)
             case_try(c, &p, place_name(_i), widths[i]);
+        place_close(&p);
+    }
+}
+
+static long long asked_by_operation(struct op_run *run, const heed_plan *plan, int runs)
+{
+    heed_event *event = NULL;
+    int wrong = 0;
+
+    atomic_store(&asked, 0);
+    atomic_store(&counting, 1);
+    for (int i = 0; i < runs; i++) {
+        wrong += op_run_go(run, plan, &event) != HEED_OK;
+        heed_event_destroy(event);
+    }
+    atomic_store(&counting, 0);
+    ck_assert_int_eq(wrong, 0);
+    return atomic_load(&asked);
+}
+
+/* Runs of some operations go on from what the one before left: they are judged after the first. */
+static void operation_try(int index, const struct place *p, uint32_t width)
+{
+    struct op_work *w = op_work_start(index);
+    heed_plan *plan = NULL;
+    struct op_run *run;
+    long long n;
+
+    ck_assert_int_ge(op_work_plan(w, p->device, index % 2 ? HEED_PLAN_OWN_WORKSPACE : 0, &plan), 0);
+    run = op_run_start(w, p->device, p->queue, plan);
+    ledger_restart((struct ledger *)&p->ledger);
+    asked_by_operation(run, plan, 1);
+    ck_assert_msg(op_run_right(run), "%s", op_work_line(w));
+    n = asked_by_operation(run, plan, 10);
+    ck_assert_msg(n == 0 || (OPENMP_ASKS && width > 1), "%s, %u workers: asked malloc %lld times",
+                  op_work_line(w), (unsigned)width, n);
+    ck_assert_int_eq(atomic_load(&p->ledger.requests), 0);
+    op_run_finish(run);
+    heed_plan_drop(plan);
+    op_work_finish(w);
+}
+
+LOOP_TEST(run_of_an_operation_allocates_nothing, place_count())
+{
+    static const uint32_t widths[] = { 1, 2, 5 };
+
+    for (size_t i = 0; i < 3; i++) {
+        const heed_executor e = width_of(widths[i]);
+        struct place p;
+
+        if (!place_open(&p, place_name(_i), &e))
+            continue;
+        for (int c = 0; c < op_work_count(); c++)
+            operation_try(c, &p, widths[i]);
         place_close(&p);
     }
 }

@@ -5,6 +5,7 @@
  * unmasked exceptions, runtime, plan and run give the same bits, and leave modes and sticky flags
  * as they found them.
  */
+#include "op_work.h"
 #include "work.h"
 #include "support/suite.h"
 
@@ -184,6 +185,52 @@ LOOP_TEST(flags_of_special_values_stay_inside, place_count())
             }
         }
         work_finish(&w);
+    }
+}
+
+/* The whole life of a plan of an operation. */
+static void operation_life(const struct op_work *w, const char *device, uint32_t width,
+                           const char *how)
+{
+    const heed_executor e = width_of(width);
+    const struct found before = look();
+    heed_plan *plan = NULL;
+    struct op_run *run;
+    struct place p;
+
+    if (!place_open(&p, device, &e))
+        return;
+    ck_assert_int_ge(op_work_plan(w, p.device, 0, &plan), 0);
+    same(&before, "plan", how);
+    run = op_run_start(w, p.device, p.queue, plan);
+    same(&before, "memory", how);
+    ck_assert_int_ge(op_run_go(run, plan, NULL), 0);
+    same(&before, "run", how);
+    ck_assert_msg(op_run_right(run), "%s on %s: %s", op_work_line(w), device, how);
+    op_run_finish(run);
+    heed_plan_drop(plan);
+    place_close(&p);
+}
+
+LOOP_TEST(environment_changes_no_operation_and_is_left_alone, place_count())
+{
+    for (int c = 0; c < op_work_count(); c++) {
+        struct op_work *w = op_work_start(c);
+
+        for (int i = 0; i < (int)ROUNDINGS * FLUSHES * TRAPS; i++) {
+            const int rounding = i % (int)ROUNDINGS, flush = i / (int)ROUNDINGS % FLUSHES;
+            const int trap = i / (int)ROUNDINGS / FLUSHES;
+            char how[128];
+
+            if ((i + c) % 5) /* each of them meets many cases */
+                continue;
+            snprintf(how, sizeof(how), "rounding %s, flush %d, traps %d: %.60s",
+                     roundings[rounding].name, flush, trap, op_work_line(w));
+            strange(rounding, flush, trap);
+            operation_life(w, place_name(_i), 1 + (uint32_t)(i & 1), how);
+            fesetenv(FE_DFL_ENV);
+        }
+        op_work_finish(w);
     }
 }
 

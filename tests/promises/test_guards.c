@@ -6,6 +6,7 @@
  */
 #include "golden/build.h"
 #include "support/suite.h"
+#include "op_work.h"
 #include "work.h"
 
 #include <stdio.h>
@@ -187,6 +188,43 @@ LOOP_TEST(tails_stay_inside_their_arrays, 4)
             sizes.d = extents[EXTENTS - 1 - e]; /* and against each other */
             size_try(places, open, (uint64_t)e + 1);
         }
+    }
+    places_close(places, open);
+}
+
+/* ---- operations with fixed arrays ---- */
+
+static void op_run_guarded(const struct op_work *w, const struct place *p, int at_end)
+{
+    struct guarded g = { .at_end = at_end };
+    heed_plan *plan = NULL;
+    struct op_run *run;
+
+    ck_assert_msg(op_work_plan(w, p->device, 0, &plan) >= 0, "%s", op_work_line(w));
+    run = op_run_start(w, p->device, p->queue, plan);
+    op_run_move(run, guard, &g);
+    ck_assert_msg(op_run_go(run, plan, NULL) >= 0, "%s", op_work_line(w));
+    ck_assert_msg(op_run_right(run), "%s on %s, guard %s", op_work_line(w),
+                  heed_device_name(p->device), at_end ? "behind" : "before");
+    op_run_finish(run);
+    guarded_finish(&g);
+    heed_plan_drop(plan);
+}
+
+LOOP_TEST(operations_stay_inside_their_arrays, 4)
+{
+    struct place places[MAX_PLACES];
+    int open[MAX_PLACES];
+
+    places_open(places, open);
+    for (int c = _i; c < op_work_count(); c += 4) {
+        struct op_work *w = op_work_start(c);
+
+        for (int i = 0; i < place_count(); i++) {
+            for (int at_end = 0; at_end < 2 && open[i]; at_end++)
+                op_run_guarded(w, &places[i], at_end);
+        }
+        op_work_finish(w);
     }
     places_close(places, open);
 }

@@ -5,6 +5,7 @@
  * The call says so, leaves nothing behind and nothing broken: asked again it succeeds, and what it
  * made gives the same bits.
  */
+#include "op_work.h"
 #include "work.h"
 #include "support/suite.h"
 
@@ -15,6 +16,7 @@
 struct trial {
     struct place *place;
     struct work *work;
+    const struct op_work *operation;
     uint32_t flags;
     heed_status (*call)(struct trial *);
 };
@@ -229,6 +231,58 @@ LOOP_TEST(plans_of_constant_slots_survive_each_failure, 2)
             place_close(&p);
             work_finish(&w);
         }
+    }
+}
+
+/* ---- operations with fixed arrays ---- */
+
+static heed_status operation_check_call(struct trial *t)
+{
+    return op_work_check(t->operation, t->place->device);
+}
+
+static heed_status operation_plan_call(struct trial *t)
+{
+    heed_plan *const untouched = (heed_plan *)(void *)t;
+    heed_plan *plan = untouched;
+    heed_status status = op_work_plan(t->operation, t->place->device, t->flags, &plan);
+    const long long requests = atomic_load(&t->place->ledger.requests);
+    struct op_run *run;
+
+    if (status < 0) {
+        ck_assert_ptr_eq(plan, untouched);
+        return status;
+    }
+    ledger_restart(&t->place->ledger); /* the memory of the run is another matter */
+    run = op_run_start(t->operation, t->place->device, t->place->queue, plan);
+    ck_assert_int_ge(op_run_go(run, plan, NULL), 0);
+    ck_assert_msg(op_run_right(run), "%s after a failure", op_work_line(t->operation));
+    op_run_finish(run);
+    heed_plan_drop(plan);
+    atomic_store(&t->place->ledger.requests, requests);
+    return status;
+}
+
+LOOP_TEST(plans_of_operations_survive_each_failure, 2)
+{
+    for (int c = 0; c < op_work_count(); c++) {
+        struct op_work *w = op_work_start(c);
+
+        for (int i = 0; i < place_count(); i++) {
+            const heed_executor e = width_of(1 + (uint32_t)c % 2);
+            struct place p;
+            struct trial t = { .place = &p, .operation = w };
+
+            if (!place_open(&p, place_name(i), &e))
+                continue;
+            t.flags = i % 2 ? HEED_PLAN_OWN_WORKSPACE : 0;
+            t.call = operation_check_call;
+            sweep(&t, &p.ledger, _i);
+            t.call = operation_plan_call;
+            ck_assert_int_ge(sweep(&t, &p.ledger, _i), 1);
+            place_close(&p);
+        }
+        op_work_finish(w);
     }
 }
 

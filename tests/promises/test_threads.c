@@ -7,6 +7,7 @@
  * scripts/tsan.
  */
 #include "crews.h"
+#include "op_work.h"
 #include "work.h"
 #include "support/suite.h"
 
@@ -66,6 +67,34 @@ LOOP_TEST(lanes_change_no_bit, CREWS)
         for (int i = 1; i < place_count(); i++)
             widths_try(&w, place_name(i), _i);
         work_finish(&w);
+    }
+}
+
+static void operation_widths_try(const struct op_work *w, const char *device, int crew)
+{
+    static const uint32_t widths[] = { 1, 2, 5 };
+
+    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+        const heed_executor e = crews[crew].make(widths[i]);
+        struct place p;
+        char how[64];
+
+        if (!place_open(&p, device, &e))
+            return;
+        snprintf(how, sizeof(how), "%s, %u workers", crews[crew].name, (unsigned)widths[i]);
+        op_work_try(w, p.device, p.queue, i % 2 ? HEED_PLAN_OWN_WORKSPACE : 0, how);
+        place_close(&p);
+    }
+}
+
+LOOP_TEST(workers_of_operations_change_no_bit, CREWS)
+{
+    for (int c = 0; c < op_work_count(); c++) {
+        struct op_work *w = op_work_start(c);
+
+        for (int i = 1; i < place_count(); i++)
+            operation_widths_try(w, place_name(i), _i);
+        op_work_finish(w);
     }
 }
 

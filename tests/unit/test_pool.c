@@ -52,17 +52,16 @@ static void counted_judge(const struct counted *c, int64_t m)
         for (int64_t i = 0; i < H * m * c->in.d; i++) {
             const int64_t h = i / c->in.d / m, row = i / c->in.d % m, at = (b * H + h) * m + row;
             bool any = false;
-            const float want =
-                row < r.n ? integer_sum(c, &r, b, h, row, i % c->in.d, &any) : 0;
+            const float want = row < r.n ? integer_sum(c, &r, b, h, row, i % c->in.d, &any) : 0;
+            const float got = world_f32(&c->y)[at * c->in.d + i % c->in.d];
+            const int mask = ((uint8_t *)c->y_mask.buf.handle)[at];
 
-            ck_assert_msg(world_f32(&c->y)[at * c->in.d + i % c->in.d] == want &&
-                              ((uint8_t *)c->y_mask.buf.handle)[at] == any,
-                          "%s: kind %u, tail %u, kernel %lld, stride %lld, left %lld, n %lld, row "
-                          "%lld: %g, mask %d",
-                          world_name(), c->kind, w->tail, (long long)w->kernel,
-                          (long long)w->stride, (long long)w->left, (long long)c->in.length[b],
-                          (long long)row, (double)world_f32(&c->y)[at * c->in.d + i % c->in.d],
-                          ((uint8_t *)c->y_mask.buf.handle)[at]);
+            if (got != want || mask != any)
+                ck_abort_msg("%s: kind %u, tail %u, kernel %lld, stride %lld, left %lld, n %lld, "
+                             "row %lld: %g, mask %d",
+                             world_name(), c->kind, w->tail, (long long)w->kernel,
+                             (long long)w->stride, (long long)w->left,
+                             (long long)c->in.length[b], (long long)row, (double)got, mask);
         }
     }
 }

@@ -103,6 +103,7 @@ TEST(vectors_agree_with_scalars)
         { HK_TEST_SUB, HK_TEST_V_SUB }, { HK_TEST_MUL, HK_TEST_V_MUL },
         { HK_TEST_RINT, HK_TEST_V_RINT }, { HK_TEST_WEIGHT, HK_TEST_V_WEIGHT },
         { HK_TEST_INVERSE, HK_TEST_V_INVERSE }, { HK_TEST_TANH, HK_TEST_V_TANH },
+        { HK_TEST_TO_F16, HK_TEST_V_TO_F16 }, { HK_TEST_TO_BF16, HK_TEST_V_TO_BF16 },
     };
 
     prepare();

@@ -82,6 +82,7 @@ enum {
     SAID_NEAR,    /* value, within bound */
     SAID_OWN,     /* the operation's own judge looks at it */
     SAID_ANY,     /* that, and devices may differ */
+    SAID_INFINITE, /* no finite number */
     SAID_VAGUE    /* out of the oracle's range */
 };
 struct said {

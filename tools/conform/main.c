@@ -27,7 +27,7 @@ static const char usage[] =
     "Tests every device against the reference and against the definitions of the operations.\n"
     "  --device NAME   only this device (default: every usable, exact one)\n"
     "  --op NAME       only attn, copy, ...\n"
-    "  --cases N       how many cases to draw (default 2000), half of them of attention\n"
+    "  --cases N       how many cases to draw (default 4000), half of them of attention\n"
     "  --seed S        another set of cases (default 1)\n"
     "  --case TEXT     only the case of this line\n"
     "  --family NAME   only exact, bits, bound, meta, error, check or named\n"
@@ -48,7 +48,7 @@ static bool family_parse(const char *name, uint32_t *bits)
 
 static bool options_parse(int argc, char **argv, struct options *o)
 {
-    *o = (struct options){ .cases = 2000, .seed = 1, .threads = 2, .families = FAMILY_ALL };
+    *o = (struct options){ .cases = 4000, .seed = 1, .threads = 2, .families = FAMILY_ALL };
     for (int i = 1; i < argc; i++) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
         bool good = i + 1 < argc;

@@ -133,6 +133,10 @@ static void element_judge(const struct part *part, const struct said *s, const s
             blame(v, part, i, what);
         }
         v->worst = q > v->worst ? q : v->worst;
+    } else if (s->kind == SAID_INFINITE && families & FAMILY_BOUND) {
+        v->judged++;
+        if (isfinite(cf_decode(out->dtype, (uint32_t)got)))
+            blame(v, part, i, "wanted infinity or NaN, got a number");
     } else if (s->kind == SAID_VAGUE && families & FAMILY_BOUND) {
         v->judged++;
         v->skipped++;

@@ -264,7 +264,19 @@ static bool shorten(struct fixed_problem *p)
     return true;
 }
 
+/* Of two extents that disagree the report may name either. */
+#define SHAPE(member, axis) "shape[", offsetof(heed_copy_desc, member.shape[axis]), FAULT_I64
+
 static const struct fixed_fault faults[] = {
+    { "reserved", offsetof(heed_copy_desc, reserved), FAULT_U32, 1, HEED_E_VALUE },
+    { SHAPE(x, 3), 7, HEED_E_SHAPE },
+    { SHAPE(y, 1), 1, HEED_E_SHAPE },
+    { SHAPE(from, 2), 6, HEED_E_SHAPE },
+    { SHAPE(to, 1), 3, HEED_E_SHAPE },
+    { SHAPE(len, 0), 3, HEED_E_SHAPE },
+    { SHAPE(head, 0), 3, HEED_E_SHAPE },
+    { "from", offsetof(heed_copy_desc, from.dtype), FAULT_U32, HEED_I64, HEED_E_DTYPE },
+    { "len", offsetof(heed_copy_desc, len.dtype), FAULT_U32, HEED_F32, HEED_E_DTYPE },
     { "at", offsetof(heed_copy_desc, at), FAULT_TENSOR, 2, HEED_E_VALUE },
     { "table", offsetof(heed_copy_desc, table), FAULT_TENSOR, 2, HEED_E_VALUE },
 };

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROWS_MOST = 512 }; /* of a leading and the batch axes */
 enum { FORM_FULL, FORM_ONE, FORM_SOME, FORM_DROP };
 
 bool part_is(const struct part *part)
@@ -334,9 +335,9 @@ static bool part_pick(const struct part *from, struct part *to, const int64_t *i
     const int64_t all = from->lead ? from->a.shape[0] / from->lead : 1;
     const bool one = all == 1 || !(from->role & BATCH);
     const int64_t rows_of = one ? 1 : n;
-    int64_t rows[64];
+    int64_t rows[ROWS_MOST];
 
-    if (from->lead * rows_of > 64)
+    if (from->lead * rows_of > ROWS_MOST)
         return false;
     for (int64_t lead = 0; lead < from->lead; lead++) {
         for (int64_t i = 0; i < rows_of; i++)
@@ -383,10 +384,10 @@ struct fixed_problem *fixed_problem_pick(const struct fixed_problem *p, const in
 struct fixed_problem *fixed_problem_copy(const struct fixed_problem *p, bool turned)
 {
     struct fixed_problem *q = calloc(1, sizeof *q);
-    int64_t rows[64];
+    int64_t rows[ROWS_MOST];
     bool ok = q != NULL;
 
-    for (int64_t i = 0; i < 64; i++)
+    for (int64_t i = 0; i < ROWS_MOST; i++)
         rows[i] = i;
     if (!q)
         return NULL;
@@ -397,7 +398,7 @@ struct fixed_problem *fixed_problem_copy(const struct fixed_problem *p, bool tur
         if (!part_is(&p->part[i]))
             continue;
         plain_strides(&q->part[i]);
-        ok = p->part[i].a.shape[0] <= 64 && cf_array_alloc(&q->part[i].a);
+        ok = p->part[i].a.shape[0] <= ROWS_MOST && cf_array_alloc(&q->part[i].a);
         if (ok)
             rows_take(&p->part[i], &q->part[i], rows, turned);
     }
@@ -417,11 +418,11 @@ void part_drop(struct part *part)
 void part_cut(struct part *part, int axis, int64_t n)
 {
     const struct part from = *part;
-    int64_t rows[64];
+    int64_t rows[ROWS_MOST];
 
-    if (!part_is(part) || part->a.shape[axis] <= n || part->a.shape[0] > 64)
+    if (!part_is(part) || part->a.shape[axis] <= n || part->a.shape[0] > ROWS_MOST)
         return;
-    for (int64_t i = 0; i < 64; i++)
+    for (int64_t i = 0; i < ROWS_MOST; i++)
         rows[i] = i;
     part->a.shape[axis] = n;
     if (cf_array_alloc(&part->a)) {

@@ -10,6 +10,7 @@
 const struct cf_op *const cf_ops[] = {
     &cf_op_attn,
     &fixed_copy.op,
+    &fixed_push.op,
 };
 const int cf_n_ops = (int)(sizeof cf_ops / sizeof *cf_ops);
 

@@ -219,6 +219,21 @@ bool place_gaps_same(struct place *place, struct array *a, struct array *old)
     return same;
 }
 
+void place_span(const struct place *place, int64_t *low, int64_t *high)
+{
+    const int64_t size = (int64_t)cf_dtype_size(place->t.dtype);
+
+    *low = *high = 0;
+    for (uint32_t i = 0; i < place->t.ndim && place->count; i++) {
+        const int64_t reach = (place->t.shape[i] - 1) * place->t.stride[i];
+
+        *low += reach < 0 ? reach : 0;
+        *high += reach > 0 ? reach : 0;
+    }
+    *low *= size;
+    *high = place->count ? (*high + 1) * size : 0;
+}
+
 bool place_upload(struct place *place, const struct target *on)
 {
     heed_buf base = { 0 };

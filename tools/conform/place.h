@@ -21,6 +21,9 @@ void place_load(const struct place *, unsigned char *block, struct array *); /* 
 /* After a download: is everything but the elements as in the snapshot? a: the elements now; old:
  * scratch like it. */
 bool place_gaps_same(struct place *, struct array *a, struct array *old);
+/* Where the bytes of the elements lie beside element [0]...: [low, high), both 0 when there are
+ * none. */
+void place_span(const struct place *, int64_t *low, int64_t *high);
 bool place_upload(struct place *, const struct target *);
 bool place_download(struct place *, const struct target *);
 void place_finish(struct place *, const struct target *);

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The canonical line of a case: "op=" and its operation, then name=value of every field that is not
- * at its default, then the seed. Printing and parsing are inverse to each other on normalized cases.
+ * The canonical line of a case: "op=" and its operation, then name=value of every field that is
+ * not at its default, then the seed. Printing and parsing are inverse to each other on normalized
+ * cases.
  */
 #include "op.h"
 

@@ -87,4 +87,33 @@ HK_INLINE hk_vec hkv_load_bf16(const hk_u16 *p)
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 }
 
+/* Halves on their way out: zeros lose their sign, NaN is the canonical one. */
+HK_INLINE void hk_store_halves(hk_u16 *p, hk_vec a, __m128i halves, short nan)
+{
+    const __m256i nans = _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+    const __m128i few =
+        _mm_packs_epi32(_mm256_castsi256_si128(nans), _mm256_extracti128_si256(nans, 1));
+
+    halves = _mm_andnot_si128(_mm_cmpeq_epi16(halves, _mm_set1_epi16((short)0x8000)), halves);
+    halves = _mm_blendv_epi8(halves, _mm_set1_epi16(nan), few);
+    _mm_storeu_si128((__m128i *)(void *)p, halves);
+}
+
+HK_INLINE void hkv_store_f16(hk_u16 *p, hk_vec a)
+{
+    hk_store_halves(p, a, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
+                    0x7e00);
+}
+
+HK_INLINE void hkv_store_bf16(hk_u16 *p, hk_vec a)
+{
+    const __m256i word = _mm256_castps_si256(a);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(word, 16), _mm256_set1_epi32(1));
+    const __m256i half = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
+    const __m256i wide = _mm256_srli_epi32(_mm256_add_epi32(word, half), 16);
+
+    hk_store_halves(p, a, _mm_packus_epi32(_mm256_castsi256_si128(wide),
+                                           _mm256_extracti128_si256(wide, 1)), 0x7fc0);
+}
+
 #endif

@@ -82,4 +82,31 @@ HK_INLINE hk_vec hkv_load_bf16(const hk_u16 *p)
     return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
 
+/* Halves on their way out: zeros lose their sign, NaN is the canonical one. */
+HK_INLINE void hk_store_halves(hk_u16 *p, hk_vec a, __m256i halves, short nan)
+{
+    const __mmask16 kept = _mm256_cmpneq_epi16_mask(halves, _mm256_set1_epi16((short)0x8000));
+    const __mmask16 nans = _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
+
+    halves = _mm256_maskz_mov_epi16(kept, halves);
+    halves = _mm256_mask_mov_epi16(halves, nans, _mm256_set1_epi16(nan));
+    _mm256_storeu_si256((__m256i *)(void *)p, halves);
+}
+
+HK_INLINE void hkv_store_f16(hk_u16 *p, hk_vec a)
+{
+    hk_store_halves(p, a, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
+                    0x7e00);
+}
+
+HK_INLINE void hkv_store_bf16(hk_u16 *p, hk_vec a)
+{
+    const __m512i word = _mm512_castps_si512(a);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(word, 16), _mm512_set1_epi32(1));
+    const __m512i half = _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff));
+    const __m512i wide = _mm512_srli_epi32(_mm512_add_epi32(word, half), 16);
+
+    hk_store_halves(p, a, _mm512_cvtepi32_epi16(wide), 0x7fc0);
+}
+
 #endif

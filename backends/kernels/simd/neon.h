@@ -96,4 +96,27 @@ HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 p
     vst1q_f32(out + 3 * panel, vzip2q_f32(a1, b1));
 }
 
+/* Halves on their way out: zeros lose their sign, NaN is the canonical one. */
+HK_INLINE void hk_store_halves(hk_u16 *p, hk_vec a, uint16x4_t halves, hk_u16 nan)
+{
+    const uint16x4_t numbers = vmovn_u32(vceqq_f32(a, a));
+
+    halves = vbic_u16(halves, vceq_u16(halves, vdup_n_u16(0x8000)));
+    vst1_u16(p, vbsl_u16(numbers, halves, vdup_n_u16(nan)));
+}
+
+HK_INLINE void hkv_store_f16(hk_u16 *p, hk_vec a)
+{
+    hk_store_halves(p, a, vreinterpret_u16_f16(vcvt_f16_f32(a)), 0x7e00);
+}
+
+HK_INLINE void hkv_store_bf16(hk_u16 *p, hk_vec a)
+{
+    const uint32x4_t word = vreinterpretq_u32_f32(a);
+    const uint32x4_t odd = vandq_u32(vshrq_n_u32(word, 16), vdupq_n_u32(1));
+    const uint32x4_t half = vaddq_u32(odd, vdupq_n_u32(0x7fff));
+
+    hk_store_halves(p, a, vshrn_n_u32(vaddq_u32(word, half), 16), 0x7fc0);
+}
+
 #endif

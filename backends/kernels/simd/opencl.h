@@ -120,4 +120,30 @@ HK_FN void hkv_pack(HK_GLOBAL const float *const *rows, hk_i64 t, HK_GLOBAL floa
     *out = rows[0][t];
 }
 
+/* On integers, as in numerics.h; what is subnormal in f16 is rounded by an exact sum. */
+HK_FN ushort16 hkv_to_f16(hk_vec a)
+{
+    const uint16 word = as_uint16(a), magnitude = word & 0x7fffffffu;
+    const uint16 normal = (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13u & 1u)) >> 13u;
+    const uint16 small = as_uint16(as_float16(magnitude) + 0.5f) - 0x3f000000u;
+    uint16 out = select(small, normal, magnitude >= (uint16)(0x38800000u));
+
+    out = select(out, (uint16)(0x7c00u), magnitude >= (uint16)(0x477ff000u));
+    out = select(out | (word >> 16u & 0x8000u), (uint16)(0u), out == (uint16)(0u));
+    return convert_ushort16(select(out, (uint16)(0x7e00u), magnitude > (uint16)(0x7f800000u)));
+}
+
+HK_FN ushort16 hkv_to_bf16(hk_vec a)
+{
+    const uint16 word = as_uint16(a);
+    uint16 out = (word + 0x7fffu + (word >> 16u & 1u)) >> 16u;
+
+    out = select(out, (uint16)(0u), out == (uint16)(0x8000u));
+    return convert_ushort16(
+        select(out, (uint16)(0x7fc0u), (word & 0x7fffffffu) > (uint16)(0x7f800000u)));
+}
+
+#define hkv_store_f16(p, a) vstore16(hkv_to_f16(a), 0, p)
+#define hkv_store_bf16(p, a) vstore16(hkv_to_bf16(a), 0, p)
+
 #endif

@@ -25,9 +25,8 @@ typedef float hk_vec;
 typedef int hk_vmask;           /* one bit a lane, or all bits of a lane */
 
 HK_INLINE hk_vec hkv_set(float x) { return x; }
-/* Of any float's alignment. */
-HK_INLINE hk_vec hkv_load(HK_GLOBAL const float *p) { return *p; }
-HK_INLINE void hkv_store(HK_GLOBAL float *p, hk_vec a) { *p = a; }
+#define hkv_load(p) (*(p))      /* from and to memory of any kind, of any float's alignment */
+#define hkv_store(p, a) ((void)(*(p) = (a)))
 HK_INLINE hk_vec hkv_add(hk_vec a, hk_vec b) { return hk_add(a, b); }
 HK_INLINE hk_vec hkv_sub(hk_vec a, hk_vec b) { return hk_sub(a, b); }
 HK_INLINE hk_vec hkv_mul(hk_vec a, hk_vec b) { return hk_mul(a, b); }
@@ -65,6 +64,10 @@ HK_INLINE float hkv_min_across(hk_vec a) { return a; }
 
 HK_INLINE hk_vec hkv_load_f16(HK_GLOBAL const hk_u16 *p) { return hk_load_f16(p); }
 HK_INLINE hk_vec hkv_load_bf16(HK_GLOBAL const hk_u16 *p) { return hk_from_bf16(*p); }
+
+/* Step 11: rounded to nearest even, NaN canonical, zeros +0. Memory of any kind. */
+#define hkv_store_f16(p, a) ((void)(*(p) = hk_to_f16(a)))
+#define hkv_store_bf16(p, a) ((void)(*(p) = hk_to_bf16(hk_add(a, 0.0f))))
 
 /* Transposes channels t .. t + HKV_PACK - 1 of HKV_PACK rows into out[channel][row]; panel: floats
  * from channel to channel. */

@@ -1,0 +1,238 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * pool (heed/pool.h): which rows a batch item has, and which tokens each of them.
+ */
+#ifndef HEED_BACKENDS_KERNELS_POOL_H
+#define HEED_BACKENDS_KERNELS_POOL_H
+
+#include "channels.h"
+
+/* What a task finds: the arrays of one batch item and head. */
+struct hk_pool_item {
+    struct hk_rows x, y;
+    struct hk_rows weights;             /* DYNAMIC: of each row its own, else one row of all */
+    struct hk_entries mask, ids;
+    HK_GLOBAL hk_u8 *y_mask;            /* NULL: not this task's to write */
+    hk_i64 y_mask_step;
+    hk_i64 len, rows;                   /* of the item */
+    hk_i64 centre;                      /* CENTRE: the token of row 0 that decides; else -1 */
+    hk_u32 has_mask, has_weights, dynamic, softmax;
+};
+
+/* The tokens of a row that exist: first .. end - 1, of a bucket those that have its id. */
+struct hk_pool_row {
+    hk_i64 first, end;
+    hk_i64 tap0;                        /* the token of the first of `weights` */
+    hk_i64 id;                          /* -1: any */
+    HK_GLOBAL const char *weights;
+};
+
+/* ---- items ---- */
+
+/* The token in the middle of row 0. */
+HK_FN hk_i64 hk_pool_centre(HK_GLOBAL const struct hk_pool *numbers)
+{
+    return (numbers->window + 2) / 2 - 1 - numbers->left;
+}
+
+/* Windows of n tokens. */
+HK_FN hk_i64 hk_pool_windows(HK_GLOBAL const struct hk_pool *numbers, hk_i64 n)
+{
+    const hk_i64 window = numbers->window, stride = numbers->stride;
+
+    switch (numbers->tail) {
+    case HK_TAIL_FLOOR:
+        return n < window ? 0 : (n - window) / stride + 1;
+    case HK_TAIL_CEIL:
+        return n == 0 ? 0 : n <= window ? 1 : (n - window - 1) / stride + 2;
+    case HK_TAIL_CENTRE:
+        n -= hk_pool_centre(numbers);
+        return n <= 0 ? 0 : (n - 1) / stride + 1;
+    case HK_TAIL_JOIN:
+        return n < window ? 0 : n / stride;
+    case HK_TAIL_END:
+        return n / stride + (n % stride != 0);
+    }
+    HK_UNREACHABLE();
+    return 0;
+}
+
+HK_FN hk_i64 hk_pool_rows(HK_GLOBAL const struct hk_pool *numbers, hk_i64 n)
+{
+    switch (numbers->tokens) {
+    case HK_POOL_WINDOWS:
+        return hk_pool_windows(numbers, n);
+    case HK_POOL_RANGED:
+        return numbers->strip.rows;
+    case HK_POOL_BUCKETS:
+        return (n / numbers->block + (n % numbers->block != 0)) * numbers->buckets;
+    }
+    HK_UNREACHABLE();
+    return 0;
+}
+
+HK_FN void hk_pool_open(const struct hk_call *call, HK_GLOBAL const struct hk_pool *numbers,
+                        hk_i64 b, hk_i64 head, struct hk_pool_item *item)
+{
+    HK_GLOBAL const struct hk_array *y_mask = call->arrays + HK_POOL_Y_MASK;
+
+    item->len = hk_length(call, HK_POOL_LEN, b, numbers->n);
+    item->rows = hk_pool_rows(numbers, item->len);
+    item->centre = numbers->tokens == HK_POOL_WINDOWS && numbers->tail == HK_TAIL_CENTRE
+                       ? hk_pool_centre(numbers)
+                       : -1;
+    item->dynamic = numbers->kind == HK_POOL_DYNAMIC;
+    item->softmax = numbers->kind != HK_POOL_LINEAR;
+    item->has_mask = (hk_u32)hk_has(call, HK_POOL_MASK);
+    item->has_weights = (hk_u32)hk_has(call, HK_POOL_WEIGHTS);
+    item->x = hk_rows_get(call, HK_POOL_X, b, head);
+    item->y = hk_rows_get(call, HK_POOL_Y, b, head);
+    item->mask = hk_entries_get(call, HK_POOL_MASK, b, head);
+    item->ids = hk_entries_get(call, HK_POOL_IDS, b, head);
+    item->weights = hk_rows_get(call, HK_POOL_WEIGHTS, b, item->dynamic ? head : 0);
+    if (item->has_weights && !item->dynamic)
+        item->weights.base = hk_row(&item->weights, head);
+    /* A head of its own, or the first of those that share. */
+    item->y_mask = 0;
+    if (y_mask->dtype && head < y_mask->shape[4])
+        item->y_mask = (HK_GLOBAL hk_u8 *)hk_along(call, HK_POOL_Y_MASK, 4,
+                                                   hk_item(call, HK_POOL_Y_MASK, b), head);
+    item->y_mask_step = y_mask->stride[5];
+}
+
+/* ---- rows ---- */
+
+/* Row i, which is one of the item's. */
+HK_FN struct hk_pool_row hk_pool_row_get(const struct hk_call *call,
+                                         HK_GLOBAL const struct hk_pool *numbers,
+                                         const struct hk_pool_item *item, hk_i64 b, hk_i64 i)
+{
+    struct hk_pool_row row;
+
+    row.id = -1;
+    row.tap0 = 0;
+    row.weights = item->weights.base;
+    if (numbers->tokens == HK_POOL_WINDOWS) {
+        row.first = numbers->tail == HK_TAIL_END ? item->len - (item->rows - i) * numbers->stride
+                                                 : i * numbers->stride - numbers->left;
+        row.end = numbers->tail == HK_TAIL_JOIN && i == item->rows - 1
+                      ? item->len
+                      : row.first + numbers->window;
+        if (item->dynamic) {
+            row.tap0 = row.first;
+            row.weights = hk_row(&item->weights, i);
+        }
+    } else if (numbers->tokens == HK_POOL_RANGED) {
+        HK_GLOBAL const struct hk_array *ranges = call->arrays + HK_POOL_RANGES;
+        HK_GLOBAL const char *pair = hk_along(call, HK_POOL_RANGES, 4,
+                                              hk_item(call, HK_POOL_RANGES, b), i);
+
+        row.first = hk_integer(ranges->dtype, pair, 0);
+        row.end = hk_integer(ranges->dtype, pair, ranges->stride[5]);
+    } else {
+        row.first = i / numbers->buckets * numbers->block;
+        row.id = i % numbers->buckets;
+        row.end = item->len - row.first < numbers->block ? item->len
+                                                         : row.first + numbers->block;
+    }
+    row.first = hk_max(row.first, 0);
+    row.end = hk_min(row.end, item->len);
+    return row;
+}
+
+/* Bits of a block of 64 tokens, those of first .. end - 1, one at least of which lies in it. */
+HK_FN hk_u64 hk_pool_bits(const struct hk_pool_row *row, hk_i64 block)
+{
+    const hk_i64 low = hk_max(row->first - block * HK_BLOCK, 0);
+    const hk_i64 high = hk_min(row->end - block * HK_BLOCK, HK_BLOCK);
+
+    return ~(hk_u64)0 >> (HK_BLOCK - (high - low)) << low;
+}
+
+/* Of `bits` those whose byte of the mask is not 0 and who have the id. */
+HK_NOINLINE hk_u64 hk_pool_sieve(const struct hk_pool_item *item, const struct hk_pool_row *row,
+                                 hk_i64 block, hk_u64 bits)
+{
+    const hk_i64 low = hk_max(row->first - block * HK_BLOCK, 0);
+    const hk_i64 high = hk_min(row->end - block * HK_BLOCK, HK_BLOCK);
+    hk_i64 i;
+
+    if (item->has_mask) {
+        hk_u64 word = 0;
+
+        for (i = low; i < high; i++)
+            word |= (hk_u64)(hk_entry_u8(&item->mask, block * HK_BLOCK + i) != 0) << i;
+        bits &= word;
+    }
+    if (row->id >= 0) {
+        hk_u64 word = 0;
+
+        for (i = low; i < high; i++)
+            word |= (hk_u64)(hk_entry_i32(&item->ids, block * HK_BLOCK + i) == row->id) << i;
+        bits &= word;
+    }
+    return bits;
+}
+
+/* The present tokens of a row in a block that it reaches into. */
+HK_FN hk_u64 hk_pool_present(const struct hk_pool_item *item, const struct hk_pool_row *row,
+                             hk_i64 block)
+{
+    const hk_u64 bits = hk_pool_bits(row, block);
+
+    return item->has_mask || row->id >= 0 ? hk_pool_sieve(item, row, block, bits) : bits;
+}
+
+/* Tokens of a word. */
+HK_FN hk_i64 hk_pool_count(hk_u64 word)
+{
+    word -= word >> 1 & 0x5555555555555555ul;
+    word = (word & 0x3333333333333333ul) + (word >> 2 & 0x3333333333333333ul);
+    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0ful;
+    return (hk_i64)(word * 0x0101010101010101ul >> 56);
+}
+
+/* Has row i a present token, with CENTRE that in its middle? */
+HK_FN int hk_pool_exists(HK_GLOBAL const struct hk_pool *numbers, const struct hk_pool_item *item,
+                         const struct hk_pool_row *row, hk_i64 i)
+{
+    hk_i64 block;
+
+    if (item->centre >= 0)
+        return !item->has_mask ||
+               hk_entry_u8(&item->mask, i * numbers->stride + item->centre) != 0;
+    if (row->first >= row->end)
+        return 0;
+    for (block = row->first / HK_BLOCK; block * HK_BLOCK < row->end; block++) {
+        if (hk_pool_present(item, row, block) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- what is written beside the channels ---- */
+
+HK_FN void hk_pool_flag(const struct hk_pool_item *item, hk_i64 i, int exists)
+{
+    HK_THREAD_ID(id);
+
+    HK_EACH(id)
+        if (id == 0 && item->y_mask)
+            item->y_mask[i * item->y_mask_step] = (hk_u8)exists;
+}
+
+HK_FN void hk_pool_length(const struct hk_call *call, hk_i64 b, hk_i64 rows)
+{
+    HK_GLOBAL char *to = hk_item(call, HK_POOL_Y_LEN, b);
+    HK_THREAD_ID(id);
+
+    HK_EACH(id) {
+        if (id == 0 && call->arrays[HK_POOL_Y_LEN].dtype == HK_I32)
+            *(HK_GLOBAL hk_i32 *)to = (hk_i32)rows;
+        else if (id == 0)
+            *(HK_GLOBAL hk_i64 *)to = rows;
+    }
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * pool's table (op_pool.c) and its oracle (op_pool_say.c): what both have to know.
+ */
+#ifndef HEED_TOOLS_CONFORM_POOL_H
+#define HEED_TOOLS_CONFORM_POOL_H
+
+#include "fixed.h"
+
+enum { X, Y, MASK, LEN, RANGES, WEIGHTS, IDS, Y_MASK, Y_LEN };
+enum {
+    C_KIND = F_OWN, C_TOK, C_TAIL, C_KERNEL, C_STRIDE, C_LEFT, C_ROWS, C_BLOCK, C_BUCKETS, C_N,
+    C_D, C_END
+};
+enum { KIND_MEAN, KIND_SUM, KIND_MAX, KIND_LINEAR, KIND_WEIGHTED, KIND_DYNAMIC, KIND_BUCKET };
+/* Numbers of a problem: those of the descriptor, tokens N, rows M. */
+enum { N_KERNEL, N_STRIDE, N_LEFT, N_TAIL, N_BLOCK, N_BUCKETS, N_N, N_M };
+
+/* Rows of an item of n tokens, without ranges. */
+int64_t pool_rows(const struct fixed_problem *, int64_t n);
+int64_t pool_length(const struct fixed_problem *, int64_t b);
+void pool_say(const struct fixed_problem *, struct answer *);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * select's table (op_select.c) and its oracle (op_select_say.c): what both have to know.
+ */
+#ifndef HEED_TOOLS_CONFORM_SELECT_H
+#define HEED_TOOLS_CONFORM_SELECT_H
+
+#include "fixed.h"
+
+enum { X, Q, Y, MASK, LEN, ROUNDS };
+enum {
+    C_KIND = F_OWN, C_BLOCK, C_COUNT, C_FRONT, C_BACK, C_GROUP, C_NQ, C_R, C_M, C_N, C_D, C_END
+};
+enum { KIND_NORM, KIND_TOPK, KIND_HASH };
+enum { N_N, N_HEADS }; /* tokens; heads of q and of TOPK's y */
+
+void select_say(const struct fixed_problem *, struct answer *);
+void select_judge(const struct fixed_problem *, const struct answer *, const struct fixed_call *,
+                  struct verdict *);
+
+#endif
