@@ -5,6 +5,7 @@
  * and head. A row is summed for a few vectors of channels at a time, which stay in registers over
  * all its tokens; how, and from what type, are constants of the loops over tokens.
  */
+#include "moves.h"
 #include "taps.h"
 
 /* Vectors that are summed side by side. */
@@ -69,6 +70,16 @@ HK_INLINE void hk_pool_tokens(const struct hk_tile tile, const struct hk_rows *x
 
 /* ---- the channels of a row ---- */
 
+/* Nothing is summed yet. */
+HK_INLINE void hk_pool_start(int way, struct hk_taps *taps)
+{
+    taps->word = 0;
+    taps->count = 0;
+    taps->factor = taps->rescale = taps->before = taps->added = 1.0f;
+    if (way == HK_WAY_TAPS)
+        hk_taps_start(taps);
+}
+
 /* A block of a row: its word, and what its weights ask of the sums so far. */
 HK_INLINE void hk_pool_block(int way, const struct hk_pool_item *item,
                              const struct hk_pool_row *row, hk_i64 block, struct hk_taps *taps)
@@ -76,20 +87,16 @@ HK_INLINE void hk_pool_block(int way, const struct hk_pool_item *item,
     if (way == HK_WAY_TAPS) {
         hk_taps_block(item, row, block, taps);
     } else {
-        taps->word = hk_pool_present(item, row, block);
+        taps->word = hk_pool_block_word(item, row, block);
         if (way == HK_WAY_MEAN)
             taps->count += hk_pool_count(taps->word);
     }
 }
 
-/* What the sums of a row are multiplied by in the end. MEAN: halves are counted exactly, in
- * whichever partial (hk_pool_way). */
-HK_INLINE float hk_pool_factor(int way, const struct hk_pool_item *item, struct hk_taps *taps,
-                               float *partials)
+/* 1 / l of MEAN: halves are counted exactly, in whichever partials (hk_pool_way). */
+HK_FN float hk_pool_mean(hk_i64 count)
 {
-    if (way == HK_WAY_TAPS)
-        return hk_taps_end(item, taps, partials);
-    return way == HK_WAY_MEAN ? hk_inverse(hk_mul(0.5f, hk_from_i64(taps->count))) : 1.0f;
+    return hk_inverse(hk_mul(0.5f, hk_from_i64(count)));
 }
 
 HK_INLINE void hk_pool_scale(const struct hk_tile tile, float factor, hk_vec *sum)
@@ -142,47 +149,59 @@ HK_INLINE void hk_pool_write(const struct hk_tile tile, const struct hk_rows *to
         hk_pool_put(to, y, tile.t + v * HKV_LANES, tile.d, sum[v]);
 }
 
-/* The vectors of a tile, over all tokens of a row. taps: those of a row in one block, else the
- * tile's to use. */
-HK_INLINE void hk_pool_tile(const struct hk_tile tile, const struct hk_pool_item *item,
-                            const struct hk_pool_row *row, struct hk_taps *taps,
-                            HK_GLOBAL char *y)
+/* A row in several blocks. */
+HK_INLINE void hk_pool_blocks(const struct hk_tile tile, const struct hk_pool_item *item,
+                              const struct hk_pool_row *row, struct hk_taps *taps, hk_vec *sum)
 {
     const hk_i64 first = row->first / HK_BLOCK, last = (row->end - 1) / HK_BLOCK;
     const int joins = tile.way != HK_WAY_MAX && first / HK_CHUNK != last / HK_CHUNK;
-    hk_vec sum[HK_WIDE], all[HK_WIDE];
+    hk_vec all[HK_WIDE];
     hk_i64 block;
     int v;
 
     HK_UNROLL
-    for (v = 0; v < tile.wide; v++) {
-        sum[v] = hkv_set(tile.way == HK_WAY_MAX ? -HK_INFINITY : 0.0f);
+    for (v = 0; v < tile.wide; v++)
         all[v] = hkv_set(0.0f);
-    }
-    if (first != last)
-        hk_taps_start(taps, tile.way == HK_WAY_TAPS);
+    hk_pool_start(tile.way, taps);
     for (block = first; block <= last; block++) {
         if (joins && block != first && block % HK_CHUNK == 0)
             hk_pool_join(tile, item, taps, sum, all);
-        if (first != last) {
-            hk_pool_block(tile.way, item, row, block, taps);
-            if (tile.way == HK_WAY_TAPS)
-                hk_pool_scale(tile, taps->rescale, sum);
-        }
+        hk_pool_block(tile.way, item, row, block, taps);
+        if (tile.way == HK_WAY_TAPS)
+            hk_pool_scale(tile, taps->rescale, sum);
         hk_pool_tokens(tile, &item->x, block * HK_BLOCK, taps->word, taps->p, sum);
     }
-    if (joins)
-        hk_pool_join(tile, item, taps, sum, all);
-    if (first != last)
-        taps->factor = hk_pool_factor(tile.way, item, taps,
-                                      joins ? taps->all_partials : taps->partials);
     if (joins) {
-        hk_pool_scale(tile, taps->factor, all);
-        hk_pool_write(tile, &item->y, y, all);
-    } else {
-        hk_pool_scale(tile, taps->factor, sum);
-        hk_pool_write(tile, &item->y, y, sum);
+        hk_pool_join(tile, item, taps, sum, all);
+        HK_UNROLL
+        for (v = 0; v < tile.wide; v++)
+            sum[v] = all[v];
     }
+    if (tile.way == HK_WAY_TAPS)
+        taps->factor = hk_taps_end(item, taps, joins ? taps->all_partials : taps->partials);
+    else if (tile.way == HK_WAY_MEAN)
+        taps->factor = hk_pool_mean(taps->count);
+}
+
+/* The vectors of a tile, over all tokens of a row. taps: those of a short row, else the tile's to
+ * use. */
+HK_INLINE void hk_pool_tile(const struct hk_tile tile, const struct hk_pool_item *item,
+                            const struct hk_pool_row *row, struct hk_taps *taps,
+                            HK_GLOBAL char *y)
+{
+    hk_vec sum[HK_WIDE];
+    int v;
+
+    HK_UNROLL
+    for (v = 0; v < tile.wide; v++)
+        sum[v] = hkv_set(tile.way == HK_WAY_MAX ? -HK_INFINITY : 0.0f);
+    if (row->is_short)
+        hk_pool_tokens(tile, &item->x, row->first, taps->word, taps->p, sum);
+    else
+        hk_pool_blocks(tile, item, row, taps, sum);
+    if (tile.way == HK_WAY_MEAN || tile.way == HK_WAY_TAPS)
+        hk_pool_scale(tile, taps->factor, sum);
+    hk_pool_write(tile, &item->y, y, sum);
 }
 
 /* Vectors from t on of a row whose channels adjoin and fill a vector; what the last would have
@@ -231,10 +250,14 @@ HK_INLINE void hk_pool_row_sum(int way, const struct hk_pool_item *item,
 {
     struct hk_taps taps;
 
-    hk_taps_start(&taps, way == HK_WAY_TAPS);
-    if (row->first / HK_BLOCK == (row->end - 1) / HK_BLOCK) {
-        hk_pool_block(way, item, row, row->first / HK_BLOCK, &taps);
-        taps.factor = hk_pool_factor(way, item, &taps, taps.partials);
+    taps.word = 0;
+    taps.factor = 1.0f;
+    if (row->is_short && way == HK_WAY_TAPS) {
+        hk_taps_short(item, row, &taps);
+    } else if (row->is_short) {
+        taps.word = row->word;
+        if (way == HK_WAY_MEAN)
+            taps.factor = hk_pool_mean(hk_pool_count(row->word));
     }
 #define HK_POOL_FROM(type) hk_pool_direct(way, type, item, row, &taps, y, d)
     if (item->x.channel == 1 && d >= HKV_LANES)

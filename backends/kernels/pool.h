@@ -17,6 +17,7 @@ struct hk_pool_item {
     hk_i64 y_mask_step;
     hk_i64 len, rows;                   /* of the item */
     hk_i64 centre;                      /* CENTRE: the token of row 0 that decides; else -1 */
+    hk_i64 readable;                    /* `weights` from that of row 0 or token 0 on that exist */
     hk_u32 has_mask, has_weights, dynamic, softmax;
 };
 
@@ -26,6 +27,9 @@ struct hk_pool_row {
     hk_i64 tap0;                        /* the token of the first of `weights` */
     hk_i64 id;                          /* -1: any */
     HK_GLOBAL const char *weights;
+    hk_i64 readable;                    /* how many of them memory has, the row's or others' */
+    hk_u64 word;                        /* short: bit i: token first + i is present */
+    hk_u32 is_short, reserved;          /* all tokens lie in one block of 64 */
 };
 
 /* ---- items ---- */
@@ -93,6 +97,9 @@ HK_FN void hk_pool_open(const struct hk_call *call, HK_GLOBAL const struct hk_po
     item->weights = hk_rows_get(call, HK_POOL_WEIGHTS, b, item->dynamic ? head : 0);
     if (item->has_weights && !item->dynamic)
         item->weights.base = hk_row(&item->weights, head);
+    item->readable = call->arrays[HK_POOL_WEIGHTS].shape[5];
+    if (item->dynamic && call->arrays[HK_POOL_WEIGHTS].stride[4] == numbers->window)
+        item->readable *= numbers->strip.rows;
     /* A head of its own, or the first of those that share. */
     item->y_mask = 0;
     if (y_mask->dtype && head < y_mask->shape[4])
@@ -113,6 +120,8 @@ HK_FN struct hk_pool_row hk_pool_row_get(const struct hk_call *call,
     row.id = -1;
     row.tap0 = 0;
     row.weights = item->weights.base;
+    row.readable = item->readable;
+    row.word = 0;
     if (numbers->tokens == HK_POOL_WINDOWS) {
         row.first = numbers->tail == HK_TAIL_END ? item->len - (item->rows - i) * numbers->stride
                                                  : i * numbers->stride - numbers->left;
@@ -122,6 +131,8 @@ HK_FN struct hk_pool_row hk_pool_row_get(const struct hk_call *call,
         if (item->dynamic) {
             row.tap0 = row.first;
             row.weights = hk_row(&item->weights, i);
+            if (item->readable > numbers->window)
+                row.readable -= i * numbers->window;
         }
     } else if (numbers->tokens == HK_POOL_RANGED) {
         HK_GLOBAL const struct hk_array *ranges = call->arrays + HK_POOL_RANGES;
@@ -138,50 +149,45 @@ HK_FN struct hk_pool_row hk_pool_row_get(const struct hk_call *call,
     }
     row.first = hk_max(row.first, 0);
     row.end = hk_min(row.end, item->len);
+    row.is_short = row.first / HK_BLOCK == (row.end - 1) / HK_BLOCK;
     return row;
 }
 
-/* Bits of a block of 64 tokens, those of first .. end - 1, one at least of which lies in it. */
-HK_FN hk_u64 hk_pool_bits(const struct hk_pool_row *row, hk_i64 block)
+/* Of the tokens from .. from + n - 1, 64 at most, those whose byte of the mask is not 0 and that
+ * have the id (if it is not below 0). */
+HK_NOINLINE hk_u64 hk_pool_sieve(const struct hk_pool_item *item, hk_i64 id, hk_i64 from, int n)
 {
-    const hk_i64 low = hk_max(row->first - block * HK_BLOCK, 0);
-    const hk_i64 high = hk_min(row->end - block * HK_BLOCK, HK_BLOCK);
-
-    return ~(hk_u64)0 >> (HK_BLOCK - (high - low)) << low;
-}
-
-/* Of `bits` those whose byte of the mask is not 0 and who have the id. */
-HK_NOINLINE hk_u64 hk_pool_sieve(const struct hk_pool_item *item, const struct hk_pool_row *row,
-                                 hk_i64 block, hk_u64 bits)
-{
-    const hk_i64 low = hk_max(row->first - block * HK_BLOCK, 0);
-    const hk_i64 high = hk_min(row->end - block * HK_BLOCK, HK_BLOCK);
-    hk_i64 i;
+    hk_u64 bits = ~(hk_u64)0, word = 0;
+    int i;
 
     if (item->has_mask) {
-        hk_u64 word = 0;
-
-        for (i = low; i < high; i++)
-            word |= (hk_u64)(hk_entry_u8(&item->mask, block * HK_BLOCK + i) != 0) << i;
-        bits &= word;
+        for (i = 0; i < n; i++)
+            word |= (hk_u64)(hk_entry_u8(&item->mask, from + i) != 0) << i;
+        bits = word;
     }
-    if (row->id >= 0) {
-        hk_u64 word = 0;
-
-        for (i = low; i < high; i++)
-            word |= (hk_u64)(hk_entry_i32(&item->ids, block * HK_BLOCK + i) == row->id) << i;
+    if (id >= 0) {
+        for (i = 0, word = 0; i < n; i++)
+            word |= (hk_u64)(hk_entry_i32(&item->ids, from + i) == id) << i;
         bits &= word;
     }
     return bits;
 }
 
-/* The present tokens of a row in a block that it reaches into. */
-HK_FN hk_u64 hk_pool_present(const struct hk_pool_item *item, const struct hk_pool_row *row,
-                             hk_i64 block)
+/* The present ones of n tokens of a row, 1 to 64. */
+HK_FN hk_u64 hk_pool_present(const struct hk_pool_item *item, hk_i64 id, hk_i64 from, int n)
 {
-    const hk_u64 bits = hk_pool_bits(row, block);
+    return item->has_mask || id >= 0 ? hk_pool_sieve(item, id, from, n)
+                                     : ~(hk_u64)0 >> (HK_BLOCK - n);
+}
 
-    return item->has_mask || row->id >= 0 ? hk_pool_sieve(item, row, block, bits) : bits;
+/* The present tokens of a row in a block that it reaches into: bit i is token 64 * block + i. */
+HK_FN hk_u64 hk_pool_block_word(const struct hk_pool_item *item, const struct hk_pool_row *row,
+                                hk_i64 block)
+{
+    const int low = (int)hk_max(row->first - block * HK_BLOCK, 0);
+    const int high = (int)hk_min(row->end - block * HK_BLOCK, HK_BLOCK);
+
+    return hk_pool_present(item, row->id, block * HK_BLOCK + low, high - low) << low;
 }
 
 /* Tokens of a word. */
@@ -195,17 +201,21 @@ HK_FN hk_i64 hk_pool_count(hk_u64 word)
 
 /* Has row i a present token, with CENTRE that in its middle? */
 HK_FN int hk_pool_exists(HK_GLOBAL const struct hk_pool *numbers, const struct hk_pool_item *item,
-                         const struct hk_pool_row *row, hk_i64 i)
+                         struct hk_pool_row *row, hk_i64 i)
 {
     hk_i64 block;
 
+    if (row->first >= row->end)
+        return 0;
+    if (row->is_short)
+        row->word = hk_pool_present(item, row->id, row->first, (int)(row->end - row->first));
     if (item->centre >= 0)
         return !item->has_mask ||
                hk_entry_u8(&item->mask, i * numbers->stride + item->centre) != 0;
-    if (row->first >= row->end)
-        return 0;
+    if (row->is_short)
+        return row->word != 0;
     for (block = row->first / HK_BLOCK; block * HK_BLOCK < row->end; block++) {
-        if (hk_pool_present(item, row, block) != 0)
+        if (hk_pool_block_word(item, row, block) != 0)
             return 1;
     }
     return 0;

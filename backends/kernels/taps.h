@@ -30,17 +30,91 @@ struct hk_taps {
 #define HK_TAPS_STORE(p, a) hkv_store(p, a)
 #endif
 
-/* Nothing is summed yet; weighted: there will be weights. */
-HK_INLINE void hk_taps_start(struct hk_taps *taps, int weighted)
+/* ---- rows in one block ---- */
+
+/* The weights from token first + i on, where bits of the word are; others as they come. */
+HK_FN hk_vec hk_taps_vector(const struct hk_pool_item *item, const struct hk_pool_row *row, int i)
+{
+    const hk_i64 tap = row->first - row->tap0 + i, step = item->weights.channel;
+    float part[HKV_LANES];
+    int j;
+
+    if (step == 1 && tap + HKV_LANES <= row->readable)
+        return hk_vec_load(item->weights.dtype, row->weights, tap);
+    for (j = 0; j < HKV_LANES; j++)
+        part[j] = row->word >> i >> j & 1
+                      ? hk_element(item->weights.dtype, row->weights, (tap + j) * step)
+                      : 0.0f;
+    return HK_TAPS_LOAD(part);
+}
+
+/* Steps 5 to 7, 9 and 10 of a short row: what remains, its weights by token from the first on, and
+ * the factor. Partials are not where they belong but turned by the first token's place, all alike:
+ * the tree adds the same pairs. */
+HK_INLINE void hk_taps_short_softmax(const struct hk_pool_item *item,
+                                     const struct hk_pool_row *row, struct hk_taps *taps)
+{
+    const int n = (int)(row->end - row->first);
+    const hk_vec none = hkv_set(-HK_INFINITY);
+    hk_vec sum[HK_PARTIALS / HKV_LANES], max = none, m;
+    int i, j;
+
+    for (i = 0; i < n; i += HKV_LANES) {
+        const hk_vec y = hkv_select(hkv_bits((hk_u32)(row->word >> i)),
+                                    hkv_mul(hk_taps_vector(item, row, i), hkv_set(HK_LOG2_E)),
+                                    none);
+
+        taps->word |= (hk_u64)hkv_word(hkv_not_equal(y, none)) << i;
+        max = hkv_max_f(y, max);
+        HK_TAPS_STORE(taps->p + i, y);
+    }
+    m = hkv_set(hk_row_max(hkv_max_across(max)));
+    HK_UNROLL
+    for (j = 0; j < HK_PARTIALS / HKV_LANES; j++)
+        sum[j] = hkv_set(0.0f);
+    for (i = 0; i < n; i += HK_PARTIALS) {
+        HK_UNROLL
+        for (j = 0; j < HK_PARTIALS / HKV_LANES; j++) {
+            const int at = i + j * HKV_LANES;
+            hk_vec p;
+
+            if (at >= n)
+                continue;
+            p = hkv_keep(hkv_bits((hk_u32)(taps->word >> at)),
+                         hkv_weight(HK_TAPS_LOAD(taps->p + at), m));
+            sum[j] = hkv_add(sum[j], p);
+            HK_TAPS_STORE(taps->p + at, p);
+        }
+    }
+    for (i = HK_PARTIALS / HKV_LANES / 2; i > 0; i /= 2) {
+        for (j = 0; j < i; j++)
+            sum[j] = hkv_add(sum[j], sum[j + i]);
+    }
+    taps->factor = taps->word != 0 ? hk_inverse(hkv_add_across(sum[0])) : 0.0f;
+}
+
+HK_NOINLINE void hk_taps_short(const struct hk_pool_item *item, const struct hk_pool_row *row,
+                               struct hk_taps *taps)
 {
     int i;
 
-    taps->word = 0;
-    taps->count = 0;
-    taps->m = taps->all_m = -HK_INFINITY;
-    taps->rescale = taps->before = taps->added = taps->factor = 1.0f;
-    if (!weighted)
+    if (item->softmax) {
+        hk_taps_short_softmax(item, row, taps);
         return;
+    }
+    for (i = 0; i < row->end - row->first; i += HKV_LANES)
+        HK_TAPS_STORE(taps->p + i, hk_taps_vector(item, row, i));
+    taps->word = row->word;
+}
+
+/* ---- longer rows, block by block ---- */
+
+/* Nothing is summed yet. */
+HK_FN void hk_taps_start(struct hk_taps *taps)
+{
+    int i;
+
+    taps->m = taps->all_m = -HK_INFINITY;
     for (i = 0; i < HK_PARTIALS; i++)
         taps->partials[i] = taps->all_partials[i] = 0.0f;
 }
@@ -113,7 +187,7 @@ HK_NOINLINE void hk_taps_block(const struct hk_pool_item *item, const struct hk_
     const int low = (int)hk_max(row->first - block * HK_BLOCK, 0);
     const int high = (int)hk_min(row->end - block * HK_BLOCK, HK_BLOCK);
 
-    taps->word = hk_pool_present(item, row, block);
+    taps->word = hk_pool_block_word(item, row, block);
     taps->rescale = 1.0f;
     if (taps->word == 0)
         return;

@@ -53,7 +53,7 @@ struct keys {
     heed_buf len;                  /* how many rows there are, i64; no handle: all */
 };
 
-enum { MAX_KEYS = 3 };
+enum { MAX_KEYS = 2 };
 
 /* One attention: o = softmax(q k^T * scale + bias) v over all keys, one head. */
 struct attention {
@@ -125,8 +125,9 @@ bool memory_clear(struct attend *a, struct memory *m, struct failure *why);
 bool memory_push(struct attend *a, struct memory *m, const float *rows, const float *bias,
                  struct failure *why);
 
-/* The tiers from `first` on that hold something, as keys without values. */
-uint32_t memory_keys(const struct memory *m, int first, struct keys keys[TIERS]);
+/* The first tier, and those of the others that hold something, as keys without values. */
+struct keys memory_near(const struct memory *m);
+uint32_t memory_far(const struct memory *m, struct keys keys[TIERS - 1]);
 
 /* ---- probe.c ---------------------------------------------------------------- */
 

@@ -117,17 +117,24 @@ bool memory_push(struct attend *a, struct memory *m, const float *rows, const fl
 }
 
 /* All rows are seen and a sum does not mind their order, so a ring needs no turning. */
-uint32_t memory_keys(const struct memory *m, int first, struct keys keys[TIERS])
+static struct keys tier_keys(const struct tier *t)
+{
+    return (struct keys){
+        .k = t->rows.rows, .v = matrix_no_channels(t->rows.rows), .bias = t->bias.rows,
+        .len = t->rows.len
+    };
+}
+
+struct keys memory_near(const struct memory *m)
+{
+    return tier_keys(&m->tier[0]);
+}
+
+uint32_t memory_far(const struct memory *m, struct keys keys[TIERS - 1])
 {
     uint32_t n = 0;
 
-    for (int i = first; i < TIERS && m->tier[i].held > 0; i++) {
-        const struct tier *const t = &m->tier[i];
-
-        keys[n++] = (struct keys){
-            .k = t->rows.rows, .v = matrix_no_channels(t->rows.rows), .bias = t->bias.rows,
-            .len = t->rows.len
-        };
-    }
+    for (int i = 1; i < TIERS && m->tier[i].held > 0; i++)
+        keys[n++] = tier_keys(&m->tier[i]);
     return n;
 }

@@ -8,8 +8,8 @@
  *
  * Both attentions run in chunks of rows over a memory (memory.c). A row sees its chunk and
  * the chunks beside it as they are, and what is further away compressed: a sweep forwards
- * has what lies behind in its memory, one backwards what lies ahead, and the two LSE are
- * merged. So the device holds a few chunks whatever the length of the document, and
+ * has what lies behind in its memory, one backwards what lies ahead, and the LSE of the
+ * three parts are merged. So the device holds a few chunks whatever the length of the document, and
  * time is linear in it. A document of at most two chunks is near as a whole.
  */
 #include "attend.h"
@@ -18,7 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NEAR_CHUNKS = 3 };          /* the row's own and one to each side */
+enum {
+    NEAR_CHUNKS = 3,               /* the row's own and one to each side */
+    NEAR = 0, BEHIND, AHEAD, PARTS
+};
 
 /* One attention of all rows, in chunks. */
 struct pass {
@@ -28,7 +31,7 @@ struct pass {
     int64_t chunk, n_chunks;
     struct memory *memory;
     struct matrix query;           /* device, [chunk][VECTOR_WIDTH] */
-    struct matrix lse;             /* device, [2 n][1]: forwards, then backwards */
+    struct matrix lse;             /* device, [PARTS * n][1] */
     float *rows, *row_bias;        /* host, a chunk */
     struct meter *meter;
 };
@@ -65,22 +68,53 @@ static bool feed(struct attend *a, const struct pass *p, int64_t chunk, struct f
     return memory_push(a, p->memory, p->rows, p->row_bias, why);
 }
 
-/* LSE of a chunk's rows. Backwards, what is near has been seen already. */
+/* What is near, forwards, while the chunk behind `chunk` is the newest. Biases are looked at
+ * where there are some: scores alone are much faster. */
+static struct keys near_keys(const struct pass *p, int64_t chunk)
+{
+    const int64_t n = p->views->n;
+    struct keys keys = memory_near(p->memory);
+    bool full = (chunk + 2) * p->chunk <= n;
+
+    if (p->n_chunks < NEAR_CHUNKS) {       /* all of it, in its order */
+        keys.k.rows = keys.v.rows = keys.bias.rows = n;
+        keys.len = (heed_buf){ .handle = NULL };
+        full = true;
+    }
+    if (full && !p->bias)
+        keys.bias = (struct matrix){ .rows = 0 };
+    return keys;
+}
+
+/* LSE of the rows at q, which begin with row `at`, against one part. */
+static bool look_at(struct attend *a, const struct pass *p, const struct matrix *q, int64_t at,
+                    int part, struct attention *s, struct failure *why)
+{
+    s->name = "probe";
+    s->scale = SHARPNESS;
+    s->q = *q;
+    s->o = matrix_no_channels(*q);
+    s->lse = matrix_rows(p->lse, part * p->views->n + at, q->rows);
+    return call_attention(a, s, why);
+}
+
+/* LSE of a chunk's rows. What is near is seen on the way forwards. */
 static bool look(struct attend *a, const struct pass *p, int64_t chunk, bool back,
                  struct failure *why)
 {
-    const int64_t rows = rows_in(p, chunk), at = chunk * p->chunk;
-    const struct matrix q = matrix_rows(p->query, 0, rows);
-    struct attention s = {
-        .name = "probe", .q = q, .o = matrix_no_channels(q), .scale = SHARPNESS,
-        .lse = matrix_rows(p->lse, back ? p->views->n + at : at, rows)
-    };
+    const int64_t at = chunk * p->chunk;
+    const struct matrix q = matrix_rows(p->query, 0, rows_in(p, chunk));
+    struct attention near = { .keys = { near_keys(p, chunk) }, .n_keys = 1 };
+    struct attention far = { .n_keys = 0 };
 
-    s.n_keys = memory_keys(p->memory, back ? 1 : 0, s.keys);
+    far.n_keys = memory_far(p->memory, far.keys);
     fetch(p, !p->give, chunk);
-    if (!matrix_write(a, &q, p->rows, why) || !call_attention(a, &s, why))
+    if (!matrix_write(a, &q, p->rows, why) ||
+        (!back && !look_at(a, p, &q, at, NEAR, &near, why)) ||
+        (p->n_chunks >= NEAR_CHUNKS &&
+         !look_at(a, p, &q, at, back ? AHEAD : BEHIND, &far, why)))
         return false;
-    p->meter->done += rows;
+    p->meter->done += q.rows;
     if (p->meter->progress)
         p->meter->progress(p->meter->context, p->meter->done, p->meter->all);
     return true;
@@ -109,7 +143,7 @@ static bool run(struct attend *a, const struct pass *p, float *to, struct failur
 {
     const struct matrix lse = matrix_rows(p->lse, 0, p->views->n);
     const struct parts parts = {
-        .buf = p->lse.buf, .n = 2, .part_stride = p->views->n, .row_stride = 1
+        .buf = p->lse.buf, .n = PARTS, .part_stride = p->views->n, .row_stride = 1
     };
     struct matrix all = { .rows = 0 };
     bool good;
@@ -146,7 +180,7 @@ static bool pass_create(struct attend *a, struct pass *p, struct failure *why)
     }
     return memory_create(a, p->memory, p->chunk, near * p->chunk, a->limits.capacity, why) &&
            matrix_create(a, &p->query, p->chunk, VECTOR_WIDTH, why) &&
-           matrix_create(a, &p->lse, 2 * p->views->n, 1, why);
+           matrix_create(a, &p->lse, PARTS * p->views->n, 1, why);
 }
 
 static void pass_destroy(struct attend *a, struct pass *p)

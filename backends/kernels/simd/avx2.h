@@ -60,6 +60,8 @@ HK_INLINE float hkv_max_across(hk_vec a)
     return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
 }
 
+HK_INLINE float hkv_add_across(hk_vec a) { return hk_x86_add_across(a); }
+
 HK_INLINE float hkv_min_across(hk_vec a)
 {
     __m128 m = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));

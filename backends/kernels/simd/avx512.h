@@ -62,6 +62,13 @@ HK_INLINE hk_u32 hkv_word(hk_vmask m) { return m; }
 HK_INLINE float hkv_max_across(hk_vec a) { return _mm512_reduce_max_ps(a); }
 HK_INLINE float hkv_min_across(hk_vec a) { return _mm512_reduce_min_ps(a); }
 
+HK_INLINE float hkv_add_across(hk_vec a)
+{
+    const __m256 b = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+
+    return hk_x86_add_across(b);
+}
+
 HK_INLINE hk_vec hkv_scale2(hk_vec a, hk_vec g)
 {
     const __m512i shift = _mm512_slli_epi32(_mm512_cvtps_epi32(g), 23);

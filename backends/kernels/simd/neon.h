@@ -36,6 +36,13 @@ HK_INLINE hk_vec hkv_select(hk_vmask m, hk_vec a, hk_vec b) { return vbslq_f32(m
 HK_INLINE float hkv_max_across(hk_vec a) { return vmaxvq_f32(a); }
 HK_INLINE float hkv_min_across(hk_vec a) { return vminvq_f32(a); }
 
+HK_INLINE float hkv_add_across(hk_vec a)
+{
+    const float32x2_t b = vadd_f32(vget_low_f32(a), vget_high_f32(a));
+
+    return vget_lane_f32(vpadd_f32(b, b), 0);
+}
+
 /* b if either is NaN: not what vmaxq_f32 does. */
 HK_INLINE hk_vec hkv_max_f(hk_vec a, hk_vec b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
 HK_INLINE hk_vec hkv_min_f(hk_vec a, hk_vec b) { return vbslq_f32(vcltq_f32(a, b), a, b); }

@@ -103,6 +103,15 @@ HK_FN float hkv_min_across(hk_vec a)
     return fmin(d.x, d.y);
 }
 
+HK_FN float hkv_add_across(hk_vec a)
+{
+    const float8 b = a.lo + a.hi;
+    const float4 c = b.lo + b.hi;
+    const float2 d = c.lo + c.hi;
+
+    return d.x + d.y;
+}
+
 HK_FN hk_vec hkv_load_f16(HK_GLOBAL const hk_u16 *p)
 {
     return vload_half16(0, (HK_GLOBAL const half *)p);

@@ -62,6 +62,9 @@ HK_INLINE hk_u32 hkv_word(hk_vmask m) { return (hk_u32)m; }
 HK_INLINE float hkv_max_across(hk_vec a) { return a; }
 HK_INLINE float hkv_min_across(hk_vec a) { return a; }
 
+/* The lanes added as a tree, its halves first (docs/numerics.md step 9). */
+HK_INLINE float hkv_add_across(hk_vec a) { return a; }
+
 HK_INLINE hk_vec hkv_load_f16(HK_GLOBAL const hk_u16 *p) { return hk_load_f16(p); }
 HK_INLINE hk_vec hkv_load_bf16(HK_GLOBAL const hk_u16 *p) { return hk_from_bf16(*p); }
 

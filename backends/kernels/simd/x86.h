@@ -1,12 +1,20 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the x86 vocabularies share: 8 x 8 transposes.
+ * What the x86 vocabularies share: sums across lanes, 8 x 8 transposes.
  */
 #ifndef HEED_BACKENDS_KERNELS_SIMD_X86_H
 #define HEED_BACKENDS_KERNELS_SIMD_X86_H
 
 #include <immintrin.h>
+
+HK_INLINE float hk_x86_add_across(__m256 a)
+{
+    __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+
+    b = _mm_add_ps(b, _mm_movehl_ps(b, b));
+    return _mm_cvtss_f32(_mm_add_ss(b, _mm_movehdup_ps(b)));
+}
 
 #define HKV_PACK 8
 HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 panel)
