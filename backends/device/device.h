@@ -94,8 +94,8 @@ struct heed_driver {
     heed_status (*kernel)(void *state, enum heed_kernel, uint32_t large, void **compiled,
                           struct heed_error_detail *);
     /* Enqueues the launches in order, the first after the waits. Nothing is allocated but by the
-     * vendor. A failure of any launch but the last leaves outputs unwritten, as only the last
-     * writes them. */
+     * vendor. A failure of any launch but the last leaves the outputs of attention unwritten, as
+     * only the last writes them; a push may have moved rows, but its head and length stay. */
     heed_status (*run)(void *state, const struct heed_work *, struct heed_error_detail *);
 };
 
