@@ -219,8 +219,8 @@ static int analyse(struct work *w, const struct options *o, const char *text, si
                                    w->mass, &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
     salience_score(&w->doc, &w->vectors, w->mass, w->score);
-    if (!summary_choose(&w->summary, &w->doc, &w->vectors, w->score, o->words))
-        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (!summary_choose(&w->summary, w->attend, &w->doc, &w->vectors, w->score, o->words, &why))
+        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
     return 0;
 }
 

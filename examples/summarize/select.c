@@ -5,6 +5,11 @@
  * likeness to what is chosen already, as long as it fits (maximal marginal
  * relevance, Carbonell and Goldstein 1998). The budget counts every printed word,
  * speakers included.
+ *
+ * Of a long document only some candidates are looked at, those of highest score among the
+ * sentences that fit. As likeness lowers a score and never raises it, no other sentence is
+ * worth more than the lowest score of a candidate, the floor. The winner is above it, or
+ * more candidates are asked for, so the choice is that among all sentences.
  */
 #include "summarize.h"
 
@@ -45,22 +50,141 @@ static int64_t printed_words(const struct document *doc, const bool *chosen)
     return words;
 }
 
-/* The best sentence that fits into `left` words, or -1. */
-static int64_t best(const struct document *doc, const bool *usable, const float *score,
-                    const float *likeness, int64_t left)
+/* ---- candidates ------------------------------------------------------------ */
+
+struct choice {
+    struct attend *attend;
+    const struct document *doc;
+    const struct vectors *vectors;
+    const float *score;
+    bool *usable, *fits;           /* [doc->n] */
+    float *likeness;               /* to the first known[i] that were chosen, [doc->n] */
+    int64_t *known;
+    int64_t *picks, n_picks;       /* what was chosen, in that order */
+    int32_t *candidates;           /* ascending, [doc->n] */
+    int64_t n_candidates, most;    /* most: how many are asked for next */
+    double floor;                  /* no sentence that fits and is no candidate is worth more */
+};
+
+static void choice_finish(struct choice *c)
 {
-    double highest = -HUGE_VAL;
+    free(c->usable);
+    free(c->fits);
+    free(c->likeness);
+    free(c->known);
+    free(c->picks);
+    free(c->candidates);
+}
+
+static bool choice_create(struct choice *c)
+{
+    const size_t n = (size_t)c->doc->n;
+
+    c->usable = calloc(n, sizeof(*c->usable));
+    c->fits = calloc(n, sizeof(*c->fits));
+    c->likeness = calloc(n, sizeof(*c->likeness));
+    c->known = calloc(n, sizeof(*c->known));
+    c->picks = calloc(n, sizeof(*c->picks));
+    c->candidates = calloc(n, sizeof(*c->candidates));
+    if (!c->usable || !c->fits || !c->likeness || !c->known || !c->picks || !c->candidates)
+        return false;
+    for (int64_t i = 0; i < c->doc->n; i++) {
+        const int64_t words = c->doc->sentences[i].words;
+
+        c->usable[i] = words >= SHORTEST && words <= LONGEST &&
+                       c->vectors->row[i + 1] > c->vectors->row[i];
+    }
+    c->most = attend_limits(c->attend)->candidates;
+    c->floor = HUGE_VAL;
+    return true;
+}
+
+/* The likeness of the candidates takes in the chosen sentence `pick`. */
+static void liken(struct choice *c, int64_t pick)
+{
+    float dense[VECTOR_WIDTH];
+
+    vectors_expand(c->vectors, c->picks[pick], dense);
+    for (int64_t i = 0; i < c->n_candidates; i++) {
+        const int64_t j = c->candidates[i];
+        float alike;
+
+        if (!c->usable[j] || c->known[j] > pick)
+            continue;
+        alike = vectors_dot(c->vectors, j, dense);
+        if (alike > c->likeness[j])
+            c->likeness[j] = alike;
+        c->known[j] = pick + 1;
+    }
+}
+
+/* New candidates, among the sentences that fit into `left` words. */
+static bool ask(struct choice *c, int64_t left, struct failure *why)
+{
+    const int64_t n = c->doc->n, most = c->most < n ? c->most : n;
+    int64_t found = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        c->fits[i] = c->usable[i] && words_of(c->doc, i) <= left;
+    if (!attend_best(c->attend, c->score, c->fits, n, most, c->candidates, why))
+        return false;
+    c->floor = HUGE_VAL;
+    for (; found < most && c->candidates[found] >= 0; found++) {
+        const double score = (double)c->score[c->candidates[found]];
+
+        c->floor = score < c->floor ? score : c->floor;
+    }
+    if (found < most || most == n)         /* there are no others */
+        c->floor = -HUGE_VAL;
+    c->n_candidates = found;
+    c->most = 2 * most;
+    for (int64_t i = 0; i < c->n_picks; i++)
+        liken(c, i);
+    return true;
+}
+
+/* The best candidate that fits into `left` words, or -1, and what it is worth. */
+static int64_t best(const struct choice *c, int64_t left, double *worth)
+{
     int64_t found = -1;
 
-    for (int64_t i = 0; i < doc->n; i++) {
-        const double worth = (double)score[i] - likeness_weight * (double)likeness[i];
+    *worth = -HUGE_VAL;
+    for (int64_t i = 0; i < c->n_candidates; i++) {
+        const int64_t j = c->candidates[i];
+        const double likeness = likeness_weight * (double)c->likeness[j];
+        const double here = (double)c->score[j] - likeness;
 
-        if (usable[i] && words_of(doc, i) <= left && worth > highest) {
-            highest = worth;
-            found = i;
+        if (c->usable[j] && words_of(c->doc, j) <= left && here > *worth) {
+            *worth = here;
+            found = j;
         }
     }
     return found;
+}
+
+static bool choose(struct summary *s, struct choice *c, int64_t budget, struct failure *why)
+{
+    int64_t left = budget;
+
+    for (;;) {
+        double worth;
+        const int64_t i = best(c, left, &worth);
+
+        if (worth <= c->floor && c->floor > -HUGE_VAL) {
+            if (!ask(c, left, why))
+                return false;
+            continue;
+        }
+        if (i < 0)
+            break;
+        s->chosen[i] = true;
+        c->usable[i] = false;
+        left -= words_of(c->doc, i);
+        c->picks[c->n_picks] = i;
+        liken(c, c->n_picks++);
+    }
+    s->words = printed_words(c->doc, s->chosen);
+    return true;
 }
 
 /* Nothing fits: the best sentence will be cut. */
@@ -79,43 +203,16 @@ static void choose_cut(struct summary *s, const struct document *doc, const bool
     s->words = budget;
 }
 
-static void choose(struct summary *s, const struct document *doc, const struct vectors *v,
-                   const float *score, int64_t budget, bool *usable, float *likeness)
+bool summary_choose(struct summary *s, struct attend *a, const struct document *doc,
+                    const struct vectors *v, const float *score, int64_t budget,
+                    struct failure *why)
 {
-    float dense[VECTOR_WIDTH];
-    int64_t left = budget;
+    struct choice c = { .attend = a, .doc = doc, .vectors = v, .score = score };
+    bool good = true;
 
-    for (;;) {
-        const int64_t i = best(doc, usable, score, likeness, left);
-
-        if (i < 0)
-            break;
-        s->chosen[i] = true;
-        usable[i] = false;
-        left -= words_of(doc, i);
-        vectors_expand(v, i, dense);
-        for (int64_t j = 0; j < doc->n; j++) {
-            const float alike = usable[j] ? vectors_dot(v, j, dense) : 0;
-
-            if (alike > likeness[j])
-                likeness[j] = alike;
-        }
-    }
-    s->words = printed_words(doc, s->chosen);
-}
-
-bool summary_choose(struct summary *s, const struct document *doc, const struct vectors *v,
-                    const float *score, int64_t budget)
-{
-    const size_t n = (size_t)doc->n + 1;
-    bool *const usable = calloc(n, sizeof(*usable));
-    float *const likeness = calloc(n, sizeof(*likeness));
-    bool good = false;
-
-    *s = (struct summary){ .chosen = calloc(n, sizeof(*s->chosen)) };
-    if (!usable || !likeness || !s->chosen)
-        goto done;
-    good = true;
+    *s = (struct summary){ .chosen = calloc((size_t)doc->n + 1, sizeof(*s->chosen)) };
+    if (!s->chosen)
+        goto no_memory;
     if (doc->n == 0)
         goto done;
     memset(s->chosen, true, (size_t)doc->n);
@@ -123,15 +220,17 @@ bool summary_choose(struct summary *s, const struct document *doc, const struct 
     if (s->words <= budget)                /* the document is its own summary */
         goto done;
     memset(s->chosen, false, (size_t)doc->n);
-    for (int64_t i = 0; i < doc->n; i++)
-        usable[i] = doc->sentences[i].words >= SHORTEST && doc->sentences[i].words <= LONGEST &&
-                    v->row[i + 1] > v->row[i];
-    choose(s, doc, v, score, budget, usable, likeness);
-    if (s->words == 0)
-        choose_cut(s, doc, usable, score, budget);
+    if (!choice_create(&c))
+        goto no_memory;
+    good = choose(s, &c, budget, why);
+    if (good && s->words == 0)
+        choose_cut(s, doc, c.usable, score, budget);
+    goto done;
+no_memory:
+    good = false;
+    snprintf(why->text, sizeof(why->text), "not enough memory for the choice");
 done:
-    free(usable);
-    free(likeness);
+    choice_finish(&c);
     if (!good)
         summary_finish(s);
     return good;

@@ -91,7 +91,7 @@ enum { SEGMENT_MIN_WORDS = 512, SEGMENT_MAX_WORDS = 768 };
 
 bool document_segment(struct document *doc, const struct vectors *v);
 
-/* ---- attend.c: heed ------------------------------------------------------ */
+/* ---- attend.c, calls.c: heed ---------------------------------------------- */
 
 struct attend;
 typedef void attend_progress(void *context, int64_t done, int64_t all);
@@ -107,9 +107,23 @@ struct attend *attend_open(const char *device, struct failure *why);
 void attend_close(struct attend *a);
 const char *attend_device(const struct attend *a);
 
+/* Sizes that bound memory and time. Tests make them smaller. */
+struct limits {
+    int64_t chunk;                     /* sentences of a call; a power of two, 16 or more */
+    int64_t capacity;                  /* rows of a tier of memory; a multiple of chunk / 16 */
+    int64_t candidates;                /* sentences among which the choice is made at first */
+};
+
+struct limits *attend_limits(struct attend *a);
+
 /* Attention mass each sentence receives from the whole document, [doc->n]. */
 bool attend_mass(struct attend *a, const struct document *doc, const struct vectors *v,
                  attend_progress *progress, void *context, float *mass, struct failure *why);
+
+/* The `count` sentences of highest score among those present, ascending, then -1: ids.
+ * Among equal scores, the first ones. */
+bool attend_best(struct attend *a, const float *score, const bool *present, int64_t n,
+                 int64_t count, int32_t *ids, struct failure *why);
 
 /* ---- salience.c, select.c: scores and choice ----------------------------- */
 
@@ -123,8 +137,9 @@ struct summary {
     int64_t cut;                       /* > 0: the only sentence, cut to so many words */
 };
 
-bool summary_choose(struct summary *s, const struct document *doc, const struct vectors *v,
-                    const float *score, int64_t budget);
+bool summary_choose(struct summary *s, struct attend *a, const struct document *doc,
+                    const struct vectors *v, const float *score, int64_t budget,
+                    struct failure *why);
 void summary_finish(struct summary *s);
 
 /* Whether sentence i, chosen after sentence `before` (-1: none), prints its speaker. */

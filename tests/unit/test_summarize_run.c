@@ -1,209 +1,14 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The demo from vectors to output: the attention mass, which is checked against sums
- * over all pairs in double, the choice of sentences, and what is printed.
+ * The demo from mass to output: the choice of sentences, which is checked against a walk
+ * over all of them, and what is printed.
  */
-#include "examples/summarize/summarize.h"
+#include "summarize_job.h"
 #include "summarize_texts.h"
 #include "support/suite.h"
 
-#include <heed/heed.h>
-
-#include <math.h>
-
 enum { MAX_OUTPUT = 1 << 18 };
-
-/* ---- attention mass ------------------------------------------------------ */
-
-/* Rows of softmax(scale * q k^T) over |i - j| <= reach, times v; lse too. */
-static void attend(const double *q, int64_t nq, const double *k, const double *v, int64_t nk,
-                   double scale, int64_t reach, double *o, double *lse)
-{
-    const int64_t w = VECTOR_WIDTH;
-
-    for (int64_t i = 0; i < nq; i++) {
-        double sum = 0;
-
-        for (int64_t t = 0; o && t < w; t++)
-            o[i * w + t] = 0;
-        for (int64_t j = 0; j < nk; j++) {
-            double s = 0;
-
-            if (reach >= 0 && (j < i - reach || j > i + reach))
-                continue;
-            for (int64_t t = 0; t < w; t++)
-                s += q[i * w + t] * k[j * w + t];
-            s = exp(s * scale);
-            sum += s;
-            for (int64_t t = 0; o && t < w; t++)
-                o[i * w + t] += s * v[j * w + t];
-        }
-        for (int64_t t = 0; o && t < w; t++)
-            o[i * w + t] /= sum;
-        if (lse)
-            lse[i] = log(sum);
-    }
-}
-
-static void to_unit(double *rows, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        double square = 0;
-
-        for (int t = 0; t < VECTOR_WIDTH; t++)
-            square += rows[i * VECTOR_WIDTH + t] * rows[i * VECTOR_WIDTH + t];
-        for (int t = 0; t < VECTOR_WIDTH; t++)
-            rows[i * VECTOR_WIDTH + t] /= sqrt(square);
-    }
-}
-
-static double *matrix(int64_t rows)
-{
-    double *const m = calloc((size_t)rows * VECTOR_WIDTH, sizeof(*m));
-
-    ck_assert_ptr_nonnull(m);
-    return m;
-}
-
-/* The whole scheme by its definition, every vector present. */
-static void mass_by_definition(const struct document *doc, const struct vectors *v, double *mass)
-{
-    const int64_t n = doc->n, m = doc->n_segments, w = VECTOR_WIDTH;
-    double *const x = matrix(n), *const local = matrix(n), *const back = matrix(n);
-    double *const pooled = matrix(m), *const topics = matrix(m), *const lse = matrix(n);
-    float dense[VECTOR_WIDTH];
-
-    for (int64_t i = 0; i < n; i++) {
-        vectors_expand(v, i, dense);
-        for (int64_t t = 0; t < w; t++)
-            x[i * w + t] = (double)dense[t];
-    }
-    attend(x, n, x, x, n, 8, 24, local, NULL);
-    for (int64_t k = 0; k < m; k++) {
-        for (int64_t i = doc->segments[k]; i < doc->segments[k + 1]; i++) {
-            for (int64_t t = 0; t < w; t++)
-                pooled[k * w + t] += local[i * w + t];
-        }
-    }
-    to_unit(pooled, m);
-    attend(pooled, m, pooled, pooled, m, 8, -1, topics, NULL);
-    attend(x, n, pooled, topics, m, 8, -1, back, NULL);
-    to_unit(local, n);
-    to_unit(back, n);
-    for (int64_t i = 0; i < n * w; i++)
-        local[i] += back[i];
-    to_unit(local, n);
-    attend(local, n, x, NULL, n, 8, -1, NULL, lse);
-    for (int64_t j = 0; j < n; j++) {
-        mass[j] = 0;
-        for (int64_t i = 0; i < n; i++) {
-            double s = 0;
-
-            for (int64_t t = 0; t < w; t++)
-                s += local[i * w + t] * x[j * w + t];
-            mass[j] += exp(8 * s - lse[i]);
-        }
-    }
-    free(x); free(local); free(back); free(pooled); free(topics); free(lse);
-}
-
-/* The i-th device of the host; false: there is none, or it cannot be used. */
-static bool host_device(int i, char name[64])
-{
-    heed_device_props props = { .size = sizeof props };
-    heed_runtime *rt = NULL;
-    bool found;
-
-    ck_assert_int_eq(heed_runtime_create(NULL, &rt, NULL), HEED_OK);
-    found = heed_device_info(heed_device_get(rt, (uint32_t)i), &props) >= 0 &&
-            props.kind < HEED_DEVICE_OPENCL && props.usable >= 0;
-    memcpy(name, props.name, sizeof props.name);
-    heed_runtime_destroy(rt);
-    return found;
-}
-
-/* A document and what is made of it. */
-struct job {
-    struct attend *attend;
-    struct document doc;
-    struct vectors vectors;
-    struct summary summary;
-    float *mass, *score;
-};
-
-/* As far as the mass, on a device by name. */
-static void job_open(struct job *job, const char *name, const char *text)
-{
-    struct failure why = { .usage = false };
-
-    *job = (struct job){ .attend = attend_open(name, &why) };
-    ck_assert_msg(job->attend != NULL, "%s", why.text);
-    ck_assert(document_split(&job->doc, text, strlen(text)));
-    ck_assert(vectors_build(&job->vectors, &job->doc));
-    ck_assert(document_segment(&job->doc, &job->vectors));
-    job->mass = calloc((size_t)job->doc.n + 1, sizeof(*job->mass));
-    ck_assert_ptr_nonnull(job->mass);
-    ck_assert_msg(attend_mass(job->attend, &job->doc, &job->vectors, NULL, NULL, job->mass, &why),
-                  "%s", why.text);
-}
-
-static void job_finish(struct job *job)
-{
-    free(job->mass);
-    free(job->score);
-    summary_finish(&job->summary);
-    vectors_finish(&job->vectors);
-    document_finish(&job->doc);
-    attend_close(job->attend);
-}
-
-LOOP_TEST(mass_is_the_column_sum_of_all_attention_weights, 8)
-{
-    char name[64];
-    char *const text = subjects(180);
-    double wanted[180], sum = 0;
-    struct job job;
-
-    if (!host_device(_i, name)) {
-        free(text);
-        return;
-    }
-    job_open(&job, name, text);
-    ck_assert_int_eq(job.doc.n, 180);
-    ck_assert_int_gt(job.doc.n_segments, 1);
-    ck_assert_str_eq(attend_device(job.attend), name);
-    mass_by_definition(&job.doc, &job.vectors, wanted);
-    for (int64_t i = 0; i < job.doc.n; i++) {
-        const double mass = (double)job.mass[i];
-
-        ck_assert_msg(fabs(mass - wanted[i]) <= 1e-4 * wanted[i],
-                      "sentence %lld: %.8g, wanted %.8g", (long long)i, mass, wanted[i]);
-        sum += mass;
-    }
-    ck_assert_double_eq_tol(sum, 180, 0.01);         /* every sentence gives away 1 */
-    job_finish(&job);
-    free(text);
-}
-
-/* More sentences than one call takes and than the probe reaches: pairs within reach are
- * seen from both sides, so what is given away still arrives. */
-TEST(mass_of_a_very_long_document_is_conserved)
-{
-    char *const text = subjects(4200);
-    double sum = 0;
-    struct job job;
-
-    job_open(&job, NULL, text);
-    ck_assert_int_eq(job.doc.n, 4200);
-    for (int64_t i = 0; i < job.doc.n; i++) {
-        ck_assert_float_gt(job.mass[i], 0.0f);
-        sum += (double)job.mass[i];
-    }
-    ck_assert_double_eq_tol(sum, 4200, 0.2);
-    job_finish(&job);
-    free(text);
-}
 
 TEST(an_unknown_device_is_a_usage_error_with_a_reason)
 {
@@ -216,16 +21,11 @@ TEST(an_unknown_device_is_a_usage_error_with_a_reason)
 
 /* ---- choice and output --------------------------------------------------- */
 
-/* From a document with its mass to its summary. */
+/* From a document to its summary. */
 static void job_run(struct job *job, const char *text, int64_t budget)
 {
-    job_open(job, NULL, text);
-    job->score = calloc((size_t)job->doc.n + 1, sizeof(*job->score));
-    ck_assert_ptr_nonnull(job->score);
-    salience_score(&job->doc, &job->vectors, job->mass, job->score);
-    for (int64_t i = 0; i < job->doc.n; i++)
-        ck_assert(isfinite(job->score[i]));
-    ck_assert(summary_choose(&job->summary, &job->doc, &job->vectors, job->score, budget));
+    job_open(job, NULL, text, NULL);
+    job_choose(job, budget);
 }
 
 /* What `print` puts out for `text`. */
@@ -323,6 +123,69 @@ TEST(a_sentence_longer_than_the_budget_is_cut_between_words)
     ck_assert_int_eq(words, 3);
     ck_assert_str_eq(summarize(wide, 2, output_text, &words),
                      "\xE6\xBC\xA2\xE5\xAD\x97\xE2\x80\xA6\n");
+}
+
+/* The choice among all sentences. */
+static void choose_by_walk(const struct job *job, int64_t budget, bool *chosen)
+{
+    float *const likeness = calloc((size_t)job->doc.n, sizeof(*likeness));
+    float dense[VECTOR_WIDTH];
+
+    ck_assert_ptr_nonnull(likeness);
+    for (int64_t left = budget, found = 0; found >= 0;) {
+        double highest = -HUGE_VAL;
+
+        found = -1;
+        for (int64_t i = 0; i < job->doc.n; i++) {
+            const struct sentence *const s = &job->doc.sentences[i];
+            const double worth = (double)job->score[i] - (double)likeness[i];
+
+            if (!chosen[i] && s->words >= 6 && s->words <= 80 &&
+                s->words + s->label_words <= left && worth > highest &&
+                job->vectors.row[i + 1] > job->vectors.row[i]) {
+                highest = worth;
+                found = i;
+            }
+        }
+        if (found < 0)
+            break;
+        chosen[found] = true;
+        left -= job->doc.sentences[found].words + job->doc.sentences[found].label_words;
+        vectors_expand(&job->vectors, found, dense);
+        for (int64_t i = 0; i < job->doc.n; i++) {
+            const float alike = vectors_dot(&job->vectors, i, dense);
+
+            if (alike > likeness[i])
+                likeness[i] = alike;
+        }
+    }
+    free(likeness);
+}
+
+/* However few candidates there are at first; with sentences that stand there twice. */
+LOOP_TEST(the_choice_is_that_among_all_sentences, 12)
+{
+    static const int64_t candidates[] = { 1, 7, 100, 100000 }, budgets[] = { 20, 300, 3000 };
+    const int64_t budget = budgets[_i % 3];
+    struct limits limits = { .chunk = 256, .capacity = 256, .candidates = candidates[_i / 3] };
+    char *const text = subjects(300), *const more = noise(60000, 5);
+    char *const all = malloc(2 * strlen(text) + strlen(more) + 3);
+    struct job job;
+    bool *chosen;
+
+    ck_assert_ptr_nonnull(all);
+    sprintf(all, "%s %s %s", text, more, text);
+    job_open(&job, NULL, all, &limits);
+    job_choose(&job, budget);
+    chosen = calloc((size_t)job.doc.n, sizeof(*chosen));
+    ck_assert_ptr_nonnull(chosen);
+    choose_by_walk(&job, budget, chosen);
+    for (int64_t i = 0; i < job.doc.n; i++)
+        ck_assert_msg(chosen[i] == job.summary.chosen[i], "sentence %lld", (long long)i);
+    ck_assert_int_gt(job.summary.words, budget / 2);
+    free(chosen);
+    job_finish(&job);
+    free(all); free(more); free(text);
 }
 
 /* Every sentence stands in the text twice; likeness keeps the second one out. */
