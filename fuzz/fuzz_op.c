@@ -277,7 +277,7 @@ static void args_spoil(void)
         buf->handle = NULL;
         break;
     case ODD_OFFSET:
-        buf->offset = 1;
+        buf->offset = fuzz_dtype_size(fixed_tensor(&w.call, (int)w.which)->dtype) > 1;
         break;
     case FAR_OFFSET:
         buf->offset = UINT64_MAX - 63;
@@ -385,7 +385,7 @@ static void elements_take(const heed_tensor *t, const uint8_t *origin, struct ar
         memcpy((uint8_t *)to->data + e * size, origin + fuzz_offset(t, e) * size, (size_t)size);
 }
 
-static void oracle_compare(void)
+static void oracle_compare(uint32_t device)
 {
     struct verdict v = { .failed = false };
     char line[LINE];
@@ -403,7 +403,8 @@ static void oracle_compare(void)
     }
     cf_case_print(&w.p->c, line);
     fixed_judge(w.p, &w.answer, &w.call, FAMILY_EXACT | FAMILY_BOUND, &v);
-    FUZZ_REQUIRE(!v.failed, "%s: %s", line, v.why);
+    FUZZ_REQUIRE(!v.failed, "device %u, trouble %u of %u: %s: %s", device, w.trouble, w.which, line,
+                 v.why);
 }
 
 /* ---- one device --------------------------------------------------------- */
@@ -460,7 +461,7 @@ static void device_run(uint32_t device)
         w.ran = status >= 0;
         if (w.ran) {
             outputs_compare(device);
-            oracle_compare();
+            oracle_compare(device);
         }
         blocks_restore();
     }
