@@ -42,29 +42,25 @@ HK_INLINE hk_vec hk_pool_add(int way, hk_vec sum, hk_vec x, hk_vec p)
 HK_INLINE void hk_pool_tokens(const struct hk_tile tile, const struct hk_rows *x, hk_i64 first,
                               hk_u64 word, const float *p, hk_vec *sum)
 {
-    int i = 0, end, v;
+    HK_GLOBAL const char *base = hk_row(x, first);
+    const hk_i64 step = x->row;
+    int v;
 
-    while (word != 0) {
-        const int skip = hk_first_bit(word);
-        const hk_u64 zeros = ~(word >> skip);
-        const int n = zeros ? hk_first_bit(zeros) : HK_BLOCK;
-        HK_GLOBAL const char *row = hk_row(x, first + i + skip);
+    for (; word != 0; word &= word - 1) {
+        const int i = hk_first_bit(word);
+        HK_GLOBAL const char *row = base + i * step;
+        const hk_vec weight = hkv_set(tile.way == HK_WAY_TAPS ? p[i] : 0.5f);
 
-        for (i += skip, end = i + n; i < end; i++, row += x->row) {
-            const hk_vec weight = hkv_set(tile.way == HK_WAY_TAPS ? p[i] : 0.5f);
+        HK_UNROLL
+        for (v = 0; v < tile.wide; v++) {
+            const hk_i64 t = tile.t + v * HKV_LANES;
 
-            HK_UNROLL
-            for (v = 0; v < tile.wide; v++) {
-                const hk_i64 t = tile.t + v * HKV_LANES;
-
-                sum[v] = hk_pool_add(tile.way, sum[v],
-                                     tile.direct ? hk_vec_load(tile.dtype, row, t)
-                                                 : hk_channels_read(tile.dtype, row, x->channel, t,
-                                                                    tile.d),
-                                     weight);
-            }
+            sum[v] = hk_pool_add(tile.way, sum[v],
+                                 tile.direct ? hk_vec_load(tile.dtype, row, t)
+                                             : hk_channels_read(tile.dtype, row, x->channel, t,
+                                                                tile.d),
+                                 weight);
         }
-        word = i < HK_BLOCK ? word >> skip >> n : 0;
     }
 }
 
