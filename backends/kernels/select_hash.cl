@@ -118,24 +118,23 @@ HK_INLINE void hk_hash_sum(hk_u32 dtype, const struct hk_hash *hash,
 {
     HK_GLOBAL float *sums = hk_hash_sums(hash, round);
     HK_GLOBAL hk_i32 *used = hk_hash_buckets(hash, round);
-    const hk_i64 d = rows->tokens.d;
+    const hk_i64 d = rows->tokens.d, channel = rows->tokens.rows.channel;
     HK_THREAD_ID(id);
     hk_i64 t, i;
 
-    HK_CHANNELS(id, t, d)
+    HK_EACH(id)
         for (i = rows->first; i < rows->end; i++) {
             const hk_i32 bucket = rows->bucket[i * rows->step];
-            HK_GLOBAL float *sum = sums + bucket * hash->select->width + t;
+            HK_GLOBAL const char *row = hk_token_row(&rows->tokens, i);
+            HK_GLOBAL float *sum = sums + (bucket < 0 ? 0 : bucket) * hash->select->width;
 
-            if (bucket >= 0)
-                hkv_store(sum, hkv_add(hkv_load(sum),
-                                       hk_channels_read(dtype, hk_token_row(&rows->tokens, i),
-                                                        rows->tokens.rows.channel, t, d)));
-        }
-    HK_EACH(id)
-        for (i = rows->first; i < rows->end && id == 0; i++) {
-            if (rows->bucket[i * rows->step] >= 0)
-                used[rows->bucket[i * rows->step]] = 0;
+            if (bucket < 0)
+                continue;
+            if (id == 0)
+                used[bucket] = 0;
+            for (t = (hk_i64)id * HKV_LANES; t < d; t += (hk_i64)HK_THREADS * HKV_LANES)
+                hkv_store(sum + t,
+                          hkv_add(hkv_load(sum + t), hk_channels_read(dtype, row, channel, t, d)));
         }
 }
 

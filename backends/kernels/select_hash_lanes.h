@@ -8,6 +8,8 @@
 #ifndef HEED_BACKENDS_KERNELS_SELECT_HASH_LANES_H
 #define HEED_BACKENDS_KERNELS_SELECT_HASH_LANES_H
 
+#define HK_AHEAD 48             /* rows */
+
 HK_FN HK_GLOBAL float *hk_hash_panels(const struct hk_hash *hash, hk_u32 round)
 {
     return (HK_GLOBAL float *)(hash->scratch +
@@ -95,6 +97,8 @@ HK_FN void hk_hash_tiles(const struct hk_hash *hash, const struct hk_hash_rows *
     hk_i64 at, i;
 
     for (at = 0; at < n; at += HK_R) {
+        for (i = at; i < at + HK_R; i++)
+            hk_token_ahead(&rows->tokens, index[at] + (i - at) + HK_AHEAD);
         hk_hash_products(x + at * x_row, x_row, panels, hash->select->d, span, products);
         for (i = at; i < n && i < at + HK_R; i++)
             rows->bucket[index[i] * rows->step] =

@@ -8,6 +8,7 @@
 #define HEED_BACKENDS_KERNELS_SELECT_NORM_LANES_H
 
 #define HK_AHEAD 32             /* tokens */
+#define HK_FEW 64               /* tokens */
 #define HK_VECS (HK_PARTIALS / HKV_LANES)
 
 /* The partials of a row. */
@@ -41,10 +42,10 @@ HK_INLINE void hk_norm_partials(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 
         hkv_store(to + i * HKV_LANES, sums[i]);
 }
 
-/* The tree: partials [token][partial] become norms in across[token]. */
-HK_FN void hk_norm_trees(HK_GLOBAL const float *partials, HK_GLOBAL float *across)
+/* Partials [token][partial] of 16 tokens to [partial][token]. */
+HK_FN void hk_norm_turn(HK_GLOBAL const float *partials, HK_GLOBAL float *across)
 {
-    int r, p, t, span, i;
+    int r, p, t;
 
     for (r = 0; r < HK_PARTIALS; r += HKV_PACK) {
         HK_GLOBAL const float *rows[HKV_PACK];
@@ -54,44 +55,70 @@ HK_FN void hk_norm_trees(HK_GLOBAL const float *partials, HK_GLOBAL float *acros
         for (t = 0; t < HK_PARTIALS; t += HKV_PACK)
             hkv_pack(rows, t, across + t * HK_PARTIALS + r, HK_PARTIALS);
     }
-    for (span = HK_PARTIALS / 2; span > 0; span /= 2) {
-        for (i = 0; i < span * HK_PARTIALS; i += HKV_LANES)
-            hkv_store(across + i, hkv_add(hkv_load(across + i),
-                                          hkv_load(across + i + span * HK_PARTIALS)));
+}
+
+/* The tree: [partial][token] become norms in across[token]. */
+HK_FN void hk_norm_tree(HK_GLOBAL float *across)
+{
+    hk_vec x[HK_PARTIALS];
+    int span, i, u;
+
+    for (u = 0; u < HK_PARTIALS; u += HKV_LANES) {
+        HK_UNROLL
+        for (i = 0; i < HK_PARTIALS; i++)
+            x[i] = hkv_load(across + i * HK_PARTIALS + u);
+        HK_UNROLL
+        for (span = HK_PARTIALS / 2; span > 0; span /= 2) {
+            HK_UNROLL
+            for (i = 0; i < span; i++)
+                x[i] = hkv_add(x[i], x[i + span]);
+        }
+        hkv_store(across + u, x[0]);
     }
 }
 
-/* Of 16 tokens, or as many as are left, from `first` on. */
+/* Of the n tokens from `first` on, HK_FEW at most. all: all are present. What is stored is loaded
+ * a while later, in vectors of another shape. */
 HK_INLINE void hk_norm_keys_few(hk_u32 dtype, const struct hk_norm *norm,
-                                const struct hk_tokens *tokens, hk_i64 first, hk_i64 n)
+                                const struct hk_tokens *tokens, hk_i64 first, hk_i64 n,
+                                const int all)
 {
     HK_GLOBAL hk_i64 *keys = norm->keys + (first - norm->first);
-    HK_GLOBAL float *across = norm->partials + HK_PARTIALS * HK_PARTIALS;
-    hk_u32 present = 0;
-    hk_i64 i;
+    HK_GLOBAL float *across = norm->partials + HK_FEW * HK_PARTIALS;
+    const hk_i64 channel = tokens->rows.channel, d = tokens->d;
+    hk_u64 present = 0;
+    hk_i64 i, k;
 
     for (i = 0; i < n; i++) {
         hk_token_ahead(tokens, first + i + HK_AHEAD);
-        if (!hk_token_present(tokens, first + i))
+        if (!all && !hk_token_present(tokens, first + i))
             continue;
-        present |= 1u << i;
-        hk_norm_partials(dtype, hk_token_row(tokens, first + i), tokens->rows.channel, tokens->d,
+        present |= (hk_u64)1 << i;
+        hk_norm_partials(dtype, hk_token_row(tokens, first + i), channel, d,
                          norm->partials + i * HK_PARTIALS);
     }
-    hk_norm_trees(norm->partials, across);
-    for (i = 0; i < n; i++)
-        keys[i] = present >> i & 1 ? hk_key(across[i], first + i) : HK_NO_KEY;
+    for (i = 0; i < n; i += HK_PARTIALS)
+        hk_norm_turn(norm->partials + i * HK_PARTIALS, across + i * HK_PARTIALS);
+    for (i = 0; i < n; i += HK_PARTIALS)
+        hk_norm_tree(across + i * HK_PARTIALS);
+    for (i = 0; i < n; i += HK_PARTIALS) {
+        for (k = 0; k < HK_PARTIALS && (all || i + k < n); k++)
+            keys[i + k] = all || (present >> (i + k) & 1)
+                              ? hk_key(across[i * HK_PARTIALS + k], first + i + k)
+                              : HK_NO_KEY;
+    }
 }
 
 HK_INLINE void hk_norm_keys(hk_u32 dtype, const struct hk_norm *norm,
                             const struct hk_tokens *tokens)
 {
-    hk_i64 i;
+    const hk_i64 end = tokens->mask.base ? norm->first : hk_min(norm->end, tokens->end);
+    hk_i64 i = norm->first;
 
-    for (i = norm->first; i + HK_PARTIALS <= norm->end; i += HK_PARTIALS)
-        hk_norm_keys_few(dtype, norm, tokens, i, HK_PARTIALS);
-    if (i < norm->end)
-        hk_norm_keys_few(dtype, norm, tokens, i, norm->end - i);
+    for (; i + HK_FEW <= end; i += HK_FEW)
+        hk_norm_keys_few(dtype, norm, tokens, i, HK_FEW, 1);
+    for (; i < norm->end; i += HK_FEW)
+        hk_norm_keys_few(dtype, norm, tokens, i, hk_min(norm->end - i, HK_FEW), 0);
 }
 
 #endif
