@@ -5,7 +5,8 @@
 
 A few small cases on both forms of kernels, bit for bit against the reference, with nothing to be
 found in Oclgrind's log: no access outside a buffer, no data race. Without the compiler's optimizer
-and without restrict, of which calls are made that Oclgrind 21.10 does not know. Exit status 77: there is no Oclgrind.
+and without restrict, of which calls are made that Oclgrind 21.10 does not know. Exit status 77:
+there is no Oclgrind.
 """
 
 import os
@@ -22,6 +23,11 @@ CASES = [
     "seed=2",
     "op=attn batch=1 h=4 nq=5 d=8 dv=8 s0.k=f16 s0.v=f16 s0.hk=half s0.nk=40 s0.nt=2 s0.t0.kind=window s0.t0.left=3 "
     "s0.t0.right=2 s0.t1.kind=global s0.t1.gf=both s0.t1.slot=rt seed=3",
+    "op=copy d=16 how=ring dst=at zero=yes from=hostile seed=4",
+    "op=copy how=paged d=7 x.t=f16 y.t=f32 dst=at seed=5",
+    "op=push d=7 cap=9 new=20 rows.t=f16 len=zero out=yes out_len=yes seed=6",
+    "op=push d=8 cap=4 new=9 mis=1 out=yes out_len=yes head=hostile seed=7",
+    "op=merge p=9 dv=33 parts.t=bf16 o.t=f16 sinks=normal lse=plain parts_lse=some seed=8",
 ]
 
 

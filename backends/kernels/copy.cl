@@ -7,6 +7,7 @@
 #include "channels.h"
 #include "moves.h"
 
+#define HK_FAR (1u << 26)       /* bytes, of all tasks: so many leave the caches alone */
 #define HK_AHEAD 8              /* rows: a gather's next rows are far from the last */
 
 struct hk_copy_item {
@@ -30,6 +31,10 @@ HK_FN int hk_copy_open(const struct hk_call *call, HK_GLOBAL const struct hk_cop
     item->head = item->ring ? hk_value(call, HK_COPY_HEAD, b) : 0;
     item->x = hk_rows_get(call, HK_COPY_X, b, head);
     item->y = hk_rows_get(call, HK_COPY_Y, item->paged ? 0 : b, head);
+    item->y.past = (hk_u64)call->op->n_batch * (hk_u64)numbers->strip.heads *
+                       (hk_u64)numbers->strip.rows * (hk_u64)numbers->d *
+                       (hk_u64)hk_size(item->y.dtype) >=
+                   HK_FAR;
     item->from = hk_entries_get(call, HK_COPY_FROM, b, head);
     item->to = hk_entries_get(call, HK_COPY_TO, b, head);
     item->table = hk_entries_get(call, HK_COPY_TABLE, b, 0);

@@ -70,13 +70,14 @@ struct hk_pool {
 
 enum { HK_SELECT_X, HK_SELECT_Q, HK_SELECT_Y, HK_SELECT_MASK, HK_SELECT_LEN, HK_SELECT_ROUNDS };
 
-/* What a worker of select keeps in its scratch: the keys of choices (choice.h), for every row what
- * it wants of a key and how many it holds, columns of q or of a round's matrix, rows of x that are
- * not read in place, their products, and of HASH sums of a round's buckets and where they go. */
+/* What a worker of select keeps in its scratch: the keys of choices (choice.h); for every query row
+ * what it wants of a score, how many keys it holds and what it chose from each part; rows of x that
+ * are not read in place; products; columns of q or of a round's matrix; of HASH the sums of a
+ * round's buckets and where the buckets go. */
 enum {
-    HK_PART_KEYS, HK_PART_BARS, HK_PART_HELD, HK_PART_ROWS, HK_PART_PRODUCTS, HK_PART_COLUMNS,
-    HK_PART_SUMS = HK_PART_COLUMNS + 4, HK_PART_BUCKETS = HK_PART_SUMS + 3,
-    HK_PARTS = HK_PART_BUCKETS + 3
+    HK_SCRATCH_KEYS, HK_SCRATCH_BARS, HK_SCRATCH_HELD, HK_SCRATCH_CHOSEN, HK_SCRATCH_ROWS,
+    HK_SCRATCH_PRODUCTS, HK_SCRATCH_COLUMNS, HK_SCRATCH_SUMS = HK_SCRATCH_COLUMNS + 4,
+    HK_SCRATCH_BUCKETS = HK_SCRATCH_SUMS + 3, HK_SCRATCHES = HK_SCRATCH_BUCKETS + 3
 };
 
 #define HK_SELECT_QUERIES 64    /* TOPK: rows of a strip at most */
@@ -89,9 +90,10 @@ struct hk_select {
     hk_i64 block, count, pad_front, pad_back;
     hk_i64 groups;              /* G: heads of x */
     hk_i64 candidates[4];       /* HASH: 2m of each round */
+    hk_i64 parts, part_tokens;  /* TOPK: parts of the tokens, tokens of a part */
     hk_i64 room;                /* keys, NORM: of a block, TOPK: of a row */
     hk_i64 width;               /* floats from row to row in scratch */
-    hk_i64 part[HK_PARTS];      /* bytes: where each begins */
+    hk_i64 scratch_at[HK_SCRATCHES];      /* bytes: where each begins */
     hk_u32 kind, n_rounds;      /* HEED_SELECT_* */
 };
 

@@ -63,13 +63,19 @@ HK_FN void hk_row_shift(hk_i64 size, HK_GLOBAL const char *x, hk_i64 x_channel, 
 
 /* ---- n elements that adjoin: a row, or many ---- */
 
-HK_FN void hk_run_move(hk_i64 size, HK_GLOBAL const char *x, HK_GLOBAL char *y, hk_i64 n)
+/* past: as in struct hk_rows. */
+HK_FN void hk_run_move(hk_i64 size, HK_GLOBAL const char *x, HK_GLOBAL char *y, hk_i64 n,
+                       hk_u32 past)
 {
 #if HK_THREADS == 1
-    hk_move(y, x, n * size);
+    if (past)
+        hk_move_past(y, x, n * size);
+    else
+        hk_move(y, x, n * size);
 #else
     const hk_u64 all = hk_address(x) | hk_address(y) | (hk_u64)(n * size);
 
+    (void)past;
     if ((all & 3) == 0)
         hk_row_move(4, x, 1, y, 1, n * size / 4);
     else
@@ -123,12 +129,12 @@ HK_FN void hk_rows_move(const struct hk_rows *from, HK_GLOBAL const char *x,
     hk_i64 i;
 
     if (hk_rows_adjoin(from, d) && hk_rows_adjoin(to, d)) {
-        hk_run_move(size, x, y, run * d);
+        hk_run_move(size, x, y, run * d, to->past);
         return;
     }
     for (i = 0; i < run; i++, x += from->row, y += to->row) {
         if (plain)
-            hk_run_move(size, x, y, d);
+            hk_run_move(size, x, y, d, to->past);
         else
             hk_row_move(size, x, from->channel, y, to->channel, d);
     }

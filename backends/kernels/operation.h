@@ -104,7 +104,8 @@ HK_FN HK_GLOBAL char *hk_along(const struct hk_call *call, hk_u32 array, hk_u32 
 struct hk_rows {
     HK_GLOBAL char *base;               /* of row 0 */
     hk_i64 row, channel;
-    hk_u32 dtype, reserved;
+    hk_u32 dtype;
+    hk_u32 past;                        /* 1: more is written here than caches hold */
 };
 
 HK_FN struct hk_rows hk_rows_get(const struct hk_call *call, hk_u32 array, hk_i64 b, hk_i64 head)
@@ -116,7 +117,7 @@ HK_FN struct hk_rows hk_rows_get(const struct hk_call *call, hk_u32 array, hk_i6
     out.row = a->stride[4] * hk_size(a->dtype);
     out.channel = a->stride[5];
     out.dtype = a->dtype;
-    out.reserved = 0;
+    out.past = 0;
     return out;
 }
 

@@ -309,6 +309,26 @@ HK_FN void hk_pool_row_write(hk_u32 kind, const struct hk_pool_item *item,
 
 /* ---- tasks ---- */
 
+HK_FN void hk_pool_row_run(const struct hk_call *call, HK_GLOBAL const struct hk_pool *numbers,
+                           const struct hk_pool_item *item, hk_i64 b, hk_i64 i)
+{
+    const hk_i64 d = numbers->d;
+    struct hk_pool_row row;
+    int exists = 0;
+
+    if (i < item->rows) {
+        row = hk_pool_row_get(call, numbers, item, b, i);
+        exists = hk_pool_exists(numbers, item, &row, i);
+    }
+    if (exists && d > 0)
+        hk_pool_row_write(numbers->kind, item, &row, hk_row(&item->y, i), d);
+    else if (d > 0)
+        hk_row_zero(hk_size(item->y.dtype), hk_row(&item->y, i), item->y.channel, d);
+    hk_pool_flag(item, i, exists);
+}
+
+/* Where x has no head there is a strip of one all the same, for y_mask and y_len. Without
+ * something to write nothing is read: mask and ids may have no head either. */
 HK_FN void hk_pool_task(const struct hk_call *call, hk_i64 task)
 {
     HK_GLOBAL const struct hk_pool *numbers = HK_NUMBERS(call, struct hk_pool);
@@ -317,20 +337,8 @@ HK_FN void hk_pool_task(const struct hk_call *call, hk_i64 task)
     hk_i64 i;
 
     hk_pool_open(call, numbers, strip.b, strip.head, &item);
-    for (i = strip.first; i < strip.first + strip.count; i++) {
-        struct hk_pool_row row;
-        int exists = 0;
-
-        if (i < item.rows) {
-            row = hk_pool_row_get(call, numbers, &item, strip.b, i);
-            exists = hk_pool_exists(numbers, &item, &row, i);
-        }
-        if (numbers->d > 0 && exists)
-            hk_pool_row_write(numbers->kind, &item, &row, hk_row(&item.y, i), numbers->d);
-        else if (numbers->d > 0)
-            hk_row_zero(hk_size(item.y.dtype), hk_row(&item.y, i), item.y.channel, numbers->d);
-        hk_pool_flag(&item, i, exists);
-    }
+    for (i = strip.first; i < strip.first + strip.count && (numbers->d > 0 || item.y_mask); i++)
+        hk_pool_row_run(call, numbers, &item, strip.b, i);
     if (strip.head == 0 && strip.first == 0 && hk_has(call, HK_POOL_Y_LEN))
         hk_pool_length(call, strip.b, item.rows);
 }

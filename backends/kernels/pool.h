@@ -148,28 +148,50 @@ HK_FN struct hk_pool_row hk_pool_row_get(const struct hk_call *call,
                                                          : row.first + numbers->block;
     }
     row.first = hk_max(row.first, 0);
-    row.end = hk_min(row.end, item->len);
+    row.end = hk_max(hk_min(row.end, item->len), 0);
     row.is_short = row.first / HK_BLOCK == (row.end - 1) / HK_BLOCK;
     return row;
+}
+
+/* Which of n bytes, 64 at most, are not 0. */
+HK_FN hk_u64 hk_pool_masked(HK_GLOBAL const hk_u8 *mask, hk_i64 step, int n)
+{
+    hk_u64 word = 0;
+    int i = 0;
+
+    for (; step == 1 && i + HKV_LANES <= n; i += HKV_LANES)
+        word |= (hk_u64)hkv_bytes(mask + i) << i;
+    for (; i < n; i++)
+        word |= (hk_u64)(mask[i * step] != 0) << i;
+    return word;
+}
+
+/* Which of n ids are this one. */
+HK_FN hk_u64 hk_pool_equal(HK_GLOBAL const hk_i32 *ids, hk_i64 step, hk_i32 id, int n)
+{
+    hk_u64 word = 0;
+    int i = 0;
+
+    for (; step == 1 && i + HKV_LANES <= n; i += HKV_LANES)
+        word |= (hk_u64)hkv_equals(ids + i, id) << i;
+    for (; i < n; i++)
+        word |= (hk_u64)(ids[i * step] == id) << i;
+    return word;
 }
 
 /* Of the tokens from .. from + n - 1, 64 at most, those whose byte of the mask is not 0 and that
  * have the id (if it is not below 0). */
 HK_NOINLINE hk_u64 hk_pool_sieve(const struct hk_pool_item *item, hk_i64 id, hk_i64 from, int n)
 {
-    hk_u64 bits = ~(hk_u64)0, word = 0;
-    int i;
+    const hk_i64 mask_step = item->mask.step, ids_step = item->ids.step;
+    hk_u64 bits = ~(hk_u64)0;
 
-    if (item->has_mask) {
-        for (i = 0; i < n; i++)
-            word |= (hk_u64)(hk_entry_u8(&item->mask, from + i) != 0) << i;
-        bits = word;
-    }
-    if (id >= 0) {
-        for (i = 0, word = 0; i < n; i++)
-            word |= (hk_u64)(hk_entry_i32(&item->ids, from + i) == id) << i;
-        bits &= word;
-    }
+    if (item->has_mask)
+        bits = hk_pool_masked((HK_GLOBAL const hk_u8 *)item->mask.base + from * mask_step,
+                              mask_step, n);
+    if (id >= 0)
+        bits &= hk_pool_equal((HK_GLOBAL const hk_i32 *)item->ids.base + from * ids_step,
+                              ids_step, (hk_i32)id, n);
     return bits;
 }
 

@@ -23,13 +23,14 @@ struct hk_hash {
 
 HK_FN HK_GLOBAL float *hk_hash_sums(const struct hk_hash *hash, hk_u32 round)
 {
-    return (HK_GLOBAL float *)(hash->scratch + hash->select->part[HK_PART_SUMS + round]);
+    return (HK_GLOBAL float *)(hash->scratch + hash->select->scratch_at[HK_SCRATCH_SUMS + round]);
 }
 
 /* Of each bucket of a round: its own in the next; -1: empty. */
 HK_FN HK_GLOBAL hk_i32 *hk_hash_buckets(const struct hk_hash *hash, hk_u32 round)
 {
-    return (HK_GLOBAL hk_i32 *)(hash->scratch + hash->select->part[HK_PART_BUCKETS + round]);
+    return (HK_GLOBAL hk_i32 *)(hash->scratch +
+                                hash->select->scratch_at[HK_SCRATCH_BUCKETS + round]);
 }
 
 /* The rows of a round, from *first on, and where their buckets go, `step` apart. */

@@ -10,7 +10,8 @@
 
 HK_FN HK_GLOBAL float *hk_hash_panels(const struct hk_hash *hash, hk_u32 round)
 {
-    return (HK_GLOBAL float *)(hash->scratch + hash->select->part[HK_PART_COLUMNS + round]);
+    return (HK_GLOBAL float *)(hash->scratch +
+                               hash->select->scratch_at[HK_SCRATCH_COLUMNS + round]);
 }
 
 /* The matrix of a round into panels [panels][d][HK_PANEL]. */
@@ -87,7 +88,7 @@ HK_FN void hk_hash_tiles(const struct hk_hash *hash, const struct hk_hash_rows *
                          HK_GLOBAL const float *x, hk_i64 x_row, const hk_i32 *index, hk_i64 n)
 {
     HK_GLOBAL float *products =
-        (HK_GLOBAL float *)(hash->scratch + hash->select->part[HK_PART_PRODUCTS]);
+        (HK_GLOBAL float *)(hash->scratch + hash->select->scratch_at[HK_SCRATCH_PRODUCTS]);
     HK_GLOBAL const float *panels = hk_hash_panels(hash, round);
     const hk_i64 columns = hash->select->candidates[round] / 2;
     const hk_i64 span = (columns + HK_PANEL - 1) / HK_PANEL * HK_PANEL;
@@ -105,7 +106,7 @@ HK_FN void hk_hash_rows(const struct hk_hash *hash, const struct hk_hash_rows *r
 {
     const hk_i64 width = hash->select->width;
     HK_GLOBAL float *copies =
-        (HK_GLOBAL float *)(hash->scratch + hash->select->part[HK_PART_ROWS]);
+        (HK_GLOBAL float *)(hash->scratch + hash->select->scratch_at[HK_SCRATCH_ROWS]);
     hk_i64 at, i;
 
     if (hash->opens)

@@ -29,8 +29,8 @@ HK_FN void hk_norm_open(const struct hk_call *call, hk_i64 group, hk_i64 task, s
     norm->strip = strip;
     norm->first = strip.first * select->room;
     norm->end = hk_min((strip.first + strip.count) * select->room, select->n);
-    norm->keys = (HK_GLOBAL hk_i64 *)(scratch + select->part[HK_PART_KEYS]);
-    norm->partials = (HK_GLOBAL float *)(scratch + select->part[HK_PART_PRODUCTS]);
+    norm->keys = (HK_GLOBAL hk_i64 *)(scratch + select->scratch_at[HK_SCRATCH_KEYS]);
+    norm->partials = (HK_GLOBAL float *)(scratch + select->scratch_at[HK_SCRATCH_PRODUCTS]);
     norm->y.base = (HK_GLOBAL hk_i32 *)y.base;
     norm->y.step = y.step;
 }

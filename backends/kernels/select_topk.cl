@@ -1,62 +1,17 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * heed/pool.h, select by scores. A task is a strip of query rows that choose from one head of x, of
- * one head of q or of several. A row keeps the keys of what it may choose, and a bar below which it
- * wants nothing more: a score that reaches the bar is added, and when there is no more room, all
- * but the `count` largest go and the bar rises. So most scores cost a comparison, and none is
- * stored.
+ * heed/pool.h, select by scores. A task is a strip of query rows and a part of the tokens. A row
+ * keeps the keys of what it may choose, and a bar below which it wants nothing more: a score that
+ * reaches the bar is added, and when there is no more room, all but the `count` largest go and the
+ * bar rises. So most scores cost a comparison, and none is stored. A group that goes on with
+ * another part of its strip goes on with its bars.
  *
  * Query rows are the columns of panels, and tokens the rows that are multiplied with them: x is
  * read in place, once for all rows of a strip, and a vector of scores has the same token and
  * different query rows. With threads instead of lanes each thread has a column.
  */
-#include "choice.h"
-#include "tokens.h"
-
-struct hk_topk {
-    const struct hk_call *call;
-    HK_GLOBAL const struct hk_select *select;
-    HK_GLOBAL char *scratch;
-    struct hk_tokens tokens;
-    hk_i64 b, first, n;                 /* item; query rows of the strip */
-    hk_i64 stack, head;                 /* heads of q that choose from one of x; the first */
-    HK_GLOBAL hk_i64 *keys;             /* [rows][room] */
-    HK_GLOBAL float *bars;              /* [HK_SELECT_QUERIES] */
-    HK_GLOBAL hk_i64 *held;             /* [rows] */
-    HK_GLOBAL float *columns;           /* [panels][d][panel], or with threads [d][threads] */
-};
-
-HK_FN void hk_topk_open(const struct hk_call *call, hk_i64 group, hk_i64 task, struct hk_topk *topk)
-{
-    HK_GLOBAL const struct hk_select *select = HK_NUMBERS(call, struct hk_select);
-    HK_GLOBAL const struct hk_strip_form *strip = &select->strip;
-    HK_GLOBAL char *scratch = hk_scratch(call, group);
-    const hk_i64 head = task / strip->strips % select->groups;
-
-    topk->call = call;
-    topk->select = select;
-    topk->scratch = scratch;
-    topk->b = task / strip->strips / select->groups;
-    topk->tokens = hk_tokens_get(call, topk->b, head);
-    topk->stack = strip->heads / select->groups;
-    topk->head = head * topk->stack;
-    topk->first = task % strip->strips * strip->run;
-    topk->n = hk_min(strip->run, topk->stack * strip->rows - topk->first);
-    topk->keys = (HK_GLOBAL hk_i64 *)(scratch + select->part[HK_PART_KEYS]);
-    topk->bars = (HK_GLOBAL float *)(scratch + select->part[HK_PART_BARS]);
-    topk->held = (HK_GLOBAL hk_i64 *)(scratch + select->part[HK_PART_HELD]);
-    topk->columns = (HK_GLOBAL float *)(scratch + select->part[HK_PART_COLUMNS]);
-}
-
-/* Row `column` of the strip in q or y. */
-HK_FN HK_GLOBAL char *hk_topk_row(const struct hk_topk *topk, hk_u32 array, hk_i64 column)
-{
-    const hk_i64 at = topk->first + column, rows = topk->select->strip.rows;
-    const struct hk_rows of = hk_rows_get(topk->call, array, topk->b, topk->head + at / rows);
-
-    return of.base ? of.base + at % rows * of.row : of.base;
-}
+#include "select_topk.h"
 
 /* Nothing is too small yet; a column without a row takes nothing but NaN. */
 HK_FN void hk_topk_start(const struct hk_topk *topk, hk_i64 column)
@@ -80,15 +35,37 @@ HK_FN void hk_topk_add(const struct hk_topk *topk, hk_i64 column, float score, h
     topk->held[column] = n;
 }
 
-HK_FN void hk_topk_finish(const struct hk_topk *topk, hk_i64 column)
+/* The keys of a row to where its parts are joined: those of the parts that the group had. */
+HK_FN void hk_topk_spread(const struct hk_topk *topk, hk_i64 column, hk_i64 first, hk_i64 step,
+                          hk_i64 end)
 {
-    const hk_i64 count = topk->select->count, n = topk->held[column];
-    HK_GLOBAL const hk_i64 *keys = topk->keys + column * topk->select->room;
-    struct hk_indices y;
+    HK_GLOBAL const struct hk_select *select = topk->select;
+    HK_GLOBAL hk_i64 *keys = topk->keys + column * select->room;
+    HK_GLOBAL hk_i64 *to = topk->chosen + column * select->parts * select->count;
+    hk_i64 n = topk->held[column], i = 0, part, place;
 
-    y.base = (HK_GLOBAL hk_i32 *)hk_topk_row(topk, HK_SELECT_Y, column);
-    y.step = topk->call->arrays[HK_SELECT_Y].stride[5];
-    hk_keys_write(keys, n, n > count ? hk_keys_least(keys, n, count) : HK_NO_KEY, &y, count);
+    if (n > select->count) {
+        hk_keys_cut(keys, n, select->count);
+        n = select->count;
+    }
+    for (part = first; part < end; part += step) {
+        for (place = 0; place < select->count; place++) {
+            const int mine = i < n && hk_key_index(keys[i]) < (part + 1) * select->part_tokens;
+
+            to[part * select->count + place] = mine ? keys[i] : HK_NO_KEY;
+            i += mine;
+        }
+    }
+}
+
+/* first, step, end: the parts that the group had. */
+HK_FN void hk_topk_finish(const struct hk_topk *topk, hk_i64 column, hk_i64 first, hk_i64 step,
+                          hk_i64 end)
+{
+    if (topk->select->parts == 1)
+        hk_topk_write(topk, column, topk->keys + column * topk->select->room, topk->held[column]);
+    else
+        hk_topk_spread(topk, column, first, step, end);
 }
 
 /* Channels of query row `column` into its column; line: floats from channel to channel. */
@@ -111,14 +88,19 @@ HK_FN void hk_topk_column(const struct hk_topk *topk, hk_i64 column, HK_GLOBAL f
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
 {
-    hk_i64 task;
+    const hk_i64 parts = HK_NUMBERS(call, struct hk_select)->parts;
+    const hk_i64 step = call->op->groups[HK_PASS], tasks = call->op->tasks[HK_PASS];
+    hk_i64 task = group;
 
-    HK_TASKS(call, group, task)
-    {
+    while (task < tasks) {
+        const hk_i64 strip = task / parts, first = task % parts;
         struct hk_topk topk;
 
-        hk_topk_open(call, group, task, &topk);
-        hk_topk_strip(&topk);
+        hk_topk_open(call, group, strip, &topk);
+        hk_topk_begin(&topk);
+        for (; task < tasks && task / parts == strip; task += step)
+            hk_topk_part(&topk, task % parts);
+        hk_topk_end(&topk, first, step);
     }
 }
 

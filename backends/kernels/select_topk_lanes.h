@@ -12,34 +12,36 @@
 #error "strips are whole panels, chunks are whole tiles"
 #endif
 
+#define HK_AHEAD 48             /* tokens */
+
 /* Tokens against one panel of query rows. */
 struct hk_topk_panel {
     const struct hk_topk *topk;
     HK_GLOBAL const float *columns, *bars;
     HK_GLOBAL float *scores;            /* [HK_R][HK_PANEL] */
     hk_i64 first, n;                    /* query rows of the strip */
-    hk_i64 ahead;                       /* the token behind the chunk */
+    hk_i64 ahead;                       /* the token that is asked for with the chunk's first */
 };
 
 /* Of the scores of `rows` tokens those that their query rows want. */
 HK_NOINLINE void hk_topk_take(const struct hk_topk_panel *panel, const hk_i32 *tokens, hk_i64 rows,
                               hk_i64 vecs)
 {
+    const hk_u64 there = ~(hk_u64)0 >> (64 - panel->n);
     hk_i64 i, u;
 
     for (i = 0; i < rows; i++) {
         HK_GLOBAL const float *scores = panel->scores + i * HK_PANEL;
+        hk_u64 wanted = 0;
 
-        for (u = 0; u < vecs; u++) {
-            hk_u32 wanted = hkv_word(hkv_not_less(hkv_load(scores + u * HKV_LANES),
-                                                  hkv_load(panel->bars + u * HKV_LANES)));
+        for (u = 0; u < vecs; u++)
+            wanted |= (hk_u64)hkv_word(hkv_not_less(hkv_load(scores + u * HKV_LANES),
+                                                    hkv_load(panel->bars + u * HKV_LANES)))
+                      << (u * HKV_LANES);
+        for (wanted &= there; wanted != 0; wanted &= wanted - 1) {
+            const hk_i64 column = hk_first_bit(wanted);
 
-            for (; wanted != 0; wanted &= wanted - 1) {
-                const hk_i64 column = u * HKV_LANES + hk_first_bit(wanted);
-
-                if (column < panel->n)
-                    hk_topk_add(panel->topk, panel->first + column, scores[column], tokens[i]);
-            }
+            hk_topk_add(panel->topk, panel->first + column, scores[column], tokens[i]);
         }
     }
 }
@@ -120,7 +122,7 @@ HK_FN void hk_topk_rows(const struct hk_topk_panel *panel, HK_GLOBAL const float
     hk_topk_whole(panel, x, x_row, tokens, n);
 }
 
-/* ahead: the token behind the chunk. */
+/* ahead: the token that is asked for with the first of the chunk. */
 HK_FN void hk_topk_chunk(const struct hk_topk *topk, const struct hk_chunk *chunk,
                          HK_GLOBAL const float *copies, hk_i64 ahead)
 {
@@ -130,7 +132,7 @@ HK_FN void hk_topk_chunk(const struct hk_topk *topk, const struct hk_chunk *chun
 
     panel.topk = topk;
     panel.ahead = ahead;
-    panel.scores = (HK_GLOBAL float *)(topk->scratch + select->part[HK_PART_PRODUCTS]);
+    panel.scores = (HK_GLOBAL float *)(topk->scratch + select->scratch_at[HK_SCRATCH_PRODUCTS]);
     for (at = 0; at < topk->n; at += HK_PANEL) {
         panel.first = at;
         panel.n = hk_min(topk->n - at, HK_PANEL);
@@ -143,7 +145,7 @@ HK_FN void hk_topk_chunk(const struct hk_topk *topk, const struct hk_chunk *chun
 }
 
 /* Query rows into panels; columns without one are zeros. */
-HK_FN void hk_topk_columns(const struct hk_topk *topk)
+HK_FN void hk_topk_begin(const struct hk_topk *topk)
 {
     const hk_i64 d = topk->select->d, end = (topk->n + HK_PANEL - 1) / HK_PANEL * HK_PANEL;
     hk_i64 column, t;
@@ -159,23 +161,29 @@ HK_FN void hk_topk_columns(const struct hk_topk *topk)
     }
 }
 
-HK_FN void hk_topk_strip(const struct hk_topk *topk)
+HK_FN void hk_topk_part(const struct hk_topk *topk, hk_i64 part)
 {
     HK_GLOBAL const struct hk_select *select = topk->select;
-    HK_GLOBAL float *copies = (HK_GLOBAL float *)(topk->scratch + select->part[HK_PART_ROWS]);
-    const hk_i64 end = topk->tokens.end;
-    hk_i64 i;
+    HK_GLOBAL float *copies =
+        (HK_GLOBAL float *)(topk->scratch + select->scratch_at[HK_SCRATCH_ROWS]);
+    hk_i64 i = part * select->part_tokens;
+    const hk_i64 end = hk_min(i + select->part_tokens, topk->tokens.end);
 
-    hk_topk_columns(topk);
-    for (i = 0; i < end; i += HK_SELECT_TOKENS) {
+    for (; i < end; i += HK_SELECT_TOKENS) {
         struct hk_chunk chunk;
 
         hk_chunk_get(&topk->tokens, i, hk_min(i + HK_SELECT_TOKENS, end), copies, select->width,
                      &chunk);
-        hk_topk_chunk(topk, &chunk, copies, i + HK_SELECT_TOKENS);
+        hk_topk_chunk(topk, &chunk, copies, i + HK_AHEAD);
     }
+}
+
+HK_FN void hk_topk_end(const struct hk_topk *topk, hk_i64 first, hk_i64 step)
+{
+    hk_i64 i;
+
     for (i = 0; i < topk->n; i++)
-        hk_topk_finish(topk, i);
+        hk_topk_finish(topk, i, first, step, topk->select->parts);
 }
 
 #endif

@@ -9,27 +9,29 @@
 
 #define HK_ABREAST 4            /* tokens at a time: so many chains hide the latency of fma */
 
-/* The next present tokens from `token` on; how many. */
-HK_FN hk_i64 hk_topk_abreast(const struct hk_tokens *tokens, hk_i64 *token, hk_i64 *index)
+/* The next present tokens of [*token, end); how many. */
+HK_FN hk_i64 hk_topk_abreast(const struct hk_tokens *tokens, hk_i64 *token, hk_i64 end,
+                             hk_i64 *index)
 {
     hk_i64 n = 0;
 
-    for (; *token < tokens->end && n < HK_ABREAST; ++*token) {
+    for (; *token < end && n < HK_ABREAST; ++*token) {
         if (hk_token_present(tokens, *token))
             index[n++] = *token;
     }
     return n;
 }
 
-/* All tokens for one query row. */
-HK_INLINE void hk_topk_tokens(hk_u32 dtype, const struct hk_topk *topk, hk_i64 column)
+/* Tokens [token, end) for one query row. */
+HK_INLINE void hk_topk_tokens(hk_u32 dtype, const struct hk_topk *topk, hk_i64 column,
+                              hk_i64 token, hk_i64 end)
 {
     HK_GLOBAL const float *q = topk->columns + column;
     const hk_i64 channel = topk->tokens.rows.channel;
-    hk_i64 index[HK_ABREAST], token = 0, n, t;
+    hk_i64 index[HK_ABREAST], n, t;
     int i;
 
-    while ((n = hk_topk_abreast(&topk->tokens, &token, index)) > 0) {
+    while ((n = hk_topk_abreast(&topk->tokens, &token, end, index)) > 0) {
         HK_GLOBAL const char *rows[HK_ABREAST];
         float sums[HK_ABREAST];
 
@@ -52,21 +54,38 @@ HK_INLINE void hk_topk_tokens(hk_u32 dtype, const struct hk_topk *topk, hk_i64 c
     }
 }
 
-HK_FN void hk_topk_strip(const struct hk_topk *topk)
+HK_FN void hk_topk_begin(const struct hk_topk *topk)
 {
     HK_THREAD_ID(id);
 
     HK_EACH(id)
-    {
         if (id < topk->n) {
             hk_topk_start(topk, id);
             hk_topk_column(topk, id, topk->columns + id, HK_THREADS);
-#define HK_TOKENS(type) hk_topk_tokens(type, topk, id)
+        }
+}
+
+HK_FN void hk_topk_part(const struct hk_topk *topk, hk_i64 part)
+{
+    const hk_i64 first = part * topk->select->part_tokens;
+    const hk_i64 end = hk_min(first + topk->select->part_tokens, topk->tokens.end);
+    HK_THREAD_ID(id);
+
+    HK_EACH(id)
+        if (id < topk->n) {
+#define HK_TOKENS(type) hk_topk_tokens(type, topk, id, first, end)
             HK_BY_DTYPE(topk->tokens.rows.dtype, HK_TOKENS);
 #undef HK_TOKENS
-            hk_topk_finish(topk, id);
         }
-    }
+}
+
+HK_FN void hk_topk_end(const struct hk_topk *topk, hk_i64 first, hk_i64 step)
+{
+    HK_THREAD_ID(id);
+
+    HK_EACH(id)
+        if (id < topk->n)
+            hk_topk_finish(topk, id, first, step, topk->select->parts);
 }
 
 #endif

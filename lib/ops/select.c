@@ -42,9 +42,17 @@ static const struct heed_array_table arrays =
  * least. More candidates a round than these no hash needs. */
 enum { NORM_BYTES = 1 << 15, HASH_BYTES = 1 << 17, ROW_BYTES_MIN = 16, CANDIDATES_MAX = 1 << 20 };
 
-/* TOPK: keys that a query row holds beyond `count` at least; strips that are few; query rows of a
- * strip at least; keys that a strip holds at most, if it has more rows than that. */
-enum { ROOM_MIN = 64, FEW_STRIPS = 8, ROWS_MIN = 16, KEYS_MAX = 1 << 18 };
+/* TOPK: keys that a query row holds beyond `count` at least; query rows of a strip at least, if
+ * they hold more keys than that together; tasks that are too few; tokens of a part at least; keys
+ * that parts give together at most. */
+enum {
+    ROOM_MIN = 64,
+    ROWS_MIN = 16,
+    KEYS_MAX = 1 << 18,
+    TASKS_FEW = 8,
+    PART_MIN = 192,
+    CHOSEN_MAX = 1 << 17
+};
 
 /* ---- numbers ---- */
 
@@ -169,11 +177,11 @@ enum { ALIGN = 64, WIDTH = 16, PANEL = 64, TILE_ROWS = 16, PARTIALS = 16 };
 static const double scratch_max = 0x1p48; /* bytes */
 
 /* `rows` rows of `size` bytes each. The sum is also kept as a double, which cannot wrap. */
-static void part_add(struct hk_select *select, struct heed_form *form, double *bytes,
-                     uint32_t part, int64_t rows, int64_t size)
+static void scratch_add(struct hk_select *select, struct heed_form *form, double *bytes,
+                     uint32_t what, int64_t rows, int64_t size)
 {
     *bytes += (double)rows * (double)size + ALIGN;
-    select->part[part] = form->scratch;
+    select->scratch_at[what] = form->scratch;
     if (*bytes < scratch_max)
         form->scratch += (rows * size + ALIGN - 1) / ALIGN * ALIGN;
 }
@@ -191,19 +199,25 @@ static int64_t topk_room(int64_t count, int64_t n)
     return room < n ? room : n + 1;
 }
 
-static void topk_parts(struct hk_select *select, struct heed_form *form, double *bytes)
+static void topk_scratch(struct hk_select *select, struct heed_form *form, double *bytes)
 {
     const int64_t rows = select->strip.run;
 
-    part_add(select, form, bytes, HK_PART_KEYS, rows * select->room, sizeof(int64_t));
-    part_add(select, form, bytes, HK_PART_BARS, HK_SELECT_QUERIES, sizeof(float));
-    part_add(select, form, bytes, HK_PART_HELD, rows, sizeof(int64_t));
-    part_add(select, form, bytes, HK_PART_COLUMNS, select->d, HK_SELECT_QUERIES * sizeof(float));
-    part_add(select, form, bytes, HK_PART_ROWS, HK_SELECT_TOKENS * select->width, sizeof(float));
-    part_add(select, form, bytes, HK_PART_PRODUCTS, TILE_ROWS * PANEL, sizeof(float));
+    scratch_add(select, form, bytes, HK_SCRATCH_KEYS, rows * select->room, sizeof(int64_t));
+    scratch_add(select, form, bytes, HK_SCRATCH_BARS, HK_SELECT_QUERIES, sizeof(float));
+    scratch_add(select, form, bytes, HK_SCRATCH_HELD, rows, sizeof(int64_t));
+    if (select->parts > 1)
+        scratch_add(select, form, bytes, HK_SCRATCH_CHOSEN,
+                    form->tasks[HEED_SELECT_TOPK] * select->strip.run,
+                    select->count * (int64_t)sizeof(int64_t));
+    scratch_add(select, form, bytes, HK_SCRATCH_COLUMNS, select->d,
+                HK_SELECT_QUERIES * sizeof(float));
+    scratch_add(select, form, bytes, HK_SCRATCH_ROWS, HK_SELECT_TOKENS * select->width,
+                sizeof(float));
+    scratch_add(select, form, bytes, HK_SCRATCH_PRODUCTS, TILE_ROWS * PANEL, sizeof(float));
 }
 
-static void hash_parts(struct hk_select *select, struct heed_form *form, double *bytes)
+static void hash_scratch(struct hk_select *select, struct heed_form *form, double *bytes)
 {
     int64_t most = 0;
 
@@ -211,32 +225,35 @@ static void hash_parts(struct hk_select *select, struct heed_form *form, double 
         const int64_t n = select->candidates[r], span = round_up(n / 2, PANEL);
 
         most = span > most ? span : most;
-        part_add(select, form, bytes, HK_PART_COLUMNS + r, select->d,
+        scratch_add(select, form, bytes, HK_SCRATCH_COLUMNS + r, select->d,
                  span * (int64_t)sizeof(float));
         if (r + 1 == select->n_rounds)
             continue;
-        part_add(select, form, bytes, HK_PART_SUMS + r, select->width, n * (int64_t)sizeof(float));
-        part_add(select, form, bytes, HK_PART_BUCKETS + r, n, sizeof(int32_t));
+        scratch_add(select, form, bytes, HK_SCRATCH_SUMS + r, select->width,
+                    n * (int64_t)sizeof(float));
+        scratch_add(select, form, bytes, HK_SCRATCH_BUCKETS + r, n, sizeof(int32_t));
     }
-    part_add(select, form, bytes, HK_PART_ROWS, HK_SELECT_TOKENS * select->width, sizeof(float));
-    part_add(select, form, bytes, HK_PART_PRODUCTS, TILE_ROWS, most * (int64_t)sizeof(float));
+    scratch_add(select, form, bytes, HK_SCRATCH_ROWS, HK_SELECT_TOKENS * select->width,
+                sizeof(float));
+    scratch_add(select, form, bytes, HK_SCRATCH_PRODUCTS, TILE_ROWS, most * (int64_t)sizeof(float));
 }
 
-static heed_status parts_find(const struct heed_arrays *a, struct hk_select *select)
+static heed_status scratch_find(const struct heed_arrays *a, struct hk_select *select)
 {
     double bytes = 0;
 
     switch (select->kind) {
     case HEED_SELECT_NORM:
-        part_add(select, a->form, &bytes, HK_PART_KEYS, select->strip.run * select->room,
+        scratch_add(select, a->form, &bytes, HK_SCRATCH_KEYS, select->strip.run * select->room,
                  sizeof(int64_t));
-        part_add(select, a->form, &bytes, HK_PART_PRODUCTS, 2 * PARTIALS * PARTIALS, sizeof(float));
+        scratch_add(select, a->form, &bytes, HK_SCRATCH_PRODUCTS, 2 * PARTIALS * PARTIALS,
+                    sizeof(float));
         break;
     case HEED_SELECT_TOPK:
-        topk_parts(select, a->form, &bytes);
+        topk_scratch(select, a->form, &bytes);
         break;
     case HEED_SELECT_HASH:
-        hash_parts(select, a->form, &bytes);
+        hash_scratch(select, a->form, &bytes);
         break;
     }
     if (bytes < scratch_max)
@@ -247,27 +264,50 @@ static heed_status parts_find(const struct heed_arrays *a, struct hk_select *sel
 
 /* ---- tasks ---- */
 
-/* Rows of all heads that choose from one head of x are one to the strips: x is read once for a
- * strip. Fewer rows a strip where there are few strips, or where they hold many keys. */
-static heed_status topk_strips(struct heed_arrays *a, struct hk_select *select)
+/* Where strips are few, their tokens are cut into parts, no more than what they give takes. */
+static void topk_parts(struct hk_select *select, int64_t strips)
+{
+    const int64_t least = select->count > PART_MIN / 4 ? 4 * select->count : PART_MIN;
+    const double rows = (double)strips * (double)select->strip.run;
+    int64_t parts = strips > 0 ? TASKS_FEW / strips : 1;
+
+    parts = parts < select->n / least ? parts : select->n / least;
+    while (parts > 1 && rows * (double)parts * (double)select->count > CHOSEN_MAX)
+        parts /= 2;
+    if (parts > 1)
+        select->part_tokens = round_up(select->n / parts + 1, HK_SELECT_TOKENS);
+    else
+        select->part_tokens = select->n > 0 ? select->n : 1;
+    select->parts = select->n > 0 ? (select->n - 1) / select->part_tokens + 1 : 1;
+}
+
+/* Rows of all heads that choose from one head of x are one to the strips, so that x is read once
+ * for a strip, with fewer rows where these hold many keys. */
+static heed_status topk_tasks(struct heed_arrays *a, struct hk_select *select)
 {
     const int64_t heads = heed_arrays_extent(a, 'H'), groups = select->groups;
     const int64_t rows = heed_arrays_extent(a, 'Q');
-    const int64_t stack = groups > 0 ? heads / groups : 0;
-    int64_t all, run = HK_SELECT_QUERIES;
+    int64_t all, strips, run = HK_SELECT_QUERIES;
     heed_status status;
 
-    if (!heed_mul_i64(stack, rows, &all))
+    if (!heed_mul_i64(groups > 0 ? heads / groups : 0, rows, &all))
         return heed_where_fail(&a->where, HEED_E_OVERFLOW, "q.shape", INT64_MAX, rows,
                                "the rows of all heads leave 63 bits");
-    if ((double)a->form->n_batch * (double)groups * (double)all < HK_SELECT_QUERIES * FEW_STRIPS)
-        run /= 2;
     while (run > ROWS_MIN && select->room > KEYS_MAX / run)
         run /= 2;
+    run = all > 0 && all < run ? all : run;
     status = heed_arrays_strips(a, groups, all, 1, run);
+    if (status < 0)
+        return status;
+    strips = a->form->tasks[HEED_SELECT_TOPK];
     select->strip.heads = heads;
     select->strip.rows = rows;
-    return status;
+    topk_parts(select, strips);
+    if (select->parts == 1)
+        return HEED_OK;
+    a->form->tasks[HEED_SELECT_TOPK] *= select->parts;
+    status = heed_arrays_pass(a, 0);
+    return status < 0 ? status : heed_arrays_pass(a, strips);
 }
 
 /* NORM writes its pads also where there is no block. */
@@ -297,9 +337,9 @@ static heed_status form_fill(struct heed_arrays *a, const heed_select_desc *d)
         if (status < 0)
             return status;
     }
-    status = topk ? topk_strips(a, select)
+    status = topk ? topk_tasks(a, select)
                   : block_strips(a, select, select->d * heed_dtype_size(d->x.dtype));
-    return status < 0 ? status : parts_find(a, select);
+    return status < 0 ? status : scratch_find(a, select);
 }
 
 static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const void *given,

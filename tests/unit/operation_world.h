@@ -33,11 +33,6 @@
 
 /* ---- devices ---- */
 
-/* Defined before: the only device there is for an operation. */
-#ifndef WORLD_ONLY
-#define WORLD_ONLY ""
-#endif
-
 static struct {
     struct ledger ledger;
     heed_runtime *runtime;
@@ -65,7 +60,8 @@ static const heed_executor world_executor = {
     .size = sizeof(heed_executor), .width = 3, .parallel = world_crew
 };
 
-/* Names of the host's devices that can be used. */
+/* Names of the host's devices that can be used. The environment keeps other vendors' libraries
+ * out. */
 static int world_list(char names[WORLD_DEVICES][64])
 {
     const heed_runtime_desc desc = { .size = sizeof(desc), .executor = &world_executor };
@@ -77,10 +73,10 @@ static int world_list(char names[WORLD_DEVICES][64])
     for (uint32_t i = 0;; i++) {
         heed_device_props props = { .size = sizeof(props) };
 
-        if (heed_device_info(heed_device_get(runtime, i), &props) < 0 ||
-            (props.kind != HEED_DEVICE_REFERENCE && props.kind != HEED_DEVICE_CPU))
+        if (heed_device_info(heed_device_get(runtime, i), &props) < 0)
             break;
-        if (props.usable < 0 || (WORLD_ONLY[0] != '\0' && strcmp(props.name, WORLD_ONLY) != 0))
+        if (props.usable < 0 ||
+            (props.kind != HEED_DEVICE_REFERENCE && props.kind != HEED_DEVICE_CPU))
             continue;
         if (n == WORLD_DEVICES)
             abort();

@@ -7,7 +7,6 @@
 #ifndef HEED_TESTS_UNIT_POOL_WORLD_H
 #define HEED_TESTS_UNIT_POOL_WORLD_H
 
-#define WORLD_ONLY "reference"
 #include "operation_world.h"
 
 WORLD_OPERATION(pool)

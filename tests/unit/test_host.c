@@ -1,12 +1,13 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What drawn cases do not ask of the host's devices: empty arrays without an address, and how much
- * workspace a long window takes.
+ * What drawn cases do not ask of the host's devices: empty arrays without an address, how much
+ * workspace a long window takes, and a copy of more than caches hold.
  */
 #include "support/suite.h"
 
 #include <heed/attn.h>
+#include <heed/memory.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,39 @@ TEST(a_windows_workspace_does_not_grow_with_the_keys)
                       (unsigned long long)plan_props.workspace_size);
         heed_plan_drop(plan);
     }
+}
+
+/* ---- more than caches hold ---- */
+
+enum { LINES = 2100, WIDTH = 8191 };    /* 66 MiB, of rows that begin at any place of a line */
+
+/* Stores that leave the caches alone (backends/kernels/copy.cl, HK_FAR) write what others do. */
+TEST(a_large_copy_arrives_whole)
+{
+    const size_t n = (size_t)LINES * WIDTH;
+    uint32_t *const from = malloc(n * sizeof *from), *const to = malloc((n + 2) * sizeof *to);
+    const heed_array x = heed_array4(HEED_F32, from, 1, 1, LINES, WIDTH);
+    const heed_array y = heed_array4(HEED_F32, to + 1, 1, 1, LINES, WIDTH);
+    heed_report report = { .size = sizeof report };
+    heed_device_props props;
+    heed_device *device;
+    heed_queue *queue;
+
+    ck_assert(from != NULL && to != NULL);
+    for (size_t i = 0; i < n; i++)
+        from[i] = (uint32_t)i * 2654435761u;
+    for (uint32_t i = 0; (device = host_device(i, &props)) != NULL; i++) {
+        memset(to, 0x5a, (n + 2) * sizeof *to);
+        ck_assert_int_eq(heed_queue_create(device, 0, &queue, &report), HEED_OK);
+        ck_assert_msg(heed_copy_simple(queue, &x, NULL, &y, &report) >= 0, "%s: %s", props.name,
+                      report.message);
+        heed_queue_destroy(queue);
+        ck_assert_msg(memcmp(to + 1, from, n * sizeof *to) == 0, "%s: y is not x", props.name);
+        ck_assert_msg(to[0] == 0x5a5a5a5au && to[n + 1] == 0x5a5a5a5au, "%s: more than y",
+                      props.name);
+    }
+    free(from);
+    free(to);
 }
 
 int main(void)

@@ -5,7 +5,6 @@
  * attention that was split by its keys against one call, within a bound derived from the data
  * (after Blanchard, Higham and Higham 2021, as heed-conform derives that of attention).
  */
-#define WORLD_ONLY "reference"
 #include "operation_world.h"
 
 WORLD_OPERATION(merge)

@@ -253,6 +253,38 @@ LOOP_TEST(special_values_go_where_they_must, world_devices())
     ck_assert_int_eq(exists, 0);
 }
 
+/* ---- extents of 0 ---- */
+
+LOOP_TEST(without_heads_or_channels_rows_are_counted, world_devices())
+{
+    uint8_t mask[] = { 1, 1, 0, 0, 0, 1, 1 }, y_mask[5];
+    int32_t y_len;
+    float w[7];
+
+    world_open(_i);
+    for (int heads = 0; heads < 2; heads++) {
+        struct pool_call call = pool_call();
+
+        memset(y_mask, 9, sizeof y_mask);
+        call.desc.kind = HEED_POOL_WEIGHTED;
+        call.desc.tail = HEED_TAIL_CEIL;
+        call.desc.kernel = call.desc.stride = 2;
+        GIVE(&call, x, heed_array4(HEED_F32, NULL, 1, heads, 7, heads ? 0 : 3));
+        GIVE(&call, y, heed_array4(HEED_F32, NULL, 1, heads, 4, heads ? 0 : 3));
+        GIVE(&call, weights, heed_array_dense(HEED_F32, w, 3, (int64_t[]){ 1, heads, 7 }));
+        GIVE(&call, mask, heed_array_dense(HEED_U8, mask, 3, (int64_t[]){ 1, 1, 7 }));
+        GIVE(&call, y_mask, heed_array_dense(HEED_U8, y_mask, 3, (int64_t[]){ 1, 1, 4 }));
+        GIVE(&call, y_len, heed_array_dense(HEED_I32, &y_len, 1, (int64_t[]){ 1 }));
+        if (!heads)
+            call.args.weights.handle = NULL;
+        pool_run(&call);
+        ck_assert_msg(y_mask[0] == 1 && y_mask[1] == 0 && y_mask[2] == 1 && y_mask[3] == 1,
+                      "%s: %d heads", world_name(), heads);
+        ck_assert_int_eq(y_mask[4], 9);
+        ck_assert_int_eq(y_len, 4);
+    }
+}
+
 int main(void)
 {
     return suite_run("pool", 0, NULL, world_close);

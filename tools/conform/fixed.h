@@ -124,6 +124,14 @@ struct fixed_fault {
     heed_status status;
 };
 
+/* A case that check refuses: a line, and an own field of any size, 0: none. */
+struct fixed_refusal {
+    const char *line;
+    int field;
+    int64_t value;
+    heed_status status;
+};
+
 struct fixed {
     struct cf_op op;
     heed_status (*check)(heed_device *, const void *desc, heed_report *);
@@ -147,8 +155,13 @@ struct fixed {
     /* NULL, or: makes a problem of one item shorter by its length, which it then lacks; false: it
      * has none. What the outputs have in common must be equal. */
     bool (*shorten)(struct fixed_problem *);
+    /* NULL, or: what the results have to do with those of another operation on that device. */
+    void (*relate)(const struct target *, const struct fixed_problem *,
+                   const struct fixed_call *got, struct verdict *);
     const struct fixed_fault *faults;
     int n_faults;
+    const struct fixed_refusal *refusals;
+    int n_refusals;
     const char *base;            /* line of the legal case that faults are put into */
     const char *const *named;    /* lines of cases that once caught something */
     int n_named;

@@ -184,6 +184,8 @@ static void family_meta(const struct trial *t)
     if (t->p->n_items == 0)
         return;
     meta_poisoned(t);
+    if (t->p->op->relate && !t->v->failed)
+        t->p->op->relate(&t->bench->one, t->p, t->got, t->v);
     if (!t->v->failed && t->p->c.seed & 1)
         meta_order(t);
     else if (!t->v->failed)

@@ -114,6 +114,37 @@ static void list_make(struct family *f, struct fixed_call *base)
     }
 }
 
+/* ---- cases that are refused ---------------------------------------------------------- */
+
+static void refusal_try(const struct family *f, const struct fixed_refusal *refusal)
+{
+    struct fixed_call *call = calloc(1, sizeof *call);
+    struct fixed_problem *p = NULL;
+    struct rng r = rng_of(1);
+    struct verdict v = { 0 };
+    char why[128] = "no memory";
+    struct cs c;
+
+    if (call && cf_case_parse(refusal->line, &c, why)) {
+        if (refusal->field)
+            c.v[refusal->field] = refusal->value;
+        p = fixed_problem_make(&c, false);
+    }
+    for (int i = 0; p && i < f->n_targets; i++) {
+        heed_status status;
+
+        fixed_call_vast(call, p, &r);
+        status = f->op->check(f->targets[i].device, call->desc.bytes, NULL);
+        if (status != refusal->status)
+            cf_fail(&v, "%s: wanted %s, got %s", f->targets[i].name,
+                    heed_status_name(refusal->status), heed_status_name(status));
+        fixed_check_and_plan(f->op, f->targets[i].device, call->desc.bytes, &v);
+    }
+    cf_tap(f->tally, p && !v.failed, NULL, "all", "error", refusal->line, p ? v.why : why);
+    fixed_problem_free(p);
+    free(call);
+}
+
 /* ---- one attempt ------------------------------------------------------------------ */
 
 struct reply {
@@ -291,6 +322,8 @@ void fixed_family_error(const struct fixed *op, const struct target *targets, in
         cf_tap(tally, false, NULL, "all", "error", op->base, p ? reply.field : why);
     } else {
         list_make(f, base);
+        for (int i = 0; i < op->n_refusals; i++)
+            refusal_try(f, &op->refusals[i]);
         faults_alone(f);
         faults_paired(f);
         fixed_errors_run(op, p, targets, n, tally);

@@ -187,6 +187,19 @@ static const struct fixed_fault faults[] = {
     { "len", offsetof(heed_pool_desc, len.dtype), FAULT_U32, HEED_F32, HEED_E_DTYPE },
 };
 
+static const struct fixed_refusal refusals[] = {
+    { "op=pool kind=dynamic tail=join", 0, 0, HEED_E_VALUE },
+    { "op=pool tail=ceil kernel=3 stride=7", 0, 0, HEED_E_VALUE },
+    { "op=pool tail=centre kernel=1 left=2", 0, 0, HEED_E_VALUE },
+    { "op=pool tail=centre kernel=5 left=2 stride=1", C_LEFT, 3, HEED_E_VALUE },
+    { "op=pool", C_STRIDE, -1, HEED_E_VALUE },
+    { "op=pool kind=bucket", C_BLOCK, 0, HEED_E_VALUE },
+    { "op=pool kind=bucket", C_BUCKETS, -1, HEED_E_VALUE },
+    { "op=pool", C_KERNEL, (1 << 24) + 1, HEED_E_UNSUPPORTED },
+    { "op=pool tail=end", C_KERNEL, INT64_C(1) << 40, HEED_E_UNSUPPORTED },
+    { "op=pool d=1", C_N, INT64_MAX, HEED_E_OVERFLOW },
+};
+
 static const char *const named[] = {
     "op=pool",
     "op=pool kind=sum tok=ranges ranges=hostile y_mask=yes y_len=yes",
@@ -232,9 +245,12 @@ const struct fixed fixed_pool = {
     .shape = shape,
     .numbers = numbers,
     .say = pool_say,
+    .relate = pool_relate,
     .shorten = shorten,
     .faults = faults,
     .n_faults = sizeof faults / sizeof *faults,
+    .refusals = refusals,
+    .n_refusals = sizeof refusals / sizeof *refusals,
     .base = "op=pool kind=weighted mask=some len=rt y_mask=yes y_len=yes",
     .named = named,
     .n_named = sizeof named / sizeof *named,

@@ -7,6 +7,7 @@
 #include "soft.h"
 
 #include <math.h>
+#include <string.h>
 
 static const double u = 0x1p-24;
 
@@ -125,14 +126,17 @@ static bool has_mask(const struct row *r)
     return next_token(r, r->begin) >= 0;
 }
 
-static double weight_of(const struct row *r, int64_t token)
+static int64_t weight_at(const struct row *r, int64_t token)
 {
     const struct part *w = &r->p->part[WEIGHTS];
 
-    return answer_real(r->a, WEIGHTS,
-                       r->p->c.v[C_KIND] == KIND_DYNAMIC
-                           ? part_at(w, r->b, r->h, r->j, token - r->begin)
-                           : part_at(w, r->b, 0, r->h, token));
+    return r->p->c.v[C_KIND] == KIND_DYNAMIC ? part_at(w, r->b, r->h, r->j, token - r->begin)
+                                             : part_at(w, r->b, 0, r->h, token);
+}
+
+static double weight_of(const struct row *r, int64_t token)
+{
+    return answer_real(r->a, WEIGHTS, weight_at(r, token));
 }
 
 static double token_value(const struct row *r, int64_t token, int64_t c)
@@ -212,27 +216,44 @@ static void say_row(const struct row *r, struct soft *s, bool there)
     }
 }
 
+bool pool_row(const struct fixed_problem *p, int64_t b, int64_t h, int64_t j, unsigned char *mask,
+              float *weight)
+{
+    const struct part *w = &p->part[WEIGHTS];
+    struct row r = { .p = p, .b = b, .h = h, .j = j, .n = pool_length(p, b) };
+
+    r.rows = part_is(&p->part[RANGES]) ? p->n[N_M] : pool_rows(p, r.n);
+    row_find(&r);
+    memset(mask, 0, (size_t)p->n[N_N]);
+    for (int64_t t = next_token(&r, r.begin); t >= 0; t = next_token(&r, t + 1)) {
+        mask[t] = 1;
+        if (weight)
+            weight[t] = cf_decode(w->a.dtype, cf_array_bits(&w->a, weight_at(&r, t)));
+    }
+    return has_mask(&r);
+}
+
 static void say_item(const struct fixed_problem *p, struct answer *a, struct soft *s, int64_t b)
 {
     const struct part *y_mask = &p->part[Y_MASK], *y_len = &p->part[Y_LEN];
+    const int64_t heads = part_is(y_mask) ? y_mask->a.shape[2] : 0;
     struct row r = { .p = p, .a = a, .b = b, .n = pool_length(p, b) };
 
     r.rows = part_is(&p->part[RANGES]) ? p->n[N_M] : pool_rows(p, r.n);
     if (part_is(y_len))
         say_bits(a, Y_LEN, part_at(y_len, b, 0, 0, 0), r.rows);
-    for (r.h = 0; r.h < p->heads; r.h++) {
+    for (r.h = 0; r.h < p->heads || r.h < heads; r.h++) {
         for (r.j = 0; r.j < p->n[N_M]; r.j++) {
             bool there;
 
             row_find(&r);
             there = has_mask(&r);
-            say_row(&r, s, there);
+            if (r.h < p->heads)
+                say_row(&r, s, there);
             if (part_is(y_mask))
                 say_bits(a, Y_MASK, part_at(y_mask, b, 0, r.h, r.j), there);
         }
     }
-    for (int64_t j = 0; part_is(y_mask) && p->heads == 0 && j < p->n[N_M]; j++)
-        say_kind(a, Y_MASK, part_at(y_mask, b, 0, 0, j), SAID_ANY); /* no head has it */
 }
 
 void pool_say(const struct fixed_problem *p, struct answer *a)

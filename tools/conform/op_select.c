@@ -136,6 +136,14 @@ static const struct fixed_fault faults[] = {
     { "y", offsetof(heed_select_desc, y.dtype), FAULT_U32, HEED_I64, HEED_E_DTYPE },
 };
 
+static const struct fixed_refusal refusals[] = {
+    { "op=select kind=topk count=1 nq=1", C_N, INT64_C(1) << 31, HEED_E_UNSUPPORTED },
+    { "op=select kind=hash m=1", C_N, INT64_C(1) << 31, HEED_E_UNSUPPORTED },
+    { "op=select", C_N, (INT64_C(1) << 31) + 1, HEED_E_UNSUPPORTED },
+    { "op=select", C_FRONT, -1, HEED_E_VALUE },
+    { "op=select kind=topk", C_COUNT, INT64_MAX, HEED_E_VALUE },
+};
+
 static const char *const named[] = {
     "op=select",
     "op=select kind=topk count=40 fill=special mask=some",
@@ -183,6 +191,8 @@ const struct fixed fixed_select = {
     .shorten = shorten,
     .faults = faults,
     .n_faults = sizeof faults / sizeof *faults,
+    .refusals = refusals,
+    .n_refusals = sizeof refusals / sizeof *refusals,
     .base = "op=select mask=some len=rt",
     .named = named,
     .n_named = sizeof named / sizeof *named,

@@ -10,7 +10,10 @@
 const struct cf_op *const cf_ops[] = {
     &cf_op_attn,
     &fixed_copy.op,
+    &fixed_pool.op,
+    &fixed_select.op,
     &fixed_push.op,
+    &fixed_merge.op,
 };
 const int cf_n_ops = (int)(sizeof cf_ops / sizeof *cf_ops);
 

@@ -20,6 +20,12 @@ enum { N_KERNEL, N_STRIDE, N_LEFT, N_TAIL, N_BLOCK, N_BUCKETS, N_N, N_M };
 /* Rows of an item of n tokens, without ranges. */
 int64_t pool_rows(const struct fixed_problem *, int64_t n);
 int64_t pool_length(const struct fixed_problem *, int64_t b);
+/* Which of the N tokens row j has, and where `weight` is not NULL what they weigh. false: its mask
+ * byte is 0. */
+bool pool_row(const struct fixed_problem *, int64_t b, int64_t h, int64_t j, unsigned char *mask,
+              float *weight);
+void pool_relate(const struct target *, const struct fixed_problem *, const struct fixed_call *,
+                 struct verdict *);
 void pool_say(const struct fixed_problem *, struct answer *);
 
 #endif

@@ -77,6 +77,20 @@ HK_INLINE hk_vec hkv_scale2(hk_vec a, hk_vec g)
     return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(a), shift));
 }
 
+HK_INLINE hk_u32 hkv_equals(const hk_i32 *p, hk_i32 x)
+{
+    const __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)p);
+
+    return hkv_word(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, _mm256_set1_epi32(x))));
+}
+
+HK_INLINE hk_u32 hkv_bytes(const hk_u8 *p)
+{
+    const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)p);
+
+    return ~(hk_u32)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128())) & 0xffu;
+}
+
 HK_INLINE hk_vec hkv_load_f16(const hk_u16 *p)
 {
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));

@@ -76,6 +76,18 @@ HK_INLINE hk_vec hkv_scale2(hk_vec a, hk_vec g)
     return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a), shift));
 }
 
+HK_INLINE hk_u32 hkv_equals(const hk_i32 *p, hk_i32 x)
+{
+    return _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(p), _mm512_set1_epi32(x));
+}
+
+HK_INLINE hk_u32 hkv_bytes(const hk_u8 *p)
+{
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+
+    return _mm_test_epi8_mask(bytes, bytes);
+}
+
 HK_INLINE hk_vec hkv_load_f16(const hk_u16 *p)
 {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));

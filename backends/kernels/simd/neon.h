@@ -80,6 +80,18 @@ HK_INLINE hk_u32 hkv_word(hk_vmask m)
     return vaddvq_u32(vandq_u32(m, lane));
 }
 
+HK_INLINE hk_u32 hkv_equals(const hk_i32 *p, hk_i32 x)
+{
+    return hkv_word(vceqq_s32(vld1q_s32(p), vdupq_n_s32(x)));
+}
+
+HK_INLINE hk_u32 hkv_bytes(const hk_u8 *p)
+{
+    const uint32x4_t bytes = { p[0], p[1], p[2], p[3] };
+
+    return hkv_word(vtstq_u32(bytes, bytes));
+}
+
 HK_INLINE hk_vec hkv_load_f16(const hk_u16 *p)
 {
     return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));

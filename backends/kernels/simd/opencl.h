@@ -112,6 +112,16 @@ HK_FN float hkv_add_across(hk_vec a)
     return d.x + d.y;
 }
 
+HK_FN hk_u32 hkv_equals(HK_GLOBAL const hk_i32 *p, hk_i32 x)
+{
+    return hkv_word(vload16(0, p) == (int16)(x));
+}
+
+HK_FN hk_u32 hkv_bytes(HK_GLOBAL const hk_u8 *p)
+{
+    return hkv_word(convert_int16(vload16(0, p)) != (int16)(0));
+}
+
 HK_FN hk_vec hkv_load_f16(HK_GLOBAL const hk_u16 *p)
 {
     return vload_half16(0, (HK_GLOBAL const half *)p);

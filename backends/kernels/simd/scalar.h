@@ -65,6 +65,10 @@ HK_INLINE float hkv_min_across(hk_vec a) { return a; }
 /* The lanes added as a tree, its halves first (docs/numerics.md step 9). */
 HK_INLINE float hkv_add_across(hk_vec a) { return a; }
 
+/* Which of HKV_LANES integers are x, which of as many bytes are not 0: bits. */
+HK_INLINE hk_u32 hkv_equals(HK_GLOBAL const hk_i32 *p, hk_i32 x) { return *p == x; }
+HK_INLINE hk_u32 hkv_bytes(HK_GLOBAL const hk_u8 *p) { return *p != 0; }
+
 HK_INLINE hk_vec hkv_load_f16(HK_GLOBAL const hk_u16 *p) { return hk_load_f16(p); }
 HK_INLINE hk_vec hkv_load_bf16(HK_GLOBAL const hk_u16 *p) { return hk_from_bf16(*p); }
 

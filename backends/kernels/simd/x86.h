@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the x86 vocabularies share: sums across lanes, 8 x 8 transposes.
+ * What the x86 vocabularies share: sums across lanes, 8 x 8 transposes, stores past the caches.
  */
 #ifndef HEED_BACKENDS_KERNELS_SIMD_X86_H
 #define HEED_BACKENDS_KERNELS_SIMD_X86_H
@@ -44,6 +44,27 @@ HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 p
     _mm256_storeu_ps(out + 5 * panel, _mm256_permute2f128_ps(r1, r5, 0x31));
     _mm256_storeu_ps(out + 6 * panel, _mm256_permute2f128_ps(r2, r6, 0x31));
     _mm256_storeu_ps(out + 7 * panel, _mm256_permute2f128_ps(r3, r7, 0x31));
+}
+
+#define HK_HAS_MOVE_PAST 1
+HK_INLINE void hk_move_past(char *to, const char *from, hk_i64 bytes)
+{
+    hk_i64 at = (hk_i64)(-(uintptr_t)to & 63);
+
+    if (bytes < 1024) {
+        hk_move(to, from, bytes);
+        return;
+    }
+    hk_move(to, from, at);
+    for (; at + 64 <= bytes; at += 64) {
+        const __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(from + at));
+        const __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(from + at + 32));
+
+        _mm256_stream_si256((__m256i *)(void *)(to + at), a);
+        _mm256_stream_si256((__m256i *)(void *)(to + at + 32), b);
+    }
+    hk_move(to + at, from + at, bytes - at);
+    _mm_sfence();
 }
 
 #endif
