@@ -172,7 +172,7 @@ static const struct {
     int sentences;
     struct limits limits;
 } shapes[] = {
-    { 180, { .chunk = 1024, .capacity = 512, .candidates = 4096 } },
+    { 180, { .chunk = 1024, .capacity = 256, .candidates = 4096 } },
     { 180, { .chunk = 128, .capacity = 8, .candidates = 10 } },
     { 413, { .chunk = 32, .capacity = 4, .candidates = 10 } },
     { 413, { .chunk = 64, .capacity = 0, .candidates = 10 } }
