@@ -301,6 +301,73 @@ LOOP_TEST(runtimes_beside_each_other, place_count())
     }
 }
 
+/* ---- operations with fixed arrays ---- */
+
+struct operation_caller {
+    struct op_run *run;
+    const heed_plan *plan;
+    heed_status status;
+};
+
+static void *operation_call(void *argument)
+{
+    struct operation_caller *caller = argument;
+
+    caller->status = op_run_go(caller->run, caller->plan, NULL);
+    return NULL;
+}
+
+/* With a workspace of the plan's own those who come late are told so. */
+static int operation_is_right(const struct op_work *w, const struct operation_caller *caller)
+{
+    if (caller->status == HEED_E_BUSY)
+        return strstr(op_work_line(w), "ws=own") != NULL;
+    return caller->status == HEED_OK && op_run_right(caller->run);
+}
+
+/* One plan, many threads with arrays, workspaces and queues of their own. */
+static void operation_share(const struct op_work *w, const struct place *p)
+{
+    struct operation_caller callers[THREADS];
+    heed_queue *queues[THREADS] = { NULL };
+    pthread_t threads[THREADS];
+    heed_plan *plan = NULL;
+
+    ck_assert_int_ge(op_work_plan(w, p->device, 0, &plan), 0);
+    for (int i = 0; i < THREADS; i++) {
+        ck_assert_int_ge(heed_queue_create(p->device, 0, &queues[i], NULL), 0);
+        callers[i] = (struct operation_caller){ op_run_start(w, p->device, queues[i], plan), plan,
+                                                HEED_E_INTERNAL };
+    }
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, operation_call, &callers[i]), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++) {
+        ck_assert_msg(operation_is_right(w, &callers[i]), "%s on %s, thread %d", op_work_line(w),
+                      heed_device_name(p->device), i);
+        op_run_finish(callers[i].run);
+        heed_queue_destroy(queues[i]);
+    }
+    heed_plan_drop(plan);
+}
+
+LOOP_TEST(one_plan_of_an_operation_serves_many_threads, place_count())
+{
+    const heed_executor e = crew_threads(2);
+    struct place p;
+
+    if (!place_open(&p, place_name(_i), &e))
+        return;
+    for (int c = _i % 2; c < op_work_count(); c += 2) {
+        struct op_work *w = op_work_start(c);
+
+        operation_share(w, &p);
+        op_work_finish(w);
+    }
+    place_close(&p);
+}
+
 /* ---- a plan dropped while it runs ---- */
 
 static heed_plan *dropped;
