@@ -63,15 +63,53 @@ HK_FN void hk_row_shift(hk_i64 size, HK_GLOBAL const char *x, hk_i64 x_channel, 
 
 /* ---- n elements that adjoin: a row, or many ---- */
 
+#if HK_THREADS == 1 && HKV_LANES > 1
+/* Up to so many bytes a loop is done before the language's own move has made up its mind. */
+#define HK_MOVE_SHORT 1024
+
+/* The bits of n words of 4 bytes, in whole vectors; how many words these were. */
+HK_FN hk_i64 hk_words_move(HK_GLOBAL const float *x, HK_GLOBAL float *y, hk_i64 n)
+{
+    hk_i64 i;
+
+    for (i = 0; i + 4 * HKV_LANES <= n; i += 4 * HKV_LANES) {
+        const hk_vec a = hkv_load(x + i), b = hkv_load(x + i + HKV_LANES);
+        const hk_vec c = hkv_load(x + i + 2 * HKV_LANES), d = hkv_load(x + i + 3 * HKV_LANES);
+
+        hkv_store(y + i, a);
+        hkv_store(y + i + HKV_LANES, b);
+        hkv_store(y + i + 2 * HKV_LANES, c);
+        hkv_store(y + i + 3 * HKV_LANES, d);
+    }
+    for (; i + HKV_LANES <= n; i += HKV_LANES)
+        hkv_store(y + i, hkv_load(x + i));
+    return i;
+}
+#endif
+
 /* past: as in struct hk_rows. */
 HK_FN void hk_run_move(hk_i64 size, HK_GLOBAL const char *x, HK_GLOBAL char *y, hk_i64 n,
                        hk_u32 past)
 {
 #if HK_THREADS == 1
-    if (past)
-        hk_move_past(y, x, n * size);
-    else
-        hk_move(y, x, n * size);
+    hk_i64 bytes = n * size;
+
+    if (past) {
+        hk_move_past(y, x, bytes);
+        return;
+    }
+#if HKV_LANES > 1
+    if (bytes <= HK_MOVE_SHORT && ((hk_address(x) | hk_address(y)) & 3) == 0) {
+        const hk_i64 done =
+            4 * hk_words_move((HK_GLOBAL const float *)x, (HK_GLOBAL float *)y, bytes / 4);
+
+        x += done;
+        y += done;
+        bytes -= done;
+    }
+#endif
+    if (bytes > 0)
+        hk_move(y, x, bytes);
 #else
     const hk_u64 all = hk_address(x) | hk_address(y) | (hk_u64)(n * size);
 

@@ -29,7 +29,7 @@ static const struct heed_array_table arrays =
     HEED_ARRAY_TABLE(copy, DESC_V1, ARGS_V1, HEED_COPY_ZERO, offsetof(heed_copy_desc, reserved));
 
 /* A strip moves about so many bytes: enough to begin with, and many for every worker. */
-enum { STRIP_BYTES = 32768 };
+enum { STRIP_BYTES = 131072 };
 
 static heed_status exclude(const struct heed_arrays *a)
 {
