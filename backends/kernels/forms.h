@@ -82,6 +82,7 @@ enum {
 
 #define HK_SELECT_QUERIES 64    /* TOPK: rows of a strip at most */
 #define HK_SELECT_TOKENS 96     /* rows of x that are looked at at one time */
+#define HK_SELECT_NORMS 64      /* NORM: tokens at a time */
 
 struct hk_select {
     struct hk_strip_form strip; /* rows: NORM, HASH: blocks; TOPK: n_q, but run and strips count the

@@ -14,7 +14,7 @@ struct hk_norm {
     struct hk_strip_task strip;
     hk_i64 first, end;                  /* tokens of the strip */
     HK_GLOBAL hk_i64 *keys;             /* of each, from `first` on */
-    HK_GLOBAL float *partials;          /* lanes: [2][64][HK_PARTIALS] */
+    HK_GLOBAL float *partials;          /* lanes: [2][HK_SELECT_NORMS][HK_PARTIALS] */
     struct hk_indices y;
 };
 

@@ -8,7 +8,6 @@
 #define HEED_BACKENDS_KERNELS_SELECT_NORM_LANES_H
 
 #define HK_AHEAD 32             /* tokens */
-#define HK_FEW 64               /* tokens */
 #define HK_VECS (HK_PARTIALS / HKV_LANES)
 
 /* The partials of a row. */
@@ -77,14 +76,14 @@ HK_FN void hk_norm_tree(HK_GLOBAL float *across)
     }
 }
 
-/* Of the n tokens from `first` on, HK_FEW at most. all: all are present. What is stored is loaded
- * a while later, in vectors of another shape. */
+/* Of the n tokens from `first` on, HK_SELECT_NORMS at most. all: all are present. What is stored is
+ * loaded a while later, in vectors of another shape. */
 HK_INLINE void hk_norm_keys_few(hk_u32 dtype, const struct hk_norm *norm,
                                 const struct hk_tokens *tokens, hk_i64 first, hk_i64 n,
                                 const int all)
 {
     HK_GLOBAL hk_i64 *keys = norm->keys + (first - norm->first);
-    HK_GLOBAL float *across = norm->partials + HK_FEW * HK_PARTIALS;
+    HK_GLOBAL float *across = norm->partials + HK_SELECT_NORMS * HK_PARTIALS;
     const hk_i64 channel = tokens->rows.channel, d = tokens->d;
     hk_u64 present = 0;
     hk_i64 i, k;
@@ -115,10 +114,10 @@ HK_INLINE void hk_norm_keys(hk_u32 dtype, const struct hk_norm *norm,
     const hk_i64 end = tokens->mask.base ? norm->first : hk_min(norm->end, tokens->end);
     hk_i64 i = norm->first;
 
-    for (; i + HK_FEW <= end; i += HK_FEW)
-        hk_norm_keys_few(dtype, norm, tokens, i, HK_FEW, 1);
-    for (; i < norm->end; i += HK_FEW)
-        hk_norm_keys_few(dtype, norm, tokens, i, hk_min(norm->end - i, HK_FEW), 0);
+    for (; i + HK_SELECT_NORMS <= end; i += HK_SELECT_NORMS)
+        hk_norm_keys_few(dtype, norm, tokens, i, HK_SELECT_NORMS, 1);
+    for (; i < norm->end; i += HK_SELECT_NORMS)
+        hk_norm_keys_few(dtype, norm, tokens, i, hk_min(norm->end - i, HK_SELECT_NORMS), 0);
 }
 
 #endif

@@ -246,7 +246,7 @@ static heed_status scratch_find(const struct heed_arrays *a, struct hk_select *s
     case HEED_SELECT_NORM:
         scratch_add(select, a->form, &bytes, HK_SCRATCH_KEYS, select->strip.run * select->room,
                  sizeof(int64_t));
-        scratch_add(select, a->form, &bytes, HK_SCRATCH_PRODUCTS, 2 * 64 * PARTIALS,
+        scratch_add(select, a->form, &bytes, HK_SCRATCH_PRODUCTS, 2 * HK_SELECT_NORMS * PARTIALS,
                     sizeof(float));
         break;
     case HEED_SELECT_TOPK:
