@@ -201,15 +201,15 @@ LOOP_TEST(mass_is_the_column_sum_of_all_attention_weights, SHAPES)
     free(text);
 }
 
-/* Every device, every shape: the reference's mass and choice. */
-LOOP_TEST(every_exact_device_has_the_same_bits, 16 * SHAPES)
+/* The reference's mass and choice, near and far. */
+LOOP_TEST(every_exact_device_has_the_same_bits, 12 * 2)
 {
-    const int shape = _i % SHAPES;
+    const int shape = 1 + _i % 2;
     char *const text = subjects(shapes[shape].sentences);
     char name[64];
     struct job job, wanted;
 
-    if (exact_device(_i / SHAPES, name)) {
+    if (exact_device(_i / 2, name)) {
         job_open(&job, name, text, &shapes[shape].limits);
         job_open(&wanted, "reference", text, &shapes[shape].limits);
         ck_assert_str_eq(attend_device(job.attend), name);
