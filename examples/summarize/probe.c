@@ -9,8 +9,9 @@
  * Both attentions run in chunks of rows over a memory (memory.c). A row sees its chunk and
  * the chunks beside it as they are, and what is further away compressed: a sweep forwards
  * has what lies behind in its memory, one backwards what lies ahead, and the LSE of the
- * three parts are merged. So the device holds a few chunks whatever the length of the document, and
- * time is linear in it. A document of at most two chunks is near as a whole.
+ * three parts are merged. So the device holds a few chunks of sentences, however many there
+ * are, and time is linear in their number. A document of at most two chunks is near as a
+ * whole.
  */
 #include "attend.h"
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The demo from vectors to the attention mass, which is checked against sums over all
- * pairs in double and, bit for bit, on every device.
+ * pairs in double and, bit for bit, on every device of the host.
  */
 #include "summarize_job.h"
 #include "summarize_texts.h"
@@ -152,8 +152,8 @@ static void mass_by_definition(const struct job *job, const struct limits *l, do
 
 /* ---- tests ----------------------------------------------------------------- */
 
-/* The i-th device that can be used and is exact; false: there are fewer. */
-static bool exact_device(int i, char name[64])
+/* The i-th device, if it is the host's and can be used: others would compile kernels first. */
+static bool host_device(int i, char name[64])
 {
     heed_device_props props = { .size = sizeof props };
     heed_runtime *rt = NULL;
@@ -161,7 +161,7 @@ static bool exact_device(int i, char name[64])
 
     ck_assert_int_eq(heed_runtime_create(NULL, &rt, NULL), HEED_OK);
     found = heed_device_info(heed_device_get(rt, (uint32_t)i), &props) >= 0 &&
-            props.usable >= 0 && props.exact;
+            props.kind < HEED_DEVICE_OPENCL && props.usable >= 0;
     memcpy(name, props.name, sizeof props.name);
     heed_runtime_destroy(rt);
     return found;
@@ -201,15 +201,15 @@ LOOP_TEST(mass_is_the_column_sum_of_all_attention_weights, SHAPES)
     free(text);
 }
 
-/* Every device, every shape: the reference's mass and choice. */
-LOOP_TEST(every_exact_device_has_the_same_bits, 16 * SHAPES)
+/* The reference's mass and choice, near and far. */
+LOOP_TEST(every_device_of_the_host_has_the_same_bits, 12 * 2)
 {
-    const int shape = _i % SHAPES;
+    const int shape = 1 + _i % 2;
     char *const text = subjects(shapes[shape].sentences);
     char name[64];
     struct job job, wanted;
 
-    if (exact_device(_i / SHAPES, name)) {
+    if (host_device(_i / 2, name)) {
         job_open(&job, name, text, &shapes[shape].limits);
         job_open(&wanted, "reference", text, &shapes[shape].limits);
         ck_assert_str_eq(attend_device(job.attend), name);
