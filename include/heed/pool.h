@@ -222,9 +222,9 @@ enum { HEED_SELECT_ROUNDS = 4 };       /**< Rounds of HASH at most. */
  * id is that of the last round, so it is below 2*m of the last matrix; an absent token has -1.
  * Nothing is normalised: a positive factor changes no id.
  *
- * Invariants: NORM: block, count >= 1, pads >= 0; TOPK: count >= 1; HASH: block >= 1; fields
- * that a kind does not name are 0 (HEED_E_VALUE), its arrays absent. N is below 2^31
- * (HEED_E_UNSUPPORTED).
+ * Invariants: NORM: block, count >= 1, pads >= 0; TOPK: count >= 1; HASH: block >= 1; count and
+ * pads below 2^31; fields that a kind does not name are 0 (HEED_E_VALUE), its arrays absent. N is
+ * below 2^31, m at most 2^19 (HEED_E_UNSUPPORTED); a matrix without columns is HEED_E_SHAPE.
  */
 typedef struct heed_select_desc {
     uint32_t size, flags;              /**< flags: HEED_PLAN_*. */

@@ -50,7 +50,7 @@ heed_status heed_arrays_open(struct heed_arrays *to, struct heed_plan *plan,
 {
     const struct heed_array_table *table = plan->op->arrays;
     heed_status status =
-        heed_sized_in(given, table->desc_v1, desc, table->desc_size, "desc", report);
+        heed_sized_in(given, table->desc_v1, desc, table->desc_size, "size", report);
 
     *to = (struct heed_arrays){
         .table = table, .plan = plan, .arena = arena, .desc = desc, .where.report = report

@@ -90,7 +90,7 @@ TEST(what_is_right_is_accepted)
 
 /* Each names what spoils the good descriptors. */
 #define FAULTS(OF)                                                                                 \
-    OF(HEED_E_SIZE, "desc", copy.size = 100)                                                       \
+    OF(HEED_E_SIZE, "size", copy.size = 100)                                                       \
     OF(HEED_E_FLAG, "flags", copy.flags = 2)                                                       \
     OF(HEED_E_FLAG, "flags", pool.flags = 1)                                                       \
     OF(HEED_E_VALUE, "numerics", copy.numerics = 9)                                                \
