@@ -39,12 +39,15 @@ static bool make_samples(struct samples *s, size_t pairs)
     return true;
 }
 
-/* Time of one of `repeats` runs. */
+/* Time of one of `repeats` runs; of several, after one that warms up. */
 static bool time_runs(const struct measure_input *in, struct contender *c, size_t repeats,
                       struct timing *out)
 {
-    const struct timing start = timing_now(in->threads);
+    struct timing start;
 
+    if (repeats > 1 && contender_run(c) < 0)
+        return false;
+    start = timing_now(in->threads);
     for (size_t i = 0; i < repeats; i++) {
         if (contender_run(c) < 0)
             return false;

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double burst = 5e-3;       /* seconds of one loop at least */
-enum { BEHIND = 4096 };                 /* loops may prefetch there */
+static const double burst = 10e-3;      /* seconds of one loop at least */
+enum { BEHIND = 4096, TRIALS = 9 };     /* BEHIND: loops may prefetch there */
 
 struct mix {
     const struct ceiling *ceiling;
@@ -22,8 +22,9 @@ struct mix {
     double scale;                       /* time of the copied part counts so often */
     size_t copied, read;                /* bytes of one worker; 0: no such part */
     char *from, *to;                    /* [threads][copied + read], [threads][copied] */
-    size_t copies[PEAK_LOOPS + 1];      /* passes of a burst; 0 behind the last loop */
-    size_t reads[PEAK_LOOPS + 1];
+    peak_copier *copier;                /* the best ones, and their passes of a burst */
+    peak_reader *reader;
+    size_t copies, reads;
     uint64_t *sums;                     /* [threads], so that no worker's work is removed */
 };
 
@@ -56,23 +57,56 @@ static double seconds(struct pass *p, size_t times)
     return ceiling_seconds(p->mix->ceiling, team_run(p->mix->ceiling->team, work, p));
 }
 
-/* The first pass warms up, the second says how often to repeat. */
-static size_t calibrate(struct pass *p)
+/* Of one pass, after one that warms up. */
+static double time_of(struct pass *p, size_t times)
 {
-    double once;
-
     seconds(p, 1);
-    once = seconds(p, 1);
-    return once > burst / 1e6 ? (size_t)(burst / once) + 1 : 1000000;
+    return seconds(p, times) / (double)times;
 }
 
-static double best(struct pass *p, const size_t *times, double so_far)
+/* The loop with the best median of several trials, one of each loop in turn; how many passes are a
+ * burst. Choosing anew each time would prefer whoever was not disturbed. */
+static size_t choose(struct pass *p, size_t count, const struct mix *m, size_t *passes)
 {
-    double once;
+    const double first = time_of(p, 1);
+    const size_t some = first > burst / 1e6 ? (size_t)(burst / 2 / first) + 1 : 100000;
+    double trials[PEAK_LOOPS][TRIALS], best = INFINITY;
+    size_t chosen = 0;
 
-    seconds(p, 1);
-    once = seconds(p, *times) / (double)*times;
-    return once < so_far ? once : so_far;
+    for (size_t i = 0; i < TRIALS * count; i++) {
+        const size_t loop = i % count;
+
+        if (p->copier != NULL)
+            p->copier = m->ceiling->peak->copiers[loop];
+        else
+            p->reader = m->ceiling->peak->readers[loop];
+        trials[loop][i / count] = time_of(p, some);
+    }
+    for (size_t loop = 0; loop < count; loop++) {
+        const double median = timing_spread(trials[loop], TRIALS).median;
+
+        chosen = median < best ? loop : chosen;
+        best = median < best ? median : best;
+    }
+    *passes = best > burst / 1e6 ? (size_t)(burst / best) + 1 : 1000000;
+    return chosen;
+}
+
+static void choose_loops(struct mix *m)
+{
+    const struct peak *const peak = m->ceiling->peak;
+    struct pass copy = { .mix = m, .copier = peak->copiers[0] };
+    struct pass reading = { .mix = m, .reader = peak->readers[0] };
+    size_t copiers = 0, readers = 0;
+
+    while (peak->copiers[copiers] != NULL)
+        copiers++;
+    while (peak->readers[readers] != NULL)
+        readers++;
+    if (m->copied > 0)
+        m->copier = peak->copiers[choose(&copy, copiers, m, &m->copies)];
+    if (m->read > 0)
+        m->reader = peak->readers[choose(&reading, readers, m, &m->reads)];
 }
 
 /* Each worker's part of so many bytes. */
@@ -118,10 +152,7 @@ struct mix *mix_create(const struct ceiling *ceiling, const struct workload_cost
         mix_destroy(m);
         return NULL;
     }
-    for (size_t i = 0; m->copied > 0 && ceiling->peak->copiers[i] != NULL; i++)
-        m->copies[i] = calibrate(&(struct pass){ .mix = m, .copier = ceiling->peak->copiers[i] });
-    for (size_t i = 0; m->read > 0 && ceiling->peak->readers[i] != NULL; i++)
-        m->reads[i] = calibrate(&(struct pass){ .mix = m, .reader = ceiling->peak->readers[i] });
+    choose_loops(m);
     return m;
 }
 
@@ -137,15 +168,13 @@ void mix_destroy(struct mix *m)
 
 double mix_bandwidth(struct mix *m)
 {
-    double copying = INFINITY, reading = INFINITY;
+    double time = 0;
 
     if (m == NULL)
         return NAN;
-    for (size_t i = 0; m->copies[i] > 0; i++)
-        copying = best(&(struct pass){ .mix = m, .copier = m->ceiling->peak->copiers[i] },
-                       &m->copies[i], copying);
-    for (size_t i = 0; m->reads[i] > 0; i++)
-        reading = best(&(struct pass){ .mix = m, .reader = m->ceiling->peak->readers[i] },
-                       &m->reads[i], reading);
-    return m->bytes / ((m->copied > 0 ? copying * m->scale : 0) + (m->read > 0 ? reading : 0));
+    if (m->copied > 0)
+        time += time_of(&(struct pass){ .mix = m, .copier = m->copier }, m->copies) * m->scale;
+    if (m->read > 0)
+        time += time_of(&(struct pass){ .mix = m, .reader = m->reader }, m->reads);
+    return m->bytes / time;
 }
