@@ -110,6 +110,26 @@ HK_FN void hk_copy_ahead(HK_GLOBAL const struct hk_copy *numbers, const struct h
         HK_PREFETCH(hk_row(&item->x, row) + at);
 }
 
+/* Rows that a list names, to or from a plain y, bits as they are: the common gather and scatter. */
+HK_FN void hk_copy_listed(HK_GLOBAL const struct hk_copy *numbers,
+                          const struct hk_copy_item *item, hk_i64 i, hk_i64 end)
+{
+    const hk_i64 size = hk_size(item->x.dtype), d = numbers->d;
+
+    for (; i < end; i++) {
+        const hk_i64 row = item->has_from ? hk_entry_i32(&item->from, i) : i;
+        const hk_i64 t = item->has_to ? hk_entry_i32(&item->to, i) : item->at + i;
+
+        hk_copy_ahead(numbers, item, i, end);
+        if (t < 0 || t >= numbers->y_rows)
+            continue;
+        if (row >= 0 && row < numbers->x_rows)
+            hk_run_move(size, hk_row(&item->x, row), hk_row(&item->y, t), d, item->y.past);
+        else if (numbers->zero)
+            hk_row_zero(size, hk_row(&item->y, t), 1, d);
+    }
+}
+
 HK_FN void hk_copy_task(const struct hk_call *call, hk_i64 task)
 {
     HK_GLOBAL const struct hk_copy *numbers = HK_NUMBERS(call, struct hk_copy);
@@ -121,12 +141,16 @@ HK_FN void hk_copy_task(const struct hk_call *call, hk_i64 task)
     if (!hk_copy_open(call, numbers, strip.b, strip.head, &item))
         return;
     end = hk_min(strip.first + strip.count, item.n);
+    if ((item.has_from || item.has_to) && !item.ring && !item.paged &&
+        item.x.dtype == item.y.dtype && item.x.channel == 1 && item.y.channel == 1) {
+        hk_copy_listed(numbers, &item, strip.first, end);
+        return;
+    }
     for (i = strip.first; i < end; i += run) {
         HK_GLOBAL char *place;
         hk_i64 source;
 
         run = item.has_to ? 1 : end - i;
-        hk_copy_ahead(numbers, &item, i, end);
         source = hk_copy_source(numbers, &item, i, &run);
         place = hk_copy_place(call, numbers, &item,
                               item.has_to ? hk_entry_i32(&item.to, i) : item.at + i, &run);
