@@ -90,8 +90,8 @@ static void list_make(struct family *f, struct fixed_call *base)
 {
     const size_t run = offsetof(heed_copy_args, run);
 
-    add(f, IN_DESC, "desc", 0, FAULT_U32, 8, HEED_E_SIZE);
-    add(f, IN_DESC, "desc", 0, FAULT_U32, (int64_t)f->op->desc_size - 1, HEED_E_SIZE);
+    add(f, IN_DESC, "size", 0, FAULT_U32, 8, HEED_E_SIZE);
+    add(f, IN_DESC, "size", 0, FAULT_U32, (int64_t)f->op->desc_size - 1, HEED_E_SIZE);
     add(f, IN_DESC, "flags", 4, FAULT_U32, 1 << 30, HEED_E_FLAG);
     add(f, IN_DESC, "numerics", 8, FAULT_U32, 4, HEED_E_VALUE);
     for (int i = 0; i < f->op->n_arrays; i++) {
