@@ -138,7 +138,7 @@ HK_FN void hk_copy_task(const struct hk_call *call, hk_i64 task)
     struct hk_copy_item item;
     hk_i64 i, end, run;
 
-    if (!hk_copy_open(call, numbers, strip.b, strip.head, &item))
+    if (d == 0 || !hk_copy_open(call, numbers, strip.b, strip.head, &item))
         return;
     end = hk_min(strip.first + strip.count, item.n);
     if ((item.has_from || item.has_to) && !item.ring && !item.paged &&

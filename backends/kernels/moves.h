@@ -151,6 +151,8 @@ HK_FN void hk_rows_zero(const struct hk_rows *to, HK_GLOBAL char *y, hk_i64 run,
     const hk_i64 size = hk_size(to->dtype);
     hk_i64 i;
 
+    if (d == 0) /* then y may have no address */
+        return;
     if (hk_rows_adjoin(to, d))
         hk_row_zero(size, y, 1, run * d);
     else
@@ -166,6 +168,8 @@ HK_FN void hk_rows_move(const struct hk_rows *from, HK_GLOBAL const char *x,
     const int plain = from->channel == 1 && to->channel == 1;
     hk_i64 i;
 
+    if (d == 0)
+        return;
     if (hk_rows_adjoin(from, d) && hk_rows_adjoin(to, d)) {
         hk_run_move(size, x, y, run * d, to->past);
         return;

@@ -123,7 +123,7 @@ HK_FN struct hk_rows hk_rows_get(const struct hk_call *call, hk_u32 array, hk_i6
 
 HK_FN HK_GLOBAL char *hk_row(const struct hk_rows *rows, hk_i64 i)
 {
-    return rows->base + i * rows->row;
+    return rows->base ? rows->base + i * rows->row : rows->base;
 }
 
 /* Entries [head][n] of a batch item (axes 4 and 5), `step` elements apart. */
@@ -149,7 +149,9 @@ HK_FN hk_i64 hk_entry_i32(const struct hk_entries *entries, hk_i64 i)
 
 HK_FN HK_GLOBAL float *hk_entry_f32(const struct hk_entries *entries, hk_i64 i)
 {
-    return (HK_GLOBAL float *)entries->base + i * entries->step;
+    HK_GLOBAL float *const base = (HK_GLOBAL float *)entries->base;
+
+    return base ? base + i * entries->step : base;
 }
 
 /* A byte of a mask. */

@@ -64,6 +64,8 @@ HK_FN void hk_push_task(const struct hk_call *call, hk_i64 task)
     const hk_i64 end = strip.first + strip.count, stay = hk_max(item.fallen - item.len, 0);
     hk_i64 i, run;
 
+    if (numbers->d == 0) /* rows without elements may have no address */
+        return;
     i = hk_max(strip.first, item.fallen);
     if (out.dtype && i < end)
         hk_rows_zero(&out, hk_row(&out, i), end - i, numbers->d);

@@ -167,7 +167,7 @@ HK_INLINE void hk_tile_add(hk_u32 dtype, const struct hk_weigh_row *row, hk_i64 
             tile.o[v] = hkv_mul(tile.o[v], hkv_set(scale));
         for (; left != 0; left &= left - 1) {
             const int i = hk_first_bit(left);
-            HK_GLOBAL const char *value = row->values + (first + i) * row->value_step;
+            HK_GLOBAL const char *value = hk_byte(row->values, (first + i) * row->value_step);
             const hk_vec weight = hkv_set(p[i]);
 
             HK_UNROLL

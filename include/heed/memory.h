@@ -25,9 +25,11 @@ extern "C" {
  * left, and without a head axis one head. `[B]` is an array with one to three batch axes, the
  * missing ones on the left with extent 1, `[1 or H][n]` may lack its head axis, too. B, the batch,
  * has of each axis the extent that all arrays have in common; an input with extent 1, or without
- * the axis, is broadcast; an output and a state have every extent of B. Strides are any, in
- * elements; outputs and states map no two elements to one address. Extents of 0 are legal.
- * Every array is memory of the device: nothing of it is read by check or plan.
+ * the axis, is broadcast. Axes are read from the right: [n], [H][n], [b][H][n]; a mask or a list
+ * for each item is [B][1][n]. [B][pages] and [B][M][2] may lack all of B; an output and a state
+ * have every extent of B. Strides are any, in elements; outputs and states map no two elements to
+ * one address. Extents of 0 are legal. Every array is memory of the device: nothing of it is read
+ * by check or plan.
  *
  * What makes no sense in an index, a length or a head is absent by the rules below, never an
  * access out of bounds. Outputs and states share no byte with another array or the workspace
@@ -37,10 +39,10 @@ extern "C" {
  *
  * Where two element types are equal, the bits are copied: payloads of NaN, -0, subnormals.
  * Otherwise an element is widened exactly to binary32 and leaves as every result does: one
- * rounding to nearest even, NaN canonical, -0 as +0 (docs/numerics.md, step 11). Every device has
- * the same bits; there is no looser path.
+ * rounding to nearest even, NaN canonical, -0 as +0 (docs/numerics.md, section 4, step 11). Every
+ * device has the same bits; there is no looser path.
  *
- * @section example Example: the rows of 3 tokens, and a text appended to a cache
+ * @section example Example: the rows of 3 tokens
  *
  * @code
  * // x: float [n][64]; y: float [3][64]; queue: of the device to use
@@ -68,7 +70,8 @@ enum {
  *     y[b][h][to(i)] = x[b][h][from(i)]      for i in 0 .. n - 1
  *
  *     x      [batch...][H][rows][d]     f32, f16 or bf16
- *     y      [batch...][H][rows][d]     f32, f16 or bf16; with `table` [P][H][page][d]
+ *     y      [batch...][H][rows][d]     f32, f16 or bf16; with `table` [P][H][page][d],
+ *                                       exactly, shared by all items
  *     from   [B][1 or H][n], i32        optional; without it from(i) = i
  *     to     [B][1 or H][n], i32        optional, not with `at`
  *     at     [B], i32 or i64            optional, not with `to`
@@ -171,9 +174,10 @@ HEED_API HEED_MUST_CHECK heed_status heed_copy_run(const heed_plan *plan, heed_q
  *
  * A length outside [0, C] is clamped before it is used, a head outside [0, C) counts as 0. Rows of
  * `out` at or beyond out_len are written as +0. Rows of the memory that are not replaced keep what
- * they hold. Bits are copied. C = 0 is legal: then everything falls out at once. Nothing is
- * shifted: the work is O(L), whatever C is, and the memory never grows. A zeroed head and len is
- * the empty memory.
+ * they hold. Bits are copied. An attention whose terms show all of a source may read `rows` as a
+ * DENSE source with `len`: the rows are those of the memory, in the order of storage. C = 0 is
+ * legal: then everything falls out at once. Nothing is shifted: the work is O(L), whatever C is,
+ * and the memory never grows. A zeroed head and len is the empty memory.
  *
  * The memories of Transformer-XL (Dai et al. 2019, section 3.2), of the Compressive Transformer
  * (Rae et al. 2020, algorithm 1: push, compress `out`, push that) and of AWESOME (Cao and Wang

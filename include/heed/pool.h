@@ -54,33 +54,34 @@ extern "C" {
 
 /** What becomes of the present tokens of a row: x_t is a token's row, w_t its weight. */
 enum {
-    HEED_POOL_SUM = 0,         /**< sum of x_t. */
-    HEED_POOL_MEAN,            /**< their sum, divided by how many are present. */
-    HEED_POOL_MAX,             /**< the largest, channel by channel; a NaN wins. */
-    HEED_POOL_LINEAR,          /**< sum of w_t * x_t, weights as they are. */
-    HEED_POOL_WEIGHTED,        /**< softmax of w_t over the row's present tokens (AdaPool, Pang et
-                                    al. 2022, section 3.2); -Inf removes a token, so that weights
+    HEED_POOL_SUM = 0,  /**< sum of x_t. */
+    HEED_POOL_MEAN,     /**< their sum, divided by how many are present. */
+    HEED_POOL_MAX,      /**< the largest, channel by channel; a NaN wins. */
+    HEED_POOL_LINEAR,   /**< sum of w_t * x_t, weights as they are. */
+    HEED_POOL_WEIGHTED, /**< softmax of w_t over the row's present tokens (AdaPool, Pang et
+                                    al. 2022); -Inf removes a token, so that weights
                                     0 and -Inf are the oracle's labels. */
-    HEED_POOL_DYNAMIC,         /**< softmax of the row's own weights, one for each of its taps
-                                    (LDConv, Zhang et al. 2021, Poolingformer, section 3.3). */
-    HEED_POOL_BUCKET           /**< mean over the tokens of one id, in blocks (LSG with LSH,
+    HEED_POOL_DYNAMIC,  /**< softmax of the row's own weights, one for each of its taps
+                                    (LDConv of Poolingformer, Zhang et al. 2021). */
+    HEED_POOL_BUCKET    /**< mean over the tokens of one id, in blocks (LSG with LSH,
                                     Condevaux and Harispe 2022, section 3.2); see
                                     HEED_SELECT_HASH. */
 };
 
 /**
  * Which windows an item of n tokens has. Without `ranges`, row j has the taps 0 .. kernel - 1,
- * tap i at token j*stride - left + i.
+ * tap i at token j*stride - left + i; END and JOIN say what is other.
  */
 enum {
-    HEED_TAIL_FLOOR = 0,       /**< Whole windows only: n < kernel ? 0 : (n-kernel)/stride + 1. */
-    HEED_TAIL_CEIL,            /**< And a last one that is cut: n = 0: 0; n <= kernel: 1; else
+    HEED_TAIL_FLOOR = 0, /**< Whole windows only: n < kernel ? 0 : (n-kernel)/stride + 1. */
+    HEED_TAIL_CEIL,      /**< And a last one that is cut: n = 0: 0; n <= kernel: 1; else
                                     ceil((n - kernel)/stride) + 1. stride <= kernel. */
-    HEED_TAIL_CENTRE,          /**< Windows whose centre exists: with c = ceil((1 + kernel)/2) - 1 -
+    HEED_TAIL_CENTRE,    /**< Windows whose centre exists: with c = ceil((1 + kernel)/2) - 1 -
                                     left, which is at least 0, n <= c ? 0 : (n - 1 - c)/stride + 1.
                                     The centre of row j is token j*stride + c. */
-    HEED_TAIL_JOIN,            /**< As FLOOR, and the last window reaches to n. */
-    HEED_TAIL_END              /**< ceil(n/stride) windows that end at n: window j begins at token
+    HEED_TAIL_JOIN,      /**< As FLOOR (n < kernel: no row), and the last window
+                                    reaches to n. */
+    HEED_TAIL_END        /**< ceil(n/stride) windows that end at n: window j begins at token
                                     n - (rows - j)*stride, so the first may be cut. */
 };
 
@@ -107,14 +108,18 @@ enum {
  * are +0 with mask byte 0, and so is every row without a present token.
  *
  * `y_mask`: with HEED_TAIL_CENTRE the row's centre token is present; else some token of it is. A
- * row with mask byte 0 is +0. Its head axis has H if that of `mask` or of `ids` has.
+ * row with mask byte 0 is +0. Its head axis has H if that of `mask` or of `ids` has. A y_len of i32
+ * wants M below 2^31 (HEED_E_UNSUPPORTED).
  *
- * Invariants: windows: kernel and stride at least 1, 0 <= left < kernel; only CENTRE takes left;
+ * Invariants: windows: kernel and stride at least 1; only CENTRE takes left, from 0 to
+ * ceil((1 + kernel)/2) - 1;
  * JOIN and END want kernel = stride; DYNAMIC takes neither JOIN nor ranges. Ranges and BUCKET take
  * no kernel, stride, left or tail; BUCKET wants block and buckets at least 1 and no ranges, other
  * kinds take neither. Else HEED_E_VALUE. kernel above 2^24: HEED_E_UNSUPPORTED.
  *
- * Results are finite while the sum of |w * x| over a row's tokens is.
+ * Before the rounding to y's type, results are finite while the sum of |x| over a row's tokens is
+ * (LINEAR: of |w * x|). WEIGHTED, DYNAMIC: a w of NaN, or whose product with log2 e is +Inf, makes
+ * the row NaN; one whose product is -Inf removes the token.
  */
 typedef struct heed_pool_desc {
     uint32_t size, flags;              /**< flags: HEED_PLAN_*. */
@@ -181,12 +186,13 @@ HEED_API HEED_MUST_CHECK heed_status heed_pool_run(const heed_plan *plan, heed_q
 /* ---- select ------------------------------------------------------------- */
 
 enum {
-    HEED_SELECT_NORM = 0,      /**< Tokens with the largest square norm, block by block (LSG with
+    HEED_SELECT_NORM = 0, /**< Tokens with the largest square norm, block by block (LSG with
                                     norm, Condevaux and Harispe 2022, section 3.2). */
-    HEED_SELECT_TOPK,          /**< Tokens with the largest scores q.x, query by query
+    HEED_SELECT_TOPK,     /**< Tokens with the largest scores q.x, query by query
                                     (Unlimiformer, Bertsch et al. 2023, section 2). */
-    HEED_SELECT_HASH           /**< The bucket of each token: rounds of an angular hash (Andoni et
-                                    al. 2015; Kitaev et al. 2020, Reformer, section 2). */
+    HEED_SELECT_HASH      /**< The bucket of each token: an angular hash (Andoni et al. 2015;
+                                    Kitaev et al. 2020, Reformer, section 2); further rounds hash
+                                    the buckets' sums (LSG with LSH, section 3.2). */
 };
 
 enum { HEED_SELECT_ROUNDS = 4 };       /**< Rounds of HASH at most. */

@@ -61,6 +61,10 @@ heed_status heed_arrays_open(struct heed_arrays *to, struct heed_plan *plan,
         to->axes[i] = table->rows[i].axes;
     if (status >= 0)
         status = head_check(to);
+    for (uint32_t i = 0; i < table->n && status >= 0; i++) {
+        if (table->rows[i].needed)
+            status = heed_arrays_want(to, i, true, "the operation needs it");
+    }
     if (status < 0)
         return status;
     to->form = heed_arena_take(arena, sizeof(*to->form), _Alignof(struct heed_form));
@@ -344,11 +348,18 @@ heed_status heed_arrays_pass(struct heed_arrays *a, int64_t tasks)
     return HEED_OK;
 }
 
+int64_t heed_arrays_row_bytes(int64_t d, uint32_t dtype)
+{
+    const int64_t most = (int64_t)1 << 40;
+
+    return d < most / 8 ? d * heed_dtype_size(dtype) : most;
+}
+
 heed_status heed_arrays_strips(struct heed_arrays *a, int64_t heads, int64_t rows,
                                int64_t row_bytes, int64_t bytes)
 {
     struct hk_strip_form *strip = a->numbers;
-    const int64_t run = row_bytes > 0 && row_bytes < bytes ? bytes / row_bytes : 1;
+    const int64_t run = row_bytes < bytes ? bytes / (row_bytes > 0 ? row_bytes : 1) : 1;
 
     *strip = (struct hk_strip_form){
         .heads = heads, .rows = rows, .run = run, .strips = rows / run + (rows % run != 0)
@@ -415,9 +426,12 @@ double heed_arrays_elements(const struct heed_plan *plan, uint32_t array)
     return view->dtype != 0 ? n : 0;
 }
 
-uint64_t heed_arrays_bytes(const struct heed_plan *plan, uint32_t array, double elements)
+double heed_arrays_bytes(const struct heed_plan *plan, uint32_t array, double elements)
 {
-    const double bytes = elements * heed_dtype_size(plan->operands[array].view.dtype);
+    return elements * heed_dtype_size(plan->operands[array].view.dtype);
+}
 
-    return bytes < 0x1p63 ? (uint64_t)bytes : (uint64_t)1 << 63;
+uint64_t heed_arrays_whole(double work)
+{
+    return work < 0x1p63 ? (uint64_t)work : (uint64_t)1 << 63;
 }

@@ -94,6 +94,8 @@ heed_status heed_arrays_axis(const struct heed_arrays *, uint32_t array, uint32_
                              int64_t wanted, const char *why);
 int64_t heed_arrays_extent(const struct heed_arrays *, char letter);
 
+/* Bytes of a row of d elements of a type, 2^40 at most. */
+int64_t heed_arrays_row_bytes(int64_t d, uint32_t dtype);
 /* Cuts `rows` rows of `heads` heads into strips of about `bytes` bytes each at `row_bytes` a row
  * (at least one row), and adds the pass over them; HEED_E_UNSUPPORTED: too many tasks. */
 HEED_MUST_CHECK
@@ -110,8 +112,10 @@ HEED_MUST_CHECK
 heed_status heed_arrays_place(const struct heed_plan *, const void *args, struct heed_places *,
                               heed_report *);
 
-/* Bytes of `n` elements of an operand's type, for heed_op.work: as large as a double says. */
-uint64_t heed_arrays_bytes(const struct heed_plan *, uint32_t array, double elements);
+/* For heed_op.work: bytes of so many elements of an operand's type; and a sum of them, or of other
+ * work, as the whole number that it is, 2^63 at most. */
+double heed_arrays_bytes(const struct heed_plan *, uint32_t array, double elements);
+uint64_t heed_arrays_whole(double work);
 /* Elements of an operand that have an address of their own. */
 double heed_arrays_elements(const struct heed_plan *, uint32_t array);
 

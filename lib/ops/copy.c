@@ -72,7 +72,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     copy->zero = (desc.flags & HEED_COPY_ZERO) != 0;
     return heed_arrays_strips(&a, heed_arrays_extent(&a, 'H'),
                               heed_arrays_extent(&a, listed ? 'N' : 'S'),
-                              copy->d * heed_dtype_size(desc.x.dtype), STRIP_BYTES);
+                              heed_arrays_row_bytes(copy->d, desc.x.dtype), STRIP_BYTES);
 }
 
 /* Every row is read and written once. */
@@ -84,8 +84,8 @@ static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
                             (double)copy->strip.rows * (double)copy->d;
 
     *flops = 0;
-    *bytes =
-        heed_arrays_bytes(plan, HK_COPY_X, elements) + heed_arrays_bytes(plan, HK_COPY_Y, elements);
+    *bytes = heed_arrays_whole(heed_arrays_bytes(plan, HK_COPY_X, elements) +
+                               heed_arrays_bytes(plan, HK_COPY_Y, elements));
 }
 
 const struct heed_op heed_op_copy = {

@@ -59,7 +59,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     merge->d = heed_arrays_extent(&a, 'D');
     merge->parts = heed_arrays_extent(&a, 'P');
     merge->lse_with_sink = (desc.flags & HEED_ATTN_LSE_WITH_SINK) != 0;
-    if (!heed_mul_i64(merge->d * heed_dtype_size(desc.parts.dtype), merge->parts, &row))
+    if (!heed_mul_i64(heed_arrays_row_bytes(merge->d, desc.parts.dtype), merge->parts, &row))
         row = STRIP_BYTES;
     return heed_arrays_strips(&a, heed_arrays_extent(&a, 'H'), heed_arrays_extent(&a, 'N'), row,
                               STRIP_BYTES);
@@ -67,10 +67,12 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
 
 static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
 {
-    *flops = (uint64_t)(2 * heed_arrays_elements(plan, HK_MERGE_PARTS));
-    *bytes = 0;
+    double moved = 0;
+
+    *flops = heed_arrays_whole(2 * heed_arrays_elements(plan, HK_MERGE_PARTS));
     for (uint32_t i = 0; i < plan->n_operands; i++)
-        *bytes += heed_arrays_bytes(plan, i, heed_arrays_elements(plan, i));
+        moved += heed_arrays_bytes(plan, i, heed_arrays_elements(plan, i));
+    *bytes = heed_arrays_whole(moved);
 }
 
 const struct heed_op heed_op_merge = {

@@ -71,6 +71,8 @@ static heed_status choose(struct heed_plan *plan, heed_report *report)
             return HEED_OK;
         }
     }
+    if (why.field == NULL && plan->n_operands > 0)
+        why.field = plan->operands[0].name; /* the report names a part in any case */
     return heed_report_fill(report, HEED_E_UNSUPPORTED, why.field, 0, 0, "%s", why.reason);
 }
 

@@ -55,18 +55,18 @@ static heed_status windows_check(const struct heed_arrays *a, const heed_pool_de
     const bool adjoin = d->tail == HEED_TAIL_JOIN || d->tail == HEED_TAIL_END;
     heed_status status = heed_arrays_limit(a, "kernel", d->kernel, 1, INT64_MAX, "at least 1");
 
+    if (status >= 0 && d->kernel > KERNEL_MAX)
+        status = heed_where_fail(&a->where, HEED_E_UNSUPPORTED, "kernel", KERNEL_MAX, d->kernel,
+                                 "longer windows are not counted exactly");
     if (status >= 0)
         status = heed_arrays_limit(a, "stride", d->stride, adjoin ? d->kernel : 1,
                                    adjoin || d->tail == HEED_TAIL_CEIL ? d->kernel : INT64_MAX,
                                    adjoin ? "windows of JOIN and END adjoin: stride is kernel"
                                           : "at least 1, and with CEIL at most kernel");
     if (status >= 0)
-        status = heed_arrays_limit(a, "left", d->left, 0, centre ? centre_of(d->kernel) : 0,
-                                   centre ? "the centre lies at or behind token j*stride"
-                                          : "only CENTRE takes it");
-    if (status >= 0 && d->kernel > KERNEL_MAX)
-        status = heed_where_fail(&a->where, HEED_E_UNSUPPORTED, "kernel", KERNEL_MAX, d->kernel,
-                                 "longer windows are not counted exactly");
+        status =
+            heed_arrays_limit(a, "left", d->left, 0, centre ? centre_of(d->kernel) : 0,
+                              centre ? "at most ceil((1 + kernel)/2) - 1" : "only CENTRE takes it");
     return status;
 }
 
@@ -176,7 +176,7 @@ static heed_status y_mask_check(const struct heed_arrays *a)
 /* Bytes of x that a row reads for the first time. */
 static int64_t row_bytes(const struct heed_arrays *a, const heed_pool_desc *d)
 {
-    const int64_t size = heed_arrays_extent(a, 'D') * heed_dtype_size(d->x.dtype);
+    const int64_t size = heed_arrays_row_bytes(heed_arrays_extent(a, 'D'), d->x.dtype);
     const int64_t rows = heed_arrays_extent(a, 'M'), n = heed_arrays_extent(a, 'N');
     const int64_t tokens = rows > 0 ? n / rows : n;
 
@@ -228,12 +228,17 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
         status = heed_arrays_axis(&a, HK_POOL_WEIGHTS, 5, desc.kernel, "one for each tap");
     if (status >= 0)
         status = y_mask_check(&a);
+    if (status >= 0 && desc.y_len.dtype == HEED_I32 && heed_arrays_has(&a, HK_POOL_Y_LEN) &&
+        heed_arrays_extent(&a, 'M') > INT32_MAX)
+        status = heed_where_fail(&a.where, HEED_E_UNSUPPORTED, "y_len.dtype", HEED_I64, HEED_I32,
+                                 "there may be more rows than an i32 counts");
     return status < 0 ? status : form_fill(&a, &desc);
 }
 
 /* Each token is read once, each row written once; a multiplication and an addition a tap. */
 static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
 {
+    double moved = 0;
     const struct heed_form *form = heed_form_of(plan);
     const struct hk_pool *pool = form->numbers;
     const double items = (double)form->n_batch * (double)pool->strip.heads;
@@ -241,10 +246,10 @@ static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
                             ? (double)pool->strip.rows * (double)pool->window
                             : (double)pool->n;
 
-    *flops = (uint64_t)(2 * items * taps * (double)pool->d);
-    *bytes = 0;
+    *flops = heed_arrays_whole(2 * items * taps * (double)pool->d);
     for (uint32_t i = 0; i < plan->n_operands; i++)
-        *bytes += heed_arrays_bytes(plan, i, heed_arrays_elements(plan, i));
+        moved += heed_arrays_bytes(plan, i, heed_arrays_elements(plan, i));
+    *bytes = heed_arrays_whole(moved);
 }
 
 const struct heed_op heed_op_pool = {

@@ -63,7 +63,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     push->d = heed_arrays_extent(&a, 'D');
     push->capacity = heed_arrays_extent(&a, 'C');
     status = heed_arrays_strips(&a, heed_arrays_extent(&a, 'H'), heed_arrays_extent(&a, 'L'),
-                                push->d * heed_dtype_size(desc.x.dtype), STRIP_BYTES);
+                                heed_arrays_row_bytes(push->d, desc.x.dtype), STRIP_BYTES);
     return status < 0 ? status : heed_arrays_pass(&a, a.form->n_batch);
 }
 
@@ -73,8 +73,9 @@ static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
     const double rows = heed_arrays_elements(plan, HK_PUSH_X);
 
     *flops = 0;
-    *bytes = heed_arrays_bytes(plan, HK_PUSH_X, 2 * rows) +
-             heed_arrays_bytes(plan, HK_PUSH_OUT, 2 * heed_arrays_elements(plan, HK_PUSH_OUT));
+    *bytes = heed_arrays_whole(
+        heed_arrays_bytes(plan, HK_PUSH_X, 2 * rows) +
+        heed_arrays_bytes(plan, HK_PUSH_OUT, 2 * heed_arrays_elements(plan, HK_PUSH_OUT)));
 }
 
 const struct heed_op heed_op_push = {

@@ -30,6 +30,8 @@ static const struct heed_array_row select_arrays[] = {
 /* clang-format on */
 static const char letters_of_rounds[HEED_SELECT_ROUNDS] = { 'W', 'X', 'Y', 'Z' };
 
+#define CHANNELS_MAX ((int64_t)1 << 40)
+
 /* Sizes of the first version: frozen. */
 enum { DESC_V1 = 984, ARGS_V1 = 192 };
 _Static_assert(sizeof(heed_select_desc) == DESC_V1, "heed_select_desc may only grow");
@@ -156,6 +158,9 @@ static heed_status extents_check(struct heed_arrays *a, const heed_select_desc *
 {
     struct hk_select *select = a->numbers;
 
+    if (select->d > CHANNELS_MAX)
+        return heed_where_fail(&a->where, HEED_E_UNSUPPORTED, "x.shape", CHANNELS_MAX, select->d,
+                               "more channels than are supported");
     if (select->n > INT32_MAX)
         return heed_where_fail(&a->where, HEED_E_UNSUPPORTED, "x.shape", INT32_MAX, select->n,
                                "indices have 31 bits");
@@ -338,7 +343,7 @@ static heed_status form_fill(struct heed_arrays *a, const heed_select_desc *d)
             return status;
     }
     status = topk ? topk_tasks(a, select)
-                  : block_strips(a, select, select->d * heed_dtype_size(d->x.dtype));
+                  : block_strips(a, select, heed_arrays_row_bytes(select->d, d->x.dtype));
     return status < 0 ? status : scratch_find(a, select);
 }
 
@@ -366,6 +371,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
 /* A multiplication and an addition for each element of a product. */
 static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
 {
+    double moved = 0;
     const struct heed_form *form = heed_form_of(plan);
     const struct hk_select *select = form->numbers;
     double products = 1;
@@ -374,11 +380,11 @@ static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
         products = (double)select->strip.rows;
     else if (select->kind == HEED_SELECT_HASH)
         products = (double)select->candidates[0] / 2;
-    *flops = (uint64_t)(2 * products * (double)form->n_batch * (double)select->strip.heads *
-                        (double)select->n * (double)select->d);
-    *bytes = 0;
+    *flops = heed_arrays_whole(2 * products * (double)form->n_batch * (double)select->strip.heads *
+                               (double)select->n * (double)select->d);
     for (uint32_t i = 0; i < plan->n_operands; i++)
-        *bytes += heed_arrays_bytes(plan, i, heed_arrays_elements(plan, i));
+        moved += heed_arrays_bytes(plan, i, heed_arrays_elements(plan, i));
+    *bytes = heed_arrays_whole(moved);
 }
 
 const struct heed_op heed_op_select = {
