@@ -48,7 +48,7 @@ static int64_t blocks_of(int64_t n, int64_t block)
 
 static int64_t plus(int64_t a, int64_t b)
 {
-    return a > INT64_MAX - b ? INT64_MAX : a + b;
+    return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
 static int64_t places(const struct cs *c)
