@@ -435,3 +435,12 @@ uint64_t heed_arrays_whole(double work)
 {
     return work < 0x1p63 ? (uint64_t)work : (uint64_t)1 << 63;
 }
+
+uint64_t heed_arrays_once(const struct heed_plan *plan)
+{
+    double bytes = 0;
+
+    for (uint32_t i = 0; i < plan->n_operands; i++)
+        bytes += heed_arrays_bytes(plan, i, heed_arrays_elements(plan, i));
+    return heed_arrays_whole(bytes);
+}

@@ -116,6 +116,8 @@ heed_status heed_arrays_place(const struct heed_plan *, const void *args, struct
  * work, as the whole number that it is, 2^63 at most. */
 double heed_arrays_bytes(const struct heed_plan *, uint32_t array, double elements);
 uint64_t heed_arrays_whole(double work);
+/* Bytes of all operands, each element once. */
+uint64_t heed_arrays_once(const struct heed_plan *);
 /* Elements of an operand that have an address of their own. */
 double heed_arrays_elements(const struct heed_plan *, uint32_t array);
 

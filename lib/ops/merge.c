@@ -67,12 +67,8 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
 
 static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
 {
-    double moved = 0;
-
     *flops = heed_arrays_whole(2 * heed_arrays_elements(plan, HK_MERGE_PARTS));
-    for (uint32_t i = 0; i < plan->n_operands; i++)
-        moved += heed_arrays_bytes(plan, i, heed_arrays_elements(plan, i));
-    *bytes = heed_arrays_whole(moved);
+    *bytes = heed_arrays_once(plan);
 }
 
 const struct heed_op heed_op_merge = {

@@ -238,7 +238,6 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
 /* Each token is read once, each row written once; a multiplication and an addition a tap. */
 static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
 {
-    double moved = 0;
     const struct heed_form *form = heed_form_of(plan);
     const struct hk_pool *pool = form->numbers;
     const double items = (double)form->n_batch * (double)pool->strip.heads;
@@ -247,9 +246,7 @@ static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
                             : (double)pool->n;
 
     *flops = heed_arrays_whole(2 * items * taps * (double)pool->d);
-    for (uint32_t i = 0; i < plan->n_operands; i++)
-        moved += heed_arrays_bytes(plan, i, heed_arrays_elements(plan, i));
-    *bytes = heed_arrays_whole(moved);
+    *bytes = heed_arrays_once(plan);
 }
 
 const struct heed_op heed_op_pool = {

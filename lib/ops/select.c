@@ -371,7 +371,6 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
 /* A multiplication and an addition for each element of a product. */
 static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
 {
-    double moved = 0;
     const struct heed_form *form = heed_form_of(plan);
     const struct hk_select *select = form->numbers;
     double products = 1;
@@ -382,9 +381,7 @@ static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
         products = (double)select->candidates[0] / 2;
     *flops = heed_arrays_whole(2 * products * (double)form->n_batch * (double)select->strip.heads *
                                (double)select->n * (double)select->d);
-    for (uint32_t i = 0; i < plan->n_operands; i++)
-        moved += heed_arrays_bytes(plan, i, heed_arrays_elements(plan, i));
-    *bytes = heed_arrays_whole(moved);
+    *bytes = heed_arrays_once(plan);
 }
 
 const struct heed_op heed_op_select = {
