@@ -159,7 +159,7 @@ static float score(const struct walk *walk, int64_t key)
     const struct heed_checked *attn = row->attn;
     const struct heed_checked_source *source = walk->keys.source;
     int64_t q_at = view_offset(&attn->q, row->batch, row->head, row->q_begin + row->index);
-    int64_t k_at = view_offset(&source->k, row->batch, walk->keys.head, walk->keys.begin + key);
+    int64_t k_at = heed_ref_key_at(row, &walk->keys, &source->k, key);
     float s = 0.0f, y;
 
     for (int64_t t = 0; t < attn->d; t++) {
@@ -187,8 +187,7 @@ static void visit(struct walk *walk, int64_t key, int64_t ordinal)
     if (heed_ref_key_cut(walk->row, &walk->keys, key) || bias_removes(walk, key))
         return;
     heed_ref_softmax_add(&walk->softmax, score(walk, key), ordinal,
-                         view_offset(&walk->keys.source->v, walk->row->batch, walk->keys.head,
-                                     walk->keys.begin + key));
+                         heed_ref_key_at(walk->row, &walk->keys, &walk->keys.source->v, key));
 }
 
 /* Step 2, layout LISTED: one sub-source in list order, repeats included. Absent entries keep their

@@ -22,9 +22,12 @@ static int64_t stored(const struct problem *p, int s, const struct item_view *vi
 {
     const struct source_data *src = &p->source[s];
     const struct array *k = &src->k;
-    const int64_t b = k->shape[0] == 1 ? 0 : view->b;
+    int64_t b;
+    const int64_t row = cf_key_row(p, view, s, key, &b);
 
-    return (b * src->heads + head / (p->heads / src->heads)) * src->total + view->k_begin[s] + key;
+    if (k->shape[0] == 1)
+        b = 0;
+    return (b * src->heads + head / (p->heads / src->heads)) * src->total + row;
 }
 
 static void consult(const struct problem *p, struct map *map, const struct item_view *view,
@@ -332,7 +335,7 @@ void cf_family_meta(const struct bench *bench, const struct problem *p, const st
             scaled(bench, p, got, v);
         break;
     default:
-        if (p->n_sources > 0 && cf_s(&p->c, 0, S_LAY) <= LAY_LISTED)
+        if (p->n_sources > 0)
             listed(bench, p, v);
         break;
     }

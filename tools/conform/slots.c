@@ -205,11 +205,40 @@ static int listed_make(struct problem *p, int s)
     return slot;
 }
 
-static int other_index(struct problem *p, int s)
+/* A page for each `total` keys; constant tables have holes of -1. */
+static int table_make(struct problem *p, int s)
 {
-    const int slot = slot_add(p, HEED_I32, true, cf_s(&p->c, s, S_LAY) == LAY_PAGED ? 1 : 0, 1, 1,
-                              1, cf_s(&p->c, s, S_IDX) == SLOT_CONST);
+    const struct source_data *src = &p->source[s];
+    const int64_t have = cf_s(&p->c, s, S_IDX), n = src->k.shape[0], pages = src->n_k / src->total;
+    const int slot = slot_add(p, HEED_I32, true, 1, 1, 1, pages, have == SLOT_CONST);
 
+    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
+        struct rng r = rng_of(item_hash(p, slot_of(p, slot), b, 80 + s));
+
+        for (int64_t i = 0; i < pages; i++) {
+            const bool odd = have == SLOT_HOSTILE || (have == SLOT_RT && rng_below(&r, 6) == 0);
+            const bool hole = n == 0 || rng_below(&r, 9) == 0;
+
+            cf_array_set_int(slot_of(p, slot), cf_array_at(slot_of(p, slot), b, 0, 0, i),
+                             odd    ? nonsense(&r, n)
+                             : hole ? -1
+                                    : rng_below(&r, n));
+        }
+    }
+    return slot;
+}
+
+static int heads_make(struct problem *p, int s)
+{
+    const int64_t have = cf_s(&p->c, s, S_IDX), n = p->source[s].total;
+    const int slot = slot_add(p, index_dtype(p), true, 0, 1, 1, 1, have == SLOT_CONST);
+
+    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
+        struct rng r = rng_of(item_hash(p, slot_of(p, slot), b, 90 + s));
+        const bool odd = have == SLOT_HOSTILE || (have == SLOT_RT && rng_below(&r, 8) == 0);
+
+        cf_array_set_int(slot_of(p, slot), b, odd ? nonsense(&r, n) : rng_below(&r, n));
+    }
     return slot;
 }
 
@@ -446,11 +475,12 @@ static bool source_make(struct problem *p, int s)
 
     src->len = cf_s(c, s, S_PAD) && cf_s(c, s, S_LEN) == HAVE_NONE
                    ? lengths_padded(p, s)
-                   : lengths_make(p, 1 + s, cf_s(c, s, S_LEN), nk);
+                   : lengths_make(p, 1 + s, cf_s(c, s, S_LEN), lay == LAY_PAGED ? src->n_k : nk);
     src->index = lay == LAY_RAGGED   ? begins_make(p, 1 + s, cf_s(c, s, S_IDX), nk, src->total)
                  : lay == LAY_LISTED ? listed_make(p, s)
-                 : lay == LAY_DENSE  ? 0
-                                     : other_index(p, s);
+                 : lay == LAY_PAGED  ? table_make(p, s)
+                 : lay == LAY_RING   ? heads_make(p, s)
+                                     : 0;
     src->mask = mask_make(p, s);
     ok = src->len >= 0 && src->index >= 0 && src->mask >= 0;
     for (int t = 0; t < cf_s(c, s, S_NT) && ok; t++) {
