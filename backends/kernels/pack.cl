@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * For the lanes kernels: packs K of DENSE, PAGED and RING sources into panels, once for all strips, and notes for
- * every block whether all of its V is finite. A group is a worker, which takes blocks of 64 keys,
- * of one source, item and key head each, until none is left.
+ * For the lanes kernels: packs K of DENSE, PAGED and RING sources into panels, once for all strips,
+ * and notes for every block whether all of its V is finite. A group is a worker, which takes blocks
+ * of 64 keys, of one source, item and key head each, until none is left.
  */
 #define HK_THREADS 1
 #define HK_VECTORS 1
