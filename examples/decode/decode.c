@@ -12,7 +12,7 @@
  * is told at the end of a line: whether every step had the bits of an attention over a plain cache,
  * and whether all devices wrote the same. Exit status 0: both.
  */
-#include "decode_toy.h"
+#include "toy.h"
 
 #include <heed/memory.h>
 
