@@ -124,7 +124,7 @@ const struct fault cf_faults[] = {
     { "slots[", W_DATA_RUNS, 0, I32, 33, HEED_E_INDEX },
     { "layout", S0(layout), U32, HEED_LAYOUT_RING, HEED_E_UNSUPPORTED },
     { "layout", S1(layout), U32, HEED_LAYOUT_PAGED, HEED_E_UNSUPPORTED },
-    { "kind", B(W_TABLE, kind), U32, HEED_BIAS_DOT, HEED_E_UNSUPPORTED },
+    { "slots[", B(W_TABLE, kind), U32, HEED_BIAS_DOT, HEED_E_SHAPE },
 
     { "args", A(size), U32, 8, HEED_E_SIZE },
     { "kv_size", A(kv_size), U32, 16, HEED_E_SIZE },
