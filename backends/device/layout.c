@@ -179,7 +179,8 @@ static uint32_t flags_find(const struct heed_plan *plan)
 }
 
 /* Columns of a band for the tables of DOT biases: one for each distance between the keys of a block
- * and the rows of a strip; 0: there is no such bias. */
+ * and the rows of a strip; an odd number of cache lines, so that channels do not meet in one set of
+ * the cache. 0: there is no such bias. */
 static int64_t band_find(const struct heed_plan *plan, const struct hk_strips *strips)
 {
     bool found = false;
@@ -190,7 +191,7 @@ static int64_t band_find(const struct heed_plan *plan, const struct hk_strips *s
         for (uint32_t i = 0; i < source->n_biases; i++)
             found = found || source->biases[i].in_score;
     }
-    return found ? hk_min(hk_parts(64 + strips->rows - 1, 16) * 16, HK_BAND_MAX) : 0;
+    return found ? hk_min((hk_parts(64 + strips->rows - 1, 16) | 1) * 16, HK_BAND_MAX) : 0;
 }
 
 /* A worker's scratch, less the rings; false: too much. */

@@ -14,7 +14,7 @@
 #define HK_TILE_ROWS_MAX 16
 #define HK_PANEL_MAX 64
 #define HK_PACK_MAX 8
-#define HK_BAND_MAX 256
+#define HK_BAND_MAX 272
 
 struct hk_worker_query {
     hk_i64 index, head, q;
