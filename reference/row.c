@@ -138,9 +138,8 @@ static struct vector key_vector(const struct walk *walk, int64_t key)
     const struct heed_ref_keys *keys = &walk->keys;
     const struct heed_view *k = &keys->source->k;
 
-    return (struct vector){ keys->k,
-                            view_offset(k, walk->row->batch, keys->head, keys->begin + key),
-                            k->stride[5], k->dtype };
+    return (struct vector){ keys->k, heed_ref_key_at(walk->row, keys, k, key), k->stride[5],
+                            k->dtype };
 }
 
 /* s plus x . table[h][index], a chain of its own; without the table s. */
@@ -256,8 +255,7 @@ static void visit(struct walk *walk, int64_t key, int64_t ordinal)
     if (heed_ref_key_cut(walk->row, &walk->keys, key) || bias_removes(walk, key))
         return;
     heed_ref_softmax_add(&walk->softmax, score(walk, key), ordinal,
-                         view_offset(&walk->keys.source->v, walk->row->batch, walk->keys.head,
-                                     walk->keys.begin + key));
+                         heed_ref_key_at(walk->row, &walk->keys, &walk->keys.source->v, key));
 }
 
 /* Step 2, layout LISTED: one sub-source in list order, repeats included. Absent entries keep their

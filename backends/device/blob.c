@@ -33,6 +33,11 @@ SAME(HK_BF16, HEED_BF16);
 SAME(HK_U8, HEED_U8);
 SAME(HK_I32, HEED_I32);
 SAME(HK_I64, HEED_I64);
+SAME(HK_LAYOUT_DENSE, HEED_LAYOUT_DENSE);
+SAME(HK_LAYOUT_RAGGED, HEED_LAYOUT_RAGGED);
+SAME(HK_LAYOUT_PAGED, HEED_LAYOUT_PAGED);
+SAME(HK_LAYOUT_RING, HEED_LAYOUT_RING);
+SAME(HK_LAYOUT_LISTED, HEED_LAYOUT_LISTED);
 #define SAME_BIAS(name, number) SAME(HK_BIAS_##name, HEED_BIAS_##name);
 HK_BIAS_KINDS(SAME_BIAS)
 #undef SAME_BIAS
@@ -141,7 +146,7 @@ static void source_write(struct writer *w, const struct heed_plan *plan, const s
 
     source.k = view_write(&from->k);
     source.v = view_write(&from->v);
-    if (from->layout == HEED_LAYOUT_RAGGED)
+    if (from->layout != HEED_LAYOUT_LISTED)     /* runs are the sub-source's */
         source.index = aux_write(w, &from->index);
     source.len = aux_write(w, &from->len);
     source.mask = aux_write(w, &from->mask);

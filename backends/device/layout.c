@@ -86,7 +86,8 @@ static void pack_find(const struct heed_plan *plan, const struct heed_device_tra
     const double blocks = items * (double)from->heads * (double)source->blocks;
     const double ring = reach_blocks(plan, s, to);
 
-    if (from->layout != HEED_LAYOUT_DENSE || from->heads == 0 ||
+    if (from->layout == HEED_LAYOUT_RAGGED || from->layout == HEED_LAYOUT_LISTED ||
+        from->heads == 0 ||
         !heed_lowered_of(plan)->sources[s].has_keys || heed_attn_of(plan)->n_q <= to->strips.rows)
         return;
     if (ring * traits->workers < blocks / 2) {
@@ -105,6 +106,18 @@ static void pack_find(const struct heed_plan *plan, const struct heed_device_tra
     to->pack_tasks += source->pack_tasks;
 }
 
+/* -1: n is no power of two. */
+static int64_t shift_find(int64_t n)
+{
+    int64_t shift = 0;
+
+    if (n <= 0 || (n & (n - 1)) != 0)
+        return -1;
+    while (n >> shift != 1)
+        shift++;
+    return shift;
+}
+
 static void source_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
                         uint32_t s, struct hk_plan *to, struct hk_source *source,
                         struct heed_room *w)
@@ -121,8 +134,11 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         .rows_first_n = lowered->rows_first_n,
         .blocks = hk_parts(from->n_k, 64),
         .row_words = attn->n_q / 64 + 1,
-        .ragged = from->layout == HEED_LAYOUT_RAGGED,
+        .layout = from->layout,
         .shared = lowered->shared,
+        .pages = from->layout == HEED_LAYOUT_PAGED ? from->k.shape[2] : 0,
+        .page_rows = from->layout == HEED_LAYOUT_PAGED ? from->k.shape[4] : 0,
+        .page_shift = from->layout == HEED_LAYOUT_PAGED ? shift_find(from->k.shape[4]) : -1,
         .first_sub = lowered->first,
         .n_subs = lowered->n,
         .first_bias = to->n_biases,

@@ -134,15 +134,10 @@ HK_FN hk_i64 hk_dot_entries(HK_GLOBAL const struct hk_dot *dot)
 HK_FN struct hk_matrix hk_dot_table(const struct hk_call *call,
                                     HK_GLOBAL const struct hk_aux *table, hk_i64 b, hk_i64 head)
 {
-    struct hk_matrix out;
+    const hk_i64 at = head * table->stride[3];
 
-    out.base = hk_byte(hk_aux_of(call, table, b),
-                       head * table->stride[3] * hk_size(table->dtype));
-    out.row = table->stride[4];
-    out.channel = table->stride[5];
-    out.dtype = table->dtype;
-    out.reserved = 0;
-    return out;
+    return hk_matrix_of(hk_byte(hk_aux_of(call, table, b), at * hk_size(table->dtype)),
+                        table->stride[4], table->stride[5], table->dtype);
 }
 
 /* Steps 3 and 4 after the score: y, 0 if the key is removed. */

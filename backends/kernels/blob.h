@@ -19,7 +19,11 @@
 enum { HK_BIAS_KINDS(HK_NUMBER) };
 #undef HK_NUMBER
 
-/* A tensor: dtype 0 if absent; batch axes 0..2, head, position, channel; strides in elements. */
+/* How the keys of a source lie, numbered as HEED_LAYOUT_*. */
+enum { HK_LAYOUT_DENSE, HK_LAYOUT_RAGGED, HK_LAYOUT_PAGED, HK_LAYOUT_RING, HK_LAYOUT_LISTED };
+
+/* A tensor: dtype 0 if absent; batch axes 0..2, head, position, channel; strides in elements. Of
+ * PAGED keys axis 2 counts pages. */
 struct hk_view {
     hk_i64 stride[6];
     hk_i64 length;              /* of the position axis */
@@ -59,9 +63,11 @@ struct hk_sub_slots {
 
 struct hk_source {
     struct hk_view k, v;
-    struct hk_aux index, len, mask;     /* index: RAGGED begins */
+    struct hk_aux index, len, mask;     /* index: RAGGED begins, RING heads, PAGED table */
     struct hk_aux keys, rows;           /* lists of GLOBAL keys and rows */
     hk_i64 heads, n_k, list_rows;       /* list_rows: LISTED, rows that share a list */
+    hk_i64 pages, page_rows;            /* PAGED: pages in memory, rows of one */
+    hk_i64 page_shift;                  /* PAGED: page_rows is 2^page_shift; -1: no power of two */
     hk_i64 rows_first_n;                 /* GLOBAL rows: the first so many */
     hk_i64 blocks, row_words;           /* 64-key blocks of n_k; words of a bit set over rows */
     hk_i64 row_parts;                   /* strips that the rows list takes, of one b and group */
@@ -73,8 +79,8 @@ struct hk_source {
      * [item or 1][H_k][blocks][64 / panel][d][panel] and a word per block: 1 where all of V is
      * finite. */
     hk_i64 keys_at, rows_at, packed_at, finite_at;
-    hk_u32 ragged, packs;
-    hk_u32 shared, reserved;            /* 1: one packed copy serves all items */
+    hk_u32 layout, packs;               /* layout: HK_LAYOUT_* */
+    hk_u32 shared, reserved;            /* shared 1: one packed copy serves all items */
     hk_u32 first_sub, n_subs;
     hk_u32 first_bias, n_biases;        /* with a value */
     hk_u32 first_dot, n_dots;

@@ -12,9 +12,9 @@
 
 #if !HK_PLAIN
 
-/* Row i of a table times the query, or, `by_key`, times the key: a chain of its own. */
+/* Row i of a table times the query or, `by_key`, times the key at place n: a chain of its own. */
 HK_FN float hk_table_product(const struct hk_group *g, HK_GLOBAL const struct hk_aux *table,
-                             const struct hk_place *at, hk_i64 key, hk_i64 i, int by_key)
+                             const struct hk_place *at, hk_i32 n, hk_i64 i, int by_key)
 {
     HK_GLOBAL const struct hk_plan *plan = g->call->plan;
     const struct hk_matrix m = hk_dot_table(g->call, table, at->b, at->head);
@@ -25,7 +25,7 @@ HK_FN float hk_table_product(const struct hk_group *g, HK_GLOBAL const struct hk
     hk_i64 t;
 
     for (t = 0; t < plan->d; t++) {
-        const float x = by_key ? hk_kv_element(&g->shared->k, key, t)
+        const float x = by_key ? hk_kv_element(&g->shared->k, g->shared->k_at[n], t)
                                : hk_element(plan->q.dtype, hk_q(g->call),
                                             q_at + t * plan->q.stride[5]);
 
@@ -56,9 +56,9 @@ HK_FN int hk_pair_score(const struct hk_group *g, HK_GLOBAL const struct hk_sub 
                                              hk_lookup_delta(g->call, &dot->from, &at, key));
 
         if (entry >= 0 && dot->t.slot)
-            s = hk_add(s, hk_table_product(g, &dot->t, &at, key, entry, 0));
+            s = hk_add(s, hk_table_product(g, &dot->t, &at, n, entry, 0));
         if (entry >= 0 && dot->u.slot)
-            s = hk_add(s, hk_table_product(g, &dot->u, &at, key, entry, 1));
+            s = hk_add(s, hk_table_product(g, &dot->u, &at, n, entry, 1));
     }
     return hk_score(g->call, source, &at, key, s, y);
 }

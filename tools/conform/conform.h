@@ -97,6 +97,7 @@ enum {
     S_LEN,
     S_IDX,
     S_RUN,
+    S_PAGE,
     S_ROWS,
     S_LH,
     S_MASK,
@@ -208,6 +209,7 @@ struct array {
     uint32_t dtype;
     int trailing; /* how many of x, y, z the tensor has, counted from the right */
     bool batched; /* has the batch axes */
+    bool pages;   /* has in their place one axis, of pages, which are no item's */
     int dropped;  /* but for so many leading ones, all of extent 1 */
     int64_t shape[4];
     int zero;    /* bit i: constant along axis i, may have stride 0 there */
@@ -228,7 +230,8 @@ struct bias_data {
 };
 struct source_data {
     struct array k, v;
-    int64_t heads, n_k, total; /* n_k: bound of an item's length; total: packed keys (RAGGED) */
+    int64_t heads, n_k, total; /* n_k: bound of an item's length; total: rows of k, packed ones
+                                * (RAGGED) or those of a page (PAGED) */
     int64_t ext;               /* extent of the k axis of masks, coordinates, biases */
     int index, len, mask;
     int term[MAX_TERMS];
@@ -275,7 +278,7 @@ void cf_array_set_int(struct array *, int64_t index, int64_t value);
 
 struct item_view {
     int64_t b, q_begin, q_n; /* place of row 0 among packed rows; length */
-    int64_t k_begin[MAX_SOURCES], k_n[MAX_SOURCES];
+    int64_t k_begin[MAX_SOURCES], k_n[MAX_SOURCES]; /* k_begin: of a RING its head */
 };
 struct pair {
     int source;
@@ -289,6 +292,11 @@ int64_t cf_key_position(const struct problem *, const struct item_view *, int s,
 /* Times key is seen by the row before biases; for LISTED sources use cf_list_entry. */
 bool cf_sees(const struct problem *, const struct item_view *, int64_t head, int64_t row, int s,
              int64_t key);
+/* Row of k and v that holds a key within the length; *b: where it is on their first axis. */
+int64_t cf_key_row(const struct problem *, const struct item_view *, int s, int64_t key,
+                   int64_t *b);
+/* Is there a page for that key? Of other layouts: yes. */
+bool cf_key_there(const struct problem *, const struct item_view *, int s, int64_t key);
 /* How often the row sees the key, before biases, in any layout. */
 int64_t cf_times_seen(const struct problem *, const struct item_view *, int64_t head, int64_t row,
                       int s, int64_t key);

@@ -197,15 +197,15 @@ static void dot_join(const struct meeting *m, int b, double *sum, double *size)
     const struct source_data *src = &p->source[m->s];
     const struct bias_data *bias = &src->bias[b];
     const int64_t key_head = m->head / (p->heads / src->heads);
-    int64_t entry;
+    int64_t entry, item;
+    const int64_t row = cf_key_row(p, m->view, m->s, m->key, &item);
 
     if (!entry_of(m, b, slot(p, bias->t ? bias->t : bias->u)->shape[2], &entry))
         return;
     product_add(m, bias->t, entry, &p->q,
                 cf_array_at(&p->q, m->view->b, m->head, m->view->q_begin + m->row, 0), sum, size);
-    product_add(m, bias->u, entry, &src->k,
-                cf_array_at(&src->k, m->view->b, key_head, m->view->k_begin[m->s] + m->key, 0),
-                sum, size);
+    product_add(m, bias->u, entry, &src->k, cf_array_at(&src->k, item, key_head, row, 0), sum,
+                size);
 }
 
 #define TABLES (TAKES(B_H) | TAKES(B_LEN) | TAKES(B_MAP) | TAKES(B_COORD) | TAKES(B_ZERO))

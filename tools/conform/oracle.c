@@ -52,10 +52,12 @@ static double value(const struct array *a, int64_t index)
     return (double)cf_decode(a->dtype, cf_array_bits(a, index));
 }
 
-static int64_t kv_at(const struct array *a, const struct item_view *view, int s, int64_t head,
-                     int64_t key)
+static int64_t kv_at(const struct row *r, const struct array *a, int s, int64_t head, int64_t key)
 {
-    return cf_array_at(a, view->b, head, view->k_begin[s] + key, 0);
+    int64_t b;
+    const int64_t row = cf_key_row(r->p, r->view, s, key, &b);
+
+    return cf_array_at(a, b, head, row, 0);
 }
 
 static int64_t q_at(const struct row *r)
@@ -75,7 +77,7 @@ static bool key_add(struct row *r, int s, int64_t key)
     const struct problem *p = r->p;
     const struct source_data *src = &p->source[s];
     const int64_t head = r->head / (p->heads / src->heads);
-    const int64_t q = q_at(r), k = kv_at(&src->k, r->view, s, head, key);
+    const int64_t q = q_at(r), k = kv_at(r, &src->k, s, head, key);
     double dot, size, bias, bias_size, y;
 
     if (!cf_biases(p, r->view, r->head, r->row, s, key, &bias, &bias_size))
@@ -109,7 +111,7 @@ static bool key_add(struct row *r, int s, int64_t key)
         r->room = 2 * r->room + 64;
     }
     r->seen[r->n++] = (struct seen){
-        .source = s, .at = kv_at(&src->v, r->view, s, head, key), .y = y, .size = size
+        .source = s, .at = kv_at(r, &src->v, s, head, key), .y = y, .size = size
     };
     return true;
 }

@@ -49,7 +49,7 @@ static void bias_fill(struct problem *p, int slot, int s, int b_index, bool of_k
     const bool slopes = kind->slopes;
 
     for (int64_t b = 0; b < a->shape[0]; b++) {
-        const uint64_t base = slot_hash(p, a, b, 400 + s * 8 + b_index + (of_key ? 8000 : 0));
+        const uint64_t base = item_hash(p, a, b, 400 + s * 8 + b_index + (of_key ? 8000 : 0));
 
         for (int64_t x = 0; x < a->shape[1]; x++) {
             for (int64_t y = 0; y < a->shape[2]; y++) {
@@ -72,17 +72,17 @@ static void bias_fill(struct problem *p, int slot, int s, int b_index, bool of_k
 static int coord_make(struct problem *p, int s, int b_index, int which)
 {
     const int64_t have = cf_b(&p->c, s, b_index, B_CSLOT), n = which ? p->source[s].ext : p->q_ext;
-    const int slot = slot_add(p, slot_int(p), true, 1, 1, 1, n, have == SLOT_CONST);
+    const int slot = slot_add(p, index_dtype(p), true, 1, 1, 1, n, have == SLOT_CONST);
 
-    for (int64_t b = 0; slot_wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
+    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
         const uint64_t base =
-            slot_hash(p, slot_of(p, slot), b, 600 + (s * 8 + b_index) * 2 + which);
+            item_hash(p, slot_of(p, slot), b, 600 + (s * 8 + b_index) * 2 + which);
 
         for (int64_t i = 0; i < n; i++) {
             struct rng r = rng_of(cf_mix2(base, (uint64_t)i));
 
             cf_array_set_int(slot_of(p, slot), cf_array_at(slot_of(p, slot), b, 0, 0, i),
-                             have == SLOT_HOSTILE ? slot_nonsense(&r, 40) : rng_below(&r, 50) - 8);
+                             have == SLOT_HOSTILE ? nonsense(&r, 40) : rng_below(&r, 50) - 8);
         }
     }
     return slot;
@@ -95,10 +95,10 @@ static int map_make(struct problem *p, int s, int b_index, int64_t have)
     const int64_t n = rng_below(&r, 8) ? 1 + rng_below(&r, 60) : 0;
     const int slot = slot_add(p, HEED_I32, false, 1, 1, 1, n, have == HAVE_CONST);
 
-    for (int64_t i = 0; slot_wanted(p, slot) && i < n; i++) {
+    for (int64_t i = 0; wanted(p, slot) && i < n; i++) {
         const bool odd = have == HAVE_HOSTILE || (have == HAVE_RT && rng_below(&r, 6) == 0);
 
-        cf_array_set_int(slot_of(p, slot), i, odd ? slot_nonsense(&r, len) : rng_below(&r, len));
+        cf_array_set_int(slot_of(p, slot), i, odd ? nonsense(&r, len) : rng_below(&r, len));
     }
     return slot;
 }
@@ -142,7 +142,7 @@ static int rows_make(struct problem *p, int s, int b, bool of_key)
     return slot;
 }
 
-bool slot_biases(struct problem *p, int s, int b)
+bool cf_bias_make(struct problem *p, int s, int b)
 {
     struct bias_data *bias = &p->source[s].bias[b];
     const struct cs *c = &p->c;

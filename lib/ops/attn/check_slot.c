@@ -137,9 +137,11 @@ heed_status heed_check_fields(struct heed_check *c, struct heed_site at, const v
     return status;
 }
 
-heed_status heed_check_begins(struct heed_check *c, uint32_t slot)
+heed_status heed_check_items(struct heed_check *c, uint32_t slot, uint32_t trailing)
 {
-    static const struct heed_tensor_rule rule = { .name = "t", .max = 3, .end = 6 };
+    const struct heed_tensor_rule rule = {
+        .name = "t", .max = trailing + 3, .trailing = trailing, .end = 6
+    };
 
     heed_check_object(c, "slots[%u].", (unsigned)(slot - 1));
     return heed_check_batch(c, &rule, &c->slots[slot - 1].t);
