@@ -215,6 +215,12 @@ HK_FN HK_GLOBAL const struct hk_bias *hk_biases(const struct hk_call *call,
            source->first_bias;
 }
 
+HK_FN HK_GLOBAL const struct hk_dot *hk_dots(const struct hk_call *call,
+                                             HK_GLOBAL const struct hk_source *source)
+{
+    return (HK_GLOBAL const struct hk_dot *)(call->blob + call->plan->dots_at) + source->first_dot;
+}
+
 /* Heads of k and v that a query head reads. */
 HK_FN hk_i64 hk_key_head(const struct hk_call *call, HK_GLOBAL const struct hk_source *source,
                          hk_i64 head)
