@@ -136,7 +136,7 @@ HK_FN struct hk_matrix hk_dot_table(const struct hk_call *call,
 {
     const hk_i64 at = head * table->stride[3];
 
-    return hk_matrix_of(hk_byte(hk_aux_of(call, table, b), at * hk_size(table->dtype)),
+    return hk_matrix_even(hk_byte(hk_aux_of(call, table, b), at * hk_size(table->dtype)),
                         table->stride[4], table->stride[5], table->dtype);
 }
 

@@ -141,7 +141,7 @@ HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
     if (hk_block_in_place(st, sub, view, block, visible)) {
         *v_row = v->row * sub->step;
         return (HK_GLOBAL const float *)hk_byte(
-            v->base, hk_row_at(v, hk_key(sub, view, reach, block * HK_BLOCK)) * 4);
+            v->base, hk_row_offset(v, hk_key(sub, view, reach, block * HK_BLOCK)) * 4);
     }
     for (; visible != 0; visible &= visible - 1) {
         const int i = hk_first_bit(visible);

@@ -274,7 +274,7 @@ HK_FN void hk_sub_view_get(const struct hk_call *call, hk_u32 s, hk_u32 i, hk_i6
     }
 }
 
-/* ---- a matrix: element (i, t) at base + (hk_row_at(i) + t * channel) elements ---- */
+/* ---- a matrix: element (i, t) at base + hk_row_offset(i) + t * channel, in elements ---- */
 
 struct hk_matrix {
     HK_GLOBAL const char *base;
@@ -287,8 +287,8 @@ struct hk_matrix {
 };
 
 /* Rows at one stride. */
-HK_FN struct hk_matrix hk_matrix_of(HK_GLOBAL const char *base, hk_i64 row, hk_i64 channel,
-                                    hk_u32 dtype)
+HK_FN struct hk_matrix hk_matrix_even(HK_GLOBAL const char *base, hk_i64 row, hk_i64 channel,
+                                      hk_u32 dtype)
 {
     struct hk_matrix out;
 
@@ -311,8 +311,8 @@ HK_FN struct hk_matrix hk_matrix_get(const struct hk_call *call,
     const hk_i64 at = hk_batch_offset(call, view->stride, b) + head * view->stride[3] +
                       begin * view->stride[4];
 
-    return hk_matrix_of(hk_byte(base, at * hk_size(view->dtype)), view->stride[4],
-                        view->stride[5], view->dtype);
+    return hk_matrix_even(hk_byte(base, at * hk_size(view->dtype)), view->stride[4],
+                          view->stride[5], view->dtype);
 }
 
 /* K or V of an item's key head. */
@@ -372,7 +372,7 @@ HK_FN hk_i64 hk_row_apart(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
 }
 
 /* Elements from base to row i, which is there. */
-HK_FN hk_i64 hk_row_at(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
+HK_FN hk_i64 hk_row_offset(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
 {
     return m->layout == HK_LAYOUT_DENSE ? i * m->row : hk_row_apart(m, i);
 }

@@ -19,7 +19,7 @@ HK_FN int hk_matrix_plain(const struct hk_matrix *m)
 HK_FN HK_GLOBAL const float *hk_row_f32(const struct hk_matrix *m, hk_i64 i, hk_i64 n,
                                         HK_GLOBAL float *temp)
 {
-    HK_GLOBAL const char *from = hk_byte(m->base, hk_row_at(m, i) * hk_size(m->dtype));
+    HK_GLOBAL const char *from = hk_byte(m->base, hk_row_offset(m, i) * hk_size(m->dtype));
     hk_i64 t = 0;
 
     if (hk_matrix_plain(m))
