@@ -8,7 +8,7 @@
 #include "moves.h"
 
 #define HK_FAR (1u << 24)       /* bytes, of all tasks: so many leave the caches alone */
-#define HK_AHEAD 512           /* bytes: rows of a list are far from the last, and asked for early */
+#define HK_AHEAD 512            /* bytes: rows of a list are far apart, and asked for early */
 
 struct hk_copy_item {
     struct hk_rows x, y;                /* y, paged: of page 0 */

@@ -61,20 +61,19 @@ HK_INLINE void hk_x86_line_past(char *to, const char *from)
 #endif
 }
 
-HK_INLINE void hk_move_past(char *to, const char *from, hk_i64 bytes)
+HK_INLINE int hk_move_past(char *to, const char *from, hk_i64 bytes)
 {
     hk_i64 at = (hk_i64)(-(uintptr_t)to & 63);
 
-    if (bytes < 1024 && (at > 0 || bytes % 64 > 0)) {   /* lines in part are slow */
-        hk_move(to, from, bytes);
-        return;
-    }
+    if (bytes < 1024 && (at > 0 || bytes % 64 > 0)) /* too much would be parts of lines */
+        return 0;
     if (at > 0)
         hk_move(to, from, at);
     for (; at + 64 <= bytes; at += 64)
         hk_x86_line_past(to + at, from + at);
     if (at < bytes)
         hk_move(to + at, from + at, bytes - at);
+    return 1;
 }
 
 HK_INLINE void hk_move_past_end(void)
