@@ -360,7 +360,7 @@ LOOP_TEST(pages_that_make_no_sense_are_absent, world_devices())
 
 /* ---- more than caches hold ---- */
 
-enum { FAR_BYTES = 1 << 24, SOURCES = 50 };
+enum { FAR_BYTES = 1 << 25, SOURCES = 50 };
 
 /* Rows in reverse order from a list of sources, some of them not there; y begins `shift` bytes
  * after a line of the caches does. */
