@@ -13,7 +13,7 @@
 #define HK_WORKER_ALIGN 64
 #define HK_TILE_ROWS_MAX 16
 #define HK_PANEL_MAX 64
-#define HK_PACK_MAX 8
+#define HK_PACK_MAX 16
 
 struct hk_worker_query {
     hk_i64 index, head, q;
@@ -55,6 +55,7 @@ struct hk_worker_layout {
     hk_i64 v;                           /* [64][W] */
     hk_i64 temp;                        /* [HK_PACK_MAX][d or d_v] */
     hk_i64 values;                      /* [64] of a bias */
+    hk_i64 zeros;                       /* [d]: a row of K that is not there, of any type */
     hk_i64 masks, tile_masks;           /* [P], [tiles] hk_u64 */
     hk_i64 full;                        /* [tiles] hk_u32 */
     hk_i64 reach;                       /* [P] struct hk_reach */
@@ -91,6 +92,7 @@ HK_FN void hk_worker_find(hk_i64 rows, hk_i64 d, hk_i64 d_v, struct hk_worker_la
     out->v = hk_worker_take(&at, 64 * w * f);
     out->temp = hk_worker_take(&at, HK_PACK_MAX * (d > w ? d : w) * f);
     out->values = hk_worker_take(&at, 64 * f);
+    out->zeros = hk_worker_take(&at, d * f);
     out->masks = hk_worker_take(&at, p * 8);
     out->tile_masks = hk_worker_take(&at, p * 8);
     out->full = hk_worker_take(&at, p * 4);

@@ -12,6 +12,7 @@
 #define HKV_TILE 1
 #define HKV_WEIGHTS 1
 #define HKV_PACK 1
+#define HKV_PACK_BF16 1
 
 typedef float16 hk_vec;
 typedef int16 hk_vmask;
@@ -133,10 +134,24 @@ HK_FN hk_vec hkv_load_bf16(HK_GLOBAL const hk_u16 *p)
 }
 
 HK_FN void hkv_pack(HK_GLOBAL const float *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                    hk_i64 panel)
+                    hk_i64 pitch)
 {
-    (void)panel;
+    (void)pitch;
     *out = rows[0][t];
+}
+
+HK_FN void hkv_pack_f16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBAL float *out,
+                        hk_i64 pitch)
+{
+    (void)pitch;
+    *out = hk_load_f16(rows[0] + t);
+}
+
+HK_FN void hkv_pack_bf16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBAL float *out,
+                         hk_i64 pitch)
+{
+    (void)pitch;
+    *out = hk_from_bf16(rows[0][t]);
 }
 
 /* On integers, as in numerics.h; what is subnormal in f16 is rounded by an exact sum. */

@@ -9,7 +9,9 @@
  *   HK_TILE_ROWS   rows of a register tile, 16 at most
  *   HKV_TILE       vectors across it: HKV_LANES * HKV_TILE is the width of a K panel, 64 at most
  *   HKV_WEIGHTS    vectors of weights formed side by side
- *   HKV_PACK       rows that hkv_pack transposes: a divisor of the panel's width, 8 at most
+ *   HKV_PACK       rows that hkv_pack transposes, and channels: a divisor of the panel's width, 16
+ *                  at most
+ *   HKV_PACK_BF16  channels that hkv_pack_bf16 transposes, 16 at most
  */
 #ifndef HEED_BACKENDS_KERNELS_SIMD_SCALAR_H
 #define HEED_BACKENDS_KERNELS_SIMD_SCALAR_H
@@ -76,14 +78,29 @@ HK_INLINE hk_vec hkv_load_bf16(HK_GLOBAL const hk_u16 *p) { return hk_from_bf16(
 #define hkv_store_f16(p, a) ((void)(*(p) = hk_to_f16(a)))
 #define hkv_store_bf16(p, a) ((void)(*(p) = hk_to_bf16(hk_add(a, 0.0f))))
 
-/* Transposes channels t .. t + HKV_PACK - 1 of HKV_PACK rows into out[channel][row]; panel: floats
- * from channel to channel. */
+/* Transposes channels t .. t + HKV_PACK - 1 of HKV_PACK rows into out[channel][row]; pitch: floats
+ * from channel to channel. Halves are widened; of bf16 the channels are HKV_PACK_BF16. */
 #define HKV_PACK 1
+#define HKV_PACK_BF16 1
 HK_INLINE void hkv_pack(HK_GLOBAL const float *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                        hk_i64 panel)
+                        hk_i64 pitch)
 {
-    (void)panel;
+    (void)pitch;
     *out = rows[0][t];
+}
+
+HK_INLINE void hkv_pack_f16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBAL float *out,
+                            hk_i64 pitch)
+{
+    (void)pitch;
+    *out = hk_load_f16(rows[0] + t);
+}
+
+HK_INLINE void hkv_pack_bf16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBAL float *out,
+                             hk_i64 pitch)
+{
+    (void)pitch;
+    *out = hk_from_bf16(rows[0][t]);
 }
 
 #endif
