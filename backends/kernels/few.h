@@ -66,6 +66,48 @@ HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *
     }
 }
 
+/* ---- fetching ahead ---- */
+
+/* The lines of 64 rows that will be read soon, fetched a few at a time while something else is
+ * computed, because memory that only waits is time lost; one after the other in the order of
+ * addresses, because that is what processors follow. */
+struct hk_ahead {
+    HK_GLOBAL const char *at;           /* the next line */
+    HK_GLOBAL const char *const *rows;
+    hk_i64 shift;                       /* bytes from rows[i] to what is fetched */
+    hk_i64 row, left, lines;            /* row of the next line, lines left in it; of every row */
+    hk_i64 rate;                        /* lines at a time, 0: nothing is left */
+};
+
+/* steps: how often hk_ahead_step will be called. */
+HK_FN void hk_ahead_begin(struct hk_ahead *a, const struct hk_block_rows *rows, hk_i64 shift,
+                          hk_i64 channels, hk_i64 steps)
+{
+    a->rows = rows->at;
+    a->shift = shift;
+    a->at = rows->at[0] + shift;
+    a->row = 0;
+    a->lines = a->left = (channels * hk_size(rows->dtype) + HK_LINE - 1) / HK_LINE;
+    a->rate = steps > 0 ? (HK_BLOCK * a->lines + steps - 1) / steps : 0;
+}
+
+HK_INLINE void hk_ahead_step(struct hk_ahead *a)
+{
+    hk_i64 i;
+
+    for (i = 0; i < a->rate; i++) {
+        HK_PREFETCH(a->at);
+        a->at += HK_LINE;
+        if (--a->left > 0)
+            continue;
+        a->left = a->lines;
+        if (++a->row < HK_BLOCK)
+            a->at = a->rows[a->row] + a->shift;
+        else
+            a->rate = 0;
+    }
+}
+
 /* Bytes from the K rows of a block to those of the next; 0: there is none, or nobody knows. */
 HK_FN hk_i64 hk_next_block(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                            hk_i64 block)
@@ -75,55 +117,16 @@ HK_FN hk_i64 hk_next_block(const struct hk_strip *st, HK_GLOBAL const struct hk_
     return HK_BLOCK * st->k_rows.row * hk_size(st->k_rows.dtype);
 }
 
-/* ---- fetching ahead ---- */
-
-/* Lines of rows that will be read soon, on their way into the cache one after the other while
- * something else is computed: memory that only waits is time lost. */
-struct hk_ahead {
-    HK_GLOBAL const char *const *rows;
-    hk_i64 shift;                       /* bytes from rows[i] to where it is fetched */
-    hk_i64 row, byte, bytes;            /* the next line; bytes of a row */
-    hk_i64 rate;                        /* lines at a time; 0: there is nothing to fetch */
-};
-
-/* steps: how often hk_ahead_step will be called. */
-HK_FN void hk_ahead_begin(struct hk_ahead *a, const struct hk_block_rows *rows, hk_i64 shift,
-                          hk_i64 channels, hk_i64 steps)
-{
-    const hk_i64 bytes = channels * hk_size(rows->dtype);
-
-    a->rows = rows->at;
-    a->shift = shift;
-    a->row = a->byte = 0;
-    a->bytes = bytes;
-    a->rate = (HK_BLOCK * ((bytes + HK_LINE - 1) / HK_LINE) + steps - 1) / hk_max(steps, 1);
-}
-
-HK_INLINE void hk_ahead_step(struct hk_ahead *a)
-{
-    hk_i64 i;
-
-    for (i = 0; i < a->rate; i++) {
-        HK_PREFETCH(a->rows[a->row] + a->shift + a->byte);
-        a->byte += HK_LINE;
-        if (a->byte >= a->bytes) {
-            a->byte = 0;
-            if (++a->row == HK_BLOCK)
-                a->row = a->rate = 0;
-        }
-    }
-}
-
 /* ---- scores ---- */
 
 /* s[i][key] += fma over channels [0, n) of x[i][channel] * slice[channel][key]. */
 HK_INLINE void hk_few_product(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_row,
                               HK_GLOBAL const float *HK_RESTRICT slice, hk_i64 n, int first,
-                              HK_GLOBAL float *HK_RESTRICT s, struct hk_ahead *ahead,
-                              const int rows, const int vecs)
+                              HK_GLOBAL float *HK_RESTRICT s,
+                              struct hk_ahead *ahead, const int rows, const int vecs)
 {
-    hk_vec acc[HK_R][HK_FEW_VECS], b[HK_FEW_VECS];
     struct hk_ahead next = *ahead;
+    hk_vec acc[HK_R][HK_FEW_VECS], b[HK_FEW_VECS];
     hk_i64 t;
     int i, u;
 
@@ -192,21 +195,18 @@ HK_FN hk_i64 hk_vecs_of(hk_i64 rows)
     return rows == 1 ? HK_VECS_OF(1) : rows == 2 ? HK_VECS_OF(2) : HKV_TILE;
 }
 
-/* Scores of all tiles with the keys whose rows are given; meanwhile the block's V, if it is known,
- * is fetched. */
+/* Scores of all tiles with the keys whose rows are given. Meanwhile the block's V is fetched. */
 HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *k,
                          const struct hk_block_rows *v)
 {
-    const hk_i64 d = st->call->plan->d;
-    const hk_i64 slices = (d + HK_SLICE - 1) / HK_SLICE;
-    const hk_i64 calls =
-        st->tiles * (HK_BLOCK / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R)));
+    const hk_i64 d = st->call->plan->d, slices = (d + HK_SLICE - 1) / HK_SLICE;
+    const hk_i64 across = HK_BLOCK / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R));
+    const hk_i64 steps = 2 * HK_BLOCK / HKV_PACK + st->tiles * across * HK_SLICE / HK_AHEAD_EVERY;
     struct hk_ahead ahead;
     hk_i64 t, m;
     int i;
 
-    hk_ahead_begin(&ahead, v, 0, st->call->plan->d_v,
-                   slices * (2 * HK_BLOCK / HKV_PACK + calls * HK_SLICE / HK_AHEAD_EVERY));
+    hk_ahead_begin(&ahead, v, 0, st->call->plan->d_v, slices * steps);
     for (t = 0; t < d; t += HK_SLICE) {
         const hk_i64 end = hk_min(t + HK_SLICE, d);
 
@@ -226,69 +226,89 @@ HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *
 
 /* ---- values ---- */
 
-HK_INLINE hk_vec hk_few_load(HK_GLOBAL const char *from, const hk_u32 dtype, const int lane)
+/* Two vectors of a row from channel t on; of bf16 those of even and of odd channels. */
+HK_INLINE void hk_few_load(HK_GLOBAL const char *row, const hk_u32 dtype, hk_i64 t, hk_vec b[2])
 {
-    if (dtype == HK_F32)
-        return hkv_load((HK_GLOBAL const float *)from + lane);
-    if (dtype == HK_F16)
-        return hkv_load_f16((HK_GLOBAL const hk_u16 *)from + lane);
-    return hkv_load_bf16((HK_GLOBAL const hk_u16 *)from + lane);
+    if (dtype == HK_F32) {
+        b[0] = hkv_load((HK_GLOBAL const float *)row + t);
+        b[1] = hkv_load((HK_GLOBAL const float *)row + t + HKV_LANES);
+    } else if (dtype == HK_F16) {
+        b[0] = hkv_load_f16((HK_GLOBAL const hk_u16 *)row + t);
+        b[1] = hkv_load_f16((HK_GLOBAL const hk_u16 *)row + t + HKV_LANES);
+    } else {
+        hkv_load_pairs_bf16((HK_GLOBAL const hk_u16 *)row + t, b);
+    }
 }
 
-/* Channels from t on of o[i] += fma over keys [first, end) of p[i][key] * v[key]. */
+/* Sums of two vectors, in the order of their channels in memory. */
+HK_INLINE void hk_few_sums_load(HK_GLOBAL const float *o, const hk_u32 dtype, hk_vec sums[2])
+{
+    sums[0] = hkv_load(o);
+    sums[1] = hkv_load(o + hk_o_at(HKV_LANES));
+    if (dtype == HK_BF16)
+        hkv_part_pairs(sums);
+}
+
+HK_INLINE void hk_few_sums_store(HK_GLOBAL float *o, const hk_u32 dtype, hk_vec sums[2])
+{
+    if (dtype == HK_BF16)
+        hkv_join_pairs(sums);
+    hkv_store(o, sums[0]);
+    hkv_store(o + hk_o_at(HKV_LANES), sums[1]);
+}
+
+/* 2 * pairs vectors of channels from t on of o[i] += fma over keys [first, end) of p[i][key] *
+ * v[key]. */
 HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct hk_block_rows *v,
                             const hk_u32 dtype, hk_i64 t, int first, int end,
                             HK_GLOBAL float *HK_RESTRICT o, struct hk_ahead *ahead, const int rows,
-                            const int vecs)
+                            const int pairs)
 {
-    const hk_i64 byte = t * (dtype == HK_F32 ? 4 : 2);
-    hk_vec acc[HK_R][HK_FEW_VECS], b[HK_FEW_VECS];
     struct hk_ahead next = *ahead;
+    hk_vec acc[HK_R][HK_FEW_VECS / 2][2], b[2];
     int i, u, key;
 
     o += hk_o_at(t);
     HK_UNROLL
     for (i = 0; i < rows; i++) {
         HK_UNROLL
-        for (u = 0; u < vecs; u++)
-            acc[i][u] = hkv_load(o + hk_o_at(u * HKV_LANES) + i * HK_PANEL);
+        for (u = 0; u < pairs; u++)
+            hk_few_sums_load(o + hk_o_at(2 * u * HKV_LANES) + i * HK_PANEL, dtype, acc[i][u]);
     }
     for (key = first; key < end; key++) {
-        HK_GLOBAL const char *from = v->at[key] + byte;
-
         hk_ahead_step(&next);
         HK_UNROLL
-        for (u = 0; u < vecs; u++)
-            b[u] = hk_few_load(from, dtype, u * HKV_LANES);
-        HK_UNROLL
-        for (i = 0; i < rows; i++) {
-            const hk_vec a = hkv_set(p[i * HK_BLOCK + key]);
-
+        for (u = 0; u < pairs; u++) {
+            hk_few_load(v->at[key], dtype, t + 2 * u * HKV_LANES, b);
             HK_UNROLL
-            for (u = 0; u < vecs; u++)
-                acc[i][u] = hkv_fma(a, b[u], acc[i][u]);
+            for (i = 0; i < rows; i++) {
+                const hk_vec a = hkv_set(p[i * HK_BLOCK + key]);
+
+                acc[i][u][0] = hkv_fma(a, b[0], acc[i][u][0]);
+                acc[i][u][1] = hkv_fma(a, b[1], acc[i][u][1]);
+            }
         }
     }
     HK_UNROLL
     for (i = 0; i < rows; i++) {
         HK_UNROLL
-        for (u = 0; u < vecs; u++)
-            hkv_store(o + hk_o_at(u * HKV_LANES) + i * HK_PANEL, acc[i][u]);
+        for (u = 0; u < pairs; u++)
+            hk_few_sums_store(o + hk_o_at(2 * u * HKV_LANES) + i * HK_PANEL, dtype, acc[i][u]);
     }
     *ahead = next;
 }
 
-/* All channels; width: whole vectors. */
+/* All channels; width: pairs of vectors. */
 HK_INLINE void hk_few_channels(HK_GLOBAL const float *p, const struct hk_block_rows *v,
                                const hk_u32 dtype, int first, int end, HK_GLOBAL float *o,
                                hk_i64 width, struct hk_ahead *ahead, const int rows)
 {
-    const int most = HK_VECS_OF(rows);
+    const int pairs = (HK_VECS_OF(rows) + 1) / 2;
     hk_i64 t = 0;
 
-    for (; t + most * HKV_LANES <= width; t += most * HKV_LANES)
-        hk_few_value(p, v, dtype, t, first, end, o, ahead, rows, most);
-    for (; t < width; t += HKV_LANES)
+    for (; t + 2 * pairs * HKV_LANES <= width; t += 2 * pairs * HKV_LANES)
+        hk_few_value(p, v, dtype, t, first, end, o, ahead, rows, pairs);
+    for (; t < width; t += 2 * HKV_LANES)
         hk_few_value(p, v, dtype, t, first, end, o, ahead, rows, 1);
 }
 
@@ -329,19 +349,19 @@ HK_FN int hk_run_end(hk_u64 mask, int start)
     return zeros == 0 ? HK_BLOCK : (int)hk_min(start + hk_first_bit(zeros), HK_BLOCK);
 }
 
-/* The weights of all tiles, of which each has one mask, with V; meanwhile the K of the next block is
- * fetched, `shift` bytes behind that of this one (0: it is not). */
+/* The weights of all tiles, of which each has one mask, with V. Meanwhile the K of the next block
+ * is fetched, `shift` bytes behind that of this one (0: it is not). */
 HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *k, hk_i64 shift,
                         const struct hk_block_rows *v)
 {
-    const hk_i64 columns =
-        st->width / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R));
+    const hk_i64 vecs = 2 * ((hk_vecs_of(hk_min(st->n_rows, HK_R)) + 1) / 2);
+    const hk_i64 columns = (st->width / HKV_LANES + vecs - 1) / vecs;
     struct hk_ahead ahead;
     hk_i64 m;
 
-    hk_ahead_begin(&ahead, k, shift, st->call->plan->d, st->tiles * columns * HK_BLOCK);
-    if (shift == 0)
-        ahead.rate = 0;
+    hk_ahead_begin(&ahead, k, shift, st->call->plan->d,
+                   shift != 0 ? st->tiles * columns * HK_BLOCK : 0);
+
     for (m = 0; m < st->tiles; m++) {
         const struct hk_tile tile = hk_strip_tile(st, m);
         hk_u64 left = st->tile_masks[m] ? tile.masks[0] : 0;
@@ -358,11 +378,11 @@ HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *k
 /* ---- when ---- */
 
 /* Are the blocks of the source at hand, where they do not lie packed, for this file? Both matrices
- * are rows of elements side by side, V of whole vectors. */
+ * are rows of elements side by side, V of whole pairs of vectors. */
 HK_FN int hk_few_fits(const struct hk_strip *st)
 {
     return st->n_rows <= HK_FEW_ROWS && st->k_rows.channel == 1 && st->v_rows.channel == 1 &&
-           st->width == st->call->plan->d_v;
+           st->call->plan->d_v % (2 * HKV_LANES) == 0;
 }
 
 /* Do the rows of every tile remain with the same keys? */

@@ -22,7 +22,7 @@ struct contender {
     heed_kv_bufs kv;
     heed_buf slot;
     union {
-        heed_attn_args attn;            /* kv and slots point to the fields above: not to be copied */
+        heed_attn_args attn;            /* points to kv and slot: not to be copied */
         heed_copy_args copy;
         heed_pool_args pool;
         heed_select_args select;

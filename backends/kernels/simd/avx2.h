@@ -103,6 +103,35 @@ HK_INLINE hk_vec hkv_load_bf16(const hk_u16 *p)
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 }
 
+HK_INLINE void hkv_load_pairs_bf16(const hk_u16 *p, hk_vec out[2])
+{
+    const __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)p);
+
+    out[0] = _mm256_castsi256_ps(_mm256_slli_epi32(words, 16));
+    out[1] = _mm256_castsi256_ps(_mm256_and_si256(words, _mm256_set1_epi32((int)0xffff0000u)));
+}
+
+HK_INLINE __m256 hk_x86_middle(__m256 a)
+{
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(a), 0xd8));
+}
+
+HK_INLINE void hkv_part_pairs(hk_vec a[2])
+{
+    const hk_vec b = hk_x86_middle(_mm256_shuffle_ps(a[0], a[1], 0x88));
+
+    a[1] = hk_x86_middle(_mm256_shuffle_ps(a[0], a[1], 0xdd));
+    a[0] = b;
+}
+
+HK_INLINE void hkv_join_pairs(hk_vec a[2])
+{
+    const hk_vec low = _mm256_unpacklo_ps(a[0], a[1]), high = _mm256_unpackhi_ps(a[0], a[1]);
+
+    a[0] = _mm256_permute2f128_ps(low, high, 0x20);
+    a[1] = _mm256_permute2f128_ps(low, high, 0x31);
+}
+
 /* Four rows of four words in each half, transposed within the halves. */
 HK_INLINE void hk_transpose_4(__m256 a[4])
 {

@@ -101,6 +101,33 @@ HK_INLINE hk_vec hkv_load_bf16(const hk_u16 *p)
     return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
 
+HK_INLINE void hkv_load_pairs_bf16(const hk_u16 *p, hk_vec out[2])
+{
+    const __m512i words = _mm512_loadu_si512(p);
+
+    out[0] = _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
+    out[1] = _mm512_castsi512_ps(_mm512_and_si512(words, _mm512_set1_epi32((int)0xffff0000u)));
+}
+
+HK_INLINE void hkv_part_pairs(hk_vec a[2])
+{
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28,
+                                           30);
+    const hk_vec b = _mm512_permutex2var_ps(a[0], even, a[1]);
+
+    a[1] = _mm512_permutex2var_ps(a[0], _mm512_add_epi32(even, _mm512_set1_epi32(1)), a[1]);
+    a[0] = b;
+}
+
+HK_INLINE void hkv_join_pairs(hk_vec a[2])
+{
+    const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const hk_vec b = _mm512_permutex2var_ps(a[0], low, a[1]);
+
+    a[1] = _mm512_permutex2var_ps(a[0], _mm512_add_epi32(low, _mm512_set1_epi32(8)), a[1]);
+    a[0] = b;
+}
+
 /* Four rows of four words in each quarter, transposed within the quarters. */
 HK_INLINE void hk_transpose_4(__m512 a[4])
 {

@@ -101,6 +101,30 @@ HK_INLINE hk_vec hkv_load_bf16(const hk_u16 *p)
     return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
 }
 
+HK_INLINE void hkv_load_pairs_bf16(const hk_u16 *p, hk_vec out[2])
+{
+    const uint32x4_t words = vreinterpretq_u32_u16(vld1q_u16(p));
+
+    out[0] = vreinterpretq_f32_u32(vshlq_n_u32(words, 16));
+    out[1] = vreinterpretq_f32_u32(vandq_u32(words, vdupq_n_u32(0xffff0000u)));
+}
+
+HK_INLINE void hkv_part_pairs(hk_vec a[2])
+{
+    const hk_vec b = vuzp1q_f32(a[0], a[1]);
+
+    a[1] = vuzp2q_f32(a[0], a[1]);
+    a[0] = b;
+}
+
+HK_INLINE void hkv_join_pairs(hk_vec a[2])
+{
+    const hk_vec b = vzip1q_f32(a[0], a[1]);
+
+    a[1] = vzip2q_f32(a[0], a[1]);
+    a[0] = b;
+}
+
 HK_INLINE void hk_transpose_4(float32x4_t r[4])
 {
     const float32x4_t a0 = vzip1q_f32(r[0], r[2]), a1 = vzip2q_f32(r[0], r[2]);

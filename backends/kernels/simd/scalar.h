@@ -74,6 +74,16 @@ HK_INLINE hk_u32 hkv_bytes(HK_GLOBAL const hk_u8 *p) { return *p != 0; }
 HK_INLINE hk_vec hkv_load_f16(HK_GLOBAL const hk_u16 *p) { return hk_load_f16(p); }
 HK_INLINE hk_vec hkv_load_bf16(HK_GLOBAL const hk_u16 *p) { return hk_from_bf16(*p); }
 
+/* 2 * HKV_LANES halves, those with even and those with odd places; the same of two vectors of
+ * floats, and back. */
+HK_INLINE void hkv_load_pairs_bf16(HK_GLOBAL const hk_u16 *p, hk_vec *out)
+{
+    out[0] = hk_from_bf16(p[0]);
+    out[1] = hk_from_bf16(p[1]);
+}
+HK_INLINE void hkv_part_pairs(hk_vec *a) { (void)a; }
+HK_INLINE void hkv_join_pairs(hk_vec *a) { (void)a; }
+
 /* Step 11: rounded to nearest even, NaN canonical, zeros +0. Memory of any kind. */
 #define hkv_store_f16(p, a) ((void)(*(p) = hk_to_f16(a)))
 #define hkv_store_bf16(p, a) ((void)(*(p) = hk_to_bf16(hk_add(a, 0.0f))))
