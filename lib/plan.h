@@ -33,15 +33,17 @@ struct heed_view {
  * that use, here written [x][y][z], right-aligned in 3..5, absent ones 1 with stride 0. Axes that
  * the use allows to broadcast keep extent 1 and have stride 0.
  *
- *     lengths, begins, q_pos      none
+ *     lengths, begins, heads of rings, q_pos      none
  *     GLOBAL                      z = entries
  *     SEGMENT                     y = row blocks, z = 2
  *     LISTED                      x = heads (1, H_k or H), y = row blocks, z = runs
+ *     PAGED                       z = pages of an item
  *     mask                        y = heads (1, H_k or H), z = n_k
  *     map, k_coord, q_coord       z = entries, keys, rows
  *     DENSE                       x = 1 or H, y = n_q or 1, z = n_k or 1
  *     ALIBI                       z = H
  *     TABLE                       y = 1 or H, z = len
+ *     DOT                         x = 1 or H, y = len, z = d
  */
 struct heed_aux {
     uint32_t slot;                      /* from 1; 0: absent */
@@ -63,22 +65,24 @@ struct heed_checked_term {
 };
 
 struct heed_checked_bias {
-    uint32_t kind, reserved;
+    uint32_t kind, in_score;            /* 1: joins q.k before the scale; 0: the logit after it */
     int64_t zero;
     struct heed_aux t, u, map, q_coord, k_coord;
 };
 
 struct heed_checked_source {
-    struct heed_view k, v;              /* position axis: n_k, for RAGGED the packed total */
+    /* Position axis: n_k, for RAGGED the packed total; for PAGED the rows of a page, and batch axis
+     * 2 counts pages, which are no item's. */
+    struct heed_view k, v;
     int64_t heads;                      /* H_k; head h reads key head h / (heads of q / H_k) */
     /* Bound on an item's length: keys, or for RAGGED the packed total cut to the extents of mask,
-     * k_coord and the key axis of DENSE biases. */
+     * k_coord and the key axis of DENSE biases; for PAGED all rows that a table names. */
     int64_t n_k;
     int64_t pos0, pos_step, pos_span;
     uint32_t layout;
     uint32_t flags;                     /* HEED_SOURCE_* */
     int64_t run, rows;                  /* LISTED */
-    struct heed_aux index;              /* RAGGED begins or LISTED runs */
+    struct heed_aux index;              /* RAGGED begins, PAGED table, RING head, LISTED runs */
     struct heed_aux len, mask;
     uint32_t n_terms;                   /* never 0: no term becomes one ALL. LISTED: one ALL */
     uint32_t n_biases;

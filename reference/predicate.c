@@ -65,7 +65,7 @@ int64_t heed_ref_aux_head(int64_t extent, const struct heed_ref_row *row, int64_
 }
 
 /* Lengths are cut to [0, bound]; RAGGED: a begin outside [0, total] empties the item, begin +
- * length is cut at total. */
+ * length is cut at total. What a RING's head does comes after. */
 static void item_find(const struct heed_ref_row *row, uint32_t layout,
                       const struct heed_aux *begins, const struct heed_aux *lengths, int64_t bound,
                       int64_t total, int64_t *begin, int64_t *length)
@@ -91,6 +91,37 @@ static void keys_item_find(struct heed_ref_keys *keys, const struct heed_ref_row
 
     item_find(row, source->layout, &source->index, &source->len, source->n_k, source->k.shape[4],
               &keys->begin, &keys->length);
+    if (source->layout == HEED_LAYOUT_RING) {
+        keys->begin = heed_ref_aux_int(row, &source->index, 0, 0, 0);
+        if (keys->begin < 0 || keys->begin >= source->n_k) {
+            keys->begin = 0;
+            keys->length = 0;
+        }
+    }
+}
+
+/* PAGED: the page that holds a key within the length; one outside [0, P) is none. */
+static int64_t key_page(const struct heed_ref_row *row, const struct heed_ref_keys *keys,
+                        int64_t key)
+{
+    const struct heed_checked_source *source = keys->source;
+
+    return heed_ref_aux_int(row, &source->index, 0, 0, key / source->k.shape[4]);
+}
+
+int64_t heed_ref_key_at(const struct heed_ref_row *row, const struct heed_ref_keys *keys,
+                        const struct heed_view *view, int64_t key)
+{
+    int64_t at = keys->head * view->stride[3];
+
+    if (keys->source->layout == HEED_LAYOUT_PAGED)
+        return at + key_page(row, keys, key) * view->stride[2] +
+               key % view->shape[4] * view->stride[4];
+    for (int axis = 0; axis < 3; axis++)
+        at += row->batch[axis] * view->stride[axis];
+    if (keys->source->layout == HEED_LAYOUT_RING)
+        return at + (keys->begin + key) % view->shape[4] * view->stride[4];
+    return at + (keys->begin + key) * view->stride[4];
 }
 
 void heed_ref_row_start(struct heed_ref_row *row, const struct heed_checked *attn,
@@ -228,6 +259,12 @@ bool heed_ref_key_cut(const struct heed_ref_row *row, const struct heed_ref_keys
 
     if (key >= keys->length)
         return true;
+    if (source->layout == HEED_LAYOUT_PAGED) {
+        int64_t page = key_page(row, keys, key);
+
+        if (page < 0 || page >= source->k.shape[2])
+            return true;
+    }
     if ((source->flags & HEED_SOURCE_CAUSAL) && heed_ref_key_last(keys, key) > row->position)
         return true;
     if (source->mask.slot != 0) {

@@ -28,7 +28,8 @@ struct heed_ref_row {
 struct heed_ref_keys {
     const struct heed_checked_source *source;
     const void *k, *v;
-    int64_t begin, length; /* key j of the item is position begin + j of the tensors */
+    int64_t begin, length; /* key j of the item is position begin + j of the tensors, of a RING
+                              modulo their rows; PAGED: see heed_ref_key_at */
     int64_t head;          /* key head */
     int64_t n_global;      /* entries in use of the GLOBAL KEYS list */
     bool row_sees_all;     /* named by a GLOBAL ROWS term */
@@ -63,7 +64,12 @@ int64_t heed_ref_key_last(const struct heed_ref_keys *, int64_t key);
 
 int64_t heed_ref_floor_div(int64_t a, int64_t b); /* b > 0, toward -Inf */
 
-/* Cut by causality, length or byte mask, whatever term or list names it? key >= 0. */
+/* Where the row of a key that is not cut lies in k or v, in elements beside [0,...,0]. */
+int64_t heed_ref_key_at(const struct heed_ref_row *, const struct heed_ref_keys *,
+                        const struct heed_view *, int64_t key);
+
+/* Cut by causality, length, byte mask or a page that is not there, whatever term or list names it?
+ * key >= 0. */
 bool heed_ref_key_cut(const struct heed_ref_row *, const struct heed_ref_keys *, int64_t key);
 /* The key at a rank of the GLOBAL KEYS list, rank < n_global. */
 int64_t heed_ref_global_key(const struct heed_ref_row *, const struct heed_ref_keys *,

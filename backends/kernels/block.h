@@ -9,9 +9,8 @@
 #ifndef HEED_BACKENDS_KERNELS_BLOCK_H
 #define HEED_BACKENDS_KERNELS_BLOCK_H
 
-#include "bias.h"
+#include "dot_lanes.h"
 #include "few.h"
-#include "strip.h"
 
 /* A block of keys 64 * block on that lies packed. */
 struct hk_panels {
@@ -23,20 +22,16 @@ struct hk_panels {
 HK_FN struct hk_panels hk_ring_get(const struct hk_strip *st, hk_i64 block)
 {
     const hk_i64 d = st->call->plan->d, slot = block % st->source->ring;
-    const hk_i64 first = block * HK_BLOCK, end = hk_min(first + HK_BLOCK, st->len);
     HK_GLOBAL struct hk_ring_tag *tag = st->tags + slot;
     HK_GLOBAL float *k = st->ring + slot * HK_BLOCK * d;
     struct hk_panels out;
 
     if (tag->number != st->first_block + block) {
         hk_i64 keys[HK_BLOCK];
-        int i;
 
-        for (i = 0; i < HK_BLOCK; i++)
-            keys[i] = first + i < end ? first + i : -1;
+        hk_keys_fill(&st->k_rows, block * HK_BLOCK, st->len, keys);
         hk_keys_pack(&st->k_rows, keys, d, k, st->temp);
-        tag->finite =
-            (hk_u32)hk_rows_finite(&st->v_rows, st->call->plan->d_v, first, end, st->temp);
+        tag->finite = (hk_u32)hk_rows_finite(&st->v_rows, st->call->plan->d_v, keys, st->temp);
         tag->number = st->first_block + block;
     }
     out.k = k;
@@ -79,6 +74,54 @@ HK_FN HK_GLOBAL const float *hk_block_gather(const struct hk_strip *st,
     return st->k;
 }
 
+/* Of ordinals that the terms leave (hk_block_mask), those whose page is there. */
+HK_NOINLINE hk_u64 hk_block_present(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                                    const struct hk_sub_view *view, hk_i64 block, hk_u64 mask)
+{
+    HK_COPY(struct hk_reach, reach, st->reach[0]);
+    const struct hk_matrix *k = &st->k_rows;
+    const hk_i64 base = block * HK_BLOCK;
+    hk_u64 left;
+
+    if (hk_block_aligned(sub)) {        /* by pages */
+        const hk_i64 end = hk_min(base + HK_BLOCK, view->len);
+        hk_i64 key, next;
+
+        for (key = base; key < end; key = next) {
+            next = hk_min((hk_row_entry(k, key) + 1) * k->page_rows, end);
+            if (!hk_row_present(k, key))
+                mask &= ~hk_bits(key - base, next - base);
+        }
+        return mask;
+    }
+    for (left = mask; left != 0; left &= left - 1) {
+        const int i = hk_first_bit(left);
+        const hk_i64 key = hk_key(sub, view, reach, base + i);
+
+        if (key < view->len && !hk_row_present(k, key))
+            mask &= ~((hk_u64)1 << i);
+    }
+    return mask;
+}
+
+/* May V be read in place, from the row of ordinal 0 of the block on? */
+HK_FN int hk_block_in_place(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                            const struct hk_sub_view *view, hk_i64 block, hk_u64 visible)
+{
+    HK_COPY(struct hk_reach, reach, st->reach[0]);
+    int last = 63;
+
+    if (st->width != st->call->plan->d_v || st->width == 0 || !hk_matrix_plain(&st->v_rows) ||
+        sub->kind > HK_SUB_FIRST_N)
+        return 0;
+    if (st->v_rows.layout == HK_LAYOUT_DENSE)
+        return 1;
+    while (!(visible >> last & 1))
+        last--;
+    return hk_rows_even(&st->v_rows, hk_key(sub, view, reach, block * HK_BLOCK),
+                        hk_key(sub, view, reach, block * HK_BLOCK + last));
+}
+
 /* V rows of the block: in place where they are f32 rows of whole vectors at one stride, else
  * converted. V without channels may have no address, to which nothing may be added. */
 HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
@@ -90,10 +133,10 @@ HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
     const struct hk_matrix *v = &st->v_rows;
     HK_COPY(struct hk_reach, reach, st->reach[0]);
 
-    if (d_v != 0 && hk_matrix_plain(v) && st->width == d_v && sub->kind <= HK_SUB_FIRST_N) {
+    if (hk_block_in_place(st, sub, view, block, visible)) {
         *v_row = v->row * sub->step;
         return (HK_GLOBAL const float *)hk_byte(
-            v->base, hk_key(sub, view, reach, block * HK_BLOCK) * v->row * 4);
+            v->base, hk_row_offset(v, hk_key(sub, view, reach, block * HK_BLOCK)) * 4);
     }
     for (; visible != 0; visible &= visible - 1) {
         const int i = hk_first_bit(visible);
@@ -169,13 +212,24 @@ HK_FN void hk_block_scores(const struct hk_strip *st, HK_GLOBAL const float *k, 
 }
 
 /* Is y = s * c for all keys of the source at hand? */
-HK_FN int hk_source_plain(const struct hk_strip *st)
+HK_FN int hk_logits_plain(const struct hk_strip *st)
 {
 #if HK_PLAIN
     (void)st;
     return 1;
 #else
     return !(st->call->plan->flags & HK_PLAN_CAPPED) && st->source->n_biases == 0;
+#endif
+}
+
+/* And s = q.k? */
+HK_FN int hk_source_plain(const struct hk_strip *st)
+{
+#if HK_PLAIN
+    (void)st;
+    return 1;
+#else
+    return hk_logits_plain(st) && st->source->n_dots == 0;
 #endif
 }
 
@@ -231,7 +285,7 @@ HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_
                            const struct hk_sub_view *view, hk_i64 block, hk_i64 m, int finite)
 {
     const struct hk_tile tile = hk_strip_tile(st, m);
-    const int plain = hk_source_plain(st);
+    const int plain = hk_logits_plain(st);
     const float c = plain ? st->call->plan->c : 1.0f;
     hk_i64 i;
 
@@ -352,7 +406,7 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
                            const struct hk_sub_view *view, hk_i64 block)
 {
     HK_COPY(struct hk_reach, reach, st->reach[0]);
-    const hk_u64 available = hk_block_mask(sub, view, reach, block);
+    hk_u64 available = hk_block_mask(sub, view, reach, block);
     const struct hk_panels panels = hk_block_panels(st, sub, block);
     const hk_i64 base = block * HK_BLOCK;
     HK_GLOBAL const float *v, *k = panels.k;
@@ -361,13 +415,16 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     int inside = 0;
     hk_u32 r;
 
+    if (st->k_rows.layout == HK_LAYOUT_PAGED)
+        available = hk_block_present(st, sub, view, block, available);
     for (r = 0; r < HK_RANGES; r++)
         inside |= st->all.in_lo[r] <= base && st->all.in_hi[r] >= base + HK_BLOCK;
     inside = inside && available == ~(hk_u64)0 && hk_rows_alike(sub);
     if (inside && panels.finite && hk_source_plain(st)) {
         v = hk_block_values(st, sub, view, block, available, &v_row);
         hk_block_whole(st, k, v, v_row,
-                       st->packed && v != st->v && (block + 2) * HK_BLOCK <= view->len);
+                       st->packed && v != st->v && st->v_rows.layout == HK_LAYOUT_DENSE &&
+                           (block + 2) * HK_BLOCK <= view->len);
         return;
     }
     visible = hk_block_masks(st, sub, view, block, available, inside);
@@ -380,6 +437,10 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     if (!k)
         k = hk_block_gather(st, sub, view, block, visible);
     hk_block_scores(st, k, visible);
+#if !HK_PLAIN
+    if (st->source->n_dots != 0)
+        hk_block_dots(st, sub, view, block, k);
+#endif
     hk_block_softmax(st, sub, view, block, panels.finite);
     hk_block_weigh(st, sub, view, block, visible, panels.finite);
 }

@@ -121,11 +121,22 @@ HK_FN struct hk_cut hk_cut_get(const struct hk_call *call, HK_GLOBAL const struc
     return out;
 }
 
+/* begin: of RAGGED keys; of a RING the row of key 0, and one outside of it empties the item. */
 HK_FN struct hk_cut hk_keys_cut(const struct hk_call *call,
                                 HK_GLOBAL const struct hk_source *source, hk_i64 b)
 {
-    return hk_cut_get(call, &source->index, source->ragged, &source->len, b, source->n_k,
-                      source->k.length);
+    struct hk_cut out =
+        hk_cut_get(call, &source->index, source->layout == HK_LAYOUT_RAGGED, &source->len, b,
+                   source->n_k, source->k.length);
+
+    if (source->layout == HK_LAYOUT_RING) {
+        out.begin = hk_aux_value(call, &source->index, b);
+        if (out.begin < 0 || out.begin >= source->n_k) {
+            out.begin = 0;
+            out.len = 0;
+        }
+    }
+    return out;
 }
 
 HK_FN struct hk_cut hk_rows_cut(const struct hk_call *call, hk_i64 b)
@@ -204,6 +215,12 @@ HK_FN HK_GLOBAL const struct hk_bias *hk_biases(const struct hk_call *call,
            source->first_bias;
 }
 
+HK_FN HK_GLOBAL const struct hk_dot *hk_dots(const struct hk_call *call,
+                                             HK_GLOBAL const struct hk_source *source)
+{
+    return (HK_GLOBAL const struct hk_dot *)(call->blob + call->plan->dots_at) + source->first_dot;
+}
+
 /* Heads of k and v that a query head reads. */
 HK_FN hk_i64 hk_key_head(const struct hk_call *call, HK_GLOBAL const struct hk_source *source,
                          hk_i64 head)
@@ -257,29 +274,115 @@ HK_FN void hk_sub_view_get(const struct hk_call *call, hk_u32 s, hk_u32 i, hk_i6
     }
 }
 
-/* ---- a matrix: element (i, t) at base + (i * row + t * channel) elements ---- */
+/* ---- a matrix: element (i, t) at base + hk_row_offset(i) + t * channel, in elements ---- */
 
 struct hk_matrix {
     HK_GLOBAL const char *base;
     hk_i64 row, channel;
-    hk_u32 dtype, reserved;
+    /* PAGED: entry t of the table is the page of rows t * page_rows on. */
+    HK_GLOBAL const hk_i32 *table;
+    hk_i64 table_stride, pages, page_rows, page_shift, page_stride;
+    hk_i64 first, rows;         /* RING: row 0 is row `first` of so many */
+    hk_u32 dtype, layout;       /* layout: PAGED, RING, or DENSE: rows lie at one stride */
 };
+
+/* Rows at one stride. */
+HK_FN struct hk_matrix hk_matrix_even(HK_GLOBAL const char *base, hk_i64 row, hk_i64 channel,
+                                      hk_u32 dtype)
+{
+    struct hk_matrix out;
+
+    out.base = base;
+    out.row = row;
+    out.channel = channel;
+    out.table = 0;
+    out.table_stride = out.pages = out.page_rows = out.page_shift = out.page_stride = 0;
+    out.first = out.rows = 0;
+    out.dtype = dtype;
+    out.layout = HK_LAYOUT_DENSE;
+    return out;
+}
 
 HK_FN struct hk_matrix hk_matrix_get(const struct hk_call *call,
                                      HK_GLOBAL const struct hk_view *view,
                                      HK_GLOBAL const char *base, hk_i64 b, hk_i64 head,
                                      hk_i64 begin)
 {
-    struct hk_matrix out;
     const hk_i64 at = hk_batch_offset(call, view->stride, b) + head * view->stride[3] +
                       begin * view->stride[4];
 
-    out.base = hk_byte(base, at * hk_size(view->dtype));
-    out.row = view->stride[4];
-    out.channel = view->stride[5];
-    out.dtype = view->dtype;
-    out.reserved = 0;
+    return hk_matrix_even(hk_byte(base, at * hk_size(view->dtype)), view->stride[4],
+                          view->stride[5], view->dtype);
+}
+
+/* K or V of an item's key head. */
+HK_FN struct hk_matrix hk_keys_get(const struct hk_call *call,
+                                   HK_GLOBAL const struct hk_source *source,
+                                   HK_GLOBAL const struct hk_view *view,
+                                   HK_GLOBAL const char *base, hk_i64 b, hk_i64 head,
+                                   const struct hk_cut *cut)
+{
+    const hk_u32 layout = source->layout;
+    struct hk_matrix out =
+        hk_matrix_get(call, view, base, layout == HK_LAYOUT_PAGED ? 0 : b, head,
+                      layout == HK_LAYOUT_RAGGED ? cut->begin : 0);
+
+    if (layout == HK_LAYOUT_PAGED) {
+        out.layout = HK_LAYOUT_PAGED;
+        out.table = (HK_GLOBAL const hk_i32 *)hk_aux_of(call, &source->index, b);
+        out.table_stride = source->index.stride[5];
+        out.pages = source->pages;
+        out.page_rows = source->page_rows;
+        out.page_shift = source->page_shift;
+        out.page_stride = view->stride[2];
+    } else if (layout == HK_LAYOUT_RING) {
+        out.layout = HK_LAYOUT_RING;
+        out.first = cut->begin;
+        out.rows = source->n_k;
+    }
     return out;
+}
+
+/* PAGED: which entry of the table row i has. */
+HK_FN hk_i64 hk_row_entry(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
+{
+    return m->page_shift >= 0 ? i >> m->page_shift : i / m->page_rows;
+}
+
+/* Is row i, which is within the length, there? A page outside [0, P) is not. */
+HK_FN int hk_row_present(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
+{
+    hk_i64 page;
+
+    if (m->layout != HK_LAYOUT_PAGED)
+        return 1;
+    page = m->table[hk_row_entry(m, i) * m->table_stride];
+    return page >= 0 && page < m->pages;
+}
+
+HK_FN hk_i64 hk_row_apart(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
+{
+    if (m->layout == HK_LAYOUT_PAGED) {
+        const hk_i64 entry = hk_row_entry(m, i);
+
+        return m->table[entry * m->table_stride] * m->page_stride +
+               (i - entry * m->page_rows) * m->row;
+    }
+    return (i < m->rows - m->first ? i + m->first : i - (m->rows - m->first)) * m->row;
+}
+
+/* Elements from base to row i, which is there. */
+HK_FN hk_i64 hk_row_offset(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
+{
+    return m->layout == HK_LAYOUT_DENSE ? i * m->row : hk_row_apart(m, i);
+}
+
+/* Do rows i to last lie at one stride? */
+HK_FN int hk_rows_even(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i, hk_i64 last)
+{
+    if (m->layout == HK_LAYOUT_PAGED)
+        return hk_row_entry(m, i) == hk_row_entry(m, last);
+    return m->layout != HK_LAYOUT_RING || i >= m->rows - m->first || last < m->rows - m->first;
 }
 
 #endif

@@ -51,7 +51,7 @@ HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *
     int i;
 
     out->dtype = m->dtype;
-    if (direct && visible == ~(hk_u64)0) {
+    if (direct && visible == ~(hk_u64)0 && hk_rows_even(m, first, first + HK_BLOCK - 1)) {
         HK_GLOBAL const char *at = hk_row_at(m, first);
 
         for (i = 0; i < HK_BLOCK; i++)
@@ -108,11 +108,15 @@ HK_INLINE void hk_ahead_step(struct hk_ahead *a)
     }
 }
 
-/* Bytes from the K rows of a block to those of the next; 0: there is none, or nobody knows. */
+/* Bytes from the K rows of a block to those of the next; 0: there is none, or its rows are no such
+ * distance away. */
 HK_FN hk_i64 hk_next_block(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                            hk_i64 block)
 {
-    if (!hk_block_aligned(sub) || (block + 2) * HK_BLOCK > st->len)
+    const hk_i64 end = (block + 2) * HK_BLOCK;
+
+    if (!hk_block_aligned(sub) || end > st->len ||
+        !hk_rows_even(&st->k_rows, block * HK_BLOCK, end - 1))
         return 0;
     return HK_BLOCK * st->k_rows.row * hk_size(st->k_rows.dtype);
 }
@@ -220,8 +224,6 @@ HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *
                                st->s + m * HK_R * HK_BLOCK, hk_min(st->n_rows - m * HK_R, HK_R),
                                &ahead);
     }
-    for (m = 0; d == 0 && m < st->tiles * HK_R * HK_BLOCK; m++)
-        st->s[m] = 0.0f;
 }
 
 /* ---- values ---- */
@@ -381,8 +383,10 @@ HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *k
  * are rows of elements side by side, V of whole pairs of vectors. */
 HK_FN int hk_few_fits(const struct hk_strip *st)
 {
+    const hk_i64 d = st->call->plan->d, d_v = st->call->plan->d_v;
+
     return st->n_rows <= HK_FEW_ROWS && st->k_rows.channel == 1 && st->v_rows.channel == 1 &&
-           st->call->plan->d_v % (2 * HKV_LANES) == 0;
+           d > 0 && d_v > 0 && d_v % (2 * HKV_LANES) == 0 && st->source->n_dots == 0;
 }
 
 /* Do the rows of every tile remain with the same keys? */

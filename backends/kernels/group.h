@@ -34,9 +34,9 @@
 #define HK_REMOVED 0x80000000u  /* as a weight: -0; others are +0 or more, or NaN */
 
 struct hk_shared {
-    hk_i64 keys[HK_BLOCK];              /* key index of each place, if available */
+    hk_i64 keys[HK_BLOCK];              /* key index of each place, if available, and its rows: */
+    hk_i64 k_at[HK_BLOCK], v_at[HK_BLOCK];      /* elements from k.base and v.base */
     hk_u64 masks[HK_ROWS];              /* what a row sees of the block */
-    hk_i64 lo[HK_ROWS * HK_RANGES], hi[HK_ROWS * HK_RANGES];
     hk_i64 hull_lo[HK_RANGES], hull_hi[HK_RANGES];
     hk_i64 index[HK_ROWS], head[HK_ROWS], q[HK_ROWS];
     struct hk_sub_view views[HK_SUBS];
@@ -56,7 +56,12 @@ struct hk_shared {
     hk_u32 poison, reserved;
     float red[HK_ROWS * 17];
     float p[HK_ROWS * HK_P_LINE];
-    float stage[HK_STAGE_QK > HK_STAGE_V ? HK_STAGE_QK : HK_STAGE_V];
+    union {
+        float stage[HK_STAGE_QK > HK_STAGE_V ? HK_STAGE_QK : HK_STAGE_V];
+        struct {                        /* of a sub-source that opens: before anything is staged */
+            hk_i64 lo[HK_ROWS * HK_RANGES], hi[HK_ROWS * HK_RANGES];
+        } reach;
+    } in;
 };
 
 /* What an thread keeps. */
@@ -90,9 +95,10 @@ HK_FN void hk_or_mask(HK_LOCAL hk_u32 *halves, hk_u64 mask)
         hk_local_or(&halves[1], (hk_u32)(mask >> 32));
 }
 
-HK_FN float hk_kv_element(HK_LOCAL const struct hk_matrix *m, hk_i64 i, hk_i64 t)
+/* Channel t of the row that lies `row` elements from m's base. */
+HK_FN float hk_kv_at(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 t)
 {
-    const hk_i64 at = i * m->row + t * m->channel;
+    const hk_i64 at = row + t * m->channel;
 
 #if HK_KV == 1
     return ((HK_GLOBAL const float *)m->base)[at];
@@ -178,8 +184,8 @@ HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_s
     for (r = me->reach.n; r < HK_RANGES; r++)
         me->reach.lo[r] = me->reach.hi[r] = 0;
     for (r = 0; r < HK_RANGES; r++) {
-        shared->lo[i * HK_RANGES + (hk_i32)r] = me->reach.lo[r];
-        shared->hi[i * HK_RANGES + (hk_i32)r] = me->reach.hi[r];
+        shared->in.reach.lo[i * HK_RANGES + (hk_i32)r] = me->reach.lo[r];
+        shared->in.reach.hi[i * HK_RANGES + (hk_i32)r] = me->reach.hi[r];
     }
     if (i == shared->window_first)
         shared->residue = me->reach.residue;
@@ -192,7 +198,8 @@ HK_FN void hk_reach_hull(const struct hk_group *g, hk_i32 r)
     hk_i32 i;
 
     for (i = 0; i < HK_ROWS; i++) {
-        const hk_i64 a = g->shared->lo[i * HK_RANGES + r], b = g->shared->hi[i * HK_RANGES + r];
+        const hk_i64 a = g->shared->in.reach.lo[i * HK_RANGES + r],
+                     b = g->shared->in.reach.hi[i * HK_RANGES + r];
 
         if (a < b) {
             lo = hk_min(a, lo);
@@ -236,7 +243,6 @@ HK_FN int hk_place_open(const struct hk_group *g, HK_GLOBAL const struct hk_sub 
     struct hk_reach reach;
     hk_i64 key;
 
-    g->shared->keys[i] = 0;
     if (sub->kind == HK_SUB_LIST && ordinal >= view->n_list)
         return 0;
     if (sub->kind == HK_SUB_GATHER && ordinal >= view->n_list * sub->run)
@@ -247,7 +253,11 @@ HK_FN int hk_place_open(const struct hk_group *g, HK_GLOBAL const struct hk_sub 
         return 0;
     if ((sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_STRIDED) && hk_is_global(sub, view, key))
         return 0;
+    if (!hk_row_present(&g->shared->k, key))
+        return 0;
     g->shared->keys[i] = key;
+    g->shared->k_at[i] = hk_row_offset(&g->shared->k, key);
+    g->shared->v_at[i] = hk_row_offset(&g->shared->v, key);
     return 1;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * For the lanes kernels: packs K of DENSE sources into panels, once for all strips, and notes for
- * every block whether all of its V is finite. A group is a worker, which takes blocks of 64 keys,
- * of one source, item and key head each, until none is left.
+ * For the lanes kernels: packs K of DENSE, PAGED and RING sources into panels, once for all strips,
+ * and notes for every block whether all of its V is finite. A group is a worker, which takes blocks
+ * of 64 keys, of one source, item and key head each, until none is left.
  */
 #define HK_THREADS 1
 #define HK_VECTORS 1
@@ -28,21 +28,20 @@ HK_FN void hk_block_pack(const struct hk_call *call, hk_u32 s, hk_i64 task, HK_G
     const hk_i64 first = task % source->blocks * HK_BLOCK;
     const hk_i64 head = task / source->blocks % source->heads;
     const hk_i64 b = task / source->blocks / source->heads;
-    const hk_i64 len = source->shared ? hk_keys_max(call, source)
-                                      : hk_keys_cut(call, source, b).len;
-    const struct hk_matrix k = hk_matrix_get(call, &source->k, hk_k(call, s), b, head, 0);
-    const struct hk_matrix v = hk_matrix_get(call, &source->v, hk_v(call, s), b, head, 0);
+    const struct hk_cut cut = hk_keys_cut(call, source, b);
+    const hk_i64 len = source->shared ? hk_keys_max(call, source) : cut.len;
+    struct hk_matrix k, v;
     hk_i64 keys[HK_BLOCK];
-    int i;
 
     if (first >= len)
         return;
-    for (i = 0; i < HK_BLOCK; i++)
-        keys[i] = first + i < len ? first + i : -1;
+    k = hk_keys_get(call, source, &source->k, hk_k(call, s), b, head, &cut);
+    v = hk_keys_get(call, source, &source->v, hk_v(call, s), b, head, &cut);
+    hk_keys_fill(&k, first, len, keys);
     hk_keys_pack(&k, keys, d,
                  (HK_GLOBAL float *)(call->work + source->packed_at) + task * HK_BLOCK * d, temp);
     ((HK_GLOBAL hk_u32 *)(call->work + source->finite_at))[task] =
-        (hk_u32)hk_rows_finite(&v, d_v, first, hk_min(first + HK_BLOCK, len), temp);
+        (hk_u32)hk_rows_finite(&v, d_v, keys, temp);
 }
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
@@ -53,7 +52,8 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
     HK_GLOBAL float *temp;
     hk_i64 task;
 
-    hk_worker_find(plan->strips.rows * plan->strips.stack, plan->d, plan->d_v, &at);
+    hk_worker_find(plan->strips.rows * plan->strips.stack, plan->d, plan->d_v, plan->band,
+                   &at);
     temp = (HK_GLOBAL float *)(call->work + plan->workers_at + group * plan->worker_bytes +
                                at.temp);
     while ((task = hk_take(counter)) < plan->pack_tasks) {

@@ -15,10 +15,10 @@ HK_FN int hk_matrix_plain(const struct hk_matrix *m)
     return m->dtype == HK_F32 && m->channel == 1;
 }
 
-/* Where row i begins. */
+/* Where row i begins, which is there. */
 HK_FN HK_GLOBAL const char *hk_row_at(const struct hk_matrix *m, hk_i64 i)
 {
-    return hk_byte(m->base, i * m->row * hk_size(m->dtype));
+    return hk_byte(m->base, hk_row_offset(m, i) * hk_size(m->dtype));
 }
 
 /* n channels of row i as f32 with unit stride: in place or converted into temp. */
@@ -110,8 +110,19 @@ HK_FN void hk_keys_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
     }
 }
 
-/* Are rows [first, end) finite? 0 * x is NaN where x is not. temp: a row of n. */
-HK_FN int hk_rows_finite(const struct hk_matrix *v, hk_i64 n, hk_i64 first, hk_i64 end,
+/* Keys first .. first + 63 as hk_keys_pack wants them: negative from `end` on and where they are
+ * not there. */
+HK_FN void hk_keys_fill(const struct hk_matrix *k, hk_i64 first, hk_i64 end, hk_i64 *keys)
+{
+    int i;
+
+    for (i = 0; i < HK_BLOCK; i++)
+        keys[i] = first + i < end && hk_row_present(k, first + i) ? first + i : -1;
+}
+
+/* Are the rows of 64 keys (negative: none) finite? 0 * x is NaN where x is not. temp: a row of n.
+ */
+HK_FN int hk_rows_finite(const struct hk_matrix *v, hk_i64 n, const hk_i64 *keys,
                          HK_GLOBAL float *temp)
 {
     const hk_vec zero = hkv_set(0.0f);
@@ -119,9 +130,12 @@ HK_FN int hk_rows_finite(const struct hk_matrix *v, hk_i64 n, hk_i64 first, hk_i
     float rest = 0.0f;
     hk_i64 i, t;
 
-    for (i = first; i < end; i++) {
-        HK_GLOBAL const float *row = hk_row_f32(v, i, n, temp);
+    for (i = 0; i < HK_BLOCK; i++) {
+        HK_GLOBAL const float *row;
 
+        if (keys[i] < 0)
+            continue;
+        row = hk_row_f32(v, keys[i], n, temp);
         for (t = 0; t + 2 * HKV_LANES <= n; t += 2 * HKV_LANES) {
             sum = hkv_fma(hkv_load(row + t), zero, sum);
             more = hkv_fma(hkv_load(row + t + HKV_LANES), zero, more);

@@ -209,3 +209,47 @@ void golden_case_positions(struct golden *g)
     g->sources[0].flags = HEED_SOURCE_CAUSAL;
     golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .block = 5, .left = 17, .right = 4 });
 }
+
+/* Items share pages; some pages are not there, and no length ends with one. */
+static void paged(struct golden *g, uint32_t dtype, int64_t page)
+{
+    const int64_t shape[] = { 3, 9 };
+    const int32_t table[] = { 4, 0, -1, 2, 2, 6, 7, 1, 3, 5, 4, 3, 2, 1, 0, 6, 5, 4,
+                              0, 4, 1, -7, 3, 100, 5, 6, -1 };
+    const int64_t sizes[] = { 9 * page, 0, 7 * page - 5 };
+
+    golden_query(g, dtype, 3, 4, 10, 6, 4);
+    golden_source(g, dtype, 7, 2, page);
+    g->sources[0].layout = HEED_LAYOUT_PAGED;
+    g->sources[0].len_slot = golden_slot_i64(g, 3, sizes);
+    g->sources[0].slot = golden_slot_i32(g, 2, shape, table);
+    g->sources[0].flags = HEED_SOURCE_CAUSAL;
+    g->desc.flags = HEED_ATTN_ALIGN_END;
+}
+
+void golden_case_paged(struct golden *g)
+{
+    paged(g, HEED_F32, 12);
+}
+
+void golden_case_paged_f16(struct golden *g)
+{
+    paged(g, HEED_F16, 64);
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 90, .right = 0 });
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_GLOBAL, .block = 4 });
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_ALL, .step = 5, .phase = 2 });
+}
+
+void golden_case_ring(struct golden *g)
+{
+    const int64_t heads[] = { 149, 0, 41, 150 }, sizes[] = { 150, 33, 111, 150 };
+
+    golden_query(g, HEED_F32, 4, 2, 5, 6, 4);
+    golden_source(g, HEED_F32, 4, 2, 150);
+    g->sources[0].layout = HEED_LAYOUT_RING;
+    g->sources[0].len_slot = golden_slot_i64(g, 4, sizes);
+    g->sources[0].slot = golden_slot_i64(g, 4, heads);
+    g->sources[0].flags = HEED_SOURCE_END;
+    g->desc.flags = HEED_ATTN_ALIGN_START;
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 70, .right = 0 });
+}

@@ -204,7 +204,8 @@ static void sub_count(const struct scene *s, uint32_t sub, int64_t count[KEYS])
             key = hk_key(k, item, &reach, block * 64 + i);
             if (key < 0 || key >= s->n_keys)
                 wrong(s, "a key that is not there");
-            count[key]++;
+            /* which pages are there is no matter of the lowered form */
+            count[key] += cf_key_there(s->p, &s->view, (int)(s->source - s->attn->sources), key);
         }
     }
 }

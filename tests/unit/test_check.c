@@ -117,12 +117,22 @@ static const struct row changes[] = {
     FAILS(HEED_E_VALUE, "sources[0].biases[2].u", 0, 5, SET(biases[2].u, S_TABLE)),
     FAILS(HEED_E_VALUE, "sources[0].biases[2].q_coord", 17, 18, SET(biases[2].q_coord, 18)),
     FAILS(HEED_E_VALUE, "sources[0].biases[2].reserved", 0, 1, SET(biases[2].reserved, 1)),
-    FAILS(HEED_E_UNSUPPORTED, "sources[1].layout", 0, 2, SET(sources[1].layout, HEED_LAYOUT_PAGED),
-          SET(sources[1].rows, 0)),
-    FAILS(HEED_E_UNSUPPORTED, "sources[0].layout", 0, 3, SET(sources[0].layout, HEED_LAYOUT_RING)),
-    FAILS(HEED_E_UNSUPPORTED, "sources[0].biases[0].kind", 0, 4,
-          SET(biases[0].kind, HEED_BIAS_DOT)),
+    FAILS(HEED_E_VALUE, "sources[1].rows", 0, 3, SET(sources[1].layout, HEED_LAYOUT_PAGED)),
+    FAILS(HEED_E_VALUE, "sources[0].slot", 1, 0, SET(sources[0].layout, HEED_LAYOUT_RING)),
+    FAILS(HEED_E_VALUE, "sources[0].biases[2].t", 1, 0, SET(biases[2].kind, HEED_BIAS_DOT),
+          SET(biases[2].t, 0)),
+    FAILS(HEED_E_VALUE, "sources[0].biases[2].u", 17, 18, SET(biases[2].kind, HEED_BIAS_DOT),
+          SET(biases[2].u, 18)),
     /* shapes */
+    FAILS(HEED_E_SHAPE, "slots[4].t.shape[1]", 3, 9, SET(biases[2].kind, HEED_BIAS_DOT)),
+    PASSES(SET(biases[2].kind, HEED_BIAS_DOT), SET(slots[S_TABLE - 1].t.shape[1], D)),
+    PASSES(SET(biases[0].kind, HEED_BIAS_DOT), SET(slots[S_DENSE - 1].t.shape[2], D),
+           SET(biases[0].u, S_DENSE), SET(biases[0].map, S_MAP)),
+    PASSES(SET(biases[0].kind, HEED_BIAS_DOT), SET(slots[S_DENSE - 1].t.shape[2], D),
+           SET(biases[0].u, S_DENSE), SET(biases[0].t, 0)),
+    FAILS(HEED_E_SHAPE, "slots[4].t.shape[0]", 6, 1, SET(biases[0].kind, HEED_BIAS_DOT),
+          SET(slots[S_DENSE - 1].t.shape[2], D), SET(biases[0].u, S_TABLE),
+          SET(slots[S_TABLE - 1].t.shape[1], D)),
     FAILS(HEED_E_SHAPE, "sources[0].k.shape[0]", 2, 3, SET(sources[0].k.shape[0], 3)),
     FAILS(HEED_E_SHAPE, "sources[2].k.shape[0]", 1, 2, SET(sources[2].k.ndim, 4),
           SET(sources[2].k.shape[0], 2), SET(sources[2].k.shape[1], H_K),
@@ -399,11 +409,11 @@ TEST(structure_comes_first)
     w.global[1][3] = 6;
     w.d.q.dtype = HEED_U8;
     w.d.o.stride[3] = 0;
-    w.sources[0].layout = HEED_LAYOUT_RING;
+    w.sources[0].layout = HEED_LAYOUT_LISTED + 1;
     w.biases[2].flags = 1;
     status = ask(&w.d, &report);
     ck_assert(status == HEED_E_INDEX || status == HEED_E_DTYPE || status == HEED_E_STRIDE ||
-              status == HEED_E_UNSUPPORTED || status == HEED_E_FLAG);
+              status == HEED_E_VALUE || status == HEED_E_FLAG);
     w.sources[0].term_size = 8;
     ck_assert_int_eq(ask(&w.d, &report), HEED_E_SIZE);
     w.d.size = 0;

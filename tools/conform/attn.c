@@ -96,8 +96,11 @@ static void attn_wishes(struct cover *cover, struct cs *c, const int *pins, int 
     for (int s = 0; s < cf_g(c, G_NS); s++) {
         const int at = cf_at_source(s);
 
-        if (cf_s(c, s, S_LAY) == LAY_RAGGED)
+        if (cf_s(c, s, S_LAY) != LAY_DENSE && cf_s(c, s, S_LAY) != LAY_LISTED)
             wish_slot(cover, c, pins, n, at + S_LEN);
+        if (cf_s(c, s, S_LAY) == LAY_RING && cf_s(c, s, S_NK) == 0 &&
+            cf_s(c, s, S_IDX) == SLOT_CONST)        /* no row to name */
+            wish(cover, c, pins, n, at + S_IDX, SLOT_RT);
         if (cf_s(c, s, S_LAY) == LAY_LISTED) {
             wish_slot(cover, c, pins, n, at + S_LH);
             if (cf_s(c, s, S_NT) > 1)

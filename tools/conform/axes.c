@@ -56,11 +56,12 @@ static const struct cf_spec source_specs[S_COUNT] = {
     [S_K] = { "k", FLOATS, 0, -1, NULL },
     [S_V] = { "v", FLOATS, 0, -1, NULL },
     [S_HK] = { "hk", "h 1 half", 0, -1, NULL },
-    [S_KB] = { "kb", "full one", 0, S_LAY, "dense listed" },
+    [S_KB] = { "kb", "full one", 0, S_LAY, "dense listed ring" },
     [S_LAY] = { "lay", "dense ragged listed paged ring", 0, -1, NULL },
     [S_LEN] = { "len", HAVE, 0, -1, NULL },
     [S_IDX] = { "idx", SLOT, 0, S_LAY, "ragged listed paged ring" },
     [S_RUN] = { "run", "1 2 16", 1, S_LAY, "listed" },
+    [S_PAGE] = { "page", "16 1 3 64 100", 1, S_LAY, "paged" },
     [S_ROWS] = { "rows", "1 4 64", 1, S_LAY, "listed" },
     [S_LH] = { "lh", "none 1 hk h", 0, S_LAY, "listed" },
     [S_MASK] = { "mask", "none 1 hk h", 0, -1, NULL },
@@ -102,6 +103,7 @@ static const struct cf_spec bias_specs[B_COUNT] = {
     [B_COORD] = { "coord", "none k q both", 0, B_KIND, NULL },
     [B_CSLOT] = { "cslot", SLOT, 0, B_COORD, "k q both" },
     [B_ZERO] = { "zero", "0 4 17", 1, B_KIND, NULL },
+    [B_OF] = { "of", "both t u", 0, B_KIND, NULL },
 };
 
 struct field cf_fields[MAX_FIELDS];

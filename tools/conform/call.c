@@ -87,6 +87,7 @@ static void bias_set(const struct problem *p, int s, int b, heed_bias *bias)
         .kind = cf_bias_kinds[cf_b(&p->c, s, b, B_KIND)].kind,
         .zero = cf_b(&p->c, s, b, B_ZERO),
         .t = (uint32_t)data->t,
+        .u = (uint32_t)data->u,
         .map = (uint32_t)data->map,
         .q_coord = (uint32_t)data->q_coord,
         .k_coord = (uint32_t)data->k_coord,
@@ -111,7 +112,9 @@ static void source_set(struct call *call, const struct problem *p, int s)
         .slot = (uint32_t)src->index,
         .len_slot = (uint32_t)src->len,
         .mask_slot = (uint32_t)src->mask,
-        .run = listed ? (int32_t)one_or_zero(c, cf_s(c, s, S_RUN)) : 0,
+        .run = listed                           ? (int32_t)one_or_zero(c, cf_s(c, s, S_RUN))
+               : src->k.pages && c->seed % 3 == 0 ? (int32_t)src->total
+                                                  : 0,
         .rows = listed ? (int32_t)one_or_zero(c, cf_s(c, s, S_ROWS)) : 0,
         .flags = (cf_s(c, s, S_CAUSAL) ? (uint32_t)HEED_SOURCE_CAUSAL : 0) |
                  (cf_s(c, s, S_END) ? (uint32_t)HEED_SOURCE_END : 0),

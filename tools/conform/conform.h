@@ -97,6 +97,7 @@ enum {
     S_LEN,
     S_IDX,
     S_RUN,
+    S_PAGE,
     S_ROWS,
     S_LH,
     S_MASK,
@@ -127,6 +128,7 @@ enum {
     B_COORD,
     B_CSLOT,
     B_ZERO,
+    B_OF,
     B_COUNT
 };
 
@@ -157,6 +159,7 @@ enum { PH_NONE, PH_HEAD, PH_QUERY, PH_BOTH };
 enum { GF_NONE, GF_KEYS, GF_ROWS, GF_BOTH };
 enum { BFILL_NORMAL, BFILL_INF, BFILL_SPECIAL };
 enum { COORD_NONE, COORD_K, COORD_Q, COORD_BOTH };
+enum { OF_BOTH, OF_T, OF_U };
 
 struct field {
     char name[16];
@@ -206,6 +209,7 @@ struct array {
     uint32_t dtype;
     int trailing; /* how many of x, y, z the tensor has, counted from the right */
     bool batched; /* has the batch axes */
+    bool pages;   /* has in their place one axis, of pages, which are no item's */
     int dropped;  /* but for so many leading ones, all of extent 1 */
     int64_t shape[4];
     int zero;    /* bit i: constant along axis i, may have stride 0 there */
@@ -222,11 +226,12 @@ struct slot {
 
 /* Slot numbers count from 1; 0: absent. */
 struct bias_data {
-    int t, map, q_coord, k_coord;
+    int t, u, map, q_coord, k_coord;
 };
 struct source_data {
     struct array k, v;
-    int64_t heads, n_k, total; /* n_k: bound of an item's length; total: packed keys (RAGGED) */
+    int64_t heads, n_k, total; /* n_k: bound of an item's length; total: rows of k, packed ones
+                                * (RAGGED) or those of a page (PAGED) */
     int64_t ext;               /* extent of the k axis of masks, coordinates, biases */
     int index, len, mask;
     int term[MAX_TERMS];
@@ -273,7 +278,7 @@ void cf_array_set_int(struct array *, int64_t index, int64_t value);
 
 struct item_view {
     int64_t b, q_begin, q_n; /* place of row 0 among packed rows; length */
-    int64_t k_begin[MAX_SOURCES], k_n[MAX_SOURCES];
+    int64_t k_begin[MAX_SOURCES], k_n[MAX_SOURCES]; /* k_begin: of a RING its head */
 };
 struct pair {
     int source;
@@ -287,15 +292,23 @@ int64_t cf_key_position(const struct problem *, const struct item_view *, int s,
 /* Times key is seen by the row before biases; for LISTED sources use cf_list_entry. */
 bool cf_sees(const struct problem *, const struct item_view *, int64_t head, int64_t row, int s,
              int64_t key);
+/* Row of k and v that holds a key within the length; *b: where it is on their first axis. */
+int64_t cf_key_row(const struct problem *, const struct item_view *, int s, int64_t key,
+                   int64_t *b);
+/* Is there a page for that key? Of other layouts: yes. */
+bool cf_key_there(const struct problem *, const struct item_view *, int s, int64_t key);
 /* How often the row sees the key, before biases, in any layout. */
 int64_t cf_times_seen(const struct problem *, const struct item_view *, int64_t head, int64_t row,
                       int s, int64_t key);
 /* Key named by place `i` of the row's list, -1: absent, -2: past the end. */
 int64_t cf_list_entry(const struct problem *, const struct item_view *, int64_t head, int64_t row,
                       int s, int64_t i);
-/* Sum of biases in natural units (*total), of their magnitudes (*size). false: a bias removes the
- * key. */
+/* What biases add to the logit in natural units (*total), and the sum of its magnitudes (*size).
+ * false: a bias removes the key. */
 bool cf_biases(const struct problem *, const struct item_view *, int64_t head, int64_t row, int s,
+               int64_t key, double *total, double *size);
+/* And what they add to q.k. */
+void cf_joined(const struct problem *, const struct item_view *, int64_t head, int64_t row, int s,
                int64_t key, double *total, double *size);
 
 /* ---- call.c: descriptor, memory, run ------------------------------------- */

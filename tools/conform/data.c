@@ -4,7 +4,7 @@
  * From a case to the contents of its tensors. A value depends on the seed, the tensor and the index
  * alone, never on extents, so the same item, alone or with keys appended, has the same data.
  */
-#include "conform.h"
+#include "kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,12 +110,15 @@ int64_t cf_batch_count(const struct cs *c)
 int64_t cf_case_work(const struct cs *c)
 {
     const int64_t rows = cf_batch_count(c) * cf_g(c, G_H) * (cf_g(c, G_NQ) + 1);
-    int64_t keys = 1;
+    int64_t keys = 1, products = 1;
 
-    for (int s = 0; s < cf_g(c, G_NS); s++)
+    for (int s = 0; s < cf_g(c, G_NS); s++) {
+        for (int b = 0; b < cf_s(c, s, S_NB); b++)
+            products += cf_bias_kinds[cf_b(c, s, b, B_KIND)].join ? 2 : 0;
         keys += cf_s(c, s, S_NK) + cf_s(c, s, S_PAD) +
                 (cf_s(c, s, S_LAY) == LAY_LISTED ? 80 * cf_s(c, s, S_RUN) : 0);
-    return rows * keys * (cf_g(c, G_D) + cf_g(c, G_DV) + 8 + 4 * cf_g(c, G_NS));
+    }
+    return rows * keys * (products * cf_g(c, G_D) + cf_g(c, G_DV) + 8 + 4 * cf_g(c, G_NS));
 }
 
 /* ---- values ------------------------------------------------------------- */
@@ -261,23 +264,34 @@ static int64_t packed_total(const struct cs *c, int64_t n, bool query)
     return query ? cf_batch_count(c) * (n + 2) + 2 : cf_batch_count(c) * (n + 3) / 2 + n / 2 + 3;
 }
 
+/* Pages in memory: none, fewer than the items name, so that they share some, or more. */
+static int64_t pages_count(const struct cs *c, int s, int64_t pages)
+{
+    const uint64_t h = cf_mix2(c->seed, (uint64_t)s + 606);
+
+    return h % 16 == 0 ? 0 : 1 + (int64_t)((h >> 8) % (uint64_t)(cf_batch_count(c) * pages + 2));
+}
+
 static void source_extents(struct problem *p, int s)
 {
     struct source_data *src = &p->source[s];
     const struct cs *c = &p->c;
     const bool ragged = cf_s(c, s, S_LAY) == LAY_RAGGED;
-    const int64_t hk = cf_s(c, s, S_HK), nk = cf_s(c, s, S_NK);
+    const bool paged = cf_s(c, s, S_LAY) == LAY_PAGED;
+    const int64_t hk = cf_s(c, s, S_HK), nk = cf_s(c, s, S_NK), page = cf_s(c, s, S_PAGE);
+    const int64_t pages = (nk + page - 1) / page;
     const bool one = ragged || cf_s(c, s, S_KB) == 1;
-    const int64_t b = one ? 1 : p->n_items;
+    const int64_t b = paged ? pages_count(c, s, pages) : one ? 1 : p->n_items;
 
     src->heads = hk == 1 ? 1 : hk == 2 && p->heads % 2 == 0 ? p->heads / 2 : p->heads;
-    src->ext = nk + cf_s(c, s, S_PAD);
-    src->total = ragged ? packed_total(c, nk, false) : src->ext;
-    src->n_k = src->total;
+    src->ext = paged ? pages * page : nk + cf_s(c, s, S_PAD);
+    src->total = ragged ? packed_total(c, nk, false) : paged ? page : src->ext;
+    src->n_k = ragged ? src->total : src->ext;
     src->k = tensor4(dtypes[cf_s(c, s, S_K)], b, src->heads, src->total, p->d,
                      (int)cf_s(c, s, S_KS), zero_axes(c, (int)cf_s(c, s, S_KS), 2 * s + 1));
     src->v = tensor4(dtypes[cf_s(c, s, S_V)], b, src->heads, src->total, p->dv,
                      (int)cf_s(c, s, S_VS), zero_axes(c, (int)cf_s(c, s, S_VS), 2 * s + 2));
+    src->k.pages = src->v.pages = paged;
 }
 
 static void globals_set(struct problem *p, const struct cs *c)
@@ -351,7 +365,8 @@ static bool tensors_make(struct problem *p)
     tensor_fill(&p->c, &p->q, ROLE_Q, 0, ragged ? NULL : p->item);
     for (int s = 0; s < p->n_sources; s++) {
         struct source_data *src = &p->source[s];
-        const bool one = cf_s(&p->c, s, S_LAY) == LAY_RAGGED || cf_s(&p->c, s, S_KB) == 1;
+        const bool one = src->k.pages || cf_s(&p->c, s, S_LAY) == LAY_RAGGED ||
+                         cf_s(&p->c, s, S_KB) == 1;
 
         if (!cf_array_alloc(&src->k) || !cf_array_alloc(&src->v))
             return false;

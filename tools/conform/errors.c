@@ -19,18 +19,19 @@ struct answer {
 
 static void *place_of(struct call *call, const struct problem *p, int where)
 {
-    const struct source_data *s0 = &p->source[0], *s1 = &p->source[1];
+    const struct source_data *s0 = &p->source[0], *s1 = &p->source[1], *s2 = &p->source[2];
     const int slots[] = { s0->len,       s0->mask,        s0->term[1],
                           s0->term[2],   s1->index,       s0->bias[0].t,
                           s0->bias[1].t, s0->bias[1].map, s0->bias[1].k_coord,
-                          p->q_pos,      p->q_len };
-    const int data[] = { s0->len, s0->term[1], s0->term[2], s1->index };
+                          p->q_pos,      p->q_len,        s2->index };
+    const int data[] = { s0->len, s0->term[1], s0->term[2], s1->index, s2->index };
 
     switch (where) {
     case W_DESC:
         return &call->desc;
     case W_SOURCE0:
     case W_SOURCE1:
+    case W_SOURCE2:
         return &call->source[where - W_SOURCE0];
     case W_WINDOW:
     case W_GLOBAL:
@@ -48,7 +49,7 @@ static void *place_of(struct call *call, const struct problem *p, int where)
     default:
         break;
     }
-    if (where <= W_SLOT_QLEN)
+    if (where <= W_SLOT_PAGES)
         return &call->slot[slots[where - W_SLOT_LEN] - 1];
     const struct place *place = &call->aux[data[where - W_DATA_LEN] - 1];
 

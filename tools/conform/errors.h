@@ -15,6 +15,7 @@ enum {
     W_DESC,
     W_SOURCE0,
     W_SOURCE1,
+    W_SOURCE2,
     W_WINDOW,
     W_GLOBAL,
     W_SEGMENT,
@@ -32,10 +33,12 @@ enum {
     W_SLOT_COORD,
     W_SLOT_QPOS,
     W_SLOT_QLEN,
+    W_SLOT_PAGES,
     W_DATA_LEN,
     W_DATA_KEYS,
     W_DATA_PAIRS,
     W_DATA_RUNS,
+    W_DATA_PAGES,
     W_ARGS,
     W_KV0
 };

@@ -8,16 +8,18 @@
 
 #include <stddef.h>
 
-const char cf_fault_base[] = "op=attn qlen=const qpos=const lse=plain sink=normal mis=1 ns=2 "
+const char cf_fault_base[] = "op=attn qlen=const qpos=const lse=plain sink=normal mis=1 ns=3 "
                              "s0.nk=65 s0.len=const s0.mask=h s0.nt=3 s0.nb=2 s0.t0.kind=window "
                              "s0.t1.kind=global s0.t1.slot=const "
                              "s0.t2.kind=segment s0.t2.block=4 s0.t2.slot=const s0.b0.slot=rt "
                              "s0.b1.kind=table s0.b1.map=const s0.b1.coord=k "
-                             "s1.lay=listed s1.lh=h s1.nb=1 s1.b0.kind=alibi seed=22";
+                             "s1.lay=listed s1.lh=h s1.nb=1 s1.b0.kind=alibi s2.lay=paged "
+                             "s2.idx=const s2.len=rt seed=22";
 
 #define D(member)        W_DESC, offsetof(heed_attn_desc, member)
 #define S0(member)       W_SOURCE0, offsetof(heed_source, member)
 #define S1(member)       W_SOURCE1, offsetof(heed_source, member)
+#define S2(member)       W_SOURCE2, offsetof(heed_source, member)
 #define T(which, member) which, offsetof(heed_term, member)
 #define B(which, member) which, offsetof(heed_bias, member)
 #define L(which, member) which, offsetof(heed_slot, member)
@@ -66,6 +68,13 @@ const struct fault cf_faults[] = {
     { "mask_slot", S0(mask_slot), U32, 99, HEED_E_VALUE },
     { "run", S0(run), I32, 4, HEED_E_VALUE },
     { "rows", S1(rows), I32, -4, HEED_E_VALUE },
+    { "slots[", S1(layout), U32, HEED_LAYOUT_RING, HEED_E_VALUE },
+    { "len_slot", S1(layout), U32, HEED_LAYOUT_PAGED, HEED_E_VALUE },
+    { "k", S2(k.ndim), U32, 3, HEED_E_VALUE },
+    { "run", S2(run), I32, 8, HEED_E_VALUE },
+    { "rows", S2(rows), I32, 1, HEED_E_VALUE },
+    { "slot", S2(slot), U32, 0, HEED_E_VALUE },
+    { "len_slot", S2(len_slot), U32, 0, HEED_E_VALUE },
     { "reserved", S0(reserved), U32, 1, HEED_E_VALUE },
     { "kind", T(W_WINDOW, kind), U32, 1000, HEED_E_VALUE },
     { "step", T(W_WINDOW, step), I64, -1, HEED_E_VALUE },
@@ -90,6 +99,9 @@ const struct fault cf_faults[] = {
     { "sinks", D(sinks.shape[0]), I64, 3, HEED_E_SHAPE },
     { "k", S0(k.shape[1]), I64, 3, HEED_E_SHAPE },
     { "v", S0(v.shape[2]), I64, 64, HEED_E_SHAPE },
+    { "v", S2(v.shape[0]), I64, 99, HEED_E_SHAPE },
+    { "v", S2(v.shape[2]), I64, 8, HEED_E_SHAPE },
+    { "slots[", L(W_SLOT_PAGES, t.shape[0]), I64, 3, HEED_E_SHAPE },
     { "slots[", L(W_SLOT_PAIRS, t.shape[2]), I64, 1, HEED_E_SHAPE },
     { "slots[", L(W_SLOT_MASK, t.shape[2]), I64, 64, HEED_E_SHAPE },
     { "slots[", L(W_SLOT_RUNS, t.shape[1]), I64, 5, HEED_E_SHAPE },
@@ -105,6 +117,7 @@ const struct fault cf_faults[] = {
     { "k", S0(k.dtype), U32, 0, HEED_E_DTYPE },
     { "v", S0(v.dtype), U32, 77, HEED_E_DTYPE },
     { "slots[", L(W_SLOT_MASK, t.dtype), U32, HEED_I32, HEED_E_DTYPE },
+    { "slots[", L(W_SLOT_PAGES, t.dtype), U32, HEED_I64, HEED_E_DTYPE },
     { "slots[", L(W_SLOT_KEYS, t.dtype), U32, HEED_I64, HEED_E_DTYPE },
     { "slots[", L(W_SLOT_QPOS, t.dtype), U32, HEED_I32, HEED_E_DTYPE },
     { "slots[", L(W_SLOT_DENSE, t.dtype), U32, HEED_I32, HEED_E_DTYPE },
@@ -122,9 +135,10 @@ const struct fault cf_faults[] = {
     { "slots[", W_DATA_PAIRS, 0, I32, -1, HEED_E_INDEX },
     { "slots[", W_DATA_PAIRS, 4, I32, 66, HEED_E_INDEX },
     { "slots[", W_DATA_RUNS, 0, I32, 33, HEED_E_INDEX },
-    { "layout", S0(layout), U32, HEED_LAYOUT_RING, HEED_E_UNSUPPORTED },
-    { "layout", S1(layout), U32, HEED_LAYOUT_PAGED, HEED_E_UNSUPPORTED },
-    { "kind", B(W_TABLE, kind), U32, HEED_BIAS_DOT, HEED_E_UNSUPPORTED },
+    { "slots[", W_DATA_PAGES, 0, I32, 1 << 20, HEED_E_INDEX },
+    { "slots[", W_DATA_PAGES, 4, I32, -2, HEED_E_INDEX },
+    { "slots[", B(W_TABLE, kind), U32, HEED_BIAS_DOT, HEED_E_SHAPE },
+    { "flags", T(W_SEGMENT, kind), U32, HEED_TERM_GLOBAL, HEED_E_UNSUPPORTED },
 
     { "args", A(size), U32, 8, HEED_E_SIZE },
     { "kv_size", A(kv_size), U32, 16, HEED_E_SIZE },
@@ -150,6 +164,7 @@ const int cf_n_faults = (int)(sizeof cf_faults / sizeof *cf_faults);
 #undef D
 #undef S0
 #undef S1
+#undef S2
 #undef T
 #undef B
 #undef L

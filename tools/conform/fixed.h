@@ -219,7 +219,9 @@ int64_t part_lead_at(const struct part *, int64_t lead, int64_t b, int64_t x, in
 int64_t part_int(const struct part *, int64_t index);
 int64_t part_bits(const struct part *, int64_t index); /* of any type, zero-extended */
 
-int64_t cf_times(int64_t, int64_t); /* of what is not negative; INT64_MAX: at least that */
+/* Of what is not negative; INT64_MAX: at least that. */
+int64_t cf_plus(int64_t, int64_t);
+int64_t cf_times(int64_t, int64_t);
 
 /* op_fill.c: what is in the arrays */
 extern const char fixed_fills[]; /* words of F_FILL */
@@ -231,7 +233,8 @@ enum {
     DATA_OVER,
     DATA_SUBNORMAL,
     DATA_SPECIAL,
-    DATA_BITS
+    DATA_BITS,
+    DATA_ALIKE /* rows have the same elements in another order: only rounding tells them apart */
 };
 void fill_floats(struct fixed_problem *, struct part *);
 /* Words: "none rt short zero hostile", without its first one for lengths that must be there. */

@@ -54,18 +54,23 @@ static int64_t item_offset(const struct reader *r, const heed_tensor *t, uint32_
     return at;
 }
 
-/* Copies a strided tensor; trailing: its axes beside those of the batch, which `batched` has. */
+/* Copies a strided tensor; trailing: its axes beside those of the batch, which `batched` has. Of
+ * PAGES it has one axis of pages in their place. */
+enum { FIXED, BATCHED, PAGES };
 static struct array array_of(struct reader *r, const heed_tensor *t, const void *origin,
-                             uint32_t trailing, bool batched)
+                             uint32_t trailing, int batched)
 {
     const size_t size = cf_dtype_size(t->dtype);
     bool one = true;
-    struct array a = { .dtype = t->dtype, .trailing = (int)trailing, .batched = batched };
+    struct array a = { .dtype = t->dtype,
+                       .trailing = (int)trailing,
+                       .batched = batched != FIXED,
+                       .pages = batched == PAGES };
     unsigned char *to;
 
     for (uint32_t i = 0; batched && i + trailing < t->ndim; i++)
         one = one && t->shape[i] == 1;
-    a.shape[0] = one ? 1 : r->p->n_items;
+    a.shape[0] = a.pages ? shape_of(t, 4) : one ? 1 : r->p->n_items;
     for (uint32_t i = 0; i < 3; i++)
         a.shape[3 - i] = i < trailing ? shape_of(t, i + 1) : 1;
     r->good = r->good && cf_array_count(&a) <= INT64_C(1) << 24 && cf_array_alloc(&a);
@@ -73,7 +78,9 @@ static struct array array_of(struct reader *r, const heed_tensor *t, const void 
         return a;
     to = a.data;
     for (int64_t b = 0; b < a.shape[0]; b++) {
-        const int64_t item = batched ? item_offset(r, t, trailing, b) : 0;
+        const int64_t item = a.pages   ? b * stride_of(t, 4)
+                             : batched ? item_offset(r, t, trailing, b)
+                                       : 0;
 
         for (int64_t i = 0; i < a.shape[1] * a.shape[2] * a.shape[3]; i++, to += size) {
             const int64_t z = i % a.shape[3], y = i / a.shape[3] % a.shape[2],
@@ -162,6 +169,7 @@ static void bias_read(struct reader *r, int s, int b, const heed_bias *bias)
     p->c.v[at + B_KIND] = row;
     p->c.v[at + B_ZERO] = bias->zero;
     data->t = slot_of(r, bias->t, (uint32_t)kind->axes, kind->batched);
+    data->u = slot_of(r, bias->u, (uint32_t)kind->axes, kind->batched);
     data->map = slot_of(r, bias->map, 1, false);
     data->q_coord = slot_of(r, bias->q_coord, 1, true);
     data->k_coord = slot_of(r, bias->k_coord, 1, true);
@@ -180,11 +188,16 @@ static void bias_read(struct reader *r, int s, int b, const heed_bias *bias)
 static void source_read(struct reader *r, int s, const heed_source *from)
 {
     struct source_data *src = &r->p->source[s];
+    static const int64_t lays[] = {
+        [HEED_LAYOUT_DENSE] = LAY_DENSE, [HEED_LAYOUT_RAGGED] = LAY_RAGGED,
+        [HEED_LAYOUT_PAGED] = LAY_PAGED, [HEED_LAYOUT_RING] = LAY_RING,
+        [HEED_LAYOUT_LISTED] = LAY_LISTED,
+    };
+    static const uint32_t axes[] = { [LAY_PAGED] = 1, [LAY_LISTED] = 3, [LAY_RING] = 0 };
     int64_t *v = &r->p->c.v[cf_at_source(s)];
+    const bool paged = from->layout == HEED_LAYOUT_PAGED;
 
-    v[S_LAY] = from->layout == HEED_LAYOUT_LISTED   ? LAY_LISTED
-               : from->layout == HEED_LAYOUT_RAGGED ? LAY_RAGGED
-                                                    : LAY_DENSE;
+    v[S_LAY] = lays[from->layout];
     v[S_POS0] = from->pos0;
     v[S_PSTEP] = one_if_zero(from->pos_step);
     v[S_PSPAN] = one_if_zero(from->pos_span);
@@ -195,11 +208,13 @@ static void source_read(struct reader *r, int s, const heed_source *from)
     v[S_NT] = from->n_terms;
     v[S_NB] = from->n_biases;
     r->good = r->good && from->n_terms <= MAX_TERMS && from->n_biases <= MAX_BIASES;
-    src->k = array_of(r, &from->k, address(r->args->kv[s].k), 3, true);
-    src->v = array_of(r, &from->v, address(r->args->kv[s].v), 3, true);
+    src->k = array_of(r, &from->k, address(r->args->kv[s].k), 3, paged ? PAGES : BATCHED);
+    src->v = array_of(r, &from->v, address(r->args->kv[s].v), 3, paged ? PAGES : BATCHED);
     src->heads = src->k.shape[1];
     src->n_k = src->total = src->k.shape[2];
-    src->index = slot_of(r, from->slot, from->layout == HEED_LAYOUT_LISTED ? 3 : 0, true);
+    src->index = slot_of(r, from->slot, axes[v[S_LAY]], true);
+    if (paged && r->good)
+        src->n_k = src->total * slot_array(r->p, src->index)->shape[3];
     src->len = slot_of(r, from->len_slot, 0, true);
     src->mask = slot_of(r, from->mask_slot, 2, true);
     if (r->good && src->mask)
@@ -249,6 +264,10 @@ static void batch_read(struct reader *r)
     for (uint32_t s = 0; s < d->n_sources; s++) {
         const heed_source *source = &d->sources[s];
 
+        if (source->layout == HEED_LAYOUT_PAGED) {
+            batch_join(r, &d->slots[source->slot - 1].t, 1);
+            continue;
+        }
         batch_join(r, &source->k, 3);
         batch_join(r, &source->v, 3);
         if (source->layout == HEED_LAYOUT_RAGGED)

@@ -116,7 +116,7 @@ static void shape(struct fixed_problem *p)
     part_shape(&p->part[Y_LEN], -1, -1, -1);
     p->part[LEN].bound = p->part[RANGES].bound = v[C_N];
     p->part[IDS].bound = v[C_BUCKETS];
-    p->work = cf_times(cf_times(p->heads, v[C_D]), cf_times(rows, 1 + p->n[N_KERNEL])) / 4;
+    p->work = cf_times(cf_times(p->heads, v[C_D]), cf_times(rows, cf_plus(p->n[N_KERNEL], 1))) / 4;
 }
 
 static void numbers(const struct fixed_problem *p, void *desc)

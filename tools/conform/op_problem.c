@@ -17,6 +17,11 @@ bool part_is(const struct part *part)
     return part->a.dtype != 0;
 }
 
+int64_t cf_plus(int64_t a, int64_t b)
+{
+    return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
 int64_t cf_times(int64_t a, int64_t b)
 {
     return b > 0 && a > INT64_MAX / b ? INT64_MAX : a * b;
@@ -162,7 +167,9 @@ static void part_batch(struct fixed_problem *p, struct part *part)
         part->a.trailing--;
     }
     part->lead = part->role & LEAD ? part->a.shape[0] : 1;
-    part->a.shape[0] = part->lead * part->extent[0] * part->extent[1] * part->extent[2];
+    part->a.shape[0] = part->lead;
+    for (int i = 0; i < 3; i++)
+        part->a.shape[0] = cf_times(part->a.shape[0], part->extent[i]);
 }
 
 /* What is common to the arrays that have the axis. */

@@ -46,18 +46,14 @@ static int64_t blocks_of(int64_t n, int64_t block)
     return n / block + (n % block != 0);
 }
 
-static int64_t plus(int64_t a, int64_t b)
-{
-    return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-
 static int64_t places(const struct cs *c)
 {
     const int64_t *v = c->v;
 
     if (v[C_KIND] == KIND_HASH || v[C_BLOCK] < 1)
         return v[C_N];
-    return plus(plus(cf_times(blocks_of(v[C_N], v[C_BLOCK]), v[C_COUNT]), v[C_FRONT]), v[C_BACK]);
+    return cf_plus(cf_times(blocks_of(v[C_N], v[C_BLOCK]), v[C_COUNT]),
+                   cf_plus(v[C_FRONT], v[C_BACK]));
 }
 
 static void shape(struct fixed_problem *p)
@@ -80,7 +76,7 @@ static void shape(struct fixed_problem *p)
                    v[C_M] > 2 * i ? v[C_M] - 2 * i : 1);
     p->part[LEN].bound = v[C_N];
     p->work = topk ? cf_times(cf_times(p->n[N_HEADS], v[C_NQ]), cf_times(v[C_N], v[C_D]))
-                   : cf_times(cf_times(p->heads, v[C_N]), cf_times(v[C_D], 1 + v[C_M]));
+                   : cf_times(cf_times(p->heads, v[C_N]), cf_times(v[C_D], cf_plus(v[C_M], 1)));
     p->work = p->work / 4;
 }
 

@@ -7,6 +7,7 @@
  * known to the last bit.
  */
 #include "fixed.h"
+#include "kinds.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -51,10 +52,12 @@ static double value(const struct array *a, int64_t index)
     return (double)cf_decode(a->dtype, cf_array_bits(a, index));
 }
 
-static int64_t kv_at(const struct array *a, const struct item_view *view, int s, int64_t head,
-                     int64_t key)
+static int64_t kv_at(const struct row *r, const struct array *a, int s, int64_t head, int64_t key)
 {
-    return cf_array_at(a, view->b, head, view->k_begin[s] + key, 0);
+    int64_t b;
+    const int64_t row = cf_key_row(r->p, r->view, s, key, &b);
+
+    return cf_array_at(a, b, head, row, 0);
 }
 
 static int64_t q_at(const struct row *r)
@@ -74,11 +77,12 @@ static bool key_add(struct row *r, int s, int64_t key)
     const struct problem *p = r->p;
     const struct source_data *src = &p->source[s];
     const int64_t head = r->head / (p->heads / src->heads);
-    const int64_t q = q_at(r), k = kv_at(&src->k, r->view, s, head, key);
-    double dot = 0, size = 0, bias, bias_size, y;
+    const int64_t q = q_at(r), k = kv_at(r, &src->k, s, head, key);
+    double dot, size, bias, bias_size, y;
 
     if (!cf_biases(p, r->view, r->head, r->row, s, key, &bias, &bias_size))
         return true;
+    cf_joined(p, r->view, r->head, r->row, s, key, &dot, &size);
     for (int64_t t = 0; t < p->d; t++) {
         const double x = value(&p->q, q + t) * value(&src->k, k + t);
 
@@ -107,7 +111,7 @@ static bool key_add(struct row *r, int s, int64_t key)
         r->room = 2 * r->room + 64;
     }
     r->seen[r->n++] = (struct seen){
-        .source = s, .at = kv_at(&src->v, r->view, s, head, key), .y = y, .size = size
+        .source = s, .at = kv_at(r, &src->v, s, head, key), .y = y, .size = size
     };
     return true;
 }
@@ -141,13 +145,19 @@ static double sink_of(const struct row *r)
     return r->p->sinks.data ? value(&r->p->sinks, r->head) : -(double)INFINITY;
 }
 
-/* Roundings that biases add; 2 of them even where there are fewer. */
+/* Roundings that biases add, of the sum that a term is in: one each; two where one joins q.k, whose
+ * chains have as many as that of q.k and are added one after the other. At least 2. */
 static double most_biases(const struct problem *p)
 {
     int64_t most = 2;
 
-    for (int s = 0; s < p->n_sources; s++)
-        most = cf_s(&p->c, s, S_NB) > most ? cf_s(&p->c, s, S_NB) : most;
+    for (int s = 0; s < p->n_sources; s++) {
+        int64_t n = cf_s(&p->c, s, S_NB);
+
+        for (int b = 0; b < cf_s(&p->c, s, S_NB); b++)
+            n += cf_bias_kinds[cf_b(&p->c, s, b, B_KIND)].join != NULL;
+        most = n > most ? n : most;
+    }
     return (double)most;
 }
 

@@ -16,7 +16,10 @@ static int dims_of(const struct problem *p, const struct array *a, struct place 
 {
     int n = 0;
 
-    if (a->batched) {
+    if (a->pages) {
+        dims[0] = place->extent[0] = a->shape[0];
+        n = 1;
+    } else if (a->batched) {
         cf_batch_axes(&p->c, &n, place->extent);
         if (n == 0 && a->trailing == 0)
             n = 1;

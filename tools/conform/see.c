@@ -55,7 +55,44 @@ void cf_item_view(const struct problem *p, int64_t b, struct item_view *view)
 
         sequence(p, b, cf_s(&p->c, s, S_LAY) == LAY_RAGGED ? src->index : 0, src->len, src->n_k,
                  src->total, &view->k_begin[s], &view->k_n[s]);
+        if (cf_s(&p->c, s, S_LAY) == LAY_RING) {
+            view->k_begin[s] = cf_slot_get(p, src->index, b, 0, 0, 0);
+            if (view->k_begin[s] < 0 || view->k_begin[s] >= src->total)
+                view->k_begin[s] = view->k_n[s] = 0;
+        }
     }
+}
+
+static int64_t page_of(const struct problem *p, const struct item_view *view, int s, int64_t key)
+{
+    const struct source_data *src = &p->source[s];
+
+    return cf_slot_get(p, src->index, view->b, 0, 0, key / src->total);
+}
+
+bool cf_key_there(const struct problem *p, const struct item_view *view, int s, int64_t key)
+{
+    int64_t page;
+
+    if (cf_s(&p->c, s, S_LAY) != LAY_PAGED)
+        return true;
+    page = page_of(p, view, s, key);
+    return page >= 0 && page < p->source[s].k.shape[0];
+}
+
+int64_t cf_key_row(const struct problem *p, const struct item_view *view, int s, int64_t key,
+                   int64_t *b)
+{
+    const int64_t total = p->source[s].total;
+
+    *b = view->b;
+    if (cf_s(&p->c, s, S_LAY) == LAY_PAGED) {
+        *b = page_of(p, view, s, key);
+        return key % total;
+    }
+    if (cf_s(&p->c, s, S_LAY) == LAY_RING)
+        return (view->k_begin[s] + key) % total;
+    return view->k_begin[s] + key;
 }
 
 static int64_t key_position(const struct problem *p, const struct item_view *view, int s,
@@ -90,13 +127,13 @@ int64_t cf_query_position(const struct problem *p, const struct item_view *view,
     return cf_position_clamp(at);
 }
 
-/* What cuts every term: length, CAUSAL, byte mask. */
+/* What cuts every term: length, a page that is not there, CAUSAL, byte mask. */
 static bool admitted(const struct problem *p, const struct item_view *view, int64_t head,
                      int64_t row, int s, int64_t key)
 {
     const struct source_data *src = &p->source[s];
 
-    if (key < 0 || key >= view->k_n[s])
+    if (key < 0 || key >= view->k_n[s] || !cf_key_there(p, view, s, key))
         return false;
     if (cf_s(&p->c, s, S_CAUSAL) && key_position(p, view, s, key) + cf_s(&p->c, s, S_PSPAN) - 1 >
                                         cf_query_position(p, view, row))
@@ -111,6 +148,19 @@ static bool admitted(const struct problem *p, const struct item_view *view, int6
     return cf_array_bits(a, cf_array_at(a, view->b, 0, h, key)) != 0;
 }
 
+static struct meeting meeting_of(const struct problem *p, const struct item_view *view,
+                                 int64_t head, int64_t row, int s, int64_t key)
+{
+    return (struct meeting){ p,
+                             view,
+                             head,
+                             row,
+                             key,
+                             cf_query_position(p, view, row),
+                             key_position(p, view, s, key),
+                             s };
+}
+
 bool cf_sees(const struct problem *p, const struct item_view *view, int64_t head, int64_t row,
              int s, int64_t key)
 {
@@ -119,14 +169,7 @@ bool cf_sees(const struct problem *p, const struct item_view *view, int64_t head
 
     if (!admitted(p, view, head, row, s, key))
         return false;
-    const struct meeting m = { p,
-                               view,
-                               head,
-                               row,
-                               key,
-                               cf_query_position(p, view, row),
-                               key_position(p, view, s, key),
-                               s };
+    const struct meeting m = meeting_of(p, view, head, row, s, key);
 
     for (int t = 0; t < nt && !seen; t++)
         seen = cf_term_kinds[cf_t(&p->c, s, t, T_KIND)].sees(&m, t);
@@ -172,21 +215,14 @@ int64_t cf_times_seen(const struct problem *p, const struct item_view *view, int
 bool cf_biases(const struct problem *p, const struct item_view *view, int64_t head, int64_t row,
                int s, int64_t key, double *total, double *size)
 {
-    const struct meeting m = { p,
-                               view,
-                               head,
-                               row,
-                               key,
-                               cf_query_position(p, view, row),
-                               key_position(p, view, s, key),
-                               s };
+    const struct meeting m = meeting_of(p, view, head, row, s, key);
 
     *total = *size = 0;
     for (int b = 0; b < cf_s(&p->c, s, S_NB); b++) {
         const struct cf_bias_kind *kind = &cf_bias_kinds[cf_b(&p->c, s, b, B_KIND)];
         double value;
 
-        if (!kind->value(&m, b, &value))
+        if (!kind->value || !kind->value(&m, b, &value))
             continue;
         if (value == -(double)INFINITY && kind->removes)
             return false;
@@ -194,4 +230,18 @@ bool cf_biases(const struct problem *p, const struct item_view *view, int64_t he
         *size += fabs(value);
     }
     return true;
+}
+
+void cf_joined(const struct problem *p, const struct item_view *view, int64_t head, int64_t row,
+               int s, int64_t key, double *total, double *size)
+{
+    const struct meeting m = meeting_of(p, view, head, row, s, key);
+
+    *total = *size = 0;
+    for (int b = 0; b < cf_s(&p->c, s, S_NB); b++) {
+        const struct cf_bias_kind *kind = &cf_bias_kinds[cf_b(&p->c, s, b, B_KIND)];
+
+        if (kind->join)
+            kind->join(&m, b, total, size);
+    }
 }

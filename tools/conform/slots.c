@@ -1,74 +1,11 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The auxiliary arrays of a case: lengths, begins, lists, masks, coordinates, biases. Constant ones
- * are valid; run-time ones hold some entries that must be absent; hostile ones hold mostly
- * nonsense.
+ * The auxiliary arrays of a case: lengths, masks, positions, lists of terms; those of layouts and
+ * biases have files of their own. Constant ones are valid; run-time ones hold some entries that
+ * must be absent; hostile ones hold mostly nonsense.
  */
-#include "kinds.h"
-
-#include <assert.h>
-#include <stdlib.h>
-
-/* Where in the batch a slot's row 0, 1, ... comes from: the same item has the same entries in any
- * batch. */
-static uint64_t item_hash(const struct problem *p, const struct array *a, int64_t b, int number)
-{
-    const int64_t item = a->batched && a->shape[0] > 1                                ? p->item[b]
-                         : cf_g(&p->c, G_SHARE) == 0 && a->batched && p->n_items == 1 ? p->item[0]
-                                                                                      : 0;
-
-    return cf_mix2(cf_mix2(p->c.seed, (uint64_t)number * 131 + 5), (uint64_t)item);
-}
-
-static int slot_add(struct problem *p, uint32_t dtype, bool batched, int trailing, int64_t x,
-                    int64_t y, int64_t z, bool constant)
-{
-    struct slot *slot;
-    const bool one = cf_g(&p->c, G_SHARE) == 1;
-
-    if (p->n_slots == MAX_SLOTS)
-        return 0;
-    slot = &p->slot[p->n_slots++];
-    slot->constant = constant;
-    slot->a = (struct array){ .dtype = dtype,
-                              .trailing = trailing,
-                              .batched = batched,
-                              .shape = { batched && !one ? p->n_items : 1, x, y, z },
-                              .laid = (int)cf_g(&p->c, G_SS) };
-    return cf_array_alloc(&slot->a) ? p->n_slots : -1;
-}
-
-static struct array *slot_of(struct problem *p, int slot)
-{
-    return &p->slot[slot - 1].a;
-}
-
-/* Has the slot entries that someone will read? */
-static bool wanted(const struct problem *p, int slot)
-{
-    return slot > 0 && (!p->shapes_only || p->slot[slot - 1].constant);
-}
-
-static int64_t nonsense(struct rng *r, int64_t n)
-{
-    const int64_t odd[] = { -1,        -5,        n,         n + 1, n + 7, INT32_MAX,
-                            INT32_MIN, INT64_MAX, INT64_MIN, n - 1, 0,     1 };
-
-    return rng_below(r, 3) == 0 ? rng_below(r, n) : odd[rng_below(r, 12)];
-}
-
-static uint32_t index_dtype(const struct problem *p)
-{
-    return cf_g(&p->c, G_INT) ? HEED_I64 : HEED_I32;
-}
-
-static int64_t nominal_length(const struct cs *c, int number, int64_t item, int64_t n)
-{
-    const uint64_t h = cf_mix2(cf_mix2(c->seed, (uint64_t)number + 900), (uint64_t)item);
-
-    return h % 4 == 0 ? n : (int64_t)((h >> 8) % (uint64_t)(n + 1));
-}
+#include "slots.h"
 
 /* Lengths of number `number` (0: queries, 1 + s: source s). */
 static int lengths_make(struct problem *p, int number, int64_t have, int64_t n)
@@ -95,36 +32,6 @@ static int lengths_padded(struct problem *p, int s)
 
     for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++)
         cf_array_set_int(slot_of(p, slot), b, cf_s(&p->c, s, S_NK));
-    return slot;
-}
-
-/* Begins of packed sequences: one after the other, each of its nominal length, with gaps, all
- * within `total`. The B entries of a shared slot would overlap, so begins are always per item. */
-static int begins_make(struct problem *p, int number, int64_t have, int64_t n, int64_t total)
-{
-    const int slot = slot_add(p, index_dtype(p), true, 0, 1, 1, 1, have == SLOT_CONST);
-    const int64_t count = cf_batch_count(&p->c);
-    int64_t begin[MAX_BATCH] = { 0 }, at = 0;
-
-    if (slot <= 0)
-        return slot;
-    free(slot_of(p, slot)->data);
-    slot_of(p, slot)->shape[0] = p->n_items;
-    if (!cf_array_alloc(slot_of(p, slot)))
-        return -1;
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t length = nominal_length(&p->c, number, cf_g(&p->c, G_SHARE) ? 0 : i, n);
-        struct rng r = rng_of(cf_mix2(p->c.seed, (uint64_t)(number * 64 + i + 3000)));
-
-        begin[i] = at + length <= total ? at : total - length > 0 && number ? total - length : 0;
-        at = begin[i] + length + rng_below(&r, 3);
-        if (have == SLOT_HOSTILE && rng_below(&r, 2))
-            begin[i] = nonsense(&r, total);
-        else if (have == SLOT_RT && rng_below(&r, 6) == 0)
-            begin[i] = total - rng_below(&r, 3);
-    }
-    for (int64_t b = 0; b < slot_of(p, slot)->shape[0]; b++)
-        cf_array_set_int(slot_of(p, slot), b, begin[p->item[b]]);
     return slot;
 }
 
@@ -168,48 +75,6 @@ static int mask_make(struct problem *p, int s)
             }
         }
     }
-    return slot;
-}
-
-static int listed_make(struct problem *p, int s)
-{
-    struct source_data *src = &p->source[s];
-    const struct cs *c = &p->c;
-    const int64_t kind = cf_s(c, s, S_LH), run = cf_s(c, s, S_RUN), rows = cf_s(c, s, S_ROWS);
-    const int64_t heads = kind == HEADS_HK ? src->heads : kind == HEADS_H ? p->heads : 1;
-    const int64_t blocks = (p->n_q + rows - 1) / rows, names = (src->n_k + run - 1) / run;
-    const uint64_t h = cf_mix2(c->seed, (uint64_t)s + 808);
-    int64_t runs = h % 4 == 0 ? 70 : (int64_t)((h >> 8) % 7);
-    const int64_t have = cf_s(c, s, S_IDX);
-    int slot;
-
-    if (names == 0 && have == SLOT_CONST)
-        runs = 0;
-    slot = slot_add(p, HEED_I32, true, 3, heads, blocks, runs, have == SLOT_CONST);
-    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
-        for (int64_t x = 0; x < heads; x++) {
-            for (int64_t y = 0; y < blocks; y++) {
-                struct rng r = rng_of(cf_mix2(item_hash(p, slot_of(p, slot), b, 30 + s),
-                                         (uint64_t)(x * 4099 + y)));
-
-                for (int64_t z = 0; z < runs; z++) {
-                    const bool odd =
-                        have == SLOT_HOSTILE || (have == SLOT_RT && rng_below(&r, 4) == 0);
-
-                    cf_array_set_int(slot_of(p, slot), cf_array_at(slot_of(p, slot), b, x, y, z),
-                                     odd ? nonsense(&r, names) : rng_below(&r, names));
-                }
-            }
-        }
-    }
-    return slot;
-}
-
-static int other_index(struct problem *p, int s)
-{
-    const int slot = slot_add(p, HEED_I32, true, cf_s(&p->c, s, S_LAY) == LAY_PAGED ? 1 : 0, 1, 1,
-                              1, cf_s(&p->c, s, S_IDX) == SLOT_CONST);
-
     return slot;
 }
 
@@ -278,132 +143,6 @@ int cf_segment_make(struct problem *p, int s, int t, int64_t have)
     return slot;
 }
 
-/* ---- biases -------------------------------------------------------------- */
-
-static const uint32_t dtypes[] = { HEED_F32, HEED_F16, HEED_BF16 };
-static const float infinity = (float)(1e300 * 1e300);
-
-static uint32_t bias_bits(const struct cs *c, uint32_t dtype, int64_t fill, uint64_t h)
-{
-    const bool exact = cf_g(c, G_FILL) == FILL_EXACT;
-
-    if (fill == BFILL_INF && h % 8 == 0)
-        return cf_encode(dtype, -infinity);
-    if (fill == BFILL_SPECIAL && h % 40 == 0) {
-        const float odd[] = { infinity, infinity - infinity, -infinity, -3e38f, 0x1p-140f };
-
-        return cf_encode(dtype, odd[(h >> 16) % 5]);
-    }
-    if (exact)
-        return cf_encode(dtype, h >> 20 & 3 ? 0.0f : -256.0f);
-    return cf_small(dtype, h, 1);
-}
-
-static void bias_fill(struct problem *p, int slot, int s, int b_index)
-{
-    struct array *a = slot_of(p, slot);
-    const int64_t fill = cf_b(&p->c, s, b_index, B_FILL);
-    const bool slopes = cf_bias_kinds[cf_b(&p->c, s, b_index, B_KIND)].slopes;
-
-    for (int64_t b = 0; b < a->shape[0]; b++) {
-        const uint64_t base = item_hash(p, a, b, 400 + s * 8 + b_index);
-
-        for (int64_t x = 0; x < a->shape[1]; x++) {
-            for (int64_t y = 0; y < a->shape[2]; y++) {
-                const uint64_t row = cf_mix2(base, (uint64_t)(x * 65537 + y));
-
-                for (int64_t z = 0; z < a->shape[3]; z++) {
-                    uint32_t bits = bias_bits(&p->c, a->dtype, fill, cf_mix2(row, (uint64_t)z));
-
-                    if (slopes && cf_g(&p->c, G_FILL) == FILL_EXACT && fill != BFILL_SPECIAL)
-                        bits = cf_encode(a->dtype, cf_mix2(row, (uint64_t)z) & 1 ? 256.0f : 0.0f);
-                    cf_array_set(a, cf_array_at(a, b, x, y, z), bits);
-                }
-            }
-        }
-    }
-}
-
-static int coord_make(struct problem *p, int s, int b_index, int which)
-{
-    const int64_t have = cf_b(&p->c, s, b_index, B_CSLOT), n = which ? p->source[s].ext : p->q_ext;
-    const int slot = slot_add(p, index_dtype(p), true, 1, 1, 1, n, have == SLOT_CONST);
-
-    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
-        const uint64_t base =
-            item_hash(p, slot_of(p, slot), b, 600 + (s * 8 + b_index) * 2 + which);
-
-        for (int64_t i = 0; i < n; i++) {
-            struct rng r = rng_of(cf_mix2(base, (uint64_t)i));
-
-            cf_array_set_int(slot_of(p, slot), cf_array_at(slot_of(p, slot), b, 0, 0, i),
-                             have == SLOT_HOSTILE ? nonsense(&r, 40) : rng_below(&r, 50) - 8);
-        }
-    }
-    return slot;
-}
-
-static int map_make(struct problem *p, int s, int b_index, int64_t have)
-{
-    const int64_t len = cf_b(&p->c, s, b_index, B_LEN);
-    struct rng r = rng_of(cf_mix2(p->c.seed, (uint64_t)(s * 8 + b_index + 700)));
-    const int64_t n = rng_below(&r, 8) ? 1 + rng_below(&r, 60) : 0;
-    const int slot = slot_add(p, HEED_I32, false, 1, 1, 1, n, have == HAVE_CONST);
-
-    for (int64_t i = 0; wanted(p, slot) && i < n; i++) {
-        const bool odd = have == HAVE_HOSTILE || (have == HAVE_RT && rng_below(&r, 6) == 0);
-
-        cf_array_set_int(slot_of(p, slot), i, odd ? nonsense(&r, len) : rng_below(&r, len));
-    }
-    return slot;
-}
-
-/* Axes that a kind does not broadcast have their fields at the default. */
-static int64_t bias_extent(const struct problem *p, int s, int b, int extent)
-{
-    const struct cs *c = &p->c;
-
-    switch (extent) {
-    case 0:
-        return 1;
-    case EXTENT_HEADS:
-        return cf_b(c, s, b, B_H) ? 1 : p->heads;
-    case EXTENT_ROWS:
-        return cf_b(c, s, b, B_Q) ? 1 : p->q_ext;
-    case EXTENT_KEYS:
-        return cf_b(c, s, b, B_K) ? 1 : p->source[s].ext;
-    case EXTENT_LEN:
-        return cf_b(c, s, b, B_LEN);
-    case EXTENT_CHANNELS:
-        return p->d;
-    }
-    assert(false);
-    return 0;
-}
-
-static bool bias_make(struct problem *p, int s, int b)
-{
-    struct bias_data *bias = &p->source[s].bias[b];
-    const struct cs *c = &p->c;
-    const struct cf_bias_kind *kind = &cf_bias_kinds[cf_b(c, s, b, B_KIND)];
-    const int64_t coord = cf_b(c, s, b, B_COORD), map = cf_b(c, s, b, B_MAP);
-
-    bias->t = slot_add(p, dtypes[cf_b(c, s, b, B_T)], kind->batched, kind->axes,
-                       bias_extent(p, s, b, kind->extent[0]), bias_extent(p, s, b, kind->extent[1]),
-                       bias_extent(p, s, b, kind->extent[2]), cf_b(c, s, b, B_SLOT) == SLOT_CONST);
-    if (bias->t <= 0)
-        return false;
-    if (!p->shapes_only)
-        bias_fill(p, bias->t, s, b);
-    if (coord == COORD_K || coord == COORD_BOTH)
-        bias->k_coord = coord_make(p, s, b, 1);
-    if (coord == COORD_Q || coord == COORD_BOTH)
-        bias->q_coord = coord_make(p, s, b, 0);
-    if (map)
-        bias->map = map_make(p, s, b, map);
-    return bias->k_coord >= 0 && bias->q_coord >= 0 && bias->map >= 0;
-}
-
 /* ---- all ------------------------------------------------------------------ */
 
 static bool bias_has(const struct problem *p, int s, int b, int extent)
@@ -446,11 +185,12 @@ static bool source_make(struct problem *p, int s)
 
     src->len = cf_s(c, s, S_PAD) && cf_s(c, s, S_LEN) == HAVE_NONE
                    ? lengths_padded(p, s)
-                   : lengths_make(p, 1 + s, cf_s(c, s, S_LEN), nk);
-    src->index = lay == LAY_RAGGED   ? begins_make(p, 1 + s, cf_s(c, s, S_IDX), nk, src->total)
-                 : lay == LAY_LISTED ? listed_make(p, s)
-                 : lay == LAY_DENSE  ? 0
-                                     : other_index(p, s);
+                   : lengths_make(p, 1 + s, cf_s(c, s, S_LEN), lay == LAY_PAGED ? src->n_k : nk);
+    src->index = lay == LAY_RAGGED   ? cf_begins_make(p, 1 + s, cf_s(c, s, S_IDX), nk, src->total)
+                 : lay == LAY_LISTED ? cf_listed_make(p, s)
+                 : lay == LAY_PAGED  ? cf_table_make(p, s)
+                 : lay == LAY_RING   ? cf_heads_make(p, s)
+                                     : 0;
     src->mask = mask_make(p, s);
     ok = src->len >= 0 && src->index >= 0 && src->mask >= 0;
     for (int t = 0; t < cf_s(c, s, S_NT) && ok; t++) {
@@ -462,7 +202,7 @@ static bool source_make(struct problem *p, int s)
         ok = src->term[t] > 0;
     }
     for (int b = 0; b < cf_s(c, s, S_NB) && ok; b++)
-        ok = bias_make(p, s, b);
+        ok = cf_bias_make(p, s, b);
     return ok;
 }
 
@@ -473,8 +213,9 @@ bool cf_slots_make(struct problem *p)
 
     bounds_find(p);
     p->q_len = lengths_make(p, 0, cf_g(c, G_QLEN), p->q_ext);
-    p->q_begin =
-        cf_g(c, G_QL) == LAY_RAGGED ? begins_make(p, 0, cf_g(c, G_QBEG), p->q_ext, p->q_total) : 0;
+    p->q_begin = cf_g(c, G_QL) == LAY_RAGGED
+                     ? cf_begins_make(p, 0, cf_g(c, G_QBEG), p->q_ext, p->q_total)
+                     : 0;
     p->q_pos = positions_make(p);
     ok = p->q_len >= 0 && p->q_begin >= 0 && p->q_pos >= 0;
     for (int s = 0; s < p->n_sources && ok; s++)

@@ -198,7 +198,7 @@ static heed_status desc_check(struct heed_check *c)
         (status = heed_check_no_batch(c, &rule_o, &c->d.o)) < 0 ||
         (c->d.lse.ndim != 0 && (status = heed_check_no_batch(c, &rule_lse, &c->d.lse)) < 0))
         return status;
-    return heed_check_begins(c, c->d.q_slot);
+    return heed_check_items(c, c->d.q_slot, heed_layouts[c->d.q_layout].items - 1);
 }
 
 /* ---- what takes all of them ---- */
@@ -242,6 +242,8 @@ static heed_status batch_check(struct heed_check *c)
     out->n_batch = out->batch[0] * out->batch[1] * out->batch[2];
     expand(out, &out->q);
     for (uint32_t s = 0; s < out->n_sources; s++) {
+        if (heed_layouts[c->to[s].layout].pages)    /* no batch axes: axis 2 counts pages */
+            continue;
         expand(out, &c->to[s].k);
         expand(out, &c->to[s].v);
     }

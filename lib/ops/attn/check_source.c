@@ -173,9 +173,6 @@ static heed_status bias_check(struct heed_check *c, uint32_t s, uint32_t i,
 
     if (!kind)
         return heed_check_fail(c, HEED_E_VALUE, "kind", 0, b->kind, "no such kind of bias");
-    if (!kind->implemented)
-        return heed_check_fail(c, HEED_E_UNSUPPORTED, "kind", 0, b->kind,
-                               "bias %s is not implemented yet", kind->name);
     status = heed_check_flags(c, b->flags, 0);
     if (status < 0)
         return status;
@@ -187,7 +184,11 @@ static heed_status bias_check(struct heed_check *c, uint32_t s, uint32_t i,
     status = heed_check_position(c, "zero", b->zero);
     if (status < 0)
         return status;
+    if (kind->in_score && b->t == 0 && b->u == 0)
+        return heed_check_fail(c, HEED_E_VALUE, "t", 1, 0, "a %s bias takes t or u or both",
+                               kind->name);
     to->kind = b->kind;
+    to->in_score = kind->in_score;
     to->zero = b->zero;
     return heed_check_fields(c, at, b, to, kind->slots);
 }
@@ -207,22 +208,19 @@ static heed_status biases_check(struct heed_check *c, uint32_t s, struct heed_ch
 
 static heed_status layout_check(struct heed_check *c, const heed_source *s)
 {
-    if (s->layout >= HEED_LAYOUTS)
-        return heed_check_fail(c, HEED_E_VALUE, "layout", HEED_LAYOUTS - 1, s->layout,
-                               "no such layout");
-    if (heed_layouts[s->layout].implemented)
+    if (s->layout < HEED_LAYOUTS)
         return HEED_OK;
-    return heed_check_fail(c, HEED_E_UNSUPPORTED, "layout", 0, s->layout,
-                           "layout %s is not implemented yet", heed_layouts[s->layout].name);
+    return heed_check_fail(c, HEED_E_VALUE, "layout", HEED_LAYOUTS - 1, s->layout,
+                           "no such layout");
 }
 
 static heed_status numbers_check(struct heed_check *c, const heed_source *s)
 {
-    const bool lists = heed_layouts[s->layout].lists;
+    const bool lists = heed_layouts[s->layout].lists, pages = heed_layouts[s->layout].pages;
     const struct heed_check_limit limits[] = {
         { "pos_step", s->pos_step, 0, INT32_MAX, "must not be negative" },
         { "pos_span", s->pos_span, 0, INT32_MAX, "must not be negative" },
-        { "run", s->run, 0, lists ? INT32_MAX : 0,
+        { "run", s->run, 0, lists || pages ? INT32_MAX : 0,
           "must be 0 or, where the layout takes it, positive" },
         { "rows", s->rows, 0, lists ? INT32_MAX : 0,
           "must be 0 or, where the layout takes it, positive" },
@@ -234,49 +232,70 @@ static heed_status numbers_check(struct heed_check *c, const heed_source *s)
 
 static const struct heed_tensor_rule rule_k = { "k", 2, 6, 3, 6, HEED_SET_FLOATS };
 static const struct heed_tensor_rule rule_v = { "v", 2, 6, 3, 6, HEED_SET_FLOATS };
+/* [P][H_k][page][d]: view axis 2 counts pages. */
+static const struct heed_tensor_rule rule_k_pages = { "k", 4, 4, 3, 6, HEED_SET_FLOATS };
+static const struct heed_tensor_rule rule_v_pages = { "v", 4, 4, 3, 6, HEED_SET_FLOATS };
 
 /* H_k = 0, legal with H = 0 only, counts as 1 later, so that nobody divides by it. */
 static heed_status tensors_check(struct heed_check *c, const heed_source *s,
                                  struct heed_checked_source *to)
 {
+    const bool pages = heed_layouts[s->layout].pages;
+    const struct heed_tensor_rule *k = pages ? &rule_k_pages : &rule_k,
+                                  *v = pages ? &rule_v_pages : &rule_v;
     const int64_t heads = c->out->heads;
     heed_status status;
     int64_t key_heads;
 
-    if ((status = heed_tensor_check(&c->where, &rule_k, &s->k, &to->k)) < 0 ||
-        (status = heed_tensor_check(&c->where, &rule_v, &s->v, &to->v)) < 0)
+    if ((status = heed_tensor_check(&c->where, k, &s->k, &to->k)) < 0 ||
+        (status = heed_tensor_check(&c->where, v, &s->v, &to->v)) < 0)
         return status;
     key_heads = to->k.shape[3];
     if (key_heads == 0 ? heads != 0 : heads % key_heads != 0)
-        return heed_tensor_axis(&c->where, &rule_k, &s->k, 3, heads,
+        return heed_tensor_axis(&c->where, k, &s->k, 3, heads,
                                 "key heads must divide the heads of q");
-    if ((status = heed_tensor_axis(&c->where, &rule_k, &s->k, 5, c->out->d,
-                                   "channels of q and k")) < 0 ||
-        (status = heed_tensor_axis(&c->where, &rule_v, &s->v, 3, key_heads, "heads of k and v")) <
-            0 ||
-        (status = heed_tensor_axis(&c->where, &rule_v, &s->v, 4, to->k.shape[4],
-                                   "keys of k and v")) < 0 ||
-        (status = heed_tensor_axis(&c->where, &rule_v, &s->v, 5, c->out->d_v,
-                                   "channels of v and o")) < 0)
+    if ((status = heed_tensor_axis(&c->where, k, &s->k, 5, c->out->d, "channels of q and k")) < 0 ||
+        (status = heed_tensor_axis(&c->where, v, &s->v, 3, key_heads, "heads of k and v")) < 0 ||
+        (status = heed_tensor_axis(&c->where, v, &s->v, 4, to->k.shape[4],
+                                   pages ? "rows of a page" : "keys of k and v")) < 0 ||
+        (status = heed_tensor_axis(&c->where, v, &s->v, 5, c->out->d_v, "channels of v and o")) < 0)
         return status;
     to->heads = or_one(key_heads);
     to->n_k = to->k.shape[4];
-    return HEED_OK;
+    return pages ? heed_tensor_axis(&c->where, v, &s->v, 2, to->k.shape[2], "pages of k and v")
+                 : HEED_OK;
 }
 
-/* Batch extents of k and v, or for RAGGED those of the begins. */
+/* A table of pages says how many keys there are. */
+static heed_status pages_check(struct heed_check *c, const heed_source *s,
+                               struct heed_checked_source *to)
+{
+    const heed_tensor *table = &c->slots[s->slot - 1].t;
+    const int64_t pages = table->shape[table->ndim - 1], page = to->k.shape[4];
+
+    if (s->run != 0 && s->run != page)
+        return heed_check_fail(c, HEED_E_VALUE, "run", page, s->run,
+                               "must be 0 or the rows of a page");
+    if (heed_mul_i64(pages, page, &to->n_k))
+        return HEED_OK;
+    return heed_check_fail(c, HEED_E_OVERFLOW, "slot", INT64_MAX / page, pages,
+                           "pages times rows of a page leave 63 bits");
+}
+
+/* Batch extents of k and v, or of what says where an item lies. */
 static heed_status batch_check(struct heed_check *c, const heed_source *s)
 {
-    heed_status status;
+    const struct heed_layout *layout = &heed_layouts[s->layout];
+    heed_status status = HEED_OK;
 
-    if (s->layout != HEED_LAYOUT_RAGGED) {
+    if (layout->items == 0) {
         status = heed_check_batch(c, &rule_k, &s->k);
         return status < 0 ? status : heed_check_batch(c, &rule_v, &s->v);
     }
-    if ((status = heed_check_no_batch(c, &rule_k, &s->k)) < 0 ||
-        (status = heed_check_no_batch(c, &rule_v, &s->v)) < 0)
+    if (!layout->pages && ((status = heed_check_no_batch(c, &rule_k, &s->k)) < 0 ||
+                           (status = heed_check_no_batch(c, &rule_v, &s->v)) < 0))
         return status;
-    return heed_check_begins(c, s->slot);
+    return heed_check_items(c, s->slot, layout->items - 1);
 }
 
 /* No term becomes one ALL. */
@@ -321,9 +340,10 @@ heed_status heed_check_source(struct heed_check *c, uint32_t s)
     to->pos_span = or_one(source->pos_span);
     to->layout = source->layout;
     to->flags = source->flags;
-    to->run = or_one(source->run);
+    to->run = heed_layouts[source->layout].lists ? or_one(source->run) : 1;
     to->rows = or_one(source->rows);
     if ((status = heed_check_fields(c, at, source, to, heed_layouts[source->layout].source)) < 0 ||
+        (heed_layouts[source->layout].pages && (status = pages_check(c, source, to)) < 0) ||
         (status = kinds_check(c, s)) < 0)
         return status;
     heed_check_object(c, "sources[%u].", (unsigned)s);

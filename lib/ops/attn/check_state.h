@@ -70,8 +70,9 @@ heed_status heed_check_slots(struct heed_check *);
  * level, source, index. */
 heed_status heed_check_fields(struct heed_check *, struct heed_site at, const void *given,
                               void *kept, const struct heed_slot_rule *rules);
-/* Batch extents of RAGGED begins join the common ones. */
-heed_status heed_check_begins(struct heed_check *, uint32_t slot);
+/* Batch extents of what says where an item lies, begins or tables, join the common ones; trailing:
+ * axes after those. */
+heed_status heed_check_items(struct heed_check *, uint32_t slot, uint32_t trailing);
 /* Every slot at its places of use, when all bounds are known. */
 heed_status heed_check_sites(struct heed_check *);
 /* The rule of a slot at a place of use. */

@@ -252,7 +252,8 @@ static void strips_find(const struct build *b, struct heed_lowered *out)
 
         if (source->layout == HEED_LAYOUT_LISTED)
             out->group = hk_gcd(out->group, source->rows);
-        b->sources[s].shared = batch_shared(&source->k) && batch_shared(&source->v);
+        b->sources[s].shared = source->layout == HEED_LAYOUT_DENSE && batch_shared(&source->k) &&
+                               batch_shared(&source->v);
     }
 }
 

@@ -113,6 +113,31 @@ static heed_status run_entry(const struct heed_entries *e, const struct heed_ent
     return HEED_E_INDEX;
 }
 
+/* A negative entry leaves its keys out: constant ones are -1. */
+static heed_status page_entry(const struct heed_entries *e, const struct heed_entry *entry,
+                              struct heed_fault *fault)
+{
+    const int64_t last = e->source->k.shape[2] - 1;
+
+    if (entry->value <= last && (entry->value >= -1 || !e->constant))
+        return HEED_OK;
+    fault->wanted = entry->value < 0 ? -1 : last;
+    fault->why = "entries name a page of k and v, or are -1";
+    return HEED_E_INDEX;
+}
+
+static heed_status head_entry(const struct heed_entries *e, const struct heed_entry *entry,
+                              struct heed_fault *fault)
+{
+    const int64_t rows = e->source->k.shape[4];
+
+    if (entry->value >= 0 && entry->value < rows)
+        return HEED_OK;
+    fault->wanted = entry->value < 0 ? 0 : rows - 1;
+    fault->why = "no such row: the ring would be empty";
+    return HEED_E_INDEX;
+}
+
 /* ---- uses ---- */
 
 enum { GROUPS = HEED_AXIS_HEADS | HEED_AXIS_KEY_HEADS | HEED_AXIS_ONE };
@@ -131,6 +156,11 @@ static const struct heed_use use_runs = {
     HEED_BATCH_MAY, HEED_SET_I32, 3, { GROUPS, HEED_AXIS_BLOCKS, HEED_AXIS_ANY },
     run_entry
 };
+static const struct heed_use use_table = {
+    HEED_BATCH_MAY, HEED_SET_I32, 1, { 0, 0, HEED_AXIS_ANY },
+    page_entry
+};
+static const struct heed_use use_heads = { HEED_BATCH_MAY, HEED_SET_INTS, 0, { 0 }, head_entry };
 const struct heed_use heed_use_q_coord = {
     HEED_BATCH_MAY, HEED_SET_INTS, 1, { 0, 0, HEED_AXIS_ROWS },
     position_entry
@@ -139,11 +169,14 @@ const struct heed_use heed_use_k_coord = {
     HEED_BATCH_MAY, HEED_SET_INTS, 1, { 0, 0, HEED_AXIS_KEYS },
     position_entry
 };
+/* Entries outside the table add nothing, so any entry will do. */
+const struct heed_use heed_use_map = {
+    HEED_BATCH_ONE, HEED_SET_I32, 1, { 0, 0, HEED_AXIS_ANY }, NULL
+};
 
 const struct heed_layout heed_layouts[HEED_LAYOUTS] = {
     [HEED_LAYOUT_DENSE] = {
         .name = "DENSE",
-        .implemented = true,
         .for_queries = true,
         .desc = {
             [HEED_DESC_Q_POS] = { HEED_NEED_MAY, &use_q_pos },
@@ -156,8 +189,8 @@ const struct heed_layout heed_layouts[HEED_LAYOUTS] = {
     },
     [HEED_LAYOUT_RAGGED] = {
         .name = "RAGGED",
-        .implemented = true,
         .for_queries = true,
+        .items = 1,
         .desc = {
             [HEED_DESC_Q_POS] = { HEED_NEED_MAY, &use_q_pos },
             [HEED_DESC_BEGIN] = { HEED_NEED_MUST, &use_q_begins },
@@ -169,11 +202,26 @@ const struct heed_layout heed_layouts[HEED_LAYOUTS] = {
             [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
         },
     },
-    [HEED_LAYOUT_PAGED] = { .name = "PAGED" },
-    [HEED_LAYOUT_RING] = { .name = "RING" },
+    [HEED_LAYOUT_PAGED] = {
+        .name = "PAGED",
+        .pages = true,
+        .items = 2,
+        .source = {
+            [HEED_SOURCE_SLOT] = { HEED_NEED_MUST, &use_table },
+            [HEED_SOURCE_LEN] = { HEED_NEED_MUST, &use_lengths },
+            [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
+        },
+    },
+    [HEED_LAYOUT_RING] = {
+        .name = "RING",
+        .source = {
+            [HEED_SOURCE_SLOT] = { HEED_NEED_MUST, &use_heads },
+            [HEED_SOURCE_LEN] = { HEED_NEED_MUST, &use_lengths },
+            [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
+        },
+    },
     [HEED_LAYOUT_LISTED] = {
         .name = "LISTED",
-        .implemented = true,
         .lists = true,
         .source = {
             [HEED_SOURCE_SLOT] = { HEED_NEED_MUST, &use_runs },

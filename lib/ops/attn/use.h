@@ -25,7 +25,8 @@ enum {
     HEED_AXIS_KEY_HEADS = 16,       /* H_k */
     HEED_AXIS_ROWS = 32,
     HEED_AXIS_BLOCKS = 64,          /* of rows: a SEGMENT's block, a LISTED source's rows */
-    HEED_AXIS_KEYS = 128
+    HEED_AXIS_KEYS = 128,
+    HEED_AXIS_CHANNELS = 256        /* of q and k */
 };
 
 /* What the batch axes may be. */
@@ -92,15 +93,17 @@ const char *heed_site_path(const struct heed_site *, char path[HEED_SITE_PATH]);
 /* What a layout takes. */
 struct heed_layout {
     const char *name;
-    bool implemented;
     bool for_queries;
     bool lists;                     /* takes run and rows, and no term but ALL without step */
+    bool pages;                     /* k and v are pages of no item; takes run, the rows of one */
+    uint32_t items;                 /* 1 + the axes after the batch axes of `slot`, which says
+                                     * where an item lies; 0: k and v have the batch axes */
     struct heed_slot_rule desc[HEED_DESC_SLOTS], source[HEED_SOURCE_SLOTS];
 };
 enum { HEED_LAYOUTS = HEED_LAYOUT_LISTED + 1 };
 extern const struct heed_layout heed_layouts[HEED_LAYOUTS];
 
-/* Coordinates, which kinds of bias share. */
-extern const struct heed_use heed_use_q_coord, heed_use_k_coord;
+/* Coordinates and maps, which kinds of bias share. */
+extern const struct heed_use heed_use_q_coord, heed_use_k_coord, heed_use_map;
 
 #endif

@@ -47,8 +47,32 @@ static int64_t length_of(const struct heed_look *l, uint32_t layout, const struc
 
 static int64_t keys_of(const struct heed_look *l, const struct heed_checked_source *source)
 {
-    return length_of(l, source->layout, &source->index, &source->len, source->n_k,
-                     source->k.shape[4]);
+    const int64_t n = length_of(l, source->layout, &source->index, &source->len, source->n_k,
+                                source->k.shape[4]);
+    int64_t head;
+
+    if (source->layout != HEED_LAYOUT_RING)
+        return n;
+    head = heed_look_entry(l, &source->index, 0, 0, 0);
+    return head >= 0 && head < source->n_k ? n : 0;
+}
+
+/* Has the key, which is within the length, a page? */
+static bool page_there(const struct heed_look *l, int64_t key)
+{
+    const struct heed_checked_source *source = l->source;
+    int64_t page;
+
+    if (source->layout != HEED_LAYOUT_PAGED)
+        return true;
+    page = heed_look_entry(l, &source->index, 0, 0, key / source->k.shape[4]);
+    return page >= 0 && page < source->k.shape[2];
+}
+
+/* Of the keys that `seen` has room for. */
+static int64_t keys_room(const struct heed_checked_source *source)
+{
+    return source->layout == HEED_LAYOUT_PAGED ? source->n_k : source->k.shape[4];
 }
 
 /* First position that a key covers, in a source with n keys for this item. */
@@ -132,7 +156,7 @@ static int64_t times_seen(const struct heed_look *l, int64_t key)
 {
     const struct heed_checked_source *source = l->source;
 
-    if (key >= l->n_keys)
+    if (key >= l->n_keys || !page_there(l, key))
         return 0;
     if ((source->flags & HEED_SOURCE_CAUSAL) &&
         first_of(source, key, l->n_keys) + source->pos_span - 1 > l->position)
@@ -195,8 +219,8 @@ heed_status heed_visible_row(const struct heed_checked *attn, const void *const 
         (status = exists(report, "row", row, attn->n_q)) < 0)
         return status;
     l.source = &attn->sources[source];
-    if (!seen && l.source->k.shape[4] != 0)
-        return heed_report_fill(report, HEED_E_NULL, "seen", l.source->k.shape[4], 0,
+    if (!seen && keys_room(l.source) != 0)
+        return heed_report_fill(report, HEED_E_NULL, "seen", keys_room(l.source), 0,
                                 "there is no room for the counts");
     status = bound_check(&l, source, report);
     if (status < 0)
@@ -207,7 +231,7 @@ heed_status heed_visible_row(const struct heed_checked *attn, const void *const 
                          attn->q.shape[4]);
     l.n_keys = keys_of(&l, l.source);
     l.position = position_of(&l);
-    for (int64_t key = 0; key < l.source->k.shape[4]; key++) {
+    for (int64_t key = 0; key < keys_room(l.source); key++) {
         const int64_t times = row < l.n_rows ? times_seen(&l, key) : 0;
 
         seen[key] = (uint8_t)(times > UINT8_MAX ? UINT8_MAX : times);

@@ -88,6 +88,16 @@ static double view_bytes(const struct heed_view *view)
     return n;
 }
 
+/* How much of k and v the items can read at most: of pages there may be more than they name. */
+static double source_share(const struct heed_checked *attn,
+                           const struct heed_checked_source *source)
+{
+    const double rows = (double)source->k.shape[2] * (double)source->k.shape[4];
+    const double read = (double)attn->n_batch * (double)source->n_k;
+
+    return source->layout == HEED_LAYOUT_PAGED && read < rows ? read / rows : 1;
+}
+
 static uint64_t clip(double x)
 {
     return x >= 0x1p63 ? UINT64_MAX / 2 : (uint64_t)x;
@@ -105,7 +115,8 @@ void heed_spans_work(const struct heed_checked *attn, const struct heed_lowered 
     if (counted > 0)
         pairs *= (double)attn->n_q / (double)counted;
     for (uint32_t s = 0; s < attn->n_sources; s++)
-        moved += view_bytes(&attn->sources[s].k) + view_bytes(&attn->sources[s].v);
+        moved += source_share(attn, &attn->sources[s]) *
+                 (view_bytes(&attn->sources[s].k) + view_bytes(&attn->sources[s].v));
     pairs *= (double)attn->n_batch * (double)attn->heads;
     *flops = clip(pairs * 2 * ((double)attn->d + (double)attn->d_v));
     *bytes = clip(moved);
