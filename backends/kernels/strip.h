@@ -27,6 +27,8 @@ struct hk_strip {
     HK_GLOBAL struct hk_worker_query *query;
     struct hk_tile_reach all;           /* of all tiles */
     int any_partial;
+    hk_i64 first_chunk, end_chunk;      /* those of the part at hand, of all sub-sources */
+    HK_GLOBAL char *chunks;             /* 0: the strip is not cut */
     /* The source at hand. */
     hk_u32 number;
     HK_GLOBAL const struct hk_source *source;
@@ -50,6 +52,9 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
                    &at);
     st->call = call;
     st->scratch = scratch;
+    st->first_chunk = 0;
+    st->end_chunk = HK_NO_BLOCK;
+    st->chunks = 0;
     st->width = (plan->d_v + HKV_LANES - 1) / HKV_LANES * HKV_LANES;
     st->q = (HK_GLOBAL float *)(scratch + at.q);
     st->s = (HK_GLOBAL float *)(scratch + at.s);

@@ -75,6 +75,23 @@ HK_FN hk_i64 hk_worker_take(hk_i64 *at, hk_i64 bytes)
 }
 
 /* band: columns of a band, 0: none. */
+/* What comes of one chunk for the rows of a strip that is cut, laid out as in a worker. */
+struct hk_chunk_layout {
+    hk_i64 o, partials, state, bytes;
+};
+
+HK_FN void hk_chunk_find(hk_i64 rows, hk_i64 d_v, struct hk_chunk_layout *out)
+{
+    const hk_i64 f = 4, p = rows + HK_TILE_ROWS_MAX - 1;
+    const hk_i64 w = (d_v + HK_PANEL_MAX - 1) / HK_PANEL_MAX * HK_PANEL_MAX;
+    hk_i64 at = 0;
+
+    out->o = hk_worker_take(&at, p * w * f);
+    out->partials = hk_worker_take(&at, p * 16 * f);
+    out->state = hk_worker_take(&at, p * (hk_i64)sizeof(struct hk_row_state));
+    out->bytes = at;
+}
+
 HK_FN void hk_worker_find(hk_i64 rows, hk_i64 d, hk_i64 d_v, hk_i64 band,
                           struct hk_worker_layout *out)
 {
