@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Attention for processors: as C the CPU backend, compiled once per instruction set, as OpenCL C
- * what processors' OpenCL runs. A group is a worker with scratch of its own in the workspace, which
- * takes strips of query rows until none is left; a strip owns its output rows, so neither the
- * number of workers nor their order changes a bit. Where strips are few and read their keys once, a
- * worker takes some chunks of a strip, and attend_join.cl joins them in order. No barriers, no local
- * memory, explicit vectors (simd/). Sums restart at chunk borders.
+ * what processors' OpenCL runs. A group is a worker with scratch of its own in the workspace,
+ * which takes strips of query rows until none is left; a strip owns its output rows, so neither
+ * the number of workers nor their order changes a bit. Where strips are few and read their keys
+ * once, a worker takes some chunks of a strip, and attend_join.cl joins them in order. No barriers,
+ * no local memory, explicit vectors (simd/). Sums restart at chunk borders.
  */
 #define HK_THREADS 1
 #define HK_VECTORS 1

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Lanes kernels: the ends of chunks and of rows (docs/numerics.md steps 8 to 12), in the kernel that
- * attends or, where strips are cut by keys, in the one that joins.
+ * Lanes kernels: the ends of chunks and of rows (docs/numerics.md steps 8 to 12), in the kernel
+ * that attends or, where strips are cut by keys, in the one that joins.
  */
 #ifndef HEED_BACKENDS_KERNELS_ENDS_H
 #define HEED_BACKENDS_KERNELS_ENDS_H
