@@ -45,6 +45,8 @@ const char *const cf_corners[] = {
     /* a head outside the ring of the last source: its end is where an empty item's is */
     "op=attn batch=3 align=end ns=2 s0.nt=1 s0.t0.kind=window s1.lay=ring s1.idx=hostile s1.len=rt "
     "s1.end=yes seed=6",
+    /* items that share a ring and begin elsewhere in it */
+    "op=attn batch=3 h=2 nq=130 s0.nk=130 s0.kb=one s0.lay=ring s0.idx=rt s0.len=rt seed=11",
     /* pages that are not there, in packed blocks and in blocks of V read in place */
     "op=attn batch=3 h=4 nq=130 d=16 dv=64 s0.nk=257 s0.lay=paged s0.page=64 s0.idx=rt s0.len=rt "
     "s0.hk=half seed=7",
