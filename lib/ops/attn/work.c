@@ -123,7 +123,8 @@ void heed_spans_work(const struct heed_checked *attn, const struct heed_lowered 
                      uint64_t *flops, uint64_t *bytes)
 {
     const int64_t skip = attn->n_q / ROWS_COUNTED + 1;
-    double products = 0, moved = view_bytes(&attn->q) + view_bytes(&attn->o) + view_bytes(&attn->lse);
+    double moved = view_bytes(&attn->q) + view_bytes(&attn->o) + view_bytes(&attn->lse);
+    double products = 0;
     int64_t counted = 0;
 
     for (int64_t row = 0; row < attn->n_q; row += skip, counted++)
