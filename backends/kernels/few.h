@@ -33,12 +33,6 @@ struct hk_block_rows {
     hk_u32 dtype;
 };
 
-/* Do its blocks hold keys 64 * block on? */
-HK_FN int hk_block_aligned(HK_GLOBAL const struct hk_sub *sub)
-{
-    return sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_FIRST_N;
-}
-
 /* Rows of the keys in `visible`; those of the others are `absent`. */
 HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *m,
                              HK_GLOBAL const struct hk_sub *sub, const struct hk_sub_view *view,
