@@ -163,9 +163,9 @@ HEED_API HEED_MUST_CHECK heed_status heed_longformer(const heed_longformer_desc 
  *
  *     every row sees every key of `globals` and of `text`
  *
- * Longformer: q, k and v of the global projections, no `globals`, then heed_copy() with `to` puts
+ * Longformer: q, k and v of the global projections, no `globals`, then heed_copy_run() with `to` puts
  * the rows in place (Beltagy et al. 2020, section 3.1, "linear projections for global attention").
- * LSG (Condevaux and Harispe 2022, section 3.3) and Pegasus-X (Phang et al. 2022, section 3.2): the
+ * LSG (Condevaux and Harispe 2022, section 3.3) and Pegasus-X (Phang, Zhao and Liu 2022): the
  * projections that all tokens have. Pairs: g (g + n).
  */
 typedef struct heed_global_rows_desc {
@@ -176,6 +176,287 @@ typedef struct heed_global_rows_desc {
 
 /** Fills `out` for global rows: "What every builder answers". */
 HEED_API HEED_MUST_CHECK heed_status heed_global_rows(const heed_global_rows_desc *desc,
+                                                      heed_mechanism *out, heed_report *report);
+
+/* ---- BigBird -------------------------------------------------------------- */
+
+/**
+ * BigBird: a window of three blocks, the first and the last block as global ones, random blocks.
+ * With block = b, nb = ceil(n / b) and query block B = floor(i / b):
+ *
+ *     B = 0 or nb - 1: row i sees every key
+ *     else: the keys of blocks 0, B - 1, B, B + 1, nb - 1, each once,
+ *           and besides those of random[h][B][0 .. r - 1], as often as they stand there
+ *
+ * Zaheer et al. 2020, section 2 and appendix D. The lists are the caller's: -1 in the rows of B = 0
+ * and nb - 1 and wherever no block is meant. The last block is by n, not by run-time lengths, as in
+ * public code. Two sources read the text, so what the lists name is repeated and not united.
+ * Pairs: n (5 + r) b.
+ */
+typedef struct heed_bigbird_desc {
+    uint32_t size, flags;      /**< flags: 0. */
+    heed_tensor q, o;
+    heed_keys text;            /**< n < 2^31. */
+    heed_slot random;          /**< Optional: i32 [B][1, H_k or H][nb][r], numbers of blocks. */
+    int64_t block;             /**< 1 .. 2^31 - 1; default 64. */
+} heed_bigbird_desc;
+
+/** Fills `out` for BigBird: "What every builder answers". */
+HEED_API HEED_MUST_CHECK heed_status heed_bigbird(const heed_bigbird_desc *desc,
+                                                  heed_mechanism *out, heed_report *report);
+
+/* ---- LongT5 ---------------------------------------------------------------- */
+
+/**
+ * LongT5: local attention with relative biases, and with `side` transient-global attention.
+ *
+ *     row i sees { j : |i - j| <= radius } and every key of `side`, in one softmax of
+ *     q_i . k_j + table[h][bucket(j - i)]                 text
+ *     q_i . s_g + side_table[h][bucket(g - block_ids[i])]  side
+ *
+ * without 1 / sqrt(d): scale is 1. bucket(x) = map[clamp(x + zero, 0, entries - 1)]: what
+ * heed_map_t5() writes. Guo et al. 2022, sections 3.1.1 and 3.1.2. Side keys are projected sums of
+ * 16 tokens each (heed_pool_run() of HEED_POOL_SUM, kernel and stride 16, with the tail JOIN, then
+ * RMSNorm and the projections); block_ids[i] is min(i / 16, number of sums - 1). Pairs: n (2 radius + 1 + n / 16).
+ */
+typedef struct heed_longt5_desc {
+    uint32_t size, flags;      /**< flags: 0. */
+    heed_tensor q, o;
+    heed_keys text, side;      /**< side: optional (k of ndim 0). */
+    heed_slot table;           /**< Optional: [1 or H][buckets]. */
+    heed_slot side_table;      /**< Optional, with `side` and `block_ids` only. */
+    heed_slot map;             /**< Optional: i32 [entries]; absent: bucket(x) is that clamp. */
+    heed_slot block_ids;       /**< i32 or i64 [B][n], if there is a side_table. */
+    int64_t radius;            /**< 1 .. 2^40; default 127. */
+    int64_t zero;              /**< Entry of distance 0. */
+} heed_longt5_desc;
+
+/** Fills `out` for LongT5: "What every builder answers"; HEED_E_VALUE also for a side_table, a map
+ * or block_ids without what they belong to, HEED_E_NULL for a side_table without block_ids. */
+HEED_API HEED_MUST_CHECK heed_status heed_longt5(const heed_longt5_desc *desc, heed_mechanism *out,
+                                                 heed_report *report);
+
+enum {
+    HEED_MAP_CAUSAL = 1u       /**< Keys behind the query alone: no buckets for the others. */
+};
+
+/**
+ * Writes the buckets of T5 for distances -zero .. entries - 1 - zero of a key from its query:
+ *
+ *     nb = buckets / 2, and nb more if the key is after the query (CAUSAL: nb = buckets, and a key
+ *     after the query has distance 0); e = nb / 2; x = |distance|
+ *     x < e: x;   else min(nb - 1, e + floor((nb - e) ln(x / e) / ln(most / e)))
+ *
+ * A logarithm within 1e-9 of the border of a bucket is on it. Raffel et al. 2020, section 2.1, and
+ * its published code. zero = most and entries = 2 most + 1 hold all there is to know.
+ *
+ * @param map     receives `entries` numbers of buckets; host memory.
+ * @param buckets even, 4 .. 128; default 32.
+ * @param most    distance of the last bucket, e + 1 .. 2^15; default 128.
+ * @return HEED_OK; HEED_E_NULL no map; HEED_E_FLAG; HEED_E_VALUE a number out of its range.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_map_t5(int32_t *map, int64_t entries, int64_t zero,
+                                                 int64_t buckets, int64_t most, uint32_t flags,
+                                                 heed_report *report);
+
+/* ---- LSG ------------------------------------------------------------------- */
+
+/** Which tokens are sparse keys. */
+enum {
+    HEED_LSG_NONE = 0,         /**< None: local and global keys alone. */
+    HEED_LSG_STRIDE,           /**< Every f-th token, by head. */
+    HEED_LSG_BLOCK_STRIDE      /**< b / f tokens of a block on end, by head. */
+};
+
+/**
+ * LSG: local, sparse and global keys. With block = b, factor = f, c = b / f, s = sparse_block and
+ * query block B = floor(i / b), row i of head h sees
+ *
+ *     every key of `globals`
+ *     local:  the tokens of blocks B - 1, B, B + 1
+ *     sparse: those of the s f tokens before block B - 1 and of the s f after block B + 1 with
+ *       STRIDE        j mod f = h mod f
+ *       BLOCK_STRIDE  floor((j mod b) / c) = h mod f
+ *
+ * Condevaux and Harispe 2022, sections 3.1 to 3.3. Rows of the globals: heed_global_rows(). Norm,
+ * pooling and LSH compute their keys and are programs, not builders.
+ * Pairs: n (g + 3 b + 2 s), without sparse keys n (g + 3 b).
+ */
+typedef struct heed_lsg_desc {
+    uint32_t size, flags;      /**< flags: 0. */
+    heed_tensor q, o;          /**< Rows of the text alone. */
+    heed_keys text, globals;   /**< globals: optional (k of ndim 0). n < 2^31. */
+    uint32_t sparsity, reserved; /**< HEED_LSG_*. */
+    int64_t block;             /**< 1 .. 2^31 - 1; default 128. */
+    int64_t factor;            /**< Divides block; default 2. */
+    int64_t sparse_block;      /**< 1 .. 2^28; default block. BLOCK_STRIDE: a multiple of c. */
+    /** BLOCK_STRIDE: receives H * ceil(n / b) * 2 * s / c entries on success; keep it until the
+     * plan is made. Others: NULL and 0. */
+    int32_t *list;
+    int64_t list_room;         /**< Entries at `list`. */
+} heed_lsg_desc;
+
+/** Fills `out` for LSG: "What every builder answers"; HEED_E_NULL also for a list that is needed,
+ * HEED_E_VALUE for one that is too short or not taken. */
+HEED_API HEED_MUST_CHECK heed_status heed_lsg(const heed_lsg_desc *desc, heed_mechanism *out,
+                                              heed_report *report);
+
+/* ---- Hepos ----------------------------------------------------------------- */
+
+/**
+ * Hepos: cross-attention whose heads take turns. With stride s,
+ *
+ *     row i of head h sees { j : j mod s = h mod s }
+ *
+ * Huang et al. 2021, head-wise positional strides. Pairs: n_q n_k / s.
+ */
+typedef struct heed_hepos_desc {
+    uint32_t size, flags;      /**< flags: 0. */
+    heed_tensor q, o;
+    heed_keys text;            /**< Of the encoder: n_k is free, its lengths are not the rows'. */
+    int64_t stride;            /**< 1 .. 2^31 - 1; default 4. */
+} heed_hepos_desc;
+
+/** Fills `out` for Hepos: "What every builder answers", HEED_E_SHAPE excepted. */
+HEED_API HEED_MUST_CHECK heed_status heed_hepos(const heed_hepos_desc *desc, heed_mechanism *out,
+                                                heed_report *report);
+
+/* ---- PageSum --------------------------------------------------------------- */
+
+/**
+ * PageSum: the decoder states of pages, averaged with weights of their own for each row.
+ *
+ *     o[b...][i] = sum over pages p of softmax_p(w . pages[p][b...][i]) pages[p][b...][i]
+ *
+ * Liu et al. 2022 (PageSum). A constant added to all scores of a row changes nothing, so the bias
+ * of the paper's linear layer has no place. Rows are batch items and pages are keys: the arrays are
+ * views with one head. heed_mechanism_kv(): `pages` is both k and v of the one pair.
+ * Pairs: P for each row.
+ */
+typedef struct heed_pagesum_desc {
+    uint32_t size, flags;      /**< flags: 0. */
+    heed_tensor pages;         /**< [P][batch...][n][d], at most two batch axes. */
+    heed_tensor w;             /**< [d]. */
+    heed_tensor o;             /**< [batch...][n][d]. */
+    heed_slot mask;            /**< Optional: u8 [batch...][P]; 0: the item has no such page. */
+} heed_pagesum_desc;
+
+/** Fills `out` for PageSum: "What every builder answers", HEED_E_SHAPE excepted. */
+HEED_API HEED_MUST_CHECK heed_status heed_pagesum(const heed_pagesum_desc *desc,
+                                                  heed_mechanism *out, heed_report *report);
+
+/* ---- Pegasus-X ------------------------------------------------------------- */
+
+enum {
+    HEED_PEGASUS_X_STAGGERED = 1u /**< Borders of blocks lie half a block further on. */
+};
+
+/**
+ * Pegasus-X, block-local attention: with block = b and shift = b / 2 if STAGGERED, else 0,
+ *
+ *     row i sees every key of `globals` and { j : floor((j + shift) / b) = floor((i + shift) / b) }
+ *
+ * Phang, Zhao and Liu 2022, global-local and staggered block-local attention. Rows of the globals:
+ * heed_global_rows(). Every second layer is staggered. Pairs: n (g + b).
+ */
+typedef struct heed_pegasus_x_desc {
+    uint32_t size, flags;      /**< HEED_PEGASUS_X_*. */
+    heed_tensor q, o;          /**< Rows of the text alone. */
+    heed_keys text, globals;   /**< globals: optional (k of ndim 0). */
+    int64_t block;             /**< 1 .. 2^31 - 1, even if STAGGERED; default 512. */
+} heed_pegasus_x_desc;
+
+/** Fills `out` for Pegasus-X: "What every builder answers". */
+HEED_API HEED_MUST_CHECK heed_status heed_pegasus_x(const heed_pegasus_x_desc *desc,
+                                                    heed_mechanism *out, heed_report *report);
+
+/* ---- salient keys and values ------------------------------------------------ */
+
+/**
+ * Key-value vectors of salient content (AWESOME): keys and values of chosen tokens of other
+ * segments in front of those of the segment, in one softmax.
+ *
+ *     row i sees every key of `prefix` and of `text`
+ *
+ * Cao and Wang 2023, section 3.2, "Key-value Vectors". The prefix is projected already, by the
+ * learnt map of the paper and the layer's own ones; its rows ask nothing. Pairs: n (P + n).
+ */
+typedef struct heed_salient_desc {
+    uint32_t size, flags;      /**< flags: 0. */
+    heed_tensor q, o;
+    heed_keys text, prefix;
+} heed_salient_desc;
+
+/** Fills `out` for salient keys: "What every builder answers". */
+HEED_API HEED_MUST_CHECK heed_status heed_salient(const heed_salient_desc *desc,
+                                                  heed_mechanism *out, heed_report *report);
+
+/* ---- Poolingformer ----------------------------------------------------------- */
+
+/**
+ * Poolingformer, level 1: a sliding window with global tokens, all by one set of projections.
+ *
+ *     row i sees { j : |i - j| <= window } and all of G; rows of G see every key
+ *
+ * Zhang et al. 2021 (Poolingformer), first level. Level 2 attends to pooled keys: a program.
+ * Pairs: n (2 window + 1 + 2 |G|).
+ */
+typedef struct heed_poolingformer_desc {
+    uint32_t size, flags;      /**< flags: 0. */
+    heed_tensor q, o;
+    heed_keys text;
+    heed_slot globals;         /**< As in heed_longformer_desc. */
+    int64_t n_globals;
+    int64_t window;            /**< 1 .. 2^40; default 128. */
+} heed_poolingformer_desc;
+
+/** Fills `out` for the Poolingformer's level 1: "What every builder answers". */
+HEED_API HEED_MUST_CHECK heed_status heed_poolingformer_level1(const heed_poolingformer_desc *desc,
+                                                               heed_mechanism *out,
+                                                               heed_report *report);
+
+/* ---- Transformer-XL, Compressive Transformer ---------------------------------- */
+
+/**
+ * Transformer-XL: causal attention over a memory of earlier segments and the segment itself.
+ *
+ *     row i sees every key of `memory` and { j of the text : j <= n_k - n_q + i }
+ *
+ * The newest row of the memory is just before the text, at position -1, whatever its length.
+ * Dai et al. 2019, section 3.2. **The relative positions of section 3.3 are not part of it yet**:
+ * they need HEED_BIAS_DOT, and will be fields at the end of the descriptor. n_q = n_k is a segment
+ * at once; n_q < n_k the last n_q rows of it, as in decoding (lengths of the text then say where
+ * the last row is, and rows have none). The memory is updated by heed_push_run().
+ * Pairs: n_q (m + n_k), with n_q = n_k about n (m + n / 2).
+ */
+typedef struct heed_transformer_xl_desc {
+    uint32_t size, flags;      /**< flags: 0. */
+    heed_tensor q, o;
+    heed_keys text, memory;    /**< memory: oldest row first; its length, if given, is its fill. */
+} heed_transformer_xl_desc;
+
+/** Fills `out` for Transformer-XL: "What every builder answers"; HEED_E_SHAPE for n_q > n_k. */
+HEED_API HEED_MUST_CHECK heed_status heed_transformer_xl(const heed_transformer_xl_desc *desc,
+                                                         heed_mechanism *out, heed_report *report);
+
+/**
+ * Compressive Transformer: the same, with a memory of compressed rows behind the memory.
+ *
+ *     row i sees every key of `compressed`, of `memory`, and { j of the text : j <= n_k - n_q + i }
+ *
+ * Rae et al. 2020, section 3. What falls out of the memory (heed_push_run()) is compressed by
+ * heed_pool_run() or a convolution of the caller's, and pushed to `compressed`. Relative positions: as
+ * above.
+ * Pairs: n_q (m_c + m + n_k).
+ */
+typedef struct heed_compressive_desc {
+    uint32_t size, flags;      /**< flags: 0. */
+    heed_tensor q, o;
+    heed_keys text, memory, compressed; /**< As above; compressed rows oldest first. */
+} heed_compressive_desc;
+
+/** Fills `out` for the Compressive Transformer: as heed_transformer_xl(). */
+HEED_API HEED_MUST_CHECK heed_status heed_compressive(const heed_compressive_desc *desc,
                                                       heed_mechanism *out, heed_report *report);
 
 /* ---- conveniences: no symbols, no ABI ------------------------------------- */

@@ -10,6 +10,7 @@
 #include "../core/sized.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The size of the first version, frozen: the caller's size names the layout. */
@@ -95,6 +96,21 @@ heed_status heed_builder_extent(const struct heed_builder *b, const char *field,
     return HEED_OK;
 }
 
+heed_status heed_builder_keys(const struct heed_builder *b, const char *name,
+                              const heed_keys *keys, int64_t *n)
+{
+    char field[32];
+    int64_t extent;
+    heed_status status;
+
+    snprintf(field, sizeof(field), "%s.k", name);
+    status = heed_builder_extent(b, field, &keys->k, 2, n);
+    if (status < 0)
+        return status;
+    snprintf(field, sizeof(field), "%s.v", name);
+    return heed_builder_extent(b, field, &keys->v, 2, &extent);
+}
+
 heed_status heed_builder_cross(struct heed_builder *b, const heed_tensor *q, const heed_tensor *o,
                                const heed_keys *text)
 {
@@ -104,9 +120,7 @@ heed_status heed_builder_cross(struct heed_builder *b, const heed_tensor *q, con
     if (status >= 0)
         status = heed_builder_extent(b, "o", o, 2, &extent);
     if (status >= 0)
-        status = heed_builder_extent(b, "text.k", &text->k, 2, &extent);
-    if (status >= 0)
-        status = heed_builder_extent(b, "text.v", &text->v, 2, &extent);
+        status = heed_builder_keys(b, "text", text, &extent);
     b->m.desc.q = *q;
     b->m.desc.o = *o;
     return status;

@@ -24,6 +24,11 @@
 
 #include <heed/mechanisms.h>
 
+#include <stdbool.h>
+
+/* Windows and radii: with any dilation below 2^20 sums stay below 2^60. */
+#define HEED_MOST_WINDOW (INT64_C(1) << 40)
+
 struct heed_builder {
     heed_mechanism m;
     heed_report *report;
@@ -52,6 +57,11 @@ heed_status heed_builder_range(const struct heed_builder *b, const char *field, 
 HEED_MUST_CHECK
 heed_status heed_builder_extent(const struct heed_builder *b, const char *field,
                                 const heed_tensor *t, uint32_t axis, int64_t *extent);
+
+/* Both arrays of a set of keys are there; *n: how many keys. */
+HEED_MUST_CHECK
+heed_status heed_builder_keys(const struct heed_builder *b, const char *name,
+                              const heed_keys *keys, int64_t *n);
 
 /* q, o and the text of a self-attention: *n is n_q, which must be n_k. */
 HEED_MUST_CHECK

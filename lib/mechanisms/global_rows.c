@@ -13,11 +13,13 @@ heed_status heed_global_rows(const heed_global_rows_desc *given, heed_mechanism 
 {
     struct heed_builder b;
     heed_global_rows_desc d;
-    heed_status status =
-        heed_builder_open(&b, given, DESC_V1, &d, sizeof(d), 0, out, report);
+    int64_t n;
+    heed_status status = heed_builder_open(&b, given, DESC_V1, &d, sizeof(d), 0, out, report);
 
     if (status >= 0)
         status = heed_builder_cross(&b, &d.q, &d.o, &d.text);
+    if (status >= 0 && d.globals.k.ndim)
+        status = heed_builder_keys(&b, "globals", &d.globals, &n);
     if (status < 0)
         return status;
     if (d.globals.k.ndim)

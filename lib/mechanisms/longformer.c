@@ -11,7 +11,6 @@
 enum { DESC_V1 = 784 };
 _Static_assert(sizeof(heed_longformer_desc) == DESC_V1, "heed_longformer_desc may only grow");
 
-#define MOST_WINDOW (INT64_C(1) << 40)
 #define MOST_DILATION (INT64_C(1) << 20)
 
 heed_status heed_builder_window(struct heed_builder *b, const heed_keys *text,
@@ -54,7 +53,7 @@ heed_status heed_longformer(const heed_longformer_desc *given, heed_mechanism *o
     if (status >= 0)
         status = heed_builder_self(&b, &d.q, &d.o, &d.text, &n);
     if (status >= 0)
-        status = heed_builder_range(&b, "window", &d.window, 256, MOST_WINDOW);
+        status = heed_builder_range(&b, "window", &d.window, 256, HEED_MOST_WINDOW);
     if (status >= 0)
         status = heed_builder_range(&b, "dilation", &d.dilation, 1, MOST_DILATION);
     if (status < 0)
