@@ -163,8 +163,8 @@ HEED_API HEED_MUST_CHECK heed_status heed_longformer(const heed_longformer_desc 
  *
  *     every row sees every key of `globals` and of `text`
  *
- * Longformer: q, k and v of the global projections, no `globals`, then heed_copy_run() with `to` puts
- * the rows in place (Beltagy et al. 2020, section 3.1, "linear projections for global attention").
+ * Longformer: q, k and v of the global projections, no `globals`, then heed_copy_run() with `to`
+ * puts the rows in place (Beltagy et al. 2020, section 3.1, "linear projections for global attention").
  * LSG (Condevaux and Harispe 2022, section 3.3) and Pegasus-X (Phang, Zhao and Liu 2022): the
  * projections that all tokens have. Pairs: g (g + n).
  */
@@ -217,7 +217,8 @@ HEED_API HEED_MUST_CHECK heed_status heed_bigbird(const heed_bigbird_desc *desc,
  * without 1 / sqrt(d): scale is 1. bucket(x) = map[clamp(x + zero, 0, entries - 1)]: what
  * heed_map_t5() writes. Guo et al. 2022, sections 3.1.1 and 3.1.2. Side keys are projected sums of
  * 16 tokens each (heed_pool_run() of HEED_POOL_SUM, kernel and stride 16, with the tail JOIN, then
- * RMSNorm and the projections); block_ids[i] is min(i / 16, number of sums - 1). Pairs: n (2 radius + 1 + n / 16).
+ * RMSNorm and the projections); block_ids[i] is min(i / 16, number of sums - 1).
+ * Pairs: n (2 radius + 1 + n / 16).
  */
 typedef struct heed_longt5_desc {
     uint32_t size, flags;      /**< flags: 0. */
@@ -445,8 +446,8 @@ HEED_API HEED_MUST_CHECK heed_status heed_transformer_xl(const heed_transformer_
  *     row i sees every key of `compressed`, of `memory`, and { j of the text : j <= n_k - n_q + i }
  *
  * Rae et al. 2020, section 3. What falls out of the memory (heed_push_run()) is compressed by
- * heed_pool_run() or a convolution of the caller's, and pushed to `compressed`. Relative positions: as
- * above.
+ * heed_pool_run() or a convolution of the caller's, and pushed to `compressed`. Relative
+ * positions: as above.
  * Pairs: n_q (m_c + m + n_k).
  */
 typedef struct heed_compressive_desc {

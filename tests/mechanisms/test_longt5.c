@@ -15,8 +15,8 @@ struct longt5 {
     int32_t block_ids[400];
 };
 
-/* Raffel et al. 2020, section 2.1, as its code has it: half of the buckets for keys after the query,
- * half of a direction's for one distance each, the rest logarithmically up to 128. The addend keeps
+/* Raffel et al. 2020, section 2.1, as its code has it: half of the buckets for keys after the
+ * query, half of a direction's for one distance each, the rest logarithmically up to 128. The addend keeps
  * logarithms that are integers on their side. */
 static int64_t bucket(int64_t delta)
 {

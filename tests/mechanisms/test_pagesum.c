@@ -51,8 +51,8 @@ static const float *state(int64_t page, int64_t b, int64_t i)
     return world_f32(&run.pages) + ((page * B + b) * N + i) * D;
 }
 
-/* Liu et al. 2022: a score for each page and step, w . o_p (the linear layer's constant falls out of
- * the softmax over pages), and the mean of the states under these weights. */
+/* Liu et al. 2022: a score for each page and step, w . o_p (the linear layer's constant falls out
+ * of the softmax over pages), and the mean of the states under these weights. */
 static void pagesum_judge(void)
 {
     static struct seen_row row;
