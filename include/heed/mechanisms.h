@@ -164,9 +164,9 @@ HEED_API HEED_MUST_CHECK heed_status heed_longformer(const heed_longformer_desc 
  *     every row sees every key of `globals` and of `text`
  *
  * Longformer: q, k and v of the global projections, no `globals`, then heed_copy_run() with `to`
- * puts the rows in place (Beltagy et al. 2020, section 3.1, "linear projections for global attention").
- * LSG (Condevaux and Harispe 2022, section 3.3) and Pegasus-X (Phang, Zhao and Liu 2022): the
- * projections that all tokens have. Pairs: g (g + n).
+ * puts the rows in place (Beltagy et al. 2020, section 3.1, linear projections for global
+ * attention). LSG (Condevaux and Harispe 2022, section 3.3) and Pegasus-X (Phang, Zhao and Liu
+ * 2022): the projections that all tokens have. Pairs: g (g + n).
  */
 typedef struct heed_global_rows_desc {
     uint32_t size, flags;      /**< flags: 0. */

@@ -16,8 +16,8 @@ struct longt5 {
 };
 
 /* Raffel et al. 2020, section 2.1, as its code has it: half of the buckets for keys after the
- * query, half of a direction's for one distance each, the rest logarithmically up to 128. The addend keeps
- * logarithms that are integers on their side. */
+ * query, half of a direction's for one distance each, the rest logarithmically up to 128. The
+ * addend keeps logarithms that are integers on their side. */
 static int64_t bucket(int64_t delta)
 {
     const int64_t far = delta < 0 ? -delta : delta, base = delta > 0 ? 16 : 0;
