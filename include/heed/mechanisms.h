@@ -87,7 +87,6 @@ enum {
     HEED_MECHANISM_MASK_2,
     HEED_MECHANISM_MASK_3,
     HEED_MECHANISM_LIST,        /**< Global tokens; random or chosen blocks. */
-    HEED_MECHANISM_RANGES,      /**< The mechanism's own constants. */
     HEED_MECHANISM_TABLE,       /**< Tables of relative biases, of the first set of keys */
     HEED_MECHANISM_TABLE_2,     /**< and of the second. */
     HEED_MECHANISM_MAP,
@@ -99,9 +98,9 @@ enum {
  * What a builder fills. The caller sets `size`, which names the layout of all that follows; the
  * rest is written whole, and only on success.
  *
- * desc.sources, the terms and biases of sources, desc.slots and one constant slot point **into the
- * struct itself**. After it was copied or moved, heed_mechanism_link() of the copy makes them point
- * into the copy; until then the copy leads to the original. Planning keeps nothing of it.
+ * desc.sources, desc.slots and the terms and biases of sources point **into the struct itself**.
+ * After it was copied or moved, heed_mechanism_link() of the copy makes them point into the copy;
+ * until then the copy leads to the original. Planning keeps nothing of it.
  */
 typedef struct heed_mechanism {
     uint32_t size, reserved;
@@ -113,7 +112,6 @@ typedef struct heed_mechanism {
     uint32_t first_term[HEED_MECHANISM_SOURCES];  /**< Of each source, in `terms`, */
     uint32_t first_bias[HEED_MECHANISM_SOURCES];  /**< and in `biases`. */
     uint32_t keys[HEED_MECHANISM_SOURCES];        /**< Of each source: the set of keys it reads. */
-    int32_t ranges[2][2];                         /**< What HEED_MECHANISM_RANGES holds. */
 } heed_mechanism;
 
 /** A set of keys and values, and what of it is there. Frozen: it never grows. */
@@ -473,8 +471,6 @@ static inline void heed_mechanism_link(heed_mechanism *m)
         m->sources[i].terms = m->terms + m->first_term[i];
         m->sources[i].biases = m->biases + m->first_bias[i];
     }
-    if (m->slots[HEED_MECHANISM_RANGES - 1].t.ndim)
-        m->slots[HEED_MECHANISM_RANGES - 1].data = m->ranges;
 }
 
 /** Memory of the sources from that of the sets of keys: `pairs` has one entry for each heed_keys of

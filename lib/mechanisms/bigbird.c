@@ -9,22 +9,17 @@
 enum { DESC_V1 = 768 };
 _Static_assert(sizeof(heed_bigbird_desc) == DESC_V1, "heed_bigbird_desc may only grow");
 
-/* Rows of the last block see everything, all others its keys: two ranges, one for the rows before
- * the last block, which are never fewer than its own, and one for these. */
-static void last_block(struct heed_builder *b, int64_t n, int64_t first)
+/* With `first` tokens before the last block, and blocks of so many: rows before the last block lie
+ * in the first of these, rows of the last block, which is not longer, in the second. Rows of the
+ * first see the one after theirs, where only the last block has keys; rows of the second see the
+ * one before theirs. What lies beyond on the other sides does not exist. */
+static void last_block(struct heed_builder *b, int64_t first)
 {
-    const int32_t ranges[2][2] = { { (int32_t)first, (int32_t)n }, { 0, (int32_t)n } };
-    const heed_slot slot = {
-        .t = { .dtype = HEED_I32, .ndim = 2, .shape = { 2, 2 }, .stride = { 2, 1 } },
-    };
-
-    for (int i = 0; i < 2; i++)
-        for (int j = 0; j < 2; j++)
-            b->m.ranges[i][j] = ranges[i][j];
     *heed_builder_term(b) = (heed_term){
-        .kind = HEED_TERM_SEGMENT,
-        .block = (int32_t)first,
-        .slot = heed_builder_slot(b, HEED_MECHANISM_RANGES, &slot),
+        .kind = HEED_TERM_WINDOW, .left = -first, .right = first, .block = (int32_t)first
+    };
+    *heed_builder_term(b) = (heed_term){
+        .kind = HEED_TERM_WINDOW, .left = first, .right = -first, .block = (int32_t)first
     };
 }
 
@@ -55,7 +50,7 @@ heed_status heed_bigbird(const heed_bigbird_desc *given, heed_mechanism *out, he
             .flags = HEED_TERM_KEYS | HEED_TERM_ROWS,
             .block = (int32_t)d.block,
         };
-        last_block(&b, n, (blocks - 1) * d.block);
+        last_block(&b, (blocks - 1) * d.block);
     }
     if (d.random.t.ndim) {
         chosen = heed_builder_source(&b, &d.text, 0);
