@@ -122,7 +122,7 @@ static void longt5(void)
     const int64_t shape[2] = { HEADS, 32 };
     const heed_tensor of_heads = heed_array_dense(HEED_F32, NULL, 2, shape).t;
     heed_mechanism m = { .size = sizeof m };
-    heed_status status = heed_map_t5(map, 257, 128, 32, 128, 0, &why);
+    heed_status status = heed_map_t5(map, 257, 128, 32, 128, 0);
     const heed_longt5_desc desc = {
         .size = sizeof desc,
         .q = rows(ROWS),

@@ -5,6 +5,7 @@
  * ones take several groups, which form the same scores again). Q, K and V pass through local memory
  * a slice at a time; scores, sums and outputs stay in registers.
  */
+#include "dot_group.h"
 #include "walk.h"
 
 /* ---- scores ---- */
@@ -33,7 +34,7 @@ HK_FN void hk_stage_qk(const struct hk_group *g, hk_i32 id, hk_i64 t0, hk_u64 an
         float x = 0.0f;
 
         if ((any >> key & 1) && t0 + t < plan->d)
-            x = hk_kv_element(&g->shared->k, g->shared->k_at[key], t0 + t);
+            x = hk_kv_at(&g->shared->k, g->shared->k_at[key], t0 + t);
         k[t * HK_K_LINE + key] = x;
     }
 }
@@ -93,18 +94,8 @@ HK_PIECE hk_u32 hk_score_end(const struct hk_group *g, HK_GLOBAL const struct hk
             (void)sub;
 #else
             y = 0.0f;
-            if (visible) {
-                struct hk_place at;
-
-                at.sub = sub;
-                at.b = g->task.b;
-                at.len = shared->len;
-                at.index = shared->index[row];
-                at.head = shared->head[row];
-                at.q = shared->q[row];
-                visible = hk_score(g->call, g->call->sources + shared->source, &at, shared->keys[n],
-                                me->s[r][c], &y);
-            }
+            if (visible)
+                visible = hk_pair_score(g, sub, row, n, me->s[r][c], &y);
 #endif
             me->s[r][c] = y;
             if (visible) {
@@ -177,7 +168,7 @@ HK_FN void hk_stage_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u64 any
         float x = 0.0f;
 
         if ((any >> key & 1) && g->pass + t < d_v)
-            x = hk_kv_element(&shared->v, shared->v_at[key], g->pass + t);
+            x = hk_kv_at(&shared->v, shared->v_at[key], g->pass + t);
         bad |= (hk_word(x) & 0x7f800000u) == 0x7f800000u;
         shared->in.stage[i] = x;
     }

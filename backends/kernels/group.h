@@ -96,7 +96,7 @@ HK_FN void hk_or_mask(HK_LOCAL hk_u32 *halves, hk_u64 mask)
 }
 
 /* Channel t of the row that lies `row` elements from m's base. */
-HK_FN float hk_kv_element(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 t)
+HK_FN float hk_kv_at(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 t)
 {
     const hk_i64 at = row + t * m->channel;
 
@@ -256,8 +256,8 @@ HK_FN int hk_place_open(const struct hk_group *g, HK_GLOBAL const struct hk_sub 
     if (!hk_row_present(&g->shared->k, key))
         return 0;
     g->shared->keys[i] = key;
-    g->shared->k_at[i] = hk_row_at(&g->shared->k, key);
-    g->shared->v_at[i] = hk_row_at(&g->shared->v, key);
+    g->shared->k_at[i] = hk_row_offset(&g->shared->k, key);
+    g->shared->v_at[i] = hk_row_offset(&g->shared->v, key);
     return 1;
 }
 

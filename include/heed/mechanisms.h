@@ -235,29 +235,6 @@ typedef struct heed_longt5_desc {
 HEED_API HEED_MUST_CHECK heed_status heed_longt5(const heed_longt5_desc *desc, heed_mechanism *out,
                                                  heed_report *report);
 
-enum {
-    HEED_MAP_CAUSAL = 1u       /**< Keys behind the query alone: no buckets for the others. */
-};
-
-/**
- * Writes the buckets of T5 for distances -zero .. entries - 1 - zero of a key from its query:
- *
- *     nb = buckets / 2, and nb more if the key is after the query (CAUSAL: nb = buckets, and a key
- *     after the query has distance 0); e = nb / 2; x = |distance|
- *     x < e: x;   else min(nb - 1, e + floor((nb - e) ln(x / e) / ln(most / e)))
- *
- * A logarithm within 1e-9 of the border of a bucket is on it. Raffel et al. 2020, section 2.1, and
- * its published code. zero = most and entries = 2 most + 1 hold all there is to know.
- *
- * @param map     receives `entries` numbers of buckets; host memory.
- * @param buckets even, 4 .. 128; default 32.
- * @param most    distance of the last bucket, e + 1 .. 2^15; default 128.
- * @return HEED_OK; HEED_E_NULL no map; HEED_E_FLAG; HEED_E_VALUE a number out of its range.
- */
-HEED_API HEED_MUST_CHECK heed_status heed_map_t5(int32_t *map, int64_t entries, int64_t zero,
-                                                 int64_t buckets, int64_t most, uint32_t flags,
-                                                 heed_report *report);
-
 /* ---- LSG ------------------------------------------------------------------- */
 
 /** Which tokens are sparse keys. */

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * LongT5, local and transient-global, and the buckets of T5.
+ * LongT5, local and transient-global.
  */
 #include "faults.h"
 
@@ -111,7 +111,8 @@ static void longt5_prove(const char *name, int64_t n, int n_sets, bool biased, i
     }
     for (int64_t i = 0; i < n; i++)
         p.block_ids[i] = (int32_t)(i / SIDE < n / SIDE - 1 ? i / SIDE : n / SIDE - 1);
-    ck_assert_int_eq(heed_map_t5(p.map, ENTRIES, MOST_DISTANCE, 0, 0, 0, NULL), HEED_OK);
+    ck_assert_int_eq(heed_map_t5(p.map, ENTRIES, MOST_DISTANCE, BUCKETS, MOST_DISTANCE, 0),
+                     HEED_OK);
     mechanism_prove(&w, device);
     world_close();
 }
@@ -132,61 +133,6 @@ LOOP_TEST(transient_global_attention, world_devices())
 LOOP_TEST(far_keys, 2)
 {
     longt5_prove("longt5, default radius", 300, 1, true, 127, _i);
-}
-
-/* ---- buckets ---- */
-
-TEST(buckets_are_those_of_t5)
-{
-    static const int64_t known[][2] = { { -8, 8 },  { -16, 10 }, { -32, 12 }, { -64, 14 },
-                                        { -91, 15 }, { 1, 17 },  { 8, 24 },   { 16, 26 },
-                                        { 32, 28 }, { 46, 29 },  { 64, 30 },  { 91, 31 } };
-    int32_t map[2 * 400 + 1];
-
-    ck_assert_int_eq(heed_map_t5(map, 801, 400, 32, 128, 0, NULL), HEED_OK);
-    for (int64_t delta = -400; delta <= 400; delta++)
-        ck_assert_int_eq(map[delta + 400], bucket(delta));
-    for (size_t x = 0; x < sizeof(known) / sizeof(known[0]); x++)
-        ck_assert_int_eq(map[known[x][0] + 400], known[x][1]);
-    ck_assert_int_eq(heed_map_t5(map, 801, 400, 32, 128, HEED_MAP_CAUSAL, NULL), HEED_OK);
-    for (int64_t delta = -400; delta <= 400; delta++) {
-        const int64_t far = delta < 0 ? -delta : 0;
-        const double place = far < 16 ? (double)far
-                                      : 16 + floor(log((double)far / 16) / log(8) * 16 + 1e-9);
-
-        ck_assert_int_eq(map[delta + 400], place < 31 ? (int64_t)place : 31);
-    }
-}
-
-TEST(maps_out_of_range)
-{
-    static const struct {
-        int64_t entries, zero, buckets, most;
-        uint32_t flags;
-        heed_status status;
-        const char *field;
-    } cases[] = {
-        { -1, 1, 0, 0, 0, HEED_E_VALUE, "entries" },
-        { 3, -1, 0, 0, 0, HEED_E_VALUE, "zero" },
-        { 3, 1, 2, 0, 0, HEED_E_VALUE, "buckets" },
-        { 3, 1, 7, 0, 0, HEED_E_VALUE, "buckets" },
-        { 3, 1, 130, 0, 0, HEED_E_VALUE, "buckets" },
-        { 3, 1, -2, 0, 0, HEED_E_VALUE, "buckets" },
-        { 3, 1, 32, 8, 0, HEED_E_VALUE, "most" },
-        { 3, 1, 32, 1 << 16, 0, HEED_E_VALUE, "most" },
-        { 3, 1, 0, 0, 2, HEED_E_FLAG, "flags" },
-    };
-    int32_t map[3] = { 7, 7, 7 };
-    heed_report why = { .size = sizeof(why) };
-
-    for (size_t x = 0; x < sizeof(cases) / sizeof(cases[0]); x++) {
-        ck_assert_int_eq(heed_map_t5(map, cases[x].entries, cases[x].zero, cases[x].buckets,
-                                     cases[x].most, cases[x].flags, &why),
-                         cases[x].status);
-        ck_assert_str_eq(why.field, cases[x].field);
-    }
-    ck_assert_int_eq(heed_map_t5(NULL, 3, 1, 0, 0, 0, &why), HEED_E_NULL);
-    ck_assert(map[0] == 7 && map[1] == 7 && map[2] == 7);
 }
 
 /* ---- what the builder refuses ---- */
