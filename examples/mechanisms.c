@@ -264,6 +264,26 @@ static void compressive(void)
     draw("compressive transformer", heed_compressive(&desc, &m, &why), &m, 0);
 }
 
+static void deberta(void)
+{
+    static const float kr[HEADS][16][DIM], qr[HEADS][16][DIM];
+    const int64_t shape[3] = { HEADS, 16, DIM };
+    const heed_tensor table = heed_array_dense(HEED_F32, NULL, 3, shape).t;
+    heed_mechanism m = { .size = sizeof m };
+    const heed_deberta_desc desc = {
+        .size = sizeof desc,
+        .q = rows(ROWS),
+        .o = rows(ROWS),
+        .text = keys(ROWS),
+        .kr = { table, kr },
+        .qr = { table, qr },
+        .zero = 8,
+        .window = 5,
+    };
+
+    draw("deberta, window", heed_deberta(&desc, &m, &why), &m, 0);
+}
+
 int main(void)
 {
     longformer();
@@ -278,5 +298,6 @@ int main(void)
     poolingformer();
     transformer_xl();
     compressive();
+    deberta();
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

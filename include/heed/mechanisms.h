@@ -73,7 +73,7 @@ extern "C" {
 enum {
     HEED_MECHANISM_SOURCES = 4,
     HEED_MECHANISM_TERMS = 8,
-    HEED_MECHANISM_BIASES = 4,
+    HEED_MECHANISM_BIASES = 8,
     HEED_MECHANISM_KEYS = 3
 };
 
@@ -87,8 +87,8 @@ enum {
     HEED_MECHANISM_MASK_2,
     HEED_MECHANISM_MASK_3,
     HEED_MECHANISM_LIST,        /**< Global tokens; random or chosen blocks. */
-    HEED_MECHANISM_TABLE,       /**< Tables of relative biases, of the first set of keys */
-    HEED_MECHANISM_TABLE_2,     /**< and of the second. */
+    HEED_MECHANISM_TABLE,       /**< Tables of relative positions: LongT5's of text and side, */
+    HEED_MECHANISM_TABLE_2,     /**< R and shift, Kr and Qr. */
     HEED_MECHANISM_MAP,
     HEED_MECHANISM_COORD,
     HEED_MECHANISM_SLOTS = HEED_MECHANISM_COORD
@@ -189,7 +189,7 @@ HEED_API HEED_MUST_CHECK heed_status heed_global_rows(const heed_global_rows_des
  * Zaheer et al. 2020, section 2 and appendix D. The lists are the caller's: -1 in the rows of B = 0
  * and nb - 1 and wherever no block is meant. The last block is by n, not by run-time lengths, as in
  * public code. Two sources read the text, so what the lists name is repeated and not united.
- * Pairs: n (5 + r) b.
+ * Pairs: n (7 + r) b, with the rows of both global blocks.
  */
 typedef struct heed_bigbird_desc {
     uint32_t size, flags;      /**< flags: 0. */
@@ -394,24 +394,41 @@ HEED_API HEED_MUST_CHECK heed_status heed_poolingformer_level1(const heed_poolin
 /* ---- Transformer-XL, Compressive Transformer ---------------------------------- */
 
 /**
+ * Relative positions of Dai et al. 2019, section 3.3, whose scores are, with u and v learnt for
+ * each head and R_x the projected encoding of distance x of a query from a key,
+ *
+ *     (q_i + u) . k_j + (q_i + v) . R_(i - j)
+ *   = (q_i + u) . k_j + (q_i + u) . R_(i - j) + (v - u) . R_(i - j)
+ *
+ * So q of the descriptor holds q + u, and row y of both arrays below is of distance zero - y, the
+ * farthest key first. Distances outside take the nearest row. Frozen: it never grows.
+ */
+typedef struct heed_relative {
+    heed_slot r;               /**< [1 or H][len][d]: R. Absent (ndim 0): no relative positions. */
+    heed_slot shift;           /**< Optional, with r: [1 or H][len]: scale * (v - u) . R. */
+    int64_t zero;              /**< Row of distance 0; m + n - 1 with rows for all distances. */
+} heed_relative;
+
+/**
  * Transformer-XL: causal attention over a memory of earlier segments and the segment itself.
  *
  *     row i sees every key of `memory` and { j of the text : j <= n_k - n_q + i }
  *
  * The newest row of the memory is just before the text, at position -1, whatever its length.
- * Dai et al. 2019, section 3.2. **The relative positions of section 3.3 are not part of it yet**:
- * they need HEED_BIAS_DOT, and will be fields at the end of the descriptor. n_q = n_k is a segment
- * at once; n_q < n_k the last n_q rows of it, as in decoding (lengths of the text then say where
- * the last row is, and rows have none). The memory is updated by heed_push_run().
- * Pairs: n_q (m + n_k), with n_q = n_k about n (m + n / 2).
+ * Dai et al. 2019, sections 3.2 and 3.3. n_q = n_k is a segment at once; n_q < n_k the last n_q
+ * rows of it, as in decoding (lengths of the text then say where the last row is, and rows have
+ * none). The memory is updated by heed_push_run(). Pairs: n_q (m + n_k), of a whole segment
+ * n (m + n / 2).
  */
 typedef struct heed_transformer_xl_desc {
     uint32_t size, flags;      /**< flags: 0. */
     heed_tensor q, o;
     heed_keys text, memory;    /**< memory: oldest row first; its length, if given, is its fill. */
+    heed_relative relative;
 } heed_transformer_xl_desc;
 
-/** Fills `out` for Transformer-XL: "What every builder answers"; HEED_E_SHAPE for n_q > n_k. */
+/** Fills `out` for Transformer-XL: "What every builder answers"; HEED_E_SHAPE for n_q > n_k,
+ * HEED_E_VALUE also for relative.shift without relative.r. */
 HEED_API HEED_MUST_CHECK heed_status heed_transformer_xl(const heed_transformer_xl_desc *desc,
                                                          heed_mechanism *out, heed_report *report);
 
@@ -421,19 +438,49 @@ HEED_API HEED_MUST_CHECK heed_status heed_transformer_xl(const heed_transformer_
  *     row i sees every key of `compressed`, of `memory`, and { j of the text : j <= n_k - n_q + i }
  *
  * Rae et al. 2020, section 3. What falls out of the memory (heed_push_run()) is compressed by
- * heed_pool_run() or a convolution of the caller's, and pushed to `compressed`. Relative
- * positions: as above.
- * Pairs: n_q (m_c + m + n_k).
+ * heed_pool_run() or a convolution of the caller's, and pushed to `compressed`. Relative positions
+ * count places: the newest compressed row is at -1 - n_m, n_m being the rows that `memory` has room
+ * for. Pairs: n_q (m_c + m + n_k).
  */
 typedef struct heed_compressive_desc {
     uint32_t size, flags;      /**< flags: 0. */
     heed_tensor q, o;
     heed_keys text, memory, compressed; /**< As above; compressed rows oldest first. */
+    heed_relative relative;
 } heed_compressive_desc;
 
 /** Fills `out` for the Compressive Transformer: as heed_transformer_xl(). */
 HEED_API HEED_MUST_CHECK heed_status heed_compressive(const heed_compressive_desc *desc,
                                                       heed_mechanism *out, heed_report *report);
+
+/* ---- DeBERTa ------------------------------------------------------------------ */
+
+/**
+ * DeBERTa, disentangled attention: scores of contents and of relative positions.
+ *
+ *     row i sees every key, or with a window { j : |i - j| <= window }
+ *     score  (q_i . k_j + q_i . Kr[x] + k_j . Qr[x]) / sqrt(t d),  x = map[clamp(j - i + zero)]
+ *
+ * Kr (content to position) and Qr (position to content) are the projected tables, t is 1 and 1 more
+ * for each of the two that is there. heed_map_log() and heed_map_even() with HEED_MAP_REVERSED
+ * write maps for tables in the order of i - j; without a map x is the clamp itself.
+ * He et al. 2021, section 3.1; both terms at the distance of i from j, as in their code. With a
+ * window: level 1 of the Poolingformer's fusion with it. Pairs: n n, or n (2 window + 1).
+ */
+typedef struct heed_deberta_desc {
+    uint32_t size, flags;      /**< flags: 0. */
+    heed_tensor q, o;
+    heed_keys text;
+    heed_slot kr, qr;          /**< [1 or H][len][d], each optional. */
+    heed_slot map;             /**< Optional: i32 [entries]. */
+    int64_t zero;              /**< Entry (without map: row) of distance 0. */
+    int64_t window;            /**< 0 .. 2^40; 0: none, every key. */
+} heed_deberta_desc;
+
+/** Fills `out` for DeBERTa: "What every builder answers"; HEED_E_VALUE also for a map without a
+ * table. */
+HEED_API HEED_MUST_CHECK heed_status heed_deberta(const heed_deberta_desc *desc,
+                                                  heed_mechanism *out, heed_report *report);
 
 /* ---- conveniences: no symbols, no ABI ------------------------------------- */
 

@@ -28,6 +28,10 @@ typedef int64_t times_fn(const struct world_of *, int64_t b, int64_t h, int64_t 
 typedef double bias_fn(const struct world_of *, int64_t b, int64_t h, int64_t i, int set,
                        int64_t j);
 
+/* An addend of scores, all in all, and the sum of the magnitudes that went into it. */
+typedef double extra_fn(const struct world_of *, int64_t b, int64_t h, int64_t i, int set,
+                        int64_t j, double *size);
+
 struct world_of {
     const char *name;
     int64_t batch, heads, n_q, d, d_v;
@@ -40,6 +44,7 @@ struct world_of {
     void (*build)(struct world_of *);
     times_fn *times;                    /* what the paper says; lengths and masks come on top */
     bias_fn *bias;                      /* NULL: none */
+    extra_fn *extra;                    /* of 2 d products at most; NULL: none */
     const void *p;                      /* the test's parameters */
     heed_mechanism m;
     heed_buf slot_buf[HEED_MECHANISM_SLOTS];
@@ -169,6 +174,12 @@ static inline void row_collect(const struct world_of *w, int64_t b, int64_t h, i
                 key.y += bias;
                 key.size += fabs(bias);
             }
+            if (times && w->extra) {
+                double size = 0;
+
+                key.y += w->extra(w, b, h, i, s, j, &size);
+                key.size += size;
+            }
             for (int64_t t = 0; t < times; t++) {
                 ck_assert_int_lt(row->n, 4 * MOST_KEYS);
                 row->key[row->n++] = key;
@@ -177,12 +188,13 @@ static inline void row_collect(const struct world_of *w, int64_t b, int64_t h, i
     }
 }
 
-/* How far each weight may be off after d + 8 roundings of the score, at most n / 16 + 2 changes of
- * the maximum, and four units in the last place of an exponential: the analysis of the conformance
- * kit (tools/conform/oracle.c), without softcap and sinks. */
+/* How far each weight may be off after d + 8 roundings of the score (3 d + 8 with an extra), at
+ * most n / 16 + 2 changes of the maximum, and four units in the last place of an exponential: the
+ * analysis of the conformance kit (tools/conform/oracle.c), without softcap and sinks. */
 static inline void row_bound(const struct world_of *w, struct seen_row *row)
 {
-    const double u = 0x1p-24, n = (double)row->n, rescales = n / 16 + 2;
+    const double u = 0x1p-24, n = (double)row->n, rescales = n / 16 + 2,
+                 roundings = (double)(w->extra ? 3 * w->d : w->d);
     double reach = 0;
 
     row->most = -(double)INFINITY;
@@ -197,8 +209,7 @@ static inline void row_bound(const struct world_of *w, struct seen_row *row)
     }
     for (int64_t k = 0; k < row->n; k++) {
         struct seen_key *key = &row->key[k];
-        const double eps = u * (((double)w->d + 8) * key->size + 3 * (row->most - key->y) +
-                                2 * reach);
+        const double eps = u * ((roundings + 8) * key->size + 3 * (row->most - key->y) + 2 * reach);
 
         key->error = key->weight * expm1(eps + ((rescales + 1) * 4 + rescales) * u);
         row->loss += key->error / row->sum;

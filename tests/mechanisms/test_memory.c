@@ -90,8 +90,8 @@ LOOP_TEST(compressive_transformer, world_devices())
     mechanism_prove(&w, _i);
 }
 
-/* The newest row of the memory is at -1 whatever its length: a bias of distance put on the sources
- * says so. Linear biases of Press et al. 2022 stand for the relative positions to come. */
+/* The newest row of the memory is at -1 whatever its length: a bias of distance that the caller
+ * puts on the sources says so, the linear one of Press et al. 2022. */
 static double distance_bias(const struct world_of *w, int64_t b, int64_t h, int64_t i, int set,
                             int64_t j)
 {

@@ -191,14 +191,13 @@ static inline void probe_weights(struct world_of *w)
 static inline void probe_exact(struct world_of *w, int64_t most)
 {
     static struct seen_row row;
-    bias_fn *const bias = w->bias;
 
     for (int s = 0; s < w->n_sets; s++)
         for (int64_t x = 0; x < world_count(&w->set[s].v); x++)
             world_f32(&w->set[s].v)[x] = (float)world_range(1, most);
     world_run(w);
     judge(w);
-    if (bias)                           /* equal scores need tables of zeros: not here */
+    if (w->bias || w->extra)            /* scores are not equal */
         return;
     memset(world_f32(&w->q), 0, (size_t)world_count(&w->q) * sizeof(float));
     world_run(w);
