@@ -35,6 +35,7 @@ typedef double extra_fn(const struct world_of *, int64_t b, int64_t h, int64_t i
 struct world_of {
     const char *name;
     int64_t batch, heads, n_q, d, d_v;
+    int64_t kv_heads;                   /* divides heads; 0: as many */
     int n_sets;
     bool cross;                         /* rows have no lengths */
     double scale;                       /* 0: 1 / sqrt(d) */
@@ -100,6 +101,17 @@ static inline int64_t world_all_keys(const struct world_of *w)
     return n;
 }
 
+static inline int64_t world_kv_heads(const struct world_of *w)
+{
+    return w->kv_heads ? w->kv_heads : w->heads;
+}
+
+/* The key head of a query head. */
+static inline int64_t world_kv_head(const struct world_of *w, int64_t h)
+{
+    return h / (w->heads / world_kv_heads(w));
+}
+
 /* Element [b][h][row][0] of a dense array. */
 static inline float *world_row(const heed_array *a, int64_t b, int64_t h, int64_t row)
 {
@@ -116,8 +128,8 @@ static inline void world_make(struct world_of *w)
         struct key_set *set = &w->set[s];
 
         ck_assert_int_le(set->n, MOST_KEYS);
-        set->k = world_floats(HEED_F32, w->batch, w->heads, set->n, w->d);
-        set->v = world_floats(HEED_F32, w->batch, w->heads, set->n, w->d_v);
+        set->k = world_floats(HEED_F32, w->batch, world_kv_heads(w), set->n, w->d);
+        set->v = world_floats(HEED_F32, w->batch, world_kv_heads(w), set->n, w->d_v);
         set->len = world_new((size_t)w->batch * sizeof(int32_t));
         set->mask = world_new((size_t)(w->batch * set->n));
         for (int64_t b = 0; b < w->batch; b++)
@@ -133,7 +145,7 @@ static inline void world_widen(struct world_of *w, int64_t d_v)
     w->d_v = d_v;
     w->o = world_array(HEED_F32, w->batch, w->heads, w->n_q, d_v, -1);
     for (int s = 0; s < w->n_sets; s++)
-        w->set[s].v = world_floats(HEED_F32, w->batch, w->heads, w->set[s].n, d_v);
+        w->set[s].v = world_floats(HEED_F32, w->batch, world_kv_heads(w), w->set[s].n, d_v);
 }
 
 /* ---- the oracle ---- */
@@ -155,14 +167,15 @@ static inline void row_collect(const struct world_of *w, int64_t b, int64_t h, i
 {
     const double scale = w->scale != 0 ? w->scale : 1 / sqrt((double)w->d);
     const float *q = world_row(&w->q, b, h, i);
+    const int64_t kv = world_kv_head(w, h);
     int64_t column = 0;
 
     row->n = 0;
     for (int s = 0; s < w->n_sets && world_row_present(w, b, i); s++) {
         for (int64_t j = 0; j < w->set[s].n; j++, column++) {
             const int64_t times = world_present(w, b, s, j) ? w->times(w, b, h, i, s, j) : 0;
-            const float *k = world_row(&w->set[s].k, b, h, j);
-            struct seen_key key = { .column = column, .v = world_row(&w->set[s].v, b, h, j) };
+            const float *k = world_row(&w->set[s].k, b, kv, j);
+            struct seen_key key = { .column = column, .v = world_row(&w->set[s].v, b, kv, j) };
 
             for (int64_t t = 0; t < w->d && times; t++) {
                 key.y += (double)q[t] * (double)k[t] * scale;

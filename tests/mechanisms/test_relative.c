@@ -127,6 +127,7 @@ LOOP_TEST(transformer_xl, world_devices())
     w.build = xl_build;
     w.times = memory_times;
     w.extra = xl_extra;
+    w.kv_heads = 1;
     relative_make(1 / sqrt((double)CHANNELS));
     mechanism_prove(&w, _i);
 }

@@ -161,7 +161,7 @@ static inline void probe_weights(struct world_of *w)
 
     world_widen(w, all);
     for (int s = 0; s < w->n_sets; column += w->set[s++].n)
-        for (int64_t x = 0; x < w->batch * w->heads * w->set[s].n; x++)
+        for (int64_t x = 0; x < w->batch * world_kv_heads(w) * w->set[s].n; x++)
             for (int64_t c = 0; c < all; c++)
                 world_f32(&w->set[s].v)[x * all + c] = c == column + x % w->set[s].n;
     world_run(w);
@@ -240,7 +240,7 @@ static inline void probe_absent(struct world_of *w)
     world_run(w);
     before = world_kept(w);
     for (int64_t b = 0; b < w->batch; b++)
-        for (int64_t h = 0; h < w->heads; h++)
+        for (int64_t h = 0; h < world_kv_heads(w); h++)
             for (int s = 0; s < w->n_sets; s++)
                 for (int64_t j = 0; j < w->set[s].n; j++) {
                     if (world_present(w, b, s, j))
@@ -283,7 +283,7 @@ static inline void mechanism_prove(struct world_of *w, int device)
     probe_absent(w);
     world_widen(w, w->d_v);
     for (int s = 0; s < w->n_sets; s++)
-        w->set[s].k = world_floats(HEED_F32, w->batch, w->heads, w->set[s].n, w->d);
+        w->set[s].k = world_floats(HEED_F32, w->batch, world_kv_heads(w), w->set[s].n, w->d);
     probe_weights(w);
     probe_exact(w, 1);
     probe_exact(w, 9);
