@@ -15,11 +15,17 @@ HK_FN int hk_matrix_plain(const struct hk_matrix *m)
     return m->dtype == HK_F32 && m->channel == 1;
 }
 
+/* Where row i begins, which is there. */
+HK_FN HK_GLOBAL const char *hk_row_at(const struct hk_matrix *m, hk_i64 i)
+{
+    return hk_byte(m->base, hk_row_offset(m, i) * hk_size(m->dtype));
+}
+
 /* n channels of row i as f32 with unit stride: in place or converted into temp. */
 HK_FN HK_GLOBAL const float *hk_row_f32(const struct hk_matrix *m, hk_i64 i, hk_i64 n,
                                         HK_GLOBAL float *temp)
 {
-    HK_GLOBAL const char *from = hk_byte(m->base, hk_row_offset(m, i) * hk_size(m->dtype));
+    HK_GLOBAL const char *from = hk_row_at(m, i);
     hk_i64 t = 0;
 
     if (hk_matrix_plain(m))
@@ -53,17 +59,26 @@ HK_FN void hk_row_read(const struct hk_matrix *m, hk_i64 i, hk_i64 n, hk_i64 wid
         to[t] = 0.0f;
 }
 
-/* HKV_PACK rows into columns of a panel. */
-HK_FN void hk_rows_pack(HK_GLOBAL const float *const *rows, hk_i64 d, HK_GLOBAL float *panel)
+/* Channels [t, end) of HKV_PACK rows to out[channel - t][row]; pitch: floats from channel to
+ * channel. */
+HK_FN void hk_rows_pack(HK_GLOBAL const char *const *rows, hk_u32 dtype, hk_i64 t, hk_i64 end,
+                        HK_GLOBAL float *out, hk_i64 pitch)
 {
-    hk_i64 t = 0;
     int r;
 
-    for (; t + HKV_PACK <= d; t += HKV_PACK)
-        hkv_pack(rows, t, panel + t * HK_PANEL, HK_PANEL);
-    for (; t < d; t++) {
+    if (dtype == HK_F32) {
+        for (; t + HKV_PACK <= end; t += HKV_PACK, out += HKV_PACK * pitch)
+            hkv_pack((HK_GLOBAL const float *const *)rows, t, out, pitch);
+    } else if (dtype == HK_F16) {
+        for (; t + HKV_PACK <= end; t += HKV_PACK, out += HKV_PACK * pitch)
+            hkv_pack_f16((HK_GLOBAL const hk_u16 *const *)rows, t, out, pitch);
+    } else {
+        for (; t + HKV_PACK_BF16 <= end; t += HKV_PACK_BF16, out += HKV_PACK_BF16 * pitch)
+            hkv_pack_bf16((HK_GLOBAL const hk_u16 *const *)rows, t, out, pitch);
+    }
+    for (; t < end; t++, out += pitch) {
         for (r = 0; r < HKV_PACK; r++)
-            panel[t * HK_PANEL + r] = rows[r][t];
+            out[r] = hk_element(dtype, rows[r], t);
     }
 }
 
@@ -115,7 +130,7 @@ HK_FN void hk_keys_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
 
     for (i = 0; i < HK_BLOCK; i += HKV_PACK) {
         HK_GLOBAL float *panel = out + i / HK_PANEL * HK_PANEL * d + i % HK_PANEL;
-        HK_GLOBAL const float *rows[HKV_PACK];
+        HK_GLOBAL const char *rows[HKV_PACK];
 
         if (i % HK_ABREAST == 0 && hk_keys_abreast(k, keys + i)) {
             hk_columns_pack(k, keys[i], d, panel);
@@ -126,14 +141,17 @@ HK_FN void hk_keys_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
             HK_GLOBAL float *row = temp + r * d;
             hk_i64 t;
 
-            rows[r] = row;
-            if (keys[i + r] >= 0)
-                rows[r] = hk_row_f32(k, keys[i + r], d, row);
-            else
+            rows[r] = (HK_GLOBAL const char *)row;
+            if (keys[i + r] < 0) {
                 for (t = 0; t < d; t++)
                     row[t] = 0.0f;
+            } else if (k->channel == 1) {
+                rows[r] = hk_row_at(k, keys[i + r]);
+            } else {
+                hk_row_f32(k, keys[i + r], d, row);
+            }
         }
-        hk_rows_pack(rows, d, panel);
+        hk_rows_pack(rows, k->channel == 1 ? k->dtype : HK_F32, 0, d, panel, HK_PANEL);
     }
 }
 
