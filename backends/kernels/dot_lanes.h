@@ -38,6 +38,14 @@ HK_FN hk_i64 hk_band_row(const struct hk_band *band, hk_i64 i)
     return band->first + band->stack * i;
 }
 
+/* What row i sees of the block. Rows of a tile that sees nothing have no masks. */
+HK_FN hk_u64 hk_band_mask(const struct hk_strip *st, const struct hk_band *band, hk_i64 i)
+{
+    const hk_i64 row = hk_band_row(band, i);
+
+    return st->tile_masks[row / HK_R] != 0 ? st->masks[row] : 0;
+}
+
 /* ---- packing ---- */
 
 HK_FN hk_i64 hk_band_query(const struct hk_strip *st, const struct hk_band *band, hk_i64 i)
@@ -76,7 +84,7 @@ HK_FN void hk_band_entries(const struct hk_strip *st, const struct hk_band *band
     for (r = 0; r < HKV_PACK; r++) {
         if (band->step != 0)
             entry[r] = hk_lookup_index(st->call, from, n, st->b, delta + (j + r) * band->step);
-        else if (st->masks[hk_band_row(band, 0)] >> (j + r) & 1)
+        else if (hk_band_mask(st, band, 0) >> (j + r) & 1)
             entry[r] = hk_lookup_index(st->call, from, n, st->b, hk_band_delta(st, band, j + r));
         else
             entry[r] = -1;
@@ -226,7 +234,7 @@ HK_FN void hk_band_add(const struct hk_strip *st, const struct hk_band *band, hk
         tile.at[r] = here - at;
         even = even && tile.at[r] == -r;
         valid[r] = hk_band_valid(band, here);
-        any |= st->masks[hk_band_row(band, i + r)];
+        any |= hk_band_mask(st, band, i + r);
     }
     tile.q = st->q + row * d;
     tile.q_row = band->stack * d;
@@ -282,14 +290,14 @@ HK_FN void hk_band_rows(const struct hk_strip *st, struct hk_band *band, hk_i64 
     while (done < n) {
         band->first = first + band->stack * done;
         band->rows = 1;
-        if (st->masks[band->first] == 0) {
+        if (hk_band_mask(st, band, 0) == 0) {
             done++;
             continue;
         }
         while (done + band->rows < n && hk_band_holds(st, band, band->rows))
             band->rows++;
         done += band->rows;
-        while (st->masks[hk_band_row(band, band->rows - 1)] == 0)
+        while (hk_band_mask(st, band, band->rows - 1) == 0)
             band->rows--;
         band->columns = HK_BLOCK + hk_band_at(st, band, 0);
         band->columns = (band->columns + HKV_PACK - 1) / HKV_PACK * HKV_PACK;
