@@ -388,7 +388,8 @@ HK_FN void hk_block_weigh(const struct hk_strip *st, HK_GLOBAL const struct hk_s
 HK_FN void hk_block_few(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                         const struct hk_sub_view *view, hk_i64 block, hk_u64 visible)
 {
-    struct hk_block_rows k, v;
+    const hk_i64 shift = hk_next_block(st, sub, block);
+    struct hk_block_rows k, v, next;
 
     hk_block_rows_get(st, &st->k_rows, sub, view, block, visible,
                       (HK_GLOBAL const char *)st->zeros, &k);
@@ -396,10 +397,12 @@ HK_FN void hk_block_few(const struct hk_strip *st, HK_GLOBAL const struct hk_sub
                       (HK_GLOBAL const char *)st->zeros, &v);
     hk_few_scores(st, &k, &v);
     hk_block_softmax(st, sub, view, block, 0);
-    if (hk_tiles_agree(st))
-        hk_few_weigh(st, &k, hk_next_block(st, sub, block), &v);
-    else
+    if (!hk_tiles_agree(st))
         hk_block_weigh(st, sub, view, block, visible, 0);
+    else if (shift != 0)
+        hk_few_weigh(st, &v, &k, shift);
+    else
+        hk_few_weigh(st, &v, hk_next_rows(st, sub, block, &next) ? &next : 0, 0);
 }
 
 HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,

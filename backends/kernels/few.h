@@ -45,11 +45,17 @@ HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *
     int i;
 
     out->dtype = m->dtype;
-    if (direct && visible == ~(hk_u64)0 && hk_rows_even(m, first, first + HK_BLOCK - 1)) {
+    if (direct && visible == ~(hk_u64)0) {
+        const int even = hk_rows_even(m, first, first + HK_BLOCK - 1);
         HK_GLOBAL const char *at = hk_row_at(m, first);
 
-        for (i = 0; i < HK_BLOCK; i++)
-            out->at[i] = at + i * row;
+        for (i = 0; i < HK_BLOCK; i++) {
+            out->at[i] = at;
+            if (even || i + 1 == HK_BLOCK || hk_rows_even(m, first + i, first + i + 1))
+                at += row;
+            else
+                at = hk_row_at(m, first + i + 1);
+        }
         return;
     }
     for (i = 0; i < HK_BLOCK; i++) {
@@ -113,6 +119,23 @@ HK_FN hk_i64 hk_next_block(const struct hk_strip *st, HK_GLOBAL const struct hk_
         !hk_rows_even(&st->k_rows, block * HK_BLOCK, end - 1))
         return 0;
     return HK_BLOCK * st->k_rows.row * hk_size(st->k_rows.dtype);
+}
+
+/* The K rows of the next block, where hk_next_block is 0; 0: there is none, or nobody knows. */
+HK_FN int hk_next_rows(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub, hk_i64 block,
+                       struct hk_block_rows *out)
+{
+    const struct hk_matrix *k = &st->k_rows;
+    const hk_i64 first = (block + 1) * HK_BLOCK;
+    hk_i64 i;
+
+    if (!hk_block_aligned(sub) || first + HK_BLOCK > st->len)
+        return 0;
+    out->dtype = k->dtype;
+    for (i = 0; i < HK_BLOCK; i++)
+        out->at[i] = hk_row_present(k, first + i) ? hk_row_at(k, first + i)
+                                                  : (HK_GLOBAL const char *)st->zeros;
+    return 1;
 }
 
 /* ---- scores ---- */
@@ -345,18 +368,18 @@ HK_FN int hk_run_end(hk_u64 mask, int start)
     return zeros == 0 ? HK_BLOCK : (int)hk_min(start + hk_first_bit(zeros), HK_BLOCK);
 }
 
-/* The weights of all tiles, of which each has one mask, with V. Meanwhile the K of the next block
- * is fetched, `shift` bytes behind that of this one (0: it is not). */
-HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *k, hk_i64 shift,
-                        const struct hk_block_rows *v)
+/* The weights of all tiles, of which each has one mask, with V. Meanwhile what lies
+ * `shift` bytes behind the rows of `next` is fetched (next 0: nothing). */
+HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v,
+                        const struct hk_block_rows *next, hk_i64 shift)
 {
     const hk_i64 vecs = 2 * ((hk_vecs_of(hk_min(st->n_rows, HK_R)) + 1) / 2);
     const hk_i64 columns = (st->width / HKV_LANES + vecs - 1) / vecs;
     struct hk_ahead ahead;
     hk_i64 m;
 
-    hk_ahead_begin(&ahead, k, shift, st->call->plan->d,
-                   shift != 0 ? st->tiles * columns * HK_BLOCK : 0);
+    hk_ahead_begin(&ahead, next ? next : v, shift, st->call->plan->d,
+                   next ? st->tiles * columns * HK_BLOCK : 0);
 
     for (m = 0; m < st->tiles; m++) {
         const struct hk_tile tile = hk_strip_tile(st, m);

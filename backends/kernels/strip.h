@@ -247,10 +247,11 @@ HK_FN void hk_tile_mask(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
         hk_tile_fill(st, m);
         return;
     }
-    for (i = m * HK_R; outer && i < (m + 1) * HK_R && i < st->n_rows; i++) {
+    for (i = m * HK_R; i < (m + 1) * HK_R && i < st->n_rows; i++) {
         const struct hk_row row = hk_strip_row(st, i);
         HK_COPY(struct hk_reach, reach, st->reach[i]);
-        const hk_u64 mask = hk_row_mask(sub, view, &row, reach, block, available);
+        const hk_u64 mask =
+            outer ? hk_row_mask(sub, view, &row, reach, block, available) : 0;
 
         st->masks[i] = mask;
         any |= mask;

@@ -40,6 +40,41 @@ static double counted_flops(const struct workload *load)
     return 4.0 * (double)load->d * pairs * (double)load->h * (double)load->b;
 }
 
+/* A chunk of queries at the end of a cache. */
+TEST(chunks_of_prefill_equal_counting)
+{
+    static const int sizes[][3] = { { 1, 1, 0 }, { 3, 9, 2 }, { 3, 9, 6 }, { 3, 9, 7 },
+                                    { 3, 9, 100 }, { 9, 9, 4 }, { 5, 8, 0 } };
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int n = sizes[i][0], keys = sizes[i][1], w = sizes[i][2];
+        int pairs = 0, first = keys;
+        struct workload load;
+        char text[64];
+
+        for (int q = keys - n; q < keys; q++) {
+            for (int k = 0; k <= q; k++) {
+                pairs += q - k <= w;
+                first = q - k <= w && k < first ? k : first;
+            }
+        }
+        snprintf(text, sizeof text, "prefill-chunk:n=%d,keys=%d,w=%d,h=4,hk=2,d=3", n, keys, w);
+        load = parsed(text);
+        ck_assert_double_eq(workload_cost(&load).flops, 4.0 * 3 * 4 * pairs);
+        ck_assert_double_eq(workload_cost(&load).read, 4.0 * 3 * (n * 4 + 2 * 2 * (keys - first)));
+    }
+}
+
+TEST(items_of_decode_are_ragged)
+{
+    const struct workload load = parsed("decode:b=3,keys=100,h=4,hk=2,d=3,dtype=f16");
+    const int64_t rows = 100 + 62 + 24;
+
+    ck_assert_double_eq(workload_cost(&load).flops, (double)(4 * 3 * 4 * rows));
+    ck_assert_double_eq(workload_cost(&load).read, (double)(2 * 3 * (2 * 2 * rows + 3 * 4)));
+    ck_assert_int_eq(workload_ragged(4, 9, 8), 1);
+}
+
 TEST(closed_forms_equal_counting)
 {
     static const char *const texts[] = {
@@ -97,7 +132,8 @@ TEST(wrong_workloads_are_refused_with_a_reason)
     static const char *const texts[] = {
         "", "dens", "dense:", "dense:n", "dense:n=", "dense:n=0", "dense:n=-1", "dense:n=1x",
         "dense:n= 1", "dense:n=99999999999999999999", "dense:q=1", "dense:w=1", "causal:w=1",
-        "window:w=-1", "dense:dtype=f64", "dense:h=3,hk=2", "dense:n=1073741824,d=1048576",
+        "window:w=-1", "prefill-chunk:n=9,keys=8", "decode:token=2", "decode:n=1",
+        "dense:dtype=f64", "dense:h=3,hk=2", "dense:n=1073741824,d=1048576",
         "dense:n=1,,d=1", "dense:n=+1",
         "copy:w=1", "copy:hk=1", "copy:page=16", "copy-paged:page=0", "pool-mean:kernel=8,n=7",
         "pool-mean:stride=0", "pool-bucket:kernel=2", "pool-max:block=8", "select-hash:block=3",

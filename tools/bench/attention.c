@@ -28,9 +28,45 @@ static int64_t key_rows(const struct workload *load)
     return load->keys > 0 ? load->keys : load->n;
 }
 
+static int64_t page_count(const struct workload *load)
+{
+    return load->page > 0 ? (load->keys - 1) / load->page + 1 : 0;
+}
+
+/* K or V: rows of items, or [pages][hk][page][d] shared by all of them. */
+static heed_tensor cache_shape(const struct workload *load)
+{
+    struct workload pages = *load;
+
+    if (load->page == 0)
+        return shape(load, load->hk, key_rows(load));
+    pages.b *= page_count(load);
+    return shape(&pages, load->hk, load->page);
+}
+
+/* A row an item, ragged caches: slot 1 has their lengths, slot 2 the tables of their pages. */
+static void describe_decode(const struct workload *load, heed_attn_desc *desc, heed_source *source,
+                            heed_slot slots[2])
+{
+    const int64_t table[] = { load->b, page_count(load) };
+
+    slots[0].t = heed_array_dense(HEED_I64, NULL, 1, &load->b).t;
+    desc->flags = HEED_ATTN_ALIGN_END;
+    desc->slots = slots;
+    desc->n_slots = 1;
+    desc->slot_size = sizeof *slots;
+    source->len_slot = 1;
+    if (load->page > 0) {
+        slots[1].t = heed_array_dense(HEED_I32, NULL, 2, table).t;
+        desc->n_slots = 2;
+        source->layout = HEED_LAYOUT_PAGED;
+        source->slot = 2;
+    }
+}
+
 /* What the queries see. */
 static void describe(const struct workload *load, heed_attn_desc *desc, heed_source *source,
-                     heed_term *window, heed_slot *lengths)
+                     heed_term *window)
 {
     if (load->kind == WORKLOAD_CAUSAL || load->kind == WORKLOAD_PREFILL_CHUNK)
         source->flags = HEED_SOURCE_CAUSAL;
@@ -41,28 +77,19 @@ static void describe(const struct workload *load, heed_attn_desc *desc, heed_sou
     }
     if (load->kind == WORKLOAD_PREFILL_CHUNK)
         desc->flags = HEED_ATTN_ALIGN_END;
-    if (load->kind == WORKLOAD_DECODE) {
-        lengths->t = heed_array_dense(HEED_I64, NULL, 1, &load->b).t;
-        desc->flags = HEED_ATTN_ALIGN_END;
-        desc->slots = lengths;
-        desc->n_slots = 1;
-        desc->slot_size = sizeof *lengths;
-        source->len_slot = 1;
-    }
 }
 
 static heed_status plan(struct contender *c, const struct workload *load,
                         struct operation_array *arrays, heed_report *report)
 {
-    const struct contents none = { CONTENTS_NONE, 0, 0 };
     const struct contents ragged = { CONTENTS_RAGGED, 0, load->keys };
-    const int64_t keys = key_rows(load);
+    const struct contents pages = { CONTENTS_SHUFFLED, 0, load->b * page_count(load) };
     heed_term window = {
         .kind = HEED_TERM_WINDOW, .left = load->w,
         .right = load->kind == WORKLOAD_WINDOW ? load->w : 0,
     };
-    heed_slot lengths = { .data = NULL };
-    heed_source source = { .k = shape(load, load->hk, keys), .v = shape(load, load->hk, keys) };
+    heed_slot slots[2] = { { .data = NULL } };
+    heed_source source = { .k = cache_shape(load), .v = cache_shape(load) };
     heed_attn_desc desc = {
         .size = sizeof desc, .flags = HEED_ATTN_ALIGN_START,
         .q = shape(load, load->h, query_rows(load)), .o = shape(load, load->h, query_rows(load)),
@@ -70,16 +97,19 @@ static heed_status plan(struct contender *c, const struct workload *load,
     };
     heed_attn_args *const args = &c->args.attn;
 
-    describe(load, &desc, &source, &window, &lengths);
+    describe(load, &desc, &source, &window);
+    if (load->kind == WORKLOAD_DECODE)
+        describe_decode(load, &desc, &source, slots);
     *args = (heed_attn_args){
         .size = sizeof *args, .kv = &c->kv, .kv_size = sizeof c->kv, .n_slots = desc.n_slots,
-        .slots = &c->slot,
+        .slots = c->slots,
     };
     arrays[0] = (struct operation_array){ desc.q, { CONTENTS_UNIFORM, 2, 0 }, &args->q };
     arrays[1] = (struct operation_array){ source.k, { CONTENTS_UNIFORM, 1, 0 }, &c->kv.k };
     arrays[2] = (struct operation_array){ source.v, { CONTENTS_UNIFORM, 1, 0 }, &c->kv.v };
-    arrays[3] = (struct operation_array){ desc.o, none, &args->o };
-    arrays[4] = (struct operation_array){ lengths.t, ragged, &c->slot };
+    arrays[3] = (struct operation_array){ desc.o, { CONTENTS_NONE, 0, 0 }, &args->o };
+    arrays[4] = (struct operation_array){ slots[0].t, ragged, &c->slots[0] };
+    arrays[5] = (struct operation_array){ slots[1].t, pages, &c->slots[1] };
     return c->lib->attn_plan(c->device, &desc, &c->plan, report);
 }
 

@@ -26,7 +26,7 @@ static const struct {
     [WORKLOAD_CAUSAL] = { "causal", "n=4096,h=1,hk,d=64,b=1", OPERATION_ATTN, cost_attention },
     [WORKLOAD_WINDOW] = { "window", "n=16384,h=1,hk,d=64,b=1,w=256", OPERATION_ATTN,
                           cost_attention },
-    [WORKLOAD_DECODE] = { "decode", "h=32,hk=8,d=128,b=1,keys=8192,token=0", OPERATION_ATTN,
+    [WORKLOAD_DECODE] = { "decode", "h=32,hk=8,d=128,b=1,page=0,keys=8192,token=0", OPERATION_ATTN,
                           cost_decode },
     [WORKLOAD_PREFILL_CHUNK] = { "prefill-chunk", "n=512,h=32,hk=8,d=128,b=1,w=4096,keys=16896",
                                  OPERATION_ATTN, cost_prefill_chunk },
@@ -84,7 +84,7 @@ static const struct {
     { "token", AT(token), AT(token), 0, 1 },
     { "kernel", AT(kernel), AT(kernel), 1, 1 << 24 },
     { "stride", AT(stride), AT(kernel), 1, INT64_C(1) << 30 },
-    { "page", AT(page), AT(page), 1, NUMBER_MOST },
+    { "page", AT(page), AT(page), 0, NUMBER_MOST },
     { "block", AT(block), AT(block), 2, INT64_C(1) << 30 },
     { "buckets", AT(buckets), AT(buckets), 2, NUMBER_MOST },
     { "queries", AT(queries), AT(queries), 1, NUMBER_MOST },
@@ -288,6 +288,10 @@ static bool complete(struct workload *load, char *error, size_t size)
     if (load->hk > 0 && load->h % load->hk != 0) {
         snprintf(error, size, "h=%" PRId64 " is not a multiple of hk=%" PRId64, load->h,
                  load->hk);
+        return false;
+    }
+    if (load->kind == WORKLOAD_COPY_PAGED && load->page == 0) {
+        snprintf(error, size, "page of copy-paged is at least 1");
         return false;
     }
     if (load->kind == WORKLOAD_PREFILL_CHUNK && load->n > load->keys) {

@@ -34,7 +34,7 @@ struct workload {
     int64_t w;                          /* window: reach to each side; prefill-chunk: back */
     int64_t keys, token;                /* caches: rows of the longest item; 1: token-major */
     int64_t kernel, stride;             /* pools over windows: tokens */
-    int64_t page;                       /* copy-paged: rows of a page */
+    int64_t page;                       /* rows of a page; decode, 0: no pages */
     int64_t block, buckets;             /* pool-bucket, select-norm, select-hash: tokens, rows */
     int64_t queries, count;             /* select-topk: rows of q; selections: places */
     int64_t rows;                       /* push: capacity of the memory */
