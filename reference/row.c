@@ -152,6 +152,12 @@ static float bias_add(const struct walk *walk, const struct heed_checked_bias *b
     return bias_kind(bias)->addend(walk, bias, key, &add) ? fmaf(add.a, add.b, y) : y;
 }
 
+/* Of the key's row in k or v: 1, if its elements are numbers as they are. */
+static float scale_of(const struct walk *walk, const struct heed_aux *scale, int64_t key)
+{
+    return scale->slot == 0 ? 1.0f : heed_ref_key_scale(walk->row, &walk->keys, scale, key);
+}
+
 /* Steps 3 and 4. */
 static float score(const struct walk *walk, int64_t key)
 {
@@ -160,13 +166,15 @@ static float score(const struct walk *walk, int64_t key)
     const struct heed_checked_source *source = walk->keys.source;
     int64_t q_at = view_offset(&attn->q, row->batch, row->head, row->q_begin + row->index);
     int64_t k_at = heed_ref_key_at(row, &walk->keys, &source->k, key);
-    float s = 0.0f, y;
+    float scale = scale_of(walk, &source->k_scale, key), s = 0.0f, y;
 
     for (int64_t t = 0; t < attn->d; t++) {
         float q = heed_ref_load(attn->q.dtype, heed_ref_memory(row, HEED_ATTN_Q),
                                 q_at + t * attn->q.stride[5]);
         float k = heed_ref_load(source->k.dtype, walk->keys.k, k_at + t * source->k.stride[5]);
 
+        if (source->k.dtype == HEED_I8)
+            k *= scale;
         s = fmaf(q, k, s);
     }
     if (walk->constants->capped) {
@@ -184,10 +192,13 @@ static float score(const struct walk *walk, int64_t key)
 /* A key that the terms name, at its ordinal. */
 static void visit(struct walk *walk, int64_t key, int64_t ordinal)
 {
+    const struct heed_checked_source *source = walk->keys.source;
+
     if (heed_ref_key_cut(walk->row, &walk->keys, key) || bias_removes(walk, key))
         return;
     heed_ref_softmax_add(&walk->softmax, score(walk, key), ordinal,
-                         heed_ref_key_at(walk->row, &walk->keys, &walk->keys.source->v, key));
+                         heed_ref_key_at(walk->row, &walk->keys, &source->v, key),
+                         scale_of(walk, &source->v_scale, key));
 }
 
 /* Step 2, layout LISTED: one sub-source in list order, repeats included. Absent entries keep their

@@ -15,6 +15,19 @@ HK_FN int hk_matrix_plain(const struct hk_matrix *m)
     return m->dtype == HK_F32 && m->channel == 1;
 }
 
+/* n bytes of a row times its scale. */
+HK_FN void hk_bytes_widen(HK_GLOBAL const hk_i8 *from, hk_i64 channel, float scale, hk_i64 n,
+                          HK_GLOBAL float *to)
+{
+    const hk_vec factor = hkv_set(scale);
+    hk_i64 t = 0;
+
+    for (; channel == 1 && t + HKV_LANES <= n; t += HKV_LANES)
+        hkv_store(to + t, hkv_mul(hkv_load_i8(from + t), factor));
+    for (; t < n; t++)
+        to[t] = hk_mul(hk_from_i8(from[t * channel]), scale);
+}
+
 /* n channels of row i as f32 with unit stride: in place or converted into temp. */
 HK_FN HK_GLOBAL const float *hk_row_f32(const struct hk_matrix *m, hk_i64 i, hk_i64 n,
                                         HK_GLOBAL float *temp)
@@ -30,6 +43,9 @@ HK_FN HK_GLOBAL const float *hk_row_f32(const struct hk_matrix *m, hk_i64 i, hk_
     } else if (m->channel == 1 && m->dtype == HK_BF16) {
         for (; t + HKV_LANES <= n; t += HKV_LANES)
             hkv_store(temp + t, hkv_load_bf16((HK_GLOBAL const hk_u16 *)from + t));
+    } else if (m->dtype == HK_I8) {
+        hk_bytes_widen((HK_GLOBAL const hk_i8 *)from, m->channel, hk_row_scale(m, i), n, temp);
+        t = n;
     }
     for (; t < n; t++)
         temp[t] = hk_element(m->dtype, from, t * m->channel);

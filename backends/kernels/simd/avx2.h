@@ -103,6 +103,13 @@ HK_INLINE hk_vec hkv_load_bf16(const hk_u16 *p)
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 }
 
+HK_INLINE hk_vec hkv_load_i8(const hk_i8 *p)
+{
+    const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)p);
+
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
+}
+
 /* Halves on their way out: zeros lose their sign, NaN is the canonical one. */
 HK_INLINE void hk_store_halves(hk_u16 *p, hk_vec a, __m128i halves, short nan)
 {

@@ -102,6 +102,13 @@ HK_INLINE hk_vec hkv_load_bf16(const hk_u16 *p)
     return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
 }
 
+HK_INLINE hk_vec hkv_load_i8(const hk_i8 *p)
+{
+    const int32x4_t bytes = { p[0], p[1], p[2], p[3] };
+
+    return vcvtq_f32_s32(bytes);
+}
+
 HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 panel)
 {
     const float32x4_t r0 = vld1q_f32(rows[0] + t), r1 = vld1q_f32(rows[1] + t);

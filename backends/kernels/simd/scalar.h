@@ -71,6 +71,7 @@ HK_INLINE hk_u32 hkv_bytes(HK_GLOBAL const hk_u8 *p) { return *p != 0; }
 
 HK_INLINE hk_vec hkv_load_f16(HK_GLOBAL const hk_u16 *p) { return hk_load_f16(p); }
 HK_INLINE hk_vec hkv_load_bf16(HK_GLOBAL const hk_u16 *p) { return hk_from_bf16(*p); }
+HK_INLINE hk_vec hkv_load_i8(HK_GLOBAL const hk_i8 *p) { return hk_from_i8(*p); }
 
 /* Step 11: rounded to nearest even, NaN canonical, zeros +0. Memory of any kind. */
 #define hkv_store_f16(p, a) ((void)(*(p) = hk_to_f16(a)))
