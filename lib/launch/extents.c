@@ -3,6 +3,7 @@
  *
  * Which bytes of the caller's memory a run may touch, operand by operand.
  */
+#include "../core/dtype.h"
 #include "../core/error.h"
 #include "../core/sized.h"
 #include "operands.h"

@@ -30,11 +30,13 @@ static heed_status list_entry(const struct heed_entries *e, const struct heed_en
     if (entry->value < 0 || (entry->ended && !e->constant))
         return HEED_OK;
     if (entry->ended)
-        *fault = (struct heed_fault){ -1, "a negative entry ended the list before" };
+        *fault = (struct heed_fault){ .wanted = -1,
+                                      .why = "a negative entry ended the list before" };
     else if (entry->value >= bound)
-        *fault = (struct heed_fault){ bound, "no such key or row" };
+        *fault = (struct heed_fault){ .wanted = bound, .why = "no such key or row" };
     else if (entry->value <= entry->before)
-        *fault = (struct heed_fault){ entry->before + 1, "the list must ascend strictly" };
+        *fault = (struct heed_fault){ .wanted = entry->before + 1,
+                                      .why = "the list must ascend strictly" };
     else
         return HEED_OK;
     return HEED_E_INDEX;

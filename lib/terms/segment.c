@@ -23,11 +23,12 @@ static heed_status range_entry(const struct heed_entries *e, const struct heed_e
     const int64_t n_k = e->source->n_k;
 
     if (entry->first && entry->value < 0)
-        *fault = (struct heed_fault){ 0, "the range begins before the first key" };
+        *fault = (struct heed_fault){ .wanted = 0, .why = "the range begins before the first key" };
     else if (!entry->first && entry->value > n_k)
-        *fault = (struct heed_fault){ n_k, "the range ends after the last key" };
+        *fault = (struct heed_fault){ .wanted = n_k, .why = "the range ends after the last key" };
     else if (!entry->first && entry->value < entry->before && e->constant)
-        *fault = (struct heed_fault){ entry->before, "the range ends before it begins" };
+        *fault = (struct heed_fault){ .wanted = entry->before,
+                                      .why = "the range ends before it begins" };
     else
         return HEED_OK;
     return HEED_E_INDEX;

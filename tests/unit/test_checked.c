@@ -386,6 +386,31 @@ LOOP_TEST(run_time_slots_are_walked, sizeof(walked) / sizeof(walked[0]))
     heed_arena_finish(&arena);
 }
 
+/* Lengths above the bound: the first is named, the others are counted. */
+TEST(faults_of_a_slot_are_counted)
+{
+    static struct world w;
+    const void *bound_slots[S_COUNT] = { NULL };
+    const struct patch first = SET(len[0], 1000), last = SET(len[1], 1000);
+    heed_report report = { .size = sizeof(report) };
+    struct heed_arena arena;
+    const struct heed_checked *c;
+
+    world_fill(&w);
+    world_pack(&w);
+    for (int s = 0; s < S_COUNT; s++)
+        bound_slots[s] = w.slots[s].data;
+    w.slots[S_LEN - 1].data = NULL;
+    c = accept(&w.d, &arena);
+    patch(&w, &last);
+    ck_assert_int_eq(heed_validate_slots(c, bound_slots, &report), HEED_E_INDEX);
+    ck_assert_ptr_null(strstr(report.message, "more such"));
+    patch(&w, &first);
+    ck_assert_int_eq(heed_validate_slots(c, bound_slots, &report), HEED_E_INDEX);
+    ck_assert_ptr_nonnull(strstr(report.message, "; more such entries: 1"));
+    heed_arena_finish(&arena);
+}
+
 int main(void)
 {
     return suite_run("checked", 0, NULL, NULL);

@@ -233,7 +233,8 @@ enum {
     DATA_OVER,
     DATA_SUBNORMAL,
     DATA_SPECIAL,
-    DATA_BITS
+    DATA_BITS,
+    DATA_ALIKE /* rows have the same elements in another order: only rounding tells them apart */
 };
 void fill_floats(struct fixed_problem *, struct part *);
 /* Words: "none rt short zero hostile", without its first one for lengths that must be there. */

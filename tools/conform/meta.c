@@ -2,13 +2,14 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Relations between runs that need no oracle: what removed keys hold changes nothing, nor do keys
- * beyond the length; items may trade places; V times a power of two is o times it; a list has the
- * bits of the gathered copy.
+ * beyond the length; items may trade places; V times a power of two is o times it; lists, pages and
+ * rings have the bits of the gathered copy.
  */
 #include "conform.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Marks in hit [b][head of k][stored key] what some row consults, and in touched [b][h][row] who
  * consults a victim. */
@@ -315,6 +316,132 @@ static void listed(const struct bench *bench, const struct problem *p, struct ve
     cf_problem_free(copy);
 }
 
+/* ---- pages and rings, and their gathered copies ---------------------------- */
+
+static bool gathers(const struct problem *p, int s)
+{
+    return cf_s(&p->c, s, S_LAY) == LAY_PAGED || cf_s(&p->c, s, S_LAY) == LAY_RING;
+}
+
+/* One of k and v in the order of the keys; what nobody has is NaN. */
+static bool array_gather(const struct problem *p, int s, const struct array *from,
+                         struct array *to)
+{
+    const struct source_data *src = &p->source[s];
+
+    *to = (struct array){ .dtype = from->dtype,
+                          .trailing = 3,
+                          .batched = true,
+                          .shape = { p->n_items, src->heads, src->n_k, from->shape[3] } };
+    if (!cf_array_alloc(to))
+        return false;
+    for (int64_t i = 0; i < cf_array_count(to); i++)
+        cf_array_set(to, i, cf_encode(to->dtype, (float)INFINITY - (float)INFINITY));
+    for (int64_t b = 0; b < p->n_items; b++) {
+        struct item_view view;
+
+        cf_item_view(p, b, &view);
+        for (int64_t i = 0; i < view.k_n[s] * src->heads; i++) {
+            const int64_t key = i / src->heads, h = i % src->heads;
+            int64_t item, row;
+
+            if (!cf_key_there(p, &view, s, key))
+                continue;
+            row = cf_key_row(p, &view, s, key, &item);
+            for (int64_t t = 0; t < from->shape[3]; t++)
+                cf_array_set(to, cf_array_at(to, b, h, key, t),
+                             cf_array_bits(from, cf_array_at(from, item, h, row, t)));
+        }
+    }
+    return true;
+}
+
+/* A byte mask that shows everything, where there is none. */
+static bool mask_have(struct problem *to, int s)
+{
+    struct source_data *src = &to->source[s];
+    struct array *a = &to->slot[to->n_slots].a;
+
+    if (src->mask)
+        return true;
+    if (to->n_slots == MAX_SLOTS)
+        return false;
+    *a = (struct array){ .dtype = HEED_U8,
+                         .trailing = 2,
+                         .batched = true,
+                         .shape = { to->n_items, 1, 1, src->n_k } };
+    if (!cf_array_alloc(a))
+        return false;
+    memset(a->data, 1, (size_t)cf_array_count(a));
+    src->mask = ++to->n_slots;
+    return true;
+}
+
+/* Keys without a page are masked, an item without a ring has the length 0. */
+static void source_cut(const struct problem *p, struct problem *to, int s)
+{
+    const struct source_data *src = &to->source[s];
+    struct array *mask = &to->slot[src->mask - 1].a, *length = &to->slot[src->len - 1].a;
+
+    for (int64_t b = 0; b < p->n_items; b++) {
+        struct item_view view;
+
+        cf_item_view(p, b, &view);
+        if (view.k_n[s] == 0)
+            cf_array_set_int(length, cf_array_at(length, b, 0, 0, 0), 0);
+        for (int64_t i = 0; i < src->n_k * mask->shape[2]; i++) {
+            if (!cf_key_there(p, &view, s, i / mask->shape[2]))
+                cf_array_set(mask,
+                             cf_array_at(mask, b, 0, i % mask->shape[2], i / mask->shape[2]), 0);
+        }
+    }
+}
+
+static bool source_gather(const struct problem *p, struct problem *to, int s)
+{
+    struct source_data *src = &to->source[s];
+    struct array k, v;
+    bool ok = array_gather(p, s, &p->source[s].k, &k);
+
+    if (!ok)
+        return false;
+    free(src->k.data);
+    src->k = k;
+    ok = array_gather(p, s, &p->source[s].v, &v);
+    if (!ok)
+        return false;
+    free(src->v.data);
+    src->v = v;
+    ok = mask_have(to, s);
+    if (ok)
+        source_cut(p, to, s);
+    to->c.v[cf_at_source(s) + S_LAY] = LAY_DENSE;
+    src->index = 0;
+    src->total = src->n_k;
+    return ok;
+}
+
+/* Slots whose entries share memory cannot be cut one by one. */
+static void cached(const struct bench *bench, const struct problem *p, const struct call *got,
+                   struct verdict *v)
+{
+    struct problem *copy;
+    bool any = false, ok = true;
+
+    for (int s = 0; s < p->n_sources; s++)
+        any = any || gathers(p, s);
+    if (!any || cf_g(&p->c, G_SS) >= LAID_ZERO)
+        return;
+    copy = cf_problem_make(&p->c, NULL, 0, true);
+    for (int s = 0; s < p->n_sources && copy && ok; s++)
+        ok = !gathers(p, s) || source_gather(p, copy, s);
+    if (!copy || !ok)
+        cf_fail(v, "no memory for the gathered copy of a cache");
+    else
+        compare_run(bench, p, got, copy, NULL, 0, "a cache against the gathered copy", v);
+    cf_problem_free(copy);
+}
+
 void cf_family_meta(const struct bench *bench, const struct problem *p, const struct call *got,
                     struct verdict *v)
 {
@@ -323,6 +450,7 @@ void cf_family_meta(const struct bench *bench, const struct problem *p, const st
     if (p->n_items == 0)
         return;
     poisoned(bench, p, got, v);
+    cached(bench, p, got, v);
     switch (p->c.seed % 4) {
     case 0:
         appended(bench, p, got, v);

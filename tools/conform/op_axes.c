@@ -10,7 +10,7 @@
 
 enum { MAX_SPECS = F_OWN + 24 + MAX_PARTS * A_COUNT };
 
-const char fixed_fills[] = "normal exact ties huge over subnormal special bits";
+const char fixed_fills[] = "normal exact ties huge over subnormal special bits alike";
 
 static const struct cf_spec common[F_OWN] = {
     [F_BATCH] = { "batch", "2 1 3 0 none 2x2 1x3 2x1x3", 0, -1, NULL },

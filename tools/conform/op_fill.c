@@ -65,12 +65,23 @@ static uint32_t float_bits(int64_t fill, uint32_t dtype, uint64_t h)
     }
 }
 
+/* The elements of row 0, from another one on. */
+static int64_t alike(const struct fixed_problem *p, const struct part *part, int64_t i)
+{
+    const int64_t n = part->a.shape[3], turn = (int64_t)(part_hash(p, part, i / n) >> 1);
+
+    return (i % n + turn % n) % n;
+}
+
 void fill_floats(struct fixed_problem *p, struct part *part)
 {
     const int64_t n = cf_array_count(&part->a), fill = p->c.v[F_FILL];
 
-    for (int64_t i = 0; i < n; i++)
-        cf_array_set(&part->a, i, float_bits(fill, part->a.dtype, part_hash(p, part, i)));
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t from = fill == DATA_ALIKE ? alike(p, part, i) : i;
+
+        cf_array_set(&part->a, i, float_bits(fill, part->a.dtype, part_hash(p, part, from)));
+    }
 }
 
 int64_t part_hostile(const struct part *part, uint64_t hash)

@@ -5,70 +5,9 @@
  * are valid; run-time ones hold some entries that must be absent; hostile ones hold mostly
  * nonsense.
  */
-#include "kinds.h"
+#include "slots.h"
 
 #include <assert.h>
-#include <stdlib.h>
-
-/* Where in the batch a slot's row 0, 1, ... comes from: the same item has the same entries in any
- * batch. */
-static uint64_t item_hash(const struct problem *p, const struct array *a, int64_t b, int number)
-{
-    const int64_t item = a->batched && a->shape[0] > 1                                ? p->item[b]
-                         : cf_g(&p->c, G_SHARE) == 0 && a->batched && p->n_items == 1 ? p->item[0]
-                                                                                      : 0;
-
-    return cf_mix2(cf_mix2(p->c.seed, (uint64_t)number * 131 + 5), (uint64_t)item);
-}
-
-static int slot_add(struct problem *p, uint32_t dtype, bool batched, int trailing, int64_t x,
-                    int64_t y, int64_t z, bool constant)
-{
-    struct slot *slot;
-    const bool one = cf_g(&p->c, G_SHARE) == 1;
-
-    if (p->n_slots == MAX_SLOTS)
-        return 0;
-    slot = &p->slot[p->n_slots++];
-    slot->constant = constant;
-    slot->a = (struct array){ .dtype = dtype,
-                              .trailing = trailing,
-                              .batched = batched,
-                              .shape = { batched && !one ? p->n_items : 1, x, y, z },
-                              .laid = (int)cf_g(&p->c, G_SS) };
-    return cf_array_alloc(&slot->a) ? p->n_slots : -1;
-}
-
-static struct array *slot_of(struct problem *p, int slot)
-{
-    return &p->slot[slot - 1].a;
-}
-
-/* Has the slot entries that someone will read? */
-static bool wanted(const struct problem *p, int slot)
-{
-    return slot > 0 && (!p->shapes_only || p->slot[slot - 1].constant);
-}
-
-static int64_t nonsense(struct rng *r, int64_t n)
-{
-    const int64_t odd[] = { -1,        -5,        n,         n + 1, n + 7, INT32_MAX,
-                            INT32_MIN, INT64_MAX, INT64_MIN, n - 1, 0,     1 };
-
-    return rng_below(r, 3) == 0 ? rng_below(r, n) : odd[rng_below(r, 12)];
-}
-
-static uint32_t index_dtype(const struct problem *p)
-{
-    return cf_g(&p->c, G_INT) ? HEED_I64 : HEED_I32;
-}
-
-static int64_t nominal_length(const struct cs *c, int number, int64_t item, int64_t n)
-{
-    const uint64_t h = cf_mix2(cf_mix2(c->seed, (uint64_t)number + 900), (uint64_t)item);
-
-    return h % 4 == 0 ? n : (int64_t)((h >> 8) % (uint64_t)(n + 1));
-}
 
 /* Lengths of number `number` (0: queries, 1 + s: source s). */
 static int lengths_make(struct problem *p, int number, int64_t have, int64_t n)
@@ -95,36 +34,6 @@ static int lengths_padded(struct problem *p, int s)
 
     for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++)
         cf_array_set_int(slot_of(p, slot), b, cf_s(&p->c, s, S_NK));
-    return slot;
-}
-
-/* Begins of packed sequences: one after the other, each of its nominal length, with gaps, all
- * within `total`. The B entries of a shared slot would overlap, so begins are always per item. */
-static int begins_make(struct problem *p, int number, int64_t have, int64_t n, int64_t total)
-{
-    const int slot = slot_add(p, index_dtype(p), true, 0, 1, 1, 1, have == SLOT_CONST);
-    const int64_t count = cf_batch_count(&p->c);
-    int64_t begin[MAX_BATCH] = { 0 }, at = 0;
-
-    if (slot <= 0)
-        return slot;
-    free(slot_of(p, slot)->data);
-    slot_of(p, slot)->shape[0] = p->n_items;
-    if (!cf_array_alloc(slot_of(p, slot)))
-        return -1;
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t length = nominal_length(&p->c, number, cf_g(&p->c, G_SHARE) ? 0 : i, n);
-        struct rng r = rng_of(cf_mix2(p->c.seed, (uint64_t)(number * 64 + i + 3000)));
-
-        begin[i] = at + length <= total ? at : total - length > 0 && number ? total - length : 0;
-        at = begin[i] + length + rng_below(&r, 3);
-        if (have == SLOT_HOSTILE && rng_below(&r, 2))
-            begin[i] = nonsense(&r, total);
-        else if (have == SLOT_RT && rng_below(&r, 6) == 0)
-            begin[i] = total - rng_below(&r, 3);
-    }
-    for (int64_t b = 0; b < slot_of(p, slot)->shape[0]; b++)
-        cf_array_set_int(slot_of(p, slot), b, begin[p->item[b]]);
     return slot;
 }
 
@@ -167,77 +76,6 @@ static int mask_make(struct problem *p, int s)
                              keep ? (uint32_t)(1 + one % 255) : 0);
             }
         }
-    }
-    return slot;
-}
-
-static int listed_make(struct problem *p, int s)
-{
-    struct source_data *src = &p->source[s];
-    const struct cs *c = &p->c;
-    const int64_t kind = cf_s(c, s, S_LH), run = cf_s(c, s, S_RUN), rows = cf_s(c, s, S_ROWS);
-    const int64_t heads = kind == HEADS_HK ? src->heads : kind == HEADS_H ? p->heads : 1;
-    const int64_t blocks = (p->n_q + rows - 1) / rows, names = (src->n_k + run - 1) / run;
-    const uint64_t h = cf_mix2(c->seed, (uint64_t)s + 808);
-    int64_t runs = h % 4 == 0 ? 70 : (int64_t)((h >> 8) % 7);
-    const int64_t have = cf_s(c, s, S_IDX);
-    int slot;
-
-    if (names == 0 && have == SLOT_CONST)
-        runs = 0;
-    slot = slot_add(p, HEED_I32, true, 3, heads, blocks, runs, have == SLOT_CONST);
-    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
-        for (int64_t x = 0; x < heads; x++) {
-            for (int64_t y = 0; y < blocks; y++) {
-                struct rng r = rng_of(cf_mix2(item_hash(p, slot_of(p, slot), b, 30 + s),
-                                         (uint64_t)(x * 4099 + y)));
-
-                for (int64_t z = 0; z < runs; z++) {
-                    const bool odd =
-                        have == SLOT_HOSTILE || (have == SLOT_RT && rng_below(&r, 4) == 0);
-
-                    cf_array_set_int(slot_of(p, slot), cf_array_at(slot_of(p, slot), b, x, y, z),
-                                     odd ? nonsense(&r, names) : rng_below(&r, names));
-                }
-            }
-        }
-    }
-    return slot;
-}
-
-/* A page for each `total` keys; constant tables have holes of -1. */
-static int table_make(struct problem *p, int s)
-{
-    const struct source_data *src = &p->source[s];
-    const int64_t have = cf_s(&p->c, s, S_IDX), n = src->k.shape[0], pages = src->n_k / src->total;
-    const int slot = slot_add(p, HEED_I32, true, 1, 1, 1, pages, have == SLOT_CONST);
-
-    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
-        struct rng r = rng_of(item_hash(p, slot_of(p, slot), b, 80 + s));
-
-        for (int64_t i = 0; i < pages; i++) {
-            const bool odd = have == SLOT_HOSTILE || (have == SLOT_RT && rng_below(&r, 6) == 0);
-            const bool hole = n == 0 || rng_below(&r, 9) == 0;
-
-            cf_array_set_int(slot_of(p, slot), cf_array_at(slot_of(p, slot), b, 0, 0, i),
-                             odd    ? nonsense(&r, n)
-                             : hole ? -1
-                                    : rng_below(&r, n));
-        }
-    }
-    return slot;
-}
-
-static int heads_make(struct problem *p, int s)
-{
-    const int64_t have = cf_s(&p->c, s, S_IDX), n = p->source[s].total;
-    const int slot = slot_add(p, index_dtype(p), true, 0, 1, 1, 1, have == SLOT_CONST);
-
-    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
-        struct rng r = rng_of(item_hash(p, slot_of(p, slot), b, 90 + s));
-        const bool odd = have == SLOT_HOSTILE || (have == SLOT_RT && rng_below(&r, 8) == 0);
-
-        cf_array_set_int(slot_of(p, slot), b, odd ? nonsense(&r, n) : rng_below(&r, n));
     }
     return slot;
 }
@@ -476,10 +314,10 @@ static bool source_make(struct problem *p, int s)
     src->len = cf_s(c, s, S_PAD) && cf_s(c, s, S_LEN) == HAVE_NONE
                    ? lengths_padded(p, s)
                    : lengths_make(p, 1 + s, cf_s(c, s, S_LEN), lay == LAY_PAGED ? src->n_k : nk);
-    src->index = lay == LAY_RAGGED   ? begins_make(p, 1 + s, cf_s(c, s, S_IDX), nk, src->total)
-                 : lay == LAY_LISTED ? listed_make(p, s)
-                 : lay == LAY_PAGED  ? table_make(p, s)
-                 : lay == LAY_RING   ? heads_make(p, s)
+    src->index = lay == LAY_RAGGED   ? cf_begins_make(p, 1 + s, cf_s(c, s, S_IDX), nk, src->total)
+                 : lay == LAY_LISTED ? cf_listed_make(p, s)
+                 : lay == LAY_PAGED  ? cf_table_make(p, s)
+                 : lay == LAY_RING   ? cf_heads_make(p, s)
                                      : 0;
     src->mask = mask_make(p, s);
     ok = src->len >= 0 && src->index >= 0 && src->mask >= 0;
@@ -503,8 +341,9 @@ bool cf_slots_make(struct problem *p)
 
     bounds_find(p);
     p->q_len = lengths_make(p, 0, cf_g(c, G_QLEN), p->q_ext);
-    p->q_begin =
-        cf_g(c, G_QL) == LAY_RAGGED ? begins_make(p, 0, cf_g(c, G_QBEG), p->q_ext, p->q_total) : 0;
+    p->q_begin = cf_g(c, G_QL) == LAY_RAGGED
+                     ? cf_begins_make(p, 0, cf_g(c, G_QBEG), p->q_ext, p->q_total)
+                     : 0;
     p->q_pos = positions_make(p);
     ok = p->q_len >= 0 && p->q_begin >= 0 && p->q_pos >= 0;
     for (int s = 0; s < p->n_sources && ok; s++)

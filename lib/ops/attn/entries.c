@@ -22,7 +22,7 @@ heed_status heed_entries_fail(const struct heed_entries *e, heed_status status,
                               const int64_t index[6], int64_t at, int64_t got,
                               const struct heed_fault *fault)
 {
-    char field[32], path[HEED_SITE_PATH], where[144];
+    char field[32], path[HEED_SITE_PATH], where[144], more[48] = "";
 
     snprintf(field, sizeof(field), "slots[%u]", (unsigned)(e->site->aux->slot - 1));
     if (index)
@@ -31,24 +31,19 @@ heed_status heed_entries_fail(const struct heed_entries *e, heed_status status,
                  (long long)index[3], (long long)index[4], (long long)index[5]);
     else
         snprintf(where, sizeof(where), "the entry at offset %lld", (long long)at);
-    return heed_report_fill(e->report, status, field, fault->wanted, got, "%s: %s is %lld: %s",
-                            heed_site_path(e->site, path), where, (long long)got, fault->why);
-}
-
-static heed_status ask(const struct heed_entries *e, const struct heed_entry *entry,
-                       const int64_t index[6], int64_t at)
-{
-    struct heed_fault fault = { .wanted = 0 };
-    const heed_status status = e->site->use->entry(e, entry, &fault);
-
-    return status < 0 ? heed_entries_fail(e, status, index, at, entry->value, &fault) : HEED_OK;
+    if (fault->more > 0)
+        snprintf(more, sizeof(more), "; more such entries: %lld", (long long)fault->more);
+    return heed_report_fill(e->report, status, field, fault->wanted, got, "%s: %s is %lld: %s%s",
+                            heed_site_path(e->site, path), where, (long long)got, fault->why, more);
 }
 
 static heed_status indices_walk(const struct heed_entries *e, const void *base)
 {
     const struct heed_aux *aux = e->site->aux;
     struct heed_entry entry = { .first = true };
-    int64_t index[6] = { 0 }, limit[6];
+    struct heed_fault first = { .more = -1 };
+    heed_status failed = HEED_OK;
+    int64_t index[6] = { 0 }, limit[6], place[6], got = 0;
 
     for (int i = 0; i < 6; i++) {
         const int64_t max = i == 5 ? 2 : 1;
@@ -56,17 +51,23 @@ static heed_status indices_walk(const struct heed_entries *e, const void *base)
         limit[i] = aux->stride[i] == 0 && aux->shape[i] > max ? max : aux->shape[i];
     }
     do {
+        struct heed_fault fault = { .wanted = 0 };
         heed_status status;
 
         entry.first = index[5] == 0;
         entry.ended = !entry.first && (entry.ended || entry.value < 0);
         entry.before = entry.first ? -1 : entry.value;
         entry.value = heed_slots_get(aux, base, index);
-        status = ask(e, &entry, index, 0);
-        if (status < 0)
-            return status;
-    } while (heed_slots_next(index, limit));
-    return HEED_OK;
+        status = e->site->use->entry(e, &entry, &fault);
+        if (status < 0 && ++first.more == 0) {
+            first.wanted = fault.wanted;
+            first.why = fault.why;
+            failed = status;
+            got = entry.value;
+            memcpy(place, index, sizeof(place));
+        }
+    } while ((failed >= 0 || !e->constant) && heed_slots_next(index, limit));
+    return failed < 0 ? heed_entries_fail(e, failed, place, 0, got, &first) : HEED_OK;
 }
 
 /* The stored entries of an array, from the lowest offset to the highest. */
@@ -103,6 +104,7 @@ static heed_status stored_ask(const struct heed_entries *e, const void *base,
 
     for (int64_t i = 0; i < s->n; i++) {
         struct heed_entry entry = { .before = -1, .first = first };
+        struct heed_fault fault = { .wanted = 0 };
         heed_status status;
 
         if (!s->reached[i])
@@ -112,9 +114,9 @@ static heed_status stored_ask(const struct heed_entries *e, const void *base,
             entry.before = stored_get(e, base, s->low + i);
             entry.ended = entry.before < 0;
         }
-        status = ask(e, &entry, NULL, s->low + i + stride);
+        status = e->site->use->entry(e, &entry, &fault);
         if (status < 0)
-            return status;
+            return heed_entries_fail(e, status, NULL, s->low + i + stride, entry.value, &fault);
     }
     return HEED_OK;
 }

@@ -98,8 +98,8 @@ struct heed_layout {
     bool for_queries;
     bool lists;                     /* takes run and rows, and no term but ALL without step */
     bool pages;                     /* k and v are pages of no item; takes run, the rows of one */
-    uint32_t items;                 /* 1 + the axes after the batch axes of `slot`, which names where
-                                     * an item lies; 0: k and v have the batch axes */
+    uint32_t items;                 /* 1 + the axes after the batch axes of `slot`, which says
+                                     * where an item lies; 0: k and v have the batch axes */
     struct heed_slot_rule desc[HEED_DESC_SLOTS], source[HEED_SOURCE_SLOTS];
 };
 enum { HEED_LAYOUTS = HEED_LAYOUT_LISTED + 1 };

@@ -38,6 +38,7 @@ struct heed_entry {
 struct heed_fault {
     int64_t wanted;
     const char *why;
+    int64_t more;                   /* entries of the array with a fault, beside the first */
 };
 
 /* Asks the place's rule of every entry. Constants that overlap themselves are walked by what is
@@ -53,18 +54,20 @@ heed_status heed_entries_fail(const struct heed_entries *, heed_status, const in
 
 /* The first entry of a run-time slot that run would treat as absent or clamp: field "slots[i]" (i
  * counts from 0), wanted the bound, got the entry; the message names the place of use and the
- * entry's indices. HEED_E_INDEX; HEED_E_VALUE: a negative length; HEED_E_OVERFLOW: a coordinate or
- * query position beyond HEED_POSITION_MAX; HEED_E_NULL: a slot in use is not bound; HEED_E_NOMEM:
- * no memory to sort the query sequences. Not reported because legal: negative entries of LISTED
- * lists, what follows the first negative entry of a GLOBAL list, empty or reversed SEGMENT ranges,
+ * entry's indices, and says how many more entries of that array have a fault. HEED_E_INDEX;
+ * HEED_E_VALUE: a negative length; HEED_E_OVERFLOW: a coordinate or query position beyond
+ * HEED_POSITION_MAX; HEED_E_NULL: a slot in use is not bound; HEED_E_NOMEM: no memory to sort the
+ * query sequences. Not reported because legal: negative entries of LISTED lists and of tables of
+ * pages, what follows the first negative entry of a GLOBAL list, empty or reversed SEGMENT ranges,
  * entries of a bias map outside its table. */
 HEED_MUST_CHECK
 heed_status heed_validate_slots(const struct heed_checked *, const void *const *,
                                 heed_report *);
 
 /* The same for constant slots, by stricter rules: a GLOBAL list may only end with negative entries,
- * a LISTED entry below -1 and a reversed SEGMENT range are refused. HEED_E_UNSUPPORTED: more than
- * 2^20 sequences whose begins and lengths share memory. The report is written on failure only. */
+ * a LISTED entry or a page below -1 and a reversed SEGMENT range are refused. HEED_E_UNSUPPORTED:
+ * more than 2^20 sequences whose begins and lengths share memory. The report is written on failure
+ * only. */
 HEED_MUST_CHECK
 heed_status heed_validate_constants(const struct heed_checked *, void *runtime, heed_report *);
 
