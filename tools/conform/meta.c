@@ -99,9 +99,21 @@ static void row_poison(struct array *a, int64_t row, uint64_t hash)
 {
     const float inf = (float)INFINITY, values[] = { inf - inf, inf, -inf, 0x1p15f };
 
-    for (int64_t c = 0; c < a->shape[3]; c++)
+    for (int64_t c = 0; c < a->shape[3]; c++) {
+        const uint64_t h = cf_mix2(hash, (uint64_t)c);
+
         cf_array_set(a, row * a->shape[3] + c,
-                     cf_encode(a->dtype, values[cf_mix2(hash, (uint64_t)c) % 4]));
+                     a->dtype == HEED_I8 ? (uint32_t)(h & 255) : cf_encode(a->dtype, values[h % 4]));
+    }
+}
+
+/* Where each row of k or v has a scale of its own. */
+static void scale_poison(struct problem *p, const struct array *a, int slot, int64_t row)
+{
+    struct array *scale = slot ? &p->slot[slot - 1].a : NULL;
+
+    if (scale && scale->shape[0] == a->shape[0] && scale->shape[2] == a->shape[1])
+        cf_array_set(scale, row, cf_encode(scale->dtype, (float)INFINITY - (float)INFINITY));
 }
 
 /* K and V that no row consults, and one key that only some do, are overwritten. */
@@ -121,6 +133,8 @@ static void poisoned(const struct bench *bench, const struct problem *p, const s
                 continue;
             row_poison(&dirty->source[s].k, i, (uint64_t)i);
             row_poison(&dirty->source[s].v, i, (uint64_t)i + 7);
+            scale_poison(dirty, &src->k, src->k_scale, i);
+            scale_poison(dirty, &src->v, src->v_scale, i);
         }
     }
     if (!ok || !cf_call_make(call, &bench->one, dirty, CALL_NATURAL, p->c.seed + 79)) {
@@ -220,7 +234,8 @@ static void scaled(const struct bench *bench, const struct problem *p, const str
     struct call *call = calloc(1, sizeof *call);
 
     for (int s = 0; other && s < p->n_sources; s++)
-        times_eight(&other->source[s].v);
+        times_eight(other->source[s].v_scale ? &other->slot[other->source[s].v_scale - 1].a
+                                             : &other->source[s].v);
     if (!other || !call || !cf_call_make(call, &bench->one, other, 0, p->c.seed + 81))
         cf_fail(v, "no memory for scaled values");
     else if (!p->q_begin && cf_run_ok(call, v, "V times 8"))
@@ -254,7 +269,18 @@ static void list_case(const struct problem *p, struct cs *c)
     cf_case_normalize(c);
 }
 
-/* Copies what the lists name into a DENSE source; absent places are masked. */
+/* The case with k and v in bytes as f32. */
+static struct problem *widened(const struct cs *c)
+{
+    struct problem *p = cf_problem_make(c, NULL, 0, true);
+
+    if (!p || cf_rows_widen(p))
+        return p;
+    cf_problem_free(p);
+    return NULL;
+}
+
+/* Copies what the lists name into a DENSE source, bytes as f32; absent places are masked. */
 static struct problem *gathered(const struct problem *list)
 {
     const int at = cf_at_source(0);
@@ -269,7 +295,7 @@ static struct problem *gathered(const struct problem *list)
     c.v[at + S_MASK] = HEADS_1;
     c.v[at + S_MSLOT] = SLOT_RT;
     cf_case_normalize(&c);
-    p = cf_problem_make(&c, NULL, 0, true);
+    p = widened(&c);
     for (int64_t b = 0; p && b < p->n_items; b++) {
         struct item_view view;
 
@@ -297,13 +323,14 @@ static struct problem *gathered(const struct problem *list)
 static void listed(const struct bench *bench, const struct problem *p, struct verdict *v)
 {
     struct cs c;
-    struct problem *list, *copy = NULL;
+    struct problem *list, *wide, *copy = NULL;
     struct call *call = calloc(1, sizeof *call);
 
     list_case(p, &c);
     list = cf_problem_make(&c, NULL, 0, true);
-    if (list)
-        copy = gathered(list);
+    wide = widened(&c);
+    if (wide)
+        copy = gathered(wide);
     if (!list || !copy || !call || !cf_call_make(call, &bench->one, list, 0, c.seed + 82)) {
         cf_fail(v, "no memory for a list and its copy");
     } else if (cf_run_ok(call, v, "a list")) {
@@ -313,6 +340,7 @@ static void listed(const struct bench *bench, const struct problem *p, struct ve
         cf_call_finish(call);
     free(call);
     cf_problem_free(list);
+    cf_problem_free(wide);
     cf_problem_free(copy);
 }
 
@@ -425,21 +453,39 @@ static bool source_gather(const struct problem *p, struct problem *to, int s)
 static void cached(const struct bench *bench, const struct problem *p, const struct call *got,
                    struct verdict *v)
 {
-    struct problem *copy;
+    struct problem *copy, *wide;
     bool any = false, ok = true;
 
     for (int s = 0; s < p->n_sources; s++)
         any = any || gathers(p, s);
     if (!any || cf_g(&p->c, G_SS) >= LAID_ZERO)
         return;
-    copy = cf_problem_make(&p->c, NULL, 0, true);
-    for (int s = 0; s < p->n_sources && copy && ok; s++)
-        ok = !gathers(p, s) || source_gather(p, copy, s);
-    if (!copy || !ok)
+    copy = widened(&p->c);
+    wide = widened(&p->c);
+    for (int s = 0; s < p->n_sources && copy && wide && ok; s++)
+        ok = !gathers(p, s) || source_gather(wide, copy, s);
+    if (!copy || !wide || !ok)
         cf_fail(v, "no memory for the gathered copy of a cache");
     else
         compare_run(bench, p, got, copy, NULL, 0, "a cache against the gathered copy", v);
     cf_problem_free(copy);
+    cf_problem_free(wide);
+}
+
+/* Bytes and scales against the f32 that they stand for. */
+static void quantised(const struct bench *bench, const struct problem *p, const struct call *got,
+                      struct verdict *v)
+{
+    struct problem *wide;
+    bool any = false;
+
+    for (int s = 0; s < p->n_sources; s++)
+        any = any || p->source[s].k_scale || p->source[s].v_scale;
+    if (!any)
+        return;
+    wide = widened(&p->c);
+    compare_run(bench, p, got, wide, NULL, 0, "rows of i8 against their products", v);
+    cf_problem_free(wide);
 }
 
 void cf_family_meta(const struct bench *bench, const struct problem *p, const struct call *got,
@@ -451,6 +497,7 @@ void cf_family_meta(const struct bench *bench, const struct problem *p, const st
         return;
     poisoned(bench, p, got, v);
     cached(bench, p, got, v);
+    quantised(bench, p, got, v);
     switch (p->c.seed % 4) {
     case 0:
         appended(bench, p, got, v);

@@ -75,5 +75,7 @@ int cf_begins_make(struct problem *, int number, int64_t have, int64_t n, int64_
 int cf_listed_make(struct problem *, int s);
 int cf_table_make(struct problem *, int s);
 int cf_heads_make(struct problem *, int s);
+/* scales.c: of k or v, 0: they are not of bytes. */
+int cf_scales_make(struct problem *, int s, bool key);
 
 #endif
