@@ -28,27 +28,36 @@ HK_FN void hk_bytes_widen(HK_GLOBAL const hk_i8 *from, hk_i64 channel, float sca
         to[t] = hk_mul(hk_from_i8(from[t * channel]), scale);
 }
 
+/* n channels of row i, which begins at `from`, as f32 with unit stride. */
+HK_NOINLINE void hk_row_widen(const struct hk_matrix *m, hk_i64 i, HK_GLOBAL const char *from,
+                              hk_i64 n, HK_GLOBAL float *to)
+{
+    hk_i64 t = 0;
+
+    if (m->dtype == HK_I8) {
+        hk_bytes_widen((HK_GLOBAL const hk_i8 *)from, m->channel, hk_row_scale(m, i), n, to);
+        return;
+    }
+    if (m->channel == 1 && m->dtype == HK_F16) {
+        for (; t + HKV_LANES <= n; t += HKV_LANES)
+            hkv_store(to + t, hkv_load_f16((HK_GLOBAL const hk_u16 *)from + t));
+    } else if (m->channel == 1 && m->dtype == HK_BF16) {
+        for (; t + HKV_LANES <= n; t += HKV_LANES)
+            hkv_store(to + t, hkv_load_bf16((HK_GLOBAL const hk_u16 *)from + t));
+    }
+    for (; t < n; t++)
+        to[t] = hk_element(m->dtype, from, t * m->channel);
+}
+
 /* n channels of row i as f32 with unit stride: in place or converted into temp. */
 HK_FN HK_GLOBAL const float *hk_row_f32(const struct hk_matrix *m, hk_i64 i, hk_i64 n,
                                         HK_GLOBAL float *temp)
 {
     HK_GLOBAL const char *from = hk_byte(m->base, hk_row_at(m, i) * hk_size(m->dtype));
-    hk_i64 t = 0;
 
     if (hk_matrix_plain(m))
         return (HK_GLOBAL const float *)from;
-    if (m->channel == 1 && m->dtype == HK_F16) {
-        for (; t + HKV_LANES <= n; t += HKV_LANES)
-            hkv_store(temp + t, hkv_load_f16((HK_GLOBAL const hk_u16 *)from + t));
-    } else if (m->channel == 1 && m->dtype == HK_BF16) {
-        for (; t + HKV_LANES <= n; t += HKV_LANES)
-            hkv_store(temp + t, hkv_load_bf16((HK_GLOBAL const hk_u16 *)from + t));
-    } else if (m->dtype == HK_I8) {
-        hk_bytes_widen((HK_GLOBAL const hk_i8 *)from, m->channel, hk_row_scale(m, i), n, temp);
-        t = n;
-    }
-    for (; t < n; t++)
-        temp[t] = hk_element(m->dtype, from, t * m->channel);
+    hk_row_widen(m, i, from, n, temp);
     return temp;
 }
 
