@@ -284,41 +284,41 @@ LOOP_TEST(scales_are_checked, 5)
     ck_assert_int_eq(ask(&c, &right, sizeof(right), &scale), HEED_OK);
 }
 
-/* Its memory is not asked for. */
-TEST(visible_needs_no_scales)
+/* A byte an element, and what scales take. */
+TEST(bytes_are_counted)
 {
-    uint8_t seen[KEYS];
-    struct cache c;
-    heed_source source;
+    struct attn_call call = attn_call();
+    heed_plan_props wide = { .size = sizeof(wide) }, bytes = wide;
 
     world_open(0);
-    c = cache_make(HEED_LAYOUT_DENSE, 0, 4);
-    source = source_of(&c, false, NULL);
-    source.len_slot = 0;
-    {
-        const heed_array q = world_array(HEED_F32, B, H, 4, D, -1);
-        const heed_array o = world_array(HEED_F32, B, H, 4, D_V, -1);
+    for (int i = 0; i < 2; i++) {
+        struct cache c = cache_make(HEED_LAYOUT_DENSE, 0, 4);
+        const uint64_t k = B * H_K * KEYS * D;
+        const heed_source source = source_of(&c, i == 0, NULL);
         const heed_slot slots[4] = {
             { c.where.t, NULL }, { c.length.t, NULL }, { c.k.scale.t, NULL }, { c.v.scale.t, NULL }
         };
-        const heed_attn_desc desc = { .size = sizeof(desc),
-                                      .flags = HEED_ATTN_ALIGN_END,
-                                      .q = q.t,
-                                      .o = o.t,
-                                      .sources = &source,
-                                      .n_sources = 1,
-                                      .source_size = sizeof(source),
-                                      .slots = slots,
-                                      .n_slots = 4,
-                                      .slot_size = sizeof(slots[0]) };
+        heed_plan *plan;
 
-        const heed_buf none[4] = { { NULL, 0 } };
-        const heed_attn_args args = { .size = sizeof(args), .slots = none, .n_slots = 4 };
-
-        ck_assert_int_eq(heed_attn_visible(&desc, &args, 0, 0, 3, 0, seen, &world.why), HEED_OK);
+        GIVE(&call, q, world_array(HEED_F32, B, H, 4, D, -1));
+        GIVE(&call, o, world_array(HEED_F32, B, H, 4, D_V, -1));
+        call.desc.flags |= HEED_ATTN_ALIGN_END;
+        call.desc.sources = &source;
+        call.desc.n_sources = 1;
+        call.desc.source_size = sizeof(source);
+        call.desc.slots = slots;
+        call.desc.n_slots = 4;
+        call.desc.slot_size = sizeof(slots[0]);
+        plan = attn_plan(&call);
+        ck_assert_int_eq(heed_plan_info(plan, i ? &bytes : &wide), HEED_OK);
+        ck_assert_int_eq(heed_plan_fits(plan, "kv[0].k", 0, i ? k : 4 * k, NULL), HEED_OK);
+        ck_assert_int_eq(heed_plan_fits(plan, "kv[0].k", 0, (i ? k : 4 * k) - 1, NULL),
+                         HEED_E_VALUE);
+        heed_plan_drop(plan);
     }
-    for (int i = 0; i < KEYS; i++)
-        ck_assert_uint_eq(seen[i], 1);
+    ck_assert_uint_eq(wide.flops, bytes.flops);
+    ck_assert_uint_eq(wide.bytes - bytes.bytes,
+                      (uint64_t)B * H_K * KEYS * (3 * (D + D_V) - 4 - 2));
 }
 
 int main(void)

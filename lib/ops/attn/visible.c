@@ -173,17 +173,8 @@ static int64_t times_seen(const struct heed_look *l, int64_t key)
     return 0;
 }
 
-/* Scales say nothing of visibility. */
-static bool is_scale(const struct heed_checked *attn, const struct heed_site *site)
-{
-    const struct heed_checked_source *source = &attn->sources[site->source];
-
-    return site->level == HEED_LEVEL_SOURCE &&
-           (site->aux == &source->k_scale || site->aux == &source->v_scale);
-}
-
 /* Any slot that this row needs and that has no memory? Of the last source the length may count.
- * Arrays without entries are never read, those of biases and scales neither. */
+ * Arrays without entries are never read, those of biases neither. */
 static heed_status bound_check(const struct heed_look *l, uint32_t source, heed_report *report)
 {
     const struct heed_checked *attn = l->attn;
@@ -196,8 +187,8 @@ static heed_status bound_check(const struct heed_look *l, uint32_t source, heed_
                           site->aux != &attn->sources[site->source].mask;
         char path[HEED_SITE_PATH];
 
-        if ((!own && !last) || site->level == HEED_LEVEL_BIAS || is_scale(attn, site) ||
-            site->aux->shape[5] == 0 || heed_slots_base(site->aux, l->slots))
+        if ((!own && !last) || site->level == HEED_LEVEL_BIAS || site->aux->shape[5] == 0 ||
+            heed_slots_base(site->aux, l->slots))
             continue;
         return heed_report_fill(report, HEED_E_NULL, "slots", site->aux->slot, 0,
                                 "slot %u, %s, is not bound", (unsigned)site->aux->slot,
