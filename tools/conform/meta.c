@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Relations between runs that need no oracle: what removed keys hold changes nothing, nor do keys
- * beyond the length; items may trade places; V times a power of two is o times it. meta_copies.c has
- * what has the bits of a copy.
+ * beyond the length; items may trade places; V times a power of two is o times it. meta_copies.c
+ * has what has the bits of a copy.
  */
 #include "meta.h"
 
