@@ -275,10 +275,10 @@ static void source_judge(const heed_source *s)
         slot_judge(term.slot, "term.slot");
     }
     for (uint32_t i = 0; i < s->n_biases; i++) {
-        heed_bias bias;
-
+        heed_bias bias = { 0 };
         memcpy(&bias, (const char *)s->biases + (size_t)i * s->bias_size, sizeof(bias));
         slot_judge(bias.t, "bias.t");
+        slot_judge(bias.u, "bias.u");
         slot_judge(bias.map, "bias.map");
         slot_judge(bias.q_coord, "bias.q_coord");
         slot_judge(bias.k_coord, "bias.k_coord");

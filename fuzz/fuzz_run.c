@@ -201,6 +201,18 @@ static void device_run(uint32_t device, bool heavy)
     fuzz_arrays_restore(&w.arrays);
 }
 
+/* Entries of a PAGED source's table; of another source 1. */
+static int64_t pages_of(const heed_source *source)
+{
+    const heed_attn_desc *d = &w.c.call.desc;
+    const heed_tensor *table;
+
+    if (source->layout != HEED_LAYOUT_PAGED || source->slot == 0 || source->slot > d->n_slots)
+        return 1;
+    table = &d->slots[source->slot - 1].t;
+    return table->ndim >= 1 && table->ndim <= 6 ? table->shape[table->ndim - 1] : 1;
+}
+
 /* Is this more than an input should cost? Only a broken field makes it so. */
 static bool is_heavy(void)
 {
@@ -221,7 +233,8 @@ static bool is_heavy(void)
         const heed_tensor *v = &d->sources[i].v;
 
         if (v->ndim >= 2 && v->ndim <= 6)
-            keys += (double)v->shape[v->ndim - 2] * (double)(v->shape[v->ndim - 1] + 4);
+            keys += (double)v->shape[v->ndim - 2] * (double)(v->shape[v->ndim - 1] + 4) *
+                    (double)pages_of(&d->sources[i]);
     }
     return rows * keys > 64.0 * (1 << 20);
 }
@@ -350,7 +363,8 @@ static void visible_compare(void)
     at = (((int64_t)w.c.item * heads + w.c.head) * n_q + w.c.row) % n;
     arguments_make(&a);
     for (uint32_t s = 0; s < d->n_sources; s++) {
-        const int64_t n_k = d->sources[s].k.shape[d->sources[s].k.ndim - 2];
+        const int64_t n_k =
+            d->sources[s].k.shape[d->sources[s].k.ndim - 2] * pages_of(&d->sources[s]);
         uint8_t *seen = fuzz_copy(NULL, (size_t)n_k);
         const heed_status status = heed_attn_visible(d, &a.args, at / n_q / heads,
                                                      at / n_q % heads, at % n_q, s, seen, NULL);

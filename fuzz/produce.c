@@ -160,9 +160,9 @@ static void slot_swap(struct fuzz_case *c, struct rng *b)
     heed_source *s = &c->call.source[0];
     uint32_t *const uses[] = {
         &d->q_pos_slot, &d->q_slot, &d->q_len_slot, &s->slot, &s->len_slot, &s->mask_slot,
-        &c->call.term[0][0].slot, &c->call.bias[0][0].t, &c->call.bias[0][0].map,
-        &c->call.bias[0][0].q_coord, &c->call.bias[0][0].k_coord, &s->k_scale_slot,
-        &s->v_scale_slot,
+        &c->call.term[0][0].slot, &c->call.bias[0][0].t, &c->call.bias[0][0].u,
+        &c->call.bias[0][0].map, &c->call.bias[0][0].q_coord, &c->call.bias[0][0].k_coord,
+        &s->k_scale_slot, &s->v_scale_slot,
     };
 
     *PICK(b, uses) = fuzz_byte(b) % (d->n_slots + 2);

@@ -43,6 +43,7 @@ struct heed_view {
  *     DENSE                       x = 1 or H, y = n_q or 1, z = n_k or 1
  *     ALIBI                       z = H
  *     TABLE                       y = 1 or H, z = len
+ *     DOT                         x = 1 or H, y = len, z = d
  *     scales                      x = pages of a PAGED source, y = 1 or H_k, z = stored rows
  */
 struct heed_aux {
@@ -65,7 +66,7 @@ struct heed_checked_term {
 };
 
 struct heed_checked_bias {
-    uint32_t kind, reserved;
+    uint32_t kind, in_score;            /* 1: joins q.k before the scale; 0: the logit after it */
     int64_t zero;
     struct heed_aux t, u, map, q_coord, k_coord;
 };

@@ -41,12 +41,13 @@ static int64_t bias_delta(const struct walk *walk, const struct heed_checked_bia
     return k - q;
 }
 
-/* clamp(delta + zero, 0, length - 1), then through the map; false: adds nothing. */
-static bool table_index(const struct walk *walk, const struct heed_checked_bias *bias, int64_t key,
-                        int64_t *out)
+/* clamp(delta + zero, 0, length - 1), then through the map; false: adds nothing. len: entries of
+ * the table. */
+static bool table_index(const struct walk *walk, const struct heed_checked_bias *bias, int64_t len,
+                        int64_t key, int64_t *out)
 {
     const int64_t far = INT64_C(1) << 61;
-    int64_t length = bias->map.slot != 0 ? bias->map.shape[5] : bias->t.shape[5];
+    int64_t length = bias->map.slot != 0 ? bias->map.shape[5] : len;
     int64_t zero = bias->zero < -far ? -far : bias->zero > far ? far : bias->zero;
     int64_t index = bias_delta(walk, bias, key) + zero;
 
@@ -56,7 +57,7 @@ static bool table_index(const struct walk *walk, const struct heed_checked_bias 
     if (bias->map.slot != 0)
         index = heed_ref_aux_int(walk->row, &bias->map, 0, 0, index);
     *out = index;
-    return index >= 0 && index < bias->t.shape[5];
+    return index >= 0 && index < len;
 }
 
 /* A bias joins y as fmaf(a, b, y); a kind without a slope has its value in a. */
@@ -81,7 +82,7 @@ static bool table_addend(const struct walk *walk, const struct heed_checked_bias
     const struct heed_ref_row *row = walk->row;
     int64_t index;
 
-    if (!table_index(walk, bias, key, &index))
+    if (!table_index(walk, bias, bias->t.shape[5], key, &index))
         return false;
     out->a = heed_ref_load(bias->t.dtype, heed_ref_aux_data(row, &bias->t),
                            heed_ref_aux_offset(&bias->t, row->batch, 0, row->head, index));
@@ -109,21 +110,98 @@ static bool alibi_addend(const struct walk *walk, const struct heed_checked_bias
     return true;
 }
 
-/* A kind of bias is a row here. */
+/* Of the key's row in k or v: 1, if its elements are numbers as they are. */
+static float scale_of(const struct walk *walk, const struct heed_aux *scale, int64_t key)
+{
+    return scale->slot == 0 ? 1.0f : heed_ref_key_scale(walk->row, &walk->keys, scale, key);
+}
+
+/* One row of q or k, channel after channel. */
+struct vector {
+    const void *data;
+    int64_t at, stride;
+    uint32_t dtype;
+    float scale; /* of i8 */
+};
+
+static float vector_get(const struct vector *x, int64_t t)
+{
+    float value = heed_ref_load(x->dtype, x->data, x->at + t * x->stride);
+
+    return x->dtype == HEED_I8 ? value * x->scale : value;
+}
+
+static struct vector query_vector(const struct walk *walk)
+{
+    const struct heed_ref_row *row = walk->row;
+    const struct heed_view *q = &row->attn->q;
+
+    return (struct vector){
+        heed_ref_memory(row, HEED_ATTN_Q),
+        view_offset(q, row->batch, row->head, row->q_begin + row->index), q->stride[5], q->dtype,
+        1.0f
+    };
+}
+
+static struct vector key_vector(const struct walk *walk, int64_t key)
+{
+    const struct heed_ref_keys *keys = &walk->keys;
+    const struct heed_view *k = &keys->source->k;
+
+    return (struct vector){ keys->k, heed_ref_key_at(walk->row, keys, k, key), k->stride[5],
+                            k->dtype, scale_of(walk, &keys->source->k_scale, key) };
+}
+
+/* s plus x . table[h][index], a chain of its own; without the table s. */
+static float product_add(const struct walk *walk, const struct heed_aux *table, int64_t index,
+                         const struct vector *x, float s)
+{
+    const struct heed_ref_row *row = walk->row;
+    float a = 0.0f;
+
+    if (table->slot == 0)
+        return s;
+    for (int64_t t = 0; t < row->attn->d; t++) {
+        int64_t at = heed_ref_aux_offset(table, row->batch, row->head, index, t);
+
+        a = fmaf(vector_get(x, t),
+                 heed_ref_load(table->dtype, heed_ref_aux_data(row, table), at), a);
+    }
+    return s + a;
+}
+
+static float dot_join(const struct walk *walk, const struct heed_checked_bias *bias, int64_t key,
+                      float s)
+{
+    const int64_t len = bias->t.slot != 0 ? bias->t.shape[4] : bias->u.shape[4];
+    struct vector q = query_vector(walk), k = key_vector(walk, key);
+    int64_t index;
+
+    if (!table_index(walk, bias, len, key, &index))
+        return s;
+    s = product_add(walk, &bias->t, index, &q, s);
+    return product_add(walk, &bias->u, index, &k, s);
+}
+
+/* A kind of bias is a row here. It has one of the two functions. */
 static const struct bias_kind {
-    /* false: it adds nothing */
+    /* What it makes of s (step 3). */
+    float (*join)(const struct walk *, const struct heed_checked_bias *, int64_t key, float s);
+    /* What it adds to y (step 4); false: nothing. */
     bool (*addend)(const struct walk *, const struct heed_checked_bias *, int64_t key,
                    struct addend *);
     bool removes; /* a value of exactly -Inf removes the key, whose K and V stay unread (step 2) */
 } bias_kinds[] = {
-    [HEED_BIAS_DENSE] = { dense_addend, true },
-    [HEED_BIAS_ALIBI] = { alibi_addend, false },
-    [HEED_BIAS_TABLE] = { table_addend, true },
+    [HEED_BIAS_DENSE] = { NULL, dense_addend, true },
+    [HEED_BIAS_ALIBI] = { NULL, alibi_addend, false },
+    [HEED_BIAS_TABLE] = { NULL, table_addend, true },
+    [HEED_BIAS_DOT] = { dot_join, NULL, false },
 };
 
 static const struct bias_kind *bias_kind(const struct heed_checked_bias *bias)
 {
-    assert(bias->kind < sizeof bias_kinds / sizeof *bias_kinds && bias_kinds[bias->kind].addend);
+    assert(bias->kind < sizeof bias_kinds / sizeof *bias_kinds &&
+           (bias_kinds[bias->kind].addend || bias_kinds[bias->kind].join));
     return &bias_kinds[bias->kind];
 }
 
@@ -147,35 +225,27 @@ static bool bias_removes(const struct walk *walk, int64_t key)
 static float bias_add(const struct walk *walk, const struct heed_checked_bias *bias, int64_t key,
                       float y)
 {
+    const struct bias_kind *kind = bias_kind(bias);
     struct addend add;
 
-    return bias_kind(bias)->addend(walk, bias, key, &add) ? fmaf(add.a, add.b, y) : y;
-}
-
-/* Of the key's row in k or v: 1, if its elements are numbers as they are. */
-static float scale_of(const struct walk *walk, const struct heed_aux *scale, int64_t key)
-{
-    return scale->slot == 0 ? 1.0f : heed_ref_key_scale(walk->row, &walk->keys, scale, key);
+    return kind->addend && kind->addend(walk, bias, key, &add) ? fmaf(add.a, add.b, y) : y;
 }
 
 /* Steps 3 and 4. */
 static float score(const struct walk *walk, int64_t key)
 {
     const struct heed_ref_row *row = walk->row;
-    const struct heed_checked *attn = row->attn;
     const struct heed_checked_source *source = walk->keys.source;
-    int64_t q_at = view_offset(&attn->q, row->batch, row->head, row->q_begin + row->index);
-    int64_t k_at = heed_ref_key_at(row, &walk->keys, &source->k, key);
-    float scale = scale_of(walk, &source->k_scale, key), s = 0.0f, y;
+    struct vector q = query_vector(walk), k = key_vector(walk, key);
+    float s = 0.0f, y;
 
-    for (int64_t t = 0; t < attn->d; t++) {
-        float q = heed_ref_load(attn->q.dtype, heed_ref_memory(row, HEED_ATTN_Q),
-                                q_at + t * attn->q.stride[5]);
-        float k = heed_ref_load(source->k.dtype, walk->keys.k, k_at + t * source->k.stride[5]);
+    for (int64_t t = 0; t < row->attn->d; t++)
+        s = fmaf(vector_get(&q, t), vector_get(&k, t), s);
+    for (uint32_t i = 0; i < source->n_biases; i++) {
+        const struct bias_kind *kind = bias_kind(&source->biases[i]);
 
-        if (source->k.dtype == HEED_I8)
-            k *= scale;
-        s = fmaf(q, k, s);
+        if (kind->join)
+            s = kind->join(walk, &source->biases[i], key, s);
     }
     if (walk->constants->capped) {
         float x = s * walk->constants->c1;

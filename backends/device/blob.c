@@ -101,6 +101,44 @@ static void put(struct writer *w, int64_t at, const void *from, size_t bytes)
         memcpy(w->blob + at, from, bytes);
 }
 
+static struct hk_lookup lookup_write(struct writer *w, const struct heed_checked_bias *from)
+{
+    return (struct hk_lookup){
+        .zero = from->zero,
+        .map = aux_write(w, &from->map),
+        .q_coord = aux_write(w, &from->q_coord),
+        .k_coord = aux_write(w, &from->k_coord),
+    };
+}
+
+/* The biases of a source by what they join: the logit or the score. */
+static void biases_write(struct writer *w, const struct hk_plan *to, const struct hk_source *source,
+                         const struct heed_checked_source *from)
+{
+    int64_t bias_at = to->biases_at + (int64_t)(source->first_bias * sizeof(struct hk_bias));
+    int64_t dot_at = to->dots_at + (int64_t)(source->first_dot * sizeof(struct hk_dot));
+
+    for (uint32_t i = 0; i < from->n_biases; i++) {
+        const struct heed_checked_bias *bias = &from->biases[i];
+
+        if (bias->in_score) {
+            const struct hk_dot dot = { .from = lookup_write(w, bias),
+                                        .t = aux_write(w, &bias->t),
+                                        .u = aux_write(w, &bias->u) };
+
+            put(w, dot_at, &dot, sizeof dot);
+            dot_at += (int64_t)sizeof dot;
+        } else {
+            const struct hk_bias value = { .from = lookup_write(w, bias),
+                                           .t = aux_write(w, &bias->t),
+                                           .kind = bias->kind };
+
+            put(w, bias_at, &value, sizeof value);
+            bias_at += (int64_t)sizeof value;
+        }
+    }
+}
+
 static void source_write(struct writer *w, const struct heed_plan *plan, const struct hk_plan *to,
                          uint32_t s, struct hk_source source)
 {
@@ -118,19 +156,7 @@ static void source_write(struct writer *w, const struct heed_plan *plan, const s
     source.keys = aux_write(w, lowered->keys);
     source.rows = aux_write(w, lowered->rows);
     put(w, to->sources_at + (int64_t)(s * sizeof source), &source, sizeof source);
-    for (uint32_t i = 0; i < from->n_biases; i++) {
-        const struct heed_checked_bias *bias = &from->biases[i];
-        const struct hk_bias out = {
-            .zero = bias->zero,
-            .t = aux_write(w, &bias->t),
-            .map = aux_write(w, &bias->map),
-            .q_coord = aux_write(w, &bias->q_coord),
-            .k_coord = aux_write(w, &bias->k_coord),
-            .kind = bias->kind,
-        };
-
-        put(w, to->biases_at + (int64_t)((source.first_bias + i) * sizeof out), &out, sizeof out);
-    }
+    biases_write(w, to, &source, from);
 }
 
 static void plan_write(struct writer *w, const struct heed_plan *plan, struct hk_plan to)
@@ -180,6 +206,8 @@ uint64_t heed_blob_size(const struct heed_plan *plan, struct hk_plan *to)
     w.end += round_up((uint64_t)heed_lowered_of(plan)->n_subs * sizeof(struct hk_sub_slots));
     to->biases_at = (int64_t)w.end;
     w.end += round_up((uint64_t)to->n_biases * sizeof(struct hk_bias));
+    to->dots_at = (int64_t)w.end;
+    w.end += round_up((uint64_t)to->n_dots * sizeof(struct hk_dot));
     to->constants_at = (int64_t)w.end;
     write_all(&w, plan, to, NULL);
     to->bytes = (int64_t)w.end;

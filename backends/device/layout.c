@@ -142,9 +142,12 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         .first_sub = lowered->first,
         .n_subs = lowered->n,
         .first_bias = to->n_biases,
-        .n_biases = from->n_biases,
+        .first_dot = to->n_dots,
     };
-    to->n_biases += from->n_biases;
+    for (uint32_t i = 0; i < from->n_biases; i++)
+        ++*(from->biases[i].in_score ? &source->n_dots : &source->n_biases);
+    to->n_biases += source->n_biases;
+    to->n_dots += source->n_dots;
     if (lowered->keys)
         source->keys_at = heed_room_place(w, (double)attn->n_batch * (double)source->blocks, 8);
     if (lowered->rows) {
@@ -191,15 +194,31 @@ static uint32_t flags_find(const struct heed_plan *plan)
            (n > 0 && attn->sources[n - 1].flags & HEED_SOURCE_END ? HK_PLAN_END_LAST : 0u);
 }
 
+/* Columns of a band for the tables of DOT biases: one for each distance between the keys of a block
+ * and the rows of a strip; an odd number of cache lines, so that channels do not meet in one set of
+ * the cache. 0: there is no such bias. */
+static int64_t band_find(const struct heed_plan *plan, const struct hk_strips *strips)
+{
+    bool found = false;
+
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
+        const struct heed_checked_source *source = &heed_attn_of(plan)->sources[s];
+
+        for (uint32_t i = 0; i < source->n_biases; i++)
+            found = found || source->biases[i].in_score;
+    }
+    return found ? hk_min((hk_parts(64 + strips->rows - 1, 16) | 1) * 16, HK_BAND_MAX) : 0;
+}
+
 /* A worker's scratch, less the rings; false: too much. */
 static bool worker_find(struct hk_plan *to)
 {
     const double rows = (double)(to->strips.rows * to->strips.stack + HK_TILE_ROWS_MAX);
     struct hk_worker_layout worker;
 
-    if (rows * ((double)to->d + (double)to->d_v + 0x1p12) > 0x1p50)
+    if ((rows + HK_BAND_MAX) * ((double)to->d + (double)to->d_v + 0x1p12) > 0x1p50)
         return false;
-    hk_worker_find(to->strips.rows * to->strips.stack, to->d, to->d_v, &worker);
+    hk_worker_find(to->strips.rows * to->strips.stack, to->d, to->d_v, to->band, &worker);
     to->worker_bytes = (worker.bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN * HEED_WORK_ALIGN;
     return true;
 }
@@ -246,8 +265,11 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
     to->counter_at = heed_room_place(&w, 1, sizeof(int64_t));
     to->counts_at =
         heed_room_place(&w, (double)attn->n_batch * attn->n_sources * 2, sizeof(int64_t));
-    if (traits->shape == HEED_SHAPE_LANES && !worker_find(to))
-        return false;
+    if (traits->shape == HEED_SHAPE_LANES) {
+        to->band = band_find(plan, &to->strips);
+        if (!worker_find(to))
+            return false;
+    }
     for (uint32_t s = 0; s < attn->n_sources; s++)
         source_find(plan, traits, s, to, &sources[s], &w);
     to->workers_at = heed_room_place(&w, (double)to->worker_bytes * traits->workers, 1);

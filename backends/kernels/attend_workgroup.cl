@@ -5,6 +5,7 @@
  * ones take several groups, which form the same scores again). Q, K and V pass through local memory
  * a slice at a time; scores, sums and outputs stay in registers.
  */
+#include "dot_group.h"
 #include "walk.h"
 
 /* ---- scores ---- */
@@ -93,18 +94,8 @@ HK_PIECE hk_u32 hk_score_end(const struct hk_group *g, HK_GLOBAL const struct hk
             (void)sub;
 #else
             y = 0.0f;
-            if (visible) {
-                struct hk_place at;
-
-                at.sub = sub;
-                at.b = g->task.b;
-                at.len = shared->len;
-                at.index = shared->index[row];
-                at.head = shared->head[row];
-                at.q = shared->q[row];
-                visible = hk_score(g->call, g->call->sources + shared->source, &at, shared->keys[n],
-                                me->s[r][c], &y);
-            }
+            if (visible)
+                visible = hk_pair_score(g, sub, row, n, me->s[r][c], &y);
 #endif
             me->s[r][c] = y;
             if (visible) {

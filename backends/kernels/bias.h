@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Softcap and biases: what every kind adds to a score (docs/numerics.md steps 3 and 4).
+ * Softcap and biases: which entry of a table a key gets, and what every kind adds to a logit
+ * (docs/numerics.md steps 3 and 4).
  */
 #ifndef HEED_BACKENDS_KERNELS_BIAS_H
 #define HEED_BACKENDS_KERNELS_BIAS_H
@@ -15,34 +16,40 @@ struct hk_place {
     hk_i64 index, head, q;      /* the row */
 };
 
-/* Coordinate of the key minus that of the query. */
-HK_FN hk_i64 hk_bias_delta(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
-                           const struct hk_place *at, hk_i64 key)
+/* Coordinate of the query. */
+HK_FN hk_i64 hk_lookup_query(const struct hk_call *call, HK_GLOBAL const struct hk_lookup *from,
+                             hk_i64 b, hk_i64 index, hk_i64 q)
 {
-    hk_i64 k = hk_origin(at->sub, at->len) + key * at->sub->pos_step, q = at->q;
-
-    if (bias->k_coord.slot)
-        k = hk_clamp(hk_integer(bias->k_coord.dtype, hk_aux_of(call, &bias->k_coord, at->b),
-                                key * bias->k_coord.stride[5]));
-    if (bias->q_coord.slot)
-        q = hk_clamp(hk_integer(bias->q_coord.dtype, hk_aux_of(call, &bias->q_coord, at->b),
-                                at->index * bias->q_coord.stride[5]));
-    return k - q;
+    if (!from->q_coord.slot)
+        return q;
+    return hk_clamp(hk_integer(from->q_coord.dtype, hk_aux_of(call, &from->q_coord, b),
+                               index * from->q_coord.stride[5]));
 }
 
-/* Index into the table of a TABLE bias; negative: the key gets nothing. */
-HK_FN hk_i64 hk_bias_index(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
-                           hk_i64 b, hk_i64 delta)
+/* Coordinate of the key minus that of the query. */
+HK_FN hk_i64 hk_lookup_delta(const struct hk_call *call, HK_GLOBAL const struct hk_lookup *from,
+                             const struct hk_place *at, hk_i64 key)
 {
-    const hk_i64 entries = bias->t.shape[2];
-    const hk_i64 length = bias->map.slot ? bias->map.shape[2] : entries;
-    hk_i64 i = delta + bias->zero;
+    hk_i64 k = hk_origin(at->sub, at->len) + key * at->sub->pos_step;
+
+    if (from->k_coord.slot)
+        k = hk_clamp(hk_integer(from->k_coord.dtype, hk_aux_of(call, &from->k_coord, at->b),
+                                key * from->k_coord.stride[5]));
+    return k - hk_lookup_query(call, from, at->b, at->index, at->q);
+}
+
+/* Index into a table of so many entries; negative: the key gets nothing. */
+HK_FN hk_i64 hk_lookup_index(const struct hk_call *call, HK_GLOBAL const struct hk_lookup *from,
+                             hk_i64 entries, hk_i64 b, hk_i64 delta)
+{
+    const hk_i64 length = from->map.slot ? from->map.shape[2] : entries;
+    hk_i64 i = delta + from->zero;
 
     if (length == 0)
         return -1;
     i = hk_max(hk_min(i, length - 1), 0);
-    if (bias->map.slot)
-        i = hk_integer(HK_I32, hk_aux_of(call, &bias->map, b), i * bias->map.stride[5]);
+    if (from->map.slot)
+        i = hk_integer(HK_I32, hk_aux_of(call, &from->map, b), i * from->map.stride[5]);
     return i >= entries ? -1 : i;
 }
 
@@ -59,7 +66,8 @@ HK_FN float hk_bias_table(const struct hk_call *call, HK_GLOBAL const struct hk_
                           const struct hk_place *at, hk_i64 key)
 {
     HK_GLOBAL const hk_i64 *stride = bias->t.stride;
-    const hk_i64 index = hk_bias_index(call, bias, at->b, hk_bias_delta(call, bias, at, key));
+    const hk_i64 index = hk_lookup_index(call, &bias->from, bias->t.shape[2], at->b,
+                                         hk_lookup_delta(call, &bias->from, at, key));
 
     return index < 0 ? 0.0f
                      : hk_element(bias->t.dtype, hk_aux_of(call, &bias->t, at->b),
@@ -69,7 +77,7 @@ HK_FN float hk_bias_table(const struct hk_call *call, HK_GLOBAL const struct hk_
 HK_FN float hk_bias_alibi(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
                           const struct hk_place *at, hk_i64 key)
 {
-    const hk_i64 delta = hk_bias_delta(call, bias, at, key);
+    const hk_i64 delta = hk_lookup_delta(call, &bias->from, at, key);
 
     return hk_from_i64(delta < 0 ? -delta : delta);
 }
@@ -97,7 +105,7 @@ HK_FN int hk_bias_value(const struct hk_call *call, HK_GLOBAL const struct hk_bi
         *value = hk_bias_alibi(call, bias, at, key);
         return 1;
     }
-    HK_UNREACHABLE();           /* heed_attn_check refuses other kinds */
+    HK_UNREACHABLE();           /* the blob has no other kinds */
     return 0;
 }
 
@@ -113,6 +121,23 @@ HK_FN float hk_bias_factor(const struct hk_call *call, HK_GLOBAL const struct hk
     }
     HK_UNREACHABLE();
     return 0.0f;
+}
+
+/* ---- DOT ---- */
+
+HK_FN hk_i64 hk_dot_entries(HK_GLOBAL const struct hk_dot *dot)
+{
+    return dot->t.slot ? dot->t.shape[1] : dot->u.shape[1];
+}
+
+/* t or u of a query head, as a matrix of entries. */
+HK_FN struct hk_matrix hk_dot_table(const struct hk_call *call,
+                                    HK_GLOBAL const struct hk_aux *table, hk_i64 b, hk_i64 head)
+{
+    const hk_i64 at = head * table->stride[3];
+
+    return hk_matrix_even(hk_byte(hk_aux_of(call, table, b), at * hk_size(table->dtype)),
+                        table->stride[4], table->stride[5], table->dtype);
 }
 
 /* Steps 3 and 4 after the score: y, 0 if the key is removed. */

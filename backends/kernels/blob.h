@@ -12,7 +12,8 @@
 #include "dtypes.h"
 #include "spans.h"
 
-/* Kinds of bias that bias.h has a value for, numbered as HEED_BIAS_*. */
+/* Kinds of bias that have a value, which joins the logit (step 4), numbered as HEED_BIAS_*. A bias
+ * that joins the score (step 3) is a struct hk_dot and has no number. */
 #define HK_BIAS_KINDS(ROW) ROW(DENSE, 1) ROW(ALIBI, 2) ROW(TABLE, 3)
 #define HK_NUMBER(name, number) HK_BIAS_##name = number,
 enum { HK_BIAS_KINDS(HK_NUMBER) };
@@ -38,10 +39,22 @@ struct hk_aux {
     hk_u32 slot, dtype;         /* slot: 1 + number of its buffer; 0: absent */
 };
 
-struct hk_bias {
+/* How a key's distance from a row is found, and the index that it gives. */
+struct hk_lookup {
     hk_i64 zero;
-    struct hk_aux t, map, q_coord, k_coord;
+    struct hk_aux map, q_coord, k_coord;
+};
+
+struct hk_bias {
+    struct hk_lookup from;
+    struct hk_aux t;
     hk_u32 kind, reserved;
+};
+
+/* DOT: rows of t times the query, of u times the key. */
+struct hk_dot {
+    struct hk_lookup from;
+    struct hk_aux t, u;         /* one may be absent */
 };
 
 struct hk_sub_slots {
@@ -70,7 +83,8 @@ struct hk_source {
     hk_u32 layout, packs;               /* layout: HK_LAYOUT_* */
     hk_u32 shared, reserved;            /* shared 1: one packed copy serves all items */
     hk_u32 first_sub, n_subs;
-    hk_u32 first_bias, n_biases;
+    hk_u32 first_bias, n_biases;        /* with a value */
+    hk_u32 first_dot, n_dots;
 };
 
 enum {
@@ -100,16 +114,18 @@ struct hk_plan {
     hk_i64 list_tasks;          /* of them, the latter */
     hk_i64 passes;              /* workgroup: groups that share a strip, each with other channels */
     hk_i64 pack_tasks;
-    hk_i64 sources_at, subs_at, slots_at, biases_at;    /* in the blob */
+    hk_i64 sources_at, subs_at, slots_at, biases_at, dots_at;   /* in the blob */
     hk_i64 constants_at;
     hk_i64 counts_at;           /* workspace: entries of [item][source][2: keys, rows] lists */
     hk_i64 counter_at;          /* workspace: lanes: the next task and the next block to pack */
     hk_i64 workers_at, worker_bytes;    /* workspace: lanes: scratch of each worker */
     hk_i64 run;                         /* lanes: tasks in a row that a worker takes at a time */
+    hk_i64 band;                        /* lanes: columns of a band (dot_lanes.h); 0: no DOT */
     hk_i64 bytes;               /* of the blob */
     float c, c1, c2, reserved_f;
     hk_u32 n_sources, flags;
-    hk_u32 n_biases, workers;
+    hk_u32 n_biases, n_dots;
+    hk_u32 workers, reserved;
 };
 
 #endif

@@ -9,8 +9,7 @@
 #ifndef HEED_BACKENDS_KERNELS_BLOCK_H
 #define HEED_BACKENDS_KERNELS_BLOCK_H
 
-#include "bias.h"
-#include "strip.h"
+#include "dot_lanes.h"
 
 /* Do its blocks hold keys 64 * block on? */
 HK_FN int hk_block_aligned(HK_GLOBAL const struct hk_sub *sub)
@@ -142,7 +141,7 @@ HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
     if (hk_block_in_place(st, sub, view, block, visible)) {
         *v_row = v->row * sub->step;
         return (HK_GLOBAL const float *)hk_byte(
-            v->base, hk_row_at(v, hk_key(sub, view, reach, block * HK_BLOCK)) * 4);
+            v->base, hk_row_offset(v, hk_key(sub, view, reach, block * HK_BLOCK)) * 4);
     }
     for (; visible != 0; visible &= visible - 1) {
         const int i = hk_first_bit(visible);
@@ -218,13 +217,24 @@ HK_FN void hk_block_scores(const struct hk_strip *st, HK_GLOBAL const float *k, 
 }
 
 /* Is y = s * c for all keys of the source at hand? */
-HK_FN int hk_source_plain(const struct hk_strip *st)
+HK_FN int hk_logits_plain(const struct hk_strip *st)
 {
 #if HK_PLAIN
     (void)st;
     return 1;
 #else
     return !(st->call->plan->flags & HK_PLAN_CAPPED) && st->source->n_biases == 0;
+#endif
+}
+
+/* And s = q.k? */
+HK_FN int hk_source_plain(const struct hk_strip *st)
+{
+#if HK_PLAIN
+    (void)st;
+    return 1;
+#else
+    return hk_logits_plain(st) && st->source->n_dots == 0;
 #endif
 }
 
@@ -280,7 +290,7 @@ HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_
                            const struct hk_sub_view *view, hk_i64 block, hk_i64 m, int finite)
 {
     const struct hk_tile tile = hk_strip_tile(st, m);
-    const int plain = hk_source_plain(st);
+    const int plain = hk_logits_plain(st);
     const float c = plain ? st->call->plan->c : 1.0f;
     hk_i64 i;
 
@@ -388,6 +398,10 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     if (!k)
         k = hk_block_gather(st, sub, view, block, visible);
     hk_block_scores(st, k, visible);
+#if !HK_PLAIN
+    if (st->source->n_dots != 0)
+        hk_block_dots(st, sub, view, block, k);
+#endif
     for (m = 0; m < st->tiles; m++) {
         if (st->tile_masks[m])
             hk_tile_softmax(st, sub, view, block, m, panels.finite);

@@ -215,6 +215,12 @@ HK_FN HK_GLOBAL const struct hk_bias *hk_biases(const struct hk_call *call,
            source->first_bias;
 }
 
+HK_FN HK_GLOBAL const struct hk_dot *hk_dots(const struct hk_call *call,
+                                             HK_GLOBAL const struct hk_source *source)
+{
+    return (HK_GLOBAL const struct hk_dot *)(call->blob + call->plan->dots_at) + source->first_dot;
+}
+
 /* Heads of k and v that a query head reads. */
 HK_FN hk_i64 hk_key_head(const struct hk_call *call, HK_GLOBAL const struct hk_source *source,
                          hk_i64 head)
@@ -268,7 +274,7 @@ HK_FN void hk_sub_view_get(const struct hk_call *call, hk_u32 s, hk_u32 i, hk_i6
     }
 }
 
-/* ---- a matrix: element (i, t) at base + (hk_row_at(i) + t * channel) elements ---- */
+/* ---- a matrix: element (i, t) at base + hk_row_offset(i) + t * channel, in elements ---- */
 
 struct hk_matrix {
     HK_GLOBAL const char *base;
@@ -285,27 +291,36 @@ struct hk_matrix {
     hk_u32 scale_dtype, reserved;
 };
 
-HK_FN struct hk_matrix hk_matrix_get(const struct hk_call *call,
-                                     HK_GLOBAL const struct hk_view *view,
-                                     HK_GLOBAL const char *base, hk_i64 b, hk_i64 head,
-                                     hk_i64 begin)
+/* Rows at one stride. */
+HK_FN struct hk_matrix hk_matrix_even(HK_GLOBAL const char *base, hk_i64 row, hk_i64 channel,
+                                      hk_u32 dtype)
 {
     struct hk_matrix out;
-    const hk_i64 at = hk_batch_offset(call, view->stride, b) + head * view->stride[3] +
-                      begin * view->stride[4];
 
-    out.base = hk_byte(base, at * hk_size(view->dtype));
-    out.row = view->stride[4];
-    out.channel = view->stride[5];
+    out.base = base;
+    out.row = row;
+    out.channel = channel;
     out.table = 0;
     out.table_stride = out.pages = out.page_rows = out.page_shift = out.page_stride = 0;
     out.first = out.rows = 0;
     out.scale = 0;
     out.scale_row = out.scale_page = 0;
-    out.dtype = view->dtype;
+    out.dtype = dtype;
     out.layout = HK_LAYOUT_DENSE;
     out.scale_dtype = out.reserved = 0;
     return out;
+}
+
+HK_FN struct hk_matrix hk_matrix_get(const struct hk_call *call,
+                                     HK_GLOBAL const struct hk_view *view,
+                                     HK_GLOBAL const char *base, hk_i64 b, hk_i64 head,
+                                     hk_i64 begin)
+{
+    const hk_i64 at = hk_batch_offset(call, view->stride, b) + head * view->stride[3] +
+                      begin * view->stride[4];
+
+    return hk_matrix_even(hk_byte(base, at * hk_size(view->dtype)), view->stride[4],
+                          view->stride[5], view->dtype);
 }
 
 /* Scales lie as their rows do. */
@@ -381,7 +396,7 @@ HK_FN hk_i64 hk_row_apart(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i, hk_
 }
 
 /* Elements from base to row i, which is there. */
-HK_FN hk_i64 hk_row_at(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
+HK_FN hk_i64 hk_row_offset(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
 {
     return m->layout == HK_LAYOUT_DENSE ? i * m->row
                                         : hk_row_apart(m, i, m->row, m->page_stride);

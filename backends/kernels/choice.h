@@ -58,12 +58,14 @@ HK_FN hk_i64 hk_keys_least(HK_GLOBAL const hk_i64 *keys, hk_i64 n, hk_i64 count)
     hk_i64 low = ~HK_NO_KEY, high = HK_NO_KEY, there = 0, i;
 
     for (i = 0; i < n; i++) {
-        const hk_i64 key = keys[i];
+        /* HK_NO_KEY less 1 is the largest number: no condition, so that vectors serve. */
+        const hk_i64 key = keys[i], down = (hk_i64)((hk_u64)key - 1);
 
         there += key != HK_NO_KEY ? 1 : 0;
-        low = hk_min(key != HK_NO_KEY ? key : low, low);
-        high = hk_max(key, high);
+        low = down < low ? down : low;
+        high = key > high ? key : high;
     }
+    low = low == ~HK_NO_KEY ? low : low + 1;
     /* The least that is chosen lies in (low, high], or all are. */
     while (there > count) {
         const hk_i64 middle = high - (hk_i64)(((hk_u64)high - (hk_u64)low) / 2);
@@ -85,13 +87,15 @@ HK_FN hk_i64 hk_keys_cut(HK_GLOBAL hk_i64 *keys, hk_i64 n, hk_i64 count)
     const hk_i64 border = hk_keys_least(keys, n, count);
     hk_i64 least = ~HK_NO_KEY, kept = 0, i;
 
+    /* A place is written till a key that stays comes: no branch to be guessed. */
     for (i = 0; i < n; i++) {
         const hk_i64 key = keys[i];
 
         keys[kept] = key;
         kept += key >= border ? 1 : 0;
-        least = hk_min(key >= border ? key : least, least);
     }
+    for (i = 0; i < kept; i++)
+        least = keys[i] < least ? keys[i] : least;
     return least;
 }
 

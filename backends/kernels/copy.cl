@@ -7,8 +7,8 @@
 #include "channels.h"
 #include "moves.h"
 
-#define HK_FAR (1u << 26)       /* bytes, of all tasks: so many leave the caches alone */
-#define HK_AHEAD 8              /* rows: a gather's next rows are far from the last */
+#define HK_FAR (1u << 25)       /* bytes, of all tasks: so many leave the caches alone */
+#define HK_AHEAD 512            /* bytes: rows of a list are far apart, and asked for early */
 
 struct hk_copy_item {
     struct hk_rows x, y;                /* y, paged: of page 0 */
@@ -95,39 +95,61 @@ HK_FN hk_i64 hk_copy_source(HK_GLOBAL const struct hk_copy *numbers,
     return row < numbers->x_rows ? row : -1;
 }
 
-/* Far rows of a gather come sooner when they are asked for. */
-HK_FN void hk_copy_ahead(HK_GLOBAL const struct hk_copy *numbers, const struct hk_copy_item *item,
-                         hk_i64 i, hk_i64 end)
+/* A row, or its beginning, comes sooner when it is asked for. (Always inlined: a compiler may take
+ * a function that only asks for one that does nothing.) */
+HK_INLINE void hk_copy_ask(HK_GLOBAL const char *row, hk_i64 bytes)
 {
-    hk_i64 row, at;
+    hk_i64 at;
 
-    if (!item->has_from || i + HK_AHEAD >= end)
-        return;
-    row = hk_entry_i32(&item->from, i + HK_AHEAD);
-    if (row < 0 || row >= numbers->x_rows || item->x.channel != 1)
-        return;
-    for (at = 0; at < numbers->d * hk_size(item->x.dtype); at += 64)
-        HK_PREFETCH(hk_row(&item->x, row) + at);
+    for (at = 0; at < bytes; at += 64)
+        HK_PREFETCH_NEAR(row + at);
 }
 
-/* Rows that a list names, to or from a plain y, bits as they are: the common gather and scatter. */
-HK_FN void hk_copy_listed(HK_GLOBAL const struct hk_copy *numbers,
-                          const struct hk_copy_item *item, hk_i64 i, hk_i64 end)
+/* Rows that a list names, to or from a plain y, bits as they are: the common gather and scatter.
+ * size, d, past: constants for the commonest rows, which then need no loop. */
+HK_INLINE void hk_copy_listed(HK_GLOBAL const struct hk_copy *numbers,
+                              const struct hk_copy_item *item, hk_i64 i, hk_i64 end, hk_i64 size,
+                              hk_i64 d, hk_u32 past)
+{
+    const struct hk_rows x = item->x, y = item->y;
+    const struct hk_entries from = item->from, to = item->to;
+    const hk_i64 x_rows = numbers->x_rows, y_rows = numbers->y_rows;
+    const hk_i64 ahead = hk_max(HK_AHEAD / (d * size), 1), bytes = hk_min(d * size, HK_AHEAD);
+    const hk_u32 has_from = item->has_from, has_to = item->has_to, zero = numbers->zero;
+    const hk_i64 at = item->at;
+
+    for (; i < end; i++) {
+        const hk_i64 row = has_from ? hk_entry_i32(&from, i) : i;
+        const hk_i64 t = has_to ? hk_entry_i32(&to, i) : at + i;
+        const hk_i64 soon = hk_min(i + ahead, end - 1);
+        const hk_i64 next = has_from ? hk_entry_i32(&from, soon) : -1;
+
+        if (next >= 0 && next < x_rows)
+            hk_copy_ask(hk_row(&x, next), bytes);
+        if (t < 0 || t >= y_rows)
+            continue;
+        if (row >= 0 && row < x_rows)
+            hk_run_move(size, hk_row(&x, row), hk_row(&y, t), d, past);
+        else if (zero)
+            hk_row_zero(size, hk_row(&y, t), 1, d);
+    }
+}
+
+HK_FN void hk_copy_lists(HK_GLOBAL const struct hk_copy *numbers,
+                         const struct hk_copy_item *item, hk_i64 i, hk_i64 end)
 {
     const hk_i64 size = hk_size(item->x.dtype), d = numbers->d;
 
-    for (; i < end; i++) {
-        const hk_i64 row = item->has_from ? hk_entry_i32(&item->from, i) : i;
-        const hk_i64 t = item->has_to ? hk_entry_i32(&item->to, i) : item->at + i;
-
-        hk_copy_ahead(numbers, item, i, end);
-        if (t < 0 || t >= numbers->y_rows)
-            continue;
-        if (row >= 0 && row < numbers->x_rows)
-            hk_run_move(size, hk_row(&item->x, row), hk_row(&item->y, t), d, item->y.past);
-        else if (numbers->zero)
-            hk_row_zero(size, hk_row(&item->y, t), 1, d);
+#if HK_THREADS == 1 && HKV_LANES > 1
+    if (size == 4 && d == 64) {
+        if (item->y.past)
+            hk_copy_listed(numbers, item, i, end, 4, 64, 1);
+        else
+            hk_copy_listed(numbers, item, i, end, 4, 64, 0);
+        return;
     }
+#endif
+    hk_copy_listed(numbers, item, i, end, size, d, item->y.past);
 }
 
 HK_FN void hk_copy_task(const struct hk_call *call, hk_i64 task)
@@ -143,7 +165,7 @@ HK_FN void hk_copy_task(const struct hk_call *call, hk_i64 task)
     end = hk_min(strip.first + strip.count, item.n);
     if ((item.has_from || item.has_to) && !item.ring && !item.paged &&
         item.x.dtype == item.y.dtype && item.x.channel == 1 && item.y.channel == 1) {
-        hk_copy_listed(numbers, &item, strip.first, end);
+        hk_copy_lists(numbers, &item, strip.first, end);
         return;
     }
     for (i = strip.first; i < end; i += run) {
@@ -167,6 +189,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
 
     HK_TASKS(call, group, task)
         hk_copy_task(call, task);
+    hk_move_past_end();
 }
 
 #include "entry.h"

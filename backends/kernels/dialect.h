@@ -128,9 +128,11 @@ HK_FN float hk_scale2(float a, float g)
 #endif
 
 /* hk_move for more than caches hold: where a vocabulary has such stores (simd/x86.h), what is
- * written does not go through them. */
+ * written does not go through them. Others see it after hk_move_past_end. 0: nothing was moved,
+ * because an ordinary move is better. */
 #ifndef HK_HAS_MOVE_PAST
-#define hk_move_past(to, from, bytes) hk_move(to, from, bytes)
+#define hk_move_past(to, from, bytes) 0
+#define hk_move_past_end() ((void)0)
 #endif
 
 #endif

@@ -29,10 +29,12 @@
 #define HK_INLINE static inline __attribute__((always_inline))
 #define HK_NOINLINE static __attribute__((noinline, unused))
 #define HK_PREFETCH(p) __builtin_prefetch((p), 0, 2)        /* into the second level */
+#define HK_PREFETCH_NEAR(p) __builtin_prefetch((p), 0, 3)   /* into the first */
 #else
 #define HK_INLINE static inline
 #define HK_NOINLINE static
 #define HK_PREFETCH(p) ((void)(p))
+#define HK_PREFETCH_NEAR(p) ((void)(p))
 #endif
 #if defined __cplusplus
 #define HK_RESTRICT

@@ -25,6 +25,7 @@ typedef unsigned short hk_u16;
 #define HK_RESTRICT __restrict__
 #define HK_INFINITY __int_as_float(0x7f800000)
 #define HK_PREFETCH(p) ((void)(p))
+#define HK_PREFETCH_NEAR(p) ((void)(p))
 #define HK_COPY(type, name, from)                                                                  \
     const type name##_kept = (from);                                                               \
     const type *const name = &name##_kept

@@ -38,6 +38,7 @@ typedef ushort hk_u16;
 #endif
 #define HK_INFINITY INFINITY
 #define HK_PREFETCH(p) ((void)(p))
+#define HK_PREFETCH_NEAR(p) ((void)(p))
 #define HK_COPY(type, name, from)                                                                  \
     const type name##_kept = (from);                                                               \
     const type *const name = &name##_kept

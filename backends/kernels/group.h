@@ -100,8 +100,8 @@ HK_FN void hk_or_mask(HK_LOCAL hk_u32 *halves, hk_u64 mask)
 }
 
 /* Channel t of the row that lies `row` elements from m's base; scale: its own, if it is of I8. */
-HK_FN float hk_kv_element(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 t,
-                          HK_LOCAL const float *scale)
+HK_FN float hk_kv_at(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 t,
+                     HK_LOCAL const float *scale)
 {
     const hk_i64 at = row + t * m->channel;
 
@@ -122,12 +122,12 @@ HK_FN float hk_kv_element(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64
 /* Of the key at place i of the block. */
 HK_FN float hk_k_element(HK_LOCAL const struct hk_shared *shared, hk_i32 i, hk_i64 t)
 {
-    return hk_kv_element(&shared->k, shared->k_at[i], t, shared->k_scale + i % HK_SCALED);
+    return hk_kv_at(&shared->k, shared->k_at[i], t, shared->k_scale + i % HK_SCALED);
 }
 
 HK_FN float hk_v_element(HK_LOCAL const struct hk_shared *shared, hk_i32 i, hk_i64 t)
 {
-    return hk_kv_element(&shared->v, shared->v_at[i], t, shared->v_scale + i % HK_SCALED);
+    return hk_kv_at(&shared->v, shared->v_at[i], t, shared->v_scale + i % HK_SCALED);
 }
 
 HK_FN struct hk_row hk_group_row(const struct hk_group *g, hk_i32 i)
@@ -275,8 +275,8 @@ HK_FN int hk_place_open(const struct hk_group *g, HK_GLOBAL const struct hk_sub 
     if (!hk_row_present(&g->shared->k, key))
         return 0;
     g->shared->keys[i] = key;
-    g->shared->k_at[i] = hk_row_at(&g->shared->k, key);
-    g->shared->v_at[i] = hk_row_at(&g->shared->v, key);
+    g->shared->k_at[i] = hk_row_offset(&g->shared->k, key);
+    g->shared->v_at[i] = hk_row_offset(&g->shared->v, key);
 #if HK_KV == 0
     if (g->shared->k.dtype == HK_I8)
         g->shared->k_scale[i] = hk_row_scale(&g->shared->k, key);

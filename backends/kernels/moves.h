@@ -94,10 +94,8 @@ HK_FN void hk_run_move(hk_i64 size, HK_GLOBAL const char *x, HK_GLOBAL char *y, 
 #if HK_THREADS == 1
     hk_i64 bytes = n * size;
 
-    if (past) {
-        hk_move_past(y, x, bytes);
+    if (past && hk_move_past(y, x, bytes))
         return;
-    }
 #if HKV_LANES > 1
     if (bytes <= HK_MOVE_SHORT && ((hk_address(x) | hk_address(y)) & 3) == 0) {
         const hk_i64 done =

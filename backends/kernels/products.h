@@ -34,14 +34,9 @@ HK_INLINE void hk_product_step(HK_GLOBAL const float *x, hk_i64 x_row,
     }
 }
 
-/* acc[i][u] = row i of x . columns of the panel, one fma chain over d per product. x_row: floats
- * from row to row. */
-HK_INLINE void hk_product_sums(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_row,
-                               HK_GLOBAL const float *HK_RESTRICT panel, hk_i64 d,
-                               hk_vec acc[HK_R][HKV_TILE], const int vecs)
+HK_INLINE void hk_product_zero(hk_vec acc[HK_R][HKV_TILE], const int vecs)
 {
-    hk_i64 t = 0;
-    int i, u, s;
+    int i, u;
 
     HK_UNROLL
     for (i = 0; i < HK_R; i++) {
@@ -49,6 +44,16 @@ HK_INLINE void hk_product_sums(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_ro
         for (u = 0; u < vecs; u++)
             acc[i][u] = hkv_set(0.0f);
     }
+}
+
+/* The next d terms of the products. */
+HK_INLINE void hk_product_more(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_row,
+                               HK_GLOBAL const float *HK_RESTRICT panel, hk_i64 d,
+                               hk_vec acc[HK_R][HKV_TILE], const int vecs)
+{
+    hk_i64 t = 0;
+    int s;
+
     for (; t + HK_STEPS <= d; t += HK_STEPS) {
         HK_UNROLL
         for (s = 0; s < HK_STEPS; s++)
@@ -56,6 +61,16 @@ HK_INLINE void hk_product_sums(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_ro
     }
     for (; t < d; t++)
         hk_product_step(x + t, x_row, panel + t * HK_PANEL, acc, vecs);
+}
+
+/* acc[i][u] = row i of x . columns of the panel, one fma chain over d per product. x_row: floats
+ * from row to row. */
+HK_INLINE void hk_product_sums(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_row,
+                               HK_GLOBAL const float *HK_RESTRICT panel, hk_i64 d,
+                               hk_vec acc[HK_R][HKV_TILE], const int vecs)
+{
+    hk_product_zero(acc, vecs);
+    hk_product_more(x, x_row, panel, d, acc, vecs);
 }
 
 #endif

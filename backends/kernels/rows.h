@@ -53,7 +53,7 @@ HK_NOINLINE void hk_row_widen(const struct hk_matrix *m, hk_i64 i, HK_GLOBAL con
 HK_FN HK_GLOBAL const float *hk_row_f32(const struct hk_matrix *m, hk_i64 i, hk_i64 n,
                                         HK_GLOBAL float *temp)
 {
-    HK_GLOBAL const char *from = hk_byte(m->base, hk_row_at(m, i) * hk_size(m->dtype));
+    HK_GLOBAL const char *from = hk_byte(m->base, hk_row_offset(m, i) * hk_size(m->dtype));
 
     if (hk_matrix_plain(m))
         return (HK_GLOBAL const float *)from;
@@ -92,6 +92,46 @@ HK_FN void hk_rows_pack(HK_GLOBAL const float *const *rows, hk_i64 d, HK_GLOBAL 
     }
 }
 
+/* Keys that whole vectors and whole packs hold. */
+#define HK_ABREAST (HKV_LANES > HKV_PACK ? HKV_LANES : HKV_PACK)
+
+/* Do HK_ABREAST keys lie side by side, channel after channel, as in a cache of panels or in K
+ * transposed? */
+HK_FN int hk_keys_abreast(const struct hk_matrix *k, const hk_i64 *keys)
+{
+    int r;
+
+    if (k->row != 1 || k->channel == 1 || keys[0] < 0)
+        return 0;
+    for (r = 1; r < HK_ABREAST; r++) {
+        if (keys[r] != keys[0] + r)
+            return 0;
+    }
+    return hk_rows_even(k, keys[0], keys[HK_ABREAST - 1]);
+}
+
+/* HK_ABREAST such keys into columns of a panel. */
+HK_FN void hk_columns_pack(const struct hk_matrix *k, hk_i64 key, hk_i64 d, HK_GLOBAL float *panel)
+{
+    const hk_i64 step = k->channel * hk_size(k->dtype);
+    HK_GLOBAL const char *from = hk_byte(k->base, hk_row_offset(k, key) * hk_size(k->dtype));
+    hk_i64 t;
+    int r;
+
+    for (t = 0; t < d; t++, from += step) {
+        for (r = 0; r < HK_ABREAST; r += HKV_LANES) {
+            HK_GLOBAL float *to = panel + t * HK_PANEL + r;
+
+            if (k->dtype == HK_F32)
+                hkv_store(to, hkv_load((HK_GLOBAL const float *)from + r));
+            else if (k->dtype == HK_F16)
+                hkv_store(to, hkv_load_f16((HK_GLOBAL const hk_u16 *)from + r));
+            else
+                hkv_store(to, hkv_load_bf16((HK_GLOBAL const hk_u16 *)from + r));
+        }
+    }
+}
+
 /* 64 keys (negative: a row of zeros) into the panels of a block. temp: HKV_PACK rows of d. */
 HK_FN void hk_keys_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
                         HK_GLOBAL float *out, HK_GLOBAL float *temp)
@@ -99,8 +139,14 @@ HK_FN void hk_keys_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
     int i, r;
 
     for (i = 0; i < HK_BLOCK; i += HKV_PACK) {
+        HK_GLOBAL float *panel = out + i / HK_PANEL * HK_PANEL * d + i % HK_PANEL;
         HK_GLOBAL const float *rows[HKV_PACK];
 
+        if (i % HK_ABREAST == 0 && hk_keys_abreast(k, keys + i)) {
+            hk_columns_pack(k, keys[i], d, panel);
+            i += HK_ABREAST - HKV_PACK;
+            continue;
+        }
         for (r = 0; r < HKV_PACK; r++) {
             HK_GLOBAL float *row = temp + r * d;
             hk_i64 t;
@@ -112,7 +158,7 @@ HK_FN void hk_keys_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
                 for (t = 0; t < d; t++)
                     row[t] = 0.0f;
         }
-        hk_rows_pack(rows, d, out + i / HK_PANEL * HK_PANEL * d + i % HK_PANEL);
+        hk_rows_pack(rows, d, panel);
     }
 }
 

@@ -23,27 +23,48 @@ struct hk_topk_panel {
     hk_i64 ahead;                       /* the token that is asked for with the chunk's first */
 };
 
-/* Of the scores of `rows` tokens those that their query rows want. */
+/* Adds what is wanted of a tile: wanted[i], the query rows that want the score of token i. */
 HK_NOINLINE void hk_topk_take(const struct hk_topk_panel *panel, const hk_i32 *tokens, hk_i64 rows,
-                              hk_i64 vecs)
+                              const hk_u64 *wanted)
 {
     const hk_u64 there = ~(hk_u64)0 >> (64 - panel->n);
-    hk_i64 i, u;
+    hk_u64 some = 0;
+    hk_i64 i;
 
-    for (i = 0; i < rows; i++) {
-        HK_GLOBAL const float *scores = panel->scores + i * HK_PANEL;
-        hk_u64 wanted = 0;
+    for (i = 0; i < rows; i++)
+        some |= (hk_u64)((wanted[i] & there) != 0) << i;
+    for (; some != 0; some &= some - 1) {
+        hk_u64 columns;
 
-        for (u = 0; u < vecs; u++)
-            wanted |= (hk_u64)hkv_word(hkv_not_less(hkv_load(scores + u * HKV_LANES),
-                                                    hkv_load(panel->bars + u * HKV_LANES)))
-                      << (u * HKV_LANES);
-        for (wanted &= there; wanted != 0; wanted &= wanted - 1) {
-            const hk_i64 column = hk_first_bit(wanted);
+        i = hk_first_bit(some);
+        for (columns = wanted[i] & there; columns != 0; columns &= columns - 1) {
+            const hk_i64 column = hk_first_bit(columns);
 
-            hk_topk_add(panel->topk, panel->first + column, scores[column], tokens[i]);
+            hk_topk_add(panel->topk, panel->first + column, panel->scores[i * HK_PANEL + column],
+                        tokens[i]);
         }
     }
+}
+
+/* wanted[i]: the columns that want the score of token i; whether there are any. */
+HK_INLINE int hk_topk_sieve(HK_GLOBAL const float *bars, hk_vec acc[HK_R][HKV_TILE],
+                            hk_u64 *wanted, const int vecs)
+{
+    hk_u64 any = 0;
+    int i, u;
+
+    HK_UNROLL
+    for (i = 0; i < HK_R; i++) {
+        wanted[i] = 0;
+        HK_UNROLL
+        for (u = 0; u < vecs; u++) {
+            const hk_vec bar = hkv_load(bars + u * HKV_LANES);
+
+            wanted[i] |= (hk_u64)hkv_word(hkv_not_less(acc[i][u], bar)) << (u * HKV_LANES);
+        }
+        any |= wanted[i];
+    }
+    return any != 0;
 }
 
 /* Tiles of the rows of x, of which the first n count. */
@@ -54,22 +75,15 @@ HK_INLINE void hk_topk_tiles(const struct hk_topk_panel *panel, HK_GLOBAL const 
     hk_i64 at;
 
     for (at = 0; at < n; at += HK_R, x += HK_R * x_row) {
+        struct hk_ahead ahead = hk_ahead_get(&panel->topk->tokens, panel->ahead + at);
         hk_vec acc[HK_R][HKV_TILE];
-        hk_u32 wanted = 0;
+        hk_u64 wanted[HK_R];
         int i, u;
 
-        for (i = 0; i < HK_R && panel->first == 0; i++)
-            hk_token_ahead(&panel->topk->tokens, panel->ahead + at + i);
-        hk_product_sums(x, x_row, panel->columns, d, acc, vecs);
-        HK_UNROLL
-        for (u = 0; u < vecs; u++) {
-            const hk_vec bar = hkv_load(panel->bars + u * HKV_LANES);
-
-            HK_UNROLL
-            for (i = 0; i < HK_R; i++)
-                wanted |= hkv_word(hkv_not_less(acc[i][u], bar));
-        }
-        if (wanted == 0)
+        if (panel->first != 0)
+            ahead.bytes = 0;
+        hk_product_sums_ahead(x, x_row, panel->columns, d, &ahead, acc, vecs);
+        if (!hk_topk_sieve(panel->bars, acc, wanted, vecs))
             continue;
         HK_UNROLL
         for (i = 0; i < HK_R; i++) {
@@ -77,7 +91,7 @@ HK_INLINE void hk_topk_tiles(const struct hk_topk_panel *panel, HK_GLOBAL const 
             for (u = 0; u < vecs; u++)
                 hkv_store(panel->scores + i * HK_PANEL + u * HKV_LANES, acc[i][u]);
         }
-        hk_topk_take(panel, tokens + at, hk_min(HK_R, n - at), vecs);
+        hk_topk_take(panel, tokens + at, hk_min(HK_R, n - at), wanted);
     }
 }
 

@@ -18,7 +18,7 @@ struct hk_strip {
     hk_i64 n_rows, tiles;               /* in use */
     hk_i64 b, width;                    /* width: d_v rounded up to whole vectors */
     HK_GLOBAL float *q, *s, *o, *acc_o, *partials, *acc_partials, *acc_m, *max, *k, *v, *temp,
-        *values;
+        *values, *band;
     HK_GLOBAL struct hk_row_state *state;
     HK_GLOBAL hk_u32 *has_partial, *full;
     HK_GLOBAL hk_u64 *masks, *tile_masks;
@@ -45,7 +45,8 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
     HK_GLOBAL const struct hk_plan *plan = call->plan;
     struct hk_worker_layout at;
 
-    hk_worker_find(plan->strips.rows * plan->strips.stack, plan->d, plan->d_v, &at);
+    hk_worker_find(plan->strips.rows * plan->strips.stack, plan->d, plan->d_v, plan->band,
+                   &at);
     st->call = call;
     st->scratch = scratch;
     st->width = (plan->d_v + HKV_LANES - 1) / HKV_LANES * HKV_LANES;
@@ -61,6 +62,7 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
     st->v = (HK_GLOBAL float *)(scratch + at.v);
     st->temp = (HK_GLOBAL float *)(scratch + at.temp);
     st->values = (HK_GLOBAL float *)(scratch + at.values);
+    st->band = (HK_GLOBAL float *)(scratch + at.band);
     st->state = (HK_GLOBAL struct hk_row_state *)(scratch + at.state);
     st->has_partial = (HK_GLOBAL hk_u32 *)(scratch + at.has_partial);
     st->full = (HK_GLOBAL hk_u32 *)(scratch + at.full);

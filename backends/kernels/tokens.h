@@ -76,6 +76,56 @@ HK_FN void hk_token_ahead(const struct hk_tokens *tokens, hk_i64 i)
 #if HK_THREADS == 1
 #include "products.h"
 
+#define HK_LINE 64              /* bytes of a line of a cache */
+
+/* Rows of a tile that comes soon: the first `bytes` of each. */
+struct hk_ahead {
+    HK_GLOBAL const char *rows;
+    hk_i64 row, bytes;
+};
+
+/* The tile from row i on, nothing where it is not there. */
+HK_FN struct hk_ahead hk_ahead_get(const struct hk_tokens *tokens, hk_i64 i)
+{
+    const int there = i + HK_R <= tokens->end && tokens->rows.channel == 1;
+    struct hk_ahead out;
+
+    out.rows = hk_token_row(tokens, there ? i : 0);
+    out.row = tokens->rows.row;
+    out.bytes = there ? tokens->d * hk_size(tokens->rows.dtype) : 0;
+    return out;
+}
+
+HK_INLINE void hk_ahead_ask(const struct hk_ahead *ahead, hk_i64 at)
+{
+    int i;
+
+    if (at >= ahead->bytes)
+        return;
+    HK_UNROLL
+    for (i = 0; i < HK_R; i++)
+        HK_PREFETCH(ahead->rows + at + i * ahead->row);
+}
+
+/* hk_product_sums, and between its terms the tile that comes soon is asked for, a line of each row
+ * at a time: all lines at once would wait for each other, and the products for them. */
+HK_INLINE void hk_product_sums_ahead(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_row,
+                                     HK_GLOBAL const float *HK_RESTRICT panel, hk_i64 d,
+                                     const struct hk_ahead *ahead, hk_vec acc[HK_R][HKV_TILE],
+                                     const int vecs)
+{
+    const hk_i64 terms = HK_LINE / (hk_i64)sizeof(float);
+    hk_i64 t, at = 0;
+
+    hk_product_zero(acc, vecs);
+    for (t = 0; t + terms <= d; t += terms, at += HK_LINE) {
+        hk_ahead_ask(ahead, at);
+        hk_product_more(x + t, x_row, panel + t * HK_PANEL, terms, acc, vecs);
+    }
+    hk_ahead_ask(ahead, at);
+    hk_product_more(x + t, x_row, panel + t * HK_PANEL, d - t, acc, vecs);
+}
+
 /* Some rows as the products take them: `in_place` of them lie x_row floats apart in x, all others
  * are copies in f32, as many as fill whole tiles. */
 struct hk_chunk {

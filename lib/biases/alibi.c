@@ -12,7 +12,6 @@ static const struct heed_use use_t = {
 const struct heed_bias_kind heed_bias_alibi = {
     .kind = HEED_BIAS_ALIBI,
     .name = "ALIBI",
-    .implemented = true,
     .positional = true,
     .slots = {
         [HEED_BIAS_T] = { HEED_NEED_MUST, &use_t },

@@ -12,9 +12,9 @@
 struct heed_bias_kind {
     uint32_t kind;                  /* HEED_BIAS_* */
     const char *name;
-    bool implemented;               /* else nothing below counts */
     bool zero;                      /* takes `zero` */
     bool positional;                /* without q_coord it depends on where the queries lie */
+    bool in_score;                  /* joins q.k; of t and u one must be there */
     struct heed_slot_rule slots[HEED_BIAS_SLOTS];
 };
 

@@ -15,6 +15,5 @@ static const struct heed_use use_t = {
 const struct heed_bias_kind heed_bias_dense = {
     .kind = HEED_BIAS_DENSE,
     .name = "DENSE",
-    .implemented = true,
     .slots = { [HEED_BIAS_T] = { HEED_NEED_MUST, &use_t } },
 };

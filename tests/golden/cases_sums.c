@@ -325,6 +325,96 @@ void golden_case_bias_removes(struct golden *g)
     golden_bias(g, 0, (heed_bias){ .kind = HEED_BIAS_DENSE, .t = slot });
 }
 
+/* ---- step 3: biases that join the score ------------------------------------------ */
+
+/* Rows of tables, the last of which comes first: a negative stride. */
+static uint32_t rows_from_end(struct golden *g, uint32_t dtype, int64_t heads, int64_t len,
+                              int64_t d)
+{
+    const int64_t shape[3] = { heads, len, d };
+    heed_tensor t = golden_tensor(dtype, 3, shape);
+    char *data = golden_floats(g, dtype, heads * len * d, 0);
+
+    t.stride[1] = -d;
+    return golden_slot_of(g, t, data + (size_t)((len - 1) * d) * golden_size_of(dtype));
+}
+
+/* He et al. 2021: content to position and position to content, clamped. */
+void golden_case_dot(struct golden *g)
+{
+    golden_base(g, 50, 130, 6, 4);
+    golden_bias(g, 0,
+                (heed_bias){ .kind = HEED_BIAS_DOT,
+                             .t = rows_from_end(g, HEED_F32, 2, 40, 6),
+                             .u = rows_from_end(g, HEED_BF16, 1, 40, 6),
+                             .zero = 19 });
+}
+
+/* One term each, through a map with entries outside the table, by coordinates; softcap and a TABLE
+ * come after. */
+void golden_case_dot_map(struct golden *g)
+{
+    const int64_t shape[3] = { 2, 8, 6 }, values[2] = { 2, 30 }, keys = 130, rows = 50;
+    const int64_t entries = 30;
+    int32_t map[30];
+    int64_t k[130], q[50];
+    uint32_t slots[5];
+
+    golden_base(g, 50, 130, 6, 4);
+    g->desc.softcap = 9;
+    for (int i = 0; i < 30; i++)
+        map[i] = i % 11 - 1;
+    for (int i = 0; i < 130; i++)
+        k[i] = (int64_t)(golden_next(g) % 60);
+    for (int i = 0; i < 50; i++)
+        q[i] = (int64_t)(golden_next(g) % 60);
+    slots[0] = golden_slot_i64(g, keys, k);
+    slots[1] = golden_slot_i32(g, 1, &entries, map);
+    slots[2] = golden_slot_i64(g, rows, q);
+    slots[3] = golden_slot_floats(g, HEED_F16, 3, shape, 0);
+    slots[4] = golden_slot_floats(g, HEED_F32, 2, values, 1);
+    golden_bias(g, 0,
+                (heed_bias){ .kind = HEED_BIAS_DOT,
+                             .u = slots[3],
+                             .map = slots[1],
+                             .zero = 15,
+                             .k_coord = slots[0],
+                             .q_coord = slots[2] });
+    golden_bias(g, 0, (heed_bias){ .kind = HEED_BIAS_TABLE, .t = slots[4], .zero = 15 });
+    golden_bias(g, 0,
+                (heed_bias){ .kind = HEED_BIAS_DOT, .t = slots[3], .map = slots[1], .zero = 9 });
+}
+
+/* Heads in groups, keys at steps; rows of the table that no visible key has hold NaN, and a second
+ * bias has no index within its table. */
+void golden_case_dot_grouped(struct golden *g)
+{
+    const int64_t shape[3] = { 4, 200, 10 }, entries = 100, n_keys = 4;
+    const int32_t keys[] = { 1, 40, 41, 90 };
+    int32_t map[100];
+    uint32_t slot, outside;
+
+    golden_query(g, HEED_F32, 1, 4, 70, 10, 5);
+    golden_source(g, HEED_F16, 1, 2, 130);
+    g->desc.flags = HEED_ATTN_ALIGN_END;
+    g->sources[0].flags = HEED_SOURCE_CAUSAL;
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 40, .right = 40 });
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_ALL, .step = 3, .phase = 1 });
+    golden_term(g, 0,
+                (heed_term){ .kind = HEED_TERM_GLOBAL,
+                             .slot = golden_slot_i32(g, 1, &n_keys, keys) });
+    slot = golden_slot_floats(g, HEED_F32, 3, shape, 0);
+    for (int64_t i = 0; i < 4 * 200 * 10; i++) {
+        if (i / 10 % 200 > 150) /* keys in the future */
+            golden_put_bits(golden_slot_data(g, slot), i, 0x7fc00000u);
+    }
+    for (int i = 0; i < 100; i++)
+        map[i] = 200 + i;
+    outside = golden_slot_i32(g, 1, &entries, map);
+    golden_bias(g, 0, (heed_bias){ .kind = HEED_BIAS_DOT, .t = slot, .u = slot, .zero = 150 });
+    golden_bias(g, 0, (heed_bias){ .kind = HEED_BIAS_DOT, .t = slot, .map = outside });
+}
+
 /* Scores fall by about 1 a key down to -130 and values grow by as much: every weight counts, those
  * next to the cut at -100 included. */
 void golden_case_far_weights(struct golden *g)

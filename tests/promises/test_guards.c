@@ -326,6 +326,81 @@ LOOP_TEST(keys_beyond_every_length_are_not_touched, 2 * place_count())
     place_close(&p);
 }
 
+/* ---- pages that nobody names ---- */
+
+enum { HEAP = 24, TABLE = 8 };
+
+/* Tables name every third page of the heap, or rubbish, as they do everywhere beyond the lengths;
+ * all other pages are protected, and the tables end where their memory does. */
+static void pages_try(const struct place *p, int64_t n_q, float *want, int protect)
+{
+    static const int32_t rubbish[] = { -1, HEAP, INT32_MIN, INT32_MAX };
+    static const int64_t lengths[K_B] = { 64 * TABLE, 1, 64 * 5 + 3 };
+    const size_t page = 64 * K_D * sizeof(float), heap = HEAP * page;
+    struct guarded g = { .at_end = 1 };
+    int32_t tables[K_B][TABLE];
+    char *kv = mmap(NULL, 2 * heap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    float *q = calloc((size_t)(K_B * n_q * K_D) + 1, sizeof(float));
+    float *o = calloc((size_t)(K_B * n_q * K_D) + 1, sizeof(float));
+    heed_array ka = heed_array4(HEED_F32, kv, HEAP, 1, 64, K_D);
+    heed_array qa = heed_array4(HEED_F32, q, K_B, 1, n_q, K_D);
+    heed_source source = { .k = ka.t, .v = ka.t, .layout = HEED_LAYOUT_PAGED, .slot = 2,
+                           .len_slot = 1 };
+    heed_slot slots[2] = { { .t = { HEED_I64, 1, { K_B }, { 1 } } },
+                           { .t = { HEED_I32, 2, { K_B, TABLE }, { TABLE, 1 } } } };
+    heed_attn_desc desc = { .size = sizeof(desc), .flags = HEED_ATTN_ALIGN_START, .q = qa.t,
+                            .o = qa.t, .sources = &source, .n_sources = 1,
+                            .source_size = sizeof(source), .slots = slots, .n_slots = 2,
+                            .slot_size = sizeof(slots[0]) };
+    heed_kv_bufs bufs = { .k = { kv, 0 }, .v = { kv, heap } };
+    heed_buf arrays[2];
+    heed_attn_args args = { .size = sizeof(args), .kv_size = sizeof(bufs), .q = { q, 0 },
+                            .o = { o, 0 }, .kv = &bufs, .slots = arrays, .n_slots = 2 };
+
+    ck_assert(kv != MAP_FAILED && q != NULL && o != NULL);
+    for (int64_t i = 0; i < K_B * n_q * K_D; i++)
+        q[i] = (float)(i % 31 - 15) / 16.0f;
+    for (size_t i = 0; i < 2 * heap / sizeof(float); i++)
+        ((float *)(void *)kv)[i] = (float)(i % 127) / 64.0f - 1.0f;
+    for (int i = 0; i < K_B * TABLE; i++)
+        tables[i / TABLE][i % TABLE] = i % TABLE * 64 >= lengths[i / TABLE] || i % 7 == 5
+                                           ? rubbish[i % 4]
+                                           : i * 5 % (HEAP / 3) * 3;
+    arrays[0] = guard(&g, lengths, sizeof(lengths), 8);
+    arrays[1] = guard(&g, tables, sizeof(tables), 4);
+    for (int i = 0; i < 2 * HEAP && protect; i++) {
+        if (i % HEAP % 3 != 0)
+            ck_assert_int_eq(mprotect(kv + (size_t)i * page, page, PROT_NONE), 0);
+    }
+    place_run(p, &desc, args);
+    if (protect)
+        ck_assert_int_eq(memcmp(o, want, (size_t)(K_B * n_q * K_D) * sizeof(float)), 0);
+    else
+        memcpy(want, o, (size_t)(K_B * n_q * K_D) * sizeof(float));
+    guarded_finish(&g);
+    munmap(kv, 2 * heap);
+    free(q);
+    free(o);
+}
+
+LOOP_TEST(pages_that_no_table_names_are_not_touched, 2 * place_count())
+{
+    static float want[K_B * 400 * K_D];
+    static const int64_t rows[] = { 1, 50, 400 };
+    const heed_executor e = width_of(1 + (uint32_t)(_i / place_count()));
+    struct place p, reference;
+
+    if (!place_open(&p, place_name(_i % place_count()), &e))
+        return;
+    ck_assert(place_open(&reference, "reference", NULL));
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        pages_try(&reference, rows[r], want, 0);
+        pages_try(&p, rows[r], want, 1);
+    }
+    place_close(&reference);
+    place_close(&p);
+}
+
 int main(void)
 {
     TCase *tests = tcase_create("pages");

@@ -199,6 +199,25 @@ static void cache_compare(const struct cache *c, const char *what)
     }
 }
 
+/* K turned: the rows of a page side by side, channel after channel. */
+static void cache_turn(struct cache *c)
+{
+    const heed_array from = c->k;
+    const size_t size = world_size(c->dtype);
+    const int64_t rows = from.t.shape[2];
+
+    c->k = world_array(c->dtype, from.t.shape[0], H_K, D, rows, -1);
+    for (int64_t i = 0; i < from.t.shape[0] * H_K; i++) {
+        for (int64_t at = 0; at < rows * D; at++)
+            memcpy((char *)c->k.buf.handle + (size_t)((i * D + at % D) * rows + at / D) * size,
+                   (char *)from.buf.handle + (size_t)(i * rows * D + at) * size, size);
+    }
+    c->k.t.shape[2] = rows;
+    c->k.t.shape[3] = D;
+    c->k.t.stride[2] = 1;
+    c->k.t.stride[3] = rows;
+}
+
 static const int64_t page_rows[] = { 1, 3, 16, 50, 64, 128, KEYS + 1 };
 enum { PAGE_ROWS = sizeof(page_rows) / sizeof(*page_rows) };
 
@@ -213,6 +232,21 @@ LOOP_TEST(pages_are_as_their_gathered_copy, 2 * PAGE_ROWS * world_devices())
     paged_make(&c, _i % 2 ? HEED_BF16 : HEED_F32, page_rows[which]);
     snprintf(what, sizeof(what), "pages of %d rows, type %d", (int)page_rows[which], _i % 2);
     cache_compare(&c, what);
+}
+
+/* Panels of 16 keys are what caches made for other kernels have. */
+LOOP_TEST(panels_are_as_their_gathered_copy, 2 * world_devices())
+{
+    static const int64_t panel_rows[] = { 16, 64, 40, 7 };
+
+    world_open(_i / 2);
+    for (size_t i = 0; i < sizeof(panel_rows) / sizeof(*panel_rows); i++) {
+        struct cache c;
+
+        paged_make(&c, _i % 2 ? HEED_BF16 : HEED_F32, panel_rows[i]);
+        cache_turn(&c);
+        cache_compare(&c, "panels");
+    }
 }
 
 LOOP_TEST(rings_are_as_their_turned_copy, 2 * world_devices())

@@ -358,6 +358,58 @@ LOOP_TEST(pages_that_make_no_sense_are_absent, world_devices())
     small_end(&s, "99999999", "far beyond the table");
 }
 
+/* ---- more than caches hold ---- */
+
+enum { FAR_BYTES = 1 << 25, SOURCES = 50 };
+
+/* Rows in reverse order from a list of sources, some of them not there; y begins `shift` bytes
+ * after a line of the caches does. */
+static void far_case(uint32_t dtype, int64_t d, size_t shift)
+{
+    const size_t bytes = (size_t)d * world_size(dtype);
+    const int64_t n = FAR_BYTES / (int64_t)bytes + 1;
+    const heed_array x = any_bits(dtype, 1, 1, SOURCES, d);
+    heed_array from = world_array(HEED_I32, 1, 1, n, -1, -1), to = from;
+    heed_array y = heed_array4(dtype, world_new((size_t)n * bytes + 128), 1, 1, n, d);
+    struct copy_call c = copy_call();
+    char *at = y.buf.handle;
+
+    at += (64 - (uintptr_t)at % 64) % 64 + shift;
+    y.buf.handle = at;
+    to.buf.handle = world_new((size_t)n * sizeof(int32_t));
+    for (int64_t i = 0; i < n; i++) {
+        ((int32_t *)from.buf.handle)[i] = (int32_t)world_range(-1, SOURCES);
+        ((int32_t *)to.buf.handle)[i] = (int32_t)(n - 1 - i);
+    }
+    GIVE(&c, x, x);
+    GIVE(&c, y, y);
+    GIVE(&c, from, from);
+    GIVE(&c, to, to);
+    copy_run(&c);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t source = ((int32_t *)from.buf.handle)[i];
+        const char *const row = at + (size_t)(n - 1 - i) * bytes;
+        char want[4096];
+
+        memset(want, 0x5a, bytes);
+        if (source >= 0 && source < SOURCES)
+            memcpy(want, (char *)x.buf.handle + (size_t)source * bytes, bytes);
+        ck_assert_msg(memcmp(row, want, bytes) == 0, "%s: %lld elements, shift %zu: row %lld",
+                      world_name(), (long long)d, shift, (long long)i);
+    }
+}
+
+/* Rows of whole lines, of 64 elements or not, and rows that end or begin within one. */
+LOOP_TEST(rows_of_a_large_y_have_the_bits_of_their_sources, world_devices())
+{
+    world_open(_i);
+    far_case(HEED_F32, 64, 0);
+    far_case(HEED_F32, 64, 4);
+    far_case(HEED_F16, 96, 0);
+    far_case(HEED_BF16, 613, 2);
+    far_case(HEED_F32, 48, 0);
+}
+
 int main(void)
 {
     return suite_run("copy", 0, NULL, world_close);

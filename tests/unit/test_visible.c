@@ -75,7 +75,7 @@ TEST(rows_see_what_the_definition_says)
 
     cf_axes_init();
     ck_assert(cf_target_open(&on, "reference", 1, NULL));
-    for (int i = 0; i < 1000; i++)
+    for (int i = 0; i < 2000; i++)
         case_compare(&r, &on, 15 + i % 3 * 15);
     cf_target_close(&on);
     ck_assert_int_gt(met.rows, 5000);

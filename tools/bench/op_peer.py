@@ -473,17 +473,26 @@ def agree(found, name, load):
         and np.isclose(*results, rtol=1e-4, atol=1e-5).mean() >= 0.999
 
 
-def answer(call):
-    calls = 1
-    for _ in sys.stdin:
+def seconds(call, calls):
+    """CPU and wall time of one of them."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    for _ in range(calls):
         call()
-        cpu, wall = time.process_time(), time.perf_counter()
-        for _ in range(calls):
-            call()
-        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        print(max(cpu, 1e-9) / calls, wall / calls, flush=True)
-        if calls == 1 and wall < BURST:
-            calls = int(BURST / wall) + 1
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    return max(cpu, 1e-9) / calls, wall / calls
+
+
+def answer(call):
+    """As heed-bench measures itself: as many calls as fill the burst by the shortest of a few, after
+    a quarter as many that warm up, because caches need about three to hold the arrays again."""
+    calls = 0
+    for _ in sys.stdin:
+        if calls == 0:
+            shortest = min(seconds(call, 1)[1] for _ in range(5))
+            calls = int(BURST / shortest) + 1
+        if calls > 1:
+            seconds(call, calls // 4 + 1)
+        print(*seconds(call, calls), flush=True)
 
 
 def main():

@@ -108,6 +108,7 @@ static const struct cf_spec bias_specs[B_COUNT] = {
     [B_COORD] = { "coord", "none k q both", 0, B_KIND, NULL },
     [B_CSLOT] = { "cslot", SLOT, 0, B_COORD, "k q both" },
     [B_ZERO] = { "zero", "0 4 17", 1, B_KIND, NULL },
+    [B_OF] = { "of", "both t u", 0, B_KIND, NULL },
 };
 
 struct field cf_fields[MAX_FIELDS];

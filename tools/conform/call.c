@@ -87,6 +87,7 @@ static void bias_set(const struct problem *p, int s, int b, heed_bias *bias)
         .kind = cf_bias_kinds[cf_b(&p->c, s, b, B_KIND)].kind,
         .zero = cf_b(&p->c, s, b, B_ZERO),
         .t = (uint32_t)data->t,
+        .u = (uint32_t)data->u,
         .map = (uint32_t)data->map,
         .q_coord = (uint32_t)data->q_coord,
         .k_coord = (uint32_t)data->k_coord,

@@ -132,6 +132,7 @@ enum {
     B_COORD,
     B_CSLOT,
     B_ZERO,
+    B_OF,
     B_COUNT
 };
 
@@ -162,6 +163,7 @@ enum { PH_NONE, PH_HEAD, PH_QUERY, PH_BOTH };
 enum { GF_NONE, GF_KEYS, GF_ROWS, GF_BOTH };
 enum { BFILL_NORMAL, BFILL_INF, BFILL_SPECIAL };
 enum { COORD_NONE, COORD_K, COORD_Q, COORD_BOTH };
+enum { OF_BOTH, OF_T, OF_U };
 
 struct field {
     char name[16];
@@ -228,7 +230,7 @@ struct slot {
 
 /* Slot numbers count from 1; 0: absent. */
 struct bias_data {
-    int t, map, q_coord, k_coord;
+    int t, u, map, q_coord, k_coord;
 };
 struct source_data {
     struct array k, v;
@@ -316,9 +318,12 @@ int64_t cf_times_seen(const struct problem *, const struct item_view *, int64_t 
 /* Key named by place `i` of the row's list, -1: absent, -2: past the end. */
 int64_t cf_list_entry(const struct problem *, const struct item_view *, int64_t head, int64_t row,
                       int s, int64_t i);
-/* Sum of biases in natural units (*total), of their magnitudes (*size). false: a bias removes the
- * key. */
+/* What biases add to the logit in natural units (*total), and the sum of its magnitudes (*size).
+ * false: a bias removes the key. */
 bool cf_biases(const struct problem *, const struct item_view *, int64_t head, int64_t row, int s,
+               int64_t key, double *total, double *size);
+/* And what they add to q.k. */
+void cf_joined(const struct problem *, const struct item_view *, int64_t head, int64_t row, int s,
                int64_t key, double *total, double *size);
 
 /* ---- call.c: descriptor, memory, run ------------------------------------- */

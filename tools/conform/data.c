@@ -4,7 +4,7 @@
  * From a case to the contents of its tensors. A value depends on the seed, the tensor and the index
  * alone, never on extents, so the same item, alone or with keys appended, has the same data.
  */
-#include "conform.h"
+#include "kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,12 +110,15 @@ int64_t cf_batch_count(const struct cs *c)
 int64_t cf_case_work(const struct cs *c)
 {
     const int64_t rows = cf_batch_count(c) * cf_g(c, G_H) * (cf_g(c, G_NQ) + 1);
-    int64_t keys = 1;
+    int64_t keys = 1, products = 1;
 
-    for (int s = 0; s < cf_g(c, G_NS); s++)
+    for (int s = 0; s < cf_g(c, G_NS); s++) {
+        for (int b = 0; b < cf_s(c, s, S_NB); b++)
+            products += cf_bias_kinds[cf_b(c, s, b, B_KIND)].join ? 2 : 0;
         keys += cf_s(c, s, S_NK) + cf_s(c, s, S_PAD) +
                 (cf_s(c, s, S_LAY) == LAY_LISTED ? 80 * cf_s(c, s, S_RUN) : 0);
-    return rows * keys * (cf_g(c, G_D) + cf_g(c, G_DV) + 8 + 4 * cf_g(c, G_NS));
+    }
+    return rows * keys * (products * cf_g(c, G_D) + cf_g(c, G_DV) + 8 + 4 * cf_g(c, G_NS));
 }
 
 /* ---- values ------------------------------------------------------------- */

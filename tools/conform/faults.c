@@ -148,7 +148,8 @@ const struct fault cf_faults[] = {
     { "slots[", W_DATA_RUNS, 0, I32, 33, HEED_E_INDEX },
     { "slots[", W_DATA_PAGES, 0, I32, 1 << 20, HEED_E_INDEX },
     { "slots[", W_DATA_PAGES, 4, I32, -2, HEED_E_INDEX },
-    { "kind", B(W_TABLE, kind), U32, HEED_BIAS_DOT, HEED_E_UNSUPPORTED },
+    { "slots[", B(W_TABLE, kind), U32, HEED_BIAS_DOT, HEED_E_SHAPE },
+    { "flags", T(W_SEGMENT, kind), U32, HEED_TERM_GLOBAL, HEED_E_UNSUPPORTED },
 
     { "args", A(size), U32, 8, HEED_E_SIZE },
     { "kv_size", A(kv_size), U32, 16, HEED_E_SIZE },

@@ -151,23 +151,62 @@ static bool alibi_value(const struct meeting *m, int b, double *value)
     return true;
 }
 
-/* A table without an entry, or with a map without one, adds nothing. */
-static bool table_value(const struct meeting *m, int b, double *value)
+/* Which of `entries` the pair gets. A table without an entry, or with a map without one, adds
+ * nothing. */
+static bool entry_of(const struct meeting *m, int b, int64_t entries, int64_t *entry)
 {
     const struct bias_data *bias = &m->p->source[m->s].bias[b];
-    const struct array *t = slot(m->p, bias->t);
-    const int64_t n = bias->map ? slot(m->p, bias->map)->shape[3] : t->shape[3];
+    const int64_t n = bias->map ? slot(m->p, bias->map)->shape[3] : entries;
     int64_t index = delta_of(m, b) + cf_b(&m->p->c, m->s, b, B_ZERO);
 
     if (n == 0)
         return false;
     index = index < 0 ? 0 : index > n - 1 ? n - 1 : index;
-    if (bias->map)
-        index = cf_slot_get(m->p, bias->map, 0, 0, 0, index);
-    if (index < 0 || index >= t->shape[3])
+    *entry = bias->map ? cf_slot_get(m->p, bias->map, 0, 0, 0, index) : index;
+    return *entry >= 0 && *entry < entries;
+}
+
+static bool table_value(const struct meeting *m, int b, double *value)
+{
+    const struct array *t = slot(m->p, m->p->source[m->s].bias[b].t);
+    int64_t entry;
+
+    if (!entry_of(m, b, t->shape[3], &entry))
         return false;
-    *value = table_at(t, cf_array_at(t, 0, 0, m->head, index));
+    *value = table_at(t, cf_array_at(t, 0, 0, m->head, entry));
     return true;
+}
+
+/* Adds row `entry` of a table times the row of x that begins at `at`; scale: of that row. */
+static void product_add(const struct meeting *m, int number, int64_t entry, const struct array *x,
+                        int64_t at, float scale, double *sum, double *size)
+{
+    for (int64_t c = 0; number && c < m->p->d; c++) {
+        const struct array *t = slot(m->p, number);
+        const double product =
+            table_at(t, cf_array_at(t, 0, m->head, entry, c)) * (double)cf_scaled(x, at + c, scale);
+
+        *sum += product;
+        *size += fabs(product);
+    }
+}
+
+static void dot_join(const struct meeting *m, int b, double *sum, double *size)
+{
+    const struct problem *p = m->p;
+    const struct source_data *src = &p->source[m->s];
+    const struct bias_data *bias = &src->bias[b];
+    const int64_t key_head = m->head / (p->heads / src->heads);
+    int64_t entry, item;
+    const int64_t row = cf_key_row(p, m->view, m->s, m->key, &item);
+
+    if (!entry_of(m, b, slot(p, bias->t ? bias->t : bias->u)->shape[2], &entry))
+        return;
+    product_add(m, bias->t, entry, &p->q,
+                cf_array_at(&p->q, m->view->b, m->head, m->view->q_begin + m->row, 0), 1, sum,
+                size);
+    product_add(m, bias->u, entry, &src->k, cf_array_at(&src->k, item, key_head, row, 0),
+                cf_scale_at(p, src->k_scale, item, key_head, row), sum, size);
 }
 
 #define TABLES (TAKES(B_H) | TAKES(B_LEN) | TAKES(B_MAP) | TAKES(B_COORD) | TAKES(B_ZERO))
@@ -195,12 +234,12 @@ const struct cf_bias_kind cf_bias_kinds[] = {
       .extent = { 0, EXTENT_HEADS, EXTENT_LEN },
       .value = table_value,
       .removes = true },
-    /* Every device refuses it, so that nothing asks for its value. */
     { .word = "dot",
       .kind = HEED_BIAS_DOT,
-      .fields = TABLES,
+      .fields = TABLES | TAKES(B_OF),
       .axes = 3,
-      .extent = { EXTENT_HEADS, EXTENT_LEN, EXTENT_CHANNELS } },
+      .extent = { EXTENT_HEADS, EXTENT_LEN, EXTENT_CHANNELS },
+      .join = dot_join },
 };
 const int cf_n_bias_kinds = sizeof cf_bias_kinds / sizeof *cf_bias_kinds;
 
@@ -212,7 +251,7 @@ bool cf_term_takes(int64_t row, int field)
 int cf_bias_row(uint32_t kind)
 {
     for (int i = 0; i < cf_n_bias_kinds; i++) {
-        if (cf_bias_kinds[i].kind == kind && cf_bias_kinds[i].value)
+        if (cf_bias_kinds[i].kind == kind)
             return i;
     }
     return -1;

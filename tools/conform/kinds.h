@@ -27,7 +27,7 @@ struct cf_term_kind {   /* row HEED_TERM_X */
     bool (*sees)(const struct meeting *, int t);
 };
 
-/* Extents of the trailing axes of a bias's t; 0: there is no such axis. */
+/* Extents of the trailing axes of a bias's t and u; 0: there is no such axis. */
 enum { EXTENT_HEADS = 1, EXTENT_ROWS, EXTENT_KEYS, EXTENT_LEN, EXTENT_CHANNELS };
 
 struct cf_bias_kind {
@@ -35,10 +35,13 @@ struct cf_bias_kind {
     uint32_t kind;       /* HEED_BIAS_* */
     unsigned fields;     /* 1 << B_H, ... */
     bool batched;        /* t has batch axes */
-    int axes, extent[3]; /* of t: how many from the right; EXTENT_* */
+    int axes, extent[3]; /* of t and u: how many from the right; EXTENT_* */
     bool slopes;         /* t is multiplied by a distance and subtracted */
     bool removes;        /* -Inf removes the key */
-    bool (*value)(const struct meeting *, int b, double *value); /* false: it adds nothing */
+    /* One of the two: what it adds to the logit (false: nothing); what it adds to q.k and the sum
+     * of the magnitudes. */
+    bool (*value)(const struct meeting *, int b, double *value);
+    void (*join)(const struct meeting *, int b, double *sum, double *size);
 };
 
 extern const struct cf_term_kind cf_term_kinds[];
@@ -46,7 +49,7 @@ extern const struct cf_bias_kind cf_bias_kinds[];
 extern const int cf_n_term_kinds, cf_n_bias_kinds;
 
 bool cf_term_takes(int64_t row, int field);
-int cf_bias_row(uint32_t kind); /* -1: none, or it is not implemented */
+int cf_bias_row(uint32_t kind); /* -1: none */
 
 /* see.c: an entry of a slot; a position or coordinate within what is allowed. */
 int64_t cf_slot_get(const struct problem *, int number, int64_t b, int64_t x, int64_t y, int64_t z);

@@ -7,6 +7,7 @@
  * known to the last bit.
  */
 #include "fixed.h"
+#include "kinds.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -89,10 +90,11 @@ static bool key_add(struct row *r, int s, int64_t key)
     float k_scale, v_scale;
     const int64_t q = q_at(r), k = kv_at(r, &src->k, src->k_scale, s, head, key, &k_scale);
     const int64_t v = kv_at(r, &src->v, src->v_scale, s, head, key, &v_scale);
-    double dot = 0, size = 0, bias, bias_size, y;
+    double dot, size, bias, bias_size, y;
 
     if (!cf_biases(p, r->view, r->head, r->row, s, key, &bias, &bias_size))
         return true;
+    cf_joined(p, r->view, r->head, r->row, s, key, &dot, &size);
     for (int64_t t = 0; t < p->d; t++) {
         const double x = value(&p->q, q + t) * (double)cf_scaled(&src->k, k + t, k_scale);
 
@@ -155,13 +157,19 @@ static double sink_of(const struct row *r)
     return r->p->sinks.data ? value(&r->p->sinks, r->head) : -(double)INFINITY;
 }
 
-/* Roundings that biases add; 2 of them even where there are fewer. */
+/* Roundings that biases add, of the sum that a term is in: one each; two where one joins q.k, whose
+ * chains have as many as that of q.k and are added one after the other. At least 2. */
 static double most_biases(const struct problem *p)
 {
     int64_t most = 2;
 
-    for (int s = 0; s < p->n_sources; s++)
-        most = cf_s(&p->c, s, S_NB) > most ? cf_s(&p->c, s, S_NB) : most;
+    for (int s = 0; s < p->n_sources; s++) {
+        int64_t n = cf_s(&p->c, s, S_NB);
+
+        for (int b = 0; b < cf_s(&p->c, s, S_NB); b++)
+            n += cf_bias_kinds[cf_b(&p->c, s, b, B_KIND)].join != NULL;
+        most = n > most ? n : most;
+    }
     return (double)most;
 }
 

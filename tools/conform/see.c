@@ -148,6 +148,19 @@ static bool admitted(const struct problem *p, const struct item_view *view, int6
     return cf_array_bits(a, cf_array_at(a, view->b, 0, h, key)) != 0;
 }
 
+static struct meeting meeting_of(const struct problem *p, const struct item_view *view,
+                                 int64_t head, int64_t row, int s, int64_t key)
+{
+    return (struct meeting){ p,
+                             view,
+                             head,
+                             row,
+                             key,
+                             cf_query_position(p, view, row),
+                             key_position(p, view, s, key),
+                             s };
+}
+
 bool cf_sees(const struct problem *p, const struct item_view *view, int64_t head, int64_t row,
              int s, int64_t key)
 {
@@ -156,14 +169,7 @@ bool cf_sees(const struct problem *p, const struct item_view *view, int64_t head
 
     if (!admitted(p, view, head, row, s, key))
         return false;
-    const struct meeting m = { p,
-                               view,
-                               head,
-                               row,
-                               key,
-                               cf_query_position(p, view, row),
-                               key_position(p, view, s, key),
-                               s };
+    const struct meeting m = meeting_of(p, view, head, row, s, key);
 
     for (int t = 0; t < nt && !seen; t++)
         seen = cf_term_kinds[cf_t(&p->c, s, t, T_KIND)].sees(&m, t);
@@ -209,21 +215,14 @@ int64_t cf_times_seen(const struct problem *p, const struct item_view *view, int
 bool cf_biases(const struct problem *p, const struct item_view *view, int64_t head, int64_t row,
                int s, int64_t key, double *total, double *size)
 {
-    const struct meeting m = { p,
-                               view,
-                               head,
-                               row,
-                               key,
-                               cf_query_position(p, view, row),
-                               key_position(p, view, s, key),
-                               s };
+    const struct meeting m = meeting_of(p, view, head, row, s, key);
 
     *total = *size = 0;
     for (int b = 0; b < cf_s(&p->c, s, S_NB); b++) {
         const struct cf_bias_kind *kind = &cf_bias_kinds[cf_b(&p->c, s, b, B_KIND)];
         double value;
 
-        if (!kind->value(&m, b, &value))
+        if (!kind->value || !kind->value(&m, b, &value))
             continue;
         if (value == -(double)INFINITY && kind->removes)
             return false;
@@ -231,4 +230,18 @@ bool cf_biases(const struct problem *p, const struct item_view *view, int64_t he
         *size += fabs(value);
     }
     return true;
+}
+
+void cf_joined(const struct problem *p, const struct item_view *view, int64_t head, int64_t row,
+               int s, int64_t key, double *total, double *size)
+{
+    const struct meeting m = meeting_of(p, view, head, row, s, key);
+
+    *total = *size = 0;
+    for (int b = 0; b < cf_s(&p->c, s, S_NB); b++) {
+        const struct cf_bias_kind *kind = &cf_bias_kinds[cf_b(&p->c, s, b, B_KIND)];
+
+        if (kind->join)
+            kind->join(&m, b, total, size);
+    }
 }

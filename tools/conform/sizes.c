@@ -32,7 +32,9 @@ enum {
     V_LISTED = 512,
     V_OWN = 1024,
     V_SINK = 2048,
-    V_ALL = 4095
+    V_PAGED = 4096,
+    V_RING = 8192,
+    V_ALL = 16383
 };
 
 struct vast_call {
@@ -115,25 +117,37 @@ static int64_t blocks_of(int64_t n, int64_t block)
     return n / block + (n % block != 0);
 }
 
+static uint32_t layout_of(const struct vast *v)
+{
+    return v->features & V_LISTED   ? HEED_LAYOUT_LISTED
+           : v->features & V_PAGED  ? HEED_LAYOUT_PAGED
+           : v->features & V_RING   ? HEED_LAYOUT_RING
+           : v->features & V_RAGGED ? HEED_LAYOUT_RAGGED
+                                    : HEED_LAYOUT_DENSE;
+}
+
 static void source_set(struct vast_call *call, const struct vast *v)
 {
     heed_source *s = &call->source;
-    const bool listed = v->features & V_LISTED, ragged = !listed && v->features & V_RAGGED;
+    const uint32_t layout = layout_of(v);
+    const bool listed = layout == HEED_LAYOUT_LISTED, ragged = layout == HEED_LAYOUT_RAGGED;
+    const bool paged = layout == HEED_LAYOUT_PAGED;
+    const int64_t rows = paged ? v->run : v->nk, first = paged ? v->rows : ragged ? 1 : v->b;
     uint32_t n = 0;
 
-    s->k = tensor(v->dtype, (int64_t[4]){ ragged ? 1 : v->b, v->hk, v->nk, v->d }, false, v->far);
-    s->v = tensor(v->dtype, (int64_t[4]){ ragged ? 1 : v->b, v->hk, v->nk, v->dv }, false, 0);
-    s->layout = listed   ? HEED_LAYOUT_LISTED
-                : ragged ? HEED_LAYOUT_RAGGED
-                         : HEED_LAYOUT_DENSE;
+    s->k = tensor(v->dtype, (int64_t[4]){ first, v->hk, rows, v->d }, false, v->far);
+    s->v = tensor(v->dtype, (int64_t[4]){ first, v->hk, rows, v->dv }, false, 0);
+    s->layout = layout;
     if (listed) {
         s->run = (int32_t)v->run;
         s->rows = (int32_t)v->rows;
         s->slot = slot_add(call, HEED_I32, v->b, 1, blocks_of(v->nq, v->rows), 4);
     }
-    if (ragged)
+    if (ragged || layout == HEED_LAYOUT_RING)
         s->slot = slot_add(call, HEED_I64, -1, -1, -1, v->b);
-    if (ragged || v->features & V_LENGTHS)
+    if (paged)
+        s->slot = slot_add(call, HEED_I32, -1, -1, v->b, blocks_of(v->nk, v->run));
+    if (ragged || paged || layout == HEED_LAYOUT_RING || v->features & V_LENGTHS)
         s->len_slot = slot_add(call, HEED_I64, -1, -1, -1, v->b);
     if (v->features & V_MASK)
         s->mask_slot = slot_add(call, HEED_U8, -1, v->b, 1, v->nk);
@@ -248,6 +262,9 @@ static const struct vast vast_known[] = {
     { 1, 1, 1, 33, INT64_C(1) << 40, 8, 8, 1, 1, 128, 0, HEED_F16, V_GLOBAL | V_WINDOW },
     { 1, 1, 1, INT64_C(1) << 62, INT64_C(1) << 62, 64, 64, 1, 1, 128, 0, HEED_F32, V_CAUSAL },
     { 1, 1, 1, 33, INT64_C(1) << 62, 0, 0, 1, 1, 128, 0, HEED_F32, V_MASK },
+    { 1, 1, 1, 33, INT64_MAX, 8, 8, INT32_MAX, 5, 128, 0, HEED_F32, V_PAGED },
+    { 1, 1, 1, 33, INT64_C(1) << 62, 8, 8, 16, 5, 128, 0, HEED_BF16, V_PAGED | V_STEP },
+    { 2, 1, 1, 1 << 20, INT64_C(1) << 40, 64, 64, 1, 1, 128, 0, HEED_F16, V_RING | V_GLOBAL },
 };
 enum { VAST_KNOWN = sizeof vast_known / sizeof *vast_known };
 

@@ -1,13 +1,11 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The auxiliary arrays of a case: lengths, begins, lists, masks, coordinates, biases. Constant ones
- * are valid; run-time ones hold some entries that must be absent; hostile ones hold mostly
- * nonsense.
+ * The auxiliary arrays of a case: lengths, masks, positions, lists of terms; those of layouts and
+ * biases have files of their own. Constant ones are valid; run-time ones hold some entries that
+ * must be absent; hostile ones hold mostly nonsense.
  */
 #include "slots.h"
-
-#include <assert.h>
 
 /* Lengths of number `number` (0: queries, 1 + s: source s). */
 static int lengths_make(struct problem *p, int number, int64_t have, int64_t n)
@@ -145,132 +143,6 @@ int cf_segment_make(struct problem *p, int s, int t, int64_t have)
     return slot;
 }
 
-/* ---- biases -------------------------------------------------------------- */
-
-static const uint32_t dtypes[] = { HEED_F32, HEED_F16, HEED_BF16 };
-static const float infinity = (float)(1e300 * 1e300);
-
-static uint32_t bias_bits(const struct cs *c, uint32_t dtype, int64_t fill, uint64_t h)
-{
-    const bool exact = cf_g(c, G_FILL) == FILL_EXACT;
-
-    if (fill == BFILL_INF && h % 8 == 0)
-        return cf_encode(dtype, -infinity);
-    if (fill == BFILL_SPECIAL && h % 40 == 0) {
-        const float odd[] = { infinity, infinity - infinity, -infinity, -3e38f, 0x1p-140f };
-
-        return cf_encode(dtype, odd[(h >> 16) % 5]);
-    }
-    if (exact)
-        return cf_encode(dtype, h >> 20 & 3 ? 0.0f : -256.0f);
-    return cf_small(dtype, h, 1);
-}
-
-static void bias_fill(struct problem *p, int slot, int s, int b_index)
-{
-    struct array *a = slot_of(p, slot);
-    const int64_t fill = cf_b(&p->c, s, b_index, B_FILL);
-    const bool slopes = cf_bias_kinds[cf_b(&p->c, s, b_index, B_KIND)].slopes;
-
-    for (int64_t b = 0; b < a->shape[0]; b++) {
-        const uint64_t base = item_hash(p, a, b, 400 + s * 8 + b_index);
-
-        for (int64_t x = 0; x < a->shape[1]; x++) {
-            for (int64_t y = 0; y < a->shape[2]; y++) {
-                const uint64_t row = cf_mix2(base, (uint64_t)(x * 65537 + y));
-
-                for (int64_t z = 0; z < a->shape[3]; z++) {
-                    uint32_t bits = bias_bits(&p->c, a->dtype, fill, cf_mix2(row, (uint64_t)z));
-
-                    if (slopes && cf_g(&p->c, G_FILL) == FILL_EXACT && fill != BFILL_SPECIAL)
-                        bits = cf_encode(a->dtype, cf_mix2(row, (uint64_t)z) & 1 ? 256.0f : 0.0f);
-                    cf_array_set(a, cf_array_at(a, b, x, y, z), bits);
-                }
-            }
-        }
-    }
-}
-
-static int coord_make(struct problem *p, int s, int b_index, int which)
-{
-    const int64_t have = cf_b(&p->c, s, b_index, B_CSLOT), n = which ? p->source[s].ext : p->q_ext;
-    const int slot = slot_add(p, index_dtype(p), true, 1, 1, 1, n, have == SLOT_CONST);
-
-    for (int64_t b = 0; wanted(p, slot) && b < slot_of(p, slot)->shape[0]; b++) {
-        const uint64_t base =
-            item_hash(p, slot_of(p, slot), b, 600 + (s * 8 + b_index) * 2 + which);
-
-        for (int64_t i = 0; i < n; i++) {
-            struct rng r = rng_of(cf_mix2(base, (uint64_t)i));
-
-            cf_array_set_int(slot_of(p, slot), cf_array_at(slot_of(p, slot), b, 0, 0, i),
-                             have == SLOT_HOSTILE ? nonsense(&r, 40) : rng_below(&r, 50) - 8);
-        }
-    }
-    return slot;
-}
-
-static int map_make(struct problem *p, int s, int b_index, int64_t have)
-{
-    const int64_t len = cf_b(&p->c, s, b_index, B_LEN);
-    struct rng r = rng_of(cf_mix2(p->c.seed, (uint64_t)(s * 8 + b_index + 700)));
-    const int64_t n = rng_below(&r, 8) ? 1 + rng_below(&r, 60) : 0;
-    const int slot = slot_add(p, HEED_I32, false, 1, 1, 1, n, have == HAVE_CONST);
-
-    for (int64_t i = 0; wanted(p, slot) && i < n; i++) {
-        const bool odd = have == HAVE_HOSTILE || (have == HAVE_RT && rng_below(&r, 6) == 0);
-
-        cf_array_set_int(slot_of(p, slot), i, odd ? nonsense(&r, len) : rng_below(&r, len));
-    }
-    return slot;
-}
-
-/* Axes that a kind does not broadcast have their fields at the default. */
-static int64_t bias_extent(const struct problem *p, int s, int b, int extent)
-{
-    const struct cs *c = &p->c;
-
-    switch (extent) {
-    case 0:
-        return 1;
-    case EXTENT_HEADS:
-        return cf_b(c, s, b, B_H) ? 1 : p->heads;
-    case EXTENT_ROWS:
-        return cf_b(c, s, b, B_Q) ? 1 : p->q_ext;
-    case EXTENT_KEYS:
-        return cf_b(c, s, b, B_K) ? 1 : p->source[s].ext;
-    case EXTENT_LEN:
-        return cf_b(c, s, b, B_LEN);
-    case EXTENT_CHANNELS:
-        return p->d;
-    }
-    assert(false);
-    return 0;
-}
-
-static bool bias_make(struct problem *p, int s, int b)
-{
-    struct bias_data *bias = &p->source[s].bias[b];
-    const struct cs *c = &p->c;
-    const struct cf_bias_kind *kind = &cf_bias_kinds[cf_b(c, s, b, B_KIND)];
-    const int64_t coord = cf_b(c, s, b, B_COORD), map = cf_b(c, s, b, B_MAP);
-
-    bias->t = slot_add(p, dtypes[cf_b(c, s, b, B_T)], kind->batched, kind->axes,
-                       bias_extent(p, s, b, kind->extent[0]), bias_extent(p, s, b, kind->extent[1]),
-                       bias_extent(p, s, b, kind->extent[2]), cf_b(c, s, b, B_SLOT) == SLOT_CONST);
-    if (bias->t <= 0)
-        return false;
-    if (!p->shapes_only)
-        bias_fill(p, bias->t, s, b);
-    if (coord == COORD_K || coord == COORD_BOTH)
-        bias->k_coord = coord_make(p, s, b, 1);
-    if (coord == COORD_Q || coord == COORD_BOTH)
-        bias->q_coord = coord_make(p, s, b, 0);
-    if (map)
-        bias->map = map_make(p, s, b, map);
-    return bias->k_coord >= 0 && bias->q_coord >= 0 && bias->map >= 0;
-}
-
 /* ---- all ------------------------------------------------------------------ */
 
 static bool bias_has(const struct problem *p, int s, int b, int extent)
@@ -333,7 +205,7 @@ static bool source_make(struct problem *p, int s)
         ok = src->term[t] > 0;
     }
     for (int b = 0; b < cf_s(c, s, S_NB) && ok; b++)
-        ok = bias_make(p, s, b);
+        ok = cf_bias_make(p, s, b);
     return ok;
 }
 

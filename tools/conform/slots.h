@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the makers of auxiliary arrays share (slots.c, slots_keys.c): a slot of the problem, and
- * numbers that depend on the seed and the item alone.
+ * What the makers of auxiliary arrays share (slots.c, slots_keys.c, slots_bias.c): a slot of the
+ * problem, and numbers that depend on the seed and the item alone.
  */
 #ifndef HEED_TOOLS_CONFORM_SLOTS_H
 #define HEED_TOOLS_CONFORM_SLOTS_H
@@ -75,6 +75,8 @@ int cf_begins_make(struct problem *, int number, int64_t have, int64_t n, int64_
 int cf_listed_make(struct problem *, int s);
 int cf_table_make(struct problem *, int s);
 int cf_heads_make(struct problem *, int s);
+/* The arrays of a bias (slots_bias.c); false: no memory. */
+bool cf_bias_make(struct problem *, int s, int b);
 /* scales.c: of k or v, 0: they are not of bytes. */
 int cf_scales_make(struct problem *, int s, bool key);
 

@@ -169,6 +169,7 @@ static bool axis_may(const struct heed_check *c, const struct heed_site *site, u
         { HEED_AXIS_ROWS, any_row ? extent : out->n_q, "query rows" },
         { HEED_AXIS_BLOCKS, any_row ? extent : blocks, "blocks of rows" },
         { HEED_AXIS_KEYS, any_key || !source ? extent : source->n_k, "keys of the source" },
+        { HEED_AXIS_CHANNELS, out->d, "channels of q and k" },
         { HEED_AXIS_STORED, source ? source->k.shape[4] : extent, "rows of k" },
         { HEED_AXIS_PAGES, source ? source->k.shape[2] : extent, "pages of k" },
         { HEED_AXIS_ONE, 1, "1" },
@@ -225,6 +226,21 @@ void heed_check_aux(const struct heed_check *c, uint32_t site, const heed_tensor
     }
 }
 
+/* t and u of a bias in the score have one index: as many rows each. */
+static heed_status pair_check(struct heed_check *c, const struct heed_site *site)
+{
+    const struct heed_checked_bias *bias;
+    const struct heed_tensor_rule rule = heed_check_use_rule(site->use);
+
+    if (site->level != HEED_LEVEL_BIAS)
+        return HEED_OK;
+    bias = &c->to[site->source].biases[site->index];
+    if (site->aux != &bias->u || bias->t.slot == 0)
+        return HEED_OK;
+    return heed_tensor_axis(&c->where, &rule, &c->slots[bias->u.slot - 1].t, 4, bias->t.shape[4],
+                            "t and u of a bias have as many rows");
+}
+
 heed_status heed_check_sites(struct heed_check *c)
 {
     heed_status status = HEED_OK;
@@ -241,6 +257,8 @@ heed_status heed_check_sites(struct heed_check *c)
             status = site_shape(c, site, &rule, t, shape);
         if (status >= 0)
             heed_check_aux(c, i, t);
+        if (status >= 0)
+            status = pair_check(c, site);
     }
     return status;
 }

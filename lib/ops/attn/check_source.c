@@ -173,9 +173,6 @@ static heed_status bias_check(struct heed_check *c, uint32_t s, uint32_t i,
 
     if (!kind)
         return heed_check_fail(c, HEED_E_VALUE, "kind", 0, b->kind, "no such kind of bias");
-    if (!kind->implemented)
-        return heed_check_fail(c, HEED_E_UNSUPPORTED, "kind", 0, b->kind,
-                               "bias %s is not implemented yet", kind->name);
     status = heed_check_flags(c, b->flags, 0);
     if (status < 0)
         return status;
@@ -187,7 +184,11 @@ static heed_status bias_check(struct heed_check *c, uint32_t s, uint32_t i,
     status = heed_check_position(c, "zero", b->zero);
     if (status < 0)
         return status;
+    if (kind->in_score && b->t == 0 && b->u == 0)
+        return heed_check_fail(c, HEED_E_VALUE, "t", 1, 0, "a %s bias takes t or u or both",
+                               kind->name);
     to->kind = b->kind;
+    to->in_score = kind->in_score;
     to->zero = b->zero;
     return heed_check_fields(c, at, b, to, kind->slots);
 }

@@ -184,6 +184,10 @@ const struct heed_use heed_use_k_coord = {
     HEED_BATCH_MAY, HEED_SET_INTS, 1, { 0, 0, HEED_AXIS_KEYS },
     position_entry
 };
+/* Entries outside the table add nothing, so any entry will do. */
+const struct heed_use heed_use_map = {
+    HEED_BATCH_ONE, HEED_SET_I32, 1, { 0, 0, HEED_AXIS_ANY }, NULL
+};
 
 const struct heed_layout heed_layouts[HEED_LAYOUTS] = {
     [HEED_LAYOUT_DENSE] = {

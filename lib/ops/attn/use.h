@@ -26,8 +26,9 @@ enum {
     HEED_AXIS_ROWS = 32,
     HEED_AXIS_BLOCKS = 64,          /* of rows: a SEGMENT's block, a LISTED source's rows */
     HEED_AXIS_KEYS = 128,
-    HEED_AXIS_STORED = 256,         /* rows of k, whatever keys they hold */
-    HEED_AXIS_PAGES = 512           /* pages of k */
+    HEED_AXIS_CHANNELS = 256,       /* of q and k */
+    HEED_AXIS_STORED = 512,         /* rows of k, whatever keys they hold */
+    HEED_AXIS_PAGES = 1024          /* pages of k */
 };
 
 /* What the batch axes may be. */
@@ -105,7 +106,7 @@ struct heed_layout {
 enum { HEED_LAYOUTS = HEED_LAYOUT_LISTED + 1 };
 extern const struct heed_layout heed_layouts[HEED_LAYOUTS];
 
-/* Coordinates, which kinds of bias share. */
-extern const struct heed_use heed_use_q_coord, heed_use_k_coord;
+/* Coordinates and maps, which kinds of bias share. */
+extern const struct heed_use heed_use_q_coord, heed_use_k_coord, heed_use_map;
 
 #endif
