@@ -11,12 +11,6 @@
 
 #include "dot_lanes.h"
 
-/* Do its blocks hold keys 64 * block on? */
-HK_FN int hk_block_aligned(HK_GLOBAL const struct hk_sub *sub)
-{
-    return sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_FIRST_N;
-}
-
 /* A block of keys 64 * block on that lies packed. */
 struct hk_panels {
     HK_GLOBAL const float *k;           /* 0: it does not */

@@ -316,6 +316,17 @@ HK_FN void hk_block_table(const struct hk_strip *st, struct hk_band *band,
     }
 }
 
+/* Distance from key to key of a block, 0 where it is not even. A step of terms that is very large,
+ * whose multiples might leave 64 bits, counts as uneven: it shows few keys. */
+HK_FN hk_i64 hk_band_step(HK_GLOBAL const struct hk_dot *dot, HK_GLOBAL const struct hk_sub *sub)
+{
+    if (dot->from.k_coord.slot)
+        return 0;
+    if (hk_block_aligned(sub))
+        return sub->pos_step;
+    return sub->kind == HK_SUB_STRIDED && sub->step < 1 << 20 ? sub->step * sub->pos_step : 0;
+}
+
 /* All DOT biases of the source onto the raw scores of a block, whose K panels are k. */
 HK_NOINLINE void hk_block_dots(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                                const struct hk_sub_view *view, hk_i64 block,
@@ -330,9 +341,7 @@ HK_NOINLINE void hk_block_dots(const struct hk_strip *st, HK_GLOBAL const struct
     band.block = block;
     for (i = 0; i < st->source->n_dots; i++, dot++) {
         band.dot = dot;
-        band.step = dot->from.k_coord.slot || sub->kind > HK_SUB_FIRST_N
-                        ? 0
-                        : (sub->kind == HK_SUB_STRIDED ? sub->step : 1) * sub->pos_step;
+        band.step = hk_band_step(dot, sub);
         band.k = 0;
         if (dot->t.slot)
             hk_block_table(st, &band, &dot->t);

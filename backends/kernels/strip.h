@@ -196,6 +196,12 @@ HK_FN hk_i64 hk_strip_next(const struct hk_strip *st, HK_GLOBAL const struct hk_
     return best;
 }
 
+/* Do its blocks hold keys 64 * block on? */
+HK_FN int hk_block_aligned(HK_GLOBAL const struct hk_sub *sub)
+{
+    return sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_FIRST_N;
+}
+
 /* Are a block's masks the same for all rows whose ranges hold the whole block? */
 HK_FN int hk_rows_alike(HK_GLOBAL const struct hk_sub *sub)
 {
