@@ -110,6 +110,24 @@ HK_FN int hk_keys_abreast(const struct hk_matrix *k, const hk_i64 *keys)
     return hk_rows_even(k, keys[0], keys[HK_ABREAST - 1]);
 }
 
+/* HK_ABREAST such keys of bytes, from the first channel of the first on, into columns of a panel. */
+HK_NOINLINE void hk_bytes_pack(const struct hk_matrix *k, hk_i64 key, HK_GLOBAL const char *from,
+                               hk_i64 d, HK_GLOBAL float *panel)
+{
+    HK_GLOBAL const hk_i8 *bytes = (HK_GLOBAL const hk_i8 *)from;
+    float scale[HK_ABREAST];
+    hk_i64 t;
+    int r;
+
+    for (r = 0; r < HK_ABREAST; r++)
+        scale[r] = hk_row_scale(k, key + r);
+    for (t = 0; t < d; t++, bytes += k->channel) {
+        for (r = 0; r < HK_ABREAST; r += HKV_LANES)
+            hkv_store(panel + t * HK_PANEL + r,
+                      hkv_mul(hkv_load_i8(bytes + r), hkv_load(scale + r)));
+    }
+}
+
 /* HK_ABREAST such keys into columns of a panel. */
 HK_FN void hk_columns_pack(const struct hk_matrix *k, hk_i64 key, hk_i64 d, HK_GLOBAL float *panel)
 {
@@ -118,6 +136,10 @@ HK_FN void hk_columns_pack(const struct hk_matrix *k, hk_i64 key, hk_i64 d, HK_G
     hk_i64 t;
     int r;
 
+    if (k->dtype == HK_I8) {
+        hk_bytes_pack(k, key, from, d, panel);
+        return;
+    }
     for (t = 0; t < d; t++, from += step) {
         for (r = 0; r < HK_ABREAST; r += HKV_LANES) {
             HK_GLOBAL float *to = panel + t * HK_PANEL + r;
