@@ -14,6 +14,9 @@
 bool heed_blob_plan(const struct heed_plan *, const struct heed_device_traits *, struct hk_plan *,
                      struct hk_source *sources, uint64_t *workspace);
 
+/* Chunks of an item that the sub-sources before number `sub` have at most. */
+double heed_blob_chunks(const struct heed_plan *, uint32_t sub);
+
 /* Bytes of the blob, 0 if they are too many, with the places of its parts set in the plan part. */
 uint64_t heed_blob_size(const struct heed_plan *, struct hk_plan *);
 

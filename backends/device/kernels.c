@@ -18,14 +18,14 @@ const struct heed_kernel_row heed_kernel_rows[HEED_KERNELS] = {
 #undef HK_KERNEL
 };
 
-enum { MAX_DEPTH = 16, MAX_TEXTS = 64, MARK_SIZE = 128 };
+enum { MAX_DEPTH = 16, MAX_TEXTS = 256, MARK_SIZE = 128 };
 
 /* Two passes with the same calls: the first, with no `to`, measures. */
 struct writer {
     const struct heed_kernel_text *texts;
     char *to;
     size_t used;
-    uint64_t seen;              /* guarded texts that are written: bits by place in texts */
+    unsigned char seen[MAX_TEXTS];      /* 1: guarded texts that are written, by place in texts */
 };
 
 static void put(struct writer *w, const char *text, size_t bytes)
@@ -104,10 +104,10 @@ static int put_text(struct writer *w, const char *name, size_t length, unsigned 
     if (place < 0 || depth > MAX_DEPTH)
         return 0;
     text = &w->texts[place];
-    if (w->seen >> place & 1)
+    if (w->seen[place])
         return 1;
     if (guarded(text->text))
-        w->seen |= (uint64_t)1 << place;
+        w->seen[place] = 1;
     put_line_mark(w, 1, text->name);
     for (const char *line = text->text, *end; *line != '\0'; line = end, number++) {
         size_t inner_length = 0;

@@ -182,6 +182,49 @@ static bool tasks_find(const struct heed_plan *plan, const struct hk_source *sou
     return true;
 }
 
+double heed_blob_chunks(const struct heed_plan *plan, uint32_t sub)
+{
+    const struct heed_lowered *lowered = heed_lowered_of(plan);
+    double chunks = 0;
+
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
+        const struct heed_lowered_source *source = &lowered->sources[s];
+
+        for (uint32_t i = source->first; i < source->first + source->n && i < sub; i++) {
+            const struct heed_aux *list = lowered->slots[i].list;
+
+            chunks += (double)hk_chunks_of(&lowered->subs[i], list ? list->shape[5] : 0,
+                                           heed_attn_of(plan)->sources[s].n_k);
+        }
+    }
+    return chunks;
+}
+
+/* Lanes: few strips that read their keys once are cut into parts, which balances ragged lengths,
+ * too. */
+static void parts_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
+                       struct hk_plan *to, struct heed_room *w)
+{
+    const double chunks = heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs);
+    const double wanted = (double)traits->workers * HEED_TUNE_PARTS;
+    const double strips = (double)to->tasks;
+    struct hk_chunk_layout chunk;
+
+    to->parts = 1;
+    if (traits->shape != HEED_SHAPE_LANES || traits->workers == 1 || to->tasks == 0 ||
+        strips >= wanted || chunks < 2 || to->n_q > to->strips.rows || to->strips.row_step > 1)
+        return;
+    hk_chunk_find(hk_min(to->strips.rows, to->n_q) * to->strips.stack, to->d_v, &chunk);
+    if (strips * chunks * (double)chunk.bytes > HEED_TUNE_CHUNKS_BYTES)
+        return;
+    to->part_chunks =
+        hk_max(hk_min((int64_t)(strips * chunks / wanted), HEED_TUNE_PART_CHUNKS), 1);
+    to->chunks = (int64_t)chunks;
+    to->parts = hk_parts(to->chunks, to->part_chunks);
+    to->chunk_bytes = chunk.bytes;
+    to->chunks_at = heed_room_place(w, strips * chunks, (uint64_t)chunk.bytes);
+}
+
 static uint32_t flags_find(const struct heed_plan *plan)
 {
     const struct heed_checked *attn = plan->checked;
@@ -273,9 +316,10 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
     for (uint32_t s = 0; s < attn->n_sources; s++)
         source_find(plan, traits, s, to, &sources[s], &w);
     to->workers_at = heed_room_place(&w, (double)to->worker_bytes * traits->workers, 1);
-    *workspace = w.at;
     if (!w.ok || !tasks_find(plan, sources, to))
         return false;
+    parts_find(plan, traits, to, &w);
+    *workspace = w.at;
     to->run = run_find(traits, sources, to);
-    return true;
+    return w.ok;
 }

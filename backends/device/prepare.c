@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Attention on a device that runs kernels: which kernels a plan takes, one to three.
+ * Attention on a device that runs kernels: which kernels a plan takes, one to four.
  */
 #include "blob.h"
 #include "impls.h"
@@ -88,6 +88,13 @@ static void launches_choose(const struct heed_plan *plan, const struct hk_plan *
         .threads = lanes ? 1 : HEED_GROUP_THREADS,
         .groups = lanes ? traits->workers : (uint64_t)(blob->tasks * blob->passes),
     };
+    assert(blob->parts == 1 || blob->pack_tasks == 0);      /* both count with one counter */
+    if (blob->parts > 1)
+        state->launches[state->n_launches++] = (struct heed_kernel_launch){
+            .kernel = HEED_KERNEL_lanes_join,
+            .threads = 1,
+            .groups = traits->workers,
+        };
 }
 
 /* Everything that prepare would lay out, without the memory for it. */

@@ -15,7 +15,7 @@ import pathlib
 import re
 import sys
 
-MAX_TEXTS = 64                  # kernels.c keeps a set of them in a word
+MAX_TEXTS = 256                 # as kernels.c, which keeps a mark for each
 HEAD = """/* Made by backends/device/sources.py from backends/kernels. */
 #include "backends/device/device.h"
 

@@ -59,6 +59,7 @@ struct hk_dot {
 
 struct hk_sub_slots {
     struct hk_aux list, pairs[HK_RANGES];
+    hk_i64 first_chunk;         /* number of its chunk 0 among those of all sub-sources */
 };
 
 struct hk_source {
@@ -117,8 +118,12 @@ struct hk_plan {
     hk_i64 sources_at, subs_at, slots_at, biases_at, dots_at;   /* in the blob */
     hk_i64 constants_at;
     hk_i64 counts_at;           /* workspace: entries of [item][source][2: keys, rows] lists */
-    hk_i64 counter_at;          /* workspace: lanes: the next task and the next block to pack */
+    hk_i64 counter_at;          /* workspace: lanes: the next task, and the next block to
+                                 * pack or strip to join */
     hk_i64 workers_at, worker_bytes;    /* workspace: lanes: scratch of each worker */
+    /* Lanes, few rows: a strip is cut into `parts` tasks of part_chunks chunks of keys each (1: it
+     * is not). What comes of a chunk lies in the workspace [task][chunks] until all are joined. */
+    hk_i64 parts, part_chunks, chunks, chunks_at, chunk_bytes;
     hk_i64 run;                         /* lanes: tasks in a row that a worker takes at a time */
     hk_i64 band;                        /* lanes: columns of a band (dot_lanes.h); 0: no DOT */
     hk_i64 bytes;               /* of the blob */

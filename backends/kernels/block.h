@@ -10,6 +10,7 @@
 #define HEED_BACKENDS_KERNELS_BLOCK_H
 
 #include "dot_lanes.h"
+#include "few.h"
 
 /* A block of keys 64 * block on that lies packed. */
 struct hk_panels {
@@ -332,9 +333,7 @@ HK_FN void hk_tile_values(const struct hk_strip *st, hk_i64 m, HK_GLOBAL const f
         return;
     }
     while (any != 0 && st->width > 0) {
-        const int start = hk_first_bit(any);
-        const hk_u64 zeros = ~(any >> start);
-        const int end = zeros == 0 ? HK_BLOCK : (int)hk_min(start + hk_first_bit(zeros), HK_BLOCK);
+        const int start = hk_first_bit(any), end = hk_run_end(any, start);
 
         hk_value_tiles(tile.s, v, v_row, start, end, tile.o, st->width);
         any = end == HK_BLOCK ? 0 : any >> end << end;
@@ -361,6 +360,48 @@ HK_FN hk_u64 hk_block_masks(struct hk_strip *st, HK_GLOBAL const struct hk_sub *
     return visible;
 }
 
+HK_FN void hk_block_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                            const struct hk_sub_view *view, hk_i64 block, int finite)
+{
+    hk_i64 m;
+
+    for (m = 0; m < st->tiles; m++) {
+        if (st->tile_masks[m])
+            hk_tile_softmax(st, sub, view, block, m, finite);
+    }
+}
+
+/* The weights of all tiles with V. */
+HK_FN void hk_block_weigh(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                          const struct hk_sub_view *view, hk_i64 block, hk_u64 visible, int finite)
+{
+    hk_i64 v_row = 0, m;
+    HK_GLOBAL const float *v = hk_block_values(st, sub, view, block, visible, &v_row);
+
+    for (m = 0; m < st->tiles; m++) {
+        if (st->tile_masks[m])
+            hk_tile_values(st, m, v, v_row, finite);
+    }
+}
+
+/* A block of a source that does not lie packed, for few rows. */
+HK_FN void hk_block_few(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                        const struct hk_sub_view *view, hk_i64 block, hk_u64 visible)
+{
+    struct hk_block_rows k, v;
+
+    hk_block_rows_get(st, &st->k_rows, sub, view, block, visible,
+                      (HK_GLOBAL const char *)st->zeros, &k);
+    hk_block_rows_get(st, &st->v_rows, sub, view, block, visible,
+                      (HK_GLOBAL const char *)st->zeros, &v);
+    hk_few_scores(st, &k, &v);
+    hk_block_softmax(st, sub, view, block, 0);
+    if (hk_tiles_agree(st))
+        hk_few_weigh(st, &k, hk_next_block(st, sub, block), &v);
+    else
+        hk_block_weigh(st, sub, view, block, visible, 0);
+}
+
 HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                            const struct hk_sub_view *view, hk_i64 block)
 {
@@ -369,7 +410,7 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     const struct hk_panels panels = hk_block_panels(st, sub, block);
     const hk_i64 base = block * HK_BLOCK;
     HK_GLOBAL const float *v, *k = panels.k;
-    hk_i64 v_row = 0, m;
+    hk_i64 v_row = 0;
     hk_u64 visible;
     int inside = 0;
     hk_u32 r;
@@ -389,6 +430,10 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     visible = hk_block_masks(st, sub, view, block, available, inside);
     if (visible == 0)
         return;
+    if (!k && hk_few_fits(st)) {
+        hk_block_few(st, sub, view, block, visible);
+        return;
+    }
     if (!k)
         k = hk_block_gather(st, sub, view, block, visible);
     hk_block_scores(st, k, visible);
@@ -396,15 +441,8 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     if (st->source->n_dots != 0)
         hk_block_dots(st, sub, view, block, k);
 #endif
-    for (m = 0; m < st->tiles; m++) {
-        if (st->tile_masks[m])
-            hk_tile_softmax(st, sub, view, block, m, panels.finite);
-    }
-    v = hk_block_values(st, sub, view, block, visible, &v_row);
-    for (m = 0; m < st->tiles; m++) {
-        if (st->tile_masks[m])
-            hk_tile_values(st, m, v, v_row, panels.finite);
-    }
+    hk_block_softmax(st, sub, view, block, panels.finite);
+    hk_block_weigh(st, sub, view, block, visible, panels.finite);
 }
 
 #endif

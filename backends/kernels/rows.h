@@ -15,6 +15,12 @@ HK_FN int hk_matrix_plain(const struct hk_matrix *m)
     return m->dtype == HK_F32 && m->channel == 1;
 }
 
+/* Where row i begins, which is there. */
+HK_FN HK_GLOBAL const char *hk_row_at(const struct hk_matrix *m, hk_i64 i)
+{
+    return hk_byte(m->base, hk_row_offset(m, i) * hk_size(m->dtype));
+}
+
 /* n bytes of a row times its scale. */
 HK_FN void hk_bytes_widen(HK_GLOBAL const hk_i8 *from, hk_i64 channel, float scale, hk_i64 n,
                           HK_GLOBAL float *to)
@@ -53,7 +59,7 @@ HK_NOINLINE void hk_row_widen(const struct hk_matrix *m, hk_i64 i, HK_GLOBAL con
 HK_FN HK_GLOBAL const float *hk_row_f32(const struct hk_matrix *m, hk_i64 i, hk_i64 n,
                                         HK_GLOBAL float *temp)
 {
-    HK_GLOBAL const char *from = hk_byte(m->base, hk_row_offset(m, i) * hk_size(m->dtype));
+    HK_GLOBAL const char *from = hk_row_at(m, i);
 
     if (hk_matrix_plain(m))
         return (HK_GLOBAL const float *)from;
@@ -78,17 +84,26 @@ HK_FN void hk_row_read(const struct hk_matrix *m, hk_i64 i, hk_i64 n, hk_i64 wid
         to[t] = 0.0f;
 }
 
-/* HKV_PACK rows into columns of a panel. */
-HK_FN void hk_rows_pack(HK_GLOBAL const float *const *rows, hk_i64 d, HK_GLOBAL float *panel)
+/* Channels [t, end) of HKV_PACK rows to out[channel - t][row]; pitch: floats from channel to
+ * channel. */
+HK_FN void hk_rows_pack(HK_GLOBAL const char *const *rows, hk_u32 dtype, hk_i64 t, hk_i64 end,
+                        HK_GLOBAL float *out, hk_i64 pitch)
 {
-    hk_i64 t = 0;
     int r;
 
-    for (; t + HKV_PACK <= d; t += HKV_PACK)
-        hkv_pack(rows, t, panel + t * HK_PANEL, HK_PANEL);
-    for (; t < d; t++) {
+    if (dtype == HK_F32) {
+        for (; t + HKV_PACK <= end; t += HKV_PACK, out += HKV_PACK * pitch)
+            hkv_pack((HK_GLOBAL const float *const *)rows, t, out, pitch);
+    } else if (dtype == HK_F16) {
+        for (; t + HKV_PACK <= end; t += HKV_PACK, out += HKV_PACK * pitch)
+            hkv_pack_f16((HK_GLOBAL const hk_u16 *const *)rows, t, out, pitch);
+    } else {
+        for (; t + HKV_PACK_BF16 <= end; t += HKV_PACK_BF16, out += HKV_PACK_BF16 * pitch)
+            hkv_pack_bf16((HK_GLOBAL const hk_u16 *const *)rows, t, out, pitch);
+    }
+    for (; t < end; t++, out += pitch) {
         for (r = 0; r < HKV_PACK; r++)
-            panel[t * HK_PANEL + r] = rows[r][t];
+            out[r] = hk_element(dtype, rows[r], t);
     }
 }
 
@@ -110,7 +125,7 @@ HK_FN int hk_keys_abreast(const struct hk_matrix *k, const hk_i64 *keys)
     return hk_rows_even(k, keys[0], keys[HK_ABREAST - 1]);
 }
 
-/* HK_ABREAST such keys of bytes, from the first channel of the first on, into columns of a panel. */
+/* HK_ABREAST such keys of bytes into columns of a panel. from: channel 0 of the first of them. */
 HK_NOINLINE void hk_bytes_pack(const struct hk_matrix *k, hk_i64 key, HK_GLOBAL const char *from,
                                hk_i64 d, HK_GLOBAL float *panel)
 {
@@ -158,11 +173,12 @@ HK_FN void hk_columns_pack(const struct hk_matrix *k, hk_i64 key, hk_i64 d, HK_G
 HK_FN void hk_keys_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
                         HK_GLOBAL float *out, HK_GLOBAL float *temp)
 {
+    const int direct = k->channel == 1 && k->dtype != HK_I8;
     int i, r;
 
     for (i = 0; i < HK_BLOCK; i += HKV_PACK) {
         HK_GLOBAL float *panel = out + i / HK_PANEL * HK_PANEL * d + i % HK_PANEL;
-        HK_GLOBAL const float *rows[HKV_PACK];
+        HK_GLOBAL const char *rows[HKV_PACK];
 
         if (i % HK_ABREAST == 0 && hk_keys_abreast(k, keys + i)) {
             hk_columns_pack(k, keys[i], d, panel);
@@ -173,14 +189,17 @@ HK_FN void hk_keys_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
             HK_GLOBAL float *row = temp + r * d;
             hk_i64 t;
 
-            rows[r] = row;
-            if (keys[i + r] >= 0)
-                rows[r] = hk_row_f32(k, keys[i + r], d, row);
-            else
+            rows[r] = (HK_GLOBAL const char *)row;
+            if (keys[i + r] < 0) {
                 for (t = 0; t < d; t++)
                     row[t] = 0.0f;
+            } else if (direct) {
+                rows[r] = hk_row_at(k, keys[i + r]);
+            } else {
+                hk_row_f32(k, keys[i + r], d, row);
+            }
         }
-        hk_rows_pack(rows, d, panel);
+        hk_rows_pack(rows, direct ? k->dtype : HK_F32, 0, d, panel, HK_PANEL);
     }
 }
 

@@ -18,6 +18,8 @@ struct hk_test_input {
     float divisor[16];          /* numbers that recip is defined for */
     hk_u16 half_word[16];
     hk_i8 byte[16];
+    float row[48];              /* of a, then others: rows of matrices begin at every second one */
+    hk_u16 half_row[48];
 };
 
 /* Their order is that in which the self-test looks for a reason. */
@@ -58,7 +60,11 @@ enum {
     HK_TEST_V_WEIGHT,
     HK_TEST_V_INVERSE,
     HK_TEST_V_TANH,
-    HK_TEST_V_STEPS
+    HK_TEST_V_PAIRS,            /* halves, parted into even and odd places and joined again */
+    HK_TEST_V_PACK,             /* 16 x 16, so 16 steps each */
+    HK_TEST_V_PACK_F16 = HK_TEST_V_PACK + 16,
+    HK_TEST_V_PACK_BF16 = HK_TEST_V_PACK_F16 + 16,
+    HK_TEST_V_STEPS = HK_TEST_V_PACK_BF16 + 16
 };
 
 /* A group's output: HK_TEST_MARK + whether there are vectors; then lanes of each step, then lanes
@@ -187,6 +193,54 @@ HK_FN void hk_test_v_store(hk_u32 step, HK_GLOBAL const struct hk_test_input *in
     }
 }
 
+/* 16 rows of as many channels to columns. Row r begins at element 2 r of its array. */
+HK_FN void hk_test_v_pack(hk_u32 step, HK_GLOBAL const struct hk_test_input *in,
+                          HK_GLOBAL float *out)
+{
+    const hk_i64 channels = step == HK_TEST_V_PACK_BF16 ? HKV_PACK_BF16 : HKV_PACK;
+    hk_i64 r, i, t;
+
+    for (r = 0; r < HK_TEST_LANES; r += HKV_PACK) {
+        HK_GLOBAL const float *rows[HKV_PACK];
+        HK_GLOBAL const hk_u16 *halves[HKV_PACK];
+
+        for (i = 0; i < HKV_PACK; i++) {
+            rows[i] = in->row + 2 * (r + i);
+            halves[i] = in->half_row + 2 * (r + i);
+        }
+        for (t = 0; t < HK_TEST_LANES; t += channels) {
+            HK_GLOBAL float *to = out + t * HK_TEST_LANES + r;
+
+            if (step == HK_TEST_V_PACK)
+                hkv_pack(rows, t, to, HK_TEST_LANES);
+            else if (step == HK_TEST_V_PACK_F16)
+                hkv_pack_f16(halves, t, to, HK_TEST_LANES);
+            else
+                hkv_pack_bf16(halves, t, to, HK_TEST_LANES);
+        }
+    }
+}
+
+/* Halves as they lie, by way of even and odd places: two vectors at a time, one of 16 lanes. */
+HK_FN void hk_test_v_pairs(HK_GLOBAL const struct hk_test_input *in, HK_GLOBAL float *out)
+{
+    hk_i32 lane;
+
+    for (lane = 0; lane < HK_TEST_LANES; lane += 2 * HKV_LANES) {
+        hk_vec a[2], b[2];
+
+        hkv_load_pairs_bf16(in->half_row + lane, a);
+        b[0] = a[0];
+        b[1] = a[1];
+        hkv_join_pairs(b);
+        hkv_part_pairs(b);
+        hkv_join_pairs(b);
+        hkv_store(out + lane, b[0]);
+        if (lane + HKV_LANES < HK_TEST_LANES)
+            hkv_store(out + lane + HKV_LANES, b[1]);
+    }
+}
+
 HK_FN hk_vec hk_test_v_step(hk_u32 step, HK_GLOBAL const struct hk_test_input *in, hk_i32 lane)
 {
     const hk_vec a = hkv_load(in->a + lane), b = hkv_load(in->b + lane);
@@ -235,6 +289,15 @@ HK_FN void hk_test_vectors(HK_GLOBAL const struct hk_test_input *in, HK_GLOBAL h
         }
         if (step == HK_TEST_V_TO_F16 || step == HK_TEST_V_TO_BF16) {
             hk_test_v_store(step, in, out);
+            continue;
+        }
+        if (step == HK_TEST_V_PAIRS) {
+            hk_test_v_pairs(in, (HK_GLOBAL float *)out);
+            continue;
+        }
+        if (step >= HK_TEST_V_PACK) {
+            if ((step - HK_TEST_V_PACK) % 16 == 0)
+                hk_test_v_pack(step, in, (HK_GLOBAL float *)out);
             continue;
         }
         for (lane = 0; lane < HK_TEST_LANES; lane += HKV_LANES)

@@ -18,7 +18,7 @@ struct hk_strip {
     hk_i64 n_rows, tiles;               /* in use */
     hk_i64 b, width;                    /* width: d_v rounded up to whole vectors */
     HK_GLOBAL float *q, *s, *o, *acc_o, *partials, *acc_partials, *acc_m, *max, *k, *v, *temp,
-        *values, *band;
+        *values, *zeros, *band;
     HK_GLOBAL struct hk_row_state *state;
     HK_GLOBAL hk_u32 *has_partial, *full;
     HK_GLOBAL hk_u64 *masks, *tile_masks;
@@ -27,6 +27,8 @@ struct hk_strip {
     HK_GLOBAL struct hk_worker_query *query;
     struct hk_tile_reach all;           /* of all tiles */
     int any_partial;
+    hk_i64 first_chunk, end_chunk;      /* those of the part at hand, of all sub-sources */
+    HK_GLOBAL char *chunks;             /* 0: the strip is not cut */
     /* The source at hand. */
     hk_u32 number;
     HK_GLOBAL const struct hk_source *source;
@@ -44,11 +46,15 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
 {
     HK_GLOBAL const struct hk_plan *plan = call->plan;
     struct hk_worker_layout at;
+    hk_i64 i;
 
     hk_worker_find(plan->strips.rows * plan->strips.stack, plan->d, plan->d_v, plan->band,
                    &at);
     st->call = call;
     st->scratch = scratch;
+    st->first_chunk = 0;
+    st->end_chunk = HK_NO_BLOCK;
+    st->chunks = 0;
     st->width = (plan->d_v + HKV_LANES - 1) / HKV_LANES * HKV_LANES;
     st->q = (HK_GLOBAL float *)(scratch + at.q);
     st->s = (HK_GLOBAL float *)(scratch + at.s);
@@ -62,6 +68,9 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
     st->v = (HK_GLOBAL float *)(scratch + at.v);
     st->temp = (HK_GLOBAL float *)(scratch + at.temp);
     st->values = (HK_GLOBAL float *)(scratch + at.values);
+    st->zeros = (HK_GLOBAL float *)(scratch + at.zeros);
+    for (i = 0; i < plan->d; i++)
+        st->zeros[i] = 0.0f;
     st->band = (HK_GLOBAL float *)(scratch + at.band);
     st->state = (HK_GLOBAL struct hk_row_state *)(scratch + at.state);
     st->has_partial = (HK_GLOBAL hk_u32 *)(scratch + at.has_partial);

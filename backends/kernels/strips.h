@@ -3,16 +3,40 @@
  *
  * How the query rows of an item are cut into strips. Rows of a strip share the residue of every
  * PHASE_QUERY term, so they lie row_step apart; with LISTED sources they share a list, so they stay
- * within one group of rows.
+ * within one group of rows. And how many chunks of keys there are to cut a strip of few rows by.
  */
 #ifndef HEED_BACKENDS_KERNELS_STRIPS_H
 #define HEED_BACKENDS_KERNELS_STRIPS_H
 
 #include "blob.h"
+#include "numerics.h"
 
 HK_FN hk_i64 hk_parts(hk_i64 n, hk_i64 size)
 {
     return n / size + (n % size != 0 ? 1 : 0);
+}
+
+/* Chunks of a sub-source (docs/numerics.md step 8) of an item of len keys, at most. entries: of its
+ * list. */
+HK_FN hk_i64 hk_chunks_of(HK_SUB_SPACE const struct hk_sub *sub, hk_i64 entries, hk_i64 len)
+{
+    hk_i64 ordinals = len;
+
+    switch (sub->kind) {
+    case HK_SUB_STRIDED:
+        ordinals = len / sub->step + 1;
+        break;
+    case HK_SUB_LIST:
+        ordinals = entries;
+        break;
+    case HK_SUB_GATHER:
+        ordinals = entries * sub->run;
+        break;
+    case HK_SUB_KEYS:
+    case HK_SUB_FIRST_N:
+        break;
+    }
+    return hk_parts(ordinals, HK_BLOCK * HK_CHUNK);
 }
 
 /* The first row of a strip of an item of n rows, and how many it has: rows first + step * i. */

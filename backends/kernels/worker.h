@@ -13,7 +13,7 @@
 #define HK_WORKER_ALIGN 64
 #define HK_TILE_ROWS_MAX 16
 #define HK_PANEL_MAX 64
-#define HK_PACK_MAX 8
+#define HK_PACK_MAX 16
 #define HK_BAND_MAX 272
 
 struct hk_worker_query {
@@ -56,6 +56,7 @@ struct hk_worker_layout {
     hk_i64 v;                           /* [64][W] */
     hk_i64 temp;                        /* [HK_PACK_MAX][d or d_v] */
     hk_i64 values;                      /* [64] of a bias */
+    hk_i64 zeros;                       /* [d]: a row of K that is not there, of any type */
     hk_i64 band;                        /* [d][columns] of a table of DOT */
     hk_i64 masks, tile_masks;           /* [P], [tiles] hk_u64 */
     hk_i64 full;                        /* [tiles] hk_u32 */
@@ -74,6 +75,23 @@ HK_FN hk_i64 hk_worker_take(hk_i64 *at, hk_i64 bytes)
 }
 
 /* band: columns of a band, 0: none. */
+/* What comes of one chunk for the rows of a strip that is cut, laid out as in a worker. */
+struct hk_chunk_layout {
+    hk_i64 o, partials, state, bytes;
+};
+
+HK_FN void hk_chunk_find(hk_i64 rows, hk_i64 d_v, struct hk_chunk_layout *out)
+{
+    const hk_i64 f = 4, p = rows + HK_TILE_ROWS_MAX - 1;
+    const hk_i64 w = (d_v + HK_PANEL_MAX - 1) / HK_PANEL_MAX * HK_PANEL_MAX;
+    hk_i64 at = 0;
+
+    out->o = hk_worker_take(&at, p * w * f);
+    out->partials = hk_worker_take(&at, p * 16 * f);
+    out->state = hk_worker_take(&at, p * (hk_i64)sizeof(struct hk_row_state));
+    out->bytes = at;
+}
+
 HK_FN void hk_worker_find(hk_i64 rows, hk_i64 d, hk_i64 d_v, hk_i64 band,
                           struct hk_worker_layout *out)
 {
@@ -95,6 +113,7 @@ HK_FN void hk_worker_find(hk_i64 rows, hk_i64 d, hk_i64 d_v, hk_i64 band,
     out->v = hk_worker_take(&at, 64 * w * f);
     out->temp = hk_worker_take(&at, HK_PACK_MAX * (d > w ? d : w) * f);
     out->values = hk_worker_take(&at, 64 * f);
+    out->zeros = hk_worker_take(&at, d * f);
     out->band = hk_worker_take(&at, band * d * f);
     out->masks = hk_worker_take(&at, p * 8);
     out->tile_masks = hk_worker_take(&at, p * 8);

@@ -164,7 +164,43 @@ static void many_sequences(struct golden *g)
     golden_sinks(g);
 }
 
+/* A row an item and many keys, which workers share by chunks; items differ in length. */
+static void many_keys(struct golden *g)
+{
+    const int64_t lengths[] = { 5200, 1030, 0, 2048 }, mask_shape[] = { 4, 1, 5200 };
+    heed_source *source;
+    uint8_t *mask;
+
+    golden_query(g, HEED_F32, 4, 4, 1, 40, 64);
+    source = golden_source(g, HEED_BF16, 4, 2, 5200);
+    source->len_slot = golden_slot_i64(g, 4, lengths);
+    source = golden_source(g, HEED_F32, 4, 1, 1300);
+    mask = golden_array(g, HEED_U8, 4 * 5200);
+    for (int i = 0; i < 4 * 5200; i++)
+        mask[i] = golden_next(g) % 7 != 0;
+    source = golden_source(g, HEED_F16, 4, 4, 5200);
+    source->mask_slot = golden_slot_of(g, golden_tensor(HEED_U8, 3, mask_shape), mask);
+    golden_sinks(g);
+}
+
+/* Some rows an item that see different keys of the same chunks, and every third of others. */
+static void many_chunks(struct golden *g)
+{
+    heed_source *source;
+
+    golden_query(g, HEED_F16, 1, 2, 5, 33, 96);
+    g->desc.flags = HEED_ATTN_ALIGN_END;
+    source = golden_source(g, HEED_F16, 1, 2, 4200);
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_GLOBAL, .block = 70 });
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 3000, .step = 3 });
+    source = golden_source(g, HEED_BF16, 1, 1, 2500);
+    source->flags = HEED_SOURCE_CAUSAL;
+    golden_term(g, 1, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 1900 });
+}
+
 static const struct golden_case own[] = {
+    { "many_keys", many_keys },
+    { "many_chunks", many_chunks },
     { "many_rows", many_rows },
     { "many_globals", many_globals },
     { "many_sequences", many_sequences },

@@ -196,7 +196,14 @@ TEST(flushed_operands_are_named)
     ck_assert_str_eq(judge(), "subnormals are flushed");
 }
 
-/* One wrong bit anywhere is found, and no two steps share a reason. */
+/* The column of a transposed matrix that a step of vectors is; other steps are alone. */
+static uint32_t column(uint32_t step)
+{
+    return step < HK_TEST_STEPS + HK_TEST_V_PACK ? 0
+                                                 : (step - HK_TEST_STEPS - HK_TEST_V_PACK) % 16;
+}
+
+/* One wrong bit anywhere is found, and no two steps share a reason but columns of one matrix. */
 TEST(one_wrong_bit_is_found)
 {
     const char *reasons[HK_TEST_STEPS + HK_TEST_V_STEPS];
@@ -218,7 +225,7 @@ TEST(one_wrong_bit_is_found)
     ck_assert_uint_eq(n, HK_TEST_STEPS + HK_TEST_V_STEPS);
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t k = 0; k < i; k++)
-            ck_assert_str_ne(reasons[i], reasons[k]);
+            ck_assert_int_eq(strcmp(reasons[i], reasons[k]) == 0, i - k <= column(i));
     }
 }
 

@@ -20,8 +20,9 @@ struct contender {
     heed_device_props device_props;
     heed_plan_props plan_props;
     heed_kv_bufs kv;
+    heed_buf slot;
     union {
-        heed_attn_args attn;            /* kv points to the field above: not to be copied */
+        heed_attn_args attn;            /* points to kv and slot: not to be copied */
         heed_copy_args copy;
         heed_pool_args pool;
         heed_select_args select;

@@ -6,6 +6,8 @@
 #define _DEFAULT_SOURCE
 #include "bench/contents.h"
 
+#include "bench/workload.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +95,8 @@ void contents_fill(void *to, const heed_tensor *t, struct contents what, uint64_
         ((int32_t *)to)[i] = (int32_t)(next_random(&state) % (uint64_t)what.limit);
     for (size_t i = 0; what.kind == CONTENTS_VALUE && i < count; i++)
         ((int64_t *)to)[i] = what.limit;
+    for (size_t i = 0; what.kind == CONTENTS_RAGGED && i < count; i++)
+        ((int64_t *)to)[i] = workload_ragged(what.limit, (int64_t)count, (int64_t)i);
 }
 
 void *contents_memory(size_t bytes)

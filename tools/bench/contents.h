@@ -15,7 +15,8 @@ enum contents_kind {
     CONTENTS_UNIFORM,                   /* floats of variance `deviation` squared, mean 0 */
     CONTENTS_SHUFFLED,                  /* i32: each `limit` of them are 0 .. limit - 1 */
     CONTENTS_BELOW,                     /* i32: 0 .. limit - 1, each as likely */
-    CONTENTS_VALUE                      /* i64: limit */
+    CONTENTS_VALUE,                     /* i64: limit */
+    CONTENTS_RAGGED                     /* i64: workload_ragged of limit */
 };
 
 struct contents {

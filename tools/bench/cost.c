@@ -49,6 +49,44 @@ struct workload_cost cost_attention(const struct workload *load)
     };
 }
 
+int64_t workload_ragged(int64_t longest, int64_t count, int64_t item)
+{
+    const int64_t shorter = (longest / count + 5) * item;
+
+    return longest > shorter ? longest - shorter : 1;
+}
+
+struct workload_cost cost_decode(const struct workload *load)
+{
+    const double rows = element(load) * heads(load) * (double)load->d;
+    double keys = 0;
+
+    for (int64_t item = 0; item < load->b; item++)
+        keys += (double)workload_ragged(load->keys, load->b, item);
+    return (struct workload_cost){
+        .flops = 4 * (double)load->d * keys * (double)load->h,
+        .read = element(load) * 2 * keys * (double)load->hk * (double)load->d + rows,
+        .written = rows,
+    };
+}
+
+/* The last n of `keys` positions, each of which sees itself and up to w before it. */
+struct workload_cost cost_prefill_chunk(const struct workload *load)
+{
+    const double n = (double)load->n, old = (double)(load->keys - load->n), w = (double)load->w;
+    const double rows = element(load) * (double)load->b * (double)load->d;
+    const double whole = w < old ? n : w < old + n ? old + n - w : 0;   /* rows with w before */
+    const double few = n - whole;
+    const double pairs = whole * (w + 1) + few * (old + 1) + few * (few - 1) / 2;
+    const double seen = w < old ? w + n : old + n;
+
+    return (struct workload_cost){
+        .flops = 4 * (double)load->d * pairs * heads(load),
+        .read = rows * (n * (double)load->h + 2 * seen * (double)load->hk),
+        .written = rows * n * (double)load->h,
+    };
+}
+
 struct workload_cost cost_copy(const struct workload *load)
 {
     const double rows = element(load) * elements(load);

@@ -109,13 +109,17 @@ static bool time_other(const struct measure_input *in, size_t repeats, struct ti
     return false;
 }
 
+/* Is the bandwidth what counts, so that it is measured in every pair? */
+static bool moves(const struct workload *load)
+{
+    return workload_operation(load) != OPERATION_ATTN || load->kind == WORKLOAD_DECODE;
+}
+
 /* What the machine can do, right before the kernel. */
 static void measure_limits(const struct measure_input *in, const struct workload_cost *cost,
                            size_t pair, struct samples *s)
 {
-    const bool attention = workload_operation(in->load) == OPERATION_ATTN;
-
-    if (!attention || pair % BANDWIDTH_EVERY == 0)
+    if (moves(in->load) || pair % BANDWIDTH_EVERY == 0)
         s->bandwidth[s->n_bandwidth] = mix_bandwidth(in->mix);
     s->peak[pair] = cost->flops > 0 ? ceiling_flops(in->ceiling) : NAN;
     s->products[pair] = products_seconds(in->products);
@@ -125,7 +129,6 @@ static bool measure_pair(const struct measure_input *in, const size_t repeats[2]
                          struct samples *s)
 {
     const bool compared = in->other != NULL || in->peer != NULL;
-    const bool attention = workload_operation(in->load) == OPERATION_ATTN;
     const struct workload_cost cost = workload_cost(in->load);
     struct timing ours = { 0 }, other = { 0 };
 
@@ -144,7 +147,7 @@ static bool measure_pair(const struct measure_input *in, const size_t repeats[2]
     s->share[pair] = cost.flops / s->chosen[pair] / s->peak[pair];
     s->ratio[pair] = s->other[pair] / s->chosen[pair];
     s->products[pair] = s->chosen[pair] / s->products[pair];
-    if (!attention || pair % BANDWIDTH_EVERY == 0) {
+    if (moves(in->load) || pair % BANDWIDTH_EVERY == 0) {
         s->bytes_share[s->n_bandwidth] = (cost.read + cost.written) / s->chosen[pair]
                                        / s->bandwidth[s->n_bandwidth];
         s->n_bandwidth++;

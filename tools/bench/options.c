@@ -104,6 +104,7 @@ static const struct {
 } rows[] = {
     { "--workload", "NAME[:KEY=VALUE,...]", "one of the list below; may be given again\n"
       "      keys: n positions, h heads, hk key heads, d width, b batch, w reach to each side,\n"
+      "      keys rows of the longest cache, token 1: its rows [n][h][d], else [h][n][d],\n"
       "      kernel and stride of windows, page rows of a page, block tokens of a block, buckets,\n"
       "      queries, count places of a selection, rows of a memory, parts to merge; dtype f32,\n"
       "      f16 or bf16; without any --workload some of attention",

@@ -26,6 +26,10 @@ static const struct {
     [WORKLOAD_CAUSAL] = { "causal", "n=4096,h=1,hk,d=64,b=1", OPERATION_ATTN, cost_attention },
     [WORKLOAD_WINDOW] = { "window", "n=16384,h=1,hk,d=64,b=1,w=256", OPERATION_ATTN,
                           cost_attention },
+    [WORKLOAD_DECODE] = { "decode", "h=32,hk=8,d=128,b=1,keys=8192,token=0", OPERATION_ATTN,
+                          cost_decode },
+    [WORKLOAD_PREFILL_CHUNK] = { "prefill-chunk", "n=512,h=32,hk=8,d=128,b=1,w=4096,keys=16896",
+                                 OPERATION_ATTN, cost_prefill_chunk },
     [WORKLOAD_COPY] = { "copy", ROWS, OPERATION_COPY, cost_copy },
     [WORKLOAD_COPY_GATHER] = { "copy-gather", ROWS, OPERATION_COPY, cost_copy },
     [WORKLOAD_COPY_SCATTER] = { "copy-scatter", ROWS, OPERATION_COPY, cost_copy },
@@ -76,6 +80,8 @@ static const struct {
     { "d", AT(d), AT(d), 1, NUMBER_MOST },
     { "b", AT(b), AT(b), 1, NUMBER_MOST },
     { "w", AT(w), AT(w), 0, INT64_C(1) << 30 },
+    { "keys", AT(keys), AT(keys), 1, INT64_C(1) << 30 },
+    { "token", AT(token), AT(token), 0, 1 },
     { "kernel", AT(kernel), AT(kernel), 1, 1 << 24 },
     { "stride", AT(stride), AT(kernel), 1, INT64_C(1) << 30 },
     { "page", AT(page), AT(page), 1, NUMBER_MOST },
@@ -263,7 +269,8 @@ static void prepare(struct workload *load)
 static bool is_small_enough(const struct workload *load)
 {
     const struct workload_cost cost = workload_cost(load);
-    const int64_t rows = load->rows > load->n ? load->rows : load->n;
+    const int64_t some = load->rows > load->n ? load->rows : load->n;
+    const int64_t rows = load->keys > some ? load->keys : some;
 
     return (double)load->b * (double)load->h * (double)rows * (double)load->d <= 0x1p40
         && cost.read + cost.written <= 0x1p43;
@@ -281,6 +288,10 @@ static bool complete(struct workload *load, char *error, size_t size)
     if (load->hk > 0 && load->h % load->hk != 0) {
         snprintf(error, size, "h=%" PRId64 " is not a multiple of hk=%" PRId64, load->h,
                  load->hk);
+        return false;
+    }
+    if (load->kind == WORKLOAD_PREFILL_CHUNK && load->n > load->keys) {
+        snprintf(error, size, "n=%" PRId64 " is more than keys=%" PRId64, load->n, load->keys);
         return false;
     }
     if (load->kernel > load->n) {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum workload_kind {
-    WORKLOAD_DENSE, WORKLOAD_CAUSAL, WORKLOAD_WINDOW,
+    WORKLOAD_DENSE, WORKLOAD_CAUSAL, WORKLOAD_WINDOW, WORKLOAD_DECODE, WORKLOAD_PREFILL_CHUNK,
     WORKLOAD_COPY, WORKLOAD_COPY_GATHER, WORKLOAD_COPY_SCATTER, WORKLOAD_COPY_PAGED,
     WORKLOAD_POOL_SUM, WORKLOAD_POOL_MEAN, WORKLOAD_POOL_MAX, WORKLOAD_POOL_LINEAR,
     WORKLOAD_POOL_WEIGHTED, WORKLOAD_POOL_DYNAMIC, WORKLOAD_POOL_BUCKET,
@@ -31,7 +31,8 @@ struct workload {
     enum workload_kind kind;
     uint32_t dtype;
     int64_t n, h, hk, d, b;
-    int64_t w;                          /* window: reach to each side */
+    int64_t w;                          /* window: reach to each side; prefill-chunk: back */
+    int64_t keys, token;                /* caches: rows of the longest item; 1: token-major */
     int64_t kernel, stride;             /* pools over windows: tokens */
     int64_t page;                       /* copy-paged: rows of a page */
     int64_t block, buckets;             /* pool-bucket, select-norm, select-hash: tokens, rows */
@@ -61,6 +62,9 @@ const char *workload_default(size_t index);
 
 /* Rows that a window pool makes of n tokens. */
 int64_t workload_pool_rows(const struct workload *);
+
+/* Length of one of `count` ragged items: the first has `longest`, the others steadily fewer. */
+int64_t workload_ragged(int64_t longest, int64_t count, int64_t item);
 
 struct workload_cost {
     double flops;                       /* the work's own operations: 4 d for each (query, key) that

@@ -110,6 +110,113 @@ HK_INLINE hk_vec hkv_load_i8(const hk_i8 *p)
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
 }
 
+HK_INLINE void hkv_load_pairs_bf16(const hk_u16 *p, hk_vec out[2])
+{
+    const __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)p);
+
+    out[0] = _mm256_castsi256_ps(_mm256_slli_epi32(words, 16));
+    out[1] = _mm256_castsi256_ps(_mm256_and_si256(words, _mm256_set1_epi32((int)0xffff0000u)));
+}
+
+HK_INLINE __m256 hk_x86_middle(__m256 a)
+{
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(a), 0xd8));
+}
+
+HK_INLINE void hkv_part_pairs(hk_vec a[2])
+{
+    const hk_vec b = hk_x86_middle(_mm256_shuffle_ps(a[0], a[1], 0x88));
+
+    a[1] = hk_x86_middle(_mm256_shuffle_ps(a[0], a[1], 0xdd));
+    a[0] = b;
+}
+
+HK_INLINE void hkv_join_pairs(hk_vec a[2])
+{
+    const hk_vec low = _mm256_unpacklo_ps(a[0], a[1]), high = _mm256_unpackhi_ps(a[0], a[1]);
+
+    a[0] = _mm256_permute2f128_ps(low, high, 0x20);
+    a[1] = _mm256_permute2f128_ps(low, high, 0x31);
+}
+
+/* Four rows of four words in each half, transposed within the halves. */
+HK_INLINE void hk_transpose_4(__m256 a[4])
+{
+    const __m256 b0 = _mm256_unpacklo_ps(a[0], a[1]), b1 = _mm256_unpackhi_ps(a[0], a[1]);
+    const __m256 b2 = _mm256_unpacklo_ps(a[2], a[3]), b3 = _mm256_unpackhi_ps(a[2], a[3]);
+
+    a[0] = _mm256_shuffle_ps(b0, b2, 0x44);
+    a[1] = _mm256_shuffle_ps(b0, b2, 0xee);
+    a[2] = _mm256_shuffle_ps(b1, b3, 0x44);
+    a[3] = _mm256_shuffle_ps(b1, b3, 0xee);
+}
+
+/* Words t .. t + 3 of eight rows: the second four go in through memory, which costs no shuffle. */
+HK_INLINE void hk_columns_4(const float *const *rows, hk_i64 t, __m256 a[4])
+{
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < 4; i++)
+        a[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(rows[i] + t)),
+                                    _mm_loadu_ps(rows[i + 4] + t), 1);
+    hk_transpose_4(a);
+}
+
+#define HKV_PACK 8
+HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 pitch)
+{
+    __m256 a[4];
+    int i, c;
+
+    HK_UNROLL
+    for (c = 0; c < 8; c += 4) {
+        hk_columns_4(rows, t + c, a);
+        HK_UNROLL
+        for (i = 0; i < 4; i++)
+            _mm256_storeu_ps(out + (c + i) * pitch, a[i]);
+    }
+}
+
+HK_INLINE void hkv_pack_f16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
+{
+    __m256 a[8];
+    int i, c;
+
+    HK_UNROLL
+    for (i = 0; i < 8; i++)
+        a[i] = hkv_load_f16(rows[i] + t);
+    hk_transpose_4(a);
+    hk_transpose_4(a + 4);
+    HK_UNROLL
+    for (c = 0; c < 4; c++) {
+        _mm256_storeu_ps(out + c * pitch, _mm256_permute2f128_ps(a[c], a[c + 4], 0x20));
+        _mm256_storeu_ps(out + (c + 4) * pitch, _mm256_permute2f128_ps(a[c], a[c + 4], 0x31));
+    }
+}
+
+/* Two channels are a word, whose transposition costs half as much as theirs. */
+#define HKV_PACK_BF16 8
+HK_INLINE void hkv_pack_bf16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
+{
+    const __m256 high = _mm256_castsi256_ps(_mm256_set1_epi32((int)0xffff0000u));
+    const float *words[8];
+    __m256 a[4];
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < 8; i++)
+        words[i] = (const float *)(const void *)(rows[i] + t);
+    hk_columns_4(words, 0, a);
+    HK_UNROLL
+    for (i = 0; i < 4; i++) {
+        const __m256i even = _mm256_slli_epi32(_mm256_castps_si256(a[i]), 16);
+
+        _mm256_storeu_ps(out + 2 * i * pitch, _mm256_castsi256_ps(even));
+        _mm256_storeu_ps(out + (2 * i + 1) * pitch, _mm256_and_ps(a[i], high));
+    }
+}
+
 /* Halves on their way out: zeros lose their sign, NaN is the canonical one. */
 HK_INLINE void hk_store_halves(hk_u16 *p, hk_vec a, __m128i halves, short nan)
 {

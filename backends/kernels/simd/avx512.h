@@ -108,6 +108,125 @@ HK_INLINE hk_vec hkv_load_i8(const hk_i8 *p)
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
 }
 
+HK_INLINE void hkv_load_pairs_bf16(const hk_u16 *p, hk_vec out[2])
+{
+    const __m512i words = _mm512_loadu_si512(p);
+
+    out[0] = _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
+    out[1] = _mm512_castsi512_ps(_mm512_and_si512(words, _mm512_set1_epi32((int)0xffff0000u)));
+}
+
+HK_INLINE void hkv_part_pairs(hk_vec a[2])
+{
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28,
+                                           30);
+    const hk_vec b = _mm512_permutex2var_ps(a[0], even, a[1]);
+
+    a[1] = _mm512_permutex2var_ps(a[0], _mm512_add_epi32(even, _mm512_set1_epi32(1)), a[1]);
+    a[0] = b;
+}
+
+HK_INLINE void hkv_join_pairs(hk_vec a[2])
+{
+    const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const hk_vec b = _mm512_permutex2var_ps(a[0], low, a[1]);
+
+    a[1] = _mm512_permutex2var_ps(a[0], _mm512_add_epi32(low, _mm512_set1_epi32(8)), a[1]);
+    a[0] = b;
+}
+
+/* Four rows of four words in each quarter, transposed within the quarters. */
+HK_INLINE void hk_transpose_4(__m512 a[4])
+{
+    const __m512 b0 = _mm512_unpacklo_ps(a[0], a[1]), b1 = _mm512_unpackhi_ps(a[0], a[1]);
+    const __m512 b2 = _mm512_unpacklo_ps(a[2], a[3]), b3 = _mm512_unpackhi_ps(a[2], a[3]);
+
+    a[0] = _mm512_shuffle_ps(b0, b2, 0x44);
+    a[1] = _mm512_shuffle_ps(b0, b2, 0xee);
+    a[2] = _mm512_shuffle_ps(b1, b3, 0x44);
+    a[3] = _mm512_shuffle_ps(b1, b3, 0xee);
+}
+
+/* Words t .. t + 7 of 16 rows: every second four go in through memory, which costs no shuffle. */
+HK_INLINE void hk_columns_8(const float *const *rows, hk_i64 t, __m512 out[8])
+{
+    __m512 a[8];
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < 8; i++) {
+        const int r = i < 4 ? i : i + 4;
+
+        a[i] = _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(rows[r] + t)),
+                                  _mm256_loadu_ps(rows[r + 4] + t), 1);
+    }
+    hk_transpose_4(a);
+    hk_transpose_4(a + 4);
+    HK_UNROLL
+    for (i = 0; i < 4; i++) {
+        out[i] = _mm512_shuffle_f32x4(a[i], a[i + 4], 0x88);
+        out[i + 4] = _mm512_shuffle_f32x4(a[i], a[i + 4], 0xdd);
+    }
+}
+
+#define HKV_PACK 16
+HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 pitch)
+{
+    __m512 a[8];
+    int i, c;
+
+    HK_UNROLL
+    for (c = 0; c < 16; c += 8) {
+        hk_columns_8(rows, t + c, a);
+        HK_UNROLL
+        for (i = 0; i < 8; i++)
+            _mm512_storeu_ps(out + (c + i) * pitch, a[i]);
+    }
+}
+
+HK_INLINE void hkv_pack_f16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
+{
+    __m512 a[16];
+    int i, c;
+
+    HK_UNROLL
+    for (i = 0; i < 16; i++)
+        a[i] = hkv_load_f16(rows[i] + t);
+    HK_UNROLL
+    for (i = 0; i < 16; i += 4)
+        hk_transpose_4(a + i);
+    HK_UNROLL
+    for (c = 0; c < 4; c++) {
+        const __m512 b0 = _mm512_shuffle_f32x4(a[c], a[c + 4], 0x44);
+        const __m512 b1 = _mm512_shuffle_f32x4(a[c], a[c + 4], 0xee);
+        const __m512 b2 = _mm512_shuffle_f32x4(a[c + 8], a[c + 12], 0x44);
+        const __m512 b3 = _mm512_shuffle_f32x4(a[c + 8], a[c + 12], 0xee);
+
+        _mm512_storeu_ps(out + c * pitch, _mm512_shuffle_f32x4(b0, b2, 0x88));
+        _mm512_storeu_ps(out + (c + 4) * pitch, _mm512_shuffle_f32x4(b0, b2, 0xdd));
+        _mm512_storeu_ps(out + (c + 8) * pitch, _mm512_shuffle_f32x4(b1, b3, 0x88));
+        _mm512_storeu_ps(out + (c + 12) * pitch, _mm512_shuffle_f32x4(b1, b3, 0xdd));
+    }
+}
+
+/* Two channels are a word, whose transposition costs half as much as theirs. */
+#define HKV_PACK_BF16 16
+HK_INLINE void hkv_pack_bf16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
+{
+    const __m512 high = _mm512_castsi512_ps(_mm512_set1_epi32((int)0xffff0000u));
+    __m512 a[8];
+    int i;
+
+    hk_columns_8((const float *const *)rows, t / 2, a);
+    HK_UNROLL
+    for (i = 0; i < 8; i++) {
+        const __m512i even = _mm512_slli_epi32(_mm512_castps_si512(a[i]), 16);
+
+        _mm512_storeu_ps(out + 2 * i * pitch, _mm512_castsi512_ps(even));
+        _mm512_storeu_ps(out + (2 * i + 1) * pitch, _mm512_and_ps(a[i], high));
+    }
+}
+
 /* Halves on their way out: zeros lose their sign, NaN is the canonical one. */
 HK_INLINE void hk_store_halves(hk_u16 *p, hk_vec a, __m256i halves, short nan)
 {

@@ -13,7 +13,6 @@
 #define HK_TILE_ROWS 6
 #define HKV_TILE 4
 #define HKV_WEIGHTS 4
-#define HKV_PACK 4
 
 typedef float32x4_t hk_vec;
 typedef uint32x4_t hk_vmask;    /* all ones or zero */
@@ -109,17 +108,89 @@ HK_INLINE hk_vec hkv_load_i8(const hk_i8 *p)
     return vcvtq_f32_s32(bytes);
 }
 
-HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 panel)
+HK_INLINE void hkv_load_pairs_bf16(const hk_u16 *p, hk_vec out[2])
 {
-    const float32x4_t r0 = vld1q_f32(rows[0] + t), r1 = vld1q_f32(rows[1] + t);
-    const float32x4_t r2 = vld1q_f32(rows[2] + t), r3 = vld1q_f32(rows[3] + t);
-    const float32x4_t a0 = vzip1q_f32(r0, r2), a1 = vzip2q_f32(r0, r2);
-    const float32x4_t b0 = vzip1q_f32(r1, r3), b1 = vzip2q_f32(r1, r3);
+    const uint32x4_t words = vreinterpretq_u32_u16(vld1q_u16(p));
 
-    vst1q_f32(out, vzip1q_f32(a0, b0));
-    vst1q_f32(out + panel, vzip2q_f32(a0, b0));
-    vst1q_f32(out + 2 * panel, vzip1q_f32(a1, b1));
-    vst1q_f32(out + 3 * panel, vzip2q_f32(a1, b1));
+    out[0] = vreinterpretq_f32_u32(vshlq_n_u32(words, 16));
+    out[1] = vreinterpretq_f32_u32(vandq_u32(words, vdupq_n_u32(0xffff0000u)));
+}
+
+HK_INLINE void hkv_part_pairs(hk_vec a[2])
+{
+    const hk_vec b = vuzp1q_f32(a[0], a[1]);
+
+    a[1] = vuzp2q_f32(a[0], a[1]);
+    a[0] = b;
+}
+
+HK_INLINE void hkv_join_pairs(hk_vec a[2])
+{
+    const hk_vec b = vzip1q_f32(a[0], a[1]);
+
+    a[1] = vzip2q_f32(a[0], a[1]);
+    a[0] = b;
+}
+
+HK_INLINE void hk_transpose_4(float32x4_t r[4])
+{
+    const float32x4_t a0 = vzip1q_f32(r[0], r[2]), a1 = vzip2q_f32(r[0], r[2]);
+    const float32x4_t b0 = vzip1q_f32(r[1], r[3]), b1 = vzip2q_f32(r[1], r[3]);
+
+    r[0] = vzip1q_f32(a0, b0);
+    r[1] = vzip2q_f32(a0, b0);
+    r[2] = vzip1q_f32(a1, b1);
+    r[3] = vzip2q_f32(a1, b1);
+}
+
+#define HKV_PACK 4
+HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 pitch)
+{
+    float32x4_t r[4];
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < 4; i++)
+        r[i] = vld1q_f32(rows[i] + t);
+    hk_transpose_4(r);
+    HK_UNROLL
+    for (i = 0; i < 4; i++)
+        vst1q_f32(out + i * pitch, r[i]);
+}
+
+HK_INLINE void hkv_pack_f16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
+{
+    float32x4_t r[4];
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < 4; i++)
+        r[i] = hkv_load_f16(rows[i] + t);
+    hk_transpose_4(r);
+    HK_UNROLL
+    for (i = 0; i < 4; i++)
+        vst1q_f32(out + i * pitch, r[i]);
+}
+
+/* Two channels are a word, whose transposition costs half as much as theirs. */
+#define HKV_PACK_BF16 8
+HK_INLINE void hkv_pack_bf16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
+{
+    float32x4_t r[4];
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < 4; i++)
+        r[i] = vreinterpretq_f32_u16(vld1q_u16(rows[i] + t));
+    hk_transpose_4(r);
+    HK_UNROLL
+    for (i = 0; i < 4; i++) {
+        const uint32x4_t words = vreinterpretq_u32_f32(r[i]);
+        const uint32x4_t odd = vandq_u32(words, vdupq_n_u32(0xffff0000u));
+
+        vst1q_f32(out + 2 * i * pitch, vreinterpretq_f32_u32(vshlq_n_u32(words, 16)));
+        vst1q_f32(out + (2 * i + 1) * pitch, vreinterpretq_f32_u32(odd));
+    }
 }
 
 /* Halves on their way out: zeros lose their sign, NaN is the canonical one. */

@@ -12,6 +12,7 @@
 #define HKV_TILE 1
 #define HKV_WEIGHTS 1
 #define HKV_PACK 1
+#define HKV_PACK_BF16 1
 
 typedef float16 hk_vec;
 typedef int16 hk_vmask;
@@ -137,11 +138,53 @@ HK_FN hk_vec hkv_load_i8(HK_GLOBAL const hk_i8 *p)
     return convert_float16(vload16(0, p));
 }
 
-HK_FN void hkv_pack(HK_GLOBAL const float *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                    hk_i64 panel)
+HK_FN void hkv_load_pairs_bf16(HK_GLOBAL const hk_u16 *p, hk_vec *out)
 {
-    (void)panel;
+    const uint16 words = convert_uint16(vload16(0, p)), more = convert_uint16(vload16(1, p));
+
+    out[0] = as_float16((uint16)(words.even, more.even) << 16u);
+    out[1] = as_float16((uint16)(words.odd, more.odd) << 16u);
+}
+
+HK_FN void hkv_part_pairs(hk_vec *a)
+{
+    const hk_vec b = (float16)(a[0].even, a[1].even);
+
+    a[1] = (float16)(a[0].odd, a[1].odd);
+    a[0] = b;
+}
+
+HK_FN void hkv_join_pairs(hk_vec *a)
+{
+    hk_vec low, high;
+
+    low.even = a[0].lo;
+    low.odd = a[1].lo;
+    high.even = a[0].hi;
+    high.odd = a[1].hi;
+    a[0] = low;
+    a[1] = high;
+}
+
+HK_FN void hkv_pack(HK_GLOBAL const float *const *rows, hk_i64 t, HK_GLOBAL float *out,
+                    hk_i64 pitch)
+{
+    (void)pitch;
     *out = rows[0][t];
+}
+
+HK_FN void hkv_pack_f16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBAL float *out,
+                        hk_i64 pitch)
+{
+    (void)pitch;
+    *out = hk_load_f16(rows[0] + t);
+}
+
+HK_FN void hkv_pack_bf16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBAL float *out,
+                         hk_i64 pitch)
+{
+    (void)pitch;
+    *out = hk_from_bf16(rows[0][t]);
 }
 
 /* On integers, as in numerics.h; what is subnormal in f16 is rounded by an exact sum. */

@@ -9,7 +9,9 @@
  *   HK_TILE_ROWS   rows of a register tile, 16 at most
  *   HKV_TILE       vectors across it: HKV_LANES * HKV_TILE is the width of a K panel, 64 at most
  *   HKV_WEIGHTS    vectors of weights formed side by side
- *   HKV_PACK       rows that hkv_pack transposes: a divisor of the panel's width, 8 at most
+ *   HKV_PACK       rows that hkv_pack transposes, and channels: a divisor of the panel's width, 16
+ *                  at most
+ *   HKV_PACK_BF16  channels that hkv_pack_bf16 transposes, 16 at most
  */
 #ifndef HEED_BACKENDS_KERNELS_SIMD_SCALAR_H
 #define HEED_BACKENDS_KERNELS_SIMD_SCALAR_H
@@ -73,18 +75,43 @@ HK_INLINE hk_vec hkv_load_f16(HK_GLOBAL const hk_u16 *p) { return hk_load_f16(p)
 HK_INLINE hk_vec hkv_load_bf16(HK_GLOBAL const hk_u16 *p) { return hk_from_bf16(*p); }
 HK_INLINE hk_vec hkv_load_i8(HK_GLOBAL const hk_i8 *p) { return hk_from_i8(*p); }
 
+/* 2 * HKV_LANES halves, those with even and those with odd places; the same of two vectors of
+ * floats, and back. */
+HK_INLINE void hkv_load_pairs_bf16(HK_GLOBAL const hk_u16 *p, hk_vec *out)
+{
+    out[0] = hk_from_bf16(p[0]);
+    out[1] = hk_from_bf16(p[1]);
+}
+HK_INLINE void hkv_part_pairs(hk_vec *a) { (void)a; }
+HK_INLINE void hkv_join_pairs(hk_vec *a) { (void)a; }
+
 /* Step 11: rounded to nearest even, NaN canonical, zeros +0. Memory of any kind. */
 #define hkv_store_f16(p, a) ((void)(*(p) = hk_to_f16(a)))
 #define hkv_store_bf16(p, a) ((void)(*(p) = hk_to_bf16(hk_add(a, 0.0f))))
 
-/* Transposes channels t .. t + HKV_PACK - 1 of HKV_PACK rows into out[channel][row]; panel: floats
- * from channel to channel. */
+/* Transposes channels t .. t + HKV_PACK - 1 of HKV_PACK rows into out[channel][row]; pitch: floats
+ * from channel to channel. Halves are widened; of bf16 the channels are HKV_PACK_BF16. */
 #define HKV_PACK 1
+#define HKV_PACK_BF16 1
 HK_INLINE void hkv_pack(HK_GLOBAL const float *const *rows, hk_i64 t, HK_GLOBAL float *out,
-                        hk_i64 panel)
+                        hk_i64 pitch)
 {
-    (void)panel;
+    (void)pitch;
     *out = rows[0][t];
+}
+
+HK_INLINE void hkv_pack_f16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBAL float *out,
+                            hk_i64 pitch)
+{
+    (void)pitch;
+    *out = hk_load_f16(rows[0] + t);
+}
+
+HK_INLINE void hkv_pack_bf16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBAL float *out,
+                             hk_i64 pitch)
+{
+    (void)pitch;
+    *out = hk_from_bf16(rows[0][t]);
 }
 
 #endif

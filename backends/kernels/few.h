@@ -1,0 +1,399 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Lanes kernels: a block of 64 keys for a strip of few rows, as in decoding, where K and V are read
+ * once and memory is what a block costs. K is transposed a slice of channels at a time, which stays
+ * in the first level of the cache; V is widened in registers on its way into the sums; the next
+ * block is fetched meanwhile. Register tiles have as many rows as the strip. The order of every sum
+ * is that of tiles.h (docs/numerics.md steps 3 and 7).
+ */
+#ifndef HEED_BACKENDS_KERNELS_FEW_H
+#define HEED_BACKENDS_KERNELS_FEW_H
+
+#include "strip.h"
+
+#define HK_FEW_ROWS 16          /* of a strip */
+#define HK_SLICE 32             /* channels */
+#define HK_LINE 64              /* bytes of the cache */
+#define HK_AHEAD_EVERY 4        /* channels between two steps of fetching */
+
+/* Vectors across a register tile of few rows: enough sums to hide the latency of fma. */
+#define HK_FEW_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define HK_FEW_VECS HK_FEW_MIN(4 * HKV_TILE, HK_BLOCK / HKV_LANES)
+#define HK_VECS_OF(rows)                                                                           \
+    ((rows) == 1 ? HK_FEW_VECS                                                                     \
+                 : (rows) == 2 ? HK_FEW_MIN(2 * HKV_TILE, HK_BLOCK / HKV_LANES) : HKV_TILE)
+
+/* OF(name, rows) of the register tiles that there are. */
+#define HK_FEW_TILES(OF) OF(1, 1) OF(2, 2) OF(4, 4) OF(most, HK_R)
+
+/* The 64 rows of K or V of a block. */
+struct hk_block_rows {
+    HK_GLOBAL const char *at[HK_BLOCK];
+    hk_u32 dtype;
+};
+
+/* Rows of the keys in `visible`; those of the others are `absent`. */
+HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *m,
+                             HK_GLOBAL const struct hk_sub *sub, const struct hk_sub_view *view,
+                             hk_i64 block, hk_u64 visible, HK_GLOBAL const char *absent,
+                             struct hk_block_rows *out)
+{
+    HK_COPY(struct hk_reach, reach, st->reach[0]);
+    const hk_i64 row = m->row * hk_size(m->dtype), first = block * HK_BLOCK;
+    const int direct = hk_block_aligned(sub);
+    int i;
+
+    out->dtype = m->dtype;
+    if (direct && visible == ~(hk_u64)0 && hk_rows_even(m, first, first + HK_BLOCK - 1)) {
+        HK_GLOBAL const char *at = hk_row_at(m, first);
+
+        for (i = 0; i < HK_BLOCK; i++)
+            out->at[i] = at + i * row;
+        return;
+    }
+    for (i = 0; i < HK_BLOCK; i++) {
+        if (!(visible >> i & 1))
+            out->at[i] = absent;
+        else
+            out->at[i] = hk_row_at(m, direct ? first + i : hk_key(sub, view, reach, first + i));
+    }
+}
+
+/* ---- fetching ahead ---- */
+
+/* The lines of 64 rows that will be read soon, fetched a few at a time while something else is
+ * computed, because memory that only waits is time lost; one after the other in the order of
+ * addresses, because that is what processors follow. */
+struct hk_ahead {
+    HK_GLOBAL const char *at;           /* the next line */
+    HK_GLOBAL const char *const *rows;
+    hk_i64 shift;                       /* bytes from rows[i] to what is fetched */
+    hk_i64 row, left, lines;            /* row of the next line, lines left in it; of every row */
+    hk_i64 rate;                        /* lines at a time, 0: nothing is left */
+};
+
+/* steps: how often hk_ahead_step will be called. */
+HK_FN void hk_ahead_begin(struct hk_ahead *a, const struct hk_block_rows *rows, hk_i64 shift,
+                          hk_i64 channels, hk_i64 steps)
+{
+    a->rows = rows->at;
+    a->shift = shift;
+    a->at = rows->at[0] + shift;
+    a->row = 0;
+    a->lines = a->left = (channels * hk_size(rows->dtype) + HK_LINE - 1) / HK_LINE;
+    a->rate = steps > 0 ? (HK_BLOCK * a->lines + steps - 1) / steps : 0;
+}
+
+HK_INLINE void hk_ahead_step(struct hk_ahead *a)
+{
+    hk_i64 i;
+
+    for (i = 0; i < a->rate; i++) {
+        HK_PREFETCH(a->at);
+        a->at += HK_LINE;
+        if (--a->left > 0)
+            continue;
+        a->left = a->lines;
+        if (++a->row < HK_BLOCK)
+            a->at = a->rows[a->row] + a->shift;
+        else
+            a->rate = 0;
+    }
+}
+
+/* Bytes from the K rows of a block to those of the next; 0: there is none, or its rows are no such
+ * distance away. */
+HK_FN hk_i64 hk_next_block(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                           hk_i64 block)
+{
+    const hk_i64 end = (block + 2) * HK_BLOCK;
+
+    if (!hk_block_aligned(sub) || end > st->len ||
+        !hk_rows_even(&st->k_rows, block * HK_BLOCK, end - 1))
+        return 0;
+    return HK_BLOCK * st->k_rows.row * hk_size(st->k_rows.dtype);
+}
+
+/* ---- scores ---- */
+
+/* s[i][key] += fma over channels [0, n) of x[i][channel] * slice[channel][key]. */
+HK_INLINE void hk_few_product(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_row,
+                              HK_GLOBAL const float *HK_RESTRICT slice, hk_i64 n, int first,
+                              HK_GLOBAL float *HK_RESTRICT s,
+                              struct hk_ahead *ahead, const int rows, const int vecs)
+{
+    struct hk_ahead next = *ahead;
+    hk_vec acc[HK_R][HK_FEW_VECS], b[HK_FEW_VECS];
+    hk_i64 t;
+    int i, u;
+
+    HK_UNROLL
+    for (i = 0; i < rows; i++) {
+        HK_UNROLL
+        for (u = 0; u < vecs; u++)
+            acc[i][u] = first ? hkv_set(0.0f) : hkv_load(s + i * HK_BLOCK + u * HKV_LANES);
+    }
+    for (t = 0; t < n; t++, slice += HK_BLOCK) {
+        if (t % HK_AHEAD_EVERY == 0)
+            hk_ahead_step(&next);
+        HK_UNROLL
+        for (u = 0; u < vecs; u++)
+            b[u] = hkv_load(slice + u * HKV_LANES);
+        HK_UNROLL
+        for (i = 0; i < rows; i++) {
+            const hk_vec a = hkv_set(x[i * x_row + t]);
+
+            HK_UNROLL
+            for (u = 0; u < vecs; u++)
+                acc[i][u] = hkv_fma(a, b[u], acc[i][u]);
+        }
+    }
+    HK_UNROLL
+    for (i = 0; i < rows; i++) {
+        HK_UNROLL
+        for (u = 0; u < vecs; u++)
+            hkv_store(s + i * HK_BLOCK + u * HKV_LANES, acc[i][u]);
+    }
+    *ahead = next;
+}
+
+#define HK_FEW_PRODUCTS(name, rows)                                                                \
+    HK_NOINLINE void hk_few_products_##name(HK_GLOBAL const float *x, hk_i64 x_row,                \
+                                            HK_GLOBAL const float *slice, hk_i64 n, int first,     \
+                                            HK_GLOBAL float *s, struct hk_ahead *ahead)            \
+    {                                                                                              \
+        const int step = HK_VECS_OF(rows) * HKV_LANES;                                             \
+        int key;                                                                                   \
+                                                                                                   \
+        for (key = 0; key < HK_BLOCK; key += step)                                                 \
+            hk_few_product(x, x_row, slice + key, n, first, s + key, ahead, rows,                  \
+                           HK_VECS_OF(rows));                                                      \
+    }
+HK_FEW_TILES(HK_FEW_PRODUCTS)
+#undef HK_FEW_PRODUCTS
+
+HK_FN void hk_few_tile_scores(HK_GLOBAL const float *x, hk_i64 x_row, HK_GLOBAL const float *slice,
+                              hk_i64 n, int first, HK_GLOBAL float *s, hk_i64 rows,
+                              struct hk_ahead *ahead)
+{
+    if (rows == 1)
+        hk_few_products_1(x, x_row, slice, n, first, s, ahead);
+    else if (rows == 2)
+        hk_few_products_2(x, x_row, slice, n, first, s, ahead);
+    else if (rows <= 4)
+        hk_few_products_4(x, x_row, slice, n, first, s, ahead);
+    else
+        hk_few_products_most(x, x_row, slice, n, first, s, ahead);
+}
+
+/* Vectors that a tile of so many rows has across. */
+HK_FN hk_i64 hk_vecs_of(hk_i64 rows)
+{
+    return rows == 1 ? HK_VECS_OF(1) : rows == 2 ? HK_VECS_OF(2) : HKV_TILE;
+}
+
+/* Scores of all tiles with the keys whose rows are given. Meanwhile the block's V is fetched. */
+HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *k,
+                         const struct hk_block_rows *v)
+{
+    const hk_i64 d = st->call->plan->d, slices = (d + HK_SLICE - 1) / HK_SLICE;
+    const hk_i64 across = HK_BLOCK / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R));
+    const hk_i64 steps = 2 * HK_BLOCK / HKV_PACK + st->tiles * across * HK_SLICE / HK_AHEAD_EVERY;
+    struct hk_ahead ahead;
+    hk_i64 t, m;
+    int i;
+
+    hk_ahead_begin(&ahead, v, 0, st->call->plan->d_v, slices * steps);
+    for (t = 0; t < d; t += HK_SLICE) {
+        const hk_i64 end = hk_min(t + HK_SLICE, d);
+
+        for (i = 0; i < HK_BLOCK; i += HKV_PACK) {
+            hk_ahead_step(&ahead);
+            hk_ahead_step(&ahead);
+            hk_rows_pack(k->at + i, k->dtype, t, end, st->k + i, HK_BLOCK);
+        }
+        for (m = 0; m < st->tiles; m++)
+            hk_few_tile_scores(st->q + m * HK_R * d + t, d, st->k, end - t, t == 0,
+                               st->s + m * HK_R * HK_BLOCK, hk_min(st->n_rows - m * HK_R, HK_R),
+                               &ahead);
+    }
+}
+
+/* ---- values ---- */
+
+/* Two vectors of a row from channel t on; of bf16 those of even and of odd channels. */
+HK_INLINE void hk_few_load(HK_GLOBAL const char *row, const hk_u32 dtype, hk_i64 t, hk_vec b[2])
+{
+    if (dtype == HK_F32) {
+        b[0] = hkv_load((HK_GLOBAL const float *)row + t);
+        b[1] = hkv_load((HK_GLOBAL const float *)row + t + HKV_LANES);
+    } else if (dtype == HK_F16) {
+        b[0] = hkv_load_f16((HK_GLOBAL const hk_u16 *)row + t);
+        b[1] = hkv_load_f16((HK_GLOBAL const hk_u16 *)row + t + HKV_LANES);
+    } else {
+        hkv_load_pairs_bf16((HK_GLOBAL const hk_u16 *)row + t, b);
+    }
+}
+
+/* Sums of two vectors, in the order of their channels in memory. */
+HK_INLINE void hk_few_sums_load(HK_GLOBAL const float *o, const hk_u32 dtype, hk_vec sums[2])
+{
+    sums[0] = hkv_load(o);
+    sums[1] = hkv_load(o + hk_o_at(HKV_LANES));
+    if (dtype == HK_BF16)
+        hkv_part_pairs(sums);
+}
+
+HK_INLINE void hk_few_sums_store(HK_GLOBAL float *o, const hk_u32 dtype, hk_vec sums[2])
+{
+    if (dtype == HK_BF16)
+        hkv_join_pairs(sums);
+    hkv_store(o, sums[0]);
+    hkv_store(o + hk_o_at(HKV_LANES), sums[1]);
+}
+
+/* 2 * pairs vectors of channels from t on of o[i] += fma over keys [first, end) of p[i][key] *
+ * v[key]. */
+HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct hk_block_rows *v,
+                            const hk_u32 dtype, hk_i64 t, int first, int end,
+                            HK_GLOBAL float *HK_RESTRICT o, struct hk_ahead *ahead, const int rows,
+                            const int pairs)
+{
+    struct hk_ahead next = *ahead;
+    hk_vec acc[HK_R][HK_FEW_VECS / 2][2], b[2];
+    int i, u, key;
+
+    o += hk_o_at(t);
+    HK_UNROLL
+    for (i = 0; i < rows; i++) {
+        HK_UNROLL
+        for (u = 0; u < pairs; u++)
+            hk_few_sums_load(o + hk_o_at(2 * u * HKV_LANES) + i * HK_PANEL, dtype, acc[i][u]);
+    }
+    for (key = first; key < end; key++) {
+        hk_ahead_step(&next);
+        HK_UNROLL
+        for (u = 0; u < pairs; u++) {
+            hk_few_load(v->at[key], dtype, t + 2 * u * HKV_LANES, b);
+            HK_UNROLL
+            for (i = 0; i < rows; i++) {
+                const hk_vec a = hkv_set(p[i * HK_BLOCK + key]);
+
+                acc[i][u][0] = hkv_fma(a, b[0], acc[i][u][0]);
+                acc[i][u][1] = hkv_fma(a, b[1], acc[i][u][1]);
+            }
+        }
+    }
+    HK_UNROLL
+    for (i = 0; i < rows; i++) {
+        HK_UNROLL
+        for (u = 0; u < pairs; u++)
+            hk_few_sums_store(o + hk_o_at(2 * u * HKV_LANES) + i * HK_PANEL, dtype, acc[i][u]);
+    }
+    *ahead = next;
+}
+
+/* All channels; width: pairs of vectors. */
+HK_INLINE void hk_few_channels(HK_GLOBAL const float *p, const struct hk_block_rows *v,
+                               const hk_u32 dtype, int first, int end, HK_GLOBAL float *o,
+                               hk_i64 width, struct hk_ahead *ahead, const int rows)
+{
+    const int pairs = (HK_VECS_OF(rows) + 1) / 2;
+    hk_i64 t = 0;
+
+    for (; t + 2 * pairs * HKV_LANES <= width; t += 2 * pairs * HKV_LANES)
+        hk_few_value(p, v, dtype, t, first, end, o, ahead, rows, pairs);
+    for (; t < width; t += 2 * HKV_LANES)
+        hk_few_value(p, v, dtype, t, first, end, o, ahead, rows, 1);
+}
+
+#define HK_FEW_VALUES(name, rows)                                                                  \
+    HK_NOINLINE void hk_few_values_##name(HK_GLOBAL const float *p, const struct hk_block_rows *v, \
+                                          int first, int end, HK_GLOBAL float *o, hk_i64 width,    \
+                                          struct hk_ahead *ahead)                                  \
+    {                                                                                              \
+        if (v->dtype == HK_F32)                                                                    \
+            hk_few_channels(p, v, HK_F32, first, end, o, width, ahead, rows);                      \
+        else if (v->dtype == HK_F16)                                                               \
+            hk_few_channels(p, v, HK_F16, first, end, o, width, ahead, rows);                      \
+        else                                                                                       \
+            hk_few_channels(p, v, HK_BF16, first, end, o, width, ahead, rows);                     \
+    }
+HK_FEW_TILES(HK_FEW_VALUES)
+#undef HK_FEW_VALUES
+
+/* The weights of a tile with keys [first, end). */
+HK_FN void hk_few_values(const struct hk_tile *tile, const struct hk_block_rows *v, int first,
+                         int end, struct hk_ahead *ahead)
+{
+    if (tile->rows == 1)
+        hk_few_values_1(tile->s, v, first, end, tile->o, tile->width, ahead);
+    else if (tile->rows == 2)
+        hk_few_values_2(tile->s, v, first, end, tile->o, tile->width, ahead);
+    else if (tile->rows <= 4)
+        hk_few_values_4(tile->s, v, first, end, tile->o, tile->width, ahead);
+    else
+        hk_few_values_most(tile->s, v, first, end, tile->o, tile->width, ahead);
+}
+
+/* Where the run of bits that begins at `start` ends. */
+HK_FN int hk_run_end(hk_u64 mask, int start)
+{
+    const hk_u64 zeros = ~(mask >> start);
+
+    return zeros == 0 ? HK_BLOCK : (int)hk_min(start + hk_first_bit(zeros), HK_BLOCK);
+}
+
+/* The weights of all tiles, of which each has one mask, with V. Meanwhile the K of the next block
+ * is fetched, `shift` bytes behind that of this one (0: it is not). */
+HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *k, hk_i64 shift,
+                        const struct hk_block_rows *v)
+{
+    const hk_i64 vecs = 2 * ((hk_vecs_of(hk_min(st->n_rows, HK_R)) + 1) / 2);
+    const hk_i64 columns = (st->width / HKV_LANES + vecs - 1) / vecs;
+    struct hk_ahead ahead;
+    hk_i64 m;
+
+    hk_ahead_begin(&ahead, k, shift, st->call->plan->d,
+                   shift != 0 ? st->tiles * columns * HK_BLOCK : 0);
+
+    for (m = 0; m < st->tiles; m++) {
+        const struct hk_tile tile = hk_strip_tile(st, m);
+        hk_u64 left = st->tile_masks[m] ? tile.masks[0] : 0;
+
+        while (left != 0) {
+            const int start = hk_first_bit(left), end = hk_run_end(left, start);
+
+            hk_few_values(&tile, v, start, end, &ahead);
+            left = end == HK_BLOCK ? 0 : left >> end << end;
+        }
+    }
+}
+
+/* ---- when ---- */
+
+/* Are the blocks of the source at hand, where they do not lie packed, for this file? Both matrices
+ * are rows of floats side by side, V of whole pairs of vectors. */
+HK_FN int hk_few_fits(const struct hk_strip *st)
+{
+    const hk_i64 d = st->call->plan->d, d_v = st->call->plan->d_v;
+
+    return st->n_rows <= HK_FEW_ROWS && st->k_rows.channel == 1 && st->v_rows.channel == 1 &&
+           st->k_rows.dtype != HK_I8 && st->v_rows.dtype != HK_I8 &&
+           d > 0 && d_v > 0 && d_v % (2 * HKV_LANES) == 0 && st->source->n_dots == 0;
+}
+
+/* Do the rows of every tile remain with the same keys? */
+HK_FN int hk_tiles_agree(const struct hk_strip *st)
+{
+    hk_i64 i;
+
+    for (i = 0; i < st->n_rows; i++) {
+        if (st->masks[i] != st->masks[i / HK_R * HK_R])
+            return 0;
+    }
+    return 1;
+}
+
+#endif
