@@ -42,6 +42,17 @@ const char *const cf_corners[] = {
     /* a slope of +Inf removes no key: the +Inf that a later bias adds makes it NaN */
     "op=attn h=3 nq=33 d=7 dv=7 s0.nk=130 s0.pos0=3 s0.pstep=2 s0.nb=2 s0.b0.kind=alibi "
     "s0.b0.fill=special s0.b1.kind=dense s0.b1.fill=special seed=69",
+    /* a head outside the ring of the last source: its end is where an empty item's is */
+    "op=attn batch=3 align=end ns=2 s0.nt=1 s0.t0.kind=window s1.lay=ring s1.idx=hostile s1.len=rt "
+    "s1.end=yes seed=6",
+    /* items that share a ring and begin elsewhere in it */
+    "op=attn batch=3 h=2 nq=130 s0.nk=130 s0.kb=one s0.lay=ring s0.idx=rt s0.len=rt seed=11",
+    /* pages that are not there, in packed blocks and in blocks of V read in place */
+    "op=attn batch=3 h=4 nq=130 d=16 dv=64 s0.nk=257 s0.lay=paged s0.page=64 s0.idx=rt s0.len=rt "
+    "s0.hk=half seed=7",
+    "op=attn batch=3 h=4 nq=1 d=16 dv=64 s0.nk=257 s0.lay=paged s0.page=100 s0.idx=hostile "
+    "s0.len=rt s0.hk=half s0.nt=3 s0.t0.kind=window s0.t1.kind=global s0.t1.slot=rt s0.t2.step=3 "
+    "seed=8",
     /* weights about 2^-100 with an infinite V, in blocks of which every key is seen */
     "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=5",
     "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=2",

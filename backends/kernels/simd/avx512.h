@@ -169,29 +169,11 @@ HK_INLINE void hk_columns_8(const float *const *rows, hk_i64 t, __m512 out[8])
     }
 }
 
-#define HKV_PACK 16
-HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 pitch)
+/* 16 rows of as many floats, transposed on their way out. */
+HK_INLINE void hk_store_columns(__m512 a[16], float *out, hk_i64 pitch)
 {
-    __m512 a[8];
     int i, c;
 
-    HK_UNROLL
-    for (c = 0; c < 16; c += 8) {
-        hk_columns_8(rows, t + c, a);
-        HK_UNROLL
-        for (i = 0; i < 8; i++)
-            _mm512_storeu_ps(out + (c + i) * pitch, a[i]);
-    }
-}
-
-HK_INLINE void hkv_pack_f16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
-{
-    __m512 a[16];
-    int i, c;
-
-    HK_UNROLL
-    for (i = 0; i < 16; i++)
-        a[i] = hkv_load_f16(rows[i] + t);
     HK_UNROLL
     for (i = 0; i < 16; i += 4)
         hk_transpose_4(a + i);
@@ -207,6 +189,30 @@ HK_INLINE void hkv_pack_f16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_
         _mm512_storeu_ps(out + (c + 8) * pitch, _mm512_shuffle_f32x4(b1, b3, 0x88));
         _mm512_storeu_ps(out + (c + 12) * pitch, _mm512_shuffle_f32x4(b1, b3, 0xdd));
     }
+}
+
+/* A line of each row at once: rows a power of two apart push each other out of the cache. */
+#define HKV_PACK 16
+HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 pitch)
+{
+    __m512 a[16];
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < 16; i++)
+        a[i] = _mm512_loadu_ps(rows[i] + t);
+    hk_store_columns(a, out, pitch);
+}
+
+HK_INLINE void hkv_pack_f16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
+{
+    __m512 a[16];
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < 16; i++)
+        a[i] = hkv_load_f16(rows[i] + t);
+    hk_store_columns(a, out, pitch);
 }
 
 /* Two channels are a word, whose transposition costs half as much as theirs. */

@@ -39,6 +39,22 @@ static double reach_count(const struct hk_reach *reach)
     return sum;
 }
 
+/* Multiply-adds of a row with a key: q.k, the tables that join it, and the weight times v. */
+static double pair_products(const struct heed_checked *attn,
+                            const struct heed_checked_source *source)
+{
+    double rows = 1;
+
+    for (uint32_t i = 0; i < source->n_biases; i++) {
+        const struct heed_checked_bias *bias = &source->biases[i];
+
+        if (bias->in_score)
+            rows += (bias->t.slot != 0) + (bias->u.slot != 0);
+    }
+    return rows * (double)attn->d + (double)attn->d_v;
+}
+
+/* Multiply-adds of one row of a head. */
 static double row_count(const struct heed_checked *attn, const struct heed_lowered *lowered,
                         int64_t row)
 {
@@ -74,7 +90,7 @@ static double row_count(const struct heed_checked *attn, const struct heed_lower
                     sub.range[r].kind = HK_RANGE_ALL;
             }
             hk_reach_find(&sub, &view, &at, &reach);
-            sum += reach_count(&reach);
+            sum += reach_count(&reach) * pair_products(attn, &attn->sources[s]);
         }
     }
     return sum;
@@ -119,19 +135,20 @@ void heed_spans_work(const struct heed_checked *attn, const struct heed_lowered 
                      uint64_t *flops, uint64_t *bytes)
 {
     const int64_t skip = attn->n_q / ROWS_COUNTED + 1;
-    double pairs = 0, moved = view_bytes(&attn->q) + view_bytes(&attn->o) + view_bytes(&attn->lse);
+    double moved = view_bytes(&attn->q) + view_bytes(&attn->o) + view_bytes(&attn->lse);
+    double products = 0;
     int64_t counted = 0;
 
     for (int64_t row = 0; row < attn->n_q; row += skip, counted++)
-        pairs += row_count(attn, lowered, row);
+        products += row_count(attn, lowered, row);
     if (counted > 0)
-        pairs *= (double)attn->n_q / (double)counted;
+        products *= (double)attn->n_q / (double)counted;
     for (uint32_t s = 0; s < attn->n_sources; s++)
         moved += source_share(attn, &attn->sources[s]) *
                  (view_bytes(&attn->sources[s].k) + view_bytes(&attn->sources[s].v) +
                   scale_bytes(&attn->sources[s].k_scale) +
                   scale_bytes(&attn->sources[s].v_scale));
-    pairs *= (double)attn->n_batch * (double)attn->heads;
-    *flops = clip(pairs * 2 * ((double)attn->d + (double)attn->d_v));
+    products *= (double)attn->n_batch * (double)attn->heads;
+    *flops = clip(products * 2);
     *bytes = clip(moved);
 }
