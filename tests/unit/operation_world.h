@@ -86,7 +86,7 @@ static int world_list(char names[WORLD_DEVICES][64])
     return n;
 }
 
-static int world_devices(void)
+static inline int world_devices(void)
 {
     char names[WORLD_DEVICES][64];
 
