@@ -162,6 +162,7 @@ static void slot_swap(struct fuzz_case *c, struct rng *b)
         &d->q_pos_slot, &d->q_slot, &d->q_len_slot, &s->slot, &s->len_slot, &s->mask_slot,
         &c->call.term[0][0].slot, &c->call.bias[0][0].t, &c->call.bias[0][0].u,
         &c->call.bias[0][0].map, &c->call.bias[0][0].q_coord, &c->call.bias[0][0].k_coord,
+        &s->k_scale_slot, &s->v_scale_slot,
     };
 
     *PICK(b, uses) = fuzz_byte(b) % (d->n_slots + 2);
@@ -238,6 +239,7 @@ uint32_t fuzz_dtype_size(uint32_t dtype)
     case HEED_BF16:
         return 2;
     case HEED_U8:
+    case HEED_I8:
         return 1;
     case HEED_I64:
         return 8;

@@ -44,6 +44,7 @@ struct heed_view {
  *     ALIBI                       z = H
  *     TABLE                       y = 1 or H, z = len
  *     DOT                         x = 1 or H, y = len, z = d
+ *     scales                      x = pages of a PAGED source, y = 1 or H_k, z = stored rows
  */
 struct heed_aux {
     uint32_t slot;                      /* from 1; 0: absent */
@@ -84,6 +85,7 @@ struct heed_checked_source {
     int64_t run, rows;                  /* LISTED */
     struct heed_aux index;              /* RAGGED begins, PAGED table, RING head, LISTED runs */
     struct heed_aux len, mask;
+    struct heed_aux k_scale, v_scale;   /* present where k, v is of I8 */
     uint32_t n_terms;                   /* never 0: no term becomes one ALL. LISTED: one ALL */
     uint32_t n_biases;
     const struct heed_checked_term *terms;

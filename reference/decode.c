@@ -95,6 +95,8 @@ float heed_ref_load(uint32_t dtype, const void *base, int64_t at)
 
         memcpy(&bits, (const uint16_t *)base + at, sizeof(bits));
         return dtype == HEED_F16 ? heed_ref_f16_decode(bits) : heed_ref_bf16_decode(bits);
+    } else if (dtype == HEED_I8) {
+        return (float)((const int8_t *)base)[at];
     } else {
         float value;
 

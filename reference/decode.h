@@ -19,8 +19,8 @@ float heed_ref_bf16_decode(uint16_t bits);
 uint16_t heed_ref_f16_encode(float value);
 uint16_t heed_ref_bf16_encode(float value);
 
-/* Element `at` (counted in elements from base, may be negative) of a HEED_F32, HEED_F16 or
- * HEED_BF16 array. */
+/* Element `at` (counted in elements from base, may be negative) of a HEED_F32, HEED_F16, HEED_BF16
+ * or HEED_I8 array, of the last without its scale. */
 float heed_ref_load(uint32_t dtype, const void *base, int64_t at);
 /* Likewise of a HEED_U8, HEED_I32 or HEED_I64 array. */
 int64_t heed_ref_load_int(uint32_t dtype, const void *base, int64_t at);

@@ -49,7 +49,7 @@ static void softmax_take(struct pool *pool, const struct token *token, float w)
 
     heed_ref_softmax_add(
         &pool->softmax, y, token->at,
-        heed_ref_offset(&pool->arrays, HK_POOL_X, token->head, token->at, 0));
+        heed_ref_offset(&pool->arrays, HK_POOL_X, token->head, token->at, 0), 1.0f);
 }
 
 static const float *softmax_end(struct pool *pool)

@@ -124,6 +124,23 @@ int64_t heed_ref_key_at(const struct heed_ref_row *row, const struct heed_ref_ke
     return at + (keys->begin + key) * view->stride[4];
 }
 
+float heed_ref_key_scale(const struct heed_ref_row *row, const struct heed_ref_keys *keys,
+                         const struct heed_aux *scale, int64_t key)
+{
+    const struct heed_checked_source *source = keys->source;
+    int64_t head = scale->shape[4] == 1 ? 0 : keys->head;
+    int64_t stored = keys->begin + key, page = 0;
+
+    if (source->layout == HEED_LAYOUT_PAGED) {
+        page = key_page(row, keys, key);
+        stored = key % source->k.shape[4];
+    } else if (source->layout == HEED_LAYOUT_RING) {
+        stored %= source->k.shape[4];
+    }
+    return heed_ref_load(scale->dtype, heed_ref_aux_data(row, scale),
+                         heed_ref_aux_offset(scale, row->batch, page, head, stored));
+}
+
 void heed_ref_row_start(struct heed_ref_row *row, const struct heed_checked *attn,
                         const struct heed_launch *launch, int64_t item)
 {

@@ -68,6 +68,10 @@ int64_t heed_ref_floor_div(int64_t a, int64_t b); /* b > 0, toward -Inf */
 int64_t heed_ref_key_at(const struct heed_ref_row *, const struct heed_ref_keys *,
                         const struct heed_view *, int64_t key);
 
+/* The scale of that row, of i8; scale: the source's, for k or v. */
+float heed_ref_key_scale(const struct heed_ref_row *, const struct heed_ref_keys *,
+                         const struct heed_aux *scale, int64_t key);
+
 /* Cut by causality, length, byte mask or a page that is not there, whatever term or list names it?
  * key >= 0. */
 bool heed_ref_key_cut(const struct heed_ref_row *, const struct heed_ref_keys *, int64_t key);

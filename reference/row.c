@@ -110,16 +110,25 @@ static bool alibi_addend(const struct walk *walk, const struct heed_checked_bias
     return true;
 }
 
+/* Of the key's row in k or v: 1, if its elements are numbers as they are. */
+static float scale_of(const struct walk *walk, const struct heed_aux *scale, int64_t key)
+{
+    return scale->slot == 0 ? 1.0f : heed_ref_key_scale(walk->row, &walk->keys, scale, key);
+}
+
 /* One row of q or k, channel after channel. */
 struct vector {
     const void *data;
     int64_t at, stride;
     uint32_t dtype;
+    float scale; /* of i8 */
 };
 
 static float vector_get(const struct vector *x, int64_t t)
 {
-    return heed_ref_load(x->dtype, x->data, x->at + t * x->stride);
+    float value = heed_ref_load(x->dtype, x->data, x->at + t * x->stride);
+
+    return x->dtype == HEED_I8 ? value * x->scale : value;
 }
 
 static struct vector query_vector(const struct walk *walk)
@@ -129,7 +138,8 @@ static struct vector query_vector(const struct walk *walk)
 
     return (struct vector){
         heed_ref_memory(row, HEED_ATTN_Q),
-        view_offset(q, row->batch, row->head, row->q_begin + row->index), q->stride[5], q->dtype
+        view_offset(q, row->batch, row->head, row->q_begin + row->index), q->stride[5], q->dtype,
+        1.0f
     };
 }
 
@@ -139,7 +149,7 @@ static struct vector key_vector(const struct walk *walk, int64_t key)
     const struct heed_view *k = &keys->source->k;
 
     return (struct vector){ keys->k, heed_ref_key_at(walk->row, keys, k, key), k->stride[5],
-                            k->dtype };
+                            k->dtype, scale_of(walk, &keys->source->k_scale, key) };
 }
 
 /* s plus x . table[h][index], a chain of its own; without the table s. */
@@ -252,10 +262,13 @@ static float score(const struct walk *walk, int64_t key)
 /* A key that the terms name, at its ordinal. */
 static void visit(struct walk *walk, int64_t key, int64_t ordinal)
 {
+    const struct heed_checked_source *source = walk->keys.source;
+
     if (heed_ref_key_cut(walk->row, &walk->keys, key) || bias_removes(walk, key))
         return;
     heed_ref_softmax_add(&walk->softmax, score(walk, key), ordinal,
-                         heed_ref_key_at(walk->row, &walk->keys, &walk->keys.source->v, key));
+                         heed_ref_key_at(walk->row, &walk->keys, &source->v, key),
+                         scale_of(walk, &source->v_scale, key));
 }
 
 /* Step 2, layout LISTED: one sub-source in list order, repeats included. Absent entries keep their

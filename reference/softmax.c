@@ -58,6 +58,8 @@ static void block_finish(struct heed_ref_softmax *softmax)
             float value = heed_ref_load(softmax->dtype, softmax->values,
                                         block->v_at[i] + t * softmax->stride);
 
+            if (softmax->dtype == HEED_I8)
+                value *= block->scale[i];
             chunk->o[t] = fmaf(p, value, chunk->o[t]);
         }
     }
@@ -99,7 +101,8 @@ static void chunk_finish(struct heed_ref_softmax *softmax)
     part_start(chunk, softmax->d);
 }
 
-void heed_ref_softmax_add(struct heed_ref_softmax *softmax, float y, int64_t ordinal, int64_t v_at)
+void heed_ref_softmax_add(struct heed_ref_softmax *softmax, float y, int64_t ordinal, int64_t v_at,
+                          float scale)
 {
     struct heed_ref_block *block = &softmax->block;
 
@@ -116,6 +119,7 @@ void heed_ref_softmax_add(struct heed_ref_softmax *softmax, float y, int64_t ord
     block->y[block->count] = y;
     block->lane[block->count] = (int)(ordinal % HEED_REF_LANES);
     block->v_at[block->count] = v_at;
+    block->scale[block->count] = scale;
     block->count++;
 }
 

@@ -28,6 +28,7 @@ struct heed_ref_block {
     float y[HEED_REF_BLOCK];
     int lane[HEED_REF_BLOCK];     /* ordinal mod 16 */
     int64_t v_at[HEED_REF_BLOCK]; /* element of the value row's channel 0 */
+    float scale[HEED_REF_BLOCK];  /* what its elements are multiplied by; 1: as they are */
 };
 
 struct heed_ref_softmax {
@@ -42,8 +43,10 @@ struct heed_ref_softmax {
 
 /* scratch: HEED_REF_SOFTMAX_SCRATCH * d floats. */
 void heed_ref_softmax_start(struct heed_ref_softmax *, int64_t d, float *scratch);
-/* A key; one with y = -Inf is removed, its value unread. */
-void heed_ref_softmax_add(struct heed_ref_softmax *, float y, int64_t ordinal, int64_t v_at);
+/* A key; one with y = -Inf is removed, its value unread. scale: of a value row of HEED_I8, else 1.
+ */
+void heed_ref_softmax_add(struct heed_ref_softmax *, float y, int64_t ordinal, int64_t v_at,
+                          float scale);
 /* Ends a sub-source. */
 void heed_ref_softmax_join(struct heed_ref_softmax *);
 /* Steps 9, 10 and 12, for a row with a key: the output, before it is rounded, is total.o. Gives the

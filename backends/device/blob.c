@@ -33,6 +33,7 @@ SAME(HK_BF16, HEED_BF16);
 SAME(HK_U8, HEED_U8);
 SAME(HK_I32, HEED_I32);
 SAME(HK_I64, HEED_I64);
+SAME(HK_I8, HEED_I8);
 SAME(HK_LAYOUT_DENSE, HEED_LAYOUT_DENSE);
 SAME(HK_LAYOUT_RAGGED, HEED_LAYOUT_RAGGED);
 SAME(HK_LAYOUT_PAGED, HEED_LAYOUT_PAGED);
@@ -150,6 +151,8 @@ static void source_write(struct writer *w, const struct heed_plan *plan, const s
         source.index = aux_write(w, &from->index);
     source.len = aux_write(w, &from->len);
     source.mask = aux_write(w, &from->mask);
+    source.k_scale = aux_write(w, &from->k_scale);
+    source.v_scale = aux_write(w, &from->v_scale);
     source.keys = aux_write(w, lowered->keys);
     source.rows = aux_write(w, lowered->rows);
     put(w, to->sources_at + (int64_t)(s * sizeof source), &source, sizeof source);

@@ -17,7 +17,7 @@ static bool is_plain(const struct heed_plan *plan)
     return !heed_lowered_of(plan)->capped;
 }
 
-/* The storage type of all K and V, or 0. */
+/* The storage type of all K and V, or 0: they differ, or have scales. */
 static uint32_t kv_dtype(const struct heed_plan *plan)
 {
     uint32_t dtype = 0;
@@ -25,7 +25,8 @@ static uint32_t kv_dtype(const struct heed_plan *plan)
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
         const struct heed_checked_source *source = &heed_attn_of(plan)->sources[s];
 
-        if (source->k.dtype != source->v.dtype || (dtype != 0 && source->k.dtype != dtype))
+        if (source->k.dtype != source->v.dtype || source->k.dtype == HEED_I8 ||
+            (dtype != 0 && source->k.dtype != dtype))
             return 0;
         dtype = source->k.dtype;
     }

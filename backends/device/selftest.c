@@ -125,6 +125,7 @@ void heed_self_test_inputs(struct hk_test_input *in)
         to->half_word[lane] =
             (hk_u16)(i < HALVES ? halves[i] : i < 2 * HALVES ? next(&random) & 0x83ffu
                                                              : next(&random) & 0xffffu);
+        to->byte[lane] = (hk_i8)((int32_t)(i % 256) - 128);     /* all of them */
         if (lane == HK_TEST_LANES - 1)
             rows_fill(to, &rows);
     }
@@ -153,6 +154,7 @@ static const char *const reasons[HK_TEST_STEPS] = {
     [HK_TEST_COMPARE] = "comparisons differ, of NaN or of subnormals",
     [HK_TEST_FROM_F16] = "f16 is not widened exactly",
     [HK_TEST_FROM_BF16] = "bf16 is not widened exactly",
+    [HK_TEST_FROM_I8] = "i8 is not widened exactly",
     [HK_TEST_TO_F16] = "rounding to f16 differs",
     [HK_TEST_TO_BF16] = "rounding to bf16 differs",
     [HK_TEST_FROM_I64] = "integers are not converted to nearest even",
@@ -174,6 +176,7 @@ static const char *const vector_reasons[HK_TEST_V_STEPS] = {
     [HK_TEST_V_ACROSS] = "extremes and masks across a vector differ",
     [HK_TEST_V_FROM_F16] = "f16 is not widened exactly in vectors",
     [HK_TEST_V_FROM_BF16] = "bf16 is not widened exactly in vectors",
+    [HK_TEST_V_FROM_I8] = "i8 is not widened exactly in vectors",
     [HK_TEST_V_TO_F16] = "rounding to f16 differs in vectors",
     [HK_TEST_V_TO_BF16] = "rounding to bf16 differs in vectors",
     [HK_TEST_V_WEIGHT] = "weights of the softmax differ in vectors",

@@ -104,8 +104,10 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
     st->number = s;
     st->len = keys.len;
     key_head = hk_key_head(call, source, head);
-    st->k_rows = hk_keys_get(call, source, &source->k, hk_k(call, s), st->b, key_head, &keys);
-    st->v_rows = hk_keys_get(call, source, &source->v, hk_v(call, s), st->b, key_head, &keys);
+    st->k_rows = hk_keys_get(call, source, &source->k, &source->k_scale, hk_k(call, s), st->b,
+                             key_head, &keys);
+    st->v_rows = hk_keys_get(call, source, &source->v, &source->v_scale, hk_v(call, s), st->b,
+                             key_head, &keys);
     st->packed = 0;
     st->tags = 0;
     st->first_block = (st->b * source->heads + key_head) * source->blocks;

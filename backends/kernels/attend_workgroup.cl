@@ -34,7 +34,7 @@ HK_FN void hk_stage_qk(const struct hk_group *g, hk_i32 id, hk_i64 t0, hk_u64 an
         float x = 0.0f;
 
         if ((any >> key & 1) && t0 + t < plan->d)
-            x = hk_kv_at(&g->shared->k, g->shared->k_at[key], t0 + t);
+            x = hk_k_element(g->shared, key, t0 + t);
         k[t * HK_K_LINE + key] = x;
     }
 }
@@ -168,7 +168,7 @@ HK_FN void hk_stage_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u64 any
         float x = 0.0f;
 
         if ((any >> key & 1) && g->pass + t < d_v)
-            x = hk_kv_at(&shared->v, shared->v_at[key], g->pass + t);
+            x = hk_v_element(shared, key, g->pass + t);
         bad |= (hk_word(x) & 0x7f800000u) == 0x7f800000u;
         shared->in.stage[i] = x;
     }

@@ -65,6 +65,7 @@ struct hk_sub_slots {
 struct hk_source {
     struct hk_view k, v;
     struct hk_aux index, len, mask;     /* index: RAGGED begins, RING heads, PAGED table */
+    struct hk_aux k_scale, v_scale;     /* of I8 rows; PAGED: axis 3 counts pages */
     struct hk_aux keys, rows;           /* lists of GLOBAL keys and rows */
     hk_i64 heads, n_k, list_rows;       /* list_rows: LISTED, rows that share a list */
     hk_i64 pages, page_rows;            /* PAGED: pages in memory, rows of one */

@@ -33,6 +33,7 @@ HK_FN hk_i64 hk_size(hk_u32 dtype)
     case HK_I64:
         return 8;
     case HK_U8:
+    case HK_I8:
         return 1;
     default:
         return 2;

@@ -283,7 +283,12 @@ struct hk_matrix {
     HK_GLOBAL const hk_i32 *table;
     hk_i64 table_stride, pages, page_rows, page_shift, page_stride;
     hk_i64 first, rows;         /* RING: row 0 is row `first` of so many */
+    /* I8: the scale of row 0, or PAGED of the first row in memory; elements from row to row and
+     * from page to page. */
+    HK_GLOBAL const char *scale;
+    hk_i64 scale_row, scale_page;
     hk_u32 dtype, layout;       /* layout: PAGED, RING, or DENSE: rows lie at one stride */
+    hk_u32 scale_dtype, reserved;
 };
 
 /* Rows at one stride. */
@@ -298,8 +303,11 @@ HK_FN struct hk_matrix hk_matrix_even(HK_GLOBAL const char *base, hk_i64 row, hk
     out.table = 0;
     out.table_stride = out.pages = out.page_rows = out.page_shift = out.page_stride = 0;
     out.first = out.rows = 0;
+    out.scale = 0;
+    out.scale_row = out.scale_page = 0;
     out.dtype = dtype;
     out.layout = HK_LAYOUT_DENSE;
+    out.scale_dtype = out.reserved = 0;
     return out;
 }
 
@@ -315,18 +323,33 @@ HK_FN struct hk_matrix hk_matrix_get(const struct hk_call *call,
                           view->stride[5], view->dtype);
 }
 
+/* Scales lie as their rows do. */
+HK_NOINLINE void hk_scales_get(const struct hk_call *call, HK_GLOBAL const struct hk_aux *scale,
+                         hk_i64 b, hk_i64 head, hk_i64 begin, struct hk_matrix *m)
+{
+    const hk_i64 at = head * scale->stride[4] + begin * scale->stride[5];
+
+    m->scale = hk_byte(hk_aux_of(call, scale, b), at * hk_size(scale->dtype));
+    m->scale_row = scale->stride[5];
+    m->scale_page = scale->stride[3];
+    m->scale_dtype = scale->dtype;
+}
+
 /* K or V of an item's key head. */
 HK_FN struct hk_matrix hk_keys_get(const struct hk_call *call,
                                    HK_GLOBAL const struct hk_source *source,
                                    HK_GLOBAL const struct hk_view *view,
+                                   HK_GLOBAL const struct hk_aux *scale,
                                    HK_GLOBAL const char *base, hk_i64 b, hk_i64 head,
                                    const struct hk_cut *cut)
 {
     const hk_u32 layout = source->layout;
+    const hk_i64 begin = layout == HK_LAYOUT_RAGGED ? cut->begin : 0;
     struct hk_matrix out =
-        hk_matrix_get(call, view, base, layout == HK_LAYOUT_PAGED ? 0 : b, head,
-                      layout == HK_LAYOUT_RAGGED ? cut->begin : 0);
+        hk_matrix_get(call, view, base, layout == HK_LAYOUT_PAGED ? 0 : b, head, begin);
 
+    if (view->dtype == HK_I8)
+        hk_scales_get(call, scale, b, head, begin, &out);
     if (layout == HK_LAYOUT_PAGED) {
         out.layout = HK_LAYOUT_PAGED;
         out.table = (HK_GLOBAL const hk_i32 *)hk_aux_of(call, &source->index, b);
@@ -360,21 +383,33 @@ HK_FN int hk_row_present(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
     return page >= 0 && page < m->pages;
 }
 
-HK_FN hk_i64 hk_row_apart(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
+/* Where row i of pages or of a ring lies, in memory with these strides. */
+HK_FN hk_i64 hk_row_apart(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i, hk_i64 row,
+                          hk_i64 page)
 {
     if (m->layout == HK_LAYOUT_PAGED) {
         const hk_i64 entry = hk_row_entry(m, i);
 
-        return m->table[entry * m->table_stride] * m->page_stride +
-               (i - entry * m->page_rows) * m->row;
+        return m->table[entry * m->table_stride] * page + (i - entry * m->page_rows) * row;
     }
-    return (i < m->rows - m->first ? i + m->first : i - (m->rows - m->first)) * m->row;
+    return (i < m->rows - m->first ? i + m->first : i - (m->rows - m->first)) * row;
 }
 
 /* Elements from base to row i, which is there. */
 HK_FN hk_i64 hk_row_offset(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
 {
-    return m->layout == HK_LAYOUT_DENSE ? i * m->row : hk_row_apart(m, i);
+    return m->layout == HK_LAYOUT_DENSE ? i * m->row
+                                        : hk_row_apart(m, i, m->row, m->page_stride);
+}
+
+/* The scale of row i, which is there: each of its bytes is multiplied by it. */
+HK_FN float hk_row_scale(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
+{
+    const hk_i64 at = m->layout == HK_LAYOUT_DENSE
+                          ? i * m->scale_row
+                          : hk_row_apart(m, i, m->scale_row, m->scale_page);
+
+    return hk_element(m->scale_dtype, m->scale, at);
 }
 
 /* Do rows i to last lie at one stride? */

@@ -103,6 +103,11 @@ HK_FN float hk_from_bf16(hk_u16 x)
     return hk_float((hk_u32)x << 16);
 }
 
+HK_FN float hk_from_i8(hk_i8 x)
+{
+    return (float)x;
+}
+
 /* a * 2^g for integer g in [-100, 100]; anything for other g. */
 HK_FN float hk_scale2(float a, float g)
 {

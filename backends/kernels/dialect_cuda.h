@@ -10,6 +10,7 @@ typedef int hk_i32;
 typedef unsigned int hk_u32;
 typedef long long hk_i64;
 typedef unsigned long long hk_u64;
+typedef signed char hk_i8;
 typedef unsigned char hk_u8;
 typedef unsigned short hk_u16;
 

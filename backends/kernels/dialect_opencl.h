@@ -14,6 +14,7 @@ typedef int hk_i32;
 typedef uint hk_u32;
 typedef long hk_i64;
 typedef ulong hk_u64;
+typedef char hk_i8;
 typedef uchar hk_u8;
 typedef ushort hk_u16;
 

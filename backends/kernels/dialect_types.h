@@ -12,6 +12,7 @@ typedef int32_t hk_i32;
 typedef uint32_t hk_u32;
 typedef int64_t hk_i64;
 typedef uint64_t hk_u64;
+typedef int8_t hk_i8;
 typedef uint8_t hk_u8;
 typedef uint16_t hk_u16;
 

@@ -25,7 +25,7 @@ HK_FN float hk_table_product(const struct hk_group *g, HK_GLOBAL const struct hk
     hk_i64 t;
 
     for (t = 0; t < plan->d; t++) {
-        const float x = by_key ? hk_kv_at(&g->shared->k, g->shared->k_at[n], t)
+        const float x = by_key ? hk_k_element(g->shared, n, t)
                                : hk_element(plan->q.dtype, hk_q(g->call),
                                             q_at + t * plan->q.stride[5]);
 

@@ -335,6 +335,17 @@ HK_FN hk_i64 hk_band_step(HK_GLOBAL const struct hk_dot *dot, HK_GLOBAL const st
     return sub->kind == HK_SUB_STRIDED && sub->step < 1 << 20 ? sub->step * sub->pos_step : 0;
 }
 
+/* Rows of tiles that see nothing of the block still have the masks of another one. */
+HK_FN void hk_masks_clear(const struct hk_strip *st)
+{
+    hk_i64 i;
+
+    for (i = 0; i < st->tiles * HK_R; i++) {
+        if (st->tile_masks[i / HK_R] == 0)
+            st->masks[i] = 0;
+    }
+}
+
 /* All DOT biases of the source onto the raw scores of a block, whose K panels are k. */
 HK_NOINLINE void hk_block_dots(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                                const struct hk_sub_view *view, hk_i64 block,
@@ -344,6 +355,7 @@ HK_NOINLINE void hk_block_dots(const struct hk_strip *st, HK_GLOBAL const struct
     struct hk_band band;
     hk_u32 i;
 
+    hk_masks_clear(st);
     band.sub = sub;
     band.view = view;
     band.block = block;

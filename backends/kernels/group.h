@@ -33,9 +33,13 @@
 #define HK_NO_BLOCK ((hk_i64)1 << 62)
 #define HK_REMOVED 0x80000000u  /* as a weight: -0; others are +0 or more, or NaN */
 
+/* Places whose rows have scales: where the type of rows is not known, any may be of I8. */
+#define HK_SCALED (HK_KV ? 1 : HK_BLOCK)
+
 struct hk_shared {
     hk_i64 keys[HK_BLOCK];              /* key index of each place, if available, and its rows: */
     hk_i64 k_at[HK_BLOCK], v_at[HK_BLOCK];      /* elements from k.base and v.base */
+    float k_scale[HK_SCALED], v_scale[HK_SCALED];       /* of I8 */
     hk_u64 masks[HK_ROWS];              /* what a row sees of the block */
     hk_i64 hull_lo[HK_RANGES], hull_hi[HK_RANGES];
     hk_i64 index[HK_ROWS], head[HK_ROWS], q[HK_ROWS];
@@ -95,11 +99,13 @@ HK_FN void hk_or_mask(HK_LOCAL hk_u32 *halves, hk_u64 mask)
         hk_local_or(&halves[1], (hk_u32)(mask >> 32));
 }
 
-/* Channel t of the row that lies `row` elements from m's base. */
-HK_FN float hk_kv_at(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 t)
+/* Channel t of the row that lies `row` elements from m's base; scale: its own, if it is of I8. */
+HK_FN float hk_kv_at(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 t,
+                     HK_LOCAL const float *scale)
 {
     const hk_i64 at = row + t * m->channel;
 
+    (void)scale;
 #if HK_KV == 1
     return ((HK_GLOBAL const float *)m->base)[at];
 #elif HK_KV == 2
@@ -107,8 +113,21 @@ HK_FN float hk_kv_at(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 t)
 #elif HK_KV == 3
     return hk_from_bf16(((HK_GLOBAL const hk_u16 *)m->base)[at]);
 #else
+    if (m->dtype == HK_I8)
+        return hk_mul(hk_from_i8(((HK_GLOBAL const hk_i8 *)m->base)[at]), *scale);
     return hk_element(m->dtype, m->base, at);
 #endif
+}
+
+/* Of the key at place i of the block. */
+HK_FN float hk_k_element(HK_LOCAL const struct hk_shared *shared, hk_i32 i, hk_i64 t)
+{
+    return hk_kv_at(&shared->k, shared->k_at[i], t, shared->k_scale + i % HK_SCALED);
+}
+
+HK_FN float hk_v_element(HK_LOCAL const struct hk_shared *shared, hk_i32 i, hk_i64 t)
+{
+    return hk_kv_at(&shared->v, shared->v_at[i], t, shared->v_scale + i % HK_SCALED);
 }
 
 HK_FN struct hk_row hk_group_row(const struct hk_group *g, hk_i32 i)
@@ -258,6 +277,12 @@ HK_FN int hk_place_open(const struct hk_group *g, HK_GLOBAL const struct hk_sub 
     g->shared->keys[i] = key;
     g->shared->k_at[i] = hk_row_offset(&g->shared->k, key);
     g->shared->v_at[i] = hk_row_offset(&g->shared->v, key);
+#if HK_KV == 0
+    if (g->shared->k.dtype == HK_I8)
+        g->shared->k_scale[i] = hk_row_scale(&g->shared->k, key);
+    if (g->shared->v.dtype == HK_I8)
+        g->shared->v_scale[i] = hk_row_scale(&g->shared->v, key);
+#endif
     return 1;
 }
 

@@ -21,24 +21,49 @@ HK_FN HK_GLOBAL const char *hk_row_at(const struct hk_matrix *m, hk_i64 i)
     return hk_byte(m->base, hk_row_offset(m, i) * hk_size(m->dtype));
 }
 
+/* n bytes of a row times its scale. */
+HK_FN void hk_bytes_widen(HK_GLOBAL const hk_i8 *from, hk_i64 channel, float scale, hk_i64 n,
+                          HK_GLOBAL float *to)
+{
+    const hk_vec factor = hkv_set(scale);
+    hk_i64 t = 0;
+
+    for (; channel == 1 && t + HKV_LANES <= n; t += HKV_LANES)
+        hkv_store(to + t, hkv_mul(hkv_load_i8(from + t), factor));
+    for (; t < n; t++)
+        to[t] = hk_mul(hk_from_i8(from[t * channel]), scale);
+}
+
+/* n channels of row i, which begins at `from`, as f32 with unit stride. */
+HK_NOINLINE void hk_row_widen(const struct hk_matrix *m, hk_i64 i, HK_GLOBAL const char *from,
+                              hk_i64 n, HK_GLOBAL float *to)
+{
+    hk_i64 t = 0;
+
+    if (m->dtype == HK_I8) {
+        hk_bytes_widen((HK_GLOBAL const hk_i8 *)from, m->channel, hk_row_scale(m, i), n, to);
+        return;
+    }
+    if (m->channel == 1 && m->dtype == HK_F16) {
+        for (; t + HKV_LANES <= n; t += HKV_LANES)
+            hkv_store(to + t, hkv_load_f16((HK_GLOBAL const hk_u16 *)from + t));
+    } else if (m->channel == 1 && m->dtype == HK_BF16) {
+        for (; t + HKV_LANES <= n; t += HKV_LANES)
+            hkv_store(to + t, hkv_load_bf16((HK_GLOBAL const hk_u16 *)from + t));
+    }
+    for (; t < n; t++)
+        to[t] = hk_element(m->dtype, from, t * m->channel);
+}
+
 /* n channels of row i as f32 with unit stride: in place or converted into temp. */
 HK_FN HK_GLOBAL const float *hk_row_f32(const struct hk_matrix *m, hk_i64 i, hk_i64 n,
                                         HK_GLOBAL float *temp)
 {
     HK_GLOBAL const char *from = hk_row_at(m, i);
-    hk_i64 t = 0;
 
     if (hk_matrix_plain(m))
         return (HK_GLOBAL const float *)from;
-    if (m->channel == 1 && m->dtype == HK_F16) {
-        for (; t + HKV_LANES <= n; t += HKV_LANES)
-            hkv_store(temp + t, hkv_load_f16((HK_GLOBAL const hk_u16 *)from + t));
-    } else if (m->channel == 1 && m->dtype == HK_BF16) {
-        for (; t + HKV_LANES <= n; t += HKV_LANES)
-            hkv_store(temp + t, hkv_load_bf16((HK_GLOBAL const hk_u16 *)from + t));
-    }
-    for (; t < n; t++)
-        temp[t] = hk_element(m->dtype, from, t * m->channel);
+    hk_row_widen(m, i, from, n, temp);
     return temp;
 }
 
@@ -100,6 +125,24 @@ HK_FN int hk_keys_abreast(const struct hk_matrix *k, const hk_i64 *keys)
     return hk_rows_even(k, keys[0], keys[HK_ABREAST - 1]);
 }
 
+/* HK_ABREAST such keys of bytes into columns of a panel. from: channel 0 of the first of them. */
+HK_NOINLINE void hk_bytes_pack(const struct hk_matrix *k, hk_i64 key, HK_GLOBAL const char *from,
+                               hk_i64 d, HK_GLOBAL float *panel)
+{
+    HK_GLOBAL const hk_i8 *bytes = (HK_GLOBAL const hk_i8 *)from;
+    float scale[HK_ABREAST];
+    hk_i64 t;
+    int r;
+
+    for (r = 0; r < HK_ABREAST; r++)
+        scale[r] = hk_row_scale(k, key + r);
+    for (t = 0; t < d; t++, bytes += k->channel) {
+        for (r = 0; r < HK_ABREAST; r += HKV_LANES)
+            hkv_store(panel + t * HK_PANEL + r,
+                      hkv_mul(hkv_load_i8(bytes + r), hkv_load(scale + r)));
+    }
+}
+
 /* HK_ABREAST such keys into columns of a panel. */
 HK_FN void hk_columns_pack(const struct hk_matrix *k, hk_i64 key, hk_i64 d, HK_GLOBAL float *panel)
 {
@@ -108,6 +151,10 @@ HK_FN void hk_columns_pack(const struct hk_matrix *k, hk_i64 key, hk_i64 d, HK_G
     hk_i64 t;
     int r;
 
+    if (k->dtype == HK_I8) {
+        hk_bytes_pack(k, key, from, d, panel);
+        return;
+    }
     for (t = 0; t < d; t++, from += step) {
         for (r = 0; r < HK_ABREAST; r += HKV_LANES) {
             HK_GLOBAL float *to = panel + t * HK_PANEL + r;
@@ -126,6 +173,7 @@ HK_FN void hk_columns_pack(const struct hk_matrix *k, hk_i64 key, hk_i64 d, HK_G
 HK_FN void hk_keys_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
                         HK_GLOBAL float *out, HK_GLOBAL float *temp)
 {
+    const int direct = k->channel == 1 && k->dtype != HK_I8;
     int i, r;
 
     for (i = 0; i < HK_BLOCK; i += HKV_PACK) {
@@ -145,13 +193,13 @@ HK_FN void hk_keys_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
             if (keys[i + r] < 0) {
                 for (t = 0; t < d; t++)
                     row[t] = 0.0f;
-            } else if (k->channel == 1) {
+            } else if (direct) {
                 rows[r] = hk_row_at(k, keys[i + r]);
             } else {
                 hk_row_f32(k, keys[i + r], d, row);
             }
         }
-        hk_rows_pack(rows, k->channel == 1 ? k->dtype : HK_F32, 0, d, panel, HK_PANEL);
+        hk_rows_pack(rows, direct ? k->dtype : HK_F32, 0, d, panel, HK_PANEL);
     }
 }
 

@@ -17,6 +17,7 @@ struct hk_test_input {
     float a[16], b[16], c[16];
     float divisor[16];          /* numbers that recip is defined for */
     hk_u16 half_word[16];
+    hk_i8 byte[16];
     float row[48];              /* of a, then others: rows of matrices begin at every second one */
     hk_u16 half_row[48];
 };
@@ -31,6 +32,7 @@ enum {
     HK_TEST_COMPARE,            /* a number of bits */
     HK_TEST_FROM_F16,
     HK_TEST_FROM_BF16,
+    HK_TEST_FROM_I8,
     HK_TEST_TO_F16,             /* the pattern */
     HK_TEST_TO_BF16,            /* the pattern */
     HK_TEST_FROM_I64,
@@ -52,6 +54,7 @@ enum {
     HK_TEST_V_ACROSS,           /* largest, smallest, mask, mask of a mask; the others 0 */
     HK_TEST_V_FROM_F16,
     HK_TEST_V_FROM_BF16,
+    HK_TEST_V_FROM_I8,
     HK_TEST_V_TO_F16,
     HK_TEST_V_TO_BF16,
     HK_TEST_V_WEIGHT,
@@ -99,6 +102,8 @@ HK_FN hk_u32 hk_test_step(hk_u32 step, HK_GLOBAL const struct hk_test_input *in,
         return hk_word(hk_load_f16(in->half_word + lane));
     case HK_TEST_FROM_BF16:
         return hk_word(hk_from_bf16(in->half_word[lane]));
+    case HK_TEST_FROM_I8:
+        return hk_word(hk_from_i8(in->byte[lane]));
     case HK_TEST_TO_F16:
         return hk_to_f16(hk_add(a, 0.0f));
     case HK_TEST_TO_BF16:
@@ -258,6 +263,8 @@ HK_FN hk_vec hk_test_v_step(hk_u32 step, HK_GLOBAL const struct hk_test_input *i
         return hkv_load_f16(in->half_word + lane);
     case HK_TEST_V_FROM_BF16:
         return hkv_load_bf16(in->half_word + lane);
+    case HK_TEST_V_FROM_I8:
+        return hkv_load_i8(in->byte + lane);
     case HK_TEST_V_WEIGHT:
         return hkv_weight(a, m);
     case HK_TEST_V_INVERSE:

@@ -43,8 +43,10 @@ HK_FN int hk_walk_source(const struct hk_group *g)
         return 0;
     key_head = hk_key_head(call, source, head);
     shared->len = keys.len;
-    shared->k = hk_keys_get(call, source, &source->k, hk_k(call, s), g->task.b, key_head, &keys);
-    shared->v = hk_keys_get(call, source, &source->v, hk_v(call, s), g->task.b, key_head, &keys);
+    shared->k = hk_keys_get(call, source, &source->k, &source->k_scale, hk_k(call, s), g->task.b,
+                            key_head, &keys);
+    shared->v = hk_keys_get(call, source, &source->v, &source->v_scale, hk_v(call, s), g->task.b,
+                            key_head, &keys);
     for (i = 0; i < source->n_subs; i++)
         hk_sub_view_get(call, s, i, g->task.b, head, shared->index[shared->window_first], keys.len,
                     &shared->views[i]);

@@ -14,6 +14,7 @@ static const struct row {
 } rows[] = {
     { HEED_F32, 4, "f32" }, { HEED_F16, 2, "f16" }, { HEED_BF16, 2, "bf16" },
     { HEED_U8, 1, "u8" },   { HEED_I32, 4, "i32" }, { HEED_I64, 8, "i64" },
+    { HEED_I8, 1, "i8" },
 };
 enum { ROWS = sizeof(rows) / sizeof(*rows) };
 

@@ -17,7 +17,9 @@ enum {
     HEED_SET_U8 = 8,
     HEED_SET_I32 = 16,
     HEED_SET_I64 = 32,
-    HEED_SET_INTS = 48
+    HEED_SET_INTS = 48,
+    HEED_SET_ROWS = 71,             /* floats and I8: rows of k and v */
+    HEED_SET_SCALES = 3             /* F32 and F16 */
 };
 
 uint32_t heed_dtype_size(uint32_t dtype);    /* bytes; 0: no such type */
@@ -25,7 +27,7 @@ const char *heed_dtype_name(uint32_t dtype); /* "bf16"; "?": no such type */
 /* The type of row i of the table; 0: there is no such row. */
 uint32_t heed_dtype_at(uint32_t i);
 
-/* One element of an integer type; 0 for the others. Any alignment. */
+/* One element of U8, I32 or I64; 0 for the others. Any alignment. */
 int64_t heed_dtype_load_i64(uint32_t dtype, const void *from);
 
 #endif

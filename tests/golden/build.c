@@ -20,7 +20,7 @@ uint64_t golden_next(struct golden *g)
 
 size_t golden_size_of(uint32_t dtype)
 {
-    return dtype == HEED_U8                          ? 1
+    return dtype == HEED_U8 || dtype == HEED_I8      ? 1
            : dtype == HEED_F16 || dtype == HEED_BF16 ? 2
            : dtype == HEED_I64                       ? 8
                                                      : 4;
@@ -66,6 +66,11 @@ void *golden_floats(struct golden *g, uint32_t dtype, int64_t count, int exponen
 {
     void *data = golden_array(g, dtype, count);
 
+    if (dtype == HEED_I8) {
+        for (int64_t i = 0; i < count; i++)
+            ((uint8_t *)data)[i] = (uint8_t)(golden_next(g) >> 56);
+        return data;
+    }
     for (int64_t i = 0; i < count; i++) {
         int64_t mantissa = (int64_t)(golden_next(g) >> 39) - (1 << 24);
 
@@ -192,6 +197,23 @@ uint32_t golden_slot_floats(struct golden *g, uint32_t dtype, uint32_t ndim, con
         count *= shape[i];
     return golden_slot_of(g, golden_tensor(dtype, ndim, shape),
                           golden_floats(g, dtype, count, exponent));
+}
+
+uint32_t golden_slot_scales(struct golden *g, uint32_t dtype, uint32_t ndim, const int64_t *shape)
+{
+    int64_t count = 1;
+    void *data;
+
+    for (uint32_t i = 0; i < ndim; i++)
+        count *= shape[i];
+    data = golden_array(g, dtype, count);
+    for (int64_t i = 0; i < count; i++) {
+        const uint64_t word = golden_next(g);
+        const int64_t mantissa = (int64_t)(word >> 40) + (1 << 24);
+
+        golden_put(dtype, data, i, word & 1 ? -mantissa : mantissa, -32);
+    }
+    return golden_slot_of(g, golden_tensor(dtype, ndim, shape), data);
 }
 
 void *golden_slot_data(struct golden *g, uint32_t slot)

@@ -13,7 +13,7 @@ void *golden_array(struct golden *g, uint32_t dtype, int64_t count);
 /* Bits of a float in the given format: mantissa in (-2^bits, 2^bits) times 2^exponent, normal. */
 void golden_put(uint32_t dtype, void *data, int64_t at, int64_t mantissa, int exponent);
 void golden_put_bits(void *data, int64_t at, uint32_t bits);
-/* Full mantissas, magnitude below 2^exponent. */
+/* Full mantissas, magnitude below 2^exponent; of i8 any bytes. */
 void *golden_floats(struct golden *g, uint32_t dtype, int64_t count, int exponent);
 heed_tensor golden_tensor(uint32_t dtype, uint32_t ndim, const int64_t *shape);
 /* One source more: n_k keys of H_k heads; scores of a few units. */
@@ -31,6 +31,8 @@ uint32_t golden_slot_i32(struct golden *g, uint32_t ndim, const int64_t *shape,
 uint32_t golden_slot_i64(struct golden *g, int64_t count, const int64_t *values);
 uint32_t golden_slot_floats(struct golden *g, uint32_t dtype, uint32_t ndim, const int64_t *shape,
                             int exponent);
+/* Of either sign, magnitude in [2^-8, 2^-7). */
+uint32_t golden_slot_scales(struct golden *g, uint32_t dtype, uint32_t ndim, const int64_t *shape);
 void *golden_slot_data(struct golden *g, uint32_t slot);
 void golden_sinks(struct golden *g);
 

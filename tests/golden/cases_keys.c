@@ -218,7 +218,7 @@ static void paged(struct golden *g, uint32_t dtype, int64_t page)
                               0, 4, 1, -7, 3, 100, 5, 6, -1 };
     const int64_t sizes[] = { 9 * page, 0, 7 * page - 5 };
 
-    golden_query(g, dtype, 3, 4, 10, 6, 4);
+    golden_query(g, dtype == HEED_I8 ? HEED_F32 : dtype, 3, 4, 10, 6, 4);
     golden_source(g, dtype, 7, 2, page);
     g->sources[0].layout = HEED_LAYOUT_PAGED;
     g->sources[0].len_slot = golden_slot_i64(g, 3, sizes);
@@ -238,6 +238,15 @@ void golden_case_paged_f16(struct golden *g)
     golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 90, .right = 0 });
     golden_term(g, 0, (heed_term){ .kind = HEED_TERM_GLOBAL, .block = 4 });
     golden_term(g, 0, (heed_term){ .kind = HEED_TERM_ALL, .step = 5, .phase = 2 });
+}
+
+void golden_case_i8_paged(struct golden *g)
+{
+    const int64_t shape[] = { 7, 2, 16 };
+
+    paged(g, HEED_I8, 16);
+    g->sources[0].k_scale_slot = golden_slot_scales(g, HEED_F16, 3, shape);
+    g->sources[0].v_scale_slot = golden_slot_scales(g, HEED_F32, 3, shape);
 }
 
 void golden_case_ring(struct golden *g)

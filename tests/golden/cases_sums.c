@@ -131,6 +131,44 @@ void golden_case_f16_extremes(struct golden *g)
     }
 }
 
+void golden_case_i8(struct golden *g)
+{
+    const int64_t by_head[] = { 2, 150 }, for_all[] = { 1, 40 };
+
+    golden_query(g, HEED_F32, 1, 4, 9, 21, 13);
+    golden_source(g, HEED_I8, 1, 2, 150);
+    golden_source(g, HEED_I8, 1, 2, 40);
+    g->sources[0].k_scale_slot = golden_slot_scales(g, HEED_F32, 2, by_head);
+    g->sources[0].v_scale_slot = golden_slot_scales(g, HEED_F16, 2, by_head);
+    g->sources[1].k_scale_slot = golden_slot_scales(g, HEED_F16, 2, for_all);
+    g->sources[1].v_scale_slot = golden_slot_scales(g, HEED_F32, 2, for_all);
+}
+
+/* Scales of 0, subnormal and large ones, Inf and NaN, which a window shows to some rows only. */
+void golden_case_i8_special(struct golden *g)
+{
+    static const uint32_t odd[] = { 0, 0x80000000, 0x00000007, 0x807fffff, 0x7c000000, 0x7f800000,
+                                    0xff800000, 0x7fc00001 };
+    const int64_t n = 260;
+    int8_t *bytes;
+
+    golden_query(g, HEED_F32, 1, 1, n, 6, 5);
+    golden_source(g, HEED_I8, 1, 1, n);
+    bytes = g->kv[0].v.handle;
+    g->sources[0].k_scale_slot = golden_slot_scales(g, HEED_F32, 1, &n);
+    g->sources[0].v_scale_slot = golden_slot_scales(g, HEED_F32, 1, &n);
+    for (int64_t i = 0; i < 8; i++) {
+        void *k = golden_slot_data(g, g->sources[0].k_scale_slot);
+        void *v = golden_slot_data(g, g->sources[0].v_scale_slot);
+
+        golden_put_bits(k, 10 + 30 * i, odd[i]);
+        golden_put_bits(v, 20 + 30 * i, odd[i]);
+        bytes[(20 + 30 * i) * 5] = 0;           /* 0 * Inf is NaN */
+        bytes[(20 + 30 * i) * 5 + 1] = -128;
+    }
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 2, .right = 2 });
+}
+
 void golden_case_grouped_heads(struct golden *g)
 {
     golden_query(g, HEED_F32, 2, 6, 5, 8, 4);

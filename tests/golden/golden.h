@@ -50,7 +50,8 @@ struct golden {
     X(global_list) X(global_first) X(listed) X(listed_heads) X(sources_three) X(lengths) \
     X(ragged) X(mask) X(positions) X(bias_dense) X(bias_broadcast) X(bias_alibi) X(bias_table) \
     X(bias_map) X(everything) X(bias_removes) X(far_weights) X(subnormal_chunks) X(sink_even) \
-    X(paged) X(paged_f16) X(ring) X(dot) X(dot_map) X(dot_grouped)
+    X(paged) X(paged_f16) X(ring) X(dot) X(dot_map) X(dot_grouped) X(i8) X(i8_special) \
+    X(i8_paged)
 
 #define GOLDEN_CASE(name) void golden_case_##name(struct golden *);
 GOLDEN_CASES(GOLDEN_CASE)

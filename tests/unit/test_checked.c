@@ -52,7 +52,7 @@ TEST(newer_callers_are_understood_while_their_tails_are_zero)
                 d = wide = spread(&w.d, 1, 512, 600, tail);
                 field = "size", got = 599;
             } else if (which == 1) {
-                w.d.sources = wide = spread(w.sources, 3, 288, 300, tail);
+                w.d.sources = wide = spread(w.sources, 3, 296, 300, tail);
                 w.d.source_size = 300;
                 field = "sources[2]", got = 299;
             } else if (which == 2) {

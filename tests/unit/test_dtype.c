@@ -19,12 +19,14 @@ TEST(loads_and_table)
     ck_assert_int_eq(heed_dtype_load_i64(HEED_U8, &byte), 200);
     ck_assert_uint_eq(heed_dtype_size(HEED_BF16), 2);
     ck_assert_uint_eq(heed_dtype_size(HEED_I64), 8);
+    ck_assert_uint_eq(heed_dtype_size(HEED_I8), 1);
     ck_assert_uint_eq(heed_dtype_size(0), 0);
     ck_assert_str_eq(heed_dtype_name(HEED_F16), "f16");
     ck_assert_str_eq(heed_dtype_name(99), "?");
     ck_assert_uint_eq(heed_dtype_at(0), HEED_F32);
     ck_assert_uint_eq(heed_dtype_at(5), HEED_I64);
-    ck_assert_uint_eq(heed_dtype_at(6), 0);
+    ck_assert_uint_eq(heed_dtype_at(6), HEED_I8);
+    ck_assert_uint_eq(heed_dtype_at(7), 0);
 }
 
 int main(void)

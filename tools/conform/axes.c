@@ -14,6 +14,7 @@
 
 #define WIDTHS "16 0 1 2 7 8 15 17 33 48 64 65 80 96 128 130"
 #define FLOATS "f32 f16 bf16"
+#define ROWS   "f32 f16 bf16 i8"
 #define SLOT   "const rt hostile"
 #define HAVE   "none const rt hostile"
 #define LAID   "natural padded transposed negative zero"
@@ -53,8 +54,8 @@ static const struct cf_spec global_specs[G_COUNT] = {
 
 static const struct cf_spec source_specs[S_COUNT] = {
     [S_NK] = { "nk", "33 65 1 130 0 16 64 3 63 257 1024 1030 2100", 1, -1, NULL },
-    [S_K] = { "k", FLOATS, 0, -1, NULL },
-    [S_V] = { "v", FLOATS, 0, -1, NULL },
+    [S_K] = { "k", ROWS, 0, -1, NULL },
+    [S_V] = { "v", ROWS, 0, -1, NULL },
     [S_HK] = { "hk", "h 1 half", 0, -1, NULL },
     [S_KB] = { "kb", "full one", 0, S_LAY, "dense listed ring" },
     [S_LAY] = { "lay", "dense ragged listed paged ring", 0, -1, NULL },
@@ -76,6 +77,10 @@ static const struct cf_spec source_specs[S_COUNT] = {
     [S_PAD] = { "pad", "0", 1, S_LAY, "dense" },
     [S_NT] = { "nt", "0 1 2 3", 1, -1, NULL },
     [S_NB] = { "nb", "0 1 2", 1, -1, NULL },
+    [S_KT] = { "kt", "f32 f16", 0, S_K, "i8" },
+    [S_KC] = { "kc", "const rt", 0, S_K, "i8" },
+    [S_VT] = { "vt", "f32 f16", 0, S_V, "i8" },
+    [S_VC] = { "vc", "const rt", 0, S_V, "i8" },
 };
 
 static const struct cf_spec term_specs[T_COUNT] = {

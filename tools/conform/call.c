@@ -112,6 +112,8 @@ static void source_set(struct call *call, const struct problem *p, int s)
         .slot = (uint32_t)src->index,
         .len_slot = (uint32_t)src->len,
         .mask_slot = (uint32_t)src->mask,
+        .k_scale_slot = (uint32_t)src->k_scale,
+        .v_scale_slot = (uint32_t)src->v_scale,
         .run = listed                           ? (int32_t)one_or_zero(c, cf_s(c, s, S_RUN))
                : src->k.pages && c->seed % 3 == 0 ? (int32_t)src->total
                                                   : 0,

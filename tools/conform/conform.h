@@ -112,6 +112,10 @@ enum {
     S_PAD,
     S_NT,
     S_NB,
+    S_KT,
+    S_KC,
+    S_VT,
+    S_VC,
     S_COUNT
 };
 enum { T_KIND, T_LEFT, T_RIGHT, T_BLOCK, T_STEP, T_PHASE, T_PH, T_GF, T_SLOT, T_COUNT };
@@ -132,7 +136,7 @@ enum {
     B_COUNT
 };
 
-enum { DT_F32, DT_F16, DT_BF16 };
+enum { DT_F32, DT_F16, DT_BF16, DT_I8 };
 enum { HAVE_NONE, HAVE_CONST, HAVE_RT, HAVE_HOSTILE }; /* lengths, maps, positions */
 enum { SLOT_CONST, SLOT_RT, SLOT_HOSTILE };            /* what must be there */
 enum { ALIGN_START, ALIGN_END, ALIGN_NONE };
@@ -233,7 +237,7 @@ struct source_data {
     int64_t heads, n_k, total; /* n_k: bound of an item's length; total: rows of k, packed ones
                                 * (RAGGED) or those of a page (PAGED) */
     int64_t ext;               /* extent of the k axis of masks, coordinates, biases */
-    int index, len, mask;
+    int index, len, mask, k_scale, v_scale;
     int term[MAX_TERMS];
     struct bias_data bias[MAX_BIASES];
 };
@@ -273,6 +277,17 @@ uint32_t cf_array_bits(const struct array *, int64_t index);
 void cf_array_set(struct array *, int64_t index, uint32_t bits);
 int64_t cf_array_int(const struct array *, int64_t index);
 void cf_array_set_int(struct array *, int64_t index, int64_t value);
+
+/* ---- scales.c: k and v in bytes ------------------------------------------ */
+
+/* Element of a row of k, or of v. h: hash of all its indices; pick: of all but the channel. */
+uint32_t cf_byte_at(const struct cs *, bool key, uint64_t h, uint64_t pick, int64_t channel);
+/* The scale of the row at [b][head][row] of k or v; slot 0: 1. */
+float cf_scale_at(const struct problem *, int slot, int64_t b, int64_t head, int64_t row);
+/* An element of k or v: a byte times the scale of its row, rounded once; else as it is. */
+float cf_scaled(const struct array *, int64_t index, float scale);
+/* Makes f32 arrays without scales of k and v in bytes. false: no memory. */
+bool cf_rows_widen(struct problem *);
 
 /* ---- see.c: an item as the definitions have it --------------------------- */
 

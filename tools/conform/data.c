@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint32_t dtypes[] = { HEED_F32, HEED_F16, HEED_BF16 };
+static const uint32_t dtypes[] = { HEED_F32, HEED_F16, HEED_BF16, HEED_I8 };
 
 int64_t cf_array_count(const struct array *a)
 {
@@ -189,6 +189,8 @@ static uint32_t value_at(const struct cs *c, uint32_t dtype, int role, uint64_t 
     const bool half = dtype == HEED_F16;
     uint32_t bits;
 
+    if (dtype == HEED_I8)
+        return cf_byte_at(c, role == ROLE_K, h, cf_mix(row), channel);
     if (role < ROLE_V && steered(c, dtype, role == ROLE_K, row, j, channel, &bits))
         return bits;
     switch (fill) {

@@ -23,7 +23,8 @@ static void *place_of(struct call *call, const struct problem *p, int where)
     const int slots[] = { s0->len,       s0->mask,        s0->term[1],
                           s0->term[2],   s1->index,       s0->bias[0].t,
                           s0->bias[1].t, s0->bias[1].map, s0->bias[1].k_coord,
-                          p->q_pos,      p->q_len,        s2->index };
+                          p->q_pos,      p->q_len,        s2->index,
+                          s2->v_scale };
     const int data[] = { s0->len, s0->term[1], s0->term[2], s1->index, s2->index };
 
     switch (where) {
@@ -49,7 +50,7 @@ static void *place_of(struct call *call, const struct problem *p, int where)
     default:
         break;
     }
-    if (where <= W_SLOT_PAGES)
+    if (where <= W_SLOT_SCALES)
         return &call->slot[slots[where - W_SLOT_LEN] - 1];
     const struct place *place = &call->aux[data[where - W_DATA_LEN] - 1];
 

@@ -34,6 +34,7 @@ enum {
     W_SLOT_QPOS,
     W_SLOT_QLEN,
     W_SLOT_PAGES,
+    W_SLOT_SCALES,
     W_DATA_LEN,
     W_DATA_KEYS,
     W_DATA_PAIRS,

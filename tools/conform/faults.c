@@ -14,7 +14,7 @@ const char cf_fault_base[] = "op=attn qlen=const qpos=const lse=plain sink=norma
                              "s0.t2.kind=segment s0.t2.block=4 s0.t2.slot=const s0.b0.slot=rt "
                              "s0.b1.kind=table s0.b1.map=const s0.b1.coord=k "
                              "s1.lay=listed s1.lh=h s1.nb=1 s1.b0.kind=alibi s2.lay=paged "
-                             "s2.idx=const s2.len=rt seed=22";
+                             "s2.idx=const s2.len=rt s2.v=i8 s2.vc=rt seed=22";
 
 #define D(member)        W_DESC, offsetof(heed_attn_desc, member)
 #define S0(member)       W_SOURCE0, offsetof(heed_source, member)
@@ -76,6 +76,10 @@ const struct fault cf_faults[] = {
     { "slot", S2(slot), U32, 0, HEED_E_VALUE },
     { "len_slot", S2(len_slot), U32, 0, HEED_E_VALUE },
     { "reserved", S0(reserved), U32, 1, HEED_E_VALUE },
+    { "k_scale_slot", S0(k_scale_slot), U32, 1, HEED_E_VALUE },
+    { "k_scale_slot", S1(k.dtype), U32, HEED_I8, HEED_E_VALUE },
+    { "v_scale_slot", S2(v_scale_slot), U32, 0, HEED_E_VALUE },
+    { "v_scale_slot", S2(v_scale_slot), U32, 99, HEED_E_VALUE },
     { "kind", T(W_WINDOW, kind), U32, 1000, HEED_E_VALUE },
     { "step", T(W_WINDOW, step), I64, -1, HEED_E_VALUE },
     { "step", T(W_GLOBAL, step), I64, 2, HEED_E_VALUE },
@@ -102,6 +106,9 @@ const struct fault cf_faults[] = {
     { "v", S2(v.shape[0]), I64, 99, HEED_E_SHAPE },
     { "v", S2(v.shape[2]), I64, 8, HEED_E_SHAPE },
     { "slots[", L(W_SLOT_PAGES, t.shape[0]), I64, 3, HEED_E_SHAPE },
+    { "slots[", L(W_SLOT_SCALES, t.shape[0]), I64, 99, HEED_E_SHAPE },
+    { "slots[", L(W_SLOT_SCALES, t.shape[1]), I64, 3, HEED_E_SHAPE },
+    { "slots[", L(W_SLOT_SCALES, t.shape[2]), I64, 15, HEED_E_SHAPE },
     { "slots[", L(W_SLOT_PAIRS, t.shape[2]), I64, 1, HEED_E_SHAPE },
     { "slots[", L(W_SLOT_MASK, t.shape[2]), I64, 64, HEED_E_SHAPE },
     { "slots[", L(W_SLOT_RUNS, t.shape[1]), I64, 5, HEED_E_SHAPE },
@@ -111,7 +118,11 @@ const struct fault cf_faults[] = {
     { "o", D(o.stride[3]), I64, 0, HEED_E_STRIDE },
     { "lse", D(lse.stride[1]), I64, 0, HEED_E_STRIDE },
     { "q", D(q.dtype), U32, HEED_U8, HEED_E_DTYPE },
+    { "q", D(q.dtype), U32, HEED_I8, HEED_E_DTYPE },
+    { "o", D(o.dtype), U32, HEED_I8, HEED_E_DTYPE },
     { "o", D(o.dtype), U32, HEED_I32, HEED_E_DTYPE },
+    { "slots[", L(W_SLOT_SCALES, t.dtype), U32, HEED_BF16, HEED_E_DTYPE },
+    { "slots[", L(W_SLOT_DENSE, t.dtype), U32, HEED_I8, HEED_E_DTYPE },
     { "lse", D(lse.dtype), U32, HEED_F16, HEED_E_DTYPE },
     { "sinks", D(sinks.dtype), U32, HEED_BF16, HEED_E_DTYPE },
     { "k", S0(k.dtype), U32, 0, HEED_E_DTYPE },

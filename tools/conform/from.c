@@ -70,7 +70,7 @@ static struct array array_of(struct reader *r, const heed_tensor *t, const void 
 
     for (uint32_t i = 0; batched && i + trailing < t->ndim; i++)
         one = one && t->shape[i] == 1;
-    a.shape[0] = a.pages ? shape_of(t, 4) : one ? 1 : r->p->n_items;
+    a.shape[0] = a.pages ? shape_of(t, trailing + 1) : one ? 1 : r->p->n_items;
     for (uint32_t i = 0; i < 3; i++)
         a.shape[3 - i] = i < trailing ? shape_of(t, i + 1) : 1;
     r->good = r->good && cf_array_count(&a) <= INT64_C(1) << 24 && cf_array_alloc(&a);
@@ -78,7 +78,7 @@ static struct array array_of(struct reader *r, const heed_tensor *t, const void 
         return a;
     to = a.data;
     for (int64_t b = 0; b < a.shape[0]; b++) {
-        const int64_t item = a.pages   ? b * stride_of(t, 4)
+        const int64_t item = a.pages   ? b * stride_of(t, trailing + 1)
                              : batched ? item_offset(r, t, trailing, b)
                                        : 0;
 
@@ -101,7 +101,7 @@ static const void *address(heed_buf buf)
 }
 
 /* A slot at one place of use becomes a slot of the problem. */
-static int slot_of(struct reader *r, uint32_t slot, uint32_t trailing, bool batched)
+static int slot_of(struct reader *r, uint32_t slot, uint32_t trailing, int batched)
 {
     struct problem *p = r->p;
     const heed_slot *from = slot ? &r->desc->slots[slot - 1] : NULL;
@@ -194,6 +194,9 @@ static void source_read(struct reader *r, int s, const heed_source *from)
         [HEED_LAYOUT_LISTED] = LAY_LISTED,
     };
     static const uint32_t axes[] = { [LAY_PAGED] = 1, [LAY_LISTED] = 3, [LAY_RING] = 0 };
+    static const int scales[] = { [LAY_DENSE] = BATCHED, [LAY_RAGGED] = FIXED,
+                                  [LAY_PAGED] = PAGES,   [LAY_RING] = BATCHED,
+                                  [LAY_LISTED] = BATCHED };
     int64_t *v = &r->p->c.v[cf_at_source(s)];
     const bool paged = from->layout == HEED_LAYOUT_PAGED;
 
@@ -219,6 +222,8 @@ static void source_read(struct reader *r, int s, const heed_source *from)
     src->mask = slot_of(r, from->mask_slot, 2, true);
     if (r->good && src->mask)
         cut(&src->n_k, slot_array(r->p, src->mask)->shape[3], false);
+    src->k_scale = slot_of(r, from->k_scale_slot, 2, scales[v[S_LAY]]);
+    src->v_scale = slot_of(r, from->v_scale_slot, 2, scales[v[S_LAY]]);
     for (uint32_t t = 0; t < from->n_terms && r->good; t++)
         term_read(r, s, (int)t, &from->terms[t]);
     for (uint32_t b = 0; b < from->n_biases && r->good; b++)

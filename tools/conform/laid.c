@@ -140,10 +140,12 @@ static bool rows_take(struct problem *p, struct problem *all)
         const size_t row = (size_t)(cf_array_count(from) / (from->shape[0] ? from->shape[0] : 1)) *
                            cf_dtype_size(a->dtype);
 
-        for (int64_t b = 0; b < a->shape[0] && row; b++)
+        for (int64_t b = 0; b < a->shape[0] && row; b++) {
+            const int64_t item = from->shape[0] == 1 ? 0 : a->pages ? b : p->item[b];
+
             memcpy((char *)a->data + (size_t)b * row,
-                   (const char *)from->data + (from->shape[0] == 1 ? 0 : (size_t)p->item[b] * row),
-                   row);
+                   (const char *)from->data + (size_t)item * row, row);
+        }
     }
     return true;
 }
@@ -167,7 +169,7 @@ bool cf_slots_lay(struct problem *p, struct problem *all)
         if (laid == LAID_ZERO)
             s->a.zero = zero_of(s, hash, packed);
         if (all) {
-            s->a.step[0] *= way;
+            s->a.step[0] *= s->a.pages ? 1 : way;
         } else if (laid == LAID_ZERO) {
             each(&s->a, repeat, NULL);
         } else {

@@ -20,6 +20,7 @@ static const double u = 0x1p-24;
 struct seen {
     int source;           /* -1: the sink */
     int64_t at;           /* element [b][h][key][0] of the source's v */
+    float scale;          /* of that row */
     double y, size;       /* logit with biases; sum of magnitudes that went into it */
     double weight, error; /* exp(y - max); how far the computed weight may be off */
 };
@@ -52,12 +53,21 @@ static double value(const struct array *a, int64_t index)
     return (double)cf_decode(a->dtype, cf_array_bits(a, index));
 }
 
-static int64_t kv_at(const struct row *r, const struct array *a, int s, int64_t head, int64_t key)
+/* Where the row of a key lies in k or v, and its scale. */
+static int64_t kv_at(const struct row *r, const struct array *a, int slot, int s, int64_t head,
+                     int64_t key, float *scale)
 {
     int64_t b;
     const int64_t row = cf_key_row(r->p, r->view, s, key, &b);
 
+    *scale = cf_scale_at(r->p, slot, b, head, row);
     return cf_array_at(a, b, head, row, 0);
+}
+
+/* Channel c of a key's v. */
+static double seen_value(const struct row *r, const struct seen *k, int64_t c)
+{
+    return (double)cf_scaled(&r->p->source[k->source].v, k->at + c, k->scale);
 }
 
 static int64_t q_at(const struct row *r)
@@ -77,14 +87,16 @@ static bool key_add(struct row *r, int s, int64_t key)
     const struct problem *p = r->p;
     const struct source_data *src = &p->source[s];
     const int64_t head = r->head / (p->heads / src->heads);
-    const int64_t q = q_at(r), k = kv_at(r, &src->k, s, head, key);
+    float k_scale, v_scale;
+    const int64_t q = q_at(r), k = kv_at(r, &src->k, src->k_scale, s, head, key, &k_scale);
+    const int64_t v = kv_at(r, &src->v, src->v_scale, s, head, key, &v_scale);
     double dot, size, bias, bias_size, y;
 
     if (!cf_biases(p, r->view, r->head, r->row, s, key, &bias, &bias_size))
         return true;
     cf_joined(p, r->view, r->head, r->row, s, key, &dot, &size);
     for (int64_t t = 0; t < p->d; t++) {
-        const double x = value(&p->q, q + t) * value(&src->k, k + t);
+        const double x = value(&p->q, q + t) * (double)cf_scaled(&src->k, k + t, k_scale);
 
         dot += x;
         size += fabs(x);
@@ -111,7 +123,7 @@ static bool key_add(struct row *r, int s, int64_t key)
         r->room = 2 * r->room + 64;
     }
     r->seen[r->n++] = (struct seen){
-        .source = s, .at = kv_at(r, &src->v, s, head, key), .y = y, .size = size
+        .source = s, .at = v, .scale = v_scale, .y = y, .size = size
     };
     return true;
 }
@@ -220,7 +232,7 @@ static struct cell channel_want(const struct row *r, const struct array *out, in
 
     for (int64_t i = 0; i < r->n; i++) {
         const struct seen *k = &r->seen[i];
-        const double v = value(&r->p->source[k->source].v, k->at + c);
+        const double v = seen_value(r, k, c);
 
         cell.nan = cell.nan || isnan(v);
         cell.infinite = cell.infinite || isinf(v);
@@ -239,7 +251,7 @@ static struct cell channel_want(const struct row *r, const struct array *out, in
     for (int64_t i = 0; i < r->n; i++) {
         const struct seen *k = &r->seen[i];
 
-        spread += k->error * fabs(value(&r->p->source[k->source].v, k->at + c) - cell.want);
+        spread += k->error * fabs(seen_value(r, k, c) - cell.want);
     }
     spread += sink_of(r) > -(double)INFINITY ? r->loss * r->sum * fabs(cell.want) : 0;
     cell.bound = spread / r->sum + r->gamma * size / r->sum + (r->gamma + 4 * u) * fabs(cell.want) +
@@ -417,7 +429,7 @@ static void exact_row(struct row *r, const struct call *call, struct verdict *v)
 
         for (int64_t i = 0; i < r->n; i++) {
             if (r->seen[i].y == 0)
-                sum += (int64_t)value(&r->p->source[r->seen[i].source].v, r->seen[i].at + c);
+                sum += (int64_t)seen_value(r, &r->seen[i], c);
         }
         if (r->n)
             x = (float)sum * (1.0f / (float)weight);

@@ -75,6 +75,7 @@ size_t cf_dtype_size(uint32_t dtype)
     case HEED_BF16:
         return 2;
     case HEED_U8:
+    case HEED_I8:
         return 1;
     case HEED_I64:
         return 8;
@@ -105,6 +106,8 @@ float cf_decode(uint32_t dtype, uint32_t bits)
         return float_of(bits);
     if (dtype == HEED_BF16)
         return float_of(bits << 16);
+    if (dtype == HEED_I8)       /* without its scale */
+        return (float)(int32_t)(bits ^ 128) - 128;
     const uint32_t sign = (bits & 0x8000u) << 16, exponent = bits >> 10 & 31,
                    fraction = bits & 0x3ff;
 

@@ -192,7 +192,10 @@ static bool source_make(struct problem *p, int s)
                  : lay == LAY_RING   ? cf_heads_make(p, s)
                                      : 0;
     src->mask = mask_make(p, s);
-    ok = src->len >= 0 && src->index >= 0 && src->mask >= 0;
+    src->k_scale = cf_scales_make(p, s, true);
+    src->v_scale = cf_scales_make(p, s, false);
+    ok = src->len >= 0 && src->index >= 0 && src->mask >= 0 && src->k_scale >= 0 &&
+         src->v_scale >= 0;
     for (int t = 0; t < cf_s(c, s, S_NT) && ok; t++) {
         const int64_t have = cf_t(c, s, t, T_SLOT);
 

@@ -77,5 +77,7 @@ int cf_table_make(struct problem *, int s);
 int cf_heads_make(struct problem *, int s);
 /* The arrays of a bias (slots_bias.c); false: no memory. */
 bool cf_bias_make(struct problem *, int s, int b);
+/* scales.c: of k or v, 0: they are not of bytes. */
+int cf_scales_make(struct problem *, int s, bool key);
 
 #endif

@@ -103,6 +103,13 @@ HK_INLINE hk_vec hkv_load_bf16(const hk_u16 *p)
     return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 }
 
+HK_INLINE hk_vec hkv_load_i8(const hk_i8 *p)
+{
+    const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)p);
+
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
+}
+
 HK_INLINE void hkv_load_pairs_bf16(const hk_u16 *p, hk_vec out[2])
 {
     const __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)p);

@@ -101,6 +101,13 @@ HK_INLINE hk_vec hkv_load_bf16(const hk_u16 *p)
     return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
 
+HK_INLINE hk_vec hkv_load_i8(const hk_i8 *p)
+{
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
+}
+
 HK_INLINE void hkv_load_pairs_bf16(const hk_u16 *p, hk_vec out[2])
 {
     const __m512i words = _mm512_loadu_si512(p);

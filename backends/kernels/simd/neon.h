@@ -101,6 +101,13 @@ HK_INLINE hk_vec hkv_load_bf16(const hk_u16 *p)
     return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
 }
 
+HK_INLINE hk_vec hkv_load_i8(const hk_i8 *p)
+{
+    const int32x4_t bytes = { p[0], p[1], p[2], p[3] };
+
+    return vcvtq_f32_s32(bytes);
+}
+
 HK_INLINE void hkv_load_pairs_bf16(const hk_u16 *p, hk_vec out[2])
 {
     const uint32x4_t words = vreinterpretq_u32_u16(vld1q_u16(p));

@@ -133,6 +133,11 @@ HK_FN hk_vec hkv_load_bf16(HK_GLOBAL const hk_u16 *p)
     return as_float16(convert_uint16(vload16(0, p)) << 16u);
 }
 
+HK_FN hk_vec hkv_load_i8(HK_GLOBAL const hk_i8 *p)
+{
+    return convert_float16(vload16(0, p));
+}
+
 HK_FN void hkv_load_pairs_bf16(HK_GLOBAL const hk_u16 *p, hk_vec *out)
 {
     const uint16 words = convert_uint16(vload16(0, p)), more = convert_uint16(vload16(1, p));

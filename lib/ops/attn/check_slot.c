@@ -165,11 +165,13 @@ static bool axis_may(const struct heed_check *c, const struct heed_site *site, u
         { HEED_AXIS_ANY, extent, "any" },
         { HEED_AXIS_TWO, 2, "begin and end" },
         { HEED_AXIS_HEADS, out->heads, "heads of q" },
-        { HEED_AXIS_KEY_HEADS, source ? source->heads : 1, "heads of k" },
+        { HEED_AXIS_KEY_HEADS, source ? source->k.shape[3] : 1, "heads of k" },
         { HEED_AXIS_ROWS, any_row ? extent : out->n_q, "query rows" },
         { HEED_AXIS_BLOCKS, any_row ? extent : blocks, "blocks of rows" },
         { HEED_AXIS_KEYS, any_key || !source ? extent : source->n_k, "keys of the source" },
         { HEED_AXIS_CHANNELS, out->d, "channels of q and k" },
+        { HEED_AXIS_STORED, source ? source->k.shape[4] : extent, "rows of k" },
+        { HEED_AXIS_PAGES, source ? source->k.shape[2] : extent, "pages of k" },
         { HEED_AXIS_ONE, 1, "1" },
     };
     size_t used = 0;

@@ -230,11 +230,11 @@ static heed_status numbers_check(struct heed_check *c, const heed_source *s)
     return heed_check_limits(c, limits, sizeof(limits) / sizeof(*limits));
 }
 
-static const struct heed_tensor_rule rule_k = { "k", 2, 6, 3, 6, HEED_SET_FLOATS };
-static const struct heed_tensor_rule rule_v = { "v", 2, 6, 3, 6, HEED_SET_FLOATS };
+static const struct heed_tensor_rule rule_k = { "k", 2, 6, 3, 6, HEED_SET_ROWS };
+static const struct heed_tensor_rule rule_v = { "v", 2, 6, 3, 6, HEED_SET_ROWS };
 /* [P][H_k][page][d]: view axis 2 counts pages. */
-static const struct heed_tensor_rule rule_k_pages = { "k", 4, 4, 3, 6, HEED_SET_FLOATS };
-static const struct heed_tensor_rule rule_v_pages = { "v", 4, 4, 3, 6, HEED_SET_FLOATS };
+static const struct heed_tensor_rule rule_k_pages = { "k", 4, 4, 3, 6, HEED_SET_ROWS };
+static const struct heed_tensor_rule rule_v_pages = { "v", 4, 4, 3, 6, HEED_SET_ROWS };
 
 /* H_k = 0, legal with H = 0 only, counts as 1 later, so that nobody divides by it. */
 static heed_status tensors_check(struct heed_check *c, const heed_source *s,
@@ -264,6 +264,28 @@ static heed_status tensors_check(struct heed_check *c, const heed_source *s,
     to->n_k = to->k.shape[4];
     return pages ? heed_tensor_axis(&c->where, v, &s->v, 2, to->k.shape[2], "pages of k and v")
                  : HEED_OK;
+}
+
+/* Rows of bytes have scales, and no others do. */
+static heed_status scales_check(struct heed_check *c, const heed_source *s)
+{
+    const struct {
+        const char *name;
+        uint32_t dtype, slot;
+    } rows[] = {
+        { "k_scale_slot", s->k.dtype, s->k_scale_slot },
+        { "v_scale_slot", s->v.dtype, s->v_scale_slot },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const bool wanted = rows[i].dtype == HEED_I8;
+
+        if (wanted != (rows[i].slot != 0))
+            return heed_check_fail(c, HEED_E_VALUE, rows[i].name, wanted, rows[i].slot,
+                                   wanted ? "rows of i8 need their scales"
+                                          : "only rows of i8 have scales");
+    }
+    return HEED_OK;
 }
 
 /* A table of pages says how many keys there are. */
@@ -333,7 +355,8 @@ heed_status heed_check_source(struct heed_check *c, uint32_t s)
     heed_check_object(c, "sources[%u].", (unsigned)s);
     if ((status = layout_check(c, source)) < 0 ||
         (status = heed_check_flags(c, source->flags, source_flags)) < 0 ||
-        (status = numbers_check(c, source)) < 0 || (status = tensors_check(c, source, to)) < 0)
+        (status = numbers_check(c, source)) < 0 ||
+        (status = tensors_check(c, source, to)) < 0 || (status = scales_check(c, source)) < 0)
         return status;
     to->pos0 = source->pos0;
     to->pos_step = or_one(source->pos_step);

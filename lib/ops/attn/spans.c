@@ -228,9 +228,10 @@ static int64_t stack_find(const struct heed_checked *attn, bool by_head)
     return by_head || stack < 1 ? 1 : stack;
 }
 
-static bool batch_shared(const struct heed_view *view)
+/* The strides of an array: is it the same for all batch items? */
+static bool batch_shared(const int64_t stride[6])
 {
-    return view->stride[0] == 0 && view->stride[1] == 0 && view->stride[2] == 0;
+    return stride[0] == 0 && stride[1] == 0 && stride[2] == 0;
 }
 
 /* What strips of query rows must keep to. */
@@ -252,8 +253,10 @@ static void strips_find(const struct build *b, struct heed_lowered *out)
 
         if (source->layout == HEED_LAYOUT_LISTED)
             out->group = hk_gcd(out->group, source->rows);
-        b->sources[s].shared = source->layout == HEED_LAYOUT_DENSE && batch_shared(&source->k) &&
-                               batch_shared(&source->v);
+        b->sources[s].shared =
+            source->layout == HEED_LAYOUT_DENSE && batch_shared(source->k.stride) &&
+            batch_shared(source->v.stride) && batch_shared(source->k_scale.stride) &&
+            batch_shared(source->v_scale.stride);
     }
 }
 

@@ -26,6 +26,8 @@ static const struct heed_slot_field source_fields[HEED_SOURCE_SLOTS] = {
     [HEED_SOURCE_SLOT] = FIELD(heed_source, slot, heed_checked_source, index),
     [HEED_SOURCE_LEN] = FIELD(heed_source, len_slot, heed_checked_source, len),
     [HEED_SOURCE_MASK] = FIELD(heed_source, mask_slot, heed_checked_source, mask),
+    [HEED_SOURCE_K_SCALE] = FIELD(heed_source, k_scale_slot, heed_checked_source, k_scale),
+    [HEED_SOURCE_V_SCALE] = FIELD(heed_source, v_scale_slot, heed_checked_source, v_scale),
 };
 
 static const struct heed_slot_field term_fields[HEED_TERM_SLOTS] = {
@@ -160,6 +162,19 @@ static const struct heed_use use_table = {
     HEED_BATCH_MAY, HEED_SET_I32, 1, { 0, 0, HEED_AXIS_ANY },
     page_entry
 };
+/* Scales: by stored row, like k and v without their channels. Whether they must be there is said by
+ * the type of the rows. */
+#define SCALE_HEADS (HEED_AXIS_ONE | HEED_AXIS_KEY_HEADS)
+static const struct heed_use use_scales = {
+    HEED_BATCH_MAY, HEED_SET_SCALES, 2, { 0, SCALE_HEADS, HEED_AXIS_STORED }, NULL
+};
+static const struct heed_use use_scales_packed = {
+    HEED_BATCH_ONE, HEED_SET_SCALES, 2, { 0, SCALE_HEADS, HEED_AXIS_STORED }, NULL
+};
+static const struct heed_use use_scales_paged = {
+    HEED_BATCH_ONE, HEED_SET_SCALES, 3, { HEED_AXIS_PAGES, SCALE_HEADS, HEED_AXIS_STORED }, NULL
+};
+#undef SCALE_HEADS
 static const struct heed_use use_heads = { HEED_BATCH_MAY, HEED_SET_INTS, 0, { 0 }, head_entry };
 const struct heed_use heed_use_q_coord = {
     HEED_BATCH_MAY, HEED_SET_INTS, 1, { 0, 0, HEED_AXIS_ROWS },
@@ -185,6 +200,8 @@ const struct heed_layout heed_layouts[HEED_LAYOUTS] = {
         .source = {
             [HEED_SOURCE_LEN] = { HEED_NEED_MAY, &use_lengths },
             [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
+            [HEED_SOURCE_K_SCALE] = { HEED_NEED_MAY, &use_scales },
+            [HEED_SOURCE_V_SCALE] = { HEED_NEED_MAY, &use_scales },
         },
     },
     [HEED_LAYOUT_RAGGED] = {
@@ -200,6 +217,8 @@ const struct heed_layout heed_layouts[HEED_LAYOUTS] = {
             [HEED_SOURCE_SLOT] = { HEED_NEED_MUST, &use_begins },
             [HEED_SOURCE_LEN] = { HEED_NEED_MUST, &use_lengths },
             [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
+            [HEED_SOURCE_K_SCALE] = { HEED_NEED_MAY, &use_scales_packed },
+            [HEED_SOURCE_V_SCALE] = { HEED_NEED_MAY, &use_scales_packed },
         },
     },
     [HEED_LAYOUT_PAGED] = {
@@ -210,6 +229,8 @@ const struct heed_layout heed_layouts[HEED_LAYOUTS] = {
             [HEED_SOURCE_SLOT] = { HEED_NEED_MUST, &use_table },
             [HEED_SOURCE_LEN] = { HEED_NEED_MUST, &use_lengths },
             [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
+            [HEED_SOURCE_K_SCALE] = { HEED_NEED_MAY, &use_scales_paged },
+            [HEED_SOURCE_V_SCALE] = { HEED_NEED_MAY, &use_scales_paged },
         },
     },
     [HEED_LAYOUT_RING] = {
@@ -218,6 +239,8 @@ const struct heed_layout heed_layouts[HEED_LAYOUTS] = {
             [HEED_SOURCE_SLOT] = { HEED_NEED_MUST, &use_heads },
             [HEED_SOURCE_LEN] = { HEED_NEED_MUST, &use_lengths },
             [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
+            [HEED_SOURCE_K_SCALE] = { HEED_NEED_MAY, &use_scales },
+            [HEED_SOURCE_V_SCALE] = { HEED_NEED_MAY, &use_scales },
         },
     },
     [HEED_LAYOUT_LISTED] = {
@@ -227,6 +250,8 @@ const struct heed_layout heed_layouts[HEED_LAYOUTS] = {
             [HEED_SOURCE_SLOT] = { HEED_NEED_MUST, &use_runs },
             [HEED_SOURCE_LEN] = { HEED_NEED_MAY, &use_lengths },
             [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
+            [HEED_SOURCE_K_SCALE] = { HEED_NEED_MAY, &use_scales },
+            [HEED_SOURCE_V_SCALE] = { HEED_NEED_MAY, &use_scales },
         },
     },
 };

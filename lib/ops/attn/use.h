@@ -26,7 +26,9 @@ enum {
     HEED_AXIS_ROWS = 32,
     HEED_AXIS_BLOCKS = 64,          /* of rows: a SEGMENT's block, a LISTED source's rows */
     HEED_AXIS_KEYS = 128,
-    HEED_AXIS_CHANNELS = 256        /* of q and k */
+    HEED_AXIS_CHANNELS = 256,       /* of q and k */
+    HEED_AXIS_STORED = 512,         /* rows of k, whatever keys they hold */
+    HEED_AXIS_PAGES = 1024          /* pages of k */
 };
 
 /* What the batch axes may be. */
@@ -66,7 +68,8 @@ struct heed_slot_field {
 enum heed_level { HEED_LEVEL_DESC, HEED_LEVEL_SOURCE, HEED_LEVEL_TERM, HEED_LEVEL_BIAS,
                   HEED_LEVELS };
 enum { HEED_DESC_Q_POS, HEED_DESC_BEGIN, HEED_DESC_LEN, HEED_DESC_SLOTS };
-enum { HEED_SOURCE_SLOT, HEED_SOURCE_LEN, HEED_SOURCE_MASK, HEED_SOURCE_SLOTS };
+enum { HEED_SOURCE_SLOT, HEED_SOURCE_LEN, HEED_SOURCE_MASK, HEED_SOURCE_K_SCALE,
+       HEED_SOURCE_V_SCALE, HEED_SOURCE_SLOTS };
 enum { HEED_TERM_SLOT, HEED_TERM_SLOTS };
 enum { HEED_BIAS_T, HEED_BIAS_U, HEED_BIAS_MAP, HEED_BIAS_Q_COORD, HEED_BIAS_K_COORD,
        HEED_BIAS_SLOTS };

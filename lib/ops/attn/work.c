@@ -4,6 +4,7 @@
  * The useful work of a plan, counted from the reach of its rows. An estimate where only run knows:
  * masks, lengths, list entries and loaded ranges count at their bound. Long row axes are sampled.
  */
+#include "../../core/dtype.h"
 #include "../../spans.h"
 
 #define ROWS_COUNTED 65536
@@ -95,13 +96,24 @@ static double row_count(const struct heed_checked *attn, const struct heed_lower
     return sum;
 }
 
-static double view_bytes(const struct heed_view *view)
+/* dtype 0, no such array: 0. */
+static double array_bytes(uint32_t dtype, const int64_t shape[6], const int64_t stride[6])
 {
-    double n = view->dtype == 0 ? 0 : view->dtype == HEED_F32 ? 4 : 2;
+    double n = (double)heed_dtype_size(dtype);
 
     for (int i = 0; i < 6; i++)
-        n *= view->stride[i] == 0 && view->shape[i] > 1 ? 1 : (double)view->shape[i];
+        n *= stride[i] == 0 && shape[i] > 1 ? 1 : (double)shape[i];
     return n;
+}
+
+static double view_bytes(const struct heed_view *view)
+{
+    return array_bytes(view->dtype, view->shape, view->stride);
+}
+
+static double scale_bytes(const struct heed_aux *scale)
+{
+    return array_bytes(scale->dtype, scale->shape, scale->stride);
 }
 
 /* How much of k and v the items can read at most: of pages there may be more than they name. */
@@ -133,7 +145,9 @@ void heed_spans_work(const struct heed_checked *attn, const struct heed_lowered 
         products *= (double)attn->n_q / (double)counted;
     for (uint32_t s = 0; s < attn->n_sources; s++)
         moved += source_share(attn, &attn->sources[s]) *
-                 (view_bytes(&attn->sources[s].k) + view_bytes(&attn->sources[s].v));
+                 (view_bytes(&attn->sources[s].k) + view_bytes(&attn->sources[s].v) +
+                  scale_bytes(&attn->sources[s].k_scale) +
+                  scale_bytes(&attn->sources[s].v_scale));
     products *= (double)attn->n_batch * (double)attn->heads;
     *flops = clip(products * 2);
     *bytes = clip(moved);
