@@ -396,10 +396,14 @@ HK_FN void hk_block_few(const struct hk_strip *st, HK_GLOBAL const struct hk_sub
                       (HK_GLOBAL const char *)st->zeros, &v);
     hk_few_scores(st, &k, &v);
     hk_block_softmax(st, sub, view, block, 0);
-    if (hk_tiles_agree(st))
-        hk_few_weigh(st, &k, hk_next_block(st, sub, block), &v);
-    else
+    if (!hk_tiles_agree(st)) {
         hk_block_weigh(st, sub, view, block, visible, 0);
+        return;
+    }
+    /* The K rows of the next block, where one follows: else of none. */
+    hk_block_rows_list(&st->k_rows, (block + 1) * HK_BLOCK, hk_block_aligned(sub) ? st->len : 0,
+                       (HK_GLOBAL const char *)st->zeros, &k);
+    hk_few_weigh(st, &k, &v);
 }
 
 HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,

@@ -33,6 +33,36 @@ struct hk_block_rows {
     hk_u32 dtype;
 };
 
+/* Rows from i on that lie at one stride. */
+HK_FN hk_i64 hk_rows_run(const struct hk_matrix *m, hk_i64 i)
+{
+    if (m->layout == HK_LAYOUT_PAGED)
+        return m->page_rows - (i - hk_row_entry(m, i) * m->page_rows);
+    return m->layout == HK_LAYOUT_RING && i < m->rows - m->first ? m->rows - m->first - i
+                                                                 : HK_BLOCK;
+}
+
+/* Rows first .. first + 63; those from `end` on and those that are not there are `absent`. */
+HK_FN void hk_block_rows_list(const struct hk_matrix *m, hk_i64 first, hk_i64 end,
+                              HK_GLOBAL const char *absent, struct hk_block_rows *out)
+{
+    const hk_i64 row = m->row * hk_size(m->dtype);
+    const int n = (int)hk_max(hk_min(end - first, HK_BLOCK), 0);
+    int i = 0;
+
+    out->dtype = m->dtype;
+    while (i < n) {
+        const int stop = (int)hk_min(i + hk_rows_run(m, first + i), n);
+        const int there = hk_row_present(m, first + i);
+        HK_GLOBAL const char *at = there ? hk_row_at(m, first + i) : absent;
+
+        for (; i < stop; i++, at += there ? row : 0)
+            out->at[i] = at;
+    }
+    for (; i < HK_BLOCK; i++)
+        out->at[i] = absent;
+}
+
 /* Rows of the keys in `visible`; those of the others are `absent`. */
 HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *m,
                              HK_GLOBAL const struct hk_sub *sub, const struct hk_sub_view *view,
@@ -40,18 +70,15 @@ HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *
                              struct hk_block_rows *out)
 {
     HK_COPY(struct hk_reach, reach, st->reach[0]);
-    const hk_i64 row = m->row * hk_size(m->dtype), first = block * HK_BLOCK;
+    const hk_i64 first = block * HK_BLOCK;
     const int direct = hk_block_aligned(sub);
     int i;
 
-    out->dtype = m->dtype;
-    if (direct && visible == ~(hk_u64)0 && hk_rows_even(m, first, first + HK_BLOCK - 1)) {
-        HK_GLOBAL const char *at = hk_row_at(m, first);
-
-        for (i = 0; i < HK_BLOCK; i++)
-            out->at[i] = at + i * row;
+    if (direct && visible == ~(hk_u64)0) {
+        hk_block_rows_list(m, first, first + HK_BLOCK, absent, out);
         return;
     }
+    out->dtype = m->dtype;
     for (i = 0; i < HK_BLOCK; i++) {
         if (!(visible >> i & 1))
             out->at[i] = absent;
@@ -68,18 +95,16 @@ HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *
 struct hk_ahead {
     HK_GLOBAL const char *at;           /* the next line */
     HK_GLOBAL const char *const *rows;
-    hk_i64 shift;                       /* bytes from rows[i] to what is fetched */
     hk_i64 row, left, lines;            /* row of the next line, lines left in it; of every row */
     hk_i64 rate;                        /* lines at a time, 0: nothing is left */
 };
 
 /* steps: how often hk_ahead_step will be called. */
-HK_FN void hk_ahead_begin(struct hk_ahead *a, const struct hk_block_rows *rows, hk_i64 shift,
-                          hk_i64 channels, hk_i64 steps)
+HK_FN void hk_ahead_begin(struct hk_ahead *a, const struct hk_block_rows *rows, hk_i64 channels,
+                          hk_i64 steps)
 {
     a->rows = rows->at;
-    a->shift = shift;
-    a->at = rows->at[0] + shift;
+    a->at = rows->at[0];
     a->row = 0;
     a->lines = a->left = (channels * hk_size(rows->dtype) + HK_LINE - 1) / HK_LINE;
     a->rate = steps > 0 ? (HK_BLOCK * a->lines + steps - 1) / steps : 0;
@@ -96,23 +121,10 @@ HK_INLINE void hk_ahead_step(struct hk_ahead *a)
             continue;
         a->left = a->lines;
         if (++a->row < HK_BLOCK)
-            a->at = a->rows[a->row] + a->shift;
+            a->at = a->rows[a->row];
         else
             a->rate = 0;
     }
-}
-
-/* Bytes from the K rows of a block to those of the next; 0: there is none, or its rows are no such
- * distance away. */
-HK_FN hk_i64 hk_next_block(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                           hk_i64 block)
-{
-    const hk_i64 end = (block + 2) * HK_BLOCK;
-
-    if (!hk_block_aligned(sub) || end > st->len ||
-        !hk_rows_even(&st->k_rows, block * HK_BLOCK, end - 1))
-        return 0;
-    return HK_BLOCK * st->k_rows.row * hk_size(st->k_rows.dtype);
 }
 
 /* ---- scores ---- */
@@ -204,7 +216,7 @@ HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *
     hk_i64 t, m;
     int i;
 
-    hk_ahead_begin(&ahead, v, 0, st->call->plan->d_v, slices * steps);
+    hk_ahead_begin(&ahead, v, st->call->plan->d_v, slices * steps);
     for (t = 0; t < d; t += HK_SLICE) {
         const hk_i64 end = hk_min(t + HK_SLICE, d);
 
@@ -346,8 +358,8 @@ HK_FN int hk_run_end(hk_u64 mask, int start)
 }
 
 /* The weights of all tiles, of which each has one mask, with V. Meanwhile the K of the next block
- * is fetched, `shift` bytes behind that of this one (0: it is not). */
-HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *k, hk_i64 shift,
+ * is fetched. */
+HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *next,
                         const struct hk_block_rows *v)
 {
     const hk_i64 vecs = 2 * ((hk_vecs_of(hk_min(st->n_rows, HK_R)) + 1) / 2);
@@ -355,9 +367,7 @@ HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *k
     struct hk_ahead ahead;
     hk_i64 m;
 
-    hk_ahead_begin(&ahead, k, shift, st->call->plan->d,
-                   shift != 0 ? st->tiles * columns * HK_BLOCK : 0);
-
+    hk_ahead_begin(&ahead, next, st->call->plan->d, st->tiles * columns * HK_BLOCK);
     for (m = 0; m < st->tiles; m++) {
         const struct hk_tile tile = hk_strip_tile(st, m);
         hk_u64 left = st->tile_masks[m] ? tile.masks[0] : 0;
