@@ -177,7 +177,7 @@ HK_INLINE void hk_band_tile_add(const struct hk_band_tile *tile, const int rows,
         for (u = 0; u < vecs; u++)
             acc[i][u] = hkv_set(0.0f);
     }
-    for (t = 0; t < d; t++, band += width, q++, k += HK_PANEL) {
+    for (t = 0; t < d; t++, band += width, q++, k = by_key ? k + HK_PANEL : k) {
         hk_vec b[HK_BAND_VECS];
 
         HK_UNROLL
@@ -246,7 +246,7 @@ HK_FN void hk_band_add(const struct hk_strip *st, const struct hk_band *band, hk
             continue;
         for (r = 0; r < rows; r++)
             tile.valid[r] = valid[r] >> n;
-        tile.k = band->k + n * d;
+        tile.k = band->k ? band->k + n * d : 0;
         tile.band = st->band + at + n;
         tile.s = st->s + row * HK_BLOCK + n;
         if (rows == 1 && band->k)
