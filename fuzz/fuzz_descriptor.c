@@ -93,18 +93,20 @@ static const void *array_take(const void *given, uint32_t count, uint32_t *size,
     return block_take(count <= COUNT_MOST ? (size_t)count * *size : 0);
 }
 
-/* Elements as heed reads them: longer ones are cut. */
+/* Elements as heed reads them: longer ones are cut, shorter ones end with zeros. */
 static void elements_copy(void *to, const void *from, uint32_t count, uint32_t size, size_t known)
 {
+    memset(to, 0, count * known);
     for (uint32_t i = 0; i < count; i++)
-        memcpy((char *)to + i * known, (const char *)from + (size_t)i * size, known);
+        memcpy((char *)to + i * known, (const char *)from + (size_t)i * size,
+               size < known ? size : known);
 }
 
 /* The caller's elements lie at any multiple of their size. */
 static void element_put(const void *array, uint32_t i, uint32_t size, const void *from,
                         size_t known)
 {
-    memcpy((char *)(uintptr_t)array + (size_t)i * size, from, known);
+    memcpy((char *)(uintptr_t)array + (size_t)i * size, from, size < known ? size : known);
 }
 
 static void sources_take(void)
@@ -113,7 +115,9 @@ static void sources_take(void)
     const size_t known = sizeof(heed_source);
 
     d->sources = array_take(d->sources, d->n_sources, &d->source_size, known);
-    if (!d->sources || d->n_sources > COUNT_MOST || d->source_size < known)
+    /* From the first version on, which ends before the scales. */
+    if (!d->sources || d->n_sources > COUNT_MOST ||
+        d->source_size < offsetof(heed_source, k_scale_slot))
         return;
     elements_copy(w.sources, d->sources, d->n_sources, d->source_size, known);
     for (uint32_t i = 0; i < d->n_sources; i++) {
