@@ -32,4 +32,9 @@ _Noreturn void fuzz_fail(const char *file, int line, const char *format, ...)
 #define FUZZ_REQUIRE(condition, ...) \
     ((condition) ? (void)0 : fuzz_fail(__FILE__, __LINE__, __VA_ARGS__))
 
+static inline size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 #endif

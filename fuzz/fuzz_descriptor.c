@@ -19,6 +19,7 @@
 #include <string.h>
 
 enum {
+    SOURCE_LEAST = offsetof(heed_source, k_scale_slot),    /* the first version of a source */
     COUNT_MOST = 80,            /* elements of an array that is there: more than heed takes */
     SPAN_MOST = 1 << 16,        /* bytes of constant data */
     BLOCKS = 2 + 2 * COUNT_MOST + COUNT_MOST,
@@ -88,9 +89,7 @@ static uint32_t small_size(uint32_t size, size_t known)
 static const void *array_take(const void *given, uint32_t count, uint32_t *size, size_t known)
 {
     *size = small_size(*size, known);
-    if (!given)
-        return NULL;
-    return block_take(count <= COUNT_MOST ? (size_t)count * *size : 0);
+    return given ? block_take(count <= COUNT_MOST ? (size_t)count * *size : 0) : NULL;
 }
 
 /* Elements as heed reads them: longer ones are cut, shorter ones end with zeros. */
@@ -98,15 +97,14 @@ static void elements_copy(void *to, const void *from, uint32_t count, uint32_t s
 {
     memset(to, 0, count * known);
     for (uint32_t i = 0; i < count; i++)
-        memcpy((char *)to + i * known, (const char *)from + (size_t)i * size,
-               size < known ? size : known);
+        memcpy((char *)to + i * known, (const char *)from + (size_t)i * size, least(size, known));
 }
 
 /* The caller's elements lie at any multiple of their size. */
 static void element_put(const void *array, uint32_t i, uint32_t size, const void *from,
                         size_t known)
 {
-    memcpy((char *)(uintptr_t)array + (size_t)i * size, from, size < known ? size : known);
+    memcpy((char *)(uintptr_t)array + (size_t)i * size, from, least(size, known));
 }
 
 static void sources_take(void)
@@ -115,9 +113,7 @@ static void sources_take(void)
     const size_t known = sizeof(heed_source);
 
     d->sources = array_take(d->sources, d->n_sources, &d->source_size, known);
-    /* From the first version on, which ends before the scales. */
-    if (!d->sources || d->n_sources > COUNT_MOST ||
-        d->source_size < offsetof(heed_source, k_scale_slot))
+    if (!d->sources || d->n_sources > COUNT_MOST || d->source_size < SOURCE_LEAST)
         return;
     elements_copy(w.sources, d->sources, d->n_sources, d->source_size, known);
     for (uint32_t i = 0; i < d->n_sources; i++) {
