@@ -53,6 +53,8 @@ HK_FN float hk_element(hk_u32 dtype, HK_GLOBAL const char *base, hk_i64 index)
         return ((HK_GLOBAL const float *)base)[index];
     if (dtype == HK_F16)
         return hk_load_f16((HK_GLOBAL const hk_u16 *)base + index);
+    if (dtype != HK_BF16)       /* bytes have scales: their callers widen them */
+        HK_UNREACHABLE();
     return hk_from_bf16(((HK_GLOBAL const hk_u16 *)base)[index]);
 }
 

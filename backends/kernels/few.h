@@ -254,7 +254,7 @@ HK_INLINE void hk_few_load(HK_GLOBAL const char *row, const hk_u32 dtype, hk_i64
     } else if (dtype == HK_F16) {
         b[0] = hkv_load_f16((HK_GLOBAL const hk_u16 *)row + t);
         b[1] = hkv_load_f16((HK_GLOBAL const hk_u16 *)row + t + HKV_LANES);
-    } else {
+    } else {                    /* hk_few_values_* name the types */
         hkv_load_pairs_bf16((HK_GLOBAL const hk_u16 *)row + t, b);
     }
 }
@@ -340,8 +340,10 @@ HK_INLINE void hk_few_channels(HK_GLOBAL const float *p, const struct hk_block_r
             hk_few_channels(p, v, HK_F32, first, end, o, width, ahead, rows);                      \
         else if (v->dtype == HK_F16)                                                               \
             hk_few_channels(p, v, HK_F16, first, end, o, width, ahead, rows);                      \
-        else                                                                                       \
+        else if (v->dtype == HK_BF16)                                                              \
             hk_few_channels(p, v, HK_BF16, first, end, o, width, ahead, rows);                     \
+        else                                                                                       \
+            HK_UNREACHABLE();                                                                      \
     }
 HK_FEW_TILES(HK_FEW_VALUES)
 #undef HK_FEW_VALUES

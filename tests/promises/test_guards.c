@@ -257,6 +257,17 @@ END_TEST
 
 enum { K_B = 3, K_N = 640, K_D = 64 };
 
+/* The run with protected memory gives what the other one gave. */
+static void keys_judge(const float *o, int64_t n_q, float *want, int protect)
+{
+    const size_t bytes = (size_t)(K_B * n_q * K_D) * sizeof(float);
+
+    if (protect)
+        ck_assert_int_eq(memcmp(o, want, bytes), 0);
+    else
+        memcpy(want, o, bytes);
+}
+
 /* Items of 70, 0 and 130 keys; whole blocks of 64 keys beyond are protected: item by item, or where
  * the items share K and V, beyond the longest. */
 static void capacity_try(const struct place *p, int shared, int64_t n_q, float *want, int protect)
@@ -297,10 +308,7 @@ static void capacity_try(const struct place *p, int shared, int64_t n_q, float *
         }
     }
     place_run(p, &desc, args);
-    if (protect)
-        ck_assert_int_eq(memcmp(o, want, (size_t)(K_B * n_q * K_D) * sizeof(float)), 0);
-    else
-        memcpy(want, o, (size_t)(K_B * n_q * K_D) * sizeof(float));
+    keys_judge(o, n_q, want, protect);
     munmap(kv, 2 * K_B * item);
     free(q);
     free(o);
@@ -373,10 +381,7 @@ static void pages_try(const struct place *p, int64_t n_q, float *want, int prote
             ck_assert_int_eq(mprotect(kv + (size_t)i * page, page, PROT_NONE), 0);
     }
     place_run(p, &desc, args);
-    if (protect)
-        ck_assert_int_eq(memcmp(o, want, (size_t)(K_B * n_q * K_D) * sizeof(float)), 0);
-    else
-        memcpy(want, o, (size_t)(K_B * n_q * K_D) * sizeof(float));
+    keys_judge(o, n_q, want, protect);
     guarded_finish(&g);
     munmap(kv, 2 * heap);
     free(q);
