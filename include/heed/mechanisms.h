@@ -492,9 +492,9 @@ HEED_API HEED_MUST_CHECK heed_status heed_deberta(const heed_deberta_desc *desc,
  *     row i sees every key of `top`
  *
  * Pang et al. 2022 (Long document summarization with top-down and bottom-up inference). The units
- * are pooled from the rows of the fine level by heed_pool_run() with HEED_TAIL_CEIL, whose y_len and
- * y_mask are `top.len` and `top.mask`: HEED_POOL_MEAN is AvgPool, HEED_POOL_WEIGHTED AdaPool, with
- * weights 0 and -Inf OracleAdaPool. Where q comes from the units as well, this is the full
+ * are pooled from the rows of the fine level by heed_pool_run() with HEED_TAIL_CEIL, whose y_len
+ * and y_mask are `top.len` and `top.mask`: HEED_POOL_MEAN is AvgPool, HEED_POOL_WEIGHTED AdaPool,
+ * with weights 0 and -Inf OracleAdaPool. Where q comes from the units as well, this is the full
  * self-attention of the top level. Bottom-up windows: heed_longformer(). Pairs: n_q M.
  */
 typedef struct heed_top_down_desc {
@@ -564,8 +564,8 @@ typedef struct heed_retrieval_desc {
     int64_t window;            /**< 0 .. 2^40, with a text; 0: all of it. */
 } heed_retrieval_desc;
 
-/** Fills `out` for retrieval: "What every builder answers"; HEED_E_NULL without a list, HEED_E_SHAPE
- * for n_q > n_k of a text, HEED_E_VALUE also for a window without a text. */
+/** Fills `out` for retrieval: "What every builder answers"; HEED_E_NULL without a list,
+ * HEED_E_SHAPE for n_q > n_k of a text, HEED_E_VALUE also for a window without a text. */
 HEED_API HEED_MUST_CHECK heed_status heed_retrieval(const heed_retrieval_desc *desc,
                                                     heed_mechanism *out, heed_report *report);
 

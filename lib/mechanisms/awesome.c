@@ -16,8 +16,8 @@ static heed_status ring_has_length(const struct heed_builder *b, const char *fie
 {
     if (head->t.ndim == 0 || memory->len.t.ndim > 0)
         return HEED_OK;
-    return heed_report_fill(b->report, HEED_E_NULL, field, 0, 0, "%s is absent, a ring has a length",
-                            field);
+    return heed_report_fill(b->report, HEED_E_NULL, field, 0, 0,
+                            "%s is absent, a ring has a length", field);
 }
 
 static void ring_add(struct heed_builder *b, const heed_keys *memory, uint32_t set, int64_t end,
