@@ -82,6 +82,23 @@ static inline void approx_mix(struct seen_row *row, int64_t d_score, struct appr
         o->x[at + c] = row_value(row, c, &o->e[at + c]);
 }
 
+/* The sum of n rows of `x`, which begin at these elements, times p: into element `at` of `o`. */
+static inline void approx_sum(const struct approx *x, const int64_t *row, const double *p,
+                              int64_t n, struct approx *o, int64_t at)
+{
+    for (int64_t c = 0; c < o->d; c++) {
+        double size = 0, slack = 0, sum = 0;
+
+        for (int64_t t = 0; t < n; t++) {
+            sum += p[t] * x->x[row[t] + c];
+            size += fabs(p[t]) * (fabs(x->x[row[t] + c]) + x->e[row[t] + c]);
+            slack += fabs(p[t]) * x->e[row[t] + c];
+        }
+        o->x[at + c] = sum;
+        o->e[at + c] = n > 0 ? slack + (double)(n + 2) * 0x1p-24 * size + 0x1p-149 : 0;
+    }
+}
+
 /* ---- attention ---- */
 
 struct approx_keys {

@@ -338,7 +338,8 @@ static void long_attention(struct long_stream *s, heed_attn_args *args, heed_kv_
     const heed_awesome_desc desc = {
         .size = sizeof(desc), .flags = HEED_AWESOME_CAUSAL, .q = q.t, .o = s->o.t,
         .text = { .k = s->x.t, .v = s->x.t },
-        .memory = { .k = s->memory.rows.t, .v = s->memory.rows.t, .len = { s->memory.len.t, NULL } },
+        .memory = { .k = s->memory.rows.t, .v = s->memory.rows.t,
+                    .len = { s->memory.len.t, NULL } },
         .compressed = { .k = s->compressed.rows.t, .v = s->compressed.rows.t,
                         .len = { s->compressed.len.t, NULL } },
         .memory_head = { s->memory.head.t, NULL },

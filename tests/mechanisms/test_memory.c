@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Memories and prefixes (Transformer-XL, Compressive Transformer, AWESOME, salient keys and values),
- * Hepos, and level 1 of the Poolingformer.
+ * Memories and prefixes (Transformer-XL, Compressive Transformer, AWESOME, salient keys and
+ * values), Hepos, and level 1 of the Poolingformer.
  */
 #include "faults.h"
 

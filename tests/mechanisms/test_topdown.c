@@ -168,22 +168,6 @@ static struct approx paper_attend(const struct units *from, const struct units *
                 : approx_attend(&q, &keys, 1, cross_sees, &c);
 }
 
-/* s = sum of p_n e_n as it is, for weights that are no softmax. */
-static void paper_sum(const struct approx *e, const int64_t *token, const double *p, int64_t n,
-                      double *s, double *bound)
-{
-    for (int64_t c = 0; c < e->d; c++) {
-        double size = 0;
-
-        for (int64_t t = 0; t < n; t++) {
-            s[c] += p[t] * e->x[token[t] + c];
-            size += fabs(p[t]) * (fabs(e->x[token[t] + c]) + e->e[token[t] + c]);
-            bound[c] += fabs(p[t]) * e->e[token[t] + c];
-        }
-        bound[c] += (double)(n + 2) * 0x1p-24 * size + 0x1p-149;
-    }
-}
-
 /* s_j = sum over the kernel tokens from j * stride on of p_n e_n, with p_n = 1 / how many there are
  * (AvgPool), the softmax of the given weights (AdaPool) or these (LINEAR). */
 static void paper_unit(const struct pooling *how, const struct units *from, const float *weights,
@@ -213,7 +197,7 @@ static void paper_unit(const struct pooling *how, const struct units *from, cons
         n++;
     }
     if (how->kind == HEED_POOL_LINEAR)
-        paper_sum(&from->rows, token, p, n, to->rows.x + at, to->rows.e + at);
+        approx_sum(&from->rows, token, p, n, &to->rows, at);
     else
         approx_mix(&row, 0, &to->rows, at);
 }
