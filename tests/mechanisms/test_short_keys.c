@@ -32,8 +32,10 @@ static void project(const struct job *j, const heed_array *x, const heed_array *
     to.t = (heed_tensor){ HEED_F32, 5, { B, H, SHORT, 1, d },
                           { y->t.stride[0], y->t.stride[1], y->t.stride[2], d, 1 } };
     call.desc.kind = HEED_POOL_LINEAR;
+    call.desc.tail = HEED_TAIL_CEIL;
     call.desc.kernel = call.desc.stride = N;
     GIVE(&call, x, from);
+    GIVE(&call, len, j->len);
     GIVE(&call, weights, j->weights);
     GIVE(&call, y, to);
     pool_run(&call);
@@ -96,8 +98,8 @@ static void compressed_run(void *p)
 
 /* ---- the papers ---- */
 
-/* Row i of E x, where E [SHORT][N]. */
-static struct approx paper_project(const heed_array *x, const heed_array *e)
+/* Row i of E x, where E [SHORT][N] is cut to the text. */
+static struct approx paper_project(const struct job *j, const heed_array *x)
 {
     const struct approx from = approx_of(x);
     struct approx to = approx_new(B, H, SHORT, from.d);
@@ -105,11 +107,13 @@ static struct approx paper_project(const heed_array *x, const heed_array *e)
     double p[N];
 
     for (int64_t at = 0; at < B * H * SHORT; at++) {
-        for (int64_t t = 0; t < N; t++) {
-            row[t] = approx_at(&from, at / SHORT / H, at / SHORT % H, t);
-            p[t] = (double)world_f32(e)[at % SHORT * N + t];
+        const int64_t b = at / SHORT / H, n = ((int64_t *)j->len.buf.handle)[b];
+
+        for (int64_t t = 0; t < n; t++) {
+            row[t] = approx_at(&from, b, at / SHORT % H, t);
+            p[t] = (double)world_f32(&j->weights)[at % SHORT * N + t];
         }
-        approx_sum(&from, row, p, N, &to, at * to.d);
+        approx_sum(&from, row, p, n, &to, at * to.d);
     }
     return to;
 }
@@ -167,7 +171,9 @@ static void job_judge(const struct job *j, struct approx k, struct approx v, con
 
 static struct job job_new(int64_t rows)
 {
+    static const int64_t length[B] = { N, 32 };
     struct job j = {
+        .len = world_array(HEED_I64, B, 1, -1, -1, -1),
         .q = world_floats(HEED_F32, B, H, N, D),
         .k = world_floats(HEED_F32, B, H, N, D),
         .v = world_floats(HEED_F32, B, H, N, D_V),
@@ -178,6 +184,7 @@ static struct job job_new(int64_t rows)
 
     for (int64_t i = 0; i < world_count(&j.q); i++)
         world_f32(&j.q)[i] *= 0.125f;
+    memcpy(j.len.buf.handle, length, sizeof(length));
     return j;
 }
 
@@ -202,7 +209,7 @@ LOOP_TEST(linformer, world_devices())
     for (int64_t i = 0; i < SHORT * N; i++)
         world_f32(&j.weights)[i] *= 0.03125f;
     linformer_run(&j);
-    job_judge(&j, paper_project(&j.k, &j.weights), paper_project(&j.v, &j.weights), "Linformer");
+    job_judge(&j, paper_project(&j, &j.k), paper_project(&j, &j.v), "Linformer");
     job_same(&j, linformer_run);
 }
 
@@ -211,21 +218,20 @@ LOOP_TEST(linformer, world_devices())
 LOOP_TEST(memory_compressed, world_devices())
 {
     static const float taps[TAPS] = { 0.5f, -0.25f, 0.375f };
-    static const int64_t length[B] = { N, 32 };
     struct job j;
 
     world_open(_i);
     j = job_new((N + TAPS - 1) / TAPS);
+    j.len.t = heed_array_dense(HEED_I64, NULL, 1, &(int64_t){ B }).t;
     j.null_k = world_floats(HEED_F32, 1, H, 1, D);
     j.null_v = world_floats(HEED_F32, 1, H, 1, D_V);
-    j.len = world_array(HEED_I64, B, -1, -1, -1, -1);
     j.short_len = world_array(HEED_I64, B, -1, -1, -1, -1);
     j.weights = world_array(HEED_F32, B, 1, N, -1, -1);
     for (int64_t b = 0; b < B; b++) {
-        ((int64_t *)j.len.buf.handle)[b] = length[b];
+        const int64_t n = ((int64_t *)j.len.buf.handle)[b];
+
         for (int64_t t = 0; t < N; t++)
-            world_f32(&j.weights)[b * N + t] =
-                t < length[b] ? taps[(t + TAPS * N - length[b]) % TAPS] : NAN;
+            world_f32(&j.weights)[b * N + t] = t < n ? taps[(t + TAPS * N - n) % TAPS] : NAN;
     }
     compressed_run(&j);
     /* the null key is shared by the batch */
