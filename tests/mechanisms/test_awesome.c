@@ -11,7 +11,7 @@ WORLD_OPERATION(push)
 WORLD_OPERATION(pool)
 
 /* A row of a layer's input: q in channels 0.., k in D.., v all W of them. */
-enum { B = 2, H = 2, D = 4, W = 10, L = 13, C_U = 9, C_C = 4, RATIO = 5, STEPS = 9 };
+enum { B = 2, H = 2, D = 4, W = 10, L = 13, C_U = 8, C_C = 4, RATIO = 5, STEPS = 9 };
 
 /* A ring as push has it. */
 struct ring {
@@ -19,7 +19,7 @@ struct ring {
 };
 
 struct stream {
-    bool causal;
+    bool causal, in_order;              /* in_order: memories begin with their oldest row */
     struct ring memory, compressed;
     heed_array x[STEPS], x_len[STEPS], o[STEPS];
     heed_array fallen, fallen_len, packed, packed_len;
@@ -58,7 +58,7 @@ static void segment_attend(const struct stream *s, int t)
 {
     const heed_array q = array_cut(&s->x[t], 0, D);
     heed_mechanism m = { .size = sizeof(m) };
-    const heed_awesome_desc desc = {
+    heed_awesome_desc desc = {
         .size = sizeof(desc),
         .flags = s->causal ? HEED_AWESOME_CAUSAL : 0,
         .q = q.t,
@@ -76,6 +76,8 @@ static void segment_attend(const struct stream *s, int t)
     };
     heed_buf slots[HEED_MECHANISM_SLOTS] = { { 0 } };
 
+    if (s->in_order)
+        desc.memory_head = desc.compressed_head = (heed_slot){ .data = NULL };
     slots[HEED_MECHANISM_LEN - 1] = s->x_len[t].buf;
     slots[HEED_MECHANISM_LEN_2 - 1] = s->memory.len.buf;
     slots[HEED_MECHANISM_LEN_3 - 1] = s->compressed.len.buf;
@@ -301,6 +303,40 @@ LOOP_TEST(short_segments, world_devices())
     world_open(_i);
     stream_new(&s, 3);
     stream_prove(&s);
+}
+
+/* The rows of a ring in the order of their age. */
+static struct ring ring_turned(const struct ring *r, int64_t capacity)
+{
+    struct ring turned = ring_new(capacity, W);
+
+    turned.len = r->len;
+    for (int64_t x = 0; x < B * H * capacity; x++) {
+        const int64_t b = x / capacity / H, h = x / capacity % H, g = x % capacity;
+        const int64_t head = ((int64_t *)r->head.buf.handle)[b];
+
+        memcpy(world_row(&turned.rows, b, h, g), world_row(&r->rows, b, h, (head + g) % capacity),
+               W * sizeof(float));
+    }
+    return turned;
+}
+
+LOOP_TEST(rings_are_rows_in_the_order_of_their_age, world_devices())
+{
+    struct stream s = { .causal = true }, turned;
+
+    world_open(_i);
+    stream_new(&s, L);
+    stream_run(&s);
+    turned = s;
+    turned.in_order = true;
+    turned.memory = ring_turned(&s.memory, C_U);
+    turned.compressed = ring_turned(&s.compressed, C_C);
+    ck_assert_int_ne(((int64_t *)s.memory.head.buf.handle)[0], 0);
+    turned.o[0] = world_array(HEED_F32, B, H, L, W, -1);
+    segment_attend(&s, 0);
+    segment_attend(&turned, 0);
+    world_same(&s.o[0], &turned.o[0], "the bits of rows in their order");
 }
 
 /* ---- a million rows ---- */

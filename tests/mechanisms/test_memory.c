@@ -186,6 +186,40 @@ LOOP_TEST(awesome, world_devices())
     }
 }
 
+/* The newest row of the memory is at -1, that of the compressed one before all the room of it. */
+static double memories_bias(const struct world_of *w, int64_t b, int64_t h, int64_t i, int set,
+                            int64_t j)
+{
+    const int64_t end[3] = { 0, 0, -w->set[1].n };
+    const int64_t place = set == 0 ? j : end[set] + j - w->set[set].len[b];
+
+    (void)h;
+    return -0.25 * fabs((double)(place - i));
+}
+
+static void awesome_with_distances(struct world_of *w)
+{
+    static const float slopes[2] = { 0.25f, 0.25f };
+
+    awesome_build(w);
+    w->m.slots[HEED_MECHANISM_TABLE - 1] = world_slot(HEED_F32, 1, 2, 1, 1, 1, slopes);
+    w->m.biases[0] = (heed_bias){ .kind = HEED_BIAS_ALIBI, .t = HEED_MECHANISM_TABLE };
+    for (int s = 0; s < 3; s++)
+        w->m.sources[s].n_biases = 1;
+}
+
+LOOP_TEST(both_memories_end_before_the_text, world_devices())
+{
+    struct world_of w = world_sized("awesome, distances", 20, 20, memory_times,
+                                    awesome_with_distances);
+
+    w.n_sets = 3;
+    w.bias = memories_bias;
+    w.set[1] = (struct key_set){ .n = 12, .has_len = true };
+    w.set[2] = (struct key_set){ .n = 6, .has_len = true };
+    mechanism_prove(&w, _i);
+}
+
 /* ---- Huang et al. 2021 ---- */
 
 /* Of every s positions each head has one, and heads take turns. */
