@@ -161,6 +161,27 @@ OPERATIONS = {
 }
 
 
+def mechanisms_do_the_work_of_their_pictures():
+    names = [line.split()[0] for line in run(info, '--pattern', 'list').stdout.splitlines()]
+    shape = 'n=48,h=1,d=8'
+    # How much more than what is seen plans count: borders, which are large here, keys that two
+    # terms name; a DOT bias is half a pair more.
+    small = {'longformer': ('window=5,globals=2', 1, 1.05), 'bigbird': ('block=4', 1, 1.25),
+             'hepos': ('queries=24', 1, 1), 'lsg-stride': ('block=4,globals=3', 1, 1.2),
+             'compressive': ('memory=12,compressed=6', 1.5, 1.5)}
+    expect(set(small) <= set(names), 'patterns that are workloads')
+    for name, (own, least, most) in small.items():
+        load = '%s:%s,%s' % (name, shape, own)
+        picture = run(info, '--pattern', load).stdout.splitlines()
+        pairs = int(picture[1].split(': ')[1].split(' ')[0])
+        r = run(bench, '--device', 'reference', '--json', '--workload', load)
+        expect(r.returncode == 0, '%s: %s' % (load, r.stderr))
+        line = json.loads(r.stdout)
+        more = line['useful_gflops'] * line['median_s'] * 1e9 / (4 * 8 * pairs)
+        expect(line['workload'] == name and least * 0.9999 <= more <= most * 1.0001,
+               '%s: %d pairs are seen, %g times as many are counted' % (load, pairs, more))
+
+
 def operations_say_what_they_move(devices):
     support = json.loads(run(info, '--support', '--json').stdout)['support']
     offered = {(c['operation'], c['device']) for c in support if c['supported']}
@@ -221,6 +242,7 @@ if loader:
     bad_drivers_cost_a_line_of_the_list()
 wrong_arguments_are_one_line()
 results_are_complete(usable)
+mechanisms_do_the_work_of_their_pictures()
 operations_say_what_they_move(usable)
 scores_are_compared_with_their_products()
 comparisons_have_a_ratio()
