@@ -21,7 +21,7 @@ struct hk_strip_form {
 
 enum {
     HK_COPY_X, HK_COPY_Y, HK_COPY_FROM, HK_COPY_TO, HK_COPY_AT, HK_COPY_HEAD, HK_COPY_TABLE,
-    HK_COPY_LEN
+    HK_COPY_LEN, HK_COPY_Y_SCALE
 };
 
 struct hk_copy {
