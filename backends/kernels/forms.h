@@ -33,7 +33,7 @@ struct hk_copy {
 };
 
 enum { HK_PUSH_ROWS, HK_PUSH_HEAD, HK_PUSH_LEN, HK_PUSH_X, HK_PUSH_X_LEN, HK_PUSH_OUT,
-       HK_PUSH_OUT_LEN };
+       HK_PUSH_OUT_LEN, HK_PUSH_ROWS_SCALE };
 
 struct hk_push {
     struct hk_strip_form strip; /* rows: L, those of x */

@@ -177,13 +177,16 @@ HEED_API HEED_MUST_CHECK heed_status heed_copy_run(const heed_plan *plan, heed_q
 /**
  * A memory of at most C rows, first in, first out. Zero is the default everywhere.
  *
- *     rows     [batch...][H][C][d]      state; f32, f16 or bf16
+ *     rows     [batch...][H][C][d]      state; f32, f16, bf16 or i8
  *     head     [B], i64                 state: the place of the oldest row
  *     len      [B], i64                 state: how many rows there are
- *     x        [batch...][H][L][d]      the new rows, oldest first; the type of `rows`
+ *     x        [batch...][H][L][d]      the new rows, oldest first; the type of `rows`, for rows of
+ *                                       i8 f32, f16 or bf16
  *     x_len    [B], i32 or i64          optional: how many of them, clamped to [0, L]
  *     out      [batch...][H][L][d]      optional: what fell out; the type of `rows`
  *     out_len  [B], i64                 optional: how many rows fell out
+ *     rows_scale [batch...][H][C]       state; f32 or f16: of rows of i8, beside which it is
+ *                                       required, and of no others
  *
  * Logical row g of the memory lies in row (head + g) mod C. The sequence is the memory, oldest
  * first, then x. Its last min(C, total) rows stay; the others go to `out`, oldest first. Then
@@ -194,8 +197,11 @@ HEED_API HEED_MUST_CHECK heed_status heed_copy_run(const heed_plan *plan, heed_q
  *
  * A length outside [0, C] is clamped before it is used, a head outside [0, C) counts as 0. Rows of
  * `out` at or beyond out_len are written as +0. Rows of the memory that are not replaced keep what
- * they hold. Bits are copied. An attention whose terms show all of a source may read `rows` as a
- * DENSE source with `len`: the rows are those of the memory, in the order of storage. C = 0 is
+ * they hold. Bits are copied. Rows that stay in a memory of i8 are quantised (see Numerics), each
+ * with its scale in rows_scale at the place that it has in rows; what falls out of such a memory is
+ * lost, and `out` beside it is HEED_E_UNSUPPORTED. An attention whose terms show all of a source
+ * may read `rows` as a DENSE source with `len`, and rows_scale as its scales: the rows are those of
+ * the memory, in the order of storage. C = 0 is
  * legal: then everything falls out at once. Nothing is shifted: the work is O(L), whatever C is,
  * and the memory never grows. A zeroed head and len is the empty memory.
  *
@@ -209,6 +215,7 @@ typedef struct heed_push_desc {
     heed_tensor rows, head, len;
     heed_tensor x, x_len;
     heed_tensor out, out_len;
+    heed_tensor rows_scale;
 } heed_push_desc;
 
 /** Memory of one run: as heed_attn_args, one buf for each tensor of the descriptor. */
@@ -218,11 +225,14 @@ typedef struct heed_push_args {
     heed_buf rows, head, len;
     heed_buf x, x_len;
     heed_buf out, out_len;
+    heed_buf rows_scale;
 } heed_push_args;
 
 /** Says whether heed_push_plan() would succeed. Statuses as heed_copy_check(); HEED_E_NULL: rows,
- * head, len or x is absent; HEED_E_DTYPE also where x or out has another type than rows;
- * HEED_E_STRIDE any of the states and outputs. Any thread. */
+ * head, len or x is absent, or the rows_scale of rows of i8; HEED_E_VALUE also rows_scale beside
+ * other rows; HEED_E_DTYPE also where x (but for rows of i8) or out has another type than rows;
+ * HEED_E_STRIDE any of the states and outputs; HEED_E_UNSUPPORTED also `out` beside rows of i8. Any
+ * thread. */
 HEED_API HEED_MUST_CHECK heed_status heed_push_check(heed_device *device,
                                                      const heed_push_desc *desc,
                                                      heed_report *report);

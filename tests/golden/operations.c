@@ -117,9 +117,14 @@ static const struct push_row {
     uint32_t dtype;
     int64_t capacity, l;
     bool hostile;
+    uint32_t scale;             /* of bytes: that of their scales; then dtype is that of x */
 } pushes[] = {
-    { "push", HEED_F32, 17, 9, false },      { "push_f16", HEED_F16, 6, 20, false },
-    { "push_nothing_stays", HEED_F32, 0, 7, true }, { "push_hostile", HEED_BF16, 11, 9, true },
+    { "push", HEED_F32, 17, 9, false, 0 },
+    { "push_f16", HEED_F16, 6, 20, false, 0 },
+    { "push_nothing_stays", HEED_F32, 0, 7, true, 0 },
+    { "push_hostile", HEED_BF16, 11, 9, true, 0 },
+    { "push_quantises", HEED_F32, 17, 9, false, HEED_F32 },
+    { "push_quantises_hostile", HEED_F16, 7, 11, true, HEED_F16 },
 };
 
 static void push_make(struct golden_call *c, const void *from)
@@ -127,17 +132,26 @@ static void push_make(struct golden_call *c, const void *from)
     const struct push_row *row = from;
     enum { B = 4, H = 2, D = 11 };
 
-    state(c, FIELD(push, rows), row->dtype, DIMS(B, H, row->capacity, D));
+    state(c, FIELD(push, rows), row->scale ? HEED_I8 : row->dtype,
+          DIMS(B, H, row->capacity, D));
     fill_bits(c);
     state(c, FIELD(push, head), HEED_I64, DIMS(B));
     fill_ints(c, row->hostile ? -5 : 0, row->hostile ? 40 : row->capacity - 1);
     state(c, FIELD(push, len), HEED_I64, DIMS(B));
     fill_ints(c, row->hostile ? -5 : 0, row->hostile ? 40 : row->capacity);
     input(c, FIELD(push, x), row->dtype, DIMS(B, H, row->l, D));
-    fill_bits(c);
+    if (row->scale == 0)
+        fill_bits(c);
+    else
+        fill_rows(c, 2);
     input(c, FIELD(push, x_len), HEED_I64, DIMS(B));
     fill_ints(c, -1, row->l + 1);
-    output(c, FIELD(push, out), row->dtype, DIMS(B, H, row->l, D));
+    if (row->scale == 0) {
+        output(c, FIELD(push, out), row->dtype, DIMS(B, H, row->l, D));
+    } else {
+        state(c, FIELD(push, rows_scale), row->scale, DIMS(B, H, row->capacity));
+        fill_bits(c);
+    }
     output(c, FIELD(push, out_len), HEED_I64, DIMS(B));
 }
 

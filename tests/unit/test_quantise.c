@@ -1,12 +1,14 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Rows that copy quantises: the error that heed/memory.h promises, in double; what is said of rows
- * that are not ordinary; and attention over a cache that was quantised against one that was not.
+ * Rows that copy and push quantise: the error that heed/memory.h promises, in double; what is said
+ * of rows that are not ordinary; and attention over a cache that was quantised against one that was
+ * not.
  */
 #include "operation_world.h"
 
 WORLD_OPERATION(copy)
+WORLD_OPERATION(push)
 WORLD_OPERATION(attn)
 
 static float half_value(uint16_t bits)
@@ -234,6 +236,74 @@ TEST(scales_are_wanted_beside_bytes_alone)
     old.desc.y.dtype = HEED_F16;
     old.desc.size = offsetof(heed_copy_desc, y_scale);
     ck_assert_int_eq(heed_copy_check(world.device, &old.desc, &world.why), HEED_OK);
+}
+
+/* A memory that has gone round holds what copy makes of the rows that stayed. */
+LOOP_TEST(a_memory_holds_the_rows_of_copy, 2 * world_devices())
+{
+    enum { CAPACITY = 7, ALL = 23, STEP = 3, WIDE = 40 };
+    const uint32_t type = _i % 2 ? HEED_F16 : HEED_F32;
+    const size_t size = world_size(type);
+    struct push_call call = push_call();
+    struct bytes memory, want;
+    heed_array x, head, len;
+
+    world_open(_i / 2);
+    x = world_floats(HEED_BF16, 1, 1, ALL, WIDE);
+    want = quantised(&x, type);
+    memory = bytes_make(type, 1, 1, CAPACITY, WIDE);
+    head = world_array(HEED_I64, 1, -1, -1, -1, -1);
+    len = world_array(HEED_I64, 1, -1, -1, -1, -1);
+    *(int64_t *)head.buf.handle = *(int64_t *)len.buf.handle = 0;
+    GIVE(&call, rows, memory.rows);
+    GIVE(&call, rows_scale, memory.scale);
+    GIVE(&call, head, head);
+    GIVE(&call, len, len);
+    for (int at = 0; at < ALL; at += STEP) {
+        heed_array piece = x;
+
+        piece.t.shape[2] = at + STEP < ALL ? STEP : ALL - at;
+        piece.buf.offset += (uint64_t)at * WIDE * 2;
+        GIVE(&call, x, piece);
+        push_run(&call);
+    }
+    for (int i = 0; i < CAPACITY; i++) {
+        const size_t at = (size_t)((*(int64_t *)head.buf.handle + i) % CAPACITY);
+        const size_t from = (size_t)(ALL - CAPACITY + i);
+
+        ck_assert_mem_eq((char *)memory.rows.buf.handle + at * WIDE,
+                         (char *)want.rows.buf.handle + from * WIDE, WIDE);
+        ck_assert_mem_eq((char *)memory.scale.buf.handle + at * size,
+                         (char *)want.scale.buf.handle + from * size, size);
+    }
+}
+
+TEST(memories_of_bytes_have_scales)
+{
+    struct push_call call = push_call(), old;
+    struct bytes memory;
+
+    world_open(0);
+    memory = bytes_make(HEED_F32, 2, 3, 4, 5);
+    GIVE(&call, rows, memory.rows);
+    GIVE(&call, head, world_array(HEED_I64, 2, -1, -1, -1, -1));
+    GIVE(&call, len, world_array(HEED_I64, 2, -1, -1, -1, -1));
+    GIVE(&call, x, world_floats(HEED_BF16, 2, 3, 4, 5));
+    old = call;
+    FAILS(HEED_E_NULL, "rows_scale.ndim", push);
+    GIVE(&call, rows_scale, memory.scale);
+    ck_assert_int_eq(heed_push_check(world.device, &call.desc, &world.why), HEED_OK);
+    GIVE(&call, out, memory.rows);
+    FAILS(HEED_E_UNSUPPORTED, "out", push);
+    call.desc.out.dtype = HEED_BF16;
+    FAILS(HEED_E_DTYPE, "out.dtype", push);
+    call.desc.rows.dtype = HEED_BF16;
+    FAILS(HEED_E_VALUE, "rows_scale.ndim", push);
+    call.desc.size = offsetof(heed_push_desc, rows_scale); /* then it is not read */
+    ck_assert_int_eq(heed_push_check(world.device, &call.desc, &world.why), HEED_OK);
+    old.desc.size = call.desc.size;
+    call = old;
+    FAILS(HEED_E_NULL, "rows_scale.ndim", push);
 }
 
 /* ---- attention over what was appended ---- */

@@ -238,6 +238,7 @@ enum {
     DATA_ALIKE /* rows have the same elements in another order: only rounding tells them apart */
 };
 void fill_floats(struct fixed_problem *, struct part *);
+void fill_rows(struct fixed_problem *, struct part *); /* floats, or bytes of any bits */
 /* Words: "none rt short zero hostile", without its first one for lengths that must be there. */
 void fill_lengths(struct fixed_problem *, struct part *);
 /* Words: "none good hostile": within [0, bound); those, negative and far ones. */

@@ -50,17 +50,6 @@ static void fill_apart(struct fixed_problem *p, struct part *part)
     }
 }
 
-/* Bytes have no classes of contents: any bits. */
-static void fill_rows(struct fixed_problem *p, struct part *part)
-{
-    if (part->a.dtype != HEED_I8) {
-        fill_floats(p, part);
-        return;
-    }
-    for (int64_t i = 0; i < cf_array_count(&part->a); i++)
-        cf_array_set(&part->a, i, (uint32_t)(part_hash(p, part, i) >> 24 & 255));
-}
-
 #define ARRAY(member) #member, offsetof(heed_copy_desc, member), offsetof(heed_copy_args, member)
 #define FLOATS "f32 f16 bf16"
 
