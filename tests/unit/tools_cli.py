@@ -53,16 +53,16 @@ def info_describes_every_device():
     return [device['name'] for device in found['devices'] if device['usable']]
 
 
-def support_is_what_the_devices_offer(usable):
-    table, text = run(info, '--support'), run(info, '--support', '--json')
-    expect(table.returncode == 0 and text.returncode == 0, 'heed-info --support exits with 0')
+def table_is_whole(flag, kind, names, usable):
+    """The cells of heed-info's table: all that there are, the same as text and as JSON."""
+    table, text = run(info, flag), run(info, flag, '--json')
+    expect(table.returncode == 0 and text.returncode == 0, 'heed-info %s exits with 0' % flag)
     cells = json.loads(text.stdout)['support']
-    keys = [(c['operation'], c['device'], c['dtype'], c['numerics']) for c in cells]
+    keys = [(c[kind], c['device'], c['dtype'], c['numerics']) for c in cells]
     expect(len(set(keys)) == len(keys), 'every cell once')
     axes = [set(axis) for axis in zip(*keys)]
     expect(len(keys) == math.prod(len(axis) for axis in axes), 'no hole in the table')
-    expect(axes[0] == {'attn', 'copy', 'merge', 'pool', 'push', 'select'}
-           and set(usable) <= axes[1], 'every operation and usable device')
+    expect(axes[0] == names and set(usable) <= axes[1], 'every %s and usable device' % kind)
     expect(axes[2] == {'f32', 'f16', 'bf16'}, 'the types')
     expect(axes[3] == {'exact', 'repeat', 'fast', 'best'}, 'the promises')
     lines = table.stdout.splitlines()
@@ -70,13 +70,21 @@ def support_is_what_the_devices_offer(usable):
         expect(c['supported'] == (c['reason'] == '') == (c['status'] == 'HEED_OK'),
                'a reason just for what is refused: %s' % c)
         expect(c['reason'] in table.stdout, 'the table has the reason: %s' % c)
-    rows = [line for line in lines if line.startswith('attn')]
-    expect(len(rows) == len(axes[1]) * 3, 'a row for each operation, device and type')
+    rows = [line for line in lines if line.split()[:1] and line.split()[0] in names]
+    expect(len(rows) == len(names) * len(axes[1]) * 3,
+           'a row for each %s, device and type' % kind)
     starts = [lines[0].index(name) for name in ('device', 'dtype', 'exact', 'repeat', 'fast')]
     expect(all(row[start] != ' ' and row[start - 1] == ' ' for row in rows for start in starts),
            'columns align')
     expect(all(c['supported'] for c in cells if c['device'] == 'reference'),
            'the reference offers everything')
+
+
+def support_is_what_the_devices_offer(usable):
+    table_is_whole('--support', 'operation', {'attn', 'copy', 'merge', 'pool', 'push', 'select'},
+                   usable)
+    patterns = run(info, '--pattern', 'list').stdout.splitlines()
+    table_is_whole('--mechanisms', 'mechanism', {line.split()[0] for line in patterns}, usable)
 
 
 def bad_drivers_cost_a_line_of_the_list():

@@ -137,7 +137,7 @@ static void print_table(const struct found *found)
 
 static int usage(FILE *to, int code)
 {
-    fprintf(to, "usage: heed-info [--support] [--json] [--wait SECONDS]\n"
+    fprintf(to, "usage: heed-info [--support|--mechanisms] [--json] [--wait SECONDS]\n"
             "       heed-info --pattern NAME[:key=value,...]|list [--head N] [--svg]\n"
             "Prints heed's version, the backends compiled in, and every device with the reason\n"
             "why it cannot be used, or gives other bits than the reference, if so. Devices that\n"
@@ -146,6 +146,7 @@ static int usage(FILE *to, int code)
             "nowhere), or \"heed\" in XDG_CACHE_HOME or ~/.cache.\n"
             "  --support  instead: which operation each device offers, in which element type and\n"
             "             with which promise about its bits, with the reason where it does not\n"
+            "  --mechanisms  the same of the mechanisms of heed/mechanisms.h, in small cases\n"
             "  --json     the same as one object of JSON\n"
             "  --pattern  draws which keys the rows of a head (0) see under a mechanism of\n"
             "             heed/mechanisms.h, as characters or as SVG; list: the names, and the\n"
@@ -162,7 +163,7 @@ static int seconds_of(const char *text)
     return *text != '\0' && *rest == '\0' && seconds > 0 && seconds <= 86400 ? (int)seconds : 0;
 }
 
-static int print_support(const heed_runtime_desc *desc, bool json)
+static int print_support(const heed_runtime_desc *desc, bool mechanisms, bool json)
 {
     heed_runtime *runtime = NULL;
     heed_report report = { .size = sizeof report };
@@ -172,7 +173,7 @@ static int print_support(const heed_runtime_desc *desc, bool json)
         text_failure("heed-info", "cannot create a runtime", status, &report);
         return EXIT_FAILED;
     }
-    support_print(runtime, json);
+    support_print(runtime, mechanisms, json);
     heed_runtime_destroy(runtime);
     return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
 }
@@ -204,7 +205,7 @@ static int print_pattern(const char *pattern, int head, bool svg)
 struct asked {
     const char *pattern;                /* NULL: none */
     int seconds, head;
-    bool json, support, svg, help;
+    bool json, support, mechanisms, svg, help;
 };
 
 /* False: a line is on stderr. */
@@ -217,6 +218,8 @@ static bool read_arguments(int argc, char **argv, struct asked *asked)
             asked->json = true;
         } else if (strcmp(argv[i], "--support") == 0) {
             asked->support = true;
+        } else if (strcmp(argv[i], "--mechanisms") == 0) {
+            asked->support = asked->mechanisms = true;
         } else if (strcmp(argv[i], "--svg") == 0) {
             asked->svg = true;
         } else if (strcmp(argv[i], "--wait") == 0 && i + 1 < argc && seconds_of(argv[i + 1]) > 0) {
@@ -253,6 +256,6 @@ int main(int argc, char **argv)
         return usage(stdout, EXIT_DONE);
     if (asked.pattern != NULL)
         return print_pattern(asked.pattern, asked.head, asked.svg);
-    return asked.support ? print_support(&desc, asked.json)
+    return asked.support ? print_support(&desc, asked.mechanisms, asked.json)
                          : print_devices(&desc, asked.seconds, asked.json);
 }

@@ -36,6 +36,7 @@ static const struct {
     [PATTERN_PREFIX] = { "prefix", PATTERN_PREFIX, 1, MOST },
     [PATTERN_MEMORY] = { "memory", PATTERN_MEMORY, 1, MOST },
     [PATTERN_COMPRESSED] = { "compressed", PATTERN_COMPRESSED, 1, MOST },
+    [PATTERN_BEST] = { "best", PATTERN_BEST, 1, 1024 },
 };
 
 static const struct {

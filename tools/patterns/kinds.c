@@ -242,6 +242,53 @@ static heed_status salient(const struct pattern_choice *c, struct pattern *p, he
     return heed_salient(&desc, &p->m, report);
 }
 
+/* Rows see units of `side` tokens each. */
+static heed_status top_down(const struct pattern_choice *c, struct pattern *p, heed_report *report)
+{
+    const int64_t n = c->v[PATTERN_N], side = c->v[PATTERN_SIDE] > 0 ? c->v[PATTERN_SIDE] : 1;
+    const heed_top_down_desc desc = {
+        .size = sizeof desc, .q = queries(c, n), .o = queries(c, n),
+        .top = keys(c, p, "units", (n - 1) / side + 1),
+    };
+
+    return heed_top_down(&desc, &p->m, report);
+}
+
+static heed_status awesome(const struct pattern_choice *c, struct pattern *p, heed_report *report)
+{
+    const int64_t n = c->v[PATTERN_N];
+    const heed_awesome_desc desc = {
+        .size = sizeof desc, .q = queries(c, n), .o = queries(c, n), .text = text(c, p),
+        .memory = keys(c, p, "memory", c->v[PATTERN_MEMORY]),
+        .compressed = keys(c, p, "compressed", c->v[PATTERN_COMPRESSED]),
+    };
+
+    return heed_awesome(&desc, &p->m, report);
+}
+
+/* Lists that name keys of all the memory, ascending, in every row others. */
+static heed_status retrieval(const struct pattern_choice *c, struct pattern *p,
+                             heed_report *report)
+{
+    const int64_t n = c->v[PATTERN_N], most = c->v[PATTERN_MEMORY];
+    const int64_t best = c->v[PATTERN_BEST] < most ? c->v[PATTERN_BEST] : most;
+    int32_t *const list = memory(p, n * best, sizeof *list);
+    const heed_retrieval_desc desc = {
+        .size = sizeof desc, .q = queries(c, n), .o = queries(c, n), .text = text(c, p),
+        .memory = keys(c, p, "memory", most), .window = c->v[PATTERN_WINDOW],
+        .list = constant(HEED_I32, 3, 1, n, best, list),
+    };
+
+    if (list == NULL)
+        return HEED_E_NOMEM;
+    for (int64_t i = 0; i < n * best; i++) {
+        const int64_t first = i % best * most / best, next = (i % best + 1) * most / best;
+
+        list[i] = (int32_t)(first + i / best * 5 % (next - first));
+    }
+    return heed_retrieval(&desc, &p->m, report);
+}
+
 /* Sums of `side` tokens each; the last one has the rest. */
 static heed_status longt5(const struct pattern_choice *c, struct pattern *p, heed_report *report)
 {
@@ -346,6 +393,11 @@ const struct pattern_kind pattern_kinds[] = {
     { "compressive", "Compressive Transformer", "memory=512,compressed=512",
       "memory=12,compressed=6", compressive },
     { "deberta", "DeBERTa", "window=128", "window=6", deberta },
+    { "top-down", "Top-down inference", "side=24", "side=4", top_down },
+    { "awesome", "AWESOME, compressive memory", "memory=512,compressed=512",
+      "memory=12,compressed=12", awesome },
+    { "retrieval", "Retrieved keys beside a text", "memory=65536,best=32,window=512",
+      "memory=32,best=4,window=7", retrieval },
 };
 const uint32_t pattern_n_kinds = sizeof pattern_kinds / sizeof *pattern_kinds;
 
