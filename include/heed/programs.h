@@ -145,6 +145,57 @@ HEED_API HEED_MUST_CHECK heed_status heed_lsg_program_plan(heed_device *device,
                                                            const heed_lsg_program_desc *desc,
                                                            heed_plan **out, heed_report *report);
 
+/* ---- Poolingformer ----------------------------------------------------------- */
+
+enum {
+    HEED_POOLINGFORMER_MEAN = 0, /**< Of the present tokens of a pooling window. */
+    HEED_POOLINGFORMER_MAX,      /**< Channel by channel. */
+    HEED_POOLINGFORMER_LDCONV    /**< Their sum, weighted by the softmax of taps_k and taps_v. */
+};
+
+enum {
+    /** One grid of pooling windows for all rows, instead of one for each that begins where the
+     * row's window does. */
+    HEED_POOLINGFORMER_FIXED_GRID = 1u
+};
+
+/**
+ * Poolingformer, level 2: attention to pooled keys of a window. With w = window, kernel x, stride
+ * z and m = ceil((1 + x) / 2) - 1, a pooling window of x tokens has its centre at its token m, and
+ * row i sees the pooled keys and values of those with the centres
+ *
+ *     i - w + m + z p, p = 0 .. floor((2 w + 1 - x) / z)
+ *     FIXED_GRID: j z + m, j = 0, 1, .., if i - w <= j z and j z + x - 1 <= i + w
+ *
+ * Tokens that are absent, or outside the text, have no part in a pooled key; one whose centre is
+ * absent is absent. Row j of taps_k and taps_v has the weights of the window with centre j,
+ * FIXED_GRID j z + m: the paper's W_p times the centre's key, or value.
+ * Zhang et al. 2021 (Poolingformer), second level; q, k and v are its second projections, and the
+ * sum with level 1 is the caller's. Pairs: n (2 w + 1 - x) / z. Workspace: H_k r (4 d + 4 d_v + 1)
+ * bytes for each item, r = n, FIXED_GRID n / z, besides what the steps need.
+ */
+typedef struct heed_poolingformer_level2_desc {
+    uint32_t size, flags;      /**< flags: HEED_POOLINGFORMER_FIXED_GRID, HEED_PLAN_*. */
+    uint32_t numerics, pooling; /**< HEED_NUMERICS_*, HEED_POOLINGFORMER_*. */
+    heed_tensor q, o;
+    heed_keys text;
+    heed_tensor taps_k, taps_v; /**< LDCONV: [batch...][1 or H_k][r][x]; else absent. */
+    int64_t window;            /**< 1 .. 2^40; default 512. */
+    int64_t kernel;            /**< 1 .. 2^24, 2 w + 1 at most; default 5. */
+    int64_t stride;            /**< 1 .. 2^31 - 1; default 4. */
+} heed_poolingformer_level2_desc;
+
+/** Says whether heed_poolingformer_level2_plan() would succeed: "What the check of a program
+ * answers". */
+HEED_API HEED_MUST_CHECK heed_status
+heed_poolingformer_level2_check(heed_device *device, const heed_poolingformer_level2_desc *desc,
+                                heed_report *report);
+
+/** Checks and prepares level 2: "What the check of a program answers". */
+HEED_API HEED_MUST_CHECK heed_status
+heed_poolingformer_level2_plan(heed_device *device, const heed_poolingformer_level2_desc *desc,
+                               heed_plan **out, heed_report *report);
+
 #ifdef __cplusplus
 }
 #endif
