@@ -27,8 +27,8 @@ extern "C" {
  *
  * A program is a heed_plan: heed_plan_info() has its workspace (temporaries, and what the largest
  * step needs for itself) and the sum of its work, heed_plan_extents() its arrays,
- * heed_plan_retain() and heed_plan_drop() its life. Nothing is allocated by a run. EXACT bits are those of the steps,
- * one after another; temporaries are f32.
+ * heed_plan_retain() and heed_plan_drop() its life. Nothing is allocated by a run. EXACT bits are
+ * those of the steps, one after another; temporaries are f32.
  *
  * Every array is memory of the device, lengths and masks too: `data` of a slot is NULL
  * (HEED_E_VALUE). A mask has one head or those of the keys. f32, f16 and bf16 are legal; no
@@ -98,7 +98,9 @@ HEED_API HEED_MUST_CHECK heed_status heed_program_run(const heed_plan *plan, hee
 /** Sparse keys that are computed; those that are chosen by place are heed_lsg()'s. */
 enum {
     HEED_LSG_NORM = 3,         /**< The tokens of a block with the largest keys. */
-    HEED_LSG_POOLING           /**< Means of tokens on end. */
+    HEED_LSG_POOLING,          /**< Means of tokens on end. */
+    HEED_LSG_LSH,              /**< Means of tokens with one hash. */
+    HEED_LSG_BOS_POOLING       /**< Means weighted by the attention of the first row. */
 };
 
 enum {
@@ -118,12 +120,17 @@ enum {
  *
  *     NORM     of every u = min(b, s) tokens the u / f with the largest norm of k, by index
  *     POOLING  the means of f tokens each, of K and of V
+ *     LSH      of every u tokens the means of K and of V over those of one hash, u / f of them:
+ *              HEED_SELECT_HASH of k by `rounds`, whose last one has u / f / 2 columns
+ *     BOS_POOLING  of f tokens each the means of K and of V by the weights softmax(q_0 . k), q_0
+ *              being the first row of the item, for each query head
  *
  * Absent tokens are never chosen and have no part in a mean; a mean of no token is absent.
  * CAUSAL: of the local keys those with j <= i, of the sparse ones those of the left side.
  * Condevaux and Harispe 2022, sections 3.1 to 3.3. Rows of the globals: heed_global_rows().
  * Pairs: n (g + 3 b + 2 s); CAUSAL: n (g + 3 b / 2 + s). Workspace: NORM 4 H_k n / f bytes for each
- * item, POOLING H_k (n / f) (4 d + 4 d_v + 1), besides what the steps need.
+ * item, the others H_k (n / f) (4 d + 4 d_v + 1), LSH 4 H_k n more, BOS_POOLING with H for H_k;
+ * besides what the steps need.
  */
 typedef struct heed_lsg_program_desc {
     uint32_t size, flags;      /**< flags: HEED_LSG_CAUSAL, HEED_PLAN_*. */
@@ -131,11 +138,15 @@ typedef struct heed_lsg_program_desc {
     heed_tensor q, o;          /**< Rows of the text alone. */
     heed_keys text, globals;   /**< globals: optional (k of ndim 0). n < 2^31. */
     int64_t block;             /**< 1 .. 2^31 - 1; default 128. */
-    int64_t factor;            /**< Divides block, NORM: u too; default 2. */
-    int64_t sparse_block;      /**< 1 .. 2^28; default block. NORM: u divides block, u / f it. */
+    int64_t factor;            /**< Divides block, NORM and LSH: u too; default 2. */
+    int64_t sparse_block;      /**< 1 .. 2^28; default block. NORM, LSH: u divides block; NORM:
+                                * u / f divides sparse_block. */
+    heed_tensor rounds[HEED_SELECT_ROUNDS]; /**< LSH: [1 or H_k][d][m], without gaps. */
 } heed_lsg_program_desc;
 
-/** Says whether heed_lsg_program_plan() would succeed: "What the check of a program answers". */
+/** Says whether heed_lsg_program_plan() would succeed: "What the check of a program answers";
+ * HEED_E_SHAPE also for rounds that do not end with u / f hashes, HEED_E_UNSUPPORTED for LSH with
+ * u = f and for BOS_POOLING with a mask by key heads that are not as many as those of q. */
 HEED_API HEED_MUST_CHECK heed_status heed_lsg_program_check(heed_device *device,
                                                             const heed_lsg_program_desc *desc,
                                                             heed_report *report);

@@ -1,40 +1,27 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * LSG with sparse keys that are computed (Condevaux and Harispe 2022, sections 3.1 to 3.3): tokens
- * of large norm and means. The sparse keys are in one sequence, of which a query block sees a part
- * on each side of its local blocks: lists of tokens, or windows over keys that lie f tokens apart.
+ * LSG with sparse keys that are computed (Condevaux and Harispe 2022, sections 3.1 to 3.3): its
+ * parameters, local keys, and the tokens of large norm. The sparse keys are in one sequence, of
+ * which a query block sees a part on each side of its local blocks: here lists of tokens, whereas
+ * lsg_keys.c has keys of their own.
  */
-#include "program.h"
+#include "lsg.h"
 
 #include "../core/error.h"
 #include "../../backends/kernels/forms.h"
 
-enum { DESC_V1 = 1112 };
+#include <stdio.h>
+
+enum { DESC_V1 = 1528 };
 _Static_assert(sizeof(heed_lsg_program_desc) == DESC_V1, "heed_lsg_program_desc may only grow");
 
 /* Run-time slots that no set of keys has: the two sides of the chosen tokens. */
 enum { SLOT_LEFT = HEED_MECHANISM_LIST, SLOT_RIGHT = HEED_MECHANISM_TABLE };
 
-#define COUNT(array) ((uint32_t)(sizeof(array) / sizeof(*(array))))
-
-struct lsg {
-    struct heed_composer *c;
-    struct heed_builder b;
-    heed_lsg_program_desc d;
-    int64_t n, blocks, per_block;       /* per_block: c */
-    int64_t unit;                       /* u: tokens that are chosen from at one time */
-    uint32_t sparse[3];                 /* arrays of set 2 */
-};
-
-static bool causal(const struct lsg *l)
-{
-    return l->d.flags & HEED_LSG_CAUSAL;
-}
-
 /* ---- parameters ---- */
 
-static heed_status divides(const struct lsg *l, const char *field, int64_t wanted, int64_t got,
+static heed_status divides(const struct heed_lsg *l, const char *field, int64_t wanted, int64_t got,
                            int64_t part, int64_t whole)
 {
     if (whole % part == 0)
@@ -43,22 +30,57 @@ static heed_status divides(const struct lsg *l, const char *field, int64_t wante
                             "%lld does not divide %lld", (long long)part, (long long)whole);
 }
 
-/* Blocks that tokens are chosen from begin where blocks begin, and a side is whole ones. */
-static heed_status units_check(const struct lsg *l)
+/* Blocks that tokens are chosen from, or hashed in, begin where blocks begin; of those chosen a
+ * side is whole blocks. */
+static heed_status units_check(const struct heed_lsg *l)
 {
     const int64_t s = l->d.sparse_block, f = l->d.factor, u = l->unit;
     heed_status status = divides(l, "sparse_block", l->d.block, s, u, l->d.block);
 
     if (status >= 0)
         status = divides(l, "factor", u, f, f, u);
-    return status >= 0 ? divides(l, "sparse_block", u / f, s, u / f, s) : status;
+    if (status >= 0 && l->d.sparsity == HEED_LSG_NORM)
+        status = divides(l, "sparse_block", u / f, s, u / f, s);
+    return status;
 }
 
-static heed_status parameters(struct lsg *l)
+/* Only LSH takes matrices; the hashes of the last one are the sparse keys of a block. */
+static heed_status rounds_check(const struct heed_lsg *l)
+{
+    const int64_t hashes = l->unit / l->d.factor;
+    const heed_tensor *last = NULL;
+    char field[16];
+    uint32_t n = 0;
+
+    for (uint32_t r = 0; r < HEED_SELECT_ROUNDS; r++) {
+        if (l->d.rounds[r].ndim != 0) {
+            last = &l->d.rounds[r];
+            n = r;
+        }
+    }
+    snprintf(field, sizeof(field), "rounds[%u]", (unsigned)n);
+    if (l->d.sparsity != HEED_LSG_LSH)
+        return last == NULL ? HEED_OK
+                            : heed_report_fill(l->c->report, HEED_E_VALUE, field, 0, last->ndim,
+                                               "only LSH takes matrices");
+    if (last == NULL)
+        return heed_report_fill(l->c->report, HEED_E_NULL, field, 0, 0, "LSH wants matrices");
+    if (hashes == 1)
+        return heed_report_fill(l->c->report, HEED_E_UNSUPPORTED, "factor", l->unit / 2,
+                                l->d.factor, "one key for a block is no hash: pool instead");
+    if (last->ndim <= 6 && 2 * last->shape[last->ndim - 1] == hashes)
+        return HEED_OK;
+    return heed_report_fill(l->c->report, HEED_E_SHAPE, field, hashes / 2,
+                            last->ndim <= 6 ? last->shape[last->ndim - 1] : 0,
+                            "%lld hashes for a block are wanted, two for each column",
+                            (long long)hashes);
+}
+
+static heed_status parameters(struct heed_lsg *l)
 {
     heed_lsg_program_desc *d = &l->d;
     heed_status status =
-        heed_builder_within(&l->b, "sparsity", d->sparsity, HEED_LSG_NORM, HEED_LSG_POOLING);
+        heed_builder_within(&l->b, "sparsity", d->sparsity, HEED_LSG_NORM, HEED_LSG_BOS_POOLING);
 
     if (status >= 0)
         status = heed_builder_range(&l->b, "block", &d->block, 128, INT32_MAX);
@@ -73,10 +95,12 @@ static heed_status parameters(struct lsg *l)
     l->blocks = l->n / d->block + (l->n % d->block != 0);
     l->per_block = d->block / d->factor;
     l->unit = d->sparse_block < d->block ? d->sparse_block : d->block;
-    return d->sparsity == HEED_LSG_NORM ? units_check(l) : HEED_OK;
+    if (d->sparsity == HEED_LSG_NORM || d->sparsity == HEED_LSG_LSH)
+        status = units_check(l);
+    return status >= 0 ? rounds_check(l) : status;
 }
 
-static heed_status arrays(struct lsg *l)
+static heed_status arrays(struct heed_lsg *l)
 {
     const heed_lsg_program_desc *d = &l->d;
     int64_t n_globals;
@@ -93,21 +117,21 @@ static heed_status arrays(struct lsg *l)
 
 /* ---- attention ---- */
 
-static void globals_add(struct lsg *l)
+void heed_lsg_globals_add(struct heed_lsg *l)
 {
     if (l->d.globals.k.ndim)
         heed_builder_source(&l->b, &l->d.globals, 1);
 }
 
-static void local_add(struct lsg *l)
+void heed_lsg_local_add(struct heed_lsg *l)
 {
     heed_source *source = heed_builder_source(&l->b, &l->d.text, 0);
 
-    source->flags = causal(l) ? HEED_SOURCE_CAUSAL : 0;
+    source->flags = heed_lsg_causal(l) ? HEED_SOURCE_CAUSAL : 0;
     *heed_builder_term(&l->b) = (heed_term){
         .kind = HEED_TERM_WINDOW,
         .left = l->d.block,
-        .right = causal(l) ? 0 : l->d.block,
+        .right = heed_lsg_causal(l) ? 0 : l->d.block,
         .block = (int32_t)l->d.block,
     };
 }
@@ -115,7 +139,7 @@ static void local_add(struct lsg *l)
 /* ---- the tokens with the largest norm ---- */
 
 /* The text by a list of tokens, s for each block; those listed are present. */
-static void list_add(struct lsg *l, uint32_t number, const struct heed_program_temp *index)
+static void list_add(struct heed_lsg *l, uint32_t number, const struct heed_program_temp *index)
 {
     const heed_tensor *t = &index->t;
     const heed_keys text = { .k = l->d.text.k, .v = l->d.text.v };
@@ -135,7 +159,7 @@ static void list_add(struct lsg *l, uint32_t number, const struct heed_program_t
     source->rows = (int32_t)l->d.block;
 }
 
-static heed_status choose(struct lsg *l, const struct heed_program_temp *index, int64_t front,
+static heed_status choose(struct heed_lsg *l, const struct heed_program_temp *index, int64_t front,
                           int64_t back)
 {
     const struct heed_program_use uses[] = {
@@ -160,12 +184,12 @@ static heed_status choose(struct lsg *l, const struct heed_program_temp *index, 
     };
 
     desc.y.ndim = 5;        /* [B][heads][places]: the temporary without its last axis */
-    return heed_program_step(l->c, &heed_op_select, "select", &desc, uses, COUNT(uses));
+    return heed_program_step(l->c, &heed_op_select, "select", &desc, uses, HEED_COUNT(uses));
 }
 
 /* Pads make the lists of all blocks views of one array: that of block B begins at place (B - 1) c -
  * s on the left, (B + 2) c on the right, and has s places. */
-static heed_status norm(struct lsg *l)
+static heed_status norm(struct heed_lsg *l)
 {
     const int64_t c = l->per_block, s = l->d.sparse_block, u = l->unit;
     const int64_t chosen = (l->n / u + (l->n % u != 0)) * (u / l->d.factor);
@@ -183,125 +207,38 @@ static heed_status norm(struct lsg *l)
         status = choose(l, &index, front, back);
     if (status < 0)
         return status;
-    globals_add(l);
+    heed_lsg_globals_add(l);
     list_add(l, SLOT_LEFT, &index);
-    if (!causal(l))
+    if (!heed_lsg_causal(l))
         list_add(l, SLOT_RIGHT, &index);
-    local_add(l);
+    heed_lsg_local_add(l);
     {
         const struct heed_program_use lists[] = {
             { heed_program_slot(&l->b, SLOT_LEFT), index.array, 0 },
             { heed_program_slot(&l->b, SLOT_RIGHT), index.array, right_at },
         };
-
-        return heed_program_attend(l->c, &l->b, l->sparse, lists, COUNT(lists));
-    }
-}
-
-/* ---- sparse keys of their own ---- */
-
-/* Key t of the sparse sequence stands at token t f: windows see it as the paper counts places. */
-static heed_status attend_sparse(struct lsg *l, const struct heed_program_temp temps[3])
-{
-    const int64_t b = l->d.block, f = l->d.factor, s = l->d.sparse_block;
-    const heed_keys keys = { .k = temps[0].t, .v = temps[1].t, .mask = { .t = temps[2].t } };
-    heed_source *source;
-
-    globals_add(l);
-    source = heed_builder_source(&l->b, &keys, 2);
-    source->pos_step = (int32_t)f;
-    source->pos_span = 1;
-    *heed_builder_term(&l->b) = (heed_term){
-        .kind = HEED_TERM_WINDOW, .left = b + s * f, .right = -2 * b, .block = (int32_t)b
-    };
-    if (!causal(l))
-        *heed_builder_term(&l->b) = (heed_term){
-            .kind = HEED_TERM_WINDOW,
-            .left = -2 * b,
-            .right = b + 1 + (s - 1) * f,
-            .block = (int32_t)b,
+        const struct heed_program_attn attn = {
+            "attend", HEED_PROGRAM_O, { HEED_PROGRAM_NONE, HEED_PROGRAM_NONE, HEED_PROGRAM_NONE }
         };
-    local_add(l);
-    for (uint32_t i = 0; i < 3; i++)
-        l->sparse[i] = temps[i].array;
-    return heed_program_attend(l->c, &l->b, l->sparse, NULL, 0);
-}
 
-/* K (with the mask of its rows) or V. */
-static heed_status pool(struct lsg *l, const struct heed_program_temp *y,
-                        const struct heed_program_temp *y_mask, bool of_k)
-{
-    const struct heed_program_use uses[] = {
-        { HK_POOL_X, HEED_PROGRAM_TEXT + (of_k ? HEED_KEYS_K : HEED_KEYS_V), 0 },
-        { HK_POOL_MASK, HEED_PROGRAM_TEXT + HEED_KEYS_MASK, 0 },
-        { HK_POOL_LEN, HEED_PROGRAM_TEXT + HEED_KEYS_LEN, 0 },
-        { HK_POOL_Y, y->array, 0 },
-        { HK_POOL_Y_MASK, of_k ? y_mask->array : HEED_PROGRAM_NONE, 0 },
-    };
-    heed_pool_desc desc = {
-        .size = sizeof(desc),
-        .flags = l->c->flags,
-        .numerics = l->c->plan->numerics,
-        .kind = HEED_POOL_MEAN,
-        .tail = HEED_TAIL_CEIL,
-        .kernel = l->d.factor,
-        .stride = l->d.factor,
-        .x = of_k ? l->d.text.k : l->d.text.v,
-        .y = y->t,
-        .mask = l->d.text.mask.t,
-        .len = l->d.text.len.t,
-    };
-
-    if (of_k) {
-        desc.y_mask = y_mask->t;
-        desc.y_mask.ndim = 5;
+        return heed_program_attend(l->c, &l->b, &attn, lists, HEED_COUNT(lists));
     }
-    return heed_program_step(l->c, &heed_op_pool, of_k ? "pool_k" : "pool_v", &desc, uses,
-                             COUNT(uses));
-}
-
-static heed_status pooling(struct lsg *l)
-{
-    const int64_t rows = l->n / l->d.factor + (l->n % l->d.factor != 0);
-    const heed_tensor *of[2] = { &l->d.text.k, &l->d.text.v };
-    struct heed_program_temp temps[3];
-    int64_t shape[6];
-    heed_status status = HEED_OK;
-
-    for (uint32_t i = 0; i < 2 && status >= 0; i++) {
-        heed_program_shape(shape, of[i], &l->d.text);
-        shape[4] = rows;
-        shape[5] = of[i]->shape[of[i]->ndim - 1];
-        status = heed_program_temp_add(l->c, HEED_F32, shape, &temps[i]);
-    }
-    if (status < 0)
-        return status;
-    heed_program_shape(shape, &l->d.text.k, &l->d.text);
-    shape[4] = rows;
-    shape[5] = 1;
-    status = heed_program_temp_add(l->c, HEED_U8, shape, &temps[2]);
-    if (status >= 0)
-        status = pool(l, &temps[0], &temps[2], true);
-    if (status >= 0)
-        status = pool(l, &temps[1], NULL, false);
-    temps[2].t.ndim = 5;
-    return status >= 0 ? attend_sparse(l, temps) : status;
 }
 
 /* ---- the program ---- */
 
 static heed_status compose(struct heed_composer *c, const void *given)
 {
-    static heed_status (*const kinds[])(struct lsg *) = {
+    static heed_status (*const kinds[])(struct heed_lsg *) = {
         [HEED_LSG_NORM] = norm,
-        [HEED_LSG_POOLING] = pooling,
+        [HEED_LSG_POOLING] = heed_lsg_pooling,
+        [HEED_LSG_LSH] = heed_lsg_hashing,
+        [HEED_LSG_BOS_POOLING] = heed_lsg_bos_pooling,
     };
-    struct lsg l = { .c = c };
+    struct heed_lsg l = { .c = c };
     heed_status status = heed_program_open(c, given, DESC_V1, &l.d, sizeof(l.d), HEED_LSG_CAUSAL);
 
     heed_builder_begin(&l.b, c->report);
-    for (uint32_t i = 0; i < 3; i++)
-        l.sparse[i] = HEED_PROGRAM_NONE;
     if (status >= 0)
         status = arrays(&l);
     if (status >= 0)

@@ -14,8 +14,6 @@ enum { DESC_V1 = 888 };
 _Static_assert(sizeof(heed_poolingformer_level2_desc) == DESC_V1,
                "heed_poolingformer_level2_desc may only grow");
 
-#define COUNT(array) ((uint32_t)(sizeof(array) / sizeof(*(array))))
-
 struct pooled {
     struct heed_composer *c;
     struct heed_builder b;
@@ -138,7 +136,7 @@ static heed_status pool(struct pooled *p, uint32_t which)
     if (of_k)
         desc.y_mask = p->temps[2].t;
     return heed_program_step(p->c, &heed_op_pool, of_k ? "pool_k" : "pool_v", &desc, uses,
-                             COUNT(uses));
+                             HEED_COUNT(uses));
 }
 
 /* ---- attention ---- */
@@ -175,7 +173,9 @@ static heed_status attend(struct pooled *p)
     const heed_keys keys = {
         .k = p->temps[0].t, .v = p->temps[1].t, .mask = { .t = p->temps[2].t }
     };
-    const uint32_t sparse[3] = { p->temps[0].array, p->temps[1].array, p->temps[2].array };
+    const struct heed_program_attn attn = {
+        "attend", HEED_PROGRAM_O, { p->temps[0].array, p->temps[1].array, p->temps[2].array }
+    };
     heed_source *source = heed_builder_source(&p->b, &keys, 2);
 
     if (fixed_grid(p)) {
@@ -184,7 +184,7 @@ static heed_status attend(struct pooled *p)
         source->pos_span = 1;
     }
     *heed_builder_term(&p->b) = fixed_grid(p) ? fixed_term(p) : moving_term(p);
-    return heed_program_attend(p->c, &p->b, sparse, NULL, 0);
+    return heed_program_attend(p->c, &p->b, &attn, NULL, 0);
 }
 
 /* ---- the program ---- */

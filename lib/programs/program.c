@@ -232,18 +232,18 @@ uint32_t heed_program_slot(const struct heed_builder *b, uint32_t slot)
 enum { ATTEND_USES = 2 + 2 * HEED_MECHANISM_SOURCES + 2 * HEED_MECHANISM_KEYS + 2 };
 
 heed_status heed_program_attend(struct heed_composer *c, struct heed_builder *b,
-                                const uint32_t sparse[3], const struct heed_program_use *uses,
-                                uint32_t n_uses)
+                                const struct heed_program_attn *attn,
+                                const struct heed_program_use *uses, uint32_t n_uses)
 {
     const uint32_t sets[HEED_MECHANISM_KEYS][HEED_KEYS_ARRAYS] = {
         { HEED_PROGRAM_TEXT, HEED_PROGRAM_TEXT + HEED_KEYS_V, HEED_PROGRAM_TEXT + HEED_KEYS_LEN,
           HEED_PROGRAM_TEXT + HEED_KEYS_MASK },
         { HEED_PROGRAM_GLOBALS, HEED_PROGRAM_GLOBALS + HEED_KEYS_V,
           HEED_PROGRAM_GLOBALS + HEED_KEYS_LEN, HEED_PROGRAM_GLOBALS + HEED_KEYS_MASK },
-        { sparse[0], sparse[1], HEED_PROGRAM_NONE, sparse[2] },
+        { attn->sparse[0], attn->sparse[1], HEED_PROGRAM_NONE, attn->sparse[2] },
     };
     struct heed_program_use all[ATTEND_USES] = { { HEED_ATTN_Q, HEED_PROGRAM_Q, 0 },
-                                                 { HEED_ATTN_O, HEED_PROGRAM_O, 0 } };
+                                                 { HEED_ATTN_O, attn->o, 0 } };
     uint32_t n = 2;
 
     for (uint32_t s = 0; s < b->m.desc.n_sources; s++) {
@@ -263,7 +263,7 @@ heed_status heed_program_attend(struct heed_composer *c, struct heed_builder *b,
     heed_mechanism_link(&b->m);
     b->m.desc.flags |= c->flags;
     b->m.desc.numerics = c->plan->numerics;
-    return heed_program_step(c, &heed_op_attn, "attend", &b->m.desc, all, n);
+    return heed_program_step(c, &heed_op_attn, attn->name, &b->m.desc, all, n);
 }
 
 /* ---- temporaries ---- */

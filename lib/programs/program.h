@@ -22,6 +22,8 @@
 
 #include <heed/programs.h>
 
+#define HEED_COUNT(array) ((uint32_t)(sizeof(array) / sizeof(*(array))))
+
 enum { HEED_PROGRAM_STEPS = 6, HEED_PROGRAM_TEMPS = 6 };
 
 /* What steps use: the arguments of all programs, which are the operands of a program, and then its
@@ -107,12 +109,18 @@ heed_status heed_program_step(struct heed_composer *, const struct heed_op *, co
                               const void *desc, const struct heed_program_use *uses,
                               uint32_t n_uses);
 
-/* Adds the attention of a builder: q and o, set 0 of keys is the text, set 1 the globals, set 2
- * lies in `sparse` (K, V and mask, array numbers); `uses` are those of other slots. */
+/* Where the arrays of an attention are, by number: o, and K, V and mask of set 2. */
+struct heed_program_attn {
+    const char *name;                   /* of the step */
+    uint32_t o, sparse[3];
+};
+
+/* Adds the attention of a builder: set 0 of keys is the text, set 1 the globals; `uses` are those
+ * of slots that no set has. */
 HEED_MUST_CHECK
 heed_status heed_program_attend(struct heed_composer *, struct heed_builder *,
-                                const uint32_t sparse[3], const struct heed_program_use *uses,
-                                uint32_t n_uses);
+                                const struct heed_program_attn *,
+                                const struct heed_program_use *uses, uint32_t n_uses);
 
 /* The number of the operand that is a slot of that attention. */
 uint32_t heed_program_slot(const struct heed_builder *, uint32_t slot);

@@ -24,6 +24,7 @@ struct key_set {
      * roundings of it the element may be off. */
     const float *k_size, *v_size;
     double made;
+    uint8_t *by_head;       /* [B][heads][n]: the test's own */
 };
 
 struct world_of;

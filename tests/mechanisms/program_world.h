@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A program against a dense oracle in double, as world.h has it for builders, on every device there
- * is: those of the host, whose memory is the test's, and others, where arrays are copied to and fro.
+ * is: those of the host, whose memory is the test's, and others, where arrays are copied.
  * Sets 0 and 1 are the text and the globals; set 2, if there is one, are the keys that the program
  * computes, which `derive` computes from the paper's text. program_prove() then asks:
  *
