@@ -172,7 +172,7 @@ static void program_run(struct world_of *w)
 /* ---- what is asked ---- */
 
 /* One-hot rows of the text and the globals: channel c of the result is the weight of token c. */
-static void program_weights(struct world_of *w)
+static inline void program_weights(struct world_of *w)
 {
     static struct seen_row row;
     const int sets = w->n_sets > SPARSE ? SPARSE : w->n_sets;
@@ -204,7 +204,7 @@ static void program_weights(struct world_of *w)
     world_widen(w, d_v);
 }
 
-static void program_absent(struct world_of *w)
+static inline void program_absent(struct world_of *w)
 {
     const int sets = w->n_sets;
 
@@ -216,7 +216,7 @@ static void program_absent(struct world_of *w)
         w->set[s].k = world_floats(HEED_F32, w->batch, world_kv_heads(w), w->set[s].n, w->d);
 }
 
-static void program_prove(struct world_of *w, const struct program *of, int device)
+static inline void program_prove(struct world_of *w, const struct program *of, int device)
 {
     heed_array own;
 
