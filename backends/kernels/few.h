@@ -33,6 +33,25 @@ struct hk_block_rows {
     hk_u32 dtype;
 };
 
+/* 64 keys from `first` on; those of pages that are not there are `absent`. */
+HK_FN void hk_rows_list(const struct hk_matrix *m, hk_i64 first, HK_GLOBAL const char *absent,
+                        struct hk_block_rows *out)
+{
+    const hk_i64 row = m->row * hk_size(m->dtype);
+    hk_i64 i, j, n;
+
+    out->dtype = m->dtype;
+    for (i = 0; i < HK_BLOCK; i += n) {
+        const int present = hk_row_present(m, first + i);
+        HK_GLOBAL const char *at = present ? hk_row_at(m, first + i) : absent;
+        const hk_i64 step = present ? row : 0;
+
+        n = hk_min(hk_rows_run(m, first + i), HK_BLOCK - i);
+        for (j = 0; j < n; j++)
+            out->at[i + j] = at + j * step;
+    }
+}
+
 /* Rows of the keys in `visible`; those of the others are `absent`. */
 HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *m,
                              HK_GLOBAL const struct hk_sub *sub, const struct hk_sub_view *view,
@@ -40,24 +59,15 @@ HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *
                              struct hk_block_rows *out)
 {
     HK_COPY(struct hk_reach, reach, st->reach[0]);
-    const hk_i64 row = m->row * hk_size(m->dtype), first = block * HK_BLOCK;
+    const hk_i64 first = block * HK_BLOCK;
     const int direct = hk_block_aligned(sub);
     int i;
 
-    out->dtype = m->dtype;
     if (direct && visible == ~(hk_u64)0) {
-        const int even = hk_rows_even(m, first, first + HK_BLOCK - 1);
-        HK_GLOBAL const char *at = hk_row_at(m, first);
-
-        for (i = 0; i < HK_BLOCK; i++) {
-            out->at[i] = at;
-            if (even || i + 1 == HK_BLOCK || hk_rows_even(m, first + i, first + i + 1))
-                at += row;
-            else
-                at = hk_row_at(m, first + i + 1);
-        }
+        hk_rows_list(m, first, absent, out);
         return;
     }
+    out->dtype = m->dtype;
     for (i = 0; i < HK_BLOCK; i++) {
         if (!(visible >> i & 1))
             out->at[i] = absent;
@@ -72,11 +82,12 @@ HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *
  * computed, because memory that only waits is time lost; one after the other in the order of
  * addresses, because that is what processors follow. */
 struct hk_ahead {
-    HK_GLOBAL const char *at;           /* the next line */
+    HK_GLOBAL const char *at;           /* the next two lines */
     HK_GLOBAL const char *const *rows;
     hk_i64 shift;                       /* bytes from rows[i] to what is fetched */
-    hk_i64 row, left, lines;            /* row of the next line, lines left in it; of every row */
-    hk_i64 rate;                        /* lines at a time, 0: nothing is left */
+    hk_i64 row, left, pairs;            /* row of `at`, pairs of lines left in it; of every row */
+    hk_i64 rate;                        /* pairs at a time, 0: nothing is left */
+    hk_i64 every, wait;                 /* steps from one time to the next, until the next */
 };
 
 /* steps: how often hk_ahead_step will be called. */
@@ -87,20 +98,25 @@ HK_FN void hk_ahead_begin(struct hk_ahead *a, const struct hk_block_rows *rows, 
     a->shift = shift;
     a->at = rows->at[0] + shift;
     a->row = 0;
-    a->lines = a->left = (channels * hk_size(rows->dtype) + HK_LINE - 1) / HK_LINE;
-    a->rate = steps > 0 ? (HK_BLOCK * a->lines + steps - 1) / steps : 0;
+    a->pairs = a->left = (channels * hk_size(rows->dtype) + 2 * HK_LINE - 1) / (2 * HK_LINE);
+    a->rate = steps > 0 ? (HK_BLOCK * a->pairs + steps - 1) / steps : 0;
+    a->every = a->wait = hk_max(steps / (HK_BLOCK * a->pairs), 1);
 }
 
 HK_INLINE void hk_ahead_step(struct hk_ahead *a)
 {
     hk_i64 i;
 
+    if (--a->wait > 0)
+        return;
+    a->wait = a->every;
     for (i = 0; i < a->rate; i++) {
         HK_PREFETCH(a->at);
-        a->at += HK_LINE;
+        HK_PREFETCH(a->at + HK_LINE);
+        a->at += 2 * HK_LINE;
         if (--a->left > 0)
             continue;
-        a->left = a->lines;
+        a->left = a->pairs;
         if (++a->row < HK_BLOCK)
             a->at = a->rows[a->row] + a->shift;
         else
@@ -125,16 +141,11 @@ HK_FN hk_i64 hk_next_block(const struct hk_strip *st, HK_GLOBAL const struct hk_
 HK_FN int hk_next_rows(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub, hk_i64 block,
                        struct hk_block_rows *out)
 {
-    const struct hk_matrix *k = &st->k_rows;
     const hk_i64 first = (block + 1) * HK_BLOCK;
-    hk_i64 i;
 
     if (!hk_block_aligned(sub) || first + HK_BLOCK > st->len)
         return 0;
-    out->dtype = k->dtype;
-    for (i = 0; i < HK_BLOCK; i++)
-        out->at[i] = hk_row_present(k, first + i) ? hk_row_at(k, first + i)
-                                                  : (HK_GLOBAL const char *)st->zeros;
+    hk_rows_list(&st->k_rows, first, (HK_GLOBAL const char *)st->zeros, out);
     return 1;
 }
 

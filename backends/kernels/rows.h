@@ -95,7 +95,7 @@ HK_FN void hk_rows_pack(HK_GLOBAL const char *const *rows, hk_u32 dtype, hk_i64 
         for (; t + HKV_PACK <= end; t += HKV_PACK, out += HKV_PACK * pitch)
             hkv_pack((HK_GLOBAL const float *const *)rows, t, out, pitch);
     } else if (dtype == HK_F16) {
-        for (; t + HKV_PACK <= end; t += HKV_PACK, out += HKV_PACK * pitch)
+        for (; t + HKV_PACK_F16 <= end; t += HKV_PACK_F16, out += HKV_PACK_F16 * pitch)
             hkv_pack_f16((HK_GLOBAL const hk_u16 *const *)rows, t, out, pitch);
     } else if (dtype == HK_BF16) {
         for (; t + HKV_PACK_BF16 <= end; t += HKV_PACK_BF16, out += HKV_PACK_BF16 * pitch)
