@@ -107,6 +107,23 @@ HK_FN void hk_rows_pack(HK_GLOBAL const char *const *rows, hk_u32 dtype, hk_i64 
     }
 }
 
+/* The same of HKV_PACK rows of bytes with their scales, 64 floats from channel to channel. temp:
+ * HKV_PACK rows of end - t. */
+HK_NOINLINE void hk_bytes_transpose(HK_GLOBAL const char *const *rows, const float *scale, hk_i64 t,
+                                    hk_i64 end, HK_GLOBAL float *temp, HK_GLOBAL float *out)
+{
+    HK_GLOBAL const char *wide[HKV_PACK];
+    int r;
+
+    for (r = 0; r < HKV_PACK; r++) {
+        HK_GLOBAL float *to = temp + r * (end - t);
+
+        hk_bytes_widen((HK_GLOBAL const hk_i8 *)rows[r] + t, 1, scale[r], end - t, to);
+        wide[r] = (HK_GLOBAL const char *)to;
+    }
+    hk_rows_pack(wide, HK_F32, 0, end - t, out, HK_BLOCK);
+}
+
 /* Keys that whole vectors and whole packs hold. */
 #define HK_ABREAST (HKV_LANES > HKV_PACK ? HKV_LANES : HKV_PACK)
 
