@@ -9,7 +9,7 @@
 #include "bench/library.h"
 #include "bench/workload.h"
 
-enum { CONTENDER_ARRAYS = 8 };          /* of an operation at most, with its workspace */
+enum { CONTENDER_ARRAYS = 9 };          /* of an operation at most, with its workspace */
 
 struct contender {
     const struct library *lib;
@@ -20,7 +20,7 @@ struct contender {
     heed_device_props device_props;
     heed_plan_props plan_props;
     heed_kv_bufs kv;
-    heed_buf slots[2];
+    heed_buf slots[4];
     union {
         heed_attn_args attn;            /* points to kv and slots: not to be copied */
         heed_copy_args copy;
