@@ -130,9 +130,10 @@ HK_FN HK_GLOBAL const float *hk_bias_get(const struct hk_strip *st,
                               hk_lookup_delta(st->call, &bias->from, at, block * HK_BLOCK));
     for (; mask != 0; mask &= mask - 1) {
         const int key = hk_first_bit(mask);
+        float value = 0.0f;
 
-        hk_bias_value(st->call, bias, at, hk_key(sub, view, reach, block * HK_BLOCK + key),
-                      st->values + key);
+        hk_bias_value(st->call, bias, at, hk_key(sub, view, reach, block * HK_BLOCK + key), &value);
+        st->values[key] = value;
     }
     return st->values;
 }

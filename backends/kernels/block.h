@@ -153,8 +153,8 @@ HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
 
 /* Part `at` of `parts` of the K panels and V rows of the next block: fetched while this one
  * computes. */
-HK_FN void hk_block_ahead(HK_GLOBAL const float *k, HK_GLOBAL const float *v, hk_i64 v_row,
-                          hk_i64 d, hk_i64 d_v, hk_i64 at, hk_i64 parts)
+HK_INLINE void hk_block_ahead(HK_GLOBAL const float *k, HK_GLOBAL const float *v, hk_i64 v_row,
+                              hk_i64 d, hk_i64 d_v, hk_i64 at, hk_i64 parts)
 {
     const hk_i64 line = 16, lines = HK_BLOCK * d / line, end = HK_BLOCK * (at + 1) / parts;
     hk_i64 i, t;

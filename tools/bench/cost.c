@@ -12,7 +12,7 @@ static const double index_bytes = 4, f32_bytes = 4;
 
 static double element(const struct workload *load)
 {
-    return load->dtype == HEED_F32 ? 4 : 2;
+    return load->dtype == HEED_F32 ? 4 : load->dtype == HEED_I8 ? 1 : 2;
 }
 
 static double heads(const struct workload *load)
@@ -56,16 +56,19 @@ int64_t workload_ragged(int64_t longest, int64_t count, int64_t item)
     return longest > shorter ? longest - shorter : 1;
 }
 
+/* Rows of i8 have scales of f32, and queries of f32. */
 struct workload_cost cost_decode(const struct workload *load)
 {
-    const double rows = element(load) * heads(load) * (double)load->d;
+    const bool scaled = load->dtype == HEED_I8;
+    const double rows = (scaled ? f32_bytes : element(load)) * heads(load) * (double)load->d;
+    const double key = element(load) * (double)load->d + (scaled ? f32_bytes : 0);
     double keys = 0;
 
     for (int64_t item = 0; item < load->b; item++)
         keys += (double)workload_ragged(load->keys, load->b, item);
     return (struct workload_cost){
         .flops = 4 * (double)load->d * keys * (double)load->h,
-        .read = element(load) * 2 * keys * (double)load->hk * (double)load->d + rows,
+        .read = 2 * keys * (double)load->hk * key + rows,
         .written = rows,
     };
 }

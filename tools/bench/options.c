@@ -107,7 +107,7 @@ static const struct {
       "      keys rows of the longest cache, token 1: its rows [n][h][d], else [h][n][d],\n"
       "      kernel and stride of windows, page rows of a page, block tokens of a block, buckets,\n"
       "      queries, count places of a selection, rows of a memory, parts to merge; dtype f32,\n"
-      "      f16 or bf16; without any --workload some of attention",
+      "      f16, bf16 or, of decode, i8; without any --workload some of attention",
       take_workload },
     { "--device", "NAME", "device to measure (default: the fastest; see heed-info)", take_device },
     { "--isa", "NAME", "instruction set: short for --device cpu:NAME", take_isa },

@@ -63,7 +63,8 @@ enum { N_KINDS = WORKLOAD_MECHANISM };
 static const struct {
     const char *name;
     uint32_t dtype;
-} dtypes[] = { { "f32", HEED_F32 }, { "f16", HEED_F16 }, { "bf16", HEED_BF16 } };
+} dtypes[] = { { "f32", HEED_F32 }, { "f16", HEED_F16 }, { "bf16", HEED_BF16 },
+              { "i8", HEED_I8 } };
 enum { N_DTYPES = sizeof dtypes / sizeof *dtypes };
 
 #define AT(field) offsetof(struct workload, field)
@@ -212,7 +213,7 @@ static bool parse_dtype(const char *value, struct workload *load, char *error, s
             return true;
         }
     }
-    snprintf(error, size, "dtype is f32, f16 or bf16, got \"%s\"", value);
+    snprintf(error, size, "dtype is f32, f16, bf16 or, of decode, i8, got \"%s\"", value);
     return false;
 }
 
@@ -295,6 +296,10 @@ static bool complete(struct workload *load, char *error, size_t size)
     if (load->hk > 0 && load->h % load->hk != 0) {
         snprintf(error, size, "h=%" PRId64 " is not a multiple of hk=%" PRId64, load->h,
                  load->hk);
+        return false;
+    }
+    if (load->dtype == HEED_I8 && load->kind != WORKLOAD_DECODE) {
+        snprintf(error, size, "dtype i8 belongs to decode, not to %s", workload_name(load));
         return false;
     }
     if (load->kind == WORKLOAD_COPY_PAGED && load->page == 0) {
