@@ -12,7 +12,7 @@
 #ifndef HEED_TESTS_MECHANISMS_CHAIN_H
 #define HEED_TESTS_MECHANISMS_CHAIN_H
 
-#include "faults.h"
+#include "offload.h"
 
 /* [b][h][n][d]: values, and bounds of their errors. */
 struct approx {
@@ -199,16 +199,11 @@ static inline void chain_attend(heed_mechanism *m, const heed_array *q, const he
         .slots = slots,
         .n_slots = HEED_MECHANISM_SLOTS,
     };
-    heed_plan *plan = NULL;
 
     m->desc.flags |= HEED_PLAN_OWN_WORKSPACE;
     m->desc.numerics = HEED_NUMERICS_EXACT;
     heed_mechanism_kv(m, pairs, kv);
-    ck_assert_msg(heed_attn_plan(world.device, &m->desc, &plan, &world.why) == HEED_OK,
-                  "%s: %s: %s", world_name(), world.why.field, world.why.message);
-    ck_assert_msg(heed_attn_run(plan, world.queue, &args, NULL, &world.why) == HEED_OK,
-                  "%s: %s: %s", world_name(), world.why.field, world.why.message);
-    heed_plan_drop(plan);
+    offload_attn(&m->desc, &args);
 }
 
 #endif
