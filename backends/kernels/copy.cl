@@ -125,9 +125,11 @@ HK_FN int hk_copy_row_get(const struct hk_call *call, HK_GLOBAL const struct hk_
     return 1;
 }
 
-/* Rows first .. end - 1 into bytes; on GPUs a step of them. */
-HK_FN void hk_copy_bytes(const struct hk_call *call, const struct hk_copy_item *item, hk_i64 first,
-                         hk_i64 end, hk_i64 step, HK_LOCAL struct hk_shared *shared)
+/* Rows first .. end - 1 into bytes; on GPUs a step of them. (Not inlined: what moves bits has the
+ * registers to itself.) */
+HK_NOINLINE void hk_copy_bytes(const struct hk_call *call, const struct hk_copy_item *item,
+                               hk_i64 first, hk_i64 end, hk_i64 step,
+                               HK_LOCAL struct hk_shared *shared)
 {
     HK_GLOBAL const struct hk_copy *numbers = HK_NUMBERS(call, struct hk_copy);
     const hk_i64 d = numbers->d;

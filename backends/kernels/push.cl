@@ -54,10 +54,11 @@ HK_FN void hk_push_stay(HK_GLOBAL const struct hk_push *numbers, const struct hk
         hk_rows_move(x, from, rows, to, *run, numbers->d);
 }
 
-/* Rows first .. end - 1 of x, which stay, into a memory of bytes; on GPUs a step of them. */
-HK_FN void hk_push_bytes(const struct hk_call *call, const struct hk_push_item *item,
-                         const struct hk_strip_task *strip, hk_i64 first, hk_i64 end, hk_i64 step,
-                         HK_LOCAL struct hk_shared *shared)
+/* Rows first .. end - 1 of x, which stay, into a memory of bytes; on GPUs a step of them. (Not
+ * inlined: what moves bits has the registers to itself.) */
+HK_NOINLINE void hk_push_bytes(const struct hk_call *call, const struct hk_push_item *item,
+                               const struct hk_strip_task *strip, hk_i64 first, hk_i64 end,
+                               hk_i64 step, HK_LOCAL struct hk_shared *shared)
 {
     HK_GLOBAL const struct hk_push *numbers = HK_NUMBERS(call, struct hk_push);
     const struct hk_rows x = hk_rows_get(call, HK_PUSH_X, strip->b, strip->head);
