@@ -46,7 +46,7 @@ HK_FN HK_GLOBAL const char *hk_token_row(const struct hk_tokens *tokens, hk_i64 
 }
 
 /* Row i comes soon: rows from `end` on are not there. */
-HK_FN void hk_token_ahead(const struct hk_tokens *tokens, hk_i64 i)
+HK_INLINE void hk_token_ahead(const struct hk_tokens *tokens, hk_i64 i)
 {
     HK_GLOBAL const char *row = hk_token_row(tokens, i);
     hk_i64 at;
