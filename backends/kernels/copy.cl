@@ -88,31 +88,6 @@ HK_FN void hk_copy_rows(const struct hk_copy_item *item, HK_GLOBAL const char *x
 #undef HK_FROM
 }
 
-/* The same into rows of bytes; source negative: one row of zeros. */
-HK_FN void hk_copy_bytes(const struct hk_call *call, const struct hk_copy_item *item, hk_i64 source,
-                         struct hk_copy_place place, hk_i64 run, hk_i64 d,
-                         HK_LOCAL struct hk_shared *shared)
-{
-    HK_GLOBAL const struct hk_array *scales = call->arrays + HK_COPY_Y_SCALE;
-    struct hk_byte_rows to;
-    hk_i64 i;
-
-    to.y = item->y;
-    to.y.base = hk_along(call, HK_COPY_Y, 2, to.y.base, place.page);
-    to.scale = item->scale;
-    to.scale.base = hk_along(call, HK_COPY_Y_SCALE, 3, to.scale.base, place.page);
-    to.scale_dtype = scales->dtype;
-    for (i = 0; i < run; i++) {
-        HK_GLOBAL char *y = hk_row(&to.y, place.row + i);
-        HK_GLOBAL char *scale = hk_byte_scale_at(&to, place.row + i);
-
-        if (source < 0)
-            hk_row_clear(&to, y, scale, d);
-        else
-            hk_row_quantise(&item->x, hk_row(&item->x, source + i), &to, y, scale, d, shared);
-    }
-}
-
 /* The source of i, or -1; *run: cut to those whose sources follow. */
 HK_FN hk_i64 hk_copy_source(HK_GLOBAL const struct hk_copy *numbers,
                             const struct hk_copy_item *item, hk_i64 i, hk_i64 *run)
@@ -124,6 +99,82 @@ HK_FN hk_i64 hk_copy_source(HK_GLOBAL const struct hk_copy *numbers,
     else
         *run = hk_min(*run, numbers->x_rows - row);
     return row < numbers->x_rows ? row : -1;
+}
+
+/* Where row i of bytes comes from (negative: it is one of zeros) and goes to. */
+struct hk_copy_row {
+    hk_i64 source;
+    HK_GLOBAL char *y, *scale;
+};
+
+/* 0: it is not written. */
+HK_FN int hk_copy_row_get(const struct hk_call *call, HK_GLOBAL const struct hk_copy *numbers,
+                          const struct hk_copy_item *item, const struct hk_byte_rows *to, hk_i64 i,
+                          struct hk_copy_row *row)
+{
+    const hk_i64 t = item->has_to ? hk_entry_i32(&item->to, i) : item->at + i;
+    struct hk_copy_place place;
+    hk_i64 run = 1;
+
+    row->source = hk_copy_source(numbers, item, i, &run);
+    if ((row->source < 0 && !numbers->zero) || !hk_copy_find(numbers, item, t, &run, &place))
+        return 0;
+    row->y = hk_along(call, HK_COPY_Y, 2, hk_row(&to->y, place.row), place.page);
+    row->scale =
+        hk_along(call, HK_COPY_Y_SCALE, 3, hk_byte_scale_at(to, place.row), place.page);
+    return 1;
+}
+
+/* Rows first .. end - 1 into bytes; on GPUs a step of them. (Not inlined: what moves bits has the
+ * registers to itself.) */
+HK_NOINLINE void hk_copy_bytes(const struct hk_call *call, const struct hk_copy_item *item,
+                               hk_i64 first, hk_i64 end, hk_i64 step,
+                               HK_LOCAL struct hk_shared *shared)
+{
+    HK_GLOBAL const struct hk_copy *numbers = HK_NUMBERS(call, struct hk_copy);
+    const hk_i64 d = numbers->d;
+    struct hk_byte_rows to;
+    struct hk_copy_row row;
+    hk_i64 i;
+
+    to.y = item->y;
+    to.scale = item->scale;
+    to.scale_dtype = call->arrays[HK_COPY_Y_SCALE].dtype;
+#if HK_THREADS == 1
+    (void)step;
+    (void)shared;
+    for (i = first; i < end; i++) {
+        if (!hk_copy_row_get(call, numbers, item, &to, i, &row))
+            continue;
+        if (row.source < 0)
+            hk_row_clear(&to, row.y, row.scale, d);
+        else
+            hk_row_quantise(&item->x, hk_row(&item->x, row.source), &to, row.y, row.scale, d);
+    }
+#else
+    {
+        const struct hk_batch batch = hk_batch_get(step, first, end);
+        HK_THREAD_ID(id);
+
+        if (!batch.write) {
+            HK_BATCH_ROWS(id, i, batch.count) {
+                if (hk_copy_row_get(call, numbers, item, &to, batch.first + i, &row) &&
+                    row.source >= 0)
+                    hk_part_look(&item->x, hk_row(&item->x, row.source), d, i, id, shared);
+            }
+            return;
+        }
+        for (i = 0; i < batch.count; i++) {
+            if (!hk_copy_row_get(call, numbers, item, &to, batch.first + i, &row))
+                continue;
+            if (row.source < 0)
+                hk_row_clear(&to, row.y, row.scale, d);
+            else
+                hk_row_write(item->x.dtype, hk_row(&item->x, row.source), item->x.channel, &to,
+                             row.y, row.scale, d, hk_batch_most(shared, i));
+        }
+    }
+#endif
 }
 
 /* A row, or its beginning, comes sooner when it is asked for. (Always inlined: a compiler may take
@@ -183,7 +234,8 @@ HK_FN void hk_copy_lists(HK_GLOBAL const struct hk_copy *numbers,
     hk_copy_listed(numbers, item, i, end, size, d, item->y.past);
 }
 
-HK_FN void hk_copy_task(const struct hk_call *call, hk_i64 task, HK_LOCAL struct hk_shared *shared)
+HK_FN void hk_copy_task(const struct hk_call *call, hk_i64 task, hk_i64 step,
+                        HK_LOCAL struct hk_shared *shared)
 {
     HK_GLOBAL const struct hk_copy *numbers = HK_NUMBERS(call, struct hk_copy);
     const struct hk_strip_task strip = hk_strip_get(&numbers->strip, task);
@@ -192,10 +244,15 @@ HK_FN void hk_copy_task(const struct hk_call *call, hk_i64 task, HK_LOCAL struct
     struct hk_copy_place place;
     hk_i64 i, end, run;
 
-    if (!hk_copy_open(call, numbers, strip.b, strip.head, &item) ||
-        (d == 0 && item.y.dtype != HK_I8)) /* a row without channels has a scale all the same */
+    if (!hk_copy_open(call, numbers, strip.b, strip.head, &item))
         return;
     end = hk_min(strip.first + strip.count, item.n);
+    if (item.y.dtype == HK_I8) { /* a row without channels has a scale all the same */
+        hk_copy_bytes(call, &item, strip.first, end, step, shared);
+        return;
+    }
+    if (d == 0)
+        return;
     if ((item.has_from || item.has_to) && !item.ring && !item.paged &&
         item.x.dtype == item.y.dtype && item.x.channel == 1 && item.y.channel == 1) {
         hk_copy_lists(numbers, &item, strip.first, end);
@@ -208,28 +265,37 @@ HK_FN void hk_copy_task(const struct hk_call *call, hk_i64 task, HK_LOCAL struct
         run = item.has_to ? 1 : end - i;
         source = hk_copy_source(numbers, &item, i, &run);
         if (!hk_copy_find(numbers, &item, item.has_to ? hk_entry_i32(&item.to, i) : item.at + i,
-                          &run, &place) ||
-            (source < 0 && !numbers->zero))
+                          &run, &place))
             continue;
-        if (item.y.dtype == HK_I8) {
-            hk_copy_bytes(call, &item, source, place, run, d, shared);
-            continue;
-        }
         y = hk_along(call, HK_COPY_Y, 2, hk_row(&item.y, place.row), place.page);
         if (source >= 0)
             hk_copy_rows(&item, hk_row(&item.x, source), y, run, d);
-        else
+        else if (numbers->zero)
             hk_row_zero(hk_size(item.y.dtype), y, item.y.channel, d);
     }
 }
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
+#if HK_THREADS == 1
     hk_i64 task;
 
     HK_TASKS(call, group, task)
-        hk_copy_task(call, task, shared);
+        hk_copy_task(call, task, 0, shared);
     hk_move_past_end();
+#else
+    const hk_i64 steps = hk_byte_steps(call->arrays[HK_COPY_Y].dtype,
+                                       HK_NUMBERS(call, struct hk_copy)->strip.run);
+    struct hk_steps at;
+
+    at.task = group;
+    at.step = 0;
+    while (at.task < call->op->tasks[HK_PASS]) {
+        hk_copy_task(call, at.task, at.step, shared);
+        HK_BARRIER();
+        at = hk_steps_next(call, at, steps);
+    }
+#endif
 }
 
 #include "entry.h"

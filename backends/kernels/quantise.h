@@ -3,8 +3,10 @@
  *
  * Rows of floats that become rows of bytes with a scale (docs/numerics.md, section 5, step 4): the
  * largest magnitude gives the scale, and the scale the factors that every channel is multiplied by.
- * All threads of a group call hk_row_quantise together. They share the largest magnitude through
- * struct hk_shared, so a file that includes this has HK_HAS_SHARED.
+ * A processor looks at a row and writes it at once (hk_row_quantise). The threads of a work-group
+ * take batches of rows, in two steps with a barrier behind each (hk_steps of operation.h): in the
+ * first, few threads share a row and leave what is largest of their channels in struct hk_shared
+ * (hk_part_look); in the second all threads write one row after another (hk_row_write).
  */
 #ifndef HEED_BACKENDS_KERNELS_QUANTISE_H
 #define HEED_BACKENDS_KERNELS_QUANTISE_H
@@ -12,13 +14,21 @@
 #include "channels.h"
 #include "moves.h"
 
-#define HK_HAS_SHARED 1
 #define HK_BYTE_STEP 0x1.020408p-7f     /* RNE32(1 / 127) */
 #define HK_NAN_HALF 0x7e00u
 
+#define HK_HAS_SHARED 1
+#if HK_THREADS == 1
 struct hk_shared {
-    hk_u32 most[HK_THREADS];            /* bits of magnitudes, which compare as integers */
+    hk_u32 unused;
 };
+#else
+#define HK_BYTE_BATCH 64                /* rows of a batch */
+#define HK_BYTE_SHARE 8                 /* threads that look at a row */
+struct hk_shared {
+    hk_u32 most[HK_BYTE_BATCH * HK_BYTE_SHARE]; /* bits of magnitudes: they compare as integers */
+};
+#endif
 
 /* Where rows of bytes go, and their scales. */
 struct hk_byte_rows {
@@ -38,49 +48,44 @@ struct hk_byte_scale {
     float up, factor;                   /* a channel times both is its byte; factor 0: bytes of 0 */
 };
 
-/* The largest magnitude of the thread's channels, as bits; NaN where one is not finite. */
-HK_INLINE hk_u32 hk_part_most(hk_u32 dtype, HK_GLOBAL const char *x, hk_i64 channel, hk_i64 d,
-                              hk_i32 id)
+/* The largest magnitude of a row, as bits; NaN where a channel is not finite. */
+#if HK_THREADS == 1 && HKV_LANES > 1
+HK_INLINE hk_u32 hk_row_most(hk_u32 dtype, HK_GLOBAL const char *x, hk_i64 channel, hk_i64 d)
 {
     const hk_vec zero = hkv_set(0.0f);
-    hk_vec most = zero, odd = zero;
+    hk_vec most = zero, more = zero, odd = zero, other = zero;  /* by twos: they wait less */
     float all;
     hk_i64 t;
 
-    for (t = (hk_i64)id * HKV_LANES; t < d; t += (hk_i64)HK_THREADS * HKV_LANES) {
+    for (t = 0; t < d; t += 2 * HKV_LANES) {
         const hk_vec a = hk_channels_read(dtype, x, channel, t, d);
+        const hk_vec b =
+            t + HKV_LANES < d ? hk_channels_read(dtype, x, channel, t + HKV_LANES, d) : zero;
 
         most = hkv_max_f(hkv_abs_f(a), most);
+        more = hkv_max_f(hkv_abs_f(b), more);
         odd = hkv_fma(a, zero, odd);    /* 0 * x is NaN where x is not finite */
+        other = hkv_fma(b, zero, other);
     }
-    all = hkv_add_across(odd);
-    return all == all ? hk_word(hkv_max_across(most)) : HK_NAN_WORD;
+    all = hkv_add_across(hkv_add(odd, other));
+    return all == all ? hk_word(hkv_max_across(hkv_max_f(most, more))) : HK_NAN_WORD;
 }
-
-/* That of all threads. */
-HK_INLINE float hk_row_most(hk_u32 dtype, HK_GLOBAL const char *x, hk_i64 channel, hk_i64 d,
-                            HK_LOCAL struct hk_shared *shared)
+#else
+/* Of its channels first, first + step, ... */
+HK_INLINE hk_u32 hk_part_most(hk_u32 dtype, HK_GLOBAL const char *x, hk_i64 channel, hk_i64 d,
+                              hk_i64 first, hk_i64 step)
 {
-    HK_THREAD_ID(id);
-    float most;
+    hk_u32 most = 0;
+    hk_i64 t;
 
-    HK_EACH(id)
-        shared->most[id] = hk_part_most(dtype, x, channel, d, id);
-#if HK_THREADS > 1
-    for (int span = HK_THREADS / 2; span > 0; span /= 2) {
-        HK_BARRIER();
-        HK_EACH(id)
-            if (id < span && shared->most[id] < shared->most[id + span])
-                shared->most[id] = shared->most[id + span];
+    for (t = first; t < d; t += step) {
+        const hk_u32 size = hk_word(hk_element(dtype, x, t * channel)) & 0x7fffffffu;
+
+        most = size > most ? size : most;
     }
-    HK_BARRIER();
-#endif
-    most = hk_float(shared->most[0]);
-#if HK_THREADS > 1
-    HK_BARRIER_ALL();                   /* the next row may begin, and this one be replaced */
-#endif
-    return most;
+    return most < 0x7f800000u ? most : HK_NAN_WORD;
 }
+#endif
 
 /* Not negative, and finite. */
 HK_FN float hk_from_half(hk_u32 bits)
@@ -132,35 +137,35 @@ HK_INLINE void hk_bytes_write(HK_GLOBAL hk_i8 *y, hk_i64 channel, hk_i64 t, hk_i
 {
 #if HKV_LANES == 1
     (void)d;
-    y[t * channel] = (hk_i8)(hk_i32)x;
+    hkv_store_i8(y + t * channel, x);
 #else
     float part[HKV_LANES];
     int i;
 
-    hkv_store(part, x);
     if (channel == 1 && t + HKV_LANES <= d) {
-        for (i = 0; i < HKV_LANES; i++)
-            y[t + i] = (hk_i8)(hk_i32)part[i];
+        hkv_store_i8(y + t, x);
         return;
     }
+    hkv_store(part, x);
     for (i = 0; i < HKV_LANES && t + i < d; i++)
         y[(t + i) * channel] = (hk_i8)(hk_i32)part[i];
 #endif
 }
 
-/* Row x, of d channels, to row y; scale: where that of y lies. */
-HK_INLINE void hk_row_bytes(hk_u32 dtype, HK_GLOBAL const char *x, hk_i64 x_channel,
-                            HK_GLOBAL char *y, hk_i64 y_channel, hk_i64 d, HK_GLOBAL char *scale,
-                            hk_u32 scale_dtype, HK_LOCAL struct hk_shared *shared)
+/* Row x, of d channels, to row y; most: its largest magnitude, as bits; scale: where that of y
+ * lies. */
+HK_INLINE void hk_row_write(hk_u32 dtype, HK_GLOBAL const char *x, hk_i64 x_channel,
+                            const struct hk_byte_rows *to, HK_GLOBAL char *y,
+                            HK_GLOBAL char *scale, hk_i64 d, hk_u32 most)
 {
-    const float most = hk_row_most(dtype, x, x_channel, d, shared);
-    const struct hk_byte_scale s = hk_byte_scale_of(most, scale_dtype);
+    const struct hk_byte_scale s = hk_byte_scale_of(hk_float(most), to->scale_dtype);
+    const hk_i64 channel = to->y.channel;
     HK_THREAD_ID(id);
     hk_i64 t;
 
-    hk_scale_put(scale_dtype, scale, s.bits);
+    hk_scale_put(to->scale_dtype, scale, s.bits);
     if (s.factor == 0.0f) {
-        hk_row_zero(1, y, y_channel, d);
+        hk_row_zero(1, y, channel, d);
         return;
     }
     HK_CHANNELS(id, t, d) {
@@ -168,24 +173,89 @@ HK_INLINE void hk_row_bytes(hk_u32 dtype, HK_GLOBAL const char *x, hk_i64 x_chan
 
         a = hkv_rint(hkv_mul(hkv_mul(a, hkv_set(s.up)), hkv_set(s.factor)));
         a = hkv_max_f(hkv_min_f(a, hkv_set(127.0f)), hkv_set(-127.0f));
-        hk_bytes_write((HK_GLOBAL hk_i8 *)y, y_channel, t, d, a);
+        hk_bytes_write((HK_GLOBAL hk_i8 *)y, channel, t, d, a);
     }
 }
 
-/* The same with the types asked once a row. */
+#if HK_THREADS == 1
+
+HK_INLINE void hk_row_bytes(hk_u32 dtype, HK_GLOBAL const char *x, hk_i64 x_channel,
+                            const struct hk_byte_rows *to, HK_GLOBAL char *y,
+                            HK_GLOBAL char *scale, hk_i64 d)
+{
+#if HKV_LANES == 1
+    const hk_u32 most = hk_part_most(dtype, x, x_channel, d, 0, 1);
+#else
+    const hk_u32 most = hk_row_most(dtype, x, x_channel, d);
+#endif
+
+    hk_row_write(dtype, x, x_channel, to, y, scale, d, most);
+}
+
+/* The type is asked once a row. */
 HK_FN void hk_row_quantise(const struct hk_rows *from, HK_GLOBAL const char *x,
                            const struct hk_byte_rows *to, HK_GLOBAL char *y,
-                           HK_GLOBAL char *scale, hk_i64 d, HK_LOCAL struct hk_shared *shared)
+                           HK_GLOBAL char *scale, hk_i64 d)
 {
-#define HK_BYTES(type)                                                                             \
-    hk_row_bytes(type, x, from->channel, y, to->y.channel, d, scale, to->scale_dtype, shared)
-#if HK_THREADS == 1
+#define HK_BYTES(type) hk_row_bytes(type, x, from->channel, to, y, scale, d)
     HK_BY_DTYPE(from->dtype, HK_BYTES);
-#else
-    HK_BYTES(from->dtype);              /* one text with barriers */
-#endif
 #undef HK_BYTES
 }
+
+#else
+
+/* Steps of a task of strips of `run` rows. */
+HK_FN hk_i64 hk_byte_steps(hk_u32 dtype, hk_i64 run)
+{
+    return dtype == HK_I8 ? 2 * ((run + HK_BYTE_BATCH - 1) / HK_BYTE_BATCH) : 1;
+}
+
+/* The rows of a step. */
+struct hk_batch {
+    hk_i64 first, count;
+    int write;                          /* 1: the second step */
+};
+
+HK_FN struct hk_batch hk_batch_get(hk_i64 step, hk_i64 first, hk_i64 end)
+{
+    struct hk_batch out;
+
+    out.first = first + step / 2 * HK_BYTE_BATCH;
+    out.count = hk_max(hk_min(end - out.first, HK_BYTE_BATCH), 0);
+    out.write = (int)(step % 2);
+    return out;
+}
+
+/* The thread's rows of a batch: HK_BATCH_ROWS(id, k, n) { ... row k ... }. */
+#define HK_BATCH_ROWS(id, k, n)                                                                    \
+    HK_EACH(id)                                                                                    \
+        for (k = id / HK_BYTE_SHARE; k < (n); k += HK_THREADS / HK_BYTE_SHARE)
+
+/* The thread's share of row k of the batch. */
+HK_FN void hk_part_look(const struct hk_rows *from, HK_GLOBAL const char *x, hk_i64 d, hk_i64 k,
+                        hk_i32 id, HK_LOCAL struct hk_shared *shared)
+{
+    const hk_i64 part = id % HK_BYTE_SHARE;
+
+    shared->most[k * HK_BYTE_SHARE + part] =
+        hk_part_most(from->dtype, x, from->channel, d, part, HK_BYTE_SHARE);
+}
+
+/* The largest magnitude of row k. */
+HK_FN hk_u32 hk_batch_most(HK_LOCAL const struct hk_shared *shared, hk_i64 k)
+{
+    hk_u32 most = 0;
+    int i;
+
+    for (i = 0; i < HK_BYTE_SHARE; i++) {
+        const hk_u32 part = shared->most[k * HK_BYTE_SHARE + i];
+
+        most = part > most ? part : most;
+    }
+    return most;
+}
+
+#endif
 
 /* A row that has no source: bytes and scale of 0. */
 HK_FN void hk_row_clear(const struct hk_byte_rows *to, HK_GLOBAL char *y, HK_GLOBAL char *scale,

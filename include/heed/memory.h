@@ -201,9 +201,9 @@ HEED_API HEED_MUST_CHECK heed_status heed_copy_run(const heed_plan *plan, heed_q
  * with its scale in rows_scale at the place that it has in rows; what falls out of such a memory is
  * lost, and `out` beside it is HEED_E_UNSUPPORTED. An attention whose terms show all of a source
  * may read `rows` as a DENSE source with `len`, and rows_scale as its scales: the rows are those of
- * the memory, in the order of storage. C = 0 is
- * legal: then everything falls out at once. Nothing is shifted: the work is O(L), whatever C is,
- * and the memory never grows. A zeroed head and len is the empty memory.
+ * the memory, in the order of storage. C = 0 is legal: then everything falls out at once. Nothing
+ * is shifted: the work is O(L), whatever C is, and the memory never grows. A zeroed head and len is
+ * the empty memory.
  *
  * The memories of Transformer-XL (Dai et al. 2019, section 3.2), of the Compressive Transformer
  * (Rae et al. 2020, algorithm 1: push, compress `out`, push that) and of AWESOME (Cao and Wang
