@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Programs as plans: what check and run refuse, the bits of their steps done by hand, what they
+ * Programs as plans: what check and run refuse, the bits of their stages done by hand, what they
  * cost, and arrays of other shapes than the oracle has.
  */
 #include "faults.h"
@@ -127,7 +127,7 @@ TEST(norms_out_of_range)
         LSG(sparse_block, 3, HEED_E_VALUE, "sparse_block", 8, 3),
         LSG(sparse_block, 10, HEED_E_VALUE, "sparse_block", 4, 10),
         LSG(rounds[2].ndim, 3, HEED_E_VALUE, "rounds[2]", 0, 3),
-        /* what only a step finds */
+        /* what only a stage finds */
         LSG(text.k.dtype, HEED_I8, HEED_E_DTYPE, "select.x.dtype", HEED_F32, HEED_I8),
         LSG(text.v.shape[2], 19, HEED_E_SHAPE, "attend.sources[1].v.shape[2]", 20, 19),
     };
@@ -307,7 +307,7 @@ TEST(arrays_are_those_of_the_descriptor)
     heed_plan_drop(c.plan);
 }
 
-/* ---- the bits of the steps by hand ---- */
+/* ---- the bits of the stages by hand ---- */
 
 WORLD_OPERATION(pool)
 
