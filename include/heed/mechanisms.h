@@ -255,7 +255,7 @@ enum {
  *       BLOCK_STRIDE  floor((j mod b) / c) = h mod f
  *
  * Condevaux and Harispe 2022, sections 3.1 to 3.3. Rows of the globals: heed_global_rows(). Norm,
- * pooling and LSH compute their keys and are programs, not builders.
+ * pooling and LSH compute their keys: heed_lsg_program_plan().
  * Pairs: n (g + 3 b + 2 s), without sparse keys n (g + 3 b).
  */
 typedef struct heed_lsg_desc {
@@ -374,7 +374,7 @@ HEED_API HEED_MUST_CHECK heed_status heed_salient(const heed_salient_desc *desc,
  *
  *     row i sees { j : |i - j| <= window } and all of G; rows of G see every key
  *
- * Zhang et al. 2021 (Poolingformer), first level. Level 2 attends to pooled keys: a program.
+ * Zhang et al. 2021 (Poolingformer), first level. Level 2: heed_poolingformer_level2_plan().
  * Pairs: n (2 window + 1 + 2 |G|).
  */
 typedef struct heed_poolingformer_desc {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Preparing and running the stages of a program. The workspace has the temporaries first and behind
- * them the workspace of the stage at hand. A queue runs one stage after another, as it does with the
- * launches of one plan; only the last stage makes an event.
+ * Preparing and running the stages of a program. The workspace has the temporaries first and
+ * behind them the workspace of the stage at hand. A queue runs one stage after another, as it does
+ * with the launches of one plan; only the last stage makes an event.
  */
 #include "execute.h"
 

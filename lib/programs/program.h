@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Programs: plans over several plans. A program is an operation like others, whose implementation
- * runs those of its stages; a stage is an ordinary plan but for its life, which is the program's. The
- * arrays of a stage are arguments of the program or temporaries in its workspace. A composition
+ * runs those of its stages; a stage is an ordinary plan but for its life, which is the program's.
+ * The arrays of a stage are arguments of the program or temporaries in its workspace. A composition
  * (lsg.c, ...) reads a descriptor, asks for temporaries and adds stages in order:
  *
  *     struct heed_program_temp y;

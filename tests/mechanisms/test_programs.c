@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Programs as plans: what check and run refuse, the bits of their stages done by hand, what they
- * cost, and arrays of other shapes than the oracle has.
+ * Programs as plans: what check and run refuse, the bits of their stages done by hand, arrays of
+ * other shapes than the oracle has, and memory.
  */
 #include "faults.h"
 #include "program_world.h"
@@ -446,82 +446,45 @@ LOOP_TEST(short_texts, world_devices() * 4)
     }
 }
 
-/* ---- costs ---- */
+/* ---- memory ---- */
 
-enum { LONG = 1 << 16 };
-
-static heed_plan_props lsg_props(uint32_t sparsity, int64_t n)
+LOOP_TEST(runs_allocate_nothing, world_devices())
 {
-    const int64_t columns[2] = { 4, 16 };
-    heed_plan_props props = { .size = sizeof(props) };
-    heed_lsg_program_desc desc = {
-        .size = sizeof(desc), .sparsity = sparsity, .q = small_tensor(n), .o = small_tensor(n),
-        .text = small_keys(n), .globals = small_keys(64), .factor = 4,
-    };
-    heed_plan *plan = NULL;
+    struct call c;
 
-    if (sparsity == HEED_LSG_LSH)
+    world_open(_i);
+    c = call_make(0);
+    ledger_restart(&world.ledger);
+    ck_assert_int_eq(heed_program_run(c.plan, world.queue, &c.args, NULL, &world.why), HEED_OK);
+    ck_assert_int_eq(atomic_load(&world.ledger.requests), 0);
+    heed_plan_drop(c.plan);
+}
+
+/* Each request fails once; what was made before it is given back, as world_close sees. */
+LOOP_TEST(plans_without_memory, world_devices() * 4)
+{
+    const int64_t columns[2] = { 4, 1 };
+    heed_lsg_program_desc desc = lsg_20;
+    heed_status status = HEED_E_NOMEM;
+
+    world_open(_i / 4);
+    desc.sparsity = HEED_LSG_NORM + (uint32_t)_i % 4;
+    desc.flags = HEED_PLAN_OWN_WORKSPACE;
+    desc.q = desc.o = small_tensor(N);
+    desc.text = small_keys(N);
+    if (desc.sparsity == HEED_LSG_LSH)
         desc.rounds[0] = heed_array_dense(HEED_F32, NULL, 2, columns).t;
-    ck_assert_msg(heed_lsg_program_plan(world.device, &desc, &plan, &world.why) == HEED_OK,
-                  "%s: %s", world.why.field, world.why.message);
-    ck_assert_int_eq(heed_plan_info(plan, &props), HEED_OK);
-    heed_plan_drop(plan);
-    return props;
-}
+    for (int64_t k = 1; status == HEED_E_NOMEM; k++) {
+        heed_plan *plan = NULL;
 
-static heed_plan_props pooled_props(uint32_t flags, int64_t n)
-{
-    heed_plan_props props = { .size = sizeof(props) };
-    const heed_poolingformer_level2_desc desc = {
-        .size = sizeof(desc), .flags = flags, .q = small_tensor(n), .o = small_tensor(n),
-        .text = small_keys(n),
-    };
-    heed_plan *plan = NULL;
-
-    ck_assert_int_eq(heed_poolingformer_level2_plan(world.device, &desc, &plan, &world.why), 0);
-    ck_assert_int_eq(heed_plan_info(plan, &props), HEED_OK);
-    heed_plan_drop(plan);
-    return props;
-}
-
-/* 0 .. 3: LSG; 4, 5: Poolingformer. */
-static heed_plan_props props_of(int which, int64_t n)
-{
-    return which < 4 ? lsg_props(HEED_LSG_NORM + (uint32_t)which, n)
-                     : pooled_props((uint32_t)which - 4, n);
-}
-
-/* Bytes of temporaries for each token, two heads and d = 4, as the header states them. */
-LOOP_TEST(workspaces_are_linear, 6)
-{
-    static const double bytes[] = { 2.0 * 4 / 4, 2 * 33 / 4.0, 2 * 33 / 4.0 + 8, 2 * 32 / 4.0 + 1,
-                                    2 * 33, 2 * 33 / 4.0 };
-    heed_plan_props small, large;
-
-    world_open_name("cpu");
-    small = props_of(_i, LONG);
-    large = props_of(_i, 16 * LONG);
-    printf("# %d: workspace of %llu bytes at n = 65536, %llu at 1048576, %s\n", _i,
-           (unsigned long long)small.workspace_size, (unsigned long long)large.workspace_size,
-           large.implementation);
-    ck_assert_uint_le(large.workspace_size, 16 * small.workspace_size);
-    ck_assert_uint_lt(large.host_bytes, UINT64_C(64) << 20);
-    ck_assert_uint_ge(large.workspace_size, (uint64_t)(bytes[_i] * 16 * LONG));
-    ck_assert_uint_lt(large.workspace_size - (uint64_t)(bytes[_i] * 16 * LONG),
-                      UINT64_C(160) << 20);
-}
-
-/* 2 (d + d_v) flops a pair, n (g + 3 b + 2 s); what comes before is a tenth of it at most. */
-LOOP_TEST(pairs_are_as_stated, 6)
-{
-    const double lsg = 64 + 3 * 128 + 2 * 128, pooled = 255, stated = _i < 4 ? lsg : pooled;
-    double got;
-
-    world_open_name("cpu");
-    got = (double)props_of(_i, LONG).flops / (16.0 * 2 * LONG);
-    printf("# %d: %.4g pairs for each row, %.4g stated\n", _i, got, stated);
-    ck_assert_msg(got >= stated * 0.97 && got <= stated * 1.1, "%g pairs, %g are stated", got,
-                  stated);
+        ledger_restart(&world.ledger);
+        atomic_store(&world.ledger.fail_at, k);
+        status = heed_lsg_program_plan(world.device, &desc, &plan, &world.why);
+        ck_assert((plan != NULL) == (status == HEED_OK) && (k > 2 || status < 0));
+        heed_plan_drop(plan);
+    }
+    ck_assert_int_eq(status, HEED_OK);
+    atomic_store(&world.ledger.fail_at, 0);
 }
 
 int main(void)
