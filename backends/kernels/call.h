@@ -402,22 +402,33 @@ HK_FN hk_i64 hk_row_offset(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
                                         : hk_row_apart(m, i, m->row, m->page_stride);
 }
 
+/* Where the scale of row i lies, which is there. */
+HK_FN hk_i64 hk_scale_offset(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
+{
+    return m->layout == HK_LAYOUT_DENSE ? i * m->scale_row
+                                        : hk_row_apart(m, i, m->scale_row, m->scale_page);
+}
+
 /* The scale of row i, which is there: each of its bytes is multiplied by it. */
 HK_FN float hk_row_scale(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
 {
-    const hk_i64 at = m->layout == HK_LAYOUT_DENSE
-                          ? i * m->scale_row
-                          : hk_row_apart(m, i, m->scale_row, m->scale_page);
+    return hk_element(m->scale_dtype, m->scale, hk_scale_offset(m, i));
+}
 
-    return hk_element(m->scale_dtype, m->scale, at);
+/* Rows from i on, which is there, that lie at one stride. */
+HK_FN hk_i64 hk_rows_run(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
+{
+    const hk_i64 all = (hk_i64)1 << 62;
+
+    if (m->layout == HK_LAYOUT_PAGED)
+        return (hk_row_entry(m, i) + 1) * m->page_rows - i;
+    return m->layout == HK_LAYOUT_RING && i < m->rows - m->first ? m->rows - m->first - i : all;
 }
 
 /* Do rows i to last lie at one stride? */
 HK_FN int hk_rows_even(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i, hk_i64 last)
 {
-    if (m->layout == HK_LAYOUT_PAGED)
-        return hk_row_entry(m, i) == hk_row_entry(m, last);
-    return m->layout != HK_LAYOUT_RING || i >= m->rows - m->first || last < m->rows - m->first;
+    return last - i < hk_rows_run(m, i);
 }
 
 #endif

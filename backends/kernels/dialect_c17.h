@@ -41,7 +41,8 @@
 #else
 #define HK_RESTRICT restrict
 #endif
-#if defined __clang__
+#if defined HK_UNROLL           /* the build says */
+#elif defined __clang__
 #define HK_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined __GNUC__
 #define HK_UNROLL _Pragma("GCC unroll 64")

@@ -30,8 +30,44 @@
 /* The 64 rows of K or V of a block. */
 struct hk_block_rows {
     HK_GLOBAL const char *at[HK_BLOCK];
+    float scale[HK_BLOCK];              /* of I8 */
     hk_u32 dtype;
 };
+
+/* 64 keys from `first` on; those of pages that are not there are `absent`. */
+HK_FN void hk_rows_list(const struct hk_matrix *m, hk_i64 first, HK_GLOBAL const char *absent,
+                        struct hk_block_rows *out)
+{
+    const hk_i64 row = m->row * hk_size(m->dtype);
+    hk_i64 i, j, n;
+
+    out->dtype = m->dtype;
+    for (i = 0; i < HK_BLOCK; i += n) {
+        const int present = hk_row_present(m, first + i);
+        HK_GLOBAL const char *at = present ? hk_row_at(m, first + i) : absent;
+        const hk_i64 step = present ? row : 0;
+
+        n = hk_min(hk_rows_run(m, first + i), HK_BLOCK - i);
+        for (j = 0; j < n; j++)
+            out->at[i + j] = at + j * step;
+    }
+}
+
+/* The scales of the same keys, of absent ones 1. */
+HK_FN void hk_scales_list(const struct hk_matrix *m, hk_i64 first, float *out)
+{
+    hk_i64 i, j, n;
+
+    for (i = 0; i < HK_BLOCK; i += n) {
+        const int present = hk_row_present(m, first + i);
+        const hk_i64 at = present ? hk_scale_offset(m, first + i) : 0;
+
+        n = hk_min(hk_rows_run(m, first + i), HK_BLOCK - i);
+        for (j = 0; j < n; j++)
+            out[i + j] =
+                present ? hk_element(m->scale_dtype, m->scale, at + j * m->scale_row) : 1.0f;
+    }
+}
 
 /* Rows of the keys in `visible`; those of the others are `absent`. */
 HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *m,
@@ -40,29 +76,25 @@ HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *
                              struct hk_block_rows *out)
 {
     HK_COPY(struct hk_reach, reach, st->reach[0]);
-    const hk_i64 row = m->row * hk_size(m->dtype), first = block * HK_BLOCK;
+    const hk_i64 first = block * HK_BLOCK;
     const int direct = hk_block_aligned(sub);
     int i;
 
-    out->dtype = m->dtype;
     if (direct && visible == ~(hk_u64)0) {
-        const int even = hk_rows_even(m, first, first + HK_BLOCK - 1);
-        HK_GLOBAL const char *at = hk_row_at(m, first);
-
-        for (i = 0; i < HK_BLOCK; i++) {
-            out->at[i] = at;
-            if (even || i + 1 == HK_BLOCK || hk_rows_even(m, first + i, first + i + 1))
-                at += row;
-            else
-                at = hk_row_at(m, first + i + 1);
-        }
+        hk_rows_list(m, first, absent, out);
+        if (m->dtype == HK_I8)
+            hk_scales_list(m, first, out->scale);
         return;
     }
+    out->dtype = m->dtype;
     for (i = 0; i < HK_BLOCK; i++) {
-        if (!(visible >> i & 1))
-            out->at[i] = absent;
-        else
-            out->at[i] = hk_row_at(m, direct ? first + i : hk_key(sub, view, reach, first + i));
+        const int there = (int)(visible >> i & 1);
+        const hk_i64 key =
+            direct || !there ? first + i : hk_key(sub, view, reach, first + i);
+
+        out->at[i] = there ? hk_row_at(m, key) : absent;
+        if (m->dtype == HK_I8)
+            out->scale[i] = there ? hk_row_scale(m, key) : 1.0f;
     }
 }
 
@@ -72,11 +104,12 @@ HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *
  * computed, because memory that only waits is time lost; one after the other in the order of
  * addresses, because that is what processors follow. */
 struct hk_ahead {
-    HK_GLOBAL const char *at;           /* the next line */
+    HK_GLOBAL const char *at;           /* the next two lines */
     HK_GLOBAL const char *const *rows;
     hk_i64 shift;                       /* bytes from rows[i] to what is fetched */
-    hk_i64 row, left, lines;            /* row of the next line, lines left in it; of every row */
-    hk_i64 rate;                        /* lines at a time, 0: nothing is left */
+    hk_i64 row, left, pairs;            /* row of `at`, pairs of lines left in it; of every row */
+    hk_i64 rate;                        /* pairs at a time, 0: nothing is left */
+    hk_i64 every, wait;                 /* steps from one time to the next, until the next */
 };
 
 /* steps: how often hk_ahead_step will be called. */
@@ -87,20 +120,25 @@ HK_FN void hk_ahead_begin(struct hk_ahead *a, const struct hk_block_rows *rows, 
     a->shift = shift;
     a->at = rows->at[0] + shift;
     a->row = 0;
-    a->lines = a->left = (channels * hk_size(rows->dtype) + HK_LINE - 1) / HK_LINE;
-    a->rate = steps > 0 ? (HK_BLOCK * a->lines + steps - 1) / steps : 0;
+    a->pairs = a->left = (channels * hk_size(rows->dtype) + 2 * HK_LINE - 1) / (2 * HK_LINE);
+    a->rate = steps > 0 ? (HK_BLOCK * a->pairs + steps - 1) / steps : 0;
+    a->every = a->wait = hk_max(steps / (HK_BLOCK * a->pairs), 1);
 }
 
 HK_INLINE void hk_ahead_step(struct hk_ahead *a)
 {
     hk_i64 i;
 
+    if (--a->wait > 0)
+        return;
+    a->wait = a->every;
     for (i = 0; i < a->rate; i++) {
         HK_PREFETCH(a->at);
-        a->at += HK_LINE;
+        HK_PREFETCH(a->at + HK_LINE);
+        a->at += 2 * HK_LINE;
         if (--a->left > 0)
             continue;
-        a->left = a->lines;
+        a->left = a->pairs;
         if (++a->row < HK_BLOCK)
             a->at = a->rows[a->row] + a->shift;
         else
@@ -125,16 +163,11 @@ HK_FN hk_i64 hk_next_block(const struct hk_strip *st, HK_GLOBAL const struct hk_
 HK_FN int hk_next_rows(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub, hk_i64 block,
                        struct hk_block_rows *out)
 {
-    const struct hk_matrix *k = &st->k_rows;
     const hk_i64 first = (block + 1) * HK_BLOCK;
-    hk_i64 i;
 
     if (!hk_block_aligned(sub) || first + HK_BLOCK > st->len)
         return 0;
-    out->dtype = k->dtype;
-    for (i = 0; i < HK_BLOCK; i++)
-        out->at[i] = hk_row_present(k, first + i) ? hk_row_at(k, first + i)
-                                                  : (HK_GLOBAL const char *)st->zeros;
+    hk_rows_list(&st->k_rows, first, (HK_GLOBAL const char *)st->zeros, out);
     return 1;
 }
 
@@ -216,6 +249,22 @@ HK_FN hk_i64 hk_vecs_of(hk_i64 rows)
     return rows == 1 ? HK_VECS_OF(1) : rows == 2 ? HK_VECS_OF(2) : HKV_TILE;
 }
 
+/* Channels [t, end) of the 64 rows, transposed, into the worker's slice. */
+HK_FN void hk_slice_pack(const struct hk_strip *st, const struct hk_block_rows *k, hk_i64 t,
+                         hk_i64 end, struct hk_ahead *ahead)
+{
+    int i;
+
+    for (i = 0; i < HK_BLOCK; i += HKV_PACK) {
+        hk_ahead_step(ahead);
+        hk_ahead_step(ahead);
+        if (k->dtype == HK_I8)
+            hk_bytes_transpose(k->at + i, k->scale + i, t, end, st->temp, st->k + i);
+        else
+            hk_rows_pack(k->at + i, k->dtype, t, end, st->k + i, HK_BLOCK);
+    }
+}
+
 /* Scores of all tiles with the keys whose rows are given. Meanwhile the block's V is fetched. */
 HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *k,
                          const struct hk_block_rows *v)
@@ -225,17 +274,12 @@ HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *
     const hk_i64 steps = 2 * HK_BLOCK / HKV_PACK + st->tiles * across * HK_SLICE / HK_AHEAD_EVERY;
     struct hk_ahead ahead;
     hk_i64 t, m;
-    int i;
 
     hk_ahead_begin(&ahead, v, 0, st->call->plan->d_v, slices * steps);
     for (t = 0; t < d; t += HK_SLICE) {
         const hk_i64 end = hk_min(t + HK_SLICE, d);
 
-        for (i = 0; i < HK_BLOCK; i += HKV_PACK) {
-            hk_ahead_step(&ahead);
-            hk_ahead_step(&ahead);
-            hk_rows_pack(k->at + i, k->dtype, t, end, st->k + i, HK_BLOCK);
-        }
+        hk_slice_pack(st, k, t, end, &ahead);
         for (m = 0; m < st->tiles; m++)
             hk_few_tile_scores(st->q + m * HK_R * d + t, d, st->k, end - t, t == 0,
                                st->s + m * HK_R * HK_BLOCK, hk_min(st->n_rows - m * HK_R, HK_R),
@@ -246,9 +290,13 @@ HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *
 /* ---- values ---- */
 
 /* Two vectors of a row from channel t on; of bf16 those of even and of odd channels. */
-HK_INLINE void hk_few_load(HK_GLOBAL const char *row, const hk_u32 dtype, hk_i64 t, hk_vec b[2])
+HK_INLINE void hk_few_load(HK_GLOBAL const char *row, const hk_u32 dtype, float scale, hk_i64 t,
+                           hk_vec b[2])
 {
-    if (dtype == HK_F32) {
+    if (dtype == HK_I8) {
+        b[0] = hkv_mul(hkv_load_i8((HK_GLOBAL const hk_i8 *)row + t), hkv_set(scale));
+        b[1] = hkv_mul(hkv_load_i8((HK_GLOBAL const hk_i8 *)row + t + HKV_LANES), hkv_set(scale));
+    } else if (dtype == HK_F32) {
         b[0] = hkv_load((HK_GLOBAL const float *)row + t);
         b[1] = hkv_load((HK_GLOBAL const float *)row + t + HKV_LANES);
     } else if (dtype == HK_F16) {
@@ -298,7 +346,8 @@ HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct h
         hk_ahead_step(&next);
         HK_UNROLL
         for (u = 0; u < pairs; u++) {
-            hk_few_load(v->at[key], dtype, t + 2 * u * HKV_LANES, b);
+            hk_few_load(v->at[key], dtype, dtype == HK_I8 ? v->scale[key] : 1.0f,
+                        t + 2 * u * HKV_LANES, b);
             HK_UNROLL
             for (i = 0; i < rows; i++) {
                 const hk_vec a = hkv_set(p[i * HK_BLOCK + key]);
@@ -342,6 +391,8 @@ HK_INLINE void hk_few_channels(HK_GLOBAL const float *p, const struct hk_block_r
             hk_few_channels(p, v, HK_F16, first, end, o, width, ahead, rows);                      \
         else if (v->dtype == HK_BF16)                                                              \
             hk_few_channels(p, v, HK_BF16, first, end, o, width, ahead, rows);                     \
+        else if (v->dtype == HK_I8)                                                                \
+            hk_few_channels(p, v, HK_I8, first, end, o, width, ahead, rows);                       \
         else                                                                                       \
             HK_UNREACHABLE();                                                                      \
     }
@@ -399,13 +450,12 @@ HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v
 /* ---- when ---- */
 
 /* Are the blocks of the source at hand, where they do not lie packed, for this file? Both matrices
- * are rows of floats side by side, V of whole pairs of vectors. */
+ * are rows of elements side by side, V of whole pairs of vectors. */
 HK_FN int hk_few_fits(const struct hk_strip *st)
 {
     const hk_i64 d = st->call->plan->d, d_v = st->call->plan->d_v;
 
     return st->n_rows <= HK_FEW_ROWS && st->k_rows.channel == 1 && st->v_rows.channel == 1 &&
-           st->k_rows.dtype != HK_I8 && st->v_rows.dtype != HK_I8 &&
            d > 0 && d_v > 0 && d_v % (2 * HKV_LANES) == 0 && st->source->n_dots == 0;
 }
 

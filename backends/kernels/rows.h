@@ -95,7 +95,7 @@ HK_FN void hk_rows_pack(HK_GLOBAL const char *const *rows, hk_u32 dtype, hk_i64 
         for (; t + HKV_PACK <= end; t += HKV_PACK, out += HKV_PACK * pitch)
             hkv_pack((HK_GLOBAL const float *const *)rows, t, out, pitch);
     } else if (dtype == HK_F16) {
-        for (; t + HKV_PACK <= end; t += HKV_PACK, out += HKV_PACK * pitch)
+        for (; t + HKV_PACK_F16 <= end; t += HKV_PACK_F16, out += HKV_PACK_F16 * pitch)
             hkv_pack_f16((HK_GLOBAL const hk_u16 *const *)rows, t, out, pitch);
     } else if (dtype == HK_BF16) {
         for (; t + HKV_PACK_BF16 <= end; t += HKV_PACK_BF16, out += HKV_PACK_BF16 * pitch)
@@ -105,6 +105,23 @@ HK_FN void hk_rows_pack(HK_GLOBAL const char *const *rows, hk_u32 dtype, hk_i64 
         for (r = 0; r < HKV_PACK; r++)
             out[r] = hk_element(dtype, rows[r], t);
     }
+}
+
+/* The same of HKV_PACK rows of bytes with their scales, 64 floats from channel to channel. temp:
+ * HKV_PACK rows of end - t. */
+HK_NOINLINE void hk_bytes_transpose(HK_GLOBAL const char *const *rows, const float *scale, hk_i64 t,
+                                    hk_i64 end, HK_GLOBAL float *temp, HK_GLOBAL float *out)
+{
+    HK_GLOBAL const char *wide[HKV_PACK];
+    int r;
+
+    for (r = 0; r < HKV_PACK; r++) {
+        HK_GLOBAL float *to = temp + r * (end - t);
+
+        hk_bytes_widen((HK_GLOBAL const hk_i8 *)rows[r] + t, 1, scale[r], end - t, to);
+        wide[r] = (HK_GLOBAL const char *)to;
+    }
+    hk_rows_pack(wide, HK_F32, 0, end - t, out, HK_BLOCK);
 }
 
 /* Keys that whole vectors and whole packs hold. */

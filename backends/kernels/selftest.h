@@ -197,7 +197,9 @@ HK_FN void hk_test_v_store(hk_u32 step, HK_GLOBAL const struct hk_test_input *in
 HK_FN void hk_test_v_pack(hk_u32 step, HK_GLOBAL const struct hk_test_input *in,
                           HK_GLOBAL float *out)
 {
-    const hk_i64 channels = step == HK_TEST_V_PACK_BF16 ? HKV_PACK_BF16 : HKV_PACK;
+    const hk_i64 channels = step == HK_TEST_V_PACK_BF16  ? HKV_PACK_BF16
+                            : step == HK_TEST_V_PACK_F16 ? HKV_PACK_F16
+                                                         : HKV_PACK;
     hk_i64 r, i, t;
 
     for (r = 0; r < HK_TEST_LANES; r += HKV_PACK) {

@@ -62,7 +62,7 @@ HK_FN struct hk_steps hk_steps_next(const struct hk_call *call, struct hk_steps 
 }
 
 /* Row i comes soon: rows from `end` on are not there. */
-HK_FN void hk_token_ahead(const struct hk_tokens *tokens, hk_i64 i)
+HK_INLINE void hk_token_ahead(const struct hk_tokens *tokens, hk_i64 i)
 {
     HK_GLOBAL const char *row = hk_token_row(tokens, i);
     hk_i64 at;

@@ -182,8 +182,9 @@ enum {
  * absent is absent. Row j of taps_k and taps_v has the weights of the window with centre j,
  * FIXED_GRID j z + m: the paper's W_p times the centre's key, or value.
  * Zhang et al. 2021 (Poolingformer), second level; q, k and v are its second projections, and the
- * sum with level 1 is the caller's. Pairs: n ((2 w + 1 - x) / z + 1). Workspace: H_k r (4 d + 4 d_v + 1)
- * bytes for each item, r = n, FIXED_GRID n / z, besides what the stages need.
+ * sum with level 1 is the caller's. Pairs: n ((2 w + 1 - x) / z + 1). Workspace:
+ * H_k r (4 d + 4 d_v + 1) bytes for each item, r = n, FIXED_GRID n / z, besides what the stages
+ * need.
  */
 typedef struct heed_poolingformer_level2_desc {
     uint32_t size, flags;      /**< flags: HEED_POOLINGFORMER_FIXED_GRID, HEED_PLAN_*. */

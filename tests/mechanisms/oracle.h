@@ -159,8 +159,11 @@ static inline void world_widen(struct world_of *w, int64_t d_v)
 
 struct seen_key {
     double y, size, weight, error;
+    double shift;                       /* how far y is off by what went into it */
     double made, made_size;             /* roundings of v's own, and of what went into the score */
-    const float *v, *v_size;            /* v_size: NULL where v is the caller's */
+    const float *v, *v_size;            /* v: NULL, the row is in double; v_size: NULL where v is
+                                           the caller's */
+    const double *wide, *slack;         /* each channel so far off at most */
     int64_t column;                     /* among all keys of all sets */
 };
 
@@ -245,13 +248,19 @@ static inline void row_bound(const struct world_of *w, struct seen_row *row)
     }
     for (int64_t k = 0; k < row->n; k++) {
         struct seen_key *key = &row->key[k];
-        const double eps = u * ((roundings + 8) * key->size + 3 * (row->most - key->y) + 2 * reach +
-                                key->made_size);
+        const double eps = key->shift + u * ((roundings + 8) * key->size +
+                                             3 * (row->most - key->y) + 2 * reach +
+                                             key->made_size);
 
         key->error = key->weight * expm1(eps + ((rescales + 1) * 4 + rescales) * u);
         row->loss += key->error / row->sum;
     }
     row->gamma = (n + rescales) * u / (1 - (n + rescales) * u);
+}
+
+static inline double key_value(const struct seen_key *key, int64_t c)
+{
+    return key->v ? (double)key->v[c] : key->wide[c];
 }
 
 static inline double row_value(const struct seen_row *row, int64_t c, double *bound)
@@ -261,14 +270,17 @@ static inline double row_value(const struct seen_row *row, int64_t c, double *bo
 
     for (int64_t k = 0; k < row->n; k++) {
         const struct seen_key *key = &row->key[k];
+        const double slack = key->slack ? key->slack[c] : 0,
+                     most = fabs(key_value(key, c)) + slack;
 
-        sum += key->weight * (double)key->v[c];
-        size += (key->weight + key->error) * fabs((double)key->v[c]);
-        all += fabs((double)key->v[c]);
+        sum += key->weight * key_value(key, c);
+        size += (key->weight + key->error) * most;
+        spread += (key->weight + key->error) * slack;
+        all += most;
     }
     sum /= row->sum;
     for (int64_t k = 0; k < row->n; k++)
-        spread += row->key[k].error * fabs((double)row->key[k].v[c] - sum);
+        spread += row->key[k].error * fabs(key_value(&row->key[k], c) - sum);
     for (int64_t k = 0; k < row->n; k++) {
         const struct seen_key *key = &row->key[k];
 

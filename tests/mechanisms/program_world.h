@@ -230,7 +230,7 @@ static inline void program_prove(struct world_of *w, const struct program *of, i
     world_run(w);
     judge(w);
     own = world_kept(w);
-    run_on_reference(w);
+    on_reference(world_run_of, w);
     world_same(&own, &w->o, "the bits of the reference");
     program_absent(w);
     program_weights(w);

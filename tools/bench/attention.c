@@ -6,10 +6,12 @@
  */
 #include "bench/operation.h"
 
+#include <string.h>
+
 /* [b][heads][rows][d]; token-major: a row of all heads follows the other. */
-static heed_tensor shape(const struct workload *load, int64_t heads, int64_t rows)
+static heed_tensor shape(const struct workload *load, uint32_t dtype, int64_t heads, int64_t rows)
 {
-    heed_tensor t = heed_array4(load->dtype, NULL, load->b, heads, rows, load->d).t;
+    heed_tensor t = heed_array4(dtype, NULL, load->b, heads, rows, load->d).t;
 
     if (load->token) {
         t.stride[1] = load->d;
@@ -18,9 +20,11 @@ static heed_tensor shape(const struct workload *load, int64_t heads, int64_t row
     return t;
 }
 
-static int64_t query_rows(const struct workload *load)
+/* Q and O; beside keys of i8 they are f32. */
+static heed_tensor query_shape(const struct workload *load)
 {
-    return load->n > 0 ? load->n : 1;
+    return shape(load, load->dtype == HEED_I8 ? HEED_F32 : load->dtype, load->h,
+                 load->n > 0 ? load->n : 1);
 }
 
 static int64_t key_rows(const struct workload *load)
@@ -39,29 +43,70 @@ static heed_tensor cache_shape(const struct workload *load)
     struct workload pages = *load;
 
     if (load->page == 0)
-        return shape(load, load->hk, key_rows(load));
+        return shape(load, load->dtype, load->hk, key_rows(load));
     pages.b *= page_count(load);
-    return shape(&pages, load->hk, load->page);
+    return shape(&pages, load->dtype, load->hk, load->page);
 }
 
-/* A row an item, ragged caches: slot 1 has their lengths, slot 2 the tables of their pages. */
+enum { SLOT_LENGTHS, SLOT_PAGES, SLOT_K_SCALE, SLOT_V_SCALE, N_SLOTS };
+
+/* Bytes of the magnitudes that CONTENTS_UNIFORM gives them become numbers of variance 1. */
+static const float scale_deviation = 1 / 73.3f;
+
+/* A row an item, ragged caches: slots of their lengths, of the tables of their pages and of the
+ * scales of bytes; those that are not needed are one number. */
 static void describe_decode(const struct workload *load, heed_attn_desc *desc, heed_source *source,
-                            heed_slot slots[2])
+                            heed_slot slots[N_SLOTS])
 {
     const int64_t table[] = { load->b, page_count(load) };
 
-    slots[0].t = heed_array_dense(HEED_I64, NULL, 1, &load->b).t;
+    const int64_t scales[] = { source->k.shape[0], load->hk, source->k.shape[2] };
+
+    slots[SLOT_LENGTHS].t = heed_array_dense(HEED_I64, NULL, 1, &load->b).t;
     desc->flags = HEED_ATTN_ALIGN_END;
     desc->slots = slots;
     desc->n_slots = 1;
     desc->slot_size = sizeof *slots;
-    source->len_slot = 1;
+    source->len_slot = 1 + SLOT_LENGTHS;
     if (load->page > 0) {
-        slots[1].t = heed_array_dense(HEED_I32, NULL, 2, table).t;
-        desc->n_slots = 2;
+        slots[SLOT_PAGES].t = heed_array_dense(HEED_I32, NULL, 2, table).t;
+        desc->n_slots = 1 + SLOT_PAGES;
         source->layout = HEED_LAYOUT_PAGED;
-        source->slot = 2;
+        source->slot = 1 + SLOT_PAGES;
     }
+    if (load->dtype == HEED_I8) {
+        slots[SLOT_K_SCALE].t = heed_array_dense(HEED_F32, NULL, 3, scales).t;
+        slots[SLOT_V_SCALE].t = slots[SLOT_K_SCALE].t;
+        desc->n_slots = N_SLOTS;
+        source->k_scale_slot = 1 + SLOT_K_SCALE;
+        source->v_scale_slot = 1 + SLOT_V_SCALE;
+    }
+}
+
+/* Rows and keys of a pattern. Its constants go into the plan. */
+static heed_status plan_mechanism(struct contender *c, const struct workload *load,
+                                  struct operation_array *arrays, heed_report *report)
+{
+    static const struct contents queries = { CONTENTS_UNIFORM, 2, 0 };
+    static const struct contents keys = { CONTENTS_UNIFORM, 1, 0 }, none = { CONTENTS_NONE, 0, 0 };
+    heed_attn_args *const args = &c->args.attn;
+    struct pattern pattern;
+    heed_status status = pattern_make(&load->pattern, &pattern, report);
+
+    if (status < 0)
+        return status;
+    c->n_sources = pattern.m.desc.n_sources;
+    memcpy(c->set, pattern.m.keys, sizeof c->set);
+    args->n_slots = pattern.m.desc.n_slots;
+    arrays[0] = (struct operation_array){ pattern.m.desc.q, queries, &args->q };
+    arrays[1] = (struct operation_array){ pattern.m.desc.o, none, &args->o };
+    for (uint32_t i = 0; i < pattern.n_sets; i++) {
+        arrays[2 + 2 * i] = (struct operation_array){ pattern.sets[i], keys, &c->pairs[i].k };
+        arrays[3 + 2 * i] = (struct operation_array){ pattern.sets[i], keys, &c->pairs[i].v };
+    }
+    status = c->lib->attn_plan(c->device, &pattern.m.desc, &c->plan, report);
+    pattern_free(&pattern);
+    return status;
 }
 
 /* What the queries see. */
@@ -83,38 +128,46 @@ static heed_status plan(struct contender *c, const struct workload *load,
                         struct operation_array *arrays, heed_report *report)
 {
     const struct contents ragged = { CONTENTS_RAGGED, 0, load->keys };
+    const struct contents scales = { CONTENTS_UNIFORM, scale_deviation, 0 };
     const struct contents pages = { CONTENTS_SHUFFLED, 0, load->b * page_count(load) };
     heed_term window = {
         .kind = HEED_TERM_WINDOW, .left = load->w,
         .right = load->kind == WORKLOAD_WINDOW ? load->w : 0,
     };
-    heed_slot slots[2] = { { .data = NULL } };
+    heed_slot slots[N_SLOTS] = { { .data = NULL } };
     heed_source source = { .k = cache_shape(load), .v = cache_shape(load) };
     heed_attn_desc desc = {
         .size = sizeof desc, .flags = HEED_ATTN_ALIGN_START,
-        .q = shape(load, load->h, query_rows(load)), .o = shape(load, load->h, query_rows(load)),
+        .q = query_shape(load), .o = query_shape(load),
         .sources = &source, .n_sources = 1, .source_size = sizeof source,
     };
     heed_attn_args *const args = &c->args.attn;
 
+    *args = (heed_attn_args){
+        .size = sizeof *args, .kv = c->kv, .kv_size = sizeof *c->kv, .slots = c->slots,
+    };
+    if (load->kind == WORKLOAD_MECHANISM)
+        return plan_mechanism(c, load, arrays, report);
     describe(load, &desc, &source, &window);
     if (load->kind == WORKLOAD_DECODE)
         describe_decode(load, &desc, &source, slots);
-    *args = (heed_attn_args){
-        .size = sizeof *args, .kv = &c->kv, .kv_size = sizeof c->kv, .n_slots = desc.n_slots,
-        .slots = c->slots,
-    };
+    c->n_sources = 1;
+    args->n_slots = desc.n_slots;
     arrays[0] = (struct operation_array){ desc.q, { CONTENTS_UNIFORM, 2, 0 }, &args->q };
-    arrays[1] = (struct operation_array){ source.k, { CONTENTS_UNIFORM, 1, 0 }, &c->kv.k };
-    arrays[2] = (struct operation_array){ source.v, { CONTENTS_UNIFORM, 1, 0 }, &c->kv.v };
+    arrays[1] = (struct operation_array){ source.k, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[0].k };
+    arrays[2] = (struct operation_array){ source.v, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[0].v };
     arrays[3] = (struct operation_array){ desc.o, { CONTENTS_NONE, 0, 0 }, &args->o };
-    arrays[4] = (struct operation_array){ slots[0].t, ragged, &c->slots[0] };
-    arrays[5] = (struct operation_array){ slots[1].t, pages, &c->slots[1] };
+    arrays[4] = (struct operation_array){ slots[SLOT_LENGTHS].t, ragged, &c->slots[SLOT_LENGTHS] };
+    arrays[5] = (struct operation_array){ slots[SLOT_PAGES].t, pages, &c->slots[SLOT_PAGES] };
+    arrays[6] = (struct operation_array){ slots[SLOT_K_SCALE].t, scales, &c->slots[SLOT_K_SCALE] };
+    arrays[7] = (struct operation_array){ slots[SLOT_V_SCALE].t, scales, &c->slots[SLOT_V_SCALE] };
     return c->lib->attn_plan(c->device, &desc, &c->plan, report);
 }
 
 static heed_status run(struct contender *c, heed_report *report)
 {
+    for (uint32_t i = 0; i < c->n_sources; i++)
+        c->kv[i] = c->pairs[c->set[i]];
     c->args.attn.workspace = c->workspace;
     c->args.attn.workspace_size = c->plan_props.workspace_size;
     return c->lib->attn_run(c->plan, c->queue, &c->args.attn, NULL, report);

@@ -47,6 +47,8 @@ static void fill_uniform(void *to, uint32_t dtype, size_t count, float deviation
 
         if (dtype == HEED_F32)
             ((float *)to)[i] = value;
+        else if (dtype == HEED_I8)
+            ((int8_t *)to)[i] = (int8_t)(unit * 254.0f);
         else
             ((uint16_t *)to)[i] = narrow(dtype, value);
     }
@@ -71,6 +73,7 @@ static size_t size_of(uint32_t dtype)
     static const size_t sizes[] = {
         [HEED_F32] = 4, [HEED_F16] = 2, [HEED_BF16] = 2,
         [HEED_U8] = 1, [HEED_I32] = 4, [HEED_I64] = 8,
+        [HEED_I8] = 1,
     };
 
     assert(dtype < sizeof sizes / sizeof *sizes && sizes[dtype] > 0);

@@ -12,7 +12,8 @@
 
 enum contents_kind {
     CONTENTS_NONE,                      /* an output: left alone */
-    CONTENTS_UNIFORM,                   /* floats of variance `deviation` squared, mean 0 */
+    CONTENTS_UNIFORM,                   /* floats of variance `deviation` squared, mean 0; bytes of
+                                           all magnitudes */
     CONTENTS_SHUFFLED,                  /* i32: each `limit` of them are 0 .. limit - 1 */
     CONTENTS_BELOW,                     /* i32: 0 .. limit - 1, each as likely */
     CONTENTS_VALUE,                     /* i64: limit */

@@ -12,7 +12,7 @@ static const double index_bytes = 4, f32_bytes = 4;
 
 static double element(const struct workload *load)
 {
-    return load->dtype == HEED_F32 ? 4 : 2;
+    return load->dtype == HEED_F32 ? 4 : load->dtype == HEED_I8 ? 1 : 2;
 }
 
 static double heads(const struct workload *load)
@@ -56,16 +56,19 @@ int64_t workload_ragged(int64_t longest, int64_t count, int64_t item)
     return longest > shorter ? longest - shorter : 1;
 }
 
+/* Rows of i8 have scales of f32, and queries of f32. */
 struct workload_cost cost_decode(const struct workload *load)
 {
-    const double rows = element(load) * heads(load) * (double)load->d;
+    const bool scaled = load->dtype == HEED_I8;
+    const double rows = (scaled ? f32_bytes : element(load)) * heads(load) * (double)load->d;
+    const double key = element(load) * (double)load->d + (scaled ? f32_bytes : 0);
     double keys = 0;
 
     for (int64_t item = 0; item < load->b; item++)
         keys += (double)workload_ragged(load->keys, load->b, item);
     return (struct workload_cost){
         .flops = 4 * (double)load->d * keys * (double)load->h,
-        .read = element(load) * 2 * keys * (double)load->hk * (double)load->d + rows,
+        .read = 2 * keys * (double)load->hk * key + rows,
         .written = rows,
     };
 }
@@ -85,6 +88,23 @@ struct workload_cost cost_prefill_chunk(const struct workload *load)
         .read = rows * (n * (double)load->h + 2 * seen * (double)load->hk),
         .written = rows * n * (double)load->h,
     };
+}
+
+/* Every set of keys and values is read once; a pattern that cannot be made costs nothing. */
+struct workload_cost cost_mechanism(const struct workload *load)
+{
+    struct workload_cost cost = { 0 };
+    const double row = element(load) * (double)load->b * (double)load->d;
+    struct pattern pattern;
+
+    if (pattern_make(&load->pattern, &pattern, NULL) < 0)
+        return cost;
+    cost.written = row * (double)load->h * (double)pattern.m.desc.q.shape[2];
+    cost.read = cost.written;
+    for (uint32_t i = 0; i < pattern.n_sets; i++)
+        cost.read += 2 * row * (double)load->hk * (double)pattern.sets[i].shape[2];
+    pattern_free(&pattern);
+    return cost;
 }
 
 struct workload_cost cost_copy(const struct workload *load)

@@ -107,7 +107,7 @@ static const struct {
       "      keys rows of the longest cache, token 1: its rows [n][h][d], else [h][n][d],\n"
       "      kernel and stride of windows, page rows of a page, block tokens of a block, buckets,\n"
       "      queries, count places of a selection, rows of a memory, parts to merge; dtype f32,\n"
-      "      f16 or bf16; without any --workload some of attention",
+      "      f16, bf16 or, of decode, i8; without any --workload some of attention",
       take_workload },
     { "--device", "NAME", "device to measure (default: the fastest; see heed-info)", take_device },
     { "--isa", "NAME", "instruction set: short for --device cpu:NAME", take_isa },
@@ -133,8 +133,12 @@ static void print_help(void)
         printf("  %s%s%s\n      %s\n", rows[i].name, rows[i].value != NULL ? " " : "",
                rows[i].value != NULL ? rows[i].value : "", rows[i].help);
     puts("workloads, and what their keys are by default:");
-    for (size_t i = 0; workload_kind_name(i) != NULL; i++)
-        printf("  %-14s %s\n", workload_kind_name(i), workload_kind_keys(i));
+    for (size_t i = 0; workload_kind_name(i) != NULL; i++) {
+        char keys[160];
+
+        workload_kind_keys(i, keys, sizeof keys);
+        printf("  %-19s  %s\n", workload_kind_name(i), keys);
+    }
 }
 
 static bool read_one(struct state *s, int argc, char **argv, int *at)

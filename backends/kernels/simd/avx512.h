@@ -204,18 +204,51 @@ HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 p
     hk_store_columns(a, out, pitch);
 }
 
-HK_INLINE void hkv_pack_f16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
+/* Words t .. t + 7 of every second row: out[i] holds those of word i, then those of word i + 4. */
+HK_INLINE void hk_columns_second(const float *const *rows, hk_i64 t, __m512i out[4])
 {
-    __m512 a[16];
+    __m512 a[4];
     int i;
 
     HK_UNROLL
-    for (i = 0; i < 16; i++)
-        a[i] = hkv_load_f16(rows[i] + t);
-    hk_store_columns(a, out, pitch);
+    for (i = 0; i < 4; i++)
+        a[i] = _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(rows[2 * i] + t)),
+                                  _mm256_loadu_ps(rows[2 * i + 8] + t), 1);
+    hk_transpose_4(a);
+    HK_UNROLL
+    for (i = 0; i < 4; i++)
+        out[i] = _mm512_castps_si512(_mm512_shuffle_f32x4(a[i], a[i], 0xd8));
 }
 
-/* Two channels are a word, whose transposition costs half as much as theirs. */
+/* Two channels are a word, whose transposition costs half as much as theirs. Even and odd rows
+ * apart, a channel's halves come together with a shift. They are widened on their way back from
+ * where the floats will be, which costs no shuffle. */
+#define HKV_PACK_F16 16
+HK_INLINE void hkv_pack_f16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
+{
+    const __mmask32 odd = 0xaaaaaaaau;
+    __m512i a[4], b[4];
+    int i, c;
+
+    hk_columns_second((const float *const *)rows, t / 2, a);
+    hk_columns_second((const float *const *)rows + 1, t / 2, b);
+    HK_UNROLL
+    for (i = 0; i < 4; i++) {
+        _mm512_storeu_si512(out + 2 * i * pitch,
+                            _mm512_mask_mov_epi16(a[i], odd, _mm512_slli_epi32(b[i], 16)));
+        _mm512_storeu_si512(out + (2 * i + 1) * pitch,
+                            _mm512_mask_mov_epi16(_mm512_srli_epi32(a[i], 16), odd, b[i]));
+    }
+    HK_UNROLL
+    for (c = 0; c < 8; c++) {
+        const hk_u16 *halves = (const hk_u16 *)(const void *)(out + c * pitch);
+        const hk_vec first = hkv_load_f16(halves), second = hkv_load_f16(halves + 16);
+
+        hkv_store(out + c * pitch, first);
+        hkv_store(out + (c + 8) * pitch, second);
+    }
+}
+
 #define HKV_PACK_BF16 16
 HK_INLINE void hkv_pack_bf16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
 {

@@ -158,6 +158,7 @@ HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 p
         vst1q_f32(out + i * pitch, r[i]);
 }
 
+#define HKV_PACK_F16 4
 HK_INLINE void hkv_pack_f16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
 {
     float32x4_t r[4];

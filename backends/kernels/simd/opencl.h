@@ -12,6 +12,7 @@
 #define HKV_TILE 1
 #define HKV_WEIGHTS 1
 #define HKV_PACK 1
+#define HKV_PACK_F16 1
 #define HKV_PACK_BF16 1
 
 typedef float16 hk_vec;

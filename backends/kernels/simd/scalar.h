@@ -11,7 +11,8 @@
  *   HKV_WEIGHTS    vectors of weights formed side by side
  *   HKV_PACK       rows that hkv_pack transposes, and channels: a divisor of the panel's width, 16
  *                  at most
- *   HKV_PACK_BF16  channels that hkv_pack_bf16 transposes, 16 at most
+ *   HKV_PACK_F16, HKV_PACK_BF16    channels that hkv_pack_f16 and hkv_pack_bf16 transpose, 16 at
+ *                  most
  */
 #ifndef HEED_BACKENDS_KERNELS_SIMD_SCALAR_H
 #define HEED_BACKENDS_KERNELS_SIMD_SCALAR_H
@@ -90,8 +91,9 @@ HK_INLINE void hkv_join_pairs(hk_vec *a) { (void)a; }
 #define hkv_store_bf16(p, a) ((void)(*(p) = hk_to_bf16(hk_add(a, 0.0f))))
 
 /* Transposes channels t .. t + HKV_PACK - 1 of HKV_PACK rows into out[channel][row]; pitch: floats
- * from channel to channel. Halves are widened; of bf16 the channels are HKV_PACK_BF16. */
+ * from channel to channel. Halves are widened; their channels are HKV_PACK_F16, HKV_PACK_BF16. */
 #define HKV_PACK 1
+#define HKV_PACK_F16 1
 #define HKV_PACK_BF16 1
 HK_INLINE void hkv_pack(HK_GLOBAL const float *const *rows, hk_i64 t, HK_GLOBAL float *out,
                         hk_i64 pitch)
