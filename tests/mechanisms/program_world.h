@@ -140,6 +140,7 @@ static void program_run(struct world_of *w)
     struct brought s = { .host = on_host() };
     heed_plan_props props = { .size = sizeof(props) };
     heed_program_args args = { .size = sizeof(args) };
+    heed_event *before = NULL;
     heed_plan *plan = NULL;
     void *scratch;
 
@@ -159,8 +160,19 @@ static void program_run(struct world_of *w)
         args.globals = bring_keys(&s, w, 1);
     if (program->more)
         program->more(w, &s, &args);
-    ck_assert_msg(heed_program_run(plan, world.queue, &args, NULL, &world.why) == HEED_OK,
-                  "%s: %s: %s: %s", w->name, world_name(), world.why.field, world.why.message);
+    for (int again = 0; again < (s.host ? 1 : 2); again++) {    /* the second after the first */
+        heed_event *done = NULL;
+
+        ck_assert_msg(heed_program_run(plan, world.queue, &args, &done, &world.why) == HEED_OK,
+                      "%s: %s: %s: %s", w->name, world_name(), world.why.field,
+                      world.why.message);
+        heed_event_destroy(before);
+        before = done;
+        args.run.wait = &before;
+        args.run.n_wait = 1;
+    }
+    ck_assert_int_eq(heed_event_wait(before, &world.why), HEED_OK);
+    heed_event_destroy(before);
     if (!s.host)
         ck_assert_int_eq(heed_buf_read(world.queue, w->o.buf.handle, args.o,
                                        (size_t)world_count(&w->o) * sizeof(float), &world.why),
