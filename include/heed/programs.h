@@ -103,10 +103,6 @@ enum {
     HEED_LSG_BOS_POOLING       /**< Means weighted by the attention of the first row. */
 };
 
-enum {
-    HEED_LSG_CAUSAL = 1u       /**< No key after the row, and no sparse key of a later block. */
-};
-
 /**
  * LSG with sparse keys that are computed. With block = b, factor = f, c = b / f, s = sparse_block
  * and query block B = floor(i / b), row i sees
