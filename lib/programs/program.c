@@ -131,19 +131,20 @@ heed_status heed_program_temp_add(struct heed_composer *c, uint32_t dtype, const
                                   struct heed_program_temp *out)
 {
     struct heed_program *program = c->program;
-    int64_t bytes = heed_dtype_size(dtype);
+    int64_t bytes = heed_dtype_size(dtype), extents[6];
     bool fits = true;
 
     assert(program->n_temps < HEED_PROGRAM_TEMPS);
-    for (int i = 0; i < 6 && fits; i++)
-        fits = shape[i] >= 0 && heed_mul_i64(bytes, shape[i] > 0 ? shape[i] : 1, &bytes) &&
-               bytes <= temp_max;
+    for (int i = 0; i < 6 && fits; i++) {
+        extents[i] = shape[i] > 0 ? shape[i] : 0;   /* the stage says what is wrong */
+        fits = heed_mul_i64(bytes, extents[i] > 0 ? extents[i] : 1, &bytes) && bytes <= temp_max;
+    }
     if (!fits)
         return heed_report_fill(c->report, HEED_E_OVERFLOW, "workspace", temp_max, 0,
                                 "a temporary array has more bytes than a program may have");
     for (int i = 0; i < 6; i++)
-        bytes = shape[i] > 0 ? bytes : 0;
-    out->t = heed_array_dense(dtype, NULL, 6, shape).t;
+        bytes = extents[i] > 0 ? bytes : 0;
+    out->t = heed_array_dense(dtype, NULL, 6, extents).t;
     out->array = HEED_PROGRAM_ARGS + program->n_temps;
     program->temps[program->n_temps++] = (struct heed_program_life){
         .bytes = ((uint64_t)bytes + TEMP_ALIGN - 1) / TEMP_ALIGN * TEMP_ALIGN,

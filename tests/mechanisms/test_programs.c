@@ -129,6 +129,8 @@ TEST(norms_out_of_range)
         LSG(rounds[2].ndim, 3, HEED_E_VALUE, "rounds[2]", 0, 3),
         /* what only a stage finds */
         LSG(text.k.dtype, HEED_I8, HEED_E_DTYPE, "select.x.dtype", HEED_F32, HEED_I8),
+        LSG(text.k.shape[1], -2, HEED_E_VALUE, "select.x.shape[1]", 0, -2),
+        LSG(text.k.shape[1], INT64_C(1) << 60, HEED_E_OVERFLOW, "workspace", INT64_C(1) << 59, 0),
         LSG(text.v.shape[2], 19, HEED_E_SHAPE, "attend.sources[1].v.shape[2]", 20, 19),
     };
 
