@@ -246,6 +246,10 @@ enum {
     HEED_LSG_BLOCK_STRIDE      /**< b / f tokens of a block on end, by head. */
 };
 
+enum {
+    HEED_LSG_CAUSAL = 1u       /**< No key after the row, and no sparse key of a later block. */
+};
+
 /**
  * LSG: local, sparse and global keys. With block = b, factor = f, c = b / f, s = sparse_block and
  * query block B = floor(i / b), row i of head h sees
@@ -257,19 +261,20 @@ enum {
  *       BLOCK_STRIDE  floor((j mod b) / c) = h mod f
  *
  * Condevaux and Harispe 2022, sections 3.1 to 3.3. Rows of the globals: heed_global_rows(). Norm,
- * pooling and LSH compute their keys and are programs, not builders.
- * Pairs: n (g + 3 b + 2 s), without sparse keys n (g + 3 b).
+ * pooling and LSH compute their keys: heed_lsg_program_plan().
+ * CAUSAL: of the local keys those with j <= i, of the sparse ones those before block B - 1.
+ * Pairs: n (g + 3 b + 2 s), without sparse keys n (g + 3 b); CAUSAL: n (g + 3 b / 2 + s).
  */
 typedef struct heed_lsg_desc {
-    uint32_t size, flags;      /**< flags: 0. */
+    uint32_t size, flags;      /**< HEED_LSG_CAUSAL. */
     heed_tensor q, o;          /**< Rows of the text alone. */
     heed_keys text, globals;   /**< globals: optional (k of ndim 0). n < 2^31. */
     uint32_t sparsity, reserved; /**< HEED_LSG_*. */
     int64_t block;             /**< 1 .. 2^31 - 1; default 128. */
     int64_t factor;            /**< Divides block; default 2. */
     int64_t sparse_block;      /**< 1 .. 2^28; default block. BLOCK_STRIDE: a multiple of c. */
-    /** BLOCK_STRIDE: receives H * ceil(n / b) * 2 * s / c entries on success; keep it until the
-     * plan is made. Others: NULL and 0. */
+    /** BLOCK_STRIDE: receives H * ceil(n / b) * 2 * s / c entries on success (CAUSAL: half as
+     * many); keep it until the plan is made. Others: NULL and 0. */
     int32_t *list;
     int64_t list_room;         /**< Entries at `list`. */
 } heed_lsg_desc;
@@ -376,7 +381,7 @@ HEED_API HEED_MUST_CHECK heed_status heed_salient(const heed_salient_desc *desc,
  *
  *     row i sees { j : |i - j| <= window } and all of G; rows of G see every key
  *
- * Zhang et al. 2021 (Poolingformer), first level. Level 2 attends to pooled keys: a program.
+ * Zhang et al. 2021 (Poolingformer), first level. Level 2: heed_poolingformer_level2_plan().
  * Pairs: n (2 window + 1 + 2 |G|).
  */
 typedef struct heed_poolingformer_desc {

@@ -21,14 +21,14 @@ extern "C" {
  *
  * The builders of heed/mechanisms.h fill one descriptor of attention. Where the keys of a mechanism
  * are themselves computed (chosen, pooled, hashed), it is a **program**: a plan over several
- * operations, its steps, on the caller's arrays and on temporaries in the workspace. Notation,
+ * operations, its stages, on the caller's arrays and on temporaries in the workspace. Notation,
  * absent keys and the meaning of `heed_keys` are those of heed/mechanisms.h; docs/mechanisms.md
- * states the steps of each program.
+ * states the stages of each program.
  *
  * A program is a heed_plan: heed_plan_info() has its workspace (temporaries, and what the largest
- * step needs for itself) and the sum of its work, heed_plan_extents() its arrays,
+ * stage needs for itself) and the sum of its work, heed_plan_extents() its arrays,
  * heed_plan_retain() and heed_plan_drop() its life. Nothing is allocated by a run. EXACT bits are
- * those of the steps, one after another; temporaries are f32.
+ * those of the stages, one after another; temporaries are f32.
  *
  * Every array is memory of the device, lengths and masks too: `data` of a slot is NULL
  * (HEED_E_VALUE). A mask has one head or those of the keys. f32, f16 and bf16 are legal; no
@@ -60,13 +60,13 @@ extern "C" {
  *   HEED_E_FLAG an unknown flag;
  *   HEED_E_VALUE a parameter, reserved field or number of axes out of its range;
  *   HEED_E_SHAPE two extents disagree: the report has both;
- *   HEED_E_DTYPE an element type that a step does not take;
+ *   HEED_E_DTYPE an element type that a stage does not take;
  *   HEED_E_STRIDE o maps two elements to one address;
  *   HEED_E_OVERFLOW extents, strides or temporaries leave 63 bits;
  *   HEED_E_UNSUPPORTED legal, but not on this device: the report names the part;
  *   HEED_E_NOMEM free memory and try again; the device's `usable` when that is negative.
  *
- * What only a step finds has the step before its field: "select.mask", "attend.sources[0].k".
+ * What only a stage finds has the stage before its field: "select.mask", "attend.sources[0].k".
  * heed_X_plan() answers the same, and HEED_E_NULL when `out` is NULL; HEED_E_INTERNAL a mistake in
  * heed; device backends also HEED_E_DEVICE_NOMEM, HEED_E_KERNEL_BUILD, HEED_E_DEVICE,
  * HEED_E_DEVICE_LOST. Any thread.
@@ -103,10 +103,6 @@ enum {
     HEED_LSG_BOS_POOLING       /**< Means weighted by the attention of the first row. */
 };
 
-enum {
-    HEED_LSG_CAUSAL = 1u       /**< No key after the row, and no sparse key of a later block. */
-};
-
 /**
  * LSG with sparse keys that are computed. With block = b, factor = f, c = b / f, s = sparse_block
  * and query block B = floor(i / b), row i sees
@@ -130,7 +126,7 @@ enum {
  * Condevaux and Harispe 2022, sections 3.1 to 3.3. Rows of the globals: heed_global_rows().
  * Pairs: n (g + 3 b + 2 s); CAUSAL: n (g + 3 b / 2 + s). Workspace: NORM 4 H_k n / f bytes for each
  * item, the others H_k (n / f) (4 d + 4 d_v + 1), LSH 4 H_k n more, BOS_POOLING with H for H_k;
- * besides what the steps need.
+ * besides what the stages need.
  */
 typedef struct heed_lsg_program_desc {
     uint32_t size, flags;      /**< flags: HEED_LSG_CAUSAL, HEED_PLAN_*. */
@@ -182,8 +178,9 @@ enum {
  * absent is absent. Row j of taps_k and taps_v has the weights of the window with centre j,
  * FIXED_GRID j z + m: the paper's W_p times the centre's key, or value.
  * Zhang et al. 2021 (Poolingformer), second level; q, k and v are its second projections, and the
- * sum with level 1 is the caller's. Pairs: n (2 w + 1 - x) / z. Workspace: H_k r (4 d + 4 d_v + 1)
- * bytes for each item, r = n, FIXED_GRID n / z, besides what the steps need.
+ * sum with level 1 is the caller's. Pairs: n ((2 w + 1 - x) / z + 1). Workspace:
+ * H_k r (4 d + 4 d_v + 1) bytes for each item, r = n, FIXED_GRID n / z, besides what the stages
+ * need.
  */
 typedef struct heed_poolingformer_level2_desc {
     uint32_t size, flags;      /**< flags: HEED_POOLINGFORMER_FIXED_GRID, HEED_PLAN_*. */

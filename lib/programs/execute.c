@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Preparing and running the steps of a program. The workspace has the temporaries first and behind
- * them the workspace of the step at hand. A queue runs one step after another, as it does with the
- * launches of one plan; only the last step makes an event.
+ * Preparing and running the stages of a program. The workspace has the temporaries first and
+ * behind them the workspace of the stage at hand. A queue runs one stage after another, as it does
+ * with the launches of one plan; only the last stage makes an event.
  */
 #include "execute.h"
 
@@ -19,14 +19,14 @@ static uint64_t round_up(uint64_t bytes, uint64_t align)
 
 /* ---- prepare ---- */
 
-static void release_steps(const struct heed_program *program, uint32_t n,
+static void release_stages(const struct heed_program *program, uint32_t n,
                           const struct heed_services *services)
 {
     while (n-- > 0) {
-        struct heed_plan *step = &program->steps[n].plan;
+        struct heed_plan *stage = &program->stages[n].plan;
 
-        if (step->impl->release != NULL)
-            step->impl->release(step, services);
+        if (stage->impl->release != NULL)
+            stage->impl->release(stage, services);
     }
 }
 
@@ -34,7 +34,7 @@ static void release(struct heed_plan *plan, const struct heed_services *services
 {
     const struct heed_program *program = plan->checked;
 
-    release_steps(program, program->n_steps, services);
+    release_stages(program, program->n_stages, services);
 }
 
 static void say_too_large(struct heed_error_detail *detail)
@@ -50,23 +50,23 @@ static heed_status prepare(struct heed_plan *plan, const struct heed_services *s
     uint64_t most = 0;
 
     plan->workspace_align = 64;
-    for (uint32_t i = 0; i < program->n_steps; i++) {
-        struct heed_plan *step = &program->steps[i].plan;
-        const heed_status status = step->impl->prepare(step, services, detail);
+    for (uint32_t i = 0; i < program->n_stages; i++) {
+        struct heed_plan *stage = &program->stages[i].plan;
+        const heed_status status = stage->impl->prepare(stage, services, detail);
 
         if (status < 0) {
-            release_steps(program, i, services);
+            release_stages(program, i, services);
             return status;
         }
         remark = remark != HEED_OK ? remark : status;
-        most = step->workspace_size > most ? step->workspace_size : most;
-        if (step->workspace_align > plan->workspace_align)
-            plan->workspace_align = step->workspace_align;
-        plan->state_bytes += step->state_bytes;
-        plan->device_bytes += step->device_bytes;
+        most = stage->workspace_size > most ? stage->workspace_size : most;
+        if (stage->workspace_align > plan->workspace_align)
+            plan->workspace_align = stage->workspace_align;
+        plan->state_bytes += stage->state_bytes;
+        plan->device_bytes += stage->device_bytes;
     }
     if (most >= UINT64_C(1) << 62) {    /* as much as the temporaries may have */
-        release_steps(program, program->n_steps, services);
+        release_stages(program, program->n_stages, services);
         say_too_large(detail);
         return HEED_E_NOMEM;
     }
@@ -76,12 +76,12 @@ static heed_status prepare(struct heed_plan *plan, const struct heed_services *s
 
 /* ---- run ---- */
 
-/* Where operand i of a step begins. */
-static heed_buf place(const struct heed_program *program, const struct heed_program_step *step,
+/* Where operand i of a stage begins. */
+static heed_buf place(const struct heed_program *program, const struct heed_program_stage *stage,
                       uint32_t i, bool host, const struct heed_launch *launch)
 {
-    const struct heed_program_use *use = &step->uses[i];
-    const struct heed_operand *x = &step->plan.operands[i];
+    const struct heed_program_use *use = &stage->uses[i];
+    const struct heed_operand *x = &stage->plan.operands[i];
     heed_buf buf = { .handle = host ? (void *)(uintptr_t)x->constant : NULL };
 
     if (use->array == HEED_PROGRAM_NONE || heed_view_empty(&x->view))
@@ -96,35 +96,35 @@ static heed_buf place(const struct heed_program *program, const struct heed_prog
     return buf;
 }
 
-static heed_status run_step(const struct heed_plan *plan, uint32_t number,
+static heed_status run_stage(const struct heed_plan *plan, uint32_t number,
                             const struct heed_services *services, const struct heed_launch *launch)
 {
     const struct heed_program *program = plan->checked;
-    const struct heed_program_step *step = &program->steps[number];
+    const struct heed_program_stage *stage = &program->stages[number];
     struct heed_launch own = *launch;
     heed_buf at[HEED_MAX_OPERANDS];
 
-    for (uint32_t i = 0; i < step->plan.n_operands; i++)
-        at[i] = place(program, step, i, plan->backend->offload == NULL, launch);
+    for (uint32_t i = 0; i < stage->plan.n_operands; i++)
+        at[i] = place(program, stage, i, plan->backend->offload == NULL, launch);
     own.at = at;
     own.workspace.offset += round_up(program->bytes, plan->workspace_align);
-    if (step->plan.workspace_size == 0)
+    if (stage->plan.workspace_size == 0)
         own.workspace = (heed_buf){ .handle = NULL };
-    if (number + 1 < program->n_steps)
+    if (number + 1 < program->n_stages)
         own.event = NULL;
-    return step->plan.impl->run(&step->plan, services, &own);
+    return stage->plan.impl->run(&stage->plan, services, &own);
 }
 
-/* Every step names what the caller waits for: nobody promises that what comes later in a queue is
- * not run where an event fails that only the first step waits for. */
+/* Every stage names what the caller waits for: nobody promises that what comes later in a queue is
+ * not run where an event fails that only the first stage waits for. */
 static heed_status run(const struct heed_plan *plan, const struct heed_services *services,
                        const struct heed_launch *launch)
 {
     const struct heed_program *program = plan->checked;
     heed_status status = HEED_OK;
 
-    for (uint32_t i = 0; i < program->n_steps && status >= 0; i++)
-        status = run_step(plan, i, services, launch);
+    for (uint32_t i = 0; i < program->n_stages && status >= 0; i++)
+        status = run_stage(plan, i, services, launch);
     return status;
 }
 
@@ -138,10 +138,10 @@ const struct heed_impl *heed_program_impl(const struct heed_program *program,
 
     if (impl == NULL || name == NULL)
         return NULL;
-    for (uint32_t i = 0; i < program->n_steps && used < NAME; i++) {
-        const char *own = program->steps[i].plan.impl->name;
+    for (uint32_t i = 0; i < program->n_stages && used < NAME; i++) {
+        const char *own = program->stages[i].plan.impl->name;
 
-        if (i == 0 || strcmp(own, program->steps[i - 1].plan.impl->name) != 0)
+        if (i == 0 || strcmp(own, program->stages[i - 1].plan.impl->name) != 0)
             used += (size_t)snprintf(name + used, NAME - used, "%s%s", i > 0 ? ", " : "", own);
     }
     *impl = (struct heed_impl){ .op = HEED_OP_PROGRAM,

@@ -184,7 +184,7 @@ static heed_status choose(struct heed_lsg *l, const struct heed_program_temp *in
     };
 
     desc.y.ndim = 5;        /* [B][heads][places]: the temporary without its last axis */
-    return heed_program_step(l->c, &heed_op_select, "select", &desc, uses, HEED_COUNT(uses));
+    return heed_program_stage(l->c, &heed_op_select, "select", &desc, uses, HEED_COUNT(uses));
 }
 
 /* Pads make the lists of all blocks views of one array: that of block B begins at place (B - 1) c -

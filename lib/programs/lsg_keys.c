@@ -94,7 +94,7 @@ static heed_status pool(struct heed_lsg *l, const struct heed_program_temp temps
         desc.ids = ids->t;
     if (which == TEMP_K)
         desc.y_mask = temps[TEMP_MASK].t;
-    return heed_program_step(l->c, &heed_op_pool, which == TEMP_K ? "pool_k" : "pool_v", &desc,
+    return heed_program_stage(l->c, &heed_op_pool, which == TEMP_K ? "pool_k" : "pool_v", &desc,
                              uses, HEED_COUNT(uses));
 }
 
@@ -155,7 +155,7 @@ static heed_status hash(struct heed_lsg *l, const struct heed_program_temp *ids)
         uses[4 + r] =
             (struct heed_program_use){ HK_SELECT_ROUNDS + r, HEED_PROGRAM_ROUNDS + r, 0 };
     }
-    return heed_program_step(l->c, &heed_op_select, "select", &desc, uses, HEED_COUNT(uses));
+    return heed_program_stage(l->c, &heed_op_select, "select", &desc, uses, HEED_COUNT(uses));
 }
 
 heed_status heed_lsg_hashing(struct heed_lsg *l)
@@ -233,7 +233,7 @@ static heed_status groups(struct heed_lsg *l, int64_t heads, int64_t rows,
             { HK_POOL_Y_MASK, mask->array, 0 },
         };
 
-        return heed_program_step(l->c, &heed_op_pool, "groups", &desc, uses, HEED_COUNT(uses));
+        return heed_program_stage(l->c, &heed_op_pool, "groups", &desc, uses, HEED_COUNT(uses));
     }
 }
 

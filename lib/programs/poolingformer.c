@@ -135,7 +135,7 @@ static heed_status pool(struct pooled *p, uint32_t which)
 
     if (of_k)
         desc.y_mask = p->temps[2].t;
-    return heed_program_step(p->c, &heed_op_pool, of_k ? "pool_k" : "pool_v", &desc, uses,
+    return heed_program_stage(p->c, &heed_op_pool, of_k ? "pool_k" : "pool_v", &desc, uses,
                              HEED_COUNT(uses));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The operation that is made of others: steps become plans, their operands are placed, temporaries
+ * The operation that is made of others: stages become plans, their operands are placed, temporaries
  * that do not live at one time share bytes.
  */
 #include "program.h"
@@ -131,19 +131,20 @@ heed_status heed_program_temp_add(struct heed_composer *c, uint32_t dtype, const
                                   struct heed_program_temp *out)
 {
     struct heed_program *program = c->program;
-    int64_t bytes = heed_dtype_size(dtype);
+    int64_t bytes = heed_dtype_size(dtype), extents[6];
     bool fits = true;
 
     assert(program->n_temps < HEED_PROGRAM_TEMPS);
-    for (int i = 0; i < 6 && fits; i++)
-        fits = shape[i] >= 0 && heed_mul_i64(bytes, shape[i] > 0 ? shape[i] : 1, &bytes) &&
-               bytes <= temp_max;
+    for (int i = 0; i < 6 && fits; i++) {
+        extents[i] = shape[i] > 0 ? shape[i] : 0;   /* the stage says what is wrong */
+        fits = heed_mul_i64(bytes, extents[i] > 0 ? extents[i] : 1, &bytes) && bytes <= temp_max;
+    }
     if (!fits)
         return heed_report_fill(c->report, HEED_E_OVERFLOW, "workspace", temp_max, 0,
                                 "a temporary array has more bytes than a program may have");
     for (int i = 0; i < 6; i++)
-        bytes = shape[i] > 0 ? bytes : 0;
-    out->t = heed_array_dense(dtype, NULL, 6, shape).t;
+        bytes = extents[i] > 0 ? bytes : 0;
+    out->t = heed_array_dense(dtype, NULL, 6, extents).t;
     out->array = HEED_PROGRAM_ARGS + program->n_temps;
     program->temps[program->n_temps++] = (struct heed_program_life){
         .bytes = ((uint64_t)bytes + TEMP_ALIGN - 1) / TEMP_ALIGN * TEMP_ALIGN,
@@ -152,9 +153,9 @@ heed_status heed_program_temp_add(struct heed_composer *c, uint32_t dtype, const
     return HEED_OK;
 }
 
-/* Operand x of step `step` is that array. */
+/* Operand x of stage `stage` is that array. */
 static void note_use(struct heed_composer *c, const struct heed_operand *x, uint32_t array,
-                     uint32_t step)
+                     uint32_t stage)
 {
     struct heed_operand *to = &c->operands[array];
     struct heed_program_life *life;
@@ -168,61 +169,61 @@ static void note_use(struct heed_composer *c, const struct heed_operand *x, uint
     assert(array < HEED_PROGRAM_ARGS + c->program->n_temps);
     life = &c->program->temps[array - HEED_PROGRAM_ARGS];
     if (life->first == UINT32_MAX)
-        life->first = step;
-    life->last = step;
+        life->first = stage;
+    life->last = stage;
 }
 
-static heed_status bind(struct heed_composer *c, struct heed_program_step *step,
+static heed_status bind(struct heed_composer *c, struct heed_program_stage *stage,
                         const struct heed_program_use *uses, uint32_t n_uses)
 {
-    const struct heed_plan *plan = &step->plan;
-    const uint32_t number = c->program->n_steps;
+    const struct heed_plan *plan = &stage->plan;
+    const uint32_t number = c->program->n_stages;
 
-    step->uses = heed_arena_array(c->arena, plan->n_operands, sizeof(*step->uses),
+    stage->uses = heed_arena_array(c->arena, plan->n_operands, sizeof(*stage->uses),
                                   _Alignof(struct heed_program_use));
-    if (step->uses == NULL)
+    if (stage->uses == NULL)
         return heed_report_fill(c->report, HEED_E_NOMEM, NULL, 0, 0, "no memory for the program");
     for (uint32_t i = 0; i < plan->n_operands; i++)
-        step->uses[i] = (struct heed_program_use){ .operand = i, .array = HEED_PROGRAM_NONE };
+        stage->uses[i] = (struct heed_program_use){ .operand = i, .array = HEED_PROGRAM_NONE };
     for (uint32_t i = 0; i < n_uses; i++) {
         const uint32_t operand = uses[i].operand;
 
         if (operand >= plan->n_operands || plan->operands[operand].view.dtype == 0)
             continue;
-        step->uses[operand] = uses[i];
+        stage->uses[operand] = uses[i];
         note_use(c, &plan->operands[operand], uses[i].array, number);
     }
     for (uint32_t i = 0; i < plan->n_operands; i++)
         assert(plan->operands[i].view.dtype == 0 || plan->operands[i].constant != NULL ||
-               step->uses[i].array != HEED_PROGRAM_NONE);
+               stage->uses[i].array != HEED_PROGRAM_NONE);
     return HEED_OK;
 }
 
-heed_status heed_program_step(struct heed_composer *c, const struct heed_op *op, const char *name,
+heed_status heed_program_stage(struct heed_composer *c, const struct heed_op *op, const char *name,
                               const void *desc, const struct heed_program_use *uses,
                               uint32_t n_uses)
 {
-    struct heed_program_step *step = &c->program->steps[c->program->n_steps];
+    struct heed_program_stage *stage = &c->program->stages[c->program->n_stages];
     heed_report why = { .size = sizeof(why) };
     char field[HEED_FIELD + 16];
     heed_status status;
 
-    assert(c->program->n_steps < HEED_PROGRAM_STEPS);
-    step->plan = (struct heed_plan){ .op = op,
+    assert(c->program->n_stages < HEED_PROGRAM_STAGES);
+    stage->plan = (struct heed_plan){ .op = op,
                                      .device = c->plan->device,
                                      .backend = c->plan->backend,
                                      .owned = c->plan->owned };
-    status = heed_op_form(&step->plan, desc, &why);
+    status = heed_op_form(&stage->plan, desc, &why);
     if (status < 0) {
         snprintf(field, sizeof(field), "%s%s%s", name, why.field[0] != '\0' ? "." : "", why.field);
         return heed_report_fill(c->report, status, field, why.wanted, why.got, "%s", why.message);
     }
-    status = bind(c, step, uses, n_uses);
-    c->program->n_steps++;
+    status = bind(c, stage, uses, n_uses);
+    c->program->n_stages++;
     return status;
 }
 
-/* ---- attention as a step ---- */
+/* ---- attention as a stage ---- */
 
 uint32_t heed_program_slot(const struct heed_builder *b, uint32_t slot)
 {
@@ -263,7 +264,7 @@ heed_status heed_program_attend(struct heed_composer *c, struct heed_builder *b,
     heed_mechanism_link(&b->m);
     b->m.desc.flags |= c->flags;
     b->m.desc.numerics = c->plan->numerics;
-    return heed_program_step(c, &heed_op_attn, attn->name, &b->m.desc, all, n);
+    return heed_program_stage(c, &heed_op_attn, attn->name, &b->m.desc, all, n);
 }
 
 /* ---- temporaries ---- */
@@ -305,9 +306,9 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     c.operands = heed_arena_array(arena, HEED_PROGRAM_ARGS, sizeof(*c.operands),
                                   _Alignof(struct heed_operand));
     if (c.program != NULL)
-        c.program->steps = heed_arena_array(arena, HEED_PROGRAM_STEPS, sizeof(*c.program->steps),
-                                            _Alignof(struct heed_program_step));
-    if (c.program == NULL || c.operands == NULL || c.program->steps == NULL)
+        c.program->stages = heed_arena_array(arena, HEED_PROGRAM_STAGES, sizeof(*c.program->stages),
+                                            _Alignof(struct heed_program_stage));
+    if (c.program == NULL || c.operands == NULL || c.program->stages == NULL)
         return heed_report_fill(report, HEED_E_NOMEM, NULL, 0, 0, "no memory for the program");
     for (uint32_t i = 0; i < HEED_PROGRAM_ARGS; i++) {
         c.operands[i].role = HEED_ROLE_IN;
@@ -325,7 +326,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     return status;
 }
 
-/* The steps are lowered as they are formed; the program brings its own implementation. */
+/* The stages are lowered as they are formed; the program brings its own implementation. */
 static heed_status lower(struct heed_plan *plan, struct heed_arena *arena, heed_report *report)
 {
     plan->impl = heed_program_impl(plan->checked, arena);
@@ -344,11 +345,11 @@ static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
     const struct heed_program *program = plan->checked;
 
     *flops = *bytes = 0;
-    for (uint32_t i = 0; i < program->n_steps; i++) {
-        const struct heed_plan *step = &program->steps[i].plan;
+    for (uint32_t i = 0; i < program->n_stages; i++) {
+        const struct heed_plan *stage = &program->stages[i].plan;
         uint64_t f = 0, b = 0;
 
-        step->op->work(step, &f, &b);
+        stage->op->work(stage, &f, &b);
         *flops = sum(*flops, f);
         *bytes = sum(*bytes, b);
     }

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Programs: plans over several plans. A program is an operation like others, whose implementation
- * runs those of its steps; a step is an ordinary plan but for its life, which is the program's. The
- * arrays of a step are arguments of the program or temporaries in its workspace. A composition
- * (lsg.c, ...) reads a descriptor, asks for temporaries and adds steps in order:
+ * runs those of its stages; a stage is an ordinary plan but for its life, which is the program's.
+ * The arrays of a stage are arguments of the program or temporaries in its workspace. A composition
+ * (lsg.c, ...) reads a descriptor, asks for temporaries and adds stages in order:
  *
  *     struct heed_program_temp y;
  *     heed_status status = heed_program_open(c, given, DESC_V1, &d, sizeof(d), 0);
@@ -12,7 +12,7 @@
  *     if (status >= 0)
  *         status = heed_program_temp_add(c, HEED_F32, shape, &y);
  *     if (status >= 0)
- *         status = heed_program_step(c, &heed_op_pool, "pool", &desc, uses, n_uses);
+ *         status = heed_program_stage(c, &heed_op_pool, "pool", &desc, uses, n_uses);
  */
 #ifndef HEED_LIB_PROGRAMS_PROGRAM_H
 #define HEED_LIB_PROGRAMS_PROGRAM_H
@@ -24,9 +24,9 @@
 
 #define HEED_COUNT(array) ((uint32_t)(sizeof(array) / sizeof(*(array))))
 
-enum { HEED_PROGRAM_STEPS = 6, HEED_PROGRAM_TEMPS = 6 };
+enum { HEED_PROGRAM_STAGES = 6, HEED_PROGRAM_TEMPS = 6 };
 
-/* What steps use: the arguments of all programs, which are the operands of a program, and then its
+/* What stages use: the arguments of all programs, which are the operands of a program, and then its
  * temporaries. */
 enum { HEED_KEYS_K, HEED_KEYS_V, HEED_KEYS_LEN, HEED_KEYS_MASK, HEED_KEYS_ARRAYS };
 enum {
@@ -41,18 +41,18 @@ enum {
     HEED_PROGRAM_NONE = HEED_PROGRAM_ARGS + HEED_PROGRAM_TEMPS  /* of an operand: absent */
 };
 
-/* An operand of a step is this array from byte `at` on. */
+/* An operand of a stage is this array from byte `at` on. */
 struct heed_program_use {
     uint32_t operand, array;
     uint64_t at;
 };
 
-struct heed_program_step {
+struct heed_program_stage {
     struct heed_plan plan;              /* no references and no workspace of its own */
     struct heed_program_use *uses;      /* one for each operand, in order */
 };
 
-/* Bytes of the workspace, from the first to the last step that uses them. */
+/* Bytes of the workspace, from the first to the last stage that uses them. */
 struct heed_program_life {
     uint64_t at, bytes;
     uint32_t first, last;
@@ -60,8 +60,8 @@ struct heed_program_life {
 
 /* plan->checked of a program. */
 struct heed_program {
-    struct heed_program_step *steps;
-    uint32_t n_steps, n_temps;
+    struct heed_program_stage *stages;
+    uint32_t n_stages, n_temps;
     uint64_t bytes;                     /* of all temporaries */
     struct heed_program_life temps[HEED_PROGRAM_TEMPS];
 };
@@ -73,7 +73,7 @@ struct heed_composer {
     struct heed_report *report;
     struct heed_program *program;
     struct heed_operand *operands;
-    uint32_t flags;                     /* of the descriptors of steps */
+    uint32_t flags;                     /* of the descriptors of stages */
 };
 
 struct heed_program_temp {
@@ -102,16 +102,16 @@ HEED_MUST_CHECK
 heed_status heed_program_temp_add(struct heed_composer *, uint32_t dtype, const int64_t shape[6],
                                   struct heed_program_temp *out);
 
-/* Adds a step. `name` stands before the field of a fault. A use of an operand that the step does
- * not have is passed over; the last step that uses an argument uses the whole of it. */
+/* Adds a stage. `name` stands before the field of a fault. A use of an operand that the stage does
+ * not have is passed over; the last stage that uses an argument uses the whole of it. */
 HEED_MUST_CHECK
-heed_status heed_program_step(struct heed_composer *, const struct heed_op *, const char *name,
+heed_status heed_program_stage(struct heed_composer *, const struct heed_op *, const char *name,
                               const void *desc, const struct heed_program_use *uses,
                               uint32_t n_uses);
 
 /* Where the arrays of an attention are, by number: o, and K, V and mask of set 2. */
 struct heed_program_attn {
-    const char *name;                   /* of the step */
+    const char *name;                   /* of the stage */
     uint32_t o, sparse[3];
 };
 
@@ -126,7 +126,7 @@ heed_status heed_program_attend(struct heed_composer *, struct heed_builder *,
 uint32_t heed_program_slot(const struct heed_builder *, uint32_t slot);
 
 /* The batch axes that some arrays have in common, from { 1, 1, 1 } on; `inner` axes are not of the
- * batch. Extents that disagree are left to the steps. */
+ * batch. Extents that disagree are left to the stages. */
 void heed_program_batch(int64_t batch[3], const heed_tensor *t, uint32_t inner);
 /* And of keys: shape { batch, heads, 0, 0 } of one of the two tensors with length and mask. */
 void heed_program_shape(int64_t shape[6], const heed_tensor *t, const heed_keys *keys);

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Programs as plans: what check and run refuse, the bits of their steps done by hand, what they
- * cost, and arrays of other shapes than the oracle has.
+ * Programs as plans: what check and run refuse, the bits of their stages done by hand, and
+ * memory.
  */
 #include "faults.h"
 #include "program_world.h"
@@ -127,8 +127,10 @@ TEST(norms_out_of_range)
         LSG(sparse_block, 3, HEED_E_VALUE, "sparse_block", 8, 3),
         LSG(sparse_block, 10, HEED_E_VALUE, "sparse_block", 4, 10),
         LSG(rounds[2].ndim, 3, HEED_E_VALUE, "rounds[2]", 0, 3),
-        /* what only a step finds */
+        /* what only a stage finds */
         LSG(text.k.dtype, HEED_I8, HEED_E_DTYPE, "select.x.dtype", HEED_F32, HEED_I8),
+        LSG(text.k.shape[1], -2, HEED_E_VALUE, "select.x.shape[1]", 0, -2),
+        LSG(text.k.shape[1], INT64_C(1) << 60, HEED_E_OVERFLOW, "workspace", INT64_C(1) << 59, 0),
         LSG(text.v.shape[2], 19, HEED_E_SHAPE, "attend.sources[1].v.shape[2]", 20, 19),
     };
 
@@ -307,7 +309,7 @@ TEST(arrays_are_those_of_the_descriptor)
     heed_plan_drop(c.plan);
 }
 
-/* ---- the bits of the steps by hand ---- */
+/* ---- the bits of the stages by hand ---- */
 
 WORLD_OPERATION(pool)
 
@@ -365,163 +367,45 @@ LOOP_TEST(the_bits_are_those_of_the_composition, world_devices())
     world_same(&c.x[3], &o, "pool, pool, attend");
 }
 
-/* ---- other shapes ---- */
+/* ---- memory ---- */
 
-static void run_lsg(const heed_lsg_program_desc *desc, const heed_program_args *args)
+LOOP_TEST(runs_allocate_nothing, world_devices())
 {
-    heed_plan *plan = NULL;
+    struct call c;
 
-    ck_assert_msg(heed_lsg_program_plan(world.device, desc, &plan, &world.why) == HEED_OK,
-                  "%s: %s", world.why.field, world.why.message);
-    ck_assert_int_eq(heed_program_run(plan, world.queue, args, NULL, &world.why), HEED_OK);
-    heed_plan_drop(plan);
+    world_open(_i);
+    c = call_make(0);
+    ledger_restart(&world.ledger);
+    ck_assert_int_eq(heed_program_run(c.plan, world.queue, &c.args, NULL, &world.why), HEED_OK);
+    ck_assert_int_eq(atomic_load(&world.ledger.requests), 0);
+    heed_plan_drop(c.plan);
 }
 
-/* Keys that all heads or all items share give the bits of copies of them. */
-LOOP_TEST(shared_keys_are_as_copies, world_devices() * 4)
+/* Each request fails once; what was made before it is given back, as world_close sees. */
+LOOP_TEST(plans_without_memory, world_devices() * 4)
 {
-    const uint32_t sparsity = HEED_LSG_NORM + (uint32_t)_i % 4;
     const int64_t columns[2] = { 4, 1 };
-    const heed_array q = (world_open(_i / 4), world_floats(HEED_F32, 2, 4, N, 4)),
-                     k = world_floats(HEED_F32, 1, 2, N, 4), v = world_floats(HEED_F32, 1, 2, N, 4),
-                     all_k = world_array(HEED_F32, 2, 4, N, 4, -1),
-                     all_v = world_array(HEED_F32, 2, 4, N, 4, -1),
-                     round = world_floats(HEED_F32, 1, 1, 4, 1);
-    heed_array o[2];
     heed_lsg_program_desc desc = lsg_20;
-    heed_program_args args = { .size = sizeof(args) };
+    heed_status status = HEED_E_NOMEM;
 
-    for (int64_t x = 0; x < 8 * N * 4; x++) {
-        const int64_t from = x / (N * 4) % 4 / 2 * N * 4 + x % (N * 4);
-
-        world_f32(&all_k)[x] = world_f32(&k)[from];
-        world_f32(&all_v)[x] = world_f32(&v)[from];
-    }
-    desc.sparsity = sparsity;
-    desc.flags = HEED_PLAN_OWN_WORKSPACE;
-    desc.q = q.t;
-    args.q = q.buf;
-    if (sparsity == HEED_LSG_LSH) {
-        desc.rounds[0] = heed_array_dense(HEED_F32, NULL, 2, columns).t;
-        args.rounds[0] = round.buf;
-    }
-    for (int copied = 0; copied < 2; copied++) {
-        o[copied] = world_array(HEED_F32, 2, 4, N, 4, -1);
-        desc.o = o[copied].t;
-        args.o = o[copied].buf;
-        desc.text = (heed_keys){ .k = copied ? all_k.t : k.t, .v = copied ? all_v.t : v.t };
-        args.text = (heed_keys_bufs){ .k = copied ? all_k.buf : k.buf,
-                                      .v = copied ? all_v.buf : v.buf };
-        run_lsg(&desc, &args);
-    }
-    world_same(&o[0], &o[1], "shared keys");
-}
-
-/* No token, one token, and tensors without batch axes. */
-LOOP_TEST(short_texts, world_devices() * 4)
-{
     world_open(_i / 4);
-    for (int64_t n = 0; n < 3; n++) {
-        const int64_t extents[3] = { 2, n, 4 }, columns[2] = { 4, 1 };
-        heed_array q = world_floats(HEED_F32, 1, 2, n, 4), v = world_floats(HEED_F32, 1, 2, n, 4),
-                   o = world_array(HEED_F32, 1, 2, n, 4, -1),
-                   round = world_floats(HEED_F32, 1, 1, 4, 1);
-        const heed_tensor t = heed_array_dense(HEED_F32, NULL, 3, extents).t;
-        heed_lsg_program_desc desc = lsg_20;
-        const heed_program_args args = {
-            .size = sizeof(args), .q = q.buf, .o = o.buf, .text = { .k = q.buf, .v = v.buf },
-            .rounds = { round.buf },
-        };
-
-        desc.sparsity = HEED_LSG_NORM + (uint32_t)_i % 4;
-        desc.flags = HEED_PLAN_OWN_WORKSPACE;
-        desc.q = desc.o = t;
-        desc.text = (heed_keys){ .k = t, .v = t };
-        if (desc.sparsity == HEED_LSG_LSH)
-            desc.rounds[0] = heed_array_dense(HEED_F32, NULL, 2, columns).t;
-        run_lsg(&desc, &args);
-        for (int64_t x = 0; n == 1 && x < world_count(&o); x++)  /* it sees itself */
-            ck_assert(fabsf(world_f32(&o)[x] - world_f32(&v)[x]) <=
-                      0x1p-22f * fabsf(world_f32(&v)[x]));
-    }
-}
-
-/* ---- costs ---- */
-
-enum { LONG = 1 << 16 };
-
-static heed_plan_props lsg_props(uint32_t sparsity, int64_t n)
-{
-    const int64_t columns[2] = { 4, 16 };
-    heed_plan_props props = { .size = sizeof(props) };
-    heed_lsg_program_desc desc = {
-        .size = sizeof(desc), .sparsity = sparsity, .q = small_tensor(n), .o = small_tensor(n),
-        .text = small_keys(n), .globals = small_keys(64), .factor = 4,
-    };
-    heed_plan *plan = NULL;
-
-    if (sparsity == HEED_LSG_LSH)
+    desc.sparsity = HEED_LSG_NORM + (uint32_t)_i % 4;
+    desc.flags = HEED_PLAN_OWN_WORKSPACE;
+    desc.q = desc.o = small_tensor(N);
+    desc.text = small_keys(N);
+    if (desc.sparsity == HEED_LSG_LSH)
         desc.rounds[0] = heed_array_dense(HEED_F32, NULL, 2, columns).t;
-    ck_assert_msg(heed_lsg_program_plan(world.device, &desc, &plan, &world.why) == HEED_OK,
-                  "%s: %s", world.why.field, world.why.message);
-    ck_assert_int_eq(heed_plan_info(plan, &props), HEED_OK);
-    heed_plan_drop(plan);
-    return props;
-}
+    for (int64_t k = 1; status == HEED_E_NOMEM; k++) {
+        heed_plan *plan = NULL;
 
-static heed_plan_props pooled_props(uint32_t flags, int64_t n)
-{
-    heed_plan_props props = { .size = sizeof(props) };
-    const heed_poolingformer_level2_desc desc = {
-        .size = sizeof(desc), .flags = flags, .q = small_tensor(n), .o = small_tensor(n),
-        .text = small_keys(n),
-    };
-    heed_plan *plan = NULL;
-
-    ck_assert_int_eq(heed_poolingformer_level2_plan(world.device, &desc, &plan, &world.why), 0);
-    ck_assert_int_eq(heed_plan_info(plan, &props), HEED_OK);
-    heed_plan_drop(plan);
-    return props;
-}
-
-/* 0 .. 3: LSG; 4, 5: Poolingformer. */
-static heed_plan_props props_of(int which, int64_t n)
-{
-    return which < 4 ? lsg_props(HEED_LSG_NORM + (uint32_t)which, n)
-                     : pooled_props((uint32_t)which - 4, n);
-}
-
-/* Bytes of temporaries for each token, two heads and d = 4, as the header states them. */
-LOOP_TEST(workspaces_are_linear, 6)
-{
-    static const double bytes[] = { 2.0 * 4 / 4, 2 * 33 / 4.0, 2 * 33 / 4.0 + 8, 2 * 32 / 4.0 + 1,
-                                    2 * 33, 2 * 33 / 4.0 };
-    heed_plan_props small, large;
-
-    world_open_name("cpu");
-    small = props_of(_i, LONG);
-    large = props_of(_i, 16 * LONG);
-    printf("# %d: workspace of %llu bytes at n = 65536, %llu at 1048576, %s\n", _i,
-           (unsigned long long)small.workspace_size, (unsigned long long)large.workspace_size,
-           large.implementation);
-    ck_assert_uint_le(large.workspace_size, 16 * small.workspace_size);
-    ck_assert_uint_lt(large.host_bytes, UINT64_C(64) << 20);
-    ck_assert_uint_ge(large.workspace_size, (uint64_t)(bytes[_i] * 16 * LONG));
-    ck_assert_uint_lt(large.workspace_size - (uint64_t)(bytes[_i] * 16 * LONG),
-                      UINT64_C(160) << 20);
-}
-
-/* 2 (d + d_v) flops a pair, n (g + 3 b + 2 s); what comes before is a tenth of it at most. */
-LOOP_TEST(pairs_are_as_stated, 6)
-{
-    const double lsg = 64 + 3 * 128 + 2 * 128, pooled = 255, stated = _i < 4 ? lsg : pooled;
-    double got;
-
-    world_open_name("cpu");
-    got = (double)props_of(_i, LONG).flops / (16.0 * 2 * LONG);
-    printf("# %d: %.4g pairs for each row, %.4g stated\n", _i, got, stated);
-    ck_assert_msg(got >= stated * 0.97 && got <= stated * 1.1, "%g pairs, %g are stated", got,
-                  stated);
+        ledger_restart(&world.ledger);
+        atomic_store(&world.ledger.fail_at, k);
+        status = heed_lsg_program_plan(world.device, &desc, &plan, &world.why);
+        ck_assert((plan != NULL) == (status == HEED_OK) && (k > 2 || status < 0));
+        heed_plan_drop(plan);
+    }
+    ck_assert_int_eq(status, HEED_OK);
+    atomic_store(&world.ledger.fail_at, 0);
 }
 
 int main(void)
