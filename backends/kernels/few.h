@@ -253,7 +253,7 @@ HK_FN void hk_slice_pack(const struct hk_strip *st, const struct hk_block_rows *
         hk_ahead_step(ahead);
         hk_ahead_step(ahead);
         if (k->dtype == HK_I8)
-            hk_bytes_transpose(k->at + i, k->scale + i, t, end, st->temp, st->k + i);
+            hk_bytes_transpose(k->at + i, k->scale + i, t, end, st->k + i, HK_BLOCK);
         else
             hk_rows_pack(k->at + i, k->dtype, t, end, st->k + i, HK_BLOCK);
     }
