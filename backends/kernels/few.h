@@ -104,12 +104,11 @@ HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *
  * computed, because memory that only waits is time lost; one after the other in the order of
  * addresses, because that is what processors follow. */
 struct hk_ahead {
-    HK_GLOBAL const char *at;           /* the next two lines */
+    HK_GLOBAL const char *at;           /* the next line */
     HK_GLOBAL const char *const *rows;
     hk_i64 shift;                       /* bytes from rows[i] to what is fetched */
-    hk_i64 row, left, pairs;            /* row of `at`, pairs of lines left in it; of every row */
-    hk_i64 rate;                        /* pairs at a time, 0: nothing is left */
-    hk_i64 every, wait;                 /* steps from one time to the next, until the next */
+    hk_i64 row, left, lines;            /* row of the next line, lines left in it; of every row */
+    hk_i64 rate;                        /* lines at a time, 0: nothing is left */
 };
 
 /* steps: how often hk_ahead_step will be called. */
@@ -120,25 +119,20 @@ HK_FN void hk_ahead_begin(struct hk_ahead *a, const struct hk_block_rows *rows, 
     a->shift = shift;
     a->at = rows->at[0] + shift;
     a->row = 0;
-    a->pairs = a->left = (channels * hk_size(rows->dtype) + 2 * HK_LINE - 1) / (2 * HK_LINE);
-    a->rate = steps > 0 ? (HK_BLOCK * a->pairs + steps - 1) / steps : 0;
-    a->every = a->wait = hk_max(steps / (HK_BLOCK * a->pairs), 1);
+    a->lines = a->left = (channels * hk_size(rows->dtype) + HK_LINE - 1) / HK_LINE;
+    a->rate = steps > 0 ? (HK_BLOCK * a->lines + steps - 1) / steps : 0;
 }
 
 HK_INLINE void hk_ahead_step(struct hk_ahead *a)
 {
     hk_i64 i;
 
-    if (--a->wait > 0)
-        return;
-    a->wait = a->every;
     for (i = 0; i < a->rate; i++) {
         HK_PREFETCH(a->at);
-        HK_PREFETCH(a->at + HK_LINE);
-        a->at += 2 * HK_LINE;
+        a->at += HK_LINE;
         if (--a->left > 0)
             continue;
-        a->left = a->pairs;
+        a->left = a->lines;
         if (++a->row < HK_BLOCK)
             a->at = a->rows[a->row] + a->shift;
         else
@@ -259,7 +253,7 @@ HK_FN void hk_slice_pack(const struct hk_strip *st, const struct hk_block_rows *
         hk_ahead_step(ahead);
         hk_ahead_step(ahead);
         if (k->dtype == HK_I8)
-            hk_bytes_transpose(k->at + i, k->scale + i, t, end, st->temp, st->k + i);
+            hk_bytes_transpose(k->at + i, k->scale + i, t, end, st->k + i, HK_BLOCK);
         else
             hk_rows_pack(k->at + i, k->dtype, t, end, st->k + i, HK_BLOCK);
     }

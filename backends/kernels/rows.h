@@ -107,21 +107,19 @@ HK_FN void hk_rows_pack(HK_GLOBAL const char *const *rows, hk_u32 dtype, hk_i64 
     }
 }
 
-/* The same of HKV_PACK rows of bytes with their scales, 64 floats from channel to channel. temp:
- * HKV_PACK rows of end - t. */
+/* The same of HKV_PACK rows of bytes with their scales. */
 HK_NOINLINE void hk_bytes_transpose(HK_GLOBAL const char *const *rows, const float *scale, hk_i64 t,
-                                    hk_i64 end, HK_GLOBAL float *temp, HK_GLOBAL float *out)
+                                    hk_i64 end, HK_GLOBAL float *out, hk_i64 pitch)
 {
-    HK_GLOBAL const char *wide[HKV_PACK];
+    HK_GLOBAL const hk_i8 *const *bytes = (HK_GLOBAL const hk_i8 *const *)rows;
     int r;
 
-    for (r = 0; r < HKV_PACK; r++) {
-        HK_GLOBAL float *to = temp + r * (end - t);
-
-        hk_bytes_widen((HK_GLOBAL const hk_i8 *)rows[r] + t, 1, scale[r], end - t, to);
-        wide[r] = (HK_GLOBAL const char *)to;
+    for (; t + HKV_PACK_I8 <= end; t += HKV_PACK_I8, out += HKV_PACK_I8 * pitch)
+        hkv_pack_i8(bytes, scale, t, out, pitch);
+    for (; t < end; t++, out += pitch) {
+        for (r = 0; r < HKV_PACK; r++)
+            out[r] = hk_mul(hk_from_i8(bytes[r][t]), scale[r]);
     }
-    hk_rows_pack(wide, HK_F32, 0, end - t, out, HK_BLOCK);
 }
 
 /* Keys that whole vectors and whole packs hold. */

@@ -178,41 +178,25 @@ HK_INLINE void hkv_pack(const float *const *rows, hk_i64 t, float *out, hk_i64 p
     }
 }
 
-/* Two channels are a word, whose transposition costs half as much as theirs. Even and odd rows
- * apart, a channel's halves come together with a shift. They are widened on their way back from
- * where the floats will be, which costs no shuffle. */
-#define HKV_PACK_F16 16
+#define HKV_PACK_F16 8
 HK_INLINE void hkv_pack_f16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
 {
-    __m256 a[4], b[4];
+    __m256 a[8];
     int i, c;
 
     HK_UNROLL
-    for (i = 0; i < 4; i++) {
-        a[i] = hkv_load((const float *)(const void *)(rows[2 * i] + t));
-        b[i] = hkv_load((const float *)(const void *)(rows[2 * i + 1] + t));
-    }
+    for (i = 0; i < 8; i++)
+        a[i] = hkv_load_f16(rows[i] + t);
     hk_transpose_4(a);
-    hk_transpose_4(b);
+    hk_transpose_4(a + 4);
     HK_UNROLL
-    for (i = 0; i < 4; i++) {
-        const __m256i x = _mm256_castps_si256(a[i]), y = _mm256_castps_si256(b[i]);
-
-        _mm256_storeu_si256((__m256i *)(void *)(out + 2 * i * pitch),
-                            _mm256_blend_epi16(x, _mm256_slli_epi32(y, 16), 0xaa));
-        _mm256_storeu_si256((__m256i *)(void *)(out + (2 * i + 1) * pitch),
-                            _mm256_blend_epi16(_mm256_srli_epi32(x, 16), y, 0xaa));
-    }
-    HK_UNROLL
-    for (c = 0; c < 8; c++) {
-        const hk_u16 *halves = (const hk_u16 *)(const void *)(out + c * pitch);
-        const hk_vec first = hkv_load_f16(halves), second = hkv_load_f16(halves + 8);
-
-        hkv_store(out + c * pitch, first);
-        hkv_store(out + (c + 8) * pitch, second);
+    for (c = 0; c < 4; c++) {
+        _mm256_storeu_ps(out + c * pitch, _mm256_permute2f128_ps(a[c], a[c + 4], 0x20));
+        _mm256_storeu_ps(out + (c + 4) * pitch, _mm256_permute2f128_ps(a[c], a[c + 4], 0x31));
     }
 }
 
+/* Two channels are a word, whose transposition costs half as much as theirs. */
 #define HKV_PACK_BF16 8
 HK_INLINE void hkv_pack_bf16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
 {
@@ -231,6 +215,33 @@ HK_INLINE void hkv_pack_bf16(const hk_u16 *const *rows, hk_i64 t, float *out, hk
 
         _mm256_storeu_ps(out + 2 * i * pitch, _mm256_castsi256_ps(even));
         _mm256_storeu_ps(out + (2 * i + 1) * pitch, _mm256_and_ps(a[i], high));
+    }
+}
+
+/* The highest byte of each word, scaled. */
+HK_INLINE void hk_store_bytes(float *p, __m256i words, hk_vec scale)
+{
+    _mm256_storeu_ps(p, _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_srai_epi32(words, 24)), scale));
+}
+
+/* Four channels are a word. */
+#define HKV_PACK_I8 16
+HK_INLINE void hkv_pack_i8(const hk_i8 *const *rows, const float *scale, hk_i64 t, float *out,
+                           hk_i64 pitch)
+{
+    const hk_vec factor = hkv_load(scale);
+    __m256 a[4];
+    int i;
+
+    hk_columns_4((const float *const *)rows, t / 4, a);
+    HK_UNROLL
+    for (i = 0; i < 4; i++, out += 4 * pitch) {
+        const __m256i words = _mm256_castps_si256(a[i]);
+
+        hk_store_bytes(out, _mm256_slli_epi32(words, 24), factor);
+        hk_store_bytes(out + pitch, _mm256_slli_epi32(words, 16), factor);
+        hk_store_bytes(out + 2 * pitch, _mm256_slli_epi32(words, 8), factor);
+        hk_store_bytes(out + 3 * pitch, words, factor);
     }
 }
 

@@ -266,6 +266,33 @@ HK_INLINE void hkv_pack_bf16(const hk_u16 *const *rows, hk_i64 t, float *out, hk
     }
 }
 
+/* The highest byte of each word, scaled. */
+HK_INLINE void hk_store_bytes(float *p, __m512i words, hk_vec scale)
+{
+    _mm512_storeu_ps(p, _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(words, 24)), scale));
+}
+
+/* Four channels are a word. */
+#define HKV_PACK_I8 32
+HK_INLINE void hkv_pack_i8(const hk_i8 *const *rows, const float *scale, hk_i64 t, float *out,
+                           hk_i64 pitch)
+{
+    const hk_vec factor = hkv_load(scale);
+    __m512 a[8];
+    int i;
+
+    hk_columns_8((const float *const *)rows, t / 4, a);
+    HK_UNROLL
+    for (i = 0; i < 8; i++, out += 4 * pitch) {
+        const __m512i words = _mm512_castps_si512(a[i]);
+
+        hk_store_bytes(out, _mm512_slli_epi32(words, 24), factor);
+        hk_store_bytes(out + pitch, _mm512_slli_epi32(words, 16), factor);
+        hk_store_bytes(out + 2 * pitch, _mm512_slli_epi32(words, 8), factor);
+        hk_store_bytes(out + 3 * pitch, words, factor);
+    }
+}
+
 /* Halves on their way out: zeros lose their sign, NaN is the canonical one. */
 HK_INLINE void hk_store_halves(hk_u16 *p, hk_vec a, __m256i halves, short nan)
 {

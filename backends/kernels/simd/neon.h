@@ -194,6 +194,23 @@ HK_INLINE void hkv_pack_bf16(const hk_u16 *const *rows, hk_i64 t, float *out, hk
     }
 }
 
+#define HKV_PACK_I8 4
+HK_INLINE void hkv_pack_i8(const hk_i8 *const *rows, const float *scale, hk_i64 t, float *out,
+                           hk_i64 pitch)
+{
+    const hk_vec factor = hkv_load(scale);
+    float32x4_t r[4];
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < 4; i++)
+        r[i] = hkv_load_i8(rows[i] + t);
+    hk_transpose_4(r);
+    HK_UNROLL
+    for (i = 0; i < 4; i++)
+        vst1q_f32(out + i * pitch, vmulq_f32(r[i], factor));
+}
+
 /* Halves on their way out: zeros lose their sign, NaN is the canonical one. */
 HK_INLINE void hk_store_halves(hk_u16 *p, hk_vec a, uint16x4_t halves, hk_u16 nan)
 {

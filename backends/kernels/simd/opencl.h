@@ -14,6 +14,7 @@
 #define HKV_PACK 1
 #define HKV_PACK_F16 1
 #define HKV_PACK_BF16 1
+#define HKV_PACK_I8 1
 
 typedef float16 hk_vec;
 typedef int16 hk_vmask;
@@ -186,6 +187,13 @@ HK_FN void hkv_pack_bf16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBA
 {
     (void)pitch;
     *out = hk_from_bf16(rows[0][t]);
+}
+
+HK_FN void hkv_pack_i8(HK_GLOBAL const hk_i8 *const *rows, const float *scale, hk_i64 t,
+                       HK_GLOBAL float *out, hk_i64 pitch)
+{
+    (void)pitch;
+    *out = hk_mul(hk_from_i8(rows[0][t]), *scale);
 }
 
 /* On integers, as in numerics.h; what is subnormal in f16 is rounded by an exact sum. */

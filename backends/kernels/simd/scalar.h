@@ -11,8 +11,8 @@
  *   HKV_WEIGHTS    vectors of weights formed side by side
  *   HKV_PACK       rows that hkv_pack transposes, and channels: a divisor of the panel's width, 16
  *                  at most
- *   HKV_PACK_F16, HKV_PACK_BF16    channels that hkv_pack_f16 and hkv_pack_bf16 transpose, 16 at
- *                  most
+ *   HKV_PACK_F16, HKV_PACK_BF16, HKV_PACK_I8    channels that hkv_pack_f16 and so on transpose: 16
+ *                  at most, 32 of I8
  */
 #ifndef HEED_BACKENDS_KERNELS_SIMD_SCALAR_H
 #define HEED_BACKENDS_KERNELS_SIMD_SCALAR_H
@@ -94,10 +94,12 @@ HK_INLINE void hkv_join_pairs(hk_vec *a) { (void)a; }
 #define hkv_store_i8(p, a) ((void)(*(p) = (hk_i8)(hk_i32)(a)))
 
 /* Transposes channels t .. t + HKV_PACK - 1 of HKV_PACK rows into out[channel][row]; pitch: floats
- * from channel to channel. Halves are widened; their channels are HKV_PACK_F16, HKV_PACK_BF16. */
+ * from channel to channel. Halves and bytes are widened, bytes times the scale of their row; their
+ * channels are HKV_PACK_F16, HKV_PACK_BF16 and HKV_PACK_I8. */
 #define HKV_PACK 1
 #define HKV_PACK_F16 1
 #define HKV_PACK_BF16 1
+#define HKV_PACK_I8 1
 HK_INLINE void hkv_pack(HK_GLOBAL const float *const *rows, hk_i64 t, HK_GLOBAL float *out,
                         hk_i64 pitch)
 {
@@ -117,6 +119,13 @@ HK_INLINE void hkv_pack_bf16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_G
 {
     (void)pitch;
     *out = hk_from_bf16(rows[0][t]);
+}
+
+HK_INLINE void hkv_pack_i8(HK_GLOBAL const hk_i8 *const *rows, const float *scale, hk_i64 t,
+                           HK_GLOBAL float *out, hk_i64 pitch)
+{
+    (void)pitch;
+    *out = hk_mul(hk_from_i8(rows[0][t]), *scale);
 }
 
 #endif
