@@ -284,6 +284,55 @@ static void deberta(void)
     draw("deberta, window", heed_deberta(&desc, &m, &why), &m, 0);
 }
 
+static void top_down(void)
+{
+    heed_mechanism m = { .size = sizeof m };
+    const heed_top_down_desc desc = {
+        .size = sizeof desc,
+        .q = rows(ROWS),
+        .o = rows(ROWS),
+        .top = keys(4),
+    };
+
+    draw("top-down", heed_top_down(&desc, &m, &why), &m, 0);
+}
+
+static void awesome(void)
+{
+    heed_mechanism m = { .size = sizeof m };
+    const heed_awesome_desc desc = {
+        .size = sizeof desc,
+        .flags = HEED_AWESOME_CAUSAL,
+        .q = rows(ROWS),
+        .o = rows(ROWS),
+        .text = keys(ROWS),
+        .memory = keys(8),
+        .compressed = keys(8),
+    };
+
+    draw("awesome, decoder", heed_awesome(&desc, &m, &why), &m, 0);
+}
+
+static void retrieval(void)
+{
+    static int32_t list[ROWS][3];
+    heed_mechanism m = { .size = sizeof m };
+    const heed_retrieval_desc desc = {
+        .size = sizeof desc,
+        .q = rows(ROWS),
+        .o = rows(ROWS),
+        .text = keys(ROWS),
+        .memory = keys(16),
+        .list = constant(list[0], 3, 1, ROWS, 3),
+        .window = 5,
+    };
+
+    for (int i = 0; i < ROWS; i++)
+        for (int x = 0; x < 3; x++)
+            list[i][x] = (i * 5 + x * 7) % 16;
+    draw("retrieval beside a text", heed_retrieval(&desc, &m, &why), &m, 0);
+}
+
 int main(void)
 {
     longformer();
@@ -299,5 +348,8 @@ int main(void)
     transformer_xl();
     compressive();
     deberta();
+    top_down();
+    awesome();
+    retrieval();
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

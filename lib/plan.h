@@ -123,7 +123,8 @@ enum {
     HEED_OP_POOL,
     HEED_OP_SELECT,
     HEED_OP_PUSH,
-    HEED_OP_MERGE
+    HEED_OP_MERGE,
+    HEED_OP_PROGRAM             /* stages, each a plan of one of the others: programs/ */
 };
 
 enum { HEED_MAX_OPERANDS = 4 + 2 * HEED_MAX_SOURCES + HEED_MAX_SLOTS };

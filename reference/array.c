@@ -8,6 +8,7 @@
 
 #include "decode.h"
 
+#include <math.h>
 
 struct heed_ref_arrays heed_ref_arrays_of(const struct heed_plan *plan,
                                           const struct heed_launch *launch)
@@ -110,9 +111,70 @@ void heed_ref_copy_row(const struct heed_ref_arrays *arrays, uint32_t from, int6
     }
 }
 
+/* The scale of a row as it is stored; NaN where there is none. */
+static float scale_of(const struct heed_ref_arrays *arrays, uint32_t from, int64_t from_at,
+                      uint32_t scale_dtype, int64_t d)
+{
+    const int64_t step = arrays->operands[from].view.stride[5];
+    float largest = 0.0f, scale;
+
+    for (int64_t t = 0; t < d; t++) {
+        float size = fabsf(heed_ref_float(arrays, from, from_at + t * step));
+
+        if (!isfinite(size))
+            return NAN;
+        if (size > largest)
+            largest = size;
+    }
+    scale = largest * 0x1.020408p-7f;
+    if (scale_dtype == HEED_F16)
+        scale = heed_ref_f16_decode(heed_ref_f16_encode(scale));
+    return isfinite(scale) ? scale : NAN;
+}
+
+/* x / scale as an integer; unit: 1 or 2^64, factor: recip of scale times unit. */
+static int64_t byte_of(float x, float unit, float factor)
+{
+    float quotient = x * unit;
+
+    quotient *= factor;
+    quotient = rintf(quotient);
+    if (quotient > 127.0f)
+        return 127;
+    return quotient < -127.0f ? -127 : (int64_t)quotient;
+}
+
+void heed_ref_quantise_row(const struct heed_ref_arrays *arrays, uint32_t from, int64_t from_at,
+                           const struct heed_ref_scaled *to, int64_t d)
+{
+    const int64_t from_step = arrays->operands[from].view.stride[5];
+    const int64_t to_step = arrays->operands[to->rows].view.stride[5];
+    float scale = scale_of(arrays, from, from_at, dtype_of(arrays, to->scale), d);
+    float unit = scale < 0x1p-64f ? 0x1p64f : 1.0f, factor = 0.0f;
+
+    heed_ref_put(arrays, to->scale, to->scale_at, scale);
+    if (scale > 0) {
+        factor = scale * unit;
+        factor = 1.0f / factor;
+    }
+    for (int64_t t = 0; t < d; t++) {
+        int64_t byte = 0;
+
+        if (scale > 0)
+            byte = byte_of(heed_ref_float(arrays, from, from_at + t * from_step), unit, factor);
+        heed_ref_store_int(HEED_I8, data_of(arrays, to->rows), to->at + t * to_step, byte);
+    }
+}
+
 void heed_ref_zero_row(const struct heed_ref_arrays *arrays, uint32_t operand, int64_t at,
                        int64_t d)
 {
-    for (int64_t t = 0; t < d; t++)
-        heed_ref_put(arrays, operand, at + t * arrays->operands[operand].view.stride[5], 0.0f);
+    const int64_t step = arrays->operands[operand].view.stride[5];
+
+    for (int64_t t = 0; t < d; t++) {
+        if (dtype_of(arrays, operand) == HEED_I8)
+            heed_ref_store_int(HEED_I8, data_of(arrays, operand), at + t * step, 0);
+        else
+            heed_ref_put(arrays, operand, at + t * step, 0.0f);
+    }
 }

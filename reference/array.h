@@ -44,6 +44,14 @@ bool heed_ref_present(const struct heed_ref_arrays *, uint32_t mask, int64_t hea
  * equal, else by step 11. */
 void heed_ref_copy_row(const struct heed_ref_arrays *, uint32_t from, int64_t from_at, uint32_t to,
                        int64_t to_at, int64_t d);
+/* d channels of floats into bytes from to_at on, and the scale of the row to scale_at
+ * (docs/numerics.md, section 5, step 4). */
+struct heed_ref_scaled {
+    uint32_t rows, scale; /* operands */
+    int64_t at, scale_at; /* offsets */
+};
+void heed_ref_quantise_row(const struct heed_ref_arrays *, uint32_t from, int64_t from_at,
+                           const struct heed_ref_scaled *to, int64_t d);
 void heed_ref_zero_row(const struct heed_ref_arrays *, uint32_t operand, int64_t at, int64_t d);
 
 #endif

@@ -38,8 +38,13 @@ static int64_t target_of(const struct copy *copy, int64_t head, int64_t i)
     return (at < -AT_MAX ? -AT_MAX : at > AT_MAX ? AT_MAX : at) + i;
 }
 
+/* A row of y: its channel 0, and its scale, which means something where y is of i8. */
+struct place {
+    int64_t at, scale_at;
+};
+
 /* Row t of a plain y or of a ring. */
-static bool row_find(const struct copy *copy, int64_t head, int64_t t, int64_t *at)
+static bool row_find(const struct copy *copy, int64_t head, int64_t t, struct place *to)
 {
     const int64_t rows = copy->numbers->y_rows;
 
@@ -52,14 +57,17 @@ static bool row_find(const struct copy *copy, int64_t head, int64_t t, int64_t *
     }
     if (t >= rows)
         return false;
-    *at = heed_ref_offset(&copy->arrays, HK_COPY_Y, head, t, 0);
+    to->at = heed_ref_offset(&copy->arrays, HK_COPY_Y, head, t, 0);
+    to->scale_at = heed_ref_offset(&copy->arrays, HK_COPY_Y_SCALE, 0, head, t);
     return true;
 }
 
-/* Row t of a paged y, [P][H][page][d] in axes 2 to 5: no item has pages of its own. */
-static bool paged_find(const struct copy *copy, int64_t head, int64_t t, int64_t *at)
+/* Row t of a paged y, [P][H][page][d] in axes 2 to 5, with scales [P][H][page] in axes 3 to 5: no
+ * item has pages of its own. */
+static bool paged_find(const struct copy *copy, int64_t head, int64_t t, struct place *to)
 {
     const int64_t *stride = copy->arrays.operands[HK_COPY_Y].view.stride;
+    const int64_t *scale = copy->arrays.operands[HK_COPY_Y_SCALE].view.stride;
     const struct hk_copy *numbers = copy->numbers;
     int64_t page;
 
@@ -68,34 +76,49 @@ static bool paged_find(const struct copy *copy, int64_t head, int64_t t, int64_t
     page = heed_ref_int(&copy->arrays, HK_COPY_TABLE, 0, 0, t / numbers->page);
     if (page < 0 || page >= numbers->n_pages)
         return false;
-    *at = page * stride[2] + head * stride[3] + t % numbers->page * stride[4];
+    to->at = page * stride[2] + head * stride[3] + t % numbers->page * stride[4];
+    to->scale_at = page * scale[3] + head * scale[4] + t % numbers->page * scale[5];
     return true;
 }
 
-/* Where row i goes: the element of its channel 0. false: nowhere. */
-static bool destination_find(const struct copy *copy, int64_t head, int64_t i, int64_t *at)
+/* Where row i goes. false: nowhere. */
+static bool destination_find(const struct copy *copy, int64_t head, int64_t i, struct place *to)
 {
     int64_t t = target_of(copy, head, i);
 
     if (t < 0)
         return false;
     if (heed_ref_has(&copy->arrays, HK_COPY_TABLE))
-        return paged_find(copy, head, t, at);
-    return row_find(copy, head, t, at);
+        return paged_find(copy, head, t, to);
+    return row_find(copy, head, t, to);
+}
+
+static void row_zero(const struct copy *copy, const struct place *to)
+{
+    heed_ref_zero_row(&copy->arrays, HK_COPY_Y, to->at, copy->numbers->d);
+    if (heed_ref_has(&copy->arrays, HK_COPY_Y_SCALE))
+        heed_ref_put(&copy->arrays, HK_COPY_Y_SCALE, to->scale_at, 0.0f);
 }
 
 static void row_run(const struct copy *copy, int64_t head, int64_t i)
 {
-    int64_t from = source_of(copy, head, i), to_at;
+    int64_t from = source_of(copy, head, i), from_at;
+    struct place to;
 
-    if ((from < 0 && !copy->numbers->zero) || !destination_find(copy, head, i, &to_at))
+    if ((from < 0 && !copy->numbers->zero) || !destination_find(copy, head, i, &to))
         return;
-    if (from < 0)
-        heed_ref_zero_row(&copy->arrays, HK_COPY_Y, to_at, copy->numbers->d);
-    else
-        heed_ref_copy_row(&copy->arrays, HK_COPY_X,
-                          heed_ref_offset(&copy->arrays, HK_COPY_X, head, from, 0), HK_COPY_Y,
-                          to_at, copy->numbers->d);
+    if (from < 0) {
+        row_zero(copy, &to);
+        return;
+    }
+    from_at = heed_ref_offset(&copy->arrays, HK_COPY_X, head, from, 0);
+    if (heed_ref_has(&copy->arrays, HK_COPY_Y_SCALE)) {
+        const struct heed_ref_scaled scaled = { HK_COPY_Y, HK_COPY_Y_SCALE, to.at, to.scale_at };
+
+        heed_ref_quantise_row(&copy->arrays, HK_COPY_X, from_at, &scaled, copy->numbers->d);
+    } else {
+        heed_ref_copy_row(&copy->arrays, HK_COPY_X, from_at, HK_COPY_Y, to.at, copy->numbers->d);
+    }
 }
 
 static void compute(const struct heed_plan *plan, const struct heed_launch *launch)

@@ -118,6 +118,8 @@ void heed_ref_store_int(uint32_t dtype, void *base, int64_t at, int64_t value)
 {
     if (dtype == HEED_U8)
         ((uint8_t *)base)[at] = (uint8_t)value;
+    else if (dtype == HEED_I8)
+        ((int8_t *)base)[at] = (int8_t)value;
     else if (dtype == HEED_I32)
         ((int32_t *)base)[at] = (int32_t)value;
     else

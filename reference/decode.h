@@ -24,7 +24,7 @@ uint16_t heed_ref_bf16_encode(float value);
 float heed_ref_load(uint32_t dtype, const void *base, int64_t at);
 /* Likewise of a HEED_U8, HEED_I32 or HEED_I64 array. */
 int64_t heed_ref_load_int(uint32_t dtype, const void *base, int64_t at);
-/* Cuts nothing: the value fits the type. */
+/* Likewise, and of HEED_I8. Cuts nothing: the value fits the type. */
 void heed_ref_store_int(uint32_t dtype, void *base, int64_t at, int64_t value);
 /* One element of a floating-point type as it is, payloads of NaN included. */
 void heed_ref_copy_bits(uint32_t dtype, const void *from, int64_t from_at, void *to, int64_t to_at);

@@ -29,13 +29,16 @@ static void item_start(struct push *push)
     push->fallen = all > capacity ? all - capacity : 0;
 }
 
-/* Element of channel 0 of the row that the memory has, or is to have, for place g of the
- * sequence. */
+/* The row that the memory has, or is to have, for place g of the sequence. */
+static int64_t row_of(const struct push *push, int64_t g)
+{
+    return (push->oldest + g) % push->numbers->capacity;
+}
+
+/* Element of its channel 0. */
 static int64_t memory_at(const struct push *push, int64_t head, int64_t g)
 {
-    int64_t row = (push->oldest + g) % push->numbers->capacity;
-
-    return heed_ref_offset(&push->arrays, HK_PUSH_ROWS, head, row, 0);
+    return heed_ref_offset(&push->arrays, HK_PUSH_ROWS, head, row_of(push, g), 0);
 }
 
 static int64_t x_at(const struct push *push, int64_t head, int64_t g)
@@ -61,13 +64,28 @@ static void out_write(const struct push *push, int64_t head)
     }
 }
 
+/* Row g, which is one of x, into a memory of bytes. */
+static void quantise(const struct push *push, int64_t head, int64_t g)
+{
+    const struct heed_ref_scaled to = {
+        HK_PUSH_ROWS, HK_PUSH_ROWS_SCALE, memory_at(push, head, g),
+        heed_ref_offset(&push->arrays, HK_PUSH_ROWS_SCALE, 0, head, row_of(push, g))
+    };
+
+    heed_ref_quantise_row(&push->arrays, HK_PUSH_X, x_at(push, head, g), &to, push->numbers->d);
+}
+
 static void memory_write(const struct push *push, int64_t head)
 {
     int64_t g = push->fallen > push->length ? push->fallen : push->length;
 
-    for (; g < push->length + push->fresh; g++)
-        heed_ref_copy_row(&push->arrays, HK_PUSH_X, x_at(push, head, g), HK_PUSH_ROWS,
-                          memory_at(push, head, g), push->numbers->d);
+    for (; g < push->length + push->fresh; g++) {
+        if (heed_ref_has(&push->arrays, HK_PUSH_ROWS_SCALE))
+            quantise(push, head, g);
+        else
+            heed_ref_copy_row(&push->arrays, HK_PUSH_X, x_at(push, head, g), HK_PUSH_ROWS,
+                              memory_at(push, head, g), push->numbers->d);
+    }
 }
 
 static void item_finish(const struct push *push)

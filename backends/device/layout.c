@@ -253,6 +253,23 @@ static int64_t band_find(const struct heed_plan *plan, const struct hk_strips *s
     return found ? hk_min((hk_parts(64 + strips->rows - 1, 16) | 1) * 16, HK_BAND_MAX) : 0;
 }
 
+/* Stretches of biases that depend on distances: one for each that a source has and each head of a
+ * strip, as far as they are few. */
+static int64_t stretches_find(const struct heed_plan *plan, const struct hk_strips *strips)
+{
+    int64_t most = 0;
+
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
+        const struct heed_checked_source *source = &heed_attn_of(plan)->sources[s];
+        int64_t n = 0;
+
+        for (uint32_t i = 0; i < source->n_biases; i++)
+            n += !source->biases[i].in_score;
+        most = hk_max(most, n);
+    }
+    return hk_min(most * strips->stack, HEED_TUNE_STRETCHES);
+}
+
 /* A worker's scratch, less the rings; false: too much. */
 static bool worker_find(struct hk_plan *to)
 {
@@ -261,7 +278,7 @@ static bool worker_find(struct hk_plan *to)
 
     if ((rows + HK_BAND_MAX) * ((double)to->d + (double)to->d_v + 0x1p12) > 0x1p50)
         return false;
-    hk_worker_find(to->strips.rows * to->strips.stack, to->d, to->d_v, to->band, &worker);
+    hk_worker_find(to, &worker);
     to->worker_bytes = (worker.bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN * HEED_WORK_ALIGN;
     return true;
 }
@@ -310,6 +327,7 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
         heed_room_place(&w, (double)attn->n_batch * attn->n_sources * 2, sizeof(int64_t));
     if (traits->shape == HEED_SHAPE_LANES) {
         to->band = band_find(plan, &to->strips);
+        to->stretches = stretches_find(plan, &to->strips);
         if (!worker_find(to))
             return false;
     }

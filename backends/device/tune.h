@@ -10,6 +10,7 @@
 #define HEED_TUNE_ROWS_MIN 24
 #define HEED_TUNE_STRIPS 16         /* strips a worker, at least, before strips are halved */
 #define HEED_TUNE_RUN 16            /* strips in a row that a worker takes, with rings */
+#define HEED_TUNE_STRETCHES 16      /* of a worker at most (bias_lanes.h) */
 #define HEED_TUNE_PARTS 32          /* parts a worker, at least, where strips are cut by keys */
 #define HEED_TUNE_PART_CHUNKS 4     /* chunks of a part at most: a run's lengths may be short */
 #define HEED_TUNE_CHUNKS_BYTES 0x1p28   /* of the workspace for what comes of chunks, at most */

@@ -242,7 +242,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
     hk_i64 number;
 
     hk_strip_open(&st, call, call->work + plan->workers_at + group * plan->worker_bytes);
-    hk_rings_clear(&st);
+    hk_kept_clear(&st);
     while ((number = hk_take(counter) * plan->run) < tasks) {
         const hk_i64 end = hk_min(number + plan->run, tasks);
 

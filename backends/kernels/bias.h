@@ -38,19 +38,34 @@ HK_FN hk_i64 hk_lookup_delta(const struct hk_call *call, HK_GLOBAL const struct 
     return k - hk_lookup_query(call, from, at->b, at->index, at->q);
 }
 
-/* Index into a table of so many entries; negative: the key gets nothing. */
+/* Entries of the map, without one of the table, which has `entries`. */
+HK_FN hk_i64 hk_lookup_length(HK_GLOBAL const struct hk_lookup *from, hk_i64 entries)
+{
+    return from->map.slot ? from->map.shape[2] : entries;
+}
+
+/* Index into a table; negative: the key gets nothing. The length is not 0; map: its entries, if
+ * there is one. */
+HK_FN hk_i64 hk_lookup_entry(HK_GLOBAL const struct hk_lookup *from, HK_GLOBAL const char *map,
+                             hk_i64 length, hk_i64 entries, hk_i64 delta)
+{
+    hk_i64 i = delta + from->zero;
+
+    i = hk_max(hk_min(i, length - 1), 0);
+    if (from->map.slot)
+        i = hk_integer(HK_I32, map, i * from->map.stride[5]);
+    return i >= entries ? -1 : i;
+}
+
 HK_FN hk_i64 hk_lookup_index(const struct hk_call *call, HK_GLOBAL const struct hk_lookup *from,
                              hk_i64 entries, hk_i64 b, hk_i64 delta)
 {
-    const hk_i64 length = from->map.slot ? from->map.shape[2] : entries;
-    hk_i64 i = delta + from->zero;
+    const hk_i64 length = hk_lookup_length(from, entries);
 
     if (length == 0)
         return -1;
-    i = hk_max(hk_min(i, length - 1), 0);
-    if (from->map.slot)
-        i = hk_integer(HK_I32, hk_aux_of(call, &from->map, b), i * from->map.stride[5]);
-    return i >= entries ? -1 : i;
+    return hk_lookup_entry(from, from->map.slot ? hk_aux_of(call, &from->map, b) : 0, length,
+                           entries, delta);
 }
 
 HK_FN float hk_bias_dense(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
@@ -74,11 +89,8 @@ HK_FN float hk_bias_table(const struct hk_call *call, HK_GLOBAL const struct hk_
                                   at->head * stride[4] + index * stride[5]);
 }
 
-HK_FN float hk_bias_alibi(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
-                          const struct hk_place *at, hk_i64 key)
+HK_FN float hk_bias_alibi(hk_i64 delta)
 {
-    const hk_i64 delta = hk_lookup_delta(call, &bias->from, at, key);
-
     return hk_from_i64(delta < 0 ? -delta : delta);
 }
 
@@ -102,7 +114,7 @@ HK_FN int hk_bias_value(const struct hk_call *call, HK_GLOBAL const struct hk_bi
         *value = hk_bias_table(call, bias, at, key);
         return !(*value == -HK_INFINITY);
     case HK_BIAS_ALIBI:
-        *value = hk_bias_alibi(call, bias, at, key);
+        *value = hk_bias_alibi(hk_lookup_delta(call, &bias->from, at, key));
         return 1;
     }
     HK_UNREACHABLE();           /* the blob has no other kinds */

@@ -126,6 +126,7 @@ struct hk_plan {
     hk_i64 parts, part_chunks, chunks, chunks_at, chunk_bytes;
     hk_i64 run;                         /* lanes: tasks in a row that a worker takes at a time */
     hk_i64 band;                        /* lanes: columns of a band (dot_lanes.h); 0: no DOT */
+    hk_i64 stretches;                   /* lanes: those of a worker (bias_lanes.h); 0: no biases */
     hk_i64 bytes;               /* of the blob */
     float c, c1, c2, reserved_f;
     hk_u32 n_sources, flags;

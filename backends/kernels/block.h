@@ -9,6 +9,7 @@
 #ifndef HEED_BACKENDS_KERNELS_BLOCK_H
 #define HEED_BACKENDS_KERNELS_BLOCK_H
 
+#include "bias_lanes.h"
 #include "dot_lanes.h"
 #include "few.h"
 
@@ -233,54 +234,6 @@ HK_FN int hk_source_plain(const struct hk_strip *st)
 #endif
 }
 
-#if !HK_PLAIN
-/* Raw scores of row i to y for the keys in mask (steps 3 and 4); returns those that no bias
- * removed. Values of biases are gathered key by key and join the scores as vectors. */
-HK_NOINLINE hk_u64 hk_score_row(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                                const struct hk_sub_view *view, hk_i64 i, hk_i64 block, hk_u64 mask)
-{
-    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
-    HK_GLOBAL const struct hk_bias *bias = hk_biases(st->call, st->source);
-    HK_COPY(struct hk_reach, reach, st->reach[i]);
-    HK_GLOBAL float *s = st->s + i * HK_BLOCK;
-    struct hk_place at;
-    hk_u32 b;
-    int n;
-
-    at.sub = sub;
-    at.b = st->b;
-    at.len = st->len;
-    at.index = st->query[i].index;
-    at.head = st->query[i].head;
-    at.q = st->query[i].q;
-    for (n = 0; n < HK_BLOCK; n += HKV_LANES) {
-        const hk_vec x = hkv_load(s + n);
-
-        hkv_store(s + n, plan->flags & HK_PLAN_CAPPED
-                             ? hkv_mul(hkv_cap_tanh(hkv_mul(x, hkv_set(plan->c1))),
-                                       hkv_set(plan->c2))
-                             : hkv_mul(x, hkv_set(plan->c)));
-    }
-    for (b = 0; b < st->source->n_biases; b++, bias++) {
-        const hk_vec factor = hkv_set(hk_bias_factor(st->call, bias, &at));
-        hk_u64 left;
-
-        for (left = mask; left != 0; left &= left - 1) {
-            const int key = hk_first_bit(left);
-            float value = 0.0f;
-
-            if (!hk_bias_value(st->call, bias, &at,
-                               hk_key(sub, view, reach, block * HK_BLOCK + key), &value))
-                mask &= ~((hk_u64)1 << key);
-            st->values[key] = value;
-        }
-        for (n = 0; n < HK_BLOCK; n += HKV_LANES)
-            hkv_store(s + n, hkv_fma(hkv_load(st->values + n), factor, hkv_load(s + n)));
-    }
-    return mask;
-}
-#endif
-
 HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                            const struct hk_sub_view *view, hk_i64 block, hk_i64 m, int finite)
 {
@@ -293,19 +246,18 @@ HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_
         hk_softmax_full(tile, c);
         return;
     }
-    if (plain && finite) {
+#if !HK_PLAIN
+    for (i = 0; i < tile.rows && !plain; i++) {
+        if (tile.masks[i] != 0)
+            tile.masks[i] = hk_score_row(st, sub, view, m * HK_R + i, block, tile.masks[i]);
+    }
+#endif
+    if (finite) {
         hk_softmax_masked(tile, c);
         return;
     }
-    for (i = 0; i < tile.rows; i++) {
-        hk_u64 mask = tile.masks[i];
-
-#if !HK_PLAIN
-        if (!plain && mask != 0)
-            mask = hk_score_row(st, sub, view, m * HK_R + i, block, mask);
-#endif
-        tile.masks[i] = hk_softmax_part(tile, i, c, mask);
-    }
+    for (i = 0; i < tile.rows; i++)
+        tile.masks[i] = hk_softmax_part(tile, i, c, tile.masks[i]);
     (void)sub;
     (void)view;
     (void)block;

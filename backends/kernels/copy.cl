@@ -2,17 +2,18 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * heed/memory.h, copy: y[to(i)] = x[from(i)]. A task is a strip of the i of one item and head. Rows
- * that follow each other in x and in y are moved at once.
+ * that follow each other in x and in y are moved at once. Rows of bytes are quantised one by one.
  */
 #include "channels.h"
 #include "moves.h"
+#include "quantise.h"
 
 #define HK_FAR (1u << 25)       /* bytes, of all tasks: so many leave the caches alone */
 #define HK_AHEAD 512            /* bytes: rows of a list are far apart, and asked for early */
 
 struct hk_copy_item {
     struct hk_rows x, y;                /* y, paged: of page 0 */
-    struct hk_entries from, to, table;
+    struct hk_entries from, to, table, scale;
     hk_i64 at, head;
     hk_i64 n;                           /* how many i there are */
     hk_u32 has_from, has_to, paged, ring;
@@ -38,13 +39,18 @@ HK_FN int hk_copy_open(const struct hk_call *call, HK_GLOBAL const struct hk_cop
     item->from = hk_entries_get(call, HK_COPY_FROM, b, head);
     item->to = hk_entries_get(call, HK_COPY_TO, b, head);
     item->table = hk_entries_get(call, HK_COPY_TABLE, b, 0);
+    item->scale = hk_entries_get(call, HK_COPY_Y_SCALE, item->paged ? 0 : b, head);
     return !item->ring || (item->head >= 0 && item->head < numbers->y_rows);
 }
 
-/* The row of y that row t goes to, or NULL; *run, at least 1: cut to the rows that follow it. */
-HK_FN HK_GLOBAL char *hk_copy_place(const struct hk_call *call,
-                                    HK_GLOBAL const struct hk_copy *numbers,
-                                    const struct hk_copy_item *item, hk_i64 t, hk_i64 *run)
+/* A row of y. */
+struct hk_copy_place {
+    hk_i64 page, row;
+};
+
+/* Where row t goes; 0: nowhere. *run, at least 1: cut to the rows that follow it there. */
+HK_FN int hk_copy_find(HK_GLOBAL const struct hk_copy *numbers, const struct hk_copy_item *item,
+                       hk_i64 t, hk_i64 *run, struct hk_copy_place *place)
 {
     hk_i64 row = t, rows = numbers->y_rows, page = 0;
 
@@ -62,9 +68,9 @@ HK_FN HK_GLOBAL char *hk_copy_place(const struct hk_call *call,
         row = page >= 0 && page < numbers->n_pages ? t % rows : rows;
     }
     *run = hk_max(hk_min(*run, rows - row), 1);
-    if (row >= rows)
-        return 0;
-    return hk_along(call, HK_COPY_Y, 2, hk_row(&item->y, row), page);
+    place->page = page;
+    place->row = row;
+    return row < rows;
 }
 
 /* `run` rows that follow each other, from x on to y on. */
@@ -93,6 +99,82 @@ HK_FN hk_i64 hk_copy_source(HK_GLOBAL const struct hk_copy *numbers,
     else
         *run = hk_min(*run, numbers->x_rows - row);
     return row < numbers->x_rows ? row : -1;
+}
+
+/* Where row i of bytes comes from (negative: it is one of zeros) and goes to. */
+struct hk_copy_row {
+    hk_i64 source;
+    HK_GLOBAL char *y, *scale;
+};
+
+/* 0: it is not written. */
+HK_FN int hk_copy_row_get(const struct hk_call *call, HK_GLOBAL const struct hk_copy *numbers,
+                          const struct hk_copy_item *item, const struct hk_byte_rows *to, hk_i64 i,
+                          struct hk_copy_row *row)
+{
+    const hk_i64 t = item->has_to ? hk_entry_i32(&item->to, i) : item->at + i;
+    struct hk_copy_place place;
+    hk_i64 run = 1;
+
+    row->source = hk_copy_source(numbers, item, i, &run);
+    if ((row->source < 0 && !numbers->zero) || !hk_copy_find(numbers, item, t, &run, &place))
+        return 0;
+    row->y = hk_along(call, HK_COPY_Y, 2, hk_row(&to->y, place.row), place.page);
+    row->scale =
+        hk_along(call, HK_COPY_Y_SCALE, 3, hk_byte_scale_at(to, place.row), place.page);
+    return 1;
+}
+
+/* Rows first .. end - 1 into bytes; on GPUs a step of them. (Not inlined: what moves bits has the
+ * registers to itself.) */
+HK_NOINLINE void hk_copy_bytes(const struct hk_call *call, const struct hk_copy_item *item,
+                               hk_i64 first, hk_i64 end, hk_i64 step,
+                               HK_LOCAL struct hk_shared *shared)
+{
+    HK_GLOBAL const struct hk_copy *numbers = HK_NUMBERS(call, struct hk_copy);
+    const hk_i64 d = numbers->d;
+    struct hk_byte_rows to;
+    struct hk_copy_row row;
+    hk_i64 i;
+
+    to.y = item->y;
+    to.scale = item->scale;
+    to.scale_dtype = call->arrays[HK_COPY_Y_SCALE].dtype;
+#if HK_THREADS == 1
+    (void)step;
+    (void)shared;
+    for (i = first; i < end; i++) {
+        if (!hk_copy_row_get(call, numbers, item, &to, i, &row))
+            continue;
+        if (row.source < 0)
+            hk_row_clear(&to, row.y, row.scale, d);
+        else
+            hk_row_quantise(&item->x, hk_row(&item->x, row.source), &to, row.y, row.scale, d);
+    }
+#else
+    {
+        const struct hk_batch batch = hk_batch_get(step, first, end);
+        HK_THREAD_ID(id);
+
+        if (!batch.write) {
+            HK_BATCH_ROWS(id, i, batch.count) {
+                if (hk_copy_row_get(call, numbers, item, &to, batch.first + i, &row) &&
+                    row.source >= 0)
+                    hk_part_look(&item->x, hk_row(&item->x, row.source), d, i, id, shared);
+            }
+            return;
+        }
+        for (i = 0; i < batch.count; i++) {
+            if (!hk_copy_row_get(call, numbers, item, &to, batch.first + i, &row))
+                continue;
+            if (row.source < 0)
+                hk_row_clear(&to, row.y, row.scale, d);
+            else
+                hk_row_write(item->x.dtype, hk_row(&item->x, row.source), item->x.channel, &to,
+                             row.y, row.scale, d, hk_batch_most(shared, i));
+        }
+    }
+#endif
 }
 
 /* A row, or its beginning, comes sooner when it is asked for. (Always inlined: a compiler may take
@@ -152,44 +234,68 @@ HK_FN void hk_copy_lists(HK_GLOBAL const struct hk_copy *numbers,
     hk_copy_listed(numbers, item, i, end, size, d, item->y.past);
 }
 
-HK_FN void hk_copy_task(const struct hk_call *call, hk_i64 task)
+HK_FN void hk_copy_task(const struct hk_call *call, hk_i64 task, hk_i64 step,
+                        HK_LOCAL struct hk_shared *shared)
 {
     HK_GLOBAL const struct hk_copy *numbers = HK_NUMBERS(call, struct hk_copy);
     const struct hk_strip_task strip = hk_strip_get(&numbers->strip, task);
     const hk_i64 d = numbers->d;
     struct hk_copy_item item;
+    struct hk_copy_place place;
     hk_i64 i, end, run;
 
-    if (d == 0 || !hk_copy_open(call, numbers, strip.b, strip.head, &item))
+    if (!hk_copy_open(call, numbers, strip.b, strip.head, &item))
         return;
     end = hk_min(strip.first + strip.count, item.n);
+    if (item.y.dtype == HK_I8) { /* a row without channels has a scale all the same */
+        hk_copy_bytes(call, &item, strip.first, end, step, shared);
+        return;
+    }
+    if (d == 0)
+        return;
     if ((item.has_from || item.has_to) && !item.ring && !item.paged &&
         item.x.dtype == item.y.dtype && item.x.channel == 1 && item.y.channel == 1) {
         hk_copy_lists(numbers, &item, strip.first, end);
         return;
     }
     for (i = strip.first; i < end; i += run) {
-        HK_GLOBAL char *place;
+        HK_GLOBAL char *y;
         hk_i64 source;
 
         run = item.has_to ? 1 : end - i;
         source = hk_copy_source(numbers, &item, i, &run);
-        place = hk_copy_place(call, numbers, &item,
-                              item.has_to ? hk_entry_i32(&item.to, i) : item.at + i, &run);
-        if (place && source >= 0)
-            hk_copy_rows(&item, hk_row(&item.x, source), place, run, d);
-        else if (place && numbers->zero)
-            hk_row_zero(hk_size(item.y.dtype), place, item.y.channel, d);
+        if (!hk_copy_find(numbers, &item, item.has_to ? hk_entry_i32(&item.to, i) : item.at + i,
+                          &run, &place))
+            continue;
+        y = hk_along(call, HK_COPY_Y, 2, hk_row(&item.y, place.row), place.page);
+        if (source >= 0)
+            hk_copy_rows(&item, hk_row(&item.x, source), y, run, d);
+        else if (numbers->zero)
+            hk_row_zero(hk_size(item.y.dtype), y, item.y.channel, d);
     }
 }
 
-HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
+#if HK_THREADS == 1
     hk_i64 task;
 
     HK_TASKS(call, group, task)
-        hk_copy_task(call, task);
+        hk_copy_task(call, task, 0, shared);
     hk_move_past_end();
+#else
+    const hk_i64 steps = hk_byte_steps(call->arrays[HK_COPY_Y].dtype,
+                                       HK_NUMBERS(call, struct hk_copy)->strip.run);
+    struct hk_steps at;
+
+    at.task = group;
+    at.step = 0;
+    while (at.task < call->op->tasks[HK_PASS]) {
+        hk_copy_task(call, at.task, at.step, shared);
+        HK_BARRIER();
+        at = hk_steps_next(call, at, steps);
+    }
+#endif
 }
 
 #include "entry.h"

@@ -21,7 +21,7 @@ struct hk_strip_form {
 
 enum {
     HK_COPY_X, HK_COPY_Y, HK_COPY_FROM, HK_COPY_TO, HK_COPY_AT, HK_COPY_HEAD, HK_COPY_TABLE,
-    HK_COPY_LEN
+    HK_COPY_LEN, HK_COPY_Y_SCALE
 };
 
 struct hk_copy {
@@ -33,7 +33,7 @@ struct hk_copy {
 };
 
 enum { HK_PUSH_ROWS, HK_PUSH_HEAD, HK_PUSH_LEN, HK_PUSH_X, HK_PUSH_X_LEN, HK_PUSH_OUT,
-       HK_PUSH_OUT_LEN };
+       HK_PUSH_OUT_LEN, HK_PUSH_ROWS_SCALE };
 
 struct hk_push {
     struct hk_strip_form strip; /* rows: L, those of x */

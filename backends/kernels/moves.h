@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Rows of operations whose bits are moved as they are. Elements have 4 bytes or 2. Each function is
- * called by all threads of a group, which share the elements.
+ * Rows of operations whose bits are moved as they are. Elements have 4 bytes, 2 or 1; those of rows
+ * that go together (hk_run_move, hk_run_shift) 4 or 2. Each function is called by all threads of a
+ * group, which share the elements.
  */
 #ifndef HEED_BACKENDS_KERNELS_MOVES_H
 #define HEED_BACKENDS_KERNELS_MOVES_H
@@ -23,9 +24,12 @@ HK_FN void hk_row_zero(hk_i64 size, HK_GLOBAL char *y, hk_i64 channel, hk_i64 d)
     if (size == 4)
         HK_ELEMENTS(id, t, d)
             ((HK_GLOBAL hk_u32 *)y)[t * channel] = 0;
-    else
+    else if (size == 2)
         HK_ELEMENTS(id, t, d)
             ((HK_GLOBAL hk_u16 *)y)[t * channel] = 0;
+    else
+        HK_ELEMENTS(id, t, d)
+            ((HK_GLOBAL hk_u8 *)y)[t * channel] = 0;
 }
 
 HK_FN void hk_row_move(hk_i64 size, HK_GLOBAL const char *x, hk_i64 x_channel, HK_GLOBAL char *y,

@@ -51,6 +51,22 @@ HK_FN void hk_call_open(struct hk_call *call)
 #define HK_TASKS(call, group, task)                                                                \
     for (task = group; task < (call)->op->tasks[HK_PASS]; task += (call)->op->groups[HK_PASS])
 
+/* What is left of tasks, each in so many steps with a barrier behind each: one loop, as PoCL 3.1
+ * makes wrong code of barriers in nested ones. */
+struct hk_steps {
+    hk_i64 task, step;
+};
+
+HK_FN struct hk_steps hk_steps_next(const struct hk_call *call, struct hk_steps at, hk_i64 steps)
+{
+    at.step++;
+    if (at.step >= steps) {
+        at.step = 0;
+        at.task += call->op->groups[HK_PASS];
+    }
+    return at;
+}
+
 /* A strip of rows of one batch item and head. */
 struct hk_strip_task {
     hk_i64 b, head, first, count;

@@ -52,8 +52,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
     HK_GLOBAL float *temp;
     hk_i64 task;
 
-    hk_worker_find(plan->strips.rows * plan->strips.stack, plan->d, plan->d_v, plan->band,
-                   &at);
+    hk_worker_find(plan, &at);
     temp = (HK_GLOBAL float *)(call->work + plan->workers_at + group * plan->worker_bytes +
                                at.temp);
     while ((task = hk_take(counter)) < plan->pack_tasks) {

@@ -5,10 +5,11 @@
  * and head. The memory and x are one sequence, of which the rows before `fallen` fall out. A row of
  * x that falls out goes to `out`. One that stays takes a place of the memory; what that place held
  * goes to `out` first, for it is what falls out: the places g and g + C are the same. So each place
- * is one task's, and no task waits for another. The second launch, item by item, sets the head and
- * the lengths, when all rows are where they belong.
+ * is one task's, and no task waits for another. Rows of bytes do not come out. The second launch,
+ * item by item, sets the head and the lengths, when all rows are where they belong.
  */
 #include "moves.h"
+#include "quantise.h"
 
 /* What an item's memory was, and what is to become of it. */
 struct hk_push_item {
@@ -53,7 +54,54 @@ HK_FN void hk_push_stay(HK_GLOBAL const struct hk_push *numbers, const struct hk
         hk_rows_move(x, from, rows, to, *run, numbers->d);
 }
 
-HK_FN void hk_push_task(const struct hk_call *call, hk_i64 task)
+/* Rows first .. end - 1 of x, which stay, into a memory of bytes; on GPUs a step of them. (Not
+ * inlined: what moves bits has the registers to itself.) */
+HK_NOINLINE void hk_push_bytes(const struct hk_call *call, const struct hk_push_item *item,
+                               const struct hk_strip_task *strip, hk_i64 first, hk_i64 end,
+                               hk_i64 step, HK_LOCAL struct hk_shared *shared)
+{
+    HK_GLOBAL const struct hk_push *numbers = HK_NUMBERS(call, struct hk_push);
+    const struct hk_rows x = hk_rows_get(call, HK_PUSH_X, strip->b, strip->head);
+    const hk_i64 d = numbers->d, capacity = numbers->capacity;
+    struct hk_byte_rows to;
+    hk_i64 i;
+
+    to.y = hk_rows_get(call, HK_PUSH_ROWS, strip->b, strip->head);
+    to.scale = hk_entries_get(call, HK_PUSH_ROWS_SCALE, strip->b, strip->head);
+    to.scale_dtype = call->arrays[HK_PUSH_ROWS_SCALE].dtype;
+#if HK_THREADS == 1
+    (void)step;
+    (void)shared;
+    for (i = first; i < end; i++) {
+        const hk_i64 place = (item->oldest + (item->len + i) % capacity) % capacity;
+
+        hk_row_quantise(&x, hk_row(&x, i), &to, hk_row(&to.y, place),
+                        hk_byte_scale_at(&to, place), d);
+    }
+#else
+    {
+        const struct hk_batch batch = hk_batch_get(step, first, end);
+        HK_THREAD_ID(id);
+
+        if (!batch.write) {
+            HK_BATCH_ROWS(id, i, batch.count)
+                hk_part_look(&x, hk_row(&x, batch.first + i), d, i, id, shared);
+            return;
+        }
+        for (i = 0; i < batch.count; i++) {
+            const hk_i64 g = item->len + batch.first + i;
+            const hk_i64 place = (item->oldest + g % capacity) % capacity;
+
+            hk_row_write(x.dtype, hk_row(&x, batch.first + i), x.channel, &to,
+                         hk_row(&to.y, place), hk_byte_scale_at(&to, place), d,
+                         hk_batch_most(shared, i));
+        }
+    }
+#endif
+}
+
+HK_FN void hk_push_task(const struct hk_call *call, hk_i64 task, hk_i64 step,
+                        HK_LOCAL struct hk_shared *shared)
 {
     HK_GLOBAL const struct hk_push *numbers = HK_NUMBERS(call, struct hk_push);
     const struct hk_strip_task strip = hk_strip_get(&numbers->strip, task);
@@ -64,6 +112,11 @@ HK_FN void hk_push_task(const struct hk_call *call, hk_i64 task)
     const hk_i64 end = strip.first + strip.count, stay = hk_max(item.fallen - item.len, 0);
     hk_i64 i, run;
 
+    if (rows.dtype == HK_I8) {
+        hk_push_bytes(call, &item, &strip, hk_max(strip.first, stay),
+                      hk_min(end, item.all - item.len), step, shared);
+        return;
+    }
     if (numbers->d == 0) /* rows without elements may have no address */
         return;
     i = hk_max(strip.first, item.fallen);
@@ -81,10 +134,14 @@ HK_FN void hk_push_task(const struct hk_call *call, hk_i64 task)
 
 #else
 
-HK_FN void hk_push_task(const struct hk_call *call, hk_i64 b)
+HK_FN void hk_push_task(const struct hk_call *call, hk_i64 b, hk_i64 step,
+                        HK_LOCAL struct hk_shared *shared)
 {
     HK_GLOBAL const struct hk_push *numbers = HK_NUMBERS(call, struct hk_push);
     HK_THREAD_ID(id);
+
+    (void)step;
+    (void)shared;
 
     HK_EACH(id) {
         if (id == 0) {
@@ -102,12 +159,26 @@ HK_FN void hk_push_task(const struct hk_call *call, hk_i64 b)
 
 #endif
 
-HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
+#if HK_THREADS == 1 || HK_PASS == 1
     hk_i64 task;
 
     HK_TASKS(call, group, task)
-        hk_push_task(call, task);
+        hk_push_task(call, task, 0, shared);
+#else
+    const hk_i64 steps = hk_byte_steps(call->arrays[HK_PUSH_ROWS].dtype,
+                                       HK_NUMBERS(call, struct hk_push)->strip.run);
+    struct hk_steps at;
+
+    at.task = group;
+    at.step = 0;
+    while (at.task < call->op->tasks[HK_PASS]) {
+        hk_push_task(call, at.task, at.step, shared);
+        HK_BARRIER();
+        at = hk_steps_next(call, at, steps);
+    }
+#endif
 }
 
 #include "entry.h"

@@ -19,6 +19,7 @@ struct hk_strip {
     hk_i64 b, width;                    /* width: d_v rounded up to whole vectors */
     HK_GLOBAL float *q, *s, *o, *acc_o, *partials, *acc_partials, *acc_m, *max, *k, *v, *temp,
         *values, *zeros, *band;
+    HK_GLOBAL struct hk_stretch *stretches;
     HK_GLOBAL struct hk_row_state *state;
     HK_GLOBAL hk_u32 *has_partial, *full;
     HK_GLOBAL hk_u64 *masks, *tile_masks;
@@ -48,8 +49,7 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
     struct hk_worker_layout at;
     hk_i64 i;
 
-    hk_worker_find(plan->strips.rows * plan->strips.stack, plan->d, plan->d_v, plan->band,
-                   &at);
+    hk_worker_find(plan, &at);
     st->call = call;
     st->scratch = scratch;
     st->first_chunk = 0;
@@ -71,6 +71,7 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
     st->zeros = (HK_GLOBAL float *)(scratch + at.zeros);
     for (i = 0; i < plan->d; i++)
         st->zeros[i] = 0.0f;
+    st->stretches = (HK_GLOBAL struct hk_stretch *)(scratch + at.stretches);
     st->band = (HK_GLOBAL float *)(scratch + at.band);
     st->state = (HK_GLOBAL struct hk_row_state *)(scratch + at.state);
     st->has_partial = (HK_GLOBAL hk_u32 *)(scratch + at.has_partial);
@@ -89,12 +90,14 @@ HK_FN HK_GLOBAL struct hk_ring_tag *hk_ring_tags(HK_GLOBAL const struct hk_sourc
     return (HK_GLOBAL struct hk_ring_tag *)(scratch + source->ring_at);
 }
 
-/* Rings are empty when a run begins: K may be another. */
-HK_FN void hk_rings_clear(const struct hk_strip *st)
+/* What a worker keeps is gone when a run begins: K and tables may be others. */
+HK_FN void hk_kept_clear(const struct hk_strip *st)
 {
     hk_i64 i;
     hk_u32 s;
 
+    for (i = 0; i < st->call->plan->stretches; i++)
+        st->stretches[i].bias = -1;
     for (s = 0; s < st->call->plan->n_sources; s++) {
         HK_GLOBAL const struct hk_source *source = st->call->sources + s;
 

@@ -45,22 +45,6 @@ HK_FN HK_GLOBAL const char *hk_token_row(const struct hk_tokens *tokens, hk_i64 
     return hk_byte(tokens->rows.base, i * tokens->rows.row);
 }
 
-/* What is left of tasks, each in so many steps with a barrier behind each: one loop, as PoCL 3.1
- * makes wrong code of barriers in nested ones. */
-struct hk_steps {
-    hk_i64 task, step;
-};
-
-HK_FN struct hk_steps hk_steps_next(const struct hk_call *call, struct hk_steps at, hk_i64 steps)
-{
-    at.step++;
-    if (at.step >= steps) {
-        at.step = 0;
-        at.task += call->op->groups[HK_PASS];
-    }
-    return at;
-}
-
 /* Row i comes soon: rows from `end` on are not there. */
 HK_INLINE void hk_token_ahead(const struct hk_tokens *tokens, hk_i64 i)
 {

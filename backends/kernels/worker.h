@@ -15,6 +15,14 @@
 #define HK_PANEL_MAX 64
 #define HK_PACK_MAX 16
 #define HK_BAND_MAX 272
+#define HK_STRETCH_MAX 256
+
+/* What a bias gives to keys at distances first .. first + count - 1 from a row (bias_lanes.h). */
+struct hk_stretch {
+    hk_i64 bias, b, head;               /* bias: its place in the blob; negative: none is kept */
+    hk_i64 first, count;
+    float values[HK_STRETCH_MAX];
+};
 
 struct hk_worker_query {
     hk_i64 index, head, q;
@@ -56,6 +64,7 @@ struct hk_worker_layout {
     hk_i64 v;                           /* [64][W] */
     hk_i64 temp;                        /* [HK_PACK_MAX][d or d_v] */
     hk_i64 values;                      /* [64] of a bias */
+    hk_i64 stretches;                   /* [stretches] struct hk_stretch */
     hk_i64 zeros;                       /* [d]: a row of K that is not there, of any type */
     hk_i64 band;                        /* [d][columns] of a table of DOT */
     hk_i64 masks, tile_masks;           /* [P], [tiles] hk_u64 */
@@ -74,7 +83,6 @@ HK_FN hk_i64 hk_worker_take(hk_i64 *at, hk_i64 bytes)
     return start;
 }
 
-/* band: columns of a band, 0: none. */
 /* What comes of one chunk for the rows of a strip that is cut, laid out as in a worker. */
 struct hk_chunk_layout {
     hk_i64 o, partials, state, bytes;
@@ -92,9 +100,9 @@ HK_FN void hk_chunk_find(hk_i64 rows, hk_i64 d_v, struct hk_chunk_layout *out)
     out->bytes = at;
 }
 
-HK_FN void hk_worker_find(hk_i64 rows, hk_i64 d, hk_i64 d_v, hk_i64 band,
-                          struct hk_worker_layout *out)
+HK_FN void hk_worker_find(HK_GLOBAL const struct hk_plan *plan, struct hk_worker_layout *out)
 {
+    const hk_i64 d = plan->d, d_v = plan->d_v, rows = plan->strips.rows * plan->strips.stack;
     const hk_i64 f = 4, p = rows + HK_TILE_ROWS_MAX - 1;
     const hk_i64 w = (d_v + HK_PANEL_MAX - 1) / HK_PANEL_MAX * HK_PANEL_MAX;
     hk_i64 at = 0;
@@ -114,7 +122,8 @@ HK_FN void hk_worker_find(hk_i64 rows, hk_i64 d, hk_i64 d_v, hk_i64 band,
     out->temp = hk_worker_take(&at, HK_PACK_MAX * (d > w ? d : w) * f);
     out->values = hk_worker_take(&at, 64 * f);
     out->zeros = hk_worker_take(&at, d * f);
-    out->band = hk_worker_take(&at, band * d * f);
+    out->stretches = hk_worker_take(&at, plan->stretches * (hk_i64)sizeof(struct hk_stretch));
+    out->band = hk_worker_take(&at, plan->band * d * f);
     out->masks = hk_worker_take(&at, p * 8);
     out->tile_masks = hk_worker_take(&at, p * 8);
     out->full = hk_worker_take(&at, p * 4);

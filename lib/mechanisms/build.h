@@ -35,8 +35,11 @@ struct heed_builder {
     uint32_t n_terms, n_biases;
 };
 
-/* Reads the caller's descriptor into `desc`; every descriptor begins with size, flags. `flags`: the
- * known ones. */
+/* An empty mechanism. */
+void heed_builder_begin(struct heed_builder *b, heed_report *report);
+
+/* The same, and reads the caller's descriptor into `desc`; every descriptor begins with size,
+ * flags. `flags`: the known ones. */
 HEED_MUST_CHECK
 heed_status heed_builder_open(struct heed_builder *b, const void *given, size_t v1, void *desc,
                               size_t known, uint32_t flags, const heed_mechanism *out,

@@ -8,12 +8,13 @@
 
 #include "../core/error.h"
 
-enum { DESC_V1 = 1128, SIDES = 2 };
+enum { DESC_V1 = 1128 };
 _Static_assert(sizeof(heed_lsg_desc) == DESC_V1, "heed_lsg_desc may only grow");
 
 /* BLOCK_STRIDE: runs of `run` tokens; each head takes one run of a block. */
 struct runs {
-    int64_t n, heads, blocks, factor, run, side; /* side: blocks that a list has on each side */
+    int64_t n, heads, blocks, factor, run;
+    int64_t side, sides;        /* blocks that a list has on each side; how many sides */
 };
 
 /* Is `whole` a multiple of `part`? The field is one of the two, `wanted` the other. */
@@ -50,7 +51,7 @@ static heed_status parameters(const struct heed_builder *b, heed_lsg_desc *d)
 static heed_status list_fits(const struct heed_builder *b, const heed_lsg_desc *d,
                              const struct runs *r)
 {
-    const int64_t row = r->side * SIDES;
+    const int64_t row = r->side * r->sides;
     const int64_t most = INT64_MAX / (row > 0 ? row : 1) / (r->blocks > 0 ? r->blocks : 1);
 
     if (d->sparsity != HEED_LSG_BLOCK_STRIDE) {
@@ -74,7 +75,7 @@ static void list_fill(const struct runs *r, int32_t *list)
 {
     for (int64_t h = 0; h < r->heads; h++) {
         for (int64_t block = 0; block < r->blocks; block++) {
-            for (int64_t x = 0; x < SIDES * r->side; x++) {
+            for (int64_t x = 0; x < r->sides * r->side; x++) {
                 const int64_t from = x < r->side ? block - 1 - r->side + x
                                                  : block + 2 + x - r->side;
                 const int64_t run = from * r->factor + h % r->factor;
@@ -87,7 +88,7 @@ static void list_fill(const struct runs *r, int32_t *list)
 
 static void list_add(struct heed_builder *b, const heed_lsg_desc *d, const struct runs *r)
 {
-    const int64_t row = SIDES * r->side;
+    const int64_t row = r->sides * r->side;
     const heed_slot slot = {
         .t = { .dtype = HEED_I32,
                .ndim = 3,
@@ -120,7 +121,8 @@ static void strides_add(struct heed_builder *b, const heed_lsg_desc *d)
     right.left = near;
     right.right = far;
     *heed_builder_term(b) = left;
-    *heed_builder_term(b) = right;
+    if (!(d->flags & HEED_LSG_CAUSAL))
+        *heed_builder_term(b) = right;
 }
 
 heed_status heed_lsg(const heed_lsg_desc *given, heed_mechanism *out, heed_report *report)
@@ -128,7 +130,9 @@ heed_status heed_lsg(const heed_lsg_desc *given, heed_mechanism *out, heed_repor
     struct heed_builder b;
     heed_lsg_desc d;
     struct runs r = { 0 };
-    heed_status status = heed_builder_open(&b, given, DESC_V1, &d, sizeof(d), 0, out, report);
+    bool causal;
+    heed_status status = heed_builder_open(&b, given, DESC_V1, &d, sizeof(d), HEED_LSG_CAUSAL, out,
+                                           report);
 
     if (status >= 0)
         status = heed_builder_self(&b, &d.q, &d.o, &d.text, &r.n);
@@ -140,11 +144,13 @@ heed_status heed_lsg(const heed_lsg_desc *given, heed_mechanism *out, heed_repor
         status = parameters(&b, &d);
     if (status < 0)
         return status;
+    causal = d.flags & HEED_LSG_CAUSAL;
     r.heads = d.q.ndim > 2 ? d.q.shape[d.q.ndim - 3] : 1;
     r.blocks = r.n / d.block + (r.n % d.block != 0);
     r.factor = d.factor;
     r.run = d.block / d.factor;
     r.side = d.sparse_block / r.run;
+    r.sides = causal ? 1 : 2;
     status = list_fits(&b, &d, &r);
     if (status < 0)
         return status;
@@ -154,9 +160,12 @@ heed_status heed_lsg(const heed_lsg_desc *given, heed_mechanism *out, heed_repor
         list_fill(&r, d.list);
         list_add(&b, &d, &r);
     }
-    heed_builder_source(&b, &d.text, 0);
+    heed_builder_source(&b, &d.text, 0)->flags = causal ? HEED_SOURCE_CAUSAL : 0;
     *heed_builder_term(&b) = (heed_term){
-        .kind = HEED_TERM_WINDOW, .left = d.block, .right = d.block, .block = (int32_t)d.block
+        .kind = HEED_TERM_WINDOW,
+        .left = d.block,
+        .right = causal ? 0 : d.block,
+        .block = (int32_t)d.block,
     };
     if (d.sparsity == HEED_LSG_STRIDE)
         strides_add(&b, &d);

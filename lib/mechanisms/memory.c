@@ -5,7 +5,7 @@
  * section 3): memories of earlier segments before a causal segment. Relative positions (Dai et al.,
  * section 3.3) are the same biases in all sources.
  */
-#include "build.h"
+#include "memory.h"
 
 #include "../core/error.h"
 
@@ -14,9 +14,8 @@ _Static_assert(sizeof(heed_transformer_xl_desc) == XL_V1, "heed_transformer_xl_d
 _Static_assert(sizeof(heed_compressive_desc) == COMPRESSIVE_V1,
                "heed_compressive_desc may only grow");
 
-/* q, o and the text; rows are all of the segment or its last ones. */
-static heed_status segment(struct heed_builder *b, const heed_tensor *q, const heed_tensor *o,
-                           const heed_keys *text)
+heed_status heed_builder_segment(struct heed_builder *b, const heed_tensor *q,
+                                 const heed_tensor *o, const heed_keys *text)
 {
     int64_t n_q = 0, n_k = 0;
     heed_status status = heed_builder_cross(b, q, o, text);
@@ -63,14 +62,20 @@ static void relative_add(struct heed_builder *b, const heed_relative *r)
         };
 }
 
-/* A memory that ends just before the text. */
-static void remember(struct heed_builder *b, const heed_keys *memory, uint32_t set, int64_t end,
-                     const heed_relative *relative)
+heed_source *heed_builder_memory(struct heed_builder *b, const heed_keys *memory, uint32_t set,
+                                 int64_t end)
 {
     heed_source *source = heed_builder_source(b, memory, set);
 
     source->flags = HEED_SOURCE_END;
     source->pos0 = end;
+    return source;
+}
+
+static void remember(struct heed_builder *b, const heed_keys *memory, uint32_t set, int64_t end,
+                     const heed_relative *relative)
+{
+    heed_builder_memory(b, memory, set, end);
     relative_add(b, relative);
 }
 
@@ -91,7 +96,7 @@ heed_status heed_transformer_xl(const heed_transformer_xl_desc *given, heed_mech
     heed_status status = heed_builder_open(&b, given, XL_V1, &d, sizeof(d), 0, out, report);
 
     if (status >= 0)
-        status = segment(&b, &d.q, &d.o, &d.text);
+        status = heed_builder_segment(&b, &d.q, &d.o, &d.text);
     if (status >= 0)
         status = heed_builder_keys(&b, "memory", &d.memory, &n);
     if (status >= 0)
@@ -112,7 +117,7 @@ heed_status heed_compressive(const heed_compressive_desc *given, heed_mechanism 
                                            report);
 
     if (status >= 0)
-        status = segment(&b, &d.q, &d.o, &d.text);
+        status = heed_builder_segment(&b, &d.q, &d.o, &d.text);
     if (status >= 0)
         status = heed_builder_keys(&b, "memory", &d.memory, &n);
     if (status >= 0)

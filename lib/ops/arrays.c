@@ -359,7 +359,8 @@ heed_status heed_arrays_strips(struct heed_arrays *a, int64_t heads, int64_t row
                                int64_t row_bytes, int64_t bytes)
 {
     struct hk_strip_form *strip = a->numbers;
-    const int64_t run = row_bytes < bytes ? bytes / (row_bytes > 0 ? row_bytes : 1) : 1;
+    const int64_t all = rows > 0 ? rows : 1; /* without bytes they are no work */
+    const int64_t run = row_bytes == 0 ? all : row_bytes < bytes ? bytes / row_bytes : 1;
 
     *strip = (struct hk_strip_form){
         .heads = heads, .rows = rows, .run = run, .strips = rows / run + (rows % run != 0)

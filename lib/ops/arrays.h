@@ -97,7 +97,8 @@ int64_t heed_arrays_extent(const struct heed_arrays *, char letter);
 /* Bytes of a row of d elements of a type, 2^40 at most. */
 int64_t heed_arrays_row_bytes(int64_t d, uint32_t dtype);
 /* Cuts `rows` rows of `heads` heads into strips of about `bytes` bytes each at `row_bytes` a row
- * (at least one row), and adds the pass over them; HEED_E_UNSUPPORTED: too many tasks. */
+ * (at least one row; all rows where they have no bytes), and adds the pass over them;
+ * HEED_E_UNSUPPORTED: too many tasks. */
 HEED_MUST_CHECK
 heed_status heed_arrays_strips(struct heed_arrays *, int64_t heads, int64_t rows, int64_t row_bytes,
                                int64_t bytes);

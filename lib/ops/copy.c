@@ -10,20 +10,23 @@
 /* clang-format off */
 static const struct heed_array_row copy_arrays[] = {
     [HK_COPY_X] = HEED_ARRAY_ROW(copy, x, "BHSD", IN, FLOATS, 1),
-    [HK_COPY_Y] = HEED_ARRAY_ROW(copy, y, "BHTD", STATE, FLOATS, 1),
+    [HK_COPY_Y] = HEED_ARRAY_ROW(copy, y, "BHTD", STATE, ROWS, 1),
     [HK_COPY_FROM] = HEED_ARRAY_ROW(copy, from, "BhN", IN, I32, 0),
     [HK_COPY_TO] = HEED_ARRAY_ROW(copy, to, "BhN", IN, I32, 0),
     [HK_COPY_AT] = HEED_ARRAY_ROW(copy, at, "B", IN, INTS, 0),
     [HK_COPY_HEAD] = HEED_ARRAY_ROW(copy, head, "B", IN, INTS, 0),
     [HK_COPY_TABLE] = HEED_ARRAY_ROW(copy, table, "BK", IN, I32, 0),
     [HK_COPY_LEN] = HEED_ARRAY_ROW(copy, len, "B", IN, INTS, 0),
+    [HK_COPY_Y_SCALE] = HEED_ARRAY_ROW(copy, y_scale, "BHT", STATE, SCALES, 0),
 };
 /* clang-format on */
 
-/* Sizes of the first version: frozen. */
-enum { DESC_V1 = 848, ARGS_V1 = 176 };
-_Static_assert(sizeof(heed_copy_desc) == DESC_V1, "heed_copy_desc may only grow");
-_Static_assert(sizeof(heed_copy_args) == ARGS_V1, "heed_copy_args may only grow");
+/* Sizes of the first version, which ends before y_scale, and of this one: both may only grow. */
+enum { DESC_V1 = 848, ARGS_V1 = 176, DESC = 952, ARGS = 192 };
+_Static_assert(offsetof(heed_copy_desc, y_scale) == DESC_V1, "the first version is frozen");
+_Static_assert(offsetof(heed_copy_args, y_scale) == ARGS_V1, "the first version is frozen");
+_Static_assert(sizeof(heed_copy_desc) == DESC, "heed_copy_desc may only grow");
+_Static_assert(sizeof(heed_copy_args) == ARGS, "heed_copy_args may only grow");
 
 static const struct heed_array_table arrays =
     HEED_ARRAY_TABLE(copy, DESC_V1, ARGS_V1, HEED_COPY_ZERO, offsetof(heed_copy_desc, reserved));
@@ -56,9 +59,14 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     if (status < 0)
         return status;
     paged = heed_arrays_has(&a, HK_COPY_TABLE);
-    if (paged)
+    if (paged) {
         a.axes[HK_COPY_Y] = "PHGD";
+        a.axes[HK_COPY_Y_SCALE] = "PHG";
+    }
     status = heed_arrays_lay(&a);
+    if (status >= 0)
+        status = heed_arrays_want(&a, HK_COPY_Y_SCALE, desc.y.dtype == HEED_I8,
+                                  "rows of i8 have scales, others none");
     if (status < 0)
         return status;
     copy = a.numbers;
@@ -75,17 +83,19 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
                               heed_arrays_row_bytes(copy->d, desc.x.dtype), STRIP_BYTES);
 }
 
-/* Every row is read and written once. */
+/* Every row is read and written once, and so is its scale. */
 static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
 {
     const struct heed_form *form = heed_form_of(plan);
     const struct hk_copy *copy = form->numbers;
-    const double elements = (double)form->n_batch * (double)copy->strip.heads *
-                            (double)copy->strip.rows * (double)copy->d;
+    const double rows =
+        (double)form->n_batch * (double)copy->strip.heads * (double)copy->strip.rows;
+    const double elements = rows * (double)copy->d;
 
     *flops = 0;
     *bytes = heed_arrays_whole(heed_arrays_bytes(plan, HK_COPY_X, elements) +
-                               heed_arrays_bytes(plan, HK_COPY_Y, elements));
+                               heed_arrays_bytes(plan, HK_COPY_Y, elements) +
+                               heed_arrays_bytes(plan, HK_COPY_Y_SCALE, rows));
 }
 
 const struct heed_op heed_op_copy = {

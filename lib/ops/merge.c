@@ -59,7 +59,8 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     merge->d = heed_arrays_extent(&a, 'D');
     merge->parts = heed_arrays_extent(&a, 'P');
     merge->lse_with_sink = (desc.flags & HEED_ATTN_LSE_WITH_SINK) != 0;
-    if (!heed_mul_i64(heed_arrays_row_bytes(merge->d, desc.parts.dtype), merge->parts, &row))
+    if (!heed_mul_i64(heed_arrays_row_bytes(merge->d, desc.parts.dtype),
+                      merge->parts > 0 ? merge->parts : 1, &row))
         row = STRIP_BYTES;
     return heed_arrays_strips(&a, heed_arrays_extent(&a, 'H'), heed_arrays_extent(&a, 'N'), row,
                               STRIP_BYTES);

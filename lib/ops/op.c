@@ -61,6 +61,8 @@ static heed_status choose(struct heed_plan *plan, heed_report *report)
 {
     struct heed_refusal why = { .reason = "the device has no implementation of it" };
 
+    if (plan->impl != NULL)             /* what is made of others brings its own */
+        return HEED_OK;
     for (const struct heed_impl *const *impl = plan->backend->impls; *impl != NULL; impl++) {
         if ((*impl)->op != plan->op->id)
             continue;
@@ -76,23 +78,28 @@ static heed_status choose(struct heed_plan *plan, heed_report *report)
     return heed_report_fill(report, HEED_E_UNSUPPORTED, why.field, 0, 0, "%s", why.reason);
 }
 
-/* What check and plan have in common. Some of a plan are numbers that were rounded: they are found
- * in the default environment, whatever the caller's, which is put back, sticky flags and all. */
-static heed_status form(struct heed_plan *plan, const void *desc, heed_report *report)
+heed_status heed_op_form(struct heed_plan *plan, const void *desc, heed_report *report)
 {
     struct heed_arena *arena = &plan->owned->arena;
+    heed_status status = plan->op->check(plan, arena, desc, report);
+
+    if (status >= 0)
+        status = require_exact(plan, report);
+    if (status >= 0)
+        status = plan->op->lower(plan, arena, report);
+    return status >= 0 ? choose(plan, report) : status;
+}
+
+/* Some of a plan are numbers that were rounded: they are found in the default environment, whatever
+ * the caller's, which is put back, sticky flags and all. */
+static heed_status form(struct heed_plan *plan, const void *desc, heed_report *report)
+{
     fenv_t caller;
     heed_status status;
 
     fegetenv(&caller);
     fesetenv(FE_DFL_ENV);
-    status = plan->op->check(plan, arena, desc, report);
-    if (status >= 0)
-        status = require_exact(plan, report);
-    if (status >= 0)
-        status = plan->op->lower(plan, arena, report);
-    if (status >= 0)
-        status = choose(plan, report);
+    status = heed_op_form(plan, desc, report);
     fesetenv(&caller);
     return status;
 }

@@ -43,8 +43,13 @@ struct heed_op {
 };
 
 extern const struct heed_op heed_op_attn, heed_op_copy, heed_op_pool, heed_op_select, heed_op_push,
-    heed_op_merge;
+    heed_op_merge, heed_op_program;
 extern const struct heed_op *const heed_ops[];      /* table.c; ends with NULL */
+
+/* What check and plan have in common, of a plan that has operation, device and `owned`: checked,
+ * lowered, accepted by an implementation. In the default floating-point environment. */
+HEED_MUST_CHECK
+heed_status heed_op_form(struct heed_plan *, const void *desc, heed_report *);
 
 /* HEED_OK: heed_op_plan would make a plan, memory and the vendor's compiler willing. */
 HEED_MUST_CHECK

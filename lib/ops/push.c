@@ -9,20 +9,23 @@
 
 /* clang-format off */
 static const struct heed_array_row push_arrays[] = {
-    [HK_PUSH_ROWS] = HEED_ARRAY_ROW(push, rows, "BHCD", STATE, FLOATS, 1),
+    [HK_PUSH_ROWS] = HEED_ARRAY_ROW(push, rows, "BHCD", STATE, ROWS, 1),
     [HK_PUSH_HEAD] = HEED_ARRAY_ROW(push, head, "B", STATE, I64, 1),
     [HK_PUSH_LEN] = HEED_ARRAY_ROW(push, len, "B", STATE, I64, 1),
     [HK_PUSH_X] = HEED_ARRAY_ROW(push, x, "BHLD", IN, FLOATS, 1),
     [HK_PUSH_X_LEN] = HEED_ARRAY_ROW(push, x_len, "B", IN, INTS, 0),
-    [HK_PUSH_OUT] = HEED_ARRAY_ROW(push, out, "BHLD", OUT, FLOATS, 0),
+    [HK_PUSH_OUT] = HEED_ARRAY_ROW(push, out, "BHLD", OUT, ROWS, 0),
     [HK_PUSH_OUT_LEN] = HEED_ARRAY_ROW(push, out_len, "B", OUT, I64, 0),
+    [HK_PUSH_ROWS_SCALE] = HEED_ARRAY_ROW(push, rows_scale, "BHC", STATE, SCALES, 0),
 };
 /* clang-format on */
 
-/* Sizes of the first version: frozen. */
-enum { DESC_V1 = 744, ARGS_V1 = 160 };
-_Static_assert(sizeof(heed_push_desc) == DESC_V1, "heed_push_desc may only grow");
-_Static_assert(sizeof(heed_push_args) == ARGS_V1, "heed_push_args may only grow");
+/* Sizes of the first version, which ends before rows_scale, and of this one: both may only grow. */
+enum { DESC_V1 = 744, ARGS_V1 = 160, DESC = 848, ARGS = 176 };
+_Static_assert(offsetof(heed_push_desc, rows_scale) == DESC_V1, "the first version is frozen");
+_Static_assert(offsetof(heed_push_args, rows_scale) == ARGS_V1, "the first version is frozen");
+_Static_assert(sizeof(heed_push_desc) == DESC, "heed_push_desc may only grow");
+_Static_assert(sizeof(heed_push_args) == ARGS, "heed_push_args may only grow");
 
 static const struct heed_array_table arrays =
     HEED_ARRAY_TABLE(push, DESC_V1, ARGS_V1, 0, offsetof(heed_push_desc, reserved));
@@ -30,7 +33,7 @@ static const struct heed_array_table arrays =
 /* A strip moves about so many bytes. */
 enum { STRIP_BYTES = 32768 };
 
-/* Bits are copied, so that all rows are of one type. */
+/* Bits are copied, so that all rows are of one type, but for those that are quantised. */
 static heed_status type_check(const struct heed_arrays *a, uint32_t array, const char *field,
                               uint32_t wanted)
 {
@@ -41,6 +44,22 @@ static heed_status type_check(const struct heed_arrays *a, uint32_t array, const
     return heed_where_fail(&a->where, HEED_E_DTYPE, field, wanted, dtype,
                            "%s, but the rows of the memory are %s", heed_dtype_name(dtype),
                            heed_dtype_name(wanted));
+}
+
+static heed_status types_check(const struct heed_arrays *a, uint32_t rows)
+{
+    const bool bytes = rows == HEED_I8;
+    heed_status status =
+        heed_arrays_want(a, HK_PUSH_ROWS_SCALE, bytes, "rows of i8 have scales, others none");
+
+    if (status >= 0 && !bytes)
+        status = type_check(a, HK_PUSH_X, "x.dtype", rows);
+    if (status >= 0)
+        status = type_check(a, HK_PUSH_OUT, "out.dtype", rows);
+    if (status >= 0 && bytes && heed_arrays_has(a, HK_PUSH_OUT))
+        return heed_where_fail(&a->where, HEED_E_UNSUPPORTED, "out", 0, 0,
+                               "rows of i8 do not come out of a memory");
+    return status;
 }
 
 static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const void *given,
@@ -54,9 +73,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     if (status >= 0)
         status = heed_arrays_lay(&a);
     if (status >= 0)
-        status = type_check(&a, HK_PUSH_X, "x.dtype", desc.rows.dtype);
-    if (status >= 0)
-        status = type_check(&a, HK_PUSH_OUT, "out.dtype", desc.rows.dtype);
+        status = types_check(&a, desc.rows.dtype);
     if (status < 0)
         return status;
     push = a.numbers;
@@ -67,14 +84,16 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     return status < 0 ? status : heed_arrays_pass(&a, a.form->n_batch);
 }
 
-/* Each new row is read and written once, and so is each row that falls out. */
+/* Each new row is read and written once, with its scale, and so is each row that falls out. */
 static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
 {
+    const struct hk_push *push = heed_form_of(plan)->numbers;
     const double rows = heed_arrays_elements(plan, HK_PUSH_X);
 
     *flops = 0;
     *bytes = heed_arrays_whole(
-        heed_arrays_bytes(plan, HK_PUSH_X, 2 * rows) +
+        heed_arrays_bytes(plan, HK_PUSH_X, rows) + heed_arrays_bytes(plan, HK_PUSH_ROWS, rows) +
+        heed_arrays_bytes(plan, HK_PUSH_ROWS_SCALE, rows / (double)(push->d > 0 ? push->d : 1)) +
         heed_arrays_bytes(plan, HK_PUSH_OUT, 2 * heed_arrays_elements(plan, HK_PUSH_OUT)));
 }
 

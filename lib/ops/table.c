@@ -7,5 +7,5 @@
 
 const struct heed_op *const heed_ops[] = {
     &heed_op_attn,   &heed_op_copy, &heed_op_pool,
-    &heed_op_select, &heed_op_push, &heed_op_merge, NULL,
+    &heed_op_select, &heed_op_push, &heed_op_merge, &heed_op_program, NULL,
 };

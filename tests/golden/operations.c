@@ -4,132 +4,10 @@
  * Golden cases of sections 5 to 8 of docs/numerics.md: a case is a row of numbers for the maker of
  * its operation. Every rule of those sections has a case whose digest depends on it.
  */
-#include "operations.h"
-
-#include "build.h"
+#include "contents.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- arrays ---- */
-
-#define FIELD(op, field) &c->desc.op.field, &c->args.op.field
-#define DIMS(...) ((const int64_t[]){ __VA_ARGS__, -1 })
-
-static int64_t tensor_set(heed_tensor *t, uint32_t dtype, const int64_t *dims)
-{
-    int64_t count = 1;
-    uint32_t ndim = 0;
-
-    while (dims[ndim] >= 0)
-        count *= dims[ndim++];
-    *t = golden_tensor(dtype, ndim, dims);
-    return count;
-}
-
-static void *input(struct golden_call *c, heed_tensor *t, heed_buf *buf, uint32_t dtype,
-                   const int64_t *dims)
-{
-    const int64_t count = tensor_set(t, dtype, dims);
-
-    return buf->handle = golden_array(&c->g, dtype, count);
-}
-
-static void output_add(struct golden_call *c, void *data, uint32_t dtype, int64_t count, bool own)
-{
-    if (data == NULL || c->n_outputs == GOLDEN_OUTPUTS)
-        abort();
-    c->own[c->n_outputs] = own;
-    c->outputs[c->n_outputs++] = (struct golden_array){ data, dtype, count };
-}
-
-static void output(struct golden_call *c, heed_tensor *t, heed_buf *buf, uint32_t dtype,
-                   const int64_t *dims)
-{
-    const int64_t count = tensor_set(t, dtype, dims);
-
-    buf->handle = calloc((size_t)count + 1, golden_size_of(dtype));
-    output_add(c, buf->handle, dtype, count, true);
-}
-
-static void *state(struct golden_call *c, heed_tensor *t, heed_buf *buf, uint32_t dtype,
-                   const int64_t *dims)
-{
-    void *data = input(c, t, buf, dtype, dims);
-
-    output_add(c, data, dtype, c->g.inputs[c->g.n_inputs - 1].count, false);
-    return data;
-}
-
-/* ---- what is in them ---- */
-
-/* The array that was made last. */
-static const struct golden_array *last(const struct golden_call *c)
-{
-    return &c->g.inputs[c->g.n_inputs - 1];
-}
-
-static int64_t below(struct golden_call *c, int64_t n)
-{
-    return (int64_t)(golden_next(&c->g) >> 33) % n;
-}
-
-/* Any bits, every ninth a NaN or an infinity. */
-static void fill_bits(struct golden_call *c)
-{
-    const struct golden_array *a = last(c);
-
-    for (int64_t i = 0; i < a->count; i++) {
-        const uint64_t bits = golden_next(&c->g);
-
-        if (a->dtype == HEED_F32)
-            ((uint32_t *)a->data)[i] = (uint32_t)bits | (i % 9 ? 0 : 0x7f800000u);
-        else
-            ((uint16_t *)a->data)[i] =
-                (uint16_t)(bits | (i % 9 ? 0 : a->dtype == HEED_F16 ? 0x7c00 : 0x7f80));
-    }
-}
-
-static void fill_floats(struct golden_call *c, int exponent)
-{
-    const struct golden_array *a = last(c);
-
-    for (int64_t i = 0; i < a->count; i++)
-        golden_put(a->dtype, a->data, i, (int64_t)(golden_next(&c->g) >> 39) - (1 << 24),
-                   exponent - 24);
-}
-
-/* f32: one in `every` is special. */
-static void fill_specials(struct golden_call *c, int64_t every, const uint32_t *values, int64_t n)
-{
-    const struct golden_array *a = last(c);
-
-    for (int64_t i = 0; i < a->count; i++) {
-        if (below(c, every) == 0)
-            golden_put_bits(a->data, i, values[below(c, n)]);
-    }
-}
-
-/* Integers of any type from `low` to `high`. */
-static void fill_ints(struct golden_call *c, int64_t low, int64_t high)
-{
-    const struct golden_array *a = last(c);
-
-    for (int64_t i = 0; i < a->count; i++) {
-        const int64_t value = low + below(c, high - low + 1);
-
-        if (a->dtype == HEED_U8)
-            ((uint8_t *)a->data)[i] = (uint8_t)value;
-        else if (a->dtype == HEED_I32)
-            ((int32_t *)a->data)[i] = (int32_t)value;
-        else
-            ((int64_t *)a->data)[i] = value;
-    }
-}
-
-static const uint32_t specials[] = { 0x7fc00000u, 0xff812345u, 0x7f800000u, 0xff800000u,
-                                     0x80000000u, 0x00000001u, 0x7f7fffffu, 0xff7fffffu };
-enum { SPECIALS = 8 };
 
 /* ---- runs ---- */
 
@@ -165,17 +43,24 @@ static const struct copy_row {
     uint32_t from, to;          /* element types */
     int where;
     bool listed, zero;          /* by lists; else appended */
+    uint32_t scale;             /* of bytes: the type of their scales */
+    int exponent;               /* and how large x is */
 } copies[] = {
-    { "copy_lists", HEED_F32, HEED_F32, PLAIN, true, false },
-    { "copy_lists_f16", HEED_F16, HEED_F16, PLAIN, true, true },
-    { "copy_lists_bf16", HEED_BF16, HEED_BF16, PLAIN, true, true },
-    { "copy_narrows", HEED_F32, HEED_F16, PLAIN, true, true },
-    { "copy_narrows_bf16", HEED_F32, HEED_BF16, PLAIN, false, false },
-    { "copy_widens", HEED_F16, HEED_F32, PLAIN, false, false },
-    { "copy_converts", HEED_BF16, HEED_F16, RING, false, false },
-    { "copy_ring", HEED_F32, HEED_F32, RING, false, false },
-    { "copy_paged", HEED_F16, HEED_F16, PAGED, false, false },
-    { "copy_paged_converts", HEED_F32, HEED_BF16, PAGED, false, false },
+    { "copy_lists", HEED_F32, HEED_F32, PLAIN, true, false, 0, 0 },
+    { "copy_lists_f16", HEED_F16, HEED_F16, PLAIN, true, true, 0, 0 },
+    { "copy_lists_bf16", HEED_BF16, HEED_BF16, PLAIN, true, true, 0, 0 },
+    { "copy_narrows", HEED_F32, HEED_F16, PLAIN, true, true, 0, 0 },
+    { "copy_narrows_bf16", HEED_F32, HEED_BF16, PLAIN, false, false, 0, 0 },
+    { "copy_widens", HEED_F16, HEED_F32, PLAIN, false, false, 0, 0 },
+    { "copy_converts", HEED_BF16, HEED_F16, RING, false, false, 0, 0 },
+    { "copy_ring", HEED_F32, HEED_F32, RING, false, false, 0, 0 },
+    { "copy_paged", HEED_F16, HEED_F16, PAGED, false, false, 0, 0 },
+    { "copy_paged_converts", HEED_F32, HEED_BF16, PAGED, false, false, 0, 0 },
+    { "copy_quantises", HEED_F32, HEED_I8, PLAIN, true, true, HEED_F32, 3 },
+    { "copy_quantises_f16", HEED_F16, HEED_I8, RING, false, false, HEED_F32, 3 },
+    { "copy_quantises_bf16", HEED_BF16, HEED_I8, PAGED, false, false, HEED_F16, 3 },
+    { "copy_quantises_small", HEED_F32, HEED_I8, PAGED, false, false, HEED_F16, -14 },
+    { "copy_quantises_tiny", HEED_F32, HEED_I8, PLAIN, false, false, HEED_F32, -100 },
 };
 
 /* Destinations of one call are kept apart: where two meet, either may stay. */
@@ -187,10 +72,18 @@ static void copy_make(struct golden_call *c, const void *from)
     if (row->zero)
         c->desc.copy.flags = HEED_COPY_ZERO;
     input(c, FIELD(copy, x), row->from, DIMS(B, H, N, D));
-    fill_bits(c);
+    if (row->scale == 0)
+        fill_bits(c);
+    else
+        fill_rows(c, row->exponent);
     state(c, FIELD(copy, y), row->to,
           row->where == PAGED ? DIMS(PAGES, H, PAGE, D) : DIMS(B, H, N + 9, D));
     fill_bits(c);
+    if (row->scale != 0) {
+        state(c, FIELD(copy, y_scale), row->scale,
+              row->where == PAGED ? DIMS(PAGES, H, PAGE) : DIMS(B, H, N + 9));
+        fill_bits(c);
+    }
     input(c, FIELD(copy, len), HEED_I32, DIMS(B));
     fill_ints(c, N - 5, N + 1);
     if (row->listed) {
@@ -224,9 +117,14 @@ static const struct push_row {
     uint32_t dtype;
     int64_t capacity, l;
     bool hostile;
+    uint32_t scale;             /* of bytes: that of their scales; then dtype is that of x */
 } pushes[] = {
-    { "push", HEED_F32, 17, 9, false },      { "push_f16", HEED_F16, 6, 20, false },
-    { "push_nothing_stays", HEED_F32, 0, 7, true }, { "push_hostile", HEED_BF16, 11, 9, true },
+    { "push", HEED_F32, 17, 9, false, 0 },
+    { "push_f16", HEED_F16, 6, 20, false, 0 },
+    { "push_nothing_stays", HEED_F32, 0, 7, true, 0 },
+    { "push_hostile", HEED_BF16, 11, 9, true, 0 },
+    { "push_quantises", HEED_F32, 17, 9, false, HEED_F32 },
+    { "push_quantises_hostile", HEED_F16, 7, 11, true, HEED_F16 },
 };
 
 static void push_make(struct golden_call *c, const void *from)
@@ -234,17 +132,26 @@ static void push_make(struct golden_call *c, const void *from)
     const struct push_row *row = from;
     enum { B = 4, H = 2, D = 11 };
 
-    state(c, FIELD(push, rows), row->dtype, DIMS(B, H, row->capacity, D));
+    state(c, FIELD(push, rows), row->scale ? HEED_I8 : row->dtype,
+          DIMS(B, H, row->capacity, D));
     fill_bits(c);
     state(c, FIELD(push, head), HEED_I64, DIMS(B));
     fill_ints(c, row->hostile ? -5 : 0, row->hostile ? 40 : row->capacity - 1);
     state(c, FIELD(push, len), HEED_I64, DIMS(B));
     fill_ints(c, row->hostile ? -5 : 0, row->hostile ? 40 : row->capacity);
     input(c, FIELD(push, x), row->dtype, DIMS(B, H, row->l, D));
-    fill_bits(c);
+    if (row->scale == 0)
+        fill_bits(c);
+    else
+        fill_rows(c, 2);
     input(c, FIELD(push, x_len), HEED_I64, DIMS(B));
     fill_ints(c, -1, row->l + 1);
-    output(c, FIELD(push, out), row->dtype, DIMS(B, H, row->l, D));
+    if (row->scale == 0) {
+        output(c, FIELD(push, out), row->dtype, DIMS(B, H, row->l, D));
+    } else {
+        state(c, FIELD(push, rows_scale), row->scale, DIMS(B, H, row->capacity));
+        fill_bits(c);
+    }
     output(c, FIELD(push, out_len), HEED_I64, DIMS(B));
 }
 

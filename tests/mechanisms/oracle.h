@@ -20,6 +20,11 @@ struct key_set {
     heed_array k, v;
     int32_t *len;
     uint8_t *mask;
+    /* Of keys that are computed: what went into each element, all magnitudes added up, and how many
+     * roundings of it the element may be off. */
+    const float *k_size, *v_size;
+    double made;
+    uint8_t *by_head;       /* [B][heads][n]: the test's own */
 };
 
 struct world_of;
@@ -43,6 +48,8 @@ struct world_of {
     heed_array q, o;
     /* Calls the builder with the arrays above; fills slot_buf where slots are not constant. */
     void (*build)(struct world_of *);
+    void (*run)(struct world_of *);     /* programs: instead of the builder's attention */
+    void (*derive)(struct world_of *);  /* programs: fills the set of keys that is computed */
     times_fn *times;                    /* what the paper says; lengths and masks come on top */
     bias_fn *bias;                      /* NULL: none */
     extra_fn *extra;                    /* of 2 d products at most; NULL: none */
@@ -152,7 +159,11 @@ static inline void world_widen(struct world_of *w, int64_t d_v)
 
 struct seen_key {
     double y, size, weight, error;
-    const float *v;
+    double shift;                       /* how far y is off by what went into it */
+    double made, made_size;             /* roundings of v's own, and of what went into the score */
+    const float *v, *v_size;            /* v: NULL, the row is in double; v_size: NULL where v is
+                                           the caller's */
+    const double *wide, *slack;         /* each channel so far off at most */
     int64_t column;                     /* among all keys of all sets */
 };
 
@@ -161,6 +172,18 @@ struct seen_row {
     int64_t n;
     double most, sum, loss, gamma;
 };
+
+/* A key that is computed: what its own roundings do to the score, and the sizes of its value. */
+static inline void row_made(const struct world_of *w, const struct key_set *set,
+                            struct seen_key *key, const float *k, const float *q, double scale)
+{
+    const float *size = set->k_size + (k - world_f32(&set->k));
+
+    key->made = set->made;
+    key->v_size = set->v_size + (key->v - world_f32(&set->v));
+    for (int64_t t = 0; t < w->d; t++)
+        key->made_size += set->made * fabs((double)q[t] * (double)size[t] * scale);
+}
 
 static inline void row_collect(const struct world_of *w, int64_t b, int64_t h, int64_t i,
                                struct seen_row *row)
@@ -176,6 +199,9 @@ static inline void row_collect(const struct world_of *w, int64_t b, int64_t h, i
             const int64_t times = world_present(w, b, s, j) ? w->times(w, b, h, i, s, j) : 0;
             const float *k = world_row(&w->set[s].k, b, kv, j);
             struct seen_key key = { .column = column, .v = world_row(&w->set[s].v, b, kv, j) };
+
+            if (w->set[s].made > 0)
+                row_made(w, &w->set[s], &key, k, q, scale);
 
             for (int64_t t = 0; t < w->d && times; t++) {
                 key.y += (double)q[t] * (double)k[t] * scale;
@@ -214,7 +240,7 @@ static inline void row_bound(const struct world_of *w, struct seen_row *row)
     row->sum = row->loss = 0;
     for (int64_t k = 0; k < row->n; k++) {
         row->most = fmax(row->most, row->key[k].y);
-        reach = fmax(reach, row->key[k].size);
+        reach = fmax(reach, row->key[k].size + row->key[k].made_size);
     }
     for (int64_t k = 0; k < row->n; k++) {
         row->key[k].weight = exp(row->key[k].y - row->most);
@@ -222,12 +248,19 @@ static inline void row_bound(const struct world_of *w, struct seen_row *row)
     }
     for (int64_t k = 0; k < row->n; k++) {
         struct seen_key *key = &row->key[k];
-        const double eps = u * ((roundings + 8) * key->size + 3 * (row->most - key->y) + 2 * reach);
+        const double eps = key->shift + u * ((roundings + 8) * key->size +
+                                             3 * (row->most - key->y) + 2 * reach +
+                                             key->made_size);
 
         key->error = key->weight * expm1(eps + ((rescales + 1) * 4 + rescales) * u);
         row->loss += key->error / row->sum;
     }
     row->gamma = (n + rescales) * u / (1 - (n + rescales) * u);
+}
+
+static inline double key_value(const struct seen_key *key, int64_t c)
+{
+    return key->v ? (double)key->v[c] : key->wide[c];
 }
 
 static inline double row_value(const struct seen_row *row, int64_t c, double *bound)
@@ -237,14 +270,23 @@ static inline double row_value(const struct seen_row *row, int64_t c, double *bo
 
     for (int64_t k = 0; k < row->n; k++) {
         const struct seen_key *key = &row->key[k];
+        const double slack = key->slack ? key->slack[c] : 0,
+                     most = fabs(key_value(key, c)) + slack;
 
-        sum += key->weight * (double)key->v[c];
-        size += (key->weight + key->error) * fabs((double)key->v[c]);
-        all += fabs((double)key->v[c]);
+        sum += key->weight * key_value(key, c);
+        size += (key->weight + key->error) * most;
+        spread += (key->weight + key->error) * slack;
+        all += most;
     }
     sum /= row->sum;
     for (int64_t k = 0; k < row->n; k++)
-        spread += row->key[k].error * fabs((double)row->key[k].v[c] - sum);
+        spread += row->key[k].error * fabs(key_value(&row->key[k], c) - sum);
+    for (int64_t k = 0; k < row->n; k++) {
+        const struct seen_key *key = &row->key[k];
+
+        if (key->v_size != NULL)
+            spread += (key->weight + key->error) * key->made * u * (double)key->v_size[c];
+    }
     *bound = spread / row->sum + row->gamma * size / row->sum + (row->gamma + 4 * u) * fabs(sum) +
              (0x1p-98 * (all + (double)row->n * fabs(sum)) + 8 * (double)(row->n + 2) * 0x1p-149) /
                  row->sum;

@@ -164,6 +164,54 @@ static double transformer_xl_pairs(double n)
     return n * (512 + n / 2);
 }
 
+/* Windows of 1024 tokens and units of 24 of them; what is counted is the last step. */
+static void *top_down(int64_t n, heed_mechanism *m)
+{
+    const heed_top_down_desc desc = {
+        .size = sizeof(desc), .q = small_tensor(n), .o = small_tensor(n), .top = small_keys(n / 24)
+    };
+
+    ck_assert_int_eq(heed_top_down(&desc, m, &world.why), HEED_OK);
+    return NULL;
+}
+
+static double top_down_pairs(double n)
+{
+    return n * (n / 24);
+}
+
+/* A million tokens go by in segments: what does not grow is the rest. */
+static void *awesome(int64_t n, heed_mechanism *m)
+{
+    const heed_awesome_desc desc = {
+        .size = sizeof(desc), TEXT, .memory = small_keys(512), .compressed = small_keys(512)
+    };
+
+    ck_assert_int_eq(heed_awesome(&desc, m, &world.why), HEED_OK);
+    return NULL;
+}
+
+static double awesome_pairs(double n)
+{
+    return n * (1024 + n);
+}
+
+static void *retrieval(int64_t n, heed_mechanism *m)
+{
+    const heed_retrieval_desc desc = {
+        .size = sizeof(desc), TEXT, .memory = small_keys(n), .window = 255,
+        .list = world_slot(HEED_I32, 4, 1, HEADS, n, 32, NULL),
+    };
+
+    ck_assert_int_eq(heed_retrieval(&desc, m, &world.why), HEED_OK);
+    return NULL;
+}
+
+static double retrieval_pairs(double n)
+{
+    return n * (32 + 256);
+}
+
 static const struct cost costs[] = {
     { "longformer", longformer, longformer_pairs, true },
     { "bigbird", bigbird, bigbird_pairs, true },
@@ -175,6 +223,9 @@ static const struct cost costs[] = {
     { "poolingformer", poolingformer, poolingformer_pairs, true },
     { "salient", salient, salient_pairs, false },
     { "transformer-xl", transformer_xl, transformer_xl_pairs, false },
+    { "top-down", top_down, top_down_pairs, false },
+    { "awesome", awesome, awesome_pairs, false },
+    { "retrieval", retrieval, retrieval_pairs, true },
 };
 
 static heed_plan_props props_of(const struct cost *cost, int64_t n)

@@ -8,7 +8,7 @@
 enum { HEADS = 5, MOST_LIST = 4096 };
 
 struct lsg {
-    uint32_t sparsity;
+    uint32_t sparsity, flags;
     int64_t block, factor, sparse_block, n_list;
 };
 
@@ -41,6 +41,8 @@ static int64_t lsg_times(const struct world_of *w, int64_t b, int64_t h, int64_t
         return 1;
     /* "the tokens inside the block, and those of the block before and after" */
     times += other == mine - 1 || other == mine || other == mine + 1;
+    if (p->flags & HEED_LSG_CAUSAL && j > i)
+        return 0;
     if (p->sparsity == HEED_LSG_NONE)
         return times;
     /* two blocks of sparse keys next to the local context, no connection computed twice */
@@ -48,7 +50,7 @@ static int64_t lsg_times(const struct world_of *w, int64_t b, int64_t h, int64_t
         const int64_t left = (mine - 1) * c - p->sparse_block + x, right = (mine + 2) * c + x;
 
         times += left >= 0 && sparse_token(p, h, left) == j;
-        times += sparse_token(p, h, right) == j;
+        times += sparse_token(p, h, right) == j && !(p->flags & HEED_LSG_CAUSAL);
     }
     return times;
 }
@@ -58,6 +60,7 @@ static void lsg_build(struct world_of *w)
     const struct lsg *p = w->p;
     heed_lsg_desc desc = {
         .size = sizeof(desc),
+        .flags = p->flags,
         .q = w->q.t,
         .o = w->o.t,
         .text = world_keys(w, 0),
@@ -109,11 +112,11 @@ LOOP_TEST(local_and_global_keys, world_devices())
 LOOP_TEST(strides_by_head, world_devices())
 {
     static const struct lsg cases[] = {
-        { HEED_LSG_STRIDE, 8, 4, 4, 0 },        /* c = 2, half as many sparse keys */
-        { HEED_LSG_STRIDE, 8, 2, 8, 0 },        /* s = b: 5 b + g keys */
-        { HEED_LSG_STRIDE, 6, 3, 5, 0 },        /* s no multiple of c */
-        { HEED_LSG_STRIDE, 8, 8, 2, 0 },        /* c = 1 */
-        { HEED_LSG_STRIDE, 4, 1, 8, 0 },        /* all tokens */
+        { HEED_LSG_STRIDE, 0, 8, 4, 4, 0 },        /* c = 2, half as many sparse keys */
+        { HEED_LSG_STRIDE, 0, 8, 2, 8, 0 },        /* s = b: 5 b + g keys */
+        { HEED_LSG_STRIDE, 0, 6, 3, 5, 0 },        /* s no multiple of c */
+        { HEED_LSG_STRIDE, 0, 8, 8, 2, 0 },        /* c = 1 */
+        { HEED_LSG_STRIDE, 0, 4, 1, 8, 0 },        /* all tokens */
     };
 
     for (size_t x = 0; x < sizeof(cases) / sizeof(cases[0]); x++)
@@ -123,15 +126,28 @@ LOOP_TEST(strides_by_head, world_devices())
 LOOP_TEST(block_strides_by_head, world_devices())
 {
     static const struct lsg cases[] = {
-        { HEED_LSG_BLOCK_STRIDE, 8, 4, 4, HEADS * 7 * 4 },
-        { HEED_LSG_BLOCK_STRIDE, 8, 2, 8, HEADS * 7 * 4 },
-        { HEED_LSG_BLOCK_STRIDE, 6, 3, 6, HEADS * 9 * 6 },
-        { HEED_LSG_BLOCK_STRIDE, 8, 8, 3, HEADS * 7 * 6 },
-        { HEED_LSG_BLOCK_STRIDE, 4, 1, 8, HEADS * 14 * 4 },
+        { HEED_LSG_BLOCK_STRIDE, 0, 8, 4, 4, HEADS * 7 * 4 },
+        { HEED_LSG_BLOCK_STRIDE, 0, 8, 2, 8, HEADS * 7 * 4 },
+        { HEED_LSG_BLOCK_STRIDE, 0, 6, 3, 6, HEADS * 9 * 6 },
+        { HEED_LSG_BLOCK_STRIDE, 0, 8, 8, 3, HEADS * 7 * 6 },
+        { HEED_LSG_BLOCK_STRIDE, 0, 4, 1, 8, HEADS * 14 * 4 },
     };
 
     for (size_t x = 0; x < sizeof(cases) / sizeof(cases[0]); x++)
         lsg_prove("lsg, block stride", &cases[x], 53, x % 2 ? 3 : 2, _i);
+}
+
+/* For decoders: what is after a row is not there, nor are the sparse keys on the right. */
+LOOP_TEST(causal, world_devices())
+{
+    static const struct lsg cases[] = {
+        { HEED_LSG_NONE, HEED_LSG_CAUSAL, 8, 2, 8, 0 },
+        { HEED_LSG_STRIDE, HEED_LSG_CAUSAL, 8, 4, 4, 0 },
+        { HEED_LSG_BLOCK_STRIDE, HEED_LSG_CAUSAL, 8, 4, 4, HEADS * 7 * 2 },
+    };
+
+    for (size_t x = 0; x < sizeof(cases) / sizeof(cases[0]); x++)
+        lsg_prove("lsg, causal", &cases[x], 53, 2, _i);
 }
 
 /* "Q in nb x b x d, K and V in nb x (5 b + g) x d" (section 5), in the middle of a text. */
@@ -184,7 +200,7 @@ TEST(parameters_out_of_range)
 #define LSG(member, value, status, field, wanted, got)                                             \
     FAULT(heed_lsg_desc, member, value, status, field, wanted, got)
     static const struct fault faults[] = {
-        LSG(flags, 1, HEED_E_FLAG, "flags", 0, 1),
+        LSG(flags, 2, HEED_E_FLAG, "flags", 1, 2),
         LSG(text.v, 0, HEED_E_NULL, "text.v", 0, 0),
         LSG(globals.v, 0, HEED_E_NULL, "globals.v", 0, 0),
         LSG(text.k.shape[2], 21, HEED_E_SHAPE, "text.k", 20, 21),

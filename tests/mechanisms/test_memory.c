@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Memories and prefixes (Transformer-XL, Compressive Transformer, salient keys and values), Hepos,
- * and level 1 of the Poolingformer.
+ * Memories and prefixes (Transformer-XL, Compressive Transformer, AWESOME, salient keys and
+ * values), Hepos, and level 1 of the Poolingformer.
  */
 #include "faults.h"
 
@@ -153,6 +153,73 @@ LOOP_TEST(salient_keys_and_values, world_devices())
     mechanism_prove(&w, _i);
 }
 
+/* ---- Cao and Wang 2023, section 3.1 ---- */
+
+static void awesome_build(struct world_of *w)
+{
+    const heed_awesome_desc desc = {
+        .size = sizeof(desc),
+        .flags = w->times == memory_times ? HEED_AWESOME_CAUSAL : 0,
+        .q = w->q.t,
+        .o = w->o.t,
+        .text = world_keys(w, 0),
+        .memory = world_keys(w, 1),
+        .compressed = world_keys(w, 2),
+    };
+
+    ck_assert_int_eq(heed_awesome(&desc, &w->m, &world.why), HEED_OK);
+}
+
+/* Encoder, decoder, and a decoder's last rows; test_awesome.c has memories that are rings. */
+LOOP_TEST(awesome, world_devices())
+{
+    for (int x = 0; x < 3; x++) {
+        struct world_of w = world_sized("awesome", x < 2 ? 31 : 2, 31,
+                                        x > 0 ? memory_times : all_times, awesome_build);
+
+        w.cross = x == 2;
+        w.n_sets = 3;
+        w.set[1] = (struct key_set){ .n = 16, .has_len = true };
+        w.set[2] = (struct key_set){ .n = 12, .has_len = true, .has_mask = true };
+        mechanism_prove(&w, _i);
+        world_close();
+    }
+}
+
+/* The newest row of the memory is at -1, that of the compressed one before all the room of it. */
+static double memories_bias(const struct world_of *w, int64_t b, int64_t h, int64_t i, int set,
+                            int64_t j)
+{
+    const int64_t end[3] = { 0, 0, -w->set[1].n };
+    const int64_t place = set == 0 ? j : end[set] + j - w->set[set].len[b];
+
+    (void)h;
+    return -0.25 * fabs((double)(place - i));
+}
+
+static void awesome_with_distances(struct world_of *w)
+{
+    static const float slopes[2] = { 0.25f, 0.25f };
+
+    awesome_build(w);
+    w->m.slots[HEED_MECHANISM_TABLE - 1] = world_slot(HEED_F32, 1, 2, 1, 1, 1, slopes);
+    w->m.biases[0] = (heed_bias){ .kind = HEED_BIAS_ALIBI, .t = HEED_MECHANISM_TABLE };
+    for (int s = 0; s < 3; s++)
+        w->m.sources[s].n_biases = 1;
+}
+
+LOOP_TEST(both_memories_end_before_the_text, world_devices())
+{
+    struct world_of w = world_sized("awesome, distances", 20, 20, memory_times,
+                                    awesome_with_distances);
+
+    w.n_sets = 3;
+    w.bias = memories_bias;
+    w.set[1] = (struct key_set){ .n = 12, .has_len = true };
+    w.set[2] = (struct key_set){ .n = 6, .has_len = true };
+    mechanism_prove(&w, _i);
+}
+
 /* ---- Huang et al. 2021 ---- */
 
 /* Of every s positions each head has one, and heads take turns. */
@@ -256,6 +323,7 @@ TEST(poolingformer_default)
 BUILDER(heed_transformer_xl)
 BUILDER(heed_compressive)
 BUILDER(heed_salient)
+BUILDER(heed_awesome)
 BUILDER(heed_hepos)
 BUILDER(heed_poolingformer_level1)
 
@@ -297,6 +365,29 @@ TEST(prefixes_out_of_range)
     const heed_salient_desc right = { RIGHT, .prefix = small_keys(4) };
 
     FAULTS_REFUSED(heed_salient_of, right, faults);
+}
+
+TEST(rings_out_of_range)
+{
+    static const struct fault faults[] = {
+        FAULT(heed_awesome_desc, flags, 2, HEED_E_FLAG, "flags", 1, 2),
+        FAULT(heed_awesome_desc, q.shape[2], 3, HEED_E_SHAPE, "text.k", 3, 20),
+        FAULT(heed_awesome_desc, memory.k, 0, HEED_E_NULL, "memory.k", 0, 0),
+        FAULT(heed_awesome_desc, compressed.v, 0, HEED_E_NULL, "compressed.v", 0, 0),
+        FAULT(heed_awesome_desc, memory.len, 0, HEED_E_NULL, "memory.len", 0, 0),
+        FAULT(heed_awesome_desc, compressed.len, 0, HEED_E_NULL, "compressed.len", 0, 0),
+    };
+    static const struct fault causal_faults[] = {
+        FAULT(heed_awesome_desc, q.shape[2], 21, HEED_E_SHAPE, "text.k", 21, 20),
+    };
+    const heed_slot each = world_slot(HEED_I64, 1, 1, 1, 1, 1, NULL);
+    heed_awesome_desc right = { RIGHT, .memory = small_keys(4), .compressed = small_keys(3),
+                                .memory_head = each, .compressed_head = each };
+
+    right.memory.len = right.compressed.len = each;
+    FAULTS_REFUSED(heed_awesome_of, right, faults);
+    right.flags = HEED_AWESOME_CAUSAL;
+    FAULTS_REFUSED(heed_awesome_of, right, causal_faults);
 }
 
 TEST(strides_out_of_range)

@@ -57,6 +57,10 @@ static inline void world_run(struct world_of *w)
     heed_plan *plan = NULL;
     heed_attn_args args;
 
+    if (w->run) {
+        w->run(w);
+        return;
+    }
     world_build(w);
     w->m.desc.flags |= HEED_PLAN_OWN_WORKSPACE;
     w->m.desc.numerics = HEED_NUMERICS_EXACT;
@@ -146,6 +150,8 @@ static inline void judge(struct world_of *w)
 {
     static struct seen_row row;
 
+    if (w->derive)
+        w->derive(w);
     for (int64_t b = 0; b < w->batch; b++)
         for (int64_t h = 0; h < w->heads; h++)
             for (int64_t i = 0; i < w->n_q; i++)
@@ -252,17 +258,23 @@ static inline void probe_absent(struct world_of *w)
     world_same(&w->o, &before, w->name);
 }
 
-static inline void run_on_reference(struct world_of *w)
+/* Runs calls on the reference. */
+static inline void on_reference(void (*calls)(void *), void *p)
 {
     heed_device *const device = world.device;
     heed_queue *const queue = world.queue;
 
     ck_assert_int_eq(heed_device_find(world.runtime, "reference", &world.device, &world.why), 0);
     ck_assert_int_eq(heed_queue_create(world.device, 0, &world.queue, &world.why), HEED_OK);
-    world_run(w);
+    calls(p);
     heed_queue_destroy(world.queue);
     world.device = device;
     world.queue = queue;
+}
+
+static inline void world_run_of(void *w)
+{
+    world_run(w);
 }
 
 /* All of it, on the device of that number (world_devices()). */
@@ -278,7 +290,7 @@ static inline void mechanism_prove(struct world_of *w, int device)
     world_run(w);
     judge(w);
     own = world_kept(w);
-    run_on_reference(w);
+    on_reference(world_run_of, w);
     world_same(&own, &w->o, "the bits of the reference");
     probe_absent(w);
     world_widen(w, w->d_v);

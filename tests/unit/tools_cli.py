@@ -53,16 +53,16 @@ def info_describes_every_device():
     return [device['name'] for device in found['devices'] if device['usable']]
 
 
-def support_is_what_the_devices_offer(usable):
-    table, text = run(info, '--support'), run(info, '--support', '--json')
-    expect(table.returncode == 0 and text.returncode == 0, 'heed-info --support exits with 0')
+def table_is_whole(flag, kind, names, usable):
+    """The cells of heed-info's table: all that there are, the same as text and as JSON."""
+    table, text = run(info, flag), run(info, flag, '--json')
+    expect(table.returncode == 0 and text.returncode == 0, 'heed-info %s exits with 0' % flag)
     cells = json.loads(text.stdout)['support']
-    keys = [(c['operation'], c['device'], c['dtype'], c['numerics']) for c in cells]
+    keys = [(c[kind], c['device'], c['dtype'], c['numerics']) for c in cells]
     expect(len(set(keys)) == len(keys), 'every cell once')
     axes = [set(axis) for axis in zip(*keys)]
     expect(len(keys) == math.prod(len(axis) for axis in axes), 'no hole in the table')
-    expect(axes[0] == {'attn', 'copy', 'merge', 'pool', 'push', 'select'}
-           and set(usable) <= axes[1], 'every operation and usable device')
+    expect(axes[0] == names and set(usable) <= axes[1], 'every %s and usable device' % kind)
     expect(axes[2] == {'f32', 'f16', 'bf16'}, 'the types')
     expect(axes[3] == {'exact', 'repeat', 'fast', 'best'}, 'the promises')
     lines = table.stdout.splitlines()
@@ -70,13 +70,21 @@ def support_is_what_the_devices_offer(usable):
         expect(c['supported'] == (c['reason'] == '') == (c['status'] == 'HEED_OK'),
                'a reason just for what is refused: %s' % c)
         expect(c['reason'] in table.stdout, 'the table has the reason: %s' % c)
-    rows = [line for line in lines if line.startswith('attn')]
-    expect(len(rows) == len(axes[1]) * 3, 'a row for each operation, device and type')
+    rows = [line for line in lines if line.split()[:1] and line.split()[0] in names]
+    expect(len(rows) == len(names) * len(axes[1]) * 3,
+           'a row for each %s, device and type' % kind)
     starts = [lines[0].index(name) for name in ('device', 'dtype', 'exact', 'repeat', 'fast')]
     expect(all(row[start] != ' ' and row[start - 1] == ' ' for row in rows for start in starts),
            'columns align')
     expect(all(c['supported'] for c in cells if c['device'] == 'reference'),
            'the reference offers everything')
+
+
+def support_is_what_the_devices_offer(usable):
+    table_is_whole('--support', 'operation', {'attn', 'copy', 'merge', 'pool', 'push', 'select'},
+                   usable)
+    patterns = run(info, '--pattern', 'list').stdout.splitlines()
+    table_is_whole('--mechanisms', 'mechanism', {line.split()[0] for line in patterns}, usable)
 
 
 def bad_drivers_cost_a_line_of_the_list():
@@ -161,6 +169,27 @@ OPERATIONS = {
 }
 
 
+def mechanisms_do_the_work_of_their_pictures():
+    names = [line.split()[0] for line in run(info, '--pattern', 'list').stdout.splitlines()]
+    shape = 'n=48,h=1,d=8'
+    # How much more than what is seen plans count: borders, which are large here, keys that two
+    # terms name; a DOT bias is half a pair more.
+    small = {'longformer': ('window=5,globals=2', 1, 1.05), 'bigbird': ('block=4', 1, 1.25),
+             'hepos': ('queries=24', 1, 1), 'lsg-stride': ('block=4,globals=3', 1, 1.2),
+             'compressive': ('memory=12,compressed=6', 1.5, 1.5)}
+    expect(set(small) <= set(names), 'patterns that are workloads')
+    for name, (own, least, most) in small.items():
+        load = '%s:%s,%s' % (name, shape, own)
+        picture = run(info, '--pattern', load).stdout.splitlines()
+        pairs = int(picture[1].split(': ')[1].split(' ')[0])
+        r = run(bench, '--device', 'reference', '--json', '--workload', load)
+        expect(r.returncode == 0, '%s: %s' % (load, r.stderr))
+        line = json.loads(r.stdout)
+        more = line['useful_gflops'] * line['median_s'] * 1e9 / (4 * 8 * pairs)
+        expect(line['workload'] == name and least * 0.9999 <= more <= most * 1.0001,
+               '%s: %d pairs are seen, %g times as many are counted' % (load, pairs, more))
+
+
 def operations_say_what_they_move(devices):
     support = json.loads(run(info, '--support', '--json').stdout)['support']
     offered = {(c['operation'], c['device']) for c in support if c['supported']}
@@ -221,6 +250,7 @@ if loader:
     bad_drivers_cost_a_line_of_the_list()
 wrong_arguments_are_one_line()
 results_are_complete(usable)
+mechanisms_do_the_work_of_their_pictures()
 operations_say_what_they_move(usable)
 scores_are_compared_with_their_products()
 comparisons_have_a_ratio()

@@ -6,6 +6,8 @@
  */
 #include "bench/operation.h"
 
+#include <string.h>
+
 /* [b][heads][rows][d]; token-major: a row of all heads follows the other. */
 static heed_tensor shape(const struct workload *load, uint32_t dtype, int64_t heads, int64_t rows)
 {
@@ -81,6 +83,32 @@ static void describe_decode(const struct workload *load, heed_attn_desc *desc, h
     }
 }
 
+/* Rows and keys of a pattern. Its constants go into the plan. */
+static heed_status plan_mechanism(struct contender *c, const struct workload *load,
+                                  struct operation_array *arrays, heed_report *report)
+{
+    static const struct contents queries = { CONTENTS_UNIFORM, 2, 0 };
+    static const struct contents keys = { CONTENTS_UNIFORM, 1, 0 }, none = { CONTENTS_NONE, 0, 0 };
+    heed_attn_args *const args = &c->args.attn;
+    struct pattern pattern;
+    heed_status status = pattern_make(&load->pattern, &pattern, report);
+
+    if (status < 0)
+        return status;
+    c->n_sources = pattern.m.desc.n_sources;
+    memcpy(c->set, pattern.m.keys, sizeof c->set);
+    args->n_slots = pattern.m.desc.n_slots;
+    arrays[0] = (struct operation_array){ pattern.m.desc.q, queries, &args->q };
+    arrays[1] = (struct operation_array){ pattern.m.desc.o, none, &args->o };
+    for (uint32_t i = 0; i < pattern.n_sets; i++) {
+        arrays[2 + 2 * i] = (struct operation_array){ pattern.sets[i], keys, &c->pairs[i].k };
+        arrays[3 + 2 * i] = (struct operation_array){ pattern.sets[i], keys, &c->pairs[i].v };
+    }
+    status = c->lib->attn_plan(c->device, &pattern.m.desc, &c->plan, report);
+    pattern_free(&pattern);
+    return status;
+}
+
 /* What the queries see. */
 static void describe(const struct workload *load, heed_attn_desc *desc, heed_source *source,
                      heed_term *window)
@@ -115,16 +143,19 @@ static heed_status plan(struct contender *c, const struct workload *load,
     };
     heed_attn_args *const args = &c->args.attn;
 
+    *args = (heed_attn_args){
+        .size = sizeof *args, .kv = c->kv, .kv_size = sizeof *c->kv, .slots = c->slots,
+    };
+    if (load->kind == WORKLOAD_MECHANISM)
+        return plan_mechanism(c, load, arrays, report);
     describe(load, &desc, &source, &window);
     if (load->kind == WORKLOAD_DECODE)
         describe_decode(load, &desc, &source, slots);
-    *args = (heed_attn_args){
-        .size = sizeof *args, .kv = &c->kv, .kv_size = sizeof c->kv, .n_slots = desc.n_slots,
-        .slots = c->slots,
-    };
+    c->n_sources = 1;
+    args->n_slots = desc.n_slots;
     arrays[0] = (struct operation_array){ desc.q, { CONTENTS_UNIFORM, 2, 0 }, &args->q };
-    arrays[1] = (struct operation_array){ source.k, { CONTENTS_UNIFORM, 1, 0 }, &c->kv.k };
-    arrays[2] = (struct operation_array){ source.v, { CONTENTS_UNIFORM, 1, 0 }, &c->kv.v };
+    arrays[1] = (struct operation_array){ source.k, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[0].k };
+    arrays[2] = (struct operation_array){ source.v, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[0].v };
     arrays[3] = (struct operation_array){ desc.o, { CONTENTS_NONE, 0, 0 }, &args->o };
     arrays[4] = (struct operation_array){ slots[SLOT_LENGTHS].t, ragged, &c->slots[SLOT_LENGTHS] };
     arrays[5] = (struct operation_array){ slots[SLOT_PAGES].t, pages, &c->slots[SLOT_PAGES] };
@@ -135,6 +166,8 @@ static heed_status plan(struct contender *c, const struct workload *load,
 
 static heed_status run(struct contender *c, heed_report *report)
 {
+    for (uint32_t i = 0; i < c->n_sources; i++)
+        c->kv[i] = c->pairs[c->set[i]];
     c->args.attn.workspace = c->workspace;
     c->args.attn.workspace_size = c->plan_props.workspace_size;
     return c->lib->attn_run(c->plan, c->queue, &c->args.attn, NULL, report);

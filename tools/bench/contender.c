@@ -136,6 +136,15 @@ void contender_close(struct contender *c)
     *c = (struct contender){ 0 };
 }
 
+struct workload_cost contender_cost(const struct contender *c, const struct workload *load)
+{
+    struct workload_cost cost = workload_cost(load);
+
+    if (load->kind == WORKLOAD_MECHANISM)
+        cost.flops = (double)c->plan_props.flops;
+    return cost;
+}
+
 heed_status contender_run(struct contender *c)
 {
     heed_report report = { .size = sizeof report };

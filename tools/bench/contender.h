@@ -19,8 +19,10 @@ struct contender {
     heed_plan *plan;
     heed_device_props device_props;
     heed_plan_props plan_props;
-    heed_kv_bufs kv;
-    heed_buf slots[4];
+    heed_kv_bufs pairs[HEED_MECHANISM_KEYS];    /* of each set of keys, */
+    heed_kv_bufs kv[HEED_MECHANISM_SOURCES];    /* and of each source: that of the set it reads */
+    uint32_t set[HEED_MECHANISM_SOURCES], n_sources;
+    heed_buf slots[HEED_MECHANISM_SLOTS];
     union {
         heed_attn_args attn;            /* points to kv and slots: not to be copied */
         heed_copy_args copy;
@@ -39,6 +41,9 @@ struct contender {
 heed_status contender_open(struct contender *, const struct library *, heed_device *,
                            const struct workload *);
 void contender_close(struct contender *);
+
+/* What the workload costs; of mechanisms the plan says how much there is to compute. */
+struct workload_cost contender_cost(const struct contender *, const struct workload *);
 
 /* Runs the workload once and waits for it. */
 heed_status contender_run(struct contender *);

@@ -90,6 +90,23 @@ struct workload_cost cost_prefill_chunk(const struct workload *load)
     };
 }
 
+/* Every set of keys and values is read once; a pattern that cannot be made costs nothing. */
+struct workload_cost cost_mechanism(const struct workload *load)
+{
+    struct workload_cost cost = { 0 };
+    const double row = element(load) * (double)load->b * (double)load->d;
+    struct pattern pattern;
+
+    if (pattern_make(&load->pattern, &pattern, NULL) < 0)
+        return cost;
+    cost.written = row * (double)load->h * (double)pattern.m.desc.q.shape[2];
+    cost.read = cost.written;
+    for (uint32_t i = 0; i < pattern.n_sets; i++)
+        cost.read += 2 * row * (double)load->hk * (double)pattern.sets[i].shape[2];
+    pattern_free(&pattern);
+    return cost;
+}
+
 struct workload_cost cost_copy(const struct workload *load)
 {
     const double rows = element(load) * elements(load);

@@ -133,7 +133,6 @@ static bool bench_one(struct bench *bench, const struct workload *load, unsigned
         .pairs = (size_t)bench->options.pairs, .cpu_time = bench->cpu_time,
     };
     struct measure_result result = { 0 };
-    struct workload_cost cost;
     bool good = false;
 
     if (contender_open(&ours, &library_own, bench->device, load) < 0)
@@ -150,8 +149,8 @@ static bool bench_one(struct bench *bench, const struct workload *load, unsigned
         goto close_other;
     }
     in.ceiling = *ceiling;
-    cost = workload_cost(load);
-    in.mix = mix_create(in.ceiling, &cost);
+    in.cost = contender_cost(&ours, load);
+    in.mix = mix_create(in.ceiling, &in.cost);
     in.products = products_create(in.ceiling, load);
     good = measure(&in, &result);
     if (good)

@@ -116,12 +116,11 @@ static bool moves(const struct workload *load)
 }
 
 /* What the machine can do, right before the kernel. */
-static void measure_limits(const struct measure_input *in, const struct workload_cost *cost,
-                           size_t pair, struct samples *s)
+static void measure_limits(const struct measure_input *in, size_t pair, struct samples *s)
 {
     if (moves(in->load) || pair % BANDWIDTH_EVERY == 0)
         s->bandwidth[s->n_bandwidth] = mix_bandwidth(in->mix);
-    s->peak[pair] = cost->flops > 0 ? ceiling_flops(in->ceiling) : NAN;
+    s->peak[pair] = in->cost.flops > 0 ? ceiling_flops(in->ceiling) : NAN;
     s->products[pair] = products_seconds(in->products);
 }
 
@@ -129,11 +128,11 @@ static bool measure_pair(const struct measure_input *in, const size_t repeats[2]
                          struct samples *s)
 {
     const bool compared = in->other != NULL || in->peer != NULL;
-    const struct workload_cost cost = workload_cost(in->load);
+    const struct workload_cost cost = in->cost;
     struct timing ours = { 0 }, other = { 0 };
 
     settle(in);
-    measure_limits(in, &cost, pair, s);
+    measure_limits(in, pair, s);
     if (compared && pair % 2 != 0 && !time_other(in, repeats[1], &other))
         return false;
     if (!time_runs(in, in->ours, repeats[0], &ours))
@@ -158,7 +157,7 @@ static bool measure_pair(const struct measure_input *in, const size_t repeats[2]
 static void summarize(const struct measure_input *in, struct samples *s,
                       struct measure_result *out)
 {
-    const struct workload_cost cost = workload_cost(in->load);
+    const struct workload_cost cost = in->cost;
 
     *out = (struct measure_result){
         .peak = timing_spread(s->peak, in->pairs).median,

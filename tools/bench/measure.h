@@ -14,6 +14,7 @@
 
 struct measure_input {
     const struct workload *load;
+    struct workload_cost cost;
     struct contender *ours;
     struct contender *other;            /* NULL: none */
     struct peer *peer;                  /* NULL: none; at most one of the two */

@@ -133,8 +133,12 @@ static void print_help(void)
         printf("  %s%s%s\n      %s\n", rows[i].name, rows[i].value != NULL ? " " : "",
                rows[i].value != NULL ? rows[i].value : "", rows[i].help);
     puts("workloads, and what their keys are by default:");
-    for (size_t i = 0; workload_kind_name(i) != NULL; i++)
-        printf("  %-14s %s\n", workload_kind_name(i), workload_kind_keys(i));
+    for (size_t i = 0; workload_kind_name(i) != NULL; i++) {
+        char keys[160];
+
+        workload_kind_keys(i, keys, sizeof keys);
+        printf("  %-19s  %s\n", workload_kind_name(i), keys);
+    }
 }
 
 static bool read_one(struct state *s, int argc, char **argv, int *at)

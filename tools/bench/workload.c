@@ -56,8 +56,9 @@ static const struct {
                                cost_hash },
     [WORKLOAD_PUSH] = { "push", ROWS ",rows", OPERATION_PUSH, cost_push },
     [WORKLOAD_MERGE] = { "merge", ROWS ",parts=4", OPERATION_MERGE, cost_merge },
+    [WORKLOAD_MECHANISM] = { "", "", OPERATION_ATTN, cost_mechanism },  /* named by patterns */
 };
-enum { N_KINDS = sizeof kinds / sizeof *kinds };
+enum { N_KINDS = WORKLOAD_MECHANISM };
 
 static const struct {
     const char *name;
@@ -109,17 +110,21 @@ const char *workload_default(size_t index)
 
 const char *workload_kind_name(size_t index)
 {
-    return index < N_KINDS ? kinds[index].name : NULL;
+    return index < N_KINDS ? kinds[index].name : pattern_name((uint32_t)(index - N_KINDS));
 }
 
-const char *workload_kind_keys(size_t index)
+void workload_kind_keys(size_t index, char *to, size_t room)
 {
-    return index < N_KINDS ? kinds[index].keys : NULL;
+    if (index < N_KINDS)
+        snprintf(to, room, "%s", kinds[index].keys);
+    else
+        pattern_keys((uint32_t)(index - N_KINDS), PATTERN_OF_PAPER, to, room);
 }
 
 const char *workload_name(const struct workload *load)
 {
-    return kinds[load->kind].name;
+    return load->kind == WORKLOAD_MECHANISM ? pattern_name(load->pattern.kind)
+                                            : kinds[load->kind].name;
 }
 
 enum workload_operation workload_operation(const struct workload *load)
@@ -172,6 +177,8 @@ static bool takes(const char *keys, const char *name)
 
 const char *workload_number(const struct workload *load, size_t index, int64_t *value)
 {
+    if (load->kind == WORKLOAD_MECHANISM)
+        return pattern_number(&load->pattern, index, value);
     for (size_t i = 0; i < N_NUMBERS; i++) {
         if (!takes(kinds[load->kind].keys, numbers[i].name) || index-- > 0)
             continue;
@@ -330,17 +337,39 @@ static bool find_kind(const char *name, struct workload *load, char *error, size
         }
     }
     length = (size_t)snprintf(error, size, "unknown workload \"%.40s\" (", name);
-    for (size_t kind = 0; kind < N_KINDS && length < size; kind++)
-        length += (size_t)snprintf(error + length, size - length, "%s%s", kinds[kind].name,
-                                   kind + 1 < N_KINDS ? ", " : ")");
+    for (size_t kind = 0; workload_kind_name(kind) != NULL && length < size; kind++)
+        length += (size_t)snprintf(error + length, size - length, "%s%s", workload_kind_name(kind),
+                                   workload_kind_name(kind + 1) != NULL ? ", " : ")");
     return false;
+}
+
+/* The numbers that all kinds have are those of the pattern. */
+static bool parse_mechanism(const char *text, struct workload *out, char *error, size_t size)
+{
+    struct workload load = { .kind = WORKLOAD_MECHANISM };
+    const int64_t *const v = load.pattern.v;
+
+    if (!pattern_parse(text, PATTERN_OF_PAPER, &load.pattern, error, size))
+        return false;
+    load.dtype = load.pattern.dtype;
+    load.n = v[PATTERN_N];
+    load.h = v[PATTERN_H];
+    load.hk = v[PATTERN_HK];
+    load.d = v[PATTERN_D];
+    load.b = v[PATTERN_B];
+    memcpy(load.text, load.pattern.text, sizeof load.text);
+    *out = load;
+    return true;
 }
 
 bool workload_parse(const char *text, struct workload *out, char *error, size_t error_size)
 {
     struct workload load = { .dtype = HEED_F32 };
     char copy[256], *next;
+    uint32_t pattern;
 
+    if (pattern_find(text, &pattern))
+        return parse_mechanism(text, out, error, error_size);
     if (strlen(text) >= sizeof copy) {
         snprintf(error, error_size, "longer than %zu characters", sizeof copy - 1);
         return false;

@@ -6,6 +6,8 @@
 #ifndef HEED_TOOLS_BENCH_WORKLOAD_H
 #define HEED_TOOLS_BENCH_WORKLOAD_H
 
+#include "patterns/pattern.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +18,8 @@ enum workload_kind {
     WORKLOAD_POOL_SUM, WORKLOAD_POOL_MEAN, WORKLOAD_POOL_MAX, WORKLOAD_POOL_LINEAR,
     WORKLOAD_POOL_WEIGHTED, WORKLOAD_POOL_DYNAMIC, WORKLOAD_POOL_BUCKET,
     WORKLOAD_SELECT_NORM, WORKLOAD_SELECT_TOPK, WORKLOAD_SELECT_HASH,
-    WORKLOAD_PUSH, WORKLOAD_MERGE
+    WORKLOAD_PUSH, WORKLOAD_MERGE,
+    WORKLOAD_MECHANISM                  /* one of the patterns, by its name */
 };
 
 enum workload_operation {
@@ -39,6 +42,7 @@ struct workload {
     int64_t queries, count;             /* select-topk: rows of q; selections: places */
     int64_t rows;                       /* push: capacity of the memory */
     int64_t parts;                      /* merge */
+    struct pattern_choice pattern;      /* mechanisms: with the numbers above, and its own */
     char text[160];                     /* canonical: reads back to the same workload */
 };
 
@@ -53,9 +57,9 @@ enum workload_operation workload_operation(const struct workload *);
 const char *workload_number(const struct workload *, size_t index, int64_t *value);
 
 /* The name of kind `index`, and the keys it takes with what they are by default ("n=4096,hk":
- * a key without a value follows another one). NULL behind the last one. */
+ * a key without a value follows another one). NULL behind the last one. Mechanisms come last. */
 const char *workload_kind_name(size_t index);
-const char *workload_kind_keys(size_t index);
+void workload_kind_keys(size_t index, char *to, size_t room);
 
 /* What is measured when nothing is asked for; NULL behind the last one. */
 const char *workload_default(size_t index);
@@ -69,7 +73,7 @@ int64_t workload_ragged(int64_t longest, int64_t count, int64_t item);
 struct workload_cost {
     double flops;                       /* the work's own operations: 4 d for each (query, key) that
                                            is attended, 2 d for a score or a hash; 0: memory alone
-                                           counts */
+                                           counts, or plans say it (mechanisms) */
     double read, written;               /* bytes that must be, each once */
 };
 struct workload_cost workload_cost(const struct workload *);

@@ -139,6 +139,7 @@ struct fixed {
     heed_status (*run)(const heed_plan *, heed_queue *, const void *args, heed_event **,
                        heed_report *);
     size_t desc_size, args_size;
+    size_t desc_least, args_least; /* of the first version; 0: it has this size */
     const struct fixed_array *arrays;
     int n_arrays;
     const struct cf_spec *specs; /* own fields; parents count among them */
@@ -237,6 +238,7 @@ enum {
     DATA_ALIKE /* rows have the same elements in another order: only rounding tells them apart */
 };
 void fill_floats(struct fixed_problem *, struct part *);
+void fill_rows(struct fixed_problem *, struct part *); /* floats, or bytes of any bits */
 /* Words: "none rt short zero hostile", without its first one for lengths that must be there. */
 void fill_lengths(struct fixed_problem *, struct part *);
 /* Words: "none good hostile": within [0, bound); those, negative and far ones. */
@@ -281,6 +283,16 @@ void fixed_judge(const struct fixed_problem *, const struct answer *, const stru
                  uint32_t families, struct verdict *);
 /* Half a unit of a type in the last place, relative, and its smallest step. */
 void cf_output_rounding(uint32_t dtype, double *relative, double *absolute);
+
+/* ---- quantise.c ----------------------------------------------------------------- */
+
+/* What a row of d floats, from element `from` on, becomes as bytes. */
+struct cf_scaled {
+    int64_t bits; /* of its scale */
+    double scale; /* 0: all bytes are 0 */
+};
+struct cf_scaled cf_scaled_of(const struct array *x, int64_t from, int64_t d, uint32_t dtype);
+int64_t cf_byte_of(const struct cf_scaled *, float x); /* its bits */
 
 /* ---- op_case.c, op_errors.c, op_check.c ----------------------------------------- */
 

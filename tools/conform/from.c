@@ -74,7 +74,7 @@ static struct array array_of(struct reader *r, const heed_tensor *t, const void 
     for (uint32_t i = 0; i < 3; i++)
         a.shape[3 - i] = i < trailing ? shape_of(t, i + 1) : 1;
     r->good = r->good && cf_array_count(&a) <= INT64_C(1) << 24 && cf_array_alloc(&a);
-    if (!r->good)
+    if (!r->good || cf_array_count(&a) == 0)    /* where no element lies is nowhere */
         return a;
     to = a.data;
     for (int64_t b = 0; b < a.shape[0]; b++) {

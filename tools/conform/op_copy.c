@@ -7,8 +7,9 @@
 
 #include <stdlib.h>
 
-enum { X, Y, FROM, TO, AT, HEAD_PLACE, TABLE, LEN };
-enum { C_ROWS = F_OWN, C_YROWS, C_N, C_D, C_HOW, C_DST, C_PAGE, C_PAGES, C_TAB, C_ZERO, C_END };
+enum { X, Y, FROM, TO, AT, HEAD_PLACE, TABLE, LEN, Y_SCALE };
+enum { C_ROWS = F_OWN, C_YROWS, C_N, C_D, C_HOW, C_DST, C_PAGE, C_PAGES, C_TAB, C_ZERO, C_Y_TYPE,
+       C_END };
 enum { HOW_PLAIN, HOW_RING, HOW_PAGED };
 enum { DST_I, DST_TO, DST_AT };
 enum { N_N };
@@ -24,6 +25,7 @@ static const struct cf_spec specs[] = {
     { "pages", "9 1 0 30", 1, C_HOW, "paged" },
     { "tab", "4 0 1 9", 1, C_HOW, "paged" },
     { "zero", "no yes", 0, -1, NULL },
+    { "y.t", "f32 f16 bf16 i8", 0, -1, NULL }, /* an own field: y_scale depends on it */
 };
 
 /* Rows of places that differ, as far as there are so many: of a table for all items together. */
@@ -53,7 +55,7 @@ static void fill_apart(struct fixed_problem *p, struct part *part)
 
 static const struct fixed_array arrays[] = {
     [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, FLOATS, 0, NULL, 0, NULL, fill_floats },
-    [Y] = { ARRAY(y), MUST | STATE | BATCH | HEAD, FLOATS, 0, NULL, 0, NULL, fill_floats },
+    [Y] = { ARRAY(y), MUST | STATE | BATCH | HEAD, "f32", 0, NULL, 0, NULL, fill_rows },
     [FROM] = { ARRAY(from), IN | BATCH | HEAD | HEAD_ONE, "i32", 0, "none good hostile", 0, NULL,
                fill_indices },
     [TO] = { ARRAY(to), IN | BATCH | HEAD | HEAD_ONE, "i32", 0, "apart good hostile", C_DST, "to",
@@ -66,12 +68,15 @@ static const struct fixed_array arrays[] = {
                 fill_apart },
     [LEN] = { ARRAY(len), IN | BATCH | LENGTHS, "i32 i64", 0, "none rt short zero hostile", 0,
               NULL, fill_lengths },
+    [Y_SCALE] = { ARRAY(y_scale), STATE | BATCH | HEAD, "f32 f16", 0, NULL, C_Y_TYPE, "i8",
+                  fill_floats },
 };
 
 static void shape(struct fixed_problem *p)
 {
+    static const uint32_t types[] = { HEED_F32, HEED_F16, HEED_BF16, HEED_I8 };
     const struct cs *c = &p->c;
-    struct part *y = &p->part[Y];
+    struct part *y = &p->part[Y], *scale = &p->part[Y_SCALE];
     const bool paged = c->v[C_HOW] == HOW_PAGED, listed = part_is(&p->part[FROM]) ||
                                                           part_is(&p->part[TO]);
     const int64_t n = listed ? c->v[C_N] : c->v[C_ROWS];
@@ -79,10 +84,12 @@ static void shape(struct fixed_problem *p)
 
     p->n[N_N] = n;
     part_shape(&p->part[X], p->heads, c->v[C_ROWS], c->v[C_D]);
+    y->a.dtype = types[c->v[C_Y_TYPE]];
     part_shape(y, p->heads, paged ? c->v[C_PAGE] : c->v[C_YROWS], c->v[C_D]);
+    part_shape(scale, -1, p->heads, paged ? c->v[C_PAGE] : c->v[C_YROWS]);
     if (paged) {
-        y->role = STATE | LEAD | HEAD;
-        y->a.shape[0] = c->v[C_PAGES];
+        y->role = scale->role = STATE | LEAD | HEAD;
+        y->a.shape[0] = scale->a.shape[0] = c->v[C_PAGES];
     }
     part_shape(&p->part[FROM], -1, part_heads(p, FROM), n);
     part_shape(&p->part[TO], -1, part_heads(p, TO), n);
@@ -129,8 +136,24 @@ static int64_t source_of(const struct fixed_problem *p, int64_t b, int64_t h, in
     return row < 0 || row >= x->a.shape[2] ? -1 : part_at(x, b, h, row, 0);
 }
 
-/* First element of the row of y where i goes; -1: nowhere. */
-static int64_t destination_of(const struct fixed_problem *p, int64_t b, int64_t h, int64_t i)
+/* A row of y: its first element, and the element that is its scale; negative: nowhere. */
+struct spot {
+    int64_t at, scale_at;
+};
+static const struct spot nowhere = { -1, -1 };
+
+static struct spot spot_of(const struct fixed_problem *p, int64_t page, int64_t b, int64_t h,
+                           int64_t row)
+{
+    const struct part *y = &p->part[Y], *scale = &p->part[Y_SCALE];
+    struct spot spot = { part_lead_at(y, page, b, h, row, 0), -1 };
+
+    if (part_is(scale))
+        spot.scale_at = part_lead_at(scale, page, b, 0, h, row);
+    return spot;
+}
+
+static struct spot destination_of(const struct fixed_problem *p, int64_t b, int64_t h, int64_t i)
 {
     const struct part *y = &p->part[Y];
     const int64_t rows = y->a.shape[2], far = INT64_C(1) << 60;
@@ -141,31 +164,42 @@ static int64_t destination_of(const struct fixed_problem *p, int64_t b, int64_t 
     if (part_is(&p->part[AT]))
         t = clamp(at_item(p, AT, b), -far, far) + i;
     if (t < 0)
-        return -1;
+        return nowhere;
     if (part_is(&p->part[HEAD_PLACE])) {
         const int64_t head = at_item(p, HEAD_PLACE, b);
 
-        return head < 0 || head >= rows ? -1 : part_at(y, b, h, (head + t % rows) % rows, 0);
+        return head < 0 || head >= rows ? nowhere : spot_of(p, 0, b, h, (head + t % rows) % rows);
     }
     if (part_is(&p->part[TABLE])) {
         const struct part *table = &p->part[TABLE];
         int64_t page;
 
         if (rows == 0 || t / rows >= table->a.shape[3])
-            return -1;
+            return nowhere;
         page = part_int(table, part_at(table, b, 0, 0, t / rows));
-        return page < 0 || page >= y->lead ? -1 : part_lead_at(y, page, b, h, t % rows, 0);
+        return page < 0 || page >= y->lead ? nowhere : spot_of(p, page, b, h, t % rows);
     }
-    return t >= rows ? -1 : part_at(y, b, h, t, 0);
+    return t >= rows ? nowhere : spot_of(p, 0, b, h, t);
+}
+
+/* What a row becomes: of bytes the scale, else nothing. source: its first element, -1: zeros. */
+static struct cf_scaled scaled_of(const struct fixed_problem *p, int64_t source)
+{
+    const struct array *x = &p->part[X].a;
+
+    return cf_scaled_of(x, source, source < 0 ? 0 : x->shape[3], p->part[Y_SCALE].a.dtype);
 }
 
 /* The bits that element c of a row becomes. */
-static int64_t moved(const struct fixed_problem *p, int64_t source, int64_t c)
+static int64_t moved(const struct fixed_problem *p, int64_t source, const struct cf_scaled *scaled,
+                     int64_t c)
 {
     const struct array *x = &p->part[X].a, *y = &p->part[Y].a;
 
     if (source < 0)
         return 0;
+    if (y->dtype == HEED_I8)
+        return cf_byte_of(scaled, cf_decode(x->dtype, cf_array_bits(x, source + c)));
     if (x->dtype == y->dtype)
         return cf_array_bits(x, source + c);
     return cf_round_out(y->dtype, cf_decode(x->dtype, cf_array_bits(x, source + c)));
@@ -173,7 +207,8 @@ static int64_t moved(const struct fixed_problem *p, int64_t source, int64_t c)
 
 /* Every pair of a destination and its source. */
 static void each_row(const struct fixed_problem *p,
-                     void (*visit)(const struct fixed_problem *, int64_t to, int64_t from, void *),
+                     void (*visit)(const struct fixed_problem *, struct spot to, int64_t from,
+                                   void *),
                      void *context)
 {
     for (int64_t b = 0; b < p->n_items; b++) {
@@ -183,30 +218,38 @@ static void each_row(const struct fixed_problem *p,
             n = clamp(at_item(p, LEN, b), 0, n);
         for (int64_t h = 0; h < p->heads; h++) {
             for (int64_t i = 0; i < n; i++) {
-                const int64_t from = source_of(p, b, h, i), to = destination_of(p, b, h, i);
+                const int64_t from = source_of(p, b, h, i);
+                const struct spot to = destination_of(p, b, h, i);
 
-                if (to >= 0 && (from >= 0 || p->c.v[C_ZERO]))
+                if (to.at >= 0 && (from >= 0 || p->c.v[C_ZERO]))
                     visit(p, to, from, context);
             }
         }
     }
 }
 
-static void say_row(const struct fixed_problem *p, int64_t to, int64_t from, void *context)
+static void say_element(struct answer *a, int array, int64_t at, int64_t bits)
 {
+    const struct said *s = &a->said[array][at];
+
+    if (s->kind == SAID_NOTHING)
+        say_bits(a, array, at, bits);
+    else if (s->kind == SAID_BITS && s->bits != bits)
+        say_kind(a, array, at, SAID_ANY);
+}
+
+static void say_row(const struct fixed_problem *p, struct spot to, int64_t from, void *context)
+{
+    const struct cf_scaled scaled = scaled_of(p, from);
     struct answer *a = context;
 
     for (int64_t c = 0; c < p->part[Y].a.shape[3]; c++) {
-        const struct said *s = &a->said[Y][to + c];
-        const int64_t bits = moved(p, from, c);
-
         if (from >= 0)
             answer_bits(a, X, from + c);
-        if (s->kind == SAID_NOTHING)
-            say_bits(a, Y, to + c, bits);
-        else if (s->kind == SAID_BITS && s->bits != bits)
-            say_kind(a, Y, to + c, SAID_ANY);
+        say_element(a, Y, to.at + c, moved(p, from, &scaled, c));
     }
+    if (to.scale_at >= 0)
+        say_element(a, Y_SCALE, to.scale_at, scaled.bits);
 }
 
 static void say(const struct fixed_problem *p, struct answer *a)
@@ -214,18 +257,35 @@ static void say(const struct fixed_problem *p, struct answer *a)
     each_row(p, say_row, a);
 }
 
+/* Of each element of y and y_scale: is it that of one of the rows that go there? */
 struct choices {
-    const struct array *out;
-    unsigned char *right; /* of each element of y: it is one of the sources' */
+    const struct fixed_call *call;
+    unsigned char *right, *scale_right;
 };
 
-static void choice_row(const struct fixed_problem *p, int64_t to, int64_t from, void *context)
+static void choice_row(const struct fixed_problem *p, struct spot to, int64_t from, void *context)
 {
+    const struct cf_scaled scaled = scaled_of(p, from);
     struct choices *choices = context;
 
     for (int64_t c = 0; c < p->part[Y].a.shape[3]; c++) {
-        if (moved(p, from, c) == (int64_t)cf_array_bits(choices->out, to + c))
-            choices->right[to + c] = 1;
+        if (moved(p, from, &scaled, c) ==
+            (int64_t)cf_array_bits(&choices->call->out[Y], to.at + c))
+            choices->right[to.at + c] = 1;
+    }
+    if (to.scale_at >= 0 &&
+        scaled.bits == (int64_t)cf_array_bits(&choices->call->out[Y_SCALE], to.scale_at))
+        choices->scale_right[to.scale_at] = 1;
+}
+
+static void choices_judge(const struct fixed_problem *p, const struct answer *a, int array,
+                          const unsigned char *right, struct verdict *v)
+{
+    for (int64_t i = 0; part_is(&p->part[array]) && i < cf_array_count(&p->part[array].a); i++) {
+        v->exact += a->said[array][i].kind == SAID_ANY;
+        if (a->said[array][i].kind == SAID_ANY && !right[i])
+            cf_fail(v, "%s: element %lld is of none of the rows that go there", arrays[array].name,
+                    (long long)i);
     }
 }
 
@@ -233,20 +293,19 @@ static void choice_row(const struct fixed_problem *p, int64_t to, int64_t from, 
 static void judge(const struct fixed_problem *p, const struct answer *a,
                   const struct fixed_call *call, struct verdict *v)
 {
-    const int64_t n = cf_array_count(&p->part[Y].a);
-    struct choices choices = { &call->out[Y], calloc((size_t)n + 1, 1) };
+    const size_t n = (size_t)cf_array_count(&p->part[Y].a) + 1;
+    const size_t scales = (size_t)cf_array_count(&p->part[Y_SCALE].a) + 1;
+    struct choices choices = { call, calloc(n, 1), calloc(scales, 1) };
 
-    if (!choices.right) {
+    if (choices.right && choices.scale_right) {
+        each_row(p, choice_row, &choices);
+        choices_judge(p, a, Y, choices.right, v);
+        choices_judge(p, a, Y_SCALE, choices.scale_right, v);
+    } else {
         cf_fail(v, "no memory for the oracle");
-        return;
-    }
-    each_row(p, choice_row, &choices);
-    for (int64_t i = 0; i < n; i++) {
-        v->exact += a->said[Y][i].kind == SAID_ANY;
-        if (a->said[Y][i].kind == SAID_ANY && !choices.right[i])
-            cf_fail(v, "y: element %lld is of none of the rows that go there", (long long)i);
     }
     free(choices.right);
+    free(choices.scale_right);
 }
 
 static bool shorten(struct fixed_problem *p)
@@ -279,6 +338,10 @@ static const struct fixed_fault faults[] = {
     { "len", offsetof(heed_copy_desc, len.dtype), FAULT_U32, HEED_F32, HEED_E_DTYPE },
     { "at", offsetof(heed_copy_desc, at), FAULT_TENSOR, 2, HEED_E_VALUE },
     { "table", offsetof(heed_copy_desc, table), FAULT_TENSOR, 2, HEED_E_VALUE },
+    { SHAPE(y_scale, 1), 1, HEED_E_SHAPE },
+    { SHAPE(y_scale, 2), 5, HEED_E_SHAPE },
+    { "y_scale", offsetof(heed_copy_desc, y_scale.ndim), FAULT_U32, 0, HEED_E_NULL },
+    { "y_scale", offsetof(heed_copy_desc, y_scale.dtype), FAULT_U32, HEED_BF16, HEED_E_DTYPE },
 };
 
 static const char *const named[] = {
@@ -286,6 +349,8 @@ static const char *const named[] = {
     "op=copy how=paged page=0",
     "op=copy how=paged pages=1 table=good dst=at seed=7",
     "op=copy how=ring yrows=1 dst=at at=hostile at.t=i64",
+    "op=copy y.t=i8 y_scale.t=f16 fill=subnormal",
+    "op=copy y.t=i8 x.t=f16 how=paged dst=at d=0 zero=yes from=hostile",
 };
 
 static heed_status check(heed_device *device, const void *desc, heed_report *report)
@@ -312,6 +377,8 @@ const struct fixed fixed_copy = {
     .run = run,
     .desc_size = sizeof(heed_copy_desc),
     .args_size = sizeof(heed_copy_args),
+    .desc_least = offsetof(heed_copy_desc, y_scale),
+    .args_least = offsetof(heed_copy_args, y_scale),
     .arrays = arrays,
     .n_arrays = sizeof arrays / sizeof *arrays,
     .specs = specs,
@@ -327,7 +394,7 @@ const struct fixed fixed_copy = {
     .shorten = shorten,
     .faults = faults,
     .n_faults = sizeof faults / sizeof *faults,
-    .base = "op=copy dst=to how=ring from=good len=rt head=good",
+    .base = "op=copy dst=to how=ring from=good len=rt head=good y.t=i8",
     .named = named,
     .n_named = sizeof named / sizeof *named,
 };

@@ -89,9 +89,11 @@ static void buf_faults(struct family *f, int i)
 static void list_make(struct family *f, struct fixed_call *base)
 {
     const size_t run = offsetof(heed_copy_args, run);
+    const size_t desc = f->op->desc_least ? f->op->desc_least : f->op->desc_size;
+    const size_t args = f->op->args_least ? f->op->args_least : f->op->args_size;
 
     add(f, IN_DESC, "size", 0, FAULT_U32, 8, HEED_E_SIZE);
-    add(f, IN_DESC, "size", 0, FAULT_U32, (int64_t)f->op->desc_size - 1, HEED_E_SIZE);
+    add(f, IN_DESC, "size", 0, FAULT_U32, (int64_t)desc - 1, HEED_E_SIZE);
     add(f, IN_DESC, "flags", 4, FAULT_U32, 1 << 30, HEED_E_FLAG);
     add(f, IN_DESC, "numerics", 8, FAULT_U32, 4, HEED_E_VALUE);
     for (int i = 0; i < f->op->n_arrays; i++) {
@@ -104,7 +106,7 @@ static void list_make(struct family *f, struct fixed_call *base)
         add(f, IN_DESC, own->field, own->offset, own->type, own->value, own->status);
     }
     add(f, IN_ARGS, "args", 0, FAULT_U32, 8, HEED_E_SIZE);
-    add(f, IN_ARGS, "args", 0, FAULT_U32, (int64_t)f->op->args_size - 1, HEED_E_SIZE);
+    add(f, IN_ARGS, "args", 0, FAULT_U32, (int64_t)args - 1, HEED_E_SIZE);
     add(f, IN_ARGS, "reserved", 4, FAULT_U32, 1, HEED_E_VALUE);
     add(f, IN_ARGS, "wait", run + offsetof(heed_run, n_wait), FAULT_U32, 1, HEED_E_NULL);
     add(f, IN_ARGS, "reserved", run + offsetof(heed_run, reserved), FAULT_U32, 1, HEED_E_VALUE);

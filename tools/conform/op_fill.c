@@ -84,6 +84,17 @@ void fill_floats(struct fixed_problem *p, struct part *part)
     }
 }
 
+/* Bytes have no classes of contents: any bits. */
+void fill_rows(struct fixed_problem *p, struct part *part)
+{
+    if (part->a.dtype != HEED_I8) {
+        fill_floats(p, part);
+        return;
+    }
+    for (int64_t i = 0; i < cf_array_count(&part->a); i++)
+        cf_array_set(&part->a, i, (uint32_t)(part_hash(p, part, i) >> 24 & 255));
+}
+
 int64_t part_hostile(const struct part *part, uint64_t hash)
 {
     const bool wide = part->a.dtype == HEED_I64;

@@ -5,40 +5,57 @@
  */
 #include "fixed.h"
 
-enum { ROWS, PLACE, LEN, X, X_LEN, FELL, FELL_LEN };
-enum { C_CAP = F_OWN, C_NEW, C_D, C_END };
+enum { ROWS, PLACE, LEN, X, X_LEN, FELL, FELL_LEN, ROWS_SCALE };
+enum { C_CAP = F_OWN, C_NEW, C_D, C_TYPE, C_X_TYPE, C_END };
 
 static const struct cf_spec specs[] = {
     { "cap", "9 0 1 4 33", 1, -1, NULL },
     { "new", "5 0 1 9 20 40", 1, -1, NULL },
     { "d", "8 0 1 7 16 33 64 130", 1, -1, NULL },
+    { "rows.t", "f32 f16 bf16 i8", 0, -1, NULL }, /* own fields: other arrays depend on it */
+    { "x.t", "f32 f16 bf16", 0, C_TYPE, "i8" },   /* else that of the rows */
 };
 
 #define ARRAY(member) #member, offsetof(heed_push_desc, member), offsetof(heed_push_args, member)
 #define LENGTH "rt short zero hostile"
 
 static const struct fixed_array arrays[] = {
-    [ROWS] = { ARRAY(rows), MUST | STATE | BATCH | HEAD, "f32 f16 bf16", 0, NULL, 0, NULL,
-               fill_floats },
+    [ROWS] = { ARRAY(rows), MUST | STATE | BATCH | HEAD, "f32", 0, NULL, 0, NULL, fill_rows },
     [PLACE] = { ARRAY(head), MUST | STATE | BATCH | LENGTHS, "i64", 0, "good hostile", 0, NULL,
                 fill_indices },
     [LEN] = { ARRAY(len), MUST | STATE | BATCH | LENGTHS, "i64", 0, LENGTH, 0, NULL,
               fill_lengths },
-    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, NULL, ROWS, NULL, 0, NULL, fill_floats },
+    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, "f32", 0, NULL, 0, NULL, fill_floats },
     [X_LEN] = { ARRAY(x_len), IN | BATCH | LENGTHS, "i32 i64", 0, "none " LENGTH, 0, NULL,
                 fill_lengths },
-    [FELL] = { ARRAY(out), OUT | BATCH | HEAD, NULL, ROWS, "none yes", 0, NULL, fill_nothing },
+    [FELL] = { ARRAY(out), OUT | BATCH | HEAD, "f32", 0, "none yes", C_TYPE, "f32 f16 bf16",
+               fill_nothing },
     [FELL_LEN] = { ARRAY(out_len), OUT | BATCH | LENGTHS, "i64", 0, "none yes", 0, NULL,
                    fill_nothing },
+    [ROWS_SCALE] = { ARRAY(rows_scale), STATE | BATCH | HEAD, "f32 f16", 0, NULL, C_TYPE, "i8",
+                     fill_floats },
 };
+
+static void types(struct fixed_problem *p)
+{
+    static const uint32_t table[] = { HEED_F32, HEED_F16, HEED_BF16, HEED_I8 };
+    const uint32_t rows = table[p->c.v[C_TYPE]];
+
+    p->part[ROWS].a.dtype = rows;
+    p->part[X].a.dtype = rows == HEED_I8 ? table[p->c.v[C_X_TYPE]] : rows;
+    if (part_is(&p->part[FELL]))
+        p->part[FELL].a.dtype = rows;
+}
 
 static void shape(struct fixed_problem *p)
 {
     const int64_t *v = p->c.v;
 
+    types(p);
     part_shape(&p->part[ROWS], p->heads, v[C_CAP], v[C_D]);
     part_shape(&p->part[X], p->heads, v[C_NEW], v[C_D]);
     part_shape(&p->part[FELL], p->heads, v[C_NEW], v[C_D]);
+    part_shape(&p->part[ROWS_SCALE], -1, p->heads, v[C_CAP]);
     part_shape(&p->part[PLACE], -1, -1, -1);
     part_shape(&p->part[LEN], -1, -1, -1);
     part_shape(&p->part[X_LEN], -1, -1, -1);
@@ -99,6 +116,20 @@ static void say_row(const struct fixed_problem *p, struct answer *a, const struc
     }
 }
 
+/* Row i of x, which stays at `row` of a memory of bytes. */
+static void say_bytes(const struct fixed_problem *p, struct answer *a, const struct memory *m,
+                      int64_t h, int64_t i, int64_t row)
+{
+    const struct part *x = &p->part[X], *rows = &p->part[ROWS], *scale = &p->part[ROWS_SCALE];
+    const int64_t from = part_at(x, m->b, h, i, 0), to = part_at(rows, m->b, h, row, 0);
+    const struct cf_scaled scaled = cf_scaled_of(&x->a, from, x->a.shape[3], scale->a.dtype);
+
+    for (int64_t c = 0; c < x->a.shape[3]; c++)
+        say_bits(a, ROWS, to + c,
+                 cf_byte_of(&scaled, cf_decode(x->a.dtype, answer_bits(a, X, from + c))));
+    say_bits(a, ROWS_SCALE, part_at(scale, m->b, 0, h, row), scaled.bits);
+}
+
 static void say_out(const struct fixed_problem *p, struct answer *a, const struct memory *m,
                     int64_t h)
 {
@@ -118,7 +149,9 @@ static void say_item(const struct fixed_problem *p, struct answer *a, const stru
 
     for (int64_t h = 0; h < p->heads; h++) {
         for (int64_t i = m->out_len; i < total; i++) {
-            if (i >= m->len)
+            if (i >= m->len && part_is(&p->part[ROWS_SCALE]))
+                say_bytes(p, a, m, h, i - m->len, (m->head + i) % cap);
+            else if (i >= m->len)
                 say_row(p, a, m, h, i, ROWS, (m->head + i) % cap);
         }
         if (part_is(&p->part[FELL]))
@@ -168,6 +201,8 @@ static const struct fixed_fault faults[] = {
     { "out", offsetof(heed_push_desc, out.dtype), FAULT_U32, HEED_BF16, HEED_E_DTYPE },
     { "head", offsetof(heed_push_desc, head.dtype), FAULT_U32, HEED_I32, HEED_E_DTYPE },
     { "len", offsetof(heed_push_desc, len.dtype), FAULT_U32, HEED_I32, HEED_E_DTYPE },
+    { "rows_scale", offsetof(heed_push_desc, rows.dtype), FAULT_U32, HEED_I8, HEED_E_NULL },
+    { "rows_scale", offsetof(heed_push_desc, rows_scale), FAULT_TENSOR, 2, HEED_E_DTYPE },
 };
 
 static const char *const named[] = {
@@ -175,6 +210,8 @@ static const char *const named[] = {
     "op=push cap=0 out=yes out_len=yes",
     "op=push cap=1 new=40 len=hostile head=hostile x_len=hostile out=yes",
     "op=push fill=bits len=short out=yes",
+    "op=push rows.t=i8 rows_scale.t=f16 x.t=bf16 new=40 len=short",
+    "op=push rows.t=i8 d=0 out_len=yes",
 };
 
 static heed_status check(heed_device *device, const void *desc, heed_report *report)
@@ -201,6 +238,8 @@ const struct fixed fixed_push = {
     .run = run,
     .desc_size = sizeof(heed_push_desc),
     .args_size = sizeof(heed_push_args),
+    .desc_least = offsetof(heed_push_desc, rows_scale),
+    .args_least = offsetof(heed_push_args, rows_scale),
     .arrays = arrays,
     .n_arrays = sizeof arrays / sizeof *arrays,
     .specs = specs,

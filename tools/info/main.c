@@ -4,6 +4,7 @@
  * heed-info: what this build of heed is, and what it finds on this machine.
  */
 #include "ask.h"
+#include "picture.h"
 #include "support.h"
 
 #include "common/cache.h"
@@ -136,7 +137,8 @@ static void print_table(const struct found *found)
 
 static int usage(FILE *to, int code)
 {
-    fprintf(to, "usage: heed-info [--support] [--json] [--wait SECONDS]\n"
+    fprintf(to, "usage: heed-info [--support|--mechanisms] [--json] [--wait SECONDS]\n"
+            "       heed-info --pattern NAME[:key=value,...]|list [--head N] [--svg]\n"
             "Prints heed's version, the backends compiled in, and every device with the reason\n"
             "why it cannot be used, or gives other bits than the reference, if so. Devices that\n"
             "are not the host's are opened for this, in a process of their own that may take so\n"
@@ -144,7 +146,11 @@ static int usage(FILE *to, int code)
             "nowhere), or \"heed\" in XDG_CACHE_HOME or ~/.cache.\n"
             "  --support  instead: which operation each device offers, in which element type and\n"
             "             with which promise about its bits, with the reason where it does not\n"
-            "  --json     the same as one object of JSON\n", WAIT);
+            "  --mechanisms  the same of the mechanisms of heed/mechanisms.h, in small cases\n"
+            "  --json     the same as one object of JSON\n"
+            "  --pattern  draws which keys the rows of a head (0) see under a mechanism of\n"
+            "             heed/mechanisms.h, as characters or as SVG; list: the names, and the\n"
+            "             numbers that each takes\n", WAIT);
     return code;
 }
 
@@ -157,7 +163,7 @@ static int seconds_of(const char *text)
     return *text != '\0' && *rest == '\0' && seconds > 0 && seconds <= 86400 ? (int)seconds : 0;
 }
 
-static int print_support(const heed_runtime_desc *desc, bool json)
+static int print_support(const heed_runtime_desc *desc, bool mechanisms, bool json)
 {
     heed_runtime *runtime = NULL;
     heed_report report = { .size = sizeof report };
@@ -167,38 +173,17 @@ static int print_support(const heed_runtime_desc *desc, bool json)
         text_failure("heed-info", "cannot create a runtime", status, &report);
         return EXIT_FAILED;
     }
-    support_print(runtime, json);
+    support_print(runtime, mechanisms, json);
     heed_runtime_destroy(runtime);
     return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
-int main(int argc, char **argv)
+static int print_devices(const heed_runtime_desc *desc, int seconds, bool json)
 {
-    char room[CACHE_ROOM];
-    const heed_runtime_desc desc = { .size = sizeof desc, .cache_dir = cache_folder(room) };
     struct found found = { 0 };
     heed_report report = { .size = sizeof report };
-    heed_status status;
-    bool json = false, support = false;
-    int seconds = WAIT;
+    const heed_status status = ask_devices(desc, seconds, &found, &report);
 
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
-            json = true;
-        } else if (strcmp(argv[i], "--support") == 0) {
-            support = true;
-        } else if (strcmp(argv[i], "--wait") == 0 && i + 1 < argc && seconds_of(argv[i + 1]) > 0) {
-            seconds = seconds_of(argv[++i]);
-        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            return usage(stdout, EXIT_DONE);
-        } else {
-            fprintf(stderr, "heed-info: unknown argument \"%s\" (see --help)\n", argv[i]);
-            return EXIT_USAGE;
-        }
-    }
-    if (support)
-        return print_support(&desc, json);
-    status = ask_devices(&desc, seconds, &found, &report);
     if (status < 0)
         text_failure("heed-info", "cannot describe the devices", status, &report);
     else if (json)
@@ -207,4 +192,70 @@ int main(int argc, char **argv)
         print_table(&found);
     free(found.devices);
     return status < 0 || fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int print_pattern(const char *pattern, int head, bool svg)
+{
+    if (strcmp(pattern, "list") != 0)
+        return picture_print(pattern, head, svg);
+    picture_list(stdout);
+    return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+struct asked {
+    const char *pattern;                /* NULL: none */
+    int seconds, head;
+    bool json, support, mechanisms, svg, help;
+};
+
+/* False: a line is on stderr. */
+static bool read_arguments(int argc, char **argv, struct asked *asked)
+{
+    int64_t head;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            asked->json = true;
+        } else if (strcmp(argv[i], "--support") == 0) {
+            asked->support = true;
+        } else if (strcmp(argv[i], "--mechanisms") == 0) {
+            asked->support = asked->mechanisms = true;
+        } else if (strcmp(argv[i], "--svg") == 0) {
+            asked->svg = true;
+        } else if (strcmp(argv[i], "--wait") == 0 && i + 1 < argc && seconds_of(argv[i + 1]) > 0) {
+            asked->seconds = seconds_of(argv[++i]);
+        } else if (strcmp(argv[i], "--pattern") == 0 && i + 1 < argc) {
+            asked->pattern = argv[++i];
+        } else if (strcmp(argv[i], "--head") == 0 && i + 1 < argc &&
+                   text_integer(argv[i + 1], 0, 1023, &head)) {
+            asked->head = (int)head;
+            i++;
+        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            asked->help = true;
+        } else {
+            fprintf(stderr, "heed-info: unknown argument \"%s\" (see --help)\n", argv[i]);
+            return false;
+        }
+    }
+    if (!asked->help && asked->pattern == NULL && (asked->svg || asked->head > 0)) {
+        fprintf(stderr, "heed-info: --svg and --head go with --pattern (see --help)\n");
+        return false;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    char room[CACHE_ROOM];
+    const heed_runtime_desc desc = { .size = sizeof desc, .cache_dir = cache_folder(room) };
+    struct asked asked = { .seconds = WAIT };
+
+    if (!read_arguments(argc, argv, &asked))
+        return EXIT_USAGE;
+    if (asked.help)
+        return usage(stdout, EXIT_DONE);
+    if (asked.pattern != NULL)
+        return print_pattern(asked.pattern, asked.head, asked.svg);
+    return asked.support ? print_support(&desc, asked.mechanisms, asked.json)
+                         : print_devices(&desc, asked.seconds, asked.json);
 }

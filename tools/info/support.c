@@ -2,11 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The answers are those of the operations' own checks to tiny descriptors. An operation is a row of
- * a table here.
+ * a table here, a mechanism a row of that of the patterns, with the numbers of its picture.
  */
 #include "support.h"
 
 #include "common/text.h"
+#include "patterns/pattern.h"
 
 #include <heed/attn.h>
 #include <heed/memory.h>
@@ -147,6 +148,51 @@ static const struct operation {
 };
 enum { N_OPERATIONS = sizeof operations / sizeof *operations };
 
+static heed_status mechanism_ask(uint32_t index, heed_device *device, uint32_t dtype,
+                                 uint32_t promise, heed_report *report)
+{
+    struct pattern_choice choice;
+    struct pattern pattern;
+    heed_status status;
+
+    if (!pattern_parse(pattern_name(index), PATTERN_OF_PICTURE, &choice, report->message,
+                       sizeof report->message))
+        return report->status = HEED_E_INTERNAL;
+    choice.dtype = dtype;
+    status = pattern_make(&choice, &pattern, report);
+    if (status < 0)
+        return status;
+    pattern.m.desc.numerics = promise;
+    status = heed_attn_check(device, &pattern.m.desc, report);
+    pattern_free(&pattern);
+    return status;
+}
+
+/* Rows of a table: operations, or mechanisms. */
+struct subject {
+    const char *kind;
+    int width;                          /* of the first column */
+    const char *(*name)(uint32_t index); /* NULL behind the last one */
+    heed_status (*ask)(uint32_t index, heed_device *, uint32_t dtype, uint32_t promise,
+                       heed_report *);
+};
+
+static const char *operation_name(uint32_t index)
+{
+    return index < N_OPERATIONS ? operations[index].name : NULL;
+}
+
+static heed_status operation_ask(uint32_t index, heed_device *device, uint32_t dtype,
+                                 uint32_t promise, heed_report *report)
+{
+    return operations[index].ask(device, dtype, promise, report);
+}
+
+static const struct subject subjects[] = {
+    { "operation", 9, operation_name, operation_ask },
+    { "mechanism", 19, pattern_name, mechanism_ask },
+};
+
 /* ---- table ------------------------------------------------------------------ */
 
 struct reasons {
@@ -168,30 +214,30 @@ static int reason_number(struct reasons *reasons, const heed_report *report)
     return reasons->count;
 }
 
-static void row_print(const struct operation *op, heed_device *device, const char *name,
-                      const struct value *dtype, struct reasons *reasons)
+static void row_print(const struct subject *of, uint32_t index, heed_device *device,
+                      const char *name, const struct value *dtype, struct reasons *reasons)
 {
-    printf("%-9s  %-*s  %-5s", op->name, NAME, name, dtype->name);
+    printf("%-*s  %-*s  %-5s", of->width, of->name(index), NAME, name, dtype->name);
     for (int i = 0; i < N_NUMERICS; i++) {
         heed_report report = { .size = sizeof report };
         char cell[16] = "yes";
 
-        if (op->ask(device, dtype->value, numerics[i].value, &report) < 0)
+        if (of->ask(index, device, dtype->value, numerics[i].value, &report) < 0)
             snprintf(cell, sizeof cell, "no [%d]", reason_number(reasons, &report));
         printf("  %-7s", cell);
     }
     putchar('\n');
 }
 
-static void table_print(const heed_runtime *runtime)
+static void table_print(const struct subject *of, const heed_runtime *runtime)
 {
     struct reasons reasons = { .count = 0 };
 
-    printf("%-9s  %-*s  %-5s", "operation", NAME, "device", "dtype");
+    printf("%-*s  %-*s  %-5s", of->width, of->kind, NAME, "device", "dtype");
     for (int i = 0; i < N_NUMERICS; i++)
         printf("  %-7s", numerics[i].name);
     putchar('\n');
-    for (int op = 0; op < N_OPERATIONS; op++) {
+    for (uint32_t index = 0; of->name(index) != NULL; index++) {
         for (uint32_t d = 0; d < heed_device_count(runtime); d++) {
             heed_device *device = heed_device_get(runtime, d);
             heed_device_props props = { .size = sizeof props };
@@ -199,7 +245,7 @@ static void table_print(const heed_runtime *runtime)
             if (heed_device_info(device, &props) < 0)
                 continue;
             for (int t = 0; t < N_DTYPES; t++)
-                row_print(&operations[op], device, props.name, &dtypes[t], &reasons);
+                row_print(of, index, device, props.name, &dtypes[t], &reasons);
         }
     }
     for (int i = 0; i < reasons.count; i++)
@@ -208,14 +254,14 @@ static void table_print(const heed_runtime *runtime)
 
 /* ---- JSON ------------------------------------------------------------------- */
 
-static void cell_json(const struct operation *op, heed_device *device, const char *name, int dtype,
-                      int promise)
+static void cell_json(const struct subject *of, uint32_t index, heed_device *device,
+                      const char *name, int dtype, int promise)
 {
     heed_report report = { .size = sizeof report };
     const heed_status status =
-        op->ask(device, dtypes[dtype].value, numerics[promise].value, &report);
+        of->ask(index, device, dtypes[dtype].value, numerics[promise].value, &report);
 
-    printf("{\"operation\":\"%s\",\"device\":", op->name);
+    printf("{\"%s\":\"%s\",\"device\":", of->kind, of->name(index));
     text_json_string(stdout, name);
     printf(",\"dtype\":\"%s\",\"numerics\":\"%s\",\"supported\":%s,\"status\":\"%s\",\"reason\":",
            dtypes[dtype].name, numerics[promise].name, status >= 0 ? "true" : "false",
@@ -224,12 +270,12 @@ static void cell_json(const struct operation *op, heed_device *device, const cha
     putchar('}');
 }
 
-static void json_print(const heed_runtime *runtime)
+static void json_print(const struct subject *of, const heed_runtime *runtime)
 {
     const char *comma = "";
 
     printf("{\"support\":[");
-    for (int op = 0; op < N_OPERATIONS; op++) {
+    for (uint32_t index = 0; of->name(index) != NULL; index++) {
         for (uint32_t d = 0; d < heed_device_count(runtime); d++) {
             heed_device *device = heed_device_get(runtime, d);
             heed_device_props props = { .size = sizeof props };
@@ -238,7 +284,7 @@ static void json_print(const heed_runtime *runtime)
                 continue;
             for (int i = 0; i < N_DTYPES * N_NUMERICS; i++) {
                 fputs(comma, stdout);
-                cell_json(&operations[op], device, props.name, i / N_NUMERICS, i % N_NUMERICS);
+                cell_json(of, index, device, props.name, i / N_NUMERICS, i % N_NUMERICS);
                 comma = ",";
             }
         }
@@ -246,10 +292,12 @@ static void json_print(const heed_runtime *runtime)
     printf("]}\n");
 }
 
-void support_print(const heed_runtime *runtime, bool json)
+void support_print(const heed_runtime *runtime, bool mechanisms, bool json)
 {
+    const struct subject *const of = &subjects[mechanisms];
+
     if (json)
-        json_print(runtime);
+        json_print(of, runtime);
     else
-        table_print(runtime);
+        table_print(of, runtime);
 }

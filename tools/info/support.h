@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * heed-info --support: which operation works on which device, in which element type and with which
- * promise about its bits.
+ * heed-info --support and --mechanisms: which operation, or mechanism, works on which device, in
+ * which element type and with which promise about its bits.
  */
 #ifndef HEED_TOOLS_INFO_SUPPORT_H
 #define HEED_TOOLS_INFO_SUPPORT_H
@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
-void support_print(const heed_runtime *, bool json);
+/* mechanisms: those of heed/mechanisms.h by name, in place of the operations. */
+void support_print(const heed_runtime *, bool mechanisms, bool json);
 
 #endif

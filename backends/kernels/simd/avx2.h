@@ -274,4 +274,13 @@ HK_INLINE void hkv_store_bf16(hk_u16 *p, hk_vec a)
                                            _mm256_extracti128_si256(wide, 1)), 0x7fc0);
 }
 
+HK_INLINE void hkv_store_i8(hk_i8 *p, hk_vec a)
+{
+    const __m256i words = _mm256_cvtps_epi32(a);
+    const __m128i halves =
+        _mm_packs_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+
+    _mm_storel_epi64((__m128i *)(void *)p, _mm_packs_epi16(halves, halves));
+}
+
 #endif

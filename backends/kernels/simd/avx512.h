@@ -320,4 +320,9 @@ HK_INLINE void hkv_store_bf16(hk_u16 *p, hk_vec a)
     hk_store_halves(p, a, _mm512_cvtepi32_epi16(wide), 0x7fc0);
 }
 
+HK_INLINE void hkv_store_i8(hk_i8 *p, hk_vec a)
+{
+    _mm_storeu_si128((__m128i *)(void *)p, _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(a)));
+}
+
 #endif

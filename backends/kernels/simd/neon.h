@@ -234,4 +234,13 @@ HK_INLINE void hkv_store_bf16(hk_u16 *p, hk_vec a)
     hk_store_halves(p, a, vshrn_n_u32(vaddq_u32(word, half), 16), 0x7fc0);
 }
 
+HK_INLINE void hkv_store_i8(hk_i8 *p, hk_vec a)
+{
+    const int16x4_t halves = vmovn_s32(vcvtq_s32_f32(a));
+    const int8x8_t bytes = vmovn_s16(vcombine_s16(halves, halves));
+    const uint32_t word = vget_lane_u32(vreinterpret_u32_s8(bytes), 0);
+
+    memcpy(p, &word, sizeof word);
+}
+
 #endif

@@ -222,4 +222,6 @@ HK_FN ushort16 hkv_to_bf16(hk_vec a)
 #define hkv_store_f16(p, a) vstore16(hkv_to_f16(a), 0, p)
 #define hkv_store_bf16(p, a) vstore16(hkv_to_bf16(a), 0, p)
 
+#define hkv_store_i8(p, a) vstore16(convert_char16(convert_int16(a)), 0, p)
+
 #endif

@@ -90,6 +90,9 @@ HK_INLINE void hkv_join_pairs(hk_vec *a) { (void)a; }
 #define hkv_store_f16(p, a) ((void)(*(p) = hk_to_f16(a)))
 #define hkv_store_bf16(p, a) ((void)(*(p) = hk_to_bf16(hk_add(a, 0.0f))))
 
+/* Integers of [-127, 127]. */
+#define hkv_store_i8(p, a) ((void)(*(p) = (hk_i8)(hk_i32)(a)))
+
 /* Transposes channels t .. t + HKV_PACK - 1 of HKV_PACK rows into out[channel][row]; pitch: floats
  * from channel to channel. Halves and bytes are widened, bytes times the scale of their row; their
  * channels are HKV_PACK_F16, HKV_PACK_BF16 and HKV_PACK_I8. */

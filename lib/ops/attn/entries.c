@@ -172,12 +172,8 @@ heed_status heed_entries_walk(const struct heed_entries *e)
     heed_status status;
     size_t bytes;
 
-    if (!e->site->use->entry)
+    if (!e->site->use->entry || heed_slots_empty(aux))
         return HEED_OK;
-    for (int i = 0; i < 6; i++) {
-        if (aux->shape[i] == 0)
-            return HEED_OK;
-    }
     if (!base)
         return heed_report_fill(e->report, HEED_E_NULL, heed_site_path(e->site, path), 0, 0,
                                 "slot %u is not bound", (unsigned)aux->slot);

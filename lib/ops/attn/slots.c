@@ -14,6 +14,15 @@ const void *heed_slots_base(const struct heed_aux *aux, const void *const *slots
     return slots ? slots[aux->slot - 1] : NULL;
 }
 
+bool heed_slots_empty(const struct heed_aux *aux)
+{
+    for (int i = 0; i < 6; i++) {
+        if (aux->shape[i] == 0)
+            return true;
+    }
+    return false;
+}
+
 int64_t heed_slots_get(const struct heed_aux *aux, const void *base, const int64_t index[6])
 {
     int64_t offset = 0;

@@ -12,6 +12,8 @@
 /* Address of element [0,...,0]: the plan's copy, else slots[slot - 1] (slots NULL: none). NULL:
  * absent. */
 const void *heed_slots_base(const struct heed_aux *, const void *const *slots);
+/* Has the array no entry? Its memory may be NULL then. */
+bool heed_slots_empty(const struct heed_aux *);
 /* An entry of an integer array. */
 int64_t heed_slots_get(const struct heed_aux *, const void *base, const int64_t index[6]);
 /* Fills index[0..2] with the batch coordinates of an item. */

@@ -187,7 +187,7 @@ static heed_status bound_check(const struct heed_look *l, uint32_t source, heed_
                           site->aux != &attn->sources[site->source].mask;
         char path[HEED_SITE_PATH];
 
-        if ((!own && !last) || site->level == HEED_LEVEL_BIAS || site->aux->shape[5] == 0 ||
+        if ((!own && !last) || site->level == HEED_LEVEL_BIAS || heed_slots_empty(site->aux) ||
             heed_slots_base(site->aux, l->slots))
             continue;
         return heed_report_fill(report, HEED_E_NULL, "slots", site->aux->slot, 0,
