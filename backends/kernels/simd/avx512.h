@@ -221,31 +221,25 @@ HK_INLINE void hk_columns_second(const float *const *rows, hk_i64 t, __m512i out
 }
 
 /* Two channels are a word, whose transposition costs half as much as theirs. Even and odd rows
- * apart, a channel's halves come together with a shift. They are widened on their way back from
- * where the floats will be, which costs no shuffle. */
+ * apart, a channel's halves come together with a shift. */
 #define HKV_PACK_F16 16
 HK_INLINE void hkv_pack_f16(const hk_u16 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
 {
     const __mmask32 odd = 0xaaaaaaaau;
     __m512i a[4], b[4];
-    int i, c;
+    int i;
 
     hk_columns_second((const float *const *)rows, t / 2, a);
     hk_columns_second((const float *const *)rows + 1, t / 2, b);
     HK_UNROLL
     for (i = 0; i < 4; i++) {
-        _mm512_storeu_si512(out + 2 * i * pitch,
-                            _mm512_mask_mov_epi16(a[i], odd, _mm512_slli_epi32(b[i], 16)));
-        _mm512_storeu_si512(out + (2 * i + 1) * pitch,
-                            _mm512_mask_mov_epi16(_mm512_srli_epi32(a[i], 16), odd, b[i]));
-    }
-    HK_UNROLL
-    for (c = 0; c < 8; c++) {
-        const hk_u16 *halves = (const hk_u16 *)(const void *)(out + c * pitch);
-        const hk_vec first = hkv_load_f16(halves), second = hkv_load_f16(halves + 16);
+        const __m512i e = _mm512_mask_mov_epi16(a[i], odd, _mm512_slli_epi32(b[i], 16));
+        const __m512i f = _mm512_mask_mov_epi16(_mm512_srli_epi32(a[i], 16), odd, b[i]);
 
-        hkv_store(out + c * pitch, first);
-        hkv_store(out + (c + 8) * pitch, second);
+        hkv_store(out + 2 * i * pitch, _mm512_cvtph_ps(_mm512_castsi512_si256(e)));
+        hkv_store(out + (2 * i + 8) * pitch, _mm512_cvtph_ps(_mm512_extracti64x4_epi64(e, 1)));
+        hkv_store(out + (2 * i + 1) * pitch, _mm512_cvtph_ps(_mm512_castsi512_si256(f)));
+        hkv_store(out + (2 * i + 9) * pitch, _mm512_cvtph_ps(_mm512_extracti64x4_epi64(f, 1)));
     }
 }
 
