@@ -22,7 +22,13 @@ typedef ushort hk_u16;
 #define HK_LOCAL __local
 #define HK_FN static inline
 #define HK_INLINE __attribute__((always_inline)) static inline
+/* PoCL 3.1 keeps the number of a thread in variables of the program: a function that is not inlined
+ * may read there what another group, on another processor, has just written. */
+#if HK_PROCESSOR && HK_THREADS > 1
+#define HK_NOINLINE static inline
+#else
 #define HK_NOINLINE __attribute__((noinline)) static
+#endif
 /* A part of the work between two barriers. On processors not inlined: what an thread keeps beyond a
  * barrier must then lie in memory, for PoCL 3.1 makes wrong code, or falls over, when it meets sums
  * that live in registers across barriers. */
