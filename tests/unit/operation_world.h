@@ -174,7 +174,7 @@ static void world_close(void)
                           HEED_OK,                                                                 \
                       "%s: %s: %s", world_name(), world.why.field, world.why.message);             \
     }                                                                                              \
-    static inline void op##_run(const struct op##_call *call)                                      \
+    static inline CK_ATTRIBUTE_UNUSED void op##_run(const struct op##_call *call)                  \
     {                                                                                              \
         heed_plan *plan = op##_plan(call);                                                         \
                                                                                                    \
