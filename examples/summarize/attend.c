@@ -4,7 +4,7 @@
  * The scheme. Salience follows the top-down scheme of Pang et al. 2023 (section 2)
  * without weights:
  *
- *   local    windowed attention of the sentences among themselves
+ *   local    attention of the sentences among themselves: in windows, or as asked (encoder.c)
  *   pool     mean of the local vectors of each segment
  *   global   full attention of the segments among themselves
  *   return   sentences look at the segments and take the document's topics back
@@ -21,10 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    LOCAL_REACH = 24,              /* sentences to each side */
-    BLOCK_ROWS = 2048              /* sentences on the device at a time, if segments allow */
-};
+enum { BLOCK_ROWS = 2048 };        /* sentences on the device at a time, if segments allow */
 
 /* ---- rows on the host ---------------------------------------------------- */
 
@@ -124,13 +121,13 @@ static bool state_create(struct attend *a, struct state *s, const struct documen
             most = b.rows;
     }
     s->block_rows = most;
-    most += (most < s->views.n) * 2 * LOCAL_REACH;
+    most += (most < s->views.n) * 2 * encoder_reach(a);
     s->views.query = malloc(((size_t)s->views.n + 1) * VECTOR_WIDTH * sizeof(float));
     s->rows = malloc((size_t)most * VECTOR_WIDTH * sizeof(float));
     if (!s->views.query || !s->rows)
         goto no_memory;
     return matrix_create(a, &s->x, most, VECTOR_WIDTH, why) &&
-           matrix_create(a, &s->y, s->block_rows, VECTOR_WIDTH, why) &&
+           matrix_create(a, &s->y, most, VECTOR_WIDTH, why) &&
            matrix_create(a, &s->pooled, s->n_segments, VECTOR_WIDTH, why) &&
            matrix_create(a, &s->topics, s->n_segments, VECTOR_WIDTH, why);
 no_memory:
@@ -170,23 +167,40 @@ static bool load(struct attend *a, const struct state *s, int64_t at, int64_t ro
 
 /* ---- the scheme ---------------------------------------------------------- */
 
+/* Which sentences the block's rows, from row `first` of x on, gave most weight to. x is on the host
+ * still. */
+static bool tell_looks(struct attend *a, const struct state *s, const struct block *b,
+                       int64_t first, int64_t rows, struct failure *why)
+{
+    int64_t(*const best)[LOOKS] = malloc((size_t)b->rows * sizeof(*best));
+    bool good;
+
+    if (!best) {
+        snprintf(why->text, sizeof(why->text), "not enough memory for what sentences look at");
+        return false;
+    }
+    good = encoder_look(a, s->rows, rows, b->row - first, b->rows, best, why);
+    for (int64_t i = 0; good && i < b->rows; i++) {
+        for (int k = 0; k < LOOKS; k++)
+            a->looks[s->kept[b->row + i]][k] = best[i][k] < 0 ? -1 : s->kept[first + best[i][k]];
+    }
+    free(best);
+    return good;
+}
+
 /* local: every sentence of the block takes in its neighbours. */
 static bool look_around(struct attend *a, const struct state *s, const struct block *b,
-                        const struct matrix *local, struct failure *why)
+                        struct matrix *local, struct failure *why)
 {
-    const int64_t before = b->row < LOCAL_REACH ? b->row : LOCAL_REACH;
-    const int64_t end = b->row + b->rows + LOCAL_REACH;
+    const int64_t reach = encoder_reach(a), before = b->row < reach ? b->row : reach;
+    const int64_t end = b->row + b->rows + reach;
     const int64_t first = b->row - before;
     const int64_t rows = (end < s->views.n ? end : s->views.n) - first;
-    const struct matrix x = matrix_rows(s->x, 0, rows);
-    const struct attention step = {
-        .name = "local attention", .q = matrix_rows(x, before, b->rows), .o = *local,
-        .keys = { { .k = x, .v = x, .term = { .kind = HEED_TERM_WINDOW, .left = LOCAL_REACH,
-                                              .right = LOCAL_REACH } } },
-        .n_keys = 1, .scale = SHARPNESS, .q_pos0 = before
-    };
+    const struct matrix x = matrix_rows(s->x, 0, rows), y = matrix_rows(s->y, 0, rows);
 
-    return load(a, s, first, rows, why) && call_attention(a, &step, why);
+    *local = matrix_rows(y, before, b->rows);
+    return load(a, s, first, rows, why) && encoder_run(a, &x, &y, why) &&
+           (!a->looks || tell_looks(a, s, b, first, rows, why));
 }
 
 /* pool: the means of the block's segments. */
@@ -217,7 +231,6 @@ static bool take_blocks(struct attend *a, const struct state *s, struct failure 
         struct matrix local;
 
         b = block_at(s, i);
-        local = matrix_rows(s->y, 0, b.rows);
         if (!look_around(a, s, &b, &local, why) || !pool_segments(a, s, &b, &local, why) ||
             !matrix_read(a, s->views.query + b.row * VECTOR_WIDTH, &local, why))
             return false;
@@ -276,6 +289,11 @@ static bool take_back(struct attend *a, const struct state *s, struct failure *w
     return true;
 }
 
+void attend_tell_looks(struct attend *a, int64_t (*looks)[LOOKS])
+{
+    a->looks = looks;
+}
+
 bool attend_mass(struct attend *a, const struct document *doc, const struct vectors *v,
                  attend_progress *progress, void *context, float *mass, struct failure *why)
 {
@@ -284,8 +302,11 @@ bool attend_mass(struct attend *a, const struct document *doc, const struct vect
     float *received = NULL;
     bool good = false;
 
-    for (int64_t i = 0; i < doc->n; i++)
+    for (int64_t i = 0; i < doc->n; i++) {
         mass[i] = 0;
+        for (int k = 0; a->looks && k < LOOKS; k++)
+            a->looks[i][k] = -1;
+    }
     if (v->row[v->n] == 0)               /* no sentence has a vector */
         return true;
     if (!state_create(a, &s, doc, v, why) || !take_blocks(a, &s, why) ||

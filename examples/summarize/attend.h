@@ -19,6 +19,8 @@ struct attend {
     heed_device_props props;
     heed_report report;            /* of the last call */
     struct limits limits;
+    const struct encoder *encoder; /* NULL: the first one */
+    int64_t (*looks)[LOOKS];       /* NULL: nobody asks */
 };
 
 /* ---- calls.c: matrices and calls ------------------------------------------ */
@@ -99,6 +101,20 @@ bool ring_clear(struct attend *a, const struct ring *r, struct failure *why);
 /* What falls out goes to `out`, unless that is absent. */
 bool call_push(struct attend *a, const struct ring *r, const struct matrix *x,
                const struct matrix *out, struct failure *why);
+
+/* ---- encoder.c: how sentences look around ----------------------------------- */
+
+/* Sentences on each side that a block needs besides its own. */
+int64_t encoder_reach(const struct attend *a);
+
+/* Row i of y is what row i of x takes in of the others. */
+bool encoder_run(struct attend *a, const struct matrix *x, const struct matrix *y,
+                 struct failure *why);
+
+/* The rows that rows first .. first + count - 1 of x, [n], give most weight to, themselves
+ * excepted; -1: there are no more. */
+bool encoder_look(struct attend *a, const float *x, int64_t n, int64_t first, int64_t count,
+                  int64_t (*best)[LOOKS], struct failure *why);
 
 /* ---- memory.c: what is near, and what is far in few rows ------------------- */
 

@@ -88,6 +88,12 @@ static void put_sentence(FILE *to, const struct report *r, int64_t i, int64_t be
                 r->summary->chosen[i] && !cut && summary_names_speaker(doc, i, before)
                 ? "true" : "false");
     }
+    if (r->looks) {
+        fputs("\"looks_at\": [", to);
+        for (int k = 0; k < LOOKS && r->looks[i][k] >= 0; k++)
+            fprintf(to, "%s%lld", k > 0 ? ", " : "", (long long)r->looks[i][k]);
+        fputs("], ", to);
+    }
     fputs("\"text\": \"", to);
     put_range(to, doc->text, s->begin, end);
     fputs(cut && end < s->end ? "\xE2\x80\xA6\"}" : "\"}", to);

@@ -22,22 +22,40 @@ enum {
 };
 
 static const char help_text[] =
-    "usage: heed-summarize [--words N] [--device NAME] [--json] [--explain] FILE|-\n"
+    "usage: heed-summarize [--words N] [--device NAME] [--attention NAME] [--json]\n"
+    "                      [--explain] FILE|-\n"
     "\n"
     "Prints the sentences of FILE (UTF-8 text; - is standard input) that say most.\n"
     "\n"
     "  --words N      at most N words, 1 to 1000000; default 200\n"
     "  --device NAME  where heed computes: cpu (default), cpu:avx2, cpu:scalar,\n"
     "                 reference, ...; heed-info lists them\n"
+    "  --attention NAME\n"
+    "                 which others a sentence sees at first, in parts of about 2048\n"
+    "                 sentences; default window\n"
     "  --json         one JSON object with offsets and scores\n"
-    "  --explain      also list every sentence with its segment and score\n"
+    "  --explain      also list every sentence with its segment and score, and those that\n"
+    "                 it gives most weight to\n"
     "  --help         this text\n"
+    "\n"
+    "Attention, by name, and what a sentence sees:\n";
+static const char help_end[] =
     "\n"
     "Exit status: 0 done, 1 out of memory or a failing device or output, 2 wrong usage\n"
     "or a file that cannot be read.\n";
 
+static void print_help(void)
+{
+    const char *what = NULL, *name;
+
+    fputs(help_text, stdout);
+    for (size_t i = 0; (name = encoder_name(i, &what)) != NULL; i++)
+        printf("  %-12s %s\n", name, what);
+    fputs(help_end, stdout);
+}
+
 struct options {
-    const char *file, *device;
+    const char *file, *device, *attention;
     int64_t words;
     bool json, explain, help;
 };
@@ -125,6 +143,8 @@ static int parse(struct options *o, int argc, char **argv)
             if (!*value)
                 return complain(EXIT_USAGE, "--device takes a name, such as cpu", NULL);
             o->device = value;
+        } else if ((value = value_of("--attention", argc, argv, &i)) != NULL) {
+            o->attention = value;
         } else {
             return complain(EXIT_USAGE, "unknown option (try --help)", word);
         }
@@ -199,6 +219,7 @@ struct work {
     struct summary summary;
     struct attend *attend;
     float *mass, *score;
+    int64_t (*looks)[LOOKS];
 };
 
 static int analyse(struct work *w, const struct options *o, const char *text, size_t size)
@@ -211,12 +232,15 @@ static int analyse(struct work *w, const struct options *o, const char *text, si
         return complain(EXIT_FAILURE, "not enough memory", NULL);
     w->mass = calloc((size_t)w->doc.n + 1, sizeof(*w->mass));
     w->score = calloc((size_t)w->doc.n + 1, sizeof(*w->score));
-    if (!w->mass || !w->score)
+    w->looks = o->explain ? malloc(((size_t)w->doc.n + 1) * sizeof(*w->looks)) : NULL;
+    if (!w->mass || !w->score || (o->explain && !w->looks))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
     w->attend = attend_open(o->device, &why);
-    if (!w->attend || !attend_mass(w->attend, &w->doc, &w->vectors,
-                                   bar && w->doc.n >= LONG_INPUT ? show_progress : NULL, NULL,
-                                   w->mass, &why))
+    if (w->attend)
+        attend_tell_looks(w->attend, w->looks);
+    if (!w->attend || !attend_look_by(w->attend, o->attention, &why) ||
+        !attend_mass(w->attend, &w->doc, &w->vectors,
+                     bar && w->doc.n >= LONG_INPUT ? show_progress : NULL, NULL, w->mass, &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
     salience_score(&w->doc, &w->vectors, w->mass, w->score);
     if (!summary_choose(&w->summary, w->attend, &w->doc, &w->vectors, w->score, o->words, &why))
@@ -228,6 +252,7 @@ static int print(const struct work *w, const struct options *o, size_t bad)
 {
     const struct report report = {
         .doc = &w->doc, .summary = &w->summary, .mass = w->mass, .score = w->score,
+        .looks = (const int64_t(*)[LOOKS])w->looks,
         .file = o->file, .device = attend_device(w->attend), .budget = o->words,
         .bad_bytes = bad, .all = o->explain
     };
@@ -248,7 +273,7 @@ static int print(const struct work *w, const struct options *o, size_t bad)
 
 int main(int argc, char **argv)
 {
-    struct options o = { .words = 200 };
+    struct options o = { .words = 200, .attention = "window" };
     struct work w = { .attend = NULL };
     char *text = NULL;
     size_t size = 0, bad = 0;
@@ -257,7 +282,7 @@ int main(int argc, char **argv)
     if (status != 0)
         return status;
     if (o.help) {
-        fputs(help_text, stdout);
+        print_help();
         return 0;
     }
     status = read_text(o.file, &text, &size);
@@ -277,6 +302,7 @@ int main(int argc, char **argv)
     document_finish(&w.doc);
     free(w.mass);
     free(w.score);
+    free(w.looks);
     free(text);
     return status;
 }

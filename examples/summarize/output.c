@@ -150,18 +150,29 @@ static void put_start(FILE *to, const struct document *doc, const struct sentenc
     }
 }
 
+/* The sentences that sentence i gives most weight to, in 20 columns or more. */
+static void put_looks(FILE *to, const struct report *r, int64_t i)
+{
+    int used = 0;
+
+    for (int k = 0; k < LOOKS && r->looks && r->looks[i][k] >= 0; k++)
+        used += fprintf(to, "%s%lld", k > 0 ? " " : "", (long long)r->looks[i][k] + 1);
+    fprintf(to, "%*s  ", used < 20 ? 20 - used : 0, "");
+}
+
 void output_table(FILE *to, const struct report *r)
 {
     const struct document *const doc = r->doc;
 
-    fprintf(to, "  %8s %8s %6s %9s %9s  %s\n", "sentence", "segment", "words", "mass", "score",
-            "text");
+    fprintf(to, "  %8s %8s %6s %9s %9s  %-20s  %s\n", "sentence", "segment", "words", "mass",
+            "score", "looks at", "text");
     for (int64_t i = 0; i < doc->n; i++) {
         const struct sentence *const s = &doc->sentences[i];
 
         fprintf(to, "%c %8lld %8lld %6lld %9.4f %9.4f  ", r->summary->chosen[i] ? '*' : ' ',
                 (long long)i + 1, (long long)s->segment + 1, (long long)s->words,
                 (double)r->mass[i], (double)r->score[i]);
+        put_looks(to, r, i);
         put_start(to, doc, s);
         fputc('\n', to);
     }

@@ -103,6 +103,8 @@ struct failure {
     bool usage;
 };
 
+enum { LOOKS = 3 };                    /* sentences that a sentence is said to look at */
+
 struct attend *attend_open(const char *device, struct failure *why);
 void attend_close(struct attend *a);
 const char *attend_device(const struct attend *a);
@@ -115,6 +117,15 @@ struct limits {
 };
 
 struct limits *attend_limits(struct attend *a);
+
+/* How sentences look around; false: there is no such attention. */
+bool attend_look_by(struct attend *a, const char *name, struct failure *why);
+/* Name `index` of those, and what sentences see; NULL behind the last one. */
+const char *encoder_name(size_t index, const char **what);
+
+/* Has attend_mass() write the sentences that each one gives most weight to, -1 where there are no
+ * more: [doc->n]. */
+void attend_tell_looks(struct attend *a, int64_t (*looks)[LOOKS]);
 
 /* Attention mass each sentence receives from the whole document, [doc->n]. */
 bool attend_mass(struct attend *a, const struct document *doc, const struct vectors *v,
@@ -151,6 +162,7 @@ struct report {
     const struct document *doc;
     const struct summary *summary;
     const float *mass, *score;
+    const int64_t (*looks)[LOOKS];     /* NULL: not told */
     const char *file, *device;
     int64_t budget;
     size_t bad_bytes;

@@ -19,6 +19,82 @@ TEST(an_unknown_device_is_a_usage_error_with_a_reason)
     ck_assert_ptr_nonnull(strstr(why.text, "HEED_E_NOT_FOUND"));
 }
 
+TEST(an_unknown_attention_is_a_usage_error)
+{
+    struct failure why = { .usage = false };
+    struct attend *const a = attend_open(NULL, &why);
+
+    ck_assert_ptr_nonnull(a);
+    ck_assert(!attend_look_by(a, "no such attention", &why));
+    ck_assert(why.usage);
+    attend_close(a);
+}
+
+/* ---- attention by name --------------------------------------------------- */
+
+enum { SENTENCES = 2400, FEW = 120, NAMES = 6 };    /* more than one block, and one */
+
+/* What a document's sentences look at, and their mass, by an attention and a device. */
+static void look(const char *device, const char *name, int sentences, float mass[SENTENCES],
+                 int64_t looks[SENTENCES][LOOKS])
+{
+    struct job job = { .attend = NULL };
+    struct failure why = { .usage = false };
+    char *const text = subjects(sentences);
+
+    job.attend = attend_open(device, &why);
+    ck_assert_ptr_nonnull(job.attend);
+    ck_assert(attend_look_by(job.attend, name, &why));
+    attend_tell_looks(job.attend, looks);
+    ck_assert(document_split(&job.doc, text, strlen(text)));
+    ck_assert_int_eq(job.doc.n, sentences);
+    ck_assert(vectors_build(&job.vectors, &job.doc) && document_segment(&job.doc, &job.vectors));
+    ck_assert_msg(attend_mass(job.attend, &job.doc, &job.vectors, NULL, NULL, mass, &why), "%s",
+                  why.text);
+    job_finish(&job);
+    free(text);
+}
+
+TEST(every_attention_has_the_bits_of_the_reference)
+{
+    static float mass[SENTENCES], wanted[SENTENCES];
+    static int64_t looks[SENTENCES][LOOKS];
+    const char *what = NULL, *name;
+
+    for (size_t i = 0; (name = encoder_name(i, &what)) != NULL; i++) {
+        look("reference", name, FEW, wanted, looks);
+        look("cpu", name, FEW, mass, looks);
+        ck_assert_msg(memcmp(mass, wanted, FEW * sizeof(*mass)) == 0, "%s: other bits", name);
+    }
+}
+
+/* Sentences farther away than the pattern allows are never looked at. Every sentence has a vector,
+ * so rows are sentences. */
+LOOP_TEST(sentences_look_where_their_attention_lets_them, NAMES)
+{
+    static const int64_t farthest[NAMES] = { 24, SENTENCES, SENTENCES, 96, 31, SENTENCES };
+    static float mass[SENTENCES];
+    static int64_t looks[SENTENCES][LOOKS];
+    const char *what = NULL, *const name = encoder_name((size_t)_i, &what);
+    int64_t most = 0;
+
+    ck_assert(name != NULL && what != NULL && encoder_name(NAMES, &what) == NULL);
+    look("cpu", name, SENTENCES, mass, looks);
+    for (int64_t i = 0; i < SENTENCES; i++) {
+        for (int k = 0; k < LOOKS; k++) {
+            const int64_t away = looks[i][k] > i ? looks[i][k] - i : i - looks[i][k];
+
+            ck_assert_msg(looks[i][k] >= 0 && looks[i][k] < SENTENCES && away > 0,
+                          "%s: sentence %lld looks at %lld", name, (long long)i,
+                          (long long)looks[i][k]);
+            ck_assert(k == 0 || looks[i][k] != looks[i][k - 1]);
+            most = away > most ? away : most;
+        }
+    }
+    ck_assert_msg(most <= farthest[_i] && most * 4 >= farthest[_i] % SENTENCES,
+                  "%s: looks %lld sentences away", name, (long long)most);
+}
+
 /* ---- choice and output --------------------------------------------------- */
 
 /* From a document to its summary. */
