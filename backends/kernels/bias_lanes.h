@@ -53,10 +53,15 @@ HK_FN void hk_stretch_alibi(HK_GLOBAL struct hk_stretch *to)
 HK_NOINLINE void hk_stretch_fill(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
                                  HK_GLOBAL struct hk_stretch *to)
 {
-    if (bias->kind == HK_BIAS_TABLE)
+    switch (bias->kind) {
+    case HK_BIAS_TABLE:
         hk_stretch_table(call, bias, to);
-    else
+        return;
+    case HK_BIAS_ALIBI:
         hk_stretch_alibi(to);
+        return;
+    }
+    HK_UNREACHABLE();           /* DENSE asks for a key, not for a distance */
 }
 
 /* Values for 64 keys on end, the first of them at distance `delta` from row i of the strip. The
