@@ -320,6 +320,8 @@ HK_FN hk_u64 hk_block_mask(HK_SUB_SPACE const struct hk_sub *sub,
     }
     if (sub->kind == HK_SUB_STRIDED && all)
         return ~(hk_u64)0;
+    if (sub->kind == HK_SUB_STRIDED)        /* what is farther may be no number */
+        n = hk_min(64, hk_ceil_div(view->len - reach->residue, sub->step) - base);
     if (sub->kind == HK_SUB_LIST)
         n = hk_min(64, view->n_list - base);
     if (sub->kind == HK_SUB_GATHER)
