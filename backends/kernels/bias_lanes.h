@@ -130,7 +130,8 @@ HK_FN HK_GLOBAL const float *hk_bias_get(const struct hk_strip *st,
 
     if (hk_block_aligned(sub) && bias->kind == HK_BIAS_DENSE)
         return hk_dense_get(st, bias, at, block * HK_BLOCK, mask);
-    if (hk_block_aligned(sub) && sub->pos_step == 1 && !bias->from.k_coord.slot)
+    if (hk_block_aligned(sub) && sub->pos_step == 1 && !bias->from.k_coord.slot &&
+        (bias->kind == HK_BIAS_TABLE || bias->kind == HK_BIAS_ALIBI))
         return hk_stretch_get(st, bias, number, i,
                               hk_lookup_delta(st->call, &bias->from, at, block * HK_BLOCK));
     for (; mask != 0; mask &= mask - 1) {

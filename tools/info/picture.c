@@ -9,6 +9,7 @@
 #include "common/text.h"
 #include "patterns/pattern.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,7 @@ static void source_text(const struct picture *x, uint32_t s, char *to, size_t ro
     if (source->n_terms == 0)
         snprintf(to + length, room - length, "%s", kind);
     for (uint32_t t = 0; t < source->n_terms && length < room; t++) {
+        assert(source->terms[t].kind < sizeof kinds / sizeof *kinds);   /* what builders use */
         kind = kinds[source->terms[t].kind];
         if (strstr(to, kind) == NULL)           /* each kind once, however many windows */
             length += (size_t)snprintf(to + length, room - length, "%s%s", t > 0 ? " + " : "",
