@@ -175,40 +175,31 @@ HK_FN void hk_block_whole(struct hk_strip *st, HK_GLOBAL const float *k, HK_GLOB
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
     const hk_i64 d = plan->d, d_v = plan->d_v;
     hk_i64 m;
-    int n;
 
-    for (n = 0; n < HK_BLOCK; n += HK_PANEL)
-        hk_score_tiles_max(st->q, k + n * d, d, st->s + n, st->tiles, plan->c, st->max, n == 0);
     for (m = 0; m < st->tiles; m++) {
+        const struct hk_tile tile = hk_strip_tile(st, m);
+
         if (ahead)
             hk_block_ahead(k + HK_BLOCK * d, v + HK_BLOCK * v_row, v_row, d, d_v, m, st->tiles);
-        hk_softmax_finite(hk_strip_tile(st, m));
+        hk_score_block(st->q + m * HK_R * d, k, d, tile.s, &plan->c, tile.max);
+        hk_softmax_finite(&tile);
     }
     hk_value_block(st->s, v, v_row, st->o, st->width, st->tiles);
 }
 
 /* ---- any block ---- */
 
-HK_FN void hk_block_scores(const struct hk_strip *st, HK_GLOBAL const float *k, hk_u64 visible)
+/* Scores of tile m. */
+HK_FN void hk_tile_scores(const struct hk_strip *st, HK_GLOBAL const float *k, hk_i64 m)
 {
     const hk_i64 d = st->call->plan->d;
-    hk_i64 m, run;
     int n;
 
     for (n = 0; n < HK_BLOCK; n += HK_PANEL) {
-        const hk_u64 panel = (~(hk_u64)0 >> (64 - HK_PANEL)) << n;
+        const hk_u64 mask = st->tile_masks[m] & (~(hk_u64)0 >> (64 - HK_PANEL)) << n;
 
-        if ((visible & panel) == 0)
-            continue;
-        for (m = 0; m < st->tiles; m += run) {
-            const hk_u64 mask = st->tile_masks[m] & panel;
-
-            for (run = 1; m + run < st->tiles && (st->tile_masks[m + run] & panel) == mask; run++)
-                continue;
-            if (mask != 0)
-                hk_score_panel(st->q + m * HK_R * d, k, d, st->s + m * HK_R * HK_BLOCK, n, run,
-                               mask);
-        }
+        if (mask != 0)
+            hk_score_panel(st->q + m * HK_R * d, k, d, st->s + m * HK_R * HK_BLOCK, n, mask);
     }
 }
 
@@ -243,7 +234,7 @@ HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_
     hk_i64 i;
 
     if (plain && st->full[m]) {
-        hk_softmax_full(tile, c);
+        hk_softmax_full(&tile, c);
         return;
     }
 #if !HK_PLAIN
@@ -253,11 +244,11 @@ HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_
     }
 #endif
     if (finite) {
-        hk_softmax_masked(tile, c);
+        hk_softmax_masked(&tile, c);
         return;
     }
     for (i = 0; i < tile.rows; i++)
-        tile.masks[i] = hk_softmax_part(tile, i, c, tile.masks[i]);
+        tile.masks[i] = hk_softmax_part(&tile, i, c, tile.masks[i]);
     (void)sub;
     (void)view;
     (void)block;
@@ -320,6 +311,31 @@ HK_FN void hk_block_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk
     for (m = 0; m < st->tiles; m++) {
         if (st->tile_masks[m])
             hk_tile_softmax(st, sub, view, block, m, finite);
+    }
+}
+
+/* Scores and weights of all tiles; a tile's scores stay in the first level of the caches, and its
+ * softmax overlaps with the products of the next. */
+HK_FN void hk_block_weights(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                            const struct hk_sub_view *view, hk_i64 block,
+                            HK_GLOBAL const float *k, int finite)
+{
+    hk_i64 m;
+
+#if !HK_PLAIN
+    if (st->source->n_dots != 0) {
+        for (m = 0; m < st->tiles; m++)
+            hk_tile_scores(st, k, m);
+        hk_block_dots(st, sub, view, block, k);
+        hk_block_softmax(st, sub, view, block, finite);
+        return;
+    }
+#endif
+    for (m = 0; m < st->tiles; m++) {
+        if (st->tile_masks[m] == 0)
+            continue;
+        hk_tile_scores(st, k, m);
+        hk_tile_softmax(st, sub, view, block, m, finite);
     }
 }
 
@@ -391,12 +407,7 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     }
     if (!k)
         k = hk_block_gather(st, sub, view, block, visible);
-    hk_block_scores(st, k, visible);
-#if !HK_PLAIN
-    if (st->source->n_dots != 0)
-        hk_block_dots(st, sub, view, block, k);
-#endif
-    hk_block_softmax(st, sub, view, block, panels.finite);
+    hk_block_weights(st, sub, view, block, k, panels.finite);
     hk_block_weigh(st, sub, view, block, visible, panels.finite);
 }
 
