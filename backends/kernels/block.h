@@ -203,20 +203,26 @@ HK_INLINE void hk_next_fetch(const struct hk_next *next, hk_i64 at, hk_i64 parts
 
 /* ---- every row sees every key ---- */
 
-/* The commonest block by far: every row sees every key, nothing but scores enters, V is finite. No
- * masks needed. */
+/* Weights of a tile whose rows see all of a block, where nothing but scores enters and V is finite:
+ * no masks needed. */
+HK_FN void hk_tile_whole(const struct hk_strip *st, HK_GLOBAL const float *k, hk_i64 m)
+{
+    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
+    const struct hk_tile tile = hk_strip_tile(st, m);
+
+    hk_score_block(st->q + m * HK_R * plan->d, k, plan->d, tile.s, &plan->c, tile.max);
+    hk_softmax_finite(&tile);
+}
+
+/* The commonest block by far: all tiles are like that. */
 HK_FN void hk_block_whole(struct hk_strip *st, HK_GLOBAL const float *k, HK_GLOBAL const float *v,
                           hk_i64 v_row, const struct hk_next *next)
 {
-    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
     hk_i64 m;
 
     for (m = 0; m < st->tiles; m++) {
-        const struct hk_tile tile = hk_strip_tile(st, m);
-
         hk_next_fetch(next, m, st->tiles);
-        hk_score_block(st->q + m * HK_R * plan->d, k, plan->d, tile.s, &plan->c, tile.max);
-        hk_softmax_finite(&tile);
+        hk_tile_whole(st, k, m);
     }
     hk_value_block(st->s, v, v_row, st->o, st->width, st->tiles);
 }
@@ -354,6 +360,7 @@ HK_FN void hk_block_weights(const struct hk_strip *st, HK_GLOBAL const struct hk
                             const struct hk_sub_view *view, hk_i64 block,
                             HK_GLOBAL const float *k, int finite, const struct hk_next *next)
 {
+    const int whole = finite && hk_source_plain(st);
     hk_i64 m;
 
 #if !HK_PLAIN
@@ -369,6 +376,10 @@ HK_FN void hk_block_weights(const struct hk_strip *st, HK_GLOBAL const struct hk
         hk_next_fetch(next, m, st->tiles);
         if (st->tile_masks[m] == 0)
             continue;
+        if (whole && st->full[m]) {
+            hk_tile_whole(st, k, m);
+            continue;
+        }
         hk_tile_scores(st, k, m);
         hk_tile_softmax(st, sub, view, block, m, finite);
     }

@@ -52,7 +52,7 @@ HK_INLINE void hk_weights(HK_GLOBAL const float *y, hk_vec m, hk_vec p[HKV_WEIGH
     }
     HK_UNROLL
     for (j = 0; j < HKV_WEIGHTS; j++)
-        p[j] = hkv_keep(hkv_not_less(g[j], hkv_set(-100.0f)), hkv_scale2(p[j], g[j]));
+        p[j] = hkv_scale2_keep(hkv_not_less(g[j], hkv_set(-100.0f)), p[j], g[j]);
 }
 
 /* Brings the sums of row i of a tile from its m to another (step 5). */
