@@ -26,7 +26,7 @@ static const char usage[] =
     "usage: heed-conform [options]\n"
     "Tests every device against the reference and against the definitions of the operations.\n"
     "  --device NAME   only this device (default: every usable, exact one)\n"
-    "  --op NAME       only attn, copy, ...\n"
+    "  --op NAME       only attn, copy, ..., lsg\n"
     "  --cases N       how many cases to draw (default 4000), half of them of attention\n"
     "  --seed S        another set of cases (default 1)\n"
     "  --case TEXT     only the case of this line\n"
@@ -231,13 +231,23 @@ static void run_apart(struct session *session, int64_t cases)
         cf_family_check(targets, n, cases / 4, seed, &session->tally);
 }
 
-/* Attention has half of the cases, the other operations share the other half. */
+/* Attention has half of the cases, the other operations share the other half; programs, which have
+ * fields enough for as many, come on top with a share of their own. */
+static int64_t cases_of(const struct cf_op *op, int64_t all)
+{
+    int64_t others = 0;
+
+    for (int i = 0; i < cf_n_ops; i++)
+        others += cf_ops[i] != &cf_op_attn && cf_ops[i]->share == 0;
+    if (op == &cf_op_attn)
+        return all - all / 2;
+    return op->share > 0 ? all * op->share / 100 : all / 2 / others;
+}
+
 static void run_op(struct session *session, const struct cf_op *op)
 {
     const int64_t all = session->o.cases;
-    const int64_t cases = session->o.op        ? all
-                          : op == &cf_op_attn ? all - all / 2
-                                              : all / 2 / (cf_n_ops - 1);
+    const int64_t cases = session->o.op ? all : cases_of(op, all);
 
     cf_op_use(op);
     if (session->o.families & ~families_apart && run_cover(session, cases) < 0)
