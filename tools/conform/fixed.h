@@ -187,7 +187,8 @@ bool fixed_sane(int field, int64_t value);
 #define FIXED_PROGRAM(op_name) FIXED_SHARE(op_name, 4)
 #define FIXED_SHARE(op_name, percent)                                                            \
     {                                                                                            \
-        .name = op_name, .share = percent, .axes = fixed_axes, .check = fixed_check, .work = fixed_work,           \
+        .name = op_name, .share = percent, .axes = fixed_axes, .check = fixed_check,             \
+        .work = fixed_work,                                                                      \
         .smallest = fixed_smallest, .shrink = fixed_shrink, .telling = fixed_telling,            \
         .empties = fixed_empties, .first = fixed_first, .sane = fixed_sane                       \
     }
@@ -267,6 +268,8 @@ void fixed_call_finish(struct fixed_call *);
 heed_tensor *fixed_tensor(struct fixed_call *, int array);
 heed_buf *fixed_buf(struct fixed_call *, int array);
 heed_run *fixed_run(struct fixed_call *);
+/* Word i, counted around, of those of the descriptor that are of no tensor. */
+unsigned char *fixed_number(struct fixed_call *, uint32_t i);
 bool fixed_writes(const struct fixed_problem *, int array); /* present and output or state */
 
 /* ---- op_answer.c -------------------------------------------------------------- */

@@ -120,7 +120,7 @@ static void numbers(const struct fixed_problem *p, void *desc)
     d->sparse_block = p->c.v[C_SPARSE];
 }
 
-/* ---- the sequence of sparse keys ------------------------------------------------------------ */
+/* ---- the sequence of sparse keys ------------------------------------------------------ */
 
 static bool choose(struct lsg *l)
 {
@@ -212,7 +212,7 @@ static bool sequence(struct lsg *l)
     }
 }
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- rows ----------------------------------------------------------------------------- */
 
 static void globals_add(struct lsg *l)
 {
@@ -297,7 +297,7 @@ static void say(const struct fixed_problem *p, struct answer *a)
     free(l.doubt);
 }
 
-/* ---- faults ---------------------------------------------------------------------------------------- */
+/* ---- faults --------------------------------------------------------------------------- */
 
 /* Of two extents that disagree the report may name either. */
 #define SHAPE(member, axis, words) \

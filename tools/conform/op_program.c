@@ -80,8 +80,8 @@ static void part_of_all(struct part *part, const struct fixed_problem *p, uint32
         part->own[b] = b;
 }
 
-bool made_make(struct made *m, const struct fixed_problem *p, int64_t heads, int64_t rows, int64_t d,
-               bool mask)
+bool made_make(struct made *m, const struct fixed_problem *p, int64_t heads, int64_t rows,
+               int64_t d, bool mask)
 {
     *m = (struct made){ 0 };
     part_shape(&m->part, heads, rows, d);

@@ -387,8 +387,8 @@ static bool each_item(struct work *w)
     return whole;
 }
 
-/* Places of one block: a token is surely there, surely not, or in doubt, by how many others come, or
- * may come, before it. false: one is in doubt. */
+/* Places of one block: a token is surely there, surely not, or in doubt, by how many others come,
+ * or may come, before it. false: one is in doubt. */
 static bool block_choose(const struct work *w, int64_t b, int64_t g, int64_t from, int64_t to,
                          int64_t *chosen)
 {

@@ -34,7 +34,7 @@ void soft_add(struct soft *, double y, int64_t at);
  * the roundings of the exponent itself. */
 void soft_add_score(struct soft *, double y, double size, double slack, int64_t at);
 void soft_weigh(struct soft *, bool with_sink);
-/* Says one channel of the row from the v of every key (and v_slack), after soft_weigh(); no key: +0. */
+/* Says one channel of the row from v and v_slack of every key, after soft_weigh(); no key: +0. */
 void soft_say(const struct soft *, struct answer *, int array, int64_t index);
 /* Says ln(sum of exp(y)). */
 void soft_say_log(const struct soft *, struct answer *, int array, int64_t index);
