@@ -216,7 +216,8 @@ static int64_t run_cover(struct session *session, int64_t cases)
 }
 
 /* The families that draw no cases. */
-static const uint32_t families_apart = FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED | FAMILY_MECHANISMS;
+static const uint32_t families_apart =
+    FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED | FAMILY_MECHANISMS;
 
 static void run_apart(struct session *session, int64_t cases)
 {

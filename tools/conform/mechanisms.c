@@ -146,7 +146,7 @@ static struct problem *problem_of(const struct pattern_choice *c, const struct p
     return p;
 }
 
-/* ---- one of them on every device -------------------------------------------------------------- */
+/* ---- one of them on every device -------------------------------------------------------- */
 
 struct trial {
     struct session *session;
