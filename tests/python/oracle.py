@@ -7,10 +7,11 @@ import numpy
 UNIT = 2.0 ** -24
 
 
-def dense(q, k, v, seen, scale=None, bias=None, bias_size=None):
+def dense(q, k, v, seen, scale=None, bias=None, bias_size=None, made=None):
     """Results [n_q][d_v] of one head in double, and the bound for each element. seen: how often a
     row sees each key. bias: added to scaled scores; bias_size: the magnitudes that went into it,
-    each as often as it is rounded, where they are other than |bias|.
+    each as often as it is rounded, where they are other than |bias|. made: of k and v that are
+    computed, the magnitudes that went into them, each as often as it is rounded.
 
     The bound: a score is a chain of d fused products, off by d units of the sum of |q k|, and a
     few units of itself on the way to the weight; the weight is off by so much, relative, and 8
@@ -29,12 +30,14 @@ def dense(q, k, v, seen, scale=None, bias=None, bias_size=None):
     p = numpy.where(seen > 0, seen * numpy.exp(y - top), 0)
     total = p.sum(1, keepdims=True)
     p = numpy.divide(p, total, out=numpy.zeros_like(p), where=total > 0)
-    off = (q.shape[-1] + 6) * size + 6 * added + 4 * abs(numpy.where(seen > 0, y, 0)) + 8
+    k_made, v_made = made if made is not None else (0 * k, 0 * v)
+    off = (q.shape[-1] + 6) * size + (abs(q) @ k_made.T) * abs(scale) + 6 * added + 4 * abs(numpy.where(seen > 0, y, 0)) + 8
     off = numpy.where(seen > 0, UNIT * off, 0)
     # Sums are made in blocks of 64 and chunks of 1024, in any case within n units.
     count = UNIT * (numpy.count_nonzero(seen, axis=1, keepdims=True) + 16)
     worst = (p * off).sum(1, keepdims=True)
-    bound = (p * (off + worst + 2 * count)) @ abs(v) * (1 + 2.0 ** -10) + 2.0 ** -90
+    bound = (p * (off + worst + 2 * count)) @ abs(v) + UNIT * (p @ v_made)
+    bound = bound * (1 + 2.0 ** -10) + 2.0 ** -90
     return p @ v, bound
 
 
