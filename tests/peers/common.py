@@ -51,18 +51,23 @@ class Replay(torch.nn.Module):
 
 @contextlib.contextmanager
 def in_double():
-    """Modules that fall back to binary32 for their softmax do not."""
+    """Modules that fall back to binary32 for their softmax, or for new tensors, do not. Integers
+    become binary32 as ever: buckets of distances are computed so."""
     softmax, floats = torch.nn.functional.softmax, torch.Tensor.float
 
     def wide(x, dim=None, _stacklevel=3, dtype=None):
         return softmax(x, dim=dim, dtype=torch.float64 if x.is_floating_point() else dtype)
 
-    torch.nn.functional.softmax = wide
-    torch.Tensor.float = lambda x: x if x.dtype == torch.float64 else floats(x)
+    def widened(x):
+        return x.double() if x.dtype in (torch.float64, torch.bool) else floats(x)
+
+    torch.nn.functional.softmax, torch.Tensor.float = wide, widened
+    torch.set_default_dtype(torch.float64)
     try:
         yield
     finally:
         torch.nn.functional.softmax, torch.Tensor.float = softmax, floats
+        torch.set_default_dtype(torch.float32)
 
 
 def both(module, names, call):
