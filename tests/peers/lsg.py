@@ -23,17 +23,17 @@ PER_BLOCK = BLOCK // FACTOR
 class Case:
     """One kind of sparse keys, one text: the module's results and the arrays that heed gets."""
 
-    def __init__(self, kind, lengths, scale, sparse=BLOCK, causal=False, rounds=1):
+    def __init__(self, kind, lengths, scale, sparse=BLOCK, causal=False, rounds=1, factor=FACTOR):
         self.kind, self.sparse, self.flags = kind, sparse, "causal" if causal else 0
         config = LSGBertConfig(
             hidden_size=WIDTH, num_attention_heads=HEADS, attention_probs_dropout_prob=0.0,
-            block_size=BLOCK, sparse_block_size=sparse, sparsity_factor=FACTOR, sparsity_type=kind,
+            block_size=BLOCK, sparse_block_size=sparse, sparsity_factor=factor, sparsity_type=kind,
             num_global_tokens=GLOBALS, lsh_num_pre_rounds=rounds, is_decoder=causal)
         module = randomize(LSGSelfAttention(config))
         hidden = draw(ITEMS, GLOBALS + N, WIDTH, scale=scale)
         self.there = torch.arange(N)[None] < torch.tensor(lengths)[:, None]
         unit = min(BLOCK, sparse)
-        columns = [unit // 2] * rounds + [unit // FACTOR // 2]
+        columns = [unit // 2] * rounds + [unit // factor // 2]
         self.rounds = [draw(1, HEADS, 1, DIM, m, seed=30 + i) for i, m in enumerate(columns)]
 
         def call(made, dtype):
@@ -104,6 +104,22 @@ def by_place(report):
     plan = heed.lsg.plan(case.q, case.text, globals=case.globals, sparsity="stride", block=BLOCK,
                          factor=FACTOR, sparse_block=8)
     case.judge(report, plan(), bound_of(plan))
+
+
+def one_sparse_key_a_block(report):
+    """c = 1: the module's right-hand sparse keys begin two blocks too early, so that rows see some
+    of them twice. The same, stated by windows, is what it computes."""
+    case = Case("stride", [N, N], 1.0, factor=BLOCK)
+    plan = heed.lsg.plan(case.q, case.text, globals=case.globals, sparsity="stride", block=BLOCK,
+                         factor=BLOCK)
+    bound, exact = bound_of(plan), np.asarray(case.exact[:, :, GLOBALS:])
+    off = (abs(np.asarray(plan()) - exact) / bound).max((0, 1, 3))
+    every, reach = dict(block=BLOCK, step=BLOCK, by_head=True), BLOCK * BLOCK
+    early = case.attend([heed.Source(case.k, case.v, [heed.window(*sides, **every)])
+                         for sides in ((BLOCK + reach, -2 * BLOCK), (0, reach - BLOCK))])
+    same = oracle.off_by(early(), exact, bound_of(early))
+    report.disagree("LSG stride, c = 1", bool((off > 1).all()) and same < 1,
+                    f"early by two blocks the error over the bound is {same:.3f}")
 
 
 def rows_of_globals(report):
@@ -217,4 +233,4 @@ def bos_pooling(report):
 
 
 if __name__ == "__main__":
-    run([by_place, rows_of_globals, norm, pooling, lsh, bos_pooling])
+    run([by_place, one_sparse_key_a_block, rows_of_globals, norm, pooling, lsh, bos_pooling])

@@ -171,6 +171,22 @@ def deberta_v2(report, n, lengths, kinds, scale, buckets, reach, share):
                   n if kinds else 0, map_[j - i + n], runs)
 
 
+def no_key_left(report):
+    """A text of no token: the module gives the mean of what is masked, heed gives 0."""
+    config = DebertaV2Config(hidden_size=WIDTH, num_attention_heads=HEADS, pos_att_type=[],
+                             relative_attention=False, attention_probs_dropout_prob=0)
+    module, hidden = randomize(deberta_2.DisentangledSelfAttention(config)), draw(ITEMS, 40, WIDTH)
+    mask = lengths_mask(40, [40, 0])[:, None, None].expand(-1, 1, 40, -1)
+    names = ["query_proj", "key_proj", "value_proj"]
+    narrow, _, records = both(module, names, lambda made, dtype: heads_of(
+        made(hidden.to(dtype), mask)[0]))
+    q, k, v = (heads_of(records[x][0]) for x in names)
+    o = heed.attention(q, k, v, len=[40, 0])
+    mean = np.allclose(narrow[1], v[1].mean(1, keepdim=True).expand_as(v[1]), atol=1e-5)
+    report.disagree("no key left", bool(mean and not o[1].any()),
+                    "the mean of masked values in the module, 0 in heed")
+
+
 def debertas(report):
     for scale in (0.5, 1.5):
         for kinds in ([], ["c2p"], ["p2c"], ["c2p", "p2c"]):
@@ -193,4 +209,4 @@ def log_buckets_agree(report):
 
 
 if __name__ == "__main__":
-    run([buckets_agree, longt5s, log_buckets_agree, debertas])
+    run([buckets_agree, longt5s, log_buckets_agree, debertas, no_key_left])
