@@ -92,6 +92,15 @@ class Builders(unittest.TestCase):
         wanted = heed.lsg(q, other, globals=globals_, block=16)
         np.testing.assert_array_equal(plan(text=other), wanted)
 
+    def test_retrieval_needs_no_text(self):
+        q, (k, v) = rows(9), keys(30)
+        chosen = heed.select(k, q, kind="topk", count=5)
+        o = heed.retrieval(q, memory=(k, v), list=chosen)
+        seen = np.zeros((HEADS, 9, 30), "uint8")
+        np.put_along_axis(seen, chosen, 1, 2)
+        wanted, bound = oracle.of_heads(q, k, v, seen)
+        self.assertLess(oracle.off_by(o, wanted, bound), 1)
+
     def test_pagesum(self):
         pages, w = draw(3, 10, 8), draw(8)
         p = np.exp(pages.astype("d") @ w)

@@ -28,6 +28,7 @@ SLOTS = {
 }
 HIDDEN = ("size", "reserved", "o", "list_room")
 COMMON = ("flags", "numerics")
+WITHOUT_TEXT = ("heed_retrieval_desc",)     # the text may be absent
 OF_ATTENTION = ("scale", "softcap", "sinks", "lse")
 
 
@@ -127,7 +128,7 @@ def parameters_of(struct, more):
     fields = [name for name, kind, _ in STRUCTS[struct]
               if name not in HIDDEN + COMMON and kind != "pointer"]
     needed = [name for name in fields if name in ("q", "pages", "w")] or fields[:1]
-    needed += [name for name in fields if name in ("text", "top")]
+    needed += [name for name in fields if name in ("text", "top") and struct not in WITHOUT_TEXT]
     made = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
                               default=inspect.Parameter.empty if name in needed else None)
             for name in needed + [name for name in fields if name not in needed]]
