@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Public attention modules beside heed, on the same projected queries, keys and values.
 
-A module is run in binary32 while hooks record what its projections give; then a copy of it is run in
-double, in which each projection is replaced by its record. So the second run is an evaluation of the
-module's own attention on exactly the numbers that heed gets, and heed's error is held against a
+A module is run in binary32 while hooks record what its projections give; then a copy of it is run
+in double, in which each projection is replaced by its record. So the second run is an evaluation of
+the module's own attention on exactly the numbers that heed gets, and heed's error is held against a
 bound that these numbers give.
 """
 
@@ -92,7 +92,7 @@ def both(module, names, call):
 
 def heads_of(x, items=ITEMS, heads=HEADS):
     """[B][n][H d] as [B][H][n][d], without copying."""
-    return x.view(items, x.shape[1], heads, -1).transpose(1, 2)
+    return x.view(items, x.shape[1], heads, x.shape[2] // heads).transpose(1, 2)
 
 
 class Report:
@@ -150,9 +150,8 @@ def run(cases):
 def bound_of(plan, biases=None, made=None):
     """The bound for each element of a plan's output, [B][H][n][d_v], by what its rows see.
 
-    biases(b, h): what is added to scaled scores, and the magnitudes that went into it, each as often
-    as it is rounded; made: for each source, the sum of magnitudes that its k and v were made of and
-    how many roundings that took, or None.
+    biases(b, h): what is added to scaled scores, and the magnitudes that went into it, each as
+    often as it is rounded; made(b, h): by how many units k and v, of all sources, may be off.
     """
     desc, arrays = plan.desc.struct, plan.arrays
     q, o = arrays["q"], arrays["o"]

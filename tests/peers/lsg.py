@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """LSG of lsg-converter beside heed: sparse keys by place, by norm, pooled and hashed.
 
-A program has no table of what its rows see. So its stages are called one by one, which must give its
-very bits, and the bound is that of the last stage, with the errors of the keys that it reads.
+A program has no table of what its rows see. So its stages are called one by one, which must give
+its very bits, and the bound is that of the last stage, with the errors of the keys that it reads.
 """
 
 import heed
@@ -57,7 +57,7 @@ class Case:
                      f"x{scale}")
 
     def judge(self, report, o, bound, rows=None):
-        report.judge(self.name, o, self.exact[:, :, GLOBALS:], self.narrow[:, :, GLOBALS:], bound,
+        report.judge(self.name, o, self.exact[:, :, -N:], self.narrow[:, :, -N:], bound,
                      self.there if rows is None else rows)
 
     def program(self, **more):
@@ -87,8 +87,9 @@ class Case:
     def made(self, k_made, v_made):
         """For bound_of: what the keys and values of the sources are off by, in units."""
         def of(b, h):
-            return tuple(np.concatenate([np.zeros((GLOBALS, DIM)), pick(x, b, h, HEADS),
-                                         np.zeros((N, DIM))]) for x in (k_made, v_made))
+            ends = np.zeros((self.globals[0].shape[2], DIM)), np.zeros((N, DIM))
+            return tuple(np.concatenate([ends[0], pick(x, b, h, HEADS), ends[1]])
+                         for x in (k_made, v_made))
         return of
 
 
@@ -154,19 +155,25 @@ def norm(report):
 EPSILON = {"pooling": 1e-6 / oracle.UNIT, "lsh": 1e-8 / oracle.UNIT}
 
 
+def pooling_stages(case):
+    """The last stage of POOLING, and the bound of the results."""
+    there = np.empty((ITEMS, 1, N // FACTOR), "uint8")
+    how = dict(kind="mean", kernel=FACTOR, stride=FACTOR, tail="ceil", mask=case.mask)
+    k, there = heed.pool(case.k, y_mask=there, **how)
+    v = heed.pool(case.v, **how)
+    sizes = [np.asarray(heed.pool(abs(x), **how)) * (FACTOR + 3 + EPSILON["pooling"])
+             for x in (case.k, case.v)]
+    plan = case.attend([case.pooled((k, v), there)])
+    return plan, bound_of(plan, made=case.made(*sizes))
+
+
 def pooling(report):
     for scale in (0.5, 2.0):
         for causal in (False, True):
             case = Case("pooling", [N, 117], scale, causal=causal)
-            there = np.empty((ITEMS, 1, N // FACTOR), "uint8")
-            how = dict(kind="mean", kernel=FACTOR, stride=FACTOR, tail="ceil", mask=case.mask)
-            k, there = heed.pool(case.k, y_mask=there, **how)
-            v = heed.pool(case.v, **how)
-            sizes = [np.asarray(heed.pool(abs(x), **how)) * (FACTOR + 3 + EPSILON["pooling"])
-                     for x in (case.k, case.v)]
-            plan, o = case.attend([case.pooled((k, v), there)]), case.program()
+            (plan, bound), o = pooling_stages(case), case.program()
             case.same_bits(report, plan, o)
-            case.judge(report, o, bound_of(plan, made=case.made(*sizes)))
+            case.judge(report, o, bound)
 
 
 def lsh(report):
@@ -202,6 +209,14 @@ def bos_stages(case):
     return plan, bound_of(plan, made=case.made(*sizes))
 
 
+def sees_groups_from(first):
+    """The rows that have a group of index `first` or above among their sparse keys on the right:
+    tokens from block B + 2 on, s f of them."""
+    begin = (torch.arange(N) // BLOCK + 2) * BLOCK
+    end = (begin + BLOCK * FACTOR).clamp(max=N)
+    return end > begin.clamp(min=first * FACTOR)
+
+
 def bos_pooling(report):
     """Texts that end within a group agree. Where padding fills groups the module lets rows see them
     as keys, which docs/mechanisms.md states: rows that have none of these in reach agree, and each
@@ -215,13 +230,7 @@ def bos_pooling(report):
     length = 117
     case = Case("bos_pooling", [N, length], 0.5)
     plan, bound = bos_stages(case)
-    o, filled = case.program(), -(-length // FACTOR) * FACTOR
-    block = torch.arange(N) // BLOCK
-    reach = ((block + 2) * BLOCK + BLOCK * FACTOR).clamp(max=N)
-    # Sparse keys on the right: tokens from block B + 2 on, s f of them; on the left none is padding
-    # for a row of the text.
-    sees = (reach > torch.maximum((block + 2) * BLOCK, torch.tensor(filled))) & (block + 2 < N
-                                                                              // BLOCK)
+    o, sees = case.program(), sees_groups_from(-(-length // FACTOR))
     rows = case.there.clone()
     rows[1] &= ~sees
     case.judge(report, o, bound, rows)

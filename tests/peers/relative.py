@@ -83,6 +83,7 @@ def longt5s(report):
         for scale in (0.5, 1.5):
             longt5_case(report, 128, [128, 96], scale, transient)
             longt5_case(report, 130, [130, 75], scale, transient)
+            longt5_case(report, 12, [12, 9], scale, transient)
 
 
 def deberta_bias(q, k, kr, qr, index, scale):

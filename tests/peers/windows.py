@@ -148,6 +148,22 @@ def bigbird(report, n, train, lengths, scale, random_blocks):
         report.add("BigBird's lists", False, said="the two runs drew other blocks")
 
 
+def ragged(report):
+    """heed takes a text of 150 tokens as it is, where the module has it padded to 192."""
+    config = LongformerConfig(hidden_size=WIDTH, num_attention_heads=HEADS, attention_window=[64],
+                              attention_probs_dropout_prob=0.0)
+    module = randomize(LongformerSelfAttention(config, 0))
+    hidden, marks = draw(ITEMS, 192, WIDTH), torch.zeros(ITEMS, 192)
+    marks[:, 150:] = -10000.0
+    narrow, exact, records = both(module, ["query", "key", "value"], lambda made, dtype: heads_of(
+        made(hidden.to(dtype), marks.to(dtype), marks < 0, marks > 0, False)[0]))
+    q, k, v = (heads_of(records[x][0].transpose(0, 1))[:, :, :150]
+               for x in ("query", "key", "value"))
+    plan = heed.longformer.plan(q, (k, v), window=32)
+    report.judge("Longformer n=150, padded to 192", plan(), exact[:, :, :150], narrow[:, :, :150],
+                 bound_of(plan))
+
+
 def bigbirds(report):
     for scale in SCALES:
         bigbird(report, 256, False, [256, 200], scale, 3)
@@ -193,4 +209,4 @@ def pegasus_xs(report):
 
 
 if __name__ == "__main__":
-    run([longformer, led, other_windows_are_noticed, masked_queries, bigbirds, pegasus_xs])
+    run([longformer, led, other_windows_are_noticed, masked_queries, ragged, bigbirds, pegasus_xs])
