@@ -166,7 +166,16 @@ OPERATIONS = {
     'push:n=33,d=20,h=2': (10560, 10560),
     'push:n=33,d=20,rows=10,b=2': (6880, 6880),
     'merge:n=33,d=20,h=2,parts=3': (16632, 5544),
+    'lsg-norm:n=33,d=20,h=4,hk=2,block=8,factor=2,globals=3': (22080, 10560),
+    'lsg-pooling:n=33,d=20,block=8,factor=2,globals=0,dtype=f16': (3960, 1320),
+    'lsg-lsh:n=33,d=20,block=8,factor=2,globals=1': (8080, 2640),
+    'lsg-bos-pooling:n=33,d=20,block=8,globals=1': (8080, 2640),
+    'poolingformer2:n=33,d=20,window=9': (7920, 2640),
+    'poolingformer2-fixed:n=33,d=20,window=9': (7920, 2640),
+    'poolingformer2-max:n=33,d=20,window=9,b=2': (15840, 5280),
+    'poolingformer2-ldconv:n=33,d=20,window=9,kernel=3': (7920 + 792, 2640),
 }
+PROGRAMS = 'lsg|poolingformer'    # names that begin so: of several operations
 
 
 def mechanisms_do_the_work_of_their_pictures():
@@ -195,7 +204,8 @@ def operations_say_what_they_move(devices):
     offered = {(c['operation'], c['device']) for c in support if c['supported']}
     for i, device in enumerate(devices):
         loads = list(OPERATIONS) if device in ('cpu', 'reference') else list(OPERATIONS)[i % 5::5]
-        loads = [load for load in loads if (re.match('[a-z]+', load)[0], device) in offered]
+        loads = [load for load in loads if re.match(PROGRAMS, load) or
+                 (re.match('[a-z]+', load)[0], device) in offered]
         if not loads:
             continue
         options = [option for load in loads for option in ('--workload', load)]
@@ -209,9 +219,10 @@ def operations_say_what_they_move(devices):
             for key, bytes_moved in (('read_gbytes', read), ('written_gbytes', written)):
                 expect(math.isclose(line[key] * line['median_s'] * 1e9, bytes_moved, rel_tol=1e-4),
                        '%s %s: %s is bytes over time' % (device, load, key))
-            expect((line['useful_gflops'] is None) == (name not in ('select-topk', 'select-hash')),
+            expect((line['useful_gflops'] is None) ==
+                   (not re.match('select-topk|select-hash|' + PROGRAMS, name)),
                    load + ': operations where they are the work')
-            if device.split(':')[0] in ('cpu', 'reference'):
+            if device.split(':')[0] in ('cpu', 'reference') and not re.match(PROGRAMS, name):
                 expect(line['peak_gbytes'] > 0 and line['bandwidth_share'] > 0,
                        '%s %s: has a bandwidth' % (device, load))
 
