@@ -3,11 +3,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads heed's public headers and writes what the binding knows of them.
 
-headers.py TOP            writes bindings/python/heed/_abi.py and _docs.py anew
+headers.py TOP            writes _abi.py, _docs.py, constants.pyi and mechanisms.pyi in
+                          bindings/python/heed anew
 headers.py TOP --check    says whether they are what it would write (tests/python runs it)
 headers.py TOP --probe    prints a C program that prints size and offsets of every struct
 """
 
+import importlib.util
 import pathlib
 import pprint
 import re
@@ -129,7 +131,7 @@ def plain(comment):
 
 
 def formatted(name, value):
-    return f"{name} = " + pprint.pformat(value, width=96, compact=True, sort_dicts=False) + "\n\n"
+    return f"{name} = " + pprint.pformat(value, width=92, compact=True, sort_dicts=False) + "\n\n"
 
 
 def written(top):
@@ -146,7 +148,52 @@ def written(top):
     docs = HEAD.format("What heed's headers say of descriptors. Made by headers.py.")
     docs += formatted("DOCS", {name: text for name, text in headers.docs.items()
                                if name.endswith("_desc") and name != "heed_runtime_desc"})
-    return {"_abi.py": abi.rstrip() + "\n", "_docs.py": docs.rstrip() + "\n"}
+    return {"_abi.py": abi.rstrip() + "\n", "_docs.py": docs.rstrip() + "\n",
+            "constants.pyi": constant_types(headers),
+            "mechanisms.pyi": mechanism_types(top, headers)}
+
+
+def constant_types(headers):
+    made = HEAD.format("Types of constants.py. Made by headers.py.")
+    names = [name[len("HEED_"):] for name in headers.constants]
+    return made + "".join(f"{name}: int\n" for name in names) + "\n" + \
+        formatted("__all__", names).rstrip() + "\n"
+
+
+TYPES = {"heed_tensor": "ArrayLike", "heed_slot": "AuxArray", "heed_keys": "KeysLike",
+         "heed_relative": "Relative", "uint32_t": "int | str"}
+NAMED = {"o": "ArrayLike", "flags": "int | str", "numerics": "int | str", "scale": "float",
+         "softcap": "float", "sinks": "ArrayLike", "lse": "ArrayLike | bool", "dtype": "DType",
+         "device": "DeviceLike", "threads": "int"}
+
+
+def mechanism_types(top, headers):
+    """A stub with the signatures that mechanisms.py makes when it is imported."""
+    path = top / "bindings/python/heed/_signature.py"
+    spec = importlib.util.spec_from_file_location("_signature", path)
+    order = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(order)
+    made = HEAD.format("Types of mechanisms.py. Made by headers.py.")
+    made += ("from typing import Sequence\n\n"
+             "from ._types import ArrayLike, AuxArray, DeviceLike, DType, KeysLike\n"
+             "from .descriptors import Relative\nfrom .operations import operation\n"
+             "from .runtime import Plan\n")
+    names = []
+    for functions, more, end in ((headers.builders(), order.OF_ATTENTION, ""),
+                                 (headers.programs(), (), "_plan")):
+        for name, struct in functions:
+            fields = headers.structs[struct]
+            types = {field: f"Sequence[{TYPES[kind]}]" if count else TYPES.get(kind, "int")
+                     for field, kind, count in fields}
+            needed, optional, named = order.parameters(struct, fields, more)
+            lines = [f"{field}: {types[field]}" for field in needed]
+            lines += [f"{field}: {types[field]} | None = ..." for field in optional]
+            lines += ["*"] + [f"{field}: {NAMED[field]} | None = ..." for field in named]
+            name = name[len("heed_"):len(name) - len(end)]
+            names.append(name)
+            made += f"\n@operation\ndef {name}(\n    " + ",\n    ".join(lines)
+            made += ",\n) -> Plan: ...\n"
+    return made + "\n" + formatted("__all__", names).rstrip() + "\n"
 
 
 def probe(top):

@@ -31,7 +31,8 @@ def dense(q, k, v, seen, scale=None, bias=None, bias_size=None, made=None):
     total = p.sum(1, keepdims=True)
     p = numpy.divide(p, total, out=numpy.zeros_like(p), where=total > 0)
     k_made, v_made = made if made is not None else (0 * k, 0 * v)
-    off = (q.shape[-1] + 6) * size + (abs(q) @ k_made.T) * abs(scale) + 6 * added + 4 * abs(numpy.where(seen > 0, y, 0)) + 8
+    off = (q.shape[-1] + 6) * size + (abs(q) @ k_made.T) * abs(scale)
+    off += 6 * added + 4 * abs(numpy.where(seen > 0, y, 0)) + 8
     off = numpy.where(seen > 0, UNIT * off, 0)
     # Sums are made in blocks of 64 and chunks of 1024, in any case within n units.
     count = UNIT * (numpy.count_nonzero(seen, axis=1, keepdims=True) + 16)

@@ -11,35 +11,31 @@ torch's or DLPack's, on the host, and are not copied. A failed call raises heed.
 status, the field and the numbers of the report. docs/python.md has more.
 """
 
-from ._abi import CONSTANTS
+from . import constants, mechanisms
 from ._native import (ArgumentError, DeviceError, Error, InternalError, ResourceError,
                       UnsupportedError, library)
 from .arrays import Array, as_array, constant, empty
-from .attention import (FAR, Bias, Source, Term, alibi, attention, dense, dot, everything,
-                        global_tokens, segments, table, window)
+from .attention import (Bias, Source, Term, alibi, attention, dense, dot, everything, global_tokens,
+                        segments, table, window)
+from .constants import *
 from .descriptors import Keys, Relative
 from .maps import map_even, map_log, map_t5, window_plan
-from .mechanisms import FUNCTIONS
+from .mechanisms import *
 from .operations import copy, merge, pool, push, select
 from .runtime import Device, Plan, Run, Runtime
 from .view import pairs, show, visible
 
-globals().update(FUNCTIONS)
-# HEED_LSG_CAUSAL is heed.LSG_CAUSAL.
-globals().update({_name[len("HEED_"):]: _value for _name, _value in CONSTANTS.items()
-                  if _name != "HEED_FAR"})
-
-__version__ = ".".join(str(library.heed_version() >> shift & 255) for shift in (16, 8, 0))
+__version__: str = ".".join(str(library.heed_version() >> shift & 255) for shift in (16, 8, 0))
 __all__ = [
-    "ArgumentError", "Array", "Bias", "Device", "DeviceError", "Error", "FAR", "InternalError",
+    "ArgumentError", "Array", "Bias", "Device", "DeviceError", "Error", "InternalError",
     "Keys", "Plan", "Relative", "ResourceError", "Run", "Runtime", "Source", "Term",
     "UnsupportedError", "alibi", "as_array", "attention", "build_text", "constant", "copy", "dense",
     "dot", "empty", "everything", "global_tokens", "map_even", "map_log", "map_t5", "merge",
     "pairs", "pool", "push", "segments", "select", "show", "table", "visible", "window",
-    "window_plan", *FUNCTIONS,
+    "window_plan", *mechanisms.__all__, *constants.__all__,
 ]
 
 
-def build_text():
+def build_text() -> str:
     """How the library was built, for people."""
     return library.heed_build_text().decode()

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """DLPack in both directions, by ctypes: memory of the host alone."""
 
+from __future__ import annotations
+
 import ctypes
 
 CPU = 1
@@ -35,7 +37,7 @@ _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
 _pointer_at = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", _python))
 
-_given = {}     # what others hold, by address of the struct
+_given: dict[int, tuple] = {}     # what others hold, by address of the struct
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)

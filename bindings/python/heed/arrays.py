@@ -3,7 +3,10 @@
 """Arrays of NumPy, of torch, and of whatever speaks DLPack, without copying; and arrays of our own,
 for element types that NumPy lacks."""
 
+from __future__ import annotations
+
 import ctypes
+from typing import Any, Sequence
 
 import numpy
 
@@ -14,9 +17,9 @@ from ._native import STRUCT
 NAMES = ["float32", "float16", "bfloat16", "uint8", "int32", "int64", "int8"]
 SHORT = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "u8": "uint8", "i32": "int32",
          "i64": "int64", "i8": "int8", "bool": "uint8"}
-CODES = {"float32": "HEED_F32", "float16": "HEED_F16", "bfloat16": "HEED_BF16",
-         "uint8": "HEED_U8", "int32": "HEED_I32", "int64": "HEED_I64", "int8": "HEED_I8"}
-CODES = {name: CONSTANTS[code] for name, code in CODES.items()}
+_PREFIXED = {"float32": "HEED_F32", "float16": "HEED_F16", "bfloat16": "HEED_BF16",
+             "uint8": "HEED_U8", "int32": "HEED_I32", "int64": "HEED_I64", "int8": "HEED_I8"}
+CODES = {name: CONSTANTS[code] for name, code in _PREFIXED.items()}
 SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "uint8": 1, "int32": 4, "int64": 8, "int8": 1}
 MOST_AXES = 6
 
@@ -26,8 +29,9 @@ class Array:
 
     dtype: a name of NAMES; shape and strides, in elements; address: of element [0]...[0]; source:
     what it was made from, which it keeps alive; face: what a caller is given for it. It is given
-    away by DLPack.
+    away by DLPack. fresh: nobody else has the memory, so that it can be no output.
     """
+    fresh = False
 
     def __init__(self, dtype, shape, strides, address, source, writable=True, face=None):
         if len(shape) > MOST_AXES:
@@ -51,7 +55,7 @@ class Array:
         """Whether it lies in memory as the other does."""
         return (self.dtype, self.shape, self.strides) == (other.dtype, other.shape, other.strides)
 
-    def numpy(self):
+    def numpy(self) -> Any:
         """The same memory as a NumPy array; of bfloat16 the bits, as uint16."""
         name = "uint16" if self.dtype == "bfloat16" else self.dtype
         if not all(self.shape):
@@ -82,7 +86,7 @@ class Constant:
         self.array = array
 
 
-def constant(array):
+def constant(array: Any) -> Constant:
     """Marks an index list, a mask, a table or lengths as constant: the plan checks and keeps it."""
     return Constant(array)
 
@@ -118,7 +122,7 @@ def _is_torch(value):
     return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "data_ptr")
 
 
-def as_array(value, kind=None):
+def as_array(value: Any, kind: str | None = None) -> Array:
     """An Array of the same memory. Lists and numbers become arrays of `kind`."""
     if isinstance(value, Array):
         return value
@@ -128,7 +132,9 @@ def as_array(value, kind=None):
         return _from_torch(value)
     if hasattr(value, "__dlpack__"):
         return Array(*_dlpack.take(value))
-    return _from_numpy(numpy.asarray(value, kind))
+    made = _from_numpy(numpy.asarray(value, kind))
+    made.fresh = True
+    return made
 
 
 def dense_strides(shape):
@@ -139,7 +145,7 @@ def dense_strides(shape):
     return strides[::-1]
 
 
-def empty(shape, dtype="float32", like=None):
+def empty(shape: Sequence[int], dtype: Any = "float32", like: Any = None) -> Any:
     """New memory, unspecified: of torch or NumPy as `like` is, else NumPy's, else an Array."""
     dtype, source = dtype_name(dtype), like.source if isinstance(like, Array) else like
     if _is_torch(source):

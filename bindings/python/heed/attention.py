@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention over sources, with terms and biases as objects whose arrays need no slot numbers."""
 
+from __future__ import annotations
+
 import ctypes
 import dataclasses
 from typing import Any, Sequence
@@ -10,6 +12,7 @@ import numpy
 
 from ._abi import CONSTANTS
 from ._native import STRUCT, call, new
+from ._types import ArrayLike, AuxArray, DeviceLike, DType
 from .arrays import Constant, as_array, dtype_name
 from .descriptors import enum_value
 from .operations import made_like, operation
@@ -48,19 +51,21 @@ def _phases(head, query):
         (CONSTANTS["HEED_TERM_PHASE_QUERY"] if query else 0)
 
 
-def everything(step=0, phase=0, by_head=False, by_query=False):
+def everything(step: int = 0, phase: int = 0, by_head: bool = False,
+               by_query: bool = False) -> Term:
     """Every key, or every step-th: HEED_TERM_ALL."""
     return Term(CONSTANTS["HEED_TERM_ALL"], step=step, phase=phase,
                 flags=_phases(by_head, by_query))
 
 
-def window(left, right=None, *, block=0, step=0, phase=0, by_head=False, by_query=False):
+def window(left: int, right: int | None = None, *, block: int = 0, step: int = 0, phase: int = 0,
+           by_head: bool = False, by_query: bool = False) -> Term:
     """Keys near the query, as many on the right as on the left unless said: HEED_TERM_WINDOW."""
     return Term(CONSTANTS["HEED_TERM_WINDOW"], left=left, right=left if right is None else right,
                 block=block, step=step, phase=phase, flags=_phases(by_head, by_query))
 
 
-def global_tokens(tokens, *, keys=True, rows=False):
+def global_tokens(tokens: int | AuxArray, *, keys: bool = True, rows: bool = False) -> Term:
     """Tokens every row sees, and with rows also rows that see every key: HEED_TERM_GLOBAL. tokens:
     how many of the first ones, or a list [B][entries]."""
     flags = (CONSTANTS["HEED_TERM_KEYS"] if keys else 0) | \
@@ -70,28 +75,32 @@ def global_tokens(tokens, *, keys=True, rows=False):
     return Term(CONSTANTS["HEED_TERM_GLOBAL"], flags=flags, slot=tokens)
 
 
-def segments(ranges, block=0):
+def segments(ranges: AuxArray, block: int = 0) -> Term:
     """[begin, end) of keys for every `block` rows: HEED_TERM_SEGMENT."""
     return Term(CONSTANTS["HEED_TERM_SEGMENT"], block=block, slot=ranges)
 
 
-def dense(t):
+def dense(t: AuxArray) -> Bias:
     """A number for every pair: HEED_BIAS_DENSE."""
     return Bias(CONSTANTS["HEED_BIAS_DENSE"], t=t)
 
 
-def alibi(slopes, *, q_coord=None, k_coord=None):
+def alibi(slopes: AuxArray, *, q_coord: AuxArray | None = None,
+          k_coord: AuxArray | None = None) -> Bias:
     """-slope * |distance|: HEED_BIAS_ALIBI."""
     return Bias(CONSTANTS["HEED_BIAS_ALIBI"], t=slopes, q_coord=q_coord, k_coord=k_coord)
 
 
-def table(t, *, zero=0, map=None, q_coord=None, k_coord=None):
+def table(t: AuxArray, *, zero: int = 0, map: AuxArray | None = None,
+          q_coord: AuxArray | None = None, k_coord: AuxArray | None = None) -> Bias:
     """A number by distance, [1 or H][len]: HEED_BIAS_TABLE."""
     return Bias(CONSTANTS["HEED_BIAS_TABLE"], t=t, zero=zero, map=map, q_coord=q_coord,
                 k_coord=k_coord)
 
 
-def dot(t=None, u=None, *, zero=0, map=None, q_coord=None, k_coord=None):
+def dot(t: AuxArray | None = None, u: AuxArray | None = None, *, zero: int = 0,
+        map: AuxArray | None = None, q_coord: AuxArray | None = None,
+        k_coord: AuxArray | None = None) -> Bias:
     """q . t[index] + k . u[index]: HEED_BIAS_DOT."""
     return Bias(CONSTANTS["HEED_BIAS_DOT"], t=t, u=u, zero=zero, map=map, q_coord=q_coord,
                 k_coord=k_coord)
@@ -296,10 +305,15 @@ def set_common(filled, scale, softcap, sinks, numerics, flags):
 
 
 @operation
-def attention(q, k=None, v=None, o=None, *, sources=None, terms=(), biases=(), causal=False,
-              align=None, len=None, mask=None, scale=None, softcap=0.0, sinks=None, lse=None,
-              lse_with_sink=False, q_pos0=0, q_pos_step=0, q_pos=None, q_len=None, q_begins=None,
-              dtype=None, numerics=0, device=None, threads=0):
+def attention(q: ArrayLike, k: ArrayLike | None = None, v: ArrayLike | None = None,
+              o: ArrayLike | None = None, *, sources: Sequence[Source] | None = None,
+              terms: Sequence[Term] = (), biases: Sequence[Bias] = (), causal: bool = False,
+              align: str | None = None, len: AuxArray | None = None, mask: AuxArray | None = None,
+              scale: float | None = None, softcap: float = 0.0, sinks: ArrayLike | None = None,
+              lse: ArrayLike | bool | None = None, lse_with_sink: bool = False, q_pos0: int = 0,
+              q_pos_step: int = 0, q_pos: AuxArray | None = None, q_len: AuxArray | None = None,
+              q_begins: AuxArray | None = None, dtype: DType | None = None,
+              numerics: int | str = 0, device: DeviceLike = None, threads: int = 0) -> Plan:
     """Softmax attention: heed_attn_desc. Returns o, or (o, lse).
 
     q [batch...][H][n_q][d]; k [batch...][H_k][n_k][d] and v [batch...][H_k][n_k][d_v], or

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Maps of biases and windows of a document: small tables that the library writes."""
 
+from __future__ import annotations
+
 import ctypes
 
 import numpy
@@ -20,22 +22,25 @@ def _map(function, length, zero, buckets, distance, reverse, one_sided=False):
     return made
 
 
-def map_t5(length, zero, buckets=32, max_distance=128, *, reverse=False, one_sided=False):
+def map_t5(length: int, zero: int, buckets: int = 32, max_distance: int = 128, *,
+           reverse: bool = False, one_sided: bool = False) -> numpy.ndarray:
     """Buckets of T5: heed_map_t5()."""
     return _map(library.heed_map_t5, length, zero, buckets, max_distance, reverse, one_sided)
 
 
-def map_log(length, zero, buckets, max_position, *, reverse=False):
+def map_log(length: int, zero: int, buckets: int, max_position: int, *,
+            reverse: bool = False) -> numpy.ndarray:
     """Logarithmic buckets of DeBERTa, version 2: heed_map_log()."""
     return _map(library.heed_map_log, length, zero, buckets, max_position, reverse)
 
 
-def map_even(length, zero, buckets, max_distance, *, reverse=False):
+def map_even(length: int, zero: int, buckets: int, max_distance: int, *,
+             reverse: bool = False) -> numpy.ndarray:
     """Even buckets: heed_map_even()."""
     return _map(library.heed_map_even, length, zero, buckets, max_distance, reverse)
 
 
-def window_plan(n, length, overlap):
+def window_plan(n: int, length: int, overlap: int) -> numpy.ndarray:
     """The windows in which a document of n tokens is encoded, as rows (begin, end, keep, keep_end):
     heed_window_plan()."""
     count = ctypes.c_int64()

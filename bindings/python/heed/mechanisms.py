@@ -12,6 +12,7 @@ from . import descriptors
 from ._abi import BUILDERS, CONSTANTS, PROGRAMS, STRUCTS
 from ._docs import DOCS
 from ._native import call, new
+from ._signature import COMMON, OF_ATTENTION, parameters
 from .arrays import as_array, dtype_name
 from .attention import Attention, give_outputs, output_shape, plan_attention, set_common
 from .descriptors import Filled, parts
@@ -26,10 +27,6 @@ SLOTS = {
     "map": "MAP", "block_ids": "COORD", "memory_head": "HEAD", "compressed_head": "HEAD_2",
     "rows": "LEN_2", "mask": "MASK",
 }
-HIDDEN = ("size", "reserved", "o", "list_room")
-COMMON = ("flags", "numerics")
-WITHOUT_TEXT = ("heed_retrieval_desc",)     # the text may be absent
-OF_ATTENTION = ("scale", "softcap", "sinks", "lse")
 
 
 def key_sets(struct):
@@ -123,18 +120,15 @@ def plan_program(name, struct, given, device, threads):
                        "heed_program_run")
 
 
-def parameters_of(struct, more):
-    """What is required, the other fields as the descriptor has them, and what goes by name."""
-    fields = [name for name, kind, _ in STRUCTS[struct]
-              if name not in HIDDEN + COMMON and kind != "pointer"]
-    needed = [name for name in fields if name in ("q", "pages", "w")] or fields[:1]
-    needed += [name for name in fields if name in ("text", "top") and struct not in WITHOUT_TEXT]
-    made = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                              default=inspect.Parameter.empty if name in needed else None)
-            for name in needed + [name for name in fields if name not in needed]]
-    for name in ("o", *COMMON, *more, "dtype", "device", "threads"):
-        made.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY,
-                                      default=0 if name in (*COMMON, "threads") else None))
+def signature_of(struct, more):
+    """Of the function that is made from a descriptor."""
+    needed, optional, named = parameters(struct, STRUCTS[struct], more)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    made = [inspect.Parameter(name, kind) for name in needed]
+    made += [inspect.Parameter(name, kind, default=None) for name in optional]
+    made += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY,
+                               default=0 if name in (*COMMON, "threads") else None)
+             for name in named]
     return inspect.Signature(made)
 
 
@@ -148,7 +142,7 @@ Without o one is made, and returned. {name}.plan(...) takes the same and returns
 
 def make(name, function, struct, planned, more):
     """The function of a builder or a program."""
-    signature = parameters_of(struct, more)
+    signature = signature_of(struct, more)
 
     def plan(*arguments, **keywords):
         bound = signature.bind(*arguments, **keywords)
@@ -169,4 +163,5 @@ for _builder, _struct in BUILDERS.items():
 for _plan, _struct in PROGRAMS.items():
     _name = _plan[len("heed_"):-len("_plan")]
     FUNCTIONS[_name] = make(_name, _plan, _struct, plan_program, ())
-
+globals().update(FUNCTIONS)
+__all__ = list(FUNCTIONS)

@@ -2,24 +2,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls that plan and run: what they have in common, and copy, push, pool, select and merge."""
 
+from __future__ import annotations
+
 import ctypes
 import functools
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from . import descriptors
 from ._docs import DOCS
 from ._native import call, new
+from ._types import ArrayLike, DeviceLike, DType
 from .arrays import as_array, empty
 from .descriptors import Filled, enum_value
 from .runtime import Plan, device_of, place
 
 
-def operation(function):
+if TYPE_CHECKING:
+    from typing import Generic
+
+    from typing_extensions import ParamSpec
+
+    Given = ParamSpec("Given")
+
+    class Operation(Generic[Given]):
+        """Plans and runs; plan() only plans."""
+        __name__: str
+
+        def __call__(self, *arguments: Given.args, **keywords: Given.kwargs) -> Any: ...
+
+        def plan(self, *arguments: Given.args, **keywords: Given.kwargs) -> Plan: ...
+
+
+def operation(function: Callable[Given, Plan]) -> Operation[Given]:
     """Of a function that makes a plan, one that runs it at once; function.plan is the former."""
     @functools.wraps(function)
     def run(*arguments, **keywords):
         return function(*arguments, **keywords)()
-    run.plan = function
-    return run
+    run.plan = function     # type: ignore[attr-defined]
+    return run              # type: ignore[return-value]
 
 
 class Simple:
@@ -60,8 +80,11 @@ def made_like(x, shape, dtype=None):
 
 
 @operation
-def copy(x, y=None, *, from_=None, to=None, at=None, head=None, table=None, len=None,
-         y_scale=None, flags=0, numerics=0, device=None, threads=0):
+def copy(x: ArrayLike, y: ArrayLike | None = None, *, from_: ArrayLike | None = None,
+         to: ArrayLike | None = None, at: ArrayLike | None = None, head: ArrayLike | None = None,
+         table: ArrayLike | None = None, len: ArrayLike | None = None,
+         y_scale: ArrayLike | None = None, flags: int | str = 0, numerics: int | str = 0,
+         device: DeviceLike = None, threads: int = 0) -> Plan:
     if y is None:
         shape = list(shape_of(x))
         if from_ is not None:
@@ -75,8 +98,11 @@ def copy(x, y=None, *, from_=None, to=None, at=None, head=None, table=None, len=
 
 
 @operation
-def push(rows, head, len, x, *, x_len=None, out=None, out_len=None, rows_scale=None, flags=0,
-         numerics=0, device=None, threads=0):
+def push(rows: ArrayLike, head: ArrayLike, len: ArrayLike, x: ArrayLike, *,
+         x_len: ArrayLike | None = None, out: ArrayLike | None = None,
+         out_len: ArrayLike | None = None, rows_scale: ArrayLike | None = None,
+         flags: int | str = 0, numerics: int | str = 0, device: DeviceLike = None,
+         threads: int = 0) -> Plan:
     given = {"rows": rows, "head": head, "len": len, "x": x, "x_len": x_len, "out": out,
              "out_len": out_len, "rows_scale": rows_scale, "flags": flags, "numerics": numerics}
     return plan_simple("push", "heed_push_args", given,
@@ -100,9 +126,13 @@ def pooled_rows(n, kind, tail, kernel, stride, left, block, buckets):
 
 
 @operation
-def pool(x, y=None, *, kind="sum", tail="floor", kernel=0, stride=0, left=0, block=0, buckets=0,
-         mask=None, len=None, ranges=None, weights=None, ids=None, y_mask=None, y_len=None,
-         flags=0, numerics=0, device=None, threads=0):
+def pool(x: ArrayLike, y: ArrayLike | None = None, *, kind: int | str = "sum",
+         tail: int | str = "floor", kernel: int = 0, stride: int = 0, left: int = 0,
+         block: int = 0, buckets: int = 0, mask: ArrayLike | None = None,
+         len: ArrayLike | None = None, ranges: ArrayLike | None = None,
+         weights: ArrayLike | None = None, ids: ArrayLike | None = None,
+         y_mask: ArrayLike | None = None, y_len: ArrayLike | None = None, flags: int | str = 0,
+         numerics: int | str = 0, device: DeviceLike = None, threads: int = 0) -> Plan:
     kind = enum_value(["HEED_POOL_"], kind) if isinstance(kind, str) else kind
     tail = enum_value(["HEED_TAIL_"], tail) if isinstance(tail, str) else tail
     if y is None:
@@ -118,8 +148,11 @@ def pool(x, y=None, *, kind="sum", tail="floor", kernel=0, stride=0, left=0, blo
 
 
 @operation
-def select(x, q=None, y=None, *, kind="norm", block=0, count=0, pad_front=0, pad_back=0,
-           mask=None, len=None, rounds=(), flags=0, numerics=0, device=None, threads=0):
+def select(x: ArrayLike, q: ArrayLike | None = None, y: ArrayLike | None = None, *,
+           kind: int | str = "norm", block: int = 0, count: int = 0, pad_front: int = 0,
+           pad_back: int = 0, mask: ArrayLike | None = None, len: ArrayLike | None = None,
+           rounds: Sequence[ArrayLike] = (), flags: int | str = 0, numerics: int | str = 0,
+           device: DeviceLike = None, threads: int = 0) -> Plan:
     kind = enum_value(["HEED_SELECT_"], kind) if isinstance(kind, str) else kind
     if y is None:
         *batch, n, _ = shape_of(x)
@@ -137,8 +170,10 @@ def select(x, q=None, y=None, *, kind="norm", block=0, count=0, pad_front=0, pad
 
 
 @operation
-def merge(parts, parts_lse, o=None, *, lse=None, sinks=None, flags=0, numerics=0, device=None,
-          threads=0):
+def merge(parts: ArrayLike, parts_lse: ArrayLike, o: ArrayLike | None = None, *,
+          lse: ArrayLike | bool | None = None, sinks: ArrayLike | None = None,
+          flags: int | str = 0, numerics: int | str = 0, device: DeviceLike = None,
+          threads: int = 0) -> Plan:
     if o is None:
         o = made_like(parts, shape_of(parts)[1:])
     if isinstance(lse, bool):

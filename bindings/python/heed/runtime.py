@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runtimes, devices, and plans with their runs."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import threading
 import weakref
+from typing import Any
 
 import numpy
 
@@ -27,25 +30,27 @@ class Runtime:
     """The backends and their devices. threads: workers of host devices, 0 for as many as OpenMP
     has; cache_dir: a folder for compiled kernels. Results have the same bits for every width."""
 
-    def __init__(self, threads=0, cache_dir=None):
+    def __init__(self, threads: int = 0, cache_dir: str | os.PathLike | None = None):
         desc, handle = new("heed_runtime_desc"), ctypes.c_void_p()
         executor = new("heed_executor", width=threads)
         desc.executor = ctypes.addressof(executor) if threads else None
         folder = ctypes.create_string_buffer(os.fsencode(cache_dir)) if cache_dir else None
         desc.cache_dir = ctypes.addressof(folder) if folder else None
         call("heed_runtime_create", ctypes.byref(desc), ctypes.byref(handle))
-        self.handle, self._queues, self._devices = handle.value, [], {}
+        self.handle = handle.value
+        self._queues: list[int] = []
+        self._devices: dict[int, Device] = {}
         self._lock = threading.Lock()
         weakref.finalize(self, _end_runtime, self.handle, self._queues)
 
-    def device(self, name=None):
+    def device(self, name: str | None = None) -> Device:
         """The device of this exact name; None: the first host device that can be used."""
         found = ctypes.c_void_p()
         call("heed_device_find", self.handle, name and name.encode(), ctypes.byref(found))
         with self._lock:
-            return self._devices.setdefault(found.value, Device(self, found.value))
+            return self._devices.setdefault(found.value or 0, Device(self, found.value))
 
-    def devices(self):
+    def devices(self) -> list[str]:
         """The names of all devices, unusable ones included."""
         return [library.heed_device_name(library.heed_device_get(self.handle, i)).decode()
                 for i in range(library.heed_device_count(self.handle))]
@@ -65,7 +70,7 @@ class Device:
         self.name = library.heed_device_name(handle).decode()
         self.host = self.info()["kind"] in HOST_KINDS
 
-    def info(self):
+    def info(self) -> dict[str, Any]:
         """What heed_device_info() says, as a dict."""
         props = new("heed_device_props")
         status = library.heed_device_info(self.handle, ctypes.byref(props))
@@ -91,7 +96,8 @@ def as_dict(props):
             for name, value in values.items()}
 
 
-_default, _default_lock = {}, threading.Lock()
+_default: dict[int, Runtime] = {}
+_default_lock = threading.Lock()
 
 
 def device_of(given, threads=0):
@@ -137,7 +143,7 @@ class Plan:
         self.arrays, self.outputs, self.desc = arrays, outputs, desc
         weakref.finalize(self, _end_plan, handle, device.runtime)
 
-    def info(self):
+    def info(self) -> dict[str, Any]:
         """What heed_plan_info() says, as a dict."""
         props = new("heed_plan_props")
         status = library.heed_plan_info(self.handle, ctypes.byref(props))
@@ -145,7 +151,7 @@ class Plan:
             _native.fail(status)
         return as_dict(props)
 
-    def extents(self):
+    def extents(self) -> dict[str, tuple[int, int, bool]]:
         """The arrays of a run: for each field the bytes [first, end) from element [0]...[0] that
         it may touch, and whether it writes them."""
         count = ctypes.c_uint32()
@@ -174,11 +180,11 @@ class Plan:
                 used.add(path)
         return arrays
 
-    def bind(self, **given):
+    def bind(self, **given: Any) -> Run:
         """A run on these arrays, the rest being those that were planned."""
         return Run(self, self.changed(given))
 
-    def __call__(self, **given):
+    def __call__(self, **given: Any) -> Any:
         return self.bind(**given)()
 
 
@@ -190,6 +196,8 @@ class Run:
         self.plan, self.arrays = plan, arrays
         self._report = new("heed_report")
         for path in plan.outputs:
+            if arrays[path].fresh:
+                raise TypeError(f"{path} is an output, and wants an array of the caller's")
             if not arrays[path].writable:
                 raise ValueError(f"{path} is an output, and its memory is read-only")
         info = plan.info()
@@ -215,7 +223,7 @@ class Run:
         if status < 0:
             _native.fail(status, self._report)
 
-    def __call__(self):
+    def __call__(self) -> Any:
         if self.plan.device.host:
             self._start()
         else:

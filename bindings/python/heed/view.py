@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What rows see: counts, a table of booleans, a picture."""
 
+from __future__ import annotations
+
 import ctypes
+from typing import Any, Sequence
 
 import numpy
 
 from ._native import call
+from .runtime import Plan
 
 
-def pairs(plan, *, batch=0, head=0, rows=None):
+def pairs(plan: Plan, *, batch: int = 0, head: int = 0,
+          rows: Sequence[int] | None = None) -> list[numpy.ndarray]:
     """How often each row sees each key: a list with an array [rows][keys] of uint8 for each
     source. plan: of an attention or a mechanism."""
     desc = getattr(plan.desc, "struct", None)
@@ -29,14 +34,16 @@ def pairs(plan, *, batch=0, head=0, rows=None):
     return found
 
 
-def visible(plan, *, batch=0, head=0, rows=None):
+def visible(plan: Plan, *, batch: int = 0, head: int = 0,
+            rows: Sequence[int] | None = None) -> numpy.ndarray:
     """Which keys each row sees: booleans [rows][keys], the keys of all sources side by side."""
     found = pairs(plan, batch=batch, head=head, rows=rows)
     n = len(range(plan.desc.struct.q.shape[plan.desc.struct.q.ndim - 2]) if rows is None else rows)
     return numpy.concatenate([numpy.zeros((n, 0), "uint8"), *found], axis=1) > 0
 
 
-def show(plan, *, batch=0, head=0, rows=None, axes=None):
+def show(plan: Plan, *, batch: int = 0, head: int = 0, rows: Sequence[int] | None = None,
+         axes: Any = None) -> Any:
     """Draws what rows see with matplotlib, and returns the axes. Lines stand between sources."""
     import matplotlib.pyplot as plot
 
