@@ -130,7 +130,7 @@ def results_are_complete(devices):
     for i, device in enumerate(devices):
         mine = loads if i == 0 else loads[i % 3:][:1]
         options = [option for load in mine for option in ('--workload', load)]
-        r = run(bench, '--device', device, '--json', *options)
+        r = run(bench, '--quick', '--device', device, '--json', *options)
         expect(r.returncode == 0, '%s: %s' % (device, r.stderr))
         lines = [json.loads(line) for line in r.stdout.splitlines()]
         expect([line['workload'] for line in lines] == [load.split(':')[0] for load in mine],
@@ -191,7 +191,7 @@ def mechanisms_do_the_work_of_their_pictures():
         load = '%s:%s,%s' % (name, shape, own)
         picture = run(info, '--pattern', load).stdout.splitlines()
         pairs = int(picture[1].split(': ')[1].split(' ')[0])
-        r = run(bench, '--device', 'reference', '--json', '--workload', load)
+        r = run(bench, '--quick', '--device', 'reference', '--json', '--workload', load)
         expect(r.returncode == 0, '%s: %s' % (load, r.stderr))
         line = json.loads(r.stdout)
         more = line['useful_gflops'] * line['median_s'] * 1e9 / (4 * 8 * pairs)
@@ -209,7 +209,7 @@ def operations_say_what_they_move(devices):
         if not loads:
             continue
         options = [option for load in loads for option in ('--workload', load)]
-        r = run(bench, '--device', device, '--json', *options)
+        r = run(bench, '--quick', '--device', device, '--json', *options)
         expect(r.returncode == 0, '%s: %s' % (device, r.stderr))
         lines = [json.loads(line) for line in r.stdout.splitlines()]
         expect(len(lines) == len(loads), device + ': one object a workload')
@@ -230,7 +230,8 @@ def operations_say_what_they_move(devices):
 def scores_are_compared_with_their_products():
     for load, has in (('n=512,queries=64', True), ('n=512,queries=65', False),
                       ('n=512,queries=64,dtype=f16', False)):
-        r = run(bench, '--device', 'reference', '--json', '--workload', 'select-topk:' + load)
+        r = run(bench, '--quick', '--device', 'reference', '--json', '--workload',
+                'select-topk:' + load)
         line = json.loads(r.stdout)
         expect(line['score_ratio'] is not None and line['score_ratio'] > 0 if has
                else line['score_ratio'] is None, 'score products of ' + load)

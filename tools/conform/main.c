@@ -110,13 +110,28 @@ static bool bench_open(struct session *session, const char *name, heed_report *r
     return true;
 }
 
+/* Is the device what its family's plain name (cpu) stands for? */
+static bool plain_is(const struct session *session, const heed_device_props *props, size_t family)
+{
+    for (int i = 0; i < session->n; i++) {
+        heed_device_props plain = { .size = sizeof plain };
+
+        if (heed_device_info(session->bench[i].one.device, &plain) >= 0
+            && strlen(plain.name) == family && !memcmp(plain.name, props->name, family))
+            return !strcmp(plain.description, props->description);
+    }
+    return false;
+}
+
 /* Why a usable device is only tested when it is named; NULL: it need not be. */
-static const char *passed_over(const heed_device_props *props)
+static const char *passed_over(const struct session *session, const heed_device_props *props)
 {
     const char *const first = strchr(props->name, ':');
 
     if (first && strchr(first + 1, ':'))
         return "another form of a device that is tested";
+    if (first && plain_is(session, props, (size_t)(first - props->name)))
+        return "tested by the name without its instruction set";
     return props->exact ? NULL : props->reason;
 }
 
@@ -142,8 +157,8 @@ static bool devices_open(struct session *session)
             continue;
         if (props.usable < 0)
             printf("# device %s: %s\n", props.name, props.reason);
-        else if (passed_over(&props))
-            printf("# device %s passed over: %s\n", props.name, passed_over(&props));
+        else if (passed_over(session, &props))
+            printf("# device %s passed over: %s\n", props.name, passed_over(session, &props));
         else if (!bench_open(session, props.name, &report))
             text_failure("heed-conform", props.name, report.status, &report);
         else
