@@ -10,12 +10,11 @@
 #ifndef HEED_BACKENDS_KERNELS_FEW_H
 #define HEED_BACKENDS_KERNELS_FEW_H
 
-#include "strip.h"
+#include "lines.h"
 
 #define HK_FEW_ROWS 16          /* of a strip */
 #define HK_SLICE 32             /* channels */
-#define HK_LINE 64              /* bytes of the cache */
-#define HK_AHEAD_EVERY 4        /* channels between two steps of fetching */
+#define HK_FETCH_EVERY 4        /* channels between two steps of fetching */
 
 /* Vectors across a register tile of few rows: enough sums to hide the latency of fma. */
 #define HK_FEW_MIN(a, b) ((a) < (b) ? (a) : (b))
@@ -27,153 +26,15 @@
 /* OF(name, rows) of the register tiles that there are. */
 #define HK_FEW_TILES(OF) OF(1, 1) OF(2, 2) OF(4, 4) OF(most, HK_R)
 
-/* The 64 rows of K or V of a block. */
-struct hk_block_rows {
-    HK_GLOBAL const char *at[HK_BLOCK];
-    float scale[HK_BLOCK];              /* of I8 */
-    hk_u32 dtype;
-};
-
-/* 64 keys from `first` on; those of pages that are not there are `absent`. */
-HK_FN void hk_rows_list(const struct hk_matrix *m, hk_i64 first, HK_GLOBAL const char *absent,
-                        struct hk_block_rows *out)
-{
-    const hk_i64 row = m->row * hk_size(m->dtype);
-    hk_i64 i, j, n;
-
-    out->dtype = m->dtype;
-    for (i = 0; i < HK_BLOCK; i += n) {
-        const int present = hk_row_present(m, first + i);
-        HK_GLOBAL const char *at = present ? hk_row_at(m, first + i) : absent;
-        const hk_i64 step = present ? row : 0;
-
-        n = hk_min(hk_rows_run(m, first + i), HK_BLOCK - i);
-        for (j = 0; j < n; j++)
-            out->at[i + j] = at + j * step;
-    }
-}
-
-/* The scales of the same keys, of absent ones 1. */
-HK_FN void hk_scales_list(const struct hk_matrix *m, hk_i64 first, float *out)
-{
-    hk_i64 i, j, n;
-
-    for (i = 0; i < HK_BLOCK; i += n) {
-        const int present = hk_row_present(m, first + i);
-        const hk_i64 at = present ? hk_scale_offset(m, first + i) : 0;
-
-        n = hk_min(hk_rows_run(m, first + i), HK_BLOCK - i);
-        for (j = 0; j < n; j++)
-            out[i + j] =
-                present ? hk_element(m->scale_dtype, m->scale, at + j * m->scale_row) : 1.0f;
-    }
-}
-
-/* Rows of the keys in `visible`; those of the others are `absent`. */
-HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *m,
-                             HK_GLOBAL const struct hk_sub *sub, const struct hk_sub_view *view,
-                             hk_i64 block, hk_u64 visible, HK_GLOBAL const char *absent,
-                             struct hk_block_rows *out)
-{
-    HK_COPY(struct hk_reach, reach, st->reach[0]);
-    const hk_i64 first = block * HK_BLOCK;
-    const int direct = hk_block_aligned(sub);
-    int i;
-
-    if (direct && visible == ~(hk_u64)0) {
-        hk_rows_list(m, first, absent, out);
-        if (m->dtype == HK_I8)
-            hk_scales_list(m, first, out->scale);
-        return;
-    }
-    out->dtype = m->dtype;
-    for (i = 0; i < HK_BLOCK; i++) {
-        const int there = (int)(visible >> i & 1);
-        const hk_i64 key =
-            direct || !there ? first + i : hk_key(sub, view, reach, first + i);
-
-        out->at[i] = there ? hk_row_at(m, key) : absent;
-        if (m->dtype == HK_I8)
-            out->scale[i] = there ? hk_row_scale(m, key) : 1.0f;
-    }
-}
-
-/* ---- fetching ahead ---- */
-
-/* The lines of 64 rows that will be read soon, fetched a few at a time while something else is
- * computed, because memory that only waits is time lost; one after the other in the order of
- * addresses, because that is what processors follow. */
-struct hk_ahead {
-    HK_GLOBAL const char *at;           /* the next line */
-    HK_GLOBAL const char *const *rows;
-    hk_i64 shift;                       /* bytes from rows[i] to what is fetched */
-    hk_i64 row, left, lines;            /* row of the next line, lines left in it; of every row */
-    hk_i64 rate;                        /* lines at a time, 0: nothing is left */
-};
-
-/* steps: how often hk_ahead_step will be called. */
-HK_FN void hk_ahead_begin(struct hk_ahead *a, const struct hk_block_rows *rows, hk_i64 shift,
-                          hk_i64 channels, hk_i64 steps)
-{
-    a->rows = rows->at;
-    a->shift = shift;
-    a->at = rows->at[0] + shift;
-    a->row = 0;
-    a->lines = a->left = (channels * hk_size(rows->dtype) + HK_LINE - 1) / HK_LINE;
-    a->rate = steps > 0 ? (HK_BLOCK * a->lines + steps - 1) / steps : 0;
-}
-
-HK_INLINE void hk_ahead_step(struct hk_ahead *a)
-{
-    hk_i64 i;
-
-    for (i = 0; i < a->rate; i++) {
-        HK_PREFETCH(a->at);
-        a->at += HK_LINE;
-        if (--a->left > 0)
-            continue;
-        a->left = a->lines;
-        if (++a->row < HK_BLOCK)
-            a->at = a->rows[a->row] + a->shift;
-        else
-            a->rate = 0;
-    }
-}
-
-/* Bytes from the K rows of a block to those of the next; 0: there is none, or its rows are no such
- * distance away. */
-HK_FN hk_i64 hk_next_block(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                           hk_i64 block)
-{
-    const hk_i64 end = (block + 2) * HK_BLOCK;
-
-    if (!hk_block_aligned(sub) || end > st->len ||
-        !hk_rows_even(&st->k_rows, block * HK_BLOCK, end - 1))
-        return 0;
-    return HK_BLOCK * st->k_rows.row * hk_size(st->k_rows.dtype);
-}
-
-/* The K rows of the next block, where hk_next_block is 0; 0: there is none, or nobody knows. */
-HK_FN int hk_next_rows(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub, hk_i64 block,
-                       struct hk_block_rows *out)
-{
-    const hk_i64 first = (block + 1) * HK_BLOCK;
-
-    if (!hk_block_aligned(sub) || first + HK_BLOCK > st->len)
-        return 0;
-    hk_rows_list(&st->k_rows, first, (HK_GLOBAL const char *)st->zeros, out);
-    return 1;
-}
-
 /* ---- scores ---- */
 
 /* s[i][key] += fma over channels [0, n) of x[i][channel] * slice[channel][key]. */
 HK_INLINE void hk_few_product(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_row,
                               HK_GLOBAL const float *HK_RESTRICT slice, hk_i64 n, int first,
                               HK_GLOBAL float *HK_RESTRICT s,
-                              struct hk_ahead *ahead, const int rows, const int vecs)
+                              struct hk_fetch *ahead, const int rows, const int vecs)
 {
-    struct hk_ahead next = *ahead;
+    struct hk_fetch next = *ahead;
     hk_vec acc[HK_R][HK_FEW_VECS], b[HK_FEW_VECS];
     hk_i64 t;
     int i, u;
@@ -185,8 +46,8 @@ HK_INLINE void hk_few_product(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_row
             acc[i][u] = first ? hkv_set(0.0f) : hkv_load(s + i * HK_BLOCK + u * HKV_LANES);
     }
     for (t = 0; t < n; t++, slice += HK_BLOCK) {
-        if (t % HK_AHEAD_EVERY == 0)
-            hk_ahead_step(&next);
+        if (t % HK_FETCH_EVERY == 0)
+            hk_fetch_step(&next);
         HK_UNROLL
         for (u = 0; u < vecs; u++)
             b[u] = hkv_load(slice + u * HKV_LANES);
@@ -211,7 +72,7 @@ HK_INLINE void hk_few_product(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_row
 #define HK_FEW_PRODUCTS(name, rows)                                                                \
     HK_NOINLINE void hk_few_products_##name(HK_GLOBAL const float *x, hk_i64 x_row,                \
                                             HK_GLOBAL const float *slice, hk_i64 n, int first,     \
-                                            HK_GLOBAL float *s, struct hk_ahead *ahead)            \
+                                            HK_GLOBAL float *s, struct hk_fetch *ahead)            \
     {                                                                                              \
         const int step = HK_VECS_OF(rows) * HKV_LANES;                                             \
         int key;                                                                                   \
@@ -225,7 +86,7 @@ HK_FEW_TILES(HK_FEW_PRODUCTS)
 
 HK_FN void hk_few_tile_scores(HK_GLOBAL const float *x, hk_i64 x_row, HK_GLOBAL const float *slice,
                               hk_i64 n, int first, HK_GLOBAL float *s, hk_i64 rows,
-                              struct hk_ahead *ahead)
+                              struct hk_fetch *ahead)
 {
     if (rows == 1)
         hk_few_products_1(x, x_row, slice, n, first, s, ahead);
@@ -245,13 +106,13 @@ HK_FN hk_i64 hk_vecs_of(hk_i64 rows)
 
 /* Channels [t, end) of the 64 rows, transposed, into the worker's slice. */
 HK_FN void hk_slice_pack(const struct hk_strip *st, const struct hk_block_rows *k, hk_i64 t,
-                         hk_i64 end, struct hk_ahead *ahead)
+                         hk_i64 end, struct hk_fetch *ahead)
 {
     int i;
 
     for (i = 0; i < HK_BLOCK; i += HKV_PACK) {
-        hk_ahead_step(ahead);
-        hk_ahead_step(ahead);
+        hk_fetch_step(ahead);
+        hk_fetch_step(ahead);
         if (k->dtype == HK_I8)
             hk_bytes_transpose(k->at + i, k->scale + i, t, end, st->k + i, HK_BLOCK);
         else
@@ -259,17 +120,16 @@ HK_FN void hk_slice_pack(const struct hk_strip *st, const struct hk_block_rows *
     }
 }
 
-/* Scores of all tiles with the keys whose rows are given. Meanwhile the block's V is fetched. */
-HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *k,
+HK_FN void hk_slice_scores(const struct hk_strip *st, const struct hk_block_rows *k,
                          const struct hk_block_rows *v)
 {
     const hk_i64 d = st->call->plan->d, slices = (d + HK_SLICE - 1) / HK_SLICE;
     const hk_i64 across = HK_BLOCK / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R));
-    const hk_i64 steps = 2 * HK_BLOCK / HKV_PACK + st->tiles * across * HK_SLICE / HK_AHEAD_EVERY;
-    struct hk_ahead ahead;
+    const hk_i64 steps = 2 * HK_BLOCK / HKV_PACK + st->tiles * across * HK_SLICE / HK_FETCH_EVERY;
+    struct hk_fetch ahead;
     hk_i64 t, m;
 
-    hk_ahead_begin(&ahead, v, 0, st->call->plan->d_v, slices * steps);
+    hk_fetch_begin(&ahead, v, 0, st->call->plan->d_v, slices * steps);
     for (t = 0; t < d; t += HK_SLICE) {
         const hk_i64 end = hk_min(t + HK_SLICE, d);
 
@@ -279,6 +139,16 @@ HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *
                                st->s + m * HK_R * HK_BLOCK, hk_min(st->n_rows - m * HK_R, HK_R),
                                &ahead);
     }
+}
+
+/* Scores of all tiles with the keys whose rows are given. Meanwhile the block's V is fetched. */
+HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *k,
+                         const struct hk_block_rows *v)
+{
+    if (hk_lines_fit(st, k->dtype))
+        hk_line_scores(st, k, v);
+    else
+        hk_slice_scores(st, k, v);
 }
 
 /* ---- values ---- */
@@ -322,10 +192,12 @@ HK_INLINE void hk_few_sums_store(HK_GLOBAL float *o, const hk_u32 dtype, hk_vec 
  * v[key]. */
 HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct hk_block_rows *v,
                             const hk_u32 dtype, hk_i64 t, int first, int end,
-                            HK_GLOBAL float *HK_RESTRICT o, struct hk_ahead *ahead, const int rows,
+                            HK_GLOBAL float *HK_RESTRICT o, struct hk_fetch *ahead, const int rows,
                             const int pairs)
 {
-    struct hk_ahead next = *ahead;
+    /* Those of a key if d = d_v; floats are so many that they are fetched by steps. */
+    const int lines = dtype == HK_F32 ? 0 : 2 * pairs * HKV_LANES * (int)hk_size(dtype) / HK_LINE;
+    struct hk_fetch next = *ahead;
     hk_vec acc[HK_R][HK_FEW_VECS / 2][2], b[2];
     int i, u, key;
 
@@ -337,7 +209,8 @@ HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct h
             hk_few_sums_load(o + hk_o_at(2 * u * HKV_LANES) + i * HK_PANEL, dtype, acc[i][u]);
     }
     for (key = first; key < end; key++) {
-        hk_ahead_step(&next);
+        if (lines == 0)
+            hk_fetch_step(&next);
         HK_UNROLL
         for (u = 0; u < pairs; u++) {
             hk_few_load(v->at[key], dtype, dtype == HK_I8 ? v->scale[key] : 1.0f,
@@ -346,6 +219,7 @@ HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct h
             for (i = 0; i < rows; i++) {
                 const hk_vec a = hkv_set(p[i * HK_BLOCK + key]);
 
+                hk_fetch_lines(&next, lines, u * rows + i, pairs * rows);
                 acc[i][u][0] = hkv_fma(a, b[0], acc[i][u][0]);
                 acc[i][u][1] = hkv_fma(a, b[1], acc[i][u][1]);
             }
@@ -363,7 +237,7 @@ HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct h
 /* All channels; width: pairs of vectors. */
 HK_INLINE void hk_few_channels(HK_GLOBAL const float *p, const struct hk_block_rows *v,
                                const hk_u32 dtype, int first, int end, HK_GLOBAL float *o,
-                               hk_i64 width, struct hk_ahead *ahead, const int rows)
+                               hk_i64 width, struct hk_fetch *ahead, const int rows)
 {
     const int pairs = (HK_VECS_OF(rows) + 1) / 2;
     hk_i64 t = 0;
@@ -377,7 +251,7 @@ HK_INLINE void hk_few_channels(HK_GLOBAL const float *p, const struct hk_block_r
 #define HK_FEW_VALUES(name, rows)                                                                  \
     HK_NOINLINE void hk_few_values_##name(HK_GLOBAL const float *p, const struct hk_block_rows *v, \
                                           int first, int end, HK_GLOBAL float *o, hk_i64 width,    \
-                                          struct hk_ahead *ahead)                                  \
+                                          struct hk_fetch *ahead)                                  \
     {                                                                                              \
         if (v->dtype == HK_F32)                                                                    \
             hk_few_channels(p, v, HK_F32, first, end, o, width, ahead, rows);                      \
@@ -395,7 +269,7 @@ HK_FEW_TILES(HK_FEW_VALUES)
 
 /* The weights of a tile with keys [first, end). */
 HK_FN void hk_few_values(const struct hk_tile *tile, const struct hk_block_rows *v, int first,
-                         int end, struct hk_ahead *ahead)
+                         int end, struct hk_fetch *ahead)
 {
     if (tile->rows == 1)
         hk_few_values_1(tile->s, v, first, end, tile->o, tile->width, ahead);
@@ -422,10 +296,10 @@ HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v
 {
     const hk_i64 vecs = 2 * ((hk_vecs_of(hk_min(st->n_rows, HK_R)) + 1) / 2);
     const hk_i64 columns = (st->width / HKV_LANES + vecs - 1) / vecs;
-    struct hk_ahead ahead;
+    struct hk_fetch ahead;
     hk_i64 m;
 
-    hk_ahead_begin(&ahead, next ? next : v, shift, st->call->plan->d,
+    hk_fetch_begin(&ahead, next ? next : v, shift, st->call->plan->d,
                    next ? st->tiles * columns * HK_BLOCK : 0);
 
     for (m = 0; m < st->tiles; m++) {

@@ -76,6 +76,15 @@ HK_INLINE hk_vec hkv_scale2(hk_vec a, hk_vec g)
     return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a), shift));
 }
 
+/* hkv_keep(m, hkv_scale2(a, g)) in one operation less. */
+#define HKV_HAS_SCALE2_KEEP 1
+HK_INLINE hk_vec hkv_scale2_keep(hk_vmask m, hk_vec a, hk_vec g)
+{
+    const __m512i shift = _mm512_slli_epi32(_mm512_cvtps_epi32(g), 23);
+
+    return _mm512_castsi512_ps(_mm512_maskz_add_epi32(m, _mm512_castps_si512(a), shift));
+}
+
 HK_INLINE hk_u32 hkv_equals(const hk_i32 *p, hk_i32 x)
 {
     return _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(p), _mm512_set1_epi32(x));
@@ -285,6 +294,76 @@ HK_INLINE void hkv_pack_i8(const hk_i8 *const *rows, const float *scale, hk_i64 
         hk_store_bytes(out + 2 * pitch, _mm512_slli_epi32(words, 8), factor);
         hk_store_bytes(out + 3 * pitch, words, factor);
     }
+}
+
+/* The quarters of a vector to places `step` bytes apart: stored alone they take no shuffle. */
+HK_INLINE void hk_store_quarters(__m512 a, void *out, hk_i64 step)
+{
+    char *const to = out;
+
+    _mm_storeu_ps((float *)(void *)to, _mm512_castps512_ps128(a));
+    _mm_storeu_ps((float *)(void *)(to + step), _mm512_extractf32x4_ps(a, 1));
+    _mm_storeu_ps((float *)(void *)(to + 2 * step), _mm512_extractf32x4_ps(a, 2));
+    _mm_storeu_ps((float *)(void *)(to + 3 * step), _mm512_extractf32x4_ps(a, 3));
+}
+
+/* A line, 64 bytes, of each of 8 rows, transposed: words to out[word][pitch], halves to
+ * out[half][pitch]. */
+#define HKV_LINES 1
+HK_INLINE void hkv_line_words(const char *const *rows, hk_i64 at, float *out, hk_i64 pitch)
+{
+    __m512 a[4];
+    int i, r;
+
+    HK_UNROLL
+    for (r = 0; r < 8; r += 4) {
+        HK_UNROLL
+        for (i = 0; i < 4; i++)
+            a[i] = _mm512_loadu_ps((const float *)(const void *)(rows[r + i] + at));
+        hk_transpose_4(a);
+        HK_UNROLL
+        for (i = 0; i < 4; i++)
+            hk_store_quarters(a[i], out + i * pitch + r, 4 * pitch * (hk_i64)sizeof *out);
+    }
+}
+
+HK_INLINE void hkv_line_halves(const char *const *rows, hk_i64 at, hk_u16 *out, hk_i64 pitch)
+{
+    __m512i a[8], b[8];
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < 8; i++)
+        a[i] = _mm512_loadu_si512(rows[i] + at);
+    HK_UNROLL
+    for (i = 0; i < 4; i++) {           /* channels 0 to 3, then 4 to 7, of rows i and i + 4 */
+        b[i] = _mm512_unpacklo_epi16(a[i], a[i + 4]);
+        b[i + 4] = _mm512_unpackhi_epi16(a[i], a[i + 4]);
+    }
+    HK_UNROLL
+    for (i = 0; i < 8; i += 4) {        /* two channels each of the even rows, of the odd ones */
+        a[i] = _mm512_unpacklo_epi16(b[i], b[i + 2]);
+        a[i + 1] = _mm512_unpacklo_epi16(b[i + 1], b[i + 3]);
+        a[i + 2] = _mm512_unpackhi_epi16(b[i], b[i + 2]);
+        a[i + 3] = _mm512_unpackhi_epi16(b[i + 1], b[i + 3]);
+    }
+    HK_UNROLL
+    for (i = 0; i < 8; i += 2) {
+        b[i] = _mm512_unpacklo_epi16(a[i], a[i + 1]);
+        b[i + 1] = _mm512_unpackhi_epi16(a[i], a[i + 1]);
+    }
+    HK_UNROLL
+    for (i = 0; i < 8; i++)
+        hk_store_quarters(_mm512_castsi512_ps(b[i]), out + i * pitch,
+                          8 * pitch * (hk_i64)sizeof *out);
+}
+
+/* Byte c of each word, 0 the lowest. */
+HK_INLINE hk_vec hkv_load_byte(const float *words, const int c)
+{
+    const __m512i w = _mm512_loadu_si512(words);
+
+    return _mm512_cvtepi32_ps(_mm512_srai_epi32(c < 3 ? _mm512_slli_epi32(w, 24 - 8 * c) : w, 24));
 }
 
 /* Halves on their way out: zeros lose their sign, NaN is the canonical one. */
