@@ -157,8 +157,10 @@ HK_INLINE void hk_softmax_row(const struct hk_tile *tile, hk_i64 i)
 }
 
 /* Weights of a tile: s holds y, top the rows' largest. part: rows with y of -Inf that count as
- * removed; rows without a larger y are among them. */
-HK_INLINE void hk_tile_weights(const struct hk_tile *tile, const float top[HK_R], hk_u32 part)
+ * removed; rows without a larger y are among them. masked: masks say what the rows see; else all do
+ * 64 keys. (masked is a constant at every call.) */
+HK_INLINE void hk_tile_weights(const struct hk_tile *tile, const float top[HK_R], hk_u32 part,
+                               const int masked)
 {
     const hk_i64 rows = tile->rows;
     hk_i64 i;
@@ -167,7 +169,8 @@ HK_INLINE void hk_tile_weights(const struct hk_tile *tile, const float top[HK_R]
         if (top[i] == -HK_INFINITY)
             part |= (hk_u32)1 << i;
         if (part >> i & 1)
-            tile->masks[i] = hk_softmax_part(tile, i, 1.0f, tile->masks[i]);
+            tile->masks[i] =
+                hk_softmax_part(tile, i, 1.0f, masked ? tile->masks[i] : ~(hk_u64)0);
         else
             hk_row_raise(tile, i, top[i]);
     }
@@ -185,11 +188,9 @@ HK_NOINLINE void hk_softmax_finite(const struct hk_tile *tile)
     float top[HK_R];
     hk_i64 i;
 
-    for (i = 0; i < tile->rows; i++) {
+    for (i = 0; i < tile->rows; i++)
         top[i] = hkv_max_across(hkv_load(tile->max + i * HKV_LANES));
-        tile->masks[i] = ~(hk_u64)0;
-    }
-    hk_tile_weights(tile, top, 0);
+    hk_tile_weights(tile, top, 0, 0);
 }
 
 /* Softmax of a tile; s holds scores that times factor are y. finite: V is; then masks say what the
@@ -223,7 +224,7 @@ HK_INLINE void hk_softmax_tile(const struct hk_tile *tile, float factor, const i
         if (!finite)
             part |= (hk_u32)(hkv_word(hkv_not_equal(min, none)) != HK_ALL_LANES) << i;
     }
-    hk_tile_weights(tile, top, part);
+    hk_tile_weights(tile, top, part, 1);
 }
 
 HK_NOINLINE void hk_softmax_full(const struct hk_tile *tile, float factor)
