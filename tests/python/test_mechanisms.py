@@ -7,7 +7,7 @@ import unittest
 
 import heed
 import numpy as np
-from heed import _abi
+from heed import _abi, mechanisms
 
 import oracle
 
@@ -48,6 +48,7 @@ CALLS = {
     "transformer_xl": lambda: dict(q=rows(), text=keys(), memory=keys(20)),
     "compressive": lambda: dict(q=rows(), text=keys(), memory=keys(20), compressed=keys(5)),
     "deberta": lambda: dict(q=rows(), text=keys(), window=5),
+    "poolingformer_deberta": lambda: dict(q=rows(), text=keys(), globals=keys(3), window=5),
     "top_down": lambda: dict(q=rows(), top=keys(8)),
     "awesome": lambda: dict(q=rows(), text=keys(), compressed=keys(5), flags="causal",
                             memory=heed.Keys(*keys(20), len=[20]), memory_head=[7]),
@@ -63,6 +64,35 @@ class Builders(unittest.TestCase):
         for name in names | {name[len("heed_"):-len("_plan")] for name in _abi.PROGRAMS}:
             self.assertTrue(callable(getattr(heed, name)))
             self.assertIn("A set of keys is a pair", getattr(heed, name).__doc__)
+
+    def test_every_slot_is_known(self):
+        for builder, struct in _abi.BUILDERS.items():
+            for field, kind, _ in _abi.STRUCTS[struct]:
+                if kind == "heed_slot":
+                    self.assertIn(field, mechanisms.SLOTS, builder)
+        for slot in mechanisms.SLOTS.values():
+            self.assertIn("HEED_MECHANISM_" + slot, _abi.CONSTANTS)
+
+    def test_tables_of_global_pairs_are_brought(self):
+        q, text, front = rows(), keys(), keys(3)
+        tables = [draw(HEADS, 9, DIM) for _ in range(4)]
+        bias = dict(zip(("kr", "qr", "global_kr", "global_qr"), tables))
+        plan = heed.poolingformer_deberta.plan(q, text, globals=front, window=5, zero=4,
+                                               global_zero=4, **bias)
+        o, i, j = plan(), *np.ogrid[:N, :N + 3]
+        distance = np.clip(j - 3 - i + 4, 0, 8)
+        seen = (j < 3) | (abs(j - 3 - i) <= 5)
+        for h in range(HEADS):
+            k, v = (np.concatenate([a[h], b[h]]).astype("d") for a, b in zip(front, text))
+            wide = q[h].astype("d")
+            added, size = 0, 0
+            for far, near, rows_of, path in ((tables[2], tables[0], wide, "id,ijd->ij"),
+                                             (tables[3], tables[1], k, "jd,ijd->ij")):
+                table = np.where((j < 3)[..., None], far[h][distance], near[h][distance])
+                added = added + np.einsum(path, rows_of, table.astype("d")) / 48 ** 0.5
+                size = size + np.einsum(path, abs(rows_of), abs(table)) / 48 ** 0.5 * DIM
+            wanted, bound = oracle.dense(wide, k, v, seen, 1 / 48 ** 0.5, added, size)
+            self.assertLess(oracle.off_by(o[h], wanted, bound), 1)
 
     def test_rows_have_the_softmax_over_what_they_see(self):
         for name, arguments in CALLS.items():

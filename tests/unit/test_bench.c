@@ -75,6 +75,27 @@ TEST(items_of_decode_are_ragged)
     ck_assert_int_eq(workload_ragged(4, 9, 8), 1);
 }
 
+/* One item of four prefills, the others have one row; rows are the last positions. */
+TEST(items_of_ragged_have_rows_at_the_end)
+{
+    const struct workload load = parsed("ragged:b=6,keys=100,n=7,h=4,hk=2,d=3,dtype=f16");
+    int pairs = 0, keys = 0, rows = 0;
+
+    for (int item = 0; item < 6; item++) {
+        const int len = (int)workload_ragged(100, 6, item), n = item == 0 || item == 4 ? 7 : 1;
+
+        ck_assert_int_eq(workload_rows(7, item), n);
+        ck_assert_int_eq(workload_rows_before(7, item), rows);
+        for (int q = len - n; q < len; q++)
+            pairs += q + 1;
+        keys += len;
+        rows += n;
+    }
+    ck_assert_double_eq(workload_cost(&load).flops, (double)(4 * 3 * 4 * pairs));
+    ck_assert_double_eq(workload_cost(&load).read, (double)(2 * 3 * (2 * 2 * keys + 4 * rows)));
+    ck_assert_double_eq(workload_cost(&load).written, (double)(2 * 3 * 4 * rows));
+}
+
 /* Each row of K and V has a scale of 4 bytes; q and o are f32. */
 TEST(caches_of_bytes_have_scales)
 {
@@ -143,7 +164,8 @@ TEST(wrong_workloads_are_refused_with_a_reason)
     static const char *const texts[] = {
         "", "dens", "dense:", "dense:n", "dense:n=", "dense:n=0", "dense:n=-1", "dense:n=1x",
         "dense:n= 1", "dense:n=99999999999999999999", "dense:q=1", "dense:w=1", "causal:w=1",
-        "window:w=-1", "prefill-chunk:n=9,keys=8", "decode:token=2", "decode:n=1",
+        "window:w=-1", "prefill-chunk:n=9,keys=8",
+        "ragged:n=9,keys=8", "decode:token=2", "decode:n=1",
         "dense:dtype=f64", "dense:dtype=i8", "dense:h=3,hk=2", "dense:n=1073741824,d=1048576",
         "dense:n=1,,d=1", "dense:n=+1",
         "copy:w=1", "copy:hk=1", "copy:page=16", "copy-paged:page=0", "pool-mean:kernel=8,n=7",

@@ -20,11 +20,15 @@ static heed_tensor shape(const struct workload *load, uint32_t dtype, int64_t he
     return t;
 }
 
-/* Q and O; beside keys of i8 they are f32. */
+/* Q and O; beside keys of i8 they are f32. Those of `ragged` are [h][rows of all items][d]. */
 static heed_tensor query_shape(const struct workload *load)
 {
-    return shape(load, load->dtype == HEED_I8 ? HEED_F32 : load->dtype, load->h,
-                 load->n > 0 ? load->n : 1);
+    const uint32_t dtype = load->dtype == HEED_I8 ? HEED_F32 : load->dtype;
+    const int64_t packed[] = { load->h, workload_rows_before(load->n, load->b), load->d };
+
+    if (load->kind == WORKLOAD_RAGGED)
+        return heed_array_dense(dtype, NULL, 3, packed).t;
+    return shape(load, dtype, load->h, load->n > 0 ? load->n : 1);
 }
 
 static int64_t key_rows(const struct workload *load)
@@ -48,14 +52,16 @@ static heed_tensor cache_shape(const struct workload *load)
     return shape(&pages, load->dtype, load->hk, load->page);
 }
 
-enum { SLOT_LENGTHS, SLOT_PAGES, SLOT_K_SCALE, SLOT_V_SCALE, N_SLOTS };
+enum {
+    SLOT_LENGTHS, SLOT_PAGES, SLOT_K_SCALE, SLOT_V_SCALE, SLOT_ROWS, SLOT_BEGINS, N_SLOTS
+};
 
 /* Bytes of the magnitudes that CONTENTS_UNIFORM gives them become numbers of variance 1. */
 static const float scale_deviation = 1 / 73.3f;
 
-/* A row an item, ragged caches: slots of their lengths, of the tables of their pages and of the
- * scales of bytes; those that are not needed are one number. */
-static void describe_decode(const struct workload *load, heed_attn_desc *desc, heed_source *source,
+/* Ragged caches, of `ragged` also queries: slots of their lengths, of the tables of their pages and
+ * of the scales of bytes; those that are not needed are one number. */
+static void describe_caches(const struct workload *load, heed_attn_desc *desc, heed_source *source,
                             heed_slot slots[N_SLOTS])
 {
     const int64_t table[] = { load->b, page_count(load) };
@@ -77,9 +83,16 @@ static void describe_decode(const struct workload *load, heed_attn_desc *desc, h
     if (load->dtype == HEED_I8) {
         slots[SLOT_K_SCALE].t = heed_array_dense(HEED_F32, NULL, 3, scales).t;
         slots[SLOT_V_SCALE].t = slots[SLOT_K_SCALE].t;
-        desc->n_slots = N_SLOTS;
+        desc->n_slots = 1 + SLOT_V_SCALE;
         source->k_scale_slot = 1 + SLOT_K_SCALE;
         source->v_scale_slot = 1 + SLOT_V_SCALE;
+    }
+    if (load->kind == WORKLOAD_RAGGED) {
+        slots[SLOT_ROWS].t = slots[SLOT_BEGINS].t = slots[SLOT_LENGTHS].t;
+        desc->n_slots = N_SLOTS;
+        desc->q_layout = HEED_LAYOUT_RAGGED;
+        desc->q_slot = 1 + SLOT_BEGINS;
+        desc->q_len_slot = 1 + SLOT_ROWS;
     }
 }
 
@@ -113,7 +126,8 @@ static heed_status plan_mechanism(struct contender *c, const struct workload *lo
 static void describe(const struct workload *load, heed_attn_desc *desc, heed_source *source,
                      heed_term *window)
 {
-    if (load->kind == WORKLOAD_CAUSAL || load->kind == WORKLOAD_PREFILL_CHUNK)
+    if (load->kind == WORKLOAD_CAUSAL || load->kind == WORKLOAD_PREFILL_CHUNK
+        || load->kind == WORKLOAD_RAGGED)
         source->flags = HEED_SOURCE_CAUSAL;
     if (load->kind == WORKLOAD_WINDOW || load->kind == WORKLOAD_PREFILL_CHUNK) {
         source->terms = window;
@@ -128,6 +142,8 @@ static heed_status plan(struct contender *c, const struct workload *load,
                         struct operation_array *arrays, heed_report *report)
 {
     const struct contents ragged = { CONTENTS_RAGGED, 0, load->keys };
+    const struct contents rows = { CONTENTS_ROWS, 0, load->n };
+    const struct contents before = { CONTENTS_ROWS_BEFORE, 0, load->n };
     const struct contents scales = { CONTENTS_UNIFORM, scale_deviation, 0 };
     const struct contents pages = { CONTENTS_SHUFFLED, 0, load->b * page_count(load) };
     heed_term window = {
@@ -149,8 +165,8 @@ static heed_status plan(struct contender *c, const struct workload *load,
     if (load->kind == WORKLOAD_MECHANISM)
         return plan_mechanism(c, load, arrays, report);
     describe(load, &desc, &source, &window);
-    if (load->kind == WORKLOAD_DECODE)
-        describe_decode(load, &desc, &source, slots);
+    if (load->kind == WORKLOAD_DECODE || load->kind == WORKLOAD_RAGGED)
+        describe_caches(load, &desc, &source, slots);
     c->n_sources = 1;
     args->n_slots = desc.n_slots;
     arrays[0] = (struct operation_array){ desc.q, { CONTENTS_UNIFORM, 2, 0 }, &args->q };
@@ -161,6 +177,8 @@ static heed_status plan(struct contender *c, const struct workload *load,
     arrays[5] = (struct operation_array){ slots[SLOT_PAGES].t, pages, &c->slots[SLOT_PAGES] };
     arrays[6] = (struct operation_array){ slots[SLOT_K_SCALE].t, scales, &c->slots[SLOT_K_SCALE] };
     arrays[7] = (struct operation_array){ slots[SLOT_V_SCALE].t, scales, &c->slots[SLOT_V_SCALE] };
+    arrays[8] = (struct operation_array){ slots[SLOT_ROWS].t, rows, &c->slots[SLOT_ROWS] };
+    arrays[9] = (struct operation_array){ slots[SLOT_BEGINS].t, before, &c->slots[SLOT_BEGINS] };
     return c->lib->attn_plan(c->device, &desc, &c->plan, report);
 }
 

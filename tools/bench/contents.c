@@ -100,6 +100,10 @@ void contents_fill(void *to, const heed_tensor *t, struct contents what, uint64_
         ((int64_t *)to)[i] = what.limit;
     for (size_t i = 0; what.kind == CONTENTS_RAGGED && i < count; i++)
         ((int64_t *)to)[i] = workload_ragged(what.limit, (int64_t)count, (int64_t)i);
+    for (size_t i = 0; what.kind == CONTENTS_ROWS && i < count; i++)
+        ((int64_t *)to)[i] = workload_rows(what.limit, (int64_t)i);
+    for (size_t i = 0; what.kind == CONTENTS_ROWS_BEFORE && i < count; i++)
+        ((int64_t *)to)[i] = workload_rows_before(what.limit, (int64_t)i);
 }
 
 void *contents_memory(size_t bytes)

@@ -17,7 +17,9 @@ enum contents_kind {
     CONTENTS_SHUFFLED,                  /* i32: each `limit` of them are 0 .. limit - 1 */
     CONTENTS_BELOW,                     /* i32: 0 .. limit - 1, each as likely */
     CONTENTS_VALUE,                     /* i64: limit */
-    CONTENTS_RAGGED                     /* i64: workload_ragged of limit */
+    CONTENTS_RAGGED,                    /* i64: workload_ragged of limit */
+    CONTENTS_ROWS,                      /* i64: workload_rows of limit */
+    CONTENTS_ROWS_BEFORE                /* i64: workload_rows_before of limit */
 };
 
 struct contents {

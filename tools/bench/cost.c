@@ -56,6 +56,21 @@ int64_t workload_ragged(int64_t longest, int64_t count, int64_t item)
     return longest > shorter ? longest - shorter : 1;
 }
 
+/* Of four items one prefills. */
+enum { RAGGED_PREFILL = 4 };
+
+int64_t workload_rows(int64_t n, int64_t item)
+{
+    return item % RAGGED_PREFILL == 0 ? n : 1;
+}
+
+int64_t workload_rows_before(int64_t n, int64_t item)
+{
+    const int64_t prefills = (item + RAGGED_PREFILL - 1) / RAGGED_PREFILL;
+
+    return prefills * n + (item - prefills);
+}
+
 /* Rows of i8 have scales of f32, and queries of f32. */
 struct workload_cost cost_decode(const struct workload *load)
 {
@@ -70,6 +85,29 @@ struct workload_cost cost_decode(const struct workload *load)
         .flops = 4 * (double)load->d * keys * (double)load->h,
         .read = 2 * keys * (double)load->hk * key + rows,
         .written = rows,
+    };
+}
+
+/* The rows of an item are its last positions, each of which sees itself and all before it. */
+struct workload_cost cost_ragged(const struct workload *load)
+{
+    const bool scaled = load->dtype == HEED_I8;
+    const double row = (scaled ? f32_bytes : element(load)) * (double)load->h * (double)load->d;
+    const double key = element(load) * (double)load->d + (scaled ? f32_bytes : 0);
+    const double rows = (double)workload_rows_before(load->n, load->b);
+    double keys = 0, pairs = 0;
+
+    for (int64_t item = 0; item < load->b; item++) {
+        const double n = (double)workload_rows(load->n, item);
+        const double len = (double)workload_ragged(load->keys, load->b, item);
+
+        keys += len;
+        pairs += n * (len - n) + n * (n + 1) / 2;
+    }
+    return (struct workload_cost){
+        .flops = 4 * (double)load->d * pairs * (double)load->h,
+        .read = 2 * keys * (double)load->hk * key + rows * row,
+        .written = rows * row,
     };
 }
 

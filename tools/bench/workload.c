@@ -32,6 +32,8 @@ static const struct {
                           cost_decode },
     [WORKLOAD_PREFILL_CHUNK] = { "prefill-chunk", "n=512,h=32,hk=8,d=128,b=1,w=4096,keys=16896",
                                  OPERATION_ATTN, cost_prefill_chunk },
+    [WORKLOAD_RAGGED] = { "ragged", "n=512,h=32,hk=8,d=128,b=8,page=0,keys=8192", OPERATION_ATTN,
+                          cost_ragged },
     [WORKLOAD_COPY] = { "copy", ROWS, OPERATION_COPY, cost_copy },
     [WORKLOAD_COPY_GATHER] = { "copy-gather", ROWS, OPERATION_COPY, cost_copy },
     [WORKLOAD_COPY_SCATTER] = { "copy-scatter", ROWS, OPERATION_COPY, cost_copy },
@@ -237,7 +239,8 @@ static bool parse_dtype(const char *value, struct workload *load, char *error, s
             return true;
         }
     }
-    snprintf(error, size, "dtype is f32, f16, bf16 or, of decode, i8, got \"%s\"", value);
+    snprintf(error, size, "dtype is f32, f16, bf16 or, of decode and ragged, i8, got \"%s\"",
+             value);
     return false;
 }
 
@@ -308,6 +311,16 @@ static bool is_small_enough(const struct workload *load)
         && cost.read + cost.written <= 0x1p43;
 }
 
+/* Does every item of `ragged` have a key for each of its rows? */
+static bool has_long_items(const struct workload *load)
+{
+    for (int64_t item = 0; item < load->b; item++) {
+        if (workload_rows(load->n, item) > workload_ragged(load->keys, load->b, item))
+            return false;
+    }
+    return true;
+}
+
 /* Numbers that follow others, and what must hold between the keys. */
 static bool complete(struct workload *load, char *error, size_t size)
 {
@@ -322,8 +335,10 @@ static bool complete(struct workload *load, char *error, size_t size)
                  load->hk);
         return false;
     }
-    if (load->dtype == HEED_I8 && load->kind != WORKLOAD_DECODE) {
-        snprintf(error, size, "dtype i8 belongs to decode, not to %s", workload_name(load));
+    if (load->dtype == HEED_I8 && load->kind != WORKLOAD_DECODE
+        && load->kind != WORKLOAD_RAGGED) {
+        snprintf(error, size, "dtype i8 belongs to decode and ragged, not to %s",
+                 workload_name(load));
         return false;
     }
     if (load->kind == WORKLOAD_COPY_PAGED && load->page == 0) {
@@ -332,6 +347,10 @@ static bool complete(struct workload *load, char *error, size_t size)
     }
     if (load->kind == WORKLOAD_PREFILL_CHUNK && load->n > load->keys) {
         snprintf(error, size, "n=%" PRId64 " is more than keys=%" PRId64, load->n, load->keys);
+        return false;
+    }
+    if (load->kind == WORKLOAD_RAGGED && !has_long_items(load)) {
+        snprintf(error, size, "n=%" PRId64 " is more than a prefill has keys", load->n);
         return false;
     }
     if (load->kernel > load->n) {

@@ -14,6 +14,7 @@
 
 enum workload_kind {
     WORKLOAD_DENSE, WORKLOAD_CAUSAL, WORKLOAD_WINDOW, WORKLOAD_DECODE, WORKLOAD_PREFILL_CHUNK,
+    WORKLOAD_RAGGED,
     WORKLOAD_COPY, WORKLOAD_COPY_GATHER, WORKLOAD_COPY_SCATTER, WORKLOAD_COPY_PAGED,
     WORKLOAD_POOL_SUM, WORKLOAD_POOL_MEAN, WORKLOAD_POOL_MAX, WORKLOAD_POOL_LINEAR,
     WORKLOAD_POOL_WEIGHTED, WORKLOAD_POOL_DYNAMIC, WORKLOAD_POOL_BUCKET,
@@ -40,7 +41,7 @@ struct workload {
     int64_t w;                          /* window: reach to each side; prefill-chunk: back */
     int64_t keys, token;                /* caches: rows of the longest item; 1: token-major */
     int64_t kernel, stride;             /* pools over windows: tokens */
-    int64_t page;                       /* rows of a page; decode, 0: no pages */
+    int64_t page;                       /* rows of a page; decode, ragged, 0: no pages */
     int64_t block, buckets;             /* pool-bucket, select-norm, select-hash: tokens, rows */
     int64_t queries, count;             /* select-topk: rows of q; selections: places */
     int64_t rows;                       /* push: capacity of the memory */
@@ -74,6 +75,10 @@ int64_t workload_pool_rows(const struct workload *);
 
 /* Length of one of `count` ragged items: the first has `longest`, the others steadily fewer. */
 int64_t workload_ragged(int64_t longest, int64_t count, int64_t item);
+
+/* Rows of an item of the workload `ragged`, whose prefills have n; and of all items before it. */
+int64_t workload_rows(int64_t n, int64_t item);
+int64_t workload_rows_before(int64_t n, int64_t item);
 
 struct workload_cost {
     double flops;                       /* the work's own operations: 4 d for each (query, key) that

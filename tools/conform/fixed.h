@@ -184,7 +184,7 @@ bool fixed_sane(int field, int64_t value);
 /* The struct cf_op of such an operation, and of a program: of 100 cases that are drawn of all, so
  * many more are of that one. */
 #define FIXED_OP(op_name) FIXED_SHARE(op_name, 0)
-#define FIXED_PROGRAM(op_name) FIXED_SHARE(op_name, 4)
+#define FIXED_PROGRAM(op_name) FIXED_SHARE(op_name, 6)
 #define FIXED_SHARE(op_name, percent)                                                            \
     {                                                                                            \
         .name = op_name, .share = percent, .axes = fixed_axes, .check = fixed_check,             \

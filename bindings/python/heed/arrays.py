@@ -6,6 +6,7 @@ for element types that NumPy lacks."""
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import Any, Sequence
 
 import numpy
@@ -91,6 +92,7 @@ def constant(array: Any) -> Constant:
     return Constant(array)
 
 
+@functools.lru_cache(maxsize=256)
 def dtype_name(given):
     """The name of an element type, from a name, a short name, or a dtype of NumPy or torch."""
     text = str(given).rpartition(".")[2] if not isinstance(given, type) else \
@@ -108,7 +110,7 @@ def _from_numpy(array):
     if any(s % size for s, n in zip(array.strides, array.shape) if n > 1):
         raise ValueError("a stride of an array is no multiple of its element size")
     return Array(dtype_name(array.dtype), array.shape, [s // size for s in array.strides],
-                 array.ctypes.data, array, array.flags.writeable, array)
+                 array.__array_interface__["data"][0], array, array.flags.writeable, array)
 
 
 def _from_torch(tensor):

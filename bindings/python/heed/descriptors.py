@@ -87,13 +87,13 @@ def enum_value(prefixes, text):
 
 def prefixes(struct, field):
     """Where the names of an enum field are looked up."""
-    base = struct[len("heed_"):-len("_desc")].upper()
-    bases = {"LSG_PROGRAM": "LSG", "POOLINGFORMER_LEVEL2": "POOLINGFORMER"}
-    base = bases.get(base, base)
-    if field == "flags":
-        return [f"HEED_{base}_", "HEED_PLAN_", "HEED_ATTN_"]
     named = {"numerics": "HEED_NUMERICS_", "tail": "HEED_TAIL_"}
-    return [named.get(field, f"HEED_{base}_")]
+    if field in named:
+        return [named[field]]
+    # Of heed_lsg_program_desc HEED_LSG_PROGRAM_ and HEED_LSG_.
+    words = struct[len("heed_"):-len("_desc")].upper().split("_")
+    own = ["_".join(["HEED", *words[:end], ""]) for end in range(len(words), 0, -1)]
+    return own + ["HEED_PLAN_", "HEED_ATTN_"] if field == "flags" else own
 
 
 class Filled:

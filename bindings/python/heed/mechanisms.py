@@ -25,7 +25,8 @@ SLOTS = {
     "globals": "LIST", "random": "LIST", "list": "LIST", "table": "TABLE", "kr": "TABLE",
     "relative.r": "TABLE", "side_table": "TABLE_2", "qr": "TABLE_2", "relative.shift": "TABLE_2",
     "map": "MAP", "block_ids": "COORD", "memory_head": "HEAD", "compressed_head": "HEAD_2",
-    "rows": "LEN_2", "mask": "MASK",
+    "rows": "LEN_2", "mask": "MASK", "global_kr": "GLOBAL_TABLE", "global_qr": "GLOBAL_TABLE_2",
+    "global_map": "GLOBAL_MAP",
 }
 
 

@@ -268,6 +268,33 @@ def deberta(
 ) -> Plan: ...
 
 @operation
+def poolingformer_deberta(
+    q: ArrayLike,
+    text: KeysLike,
+    globals: KeysLike | None = ...,
+    kr: AuxArray | None = ...,
+    qr: AuxArray | None = ...,
+    map: AuxArray | None = ...,
+    global_kr: AuxArray | None = ...,
+    global_qr: AuxArray | None = ...,
+    global_map: AuxArray | None = ...,
+    zero: int | None = ...,
+    global_zero: int | None = ...,
+    window: int | None = ...,
+    *,
+    o: ArrayLike | None = ...,
+    flags: int | str | None = ...,
+    numerics: int | str | None = ...,
+    scale: float | None = ...,
+    softcap: float | None = ...,
+    sinks: ArrayLike | None = ...,
+    lse: ArrayLike | bool | None = ...,
+    dtype: DType | None = ...,
+    device: DeviceLike | None = ...,
+    threads: int | None = ...,
+) -> Plan: ...
+
+@operation
 def top_down(
     q: ArrayLike,
     top: KeysLike,
@@ -365,5 +392,6 @@ def poolingformer_level2(
 ) -> Plan: ...
 
 __all__ = ['longformer', 'global_rows', 'bigbird', 'longt5', 'lsg', 'hepos', 'pagesum', 'pegasus_x',
- 'salient', 'poolingformer_level1', 'transformer_xl', 'compressive', 'deberta', 'top_down',
- 'awesome', 'retrieval', 'lsg_program', 'poolingformer_level2']
+ 'salient', 'poolingformer_level1', 'transformer_xl', 'compressive', 'deberta',
+ 'poolingformer_deberta', 'top_down', 'awesome', 'retrieval', 'lsg_program',
+ 'poolingformer_level2']
