@@ -284,6 +284,32 @@ static void deberta(void)
     draw("deberta, window", heed_deberta(&desc, &m, &why), &m, 0);
 }
 
+static void poolingformer_deberta(void)
+{
+    static const float kr[HEADS][16][DIM], global_kr[HEADS][8][DIM];
+    static int32_t even[2 * (ROWS + 4) - 1];
+    const int64_t shape[3] = { HEADS, 16, DIM }, global_shape[3] = { HEADS, 8, DIM };
+    const int64_t far = ROWS + 4, entries = 2 * far - 1;
+    heed_mechanism m = { .size = sizeof m };
+    const heed_poolingformer_deberta_desc desc = {
+        .size = sizeof desc,
+        .q = rows(ROWS),
+        .o = rows(ROWS),
+        .text = keys(ROWS),
+        .globals = keys(4),
+        .kr = { heed_array_dense(HEED_F32, NULL, 3, shape).t, kr },
+        .global_kr = { heed_array_dense(HEED_F32, NULL, 3, global_shape).t, global_kr },
+        .global_map = { heed_array_dense(HEED_I32, NULL, 1, &entries).t, even },
+        .zero = 8,
+        .global_zero = far - 1,
+        .window = 4,
+    };
+
+    if (heed_map_even(even, entries, far - 1, 4, (int32_t)far, HEED_MAP_REVERSED) < 0)
+        abort();
+    draw("poolingformer with deberta", heed_poolingformer_deberta(&desc, &m, &why), &m, 0);
+}
+
 static void top_down(void)
 {
     heed_mechanism m = { .size = sizeof m };
@@ -348,6 +374,7 @@ int main(void)
     transformer_xl();
     compressive();
     deberta();
+    poolingformer_deberta();
     top_down();
     awesome();
     retrieval();

@@ -112,11 +112,10 @@ static void integers_set(struct rng *b)
     }
 }
 
-/* A field of a tensor, or a number of the descriptor before them. */
+/* A field of a tensor, or a number. */
 static void desc_patch(struct rng *b)
 {
     const uint32_t i = fuzz_byte(b) % (uint32_t)w.op->n_arrays, what = fuzz_byte(b) % 12;
-    const size_t numbers = w.op->arrays[0].tensor / 8;
     heed_tensor *t = fixed_tensor(&w.call, (int)i);
     int64_t value;
 
@@ -133,7 +132,7 @@ static void desc_patch(struct rng *b)
         *t = *fixed_tensor(&w.call, fuzz_byte(b) % w.op->n_arrays);
     else {
         value = odd_number(b);
-        memcpy(w.call.desc.bytes + 8 * (fuzz_byte(b) % numbers), &value, what == 10 ? 4 : 8);
+        memcpy(fixed_number(&w.call, fuzz_byte(b)), &value, what == 10 ? 4 : 8);
     }
 }
 

@@ -21,11 +21,11 @@ CASES = [
     "op=attn batch=1 h=2 nq=7 d=9 dv=7 s0.nk=20 seed=1",
     "op=attn batch=1 h=2 nq=7 d=8 dv=17 lse=plain sink=normal s0.nk=70 s0.causal=yes s0.mask=1 "
     "seed=2",
-    "op=attn batch=1 h=4 nq=5 d=8 dv=8 s0.k=f16 s0.v=f16 s0.hk=half s0.nk=40 s0.nt=2 s0.t0.kind=window s0.t0.left=3 "
+    "op=attn batch=1 h=2 nq=5 d=8 dv=8 s0.k=f16 s0.v=f16 s0.hk=half s0.nk=40 s0.nt=2 s0.t0.kind=window s0.t0.left=3 "
     "s0.t0.right=2 s0.t1.kind=global s0.t1.gf=both s0.t1.slot=rt seed=3",
-    "op=attn batch=2 h=2 nq=6 d=9 dv=7 s0.nk=40 s0.lay=paged s0.page=16 s0.idx=hostile s0.len=rt "
+    "op=attn batch=2 h=1 nq=6 d=9 dv=7 s0.nk=40 s0.lay=paged s0.page=16 s0.idx=hostile s0.len=rt "
     "s0.mask=1 s0.nt=2 s0.t0.kind=window s0.t0.left=16 s0.t1.kind=all s0.t1.step=3 seed=9",
-    "op=attn batch=2 h=2 nq=6 d=8 dv=16 s0.nk=70 s0.lay=ring s0.idx=rt s0.len=rt s0.causal=yes seed=10",
+    "op=attn batch=2 h=1 nq=6 d=8 dv=16 s0.nk=70 s0.lay=ring s0.idx=rt s0.len=rt s0.causal=yes seed=10",
     "op=copy d=16 how=ring dst=at zero=yes from=hostile seed=4",
     "op=copy how=paged d=7 x.t=f16 y.t=f32 dst=at seed=5",
     "op=push d=7 cap=9 new=20 rows.t=f16 len=zero out=yes out_len=yes seed=6",

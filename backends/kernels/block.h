@@ -149,66 +149,97 @@ HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
     return st->v;
 }
 
-/* ---- every row sees every key ---- */
+/* ---- the next block ---- */
 
-/* Part `at` of `parts` of the K panels and V rows of the next block: fetched while this one
- * computes. */
-HK_INLINE void hk_block_ahead(HK_GLOBAL const float *k, HK_GLOBAL const float *v, hk_i64 v_row,
-                              hk_i64 d, hk_i64 d_v, hk_i64 at, hk_i64 parts)
+/* What the block behind the one at hand reads from memory: K panels or rows that are to be packed,
+ * and rows of V; all in bytes. */
+struct hk_next {
+    HK_GLOBAL const char *k, *v;        /* k 0: nothing */
+    hk_i64 k_row, k_bytes, v_row, v_bytes;
+};
+
+HK_FN struct hk_next hk_next_get(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                                   hk_i64 block)
 {
-    const hk_i64 line = 16, lines = HK_BLOCK * d / line, end = HK_BLOCK * (at + 1) / parts;
+    const struct hk_matrix *k = &st->k_rows, *v = &st->v_rows;
+    const hk_i64 d = st->call->plan->d, next = block + 1, first = next * HK_BLOCK;
+    struct hk_next out;
+
+    out.k = out.v = 0;
+    out.k_row = out.k_bytes = out.v_row = out.v_bytes = 0;
+    if (!hk_block_aligned(sub) || first + HK_BLOCK > st->len || k->layout != HK_LAYOUT_DENSE ||
+        k->channel != 1 || v->channel != 1 || d == 0)
+        return out;
+    if (st->packed) {
+        out.k = (HK_GLOBAL const char *)(st->packed + first * d);
+        out.k_row = out.k_bytes = d * 4;
+    } else if (st->tags && st->tags[next % st->source->ring].number != st->first_block + next) {
+        out.k = hk_row_at(k, first);
+        out.k_row = k->row * hk_size(k->dtype);
+        out.k_bytes = d * hk_size(k->dtype);
+    } else {
+        return out;
+    }
+    out.v_row = v->row * hk_size(v->dtype);
+    out.v_bytes = st->call->plan->d_v * hk_size(v->dtype);
+    if (out.v_bytes > 0)
+        out.v = hk_row_at(v, first);
+    return out;
+}
+
+/* Part `at` of `parts` of it: fetched while this block computes. */
+HK_INLINE void hk_next_fetch(const struct hk_next *next, hk_i64 at, hk_i64 parts)
+{
+    const hk_i64 line = 64, end = HK_BLOCK * (at + 1) / parts;
     hk_i64 i, t;
 
-    for (i = lines * at / parts; i < lines * (at + 1) / parts; i++)
-        HK_PREFETCH(k + i * line);
-    for (i = HK_BLOCK * at / parts; i < end; i++) {
-        for (t = 0; t < d_v; t += line)
-            HK_PREFETCH(v + i * v_row + t);
+    for (i = HK_BLOCK * at / parts; next->k && i < end; i++) {
+        for (t = 0; t < next->k_bytes; t += line)
+            HK_PREFETCH(next->k + i * next->k_row + t);
+        for (t = 0; t < next->v_bytes; t += line)
+            HK_PREFETCH(next->v + i * next->v_row + t);
     }
 }
 
-/* The commonest block by far: every row sees every key, nothing but scores enters, V is finite. No
- * masks needed. ahead: the next block's K and V lie right behind. */
-HK_FN void hk_block_whole(struct hk_strip *st, HK_GLOBAL const float *k, HK_GLOBAL const float *v,
-                          hk_i64 v_row, int ahead)
+/* ---- every row sees every key ---- */
+
+/* Weights of a tile whose rows see all of a block, where nothing but scores enters and V is finite:
+ * no masks needed. */
+HK_FN void hk_tile_whole(const struct hk_strip *st, HK_GLOBAL const float *k, hk_i64 m)
 {
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
-    const hk_i64 d = plan->d, d_v = plan->d_v;
-    hk_i64 m;
-    int n;
+    const struct hk_tile tile = hk_strip_tile(st, m);
 
-    for (n = 0; n < HK_BLOCK; n += HK_PANEL)
-        hk_score_tiles_max(st->q, k + n * d, d, st->s + n, st->tiles, plan->c, st->max, n == 0);
+    hk_score_block(st->q + m * HK_R * plan->d, k, plan->d, tile.s, &plan->c, tile.max);
+    hk_softmax_finite(&tile);
+}
+
+/* The commonest block by far: all tiles are like that. */
+HK_FN void hk_block_whole(struct hk_strip *st, HK_GLOBAL const float *k, HK_GLOBAL const float *v,
+                          hk_i64 v_row, const struct hk_next *next)
+{
+    hk_i64 m;
+
     for (m = 0; m < st->tiles; m++) {
-        if (ahead)
-            hk_block_ahead(k + HK_BLOCK * d, v + HK_BLOCK * v_row, v_row, d, d_v, m, st->tiles);
-        hk_softmax_finite(hk_strip_tile(st, m));
+        hk_next_fetch(next, m, st->tiles);
+        hk_tile_whole(st, k, m);
     }
     hk_value_block(st->s, v, v_row, st->o, st->width, st->tiles);
 }
 
 /* ---- any block ---- */
 
-HK_FN void hk_block_scores(const struct hk_strip *st, HK_GLOBAL const float *k, hk_u64 visible)
+/* Scores of tile m. */
+HK_FN void hk_tile_scores(const struct hk_strip *st, HK_GLOBAL const float *k, hk_i64 m)
 {
     const hk_i64 d = st->call->plan->d;
-    hk_i64 m, run;
     int n;
 
     for (n = 0; n < HK_BLOCK; n += HK_PANEL) {
-        const hk_u64 panel = (~(hk_u64)0 >> (64 - HK_PANEL)) << n;
+        const hk_u64 mask = st->tile_masks[m] & (~(hk_u64)0 >> (64 - HK_PANEL)) << n;
 
-        if ((visible & panel) == 0)
-            continue;
-        for (m = 0; m < st->tiles; m += run) {
-            const hk_u64 mask = st->tile_masks[m] & panel;
-
-            for (run = 1; m + run < st->tiles && (st->tile_masks[m + run] & panel) == mask; run++)
-                continue;
-            if (mask != 0)
-                hk_score_panel(st->q + m * HK_R * d, k, d, st->s + m * HK_R * HK_BLOCK, n, run,
-                               mask);
-        }
+        if (mask != 0)
+            hk_score_panel(st->q + m * HK_R * d, k, d, st->s + m * HK_R * HK_BLOCK, n, mask);
     }
 }
 
@@ -243,7 +274,7 @@ HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_
     hk_i64 i;
 
     if (plain && st->full[m]) {
-        hk_softmax_full(tile, c);
+        hk_softmax_full(&tile, c);
         return;
     }
 #if !HK_PLAIN
@@ -253,11 +284,11 @@ HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_
     }
 #endif
     if (finite) {
-        hk_softmax_masked(tile, c);
+        hk_softmax_masked(&tile, c);
         return;
     }
     for (i = 0; i < tile.rows; i++)
-        tile.masks[i] = hk_softmax_part(tile, i, c, tile.masks[i]);
+        tile.masks[i] = hk_softmax_part(&tile, i, c, tile.masks[i]);
     (void)sub;
     (void)view;
     (void)block;
@@ -323,6 +354,37 @@ HK_FN void hk_block_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk
     }
 }
 
+/* Scores and weights of all tiles; a tile's scores stay in the first level of the caches, and its
+ * softmax overlaps with the products of the next. */
+HK_FN void hk_block_weights(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                            const struct hk_sub_view *view, hk_i64 block,
+                            HK_GLOBAL const float *k, int finite, const struct hk_next *next)
+{
+    const int whole = finite && hk_source_plain(st);
+    hk_i64 m;
+
+#if !HK_PLAIN
+    if (st->source->n_dots != 0) {
+        for (m = 0; m < st->tiles; m++)
+            hk_tile_scores(st, k, m);
+        hk_block_dots(st, sub, view, block, k);
+        hk_block_softmax(st, sub, view, block, finite);
+        return;
+    }
+#endif
+    for (m = 0; m < st->tiles; m++) {
+        hk_next_fetch(next, m, st->tiles);
+        if (st->tile_masks[m] == 0)
+            continue;
+        if (whole && st->full[m]) {
+            hk_tile_whole(st, k, m);
+            continue;
+        }
+        hk_tile_scores(st, k, m);
+        hk_tile_softmax(st, sub, view, block, m, finite);
+    }
+}
+
 /* The weights of all tiles with V. */
 HK_FN void hk_block_weigh(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                           const struct hk_sub_view *view, hk_i64 block, hk_u64 visible, int finite)
@@ -363,6 +425,7 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     HK_COPY(struct hk_reach, reach, st->reach[0]);
     hk_u64 available = hk_block_mask(sub, view, reach, block);
     const struct hk_panels panels = hk_block_panels(st, sub, block);
+    const struct hk_next next = hk_next_get(st, sub, block);
     const hk_i64 base = block * HK_BLOCK;
     HK_GLOBAL const float *v, *k = panels.k;
     hk_i64 v_row = 0;
@@ -377,9 +440,7 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     inside = inside && available == ~(hk_u64)0 && hk_rows_alike(sub);
     if (inside && panels.finite && hk_source_plain(st)) {
         v = hk_block_values(st, sub, view, block, available, &v_row);
-        hk_block_whole(st, k, v, v_row,
-                       st->packed && v != st->v && st->v_rows.layout == HK_LAYOUT_DENSE &&
-                           (block + 2) * HK_BLOCK <= view->len);
+        hk_block_whole(st, k, v, v_row, &next);
         return;
     }
     visible = hk_block_masks(st, sub, view, block, available, inside);
@@ -391,12 +452,7 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     }
     if (!k)
         k = hk_block_gather(st, sub, view, block, visible);
-    hk_block_scores(st, k, visible);
-#if !HK_PLAIN
-    if (st->source->n_dots != 0)
-        hk_block_dots(st, sub, view, block, k);
-#endif
-    hk_block_softmax(st, sub, view, block, panels.finite);
+    hk_block_weights(st, sub, view, block, k, panels.finite, &next);
     hk_block_weigh(st, sub, view, block, visible, panels.finite);
 }
 

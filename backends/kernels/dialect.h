@@ -127,6 +127,10 @@ HK_FN float hk_scale2(float a, float g)
 #endif
 #endif
 
+#if HK_VECTORS && !defined HKV_HAS_SCALE2_KEEP
+#define hkv_scale2_keep(m, a, g) hkv_keep(m, hkv_scale2(a, g))
+#endif
+
 /* hk_move for more than caches hold: where a vocabulary has such stores (simd/x86.h), what is
  * written does not go through them. Others see it after hk_move_past_end. 0: nothing was moved,
  * because an ordinary move is better. */

@@ -253,6 +253,17 @@ HK_FN hk_i64 hk_group_next(const struct hk_group *g, hk_i64 block)
     return best;
 }
 
+/* The end of what any row may see: what a STRIDED has behind it may be no number. */
+HK_FN hk_i64 hk_group_end(const struct hk_group *g)
+{
+    hk_i64 end = g->shared->hull_hi[0];
+    hk_i32 r;
+
+    for (r = 1; r < HK_RANGES; r++)
+        end = hk_max(g->shared->hull_hi[r], end);
+    return end;
+}
+
 /* Place i of the block, by thread i: which key it is, and is it there for any row (as hk_block_mask
  * has it)? */
 HK_FN int hk_place_open(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub,
@@ -265,6 +276,8 @@ HK_FN int hk_place_open(const struct hk_group *g, HK_GLOBAL const struct hk_sub 
     if (sub->kind == HK_SUB_LIST && ordinal >= view->n_list)
         return 0;
     if (sub->kind == HK_SUB_GATHER && ordinal >= view->n_list * sub->run)
+        return 0;
+    if (sub->kind == HK_SUB_STRIDED && ordinal >= hk_group_end(g))
         return 0;
     reach.residue = g->shared->residue;
     key = hk_key(sub, view, &reach, ordinal);

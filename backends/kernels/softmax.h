@@ -24,7 +24,7 @@ struct hk_tile {
     HK_GLOBAL float *o;                 /* [panels][R][HK_PANEL] */
     HK_GLOBAL struct hk_row_state *state;
     HK_GLOBAL hk_u64 *masks;
-    HK_GLOBAL const float *max;         /* [R][HKV_LANES] */
+    HK_GLOBAL float *max;               /* [R][HKV_LANES] largest y, lane by lane */
     hk_i64 width, rows;
 };
 
@@ -52,7 +52,7 @@ HK_INLINE void hk_weights(HK_GLOBAL const float *y, hk_vec m, hk_vec p[HKV_WEIGH
     }
     HK_UNROLL
     for (j = 0; j < HKV_WEIGHTS; j++)
-        p[j] = hkv_keep(hkv_not_less(g[j], hkv_set(-100.0f)), hkv_scale2(p[j], g[j]));
+        p[j] = hkv_scale2_keep(hkv_not_less(g[j], hkv_set(-100.0f)), p[j], g[j]);
 }
 
 /* Brings the sums of row i of a tile from its m to another (step 5). */
@@ -92,9 +92,9 @@ HK_FN hk_u32 hk_lanes_of(hk_u64 mask, int n)
 /* Softmax of the visible part of row i: s holds scores that times factor are y; mask says which.
  * Leaves the weights in s, +0 where removed, and returns the remaining keys: visible and y not
  * -Inf. */
-HK_NOINLINE hk_u64 hk_softmax_part(const struct hk_tile tile, hk_i64 i, float factor, hk_u64 mask)
+HK_NOINLINE hk_u64 hk_softmax_part(const struct hk_tile *tile, hk_i64 i, float factor, hk_u64 mask)
 {
-    HK_GLOBAL float *s = tile.s + i * HK_BLOCK;
+    HK_GLOBAL float *s = tile->s + i * HK_BLOCK;
     const hk_vec none = hkv_set(-HK_INFINITY), c = hkv_set(factor);
     hk_vec max = none, m;
     hk_u64 rest = 0;
@@ -112,10 +112,10 @@ HK_NOINLINE hk_u64 hk_softmax_part(const struct hk_tile tile, hk_i64 i, float fa
         hkv_store(s + n, y);
     }
     if (rest != 0)
-        hk_row_raise(&tile, i, hkv_max_across(max));
-    m = hkv_set(tile.state[i].m);
+        hk_row_raise(tile, i, hkv_max_across(max));
+    m = hkv_set(tile->state[i].m);
     for (n = 0; n < HK_BLOCK; n += HKV_LANES) {
-        HK_GLOBAL float *partial = tile.partials + i * HK_PARTIALS + n % HK_PARTIALS;
+        HK_GLOBAL float *partial = tile->partials + i * HK_PARTIALS + n % HK_PARTIALS;
         const hk_u32 bits = hk_lanes_of(rest, n);
         hk_vec p = hkv_set(0.0f);
 
@@ -156,26 +156,41 @@ HK_INLINE void hk_softmax_row(const struct hk_tile *tile, hk_i64 i)
         hkv_store(partials + l * HKV_LANES, sum[l]);
 }
 
+/* Weights of a tile: s holds y, top the rows' largest. part: rows with y of -Inf that count as
+ * removed; rows without a larger y are among them. masked: masks say what the rows see; else all do
+ * 64 keys. (masked is a constant at every call.) */
+HK_INLINE void hk_tile_weights(const struct hk_tile *tile, const float top[HK_R], hk_u32 part,
+                               const int masked)
+{
+    const hk_i64 rows = tile->rows;
+    hk_i64 i;
+
+    for (i = 0; i < rows; i++) {
+        if (top[i] == -HK_INFINITY)
+            part |= (hk_u32)1 << i;
+        if (part >> i & 1)
+            tile->masks[i] =
+                hk_softmax_part(tile, i, 1.0f, masked ? tile->masks[i] : ~(hk_u64)0);
+        else
+            hk_row_raise(tile, i, top[i]);
+    }
+    for (i = 0; i < rows; i++) {
+        if ((part >> i & 1) == 0)
+            hk_softmax_row(tile, i);
+    }
+}
+
 /* Softmax of a tile whose rows see the whole block of a finite V; s holds y, max the rows' largest
  * y lane by lane. With a finite V it does not matter whether a key with y = -Inf counts as removed,
  * for its weight is +0; unless all keys of the row are. */
-HK_NOINLINE void hk_softmax_finite(const struct hk_tile tile)
+HK_NOINLINE void hk_softmax_finite(const struct hk_tile *tile)
 {
     float top[HK_R];
     hk_i64 i;
 
-    for (i = 0; i < tile.rows; i++)
-        top[i] = hkv_max_across(hkv_load(tile.max + i * HKV_LANES));
-    for (i = 0; i < tile.rows; i++) {
-        if (top[i] == -HK_INFINITY)
-            hk_softmax_part(tile, i, 1.0f, ~(hk_u64)0);
-        else
-            hk_row_raise(&tile, i, top[i]);
-    }
-    for (i = 0; i < tile.rows; i++) {
-        if (!(top[i] == -HK_INFINITY))
-            hk_softmax_row(&tile, i);
-    }
+    for (i = 0; i < tile->rows; i++)
+        top[i] = hkv_max_across(hkv_load(tile->max + i * HKV_LANES));
+    hk_tile_weights(tile, top, 0, 0);
 }
 
 /* Softmax of a tile; s holds scores that times factor are y. finite: V is; then masks say what the
@@ -185,8 +200,9 @@ HK_INLINE void hk_softmax_tile(const struct hk_tile *tile, float factor, const i
 {
     const hk_vec c = hkv_set(factor), none = hkv_set(-HK_INFINITY);
     float top[HK_R];
-    int part[HK_R], u;
+    hk_u32 part = 0;
     hk_i64 i;
+    int u;
 
     for (i = 0; i < tile->rows; i++) {
         HK_GLOBAL float *s = tile->s + i * HK_BLOCK;
@@ -205,28 +221,20 @@ HK_INLINE void hk_softmax_tile(const struct hk_tile *tile, float factor, const i
             hkv_store(s + u * HKV_LANES, y);
         }
         top[i] = hkv_max_across(max);
-        part[i] = top[i] == -HK_INFINITY || (!finite && hkv_min_across(min) == -HK_INFINITY);
+        if (!finite)
+            part |= (hk_u32)(hkv_word(hkv_not_equal(min, none)) != HK_ALL_LANES) << i;
     }
-    for (i = 0; i < tile->rows; i++) {
-        if (part[i])
-            tile->masks[i] = hk_softmax_part(*tile, i, 1.0f, tile->masks[i]);
-        else
-            hk_row_raise(tile, i, top[i]);
-    }
-    for (i = 0; i < tile->rows; i++) {
-        if (!part[i])
-            hk_softmax_row(tile, i);
-    }
+    hk_tile_weights(tile, top, part, 1);
 }
 
-HK_NOINLINE void hk_softmax_full(const struct hk_tile tile, float factor)
+HK_NOINLINE void hk_softmax_full(const struct hk_tile *tile, float factor)
 {
-    hk_softmax_tile(&tile, factor, 0);
+    hk_softmax_tile(tile, factor, 0);
 }
 
-HK_NOINLINE void hk_softmax_masked(const struct hk_tile tile, float factor)
+HK_NOINLINE void hk_softmax_masked(const struct hk_tile *tile, float factor)
 {
-    hk_softmax_tile(&tile, factor, 1);
+    hk_softmax_tile(tile, factor, 1);
 }
 
 /* ---- over the chunks ---- */

@@ -259,29 +259,40 @@ HK_FN int hk_is_global(HK_SUB_SPACE const struct hk_sub *sub,
     return (sub->flags & HK_NOT_GLOBAL) && (view->globals[key >> 6] >> (key & 63) & 1);
 }
 
-/* Does the row see key through one of the n_earlier sub-sources before sub? */
-HK_FN int hk_visible_before(HK_SUB_SPACE const struct hk_sub *sub,
-                         HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_row *row,
-                         hk_i64 key)
+/* Of STRIDED's ordinals `base` on, those whose keys the row sees through one of the n_earlier
+ * sub-sources before it. mask: ordinals that matter. */
+HK_FN hk_u64 hk_earlier_mask(HK_SUB_SPACE const struct hk_sub *sub,
+                             HK_VIEW_SPACE const struct hk_sub_view *view,
+                             const struct hk_row *row, const struct hk_reach *reach, hk_i64 base,
+                             hk_u64 mask)
 {
+    hk_u64 out = 0;
     hk_u32 e, r;
 
     for (e = 1; e <= sub->n_earlier; e++) {
         HK_SUB_SPACE const struct hk_sub *s = sub - e;
         HK_VIEW_SPACE const struct hk_sub_view *it = view - e;
         const hk_i64 limit = hk_limit(s, it->len, row->q);
+        hk_u64 in = 0, left;
 
-        if (s->kind == HK_SUB_STRIDED && hk_mod(key - hk_residue(s, it, row), s->step) != 0)
-            continue;
         for (r = 0; r < s->n_ranges; r++) {
             hk_i64 lo, hi;
 
             hk_range_keys(s, it, row, r, limit, &lo, &hi);
-            if (key >= lo && key < hi)
-                return 1;
+            if (lo < hi)
+                in |= hk_bits(hk_ceil_div(lo - reach->residue, sub->step) - base,
+                              hk_ceil_div(hi - reach->residue, sub->step) - base);
         }
+        for (left = s->kind == HK_SUB_STRIDED ? in & mask : 0; left != 0; left &= left - 1) {
+            const int i = hk_first_bit(left);
+            const hk_i64 key = hk_key(sub, view, reach, base + i);
+
+            if (hk_mod(key - hk_residue(s, it, row), s->step) != 0)
+                in &= ~((hk_u64)1 << i);
+        }
+        out |= in;
     }
-    return 0;
+    return out;
 }
 
 /* The byte mask of key indices 64*block .. as a word; keys from n on are not read. */
@@ -371,15 +382,10 @@ HK_FN hk_u64 hk_row_mask(HK_SUB_SPACE const struct hk_sub *sub,
     for (r = 0; r < reach->n; r++)
         mask |= hk_bits(reach->lo[r] - base, reach->hi[r] - base);
     mask &= available;
-    if (!(gathers && (sub->flags & HK_CAUSAL)) && sub->n_earlier == 0)
-        return mask;
-    for (i = 0; i < 64 && mask >> i != 0; i++) {
-        hk_i64 key;
-
-        if (!(mask >> i & 1))
-            continue;
-        key = hk_key(sub, view, reach, base + i);
-        if (key >= reach->limit || hk_visible_before(sub, view, row, key))
+    if (mask != 0 && sub->n_earlier != 0)
+        mask &= ~hk_earlier_mask(sub, view, row, reach, base, mask);
+    for (i = 0; gathers && (sub->flags & HK_CAUSAL) && i < 64 && mask >> i != 0; i++) {
+        if ((mask >> i & 1) && hk_key(sub, view, reach, base + i) >= reach->limit)
             mask &= ~((hk_u64)1 << i);
     }
     return mask;

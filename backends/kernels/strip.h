@@ -237,8 +237,8 @@ HK_FN void hk_tile_mask(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                         const struct hk_sub_view *view, hk_i64 m, hk_i64 block, hk_u64 available)
 {
     const hk_i64 base = block * HK_BLOCK, end = base + HK_BLOCK;
+    hk_u64 any = 0, every = ~(hk_u64)0;
     int outer = 0, inner = 0;
-    hk_u64 any = 0;
     hk_u32 r;
     hk_i64 i;
 
@@ -258,8 +258,9 @@ HK_FN void hk_tile_mask(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
 
         st->masks[i] = mask;
         any |= mask;
+        every &= mask;
     }
-    st->full[m] = 0;
+    st->full[m] = every == ~(hk_u64)0 && i == (m + 1) * HK_R;
     st->tile_masks[m] = any;
 }
 

@@ -42,74 +42,66 @@ HK_INLINE void hk_score_tile(HK_GLOBAL const float *q, HK_GLOBAL const float *k,
     }
 }
 
-HK_NOINLINE void hk_score_tiles(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
-                                HK_GLOBAL float *s, hk_i64 tiles)
+HK_NOINLINE void hk_score_whole(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
+                                HK_GLOBAL float *s)
 {
-    hk_i64 m;
-
-    for (m = 0; m < tiles; m++, q += HK_R * d, s += HK_R * HK_BLOCK)
-        hk_score_tile(q, k, d, s, HKV_TILE);
+    hk_score_tile(q, k, d, s, HKV_TILE);
 }
 
 /* Half panels pay where they still hold enough accumulators to hide the latency of fma. */
 #if HKV_TILE >= 4
-HK_NOINLINE void hk_score_tiles_half(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
-                                     HK_GLOBAL float *s, hk_i64 tiles)
+HK_NOINLINE void hk_score_half(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
+                               HK_GLOBAL float *s)
 {
-    hk_i64 m;
-
-    for (m = 0; m < tiles; m++, q += HK_R * d, s += HK_R * HK_BLOCK)
-        hk_score_tile(q, k, d, s, HKV_TILE / 2);
+    hk_score_tile(q, k, d, s, HKV_TILE / 2);
 }
 #endif
 
-/* Scores of `tiles` tiles with the panel that begins at key n of the block, or with the half of it
- * that mask asks for. */
+/* Scores of a tile with the panel that begins at key n of the block, or with the half of it that
+ * mask asks for. */
 HK_FN void hk_score_panel(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
-                          HK_GLOBAL float *s, int n, hk_i64 tiles, hk_u64 mask)
+                          HK_GLOBAL float *s, int n, hk_u64 mask)
 {
 #if HKV_TILE >= 4
     const hk_u64 lower = ~(hk_u64)0 >> (64 - HK_PANEL / 2);
     const int low = (mask >> n & lower) != 0, high = (mask >> (n + HK_PANEL / 2) & lower) != 0;
 
     if (low && !high) {
-        hk_score_tiles_half(q, k + n * d, d, s + n, tiles);
+        hk_score_half(q, k + n * d, d, s + n);
         return;
     }
     if (high && !low) {
-        hk_score_tiles_half(q, k + n * d + HK_PANEL / 2, d, s + n + HK_PANEL / 2, tiles);
+        hk_score_half(q, k + n * d + HK_PANEL / 2, d, s + n + HK_PANEL / 2);
         return;
     }
 #endif
     (void)mask;
-    hk_score_tiles(q, k + n * d, d, s + n, tiles);
+    hk_score_whole(q, k + n * d, d, s + n);
 }
 
-/* As hk_score_tiles, then y = s * c in place of s, and each row's largest y over the panels so far,
- * lane by lane, in max (first: over this one only). Saves a pass over the scores. */
-HK_NOINLINE void hk_score_tiles_max(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
-                                    HK_GLOBAL float *s, hk_i64 tiles, float factor,
-                                    HK_GLOBAL float *max, int first)
+/* Scores of a tile with all 64 keys as y = s * c, and each row's largest y, lane by lane, in max.
+ * Saves a pass over the scores. (c is read behind the products, which need all registers.) */
+HK_NOINLINE void hk_score_block(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
+                                HK_GLOBAL float *s, HK_GLOBAL const float *factor,
+                                HK_GLOBAL float *max)
 {
-    const hk_vec c = hkv_set(factor);
-    hk_i64 m;
-    int i, u;
+    int n, i, u;
 
-    for (m = 0; m < tiles;
-         m++, q += HK_R * d, s += HK_R * HK_BLOCK, max += HK_R * HKV_LANES) {
-        hk_vec acc[HK_R][HKV_TILE];
+    for (n = 0; n < HK_BLOCK; n += HK_PANEL) {
+        hk_vec acc[HK_R][HKV_TILE], c;
 
-        hk_product_sums(q, d, k, d, acc, HKV_TILE);
+        hk_product_sums(q, d, k + n * d, d, acc, HKV_TILE);
+        c = hkv_set(*factor);
         HK_UNROLL
         for (i = 0; i < HK_R; i++) {
-            hk_vec top = first ? hkv_set(-HK_INFINITY) : hkv_load(max + i * HKV_LANES);
+            hk_vec top = n == 0 ? hkv_set(-HK_INFINITY) : hkv_load(max + i * HKV_LANES);
 
             HK_UNROLL
             for (u = 0; u < HKV_TILE; u++) {
                 const hk_vec y = hkv_mul(acc[i][u], c);
 
                 top = hkv_max_f(y, top);
-                hkv_store(s + i * HK_BLOCK + u * HKV_LANES, y);
+                hkv_store(s + i * HK_BLOCK + n + u * HKV_LANES, y);
             }
             hkv_store(max + i * HKV_LANES, top);
         }

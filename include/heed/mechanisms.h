@@ -93,7 +93,11 @@ enum {
     HEED_MECHANISM_COORD,
     HEED_MECHANISM_HEAD,        /**< Oldest rows of memories that are rings: AWESOME's memory */
     HEED_MECHANISM_HEAD_2,      /**< and compressed memory. */
-    HEED_MECHANISM_SLOTS = HEED_MECHANISM_HEAD_2
+    HEED_MECHANISM_SLOTS = HEED_MECHANISM_HEAD_2,
+    /** Tables of pairs with a global token, in numbers that such mechanisms have no use for. */
+    HEED_MECHANISM_GLOBAL_TABLE = HEED_MECHANISM_COORD,
+    HEED_MECHANISM_GLOBAL_TABLE_2 = HEED_MECHANISM_HEAD,
+    HEED_MECHANISM_GLOBAL_MAP = HEED_MECHANISM_HEAD_2
 };
 
 /**
@@ -488,6 +492,48 @@ typedef struct heed_deberta_desc {
  * table. */
 HEED_API HEED_MUST_CHECK heed_status heed_deberta(const heed_deberta_desc *desc,
                                                   heed_mechanism *out, heed_report *report);
+
+/* ---- the Poolingformer's fusion with DeBERTa -------------------------------------- */
+
+enum {
+    /** The rows of the global tokens, which see every key: q and o have a row for each of them. */
+    HEED_POOLINGFORMER_GLOBAL_ROWS = 1u
+};
+
+/**
+ * Poolingformer with DeBERTa, level 1: a window whose scores are DeBERTa's, and global tokens in
+ * front of the text, whose pairs have tables of their own.
+ *
+ *     row i sees every key of `globals` and { j of the text : |i - j| <= window }
+ *     GLOBAL_ROWS: row i of the globals sees every key of both
+ *     score  (q_i . k_j + q_i . Kr[x] + k_j . Qr[x]) / sqrt(t d),  x = map[clamp(j - i + zero)]
+ *
+ * with kr, qr, map and zero for two tokens of the text, and with the global ones where either end
+ * is a global token; t is 1 and 1 more for each of the two tables that is there. Global token m of
+ * g is at position m - g, just before the text. heed_map_even() with HEED_MAP_REVERSED writes the
+ * map of global pairs, which shares distances out evenly.
+ * Zhang et al. 2021 (Poolingformer); thesis on it, section 2.4, equations (2.19) and (2.25). Level
+ * 2 has no position term: heed_poolingformer_level2_plan(). Pairs: n (2 window + 1 + g), and
+ * g (g + n) of the global rows.
+ */
+typedef struct heed_poolingformer_deberta_desc {
+    uint32_t size, flags;      /**< HEED_POOLINGFORMER_GLOBAL_ROWS. */
+    heed_tensor q, o;          /**< Rows of the text alone, or of the globals alone. */
+    heed_keys text, globals;
+    heed_slot kr, qr;          /**< [1 or H][len][d], each optional. */
+    heed_slot map;             /**< Optional: i32 [entries]. */
+    heed_slot global_kr, global_qr; /**< Likewise; there where kr and qr are. */
+    heed_slot global_map;
+    int64_t zero, global_zero; /**< Entry (without map: row) of distance 0. */
+    int64_t window;            /**< 1 .. 2^40; default 128. */
+} heed_poolingformer_deberta_desc;
+
+/** Fills `out` for the fusion: "What every builder answers"; HEED_E_NULL also without global tables
+ * that belong to those of the text, HEED_E_VALUE with such that belong to none and for a map
+ * without a table, HEED_E_SHAPE with GLOBAL_ROWS for n_q that is not g. */
+HEED_API HEED_MUST_CHECK heed_status
+heed_poolingformer_deberta(const heed_poolingformer_deberta_desc *desc, heed_mechanism *out,
+                           heed_report *report);
 
 /* ---- top-down inference -------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 #include "../core/error.h"
 #include "../core/sized.h"
 #include "../launch/operands.h"
+#include "../launch/overlap.h"
 #include "execute.h"
 
 #include <assert.h>
@@ -153,7 +154,8 @@ heed_status heed_program_temp_add(struct heed_composer *c, uint32_t dtype, const
     return HEED_OK;
 }
 
-/* Operand x of stage `stage` is that array. */
+/* Operand x of stage `stage` is that array. A last stage without batch items uses nothing of what
+ * an earlier one, whose batch is that of fewer arrays, may read. */
 static void note_use(struct heed_composer *c, const struct heed_operand *x, uint32_t array,
                      uint32_t stage)
 {
@@ -162,7 +164,8 @@ static void note_use(struct heed_composer *c, const struct heed_operand *x, uint
 
     if (array < HEED_PROGRAM_ARGS) {
         assert(to->view.dtype == 0 || to->role == x->role);
-        to->view = x->view;
+        if (to->view.dtype == 0 || !heed_view_empty(&x->view))
+            to->view = x->view;
         to->role = x->role;
         return;
     }
@@ -190,12 +193,14 @@ static heed_status bind(struct heed_composer *c, struct heed_program_stage *stag
 
         if (operand >= plan->n_operands || plan->operands[operand].view.dtype == 0)
             continue;
-        stage->uses[operand] = uses[i];
-        note_use(c, &plan->operands[operand], uses[i].array, number);
+        stage->uses[operand] = uses[i];         /* of several, the last one */
     }
-    for (uint32_t i = 0; i < plan->n_operands; i++)
+    for (uint32_t i = 0; i < plan->n_operands; i++) {
         assert(plan->operands[i].view.dtype == 0 || plan->operands[i].constant != NULL ||
                stage->uses[i].array != HEED_PROGRAM_NONE);
+        if (stage->uses[i].array != HEED_PROGRAM_NONE)
+            note_use(c, &plan->operands[i], stage->uses[i].array, number);
+    }
     return HEED_OK;
 }
 

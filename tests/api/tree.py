@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 FOLDERS = ["include", "lib", "reference", "backends", "tools", "examples", "tests", "fuzz",
-           "scripts"]
+           "bindings", "scripts"]
 C_SUFFIXES = {".c", ".h", ".cl", ".cu", ".def"}
 TEXT_SUFFIXES = C_SUFFIXES | {".py", ".sh", ".map", ".build"}
 COLUMNS, LINES, FUNCTION_LINES = 100, 500, 60

@@ -212,7 +212,82 @@ static double retrieval_pairs(double n)
     return n * (32 + 256);
 }
 
+static void *compressive(int64_t n, heed_mechanism *m)
+{
+    const heed_compressive_desc desc = {
+        .size = sizeof(desc), TEXT, .memory = small_keys(512), .compressed = small_keys(512)
+    };
+
+    ck_assert_int_eq(heed_compressive(&desc, m, &world.why), HEED_OK);
+    return NULL;
+}
+
+static double compressive_pairs(double n)
+{
+    return n * (1024 + n / 2);
+}
+
+static void *global_rows(int64_t n, heed_mechanism *m)
+{
+    const heed_global_rows_desc desc = {
+        .size = sizeof(desc), .q = small_tensor(64), .o = small_tensor(64), .text = small_keys(n),
+        .globals = small_keys(64),
+    };
+
+    ck_assert_int_eq(heed_global_rows(&desc, m, &world.why), HEED_OK);
+    return NULL;
+}
+
+static double global_rows_pairs(double n)
+{
+    return 64 * (64 + n);
+}
+
+/* Tables of 512 distances on each side, of the model's first version. */
+static heed_slot distances(void)
+{
+    return world_slot(HEED_F32, 3, 1, 1024, 4, 1, NULL);
+}
+
+static void *deberta(int64_t n, heed_mechanism *m)
+{
+    const heed_deberta_desc desc = {
+        .size = sizeof(desc), TEXT, .kr = distances(), .qr = distances(), .zero = 512,
+        .window = 128,
+    };
+
+    ck_assert_int_eq(heed_deberta(&desc, m, &world.why), HEED_OK);
+    return NULL;
+}
+
+/* Each of both tables adds 2 d flops: a pair counts twice. */
+static double deberta_pairs(double n)
+{
+    return 2 * n * (2 * 128 + 1);
+}
+
+static void *fusion(int64_t n, heed_mechanism *m)
+{
+    const heed_poolingformer_deberta_desc desc = {
+        .size = sizeof(desc), TEXT, .globals = small_keys(16), .kr = distances(),
+        .qr = distances(), .global_kr = distances(), .global_qr = distances(), .zero = 512,
+        .global_zero = 512,
+    };
+
+    ck_assert_int_eq(heed_poolingformer_deberta(&desc, m, &world.why), HEED_OK);
+    return NULL;
+}
+
+static double fusion_pairs(double n)
+{
+    return 2 * n * (16 + 2 * 128 + 1);
+}
+
 static const struct cost costs[] = {
+    { "compressive", compressive, compressive_pairs, false },
+    { "global rows", global_rows, global_rows_pairs, true },
+    { "deberta", deberta, deberta_pairs, true },
+    { "fusion", fusion, fusion_pairs, true },
     { "longformer", longformer, longformer_pairs, true },
     { "bigbird", bigbird, bigbird_pairs, true },
     { "longt5", longt5, longt5_pairs, false },

@@ -202,7 +202,7 @@ void op_run_move(struct op_run *run, op_mover *move, void *context)
 
     for (int i = 0; i < run->work->op->n_arrays; i++)
         array_move(run, i, move, context);
-    if (run->space.size)
+    if (run->space.size % 64 == 0 && run->space.size) /* else it cannot end where a page does */
         head->workspace = move(context, (char *)run->space.at.handle + run->space.at.offset,
                                (size_t)run->space.size, 64);
 }

@@ -60,12 +60,13 @@ static const heed_executor world_executor = {
     .size = sizeof(heed_executor), .width = 3, .parallel = world_crew
 };
 
-/* Names of the host's devices that can be used. The environment keeps other vendors' libraries
- * out. */
+/* Names of the host's devices that can be used, each once: `cpu` is one of the instruction sets.
+ * The environment keeps other vendors' libraries out. */
 static int world_list(char names[WORLD_DEVICES][64])
 {
     const heed_runtime_desc desc = { .size = sizeof(desc), .executor = &world_executor };
     heed_runtime *runtime = NULL;
+    char cpu[256] = "";
     int n = 0;
 
     if (heed_runtime_create(&desc, &runtime, NULL) < 0)
@@ -77,6 +78,10 @@ static int world_list(char names[WORLD_DEVICES][64])
             break;
         if (props.usable < 0 ||
             (props.kind != HEED_DEVICE_REFERENCE && props.kind != HEED_DEVICE_CPU))
+            continue;
+        if (strcmp(props.name, "cpu") == 0)
+            snprintf(cpu, sizeof(cpu), "%s", props.description);
+        else if (props.kind == HEED_DEVICE_CPU && strcmp(props.description, cpu) == 0)
             continue;
         if (n == WORLD_DEVICES)
             abort();

@@ -191,4 +191,4 @@ static heed_status run(struct contender *c, heed_report *report)
     return c->lib->attn_run(c->plan, c->queue, &c->args.attn, NULL, report);
 }
 
-const struct operation operation_attn = { "attn", plan, run };
+const struct operation operation_attn = { "attn", plan, run, NULL };

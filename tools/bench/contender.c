@@ -76,7 +76,8 @@ static heed_status make_plan(struct contender *c, const struct workload *load,
 {
     heed_status status;
 
-    if (!library_has(c->lib, c->operation->name)) {
+    if (!library_has(c->lib, c->operation->name,
+                     c->operation->runs != NULL ? c->operation->runs : c->operation->name)) {
         snprintf(report->message, sizeof report->message, "this library has no heed_%s_plan",
                  c->operation->name);
         return HEED_E_NOT_BUILT;
@@ -140,7 +141,7 @@ struct workload_cost contender_cost(const struct contender *c, const struct work
 {
     struct workload_cost cost = workload_cost(load);
 
-    if (load->kind == WORKLOAD_MECHANISM)
+    if (load->kind == WORKLOAD_MECHANISM || workload_is_program(load))
         cost.flops = (double)c->plan_props.flops;
     return cost;
 }

@@ -30,6 +30,7 @@ struct contender {
         heed_select_args select;
         heed_push_args push;
         heed_merge_args merge;
+        heed_program_args program;
     } args;
     heed_run *run;                      /* the head of `args`; NULL: attention has none */
     heed_buf workspace;
@@ -42,7 +43,7 @@ heed_status contender_open(struct contender *, const struct library *, heed_devi
                            const struct workload *);
 void contender_close(struct contender *);
 
-/* What the workload costs; of mechanisms the plan says how much there is to compute. */
+/* What the workload costs; of mechanisms and programs the plan says how much that is. */
 struct workload_cost contender_cost(const struct contender *, const struct workload *);
 
 /* Runs the workload once and waits for it. */

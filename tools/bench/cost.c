@@ -145,6 +145,21 @@ struct workload_cost cost_mechanism(const struct workload *load)
     return cost;
 }
 
+/* Every array is read once; what stages hand on is not counted. Plans say the operations. */
+struct workload_cost cost_program(const struct workload *load)
+{
+    const double row = element(load) * (double)load->b * (double)load->d, n = (double)load->n;
+    struct workload_cost cost = {
+        .read = row * ((double)load->h * n + 2 * (double)load->hk * (n + (double)load->globals)),
+        .written = row * (double)load->h * n,
+    };
+
+    if (load->kind == WORKLOAD_POOLINGFORMER2_LDCONV)
+        cost.read += 2 * element(load) * (double)load->b * (double)load->hk * n *
+                     (double)load->kernel;
+    return cost;
+}
+
 struct workload_cost cost_copy(const struct workload *load)
 {
     const double rows = element(load) * elements(load);

@@ -23,7 +23,8 @@
 
 #define LATER_CALLS(OF)                                                                            \
     OF(copy_plan) OF(copy_run) OF(pool_plan) OF(pool_run) OF(select_plan) OF(select_run)           \
-    OF(push_plan) OF(push_run) OF(merge_plan) OF(merge_run)
+    OF(push_plan) OF(push_run) OF(merge_plan) OF(merge_run) OF(lsg_program_plan)                   \
+    OF(poolingformer_level2_plan) OF(program_run)
 
 const struct library library_own = {
 #define CALL(name) .name = heed_##name,
@@ -61,13 +62,13 @@ const char *library_open(const char *path, struct library *out)
     return NULL;
 }
 
-bool library_has(const struct library *lib, const char *operation)
+bool library_has(const struct library *lib, const char *plans, const char *runs)
 {
     char plan[32], run[32];
     size_t found = 0;
 
-    snprintf(plan, sizeof plan, "heed_%s_plan", operation);
-    snprintf(run, sizeof run, "heed_%s_run", operation);
+    snprintf(plan, sizeof plan, "heed_%s_plan", plans);
+    snprintf(run, sizeof run, "heed_%s_run", runs);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         void *call;
 

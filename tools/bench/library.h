@@ -10,6 +10,7 @@
 #include <heed/attn.h>
 #include <heed/memory.h>
 #include <heed/pool.h>
+#include <heed/programs.h>
 
 #include <stdbool.h>
 
@@ -40,6 +41,12 @@ struct library {
     LIBRARY_OPERATION(push)
     LIBRARY_OPERATION(merge)
 #undef LIBRARY_OPERATION
+    heed_status (*lsg_program_plan)(heed_device *, const heed_lsg_program_desc *, heed_plan **,
+                                    heed_report *);
+    heed_status (*poolingformer_level2_plan)(heed_device *, const heed_poolingformer_level2_desc *,
+                                             heed_plan **, heed_report *);
+    heed_status (*program_run)(const heed_plan *, heed_queue *, const heed_program_args *,
+                               heed_event **, heed_report *);
 };
 
 /* The one this program is linked with. */
@@ -49,7 +56,7 @@ extern const struct library library_own;
  * but perhaps some operations; else why not. */
 const char *library_open(const char *path, struct library *out);
 
-/* Whether it has the calls of an operation. */
-bool library_has(const struct library *, const char *operation);
+/* Whether it has both calls, heed_PLANS_plan and heed_RUNS_run. */
+bool library_has(const struct library *, const char *plans, const char *runs);
 
 #endif

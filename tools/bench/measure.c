@@ -112,7 +112,8 @@ static bool time_other(const struct measure_input *in, size_t repeats, struct ti
 /* Is the bandwidth what counts, so that it is measured in every pair? */
 static bool moves(const struct workload *load)
 {
-    return workload_operation(load) != OPERATION_ATTN || load->kind == WORKLOAD_DECODE;
+    return (workload_operation(load) != OPERATION_ATTN && !workload_is_program(load)) ||
+           load->kind == WORKLOAD_DECODE;
 }
 
 /* What the machine can do, right before the kernel. */

@@ -212,13 +212,15 @@ static heed_status run_merge(struct contender *c, heed_report *report)
 const struct operation *operation_of(const struct workload *load)
 {
     static const struct operation operations[] = {
-        [OPERATION_COPY] = { "copy", plan_copy, run_copy },
-        [OPERATION_POOL] = { "pool", plan_pool, run_pool },
-        [OPERATION_SELECT] = { "select", plan_select, run_select },
-        [OPERATION_PUSH] = { "push", plan_push, run_push },
-        [OPERATION_MERGE] = { "merge", plan_merge, run_merge },
+        [OPERATION_COPY] = { "copy", plan_copy, run_copy, NULL },
+        [OPERATION_POOL] = { "pool", plan_pool, run_pool, NULL },
+        [OPERATION_SELECT] = { "select", plan_select, run_select, NULL },
+        [OPERATION_PUSH] = { "push", plan_push, run_push, NULL },
+        [OPERATION_MERGE] = { "merge", plan_merge, run_merge, NULL },
     };
     const enum workload_operation id = workload_operation(load);
 
+    if (id == OPERATION_LSG || id == OPERATION_POOLINGFORMER)
+        return id == OPERATION_LSG ? &operation_lsg : &operation_poolingformer;
     return id == OPERATION_ATTN ? &operation_attn : &operations[id];
 }

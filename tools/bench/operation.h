@@ -22,11 +22,12 @@ struct operation {
     heed_status (*plan)(struct contender *, const struct workload *, struct operation_array *,
                         heed_report *);
     heed_status (*run)(struct contender *, heed_report *);
+    const char *runs;                   /* the name of the run; NULL: the same */
 };
 
 /* Of the operation that the workload belongs to. */
 const struct operation *operation_of(const struct workload *);
 
-extern const struct operation operation_attn;
+extern const struct operation operation_attn, operation_lsg, operation_poolingformer;
 
 #endif

@@ -91,6 +91,13 @@ static bool take_json(struct state *s, const char *value)
     return true;
 }
 
+static bool take_quick(struct state *s, const char *value)
+{
+    (void)value;
+    s->out->pairs = 1;
+    return true;
+}
+
 static bool take_help(struct state *s, const char *value)
 {
     (void)value;
@@ -113,6 +120,7 @@ static const struct {
     { "--isa", "NAME", "instruction set: short for --device cpu:NAME", take_isa },
     { "--threads", "N", "workers of the built-in executor (default 1)", take_threads },
     { "--pairs", "N", "pairs of peak loops and kernel, at least 15 (default 15)", take_pairs },
+    { "--quick", NULL, "one pair only: whether a workload runs, not how fast it is", take_quick },
     { "--clock", "cpu|wall", "time the rates are made of (default: cpu on one thread, else wall)",
       take_clock },
     { "--vs", "DEVICE|FILE", "measure a second device in turn with the first: ratio of times;\n"

@@ -16,6 +16,8 @@
 #include <string.h>
 
 #define ROWS "n=65536,h=1,d=64,b=1"
+#define LSG "n=16384,h=1,hk,d=64,b=1,block=128,factor=4,sparse,globals=64"
+#define LEVEL2 "n=16384,h=1,hk,d=64,b=1,window=512,kernel=5,stride=4"
 
 static const struct {
     const char *name, *keys;
@@ -58,6 +60,18 @@ static const struct {
                                cost_hash },
     [WORKLOAD_PUSH] = { "push", ROWS ",rows", OPERATION_PUSH, cost_push },
     [WORKLOAD_MERGE] = { "merge", ROWS ",parts=4", OPERATION_MERGE, cost_merge },
+    [WORKLOAD_LSG_NORM] = { "lsg-norm", LSG, OPERATION_LSG, cost_program },
+    [WORKLOAD_LSG_POOLING] = { "lsg-pooling", LSG, OPERATION_LSG, cost_program },
+    [WORKLOAD_LSG_LSH] = { "lsg-lsh", LSG, OPERATION_LSG, cost_program },
+    [WORKLOAD_LSG_BOS] = { "lsg-bos-pooling", LSG, OPERATION_LSG, cost_program },
+    [WORKLOAD_POOLINGFORMER2] = { "poolingformer2", LEVEL2, OPERATION_POOLINGFORMER,
+                     cost_program },
+    [WORKLOAD_POOLINGFORMER2_FIXED] = { "poolingformer2-fixed", LEVEL2, OPERATION_POOLINGFORMER,
+                     cost_program },
+    [WORKLOAD_POOLINGFORMER2_MAX] = { "poolingformer2-max", LEVEL2, OPERATION_POOLINGFORMER,
+                     cost_program },
+    [WORKLOAD_POOLINGFORMER2_LDCONV] = { "poolingformer2-ldconv", LEVEL2, OPERATION_POOLINGFORMER,
+                     cost_program },
     [WORKLOAD_MECHANISM] = { "", "", OPERATION_ATTN, cost_mechanism },  /* named by patterns */
 };
 enum { N_KINDS = WORKLOAD_MECHANISM };
@@ -95,6 +109,10 @@ static const struct {
     { "count", AT(count), AT(count), 1, NUMBER_MOST },
     { "rows", AT(rows), AT(n), 1, INT64_C(1) << 30 },
     { "parts", AT(parts), AT(parts), 1, 4096 },
+    { "window", AT(window), AT(window), 1, INT64_C(1) << 30 },
+    { "factor", AT(factor), AT(factor), 1, INT64_C(1) << 30 },
+    { "sparse", AT(sparse), AT(block), 1, 1 << 28 },
+    { "globals", AT(globals), AT(globals), 0, NUMBER_MOST },
 };
 #undef AT
 enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
@@ -132,6 +150,12 @@ const char *workload_name(const struct workload *load)
 enum workload_operation workload_operation(const struct workload *load)
 {
     return kinds[load->kind].operation;
+}
+
+bool workload_is_program(const struct workload *load)
+{
+    return workload_operation(load) == OPERATION_LSG ||
+           workload_operation(load) == OPERATION_POOLINGFORMER;
 }
 
 struct workload_cost workload_cost(const struct workload *load)

@@ -20,12 +20,15 @@ enum workload_kind {
     WORKLOAD_POOL_WEIGHTED, WORKLOAD_POOL_DYNAMIC, WORKLOAD_POOL_BUCKET,
     WORKLOAD_SELECT_NORM, WORKLOAD_SELECT_TOPK, WORKLOAD_SELECT_HASH,
     WORKLOAD_PUSH, WORKLOAD_MERGE,
+    WORKLOAD_LSG_NORM, WORKLOAD_LSG_POOLING, WORKLOAD_LSG_LSH, WORKLOAD_LSG_BOS,
+    WORKLOAD_POOLINGFORMER2, WORKLOAD_POOLINGFORMER2_FIXED, WORKLOAD_POOLINGFORMER2_MAX,
+    WORKLOAD_POOLINGFORMER2_LDCONV,
     WORKLOAD_MECHANISM                  /* one of the patterns, by its name */
 };
 
 enum workload_operation {
     OPERATION_ATTN, OPERATION_COPY, OPERATION_POOL, OPERATION_SELECT, OPERATION_PUSH,
-    OPERATION_MERGE
+    OPERATION_MERGE, OPERATION_LSG, OPERATION_POOLINGFORMER
 };
 
 /* b documents of n positions: h heads (those of queries, where hk heads of keys serve them, h a
@@ -43,6 +46,7 @@ struct workload {
     int64_t queries, count;             /* select-topk: rows of q; selections: places */
     int64_t rows;                       /* push: capacity of the memory */
     int64_t parts;                      /* merge */
+    int64_t window, factor, sparse, globals;    /* programs, as in heed/programs.h */
     struct pattern_choice pattern;      /* mechanisms: with the numbers above, and its own */
     char text[160];                     /* canonical: reads back to the same workload */
 };
@@ -53,6 +57,7 @@ bool workload_parse(const char *text, struct workload *out, char *error, size_t 
 const char *workload_name(const struct workload *);
 const char *workload_dtype(const struct workload *);
 enum workload_operation workload_operation(const struct workload *);
+bool workload_is_program(const struct workload *);  /* several operations */
 
 /* The number `index` of those that its kind takes, and its key; NULL behind the last one. */
 const char *workload_number(const struct workload *, size_t index, int64_t *value);
@@ -78,7 +83,7 @@ int64_t workload_rows_before(int64_t n, int64_t item);
 struct workload_cost {
     double flops;                       /* the work's own operations: 4 d for each (query, key) that
                                            is attended, 2 d for a score or a hash; 0: memory alone
-                                           counts, or plans say it (mechanisms) */
+                                           counts, or plans say it (mechanisms, programs) */
     double read, written;               /* bytes that must be, each once */
 };
 struct workload_cost workload_cost(const struct workload *);

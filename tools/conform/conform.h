@@ -428,7 +428,8 @@ enum {
     FAMILY_ERROR = 16,
     FAMILY_CHECK = 32,
     FAMILY_NAMED = 64,
-    FAMILY_ALL = 127
+    FAMILY_MECHANISMS = 128,
+    FAMILY_ALL = 255
 };
 
 struct bench { /* devices at work */

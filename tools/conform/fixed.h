@@ -14,7 +14,7 @@
 #include <heed/memory.h>
 #include <heed/pool.h>
 
-enum { MAX_PARTS = 16, FIXED_DESC = 1200, FIXED_ARGS = 512 };
+enum { MAX_PARTS = 16, FIXED_DESC = 1600, FIXED_ARGS = 512 };
 
 /* The fields that every such operation has first; its own ones follow. */
 enum { F_BATCH, F_HEADS, F_FILL, F_MIS, F_NUM, F_WS, F_OWN };
@@ -45,6 +45,7 @@ struct fixed_array {
     int need;           /* own field (F_OWN + ...) without whose values `with` it is absent; 0 */
     const char *with;
     void (*fill)(struct fixed_problem *, struct part *); /* fill_floats, ... */
+    const char *reports;        /* words for it in reports, beside the name; NULL: none */
 };
 
 /* An array of a problem. */
@@ -180,10 +181,14 @@ bool fixed_empties(int field, int64_t value);
 int fixed_first(void);
 bool fixed_sane(int field, int64_t value);
 
-/* The struct cf_op of such an operation. */
-#define FIXED_OP(op_name)                                                                        \
+/* The struct cf_op of such an operation, and of a program: of 100 cases that are drawn of all, so
+ * many more are of that one. */
+#define FIXED_OP(op_name) FIXED_SHARE(op_name, 0)
+#define FIXED_PROGRAM(op_name) FIXED_SHARE(op_name, 6)
+#define FIXED_SHARE(op_name, percent)                                                            \
     {                                                                                            \
-        .name = op_name, .axes = fixed_axes, .check = fixed_check, .work = fixed_work,           \
+        .name = op_name, .share = percent, .axes = fixed_axes, .check = fixed_check,             \
+        .work = fixed_work,                                                                      \
         .smallest = fixed_smallest, .shrink = fixed_shrink, .telling = fixed_telling,            \
         .empties = fixed_empties, .first = fixed_first, .sane = fixed_sane                       \
     }
@@ -263,6 +268,8 @@ void fixed_call_finish(struct fixed_call *);
 heed_tensor *fixed_tensor(struct fixed_call *, int array);
 heed_buf *fixed_buf(struct fixed_call *, int array);
 heed_run *fixed_run(struct fixed_call *);
+/* Word i, counted around, of those of the descriptor that are of no tensor. */
+unsigned char *fixed_number(struct fixed_call *, uint32_t i);
 bool fixed_writes(const struct fixed_problem *, int array); /* present and output or state */
 
 /* ---- op_answer.c -------------------------------------------------------------- */
@@ -305,6 +312,7 @@ void fixed_check_and_plan(const struct fixed *, heed_device *, const void *desc,
 void fixed_family_check(const struct fixed *, const struct target *, int n, int64_t cases,
                         uint64_t seed, struct tally *);
 
-extern const struct fixed fixed_copy, fixed_pool, fixed_select, fixed_push, fixed_merge;
+extern const struct fixed fixed_copy, fixed_pool, fixed_select, fixed_push, fixed_merge,
+    fixed_lsg, fixed_poolingformer2;
 
 #endif

@@ -4,6 +4,7 @@
  * heed-conform: walks devices and cases, prints TAP, a summary of the pairs of features covered,
  * and as its last line "N passed, N failed, N skipped".
  */
+#include "mechanisms.h"
 #include "session.h"
 
 #include "common/text.h"
@@ -20,17 +21,18 @@ static const struct family families[] = {
     { "exact", FAMILY_EXACT }, { "bits", FAMILY_BITS },   { "bound", FAMILY_BOUND },
     { "meta", FAMILY_META },   { "error", FAMILY_ERROR },
     { "check", FAMILY_CHECK }, { "named", FAMILY_NAMED },
+    { "mechanisms", FAMILY_MECHANISMS },
 };
 
 static const char usage[] =
     "usage: heed-conform [options]\n"
     "Tests every device against the reference and against the definitions of the operations.\n"
     "  --device NAME   only this device (default: every usable, exact one)\n"
-    "  --op NAME       only attn, copy, ...\n"
+    "  --op NAME       only attn, copy, ..., lsg\n"
     "  --cases N       how many cases to draw (default 4000), half of them of attention\n"
     "  --seed S        another set of cases (default 1)\n"
     "  --case TEXT     only the case of this line\n"
-    "  --family NAME   only exact, bits, bound, meta, error, check or named\n"
+    "  --family NAME   only exact, bits, bound, meta, error, check, named or mechanisms\n"
     "  --threads N     threads of the second run of a case (default 2)\n"
     "  --verbose       also pairs of features that cannot go together, and worst errors\n"
     "  --list          print the axes that cases of an operation (attn) are drawn from\n";
@@ -44,6 +46,14 @@ static bool family_parse(const char *name, uint32_t *bits)
         }
     }
     return false;
+}
+
+/* A line as it is printed has other words in front. */
+static const char *case_begin(const char *text)
+{
+    const char *mechanism = strstr(text, "mechanism="), *op = strstr(text, "op=");
+
+    return mechanism ? mechanism : op ? op : text;
 }
 
 static bool options_parse(int argc, char **argv, struct options *o)
@@ -62,7 +72,7 @@ static bool options_parse(int argc, char **argv, struct options *o)
         if (!strcmp(name, "--device"))
             o->device = value;
         else if (!strcmp(name, "--case"))
-            o->text = strstr(value, "op=") ? strstr(value, "op=") : value; /* as printed, too */
+            o->text = case_begin(value);
         else if (!strcmp(name, "--op"))
             good = good && cf_op_find(o->op = value) != NULL;
         else if (!strcmp(name, "--cases"))
@@ -100,13 +110,28 @@ static bool bench_open(struct session *session, const char *name, heed_report *r
     return true;
 }
 
+/* Is the device what its family's plain name (cpu) stands for? */
+static bool plain_is(const struct session *session, const heed_device_props *props, size_t family)
+{
+    for (int i = 0; i < session->n; i++) {
+        heed_device_props plain = { .size = sizeof plain };
+
+        if (heed_device_info(session->bench[i].one.device, &plain) >= 0
+            && strlen(plain.name) == family && !memcmp(plain.name, props->name, family))
+            return !strcmp(plain.description, props->description);
+    }
+    return false;
+}
+
 /* Why a usable device is only tested when it is named; NULL: it need not be. */
-static const char *passed_over(const heed_device_props *props)
+static const char *passed_over(const struct session *session, const heed_device_props *props)
 {
     const char *const first = strchr(props->name, ':');
 
     if (first && strchr(first + 1, ':'))
         return "another form of a device that is tested";
+    if (first && plain_is(session, props, (size_t)(first - props->name)))
+        return "tested by the name without its instruction set";
     return props->exact ? NULL : props->reason;
 }
 
@@ -132,8 +157,8 @@ static bool devices_open(struct session *session)
             continue;
         if (props.usable < 0)
             printf("# device %s: %s\n", props.name, props.reason);
-        else if (passed_over(&props))
-            printf("# device %s passed over: %s\n", props.name, passed_over(&props));
+        else if (passed_over(session, &props))
+            printf("# device %s passed over: %s\n", props.name, passed_over(session, &props));
         else if (!bench_open(session, props.name, &report))
             text_failure("heed-conform", props.name, report.status, &report);
         else
@@ -206,7 +231,8 @@ static int64_t run_cover(struct session *session, int64_t cases)
 }
 
 /* The families that draw no cases. */
-static const uint32_t families_apart = FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED;
+static const uint32_t families_apart =
+    FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED | FAMILY_MECHANISMS;
 
 static void run_apart(struct session *session, int64_t cases)
 {
@@ -231,13 +257,23 @@ static void run_apart(struct session *session, int64_t cases)
         cf_family_check(targets, n, cases / 4, seed, &session->tally);
 }
 
-/* Attention has half of the cases, the other operations share the other half. */
+/* Attention has half of the cases, the other operations share the other half; programs, which have
+ * fields enough for as many, come on top with a share of their own. */
+static int64_t cases_of(const struct cf_op *op, int64_t all)
+{
+    int64_t others = 0;
+
+    for (int i = 0; i < cf_n_ops; i++)
+        others += cf_ops[i] != &cf_op_attn && cf_ops[i]->share == 0;
+    if (op == &cf_op_attn)
+        return all - all / 2;
+    return op->share > 0 ? all * op->share / 100 : all / 2 / others;
+}
+
 static void run_op(struct session *session, const struct cf_op *op)
 {
     const int64_t all = session->o.cases;
-    const int64_t cases = session->o.op        ? all
-                          : op == &cf_op_attn ? all - all / 2
-                                              : all / 2 / (cf_n_ops - 1);
+    const int64_t cases = session->o.op ? all : cases_of(op, all);
 
     cf_op_use(op);
     if (session->o.families & ~families_apart && run_cover(session, cases) < 0)
@@ -245,13 +281,24 @@ static void run_op(struct session *session, const struct cf_op *op)
     run_apart(session, cases);
 }
 
+/* What is behind "mechanism=", NULL: it is no such line. */
+static const char *mechanism_of(const char *text)
+{
+    return text && strncmp(text, "mechanism=", 10) == 0 ? text + 10 : NULL;
+}
+
+/* Of so many cases one of each builder. */
+enum { MECHANISM_SHARE = 500 };
+
 static int run(struct session *session)
 {
     struct cs c;
     char why[128] = "";
     int exit_code;
+    const char *const mechanism = mechanism_of(session->o.text);
 
-    if (session->o.text && !cf_case_parse(session->o.text, &c, why)) {
+    if (session->o.text && !(mechanism ? mechanism_known(mechanism, why, sizeof why)
+                                       : cf_case_parse(session->o.text, &c, why))) {
         fprintf(stderr, "heed-conform: wrong case: %s\n", why);
         return EXIT_USAGE;
     }
@@ -259,12 +306,16 @@ static int run(struct session *session)
         devices_close(session);
         return EXIT_FAILED;
     }
-    if (session->o.text)
+    if (mechanism)
+        mechanism_case(session, mechanism);
+    else if (session->o.text)
         run_case(session, &c);
     for (int i = 0; i < cf_n_ops && !session->o.text; i++) {
         if (!session->o.op || cf_op_find(session->o.op) == cf_ops[i])
             run_op(session, cf_ops[i]);
     }
+    if (!session->o.text && !session->o.op && session->o.families & FAMILY_MECHANISMS)
+        family_mechanisms(session, session->o.cases / MECHANISM_SHARE + 1);
     if (session->judged)
         printf("# bound: largest error/bound %.4f, %lld elements judged, %lld out of its range\n",
                session->worst, (long long)session->judged, (long long)session->skipped);

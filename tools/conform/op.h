@@ -23,6 +23,7 @@ struct cf_spec {
 /* An operation as the generator of cases sees it. What may be NULL says so. */
 struct cf_op {
     const char *name;   /* of the public functions, and in the line of a case */
+    int share;          /* of 100 cases drawn in all; 0: as the other operations without one */
     void (*axes)(void); /* adds the fields */
     heed_status (*check)(heed_device *reference, const struct cs *, heed_report *);
     int64_t (*work)(const struct cs *);     /* multiply-adds, roughly */

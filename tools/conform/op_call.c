@@ -36,6 +36,28 @@ heed_run *fixed_run(struct fixed_call *call)
     return &((struct args_head *)(void *)call->args.bytes)->run;
 }
 
+static bool in_tensor(const struct fixed *op, size_t at)
+{
+    for (int i = 0; i < op->n_arrays; i++) {
+        if (at >= op->arrays[i].tensor && at < op->arrays[i].tensor + sizeof(heed_tensor))
+            return true;
+    }
+    return false;
+}
+
+unsigned char *fixed_number(struct fixed_call *call, uint32_t i)
+{
+    const size_t words = call->op->desc_size / 8;
+    size_t at[FIXED_DESC / 8];
+    uint32_t n = 0;
+
+    for (size_t word = 0; word < words; word++) {
+        if (!in_tensor(call->op, 8 * word))
+            at[n++] = word;
+    }
+    return call->desc.bytes + 8 * at[i % n];
+}
+
 bool fixed_writes(const struct fixed_problem *p, int array)
 {
     return part_is(&p->part[array]) && p->part[array].role & (OUT | STATE);

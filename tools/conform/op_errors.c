@@ -15,7 +15,7 @@ enum { MAX_FAULTS = 400, RUN_AT = 8 };
 enum { IN_DESC, IN_ARGS };
 
 struct wrong {
-    const char *field;
+    const char *field, *also; /* words that reports may have in place of each other; NULL: none */
     int where;
     struct fixed_fault f;
 };
@@ -34,7 +34,8 @@ static void add(struct family *f, int where, const char *field, size_t offset, i
                 int64_t value, heed_status status)
 {
     if (f->n < MAX_FAULTS)
-        f->faults[f->n++] = (struct wrong){ field, where, { field, offset, type, value, status } };
+        f->faults[f->n++] =
+            (struct wrong){ field, NULL, where, { field, offset, type, value, status } };
 }
 
 /* ---- the list of faults --------------------------------------------------------- */
@@ -55,7 +56,7 @@ static void tensor_faults(struct family *f, struct fixed_call *base, int i)
     const heed_tensor *t = fixed_tensor(base, i);
     const size_t at = a->tensor, shape = at + offsetof(heed_tensor, shape),
                  stride = at + offsetof(heed_tensor, stride);
-    const int axis = long_axis(t);
+    const int axis = long_axis(t), first = f->n;
 
     add(f, IN_DESC, a->name, at + offsetof(heed_tensor, ndim), FAULT_U32, 7, HEED_E_VALUE);
     add(f, IN_DESC, a->name, shape + 8 * (t->ndim - 1), FAULT_I64, -1, HEED_E_VALUE);
@@ -71,6 +72,8 @@ static void tensor_faults(struct family *f, struct fixed_call *base, int i)
         add(f, IN_DESC, a->name, stride + 8 * (size_t)axis, FAULT_I64, INT64_MIN, HEED_E_OVERFLOW);
     if (axis >= 0 && fixed_writes(f->p, i))
         add(f, IN_DESC, a->name, stride + 8 * (size_t)axis, FAULT_I64, 0, HEED_E_STRIDE);
+    for (int n = first; n < f->n; n++)
+        f->faults[n].also = a->reports;
 }
 
 static void buf_faults(struct family *f, int i)
@@ -222,9 +225,24 @@ static bool attempt(const struct family *f, const struct target *on, const struc
     return ok;
 }
 
+/* Is one of the words in the field of the report? */
+static bool names(const struct reply *reply, const char *words)
+{
+    char word[64];
+
+    for (size_t n; *words != '\0'; words += n + (words[n] == ' ')) {
+        n = strcspn(words, " ");
+        snprintf(word, sizeof word, "%.*s", (int)n, words);
+        if (strstr(reply->field, word))
+            return true;
+    }
+    return false;
+}
+
 static bool says(const struct reply *reply, const struct wrong *w)
 {
-    return w && reply->status == w->f.status && strstr(reply->field, w->field);
+    return w && reply->status == w->f.status &&
+           (names(reply, w->field) || (w->also && names(reply, w->also)));
 }
 
 static bool judge(const struct family *f, const struct wrong *w, const struct wrong *also,

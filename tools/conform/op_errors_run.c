@@ -107,7 +107,7 @@ static void workspaces(const struct point *t, struct fixed_call *call, const hee
     *run = saved;
 }
 
-/* A plan of each other operation of the table. */
+/* A plan of each other operation of the table; all programs are one. */
 static void strangers(const struct point *t, struct fixed_call *call)
 {
     for (int i = 0; i < cf_n_ops; i++) {
@@ -119,7 +119,7 @@ static void strangers(const struct point *t, struct fixed_call *call)
         struct cs c;
         char why[128];
 
-        if (theirs && other && other != t->op && cf_case_parse(other->base, &c, why))
+        if (theirs && other && other->run != t->op->run && cf_case_parse(other->base, &c, why))
             p = fixed_problem_make(&c, false);
         if (p && fixed_call_describe(theirs, p, 0) &&
             other->plan(t->on->device, theirs->desc.bytes, &plan, NULL) >= 0) {

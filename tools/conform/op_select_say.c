@@ -387,6 +387,66 @@ static bool each_item(struct work *w)
     return whole;
 }
 
+/* Places of one block: a token is surely there, surely not, or in doubt, by how many others come,
+ * or may come, before it. false: one is in doubt. */
+static bool block_choose(const struct work *w, int64_t b, int64_t g, int64_t from, int64_t to,
+                         int64_t *chosen)
+{
+    const int64_t count = w->p->c.v[C_COUNT];
+    int64_t n = 0;
+
+    for (int64_t t = from; t < to; t++) {
+        int64_t surely = 0, maybe = 0;
+
+        if (!is_present(w->p, b, g, t))
+            continue;
+        for (int64_t s = from; s < to; s++) {
+            if (s == t || !is_present(w->p, b, g, s))
+                continue;
+            surely += surely_before(w->spans, s, t);
+            maybe += !surely_before(w->spans, t, s);
+        }
+        if (surely < count && maybe >= count)
+            return false;
+        if (maybe < count)
+            chosen[n++] = t;
+    }
+    while (n < count)
+        chosen[n++] = -1;
+    return true;
+}
+
+bool select_chosen(const struct fixed_problem *p, struct answer *a, int64_t b, int64_t g,
+                   int64_t *chosen, unsigned char *doubt)
+{
+    const int64_t block = p->c.v[C_BLOCK], n = p->n[N_N];
+    struct work w = { .p = p, .a = a, .spans = calloc((size_t)n + 1, sizeof *w.spans) };
+
+    if (!w.spans)
+        return false;
+    norm_spans(&w, b, g);
+    for (int64_t j = 0; j * block < n; j++)
+        doubt[j] = !block_choose(&w, b, g, j * block, (j + 1) * block < n ? (j + 1) * block : n,
+                                 chosen + j * p->c.v[C_COUNT]);
+    free(w.spans);
+    return true;
+}
+
+void select_buckets(const struct fixed_problem *p, struct answer *a, int64_t b, int64_t g,
+                    int64_t *bucket, unsigned char *doubt)
+{
+    const int64_t n = p->n[N_N], size = p->c.v[C_BLOCK];
+    struct work w = { .p = p, .a = a, .bucket = bucket };
+
+    for (int64_t from = 0; from < n; from += size) {
+        struct block k = { b, g, from, from + size < n ? from + size : n, false };
+
+        hash_block(&w, &k);
+        for (int64_t t = from; t < k.to; t++)
+            doubt[t] = k.vague;
+    }
+}
+
 void select_say(const struct fixed_problem *p, struct answer *a)
 {
     const int64_t n = cf_array_count(&p->part[Y].a), width = p->part[Y].a.shape[3];

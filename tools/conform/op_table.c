@@ -14,6 +14,8 @@ const struct cf_op *const cf_ops[] = {
     &fixed_select.op,
     &fixed_push.op,
     &fixed_merge.op,
+    &fixed_lsg.op,
+    &fixed_poolingformer2.op,
 };
 const int cf_n_ops = (int)(sizeof cf_ops / sizeof *cf_ops);
 

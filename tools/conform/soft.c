@@ -24,6 +24,11 @@ void soft_finish(struct soft *s)
 
 void soft_add(struct soft *s, double y, int64_t at)
 {
+    soft_add_score(s, y, fabs(y), 0, at);
+}
+
+void soft_add_score(struct soft *s, double y, double size, double slack, int64_t at)
+{
     if (y == -(double)INFINITY)
         return;
     if (s->n == s->room) {
@@ -37,8 +42,8 @@ void soft_add(struct soft *s, double y, int64_t at)
         s->room = 2 * s->room + 64;
     }
     s->nan = s->nan || isnan(y) || y == (double)INFINITY;
-    s->vague = s->vague || (isfinite(y) && fabs(y) > 0x1p100);
-    s->key[s->n++] = (struct soft_key){ .y = y, .at = at };
+    s->vague = s->vague || (isfinite(y) && size > 0x1p100);
+    s->key[s->n++] = (struct soft_key){ .y = y, .size = size, .slack = slack, .at = at };
 }
 
 void soft_weigh(struct soft *s, bool with_sink)
@@ -50,7 +55,7 @@ void soft_weigh(struct soft *s, bool with_sink)
     s->reach = isfinite(sink) ? fabs(sink) : 0;
     for (int64_t i = 0; i < s->n; i++) {
         s->most = fmax(s->most, s->key[i].y);
-        s->reach = fmax(s->reach, fabs(s->key[i].y));
+        s->reach = fmax(s->reach, s->key[i].size);
     }
     s->sum = sink > -(double)INFINITY ? exp(sink - s->most) : 0;
     for (int64_t i = 0; i < s->n; i++) {
@@ -60,7 +65,8 @@ void soft_weigh(struct soft *s, bool with_sink)
     s->loss = 0;
     for (int64_t i = 0; i < s->n; i++) {
         struct soft_key *k = &s->key[i];
-        const double eps = u * (roundings * fabs(k->y) + 3 * (s->most - k->y) + 2 * s->reach);
+        const double eps = k->slack + u * (roundings * k->size + 3 * (s->most - k->y) +
+                                           2 * s->reach);
         const double all = eps + ((rescales + 1) * exp_error + rescales) * u;
 
         k->error = all < 1 ? k->weight * expm1(all) : exp(k->y - s->most + all);
@@ -80,7 +86,7 @@ static bool plain_mean(const struct soft *s, double *mean)
     if (s->sink != -(double)INFINITY && s->sink != 0)
         return false;
     for (int64_t i = 0; i < s->n; i++) {
-        if (s->key[i].y != 0)
+        if (s->key[i].y != 0 || s->key[i].slack > 0 || s->key[i].v_slack > 0)
             return false;
         exact_add(&sum, s->key[i].v);
     }
@@ -105,8 +111,9 @@ void soft_say(const struct soft *s, struct answer *a, int array, int64_t index)
         nan = nan || isnan(k->v);
         infinite = infinite || isinf(k->v);
         sum += k->weight * k->v;
-        size += (k->weight + k->error) * fabs(k->v);
-        all += fabs(k->v);
+        size += (k->weight + k->error) * (fabs(k->v) + k->v_slack);
+        spread += (k->weight + k->error) * k->v_slack;
+        all += fabs(k->v) + k->v_slack;
     }
     if (s->n == 0 || nan || plain_mean(s, &want)) {
         say_float(a, array, index, s->n == 0 ? 0 : nan ? (double)NAN : want);

@@ -190,7 +190,7 @@ static heed_status operation_ask(uint32_t index, heed_device *device, uint32_t d
 
 static const struct subject subjects[] = {
     { "operation", 9, operation_name, operation_ask },
-    { "mechanism", 19, pattern_name, mechanism_ask },
+    { "mechanism", 21, pattern_name, mechanism_ask },
 };
 
 /* ---- table ------------------------------------------------------------------ */

@@ -301,8 +301,12 @@ static heed_status longt5(const struct pattern_choice *c, struct pattern *p, hee
         .table = zeros(p, 2, h, BUCKETS, 1),
     };
 
-    if (map == NULL || ids == NULL || heed_map_t5(map, MAP, T5_REACH, BUCKETS, T5_REACH, 0) < 0)
+    if (map == NULL || ids == NULL)
         return HEED_E_NOMEM;
+    const heed_status made = heed_map_t5(map, MAP, T5_REACH, BUCKETS, T5_REACH, 0);
+
+    if (made < 0)
+        return made;
     desc.map = constant(HEED_I32, 1, MAP, 0, 0, map);
     for (int64_t i = 0; i < n && sums > 0; i++)
         ids[i] = (int32_t)(i / per < sums ? i / per : sums - 1);
@@ -363,11 +367,43 @@ static heed_status deberta(const struct pattern_choice *c, struct pattern *p, he
         .window = c->v[PATTERN_WINDOW],
     };
 
-    if (map == NULL ||
-        heed_map_log(map, 2 * n - 1, n - 1, BUCKETS, 512, HEED_MAP_REVERSED) < 0)
+    if (map == NULL)
         return HEED_E_NOMEM;
+    const heed_status made = heed_map_log(map, 2 * n - 1, n - 1, BUCKETS, 512, HEED_MAP_REVERSED);
+
+    if (made < 0)
+        return made;
     desc.map = constant(HEED_I32, 1, 2 * n - 1, 0, 0, map);
     return heed_deberta(&desc, &p->m, report);
+}
+
+/* The fusion: DeBERTa's scores in a window, an even table for pairs with a global token. */
+static heed_status poolingformer_deberta(const struct pattern_choice *c, struct pattern *p,
+                                         heed_report *report)
+{
+    const int64_t n = c->v[PATTERN_N], g = c->v[PATTERN_GLOBALS], h = c->v[PATTERN_H];
+    const int64_t far = n + g, entries = 2 * far - 1, d = c->v[PATTERN_D];
+    int32_t *const map = memory(p, entries, sizeof *map);
+    int32_t *const even = memory(p, entries, sizeof *even);
+    heed_poolingformer_deberta_desc desc = {
+        .size = sizeof desc, .q = queries(c, n), .o = queries(c, n), .text = text(c, p),
+        .globals = keys(c, p, "globals", g), .window = c->v[PATTERN_WINDOW],
+        .kr = zeros(p, 3, h, 2 * BUCKETS, d), .qr = zeros(p, 3, h, 2 * BUCKETS, d),
+        .global_kr = zeros(p, 3, h, 2 * BUCKETS, d), .global_qr = zeros(p, 3, h, 2 * BUCKETS, d),
+        .zero = far - 1, .global_zero = far - 1,
+    };
+
+    if (map == NULL || even == NULL)
+        return HEED_E_NOMEM;
+    heed_status made = heed_map_log(map, entries, far - 1, BUCKETS, 512, HEED_MAP_REVERSED);
+
+    if (made >= 0)
+        made = heed_map_even(even, entries, far - 1, BUCKETS, (int32_t)far, HEED_MAP_REVERSED);
+    if (made < 0)
+        return made;
+    desc.map = constant(HEED_I32, 1, entries, 0, 0, map);
+    desc.global_map = constant(HEED_I32, 1, entries, 0, 0, even);
+    return heed_poolingformer_deberta(&desc, &p->m, report);
 }
 
 const struct pattern_kind pattern_kinds[] = {
@@ -393,6 +429,8 @@ const struct pattern_kind pattern_kinds[] = {
     { "compressive", "Compressive Transformer", "memory=512,compressed=512",
       "memory=12,compressed=6", compressive },
     { "deberta", "DeBERTa", "window=128", "window=6", deberta },
+    { "poolingformer-deberta", "Poolingformer with DeBERTa, level 1", "window=128,globals=16",
+      "window=4,globals=4", poolingformer_deberta },
     { "top-down", "Top-down inference", "side=24", "side=4", top_down },
     { "awesome", "AWESOME, compressive memory", "memory=512,compressed=512",
       "memory=12,compressed=12", awesome },

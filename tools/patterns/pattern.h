@@ -50,7 +50,7 @@ struct pattern {
     uint32_t n_sets;
     heed_tensor sets[HEED_MECHANISM_KEYS];      /* k and v alike */
     const char *labels[HEED_MECHANISM_KEYS];
-    void *own[4];
+    void *own[8];
     uint32_t n_own;
 };
 

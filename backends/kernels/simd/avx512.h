@@ -76,6 +76,15 @@ HK_INLINE hk_vec hkv_scale2(hk_vec a, hk_vec g)
     return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a), shift));
 }
 
+/* hkv_keep(m, hkv_scale2(a, g)) in one operation less. */
+#define HKV_HAS_SCALE2_KEEP 1
+HK_INLINE hk_vec hkv_scale2_keep(hk_vmask m, hk_vec a, hk_vec g)
+{
+    const __m512i shift = _mm512_slli_epi32(_mm512_cvtps_epi32(g), 23);
+
+    return _mm512_castsi512_ps(_mm512_maskz_add_epi32(m, _mm512_castps_si512(a), shift));
+}
+
 HK_INLINE hk_u32 hkv_equals(const hk_i32 *p, hk_i32 x)
 {
     return _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(p), _mm512_set1_epi32(x));

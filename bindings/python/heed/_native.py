@@ -1,0 +1,114 @@
+# SPDX-FileCopyrightText: The heed authors
+# SPDX-License-Identifier: Apache-2.0
+"""The library, its functions as _abi.py has them, and its failures as exceptions."""
+
+import ctypes
+import ctypes.util
+import os
+import pathlib
+
+from ._abi import CONSTANTS, FUNCTIONS, STRUCTS
+from ._structs import SCALARS, STRUCT
+
+LONGEST_NAME = "libheed.so.{}".format(CONSTANTS["HEED_VERSION_MAJOR"])
+
+
+class Error(RuntimeError):
+    """A call of heed that failed.
+
+    status: its number; name: such as "HEED_E_SHAPE"; field: the path in the descriptor that the
+    report names; wanted, got: two numbers whose meaning depends on the status; message: one line.
+    """
+
+    def __init__(self, status, field="", message="", wanted=0, got=0, native_code=0):
+        self.status, self.name = status, status_name(status)
+        self.field, self.message = field, message
+        self.wanted, self.got, self.native_code = wanted, got, native_code
+        super().__init__(f"{self.name}: {message or 'no report'}")
+
+
+class ArgumentError(Error, ValueError):
+    """A mistake in the call: -1 to -31."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """A legal wish that this build or device cannot meet: -32 to -47."""
+
+
+class ResourceError(Error, MemoryError):
+    """What may succeed later or with less: -48 to -63."""
+
+
+class DeviceError(Error):
+    """The device or its vendor's code failed: -64 to -79."""
+
+
+class InternalError(Error):
+    """A mistake in heed."""
+
+
+GROUPS = [(-31, ArgumentError), (-47, UnsupportedError), (-63, ResourceError),
+          (-79, DeviceError)]
+
+
+def _library_path():
+    """HEED_LIBRARY; else a library beside this file; else what the loader finds."""
+    named = os.environ.get("HEED_LIBRARY")
+    if named:
+        return named
+    beside = sorted(pathlib.Path(__file__).parent.glob("libheed.*"))
+    if beside:
+        return str(beside[0])
+    return ctypes.util.find_library("heed") or LONGEST_NAME
+
+
+def _load():
+    path = _library_path()
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"heed's library could not be loaded: {error}. Install it, or name it "
+                          "in the environment variable HEED_LIBRARY.") from None
+    library.heed_version.restype = ctypes.c_uint32
+    wanted = CONSTANTS["HEED_VERSION_MAJOR"] << 16 | CONSTANTS["HEED_VERSION_MINOR"] << 8
+    if library.heed_version() < wanted or library.heed_version() >> 16 != wanted >> 16:
+        raise ImportError(f"{path} is version {library.heed_version():#x} of heed; the binding "
+                          f"is of {wanted:#x}")
+    return library
+
+
+library = _load()
+for _name, (_result, _parameters) in FUNCTIONS.items():
+    _function = getattr(library, _name)
+    _function.restype = STRUCT.get(_result) or SCALARS[_result]
+    _function.argtypes = [STRUCT.get(kind) or SCALARS[kind] for kind in _parameters]
+
+
+def status_name(status):
+    return library.heed_status_name(status).decode()
+
+
+def new(name, **fields):
+    """A struct of zeros with its size, where it has one, and these fields."""
+    made = STRUCT[name](**fields)
+    if STRUCTS[name][0][0] == "size":
+        made.size = ctypes.sizeof(made)
+    return made
+
+
+def fail(status, report=None):
+    """Raises what a status below 0 stands for."""
+    kind = next((made for least, made in GROUPS if status >= least), InternalError)
+    if report is None:
+        raise kind(status)
+    raise kind(status, report.field.decode(), report.message.decode(), report.wanted, report.got,
+               report.native_code)
+
+
+def call(name, *arguments):
+    """A function whose last parameter is a report; its status, unless it failed."""
+    report = new("heed_report")
+    status = getattr(library, name)(*arguments, ctypes.byref(report))
+    if status < 0:
+        fail(status, report)
+    return status

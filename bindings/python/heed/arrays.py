@@ -1,0 +1,161 @@
+# SPDX-FileCopyrightText: The heed authors
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays of NumPy, of torch, and of whatever speaks DLPack, without copying; and arrays of our own,
+for element types that NumPy lacks."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any, Sequence
+
+import numpy
+
+from . import _dlpack
+from ._abi import CONSTANTS
+from ._native import STRUCT
+
+NAMES = ["float32", "float16", "bfloat16", "uint8", "int32", "int64", "int8"]
+SHORT = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "u8": "uint8", "i32": "int32",
+         "i64": "int64", "i8": "int8", "bool": "uint8"}
+_PREFIXED = {"float32": "HEED_F32", "float16": "HEED_F16", "bfloat16": "HEED_BF16",
+             "uint8": "HEED_U8", "int32": "HEED_I32", "int64": "HEED_I64", "int8": "HEED_I8"}
+CODES = {name: CONSTANTS[code] for name, code in _PREFIXED.items()}
+SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "uint8": 1, "int32": 4, "int64": 8, "int8": 1}
+MOST_AXES = 6
+
+
+class Array:
+    """Memory of the host with a shape: what every argument of heed becomes.
+
+    dtype: a name of NAMES; shape and strides, in elements; address: of element [0]...[0]; source:
+    what it was made from, which it keeps alive; face: what a caller is given for it. It is given
+    away by DLPack. fresh: nobody else has the memory, so that it can be no output.
+    """
+    fresh = False
+
+    def __init__(self, dtype, shape, strides, address, source, writable=True, face=None):
+        if len(shape) > MOST_AXES:
+            raise ValueError(f"an array has {len(shape)} axes; heed takes {MOST_AXES} at most")
+        self.dtype, self.shape, self.strides = dtype, tuple(shape), tuple(strides)
+        self.address, self.source, self.writable = address, source, writable
+        self.face = self if face is None else face
+
+    @property
+    def itemsize(self):
+        return SIZES[self.dtype]
+
+    def tensor(self):
+        """The heed_tensor of it."""
+        made = STRUCT["heed_tensor"](dtype=CODES[self.dtype], ndim=len(self.shape))
+        made.shape[:len(self.shape)] = self.shape
+        made.stride[:len(self.shape)] = self.strides
+        return made
+
+    def like(self, other):
+        """Whether it lies in memory as the other does."""
+        return (self.dtype, self.shape, self.strides) == (other.dtype, other.shape, other.strides)
+
+    def numpy(self) -> Any:
+        """The same memory as a NumPy array; of bfloat16 the bits, as uint16."""
+        name = "uint16" if self.dtype == "bfloat16" else self.dtype
+        if not all(self.shape):
+            return numpy.empty(self.shape, name)
+        low = sum((n - 1) * s for n, s in zip(self.shape, self.strides) if s < 0) * self.itemsize
+        high = sum((n - 1) * s for n, s in zip(self.shape, self.strides) if s > 0) * self.itemsize
+        memory = (ctypes.c_uint8 * (high - low + self.itemsize)).from_address(self.address + low)
+        memory._keeps = self.source     # from_address keeps nothing
+        flat = numpy.frombuffer(memory, name)
+        return numpy.lib.stride_tricks.as_strided(
+            flat[-low // self.itemsize:], self.shape, [s * self.itemsize for s in self.strides],
+            writeable=self.writable)
+
+    def __dlpack_device__(self):
+        return (_dlpack.CPU, 0)
+
+    def __dlpack__(self, **_):
+        return _dlpack.give(self)
+
+    def __repr__(self):
+        return f"heed.Array({self.dtype}, shape={self.shape})"
+
+
+class Constant:
+    """An auxiliary array that the plan checks and copies, instead of one that every run brings."""
+
+    def __init__(self, array):
+        self.array = array
+
+
+def constant(array: Any) -> Constant:
+    """Marks an index list, a mask, a table or lengths as constant: the plan checks and keeps it."""
+    return Constant(array)
+
+
+@functools.lru_cache(maxsize=256)
+def dtype_name(given):
+    """The name of an element type, from a name, a short name, or a dtype of NumPy or torch."""
+    text = str(given).rpartition(".")[2] if not isinstance(given, type) else \
+        numpy.dtype(given).name
+    text = SHORT.get(text, text)
+    if text not in CODES:
+        raise TypeError(f"heed has no elements of {given}; it has {', '.join(NAMES)}")
+    return text
+
+
+def _from_numpy(array):
+    size = array.dtype.itemsize
+    if not array.dtype.isnative:
+        raise TypeError("heed takes native byte order only")
+    if any(s % size for s, n in zip(array.strides, array.shape) if n > 1):
+        raise ValueError("a stride of an array is no multiple of its element size")
+    return Array(dtype_name(array.dtype), array.shape, [s // size for s in array.strides],
+                 array.__array_interface__["data"][0], array, array.flags.writeable, array)
+
+
+def _from_torch(tensor):
+    if tensor.device.type != "cpu":
+        raise TypeError(f"a tensor is on {tensor.device}: heed's binding takes memory of the host")
+    return Array(dtype_name(tensor.dtype), tensor.shape, tensor.stride(), tensor.data_ptr(),
+                 tensor, True, tensor)
+
+
+def _is_torch(value):
+    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "data_ptr")
+
+
+def as_array(value: Any, kind: str | None = None) -> Array:
+    """An Array of the same memory. Lists and numbers become arrays of `kind`."""
+    if isinstance(value, Array):
+        return value
+    if isinstance(value, numpy.ndarray):
+        return _from_numpy(value)
+    if _is_torch(value) or _is_torch(getattr(value, "data", None)):
+        return _from_torch(value)
+    if hasattr(value, "__dlpack__"):
+        return Array(*_dlpack.take(value))
+    made = _from_numpy(numpy.asarray(value, kind))
+    made.fresh = True
+    return made
+
+
+def dense_strides(shape):
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return strides[::-1]
+
+
+def empty(shape: Sequence[int], dtype: Any = "float32", like: Any = None) -> Any:
+    """New memory, unspecified: of torch or NumPy as `like` is, else NumPy's, else an Array."""
+    dtype, source = dtype_name(dtype), like.source if isinstance(like, Array) else like
+    if _is_torch(source):
+        import torch
+        return torch.empty(tuple(shape), dtype=getattr(torch, dtype))
+    if dtype != "bfloat16":
+        return numpy.empty(shape, dtype)
+    if isinstance(source, numpy.ndarray) and source.dtype.name == dtype:
+        return numpy.empty(shape, source.dtype)
+    memory = numpy.empty(shape, "uint16")
+    return Array(dtype, shape, dense_strides(shape), memory.ctypes.data, memory)

@@ -1,0 +1,106 @@
+# SPDX-FileCopyrightText: The heed authors
+# SPDX-License-Identifier: Apache-2.0
+"""copy, push, pool, select and merge by name; maps and windows."""
+
+import unittest
+
+import heed
+import numpy as np
+
+RNG = np.random.default_rng(3)
+
+
+def draw(*shape):
+    return RNG.standard_normal(shape, dtype="float32")
+
+
+class Operations(unittest.TestCase):
+    def test_copy_gathers_and_scatters(self):
+        x = draw(2, 3, 10, 4)
+        np.testing.assert_array_equal(heed.copy(x, from_=[7, 0, 7]), x[:, :, [7, 0, 7]])
+        absent = heed.copy(x, from_=[7, -1])
+        np.testing.assert_array_equal(absent[:, :, 1], 0)
+        y = np.ones((2, 3, 5, 4), "f")
+        heed.copy(x[:, :, :2], y, to=[4, 0])
+        np.testing.assert_array_equal(y[:, :, [4, 0]], x[:, :, :2])
+        np.testing.assert_array_equal(y[:, :, 1:4], 1)
+        with self.assertRaises(TypeError):
+            heed.copy(x, to=[1])
+
+    def test_copy_appends_to_pages(self):
+        x, heap = draw(2, 3, 4), np.zeros((4, 2, 2, 4), "f")
+        heed.copy(x, heap, at=[1], table=[[3, 1]])
+        np.testing.assert_array_equal(heap[3, :, 1], x[:, 0])
+        np.testing.assert_array_equal(heap[1], x[:, 1:])
+
+    def test_push_is_a_queue(self):
+        rows, head, length = np.zeros((1, 5, 2), "f"), np.zeros(1, "i8"), np.zeros(1, "i8")
+        out, fell, seen = np.empty((1, 3, 2), "f"), np.zeros(1, "i8"), []
+        for step in range(4):
+            x = draw(1, 3, 2)
+            seen.append(x[0])
+            heed.push(rows, head, length, x, out=out, out_len=fell)
+            order = (head[0] + np.arange(length[0])) % 5
+            np.testing.assert_array_equal(rows[0][order], np.concatenate(seen)[-5:])
+        self.assertEqual(fell[0], 3)
+
+    def test_pools(self):
+        x, w = draw(2, 11, 4), draw(2, 11)
+        np.testing.assert_allclose(heed.pool(x, kind="mean", kernel=3, stride=2)[:, 4],
+                                   x[:, 8:11].mean(1), rtol=1e-5, atol=1e-6)
+        for tail, rows in dict(floor=3, ceil=4, centre=4, join=3, end=4).items():
+            y = heed.pool(x, kind="sum", kernel=3, stride=3, tail=tail)
+            self.assertEqual(y.shape, (2, rows, 4))
+        p = np.exp(w.astype("d"))
+        got = heed.pool(x, kind="weighted", ranges=[[0, 11]], weights=w)
+        np.testing.assert_allclose(got[:, 0], (p[..., None] * x).sum(1) / p.sum(1)[:, None],
+                                   rtol=1e-5, atol=1e-6)
+        there = np.empty((1, 4), "uint8")
+        y, mask = heed.pool(x, kind="max", kernel=3, stride=3, tail="ceil", len=[6], y_mask=there)
+        self.assertIs(mask, there)
+        np.testing.assert_array_equal(mask, [[1, 1, 0, 0]])
+        np.testing.assert_array_equal(y[:, 1], x[:, 3:6].max(1))
+        ids = RNG.integers(0, 3, (2, 11)).astype("int32")
+        y = heed.pool(x, kind="bucket", block=6, buckets=3, ids=ids)
+        self.assertEqual(y.shape, (2, 6, 4))
+        in_it = ids[1, 6:] == 2
+        if in_it.any():
+            np.testing.assert_allclose(y[1, 5], x[1, 6:][in_it].mean(0), rtol=1e-5, atol=1e-6)
+
+    def test_selections(self):
+        x, q = draw(2, 12, 4), draw(4, 3, 4)
+        got = heed.select(x, kind="norm", block=4, count=2)
+        norms = (x.astype("d") ** 2).sum(-1).reshape(2, 3, 4)
+        wanted = np.sort(np.argsort(-norms, -1)[..., :2], -1) + np.arange(3)[:, None] * 4
+        np.testing.assert_array_equal(got, wanted.reshape(2, 6))
+        got = heed.select(x, q, kind="topk", count=5)
+        scores = q.astype("d") @ x[[0, 0, 1, 1]].swapaxes(1, 2)
+        np.testing.assert_array_equal(got, np.sort(np.argsort(-scores, -1)[..., :5], -1))
+        matrix = draw(1, 4, 3)
+        s = x.astype("d") @ matrix[0]
+        np.testing.assert_array_equal(heed.select(x, kind="hash", block=12, rounds=[matrix]),
+                                      np.argmax(np.concatenate([s, -s], -1), -1))
+
+    def test_merge_joins_parts(self):
+        q, k, v = draw(2, 5, 8), draw(2, 40, 8), draw(2, 40, 8)
+        parts = [heed.attention(q, k[:, a:b], v[:, a:b], lse=True) for a, b in ((0, 15), (15, 40))]
+        o, lse = heed.merge(np.stack([p[0] for p in parts]), np.stack([p[1] for p in parts]),
+                            lse=True)
+        wanted, wanted_lse = heed.attention(q, k, v, lse=True)
+        np.testing.assert_allclose(o, wanted, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(lse, wanted_lse, rtol=1e-5)
+
+    def test_maps_and_windows(self):
+        np.testing.assert_array_equal(heed.map_even(5, 2, 2, 2), [0, 0, 2, 3, 3])
+        t5 = heed.map_t5(257, 128)
+        self.assertEqual((t5[128], t5[129], t5[127], t5[0], t5[256]), (0, 17, 1, 15, 31))
+        self.assertEqual(len(set(heed.map_log(101, 50, 8, 40, reverse=True))), 16)
+        windows = heed.window_plan(25, 10, 4)
+        self.assertEqual((windows[0, 0], windows[-1, 1]), (0, 25))
+        np.testing.assert_array_equal(windows[1:, 2], windows[:-1, 3])
+        with self.assertRaises(heed.ArgumentError):
+            heed.map_t5(5, 2, buckets=3)
+
+
+if __name__ == "__main__":
+    unittest.main()
