@@ -127,6 +127,44 @@ class Counts(unittest.TestCase):
         self.assertEqual(heed.visible(plan).shape, (5, 64))
 
 
+class Neighbours(unittest.TestCase):
+    """Arrays in one another's memory, on every device."""
+
+    def setUp(self):
+        self.q, self.k, self.v = draw(2, 40, 8), draw(2, 40, 8), draw(2, 40, 8)
+        self.names, runtime = [], heed.Runtime()
+        for name in ("cpu", "opencl:0"):
+            try:
+                runtime.device(name)
+            except heed.Error:
+                continue        # this machine has it not
+            self.names.append(name)
+
+    def test_outputs_may_lie_between_one_another(self):
+        want, lse = heed.attention(self.q, self.k, self.v, lse=True)
+        for name in self.names:
+            both = np.zeros((2, 40, 9), "f")
+            heed.attention(self.q, self.k, self.v, both[..., :8], lse=both[..., 8], device=name)
+            np.testing.assert_array_equal(both[..., :8], want)
+            np.testing.assert_array_equal(both[..., 8], lse)
+
+    def test_inputs_may_share_memory(self):
+        both = np.concatenate([self.k, self.v], axis=2)
+        want = heed.attention(self.q, self.k, self.v)
+        for name in self.names:
+            np.testing.assert_array_equal(want, heed.attention(
+                self.q, both[:, :, :8], both[:, :, 8:], device=name))
+            np.testing.assert_array_equal(heed.attention(self.k, self.k, self.k, device=name),
+                                          heed.attention(self.k, self.k, self.k))
+
+    def test_an_output_shares_no_byte_with_an_input(self):
+        for name in self.names:
+            q = self.q.copy()
+            with self.assertRaisesRegex(heed.ArgumentError, "HEED_E_ALIAS"):
+                heed.attention(q, self.k, self.v, q, device=name)
+            np.testing.assert_array_equal(q, self.q)
+
+
 class Lives(unittest.TestCase):
     def test_queues_end_with_their_threads(self):
         plan = heed.attention.plan(draw(1, 4, 8), draw(1, 4, 8), draw(1, 4, 8))

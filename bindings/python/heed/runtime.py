@@ -254,6 +254,19 @@ def _end_buffers(device, buffers):
         library.heed_buf_destroy(device.handle, buf)
 
 
+def joined(spans):
+    """Sorted spans of addresses, those that overlap together: low, high, and their members. Arrays
+    that share bytes, or lie between one another's, do so on the device too."""
+    groups: list[list] = []
+    for span in spans:
+        if groups and span[0] < groups[-1][1]:
+            groups[-1][1] = max(groups[-1][1], span[1])
+            groups[-1][2].append(span)
+        else:
+            groups.append([span[0], span[1], [span]])
+    return groups
+
+
 class DeviceMemory:
     """Buffers of a device that is not the host's, for the arrays of a run: written before it and
     read after it, by the extents that the plan names."""
@@ -261,12 +274,17 @@ class DeviceMemory:
     def __init__(self, plan, arrays, run):
         self.device, self.parts, self.buffers = plan.device, [], []
         weakref.finalize(self, _end_buffers, plan.device, self.buffers)
-        for path, (first, end, written) in plan.extents().items():
-            if path not in arrays or first == end:
-                continue
-            buf = self.make(end - first)
-            place(getattr(run.args, "places", run.args), path, buf.handle, buf.offset - first)
-            self.parts.append((buf, arrays[path].address + first, end - first, written))
+        spans = sorted(
+            (arrays[path].address + first, arrays[path].address + end, path, written)
+            for path, (first, end, written) in plan.extents().items()
+            if path in arrays and first != end)
+        for low, high, members in joined(spans):
+            buf = self.make(high - low)
+            for start, end, path, written in members:
+                at = buf.offset + arrays[path].address - low
+                place(getattr(run.args, "places", run.args), path, buf.handle, at % 2**64)
+                there = STRUCT["heed_buf"](buf.handle, buf.offset + start - low)
+                self.parts.append((there, start, end - start, written))
         buf = self.make(run.workspace_size)
         run._give_workspace(buf.handle, buf.offset)
 
