@@ -345,6 +345,7 @@ struct target {
     heed_queue *queue;
     char name[64];
     uint32_t width;
+    bool partial; /* may refuse legal cases (refusals.h) */
 };
 
 struct call {
@@ -437,7 +438,8 @@ struct bench { /* devices at work */
     struct target one, two; /* the device under test with one thread and with several */
 };
 
-/* Runs; fails the verdict when that does not work, or memory it must not touch changed. */
+/* Runs; fails the verdict when that does not work, or memory it must not touch changed. false
+ * without a failure: a partial device refuses it. */
 bool cf_run_ok(struct call *, struct verdict *, const char *what);
 /* Rows of item `b` of `want` against item `g` of `got`, bit for bit; rows with a byte in `skip`
  * [h][row] are left out. */

@@ -4,6 +4,7 @@
  * heed-conform: walks devices and cases, prints TAP, a summary of the pairs of features covered,
  * and as its last line "N passed, N failed, N skipped".
  */
+#include "errors.h"
 #include "mechanisms.h"
 #include "session.h"
 
@@ -33,6 +34,7 @@ static const char usage[] =
     "  --seed S        another set of cases (default 1)\n"
     "  --case TEXT     only the case of this line\n"
     "  --family NAME   only exact, bits, bound, meta, error, check, named or mechanisms\n"
+    "  --partial       the device (--device) may refuse legal cases: HEED_E_UNSUPPORTED with a field\n"
     "  --threads N     threads of the second run of a case (default 2)\n"
     "  --verbose       also pairs of features that cannot go together, and worst errors\n"
     "  --list          print the axes that cases of an operation (attn) are drawn from\n";
@@ -56,6 +58,25 @@ static const char *case_begin(const char *text)
     return mechanism ? mechanism : op ? op : text;
 }
 
+static bool flag_parse(const char *name, struct options *o)
+{
+    const struct {
+        const char *name;
+        bool *on;
+    } flags[] = {
+        { "--verbose", &o->verbose }, { "--list", &o->list }, { "--help", &o->help },
+        { "--partial", &o->partial },
+    };
+
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        if (!strcmp(flags[i].name, name)) {
+            *flags[i].on = true;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool options_parse(int argc, char **argv, struct options *o)
 {
     *o = (struct options){ .cases = 4000, .seed = 1, .threads = 2, .families = FAMILY_ALL };
@@ -63,12 +84,8 @@ static bool options_parse(int argc, char **argv, struct options *o)
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
         bool good = i + 1 < argc;
 
-        if (!strcmp(name, "--verbose") || !strcmp(name, "--list") || !strcmp(name, "--help")) {
-            o->verbose = o->verbose || name[2] == 'v';
-            o->list = o->list || name[2] == 'l';
-            o->help = o->help || name[2] == 'h';
+        if (flag_parse(name, o))
             continue;
-        }
         if (!strcmp(name, "--device"))
             o->device = value;
         else if (!strcmp(name, "--case"))
@@ -91,7 +108,9 @@ static bool options_parse(int argc, char **argv, struct options *o)
         }
         i++;
     }
-    return true;
+    if (o->partial && !o->device)
+        fprintf(stderr, "heed-conform: --partial goes with --device NAME\n");
+    return !o->partial || o->device;
 }
 
 /* ---- devices ------------------------------------------------------------------ */
@@ -106,6 +125,7 @@ static bool bench_open(struct session *session, const char *name, heed_report *r
         cf_target_close(&bench->one);
         return false;
     }
+    bench->one.partial = bench->two.partial = session->o.partial;
     session->n++;
     return true;
 }
@@ -181,12 +201,9 @@ static void devices_close(struct session *session)
 
 /* ---- all ------------------------------------------------------------------------ */
 
-static void run_case(struct session *session, const struct cs *c)
+static bool run_case(struct session *session, const struct cs *c)
 {
-    if (fixed_of(cf_op))
-        fixed_case(session, c);
-    else
-        attn_case(session, c);
+    return fixed_of(cf_op) ? fixed_case(session, c) : attn_case(session, c);
 }
 
 static void run_lines(struct session *session, const char *const *lines, int n)
@@ -220,8 +237,8 @@ static int64_t run_cover(struct session *session, int64_t cases)
     for (int64_t i = 0; i < cf_cover_count(cover); i++) {
         if (i % 8 == 0)
             text_progress("cases", (double)i / (double)cf_cover_count(cover));
-        run_case(session, cf_cover_case(cover, i));
-        cf_cover_executed(cover, cf_cover_case(cover, i));
+        if (run_case(session, cf_cover_case(cover, i)))
+            cf_cover_executed(cover, cf_cover_case(cover, i));
     }
     text_progress_clear();
     printf("# op=%s, %lld cases\n", cf_op->name, (long long)cf_cover_count(cover));
@@ -233,6 +250,22 @@ static int64_t run_cover(struct session *session, int64_t cases)
 /* The families that draw no cases. */
 static const uint32_t families_apart =
     FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED | FAMILY_MECHANISMS;
+
+/* Faults are put into one legal case: a partial device that refuses it has no family of errors. */
+static bool base_refused(struct session *session, const char *base)
+{
+    const struct target *const on = &session->bench[0].one;
+    heed_report report = { .size = sizeof report };
+    struct cs c;
+    char why[128];
+
+    if (!on->partial || !cf_case_parse(base, &c, why) ||
+        !cf_refused(on, cf_op->check(on->device, &c, &report), &report))
+        return false;
+    snprintf(why, sizeof why, "refused: %s", report.field);
+    cf_tap(&session->tally, true, why, on->name, "error", base, "");
+    return true;
+}
 
 static void run_apart(struct session *session, int64_t cases)
 {
@@ -247,10 +280,12 @@ static void run_apart(struct session *session, int64_t cases)
         targets[1 + i] = session->bench[i].one;
     if (wanted & FAMILY_NAMED && !fixed)
         cf_family_named(targets, n, &session->tally);
-    if (wanted & FAMILY_ERROR && fixed)
-        fixed_family_error(fixed, targets, n, &session->tally);
-    else if (wanted & FAMILY_ERROR)
-        cf_family_error(targets, n, &session->tally);
+    if (wanted & FAMILY_ERROR && !base_refused(session, fixed ? fixed->base : cf_fault_base)) {
+        if (fixed)
+            fixed_family_error(fixed, targets, n, &session->tally);
+        else
+            cf_family_error(targets, n, &session->tally);
+    }
     if (wanted & FAMILY_CHECK && fixed)
         fixed_family_check(fixed, targets, n, cases / 4, seed, &session->tally);
     else if (wanted & FAMILY_CHECK)
@@ -321,6 +356,8 @@ static int run(struct session *session)
                session->worst, (long long)session->judged, (long long)session->skipped);
     if (session->exact)
         printf("# exact: %lld elements judged\n", (long long)session->exact);
+    if (session->o.partial)
+        cf_refusals_print(&session->refusals, session->o.device, stdout);
     printf("1..%lld\n", (long long)session->tally.number);
     printf("%lld passed, %lld failed, %lld skipped\n", (long long)session->tally.passed,
            (long long)session->tally.failed, (long long)session->tally.skipped);
