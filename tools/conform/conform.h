@@ -172,6 +172,7 @@ struct field {
     int n_levels, first;       /* first: number of (field, level[0]) among all levels */
     int parent[2];             /* -1: none; else the field has a meaning only if ... */
     uint32_t mask[2];          /* ... the parent's level is in here */
+    uint32_t allowed;          /* bit l: level l may be drawn (subset.c) */
 };
 
 struct cs {
@@ -485,7 +486,6 @@ extern const char *const cf_corners[];
 extern const int cf_n_corners;
 
 struct cover;
-struct cover *cf_cover_make(heed_device *reference, int64_t cases, uint64_t seed);
 int64_t cf_cover_count(const struct cover *);
 const struct cs *cf_cover_case(const struct cover *, int64_t i);
 void cf_cover_executed(struct cover *, const struct cs *);

@@ -37,18 +37,21 @@ static void add(struct cover *cover, const struct cs *c)
     }
 }
 
-static void add_random(struct cover *cover)
+static bool add_random(struct cover *cover)
 {
     static const int64_t densities[] = { 8, 15, 25, 45 };
     const int64_t limit = rng_below(&cover->r, 12) == 0 ? cf_limit_big : cf_limit_small;
     struct cs c;
     heed_status status;
-    bool possible;
+    bool possible, found = false;
 
-    do
+    for (int i = 0; i < TRIES_RANDOM && !found; i++) {
         cf_draw_random(cover, &c, densities[rng_below(&cover->r, 4)]);
-    while (!cf_draw_repair(cover, &c, NULL, 0, limit, &status, &possible));
-    add(cover, &c);
+        found = cf_draw_repair(cover, &c, NULL, 0, limit, &status, &possible);
+    }
+    if (found)
+        add(cover, &c);
+    return found;
 }
 
 /* Legal alone? A level that is not takes all its pairs along. */
@@ -154,8 +157,13 @@ static struct cover *cover_alloc(int64_t cases)
     cover->open = calloc(levels, sizeof *cover->open);
     cover->owner = calloc(levels, sizeof *cover->owner);
     if (cover->cases && cover->state && cover->executed && cover->why && cover->level_why &&
-        cover->open && cover->owner)
+        cover->open && cover->owner) {
+        for (int i = 0; i < cf_n_fields; i++) {
+            for (int l = 0; l < cf_fields[i].n_levels; l++)
+                cover->owner[cf_fields[i].first + l] = i;
+        }
         return cover;
+    }
     cf_cover_free(cover);
     return NULL;
 }
@@ -167,9 +175,8 @@ static void mark_trivial(struct cover *cover)
         for (int l = 0; l < cf_fields[i].n_levels; l++) {
             const int level = cf_fields[i].first + l;
 
-            cover->owner[level] = i;
             for (int other = 0; other < cf_n_levels; other++) {
-                if (cf_fields[i].n_levels < 2 ||
+                if (cf_fields[i].n_levels < 2 || !(cf_fields[i].allowed >> l & 1) ||
                     (other >= cf_fields[i].first &&
                      other < cf_fields[i].first + cf_fields[i].n_levels))
                     cover->state[cf_pair(level, other)] = EXCLUDED;
@@ -178,19 +185,16 @@ static void mark_trivial(struct cover *cover)
     }
 }
 
-struct cover *cf_cover_make(heed_device *reference, int64_t cases, uint64_t seed)
+/* Pairs of levels, as long as there is room. */
+static void cover_pairs(struct cover *cover, int64_t cases)
 {
-    struct cover *cover = cover_alloc(cases);
     int64_t tries = 0;
 
-    if (!cover)
-        return NULL;
-    cover->reference = reference;
-    cover->r = rng_of(seed);
-    cover->room = cases;
     mark_trivial(cover);
     for (int l = 0; l < cf_n_levels; l++) {
-        if (cf_fields[cover->owner[l]].n_levels > 1)
+        const struct field *f = &cf_fields[cover->owner[l]];
+
+        if (f->n_levels > 1 && f->allowed >> (l - f->first) & 1)
             judge_level(cover, l);
     }
     cf_cover_open(cover);
@@ -206,8 +210,29 @@ struct cover *cf_cover_make(heed_device *reference, int64_t cases, uint64_t seed
                 cf_cover_open(cover);
         }
     }
-    while (cover->n < cases)
-        add_random(cover);
+}
+
+struct cover *cf_cover_make(heed_device *reference, const struct target *partial,
+                            struct refusals *refusals, int64_t cases, uint64_t seed)
+{
+    struct cover *cover = cover_alloc(cases);
+    bool more = true;
+
+    if (!cover)
+        return NULL;
+    cover->reference = reference;
+    cover->r = rng_of(seed);
+    cover->room = cases;
+    if (partial) {
+        cover->refusals = refusals;
+        cf_learn(cover, partial);
+        cover->partial = partial;
+        more = add_random(cover);
+    }
+    if (more)
+        cover_pairs(cover, cases);
+    while (more && cover->n < cases)
+        more = add_random(cover);
     return cover;
 }
 

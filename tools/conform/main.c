@@ -4,6 +4,7 @@
  * heed-conform: walks devices and cases, prints TAP, a summary of the pairs of features covered,
  * and as its last line "N passed, N failed, N skipped".
  */
+#include "cover.h"
 #include "errors.h"
 #include "mechanisms.h"
 #include "session.h"
@@ -25,6 +26,10 @@ static const struct family families[] = {
     { "mechanisms", FAMILY_MECHANISMS },
 };
 
+/* The families that draw no cases. */
+static const uint32_t families_apart =
+    FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED | FAMILY_MECHANISMS;
+
 static const char usage[] =
     "usage: heed-conform [options]\n"
     "Tests every device against the reference and against the definitions of the operations.\n"
@@ -34,7 +39,10 @@ static const char usage[] =
     "  --seed S        another set of cases (default 1)\n"
     "  --case TEXT     only the case of this line\n"
     "  --family NAME   only exact, bits, bound, meta, error, check, named or mechanisms\n"
-    "  --partial       the device (--device) may refuse legal cases: HEED_E_UNSUPPORTED with a field\n"
+    "  --partial       the device (--device) may refuse legal cases with HEED_E_UNSUPPORTED\n"
+    "                  and the first field that it does not take; cases are drawn from what it\n"
+    "                  takes, as its refusals show, until N are accepted\n"
+    "  --only TEXT     only drawn cases at these levels, as --list names them: 'q=f32,f16 ns=1'\n"
     "  --threads N     threads of the second run of a case (default 2)\n"
     "  --verbose       also pairs of features that cannot go together, and worst errors\n"
     "  --list          print the axes that cases of an operation (attn) are drawn from\n";
@@ -77,6 +85,21 @@ static bool flag_parse(const char *name, struct options *o)
     return false;
 }
 
+/* Is that a subset of the operation's cases? The families that draw none are left out then. */
+static bool only_good(struct options *o)
+{
+    char why[2048];
+
+    cf_op_use(cf_op_find(o->op));
+    if (!cf_subset_parse(o->only, why, sizeof why)) {
+        fprintf(stderr, "heed-conform: --only: %s\n", why);
+        return false;
+    }
+    if (o->families == FAMILY_ALL)
+        o->families &= ~families_apart;
+    return true;
+}
+
 static bool options_parse(int argc, char **argv, struct options *o)
 {
     *o = (struct options){ .cases = 4000, .seed = 1, .threads = 2, .families = FAMILY_ALL };
@@ -92,6 +115,8 @@ static bool options_parse(int argc, char **argv, struct options *o)
             o->text = case_begin(value);
         else if (!strcmp(name, "--op"))
             good = good && cf_op_find(o->op = value) != NULL;
+        else if (!strcmp(name, "--only"))
+            o->only = value;
         else if (!strcmp(name, "--cases"))
             good = good && text_integer(value, 0, 10000000, &o->cases);
         else if (!strcmp(name, "--seed"))
@@ -108,6 +133,10 @@ static bool options_parse(int argc, char **argv, struct options *o)
         }
         i++;
     }
+    if (o->only && !o->op)
+        o->op = cf_op_attn.name;
+    if (o->only && !only_good(o))
+        return false;
     if (o->partial && !o->device)
         fprintf(stderr, "heed-conform: --partial goes with --device NAME\n");
     return !o->partial || o->device;
@@ -212,10 +241,10 @@ static void run_lines(struct session *session, const char *const *lines, int n)
         struct cs c;
         char why[128] = "";
 
-        if (cf_case_parse(lines[i], &c, why))
-            run_case(session, &c);
-        else
+        if (!cf_case_parse(lines[i], &c, why))
             cf_tap(&session->tally, false, NULL, "all", "corner", lines[i], why);
+        else if (cf_subset_holds(&c))
+            run_case(session, &c);
     }
 }
 
@@ -223,6 +252,8 @@ static void run_lines(struct session *session, const char *const *lines, int n)
 static int64_t run_cover(struct session *session, int64_t cases)
 {
     const struct fixed *fixed = fixed_of(cf_op);
+    const struct target *const partial =
+        session->o.partial ? &session->bench[0].one : NULL;
     struct cover *cover = NULL;
     int64_t uncovered = 0;
 
@@ -231,9 +262,18 @@ static int64_t run_cover(struct session *session, int64_t cases)
     else
         run_lines(session, cf_corners, cf_n_corners);
     text_progress("drawing cases", 0);
-    cover = cf_cover_make(session->reference.device, cases, (uint64_t)session->o.seed);
+    cover = cf_cover_make(session->reference.device, partial, &session->refusals, cases,
+                          (uint64_t)session->o.seed);
     if (!cover)
         return -1;
+    if (partial) {
+        printf("# op=%s: %s takes (as --only has it):", cf_op->name, partial->name);
+        cf_subset_print(stdout);
+        printf("\n");
+    }
+    if (cf_cover_count(cover) < cases)
+        printf("# op=%s: %lld of %lld cases: then %d draws in a row were refused\n", cf_op->name,
+               (long long)cf_cover_count(cover), (long long)cases, TRIES_RANDOM);
     for (int64_t i = 0; i < cf_cover_count(cover); i++) {
         if (i % 8 == 0)
             text_progress("cases", (double)i / (double)cf_cover_count(cover));
@@ -242,14 +282,11 @@ static int64_t run_cover(struct session *session, int64_t cases)
     }
     text_progress_clear();
     printf("# op=%s, %lld cases\n", cf_op->name, (long long)cf_cover_count(cover));
-    uncovered = cf_cover_report(cover, stdout, session->o.verbose);
+    if (cf_cover_count(cover) > 0)
+        uncovered = cf_cover_report(cover, stdout, session->o.verbose);
     cf_cover_free(cover);
     return uncovered;
 }
-
-/* The families that draw no cases. */
-static const uint32_t families_apart =
-    FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED | FAMILY_MECHANISMS;
 
 /* Faults are put into one legal case: a partial device that refuses it has no family of errors. */
 static bool base_refused(struct session *session, const char *base)
@@ -325,6 +362,15 @@ static const char *mechanism_of(const char *text)
 /* Of so many cases one of each builder. */
 enum { MECHANISM_SHARE = 500 };
 
+/* A partial device that takes none of the cases has passed nothing. */
+static void partial_report(struct session *session)
+{
+    cf_refusals_print(&session->refusals, session->o.device, stdout);
+    if (session->refusals.accepted == 0 && session->refusals.refused > 0 && !session->o.text)
+        cf_tap(&session->tally, false, NULL, session->o.device, "cases", "",
+               "no case was accepted, so nothing was judged");
+}
+
 static int run(struct session *session)
 {
     struct cs c;
@@ -357,7 +403,7 @@ static int run(struct session *session)
     if (session->exact)
         printf("# exact: %lld elements judged\n", (long long)session->exact);
     if (session->o.partial)
-        cf_refusals_print(&session->refusals, session->o.device, stdout);
+        partial_report(session);
     printf("1..%lld\n", (long long)session->tally.number);
     printf("%lld passed, %lld failed, %lld skipped\n", (long long)session->tally.passed,
            (long long)session->tally.failed, (long long)session->tally.skipped);

@@ -46,6 +46,18 @@ void cf_refusal_add(struct refusals *r, const heed_report *report)
     r->of[i].times++;
 }
 
+int64_t cf_refusals_of(const struct refusals *r, const char *path)
+{
+    char field[64];
+
+    field_plain(path, field);
+    for (int i = 0; i < r->n; i++) {
+        if (!strcmp(r->of[i].field, field))
+            return r->of[i].times;
+    }
+    return 0;
+}
+
 static int more_first(const void *a, const void *b)
 {
     const struct refusal *x = a, *y = b;

@@ -24,6 +24,8 @@ struct refusals {
 /* Is the answer a refusal as a partial device may give it? Never of a device that is not one. */
 bool cf_refused(const struct target *, heed_status, const heed_report *);
 void cf_refusal_add(struct refusals *, const heed_report *);
+/* How often for that field, numbers in it or not. */
+int64_t cf_refusals_of(const struct refusals *, const char *field);
 /* One line: how many cases were accepted, how many refused, and those by field, most first. */
 void cf_refusals_print(const struct refusals *, const char *device, FILE *);
 

@@ -12,7 +12,7 @@
 enum { MAX_DEVICES = 16 };
 
 struct options {
-    const char *device, *text, *op;
+    const char *device, *text, *op, *only;
     int64_t cases, seed, threads;
     uint32_t families;
     bool verbose, list, help, partial;
