@@ -38,7 +38,8 @@ HK_INLINE hk_vec hk_line_load(HK_GLOBAL const float *word, const hk_u32 dtype, c
     hk_vec pair[2];
 
     if (dtype == HK_I8)
-        return hkv_mul(hkv_load_byte(word + u * HKV_LANES, c), hkv_load(scale + u * HKV_LANES));
+        return hkv_mul(hkv_load_byte(word + u * HKV_LANES, (hk_u32)c),
+                       hkv_load(scale + u * HKV_LANES));
     if (dtype == HK_F16)
         return hkv_load_f16(halves + c * HK_BLOCK + u * HKV_LANES);
     hkv_load_pairs_bf16(halves + 2 * u * HKV_LANES, pair);

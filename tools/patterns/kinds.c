@@ -301,8 +301,12 @@ static heed_status longt5(const struct pattern_choice *c, struct pattern *p, hee
         .table = zeros(p, 2, h, BUCKETS, 1),
     };
 
-    if (map == NULL || ids == NULL || heed_map_t5(map, MAP, T5_REACH, BUCKETS, T5_REACH, 0) < 0)
+    if (map == NULL || ids == NULL)
         return HEED_E_NOMEM;
+    const heed_status made = heed_map_t5(map, MAP, T5_REACH, BUCKETS, T5_REACH, 0);
+
+    if (made < 0)
+        return made;
     desc.map = constant(HEED_I32, 1, MAP, 0, 0, map);
     for (int64_t i = 0; i < n && sums > 0; i++)
         ids[i] = (int32_t)(i / per < sums ? i / per : sums - 1);
@@ -363,9 +367,12 @@ static heed_status deberta(const struct pattern_choice *c, struct pattern *p, he
         .window = c->v[PATTERN_WINDOW],
     };
 
-    if (map == NULL ||
-        heed_map_log(map, 2 * n - 1, n - 1, BUCKETS, 512, HEED_MAP_REVERSED) < 0)
+    if (map == NULL)
         return HEED_E_NOMEM;
+    const heed_status made = heed_map_log(map, 2 * n - 1, n - 1, BUCKETS, 512, HEED_MAP_REVERSED);
+
+    if (made < 0)
+        return made;
     desc.map = constant(HEED_I32, 1, 2 * n - 1, 0, 0, map);
     return heed_deberta(&desc, &p->m, report);
 }
@@ -386,10 +393,14 @@ static heed_status poolingformer_deberta(const struct pattern_choice *c, struct 
         .zero = far - 1, .global_zero = far - 1,
     };
 
-    if (map == NULL || even == NULL ||
-        heed_map_log(map, entries, far - 1, BUCKETS, 512, HEED_MAP_REVERSED) < 0 ||
-        heed_map_even(even, entries, far - 1, BUCKETS, (int32_t)far, HEED_MAP_REVERSED) < 0)
+    if (map == NULL || even == NULL)
         return HEED_E_NOMEM;
+    heed_status made = heed_map_log(map, entries, far - 1, BUCKETS, 512, HEED_MAP_REVERSED);
+
+    if (made >= 0)
+        made = heed_map_even(even, entries, far - 1, BUCKETS, (int32_t)far, HEED_MAP_REVERSED);
+    if (made < 0)
+        return made;
     desc.map = constant(HEED_I32, 1, entries, 0, 0, map);
     desc.global_map = constant(HEED_I32, 1, entries, 0, 0, even);
     return heed_poolingformer_deberta(&desc, &p->m, report);

@@ -359,7 +359,7 @@ HK_INLINE void hkv_line_halves(const char *const *rows, hk_i64 at, hk_u16 *out, 
 }
 
 /* Byte c of each word, 0 the lowest. */
-HK_INLINE hk_vec hkv_load_byte(const float *words, const int c)
+HK_INLINE hk_vec hkv_load_byte(const float *words, const unsigned c)
 {
     const __m512i w = _mm512_loadu_si512(words);
 
