@@ -43,6 +43,8 @@ struct rng rng_of_bytes(const uint8_t *bytes, size_t size);
 uint64_t rng_next(struct rng *);
 int64_t rng_below(struct rng *, int64_t n);                 /* 0 when n <= 0 */
 int64_t rng_range(struct rng *, int64_t low, int64_t high); /* both included; high - low < 2^63 */
+/* A multiple of 16, 32, 64 or 128 or a neighbour of one, at most `most`. */
+int64_t cf_edge(struct rng *, int64_t most);
 
 size_t cf_dtype_size(uint32_t dtype);
 float cf_decode(uint32_t dtype, uint32_t bits);

@@ -49,6 +49,8 @@ static bool add_random(struct cover *cover)
         cf_draw_random(cover, &c, densities[rng_below(&cover->r, 4)]);
         found = cf_draw_repair(cover, &c, NULL, 0, limit, &status, &possible);
     }
+    if (found && cf_op->edges)
+        cf_draw_edges(cover, &c, limit);
     if (found)
         add(cover, &c);
     return found;
@@ -230,7 +232,7 @@ struct cover *cf_cover_make(heed_device *reference, const struct target *partial
         more = add_random(cover);
     }
     if (more)
-        cover_pairs(cover, cases);
+        cover_pairs(cover, cf_op->edges ? cases - cases / EDGE_SHARE : cases);
     while (more && cover->n < cases)
         more = add_random(cover);
     return cover;

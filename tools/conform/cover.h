@@ -23,6 +23,10 @@ enum { TOO_BIG = 1000, OUTSIDE };
 /* Draws in a row, each repaired several times, before it is said that there are no more cases. */
 enum { TRIES_RANDOM = 400 };
 
+enum { EDGE_MOST = 258 }; /* rows and keys: about two blocks of 128 */
+/* One case in so many of an operation with edges is kept for them. */
+enum { EDGE_SHARE = 5 };
+
 static const int64_t cf_limit_small = 1200000, cf_limit_big = 9000000;
 
 struct cover {
@@ -55,6 +59,8 @@ void cf_cover_open(struct cover *);
 
 /* Draws everything at random: each field with a chance of `dense` in 100, else its default. */
 void cf_draw_random(struct cover *, struct cs *, int64_t dense);
+/* Takes the numbers of a legal case to the ends of blocks, where that is legal, too. */
+void cf_draw_edges(struct cover *, struct cs *, int64_t limit);
 /* Chooses all that the n pinned levels leave open so that many new pairs come along. */
 bool cf_draw_greedy(struct cover *, struct cs *, const int *pins, int n, int64_t limit);
 /* Makes c legal by taking what the reports name back to defaults. false: it did not become so;
@@ -79,6 +85,10 @@ int cf_subset_pick(struct rng *, int field, uint32_t among);
 bool cf_subset_parse(const char *text, char *why, size_t size);
 /* As --only takes it, each axis that is narrowed with a blank before it; or " every level". */
 void cf_subset_print(FILE *);
+
+/* edges.c: puts numbers about the ends of blocks into a case of attention; where that would be too
+ * much work, other numbers become smaller. */
+void cf_attn_edges(struct rng *, struct cs *, int64_t limit);
 
 /* learn.c: leaves out levels that the device refuses, of cases that the reference takes. */
 void cf_learn(struct cover *, const struct target *on);

@@ -285,6 +285,19 @@ bool cf_case_mend(struct rng *r, heed_device *reference, int64_t limit, struct c
     return legal;
 }
 
+void cf_draw_edges(struct cover *cover, struct cs *c, int64_t limit)
+{
+    for (int i = 0; i < 4; i++) {
+        struct cs edged = *c;
+
+        cf_op->edges(&cover->r, &edged, limit);
+        if (fits(case_status(cover, &edged, limit, NULL))) {
+            *c = edged;
+            return;
+        }
+    }
+}
+
 void cf_case_draw(struct rng *r, heed_device *reference, int64_t dense, int64_t limit, struct cs *c)
 {
     struct cover cover = { .reference = reference, .r = *r };
