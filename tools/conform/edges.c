@@ -29,6 +29,10 @@ static void source_edges(struct rng *r, struct cs *c, int s)
         edge_set(c, at + S_PAGE, cf_edge(r, 64));
         edge_set(c, at + S_ROWS, cf_edge(r, 64));
     }
+    if (cf_s(c, s, S_NT) == 0 && rng_below(r, 2)) { /* whose borders are worth looking at */
+        edge_set(c, at + S_NT, 1);
+        edge_set(c, cf_at_term(s, 0) + T_KIND, HEED_TERM_WINDOW);
+    }
     for (int t = 0; t < cf_s(c, s, S_NT); t++) {
         const int term = cf_at_term(s, t);
 
