@@ -14,6 +14,8 @@ void cf_tap(struct tally *tally, bool ok, const char *skip, const char *device, 
     tally->passed += ok && !skip;
     tally->failed += !ok;
     tally->skipped += ok && skip;
+    if (tally->quiet)
+        return;
     printf("%s %lld - %s %s %s%s%s\n", ok ? "ok" : "not ok", (long long)tally->number, device, what,
            line, skip ? " # SKIP " : "", skip ? skip : "");
     if (!ok)
@@ -96,6 +98,8 @@ static bool device_case(struct session *session, const struct bench *bench, cons
         else if (refused || session->o.families & FAMILY_CHECK)
             cf_check_and_plan(bench->one.device, &got->desc, &v);
     }
+    if (v.failed && got && got->o.after)
+        cf_where_add(&session->where, p, ref, got);
     if (!v.failed && !skip[0] && not_of_family(session, p))
         snprintf(skip, sizeof skip, "%s", not_of_family(session, p));
     cf_tap(&session->tally, !v.failed, skip[0] ? skip : NULL, bench->one.name, "case", line, v.why);

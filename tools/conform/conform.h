@@ -415,6 +415,8 @@ struct verdict {
     double worst;            /* largest error / bound */
     int64_t judged, skipped; /* elements, by bound */
     int64_t exact;           /* elements known to the last bit */
+    unsigned char *wrong;    /* NULL, or a byte of each element of o, [b][h][row][channel]: it is
+                              * beyond its bound. Then the judge goes on after the first. */
 };
 
 void cf_fail(struct verdict *, const char *format, ...);
@@ -464,6 +466,7 @@ int64_t cf_rows_of(const struct problem *, const struct item_view *);
 struct tally {
     int64_t number, passed, failed, skipped;
     bool verbose;
+    bool quiet; /* counts only */
 };
 void cf_tap(struct tally *, bool ok, const char *skip, const char *device, const char *families,
             const char *line, const char *why);
@@ -491,7 +494,9 @@ struct cover;
 int64_t cf_cover_count(const struct cover *);
 const struct cs *cf_cover_case(const struct cover *, int64_t i);
 void cf_cover_executed(struct cover *, const struct cs *);
-int64_t cf_cover_report(struct cover *, FILE *, bool all); /* uncovered legal pairs */
+/* How many legal pairs are uncovered; says so, and which pairs are what. */
+enum { PAIRS_COUNTED, PAIRS_SOME, PAIRS_ALL };
+int64_t cf_cover_report(struct cover *, FILE *, int pairs);
 void cf_cover_free(struct cover *);
 
 #endif

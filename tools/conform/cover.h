@@ -76,6 +76,7 @@ bool cf_draw_plain(struct cover *, struct cs *, const int *pins, int n, heed_sta
 /* subset.c: the levels that may be drawn, a bit each in cf_fields[].allowed. */
 void cf_subset_all(void);
 bool cf_subset_has(int field, int64_t value);
+bool cf_subset_reaches(int field); /* may it have a meaning? */
 bool cf_subset_holds(const struct cs *);
 /* Takes fields at other levels to such levels. */
 void cf_subset_clamp(struct rng *, struct cs *);

@@ -124,7 +124,9 @@ void cf_learn(struct cover *cover, const struct target *on)
     for (int sweep = 0; sweep < SWEEPS && learned; sweep++) {
         learned = false;
         for (int i = 0; i < cf_n_fields; i++) {
-            if (cf_fields[i].n_levels > 1)
+            const uint32_t allowed = cf_fields[i].allowed;
+
+            if (allowed & (allowed - 1) && cf_subset_reaches(i)) /* there are two */
                 learned |= field_learn(&lesson, i);
         }
     }

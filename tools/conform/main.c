@@ -45,6 +45,7 @@ static const char usage[] =
     "  --only TEXT     only drawn cases at these levels, as --list names them: 'q=f32,f16 ns=1'\n"
     "  --threads N     threads of the second run of a case (default 2)\n"
     "  --verbose       also pairs of features that cannot go together, and worst errors\n"
+    "  --quiet         only the summary\n"
     "  --list          print the axes that cases of an operation (attn) are drawn from\n";
 
 static bool family_parse(const char *name, uint32_t *bits)
@@ -73,7 +74,7 @@ static bool flag_parse(const char *name, struct options *o)
         bool *on;
     } flags[] = {
         { "--verbose", &o->verbose }, { "--list", &o->list }, { "--help", &o->help },
-        { "--partial", &o->partial },
+        { "--partial", &o->partial }, { "--quiet", &o->quiet },
     };
 
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
@@ -283,7 +284,10 @@ static int64_t run_cover(struct session *session, int64_t cases)
     text_progress_clear();
     printf("# op=%s, %lld cases\n", cf_op->name, (long long)cf_cover_count(cover));
     if (cf_cover_count(cover) > 0)
-        uncovered = cf_cover_report(cover, stdout, session->o.verbose);
+        uncovered = cf_cover_report(cover, stdout,
+                                    session->o.quiet     ? PAIRS_COUNTED
+                                    : session->o.verbose ? PAIRS_ALL
+                                                         : PAIRS_SOME);
     cf_cover_free(cover);
     return uncovered;
 }
@@ -402,6 +406,7 @@ static int run(struct session *session)
                session->worst, (long long)session->judged, (long long)session->skipped);
     if (session->exact)
         printf("# exact: %lld elements judged\n", (long long)session->exact);
+    cf_where_print(&session->where, stdout);
     if (session->o.partial)
         partial_report(session);
     printf("1..%lld\n", (long long)session->tally.number);
@@ -436,6 +441,7 @@ int main(int argc, char **argv)
         return EXIT_FAILED;
     session->o = o;
     session->tally.verbose = o.verbose;
+    session->tally.quiet = o.quiet;
     exit_code = run(session);
     free(session);
     return exit_code;

@@ -8,6 +8,7 @@
 
 #include "fixed.h"
 #include "refusals.h"
+#include "where.h"
 
 enum { MAX_DEVICES = 16 };
 
@@ -15,7 +16,7 @@ struct options {
     const char *device, *text, *op, *only;
     int64_t cases, seed, threads;
     uint32_t families;
-    bool verbose, list, help, partial;
+    bool verbose, quiet, list, help, partial;
 };
 
 struct session {
@@ -27,6 +28,7 @@ struct session {
     int64_t judged, skipped, exact;
     struct tally tally;
     struct refusals refusals; /* of cases, by partial devices */
+    struct where where;       /* their outputs are wrong */
 };
 
 enum { REFUSAL_SKIP = 96 };

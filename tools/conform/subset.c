@@ -65,6 +65,17 @@ void cf_subset_clamp(struct rng *r, struct cs *c)
     }
 }
 
+bool cf_subset_reaches(int field)
+{
+    const struct field *f = &cf_fields[field];
+
+    for (int i = 0; i < 2 && f->parent[i] >= 0; i++) {
+        if (!(cf_fields[f->parent[i]].allowed & f->mask[i]) || !cf_subset_reaches(f->parent[i]))
+            return false;
+    }
+    return true;
+}
+
 void cf_subset_print(FILE *to)
 {
     char value[32];
@@ -74,6 +85,8 @@ void cf_subset_print(FILE *to)
         const struct field *f = &cf_fields[i];
         bool first = true;
 
+        if (!cf_subset_reaches(i))
+            continue;
         whole = whole && f->allowed == all_of(f);
         for (int l = 0; f->allowed != all_of(f) && l < f->n_levels; l++) {
             if (!(f->allowed >> l & 1))
