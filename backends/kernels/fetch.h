@@ -120,8 +120,8 @@ HK_INLINE void hk_fetch_step(struct hk_fetch *f)
         if (--f->left > 0)
             continue;
         f->left = f->lines;
-        if (++f->row < HK_BLOCK)
-            f->at = f->rows[f->row] + f->shift;
+        if (f->row < HK_BLOCK - 1)      /* never behind the rows: lines may be asked for next */
+            f->at = f->rows[++f->row] + f->shift;
         else
             f->rate = 0;
     }

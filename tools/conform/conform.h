@@ -483,20 +483,11 @@ heed_allocator cf_small_allocator(void); /* refuses large blocks */
 void cf_family_check(const struct target *targets, int n, int64_t cases, uint64_t seed,
                      struct tally *tally);
 
-/* Hand-written cases beyond what a line says, likewise; the first target is the reference. */
+/* Hand-written cases beyond what a line says; the first target is the reference. */
 void cf_family_named(const struct target *targets, int n, struct tally *tally);
 
 /* Hand-written cases. */
 extern const char *const cf_corners[];
 extern const int cf_n_corners;
-
-struct cover;
-int64_t cf_cover_count(const struct cover *);
-const struct cs *cf_cover_case(const struct cover *, int64_t i);
-void cf_cover_executed(struct cover *, const struct cs *);
-/* How many legal pairs are uncovered; says so, and which pairs are what. */
-enum { PAIRS_COUNTED, PAIRS_SOME, PAIRS_ALL };
-int64_t cf_cover_report(struct cover *, FILE *, int pairs);
-void cf_cover_free(struct cover *);
 
 #endif

@@ -94,4 +94,14 @@ void cf_attn_edges(struct rng *, struct cs *, int64_t limit);
 /* learn.c: leaves out levels that the device refuses, of cases that the reference takes. */
 void cf_learn(struct cover *, const struct target *on);
 
+/* ---- for those who walk the cases ---- */
+
+int64_t cf_cover_count(const struct cover *);
+const struct cs *cf_cover_case(const struct cover *, int64_t i);
+void cf_cover_executed(struct cover *, const struct cs *);
+/* How many legal pairs are uncovered; says so, and which pairs are what. */
+enum { PAIRS_COUNTED, PAIRS_SOME, PAIRS_ALL };
+int64_t cf_cover_report(struct cover *, FILE *, int pairs);
+void cf_cover_free(struct cover *);
+
 #endif
