@@ -447,6 +447,8 @@ bool cf_same_item(const struct problem *, const struct call *want, int64_t b,
 /* All items, in order. */
 bool cf_same_bits(const struct problem *, const struct call *want, const struct problem *,
                   const struct call *got, const char *what, struct verdict *);
+/* Packed rows that no sequence owns must hold what they held. */
+void cf_judge_unowned(const struct problem *, const struct call *, struct verdict *);
 /* got: the case's own call after its run on bench->one. ref: likewise on the reference. */
 void cf_family_bits(const struct bench *, const struct problem *, const struct call *ref,
                     struct call *got, struct verdict *);

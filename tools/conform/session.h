@@ -11,8 +11,9 @@
 enum { MAX_DEVICES = 16 };
 
 struct options {
-    const char *device, *text, *op;
+    const char *device, *text, *op, *plugin;
     int64_t cases, seed, threads;
+    int64_t timeout, memory; /* of a plug-in: seconds, MiB */
     uint32_t families;
     bool verbose, list, help;
 };
