@@ -102,7 +102,7 @@ static void cases_draw(struct session *session, struct plugin *plugin)
     for (int64_t i = 0; i < session->o.cases && plugin->hangs < MAX_HANGS; i++) {
         struct cs c;
 
-        plugin_draw(session, plugin, &r, &c);
+        plugin_draw(session, plugin, &r, i, &c);
         plugin_case(session, plugin, &c);
     }
     if (plugin->hangs >= MAX_HANGS)

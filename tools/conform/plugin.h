@@ -24,7 +24,7 @@ enum {
     STAGE_END
 };
 
-enum { MAX_ASKED = 4096, MAX_BASES = 64 };
+enum { MAX_ASKED = 4096, MAX_BASES = 256 };
 
 /* The page of memory in which a child says how it goes. */
 struct control {
@@ -132,8 +132,9 @@ void plugin_judge_outputs(struct session *, const struct plugin *, struct trial 
 
 /* Finds out, by query, from what cases may be drawn. */
 void plugin_probe(struct session *, struct plugin *);
-/* A legal case of what was accepted. */
-void plugin_draw(struct session *, const struct plugin *, struct rng *, struct cs *);
+/* A legal case of what was accepted, the `number`-th of a run. */
+void plugin_draw(struct session *, const struct plugin *, struct rng *, int64_t number,
+                 struct cs *);
 
 /* ---- plugin.c ------------------------------------------------------------ */
 

@@ -22,16 +22,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ENOUGH = 1 << 20 }; /* bytes that a process with memory left can still map */
-
 static struct control *fault_control; /* a handler of signals reaches nothing else */
+static size_t fault_room;
 
 /* ---- limits ---------------------------------------------------------------- */
 
-/* Notes where it was; the instruction is tried again and then ends the process. */
+/* Notes where it was, and whether a quarter of the memory allowed is still to be had; the
+ * instruction is tried again and then ends the process. */
 static void fault(int number, siginfo_t *info, void *context)
 {
-    void *room = mmap(NULL, ENOUGH, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const void *room =
+        fault_room ? mmap(NULL, fault_room, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
 
     (void)number;
     (void)context;
@@ -40,14 +41,15 @@ static void fault(int number, siginfo_t *info, void *context)
     fault_control->faulted = true;
 }
 
-static void faults_watch(struct control *control)
+static void faults_watch(const struct plugin *plugin)
 {
     static unsigned char stack[1 << 16];
     const stack_t alternate = { .ss_sp = stack, .ss_size = sizeof stack };
     struct sigaction action = { .sa_sigaction = fault,
                                 .sa_flags = SA_SIGINFO | SA_ONSTACK | (int)SA_RESETHAND };
 
-    fault_control = control;
+    fault_control = plugin->control;
+    fault_room = (size_t)plugin->mebibytes << 18;
     sigemptyset(&action.sa_mask);
     sigaltstack(&alternate, NULL);
     sigaction(SIGSEGV, &action, NULL);
@@ -336,7 +338,7 @@ struct outcome plugin_fork(struct plugin *plugin,
         return (struct outcome){ .ending = NO_CHILD };
     if (child == 0) {
         limits_set(plugin);
-        faults_watch(control);
+        faults_watch(plugin);
         if (load(plugin, &api) && work)
             work(plugin, &api, arg);
         _exit(0);

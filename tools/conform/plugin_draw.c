@@ -37,23 +37,31 @@ static bool accepts(const struct plugin *plugin, const heed_kernel_api *api, hee
     return good;
 }
 
-/* Plain cases: one element type or f32 outputs, one width, causal or not. */
+/* Plain cases: one element type or f32 outputs, one width, one head or groups of two, causal or
+ * not. */
+enum { BASES_A_WIDTH = 3 * 2 * 2 * 2 };
+
 static bool base_make(int number, struct cs *c)
 {
-    const struct field *width = &cf_fields[G_D];
     const int64_t type = number % 3, out = number / 3 % 2, causal = number / 6 % 2,
-                  level = number / 12;
+                  groups = number / 12 % 2;
+    int64_t *const source = &c->v[cf_at_source(0)];
 
-    if (level >= width->n_levels)
-        return false;
     cf_op->smallest(c);
-    c->v[G_Q] = c->v[cf_at_source(0) + S_K] = c->v[cf_at_source(0) + S_V] = type;
+    c->v[G_Q] = source[S_K] = source[S_V] = type;
     c->v[G_O] = out ? DT_F32 : type;
-    c->v[cf_at_source(0) + S_CAUSAL] = causal;
+    c->v[G_H] = groups ? 4 : 1;
+    source[S_HK] = groups ? 2 : 0; /* as the words have it: half, h */
+    source[S_CAUSAL] = causal;
     c->v[G_ALIGN] = causal ? ALIGN_END : ALIGN_START;
-    c->v[G_D] = c->v[G_DV] = width->level[level];
+    c->v[G_D] = c->v[G_DV] = cf_fields[G_D].level[number / BASES_A_WIDTH];
     cf_case_normalize(c);
     return !(out && type == DT_F32);
+}
+
+static int bases_count(void)
+{
+    return BASES_A_WIDTH * cf_fields[G_D].n_levels;
 }
 
 static void bases_find(const struct plugin *plugin, const heed_kernel_api *api,
@@ -61,7 +69,7 @@ static void bases_find(const struct plugin *plugin, const heed_kernel_api *api,
 {
     struct control *control = plugin->control;
 
-    for (int i = control->asking; i < 12 * cf_fields[G_D].n_levels; i++) {
+    for (int i = control->asking; i < bases_count(); i++) {
         struct cs c;
 
         control->asking = i + 1;
@@ -70,6 +78,9 @@ static void bases_find(const struct plugin *plugin, const heed_kernel_api *api,
             control->base[control->n_bases++] = c;
     }
 }
+
+/* On top of so many of the bases each level is tried. */
+enum { BASES_ASKED = 4 };
 
 static void levels_find(const struct plugin *plugin, const heed_kernel_api *api,
                         heed_device *reference)
@@ -85,8 +96,8 @@ static void levels_find(const struct plugin *plugin, const heed_kernel_api *api,
     cover.owner = owner;
     for (int level = control->asking; owner && level < cf_n_levels; level++) {
         control->asking = level + 1;
-        for (int base = 0; base < control->n_bases && !control->accepted[level]; base++) {
-            struct cs c = control->base[base];
+        for (int i = 0; i < BASES_ASKED && !control->accepted[level]; i++) {
+            struct cs c = control->base[i * control->n_bases / BASES_ASKED];
             heed_status status = 0;
             bool possible;
 
@@ -129,16 +140,21 @@ static void ask_all(struct session *session, struct plugin *plugin, bool bases, 
 
 void plugin_probe(struct session *session, struct plugin *plugin)
 {
-    ask_all(session, plugin, true, 12 * cf_fields[G_D].n_levels);
+    ask_all(session, plugin, true, bases_count());
     if (plugin->control->n_bases > 0 && cf_n_levels <= MAX_ASKED)
         ask_all(session, plugin, false, cf_n_levels);
 }
 
 /* ---- drawing ------------------------------------------------------------------- */
 
-static void draw_one(const struct control *control, struct rng *r, int64_t dense, struct cs *c)
+/* Bases and contents in turn, all else at random. */
+static void draw_one(const struct control *control, struct rng *r, int64_t number, int64_t dense,
+                     struct cs *c)
 {
-    *c = control->base[rng_below(r, control->n_bases)];
+    const struct field *fill = &cf_fields[G_FILL];
+    const int64_t filled = number % fill->n_levels;
+
+    *c = control->base[(number + number / fill->n_levels) % control->n_bases];
     c->seed = rng_next(r) >> 24;
     for (int i = 0; i < cf_n_fields; i++) {
         const struct field *f = &cf_fields[i];
@@ -147,16 +163,19 @@ static void draw_one(const struct control *control, struct rng *r, int64_t dense
         if (rng_below(r, 100) < dense && control->accepted[f->first + level])
             c->v[i] = f->level[level];
     }
+    if (control->accepted[fill->first + filled])
+        c->v[G_FILL] = fill->level[filled];
     cf_case_normalize(c);
 }
 
 static bool legal(struct session *session, const struct cs *c)
 {
-    return cf_op->work(c) <= cf_limit_big &&
+    return cf_op->work(c) <= cf_limit_small &&
            cf_op->check(session->reference.device, c, NULL) >= 0;
 }
 
-void plugin_draw(struct session *session, const struct plugin *plugin, struct rng *r, struct cs *c)
+void plugin_draw(struct session *session, const struct plugin *plugin, struct rng *r,
+                 int64_t number, struct cs *c)
 {
     if (plugin->control->n_bases == 0) {
         cf_case_draw(r, session->reference.device, 20, cf_limit_small, c);
@@ -165,7 +184,7 @@ void plugin_draw(struct session *session, const struct plugin *plugin, struct rn
     for (int i = 0; i < 64; i++) {
         struct cs varied;
 
-        draw_one(plugin->control, r, i < 48 ? 10 + 10 * rng_below(r, 5) : 0, c);
+        draw_one(plugin->control, r, number, i < 48 ? 10 + 10 * rng_below(r, 8) : 0, c);
         varied = *c;
         cf_op->vary(r, &varied);
         if (legal(session, &varied)) {
