@@ -205,6 +205,49 @@ static heed_status writes_input(struct state *s, const heed_attn_args *args)
     return HEED_OK;
 }
 
+/* The second run of a state writes nothing. */
+static heed_status writes_once(struct state *s, const heed_attn_args *args)
+{
+    (void)args;
+    s->n_q = 0;
+    return HEED_OK;
+}
+
+/* A state that the runs change. */
+static heed_status carries_over(struct state *s, const heed_attn_args *args)
+{
+    (void)args;
+    s->scale *= 1.001f;
+    return HEED_OK;
+}
+
+static float *output_kept;
+
+static heed_status keeps_output(struct state *s, const heed_attn_args *args)
+{
+    output_kept = rows_there(s) ? at(s, O, args->o, 0, 0, 0) : NULL;
+    return HEED_OK;
+}
+
+static heed_status writes_late(struct state *s, const heed_attn_args *args)
+{
+    (void)s;
+    (void)args;
+    if (output_kept)
+        *output_kept = 1;
+    return HEED_OK;
+}
+
+static const heed_attn_desc *desc_kept;
+
+/* The descriptor of prepare is nonsense by now. */
+static heed_status keeps_descriptor(struct state *s, const heed_attn_args *args)
+{
+    (void)args;
+    s->n_k = desc_kept->sources->k.shape[desc_kept->sources->k.ndim - 2];
+    return HEED_OK;
+}
+
 /* ---- processes, time, resources ------------------------------------------------ */
 
 static heed_status segfault(struct state *s, const heed_attn_args *args)
@@ -302,9 +345,77 @@ static heed_status none(struct state *s, const heed_attn_args *args)
     return HEED_OK;
 }
 
+/* ---- the table ----------------------------------------------------------------- */
+
+static heed_kernel_api *table;
+
+static heed_status other_major(struct state *s, const heed_attn_args *args)
+{
+    (void)s;
+    (void)args;
+    table->major++;
+    return HEED_OK;
+}
+
+static heed_status claims_exact(struct state *s, const heed_attn_args *args)
+{
+    (void)s;
+    (void)args;
+    table->numerics = HEED_NUMERICS_EXACT;
+    return HEED_OK;
+}
+
+static heed_status function_missing(struct state *s, const heed_attn_args *args)
+{
+    (void)s;
+    (void)args;
+    table->release = NULL;
+    return HEED_OK;
+}
+
+static heed_status query_wrong(void *self, const heed_attn_desc *desc, heed_report *report)
+{
+    return query(self, desc, report) == HEED_OK ? HEED_OK : HEED_E_VALUE;
+}
+
+static heed_status query_misuses(struct state *s, const heed_attn_args *args)
+{
+    (void)s;
+    (void)args;
+    table->query = query_wrong;
+    return HEED_OK;
+}
+
+static heed_status query_all(void *self, const heed_attn_desc *desc, heed_report *report)
+{
+    (void)self;
+    (void)desc;
+    (void)report;
+    return HEED_OK;
+}
+
+static heed_status prepare_refuses(void *self, const heed_attn_desc *desc, void **out,
+                                   heed_plan_props *props)
+{
+    heed_report report = { .size = sizeof report };
+
+    if (query(self, desc, &report) != HEED_OK)
+        return HEED_E_UNSUPPORTED;
+    return prepare(self, desc, out, props);
+}
+
+static heed_status query_accepts_all(struct state *s, const heed_attn_args *args)
+{
+    (void)s;
+    (void)args;
+    table->query = query_all;
+    table->prepare = prepare_refuses;
+    return HEED_OK;
+}
+
 /* ---- the plug-in ---------------------------------------------------------------- */
 
-enum { AT_PREPARE, AT_RUN };
+enum { AT_ENTRY, AT_PREPARE, BEFORE_RUN, AT_RUN, AT_RELEASE, TIMES };
 
 static const struct {
     const char *name;
@@ -316,21 +427,32 @@ static const struct {
 #undef FAULT
 };
 
-static fault *prepare_fault = none, *run_fault = none;
+static fault *faults[TIMES] = { none, none, none, none, none };
 
 static heed_status zoo_prepare(void *self, const heed_attn_desc *desc, void **out,
                                heed_plan_props *props)
 {
     const heed_status status = prepare(self, desc, out, props);
 
-    return status < 0 ? status : prepare_fault(*out, NULL);
+    desc_kept = desc;
+    return status < 0 ? status : faults[AT_PREPARE](*out, NULL);
 }
 
 static heed_status zoo_run(void *state, const heed_attn_args *args)
 {
-    const heed_status status = run(state, args);
+    heed_status status = faults[BEFORE_RUN](state, args);
 
-    return status < 0 ? status : run_fault(state, args);
+    if (status >= 0)
+        status = run(state, args);
+    if (faults[AT_RELEASE] != none)
+        keeps_output(state, args);
+    return status < 0 ? status : faults[AT_RUN](state, args);
+}
+
+static void zoo_release(void *state)
+{
+    (void)faults[AT_RELEASE](state, NULL);
+    free(state);
 }
 
 heed_status heed_kernel_entry(uint32_t host_major, const heed_host_api *host, heed_kernel_api *out)
@@ -343,11 +465,13 @@ heed_status heed_kernel_entry(uint32_t host_major, const heed_host_api *host, he
     for (size_t i = 0; i < sizeof zoo / sizeof *zoo; i++) {
         if (!wanted || strcmp(zoo[i].name, wanted))
             continue;
-        *(zoo[i].when == AT_RUN ? &run_fault : &prepare_fault) = zoo[i].fault;
+        faults[zoo[i].when] = zoo[i].fault;
         out->name = zoo[i].name;
         out->prepare = zoo_prepare;
         out->run = zoo_run;
-        return HEED_OK;
+        out->release = zoo_release;
+        table = out;
+        return faults[AT_ENTRY](NULL, NULL);
     }
     return HEED_E_UNSUPPORTED;
 }

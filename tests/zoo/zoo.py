@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-ROW = re.compile(r"^FAULT\((\w+), AT_\w+, ([\w, ]+)\)", re.MULTILINE)
+ROW = re.compile(r"^FAULT\((\w+), \w+, ([\w, ]+)\)", re.MULTILINE)
 REASON = re.compile(r"^not ok .*\n# (\w+):", re.MULTILINE)
 LAST = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped\n\Z")
 CASES = {"hang": 6}     # of which the kit lets three hang

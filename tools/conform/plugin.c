@@ -4,6 +4,7 @@
  * A run of heed-conform with --plugin: what the plug-in says of itself, what it accepts, and cases,
  * each in two children, with arrays in other places and other poison.
  */
+#define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
 
 #include "plugin.h"
@@ -66,6 +67,7 @@ static const char *trials(struct session *session, struct plugin *plugin, struct
         snprintf(why, sizeof why, "refused: %s: %.100s", report->field, report->message);
         return why;
     }
+    second->again = true;
     if (compute(plugin, second, !at_end, cf_mix(seed + 2), v))
         plugin_judge_outputs(session, plugin, first, second, v);
     else if (!v->failed)
@@ -144,9 +146,9 @@ static void summary(const struct session *session, const struct plugin *plugin)
            (long long)session->tally.failed, (long long)session->tally.skipped);
 }
 
-int plugin_run(struct session *session)
+static int run(struct session *session, const char *path)
 {
-    struct plugin plugin = { .path = session->o.plugin,
+    struct plugin plugin = { .path = path,
                              .seconds = session->o.timeout,
                              .mebibytes = session->o.memory };
     heed_report report = { .size = sizeof report };
@@ -176,4 +178,18 @@ int plugin_run(struct session *session)
     }
     cf_target_close(&session->reference);
     return session->tally.failed || plugin.reached == 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+/* A name without a folder would be looked for where libraries are. */
+int plugin_run(struct session *session)
+{
+    char *path = realpath(session->o.plugin, NULL);
+    int exit_code = EXIT_USAGE;
+
+    if (path)
+        exit_code = run(session, path);
+    else
+        fprintf(stderr, "heed-conform: there is no file %s\n", session->o.plugin);
+    free(path);
+    return exit_code;
 }

@@ -65,6 +65,7 @@ struct memory {
 /* A case in memory, for one child. */
 struct trial {
     const struct problem *p;
+    bool again; /* a second run of the same state */
     struct call call;
     struct memory memory;
     heed_kv_bufs kv[MAX_SOURCES];
@@ -105,6 +106,8 @@ bool plugin_memory_protect(const struct memory *);
 bool plugin_memory_allow(const struct memory *, int role, int protection);
 /* What an address is beside: "4 bytes behind o"; inside: of an array; NULL: of none. */
 const struct region *plugin_memory_find(const struct memory *, uintptr_t address, int64_t *beside);
+/* In the child: outputs hold poison again. */
+void plugin_memory_refill(const struct memory *);
 /* Reads the outputs back. Fails the verdict where memory was written that must not be. */
 void plugin_trial_read(struct trial *, struct verdict *);
 

@@ -207,6 +207,18 @@ static bool workspace_make(struct trial *t, const heed_plan_props *props)
     return true;
 }
 
+static heed_status compute(struct trial *t, const heed_kernel_api *api, void *state)
+{
+    heed_status status = api->run(state, &t->args);
+
+    if (status != HEED_OK || !t->again)
+        return status;
+    if (t->args.workspace_size)
+        memset(t->args.workspace.handle, 0x5a, (size_t)t->args.workspace_size);
+    plugin_memory_refill(&t->memory);
+    return api->run(state, &t->args);
+}
+
 /* A kernel that keeps a pointer to them finds nonsense. */
 static void descriptor_spoil(struct trial *t)
 {
@@ -248,7 +260,7 @@ void plugin_compute(const struct plugin *plugin, const heed_kernel_api *api, voi
     if (control->bad_workspace)
         return;
     control->stage = STAGE_RUN;
-    control->status = api->run(state, &t->args);
+    control->status = compute(t, api, state);
     control->float_changed = !float_plain();
     plugin_memory_allow(&t->memory, OUTPUT, PROT_READ);     /* final from now on */
     if (control->status != HEED_OK)

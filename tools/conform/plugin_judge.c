@@ -93,15 +93,13 @@ void plugin_judge_end(const struct plugin *plugin, const struct trial *t,
 /* ---- what it computed ---------------------------------------------------------- */
 
 /* An element that holds the poison of both runs was not written in either. */
-static void unwritten_judge(const struct trial *a, const struct trial *b, const struct array *x,
-                            const struct array *y, const struct array *old_x,
-                            const struct array *old_y, const char *name, struct verdict *v)
+static void unwritten_judge(const struct problem *p, const struct array *x, const struct array *y,
+                            const struct array *old_x, const struct array *old_y,
+                            const char *name, struct verdict *v)
 {
-    const struct problem *p = a->p;
     const int64_t channels = x->trailing == 3 ? x->shape[3] : 1;
     struct item_view views[MAX_BATCH];
 
-    (void)b;
     for (int64_t i = 0; i < p->n_items; i++)
         cf_item_view(p, i, &views[i]);
     for (int64_t i = 0; i < p->n_items; i++) {
@@ -216,14 +214,13 @@ void plugin_judge_outputs(struct session *session, const struct plugin *plugin,
     plugin_trial_read(first, v);
     plugin_trial_read(second, v);
     if (!v->failed)
-        unwritten_judge(first, second, &x->out, &y->out, &x->old, &y->old, "o", v);
+        unwritten_judge(p, &x->out, &y->out, &x->old, &y->old, "o", v);
     if (!v->failed && x->has_lse)
-        unwritten_judge(first, second, &x->out_lse, &y->out_lse, &x->old_lse, &y->old_lse, "lse",
-                        v);
+        unwritten_judge(p, &x->out_lse, &y->out_lse, &x->old_lse, &y->old_lse, "lse", v);
     if (!v->failed)
         cf_judge_unowned(p, x, v);
     if (!v->failed && plugin->numerics != HEED_NUMERICS_FAST && session->o.families & FAMILY_BITS)
-        cf_same_bits(p, x, p, y, "repeat: another process, another place", v);
+        cf_same_bits(p, x, p, y, "repeat: second runs, in another process and place", v);
     if (v->failed)
         return;
     if (!cf_call_make(&ref, &session->reference, p, 0, p->c.seed))

@@ -121,6 +121,16 @@ static void region_fill(const struct memory *m, struct region *r, bool at_end)
     memcpy(r->origin + r->low, in_block(r, r->place->snapshot), (size_t)(r->high - r->low));
 }
 
+void plugin_memory_refill(const struct memory *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        const struct region *r = &m->region[i];
+
+        if (r->role == OUTPUT)
+            memcpy(r->origin + r->low, in_block(r, r->place->snapshot), (size_t)(r->high - r->low));
+    }
+}
+
 static void old_make(struct place *place, struct array *old, uint64_t poison)
 {
     place_pattern(place, poison);

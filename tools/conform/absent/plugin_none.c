@@ -3,7 +3,7 @@
  *
  * On systems without processes that share memory there is no --plugin.
  */
-#include "plugin.h"
+#include "../plugin.h"
 
 #include "common/text.h"
 
