@@ -24,7 +24,7 @@ enum {
     STAGE_END
 };
 
-enum { MAX_ASKED = 4096, MAX_BASES = 256 };
+enum { MAX_ASKED = 4096, MAX_BASES = 512 };
 
 /* The page of memory in which a child says how it goes. */
 struct control {

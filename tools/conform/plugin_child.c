@@ -160,6 +160,7 @@ static bool load(const struct plugin *plugin, heed_kernel_api *api)
     memcpy(&entry, &symbol, sizeof entry);
     *api = (heed_kernel_api){ .size = sizeof *api };
     control->stage = STAGE_ENTRY;
+    snprintf(control->why, sizeof control->why, "it has filled no table");
     control->status = entry(HEED_PLUGIN_MAJOR, &host, api);
     if (control->status != HEED_OK || !api_good(api, control))
         return false;

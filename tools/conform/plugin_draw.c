@@ -8,6 +8,7 @@
 #include "cover.h"
 #include "plugin.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,11 +139,24 @@ static void ask_all(struct session *session, struct plugin *plugin, bool bases, 
     }
 }
 
+/* A child that asks about much has more time than one case. */
+enum { TIMES_AS_LONG = 10 };
+
 void plugin_probe(struct session *session, struct plugin *plugin)
 {
+    const struct control *control = plugin->control;
+    int accepted = 0;
+
+    assert(cf_n_levels <= MAX_ASKED && bases_count() <= MAX_BASES);
+    plugin->seconds *= TIMES_AS_LONG;
     ask_all(session, plugin, true, bases_count());
-    if (plugin->control->n_bases > 0 && cf_n_levels <= MAX_ASKED)
+    if (control->n_bases > 0)
         ask_all(session, plugin, false, cf_n_levels);
+    plugin->seconds /= TIMES_AS_LONG;
+    for (int i = 0; i < cf_n_levels; i++)
+        accepted += control->accepted[i];
+    printf("# accepts %d of %d plain cases, %d of %d values of fields\n", control->n_bases,
+           bases_count(), accepted, cf_n_levels);
 }
 
 /* ---- drawing ------------------------------------------------------------------- */

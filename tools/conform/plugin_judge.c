@@ -43,9 +43,11 @@ static void fault_judge(const struct control *control, const struct trial *t, co
 
 static void status_judge(const struct control *control, struct verdict *v)
 {
-    if (control->stage == STAGE_LOAD || control->stage == STAGE_ENTRY)
-        cf_fail(v, "load: %s answers %s: %s", stages[control->stage],
-                heed_status_name(control->status), control->why);
+    if (control->stage == STAGE_LOAD)
+        cf_fail(v, "load: %s", control->why);
+    else if (control->stage == STAGE_ENTRY)
+        cf_fail(v, "load: heed_kernel_entry answers %s; %s", heed_status_name(control->status),
+                control->why);
     else if (control->bad_workspace)
         cf_fail(v, "memory: prepare asks for a workspace that cannot be had");
     else if (control->status == HEED_OK)
