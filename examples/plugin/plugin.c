@@ -70,7 +70,6 @@ static heed_status prepare(void *self, const heed_attn_desc *desc, void **out,
     struct state *s = calloc(1, sizeof *s);
 
     (void)self;
-    (void)props;
     if (!s)
         return HEED_E_NOMEM;
     const heed_tensor t[N] = { desc->q, source->k, source->v, desc->o, desc->lse };
@@ -88,6 +87,8 @@ static heed_status prepare(void *self, const heed_attn_desc *desc, void **out,
     s->scale = desc->scale != 0 || desc->flags & HEED_ATTN_SCALE_GIVEN ? (float)desc->scale
                : s->d > 0                                              ? 1 / sqrtf((float)s->d)
                                                                        : 0;
+    props->workspace_size = (uint64_t)s->n_k * sizeof(float); /* weights of a row */
+    props->workspace_align = sizeof(float);
     *out = s;
     return HEED_OK;
 }
@@ -130,32 +131,33 @@ static float score(const struct state *s, const heed_attn_args *args, const floa
     return sum * s->scale;
 }
 
-/* One query row: the largest score, then the sums. Keys with a score of -Inf are not read. */
+/* One query row: scores, their largest, weights, sums. A key with a score of -Inf is removed: its
+ * weight is marked by -1, and its v is not read. */
 static void row_attend(const struct state *s, const heed_attn_args *args, int64_t item,
                        int64_t head, int64_t row)
 {
+    float *w = (float *)((char *)args->workspace.handle + args->workspace.offset);
     const float *q = at(s, Q, args->q, item, head, row);
     const int64_t keys = row + s->shift < s->n_k ? row + s->shift + 1 : s->n_k;
     float *o = at(s, O, args->o, item, head, row), most = -INFINITY;
     double sum = 0, total;
 
-    for (int64_t j = 0; j < keys && !isnan(most); j++) {
-        const float y = score(s, args, q, item, head, j);
-
-        most = isnan(y) || y > most ? y : most;
+    for (int64_t j = 0; j < keys; j++) {
+        w[j] = score(s, args, q, item, head, j);
+        most = isnan(w[j]) || w[j] > most ? w[j] : most; /* NaN stays: nothing is above it */
     }
     if (most == INFINITY)
         most = NAN;
-    for (int64_t j = 0; j < keys && most > -INFINITY; j++)
-        sum += exp((double)score(s, args, q, item, head, j) - (double)most);
+    for (int64_t j = 0; j < keys && most > -INFINITY; j++) {
+        w[j] = w[j] > -INFINITY ? expf(w[j] - most) : -1;
+        sum += w[j] > 0 ? (double)w[j] : 0;
+    }
     for (int64_t c = 0; c < s->d_v; c++) {
         total = 0;
         for (int64_t j = 0; j < keys && most > -INFINITY; j++) {
-            const float y = score(s, args, q, item, head, j);
-            const float *v = at(s, V, args->kv->v, item, head / s->group, j);
-
-            if (y > -INFINITY)
-                total += exp((double)y - (double)most) * (double)v[c * step(s, V)];
+            if (w[j] >= 0)
+                total += (double)w[j] *
+                         (double)at(s, V, args->kv->v, item, head / s->group, j)[c * step(s, V)];
         }
         o[c * step(s, O)] = isnan(most) ? NAN : sum > 0 ? clean(total / sum) : 0;
     }

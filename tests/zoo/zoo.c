@@ -81,7 +81,7 @@ static heed_status head_wrong(struct state *s, const heed_attn_args *args)
 }
 
 typedef void visitor(const struct state *, int64_t item, int64_t head, int64_t row,
-                   const heed_attn_args *);
+                     const heed_attn_args *);
 
 static void each_row(const struct state *s, visitor *visit, const heed_attn_args *args)
 {
@@ -94,7 +94,7 @@ static void each_row(const struct state *s, visitor *visit, const heed_attn_args
 }
 
 static void lse_to_base_2(const struct state *s, int64_t item, int64_t head, int64_t row,
-                      const heed_attn_args *args)
+                          const heed_attn_args *args)
 {
     if (s->t[LSE].ndim)
         *at(s, LSE, args->lse, item, head, row) *= 1.4426950408889634f;

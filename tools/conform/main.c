@@ -61,8 +61,12 @@ static const char *case_begin(const char *text)
 
 static bool options_parse(int argc, char **argv, struct options *o)
 {
-    *o = (struct options){ .cases = 4000, .seed = 1, .threads = 2, .families = FAMILY_ALL,
-                           .timeout = 10, .memory = 1024 };
+    *o = (struct options){ .cases = 4000,
+                           .seed = 1,
+                           .threads = 2,
+                           .families = FAMILY_ALL,
+                           .timeout = 10,
+                           .memory = 1024 };
     for (int i = 1; i < argc; i++) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
         bool good = i + 1 < argc;

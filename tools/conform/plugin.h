@@ -14,15 +14,7 @@
 #include <heed/plugin.h>
 
 /* Where a child is. */
-enum {
-    STAGE_LOAD,
-    STAGE_ENTRY,
-    STAGE_QUERY,
-    STAGE_PREPARE,
-    STAGE_RUN,
-    STAGE_RELEASE,
-    STAGE_END
-};
+enum { STAGE_LOAD, STAGE_ENTRY, STAGE_QUERY, STAGE_PREPARE, STAGE_RUN, STAGE_RELEASE, STAGE_END };
 
 enum { MAX_ASKED = 4096, MAX_BASES = 512 };
 
@@ -85,8 +77,8 @@ struct plugin {
     int64_t seconds, mebibytes; /* limits of a child */
     struct control *control;    /* shared with children */
     uint32_t numerics;
-    int64_t reached, hangs;     /* cases that the kernel computed, that hung */
-    int n_refused;              /* fields by which it refused, and how often */
+    int64_t reached, hangs; /* cases that the kernel computed, that hung */
+    int n_refused;          /* fields by which it refused, and how often */
     struct {
         char field[64];
         int64_t times;

@@ -79,7 +79,7 @@ static void limits_set(const struct plugin *plugin)
     setrlimit(RLIMIT_CPU, &(struct rlimit){ seconds, seconds });
     if (plugin->mebibytes)
         setrlimit(RLIMIT_AS, &(struct rlimit){ space, space });
-    dup2(nothing, 0);   /* what it prints is no line of TAP */
+    dup2(nothing, 0); /* what it prints is no line of TAP */
     dup2(nothing, 1);
 }
 
@@ -263,7 +263,7 @@ void plugin_compute(const struct plugin *plugin, const heed_kernel_api *api, voi
     control->stage = STAGE_RUN;
     control->status = compute(t, api, state);
     control->float_changed = !float_plain();
-    plugin_memory_allow(&t->memory, OUTPUT, PROT_READ);     /* final from now on */
+    plugin_memory_allow(&t->memory, OUTPUT, PROT_READ); /* final from now on */
     if (control->status != HEED_OK)
         return;
     control->stage = STAGE_RELEASE;
@@ -318,7 +318,7 @@ static struct outcome child_end(const struct plugin *plugin, pid_t child)
     int state = 0;
 
     if (child_wait(child, plugin->seconds, &state)) {
-        outcome.ending = WIFSIGNALED(state)                ? SIGNALLED
+        outcome.ending = WIFSIGNALED(state)               ? SIGNALLED
                          : WIFEXITED(state) && state == 0 ? ENDED
                                                           : EXITED;
         outcome.signal = WIFSIGNALED(state) ? WTERMSIG(state) : WEXITSTATUS(state);

@@ -74,8 +74,7 @@ static void bases_find(const struct plugin *plugin, const heed_kernel_api *api,
         struct cs c;
 
         control->asking = i + 1;
-        if (control->n_bases < MAX_BASES && base_make(i, &c) &&
-            accepts(plugin, api, reference, &c))
+        if (control->n_bases < MAX_BASES && base_make(i, &c) && accepts(plugin, api, reference, &c))
             control->base[control->n_bases++] = c;
     }
 }

@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <string.h>
 
-static const char *const stages[] = { "loading", "heed_kernel_entry", "query", "prepare",
+static const char *const stages[] = { "loading", "heed_kernel_entry", "query",  "prepare",
                                       "run",     "release",           "the end" };
 
 /* ---- how it ended ------------------------------------------------------------ */
@@ -96,8 +96,8 @@ void plugin_judge_end(const struct plugin *plugin, const struct trial *t,
 
 /* An element that holds the poison of both runs was not written in either. */
 static void unwritten_judge(const struct problem *p, const struct array *x, const struct array *y,
-                            const struct array *old_x, const struct array *old_y,
-                            const char *name, struct verdict *v)
+                            const struct array *old_x, const struct array *old_y, const char *name,
+                            struct verdict *v)
 {
     const int64_t channels = x->trailing == 3 ? x->shape[3] : 1;
     struct item_view views[MAX_BATCH];
@@ -206,8 +206,8 @@ static void numbers_judge(struct session *session, const struct plugin *plugin,
     session_count(session, v);
 }
 
-void plugin_judge_outputs(struct session *session, const struct plugin *plugin,
-                          struct trial *first, struct trial *second, struct verdict *v)
+void plugin_judge_outputs(struct session *session, const struct plugin *plugin, struct trial *first,
+                          struct trial *second, struct verdict *v)
 {
     const struct problem *p = first->p;
     struct call *x = &first->call, *y = &second->call;

@@ -230,8 +230,8 @@ static void region_check(const struct memory *m, const struct region *r, struct 
             cf_fail(v, "beside: memory %zu bytes %s %s was written",
                     i < first ? first - i : i - end + 1, i < first ? "before" : "behind", r->name);
     }
-    if (r->role != OUTPUT && memcmp(r->origin + r->low, in_block(r, r->place->snapshot),
-                                    (size_t)(r->high - r->low)))
+    if (r->role != OUTPUT &&
+        memcmp(r->origin + r->low, in_block(r, r->place->snapshot), (size_t)(r->high - r->low)))
         cf_fail(v, "input: %s was written", r->name);
 }
 
