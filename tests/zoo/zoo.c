@@ -347,7 +347,10 @@ static heed_status none(struct state *s, const heed_attn_args *args)
 
 /* ---- the table ----------------------------------------------------------------- */
 
+enum { AT_ENTRY, AT_PREPARE, BEFORE_RUN, AT_RUN, AT_RELEASE, TIMES };
+
 static heed_kernel_api *table;
+static fault *faults[TIMES] = { none, none, none, none, none };
 
 static heed_status other_major(struct state *s, const heed_attn_args *args)
 {
@@ -373,6 +376,16 @@ static heed_status function_missing(struct state *s, const heed_attn_args *args)
     return HEED_OK;
 }
 
+/* Who claims the bound alone may answer otherwise each time: no fault. */
+static heed_status claims_fast(struct state *s, const heed_attn_args *args)
+{
+    (void)s;
+    (void)args;
+    table->numerics = HEED_NUMERICS_FAST;
+    faults[AT_RUN] = run_to_run;
+    return HEED_OK;
+}
+
 static heed_status query_wrong(void *self, const heed_attn_desc *desc, heed_report *report)
 {
     return query(self, desc, report) == HEED_OK ? HEED_OK : HEED_E_VALUE;
@@ -383,6 +396,36 @@ static heed_status query_misuses(struct state *s, const heed_attn_args *args)
     (void)s;
     (void)args;
     table->query = query_wrong;
+    return HEED_OK;
+}
+
+static const volatile char *constant_kept;
+
+/* Takes lengths as well, if they are constant. */
+static heed_status query_lengths(void *self, const heed_attn_desc *desc, heed_report *report)
+{
+    heed_attn_desc without = *desc;
+
+    if (desc->n_slots == 1 && desc->n_sources == 1 && desc->sources->len_slot &&
+        desc->slots->data)
+        without.n_slots = 0;
+    return query(self, &without, report);
+}
+
+static heed_status lengths_read(struct state *s, const heed_attn_args *args)
+{
+    (void)args;
+    if (constant_kept)
+        s->scale += (float)*constant_kept;
+    return HEED_OK;
+}
+
+static heed_status keeps_constant(struct state *s, const heed_attn_args *args)
+{
+    (void)s;
+    (void)args;
+    table->query = query_lengths;
+    faults[BEFORE_RUN] = lengths_read;
     return HEED_OK;
 }
 
@@ -415,8 +458,6 @@ static heed_status query_accepts_all(struct state *s, const heed_attn_args *args
 
 /* ---- the plug-in ---------------------------------------------------------------- */
 
-enum { AT_ENTRY, AT_PREPARE, BEFORE_RUN, AT_RUN, AT_RELEASE, TIMES };
-
 static const struct {
     const char *name;
     fault *fault;
@@ -427,14 +468,13 @@ static const struct {
 #undef FAULT
 };
 
-static fault *faults[TIMES] = { none, none, none, none, none };
-
 static heed_status zoo_prepare(void *self, const heed_attn_desc *desc, void **out,
                                heed_plan_props *props)
 {
     const heed_status status = prepare(self, desc, out, props);
 
     desc_kept = desc;
+    constant_kept = desc->n_slots ? desc->slots->data : NULL;
     return status < 0 ? status : faults[AT_PREPARE](*out, NULL);
 }
 

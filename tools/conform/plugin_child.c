@@ -75,6 +75,7 @@ static void limits_set(const struct plugin *plugin)
     const int nothing = open("/dev/null", O_RDWR);
 
     setsid();
+    alarm((unsigned)plugin->seconds + 5); /* where the parent is gone */
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
     setrlimit(RLIMIT_CPU, &(struct rlimit){ seconds, seconds });
     if (plugin->mebibytes)
