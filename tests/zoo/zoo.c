@@ -231,8 +231,7 @@ static heed_status keeps_output(struct state *s, const heed_attn_args *args)
 
 static heed_status writes_late(struct state *s, const heed_attn_args *args)
 {
-    (void)s;
-    (void)args;
+    (void)s, (void)args;
     if (output_kept)
         *output_kept = 1;
     return HEED_OK;
@@ -259,15 +258,13 @@ static heed_status segfault(struct state *s, const heed_attn_args *args)
 
 static heed_status aborts(struct state *s, const heed_attn_args *args)
 {
-    (void)s;
-    (void)args;
+    (void)s, (void)args;
     abort();
 }
 
 static heed_status exits(struct state *s, const heed_attn_args *args)
 {
-    (void)s;
-    (void)args;
+    (void)s, (void)args;
     exit(0);
 }
 
@@ -281,8 +278,7 @@ static heed_status loops(struct state *s, const heed_attn_args *args)
 
 static heed_status forks_and_hangs(struct state *s, const heed_attn_args *args)
 {
-    (void)args;
-    (void)s;
+    (void)s, (void)args;
     if (fork() >= 0)
         (void)pause();
     return HEED_OK;
@@ -290,8 +286,7 @@ static heed_status forks_and_hangs(struct state *s, const heed_attn_args *args)
 
 static heed_status leaves_process(struct state *s, const heed_attn_args *args)
 {
-    (void)s;
-    (void)args;
+    (void)s, (void)args;
     if (fork() == 0) {
         for (;;)
             pause();
@@ -303,8 +298,7 @@ static heed_status eats_memory(struct state *s, const heed_attn_args *args)
 {
     const size_t block = (size_t)16 << 20;
 
-    (void)s;
-    (void)args;
+    (void)s, (void)args;
     for (;;) {
         void *more = mmap(NULL, block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -325,23 +319,20 @@ static heed_status memory_unchecked(struct state *s, const heed_attn_args *args)
 
 static heed_status status_wrong(struct state *s, const heed_attn_args *args)
 {
-    (void)s;
-    (void)args;
+    (void)s, (void)args;
     return HEED_E_UNSUPPORTED;
 }
 
 static heed_status rounds_down(struct state *s, const heed_attn_args *args)
 {
-    (void)s;
-    (void)args;
+    (void)s, (void)args;
     fesetround(FE_DOWNWARD);
     return HEED_OK;
 }
 
 static heed_status none(struct state *s, const heed_attn_args *args)
 {
-    (void)s;
-    (void)args;
+    (void)s, (void)args;
     return HEED_OK;
 }
 
@@ -354,24 +345,21 @@ static fault *faults[TIMES] = { none, none, none, none, none };
 
 static heed_status other_major(struct state *s, const heed_attn_args *args)
 {
-    (void)s;
-    (void)args;
+    (void)s, (void)args;
     table->major++;
     return HEED_OK;
 }
 
 static heed_status claims_exact(struct state *s, const heed_attn_args *args)
 {
-    (void)s;
-    (void)args;
+    (void)s, (void)args;
     table->numerics = HEED_NUMERICS_EXACT;
     return HEED_OK;
 }
 
 static heed_status function_missing(struct state *s, const heed_attn_args *args)
 {
-    (void)s;
-    (void)args;
+    (void)s, (void)args;
     table->release = NULL;
     return HEED_OK;
 }
@@ -379,8 +367,7 @@ static heed_status function_missing(struct state *s, const heed_attn_args *args)
 /* Who claims the bound alone may answer otherwise each time: no fault. */
 static heed_status claims_fast(struct state *s, const heed_attn_args *args)
 {
-    (void)s;
-    (void)args;
+    (void)s, (void)args;
     table->numerics = HEED_NUMERICS_FAST;
     faults[AT_RUN] = run_to_run;
     return HEED_OK;
@@ -393,8 +380,7 @@ static heed_status query_wrong(void *self, const heed_attn_desc *desc, heed_repo
 
 static heed_status query_misuses(struct state *s, const heed_attn_args *args)
 {
-    (void)s;
-    (void)args;
+    (void)s, (void)args;
     table->query = query_wrong;
     return HEED_OK;
 }
@@ -422,8 +408,7 @@ static heed_status lengths_read(struct state *s, const heed_attn_args *args)
 
 static heed_status keeps_constant(struct state *s, const heed_attn_args *args)
 {
-    (void)s;
-    (void)args;
+    (void)s, (void)args;
     table->query = query_lengths;
     faults[BEFORE_RUN] = lengths_read;
     return HEED_OK;
@@ -449,8 +434,7 @@ static heed_status prepare_refuses(void *self, const heed_attn_desc *desc, void 
 
 static heed_status query_accepts_all(struct state *s, const heed_attn_args *args)
 {
-    (void)s;
-    (void)args;
+    (void)s, (void)args;
     table->query = query_all;
     table->prepare = prepare_refuses;
     return HEED_OK;
