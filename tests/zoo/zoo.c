@@ -23,8 +23,6 @@ static heed_kernel_entry_type example_entry;
 /* Changes what prepare made (args NULL), or what run wrote. */
 typedef heed_status fault(struct state *, const heed_attn_args *);
 
-static volatile float sink_of_reads;
-
 /* ---- wrong numbers ----------------------------------------------------------- */
 
 static heed_status mask_late(struct state *s, const heed_attn_args *args)
@@ -191,6 +189,8 @@ static heed_status beside_output(struct state *s, const heed_attn_args *args)
     return HEED_OK;
 }
 
+static volatile float sink_of_reads;
+
 static heed_status reads_beside(struct state *s, const heed_attn_args *args)
 {
     if (rows_there(s) && s->n_k > 0)
@@ -270,9 +270,8 @@ static heed_status exits(struct state *s, const heed_attn_args *args)
 
 static heed_status loops(struct state *s, const heed_attn_args *args)
 {
-    (void)args;
     for (volatile float *scale = &s->scale; *scale < INFINITY; *scale = 1)
-        ;
+        (void)args;
     return HEED_OK;
 }
 

@@ -235,4 +235,5 @@ const struct cf_op cf_op_attn = {
     .wishes = attn_wishes,
     .blame = attn_blame,
     .vary = attn_vary,
+    .edges = cf_attn_edges,
 };

@@ -6,7 +6,7 @@
  * meaning.
  */
 #include "kinds.h"
-#include "op.h"
+#include "cover.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -302,6 +302,7 @@ void cf_op_use(const struct cf_op *op)
         cf_fields[i].first = cf_n_levels;
         cf_n_levels += cf_fields[i].n_levels;
     }
+    cf_subset_all();
 }
 
 void cf_axes_init(void)

@@ -14,6 +14,8 @@ void cf_tap(struct tally *tally, bool ok, const char *skip, const char *device, 
     tally->passed += ok && !skip;
     tally->failed += !ok;
     tally->skipped += ok && skip;
+    if (tally->quiet)
+        return;
     printf("%s %lld - %s %s %s%s%s\n", ok ? "ok" : "not ok", (long long)tally->number, device, what,
            line, skip ? " # SKIP " : "", skip ? skip : "");
     if (!ok)
@@ -28,13 +30,31 @@ void session_count(struct session *session, const struct verdict *v)
     session->exact += v->exact;
 }
 
+bool session_refused(struct session *session, const struct bench *bench, heed_status wanted,
+                     heed_status status, const heed_report *report, char skip[REFUSAL_SKIP])
+{
+    const bool refused = cf_refused(&bench->one, status, report);
+
+    if (wanted < 0 && (refused || wanted == status))
+        snprintf(skip, REFUSAL_SKIP, "%s", heed_status_name(wanted));
+    else if (refused)
+        snprintf(skip, REFUSAL_SKIP, "refused: %s", report->field);
+    if (refused && wanted >= 0)
+        cf_refusal_add(&session->refusals, report);
+    session->refusals.accepted += status >= 0 && wanted >= 0;
+    return refused;
+}
+
 static void judge(struct session *session, const struct bench *bench, const struct problem *p,
                   const struct call *ref, struct call *got, struct verdict *v)
 {
     const uint32_t families_wanted = session->o.families;
 
-    if (!cf_run_ok(got, v, "run"))
+    if (!cf_run_ok(got, v, "run")) {
+        if (!v->failed)
+            cf_fail(v, "check said yes, and no the second time");
         return;
+    }
     if (families_wanted & FAMILY_BITS)
         cf_family_bits(bench, p, ref, got, v);
     if (families_wanted & FAMILY_EXACT && cf_g(&p->c, G_FILL) == FILL_EXACT && !v->failed)
@@ -54,41 +74,49 @@ static const char *not_of_family(const struct session *session, const struct pro
                : NULL;
 }
 
-static void device_case(struct session *session, const struct bench *bench, const struct problem *p,
+static bool device_case(struct session *session, const struct bench *bench, const struct problem *p,
                         const struct call *ref, heed_status wanted, const char *line)
 {
     struct call *got = calloc(1, sizeof *got);
     struct verdict v = { 0 };
-    const char *skip = NULL;
+    char skip[REFUSAL_SKIP] = "";
+    bool refused = false;
 
     if (!got || !cf_call_make(got, &bench->one, p, 0, p->c.seed + 1)) {
         cf_fail(&v, "no memory");
     } else {
-        const heed_status status = heed_attn_check(bench->one.device, &got->desc, NULL);
+        heed_report report = { .size = sizeof report };
+        const heed_status status = heed_attn_check(bench->one.device, &got->desc, &report);
 
-        if (status != wanted)
-            cf_fail(&v, "check: the reference answers %s, this device %s", heed_status_name(wanted),
-                    heed_status_name(status));
+        refused = session_refused(session, bench, wanted, status, &report, skip);
+        if (!refused && status != wanted)
+            cf_fail(&v, "check: the reference answers %s, this device %s%s%s",
+                    heed_status_name(wanted), heed_status_name(status),
+                    status == HEED_E_UNSUPPORTED ? " in " : "", report.field);
         else if (status >= 0)
             judge(session, bench, p, ref, got, &v);
-        else if (session->o.families & FAMILY_CHECK)
+        else if (refused || session->o.families & FAMILY_CHECK)
             cf_check_and_plan(bench->one.device, &got->desc, &v);
     }
-    if (!v.failed)
-        skip = wanted < 0 ? heed_status_name(wanted) : not_of_family(session, p);
-    cf_tap(&session->tally, !v.failed, skip, bench->one.name, "case", line, v.why);
+    if (v.failed && got && got->o.after)
+        cf_where_add(&session->where, p, ref, got);
+    if (!v.failed && !skip[0] && not_of_family(session, p))
+        snprintf(skip, sizeof skip, "%s", not_of_family(session, p));
+    cf_tap(&session->tally, !v.failed, skip[0] ? skip : NULL, bench->one.name, "case", line, v.why);
     if (got)
         cf_call_finish(got);
     free(got);
+    return !refused;
 }
 
-void attn_case(struct session *session, const struct cs *c)
+bool attn_case(struct session *session, const struct cs *c)
 {
     struct problem *p = cf_problem_make(c, NULL, 0, true);
     struct call *ref = calloc(1, sizeof *ref);
     struct verdict v = { 0 };
     heed_status wanted = HEED_E_NOMEM;
     char line[LINE];
+    bool judged = false;
 
     cf_case_print(c, line);
     if (!p || !ref || !cf_call_make(ref, &session->reference, p, 0, c->seed)) {
@@ -99,11 +127,12 @@ void attn_case(struct session *session, const struct cs *c)
             cf_run_ok(ref, &v, "reference");
     }
     for (int i = 0; i < session->n && !v.failed; i++)
-        device_case(session, &session->bench[i], p, ref, wanted, line);
+        judged |= device_case(session, &session->bench[i], p, ref, wanted, line);
     if (v.failed)
         cf_tap(&session->tally, false, NULL, "reference", "case", line, v.why);
     if (ref)
         cf_call_finish(ref);
     free(ref);
     cf_problem_free(p);
+    return judged;
 }

@@ -43,6 +43,8 @@ struct rng rng_of_bytes(const uint8_t *bytes, size_t size);
 uint64_t rng_next(struct rng *);
 int64_t rng_below(struct rng *, int64_t n);                 /* 0 when n <= 0 */
 int64_t rng_range(struct rng *, int64_t low, int64_t high); /* both included; high - low < 2^63 */
+/* A multiple of 16, 32, 64 or 128 or a neighbour of one, at most `most`. */
+int64_t cf_edge(struct rng *, int64_t most);
 
 size_t cf_dtype_size(uint32_t dtype);
 float cf_decode(uint32_t dtype, uint32_t bits);
@@ -144,16 +146,8 @@ enum { SCALE_DEFAULT, SCALE_GIVEN, SCALE_ZERO, SCALE_NEGATIVE };
 enum { SINK_NONE, SINK_NORMAL, SINK_NEGINF, SINK_NAN, SINK_HUGE, SINK_INF };
 enum { LSE_NONE, LSE_PLAIN, LSE_SINK };
 enum {
-    FILL_NORMAL,
-    FILL_TIES,
-    FILL_HUGE,
-    FILL_SUBNORMAL,
-    FILL_SPECIAL,
-    FILL_SPECIALV,
-    FILL_EXACT,
-    FILL_RISE,
-    FILL_EDGE,
-    FILL_OVER
+    FILL_NORMAL, FILL_TIES, FILL_HUGE, FILL_SUBNORMAL, FILL_SPECIAL,
+    FILL_SPECIALV, FILL_EXACT, FILL_RISE, FILL_EDGE, FILL_OVER
 };
 /* OVERLAP: each axis has a stride of +-1, whatever the extents. */
 enum { LAID_NATURAL, LAID_PADDED, LAID_TRANSPOSED, LAID_NEGATIVE, LAID_ZERO, LAID_OVERLAP };
@@ -172,6 +166,7 @@ struct field {
     int n_levels, first;       /* first: number of (field, level[0]) among all levels */
     int parent[2];             /* -1: none; else the field has a meaning only if ... */
     uint32_t mask[2];          /* ... the parent's level is in here */
+    uint32_t allowed;          /* bit l: level l may be drawn (subset.c) */
 };
 
 struct cs {
@@ -345,6 +340,7 @@ struct target {
     heed_queue *queue;
     char name[64];
     uint32_t width;
+    bool partial; /* may refuse legal cases (refusals.h) */
 };
 
 struct call {
@@ -411,6 +407,8 @@ struct verdict {
     double worst;            /* largest error / bound */
     int64_t judged, skipped; /* elements, by bound */
     int64_t exact;           /* elements known to the last bit */
+    unsigned char *wrong;    /* NULL, or a byte of each element of o, [b][h][row][channel]: it is
+                              * beyond its bound. Then the judge goes on after the first. */
 };
 
 void cf_fail(struct verdict *, const char *format, ...);
@@ -437,7 +435,8 @@ struct bench { /* devices at work */
     struct target one, two; /* the device under test with one thread and with several */
 };
 
-/* Runs; fails the verdict when that does not work, or memory it must not touch changed. */
+/* Runs; fails the verdict when that does not work, or memory it must not touch changed. false
+ * without a failure: a partial device refuses it. */
 bool cf_run_ok(struct call *, struct verdict *, const char *what);
 /* Rows of item `b` of `want` against item `g` of `got`, bit for bit; rows with a byte in `skip`
  * [h][row] are left out. */
@@ -461,6 +460,7 @@ int64_t cf_rows_of(const struct problem *, const struct item_view *);
 struct tally {
     int64_t number, passed, failed, skipped;
     bool verbose;
+    bool quiet; /* counts only */
 };
 void cf_tap(struct tally *, bool ok, const char *skip, const char *device, const char *families,
             const char *line, const char *why);
@@ -485,11 +485,12 @@ extern const char *const cf_corners[];
 extern const int cf_n_corners;
 
 struct cover;
-struct cover *cf_cover_make(heed_device *reference, int64_t cases, uint64_t seed);
 int64_t cf_cover_count(const struct cover *);
 const struct cs *cf_cover_case(const struct cover *, int64_t i);
 void cf_cover_executed(struct cover *, const struct cs *);
-int64_t cf_cover_report(struct cover *, FILE *, bool all); /* uncovered legal pairs */
+/* How many legal pairs are uncovered; says so, and which pairs are what. */
+enum { PAIRS_COUNTED, PAIRS_SOME, PAIRS_ALL };
+int64_t cf_cover_report(struct cover *, FILE *, int pairs);
 void cf_cover_free(struct cover *);
 
 #endif

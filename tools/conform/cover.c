@@ -37,33 +37,48 @@ static void add(struct cover *cover, const struct cs *c)
     }
 }
 
-static void add_random(struct cover *cover)
+static bool add_random(struct cover *cover)
 {
     static const int64_t densities[] = { 8, 15, 25, 45 };
     const int64_t limit = rng_below(&cover->r, 12) == 0 ? cf_limit_big : cf_limit_small;
     struct cs c;
     heed_status status;
-    bool possible;
+    bool possible, found = false;
 
-    do
+    for (int i = 0; i < TRIES_RANDOM && !found; i++) {
         cf_draw_random(cover, &c, densities[rng_below(&cover->r, 4)]);
-    while (!cf_draw_repair(cover, &c, NULL, 0, limit, &status, &possible));
-    add(cover, &c);
+        found = cf_draw_repair(cover, &c, NULL, 0, limit, &status, &possible);
+    }
+    if (found && cf_op->edges)
+        cf_draw_edges(cover, &c, limit);
+    if (found)
+        add(cover, &c);
+    return found;
 }
 
-/* Legal alone? A level that is not takes all its pairs along. */
+/* Legal alone? The levels of a case that shows it are, too. */
 static void judge_level(struct cover *cover, int level)
 {
     struct cs c;
     heed_status status;
     bool possible = false;
+    int levels[MAX_FIELDS], n;
 
-    if (cf_draw_plain(cover, &c, &level, 1, &status, &possible))
+    if (!cf_draw_plain(cover, &c, &level, 1, &status, &possible)) {
+        cover->level_why[level] = status ? status : HEED_E_INTERNAL;
         return;
-    cover->level_why[level] = status ? status : HEED_E_INTERNAL;
+    }
+    n = active_levels(&c, levels);
+    for (int i = 0; i < n && cover->partial; i++)
+        cover->open[levels[i]] = 1;
+}
+
+/* A level that is not legal takes all its pairs along. */
+static void level_close(struct cover *cover, int level)
+{
     for (int other = 0; other < cf_n_levels; other++) {
         cover->state[cf_pair(level, other)] = ILLEGAL;
-        cover->why[cf_pair(level, other)] = status;
+        cover->why[cf_pair(level, other)] = cover->level_why[level];
     }
 }
 
@@ -154,8 +169,13 @@ static struct cover *cover_alloc(int64_t cases)
     cover->open = calloc(levels, sizeof *cover->open);
     cover->owner = calloc(levels, sizeof *cover->owner);
     if (cover->cases && cover->state && cover->executed && cover->why && cover->level_why &&
-        cover->open && cover->owner)
+        cover->open && cover->owner) {
+        for (int i = 0; i < cf_n_fields; i++) {
+            for (int l = 0; l < cf_fields[i].n_levels; l++)
+                cover->owner[cf_fields[i].first + l] = i;
+        }
         return cover;
+    }
     cf_cover_free(cover);
     return NULL;
 }
@@ -167,9 +187,8 @@ static void mark_trivial(struct cover *cover)
         for (int l = 0; l < cf_fields[i].n_levels; l++) {
             const int level = cf_fields[i].first + l;
 
-            cover->owner[level] = i;
             for (int other = 0; other < cf_n_levels; other++) {
-                if (cf_fields[i].n_levels < 2 ||
+                if (cf_fields[i].n_levels < 2 || !(cf_fields[i].allowed >> l & 1) ||
                     (other >= cf_fields[i].first &&
                      other < cf_fields[i].first + cf_fields[i].n_levels))
                     cover->state[cf_pair(level, other)] = EXCLUDED;
@@ -178,20 +197,41 @@ static void mark_trivial(struct cover *cover)
     }
 }
 
-struct cover *cf_cover_make(heed_device *reference, int64_t cases, uint64_t seed)
+/* Levels for which no case of a partial device was found are not drawn again; but others that the
+ * cases found have, which `open` says here, were only hard to find. */
+static void leave_out(struct cover *cover)
 {
-    struct cover *cover = cover_alloc(cases);
+    for (int i = 0; i < cf_n_fields; i++) {
+        struct field *f = &cf_fields[i];
+        uint32_t keep = 0;
+
+        for (int l = 0; l < f->n_levels; l++) {
+            if (cover->open[f->first + l])
+                cover->level_why[f->first + l] = 0;
+            keep |= cover->level_why[f->first + l] ? 0 : UINT32_C(1) << l;
+        }
+        f->allowed &= keep & f->allowed ? keep : f->allowed;
+    }
+}
+
+/* Pairs of levels, as long as there is room. */
+static void cover_pairs(struct cover *cover, int64_t cases)
+{
     int64_t tries = 0;
 
-    if (!cover)
-        return NULL;
-    cover->reference = reference;
-    cover->r = rng_of(seed);
-    cover->room = cases;
     mark_trivial(cover);
     for (int l = 0; l < cf_n_levels; l++) {
-        if (cf_fields[cover->owner[l]].n_levels > 1)
+        const struct field *f = &cf_fields[cover->owner[l]];
+
+        if (f->n_levels > 1 && f->allowed >> (l - f->first) & 1 &&
+            cf_subset_reaches(cover->owner[l]))
             judge_level(cover, l);
+    }
+    if (cover->partial)
+        leave_out(cover);
+    for (int l = 0; l < cf_n_levels; l++) {
+        if (cover->level_why[l])
+            level_close(cover, l);
     }
     cf_cover_open(cover);
     /* The rarely used fields first: any case has the global ones. */
@@ -206,8 +246,29 @@ struct cover *cf_cover_make(heed_device *reference, int64_t cases, uint64_t seed
                 cf_cover_open(cover);
         }
     }
-    while (cover->n < cases)
-        add_random(cover);
+}
+
+struct cover *cf_cover_make(heed_device *reference, const struct target *partial,
+                            struct refusals *refusals, int64_t cases, uint64_t seed)
+{
+    struct cover *cover = cover_alloc(cases);
+    bool more = true;
+
+    if (!cover)
+        return NULL;
+    cover->reference = reference;
+    cover->r = rng_of(seed);
+    cover->room = cases;
+    if (partial) {
+        cover->refusals = refusals;
+        cf_learn(cover, partial);
+        cover->partial = partial;
+        more = add_random(cover);
+    }
+    if (more)
+        cover_pairs(cover, cf_op->edges ? cases - cases / EDGE_SHARE : cases);
+    while (more && cover->n < cases)
+        more = add_random(cover);
     return cover;
 }
 
@@ -257,13 +318,13 @@ static bool pair_legal(struct cover *cover, int a, int b)
     return false;
 }
 
-int64_t cf_cover_report(struct cover *cover, FILE *to, bool all)
+int64_t cf_cover_report(struct cover *cover, FILE *to, int pairs)
 {
     int64_t covered = 0, illegal = 0, excluded = 0, uncovered = 0;
     char one[64], two[64];
 
     for (int l = 0; l < cf_n_levels; l++) {
-        if (!cover->level_why[l])
+        if (!cover->level_why[l] || pairs == PAIRS_COUNTED)
             continue;
         level_name(cover, l, one);
         fprintf(to, "# pair %s with anything: %s\n", one, heed_status_name(cover->level_why[l]));
@@ -282,16 +343,16 @@ int64_t cf_cover_report(struct cover *cover, FILE *to, bool all)
             } else if (state == PLANNED || (state == NEW && !follows(cover, a, b) &&
                                             !follows(cover, b, a) && pair_legal(cover, a, b))) {
                 uncovered++;
-                if (all || uncovered <= 20)
+                if (pairs == PAIRS_ALL || (pairs && uncovered <= 20))
                     fprintf(to, "# pair %s %s: legal but not covered\n", one, two);
             } else if (cover->state[cf_pair(a, b)] == EXCLUDED) {
                 excluded++;
-                if (all)
+                if (pairs == PAIRS_ALL)
                     fprintf(to, "# pair %s %s: cannot go together\n", one, two);
             } else {
                 illegal++;
-                if (!cover->level_why[a] && !cover->level_why[b] &&
-                    (all || cover->state[cf_pair(a, b)] == ILLEGAL))
+                if (pairs && !cover->level_why[a] && !cover->level_why[b] &&
+                    (pairs == PAIRS_ALL || cover->state[cf_pair(a, b)] == ILLEGAL))
                     fprintf(to, "# pair %s %s: %s\n", one, two,
                             heed_status_name(cover->why[cf_pair(a, b)]));
             }

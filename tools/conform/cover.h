@@ -8,6 +8,7 @@
 #define HEED_TOOLS_CONFORM_COVER_H
 
 #include "op.h"
+#include "refusals.h"
 
 enum {
     NEW,
@@ -16,12 +17,22 @@ enum {
     EXCLUDED,
     FOLLOWS
 };                       /* states of a pair of levels; FOLLOWS: from an illegal one */
-enum { TOO_BIG = 1000 }; /* beside statuses: the draw would take too long */
+/* Beside statuses: the draw would take too long; it has a level that is not to be drawn. */
+enum { TOO_BIG = 1000, OUTSIDE };
+
+/* Draws in a row, each repaired several times, before it is said that there are no more cases. */
+enum { TRIES_RANDOM = 400 };
+
+enum { EDGE_MOST = 258 }; /* rows and keys: about two blocks of 128 */
+/* One case in so many of an operation with edges is kept for them. */
+enum { EDGE_SHARE = 5 };
 
 static const int64_t cf_limit_small = 1200000, cf_limit_big = 9000000;
 
 struct cover {
     heed_device *reference;
+    const struct target *partial; /* NULL, or: takes every case, too */
+    struct refusals *refusals;    /* what it refused */
     struct rng r;
     int64_t n, room;
     struct cs *cases;
@@ -38,12 +49,18 @@ static inline size_t cf_pair(int a, int b)
                  : (size_t)b * (size_t)cf_n_levels + (size_t)a;
 }
 
+/* Cases that the reference takes and `partial`, if it is not NULL; what that refuses is counted.
+ * There may be fewer than `cases` of those. NULL: no memory. */
+struct cover *cf_cover_make(heed_device *reference, const struct target *partial,
+                            struct refusals *, int64_t cases, uint64_t seed);
 int64_t cf_cover_value(const struct cover *, int level);
 /* Counts the new pairs of every level. */
 void cf_cover_open(struct cover *);
 
 /* Draws everything at random: each field with a chance of `dense` in 100, else its default. */
 void cf_draw_random(struct cover *, struct cs *, int64_t dense);
+/* Takes the numbers of a legal case to the ends of blocks, where that is legal, too. */
+void cf_draw_edges(struct cover *, struct cs *, int64_t limit);
 /* Chooses all that the n pinned levels leave open so that many new pairs come along. */
 bool cf_draw_greedy(struct cover *, struct cs *, const int *pins, int n, int64_t limit);
 /* Makes c legal by taking what the reports name back to defaults. false: it did not become so;
@@ -55,5 +72,26 @@ bool cf_draw_pinned(const struct cover *, const int *pins, int n, int field);
 /* A legal case with the pins, the rest mostly default; else why there is none. */
 bool cf_draw_plain(struct cover *, struct cs *, const int *pins, int n, heed_status *why,
                    bool *possible);
+
+/* subset.c: the levels that may be drawn, a bit each in cf_fields[].allowed. */
+void cf_subset_all(void);
+bool cf_subset_has(int field, int64_t value);
+bool cf_subset_reaches(int field); /* may it have a meaning? */
+bool cf_subset_holds(const struct cs *);
+/* Takes fields at other levels to such levels. */
+void cf_subset_clamp(struct rng *, struct cs *);
+/* One of the levels with a bit in `among`, which may be drawn if any of them may. */
+int cf_subset_pick(struct rng *, int field, uint32_t among);
+/* "q=f32,f16 ns=1" narrows the axes of the operation in use. false: why has one line. */
+bool cf_subset_parse(const char *text, char *why, size_t size);
+/* As --only takes it, each axis that is narrowed with a blank before it; or " every level". */
+void cf_subset_print(FILE *);
+
+/* edges.c: puts numbers about the ends of blocks into a case of attention; where that would be too
+ * much work, other numbers become smaller. */
+void cf_attn_edges(struct rng *, struct cs *, int64_t limit);
+
+/* learn.c: leaves out levels that the device refuses, of cases that the reference takes. */
+void cf_learn(struct cover *, const struct target *on);
 
 #endif

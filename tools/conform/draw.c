@@ -19,7 +19,27 @@ int64_t cf_cover_value(const struct cover *cover, int level)
 static heed_status case_status(const struct cover *cover, const struct cs *c, int64_t limit,
                                heed_report *report)
 {
-    return cf_op->work(c) > limit ? TOO_BIG : cf_op->check(cover->reference, c, report);
+    heed_status status = cf_op->work(c) > limit ? TOO_BIG : HEED_OK;
+    heed_report said = { .size = sizeof said };
+
+    if (status != TOO_BIG)
+        status = cf_op->check(cover->reference, c, report);
+    if (status < 0 || status == TOO_BIG)
+        return status;
+    if (!cf_subset_holds(c))
+        return OUTSIDE;
+    if (!cover->partial || !cf_refused(cover->partial, cf_op->check(cover->partial->device, c,
+                                                                   &said), &said))
+        return status;
+    cf_refusal_add(cover->refusals, &said);
+    if (report)
+        *report = said;
+    return said.status;
+}
+
+static bool fits(heed_status status)
+{
+    return status >= 0 && status != TOO_BIG && status != OUTSIDE;
 }
 
 /* Sets a field and whatever it needs to have a meaning. */
@@ -32,8 +52,8 @@ static void force(struct cover *cover, struct cs *c, int field, int64_t value)
         const struct field *parent = &cf_fields[f->parent[i]];
         int level = cf_level_of(f->parent[i], c->v[f->parent[i]]);
 
-        while (level < 0 || !(f->mask[i] >> level & 1))
-            level = (int)rng_below(&cover->r, parent->n_levels);
+        if (level < 0 || !(f->mask[i] >> level & 1))
+            level = cf_subset_pick(&cover->r, f->parent[i], f->mask[i]);
         force(cover, c, f->parent[i], parent->level[level]);
     }
 }
@@ -81,13 +101,14 @@ bool cf_draw_repair(struct cover *cover, struct cs *c, const int *pins, int n, i
             return false;
         if (cf_op->wishes)
             cf_op->wishes(cover, c, pins, n);
+        cf_subset_clamp(&cover->r, c);
         *possible = true;
         *status = case_status(cover, c, limit, &report);
-        if (*status >= 0 && *status != TOO_BIG)
+        if (fits(*status))
             return true;
         from = 0;
         to = cf_n_fields;
-        if (cf_op->blame && round <= 9)
+        if (cf_op->blame && *status < 0 && round <= 9)
             cf_op->blame(cover, c, pins, n, &report, &from, &to);
         for (int i = from; i < to; i++) {
             if (rng_below(&cover->r, 2))
@@ -160,7 +181,7 @@ static void choose_level(struct cover *cover, struct cs *c, int field, const int
 
     for (int i = 0; i < f->n_levels; i++) {
         const int l = (int)((start + i) % f->n_levels);
-        const bool vain = cf_op->empties(field, f->level[l]);
+        const bool vain = cf_op->empties(field, f->level[l]) || !cf_subset_has(field, f->level[l]);
         int64_t gain =
             cover->level_why[f->first + l] ? -1 : level_gain(cover, chosen, n, f->first + l);
 
@@ -264,6 +285,19 @@ bool cf_case_mend(struct rng *r, heed_device *reference, int64_t limit, struct c
     return legal;
 }
 
+void cf_draw_edges(struct cover *cover, struct cs *c, int64_t limit)
+{
+    for (int i = 0; i < 4; i++) {
+        struct cs edged = *c;
+
+        cf_op->edges(&cover->r, &edged, limit);
+        if (fits(case_status(cover, &edged, limit, NULL))) {
+            *c = edged;
+            return;
+        }
+    }
+}
+
 void cf_case_draw(struct rng *r, heed_device *reference, int64_t dense, int64_t limit, struct cs *c)
 {
     struct cover cover = { .reference = reference, .r = *r };
@@ -278,7 +312,7 @@ void cf_case_draw(struct rng *r, heed_device *reference, int64_t dense, int64_t 
     if (cf_op->vary)
         cf_op->vary(&cover.r, &varied);
     status = case_status(&cover, &varied, limit, NULL);
-    if (status >= 0 && status != TOO_BIG)
+    if (fits(status))
         *c = varied;
     *r = cover.r;
 }

@@ -303,7 +303,7 @@ int64_t cf_byte_of(const struct cf_scaled *, float x); /* its bits */
 
 /* ---- op_case.c, op_errors.c, op_check.c ----------------------------------------- */
 
-void fixed_case(struct session *, const struct cs *);
+bool fixed_case(struct session *, const struct cs *);
 void fixed_family_error(const struct fixed *, const struct target *, int n, struct tally *);
 void fixed_errors_run(const struct fixed *, const struct fixed_problem *, const struct target *,
                       int n, struct tally *);

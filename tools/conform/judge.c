@@ -4,7 +4,7 @@
  * Equality: a device against the reference, several threads against one, other strides and
  * addresses, a batch item alone; and memory that a run must leave as it is.
  */
-#include "conform.h"
+#include "refusals.h"
 
 #include <stdlib.h>
 
@@ -71,8 +71,13 @@ bool cf_run_ok(struct call *call, struct verdict *v, const char *what)
 {
     heed_report report = { .size = sizeof report };
     char why[128];
-    const heed_status status = cf_call_run(call, &report);
+    heed_status status = HEED_OK;
 
+    if (call->on->partial)
+        status = heed_attn_check(call->on->device, &call->desc, &report);
+    if (cf_refused(call->on, status, &report))
+        return false;
+    status = cf_call_run(call, &report);
     if (status < 0) {
         cf_fail(v, "%s: check said yes, plan or run said %s: %s (%s)", what,
                 heed_status_name(status), report.message, report.field);

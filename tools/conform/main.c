@@ -4,6 +4,8 @@
  * heed-conform: walks devices and cases, prints TAP, a summary of the pairs of features covered,
  * and as its last line "N passed, N failed, N skipped".
  */
+#include "cover.h"
+#include "errors.h"
 #include "mechanisms.h"
 #include "plugin.h"
 
@@ -24,21 +26,38 @@ static const struct family families[] = {
     { "mechanisms", FAMILY_MECHANISMS },
 };
 
+/* The families that draw no cases. */
+static const uint32_t families_apart =
+    FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED | FAMILY_MECHANISMS;
+
 static const char usage[] =
     "usage: heed-conform [options]\n"
     "Tests every device against the reference and against the definitions of the operations.\n"
     "  --device NAME   only this device (default: every usable, exact one)\n"
-    "  --op NAME       only attn, copy, ..., lsg\n"
+    "  --op NAME       only this operation, of those named below\n"
     "  --cases N       how many cases to draw (default 4000), half of them of attention\n"
     "  --seed S        another set of cases (default 1)\n"
     "  --case TEXT     only the case of this line\n"
     "  --family NAME   only exact, bits, bound, meta, error, check, named or mechanisms\n"
+    "  --partial       the device (--device) may refuse legal cases with HEED_E_UNSUPPORTED\n"
+    "                  and the first field that it does not take; cases are drawn from what it\n"
+    "                  takes, as its refusals show, until N are accepted\n"
+    "  --only TEXT     only drawn cases at these levels, as --list names them: 'q=f32,f16 ns=1'\n"
     "  --threads N     threads of the second run of a case (default 2)\n"
     "  --plugin FILE   a kernel of somebody else (heed/plugin.h), on attention\n"
     "  --timeout S     seconds that a case may take a plug-in (default 10)\n"
     "  --memory MIB    memory that a plug-in may have (default 1024; 0: any)\n"
     "  --verbose       also pairs of features that cannot go together, and worst errors\n"
+    "  --quiet         only the summary\n"
     "  --list          print the axes that cases of an operation (attn) are drawn from\n";
+
+static void usage_print(FILE *to)
+{
+    fprintf(to, "%soperations:", usage);
+    for (int i = 0; i < cf_n_ops; i++)
+        fprintf(to, " %s", cf_ops[i]->name);
+    fputc('\n', to);
+}
 
 static bool family_parse(const char *name, uint32_t *bits)
 {
@@ -59,6 +78,40 @@ static const char *case_begin(const char *text)
     return mechanism ? mechanism : op ? op : text;
 }
 
+static bool flag_parse(const char *name, struct options *o)
+{
+    const struct {
+        const char *name;
+        bool *on;
+    } flags[] = {
+        { "--verbose", &o->verbose }, { "--list", &o->list }, { "--help", &o->help },
+        { "--partial", &o->partial }, { "--quiet", &o->quiet },
+    };
+
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        if (!strcmp(flags[i].name, name)) {
+            *flags[i].on = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is that a subset of the operation's cases? The families that draw none are left out then. */
+static bool only_good(struct options *o)
+{
+    char why[2048];
+
+    cf_op_use(cf_op_find(o->op));
+    if (!cf_subset_parse(o->only, why, sizeof why)) {
+        fprintf(stderr, "heed-conform: --only: %s\n", why);
+        return false;
+    }
+    if (o->families == FAMILY_ALL)
+        o->families &= ~families_apart;
+    return true;
+}
+
 static bool options_parse(int argc, char **argv, struct options *o)
 {
     *o = (struct options){ .cases = 4000,
@@ -71,18 +124,16 @@ static bool options_parse(int argc, char **argv, struct options *o)
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
         bool good = i + 1 < argc;
 
-        if (!strcmp(name, "--verbose") || !strcmp(name, "--list") || !strcmp(name, "--help")) {
-            o->verbose = o->verbose || name[2] == 'v';
-            o->list = o->list || name[2] == 'l';
-            o->help = o->help || name[2] == 'h';
+        if (flag_parse(name, o))
             continue;
-        }
         if (!strcmp(name, "--device"))
             o->device = value;
         else if (!strcmp(name, "--case"))
             o->text = case_begin(value);
         else if (!strcmp(name, "--op"))
             good = good && cf_op_find(o->op = value) != NULL;
+        else if (!strcmp(name, "--only"))
+            o->only = value;
         else if (!strcmp(name, "--cases"))
             good = good && text_integer(value, 0, 10000000, &o->cases);
         else if (!strcmp(name, "--seed"))
@@ -100,12 +151,19 @@ static bool options_parse(int argc, char **argv, struct options *o)
         else
             good = false;
         if (!good) {
-            fprintf(stderr, "heed-conform: wrong or incomplete option %s\n%s", name, usage);
+            fprintf(stderr, "heed-conform: wrong or incomplete option %s %s\n", name, value);
+            usage_print(stderr);
             return false;
         }
         i++;
     }
-    return true;
+    if (o->only && !o->op)
+        o->op = cf_op_attn.name;
+    if (o->only && !only_good(o))
+        return false;
+    if (o->partial && !o->device)
+        fprintf(stderr, "heed-conform: --partial goes with --device NAME\n");
+    return !o->partial || o->device;
 }
 
 /* ---- devices ------------------------------------------------------------------ */
@@ -120,6 +178,7 @@ static bool bench_open(struct session *session, const char *name, heed_report *r
         cf_target_close(&bench->one);
         return false;
     }
+    bench->one.partial = bench->two.partial = session->o.partial;
     session->n++;
     return true;
 }
@@ -195,12 +254,9 @@ static void devices_close(struct session *session)
 
 /* ---- all ------------------------------------------------------------------------ */
 
-static void run_case(struct session *session, const struct cs *c)
+static bool run_case(struct session *session, const struct cs *c)
 {
-    if (fixed_of(cf_op))
-        fixed_case(session, c);
-    else
-        attn_case(session, c);
+    return fixed_of(cf_op) ? fixed_case(session, c) : attn_case(session, c);
 }
 
 static void run_lines(struct session *session, const char *const *lines, int n)
@@ -209,10 +265,10 @@ static void run_lines(struct session *session, const char *const *lines, int n)
         struct cs c;
         char why[128] = "";
 
-        if (cf_case_parse(lines[i], &c, why))
-            run_case(session, &c);
-        else
+        if (!cf_case_parse(lines[i], &c, why))
             cf_tap(&session->tally, false, NULL, "all", "corner", lines[i], why);
+        else if (cf_subset_holds(&c))
+            run_case(session, &c);
     }
 }
 
@@ -220,6 +276,8 @@ static void run_lines(struct session *session, const char *const *lines, int n)
 static int64_t run_cover(struct session *session, int64_t cases)
 {
     const struct fixed *fixed = fixed_of(cf_op);
+    const struct target *const partial =
+        session->o.partial ? &session->bench[0].one : NULL;
     struct cover *cover = NULL;
     int64_t uncovered = 0;
 
@@ -228,25 +286,50 @@ static int64_t run_cover(struct session *session, int64_t cases)
     else
         run_lines(session, cf_corners, cf_n_corners);
     text_progress("drawing cases", 0);
-    cover = cf_cover_make(session->reference.device, cases, (uint64_t)session->o.seed);
+    cover = cf_cover_make(session->reference.device, partial, &session->refusals, cases,
+                          (uint64_t)session->o.seed);
     if (!cover)
         return -1;
+    if (partial) {
+        printf("# op=%s: %s takes (as --only has it):", cf_op->name, partial->name);
+        cf_subset_print(stdout);
+        printf("\n");
+    }
+    if (cf_cover_count(cover) < cases)
+        printf("# op=%s: %lld of %lld cases: then %d draws in a row were refused\n", cf_op->name,
+               (long long)cf_cover_count(cover), (long long)cases, TRIES_RANDOM);
     for (int64_t i = 0; i < cf_cover_count(cover); i++) {
         if (i % 8 == 0)
             text_progress("cases", (double)i / (double)cf_cover_count(cover));
-        run_case(session, cf_cover_case(cover, i));
-        cf_cover_executed(cover, cf_cover_case(cover, i));
+        if (run_case(session, cf_cover_case(cover, i)))
+            cf_cover_executed(cover, cf_cover_case(cover, i));
     }
     text_progress_clear();
     printf("# op=%s, %lld cases\n", cf_op->name, (long long)cf_cover_count(cover));
-    uncovered = cf_cover_report(cover, stdout, session->o.verbose);
+    if (cf_cover_count(cover) > 0)
+        uncovered = cf_cover_report(cover, stdout,
+                                    session->o.quiet     ? PAIRS_COUNTED
+                                    : session->o.verbose ? PAIRS_ALL
+                                                         : PAIRS_SOME);
     cf_cover_free(cover);
     return uncovered;
 }
 
-/* The families that draw no cases. */
-static const uint32_t families_apart =
-    FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED | FAMILY_MECHANISMS;
+/* Faults are put into one legal case: a partial device that refuses it has no family of errors. */
+static bool base_refused(struct session *session, const char *base)
+{
+    const struct target *const on = &session->bench[0].one;
+    heed_report report = { .size = sizeof report };
+    struct cs c;
+    char why[128];
+
+    if (!on->partial || !cf_case_parse(base, &c, why) ||
+        !cf_refused(on, cf_op->check(on->device, &c, &report), &report))
+        return false;
+    snprintf(why, sizeof why, "refused: %s", report.field);
+    cf_tap(&session->tally, true, why, on->name, "error", base, "");
+    return true;
+}
 
 static void run_apart(struct session *session, int64_t cases)
 {
@@ -261,10 +344,12 @@ static void run_apart(struct session *session, int64_t cases)
         targets[1 + i] = session->bench[i].one;
     if (wanted & FAMILY_NAMED && !fixed)
         cf_family_named(targets, n, &session->tally);
-    if (wanted & FAMILY_ERROR && fixed)
-        fixed_family_error(fixed, targets, n, &session->tally);
-    else if (wanted & FAMILY_ERROR)
-        cf_family_error(targets, n, &session->tally);
+    if (wanted & FAMILY_ERROR && !base_refused(session, fixed ? fixed->base : cf_fault_base)) {
+        if (fixed)
+            fixed_family_error(fixed, targets, n, &session->tally);
+        else
+            cf_family_error(targets, n, &session->tally);
+    }
     if (wanted & FAMILY_CHECK && fixed)
         fixed_family_check(fixed, targets, n, cases / 4, seed, &session->tally);
     else if (wanted & FAMILY_CHECK)
@@ -304,6 +389,15 @@ static const char *mechanism_of(const char *text)
 /* Of so many cases one of each builder. */
 enum { MECHANISM_SHARE = 500 };
 
+/* A partial device that takes none of the cases has passed nothing. */
+static void partial_report(struct session *session)
+{
+    cf_refusals_print(&session->refusals, session->o.device, stdout);
+    if (session->refusals.accepted == 0 && session->refusals.refused > 0 && !session->o.text)
+        cf_tap(&session->tally, false, NULL, session->o.device, "cases", "",
+               "no case was accepted, so nothing was judged");
+}
+
 static int run(struct session *session)
 {
     struct cs c;
@@ -335,6 +429,9 @@ static int run(struct session *session)
                session->worst, (long long)session->judged, (long long)session->skipped);
     if (session->exact)
         printf("# exact: %lld elements judged\n", (long long)session->exact);
+    cf_where_print(&session->where, stdout);
+    if (session->o.partial)
+        partial_report(session);
     printf("1..%lld\n", (long long)session->tally.number);
     printf("%lld passed, %lld failed, %lld skipped\n", (long long)session->tally.passed,
            (long long)session->tally.failed, (long long)session->tally.skipped);
@@ -357,7 +454,7 @@ int main(int argc, char **argv)
         cf_op_use(cf_op_find(o.op));
     if (o.help || o.list) {
         if (o.help)
-            fputs(usage, stdout);
+            usage_print(stdout);
         else
             cf_axes_print(stdout);
         return EXIT_DONE;
@@ -367,6 +464,7 @@ int main(int argc, char **argv)
         return EXIT_FAILED;
     session->o = o;
     session->tally.verbose = o.verbose;
+    session->tally.quiet = o.quiet;
     exit_code = o.plugin ? plugin_run(session) : run(session);
     free(session);
     return exit_code;

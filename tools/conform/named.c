@@ -5,7 +5,7 @@
  * line of a case can say. The line is made a problem, the problem edited, and every device must
  * answer as the reference does, as the oracle says, and as the case itself knows.
  */
-#include "conform.h"
+#include "refusals.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -459,19 +459,23 @@ static void device_try(const struct named *n, const struct problem *p, const str
     struct verdict v = { 0 };
     heed_report report = { .size = sizeof report };
     heed_status status;
+    bool refused = false;
 
     if (!cf_call_make(got, on, p, 0, p->c.seed)) {
         cf_fail(&v, "no memory");
     } else {
         status = heed_attn_check(on->device, &got->desc, &report);
         cf_check_and_plan(on->device, &got->desc, &v);
-        if (status != n->status)
+        refused = cf_refused(on, status, &report);
+        if (!refused && status != n->status)
             cf_fail(&v, "check answers %s (%s: %s), wanted %s", heed_status_name(status),
                     report.field, report.message, heed_status_name(n->status));
         else if (status >= 0)
             judge(n, p, ref, got, &v);
     }
-    cf_tap(tally, !v.failed, NULL, on->name, "named", n->name, v.why);
+    if (refused && !v.failed)
+        snprintf(v.why, sizeof v.why, "refused: %s", report.field);
+    cf_tap(tally, !v.failed, refused ? v.why : NULL, on->name, "named", n->name, v.why);
 }
 
 void cf_family_named(const struct target *targets, int n_targets, struct tally *tally)

@@ -40,6 +40,8 @@ struct cf_op {
     void (*blame)(struct cover *, struct cs *, const int *pins, int n, const heed_report *,
                   int *from, int *to);
     void (*vary)(struct rng *, struct cs *); /* NULL, or: numbers between the levels */
+    /* NULL, or: numbers about the ends of blocks, in a case that has none too large for `limit`. */
+    void (*edges)(struct rng *, struct cs *, int64_t limit);
 };
 
 extern const struct cf_op cf_op_attn;

@@ -19,12 +19,18 @@ struct trial {
     struct verdict *v;
 };
 
+/* false without a failure: a partial device refuses it. */
 static bool run_ok(struct fixed_call *call, struct verdict *v, const char *what)
 {
     heed_report report = { .size = sizeof report };
     char why[128];
-    const heed_status status = fixed_call_run(call, &report);
+    heed_status status = HEED_OK;
 
+    if (call->on->partial)
+        status = call->op->check(call->on->device, call->desc.bytes, &report);
+    if (cf_refused(call->on, status, &report))
+        return false;
+    status = fixed_call_run(call, &report);
     if (status < 0)
         cf_fail(v, "%s: check said yes, plan or run said %s: %s (%s)", what,
                 heed_status_name(status), report.message, report.field);
@@ -207,35 +213,41 @@ static void judge(struct session *session, const struct trial *t, const struct f
     session_count(session, t->v);
 }
 
-static void device_case(struct session *session, const struct bench *bench,
+static bool device_case(struct session *session, const struct bench *bench,
                         const struct fixed_problem *p, const struct answer *a,
                         const struct fixed_call *ref, heed_status wanted, const char *line)
 {
     struct fixed_call *got = calloc(1, sizeof *got);
     struct verdict v = { 0 };
+    char skip[REFUSAL_SKIP] = "";
+    bool refused = false;
 
     if (!got || !fixed_call_make(got, &bench->one, p, 0, p->c.seed + 1)) {
         cf_fail(&v, "no memory");
     } else {
         const struct trial t = { bench, p, a, got, &v };
-        const heed_status status = p->op->check(bench->one.device, got->desc.bytes, NULL);
+        heed_report report = { .size = sizeof report };
+        const heed_status status = p->op->check(bench->one.device, got->desc.bytes, &report);
 
-        if (status != wanted)
-            cf_fail(&v, "check: the reference answers %s, this device %s", heed_status_name(wanted),
-                    heed_status_name(status));
+        refused = session_refused(session, bench, wanted, status, &report, skip);
+        if (!refused && status != wanted)
+            cf_fail(&v, "check: the reference answers %s, this device %s%s%s",
+                    heed_status_name(wanted), heed_status_name(status),
+                    status == HEED_E_UNSUPPORTED ? " in " : "", report.field);
         else if (status < 0)
             fixed_check_and_plan(p->op, bench->one.device, got->desc.bytes, &v);
         else if (run_ok(got, &v, "run"))
             judge(session, &t, ref);
     }
-    cf_tap(&session->tally, !v.failed, !v.failed && wanted < 0 ? heed_status_name(wanted) : NULL,
-           bench->one.name, "case", line, v.why);
+    cf_tap(&session->tally, !v.failed, !v.failed && skip[0] ? skip : NULL, bench->one.name, "case",
+           line, v.why);
     if (got)
         fixed_call_finish(got);
     free(got);
+    return !refused;
 }
 
-void fixed_case(struct session *session, const struct cs *c)
+bool fixed_case(struct session *session, const struct cs *c)
 {
     struct fixed_problem *p = fixed_problem_make(c, true);
     struct fixed_call *ref = calloc(1, sizeof *ref);
@@ -243,6 +255,7 @@ void fixed_case(struct session *session, const struct cs *c)
     struct verdict v = { 0 };
     heed_status wanted = HEED_E_NOMEM;
     char line[LINE];
+    bool judged = false;
 
     cf_case_print(c, line);
     if (!p || !ref || !answer_make(&a, p) ||
@@ -256,10 +269,11 @@ void fixed_case(struct session *session, const struct cs *c)
     if (v.failed)
         cf_tap(&session->tally, false, NULL, "reference", "case", line, v.why);
     for (int i = 0; i < session->n && !v.failed; i++)
-        device_case(session, &session->bench[i], p, &a, ref, wanted, line);
+        judged |= device_case(session, &session->bench[i], p, &a, ref, wanted, line);
     answer_finish(&a);
     if (ref)
         fixed_call_finish(ref);
     free(ref);
     fixed_problem_free(p);
+    return judged;
 }

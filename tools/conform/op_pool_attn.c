@@ -6,6 +6,7 @@
  * weights.
  */
 #include "pool.h"
+#include "refusals.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,10 +127,10 @@ static void row_relate(const struct fixed_problem *p, struct one_row *r,
     if (out && pool_row(p, b, h, j, r->mask, r->weight)) {
         tokens_gather(p, r, b, h);
         status = attend_there(r, out, &report);
-        if (status < 0)
+        if (status < 0 && !cf_refused(r->on, status, &report))
             cf_fail(v, "attention over the tokens of a row: %s: %s", heed_status_name(status),
                     report.message);
-        else
+        else if (status >= 0)
             row_compare(p, r, out, got, b, h, j, v);
     }
     free(out);

@@ -267,6 +267,10 @@ static struct cell channel_want(const struct row *r, const struct array *out, in
 static void blame(struct verdict *v, const struct row *r, int64_t channel, const char *what,
                   double want, uint32_t got, double q)
 {
+    const struct problem *p = r->p;
+
+    if (v->wrong && channel >= 0)
+        v->wrong[((r->view->b * p->heads + r->head) * p->n_q + r->row) * p->dv + channel] = 1;
     cf_fail(
         v, "bound: %s at b=%lld h=%lld row=%lld channel=%lld: wanted %a got 0x%x, error/bound %.3g",
         what, (long long)r->view->b, (long long)r->head, (long long)r->row, (long long)channel,
@@ -378,7 +382,8 @@ static void each_row(const struct problem *p, const struct call *call, struct ve
     for (int64_t b = 0; b < p->n_items; b++) {
         r.view = &views[b];
         for (r.head = 0; r.head < p->heads; r.head++) {
-            for (r.row = 0; r.row < cf_rows_of(p, r.view) && !v->failed; r.row++) {
+            for (r.row = 0; r.row < cf_rows_of(p, r.view) && (!v->failed || v->wrong);
+                 r.row++) {
                 if (cf_row_shared(p, views, b, r.view->q_begin + r.row))
                     continue;
                 if (!row_gather(&r))

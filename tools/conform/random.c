@@ -68,6 +68,14 @@ int64_t rng_range(struct rng *r, int64_t low, int64_t high)
     return low + rng_below(r, high - low + 1);
 }
 
+int64_t cf_edge(struct rng *r, int64_t most)
+{
+    const int64_t block = INT64_C(16) << rng_below(r, 4);
+    const int64_t number = block * (1 + rng_below(r, most / block)) + rng_range(r, -1, 1);
+
+    return number > most ? most : number;
+}
+
 size_t cf_dtype_size(uint32_t dtype)
 {
     switch (dtype) {

@@ -7,15 +7,17 @@
 #define HEED_TOOLS_CONFORM_SESSION_H
 
 #include "fixed.h"
+#include "refusals.h"
+#include "where.h"
 
 enum { MAX_DEVICES = 16 };
 
 struct options {
-    const char *device, *text, *op, *plugin;
+    const char *device, *text, *op, *plugin, *only;
     int64_t cases, seed, threads;
     int64_t timeout, memory; /* of a plug-in: seconds, MiB */
     uint32_t families;
-    bool verbose, list, help;
+    bool verbose, quiet, list, help, partial;
 };
 
 struct session {
@@ -26,10 +28,19 @@ struct session {
     double worst;
     int64_t judged, skipped, exact;
     struct tally tally;
+    struct refusals refusals; /* of cases, by partial devices */
+    struct where where;       /* their outputs are wrong */
 };
 
-/* A case of attention on the reference and on every device, with the families wanted. */
-void attn_case(struct session *, const struct cs *);
+enum { REFUSAL_SKIP = 96 };
+
+/* A case of attention on the reference and on every device, with the families wanted. false: every
+ * device refused it, as partial ones may. */
+bool attn_case(struct session *, const struct cs *);
+/* Does a partial device refuse what the reference answers with `wanted`? Counts that, and says in
+ * `skip` why a case is not judged; "": it is. */
+bool session_refused(struct session *, const struct bench *, heed_status wanted, heed_status status,
+                     const heed_report *, char skip[REFUSAL_SKIP]);
 /* Adds to the session what judges counted. */
 void session_count(struct session *, const struct verdict *);
 

@@ -63,10 +63,14 @@ static inline uint32_t index_dtype(const struct problem *p)
     return cf_g(&p->c, G_INT) ? HEED_I64 : HEED_I32;
 }
 
+/* Any, often all, at times about the end of a block. */
 static inline int64_t nominal_length(const struct cs *c, int number, int64_t item, int64_t n)
 {
     const uint64_t h = cf_mix2(cf_mix2(c->seed, (uint64_t)number + 900), (uint64_t)item);
+    struct rng r = rng_of(h);
 
+    if (h % 8 == 1 && n >= 16)
+        return cf_edge(&r, n);
     return h % 4 == 0 ? n : (int64_t)((h >> 8) % (uint64_t)(n + 1));
 }
 

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The heed authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of heed-conform: command_line.py HEED-CONFORM HEED-CONFORM-PARTIAL
+
+The second program is the first one with a device "cpu" that takes only some of the legal cases
+(partial_device.c), and with a fault in it where HEED_TEST_FAULT says so.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+CONFORM, PARTIAL = sys.argv[1:3]
+# What the partial device takes, but for the levels of fields that it does not look at.
+TAKES = ("d=64,128 dv=64,128 q=f16 o=f32 ql=dense sink=none lse=none ns=1 s0.k=f16 s0.v=f16 "
+         "s0.lay=dense s0.mask=none s0.nt=0,1 s0.nb=0 s0.t0.kind=window s0.t0.block=1 s0.t0.step=1")
+
+
+def run(*arguments, program=CONFORM, fault=""):
+    environment = dict(os.environ, HEED_TEST_FAULT=fault)
+    return subprocess.run([program, *arguments], text=True, check=False, env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def partial(*arguments, fault=""):
+    return run("--device", "cpu", "--op", "attn", *arguments, program=PARTIAL, fault=fault)
+
+
+def totals(text):
+    found = re.match(r"(\d+) passed, (\d+) failed, (\d+) skipped$", text.splitlines()[-1])
+    return tuple(int(number) for number in found.groups())
+
+
+def cases(text):
+    """The lines of drawn cases as dictionaries; what is at its default is not in them."""
+    lines = re.findall(r"^(?:not )?ok \d+ - \S+ case op=\S+ (.*?)(?: # SKIP .*)?$", text, re.M)
+    return [dict(word.split("=") for word in line.split()) for line in lines]
+
+
+class Refusals(unittest.TestCase):
+    def test_a_refusal_is_a_failure_unless_the_device_is_partial(self):
+        whole = partial("--cases", "20", "--family", "bits")
+        self.assertEqual(whole.returncode, 1)
+        self.assertGreater(totals(whole.stdout)[1], 0)
+        self.assertIn("HEED_E_UNSUPPORTED in ", whole.stdout)
+
+    def test_a_refusal_of_a_partial_device_is_a_skip(self):
+        said = partial("--partial", "--case", "op=attn seed=1")
+        self.assertEqual(said.returncode, 0, said.stdout)
+        self.assertIn("# SKIP refused: q.dtype", said.stdout)
+        self.assertIn("# cpu: accepted 0 cases, refused 1: q.dtype 1", said.stdout)
+        self.assertEqual(totals(said.stdout), (0, 0, 1))
+
+    def test_a_refusal_without_a_field_is_a_failure(self):
+        said = partial("--partial", "--case", "op=attn seed=1", fault="silent")
+        self.assertEqual(totals(said.stdout), (0, 1, 0))
+
+    def test_plan_must_refuse_what_check_refuses(self):
+        said = partial("--partial", "--case", "op=attn seed=1", fault="late")
+        self.assertEqual(totals(said.stdout), (0, 1, 0))
+        self.assertIn("check said yes, plan or run said HEED_E_UNSUPPORTED", said.stdout)
+
+    def test_partial_goes_with_a_device(self):
+        said = run("--partial")
+        self.assertEqual(said.returncode, 2)
+        self.assertIn("--partial goes with --device", said.stderr)
+
+    def test_what_a_device_takes_is_learned(self):
+        said = partial("--partial", "--cases", "40", "--family", "bits")
+        self.assertEqual(said.returncode, 0, said.stdout[-2000:])
+        self.assertIn(f"# op=attn: cpu takes (as --only has it): {TAKES}\n", said.stdout)
+        accepted = re.search(r"^# cpu: accepted (\d+) cases, refused (\d+): ", said.stdout, re.M)
+        self.assertEqual(int(accepted.group(1)), 40)
+        self.assertGreater(int(accepted.group(2)), 0)
+        passed, failed, skipped = totals(said.stdout)
+        self.assertEqual((passed, failed), (40, 0))
+        self.assertLess(skipped, 40)
+
+    def test_a_device_that_takes_nothing_has_passed_nothing(self):
+        said = partial("--partial", "--cases", "5", "--only", "q=f32")
+        self.assertEqual(said.returncode, 1)
+        self.assertIn("no case was accepted", said.stdout)
+
+
+class Failures(unittest.TestCase):
+    """Of a device with a fault: which rows and channels are wrong."""
+
+    def quiet(self, fault, cases):
+        said = partial("--partial", "--quiet", "--family", "bits", "--cases", cases, "--only",
+                       TAKES.replace("d=64,128 dv=64,128", "d=128 dv=128"), fault=fault)
+        self.assertNotRegex(said.stdout, r"(?m)^(not )?ok ")
+        self.assertEqual(said.returncode, 1 if fault else 0)
+        self.assertEqual(totals(said.stdout)[1] > 0, bool(fault))
+        return said.stdout
+
+    def test_rows_at_the_ends_of_blocks(self):
+        said = self.quiet("window", "200")
+        self.assertIn("# wrong rows: 63 mod 64; right ones among such: ", said)
+        self.assertIn("# wrong channels, in such rows: any\n", said)
+
+    def test_channels_of_the_second_half(self):
+        said = self.quiet("channels", "20")
+        self.assertIn("# wrong rows: any\n", said)
+        self.assertIn("# wrong channels, in such rows: 64 to 127; right ones among such: 0", said)
+
+    def test_none(self):
+        self.assertNotIn("wrong", self.quiet("", "20"))
+
+
+class Subset(unittest.TestCase):
+    def test_drawn_cases_are_in_the_subset(self):
+        said = run("--device", "cpu", "--cases", "40", "--family", "bits",
+                   "--only", "q=f32,bf16 ns=1,2 s0.lay=paged d=64")
+        self.assertEqual(said.returncode, 0, said.stdout[-2000:])
+        drawn = cases(said.stdout)
+        self.assertGreaterEqual(len(drawn), 40)
+        self.assertEqual({case.get("q", "f32") for case in drawn}, {"f32", "bf16"})
+        self.assertEqual({case.get("ns", "1") for case in drawn}, {"1", "2"})
+        self.assertEqual({case.get("s0.lay", "dense") for case in drawn}, {"paged"})
+        self.assertEqual({case.get("d", "16") for case in drawn}, {"64"})
+
+    def test_wrong_subsets_say_what_there_is(self):
+        for text, wanted in (("q=f64", "q has no value 'f64'; it has f32 f16 bf16"),
+                             ("zz=1", "op=attn has no axis 'zz'; it has batch h nq"),
+                             ("ns", "'ns' is not axis=value"),
+                             ("q=f32 q=f16", "q: no value is left")):
+            said = run("--only", text)
+            self.assertEqual(said.returncode, 2)
+            self.assertEqual(said.stdout, "")
+            self.assertEqual(len(said.stderr.splitlines()), 1)
+            self.assertIn(wanted, said.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

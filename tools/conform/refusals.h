@@ -1,0 +1,32 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Refusals of a partial device: one that works on some of the legal cases, and answers the others
+ * with HEED_E_UNSUPPORTED and the field that it does not take. They are counted by that field.
+ */
+#ifndef HEED_TOOLS_CONFORM_REFUSALS_H
+#define HEED_TOOLS_CONFORM_REFUSALS_H
+
+#include "conform.h"
+
+enum { REFUSAL_FIELDS = 64 };
+
+struct refusal {
+    char field[64]; /* without numbers: "sources.k.dtype" */
+    int64_t times;
+};
+struct refusals {
+    int64_t accepted, refused; /* cases */
+    int n;
+    struct refusal of[REFUSAL_FIELDS]; /* by first appearance */
+};
+
+/* Is the answer a refusal as a partial device may give it? Never of a device that is not one. */
+bool cf_refused(const struct target *, heed_status, const heed_report *);
+void cf_refusal_add(struct refusals *, const heed_report *);
+/* How often for that field, numbers in it or not. */
+int64_t cf_refusals_of(const struct refusals *, const char *field);
+/* One line: how many cases were accepted, how many refused, and those by field, most first. */
+void cf_refusals_print(const struct refusals *, const char *device, FILE *);
+
+#endif
