@@ -146,16 +146,8 @@ enum { SCALE_DEFAULT, SCALE_GIVEN, SCALE_ZERO, SCALE_NEGATIVE };
 enum { SINK_NONE, SINK_NORMAL, SINK_NEGINF, SINK_NAN, SINK_HUGE, SINK_INF };
 enum { LSE_NONE, LSE_PLAIN, LSE_SINK };
 enum {
-    FILL_NORMAL,
-    FILL_TIES,
-    FILL_HUGE,
-    FILL_SUBNORMAL,
-    FILL_SPECIAL,
-    FILL_SPECIALV,
-    FILL_EXACT,
-    FILL_RISE,
-    FILL_EDGE,
-    FILL_OVER
+    FILL_NORMAL, FILL_TIES, FILL_HUGE, FILL_SUBNORMAL, FILL_SPECIAL,
+    FILL_SPECIALV, FILL_EXACT, FILL_RISE, FILL_EDGE, FILL_OVER
 };
 /* OVERLAP: each axis has a stride of +-1, whatever the extents. */
 enum { LAID_NATURAL, LAID_PADDED, LAID_TRANSPOSED, LAID_NEGATIVE, LAID_ZERO, LAID_OVERLAP };
@@ -454,6 +446,8 @@ bool cf_same_item(const struct problem *, const struct call *want, int64_t b,
 /* All items, in order. */
 bool cf_same_bits(const struct problem *, const struct call *want, const struct problem *,
                   const struct call *got, const char *what, struct verdict *);
+/* Packed rows that no sequence owns must hold what they held. */
+void cf_judge_unowned(const struct problem *, const struct call *, struct verdict *);
 /* got: the case's own call after its run on bench->one. ref: likewise on the reference. */
 void cf_family_bits(const struct bench *, const struct problem *, const struct call *ref,
                     struct call *got, struct verdict *);

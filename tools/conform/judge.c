@@ -90,8 +90,7 @@ bool cf_run_ok(struct call *call, struct verdict *v, const char *what)
     return true;
 }
 
-/* Packed rows that no sequence owns must hold what they held. */
-static void unowned_same(const struct problem *p, const struct call *call, struct verdict *v)
+void cf_judge_unowned(const struct problem *p, const struct call *call, struct verdict *v)
 {
     for (int64_t y = 0; p->q_begin && y < p->q_total; y++) {
         bool owned = false;
@@ -153,7 +152,7 @@ void cf_family_bits(const struct bench *bench, const struct problem *p, const st
     if (ref->on && got->numerics == HEED_NUMERICS_EXACT &&
         !cf_same_bits(p, ref, p, got, "against the reference", v))
         return;
-    unowned_same(p, got, v);
+    cf_judge_unowned(p, got, v);
     other_layout(bench, p, got, v);
     if (p->n_items > 1)
         alone(bench, p, got, v);

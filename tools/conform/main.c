@@ -7,7 +7,7 @@
 #include "cover.h"
 #include "errors.h"
 #include "mechanisms.h"
-#include "session.h"
+#include "plugin.h"
 
 #include "common/text.h"
 
@@ -44,6 +44,9 @@ static const char usage[] =
     "                  takes, as its refusals show, until N are accepted\n"
     "  --only TEXT     only drawn cases at these levels, as --list names them: 'q=f32,f16 ns=1'\n"
     "  --threads N     threads of the second run of a case (default 2)\n"
+    "  --plugin FILE   a kernel of somebody else (heed/plugin.h), on attention\n"
+    "  --timeout S     seconds that a case may take a plug-in (default 10)\n"
+    "  --memory MIB    memory that a plug-in may have (default 1024; 0: any)\n"
     "  --verbose       also pairs of features that cannot go together, and worst errors\n"
     "  --quiet         only the summary\n"
     "  --list          print the axes that cases of an operation (attn) are drawn from\n";
@@ -111,7 +114,12 @@ static bool only_good(struct options *o)
 
 static bool options_parse(int argc, char **argv, struct options *o)
 {
-    *o = (struct options){ .cases = 4000, .seed = 1, .threads = 2, .families = FAMILY_ALL };
+    *o = (struct options){ .cases = 4000,
+                           .seed = 1,
+                           .threads = 2,
+                           .families = FAMILY_ALL,
+                           .timeout = 10,
+                           .memory = 1024 };
     for (int i = 1; i < argc; i++) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
         bool good = i + 1 < argc;
@@ -132,6 +140,12 @@ static bool options_parse(int argc, char **argv, struct options *o)
             good = good && text_integer(value, 0, INT64_MAX, &o->seed);
         else if (!strcmp(name, "--threads"))
             good = good && text_integer(value, 1, 1024, &o->threads);
+        else if (!strcmp(name, "--plugin"))
+            o->plugin = value;
+        else if (!strcmp(name, "--timeout"))
+            good = good && text_integer(value, 1, 86400, &o->timeout);
+        else if (!strcmp(name, "--memory"))
+            good = good && text_integer(value, 0, 1 << 20, &o->memory);
         else if (!strcmp(name, "--family"))
             good = good && family_parse(value, &o->families);
         else
@@ -451,7 +465,7 @@ int main(int argc, char **argv)
     session->o = o;
     session->tally.verbose = o.verbose;
     session->tally.quiet = o.quiet;
-    exit_code = run(session);
+    exit_code = o.plugin ? plugin_run(session) : run(session);
     free(session);
     return exit_code;
 }

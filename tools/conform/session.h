@@ -13,8 +13,9 @@
 enum { MAX_DEVICES = 16 };
 
 struct options {
-    const char *device, *text, *op, *only;
+    const char *device, *text, *op, *plugin, *only;
     int64_t cases, seed, threads;
+    int64_t timeout, memory; /* of a plug-in: seconds, MiB */
     uint32_t families;
     bool verbose, quiet, list, help, partial;
 };

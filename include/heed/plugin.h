@@ -1,0 +1,153 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A kernel of somebody else behind heed's own descriptor: the one function that a plug-in exports
+ * and the tables that it exchanges with its host. A plug-in needs the headers and links nothing of
+ * heed. The host of today is `heed-conform --plugin`, which judges the kernel.
+ */
+#ifndef HEED_PLUGIN_H
+#define HEED_PLUGIN_H
+
+#include <heed/attn.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * @file plugin.h
+ *
+ * @section plugin A kernel as a plug-in
+ *
+ * A plug-in is a shared object that exports heed_kernel_entry(). The host opens it by an explicit
+ * path, calls the entry once, and then, for every attention: query, prepare, any number of runs,
+ * release. examples/plugin/ has a complete one.
+ *
+ * - **Meaning.** heed_attn_desc, heed_attn_args and docs/numerics.md say what must be computed.
+ *   Before query the host has made sure that heed_attn_check() of the "reference" device accepts
+ *   the descriptor: no plug-in has to find mistakes in it. Its `numerics` is what the plug-in's
+ *   table claims.
+ * - **Refusing is honest.** query says HEED_E_UNSUPPORTED to whatever the kernel does not do, and
+ *   names the field. What query accepts, prepare and run must do.
+ * - **Memory** is the host processor's: heed_buf.handle is an address. Inputs may lie in memory
+ *   that cannot be written, and what lies around an array may not be accessible: a kernel touches
+ *   the elements that the descriptor and the arguments name and nothing else. It writes every
+ *   element of o and lse but those that heed/attn.h leaves alone, in every run.
+ * - **Nothing is kept.** The descriptor, the arrays that it points to and constant data may go when
+ *   prepare returns; the memory of the arguments may go when run returns. Outputs are final then.
+ * - **Tables** are sized. The host sets `size` of what it gives and of what it takes; either side
+ *   touches only what both know. The major version must be the same, the minor one need not. New
+ *   members come at the end, and a function that is NULL is one that the plug-in does not have.
+ * - **Threads.** The host calls the entry once. query may be called at any time; prepare, run and
+ *   release of different states at the same time; run and release of one state one after another.
+ *   A plug-in must leave no thread, no process and no change of the floating-point environment
+ *   behind when a function returns; threads that wait for work are allowed until release.
+ */
+
+enum {
+    HEED_PLUGIN_MAJOR = 1,
+    HEED_PLUGIN_MINOR = 0
+};
+
+/**
+ * What the host offers. Every pointer is valid, and everything lives as long as the plug-in is
+ * loaded. No plug-in has to use any of it.
+ */
+typedef struct heed_host_api {
+    uint32_t size, major, minor, reserved;
+    const heed_allocator *allocator;   /**< For states and scratch. */
+    const heed_executor *executor;     /**< For work on several threads; `parallel` is given. */
+    const heed_logger *logger;         /**< For remarks to people. */
+} heed_host_api;
+
+/**
+ * What a plug-in is. The entry fills it. The texts and `self` stay the plug-in's own and live as
+ * long as it is loaded.
+ */
+typedef struct heed_kernel_api {
+    /** The host sets how much it knows, the plug-in how much of that it has filled. */
+    uint32_t size;
+    uint32_t major, minor;             /**< HEED_PLUGIN_MAJOR, HEED_PLUGIN_MINOR. */
+    /** The claim about bits: HEED_NUMERICS_EXACT, those of the "reference" device;
+     * HEED_NUMERICS_REPEAT, the same ones every time, wherever the arrays lie;
+     * HEED_NUMERICS_FAST, any within the bound of docs/numerics.md. */
+    uint32_t numerics;
+    const char *name;                  /**< For reports, "mylib flash f32"; not NULL. */
+    const char *build;                 /**< Version and compiler, for reports; may be NULL. */
+
+    /**
+     * Says whether the kernel does this attention. Has no side effect.
+     *
+     * @param self   that of this table.
+     * @param desc   legal, see above.
+     * @param report the status, the field that is the reason, and a sentence; never NULL.
+     * @return HEED_OK, then prepare must succeed; HEED_E_UNSUPPORTED, then the host takes another
+     *   kernel (heed-conform counts a skip, by field). Nothing else is allowed.
+     */
+    heed_status (*query)(void *self, const heed_attn_desc *desc, heed_report *report);
+
+    /**
+     * Makes what the runs of one attention need.
+     *
+     * @param desc  one that query accepts.
+     * @param state receives an object of the plug-in's, which release ends; may be set to NULL.
+     * @param props the host sets `size`. The plug-in sets workspace_size and workspace_align, if
+     *   its runs need memory; all else, numerics too, may stay as it is, which is zero.
+     * @return HEED_OK; HEED_E_NOMEM, the host may free memory and try again. Nothing else is
+     *   allowed. On an error there is nothing to release.
+     */
+    heed_status (*prepare)(void *self, const heed_attn_desc *desc, void **state,
+                           heed_plan_props *props);
+
+    /**
+     * Computes. When it returns, the outputs are final.
+     *
+     * @param state that of prepare.
+     * @param args  as heed_attn_run() takes them, with nothing to wait for. The workspace has at
+     *   least workspace_size bytes at a multiple of workspace_align, with any contents.
+     * @return HEED_OK; HEED_E_NOMEM, the host may free memory and try again. Nothing else is
+     *   allowed.
+     */
+    heed_status (*run)(void *state, const heed_attn_args *args);
+
+    /** Ends what prepare made. Touches no array. */
+    void (*release)(void *state);
+
+    void *self;                        /**< Given back to query and prepare; may be NULL. */
+} heed_kernel_api;
+
+#if defined _WIN32
+#define HEED_PLUGIN_EXPORT __declspec(dllexport)
+#elif defined __GNUC__
+#define HEED_PLUGIN_EXPORT __attribute__((visibility("default")))
+#else
+#define HEED_PLUGIN_EXPORT
+#endif
+
+/** Name of the function below, for those who look it up. */
+#define HEED_KERNEL_ENTRY "heed_kernel_entry"
+
+/**
+ * The only name that a plug-in exports; heed itself does not define it. Called once.
+ *
+ * @param host_major HEED_PLUGIN_MAJOR of the host.
+ * @param host       what the host offers; lives as long as the plug-in is loaded.
+ * @param out        zeroed but for `size`; to be filled as far as `size` reaches.
+ * @return HEED_OK;
+ *   HEED_E_NEWER the host speaks another major version; nothing was written;
+ *   HEED_E_SIZE the host's tables end before what the plug-in cannot do without;
+ *   HEED_E_UNSUPPORTED this processor cannot run the kernel;
+ *   HEED_E_NOMEM there is no memory.
+ */
+HEED_PLUGIN_EXPORT heed_status heed_kernel_entry(uint32_t host_major, const heed_host_api *host,
+                                                 heed_kernel_api *out);
+
+/** Type of heed_kernel_entry(). */
+typedef heed_status heed_kernel_entry_type(uint32_t host_major, const heed_host_api *host,
+                                           heed_kernel_api *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * heed itself as a plug-in: the device that the environment variable ZOO names. What the kit says
+ * of it in processes of its own must be what it says of the device.
+ */
+#include <heed/plugin.h>
+
+#include <stdlib.h>
+
+static struct {
+    heed_runtime *runtime;
+    heed_device *device;
+    heed_queue *queue;
+} own;
+
+static heed_status query(void *self, const heed_attn_desc *desc, heed_report *report)
+{
+    (void)self;
+    return heed_attn_check(own.device, desc, report) < 0 ? HEED_E_UNSUPPORTED : HEED_OK;
+}
+
+static heed_status prepare(void *self, const heed_attn_desc *desc, void **state,
+                           heed_plan_props *props)
+{
+    heed_plan *plan = NULL;
+    heed_status status;
+
+    (void)self;
+    status = heed_attn_plan(own.device, desc, &plan, NULL);
+    if (status >= 0)
+        status = heed_plan_info(plan, props);
+    *state = plan;
+    return status;
+}
+
+static heed_status run(void *state, const heed_attn_args *args)
+{
+    return heed_attn_run(state, own.queue, args, NULL, NULL);
+}
+
+static void release(void *state)
+{
+    heed_plan_drop(state);
+}
+
+heed_status heed_kernel_entry(uint32_t host_major, const heed_host_api *host, heed_kernel_api *out)
+{
+    const heed_runtime_desc desc = { .size = sizeof desc,
+                                     .allocator = host->allocator,
+                                     .executor = host->executor };
+    const char *name = getenv("ZOO");
+
+    if (host_major != HEED_PLUGIN_MAJOR)
+        return HEED_E_NEWER;
+    if (heed_runtime_create(&desc, &own.runtime, NULL) < 0 ||
+        heed_device_find(own.runtime, name ? name : "cpu", &own.device, NULL) < 0 ||
+        heed_queue_create(own.device, 0, &own.queue, NULL) < 0)
+        return HEED_E_UNSUPPORTED;
+    *out = (heed_kernel_api){
+        .size = sizeof *out,
+        .major = HEED_PLUGIN_MAJOR,
+        .minor = HEED_PLUGIN_MINOR,
+        .numerics = HEED_NUMERICS_EXACT,
+        .name = heed_device_name(own.device),
+        .query = query,
+        .prepare = prepare,
+        .run = run,
+        .release = release,
+    };
+    return HEED_OK;
+}

@@ -1,0 +1,15 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * On systems without processes that share memory there is no --plugin.
+ */
+#include "../plugin.h"
+
+#include "common/text.h"
+
+int plugin_run(struct session *session)
+{
+    (void)session;
+    fprintf(stderr, "heed-conform: --plugin needs fork and mmap, which this system has not\n");
+    return EXIT_USAGE;
+}
