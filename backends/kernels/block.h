@@ -11,7 +11,7 @@
 
 #include "bias_lanes.h"
 #include "dot_lanes.h"
-#include "few.h"
+#include "panels.h"
 
 /* A block of keys 64 * block on that lies packed. */
 struct hk_panels {
@@ -398,6 +398,24 @@ HK_FN void hk_block_weigh(const struct hk_strip *st, HK_GLOBAL const struct hk_s
     }
 }
 
+/* K in the caller's panels, all of whose keys are there. */
+HK_FN void hk_block_few_panels(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                               const struct hk_sub_view *view, hk_i64 block)
+{
+    struct hk_block_rows k, v, next;
+
+    hk_panels_list(&st->k_rows, block * HK_BLOCK, st->call->plan->d, &k);
+    hk_rows_list(&st->v_rows, block * HK_BLOCK, (HK_GLOBAL const char *)st->zeros, &v);
+    if (v.dtype == HK_I8)
+        hk_scales_list(&st->v_rows, block * HK_BLOCK, v.scale);
+    hk_panel_scores(st, &k, &v);
+    hk_block_softmax(st, sub, view, block, 0);
+    if (hk_tiles_agree(st))
+        hk_few_weigh(st, &v, hk_next_panels(st, sub, block, &next) ? &next : 0, 0);
+    else
+        hk_block_weigh(st, sub, view, block, ~(hk_u64)0, 0);
+}
+
 /* A block of a source that does not lie packed, for few rows. */
 HK_FN void hk_block_few(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                         const struct hk_sub_view *view, hk_i64 block, hk_u64 visible)
@@ -446,8 +464,13 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     visible = hk_block_masks(st, sub, view, block, available, inside);
     if (visible == 0)
         return;
-    if (!k && hk_few_fits(st)) {
+    if (!k && hk_few_fits(st) && st->k_rows.channel == 1) {
         hk_block_few(st, sub, view, block, visible);
+        return;
+    }
+    if (!k && hk_few_fits(st) && hk_panels_fit(&st->k_rows) && hk_block_aligned(sub) &&
+        visible == ~(hk_u64)0) {
+        hk_block_few_panels(st, sub, view, block);
         return;
     }
     if (!k)

@@ -317,14 +317,14 @@ HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v
 
 /* ---- when ---- */
 
-/* Are the blocks of the source at hand, where they do not lie packed, for this file? Both matrices
- * are rows of elements side by side, V of whole pairs of vectors. */
+/* Are there few rows, and is V rows of elements side by side, of whole pairs of vectors? Whoever
+ * reads K looks at it. */
 HK_FN int hk_few_fits(const struct hk_strip *st)
 {
     const hk_i64 d = st->call->plan->d, d_v = st->call->plan->d_v;
 
-    return st->n_rows <= HK_FEW_ROWS && st->k_rows.channel == 1 && st->v_rows.channel == 1 &&
-           d > 0 && d_v > 0 && d_v % (2 * HKV_LANES) == 0 && st->source->n_dots == 0;
+    return st->n_rows <= HK_FEW_ROWS && st->v_rows.channel == 1 && d > 0 && d_v > 0 &&
+           d_v % (2 * HKV_LANES) == 0 && st->source->n_dots == 0;
 }
 
 /* Do the rows of every tile remain with the same keys? */

@@ -129,7 +129,7 @@ heed_status heed_lsg(const heed_lsg_desc *given, heed_mechanism *out, heed_repor
 {
     struct heed_builder b;
     heed_lsg_desc d;
-    struct runs r = { 0 };
+    struct runs r = { .heads = 1 };
     bool causal;
     heed_status status = heed_builder_open(&b, given, DESC_V1, &d, sizeof(d), HEED_LSG_CAUSAL, out,
                                            report);
@@ -142,10 +142,11 @@ heed_status heed_lsg(const heed_lsg_desc *given, heed_mechanism *out, heed_repor
         status = heed_builder_keys(&b, "globals", &d.globals, &r.side);
     if (status >= 0)
         status = parameters(&b, &d);
+    if (status >= 0 && d.q.ndim > 2)
+        status = heed_builder_extent(&b, "q", &d.q, 3, &r.heads);
     if (status < 0)
         return status;
     causal = d.flags & HEED_LSG_CAUSAL;
-    r.heads = d.q.ndim > 2 ? d.q.shape[d.q.ndim - 3] : 1;
     r.blocks = r.n / d.block + (r.n % d.block != 0);
     r.factor = d.factor;
     r.run = d.block / d.factor;

@@ -68,7 +68,7 @@ static heed_status rounds_check(const struct heed_lsg *l)
     if (hashes == 1)
         return heed_report_fill(l->c->report, HEED_E_UNSUPPORTED, "factor", l->unit / 2,
                                 l->d.factor, "one key for a block is no hash: pool instead");
-    if (last->ndim <= 6 && 2 * last->shape[last->ndim - 1] == hashes)
+    if (last->ndim <= 6 && hashes % 2 == 0 && last->shape[last->ndim - 1] == hashes / 2)
         return HEED_OK;
     return heed_report_fill(l->c->report, HEED_E_SHAPE, field, hashes / 2,
                             last->ndim <= 6 ? last->shape[last->ndim - 1] : 0,

@@ -180,6 +180,27 @@ static double top_down_pairs(double n)
     return n * (n / 24);
 }
 
+/* Each state of a page is an item of one row, whose keys are its pages: half as many pairs as two
+ * heads have. */
+static void *pagesum(int64_t n, heed_mechanism *m)
+{
+    const int64_t pages[3] = { 8, n, 4 }, channels = 4;
+    const heed_pagesum_desc desc = {
+        .size = sizeof(desc),
+        .pages = heed_array_dense(HEED_F32, NULL, 3, pages).t,
+        .w = heed_array_dense(HEED_F32, NULL, 1, &channels).t,
+        .o = heed_array_dense(HEED_F32, NULL, 2, pages + 1).t,
+    };
+
+    ck_assert_int_eq(heed_pagesum(&desc, m, &world.why), HEED_OK);
+    return NULL;
+}
+
+static double pagesum_pairs(double n)
+{
+    return n * 8 / HEADS;
+}
+
 /* A million tokens go by in segments: what does not grow is the rest. */
 static void *awesome(int64_t n, heed_mechanism *m)
 {
@@ -299,6 +320,7 @@ static const struct cost costs[] = {
     { "salient", salient, salient_pairs, false },
     { "transformer-xl", transformer_xl, transformer_xl_pairs, false },
     { "top-down", top_down, top_down_pairs, false },
+    { "pagesum", pagesum, pagesum_pairs, true },
     { "awesome", awesome, awesome_pairs, false },
     { "retrieval", retrieval, retrieval_pairs, true },
 };

@@ -214,6 +214,7 @@ TEST(parameters_out_of_range)
         LSG(sparse_block, 1 << 29, HEED_E_VALUE, "sparse_block", 1 << 28, 1 << 29),
         LSG(list, 0, HEED_E_NULL, "list", 0, 0),
         LSG(list_room, 23, HEED_E_VALUE, "list_room", 24, 23),
+        LSG(q.shape[1], -3, HEED_E_VALUE, "q", 0, -3),
         LSG(sparsity, HEED_LSG_STRIDE, HEED_E_VALUE, "list", 0, 1),
     };
 #undef LSG

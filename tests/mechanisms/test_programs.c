@@ -150,6 +150,8 @@ TEST(hashes_out_of_range)
         LSG(factor, 4, HEED_E_SHAPE, "rounds[0]", 1, 2),
         LSG(rounds[0], 0, HEED_E_NULL, "rounds[0]", 0, 0),
         LSG(rounds[0].shape[1], 3, HEED_E_SHAPE, "rounds[0]", 2, 3),
+        /* Twice this is 4 modulo 2^64, and 4 hashes are wanted. */
+        LSG(rounds[0].shape[1], INT64_MIN + 2, HEED_E_SHAPE, "rounds[0]", 2, INT64_MIN + 2),
         LSG(rounds[0].shape[0], 3, HEED_E_SHAPE, "select.rounds[0].shape[0]", 4, 3),
     };
 

@@ -178,7 +178,7 @@ static struct outcome attend(const struct cache *c, const struct pattern *patter
 /* One row, a few and many: other ways through the kernels. */
 static void cache_compare(const struct cache *c, const char *what)
 {
-    static const int64_t rows[] = { 1, 7, 150 };
+    static const int64_t rows[] = { 1, 2, 7, 150 };
 
     for (size_t r = 0; r < sizeof(rows) / sizeof(*rows); r++) {
         const heed_array q = world_floats(HEED_F32, B, H, rows[r], D);

@@ -41,15 +41,22 @@ static int64_t page_count(const struct workload *load)
     return load->page > 0 ? (load->keys - 1) / load->page + 1 : 0;
 }
 
-/* K or V: rows of items, or [pages][hk][page][d] shared by all of them. */
-static heed_tensor cache_shape(const struct workload *load)
+/* K or V: rows of items, or [pages][hk][page][d] shared by all of them; in panels it lies
+ * [pages][hk][d][page]. */
+static heed_tensor cache_shape(const struct workload *load, bool panels)
 {
+    heed_tensor t;
     struct workload pages = *load;
 
     if (load->page == 0)
         return shape(load, load->dtype, load->hk, key_rows(load));
     pages.b *= page_count(load);
-    return shape(&pages, load->dtype, load->hk, load->page);
+    t = shape(&pages, load->dtype, load->hk, load->page);
+    if (panels) {
+        t.stride[2] = 1;
+        t.stride[3] = load->page;
+    }
+    return t;
 }
 
 enum {
@@ -151,7 +158,9 @@ static heed_status plan(struct contender *c, const struct workload *load,
         .right = load->kind == WORKLOAD_WINDOW ? load->w : 0,
     };
     heed_slot slots[N_SLOTS] = { { .data = NULL } };
-    heed_source source = { .k = cache_shape(load), .v = cache_shape(load) };
+    heed_source source = {
+        .k = cache_shape(load, load->panels != 0), .v = cache_shape(load, false),
+    };
     heed_attn_desc desc = {
         .size = sizeof desc, .flags = HEED_ATTN_ALIGN_START,
         .q = query_shape(load), .o = query_shape(load),

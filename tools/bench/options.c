@@ -112,6 +112,7 @@ static const struct {
     { "--workload", "NAME[:KEY=VALUE,...]", "one of the list below; may be given again\n"
       "      keys: n positions, h heads, hk key heads, d width, b batch, w reach to each side,\n"
       "      keys rows of the longest cache, token 1: its rows [n][h][d], else [h][n][d],\n"
+      "      panels 1: pages of K [d][page], else [page][d],\n"
       "      kernel and stride of windows, page rows of a page, block tokens of a block, buckets,\n"
       "      queries, count places of a selection, rows of a memory, parts to merge; dtype f32,\n"
       "      f16, bf16 or, of decode, i8; without any --workload some of attention",

@@ -28,8 +28,8 @@ static const struct {
     [WORKLOAD_CAUSAL] = { "causal", "n=4096,h=1,hk,d=64,b=1", OPERATION_ATTN, cost_attention },
     [WORKLOAD_WINDOW] = { "window", "n=16384,h=1,hk,d=64,b=1,w=256", OPERATION_ATTN,
                           cost_attention },
-    [WORKLOAD_DECODE] = { "decode", "h=32,hk=8,d=128,b=1,page=0,keys=8192,token=0", OPERATION_ATTN,
-                          cost_decode },
+    [WORKLOAD_DECODE] = { "decode", "h=32,hk=8,d=128,b=1,page=0,keys=8192,token=0,panels=0",
+                          OPERATION_ATTN, cost_decode },
     [WORKLOAD_PREFILL_CHUNK] = { "prefill-chunk", "n=512,h=32,hk=8,d=128,b=1,w=4096,keys=16896",
                                  OPERATION_ATTN, cost_prefill_chunk },
     [WORKLOAD_RAGGED] = { "ragged", "n=512,h=32,hk=8,d=128,b=8,page=0,keys=8192", OPERATION_ATTN,
@@ -100,6 +100,7 @@ static const struct {
     { "w", AT(w), AT(w), 0, INT64_C(1) << 30 },
     { "keys", AT(keys), AT(keys), 1, INT64_C(1) << 30 },
     { "token", AT(token), AT(token), 0, 1 },
+    { "panels", AT(panels), AT(panels), 0, 1 },
     { "kernel", AT(kernel), AT(kernel), 1, 1 << 24 },
     { "stride", AT(stride), AT(kernel), 1, INT64_C(1) << 30 },
     { "page", AT(page), AT(page), 0, NUMBER_MOST },
@@ -339,6 +340,10 @@ static bool complete(struct workload *load, char *error, size_t size)
         && load->kind != WORKLOAD_RAGGED) {
         snprintf(error, size, "dtype i8 belongs to decode and ragged, not to %s",
                  workload_name(load));
+        return false;
+    }
+    if (load->panels && (load->page == 0 || load->token)) {
+        snprintf(error, size, "panels are pages, and not token-major");
         return false;
     }
     if (load->kind == WORKLOAD_COPY_PAGED && load->page == 0) {

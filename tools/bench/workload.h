@@ -40,6 +40,7 @@ struct workload {
     int64_t n, h, hk, d, b;
     int64_t w;                          /* window: reach to each side; prefill-chunk: back */
     int64_t keys, token;                /* caches: rows of the longest item; 1: token-major */
+    int64_t panels;                     /* caches: 1: pages of K lie channel after channel */
     int64_t kernel, stride;             /* pools over windows: tokens */
     int64_t page;                       /* rows of a page; decode, ragged, 0: no pages */
     int64_t block, buckets;             /* pool-bucket, select-norm, select-hash: tokens, rows */

@@ -53,6 +53,15 @@ const char *const cf_corners[] = {
     "op=attn batch=3 h=4 nq=1 d=16 dv=64 s0.nk=257 s0.lay=paged s0.page=100 s0.idx=hostile "
     "s0.len=rt s0.hk=half s0.nt=3 s0.t0.kind=window s0.t1.kind=global s0.t1.slot=rt s0.t2.step=3 "
     "seed=8",
+    /* pages of 16 keys that lie channel after channel: panels, which few rows read as they are */
+    "op=attn batch=2 h=4 nq=7 d=40 dv=64 s0.k=f32 s0.v=f32 s0.nk=400 s0.hk=half s0.lay=paged "
+    "s0.page=16 s0.ks=transposed s0.len=rt seed=16",
+    "op=attn batch=2 h=4 nq=2 d=40 dv=64 s0.k=f16 s0.v=f16 s0.nk=400 s0.hk=half s0.lay=paged "
+    "s0.page=16 s0.ks=transposed s0.len=rt seed=16",
+    "op=attn batch=2 h=4 nq=3 d=40 dv=64 s0.k=bf16 s0.v=bf16 s0.nk=400 s0.hk=half s0.lay=paged "
+    "s0.page=16 s0.ks=transposed s0.len=rt seed=16",
+    "op=attn batch=2 h=4 nq=1 d=40 dv=64 s0.k=i8 s0.v=i8 s0.nk=400 s0.hk=half s0.lay=paged "
+    "s0.page=16 s0.ks=transposed s0.len=rt seed=16",
     /* weights about 2^-100 with an infinite V, in blocks of which every key is seen */
     "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=5",
     "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=2",

@@ -34,7 +34,7 @@ static const char usage[] =
     "usage: heed-conform [options]\n"
     "Tests every device against the reference and against the definitions of the operations.\n"
     "  --device NAME   only this device (default: every usable, exact one)\n"
-    "  --op NAME       only attn, copy, ..., lsg\n"
+    "  --op NAME       only this operation, of those named below\n"
     "  --cases N       how many cases to draw (default 4000), half of them of attention\n"
     "  --seed S        another set of cases (default 1)\n"
     "  --case TEXT     only the case of this line\n"
@@ -47,6 +47,14 @@ static const char usage[] =
     "  --verbose       also pairs of features that cannot go together, and worst errors\n"
     "  --quiet         only the summary\n"
     "  --list          print the axes that cases of an operation (attn) are drawn from\n";
+
+static void usage_print(FILE *to)
+{
+    fprintf(to, "%soperations:", usage);
+    for (int i = 0; i < cf_n_ops; i++)
+        fprintf(to, " %s", cf_ops[i]->name);
+    fputc('\n', to);
+}
 
 static bool family_parse(const char *name, uint32_t *bits)
 {
@@ -129,7 +137,8 @@ static bool options_parse(int argc, char **argv, struct options *o)
         else
             good = false;
         if (!good) {
-            fprintf(stderr, "heed-conform: wrong or incomplete option %s\n%s", name, usage);
+            fprintf(stderr, "heed-conform: wrong or incomplete option %s %s\n", name, value);
+            usage_print(stderr);
             return false;
         }
         i++;
@@ -431,7 +440,7 @@ int main(int argc, char **argv)
         cf_op_use(cf_op_find(o.op));
     if (o.help || o.list) {
         if (o.help)
-            fputs(usage, stdout);
+            usage_print(stdout);
         else
             cf_axes_print(stdout);
         return EXIT_DONE;

@@ -54,22 +54,22 @@ static void fill_apart(struct fixed_problem *p, struct part *part)
 #define FLOATS "f32 f16 bf16"
 
 static const struct fixed_array arrays[] = {
-    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, FLOATS, 0, NULL, 0, NULL, fill_floats },
-    [Y] = { ARRAY(y), MUST | STATE | BATCH | HEAD, "f32", 0, NULL, 0, NULL, fill_rows },
+    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, FLOATS, 0, NULL, 0, NULL, fill_floats, NULL },
+    [Y] = { ARRAY(y), MUST | STATE | BATCH | HEAD, "f32", 0, NULL, 0, NULL, fill_rows, NULL },
     [FROM] = { ARRAY(from), IN | BATCH | HEAD | HEAD_ONE, "i32", 0, "none good hostile", 0, NULL,
-               fill_indices },
+               fill_indices, NULL },
     [TO] = { ARRAY(to), IN | BATCH | HEAD | HEAD_ONE, "i32", 0, "apart good hostile", C_DST, "to",
-             fill_apart },
+             fill_apart, NULL },
     [AT] = { ARRAY(at), IN | BATCH | LENGTHS, "i32 i64", 0, "rt short zero hostile", C_DST, "at",
-             fill_lengths },
+             fill_lengths, NULL },
     [HEAD_PLACE] = { ARRAY(head), IN | BATCH | LENGTHS, "i32 i64", 0, "good hostile", C_HOW, "ring",
-                     fill_indices },
+                     fill_indices, NULL },
     [TABLE] = { ARRAY(table), IN | BATCH, "i32", 0, "apart good hostile", C_HOW, "paged",
-                fill_apart },
+                fill_apart, NULL },
     [LEN] = { ARRAY(len), IN | BATCH | LENGTHS, "i32 i64", 0, "none rt short zero hostile", 0,
-              NULL, fill_lengths },
+              NULL, fill_lengths, NULL },
     [Y_SCALE] = { ARRAY(y_scale), STATE | BATCH | HEAD, "f32 f16", 0, NULL, C_Y_TYPE, "i8",
-                  fill_floats },
+                  fill_floats, NULL },
 };
 
 static void shape(struct fixed_problem *p)

@@ -56,21 +56,22 @@ static void fill_ranges(struct fixed_problem *p, struct part *part)
 #define FLOATS "f32 f16 bf16"
 
 static const struct fixed_array arrays[] = {
-    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, FLOATS, 0, NULL, 0, NULL, fill_floats },
-    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD, FLOATS, 0, NULL, 0, NULL, fill_nothing },
+    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, FLOATS, 0, NULL, 0, NULL, fill_floats, NULL },
+    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD, FLOATS, 0, NULL, 0, NULL, fill_nothing, NULL },
     [MASK] = { ARRAY(mask), IN | BATCH | HEAD | HEAD_ONE, "u8", 0, "none some all nothing", 0,
-               NULL, fill_mask },
+               NULL, fill_mask, NULL },
     [LEN] = { ARRAY(len), IN | BATCH | LENGTHS, "i32 i64", 0, "none rt short zero hostile", 0,
-              NULL, fill_lengths },
+              NULL, fill_lengths, NULL },
     [RANGES] = { ARRAY(ranges), MUST | IN | BATCH, "i32 i64", 0, "good hostile", C_TOK, "ranges",
-                 fill_ranges },
+                 fill_ranges, NULL },
     [WEIGHTS] = { ARRAY(weights), MUST | IN | BATCH | HEAD | HEAD_ONE, FLOATS, 0,
-                  "plain labels far", C_KIND, "linear weighted dynamic", fill_weights },
+                  "plain labels far", C_KIND, "linear weighted dynamic", fill_weights, NULL },
     [IDS] = { ARRAY(ids), MUST | IN | BATCH | HEAD | HEAD_ONE, "i32", 0, "good hostile", C_KIND,
-              "bucket", fill_indices },
-    [Y_MASK] = { ARRAY(y_mask), OUT | BATCH | HEAD, "u8", 0, "none yes", 0, NULL, fill_nothing },
+              "bucket", fill_indices, NULL },
+    [Y_MASK] = { ARRAY(y_mask), OUT | BATCH | HEAD, "u8", 0, "none yes", 0, NULL,
+                 fill_nothing, NULL },
     [Y_LEN] = { ARRAY(y_len), OUT | BATCH | LENGTHS, "i32 i64", 0, "none yes", 0, NULL,
-                fill_nothing },
+                fill_nothing, NULL },
 };
 
 /* The numbers as the descriptor has them. */

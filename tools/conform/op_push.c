@@ -20,20 +20,20 @@ static const struct cf_spec specs[] = {
 #define LENGTH "rt short zero hostile"
 
 static const struct fixed_array arrays[] = {
-    [ROWS] = { ARRAY(rows), MUST | STATE | BATCH | HEAD, "f32", 0, NULL, 0, NULL, fill_rows },
+    [ROWS] = { ARRAY(rows), MUST | STATE | BATCH | HEAD, "f32", 0, NULL, 0, NULL, fill_rows, NULL },
     [PLACE] = { ARRAY(head), MUST | STATE | BATCH | LENGTHS, "i64", 0, "good hostile", 0, NULL,
-                fill_indices },
+                fill_indices, NULL },
     [LEN] = { ARRAY(len), MUST | STATE | BATCH | LENGTHS, "i64", 0, LENGTH, 0, NULL,
-              fill_lengths },
-    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, "f32", 0, NULL, 0, NULL, fill_floats },
+              fill_lengths, NULL },
+    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, "f32", 0, NULL, 0, NULL, fill_floats, NULL },
     [X_LEN] = { ARRAY(x_len), IN | BATCH | LENGTHS, "i32 i64", 0, "none " LENGTH, 0, NULL,
-                fill_lengths },
+                fill_lengths, NULL },
     [FELL] = { ARRAY(out), OUT | BATCH | HEAD, "f32", 0, "none yes", C_TYPE, "f32 f16 bf16",
-               fill_nothing },
+               fill_nothing, NULL },
     [FELL_LEN] = { ARRAY(out_len), OUT | BATCH | LENGTHS, "i64", 0, "none yes", 0, NULL,
-                   fill_nothing },
+                   fill_nothing, NULL },
     [ROWS_SCALE] = { ARRAY(rows_scale), STATE | BATCH | HEAD, "f32 f16", 0, NULL, C_TYPE, "i8",
-                     fill_floats },
+                     fill_floats, NULL },
 };
 
 static void types(struct fixed_problem *p)

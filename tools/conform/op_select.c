@@ -25,16 +25,17 @@ static const struct cf_spec specs[] = {
 #define ROUND(i, must, need, with)                                                 \
     { "rounds[" #i "]", offsetof(heed_select_desc, rounds[i]),                     \
       offsetof(heed_select_args, rounds[i]), (must) | IN | HEAD | HEAD_ONE, "f32", \
-      0, NULL, need, with, fill_floats }
+      0, NULL, need, with, fill_floats, NULL }
 
 static const struct fixed_array arrays[] = {
-    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, FLOATS, 0, NULL, 0, NULL, fill_floats },
-    [Q] = { ARRAY(q), MUST | IN | BATCH | HEAD, FLOATS, 0, NULL, C_KIND, "topk", fill_floats },
-    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD, "i32", 0, NULL, 0, NULL, fill_nothing },
+    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, FLOATS, 0, NULL, 0, NULL, fill_floats, NULL },
+    [Q] = { ARRAY(q), MUST | IN | BATCH | HEAD, FLOATS, 0, NULL, C_KIND, "topk", fill_floats,
+            NULL },
+    [Y] = { ARRAY(y), MUST | OUT | BATCH | HEAD, "i32", 0, NULL, 0, NULL, fill_nothing, NULL },
     [MASK] = { ARRAY(mask), IN | BATCH | HEAD | HEAD_ONE, "u8", 0, "none some all nothing", 0,
-               NULL, fill_mask },
+               NULL, fill_mask, NULL },
     [LEN] = { ARRAY(len), IN | BATCH | LENGTHS, "i32 i64", 0, "none rt short zero hostile", 0,
-              NULL, fill_lengths },
+              NULL, fill_lengths, NULL },
     [ROUNDS] = ROUND(0, MUST, C_KIND, "hash"),
     [ROUNDS + 1] = ROUND(1, 0, C_R, "2 3 4"),
     [ROUNDS + 2] = ROUND(2, 0, C_R, "3 4"),

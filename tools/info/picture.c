@@ -325,6 +325,6 @@ void picture_list(FILE *to)
         char keys[160];
 
         pattern_keys(i, PATTERN_OF_PICTURE, keys, sizeof keys);
-        fprintf(to, "%-20s  %-34s  %s\n", pattern_name(i), pattern_title(i), keys);
+        fprintf(to, "%-21s  %-35s  %s\n", pattern_name(i), pattern_title(i), keys);
     }
 }

@@ -8,7 +8,7 @@ import os
 import pathlib
 
 from ._abi import CONSTANTS, FUNCTIONS, STRUCTS
-from ._structs import SCALARS, STRUCT
+from ._structs import PARAMETERS, SCALARS, STRUCT
 
 LONGEST_NAME = "libheed.so.{}".format(CONSTANTS["HEED_VERSION_MAJOR"])
 
@@ -69,6 +69,10 @@ def _load():
     except OSError as error:
         raise ImportError(f"heed's library could not be loaded: {error}. Install it, or name it "
                           "in the environment variable HEED_LIBRARY.") from None
+    lacking = [name for name in FUNCTIONS if not hasattr(library, name)]
+    if lacking:
+        raise ImportError(f"{path} is no library of heed that this binding can use: it lacks "
+                          f"{len(lacking)} functions, the first being {lacking[0]}")
     library.heed_version.restype = ctypes.c_uint32
     wanted = CONSTANTS["HEED_VERSION_MAJOR"] << 16 | CONSTANTS["HEED_VERSION_MINOR"] << 8
     if library.heed_version() < wanted or library.heed_version() >> 16 != wanted >> 16:
@@ -81,7 +85,7 @@ library = _load()
 for _name, (_result, _parameters) in FUNCTIONS.items():
     _function = getattr(library, _name)
     _function.restype = STRUCT.get(_result) or SCALARS[_result]
-    _function.argtypes = [STRUCT.get(kind) or SCALARS[kind] for kind in _parameters]
+    _function.argtypes = [PARAMETERS[kind] for kind in _parameters]
 
 
 def status_name(status):

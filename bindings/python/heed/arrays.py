@@ -105,6 +105,8 @@ def dtype_name(given):
 
 def _from_numpy(array):
     size = array.dtype.itemsize
+    if isinstance(array, numpy.ma.MaskedArray):
+        raise TypeError("heed does not look at the mask of a masked array: give it as `mask`")
     if not array.dtype.isnative:
         raise TypeError("heed takes native byte order only")
     if any(s % size for s, n in zip(array.strides, array.shape) if n > 1):
@@ -116,12 +118,32 @@ def _from_numpy(array):
 def _from_torch(tensor):
     if tensor.device.type != "cpu":
         raise TypeError(f"a tensor is on {tensor.device}: heed's binding takes memory of the host")
+    if tensor.is_neg():
+        raise TypeError("a tensor's memory holds the negative of its values: see resolve_neg()")
     return Array(dtype_name(tensor.dtype), tensor.shape, tensor.stride(), tensor.data_ptr(),
                  tensor, True, tensor)
 
 
 def _is_torch(value):
     return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "data_ptr")
+
+
+def _from_numbers(value, kind):
+    """A new array of `kind`, which holds whole numbers as they are or refuses them."""
+    made = numpy.asarray(value)
+    if made.dtype.kind not in "iubf":
+        raise TypeError(f"an array or numbers are wanted, not {type(value).__name__}")
+    if kind and kind.startswith("float"):
+        made = made.astype(kind, copy=False)
+    elif kind:
+        if made.size and made.dtype.kind == "f":
+            raise TypeError("whole numbers are wanted")
+        given, made = made, made.astype(kind, copy=False)
+        if not numpy.array_equal(given, made):
+            raise ValueError(f"a number does not fit {kind}")
+    array = _from_numpy(made)
+    array.fresh = True
+    return array
 
 
 def as_array(value: Any, kind: str | None = None) -> Array:
@@ -134,9 +156,19 @@ def as_array(value: Any, kind: str | None = None) -> Array:
         return _from_torch(value)
     if hasattr(value, "__dlpack__"):
         return Array(*_dlpack.take(value))
-    made = _from_numpy(numpy.asarray(value, kind))
-    made.fresh = True
-    return made
+    return _from_numbers(value, kind)
+
+
+def argument(value, kind, name):
+    """as_array() of an argument, whose name stands in what is raised."""
+    try:
+        array = as_array(value, kind)
+    except (TypeError, ValueError) as error:
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(
+            f"{name}: {error}") from None
+    if not array.shape:     # heed would take it for an absent one
+        raise ValueError(f"{name}: a number is given, and an array with axes is wanted")
+    return array
 
 
 def dense_strides(shape):

@@ -13,7 +13,7 @@ import numpy
 from ._abi import CONSTANTS
 from ._native import STRUCT, call, new
 from ._types import ArrayLike, AuxArray, DeviceLike, DType
-from .arrays import Constant, as_array, dtype_name
+from .arrays import Constant, argument, as_array, dtype_name
 from .descriptors import enum_value
 from .operations import made_like, operation
 from .runtime import Plan, device_of, place
@@ -131,6 +131,17 @@ class Source:
     rows: int = 0
 
 
+def all_of(kind, given, name):
+    """A list of Terms, Biases or Sources, and of nothing else."""
+    if isinstance(given, kind) or isinstance(given, str):
+        raise TypeError(f"{name} wants a list")
+    found = list(given or ())
+    for i, one in enumerate(found):
+        if not isinstance(one, kind):
+            raise TypeError(f"{name}[{i}] is no {kind.__name__}, but {type(one).__name__}")
+    return found
+
+
 class Slots:
     """Arrays by number; one array that is given twice is one slot."""
 
@@ -143,7 +154,7 @@ class Slots:
         if id(value) in self.numbers:
             self.paths.setdefault(path, []).extend(self.paths_of(self.numbers[id(value)]))
             return self.numbers[id(value)]
-        array = as_array(value.array if isinstance(value, Constant) else value, kind)
+        array = argument(value.array if isinstance(value, Constant) else value, kind, path)
         number = len(self.structs) + 1
         self.structs.append(STRUCT["heed_slot"](
             array.tensor(), (array.address or None) if isinstance(value, Constant) else None))
@@ -171,11 +182,12 @@ class Attention:
 
     def array(self, value, name, path):
         """The heed_tensor of an array that runs bring, under a name of its own."""
-        self.arrays[path] = as_array(value)
+        self.arrays[path] = argument(value, "float32", name)
         self.paths.setdefault(name, []).append(path)
         return self.arrays[path].tensor()
 
     def add_sources(self, sources):
+        sources = all_of(Source, sources, "sources")
         made = (STRUCT["heed_source"] * max(len(sources), 1))()
         for i, source in enumerate(sources):
             self.fill_source(made[i], source, i)
@@ -203,6 +215,7 @@ class Attention:
         self.fill_biases(made, source.biases, name)
 
     def fill_terms(self, made, terms, name):
+        terms = all_of(Term, terms, name + "terms")
         array = (STRUCT["heed_term"] * max(len(terms), 1))()
         for i, term in enumerate(terms):
             for field in ("kind", "left", "right", "step", "block", "phase", "flags"):
@@ -213,6 +226,7 @@ class Attention:
         self.keeps.append(array)
 
     def fill_biases(self, made, biases, name):
+        biases = all_of(Bias, biases, name + "biases")
         array = (STRUCT["heed_bias"] * max(len(biases), 1))()
         for i, bias in enumerate(biases):
             array[i].kind, array[i].zero = bias.kind, bias.zero
@@ -297,7 +311,7 @@ def set_common(filled, scale, softcap, sinks, numerics, flags):
     if softcap:
         struct.softcap = softcap
     if sinks is not None:
-        struct.sinks = filled.array(as_array(sinks, "float32"), "sinks", "sinks")
+        struct.sinks = filled.array(sinks, "sinks", "sinks")
     if numerics:
         struct.numerics = enum_value(["HEED_NUMERICS_"], numerics) \
             if isinstance(numerics, str) else numerics
@@ -329,7 +343,12 @@ def attention(q: ArrayLike, k: ArrayLike | None = None, v: ArrayLike | None = No
     attention.plan(...) takes the same and returns the Plan. A failed call raises heed.Error.
     """
     if sources is None:
-        sources = [] if k is None else [Source(k, v, terms, biases, causal, len=len, mask=mask)]
+        if k is None or v is None:
+            raise TypeError("k and v are wanted, or sources")
+        sources = [Source(k, v, terms, biases, causal, len=len, mask=mask)]
+    elif terms or biases or causal or any(one is not None for one in (k, v, len, mask)):
+        raise TypeError("beside sources, what is of one source is given to its Source")
+    sources = all_of(Source, sources, "sources")
     filled = Attention()
     struct, slots = filled.struct, filled.slots
     struct.q = filled.array(q, "q", "q")

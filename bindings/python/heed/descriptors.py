@@ -10,7 +10,7 @@ from typing import Any
 
 from ._abi import CONSTANTS, STRUCTS
 from ._native import STRUCT, new
-from .arrays import Constant, as_array
+from .arrays import Constant, argument
 
 OWN_FIELDS = ("size", "reserved", "reserved0", "reserved1")
 # What a list of Python becomes, by the field it is given for.
@@ -47,7 +47,7 @@ def parts(kind, value):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, dict):
         return value
-    raise TypeError(f"{kind} wants its parts, or a dict of them: {value!r}")
+    raise TypeError(f"{kind} wants its parts, or a dict of them, not {type(value).__name__}")
 
 
 NESTED = ("heed_keys", "heed_relative")
@@ -115,6 +115,8 @@ class Filled:
     def one(self, name, struct, field, typed, value, path):
         kind, count = typed
         if kind == "heed_tensor" and count:
+            if len(value) > count:
+                raise ValueError(f"{path} has {len(value)} arrays, at most {count} are wanted")
             for i, one in enumerate(value):
                 getattr(struct, field)[i] = self.tensor(one, f"{path}[{i}]", field)
         elif kind == "heed_tensor":
@@ -129,13 +131,13 @@ class Filled:
             setattr(struct, field, value)
 
     def tensor(self, value, path, field):
-        self.arrays[path] = as_array(value, LIST_KINDS[field])
+        self.arrays[path] = argument(value, LIST_KINDS[field], path)
         return self.arrays[path].tensor()
 
     def slot(self, value, path, field):
         if not isinstance(value, Constant):
             return STRUCT["heed_slot"](self.tensor(value, path, field), None)
-        array = as_array(value.array, LIST_KINDS[field])
+        array = argument(value.array, LIST_KINDS[field], path)
         self.keeps.append(array)
         # Without elements it has no address, and would be taken for a run-time slot.
         return STRUCT["heed_slot"](array.tensor(), array.address or ctypes.addressof(self.struct))

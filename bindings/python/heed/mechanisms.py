@@ -148,6 +148,9 @@ def make(name, function, struct, planned, more):
     def plan(*arguments, **keywords):
         bound = signature.bind(*arguments, **keywords)
         given = {key: value for key, value in bound.arguments.items() if value is not None}
+        for key in parameters(struct, STRUCTS[struct], more)[0]:
+            if key not in given:
+                raise TypeError(f"{name} wants {key}")
         device, threads = given.pop("device", None), given.pop("threads", 0)
         return planned(function, struct, given, device, threads)
 

@@ -121,8 +121,8 @@ def pooled_rows(n, kind, tail, kernel, stride, left, block, buckets):
         "ceil": 0 if n == 0 else 1 if n <= kernel else -(-(n - kernel) // stride) + 1,
         "centre": 0 if n <= centre else (n - 1 - centre) // stride + 1,
     }
-    return next(rows for name, rows in counts.items()
-                if enum_value(["HEED_TAIL_"], name) == tail)
+    return next((rows for name, rows in counts.items()
+                 if enum_value(["HEED_TAIL_"], name) == tail), 0)
 
 
 @operation
@@ -156,6 +156,10 @@ def select(x: ArrayLike, q: ArrayLike | None = None, y: ArrayLike | None = None,
     kind = enum_value(["HEED_SELECT_"], kind) if isinstance(kind, str) else kind
     if y is None:
         *batch, n, _ = shape_of(x)
+        if kind == enum_value(["HEED_SELECT_"], "topk") and q is None:
+            raise TypeError("q is wanted by TOPK")
+        if count < 0:
+            raise ValueError(f"count is {count}")
         if kind == enum_value(["HEED_SELECT_"], "topk"):
             shape = [*shape_of(q)[:-1], count]
         elif kind == enum_value(["HEED_SELECT_"], "hash"):

@@ -20,10 +20,30 @@ from .arrays import as_array
 HOST_KINDS = (CONSTANTS["HEED_DEVICE_REFERENCE"], CONSTANTS["HEED_DEVICE_CPU"])
 
 
-def _end_runtime(handle, queues):
-    for queue in queues:
-        library.heed_queue_destroy(queue)
+def _end_runtime(handle):
     library.heed_runtime_destroy(handle)
+
+
+def _end_queue(handle, _runtime):
+    library.heed_queue_destroy(handle)
+
+
+class Queue:
+    """A queue of a device, which lives as long as the thread that made it."""
+
+    def __init__(self, device):
+        queue = ctypes.c_void_p()
+        call("heed_queue_create", device.handle, 0, ctypes.byref(queue))
+        self.handle = queue.value
+        weakref.finalize(self, _end_queue, self.handle, device.runtime)
+
+
+def text(name, value):
+    """A string of C, which has no NUL inside."""
+    made = os.fsencode(value)
+    if b"\0" in made:
+        raise ValueError(f"{name} has a NUL inside")
+    return made
 
 
 class Runtime:
@@ -34,19 +54,20 @@ class Runtime:
         desc, handle = new("heed_runtime_desc"), ctypes.c_void_p()
         executor = new("heed_executor", width=threads)
         desc.executor = ctypes.addressof(executor) if threads else None
-        folder = ctypes.create_string_buffer(os.fsencode(cache_dir)) if cache_dir else None
+        folder = ctypes.create_string_buffer(text("cache_dir", cache_dir)) \
+            if cache_dir else None
         desc.cache_dir = ctypes.addressof(folder) if folder else None
         call("heed_runtime_create", ctypes.byref(desc), ctypes.byref(handle))
         self.handle = handle.value
-        self._queues: list[int] = []
         self._devices: dict[int, Device] = {}
         self._lock = threading.Lock()
-        weakref.finalize(self, _end_runtime, self.handle, self._queues)
+        weakref.finalize(self, _end_runtime, self.handle)
 
     def device(self, name: str | None = None) -> Device:
         """The device of this exact name; None: the first host device that can be used."""
         found = ctypes.c_void_p()
-        call("heed_device_find", self.handle, name and name.encode(), ctypes.byref(found))
+        call("heed_device_find", self.handle, None if name is None else text("device", name),
+             ctypes.byref(found))
         with self._lock:
             return self._devices.setdefault(found.value or 0, Device(self, found.value))
 
@@ -54,12 +75,6 @@ class Runtime:
         """The names of all devices, unusable ones included."""
         return [library.heed_device_name(library.heed_device_get(self.handle, i)).decode()
                 for i in range(library.heed_device_count(self.handle))]
-
-    def make_queue(self, device):
-        queue = ctypes.c_void_p()
-        call("heed_queue_create", device, 0, ctypes.byref(queue))
-        self._queues.append(queue.value)
-        return queue.value
 
 
 class Device:
@@ -81,8 +96,8 @@ class Device:
     @property
     def queue(self):
         if not hasattr(self._local, "queue"):
-            self._local.queue = self.runtime.make_queue(self.handle)
-        return self._local.queue
+            self._local.queue = Queue(self)
+        return self._local.queue.handle
 
     def __repr__(self):
         return f"heed.Device({self.name!r})"
@@ -239,6 +254,19 @@ def _end_buffers(device, buffers):
         library.heed_buf_destroy(device.handle, buf)
 
 
+def joined(spans):
+    """Sorted spans of addresses, those that overlap together: low, high, and their members. Arrays
+    that share bytes, or lie between one another's, do so on the device too."""
+    groups: list[list] = []
+    for span in spans:
+        if groups and span[0] < groups[-1][1]:
+            groups[-1][1] = max(groups[-1][1], span[1])
+            groups[-1][2].append(span)
+        else:
+            groups.append([span[0], span[1], [span]])
+    return groups
+
+
 class DeviceMemory:
     """Buffers of a device that is not the host's, for the arrays of a run: written before it and
     read after it, by the extents that the plan names."""
@@ -246,12 +274,17 @@ class DeviceMemory:
     def __init__(self, plan, arrays, run):
         self.device, self.parts, self.buffers = plan.device, [], []
         weakref.finalize(self, _end_buffers, plan.device, self.buffers)
-        for path, (first, end, written) in plan.extents().items():
-            if path not in arrays or first == end:
-                continue
-            buf = self.make(end - first)
-            place(getattr(run.args, "places", run.args), path, buf.handle, buf.offset - first)
-            self.parts.append((buf, arrays[path].address + first, end - first, written))
+        spans = sorted(
+            (arrays[path].address + first, arrays[path].address + end, path, written)
+            for path, (first, end, written) in plan.extents().items()
+            if path in arrays and first != end)
+        for low, high, members in joined(spans):
+            buf = self.make(high - low)
+            for start, end, path, written in members:
+                at = buf.offset + arrays[path].address - low
+                place(getattr(run.args, "places", run.args), path, buf.handle, at % 2**64)
+                there = STRUCT["heed_buf"](buf.handle, buf.offset + start - low)
+                self.parts.append((there, start, end - start, written))
         buf = self.make(run.workspace_size)
         run._give_workspace(buf.handle, buf.offset)
 

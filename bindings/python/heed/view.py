@@ -9,8 +9,22 @@ from typing import Any, Sequence
 
 import numpy
 
-from ._native import call
+from ._abi import CONSTANTS
+from ._native import STRUCT, call
 from .runtime import Plan
+
+
+def keys_of(plan, desc, source):
+    """How many keys heed_attn_visible() counts in a source."""
+    given = ctypes.cast(desc.sources, ctypes.POINTER(STRUCT["heed_source"]))[source]
+    k = plan.arrays[f"kv[{source}].k"].shape
+    if len(k) < 2:
+        return 0
+    if given.layout != CONSTANTS["HEED_LAYOUT_PAGED"]:
+        return k[-2]
+    slots = ctypes.cast(desc.slots, ctypes.POINTER(STRUCT["heed_slot"]))
+    table = slots[given.slot - 1].t
+    return table.shape[table.ndim - 1] * k[-2]
 
 
 def pairs(plan: Plan, *, batch: int = 0, head: int = 0,
@@ -24,8 +38,7 @@ def pairs(plan: Plan, *, batch: int = 0, head: int = 0,
     rows = range(desc.q.shape[desc.q.ndim - 2]) if rows is None else rows
     found = []
     for source in range(desc.n_sources):
-        k = plan.arrays[f"kv[{source}].k"]
-        n = k.shape[-2] if len(k.shape) >= 2 else 0
+        n = keys_of(plan, desc, source)
         seen = numpy.zeros((len(rows), n), "uint8")
         for place, row in enumerate(rows):
             call("heed_attn_visible", ctypes.byref(desc), ctypes.byref(args), batch, head, row,
