@@ -407,8 +407,7 @@ struct verdict {
     double worst;            /* largest error / bound */
     int64_t judged, skipped; /* elements, by bound */
     int64_t exact;           /* elements known to the last bit */
-    unsigned char *wrong;    /* NULL, or a byte of each element of o, [b][h][row][channel]: it is
-                              * beyond its bound. Then the judge goes on after the first. */
+    unsigned char *wrong; /* NULL, or 1 for what is beyond its bound: o [b][h][row][channel] */
 };
 
 void cf_fail(struct verdict *, const char *format, ...);
@@ -435,8 +434,8 @@ struct bench { /* devices at work */
     struct target one, two; /* the device under test with one thread and with several */
 };
 
-/* Runs; fails the verdict when that does not work, or memory it must not touch changed. false
- * without a failure: a partial device refuses it. */
+/* Runs; fails the verdict when that does not work, or memory it must not touch changed. It may be
+ * false without a failure: a partial device refuses. */
 bool cf_run_ok(struct call *, struct verdict *, const char *what);
 /* Rows of item `b` of `want` against item `g` of `got`, bit for bit; rows with a byte in `skip`
  * [h][row] are left out. */
@@ -459,8 +458,7 @@ int64_t cf_rows_of(const struct problem *, const struct item_view *);
 
 struct tally {
     int64_t number, passed, failed, skipped;
-    bool verbose;
-    bool quiet; /* counts only */
+    bool verbose, quiet; /* quiet: counts only */
 };
 void cf_tap(struct tally *, bool ok, const char *skip, const char *device, const char *families,
             const char *line, const char *why);
