@@ -159,7 +159,7 @@ struct hk_next {
 };
 
 HK_FN struct hk_next hk_next_get(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                                   hk_i64 block)
+                                 hk_i64 block)
 {
     const struct hk_matrix *k = &st->k_rows, *v = &st->v_rows;
     const hk_i64 d = st->call->plan->d, next = block + 1, first = next * HK_BLOCK;
@@ -187,16 +187,16 @@ HK_FN struct hk_next hk_next_get(const struct hk_strip *st, HK_GLOBAL const stru
     return out;
 }
 
-/* Part `at` of `parts` of it: fetched while this block computes. */
+/* Fetches part `at` of `parts` of the next block, while this one computes. */
 HK_INLINE void hk_next_fetch(const struct hk_next *next, hk_i64 at, hk_i64 parts)
 {
-    const hk_i64 line = 64, end = HK_BLOCK * (at + 1) / parts;
+    const hk_i64 end = HK_BLOCK * (at + 1) / parts;
     hk_i64 i, t;
 
     for (i = HK_BLOCK * at / parts; next->k && i < end; i++) {
-        for (t = 0; t < next->k_bytes; t += line)
+        for (t = 0; t < next->k_bytes; t += HK_LINE)
             HK_PREFETCH(next->k + i * next->k_row + t);
-        for (t = 0; t < next->v_bytes; t += line)
+        for (t = 0; t < next->v_bytes; t += HK_LINE)
             HK_PREFETCH(next->v + i * next->v_row + t);
     }
 }
@@ -405,9 +405,8 @@ HK_FN void hk_block_few_panels(const struct hk_strip *st, HK_GLOBAL const struct
     struct hk_block_rows k, v, next;
 
     hk_panels_list(&st->k_rows, block * HK_BLOCK, st->call->plan->d, &k);
-    hk_rows_list(&st->v_rows, block * HK_BLOCK, (HK_GLOBAL const char *)st->zeros, &v);
-    if (v.dtype == HK_I8)
-        hk_scales_list(&st->v_rows, block * HK_BLOCK, v.scale);
+    hk_block_rows_get(st, &st->v_rows, sub, view, block, ~(hk_u64)0,
+                      (HK_GLOBAL const char *)st->zeros, &v);
     hk_panel_scores(st, &k, &v);
     hk_block_softmax(st, sub, view, block, 0);
     if (hk_tiles_agree(st))

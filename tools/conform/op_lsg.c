@@ -207,9 +207,10 @@ static bool sequence(struct lsg *l)
         return pool_both(l, mean);
     case KIND_LSH:
         return hash(l);
-    default:
+    case KIND_BOS:
         return weigh(l);
     }
+    return false;               /* there is no other kind */
 }
 
 /* ---- rows ----------------------------------------------------------------------------- */
