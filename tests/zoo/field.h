@@ -14,9 +14,11 @@
 enum {
     F_NONE,
 #define GOOD(name, way)
+#define ODD(name) F_##name,
 #define FIELD(name, way, ...) F_##name,
 #include "field.def"
 #undef GOOD
+#undef ODD
 #undef FIELD
     F_COUNT
 };
