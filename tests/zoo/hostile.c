@@ -37,6 +37,12 @@ heed_status escapes(struct state *s, const heed_attn_args *args)
     return HEED_OK;
 }
 
+heed_status exits(struct state *s, const heed_attn_args *args)
+{
+    (void)s, (void)args;
+    exit(0);
+}
+
 heed_status exits_quietly(struct state *s, const heed_attn_args *args)
 {
     (void)s, (void)args;
@@ -168,7 +174,7 @@ heed_status changes_mask(struct state *s, const heed_attn_args *args)
 
 /* ---- the judge ------------------------------------------------------------------------ */
 
-/* Computes nothing, says in every page that it shares with somebody that all went well, and ends. */
+/* Computes nothing, says in all memory that it shares that all went well, and ends. */
 heed_status forges(struct state *s, const heed_attn_args *args)
 {
     enum { AT_THE_END = 6 }; /* a stage of the kit's */

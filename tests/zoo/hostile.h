@@ -14,7 +14,7 @@ struct state;
 typedef heed_status hostile(struct state *, const heed_attn_args *);
 
 hostile escapes, prints_tap, prints_endlessly, fills_disk, closes_files;
-hostile exits_quietly, jumps, stops_itself, handles_faults, masks_signals, stops_alarm;
+hostile exits, exits_quietly, jumps, stops_itself, handles_faults, masks_signals, stops_alarm;
 hostile lowers_limits, changes_folder, changes_mask, kills_judge, kills_all, forges;
 hostile writes_from_thread;
 

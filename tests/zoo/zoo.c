@@ -262,12 +262,6 @@ static heed_status aborts(struct state *s, const heed_attn_args *args)
     abort();
 }
 
-static heed_status exits(struct state *s, const heed_attn_args *args)
-{
-    (void)s, (void)args;
-    exit(0);
-}
-
 static heed_status loops(struct state *s, const heed_attn_args *args)
 {
     for (volatile float *scale = &s->scale; *scale < INFINITY; *scale = 1)
