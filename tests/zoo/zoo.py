@@ -42,7 +42,8 @@ def conform_run(conform, plugin, name, *arguments):
 def taken(conform, plugin, name):
     """What the kernel takes, for --only: its faulty kin need not be asked as much."""
     done = conform_run(conform, plugin, name, "--quiet", "--cases", "1", "--only", SMALL)
-    return TAKES.search(done.stdout).group(1)
+    found = TAKES.search(done.stdout)
+    return found.group(1) if found else SMALL
 
 
 def judge(conform, plugin, kind, name, when, verdicts, takes):
@@ -73,9 +74,10 @@ def rows_of(plugin, table, names):
 
 def faulty(conform, rows):
     """All of the tables; how many get another verdict than theirs."""
-    missed = 0
-    takes = {plugin: taken(conform, plugin, name) for plugin, _, name, *_ in
-             reversed([row for row in rows if row[4] == ["none"]] or rows)}
+    missed, takes = 0, {}
+    for plugin, kind, name, _, verdicts in rows:
+        if plugin not in takes or (takes[plugin] == SMALL and verdicts == ["none"]):
+            takes[plugin] = taken(conform, plugin, name) if kind != "ODD" else SMALL
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrongs = pool.map(lambda row: judge(conform, *row, takes[row[0]]), rows)
         for (_, _, name, _, verdicts), wrong in zip(rows, wrongs):
