@@ -262,7 +262,7 @@ static void cover_pairs(struct cover *cover, int64_t cases)
     }
     cf_cover_open(cover);
     if (cover->taker && cf_op->vital)
-        cover_vital(cover, cases);
+        cover_vital(cover, cover->room);
     /* The rarely used fields first: any case has the global ones. */
     for (int i = 0; i < cf_n_levels && cover->n < cases; i++) {
         const int a = (cf_fields[cf_op->first()].first + i) % cf_n_levels;

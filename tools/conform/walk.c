@@ -89,7 +89,9 @@ bool walk_cover(struct session *session, const struct taker *taker, int64_t case
         return false;
     if (taker && cover->n_homes > 0)
         taken_print(taker);
-    if (cf_cover_count(cover) < cases)
+    if (taker && cover->n_homes == 0)
+        printf("# op=%s: no case was found that %s takes\n", cf_op->name, taker->name);
+    else if (cf_cover_count(cover) < cases)
         printf("# op=%s: %lld of %lld cases: then %d draws in a row were refused\n", cf_op->name,
                (long long)cf_cover_count(cover), (long long)cases, TRIES_RANDOM);
     drawn_run(session, cover, run_case);
@@ -111,10 +113,10 @@ static const char *vacuous(const struct session *session, const char *taker)
         return "nothing was judged";
     if (session->o.text)
         return NULL;
-    if (session->unjudged > 0)
-        return "types or widths that are taken were not judged";
     if (seen[0] + seen[1] > 0 && seen[2] == 0)
         return "in no case of attention a row saw two keys";
+    if (session->unjudged > 0)
+        return "types or widths that are taken were not judged";
     return NULL;
 }
 
