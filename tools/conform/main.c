@@ -8,7 +8,9 @@
 #include "errors.h"
 #include "mechanisms.h"
 #include "plugin.h"
+#include "usage.h"
 
+#include "common/command.h"
 #include "common/text.h"
 
 #include <stdlib.h>
@@ -29,35 +31,6 @@ static const struct family families[] = {
 /* The families that draw no cases. */
 static const uint32_t families_apart =
     FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED | FAMILY_MECHANISMS;
-
-static const char usage[] =
-    "usage: heed-conform [options]\n"
-    "Tests every device against the reference and against the definitions of the operations.\n"
-    "  --device NAME   only this device (default: every usable, exact one)\n"
-    "  --op NAME       only this operation, of those named below\n"
-    "  --cases N       how many cases to draw (default 4000), half of them of attention\n"
-    "  --seed S        another set of cases (default 1)\n"
-    "  --case TEXT     only the case of this line\n"
-    "  --family NAME   only exact, bits, bound, meta, error, check, named or mechanisms\n"
-    "  --partial       the device (--device) may refuse legal cases with HEED_E_UNSUPPORTED\n"
-    "                  and the first field that it does not take; cases are drawn from what it\n"
-    "                  takes, as its refusals show, until N are accepted\n"
-    "  --only TEXT     only drawn cases at these levels, as --list names them: 'q=f32,f16 ns=1'\n"
-    "  --threads N     threads of the second run of a case (default 2)\n"
-    "  --plugin FILE   a kernel of somebody else (heed/plugin.h), on attention\n"
-    "  --timeout S     seconds that a case may take a plug-in (default 10)\n"
-    "  --memory MIB    memory that a plug-in may have (default 1024; 0: any)\n"
-    "  --verbose       also pairs of features that cannot go together, and worst errors\n"
-    "  --quiet         only the summary\n"
-    "  --list          print the axes that cases of an operation (attn) are drawn from\n";
-
-static void usage_print(FILE *to)
-{
-    fprintf(to, "%soperations:", usage);
-    for (int i = 0; i < cf_n_ops; i++)
-        fprintf(to, " %s", cf_ops[i]->name);
-    fputc('\n', to);
-}
 
 static bool family_parse(const char *name, uint32_t *bits)
 {
@@ -85,6 +58,7 @@ static bool flag_parse(const char *name, struct options *o)
         bool *on;
     } flags[] = {
         { "--verbose", &o->verbose }, { "--list", &o->list }, { "--help", &o->help },
+        { "-h", &o->help },           { "--version", &o->version },
         { "--partial", &o->partial }, { "--quiet", &o->quiet },
     };
 
@@ -104,7 +78,7 @@ static bool only_good(struct options *o)
 
     cf_op_use(cf_op_find(o->op));
     if (!cf_subset_parse(o->only, why, sizeof why)) {
-        fprintf(stderr, "heed-conform: --only: %s\n", why);
+        fprintf(stderr, "heed-conform: --only: wanted AXIS=VALUE,... of --list: %s\n", why);
         return false;
     }
     if (o->families == FAMILY_ALL)
@@ -121,15 +95,18 @@ static bool options_parse(int argc, char **argv, struct options *o)
                            .timeout = 10,
                            .memory = 1024 };
     for (int i = 1; i < argc; i++) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
-        bool good = i + 1 < argc;
+        char room[COMMAND_NAME];
+        const char *const inside = command_split(argv[i], room);
+        const char *const name = inside ? room : argv[i];
+        const char *const value = inside ? inside : i + 1 < argc ? argv[i + 1] : NULL;
+        bool good = value != NULL;
 
-        if (flag_parse(name, o))
+        if (!inside && flag_parse(name, o))
             continue;
         if (!strcmp(name, "--device"))
             o->device = value;
         else if (!strcmp(name, "--case"))
-            o->text = case_begin(value);
+            o->text = value ? case_begin(value) : NULL;
         else if (!strcmp(name, "--op"))
             good = good && cf_op_find(o->op = value) != NULL;
         else if (!strcmp(name, "--only"))
@@ -149,20 +126,21 @@ static bool options_parse(int argc, char **argv, struct options *o)
         else if (!strcmp(name, "--family"))
             good = good && family_parse(value, &o->families);
         else
-            good = false;
+            return command_unknown("heed-conform", name), false;
         if (!good) {
-            fprintf(stderr, "heed-conform: wrong or incomplete option %s %s\n", name, value);
-            usage_print(stderr);
+            command_wrong("heed-conform", name, usage_wanted(name), value);
             return false;
         }
-        i++;
+        i += !inside;
     }
+    if (o->help || o->version)
+        return true;
     if (o->only && !o->op)
         o->op = cf_op_attn.name;
     if (o->only && !only_good(o))
         return false;
     if (o->partial && !o->device)
-        fprintf(stderr, "heed-conform: --partial goes with --device NAME\n");
+        fprintf(stderr, "heed-conform: --partial goes with --device: wanted one, got nothing\n");
     return !o->partial || o->device;
 }
 
@@ -219,7 +197,8 @@ static bool devices_open(struct session *session)
     if (session->o.device) {
         if (bench_open(session, session->o.device, &report))
             return true;
-        text_failure("heed-conform", session->o.device, report.status, &report);
+        session->code = command_device("heed-conform", "--device", session->reference.runtime,
+                                       session->o.device, report.status, &report);
         return false;
     }
     for (uint32_t i = 0; i < heed_device_count(session->reference.runtime); i++) {
@@ -410,9 +389,10 @@ static int run(struct session *session)
         fprintf(stderr, "heed-conform: wrong case: %s\n", why);
         return EXIT_USAGE;
     }
+    session->code = EXIT_FAILED;
     if (!devices_open(session)) {
         devices_close(session);
-        return EXIT_FAILED;
+        return session->code;
     }
     if (mechanism)
         mechanism_case(session, mechanism);
@@ -452,9 +432,11 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     if (o.op)
         cf_op_use(cf_op_find(o.op));
-    if (o.help || o.list) {
+    if (o.help || o.version || o.list) {
         if (o.help)
             usage_print(stdout);
+        else if (o.version)
+            command_version(stdout, "heed-conform");
         else
             cf_axes_print(stdout);
         return EXIT_DONE;

@@ -9,6 +9,7 @@
 
 #include "plugin.h"
 
+#include "common/command.h"
 #include "common/text.h"
 
 #include <stdlib.h>
@@ -189,7 +190,7 @@ int plugin_run(struct session *session)
     if (path)
         exit_code = run(session, path);
     else
-        fprintf(stderr, "heed-conform: there is no file %s\n", session->o.plugin);
+        command_wrong("heed-conform", "--plugin", "a file that there is", session->o.plugin);
     free(path);
     return exit_code;
 }

@@ -17,7 +17,7 @@ struct options {
     int64_t cases, seed, threads;
     int64_t timeout, memory; /* of a plug-in: seconds, MiB */
     uint32_t families;
-    bool verbose, quiet, list, help, partial;
+    bool verbose, quiet, list, help, version, partial;
 };
 
 struct session {
@@ -25,6 +25,7 @@ struct session {
     struct target reference;
     struct bench bench[MAX_DEVICES];
     int n;
+    int code; /* what the program ends with when no device could be opened */
     double worst;
     int64_t judged, skipped, exact;
     struct tally tally;
