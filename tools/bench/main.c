@@ -8,6 +8,7 @@
 #include "bench/output.h"
 
 #include "common/cache.h"
+#include "common/command.h"
 #include "common/text.h"
 
 #include <errno.h>
@@ -24,9 +25,9 @@ struct bench {
     bool cpu_time;
 };
 
-/* name "": the default device. Returns an exit code. */
-static int find(const struct library *lib, const heed_runtime *runtime, const char *name,
-                heed_device **out)
+/* name "": the default device; `option` named it. Returns an exit code. */
+static int find(const struct library *lib, const heed_runtime *runtime, const char *option,
+                const char *name, heed_device **out)
 {
     heed_report report = { .size = sizeof report };
     const heed_status status = lib->device_find(runtime, name[0] != '\0' ? name : NULL, out,
@@ -34,6 +35,8 @@ static int find(const struct library *lib, const heed_runtime *runtime, const ch
 
     if (status >= 0)
         return EXIT_DONE;
+    if (lib == &library_own)
+        return command_device("heed-bench", option, runtime, name, status, &report);
     text_failure("heed-bench", name[0] != '\0' ? name : "default device", status, &report);
     return status == HEED_E_NOT_FOUND || status == HEED_E_NOT_BUILT ? EXIT_USAGE : EXIT_FAILED;
 }
@@ -49,7 +52,7 @@ static int open_other(struct bench *bench, const heed_runtime_desc *desc)
     if (vs == NULL)
         return EXIT_DONE;
     if (strchr(vs, '/') == NULL)
-        return find(&library_own, bench->runtime, vs, &bench->other);
+        return find(&library_own, bench->runtime, "--vs", vs, &bench->other);
     why = library_open(vs, &bench->another);
     if (why != NULL) {
         fprintf(stderr, "heed-bench: --vs %s: %s\n", vs, why);
@@ -61,7 +64,8 @@ static int open_other(struct bench *bench, const heed_runtime_desc *desc)
         text_failure("heed-bench", "cannot create a runtime of the other library", status, &report);
         return EXIT_FAILED;
     }
-    return find(&bench->another, bench->other_runtime, bench->options.device, &bench->other);
+    return find(&bench->another, bench->other_runtime, "--device", bench->options.device,
+                &bench->other);
 }
 
 static int open_bench(struct bench *bench)
@@ -89,7 +93,7 @@ static int open_bench(struct bench *bench)
         text_failure("heed-bench", "cannot create a runtime", status, &report);
         return EXIT_FAILED;
     }
-    code = find(&library_own, bench->runtime, bench->options.device, &bench->device);
+    code = find(&library_own, bench->runtime, "--device", bench->options.device, &bench->device);
     if (code == EXIT_DONE)
         code = open_other(bench, &desc);
     if (code != EXIT_DONE)
