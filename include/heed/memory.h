@@ -2,13 +2,14 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Rows that are moved: copy (gather, scatter, append to a cache) and push (a memory of
- * fixed size that gives back what falls out). It includes
- * nothing but <heed/heed.h>.
+ * fixed size that gives back what falls out). Beside <heed/heed.h> it
+ * includes <string.h>, as it always did.
  */
 #ifndef HEED_MEMORY_H
 #define HEED_MEMORY_H
 
 #include <heed/heed.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,13 +2,14 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Many rows made one, and rows chosen: pool (sums, means, maxima and weighted means of windows,
- * ranges and buckets) and select (largest norms, best scores, hashes). It includes nothing
- * but <heed/heed.h>.
+ * ranges and buckets) and select (largest norms, best scores, hashes). Beside <heed/heed.h> it
+ * includes <string.h>, as it always did.
  */
 #ifndef HEED_POOL_H
 #define HEED_POOL_H
 
 #include <heed/heed.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
