@@ -163,9 +163,11 @@ def bash(name, told):
         if text:
             lines.append('            words="' + text.strip() + '"')
         if files:
+            lines.append('            compopt -o filenames 2>/dev/null')
             lines.append('            mapfile -t COMPREPLY < <(compgen -f -- "$word")')
         cases += lines + ["            ;;"]
-    operand = '            else\n                mapfile -t COMPREPLY < <(compgen -f -- "$word")\n'
+    operand = '            else\n                compopt -o filenames 2>/dev/null\n' \
+        '                mapfile -t COMPREPLY < <(compgen -f -- "$word")\n'
     spelt = " ".join(s for o in told.options
                      for s in (["-" + o.short] if o.short else []) + ["--" + o.name])
     return BASH.format(name=name, function=name.replace("-", "_"), cases="\n".join(cases),
