@@ -20,7 +20,7 @@ MISTAKES = {
     "heed-bench": [
         ("--threads 0", "--threads: wanted a whole number from 1 to 1024, got \"0\""),
         ("--threads=x", "--threads: wanted a whole number from 1 to 1024, got \"x\""),
-        ("--pairs", "--pairs: wanted N, got nothing"),
+        ("--pairs", "--pairs: wanted a whole number from 15 to 10000, got nothing"),
         ("--clock moon", "--clock: wanted cpu or wall, got \"moon\""),
         ("--json=1", "--json: wanted no value, got \"1\""),
         ("--workload nosuch", "--workload: wanted one that heed-bench --help lists, got"),
@@ -37,7 +37,7 @@ MISTAKES = {
     ],
     "heed-info": [
         ("--wait 0", "--wait: wanted a whole number from 1 to 86400, got \"0\""),
-        ("--wait", "--wait: wanted SECONDS, got nothing"),
+        ("--wait", "--wait: wanted a whole number from 1 to 86400, got nothing"),
         ("--svg", "--svg: wanted --pattern beside it, got nothing"),
         ("--head=1", "--head: wanted --pattern beside it, got nothing"),
         ("--pattern nosuch", "--pattern: there is no pattern \"nosuch\""),

@@ -12,7 +12,8 @@
 
 struct state {
     struct options *out;
-    const char *device, *isa;
+    const char *device, *isa, *vs, *peer;
+    int64_t threads, pairs;
     bool json, quick;
 };
 
@@ -42,46 +43,6 @@ static bool take_workload(void *state, const char *value, const char **wanted)
     return false;
 }
 
-static bool take_device(void *state, const char *value, const char **wanted)
-{
-    (void)wanted;
-    ((struct state *)state)->device = value;
-    return true;
-}
-
-static bool take_isa(void *state, const char *value, const char **wanted)
-{
-    (void)wanted;
-    ((struct state *)state)->isa = value;
-    return true;
-}
-
-static bool take_vs(void *state, const char *value, const char **wanted)
-{
-    (void)wanted;
-    ((struct state *)state)->out->vs = value;
-    return true;
-}
-
-static bool take_peer(void *state, const char *value, const char **wanted)
-{
-    (void)wanted;
-    ((struct state *)state)->out->peer = value;
-    return true;
-}
-
-static bool take_threads(void *state, const char *value, const char **wanted)
-{
-    *wanted = "a whole number from 1 to 1024";
-    return text_integer(value, 1, 1024, &((struct state *)state)->out->threads);
-}
-
-static bool take_pairs(void *state, const char *value, const char **wanted)
-{
-    *wanted = "a whole number from 15 to 10000";
-    return text_integer(value, OPTIONS_PAIRS_LEAST, 10000, &((struct state *)state)->out->pairs);
-}
-
 static bool take_clock(void *state, const char *value, const char **wanted)
 {
     struct state *s = state;
@@ -96,26 +57,28 @@ static const struct command_option rows[] = {
     { .name = "--workload", .value = "WORKLOAD[:KEY=VALUE,...]", .take = take_workload,
       .help = "one of the list below; may be given again; without any some\n"
               "of attention" },
-    { .name = "--device", .value = "DEVICE", .take = take_device,
+    { .name = "--device", .value = "DEVICE", .at = offsetof(struct state, device),
       .help = "device to measure (default: the fastest; see heed-info)" },
-    { .name = "--isa", .value = "NAME", .take = take_isa,
+    { .name = "--isa", .value = "NAME", .at = offsetof(struct state, isa),
       .help = "instruction set: short for --device cpu:NAME" },
-    { .name = "--threads", .value = "N", .take = take_threads,
+    { .name = "--threads", .value = "N", .at = offsetof(struct state, threads), .low = 1,
+      .high = 1024,
       .help = "workers of the built-in executor (default 1)" },
-    { .name = "--pairs", .value = "N", .take = take_pairs,
+    { .name = "--pairs", .value = "N", .at = offsetof(struct state, pairs),
+      .low = OPTIONS_PAIRS_LEAST, .high = 10000,
       .help = "pairs of peak loops and kernel, at least 15 (default 15)" },
-    { .name = "--quick", .flag = offsetof(struct state, quick),
+    { .name = "--quick", .at = offsetof(struct state, quick),
       .help = "one pair only: whether a workload runs, not how fast it is" },
     { .name = "--clock", .value = "cpu|wall", .take = take_clock,
       .help = "time the rates are made of (default: cpu on one thread, else wall)" },
-    { .name = "--vs", .value = "DEVICE|FILE", .take = take_vs,
+    { .name = "--vs", .value = "DEVICE|FILE", .at = offsetof(struct state, vs),
       .help = "measure a second device in turn with the first: ratio of times;\n"
               "FILE, a path with a slash: the same device of another build of\n"
               "libheed.so" },
-    { .name = "--peer", .value = "COMMAND", .take = take_peer,
+    { .name = "--peer", .value = "COMMAND", .at = offsetof(struct state, peer),
       .help = "the same against a program: for every line \"run\" on its input it\n"
               "does the work once and prints \"CPU_SECONDS WALL_SECONDS\"" },
-    { .name = "--json", .flag = offsetof(struct state, json),
+    { .name = "--json", .at = offsetof(struct state, json),
       .help = "one JSON object a workload, each on a line" },
 };
 
@@ -164,6 +127,11 @@ static bool complete(struct state *s)
     const char *wanted = NULL;
     int length = 0;
 
+    out->vs = s->vs;
+    out->peer = s->peer;
+    out->threads = s->threads;
+    out->pairs = s->quick ? 1 : s->pairs;
+    out->json = s->json;
     if (s->isa != NULL && s->device != NULL && strcmp(s->device, "cpu") != 0
         && (strncmp(s->device, "cpu:", 4) != 0 || strcmp(s->device + 4, s->isa) != 0))
         return say("--isa: wanted the instruction set of --device, got another one");
@@ -181,17 +149,14 @@ static bool complete(struct state *s)
         if (!take_workload(s, workload_default(i), &wanted))
             return false;
     }
-    out->json = s->json;
-    if (s->quick)
-        out->pairs = 1;
     return true;
 }
 
 bool options_read(int argc, char **argv, struct options *out, int *code)
 {
-    struct state s = { .out = out };
+    struct state s = { .out = out, .threads = 1, .pairs = OPTIONS_PAIRS_LEAST };
 
-    *out = (struct options){ .threads = 1, .pairs = OPTIONS_PAIRS_LEAST };
+    *out = (struct options){ .clock = CLOCK_AUTO };
     if (!command_read(&command, argc, argv, &s, code))
         return false;
     *code = EXIT_USAGE;

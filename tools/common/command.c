@@ -109,23 +109,41 @@ static void print_help(FILE *to, const struct command *command)
 
 /* ---- reading ------------------------------------------------------------------ */
 
-/* Gives an option its value, which is NULL where nothing follows. */
+/* The value of an option goes where its row says; NULL: nothing follows. */
+static bool put(const struct command_option *option, void *state, const char *value,
+                const char **wanted)
+{
+    void *const at = (char *)state + option->at;
+
+    if (option->take != NULL)
+        return option->take(state, value, wanted);
+    if (option->value == NULL)
+        *(bool *)at = true;
+    else if (option->low < option->high)
+        return text_integer(value, option->low, option->high, at);
+    else
+        memcpy(at, &value, sizeof value);
+    return true;
+}
+
 static bool take(const struct command *command, const struct command_option *option, void *state,
                  const char *value)
 {
     const char *wanted = option->value;
+    char number[80];
 
     if (option->value == NULL && value != NULL) {
         command_wrong(command->name, option->name, "no value", value);
         return false;
     }
-    if (option->take == NULL) {
-        *(bool *)((char *)state + option->flag) = true;
-        return true;
+    if (option->take == NULL && option->low < option->high) {
+        snprintf(number, sizeof number, "a whole number from %lld to %lld", (long long)option->low,
+                 (long long)option->high);
+        wanted = number;
     }
-    if ((option->value == NULL || value != NULL) && option->take(state, value, &wanted))
+    if ((option->value == NULL || value != NULL) && put(option, state, value, &wanted))
         return true;
-    if (wanted != NULL)                 /* NULL: it has said all */
+    if (wanted != NULL)
         command_wrong(command->name, option->name, wanted, value);
     return false;
 }

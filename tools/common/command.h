@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* What takes a value. False: it is wrong, and *wanted says what would be right. */
+/* What takes a value. False: it is wrong, and *wanted says what would be right (NULL: it is said). */
 typedef bool command_take(void *state, const char *value, const char **wanted);
 
 struct command_option {
@@ -22,8 +22,11 @@ struct command_option {
     const char *value;                  /* what follows it, in capitals, or choices "cpu|wall";
                                            NULL: nothing follows */
     const char *help;                   /* lines; what follows the first has no indent */
-    command_take *take;                 /* NULL: *flag is set */
-    size_t flag;                        /* offset of a bool in the state, without `take` */
+    /* Where a value goes, as an offset in the state: without `value` a bool, with low < high an
+     * int64_t of these at most, else a const char *; unless `take` takes it. */
+    size_t at;
+    int64_t low, high;
+    command_take *take;
 };
 
 struct command {

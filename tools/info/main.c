@@ -181,44 +181,28 @@ struct asked {
     bool json, support, mechanisms, svg, names;
 };
 
-static bool take_seconds(void *state, const char *value, const char **wanted)
-{
-    *wanted = "a whole number from 1 to 86400";
-    return text_integer(value, 1, 86400, &((struct asked *)state)->seconds);
-}
-
-static bool take_head(void *state, const char *value, const char **wanted)
-{
-    *wanted = "a whole number from 0 to 1023";
-    return text_integer(value, 0, 1023, &((struct asked *)state)->head);
-}
-
-static bool take_pattern(void *state, const char *value, const char **wanted)
-{
-    (void)wanted;
-    ((struct asked *)state)->pattern = value;
-    return true;
-}
-
 static const struct command_option options[] = {
-    { .name = "--support", .flag = offsetof(struct asked, support),
+    { .name = "--support", .at = offsetof(struct asked, support),
       .help = "instead: which operation each device offers, in which element\n"
               "type and with which promise about its bits, with the reason\n"
               "where it does not" },
-    { .name = "--mechanisms", .flag = offsetof(struct asked, mechanisms),
+    { .name = "--mechanisms", .at = offsetof(struct asked, mechanisms),
       .help = "the same of the mechanisms of heed/mechanisms.h, in small cases" },
-    { .name = "--names", .flag = offsetof(struct asked, names),
+    { .name = "--names", .at = offsetof(struct asked, names),
       .help = "only the names of the devices, one a line; none is opened" },
-    { .name = "--json", .flag = offsetof(struct asked, json),
+    { .name = "--json", .at = offsetof(struct asked, json),
       .help = "the same as one object of JSON" },
-    { .name = "--wait", .value = "SECONDS", .take = take_seconds,
+    { .name = "--wait", .value = "SECONDS",
+      .at = offsetof(struct asked, seconds), .low = 1, .high = 86400,
       .help = "how long a device may take to answer (default 120)" },
-    { .name = "--pattern", .value = "MECHANISM[:KEY=VALUE,...]|list", .take = take_pattern,
+    { .name = "--pattern", .value = "MECHANISM[:KEY=VALUE,...]|list",
+      .at = offsetof(struct asked, pattern),
       .help = "draws which keys the rows of a head see under a mechanism of\n"
               "heed/mechanisms.h; list: the names, and the numbers that each takes" },
-    { .name = "--head", .value = "N", .take = take_head,
+    { .name = "--head", .value = "N", .at = offsetof(struct asked, head), .low = 0,
+      .high = 1023,
       .help = "the head that --pattern draws (default 0)" },
-    { .name = "--svg", .flag = offsetof(struct asked, svg),
+    { .name = "--svg", .at = offsetof(struct asked, svg),
       .help = "draws it as SVG instead of characters" },
 };
 
