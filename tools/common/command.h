@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* What takes a value. False: it is wrong, and *wanted says what would be right (NULL: it is said). */
+/* Takes a value. False: it is wrong; *wanted says what would be right, or NULL: that is said. */
 typedef bool command_take(void *state, const char *value, const char **wanted);
 
 struct command_option {
