@@ -7,6 +7,7 @@
 #include "cover.h"
 #include "errors.h"
 #include "mechanisms.h"
+#include "peer.h"
 #include "plugin.h"
 
 #include "common/text.h"
@@ -46,6 +47,11 @@ static const char usage[] =
     "  --threads N     threads of the second run of a case (default 2)\n"
     "  --plugin FILE   a kernel of somebody else (heed/plugin.h), on attention\n"
     "  --timeout S     seconds that a case may take a plug-in (default 10)\n"
+    "  --peer COMMAND  a program that computes cases of attention (docs/testing-kernels.md), or\n"
+    "                  fd:IN,OUT, descriptors of its answers and its questions\n"
+    "  --claim NAME    what it claims: exact, repeat or fast (default)\n"
+    "  --ask, --tell   it understands questions without arrays; it is told verdicts\n"
+    "  --once          each of its cases is computed once, not twice\n"
     "  --memory MIB    memory that a plug-in may have (default 1024; 0: any)\n"
     "  --verbose       also pairs of features that cannot go together, and worst errors\n"
     "  --quiet         only the summary\n"
@@ -86,6 +92,8 @@ static bool flag_parse(const char *name, struct options *o)
     } flags[] = {
         { "--verbose", &o->verbose }, { "--list", &o->list }, { "--help", &o->help },
         { "--partial", &o->partial }, { "--quiet", &o->quiet },
+        { "--ask", &o->peer.ask },    { "--tell", &o->peer.tell },
+        { "--once", &o->peer.once },
     };
 
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
@@ -149,7 +157,7 @@ static bool options_parse(int argc, char **argv, struct options *o)
         else if (!strcmp(name, "--family"))
             good = good && family_parse(value, &o->families);
         else
-            good = false;
+            good = peer_option(&o->peer, name, value, &good) && good;
         if (!good) {
             fprintf(stderr, "heed-conform: wrong or incomplete option %s %s\n", name, value);
             usage_print(stderr);
@@ -465,7 +473,9 @@ int main(int argc, char **argv)
     session->o = o;
     session->tally.verbose = o.verbose;
     session->tally.quiet = o.quiet;
-    exit_code = o.plugin ? plugin_run(session) : run(session);
+    exit_code = o.plugin      ? plugin_run(session)
+                : o.peer.peer ? peer_run(session)
+                              : run(session);
     free(session);
     return exit_code;
 }

@@ -12,7 +12,15 @@
 
 enum { MAX_DEVICES = 16 };
 
+/* Of kernels in other languages (peer.h). */
+struct peer_options {
+    const char *peer, *dump, *judge;
+    uint32_t numerics; /* the claim */
+    bool ask, tell, once, lines;
+};
+
 struct options {
+    struct peer_options peer;
     const char *device, *text, *op, *plugin, *only;
     int64_t cases, seed, threads;
     int64_t timeout, memory; /* of a plug-in: seconds, MiB */
