@@ -38,7 +38,11 @@ def load(about):
 
 
 def save(about, values):
-    """Writes elements over those of a file that is there, whose header stays as it is."""
+    """Writes elements over those of a file that is there, whose header stays as it is.
+
+    heed/attn.h wants +0 for every zero, and one kind of NaN.
+    """
+    values = [x + 0.0 if x == x else math.nan for x in array.array("f", values)]
     with open(about["file"], "r+b") as file:
         file.seek(8)
         file.seek(10 + struct.unpack("<H", file.read(2))[0])
