@@ -6,6 +6,7 @@
  */
 #include "cover.h"
 #include "errors.h"
+#include "follow.h"
 #include "mechanisms.h"
 #include "plugin.h"
 
@@ -246,8 +247,9 @@ static void partial_report(struct session *session)
                "no case was accepted, so nothing was judged");
 }
 
-static int run(struct session *session)
+static int run(struct session *session, int argc, char **argv)
 {
+    struct follower *follower;
     struct cs c;
     char why[128] = "";
     int exit_code;
@@ -259,6 +261,12 @@ static int run(struct session *session)
         return EXIT_USAGE;
     }
     if (!devices_open(session)) {
+        devices_close(session);
+        return EXIT_FAILED;
+    }
+    session->again = run_case;
+    follower = follow(session, argc, argv);
+    if (!follower) {
         devices_close(session);
         return EXIT_FAILED;
     }
@@ -284,6 +292,8 @@ static int run(struct session *session)
     printf("%lld passed, %lld failed, %lld skipped\n", (long long)session->tally.passed,
            (long long)session->tally.failed, (long long)session->tally.skipped);
     exit_code = session->tally.failed ? EXIT_FAILED : EXIT_DONE;
+    if (!follow_end(session, follower))
+        exit_code = EXIT_FAILED;
     devices_close(session);
     return exit_code;
 }
@@ -313,7 +323,7 @@ int main(int argc, char **argv)
     session->o = o;
     session->tally.verbose = o.verbose;
     session->tally.quiet = o.quiet;
-    exit_code = o.plugin ? plugin_run(session) : run(session);
+    exit_code = o.plugin ? plugin_run(session, argc, argv) : run(session, argc, argv);
     free(session);
     return exit_code;
 }

@@ -35,6 +35,15 @@ static bool family_parse(const char *name, struct options *o)
     return false;
 }
 
+const char *options_family_name(uint32_t bits)
+{
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        if (families[i].bit == bits)
+            return families[i].name;
+    }
+    return NULL;
+}
+
 /* A line as it is printed has other words in front. */
 static bool case_parse(const char *text, struct options *o)
 {
@@ -87,6 +96,14 @@ static const struct row rows[] = {
       1, 86400, NULL },
     { "--memory", "MIB", "memory that a plug-in may have (default 1024; 0: any)", AT(memory),
       NUMBER, 0, 1 << 20, NULL },
+    { "--shrink", "N", "how many failed cases are made smaller (default 5; 0: none)", AT(shrink),
+      NUMBER, 0, 10000000, NULL },
+    { "--repro", "DIR", "a C program for each failed case of attention that was made smaller",
+      AT(repro), TEXT, 0, 0, NULL },
+    { "--json", "FILE", "results as JSON, one object a line; -: standard output, then no TAP",
+      AT(json), TEXT, 0, 0, NULL },
+    { "--junit", "FILE", "results as JUnit's XML; -: standard output, then no TAP", AT(junit),
+      TEXT, 0, 0, NULL },
     { "--verbose", NULL, "also pairs of features that cannot go together, and worst errors",
       AT(verbose), FLAG, 0, 0, NULL },
     { "--quiet", NULL, "only the summary", AT(quiet), FLAG, 0, 0, NULL },
@@ -117,10 +134,17 @@ static void row_print(const struct row *row, FILE *to)
 void options_usage(FILE *to)
 {
     fputs("usage: heed-conform [options]\n"
-          "Tests every device against the reference and against the definitions of the operations.\n",
-          to);
+          "Tests every device against the reference and against the definitions of the\n"
+          "operations.\n", to);
     for (int i = 0; i < N_ROWS; i++)
         row_print(&rows[i], to);
+    fputs("exit status: 0: nothing failed, and something was judged; 1: something failed, nothing\n"
+          "was judged, or a device or a file cannot be had; 2: wrong options\n"
+          "examples:\n"
+          "  heed-conform --device cpu --op pool --cases 500 --junit results.xml\n"
+          "  heed-conform --plugin ./mykernel.so --json results.jsonl --repro programs\n"
+          "  heed-conform --plugin ./mykernel.so --case 'op=attn nq=33 s0.causal=yes seed=5'\n",
+          to);
     fputs("operations:", to);
     for (int i = 0; i < cf_n_ops; i++)
         fprintf(to, " %s", cf_ops[i]->name);
@@ -185,19 +209,26 @@ static bool complete(struct options *o)
         o->op = cf_op_attn.name;
     if (o->only && !only_good(o))
         return false;
-    if (o->partial && !o->device)
+    if (o->partial && !o->device) {
         fprintf(stderr, "heed-conform: --partial goes with --device NAME\n");
-    return !o->partial || o->device;
+        return false;
+    }
+    if (o->json && o->junit && !strcmp(o->json, o->junit)) {
+        fprintf(stderr, "heed-conform: --json and --junit name one file\n");
+        return false;
+    }
+    return true;
 }
 
 bool options_parse(int argc, char **argv, struct options *o)
 {
     *o = (struct options){ .cases = 4000,
                            .seed = 1,
-                           .threads = 2,
+                           .threads = THREADS_DEFAULT,
                            .families = FAMILY_ALL,
-                           .timeout = 10,
-                           .memory = 1024 };
+                           .timeout = TIMEOUT_DEFAULT,
+                           .memory = MEMORY_DEFAULT,
+                           .shrink = 5 };
     for (int i = 1; i < argc; i++) {
         const struct row *const row = row_find(argv[i]);
         const char *const value = i + 1 < argc ? argv[i + 1] : NULL;

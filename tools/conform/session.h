@@ -23,6 +23,9 @@ struct session {
     struct tally tally;
     struct refusals refusals; /* of cases, by partial devices */
     struct where where;       /* their outputs are wrong */
+    /* Runs one case as the run does, for follow.c; again_of: what else that takes. */
+    bool (*again)(struct session *, const struct cs *);
+    void *again_of;
 };
 
 enum { REFUSAL_SKIP = 96 };
