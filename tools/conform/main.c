@@ -6,6 +6,7 @@
  */
 #include "cover.h"
 #include "errors.h"
+#include "follow.h"
 #include "mechanisms.h"
 #include "peer.h"
 #include "plugin.h"
@@ -14,165 +15,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-struct family {
-    const char *name;
-    uint32_t bit;
-};
-
-static const struct family families[] = {
-    { "exact", FAMILY_EXACT }, { "bits", FAMILY_BITS },   { "bound", FAMILY_BOUND },
-    { "meta", FAMILY_META },   { "error", FAMILY_ERROR },
-    { "check", FAMILY_CHECK }, { "named", FAMILY_NAMED },
-    { "mechanisms", FAMILY_MECHANISMS },
-};
-
-/* The families that draw no cases. */
-static const uint32_t families_apart =
-    FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED | FAMILY_MECHANISMS;
-
-static const char usage[] =
-    "usage: heed-conform [options]\n"
-    "Tests every device against the reference and against the definitions of the operations.\n"
-    "  --device NAME   only this device (default: every usable, exact one)\n"
-    "  --op NAME       only this operation, of those named below\n"
-    "  --cases N       how many cases to draw (default 4000), half of them of attention\n"
-    "  --seed S        another set of cases (default 1)\n"
-    "  --case TEXT     only the case of this line\n"
-    "  --family NAME   only exact, bits, bound, meta, error, check, named or mechanisms\n"
-    "  --partial       the device (--device) may refuse legal cases with HEED_E_UNSUPPORTED\n"
-    "                  and the first field that it does not take; cases are drawn from what it\n"
-    "                  takes, as its refusals show, until N are accepted\n"
-    "  --only TEXT     only drawn cases at these levels, as --list names them: 'q=f32,f16 ns=1'\n"
-    "  --threads N     threads of the second run of a case (default 2)\n"
-    "  --plugin FILE   a kernel of somebody else (heed/plugin.h), on attention\n"
-    "  --timeout S     seconds that a case may take a plug-in (default 10)\n"
-    "  --peer COMMAND  a program that computes cases of attention (docs/testing-kernels.md), or\n"
-    "                  fd:IN,OUT, descriptors of its answers and its questions\n"
-    "  --claim NAME    what it claims: exact, repeat or fast (default)\n"
-    "  --ask, --tell   it understands questions without arrays; it is told verdicts\n"
-    "  --once          each of its cases is computed once, not twice\n"
-    "  --memory MIB    memory that a plug-in may have (default 1024; 0: any)\n"
-    "  --verbose       also pairs of features that cannot go together, and worst errors\n"
-    "  --quiet         only the summary\n"
-    "  --list          print the axes that cases of an operation (attn) are drawn from\n";
-
-static void usage_print(FILE *to)
-{
-    fprintf(to, "%soperations:", usage);
-    for (int i = 0; i < cf_n_ops; i++)
-        fprintf(to, " %s", cf_ops[i]->name);
-    fputc('\n', to);
-}
-
-static bool family_parse(const char *name, uint32_t *bits)
-{
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-        if (!strcmp(families[i].name, name)) {
-            *bits = families[i].bit;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A line as it is printed has other words in front. */
-static const char *case_begin(const char *text)
-{
-    const char *mechanism = strstr(text, "mechanism="), *op = strstr(text, "op=");
-
-    return mechanism ? mechanism : op ? op : text;
-}
-
-static bool flag_parse(const char *name, struct options *o)
-{
-    const struct {
-        const char *name;
-        bool *on;
-    } flags[] = {
-        { "--verbose", &o->verbose }, { "--list", &o->list }, { "--help", &o->help },
-        { "--partial", &o->partial }, { "--quiet", &o->quiet },
-        { "--ask", &o->peer.ask },    { "--tell", &o->peer.tell },
-        { "--once", &o->peer.once },
-    };
-
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        if (!strcmp(flags[i].name, name)) {
-            *flags[i].on = true;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Is that a subset of the operation's cases? The families that draw none are left out then. */
-static bool only_good(struct options *o)
-{
-    char why[2048];
-
-    cf_op_use(cf_op_find(o->op));
-    if (!cf_subset_parse(o->only, why, sizeof why)) {
-        fprintf(stderr, "heed-conform: --only: %s\n", why);
-        return false;
-    }
-    if (o->families == FAMILY_ALL)
-        o->families &= ~families_apart;
-    return true;
-}
-
-static bool options_parse(int argc, char **argv, struct options *o)
-{
-    *o = (struct options){ .cases = 4000,
-                           .seed = 1,
-                           .threads = 2,
-                           .families = FAMILY_ALL,
-                           .timeout = 10,
-                           .memory = 1024 };
-    for (int i = 1; i < argc; i++) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
-        bool good = i + 1 < argc;
-
-        if (flag_parse(name, o))
-            continue;
-        if (!strcmp(name, "--device"))
-            o->device = value;
-        else if (!strcmp(name, "--case"))
-            o->text = case_begin(value);
-        else if (!strcmp(name, "--op"))
-            good = good && cf_op_find(o->op = value) != NULL;
-        else if (!strcmp(name, "--only"))
-            o->only = value;
-        else if (!strcmp(name, "--cases"))
-            good = good && text_integer(value, 0, 10000000, &o->cases);
-        else if (!strcmp(name, "--seed"))
-            good = good && text_integer(value, 0, INT64_MAX, &o->seed);
-        else if (!strcmp(name, "--threads"))
-            good = good && text_integer(value, 1, 1024, &o->threads);
-        else if (!strcmp(name, "--plugin"))
-            o->plugin = value;
-        else if (!strcmp(name, "--timeout"))
-            good = good && text_integer(value, 1, 86400, &o->timeout);
-        else if (!strcmp(name, "--memory"))
-            good = good && text_integer(value, 0, 1 << 20, &o->memory);
-        else if (!strcmp(name, "--family"))
-            good = good && family_parse(value, &o->families);
-        else
-            good = peer_option(&o->peer, name, value, &good) && good;
-        if (!good) {
-            fprintf(stderr, "heed-conform: wrong or incomplete option %s %s\n", name, value);
-            usage_print(stderr);
-            return false;
-        }
-        i++;
-    }
-    if (o->only && !o->op)
-        o->op = cf_op_attn.name;
-    if (o->only && !only_good(o))
-        return false;
-    if (o->partial && !o->device)
-        fprintf(stderr, "heed-conform: --partial goes with --device NAME\n");
-    return !o->partial || o->device;
-}
 
 /* ---- devices ------------------------------------------------------------------ */
 
@@ -383,7 +225,7 @@ static void run_op(struct session *session, const struct cf_op *op)
     const int64_t cases = session->o.op ? all : cases_of(op, all);
 
     cf_op_use(op);
-    if (session->o.families & ~families_apart && run_cover(session, cases) < 0)
+    if (session->o.families & ~options_families_apart() && run_cover(session, cases) < 0)
         cf_tap(&session->tally, false, NULL, "all", "cover", "", "no memory for the cases");
     run_apart(session, cases);
 }
@@ -406,8 +248,9 @@ static void partial_report(struct session *session)
                "no case was accepted, so nothing was judged");
 }
 
-static int run(struct session *session)
+static int run(struct session *session, int argc, char **argv)
 {
+    struct follower *follower;
     struct cs c;
     char why[128] = "";
     int exit_code;
@@ -419,6 +262,12 @@ static int run(struct session *session)
         return EXIT_USAGE;
     }
     if (!devices_open(session)) {
+        devices_close(session);
+        return EXIT_FAILED;
+    }
+    session->again = run_case;
+    follower = follow(session, argc, argv);
+    if (!follower) {
         devices_close(session);
         return EXIT_FAILED;
     }
@@ -444,6 +293,8 @@ static int run(struct session *session)
     printf("%lld passed, %lld failed, %lld skipped\n", (long long)session->tally.passed,
            (long long)session->tally.failed, (long long)session->tally.skipped);
     exit_code = session->tally.failed ? EXIT_FAILED : EXIT_DONE;
+    if (!follow_end(session, follower))
+        exit_code = EXIT_FAILED;
     devices_close(session);
     return exit_code;
 }
@@ -462,7 +313,7 @@ int main(int argc, char **argv)
         cf_op_use(cf_op_find(o.op));
     if (o.help || o.list) {
         if (o.help)
-            usage_print(stdout);
+            options_usage(stdout);
         else
             cf_axes_print(stdout);
         return EXIT_DONE;
@@ -473,9 +324,9 @@ int main(int argc, char **argv)
     session->o = o;
     session->tally.verbose = o.verbose;
     session->tally.quiet = o.quiet;
-    exit_code = o.plugin      ? plugin_run(session)
-                : o.peer.peer ? peer_run(session)
-                              : run(session);
+    exit_code = o.plugin               ? plugin_run(session, argc, argv)
+                : o.peer || o.dump || o.judge ? peer_run(session, argc, argv)
+                                              : run(session, argc, argv);
     free(session);
     return exit_code;
 }

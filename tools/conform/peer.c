@@ -248,9 +248,3 @@ void peer_ask(struct peer *peer, const char *line, struct peer_answer *answer)
         text_plain(heard);
     lost(peer, answer, how == HEARD ? HEARD_RUBBISH : how, heard);
 }
-
-void peer_tell(struct peer *peer, const char *line)
-{
-    if (peer->out >= 0 && all_write(peer->out, line, strlen(line)))
-        all_write(peer->out, "\n", 1);
-}

@@ -44,16 +44,8 @@ void peer_close(struct peer *);
 bool peer_alive(struct peer *);
 /* Sends a line and reads one. */
 void peer_ask(struct peer *, const char *line, struct peer_answer *);
-/* Sends a line to which there is no answer. */
-void peer_tell(struct peer *, const char *line);
 
 /* ---- peer_case.c ----------------------------------------------------------------- */
-
-/* How a kernel is judged. */
-struct peer_claim {
-    uint32_t numerics;
-    bool once; /* no second run in other memory */
-};
 
 /* A case and what was made of it. */
 struct peer_case {
@@ -88,14 +80,15 @@ void peer_taken_free(struct peer_taken *);
 /* The `number`-th case. false: none was found. */
 bool peer_draw(struct session *, const struct peer_taken *, struct rng *, int64_t number,
                struct cs *);
+/* One for nobody in particular: single sources, dense arrays and one element type more often. */
+bool peer_draw_any(struct session *, struct rng *, int64_t number, struct cs *);
 
 /* ---- peer_run.c, folder.c ------------------------------------------------------------ */
 
-/* Takes an option of these ways; false: it is none of them. *good: its value is. */
-bool peer_option(struct peer_options *, const char *name, const char *value, bool *good);
 /* All of a run with --peer, --dump or --judge; the exit code. */
-int peer_run(struct session *);
-int folder_dump(struct session *);
-int folder_judge(struct session *);
+int peer_run(struct session *, int argc, char **argv);
+/* With the reference open. false: something failed, or nothing was there. */
+bool folder_dump(struct session *);
+bool folder_judge(struct session *);
 
 #endif

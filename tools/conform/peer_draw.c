@@ -167,3 +167,26 @@ bool peer_draw(struct session *session, const struct peer_taken *taken, struct r
     }
     return false;
 }
+
+bool peer_draw_any(struct session *session, struct rng *r, int64_t number, struct cs *c)
+{
+    struct cs base;
+    int made = 0;
+
+    for (int i = 0; i < 64 && made < 8; i++) {
+        if (!base_make((int)((number * 7 + i) % bases_count()), &base))
+            continue;
+        made++;
+        *c = base;
+        c->seed = rng_next(r) >> 24;
+        for (int f = 0; f < cf_n_fields; f++) {
+            if (!says_nothing(f) && rng_below(r, 100) < 5 * rng_below(r, 8))
+                c->v[f] = cf_fields[f].level[rng_below(r, cf_fields[f].n_levels)];
+        }
+        cf_subset_clamp(r, c);
+        cf_case_normalize(c);
+        if (legal(session, c))
+            return true;
+    }
+    return false;
+}

@@ -7,7 +7,9 @@
  */
 #define _XOPEN_SOURCE 700
 
+#include "follow.h"
 #include "peer.h"
+#include "tell.h"
 
 #include "common/text.h"
 
@@ -24,36 +26,10 @@ struct peer_session {
     struct session *session;
     struct peer peer;
     char folder[64]; /* of arrays; "" before there is one */
-    uint32_t numerics;
     int64_t reached;
     int lost; /* in a row */
     int64_t number;
 };
-
-bool peer_option(struct peer_options *o, const char *name, const char *value, bool *good)
-{
-    static const char *const claims[] = { [HEED_NUMERICS_EXACT] = "exact",
-                                          [HEED_NUMERICS_REPEAT] = "repeat",
-                                          [HEED_NUMERICS_FAST] = "fast" };
-    const struct {
-        const char *name, **text;
-    } texts[] = { { "--peer", &o->peer }, { "--dump", &o->dump }, { "--judge", &o->judge } };
-
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (!strcmp(name, texts[i].name)) {
-            *texts[i].text = value;
-            return true;
-        }
-    }
-    if (strcmp(name, "--claim") != 0)
-        return false;
-    for (uint32_t i = 0; i < sizeof claims / sizeof *claims; i++) {
-        if (claims[i] && !strcmp(value, claims[i]))
-            o->numerics = i;
-    }
-    *good = *good && o->numerics;
-    return true;
-}
 
 /* ---- files ---------------------------------------------------------------------- */
 
@@ -160,7 +136,7 @@ static const char *case_run(struct peer_session *run, struct peer_case *k, struc
 {
     static char why[REFUSAL_SKIP + 400];
     struct session *session = run->session;
-    const bool once = session->o.peer.once;
+    const bool once = session->o.once;
     struct peer_answer answer = { .status = STATUS_LOST };
 
     if (!compute(run, k, 0, v, &answer)) {
@@ -173,32 +149,10 @@ static const char *case_run(struct peer_session *run, struct peer_case *k, struc
     session->refusals.accepted++;
     run->reached++;
     if (once || compute(run, k, 1, v, &answer))
-        peer_case_judge(session, k, run->numerics, !once, v);
+        peer_case_judge(session, k, session->o.claim, !once, v);
     else if (!v->failed)
         cf_fail(v, "repeat: refused what it had taken");
     return NULL;
-}
-
-/* Tells the peer what became of a case. */
-static void verdict_tell(struct peer_session *run, const char *line, const char *skip,
-                         const struct verdict *v)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = run->session->o.peer.tell ? open_memstream(&text, &size) : NULL;
-
-    if (!to)
-        return;
-    fprintf(to, "{\"told\": \"%s\", \"line\": ", v->failed ? "failed" : skip ? "skipped" : "passed");
-    text_json_string(to, line);
-    fputs(", \"why\": ", to);
-    text_json_string(to, v->failed ? v->why : skip ? skip : "");
-    fputs(", \"worst\": ", to);
-    text_json_number(to, v->worst);
-    fprintf(to, ", \"judged\": %lld}", (long long)v->judged);
-    if (fclose(to) == 0)
-        peer_tell(&run->peer, text);
-    free(text);
 }
 
 static void peer_case(struct peer_session *run, const struct cs *c)
@@ -215,8 +169,21 @@ static void peer_case(struct peer_session *run, const struct cs *c)
     else if (!skip)
         cf_fail(&v, "no memory");
     peer_case_finish(&k);
-    cf_tap(&session->tally, !v.failed, v.failed ? NULL : skip, "peer", "case", line, v.why);
-    verdict_tell(run, line, skip, &v);
+    cf_tell_case(&session->tally, "peer", line, skip ? skip : "", &v);
+}
+
+/* A case tried again counts for nothing in the summary. */
+static bool again(struct session *session, const struct cs *c)
+{
+    struct peer_session *run = session->again_of;
+    struct session *const own = run->session;
+    const int64_t reached = run->reached;
+
+    run->session = session;
+    peer_case(run, c);
+    run->session = own;
+    run->reached = reached;
+    return true;
 }
 
 /* ---- what it takes ------------------------------------------------------------------ */
@@ -227,11 +194,11 @@ static bool takes(void *context, const struct cs *c)
     struct peer_session *run = context;
     struct peer_case k;
     struct verdict v = { 0 };
-    struct peer_answer answer = { .status = run->session->o.peer.ask ? STATUS_LOST : STATUS_UNKNOWN };
+    struct peer_answer answer = { .status = run->session->o.ask ? STATUS_LOST : STATUS_UNKNOWN };
     const char *skip;
 
     if (peer_case_make(run->session, &k, c, &skip)) {
-        if (run->session->o.peer.ask)
+        if (run->session->o.ask)
             answer_get(run, &k.plain[0], NULL, true, &answer);
         if (answer.status == STATUS_UNKNOWN)
             compute(run, &k, 0, &v, &answer);
@@ -249,6 +216,18 @@ static bool stop(void *context)
     return run->lost >= MAX_LOST || (!run->peer.command && run->peer.in < 0);
 }
 
+/* Shows the line of a case, if it is taken. */
+static void line_show(struct peer_session *run, const struct cs *c)
+{
+    char line[LINE];
+
+    if (!takes(run, c))
+        return;
+    cf_case_print(c, line);
+    printf("%s\n", line);
+    run->reached++;
+}
+
 static void cases_draw(struct peer_session *run)
 {
     const struct options *o = &run->session->o;
@@ -259,7 +238,11 @@ static void cases_draw(struct peer_session *run)
         for (int64_t i = 0; i < o->cases * 4 && run->reached < o->cases && !stop(run); i++) {
             struct cs c;
 
-            if (peer_draw(run->session, &taken, &r, i, &c))
+            if (!peer_draw(run->session, &taken, &r, i, &c))
+                continue;
+            if (o->lines)
+                line_show(run, &c);
+            else
                 peer_case(run, &c);
         }
     }
@@ -296,37 +279,55 @@ static void peer_work(struct peer_session *run)
         peer_case(run, &c);
     else
         cf_tap(&session->tally, false, NULL, "peer", "case", session->o.text, why);
-    summary(run);
+    if (!session->o.lines)
+        summary(run);
 }
 
-int peer_run(struct session *session)
+/* false: nothing was judged, or something failed. */
+static bool peer_judge(struct peer_session *run, int argc, char **argv)
 {
-    struct peer_session *run = calloc(1, sizeof *run);
+    struct session *session = run->session;
+    struct follower *follower;
+    bool good;
+
+    if (!folder_make(run)) {
+        fprintf(stderr, "heed-conform: there is no place for temporary files\n");
+        return false;
+    }
+    session->again = again;
+    session->again_of = run;
+    follower = follow(session, argc, argv);
+    if (follower)
+        peer_work(run);
+    good = follower && follow_end(session, follower) && !session->tally.failed && run->reached > 0;
+    peer_close(&run->peer);
+    rmdir(run->folder);
+    return good;
+}
+
+int peer_run(struct session *session, int argc, char **argv)
+{
+    const struct options *o = &session->o;
     heed_report report = { .size = sizeof report };
-    int exit_code = EXIT_USAGE;
+    struct peer_session *run = calloc(1, sizeof *run);
+    bool good = false;
 
     if (!run)
         return EXIT_FAILED;
     run->session = session;
-    run->numerics = session->o.peer.numerics ? session->o.peer.numerics : HEED_NUMERICS_FAST;
     cf_op_use(cf_op_find("attn"));
-    if (!peer_open(&run->peer, session->o.peer.peer, session->o.timeout)) {
-        fprintf(stderr, "heed-conform: --peer %s: wanted a command, or fd:IN,OUT\n",
-                session->o.peer.peer);
-    } else if (!cf_target_open(&session->reference, "reference", 1, &report)) {
-        text_failure("heed-conform", "reference", report.status, &report);
-        exit_code = EXIT_FAILED;
-    } else if (!folder_make(run)) {
-        fprintf(stderr, "heed-conform: there is no place for temporary files\n");
-        exit_code = EXIT_FAILED;
-    } else {
-        peer_work(run);
-        exit_code = session->tally.failed || run->reached == 0 ? EXIT_FAILED : EXIT_DONE;
+    if (o->peer && !peer_open(&run->peer, o->peer, o->timeout)) {
+        fprintf(stderr, "heed-conform: --peer %s: wanted a command, or fd:IN,OUT\n", o->peer);
+        free(run);
+        return EXIT_USAGE;
     }
-    peer_close(&run->peer);
-    if (run->folder[0])
-        rmdir(run->folder);
+    if (!cf_target_open(&session->reference, "reference", 1, &report))
+        text_failure("heed-conform", "reference", report.status, &report);
+    else if (o->peer)
+        good = peer_judge(run, argc, argv);
+    else
+        good = o->dump ? folder_dump(session) : folder_judge(session);
     cf_target_close(&session->reference);
     free(run);
-    return exit_code;
+    return good ? EXIT_DONE : EXIT_FAILED;
 }

@@ -137,6 +137,6 @@ void plugin_draw(struct session *, const struct plugin *, struct rng *, int64_t 
 /* ---- plugin.c ------------------------------------------------------------ */
 
 /* All of a run with --plugin; the exit code. */
-int plugin_run(struct session *);
+int plugin_run(struct session *, int argc, char **argv);
 
 #endif
