@@ -151,7 +151,7 @@ static void string_copy(const char *at, char *out, size_t size)
     out[n] = '\0';
 }
 
-bool json_text(const char *object, const char *name, char *out, size_t size)
+bool json_member(const char *object, const char *name, char *out, size_t size)
 {
     const char *at = blanks(blanks(object) + 1);
     char word[64];

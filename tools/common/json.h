@@ -15,6 +15,6 @@ bool json_object(const char *text);
 
 /* The member that is a string, cut to `size`; what is no plain ASCII is kept or becomes '?'. An
  * object that json_object() takes. false: there is no such member, or it is no string. */
-bool json_text(const char *object, const char *name, char *out, size_t size);
+bool json_member(const char *object, const char *name, char *out, size_t size);
 
 #endif

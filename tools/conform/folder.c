@@ -134,7 +134,7 @@ static bool case_read(const char *folder, struct cs *c, char line[LINE], char *w
 
     snprintf(path, sizeof path, "%s/case.json", folder);
     text = text_read(path);
-    good = text && json_object(text) && json_text(text, "line", line, LINE);
+    good = text && json_object(text) && json_member(text, "line", line, LINE);
     free(text);
     if (!good) {
         snprintf(why, size, "file: case.json has no line of a case");

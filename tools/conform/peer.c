@@ -216,10 +216,10 @@ static bool answer_parse(const char *line, struct peer_answer *answer)
     static const char *const words[] = { "ok", "refused", "error", "unknown" };
     char word[16];
 
-    if (!json_object(line) || !json_text(line, "status", word, sizeof word))
+    if (!json_object(line) || !json_member(line, "status", word, sizeof word))
         return false;
-    json_text(line, "field", answer->field, sizeof answer->field);
-    json_text(line, "why", answer->why, sizeof answer->why);
+    json_member(line, "field", answer->field, sizeof answer->field);
+    json_member(line, "why", answer->why, sizeof answer->why);
     text_plain(answer->field);
     text_plain(answer->why);
     for (int i = 0; i < 4; i++) {

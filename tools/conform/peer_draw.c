@@ -168,19 +168,29 @@ bool peer_draw(struct session *session, const struct peer_taken *taken, struct r
     return false;
 }
 
+/* Fields of element types: most kernels know one at a time. */
+static bool says_type(int field)
+{
+    bool type = field == G_Q || field == G_O;
+
+    for (int s = 0; s < MAX_SOURCES; s++)
+        type = type || field == cf_at_source(s) + S_K || field == cf_at_source(s) + S_V;
+    return type;
+}
+
 bool peer_draw_any(struct session *session, struct rng *r, int64_t number, struct cs *c)
 {
-    struct cs base;
-    int made = 0;
+    const bool mixed = number % 8 == 7;
 
-    for (int i = 0; i < 64 && made < 8; i++) {
-        if (!base_make((int)((number * 7 + i) % bases_count()), &base))
+    for (int i = 0; i < 64; i++) {
+        const int64_t dense = 4 * rng_below(r, 6);
+
+        if (!base_make((int)((number * 7 + i) % bases_count()), c) ||
+            (!mixed && c->v[G_O] != c->v[G_Q]))
             continue;
-        made++;
-        *c = base;
         c->seed = rng_next(r) >> 24;
         for (int f = 0; f < cf_n_fields; f++) {
-            if (!says_nothing(f) && rng_below(r, 100) < 5 * rng_below(r, 8))
+            if (!says_nothing(f) && rng_below(r, 100) < dense && (mixed || !says_type(f)))
                 c->v[f] = cf_fields[f].level[rng_below(r, cf_fields[f].n_levels)];
         }
         cf_subset_clamp(r, c);

@@ -18,7 +18,7 @@ from .arrays import Array, as_array, constant, empty
 from .attention import (Bias, Source, Term, alibi, attention, dense, dot, everything, global_tokens,
                         segments, table, window)
 from .case import Case, Refused
-from .conformance import Result, conform
+from .conformance import Failure, Result, cases, conform
 from .constants import *
 from .descriptors import Keys, Relative
 from .maps import map_even, map_log, map_t5, window_plan
@@ -29,9 +29,9 @@ from .view import pairs, show, visible
 
 __version__: str = ".".join(str(library.heed_version() >> shift & 255) for shift in (16, 8, 0))
 __all__ = [
-    "ArgumentError", "Array", "Bias", "Case", "Device", "DeviceError", "Error", "InternalError",
+    "ArgumentError", "Array", "Bias", "Case", "Device", "DeviceError", "Error", "Failure", "InternalError",
     "Keys", "Plan", "Refused", "Relative", "ResourceError", "Result", "Run", "Runtime", "Source", "Term",
-    "UnsupportedError", "alibi", "as_array", "attention", "build_text", "conform", "constant", "copy", "dense",
+    "UnsupportedError", "alibi", "as_array", "attention", "build_text", "cases", "conform", "constant", "copy", "dense",
     "dot", "empty", "everything", "global_tokens", "map_even", "map_log", "map_t5", "merge",
     "pairs", "pool", "push", "segments", "select", "show", "table", "visible", "window",
     "window_plan", *mechanisms.__all__, *constants.__all__,

@@ -12,7 +12,6 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import sysconfig
 import tempfile
 import traceback
@@ -115,6 +114,8 @@ class Failure:
     reason: str
     needs: list = field(default_factory=list)
     traceback: str = ""
+    shrunk: str = ""            # the line of a smaller case that fails in the same way
+    shrunk_reason: str = ""
 
     @property
     def verdict(self) -> str:
@@ -122,16 +123,18 @@ class Failure:
         return self.reason.partition(":")[0]
 
     def __str__(self):
-        return f"{self.reason}\n    case: {self.line}"
+        if not self.shrunk:
+            return f"{self.reason}\n    case: {self.line}"
+        return f"{self.shrunk_reason or self.reason}\n    case: {self.shrunk}"
 
     def arrays(self, kind: str = "numpy") -> dict:
-        """The arrays of the case by name, to look at."""
+        """The arrays of the smaller case, or of the case, by name: to look at."""
         found = {}
 
         def look(q, k, v, case):
             found.update((name, case.array(name)) for name in case.names)
             raise Refused("look", "")
-        conform(look, line=self.line, arrays=kind, mixed=True)
+        conform(look, line=self.shrunk or self.line, arrays=kind, mixed=True)
         return found
 
 
@@ -143,7 +146,6 @@ class Result:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
-    judged: int = 0             # elements, by their bound
     worst: float = 0.0          # largest error as a share of its bound
     refused: dict = field(default_factory=dict)     # questions and cases, by field
     failures: list = field(default_factory=list)
@@ -158,14 +160,14 @@ class Result:
         claims = {"exact": "the reference's bits", "repeat": "repeatable bits", "fast": "the bound"}
         lines = [f"{self.name}: {self.passed} passed, {self.failed} failed, "
                  f"{self.skipped} skipped; claims {claims[self.claim]}"]
-        if self.judged:
-            lines.append(f"largest error/bound {self.worst:.4g} of {self.judged} elements")
+        if self.lines:
+            lines.append(f"largest error/bound {self.worst:.4g}")
         if self.refused:
             lines.append("refused by field: " + ", ".join(
                 f"{name} {n}" for name, n in sorted(self.refused.items(), key=lambda x: -x[1])))
         for verdict, failures in self.by_verdict().items():
             lines.append(f"{verdict}: {len(failures)} cases, such as")
-            lines.append(f"  {min(failures, key=lambda f: len(f.line))}")
+            lines.append(f"  {min(failures, key=lambda f: len(f.shrunk or f.line))}")
         if self.failed:
             lines.append("needs of failed cases: " + (", ".join(self.suspects()) or "none"))
         if not self.passed and not self.failed:
@@ -187,7 +189,7 @@ class Result:
 
     def _repr_html_(self):
         rows = "".join(f"<tr><td>{html.escape(f.verdict)}</td><td>{html.escape(f.reason)}</td>"
-                       f"<td><code>{html.escape(f.line)}</code></td></tr>"
+                       f"<td><code>{html.escape(f.shrunk or f.line)}</code></td></tr>"
                        for f in self.failures[:20])
         table = f"<table><tr><th>verdict</th><th>reason</th><th>case</th></tr>{rows}</table>"
         return (f"<p><b>{html.escape(self.name)}</b>: {self.passed} passed, {self.failed} failed, "
@@ -207,7 +209,7 @@ class Result:
 class _Session:
     def __init__(self, kernel, arrays, strict, result):
         self.kernel, self.arrays, self.strict, self.result = kernel, arrays, strict, result
-        self.case, self.trace = None, ""
+        self.seen = {}      # needs and traceback of a case, by its line
 
     def _plain(self, array):
         """A kernel of somebody else's need not know which zero and which NaN heed writes."""
@@ -240,9 +242,10 @@ class _Session:
         return {"status": "ok"}
 
     def answer(self, said):
-        self.case, self.trace = Case(said, self.arrays), ""
+        case = Case(said, self.arrays)
+        self.seen[case.line] = (case.needs, "")
         try:
-            return self._compute(self.case)
+            return self._compute(case)
         except Asked:
             return {"status": "unknown"}
         except Refused as why:
@@ -250,71 +253,86 @@ class _Session:
         except NotImplementedError as why:
             name, text = "not implemented", str(why)
         except Exception as why:    # the verdict is heed-conform's
-            self.trace = traceback.format_exc()
+            self.seen[case.line] = (case.needs, traceback.format_exc())
             return {"status": "error", "why": f"{type(why).__name__}: {why}"[:300]}
-        self.result.refused[name] = self.result.refused.get(name, 0) + 1
         return {"status": "refused", "field": name, "why": text[:300]}
 
-    def told(self, said):
-        result, how = self.result, said["told"]
-        setattr(result, how, getattr(result, how) + 1)
-        result.judged += said["judged"]
-        result.worst = max(result.worst, said["worst"] or 0)
-        if how == "skipped":
-            return
-        result.lines.append(said["line"])
-        needs = self.case.needs if self.case and self.case.line == said["line"] else []
-        for need in needs:
-            passed, failed = result.needs.get(need, (0, 0))
-            result.needs[need] = (passed + (how == "passed"), failed + (how == "failed"))
-        if how == "failed":
-            result.failures.append(Failure(said["line"], said["why"], needs, self.trace))
+    def read(self, results):
+        """What heed-conform says of each case, a line of JSON each."""
+        result = self.result
+        for said in map(json.loads, results):
+            if said["type"] != "case":
+                continue
+            result.worst = max(result.worst, said.get("error_over_bound") or 0)
+            if said["status"] == "skip":
+                result.skipped += 1
+                continue
+            failed, line = said["status"] != "pass", said["case"]
+            needs, trace = self.seen.get(line, ([], ""))
+            result.lines.append(line)
+            result.passed += not failed
+            result.failed += failed
+            for need in needs:
+                times = result.needs.get(need, (0, 0))
+                result.needs[need] = (times[0] + (not failed), times[1] + failed)
+            if failed:
+                result.failures.append(Failure(line, said.get("reason", ""), needs, trace,
+                                               said.get("shrunk", ""), said.get("shrunk_reason", "")))
 
 
-def _serve(session, arguments, progress):
-    """Answers heed-conform until it ends. Returns what it printed."""
+def _serve(answer, arguments):
+    """Answers heed-conform until it ends. Returns its exit status and what it printed."""
     questions, theirs_out = os.pipe()
     theirs_in, answers = os.pipe()
-    with tempfile.TemporaryFile() as printed:
+    with tempfile.TemporaryFile() as printed, os.fdopen(questions, "r") as asked, \
+            os.fdopen(answers, "w") as to:
         child = subprocess.Popen(
-            [program(), "--peer", f"fd:{theirs_in},{theirs_out}", "--ask", "--tell", *arguments],
+            [program(), "--peer", f"fd:{theirs_in},{theirs_out}", "--ask", *arguments],
             pass_fds=(theirs_in, theirs_out), stdout=printed, stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL)
         os.close(theirs_in)
         os.close(theirs_out)
-        with os.fdopen(questions, "r") as asked, os.fdopen(answers, "w") as to:
-            try:
-                for line in asked:
-                    said = json.loads(line)
-                    if "told" in said:
-                        session.told(said)
-                        progress(session.result)
-                        continue
-                    to.write(json.dumps(session.answer(said)) + "\n")
-                    to.flush()
-            except BrokenPipeError:
-                pass
-            finally:
-                asked.close()
-                child.wait()
+        try:
+            for line in asked:
+                to.write(json.dumps(answer(json.loads(line))) + "\n")
+                to.flush()
+        except BrokenPipeError:
+            pass
+        except BaseException:
+            child.kill()
+            raise
+        finally:
+            child.wait()
         printed.seek(0)
         output = printed.read().decode(errors="replace")
     if child.returncode not in (0, 1):
-        raise ValueError(f"heed-conform: {output.strip().splitlines()[0] if output else ''}")
+        raise ValueError(output.strip().splitlines()[0] if output else "heed-conform failed")
     return output
 
 
-def _progress(wanted):
-    def show(result):
-        if (result.passed + result.failed) % 20 == 0:
-            print(f"\r{result.passed} passed, {result.failed} failed", end="", file=sys.stderr)
-    return show if wanted else lambda result: None
+def _arguments(cases, only, seed, timeout):
+    return ["--cases", str(cases), "--seed", str(seed), "--timeout", str(timeout),
+            *(["--only", only] if only else [])]
+
+
+def _session(kernel, claim, arrays, refuse, mixed, strict):
+    if arrays not in MAKERS:
+        raise ValueError(f"arrays: {' or '.join(MAKERS)}, not {arrays!r}")
+    return _Session(_Kernel(kernel, refuse, mixed), arrays, strict or claim == "exact",
+                    Result(getattr(kernel, "__name__", str(kernel)), claim))
+
+
+def _refusals(output):
+    """How often which field, as "# peer: accepted 9 cases, refused 3: types 2, lse 1" says it."""
+    line = next((x for x in output.splitlines() if x.startswith("# peer: accepted")), "")
+    pairs = (pair.rpartition(" ") for pair in line.partition(": ")[2].partition(": ")[2].split(", "))
+    return {name: int(times) for name, _, times in pairs if times}
 
 
 def conform(kernel: Callable, cases: int = 500, *, only: str | None = None, claim: str = "fast",
             seed: int = 1, arrays: str = "numpy", refuse: Iterable[str] = (), mixed: bool = False,
-            strict: bool = False, timeout: int = 120, line: str | None = None,
-            progress: bool = False) -> Result:
+            strict: bool = False, timeout: int = 120, shrink: int = 5,
+            line: str | None = None) -> Result:
     """Puts a callable under heed's conformance kit: drawn cases, and a bound for every element.
 
     kernel(q, k, v, ...) returns o or (o, lse). Of its further parameters each gets what PARAMETERS
@@ -326,16 +344,28 @@ def conform(kernel: Callable, cases: int = 500, *, only: str | None = None, clai
     names them: "q=f32,f16 s0.causal=yes". claim: "fast" (within the bound), "repeat" (and the same
     bits twice) or "exact" (the reference's bits). arrays: "numpy", "torch" or "jax". refuse: needs
     of cases that are left out. mixed: also q, k, v and o of different types. strict: judge the sign
-    of zeros and the bits of NaN too. line: only that case.
+    of zeros and the bits of NaN too. shrink: how many failures are made smaller. line: only that
+    case. timeout: seconds for a case, after which heed-conform gives up.
     """
-    if arrays not in MAKERS:
-        raise ValueError(f"arrays: {' or '.join(MAKERS)}, not {arrays!r}")
-    result = Result(getattr(kernel, "__name__", str(kernel)), claim)
-    session = _Session(_Kernel(kernel, refuse, mixed), arrays, strict or claim == "exact", result)
-    arguments = ["--cases", str(cases), "--seed", str(seed), "--claim", claim,
-                 "--timeout", str(timeout)]
-    arguments += ["--once"] if claim == "fast" else []
-    arguments += ["--only", only] if only else []
-    arguments += ["--case", line] if line else []
-    result.output = _serve(session, arguments, _progress(progress))
-    return result
+    session = _session(kernel, claim, arrays, refuse, mixed, strict)
+    with tempfile.TemporaryDirectory() as folder:
+        results = pathlib.Path(folder) / "results"
+        output = _serve(session.answer, [
+            *_arguments(cases, only, seed, timeout), "--claim", claim, "--shrink", str(shrink),
+            "--json", str(results), *(["--once"] if claim == "fast" else []),
+            *(["--case", line] if line else [])])
+        if results.is_file():
+            session.read(results.read_text().splitlines())
+    session.result.output = output
+    session.result.refused = _refusals(output)
+    return session.result
+
+
+def cases(kernel: Callable | None = None, number: int = 50, *, only: str | None = None,
+          seed: int = 1, arrays: str = "numpy", refuse: Iterable[str] = (), mixed: bool = False,
+          timeout: int = 120) -> list:
+    """Lines of cases that a kernel takes, or of any at all: for a test of each."""
+    answer = (lambda said: {"status": "ok"}) if kernel is None else \
+        _session(kernel, "fast", arrays, refuse, mixed, False).answer
+    output = _serve(answer, [*_arguments(number, only, seed, timeout), "--lines"])
+    return [line for line in output.splitlines() if line.startswith("op=")]
