@@ -181,6 +181,14 @@ static int line_read(struct peer *peer, char **line)
 
 /* ---- answers -------------------------------------------------------------------- */
 
+/* What a program died of, or what the shell says that it died of. */
+static int signal_of(int status)
+{
+    if (WIFSIGNALED(status))
+        return WTERMSIG(status);
+    return WIFEXITED(status) && WEXITSTATUS(status) > 128 ? WEXITSTATUS(status) - 128 : 0;
+}
+
 /* Ends the program: what it says from now on belongs to no question. */
 static void lost(struct peer *peer, struct peer_answer *answer, int heard, const char *line)
 {
@@ -194,9 +202,9 @@ static void lost(struct peer *peer, struct peer_answer *answer, int heard, const
                  "answer", line ? line : "a line without an end");
     else if (!peer->command)
         snprintf(answer->why, sizeof answer->why, "exit: the peer is gone");
-    else if (WIFSIGNALED(peer->status))
+    else if (signal_of(peer->status))
         snprintf(answer->why, sizeof answer->why, "crash: the peer died of signal %d (%s)",
-                 WTERMSIG(peer->status), strsignal(WTERMSIG(peer->status)));
+                 signal_of(peer->status), strsignal(signal_of(peer->status)));
     else
         snprintf(answer->why, sizeof answer->why, "exit: the peer ended with status %d",
                  WEXITSTATUS(peer->status));

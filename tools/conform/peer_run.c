@@ -140,6 +140,7 @@ static const char *case_run(struct peer_session *run, struct peer_case *k, struc
     struct peer_answer answer = { .status = STATUS_LOST };
 
     if (!compute(run, k, 0, v, &answer)) {
+        run->reached += v->failed;
         if (v->failed)
             return NULL;
         refusal_count(session, &answer);
