@@ -172,7 +172,15 @@ class Faults(unittest.TestCase):
         self.assertFalse(result)
         self.assertEqual(result.passed + result.failed, 0)
         self.assertIn("not implemented", result.refused)
-        self.assertIn("nothing was judged", str(result))
+        self.assertIn("no pass", str(result))
+
+    def test_nothing_but_empty_arrays_is_no_pass(self):
+        def empty(q, k, v):
+            if q.size and v.size:
+                raise heed.Refused("size")
+            return plain(q, k, v)
+        result = heed.conform(empty, 5, only=FEW.replace("dv=16,8", "dv=16,0"))
+        self.assertEqual((bool(result), result.failed), (False, 0), result)
 
     def test_misuse_raises(self):
         with self.assertRaisesRegex(TypeError, "dropout"):

@@ -244,5 +244,5 @@ bool folder_judge(struct session *session)
     printf("1..%lld\n", (long long)session->tally.number);
     printf("%lld passed, %lld failed, %lld skipped\n", (long long)session->tally.passed,
            (long long)session->tally.failed, (long long)session->tally.skipped);
-    return judged > 0 && session->tally.failed == 0;
+    return judged > 0 && session->judged > 0 && session->tally.failed == 0;
 }

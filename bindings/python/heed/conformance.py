@@ -140,7 +140,7 @@ class Failure:
 
 @dataclass
 class Result:
-    """What heed-conform found. True, if nothing failed and at least one case was computed."""
+    """What heed-conform found. True, if nothing failed and elements of outputs were judged."""
     name: str
     claim: str
     passed: int = 0
@@ -151,10 +151,11 @@ class Result:
     failures: list = field(default_factory=list)
     lines: list = field(default_factory=list)       # of cases that were computed
     output: str = ""            # of heed-conform: TAP
+    good: bool = False          # what its exit status says
     needs: dict = field(default_factory=dict)       # of cases: how often they passed, failed
 
     def __bool__(self):
-        return self.failed == 0 and self.passed > 0
+        return self.good
 
     def __str__(self):
         claims = {"exact": "the reference's bits", "repeat": "repeatable bits", "fast": "the bound"}
@@ -170,8 +171,8 @@ class Result:
             lines.append(f"  {min(failures, key=lambda f: len(f.shrunk or f.line))}")
         if self.failed:
             lines.append("needs of failed cases: " + (", ".join(self.suspects()) or "none"))
-        if not self.passed and not self.failed:
-            lines.append("no case was computed, so nothing was judged")
+        if not self.failed and not self.good:
+            lines.append("no element was judged by its bound, so this is no pass")
         return "\n".join(lines)
 
     def by_verdict(self) -> dict:
@@ -281,7 +282,7 @@ class _Session:
 
 
 def _serve(answer, arguments):
-    """Answers heed-conform until it ends. Returns its exit status and what it printed."""
+    """Answers heed-conform until it ends. Returns what it printed, and whether all was good."""
     questions, theirs_out = os.pipe()
     theirs_in, answers = os.pipe()
     with tempfile.TemporaryFile() as printed, os.fdopen(questions, "r") as asked, \
@@ -307,7 +308,7 @@ def _serve(answer, arguments):
         output = printed.read().decode(errors="replace")
     if child.returncode not in (0, 1):
         raise ValueError(output.strip().splitlines()[0] if output else "heed-conform failed")
-    return output
+    return output, child.returncode == 0
 
 
 def _arguments(cases, only, seed, timeout):
@@ -350,7 +351,7 @@ def conform(kernel: Callable, cases: int = 500, *, only: str | None = None, clai
     session = _session(kernel, claim, arrays, refuse, mixed, strict)
     with tempfile.TemporaryDirectory() as folder:
         results = pathlib.Path(folder) / "results"
-        output = _serve(session.answer, [
+        output, session.result.good = _serve(session.answer, [
             *_arguments(cases, only, seed, timeout), "--claim", claim, "--shrink", str(shrink),
             "--json", str(results), *(["--once"] if claim == "fast" else []),
             *(["--case", line] if line else [])])
@@ -367,5 +368,5 @@ def cases(kernel: Callable | None = None, number: int = 50, *, only: str | None 
     """Lines of cases that a kernel takes, or of any at all: for a test of each."""
     answer = (lambda said: {"status": "ok"}) if kernel is None else \
         _session(kernel, "fast", arrays, refuse, mixed, False).answer
-    output = _serve(answer, [*_arguments(number, only, seed, timeout), "--lines"])
+    output, _ = _serve(answer, [*_arguments(number, only, seed, timeout), "--lines"])
     return [line for line in output.splitlines() if line.startswith("op=")]
