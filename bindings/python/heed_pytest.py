@@ -6,8 +6,8 @@
     def test_attention(heed_case):
         heed_case.check()
 
-Each case that the callable takes is an item, whose id is the line that makes it again. The module is
-loaded with pytest, so it imports heed only where the mark is used.
+Each case that the callable takes is an item, whose id is the line that makes it again. The module
+is loaded with pytest, so it imports heed only where the mark is used.
 """
 
 from __future__ import annotations

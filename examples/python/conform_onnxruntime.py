@@ -71,8 +71,8 @@ def attention(q, k, v, *, scale, softcap, causal, mask, bias):
 
 def multi_head(q, k, v, *, scale, causal, mask, bias):
     """MultiHeadAttention of com.microsoft: f32, one head of keys for each of queries."""
-    if causal == "start" and q.shape[2] != k.shape[2]:
-        raise heed.Refused("causal", "unidirectional counts from the last key")
+    if causal == "end":
+        raise heed.Refused("causal_end", "each token sees those before it")
     if q.shape[1] != k.shape[1]:
         raise heed.Refused("grouped")
     if 0 in q.shape or 0 in k.shape or 0 in v.shape:
@@ -89,7 +89,7 @@ def multi_head(q, k, v, *, scale, causal, mask, bias):
         names += ["", "", "bias"]
     node = helper.make_node("MultiHeadAttention", names, ["o"], domain="com.microsoft",
                             num_heads=q.shape[1], scale=float(scale),
-                            unidirectional=int(causal is not None))
+                            unidirectional=int(causal == "start"))
     o = run(node, arrays, 3)
     return o.reshape(q.shape[0], q.shape[2], q.shape[1], -1).swapaxes(1, 2)
 

@@ -72,8 +72,9 @@ class Peers(unittest.TestCase):
         more = FAULTS[name]
         claim = ["--claim", more["claim"]] if isinstance(more, dict) and more else []
         wanted = name.partition("_")[0]
-        said = conform("--peer", command(name), "--ask", "--shrink", "0", "--cases",
-                       "1" if name == "hang" else "16", "--timeout", "1" if name == "hang" else "20", "--only", FEW, *claim)
+        few = ["--cases", "1", "--timeout", "1"] if name == "hang" else ["--cases", "16"]
+        said = conform("--peer", command(name), "--ask", "--shrink", "0", "--only", FEW, *few,
+                       *claim)
         status, _, failed, _, reasons = said
         others = set(reasons) - {wanted} - (more if isinstance(more, set) else set())
         good = status == 1 and failed and not others and reasons[wanted]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""heed.conform(): good kernels pass, faults are found and named, and what is not taken is refused."""
+"""heed.conform(): good kernels pass, faults have names, and what is not taken is refused."""
 
 import importlib.util
 import os
@@ -217,7 +217,8 @@ def test_wrong(heed_case):
             path = pathlib.Path(folder)
             source = (TOP / "examples/python/conform_numpy.py").read_text()
             (path / "example.py").write_text(source)
-            (path / "test_it.py").write_text(self.TEXT.format(only=FEW + " fill=normal nq=7 scale=default"))
+            only = FEW + " fill=normal nq=7 scale=default"
+            (path / "test_it.py").write_text(self.TEXT.format(only=only))
             done = subprocess.run(
                 [sys.executable, "-m", "pytest", "-p", "heed_pytest", "-p", "no:cacheprovider",
                  "-rA", "test_it.py"], cwd=folder, text=True, capture_output=True, check=False,
@@ -238,6 +239,7 @@ class Torch(unittest.TestCase):
             k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], 1) for x in (k, v))
             return torch.nn.functional.scaled_dot_product_attention(
                 q.double(), k.double(), v.double(), attn_mask=mask, scale=scale).to(q.dtype)
-        result = heed.conform(kernel, 60, only=FEW.replace("=f32", "=f32,f16,bf16"), arrays="torch", refuse=["nonfinite"])
+        result = heed.conform(kernel, 60, only=FEW.replace("=f32", "=f32,f16,bf16"),
+                              arrays="torch", refuse=["nonfinite"])
         self.assertTrue(result, result)
         self.assertEqual(types, {"torch.float32", "torch.float16", "torch.bfloat16"})

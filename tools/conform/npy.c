@@ -25,14 +25,10 @@ static const struct {
     int dtype;
     const char *name, *codes[3];
 } types[] = {
-    { HEED_F32, "f32", { "f4" } },
-    { HEED_F16, "f16", { "f2" } },
-    { HEED_BF16, "bf16", { "u2", "V2" } },
-    { HEED_U8, "u8", { "u1", "b1" } },
-    { HEED_I32, "i32", { "i4" } },
-    { HEED_I64, "i64", { "i8" } },
-    { HEED_I8, "i8", { "i1" } },
-    { NPY_BOOL, "bool", { "b1", "u1" } },
+    { HEED_F32, "f32", { "f4" } },         { HEED_F16, "f16", { "f2" } },
+    { HEED_BF16, "bf16", { "u2", "V2" } }, { HEED_U8, "u8", { "u1", "b1" } },
+    { HEED_I32, "i32", { "i4" } },         { HEED_I64, "i64", { "i8" } },
+    { HEED_I8, "i8", { "i1" } },           { NPY_BOOL, "bool", { "b1", "u1" } },
 };
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -76,8 +72,8 @@ bool npy_write(const char *path, const struct npy *array)
                          "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
                          code[1] == '1' ? '|' : native_order(), code);
     for (int i = 0; i < array->ndim; i++)
-        n += (size_t)snprintf(header + n, sizeof header - n, "%lld,%s",
-                              (long long)array->shape[i], i + 1 < array->ndim ? " " : "");
+        n += (size_t)snprintf(header + n, sizeof header - n, "%lld,%s", (long long)array->shape[i],
+                              i + 1 < array->ndim ? " " : "");
     n += (size_t)snprintf(header + n, sizeof header - n, "), }");
     while ((sizeof begin + n + 1) % 64)
         header[n++] = ' ';
@@ -166,8 +162,10 @@ static bool header_parse(const char *at, struct header *h)
         if (!at || *at++ != ':')
             return false;
         at = blanks(at);
-        bit = !strcmp(key, "descr") ? 1 : !strcmp(key, "fortran_order") ? 2
-              : !strcmp(key, "shape") ? 4 : 0;
+        bit = !strcmp(key, "descr")           ? 1
+              : !strcmp(key, "fortran_order") ? 2
+              : !strcmp(key, "shape")         ? 4
+                                              : 0;
         if (!bit || seen & bit)
             return false;
         seen |= bit;

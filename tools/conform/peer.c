@@ -198,8 +198,10 @@ static void lost(struct peer *peer, struct peer_answer *answer, int heard, const
         snprintf(answer->why, sizeof answer->why, "hang: no answer in %lld seconds",
                  (long long)peer->seconds);
     else if (heard == HEARD_RUBBISH)
-        snprintf(answer->why, sizeof answer->why, "rubbish: the peer wrote '%.80s', which is no "
-                 "answer", line ? line : "a line without an end");
+        snprintf(answer->why, sizeof answer->why,
+                 "rubbish: the peer wrote '%.80s', which is no "
+                 "answer",
+                 line ? line : "a line without an end");
     else if (!peer->command)
         snprintf(answer->why, sizeof answer->why, "exit: the peer is gone");
     else if (signal_of(peer->status))

@@ -81,7 +81,7 @@ static char *case_text(const struct plain *plain, const char *folder, bool ask)
 }
 
 static void answer_get(struct peer_session *run, const struct plain *plain, const char *folder,
-                        bool ask, struct peer_answer *answer)
+                       bool ask, struct peer_answer *answer)
 {
     char *text = case_text(plain, folder, ask);
 

@@ -152,7 +152,8 @@ static void row_add(const struct problem *p, const struct item_view *view, int64
             continue;
         if (value)
             value[key] = cf_biases(p, view, head, row, s, key, &sum, &size)
-                             ? (float)sum : cf_decode(HEED_F32, 0xff800000u);
+                             ? (float)sum
+                             : cf_decode(HEED_F32, 0xff800000u);
         if (joined) {
             cf_joined(p, view, head, row, s, key, &sum, &size);
             joined[key] = (float)sum;
@@ -270,11 +271,11 @@ static void sees_find(struct plain *plain)
     plain->sees = SEES_OTHER;
     if (p->n_sources != 1 || a->npy.dtype != NPY_BOOL || !band_find(plain, a->owned, keys))
         return;
-    plain->sees = plain->low != -HEED_FAR          ? SEES_BAND
-                  : plain->high == HEED_FAR        ? SEES_EVERYTHING
-                  : plain->high == 0               ? SEES_CAUSAL
-                  : plain->high == keys - p->n_q   ? SEES_CAUSAL_END
-                                                   : SEES_BAND;
+    plain->sees = plain->low != -HEED_FAR        ? SEES_BAND
+                  : plain->high == HEED_FAR      ? SEES_EVERYTHING
+                  : plain->high == 0             ? SEES_CAUSAL
+                  : plain->high == keys - p->n_q ? SEES_CAUSAL_END
+                                                 : SEES_BAND;
 }
 
 /* ---- all --------------------------------------------------------------------- */

@@ -66,9 +66,8 @@ static void slot_print(const struct plain *plain, FILE *to, const char *name, ui
 /* ---- sources ------------------------------------------------------------------ */
 
 static const char *const layouts[] = {
-    [HEED_LAYOUT_DENSE] = "dense", [HEED_LAYOUT_RAGGED] = "ragged",
-    [HEED_LAYOUT_PAGED] = "paged", [HEED_LAYOUT_RING] = "ring",
-    [HEED_LAYOUT_LISTED] = "listed",
+    [HEED_LAYOUT_DENSE] = "dense", [HEED_LAYOUT_RAGGED] = "ragged", [HEED_LAYOUT_PAGED] = "paged",
+    [HEED_LAYOUT_RING] = "ring",   [HEED_LAYOUT_LISTED] = "listed",
 };
 
 static int64_t one_at_least(int64_t value)
@@ -153,8 +152,7 @@ static bool types_mixed(const struct plain *plain)
     bool mixed = plain->call->out.dtype != type;
 
     for (int s = 0; s < plain->p->n_sources; s++)
-        mixed = mixed || plain->p->source[s].k.dtype != type ||
-                plain->p->source[s].v.dtype != type;
+        mixed = mixed || plain->p->source[s].k.dtype != type || plain->p->source[s].v.dtype != type;
     return mixed;
 }
 
@@ -198,8 +196,8 @@ static bool array_finite(const struct array *a)
 
 static bool all_finite(const struct plain *plain)
 {
-    bool finite = array_finite(&plain->p->q) &&
-                  (!plain->p->sinks.data || array_finite(&plain->p->sinks));
+    bool finite =
+        array_finite(&plain->p->q) && (!plain->p->sinks.data || array_finite(&plain->p->sinks));
 
     for (int s = 0; s < plain->p->n_sources && finite; s++)
         finite = array_finite(&plain->p->source[s].k) && array_finite(&plain->p->source[s].v);
@@ -217,8 +215,11 @@ static bool extents_empty(const struct plain *plain)
 }
 
 static const char *const sees_words[] = {
-    [SEES_EVERYTHING] = "everything", [SEES_CAUSAL] = "causal", [SEES_CAUSAL_END] = "causal_end",
-    [SEES_BAND] = "band",             [SEES_OTHER] = "mask",
+    [SEES_EVERYTHING] = "everything",
+    [SEES_CAUSAL] = "causal",
+    [SEES_CAUSAL_END] = "causal_end",
+    [SEES_BAND] = "band",
+    [SEES_OTHER] = "mask",
 };
 
 static void needs_print(const struct plain *plain, FILE *to)

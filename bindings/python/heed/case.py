@@ -68,7 +68,8 @@ class Case:
     items, heads (h_q), h_kv, rows, keys, d, d_v: extents. q [items][heads][rows][d],
     k [items][h_kv][keys][d], v [items][h_kv][keys][d_v]. scale: what q . k is multiplied by, always
     a number; softcap: 0 or a number. sees: "everything", "causal", "causal_end", "band" or "mask".
-    needs: what the case asks for beyond softmax(q . k / sqrt(d)) . v, by name. line: makes it again.
+    needs: what the case asks for beyond softmax(q . k / sqrt(d)) . v, by name. line: makes it
+    again.
     """
 
     def __init__(self, said: dict, kind: str = "numpy"):

@@ -204,7 +204,7 @@ class Result:
         return self
 
 
-# ---- answers --------------------------------------------------------------------------------------
+# ---- answers -------------------------------------------------------------------------------------
 
 
 class _Session:
@@ -277,8 +277,9 @@ class _Session:
                 times = result.needs.get(need, (0, 0))
                 result.needs[need] = (times[0] + (not failed), times[1] + failed)
             if failed:
-                result.failures.append(Failure(line, said.get("reason", ""), needs, trace,
-                                               said.get("shrunk", ""), said.get("shrunk_reason", "")))
+                result.failures.append(Failure(
+                    line, said.get("reason", ""), needs, trace, said.get("shrunk", ""),
+                    said.get("shrunk_reason", "")))
 
 
 def _serve(answer, arguments):
@@ -326,7 +327,8 @@ def _session(kernel, claim, arrays, refuse, mixed, strict):
 def _refusals(output):
     """How often which field, as "# peer: accepted 9 cases, refused 3: types 2, lse 1" says it."""
     line = next((x for x in output.splitlines() if x.startswith("# peer: accepted")), "")
-    pairs = (pair.rpartition(" ") for pair in line.partition(": ")[2].partition(": ")[2].split(", "))
+    fields = line.partition(": ")[2].partition(": ")[2].split(", ")
+    pairs = (pair.rpartition(" ") for pair in fields)
     return {name: int(times) for name, _, times in pairs if times}
 
 
@@ -337,9 +339,9 @@ def conform(kernel: Callable, cases: int = 500, *, only: str | None = None, clai
     """Puts a callable under heed's conformance kit: drawn cases, and a bound for every element.
 
     kernel(q, k, v, ...) returns o or (o, lse). Of its further parameters each gets what PARAMETERS
-    says: scale, softcap, causal, window, mask, bias, joined, sinks, lse, h_q, h_kv, case. A case that
-    needs more than that is refused in its name; so is one for which the kernel raises heed.Refused
-    or NotImplementedError.
+    says: scale, softcap, causal, window, mask, bias, joined, sinks, lse, h_q, h_kv, case. A case
+    that needs more than that is refused in its name; so is one for which the kernel raises
+    heed.Refused or NotImplementedError.
 
     cases: how many shall be computed. only: axes that they are drawn from, as `heed-conform --list`
     names them: "q=f32,f16 s0.causal=yes". claim: "fast" (within the bound), "repeat" (and the same
