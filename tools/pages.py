@@ -6,7 +6,7 @@
 pages.py PROGRAM VERSION FOLDER: writes NAME.1 and, for bash, zsh and fish, NAME.bash, _NAME and
 NAME.fish. The form of --help is that of tools/common/command.h: a usage, a paragraph, sections that
 begin with a heading and a colon. What may follow an option is named by its value: choices in small
-letters, FILE, DEVICE (asked of heed-info), or the name of a list in the same text, WORKLOAD of
+letters, FILE, DIR, DEVICE (asked of heed-info), or the name of a list in the same text, WORKLOAD of
 "Workloads".
 """
 
@@ -75,7 +75,7 @@ class Help:
         """What may follow: words, whether files, whether devices; None: nothing follows."""
         words, files, devices = [], False, False
         for value in re.sub(r"\[[^]]*\]", "", option.value).split("|"):
-            files |= value == "FILE"
+            files |= value in ("FILE", "DIR")
             devices |= value == "DEVICE"
             words += [value] if value.islower() else self.names(value) or []
         return words, files, devices

@@ -29,9 +29,9 @@ MISTAKES = {
     "heed-conform": [
         ("--cases x", "--cases: wanted a whole number from 0 to 10000000, got \"x\""),
         ("--cases=x", "--cases: wanted a whole number from 0 to 10000000, got \"x\""),
-        ("--seed", "--seed: wanted a whole number from 0, got nothing"),
+        ("--seed", "--seed: wanted a whole number from 0 to 9223372036854775807, got nothing"),
         ("--family nosuch", "--family: wanted exact, bits, bound"),
-        ("--op nosuch", "--op: wanted an operation that heed-conform --help names, got"),
+        ("--op nosuch", "--op: wanted one that heed-conform --help lists, got"),
         ("--plugin nosuch", "--plugin: wanted a file that there is, got \"nosuch\""),
         ("--device nosuch", None),
     ],

@@ -6,143 +6,16 @@
  */
 #include "cover.h"
 #include "errors.h"
+#include "follow.h"
 #include "mechanisms.h"
+#include "peer.h"
 #include "plugin.h"
-#include "usage.h"
 
 #include "common/command.h"
 #include "common/text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct family {
-    const char *name;
-    uint32_t bit;
-};
-
-static const struct family families[] = {
-    { "exact", FAMILY_EXACT }, { "bits", FAMILY_BITS },   { "bound", FAMILY_BOUND },
-    { "meta", FAMILY_META },   { "error", FAMILY_ERROR },
-    { "check", FAMILY_CHECK }, { "named", FAMILY_NAMED },
-    { "mechanisms", FAMILY_MECHANISMS },
-};
-
-/* The families that draw no cases. */
-static const uint32_t families_apart =
-    FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED | FAMILY_MECHANISMS;
-
-static bool family_parse(const char *name, uint32_t *bits)
-{
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-        if (!strcmp(families[i].name, name)) {
-            *bits = families[i].bit;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A line as it is printed has other words in front. */
-static const char *case_begin(const char *text)
-{
-    const char *mechanism = strstr(text, "mechanism="), *op = strstr(text, "op=");
-
-    return mechanism ? mechanism : op ? op : text;
-}
-
-static bool flag_parse(const char *name, struct options *o)
-{
-    const struct {
-        const char *name;
-        bool *on;
-    } flags[] = {
-        { "--verbose", &o->verbose }, { "--list", &o->list }, { "--help", &o->help },
-        { "-h", &o->help },           { "--version", &o->version },
-        { "--partial", &o->partial }, { "--quiet", &o->quiet },
-    };
-
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        if (!strcmp(flags[i].name, name)) {
-            *flags[i].on = true;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Is that a subset of the operation's cases? The families that draw none are left out then. */
-static bool only_good(struct options *o)
-{
-    char why[2048];
-
-    cf_op_use(cf_op_find(o->op));
-    if (!cf_subset_parse(o->only, why, sizeof why)) {
-        fprintf(stderr, "heed-conform: --only: wanted AXIS=VALUE,... of --list: %s\n", why);
-        return false;
-    }
-    if (o->families == FAMILY_ALL)
-        o->families &= ~families_apart;
-    return true;
-}
-
-static bool options_parse(int argc, char **argv, struct options *o)
-{
-    *o = (struct options){ .cases = 4000,
-                           .seed = 1,
-                           .threads = 2,
-                           .families = FAMILY_ALL,
-                           .timeout = 10,
-                           .memory = 1024 };
-    for (int i = 1; i < argc; i++) {
-        char room[COMMAND_NAME];
-        const char *const inside = command_split(argv[i], room);
-        const char *const name = inside ? room : argv[i];
-        const char *const value = inside ? inside : i + 1 < argc ? argv[i + 1] : NULL;
-        bool good = value != NULL;
-
-        if (!inside && flag_parse(name, o))
-            continue;
-        if (!strcmp(name, "--device"))
-            o->device = value;
-        else if (!strcmp(name, "--case"))
-            o->text = value ? case_begin(value) : NULL;
-        else if (!strcmp(name, "--op"))
-            good = good && cf_op_find(o->op = value) != NULL;
-        else if (!strcmp(name, "--only"))
-            o->only = value;
-        else if (!strcmp(name, "--cases"))
-            good = good && text_integer(value, 0, 10000000, &o->cases);
-        else if (!strcmp(name, "--seed"))
-            good = good && text_integer(value, 0, INT64_MAX, &o->seed);
-        else if (!strcmp(name, "--threads"))
-            good = good && text_integer(value, 1, 1024, &o->threads);
-        else if (!strcmp(name, "--plugin"))
-            o->plugin = value;
-        else if (!strcmp(name, "--timeout"))
-            good = good && text_integer(value, 1, 86400, &o->timeout);
-        else if (!strcmp(name, "--memory"))
-            good = good && text_integer(value, 0, 1 << 20, &o->memory);
-        else if (!strcmp(name, "--family"))
-            good = good && family_parse(value, &o->families);
-        else
-            return command_unknown("heed-conform", name), false;
-        if (!good) {
-            command_wrong("heed-conform", name, usage_wanted(name), value);
-            return false;
-        }
-        i += !inside;
-    }
-    if (o->help || o->version)
-        return true;
-    if (o->only && !o->op)
-        o->op = cf_op_attn.name;
-    if (o->only && !only_good(o))
-        return false;
-    if (o->partial && !o->device)
-        fprintf(stderr, "heed-conform: --partial goes with --device: wanted one, got nothing\n");
-    return !o->partial || o->device;
-}
 
 /* ---- devices ------------------------------------------------------------------ */
 
@@ -354,7 +227,7 @@ static void run_op(struct session *session, const struct cf_op *op)
     const int64_t cases = session->o.op ? all : cases_of(op, all);
 
     cf_op_use(op);
-    if (session->o.families & ~families_apart && run_cover(session, cases) < 0)
+    if (session->o.families & ~options_families_apart() && run_cover(session, cases) < 0)
         cf_tap(&session->tally, false, NULL, "all", "cover", "", "no memory for the cases");
     run_apart(session, cases);
 }
@@ -377,8 +250,9 @@ static void partial_report(struct session *session)
                "no case was accepted, so nothing was judged");
 }
 
-static int run(struct session *session)
+static int run(struct session *session, int argc, char **argv)
 {
+    struct follower *follower;
     struct cs c;
     char why[128] = "";
     int exit_code;
@@ -393,6 +267,12 @@ static int run(struct session *session)
     if (!devices_open(session)) {
         devices_close(session);
         return session->code;
+    }
+    session->again = run_case;
+    follower = follow(session, argc, argv);
+    if (!follower) {
+        devices_close(session);
+        return EXIT_FAILED;
     }
     if (mechanism)
         mechanism_case(session, mechanism);
@@ -416,6 +296,8 @@ static int run(struct session *session)
     printf("%lld passed, %lld failed, %lld skipped\n", (long long)session->tally.passed,
            (long long)session->tally.failed, (long long)session->tally.skipped);
     exit_code = session->tally.failed ? EXIT_FAILED : EXIT_DONE;
+    if (!follow_end(session, follower))
+        exit_code = EXIT_FAILED;
     devices_close(session);
     return exit_code;
 }
@@ -428,17 +310,12 @@ int main(int argc, char **argv)
 
     setvbuf(stdout, NULL, _IOLBF, 1 << 16); /* who reads along sees each case at once */
     cf_axes_init();
-    if (!options_parse(argc, argv, &o))
-        return EXIT_USAGE;
+    if (!options_parse(argc, argv, &o, &exit_code))
+        return exit_code;
     if (o.op)
         cf_op_use(cf_op_find(o.op));
-    if (o.help || o.version || o.list) {
-        if (o.help)
-            usage_print(stdout);
-        else if (o.version)
-            command_version(stdout, "heed-conform");
-        else
-            cf_axes_print(stdout);
+    if (o.list) {
+        cf_axes_print(stdout);
         return EXIT_DONE;
     }
     session = calloc(1, sizeof *session);
@@ -447,7 +324,9 @@ int main(int argc, char **argv)
     session->o = o;
     session->tally.verbose = o.verbose;
     session->tally.quiet = o.quiet;
-    exit_code = o.plugin ? plugin_run(session) : run(session);
+    exit_code = o.plugin                      ? plugin_run(session, argc, argv)
+                : o.peer || o.dump || o.judge ? peer_run(session, argc, argv)
+                                              : run(session, argc, argv);
     free(session);
     return exit_code;
 }

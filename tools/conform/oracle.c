@@ -48,6 +48,12 @@ void cf_fail(struct verdict *v, const char *format, ...)
     va_end(list);
 }
 
+void cf_step(struct verdict *v, const char *word)
+{
+    if (!v->failed)
+        v->word = word;
+}
+
 static double value(const struct array *a, int64_t index)
 {
     return (double)cf_decode(a->dtype, cf_array_bits(a, index));

@@ -7,7 +7,9 @@
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
 
+#include "follow.h"
 #include "plugin.h"
+#include "tell.h"
 
 #include "common/command.h"
 #include "common/text.h"
@@ -90,11 +92,20 @@ static void plugin_case(struct session *session, struct plugin *plugin, const st
         skip = trials(session, plugin, &t[0], &t[1], &v);
     else
         cf_fail(&v, "no memory");
-    cf_tap(&session->tally, !v.failed, v.failed ? NULL : skip, "plug-in", "case", line, v.why);
+    cf_tell_case(&session->tally, "plug-in", line, skip ? skip : "", &v);
     for (int i = 0; i < 2 && t; i++)
         plugin_trial_finish(&t[i]);
     free(t);
     cf_problem_free(p);
+}
+
+/* A case tried again counts for nothing in the summary. */
+static bool again(struct session *session, const struct cs *c)
+{
+    struct plugin plugin = *(const struct plugin *)session->again_of;
+
+    plugin_case(session, &plugin, c);
+    return true;
 }
 
 static void cases_draw(struct session *session, struct plugin *plugin)
@@ -147,8 +158,28 @@ static void summary(const struct session *session, const struct plugin *plugin)
            (long long)session->tally.failed, (long long)session->tally.skipped);
 }
 
-static int run(struct session *session, const char *path)
+/* false: the files of results cannot be had. */
+static bool judge_all(struct session *session, struct plugin *plugin, const struct cs *c, int argc,
+                      char **argv)
 {
+    struct follower *follower;
+
+    session->again = again;
+    session->again_of = plugin;
+    follower = follow(session, argc, argv);
+    if (!follower)
+        return false;
+    if (introduce(session, plugin) && session->o.text)
+        plugin_case(session, plugin, c);
+    else if (plugin->numerics)
+        cases_draw(session, plugin);
+    summary(session, plugin);
+    return follow_end(session, follower);
+}
+
+static int run(struct session *session, const char *path, int argc, char **argv)
+{
+    bool good = false;
     struct plugin plugin = { .path = path,
                              .seconds = session->o.timeout,
                              .mebibytes = session->o.memory };
@@ -170,25 +201,21 @@ static int run(struct session *session, const char *path)
     if (plugin.control == MAP_FAILED) {
         fprintf(stderr, "heed-conform: no memory\n");
     } else {
-        if (introduce(session, &plugin) && session->o.text)
-            plugin_case(session, &plugin, &c);
-        else if (plugin.numerics)
-            cases_draw(session, &plugin);
-        summary(session, &plugin);
+        good = judge_all(session, &plugin, &c, argc, argv);
         munmap(plugin.control, sizeof *plugin.control);
     }
     cf_target_close(&session->reference);
-    return session->tally.failed || plugin.reached == 0 ? EXIT_FAILED : EXIT_DONE;
+    return !good || session->tally.failed || plugin.reached == 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 /* A name without a folder would be looked for where libraries are. */
-int plugin_run(struct session *session)
+int plugin_run(struct session *session, int argc, char **argv)
 {
     char *path = realpath(session->o.plugin, NULL);
     int exit_code = EXIT_USAGE;
 
     if (path)
-        exit_code = run(session, path);
+        exit_code = run(session, path, argc, argv);
     else
         command_wrong("heed-conform", "--plugin", "a file that there is", session->o.plugin);
     free(path);

@@ -122,6 +122,9 @@ void plugin_judge_end(const struct plugin *, const struct trial *, const struct 
 /* What it computed. first, second: the same case in two children. */
 void plugin_judge_outputs(struct session *, const struct plugin *, struct trial *first,
                           struct trial *second, struct verdict *);
+/* The same of outputs in arrays. y: of a second run in other memory; NULL: there is none. */
+void plugin_judge_values(struct session *, uint32_t numerics, const struct problem *,
+                         struct call *x, struct call *y, struct verdict *);
 
 /* ---- plugin_draw.c ------------------------------------------------------- */
 
@@ -134,6 +137,6 @@ void plugin_draw(struct session *, const struct plugin *, struct rng *, int64_t 
 /* ---- plugin.c ------------------------------------------------------------ */
 
 /* All of a run with --plugin; the exit code. */
-int plugin_run(struct session *);
+int plugin_run(struct session *, int argc, char **argv);
 
 #endif

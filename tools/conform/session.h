@@ -7,18 +7,11 @@
 #define HEED_TOOLS_CONFORM_SESSION_H
 
 #include "fixed.h"
+#include "options.h"
 #include "refusals.h"
 #include "where.h"
 
 enum { MAX_DEVICES = 16 };
-
-struct options {
-    const char *device, *text, *op, *plugin, *only;
-    int64_t cases, seed, threads;
-    int64_t timeout, memory; /* of a plug-in: seconds, MiB */
-    uint32_t families;
-    bool verbose, quiet, list, help, version, partial;
-};
 
 struct session {
     struct options o;
@@ -31,6 +24,9 @@ struct session {
     struct tally tally;
     struct refusals refusals; /* of cases, by partial devices */
     struct where where;       /* their outputs are wrong */
+    /* Runs one case as the run does, for follow.c; again_of: what else that takes. */
+    bool (*again)(struct session *, const struct cs *);
+    void *again_of;
 };
 
 enum { REFUSAL_SKIP = 96 };

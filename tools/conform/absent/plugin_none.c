@@ -7,9 +7,11 @@
 
 #include "common/text.h"
 
-int plugin_run(struct session *session)
+int plugin_run(struct session *session, int argc, char **argv)
 {
     (void)session;
+    (void)argc;
+    (void)argv;
     fprintf(stderr, "heed-conform: --plugin needs fork and mmap, which this system has not\n");
     return EXIT_USAGE;
 }
