@@ -23,7 +23,7 @@ from stage import expect, installed, library_folder, pc_folder
 
 # The first rule whose pattern is found decides: None runs the command, a text says why it does not.
 RULES = [
-    (r"[\[|] ?--|\bNAME\b|\.\.\.|\bFILE\b|\bTEXT\b|=PART|^apt-get .*\[", "a form, not a command"),
+    (r"[\[|] ?--|\bNAME\b|\.\.\.|\b(FILE|DIR|TEXT|COMMAND)\b|=PART|^apt-get .*\[", "a form, not a command"),
     (r"^scripts/(demo|test|setup|gpu-check|setup-intel-opencl|golden-cross|fuzz)\b|^\.ci/run",
      "sets the machine up, or builds and runs everything"),
     (r"^scripts/(peers|bench-\w+|mutants|format|pictures|systems|opencl-vendors|build-plain)\b",
@@ -36,10 +36,11 @@ RULES = [
     (r"--(plugin|pattern)$", "names an option"),
     (r"--device (opencl|cuda)", "needs a device that not every machine has"),
     (r"^(heed|build/(tools|examples))", None),
-    (r"^cc |^python3 |^export ", None),
+    (r"^cc |^python3 |^export |^meson compile", None),
 ]
 # What a command does more often, or longer, than shows that it works.
-SHORTER = [(r"--cases \d+", "--cases 40"), (r"^heed-bench\b(?!.*--quick)", "heed-bench --quick")]
+SHORTER = [(r"--cases \d+", "--cases 40"), (r"^heed-bench\b(?!.*--quick)", "heed-bench --quick"),
+           (r"^meson compile -C build.*\n", "")]
 PROGRAM = re.compile(r"\b(heed-(?:bench|conform|info|summarize))\b((?:[^`&;])*)")
 
 
@@ -150,7 +151,7 @@ def main():
                 continue
             used.add(rule)
             reason = RULES[rule][1]
-            if reason is None and "import heed" in command and not python:
+            if reason is None and "python3" in command and not python:
                 reason = "there is no NumPy"
             failures += [f"{where}: {command}: {fault}" for fault in place.faults(command)]
             if reason is None:
