@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package for Python as a wheel: wheel.py TOP BUILD
 
-pip makes it of the sources and of the libraries in BUILD, without a network, and installs it into an
-environment that has nothing but NumPy. There it imports its own library, computes, and has the
+pip makes it of the sources and of the libraries in BUILD, without a network, and installs it into
+an environment that has nothing but NumPy. There it imports its own library, computes, and has the
 programs. A source distribution has what a build of the library needs.
 """
 
