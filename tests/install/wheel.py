@@ -67,7 +67,7 @@ def check_wheel(path):
     with zipfile.ZipFile(path) as wheel:
         names = wheel.namelist()
         expect(any(name.endswith("libheed.so.0") for name in names), f"no library: {names}")
-        expect("heed/bin/heed-conform" in names and "heed/py.typed" in names, f"{names}")
+        expect("heed/bin/heed-conform" in names and "heed/LICENSE" in names, f"{names}")
         metadata = next(name for name in names if name.endswith("/METADATA"))
         return dict(line.split(": ", 1) for line in wheel.read(metadata).decode().splitlines()
                     if ": " in line)
