@@ -57,6 +57,7 @@ def put_library(package, work):
     options = json.loads((folder / "meson-info/intro-buildoptions.json").read_text("utf-8"))
     prefix = next(option["value"] for option in options if option["name"] == "prefix")
     root = stage / prefix.lstrip("/")
+    shutil.copy2(source() / "LICENSE", package)
     # A wheel has no links: of the library's names the one that programs ask for.
     library = next(path for path in sorted(root.rglob("libheed.*"))
                    if path.name in ("libheed.so.0", "libheed.0.dylib"))

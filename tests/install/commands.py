@@ -23,7 +23,7 @@ from stage import expect, installed, library_folder, pc_folder
 
 # The first rule whose pattern is found decides: None runs the command, a text says why it does not.
 RULES = [
-    (r"[\[|] ?--|\bNAME\b|\.\.\.|\b(FILE|DIR|TEXT|COMMAND)\b|=PART|^apt-get .*\[", "a form, not a command"),
+    (r"[\[|] ?--|\.\.\.|\b(NAME|FILE|DIR|TEXT|COMMAND)\b|=PART", "a form, not a command"),
     (r"^scripts/(demo|test|setup|gpu-check|setup-intel-opencl|golden-cross|fuzz)\b|^\.ci/run",
      "sets the machine up, or builds and runs everything"),
     (r"^scripts/(peers|bench-\w+|mutants|format|pictures|systems|opencl-vendors|build-plain)\b",
@@ -105,7 +105,8 @@ class Place:
                 continue
             text = path.read_text("utf-8")
             yield from (f"{script} knows no {option}"
-                        for option in re.findall(r"(?<![\w-])--[a-z-]+", words) if option not in text)
+                        for option in re.findall(r"(?<![\w-])--[a-z-]+", words)
+                        if option not in text)
         options = (self.folder / "meson_options.txt").read_text("utf-8")
         for option in re.findall(r"-D(\w+)=", command if command.startswith("meson") else ""):
             if f"'{option}'" not in options and option not in ("buildtype", "default_library"):
@@ -163,7 +164,8 @@ def main():
                     failures.append(f"{where}: {command}: ends with {status}\n{output[-2000:]}")
             else:
                 print(f"   --    {where}: {command}: {reason}")
-    failures += [f"no command for the rule {RULES[i][0]}" for i in range(len(RULES)) if i not in used]
+    failures += [f"no command for the rule {RULES[i][0]}" for i in range(len(RULES))
+                 if i not in used]
     print("\n".join(failures))
     expect(ran >= 10, f"only {ran} commands ran")
     return 1 if failures else 0

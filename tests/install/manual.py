@@ -76,8 +76,8 @@ def completions(shell, prefix, typed):
     share, name = prefix / "share", typed.split()[0]
     if shell == "bash":
         said = run("bash", "--norc", "-c", BASH, "bash",
-                   share / "bash-completion/completions" / name, typed, cwd=prefix / "share/doc/heed",
-                   env={"PATH": path_of(prefix)})
+                   share / "bash-completion/completions" / name, typed,
+                   cwd=prefix / "share/doc/heed", env={"PATH": path_of(prefix)})
     else:
         with tempfile.TemporaryDirectory() as home:
             said = run("fish", "--no-config", "-c", FISH, share / "fish/vendor_completions.d",
@@ -104,7 +104,8 @@ def check_zsh(prefix):
         file = prefix / "share/zsh/site-functions" / ("_" + name)
         run("zsh", "-f", "-n", file)
         # _arguments is called with specifications; each must be one that it could parse.
-        text = run("zsh", "-f", "-c", '_arguments() { print -rl -- "$@" }; source "$1"', "zsh", file)
+        text = run("zsh", "-f", "-c", '_arguments() { print -rl -- "$@" }; source "$1"', "zsh",
+                   file)
         options = [line for line in text.splitlines() if line.lstrip("*").startswith("-")]
         told = run(prefix / "bin" / name, "--help")
         for line in options:

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package for Python as a wheel: wheel.py TOP BUILD
 
-pip makes it of the sources and of the libraries in BUILD, without a network, and installs it into an
-environment that has nothing but NumPy. There it imports its own library, computes, and has the
+pip makes it of the sources and of the libraries in BUILD, without a network, and installs it into
+an environment that has nothing but NumPy. There it imports its own library, computes, and has the
 programs. A source distribution has what a build of the library needs.
 """
 
@@ -67,7 +67,7 @@ def check_wheel(path):
     with zipfile.ZipFile(path) as wheel:
         names = wheel.namelist()
         expect(any(name.endswith("libheed.so.0") for name in names), f"no library: {names}")
-        expect("heed/bin/heed-conform" in names and "heed/py.typed" in names, f"{names}")
+        expect("heed/bin/heed-conform" in names and "heed/LICENSE" in names, f"{names}")
         metadata = next(name for name in names if name.endswith("/METADATA"))
         return dict(line.split(": ", 1) for line in wheel.read(metadata).decode().splitlines()
                     if ": " in line)
