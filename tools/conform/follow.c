@@ -7,6 +7,7 @@
 #include "follow.h"
 
 #include "report.h"
+#include "repro.h"
 #include "shrink.h"
 
 #include <stdlib.h>
@@ -138,6 +139,28 @@ static void repeat_make(const struct follower *f, const struct told *told, const
     buffer_shell(b, line);
 }
 
+static void program_make(const struct follower *f, struct texts *t)
+{
+    const struct session *session = f->session;
+    const struct repro repro = {
+        .folder = session->o.repro,
+        .number = f->shrunk,
+        .line = t->line,
+        .word = t->shrink.failure.word,
+        .why = t->shrink.failure.why,
+        .repeat = buffer_text(&t->repeat),
+        .reference = &session->reference,
+        .device = session->o.plugin ? NULL
+                  : f->scratch->n   ? &f->scratch->bench[0].one
+                                    : &session->reference,
+        .plugin = session->plugin_path,
+        .numerics = session->claim,
+        .threads = session->o.threads,
+    };
+
+    cf_repro_write(&repro, &t->shrink.best, &t->program);
+}
+
 static void comment(const struct tally *tally, const char *what, const char *text)
 {
     if (!tally->quiet && text)
@@ -159,6 +182,11 @@ static void failure_follow(struct follower *f, struct tally *tally, const struct
     repeat_make(f, told, after->shrunk ? after->shrunk : told->line, &t->repeat);
     after->repeat = buffer_text(&t->repeat);
     comment(tally, "repeat: ", after->repeat);
+    if (after->shrunk && f->session->o.repro && cf_op == &cf_op_attn) {
+        program_make(f, t);
+        after->program = buffer_text(&t->program);
+        comment(tally, "program: ", after->program);
+    }
 }
 
 /* ---- all -------------------------------------------------------------------------------- */
@@ -180,7 +208,8 @@ static void hear(struct listener *listener, struct tally *tally, const struct to
 {
     struct follower *const f = (struct follower *)(void *)listener;
     const double seconds = now() - f->last;
-    struct texts *const t = told->ok || (tally->quiet && !f->report) ? NULL : calloc(1, sizeof *t);
+    const bool wanted = !tally->quiet || f->report || f->session->o.repro;
+    struct texts *const t = told->ok || !wanted ? NULL : calloc(1, sizeof *t);
     struct aftermath after = { 0 };
     char room[32];
 

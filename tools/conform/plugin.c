@@ -137,7 +137,7 @@ static bool introduce(struct session *session, struct plugin *plugin)
         cf_tap(&session->tally, false, NULL, "plug-in", "load", plugin->path, v.why);
         return false;
     }
-    plugin->numerics = control->numerics;
+    plugin->numerics = session->claim = control->numerics;
     printf("# plug-in: %s (%s), which claims %s\n", control->name, control->build,
            claims[plugin->numerics]);
     return true;
@@ -186,6 +186,7 @@ static int run(struct session *session, const char *path, int argc, char **argv)
     char why[128] = "";
     struct cs c;
 
+    session->plugin_path = path;
     cf_op_use(cf_op_find("attn"));
     if (session->o.text && !cf_case_parse(session->o.text, &c, why)) {
         fprintf(stderr, "heed-conform: wrong case: %s\n", why);

@@ -26,6 +26,8 @@ struct session {
     /* Runs one case as the run does, for follow.c; again_of: what else that takes. */
     bool (*again)(struct session *, const struct cs *);
     void *again_of;
+    const char *plugin_path; /* of a plug-in, from the root; and what numerics it claims */
+    uint32_t claim;
 };
 
 enum { REFUSAL_SKIP = 96 };
