@@ -33,6 +33,11 @@ heed_status __wrap_heed_copy_run(const heed_plan *, heed_queue *, const heed_cop
 /* The faulty plan made last: heed-conform runs it before it makes another. */
 static const heed_plan *last;
 
+static bool has_anything(const heed_source *s)
+{
+    return s != NULL;
+}
+
 static bool has_bias(const heed_source *s)
 {
     return s->n_biases > 0;
@@ -75,7 +80,7 @@ static const struct {
 } features[] = {
     { "bias", has_bias },   { "window", has_window }, { "mask", has_mask },
     { "pages", has_pages }, { "list", has_list },     { "bytes", has_bytes },
-    { "large", has_width },
+    { "large", has_width }, { "any", has_anything },
     { "sinks", NULL },      { "groups", NULL },       { "sources", NULL },
 };
 

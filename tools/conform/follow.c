@@ -16,6 +16,8 @@
 
 /* Of one failure. */
 enum { SHRINK_TRIES = 300, SHRINK_SECONDS = 20 };
+/* Of cases that are not made smaller, as --shrink 0 has it. */
+enum { PROGRAMS_WHOLE = 5 };
 
 struct follower {
     struct listener listener;
@@ -23,7 +25,7 @@ struct follower {
     struct session *scratch;
     const char *program;
     struct report *report; /* NULL: none */
-    int64_t shrunk;        /* failures */
+    int64_t shrunk, programs; /* failures that were, and that have one */
     double last;           /* when the result before was there */
 };
 
@@ -139,15 +141,30 @@ static void repeat_make(const struct follower *f, const struct told *told, const
     buffer_shell(b, line);
 }
 
-static void program_make(const struct follower *f, struct texts *t)
+/* Of cases that were made smaller; of as many as they are where none is. */
+static bool program_due(struct follower *f, const struct told *told, const struct aftermath *after)
+{
+    const bool whole = f->session->o.shrink == 0 && f->programs < PROGRAMS_WHOLE;
+
+    if (cf_op != &cf_op_attn || strcmp(told->what, "case") || !(after->shrunk || whole))
+        return false;
+    f->programs++;
+    return true;
+}
+
+/* The shrunk case, else the one that failed. */
+static void program_make(const struct follower *f, const struct told *told, struct texts *t)
 {
     const struct session *session = f->session;
+    const bool shrunk = t->line[0] != '\0';
+    char why[128];
+    struct cs c;
     const struct repro repro = {
         .folder = session->o.repro,
-        .number = f->shrunk,
-        .line = t->line,
-        .word = t->shrink.failure.word,
-        .why = t->shrink.failure.why,
+        .number = f->programs,
+        .line = shrunk ? t->line : told->line,
+        .word = told->word,
+        .why = shrunk ? t->shrink.failure.why : told->why,
         .repeat = buffer_text(&t->repeat),
         .reference = &session->reference,
         .device = session->o.plugin ? NULL
@@ -158,7 +175,8 @@ static void program_make(const struct follower *f, struct texts *t)
         .threads = session->o.threads,
     };
 
-    cf_repro_write(&repro, &t->shrink.best, &t->program);
+    if (cf_case_parse(repro.line, &c, why))
+        cf_repro_write(&repro, &c, &t->program);
 }
 
 static void comment(const struct tally *tally, const char *what, const char *text)
@@ -182,8 +200,8 @@ static void failure_follow(struct follower *f, struct tally *tally, const struct
     repeat_make(f, told, after->shrunk ? after->shrunk : told->line, &t->repeat);
     after->repeat = buffer_text(&t->repeat);
     comment(tally, "repeat: ", after->repeat);
-    if (after->shrunk && f->session->o.repro && cf_op == &cf_op_attn) {
-        program_make(f, t);
+    if (f->session->o.repro && program_due(f, told, after)) {
+        program_make(f, told, t);
         after->program = buffer_text(&t->program);
         comment(tally, "program: ", after->program);
     }

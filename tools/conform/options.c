@@ -98,7 +98,8 @@ static const struct row rows[] = {
       NUMBER, 0, 1 << 20, NULL },
     { "--shrink", "N", "how many failed cases are made smaller (default 5; 0: none)", AT(shrink),
       NUMBER, 0, 10000000, NULL },
-    { "--repro", "DIR", "a C program for each failed case of attention that was made smaller",
+    { "--repro", "DIR", "a C program for each failed case of attention that was made smaller;\n"
+      "with --shrink 0 for the first five as they are",
       AT(repro), TEXT, 0, 0, NULL },
     { "--json", "FILE", "results as JSON, one object a line; -: standard output, then no TAP",
       AT(json), TEXT, 0, 0, NULL },
