@@ -10,12 +10,13 @@
 #include "repro.h"
 #include "shrink.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* Of one failure. */
-enum { SHRINK_TRIES = 300, SHRINK_SECONDS = 20 };
+/* Of one failure; and seconds of all together, which cases that hang use up. */
+enum { SHRINK_TRIES = 300, SHRINK_SECONDS = 20, SHRINK_SECONDS_ALL = 40 };
 /* Of cases that are not made smaller, as --shrink 0 has it. */
 enum { PROGRAMS_WHOLE = 5 };
 
@@ -26,6 +27,7 @@ struct follower {
     const char *program;
     struct report *report; /* NULL: none */
     int64_t shrunk, programs; /* failures that were, and that have one */
+    double spent;          /* seconds, on shrinking */
     double last;           /* when the result before was there */
 };
 
@@ -74,6 +76,7 @@ static void scratch_set(struct follower *f, const char *device)
     struct session *const scratch = f->scratch;
 
     *scratch = *f->session;
+    scratch->o.quiet = true;
     scratch->n = 0;
     for (int i = 0; i < f->session->n; i++) {
         if (!strcmp(f->session->bench[i].one.name, device))
@@ -92,10 +95,11 @@ struct texts {
 static bool shrink_it(struct follower *f, const struct told *told, struct texts *t)
 {
     struct failure failure = { .worst = told->worst };
+    const double start = now();
     char why[128];
     struct cs c;
 
-    if (strcmp(told->what, "case") || f->shrunk >= f->session->o.shrink || !f->session->again ||
+    if (f->spent >= SHRINK_SECONDS_ALL || strcmp(told->what, "case") || f->shrunk >= f->session->o.shrink || !f->session->again ||
         !cf_case_parse(told->line, &c, why))
         return false;
     f->shrunk++;
@@ -103,9 +107,11 @@ static bool shrink_it(struct follower *f, const struct told *told, struct texts 
     snprintf(failure.why, sizeof failure.why, "%s", told->why);
     t->shrink = (struct shrink){ .fails = tried, .context = f,
                                  .reference = f->session->reference.device,
-                                 .most = SHRINK_TRIES, .seconds = SHRINK_SECONDS };
+                                 .most = SHRINK_TRIES,
+                                 .seconds = fmin(SHRINK_SECONDS, SHRINK_SECONDS_ALL - f->spent) };
     scratch_set(f, told->device);
     cf_shrink(&t->shrink, &c, &failure);
+    f->spent += now() - start;
     cf_case_print(&t->shrink.best, t->line);
     return true;
 }
@@ -172,6 +178,7 @@ static void program_make(const struct follower *f, const struct told *told, stru
                                     : &session->reference,
         .plugin = session->plugin_path,
         .numerics = session->claim,
+        .weights = session->weights,
         .threads = session->o.threads,
     };
 

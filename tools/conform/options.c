@@ -6,6 +6,7 @@
 #include "options.h"
 
 #include "cover.h"
+#include "plugin.h"
 
 #include "common/text.h"
 
@@ -90,8 +91,11 @@ static const struct row rows[] = {
       AT(only), TEXT, 0, 0, NULL },
     { "--threads", "N", "threads of the second run of a case (default 2)", AT(threads), NUMBER, 1,
       1024, NULL },
-    { "--plugin", "FILE", "a kernel of somebody else (heed/plugin.h), on attention", AT(plugin),
-      TEXT, 0, 0, NULL },
+    { "--plugin", "FILE",
+      "a kernel of somebody else (heed/plugin.h), on attention; cases are drawn\n"
+      "from what it takes; with --only, --case, --cases, --seed, --quiet and the\n"
+      "families exact, bits, bound and named",
+      AT(plugin), TEXT, 0, 0, NULL },
     { "--timeout", "S", "seconds that a case may take a plug-in (default 10)", AT(timeout), NUMBER,
       1, 86400, NULL },
     { "--memory", "MIB", "memory that a plug-in may have (default 1024; 0: any)", AT(memory),
@@ -139,8 +143,9 @@ void options_usage(FILE *to)
           "operations.\n", to);
     for (int i = 0; i < N_ROWS; i++)
         row_print(&rows[i], to);
-    fputs("exit status: 0: nothing failed, and something was judged; 1: something failed, nothing\n"
-          "was judged, or a device or a file cannot be had; 2: wrong options\n"
+    fputs("exit status: 0 all passed; 1 something failed, or a device or a file cannot be had; 2 wrong\n"
+          "options; 3 nothing failed, but what was asked for was not judged, as the lines before the\n"
+          "last one say\n"
           "examples:\n"
           "  heed-conform --device cpu --op pool --cases 500 --junit results.xml\n"
           "  heed-conform --plugin ./mykernel.so --json results.jsonl --repro programs\n"
@@ -209,6 +214,8 @@ static bool complete(struct options *o)
     if (o->only && !o->op)
         o->op = cf_op_attn.name;
     if (o->only && !only_good(o))
+        return false;
+    if (o->plugin && !plugin_options_good(o))
         return false;
     if (o->partial && !o->device) {
         fprintf(stderr, "heed-conform: --partial goes with --device NAME\n");

@@ -262,6 +262,11 @@ static struct cell channel_want(const struct row *r, const struct array *out, in
     spread += sink_of(r) > -(double)INFINITY ? r->loss * r->sum * fabs(cell.want) : 0;
     cell.bound = spread / r->sum + r->gamma * size / r->sum + (r->gamma + 4 * u) * fabs(cell.want) +
                  (0x1p-98 * (all + n * fabs(cell.want)) + 8 * (n + 2) * 0x1p-149) / r->sum;
+    if (r->p->weights) { /* in the products, in their sum or in both */
+        cf_output_rounding(r->p->weights, &relative, &absolute);
+        cell.bound += (relative * (size + r->sum * fabs(cell.want)) +
+                       absolute * (all + n * fabs(cell.want))) / r->sum;
+    }
     cell.bound /= 1 - r->loss - r->gamma;
     cf_output_rounding(out->dtype, &relative, &absolute);
     cell.bound += relative * (fabs(cell.want) + cell.bound) + absolute;

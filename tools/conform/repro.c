@@ -295,6 +295,7 @@ bool cf_repro_write(const struct repro *r, const struct cs *c, struct buffer *pa
     const unsigned flags = is(r, "layout") ? CALL_NATURAL : 0;
 
     if (!why) {
+        p->weights = r->weights;
         w->r = r;
         w->p = p;
         w->call = call;

@@ -18,7 +18,7 @@ struct repro {
     const struct target *reference;
     const struct target *device; /* NULL: a plug-in, of the path: */
     const char *plugin; /* from the root */
-    uint32_t numerics; /* that the plug-in claims */
+    uint32_t numerics, weights; /* that the plug-in claims */
     int64_t threads;
 };
 
