@@ -404,13 +404,6 @@ struct problem *cf_problem_of(const heed_attn_desc *, const heed_attn_args *, st
 
 /* ---- oracle.c ------------------------------------------------------------ */
 
-/* What an element of an output must be: as `kind` says, or within `bound` of `want`. */
-enum { CELL_ANYTHING, CELL_WITHIN, CELL_NAN, CELL_NOT_FINITE };
-struct cf_cell {
-    int kind;
-    double want, bound;
-};
-
 struct verdict {
     bool failed;
     char why[512];
@@ -418,7 +411,7 @@ struct verdict {
     double worst;            /* largest error / bound */
     int64_t judged, skipped; /* elements, by bound */
     int64_t exact;           /* elements known to the last bit */
-    struct cf_cell *cells[2]; /* NULL, or of o and of lse, by element of the call's arrays */
+    struct cf_cell *cells[2]; /* cell.h: NULL, or of o and lse, by element of the call's arrays */
     unsigned char *wrong; /* NULL, or 1 for what is beyond its bound: o [b][h][row][channel] */
 };
 

@@ -99,8 +99,8 @@ static bool shrink_it(struct follower *f, const struct told *told, struct texts 
     char why[128];
     struct cs c;
 
-    if (f->spent >= SHRINK_SECONDS_ALL || strcmp(told->what, "case") || f->shrunk >= f->session->o.shrink || !f->session->again ||
-        !cf_case_parse(told->line, &c, why))
+    if (strcmp(told->what, "case") || !f->session->again || f->spent >= SHRINK_SECONDS_ALL ||
+        f->shrunk >= f->session->o.shrink || !cf_case_parse(told->line, &c, why))
         return false;
     f->shrunk++;
     memcpy(failure.word, told->word, sizeof failure.word);

@@ -143,9 +143,9 @@ void options_usage(FILE *to)
           "operations.\n", to);
     for (int i = 0; i < N_ROWS; i++)
         row_print(&rows[i], to);
-    fputs("exit status: 0 all passed; 1 something failed, or a device or a file cannot be had; 2 wrong\n"
-          "options; 3 nothing failed, but what was asked for was not judged, as the lines before the\n"
-          "last one say\n"
+    fputs("exit status: 0 all passed; 1 something failed, or a device or a file cannot be had;\n"
+          "2 wrong options; 3 nothing failed, but what was asked for was not judged, as the lines\n"
+          "before the last one say\n"
           "examples:\n"
           "  heed-conform --device cpu --op pool --cases 500 --junit results.xml\n"
           "  heed-conform --plugin ./mykernel.so --json results.jsonl --repro programs\n"

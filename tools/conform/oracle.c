@@ -6,6 +6,7 @@
  * Higham 2021 and Higham, Accuracy and Stability, chapter 3), and one for data whose answer is
  * known to the last bit.
  */
+#include "cell.h"
 #include "fixed.h"
 #include "kinds.h"
 

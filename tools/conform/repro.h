@@ -8,6 +8,7 @@
 #define HEED_TOOLS_CONFORM_REPRO_H
 
 #include "buffer.h"
+#include "cell.h"
 #include "conform.h"
 
 /* What the program is for. */
