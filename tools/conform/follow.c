@@ -135,6 +135,14 @@ static void repeat_make(const struct follower *f, const struct told *told, const
         buffer_shell(b, o->plugin);
         number_print(b, "--timeout", o->timeout, TIMEOUT_DEFAULT);
         number_print(b, "--memory", o->memory, MEMORY_DEFAULT);
+    } else if (o->peer) {
+        buffer_print(b, " --peer ");
+        buffer_shell(b, o->peer);
+        number_print(b, "--timeout", o->timeout, TIMEOUT_DEFAULT);
+    } else if (o->peer) {
+        buffer_print(b, " --claim %s --peer ", options_claim_name(o->claim));
+        buffer_shell(b, o->peer);
+        number_print(b, "--timeout", o->timeout, TIMEOUT_DEFAULT);
     } else if (o->device || f->scratch->n == 1) {
         buffer_print(b, " --device ");
         buffer_shell(b, o->device ? o->device : told->device);
@@ -152,7 +160,8 @@ static bool program_due(struct follower *f, const struct told *told, const struc
 {
     const bool whole = f->session->o.shrink == 0 && f->programs < PROGRAMS_WHOLE;
 
-    if (cf_op != &cf_op_attn || strcmp(told->what, "case") || !(after->shrunk || whole))
+    if (cf_op != &cf_op_attn || f->session->o.peer || strcmp(told->what, "case") ||
+        !(after->shrunk || whole))
         return false;
     f->programs++;
     return true;
@@ -192,6 +201,12 @@ static void comment(const struct tally *tally, const char *what, const char *tex
         printf("# %s%s\n", what, text);
 }
 
+/* A peer that has started this process cannot be named on a command line. */
+static bool is_descriptors(const char *peer)
+{
+    return peer && strncmp(peer, "fd:", 3) == 0;
+}
+
 static void failure_follow(struct follower *f, struct tally *tally, const struct told *told,
                            struct texts *t, struct aftermath *after)
 {
@@ -204,9 +219,11 @@ static void failure_follow(struct follower *f, struct tally *tally, const struct
             printf("# shrunk, %lld tries: %s\n", (long long)after->tries, t->line);
         comment(tally, "", after->shrunk_why);
     }
-    repeat_make(f, told, after->shrunk ? after->shrunk : told->line, &t->repeat);
-    after->repeat = buffer_text(&t->repeat);
-    comment(tally, "repeat: ", after->repeat);
+    if (!is_descriptors(f->session->o.peer)) {
+        repeat_make(f, told, after->shrunk ? after->shrunk : told->line, &t->repeat);
+        after->repeat = buffer_text(&t->repeat);
+        comment(tally, "repeat: ", after->repeat);
+    }
     if (f->session->o.repro && program_due(f, told, after)) {
         program_make(f, told, t);
         after->program = buffer_text(&t->program);

@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "follow.h"
 #include "mechanisms.h"
+#include "peer.h"
 #include "plugin.h"
 #include "walk.h"
 
@@ -256,7 +257,9 @@ int main(int argc, char **argv)
     session->o = o;
     session->tally.verbose = o.verbose;
     session->tally.quiet = o.quiet;
-    exit_code = o.plugin ? plugin_run(session, argc, argv) : run(session, argc, argv);
+    exit_code = o.plugin                      ? plugin_run(session, argc, argv)
+                : o.peer || o.dump || o.judge ? peer_run(session, argc, argv)
+                                              : run(session, argc, argv);
     free(session);
     return exit_code;
 }

@@ -60,6 +60,25 @@ static bool op_parse(const char *name, struct options *o)
     return cf_op_find(name) != NULL;
 }
 
+static const char *const claims[] = { [HEED_NUMERICS_EXACT] = "exact",
+                                      [HEED_NUMERICS_REPEAT] = "repeat",
+                                      [HEED_NUMERICS_FAST] = "fast" };
+
+const char *options_claim_name(uint32_t claim)
+{
+    return claims[claim];
+}
+
+static bool claim_parse(const char *name, struct options *o)
+{
+    o->claim = 0;
+    for (uint32_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+        if (claims[i] && !strcmp(name, claims[i]))
+            o->claim = i;
+    }
+    return o->claim != 0;
+}
+
 /* `text` and `number`: where a value goes as it is; `take`: what makes something of it. A row
  * without a value is a flag. */
 struct row {
@@ -96,8 +115,20 @@ static const struct row rows[] = {
       "from what it takes; with --only, --case, --cases, --seed, --quiet and the\n"
       "families exact, bits, bound and named",
       AT(plugin), TEXT, 0, 0, NULL },
-    { "--timeout", "S", "seconds that a case may take a plug-in (default 10)", AT(timeout), NUMBER,
-      1, 86400, NULL },
+    { "--peer", "COMMAND",
+      "a program that computes attention, in any language; or fd:IN,OUT,\n"
+      "descriptors of its answers and questions", AT(peer), TEXT, 0, 0, NULL },
+    { "--ask", NULL, "it understands questions without arrays", AT(ask), FLAG, 0, 0, NULL },
+    { "--once", NULL, "it computes each case once, not twice", AT(once), FLAG, 0, 0, NULL },
+    { "--lines", NULL, "only print lines of cases that it takes", AT(lines), FLAG, 0, 0, NULL },
+    { "--dump", "DIR", "write a folder of arrays for each case of attention", AT(dump), TEXT, 0, 0,
+      NULL },
+    { "--judge", "DIR", "judge the o.npy and lse.npy that were written into these folders",
+      AT(judge), TEXT, 0, 0, NULL },
+    { "--claim", "NAME", "what is claimed of a peer or of folders: exact, repeat or fast (default)",
+      AT(claim), TAKEN, 0, 0, claim_parse },
+    { "--timeout", "S", "seconds that a case may take a plug-in or a peer (default 10)",
+      AT(timeout), NUMBER, 1, 86400, NULL },
     { "--memory", "MIB", "memory that a plug-in may have (default 1024; 0: any)", AT(memory),
       NUMBER, 0, 1 << 20, NULL },
     { "--shrink", "N", "how many failed cases are made smaller (default 5; 0: none)", AT(shrink),
@@ -236,6 +267,7 @@ bool options_parse(int argc, char **argv, struct options *o)
                            .families = FAMILY_ALL,
                            .timeout = TIMEOUT_DEFAULT,
                            .memory = MEMORY_DEFAULT,
+                           .claim = HEED_NUMERICS_FAST,
                            .shrink = 5 };
     for (int i = 1; i < argc; i++) {
         const struct row *const row = row_find(argv[i]);

@@ -14,6 +14,9 @@ enum { THREADS_DEFAULT = 2, TIMEOUT_DEFAULT = 10, MEMORY_DEFAULT = 1024 };
 
 struct options {
     const char *device, *text, *op, *plugin, *only;
+    const char *peer, *dump, *judge; /* a kernel in another language (peer.h) */
+    uint32_t claim;                  /* HEED_NUMERICS_* of it */
+    bool ask, once, lines;
     const char *json, *junit, *repro; /* files of results, a folder of programs; NULL: none */
     int64_t cases, seed, threads;
     int64_t timeout, memory; /* of a plug-in: seconds, MiB */
@@ -25,6 +28,7 @@ struct options {
 /* false: one line on stderr says why. */
 bool options_parse(int argc, char **argv, struct options *);
 void options_usage(FILE *);
+const char *options_claim_name(uint32_t claim); /* HEED_NUMERICS_* */
 /* NULL: it is not one family alone. */
 const char *options_family_name(uint32_t bits);
 /* The families that draw no cases. */

@@ -30,8 +30,9 @@ struct session {
     bool given_up;    /* after too many cases that hung */
     struct plugin *plugin;
     struct where where;       /* their outputs are wrong */
-    /* Runs one case as the run does, for follow.c. */
+    /* Runs one case as the run does, for follow.c; again_of: what else that takes. */
     bool (*again)(struct session *, const struct cs *);
+    void *again_of;
     const char *plugin_path; /* of a plug-in, from the root; and what it claims */
     uint32_t claim, weights;
 };
