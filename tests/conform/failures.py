@@ -144,10 +144,11 @@ class Programs(Folder):
         self.assertEqual(path.parent, self.folder)
         return path
 
-    def device_program(self, fault, case):
+    def device_program(self, fault, case, verdict="bits"):
         """Fails with the fault, in the element and with the bits that the kit names; else not."""
         said = device(fault, "--case", case, "--repro", self.folder)
         why = failures(said.stdout)[0][3]
+        self.assertIn(f"failure-1-cpu-{verdict}.c\n", said.stdout)
         path = self.program(said.stdout)
         good = run(build(path))
         self.assertEqual((good.returncode, good.stdout), (0, "nothing differs\n"))
@@ -174,6 +175,11 @@ class Programs(Folder):
                 if "pages" in fault:
                     self.assertIn(".layout = HEED_LAYOUT_PAGED", text)
 
+    def test_devices_in_another_layout_and_alone(self):
+        self.device_program("natural", LARGE + " os=padded", "layout")
+        text = self.device_program("single", LARGE + " batch=3", "alone").read_text(encoding="utf-8")
+        self.assertIn(".o = { .dtype = HEED_F32, .ndim = 4, .shape = { 1, 1, 1, 1 }", text)
+
     def test_large_arrays_lie_beside_it(self):
         said = device("large", "--case", LARGE, "--repro", self.folder)
         path = self.program(said.stdout)
@@ -191,7 +197,7 @@ class Programs(Folder):
 
     def test_plugins(self):
         # The kernel without a fault claims no exact bits and refuses constant data.
-        for kernel, ends, good in (("head_wrong", 1, 0), ("run_to_run", 1, 0),
+        for kernel, ends, good in (("head_wrong", 1, 0), ("writes_once", 1, 0),
                                    ("claims_exact", 1, 1), ("reads_beside", -11, 0),
                                    ("keeps_constant", -11, 2)):
             with self.subTest(kernel):

@@ -81,6 +81,7 @@ static const struct {
     { "bias", has_bias },   { "window", has_window }, { "mask", has_mask },
     { "pages", has_pages }, { "list", has_list },     { "bytes", has_bytes },
     { "large", has_width }, { "any", has_anything },
+    { "single", NULL },     { "natural", NULL },
     { "sinks", NULL },      { "groups", NULL },       { "sources", NULL },
 };
 
@@ -90,6 +91,10 @@ static bool has(const heed_attn_desc *d, const char *name)
         if (!strcmp(features[i].name, name) && features[i].has)
             return d->n_sources > 0 && features[i].has(&d->sources[0]);
     }
+    if (!strcmp(name, "single"))
+        return d->o.ndim > 3 && d->o.shape[0] == 1;
+    if (!strcmp(name, "natural"))
+        return d->o.ndim > 3 && d->o.stride[3] == 1 && d->o.stride[2] == d->o.shape[3];
     if (!strcmp(name, "sinks"))
         return d->sinks.ndim > 0;
     if (!strcmp(name, "sources"))
