@@ -56,6 +56,12 @@ static bool take_peer(struct state *s, const char *value)
     return true;
 }
 
+static bool take_plugin(struct state *s, const char *value)
+{
+    s->out->plugin = value;
+    return true;
+}
+
 static bool take_threads(struct state *s, const char *value)
 {
     if (text_integer(value, 1, 1024, &s->out->threads))
@@ -109,7 +115,8 @@ static const struct {
     const char *name, *value, *help;
     bool (*take)(struct state *, const char *value);
 } rows[] = {
-    { "--workload", "NAME[:KEY=VALUE,...]", "one of the list below; may be given again\n"
+    { "--workload", "NAME[:KEY=VALUE,...]", "one of the list below; may be given again,\n"
+      "      also without \"--workload\"\n"
       "      keys: n positions, h heads, hk key heads, d width, b batch, w reach to each side,\n"
       "      keys rows of the longest cache, token 1: its rows [n][h][d], else [h][n][d],\n"
       "      panels 1: pages of K [d][page], else [page][d],\n"
@@ -129,6 +136,9 @@ static const struct {
       take_vs },
     { "--peer", "COMMAND", "the same against a program: for every line \"run\" on its input it\n"
       "      does the work once and prints \"CPU_SECONDS WALL_SECONDS\"", take_peer },
+    { "--plugin", "FILE", "measure a kernel of somebody else (heed/plugin.h) in turn with the\n"
+      "      device; ratio: more than 1, the kernel is faster; what it refuses is listed",
+      take_plugin },
     { "--json", NULL, "one JSON object a workload, each on a line", take_json },
     { "--help", NULL, "this text", take_help },
 };
@@ -136,7 +146,7 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 
 static void print_help(void)
 {
-    puts("usage: heed-bench [options]\n"
+    puts("usage: heed-bench [options] [WORKLOAD...]\n"
          "Measures heed next to what the processor can do at most, in turn, in one run.");
     for (size_t i = 0; i < N_ROWS; i++)
         printf("  %s%s%s\n      %s\n", rows[i].name, rows[i].value != NULL ? " " : "",
@@ -170,6 +180,8 @@ static bool read_one(struct state *s, int argc, char **argv, int *at)
         snprintf(s->error, sizeof s->error, "%s wants a value: %s", name, rows[i].value);
         return false;
     }
+    if (name[0] != '-')
+        return take_workload(s, name);
     snprintf(s->error, sizeof s->error, "unknown argument \"%.80s\" (see --help)", name);
     return false;
 }
@@ -186,8 +198,8 @@ static bool complete(struct state *s)
                  "contradicts it", s->isa, s->device);
         return false;
     }
-    if (out->vs != NULL && out->peer != NULL) {
-        snprintf(s->error, sizeof s->error, "--vs and --peer exclude each other");
+    if ((out->vs != NULL) + (out->peer != NULL) + (out->plugin != NULL) > 1) {
+        snprintf(s->error, sizeof s->error, "--vs, --peer and --plugin exclude each other");
         return false;
     }
     if (s->isa != NULL)

@@ -6,6 +6,7 @@
 #include "options.h"
 
 #include "cover.h"
+#include "plugin.h"
 
 #include "common/text.h"
 
@@ -59,12 +60,17 @@ static bool op_parse(const char *name, struct options *o)
     return cf_op_find(name) != NULL;
 }
 
+static const char *const claims[] = { [HEED_NUMERICS_EXACT] = "exact",
+                                      [HEED_NUMERICS_REPEAT] = "repeat",
+                                      [HEED_NUMERICS_FAST] = "fast" };
+
+const char *options_claim_name(uint32_t claim)
+{
+    return claims[claim];
+}
+
 static bool claim_parse(const char *name, struct options *o)
 {
-    static const char *const claims[] = { [HEED_NUMERICS_EXACT] = "exact",
-                                          [HEED_NUMERICS_REPEAT] = "repeat",
-                                          [HEED_NUMERICS_FAST] = "fast" };
-
     o->claim = 0;
     for (uint32_t i = 0; i < sizeof claims / sizeof *claims; i++) {
         if (claims[i] && !strcmp(name, claims[i]))
@@ -104,8 +110,11 @@ static const struct row rows[] = {
       AT(only), TEXT, 0, 0, NULL },
     { "--threads", "N", "threads of the second run of a case (default 2)", AT(threads), NUMBER, 1,
       1024, NULL },
-    { "--plugin", "FILE", "a kernel of somebody else (heed/plugin.h), on attention", AT(plugin),
-      TEXT, 0, 0, NULL },
+    { "--plugin", "FILE",
+      "a kernel of somebody else (heed/plugin.h), on attention; cases are drawn\n"
+      "from what it takes; with --only, --case, --cases, --seed, --quiet and the\n"
+      "families exact, bits, bound and named",
+      AT(plugin), TEXT, 0, 0, NULL },
     { "--peer", "COMMAND",
       "a program that computes attention, in any language; or fd:IN,OUT,\n"
       "descriptors of its answers and questions", AT(peer), TEXT, 0, 0, NULL },
@@ -124,7 +133,8 @@ static const struct row rows[] = {
       NUMBER, 0, 1 << 20, NULL },
     { "--shrink", "N", "how many failed cases are made smaller (default 5; 0: none)", AT(shrink),
       NUMBER, 0, 10000000, NULL },
-    { "--repro", "DIR", "a C program for each failed case of attention that was made smaller",
+    { "--repro", "DIR", "a C program for each failed case of attention that was made smaller;\n"
+      "with --shrink 0 for the first five as they are",
       AT(repro), TEXT, 0, 0, NULL },
     { "--json", "FILE", "results as JSON, one object a line; -: standard output, then no TAP",
       AT(json), TEXT, 0, 0, NULL },
@@ -164,8 +174,9 @@ void options_usage(FILE *to)
           "operations.\n", to);
     for (int i = 0; i < N_ROWS; i++)
         row_print(&rows[i], to);
-    fputs("exit status: 0: nothing failed, and something was judged; 1: something failed, nothing\n"
-          "was judged, or a device or a file cannot be had; 2: wrong options\n"
+    fputs("exit status: 0 all passed; 1 something failed, or a device or a file cannot be had;\n"
+          "2 wrong options; 3 nothing failed, but what was asked for was not judged, as the lines\n"
+          "before the last one say\n"
           "examples:\n"
           "  heed-conform --device cpu --op pool --cases 500 --junit results.xml\n"
           "  heed-conform --plugin ./mykernel.so --json results.jsonl --repro programs\n"
@@ -234,6 +245,8 @@ static bool complete(struct options *o)
     if (o->only && !o->op)
         o->op = cf_op_attn.name;
     if (o->only && !only_good(o))
+        return false;
+    if (o->plugin && !plugin_options_good(o))
         return false;
     if (o->partial && !o->device) {
         fprintf(stderr, "heed-conform: --partial goes with --device NAME\n");

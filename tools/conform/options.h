@@ -28,6 +28,7 @@ struct options {
 /* false: one line on stderr says why. */
 bool options_parse(int argc, char **argv, struct options *);
 void options_usage(FILE *);
+const char *options_claim_name(uint32_t claim); /* HEED_NUMERICS_* */
 /* NULL: it is not one family alone. */
 const char *options_family_name(uint32_t bits);
 /* The families that draw no cases. */
