@@ -46,7 +46,7 @@ extern "C" {
 
 enum {
     HEED_PLUGIN_MAJOR = 1,
-    HEED_PLUGIN_MINOR = 0
+    HEED_PLUGIN_MINOR = 1
 };
 
 /**
@@ -114,6 +114,15 @@ typedef struct heed_kernel_api {
     void (*release)(void *state);
 
     void *self;                        /**< Given back to query and prepare; may be NULL. */
+
+    /**
+     * Since 1.1. The type to which the kernel rounds a weight, exp(y - max), before it multiplies v
+     * with it: 0 or HEED_F32, it keeps binary32 or more; HEED_F16; HEED_BF16. Such a kernel's bound
+     * is wider by one such rounding of each weight, in the products and in their sum. It does not
+     * go with HEED_NUMERICS_EXACT.
+     */
+    uint32_t weights;
+    uint32_t reserved;                 /**< 0. */
 } heed_kernel_api;
 
 #if defined _WIN32

@@ -47,9 +47,9 @@ class Refusals(unittest.TestCase):
         self.assertEqual(totals(whole.stdout), (0, 1, 0))
         self.assertIn("HEED_E_UNSUPPORTED in ", whole.stdout)
 
-    def test_a_refusal_of_a_partial_device_is_a_skip(self):
+    def test_a_refusal_of_a_partial_device_is_a_skip_and_no_success(self):
         said = partial("--partial", "--case", "op=attn seed=1")
-        self.assertEqual(said.returncode, 0, said.stdout)
+        self.assertEqual(said.returncode, 3, said.stdout)
         self.assertIn("# SKIP refused: q.dtype", said.stdout)
         self.assertIn("# cpu: accepted 0 cases, refused 1: q.dtype 1", said.stdout)
         self.assertEqual(totals(said.stdout), (0, 0, 1))
@@ -82,7 +82,7 @@ class Refusals(unittest.TestCase):
     def test_a_device_that_takes_nothing_has_passed_nothing(self):
         said = partial("--partial", "--cases", "5", "--only",
                        TAKES.replace("q=f16", "q=f32"))
-        self.assertEqual(said.returncode, 1)
+        self.assertEqual(said.returncode, 3)
         self.assertIn("no case was accepted", said.stdout)
 
 

@@ -12,7 +12,7 @@
 
 struct state {
     struct options *out;
-    const char *device, *isa, *vs, *peer;
+    const char *device, *isa, *vs, *peer, *plugin;
     int64_t threads, pairs;
     bool json, quick;
 };
@@ -55,8 +55,8 @@ static bool take_clock(void *state, const char *value, const char **wanted)
 
 static const struct command_option rows[] = {
     { .name = "--workload", .value = "WORKLOAD[:KEY=VALUE,...]", .take = take_workload,
-      .help = "one of the list below; may be given again; without any some\n"
-              "of attention" },
+      .help = "one of the list below; may be given again, also without\n"
+              "\"--workload\"; without any some of attention" },
     { .name = "--device", .value = "DEVICE", .at = offsetof(struct state, device),
       .help = "device to measure (default: the fastest; see heed-info)" },
     { .name = "--isa", .value = "NAME", .at = offsetof(struct state, isa),
@@ -78,6 +78,10 @@ static const struct command_option rows[] = {
     { .name = "--peer", .value = "COMMAND", .at = offsetof(struct state, peer),
       .help = "the same against a program: for every line \"run\" on its input it\n"
               "does the work once and prints \"CPU_SECONDS WALL_SECONDS\"" },
+    { .name = "--plugin", .value = "FILE", .at = offsetof(struct state, plugin),
+      .help = "measure a kernel of somebody else (heed/plugin.h) in turn with\n"
+              "the device; ratio: more than 1, the kernel is faster; what it\n"
+              "refuses is listed" },
     { .name = "--json", .at = offsetof(struct state, json),
       .help = "one JSON object a workload, each on a line" },
 };
@@ -95,11 +99,12 @@ static void print_workloads(FILE *to)
 
 static const struct command command = {
     .name = "heed-bench",
-    .usage = "heed-bench [OPTION]...\n",
+    .usage = "heed-bench [OPTION]... [WORKLOAD]...\n",
     .what = "Measures heed next to what the processor can do at most, in turn, in one run.\n",
     .options = rows,
     .n_options = sizeof rows / sizeof *rows,
     .more = print_workloads,
+    .operand = take_workload,
     .examples = "  heed-bench --workload window:n=4096,w=256\n"
                 "      a window of 256 keys to each side\n"
                 "  heed-bench --workload dense:n=256 --device cpu:scalar --quick\n"
@@ -129,14 +134,15 @@ static bool complete(struct state *s)
 
     out->vs = s->vs;
     out->peer = s->peer;
+    out->plugin = s->plugin;
     out->threads = s->threads;
     out->pairs = s->quick ? 1 : s->pairs;
     out->json = s->json;
     if (s->isa != NULL && s->device != NULL && strcmp(s->device, "cpu") != 0
         && (strncmp(s->device, "cpu:", 4) != 0 || strcmp(s->device + 4, s->isa) != 0))
         return say("--isa: wanted the instruction set of --device, got another one");
-    if (out->vs != NULL && out->peer != NULL)
-        return say("--vs: wanted it or --peer, got both");
+    if ((out->vs != NULL) + (out->peer != NULL) + (out->plugin != NULL) > 1)
+        return say("--vs: wanted it, --peer or --plugin, got more than one");
     if (s->isa != NULL)
         length = snprintf(out->device, sizeof out->device, "cpu:%s", s->isa);
     else if (s->device != NULL)

@@ -163,6 +163,11 @@ static bool read_one(const struct command *command, int argc, char **argv, int *
             value = argv[++*at];
         return take(command, option, state, value);
     }
+    if (command->operand != NULL && argv[*at][0] != '-') {
+        const char *wanted = NULL;
+
+        return command->operand(state, argv[*at], &wanted);
+    }
     command_unknown(command->name, argv[*at]);
     return false;
 }

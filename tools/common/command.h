@@ -38,6 +38,7 @@ struct command {
     const char *examples;               /* "  command\n      what it does\n", again and again */
     const char *ends;                   /* paragraphs with headings of their own; may be NULL */
     void (*more)(FILE *to);             /* lists behind the options; may be NULL */
+    command_take *operand;              /* takes what is no option; NULL: nothing does */
 };
 
 /* Reads the command line into `state`. False: the program is to end with *code, all is said. */

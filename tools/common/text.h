@@ -13,7 +13,12 @@
 #include <stdio.h>
 
 /* Exit codes of the tools. */
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum {
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_VAIN = 3 /* nothing failed, but what was asked for was not judged */
+};
 
 /* Prints "<tool>: <what>: <status>: <message> (<field>)" as one line to stderr. */
 void text_failure(const char *tool, const char *what, heed_status status,

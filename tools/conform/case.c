@@ -55,6 +55,7 @@ static void judge(struct session *session, const struct bench *bench, const stru
     if (families_wanted & FAMILY_META && !v->failed)
         cf_family_meta(bench, p, got, v);
     session_count(session, v);
+    session_evidence(session, p);
 }
 
 /* The exact family alone says nothing about other data. */

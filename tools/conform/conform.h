@@ -245,6 +245,7 @@ struct problem {
     int64_t item[MAX_BATCH]; /* numbers of the items in the case */
     int64_t heads, d, dv, n_q, q_total, q_ext;
     double scale, softcap;
+    uint32_t weights; /* type that weights may be rounded to before they meet v; 0: they are not */
     struct array q, sinks;
     struct source_data source[MAX_SOURCES];
     int n_sources, q_begin, q_len, q_pos;
@@ -310,6 +311,8 @@ bool cf_key_there(const struct problem *, const struct item_view *, int s, int64
 /* How often the row sees the key, before biases, in any layout. */
 int64_t cf_times_seen(const struct problem *, const struct item_view *, int64_t head, int64_t row,
                       int s, int64_t key);
+/* The most keys that a row sees, 2 at most; 0 where there is nothing to compute. */
+int cf_most_keys(const struct problem *);
 /* Key named by place `i` of the row's list, -1: absent, -2: past the end. */
 int64_t cf_list_entry(const struct problem *, const struct item_view *, int64_t head, int64_t row,
                       int s, int64_t i);
@@ -408,6 +411,7 @@ struct verdict {
     double worst;            /* largest error / bound */
     int64_t judged, skipped; /* elements, by bound */
     int64_t exact;           /* elements known to the last bit */
+    struct cf_cell *cells[2]; /* cell.h: NULL, or of o and lse, by element of the call's arrays */
     unsigned char *wrong; /* NULL, or 1 for what is beyond its bound: o [b][h][row][channel] */
 };
 

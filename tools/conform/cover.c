@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int active_levels(const struct cs *c, int levels[MAX_FIELDS])
+int cf_levels_of(const struct cs *c, int levels[MAX_FIELDS])
 {
     int n = 0;
 
@@ -26,7 +26,7 @@ static int active_levels(const struct cs *c, int levels[MAX_FIELDS])
 static void add(struct cover *cover, const struct cs *c)
 {
     int levels[MAX_FIELDS];
-    const int n = active_levels(c, levels);
+    const int n = cf_levels_of(c, levels);
 
     cover->cases[cover->n++] = *c;
     for (int i = 0; i < n; i++) {
@@ -37,40 +37,58 @@ static void add(struct cover *cover, const struct cs *c)
     }
 }
 
-static bool add_random(struct cover *cover)
+/* One kind of contents after the other, of those that are taken. */
+static void fill_next(const struct cover *cover, struct cs *c)
 {
-    static const int64_t densities[] = { 8, 15, 25, 45 };
+    const struct field *f = &cf_fields[cf_op->fill];
+    const int64_t level = cover->n % f->n_levels;
+
+    if (f->allowed >> level & 1)
+        c->v[cf_op->fill] = f->level[level];
+}
+
+/* A case at random, with edges. */
+static bool draw_one(struct cover *cover, struct cs *c)
+{
+    static const int64_t all[] = { 8, 15, 25, 45 }, taken[] = { 25, 45, 65, 85 };
+    const int64_t *const densities = cover->taker ? taken : all;
     const int64_t limit = rng_below(&cover->r, 12) == 0 ? cf_limit_big : cf_limit_small;
-    struct cs c;
     heed_status status;
     bool possible, found = false;
 
     for (int i = 0; i < TRIES_RANDOM && !found; i++) {
-        cf_draw_random(cover, &c, densities[rng_below(&cover->r, 4)]);
-        found = cf_draw_repair(cover, &c, NULL, 0, limit, &status, &possible);
+        cf_draw_random(cover, c, densities[rng_below(&cover->r, 4)]);
+        if (cover->taker && cf_op->fill)
+            fill_next(cover, c);
+        found = cf_draw_repair(cover, c, NULL, 0, limit, &status, &possible);
     }
     if (found && cf_op->edges)
-        cf_draw_edges(cover, &c, limit);
+        cf_draw_edges(cover, c, limit);
+    return found;
+}
+
+/* About cases that are taken so much is drawn that it often hides all keys: then another one is. */
+static bool add_random(struct cover *cover)
+{
+    struct cs c;
+    bool found = draw_one(cover, &c);
+
+    for (int i = 0; i < 4 && found && cover->taker && cf_op->idle && cf_op->idle(&c); i++)
+        found = draw_one(cover, &c);
     if (found)
         add(cover, &c);
     return found;
 }
 
-/* Legal alone? The levels of a case that shows it are, too. */
+/* Legal alone? */
 static void judge_level(struct cover *cover, int level)
 {
     struct cs c;
     heed_status status;
     bool possible = false;
-    int levels[MAX_FIELDS], n;
 
-    if (!cf_draw_plain(cover, &c, &level, 1, &status, &possible)) {
+    if (!cf_draw_plain(cover, &c, &level, 1, &status, &possible))
         cover->level_why[level] = status ? status : HEED_E_INTERNAL;
-        return;
-    }
-    n = active_levels(&c, levels);
-    for (int i = 0; i < n && cover->partial; i++)
-        cover->open[levels[i]] = 1;
 }
 
 /* A level that is not legal takes all its pairs along. */
@@ -112,7 +130,7 @@ static bool follows(struct cover *cover, int a, int b)
 static int64_t gain(const struct cover *cover, const struct cs *c)
 {
     int levels[MAX_FIELDS];
-    const int n = active_levels(c, levels);
+    const int n = cf_levels_of(c, levels);
     int64_t sum = 0;
 
     for (int i = 0; i < n; i++) {
@@ -168,8 +186,11 @@ static struct cover *cover_alloc(int64_t cases)
     cover->level_why = calloc(levels, sizeof *cover->level_why);
     cover->open = calloc(levels, sizeof *cover->open);
     cover->owner = calloc(levels, sizeof *cover->owner);
+    cover->judged = calloc(levels, 1);
+    cover->taken = calloc(levels, 1);
+    cover->homes = calloc(MAX_HOMES, sizeof *cover->homes);
     if (cover->cases && cover->state && cover->executed && cover->why && cover->level_why &&
-        cover->open && cover->owner) {
+        cover->open && cover->owner && cover->judged && cover->taken && cover->homes) {
         for (int i = 0; i < cf_n_fields; i++) {
             for (int l = 0; l < cf_fields[i].n_levels; l++)
                 cover->owner[cf_fields[i].first + l] = i;
@@ -197,21 +218,29 @@ static void mark_trivial(struct cover *cover)
     }
 }
 
-/* Levels for which no case of a partial device was found are not drawn again; but others that the
- * cases found have, which `open` says here, were only hard to find. */
-static void leave_out(struct cover *cover)
+/* The levels of the fields that matter most, before there are pairs. */
+static void cover_vital(struct cover *cover, int64_t cases)
 {
-    for (int i = 0; i < cf_n_fields; i++) {
-        struct field *f = &cf_fields[i];
-        uint32_t keep = 0;
+    unsigned char *const has = calloc((size_t)cf_n_levels, 1);
+    int levels[MAX_FIELDS];
 
-        for (int l = 0; l < f->n_levels; l++) {
-            if (cover->open[f->first + l])
-                cover->level_why[f->first + l] = 0;
-            keep |= cover->level_why[f->first + l] ? 0 : UINT32_C(1) << l;
-        }
-        f->allowed &= keep & f->allowed ? keep : f->allowed;
+    for (int l = 0; has && l < cf_n_levels && cover->n < cases; l++) {
+        struct cs c;
+        heed_status status;
+        bool possible, found = false;
+
+        if (!cf_op->vital(cover->owner[l]) || !cover->taken[l] || has[l])
+            continue;
+        for (int i = 0; i < 4 && !found; i++)
+            found = cf_draw_greedy(cover, &c, &l, 1, cf_limit_small) &&
+                    cf_draw_repair(cover, &c, &l, 1, cf_limit_small, &status, &possible);
+        if (!found && !cf_draw_plain(cover, &c, &l, 1, &status, &possible))
+            continue;
+        add(cover, &c);
+        for (int i = cf_levels_of(&c, levels); i > 0; i--)
+            has[levels[i - 1]] = 1;
     }
+    free(has);
 }
 
 /* Pairs of levels, as long as there is room. */
@@ -224,16 +253,16 @@ static void cover_pairs(struct cover *cover, int64_t cases)
         const struct field *f = &cf_fields[cover->owner[l]];
 
         if (f->n_levels > 1 && f->allowed >> (l - f->first) & 1 &&
-            cf_subset_reaches(cover->owner[l]))
+            cf_subset_reaches(cover->owner[l]) && !cover->taker) /* who was asked about each */
             judge_level(cover, l);
     }
-    if (cover->partial)
-        leave_out(cover);
     for (int l = 0; l < cf_n_levels; l++) {
         if (cover->level_why[l])
             level_close(cover, l);
     }
     cf_cover_open(cover);
+    if (cover->taker && cf_op->vital)
+        cover_vital(cover, cases);
     /* The rarely used fields first: any case has the global ones. */
     for (int i = 0; i < cf_n_levels && cover->n < cases; i++) {
         const int a = (cf_fields[cf_op->first()].first + i) % cf_n_levels;
@@ -248,7 +277,7 @@ static void cover_pairs(struct cover *cover, int64_t cases)
     }
 }
 
-struct cover *cf_cover_make(heed_device *reference, const struct target *partial,
+struct cover *cf_cover_make(heed_device *reference, const struct taker *taker,
                             struct refusals *refusals, int64_t cases, uint64_t seed)
 {
     struct cover *cover = cover_alloc(cases);
@@ -259,14 +288,16 @@ struct cover *cf_cover_make(heed_device *reference, const struct target *partial
     cover->reference = reference;
     cover->r = rng_of(seed);
     cover->room = cases;
-    if (partial) {
+    if (taker) {
         cover->refusals = refusals;
-        cf_learn(cover, partial);
-        cover->partial = partial;
-        more = add_random(cover);
+        cf_learn(cover, taker);
+        cover->taker = taker;
+        more = cover->n_homes > 0;
     }
     if (more)
-        cover_pairs(cover, cf_op->edges ? cases - cases / EDGE_SHARE : cases);
+        cover_pairs(cover, taker          ? cases - cases / 2
+                           : cf_op->edges ? cases - cases / EDGE_SHARE
+                                          : cases);
     while (more && cover->n < cases)
         more = add_random(cover);
     return cover;
@@ -285,9 +316,10 @@ const struct cs *cf_cover_case(const struct cover *cover, int64_t i)
 void cf_cover_executed(struct cover *cover, const struct cs *c)
 {
     int levels[MAX_FIELDS];
-    const int n = active_levels(c, levels);
+    const int n = cf_levels_of(c, levels);
 
     for (int i = 0; i < n; i++) {
+        cover->judged[levels[i]] = 1;
         for (int j = i + 1; j < n; j++) {
             if (cf_op->telling(c, cover->owner[levels[i]], cover->owner[levels[j]]))
                 cover->executed[cf_pair(levels[i], levels[j])] = 1;
@@ -303,7 +335,24 @@ static void level_name(const struct cover *cover, int level, char name[64])
     snprintf(name, 64, "%s=%s", cf_fields[cover->owner[level]].name, value);
 }
 
-/* Not executed and not yet judged: is there a legal case at all? */
+int cf_cover_unjudged(const struct cover *cover, FILE *to)
+{
+    char name[64];
+    int n = 0;
+
+    for (int l = 0; l < cf_n_levels && cf_op->vital; l++) {
+        if (!cf_op->vital(cover->owner[l]) || !cover->taken[l] || cover->judged[l])
+            continue;
+        level_name(cover, l, name);
+        if (to)
+            fprintf(to, " %s", name);
+        n++;
+    }
+    return n;
+}
+
+/* Not executed and not yet judged: is there a legal case at all? Who takes only some is not asked
+ * about each pair that there was no room for. */
 static bool pair_legal(struct cover *cover, int a, int b)
 {
     const int pins[2] = { a, b };
@@ -311,7 +360,7 @@ static bool pair_legal(struct cover *cover, int a, int b)
     heed_status status;
     bool possible = false;
 
-    if (cf_draw_plain(cover, &c, pins, 2, &status, &possible))
+    if (cover->taker || cf_draw_plain(cover, &c, pins, 2, &status, &possible))
         return true;
     cover->state[cf_pair(a, b)] = possible ? ILLEGAL : EXCLUDED;
     cover->why[cf_pair(a, b)] = possible ? status : 0;
@@ -377,5 +426,8 @@ void cf_cover_free(struct cover *cover)
     free(cover->level_why);
     free(cover->owner);
     free(cover->open);
+    free(cover->judged);
+    free(cover->taken);
+    free(cover->homes);
     free(cover);
 }

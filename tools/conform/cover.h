@@ -24,15 +24,21 @@ enum { TOO_BIG = 1000, OUTSIDE };
 enum { TRIES_RANDOM = 400 };
 
 enum { EDGE_MOST = 258 }; /* rows and keys: about two blocks of 128 */
-/* One case in so many of an operation with edges is kept for them. */
+/* One case in so many of an operation with edges is kept for them; with a taker one in two, about
+ * cases that it takes. */
 enum { EDGE_SHARE = 5 };
 
 static const int64_t cf_limit_small = 1200000, cf_limit_big = 9000000;
 
 struct cover {
     heed_device *reference;
-    const struct target *partial; /* NULL, or: takes every case, too */
-    struct refusals *refusals;    /* what it refused */
+    const struct taker *taker; /* NULL, or: takes every case, too */
+    struct refusals *refusals; /* what it refused */
+    /* Cases that the taker takes, and the one that a draw begins with; none: with the defaults. */
+    struct cs *homes;
+    int n_homes;
+    const struct cs *home;
+    unsigned char *taken;      /* by level: some case with it is taken */
     struct rng r;
     int64_t n, room;
     struct cs *cases;
@@ -41,6 +47,7 @@ struct cover {
     heed_status *level_why;          /* 0: the level occurs in a legal case */
     int *owner;                      /* field of a level */
     int64_t *open;                   /* new pairs of a level, counted now and then */
+    unsigned char *judged;           /* by level: some executed case has it */
 };
 
 static inline size_t cf_pair(int a, int b)
@@ -49,14 +56,17 @@ static inline size_t cf_pair(int a, int b)
                  : (size_t)b * (size_t)cf_n_levels + (size_t)a;
 }
 
-/* Cases that the reference takes and `partial`, if it is not NULL; what that refuses is counted.
+/* Cases that the reference takes and `taker`, if it is not NULL; what that refuses is counted.
  * There may be fewer than `cases` of those. NULL: no memory. */
-struct cover *cf_cover_make(heed_device *reference, const struct target *partial,
+struct cover *cf_cover_make(heed_device *reference, const struct taker *taker,
                             struct refusals *, int64_t cases, uint64_t seed);
 int64_t cf_cover_value(const struct cover *, int level);
 /* Counts the new pairs of every level. */
 void cf_cover_open(struct cover *);
 
+/* Begins with a case that is taken and has as many of the pins as any does; with the smallest case
+ * where none is known. */
+void cf_draw_home(struct cover *, struct cs *, const int *pins, int n);
 /* Draws everything at random: each field with a chance of `dense` in 100, else its default. */
 void cf_draw_random(struct cover *, struct cs *, int64_t dense);
 /* Takes the numbers of a legal case to the ends of blocks, where that is legal, too. */
@@ -91,14 +101,23 @@ void cf_subset_print(FILE *);
  * much work, other numbers become smaller. */
 void cf_attn_edges(struct rng *, struct cs *, int64_t limit);
 
-/* learn.c: leaves out levels that the device refuses, of cases that the reference takes. */
-void cf_learn(struct cover *, const struct target *on);
+/* learn.c: finds cases that the taker takes, which become the homes of draws, and leaves out the
+ * levels that no such case has. */
+enum { MAX_HOMES = 768 };
+void cf_learn(struct cover *, const struct taker *);
+/* eliminate.c: leaves out levels that are refused whatever goes with them. */
+void cf_eliminate(struct cover *, const struct taker *);
+/* Numbers of the levels of the case's fields that have a meaning and are at a level. */
+int cf_levels_of(const struct cs *, int levels[MAX_FIELDS]);
 
 /* ---- for those who walk the cases ---- */
 
 int64_t cf_cover_count(const struct cover *);
 const struct cs *cf_cover_case(const struct cover *, int64_t i);
 void cf_cover_executed(struct cover *, const struct cs *);
+/* Levels of the fields that matter most (cf_op->vital) which the taker takes and no executed case
+ * has, each with a blank before it if there is a file; returns how many. */
+int cf_cover_unjudged(const struct cover *, FILE *);
 /* How many legal pairs are uncovered; says so, and which pairs are what. */
 enum { PAIRS_COUNTED, PAIRS_SOME, PAIRS_ALL };
 int64_t cf_cover_report(struct cover *, FILE *, int pairs);

@@ -28,13 +28,42 @@ static heed_status case_status(const struct cover *cover, const struct cs *c, in
         return status;
     if (!cf_subset_holds(c))
         return OUTSIDE;
-    if (!cover->partial || !cf_refused(cover->partial, cf_op->check(cover->partial->device, c,
-                                                                   &said), &said))
+    if (!cover->taker || !cover->taker->refuses(cover->taker->who, c, &said))
         return status;
     cf_refusal_add(cover->refusals, &said);
     if (report)
         *report = said;
-    return said.status;
+    return HEED_E_UNSUPPORTED;
+}
+
+/* What fields are taken back to. */
+static int64_t home_value(const struct cover *cover, int field)
+{
+    return cover->home ? cover->home->v[field] : cf_fields[field].level[0];
+}
+
+/* Begins with a case that is taken and has as many of the pins as any, one of those at random.
+ * false: there is none. */
+static bool home_choose(struct cover *cover, struct cs *c, const int *pins, int n)
+{
+    int most = -1;
+
+    cover->home = NULL;
+    for (int i = 0, ties = 0; i < cover->n_homes; i++) {
+        const struct cs *const home = &cover->homes[i];
+        int has = 0;
+
+        for (int k = 0; k < n; k++)
+            has += cf_field_active(home, cover->owner[pins[k]]) &&
+                   home->v[cover->owner[pins[k]]] == cf_cover_value(cover, pins[k]);
+        ties = has > most ? 1 : ties + (has == most);
+        if (has > most || (has == most && rng_below(&cover->r, ties) == 0))
+            cover->home = home;
+        most = has > most ? has : most;
+    }
+    if (cover->home)
+        *c = *cover->home;
+    return cover->home != NULL;
 }
 
 static bool fits(heed_status status)
@@ -112,12 +141,19 @@ bool cf_draw_repair(struct cover *cover, struct cs *c, const int *pins, int n, i
             cf_op->blame(cover, c, pins, n, &report, &from, &to);
         for (int i = from; i < to; i++) {
             if (rng_below(&cover->r, 2))
-                c->v[i] = cf_fields[i].level[0];
+                c->v[i] = home_value(cover, i);
         }
         if (*status == TOO_BIG)
             cf_op->shrink(c);
     }
     return false;
+}
+
+void cf_draw_home(struct cover *cover, struct cs *c, const int *pins, int n)
+{
+    if (!home_choose(cover, c, pins, n))
+        cf_op->smallest(c);
+    c->seed = rng_next(&cover->r) >> 24;
 }
 
 /* New pairs that a level would add to the `n` chosen ones; -1: it is known not to go with one of
@@ -197,7 +233,7 @@ static void choose_level(struct cover *cover, struct cs *c, int field, const int
         best_gain = gain;
     }
     c->v[field] = best_gain == -2                                    ? old
-                  : best_gain <= 0 && rng_below(&cover->r, 100) < 40 ? f->level[0]
+                  : best_gain <= 0 && rng_below(&cover->r, 100) < 40 ? home_value(cover, field)
                                                                      : f->level[best];
 }
 
@@ -208,8 +244,7 @@ bool cf_draw_greedy(struct cover *cover, struct cs *c, const int *pins, int n_pi
     int order[MAX_FIELDS], chosen[MAX_FIELDS], n = 0;
     bool done[MAX_FIELDS] = { false };
 
-    cf_op->smallest(c);
-    c->seed = rng_next(&cover->r) >> 24;
+    cf_draw_home(cover, c, pins, n_pins);
     if (!pin(cover, c, pins, n_pins))
         return false;
     for (int i = 0; i < cf_n_fields; i++) {
@@ -245,17 +280,38 @@ bool cf_draw_greedy(struct cover *cover, struct cs *c, const int *pins, int n_pi
     return true;
 }
 
-void cf_draw_random(struct cover *cover, struct cs *c, int64_t dense)
+/* About a case that is taken only what is taken, and seldom what leaves nothing to compute. */
+static bool draw_worth(struct cover *cover, int field, int64_t level)
 {
-    if (dense)
-        cf_case_default(c);
-    else
-        cf_op->smallest(c);
+    const struct field *f = &cf_fields[field];
+
+    return !cover->home || (f->allowed >> level & 1 && (!cf_op->empties(field, f->level[level]) ||
+                                                         rng_below(&cover->r, 8) == 0));
+}
+
+/* Everything at random, from a case with the pins or from the defaults. */
+static void draw_about(struct cover *cover, struct cs *c, const int *pins, int n, int64_t dense)
+{
+    if (!home_choose(cover, c, pins, n)) {
+        if (dense)
+            cf_case_default(c);
+        else
+            cf_op->smallest(c);
+    }
     for (int i = 0; i < cf_n_fields; i++) {
-        if (rng_below(&cover->r, 100) < dense)
-            c->v[i] = cf_fields[i].level[rng_below(&cover->r, cf_fields[i].n_levels)];
+        if (rng_below(&cover->r, 100) < dense) {
+            const int64_t level = rng_below(&cover->r, cf_fields[i].n_levels);
+
+            if (draw_worth(cover, i, level))
+                c->v[i] = cf_fields[i].level[level];
+        }
     }
     c->seed = rng_next(&cover->r) >> 24;
+}
+
+void cf_draw_random(struct cover *cover, struct cs *c, int64_t dense)
+{
+    draw_about(cover, c, NULL, 0, dense);
 }
 
 bool cf_draw_plain(struct cover *cover, struct cs *c, const int *pins, int n, heed_status *why,
@@ -265,7 +321,7 @@ bool cf_draw_plain(struct cover *cover, struct cs *c, const int *pins, int n, he
     for (int i = 0; i < 16; i++) {
         heed_status status = 0;
 
-        cf_draw_random(cover, c, i < 4 ? 0 : i % 3 * 15);
+        draw_about(cover, c, pins, n, i < 4 ? 0 : i % 3 * 15);
         if (cf_draw_repair(cover, c, pins, n, cf_limit_big, &status, possible))
             return true;
         if (i == 0 || *why == TOO_BIG || *why == 0)

@@ -7,14 +7,18 @@
 #include "follow.h"
 
 #include "report.h"
+#include "repro.h"
 #include "shrink.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* Of one failure. */
-enum { SHRINK_TRIES = 300, SHRINK_SECONDS = 20 };
+/* Of one failure; and seconds of all together, which cases that hang use up. */
+enum { SHRINK_TRIES = 300, SHRINK_SECONDS = 20, SHRINK_SECONDS_ALL = 40 };
+/* Of cases that are not made smaller, as --shrink 0 has it. */
+enum { PROGRAMS_WHOLE = 5 };
 
 struct follower {
     struct listener listener;
@@ -22,7 +26,8 @@ struct follower {
     struct session *scratch;
     const char *program;
     struct report *report; /* NULL: none */
-    int64_t shrunk;        /* failures */
+    int64_t shrunk, programs; /* failures that were, and that have one */
+    double spent;          /* seconds, on shrinking */
     double last;           /* when the result before was there */
 };
 
@@ -71,6 +76,7 @@ static void scratch_set(struct follower *f, const char *device)
     struct session *const scratch = f->scratch;
 
     *scratch = *f->session;
+    scratch->o.quiet = true;
     scratch->n = 0;
     for (int i = 0; i < f->session->n; i++) {
         if (!strcmp(f->session->bench[i].one.name, device))
@@ -89,20 +95,23 @@ struct texts {
 static bool shrink_it(struct follower *f, const struct told *told, struct texts *t)
 {
     struct failure failure = { .worst = told->worst };
+    const double start = now();
     char why[128];
     struct cs c;
 
-    if (strcmp(told->what, "case") || f->shrunk >= f->session->o.shrink || !f->session->again ||
-        !cf_case_parse(told->line, &c, why))
+    if (strcmp(told->what, "case") || !f->session->again || f->spent >= SHRINK_SECONDS_ALL ||
+        f->shrunk >= f->session->o.shrink || !cf_case_parse(told->line, &c, why))
         return false;
     f->shrunk++;
     memcpy(failure.word, told->word, sizeof failure.word);
     snprintf(failure.why, sizeof failure.why, "%s", told->why);
     t->shrink = (struct shrink){ .fails = tried, .context = f,
                                  .reference = f->session->reference.device,
-                                 .most = SHRINK_TRIES, .seconds = SHRINK_SECONDS };
+                                 .most = SHRINK_TRIES,
+                                 .seconds = fmin(SHRINK_SECONDS, SHRINK_SECONDS_ALL - f->spent) };
     scratch_set(f, told->device);
     cf_shrink(&t->shrink, &c, &failure);
+    f->spent += now() - start;
     cf_case_print(&t->shrink.best, t->line);
     return true;
 }
@@ -130,6 +139,10 @@ static void repeat_make(const struct follower *f, const struct told *told, const
         buffer_print(b, " --peer ");
         buffer_shell(b, o->peer);
         number_print(b, "--timeout", o->timeout, TIMEOUT_DEFAULT);
+    } else if (o->peer) {
+        buffer_print(b, " --claim %s --peer ", options_claim_name(o->claim));
+        buffer_shell(b, o->peer);
+        number_print(b, "--timeout", o->timeout, TIMEOUT_DEFAULT);
     } else if (o->device || f->scratch->n == 1) {
         buffer_print(b, " --device ");
         buffer_shell(b, o->device ? o->device : told->device);
@@ -142,10 +155,56 @@ static void repeat_make(const struct follower *f, const struct told *told, const
     buffer_shell(b, line);
 }
 
+/* Of cases that were made smaller; of as many as they are where none is. */
+static bool program_due(struct follower *f, const struct told *told, const struct aftermath *after)
+{
+    const bool whole = f->session->o.shrink == 0 && f->programs < PROGRAMS_WHOLE;
+
+    if (cf_op != &cf_op_attn || f->session->o.peer || strcmp(told->what, "case") ||
+        !(after->shrunk || whole))
+        return false;
+    f->programs++;
+    return true;
+}
+
+/* The shrunk case, else the one that failed. */
+static void program_make(const struct follower *f, const struct told *told, struct texts *t)
+{
+    const struct session *session = f->session;
+    const bool shrunk = t->line[0] != '\0';
+    char why[128];
+    struct cs c;
+    const struct repro repro = {
+        .folder = session->o.repro,
+        .number = f->programs,
+        .line = shrunk ? t->line : told->line,
+        .word = told->word,
+        .why = shrunk ? t->shrink.failure.why : told->why,
+        .repeat = buffer_text(&t->repeat),
+        .reference = &session->reference,
+        .device = session->o.plugin ? NULL
+                  : f->scratch->n   ? &f->scratch->bench[0].one
+                                    : &session->reference,
+        .plugin = session->plugin_path,
+        .numerics = session->claim,
+        .weights = session->weights,
+        .threads = session->o.threads,
+    };
+
+    if (cf_case_parse(repro.line, &c, why))
+        cf_repro_write(&repro, &c, &t->program);
+}
+
 static void comment(const struct tally *tally, const char *what, const char *text)
 {
     if (!tally->quiet && text)
         printf("# %s%s\n", what, text);
+}
+
+/* A peer that has started this process cannot be named on a command line. */
+static bool is_descriptors(const char *peer)
+{
+    return peer && strncmp(peer, "fd:", 3) == 0;
 }
 
 static void failure_follow(struct follower *f, struct tally *tally, const struct told *told,
@@ -160,9 +219,16 @@ static void failure_follow(struct follower *f, struct tally *tally, const struct
             printf("# shrunk, %lld tries: %s\n", (long long)after->tries, t->line);
         comment(tally, "", after->shrunk_why);
     }
-    repeat_make(f, told, after->shrunk ? after->shrunk : told->line, &t->repeat);
-    after->repeat = buffer_text(&t->repeat);
-    comment(tally, "repeat: ", after->repeat);
+    if (!is_descriptors(f->session->o.peer)) {
+        repeat_make(f, told, after->shrunk ? after->shrunk : told->line, &t->repeat);
+        after->repeat = buffer_text(&t->repeat);
+        comment(tally, "repeat: ", after->repeat);
+    }
+    if (f->session->o.repro && program_due(f, told, after)) {
+        program_make(f, told, t);
+        after->program = buffer_text(&t->program);
+        comment(tally, "program: ", after->program);
+    }
 }
 
 /* ---- all -------------------------------------------------------------------------------- */
@@ -184,7 +250,8 @@ static void hear(struct listener *listener, struct tally *tally, const struct to
 {
     struct follower *const f = (struct follower *)(void *)listener;
     const double seconds = now() - f->last;
-    struct texts *const t = told->ok || (tally->quiet && !f->report) ? NULL : calloc(1, sizeof *t);
+    const bool wanted = !tally->quiet || f->report || f->session->o.repro;
+    struct texts *const t = told->ok || !wanted ? NULL : calloc(1, sizeof *t);
     struct aftermath after = { 0 };
     char room[32];
 

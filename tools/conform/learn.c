@@ -1,133 +1,186 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What a partial device takes, learned from its refusals. Each level is put into a few legal cases
- * drawn at random, and the device's check is asked. A level whose cases were all refused for the
- * same field is left out if another level of its axis was refused for that field half as often at
- * most: else the field is some other axis's. A device that looks at one field after the other
- * shows the next ones only then, so sweeps follow each other until one finds nothing.
+ * What a partial device or a plug-in takes, learned from its answers. First some cases that it
+ * takes: from the kinds of case that kernels are made for (cf_op->single), else by leaving out what
+ * it always refuses. Then each level of each field is put into such cases, alone and with levels of
+ * the fields that a kernel may tie to it. What is taken makes more cases to begin with; a level
+ * that is in none of them is left out.
  */
 #include "cover.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SWEEPS = 24, FEW = 12, MANY = 80 };
+/* Cases looked for among the kinds; random cases asked at last; cases that a level is put into. */
+enum { ENOUGH = 8, AT_RANDOM = 2000, HOSTS = 4 };
 
-/* What the cases with a level were answered. */
-struct answers {
-    int asked;
-    bool one_field; /* all were refused, for the same field */
-    char field[64];
-};
-
-/* The device, and where cases come from. */
 struct lesson {
     struct cover *cover;
-    const struct target *on;
+    const struct taker *taker;
 };
 
-static void ask(const struct lesson *lesson, int level, struct answers *a)
+/* A case that is taken is one to begin with if there is room. */
+static void home_add(struct cover *cover, const struct cs *c)
 {
-    struct cover *const cover = lesson->cover;
-    const struct target *const on = lesson->on;
-    heed_report report = { .size = sizeof report };
-    heed_status status;
-    bool possible = false;
-    struct cs c;
+    int levels[MAX_FIELDS];
 
-    cf_draw_random(cover, &c, 15 + rng_below(&cover->r, 4) * 15);
-    if (!cf_draw_repair(cover, &c, &level, 1, cf_limit_big, &status, &possible))
-        return;
-    status = cf_op->check(on->device, &c, &report);
-    if (cf_refused(on, status, &report))
-        cf_refusal_add(cover->refusals, &report);
-    else
-        report.field[0] = '\0';
-    if (a->asked == 0) {
-        memcpy(a->field, report.field, sizeof a->field);
-        a->one_field = report.field[0] != '\0';
-    }
-    a->asked++;
-    a->one_field = a->one_field && strcmp(a->field, report.field) == 0;
+    for (int i = cf_levels_of(c, levels); i > 0; i--)
+        cover->taken[levels[i - 1]] = 1;
+    if (cover->n_homes < MAX_HOMES)
+        cover->homes[cover->n_homes++] = *c;
 }
 
-/* Is there a level that is refused for that field in half of its cases at most? */
-static bool another_passes(const struct lesson *lesson, int owner, const struct answers *all,
-                           const char *field)
+/* Asks about a legal case. */
+static bool takes(const struct lesson *lesson, const struct cs *c)
 {
-    const struct field *f = &cf_fields[owner];
+    heed_report report = { .size = sizeof report };
 
-    for (int l = 0; l < f->n_levels; l++) {
-        int times = 0, asked = 0;
+    if (lesson->taker->refuses(lesson->taker->who, c, &report)) {
+        cf_refusal_add(lesson->cover->refusals, &report);
+        return false;
+    }
+    home_add(lesson->cover, c);
+    return true;
+}
 
-        if (!(f->allowed >> l & 1) || (all[l].one_field && !strcmp(all[l].field, field)))
-            continue;
-        for (int i = 0; i < FEW; i++) {
-            struct answers one = { 0 };
+/* ---- the first cases ------------------------------------------------------- */
 
-            ask(lesson, f->first + l, &one);
-            asked += one.asked;
-            times += one.one_field && !strcmp(one.field, field);
+static bool legal(const struct cover *cover, const struct cs *c)
+{
+    return cf_subset_holds(c) && cf_op->work(c) <= cf_limit_big &&
+           cf_op->check(cover->reference, c, NULL) >= 0;
+}
+
+static void single_ask(const struct lesson *lesson, int64_t number)
+{
+    struct cs c;
+
+    if (cf_op->single(number, &c) && legal(lesson->cover, &c))
+        takes(lesson, &c);
+}
+
+/* The simple kinds, all of them; then, if none is taken, the others until some are. */
+static void singles_ask(const struct lesson *lesson)
+{
+    int64_t simple;
+    const int64_t others = cf_op->singles(&simple) - simple;
+
+    for (int64_t i = 0; i < simple; i++)
+        single_ask(lesson, i);
+    if (lesson->cover->n_homes > 0)
+        return;
+    for (int64_t i = 0; i < others && lesson->cover->n_homes < ENOUGH; i++)
+        single_ask(lesson, simple + i * 7919 % others); /* a prime: all, scattered */
+}
+
+static bool random_ask(const struct lesson *lesson, int64_t dense)
+{
+    struct cover *const cover = lesson->cover;
+    heed_status status;
+    bool possible;
+    struct cs c;
+
+    cf_draw_random(cover, &c, dense);
+    return cf_draw_repair(cover, &c, NULL, 0, cf_limit_big, &status, &possible) &&
+           takes(lesson, &c);
+}
+
+/* Without kinds: the plainest case, and a few others. */
+static void homes_find(const struct lesson *lesson)
+{
+    random_ask(lesson, 0);
+    if (cf_op->single)
+        singles_ask(lesson);
+    for (int i = 0; i < 64 && lesson->cover->n_homes == 0; i++)
+        random_ask(lesson, i % 4 * 8);
+    if (lesson->cover->n_homes > 0)
+        return;
+    cf_eliminate(lesson->cover, lesson->taker);
+    for (int i = 0; i < AT_RANDOM && lesson->cover->n_homes < ENOUGH; i++)
+        random_ask(lesson, 10 + i % 4 * 15);
+}
+
+/* ---- levels ------------------------------------------------------------------ */
+
+/* The pinned levels in a case that is taken. */
+static bool pins_ask(const struct lesson *lesson, const int *pins, int n)
+{
+    struct cover *const cover = lesson->cover;
+    heed_status status;
+    bool possible;
+    struct cs c;
+
+    cf_draw_home(cover, &c, pins, n);
+    return cf_draw_repair(cover, &c, pins, n, cf_limit_big, &status, &possible) &&
+           takes(lesson, &c);
+}
+
+/* With each level of the fields that a kernel may tie to that of this one. */
+static bool tied_ask(const struct lesson *lesson, int level)
+{
+    int fields[MAX_TIES];
+    const int n = cf_op->ties ? cf_op->ties(lesson->cover->owner[level], fields) : 0;
+
+    for (int i = 0; i < n; i++) {
+        const struct field *f = &cf_fields[fields[i]];
+
+        for (int l = 0; l < f->n_levels; l++) {
+            if (f->allowed >> l & 1 && pins_ask(lesson, (int[]){ level, f->first + l }, 2))
+                return true;
         }
-        if (asked > 0 && times * 2 <= asked)
-            return true;
     }
     return false;
 }
 
-/* Of the fields for which levels were always refused the one with most refusals: it is looked at
- * first, so the levels with another one passed it. -1: there is none that is due to a level. */
-static int worst_level(const struct lesson *lesson, int owner, const struct answers *all)
+static bool level_ask(const struct lesson *lesson, int level)
 {
-    int64_t most = 0;
-    int worst = -1;
-
-    for (int l = 0; l < cf_fields[owner].n_levels; l++) {
-        const int64_t times =
-            all[l].one_field ? cf_refusals_of(lesson->cover->refusals, all[l].field) : 0;
-
-        if (times > most && another_passes(lesson, owner, all, all[l].field)) {
-            most = times;
-            worst = l;
-        }
+    for (int i = 0; i < HOSTS; i++) {
+        if (pins_ask(lesson, &level, 1))
+            return true;
     }
-    return worst;
+    return tied_ask(lesson, level);
 }
 
-/* true: a level of the field is left out from now on. */
-static bool field_learn(const struct lesson *lesson, int owner)
+/* What is taken may let other levels in. */
+static void levels_ask(const struct lesson *lesson)
 {
-    struct field *f = &cf_fields[owner];
-    struct answers all[MAX_LEVELS] = { 0 };
-    int worst;
+    const struct cover *const cover = lesson->cover;
+    bool more = true;
 
-    for (int l = 0; l < f->n_levels; l++) {
-        struct answers *a = &all[l];
+    for (int sweep = 0; sweep < 3 && more; sweep++) {
+        more = false;
+        for (int level = 0; level < cf_n_levels; level++) {
+            const struct field *f = &cf_fields[cover->owner[level]];
 
-        for (int i = 0; f->allowed >> l & 1 && i < MANY && (i == 0 || a->one_field); i++)
-            ask(lesson, f->first + l, a);
-    }
-    worst = worst_level(lesson, owner, all);
-    for (int l = 0; worst >= 0 && l < f->n_levels; l++) {
-        if (all[l].one_field && !strcmp(all[l].field, all[worst].field))
-            f->allowed &= ~(UINT32_C(1) << l);
-    }
-    return worst >= 0;
-}
-
-void cf_learn(struct cover *cover, const struct target *on)
-{
-    const struct lesson lesson = { cover, on };
-    bool learned = true;
-
-    for (int sweep = 0; sweep < SWEEPS && learned; sweep++) {
-        learned = false;
-        for (int i = 0; i < cf_n_fields; i++) {
-            const uint32_t allowed = cf_fields[i].allowed;
-
-            if (allowed & (allowed - 1) && cf_subset_reaches(i)) /* there are two */
-                learned |= field_learn(&lesson, i);
+            if (!cover->taken[level] && f->allowed >> (level - f->first) & 1 &&
+                cf_subset_reaches(cover->owner[level]))
+                more = level_ask(lesson, level) || more;
         }
     }
+}
+
+/* Fields that are in no case keep their levels: nothing is known of them. */
+static void subset_take(const struct cover *cover)
+{
+    for (int i = 0; i < cf_n_fields; i++) {
+        struct field *f = &cf_fields[i];
+        uint32_t taken = 0;
+
+        for (int l = 0; l < f->n_levels; l++)
+            taken |= (uint32_t)cover->taken[f->first + l] << l;
+        if (taken & f->allowed)
+            f->allowed &= taken;
+    }
+}
+
+void cf_learn(struct cover *cover, const struct taker *taker)
+{
+    const struct lesson lesson = { cover, taker };
+
+    homes_find(&lesson);
+    if (cover->n_homes == 0)
+        return;
+    levels_ask(&lesson);
+    subset_take(cover);
 }

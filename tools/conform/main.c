@@ -10,6 +10,7 @@
 #include "mechanisms.h"
 #include "peer.h"
 #include "plugin.h"
+#include "walk.h"
 
 #include "common/command.h"
 #include "common/text.h"
@@ -111,60 +112,12 @@ static bool run_case(struct session *session, const struct cs *c)
     return fixed_of(cf_op) ? fixed_case(session, c) : attn_case(session, c);
 }
 
-static void run_lines(struct session *session, const char *const *lines, int n)
+static bool run_cover(struct session *session, int64_t cases)
 {
-    for (int i = 0; i < n; i++) {
-        struct cs c;
-        char why[128] = "";
+    struct target *const one = &session->bench[0].one;
+    const struct taker partial = { one->name, cf_target_refuses, one };
 
-        if (!cf_case_parse(lines[i], &c, why))
-            cf_tap(&session->tally, false, NULL, "all", "corner", lines[i], why);
-        else if (cf_subset_holds(&c))
-            run_case(session, &c);
-    }
-}
-
-/* Cases of the operation in use. */
-static int64_t run_cover(struct session *session, int64_t cases)
-{
-    const struct fixed *fixed = fixed_of(cf_op);
-    const struct target *const partial =
-        session->o.partial ? &session->bench[0].one : NULL;
-    struct cover *cover = NULL;
-    int64_t uncovered = 0;
-
-    if (fixed)
-        run_lines(session, fixed->named, fixed->n_named);
-    else
-        run_lines(session, cf_corners, cf_n_corners);
-    text_progress("drawing cases", 0);
-    cover = cf_cover_make(session->reference.device, partial, &session->refusals, cases,
-                          (uint64_t)session->o.seed);
-    if (!cover)
-        return -1;
-    if (partial) {
-        printf("# op=%s: %s takes (as --only has it):", cf_op->name, partial->name);
-        cf_subset_print(stdout);
-        printf("\n");
-    }
-    if (cf_cover_count(cover) < cases)
-        printf("# op=%s: %lld of %lld cases: then %d draws in a row were refused\n", cf_op->name,
-               (long long)cf_cover_count(cover), (long long)cases, TRIES_RANDOM);
-    for (int64_t i = 0; i < cf_cover_count(cover); i++) {
-        if (i % 8 == 0)
-            text_progress("cases", (double)i / (double)cf_cover_count(cover));
-        if (run_case(session, cf_cover_case(cover, i)))
-            cf_cover_executed(cover, cf_cover_case(cover, i));
-    }
-    text_progress_clear();
-    printf("# op=%s, %lld cases\n", cf_op->name, (long long)cf_cover_count(cover));
-    if (cf_cover_count(cover) > 0)
-        uncovered = cf_cover_report(cover, stdout,
-                                    session->o.quiet     ? PAIRS_COUNTED
-                                    : session->o.verbose ? PAIRS_ALL
-                                                         : PAIRS_SOME);
-    cf_cover_free(cover);
-    return uncovered;
+    return walk_cover(session, session->o.partial ? &partial : NULL, cases, run_case);
 }
 
 /* Faults are put into one legal case: a partial device that refuses it has no family of errors. */
@@ -227,7 +180,7 @@ static void run_op(struct session *session, const struct cf_op *op)
     const int64_t cases = session->o.op ? all : cases_of(op, all);
 
     cf_op_use(op);
-    if (session->o.families & ~options_families_apart() && run_cover(session, cases) < 0)
+    if (session->o.families & ~options_families_apart() && !run_cover(session, cases))
         cf_tap(&session->tally, false, NULL, "all", "cover", "", "no memory for the cases");
     run_apart(session, cases);
 }
@@ -240,15 +193,6 @@ static const char *mechanism_of(const char *text)
 
 /* Of so many cases one of each builder. */
 enum { MECHANISM_SHARE = 500 };
-
-/* A partial device that takes none of the cases has passed nothing. */
-static void partial_report(struct session *session)
-{
-    cf_refusals_print(&session->refusals, session->o.device, stdout);
-    if (session->refusals.accepted == 0 && session->refusals.refused > 0 && !session->o.text)
-        cf_tap(&session->tally, false, NULL, session->o.device, "cases", "",
-               "no case was accepted, so nothing was judged");
-}
 
 static int run(struct session *session, int argc, char **argv)
 {
@@ -284,18 +228,7 @@ static int run(struct session *session, int argc, char **argv)
     }
     if (!session->o.text && !session->o.op && session->o.families & FAMILY_MECHANISMS)
         family_mechanisms(session, session->o.cases / MECHANISM_SHARE + 1);
-    if (session->judged)
-        printf("# bound: largest error/bound %.4f, %lld elements judged, %lld out of its range\n",
-               session->worst, (long long)session->judged, (long long)session->skipped);
-    if (session->exact)
-        printf("# exact: %lld elements judged\n", (long long)session->exact);
-    cf_where_print(&session->where, stdout);
-    if (session->o.partial)
-        partial_report(session);
-    printf("1..%lld\n", (long long)session->tally.number);
-    printf("%lld passed, %lld failed, %lld skipped\n", (long long)session->tally.passed,
-           (long long)session->tally.failed, (long long)session->tally.skipped);
-    exit_code = session->tally.failed ? EXIT_FAILED : EXIT_DONE;
+    exit_code = walk_summary(session, session->o.partial ? session->o.device : NULL);
     if (!follow_end(session, follower))
         exit_code = EXIT_FAILED;
     devices_close(session);

@@ -9,6 +9,8 @@
 
 #include "conform.h"
 
+enum { MAX_TIES = 2 };
+
 struct cover;
 struct session;
 
@@ -32,7 +34,16 @@ struct cf_op {
     /* Does the case say anything about the two fields together? */
     bool (*telling)(const struct cs *, int a, int b);
     bool (*empties)(int field, int64_t value); /* the value leaves nothing to compute */
+    int fill;                               /* field of what arrays hold; 0: not drawn in turn */
+    bool (*idle)(const struct cs *);        /* NULL, or: there is next to nothing to compute */
     int (*first)(void);                     /* field whose pairs are tried first */
+    /* NULL, or: one of the kinds of case that a kernel which does one thing may be made for, by
+     * number; false: there is none. And how many there are; the first *simple are the simplest. */
+    bool (*single)(int64_t number, struct cs *);
+    int64_t (*singles)(int64_t *simple);
+    /* NULL, or: up to MAX_TIES fields whose levels a kernel ties to those of this one. */
+    int (*ties)(int field, int to[MAX_TIES]);
+    bool (*vital)(int field);               /* NULL, or: must each level that is taken be judged? */
     bool (*sane)(int field, int64_t value); /* a number of a line, no level; NULL: by its name */
     /* NULL, or: takes what a value asks of fields that are not pinned. */
     void (*wishes)(struct cover *, struct cs *, const int *pins, int n);
@@ -48,6 +59,13 @@ struct cf_op {
 
 extern const struct cf_op cf_op_attn;
 void cf_attn_axes(void);
+
+/* attn_single.c */
+bool cf_attn_single(int64_t number, struct cs *);
+int64_t cf_attn_singles(int64_t *simple);
+int cf_attn_ties(int field, int to[MAX_TIES]);
+bool cf_attn_vital(int field);
+bool cf_attn_idle(const struct cs *);
 
 /* op_table.c: every operation, attention first. */
 extern const struct cf_op *const cf_ops[];

@@ -6,6 +6,7 @@
 #include "options.h"
 
 #include "cover.h"
+#include "plugin.h"
 
 #include "common/command.h"
 #include "common/text.h"
@@ -68,12 +69,18 @@ static bool op_parse(void *state, const char *name, const char **wanted)
     return cf_op_find(name) != NULL;
 }
 
+static const char *const claims[] = { [HEED_NUMERICS_EXACT] = "exact",
+                                      [HEED_NUMERICS_REPEAT] = "repeat",
+                                      [HEED_NUMERICS_FAST] = "fast" };
+
+const char *options_claim_name(uint32_t claim)
+{
+    return claims[claim];
+}
+
 static bool claim_parse(void *state, const char *name, const char **wanted)
 {
     struct options *const o = state;
-    static const char *const claims[] = { [HEED_NUMERICS_EXACT] = "exact",
-                                          [HEED_NUMERICS_REPEAT] = "repeat",
-                                          [HEED_NUMERICS_FAST] = "fast" };
 
     *wanted = "exact, repeat or fast";
     o->claim = 0;
@@ -111,7 +118,9 @@ static const struct command_option rows[] = {
     { .name = "--threads", .value = "N", .at = AT(threads), .low = 1, .high = 1024,
       .help = "threads of the second run of a case (default 2)" },
     { .name = "--plugin", .value = "FILE", .at = AT(plugin),
-      .help = "a kernel of somebody else (heed/plugin.h), on attention" },
+      .help = "a kernel of somebody else (heed/plugin.h), on attention; cases\n"
+              "are drawn from what it takes; with --only, --case, --cases,\n"
+              "--seed, --quiet and the families exact, bits, bound and named" },
     { .name = "--peer", .value = "COMMAND", .at = AT(peer),
       .help = "a program that computes attention, in any language; or fd:IN,OUT,\n"
               "descriptors of its answers and questions" },
@@ -135,7 +144,7 @@ static const struct command_option rows[] = {
       .help = "how many failed cases are made smaller (default 5; 0: none)" },
     { .name = "--repro", .value = "DIR", .at = AT(repro),
       .help = "a C program for each failed case of attention that was made\n"
-              "smaller" },
+              "smaller; with --shrink 0 for the first five as they are" },
     { .name = "--json", .value = "FILE", .at = AT(json),
       .help = "results as JSON, one object a line; -: standard output, then no\n"
               "TAP" },
@@ -173,8 +182,9 @@ static const struct command command = {
                 "  heed-conform --plugin ./mykernel.so --cases 200 --repro programs\n"
                 "      a kernel of your own, and a program for each case that fails\n",
     .ends = "Exit status:\n"
-            "  0 nothing failed, and something was judged; 1 something failed, nothing was\n"
-            "  judged, or a device or a file cannot be had; 2 wrong usage.\n",
+            "  0 all passed; 1 something failed, or a device or a file cannot be had; 2 wrong\n"
+            "  usage; 3 nothing failed, but what was asked for was not judged, as the lines\n"
+            "  before the last one say.\n",
 };
 
 uint32_t options_families_apart(void)
@@ -203,6 +213,8 @@ static bool complete(struct options *o)
     if (o->only && !o->op)
         o->op = cf_op_attn.name;
     if (o->only && !only_good(o))
+        return false;
+    if (o->plugin && !plugin_options_good(o))
         return false;
     if (o->partial && !o->device) {
         fprintf(stderr, "heed-conform: --partial goes with --device: wanted one, got nothing\n");

@@ -7,35 +7,23 @@
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
 
+#include "cover.h"
 #include "follow.h"
 #include "plugin.h"
 #include "tell.h"
+#include "walk.h"
 
 #include "common/command.h"
 #include "common/text.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 enum { MAX_HANGS = 3 };
 
-static void refused_count(struct plugin *plugin, const char *field)
-{
-    int i = 0;
-
-    while (i < plugin->n_refused && strcmp(plugin->refused[i].field, field))
-        i++;
-    if (i == (int)(sizeof plugin->refused / sizeof *plugin->refused))
-        return;
-    if (i == plugin->n_refused) {
-        snprintf(plugin->refused[i].field, sizeof plugin->refused[i].field, "%s", field);
-        plugin->n_refused++;
-    }
-    plugin->refused[i].times++;
-}
-
-/* One child. false: there is nothing to judge: it failed, or the plug-in refused. */
+/* One child. false: it failed. What it wrote is read before there is another. */
 static bool compute(struct plugin *plugin, struct trial *t, bool at_end, uint64_t poison,
                     struct verdict *v)
 {
@@ -45,83 +33,93 @@ static bool compute(struct plugin *plugin, struct trial *t, bool at_end, uint64_
     outcome = plugin_fork(plugin, plugin_compute, t);
     plugin_judge_end(plugin, t, &outcome, v);
     plugin->hangs += outcome.ending == HUNG;
-    return !v->failed && plugin->control->stage == STAGE_END;
-}
-
-/* Returns why the case is left out, or NULL. */
-static const char *trials(struct session *session, struct plugin *plugin, struct trial *first,
-                          struct trial *second, struct verdict *v)
-{
-    static char why[192];
-    const uint64_t seed = first->p->c.seed;
-    const heed_report *report = &plugin->control->report;
-    const bool at_end = cf_mix(seed) & 1;
-    heed_status status;
-
-    first->call.desc.numerics = HEED_NUMERICS_EXACT;
-    status = heed_attn_check(session->reference.device, &first->call.desc, NULL);
-    if (status < 0)
-        return heed_status_name(status);
-    first->call.desc.numerics = second->call.desc.numerics = plugin->numerics;
-    if (!compute(plugin, first, at_end, cf_mix(seed + 1), v)) {
-        if (v->failed)
-            return NULL;
-        refused_count(plugin, report->field);
-        snprintf(why, sizeof why, "refused: %s: %.100s", report->field, report->message);
-        return why;
-    }
-    second->again = true;
-    if (compute(plugin, second, !at_end, cf_mix(seed + 2), v))
-        plugin_judge_outputs(session, plugin, first, second, v);
-    else if (!v->failed)
+    if (!v->failed && plugin->copy.stage != STAGE_END)
         cf_fail(v, "repeat: query refused what it had accepted");
-    plugin->reached++;
-    return NULL;
+    if (!v->failed)
+        plugin_trial_read(t, v);
+    return !v->failed;
 }
 
-static void plugin_case(struct session *session, struct plugin *plugin, const struct cs *c)
+static void trials(struct session *session, struct plugin *plugin, struct trial *first,
+                   struct trial *second, struct verdict *v)
 {
+    const uint64_t seed = first->p->c.seed;
+    const bool at_end = cf_mix(seed) & 1;
+
+    first->call.desc.numerics = second->call.desc.numerics = plugin->numerics;
+    second->again = true;
+    if (compute(plugin, first, at_end, cf_mix(seed + 1), v) &&
+        compute(plugin, second, !at_end, cf_mix(seed + 2), v))
+        plugin_judge_outputs(session, plugin, first, second, v);
+}
+
+static void case_judge(struct session *session, const struct cs *c, const char *line)
+{
+    struct plugin *const plugin = session->plugin;
     struct problem *p = cf_problem_make(c, NULL, 0, true);
     struct trial *t = calloc(2, sizeof *t);
-    const char *skip = NULL;
     struct verdict v = { 0 };
-    char line[LINE];
 
-    cf_case_print(c, line);
+    if (p)
+        p->weights = plugin->weights;
+    plugin->n_said = 0;
     if (p && t && plugin_trial_make(&t[0], p) && plugin_trial_make(&t[1], p))
-        skip = trials(session, plugin, &t[0], &t[1], &v);
+        trials(session, plugin, &t[0], &t[1], &v);
     else
         cf_fail(&v, "no memory");
-    cf_tell_case(&session->tally, "plug-in", line, skip ? skip : "", &v);
+    cf_tell_case(&session->tally, "plug-in", line, "", &v);
+    if ((v.failed || session->o.text) && !session->o.quiet)
+        plugin_said_print(plugin, stdout);
     for (int i = 0; i < 2 && t; i++)
         plugin_trial_finish(&t[i]);
     free(t);
     cf_problem_free(p);
 }
 
-/* A case tried again counts for nothing in the summary. */
-static bool again(struct session *session, const struct cs *c)
+/* false: the reference or the plug-in refuses it. */
+static bool plugin_case(struct session *session, const struct cs *c)
 {
-    struct plugin plugin = *(const struct plugin *)session->again_of;
+    const heed_status status = cf_op->check(session->reference.device, c, NULL);
+    heed_report report = { .size = sizeof report };
+    const bool refused = status >= 0 && plugin_refuses(session->plugin, c, &report);
+    char line[LINE], skip[192];
 
-    plugin_case(session, &plugin, c);
+    cf_case_print(c, line);
+    if (status < 0)
+        snprintf(skip, sizeof skip, "%s", heed_status_name(status));
+    else if (refused)
+        snprintf(skip, sizeof skip, "refused: %s: %.100s", report.field, report.message);
+    if (status < 0 || refused) {
+        cf_tap(&session->tally, true, skip, "plug-in", "case", line, "");
+        if (status >= 0)
+            cf_refusal_add(&session->refusals, &report);
+        return false;
+    }
+    session->refusals.accepted++;
+    case_judge(session, c, line);
+    if (session->plugin->hangs >= MAX_HANGS && !session->given_up) {
+        session->given_up = true;
+        printf("# given up after %d cases that hung\n", MAX_HANGS);
+    }
     return true;
 }
 
-static void cases_draw(struct session *session, struct plugin *plugin)
+/* A case tried again counts for nothing in the summary. */
+static bool again(struct session *session, const struct cs *c)
 {
-    struct rng r = rng_of(cf_mix2((uint64_t)session->o.seed, 4242));
+    struct plugin *const plugin = session->plugin;
+    struct session *const own = plugin->session;
+    const int64_t hangs = plugin->hangs;
 
-    plugin_probe(session, plugin);
-    for (int64_t i = 0; i < session->o.cases && plugin->hangs < MAX_HANGS; i++) {
-        struct cs c;
-
-        plugin_draw(session, plugin, &r, i, &c);
-        plugin_case(session, plugin, &c);
-    }
-    if (plugin->hangs >= MAX_HANGS)
-        printf("# given up after %d cases that hung\n", MAX_HANGS);
+    plugin->session = session;
+    plugin->hangs = 0;
+    plugin_case(session, c);
+    plugin->session = own;
+    plugin->hangs = hangs;
+    return true;
 }
+
+/* ---- a run ----------------------------------------------------------------------- */
 
 /* What the plug-in says of itself. */
 static bool introduce(struct session *session, struct plugin *plugin)
@@ -129,65 +127,98 @@ static bool introduce(struct session *session, struct plugin *plugin)
     static const char *const claims[] = { [HEED_NUMERICS_EXACT] = "exact bits",
                                           [HEED_NUMERICS_REPEAT] = "repeatable bits",
                                           [HEED_NUMERICS_FAST] = "the bound" };
-    const struct control *control = plugin->control;
+    const struct control *said = &plugin->copy;
     const struct outcome outcome = plugin_fork(plugin, NULL, NULL);
     struct verdict v = { 0 };
 
-    if (outcome.ending != ENDED || control->numerics == 0) {
+    if (outcome.ending != ENDED || said->numerics < HEED_NUMERICS_EXACT ||
+        said->numerics > HEED_NUMERICS_FAST || said->weights > HEED_BF16) {
         plugin_judge_end(plugin, NULL, &outcome, &v);
         cf_tap(&session->tally, false, NULL, "plug-in", "load", plugin->path, v.why);
+        plugin_said_print(plugin, stdout);
         return false;
     }
-    plugin->numerics = control->numerics;
-    printf("# plug-in: %s (%s), which claims %s\n", control->name, control->build,
-           claims[plugin->numerics]);
+    session->claim = plugin->numerics = said->numerics;
+    session->weights = plugin->weights = said->weights;
+    printf("# plug-in: %s (%s), which claims %s%s\n", said->name, said->build,
+           claims[plugin->numerics],
+           plugin->weights == HEED_F16    ? ", weights rounded to f16"
+           : plugin->weights == HEED_BF16 ? ", weights rounded to bf16"
+                                          : "");
     return true;
 }
 
-static void summary(const struct session *session, const struct plugin *plugin)
+static void cases_run(struct session *session, struct plugin *plugin, const struct cs *c)
 {
-    for (int i = 0; i < plugin->n_refused; i++)
-        printf("# refused: %lld times by %s\n", (long long)plugin->refused[i].times,
-               plugin->refused[i].field);
-    printf("# %lld cases reached the kernel\n", (long long)plugin->reached);
-    if (session->judged)
-        printf("# bound: largest error/bound %.4f, %lld elements judged, %lld out of its range\n",
-               session->worst, (long long)session->judged, (long long)session->skipped);
-    printf("1..%lld\n", (long long)session->tally.number);
-    printf("%lld passed, %lld failed, %lld skipped\n", (long long)session->tally.passed,
-           (long long)session->tally.failed, (long long)session->tally.skipped);
+    const struct taker taker = { "plug-in", plugin_refuses, plugin };
+    const uint32_t drawn = FAMILY_EXACT | FAMILY_BITS | FAMILY_BOUND;
+
+    if (session->o.text)
+        plugin_case(session, c);
+    else if (!(session->o.families & drawn))
+        walk_lines(session, plugin_case);
+    else if (!walk_cover(session, &taker, session->o.cases, plugin_case))
+        cf_tap(&session->tally, false, NULL, "plug-in", "cover", "", "no memory for the cases");
+    plugin_ask_end(plugin);
 }
 
-/* false: the files of results cannot be had. */
-static bool judge_all(struct session *session, struct plugin *plugin, const struct cs *c, int argc,
-                      char **argv)
+static struct control *control_make(void)
 {
+    void *const at = mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    return at == MAP_FAILED ? NULL : at;
+}
+
+/* Returns the exit status. */
+static int judge_all(struct session *session, const struct cs *c, int argc, char **argv)
+{
+    struct plugin *const plugin = session->plugin;
     struct follower *follower;
+    int exit_code;
 
     session->again = again;
-    session->again_of = plugin;
+    session->plugin_path = plugin->path;
     follower = follow(session, argc, argv);
     if (!follower)
-        return false;
-    if (introduce(session, plugin) && session->o.text)
-        plugin_case(session, plugin, c);
-    else if (plugin->numerics)
-        cases_draw(session, plugin);
-    summary(session, plugin);
-    return follow_end(session, follower);
+        return EXIT_FAILED;
+    if (introduce(session, plugin))
+        cases_run(session, plugin, c);
+    exit_code = walk_summary(session, "plug-in");
+    return follow_end(session, follower) ? exit_code : EXIT_FAILED;
+}
+
+static int plugin_open_run(struct session *session, const char *path, const struct cs *c, int argc,
+                           char **argv)
+{
+    int exit_code;
+    struct plugin plugin = { .path = path,
+                             .seconds = session->o.timeout,
+                             .mebibytes = session->o.memory,
+                             .control = control_make(),
+                             .asked_control = control_make(),
+                             .session = session };
+
+    session->plugin = &plugin;
+    if (!plugin.control || !plugin.asked_control) {
+        fprintf(stderr, "heed-conform: no memory\n");
+        return EXIT_FAILED;
+    }
+    signal(SIGPIPE, SIG_IGN); /* of a child that is gone */
+    kin_adopt();
+    exit_code = judge_all(session, c, argc, argv);
+    munmap(plugin.control, sizeof *plugin.control);
+    munmap(plugin.asked_control, sizeof *plugin.asked_control);
+    return exit_code;
 }
 
 static int run(struct session *session, const char *path, int argc, char **argv)
 {
-    bool good = false;
-    struct plugin plugin = { .path = path,
-                             .seconds = session->o.timeout,
-                             .mebibytes = session->o.memory };
     heed_report report = { .size = sizeof report };
     char why[128] = "";
     struct cs c;
+    int exit_code;
 
-    cf_op_use(cf_op_find("attn"));
     if (session->o.text && !cf_case_parse(session->o.text, &c, why)) {
         fprintf(stderr, "heed-conform: wrong case: %s\n", why);
         return EXIT_USAGE;
@@ -196,16 +227,29 @@ static int run(struct session *session, const char *path, int argc, char **argv)
         text_failure("heed-conform", "reference", report.status, &report);
         return EXIT_FAILED;
     }
-    plugin.control = mmap(NULL, sizeof *plugin.control, PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (plugin.control == MAP_FAILED) {
-        fprintf(stderr, "heed-conform: no memory\n");
-    } else {
-        good = judge_all(session, &plugin, &c, argc, argv);
-        munmap(plugin.control, sizeof *plugin.control);
-    }
+    exit_code = plugin_open_run(session, path, &c, argc, argv);
     cf_target_close(&session->reference);
-    return !good || session->tally.failed || plugin.reached == 0 ? EXIT_FAILED : EXIT_DONE;
+    return exit_code;
+}
+
+bool plugin_options_good(const struct options *o)
+{
+    const uint32_t goes = FAMILY_EXACT | FAMILY_BITS | FAMILY_BOUND | FAMILY_NAMED;
+    const char *const why =
+        o->device || o->partial
+            ? "--device and --partial do not go with --plugin: a plug-in may always refuse"
+        : o->op && strcmp(o->op, "attn") != 0 ? "--plugin is for --op attn: heed/plugin.h has no "
+                                                "other operation"
+        : !(o->families & goes) ? "--plugin goes with the families exact, bits, bound and named"
+                                : NULL;
+
+    cf_op_use(cf_op_find("attn"));
+    cf_fields[G_NUM].allowed &= 1; /* its claim, whatever the case */
+    if (why)
+        fprintf(stderr, "heed-conform: %s\n", why);
+    else if (!cf_fields[G_NUM].allowed)
+        fprintf(stderr, "heed-conform: --only: num is what the plug-in claims\n");
+    return !why && cf_fields[G_NUM].allowed;
 }
 
 /* A name without a folder would be looked for where libraries are. */

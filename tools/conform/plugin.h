@@ -1,10 +1,13 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * heed-conform --plugin: a kernel of somebody else (heed/plugin.h) under the kit. The parent lays a
- * case out in shared memory (plugin_memory.c), a child process loads the plug-in and runs it
- * (plugin_child.c), and when the child is gone the parent judges what it left (plugin_judge.c). The
- * parent never loads the plug-in and computes no answer before.
+ * heed-conform --plugin: a kernel of somebody else (heed/plugin.h) under the kit. One child process
+ * answers what the plug-in takes (plugin_ask.c); cases are drawn from that as for a partial device.
+ * The parent lays a case out in shared memory (plugin_memory.c), other children load the plug-in
+ * and run it (plugin_child.c, plugin_guard.c), and when a child and all that it started are gone
+ * (plugin_process.c) the parent judges what it left (plugin_judge.c). The parent never loads the
+ * plug-in and computes no answer before. Of what a child can write, the outputs are compared and
+ * the rest is only ever a reason to fail.
  */
 #ifndef HEED_TOOLS_CONFORM_PLUGIN_H
 #define HEED_TOOLS_CONFORM_PLUGIN_H
@@ -13,24 +16,31 @@
 
 #include <heed/plugin.h>
 
+#include <sys/types.h>
+
 /* Where a child is. */
-enum { STAGE_LOAD, STAGE_ENTRY, STAGE_QUERY, STAGE_PREPARE, STAGE_RUN, STAGE_RELEASE, STAGE_END };
+enum {
+    STAGE_LOAD,
+    STAGE_ENTRY,
+    STAGE_QUERY,
+    STAGE_PREPARE,
+    STAGE_RUN,
+    STAGE_RELEASE,
+    STAGE_END,
+    STAGES
+};
 
-enum { MAX_ASKED = 4096, MAX_BASES = 512 };
-
-/* The page of memory in which a child says how it goes. */
+/* Memory in which a child says how it goes. Anything may be in it. */
 struct control {
     int stage;
     heed_status status; /* the last that the plug-in returned */
     heed_report report;
     uintptr_t address; /* of a fault */
     bool faulted, memory_short, float_changed, bad_workspace;
-    uint32_t numerics;
+    uint32_t numerics, weights;
     char name[96], build[96], why[256];
-    /* What the plug-in was found to accept (plugin_draw.c). */
-    int n_bases, asking;
-    struct cs base[MAX_BASES];
-    unsigned char accepted[MAX_ASKED]; /* by level */
+    char changed[64]; /* what of the process run left otherwise */
+    struct cs question;
 };
 
 enum { INPUT, OUTPUT, CONSTANT };
@@ -39,6 +49,7 @@ enum { INPUT, OUTPUT, CONSTANT };
 struct region {
     char name[16];
     int role;
+    bool rows; /* of q, k or v */
     struct place *place;
     unsigned char *pages; /* at the beginning of a page; there are `bytes` of them */
     size_t bytes;
@@ -57,7 +68,7 @@ struct memory {
 /* A case in memory, for one child. */
 struct trial {
     const struct problem *p;
-    bool again; /* a second run of the same state */
+    bool again; /* a run on other data before, of the same state */
     struct call call;
     struct memory memory;
     heed_kv_bufs kv[MAX_SOURCES];
@@ -65,25 +76,38 @@ struct trial {
     heed_attn_args args;
 };
 
-enum { ENDED, SIGNALLED, EXITED, HUNG, NO_CHILD };
+enum { ENDED, SIGNALLED, EXITED, HUNG, STOPPED, NO_CHILD };
 
 struct outcome {
     int ending, signal;
     bool left; /* processes of its own were still there */
 };
 
+/* A child at work. */
+struct child {
+    pid_t pid;
+    int printed;  /* what it prints, -1: nobody reads that any more */
+    int ask, say; /* pipes of the child that is asked; -1: it is not that one */
+};
+
+enum { SAID = 2048 };
+
 struct plugin {
     const char *path;
     int64_t seconds, mebibytes; /* limits of a child */
     struct control *control;    /* shared with children */
-    uint32_t numerics;
-    int64_t reached, hangs; /* cases that the kernel computed, that hung */
-    int n_refused;          /* fields by which it refused, and how often */
-    struct {
-        char field[64];
-        int64_t times;
-    } refused[32];
+    struct control copy;        /* what the last child left there, with ends to its texts */
+    uint32_t numerics, weights;
+    int64_t hangs;       /* cases that hung, children that query ended */
+    int64_t misuses;     /* answers of query that it may not give */
+    char said[SAID];     /* the last that children printed */
+    size_t n_said;
+    struct child asked;  /* pid 0: there is none */
+    struct control *asked_control;
+    struct session *session;
 };
+
+typedef void plugin_work(const struct plugin *, const heed_kernel_api *, void *arg);
 
 /* ---- plugin_memory.c ----------------------------------------------------- */
 
@@ -100,19 +124,53 @@ bool plugin_memory_allow(const struct memory *, int role, int protection);
 const struct region *plugin_memory_find(const struct memory *, uintptr_t address, int64_t *beside);
 /* In the child: outputs hold poison again. */
 void plugin_memory_refill(const struct memory *);
-/* Reads the outputs back. Fails the verdict where memory was written that must not be. */
+/* In the child: the elements of q, k and v are zeros, or what they were. */
+bool plugin_memory_rows(const struct memory *, bool zeros);
+/* Reads the outputs back and gives the shared memory up. Fails the verdict where memory was written
+ * that must not be. */
 void plugin_trial_read(struct trial *, struct verdict *);
+
+/* ---- plugin_process.c ---------------------------------------------------- */
+
+/* Forks a child that loads the plug-in and does `work` with it; asked: over pipes, until they end.
+ * false: there is no process. */
+bool plugin_start(struct plugin *, struct control *, plugin_work *, void *arg, bool asked,
+                  struct child *);
+/* Waits for its end, at most so many seconds, and ends all that it started. */
+struct outcome plugin_wait(struct plugin *, struct control *, struct child *, int64_t seconds);
+/* Reads what it has printed. */
+void plugin_drain(struct plugin *, struct child *);
+/* Both, for one piece of work. */
+struct outcome plugin_fork(struct plugin *, plugin_work *, void *arg);
+void plugin_said_print(struct plugin *, FILE *);
+
+/* plugin_linux.c, absent/plugin_posix.c */
+void kin_adopt(void); /* processes that lose their parents become this process's */
+int kin_list(pid_t *list, int room); /* the children of this process that the system names */
+void judge_shield(pid_t judge); /* the calling process is ended when it acts on the judge */
 
 /* ---- plugin_child.c ------------------------------------------------------ */
 
-/* Forks a child that loads the plug-in and does `work` with it. */
-struct outcome plugin_fork(struct plugin *,
-                           void (*work)(const struct plugin *, const heed_kernel_api *, void *arg),
-                           void *arg);
+/* All that the child does. */
+void plugin_child(const struct plugin *, plugin_work *, void *arg);
 /* The work of a case; arg: its struct trial. */
 void plugin_compute(const struct plugin *, const heed_kernel_api *, void *arg);
-/* Asks query alone, in a child. */
+/* Asks query alone. */
 heed_status plugin_ask(const struct plugin *, const heed_kernel_api *, const heed_attn_desc *);
+
+/* ---- plugin_guard.c: the process that the plug-in finds ------------------- */
+
+void guard_limits(const struct plugin *, const struct child *);
+void guard_faults(const struct plugin *);
+void guard_note(void); /* what must be the same when run has returned */
+/* What is not; NULL: nothing. */
+const char *guard_changed(void);
+
+/* ---- plugin_ask.c -------------------------------------------------------- */
+
+/* Does the plug-in refuse the legal case? As struct taker has it; who: the struct plugin. */
+bool plugin_refuses(void *who, const struct cs *, heed_report *);
+void plugin_ask_end(struct plugin *);
 
 /* ---- plugin_judge.c ------------------------------------------------------ */
 
@@ -126,16 +184,13 @@ void plugin_judge_outputs(struct session *, const struct plugin *, struct trial 
 void plugin_judge_values(struct session *, uint32_t numerics, const struct problem *,
                          struct call *x, struct call *y, struct verdict *);
 
-/* ---- plugin_draw.c ------------------------------------------------------- */
-
-/* Finds out, by query, from what cases may be drawn. */
-void plugin_probe(struct session *, struct plugin *);
-/* A legal case of what was accepted, the `number`-th of a run. */
-void plugin_draw(struct session *, const struct plugin *, struct rng *, int64_t number,
-                 struct cs *);
+/* The families that judge a plug-in's numbers; all of them where only lines are wanted. */
+uint32_t plugin_families(const struct session *);
 
 /* ---- plugin.c ------------------------------------------------------------ */
 
+/* Do the other options go with --plugin? If not, says why. */
+bool plugin_options_good(const struct options *);
 /* All of a run with --plugin; the exit code. */
 int plugin_run(struct session *, int argc, char **argv);
 

@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The process in which a plug-in runs: its limits, what it says of itself, and its end. It has a
- * session of its own, so that whatever it starts goes with it.
+ * What a child does with a plug-in: loads it, asks it, runs it on a case, and says how it goes.
  */
 #define _DEFAULT_SOURCE
 
@@ -10,79 +9,13 @@
 #include "plugin.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <fenv.h>
-#include <signal.h>
+#include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-static struct control *fault_control; /* a handler of signals reaches nothing else */
-static size_t fault_room;
-
-/* ---- limits ---------------------------------------------------------------- */
-
-/* Notes where it was, and whether a quarter of the memory allowed is still to be had; the
- * instruction is tried again and then ends the process. */
-static void fault(int number, siginfo_t *info, void *context)
-{
-    const void *room =
-        fault_room ? mmap(NULL, fault_room, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
-
-    (void)number;
-    (void)context;
-    fault_control->memory_short = room == MAP_FAILED;
-    fault_control->address = (uintptr_t)info->si_addr;
-    fault_control->faulted = true;
-}
-
-static void faults_watch(const struct plugin *plugin)
-{
-    static unsigned char stack[1 << 16];
-    const stack_t alternate = { .ss_sp = stack, .ss_size = sizeof stack };
-    struct sigaction action = { .sa_sigaction = fault,
-                                .sa_flags = SA_SIGINFO | SA_ONSTACK | (int)SA_RESETHAND };
-
-    fault_control = plugin->control;
-    fault_room = (size_t)plugin->mebibytes << 18;
-    sigemptyset(&action.sa_mask);
-    sigaltstack(&alternate, NULL);
-    sigaction(SIGSEGV, &action, NULL);
-    sigaction(SIGBUS, &action, NULL);
-}
-
-/* Address space in use, in bytes; where the system does not say, a guess. */
-static uint64_t space_now(void)
-{
-    unsigned long long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    const bool good = file && fscanf(file, "%llu", &pages) == 1;
-
-    if (file)
-        fclose(file);
-    return good ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : UINT64_C(1) << 30;
-}
-
-static void limits_set(const struct plugin *plugin)
-{
-    const rlim_t space = (rlim_t)(space_now() + (uint64_t)plugin->mebibytes * 1048576);
-    const rlim_t seconds = (rlim_t)plugin->seconds * 64 + 1;
-    const int nothing = open("/dev/null", O_RDWR);
-
-    setsid();
-    alarm((unsigned)plugin->seconds + 5); /* where the parent is gone */
-    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-    setrlimit(RLIMIT_CPU, &(struct rlimit){ seconds, seconds });
-    if (plugin->mebibytes)
-        setrlimit(RLIMIT_AS, &(struct rlimit){ space, space });
-    dup2(nothing, 0); /* what it prints is no line of TAP */
-    dup2(nothing, 1);
-}
 
 /* ---- the host --------------------------------------------------------------- */
 
@@ -104,12 +37,57 @@ static void host_free(void *context, void *pointer, size_t size, size_t align)
     free(pointer);
 }
 
+/* How workers follow each other: no kernel may need one way. */
+enum { LAST_FIRST, FIRST_FIRST, TOGETHER };
+static int host_order;
+
+enum { WIDTH = 3 };
+
+struct worker {
+    void (*body)(void *arg, uint32_t worker);
+    void *arg;
+    uint32_t number;
+};
+
+static void *worker_run(void *arg)
+{
+    const struct worker *w = arg;
+
+    w->body(w->arg, w->number);
+    return NULL;
+}
+
+/* What finds no thread runs here. */
+static void host_together(uint32_t width, void (*body)(void *arg, uint32_t worker), void *arg)
+{
+    struct worker workers[WIDTH];
+    pthread_t threads[WIDTH];
+    bool there[WIDTH] = { false };
+
+    for (uint32_t i = 0; i < width; i++) {
+        if (i < WIDTH) {
+            workers[i] = (struct worker){ body, arg, i };
+            there[i] = pthread_create(&threads[i], NULL, worker_run, &workers[i]) == 0;
+        }
+        if (i >= WIDTH || !there[i])
+            body(arg, i);
+    }
+    for (uint32_t i = 0; i < WIDTH; i++) {
+        if (there[i])
+            pthread_join(threads[i], NULL);
+    }
+}
+
 static void host_parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t worker),
                           void *arg)
 {
     (void)context;
-    for (uint32_t i = width; i > 0; i--)
-        body(arg, i - 1);
+    if (host_order == TOGETHER) {
+        host_together(width, body, arg);
+        return;
+    }
+    for (uint32_t i = 0; i < width; i++)
+        body(arg, host_order == LAST_FIRST ? width - 1 - i : i);
 }
 
 static void host_line(void *context, uint32_t level, const char *text)
@@ -118,7 +96,6 @@ static void host_line(void *context, uint32_t level, const char *text)
     fprintf(stderr, "plug-in (%u): %s\n", (unsigned)level, text);
 }
 
-/* Workers one after another, and in reverse order: no kernel may need more. */
 static const heed_host_api host = {
     .size = sizeof host,
     .major = HEED_PLUGIN_MAJOR,
@@ -127,20 +104,30 @@ static const heed_host_api host = {
                                           .alloc = host_alloc,
                                           .free = host_free },
     .executor = &(const heed_executor){ .size = sizeof(heed_executor),
-                                        .width = 3,
+                                        .width = WIDTH,
                                         .parallel = host_parallel },
     .logger = &(const heed_logger){ .size = sizeof(heed_logger), .level = 2, .line = host_line },
 };
 
+/* A plug-in of the first version rounds none. */
+static uint32_t weights_of(const heed_kernel_api *api)
+{
+    return api->size < sizeof *api || api->weights == HEED_F32 ? 0 : api->weights;
+}
+
 static bool api_good(const heed_kernel_api *api, struct control *control)
 {
     const char *what = api->major != HEED_PLUGIN_MAJOR ? "its major version is another"
-                       : api->size < sizeof *api       ? "its table is too short"
+                       : api->size < offsetof(heed_kernel_api, weights)
+                           ? "its table is too short"
                        : !api->name                    ? "it has no name"
                        : !api->query || !api->prepare || !api->run || !api->release
                            ? "it lacks a function"
                        : api->numerics < HEED_NUMERICS_EXACT || api->numerics > HEED_NUMERICS_FAST
                            ? "it claims no numerics"
+                       : weights_of(api) > HEED_BF16 ||
+                               (weights_of(api) && api->numerics == HEED_NUMERICS_EXACT)
+                           ? "it rounds weights as no claim has it"
                            : NULL;
 
     snprintf(control->why, sizeof control->why, "%s", what ? what : "");
@@ -166,6 +153,7 @@ static bool load(const struct plugin *plugin, heed_kernel_api *api)
     if (control->status != HEED_OK || !api_good(api, control))
         return false;
     control->numerics = api->numerics;
+    control->weights = weights_of(api);
     snprintf(control->name, sizeof control->name, "%s", api->name);
     snprintf(control->build, sizeof control->build, "%s", api->build ? api->build : "");
     return true;
@@ -209,15 +197,27 @@ static bool workspace_make(struct trial *t, const heed_plan_props *props)
     return true;
 }
 
+/* The last run is the one that is judged. What a run on other data in the same places leaves must
+ * not be seen in it. */
 static heed_status compute(struct trial *t, const heed_kernel_api *api, void *state)
 {
-    heed_status status = api->run(state, &t->args);
+    heed_status status;
 
-    if (status != HEED_OK || !t->again)
-        return status;
-    if (t->args.workspace_size)
-        memset(t->args.workspace.handle, 0x5a, (size_t)t->args.workspace_size);
-    plugin_memory_refill(&t->memory);
+    host_order = LAST_FIRST;
+    if (t->again) {
+        host_order = FIRST_FIRST;
+        if (!plugin_memory_rows(&t->memory, true))
+            _exit(1);
+        status = api->run(state, &t->args);
+        if (status != HEED_OK)
+            return status;
+        if (!plugin_memory_rows(&t->memory, false))
+            _exit(1);
+        if (t->args.workspace_size)
+            memset(t->args.workspace.handle, 0x5a, (size_t)t->args.workspace_size);
+        plugin_memory_refill(&t->memory);
+        host_order = TOGETHER;
+    }
     return api->run(state, &t->args);
 }
 
@@ -242,6 +242,14 @@ static bool float_plain(void)
     return fegetround() == FE_TONEAREST && one == 0x1p-149f && two == 1 + 0x1p-22f;
 }
 
+static void changed_note(struct control *control)
+{
+    const char *const what = guard_changed();
+
+    if (what && !control->changed[0])
+        snprintf(control->changed, sizeof control->changed, "%s", what);
+}
+
 void plugin_compute(const struct plugin *plugin, const heed_kernel_api *api, void *arg)
 {
     struct trial *t = arg;
@@ -264,98 +272,26 @@ void plugin_compute(const struct plugin *plugin, const heed_kernel_api *api, voi
     control->stage = STAGE_RUN;
     control->status = compute(t, api, state);
     control->float_changed = !float_plain();
+    changed_note(control);
     plugin_memory_allow(&t->memory, OUTPUT, PROT_READ); /* final from now on */
     if (control->status != HEED_OK)
         return;
     control->stage = STAGE_RELEASE;
     api->release(state);
+    changed_note(control);
     control->stage = STAGE_END;
 }
 
-/* ---- parent and child ------------------------------------------------------- */
-
-static int64_t now(void)
+void plugin_child(const struct plugin *plugin, plugin_work *work, void *arg)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static void rest(int64_t nanoseconds)
-{
-    nanosleep(&(struct timespec){ .tv_nsec = (long)nanoseconds }, NULL);
-}
-
-/* false: it takes too long. */
-static bool child_wait(pid_t child, int64_t seconds, int *state)
-{
-    const int64_t end = now() + seconds * 1000000000;
-    int64_t pause = 50000;
-
-    while (waitpid(child, state, WNOHANG) == 0) {
-        if (now() > end)
-            return false;
-        rest(pause);
-        pause = pause < 2000000 ? pause * 2 : pause;
-    }
-    return true;
-}
-
-/* Processes that the child started and that did not end with it. */
-static bool group_there(pid_t group)
-{
-    for (int i = 0; i < 20; i++) {
-        if (kill(-group, 0) && errno == ESRCH)
-            return false;
-        rest(1000000);
-    }
-    return true;
-}
-
-static struct outcome child_end(const struct plugin *plugin, pid_t child)
-{
-    struct outcome outcome = { .ending = HUNG };
-    int state = 0;
-
-    if (child_wait(child, plugin->seconds, &state)) {
-        outcome.ending = WIFSIGNALED(state)               ? SIGNALLED
-                         : WIFEXITED(state) && state == 0 ? ENDED
-                                                          : EXITED;
-        outcome.signal = WIFSIGNALED(state) ? WTERMSIG(state) : WEXITSTATUS(state);
-        outcome.left = group_there(child);
-        kill(-child, SIGKILL);
-        return outcome;
-    }
-    kill(child, SIGKILL);
-    kill(-child, SIGKILL);
-    waitpid(child, &state, 0);
-    return outcome;
-}
-
-struct outcome plugin_fork(struct plugin *plugin,
-                           void (*work)(const struct plugin *, const heed_kernel_api *, void *arg),
-                           void *arg)
-{
-    struct control *control = plugin->control;
     heed_kernel_api api;
-    pid_t child;
 
-    control->stage = STAGE_LOAD;
-    control->status = HEED_OK;
-    control->address = 0;
-    control->faulted = control->memory_short = false;
-    control->float_changed = control->bad_workspace = false;
-    fflush(stdout);
-    child = fork();
-    if (child < 0)
-        return (struct outcome){ .ending = NO_CHILD };
-    if (child == 0) {
-        limits_set(plugin);
-        faults_watch(plugin);
-        if (load(plugin, &api) && work)
-            work(plugin, &api, arg);
-        _exit(0);
-    }
-    return child_end(plugin, child);
+    guard_faults(plugin);
+    if (!load(plugin, &api))
+        return;
+    guard_faults(plugin); /* loading may have put other handlers there */
+    guard_note();
+    if (work)
+        work(plugin, &api, arg);
 }
+

@@ -41,6 +41,19 @@ static void fault_judge(const struct control *control, const struct trial *t, co
                 (unsigned long long)control->address);
 }
 
+static void signal_judge(const struct control *control, const struct trial *t, int number,
+                         const char *how, struct verdict *v)
+{
+    const char *stage = stages[control->stage];
+
+    if (number == SIGSYS)
+        cf_fail(v, "outside: %s acted on the process that judges it", stage);
+    else if (number == SIGXFSZ)
+        cf_fail(v, "disk: %s %s wrote a larger file than memory it may have", how, stage);
+    else
+        fault_judge(control, t, how, v);
+}
+
 static void status_judge(const struct control *control, struct verdict *v)
 {
     if (control->stage == STAGE_LOAD)
@@ -62,7 +75,7 @@ static void status_judge(const struct control *control, struct verdict *v)
 void plugin_judge_end(const struct plugin *plugin, const struct trial *t,
                       const struct outcome *outcome, struct verdict *v)
 {
-    const struct control *control = plugin->control;
+    const struct control *control = &plugin->copy;
     char how[64];
 
     switch (outcome->ending) {
@@ -70,12 +83,16 @@ void plugin_judge_end(const struct plugin *plugin, const struct trial *t,
         cf_fail(v, "hang: %s did not end within %lld s", stages[control->stage],
                 (long long)plugin->seconds);
         break;
+    case STOPPED:
+        cf_fail(v, "hang: %s stopped the process (%.40s)", stages[control->stage],
+                strsignal(outcome->signal));
+        break;
     case NO_CHILD:
         cf_fail(v, "memory: no process can be made");
         break;
     case SIGNALLED:
         snprintf(how, sizeof how, "%.40s in", strsignal(outcome->signal));
-        fault_judge(control, t, how, v);
+        signal_judge(control, t, outcome->signal, how, v);
         break;
     case EXITED:
         cf_fail(v, "exit: the process ended with status %d in %s", outcome->signal,
@@ -90,6 +107,8 @@ void plugin_judge_end(const struct plugin *plugin, const struct trial *t,
         cf_fail(v, "left: processes that it started were there when it had ended");
     if (control->float_changed)
         cf_fail(v, "float: run left another floating-point environment behind");
+    if (control->changed[0])
+        cf_fail(v, "changed: run left %s of the process otherwise than it was", control->changed);
 }
 
 /* ---- what it computed ---------------------------------------------------------- */
@@ -189,10 +208,17 @@ static void nan_judge(const struct problem *p, const struct call *ref, const str
     }
 }
 
+uint32_t plugin_families(const struct session *session)
+{
+    const uint32_t judged = FAMILY_EXACT | FAMILY_BITS | FAMILY_BOUND;
+
+    return session->o.families & judged ? session->o.families & judged : judged;
+}
+
 static void numbers_judge(struct session *session, uint32_t numerics, const struct problem *p,
                           const struct call *ref, const struct call *got, struct verdict *v)
 {
-    const uint32_t families = session->o.families;
+    const uint32_t families = plugin_families(session);
     const bool exact = numerics == HEED_NUMERICS_EXACT;
 
     nan_judge(p, ref, got, v);
@@ -203,6 +229,9 @@ static void numbers_judge(struct session *session, uint32_t numerics, const stru
     if (families & FAMILY_BOUND && !v->failed)
         cf_judge_bound(p, got, v);
     session_count(session, v);
+    session_evidence(session, p);
+    if (v->failed)
+        cf_where_add(&session->where, p, ref, got);
 }
 
 /* Both runs, in other memory: what was written, and whether it is the same. */
@@ -214,7 +243,7 @@ static void runs_judge(const struct session *session, uint32_t numerics, const s
         unwritten_judge(p, &x->out_lse, &y->out_lse, &x->old_lse, &y->old_lse, "lse", v);
     if (!v->failed)
         cf_judge_unowned(p, x, v);
-    if (!v->failed && numerics != HEED_NUMERICS_FAST && session->o.families & FAMILY_BITS)
+    if (!v->failed && numerics != HEED_NUMERICS_FAST && plugin_families(session) & FAMILY_BITS)
         cf_same_bits(p, x, p, y, "repeat: second runs, in another process and place", v);
 }
 
@@ -223,6 +252,7 @@ void plugin_judge_values(struct session *session, uint32_t numerics, const struc
 {
     struct call ref = { 0 };
 
+    x->numerics = numerics;
     if (y)
         runs_judge(session, numerics, p, x, y, v);
     if (v->failed)
@@ -237,8 +267,6 @@ void plugin_judge_values(struct session *session, uint32_t numerics, const struc
 void plugin_judge_outputs(struct session *session, const struct plugin *plugin, struct trial *first,
                           struct trial *second, struct verdict *v)
 {
-    plugin_trial_read(first, v);
-    plugin_trial_read(second, v);
     if (!v->failed)
         plugin_judge_values(session, plugin->numerics, first->p, &first->call, &second->call, v);
 }

@@ -33,6 +33,7 @@ static bool memory_make(struct memory *m, struct call *call)
     unsigned char *at;
 
     region_add(m, &call->q, INPUT, "q", -1);
+    m->region[m->n - 1].rows = true;
     region_add(m, &call->o, OUTPUT, "o", -1);
     if (call->has_lse)
         region_add(m, &call->lse, OUTPUT, "lse", -1);
@@ -41,6 +42,7 @@ static bool memory_make(struct memory *m, struct call *call)
     for (int s = 0; s < call->n_sources; s++) {
         region_add(m, &call->k[s], INPUT, "k", s);
         region_add(m, &call->v[s], INPUT, "v", s);
+        m->region[m->n - 1].rows = m->region[m->n - 2].rows = true;
     }
     for (int i = 0; i < call->n_slots; i++)
         region_add(m, &call->aux[i], call->slot[i].data ? CONSTANT : INPUT, "slot", i + 1);
@@ -129,6 +131,26 @@ void plugin_memory_refill(const struct memory *m)
         if (r->role == OUTPUT)
             memcpy(r->origin + r->low, in_block(r, r->place->snapshot), (size_t)(r->high - r->low));
     }
+}
+
+bool plugin_memory_rows(const struct memory *m, bool zeros)
+{
+    for (int i = 0; i < m->n; i++) {
+        const struct region *r = &m->region[i];
+        unsigned char *const at = r->origin + r->low;
+
+        if (!r->rows || r->bytes == 0)
+            continue;
+        if (mprotect(r->pages, r->bytes, PROT_READ | PROT_WRITE))
+            return false;
+        if (zeros)
+            memset(at, 0, (size_t)(r->high - r->low));
+        else
+            memcpy(at, in_block(r, r->place->snapshot), (size_t)(r->high - r->low));
+        if (mprotect(r->pages, r->bytes, PROT_READ))
+            return false;
+    }
+    return true;
 }
 
 static void old_make(struct place *place, struct array *old, uint64_t poison)
@@ -263,4 +285,6 @@ void plugin_trial_read(struct trial *t, struct verdict *v)
     output_read(&t->memory, &call->o, &call->out, &call->old, v);
     if (call->has_lse)
         output_read(&t->memory, &call->lse, &call->out_lse, &call->old_lse, v);
+    munmap(t->memory.base, t->memory.bytes); /* no later child has it */
+    t->memory.base = NULL;
 }

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Refusals of a partial device, counted by the field that it does not take.
+ * Refusals, counted by the field that is not taken.
  */
+#include "op.h"
 #include "refusals.h"
 
 #include <stdlib.h>
@@ -11,6 +12,13 @@
 bool cf_refused(const struct target *on, heed_status status, const heed_report *report)
 {
     return on->partial && status == HEED_E_UNSUPPORTED && report->field[0] != '\0';
+}
+
+bool cf_target_refuses(void *who, const struct cs *c, heed_report *report)
+{
+    const struct target *const on = who;
+
+    return cf_refused(on, cf_op->check(on->device, c, report), report);
 }
 
 /* "sources[1].k.dtype" becomes "sources.k.dtype": which source it was says little. */
@@ -33,7 +41,7 @@ void cf_refusal_add(struct refusals *r, const heed_report *report)
     char field[64];
     int i = 0;
 
-    field_plain(report->field, field);
+    field_plain(report->field[0] ? report->field : "no field named", field);
     while (i < r->n && strcmp(r->of[i].field, field) != 0)
         i++;
     r->refused++;
@@ -66,12 +74,12 @@ static int more_first(const void *a, const void *b)
                                 : strcmp(x->field, y->field);
 }
 
-void cf_refusals_print(const struct refusals *r, const char *device, FILE *to)
+void cf_refusals_print(const struct refusals *r, const char *name, FILE *to)
 {
     struct refusals sorted = *r;
 
     qsort(sorted.of, (size_t)sorted.n, sizeof sorted.of[0], more_first);
-    fprintf(to, "# %s: accepted %lld cases, refused %lld", device, (long long)r->accepted,
+    fprintf(to, "# %s: accepted %lld cases, refused %lld", name, (long long)r->accepted,
             (long long)r->refused);
     for (int i = 0; i < sorted.n; i++)
         fprintf(to, "%s %s %lld", i ? "," : ":", sorted.of[i].field,

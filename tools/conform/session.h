@@ -11,6 +11,8 @@
 #include "refusals.h"
 #include "where.h"
 
+struct plugin;
+
 enum { MAX_DEVICES = 16 };
 
 struct session {
@@ -22,11 +24,18 @@ struct session {
     double worst;
     int64_t judged, skipped, exact;
     struct tally tally;
-    struct refusals refusals; /* of cases, by partial devices */
+    struct refusals refusals; /* of cases, by partial devices and plug-ins */
+    /* Cases of attention judged: without keys, with rows that see one, two or more. */
+    int64_t evidence[3];
+    int64_t unjudged; /* levels that matter most and were in no case judged */
+    bool given_up;    /* after too many cases that hung */
+    struct plugin *plugin;
     struct where where;       /* their outputs are wrong */
     /* Runs one case as the run does, for follow.c; again_of: what else that takes. */
     bool (*again)(struct session *, const struct cs *);
     void *again_of;
+    const char *plugin_path; /* of a plug-in, from the root; and what it claims */
+    uint32_t claim, weights;
 };
 
 enum { REFUSAL_SKIP = 96 };
@@ -38,6 +47,8 @@ bool attn_case(struct session *, const struct cs *);
  * `skip` why a case is not judged; "": it is. */
 bool session_refused(struct session *, const struct bench *, heed_status wanted, heed_status status,
                      const heed_report *, char skip[REFUSAL_SKIP]);
+/* Counts a case of attention that was judged. */
+void session_evidence(struct session *, const struct problem *);
 /* Adds to the session what judges counted. */
 void session_count(struct session *, const struct verdict *);
 

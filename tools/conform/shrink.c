@@ -73,7 +73,7 @@ static int64_t number_goal(int field)
     for (int l = 0; l < f->n_levels; l++) {
         const int64_t x = f->level[l];
 
-        if (!cf_op->empties(field, x) && x > -HEED_FAR && llabs(x) < llabs(goal) &&
+        if (!cf_op->empties(field, x) && llabs(x) < llabs(goal) &&
             (x > 0 || !positive))
             goal = x;
     }

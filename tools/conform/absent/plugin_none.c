@@ -7,6 +7,12 @@
 
 #include "common/text.h"
 
+bool plugin_options_good(const struct options *o)
+{
+    (void)o;
+    return true;
+}
+
 int plugin_run(struct session *session, int argc, char **argv)
 {
     (void)session;
