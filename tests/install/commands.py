@@ -85,7 +85,7 @@ class Place:
             command = re.sub(pattern, instead, command)
         result = subprocess.run(["bash", "-euo", "pipefail", "-c", command], text=True, check=False,
                                 cwd=self.folder, env=self.environment(), stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, timeout=120)
+                                stderr=subprocess.STDOUT, timeout=300)
         return result.returncode, result.stdout
 
     def faults(self, command):
