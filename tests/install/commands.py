@@ -30,6 +30,7 @@ RULES = [
      "measures, writes into the tree, or has a test of its own"),
     (r"^meson (setup|install|test)|^scripts/configure|^ninja", "is what ran this test"),
     (r"^pip install|^HEED_BUILD", "install-wheel does it"),
+    (r"failure-\d", "compiles what a failure has written"),
     (r"^apt-get", "installs what scripts/setup installs"),
     (r"^man ", "install-manual reads the pages"),
     (r"--(plugin|pattern)$", "names an option"),
