@@ -65,6 +65,10 @@ class Faults:
     def rubbish_json(self, case):
         self.said('{"status": "fine"}')
 
+    def rubbish_twice(self, case):
+        self.module.compute(case)
+        self.said('{"status": "ok"}\n{"status": "ok"}')
+
     def crash(self, case):
         os.kill(os.getpid(), signal.SIGSEGV)
 

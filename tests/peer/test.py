@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import peer
@@ -31,7 +32,7 @@ SMALL = "d=8,16,1 dv=16,1 q=f32 o=f32 s0.k=f32 s0.v=f32 nq=1,2,7 s0.nk=3,16,33 n
 FEW = SMALL + " s0.nt=0 s0.nb=0 s0.len=none qlen=none qpos=none sink=none cap=0 lse=none int=i32"
 # What else may stand beside the verdict: the fault may hide, or show in another way.
 FAULTS = {
-    "rubbish": {}, "rubbish_long": {}, "rubbish_json": {}, "crash": {}, "exit": {}, "hang": {},
+    "rubbish": {}, "rubbish_long": {}, "rubbish_json": {}, "rubbish_twice": {}, "crash": {}, "exit": {}, "hang": {},
     "error": {}, "unwritten": {}, "input": {}, "shape": {}, "dtype": {}, "missing": {}, "file": {},
     "file_short": {}, "file_pipe": {}, "bound": {}, "nan": {"bound"},
     "repeat": {"claim": "repeat"}, "bits": {"claim": "exact"},
@@ -86,6 +87,17 @@ class Peers(unittest.TestCase):
         said = conform("--peer", shlex.join([sys.executable, "-c", refuses]), "--cases", "5",
                        "--ask", "--only", SMALL)
         self.assertEqual(said[:4], (1, 0, 0, 0))
+
+    def test_who_is_interrupted_leaves_no_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            child = subprocess.Popen([CONFORM, "--peer", command("hang"), "--ask", "--cases", "9",
+                                      "--timeout", "50", "--only", FEW], stdout=subprocess.PIPE,
+                                     env={**os.environ, "TMPDIR": folder}, text=True)
+            child.stdout.readline()     # what it takes
+            time.sleep(0.3)
+            child.terminate()
+            self.assertIn("given up", child.communicate(timeout=30)[0])
+            self.assertEqual(os.listdir(folder), [])
 
     def test_a_failed_case_shrinks(self):
         done = subprocess.run([CONFORM, "--peer", command("bound"), "--ask", "--cases", "20",

@@ -28,12 +28,28 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* Set by a signal that would end this program: files must be taken away first. */
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+bool peer_interrupted(void)
+{
+    return interrupted;
+}
+
 /* ---- the process --------------------------------------------------------------- */
 
 static void child_run(const char *command, const int questions[2], const int answers[2])
 {
     setpgid(0, 0);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
     dup2(questions[0], 0);
     dup2(answers[1], 1);
     for (int i = 0; i < 2; i++) {
@@ -97,6 +113,8 @@ bool peer_open(struct peer *peer, const char *text, int64_t seconds)
     char rest;
 
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGINT, interrupt);
+    signal(SIGTERM, interrupt);
     *peer = (struct peer){ .command = text, .seconds = seconds, .in = -1, .out = -1 };
     if (strncmp(text, "fd:", 3) != 0)
         return true;
@@ -146,8 +164,10 @@ static int more_read(struct peer *peer, int64_t end)
     }
     if (peer->n + 1 >= sizeof peer->answer)
         return HEARD_RUBBISH;
-    if (left <= 0 || poll(&wait, 1, left > 1000 ? 1000 : (int)left) == 0)
-        return left <= 0 ? HEARD_NOTHING : HEARD;
+    if (left <= 0 || interrupted)
+        return HEARD_NOTHING;
+    if (poll(&wait, 1, left > 1000 ? 1000 : (int)left) <= 0)
+        return HEARD;
     n = read(peer->in, peer->answer + peer->n, sizeof peer->answer - 1 - peer->n);
     if (n <= 0)
         return n < 0 && errno == EINTR ? HEARD : HEARD_END;
@@ -241,12 +261,29 @@ static bool answer_parse(const char *line, struct peer_answer *answer)
     return false;
 }
 
+/* What it wrote before it was asked answers nothing. */
+static int unasked(struct peer *peer)
+{
+    struct pollfd wait = { .fd = peer->in, .events = POLLIN };
+
+    if (peer->n == peer->begin && poll(&wait, 1, 0) <= 0)
+        return HEARD;
+    if (peer->n == peer->begin && more_read(peer, now() + 1000) == HEARD_END)
+        return HEARD_END;
+    peer->answer[peer->n] = '\0';
+    return HEARD_RUBBISH;
+}
+
 void peer_ask(struct peer *peer, const char *line, struct peer_answer *answer)
 {
     char *heard = NULL;
-    int how;
+    int how = unasked(peer);
 
     *answer = (struct peer_answer){ .status = STATUS_LOST };
+    if (how != HEARD) {
+        lost(peer, answer, how, "more than one line");
+        return;
+    }
     if (!all_write(peer->out, line, strlen(line)) || !all_write(peer->out, "\n", 1)) {
         lost(peer, answer, HEARD_END, NULL);
         return;

@@ -42,6 +42,8 @@ bool peer_open(struct peer *, const char *text, int64_t seconds);
 void peer_close(struct peer *);
 /* May it be asked (again)? What was given by descriptors cannot be started again. */
 bool peer_alive(struct peer *);
+/* Was this program told to end? */
+bool peer_interrupted(void);
 /* Sends a line and reads one. */
 void peer_ask(struct peer *, const char *line, struct peer_answer *);
 

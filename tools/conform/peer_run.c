@@ -35,11 +35,10 @@ struct peer_session {
 
 static bool folder_make(struct peer_session *run)
 {
-    static const char *const places[] = { "/dev/shm", NULL, "/tmp" };
-    const char *given = getenv("TMPDIR");
+    const char *const places[] = { getenv("TMPDIR"), "/dev/shm", "/tmp" };
 
     for (int i = 0; i < 3; i++) {
-        const char *place = places[i] ? places[i] : given;
+        const char *place = places[i];
 
         if (!place || strlen(place) > 40)
             continue;
@@ -214,7 +213,7 @@ static bool stop(void *context)
 {
     struct peer_session *run = context;
 
-    return run->lost >= MAX_LOST || (!run->peer.command && run->peer.in < 0);
+    return peer_interrupted() || run->lost >= MAX_LOST || (!run->peer.command && run->peer.in < 0);
 }
 
 /* Shows the line of a case, if it is taken. */

@@ -291,7 +291,7 @@ def _serve(answer, arguments):
         child = subprocess.Popen(
             [program(), "--peer", f"fd:{theirs_in},{theirs_out}", "--ask", *arguments],
             pass_fds=(theirs_in, theirs_out), stdout=printed, stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL)
+            stdin=subprocess.DEVNULL, start_new_session=True)
         os.close(theirs_in)
         os.close(theirs_out)
         try:
@@ -301,7 +301,7 @@ def _serve(answer, arguments):
         except BrokenPipeError:
             pass
         except BaseException:
-            child.kill()
+            child.terminate()   # it takes its files away
             raise
         finally:
             child.wait()
