@@ -53,6 +53,28 @@ static heed_status source_query(const heed_source *s, heed_report *report)
     return HEED_OK;
 }
 
+/* Extent of an axis, counted from the right. */
+static int64_t extent(const heed_tensor *t, uint32_t axis)
+{
+    return axis <= t->ndim ? t->shape[t->ndim - axis] : 1;
+}
+
+/* What a kernel that does one thing is made for. */
+static bool odd_takes(const heed_attn_desc *desc, const heed_source *s)
+{
+    switch (field_fault) {
+    case F_width_64_of_v_80:
+        return extent(&s->k, 1) == 64 && extent(&s->v, 1) == 80;
+    case F_four_heads_share_keys:
+        return extent(&desc->q, 3) == 4 * extent(&s->k, 3);
+    case F_causal_with_window:
+        return s->flags & HEED_SOURCE_CAUSAL && s->n_terms == 1;
+    case F_pages_of_16:
+        return s->layout == HEED_LAYOUT_PAGED && extent(&s->k, 2) == 16;
+    }
+    return true;
+}
+
 static heed_status query(void *self, const heed_attn_desc *desc, heed_report *report)
 {
     (void)self;
@@ -64,6 +86,8 @@ static heed_status query(void *self, const heed_attn_desc *desc, heed_report *re
         return refuse(report, "q.ndim", "a head axis is needed");
     if (desc->q_layout || desc->q_len_slot || desc->q_pos_slot || desc->q_pos_step > 1)
         return refuse(report, "q_layout", "all rows, one position each");
+    if (!odd_takes(desc, desc->sources))
+        return refuse(report, "desc", "made for something else");
     return source_query(desc->sources, report);
 }
 
@@ -241,9 +265,11 @@ static const struct {
     int fault, way;
 } rows[] = {
 #define GOOD(name, way)       { #name, F_NONE, WAY_##way },
+#define ODD(name)             { #name, F_##name, WAY_PLAIN },
 #define FIELD(name, way, ...) { #name, F_##name, WAY_##way },
 #include "field.def"
 #undef GOOD
+#undef ODD
 #undef FIELD
 };
 

@@ -7,237 +7,7 @@
 #include "field.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* ---- elements ------------------------------------------------------------------ */
-
-static int64_t size_of(uint32_t dtype)
-{
-    return dtype == HEED_U8                                                        ? 1
-           : dtype == HEED_F16 || dtype == HEED_BF16                               ? 2
-           : dtype == HEED_I64                                                     ? 8
-                                                                                   : 4;
-}
-
-static float of_bits(uint32_t bits)
-{
-    float x;
-
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static uint32_t bits_of(float x)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static float half_widen(uint16_t h)
-{
-    const int exponent = h >> 10 & 31;
-    const float fraction = (float)(h & 1023);
-    const float x = exponent == 31 ? (h & 1023 ? NAN : INFINITY)
-                    : exponent     ? ldexpf(fraction + 1024, exponent - 25)
-                                   : ldexpf(fraction, -24);
-
-    return h >> 15 ? -x : x;
-}
-
-static uint16_t half_round(float x)
-{
-    const uint16_t sign = signbit(x) ? 0x8000 : 0;
-    const float size = fabsf(x);
-    int exponent;
-    float quantum;
-
-    if (isnan(x))
-        return 0x7e00;
-    if (size >= 65520)
-        return (uint16_t)(sign | 0x7c00);
-    exponent = size < 0x1p-14f ? -14 : ilogbf(size);
-    quantum = rintf(ldexpf(size, 10 - exponent)); /* may carry into the exponent, rightly */
-    return (uint16_t)(sign | ((uint32_t)((exponent + 14) << 10) + (uint32_t)quantum));
-}
-
-static uint16_t bf16_round(float x)
-{
-    const uint32_t bits = bits_of(x);
-
-    if (isnan(x))
-        return 0x7fc0;
-    if (field_has(F_output_cut))
-        return (uint16_t)(bits >> 16);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-static float rounded(uint32_t dtype, float x)
-{
-    return dtype == HEED_F16    ? half_widen(half_round(x))
-           : dtype == HEED_BF16 ? of_bits((uint32_t)bf16_round(x) << 16)
-                                : x;
-}
-
-static float load(uint32_t dtype, const char *at)
-{
-    uint16_t half;
-    float x;
-
-    if (dtype != HEED_F32) {
-        memcpy(&half, at, sizeof half);
-        return dtype == HEED_F16 ? half_widen(half) : of_bits((uint32_t)half << 16);
-    }
-    memcpy(&x, at, sizeof x);
-    if (field_has(F_subnormals_lost) && fabsf(x) < 0x1p-126f)
-        x = 0;
-    return x;
-}
-
-/* NaN has one form in outputs, zero has no sign. */
-static void store(uint32_t dtype, char *at, float x)
-{
-    const float clean = isnan(x) ? NAN : x + 0.0f;
-    const uint16_t half = dtype == HEED_F16 ? half_round(clean) : bf16_round(clean);
-
-    if (dtype != HEED_F32) {
-        const uint16_t plain = half == 0x8000 ? 0 : half;
-
-        memcpy(at, &plain, sizeof plain);
-    } else {
-        memcpy(at, &clean, sizeof clean);
-    }
-}
-
-void *field_copy(const heed_tensor *t, const void *data, const char **first)
-{
-    int64_t low = 0, high = 0;
-    char *copy;
-
-    for (uint32_t i = 0; i < t->ndim; i++) {
-        const int64_t reach = (t->shape[i] - 1) * t->stride[i];
-
-        if (t->shape[i] == 0) {
-            *first = NULL;
-            return malloc(1);
-        }
-        low += reach < 0 ? reach : 0;
-        high += reach > 0 ? reach : 0;
-    }
-    low *= size_of(t->dtype);
-    high = (high + 1) * size_of(t->dtype);
-    copy = malloc((size_t)(high - low));
-    if (copy)
-        memcpy(copy, (const char *)data + low, (size_t)(high - low));
-    *first = copy ? copy - low : NULL;
-    return copy;
-}
-
-/* ---- places ------------------------------------------------------------------- */
-
-static int64_t stride(const heed_tensor *t, uint32_t from_right)
-{
-    const int64_t x = from_right <= t->ndim ? t->stride[t->ndim - from_right] : 0;
-
-    return field_has(F_stride_without_sign) && x < 0 ? -x : x;
-}
-
-/* Of an axis of extent 1, or that is missing, there is one element. */
-static int64_t broadcast(const heed_tensor *t, uint32_t from_right, int64_t index)
-{
-    return from_right <= t->ndim && t->shape[t->ndim - from_right] > 1
-               ? index * stride(t, from_right)
-               : 0;
-}
-
-static int64_t item_at(const struct field_state *s, const heed_tensor *t, uint32_t trailing,
-                       int64_t item)
-{
-    int64_t at = 0;
-
-    for (uint32_t i = 0; i < 3; i++) {
-        if (field_has(F_k_not_broadcast) && t == &s->k && i == 0) /* as many as q has */
-            at += item % s->batch[i] * s->k_heads * s->n_k * s->d;
-        else
-            at += broadcast(t, trailing + 1 + i, item % s->batch[i]);
-        item /= s->batch[i];
-    }
-    return at;
-}
-
-static char *row_at(const struct field_state *s, const heed_tensor *t, heed_buf buf,
-                    struct field_place place)
-{
-    const int64_t rows = field_has(F_rows_packed) && t == &s->q ? s->d : stride(t, 2);
-
-    return (char *)buf.handle + buf.offset +
-           (item_at(s, t, 3, place.item) + place.head * stride(t, 3) + place.row * rows) *
-               size_of(t->dtype);
-}
-
-static const char *slot_first(const struct field_slot *slot, const heed_attn_args *args)
-{
-    const heed_buf buf = slot->constant ? (heed_buf){ 0 } : args->slots[slot->number - 1];
-
-    return slot->constant ? slot->first : (const char *)buf.handle + buf.offset;
-}
-
-static int64_t load_integer(uint32_t dtype, const char *at)
-{
-    int32_t x;
-    int64_t y;
-
-    if (dtype == HEED_I64) {
-        memcpy(&y, at, sizeof y);
-        return y;
-    }
-    memcpy(&x, at, sizeof x);
-    return x;
-}
-
-/* The row of k or v that holds a key; NULL: its page is absent. */
-static const char *key_at(const struct field_state *s, const heed_attn_args *args,
-                          const heed_tensor *t, heed_buf buf, struct field_place place,
-                          int64_t key)
-{
-    const heed_tensor *table = &s->table.t;
-    const int64_t head = field_has(F_group_modulo) ? place.head % s->k_heads
-                                                   : place.head / s->group;
-    const int64_t item = field_has(F_table_of_item_0) ? 0 : place.item;
-    int64_t page;
-
-    if (!s->paged) {
-        const char *at = row_at(s, t, buf, (struct field_place){ place.item, head, key });
-
-        return field_has(F_aligned_by_16) && s->d > 0 ? at - (uintptr_t)at % 16 : at;
-    }
-    page = load_integer(table->dtype, slot_first(&s->table, args) +
-                                          (item_at(s, table, 1, item) +
-                                           key / s->page * stride(table, 1)) *
-                                              size_of(table->dtype));
-    if (field_has(F_page_absent_is_0) && page < 0 && t->shape[0] > 0)
-        page = 0;
-    if (page < 0 || page >= t->shape[0])
-        return NULL;
-    return (const char *)buf.handle + buf.offset +
-           (page * stride(t, 4) + head * stride(t, 3) + key % s->page * stride(t, 2)) *
-               size_of(t->dtype);
-}
-
-static int64_t length_of(const struct field_state *s, const heed_attn_args *args, int64_t item)
-{
-    const heed_tensor *t = &s->length.t;
-    int64_t n;
-
-    if (s->length.number == 0 || (field_has(F_length_forgotten) && !s->paged))
-        return s->n_k;
-    n = load_integer(t->dtype, slot_first(&s->length, args) +
-                                   item_at(s, t, 0, item) * size_of(t->dtype));
-    n = n < 0 ? 0 : n > s->n_k ? s->n_k : n;
-    return field_has(F_page_whole) && s->paged ? (n + s->page - 1) / s->page * s->page : n;
-}
 
 /* ---- scores -------------------------------------------------------------------- */
 
@@ -267,20 +37,21 @@ static float dot(const struct field_state *s, const char *q, const char *k)
 {
     const int64_t n = field_has(F_tail_of_d_lost) ? s->d / 4 * 4 : s->d;
     const int64_t ahead = field_has(F_tail_read_beyond) ? (s->d + 15) / 16 * 16 : n;
+    const int64_t q_step = field_stride(&s->q, 1) * field_size(s->q.dtype),
+                  k_step = field_stride(&s->k, 1) * field_size(s->k.dtype);
     float sum = 0;
     double wide = 0;
 
     for (int64_t c = 0; c < ahead; c++) {
-        const float y = load(s->k.dtype, k + c * stride(&s->k, 1) * size_of(s->k.dtype));
-        const float x =
-            c < n ? load(s->q.dtype, q + c * stride(&s->q, 1) * size_of(s->q.dtype)) : 0;
+        const float y = field_load(s->k.dtype, k + c * k_step);
+        const float x = c < n ? field_load(s->q.dtype, q + c * q_step) : 0;
 
         if (c >= n)
             continue;
         sum = fmaf(x, y, sum);
         wide += (double)x * (double)y;
         if (field_has(F_dot_in_bf16))
-            sum = rounded(HEED_BF16, sum);
+            sum = field_rounded(HEED_BF16, sum);
     }
     return field_way.wide ? (float)wide : sum;
 }
@@ -291,13 +62,13 @@ static float bias_of(const struct keys *keys, int64_t key)
     const heed_tensor *t = &s->bias.t;
     const int64_t row = field_has(F_bias_of_row_0) ? 0 : keys->place.row;
     const int64_t head = field_has(F_bias_of_head_0) ? 0 : keys->place.head;
-    const int64_t at = item_at(s, t, 3, keys->place.item) + broadcast(t, 3, head) +
-                       broadcast(t, 2, row) + broadcast(t, 1, key);
+    const int64_t at = field_item(s, t, 3, keys->place.item) + field_broadcast(t, 3, head) +
+                       field_broadcast(t, 2, row) + field_broadcast(t, 1, key);
     float x;
 
     if (s->bias.number == 0)
         return 0;
-    x = load(t->dtype, slot_first(&s->bias, keys->args) + at * size_of(t->dtype));
+    x = field_load(t->dtype, field_slot_of(&s->bias, keys->args) + at * field_size(t->dtype));
     return field_has(F_bias_finite) && x == -INFINITY ? -1e4f : x;
 }
 
@@ -320,18 +91,18 @@ static float score(const struct keys *keys, const char *q, const char *k, float 
         y = capped(s, sum * s->scale + bias);
     else
         y = capped(s, sum * s->scale) + bias;
-    return field_has(F_scores_in_f16) ? rounded(HEED_F16, y) : y;
+    return field_has(F_scores_in_f16) ? field_rounded(HEED_F16, y) : y;
 }
 
 /* Keys that are not seen are not read, nor are those that a bias removes. */
 static void scores_make(struct keys *keys)
 {
     const struct field_state *s = keys->s;
-    const char *q = row_at(s, &s->q, keys->args->q, keys->place);
+    const char *q = field_row_of(s, &s->q, keys->args->q, keys->place);
 
     for (int64_t j = 0; j < keys->n; j++) {
         const bool seen = sees(keys, j);
-        const char *k = seen ? key_at(s, keys->args, &s->k, keys->args->kv->k, keys->place, j)
+        const char *k = seen ? field_key(s, keys->args, &s->k, keys->args->kv->k, keys->place, j)
                              : NULL;
         const float bias = k ? bias_of(keys, j) : 0;
         const float y = k && bias > -INFINITY ? score(keys, q, k, bias)
@@ -369,7 +140,7 @@ struct part {
 static double narrow(double x)
 {
     return field_way.wide                 ? x
-           : field_has(F_sums_in_f16)     ? (double)rounded(HEED_F16, (float)x)
+           : field_has(F_sums_in_f16)     ? (double)field_rounded(HEED_F16, (float)x)
                                           : (double)(float)x;
 }
 
@@ -398,10 +169,10 @@ static double weighted(const struct keys *keys, int64_t begin, int64_t end, int6
 
         if (keys->y[j] < 0)
             continue;
-        v = key_at(s, keys->args, &s->v, keys->args->kv->v, keys->place, j);
-        sum = narrow(sum + narrow((double)rounded(type, (float)keys->y[j]) *
-                                  (double)load(s->v.dtype, v + c * stride(&s->v, 1) *
-                                                                   size_of(s->v.dtype))));
+        v = field_key(s, keys->args, &s->v, keys->args->kv->v, keys->place, j);
+        sum = narrow(sum + narrow((double)field_rounded(type, (float)keys->y[j]) *
+                                  (double)field_load(s->v.dtype, v + c * field_stride(&s->v, 1) *
+                                                                   field_size(s->v.dtype))));
     }
     return sum;
 }
@@ -500,8 +271,8 @@ static float sink_of(const struct keys *keys)
 
     if (!s->has_sinks)
         return -INFINITY;
-    z = load(HEED_F32, (const char *)buf.handle + buf.offset +
-                           keys->place.head * stride(&s->sinks, 1) * size_of(HEED_F32));
+    z = field_load(HEED_F32, (const char *)buf.handle + buf.offset +
+                           keys->place.head * field_stride(&s->sinks, 1) * field_size(HEED_F32));
     return field_has(F_sink_scaled) ? z * s->scale : z;
 }
 
@@ -537,7 +308,7 @@ static void outputs_write(const struct keys *keys, struct part *part)
     const bool empty = part->most == -INFINITY && !keys->poisoned;
     const bool sunk = isnan(z) || z == INFINITY;
     float lse = lse_of(part, keys->poisoned);
-    char *o = row_at(s, &s->o, keys->args->o, keys->place);
+    char *o = field_row_of(s, &s->o, keys->args->o, keys->place);
     const int64_t channels = field_has(F_width_of_v_is_d) && s->d < s->dv ? s->d : s->dv;
 
     if (!empty && !sunk && !keys->poisoned && z > -INFINITY)
@@ -545,16 +316,17 @@ static void outputs_write(const struct keys *keys, struct part *part)
     if (s->lse_with_sink || field_has(F_sink_in_lse))
         lse = empty ? z : sunk ? NAN : lse_of(part, keys->poisoned);
     for (int64_t c = 0; c < channels; c++)
-        store(s->o.dtype, o + c * stride(&s->o, 1) * size_of(s->o.dtype),
+        field_store(s->o.dtype, o + c * field_stride(&s->o, 1) * field_size(s->o.dtype),
               empty ? (field_has(F_empty_row_nan) ? NAN : 0)
               : (sunk || keys->poisoned) ? (field_has(F_nan_lost) ? 0 : NAN)
                                          : (float)(part->acc[c] / part->sum));
     if (s->lse.ndim) {
-        const int64_t at = item_at(s, &s->lse, 2, keys->place.item) +
-                           keys->place.head * stride(&s->lse, 2) +
-                           keys->place.row * stride(&s->lse, 1);
+        const int64_t at = field_item(s, &s->lse, 2, keys->place.item) +
+                           keys->place.head * field_stride(&s->lse, 2) +
+                           keys->place.row * field_stride(&s->lse, 1);
 
-        store(HEED_F32, (char *)keys->args->lse.handle + keys->args->lse.offset + at * 4, lse);
+        field_store(HEED_F32, (char *)keys->args->lse.handle + keys->args->lse.offset + 4 * at,
+                    lse);
     }
 }
 
@@ -565,7 +337,7 @@ void field_row(const struct field_state *s, const heed_attn_args *args, struct f
     struct part all = { -INFINITY, 0, room + s->n_k }, part = { -INFINITY, 0, all.acc + s->dv };
     const uintptr_t address = (uintptr_t)args->q.handle + (uintptr_t)args->q.offset;
 
-    keys.n = length_of(s, args, place.item);
+    keys.n = field_length(s, args, place.item);
     scores_make(&keys);
     if (field_has(F_order_by_address))
         field_way.reversed = address / 64 % 2;

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 
-ROW = re.compile(r"^(FAULT|FIELD|GOOD)\((\w+), (\w+)(?:, ([\w, ]+))?\)", re.MULTILINE)
+ROW = re.compile(r"^(FAULT|FIELD|GOOD|ODD)\((\w+)(?:, (\w+))?(?:, ([\w, ]+))?\)", re.MULTILINE)
 REASON = re.compile(r"^not ok .*\n# (\w+):", re.MULTILINE)
 LAST = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped\n\Z")
 TAKES = re.compile(r"^# op=attn: .* takes \(as --only has it\): (.*)$", re.MULTILINE)
@@ -49,7 +49,7 @@ def taken(conform, plugin, name):
 def judge(conform, plugin, kind, name, when, verdicts, takes):
     """What is wrong with the kit's verdict on this kernel; None: nothing."""
     wanted = verdicts[0]
-    only = SMALL if when == "AT_ENTRY" else takes  # there what it takes may change
+    only = "" if kind == "ODD" else SMALL if when == "AT_ENTRY" else takes
     done = conform_run(conform, plugin, name, "--cases", str(RARE.get(name, CASES.get(wanted, OTHERS))), "--timeout",
                        "1" if wanted == "hang" else "20", "--only", only)
     last = LAST.search(done.stdout)
@@ -69,7 +69,7 @@ def judge(conform, plugin, kind, name, when, verdicts, takes):
 def rows_of(plugin, table, names):
     for kind, name, when, verdicts in ROW.findall(pathlib.Path(table).read_text(encoding="utf-8")):
         if not names or name in names:
-            yield plugin, kind, name, when, ["none"] if kind == "GOOD" else verdicts.split(", ")
+            yield plugin, kind, name, when, ["none"] if kind in ("GOOD", "ODD") else verdicts.split(", ")
 
 
 def faulty(conform, rows):

@@ -188,8 +188,8 @@ static bool poison_unseen(const struct problem *p, const struct item_view *view,
     return false;
 }
 
-/* NaN where the reference has a number, in a row that must not see what is NaN or Inf. (Of an Inf
- * that it sees, a weight of 0 makes NaN too.) */
+/* NaN where the reference has a number, in a row that must not see what is NaN or Inf. That is said
+ * of outputs that are wrong: beyond the range of the bound there are other reasons for NaN. */
 static void nan_judge(const struct problem *p, const struct call *ref, const struct call *got,
                       struct verdict *v)
 {
@@ -227,9 +227,9 @@ static void numbers_judge(struct session *session, uint32_t numerics, const stru
 {
     const uint32_t families = plugin_families(session);
     const bool exact = numerics == HEED_NUMERICS_EXACT;
+    struct verdict nan = { 0 };
 
-    nan_judge(p, ref, got, v);
-    if (exact && families & FAMILY_BITS && !v->failed)
+    if (exact && families & FAMILY_BITS)
         cf_same_bits(p, ref, p, got, "bits: against the reference", v);
     if (exact && families & FAMILY_EXACT && cf_g(&p->c, G_FILL) == FILL_EXACT && !v->failed)
         cf_judge_exact(p, got, v);
@@ -237,6 +237,10 @@ static void numbers_judge(struct session *session, uint32_t numerics, const stru
         cf_judge_bound(p, got, v);
     if (families & FAMILY_BOUND && !v->failed && again && numerics == HEED_NUMERICS_FAST)
         cf_judge_bound(p, again, v); /* which may have other bits */
+    if (v->failed)
+        nan_judge(p, ref, got, &nan);
+    if (nan.failed)
+        memcpy(v->why, nan.why, sizeof v->why);
     session_count(session, v);
     session_evidence(session, p);
     if (v->failed)
