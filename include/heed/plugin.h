@@ -41,7 +41,9 @@ extern "C" {
  * - **Threads.** The host calls the entry once. query may be called at any time; prepare, run and
  *   release of different states at the same time; run and release of one state one after another.
  *   A plug-in must leave no thread, no process and no change of the floating-point environment
- *   behind when a function returns; threads that wait for work are allowed until release.
+ *   behind when a function returns; threads that wait for work are allowed until release. Handlers
+ *   and mask of signals, limits, alarm, working folder, file mask and standard files of the process
+ *   stay as they are.
  */
 
 enum {

@@ -135,5 +135,27 @@ class Subset(unittest.TestCase):
             self.assertIn(wanted, said.stderr)
 
 
+class Plugin(unittest.TestCase):
+    """Options that do not go with a kernel of somebody else say so in one line."""
+
+    def test_options_that_do_not_go_with_it(self):
+        for arguments, wanted in ((["--device", "cpu"], "--device and --partial do not go"),
+                                  (["--op", "pool"], "--plugin is for --op attn"),
+                                  (["--family", "meta"], "families exact, bits, bound and named"),
+                                  (["--only", "num=fast"], "num is what the plug-in claims"),
+                                  ([], "there is no file ./none.so")):
+            said = run("--plugin", "./none.so", *arguments)
+            self.assertEqual(said.returncode, 2)
+            self.assertEqual(said.stdout, "")
+            self.assertEqual(len(said.stderr.splitlines()), 1)
+            self.assertIn(wanted, said.stderr)
+
+    def test_families_without_a_case_of_theirs_are_no_success(self):
+        said = run("--device", "cpu", "--family", "bits", "--cases", "20", "--only",
+                   "nq=0 ql=dense ns=1 s0.nt=0 s0.nb=0")
+        self.assertEqual(said.returncode, 3, said.stdout[-500:])
+        self.assertIn("# no success: in no case of attention a row saw two keys", said.stdout)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

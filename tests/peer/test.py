@@ -86,7 +86,7 @@ class Peers(unittest.TestCase):
                   "\"field\": \"all\"}', flush=True)"
         said = conform("--peer", shlex.join([sys.executable, "-c", refuses]), "--cases", "5",
                        "--ask", "--only", SMALL)
-        self.assertEqual(said[:4], (1, 0, 0, 0))
+        self.assertEqual(said[:4], (3, 0, 0, 0))
 
     def test_who_is_interrupted_leaves_no_files(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -163,7 +163,7 @@ class Folders(unittest.TestCase):
 
     def test_nothing_filled_is_no_pass(self):
         empty = pathlib.Path(tempfile.mkdtemp(dir=self.top))
-        self.assertEqual(conform("--judge", str(empty))[0], 1)
+        self.assertEqual(conform("--judge", str(empty))[0], 3)
 
     def test_wrong_values_shapes_and_files_have_names(self):
         made = self.copy()

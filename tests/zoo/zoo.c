@@ -7,7 +7,7 @@
  */
 #define _DEFAULT_SOURCE
 
-#include <heed/plugin.h>
+#include "hostile.h"
 
 static heed_kernel_entry_type example_entry;
 #define heed_kernel_entry example_entry
@@ -262,12 +262,6 @@ static heed_status aborts(struct state *s, const heed_attn_args *args)
     abort();
 }
 
-static heed_status exits(struct state *s, const heed_attn_args *args)
-{
-    (void)s, (void)args;
-    exit(0);
-}
-
 static heed_status loops(struct state *s, const heed_attn_args *args)
 {
     for (volatile float *scale = &s->scale; *scale < INFINITY; *scale = 1)
@@ -469,6 +463,8 @@ static heed_status zoo_run(void *state, const heed_attn_args *args)
         status = run(state, args);
     if (faults[AT_RELEASE] != none)
         keeps_output(state, args);
+    if (faults[AT_RELEASE] == writes_from_thread)
+        writes_from_thread(state, args);
     return status < 0 ? status : faults[AT_RUN](state, args);
 }
 

@@ -367,10 +367,19 @@ static bool pair_legal(struct cover *cover, int a, int b)
     return false;
 }
 
+static void pair_print(const struct cover *cover, int a, int b, const char *what, FILE *to)
+{
+    char one[64], two[64];
+
+    level_name(cover, a, one);
+    level_name(cover, b, two);
+    fprintf(to, "# pair %s %s: %s\n", one, two, what);
+}
+
 int64_t cf_cover_report(struct cover *cover, FILE *to, int pairs)
 {
     int64_t covered = 0, illegal = 0, excluded = 0, uncovered = 0;
-    char one[64], two[64];
+    char one[64];
 
     for (int l = 0; l < cf_n_levels; l++) {
         if (!cover->level_why[l] || pairs == PAIRS_COUNTED)
@@ -385,25 +394,22 @@ int64_t cf_cover_report(struct cover *cover, FILE *to, int pairs)
             if (cf_fields[cover->owner[a]].n_levels < 2 ||
                 cf_fields[cover->owner[b]].n_levels < 2 || cover->owner[a] == cover->owner[b])
                 continue;
-            level_name(cover, a, one);
-            level_name(cover, b, two);
             if (cover->executed[cf_pair(a, b)]) {
                 covered++;
             } else if (state == PLANNED || (state == NEW && !follows(cover, a, b) &&
                                             !follows(cover, b, a) && pair_legal(cover, a, b))) {
                 uncovered++;
                 if (pairs == PAIRS_ALL || (pairs && uncovered <= 20))
-                    fprintf(to, "# pair %s %s: legal but not covered\n", one, two);
+                    pair_print(cover, a, b, "legal but not covered", to);
             } else if (cover->state[cf_pair(a, b)] == EXCLUDED) {
                 excluded++;
                 if (pairs == PAIRS_ALL)
-                    fprintf(to, "# pair %s %s: cannot go together\n", one, two);
+                    pair_print(cover, a, b, "cannot go together", to);
             } else {
                 illegal++;
                 if (pairs && !cover->level_why[a] && !cover->level_why[b] &&
                     (pairs == PAIRS_ALL || cover->state[cf_pair(a, b)] == ILLEGAL))
-                    fprintf(to, "# pair %s %s: %s\n", one, two,
-                            heed_status_name(cover->why[cf_pair(a, b)]));
+                    pair_print(cover, a, b, heed_status_name(cover->why[cf_pair(a, b)]), to);
             }
         }
     }

@@ -9,6 +9,7 @@
 #include "cover.h"
 #include "peer.h"
 #include "tell.h"
+#include "walk.h"
 
 #include "common/json.h"
 #include "common/text.h"
@@ -86,17 +87,17 @@ static int64_t cases_write(struct session *session)
     return written;
 }
 
-bool folder_dump(struct session *session)
+int folder_dump(struct session *session)
 {
     int64_t written;
 
     if (strlen(session->o.dump) > PATH - 64 || !folder_there(session->o.dump)) {
         fprintf(stderr, "heed-conform: --dump %s: it cannot be made a folder\n", session->o.dump);
-        return false;
+        return EXIT_FAILED;
     }
     written = cases_write(session);
     printf("%lld cases written\n", (long long)written);
-    return written == (session->o.text ? 1 : session->o.cases);
+    return written == (session->o.text ? 1 : session->o.cases) ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* ---- back ----------------------------------------------------------------------- */
@@ -161,15 +162,13 @@ static bool output_there(const char *folder)
     return lstat(path, &about) == 0;
 }
 
-/* true: something was judged. */
-static bool folder_case(struct session *session, const char *folder, const char *name)
+static void folder_case(struct session *session, const char *folder, const char *name)
 {
     struct verdict v = { 0 };
     struct peer_case k = { 0 };
     const char *skip = NULL;
     char line[LINE] = "", why[512];
     struct cs c;
-    bool judged = false;
 
     if (!case_read(folder, &c, line, why, sizeof why))
         cf_fail(&v, "%s", why);
@@ -179,13 +178,10 @@ static bool folder_case(struct session *session, const char *folder, const char 
         cf_fail(&v, "no memory");
     else if (!skip && !plain_read(&k.plain[0], folder, why, sizeof why))
         cf_fail(&v, "%s", why);
-    else if (!skip) {
+    else if (!skip)
         peer_case_judge(session, &k, session->o.claim, false, &v);
-        judged = true;
-    }
     peer_case_finish(&k);
     cf_tell_case(&session->tally, name, line[0] ? line : name, skip ? skip : "", &v);
-    return judged;
 }
 
 static int by_name(const void *a, const void *b)
@@ -221,11 +217,10 @@ static char **names_read(const char *folder, size_t *n)
     return names;
 }
 
-bool folder_judge(struct session *session)
+int folder_judge(struct session *session)
 {
     char folder[PATH];
     size_t n;
-    int64_t judged = 0;
     char **names = names_read(session->o.judge, &n);
 
     for (size_t i = 0; i < n; i++) {
@@ -233,16 +228,9 @@ bool folder_judge(struct session *session)
         const int length = snprintf(folder, sizeof folder, "%s/%s", session->o.judge, names[i]);
 
         if (length < (int)sizeof folder && stat(folder, &about) == 0 && S_ISDIR(about.st_mode))
-            judged += folder_case(session, folder, names[i]);
+            folder_case(session, folder, names[i]);
         free(names[i]);
     }
     free(names);
-    printf("# %lld cases judged\n", (long long)judged);
-    if (session->judged)
-        printf("# bound: largest error/bound %.4f, %lld elements judged, %lld out of its range\n",
-               session->worst, (long long)session->judged, (long long)session->skipped);
-    printf("1..%lld\n", (long long)session->tally.number);
-    printf("%lld passed, %lld failed, %lld skipped\n", (long long)session->tally.passed,
-           (long long)session->tally.failed, (long long)session->tally.skipped);
-    return judged > 0 && session->judged > 0 && session->tally.failed == 0;
+    return walk_summary(session, NULL);
 }

@@ -136,10 +136,6 @@ static void repeat_make(const struct follower *f, const struct told *told, const
         number_print(b, "--timeout", o->timeout, TIMEOUT_DEFAULT);
         number_print(b, "--memory", o->memory, MEMORY_DEFAULT);
     } else if (o->peer) {
-        buffer_print(b, " --peer ");
-        buffer_shell(b, o->peer);
-        number_print(b, "--timeout", o->timeout, TIMEOUT_DEFAULT);
-    } else if (o->peer) {
         buffer_print(b, " --claim %s --peer ", options_claim_name(o->claim));
         buffer_shell(b, o->peer);
         number_print(b, "--timeout", o->timeout, TIMEOUT_DEFAULT);

@@ -89,8 +89,8 @@ bool peer_draw_any(struct session *, struct rng *, int64_t number, struct cs *);
 
 /* All of a run with --peer, --dump or --judge; the exit code. */
 int peer_run(struct session *, int argc, char **argv);
-/* With the reference open. false: something failed, or nothing was there. */
-bool folder_dump(struct session *);
-bool folder_judge(struct session *);
+/* With the reference open; the exit code. */
+int folder_dump(struct session *);
+int folder_judge(struct session *);
 
 #endif

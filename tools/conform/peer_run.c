@@ -10,6 +10,7 @@
 #include "follow.h"
 #include "peer.h"
 #include "tell.h"
+#include "walk.h"
 
 #include "common/text.h"
 
@@ -253,28 +254,6 @@ static void cases_draw(struct peer_session *run)
 
 /* ---- all ---------------------------------------------------------------------------- */
 
-/* Cases whose outputs have no elements, or none that depends on a key, say nothing. */
-static bool vacuous(const struct session *session)
-{
-    return session->judged == 0 && session->exact == 0 && !session->o.text && !session->o.lines;
-}
-
-static void summary(const struct peer_session *run)
-{
-    const struct session *session = run->session;
-
-    cf_refusals_print(&session->refusals, "peer", stdout);
-    printf("# %lld cases reached the kernel\n", (long long)run->reached);
-    if (session->judged)
-        printf("# bound: largest error/bound %.4f, %lld elements judged, %lld out of its range\n",
-               session->worst, (long long)session->judged, (long long)session->skipped);
-    if (vacuous(session))
-        printf("# no element was judged by a bound: this is no pass\n");
-    printf("1..%lld\n", (long long)session->tally.number);
-    printf("%lld passed, %lld failed, %lld skipped\n", (long long)session->tally.passed,
-           (long long)session->tally.failed, (long long)session->tally.skipped);
-}
-
 static void peer_work(struct peer_session *run)
 {
     struct session *session = run->session;
@@ -287,31 +266,33 @@ static void peer_work(struct peer_session *run)
         peer_case(run, &c);
     else
         cf_tap(&session->tally, false, NULL, "peer", "case", session->o.text, why);
-    if (!session->o.lines)
-        summary(run);
 }
 
-/* false: nothing was judged, or something failed. */
-static bool peer_judge(struct peer_session *run, int argc, char **argv)
+/* The exit status. */
+static int peer_judge(struct peer_session *run, int argc, char **argv)
 {
     struct session *session = run->session;
     struct follower *follower;
-    bool good;
+    int status = EXIT_FAILED;
 
     if (!folder_make(run)) {
         fprintf(stderr, "heed-conform: there is no place for temporary files\n");
-        return false;
+        return status;
     }
     session->again = again;
     session->again_of = run;
     follower = follow(session, argc, argv);
-    if (follower)
+    if (follower) {
         peer_work(run);
-    good = follower && follow_end(session, follower) && !session->tally.failed &&
-           run->reached > 0 && !vacuous(session);
+        status = !session->o.lines  ? walk_summary(session, "peer")
+                 : run->reached > 0 ? EXIT_DONE
+                                    : EXIT_VAIN;
+        if (!follow_end(session, follower))
+            status = EXIT_FAILED;
+    }
     peer_close(&run->peer);
     rmdir(run->folder);
-    return good;
+    return status;
 }
 
 int peer_run(struct session *session, int argc, char **argv)
@@ -319,10 +300,10 @@ int peer_run(struct session *session, int argc, char **argv)
     const struct options *o = &session->o;
     heed_report report = { .size = sizeof report };
     struct peer_session *run = calloc(1, sizeof *run);
-    bool good = false;
+    int status = EXIT_FAILED;
 
     if (!run)
-        return EXIT_FAILED;
+        return status;
     run->session = session;
     cf_op_use(cf_op_find("attn"));
     if (o->peer && !peer_open(&run->peer, o->peer, o->timeout)) {
@@ -333,10 +314,10 @@ int peer_run(struct session *session, int argc, char **argv)
     if (!cf_target_open(&session->reference, "reference", 1, &report))
         text_failure("heed-conform", "reference", report.status, &report);
     else if (o->peer)
-        good = peer_judge(run, argc, argv);
+        status = peer_judge(run, argc, argv);
     else
-        good = o->dump ? folder_dump(session) : folder_judge(session);
+        status = o->dump ? folder_dump(session) : folder_judge(session);
     cf_target_close(&session->reference);
     free(run);
-    return good ? EXIT_DONE : EXIT_FAILED;
+    return status;
 }

@@ -49,10 +49,27 @@ struct worker {
     uint32_t number;
 };
 
+/* Workers begin when all are there: those of a small case would else follow each other. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_opens = PTHREAD_COND_INITIALIZER;
+static bool gate_open;
+
+static void gate_set(bool open)
+{
+    pthread_mutex_lock(&gate);
+    gate_open = open;
+    pthread_cond_broadcast(&gate_opens);
+    pthread_mutex_unlock(&gate);
+}
+
 static void *worker_run(void *arg)
 {
     const struct worker *w = arg;
 
+    pthread_mutex_lock(&gate);
+    while (!gate_open)
+        pthread_cond_wait(&gate_opens, &gate);
+    pthread_mutex_unlock(&gate);
     w->body(w->arg, w->number);
     return NULL;
 }
@@ -64,6 +81,7 @@ static void host_together(uint32_t width, void (*body)(void *arg, uint32_t worke
     pthread_t threads[WIDTH];
     bool there[WIDTH] = { false };
 
+    gate_set(false);
     for (uint32_t i = 0; i < width; i++) {
         if (i < WIDTH) {
             workers[i] = (struct worker){ body, arg, i };
@@ -72,6 +90,7 @@ static void host_together(uint32_t width, void (*body)(void *arg, uint32_t worke
         if (i >= WIDTH || !there[i])
             body(arg, i);
     }
+    gate_set(true);
     for (uint32_t i = 0; i < WIDTH; i++) {
         if (there[i])
             pthread_join(threads[i], NULL);

@@ -149,12 +149,17 @@ static bool is_nan(const struct array *a, int64_t at)
     return x != x;
 }
 
+static bool is_finite(const struct array *a, int64_t at)
+{
+    const float x = cf_decode(a->dtype, cf_array_bits(a, at));
+
+    return x - x == 0;
+}
+
 static bool finite_row(const struct array *a, int64_t at)
 {
     for (int64_t c = 0; c < a->shape[3]; c++) {
-        const float x = cf_decode(a->dtype, cf_array_bits(a, at + c));
-
-        if (x - x != 0)
+        if (!is_finite(a, at + c))
             return false;
     }
     return true;
@@ -183,7 +188,8 @@ static bool poison_unseen(const struct problem *p, const struct item_view *view,
     return false;
 }
 
-/* NaN where the reference has none, in a row that must not see what is NaN or Inf. */
+/* NaN where the reference has a number, in a row that must not see what is NaN or Inf. That is said
+ * of outputs that are wrong: beyond the range of the bound there are other reasons for NaN. */
 static void nan_judge(const struct problem *p, const struct call *ref, const struct call *got,
                       struct verdict *v)
 {
@@ -196,7 +202,7 @@ static void nan_judge(const struct problem *p, const struct call *ref, const str
                 const int64_t at = cf_array_at(&got->out, b, h, view.q_begin + row, 0);
 
                 for (int64_t c = 0; c < p->dv && !v->failed; c++) {
-                    if (is_nan(&got->out, at + c) && !is_nan(&ref->out, at + c) &&
+                    if (is_nan(&got->out, at + c) && is_finite(&ref->out, at + c) &&
                         poison_unseen(p, &view, h, row))
                         cf_fail(v,
                                 "nan: o at b=%lld h=%lld row=%lld channel=%lld is NaN, from keys "
@@ -216,18 +222,25 @@ uint32_t plugin_families(const struct session *session)
 }
 
 static void numbers_judge(struct session *session, uint32_t numerics, const struct problem *p,
-                          const struct call *ref, const struct call *got, struct verdict *v)
+                          const struct call *ref, const struct call *got, const struct call *again,
+                          struct verdict *v)
 {
     const uint32_t families = plugin_families(session);
     const bool exact = numerics == HEED_NUMERICS_EXACT;
+    struct verdict nan = { 0 };
 
-    nan_judge(p, ref, got, v);
-    if (exact && families & FAMILY_BITS && !v->failed)
+    if (exact && families & FAMILY_BITS)
         cf_same_bits(p, ref, p, got, "bits: against the reference", v);
     if (exact && families & FAMILY_EXACT && cf_g(&p->c, G_FILL) == FILL_EXACT && !v->failed)
         cf_judge_exact(p, got, v);
     if (families & FAMILY_BOUND && !v->failed)
         cf_judge_bound(p, got, v);
+    if (families & FAMILY_BOUND && !v->failed && again && numerics == HEED_NUMERICS_FAST)
+        cf_judge_bound(p, again, v); /* which may have other bits */
+    if (v->failed)
+        nan_judge(p, ref, got, &nan);
+    if (nan.failed)
+        memcpy(v->why, nan.why, sizeof v->why);
     session_count(session, v);
     session_evidence(session, p);
     if (v->failed)
@@ -260,7 +273,7 @@ void plugin_judge_values(struct session *session, uint32_t numerics, const struc
     if (!cf_call_make(&ref, &session->reference, p, 0, p->c.seed))
         cf_fail(v, "no memory");
     else if (cf_run_ok(&ref, v, "reference"))
-        numbers_judge(session, numerics, p, &ref, x, v);
+        numbers_judge(session, numerics, p, &ref, x, y, v);
     cf_call_finish(&ref);
 }
 

@@ -307,7 +307,7 @@ def _serve(answer, arguments):
             child.wait()
         printed.seek(0)
         output = printed.read().decode(errors="replace")
-    if child.returncode not in (0, 1):
+    if child.returncode not in (0, 1, 3):
         raise ValueError(output.strip().splitlines()[0] if output else "heed-conform failed")
     return output, child.returncode == 0
 
