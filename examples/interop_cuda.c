@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { HEADS = 2, ROWS = 512, DIM = 64, CELLS = HEADS * ROWS * DIM, SKIPPED = 77 };
 enum { Q, K, V, O, ARRAYS };

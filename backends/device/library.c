@@ -5,6 +5,8 @@
  */
 #include "library.h"
 
+#include "process.h"
+
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <string.h>
@@ -26,6 +28,10 @@ static bool fill(const struct heed_library *library, void *opened)
 
 static void look(struct heed_library *library)
 {
+    if (heed_process_is_static()) {
+        library->reason = "the program is linked statically and can open no vendor's library";
+        return;
+    }
     library->reason = library->absent;
     for (size_t i = 0; library->files[i] != NULL; i++) {
         void *const opened = dlopen(library->files[i], RTLD_NOW | RTLD_LOCAL);

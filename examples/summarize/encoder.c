@@ -105,7 +105,8 @@ bool attend_look_by(struct attend *a, const char *name, struct failure *why)
         }
     }
     why->usage = true;
-    snprintf(why->text, sizeof(why->text), "there is no attention \"%.40s\" (try --help)", name);
+    snprintf(why->text, sizeof(why->text),
+             "--attention: wanted one that --help lists, got \"%.40s\"", name);
     return false;
 }
 

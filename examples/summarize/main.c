@@ -9,6 +9,8 @@
 #define _POSIX_C_SOURCE 200809L    /* isatty */
 #include "summarize.h"
 
+#include <heed/heed.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,27 +24,37 @@ enum {
 };
 
 static const char help_text[] =
-    "usage: heed-summarize [--words N] [--device NAME] [--attention NAME] [--json]\n"
-    "                      [--explain] FILE|-\n"
+    "usage: heed-summarize [OPTION]... FILE|-\n"
     "\n"
     "Prints the sentences of FILE (UTF-8 text; - is standard input) that say most.\n"
     "\n"
-    "  --words N      at most N words, 1 to 1000000; default 200\n"
-    "  --device NAME  where heed computes: cpu (default), cpu:avx2, cpu:scalar,\n"
-    "                 reference, ...; heed-info lists them\n"
-    "  --attention NAME\n"
-    "                 which others a sentence sees at first, in parts of about 2048\n"
-    "                 sentences; default window\n"
-    "  --json         one JSON object with offsets and scores\n"
-    "  --explain      also list every sentence with its segment and score, and those that\n"
-    "                 it gives most weight to\n"
-    "  --help         this text\n"
+    "Options:\n"
+    "  --words N           at most N words, 1 to 1000000; default 200\n"
+    "  --device DEVICE     where heed computes: cpu (default), cpu:avx2, cpu:scalar,\n"
+    "                      reference, ...; heed-info lists them\n"
+    "  --attention ATTENTION\n"
+    "                      which others a sentence sees at first, in parts of about 2048\n"
+    "                      sentences; default window\n"
+    "  --json              one JSON object with offsets and scores\n"
+    "  --explain           also list every sentence with its segment and score, and those\n"
+    "                      that it gives most weight to\n"
+    "  --version           print name, version and how the library was built\n"
+    "  -h, --help          print this text\n"
     "\n"
-    "Attention, by name, and what a sentence sees:\n";
+    "Attentions, by name, and what a sentence sees:\n";
 static const char help_end[] =
     "\n"
-    "Exit status: 0 done, 1 out of memory or a failing device or output, 2 wrong usage\n"
-    "or a file that cannot be read.\n";
+    "Examples:\n"
+    "  heed-summarize --words 60 docs/guide.txt\n"
+    "      a long document in a few sentences\n"
+    "  heed-summarize --attention longformer --explain docs/guide.txt\n"
+    "      every sentence, and what it looks at\n"
+    "  heed-summarize --json - <docs/guide.txt\n"
+    "      standard input, for a program\n"
+    "\n"
+    "Exit status:\n"
+    "  0 done, 1 out of memory or a failing device or output, 2 wrong usage or a file that\n"
+    "  cannot be read.\n";
 
 static void print_help(void)
 {
@@ -54,10 +66,17 @@ static void print_help(void)
     fputs(help_end, stdout);
 }
 
+static void print_version(void)
+{
+    const unsigned v = (unsigned)heed_version();
+
+    printf("heed-summarize %u.%u.%u\n%s", v >> 16, v >> 8 & 255, v & 255, heed_build_text());
+}
+
 struct options {
     const char *file, *device, *attention;
     int64_t words;
-    bool json, explain, help;
+    bool json, explain, help, version;
 };
 
 /* Names come from outside too: nothing but printable ASCII reaches the terminal. */
@@ -78,6 +97,20 @@ static int complain(int status, const char *what, const char *why)
     }
     fputc('\n', stderr);
     return status;
+}
+
+/* What was wanted of `what`, and what there is; "": nothing. Returns EXIT_USAGE. */
+static int complain_of(const char *what, const char *wanted, const char *got)
+{
+    fprintf(stderr, "heed-summarize: %s: wanted %s, got ", what, wanted);
+    if (*got) {
+        fputc('"', stderr);
+        put_safely(got);
+        fputs("\"\n", stderr);
+    } else {
+        fputs("nothing\n", stderr);
+    }
+    return EXIT_USAGE;
 }
 
 /* ---- command line -------------------------------------------------------- */
@@ -124,7 +157,7 @@ static int parse(struct options *o, int argc, char **argv)
 
         if (only_files || word[0] != '-' || strcmp(word, "-") == 0) {
             if (o->file)
-                return complain(EXIT_USAGE, "one FILE, please; there is another one", word);
+                return complain_of("FILE", "one, or - for standard input", word);
             o->file = word;
         } else if (strcmp(word, "--") == 0) {
             only_files = true;
@@ -135,22 +168,24 @@ static int parse(struct options *o, int argc, char **argv)
         } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
             o->help = true;
             return 0;
+        } else if (strcmp(word, "--version") == 0) {
+            o->version = true;
+            return 0;
         } else if ((value = value_of("--words", argc, argv, &i)) != NULL) {
             if (!parse_words(value, &o->words))
-                return complain(EXIT_USAGE, "--words takes a number from 1 to 1000000, not",
-                                value);
+                return complain_of("--words", "a whole number from 1 to 1000000", value);
         } else if ((value = value_of("--device", argc, argv, &i)) != NULL) {
             if (!*value)
-                return complain(EXIT_USAGE, "--device takes a name, such as cpu", NULL);
+                return complain_of("--device", "a name that heed-info lists", value);
             o->device = value;
         } else if ((value = value_of("--attention", argc, argv, &i)) != NULL) {
             o->attention = value;
         } else {
-            return complain(EXIT_USAGE, "unknown option (try --help)", word);
+            return complain_of("option", "one that heed-summarize --help lists", word);
         }
     }
     if (!o->file)
-        return complain(EXIT_USAGE, "no FILE; - is standard input (try --help)", NULL);
+        return complain_of("FILE", "one, or - for standard input (see --help)", "");
     return 0;
 }
 
@@ -281,8 +316,11 @@ int main(int argc, char **argv)
 
     if (status != 0)
         return status;
-    if (o.help) {
-        print_help();
+    if (o.help || o.version) {
+        if (o.help)
+            print_help();
+        else
+            print_version();
         return 0;
     }
     status = read_text(o.file, &text, &size);

@@ -2,14 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Rows that are moved: copy (gather, scatter, append to a cache) and push (a memory of
- * fixed size that gives back what falls out). Beside <heed/heed.h> it includes
- * <string.h>, for the simple calls.
+ * fixed size that gives back what falls out). Beside <heed/heed.h> it
+ * includes <string.h>, as it always did.
  */
 #ifndef HEED_MEMORY_H
 #define HEED_MEMORY_H
 
 #include <heed/heed.h>
-
 #include <string.h>
 
 #ifdef __cplusplus
@@ -247,7 +246,7 @@ HEED_API HEED_MUST_CHECK heed_status heed_push_run(const heed_plan *plan, heed_q
                                                    const heed_push_args *args,
                                                    heed_event **event, heed_report *report);
 
-/* ---- conveniences: no symbols, no ABI ----------------------------------- */
+/* ---- easy calls ------------------------------------------------------------ */
 
 /**
  * The easy case: y[i] = x[from[i]], planned, run and waited for in one call. It allocates; to
@@ -257,35 +256,9 @@ HEED_API HEED_MUST_CHECK heed_status heed_push_run(const heed_plan *plan, heed_q
  * @param report may be NULL; filled by the call that failed.
  * @return what heed_copy_plan(), heed_copy_run() or heed_event_wait() answers.
  */
-HEED_MUST_CHECK static inline heed_status heed_copy_simple(heed_queue *queue, const heed_array *x,
-                                                           const heed_array *from,
-                                                           const heed_array *y,
-                                                           heed_report *report)
-{
-    heed_plan *plan = NULL;
-    heed_event *done = NULL;
-    heed_status status;
-    heed_copy_desc desc;
-    heed_copy_args args;
-
-    memset(&desc, 0, sizeof desc);
-    memset(&args, 0, sizeof args);
-    heed_array_split(x, &desc.x, &args.x);
-    heed_array_split(from, &desc.from, &args.from);
-    heed_array_split(y, &desc.y, &args.y);
-    desc.size = (uint32_t)sizeof desc;
-    desc.flags = (uint32_t)HEED_PLAN_OWN_WORKSPACE;
-    args.size = (uint32_t)sizeof args;
-    status = heed_copy_plan(queue ? heed_queue_device(queue) : NULL, &desc, &plan, report);
-    if (status < 0)
-        return status;
-    status = heed_copy_run(plan, queue, &args, &done, report);
-    if (status >= 0)
-        status = heed_event_wait(done, report);
-    heed_event_destroy(done);
-    heed_plan_drop(plan);
-    return status;
-}
+HEED_API HEED_MUST_CHECK heed_status heed_copy_simple(heed_queue *queue, const heed_array *x,
+                                                      const heed_array *from, const heed_array *y,
+                                                      heed_report *report);
 
 /**
  * The easy case of a memory: pushes x, and takes what fell out where `out` is not NULL.
@@ -293,38 +266,12 @@ HEED_MUST_CHECK static inline heed_status heed_copy_simple(heed_queue *queue, co
  * @param out_len NULL, or how many rows fell out, i64 [B].
  * @return what heed_push_plan(), heed_push_run() or heed_event_wait() answers.
  */
-HEED_MUST_CHECK static inline heed_status
-heed_push_simple(heed_queue *queue, const heed_array *rows, const heed_array *head,
-                 const heed_array *len, const heed_array *x, const heed_array *out,
-                 const heed_array *out_len, heed_report *report)
-{
-    heed_plan *plan = NULL;
-    heed_event *done = NULL;
-    heed_status status;
-    heed_push_desc desc;
-    heed_push_args args;
-
-    memset(&desc, 0, sizeof desc);
-    memset(&args, 0, sizeof args);
-    heed_array_split(rows, &desc.rows, &args.rows);
-    heed_array_split(head, &desc.head, &args.head);
-    heed_array_split(len, &desc.len, &args.len);
-    heed_array_split(x, &desc.x, &args.x);
-    heed_array_split(out, &desc.out, &args.out);
-    heed_array_split(out_len, &desc.out_len, &args.out_len);
-    desc.size = (uint32_t)sizeof desc;
-    desc.flags = (uint32_t)HEED_PLAN_OWN_WORKSPACE;
-    args.size = (uint32_t)sizeof args;
-    status = heed_push_plan(queue ? heed_queue_device(queue) : NULL, &desc, &plan, report);
-    if (status < 0)
-        return status;
-    status = heed_push_run(plan, queue, &args, &done, report);
-    if (status >= 0)
-        status = heed_event_wait(done, report);
-    heed_event_destroy(done);
-    heed_plan_drop(plan);
-    return status;
-}
+HEED_API HEED_MUST_CHECK heed_status heed_push_simple(heed_queue *queue, const heed_array *rows,
+                                                      const heed_array *head,
+                                                      const heed_array *len, const heed_array *x,
+                                                      const heed_array *out,
+                                                      const heed_array *out_len,
+                                                      heed_report *report);
 
 #ifdef __cplusplus
 }

@@ -3,13 +3,12 @@
  *
  * Many rows made one, and rows chosen: pool (sums, means, maxima and weighted means of windows,
  * ranges and buckets) and select (largest norms, best scores, hashes). Beside <heed/heed.h> it
- * includes <string.h>, for the simple calls.
+ * includes <string.h>, as it always did.
  */
 #ifndef HEED_POOL_H
 #define HEED_POOL_H
 
 #include <heed/heed.h>
-
 #include <string.h>
 
 #ifdef __cplusplus
@@ -266,7 +265,7 @@ HEED_API HEED_MUST_CHECK heed_status heed_select_run(const heed_plan *plan, heed
                                                      const heed_select_args *args,
                                                      heed_event **event, heed_report *report);
 
-/* ---- conveniences: no symbols, no ABI ----------------------------------- */
+/* ---- easy calls ------------------------------------------------------------ */
 
 /**
  * The easy case: windows of `kernel` tokens, `stride` apart, whole ones only, without weights. It
@@ -276,77 +275,19 @@ HEED_API HEED_MUST_CHECK heed_status heed_select_run(const heed_plan *plan, heed
  * @param report may be NULL; filled by the call that failed.
  * @return what heed_pool_plan(), heed_pool_run() or heed_event_wait() answers.
  */
-HEED_MUST_CHECK static inline heed_status heed_pool_simple(heed_queue *queue, uint32_t kind,
-                                                           int64_t kernel, int64_t stride,
-                                                           const heed_array *x,
-                                                           const heed_array *y,
-                                                           heed_report *report)
-{
-    heed_plan *plan = NULL;
-    heed_event *done = NULL;
-    heed_status status;
-    heed_pool_desc desc;
-    heed_pool_args args;
-
-    memset(&desc, 0, sizeof desc);
-    memset(&args, 0, sizeof args);
-    heed_array_split(x, &desc.x, &args.x);
-    heed_array_split(y, &desc.y, &args.y);
-    desc.size = (uint32_t)sizeof desc;
-    desc.flags = (uint32_t)HEED_PLAN_OWN_WORKSPACE;
-    desc.kind = kind;
-    desc.kernel = kernel;
-    desc.stride = stride;
-    args.size = (uint32_t)sizeof args;
-    status = heed_pool_plan(queue ? heed_queue_device(queue) : NULL, &desc, &plan, report);
-    if (status < 0)
-        return status;
-    status = heed_pool_run(plan, queue, &args, &done, report);
-    if (status >= 0)
-        status = heed_event_wait(done, report);
-    heed_event_destroy(done);
-    heed_plan_drop(plan);
-    return status;
-}
+HEED_API HEED_MUST_CHECK heed_status heed_pool_simple(heed_queue *queue, uint32_t kind,
+                                                      int64_t kernel, int64_t stride,
+                                                      const heed_array *x, const heed_array *y,
+                                                      heed_report *report);
 
 /**
  * The easy case of TOPK: for each row of q the best rows of x, as many as y has places.
  *
  * @return what heed_select_plan(), heed_select_run() or heed_event_wait() answers.
  */
-HEED_MUST_CHECK static inline heed_status heed_select_simple(heed_queue *queue,
-                                                             const heed_array *q,
-                                                             const heed_array *x,
-                                                             const heed_array *y,
-                                                             heed_report *report)
-{
-    heed_plan *plan = NULL;
-    heed_event *done = NULL;
-    heed_status status;
-    heed_select_desc desc;
-    heed_select_args args;
-
-    memset(&desc, 0, sizeof desc);
-    memset(&args, 0, sizeof args);
-    heed_array_split(q, &desc.q, &args.q);
-    heed_array_split(x, &desc.x, &args.x);
-    heed_array_split(y, &desc.y, &args.y);
-    desc.size = (uint32_t)sizeof desc;
-    desc.flags = (uint32_t)HEED_PLAN_OWN_WORKSPACE;
-    desc.kind = (uint32_t)HEED_SELECT_TOPK;
-    if (desc.y.ndim >= 1 && desc.y.ndim <= 6)
-        desc.count = desc.y.shape[desc.y.ndim - 1];
-    args.size = (uint32_t)sizeof args;
-    status = heed_select_plan(queue ? heed_queue_device(queue) : NULL, &desc, &plan, report);
-    if (status < 0)
-        return status;
-    status = heed_select_run(plan, queue, &args, &done, report);
-    if (status >= 0)
-        status = heed_event_wait(done, report);
-    heed_event_destroy(done);
-    heed_plan_drop(plan);
-    return status;
-}
+HEED_API HEED_MUST_CHECK heed_status heed_select_simple(heed_queue *queue, const heed_array *q,
+                                                        const heed_array *x, const heed_array *y,
+                                                        heed_report *report);
 
 #ifdef __cplusplus
 }

@@ -50,7 +50,7 @@ LAYERS = [
     (DIALECT, [DIALECT], {"arm_neon.h", "assert.h", "immintrin.h", "math.h", "stdatomic.h", "stdint.h", "string.h"}),
     (r"backends/kernels/.*", [KERNELS], set()),
     (r"backends/table\.c", [PUBLIC, WAIST], C_STANDARD),
-    (r"backends/device/(cache|library|offload)\.[ch]", [PUBLIC, WAIST, r"backends/device/.*"], None),
+    (r"backends/device/(cache|library|offload|process)\.[ch]", [PUBLIC, WAIST, r"backends/device/.*"], None),
     (r"backends/device/.*", [PUBLIC, WAIST, r"backends/device/.*", r"backends/kernels/.*"],
      C_STANDARD),
     (r"backends/emulate/.*", [PUBLIC, WAIST, r"backends/(emulate|device|kernels)/.*"], C_STANDARD),

@@ -35,7 +35,8 @@ SMALL = ("nq=33,0,1,2,7,16 s0.nk=33,65,1,0,16,3 batch=2,1,3 "
 
 def conform_run(conform, plugin, name, *arguments):
     return subprocess.run(
-        [conform, "--plugin", plugin, "--memory", "128", "--seed", "3", *arguments],
+        [conform, "--plugin", plugin, "--memory", "128", "--seed", "3", "--shrink", "0",
+         *arguments],
         env={**os.environ, "ZOO": name}, text=True, capture_output=True, check=False, timeout=120)
 
 

@@ -90,7 +90,7 @@ static heed_status make_plan(struct contender *c, const struct workload *load,
 }
 
 heed_status contender_open(struct contender *c, const struct library *lib, heed_device *device,
-                           const struct workload *load)
+                           const struct workload *load, heed_report *refused)
 {
     struct operation_array arrays[CONTENDER_ARRAYS] = { 0 };
     heed_report report = { .size = sizeof report };
@@ -113,10 +113,12 @@ heed_status contender_open(struct contender *c, const struct library *lib, heed_
         memset(report.message, 0, sizeof report.message);
         status = make_arguments(c, arrays);
     }
-    if (status < 0) {
+    if (status < 0 && refused != NULL && doing == load->text)
+        *refused = report;
+    else if (status < 0)
         text_failure("heed-bench", doing, status, &report);
+    if (status < 0)
         contender_close(c);
-    }
     return status;
 }
 

@@ -38,9 +38,10 @@ struct contender {
     size_t n_made;
 };
 
-/* On failure one line is on stderr and nothing is left to close. */
+/* On failure nothing is left to close; `refused` says why where planning failed, else, and if it is
+ * NULL, one line is on stderr. */
 heed_status contender_open(struct contender *, const struct library *, heed_device *,
-                           const struct workload *);
+                           const struct workload *, heed_report *refused);
 void contender_close(struct contender *);
 
 /* What the workload costs; of mechanisms and programs the plan says how much that is. */

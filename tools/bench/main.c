@@ -6,8 +6,10 @@
 #include "bench/measure.h"
 #include "bench/options.h"
 #include "bench/output.h"
+#include "bench/plugin.h"
 
 #include "common/cache.h"
+#include "common/command.h"
 #include "common/text.h"
 
 #include <errno.h>
@@ -15,7 +17,8 @@
 
 struct bench {
     struct options options;
-    struct library another;             /* --vs a file */
+    struct library another;             /* --vs a file, or the plug-in */
+    const struct library *ours;         /* where `device` is from */
     const struct library *others;       /* where `other` is from */
     heed_runtime *runtime, *other_runtime;
     heed_device *device, *other;        /* other NULL: none */
@@ -24,9 +27,9 @@ struct bench {
     bool cpu_time;
 };
 
-/* name "": the default device. Returns an exit code. */
-static int find(const struct library *lib, const heed_runtime *runtime, const char *name,
-                heed_device **out)
+/* name "": the default device; `option` named it. Returns an exit code. */
+static int find(const struct library *lib, const heed_runtime *runtime, const char *option,
+                const char *name, heed_device **out)
 {
     heed_report report = { .size = sizeof report };
     const heed_status status = lib->device_find(runtime, name[0] != '\0' ? name : NULL, out,
@@ -34,8 +37,31 @@ static int find(const struct library *lib, const heed_runtime *runtime, const ch
 
     if (status >= 0)
         return EXIT_DONE;
+    if (lib == &library_own)
+        return command_device("heed-bench", option, runtime, name, status, &report);
     text_failure("heed-bench", name[0] != '\0' ? name : "default device", status, &report);
     return status == HEED_E_NOT_FOUND || status == HEED_E_NOT_BUILT ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/* The plug-in takes the place of the device, which it is compared with; its arrays are the host's.
+ * A name without a folder would be looked for where libraries are. */
+static int open_plugin(struct bench *bench)
+{
+    char path[4096];
+    const char *why, *const file = bench->options.plugin;
+    heed_device_props props = { .size = sizeof props };
+
+    snprintf(path, sizeof path, "%s%s", strchr(file, '/') != NULL ? "" : "./", file);
+    why = plugin_open(path, (unsigned)bench->options.threads, &bench->another);
+    if (why != NULL) {
+        fprintf(stderr, "heed-bench: --plugin %s: %s\n", file, why);
+        return EXIT_USAGE;
+    }
+    bench->ours = &bench->another;
+    bench->other = bench->device;
+    if (heed_device_info(bench->device, &props) >= 0 && props.kind < HEED_DEVICE_OPENCL)
+        return EXIT_DONE;
+    return find(&library_own, bench->runtime, "--device", "cpu", &bench->device);
 }
 
 /* Whom --vs names: a device, or the same device of another build of the library, by its file. */
@@ -45,11 +71,13 @@ static int open_other(struct bench *bench, const heed_runtime_desc *desc)
     heed_report report = { .size = sizeof report };
     heed_status status;
 
-    bench->others = &library_own;
+    bench->ours = bench->others = &library_own;
+    if (bench->options.plugin != NULL)
+        return open_plugin(bench);
     if (vs == NULL)
         return EXIT_DONE;
     if (strchr(vs, '/') == NULL)
-        return find(&library_own, bench->runtime, vs, &bench->other);
+        return find(&library_own, bench->runtime, "--vs", vs, &bench->other);
     why = library_open(vs, &bench->another);
     if (why != NULL) {
         fprintf(stderr, "heed-bench: --vs %s: %s\n", vs, why);
@@ -61,7 +89,8 @@ static int open_other(struct bench *bench, const heed_runtime_desc *desc)
         text_failure("heed-bench", "cannot create a runtime of the other library", status, &report);
         return EXIT_FAILED;
     }
-    return find(&bench->another, bench->other_runtime, bench->options.device, &bench->other);
+    return find(&bench->another, bench->other_runtime, "--device", bench->options.device,
+                &bench->other);
 }
 
 static int open_bench(struct bench *bench)
@@ -89,7 +118,7 @@ static int open_bench(struct bench *bench)
         text_failure("heed-bench", "cannot create a runtime", status, &report);
         return EXIT_FAILED;
     }
-    code = find(&library_own, bench->runtime, bench->options.device, &bench->device);
+    code = find(&library_own, bench->runtime, "--device", bench->options.device, &bench->device);
     if (code == EXIT_DONE)
         code = open_other(bench, &desc);
     if (code != EXIT_DONE)
@@ -106,6 +135,7 @@ static int open_bench(struct bench *bench)
 static void close_bench(struct bench *bench)
 {
     heed_runtime_destroy(bench->runtime);
+    plugin_close();
     if (bench->other_runtime != NULL)
         bench->another.runtime_destroy(bench->other_runtime);
     peer_stop(bench->peer);
@@ -124,8 +154,10 @@ static unsigned lanes_of(const struct bench *bench)
     return has;
 }
 
-static bool bench_one(struct bench *bench, const struct workload *load, unsigned threads,
-                      struct ceiling **ceiling)
+enum outcome { MEASURED, REFUSED, TROUBLE };
+
+static enum outcome bench_one(struct bench *bench, const struct workload *load, unsigned threads,
+                              struct ceiling **ceiling)
 {
     struct contender ours = { 0 }, other = { 0 };
     struct measure_input in = {
@@ -133,12 +165,18 @@ static bool bench_one(struct bench *bench, const struct workload *load, unsigned
         .pairs = (size_t)bench->options.pairs, .cpu_time = bench->cpu_time,
     };
     struct measure_result result = { 0 };
+    heed_report refused = { .size = 0 };
     bool good = false;
 
-    if (contender_open(&ours, &library_own, bench->device, load) < 0)
-        return false;
+    if (contender_open(&ours, bench->ours, bench->device, load,
+                       bench->options.plugin != NULL ? &refused : NULL) < 0) {
+        if (refused.size == 0)
+            return TROUBLE;
+        output_refused(&bench->options, load, &refused);
+        return REFUSED;
+    }
     if (bench->other != NULL) {
-        if (contender_open(&other, bench->others, bench->other, load) < 0)
+        if (contender_open(&other, bench->others, bench->other, load, NULL) < 0)
             goto close_ours;
         in.other = &other;
     }
@@ -162,7 +200,7 @@ close_other:
         contender_close(&other);
 close_ours:
     contender_close(&ours);
-    return good;
+    return good ? MEASURED : TROUBLE;
 }
 
 int main(int argc, char **argv)
@@ -170,6 +208,7 @@ int main(int argc, char **argv)
     static struct bench bench;
     struct ceiling *ceiling = NULL;
     unsigned threads;
+    size_t measured = 0;
     int code = EXIT_DONE;
 
     if (!options_read(argc, argv, &bench.options, &code))
@@ -183,9 +222,16 @@ int main(int argc, char **argv)
                           && bench.props.kind < HEED_DEVICE_OPENCL);
         output_head(&bench.options, bench.props.name);
         for (size_t i = 0; i < bench.options.n_loads; i++) {
-            if (!bench_one(&bench, &bench.options.loads[i], threads, &ceiling))
-                code = EXIT_FAILED;
+            const enum outcome outcome =
+                bench_one(&bench, &bench.options.loads[i], threads, &ceiling);
+
+            measured += outcome == MEASURED;
+            code = outcome == TROUBLE ? EXIT_FAILED : code;
         }
+        if (measured == 0)
+            code = EXIT_FAILED;
+        if (!bench.options.json && bench.options.plugin != NULL)
+            printf("plug-in: %s\n", plugin_name());
         if (!bench.options.json)
             printf("share and rates by %s time; wall: median wall time\n",
                    bench.cpu_time ? "CPU" : "wall");

@@ -1,209 +1,158 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Options are rows of a table: name, whether a value follows, and what takes it.
+ * The options of heed-bench as rows of the table that all tools have.
  */
 #include "bench/options.h"
 
+#include "common/command.h"
 #include "common/text.h"
 
 #include <string.h>
 
 struct state {
     struct options *out;
-    const char *device, *isa;
-    bool help;
-    char error[512];
+    const char *device, *isa, *vs, *peer, *plugin;
+    int64_t threads, pairs;
+    bool json, quick;
 };
 
-static bool take_workload(struct state *s, const char *value)
+/* A line of its own, where a mistake has several forms. False. */
+static bool say(const char *text)
 {
+    fprintf(stderr, "heed-bench: %s\n", text);
+    return false;
+}
+
+static bool take_workload(void *state, const char *value, const char **wanted)
+{
+    struct state *s = state;
     char why[480];
 
+    *wanted = NULL;
     if (s->out->n_loads == OPTIONS_WORKLOADS_MOST) {
-        snprintf(s->error, sizeof s->error, "at most %d workloads", OPTIONS_WORKLOADS_MOST);
+        fprintf(stderr, "heed-bench: --workload: wanted at most %d of them, got more\n",
+                OPTIONS_WORKLOADS_MOST);
         return false;
     }
     if (workload_parse(value, &s->out->loads[s->out->n_loads], why, sizeof why)) {
         s->out->n_loads++;
         return true;
     }
-    snprintf(s->error, sizeof s->error, "--workload: %s", why);
+    fprintf(stderr, "heed-bench: --workload: %s\n", why);
     return false;
 }
 
-static bool take_device(struct state *s, const char *value)
+static bool take_clock(void *state, const char *value, const char **wanted)
 {
-    s->device = value;
-    return true;
-}
+    struct state *s = state;
 
-static bool take_isa(struct state *s, const char *value)
-{
-    s->isa = value;
-    return true;
-}
-
-static bool take_vs(struct state *s, const char *value)
-{
-    s->out->vs = value;
-    return true;
-}
-
-static bool take_peer(struct state *s, const char *value)
-{
-    s->out->peer = value;
-    return true;
-}
-
-static bool take_threads(struct state *s, const char *value)
-{
-    if (text_integer(value, 1, 1024, &s->out->threads))
-        return true;
-    snprintf(s->error, sizeof s->error, "--threads is a whole number from 1 to 1024, got \"%.40s\"",
-             value);
-    return false;
-}
-
-static bool take_pairs(struct state *s, const char *value)
-{
-    if (text_integer(value, OPTIONS_PAIRS_LEAST, 10000, &s->out->pairs))
-        return true;
-    snprintf(s->error, sizeof s->error, "--pairs is a whole number from %d to 10000, got \"%.40s\"",
-             OPTIONS_PAIRS_LEAST, value);
-    return false;
-}
-
-static bool take_clock(struct state *s, const char *value)
-{
+    *wanted = "cpu or wall";
     s->out->clock = strcmp(value, "cpu") == 0 ? CLOCK_CPU
                   : strcmp(value, "wall") == 0 ? CLOCK_WALL : CLOCK_AUTO;
-    if (s->out->clock != CLOCK_AUTO)
-        return true;
-    snprintf(s->error, sizeof s->error, "--clock is cpu or wall, got \"%.40s\"", value);
-    return false;
+    return s->out->clock != CLOCK_AUTO;
 }
 
-static bool take_json(struct state *s, const char *value)
-{
-    (void)value;
-    s->out->json = true;
-    return true;
-}
-
-static bool take_quick(struct state *s, const char *value)
-{
-    (void)value;
-    s->out->pairs = 1;
-    return true;
-}
-
-static bool take_help(struct state *s, const char *value)
-{
-    (void)value;
-    s->help = true;
-    return true;
-}
-
-static const struct {
-    const char *name, *value, *help;
-    bool (*take)(struct state *, const char *value);
-} rows[] = {
-    { "--workload", "NAME[:KEY=VALUE,...]", "one of the list below; may be given again\n"
-      "      keys: n positions, h heads, hk key heads, d width, b batch, w reach to each side,\n"
-      "      keys rows of the longest cache, token 1: its rows [n][h][d], else [h][n][d],\n"
-      "      panels 1: pages of K [d][page], else [page][d],\n"
-      "      kernel and stride of windows, page rows of a page, block tokens of a block, buckets,\n"
-      "      queries, count places of a selection, rows of a memory, parts to merge; dtype f32,\n"
-      "      f16, bf16 or, of decode, i8; without any --workload some of attention",
-      take_workload },
-    { "--device", "NAME", "device to measure (default: the fastest; see heed-info)", take_device },
-    { "--isa", "NAME", "instruction set: short for --device cpu:NAME", take_isa },
-    { "--threads", "N", "workers of the built-in executor (default 1)", take_threads },
-    { "--pairs", "N", "pairs of peak loops and kernel, at least 15 (default 15)", take_pairs },
-    { "--quick", NULL, "one pair only: whether a workload runs, not how fast it is", take_quick },
-    { "--clock", "cpu|wall", "time the rates are made of (default: cpu on one thread, else wall)",
-      take_clock },
-    { "--vs", "DEVICE|FILE", "measure a second device in turn with the first: ratio of times;\n"
-      "      FILE, a path with a slash: the same device of another build of libheed.so",
-      take_vs },
-    { "--peer", "COMMAND", "the same against a program: for every line \"run\" on its input it\n"
-      "      does the work once and prints \"CPU_SECONDS WALL_SECONDS\"", take_peer },
-    { "--json", NULL, "one JSON object a workload, each on a line", take_json },
-    { "--help", NULL, "this text", take_help },
+static const struct command_option rows[] = {
+    { .name = "--workload", .value = "WORKLOAD[:KEY=VALUE,...]", .take = take_workload,
+      .help = "one of the list below; may be given again, also without\n"
+              "\"--workload\"; without any some of attention" },
+    { .name = "--device", .value = "DEVICE", .at = offsetof(struct state, device),
+      .help = "device to measure (default: the fastest; see heed-info)" },
+    { .name = "--isa", .value = "NAME", .at = offsetof(struct state, isa),
+      .help = "instruction set: short for --device cpu:NAME" },
+    { .name = "--threads", .value = "N", .at = offsetof(struct state, threads), .low = 1,
+      .high = 1024,
+      .help = "workers of the built-in executor (default 1)" },
+    { .name = "--pairs", .value = "N", .at = offsetof(struct state, pairs),
+      .low = OPTIONS_PAIRS_LEAST, .high = 10000,
+      .help = "pairs of peak loops and kernel, at least 15 (default 15)" },
+    { .name = "--quick", .at = offsetof(struct state, quick),
+      .help = "one pair only: whether a workload runs, not how fast it is" },
+    { .name = "--clock", .value = "cpu|wall", .take = take_clock,
+      .help = "time the rates are made of (default: cpu on one thread, else wall)" },
+    { .name = "--vs", .value = "DEVICE|FILE", .at = offsetof(struct state, vs),
+      .help = "measure a second device in turn with the first: ratio of times;\n"
+              "FILE, a path with a slash: the same device of another build of\n"
+              "libheed.so" },
+    { .name = "--peer", .value = "COMMAND", .at = offsetof(struct state, peer),
+      .help = "the same against a program: for every line \"run\" on its input it\n"
+              "does the work once and prints \"CPU_SECONDS WALL_SECONDS\"" },
+    { .name = "--plugin", .value = "FILE", .at = offsetof(struct state, plugin),
+      .help = "measure a kernel of somebody else (heed/plugin.h) in turn with\n"
+              "the device; ratio: more than 1, the kernel is faster; what it\n"
+              "refuses is listed" },
+    { .name = "--json", .at = offsetof(struct state, json),
+      .help = "one JSON object a workload, each on a line" },
 };
-enum { N_ROWS = sizeof rows / sizeof *rows };
 
-static void print_help(void)
+static void print_workloads(FILE *to)
 {
-    puts("usage: heed-bench [options]\n"
-         "Measures heed next to what the processor can do at most, in turn, in one run.");
-    for (size_t i = 0; i < N_ROWS; i++)
-        printf("  %s%s%s\n      %s\n", rows[i].name, rows[i].value != NULL ? " " : "",
-               rows[i].value != NULL ? rows[i].value : "", rows[i].help);
-    puts("workloads, and what their keys are by default:");
+    fputs("\nWorkloads, and what their keys are by default:\n", to);
     for (size_t i = 0; workload_kind_name(i) != NULL; i++) {
         char keys[160];
 
         workload_kind_keys(i, keys, sizeof keys);
-        printf("  %-19s  %s\n", workload_kind_name(i), keys);
+        fprintf(to, "  %-21s %s\n", workload_kind_name(i), keys);
     }
 }
 
-static bool read_one(struct state *s, int argc, char **argv, int *at)
-{
-    const char *name = argv[*at];
-
-    for (size_t i = 0; i < N_ROWS; i++) {
-        const size_t length = strlen(rows[i].name);
-
-        if (strncmp(rows[i].name, name, length) != 0)
-            continue;
-        if (rows[i].value != NULL && name[length] == '=')
-            return rows[i].take(s, name + length + 1);
-        if (name[length] != '\0')
-            continue;
-        if (rows[i].value == NULL)
-            return rows[i].take(s, NULL);
-        if (*at + 1 < argc)
-            return rows[i].take(s, argv[++*at]);
-        snprintf(s->error, sizeof s->error, "%s wants a value: %s", name, rows[i].value);
-        return false;
-    }
-    snprintf(s->error, sizeof s->error, "unknown argument \"%.80s\" (see --help)", name);
-    return false;
-}
+static const struct command command = {
+    .name = "heed-bench",
+    .usage = "heed-bench [OPTION]... [WORKLOAD]...\n",
+    .what = "Measures heed next to what the processor can do at most, in turn, in one run.\n",
+    .options = rows,
+    .n_options = sizeof rows / sizeof *rows,
+    .more = print_workloads,
+    .operand = take_workload,
+    .examples = "  heed-bench --workload window:n=4096,w=256\n"
+                "      a window of 256 keys to each side\n"
+                "  heed-bench --workload dense:n=256 --device cpu:scalar --quick\n"
+                "      whether it runs on a device\n"
+                "  heed-bench --workload copy:n=4096 --workload merge:n=4096 --json\n"
+                "      two operations, for a program\n"
+                "  heed-bench --workload causal:n=128 --vs reference\n"
+                "      two devices in turns\n",
+    .ends = "Keys of workloads:\n"
+            "  n positions, h heads, hk key heads, d width, b batch, w reach to each side,\n"
+            "  keys rows of the longest cache, token 1: its rows [n][h][d], else [h][n][d],\n"
+            "  panels 1: pages of K [d][page], else [page][d], kernel and stride of windows,\n"
+            "  page rows of a page, block tokens of a block, buckets, queries, count places of a\n"
+            "  selection, rows of a memory, parts to merge; dtype f32, f16, bf16 or, of decode,\n"
+            "  i8.\n"
+            "\n"
+            "Exit status:\n"
+            "  0 done, 1 a device, the peer or the output failed, 2 wrong usage.\n",
+};
 
 /* Defaults, and what the options must be to each other. */
 static bool complete(struct state *s)
 {
     struct options *out = s->out;
+    const char *wanted = NULL;
     int length = 0;
 
+    out->vs = s->vs;
+    out->peer = s->peer;
+    out->plugin = s->plugin;
+    out->threads = s->threads;
+    out->pairs = s->quick ? 1 : s->pairs;
+    out->json = s->json;
     if (s->isa != NULL && s->device != NULL && strcmp(s->device, "cpu") != 0
-        && (strncmp(s->device, "cpu:", 4) != 0 || strcmp(s->device + 4, s->isa) != 0)) {
-        snprintf(s->error, sizeof s->error, "--isa names the device cpu:%.40s; --device %.60s "
-                 "contradicts it", s->isa, s->device);
-        return false;
-    }
-    if (out->vs != NULL && out->peer != NULL) {
-        snprintf(s->error, sizeof s->error, "--vs and --peer exclude each other");
-        return false;
-    }
+        && (strncmp(s->device, "cpu:", 4) != 0 || strcmp(s->device + 4, s->isa) != 0))
+        return say("--isa: wanted the instruction set of --device, got another one");
+    if ((out->vs != NULL) + (out->peer != NULL) + (out->plugin != NULL) > 1)
+        return say("--vs: wanted it, --peer or --plugin, got more than one");
     if (s->isa != NULL)
         length = snprintf(out->device, sizeof out->device, "cpu:%s", s->isa);
     else if (s->device != NULL)
         length = snprintf(out->device, sizeof out->device, "%s", s->device);
-    if (length >= (int)sizeof out->device) {
-        snprintf(s->error, sizeof s->error, "no device has a name that long");
-        return false;
-    }
-    if (out->peer != NULL && out->n_loads != 1) {
-        snprintf(s->error, sizeof s->error, "--peer wants exactly one --workload: the peer's");
-        return false;
-    }
+    if (length >= (int)sizeof out->device)
+        return say("--device: wanted the name of a device, got a longer one");
+    if (out->peer != NULL && out->n_loads != 1)
+        return say("--peer: wanted one --workload, the peer's, got none or more");
     for (size_t i = 0; out->n_loads == i && workload_default(i) != NULL; i++) {
-        if (!take_workload(s, workload_default(i)))
+        if (!take_workload(s, workload_default(i), &wanted))
             return false;
     }
     return true;
@@ -211,21 +160,11 @@ static bool complete(struct state *s)
 
 bool options_read(int argc, char **argv, struct options *out, int *code)
 {
-    struct state s = { .out = out };
-    bool good = true;
+    struct state s = { .out = out, .threads = 1, .pairs = OPTIONS_PAIRS_LEAST };
 
-    *out = (struct options){ .threads = 1, .pairs = OPTIONS_PAIRS_LEAST };
-    for (int i = 1; good && i < argc; i++)
-        good = read_one(&s, argc, argv, &i);
-    if (good && s.help) {
-        print_help();
-        *code = EXIT_DONE;
+    *out = (struct options){ .clock = CLOCK_AUTO };
+    if (!command_read(&command, argc, argv, &s, code))
         return false;
-    }
-    if (good)
-        good = complete(&s);
-    if (!good)
-        fprintf(stderr, "heed-bench: %s\n", s.error);
     *code = EXIT_USAGE;
-    return good;
+    return complete(&s);
 }

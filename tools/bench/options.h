@@ -18,6 +18,7 @@ struct options {
     size_t n_loads;
     char device[64];                    /* "": the default device */
     const char *vs;                     /* a second device or library, or NULL */
+    const char *plugin;                 /* a kernel's file, measured in turn with the device */
     const char *peer;                   /* a command, or NULL; see bench/peer.h */
     int64_t threads, pairs;
     enum options_clock clock;

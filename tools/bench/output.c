@@ -27,11 +27,13 @@ static int load_width(const struct options *options)
 
 static bool is_compared(const struct options *options)
 {
-    return options->vs != NULL || options->peer != NULL;
+    return options->vs != NULL || options->peer != NULL || options->plugin != NULL;
 }
 
-static const char *opponent(const struct options *options)
+static const char *opponent(const struct options *options, const struct measure_input *in)
 {
+    if (options->plugin != NULL)
+        return in->other->device_props.name;
     return options->vs != NULL ? options->vs : "peer";
 }
 
@@ -51,7 +53,8 @@ void output_head(const struct options *options, const char *device)
     printf("\n%-*s" NAMES, width, "", "", "", "", "GFLOP/s", "GFLOP/s", "%", "GB/s", "GB/s", "%",
            "x", "bytes", "s", "s", "s", "s");
     if (is_compared(options))
-        printf("  %s / %s", opponent(options), device);
+        printf("  %s / %s", options->plugin != NULL ? device : opponent(options, NULL),
+               options->plugin != NULL ? "plug-in" : device);
     putchar('\n');
     fflush(stdout);
 }
@@ -139,13 +142,31 @@ static void json_row(const struct options *options, const struct measure_input *
     member("median_cpu_s", r->cpu);
     member("median_wall_s", r->wall);
     if (r->compared) {
-        text_member("vs", opponent(options));
+        text_member("vs", opponent(options, in));
         member("vs_median_s", r->other_seconds);
         member("ratio", r->ratio.median);
         member("ratio_min", r->ratio.min);
         member("ratio_max", r->ratio.max);
     }
     puts("}");
+}
+
+void output_refused(const struct options *options, const struct workload *load,
+                    const heed_report *report)
+{
+    const char *const field = report->field[0] != '\0' ? report->field : "-";
+
+    if (options->json) {
+        printf("{\"workload\":\"%s\"", workload_name(load));
+        text_member("case", load->text);
+        text_member("refused", field);
+        text_member("reason", report->message);
+        puts("}");
+    } else {
+        printf("%-*s  refused: %s: %s\n", load_width(options), load->text, field,
+               report->message);
+    }
+    fflush(stdout);
 }
 
 void output_row(const struct options *options, const struct measure_input *in,

@@ -10,6 +10,8 @@
 #include "bench/options.h"
 
 void output_head(const struct options *, const char *device);
+/* A workload that a plug-in does not take. */
+void output_refused(const struct options *, const struct workload *, const heed_report *);
 void output_row(const struct options *, const struct measure_input *,
                 const struct measure_result *);
 

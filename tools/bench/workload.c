@@ -376,18 +376,13 @@ static bool complete(struct workload *load, char *error, size_t size)
 
 static bool find_kind(const char *name, struct workload *load, char *error, size_t size)
 {
-    size_t length;
-
     for (size_t kind = 0; kind < N_KINDS; kind++) {
         if (strcmp(kinds[kind].name, name) == 0) {
             load->kind = (enum workload_kind)kind;
             return true;
         }
     }
-    length = (size_t)snprintf(error, size, "unknown workload \"%.40s\" (", name);
-    for (size_t kind = 0; workload_kind_name(kind) != NULL && length < size; kind++)
-        length += (size_t)snprintf(error + length, size - length, "%s%s", workload_kind_name(kind),
-                                   workload_kind_name(kind + 1) != NULL ? ", " : ")");
+    snprintf(error, size, "wanted one that heed-bench --help lists, got \"%.40s\"", name);
     return false;
 }
 

@@ -222,6 +222,55 @@ static void attn_vary(struct rng *r, struct cs *c)
     }
 }
 
+/* ---- parts ------------------------------------------------------------------------- */
+
+/* n groups from `first` on, of which number i goes and the later ones move down. */
+static void group_leave(struct cs *c, int (*at)(int s, int i), int s, int fields, int i, int n)
+{
+    for (; i + 1 < n; i++)
+        memmove(&c->v[at(s, i)], &c->v[at(s, i + 1)], (size_t)fields * sizeof *c->v);
+}
+
+static void source_move(struct cs *c, int from, int to)
+{
+    memmove(&c->v[cf_at_source(to)], &c->v[cf_at_source(from)], S_COUNT * sizeof *c->v);
+    for (int t = 0; t < cf_s(c, to, S_NT); t++)
+        memmove(&c->v[cf_at_term(to, t)], &c->v[cf_at_term(from, t)], T_COUNT * sizeof *c->v);
+    for (int b = 0; b < cf_s(c, to, S_NB); b++)
+        memmove(&c->v[cf_at_bias(to, b)], &c->v[cf_at_bias(from, b)], B_COUNT * sizeof *c->v);
+}
+
+/* Sources, then the terms and biases of each. */
+static bool attn_without(const struct cs *c, int i, struct cs *out)
+{
+    const int sources = (int)cf_g(c, G_NS);
+
+    *out = *c;
+    if (sources > 1 && i < sources) {
+        for (int s = i; s + 1 < sources; s++)
+            source_move(out, s + 1, s);
+        out->v[G_NS]--;
+        return true;
+    }
+    i -= sources > 1 ? sources : 0;
+    for (int s = 0; s < sources; s++) {
+        const int terms = (int)cf_s(c, s, S_NT), biases = (int)cf_s(c, s, S_NB);
+
+        if (i < terms) {
+            group_leave(out, cf_at_term, s, T_COUNT, i, terms);
+            out->v[cf_at_source(s) + S_NT]--;
+            return true;
+        }
+        if (i < terms + biases) {
+            group_leave(out, cf_at_bias, s, B_COUNT, i - terms, biases);
+            out->v[cf_at_source(s) + S_NB]--;
+            return true;
+        }
+        i -= terms + biases;
+    }
+    return false;
+}
+
 const struct cf_op cf_op_attn = {
     .name = "attn",
     .axes = cf_attn_axes,
@@ -237,6 +286,7 @@ const struct cf_op cf_op_attn = {
     .wishes = attn_wishes,
     .blame = attn_blame,
     .vary = attn_vary,
+    .without = attn_without,
     .edges = cf_attn_edges,
     .single = cf_attn_single,
     .singles = cf_attn_singles,

@@ -1,26 +1,12 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * One case of attention on the reference and on every device; and the lines of TAP.
+ * One case of attention on the reference and on every device.
  */
 #include "session.h"
+#include "tell.h"
 
 #include <stdlib.h>
-
-void cf_tap(struct tally *tally, bool ok, const char *skip, const char *device, const char *what,
-            const char *line, const char *why)
-{
-    tally->number++;
-    tally->passed += ok && !skip;
-    tally->failed += !ok;
-    tally->skipped += ok && skip;
-    if (tally->quiet)
-        return;
-    printf("%s %lld - %s %s %s%s%s\n", ok ? "ok" : "not ok", (long long)tally->number, device, what,
-           line, skip ? " # SKIP " : "", skip ? skip : "");
-    if (!ok)
-        printf("# %s\n", why);
-}
 
 void session_count(struct session *session, const struct verdict *v)
 {
@@ -50,17 +36,22 @@ static void judge(struct session *session, const struct bench *bench, const stru
 {
     const uint32_t families_wanted = session->o.families;
 
+    cf_step(v, "run");
     if (!cf_run_ok(got, v, "run")) {
         if (!v->failed)
             cf_fail(v, "check said yes, and no the second time");
         return;
     }
+    cf_step(v, "bits");
     if (families_wanted & FAMILY_BITS)
         cf_family_bits(bench, p, ref, got, v);
+    cf_step(v, "exact");
     if (families_wanted & FAMILY_EXACT && cf_g(&p->c, G_FILL) == FILL_EXACT && !v->failed)
         cf_judge_exact(p, got, v);
+    cf_step(v, "bound");
     if (families_wanted & FAMILY_BOUND && !v->failed)
         cf_judge_bound(p, got, v);
+    cf_step(v, "meta");
     if (families_wanted & FAMILY_META && !v->failed)
         cf_family_meta(bench, p, got, v);
     session_count(session, v);
@@ -79,7 +70,7 @@ static bool device_case(struct session *session, const struct bench *bench, cons
                         const struct call *ref, heed_status wanted, const char *line)
 {
     struct call *got = calloc(1, sizeof *got);
-    struct verdict v = { 0 };
+    struct verdict v = { .word = "check" };
     char skip[REFUSAL_SKIP] = "";
     bool refused = false;
 
@@ -103,7 +94,7 @@ static bool device_case(struct session *session, const struct bench *bench, cons
         cf_where_add(&session->where, p, ref, got);
     if (!v.failed && !skip[0] && not_of_family(session, p))
         snprintf(skip, sizeof skip, "%s", not_of_family(session, p));
-    cf_tap(&session->tally, !v.failed, skip[0] ? skip : NULL, bench->one.name, "case", line, v.why);
+    cf_tell_case(&session->tally, bench->one.name, line, skip, &v);
     if (got)
         cf_call_finish(got);
     free(got);
@@ -114,7 +105,7 @@ bool attn_case(struct session *session, const struct cs *c)
 {
     struct problem *p = cf_problem_make(c, NULL, 0, true);
     struct call *ref = calloc(1, sizeof *ref);
-    struct verdict v = { 0 };
+    struct verdict v = { .word = "run" };
     heed_status wanted = HEED_E_NOMEM;
     char line[LINE];
     bool judged = false;
@@ -130,7 +121,7 @@ bool attn_case(struct session *session, const struct cs *c)
     for (int i = 0; i < session->n && !v.failed; i++)
         judged |= device_case(session, &session->bench[i], p, ref, wanted, line);
     if (v.failed)
-        cf_tap(&session->tally, false, NULL, "reference", "case", line, v.why);
+        cf_tell_case(&session->tally, "reference", line, "", &v);
     if (ref)
         cf_call_finish(ref);
     free(ref);

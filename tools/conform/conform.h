@@ -407,13 +407,17 @@ struct problem *cf_problem_of(const heed_attn_desc *, const heed_attn_args *, st
 struct verdict {
     bool failed;
     char why[512];
+    const char *word;        /* of what is judged or, if it failed, was: the verdict */
     double worst;            /* largest error / bound */
     int64_t judged, skipped; /* elements, by bound */
     int64_t exact;           /* elements known to the last bit */
+    struct cf_cell *cells[2]; /* cell.h: NULL, or of o and lse, by element of the call's arrays */
     unsigned char *wrong; /* NULL, or 1 for what is beyond its bound: o [b][h][row][channel] */
 };
 
 void cf_fail(struct verdict *, const char *format, ...);
+/* What is judged from now on; a verdict that has failed keeps its word. */
+void cf_step(struct verdict *, const char *word);
 /* Both judge a call's outputs; exact wants FILL_EXACT. */
 void cf_judge_bound(const struct problem *, const struct call *, struct verdict *);
 void cf_judge_exact(const struct problem *, const struct call *, struct verdict *);
@@ -459,9 +463,11 @@ void cf_family_meta(const struct bench *, const struct problem *, const struct c
 bool cf_row_shared(const struct problem *, const struct item_view *, int64_t b, int64_t place);
 int64_t cf_rows_of(const struct problem *, const struct item_view *);
 
+struct listener;
 struct tally {
     int64_t number, passed, failed, skipped;
     bool verbose, quiet; /* quiet: counts only */
+    struct listener *listener; /* NULL, or who hears every result (tell.h) */
 };
 void cf_tap(struct tally *, bool ok, const char *skip, const char *device, const char *families,
             const char *line, const char *why);

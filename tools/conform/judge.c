@@ -84,6 +84,7 @@ bool cf_run_ok(struct call *call, struct verdict *v, const char *what)
         return false;
     }
     if (!cf_call_memory_same(call, why)) {
+        cf_step(v, "memory");
         cf_fail(v, "%s: %s", what, why);
         return false;
     }
@@ -153,7 +154,9 @@ void cf_family_bits(const struct bench *bench, const struct problem *p, const st
         !cf_same_bits(p, ref, p, got, "against the reference", v))
         return;
     cf_judge_unowned(p, got, v);
+    cf_step(v, "layout");
     other_layout(bench, p, got, v);
+    cf_step(v, "alone");
     if (p->n_items > 1)
         alone(bench, p, got, v);
 }

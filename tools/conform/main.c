@@ -6,172 +6,17 @@
  */
 #include "cover.h"
 #include "errors.h"
+#include "follow.h"
 #include "mechanisms.h"
+#include "peer.h"
 #include "plugin.h"
 #include "walk.h"
 
+#include "common/command.h"
 #include "common/text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct family {
-    const char *name;
-    uint32_t bit;
-};
-
-static const struct family families[] = {
-    { "exact", FAMILY_EXACT }, { "bits", FAMILY_BITS },   { "bound", FAMILY_BOUND },
-    { "meta", FAMILY_META },   { "error", FAMILY_ERROR },
-    { "check", FAMILY_CHECK }, { "named", FAMILY_NAMED },
-    { "mechanisms", FAMILY_MECHANISMS },
-};
-
-/* The families that draw no cases. */
-static const uint32_t families_apart =
-    FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED | FAMILY_MECHANISMS;
-
-static const char usage[] =
-    "usage: heed-conform [options]\n"
-    "Tests every device against the reference and against the definitions of the operations.\n"
-    "  --device NAME   only this device (default: every usable, exact one)\n"
-    "  --op NAME       only this operation, of those named below\n"
-    "  --cases N       how many cases to draw (default 4000), half of them of attention\n"
-    "  --seed S        another set of cases (default 1)\n"
-    "  --case TEXT     only the case of this line\n"
-    "  --family NAME   only exact, bits, bound, meta, error, check, named or mechanisms\n"
-    "  --partial       the device (--device) may refuse legal cases with HEED_E_UNSUPPORTED\n"
-    "                  and the first field that it does not take; cases are drawn from what it\n"
-    "                  takes, as its refusals show, until N are accepted\n"
-    "  --only TEXT     only drawn cases at these levels, as --list names them: 'q=f32,f16 ns=1'\n"
-    "  --threads N     threads of the second run of a case (default 2)\n"
-    "  --plugin FILE   a kernel of somebody else (heed/plugin.h), on attention; cases are drawn\n"
-    "                  from what it takes; with --only, --case, --cases, --seed, --quiet and the\n"
-    "                  families exact, bits, bound and named\n"
-    "  --timeout S     seconds that a case may take a plug-in (default 10)\n"
-    "  --memory MIB    memory that a plug-in may have (default 1024; 0: any)\n"
-    "  --verbose       also pairs of features that cannot go together, and worst errors\n"
-    "  --quiet         only the summary\n"
-    "  --list          print the axes that cases of an operation (attn) are drawn from\n"
-    "exit status: 0 all passed; 1 something failed; 2 wrong options; 3 nothing failed, but what\n"
-    "was asked for was not judged, as the lines before the last one say\n";
-
-static void usage_print(FILE *to)
-{
-    fprintf(to, "%soperations:", usage);
-    for (int i = 0; i < cf_n_ops; i++)
-        fprintf(to, " %s", cf_ops[i]->name);
-    fputc('\n', to);
-}
-
-static bool family_parse(const char *name, uint32_t *bits)
-{
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-        if (!strcmp(families[i].name, name)) {
-            *bits = families[i].bit;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A line as it is printed has other words in front. */
-static const char *case_begin(const char *text)
-{
-    const char *mechanism = strstr(text, "mechanism="), *op = strstr(text, "op=");
-
-    return mechanism ? mechanism : op ? op : text;
-}
-
-static bool flag_parse(const char *name, struct options *o)
-{
-    const struct {
-        const char *name;
-        bool *on;
-    } flags[] = {
-        { "--verbose", &o->verbose }, { "--list", &o->list }, { "--help", &o->help },
-        { "--partial", &o->partial }, { "--quiet", &o->quiet },
-    };
-
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        if (!strcmp(flags[i].name, name)) {
-            *flags[i].on = true;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Is that a subset of the operation's cases? The families that draw none are left out then. */
-static bool only_good(struct options *o)
-{
-    char why[2048];
-
-    cf_op_use(cf_op_find(o->op));
-    if (!cf_subset_parse(o->only, why, sizeof why)) {
-        fprintf(stderr, "heed-conform: --only: %s\n", why);
-        return false;
-    }
-    if (o->families == FAMILY_ALL)
-        o->families &= ~families_apart;
-    return true;
-}
-
-static bool options_parse(int argc, char **argv, struct options *o)
-{
-    *o = (struct options){ .cases = 4000,
-                           .seed = 1,
-                           .threads = 2,
-                           .families = FAMILY_ALL,
-                           .timeout = 10,
-                           .memory = 1024 };
-    for (int i = 1; i < argc; i++) {
-        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
-        bool good = i + 1 < argc;
-
-        if (flag_parse(name, o))
-            continue;
-        if (!strcmp(name, "--device"))
-            o->device = value;
-        else if (!strcmp(name, "--case"))
-            o->text = case_begin(value);
-        else if (!strcmp(name, "--op"))
-            good = good && cf_op_find(o->op = value) != NULL;
-        else if (!strcmp(name, "--only"))
-            o->only = value;
-        else if (!strcmp(name, "--cases"))
-            good = good && text_integer(value, 0, 10000000, &o->cases);
-        else if (!strcmp(name, "--seed"))
-            good = good && text_integer(value, 0, INT64_MAX, &o->seed);
-        else if (!strcmp(name, "--threads"))
-            good = good && text_integer(value, 1, 1024, &o->threads);
-        else if (!strcmp(name, "--plugin"))
-            o->plugin = value;
-        else if (!strcmp(name, "--timeout"))
-            good = good && text_integer(value, 1, 86400, &o->timeout);
-        else if (!strcmp(name, "--memory"))
-            good = good && text_integer(value, 0, 1 << 20, &o->memory);
-        else if (!strcmp(name, "--family"))
-            good = good && family_parse(value, &o->families);
-        else
-            good = false;
-        if (!good) {
-            fprintf(stderr, "heed-conform: wrong or incomplete option %s %s\n", name, value);
-            usage_print(stderr);
-            return false;
-        }
-        i++;
-    }
-    if (o->only && !o->op)
-        o->op = cf_op_attn.name;
-    if (o->only && !only_good(o))
-        return false;
-    if (o->plugin && !plugin_options_good(o))
-        return false;
-    if (o->partial && !o->device)
-        fprintf(stderr, "heed-conform: --partial goes with --device NAME\n");
-    return !o->partial || o->device;
-}
 
 /* ---- devices ------------------------------------------------------------------ */
 
@@ -226,7 +71,8 @@ static bool devices_open(struct session *session)
     if (session->o.device) {
         if (bench_open(session, session->o.device, &report))
             return true;
-        text_failure("heed-conform", session->o.device, report.status, &report);
+        session->code = command_device("heed-conform", "--device", session->reference.runtime,
+                                       session->o.device, report.status, &report);
         return false;
     }
     for (uint32_t i = 0; i < heed_device_count(session->reference.runtime); i++) {
@@ -334,7 +180,7 @@ static void run_op(struct session *session, const struct cf_op *op)
     const int64_t cases = session->o.op ? all : cases_of(op, all);
 
     cf_op_use(op);
-    if (session->o.families & ~families_apart && !run_cover(session, cases))
+    if (session->o.families & ~options_families_apart() && !run_cover(session, cases))
         cf_tap(&session->tally, false, NULL, "all", "cover", "", "no memory for the cases");
     run_apart(session, cases);
 }
@@ -348,8 +194,9 @@ static const char *mechanism_of(const char *text)
 /* Of so many cases one of each builder. */
 enum { MECHANISM_SHARE = 500 };
 
-static int run(struct session *session)
+static int run(struct session *session, int argc, char **argv)
 {
+    struct follower *follower;
     struct cs c;
     char why[128] = "";
     int exit_code;
@@ -360,7 +207,14 @@ static int run(struct session *session)
         fprintf(stderr, "heed-conform: wrong case: %s\n", why);
         return EXIT_USAGE;
     }
+    session->code = EXIT_FAILED;
     if (!devices_open(session)) {
+        devices_close(session);
+        return session->code;
+    }
+    session->again = run_case;
+    follower = follow(session, argc, argv);
+    if (!follower) {
         devices_close(session);
         return EXIT_FAILED;
     }
@@ -375,6 +229,8 @@ static int run(struct session *session)
     if (!session->o.text && !session->o.op && session->o.families & FAMILY_MECHANISMS)
         family_mechanisms(session, session->o.cases / MECHANISM_SHARE + 1);
     exit_code = walk_summary(session, session->o.partial ? session->o.device : NULL);
+    if (!follow_end(session, follower))
+        exit_code = EXIT_FAILED;
     devices_close(session);
     return exit_code;
 }
@@ -387,15 +243,12 @@ int main(int argc, char **argv)
 
     setvbuf(stdout, NULL, _IOLBF, 1 << 16); /* who reads along sees each case at once */
     cf_axes_init();
-    if (!options_parse(argc, argv, &o))
-        return EXIT_USAGE;
+    if (!options_parse(argc, argv, &o, &exit_code))
+        return exit_code;
     if (o.op)
         cf_op_use(cf_op_find(o.op));
-    if (o.help || o.list) {
-        if (o.help)
-            usage_print(stdout);
-        else
-            cf_axes_print(stdout);
+    if (o.list) {
+        cf_axes_print(stdout);
         return EXIT_DONE;
     }
     session = calloc(1, sizeof *session);
@@ -404,7 +257,9 @@ int main(int argc, char **argv)
     session->o = o;
     session->tally.verbose = o.verbose;
     session->tally.quiet = o.quiet;
-    exit_code = o.plugin ? plugin_run(session) : run(session);
+    exit_code = o.plugin                      ? plugin_run(session, argc, argv)
+                : o.peer || o.dump || o.judge ? peer_run(session, argc, argv)
+                                              : run(session, argc, argv);
     free(session);
     return exit_code;
 }

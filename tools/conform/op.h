@@ -51,6 +51,8 @@ struct cf_op {
     void (*blame)(struct cover *, struct cs *, const int *pins, int n, const heed_report *,
                   int *from, int *to);
     void (*vary)(struct rng *, struct cs *); /* NULL, or: numbers between the levels */
+    /* NULL, or: the case without its i-th part that it can do without; false: there is none. */
+    bool (*without)(const struct cs *, int i, struct cs *out);
     /* NULL, or: numbers about the ends of blocks, in a case that has none too large for `limit`. */
     void (*edges)(struct rng *, struct cs *, int64_t limit);
 };

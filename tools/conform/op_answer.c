@@ -107,6 +107,7 @@ static void element_judge(const struct part *part, const struct said *s, const s
                                                : (int64_t)cf_array_bits(out, i);
     int64_t want = s->bits;
 
+    cf_step(v, s->kind <= SAID_BITS ? "exact" : "bound");
     if (s->kind == SAID_NOTHING) {
         if (part->role & OUT)
             blame(v, part, i, "the oracle says nothing");
@@ -143,6 +144,13 @@ static void element_judge(const struct part *part, const struct said *s, const s
     }
 }
 
+static void judge_own(const struct fixed_problem *p, const struct answer *a,
+                      const struct fixed_call *call, struct verdict *v)
+{
+    cf_step(v, "exact");
+    p->op->judge(p, a, call, v);
+}
+
 void fixed_judge(const struct fixed_problem *p, const struct answer *a,
                  const struct fixed_call *call, uint32_t families, struct verdict *v)
 {
@@ -155,5 +163,5 @@ void fixed_judge(const struct fixed_problem *p, const struct answer *a,
             element_judge(part, &a->said[i][e], &call->out[i], &call->old[i], e, families, v);
     }
     if (p->op->judge && !v->failed && families & (FAMILY_EXACT | FAMILY_BOUND))
-        p->op->judge(p, a, call, v);
+        judge_own(p, a, call, v);
 }

@@ -6,6 +6,7 @@
  * order, shorter, and with inputs that nothing reads overwritten.
  */
 #include "session.h"
+#include "tell.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +35,10 @@ static bool run_ok(struct fixed_call *call, struct verdict *v, const char *what)
     if (status < 0)
         cf_fail(v, "%s: check said yes, plan or run said %s: %s (%s)", what,
                 heed_status_name(status), report.message, report.field);
-    else if (!fixed_call_memory_same(call, why))
+    else if (!fixed_call_memory_same(call, why)) {
+        cf_step(v, "memory");
         cf_fail(v, "%s: %s", what, why);
+    }
     return !v->failed;
 }
 
@@ -115,8 +118,10 @@ static void family_bits(const struct trial *t, const struct fixed_call *ref)
 
     if (t->got->numerics == HEED_NUMERICS_EXACT)
         same(t, t->p, ref, &against);
+    cf_step(t->v, "layout");
     if (!t->v->failed)
         run_and_compare(t, &t->bench->two, t->p, CALL_NATURAL, &natural);
+    cf_step(t->v, "alone");
     if (!t->v->failed && t->p->n_items > 1 && fixed_can_pick(t->p)) {
         struct fixed_problem *single = fixed_problem_pick(t->p, &item, 1, false);
 
@@ -200,14 +205,20 @@ static void family_meta(const struct trial *t)
 
 /* ---- a case -------------------------------------------------------------------- */
 
-static void judge(struct session *session, const struct trial *t, const struct fixed_call *ref)
+static void judge(struct session *session, const struct trial *t, struct fixed_call *got,
+                  const struct fixed_call *ref)
 {
     const uint32_t wanted = session->o.families;
 
+    cf_step(t->v, "run");
+    if (!run_ok(got, t->v, "run"))
+        return;
     if (wanted & (FAMILY_EXACT | FAMILY_BOUND))
         fixed_judge(t->p, t->a, t->got, wanted, t->v);
+    cf_step(t->v, "bits");
     if (wanted & FAMILY_BITS && !t->v->failed)
         family_bits(t, ref);
+    cf_step(t->v, "meta");
     if (wanted & FAMILY_META && !t->v->failed)
         family_meta(t);
     session_count(session, t->v);
@@ -218,7 +229,7 @@ static bool device_case(struct session *session, const struct bench *bench,
                         const struct fixed_call *ref, heed_status wanted, const char *line)
 {
     struct fixed_call *got = calloc(1, sizeof *got);
-    struct verdict v = { 0 };
+    struct verdict v = { .word = "check" };
     char skip[REFUSAL_SKIP] = "";
     bool refused = false;
 
@@ -236,11 +247,10 @@ static bool device_case(struct session *session, const struct bench *bench,
                     status == HEED_E_UNSUPPORTED ? " in " : "", report.field);
         else if (status < 0)
             fixed_check_and_plan(p->op, bench->one.device, got->desc.bytes, &v);
-        else if (run_ok(got, &v, "run"))
-            judge(session, &t, ref);
+        else
+            judge(session, &t, got, ref);
     }
-    cf_tap(&session->tally, !v.failed, !v.failed && skip[0] ? skip : NULL, bench->one.name, "case",
-           line, v.why);
+    cf_tell_case(&session->tally, bench->one.name, line, skip, &v);
     if (got)
         fixed_call_finish(got);
     free(got);
@@ -252,7 +262,7 @@ bool fixed_case(struct session *session, const struct cs *c)
     struct fixed_problem *p = fixed_problem_make(c, true);
     struct fixed_call *ref = calloc(1, sizeof *ref);
     struct answer a = { 0 };
-    struct verdict v = { 0 };
+    struct verdict v = { .word = "run" };
     heed_status wanted = HEED_E_NOMEM;
     char line[LINE];
     bool judged = false;
@@ -267,7 +277,7 @@ bool fixed_case(struct session *session, const struct cs *c)
             fixed_judge(p, &a, ref, session->o.families, &v);
     }
     if (v.failed)
-        cf_tap(&session->tally, false, NULL, "reference", "case", line, v.why);
+        cf_tell_case(&session->tally, "reference", line, "", &v);
     for (int i = 0; i < session->n && !v.failed; i++)
         judged |= device_case(session, &session->bench[i], p, &a, ref, wanted, line);
     answer_finish(&a);

@@ -6,6 +6,7 @@
  * Higham 2021 and Higham, Accuracy and Stability, chapter 3), and one for data whose answer is
  * known to the last bit.
  */
+#include "cell.h"
 #include "fixed.h"
 #include "kinds.h"
 
@@ -46,6 +47,12 @@ void cf_fail(struct verdict *v, const char *format, ...)
     va_start(list, format);
     vsnprintf(v->why, sizeof v->why, format, list);
     va_end(list);
+}
+
+void cf_step(struct verdict *v, const char *word)
+{
+    if (!v->failed)
+        v->word = word;
 }
 
 static double value(const struct array *a, int64_t index)
@@ -282,6 +289,18 @@ static void blame(struct verdict *v, const struct row *r, int64_t channel, const
         want, (unsigned)got, q);
 }
 
+static void cell_keep(const struct cell *cell, int64_t index, int64_t c, struct verdict *v)
+{
+    struct cf_cell *const cells = v->cells[c < 0];
+
+    if (cells)
+        cells[index] = (struct cf_cell){ .kind = cell->skip       ? CELL_ANYTHING
+                                                 : cell->nan      ? CELL_NAN
+                                                 : cell->infinite ? CELL_NOT_FINITE
+                                                                  : CELL_WITHIN,
+                                         .want = cell->want, .bound = cell->bound };
+}
+
 static void cell_judge(const struct row *r, const struct cell *cell, const struct array *a,
                        int64_t index, int64_t c, const char *what, struct verdict *v)
 {
@@ -289,6 +308,7 @@ static void cell_judge(const struct row *r, const struct cell *cell, const struc
     const double got = (double)cf_decode(a->dtype, bits);
 
     v->judged++;
+    cell_keep(cell, index, c, v);
     if (cell->skip) {
         v->skipped++;
     } else if (cell->nan) {
@@ -317,6 +337,7 @@ static void lse_judge(struct row *r, const struct call *call, int64_t place, str
                        got = cf_array_bits(&call->out_lse, place);
 
         v->judged++;
+        cell_keep(&(struct cell){ .nan = isnan(sink), .want = sink }, place, -1, v);
         if (want != got && !(sink == 0 && got == 0))
             blame(v, r, -1, "lse of an empty row", sink, got, 0);
         return;
@@ -387,7 +408,8 @@ static void each_row(const struct problem *p, const struct call *call, struct ve
     for (int64_t b = 0; b < p->n_items; b++) {
         r.view = &views[b];
         for (r.head = 0; r.head < p->heads; r.head++) {
-            for (r.row = 0; r.row < cf_rows_of(p, r.view) && (!v->failed || v->wrong);
+            for (r.row = 0; r.row < cf_rows_of(p, r.view) &&
+                            (!v->failed || v->wrong || v->cells[0]);
                  r.row++) {
                 if (cf_row_shared(p, views, b, r.view->q_begin + r.row))
                     continue;

@@ -8,9 +8,12 @@
 #define _DEFAULT_SOURCE
 
 #include "cover.h"
+#include "follow.h"
 #include "plugin.h"
+#include "tell.h"
 #include "walk.h"
 
+#include "common/command.h"
 #include "common/text.h"
 
 #include <signal.h>
@@ -64,7 +67,7 @@ static void case_judge(struct session *session, const struct cs *c, const char *
         trials(session, plugin, &t[0], &t[1], &v);
     else
         cf_fail(&v, "no memory");
-    cf_tap(&session->tally, !v.failed, NULL, "plug-in", "case", line, v.why);
+    cf_tell_case(&session->tally, "plug-in", line, "", &v);
     if ((v.failed || session->o.text) && !session->o.quiet)
         plugin_said_print(plugin, stdout);
     for (int i = 0; i < 2 && t; i++)
@@ -101,6 +104,21 @@ static bool plugin_case(struct session *session, const struct cs *c)
     return true;
 }
 
+/* A case tried again counts for nothing in the summary. */
+static bool again(struct session *session, const struct cs *c)
+{
+    struct plugin *const plugin = session->plugin;
+    struct session *const own = plugin->session;
+    const int64_t hangs = plugin->hangs;
+
+    plugin->session = session;
+    plugin->hangs = 0;
+    plugin_case(session, c);
+    plugin->session = own;
+    plugin->hangs = hangs;
+    return true;
+}
+
 /* ---- a run ----------------------------------------------------------------------- */
 
 /* What the plug-in says of itself. */
@@ -120,8 +138,8 @@ static bool introduce(struct session *session, struct plugin *plugin)
         plugin_said_print(plugin, stdout);
         return false;
     }
-    plugin->numerics = said->numerics;
-    plugin->weights = said->weights;
+    session->claim = plugin->numerics = said->numerics;
+    session->weights = plugin->weights = said->weights;
     printf("# plug-in: %s (%s), which claims %s%s\n", said->name, said->build,
            claims[plugin->numerics],
            plugin->weights == HEED_F16    ? ", weights rounded to f16"
@@ -152,8 +170,28 @@ static struct control *control_make(void)
     return at == MAP_FAILED ? NULL : at;
 }
 
-static int plugin_open_run(struct session *session, const char *path, const struct cs *c)
+/* Returns the exit status. */
+static int judge_all(struct session *session, const struct cs *c, int argc, char **argv)
 {
+    struct plugin *const plugin = session->plugin;
+    struct follower *follower;
+    int exit_code;
+
+    session->again = again;
+    session->plugin_path = plugin->path;
+    follower = follow(session, argc, argv);
+    if (!follower)
+        return EXIT_FAILED;
+    if (introduce(session, plugin))
+        cases_run(session, plugin, c);
+    exit_code = walk_summary(session, "plug-in");
+    return follow_end(session, follower) ? exit_code : EXIT_FAILED;
+}
+
+static int plugin_open_run(struct session *session, const char *path, const struct cs *c, int argc,
+                           char **argv)
+{
+    int exit_code;
     struct plugin plugin = { .path = path,
                              .seconds = session->o.timeout,
                              .mebibytes = session->o.memory,
@@ -168,14 +206,13 @@ static int plugin_open_run(struct session *session, const char *path, const stru
     }
     signal(SIGPIPE, SIG_IGN); /* of a child that is gone */
     kin_adopt();
-    if (introduce(session, &plugin))
-        cases_run(session, &plugin, c);
+    exit_code = judge_all(session, c, argc, argv);
     munmap(plugin.control, sizeof *plugin.control);
     munmap(plugin.asked_control, sizeof *plugin.asked_control);
-    return walk_summary(session, "plug-in");
+    return exit_code;
 }
 
-static int run(struct session *session, const char *path)
+static int run(struct session *session, const char *path, int argc, char **argv)
 {
     heed_report report = { .size = sizeof report };
     char why[128] = "";
@@ -190,7 +227,7 @@ static int run(struct session *session, const char *path)
         text_failure("heed-conform", "reference", report.status, &report);
         return EXIT_FAILED;
     }
-    exit_code = plugin_open_run(session, path, &c);
+    exit_code = plugin_open_run(session, path, &c, argc, argv);
     cf_target_close(&session->reference);
     return exit_code;
 }
@@ -216,15 +253,15 @@ bool plugin_options_good(const struct options *o)
 }
 
 /* A name without a folder would be looked for where libraries are. */
-int plugin_run(struct session *session)
+int plugin_run(struct session *session, int argc, char **argv)
 {
     char *path = realpath(session->o.plugin, NULL);
     int exit_code = EXIT_USAGE;
 
     if (path)
-        exit_code = run(session, path);
+        exit_code = run(session, path, argc, argv);
     else
-        fprintf(stderr, "heed-conform: there is no file %s\n", session->o.plugin);
+        command_wrong("heed-conform", "--plugin", "a file that there is", session->o.plugin);
     free(path);
     return exit_code;
 }

@@ -180,6 +180,9 @@ void plugin_judge_end(const struct plugin *, const struct trial *, const struct 
 /* What it computed. first, second: the same case in two children. */
 void plugin_judge_outputs(struct session *, const struct plugin *, struct trial *first,
                           struct trial *second, struct verdict *);
+/* The same of outputs in arrays. y: of a second run in other memory; NULL: there is none. */
+void plugin_judge_values(struct session *, uint32_t numerics, const struct problem *,
+                         struct call *x, struct call *y, struct verdict *);
 
 /* The families that judge a plug-in's numbers; all of them where only lines are wanted. */
 uint32_t plugin_families(const struct session *);
@@ -189,6 +192,6 @@ uint32_t plugin_families(const struct session *);
 /* Do the other options go with --plugin? If not, says why. */
 bool plugin_options_good(const struct options *);
 /* All of a run with --plugin; the exit code. */
-int plugin_run(struct session *);
+int plugin_run(struct session *, int argc, char **argv);
 
 #endif

@@ -221,12 +221,12 @@ uint32_t plugin_families(const struct session *session)
     return session->o.families & judged ? session->o.families & judged : judged;
 }
 
-static void numbers_judge(struct session *session, const struct plugin *plugin,
-                          const struct problem *p, const struct call *ref, const struct call *got,
-                          const struct call *again, struct verdict *v)
+static void numbers_judge(struct session *session, uint32_t numerics, const struct problem *p,
+                          const struct call *ref, const struct call *got, const struct call *again,
+                          struct verdict *v)
 {
     const uint32_t families = plugin_families(session);
-    const bool exact = plugin->numerics == HEED_NUMERICS_EXACT;
+    const bool exact = numerics == HEED_NUMERICS_EXACT;
     struct verdict nan = { 0 };
 
     if (exact && families & FAMILY_BITS)
@@ -235,7 +235,7 @@ static void numbers_judge(struct session *session, const struct plugin *plugin,
         cf_judge_exact(p, got, v);
     if (families & FAMILY_BOUND && !v->failed)
         cf_judge_bound(p, got, v);
-    if (families & FAMILY_BOUND && !v->failed && plugin->numerics == HEED_NUMERICS_FAST)
+    if (families & FAMILY_BOUND && !v->failed && again && numerics == HEED_NUMERICS_FAST)
         cf_judge_bound(p, again, v); /* which may have other bits */
     if (v->failed)
         nan_judge(p, ref, got, &nan);
@@ -247,28 +247,39 @@ static void numbers_judge(struct session *session, const struct plugin *plugin,
         cf_where_add(&session->where, p, ref, got);
 }
 
-void plugin_judge_outputs(struct session *session, const struct plugin *plugin, struct trial *first,
-                          struct trial *second, struct verdict *v)
+/* Both runs, in other memory: what was written, and whether it is the same. */
+static void runs_judge(const struct session *session, uint32_t numerics, const struct problem *p,
+                       struct call *x, struct call *y, struct verdict *v)
 {
-    const struct problem *p = first->p;
-    struct call *x = &first->call, *y = &second->call;
-    struct call ref = { 0 };
-
-    x->numerics = plugin->numerics;
-    if (!v->failed)
-        unwritten_judge(p, &x->out, &y->out, &x->old, &y->old, "o", v);
+    unwritten_judge(p, &x->out, &y->out, &x->old, &y->old, "o", v);
     if (!v->failed && x->has_lse)
         unwritten_judge(p, &x->out_lse, &y->out_lse, &x->old_lse, &y->old_lse, "lse", v);
     if (!v->failed)
         cf_judge_unowned(p, x, v);
-    if (!v->failed && plugin->numerics != HEED_NUMERICS_FAST &&
-        plugin_families(session) & FAMILY_BITS)
+    if (!v->failed && numerics != HEED_NUMERICS_FAST && plugin_families(session) & FAMILY_BITS)
         cf_same_bits(p, x, p, y, "repeat: second runs, in another process and place", v);
+}
+
+void plugin_judge_values(struct session *session, uint32_t numerics, const struct problem *p,
+                         struct call *x, struct call *y, struct verdict *v)
+{
+    struct call ref = { 0 };
+
+    x->numerics = numerics;
+    if (y)
+        runs_judge(session, numerics, p, x, y, v);
     if (v->failed)
         return;
     if (!cf_call_make(&ref, &session->reference, p, 0, p->c.seed))
         cf_fail(v, "no memory");
     else if (cf_run_ok(&ref, v, "reference"))
-        numbers_judge(session, plugin, p, &ref, x, y, v);
+        numbers_judge(session, numerics, p, &ref, x, y, v);
     cf_call_finish(&ref);
+}
+
+void plugin_judge_outputs(struct session *session, const struct plugin *plugin, struct trial *first,
+                          struct trial *second, struct verdict *v)
+{
+    if (!v->failed)
+        plugin_judge_values(session, plugin->numerics, first->p, &first->call, &second->call, v);
 }

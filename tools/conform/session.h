@@ -7,6 +7,7 @@
 #define HEED_TOOLS_CONFORM_SESSION_H
 
 #include "fixed.h"
+#include "options.h"
 #include "refusals.h"
 #include "where.h"
 
@@ -14,19 +15,12 @@ struct plugin;
 
 enum { MAX_DEVICES = 16 };
 
-struct options {
-    const char *device, *text, *op, *plugin, *only;
-    int64_t cases, seed, threads;
-    int64_t timeout, memory; /* of a plug-in: seconds, MiB */
-    uint32_t families;
-    bool verbose, quiet, list, help, partial;
-};
-
 struct session {
     struct options o;
     struct target reference;
     struct bench bench[MAX_DEVICES];
     int n;
+    int code; /* what the program ends with when no device could be opened */
     double worst;
     int64_t judged, skipped, exact;
     struct tally tally;
@@ -37,6 +31,11 @@ struct session {
     bool given_up;    /* after too many cases that hung */
     struct plugin *plugin;
     struct where where;       /* their outputs are wrong */
+    /* Runs one case as the run does, for follow.c; again_of: what else that takes. */
+    bool (*again)(struct session *, const struct cs *);
+    void *again_of;
+    const char *plugin_path; /* of a plug-in, from the root; and what it claims */
+    uint32_t claim, weights;
 };
 
 enum { REFUSAL_SKIP = 96 };

@@ -8,6 +8,7 @@
 #include "support.h"
 
 #include "common/cache.h"
+#include "common/command.h"
 #include "common/text.h"
 
 #include <heed/heed.h>
@@ -135,34 +136,6 @@ static void print_table(const struct found *found)
     }
 }
 
-static int usage(FILE *to, int code)
-{
-    fprintf(to, "usage: heed-info [--support|--mechanisms] [--json] [--wait SECONDS]\n"
-            "       heed-info --pattern NAME[:key=value,...]|list [--head N] [--svg]\n"
-            "Prints heed's version, the backends compiled in, and every device with the reason\n"
-            "why it cannot be used, or gives other bits than the reference, if so. Devices that\n"
-            "are not the host's are opened for this, in a process of their own that may take so\n"
-            "many seconds for each (%d); what they compile is kept in HEED_CACHE_DIR (empty:\n"
-            "nowhere), or \"heed\" in XDG_CACHE_HOME or ~/.cache.\n"
-            "  --support  instead: which operation each device offers, in which element type and\n"
-            "             with which promise about its bits, with the reason where it does not\n"
-            "  --mechanisms  the same of the mechanisms of heed/mechanisms.h, in small cases\n"
-            "  --json     the same as one object of JSON\n"
-            "  --pattern  draws which keys the rows of a head (0) see under a mechanism of\n"
-            "             heed/mechanisms.h, as characters or as SVG; list: the names, and the\n"
-            "             numbers that each takes\n", WAIT);
-    return code;
-}
-
-/* 0: not a number of seconds. */
-static int seconds_of(const char *text)
-{
-    char *rest;
-    const long seconds = strtol(text, &rest, 10);
-
-    return *text != '\0' && *rest == '\0' && seconds > 0 && seconds <= 86400 ? (int)seconds : 0;
-}
-
 static int print_support(const heed_runtime_desc *desc, bool mechanisms, bool json)
 {
     heed_runtime *runtime = NULL;
@@ -204,58 +177,102 @@ static int print_pattern(const char *pattern, int head, bool svg)
 
 struct asked {
     const char *pattern;                /* NULL: none */
-    int seconds, head;
-    bool json, support, mechanisms, svg, help;
+    int64_t seconds, head;              /* head < 0: not named */
+    bool json, support, mechanisms, svg, names;
 };
 
-/* False: a line is on stderr. */
-static bool read_arguments(int argc, char **argv, struct asked *asked)
-{
-    int64_t head;
+static const struct command_option options[] = {
+    { .name = "--support", .at = offsetof(struct asked, support),
+      .help = "instead: which operation each device offers, in which element\n"
+              "type and with which promise about its bits, with the reason\n"
+              "where it does not" },
+    { .name = "--mechanisms", .at = offsetof(struct asked, mechanisms),
+      .help = "the same of the mechanisms of heed/mechanisms.h, in small cases" },
+    { .name = "--names", .at = offsetof(struct asked, names),
+      .help = "only the names of the devices, one a line; none is opened" },
+    { .name = "--json", .at = offsetof(struct asked, json),
+      .help = "the same as one object of JSON" },
+    { .name = "--wait", .value = "SECONDS",
+      .at = offsetof(struct asked, seconds), .low = 1, .high = 86400,
+      .help = "how long a device may take to answer (default 120)" },
+    { .name = "--pattern", .value = "MECHANISM[:KEY=VALUE,...]|list",
+      .at = offsetof(struct asked, pattern),
+      .help = "draws which keys the rows of a head see under a mechanism of\n"
+              "heed/mechanisms.h; list: the names, and the numbers that each takes" },
+    { .name = "--head", .value = "N", .at = offsetof(struct asked, head), .low = 0,
+      .high = 1023,
+      .help = "the head that --pattern draws (default 0)" },
+    { .name = "--svg", .at = offsetof(struct asked, svg),
+      .help = "draws it as SVG instead of characters" },
+};
 
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
-            asked->json = true;
-        } else if (strcmp(argv[i], "--support") == 0) {
-            asked->support = true;
-        } else if (strcmp(argv[i], "--mechanisms") == 0) {
-            asked->support = asked->mechanisms = true;
-        } else if (strcmp(argv[i], "--svg") == 0) {
-            asked->svg = true;
-        } else if (strcmp(argv[i], "--wait") == 0 && i + 1 < argc && seconds_of(argv[i + 1]) > 0) {
-            asked->seconds = seconds_of(argv[++i]);
-        } else if (strcmp(argv[i], "--pattern") == 0 && i + 1 < argc) {
-            asked->pattern = argv[++i];
-        } else if (strcmp(argv[i], "--head") == 0 && i + 1 < argc &&
-                   text_integer(argv[i + 1], 0, 1023, &head)) {
-            asked->head = (int)head;
-            i++;
-        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            asked->help = true;
-        } else {
-            fprintf(stderr, "heed-info: unknown argument \"%s\" (see --help)\n", argv[i]);
-            return false;
-        }
+static void print_mechanisms(FILE *to)
+{
+    fputs("\nMechanisms:\n", to);
+    picture_names(to);
+}
+
+static const struct command command = {
+    .name = "heed-info",
+    .usage = "heed-info [--support|--mechanisms] [--json] [--wait SECONDS]\n"
+             "       heed-info --names\n"
+             "       heed-info --pattern MECHANISM[:KEY=VALUE,...]|list [--head N] [--svg]\n",
+    .what = "Prints heed's version, the backends compiled in, and every device with the reason\n"
+            "why it cannot be used, or gives other bits than the reference, if so. Devices that\n"
+            "are not the host's are opened for this, in a process of their own: one that hangs\n"
+            "or aborts costs its line, not the list.\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .more = print_mechanisms,
+    .examples = "  heed-info\n"
+                "      the devices of this machine\n"
+                "  heed-info --support --json\n"
+                "      what each of them offers, for a program\n"
+                "  heed-info --pattern longformer:n=24,window=5,globals=1\n"
+                "      what rows see under a mechanism\n"
+                "  heed-info --pattern lsg-stride --svg\n"
+                "      the same as a picture\n",
+    .ends = "Environment:\n"
+            "  HEED_CACHE_DIR  where kernels that devices compile are kept (empty: nowhere);\n"
+            "                  without it \"heed\" in XDG_CACHE_HOME or in ~/.cache\n"
+            "\n"
+            "Exit status:\n"
+            "  0 done, 1 a device or the output failed, 2 wrong usage.\n",
+};
+
+/* Only names: a runtime lists them without opening what they name. */
+static int print_names(const heed_runtime_desc *desc)
+{
+    heed_runtime *runtime = NULL;
+    heed_report report = { .size = sizeof report };
+    const heed_status status = heed_runtime_create(desc, &runtime, &report);
+
+    if (status < 0) {
+        text_failure("heed-info", "cannot create a runtime", status, &report);
+        return EXIT_FAILED;
     }
-    if (!asked->help && asked->pattern == NULL && (asked->svg || asked->head > 0)) {
-        fprintf(stderr, "heed-info: --svg and --head go with --pattern (see --help)\n");
-        return false;
-    }
-    return true;
+    for (uint32_t i = 0; i < heed_device_count(runtime); i++)
+        puts(heed_device_name(heed_device_get(runtime, i)));
+    heed_runtime_destroy(runtime);
+    return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 int main(int argc, char **argv)
 {
     char room[CACHE_ROOM];
     const heed_runtime_desc desc = { .size = sizeof desc, .cache_dir = cache_folder(room) };
-    struct asked asked = { .seconds = WAIT };
+    struct asked asked = { .seconds = WAIT, .head = -1 };
+    int code;
 
-    if (!read_arguments(argc, argv, &asked))
-        return EXIT_USAGE;
-    if (asked.help)
-        return usage(stdout, EXIT_DONE);
+    if (!command_read(&command, argc, argv, &asked, &code))
+        return code;
+    if (asked.pattern == NULL && (asked.svg || asked.head >= 0))
+        return command_wrong("heed-info", asked.svg ? "--svg" : "--head", "--pattern beside it",
+                             NULL);
     if (asked.pattern != NULL)
-        return print_pattern(asked.pattern, asked.head, asked.svg);
-    return asked.support ? print_support(&desc, asked.mechanisms, asked.json)
-                         : print_devices(&desc, asked.seconds, asked.json);
+        return print_pattern(asked.pattern, asked.head > 0 ? (int)asked.head : 0, asked.svg);
+    if (asked.names)
+        return print_names(&desc);
+    return asked.support || asked.mechanisms ? print_support(&desc, asked.mechanisms, asked.json)
+                                             : print_devices(&desc, (int)asked.seconds, asked.json);
 }

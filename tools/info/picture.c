@@ -296,11 +296,12 @@ int picture_print(const char *text, int head, bool svg)
     bool good;
 
     if (!pattern_parse(text, PATTERN_OF_PICTURE, &choice, error, sizeof error)) {
-        fprintf(stderr, "heed-info: %s (--pattern list)\n", error);
+        fprintf(stderr, "heed-info: --pattern: %s (--pattern list names them)\n", error);
         return EXIT_USAGE;
     }
     if (head >= choice.v[PATTERN_H]) {
-        fprintf(stderr, "heed-info: %s has no head %d\n", choice.text, head);
+        fprintf(stderr, "heed-info: --head: wanted less than %d, the heads of %s; got %d\n",
+                (int)choice.v[PATTERN_H], choice.text, head);
         return EXIT_USAGE;
     }
     status = pattern_make(&choice, &pattern, &report);
@@ -327,4 +328,10 @@ void picture_list(FILE *to)
         pattern_keys(i, PATTERN_OF_PICTURE, keys, sizeof keys);
         fprintf(to, "%-21s  %-35s  %s\n", pattern_name(i), pattern_title(i), keys);
     }
+}
+
+void picture_names(FILE *to)
+{
+    for (uint32_t i = 0; pattern_name(i) != NULL; i++)
+        fprintf(to, "  %-21s %s\n", pattern_name(i), pattern_title(i));
 }

@@ -16,4 +16,7 @@ int picture_print(const char *text, int head, bool svg);
 /* The names with the numbers that each takes. */
 void picture_list(FILE *to);
 
+/* The same for --help, with what they are. */
+void picture_names(FILE *to);
+
 #endif

@@ -17,6 +17,8 @@ from ._native import (ArgumentError, DeviceError, Error, InternalError, Resource
 from .arrays import Array, as_array, constant, empty
 from .attention import (Bias, Source, Term, alibi, attention, dense, dot, everything, global_tokens,
                         segments, table, window)
+from .case import Case, Refused
+from .conformance import Failure, Result, cases, conform
 from .constants import *
 from .descriptors import Keys, Relative
 from .maps import map_even, map_log, map_t5, window_plan
@@ -27,9 +29,9 @@ from .view import pairs, show, visible
 
 __version__: str = ".".join(str(library.heed_version() >> shift & 255) for shift in (16, 8, 0))
 __all__ = [
-    "ArgumentError", "Array", "Bias", "Device", "DeviceError", "Error", "InternalError",
-    "Keys", "Plan", "Relative", "ResourceError", "Run", "Runtime", "Source", "Term",
-    "UnsupportedError", "alibi", "as_array", "attention", "build_text", "constant", "copy", "dense",
+    "ArgumentError", "Array", "Bias", "Case", "Device", "DeviceError", "Error", "Failure", "InternalError",
+    "Keys", "Plan", "Refused", "Relative", "ResourceError", "Result", "Run", "Runtime", "Source", "Term",
+    "UnsupportedError", "alibi", "as_array", "attention", "build_text", "cases", "conform", "constant", "copy", "dense",
     "dot", "empty", "everything", "global_tokens", "map_even", "map_log", "map_t5", "merge",
     "pairs", "pool", "push", "segments", "select", "show", "table", "visible", "window",
     "window_plan", *mechanisms.__all__, *constants.__all__,

@@ -52,13 +52,14 @@ GROUPS = [(-31, ArgumentError), (-47, UnsupportedError), (-63, ResourceError),
 
 
 def _library_path():
-    """HEED_LIBRARY; else a library beside this file; else what the loader finds."""
+    """HEED_LIBRARY; else a library in the package; else what the loader finds."""
     named = os.environ.get("HEED_LIBRARY")
     if named:
         return named
-    beside = sorted(pathlib.Path(__file__).parent.glob("libheed.*"))
-    if beside:
-        return str(beside[0])
+    here = pathlib.Path(__file__).parent
+    own = sorted(here.glob("libheed.*")) + sorted(here.glob("lib*/**/libheed.*"))
+    if own:
+        return str(own[0])
     return ctypes.util.find_library("heed") or LONGEST_NAME
 
 

@@ -13,9 +13,11 @@ bool plugin_options_good(const struct options *o)
     return true;
 }
 
-int plugin_run(struct session *session)
+int plugin_run(struct session *session, int argc, char **argv)
 {
     (void)session;
+    (void)argc;
+    (void)argv;
     fprintf(stderr, "heed-conform: --plugin needs fork and mmap, which this system has not\n");
     return EXIT_USAGE;
 }

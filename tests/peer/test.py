@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The heed authors
+# SPDX-License-Identifier: Apache-2.0
+"""heed-conform --peer, --dump and --judge: good kernels pass, faults have names, files are hostile.
+
+test.py HEED_CONFORM EXAMPLE_PEER. Plain Python, without NumPy.
+"""
+
+import array
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import peer
+
+CONFORM, EXAMPLE = sys.argv[1:3]
+REASON = re.compile(r"^not ok .*\n# (\w+):", re.MULTILINE)
+LAST = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped\n\Z")
+SMALL = "d=8,16,1 dv=16,1 q=f32 o=f32 s0.k=f32 s0.v=f32 nq=1,2,7 s0.nk=3,16,33 ns=1"
+# As many axes as faults need, so that peers are asked little.
+FEW = SMALL + " s0.nt=0 s0.nb=0 s0.len=none qlen=none qpos=none sink=none cap=0 lse=none int=i32"
+# What else may stand beside the verdict: the fault may hide, or show in another way.
+FAULTS = {
+    "rubbish": {}, "rubbish_long": {}, "rubbish_json": {}, "rubbish_twice": {}, "crash": {}, "exit": {}, "hang": {},
+    "error": {}, "unwritten": {}, "input": {}, "shape": {}, "dtype": {}, "missing": {}, "file": {},
+    "file_short": {}, "file_pipe": {}, "bound": {}, "nan": {"bound"},
+    "repeat": {"claim": "repeat"}, "bits": {"claim": "exact"},
+}
+
+
+def conform(*arguments):
+    """The exit status, the last line's numbers, and how often which verdict was given."""
+    done = subprocess.run([CONFORM, *arguments], text=True, capture_output=True, check=False,
+                          timeout=120)
+    last = LAST.search(done.stdout)
+    if not last:
+        raise AssertionError(f"no last line: {done.stdout[-400:]}{done.stderr[-400:]}")
+    return (done.returncode, *map(int, last.groups()),
+            collections.Counter(REASON.findall(done.stdout)))
+
+
+def command(fault):
+    return shlex.join([sys.executable, peer.__file__, EXAMPLE, fault])
+
+
+class Peers(unittest.TestCase):
+    def test_a_good_peer_passes(self):
+        for ask, only in ((["--ask"], SMALL), ([], FEW)):
+            status, passed, failed, _, reasons = conform(
+                "--peer", shlex.join([sys.executable, EXAMPLE]), *ask, "--cases", "40", "--only",
+                only)
+            self.assertEqual((status, failed), (0, 0), reasons)
+            self.assertGreaterEqual(passed, 40)
+
+    def test_every_fault_has_its_name(self):
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for name, (said, wrong) in zip(FAULTS, pool.map(self.fault, FAULTS)):
+                self.assertIsNone(wrong, f"{name}: {said}")
+
+    @staticmethod
+    def fault(name):
+        more = FAULTS[name]
+        claim = ["--claim", more["claim"]] if isinstance(more, dict) and more else []
+        wanted = name.partition("_")[0]
+        few = ["--cases", "1", "--timeout", "1"] if name == "hang" else ["--cases", "16"]
+        said = conform("--peer", command(name), "--ask", "--shrink", "0", "--only", FEW, *few,
+                       *claim)
+        status, _, failed, _, reasons = said
+        others = set(reasons) - {wanted} - (more if isinstance(more, set) else set())
+        good = status == 1 and failed and not others and reasons[wanted]
+        return said, None if good else "another verdict"
+
+    def test_a_peer_that_takes_nothing_has_not_passed(self):
+        refuses = "import sys\nfor _ in sys.stdin: print('{\"status\": \"refused\", " \
+                  "\"field\": \"all\"}', flush=True)"
+        said = conform("--peer", shlex.join([sys.executable, "-c", refuses]), "--cases", "5",
+                       "--ask", "--only", SMALL)
+        self.assertEqual(said[:4], (3, 0, 0, 0))
+
+    def test_who_is_interrupted_leaves_no_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            child = subprocess.Popen([CONFORM, "--peer", command("hang"), "--ask", "--cases", "9",
+                                      "--timeout", "50", "--only", FEW], stdout=subprocess.PIPE,
+                                     env={**os.environ, "TMPDIR": folder}, text=True)
+            child.stdout.readline()     # what it takes
+            time.sleep(0.3)
+            child.terminate()
+            self.assertIn("given up", child.communicate(timeout=30)[0])
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_a_failed_case_shrinks(self):
+        done = subprocess.run([CONFORM, "--peer", command("bound"), "--ask", "--cases", "20",
+                               "--shrink", "1", "--only", FEW], text=True, capture_output=True,
+                              check=False, timeout=120)
+        self.assertRegex(done.stdout, r"# shrunk, \d+ tries: op=attn .*nq=1 ")
+
+
+def load(folder):
+    return json.loads((folder / "case.json").read_text(encoding="utf-8"))
+
+
+def fill(folder, module):
+    """Writes the outputs of a dumped case."""
+    case = load(folder)
+    for group in ("inputs", "outputs"):
+        for about in case[group].values():
+            about["file"] = str(folder / about["file"])
+    module.answer({**case, "ask": True})
+    for about in case["outputs"].values():
+        count = 1
+        for extent in about["shape"]:
+            count *= extent
+        peer.write(about["file"], peer.header("<f4", about["shape"])
+                   + array.array("f", [9.0] * count).tobytes())
+    module.compute(case)
+
+
+class Folders(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.module = peer.example(EXAMPLE)
+        cls.top = pathlib.Path(tempfile.mkdtemp())
+        cls.made = cls.top / "made"
+        subprocess.run([CONFORM, "--dump", str(cls.made), "--cases", "24", "--only", SMALL],
+                       check=True, stdout=subprocess.DEVNULL)
+        cls.filled = []
+        for folder in sorted(cls.made.iterdir()):
+            try:
+                fill(folder, cls.module)
+                cls.filled.append(folder.name)
+            except cls.module.Refused:
+                continue
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.top)
+
+    def copy(self):
+        """The folders that are filled, to be spoilt."""
+        to = pathlib.Path(tempfile.mkdtemp(dir=self.top))
+        for name in self.filled:
+            shutil.copytree(self.made / name, to / name)
+        return to
+
+    def test_what_is_filled_passes_and_the_rest_is_counted(self):
+        self.assertGreater(len(self.filled), 12)
+        for claim in ("fast", "repeat"):
+            status, passed, failed, skipped, reasons = conform("--judge", str(self.made), "--claim",
+                                                               claim)
+            self.assertEqual((status, failed), (0, 0), reasons)
+            self.assertEqual((passed, skipped), (len(self.filled), 24 - len(self.filled)))
+
+    def test_nothing_filled_is_no_pass(self):
+        empty = pathlib.Path(tempfile.mkdtemp(dir=self.top))
+        self.assertEqual(conform("--judge", str(empty))[0], 3)
+
+    def test_wrong_values_shapes_and_files_have_names(self):
+        made = self.copy()
+        wrongs = {"bound": lambda o, h: o.write_bytes(h + b"\x00\x00\x80\x41" * 1),
+                  "shape": lambda o, h: o.write_bytes(peer.header("<f4", (3, 2))),
+                  "dtype": lambda o, h: o.write_bytes(h.replace(b"<f4", b"<f8")),
+                  "file": lambda o, h: o.write_bytes(h[:-3])}
+        for name in self.filled:
+            o = made / name / "o.npy"
+            data, shape = o.read_bytes(), load(made / name)["outputs"]["o"]["shape"]
+            if 0 in shape:
+                continue
+            begin = len(peer.header("<f4", shape))
+            for verdict, spoil in wrongs.items():
+                spoil(o, data[:begin])
+                if verdict == "bound":
+                    o.write_bytes(data[:begin] + b"\x00\x00\x80\x41" * ((len(data) - begin) // 4))
+                reasons = conform("--judge", str(made))[4]
+                self.assertGreaterEqual(reasons[verdict], 1, (name, verdict, reasons))
+            return
+
+    def test_hostile_headers_never_end_the_judge(self):
+        made, draw = self.copy(), random.Random(5)
+        for round_ in range(6):
+            for name in self.filled:
+                data = bytearray((self.made / name / "o.npy").read_bytes())
+                for _ in range(draw.randrange(1, 4)):
+                    data[draw.randrange(min(len(data), 128))] = draw.randrange(256)
+                (made / name / "o.npy").write_bytes(data[:draw.randrange(8, len(data) + 1)]
+                                                    if round_ % 2 else data)
+            status, passed, failed, _, _ = conform("--judge", str(made))
+            self.assertIn(status, (0, 1))
+            self.assertEqual(passed + failed, len(self.filled))
+
+    def test_hostile_folders_never_end_the_judge(self):
+        made, case = self.copy(), None
+        spoilt = [b"", b"{", b'{"line": 3}', b'{"line": "op=attn nq=9999999 seed=1"}',
+                  b'{"line": "op=copy seed=1"}', b'{"line": "' + b"x" * 9000 + b'"}',
+                  b'{"a":' * 5000, b'{"line": "op=attn seed=1"} and more', b"\x00" * 50,
+                  b'{"line": "op=attn h=64 nq=65536 d=65536 s0.nk=65536 seed=1"}',
+                  b'{"line": "op=attn\\u0000 seed=1", "line": "op=attn seed=1"}']
+        for i, text in enumerate(spoilt):
+            case = made / f"spoilt{i}"
+            case.mkdir()
+            (case / "case.json").write_bytes(text)
+            (case / "o.npy").mkdir()
+        (made / "pipe").mkdir()
+        os.mkfifo(made / "pipe" / "case.json")
+        (made / "loop").symlink_to(made / "loop")
+        (made / "a file").write_text("no folder")
+        status, passed, failed, _, reasons = conform("--judge", str(made))
+        self.assertEqual((status, passed, failed), (1, len(self.filled), len(spoilt) + 1), reasons)
+        self.assertEqual(set(reasons), {"file"})
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)

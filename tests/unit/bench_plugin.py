@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The heed authors
+# SPDX-License-Identifier: Apache-2.0
+"""heed-bench --plugin: bench_plugin.py HEED-BENCH PLUGIN, the example, which takes dense attention."""
+
+import json
+import subprocess
+import sys
+import unittest
+
+BENCH, PLUGIN = sys.argv[1:3]
+
+
+def run(*arguments):
+    return subprocess.run([BENCH, "--quick", *arguments], text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+class Plugin(unittest.TestCase):
+    def test_what_it_takes_is_measured_and_the_rest_is_listed(self):
+        said = run("--plugin", PLUGIN, "--json", "dense:n=96", "window:n=96,w=7", "copy:n=16",
+                   "--workload", "causal:n=64,h=4,hk=2")
+        self.assertEqual((said.returncode, said.stderr), (0, ""))
+        dense, window, copy, causal = map(json.loads, said.stdout.splitlines())
+        for line in (dense, causal):
+            self.assertEqual((line["device"], line["vs"]), ("plug-in", "cpu"))
+            self.assertLessEqual(line["ratio_min"], line["ratio"])
+            self.assertGreater(line["ratio"], 0)
+            self.assertGreater(line["share"], 0)
+            self.assertNotEqual(line["isa"], "unknown")
+        self.assertEqual(window["refused"], "sources[0].terms")
+        self.assertTrue(window["reason"])
+        self.assertIn("heed_copy_plan", copy["reason"])
+
+    def test_a_table_says_the_same(self):
+        said = run("--plugin", PLUGIN, "--threads", "2", "dense:n=64", "window:n=64,w=3")
+        self.assertEqual((said.returncode, said.stderr), (0, ""))
+        self.assertIn("cpu / plug-in\n", said.stdout)
+        self.assertIn("refused: sources[0].terms: ", said.stdout)
+        self.assertIn("\nplug-in: ", said.stdout)
+
+    def test_nothing_measured_is_no_success(self):
+        self.assertEqual(run("--plugin", PLUGIN, "window:n=64,w=3").returncode, 1)
+
+    def test_wrong_ones_are_one_line(self):
+        for arguments in (("--plugin", "no such file"), ("--plugin", PLUGIN, "--vs", "reference"),
+                          ("--plugin", PLUGIN, "nosuch"), ("--plugin", BENCH)):
+            said = run(*arguments)
+            self.assertEqual((said.returncode, said.stdout), (2, ""))
+            self.assertEqual(len(said.stderr.splitlines()), 1, said.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

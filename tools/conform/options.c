@@ -1,0 +1,244 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The options of heed-conform as rows of the table that all tools have.
+ */
+#include "options.h"
+
+#include "cover.h"
+#include "plugin.h"
+
+#include "common/command.h"
+#include "common/text.h"
+
+#include <stddef.h>
+#include <string.h>
+
+struct family {
+    const char *name;
+    uint32_t bit;
+};
+
+static const struct family families[] = {
+    { "exact", FAMILY_EXACT }, { "bits", FAMILY_BITS },   { "bound", FAMILY_BOUND },
+    { "meta", FAMILY_META },   { "error", FAMILY_ERROR },
+    { "check", FAMILY_CHECK }, { "named", FAMILY_NAMED },
+    { "mechanisms", FAMILY_MECHANISMS },
+};
+
+static bool family_parse(void *state, const char *name, const char **wanted)
+{
+    struct options *const o = state;
+
+    *wanted = "exact, bits, bound, meta, error, check, named or mechanisms";
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        if (!strcmp(families[i].name, name)) {
+            o->families = families[i].bit;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *options_family_name(uint32_t bits)
+{
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        if (families[i].bit == bits)
+            return families[i].name;
+    }
+    return NULL;
+}
+
+/* A line as it is printed has other words in front. */
+static bool case_parse(void *state, const char *text, const char **wanted)
+{
+    struct options *const o = state;
+    const char *mechanism = strstr(text, "mechanism="), *op = strstr(text, "op=");
+
+    (void)wanted;
+    o->text = mechanism ? mechanism : op ? op : text;
+    return true;
+}
+
+static bool op_parse(void *state, const char *name, const char **wanted)
+{
+    struct options *const o = state;
+
+    *wanted = "one that heed-conform --help lists";
+    o->op = name;
+    return cf_op_find(name) != NULL;
+}
+
+static const char *const claims[] = { [HEED_NUMERICS_EXACT] = "exact",
+                                      [HEED_NUMERICS_REPEAT] = "repeat",
+                                      [HEED_NUMERICS_FAST] = "fast" };
+
+const char *options_claim_name(uint32_t claim)
+{
+    return claims[claim];
+}
+
+static bool claim_parse(void *state, const char *name, const char **wanted)
+{
+    struct options *const o = state;
+
+    *wanted = "exact, repeat or fast";
+    o->claim = 0;
+    for (uint32_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+        if (claims[i] && !strcmp(name, claims[i]))
+            o->claim = i;
+    }
+    return o->claim != 0;
+}
+
+#define AT(member) offsetof(struct options, member)
+
+static const struct command_option rows[] = {
+    { .name = "--device", .value = "DEVICE", .at = AT(device),
+      .help = "only this device (default: every usable, exact one)" },
+    { .name = "--op", .value = "OPERATION", .take = op_parse,
+      .help = "only this operation, of those named below" },
+    { .name = "--cases", .value = "N", .at = AT(cases), .low = 0, .high = 10000000,
+      .help = "how many cases to draw (default 4000), half of them of attention" },
+    { .name = "--seed", .value = "S", .at = AT(seed), .low = 0, .high = INT64_MAX,
+      .help = "another set of cases (default 1)" },
+    { .name = "--case", .value = "TEXT", .take = case_parse,
+      .help = "only the case of this line" },
+    { .name = "--family", .value = "exact|bits|bound|meta|error|check|named|mechanisms",
+      .take = family_parse,
+      .help = "only this family of tests" },
+    { .name = "--partial", .at = AT(partial),
+      .help = "the device (--device) may refuse legal cases with\n"
+              "HEED_E_UNSUPPORTED and the first field that it does not take;\n"
+              "cases are drawn from what it takes, as its refusals show, until N\n"
+              "are accepted" },
+    { .name = "--only", .value = "TEXT", .at = AT(only),
+      .help = "only drawn cases at these levels, as --list names them: 'q=f32,f16\n"
+              "ns=1'" },
+    { .name = "--threads", .value = "N", .at = AT(threads), .low = 1, .high = 1024,
+      .help = "threads of the second run of a case (default 2)" },
+    { .name = "--plugin", .value = "FILE", .at = AT(plugin),
+      .help = "a kernel of somebody else (heed/plugin.h), on attention; cases\n"
+              "are drawn from what it takes; with --only, --case, --cases,\n"
+              "--seed, --quiet and the families exact, bits, bound and named" },
+    { .name = "--peer", .value = "COMMAND", .at = AT(peer),
+      .help = "a program that computes attention, in any language; or fd:IN,OUT,\n"
+              "descriptors of its answers and questions" },
+    { .name = "--ask", .at = AT(ask),
+      .help = "it understands questions without arrays" },
+    { .name = "--once", .at = AT(once),
+      .help = "it computes each case once, not twice" },
+    { .name = "--lines", .at = AT(lines),
+      .help = "only print lines of cases that it takes" },
+    { .name = "--dump", .value = "DIR", .at = AT(dump),
+      .help = "write a folder of arrays for each case of attention" },
+    { .name = "--judge", .value = "DIR", .at = AT(judge),
+      .help = "judge the o.npy and lse.npy that were written into these folders" },
+    { .name = "--claim", .value = "exact|repeat|fast", .take = claim_parse,
+      .help = "what is claimed of a peer or of folders (default fast)" },
+    { .name = "--timeout", .value = "S", .at = AT(timeout), .low = 1, .high = 86400,
+      .help = "seconds that a case may take a plug-in or a peer (default 10)" },
+    { .name = "--memory", .value = "MIB", .at = AT(memory), .low = 0, .high = 1 << 20,
+      .help = "memory that a plug-in may have (default 1024; 0: any)" },
+    { .name = "--shrink", .value = "N", .at = AT(shrink), .low = 0, .high = 10000000,
+      .help = "how many failed cases are made smaller (default 5; 0: none)" },
+    { .name = "--repro", .value = "DIR", .at = AT(repro),
+      .help = "a C program for each failed case of attention that was made\n"
+              "smaller; with --shrink 0 for the first five as they are" },
+    { .name = "--json", .value = "FILE", .at = AT(json),
+      .help = "results as JSON, one object a line; -: standard output, then no\n"
+              "TAP" },
+    { .name = "--junit", .value = "FILE", .at = AT(junit),
+      .help = "results as JUnit's XML; -: standard output, then no TAP" },
+    { .name = "--verbose", .at = AT(verbose),
+      .help = "also pairs of features that cannot go together, and worst errors" },
+    { .name = "--quiet", .at = AT(quiet),
+      .help = "only the summary" },
+    { .name = "--list", .at = AT(list),
+      .help = "print the axes that cases of an operation (attn) are drawn from" },
+};
+
+static void print_operations(FILE *to)
+{
+    fputs("\nOperations:\n", to);
+    for (int i = 0; i < cf_n_ops; i++)
+        fprintf(to, "  %s\n", cf_ops[i]->name);
+}
+
+static const struct command command = {
+    .name = "heed-conform",
+    .usage = "heed-conform [OPTION]...\n",
+    .what = "Tests every device against the reference and against the definitions of the\n"
+            "operations. Prints TAP, and as its last line \"N passed, N failed, N skipped\".\n",
+    .options = rows,
+    .n_options = sizeof rows / sizeof *rows,
+    .more = print_operations,
+    .examples = "  heed-conform --device cpu --family bits --cases 200 --quiet\n"
+                "      the bits of one device, in a few seconds\n"
+                "  heed-conform --device cpu --op pool --cases 500 --junit results.xml\n"
+                "      one operation, with results for another program\n"
+                "  heed-conform --device cpu --case 'op=attn seed=1'\n"
+                "      one case again, as a failure has named it\n"
+                "  heed-conform --plugin ./mykernel.so --cases 200 --repro programs\n"
+                "      a kernel of your own, and a program for each case that fails\n",
+    .ends = "Exit status:\n"
+            "  0 all passed; 1 something failed, or a device or a file cannot be had; 2 wrong\n"
+            "  usage; 3 nothing failed, but what was asked for was not judged, as the lines\n"
+            "  before the last one say.\n",
+};
+
+uint32_t options_families_apart(void)
+{
+    return FAMILY_ERROR | FAMILY_CHECK | FAMILY_NAMED | FAMILY_MECHANISMS;
+}
+
+/* Is that a subset of the operation's cases? The families that draw none are left out then. */
+static bool only_good(struct options *o)
+{
+    char why[2048];
+
+    cf_op_use(cf_op_find(o->op));
+    if (!cf_subset_parse(o->only, why, sizeof why)) {
+        fprintf(stderr, "heed-conform: --only: wanted AXIS=VALUE,... of --list: %s\n", why);
+        return false;
+    }
+    if (o->families == FAMILY_ALL)
+        o->families &= ~options_families_apart();
+    return true;
+}
+
+/* What the options must be to each other. */
+static bool complete(struct options *o)
+{
+    if (o->only && !o->op)
+        o->op = cf_op_attn.name;
+    if (o->only && !only_good(o))
+        return false;
+    if (o->plugin && !plugin_options_good(o))
+        return false;
+    if (o->partial && !o->device) {
+        fprintf(stderr, "heed-conform: --partial goes with --device: wanted one, got nothing\n");
+        return false;
+    }
+    if (o->json && o->junit && !strcmp(o->json, o->junit)) {
+        fprintf(stderr, "heed-conform: --json: wanted another file than that of --junit, got it\n");
+        return false;
+    }
+    return true;
+}
+
+bool options_parse(int argc, char **argv, struct options *o, int *code)
+{
+    *o = (struct options){ .cases = 4000,
+                           .seed = 1,
+                           .threads = THREADS_DEFAULT,
+                           .families = FAMILY_ALL,
+                           .timeout = TIMEOUT_DEFAULT,
+                           .memory = MEMORY_DEFAULT,
+                           .claim = HEED_NUMERICS_FAST,
+                           .shrink = 5 };
+    if (!command_read(&command, argc, argv, o, code))
+        return false;
+    *code = EXIT_USAGE;
+    return complete(o);
+}
