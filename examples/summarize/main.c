@@ -7,7 +7,7 @@
  * cc -std=c17 -O2 *.c -o heed-summarize $(pkg-config --cflags --libs heed) -lm
  */
 #define _POSIX_C_SOURCE 200809L    /* isatty */
-#include "summarize.h"
+#include "read.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,9 +23,10 @@ enum {
 
 static const char help_text[] =
     "usage: heed-summarize [--words N] [--device NAME] [--attention NAME] [--json]\n"
-    "                      [--explain] FILE|-\n"
+    "                      [--format NAME] [--language CODE] [--explain] FILE|-\n"
     "\n"
-    "Prints the sentences of FILE (UTF-8 text; - is standard input) that say most.\n"
+    "Prints the sentences of FILE (text; - is standard input) that say most. UTF-8, UTF-16\n"
+    "and windows-1252 (Latin-1) are told apart.\n"
     "\n"
     "  --words N      at most N words, 1 to 1000000; default 200\n"
     "  --device NAME  where heed computes: cpu (default), cpu:avx2, cpu:scalar,\n"
@@ -33,22 +34,36 @@ static const char help_text[] =
     "  --attention NAME\n"
     "                 which others a sentence sees at first, in parts of about 2048\n"
     "                 sentences; default window\n"
+    "  --format NAME  how FILE is read, by the list below; default what it looks like\n"
+    "  --language CODE\n"
+    "                 its language, by the list below; default what it looks like\n"
     "  --json         one JSON object with offsets and scores\n"
     "  --explain      also list every sentence with its segment and score, and those that\n"
     "                 it gives most weight to\n"
-    "  --help         this text\n"
-    "\n"
-    "Attention, by name, and what a sentence sees:\n";
+    "  --help         this text\n";
 static const char help_end[] =
     "\n"
     "Exit status: 0 done, 1 out of memory or a failing device or output, 2 wrong usage\n"
-    "or a file that cannot be read.\n";
+    "or a file that cannot be read or is no text.\n";
 
 static void print_help(void)
 {
     const char *what = NULL, *name;
 
+    const struct format *format;
+    const struct language *language;
+
     fputs(help_text, stdout);
+    fputs("\nFormats:\n", stdout);
+    for (size_t i = 0; (format = format_at(i)) != NULL; i++)
+        printf("  %-12s %s\n", format->name, format->what);
+    fputs("\nLanguages:", stdout);
+    for (size_t i = 0; (language = language_at(i)) != NULL; i++) {
+        const char *const code = language_code(language, &what);
+
+        printf("%s%s %s%s", i % 5 ? " " : "\n  ", code, what, language_at(i + 1) ? "," : "\n");
+    }
+    fputs("\nAttention, by name, and what a sentence sees:\n", stdout);
     for (size_t i = 0; (name = encoder_name(i, &what)) != NULL; i++)
         printf("  %-12s %s\n", name, what);
     fputs(help_end, stdout);
@@ -56,6 +71,8 @@ static void print_help(void)
 
 struct options {
     const char *file, *device, *attention;
+    const struct format *format;   /* NULL: to be found */
+    const struct language *language;
     int64_t words;
     bool json, explain, help;
 };
@@ -145,6 +162,12 @@ static int parse(struct options *o, int argc, char **argv)
             o->device = value;
         } else if ((value = value_of("--attention", argc, argv, &i)) != NULL) {
             o->attention = value;
+        } else if ((value = value_of("--format", argc, argv, &i)) != NULL) {
+            if ((o->format = format_named(value)) == NULL)
+                return complain(EXIT_USAGE, "no such format (try --help)", value);
+        } else if ((value = value_of("--language", argc, argv, &i)) != NULL) {
+            if ((o->language = language_named(value)) == NULL)
+                return complain(EXIT_USAGE, "no such language (try --help)", value);
         } else {
             return complain(EXIT_USAGE, "unknown option (try --help)", word);
         }
@@ -214,6 +237,7 @@ static void show_progress(void *context, int64_t done, int64_t all)
 /* ---- the steps ----------------------------------------------------------- */
 
 struct work {
+    struct reading reading;
     struct document doc;
     struct vectors vectors;
     struct summary summary;
@@ -222,13 +246,27 @@ struct work {
     int64_t (*looks)[LOOKS];
 };
 
-static int analyse(struct work *w, const struct options *o, const char *text, size_t size)
+static int read_blocks(struct work *w, const struct options *o, const char *text, size_t size)
+{
+    const char *const name = strcmp(o->file, "-") == 0 ? "standard input" : o->file;
+    struct failure why = { .usage = false };
+
+    w->reading.format = o->format;
+    if (!reading_do(&w->reading, text, size, o->file, &why))
+        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, name, why.text);
+    if (w->reading.bad > 0)
+        fprintf(stderr, "heed-summarize: %zu bytes are not UTF-8 and are read as U+FFFD\n",
+                w->reading.bad);
+    return 0;
+}
+
+static int analyse(struct work *w, const struct options *o)
 {
     struct failure why = { .usage = false };
     const bool bar = isatty(STDERR_FILENO) != 0;
 
-    if (!document_split(&w->doc, text, size) || !vectors_build(&w->vectors, &w->doc) ||
-        !document_segment(&w->doc, &w->vectors))
+    if (!document_split(&w->doc, &w->reading.stream, o->language) ||
+        !vectors_build(&w->vectors, &w->doc) || !document_segment(&w->doc, &w->vectors))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
     w->mass = calloc((size_t)w->doc.n + 1, sizeof(*w->mass));
     w->score = calloc((size_t)w->doc.n + 1, sizeof(*w->score));
@@ -248,13 +286,13 @@ static int analyse(struct work *w, const struct options *o, const char *text, si
     return 0;
 }
 
-static int print(const struct work *w, const struct options *o, size_t bad)
+static int print(const struct work *w, const struct options *o)
 {
     const struct report report = {
         .doc = &w->doc, .summary = &w->summary, .mass = w->mass, .score = w->score,
         .looks = (const int64_t(*)[LOOKS])w->looks,
         .file = o->file, .device = attend_device(w->attend), .budget = o->words,
-        .bad_bytes = bad, .all = o->explain
+        .reading = &w->reading, .all = o->explain
     };
 
     if (o->json) {
@@ -276,7 +314,7 @@ int main(int argc, char **argv)
     struct options o = { .words = 200, .attention = "window" };
     struct work w = { .attend = NULL };
     char *text = NULL;
-    size_t size = 0, bad = 0;
+    size_t size = 0;
     int status = parse(&o, argc, argv);
 
     if (status != 0)
@@ -286,20 +324,18 @@ int main(int argc, char **argv)
         return 0;
     }
     status = read_text(o.file, &text, &size);
-    if (status == 0) {
-        bad = utf8_count_bad(text, size);
-        if (bad > 0)
-            fprintf(stderr, "heed-summarize: %zu bytes are not UTF-8 and are read as U+FFFD\n",
-                    bad);
-        status = analyse(&w, &o, text, size);
-    }
     if (status == 0)
-        status = print(&w, &o, bad);
+        status = read_blocks(&w, &o, text, size);
+    if (status == 0)
+        status = analyse(&w, &o);
+    if (status == 0)
+        status = print(&w, &o);
 
     summary_finish(&w.summary);
     attend_close(w.attend);
     vectors_finish(&w.vectors);
     document_finish(&w.doc);
+    reading_finish(&w.reading);
     free(w.mass);
     free(w.score);
     free(w.looks);
