@@ -16,16 +16,16 @@ static const struct language languages[] = {
       " al capt cf col dr e.g gen gov hon i.e lt messrs mr mrs ms mt mx prof rep rev sen sgt "
       "st viz vs ",
       " ave blvd bros co corp dept ed eds est et etc inc jr llc ltd ph.d plc rd sr ",
-      " apr art aug ca ch dec eq feb fig figs jan jul jun mar no nos nov oct p pp sec sep sept "
+      " approx apr art aug ca ch dec eq feb fig figs jan jul jun mar no nos nov oct p pp sec sep sept "
       "vol ",
       " i ",
       " i me mine my myself our ours ourselves us we you your yours yourself ", false },
     { "de", "German",
-      " abs abb bspw bzw ca dipl dr ebd evtl fr geb ggf hl hr hrsg inkl insb jr lat max mind "
+      " abs abb bspw bzw ca dipl dr ebd evtl fr geb gegr gem ggf hl hr hrsg inkl insb jr lat max mind "
       "min mrd mio nr prof rd sog st tel tsd urspr usf vgl zit zzgl z.b d.h u.a o.ä i.d.r ing "
       "phil med jur rer nat sen ",
       " chr etc str usw jh jhd co ",
-      " abs anm apr art aug bd bl dez f feb ff h jan kap mai nov nr okt okt s sep sept tab vol "
+      " -str abs anm apr art aug bd bl dez f feb ff h jan kap mai nov nr okt okt s sep sept tab vol "
       "ziff ",
       " ",
       " ich mich mir mein meine meinen meiner wir uns unser unsere du dich dir dein deine euch "
@@ -64,13 +64,13 @@ static const struct language languages[] = {
       "m.a.w m.b.t m.i m.n m.u.v mej mevr mr mw nl nr nrs o.a o.l.v p.p pag prof red resp sr "
       "st t.a.v t.n.v t.o.v tel vgl z.o.z zgn ",
       " b.v enz etc n.v co jr v.chr n.chr chr ",
-      " art blz fig hfdst nr nrs p pag vol ",
+      " -str art blz fig hfdst nr nrs p pag vol ",
       " u ",
       " ik mij me mijn wij we ons onze jij je jou jouw jullie u uw ", false },
     { "ru", "Russian",
       " акад ген д доц им инж канд напр обл пер пл проф см ср тел ул ",
       " в вв г гг др коп млн млрд пр руб тыс э ",
-      " гл кв п рис с ст стр табл № ",
+      " гл кв п рис с ст стр т табл № ",
       " я ",
       " я меня мне мы нас нам наш ты тебя тебе вы вас вам ваш ", false },
     { "zh", "Chinese", " ", " ", " ", " ", " 我 你 您 咱 ",

@@ -10,7 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EDGE = 2, LEAST_PAGES = 2 };        /* EDGE: lines at each end of a page */
+enum {
+    EDGE = 2,                              /* lines at each end of a page */
+    LEAST_PAGES = 2,
+    FULL_LINE = 40                         /* bytes of a line that no heading has */
+};
 
 struct page {
     uint64_t edge[2 * EDGE];               /* of the first lines, then of the last, backwards */
@@ -130,7 +134,7 @@ static bool goes_on(const struct prose *p, const char *begin, const char *end)
 
     return s->open && !s->failed && p->lines > 0 &&
            !line_ends_sentence(s->text + p->last, s->text + s->size) &&
-           utf8_is_lower(utf8_next(first, end, &taken));
+           (s->size - p->last >= FULL_LINE || utf8_is_lower(utf8_next(first, end, &taken)));
 }
 
 void pages_read(struct stream *stream, const struct source *source)

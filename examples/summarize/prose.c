@@ -157,6 +157,16 @@ static size_t hashes(const char *begin, const char *end)
     return c > begin && c < end && *c == ' ' ? (size_t)(line_skip_space(c, end) - begin) : 0;
 }
 
+/* Whether the open block is in the middle of a sentence, so that "1951. " is no list mark. */
+static bool is_within(const struct prose *p)
+{
+    const struct stream *const s = p->stream;
+
+    return s->open && !s->failed && p->lines > 0 && s->size > p->last &&
+           (s->kind == BLOCK_PARAGRAPH || s->kind == BLOCK_TURN) && s->text[s->size - 1] != ':' &&
+           !line_ends_sentence(s->text + p->last, s->text + s->size);
+}
+
 void prose_line(struct prose *p, const char *begin, const char *end)
 {
     size_t mark;
@@ -187,7 +197,7 @@ void prose_line(struct prose *p, const char *begin, const char *end)
         return;
     }
     mark = line_bullet(begin, end);
-    if (mark > 0 || line_number(begin, end) > 0)
+    if (mark > 0 || (line_number(begin, end) > 0 && !is_within(p)))
         open_block(p, BLOCK_ITEM);
     else if (!p->stream->open || (p->stream->kind != BLOCK_PARAGRAPH &&
                                   p->stream->kind != BLOCK_ITEM &&

@@ -262,30 +262,50 @@ static bool choose(struct summary *s, struct choice *c, int64_t budget, struct f
     return true;
 }
 
-/* All candidates, each thing said once, if they keep to the budget; then `*whole` is true. */
-static bool choose_all(struct summary *s, const struct document *doc, struct said *said,
-                       int64_t budget, bool *whole)
-{
-    int64_t words = 0;
-    bool again;
+struct ranked {
+    float score;
+    int64_t i;
+};
 
-    *whole = false;
-    for (int64_t i = 0; i < doc->n; i++) {
-        if (!doc->sentences[i].candidate)
-            continue;
-        if (!say(said, doc, i, &again))
-            return false;
-        s->chosen[i] = !again;
-        words += doc->sentences[i].words;
-        if (words > budget)
-            break;
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ranked *const x = a, *const y = b;
+
+    return x->score != y->score ? (x->score < y->score) - (x->score > y->score)
+                                : (x->i > y->i) - (x->i < y->i);
+}
+
+/* The chosen ones, of what says the same the one of highest score. */
+static bool say_once(struct summary *s, const struct document *doc, struct said *said,
+                     const float *score)
+{
+    struct ranked *const ranked = malloc(((size_t)doc->n + 1) * sizeof(*ranked));
+    bool good = ranked != NULL, again = false;
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < doc->n && good; i++) {
+        if (s->chosen[i])
+            ranked[n++] = (struct ranked){ score[i], i };
     }
-    s->words = printed_words(doc, s->chosen);
-    *whole = words <= budget && s->words <= budget;
-    if (!*whole)
-        memset(s->chosen, false, (size_t)doc->n);
-    said->n = said->sentences = 0;
-    return true;
+    if (good)
+        qsort(ranked, (size_t)n, sizeof(*ranked), compare_ranked);
+    for (int64_t k = 0; k < n && good; k++) {
+        good = say(said, doc, ranked[k].i, &again);
+        s->chosen[ranked[k].i] = !again;
+    }
+    free(ranked);
+    return good;
+}
+
+/* All candidates, if they keep to the budget: the document is its own summary. */
+static bool choose_all(struct summary *s, const struct document *doc, int64_t budget)
+{
+    for (int64_t i = 0; i < doc->n; i++)
+        s->chosen[i] = doc->sentences[i].candidate;
+    if (printed_words(doc, s->chosen) <= budget)
+        return true;
+    memset(s->chosen, false, (size_t)doc->n);
+    return false;
 }
 
 /* Nothing fits: the best sentence will be cut. */
@@ -311,15 +331,17 @@ bool summary_choose(struct summary *s, struct attend *a, const struct document *
 {
     struct said said = { .end = malloc(((size_t)doc->n + 1) * sizeof(*said.end)) };
     struct choice c = { .attend = a, .doc = doc, .vectors = v, .score = score, .said = &said };
-    bool good = true, whole;
+    bool good = true;
 
     *s = (struct summary){ .chosen = calloc((size_t)doc->n + 1, sizeof(*s->chosen)) };
     snprintf(why->text, sizeof(why->text), "not enough memory for the choice");
-    if (!s->chosen || !said.end || !choose_all(s, doc, &said, budget, &whole) ||
-        (!whole && !choice_create(&c)))
+    if (!s->chosen || !said.end) {
         good = false;
-    if (good && !whole) {
-        good = choose(s, &c, budget, why);
+    } else if (choose_all(s, doc, budget)) {
+        good = say_once(s, doc, &said, score);
+        s->words = printed_words(doc, s->chosen);
+    } else {
+        good = choice_create(&c) && choose(s, &c, budget, why);
         if (good && s->words == 0)
             choose_cut(s, doc, score, budget);
     }

@@ -155,7 +155,34 @@ static bool begins_sentence(const struct cursor *c, size_t at)
 {
     char word[WORD_BYTES];
 
-    return word_spell(c->text, &at, c->end, word) && language_is_stop(c->language, word);
+    return word_spell(c->text, &at, c->end, word) && language_is_stop(c->language, word) &&
+           !(letters_of(word) == 1 && at < c->end && c->text[at] == '.');
+}
+
+/* Whether a single letter with a full stop begins at `at`, as in "a. C.". */
+static bool is_letter_of_many(const struct cursor *c, size_t at)
+{
+    size_t taken;
+
+    return utf8_is_upper(code_at(c, at, &taken)) && at + taken < c->end &&
+           c->text[at + taken] == '.';
+}
+
+/* Before a number: "p. 12", "Goethestr. 12". */
+static bool is_numbered(const struct language *l, const char *word)
+{
+    const size_t length = strlen(word);
+
+    return language_has(l->numbered, word) ||
+           (length > 3 && strcmp(word + length - 3, "str") == 0 && language_has(l->numbered, "-str"));
+}
+
+/* Whether the number that begins at `from` is the first after a colon: "rules: 1. Be kind." */
+static bool is_listed(const struct cursor *c, size_t begin, size_t from)
+{
+    while (from > begin && c->text[from - 1] == ' ')
+        from--;
+    return from > begin && c->text[from - 1] == ':';
 }
 
 /* Whether the single full stop at `stop`, in a sentence from `begin`, belongs to the word before
@@ -172,17 +199,17 @@ static bool stop_is_part_of_word(const struct cursor *c, size_t begin, size_t st
     if (!*word)
         return false;
     if (is_digits(word)) {
-        if (from == skip_space(c, begin))
+        if (from == skip_space(c, begin) || is_listed(c, begin, from))
             return true;                   /* "3. Item" */
         return l->ordinals && letters_of(word) <= ORDINAL_DIGITS && !digit &&
                !begins_sentence(c, after);
     }
     if (language_has(l->letters, word))
-        return false;
+        return is_letter_of_many(c, after);
     if (language_has(l->never, word))
         return true;
     if (digit)
-        return language_has(l->numbered, word);
+        return is_numbered(l, word);
     if (language_has(l->maybe, word))
         return !begins_sentence(c, after);
     if (letters_of(word) == 1 && utf8_is_word(utf8_next(word, word + strlen(word), &taken)))
@@ -231,16 +258,19 @@ static bool skip_note(struct cursor *c)
     return true;
 }
 
-/* Behind closing quotes, brackets and notes; also a quote of French, with a space before it. */
-static bool skip_closers(struct cursor *c)
+/* Behind closing quotes, brackets and notes; one sign closes in German and opens in scripts whose
+ * marks are wide. Also a quote of French, with a space before it. */
+static bool skip_closers(struct cursor *c, bool wide)
 {
     const size_t first = c->at;
     size_t taken, after;
+    uint32_t code;
 
     while (more(c)) {
         if (skip_note(c))
             continue;
-        if (!sentence_is_closer(peek(c, &taken)))
+        code = peek(c, &taken);
+        if (!sentence_is_closer(code) || (wide && code == 0x201C))
             break;
         c->at += taken;
     }
@@ -310,7 +340,7 @@ static bool ends_here(struct cursor *c, size_t begin)
 {
     const size_t first = c->at;
     const bool wide = skip_marks(c), lone = c->at == first + 1 && c->text[first] == '.';
-    const bool closed = skip_closers(c);
+    const bool closed = skip_closers(c, wide);
     size_t after = skip_space(c, c->at), taken;
     uint32_t next;
 
