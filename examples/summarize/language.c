@@ -16,16 +16,19 @@ static const struct language languages[] = {
       " al capt cf col dr e.g gen gov hon i.e lt messrs mr mrs ms mt mx prof rep rev sen sgt "
       "st viz vs ",
       " ave blvd bros co corp dept ed eds est et etc inc jr llc ltd ph.d plc rd sr ",
-      " approx apr art aug ca ch dec eq feb fig figs jan jul jun mar no nos nov oct p pp sec sep sept "
+      " approx apr art aug ca ch dec eq feb fig figs jan jul jun mar no nos nov oct p pp sec "
+      "sep sept "
       "vol ",
       " i ",
       " i me mine my myself our ours ourselves us we you your yours yourself ", false },
     { "de", "German",
-      " abs abb bspw bzw ca dipl dr ebd evtl fr geb gegr gem ggf hl hr hrsg inkl insb jr lat max mind "
+      " abs abb bspw bzw ca dipl dr ebd evtl fr geb gegr gem ggf hl hr hrsg inkl insb jr lat "
+      "max mind "
       "min mrd mio nr prof rd sog st tel tsd urspr usf vgl zit zzgl z.b d.h u.a o.ä i.d.r ing "
       "phil med jur rer nat sen ",
       " chr etc str usw jh jhd co ",
-      " -str abs anm apr art aug bd bl dez f feb ff h jan kap mai nov nr okt okt s sep sept tab vol "
+      " -str abs anm apr art aug bd bl dez f feb ff h jan kap mai nov nr okt okt s sep sept "
+      "tab vol "
       "ziff ",
       " ",
       " ich mich mir mein meine meinen meiner wir uns unser unsere du dich dir dein deine euch "

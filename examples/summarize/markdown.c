@@ -92,6 +92,12 @@ static void close_block(struct reader *r)
     r->linked = 0;
 }
 
+static void break_line(struct reader *r)
+{
+    if (r->stream->open)
+        stream_space(r->stream, r->at);
+}
+
 static int enter_block(MD_BLOCKTYPE type, void *detail, void *context)
 {
     struct reader *const r = context;
@@ -107,8 +113,9 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *context)
         open_kind(r, BLOCK_CODE);
     else if (type == MD_BLOCK_TABLE)
         open_kind(r, BLOCK_TABLE);
-    else if (type == MD_BLOCK_TH || type == MD_BLOCK_TD || type == MD_BLOCK_TR)
-        stream_space(r->stream, r->at);
+    else if (type == MD_BLOCK_THEAD || type == MD_BLOCK_TBODY || type == MD_BLOCK_TH ||
+             type == MD_BLOCK_TD || type == MD_BLOCK_TR)
+        break_line(r);
     else
         close_block(r);
     return r->stream->failed;
@@ -150,6 +157,8 @@ static void put(struct reader *r, const char *text, size_t size)
 {
     const uintptr_t base = (uintptr_t)r->source->text, at = (uintptr_t)text;
 
+    if (!r->stream->open)
+        open_kind(r, BLOCK_PARAGRAPH);
     if (at >= base && at + size <= base + r->source->size) {
         r->at = at - base;
         stream_put(r->stream, text, size, r->at);
@@ -169,10 +178,10 @@ static int text(MD_TEXTTYPE type, const MD_CHAR *at, MD_SIZE size, void *context
     switch (type) {
     case MD_TEXT_BR:
     case MD_TEXT_SOFTBR:
-        stream_space(r->stream, r->at);
+        break_line(r);
         break;
     case MD_TEXT_NULLCHAR:
-        stream_put_for(r->stream, "\xEF\xBF\xBD", 3, r->at);
+        put(r, "\xEF\xBF\xBD", 3);
         break;
     case MD_TEXT_HTML:                     /* tags between words; blocks of it are code */
         if (r->stream->open && r->stream->kind == BLOCK_CODE)
@@ -181,7 +190,7 @@ static int text(MD_TEXTTYPE type, const MD_CHAR *at, MD_SIZE size, void *context
     case MD_TEXT_ENTITY:
         r->at = (size_t)(at - r->source->text);
         if (entity_read(at, at + size, utf8, &length) > 0)
-            stream_put_for(r->stream, utf8, length, r->at);
+            put(r, utf8, length);
         else
             put(r, at, size);
         break;

@@ -58,7 +58,7 @@ void stream_open(struct stream *s, enum block_kind kind);
 void stream_close(struct stream *s);
 /* Adds text that stands at `origin`; soft hyphens are left out. */
 void stream_put(struct stream *s, const char *text, size_t size, size_t origin);
-/* Adds text that stands for what is at `origin`. */
+/* Adds text that stands for what is at `origin`; the same. */
 void stream_put_for(struct stream *s, const char *text, size_t size, size_t origin);
 /* Adds white space unless there is some, or nothing yet, before it. */
 void stream_space(struct stream *s, size_t origin);

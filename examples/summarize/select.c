@@ -26,7 +26,7 @@ enum {
     COMMON_WORDS = 60,             /* of 100 content words */
     MOST_KEYS = 256                /* content words of a sentence that are compared */
 };
-static const double likeness_weight = 1.0;
+static const double likeness_weight = 1.5;
 
 bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before)
 {

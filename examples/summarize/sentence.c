@@ -174,7 +174,8 @@ static bool is_numbered(const struct language *l, const char *word)
     const size_t length = strlen(word);
 
     return language_has(l->numbered, word) ||
-           (length > 3 && strcmp(word + length - 3, "str") == 0 && language_has(l->numbered, "-str"));
+           (length > 3 && strcmp(word + length - 3, "str") == 0 &&
+            language_has(l->numbered, "-str"));
 }
 
 /* Whether the number that begins at `from` is the first after a colon: "rules: 1. Be kind." */

@@ -15,6 +15,7 @@ bool reading_do(struct reading *r, const char *bytes, size_t size, const char *n
     const char *const refused = encoding_refuse(bytes, size);
     struct source source = { .name = name };
 
+    bytes = size > 0 ? bytes : "";
     if (refused) {
         snprintf(why->text, sizeof(why->text), "%s", refused);
         why->usage = true;

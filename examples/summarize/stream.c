@@ -6,6 +6,7 @@
  */
 #include "read.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +56,7 @@ static void add_piece(struct stream *s, uint64_t origin)
 
 static void add_text(struct stream *s, const char *text, size_t size)
 {
-    if (s->capacity - s->size < size) {
+    if (!s->text || s->capacity - s->size < size) {
         const size_t capacity = s->size + size + s->size / 2 + 4096;
         char *const bigger = realloc(s->text, capacity);
 
@@ -70,7 +71,8 @@ static void add_text(struct stream *s, const char *text, size_t size)
     s->size += size;
 }
 
-void stream_put(struct stream *s, const char *text, size_t size, size_t origin)
+/* Adds text without its soft hyphens; `whole`: all of it comes from `origin`. */
+static void put(struct stream *s, const char *text, size_t size, size_t origin, bool whole)
 {
     while (size > 0 && !s->failed) {
         const char *soft = memchr(text, 0xC2, size);
@@ -80,22 +82,24 @@ void stream_put(struct stream *s, const char *text, size_t size, size_t origin)
             soft = memchr(soft + 1, 0xC2, (size_t)(text + size - soft - 1));
         step = soft ? (size_t)(soft - text) : size;
         if (step > 0) {
-            add_piece(s, 2 * (uint64_t)origin);
+            add_piece(s, 2 * (uint64_t)origin + whole);
             add_text(s, text, step);
         }
         step += soft ? 2 : 0;
         text += step;
-        origin += step;
+        origin += whole ? 0 : step;
         size -= step;
     }
 }
 
+void stream_put(struct stream *s, const char *text, size_t size, size_t origin)
+{
+    put(s, text, size, origin, false);
+}
+
 void stream_put_for(struct stream *s, const char *text, size_t size, size_t origin)
 {
-    if (size == 0 || s->failed)
-        return;
-    add_piece(s, 2 * (uint64_t)origin + 1);
-    add_text(s, text, size);
+    put(s, text, size, origin, true);
 }
 
 static size_t block_begin(const struct stream *s)
@@ -134,7 +138,8 @@ void stream_speaker(struct stream *s)
 void stream_open(struct stream *s, enum block_kind kind)
 {
     stream_close(s);
-    s->open = true;
+    add_text(s, "", 0);                    /* so that there is a text */
+    s->open = !s->failed;
     s->kind = kind;
     s->label_begin = s->label_end = s->text_begin = s->size;
 }
@@ -145,6 +150,7 @@ void stream_close(struct stream *s)
 
     if (!s->open || s->failed)
         return;
+    assert(s->text);
     s->open = false;
     if (line_is_blank(s->text + s->text_begin, s->text + s->size) && s->label_end > begin) {
         s->label_end = s->label_begin = s->text_begin = begin;     /* a name with nothing said */

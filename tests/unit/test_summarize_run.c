@@ -233,7 +233,7 @@ static void choose_by_walk(const struct job *job, int64_t budget, bool *chosen)
         found = -1;
         for (int64_t i = 0; i < job->doc.n; i++) {
             const struct sentence *const s = &job->doc.sentences[i];
-            const double worth = (double)job->score[i] - (double)likeness[i];
+            const double worth = (double)job->score[i] - 1.5 * (double)likeness[i];
 
             if (!out[i] && s->candidate && s->words >= 6 && s->words <= 80 &&
                 s->words + s->label_words <= left && worth > highest &&
