@@ -257,6 +257,8 @@ static int read_blocks(struct work *w, const struct options *o, const char *text
     if (w->reading.bad > 0)
         fprintf(stderr, "heed-summarize: %zu bytes are not UTF-8 and are read as U+FFFD\n",
                 w->reading.bad);
+    if (w->reading.format == format_named("markdown") && markdown_remark())
+        complain(0, name, markdown_remark());
     return 0;
 }
 

@@ -240,7 +240,17 @@ void markdown_read(struct stream *stream, const struct source *source)
     close_block(&r);
 }
 
+const char *markdown_remark(void)
+{
+    return NULL;
+}
+
 #else
+
+const char *markdown_remark(void)
+{
+    return "built without md4c: Markdown is read as plain text, with its marks";
+}
 
 void markdown_read(struct stream *stream, const struct source *source)
 {

@@ -120,6 +120,8 @@ int plain_looks_like(const struct source *source);
 void plain_read(struct stream *stream, const struct source *source);
 int markdown_looks_like(const struct source *source);
 void markdown_read(struct stream *stream, const struct source *source);
+/* What people should know of this build's reader; NULL: nothing. */
+const char *markdown_remark(void);
 int html_looks_like(const struct source *source);
 void html_read(struct stream *stream, const struct source *source);
 int mail_looks_like(const struct source *source);
