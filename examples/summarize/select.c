@@ -86,14 +86,7 @@ static const bool *says_again(struct said *said, const uint64_t *keys, int64_t n
 {
     static const bool yes = true, no = false;
 
-    for (int64_t i = 0; i < said->sentences; i++) {
-        const int64_t begin = i > 0 ? said->end[i - 1] : 0, m = said->end[i] - begin;
-        const int64_t fewer = n < m ? n : m;
-
-        if (in_common(keys, n, said->keys + begin, m) * 100 > fewer * COMMON_WORDS)
-            return &yes;
-    }
-    if (said->capacity - said->n < n) {
+    if (!said->keys || said->capacity - said->n < n) {
         const int64_t capacity = 2 * said->capacity + MOST_KEYS;
         uint64_t *const grown = realloc(said->keys, (size_t)capacity * sizeof(*grown));
 
@@ -101,6 +94,13 @@ static const bool *says_again(struct said *said, const uint64_t *keys, int64_t n
             return NULL;
         said->keys = grown;
         said->capacity = capacity;
+    }
+    for (int64_t i = 0; i < said->sentences; i++) {
+        const int64_t begin = i > 0 ? said->end[i - 1] : 0, m = said->end[i] - begin;
+        const int64_t fewer = n < m ? n : m;
+
+        if (in_common(keys, n, said->keys + begin, m) * 100 > fewer * COMMON_WORDS)
+            return &yes;
     }
     if (n > 0)
         memcpy(said->keys + said->n, keys, (size_t)n * sizeof(*keys));
