@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What programs read: one JSON object (RFC 8259), valid UTF-8 whatever the input.
- * Offsets are bytes of the input. Sentences, segments and turns (paragraphs, or what
+ * Offsets are bytes of the file. Sentences, segments and turns (paragraphs, or what
  * one speaker says at a time) count from 0.
  */
-#include "summarize.h"
+#include "read.h"
 
 #include <math.h>
 
@@ -66,15 +66,18 @@ static size_t cut_end(const char *text, const struct sentence *s, int64_t words)
     return end;
 }
 
-static void put_sentence(FILE *to, const struct report *r, int64_t i, int64_t before)
+static void put_sentence(FILE *to, const struct report *r, int64_t i, int64_t before,
+                         struct walk *walk)
 {
     const struct document *const doc = r->doc;
     const struct sentence *const s = &doc->sentences[i];
     const bool cut = r->summary->chosen[i] && r->summary->cut > 0;
     const size_t end = cut ? cut_end(doc->text, s, r->summary->cut) : s->end;
+    const size_t from = reading_origin(r->reading, s->begin, walk);
 
     fprintf(to, "    {\"index\": %lld, \"begin\": %zu, \"end\": %zu, \"segment\": %lld, "
-            "\"turn\": %lld, \"words\": %lld, ", (long long)i, s->begin, end,
+            "\"turn\": %lld, \"words\": %lld, ", (long long)i, from,
+            reading_end(r->reading, end, walk),
             (long long)s->segment, (long long)s->turn,
             (long long)(cut ? r->summary->words : s->words));
     put_number(to, "mass", (double)r->mass[i]);
@@ -102,6 +105,7 @@ static void put_sentence(FILE *to, const struct report *r, int64_t i, int64_t be
 void output_json(FILE *to, const struct report *r)
 {
     const struct document *const doc = r->doc;
+    struct walk walk = { 0 };
     int64_t before = -1;
     bool first = true;
 
@@ -110,15 +114,18 @@ void output_json(FILE *to, const struct report *r)
     fputs(",\n  \"device\": ", to);
     put_string(to, r->device);
     fprintf(to, ",\n  \"budget\": %lld,\n  \"words\": %lld,\n  \"document\": {\"bytes\": %zu, "
-            "\"bad_bytes\": %zu, \"words\": %lld, \"sentences\": %lld, \"segments\": %lld},\n"
-            "  \"sentences\": [", (long long)r->budget, (long long)r->summary->words, doc->size,
-            r->bad_bytes, (long long)doc->words, (long long)doc->n, (long long)doc->n_segments);
+            "\"bad_bytes\": %zu, \"format\": \"%s\", \"encoding\": \"%s\", \"language\": \"%s\", "
+            "\"words\": %lld, \"sentences\": %lld, \"segments\": %lld},\n"
+            "  \"sentences\": [", (long long)r->budget, (long long)r->summary->words,
+            r->reading->size, r->reading->bad, r->reading->format->name,
+            encoding_name(r->reading->encoding), language_code(doc->language, NULL),
+            (long long)doc->words, (long long)doc->n, (long long)doc->n_segments);
     for (int64_t i = 0; i < doc->n; i++) {
         if (!r->summary->chosen[i] && !r->all)
             continue;
         fputs(first ? "\n" : ",\n", to);
         first = false;
-        put_sentence(to, r, i, before);
+        put_sentence(to, r, i, before, &walk);
         if (r->summary->chosen[i])
             before = i;
     }

@@ -7,7 +7,7 @@
  * cc -std=c17 -O2 *.c -o heed-summarize $(pkg-config --cflags --libs heed) -lm
  */
 #define _POSIX_C_SOURCE 200809L    /* isatty */
-#include "summarize.h"
+#include "read.h"
 
 #include <heed/heed.h>
 
@@ -26,7 +26,8 @@ enum {
 static const char help_text[] =
     "usage: heed-summarize [OPTION]... FILE|-\n"
     "\n"
-    "Prints the sentences of FILE (UTF-8 text; - is standard input) that say most.\n"
+    "Prints the sentences of FILE (text; - is standard input) that say most. UTF-8, UTF-16\n"
+    "and windows-1252 (Latin-1) are told apart.\n"
     "\n"
     "Options:\n"
     "  --words N           at most N words, 1 to 1000000; default 200\n"
@@ -35,6 +36,8 @@ static const char help_text[] =
     "  --attention ATTENTION\n"
     "                      which others a sentence sees at first, in parts of about 2048\n"
     "                      sentences; default window\n"
+    "  --format FORMAT     how FILE is read, by the list below; default what it looks like\n"
+    "  --language CODE     its language, by the list below; default what it looks like\n"
     "  --json              one JSON object with offsets and scores\n"
     "  --explain           also list every sentence with its segment and score, and those\n"
     "                      that it gives most weight to\n"
@@ -54,15 +57,25 @@ static const char help_end[] =
     "\n"
     "Exit status:\n"
     "  0 done, 1 out of memory or a failing device or output, 2 wrong usage or a file that\n"
-    "  cannot be read.\n";
+    "  cannot be read or is no text.\n";
 
 static void print_help(void)
 {
     const char *what = NULL, *name;
+    const struct format *format;
+    const struct language *language;
 
     fputs(help_text, stdout);
     for (size_t i = 0; (name = encoder_name(i, &what)) != NULL; i++)
         printf("  %-12s %s\n", name, what);
+    fputs("\nFormats, by name:\n", stdout);
+    for (size_t i = 0; (format = format_at(i)) != NULL; i++)
+        printf("  %-12s %s\n", format->name, format->what);
+    fputs("\nLanguages, by code:\n", stdout);
+    for (size_t i = 0; (language = language_at(i)) != NULL; i++) {
+        name = language_code(language, &what);
+        printf("  %-12s %s\n", name, what);
+    }
     fputs(help_end, stdout);
 }
 
@@ -75,6 +88,8 @@ static void print_version(void)
 
 struct options {
     const char *file, *device, *attention;
+    const struct format *format;   /* NULL: to be found */
+    const struct language *language;
     int64_t words;
     bool json, explain, help, version;
 };
@@ -180,6 +195,12 @@ static int parse(struct options *o, int argc, char **argv)
             o->device = value;
         } else if ((value = value_of("--attention", argc, argv, &i)) != NULL) {
             o->attention = value;
+        } else if ((value = value_of("--format", argc, argv, &i)) != NULL) {
+            if ((o->format = format_named(value)) == NULL)
+                return complain_of("--format", "a name that --help lists", value);
+        } else if ((value = value_of("--language", argc, argv, &i)) != NULL) {
+            if ((o->language = language_named(value)) == NULL)
+                return complain_of("--language", "a code that --help lists", value);
         } else {
             return complain_of("option", "one that heed-summarize --help lists", word);
         }
@@ -249,6 +270,7 @@ static void show_progress(void *context, int64_t done, int64_t all)
 /* ---- the steps ----------------------------------------------------------- */
 
 struct work {
+    struct reading reading;
     struct document doc;
     struct vectors vectors;
     struct summary summary;
@@ -257,13 +279,29 @@ struct work {
     int64_t (*looks)[LOOKS];
 };
 
-static int analyse(struct work *w, const struct options *o, const char *text, size_t size)
+static int read_blocks(struct work *w, const struct options *o, const char *text, size_t size)
+{
+    const char *const name = strcmp(o->file, "-") == 0 ? "standard input" : o->file;
+    struct failure why = { .usage = false };
+
+    w->reading.format = o->format;
+    if (!reading_do(&w->reading, text, size, o->file, &why))
+        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, name, why.text);
+    if (w->reading.bad > 0)
+        fprintf(stderr, "heed-summarize: %zu bytes are not UTF-8 and are read as U+FFFD\n",
+                w->reading.bad);
+    if (w->reading.format == format_named("markdown") && markdown_remark())
+        complain(0, name, markdown_remark());
+    return 0;
+}
+
+static int analyse(struct work *w, const struct options *o)
 {
     struct failure why = { .usage = false };
     const bool bar = isatty(STDERR_FILENO) != 0;
 
-    if (!document_split(&w->doc, text, size) || !vectors_build(&w->vectors, &w->doc) ||
-        !document_segment(&w->doc, &w->vectors))
+    if (!document_split(&w->doc, &w->reading.stream, o->language) ||
+        !vectors_build(&w->vectors, &w->doc) || !document_segment(&w->doc, &w->vectors))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
     w->mass = calloc((size_t)w->doc.n + 1, sizeof(*w->mass));
     w->score = calloc((size_t)w->doc.n + 1, sizeof(*w->score));
@@ -283,13 +321,13 @@ static int analyse(struct work *w, const struct options *o, const char *text, si
     return 0;
 }
 
-static int print(const struct work *w, const struct options *o, size_t bad)
+static int print(const struct work *w, const struct options *o)
 {
     const struct report report = {
         .doc = &w->doc, .summary = &w->summary, .mass = w->mass, .score = w->score,
         .looks = (const int64_t(*)[LOOKS])w->looks,
         .file = o->file, .device = attend_device(w->attend), .budget = o->words,
-        .bad_bytes = bad, .all = o->explain
+        .reading = &w->reading, .all = o->explain
     };
 
     if (o->json) {
@@ -311,7 +349,7 @@ int main(int argc, char **argv)
     struct options o = { .words = 200, .attention = "window" };
     struct work w = { .attend = NULL };
     char *text = NULL;
-    size_t size = 0, bad = 0;
+    size_t size = 0;
     int status = parse(&o, argc, argv);
 
     if (status != 0)
@@ -324,20 +362,18 @@ int main(int argc, char **argv)
         return 0;
     }
     status = read_text(o.file, &text, &size);
-    if (status == 0) {
-        bad = utf8_count_bad(text, size);
-        if (bad > 0)
-            fprintf(stderr, "heed-summarize: %zu bytes are not UTF-8 and are read as U+FFFD\n",
-                    bad);
-        status = analyse(&w, &o, text, size);
-    }
     if (status == 0)
-        status = print(&w, &o, bad);
+        status = read_blocks(&w, &o, text, size);
+    if (status == 0)
+        status = analyse(&w, &o);
+    if (status == 0)
+        status = print(&w, &o);
 
     summary_finish(&w.summary);
     attend_close(w.attend);
     vectors_finish(&w.vectors);
     document_finish(&w.doc);
+    reading_finish(&w.reading);
     free(w.mass);
     free(w.score);
     free(w.looks);

@@ -91,6 +91,17 @@ static void end_line(struct line *l)
     l->spaced = false;
 }
 
+/* Scripts without spaces have none between sentences. */
+static bool wide_between(const struct document *doc, int64_t before, const struct sentence *s)
+{
+    size_t end, taken;
+
+    if (before < 0 || !utf8_is_wide(utf8_next(doc->text + s->begin, doc->text + s->end, &taken)))
+        return false;
+    end = doc->sentences[before].end;
+    return end >= 3 && utf8_is_wide(utf8_next(doc->text + end - 3, doc->text + end, &taken));
+}
+
 void output_text(FILE *to, const struct report *r)
 {
     const struct document *const doc = r->doc;
@@ -112,7 +123,7 @@ void output_text(FILE *to, const struct report *r)
             add_code(&l, ':');
         }
         put_word(&l);
-        l.spaced = true;
+        l.spaced = !wide_between(doc, before, s);
         if (!add_range(&l, doc->text, s->begin, s->end, limit)) {
             if (l.bytes == 0)
                 l.spaced = false;

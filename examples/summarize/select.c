@@ -10,6 +10,9 @@
  * sentences that fit. As likeness lowers a score and never raises it, no other sentence is
  * worth more than the lowest score of a candidate, the floor. The winner is above it, or
  * more candidates are asked for, so the choice is that among all sentences.
+ *
+ * A sentence that has more than COMMON_WORDS of 100 content words in common with a chosen one, of
+ * those of the shorter one, says it again and is not taken.
  */
 #include "summarize.h"
 
@@ -19,9 +22,11 @@
 
 enum {
     SHORTEST = 6,                  /* words of a sentence worth choosing */
-    LONGEST = 80
+    LONGEST = 80,
+    COMMON_WORDS = 60,             /* of 100 content words */
+    MOST_KEYS = 256                /* content words of a sentence that are compared */
 };
-static const double likeness_weight = 1.0;
+static const double likeness_weight = 1.5;
 
 bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before)
 {
@@ -50,6 +55,70 @@ static int64_t printed_words(const struct document *doc, const bool *chosen)
     return words;
 }
 
+/* ---- what was said already --------------------------------------------------- */
+
+/* Content words of the sentences that were chosen, one sorted list after another. */
+struct said {
+    uint64_t *keys;
+    int64_t n, capacity;
+    int64_t *end;                  /* of each list, [doc->n] */
+    int64_t sentences;
+};
+
+static int64_t in_common(const uint64_t *a, int64_t n, const uint64_t *b, int64_t m)
+{
+    int64_t common = 0;
+
+    for (int64_t i = 0, j = 0; i < n && j < m;) {
+        const bool same = a[i] == b[j];
+
+        common += same;
+        if (same || a[i] < b[j])
+            i++;
+        else
+            j++;
+    }
+    return common;
+}
+
+/* Whether the content words were said before; if not, they are from now on. NULL: no memory. */
+static const bool *says_again(struct said *said, const uint64_t *keys, int64_t n)
+{
+    static const bool yes = true, no = false;
+
+    if (!said->keys || said->capacity - said->n < n) {
+        const int64_t capacity = 2 * said->capacity + MOST_KEYS;
+        uint64_t *const grown = realloc(said->keys, (size_t)capacity * sizeof(*grown));
+
+        if (!grown)
+            return NULL;
+        said->keys = grown;
+        said->capacity = capacity;
+    }
+    for (int64_t i = 0; i < said->sentences; i++) {
+        const int64_t begin = i > 0 ? said->end[i - 1] : 0, m = said->end[i] - begin;
+        const int64_t fewer = n < m ? n : m;
+
+        if (in_common(keys, n, said->keys + begin, m) * 100 > fewer * COMMON_WORDS)
+            return &yes;
+    }
+    if (n > 0)
+        memcpy(said->keys + said->n, keys, (size_t)n * sizeof(*keys));
+    said->n += n;
+    said->end[said->sentences++] = said->n;
+    return &no;
+}
+
+static bool say(struct said *said, const struct document *doc, int64_t i, bool *again)
+{
+    uint64_t keys[MOST_KEYS];
+    const bool *const found = says_again(said, keys, words_of_content(doc, i, keys, MOST_KEYS));
+
+    if (found)
+        *again = *found;
+    return found != NULL;
+}
+
 /* ---- candidates ------------------------------------------------------------ */
 
 struct choice {
@@ -61,6 +130,7 @@ struct choice {
     float *likeness;               /* to the first known[i] that were chosen, [doc->n] */
     int64_t *known;
     int64_t *picks, n_picks;       /* what was chosen, in that order */
+    struct said *said;
     int32_t *candidates;           /* ascending, [doc->n] */
     int64_t n_candidates, most;    /* most: how many are asked for next */
     double floor;                  /* no sentence that fits and is no candidate is worth more */
@@ -91,7 +161,7 @@ static bool choice_create(struct choice *c)
     for (int64_t i = 0; i < c->doc->n; i++) {
         const int64_t words = c->doc->sentences[i].words;
 
-        c->usable[i] = words >= SHORTEST && words <= LONGEST &&
+        c->usable[i] = c->doc->sentences[i].candidate && words >= SHORTEST && words <= LONGEST &&
                        c->vectors->row[i + 1] > c->vectors->row[i];
     }
     c->most = attend_limits(c->attend)->candidates;
@@ -169,6 +239,7 @@ static bool choose(struct summary *s, struct choice *c, int64_t budget, struct f
     for (;;) {
         double worth;
         const int64_t i = best(c, left, &worth);
+        bool again;
 
         if (worth <= c->floor && c->floor > -HUGE_VAL) {
             if (!ask(c, left, why))
@@ -177,8 +248,12 @@ static bool choose(struct summary *s, struct choice *c, int64_t budget, struct f
         }
         if (i < 0)
             break;
-        s->chosen[i] = true;
         c->usable[i] = false;
+        if (!say(c->said, c->doc, i, &again))
+            return false;
+        if (again)
+            continue;
+        s->chosen[i] = true;
         left -= words_of(c->doc, i);
         c->picks[c->n_picks] = i;
         liken(c, c->n_picks++);
@@ -187,15 +262,62 @@ static bool choose(struct summary *s, struct choice *c, int64_t budget, struct f
     return true;
 }
 
+struct ranked {
+    float score;
+    int64_t i;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ranked *const x = a, *const y = b;
+
+    return x->score != y->score ? (x->score < y->score) - (x->score > y->score)
+                                : (x->i > y->i) - (x->i < y->i);
+}
+
+/* The chosen ones, of what says the same the one of highest score. */
+static bool say_once(struct summary *s, const struct document *doc, struct said *said,
+                     const float *score)
+{
+    struct ranked *const ranked = malloc(((size_t)doc->n + 1) * sizeof(*ranked));
+    bool good = ranked != NULL, again = false;
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < doc->n && good; i++) {
+        if (s->chosen[i])
+            ranked[n++] = (struct ranked){ score[i], i };
+    }
+    if (good)
+        qsort(ranked, (size_t)n, sizeof(*ranked), compare_ranked);
+    for (int64_t k = 0; k < n && good; k++) {
+        good = say(said, doc, ranked[k].i, &again);
+        s->chosen[ranked[k].i] = !again;
+    }
+    free(ranked);
+    return good;
+}
+
+/* All candidates, if they keep to the budget: the document is its own summary. */
+static bool choose_all(struct summary *s, const struct document *doc, int64_t budget)
+{
+    for (int64_t i = 0; i < doc->n; i++)
+        s->chosen[i] = doc->sentences[i].candidate;
+    if (printed_words(doc, s->chosen) <= budget)
+        return true;
+    memset(s->chosen, false, (size_t)doc->n);
+    return false;
+}
+
 /* Nothing fits: the best sentence will be cut. */
-static void choose_cut(struct summary *s, const struct document *doc, const bool *usable,
-                       const float *score, int64_t budget)
+static void choose_cut(struct summary *s, const struct document *doc, const float *score,
+                       int64_t budget)
 {
     int64_t found = 0;
 
     for (int64_t i = 1; i < doc->n; i++) {
-        if (usable[i] > usable[found] ||
-            (usable[i] == usable[found] && score[i] > score[found]))
+        const bool here = doc->sentences[i].candidate, there = doc->sentences[found].candidate;
+
+        if (here > there || (here == there && score[i] > score[found]))
             found = i;
     }
     s->chosen[found] = true;
@@ -207,30 +329,25 @@ bool summary_choose(struct summary *s, struct attend *a, const struct document *
                     const struct vectors *v, const float *score, int64_t budget,
                     struct failure *why)
 {
-    struct choice c = { .attend = a, .doc = doc, .vectors = v, .score = score };
+    struct said said = { .end = malloc(((size_t)doc->n + 1) * sizeof(*said.end)) };
+    struct choice c = { .attend = a, .doc = doc, .vectors = v, .score = score, .said = &said };
     bool good = true;
 
     *s = (struct summary){ .chosen = calloc((size_t)doc->n + 1, sizeof(*s->chosen)) };
-    if (!s->chosen)
-        goto no_memory;
-    if (doc->n == 0)
-        goto done;
-    memset(s->chosen, true, (size_t)doc->n);
-    s->words = printed_words(doc, s->chosen);
-    if (s->words <= budget)                /* the document is its own summary */
-        goto done;
-    memset(s->chosen, false, (size_t)doc->n);
-    if (!choice_create(&c))
-        goto no_memory;
-    good = choose(s, &c, budget, why);
-    if (good && s->words == 0)
-        choose_cut(s, doc, c.usable, score, budget);
-    goto done;
-no_memory:
-    good = false;
     snprintf(why->text, sizeof(why->text), "not enough memory for the choice");
-done:
+    if (!s->chosen || !said.end) {
+        good = false;
+    } else if (choose_all(s, doc, budget)) {
+        good = say_once(s, doc, &said, score);
+        s->words = printed_words(doc, s->chosen);
+    } else {
+        good = choice_create(&c) && choose(s, &c, budget, why);
+        if (good && s->words == 0)
+            choose_cut(s, doc, score, budget);
+    }
     choice_finish(&c);
+    free(said.keys);
+    free(said.end);
     if (!good)
         summary_finish(s);
     return good;

@@ -1,39 +1,24 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Text to sentences. First blocks: paragraphs end at a blank line; a speaker
- * ("Name: ..."), a list mark or a heading at the start of a line begins a block
- * too. Then sentences: a block is cut after . ! ? and their relatives, unless the
- * mark belongs to an abbreviation, an initial, an enumeration or a number, or the
- * text goes on in lower case. A run without marks is cut at MAX_WORDS, so that no
- * sentence is unbounded.
+ * Where sentences end: after . ! ? and their relatives, unless the mark belongs to an abbreviation,
+ * an initial, an ordinal, an enumeration or a number, or the text goes on in lower case. What is a
+ * word before the mark and what may follow it hangs on the language (language.c). A run without
+ * marks is cut, so that no sentence is unbounded.
  */
-#include "summarize.h"
+#include "language.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
     MAX_WORDS = 100,               /* a longer run is cut */
     SOFT_WORDS = 50,               /* from here on a comma will do */
     MAX_WORD_BYTES = 1000,
-    MAX_LABEL_BYTES = 60,
-    MAX_LABEL_WORDS = 5
-};
-
-/* Never the end of a sentence. */
-static const char *const abbreviations[] = {
-    "al", "capt", "cf", "col", "dr", "e.g", "gen", "hon", "i.e", "lt", "messrs", "mr", "mrs",
-    "ms", "mt", "prof", "rep", "rev", "sen", "sgt", "st", "viz", "vs"
-};
-
-/* Not the end before a number. */
-static const char *const numbered[] = {
-    "apr", "art", "aug", "ch", "dec", "eq", "feb", "fig", "figs", "jan", "jul", "jun", "mar",
-    "no", "nos", "nov", "oct", "p", "pp", "sec", "sep", "sept", "vol"
+    ORDINAL_DIGITS = 2
 };
 
 struct cursor {
+    const struct language *language;
     const char *text;
     size_t at, end;
 };
@@ -48,138 +33,22 @@ static uint32_t peek(const struct cursor *c, size_t *taken)
     return utf8_next(c->text + c->at, c->text + c->end, taken);
 }
 
-static size_t skip_space(const char *text, size_t begin, size_t end)
+static uint32_t code_at(const struct cursor *c, size_t at, size_t *taken)
+{
+    *taken = 0;
+    return at < c->end ? utf8_next(c->text + at, c->text + c->end, taken) : 0;
+}
+
+static size_t skip_space(const struct cursor *c, size_t at)
 {
     size_t taken;
 
-    while (begin < end && utf8_is_space(utf8_next(text + begin, text + end, &taken)))
-        begin += taken;
-    return begin;
+    while (at < c->end && utf8_is_space(code_at(c, at, &taken)))
+        at += taken;
+    return at;
 }
 
-/* The end of [begin, end) without the white space behind. */
-static size_t trim_end(const char *text, size_t begin, size_t end)
-{
-    size_t last = begin, taken;
-
-    for (size_t i = begin; i < end; i += taken) {
-        if (!utf8_is_space(utf8_next(text + i, text + end, &taken)))
-            last = i + taken;
-    }
-    return last;
-}
-
-static bool add_sentence(struct document *doc, struct sentence s)
-{
-    s.begin = skip_space(doc->text, s.begin, s.end);
-    s.end = trim_end(doc->text, s.begin, s.end);
-    if (s.begin >= s.end)
-        return true;
-    if (doc->n == doc->capacity) {
-        const int64_t capacity = doc->capacity ? doc->capacity * 2 : 256;
-        struct sentence *const grown =
-            realloc(doc->sentences, (size_t)capacity * sizeof(*grown));
-
-        if (!grown)
-            return false;
-        doc->sentences = grown;
-        doc->capacity = capacity;
-    }
-    s.words = utf8_count_words(doc->text, s.begin, s.end);
-    s.label_words = utf8_count_words(doc->text, s.label_begin, s.label_end);
-    doc->words += s.words;
-    doc->sentences[doc->n++] = s;
-    return true;
-}
-
-/* ---- blocks -------------------------------------------------------------- */
-
-static bool is_name_sign(uint32_t code)
-{
-    return code == '.' || code == '\'' || code == '-' || code == '(' || code == ')' ||
-           code == '_' || code == 0x2019;
-}
-
-/* Length of a "Name: " at the start of [begin, end), the colon not counted, or 0:
- * one to five words that begin with a capital or a digit, the first with a capital. */
-static size_t label_length(const char *text, size_t begin, size_t end)
-{
-    int words = 0;
-    bool fresh = true;
-    size_t taken;
-
-    for (size_t i = begin; i < end && i - begin <= MAX_LABEL_BYTES; i += taken) {
-        const uint32_t code = utf8_next(text + i, text + end, &taken);
-
-        if (code == ':') {
-            const bool spaced = i + 1 == end || utf8_is_space((unsigned char)text[i + 1]);
-
-            return words > 0 && spaced ? i - begin : 0;
-        }
-        if (code == ' ') {
-            fresh = true;
-            continue;
-        }
-        if (fresh) {
-            const bool digit = code >= '0' && code <= '9';
-
-            if (!utf8_is_upper(code) && !(words > 0 && (digit || code == '(')))
-                return 0;
-            if (++words > MAX_LABEL_WORDS)
-                return 0;
-            fresh = false;
-        } else if (!utf8_is_word(code) && !is_name_sign(code)) {
-            return 0;
-        }
-    }
-    return 0;
-}
-
-static bool starts_item(const char *text, size_t begin, size_t end)
-{
-    size_t taken;
-    const uint32_t code = utf8_next(text + begin, text + end, &taken);
-    const bool mark = code == '-' || code == '*' || code == '+' || code == 0x2022;
-
-    if (code == '#')
-        return true;
-    return mark && begin + taken < end && text[begin + taken] == ' ';
-}
-
-/* The end of the line that starts at `begin`, the newline not counted. */
-static size_t line_end(const char *text, size_t begin, size_t size)
-{
-    const char *const newline = memchr(text + begin, '\n', size - begin);
-
-    return newline ? (size_t)(newline - text) : size;
-}
-
-/* The end of the block that starts in the line at `begin`. */
-static size_t block_end(const char *text, size_t begin, size_t size)
-{
-    size_t end = line_end(text, begin, size);
-
-    if (text[begin] == '#')
-        return end;
-    while (end < size) {
-        const size_t next = end + 1, stop = line_end(text, next, size);
-        const size_t first = skip_space(text, next, stop);
-
-        if (first == stop || label_length(text, first, stop) > 0 ||
-            starts_item(text, first, stop))
-            break;
-        end = stop;
-    }
-    return end;
-}
-
-/* ---- ends of sentences --------------------------------------------------- */
-
-static bool is_mark(uint32_t code)
-{
-    return code == '.' || code == '!' || code == '?' || code == 0x2026 || code == 0x203D ||
-           code == 0x61F || code == 0x6D4 || code == 0x964;
-}
+/* ---- signs ----------------------------------------------------------------- */
 
 static bool is_wide_mark(uint32_t code)    /* needs no space behind */
 {
@@ -187,109 +56,309 @@ static bool is_wide_mark(uint32_t code)    /* needs no space behind */
            code == 0xFF61;
 }
 
-static bool is_closer(uint32_t code)
+bool sentence_is_mark(uint32_t code)
+{
+    return code == '.' || code == '!' || code == '?' || code == 0x2026 || code == 0x203D ||
+           code == 0x61F || code == 0x6D4 || code == 0x964 || is_wide_mark(code);
+}
+
+bool sentence_is_closer(uint32_t code)
 {
     return code == '"' || code == '\'' || code == ')' || code == ']' || code == '*' ||
-           code == '_' || code == 0xBB || code == 0x2019 || code == 0x201D || code == 0x300D ||
-           code == 0x300F || code == 0xFF09;
+           code == '_' || code == 0xBB || code == 0xAB || code == 0x203A || code == 0x2039 ||
+           code == 0x2019 || code == 0x201D || code == 0x201C || code == 0x300D ||
+           code == 0x300F || code == 0x3011 || code == 0xFF09;
 }
 
 static bool is_opener(uint32_t code)
 {
     return code == '"' || code == '\'' || code == '(' || code == '[' || code == '*' ||
-           code == '_' || code == 0xAB || code == 0x2018 || code == 0x201C || code == 0x300C;
+           code == '_' || code == 0xAB || code == 0xBB || code == 0x2039 || code == 0x203A ||
+           code == 0x2018 || code == 0x2019 || code == 0x201C || code == 0x201D ||
+           code == 0x201E || code == 0x201A || code == 0x300C || code == 0x300E ||
+           code == 0xBF || code == 0xA1;
 }
 
-static bool in_list(const char *word, size_t length, const char *const *list, size_t n)
+static bool is_dash(uint32_t code)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (strlen(list[i]) == length && memcmp(list[i], word, length) == 0)
-            return true;
+    return code == 0x2014 || code == 0x2013;
+}
+
+/* ---- the word before a full stop -------------------------------------------- */
+
+/* In lower case, without what opens it or an article with an apostrophe; "" if it is too long. */
+static void word_before(const struct cursor *c, size_t begin, size_t stop, char word[WORD_BYTES],
+                        size_t *from)
+{
+    size_t at = stop, length = 0, taken;
+
+    word[0] = '\0';
+    while (at > begin && (unsigned char)c->text[at - 1] > ' ' && stop - at < WORD_BYTES - 8)
+        at--;
+    for (size_t i = at; i < stop; i += taken) {
+        const uint32_t code = utf8_next(c->text + i, c->text + stop, &taken);
+
+        /* A space of a sort that is no single byte, or an opener, or what an apostrophe ends. */
+        if (utf8_is_space(code) || is_opener(code) || code == ',' || code == 0x2026)
+            at = i + taken;
     }
-    return false;
+    for (size_t i = at; i < stop; i += taken) {
+        const uint32_t code = utf8_lower(utf8_next(c->text + i, c->text + stop, &taken));
+
+        if (length + 5 >= WORD_BYTES)
+            return;
+        length += utf8_put(code, word + length);
+    }
+    word[length] = '\0';
+    *from = at;
 }
 
-/* Single letters with dots between: "U.S", "a.m". */
-static bool is_dotted(const char *word, size_t length)
+static bool is_digits(const char *word)
 {
-    if (length < 3 || length % 2 == 0)
-        return false;
-    for (size_t i = 0; i < length; i++) {
-        if (i % 2 ? word[i] != '.' : !utf8_is_word((unsigned char)word[i]))
+    return *word && strspn(word, "0123456789") == strlen(word);
+}
+
+static bool is_roman(const char *word)
+{
+    return strlen(word) >= 1 && strspn(word, "ivxlc") == strlen(word);
+}
+
+/* Letters one by one with dots between: "u.s", "a.m". */
+static bool is_dotted(const char *word)
+{
+    const char *const end = word + strlen(word);
+    size_t taken;
+    int letters = 0;
+
+    for (const char *at = word; at < end;) {
+        if (!utf8_is_word(utf8_next(at, end, &taken)))
+            return false;
+        letters++;
+        at += taken;
+        if (at < end && *at++ != '.')
             return false;
     }
-    return true;
+    return letters > 1;
 }
 
-/* Whether the single full stop at `stop`, in a sentence from `begin`, belongs to the
- * word before it. `next` is the first character after the space behind it. */
-static bool stop_is_part_of_word(const char *text, size_t begin, size_t stop, uint32_t next)
+static size_t letters_of(const char *word)
 {
-    char word[8];
-    size_t from = stop, length, taken;
-    bool digits = true;
+    size_t n = 0;
 
-    while (from > begin && (unsigned char)text[from - 1] > ' ' && stop - from < 16)
+    for (; *word; word++)
+        n += ((unsigned char)*word & 0xC0) != 0x80;
+    return n;
+}
+
+/* Whether what begins at `at` is a stop word, so that its capital begins a sentence. */
+static bool begins_sentence(const struct cursor *c, size_t at)
+{
+    char word[WORD_BYTES];
+
+    return word_spell(c->text, &at, c->end, word) && language_is_stop(c->language, word) &&
+           !(letters_of(word) == 1 && at < c->end && c->text[at] == '.');
+}
+
+/* Whether a single letter with a full stop begins at `at`, as in "a. C.". */
+static bool is_letter_of_many(const struct cursor *c, size_t at)
+{
+    size_t taken;
+
+    return utf8_is_upper(code_at(c, at, &taken)) && at + taken < c->end &&
+           c->text[at + taken] == '.';
+}
+
+/* Before a number: "p. 12", "Goethestr. 12". */
+static bool is_numbered(const struct language *l, const char *word)
+{
+    const size_t length = strlen(word);
+
+    return language_has(l->numbered, word) ||
+           (length > 3 && strcmp(word + length - 3, "str") == 0 &&
+            language_has(l->numbered, "-str"));
+}
+
+/* Whether the number that begins at `from` is the first after a colon: "rules: 1. Be kind." */
+static bool is_listed(const struct cursor *c, size_t begin, size_t from)
+{
+    while (from > begin && c->text[from - 1] == ' ')
         from--;
-    while (from < stop && is_opener(utf8_next(text + from, text + stop, &taken)))
-        from += taken;
-    length = stop - from;
-    if (length == 0 || length > sizeof(word))
-        return false;
-    for (size_t i = 0; i < length; i++) {
-        const unsigned char c = (unsigned char)text[from + i];
+    return from > begin && c->text[from - 1] == ':';
+}
 
-        word[i] = (char)utf8_lower(c < 0x80 ? c : 'x');
-        digits = digits && c >= '0' && c <= '9';
+/* Whether the single full stop at `stop`, in a sentence from `begin`, belongs to the word before
+ * it. At `after` the text goes on with `next`, openers left out. */
+static bool stop_is_part_of_word(const struct cursor *c, size_t begin, size_t stop, size_t after,
+                                 uint32_t next)
+{
+    const struct language *const l = c->language;
+    const bool digit = next >= '0' && next <= '9';
+    char word[WORD_BYTES];
+    size_t from = stop, taken;
+
+    word_before(c, begin, stop, word, &from);
+    if (!*word)
+        return false;
+    if (is_digits(word)) {
+        if (from == skip_space(c, begin) || is_listed(c, begin, from))
+            return true;                   /* "3. Item" */
+        return l->ordinals && letters_of(word) <= ORDINAL_DIGITS && !digit &&
+               !begins_sentence(c, after);
     }
-    if (digits)                            /* "3. Item" */
-        return from == skip_space(text, begin, stop);
-    if (length == 1 && text[from] >= 'A' && text[from] <= 'Z' && text[from] != 'I')
-        return true;                       /* an initial */
-    if (in_list(word, length, abbreviations, sizeof(abbreviations) / sizeof(*abbreviations)))
+    if (language_has(l->letters, word))
+        return is_letter_of_many(c, after);
+    if (language_has(l->never, word))
         return true;
-    if (next >= '0' && next <= '9')
-        return in_list(word, length, numbered, sizeof(numbered) / sizeof(*numbered));
-    if (is_dotted(word, length))           /* "5 p.m. The" ends, "U.S. Army" does not */
-        return !(word[length - 1] == 'm' && utf8_is_upper(next));
+    if (digit)
+        return is_numbered(l, word);
+    if (language_has(l->maybe, word))
+        return !begins_sentence(c, after);
+    if (letters_of(word) == 1 && utf8_is_word(utf8_next(word, word + strlen(word), &taken)))
+        return !begins_sentence(c, after); /* an initial */
+    if (l->ordinals && is_roman(word) && utf8_is_upper(utf8_next(c->text + from,
+                                                                c->text + stop, &taken)))
+        return !begins_sentence(c, after);
+    if (is_dotted(word))                   /* "5 p.m. The" ends, "U.S. Army" does not */
+        return !(word[strlen(word) - 1] == 'm' && word[0] != 'u' && utf8_is_upper(next)) &&
+               !begins_sentence(c, after);
     return false;
 }
 
-/* At a mark: moves behind it, its relatives and closing quotes, and says whether the
- * sentence that began at `begin` ends there. */
-static bool ends_here(struct cursor *c, size_t begin)
+/* ---- ends of sentences ------------------------------------------------------ */
+
+/* Behind the marks at c->at; `wide`: one of them needs no space. */
+static bool skip_marks(struct cursor *c)
 {
-    const size_t first = c->at;
-    size_t taken, after;
-    bool wide = false, lone = c->text[c->at] == '.';
-    uint32_t next = 0;
+    bool wide = false;
+    size_t taken;
 
     while (more(c)) {
         const uint32_t code = peek(c, &taken);
 
         if (is_wide_mark(code))
             wide = true;
-        else if (!is_mark(code))
+        else if (!sentence_is_mark(code))
             break;
         c->at += taken;
     }
-    lone = lone && c->at == first + 1;
-    while (more(c) && is_closer(peek(c, &taken)))
-        c->at += taken;
-    after = skip_space(c->text, c->at, c->end);
-    if (after == c->end || wide)
-        return true;
-    if (after == c->at)                    /* no space: 3.14, example.org */
-        return false;
-    while (after < c->end && is_opener(next = utf8_next(c->text + after, c->text + c->end,
-                                                        &taken)))
-        after += taken;
-    if (utf8_is_lower(next))
-        return false;
-    return !lone || !stop_is_part_of_word(c->text, begin, first, next);
+    return wide;
 }
 
-/* ---- sentences of a block ------------------------------------------------ */
+/* Behind "[12]" at c->at, a note's number. */
+static bool skip_note(struct cursor *c)
+{
+    size_t at = c->at + 1;
+
+    if (c->text[c->at] != '[')
+        return false;
+    while (at < c->end && at - c->at < 5 && c->text[at] >= '0' && c->text[at] <= '9')
+        at++;
+    if (at == c->at + 1 || at >= c->end || c->text[at] != ']')
+        return false;
+    c->at = at + 1;
+    return true;
+}
+
+/* Behind closing quotes, brackets and notes; one sign closes in German and opens in scripts whose
+ * marks are wide. Also a quote of French, with a space before it. */
+static bool skip_closers(struct cursor *c, bool wide)
+{
+    const size_t first = c->at;
+    size_t taken, after;
+    uint32_t code;
+
+    while (more(c)) {
+        if (skip_note(c))
+            continue;
+        code = peek(c, &taken);
+        if (!sentence_is_closer(code) || (wide && code == 0x201C))
+            break;
+        c->at += taken;
+    }
+    after = skip_space(c, c->at);
+    if (after > c->at && code_at(c, after, &taken) == 0xBB) {
+        const size_t behind = after + taken;
+        const uint32_t next = code_at(c, behind, &taken);
+
+        if (next == 0 || utf8_is_space(next) || next == '.' || next == ',')
+            c->at = behind;
+    }
+    return c->at > first;
+}
+
+/* What is said behind a closing quote goes on with it: "said he" in Chinese and Japanese. */
+static bool quote_goes_on(const struct cursor *c)
+{
+    size_t at = c->at, taken;
+
+    for (int i = 0; i < 4 && at < c->end; i++, at += taken) {
+        const uint32_t code = code_at(c, at, &taken);
+
+        if ((i == 0 && (code == 0x3068 || code == 0x3063 || code == 0xFF0C || code == 0x3001)) ||
+            code == 0x8BF4 || code == 0x9053 || code == 0x95EE || code == 0x558A || code == 0x7B54)
+            return true;
+        if (!utf8_is_ideograph(code))
+            break;
+    }
+    return false;
+}
+
+/* Where the text goes on behind space, dashes and openers. */
+static size_t skip_openers(const struct cursor *c, size_t at)
+{
+    size_t taken;
+
+    for (;;) {
+        const uint32_t code = code_at(c, at, &taken);
+
+        if (is_opener(code))
+            at += taken;
+        else if (is_dash(code) && utf8_is_space(code_at(c, at + taken, &taken)))
+            at = skip_space(c, at + 3);
+        else
+            return at;
+    }
+}
+
+/* "iPhone" and "'s Morgens" begin sentences though their first letter is small. */
+static bool is_odd_start(const struct cursor *c, size_t at)
+{
+    size_t taken, second;
+    uint32_t next;
+
+    (void)code_at(c, at, &taken);
+    second = at + taken;
+    next = code_at(c, second, &taken);
+    if (utf8_is_upper(next))
+        return true;
+    return at > 0 && (c->text[at - 1] == '\'' || (unsigned char)c->text[at - 1] == 0x99) &&
+           next == ' ' && utf8_is_upper(code_at(c, second + 1, &taken));
+}
+
+/* At a mark: moves behind it, its relatives and closing quotes, and says whether the sentence that
+ * began at `begin` ends there. */
+static bool ends_here(struct cursor *c, size_t begin)
+{
+    const size_t first = c->at;
+    const bool wide = skip_marks(c), lone = c->at == first + 1 && c->text[first] == '.';
+    const bool closed = skip_closers(c, wide);
+    size_t after = skip_space(c, c->at), taken;
+    uint32_t next;
+
+    if (after == c->end)
+        return true;
+    if (wide)
+        return !(closed && after == c->at && quote_goes_on(c));
+    if (after == c->at)                    /* no space: 3.14, example.org */
+        return false;
+    after = skip_openers(c, after);
+    next = code_at(c, after, &taken);
+    if ((utf8_is_lower(next) && !is_odd_start(c, after)) || next == ',' || next == ';')
+        return false;
+    return !lone || !stop_is_part_of_word(c, begin, first, after, next);
+}
+
+/* ---- the breaker ------------------------------------------------------------ */
 
 static bool is_pause(uint32_t code)
 {
@@ -297,87 +366,40 @@ static bool is_pause(uint32_t code)
            code == 0xFF0C;
 }
 
-/* Cuts [s.begin, end) into sentences. */
-static bool split_block(struct document *doc, struct sentence s, size_t end)
+size_t sentence_end(const struct language *language, const char *text, size_t begin, size_t end,
+                    bool *cut)
 {
-    struct cursor c = { doc->text, s.begin, end };
+    struct cursor c = { language, text, begin, end };
     int64_t words = 0;
-    size_t word_begin = 0, pause = 0, taken;
+    size_t word_begin = begin, pause = begin, taken;
     bool inside = false;
 
+    *cut = false;
     while (more(&c)) {
         const uint32_t code = peek(&c, &taken);
-        size_t cut = 0;
 
-        if (is_mark(code) || is_wide_mark(code)) {
-            if (ends_here(&c, s.begin))
-                cut = c.at;
-        } else if (utf8_is_space(code)) {
+        if (sentence_is_mark(code)) {
+            if (ends_here(&c, begin))
+                return c.at;
+            continue;
+        }
+        c.at += taken;
+        if (utf8_is_space(code)) {
             inside = false;
-            c.at += taken;
-            if (words >= MAX_WORDS)
-                cut = pause > s.begin ? pause : c.at;
+            *cut = words >= MAX_WORDS;
         } else {
             if (!inside || utf8_is_ideograph(code)) {
                 words++;
-                word_begin = c.at;
+                word_begin = c.at - taken;
                 inside = true;
             }
-            c.at += taken;
             if (is_pause(code) && words >= SOFT_WORDS)
                 pause = c.at;
-            if (c.at - word_begin >= MAX_WORD_BYTES ||
-                (words >= MAX_WORDS && utf8_is_ideograph(code)))
-                cut = pause > s.begin ? pause : c.at;
+            *cut = c.at - word_begin >= MAX_WORD_BYTES ||
+                   (words >= MAX_WORDS && utf8_is_ideograph(code));
         }
-        if (cut) {
-            s.end = cut;
-            if (!add_sentence(doc, s))
-                return false;
-            s.begin = c.at = cut;
-            words = 0;
-            inside = false;
-        }
+        if (*cut)
+            return pause > begin ? pause : c.at;
     }
-    s.end = end;
-    return add_sentence(doc, s);
-}
-
-bool document_split(struct document *doc, const char *text, size_t size)
-{
-    struct sentence s = { 0 };
-    size_t at = 0;
-
-    *doc = (struct document){ .text = text, .size = size };
-    while (at < size) {
-        const size_t line = line_end(text, at, size);
-        size_t end, label;
-
-        at = skip_space(text, at, line);
-        if (at == line) {
-            at++;
-            continue;
-        }
-        end = block_end(text, at, size);
-        label = label_length(text, at, line);
-        s.label_begin = s.label_end = s.begin = at;
-        if (label > 0 && skip_space(text, at + label + 1, end) < end) {
-            s.label_end = at + label;
-            s.begin = at + label + 1;
-        }
-        if (!split_block(doc, s, end)) {
-            document_finish(doc);
-            return false;
-        }
-        s.turn++;
-        at = end + 1;
-    }
-    return true;
-}
-
-void document_finish(struct document *doc)
-{
-    free(doc->sentences);
-    free(doc->segments);
-    *doc = (struct document){ 0 };
+    return end;
 }

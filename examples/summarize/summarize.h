@@ -34,26 +34,44 @@ bool utf8_is_word(uint32_t code);      /* letters and digits of any script */
 bool utf8_is_lower(uint32_t code);
 bool utf8_is_upper(uint32_t code);
 bool utf8_is_ideograph(uint32_t code); /* scripts without spaces: each sign is a word */
+bool utf8_is_wide(uint32_t code);      /* those and their punctuation: no space beside them */
 uint32_t utf8_lower(uint32_t code);
 int utf8_columns(uint32_t code);       /* cells on a terminal: 0, 1 or 2 */
 
 /* Words of a range: what white space separates, ideographs one by one. */
 int64_t utf8_count_words(const char *text, size_t begin, size_t end);
 
-/* ---- document: a text and what was found in it --------------------------- */
+/* ---- language.c: what is known of languages ------------------------------ */
 
-/* Offsets are bytes of the input as it was read. */
+struct language;
+
+/* By its code, such as "de"; NULL: unknown. */
+const struct language *language_named(const char *code);
+const char *language_code(const struct language *language, const char **name);
+/* Language `index`; NULL behind the last one. */
+const struct language *language_at(size_t index);
+/* The language of the text in n ranges, begin and end each. */
+const struct language *language_find(const char *text, const size_t (*ranges)[2], int64_t n);
+
+/* ---- document.c: a text and what was found in it -------------------------- */
+
+/* Offsets are bytes of the stream's text. */
 struct sentence {
     size_t begin, end;                 /* the sentence, without the speaker */
     size_t label_begin, label_end;     /* "Name" of a turn "Name: ..."; empty: none */
-    int64_t turn;                      /* paragraph or turn it belongs to, ascending */
+    int64_t turn;                      /* block it belongs to, ascending */
     int64_t words, label_words;
     int64_t segment;
+    int worth;                         /* 2 prose, 1 a heading, 0 what is left out */
+    bool marked;                       /* a mark ends it */
+    bool part;                         /* of a run that was cut */
+    bool candidate;                    /* a summary may have it */
 };
 
 struct document {
     const char *text;                  /* not owned */
     size_t size;
+    const struct language *language;
     struct sentence *sentences;        /* in document order, disjoint */
     int64_t n, capacity;
     int64_t *segments;                 /* first sentence of each segment, then n */
@@ -61,9 +79,37 @@ struct document {
     int64_t words;                     /* without speakers */
 };
 
-/* sentence.c: fills sentences. Returns false when memory is short. */
-bool document_split(struct document *doc, const char *text, size_t size);
+struct stream;
+
+/* Fills sentences; the language is found where it is NULL. The text stays the stream's. Returns
+ * false when memory is short. */
+bool document_split(struct document *doc, const struct stream *stream,
+                    const struct language *language);
 void document_finish(struct document *doc);
+
+/* ---- sentence.c: where sentences end ---------------------------------------- */
+
+/* The end of the sentence that begins at `begin`; `cut`: of a part of one that is too long. */
+size_t sentence_end(const struct language *language, const char *text, size_t begin, size_t end,
+                    bool *cut);
+bool sentence_is_mark(uint32_t code);
+bool sentence_is_closer(uint32_t code);
+
+/* ---- words.c: words of a sentence -------------------------------------------- */
+
+struct word {
+    uint64_t key;                      /* of the stem; 0: a stop word */
+    bool address;                      /* who speaks or is spoken to */
+};
+
+/* Reads the next word of [*at, end) and moves *at behind it; false when there is none. */
+bool word_next(const struct language *language, const char *text, size_t *at, size_t end,
+               struct word *word);
+/* In lower case, as far as it fits; 48 bytes. */
+bool word_spell(const char *text, size_t *at, size_t end, char *spelt);
+uint64_t word_mix(uint64_t x);
+/* The content words of sentence i, sorted, each once: at most `most`. Returns how many. */
+int64_t words_of_content(const struct document *doc, int64_t i, uint64_t *keys, int64_t most);
 
 /* ---- vector.c: sentences to unit vectors --------------------------------- */
 
@@ -158,14 +204,16 @@ bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before
 
 /* ---- output.c, json.c ---------------------------------------------------- */
 
+struct reading;
+
 struct report {
     const struct document *doc;
     const struct summary *summary;
     const float *mass, *score;
     const int64_t (*looks)[LOOKS];     /* NULL: not told */
+    const struct reading *reading;
     const char *file, *device;
     int64_t budget;
-    size_t bad_bytes;
     bool all;                          /* --explain: list what was not chosen too */
 };
 

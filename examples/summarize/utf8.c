@@ -114,6 +114,12 @@ bool utf8_is_ideograph(uint32_t code)
            (code >= 0x20000 && code <= 0x3FFFF);
 }
 
+bool utf8_is_wide(uint32_t code)
+{
+    return utf8_is_ideograph(code) || (code > 0x3000 && code <= 0x303F) || code == 0x30FB ||
+           (code >= 0xFF00 && code <= 0xFF65);
+}
+
 uint32_t utf8_lower(uint32_t code)
 {
     if (code >= 'A' && code <= 'Z')

@@ -3,9 +3,8 @@
  *
  * Sentences to vectors: words and pairs of neighbouring words, weighted by TF-IDF
  * within the document (Salton and Buckley 1988), hashed with a sign into a fixed
- * width (Weinberger et al. 2009, section 2) and scaled to unit length. Words are
- * compared by their first letters, which does the work of a stemmer without
- * knowing the language. Deterministic: no locale, no seed.
+ * width (Weinberger et al. 2009, section 2) and scaled to unit length.
+ * Deterministic: no locale, no seed.
  */
 #include "summarize.h"
 
@@ -14,36 +13,10 @@
 #include <string.h>
 
 enum {
-    STEM_LETTERS = 6,
-    STOP_BYTES = 16,               /* longest word that can be in a list, and the NUL */
     COMMON_FROM = 40               /* sentences; below, no word is too common */
 };
 static const double common_share = 0.2;    /* a word in more sentences says nothing */
 static const double pair_weight = 0.5;
-
-static const char *const stop_words[] = {
-    "a", "about", "above", "after", "again", "ain", "all", "also", "am", "an", "and", "any", "are",
-    "aren", "as", "at", "back", "be", "because", "been", "before", "being", "but", "by", "can",
-    "cannot", "could", "couldn", "did", "didn", "do", "does", "doesn", "doing", "don", "done",
-    "down", "each", "even", "few", "for", "from", "get", "go", "going", "got", "had", "hadn",
-    "has", "hasn", "have", "haven", "having", "he", "her", "here", "hers", "him", "his", "how",
-    "i", "if", "in", "into", "is", "isn", "it", "its", "just", "know", "like", "ll", "may", "me",
-    "might", "mine", "more", "most", "much", "must", "my", "myself", "no", "nor", "not", "now",
-    "of", "off", "oh", "ok", "okay", "on", "one", "only", "or", "other", "our", "ours",
-    "ourselves", "out", "over", "own", "really", "right", "said", "same", "say", "see", "shall",
-    "she", "should", "shouldn", "so", "some", "such", "than", "that", "the", "their", "them",
-    "then", "there", "these", "they", "thing", "things", "think", "this", "those", "through",
-    "to", "too", "uh", "um", "under", "until", "up", "upon", "us", "very", "was", "wasn", "way",
-    "we", "well", "were", "weren", "what", "when", "where", "which", "while", "who", "whom",
-    "why", "will", "with", "won", "would", "wouldn", "yeah", "yes", "yet", "you", "your",
-    "yours", "yourself"
-};
-
-/* Who speaks or is spoken to. A summary tells of the document from outside. */
-static const char *const address_words[] = {
-    "i", "me", "mine", "my", "myself", "our", "ours", "ourselves", "us", "we", "you", "your",
-    "yours", "yourself"
-};
 
 struct term {
     uint64_t key;
@@ -59,79 +32,6 @@ struct terms {
     int64_t *sentences;
     uint64_t slots, used;          /* slots: a power of two */
 };
-
-static uint64_t mix(uint64_t x)    /* finaliser of splitmix64 */
-{
-    x ^= x >> 30;
-    x *= 0xBF58476D1CE4E5B9u;
-    x ^= x >> 27;
-    x *= 0x94D049BB133111EBu;
-    return x ^ x >> 31;
-}
-
-static int compare_words(const void *word, const void *entry)
-{
-    return strcmp(word, *(const char *const *)entry);
-}
-
-static bool in_list(const char *word, const char *const *list, size_t n)
-{
-    return bsearch(word, list, n, sizeof(*list), compare_words) != NULL;
-}
-
-/* ---- words --------------------------------------------------------------- */
-
-struct word {
-    uint64_t key;                  /* of the stem; 0: a stop word */
-    bool address;
-};
-
-/* Reads the next word of [*at, end) and moves *at behind it; false when there is
- * none. What follows an apostrophe belongs to the word but is not looked at. */
-static bool next_word(const char *text, size_t *at, size_t end, struct word *word)
-{
-    char plain[STOP_BYTES];
-    uint64_t key = 0x9E3779B97F4A7C15u;
-    size_t letters = 0, length = 0, taken;
-    bool tail = false, ideograph = false;
-
-    while (*at < end && !utf8_is_word(utf8_next(text + *at, text + end, &taken)))
-        *at += taken;
-    if (*at >= end)
-        return false;
-    for (; *at < end; *at += taken) {
-        const uint32_t code = utf8_lower(utf8_next(text + *at, text + end, &taken));
-
-        if (code == '\'' || code == 0x2019) {
-            tail = true;
-            continue;
-        }
-        if (!utf8_is_word(code))
-            break;
-        if (utf8_is_ideograph(code)) {
-            if (letters > 0)
-                break;
-            ideograph = true;
-        }
-        if (tail)
-            continue;
-        if (length + 1 < sizeof(plain))
-            plain[length++] = (char)(code < 0x80 ? code : 1);
-        if (letters++ < STEM_LETTERS)
-            key = mix(key + code);
-        if (ideograph) {
-            *at += taken;
-            break;
-        }
-    }
-    plain[length] = '\0';
-    word->address = in_list(plain, address_words, sizeof(address_words) / sizeof(*address_words));
-    word->key = key ? key : 1;
-    if ((letters < 2 && !ideograph) ||
-        in_list(plain, stop_words, sizeof(stop_words) / sizeof(*stop_words)))
-        word->key = 0;
-    return true;
-}
 
 /* ---- terms --------------------------------------------------------------- */
 
@@ -241,13 +141,13 @@ static bool terms_build(struct terms *t, struct vectors *v, const struct documen
         int64_t words = 0, address = 0;
 
         t->row[i] = t->n;
-        while (next_word(doc->text, &at, s->end, &word)) {
+        while (word_next(doc->language, doc->text, &at, s->end, &word)) {
             words++;
             address += word.address;
             if (word.key && !terms_push(t, word.key, 1.0f))
                 return false;
             if (word.key && before &&
-                !terms_push(t, mix(before * 31 + word.key) | 1u, (float)pair_weight))
+                !terms_push(t, word_mix(before * 31 + word.key) | 1u, (float)pair_weight))
                 return false;
             before = word.key;
         }
@@ -268,7 +168,7 @@ static int64_t weigh(const struct terms *t, int64_t i, int64_t n, float *dense)
     int64_t entries = 0;
 
     for (int64_t k = t->row[i]; k < t->row[i + 1]; k++) {
-        const uint64_t key = t->list[k].key, hash = mix(key);
+        const uint64_t key = t->list[k].key, hash = word_mix(key);
         const double count = t->list[k].count;
         const double with = (double)t->sentences[terms_slot(t, key)];
         const double tf = count >= 1 ? 1 + log(count) : count;

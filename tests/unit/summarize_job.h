@@ -6,16 +6,28 @@
 #ifndef HEED_TESTS_UNIT_SUMMARIZE_JOB_H
 #define HEED_TESTS_UNIT_SUMMARIZE_JOB_H
 
-#include "examples/summarize/summarize.h"
+#include "examples/summarize/read.h"
 
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Plain text as far as its sentences. */
+static inline void read_plain(struct document *doc, struct stream *stream, const char *text)
+{
+    const struct source source = { .text = text, .size = strlen(text) };
+
+    *stream = (struct stream){ 0 };
+    plain_read(stream, &source);
+    ck_assert(!stream->failed);
+    ck_assert(document_split(doc, stream, language_named("en")));
+}
+
 /* A document and what is made of it. */
 struct job {
     struct attend *attend;
+    struct reading reading;
     struct document doc;
     struct vectors vectors;
     struct summary summary;
@@ -32,7 +44,9 @@ static inline void job_open(struct job *job, const char *name, const char *text,
     ck_assert_msg(job->attend != NULL, "%s", why.text);
     if (limits)
         *attend_limits(job->attend) = *limits;
-    ck_assert(document_split(&job->doc, text, strlen(text)));
+    job->reading.format = format_named("plain");
+    ck_assert_msg(reading_do(&job->reading, text, strlen(text), NULL, &why), "%s", why.text);
+    ck_assert(document_split(&job->doc, &job->reading.stream, language_named("en")));
     ck_assert(vectors_build(&job->vectors, &job->doc));
     ck_assert(document_segment(&job->doc, &job->vectors));
     job->mass = calloc((size_t)job->doc.n + 1, sizeof(*job->mass));
@@ -48,6 +62,7 @@ static inline void job_finish(struct job *job)
     summary_finish(&job->summary);
     vectors_finish(&job->vectors);
     document_finish(&job->doc);
+    reading_finish(&job->reading);
     attend_close(job->attend);
 }
 

@@ -38,10 +38,16 @@ static inline char *noise(size_t size, uint32_t seed)
 /* A document about three subjects, one after another. */
 static inline char *subjects(int sentences)
 {
-    static const char *const words[3][6] = {
-        { "harbour", "sail", "anchor", "tide", "vessel", "captain" },
-        { "orchard", "apple", "blossom", "harvest", "ladder", "basket" },
-        { "engine", "piston", "gasket", "throttle", "torque", "cylinder" }
+    static const char *const words[3][24] = {
+        { "harbour", "sail", "anchor", "tide", "vessel", "captain", "rudder", "compass", "galley",
+          "mast", "cargo", "pier", "lagoon", "storm", "rigging", "lantern", "seagull", "current",
+          "keel", "voyage", "pilot", "deck", "rope", "island" },
+        { "orchard", "apple", "blossom", "harvest", "ladder", "basket", "cider", "branch", "pear",
+          "meadow", "pruning", "root", "beehive", "autumn", "plum", "cherry", "picker", "seedling",
+          "frost", "graft", "barrel", "fence", "garden", "wagon" },
+        { "engine", "piston", "gasket", "throttle", "torque", "cylinder", "camshaft", "valve",
+          "clutch", "gearbox", "exhaust", "radiator", "bearing", "lubricant", "ignition", "spark",
+          "turbine", "manifold", "flywheel", "injector", "coolant", "axle", "bolt", "sensor" }
     };
     char *const text = malloc((size_t)sentences * 128 + 1);
     size_t used = 0;
@@ -53,7 +59,7 @@ static inline char *subjects(int sentences)
         for (int k = 0; k < 10; k++) {
             seed = seed * 1664525u + 1013904223u;
             used += (size_t)sprintf(text + used, "%s%s", k ? " " : "The ",
-                                    words[i * 3 / sentences][(seed >> 16) % 6]);
+                                    words[i * 3 / sentences][(seed >> 16) % 24]);
         }
         used += (size_t)sprintf(text + used, ". ");
     }

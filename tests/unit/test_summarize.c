@@ -3,7 +3,8 @@
  *
  * The demo's text side: UTF-8, sentences, vectors, segments.
  */
-#include "examples/summarize/summarize.h"
+#include "examples/summarize/read.h"
+#include "summarize_job.h"
 #include "summarize_texts.h"
 #include "support/suite.h"
 
@@ -89,20 +90,22 @@ static const char *split(const char *text)
 {
     static char joined[MAX_OUTPUT];
     struct document doc;
+    struct stream stream;
     size_t used = 0;
 
-    ck_assert(document_split(&doc, text, strlen(text)));
+    read_plain(&doc, &stream, text);
     joined[0] = '\0';
     for (int64_t i = 0; i < doc.n; i++) {
         const struct sentence *const s = &doc.sentences[i];
 
         used += (size_t)snprintf(joined + used, sizeof(joined) - used, "|%.*s%s%.*s",
-                                 (int)(s->label_end - s->label_begin), text + s->label_begin,
+                                 (int)(s->label_end - s->label_begin), doc.text + s->label_begin,
                                  s->label_words ? ":" : "", (int)(s->end - s->begin),
-                                 text + s->begin);
+                                 doc.text + s->begin);
         ck_assert_uint_lt(used, sizeof(joined));
     }
     document_finish(&doc);
+    stream_finish(&stream);
     return joined;
 }
 
@@ -128,13 +131,13 @@ static const struct {
     { "1. First thing. 2. Second thing.", "|1. First thing.|2. Second thing." },
     { "Wrapped\nline ends here.\nNext one.", "|Wrapped\nline ends here.|Next one." },
     { "A heading\n\nThe text. More", "|A heading|The text.|More" },
-    { "# A heading\nThe text.", "|# A heading|The text." },
-    { "Items:\n- first\n- second", "|Items:|- first|- second" },
+    { "# A heading\nThe text.", "|A heading|The text." },
+    { "Items:\n- first\n- second", "|Items|first|second" },
     { "Ann B: Hello. How are you?\nProfessor C: Fine.",
       "|Ann B:Hello.|Ann B:How are you?|Professor C:Fine." },
     { "Note that: this is no speaker.", "|Note that: this is no speaker." },
     { "At 10:30 we met. Time 5:1.", "|At 10:30 we met.|Time 5:1." },
-    { "Speaker:\n\nText.", "|Speaker:|Text." },
+    { "Speaker:\n\nText.", "|Speaker|Text." },
     { "\xE4\xBB\x8A\xE5\xA4\xA9\xE3\x80\x82\xE5\xA5\xBD\xE3\x80\x82",
       "|\xE4\xBB\x8A\xE5\xA4\xA9\xE3\x80\x82|\xE5\xA5\xBD\xE3\x80\x82" },
     { "Bad \xFF\xFE bytes. Stay.", "|Bad \xFF\xFE bytes.|Stay." }
@@ -145,37 +148,79 @@ LOOP_TEST(sentences_end_where_people_end_them, sizeof(splits) / sizeof(*splits))
     ck_assert_str_eq(split(splits[_i].text), splits[_i].sentences);
 }
 
-LOOP_TEST(sentences_are_ordered_disjoint_and_leave_out_only_space_and_speakers, 20)
+/* What readers may leave out: white space, marks of lists and headings, a speaker's colon. */
+static bool may_be_left_out(const char *text, size_t begin, size_t end)
+{
+    for (size_t at = begin, taken; at < end; at += taken) {
+        const uint32_t code = utf8_next(text + at, text + end, &taken);
+
+        if (!utf8_is_space(code) && code != '-' && code != '#' && code != ':')
+            return false;
+    }
+    return true;
+}
+
+/* Every byte of the text is in one block, in order, or may be left out; its origin is its own. */
+LOOP_TEST(blocks_are_ordered_disjoint_and_leave_out_only_marks, 20)
 {
     char *const text = noise(20000, (uint32_t)_i);
     const size_t size = strlen(text);
-    struct document doc;
+    const struct source source = { .text = text, .size = size };
+    struct stream stream = { 0 };
     size_t at = 0;
 
-    ck_assert(document_split(&doc, text, size));
-    for (int64_t i = 0; i <= doc.n; i++) {
-        const size_t end = i < doc.n ? doc.sentences[i].begin : size;
-        const size_t label_begin = i < doc.n ? doc.sentences[i].label_begin : size;
-        const size_t label_end = i < doc.n ? doc.sentences[i].label_end : size;
-        size_t taken;
+    plain_read(&stream, &source);
+    ck_assert(!stream.failed);
+    ck_assert_uint_eq(stream.n > 0 ? stream.blocks[stream.n - 1].end : 0, stream.size);
+    for (size_t i = 0; i < stream.size; i++) {
+        const size_t from = stream_origin(&stream, i);
 
-        ck_assert_uint_le(at, end);
-        for (; at < end; at += taken) {
-            /* The speaker and the colon behind. */
-            const bool label = label_end > label_begin && at >= label_begin && at <= label_end;
-
-            taken = 1;
-            if (!label)
-                ck_assert_msg(utf8_is_space(utf8_next(text + at, text + size, &taken)),
-                              "seed %d byte %zu of sentence %lld", _i, at, (long long)i);
-        }
-        if (i < doc.n) {
-            ck_assert_uint_lt(doc.sentences[i].begin, doc.sentences[i].end);
-            ck_assert_int_le(doc.sentences[i].words, 200);
-            at = doc.sentences[i].end;
-        }
+        ck_assert_msg(from >= at && from < size && may_be_left_out(text, at, from),
+                      "seed %d byte %zu from %zu behind %zu", _i, i, from, at);
+        ck_assert(stream.text[i] == text[from] || stream.text[i] == '\n');
+        at = from + 1;
     }
+    ck_assert(may_be_left_out(text, at, size));
+    for (int64_t i = 0; i < stream.n; i++) {
+        const struct block *const b = &stream.blocks[i];
+
+        ck_assert_uint_eq(b->begin, i > 0 ? b[-1].end : 0);
+        ck_assert_uint_le(b->label_end, b->text_begin);
+        ck_assert_uint_lt(b->text_begin, b->end);
+    }
+    stream_finish(&stream);
+    free(text);
+}
+
+LOOP_TEST(sentences_are_ordered_disjoint_and_leave_out_only_space, 20)
+{
+    char *const text = noise(20000, (uint32_t)_i);
+    struct document doc;
+    struct stream stream;
+    int64_t k = 0;
+
+    read_plain(&doc, &stream, text);
+    for (int64_t i = 0; i < stream.n; i++) {
+        const struct block *const b = &stream.blocks[i];
+        size_t at = b->text_begin;
+
+        if (b->kind == BLOCK_TABLE || b->kind == BLOCK_FURNITURE || b->kind == BLOCK_QUOTE)
+            continue;
+        for (; k < doc.n && doc.sentences[k].begin < b->end; k++) {
+            const struct sentence *const s = &doc.sentences[k];
+
+            ck_assert_uint_ge(s->begin, at);
+            ck_assert(line_is_blank(doc.text + at, doc.text + s->begin));
+            ck_assert_uint_lt(s->begin, s->end);
+            ck_assert_uint_le(s->end, b->end);
+            ck_assert_int_le(s->words, 200);
+            at = s->end;
+        }
+        ck_assert(line_is_blank(doc.text + at, doc.text + b->end));
+    }
+    ck_assert_int_eq(k, doc.n);
     document_finish(&doc);
+    stream_finish(&stream);
     free(text);
 }
 
@@ -183,20 +228,23 @@ TEST(a_run_without_marks_is_cut)
 {
     static char text[100000];
     struct document doc;
+    struct stream stream;
 
     for (size_t i = 0; i + 6 <= sizeof(text); i += 5)
         memcpy(text + i, i % 205 == 0 ? "end, " : "word ", 6);
-    ck_assert(document_split(&doc, text, strlen(text)));
+    read_plain(&doc, &stream, text);
     ck_assert_int_gt(doc.n, 150);
     for (int64_t i = 0; i < doc.n; i++)
         ck_assert_int_le(doc.sentences[i].words, 100);
     document_finish(&doc);
+    stream_finish(&stream);
 
     memset(text, 'x', sizeof(text) - 1);             /* not even a space */
     text[sizeof(text) - 1] = '\0';
-    ck_assert(document_split(&doc, text, strlen(text)));
+    read_plain(&doc, &stream, text);
     ck_assert_int_eq(doc.n, 100);
     document_finish(&doc);
+    stream_finish(&stream);
 }
 
 /* ---- vectors and segments ------------------------------------------------ */
@@ -207,9 +255,10 @@ TEST(vectors_have_unit_length_and_know_what_is_alike)
                                "An apple fell. It was. You told me.";
     float dense[VECTOR_WIDTH];
     struct document doc;
+    struct stream stream;
     struct vectors v;
 
-    ck_assert(document_split(&doc, text, strlen(text)));
+    read_plain(&doc, &stream, text);
     ck_assert_int_eq(doc.n, 5);
     ck_assert(vectors_build(&v, &doc));
     for (int64_t i = 0; i < 3; i++) {
@@ -224,15 +273,17 @@ TEST(vectors_have_unit_length_and_know_what_is_alike)
     ck_assert_float_eq_tol(v.address[4], 2.0f / 3.0f, 1e-6f);
     vectors_finish(&v);
     document_finish(&doc);
+    stream_finish(&stream);
 }
 
 TEST(segments_cover_and_keep_the_limits)
 {
     char *const text = subjects(240);                /* 3 x 80 sentences of 11 words */
     struct document doc;
+    struct stream stream;
     struct vectors v;
 
-    ck_assert(document_split(&doc, text, strlen(text)));
+    read_plain(&doc, &stream, text);
     ck_assert_int_eq(doc.n, 240);
     ck_assert(vectors_build(&v, &doc));
     ck_assert(document_segment(&doc, &v));
@@ -253,6 +304,7 @@ TEST(segments_cover_and_keep_the_limits)
     }
     vectors_finish(&v);
     document_finish(&doc);
+    stream_finish(&stream);
     free(text);
 }
 
@@ -261,9 +313,10 @@ TEST(a_change_of_subject_opens_a_segment)
 {
     char *const text = subjects(165);                /* 55 sentences, 605 words each */
     struct document doc;
+    struct stream stream;
     struct vectors v;
 
-    ck_assert(document_split(&doc, text, strlen(text)));
+    read_plain(&doc, &stream, text);
     ck_assert(vectors_build(&v, &doc));
     ck_assert(document_segment(&doc, &v));
     ck_assert_int_ge(doc.n_segments, 3);
@@ -271,6 +324,7 @@ TEST(a_change_of_subject_opens_a_segment)
     ck_assert_int_eq(doc.segments[2], 110);
     vectors_finish(&v);
     document_finish(&doc);
+    stream_finish(&stream);
     free(text);
 }
 

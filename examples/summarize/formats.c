@@ -1,0 +1,69 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The formats that are read. A format is one row here and one file. The first row that is sure
+ * wins, then the ending of the name, then the first that may be; the last row takes everything.
+ */
+#include "read.h"
+
+#include <string.h>
+
+static const struct format formats[] = {
+    { "html", "HTML", ".html .htm .xhtml ", html_looks_like, html_read },
+    { "mail", "e-mail, one or an mbox of many, and threads with header lines", ".eml .mbox ",
+      mail_looks_like, mail_read },
+    { "captions", "WebVTT and SRT", ".vtt .srt ", captions_looks_like, captions_read },
+    { "man", "a man page as man prints it", "", man_looks_like, man_read },
+    { "pages", "text with form feeds, as pdftotext makes it", "", pages_looks_like, pages_read },
+    { "markdown", "Markdown", ".md .markdown .mkd ", markdown_looks_like, markdown_read },
+    { "plain", "paragraphs, lists, speakers (\"Name: ...\"), chats with times", "",
+      plain_looks_like, plain_read },
+};
+
+enum { FORMATS = sizeof(formats) / sizeof(*formats) };
+
+const struct format *format_at(size_t index)
+{
+    return index < FORMATS ? &formats[index] : NULL;
+}
+
+const struct format *format_named(const char *name)
+{
+    for (size_t i = 0; i < FORMATS; i++) {
+        if (strcmp(formats[i].name, name) == 0)
+            return &formats[i];
+    }
+    return NULL;
+}
+
+static bool has_ending(const char *name, const char *endings)
+{
+    const char *const dot = name ? strrchr(name, '.') : NULL;
+
+    for (const char *c = endings; dot && *c; c = strchr(c, ' ') + 1) {
+        const size_t length = strcspn(c, " ");
+
+        if (strlen(dot) == length && line_same(dot, c, length))
+            return true;
+    }
+    return false;
+}
+
+const struct format *format_find(const struct source *source)
+{
+    const struct format *maybe = NULL;
+
+    for (size_t i = 0; i < FORMATS; i++) {
+        const int sure = formats[i].looks_like(source);
+
+        if (sure == 2)
+            return &formats[i];
+        if (sure == 1 && !maybe)
+            maybe = &formats[i];
+    }
+    for (size_t i = 0; i < FORMATS; i++) {
+        if (has_ending(source->name, formats[i].endings))
+            return &formats[i];
+    }
+    return maybe ? maybe : &formats[FORMATS - 1];
+}

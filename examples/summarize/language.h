@@ -1,0 +1,36 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What is known of a language: its stop words, and where a full stop ends no sentence.
+ */
+#ifndef HEED_EXAMPLES_SUMMARIZE_LANGUAGE_H
+#define HEED_EXAMPLES_SUMMARIZE_LANGUAGE_H
+
+#include "summarize.h"
+
+/* stopwords.c */
+struct stop_list {
+    const char *code;
+    const char *const *words;          /* sorted, lower case, UTF-8 */
+    size_t n;
+};
+
+const struct stop_list *stop_list_of(const char *code);
+
+/* Lists of words are strings with a space before and behind each word, in lower case. */
+struct language {
+    const char *code, *name;
+    const char *never;                 /* before a full stop that ends no sentence */
+    const char *maybe;                 /* ends one only before a stop word with a capital */
+    const char *numbered;              /* no end before a number */
+    const char *letters;               /* words of one letter, which are no initials */
+    const char *address;               /* who speaks or is spoken to */
+    bool ordinals;                     /* "3." is third */
+};
+
+enum { WORD_BYTES = 48 };              /* longest word that can be in a list, and the NUL */
+
+bool language_has(const char *list, const char *word);
+bool language_is_stop(const struct language *language, const char *word);
+
+#endif

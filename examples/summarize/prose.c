@@ -1,0 +1,208 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Lines of text without markup to blocks. A paragraph ends at a blank line; a speaker, a time, a
+ * list mark, a row of a table or of contents begins a block too. A short line alone that ends no
+ * sentence is a heading.
+ */
+#include "read.h"
+
+#include <string.h>
+
+enum { HEADING_WORDS = 12 };
+
+size_t prose_origin(const struct prose *p, const char *at)
+{
+    return p->whole ? p->origin : p->origin + (size_t)(at - p->base);
+}
+
+static void put(struct prose *p, const char *begin, const char *end)
+{
+    if (p->whole)
+        stream_put_for(p->stream, begin, (size_t)(end - begin), p->origin);
+    else
+        stream_put(p->stream, begin, (size_t)(end - begin), prose_origin(p, begin));
+}
+
+/* The character before `end`. */
+static uint32_t last_code(const char *begin, const char *end)
+{
+    const char *c = end - 1;
+    size_t taken;
+
+    while (c > begin && ((unsigned char)*c & 0xC0) == 0x80 && end - c < 4)
+        c--;
+    return utf8_next(c, end, &taken);
+}
+
+/* Between the block's text and the next line at [begin, end): a space, nothing between signs of
+ * scripts without spaces, and a hyphen goes that only broke a word. */
+static void join(struct prose *p, const char *begin, const char *end)
+{
+    struct stream *const s = p->stream;
+    const char *const from = s->text + p->last, *const to = s->text + s->size;
+    size_t taken;
+    uint32_t last, next = utf8_next(begin, end, &taken);
+
+    if (from == to)
+        return;
+    last = last_code(from, to);
+    if (utf8_is_wide(last) && utf8_is_wide(next))
+        return;
+    if (p->flags & PROSE_HYPHENS && (last == '-' || last == 0x2010) && utf8_is_lower(next) &&
+        s->size - p->last >= 3 && utf8_is_lower(last_code(from, to - (last == '-' ? 1 : 3)))) {
+        s->size -= last == '-' ? 1 : 3;
+        return;
+    }
+    if (!p->whole && begin > p->base && begin[-1] == '\n')    /* goes on in the same piece */
+        stream_put(s, begin - 1, 1, prose_origin(p, begin - 1));
+    else
+        stream_put_for(s, "\n", 1, prose_origin(p, begin) - !p->whole);
+}
+
+static void add(struct prose *p, const char *begin, const char *end)
+{
+    if (p->stream->failed)
+        return;
+    if (p->lines > 0)
+        join(p, begin, end);
+    p->last = p->stream->size;
+    put(p, begin, end);
+    p->lines++;
+}
+
+static void open_block(struct prose *p, enum block_kind kind)
+{
+    prose_end(p);
+    stream_open(p->stream, kind);
+    p->lines = 0;
+    p->last = p->stream->size;
+}
+
+void prose_end(struct prose *p)
+{
+    struct stream *const s = p->stream;
+
+    if (s->open && s->kind == BLOCK_PARAGRAPH && p->lines == 1 && !s->failed &&
+        !(p->flags & PROSE_NO_HEADINGS)) {
+        const char *const begin = s->text + p->last, *const end = s->text + s->size;
+
+        if (!line_ends_sentence(begin, end) &&
+            line_words(begin, end, HEADING_WORDS + 1) <= HEADING_WORDS)
+            s->kind = BLOCK_HEADING;
+    }
+    if (s->open && s->kind == BLOCK_TABLE && p->lines == 1 && !s->failed &&
+        !memchr(s->text + p->last, '|', s->size - p->last))
+        s->kind = BLOCK_PARAGRAPH;         /* a row alone has wide spaces, no more */
+    stream_close(s);
+    p->lines = 0;
+}
+
+void prose_put(struct prose *p, enum block_kind kind, const char *begin, const char *end)
+{
+    if (!p->stream->open || p->stream->kind != kind)
+        open_block(p, kind);
+    add(p, begin, end);
+}
+
+/* A line that begins a turn; false: it does not. */
+static bool turn(struct prose *p, const char *begin, const char *end)
+{
+    const char *text = NULL;
+    const size_t alone = line_speaker_alone(begin, end);
+    const size_t name = alone ? alone : line_speaker(begin, end, &text);
+
+    if (p->flags & PROSE_NO_SPEAKERS || name == 0)
+        return false;
+    open_block(p, BLOCK_TURN);
+    put(p, begin, begin + name);
+    stream_label(p->stream);
+    p->last = p->stream->size;
+    if (!alone)
+        text = line_skip_space(text, end);
+    if (!alone && text < end)
+        add(p, text, end);
+    return true;
+}
+
+/* A line that is a block of its own kind; false: it is not. */
+static bool special(struct prose *p, const char *begin, const char *end)
+{
+    const char rule = line_rule(begin, end);
+
+    if (*begin == '>') {
+        prose_put(p, BLOCK_QUOTE, begin, end);
+    } else if (rule) {
+        if ((rule == '=' || rule == '-') && p->stream->open && p->lines == 1 &&
+            p->stream->kind == BLOCK_PARAGRAPH)
+            p->stream->kind = BLOCK_HEADING;
+        prose_end(p);
+    } else if (line_is_contents(begin, end) || line_is_page_number(begin, end)) {
+        prose_put(p, BLOCK_FURNITURE, begin, end);
+    } else if (line_is_table(begin, end, p->gap)) {
+        prose_put(p, BLOCK_TABLE, begin, end);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The marks at the start of a heading of text that knows "# Heading". */
+static size_t hashes(const char *begin, const char *end)
+{
+    const char *c = begin;
+
+    while (c < end && *c == '#')
+        c++;
+    return c > begin && c < end && *c == ' ' ? (size_t)(line_skip_space(c, end) - begin) : 0;
+}
+
+/* Whether the open block is in the middle of a sentence, so that "1951. " is no list mark. */
+static bool is_within(const struct prose *p)
+{
+    const struct stream *const s = p->stream;
+
+    return s->open && !s->failed && p->lines > 0 && s->size > p->last &&
+           (s->kind == BLOCK_PARAGRAPH || s->kind == BLOCK_TURN) && s->text[s->size - 1] != ':' &&
+           !line_ends_sentence(s->text + p->last, s->text + s->size);
+}
+
+void prose_line(struct prose *p, const char *begin, const char *end)
+{
+    size_t mark;
+
+    begin = line_skip_space(begin, end);
+    end = line_trim(begin, end);
+    if (begin == end) {
+        prose_end(p);
+        return;
+    }
+    if (special(p, begin, end))
+        return;
+    mark = line_stamp(begin, end);
+    if (mark > 0 && begin + mark < end) {
+        open_block(p, BLOCK_PARAGRAPH);
+        begin += mark;
+        if (!turn(p, begin, end))
+            add(p, begin, end);
+        return;
+    }
+    if (turn(p, begin, end))
+        return;
+    mark = hashes(begin, end);
+    if (mark > 0) {
+        open_block(p, BLOCK_HEADING);
+        add(p, begin + mark, end);
+        prose_end(p);
+        return;
+    }
+    mark = line_bullet(begin, end);
+    if (mark > 0 || (line_number(begin, end) > 0 && !is_within(p)))
+        open_block(p, BLOCK_ITEM);
+    else if (!p->stream->open || (p->stream->kind != BLOCK_PARAGRAPH &&
+                                  p->stream->kind != BLOCK_ITEM &&
+                                  p->stream->kind != BLOCK_TURN))
+        open_block(p, BLOCK_PARAGRAPH);
+    if (begin + mark < end)
+        add(p, begin + mark, end);
+}

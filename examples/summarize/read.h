@@ -1,0 +1,223 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * From the bytes of a file to one stream of blocks. encoding.c makes UTF-8 of the bytes, a reader
+ * for each format (formats.c has the table) puts the text into a stream and says what each block
+ * is, and every byte of the stream knows where in the file it came from.
+ */
+#ifndef HEED_EXAMPLES_SUMMARIZE_READ_H
+#define HEED_EXAMPLES_SUMMARIZE_READ_H
+
+#include "summarize.h"
+
+/* ---- stream.c: text in blocks --------------------------------------------- */
+
+enum block_kind {
+    BLOCK_PARAGRAPH,
+    BLOCK_TURN,                    /* what one speaker says at a time */
+    BLOCK_ITEM,                    /* of a list */
+    BLOCK_HEADING,
+    BLOCK_QUOTE,                   /* of another message or text */
+    BLOCK_CODE,
+    BLOCK_TABLE,
+    BLOCK_FURNITURE,               /* page numbers, running heads, contents, signatures */
+    BLOCK_KINDS
+};
+
+/* Offsets are bytes of the stream's text. */
+struct block {
+    size_t begin, end;
+    size_t label_begin, label_end; /* the speaker; empty: none */
+    size_t text_begin;             /* behind the speaker */
+    enum block_kind kind;
+};
+
+/* From text[at] on, up to the next piece, bytes come from origin and what follows it; or all of
+ * them stand for what is at the origin, like a character for its name. */
+struct piece {
+    size_t at;
+    uint64_t origin;               /* times 2; odd: all from one place */
+};
+
+struct stream {
+    char *text;
+    size_t size, capacity;
+    struct block *blocks;          /* in order, disjoint, not empty */
+    int64_t n, block_capacity;
+    struct piece *pieces;
+    int64_t n_pieces, piece_capacity;
+    size_t label_begin, label_end, text_begin; /* of the open block */
+    enum block_kind kind;          /* of the open block */
+    bool open;
+    bool failed;                   /* memory was short: nothing is added any more */
+};
+
+/* Opens a block; the one before is closed. */
+void stream_open(struct stream *s, enum block_kind kind);
+/* Closes the open block, if any; nothing remains of one without text. */
+void stream_close(struct stream *s);
+/* Adds text that stands at `origin`; soft hyphens are left out. */
+void stream_put(struct stream *s, const char *text, size_t size, size_t origin);
+/* Adds text that stands for what is at `origin`; the same. */
+void stream_put_for(struct stream *s, const char *text, size_t size, size_t origin);
+/* Adds white space unless there is some, or nothing yet, before it. */
+void stream_space(struct stream *s, size_t origin);
+/* What the open block has so far becomes its label. */
+void stream_label(struct stream *s);
+/* The name before a colon with which the open block begins becomes its label. */
+void stream_speaker(struct stream *s);
+/* Where the byte text[at] came from; at == size: the end. */
+size_t stream_origin(const struct stream *s, size_t at);
+void stream_finish(struct stream *s);
+
+/* ---- encoding.c: bytes to UTF-8 ------------------------------------------- */
+
+enum encoding { ENCODING_UTF8, ENCODING_UTF16LE, ENCODING_UTF16BE, ENCODING_LATIN1, ENCODINGS };
+
+const char *encoding_name(enum encoding encoding);
+
+/* A line that says why these bytes are no text, and what helps; NULL: they may be text. */
+const char *encoding_refuse(const char *bytes, size_t size);
+enum encoding encoding_find(const char *bytes, size_t size);
+
+/* Text in UTF-8; NULL when memory is short. The caller frees. */
+char *encoding_decode(enum encoding encoding, const char *bytes, size_t size, size_t *length);
+
+/* Where in the bytes the text's byte `at` came from. Asked in ascending order, all answers together
+ * cost one walk. */
+struct walk {
+    size_t text, bytes;
+};
+
+size_t encoding_origin(enum encoding encoding, const char *bytes, size_t size, size_t at,
+                       struct walk *walk);
+
+/* Text of a named character set in UTF-8, like encoding_decode(); an unknown one is found. */
+char *encoding_convert(const char *charset, const char *bytes, size_t size, size_t *length);
+
+/* ---- formats.c: which reader ---------------------------------------------- */
+
+struct source {
+    const char *text;              /* UTF-8, or nearly */
+    size_t size;
+    const char *name;              /* of the file; NULL: unknown */
+};
+
+struct format {
+    const char *name, *what;       /* `what` is for people */
+    const char *endings;           /* of file names, each with a space behind */
+    /* How sure the text is of this format: 0 not, 1 it may be, 2 it is. */
+    int (*looks_like)(const struct source *source);
+    void (*read)(struct stream *stream, const struct source *source);
+};
+
+/* Format `index`; NULL behind the last one. */
+const struct format *format_at(size_t index);
+const struct format *format_named(const char *name);
+const struct format *format_find(const struct source *source);
+
+int plain_looks_like(const struct source *source);
+void plain_read(struct stream *stream, const struct source *source);
+int markdown_looks_like(const struct source *source);
+void markdown_read(struct stream *stream, const struct source *source);
+/* What people should know of this build's reader; NULL: nothing. */
+const char *markdown_remark(void);
+int html_looks_like(const struct source *source);
+void html_read(struct stream *stream, const struct source *source);
+int mail_looks_like(const struct source *source);
+void mail_read(struct stream *stream, const struct source *source);
+int captions_looks_like(const struct source *source);
+void captions_read(struct stream *stream, const struct source *source);
+int man_looks_like(const struct source *source);
+void man_read(struct stream *stream, const struct source *source);
+int pages_looks_like(const struct source *source);
+void pages_read(struct stream *stream, const struct source *source);
+
+/* ---- source.c: all of it ---------------------------------------------------- */
+
+struct reading {
+    struct stream stream;
+    const struct format *format;   /* NULL before: to be found */
+    enum encoding encoding;
+    const char *bytes;             /* not owned */
+    size_t size, bad;              /* bad: bytes that are not of the encoding */
+    char *text;                    /* while it is read */
+};
+
+/* false: the file is refused, or memory is short; `why` says which. */
+bool reading_do(struct reading *r, const char *bytes, size_t size, const char *name,
+                struct failure *why);
+/* The byte of the file that the stream's byte came from; ask in ascending order. */
+size_t reading_origin(const struct reading *r, size_t at, struct walk *walk);
+/* The same for the end of a range, which is behind its last byte. */
+size_t reading_end(const struct reading *r, size_t at, struct walk *walk);
+void reading_finish(struct reading *r);
+
+/* ---- entity.c: character references of HTML and Markdown -------------------- */
+
+/* Reads the reference at `at`, an ampersand, and stores its UTF-8; returns the bytes it takes, 0 if
+ * there is none. */
+size_t entity_read(const char *at, const char *end, char utf8[8], size_t *length);
+
+/* ---- html.c: a piece of HTML in another file -------------------------------- */
+
+/* Like html_read(); what is at text[i] comes from origin + i, or all of it from `origin`. */
+void html_put(struct stream *stream, const char *text, size_t size, size_t origin, bool whole);
+
+/* ---- line.c: what a line is ------------------------------------------------- */
+
+/* A line [begin, end) of a text, without its end; `next` is where the one behind it begins. */
+struct line {
+    const char *begin, *end, *next;
+    bool page;                     /* a form feed ends it */
+};
+
+struct line line_at(const char *at, const char *end);
+bool line_is_blank(const char *begin, const char *end);
+const char *line_skip_space(const char *begin, const char *end);
+const char *line_trim(const char *begin, const char *end);
+/* Only one sign, three times or more: '=', '-', '*', '_', '~'; else 0. */
+char line_rule(const char *begin, const char *end);
+bool line_is_page_number(const char *begin, const char *end);
+bool line_is_contents(const char *begin, const char *end);     /* "Title ...... 12" */
+bool line_is_table(const char *begin, const char *end, int gap);
+/* Bytes of a list mark and the space behind it, 0 if there is none. */
+size_t line_bullet(const char *begin, const char *end);
+size_t line_number(const char *begin, const char *end);        /* "12. ", "a) " */
+/* Bytes of a point in time and what surrounds it: "[10:02:33] ", "12.03.24, 10:02 - ". */
+size_t line_stamp(const char *begin, const char *end);
+/* "Name: text", "Name (0:12): text": where the name ends; *text is what follows. 0: no speaker. */
+size_t line_speaker(const char *begin, const char *end, const char **text);
+/* "Name  0:12" alone on a line. */
+size_t line_speaker_alone(const char *begin, const char *end);
+bool line_ends_sentence(const char *begin, const char *end);
+int64_t line_words(const char *begin, const char *end, int64_t most);
+bool line_has(const char *begin, const char *end, const char *word);   /* ASCII, any case */
+bool line_same(const char *a, const char *b, size_t size);              /* ASCII, any case */
+
+/* ---- prose.c: lines to blocks ----------------------------------------------- */
+
+enum {
+    PROSE_HYPHENS = 1,             /* a hyphen at the end of a line was put there to break it */
+    PROSE_NO_SPEAKERS = 2,
+    PROSE_NO_HEADINGS = 4
+};
+
+struct prose {
+    struct stream *stream;
+    const char *base;              /* where the text begins, for origins */
+    size_t origin;
+    unsigned flags;
+    int gap;                       /* spaces between columns of a table */
+    bool whole;                    /* all of it comes from `origin` */
+    int64_t lines;                 /* of the open block */
+    size_t last;                   /* where the last line of it begins in the stream */
+};
+
+void prose_line(struct prose *p, const char *begin, const char *end);
+void prose_end(struct prose *p);
+/* A line that is a block, or goes on with one, of this kind. */
+void prose_put(struct prose *p, enum block_kind kind, const char *begin, const char *end);
+size_t prose_origin(const struct prose *p, const char *at);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Bytes to a stream: what is no text is refused, its characters become UTF-8, and the reader of its
+ * format fills the stream.
+ */
+#include "read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool reading_do(struct reading *r, const char *bytes, size_t size, const char *name,
+                struct failure *why)
+{
+    const char *const refused = encoding_refuse(bytes, size);
+    struct source source = { .name = name };
+
+    bytes = size > 0 ? bytes : "";
+    if (refused) {
+        snprintf(why->text, sizeof(why->text), "%s", refused);
+        why->usage = true;
+        return false;
+    }
+    r->bytes = bytes;
+    r->size = size;
+    r->encoding = encoding_find(bytes, size);
+    if (r->encoding == ENCODING_UTF8) {
+        source.text = bytes;
+        source.size = size;
+        r->bad = utf8_count_bad(bytes, size);
+    } else {
+        r->text = encoding_decode(r->encoding, bytes, size, &source.size);
+        source.text = r->text;
+    }
+    if (source.text && !r->format)
+        r->format = format_find(&source);
+    if (source.text)
+        r->format->read(&r->stream, &source);
+    free(r->text);
+    r->text = NULL;
+    if (source.text && !r->stream.failed)
+        return true;
+    snprintf(why->text, sizeof(why->text), "not enough memory for the text");
+    return false;
+}
+
+size_t reading_origin(const struct reading *r, size_t at, struct walk *walk)
+{
+    return encoding_origin(r->encoding, r->bytes, r->size, stream_origin(&r->stream, at), walk);
+}
+
+size_t reading_end(const struct reading *r, size_t at, struct walk *walk)
+{
+    const size_t origin = at > 0 ? stream_origin(&r->stream, at - 1) + 1 : 0;
+
+    return encoding_origin(r->encoding, r->bytes, r->size, origin, walk);
+}
+
+void reading_finish(struct reading *r)
+{
+    stream_finish(&r->stream);
+    free(r->text);
+    *r = (struct reading){ 0 };
+}

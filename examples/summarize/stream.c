@@ -1,0 +1,196 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The stream of blocks that every reader fills. Text is copied once; the map back to the file is a
+ * list of pieces, of which a run of copied bytes needs one.
+ */
+#include "read.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for one more element of `size` bytes behind `n`; NULL: no memory. */
+static void *grown(void *list, int64_t n, int64_t *capacity, size_t size)
+{
+    const int64_t more = *capacity ? *capacity * 2 : 64;
+    void *const bigger = n < *capacity ? list : realloc(list, (size_t)more * size);
+
+    if (bigger && n >= *capacity)
+        *capacity = more;
+    return bigger;
+}
+
+static void add_block(struct stream *s, struct block block)
+{
+    struct block *const blocks = grown(s->blocks, s->n, &s->block_capacity, sizeof(*blocks));
+
+    if (!blocks) {
+        s->failed = true;
+        return;
+    }
+    s->blocks = blocks;
+    s->blocks[s->n++] = block;
+}
+
+/* Text added from here on comes from `origin`. */
+static void add_piece(struct stream *s, uint64_t origin)
+{
+    struct piece *pieces;
+
+    if (s->n_pieces > 0) {
+        const struct piece last = s->pieces[s->n_pieces - 1];
+
+        if (last.origin % 2 == origin % 2 &&
+            (origin % 2 ? last.origin : last.origin + 2 * (s->size - last.at)) == origin)
+            return;
+    }
+    pieces = grown(s->pieces, s->n_pieces, &s->piece_capacity, sizeof(*pieces));
+    if (!pieces) {
+        s->failed = true;
+        return;
+    }
+    s->pieces = pieces;
+    s->pieces[s->n_pieces++] = (struct piece){ .at = s->size, .origin = origin };
+}
+
+static void add_text(struct stream *s, const char *text, size_t size)
+{
+    if (!s->text || s->capacity - s->size < size) {
+        const size_t capacity = s->size + size + s->size / 2 + 4096;
+        char *const bigger = realloc(s->text, capacity);
+
+        if (!bigger) {
+            s->failed = true;
+            return;
+        }
+        s->text = bigger;
+        s->capacity = capacity;
+    }
+    memcpy(s->text + s->size, text, size);
+    s->size += size;
+}
+
+/* Adds text without its soft hyphens; `whole`: all of it comes from `origin`. */
+static void put(struct stream *s, const char *text, size_t size, size_t origin, bool whole)
+{
+    while (size > 0 && !s->failed) {
+        const char *soft = memchr(text, 0xC2, size);
+        size_t step;
+
+        while (soft && ((size_t)(text + size - soft) < 2 || (unsigned char)soft[1] != 0xAD))
+            soft = memchr(soft + 1, 0xC2, (size_t)(text + size - soft - 1));
+        step = soft ? (size_t)(soft - text) : size;
+        if (step > 0) {
+            add_piece(s, 2 * (uint64_t)origin + whole);
+            add_text(s, text, step);
+        }
+        step += soft ? 2 : 0;
+        text += step;
+        origin += whole ? 0 : step;
+        size -= step;
+    }
+}
+
+void stream_put(struct stream *s, const char *text, size_t size, size_t origin)
+{
+    put(s, text, size, origin, false);
+}
+
+void stream_put_for(struct stream *s, const char *text, size_t size, size_t origin)
+{
+    put(s, text, size, origin, true);
+}
+
+static size_t block_begin(const struct stream *s)
+{
+    return s->n > 0 ? s->blocks[s->n - 1].end : 0;
+}
+
+void stream_space(struct stream *s, size_t origin)
+{
+    if (s->size > block_begin(s) && (unsigned char)s->text[s->size - 1] > ' ')
+        stream_put_for(s, " ", 1, origin);
+}
+
+void stream_label(struct stream *s)
+{
+    s->label_begin = block_begin(s);
+    s->label_end = s->text_begin = s->size;
+}
+
+void stream_speaker(struct stream *s)
+{
+    const size_t begin = block_begin(s);
+    const char *text;
+    size_t name;
+
+    if (s->failed || !s->open || s->size == begin || s->label_end > begin)
+        return;
+    name = line_speaker(s->text + begin, s->text + s->size, &text);
+    if (name == 0 || line_skip_space(text, s->text + s->size) == s->text + s->size)
+        return;
+    s->label_begin = begin;
+    s->label_end = begin + name;
+    s->text_begin = (size_t)(line_skip_space(text, s->text + s->size) - s->text);
+}
+
+void stream_open(struct stream *s, enum block_kind kind)
+{
+    stream_close(s);
+    add_text(s, "", 0);                    /* so that there is a text */
+    s->open = !s->failed;
+    s->kind = kind;
+    s->label_begin = s->label_end = s->text_begin = s->size;
+}
+
+void stream_close(struct stream *s)
+{
+    const size_t begin = block_begin(s);
+
+    if (!s->open || s->failed)
+        return;
+    assert(s->text);
+    s->open = false;
+    if (line_is_blank(s->text + s->text_begin, s->text + s->size) && s->label_end > begin) {
+        s->label_end = s->label_begin = s->text_begin = begin;     /* a name with nothing said */
+        s->kind = s->kind == BLOCK_TURN ? BLOCK_HEADING : s->kind;
+    }
+    if (line_is_blank(s->text + s->text_begin, s->text + s->size)) {
+        s->size = begin;                   /* the pieces behind `begin` go with the text */
+        while (s->n_pieces > 0 && s->pieces[s->n_pieces - 1].at >= begin)
+            s->n_pieces--;
+        return;
+    }
+    add_block(s, (struct block){
+        .begin = begin, .end = s->size, .kind = s->kind,
+        .label_begin = s->label_begin, .label_end = s->label_end, .text_begin = s->text_begin
+    });
+}
+
+size_t stream_origin(const struct stream *s, size_t at)
+{
+    int64_t low = 0, high = s->n_pieces;   /* the piece is in [low, high) */
+    uint64_t origin;
+
+    if (s->n_pieces == 0)
+        return at;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+
+        if (s->pieces[middle].at <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    origin = s->pieces[low].origin / 2;
+    return (size_t)origin + (s->pieces[low].origin % 2 ? 0 : at - s->pieces[low].at);
+}
+
+void stream_finish(struct stream *s)
+{
+    free(s->text);
+    free(s->blocks);
+    free(s->pieces);
+    *s = (struct stream){ 0 };
+}

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The heed authors
+# SPDX-License-Identifier: Apache-2.0
+"""Files that mean harm, made on the fly: hostile.py HEED-SUMMARIZE [--big]
+
+Each is refused with one clear line and exit 2, or has a summary in printable UTF-8 within its budget
+and exit 0; never a crash, a signal, or more than LIMIT seconds. --big adds one line of 100 MB.
+"""
+
+import base64
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+LIMIT = 60
+BUDGET = 50
+PROSE = "The ferry crosses the bay each morning at nine. Nobody waits for it in winter. "
+REFUSED, READ, EITHER = {2}, {0}, {0, 2}
+
+
+def noise(size, seed):
+    return random.Random(seed).randbytes(size)
+
+
+def header(kind, *more):
+    return "\n".join(["From: Ann <a@example.org>", "Subject: x", "MIME-Version: 1.0",
+                      f"Content-Type: {kind}", *more, "", ""]).encode()
+
+
+def binaries():
+    for name, magic in [("pdf", b"%PDF-1.7\n"), ("zip", b"PK\3\4"), ("gzip", b"\x1f\x8b\x08"),
+                        ("elf", b"\x7fELF\2\1\1"), ("png", b"\x89PNG\r\n\x1a\n"),
+                        ("jpeg", b"\xff\xd8\xff\xe0"), ("old-office", b"\xd0\xcf\x11\xe0"),
+                        ("rtf", b"{\\rtf1 "), ("xz", b"\xfd7zXZ\0"), ("bzip2", b"BZh9"),
+                        ("zstd", b"\x28\xb5\x2f\xfd"), ("postscript", b"%!PS-Adobe"),
+                        ("roff", b".TH LS 1\n")]:
+        yield name, magic + noise(4000, name), REFUSED
+    yield "noise", noise(100000, 1), REFUSED
+    yield "noise-behind-text", (PROSE * 2000).encode() + noise(200000, 2), REFUSED
+    yield "zeros", bytes(100000), REFUSED
+    yield "little-noise", noise(20, 3), EITHER
+
+
+def encodings():
+    text = PROSE * 30
+    yield "empty", b"", READ
+    yield "one-byte", b"x", READ
+    yield "only-space", b" \n\t\r\n" * 1000, READ
+    yield "only-marks", b".!?" * 5000, READ
+    yield "nuls", text.replace(" each", "\0each").encode(), EITHER
+    yield "bad-utf8", text.encode() + b"\xc3\x28\xe2\x82 \xf0\x9f\xed\xa0\x80 end. " * 30, READ
+    yield "overlong", b"\xc0\xaf\xe0\x80\xaf" * 3000, READ
+    yield "half-utf16", text.encode("utf-16")[:-1], READ
+    yield "lone-surrogates", b"\xff\xfe" + b"\x00\xd8" * 5000, READ
+    yield "mixed-encodings", text.encode() + "Käse für später. ".encode("latin-1") * 50, READ
+    yield "marks-of-order", b"\xef\xbb\xbf" * 1000 + text.encode(), READ
+    yield "direction-marks", ("\u202e" + PROSE + "\u2066").encode() * 20, READ
+    yield "escapes", ("\x1b[31m" + PROSE + "\x1b]0;title\x07").encode() * 20, EITHER
+    yield "combining", ("e" + "\u0301" * 5000 + " ").encode() * 5, READ
+    yield "soft-hyphens", ("so\u00adft " * 3000).encode(), READ
+    yield "private", ("\U0010fffd" * 3000).encode(), READ
+
+
+def markup():
+    yield "deep-div", b"<html><body>" + b"<div>" * 200000 + PROSE.encode(), READ
+    yield "deep-quotes", b"<html>" + b"<blockquote><p>" * 100000 + PROSE.encode(), READ
+    yield "open-comment", b"<html><p>" + PROSE.encode() + b"<!--" * 50000, READ
+    yield "open-tag", b"<html><p>" + PROSE.encode() + b"<a href=\"" * 50000, READ
+    yield "open-script", b"<html><p>" + PROSE.encode() + b"<script>" + b"</scrip" * 50000, READ
+    yield "entities", b"<html><p>" + b"&amp;&#x;&#99999999999;&" * 20000, READ
+    yield "end-tags", b"<html>" + b"</div></p>" * 100000 + PROSE.encode(), READ
+    yield "stars", b"# A\n\n[a](http://b)\n\n" + b"*a **b " * 20000, READ
+    yield "brackets", b"# A\n\n[a](http://b)\n\n" + b"[" * 50000, READ
+    yield "deep-list", b"# A\n\n" + b"".join(b" " * i + b"- a\n" for i in range(900)), READ
+    yield "deep-markdown-quote", b"# A\n\n[a](http://b)\n" + b">" * 50000 + b" a\n", READ
+    yield "backticks", b"# A\n\n```x\n" + b"".join(b"`" * i + b" a\n" for i in range(1, 400)), READ
+    yield "wide-table", b"# A\n\n|" + b"a|" * 5000 + b"\n|" + b"-|" * 5000 + b"\n|" + b"b|" * 5000, READ
+    yield "references", b"# A\n\n" + b"[a]: b\n" * 10000 + b"[a][a] " * 10000, READ
+
+
+def mails():
+    nested = b"".join(header(f'multipart/mixed; boundary="b{i}"') + b"--b%d\n" % i
+                      for i in range(300))
+    yield "nested-parts", nested + PROSE.encode(), READ
+    yield "many-parts", header("multipart/mixed; boundary=b") + b"--b\n\nText is here.\n" * 20000, READ
+    yield "no-boundary", header("multipart/mixed") + PROSE.encode(), READ
+    yield "empty-boundary", header('multipart/mixed; boundary=""') + b"--\n--\n" * 1000, READ
+    yield "bad-base64", header("text/plain", "Content-Transfer-Encoding: base64") + b"=?@" * 9000, READ
+    yield "binary-base64", header("text/plain", "Content-Transfer-Encoding: base64") + \
+        base64.encodebytes(noise(30000, 4)), READ
+    yield "bad-quoted", header("text/plain", "Content-Transfer-Encoding: quoted-printable") + \
+        b"=ZZ=\n=4" * 9000, READ
+    yield "bad-charset", header("text/plain; charset=no-such-set") + "Käse. ".encode("latin-1") * 99, \
+        READ
+    yield "long-header", b"From: " + b"a" * 1000000 + b"\nSubject: " + b"=?utf-8?Q?" * 20000 + \
+        b"\n\n" + PROSE.encode(), READ
+    yield "many-froms", b"From a@b\nFrom: a\nSubject: b\n\n" * 20000, READ
+    yield "quotes-only", header("text/plain") + b"> > > > a quote.\n" * 20000, READ
+
+
+def lines():
+    yield "cut-captions", b"WEBVTT\n\n00:01.000 --> ", READ
+    yield "tags-in-captions", b"WEBVTT\n\n00:01.000 --> 00:02.000\n" + b"<v a><" * 50000, READ
+    yield "pages", b"\f" * 100000 + PROSE.encode(), READ
+    yield "same-pages", (b"Head\n\n" + PROSE.encode() + b"\n\n1\n\f") * 3000, READ
+    yield "overstrike", b"LS(1)   X   LS(1)\n\nNAME\n" + b"a\b" * 100000 + b"\n", EITHER
+    yield "backspaces", b"LS(1)   X   LS(1)\n\nNAME\n       a" + b"\ba\b\b" * 50000 + b"\n", EITHER
+    yield "speakers", b"".join(b"Ann %d: yes.\n" % i for i in range(20000)), READ
+    yield "contents", b"A heading .............. 12\n" * 20000, READ
+    yield "long-word", b"x" * 3000000, READ
+    yield "long-line", (PROSE * 20000).encode(), READ
+    yield "short-lines", b"a\n" * 300000, READ
+    yield "same-sentence", (PROSE * 1).encode() * 5000, READ
+
+
+def judge(program, name, path, statuses):
+    begin = time.monotonic()
+    try:
+        done = subprocess.run([program, "--words", str(BUDGET), path], check=False, timeout=LIMIT,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except subprocess.TimeoutExpired:
+        return f"{name}: more than {LIMIT} s"
+    seconds = time.monotonic() - begin
+    said = done.stderr.decode(errors="replace")
+    if done.returncode not in statuses:
+        return f"{name}: exit {done.returncode}, {said[:300]}"
+    if "Sanitizer" in said or "runtime error" in said:
+        return f"{name}: {said[:2000]}"
+    if done.returncode == 2 and (done.stdout or said.count("\n") != 1 or len(said) < 30):
+        return f"{name}: no clear line: {said!r}"
+    text = done.stdout.decode("utf-8")
+    if any(not (c.isprintable() or c in "\n\u3000" or 0xE000 <= ord(c) or ord(c) >= 0x300)
+           for c in text):
+        return f"{name}: what is printed cannot be: {text[:80]!r}"
+    if len(text.split()) > BUDGET:
+        return f"{name}: {len(text.split())} words"
+    print(f"ok {name}, exit {done.returncode}, {seconds:.1f} s", flush=True)
+    return None
+
+
+def main():
+    program = sys.argv[1]
+    cases = [case for part in (binaries, encodings, markup, mails, lines) for case in part()]
+    troubles = []
+    with tempfile.TemporaryDirectory() as folder:
+        if "--big" in sys.argv:
+            cases.append(("one-line", None, READ))
+        for name, data, statuses in cases:
+            path = pathlib.Path(folder) / name
+            if data is None:
+                with open(path, "wb") as file:
+                    for _ in range(100):
+                        file.write((PROSE * 14000).encode()[:1 << 20])
+            else:
+                path.write_bytes(data)
+            trouble = judge(program, name, path, statuses)
+            os.unlink(path)
+            if trouble:
+                troubles.append(trouble)
+                print("not ok " + trouble, flush=True)
+    print(f"{len(cases)} files, {len(troubles)} troubles")
+    return 1 if troubles or len(cases) < 60 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
