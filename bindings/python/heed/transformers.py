@@ -88,6 +88,9 @@ def attention(module, query, key, value, attention_mask, dropout=0.0, scaling=No
               is_causal=None, softcap=None, s_aux=None, position_bias=None, **kwargs):
     """heed's function of the AttentionInterface: the output [B][n][H][d], and no weights."""
     refuse_unless_plain(module, dropout, kwargs)
+    if scaling is None and getattr(module, "head_dim", query.shape[3]) != query.shape[3]:
+        raise Refused(f"was given no scale by {type(module).__name__}, and {query.shape[3]} "
+                      f"channels where head_dim is {module.head_dim}")
     reach, more = what_is_masked(module, query, key, attention_mask, is_causal)
     out = query.new_empty((query.shape[0], query.shape[2], query.shape[1], value.shape[3]))
     tensors = [("q", query), ("k", key), ("v", value), ("o", out.transpose(1, 2)), *more]
