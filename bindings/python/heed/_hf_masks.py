@@ -11,15 +11,14 @@ a dense mask.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from transformers import masking_utils
 
-from ._abi import CONSTANTS
+from ._hf_plans import FAR, lie
 
 NAME = "heed"
-FAR = CONSTANTS["HEED_FAR"]
 PLACE = masking_utils.__name__
 PASSED = ("causal_mask_function", "bidirectional_mask_function",
           "sliding_window_overlay.<locals>.inner_mask",
@@ -34,8 +33,7 @@ class Refused(NotImplementedError):
         super().__init__(f"attn_implementation={NAME!r} {what}")
 
 
-@dataclasses.dataclass(frozen=True)
-class Reach:
+class Reach(NamedTuple):
     """The keys that a query at position q sees: those in [q - left, q + right], of its own block
     of positions where block is not 0."""
     left: int = FAR
@@ -128,7 +126,7 @@ class Pattern:
     """What is visible to n_q queries, the first at position `offset` of the keys, of n_k keys.
 
     reach: by positions; length: keys from here on are absent; absent: None, or bytes [B][1][n_k].
-    arrays: of the run, by the names that a plan has for them.
+    names, lies, addresses: of the arrays of a run, which are kept in `arrays`.
     """
     items: int
     n_q: int
@@ -143,19 +141,22 @@ class Pattern:
         if reach.right != FAR:      # nothing behind the last query's reach is seen by any
             self.length = max(0, min(self.length, last + reach.right + 1))
             if self.offset + reach.right >= self.length - 1:
-                reach = dataclasses.replace(reach, right=FAR)
+                reach = reach._replace(right=FAR)
         if reach.left != FAR and last - reach.left <= 0:
-            reach = dataclasses.replace(reach, left=FAR)
+            reach = reach._replace(left=FAR)
         if reach.block and last < reach.block:
-            reach = dataclasses.replace(reach, block=0)
+            reach = reach._replace(block=0)
         self.reach = reach
-        self.arrays = []
+        arrays = {}
         if self.length < self.n_k:
-            self.arrays.append(("len", torch.tensor([self.length])))
+            arrays["len"] = torch.tensor([self.length])
         if self.absent is not None:
-            self.arrays.append(("mask", self.absent))
+            arrays["mask"] = self.absent
         if not reach.everything:
-            self.arrays.append(("q_pos", torch.tensor([self.offset])))
+            arrays["q_pos"] = torch.tensor([self.offset])
+        self.arrays, self.names = arrays, tuple(arrays)
+        self.lies = tuple(lie(one) for one in arrays.values())
+        self.addresses = [one.data_ptr() for one in arrays.values()]
 
 
 def pattern_of(items, n_q, n_k, q_offset, kv_offset, reach, present):

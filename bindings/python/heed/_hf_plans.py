@@ -1,31 +1,37 @@
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""Plans of attentions over tensors of torch, kept by how the tensors lie, and run on addresses.
+"""Attentions over tensors of torch, by their addresses, with plans that are kept.
 
-A plan holds no tensor. Each thread has plans, arguments and a workspace of its own.
+A plan depends on how its arrays lie, and a cache that grows lies otherwise at each step. What does
+not change with extents and strides is a Family: a descriptor and the arguments of runs, in which a
+new plan writes extents and strides, and a run addresses. Neither holds a tensor. Each thread has
+families, plans and a workspace of its own.
 """
 
 from __future__ import annotations
 
 import collections
 import ctypes
-import dataclasses
 import threading
-from typing import Any
+import weakref
 
 import numpy
 import torch
 
 from ._abi import CONSTANTS
 from ._native import STRUCT, fail, library, new
-from .arrays import Array
-from .attention import Attention, Source, dense, plan_attention, set_common, window
-from .runtime import device_of, reach
+from .arrays import Array, dense_strides
+from .attention import Attention, Source, dense, set_common, window
+from .runtime import _end_plan, device_of, reach
 
 FAR = CONSTANTS["HEED_FAR"]
-MOST_PLANS = 256
+MOST_PLANS, MOST_FAMILIES, MOST_AXES = 128, 64, 6
 DTYPES = {torch.float32: "float32", torch.float16: "float16", torch.bfloat16: "bfloat16",
           torch.int64: "int64", torch.bool: "uint8", torch.uint8: "uint8"}
+# Where the arrays of an attention stand in its descriptor, by the names that they have here.
+PATHS = {"q": "q", "k": "sources[0].k", "v": "sources[0].v", "o": "o", "sinks": "sinks",
+         "len": "sources[0].len", "mask": "sources[0].mask", "q_pos": "q_pos",
+         **{f"bias{i}": f"sources[0].biases[{i}].t" for i in range(2)}}
 
 
 def lie(tensor):
@@ -33,25 +39,11 @@ def lie(tensor):
     return tensor.dtype, tensor.shape, tensor.stride()
 
 
-def array_of(lying):
-    """An Array that lies so, at no address."""
-    dtype, shape, strides = lying
-    return Array(DTYPES[dtype], shape, strides, 0, None)
-
-
-@dataclasses.dataclass(frozen=True)
-class Call:
-    """What a plan depends on. lying: how each array lies, by the names that fill() knows."""
-    threads: int
-    scale: float | None
-    softcap: float | None
-    reach: Any
-    lying: tuple[tuple[str, Any], ...]
-
-
-PATHS = {"q": "q", "k": "sources[0].k", "v": "sources[0].v", "o": "o", "sinks": "sinks",
-         "len": "sources[0].len", "mask": "sources[0].mask", "q_pos": "q_pos",
-         **{f"bias{i}": f"sources[0].biases[{i}].t" for i in range(2)}}
+def lie_of_output(q, v):
+    """How the output lies, [B][H][n_q][d_v] over memory [B][n_q][H][d_v]."""
+    (_, (items, heads, rows, _), _), (dtype, (*_, channels), _) = q, v
+    item, row, head, one = dense_strides((items, rows, heads, channels))
+    return dtype, (items, heads, rows, channels), (item, head, row, one)
 
 
 def terms_of(sees):
@@ -63,83 +55,145 @@ def terms_of(sees):
     return [window(sees.left, FAR if sees.right == 0 else sees.right)]
 
 
-def fill(call):
-    """The descriptor of a Call."""
-    filled, arrays = Attention(), {name: array_of(lying) for name, lying in call.lying}
+def fill(sees, scale, softcap, lying):
+    """A descriptor. lying: how each array lies, by name."""
+    filled = Attention()
+    arrays = {name: Array(DTYPES[dtype], shape, strides, 0, None)
+              for name, (dtype, shape, strides) in lying.items()}
     filled.struct.q = filled.array(arrays["q"], "q", "q")
     filled.add_sources([Source(
-        arrays["k"], arrays["v"], terms_of(call.reach),
+        arrays["k"], arrays["v"], terms_of(sees),
         [dense(arrays[name]) for name in ("bias0", "bias1") if name in arrays],
-        causal=call.reach.right == 0, len=arrays.get("len"), mask=arrays.get("mask"))])
+        causal=sees.right == 0, len=arrays.get("len"), mask=arrays.get("mask"))])
     filled.struct.q_pos_slot = filled.slots.add(arrays.get("q_pos"), "q_pos", "int64")
-    set_common(filled, call.scale, call.softcap, arrays.get("sinks"), 0,
+    set_common(filled, scale, softcap, arrays.get("sinks"), 0,
                CONSTANTS["HEED_ATTN_ALIGN_START"])
     filled.struct.o = filled.array(arrays["o"], "o", "o")
     filled.finish()
     return filled
 
 
-class Planned:
-    """A plan and the arguments of its runs. addresses: where that of each array is written, in the
-    order of the Call."""
+def word(struct, field=""):
+    """A word of a struct, to be written to: the first, or a field."""
+    at = getattr(type(struct), field).offset if field else 0
+    return ctypes.c_uint64.from_address(ctypes.addressof(struct) + at)
 
-    def __init__(self, call):
-        filled = fill(call)
-        self.device = device_of(None, call.threads)
-        self.plan = plan_attention(filled, self.device, [])
+
+class Plan:
+    """A plan, and the bytes of workspace it wants."""
+
+    def __init__(self, device, family, props):
+        handle = ctypes.c_void_p()
+        report = family.thread.report
+        status = library.heed_attn_plan(device.handle, family.descriptor, ctypes.byref(handle),
+                                        ctypes.byref(report))
+        if status < 0:
+            fail(status, report)
+        self.handle, self.family = handle.value, family
+        weakref.finalize(self, _end_plan, self.handle, device.runtime)
+        library.heed_plan_info(self.handle, ctypes.byref(props))
+        self.size = props.workspace_size + props.workspace_align
+        self.align = props.workspace_align
+
+
+class Family:
+    """A descriptor and arguments, for arrays of these names and element types.
+
+    extents: of each array those of its tensor in the descriptor; addresses: those in the arguments.
+    Both are in the order of the names, and the output is the last.
+    """
+
+    def __init__(self, thread, sees, scale, softcap, lying):
+        self.thread = thread
+        self.filled = filled = fill(sees, scale, softcap, lying)
         self.args = filled.args({})
-        self.addresses = [self.place(filled.paths[PATHS[name]][0]) for name, _ in call.lying]
-        self.workspace = self.word(self.args.workspace)
-        info = self.plan.info()
-        self.size, self.align = info["workspace_size"], info["workspace_align"]
-        self.args.workspace_size = self.size
-        self.handle, self.reference = self.plan.handle, ctypes.byref(self.args)
+        self.descriptor, self.arguments = ctypes.byref(filled.struct), ctypes.byref(self.args)
+        paths = [filled.paths[PATHS[name]][0] for name in lying]
+        self.extents = [self.extents_at(path) for path in paths]
+        self.addresses = [word(self.buf_at(path)) for path in paths]
+        self.workspace = word(self.args.workspace)
+        self.workspace_size = word(self.args, "workspace_size")
 
-    @staticmethod
-    def word(buf):
-        """The address inside a heed_buf, which is its first word."""
-        return ctypes.c_uint64.from_address(ctypes.addressof(buf))
+    def extents_at(self, path):
+        """The shape and the strides of the tensor that belongs to a path of the arguments."""
+        struct, number = self.filled.struct, int(path[6:-1]) if path.startswith("slots") else 0
+        if path.startswith("slots"):
+            slots = ctypes.cast(struct.slots, ctypes.POINTER(STRUCT["heed_slot"]))
+            tensor = slots[number].t
+        elif path.startswith("kv"):
+            source = STRUCT["heed_source"].from_address(struct.sources)
+            tensor = getattr(source, path[-1])
+        else:
+            tensor = getattr(struct, path)
+        at = ctypes.addressof(tensor) + type(tensor).shape.offset
+        return (ctypes.c_int64 * (2 * MOST_AXES)).from_address(at)
 
-    def place(self, path):
+    def buf_at(self, path):
         owner, last = reach(self.args.places, path)
-        return self.word(owner[int(last[1:-1])] if last[0] == "[" else getattr(owner, last))
+        return owner[int(last[1:-1])] if last[0] == "[" else getattr(owner, last)
+
+    def lay(self, lies):
+        """Writes how the arrays lie into the descriptor."""
+        for extents, (_, shape, strides) in zip(self.extents, lies):
+            extents[:len(shape)] = shape
+            extents[MOST_AXES:MOST_AXES + len(shape)] = strides
+
+
+def kept(found, most, key, make):
+    """The value of a key, made where there is none; the one that was not asked for longest goes."""
+    if key in found:
+        found.move_to_end(key)
+        return found[key]
+    made = found[key] = make()
+    if len(found) > most:
+        found.popitem(last=False)
+    return made
 
 
 class Thread(threading.local):
     """What one thread runs with."""
 
     def __init__(self):
-        self.plans = collections.OrderedDict()
-        self.report = new("heed_report")
+        self.plans, self.families = collections.OrderedDict(), collections.OrderedDict()
+        self.devices, self.queues = {}, {}
+        self.report, self.props = new("heed_report"), new("heed_plan_props")
         self.report_reference = ctypes.byref(self.report)
-        self.memory = numpy.empty(0, "uint8")
-        self.run = library.heed_attn_run
+        self.run, self.memory, self.start, self.room = library.heed_attn_run, None, 0, 0
 
-    def planned(self, call):
-        found = self.plans.get(call)
-        if found is None:
-            found = self.plans[call] = Planned(call)
-            if len(self.plans) > MOST_PLANS:
-                self.plans.popitem(last=False)
-        else:
-            self.plans.move_to_end(call)
-        return found
+    def device(self, threads):
+        """A device so wide."""
+        if threads not in self.devices:
+            self.devices[threads] = device_of(None, threads)
+            self.queues[threads] = self.devices[threads].queue
+        return self.devices[threads]
 
-    def workspace(self, size, align):
-        """The address of so many bytes, which the next run may overwrite."""
-        if self.memory.nbytes < size + align:
-            self.memory = numpy.empty(2 * (size + align), "uint8")
-        start = self.memory.ctypes.data
-        return start + -start % align
+    def make_plan(self, threads, sees, scale, softcap, names, lies):
+        lies = [*lies, lie_of_output(lies[0], lies[2])]
+        kinds = tuple((one[0], len(one[1])) for one in lies)
+        family = kept(self.families, MOST_FAMILIES, (sees, scale, softcap, names, kinds),
+                      lambda: Family(self, sees, scale, softcap, dict(zip([*names, "o"], lies))))
+        family.lay(lies)
+        return Plan(self.device(threads), family, self.props)
 
-    def attend(self, call, addresses):
-        """Runs a Call on memory, whose addresses are in its order."""
-        planned = self.planned(call)
-        for place, address in zip(planned.addresses, addresses):
+    def grow(self, size):
+        """Makes the workspace twice as large as is wanted now."""
+        self.memory, self.room = numpy.empty(2 * size, "uint8"), 2 * size
+        self.start = self.memory.ctypes.data
+
+    def attend(self, sees, scale, softcap, names, lies, addresses):
+        """Runs an attention. names and lies: of q, k, v and more; addresses: of these, and of the
+        output."""
+        threads = torch.get_num_threads()
+        plan = kept(self.plans, MOST_PLANS, (threads, sees, scale, softcap, names, lies),
+                    lambda: self.make_plan(threads, sees, scale, softcap, names, lies))
+        family = plan.family
+        for place, address in zip(family.addresses, addresses):
             place.value = address
-        if planned.size:
-            planned.workspace.value = self.workspace(planned.size, planned.align)
-        status = self.run(planned.handle, planned.device.queue, planned.reference, None,
+        if plan.size > self.room:
+            self.grow(plan.size)
+        family.workspace.value = self.start + -self.start % plan.align
+        family.workspace_size.value = plan.size - plan.align
+        status = self.run(plan.handle, self.queues[threads], family.arguments, None,
                           self.report_reference)
         if status < 0:
             fail(status, self.report)

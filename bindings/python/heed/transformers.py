@@ -19,10 +19,12 @@ from transformers.utils import output_capturing
 
 from . import _hf_models
 from ._hf_masks import NAME, Mask, Reach, Refused, mask
-from ._hf_plans import DTYPES, Call, here, lie
+from ._hf_plans import here, lie
 
 __all__ = ["NAME", "Refused", "attention", "mask", "register"]
 
+EVERYTHING = Reach()
+TYPES = (torch.float32, torch.bfloat16, torch.float16)
 # Handed along by models, without effect on the attention itself: eager attention ignores them too.
 # The window of a layer is in its mask.
 IGNORED = {"sliding_window", "position_ids", "position_embeddings", "use_cache", "cache_position",
@@ -43,13 +45,15 @@ def refuse_unless_plain(module, dropout, kwargs):
             raise Refused(f"does not know the argument {name!r} of {type(module).__name__}")
 
 
-def refuse_unless_readable(tensors):
-    for name, tensor in tensors:
-        if tensor.device.type != "cpu":
+def refuse_unless_readable(names, tensors):
+    """Raises where memory cannot be read, or what is read wants a gradient."""
+    grad = torch.is_grad_enabled()
+    for name, tensor in zip(names, tensors):
+        if not tensor.is_cpu:
             raise Refused(f"takes memory of the host: {name} is on {tensor.device}")
-        if tensor.dtype not in DTYPES:
+        if tensor.dtype not in TYPES:
             raise Refused(f"takes float32, float16 and bfloat16: {name} is {tensor.dtype}")
-        if tensor.requires_grad and torch.is_grad_enabled():
+        if grad and tensor.requires_grad:
             raise Refused(f"is for inference only, and {name} wants a gradient: call the model "
                           "under torch.no_grad() or torch.inference_mode()")
 
@@ -59,51 +63,63 @@ def bias_of_booleans(mask_):
     return torch.zeros(mask_.shape, dtype=torch.bfloat16).masked_fill_(~mask_, -torch.inf)
 
 
-def what_is_masked(module, query, key, attention_mask, is_causal):
-    """The Reach of a mask, and the arrays that go with it, by their names in a plan."""
+def pattern_of(module, query, key, attention_mask, is_causal):
+    """The Pattern of a mask, or None; and what is added to scores, or None."""
     n_q, n_k = query.shape[2], key.shape[2]
     if attention_mask is None:
         causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
         if causal and n_q > 1:
             raise Refused(f"was given no mask by {type(module).__name__}, which is causal: eager "
                           "attention would see every key, and sdpa would not")
-        return Reach(), []
-    pattern = attention_mask.pattern if type(attention_mask) is Mask else None
-    if pattern is not None:
+        return None, None
+    if type(attention_mask) is Mask:
+        pattern = attention_mask.pattern
+        if pattern is None:
+            return None, bias_of_booleans(attention_mask.dense())
         if (pattern.n_q, pattern.n_k) != (n_q, n_k) or pattern.items not in (1, query.shape[0]):
             raise Refused(f"was given a mask for {pattern.items} items, {pattern.n_q} queries and "
                           f"{pattern.n_k} keys, beside {query.shape[0]}, {n_q} and {n_k}")
-        return pattern.reach, pattern.arrays
-    if type(attention_mask) is Mask:
-        attention_mask = attention_mask.dense()
+        return pattern, None
     if attention_mask.ndim != 4 or attention_mask.shape[3] != n_k:
         raise Refused(f"was given a mask of shape {tuple(attention_mask.shape)}, and wants "
                       f"[items][heads][queries][{n_k} keys]")
     if attention_mask.dtype == torch.bool:
-        attention_mask = bias_of_booleans(attention_mask)
-    return Reach(), [("bias0", attention_mask)]
+        return None, bias_of_booleans(attention_mask)
+    return None, attention_mask
+
+
+def refuse_what_is_lacking(module, query, scaling, s_aux):
+    """Raises where eager attention takes from the module what heed was not given."""
+    if scaling is None and getattr(module, "head_dim", query.shape[3]) != query.shape[3]:
+        raise Refused(f"was given no scale by {type(module).__name__}, and {query.shape[3]} "
+                      f"channels where head_dim is {module.head_dim}")
+    if s_aux is None and getattr(module, "sinks", None) is not None:
+        raise Refused(f"was not given the sinks of {type(module).__name__}")
 
 
 def attention(module, query, key, value, attention_mask, dropout=0.0, scaling=None,
               is_causal=None, softcap=None, s_aux=None, position_bias=None, **kwargs):
     """heed's function of the AttentionInterface: the output [B][n][H][d], and no weights."""
     refuse_unless_plain(module, dropout, kwargs)
-    if scaling is None and getattr(module, "head_dim", query.shape[3]) != query.shape[3]:
-        raise Refused(f"was given no scale by {type(module).__name__}, and {query.shape[3]} "
-                      f"channels where head_dim is {module.head_dim}")
-    reach, more = what_is_masked(module, query, key, attention_mask, is_causal)
-    out = query.new_empty((query.shape[0], query.shape[2], query.shape[1], value.shape[3]))
-    tensors = [("q", query), ("k", key), ("v", value), ("o", out.transpose(1, 2)), *more]
+    refuse_what_is_lacking(module, query, scaling, s_aux)
+    pattern, added = pattern_of(module, query, key, attention_mask, is_causal)
+    names, tensors = ["q", "k", "v"], [query, key, value]
     if s_aux is not None:
-        tensors.append(("sinks", s_aux.float()))
-    elif getattr(module, "sinks", None) is not None:
-        raise Refused(f"was not given the sinks of {type(module).__name__}")
-    if position_bias is not None:
-        tensors.append((f"bias{sum(name == 'bias0' for name, _ in more)}", position_bias))
-    refuse_unless_readable(tensors)
-    call = Call(torch.get_num_threads(), scaling, softcap, reach,
-                tuple((name, lie(tensor)) for name, tensor in tensors))
-    here.attend(call, [tensor.data_ptr() for _, tensor in tensors])
+        names.append("sinks")
+        tensors.append(s_aux.float())
+    for i, bias in enumerate(bias for bias in (added, position_bias) if bias is not None):
+        names.append(f"bias{i}")
+        tensors.append(bias)
+    refuse_unless_readable(names, tensors)
+    lies, addresses = tuple(map(lie, tensors)), [tensor.data_ptr() for tensor in tensors]
+    if pattern is not None:
+        names, lies, addresses = [*names, *pattern.names], lies + pattern.lies, \
+            addresses + pattern.addresses
+    items, heads, rows, _ = query.shape
+    out = value.new_empty((items, rows, heads, value.shape[3]))
+    addresses.append(out.data_ptr())
+    here.attend(EVERYTHING if pattern is None else pattern.reach, scaling, softcap, tuple(names),
+                lies, addresses)
     return out, None
 
 
