@@ -76,6 +76,9 @@ def calls(report):
     def given(module=causal, q=q, mask=mask, **more):
         return lambda: attention(module, q, k, v, mask, **more)
 
+    def recorded(q):
+        return attention(causal, q, k, v, mask)[0]
+
     refused(report, "an argument it does not know", given(cache=object()), "'cache'")
     refused(report, "lengths of packed sequences", given(cu_seq_lens_q=torch.zeros(2)),
             "'cu_seq_lens_q'")
@@ -89,6 +92,11 @@ def calls(report):
     refused(report, "a bias of other sizes", given(position_bias=torch.zeros(1, 4, 5, 7)),
             "HEED_E_SHAPE", (heed.Error,))
     refused(report, "memory that is not the host's", given(q=q.to("meta")), "meta")
+    refused(report, "negatives", given(q=torch._neg_view(q)), "negative")
+    for name, trace in (
+            ("jit.trace", lambda: torch.jit.trace(recorded, (q,))),
+            ("compile", lambda: torch.compile(recorded, backend="eager", fullgraph=True)(q))):
+        refused(report, name, trace, "no part of a graph", (Exception,))
     refused(report, "key heads that do not divide heads", given(q=torch.zeros(2, 3, 5, 8)),
             "HEED_E_SHAPE", (heed.Error,))
     sink = Causal()

@@ -33,6 +33,13 @@ class Refused(NotImplementedError):
         super().__init__(f"attn_implementation={NAME!r} {what}")
 
 
+def refuse_graphs():
+    """Raises where torch records operations: of heed's it would see none."""
+    if torch.jit.is_tracing() or torch.compiler.is_compiling():
+        raise Refused("is no part of a graph: torch.compile, torch.export and torch.jit.trace want "
+                      "another implementation")
+
+
 class Reach(NamedTuple):
     """The keys that a query at position q sees: those in [q - left, q + right], of its own block
     of positions where block is not 0."""
@@ -224,6 +231,7 @@ def mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0,
          mask_function=masking_utils.causal_mask_function, attention_mask=None, use_vmap=False,
          device="cpu", **_):
     """heed's function of the AttentionMaskInterface: a Mask."""
+    refuse_graphs()
     given = {"batch_size": batch_size, "q_length": q_length, "kv_length": kv_length,
              "q_offset": int(q_offset), "kv_offset": int(kv_offset), "use_vmap": use_vmap,
              "mask_function": mask_function, "attention_mask": attention_mask, "device": device}

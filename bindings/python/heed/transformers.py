@@ -18,7 +18,7 @@ from transformers import masking_utils, modeling_utils
 from transformers.utils import output_capturing
 
 from . import _hf_models
-from ._hf_masks import NAME, Mask, Reach, Refused, mask
+from ._hf_masks import NAME, Mask, Reach, Refused, mask, refuse_graphs
 from ._hf_plans import here, lie
 
 __all__ = ["NAME", "Refused", "attention", "mask", "register"]
@@ -34,6 +34,7 @@ IGNORED = {"sliding_window", "position_ids", "position_embeddings", "use_cache",
 
 def refuse_unless_plain(module, dropout, kwargs):
     """Raises where an argument asks for more than the attention of an inference."""
+    refuse_graphs()
     if dropout:
         raise Refused("computes no dropout: it is for inference; call model.eval()")
     collected = output_capturing._active_collector.get()
@@ -53,6 +54,9 @@ def refuse_unless_readable(names, tensors):
             raise Refused(f"takes memory of the host: {name} is on {tensor.device}")
         if tensor.dtype not in TYPES:
             raise Refused(f"takes float32, float16 and bfloat16: {name} is {tensor.dtype}")
+        if tensor.is_neg():
+            raise Refused(f"reads memory, and that of {name} holds the negative of its values: see "
+                          "torch.resolve_neg()")
         if grad and tensor.requires_grad:
             raise Refused(f"is for inference only, and {name} wants a gradient: call the model "
                           "under torch.no_grad() or torch.inference_mode()")
