@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""Decoding by transformers, with heed beside eager attention and sdpa: hf_bench.py CASE [STEPS].
+"""Decoding by transformers, with heed beside eager attention and sdpa: hf_bench.py [CASE [STEPS]].
 
 One model with the same weights for each implementation, each with its own cache, is given one token
-at a time in turn: eager, sdpa, heed, eager and so on. Prints the medians of the time of a step and
-of the ratios of neighbours, other time / heed's time, with the quartiles of the latter. More than 1
-means that heed is faster.
+at a time in turn: eager, sdpa, heed, eager and so on. Prints for each the median of the time of a
+step and of what the attentions take of it, in ms, and of the ratios of neighbours, the other's time
+over heed's, with their quartiles. More than 1 means that heed is faster.
 """
 
 import statistics
@@ -16,6 +16,7 @@ import heed
 import heed.transformers
 import torch
 import transformers as hf
+from transformers.modeling_utils import AttentionInterface
 
 heed.transformers.register()
 
@@ -31,11 +32,15 @@ CASES = {
     "2k": (hf.LlamaConfig(**WIDE, **MORE), 1, 2048, torch.float32, "dynamic"),
     "8k": (hf.LlamaConfig(**WIDE, **MORE), 1, 8192, torch.float32, "dynamic"),
     "2k-static": (hf.LlamaConfig(**WIDE, **MORE), 1, 2048, torch.float32, "static"),
+    "2k-growing": (hf.LlamaConfig(**WIDE, **MORE), 1, 2048, torch.float32, "growing"),
+    "8k-growing": (hf.LlamaConfig(**WIDE, **MORE), 1, 8192, torch.float32, "growing"),
     "8k-static": (hf.LlamaConfig(**WIDE, **MORE), 1, 8192, torch.float32, "static"),
     "2k-bf16": (hf.LlamaConfig(**WIDE, **MORE), 1, 2048, torch.bfloat16, "static"),
     "8k-bf16": (hf.LlamaConfig(**WIDE, **MORE), 1, 8192, torch.bfloat16, "static"),
     "8k-window": (hf.MistralConfig(**WIDE, **MORE, sliding_window=4096), 1, 8192, torch.float32,
                   "dynamic"),
+    "8k-window-growing": (hf.MistralConfig(**WIDE, **MORE, sliding_window=4096), 1, 8192,
+                          torch.float32, "growing"),
     "2k-softcap": (hf.Gemma2Config(**{**WIDE, "num_hidden_layers": 2}, **MORE, head_dim=128,
                                    sliding_window=4096), 1, 2048, torch.float32, "static"),
     "2k-sinks": (hf.GptOssConfig(**{**WIDE, "num_hidden_layers": 2}, **MORE, head_dim=128,
@@ -47,8 +52,9 @@ STEPS = 40
 
 def filled(model, config, items, context, cache, steps):
     """A cache in which a context stands: of random numbers, which is quicker than to compute it."""
-    room = hf.StaticCache(config=config, max_cache_len=context + steps) if cache == "static" \
-        else hf.DynamicCache(config=config)
+    room = {"static": lambda: hf.StaticCache(config=config, max_cache_len=context + steps),
+            "dynamic": lambda: hf.DynamicCache(config=config),
+            "growing": lambda: heed.transformers.GrowingCache(config)}[cache]()
     made = torch.Generator().manual_seed(0)
     shape = (items, config.num_key_value_heads, context,
              getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads)
@@ -72,31 +78,72 @@ def models_of(config, items, context, dtype, cache, steps):
     return made
 
 
+class Timed:
+    """A function that adds up the time of its calls."""
+
+    def __init__(self, function):
+        self.function, self.spent = function, 0.0
+
+    def __call__(self, *args, **kwargs):
+        start = time.perf_counter()
+        try:
+            return self.function(*args, **kwargs)
+        finally:
+            self.spent += time.perf_counter() - start
+
+
+def timed_attentions(made):
+    """A Timed by implementation, in place of its attention."""
+    found = {}
+    for kind, (model, _) in made.items():
+        if kind == "eager":
+            module = sys.modules[type(model).__module__]
+            module.eager_attention_forward = found[kind] = Timed(module.eager_attention_forward)
+        else:
+            found[kind] = Timed(AttentionInterface._global_mapping[kind])
+            AttentionInterface.register(kind, found[kind])
+    return found
+
+
+def ratios(others, mine):
+    """The median of the ratios of neighbours, and their quartiles, as text."""
+    low, middle, high = statistics.quantiles([x / y for x, y in zip(others, mine)], n=4)
+    return f"{middle:.2f} ({low:.2f} .. {high:.2f})"
+
+
 def main(name, steps=STEPS):
     config, items, context, dtype, cache = CASES[name]
     made = models_of(config, items, context, dtype, cache, steps + 2)
-    token, times = torch.ones(items, 1, dtype=torch.long), {kind: [] for kind in made}
+    attentions = timed_attentions(made)
+    token = torch.ones(items, 1, dtype=torch.long)
+    times, spent = ({kind: [] for kind in made} for _ in range(2))
     with torch.inference_mode():
         for _ in range(steps + 2):
             outs = {}
             for kind, (model, room) in made.items():
-                start = time.perf_counter()
+                attentions[kind].spent, start = 0.0, time.perf_counter()
                 outs[kind] = model(token, past_key_values=room).logits
                 times[kind].append(time.perf_counter() - start)
+                spent[kind].append(attentions[kind].spent)
     off = max(float((outs["eager"] - out).abs().max()) for out in outs.values())
-    times = {kind: found[2:] for kind, found in times.items()}
-    text = [f"{name}: logits within {off:.1e} of eager's"]
-    for kind, found in times.items():
-        text.append(f"{kind} {statistics.median(found) * 1e3:.3f} ms")
+    text = [f"{name}: logits within {off:.0e}"]
+    for kind in made:
+        step, part = times[kind][2:], spent[kind][2:]
+        text.append(f"{kind} {statistics.median(step) * 1e3:.2f}, attention "
+                    f"{statistics.median(part) * 1e3:.3f}")
         if kind != "heed":
-            low, middle, high = statistics.quantiles(
-                [other / mine for other, mine in zip(found, times["heed"])], n=4)
-            text.append(f"  {kind} / heed {middle:.2f} ({low:.2f} to {high:.2f})")
+            text[-1] += (f", over heed's {ratios(step, times['heed'][2:])}, "
+                         f"{ratios(part, spent['heed'][2:])}")
     print("; ".join(text), flush=True)
+    for kind, one in attentions.items():
+        if kind != "eager":
+            AttentionInterface.register(kind, one.function)
+        else:
+            sys.modules[type(made[kind][0]).__module__].eager_attention_forward = one.function
 
 
 if __name__ == "__main__":
     print(f"torch {torch.__version__}, transformers {hf.__version__}, "
           f"{torch.get_num_threads()} threads; " + heed.build_text().splitlines()[0])
-    for case in sys.argv[1:2] if sys.argv[1:2] and sys.argv[1] != "all" else CASES:
+    for case in sys.argv[1:2] or CASES:
         main(case, *(int(count) for count in sys.argv[2:]))

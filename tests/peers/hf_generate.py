@@ -6,6 +6,7 @@ ids for ever."""
 
 import functools
 
+import heed.transformers
 import torch
 
 import common
@@ -14,14 +15,48 @@ import hf_models
 NEW = 40
 # Items, length of the prompts, padding, cache.
 SETTINGS = [(1, 9, "", "dynamic"), (3, 31, "", "dynamic"), (3, 20, "left", "dynamic"),
-            (2, 5, "", "static"), (3, 20, "left", "static")]
+            (2, 5, "", "static"), (3, 20, "left", "static"), (3, 20, "left", "growing")]
 
 
-def generate(model, ids, there, cache):
+def generate(model, ids, there, cache, **more):
+    """Ids of greedy search, or of beams. "growing" is heed's own cache; eager attention has that of
+    transformers then."""
+    if cache == "growing":
+        config = model.config
+        if config._attn_implementation == "heed" and not config.is_encoder_decoder:
+            more.update(past_key_values=heed.transformers.GrowingCache(config))
+    else:
+        more.update(cache_implementation=cache)
     with torch.no_grad():
         return model.generate(
             ids, attention_mask=there, do_sample=False, max_new_tokens=NEW, min_new_tokens=NEW,
-            no_repeat_ngram_size=2, pad_token_id=0, cache_implementation=cache)
+            no_repeat_ngram_size=2, pad_token_id=0, **more)
+
+
+def room(report):
+    """Caches that are cut and sorted anew: beams, and tokens that were guessed from the prompt."""
+    for name in ("Llama", "Mistral, windows", "Gemma 2"):
+        models = [hf_models.make(name, kind) for kind in ("heed", "eager")]
+        ids, there = hf_models.prompts(2, 20, "left")
+        for how, more, items in (("3 beams", {"num_beams": 3}, 2),
+                                 ("guesses", {"prompt_lookup_num_tokens": 3}, 1)):
+            found = [generate(model, ids[:items], there[:items], "growing", **more)
+                     for model in models]
+            report.add(f"{name}: {how}, growing", torch.equal(*found),
+                       said=f"{int((found[0] != found[1]).sum())} of {found[0].numel()} ids are "
+                            "not eager's")
+    cache = heed.transformers.GrowingCache(hf_models.make("Mistral, windows").config)
+    layers, moved = cache.layers, 0
+    for step in range(2000):
+        fresh = torch.full((1, 2, 1, 4), float(step))
+        before = layers[0].rows[0].memory
+        keys, _ = cache.update(fresh, fresh, 0)
+        moved += layers[0].rows[0].memory is not before
+        right = torch.arange(max(0, step - hf_models.WINDOW + 1), step + 1.0)
+        if not torch.equal(keys[0, 0, :, 0], right):
+            report.add("a window that moves", False, said=f"wrong at step {step}: {keys[0, 0]}")
+            return
+    report.add("a window that moves", moved == 1, said=f"2000 tokens, memory made {moved} times")
 
 
 def same_ids(name, report):
@@ -45,4 +80,4 @@ def same_ids(name, report):
 if __name__ == "__main__":
     torch.set_num_threads(2)
     common.run([functools.partial(same_ids, name)
-                for name in [*hf_models.DECODERS, *hf_models.PAIRS]])
+                for name in [*hf_models.DECODERS, *hf_models.PAIRS]] + [room])

@@ -18,10 +18,11 @@ from transformers import masking_utils, modeling_utils
 from transformers.utils import output_capturing
 
 from . import _hf_models
+from ._hf_cache import GrowingCache
 from ._hf_masks import NAME, Mask, Reach, Refused, mask, refuse_graphs
 from ._hf_plans import here, lie
 
-__all__ = ["NAME", "Refused", "attention", "mask", "register"]
+__all__ = ["GrowingCache", "NAME", "Refused", "attention", "mask", "register"]
 
 EVERYTHING = Reach()
 TYPES = (torch.float32, torch.bfloat16, torch.float16)
