@@ -132,7 +132,8 @@ def reach_of(function):
 class Pattern:
     """What is visible to n_q queries, the first at position `offset` of the keys, of n_k keys.
 
-    reach: by positions; length: keys from here on are absent; absent: None, or bytes [B][1][n_k].
+    reach: by positions; length: keys from here on are absent; present: None, or bytes [B][1][n_k],
+    0 where a key is absent.
     names, lies, addresses: of the arrays of a run, which are kept in `arrays`.
     """
     items: int
@@ -141,7 +142,7 @@ class Pattern:
     offset: int
     reach: Reach
     length: int
-    absent: Any = None
+    present: Any = None
 
     def __post_init__(self):
         reach, last = self.reach, self.offset + self.n_q - 1
@@ -157,8 +158,8 @@ class Pattern:
         arrays = {}
         if self.length < self.n_k:
             arrays["len"] = torch.tensor([self.length])
-        if self.absent is not None:
-            arrays["mask"] = self.absent
+        if self.present is not None:
+            arrays["mask"] = self.present
         if not reach.everything:
             arrays["q_pos"] = torch.tensor([self.offset])
         self.arrays, self.names = arrays, tuple(arrays)
@@ -166,21 +167,19 @@ class Pattern:
         self.addresses = [one.data_ptr() for one in arrays.values()]
 
 
-def pattern_of(items, n_q, n_k, q_offset, kv_offset, reach, present):
-    """A Pattern; present: None, or booleans [B][kv_offset + n_k or less], of keys that are there;
-    further ones are not."""
-    q_offset, kv_offset = int(q_offset), int(kv_offset)
-    pattern = Pattern(items, n_q, n_k, q_offset - kv_offset, reach, n_k)
+def pattern_of(items, n_q, n_k, offset, kv_offset, reach, present):
+    """A Pattern, for queries from position `offset` of the keys on. present: None, or booleans
+    [B][kv_offset + n_k or less] of keys that are there; further ones are not."""
     if present is None:
-        return pattern
-    length, present = pattern.length, present[:, kv_offset:kv_offset + pattern.length]
-    if present.shape[1] == length and bool(present.all()):
-        return pattern
-    if bool(present.all()):         # the rest is room of a cache
-        return Pattern(items, n_q, n_k, q_offset - kv_offset, reach, present.shape[1])
-    absent = torch.zeros((present.shape[0], 1, n_k), dtype=torch.bool)
-    absent[:, 0, :present.shape[1]] = present
-    return Pattern(items, n_q, n_k, q_offset - kv_offset, reach, length, absent)
+        return Pattern(items, n_q, n_k, offset, reach, n_k)
+    length = min(n_k, present.shape[1] - kv_offset)     # the rest is room of a cache
+    if reach.right != FAR:
+        length = max(0, min(length, offset + n_q + reach.right))
+    present, whole = present[:, kv_offset:kv_offset + length], None
+    if not present.all():
+        whole = torch.zeros((present.shape[0], 1, n_k), dtype=torch.bool)
+        whole[:, 0, :length] = present
+    return Pattern(items, n_q, n_k, offset, reach, length, whole)
 
 
 class Mask(torch.Tensor):
@@ -239,5 +238,6 @@ def mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0,
     if reach is None or attention_mask is not None and attention_mask.ndim != 2 or \
             reach.block and given["kv_offset"] % reach.block:
         return Mask(None, given)
-    return Mask(pattern_of(batch_size, q_length, kv_length, q_offset, kv_offset, reach,
+    offset = given["q_offset"] - given["kv_offset"]
+    return Mask(pattern_of(batch_size, q_length, kv_length, offset, given["kv_offset"], reach,
                            attention_mask), given)

@@ -98,7 +98,7 @@ def refuse_what_is_lacking(module, query, scaling, s_aux):
     if scaling is None and getattr(module, "head_dim", query.shape[3]) != query.shape[3]:
         raise Refused(f"was given no scale by {type(module).__name__}, and {query.shape[3]} "
                       f"channels where head_dim is {module.head_dim}")
-    if s_aux is None and getattr(module, "sinks", None) is not None:
+    if s_aux is None and ("sinks" in vars(module) or "sinks" in module._parameters):
         raise Refused(f"was not given the sinks of {type(module).__name__}")
 
 
