@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decoding by transformers, with heed beside eager attention and sdpa: hf_bench.py [CASE [STEPS]].
 
-One model with the same weights for each implementation, each with its own cache, is given one token
-at a time in turn: eager, sdpa, heed, eager and so on. Prints for each the median of the time of a
+A model is given one token at a time by each implementation in turn, eager, sdpa, heed, eager and so
+on, each with a cache of its own. Prints for each the median of the time of a
 step and of what the attentions take of it, in ms, and of the ratios of neighbours, the other's time
 over heed's, with their quartiles. More than 1 means that heed is faster.
 """
@@ -64,18 +64,9 @@ def filled(model, config, items, context, cache, steps):
     return room
 
 
-def models_of(config, items, context, dtype, cache, steps):
-    """(step, model) by implementation, as far as the model has it."""
-    made = {}
-    for kind in ("eager", "sdpa", "heed"):
-        torch.manual_seed(0)
-        try:
-            model = hf.AutoModelForCausalLM.from_config(config.__class__(**config.to_diff_dict()),
-                                                        attn_implementation=kind).to(dtype).eval()
-        except ValueError:      # Gemma 2 and GPT-OSS have no sdpa
-            continue
-        made[kind] = (model, filled(model, config, items, context, cache, steps))
-    return made
+def kinds_of(model):
+    """The implementations that a model has: Gemma 2 and GPT-OSS have no sdpa."""
+    return ["eager", *(["sdpa"] if model._supports_sdpa else []), "heed"]
 
 
 class Timed:
@@ -92,17 +83,21 @@ class Timed:
             self.spent += time.perf_counter() - start
 
 
-def timed_attentions(made):
+def timed_attentions(model, kinds):
     """A Timed by implementation, in place of its attention."""
-    found = {}
-    for kind, (model, _) in made.items():
-        if kind == "eager":
-            module = sys.modules[type(model).__module__]
-            module.eager_attention_forward = found[kind] = Timed(module.eager_attention_forward)
-        else:
-            found[kind] = Timed(AttentionInterface._global_mapping[kind])
-            AttentionInterface.register(kind, found[kind])
+    module = sys.modules[type(model).__module__]
+    found = {kind: Timed(module.eager_attention_forward if kind == "eager" else
+                         AttentionInterface._global_mapping[kind]) for kind in kinds}
+    install(model, found)
     return found
+
+
+def install(model, functions):
+    for kind, function in functions.items():
+        if kind == "eager":
+            sys.modules[type(model).__module__].eager_attention_forward = function
+        else:
+            AttentionInterface.register(kind, function)
 
 
 def ratios(others, mine):
@@ -113,21 +108,25 @@ def ratios(others, mine):
 
 def main(name, steps=STEPS):
     config, items, context, dtype, cache = CASES[name]
-    made = models_of(config, items, context, dtype, cache, steps + 2)
-    attentions = timed_attentions(made)
+    torch.manual_seed(0)
+    model = hf.AutoModelForCausalLM.from_config(config).to(dtype).eval()
+    kinds = kinds_of(model)
+    attentions = timed_attentions(model, kinds)
+    rooms = {kind: filled(model, config, items, context, cache, steps + 2) for kind in kinds}
     token = torch.ones(items, 1, dtype=torch.long)
-    times, spent = ({kind: [] for kind in made} for _ in range(2))
+    times, spent = ({kind: [] for kind in kinds} for _ in range(2))
     with torch.inference_mode():
         for _ in range(steps + 2):
             outs = {}
-            for kind, (model, room) in made.items():
+            for kind in kinds:
+                model.set_attn_implementation(kind)
                 attentions[kind].spent, start = 0.0, time.perf_counter()
-                outs[kind] = model(token, past_key_values=room).logits
+                outs[kind] = model(token, past_key_values=rooms[kind]).logits
                 times[kind].append(time.perf_counter() - start)
                 spent[kind].append(attentions[kind].spent)
     off = max(float((outs["eager"] - out).abs().max()) for out in outs.values())
     text = [f"{name}: logits within {off:.0e}"]
-    for kind in made:
+    for kind in kinds:
         step, part = times[kind][2:], spent[kind][2:]
         text.append(f"{kind} {statistics.median(step) * 1e3:.2f}, attention "
                     f"{statistics.median(part) * 1e3:.3f}")
@@ -135,11 +134,7 @@ def main(name, steps=STEPS):
             text[-1] += (f", over heed's {ratios(step, times['heed'][2:])}, "
                          f"{ratios(part, spent['heed'][2:])}")
     print("; ".join(text), flush=True)
-    for kind, one in attentions.items():
-        if kind != "eager":
-            AttentionInterface.register(kind, one.function)
-        else:
-            sys.modules[type(made[kind][0]).__module__].eager_attention_forward = one.function
+    install(model, {kind: one.function for kind, one in attentions.items()})
 
 
 if __name__ == "__main__":

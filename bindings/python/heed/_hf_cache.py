@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from transformers import cache_utils
 
+from ._hf_plans import rounded
+
 LEAST_ROOM = 256
 
 
@@ -32,7 +34,7 @@ class Rows:
         first, total = self.first_row(rows) if count else None, count + more.shape[2]
         if first is None or first + total > self.memory.shape[2]:
             if first is None or first < count or total > self.memory.shape[2]:
-                room = total + max(total // 2, LEAST_ROOM)
+                room = rounded(total + max(total // 2, LEAST_ROOM))
                 self.memory = more.new_empty((*more.shape[:2], room, more.shape[3]))
             if count:       # into new memory, or to the front of the old, which is free
                 self.memory[:, :, :count] = rows

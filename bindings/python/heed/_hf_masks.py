@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from transformers import masking_utils
 
-from ._hf_plans import FAR, lie
+from ._hf_plans import FAR, lie, rounded
 
 NAME = "heed"
 PLACE = masking_utils.__name__
@@ -132,8 +132,8 @@ def reach_of(function):
 class Pattern:
     """What is visible to n_q queries, the first at position `offset` of the keys, of n_k keys.
 
-    reach: by positions; length: keys from here on are absent; present: None, or bytes [B][1][n_k],
-    0 where a key is absent.
+    reach: by positions; length: keys from here on are absent; present: None, or bytes
+    [B][1][n_k, rounded up], 0 where a key is absent.
     names, lies, addresses: of the arrays of a run, which are kept in `arrays`.
     """
     items: int
@@ -155,9 +155,7 @@ class Pattern:
         if reach.block and last < reach.block:
             reach = reach._replace(block=0)
         self.reach = reach
-        arrays = {}
-        if self.length < self.n_k:
-            arrays["len"] = torch.tensor([self.length])
+        arrays = {"len": torch.tensor([self.length])}
         if self.present is not None:
             arrays["mask"] = self.present
         if not reach.everything:
@@ -172,12 +170,12 @@ def pattern_of(items, n_q, n_k, offset, kv_offset, reach, present):
     [B][kv_offset + n_k or less] of keys that are there; further ones are not."""
     if present is None:
         return Pattern(items, n_q, n_k, offset, reach, n_k)
-    length = min(n_k, present.shape[1] - kv_offset)     # the rest is room of a cache
+    length = max(0, min(n_k, present.shape[1] - kv_offset))     # the rest is room of a cache
     if reach.right != FAR:
         length = max(0, min(length, offset + n_q + reach.right))
     present, whole = present[:, kv_offset:kv_offset + length], None
     if not present.all():
-        whole = torch.zeros((present.shape[0], 1, n_k), dtype=torch.bool)
+        whole = torch.zeros((present.shape[0], 1, rounded(n_k)), dtype=torch.bool)
         whole[:, 0, :length] = present
     return Pattern(items, n_q, n_k, offset, reach, length, whole)
 

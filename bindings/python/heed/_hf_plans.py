@@ -26,6 +26,7 @@ from .runtime import _end_plan, device_of, reach
 
 FAR = CONSTANTS["HEED_FAR"]
 MOST_PLANS, MOST_FAMILIES, MOST_AXES = 128, 64, 6
+STEP = 256      # keys by which what a plan takes for their number grows
 DTYPES = {torch.float32: "float32", torch.float16: "float16", torch.bfloat16: "bfloat16",
           torch.int64: "int64", torch.bool: "uint8", torch.uint8: "uint8"}
 # Where the arrays of an attention stand in its descriptor, by the names that they have here.
@@ -37,6 +38,36 @@ PATHS = {"q": "q", "k": "sources[0].k", "v": "sources[0].v", "o": "o", "sinks": 
 def lie(tensor):
     """How a tensor lies."""
     return tensor.dtype, tensor.shape, tensor.stride()
+
+
+def rounded(count):
+    """A number of keys, rounded up."""
+    return -(-count // STEP) * STEP
+
+
+def has_rows(tensor, count):
+    """Whether the memory of a tensor [B][H][rows][d] reaches to so many rows of its last head."""
+    (items, heads, rows, channels), strides = tensor.shape, tensor.stride()
+    if strides[1] == rows * strides[2] and heads > 1:      # no room between two heads
+        return False
+    last = (items - 1) * strides[0] + (heads - 1) * strides[1] + (count - 1) * strides[2] + \
+        (channels - 1) * strides[3]
+    storage = tensor.untyped_storage().nbytes() // tensor.element_size()
+    return tensor.storage_offset() + last < storage
+
+
+def with_room(key, value):
+    """The number of keys for a plan, of which a run has a length: rounded up where the memory of
+    both tensors goes so far, so that a cache that grows does not want a plan for each token."""
+    count = key.shape[2]
+    more = rounded(count)
+    return more if more != count and has_rows(key, more) and has_rows(value, more) else count
+
+
+def of_extent(lying, axis, extent):
+    """How a tensor lies whose axis has another extent."""
+    dtype, shape, strides = lying
+    return dtype, (*shape[:axis], extent, *shape[axis + 1:]), strides
 
 
 def lie_of_output(q, v):

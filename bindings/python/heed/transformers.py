@@ -20,7 +20,7 @@ from transformers.utils import output_capturing
 from . import _hf_models
 from ._hf_cache import GrowingCache
 from ._hf_masks import NAME, Mask, Reach, Refused, mask, refuse_graphs
-from ._hf_plans import here, lie
+from ._hf_plans import here, lie, of_extent, with_room
 
 __all__ = ["GrowingCache", "NAME", "Refused", "attention", "mask", "register"]
 
@@ -102,6 +102,16 @@ def refuse_what_is_lacking(module, query, scaling, s_aux):
         raise Refused(f"was not given the sinks of {type(module).__name__}")
 
 
+def lies_of(pattern, lies, key, value, may_grow):
+    """How the arrays of a pattern lie. Where the memory of the keys has room, its number of keys is
+    rounded up, in `lies` too."""
+    extent = with_room(key, value) if may_grow else key.shape[2]
+    if extent != key.shape[2]:
+        lies[1:3] = (of_extent(one, 2, extent) for one in lies[1:3])
+    return [of_extent(one, 2, extent) if name == "mask" else one
+            for name, one in zip(pattern.names, pattern.lies)]
+
+
 def attention(module, query, key, value, attention_mask, dropout=0.0, scaling=None,
               is_causal=None, softcap=None, s_aux=None, position_bias=None, **kwargs):
     """heed's function of the AttentionInterface: the output [B][n][H][d], and no weights."""
@@ -116,15 +126,15 @@ def attention(module, query, key, value, attention_mask, dropout=0.0, scaling=No
         names.append(f"bias{i}")
         tensors.append(bias)
     refuse_unless_readable(names, tensors)
-    lies, addresses = tuple(map(lie, tensors)), [tensor.data_ptr() for tensor in tensors]
+    lies, addresses = [lie(tensor) for tensor in tensors], [one.data_ptr() for one in tensors]
     if pattern is not None:
-        names, lies, addresses = [*names, *pattern.names], lies + pattern.lies, \
-            addresses + pattern.addresses
+        names, addresses = [*names, *pattern.names], addresses + pattern.addresses
+        lies += lies_of(pattern, lies, key, value, position_bias is None)
     items, heads, rows, _ = query.shape
     out = value.new_empty((items, rows, heads, value.shape[3]))
     addresses.append(out.data_ptr())
     here.attend(EVERYTHING if pattern is None else pattern.reach, scaling, softcap, tuple(names),
-                lies, addresses)
+                tuple(lies), addresses)
     return out, None
 
 
