@@ -33,6 +33,22 @@ def generate(model, ids, there, cache, **more):
             no_repeat_ngram_size=2, pad_token_id=0, **more)
 
 
+def few_plans(report):
+    """With a GrowingCache a plan serves many tokens; with others each token wants one."""
+    model, counts, here = hf_models.make("Llama"), {}, heed.transformers.here
+    make, (ids, there) = here.make_plan, hf_models.prompts(2, 20, "left")
+    for cache in ("dynamic", "growing"):
+        here.plans.clear()
+        made = []
+        here.make_plan = lambda *given, made=made: made.append(given) or make(*given)
+        try:
+            generate(model, ids, there, cache)
+        finally:
+            del here.make_plan
+        counts[cache] = len(made)
+    report.add("plans of 40 tokens", counts == {"dynamic": NEW, "growing": 2}, said=str(counts))
+
+
 def room(report):
     """Caches that are cut and sorted anew: beams, and tokens that were guessed from the prompt."""
     for name in ("Llama", "Mistral, windows", "Gemma 2"):
@@ -80,4 +96,4 @@ def same_ids(name, report):
 if __name__ == "__main__":
     torch.set_num_threads(2)
     common.run([functools.partial(same_ids, name)
-                for name in [*hf_models.DECODERS, *hf_models.PAIRS]] + [room])
+                for name in [*hf_models.DECODERS, *hf_models.PAIRS]] + [few_plans, room])
