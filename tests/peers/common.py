@@ -135,7 +135,7 @@ def run(cases):
         try:
             case(report)
         except Exception:
-            report.add(case.__name__, False, said=traceback.format_exc())
+            report.add(getattr(case, "__name__", str(case)), False, said=traceback.format_exc())
     judged = [line for line in report.lines if "rows" in line]
     print(json.dumps({
         "cases": len(report.lines), "failed": report.failed,

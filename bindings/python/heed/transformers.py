@@ -1,0 +1,145 @@
+# SPDX-FileCopyrightText: The heed authors
+# SPDX-License-Identifier: Apache-2.0
+"""heed as an attention implementation of Hugging Face transformers, for inference on the CPU.
+
+    import heed.transformers
+    heed.transformers.register()
+    model = AutoModelForCausalLM.from_pretrained(name, attn_implementation="heed")
+
+A model's own attention modules call heed then, on the tensors that they hand over, without copies.
+What heed cannot compute is refused by an exception; nothing falls back. docs/python.md has the
+models, and what is refused.
+"""
+
+from __future__ import annotations
+
+import torch
+from transformers import masking_utils, modeling_utils
+from transformers.utils import output_capturing
+
+from . import _hf_models
+from ._hf_cache import GrowingCache
+from ._hf_masks import NAME, Mask, Reach, Refused, mask, refuse_graphs
+from ._hf_plans import here, lie, of_extent, with_room
+
+__all__ = ["GrowingCache", "NAME", "Refused", "attention", "mask", "register"]
+
+EVERYTHING = Reach()
+TYPES = (torch.float32, torch.bfloat16, torch.float16)
+# Handed along by models, without effect on the attention itself: eager attention ignores them too.
+# The window of a layer is in its mask.
+IGNORED = {"sliding_window", "position_ids", "position_embeddings", "use_cache", "cache_position",
+           "output_hidden_states", "output_router_logits", "num_items_in_batch", "return_dict",
+           "past_key_values", "logits_to_keep", "output_attentions", "deterministic"}
+
+
+def refuse_unless_plain(module, dropout, kwargs):
+    """Raises where an argument asks for more than the attention of an inference."""
+    refuse_graphs()
+    if dropout:
+        raise Refused("computes no dropout: it is for inference; call model.eval()")
+    collected = output_capturing._active_collector.get()
+    if kwargs.get("output_attentions") or collected and any("attentions" in key
+                                                            for key in collected):
+        raise Refused("has no attention weights to give: output_attentions wants 'eager'")
+    for name, value in kwargs.items():
+        if value is not None and name not in IGNORED:
+            raise Refused(f"does not know the argument {name!r} of {type(module).__name__}")
+
+
+def refuse_unless_readable(names, tensors):
+    """Raises where memory cannot be read, or what is read wants a gradient."""
+    grad = torch.is_grad_enabled()
+    for name, tensor in zip(names, tensors):
+        if not tensor.is_cpu:
+            raise Refused(f"takes memory of the host: {name} is on {tensor.device}")
+        if tensor.dtype not in TYPES:
+            raise Refused(f"takes float32, float16 and bfloat16: {name} is {tensor.dtype}")
+        if tensor.is_neg():
+            raise Refused(f"reads memory, and that of {name} holds the negative of its values: see "
+                          "torch.resolve_neg()")
+        if grad and tensor.requires_grad:
+            raise Refused(f"is for inference only, and {name} wants a gradient: call the model "
+                          "under torch.no_grad() or torch.inference_mode()")
+
+
+def bias_of_booleans(mask_):
+    """What is added for a boolean mask: 0, or -Inf, which removes a key."""
+    return torch.zeros(mask_.shape, dtype=torch.bfloat16).masked_fill_(~mask_, -torch.inf)
+
+
+def pattern_of(module, query, key, attention_mask, is_causal):
+    """The Pattern of a mask, or None; and what is added to scores, or None."""
+    n_q, n_k = query.shape[2], key.shape[2]
+    if attention_mask is None:
+        causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+        if causal and n_q > 1:
+            raise Refused(f"was given no mask by {type(module).__name__}, which is causal: eager "
+                          "attention would see every key, and sdpa would not")
+        return None, None
+    if type(attention_mask) is Mask:
+        pattern = attention_mask.pattern
+        if pattern is None:
+            return None, bias_of_booleans(attention_mask.dense())
+        if (pattern.n_q, pattern.n_k) != (n_q, n_k) or pattern.items not in (1, query.shape[0]):
+            raise Refused(f"was given a mask for {pattern.items} items, {pattern.n_q} queries and "
+                          f"{pattern.n_k} keys, beside {query.shape[0]}, {n_q} and {n_k}")
+        return pattern, None
+    if attention_mask.ndim != 4 or attention_mask.shape[3] != n_k:
+        raise Refused(f"was given a mask of shape {tuple(attention_mask.shape)}, and wants "
+                      f"[items][heads][queries][{n_k} keys]")
+    if attention_mask.dtype == torch.bool:
+        return None, bias_of_booleans(attention_mask)
+    return None, attention_mask
+
+
+def refuse_what_is_lacking(module, query, scaling, s_aux):
+    """Raises where eager attention takes from the module what heed was not given."""
+    if scaling is None and getattr(module, "head_dim", query.shape[3]) != query.shape[3]:
+        raise Refused(f"was given no scale by {type(module).__name__}, and {query.shape[3]} "
+                      f"channels where head_dim is {module.head_dim}")
+    if s_aux is None and ("sinks" in vars(module) or "sinks" in module._parameters):
+        raise Refused(f"was not given the sinks of {type(module).__name__}")
+
+
+def lies_of(pattern, lies, key, value, may_grow):
+    """How the arrays of a pattern lie. Where the memory of the keys has room, its number of keys is
+    rounded up, in `lies` too."""
+    extent = with_room(key, value) if may_grow else key.shape[2]
+    if extent != key.shape[2]:
+        lies[1:3] = (of_extent(one, 2, extent) for one in lies[1:3])
+    return [of_extent(one, 2, extent) if name == "mask" else one
+            for name, one in zip(pattern.names, pattern.lies)]
+
+
+def attention(module, query, key, value, attention_mask, dropout=0.0, scaling=None,
+              is_causal=None, softcap=None, s_aux=None, position_bias=None, **kwargs):
+    """heed's function of the AttentionInterface: the output [B][n][H][d], and no weights."""
+    refuse_unless_plain(module, dropout, kwargs)
+    refuse_what_is_lacking(module, query, scaling, s_aux)
+    pattern, added = pattern_of(module, query, key, attention_mask, is_causal)
+    names, tensors = ["q", "k", "v"], [query, key, value]
+    if s_aux is not None:
+        names.append("sinks")
+        tensors.append(s_aux.float())
+    for i, bias in enumerate(bias for bias in (added, position_bias) if bias is not None):
+        names.append(f"bias{i}")
+        tensors.append(bias)
+    refuse_unless_readable(names, tensors)
+    lies, addresses = [lie(tensor) for tensor in tensors], [one.data_ptr() for one in tensors]
+    if pattern is not None:
+        names, addresses = [*names, *pattern.names], addresses + pattern.addresses
+        lies += lies_of(pattern, lies, key, value, position_bias is None)
+    items, heads, rows, _ = query.shape
+    out = value.new_empty((items, rows, heads, value.shape[3]))
+    addresses.append(out.data_ptr())
+    here.attend(EVERYTHING if pattern is None else pattern.reach, scaling, softcap, tuple(names),
+                tuple(lies), addresses)
+    return out, None
+
+
+def register():
+    """Makes "heed" an attn_implementation of transformers. It may be called again."""
+    modeling_utils.AttentionInterface.register(NAME, attention)
+    masking_utils.AttentionMaskInterface.register(NAME, mask)
+    _hf_models.register()
