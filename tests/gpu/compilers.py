@@ -14,6 +14,7 @@ import tempfile
 import time
 
 import amd
+import intel
 import marks
 import nvidia
 from steady import Steady
@@ -41,6 +42,9 @@ TARGETS = {
     "sm_80": ("nvidia", {"machine": 80}),
     "sm_90": ("nvidia", {"machine": 90}),
     "sm_100": ("nvidia", {"machine": 100}),
+    "dg2": ("intel", {"grf": 32}),              # bytes of a register
+    "pvc": ("intel", {"grf": 64}),
+    "tgllp": ("intel", {"grf": 32}),
 }
 BITCODE = ["/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/amdgcn/bitcode",
            "/opt/rocm/amdgcn/bitcode"]
@@ -81,7 +85,7 @@ def homes():
     """Folders where scripts/setup --gpu-compilers puts what is not installed into the system."""
     cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
     given = os.environ.get("HEED_GPU_COMPILERS")
-    return [pathlib.Path(given)] if given else [pathlib.Path(cache) / "heed/gpu-compilers"]
+    return [pathlib.Path(home) for home in given.split(":")] if given else [pathlib.Path(cache) / "heed/gpu-compilers"]
 
 
 def program(what, *names):
@@ -183,7 +187,47 @@ class Nvidia:
         return found, functions, user, wall
 
 
-VENDORS = {"amd": Amd, "nvidia": Nvidia}
+class Intel:
+    def __init__(self):
+        self.ocloc = program("Intel: ocloc of Debian's intel-opencl-icd", "ocloc")
+        self.symbolizer = program("Intel: llvm-symbolizer of Debian llvm-19",
+                                  *(f"llvm-symbolizer-{n}" for n in range(22, 14, -1)))
+        home = pathlib.Path(self.ocloc).parent.parent
+        libraries = [str(path.parent) for path in home.glob("lib/**/libocloc.so*")]
+        self.environment = dict(os.environ, LD_LIBRARY_PATH=":".join(
+            libraries + [os.environ.get("LD_LIBRARY_PATH", "")]))
+        said = output([self.ocloc, "query", "NEO_REVISION"], env=self.environment,
+                      cwd=tempfile.gettempdir()) if False else ""
+        self.version = f"ocloc{said}"
+
+    def compile(self, target, special, source, options, folder):
+        dump = folder / "dump"
+        words = [self.ocloc, "compile", "-file", source, "-device", target, "--format", "zebin",
+                 "-output", "kernel", "-out_dir", folder, "-options",
+                 " ".join(["-I", str(source.parent), "-cl-std=CL1.2", "-gline-tables-only",
+                           *options])]
+        _, user, wall = run(words, env=dict(self.environment, IGC_ShaderDumpEnable="1",
+                                            IGC_DumpToCustomDir=str(dump)))
+        made = next(iter(folder.glob("kernel*.bin")), None)
+        if not made:
+            raise Failed("ocloc: no binary")
+        binary = made.read_bytes()
+        codes = [path for path in dump.glob("*.dat") if path.read_bytes() in binary]
+        if len(codes) != 1:
+            raise Failed("ocloc: no assembly that is the binary's")
+        assembly = codes[0].with_suffix(".asm").read_text(encoding="utf-8", errors="replace")
+        start = binary.find(b"version:  ")
+        notes = binary[start:].decode("utf-8", errors="replace")
+        found = intel.numbers(notes, assembly, codes[0].stat().st_size)
+        functions, places = intel.parse(assembly, found["wave"], special["grf"])
+        chains = symbolize(self.symbolizer, codes[0].with_suffix(".elf"), places)
+        ones = [one for items in functions.values() for one in items if not isinstance(one, str)]
+        for one, frames in zip(ones, chains):   # what they say of the innermost line is not true
+            one.frames = one.frames + frames[1:]
+        return found, functions, user, wall
+
+
+VENDORS = {"amd": Amd, "nvidia": Nvidia, "intel": Intel}
 
 
 def measure(vendor, compiler, target, row, kernels, keep=None):

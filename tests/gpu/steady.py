@@ -101,30 +101,38 @@ class Steady:
             if fma:
                 return (need - self.own(self.loop, mark)) / fma, f"{mark}: {fma:g} a turn"
         instructions = list(self.graph.instructions(loop.own()))
-        for mark, need in self.needs.bytes.items():
-            loaded = sum(one.width for one in instructions
-                         if one.kind == "global_load" and one.mark == mark)
-            if loaded and need:
-                return max(need / loaded, 0.0), f"{mark}: {loaded} bytes a turn"
         if instructions and all(one.mark == "cold" for one in instructions):
             return 0.0, "cold"
-        turns, line = self.said(loop)
-        if turns is not None:
-            return turns * loop.parent.runs, f"its text: {turns} ({line})"
+        turns, line, ends = self.said(loop)
+        most = turns * loop.parent.runs if turns is not None else None
+        for mark, need in self.needs.bytes.items():
+            loaded = self.loaded(instructions, mark) if ends == mark else 0
+            if loaded and need:
+                runs = need / loaded
+                return min(runs, most or runs), f"{mark}: {loaded} bytes a turn"
+        if most is not None:
+            return most, f"its text: {turns} ({line})"
         return loop.parent.runs, "nobody knows: once"
+
+    def loaded(self, instructions, mark):
+        """Bytes of K or V that a turn loads: in the widest loads, or number by number."""
+        size = SIZES[self.texts.macros["HK_KV"]] if self.needs.bytes[mark] else 0
+        widths = [one.width for one in instructions
+                  if one.kind == "global_load" and one.mark == mark]
+        wide = [width for width in widths if width == 16]
+        return sum(wide or (width for width in widths if width == size))
 
     def said(self, loop):
         """What the text says of how often the loop turns: the `for` that its branches name."""
         latches = [b for b in loop.blocks if loop.header in self.graph.follow[b]]
-        seen = []
-        for block in latches + [loop.header]:
-            for one in reversed(self.graph.blocks[block]):
-                seen.extend(one.frames[:1])
-        for name, line in dict.fromkeys(seen):
+        seen = [one for block in latches + [loop.header]
+                for one in reversed(self.graph.blocks[block]) if one.frames]
+        for one in seen:
+            name, line = one.frames[0]
             turns = self.texts.turns(name, line)
             if turns is not None:
-                return turns, f"{name.rsplit('/', 1)[-1]}:{line}"
-        return None, ""
+                return turns, f"{name.rsplit('/', 1)[-1]}:{line}", one.mark
+        return None, "", seen[0].mark if seen else ""
 
     def where(self, loop):
         for one in self.graph.blocks[loop.header]:
