@@ -100,9 +100,9 @@ def program(what, *names):
     raise Missing(f"no {names[0]} ({what})")
 
 
-def rows():
+def rows(kernels):
     """(name, file, options) of kernels.def that GPUs can be given."""
-    for name, file, options, shape in sources.rows(TOP / "backends/kernels"):
+    for name, file, options, shape in sources.rows(kernels):
         if shape != "lanes":
             yield name, file, options.split()
 

@@ -100,7 +100,7 @@ def parse(text, lanes, grf):
     for line in text.splitlines():
         if line.startswith("// File: "):
             file = line[9:].strip()
-        match = re.match(r"// Line (\d+):", line)
+        match = re.match(r"// Line (\d+)", line)
         if match:
             line_number = int(match[1])
         if line.startswith("//") or not line.strip():

@@ -113,6 +113,17 @@ class Texts:
         found = [self.text(name).mark(line) for name, line in frames]
         return "cold" if "cold" in found else next((mark for mark in found if mark), "")
 
+    def place(self, name, line):
+        name = pathlib.PurePath(name).name
+        return f"{name if (self.folder / name).is_file() else self.file}:{line}"
+
+    def function(self, name, line):
+        """The function of the text that holds a line."""
+        for first, last, found in self.text(name).functions:
+            if first <= line <= last:
+                return found
+        return self.place(name, line)
+
     def number(self, words):
         """The value of an expression of macros and known names; None: it has none."""
         known = dict(KNOWN, d=self.width(), d_v=self.width())

@@ -46,9 +46,7 @@ class Steady:
         self.vendor, self.texts, self.needs = vendor, texts, Needs(texts)
         self.functions, self.costs, self.notes = functions, {}, []
         for items in functions.values():
-            for one in items:
-                if not isinstance(one, str):
-                    one.mark = texts.mark(one.frames)
+            self.mark(items)
         self.total, self.loop = collections.Counter(), None
         found = self.find()
         if found:
@@ -56,6 +54,25 @@ class Steady:
             self.weigh(None)
             if any(self.excess(mark) > 1.02 for mark in self.needs.products):
                 self.weigh("largest")
+
+    def mark(self, items):
+        """Marks each instruction. One that a compiler made of several (line 0) has the mark of
+        what stands before it in its block, or else behind it."""
+        before, waiting = None, []
+        for one in items:
+            if isinstance(one, str) or one.kind == "branch":
+                before, waiting = None, []
+            if isinstance(one, str):
+                continue
+            one.mark = self.texts.mark(one.frames)
+            if one.mark or (one.frames and one.frames[0][1]):
+                for other in waiting:
+                    other.mark = one.mark
+                before, waiting = one.mark, []
+            elif before is not None:
+                one.mark = before
+            else:
+                waiting.append(one)
 
     def find(self):
         """The graph and the innermost loop that holds the products of both kinds."""
@@ -131,14 +148,15 @@ class Steady:
             name, line = one.frames[0]
             turns = self.texts.turns(name, line)
             if turns is not None:
-                return turns, f"{name.rsplit('/', 1)[-1]}:{line}", one.mark
+                return turns, self.texts.place(name, line), one.mark
         return None, "", seen[0].mark if seen else ""
 
     def where(self, loop):
         for one in self.graph.blocks[loop.header]:
             for name, line in one.frames[:1]:
-                return f"{name.rsplit('/', 1)[-1]}:{line}"
-        return ""
+                if line:
+                    return self.texts.place(name, line)
+        return "?"
 
     def count(self, block):
         """(kind, width, mark): instructions of a block that are not cold, and calls' whole cost."""
@@ -151,6 +169,15 @@ class Steady:
                 counts["work", 0, one.mark] += one.fma
             if one.callee in self.functions:
                 counts.update(self.called(one.callee))
+        return counts
+
+    def count_places(self, block):
+        """As count, by the functions of the text beside."""
+        counts = collections.Counter()
+        for one in block:
+            if one.mark != "cold":
+                place = " < ".join(self.texts.function(*frame) for frame in one.frames[:2])
+                counts[one.kind, one.width, one.mark, place] += 1
         return counts
 
     def called(self, name):
@@ -202,3 +229,10 @@ class Steady:
         for loop, where in self.notes:
             if loop.why != "cold":
                 yield f"  loop at {where}: {loop.runs:g} runs a block ({loop.why})"
+        yield "vector instructions a block by function, the first twelve:"
+        places = collections.Counter()
+        for (kind, _, _, place), n in self.graph.turn(self.loop, self.count_places).items():
+            if kind in VECTOR[self.vendor]:
+                places[place] += n
+        for place, n in places.most_common(12):
+            yield f"  {n:8.1f}  {place}"
