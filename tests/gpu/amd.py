@@ -99,7 +99,7 @@ def parse(text, wave):
 
 
 def addresses(listing):
-    """{function: addresses} of llvm-objdump's text, in the order of the assembly's."""
+    """{function: [(word, address)]} of llvm-objdump's text."""
     functions, places = {}, None
     for line in listing.splitlines():
         match = re.match(r"[0-9a-f]+ <([\w.$]+)>:", line)
@@ -107,8 +107,24 @@ def addresses(listing):
             places = functions.setdefault(match[1], [])
         match = re.match(r"\t([a-z]\w+).*// ([0-9A-F]+)", line)
         if match and places is not None:
-            places.append(int(match[2], 16))
+            places.append((match[1], int(match[2], 16)))
     return functions
+
+
+def align(code, places):
+    """The address of each instruction of the assembly; machine code has s_nop between, where loops
+    are aligned. None: they differ."""
+    found, at = [], iter(places)
+    for one in code:
+        for word, place in at:
+            if word == one.word:
+                found.append(place)
+                break
+            if word not in ("s_nop", "s_code_end"):
+                return None
+        else:
+            return None
+    return found
 
 
 def numbers(text):

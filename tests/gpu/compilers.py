@@ -143,9 +143,10 @@ class Amd:
         wanted, ones = [], []
         for name, items in functions.items():
             code = [one for one in items if not isinstance(one, str)]
-            if len(places.get(name, [])) < len(code):
-                raise Failed(f"{name}: assembly and machine code differ in length")
-            wanted += places[name][:len(code)]
+            found_places = amd.align(code, places.get(name, []))
+            if found_places is None:
+                raise Failed(f"{name}: assembly and machine code differ")
+            wanted += found_places
             ones += code
         for one, frames in zip(ones, self.frames(machine, wanted)):
             one.frames = frames

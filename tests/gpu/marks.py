@@ -85,6 +85,7 @@ class Texts:
         "hk_score_slice": "qk", "hk_value_slice": "pv", "hk_stage_qk": "stage_k",
         "hk_stage_v": "stage_v", "hk_score_end": "softmax", "hk_weigh": "softmax",
         "hk_walk_on": "walk", "hk_group_next": "walk", "hk_block_look": "walk",
+        "hk_earlier_mask": "cold", "hk_gather_next": "cold", "hk_row_entry": "cold",
         "hk_walk_sub": "cold", "hk_walk_in": "cold", "hk_reach_row": "cold",
         "hk_reach_hull": "cold", "hk_chunk_begin": "cold", "hk_chunk_end": "cold",
         "hk_value_slice(g, id, k0, &mine[HK_OWN(id)], 1)": "cold",

@@ -56,23 +56,27 @@ class Steady:
                 self.weigh("largest")
 
     def mark(self, items):
-        """Marks each instruction. One that a compiler made of several (line 0) has the mark of
-        what stands before it in its block, or else behind it."""
-        before, waiting = None, []
-        for one in items:
-            if isinstance(one, str) or one.kind == "branch":
-                before, waiting = None, []
-            if isinstance(one, str):
-                continue
-            one.mark = self.texts.mark(one.frames)
-            if one.mark or (one.frames and one.frames[0][1]):
-                for other in waiting:
-                    other.mark = one.mark
-                before, waiting = one.mark, []
-            elif before is not None:
+        """Marks each instruction. Those that a compiler made of several have no line, or only that
+        of what they have in common: they have the mark of the products of their straight piece of
+        code, or of what stands before them in it."""
+        piece = []
+        for one in [*items, "end"]:
+            if not isinstance(one, str):
+                one.mark = self.texts.mark(one.frames)
+                piece.append(one)
+            if isinstance(one, str) or one.targets or one.ends:
+                self.mark_piece(piece)
+                piece = []
+
+    def mark_piece(self, piece):
+        products = collections.Counter(one.mark for one in piece
+                                       if one.fma and one.mark in self.needs.products)
+        before = products.most_common(1)[0][0] if products else ""
+        for one in piece:
+            if one.mark and not products:
+                before = one.mark
+            elif not one.mark and (products or not (one.frames and one.frames[0][1])):
                 one.mark = before
-            else:
-                waiting.append(one)
 
     def find(self):
         """The graph and the innermost loop that holds the products of both kinds."""
@@ -118,7 +122,7 @@ class Steady:
             if fma:
                 return (need - self.own(self.loop, mark)) / fma, f"{mark}: {fma:g} a turn"
         instructions = list(self.graph.instructions(loop.own()))
-        if instructions and all(one.mark == "cold" for one in instructions):
+        if 2 * sum(one.mark == "cold" for one in instructions) > len(instructions):
             return 0.0, "cold"
         turns, line, ends = self.said(loop)
         most = turns * loop.parent.runs if turns is not None else None
