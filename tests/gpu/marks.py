@@ -16,7 +16,7 @@ import subprocess
 MARK = re.compile(r"\bHK_MARK\((\w+)\)")
 FUNCTION = re.compile(r"^(?:HK_FN|HK_PIECE|HK_INLINE|HK_NOINLINE)\b.*?(\w+)\((?!\()")
 FOR = re.compile(r"\bfor \((?:const )?(?:hk_\w+ |int )?(\w+) = ([^;]*); (\w+) ([<>]=?|!=) ([^;&]*?)"
-                 r"(?: && [^;]*)?; ([^;{]*)\)")
+                 r"(?: && [^;]*)?; ((?:[^;{()]|\([^()]*\))*)\)")
 
 # Names in the bounds of loops, for a plan whose d and d_v are the kernel's width, all keys visible.
 KNOWN = {"id": 0, "n": 64, "reach": 16, "any": 1}
