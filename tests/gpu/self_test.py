@@ -89,7 +89,7 @@ class Flow(unittest.TestCase):
     def test_marks_cover_their_blocks(self):
         for lines, mark in (((QK, OUTER), "qk"), ((QK, COLD), "cold"), ((PV, LOOK), "pv"),
                             ((13,), "pv"), ((LOOK,), ""), ((6,), "")):
-            self.assertEqual(self.texts.mark([("k.h", line) for line in lines]), mark, lines)
+            self.assertEqual(self.texts.mark(tuple(("k.h", line) for line in lines)), mark, lines)
 
     def test_texts_say_how_often_loops_turn(self):
         self.assertEqual(self.texts.turns("k.h", 7), 16)
