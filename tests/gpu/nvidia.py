@@ -8,7 +8,7 @@ from flow import Instruction
 
 FLOAT = {"FADD", "FMUL", "FMNMX", "FMNMX3", "FSETP", "FSEL", "FSET", "FCHK", "FSWZADD", "MUFU",
          "FRND", "HADD2", "HMUL2", "HSETP2", "HMNMX2", "FADD2", "FMUL2", "DADD", "DMUL", "DSETP"}
-FMA = {"FFMA": 1.0, "FFMA2": 2.0, "FFMA32I": 1.0, "HFMA2": 0.0}      # HFMA2 loads constants here
+FMA = {"FFMA": 1.0, "FFMA2": 2.0, "FFMA32I": 1.0, "HFMA2": 2.0}
 CONVERT = {"F2I", "I2F", "F2F", "I2I", "I2FP", "F2FP", "F2IP", "I2IP", "FRND"}
 MOVE = {"MOV", "PRMT_MOV", "S2R", "CS2R", "R2P", "P2R", "SHFL", "MOV32I", "MOVM", "LDC", "R2UR",
         "B2R", "S2UR"}
@@ -41,8 +41,10 @@ def kind(word, rest):
         return "barrier", 0, 0.0
     if name in BRANCH:
         return "branch", 0, 0.0
+    if name == "HFMA2" and "RZ, RZ" in rest:        # a constant
+        return "move", 0, 0.0
     if name in FMA:
-        return ("fma" if FMA[name] else "move"), 0, FMA[name]
+        return "fma", 0, FMA[name]
     if name in FLOAT:
         return "float", 0, 0.0
     if name in CONVERT:

@@ -18,6 +18,7 @@ import nvidia                   # noqa: E402
 from flow import Graph, Instruction         # noqa: E402
 from steady import Steady       # noqa: E402
 
+KERNELS = pathlib.Path(__file__).resolve().parent.parent.parent / "backends/kernels"
 TEXT = """#define HK_THREADS 256
 #define HK_ROWS 64
 #define HK_SLICE 16
@@ -90,6 +91,14 @@ class Flow(unittest.TestCase):
         for lines, mark in (((QK, OUTER), "qk"), ((QK, COLD), "cold"), ((PV, LOOK), "pv"),
                             ((13,), "pv"), ((LOOK,), ""), ((6,), "")):
             self.assertEqual(self.texts.mark(tuple(("k.h", line) for line in lines)), mark, lines)
+
+    def test_marks_have_known_names(self):
+        bad = self.texts.folder / "bad.h"
+        bad.write_text("HK_FN void f(void)\n{\n    HK_MARK(hot);\n}\n", encoding="ascii")
+        with self.assertRaises(ValueError):
+            self.texts.text("bad.h")
+        for path in KERNELS.glob("*.[hc]*"):
+            marks.Text(path, None)
 
     def test_texts_say_how_often_loops_turn(self):
         self.assertEqual(self.texts.turns("k.h", 7), 16)
