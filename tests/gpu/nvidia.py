@@ -91,7 +91,10 @@ def instruction(match, frames):
     one = Instruction(word, *kind(word, rest), frames)
     name = word.split(".")[0]
     targets = re.findall(r"`\(([^)]+)\)", rest)
-    if name == "CALL":
+    if name == "CALL" and targets and targets[0].startswith(".L"):     # a long jump
+        one.targets = tuple(targets)
+        one.ends = not guard
+    elif name == "CALL":
         one.callee = targets[0] if targets else ""
     elif name == "BRA":
         one.targets = tuple(targets)

@@ -160,8 +160,10 @@ class Parsers(unittest.TestCase):
                 "        /*0010*/   @!P0 LDS.128 R4, [R8] ;\n        /*0020*/   LDG.E.U16 R4, [R8] ;\n"
                 "        /*0030*/  HMMA.16816.F32.BF16 R4, R8, R12, R4 ;\n"
                 "        /*0040*/  IMAD.MOV.U32 R1, RZ, RZ, R2 ;\n        /*0050*/  STL [R1], R2 ;\n"
-                "        /*0060*/              @P0 BRA `(.L_x_1) ;\n        /*0070*/  EXIT ;\n")
-        first, _, *items = nvidia.parse(text)["heed_kernel"]
+                "        /*0060*/              @P0 BRA `(.L_x_1) ;\n        /*0070*/  EXIT ;\n"
+                "        /*0080*/   CALL.REL.NOINC `(.L_x_1) ;\n")
+        first, _, *items, jump = nvidia.parse(text)["heed_kernel"]
+        self.assertEqual((jump.targets, jump.ends, jump.callee), ((".L_x_1",), True, ""))
         self.assertEqual((first.kind, first.frames), ("fma", (("a.cl", 3), ("a.cl", 9))))
         self.assertEqual([(one.kind, one.width) for one in items],
                          [("local_load", 16), ("global_load", 2), ("mma", 0), ("move", 0),
