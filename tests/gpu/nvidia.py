@@ -18,7 +18,8 @@ MEMORY = {"LDS": "local_load", "STS": "local_store", "LDG": "global_load", "STG"
           "LD": "global_load", "ST": "global_store", "LDL": "private_load",
           "STL": "private_store", "LDGSTS": "global_load", "LDSM": "local_load"}
 LINE = re.compile(r'\s*//## File "([^"]+)", line (\d+)')
-CODE = re.compile(r"\s+/\*([0-9a-f]{4,})\*/\s+(@!?U?P[0-9T]\w*\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);(.*)")
+CODE = re.compile(r"\s+/\*([0-9a-f]{4,})\*/\s+(@!?U?P[0-9T]\w*\s+)?([A-Z][A-Z0-9_.]*)\s*"
+                  r"([^;]*);(.*)")
 
 # A multiprocessor by compute capability: local memory in bytes for all groups, threads, groups.
 # 64 K registers in each, given out 256 at a time a warp; 1 KiB of local memory more a group.

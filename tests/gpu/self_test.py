@@ -157,9 +157,11 @@ class Parsers(unittest.TestCase):
     def test_nvidia(self):
         text = ('heed_kernel:\n\t//## File "a.cl", line 3 inlined at "a.cl", line 9\n'
                 '\t//## File "a.cl", line 9\n        /*0000*/  FFMA R0, R1, R2, R0 ;\n.L_x_1:\n'
-                "        /*0010*/   @!P0 LDS.128 R4, [R8] ;\n        /*0020*/   LDG.E.U16 R4, [R8] ;\n"
+                "        /*0010*/   @!P0 LDS.128 R4, [R8] ;\n"
+                "        /*0020*/   LDG.E.U16 R4, [R8] ;\n"
                 "        /*0030*/  HMMA.16816.F32.BF16 R4, R8, R12, R4 ;\n"
-                "        /*0040*/  IMAD.MOV.U32 R1, RZ, RZ, R2 ;\n        /*0050*/  STL [R1], R2 ;\n"
+                "        /*0040*/  IMAD.MOV.U32 R1, RZ, RZ, R2 ;\n"
+                "        /*0050*/  STL [R1], R2 ;\n"
                 "        /*0060*/              @P0 BRA `(.L_x_1) ;\n        /*0070*/  EXIT ;\n"
                 "        /*0080*/   CALL.REL.NOINC `(.L_x_1) ;\n")
         first, _, *items, jump = nvidia.parse(text)["heed_kernel"]
@@ -177,7 +179,8 @@ class Parsers(unittest.TestCase):
 
     def test_intel(self):
         text = ("// File: a.cl\n\n// Line 3:  x\n"
-                "        mad (16|M0)              r1.0<1>:f  r2.0<1;0>:f  r3.0<1;0>:f  r4.0<1>:f {Compacted}\n"
+                "        mad (16|M0)              r1.0<1>:f  r2.0<1;0>:f  r3.0<1;0>:f  "
+                "r4.0<1>:f {Compacted}\n"
                 "_0_1:\n(W)     mov (1|M0)               r5.0<1>:d    r6.0<0;1,0>:d\n"
                 "        mov (16|M0)              r5.0<1>:f    r6.0<8;8,1>:d\n"
                 "        load.slm.d32x4.a32 (16|M0)  r7:8       [r74:2]            {$1} // x\n"

@@ -236,7 +236,7 @@ class Steady:
             if loop.why != "cold":
                 yield f"  loop at {where}: {loop.runs:g} runs a block ({loop.why})"
         for mark in self.needs.products:
-            yield f"products of {mark} on the way, to those that a block needs: {self.excess(mark):.3f}"
+            yield f"products of {mark} on the way, over those needed: {self.excess(mark):.3f}"
         yield "vector instructions a block by function, the first twelve:"
         places = collections.Counter()
         for (kind, _, _, place), n in self.graph.turn(self.loop, self.count_places).items():
