@@ -18,6 +18,12 @@
 #else
 #define HK_SUBS 4
 #endif
+#ifndef HK_ONE_RANGE
+#define HK_ONE_RANGE 0
+#endif
+#ifndef HK_KV
+#define HK_KV 0
+#endif
 enum { HK_BUF_Q, HK_BUF_O, HK_BUF_LSE, HK_BUF_SINKS, HK_BUF_KV };
 
 struct hk_call {
@@ -25,7 +31,11 @@ struct hk_call {
     HK_GLOBAL const struct hk_plan *plan;
     HK_GLOBAL const struct hk_source *sources;
     HK_GLOBAL char *work;
+#if HK_BUFFERS_SHARED           /* GPUs index no registers: a table in local memory */
+    HK_GLOBAL char *HK_LOCAL *buffer;
+#else
     HK_GLOBAL char *buffer[HK_BUFFERS];
+#endif
 };
 
 HK_FN void hk_call_open(struct hk_call *call)
@@ -77,7 +87,10 @@ HK_FN HK_GLOBAL const char *hk_slot(const struct hk_call *call, hk_u32 slot)
 
 HK_FN hk_i64 hk_batch_offset(const struct hk_call *call, HK_GLOBAL const hk_i64 *stride, hk_i64 b)
 {
-    return hk_item_offset(call->plan->batch, stride, b);
+    const hk_u32 item = (hk_u32)b, y = (hk_u32)call->plan->batch[1],
+                 z = (hk_u32)call->plan->batch[2];      /* as many as there are tasks at most */
+
+    return item / z / y * stride[0] + item / z % y * stride[1] + item % z * stride[2];
 }
 
 HK_FN HK_GLOBAL const char *hk_aux_of(const struct hk_call *call,
@@ -225,7 +238,7 @@ HK_FN HK_GLOBAL const struct hk_dot *hk_dots(const struct hk_call *call,
 HK_FN hk_i64 hk_key_head(const struct hk_call *call, HK_GLOBAL const struct hk_source *source,
                          hk_i64 head)
 {
-    return head / (call->plan->heads / source->heads);
+    return hk_quotient(head, hk_quotient(call->plan->heads, source->heads));
 }
 
 /* Sub-source i of source s (heads > 0) for one item, head and row. */
@@ -348,7 +361,7 @@ HK_FN struct hk_matrix hk_keys_get(const struct hk_call *call,
     struct hk_matrix out =
         hk_matrix_get(call, view, base, layout == HK_LAYOUT_PAGED ? 0 : b, head, begin);
 
-    if (view->dtype == HK_I8)
+    if (HK_KV == 0 && view->dtype == HK_I8)
         hk_scales_get(call, scale, b, head, begin, &out);
     if (layout == HK_LAYOUT_PAGED) {
         out.layout = HK_LAYOUT_PAGED;
@@ -369,7 +382,7 @@ HK_FN struct hk_matrix hk_keys_get(const struct hk_call *call,
 /* PAGED: which entry of the table row i has. */
 HK_FN hk_i64 hk_row_entry(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
 {
-    return m->page_shift >= 0 ? i >> m->page_shift : i / m->page_rows;
+    return m->page_shift >= 0 ? i >> m->page_shift : hk_quotient(i, m->page_rows);
 }
 
 /* Is row i, which is within the length, there? A page outside [0, P) is not. */

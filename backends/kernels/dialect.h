@@ -35,6 +35,10 @@
 #define HK_VIEW_SPACE
 #endif
 
+#ifndef HK_QUOTIENT
+#define HK_QUOTIENT HK_FN
+#endif
+
 /* What all dialects have in common. */
 
 HK_FN hk_i64 hk_min(hk_i64 a, hk_i64 b)

@@ -20,7 +20,12 @@ typedef ushort hk_u16;
 
 #define HK_GLOBAL __global
 #define HK_LOCAL __local
+/* A call would move what a thread keeps from registers to memory. */
+#if HK_THREADS > 1 && !HK_PROCESSOR
+#define HK_FN __attribute__((always_inline)) static inline
+#else
 #define HK_FN static inline
+#endif
 #define HK_INLINE __attribute__((always_inline)) static inline
 /* PoCL 3.1 keeps the number of a thread in variables of the program: a function that is not inlined
  * may read there what another group, on another processor, has just written. */
@@ -35,10 +40,14 @@ typedef ushort hk_u16;
 #if HK_PROCESSOR
 #define HK_PIECE __attribute__((noinline)) static
 #else
-#define HK_PIECE static inline
+#define HK_PIECE HK_FN
 #endif
 #define HK_UNROLL _Pragma("unroll")
 #define HK_UNROLL_FEW _Pragma("unroll 4")
+#define HK_NO_UNROLL _Pragma("unroll 1")
+#if HK_THREADS > 1
+#define HK_SLOW_DIVISION 1      /* GPUs make one of 64 bits of some hundred instructions */
+#endif
 #ifndef HK_RESTRICT             /* Oclgrind does not know what the compiler makes of it */
 #define HK_RESTRICT restrict
 #endif
@@ -97,6 +106,44 @@ HK_FN float hk_load_f16(HK_GLOBAL const hk_u16 *p)
     return vload_half(0, (HK_GLOBAL const half *)p);
 }
 
+HK_FN float hk_from_f16(hk_u16 x)
+{
+    return vload_half(0, (const half *)&x);
+}
+
+/* 2 or 4 words at a multiple of their bytes; likewise 4 floats of local memory. */
+HK_FN void hk_load_words(HK_GLOBAL const char *p, const int n, hk_u32 *to)
+{
+    if (n == 4) {
+        const uint4 x = *(HK_GLOBAL const uint4 *)p;
+
+        to[0] = x.x;
+        to[1] = x.y;
+        to[2] = x.z;
+        to[3] = x.w;
+    } else {
+        const uint2 x = *(HK_GLOBAL const uint2 *)p;
+
+        to[0] = x.x;
+        to[1] = x.y;
+    }
+}
+
+HK_FN void hk_local_get4(HK_LOCAL const float *p, float *to)
+{
+    const float4 x = *(HK_LOCAL const float4 *)p;
+
+    to[0] = x.x;
+    to[1] = x.y;
+    to[2] = x.z;
+    to[3] = x.w;
+}
+
+HK_FN void hk_local_put4(HK_LOCAL float *p, const float *from)
+{
+    *(HK_LOCAL float4 *)p = (float4)(from[0], from[1], from[2], from[3]);
+}
+
 #define hk_address(p) ((hk_u64)(p))
 
 /* An even number of bytes from memory to memory, both even, which do not overlap. */
@@ -138,19 +185,34 @@ struct hk_offsets {
 #define HK_ENTRY_OFFSET(i) at.at[i]
 #endif
 
+#if HK_BUFFERS_SHARED
+#define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
+    if (get_local_id(0) == 0) {                                                                    \
+        HK_UNROLL                                                                                  \
+        for (int i = 0; i < HK_BUFFERS; i++)                                                       \
+            shared->buffer[i] = given[i] + HK_ENTRY_OFFSET(i);                                     \
+    }                                                                                              \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                  \
+    call.buffer = shared->buffer
+#else
+#define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
+    for (int i = 0; i < HK_BUFFERS; i++)                                                           \
+        call.buffer[i] = given[i] + HK_ENTRY_OFFSET(i)
+#endif
+
 #define HK_ENTRY_POINT                                                                             \
     __kernel __attribute__((reqd_work_group_size(HK_THREADS, 1, 1))) void heed_kernel(             \
         __global const char *blob, HK_ENTRY_ARGUMENTS, HK_EVERY(HK_ARGUMENT))                      \
     {                                                                                              \
-        __local ulong pool[(sizeof(HK_SHARED) + 7) / 8];                                           \
+        __local ulong2 pool[(sizeof(HK_SHARED) + 15) / 16];                                        \
+        __local HK_SHARED *shared = (__local HK_SHARED *)pool;                                     \
         __global char *const given[HK_BUFFERS] = { HK_EVERY(HK_GIVEN) };                           \
         struct hk_call call;                                                                       \
                                                                                                    \
         call.blob = blob;                                                                          \
-        for (int i = 0; i < HK_BUFFERS; i++)                                                       \
-            call.buffer[i] = given[i] + HK_ENTRY_OFFSET(i);                                        \
+        HK_ENTRY_BUFFERS(call, given, shared);                                                     \
         hk_call_open(&call);                                                                       \
-        HK_MAIN(&call, (hk_i64)get_group_id(0), (__local HK_SHARED *)pool);                        \
+        HK_MAIN(&call, (hk_i64)get_group_id(0), shared);                                           \
     }
 
 #endif

@@ -24,6 +24,8 @@ HK_FN void hk_task_get(const struct hk_call *call, hk_i64 task, struct hk_task *
 {
     HK_GLOBAL const struct hk_plan *plan = call->plan;
     const hk_i64 strips = plan->tasks - plan->list_tasks;
+    const hk_u32 per_item = (hk_u32)plan->batch_strips,
+                 per_group = per_item * (hk_u32)plan->n_batch;  /* no more than tasks */
     hk_i64 n, strip = 0;
     struct hk_cut rows;
     hk_u32 s;
@@ -32,13 +34,12 @@ HK_FN void hk_task_get(const struct hk_call *call, hk_i64 task, struct hk_task *
     out->first = 0;
     out->step = 1;
     out->count = 0;
-    if (task < strips) {
-        const hk_i64 at =
-            plan->batch_strips * plan->n_batch - 1 - task % (plan->batch_strips * plan->n_batch);
+    if (HK_ONE_RANGE || task < strips) {
+        const hk_u32 at = per_group - 1 - (hk_u32)task % per_group;
 
-        out->group = task / (plan->batch_strips * plan->n_batch);
-        out->b = at / plan->batch_strips;
-        strip = at % plan->batch_strips;
+        out->group = (hk_u32)task / per_group;
+        out->b = at / per_item;
+        strip = at % per_item;
     } else {
         task -= strips;
         for (s = 0; s < plan->n_sources; s++) {
@@ -57,7 +58,10 @@ HK_FN void hk_task_get(const struct hk_call *call, hk_i64 task, struct hk_task *
     out->len = rows.len;
     out->origin = hk_row_origin(call, out->b, rows.len);
     out->bound = plan->flags & HK_PLAN_RAGGED ? rows.len : plan->n_q;
-    if (out->row_list < 0) {
+    if (HK_ONE_RANGE) {         /* rows in order, without gaps */
+        out->first = strip * plan->strips.rows;
+        out->count = hk_max(hk_min(out->bound - out->first, plan->strips.rows), 0);
+    } else if (out->row_list < 0) {
         struct hk_strip_rows at;
 
         if (strip >= hk_strips_count(plan->strips.rows, plan->strips.row_step, plan->strips.group,
@@ -93,7 +97,7 @@ HK_FN int hk_query_get(const struct hk_call *call, const struct hk_task *task, h
     hk_i64 index = task->first + task->step * i;
     hk_u32 by_list;
 
-    if (task->row_list >= 0) {
+    if (!HK_ONE_RANGE && task->row_list >= 0) {
         HK_GLOBAL const struct hk_aux *list = &call->sources[task->row_list].rows;
 
         index = hk_integer(HK_I32, hk_aux_of(call, list, task->b), index * list->stride[5]);
@@ -103,8 +107,12 @@ HK_FN int hk_query_get(const struct hk_call *call, const struct hk_task *task, h
     out->index = index;
     out->head = task->group * call->plan->strips.stack;
     out->q = hk_clamp(task->origin + index * call->plan->q_pos_step);
-    out->all = hk_row_all(call, task->b, index, &by_list);
     out->absent = index >= task->len ? 1 : 0;
+    if (HK_ONE_RANGE) {         /* no GLOBAL rows */
+        out->all = 0;
+        return 1;
+    }
+    out->all = hk_row_all(call, task->b, index, &by_list);
     if (task->row_list < 0)
         return by_list == 0;
     return (by_list & ((1u << task->row_list) - 1)) == 0;

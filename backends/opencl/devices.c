@@ -163,6 +163,7 @@ static struct heed_device_traits traits_of(const struct found *found, uint32_t s
         .workers = found->units,
         .tile_rows = found->vector >= WIDE_VECTOR ? 12 : 6,
         .group_rows = found->local_memory >= LOCAL_FOR_64_ROWS ? 64 : 32,
+        .group_tile = 4,
     };
 }
 

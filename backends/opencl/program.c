@@ -261,9 +261,10 @@ heed_status heed_opencl_kernel_create(void *state, enum heed_kernel row, uint32_
     if (status < 0)
         return status;
     snprintf(b.defines, sizeof(b.defines),
-             "-DHK_LARGE=%u -DHK_GROUP_ROWS=%u -DHK_TILE_ROWS=%u -DHK_PROCESSOR=%u %.320s",
-             (unsigned)large, (unsigned)traits->group_rows, (unsigned)traits->tile_rows,
-             (unsigned)traits->processor, heed_kernel_rows[row].options);
+             "-DHK_LARGE=%u -DHK_GROUP_ROWS=%u -DHK_GROUP_TILE=%u -DHK_TILE_ROWS=%u "
+             "-DHK_PROCESSOR=%u %.320s",
+             (unsigned)large, (unsigned)traits->group_rows, (unsigned)traits->group_tile,
+             (unsigned)traits->tile_rows, (unsigned)traits->processor, heed_kernel_rows[row].options);
     b.source = heed_kernel_source(services_of(&b), heed_kernel_rows[row].file, &b.source_bytes);
     if (b.source == NULL)
         return HEED_E_NOMEM;
