@@ -488,7 +488,9 @@ HK_PIECE void hk_row_finish(const struct hk_group *g, hk_i32 i, const struct hk_
     float sink, lse;
     hk_i32 reach, x;
 
+    HK_NO_UNROLL
     for (reach = 8; reach > 0; reach /= 2) {
+        HK_NO_UNROLL
         for (x = 0; x < reach; x++)
             red[x] = hk_add(red[x], red[x + reach]);
     }
@@ -521,6 +523,7 @@ HK_FN void hk_rows_begin(const struct hk_group *g, hk_i32 id, struct hk_mine *me
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
     struct hk_mine mine[HK_MINE];
+    struct hk_task_place at;
     struct hk_group g;
     hk_i32 r;
     HK_THREAD_ID(id);
@@ -528,7 +531,18 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
     g.call = call;
     g.shared = shared;
     g.pass = (hk_u32)group % (hk_u32)call->plan->passes * HK_WIDTH;
-    hk_task_get(call, (hk_u32)group / (hk_u32)call->plan->passes, &g.task);
+    hk_task_find(call, (hk_u32)group / (hk_u32)call->plan->passes, &at);
+    HK_EACH(id) {
+        if (id == 0) {
+            const hk_u32 y = (hk_u32)call->plan->batch[1], z = (hk_u32)call->plan->batch[2];
+
+            shared->item[0] = (hk_u32)at.b / z / y;
+            shared->item[1] = (hk_u32)at.b / z % y;
+            shared->item[2] = (hk_u32)at.b % z;
+        }
+    }
+    HK_BARRIER();
+    hk_task_open(call, &at, &g.task);
     HK_EACH(id) {
         hk_rows_begin(&g, id, &mine[HK_OWN(id)]);
     }

@@ -31,8 +31,9 @@ struct hk_call {
     HK_GLOBAL const struct hk_plan *plan;
     HK_GLOBAL const struct hk_source *sources;
     HK_GLOBAL char *work;
-#if HK_BUFFERS_SHARED           /* GPUs index no registers: a table in local memory */
+#if HK_BUFFERS_SHARED           /* GPUs index no registers: tables in local memory */
     HK_GLOBAL char *HK_LOCAL *buffer;
+    HK_LOCAL const hk_u32 *item;        /* the group's batch item by its three axes */
 #else
     HK_GLOBAL char *buffer[HK_BUFFERS];
 #endif
@@ -87,12 +88,34 @@ HK_FN HK_GLOBAL const char *hk_slot(const struct hk_call *call, hk_u32 slot)
 
 HK_FN hk_i64 hk_batch_offset(const struct hk_call *call, HK_GLOBAL const hk_i64 *stride, hk_i64 b)
 {
-    const hk_u32 item = (hk_u32)b, y = (hk_u32)call->plan->batch[1],
-                 z = (hk_u32)call->plan->batch[2];      /* as many as there are tasks at most */
-
-    return item / z / y * stride[0] + item / z % y * stride[1] + item % z * stride[2];
+#if HK_BUFFERS_SHARED
+    (void)b;
+    return call->item[0] * stride[0] + call->item[1] * stride[1] + call->item[2] * stride[2];
+#else
+    return hk_item_offset(call->plan->batch, stride, b);
+#endif
 }
 
+#if HK_BUFFERS_SHARED
+HK_RARE HK_GLOBAL const char *hk_aux_find(HK_GLOBAL const char *blob,
+                                          HK_GLOBAL char *HK_LOCAL *buffer,
+                                          HK_LOCAL const hk_u32 *item,
+                                          HK_GLOBAL const struct hk_aux *aux)
+{
+    HK_GLOBAL const char *base = aux->at ? blob + aux->at : buffer[aux->slot - 1];
+    HK_GLOBAL const hk_i64 *stride = aux->stride;
+
+    return hk_byte(base, (item[0] * stride[0] + item[1] * stride[1] + item[2] * stride[2]) *
+                             hk_size(aux->dtype));
+}
+
+HK_FN HK_GLOBAL const char *hk_aux_of(const struct hk_call *call,
+                                      HK_GLOBAL const struct hk_aux *aux, hk_i64 b)
+{
+    (void)b;
+    return hk_aux_find(call->blob, call->buffer, call->item, aux);
+}
+#else
 HK_FN HK_GLOBAL const char *hk_aux_of(const struct hk_call *call,
                                         HK_GLOBAL const struct hk_aux *aux, hk_i64 b)
 {
@@ -100,6 +123,7 @@ HK_FN HK_GLOBAL const char *hk_aux_of(const struct hk_call *call,
 
     return hk_byte(base, hk_batch_offset(call, aux->stride, b) * hk_size(aux->dtype));
 }
+#endif
 
 HK_FN hk_i64 hk_aux_value(const struct hk_call *call, HK_GLOBAL const struct hk_aux *aux, hk_i64 b)
 {
@@ -383,6 +407,24 @@ HK_FN struct hk_matrix hk_keys_get(const struct hk_call *call,
 HK_FN hk_i64 hk_row_entry(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
 {
     return m->page_shift >= 0 ? i >> m->page_shift : hk_quotient(i, m->page_rows);
+}
+
+/* Rows of pages and of a ring, and any others: row i is row *in of page *page, if there are pages;
+ * 0: it is not there. */
+HK_FN int hk_row_find(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i, hk_i64 *page, hk_i64 *in)
+{
+    *page = 0;
+    *in = i;
+    if (m->layout == HK_LAYOUT_PAGED) {
+        const hk_i64 entry = hk_row_entry(m, i);
+
+        *page = m->table[entry * m->table_stride];
+        *in = i - entry * m->page_rows;
+        return *page >= 0 && *page < m->pages;
+    }
+    if (m->layout == HK_LAYOUT_RING)
+        *in = i < m->rows - m->first ? i + m->first : i - (m->rows - m->first);
+    return 1;
 }
 
 /* Is row i, which is within the length, there? A page outside [0, P) is not. */

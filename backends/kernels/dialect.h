@@ -35,8 +35,9 @@
 #define HK_VIEW_SPACE
 #endif
 
-#ifndef HK_QUOTIENT
-#define HK_QUOTIENT HK_FN
+/* What is written at many places and seldom run: out of line where a call costs no memory. */
+#ifndef HK_RARE
+#define HK_RARE HK_FN
 #endif
 
 /* What all dialects have in common. */

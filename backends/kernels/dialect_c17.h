@@ -196,7 +196,8 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
 #if HK_BUFFERS_SHARED
 #define HK_ENTRY_BUFFERS(call, buffers, shared)                                                    \
     memcpy(shared.buffer, buffers, sizeof shared.buffer);                                          \
-    call.buffer = shared.buffer
+    call.buffer = shared.buffer;                                                                 \
+    call.item = shared.item
 #else
 #define HK_ENTRY_BUFFERS(call, buffers, shared) memcpy(call.buffer, buffers, sizeof call.buffer)
 #endif

@@ -20,6 +20,7 @@ typedef unsigned short hk_u16;
 #define HK_INLINE HK_FN
 #define HK_NOINLINE static __device__ __noinline__
 #define HK_PIECE HK_FN
+#define HK_RARE static __device__ __noinline__
 #define HK_UNROLL _Pragma("unroll")
 #define HK_UNROLL_FEW _Pragma("unroll 4")
 #define HK_NO_UNROLL _Pragma("unroll 1")
@@ -133,7 +134,8 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
     for (int i = (int)threadIdx.x; i < HK_BUFFERS; i += HK_THREADS)                                \
         shared.buffer[i] = given.at[i];                                                            \
     __syncthreads();                                                                               \
-    call.buffer = shared.buffer
+    call.buffer = shared.buffer;                                                                 \
+    call.item = shared.item
 #else
 #define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
     for (int i = 0; i < HK_BUFFERS; i++)                                                           \

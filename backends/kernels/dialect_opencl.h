@@ -193,7 +193,8 @@ struct hk_offsets {
             shared->buffer[i] = given[i] + HK_ENTRY_OFFSET(i);                                     \
     }                                                                                              \
     barrier(CLK_LOCAL_MEM_FENCE);                                                                  \
-    call.buffer = shared->buffer
+    call.buffer = shared->buffer;                                                                \
+    call.item = shared->item
 #else
 #define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
     for (int i = 0; i < HK_BUFFERS; i++)                                                           \

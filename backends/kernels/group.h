@@ -70,6 +70,7 @@ struct hk_shared {
     float m[HK_ROWS], w[2 * HK_ROWS];   /* of rows: reference, factors of sums */
     float k_scale[HK_SCALED], v_scale[HK_SCALED];       /* of I8 */
     HK_GLOBAL char *buffer[HK_BUFFERS];
+    hk_u32 item[4];
     hk_i64 keys[HK_BLOCK];              /* key index of each place, if available, and its rows: */
     hk_i64 k_at[HK_BLOCK], v_at[HK_BLOCK];      /* elements from k.base and v.base */
     hk_u32 masks[2 * HK_ROWS];          /* what a row sees of the block */
@@ -174,6 +175,7 @@ HK_FN hk_i32 hk_rows_first(const struct hk_group *g)
 {
     hk_i32 i;
 
+    HK_NO_UNROLL
     for (i = 0; i < HK_ROWS; i++) {
         if (g->shared->active[i])
             return i;
@@ -189,6 +191,7 @@ HK_FN void hk_reach_hull(const struct hk_group *g, hk_i32 r)
     hk_i64 lo = HK_NO_BLOCK, hi = -HK_NO_BLOCK;
     hk_i32 i;
 
+    HK_NO_UNROLL
     for (i = 0; i < HK_ROWS; i++) {
         const hk_i64 a = g->shared->in.reach.lo[i * HK_REACHES + r],
                      b = g->shared->in.reach.hi[i * HK_REACHES + r];
@@ -221,12 +224,13 @@ HK_FN hk_i64 hk_hull_next(const struct hk_group *g, hk_i64 block)
 HK_FN int hk_place_take(const struct hk_group *g, hk_i32 i, hk_i64 key)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_i64 page, in;
 
-    if (!hk_row_present(&shared->k_rows, key))
+    if (!hk_row_find(&shared->k_rows, key, &page, &in))
         return 0;
     shared->keys[i] = key;
-    shared->k_at[i] = hk_row_offset(&shared->k_rows, key);
-    shared->v_at[i] = hk_row_offset(&shared->v_rows, key);
+    shared->k_at[i] = page * shared->k_rows.page_stride + in * shared->k_rows.row;
+    shared->v_at[i] = page * shared->v_rows.page_stride + in * shared->v_rows.row;
 #if HK_KV == 0
     if (shared->k_rows.dtype == HK_I8)
         shared->k_scale[i] = hk_row_scale(&shared->k_rows, key);

@@ -85,7 +85,7 @@ struct hk_reach {
 };
 
 /* a / b of a >= 0, b > 0. */
-HK_QUOTIENT hk_i64 hk_quotient(hk_i64 a, hk_i64 b)
+HK_RARE hk_i64 hk_quotient(hk_i64 a, hk_i64 b)
 {
 #if HK_SLOW_DIVISION            /* bit by bit, which is short, where 32 bits do not hold them */
     hk_u64 rest = (hk_u64)a, part = (hk_u64)b, quotient = 0;
