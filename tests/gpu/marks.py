@@ -1,0 +1,172 @@
+# SPDX-FileCopyrightText: The heed authors
+# SPDX-License-Identifier: Apache-2.0
+"""What lines of kernel text are for. HK_MARK(name); in a block of the text says what that block,
+from its brace to its brace, is for; the compilers' line tables lead from an instruction to its line
+and to those that its function was inlined at. The word costs nothing: it is only read here.
+
+Marks: qk, pv (products of scores, of values), softmax, stage_q, stage_k, stage_v (tensors to local
+memory or registers), walk (finding the next block), cold (what does not run for each block of keys
+of an ordinary plan: once a chunk, a sub-source or a strip, or for special values and strides).
+"""
+
+import pathlib
+import re
+import subprocess
+
+MARK = re.compile(r"\bHK_MARK\((\w+)\)")
+FUNCTION = re.compile(r"^(?:HK_FN|HK_PIECE|HK_INLINE|HK_NOINLINE)\b.*?(\w+)\((?!\()")
+FOR = re.compile(r"\bfor \((?:const )?(?:hk_\w+ |int )?(\w+) = ([^;]*); (\w+) ([<>]=?|!=) ([^;&]*?)"
+                 r"(?: && [^;]*)?; ([^;{]*)\)")
+
+# Names in the bounds of loops, for a plan whose d and d_v are the kernel's width, all keys visible.
+KNOWN = {"id": 0, "n": 64, "reach": 16, "any": 1}
+
+
+def strip(text):
+    """Without comments and strings, line for line."""
+    text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
+    return re.sub(r'"[^"\n]*"', '""', re.sub(r"//.*", "", text))
+
+
+class Text:
+    """One file: spans, [(first line, last line, mark)] innermost last, and the lines."""
+
+    def __init__(self, path, legacy):
+        self.lines = strip(path.read_text(encoding="ascii")).split("\n")
+        self.spans, self.functions = [], []
+        stack, marked, head = [], {}, (0, "")
+        for number, line in enumerate(self.lines, 1):
+            if line.startswith("#") or line.endswith("\\"):
+                continue
+            match = FUNCTION.match(line)
+            if match:
+                head = (number, match[1])
+            if line.startswith("{"):
+                stack = []
+            for char in re.finditer(r"[{}]|HK_MARK\((\w+)\)", line):
+                if char[0] == "{":
+                    stack.append(number if stack else head[0])
+                elif char[0] == "}":
+                    if stack:
+                        first = stack.pop()
+                        if (len(stack), first) in marked:
+                            self.spans.append((first, number, marked.pop((len(stack), first))))
+                        if not stack:
+                            self.functions.append((first, number, head[1]))
+                elif stack:
+                    marked[len(stack) - 1, stack[-1]] = char[1]
+        if legacy:
+            self.guess(legacy)
+        self.spans.sort(key=lambda span: span[0] - span[1])
+
+    def guess(self, legacy):
+        """By functions' names and by lines, where the text has no marks."""
+        for first, last, name in self.functions:
+            if name in legacy:
+                self.spans.append((first, last, legacy[name]))
+        for number, line in enumerate(self.lines, 1):
+            for words, mark in legacy.items():
+                if "(" in words and words in line:
+                    self.spans.append((number, number, mark))
+
+    def mark(self, line):
+        found = ""
+        for first, last, name in self.spans:
+            if first <= line <= last:
+                found = name
+        return found
+
+
+class Texts:
+    """The kernels' folder under the options of one row."""
+
+    # Texts without marks: functions, and calls whose line holds these words.
+    LEGACY = {
+        "hk_score_slice": "qk", "hk_value_slice": "pv", "hk_stage_qk": "stage_k",
+        "hk_stage_v": "stage_v", "hk_score_end": "softmax", "hk_weigh": "softmax",
+        "hk_walk_on": "walk", "hk_group_next": "walk", "hk_block_look": "walk",
+        "hk_earlier_mask": "cold", "hk_gather_next": "cold", "hk_row_entry": "cold",
+        "hk_walk_sub": "cold", "hk_walk_in": "cold", "hk_reach_row": "cold",
+        "hk_reach_hull": "cold", "hk_chunk_begin": "cold", "hk_chunk_end": "cold",
+        "hk_value_slice(g, id, k0, &mine[HK_OWN(id)], 1)": "cold",
+    }
+
+    def __init__(self, folder, file, options):
+        self.folder, self.file, self.files = folder, file, {}
+        self.marked = any("HK_MARK(" in path.read_text(encoding="ascii")
+                          for path in folder.iterdir()
+                          if path.suffix in (".h", ".cl") and "dialect" not in path.name)
+        done = subprocess.run(["cc", "-E", "-dM", "-x", "c", "-D__OPENCL_VERSION__=120", *options,
+                               str(folder / file)], capture_output=True, text=True, check=False)
+        self.macros = dict(re.findall(r"^#define (\w+) (.+)$", done.stdout, re.M))
+
+    def text(self, name):
+        name = pathlib.PurePath(name).name
+        if name not in self.files:
+            path = self.folder / name
+            if not path.is_file():      # as some compilers name what they are given
+                path = self.folder / self.file
+            self.files[name] = Text(path, None if self.marked else self.LEGACY)
+        return self.files[name]
+
+    def mark(self, frames):
+        """What the innermost marked line is for; cold if any line is."""
+        found = [self.text(name).mark(line) for name, line in frames]
+        return "cold" if "cold" in found else next((mark for mark in found if mark), "")
+
+    def place(self, name, line):
+        name = pathlib.PurePath(name).name
+        return f"{name if (self.folder / name).is_file() else self.file}:{line}"
+
+    def function(self, name, line):
+        """The function of the text that holds a line."""
+        for first, last, found in self.text(name).functions:
+            if first <= line <= last:
+                return found
+        return self.place(name, line)
+
+    def number(self, words):
+        """The value of an expression of macros and known names; None: it has none."""
+        known = dict(KNOWN, d=self.width(), d_v=self.width())
+        for _ in range(12):
+            words = re.sub(r"\b[\w>.-]*->(\w+)", r"\1", words)
+            new = re.sub(r"\b[A-Za-z_]\w*\b", lambda m: f"({self.macros[m[0]]})"
+                         if m[0] in self.macros else str(known.get(m[0], m[0])), words)
+            if new == words:
+                break
+            words = new
+        words = re.sub(r"\((?:hk_[iu]\d+)\)", "", words).replace("/", "//")
+        words = re.sub(r"\b(0x[0-9a-fA-F]+|\d+)[uUlL]+\b", r"\1", words)
+        match = re.fullmatch(r"(.*?)\?(.*):(.*)", words)
+        if match:
+            words = f"({match[2]}) if ({match[1]}) else ({match[3]})"
+        if re.search(r"[A-Za-z_]\w*", re.sub(r"\b(if|else|0x[0-9a-f]+)\b", "", words)):
+            return None
+        try:
+            return int(eval(words, {"__builtins__": {}}))   # digits and operators only
+        except (SyntaxError, ZeroDivisionError, TypeError, ValueError):
+            return None
+
+    def width(self):
+        return int(self.macros.get("HK_WIDTH", "64"))
+
+    def turns(self, name, line):
+        """How often the `for` of that line turns; None: it is none, or nobody knows."""
+        lines = self.text(name).lines[line - 1:line + 2]
+        match = FOR.search(" ".join(part.strip() for part in lines)) \
+            if lines and "for (" in lines[0] else None
+        if not match:
+            return None
+        begin, end = self.number(match[2]), self.number(match[5])
+        if begin is None or end is None:
+            return None
+        step = match[6].replace(match[1], "").strip()
+        if step in ("++", "--"):
+            size = 1
+        elif step in ("/= 2", "*= 2"):
+            return max(begin, end, 1).bit_length() - 1
+        else:
+            size = self.number(step[2:]) if step[:2] in ("+=", "-=") else None
+        if not size:
+            return None
+        return max(-(-abs(end - begin) // size), 0)
