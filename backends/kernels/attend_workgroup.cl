@@ -18,6 +18,7 @@ HK_PIECE void hk_score_slice(const struct hk_group *g, hk_i32 id, hk_i32 t0, str
     HK_LOCAL const float *k = g->shared->in.k + id % 16 * 4;
     hk_i32 t, r, c;
 
+    HK_MARK(qk);
     HK_UNROLL_FEW
     for (t = 0; t < HK_SLICE; t++) {
         float a[HK_TR], b[4];
@@ -44,6 +45,7 @@ HK_PIECE void hk_score_end(const struct hk_group *g, hk_i32 id, struct hk_mine *
     HK_LOCAL struct hk_shared *shared = g->shared;
     hk_i32 r, c;
 
+    HK_MARK(softmax);
     HK_UNROLL
     for (r = 0; r < HK_TR; r++) {
         const hk_i32 row = id / 16 * HK_TR + r, x = id % 16;
@@ -80,6 +82,7 @@ HK_PIECE void hk_row_rise(const struct hk_group *g, hk_i32 i, struct hk_mine *me
     int some = 0;
     hk_i32 x, j;
 
+    HK_MARK(softmax);
     for (x = 0; x < 16; x += 4) {
         float y[4];
 
@@ -110,6 +113,7 @@ HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
     const hk_i32 row = id / 16 * HK_TR;
     hk_i32 r, c;
 
+    HK_MARK(softmax);
     if (shared->raised) {
         HK_UNROLL
         for (r = 0; r < HK_TR; r++) {
@@ -145,6 +149,7 @@ HK_PIECE void hk_put_p(const struct hk_group *g, hk_i32 id, hk_i32 k0, const str
     HK_LOCAL float *to;
     hk_i32 r, j;
 
+    HK_MARK(softmax);
     if (key < 0 || key >= HK_KEYS)
         return;
     to = g->shared->out.p + key * HK_P_LINE + id / 16 * HK_TR;
@@ -171,6 +176,7 @@ HK_PIECE void hk_value_slice(const struct hk_group *g, hk_i32 id, struct hk_mine
     HK_LOCAL const float *p = g->shared->out.p + id / 16 * HK_TR;
     hk_i32 t, r, c;
 
+    HK_MARK(pv);
     HK_UNROLL_FEW
     for (t = 0; t < HK_KEYS; t++) {
         float a[HK_TR], b[HK_TC];
@@ -197,6 +203,7 @@ HK_PIECE void hk_value_slice_careful(const struct hk_group *g, hk_i32 id, struct
     HK_LOCAL const float *p = g->shared->out.p + id / 16 * HK_TR;
     hk_i32 t, r, c;
 
+    HK_MARK(cold);
     HK_NO_UNROLL
     for (t = 0; t < HK_KEYS; t++) {
         HK_UNROLL
@@ -223,6 +230,7 @@ HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
     HK_LOCAL struct hk_shared *shared = g->shared;
     HK_THREAD_ID(id);
 
+    HK_MARK(walk);
     HK_EACH(id) {
         if (shared->works && id < HK_BLOCK && hk_place_open(g, id))
             hk_local_or(&shared->available[id / 32], 1u << id % 32);
@@ -240,7 +248,7 @@ HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
     HK_BARRIER();
 }
 
-/* Turn i fetches slice i, works on slice i - 1 and then puts slice i in its place. */
+/* The next slice is fetched while one is worked on. */
 HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
 {
     const hk_i64 d = any != 0 ? g->call->plan->d : 0;
@@ -256,21 +264,21 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
                 mine[HK_OWN(id)].s[r][c] = 0.0f;
         }
     }
-    for (t0 = 0; t0 < d + HK_SLICE; t0 += HK_SLICE) {
-        HK_EACH(id) {
-            if (t0 < d)
-                hk_fetch_k(g, id, t0, any, &mine[HK_OWN(id)]);
-            if (t0 > 0)
-                hk_score_slice(g, id, (hk_i32)((t0 - HK_SLICE) % HK_KEPT), &mine[HK_OWN(id)]);
-        }
+    HK_EACH(id) {
+        hk_fetch_k(g, id, 0, any, &mine[HK_OWN(id)]);
+    }
+    for (t0 = 0; t0 < d; t0 += HK_SLICE) {
         HK_BARRIER();
         HK_EACH(id) {
-            if (t0 < d)
-                hk_put_k(g, id, &mine[HK_OWN(id)]);
-            if (t0 < d && t0 % HK_KEPT == 0 && (d > HK_KEPT || !g->shared->has_q))
+            hk_put_k(g, id, &mine[HK_OWN(id)]);
+            if (t0 % HK_KEPT == 0 && (d > HK_KEPT || !g->shared->has_q))
                 hk_stage_q(g, id, t0);
         }
         HK_BARRIER();
+        HK_EACH(id) {
+            hk_fetch_k(g, id, t0 + HK_SLICE, any, &mine[HK_OWN(id)]);
+            hk_score_slice(g, id, (hk_i32)(t0 % HK_KEPT), &mine[HK_OWN(id)]);
+        }
     }
 }
 
@@ -280,23 +288,23 @@ HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u6
     hk_i32 k0;
     HK_THREAD_ID(id);
 
-    for (k0 = 0; k0 < n + HK_KEYS; k0 += HK_KEYS) {
+    HK_EACH(id) {
+        hk_fetch_v(g, id, 0, any, &mine[HK_OWN(id)]);
+    }
+    for (k0 = 0; k0 < n; k0 += HK_KEYS) {
+        HK_BARRIER();
         HK_EACH(id) {
-            if (k0 < n)
-                hk_fetch_v(g, id, k0, any, &mine[HK_OWN(id)]);
-            if (k0 > 0 && g->shared->poison)
+            hk_put_v(g, id, &mine[HK_OWN(id)]);
+            hk_put_p(g, id, k0, &mine[HK_OWN(id)]);
+        }
+        HK_BARRIER();
+        HK_EACH(id) {
+            hk_fetch_v(g, id, k0 + HK_KEYS, any, &mine[HK_OWN(id)]);
+            if (HK_SELDOM(g->shared->poison))
                 hk_value_slice_careful(g, id, &mine[HK_OWN(id)]);
-            else if (k0 > 0)
+            else
                 hk_value_slice(g, id, &mine[HK_OWN(id)]);
         }
-        HK_BARRIER();
-        HK_EACH(id) {
-            if (k0 < n) {
-                hk_put_v(g, id, &mine[HK_OWN(id)]);
-                hk_put_p(g, id, k0, &mine[HK_OWN(id)]);
-            }
-        }
-        HK_BARRIER();
     }
 }
 
@@ -332,6 +340,7 @@ HK_PIECE void hk_chunk_begin(struct hk_mine *me)
 {
     hk_i32 r, c;
 
+    HK_MARK(cold);
     me->m = -HK_INFINITY;
     me->empty = 1;
     HK_UNROLL
@@ -349,6 +358,7 @@ HK_PIECE void hk_row_join(const struct hk_group *g, hk_i32 i, struct hk_mine *me
 {
     float w1 = 1.0f, w2 = 0.0f;
 
+    HK_MARK(cold);
     if (!me->empty && me->has_partial) {
         const float m = me->m > me->acc_m ? me->m : me->acc_m;
 
@@ -369,6 +379,7 @@ HK_PIECE void hk_chunk_end(const struct hk_group *g, hk_i32 id, struct hk_mine *
 {
     hk_i32 r, c;
 
+    HK_MARK(cold);
     HK_UNROLL
     for (r = 0; r < HK_TR; r++) {
         HK_LOCAL const float *w = g->shared->w + 2 * (id / 16 * HK_TR + r);
@@ -400,15 +411,19 @@ HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
     }
     HK_BARRIER();
     HK_EACH(id) {
-        if (shared->opens && id < HK_ROWS)
+        if (shared->opens && id < HK_ROWS) {
+            HK_MARK(cold);
             hk_reach_row(g, hk_group_sub(g), id, &mine[HK_OWN(id)]);
+        }
         if (shared->ends && id < HK_ROWS)
             hk_row_join(g, id, &mine[HK_OWN(id)]);
     }
     HK_BARRIER();
     HK_EACH(id) {
-        if (shared->opens && id < HK_REACHES)
+        if (shared->opens && id < HK_REACHES) {
+            HK_MARK(cold);
             hk_reach_hull(g, id);
+        }
     }
     HK_BARRIER();
     HK_EACH(id) {

@@ -40,6 +40,10 @@
 #define HK_RARE HK_FN
 #endif
 
+/* What the block in which this stands is for: qk, pv, softmax, stage_q, stage_k, stage_v, walk, cold
+ * (tests/gpu/marks.py reads the text; compilers see nothing). */
+#define HK_MARK(name) ((void)0)
+
 /* What all dialects have in common. */
 
 HK_FN hk_i64 hk_min(hk_i64 a, hk_i64 b)

@@ -23,6 +23,7 @@
 #define HK_INFINITY INFINITY
 /* name: a pointer to what is read a few times, in memory of any kind. */
 #define HK_COPY(type, name, from) const type *const name = &(from)
+#define HK_SELDOM(x) ((x) != 0)
 #define HK_UNREACHABLE() assert(0)
 
 #if defined __GNUC__

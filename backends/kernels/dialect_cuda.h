@@ -22,7 +22,11 @@ typedef unsigned short hk_u16;
 #define HK_PIECE HK_FN
 #define HK_RARE static __device__ __noinline__
 #define HK_UNROLL _Pragma("unroll")
+#if HK_GROUP_TILE == 8
+#define HK_UNROLL_FEW _Pragma("unroll 2")   /* registers are short */
+#else
 #define HK_UNROLL_FEW _Pragma("unroll 4")
+#endif
 #define HK_NO_UNROLL _Pragma("unroll 1")
 #define HK_SLOW_DIVISION 1
 #define HK_RESTRICT __restrict__
@@ -32,6 +36,7 @@ typedef unsigned short hk_u16;
 #define HK_COPY(type, name, from)                                                                  \
     const type name##_kept = (from);                                                               \
     const type *const name = &name##_kept
+#define HK_SELDOM(x) __builtin_expect((x) != 0, 0)
 #define HK_UNREACHABLE() ((void)0)
 
 /* ---- threads of a group ---- */

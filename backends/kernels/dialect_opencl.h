@@ -43,7 +43,11 @@ typedef ushort hk_u16;
 #define HK_PIECE HK_FN
 #endif
 #define HK_UNROLL _Pragma("unroll")
+#if HK_GROUP_TILE == 8
+#define HK_UNROLL_FEW _Pragma("unroll 2")   /* registers are short */
+#else
 #define HK_UNROLL_FEW _Pragma("unroll 4")
+#endif
 #define HK_NO_UNROLL _Pragma("unroll 1")
 #if HK_THREADS > 1
 #define HK_SLOW_DIVISION 1      /* GPUs make one of 64 bits of some hundred instructions */
@@ -57,6 +61,7 @@ typedef ushort hk_u16;
 #define HK_COPY(type, name, from)                                                                  \
     const type name##_kept = (from);                                                               \
     const type *const name = &name##_kept
+#define HK_SELDOM(x) __builtin_expect((x) != 0, 0)
 #define HK_UNREACHABLE() ((void)0)
 
 /* ---- threads of a group ---- */

@@ -67,6 +67,7 @@ HK_FN void hk_unit_load(HK_LOCAL const struct hk_matrix *m, hk_u32 wide, hk_i64 
     }
     HK_UNROLL
     for (j = 0; j < HK_UNIT; j++) {
+        HK_MARK(cold);
         if (t + j < n) {
             const hk_u32 x = hk_raw(m, row + (t + j) * m->channel, scale);
 
@@ -109,6 +110,7 @@ HK_FN void hk_stage_q(const struct hk_group *g, hk_i32 id, hk_i64 t0)
     const hk_i64 q_at = hk_batch_offset(g->call, plan->q.stride, g->task.b);
     hk_i32 i;
 
+    HK_MARK(cold);
     HK_NO_UNROLL
     for (i = id; i < HK_ROWS * HK_KEPT; i += HK_THREADS) {
         const hk_i32 row = i / HK_KEPT, t = i % HK_KEPT;
@@ -138,6 +140,7 @@ HK_PIECE void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, hk_u64 
     HK_LOCAL const struct hk_shared *shared = g->shared;
     hk_i32 i;
 
+    HK_MARK(stage_k);
     hk_next_clear(me);
     HK_UNROLL
     for (i = 0; i < HK_UNITS; i++) {
@@ -154,6 +157,7 @@ HK_PIECE void hk_put_k(const struct hk_group *g, hk_i32 id, const struct hk_mine
 {
     hk_i32 i, j;
 
+    HK_MARK(stage_k);
     HK_UNROLL
     for (i = 0; i < HK_UNITS; i++) {
         const hk_i32 at = id + i * HK_THREADS;
@@ -177,12 +181,13 @@ HK_PIECE void hk_fetch_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u64 
     HK_LOCAL const struct hk_shared *shared = g->shared;
     hk_i32 i;
 
+    HK_MARK(stage_v);
     hk_next_clear(me);
     HK_UNROLL
     for (i = 0; i < HK_UNITS; i++) {
         const hk_i32 at = id + i * HK_THREADS, key = k0 + at / HK_KEY_UNITS;
 
-        if (any >> key & 1)
+        if (key < HK_BLOCK && (any >> key & 1))
             hk_unit_load(&shared->v_rows, shared->v_wide, shared->v_at[key],
                          g->pass + at % HK_KEY_UNITS * HK_UNIT, g->call->plan->d_v,
                          shared->v_scale + key % HK_SCALED, me->next + i * HK_UNIT_WORDS);
@@ -196,6 +201,7 @@ HK_PIECE void hk_put_v(const struct hk_group *g, hk_i32 id, const struct hk_mine
     hk_u32 bad = 0;
     hk_i32 i, j;
 
+    HK_MARK(stage_v);
     HK_UNROLL
     for (i = 0; i < HK_UNITS; i++) {
         HK_LOCAL float *to = shared->in.v + (id + i * HK_THREADS) * HK_UNIT;

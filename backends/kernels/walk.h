@@ -47,6 +47,7 @@ HK_FN int hk_walk_source(const struct hk_group *g)
     const struct hk_cut keys = hk_keys_cut(call, source, g->task.b);
     hk_i64 key_head;
 
+    HK_MARK(cold);
     if (source->heads == 0 || keys.len == 0)
         return 0;
     key_head = hk_key_head(call, source, shared->head[shared->window_first]);
@@ -96,6 +97,7 @@ HK_FN void hk_walk_on(const struct hk_group *g)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
 
+    HK_MARK(walk);
     shared->opens = shared->works = shared->ends = shared->begins = 0;
     if (shared->in_sub) {
         shared->block = hk_group_next(g, shared->block + 1);
@@ -104,6 +106,7 @@ HK_FN void hk_walk_on(const struct hk_group *g)
         shared->begins = shared->works && shared->ends;
     }
     if (!shared->in_sub) {
+        HK_MARK(cold);
         shared->opens = (hk_u32)hk_walk_sub(g);
         shared->done = !shared->opens;
     }
@@ -115,6 +118,7 @@ HK_FN void hk_walk_in(const struct hk_group *g)
     HK_LOCAL struct hk_shared *shared = g->shared;
 
     if (shared->opens) {
+        HK_MARK(cold);
         shared->block = hk_group_next(g, 0);
         shared->works = shared->in_sub = shared->begins = shared->block != HK_NO_BLOCK;
     }

@@ -28,8 +28,8 @@ import sources                  # noqa: E402
 # What the backends tell compilers of a device (backends/opencl/program.c, devices.c); for CUDA
 # backends/cuda/cubins.py has it. A target's own row wins over its vendor's.
 DEVICE_OPTIONS = {
-    "amd": ["-DHK_LARGE=0", "-DHK_GROUP_ROWS=64", "-DHK_TILE_ROWS=6", "-DHK_PROCESSOR=0"],
-    "intel": ["-DHK_LARGE=0", "-DHK_GROUP_ROWS=64", "-DHK_TILE_ROWS=6", "-DHK_PROCESSOR=0"],
+    "amd": ["-DHK_LARGE=0", "-DHK_GROUP_ROWS=64", "-DHK_GROUP_TILE=4", "-DHK_TILE_ROWS=6", "-DHK_PROCESSOR=0"],
+    "intel": ["-DHK_LARGE=0", "-DHK_GROUP_ROWS=64", "-DHK_GROUP_TILE=4", "-DHK_TILE_ROWS=6", "-DHK_PROCESSOR=0"],
     "nvidia": [],
 }
 # target: (vendor, what is special about it)
