@@ -71,6 +71,7 @@ HK_PIECE void hk_score_end(const struct hk_group *g, hk_i32 id, struct hk_mine *
             me->s[r][c] = y;
         }
         shared->out.red[row * HK_RED_LINE + x] = some ? max : hk_float(HK_NAN_WORD);
+        HK_ORDER();
     }
 }
 
@@ -124,6 +125,7 @@ HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
             for (c = 0; c < HK_TC; c++)
                 me->o[r][c] = hk_mul(me->o[r][c], w);
         }
+        HK_ORDER();
     }
     HK_UNROLL
     for (r = 0; r < HK_TR; r++) {
@@ -137,6 +139,7 @@ HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
             me->l[r] = hk_add(me->l[r], p);
             me->s[r][c] = p;
         }
+        HK_ORDER();
     }
 }
 

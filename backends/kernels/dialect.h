@@ -40,6 +40,10 @@
 #define HK_RARE HK_FN
 #endif
 
+#ifndef HK_ORDER
+#define HK_ORDER() ((void)0)
+#endif
+
 /* What the block in which this stands is for: qk, pv, softmax, stage_q, stage_k, stage_v, walk, cold
  * (tests/gpu/marks.py reads the text; compilers see nothing). */
 #define HK_MARK(name) ((void)0)

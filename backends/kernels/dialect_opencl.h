@@ -61,6 +61,12 @@ typedef ushort hk_u16;
 #define HK_COPY(type, name, from)                                                                  \
     const type name##_kept = (from);                                                               \
     const type *const name = &name##_kept
+/* What stands before is not mixed with what comes behind, so that fewer registers are in use. */
+#if defined __AMDGCN__ && defined __has_builtin
+#if __has_builtin(__builtin_amdgcn_sched_barrier)
+#define HK_ORDER() __builtin_amdgcn_sched_barrier(0)
+#endif
+#endif
 #define HK_SELDOM(x) __builtin_expect((x) != 0, 0)
 #define HK_UNREACHABLE() ((void)0)
 
@@ -68,8 +74,20 @@ typedef ushort hk_u16;
 
 #define HK_MINE 1
 #define HK_OWN(id) 0
+#if HK_BUFFERS_SHARED && defined __AMDGCN__
+/* What follows from a thread's number is found again after each barrier: held over the whole walk it
+ * would take most of the registers. */
+HK_FN hk_i32 hk_fresh(hk_i32 id)
+{
+    __asm__ volatile("" : "+v"(id));
+    return id & (HK_THREADS - 1);
+}
+#define HK_THREAD_ID(id) hk_i32 id = (hk_i32)get_local_id(0)
+#define HK_EACH(id) id = hk_fresh(id);
+#else
 #define HK_THREAD_ID(id) const hk_i32 id = (hk_i32)get_local_id(0)
 #define HK_EACH(id)
+#endif
 #define HK_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define HK_BARRIER_ALL() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
