@@ -84,6 +84,7 @@ HK_PIECE void hk_row_rise(const struct hk_group *g, hk_i32 i, struct hk_mine *me
     hk_i32 x, j;
 
     HK_MARK(softmax);
+    HK_NO_UNROLL
     for (x = 0; x < 16; x += 4) {
         float y[4];
 
@@ -270,6 +271,7 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
     HK_EACH(id) {
         hk_fetch_k(g, id, 0, any, &mine[HK_OWN(id)]);
     }
+    HK_NO_UNROLL
     for (t0 = 0; t0 < d; t0 += HK_SLICE) {
         HK_BARRIER();
         HK_EACH(id) {
@@ -294,6 +296,7 @@ HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u6
     HK_EACH(id) {
         hk_fetch_v(g, id, 0, any, &mine[HK_OWN(id)]);
     }
+    HK_NO_UNROLL
     for (k0 = 0; k0 < n; k0 += HK_KEYS) {
         HK_BARRIER();
         HK_EACH(id) {
@@ -479,7 +482,7 @@ HK_PIECE void hk_out_store(const struct hk_group *g, hk_i32 id, hk_i32 first)
 {
     HK_GLOBAL const struct hk_plan *plan = g->call->plan;
     HK_LOCAL const struct hk_shared *shared = g->shared;
-    const hk_i64 from = hk_batch_offset(g->call, plan->o.stride, g->task.b);
+    const hk_i64 from = hk_batch_offset(g->call, plan->o.stride, g->task->b);
     hk_i32 i;
 
     HK_NO_UNROLL
@@ -490,7 +493,7 @@ HK_PIECE void hk_out_store(const struct hk_group *g, hk_i32 id, hk_i32 first)
         if (shared->active[row] && t < plan->d_v)
             hk_put(plan->o.dtype, hk_o(g->call),
                    from + shared->head[row] * plan->o.stride[3] +
-                       (g->task.begin + shared->index[row]) * plan->o.stride[4] +
+                       (g->task->begin + shared->index[row]) * plan->o.stride[4] +
                        t * plan->o.stride[5], shared->q[i]);
     }
 }
@@ -502,7 +505,7 @@ HK_PIECE void hk_row_finish(const struct hk_group *g, hk_i32 i, const struct hk_
     HK_GLOBAL const struct hk_plan *plan = call->plan;
     HK_LOCAL struct hk_shared *shared = g->shared;
     HK_LOCAL float *red = shared->out.red + i * HK_RED_LINE;
-    const hk_i64 head = shared->head[i], at = g->task.begin + shared->index[i];
+    const hk_i64 head = shared->head[i], at = g->task->begin + shared->index[i];
     float sink, lse;
     hk_i32 reach, x;
 
@@ -516,7 +519,7 @@ HK_PIECE void hk_row_finish(const struct hk_group *g, hk_i32 i, const struct hk_
                                       &lse);
     shared->w[2 * i] = sink;
     if (plan->lse.dtype && shared->active[i] && g->pass == 0)
-        hk_lse_out(call)[hk_batch_offset(call, plan->lse.stride, g->task.b) +
+        hk_lse_out(call)[hk_batch_offset(call, plan->lse.stride, g->task->b) +
                          head * plan->lse.stride[3] + at * plan->lse.stride[4]] = lse;
 }
 
@@ -560,7 +563,16 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
         }
     }
     HK_BARRIER();
-    hk_task_open(call, &at, &g.task);
+    g.task = &shared->task;
+    HK_EACH(id) {
+        if (id == 0) {
+            struct hk_task task;
+
+            hk_task_open(call, &at, &task);
+            shared->task = task;
+        }
+    }
+    HK_BARRIER();
     HK_EACH(id) {
         hk_rows_begin(&g, id, &mine[HK_OWN(id)]);
     }
@@ -584,6 +596,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
         if (id < HK_ROWS)
             hk_row_finish(&g, id, &mine[HK_OWN(id)]);
     }
+    HK_NO_UNROLL
     for (r = 0; r < HK_ROWS; r += HK_OUT_ROWS) {
         HK_BARRIER();
         HK_EACH(id) {

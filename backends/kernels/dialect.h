@@ -31,6 +31,9 @@
 #ifndef HK_SUB_SPACE
 #define HK_SUB_SPACE
 #endif
+#ifndef HK_TASK_SPACE
+#define HK_TASK_SPACE
+#endif
 #ifndef HK_VIEW_SPACE
 #define HK_VIEW_SPACE
 #endif

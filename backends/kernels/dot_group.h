@@ -27,7 +27,7 @@ HK_FN float hk_table_product(const struct hk_group *g, HK_GLOBAL const struct hk
     const struct hk_matrix m = hk_dot_table(g->call, table, at->b, at->head);
     const hk_i64 q_at = hk_batch_offset(g->call, plan->q.stride, at->b) +
                         at->head * plan->q.stride[3] +
-                        (g->task.begin + at->index) * plan->q.stride[4];
+                        (g->task->begin + at->index) * plan->q.stride[4];
     float sum = 0.0f;
     hk_i64 t;
 
@@ -53,7 +53,7 @@ HK_FN int hk_pair_score(const struct hk_group *g, HK_GLOBAL const struct hk_sub 
     hk_u32 i;
 
     at.sub = sub;
-    at.b = g->task.b;
+    at.b = g->task->b;
     at.len = shared->len;
     at.index = shared->index[row];
     at.head = shared->head[row];

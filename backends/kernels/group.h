@@ -17,6 +17,7 @@
 #define HK_BUFFERS_SHARED 1
 #define HK_SUB_SPACE HK_GLOBAL
 #define HK_VIEW_SPACE HK_LOCAL
+#define HK_TASK_SPACE HK_LOCAL
 #include "bias.h"
 #include "finish.h"
 #include "tasks.h"
@@ -71,6 +72,7 @@ struct hk_shared {
     float k_scale[HK_SCALED], v_scale[HK_SCALED];       /* of I8 */
     HK_GLOBAL char *buffer[HK_BUFFERS];
     hk_u32 item[4];
+    struct hk_task task;
     hk_i64 keys[HK_BLOCK];              /* key index of each place, if available, and its rows: */
     hk_i64 k_at[HK_BLOCK], v_at[HK_BLOCK];      /* elements from k.base and v.base */
     hk_u32 masks[2 * HK_ROWS];          /* what a row sees of the block */
@@ -117,7 +119,7 @@ struct hk_mine {
 struct hk_group {
     const struct hk_call *call;
     HK_LOCAL struct hk_shared *shared;
-    struct hk_task task;
+    HK_LOCAL const struct hk_task *task;
     hk_i64 pass;                        /* first channel of V */
 };
 
@@ -159,7 +161,7 @@ HK_FN void hk_row_open(const struct hk_group *g, hk_i32 i)
 #if !HK_ONE_RANGE
     shared->all[i] = 0;
 #endif
-    if (at >= g->task.count || !hk_query_get(g->call, &g->task, at, &query))
+    if (at >= g->task->count || !hk_query_get(g->call, g->task, at, &query))
         return;
     shared->active[i] = query.absent ? 1 : 2;
     shared->index[i] = query.index;

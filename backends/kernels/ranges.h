@@ -44,7 +44,7 @@ HK_FN void hk_views_get(const struct hk_group *g, HK_GLOBAL const struct hk_sour
     hk_u32 i;
 
     for (i = 0; i < source->n_subs; i++)
-        hk_sub_view_get(g->call, shared->source, i, g->task.b, shared->head[first],
+        hk_sub_view_get(g->call, shared->source, i, g->task->b, shared->head[first],
                         shared->index[first], shared->len, &shared->views[i]);
 }
 

@@ -107,7 +107,7 @@ HK_FN void hk_stage_q(const struct hk_group *g, hk_i32 id, hk_i64 t0)
 {
     HK_GLOBAL const struct hk_plan *plan = g->call->plan;
     HK_LOCAL struct hk_shared *shared = g->shared;
-    const hk_i64 q_at = hk_batch_offset(g->call, plan->q.stride, g->task.b);
+    const hk_i64 q_at = hk_batch_offset(g->call, plan->q.stride, g->task->b);
     hk_i32 i;
 
     HK_MARK(cold);
@@ -119,7 +119,7 @@ HK_FN void hk_stage_q(const struct hk_group *g, hk_i32 id, hk_i64 t0)
         if (shared->active[row] && t0 + t < plan->d)
             x = hk_element(plan->q.dtype, hk_q(g->call),
                            q_at + shared->head[row] * plan->q.stride[3] +
-                               (g->task.begin + shared->index[row]) * plan->q.stride[4] +
+                               (g->task->begin + shared->index[row]) * plan->q.stride[4] +
                                (t0 + t) * plan->q.stride[5]);
         shared->q[t * HK_Q_LINE + row] = x;
     }

@@ -115,8 +115,8 @@ struct hk_query {
 
 /* Row i of the task, for the first head of its group; 0: it belongs to another task. Rows named by
  * an earlier list, or by any when the task is of no list, do. */
-HK_FN int hk_query_get(const struct hk_call *call, const struct hk_task *task, hk_i64 i,
-                       struct hk_query *out)
+HK_FN int hk_query_get(const struct hk_call *call, HK_TASK_SPACE const struct hk_task *task,
+                       hk_i64 i, struct hk_query *out)
 {
     hk_i64 index = task->first + task->step * i;
     hk_u32 by_list;

@@ -44,7 +44,7 @@ HK_FN int hk_walk_source(const struct hk_group *g)
     HK_LOCAL struct hk_shared *shared = g->shared;
     const hk_u32 s = shared->source;
     HK_GLOBAL const struct hk_source *source = call->sources + s;
-    const struct hk_cut keys = hk_keys_cut(call, source, g->task.b);
+    const struct hk_cut keys = hk_keys_cut(call, source, g->task->b);
     hk_i64 key_head;
 
     HK_MARK(cold);
@@ -53,9 +53,9 @@ HK_FN int hk_walk_source(const struct hk_group *g)
     key_head = hk_key_head(call, source, shared->head[shared->window_first]);
     shared->len = keys.len;
     shared->k_rows = hk_keys_get(call, source, &source->k, &source->k_scale, hk_k(call, s),
-                                 g->task.b, key_head, &keys);
+                                 g->task->b, key_head, &keys);
     shared->v_rows = hk_keys_get(call, source, &source->v, &source->v_scale, hk_v(call, s),
-                                 g->task.b, key_head, &keys);
+                                 g->task->b, key_head, &keys);
     shared->k_wide = hk_rows_wide(&shared->k_rows);
     shared->v_wide = hk_rows_wide(&shared->v_rows);
     hk_views_get(g, source);
