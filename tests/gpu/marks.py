@@ -16,10 +16,10 @@ import subprocess
 MARK = re.compile(r"\bHK_MARK\((\w+)\)")
 FUNCTION = re.compile(r"^(?:HK_FN|HK_PIECE|HK_INLINE|HK_NOINLINE)\b.*?(\w+)\((?!\()")
 FOR = re.compile(r"\bfor \((?:const )?(?:hk_\w+ |int )?(\w+) = ([^;]*); (\w+) ([<>]=?|!=) ([^;&]*?)"
-                 r"(?: && [^;]*)?; ([^;{]*)\)")
+                 r"(?: && [^;]*)?; ((?:[^;{()]|\([^()]*\))*)\)")
 
 # Names in the bounds of loops, for a plan whose d and d_v are the kernel's width, all keys visible.
-KNOWN = {"id": 0, "n": 64, "reach": 16, "any": 1}
+KNOWN = {"id": 0, "n": 64, "reach": 16, "any": 1, "reach->n": 1}
 
 
 def strip(text):
@@ -92,7 +92,7 @@ class Texts:
     }
 
     def __init__(self, folder, file, options):
-        self.folder, self.file, self.files = folder, file, {}
+        self.folder, self.file, self.files, self.known = folder, file, {}, {}
         self.marked = any("HK_MARK(" in path.read_text(encoding="ascii")
                           for path in folder.iterdir()
                           if path.suffix in (".h", ".cl") and "dialect" not in path.name)
@@ -111,8 +111,11 @@ class Texts:
 
     def mark(self, frames):
         """What the innermost marked line is for; cold if any line is."""
-        found = [self.text(name).mark(line) for name, line in frames]
-        return "cold" if "cold" in found else next((mark for mark in found if mark), "")
+        if frames not in self.known:
+            found = [self.text(name).mark(line) for name, line in frames]
+            self.known[frames] = "cold" if "cold" in found \
+                else next((mark for mark in found if mark), "")
+        return self.known[frames]
 
     def place(self, name, line):
         name = pathlib.PurePath(name).name
@@ -128,9 +131,9 @@ class Texts:
     def number(self, words):
         """The value of an expression of macros and known names; None: it has none."""
         known = dict(KNOWN, d=self.width(), d_v=self.width())
+        words = re.sub(r"\b(?:\w+->)*plan->(d|d_v)\b", r"\1", words)
         for _ in range(12):
-            words = re.sub(r"\b[\w>.-]*->(\w+)", r"\1", words)
-            new = re.sub(r"\b[A-Za-z_]\w*\b", lambda m: f"({self.macros[m[0]]})"
+            new = re.sub(r"\b[A-Za-z_]\w*(?:->\w+)*", lambda m: f"({self.macros[m[0]]})"
                          if m[0] in self.macros else str(known.get(m[0], m[0])), words)
             if new == words:
                 break

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The heed authors
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/gpu-static on made-up kernels whose numbers are known: no compiler is needed."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import amd                      # noqa: E402
+import intel                    # noqa: E402
+import limits                   # noqa: E402
+import marks                    # noqa: E402
+import nvidia                   # noqa: E402
+from flow import Graph, Instruction         # noqa: E402
+from steady import Steady       # noqa: E402
+
+TEXT = """#define HK_THREADS 256
+#define HK_ROWS 64
+#define HK_SLICE 16
+
+HK_FN void products(void)
+{
+    for (t = 0; t < HK_SLICE; t++) {
+        HK_MARK(qk);
+        fma();
+    }
+}
+
+HK_FN void values(const int careful)
+{
+    HK_MARK(pv);
+    fma();
+}
+
+HK_FN void step(void)
+{
+    if (first) {
+        HK_MARK(cold);
+        products();
+    }
+    for (t0 = 0; t0 < d; t0 += HK_SLICE)
+        products();
+    look();
+}
+"""
+QK, PV, COLD, OUTER, LOOK = 9, 16, 23, 25, 27
+
+
+def code(kind, *lines, targets=(), ends=False, **more):
+    return Instruction(kind, kind, frames=tuple(("k.h", line) for line in lines), targets=targets,
+                       ends=ends, fma=1.0 if kind == "fma" else 0.0, **more)
+
+
+def kernel():
+    """A step with a loop in a loop for qk, straight products for pv, and what does not count."""
+    return [
+        code("int", LOOK), "step",
+        code("branch", LOOK, targets=("main",)),
+        *[code("fma", QK, COLD)] * 40,              # the first time only
+        "main", code("scalar", OUTER),
+        "outer", code("int", OUTER), "inner",
+        *[code("fma", QK, OUTER)] * 32, code("local_load", QK, OUTER, width=16),
+        code("branch", 7, OUTER, targets=("inner",)),
+        code("branch", OUTER, targets=("outer",)),
+        code("branch", LOOK, targets=("else",)),
+        *[code("float", LOOK)] * 5, code("branch", LOOK, targets=("values",), ends=True),
+        "else", *[code("float", LOOK)] * 3,
+        "values", *[code("fma", PV, LOOK)] * 1024,
+        code("branch", LOOK, targets=("step",)),
+        code("branch", LOOK, ends=True),
+    ]
+
+
+class Flow(unittest.TestCase):
+    def setUp(self):
+        # pylint: disable-next=consider-using-with
+        self.place = tempfile.TemporaryDirectory()
+        folder = pathlib.Path(self.place.name)
+        (folder / "k.h").write_text(TEXT, encoding="ascii")
+        self.texts = marks.Texts(folder, "k.h", ["-DHK_WIDTH=64", "-DHK_KV=1"])
+
+    def tearDown(self):
+        self.place.cleanup()
+
+    def test_marks_cover_their_blocks(self):
+        for lines, mark in (((QK, OUTER), "qk"), ((QK, COLD), "cold"), ((PV, LOOK), "pv"),
+                            ((13,), "pv"), ((LOOK,), ""), ((6,), "")):
+            self.assertEqual(self.texts.mark(tuple(("k.h", line) for line in lines)), mark, lines)
+
+    def test_texts_say_how_often_loops_turn(self):
+        self.assertEqual(self.texts.turns("k.h", 7), 16)
+        self.assertEqual(self.texts.turns("k.h", OUTER), 4)
+        self.assertIsNone(self.texts.turns("k.h", LOOK))
+
+    def test_loops_nest(self):
+        graph = Graph(kernel())
+        self.assertEqual(len(graph.loops), 3)
+        outer, middle, inner = graph.loops
+        self.assertIs(inner.parent, middle)
+        self.assertIs(middle.parent, outer)
+        self.assertIsNone(outer.parent)
+
+    def test_a_step_counts_what_runs_in_it(self):
+        found = Steady("amd", {"heed_kernel": kernel()}, self.texts).results()
+        self.assertEqual(found["products"], {"qk": 1.0, "pv": 1.0})
+        self.assertEqual(found["kinds"]["fma"], 2048)
+        self.assertEqual(found["kinds"]["local_load"], 32)      # 1024 products, 32 a turn
+        self.assertEqual(found["kinds"]["float"], 5)            # the longer of two ways
+        self.assertEqual(found["kinds"]["int"], 4)              # d / HK_SLICE turns, by the text
+        self.assertEqual(found["vector"], 2048 + 5 + 4)
+        self.assertAlmostEqual(found["loads_per_fma"], 32 / 2048)
+
+    def test_calls_count_where_they_are(self):
+        items = kernel()
+        items.insert(-2, Instruction("call", "branch", frames=(("k.h", LOOK),), callee="other"))
+        other = [code("int", LOOK), code("int", LOOK), code("branch", LOOK, ends=True)]
+        found = Steady("amd", {"heed_kernel": items, "other": other}, self.texts).results()
+        self.assertEqual(found["kinds"]["int"], 6)
+
+
+class Parsers(unittest.TestCase):
+    def test_amd(self):
+        text = ("heed_kernel:   ; @heed_kernel\n\tv_pk_fma_f32 v[0:1], v[2:3], v[4:5], v[0:1]\n"
+                ".LBB0_1:\n\tds_read2_b64 v[0:3], v4\n\tglobal_load_dwordx4 v[0:3], v[4:5], off\n"
+                "\tbuffer_store_dword v0, off, s[0:3], 0 offset:4\n\tv_mad_u64_u32 v[0:1], s0, v2\n"
+                "\tv_cvt_f32_f16_e32 v0, v1\n\tv_mfma_f32_32x32x8f16 a[0:15], v[0:1], v[2:3]\n"
+                "\tv_dual_fmac_f32 v0, v1, v2 :: v_dual_mov_b32 v3, v4\n"
+                "\ts_cbranch_scc1 .LBB0_1\n\ts_endpgm\n.Lfunc_end0:\n")
+        label, *items = amd.parse(text, 64)["heed_kernel"][1:]
+        self.assertEqual(label, ".LBB0_1")
+        self.assertEqual([(one.kind, one.width) for one in items],
+                         [("local_load", 16), ("global_load", 16), ("private_store", 4),
+                          ("int", 0), ("convert", 0), ("mma", 0), ("fma", 0), ("branch", 0),
+                          ("branch", 0)])
+        self.assertEqual(items[5].fma, 32 * 32 * 8 / 64)
+        self.assertEqual(items[-2].targets, (".LBB0_1",))
+        self.assertEqual([one.ends for one in items[-2:]], [False, True])
+
+    def test_amd_addresses_skip_what_aligns_loops(self):
+        ones = [Instruction(word, "int") for word in ("v_a", "v_b")]
+        self.assertEqual(amd.align(ones, [("v_a", 0), ("s_nop", 4), ("v_b", 8)]), [0, 8])
+        self.assertIsNone(amd.align(ones, [("v_a", 0), ("v_c", 4)]))
+
+    def test_nvidia(self):
+        text = ('heed_kernel:\n\t//## File "a.cl", line 3 inlined at "a.cl", line 9\n'
+                '\t//## File "a.cl", line 9\n        /*0000*/  FFMA R0, R1, R2, R0 ;\n.L_x_1:\n'
+                "        /*0010*/   @!P0 LDS.128 R4, [R8] ;\n        /*0020*/   LDG.E.U16 R4, [R8] ;\n"
+                "        /*0030*/  HMMA.16816.F32.BF16 R4, R8, R12, R4 ;\n"
+                "        /*0040*/  IMAD.MOV.U32 R1, RZ, RZ, R2 ;\n        /*0050*/  STL [R1], R2 ;\n"
+                "        /*0060*/              @P0 BRA `(.L_x_1) ;\n        /*0070*/  EXIT ;\n")
+        first, _, *items = nvidia.parse(text)["heed_kernel"]
+        self.assertEqual((first.kind, first.frames), ("fma", (("a.cl", 3), ("a.cl", 9))))
+        self.assertEqual([(one.kind, one.width) for one in items],
+                         [("local_load", 16), ("global_load", 2), ("mma", 0), ("move", 0),
+                          ("private_store", 4), ("branch", 0), ("branch", 0)])
+        self.assertEqual(items[2].fma, 16 * 8 * 16 / 32)
+        self.assertFalse(items[-2].ends)
+
+    def test_nvidia_occupancy(self):
+        self.assertEqual(nvidia.occupancy(90, 128, 40000, 256), 4)
+        self.assertEqual(nvidia.occupancy(80, 32, 100000, 256), 2)
+
+    def test_intel(self):
+        text = ("// File: a.cl\n\n// Line 3:  x\n"
+                "        mad (16|M0)              r1.0<1>:f  r2.0<1;0>:f  r3.0<1;0>:f  r4.0<1>:f {Compacted}\n"
+                "_0_1:\n(W)     mov (1|M0)               r5.0<1>:d    r6.0<0;1,0>:d\n"
+                "        mov (16|M0)              r5.0<1>:f    r6.0<8;8,1>:d\n"
+                "        load.slm.d32x4.a32 (16|M0)  r7:8       [r74:2]            {$1} // x\n"
+                "        send.dc1 (8|M0)          r7       r4      null:0  0x0            "
+                "0x042405FF           {A@2,$8} // wr:2+0, rd:2; a64 dword gathering read // $2\n"
+                "        dpas.8x8 (8|M0)  r1:f  null:f  r2:bf r3.0:bf\n"
+                "(f0.0)  goto (16|M0)                         _0_1           _0_1\n")
+        functions, places = intel.parse(text, 16, 32)
+        first, label, *items = functions["heed_kernel"]
+        self.assertEqual((first.kind, first.fma, first.frames), ("fma", 1.0, (("a.cl", 3),)))
+        self.assertEqual(label, "_0_1")
+        self.assertEqual([(one.kind, one.width) for one in items],
+                         [("scalar", 0), ("convert", 0), ("local_load", 16), ("global_load", 4),
+                          ("mma", 0), ("branch", 0)])
+        self.assertEqual(places[:3], [0, 8, 24])
+        self.assertEqual((items[-1].targets, items[-1].ends), (("_0_1", "_0_1"), False))
+
+
+class Limits(unittest.TestCase):
+    FOUND = {"row": "workgroup_64_f32", "target": "sm_90", "scratch": 0, "spills": 0,
+             "code": 33 * 1024, "user": 1.0, "fma_share": 0.6, "loads_per_fma": 0.1}
+
+    def check(self, line):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "limits.txt")
+            path.write_text(line, encoding="ascii")
+            return limits.check(limits.read(path), [self.FOUND])
+
+    def test_held_limits_fail(self):
+        lines, broken = self.check("workgroup_* sm_* held 0 0 32 5 0.7 0.125\n")
+        self.assertEqual(broken, 1)
+        self.assertIn("code 33 (limit 32)", lines[0])
+        self.assertIn("fma 0.6 (limit 0.7)", lines[0])
+
+    def test_kept_limits_pass(self):
+        self.assertEqual(self.check("workgroup_* sm_* held 0 0 33 5 0.6 0.1\n")[1], 0)
+
+    def test_aims_are_only_said(self):
+        lines, broken = self.check("workgroup_* * aim 0 0 32 5 - -\n")
+        self.assertEqual((lines[0].split(":")[0], broken), ("aim missed", 0))
+
+    def test_bad_lines_are_refused(self):
+        with self.assertRaises(ValueError):
+            self.check("workgroup_* * maybe 0 0 32 5 - -\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
