@@ -146,17 +146,13 @@ HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 
 /* ---- values ---- */
 
-/* The weights of HK_KEYS keys from place k0 on, transposed. */
+/* The weights of 16 keys from place k0 on, transposed. */
 HK_PIECE void hk_put_p(const struct hk_group *g, hk_i32 id, hk_i32 k0, const struct hk_mine *me)
 {
-    const hk_i32 key = id % 16 - k0 % 16;
-    HK_LOCAL float *to;
+    HK_LOCAL float *to = g->shared->out.p + id % 16 * HK_P_LINE + id / 16 * HK_TR;
     hk_i32 r, j;
 
     HK_MARK(softmax);
-    if (key < 0 || key >= HK_KEYS)
-        return;
-    to = g->shared->out.p + key * HK_P_LINE + id / 16 * HK_TR;
     HK_UNROLL
     for (r = 0; r < HK_TR; r += 4) {
         float p[4];
@@ -174,10 +170,10 @@ HK_PIECE void hk_put_p(const struct hk_group *g, hk_i32 id, hk_i32 k0, const str
 
 /* Step 7. A removed key's weight is -0, which a finite V leaves without effect (but for the sign of
  * a zero). */
-HK_PIECE void hk_value_slice(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+HK_PIECE void hk_value_slice(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
 {
     HK_LOCAL const float *v = g->shared->in.v + id % 16 * 4;
-    HK_LOCAL const float *p = g->shared->out.p + id / 16 * HK_TR;
+    HK_LOCAL const float *p = g->shared->out.p + k0 % 16 * HK_P_LINE + id / 16 * HK_TR;
     hk_i32 t, r, c;
 
     HK_MARK(pv);
@@ -201,10 +197,11 @@ HK_PIECE void hk_value_slice(const struct hk_group *g, hk_i32 id, struct hk_mine
 }
 
 /* The same where some V is not finite: removed keys are left out. */
-HK_PIECE void hk_value_slice_careful(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+HK_PIECE void hk_value_slice_careful(const struct hk_group *g, hk_i32 id, hk_i32 k0,
+                                     struct hk_mine *me)
 {
     HK_LOCAL const float *v = g->shared->in.v + id % 16 * 4;
-    HK_LOCAL const float *p = g->shared->out.p + id / 16 * HK_TR;
+    HK_LOCAL const float *p = g->shared->out.p + k0 % 16 * HK_P_LINE + id / 16 * HK_TR;
     hk_i32 t, r, c;
 
     HK_MARK(cold);
@@ -269,7 +266,8 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
         }
     }
     HK_EACH(id) {
-        hk_fetch_k(g, id, 0, any, &mine[HK_OWN(id)]);
+        hk_find_k(g, id, any, &mine[HK_OWN(id)]);
+        hk_fetch_k(g, id, 0, &mine[HK_OWN(id)]);
     }
     HK_NO_UNROLL
     for (t0 = 0; t0 < d; t0 += HK_SLICE) {
@@ -281,9 +279,33 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
         }
         HK_BARRIER();
         HK_EACH(id) {
-            hk_fetch_k(g, id, t0 + HK_SLICE, any, &mine[HK_OWN(id)]);
+            hk_fetch_k(g, id, t0 + HK_SLICE, &mine[HK_OWN(id)]);
             hk_score_slice(g, id, (hk_i32)(t0 % HK_KEPT), &mine[HK_OWN(id)]);
         }
+    }
+}
+
+/* From the slice on that lies in local memory and has a V that is not finite; a loop of its own, so
+ * that the other one keeps its sums where they are. */
+HK_FN void hk_block_values_careful(const struct hk_group *g, struct hk_mine *mine, hk_u64 any,
+                                   hk_i32 k0, hk_i32 n)
+{
+    HK_THREAD_ID(id);
+
+    HK_NO_UNROLL
+    for (; k0 < n; k0 += HK_KEYS) {
+        HK_MARK(cold);
+        HK_EACH(id) {
+            hk_value_slice_careful(g, id, k0, &mine[HK_OWN(id)]);
+            hk_fetch_v(g, id, k0 + HK_KEYS, any, &mine[HK_OWN(id)]);
+        }
+        HK_BARRIER();
+        HK_EACH(id) {
+            hk_put_v(g, id, &mine[HK_OWN(id)]);
+            if ((k0 + HK_KEYS) % 16 == 0)
+                hk_put_p(g, id, k0 + HK_KEYS, &mine[HK_OWN(id)]);
+        }
+        HK_BARRIER();
     }
 }
 
@@ -301,17 +323,18 @@ HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u6
         HK_BARRIER();
         HK_EACH(id) {
             hk_put_v(g, id, &mine[HK_OWN(id)]);
-            hk_put_p(g, id, k0, &mine[HK_OWN(id)]);
+            if (k0 % 16 == 0)
+                hk_put_p(g, id, k0, &mine[HK_OWN(id)]);
         }
         HK_BARRIER();
+        if (g->shared->poison)
+            break;
         HK_EACH(id) {
             hk_fetch_v(g, id, k0 + HK_KEYS, any, &mine[HK_OWN(id)]);
-            if (HK_SELDOM(g->shared->poison))
-                hk_value_slice_careful(g, id, &mine[HK_OWN(id)]);
-            else
-                hk_value_slice(g, id, &mine[HK_OWN(id)]);
+            hk_value_slice(g, id, k0, &mine[HK_OWN(id)]);
         }
     }
+    hk_block_values_careful(g, mine, any, k0, n);
 }
 
 HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)

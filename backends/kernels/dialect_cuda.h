@@ -43,20 +43,19 @@ typedef unsigned short hk_u16;
 
 #define HK_MINE 1
 #define HK_OWN(id) 0
-#if HK_BUFFERS_SHARED
-/* What follows from a thread's number is found again after each barrier: held over the whole walk it
- * would take most of the registers. */
-HK_FN hk_i32 hk_fresh(hk_i32 id)
+/* What follows from a thread's number is found again in each part of a step: held over the whole
+ * walk it would take most of the registers. */
+HK_FN hk_i32 hk_thread(void)
 {
+    hk_i32 id = (hk_i32)threadIdx.x;
+
+#if HK_BUFFERS_SHARED
     asm volatile("" : "+r"(id));
+#endif
     return id & (HK_THREADS - 1);
 }
-#define HK_THREAD_ID(id) hk_i32 id = (hk_i32)threadIdx.x
-#define HK_EACH(id) id = hk_fresh(id);
-#else
-#define HK_THREAD_ID(id) const hk_i32 id = (hk_i32)threadIdx.x
+#define HK_THREAD_ID(id) const hk_i32 id = hk_thread()
 #define HK_EACH(id)
-#endif
 #define HK_BARRIER() __syncthreads()
 #define HK_BARRIER_ALL() __syncthreads()
 

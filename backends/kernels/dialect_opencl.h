@@ -72,22 +72,29 @@ typedef ushort hk_u16;
 
 /* ---- threads of a group ---- */
 
+#ifndef HK_THREADS
+#define HK_THREADS 1
+#endif
 #define HK_MINE 1
 #define HK_OWN(id) 0
+/* What follows from a thread's number is found again in each part of a step: held over the whole
+ * walk it would take most of the registers. */
 #if HK_BUFFERS_SHARED && defined __AMDGCN__
-/* What follows from a thread's number is found again after each barrier: held over the whole walk it
- * would take most of the registers. */
-HK_FN hk_i32 hk_fresh(hk_i32 id)
+#define HK_FORGET(id) __asm__ volatile("" : "+v"(id))
+#elif HK_BUFFERS_SHARED && defined cl_intel_subgroups && !HK_PROCESSOR
+#define HK_FORGET(id) __asm__ volatile("" : "+rw"(id))
+#else
+#define HK_FORGET(id) ((void)0)
+#endif
+HK_FN hk_i32 hk_thread(void)
 {
-    __asm__ volatile("" : "+v"(id));
+    hk_i32 id = (hk_i32)get_local_id(0);
+
+    HK_FORGET(id);
     return id & (HK_THREADS - 1);
 }
-#define HK_THREAD_ID(id) hk_i32 id = (hk_i32)get_local_id(0)
-#define HK_EACH(id) id = hk_fresh(id);
-#else
-#define HK_THREAD_ID(id) const hk_i32 id = (hk_i32)get_local_id(0)
+#define HK_THREAD_ID(id) const hk_i32 id = hk_thread()
 #define HK_EACH(id)
-#endif
 #define HK_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define HK_BARRIER_ALL() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 

@@ -37,6 +37,7 @@
 #define HK_P_LINE (HK_ROWS + 4)
 #define HK_RED_LINE 20
 #define HK_NO_BLOCK ((hk_i64)1 << 62)
+#define HK_NO_ROW (-HK_NO_BLOCK)
 #define HK_REMOVED 0x80000000u          /* as a weight: -0; others are +0 or more, or NaN */
 
 /* Elements of a slice that a thread stages: units of neighbours, each loaded at once. */
@@ -66,7 +67,7 @@ struct hk_shared {
     } in;
     union {
         float red[HK_ROWS * HK_RED_LINE];       /* what the threads of a row's line have */
-        float p[HK_KEYS * HK_P_LINE];           /* weights: [key][row] */
+        float p[16 * HK_P_LINE];        /* weights: [key][row] */
     } out;
     float m[HK_ROWS], w[2 * HK_ROWS];   /* of rows: reference, factors of sums */
     float k_scale[HK_SCALED], v_scale[HK_SCALED];       /* of I8 */
@@ -105,6 +106,7 @@ struct hk_mine {
     float o[HK_TR][HK_TC], acc_o[HK_TR][HK_TC];
     float l[HK_TR], acc_l[HK_TR];
     hk_u32 next[HK_UNITS * HK_UNIT_WORDS];      /* of the next slice */
+    hk_i64 k_at[HK_UNITS];              /* rows of K that the thread stages, HK_NO_ROW: none */
     /* Of row `id`, for the first HK_ROWS threads. */
     float m, acc_m;
     hk_u32 empty, has_partial;

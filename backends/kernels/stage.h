@@ -133,9 +133,21 @@ HK_FN hk_i32 hk_key_place(hk_i32 key)
 
 enum { HK_ROW_UNITS = HK_SLICE / HK_UNIT };     /* of a row of K in a slice */
 
-/* Channels t0 on of the keys in `any`. */
-HK_PIECE void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, hk_u64 any,
-                         struct hk_mine *me)
+/* The rows of K that the thread stages: of the keys in `any`. */
+HK_PIECE void hk_find_k(const struct hk_group *g, hk_i32 id, hk_u64 any, struct hk_mine *me)
+{
+    hk_i32 i;
+
+    HK_UNROLL
+    for (i = 0; i < HK_UNITS; i++) {
+        const hk_i32 key = (id + i * HK_THREADS) / HK_ROW_UNITS;
+
+        me->k_at[i] = any >> key & 1 ? g->shared->k_at[key] : HK_NO_ROW;
+    }
+}
+
+/* Channels t0 on. */
+HK_PIECE void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct hk_mine *me)
 {
     HK_LOCAL const struct hk_shared *shared = g->shared;
     hk_i32 i;
@@ -146,8 +158,8 @@ HK_PIECE void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, hk_u64 
     for (i = 0; i < HK_UNITS; i++) {
         const hk_i32 at = id + i * HK_THREADS, key = at / HK_ROW_UNITS;
 
-        if (any >> key & 1)
-            hk_unit_load(&shared->k_rows, shared->k_wide, shared->k_at[key],
+        if (me->k_at[i] != HK_NO_ROW)
+            hk_unit_load(&shared->k_rows, shared->k_wide, me->k_at[i],
                          t0 + at % HK_ROW_UNITS * HK_UNIT, g->call->plan->d,
                          shared->k_scale + key % HK_SCALED, me->next + i * HK_UNIT_WORDS);
     }

@@ -26,12 +26,13 @@ sys.dont_write_bytecode = True
 import cubins                   # noqa: E402
 import sources                  # noqa: E402
 
-# What the backends tell compilers of a device (backends/opencl/program.c, devices.c); for CUDA
-# backends/cuda/cubins.py has it. A target's own row wins over its vendor's.
+# What the backends tell compilers of a device: the rows of a strip and the like. They choose it in
+# backends/opencl/devices.c, program.c and backends/cuda/cubins.py. A target's own row, where it has
+# one, is instead of its vendor's.
 DEVICE_OPTIONS = {
     "amd": ["-DHK_LARGE=0", "-DHK_GROUP_ROWS=64", "-DHK_GROUP_TILE=4", "-DHK_TILE_ROWS=6", "-DHK_PROCESSOR=0"],
     "intel": ["-DHK_LARGE=0", "-DHK_GROUP_ROWS=64", "-DHK_GROUP_TILE=4", "-DHK_TILE_ROWS=6", "-DHK_PROCESSOR=0"],
-    "nvidia": [],
+    "nvidia": [word for word in cubins.OPTIONS if word.startswith("-D")] + ["-DHK_LARGE=0"],
 }
 # target: (vendor, what is special about it)
 TARGETS = {
@@ -45,7 +46,7 @@ TARGETS = {
     "sm_100": ("nvidia", {"machine": 100}),
     "dg2": ("intel", {"grf": 32}),              # bytes of a register
     "pvc": ("intel", {"grf": 64}),
-    "tgllp": ("intel", {"grf": 32}),
+    "tgllp": ("intel", {"grf": 32, "slots": 7}),
 }
 BITCODE = ["/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/amdgcn/bitcode",
            "/opt/rocm/amdgcn/bitcode"]
@@ -178,14 +179,16 @@ class Nvidia:
 
     def compile(self, target, special, source, options, folder):
         cubin = folder / "kernel.cubin"
-        words = [self.nvcc, *cubins.OPTIONS, "-DHK_LARGE=0", *options, "-gencode",
-                 f"arch=compute_{cubins.PORTABLE},code={target}", "-cubin", "-lineinfo",
-                 "-Xptxas", "-v", "-o", cubin, source]
+        words = [self.nvcc, *(word for word in cubins.OPTIONS if word[:2] != "-D"), *options,
+                 "-gencode",
+                 f"arch=compute_{cubins.PORTABLE},code={target}", "-cubin", "-lineinfo", "-Xptxas",
+                 "-v", "-o", cubin, source]
         said, user, wall = run(words)
         text = output([self.nvdisasm, "-c", "-gi", cubin])
         functions = nvidia.parse(text)
         places = [int(n, 16) for n in re.findall(r"^\s+/\*([0-9a-f]{4,})\*/", text, re.M)]
-        found = nvidia.numbers(said, special["machine"], 256, max(places, default=0) + 16)
+        found = nvidia.numbers(said, special["machine"], special["threads"],
+                               max(places, default=0) + 16)
         return found, functions, user, wall
 
 
@@ -220,7 +223,8 @@ class Intel:
         assembly = codes[0].with_suffix(".asm").read_text(encoding="utf-8", errors="replace")
         start = binary.find(b"version:  ")
         notes = binary[start:].decode("utf-8", errors="replace")
-        found = intel.numbers(notes, assembly, codes[0].stat().st_size)
+        found = intel.numbers(notes, assembly, codes[0].stat().st_size,
+                              special.get("slots", 8))
         functions, places = intel.parse(assembly, found["wave"], special["grf"])
         chains = symbolize(self.symbolizer, codes[0].with_suffix(".elf"), places)
         ones = [one for items in functions.values() for one in items if not isinstance(one, str)]
@@ -232,19 +236,18 @@ class Intel:
 VENDORS = {"amd": Amd, "nvidia": Nvidia, "intel": Intel}
 
 
-def measure(vendor, compiler, target, row, kernels, keep=None):
-    """All numbers of a row for a target, and the Steady that knows why."""
+def measure(vendor, compiler, target, row, kernels, more=(), keep=None):
+    """All numbers of a row for a target, and the Steady that knows why. more: other options."""
     name, file, options = row
-    special = TARGETS[target][1]
-    device = DEVICE_OPTIONS.get(target, DEVICE_OPTIONS[vendor])
+    options = [*DEVICE_OPTIONS.get(target, DEVICE_OPTIONS[vendor]), *options, *more]
+    texts = marks.Texts(kernels, file, [word for word in options if word.startswith("-D")])
+    special = dict(TARGETS[target][1], threads=texts.number("HK_THREADS") or 256)
     with tempfile.TemporaryDirectory() as made:
         folder = pathlib.Path(made)
         found, functions, user, wall = compiler.compile(
-            target, special, kernels / file, [*device, *options], folder)
+            target, special, kernels / file, options, folder)
         if keep:
             shutil.copytree(folder, keep / f"{name}-{target}", dirs_exist_ok=True)
-    texts = marks.Texts(kernels, file, [*(device or cubins.OPTIONS[-2:] + ["-DHK_LARGE=0"]),
-                                        *options])
     steady = Steady(vendor, functions, texts)
     found.update(row=name, target=target, vendor=vendor, user=round(user, 2), wall=round(wall, 2),
                  **steady.results())

@@ -119,8 +119,9 @@ def parse(text, lanes, grf):
     return functions, places
 
 
-def numbers(text, assembly, code):
-    """What the compiler says of the kernel: the binary's notes and the assembly's head."""
+def numbers(text, assembly, code, slots):
+    """What the compiler says of the kernel: the binary's notes and the assembly's head. slots:
+    threads that an execution unit holds when each has 128 registers."""
     def note(name):
         match = re.search(rf"\b{name}:\s+(\d+)", text)
         return int(match[1]) if match else 0
@@ -135,5 +136,5 @@ def numbers(text, assembly, code):
     return {
         "registers": note("grf_count"), "scratch": scratch, "spills": head("spill size"),
         "local": note("slm_size"), "wave": lanes, "code": code,
-        "occupancy": 8 * 128 // (note("grf_count") or 128),
+        "occupancy": slots * 128 // max(note("grf_count"), 128),
     }
