@@ -38,6 +38,15 @@ HK_PIECE void hk_score_slice(const struct hk_group *g, hk_i32 id, hk_i32 t0, str
 
 /* ---- softmax ---- */
 
+/* Of four keys none has a y above -Inf: NaN if all are removed, else -Inf. */
+HK_FN float hk_none_remains(const float *y)
+{
+    const int some = !hk_ordered(y[0]) || !hk_ordered(y[1]) || !hk_ordered(y[2]) ||
+                     !hk_ordered(y[3]);
+
+    return some ? -HK_INFINITY : hk_float(HK_NAN_WORD);
+}
+
 /* Steps 3 and 4: scores to y, -Inf where the key is removed, which no other y is; the largest of
  * each row goes to red, NaN where the thread has no remaining key. */
 HK_PIECE void hk_score_end(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
@@ -51,7 +60,6 @@ HK_PIECE void hk_score_end(const struct hk_group *g, hk_i32 id, struct hk_mine *
         const hk_i32 row = id / 16 * HK_TR + r, x = id % 16;
         const hk_u32 low = shared->masks[2 * row] >> x, high = shared->masks[2 * row + 1] >> x;
         float max = -HK_INFINITY;
-        int some = 0;
 
         HK_UNROLL
         for (c = 0; c < 4; c++) {
@@ -66,11 +74,14 @@ HK_PIECE void hk_score_end(const struct hk_group *g, hk_i32 id, struct hk_mine *
                 visible = hk_pair_score(g, hk_group_sub(g), row, x + 16 * c, me->s[r][c], &y);
 #endif
             y = visible ? y : -HK_INFINITY;
-            some |= !(y == -HK_INFINITY);
             max = hk_max_f(y, max);
             me->s[r][c] = y;
         }
-        shared->out.red[row * HK_RED_LINE + x] = some ? max : hk_float(HK_NAN_WORD);
+        shared->out.red[row * HK_RED_LINE + x] = max;
+        if (max == -HK_INFINITY) {      /* no key, or but keys whose scores are NaN */
+            HK_MARK(cold);
+            shared->out.red[row * HK_RED_LINE + x] = hk_none_remains(me->s[r]);
+        }
         HK_ORDER();
     }
 }

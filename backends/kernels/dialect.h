@@ -127,7 +127,8 @@ HK_FN float hk_from_i8(hk_i8 x)
 /* a * 2^g for integer g in [-100, 100]; anything for other g. */
 HK_FN float hk_scale2(float a, float g)
 {
-    return hk_float(hk_word(a) + ((hk_u32)(hk_i32)(g >= -100.0f ? g : 0.0f) << 23));
+    /* 3 * 2^22 + g has g in its lowest bits: no conversion, which GPUs are slow at. */
+    return hk_float(hk_word(a) + (hk_word(hk_add(g, 0x1.8p23f)) << 23));
 }
 
 #if !defined HK_HAS_VECTORS && !HK_ONE_LANE

@@ -197,6 +197,7 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
 #if HK_BUFFERS_SHARED
 #define HK_ENTRY_BUFFERS(call, buffers, shared)                                                    \
     memcpy(shared.buffer, buffers, sizeof shared.buffer);                                          \
+    memset(shared.item, 0, sizeof shared.item);                                                    \
     call.buffer = shared.buffer;                                                                 \
     call.item = shared.item
 #else

@@ -22,11 +22,7 @@ typedef unsigned short hk_u16;
 #define HK_PIECE HK_FN
 #define HK_RARE static __device__ __noinline__
 #define HK_UNROLL _Pragma("unroll")
-#if HK_GROUP_TILE == 8
-#define HK_UNROLL_FEW _Pragma("unroll 2")   /* registers are short */
-#else
 #define HK_UNROLL_FEW _Pragma("unroll 4")
-#endif
 #define HK_NO_UNROLL _Pragma("unroll 1")
 #define HK_SLOW_DIVISION 1
 #define HK_RESTRICT __restrict__

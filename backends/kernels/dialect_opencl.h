@@ -231,8 +231,15 @@ struct hk_offsets {
         call.buffer[i] = given[i] + HK_ENTRY_OFFSET(i)
 #endif
 
+/* Wider sub-groups would share the same registers (Intel's compiler would choose them). */
+#if HK_LEAST_LANES && HK_BUFFERS_SHARED
+#define HK_ENTRY_LANES __attribute__((intel_reqd_sub_group_size(HK_LEAST_LANES)))
+#else
+#define HK_ENTRY_LANES
+#endif
+
 #define HK_ENTRY_POINT                                                                             \
-    __kernel __attribute__((reqd_work_group_size(HK_THREADS, 1, 1))) void heed_kernel(             \
+    HK_ENTRY_LANES __kernel __attribute__((reqd_work_group_size(HK_THREADS, 1, 1))) void heed_kernel(             \
         __global const char *blob, HK_ENTRY_ARGUMENTS, HK_EVERY(HK_ARGUMENT))                      \
     {                                                                                              \
         __local ulong2 pool[(sizeof(HK_SHARED) + 15) / 16];                                        \

@@ -122,7 +122,9 @@ class Steady:
             if fma:
                 return (need - self.own(self.loop, mark)) / fma, f"{mark}: {fma:g} a turn"
         instructions = list(self.graph.instructions(loop.own()))
-        if 2 * sum(one.mark == "cold" for one in instructions) > len(instructions):
+        holds = any(self.own(child, mark) for child in self.inside(loop)
+                    for mark in self.needs.products)
+        if not holds and 2 * sum(one.mark == "cold" for one in instructions) > len(instructions):
             return 0.0, "cold"
         turns, line, ends = self.said(loop)
         most = turns * loop.parent.runs if turns is not None else None
