@@ -89,7 +89,8 @@ HK_FN HK_GLOBAL const char *hk_slot(const struct hk_call *call, hk_u32 slot)
 HK_FN hk_i64 hk_batch_offset(const struct hk_call *call, HK_GLOBAL const hk_i64 *stride, hk_i64 b)
 {
 #if HK_BUFFERS_SHARED
-    (void)b;
+    if (b == 0)                 /* also for pages, which are no item's */
+        return 0;
     return call->item[0] * stride[0] + call->item[1] * stride[1] + call->item[2] * stride[2];
 #else
     return hk_item_offset(call->plan->batch, stride, b);

@@ -124,11 +124,13 @@ HK_FN float hk_from_i8(hk_i8 x)
     return (float)x;
 }
 
-/* a * 2^g for integer g in [-100, 100]; anything for other g. */
+/* a * 2^g for integer g in [-100, 100]; a for NaN, anything for other g. */
 HK_FN float hk_scale2(float a, float g)
 {
     /* 3 * 2^22 + g has g in its lowest bits: no conversion, which GPUs are slow at. */
-    return hk_float(hk_word(a) + (hk_word(hk_add(g, 0x1.8p23f)) << 23));
+    const float sum = hk_add(g >= -100.0f ? g : 0.0f, 0x1.8p23f);
+
+    return hk_float(hk_word(a) + (hk_word(sum) << 23));
 }
 
 #if !defined HK_HAS_VECTORS && !HK_ONE_LANE
