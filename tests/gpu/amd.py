@@ -6,10 +6,12 @@ import re
 
 from flow import Instruction
 
-FLOAT = re.compile(r"v_(pk_)?(add|sub|subrev|mul|max|min|max3|min3|rcp|rsq|sqrt|exp|log|rndne|trunc|floor|"
-                   r"ceil|fract|ldexp|frexp\w*|div_\w+|mul_legacy|med3|maximum|minimum|add3|cmp\w*)"
-                   r"(_iflag|_legacy)?_f(16|32|64)")
-FMA = re.compile(r"v_(pk_)?(fma|fmac|mac|mad|fmamk|fmaak|madmk|madak|fma_mix\w*|fmac_dx9\w*)_f(16|32)")
+FLOAT = re.compile(
+    r"v_(pk_)?(add|sub|subrev|mul|max|min|max3|min3|rcp|rsq|sqrt|exp|log|rndne|trunc|floor|ceil"
+    r"|fract|ldexp|frexp\w*|div_\w+|mul_legacy|med3|maximum|minimum|add3|cmp\w*)"
+    r"(_iflag|_legacy)?_f(16|32|64)")
+FMA = re.compile(r"v_(pk_)?(fma|fmac|mac|mad|fmamk|fmaak|madmk|madak|fma_mix\w*|fmac_dx9\w*)"
+                 r"_f(16|32)")
 DOT = re.compile(r"v_dot\d\w*")
 MMA = re.compile(r"v_(?:s?mfmac?|wmma|swmmac)_\w+?_(\d+)x(\d+)x(\d+)")
 MEMORY = re.compile(r"(ds|global|flat|buffer|scratch)_(read|write|load|store)(\d?)(?:st64)?_"
@@ -17,6 +19,7 @@ MEMORY = re.compile(r"(ds|global|flat|buffer|scratch)_(read|write|load|store)(\d
                     r"[us]?byte|[ui]16|[ui]8)")
 BYTES = {"b128": 16, "b96": 12, "b64": 8, "b32": 4, "b16": 2, "b8": 1, "dwordx4": 16, "dwordx3": 12,
          "dwordx2": 8, "dword": 4}
+CODE = re.compile(r"(v|s|ds|global|flat|buffer|scratch)_")
 CALLEE = re.compile(r"([\w.$]+)@(?:rel32|gotpcrel32)@lo")
 
 
@@ -83,7 +86,7 @@ def parse(text, wave):
                 items.append(label[1])
             continue
         match = re.match(r"\t([a-z]\w+)\s*([^;]*)", line)
-        if items is None or not match or not re.match(r"(v|s|ds|global|flat|buffer|scratch)_", match[1]):
+        if items is None or not match or not CODE.match(match[1]):
             continue
         word, rest = match.groups()
         found = CALLEE.search(rest)

@@ -87,7 +87,9 @@ def homes():
     """Folders where scripts/setup --gpu-compilers puts what is not installed into the system."""
     cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
     given = os.environ.get("HEED_GPU_COMPILERS")
-    return [pathlib.Path(home) for home in given.split(":")] if given else [pathlib.Path(cache) / "heed/gpu-compilers"]
+    if given:
+        return [pathlib.Path(home) for home in given.split(":")]
+    return [pathlib.Path(cache) / "heed/gpu-compilers"]
 
 
 def program(what, *names):

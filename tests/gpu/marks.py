@@ -13,7 +13,7 @@ import pathlib
 import re
 import subprocess
 
-MARK = re.compile(r"\bHK_MARK\((\w+)\)")
+NAMES = {"qk", "pv", "softmax", "stage_q", "stage_k", "stage_v", "walk", "cold"}
 FUNCTION = re.compile(r"^(?:HK_FN|HK_PIECE|HK_INLINE|HK_NOINLINE)\b.*?(\w+)\((?!\()")
 FOR = re.compile(r"\bfor \((?:const )?(?:hk_\w+ |int )?(\w+) = ([^;]*); (\w+) ([<>]=?|!=) ([^;&]*?)"
                  r"(?: && [^;]*)?; ((?:[^;{()]|\([^()]*\))*)\)")
@@ -53,7 +53,10 @@ class Text:
                             self.spans.append((first, number, marked.pop((len(stack), first))))
                         if not stack:
                             self.functions.append((first, number, head[1]))
-                elif stack:
+                elif char[1] not in NAMES or not stack:
+                    raise ValueError(f"{path}:{number}: HK_MARK of {', '.join(sorted(NAMES))}, in "
+                                     "a block")
+                else:
                     marked[len(stack) - 1, stack[-1]] = char[1]
         if legacy:
             self.guess(legacy)

@@ -8,7 +8,7 @@ from flow import Instruction
 
 FLOAT = {"FADD", "FMUL", "FMNMX", "FMNMX3", "FSETP", "FSEL", "FSET", "FCHK", "FSWZADD", "MUFU",
          "FRND", "HADD2", "HMUL2", "HSETP2", "HMNMX2", "FADD2", "FMUL2", "DADD", "DMUL", "DSETP"}
-FMA = {"FFMA": 1.0, "FFMA2": 2.0, "FFMA32I": 1.0, "HFMA2": 0.0}      # HFMA2 loads constants here
+FMA = {"FFMA": 1.0, "FFMA2": 2.0, "FFMA32I": 1.0, "HFMA2": 2.0}
 CONVERT = {"F2I", "I2F", "F2F", "I2I", "I2FP", "F2FP", "F2IP", "I2IP", "FRND"}
 MOVE = {"MOV", "PRMT_MOV", "S2R", "CS2R", "R2P", "P2R", "SHFL", "MOV32I", "MOVM", "LDC", "R2UR",
         "B2R", "S2UR"}
@@ -18,7 +18,8 @@ MEMORY = {"LDS": "local_load", "STS": "local_store", "LDG": "global_load", "STG"
           "LD": "global_load", "ST": "global_store", "LDL": "private_load",
           "STL": "private_store", "LDGSTS": "global_load", "LDSM": "local_load"}
 LINE = re.compile(r'\s*//## File "([^"]+)", line (\d+)')
-CODE = re.compile(r"\s+/\*([0-9a-f]{4,})\*/\s+(@!?U?P[0-9T]\w*\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);(.*)")
+CODE = re.compile(r"\s+/\*([0-9a-f]{4,})\*/\s+(@!?U?P[0-9T]\w*\s+)?([A-Z][A-Z0-9_.]*)\s*"
+                  r"([^;]*);(.*)")
 
 # A multiprocessor by compute capability: local memory in bytes for all groups, threads, groups.
 # 64 K registers in each, given out 256 at a time a warp; 1 KiB of local memory more a group.
@@ -41,8 +42,10 @@ def kind(word, rest):
         return "barrier", 0, 0.0
     if name in BRANCH:
         return "branch", 0, 0.0
+    if name == "HFMA2" and "RZ, RZ" in rest:        # a constant
+        return "move", 0, 0.0
     if name in FMA:
-        return ("fma" if FMA[name] else "move"), 0, FMA[name]
+        return "fma", 0, FMA[name]
     if name in FLOAT:
         return "float", 0, 0.0
     if name in CONVERT:
@@ -89,7 +92,10 @@ def instruction(match, frames):
     one = Instruction(word, *kind(word, rest), frames)
     name = word.split(".")[0]
     targets = re.findall(r"`\(([^)]+)\)", rest)
-    if name == "CALL":
+    if name == "CALL" and targets and targets[0].startswith(".L"):     # a long jump
+        one.targets = tuple(targets)
+        one.ends = not guard
+    elif name == "CALL":
         one.callee = targets[0] if targets else ""
     elif name == "BRA":
         one.targets = tuple(targets)

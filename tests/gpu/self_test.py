@@ -18,6 +18,7 @@ import nvidia                   # noqa: E402
 from flow import Graph, Instruction         # noqa: E402
 from steady import Steady       # noqa: E402
 
+KERNELS = pathlib.Path(__file__).resolve().parent.parent.parent / "backends/kernels"
 TEXT = """#define HK_THREADS 256
 #define HK_ROWS 64
 #define HK_SLICE 16
@@ -91,6 +92,14 @@ class Flow(unittest.TestCase):
                             ((13,), "pv"), ((LOOK,), ""), ((6,), "")):
             self.assertEqual(self.texts.mark(tuple(("k.h", line) for line in lines)), mark, lines)
 
+    def test_marks_have_known_names(self):
+        bad = self.texts.folder / "bad.h"
+        bad.write_text("HK_FN void f(void)\n{\n    HK_MARK(hot);\n}\n", encoding="ascii")
+        with self.assertRaises(ValueError):
+            self.texts.text("bad.h")
+        for path in KERNELS.glob("*.[hc]*"):
+            marks.Text(path, None)
+
     def test_texts_say_how_often_loops_turn(self):
         self.assertEqual(self.texts.turns("k.h", 7), 16)
         self.assertEqual(self.texts.turns("k.h", OUTER), 4)
@@ -148,11 +157,15 @@ class Parsers(unittest.TestCase):
     def test_nvidia(self):
         text = ('heed_kernel:\n\t//## File "a.cl", line 3 inlined at "a.cl", line 9\n'
                 '\t//## File "a.cl", line 9\n        /*0000*/  FFMA R0, R1, R2, R0 ;\n.L_x_1:\n'
-                "        /*0010*/   @!P0 LDS.128 R4, [R8] ;\n        /*0020*/   LDG.E.U16 R4, [R8] ;\n"
+                "        /*0010*/   @!P0 LDS.128 R4, [R8] ;\n"
+                "        /*0020*/   LDG.E.U16 R4, [R8] ;\n"
                 "        /*0030*/  HMMA.16816.F32.BF16 R4, R8, R12, R4 ;\n"
-                "        /*0040*/  IMAD.MOV.U32 R1, RZ, RZ, R2 ;\n        /*0050*/  STL [R1], R2 ;\n"
-                "        /*0060*/              @P0 BRA `(.L_x_1) ;\n        /*0070*/  EXIT ;\n")
-        first, _, *items = nvidia.parse(text)["heed_kernel"]
+                "        /*0040*/  IMAD.MOV.U32 R1, RZ, RZ, R2 ;\n"
+                "        /*0050*/  STL [R1], R2 ;\n"
+                "        /*0060*/              @P0 BRA `(.L_x_1) ;\n        /*0070*/  EXIT ;\n"
+                "        /*0080*/   CALL.REL.NOINC `(.L_x_1) ;\n")
+        first, _, *items, jump = nvidia.parse(text)["heed_kernel"]
+        self.assertEqual((jump.targets, jump.ends, jump.callee), ((".L_x_1",), True, ""))
         self.assertEqual((first.kind, first.frames), ("fma", (("a.cl", 3), ("a.cl", 9))))
         self.assertEqual([(one.kind, one.width) for one in items],
                          [("local_load", 16), ("global_load", 2), ("mma", 0), ("move", 0),
@@ -166,7 +179,8 @@ class Parsers(unittest.TestCase):
 
     def test_intel(self):
         text = ("// File: a.cl\n\n// Line 3:  x\n"
-                "        mad (16|M0)              r1.0<1>:f  r2.0<1;0>:f  r3.0<1;0>:f  r4.0<1>:f {Compacted}\n"
+                "        mad (16|M0)              r1.0<1>:f  r2.0<1;0>:f  r3.0<1;0>:f  "
+                "r4.0<1>:f {Compacted}\n"
                 "_0_1:\n(W)     mov (1|M0)               r5.0<1>:d    r6.0<0;1,0>:d\n"
                 "        mov (16|M0)              r5.0<1>:f    r6.0<8;8,1>:d\n"
                 "        load.slm.d32x4.a32 (16|M0)  r7:8       [r74:2]            {$1} // x\n"

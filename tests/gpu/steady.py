@@ -235,6 +235,8 @@ class Steady:
         for loop, where in self.notes:
             if loop.why != "cold":
                 yield f"  loop at {where}: {loop.runs:g} runs a block ({loop.why})"
+        for mark in self.needs.products:
+            yield f"products of {mark} on the way, over those needed: {self.excess(mark):.3f}"
         yield "vector instructions a block by function, the first twelve:"
         places = collections.Counter()
         for (kind, _, _, place), n in self.graph.turn(self.loop, self.count_places).items():

@@ -55,8 +55,8 @@ def markdown(found, results):
     yield_lines += [f"- {compiler.version}" for compiler in found.values()] + [""]
     yield_lines += lines([name for name, _ in COLUMNS],
                          [[cell(one) for _, cell in COLUMNS] for one in results])
-    yield_lines += ["", "Instructions of an item for one block of 64 keys, by kind; memory by bytes "
-                    "an item.", ""]
+    yield_lines += ["", "Instructions of an item for one block of 64 keys, by kind; memory by "
+                    "bytes an item.", ""]
     yield_lines += lines(
         ["row", "target", *(name for name, _ in GROUPS), "local loads by bytes",
          "global loads by bytes"],
