@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { GROUP_ROWS = 64, LEAST_CAPABILITY = 80, REASON = sizeof(((heed_device_props *)0)->reason) };
+enum { GROUP_ROWS = 64, GROUP_TILE = 8, LEAST_CAPABILITY = 80, REASON = sizeof(((heed_device_props *)0)->reason) };
 
 /* What cuInit and cuDeviceGetCount may fail with, in words that outlive the call. */
 static const struct {
@@ -233,7 +233,8 @@ heed_status heed_cuda_attach(void *opened, uint32_t index, void *context, void *
     int n, code;
 
     state->common.base.traits = (struct heed_device_traits){
-        .shape = HEED_SHAPE_WORKGROUP, .tile_rows = 6, .group_rows = GROUP_ROWS
+        .shape = HEED_SHAPE_WORKGROUP, .tile_rows = 6, .group_rows = GROUP_ROWS,
+        .group_tile = GROUP_TILE
     };
     state->driver = find_devices(&n, &reason);
     if (state->driver == NULL) {

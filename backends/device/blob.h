@@ -10,6 +10,10 @@
 #include "../kernels/blob.h"
 #include "frame.h"
 
+/* Channels that a work-group's kernel is made for, 64 or 128; more channels of V take several
+ * groups. */
+int64_t heed_group_width(const struct heed_checked *);
+
 /* The fixed part: sizes, strips, workspace; false: something leaves 61 bits. *workspace: bytes. */
 bool heed_blob_plan(const struct heed_plan *, const struct heed_device_traits *, struct hk_plan *,
                      struct hk_source *sources, uint64_t *workspace);

@@ -41,7 +41,7 @@ char *heed_kernel_source(const struct heed_services *, const char *file, size_t 
  * kernels have a pointer argument for each, so the number of buffers comes in two sizes. */
 enum {
     HEED_SMALL_SUBS = 4,            /* sub-sources of a source */
-    HEED_GROUP_THREADS = 256,       /* workgroup: threads of a group */
+    HEED_GROUP_THREADS = 256,       /* workgroup: threads of a group at most */
     HEED_OPERATION_THREADS = 64,    /* likewise, of operations beside attention */
     HEED_BUFFERS_SMALL = 28 + 1,
     HEED_BUFFERS_LARGE = HEED_MAX_OPERANDS + 1
@@ -56,6 +56,11 @@ struct heed_device_traits {
     uint32_t workers;       /* lanes: groups to start, each takes strips till none is left */
     uint32_t tile_rows;     /* lanes in OpenCL C: HK_TILE_ROWS: 6 for 256 bits, 12 for 512 */
     uint32_t group_rows;    /* workgroup: HK_GROUP_ROWS: 64, or 32 if local memory is short */
+    uint32_t group_tile;    /* workgroup: HK_GROUP_TILE: rows of a thread, 4, or 8 where it has
+                             * registers enough */
+    uint32_t least_lanes;   /* workgroup: HK_LEAST_LANES: threads of the smallest sub-group, where the
+                             * compiler has to be asked for it; else 0 */
+    uint32_t many_registers;    /* 1: threads can be given twice the usual registers (Intel) */
     uint32_t processor;     /* HK_PROCESSOR: 1 where a processor poses as a GPU */
     uint32_t large;         /* 1: has only kernels with HEED_BUFFERS_LARGE */
 };

@@ -31,6 +31,11 @@ static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_
     return rows;
 }
 
+int64_t heed_group_width(const struct heed_checked *attn)
+{
+    return attn->d <= 64 && attn->d_v <= 64 ? 64 : 128;
+}
+
 static void strips_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
                         struct hk_strips *strips)
 {
@@ -321,7 +326,7 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
     strips_find(plan, traits, &to->strips);
     to->groups = attn->heads / to->strips.stack;
     if (traits->shape == HEED_SHAPE_WORKGROUP && attn->d_v > 0)
-        to->passes = hk_parts(attn->d_v, attn->d_v <= 64 ? 64 : 128);
+        to->passes = hk_parts(attn->d_v, heed_group_width(attn));
     to->counter_at = heed_room_place(&w, 1, sizeof(int64_t));
     to->counts_at =
         heed_room_place(&w, (double)attn->n_batch * attn->n_sources * 2, sizeof(int64_t));

@@ -33,20 +33,47 @@ static uint32_t kv_dtype(const struct heed_plan *plan)
     return dtype;
 }
 
+/* A range of keys for each row of every sub-source is all there is to know of the pattern
+ * (kernels/range.h). */
+static bool is_one_range(const struct heed_plan *plan)
+{
+    const struct heed_lowered *lowered = heed_lowered_of(plan);
+
+    if (lowered->row_step > 1 || lowered->group > 0)
+        return false;
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
+        const struct heed_lowered_source *source = &lowered->sources[s];
+
+        if (source->keys || source->rows || source->rows_first_n > 0 ||
+            heed_attn_of(plan)->sources[s].mask.slot)
+            return false;
+        for (uint32_t i = source->first; i < source->first + source->n; i++) {
+            const struct hk_sub *sub = &lowered->subs[i];
+
+            if ((sub->kind != HK_SUB_KEYS && sub->kind != HK_SUB_FIRST_N) || sub->n_ranges > 1 ||
+                (sub->n_ranges == 1 && sub->range[0].kind == HK_RANGE_PAIRS))
+                return false;
+        }
+    }
+    return true;
+}
+
 static enum heed_kernel attend_choose(const struct heed_plan *plan,
                                       const struct heed_device_traits *traits, uint32_t large)
 {
     static const enum heed_kernel workgroup[2][4] = {
-        { HEED_KERNEL_workgroup_64_any, HEED_KERNEL_workgroup_64_f32, HEED_KERNEL_workgroup_64_f16,
-          HEED_KERNEL_workgroup_64_bf16 },
-        { HEED_KERNEL_workgroup_128_any, HEED_KERNEL_workgroup_128_f32,
+        { HEED_KERNEL_workgroup_64_ranges, HEED_KERNEL_workgroup_64_f32,
+          HEED_KERNEL_workgroup_64_f16, HEED_KERNEL_workgroup_64_bf16 },
+        { HEED_KERNEL_workgroup_128_ranges, HEED_KERNEL_workgroup_128_f32,
           HEED_KERNEL_workgroup_128_f16, HEED_KERNEL_workgroup_128_bf16 },
     };
-    const bool plain = is_plain(plan);
+    const bool plain = is_plain(plan), wide = heed_group_width(heed_attn_of(plan)) > 64;
 
     if (traits->shape == HEED_SHAPE_LANES)
         return plain ? HEED_KERNEL_lanes_plain : HEED_KERNEL_lanes_any;
-    return workgroup[heed_attn_of(plan)->d_v > 64][plain && !large ? kv_dtype(plan) : 0];
+    if (!plain)
+        return wide ? HEED_KERNEL_workgroup_128_any : HEED_KERNEL_workgroup_64_any;
+    return workgroup[wide][!large && is_one_range(plan) ? kv_dtype(plan) : 0];
 }
 
 /* Does it need the kernels with many buffers? */
@@ -85,7 +112,7 @@ static void launches_choose(const struct heed_plan *plan, const struct hk_plan *
         };
     state->launches[state->n_launches++] = (struct heed_kernel_launch){
         .kernel = attend_choose(plan, traits, state->large),
-        .threads = lanes ? 1 : HEED_GROUP_THREADS,
+        .threads = lanes ? 1 : 16 * traits->group_rows / traits->group_tile,
         .groups = lanes ? traits->workers : (uint64_t)(blob->tasks * blob->passes),
     };
     assert(blob->parts == 1 || blob->pack_tasks == 0);      /* both count with one counter */

@@ -24,20 +24,14 @@ HK_FN HK_GLOBAL const char *hk_byte(HK_GLOBAL const char *base, hk_i64 bytes)
     return base ? base + bytes : base;
 }
 
+/* Two bits a type, of the logarithm; nothing to jump by. */
 HK_FN hk_i64 hk_size(hk_u32 dtype)
 {
-    switch (dtype) {
-    case HK_F32:
-    case HK_I32:
-        return 4;
-    case HK_I64:
-        return 8;
-    case HK_U8:
-    case HK_I8:
-        return 1;
-    default:
-        return 2;
-    }
+    const hk_u64 shifts = (hk_u64)2 << 2 * HK_F32 | (hk_u64)1 << 2 * HK_F16 |
+                          (hk_u64)1 << 2 * HK_BF16 | (hk_u64)2 << 2 * HK_I32 |
+                          (hk_u64)3 << 2 * HK_I64;
+
+    return (hk_i64)1 << (shifts >> 2 * dtype & 3);
 }
 
 HK_FN hk_i64 hk_integer(hk_u32 dtype, HK_GLOBAL const char *base, hk_i64 index)

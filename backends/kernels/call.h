@@ -18,6 +18,12 @@
 #else
 #define HK_SUBS 4
 #endif
+#ifndef HK_ONE_RANGE
+#define HK_ONE_RANGE 0
+#endif
+#ifndef HK_KV
+#define HK_KV 0
+#endif
 enum { HK_BUF_Q, HK_BUF_O, HK_BUF_LSE, HK_BUF_SINKS, HK_BUF_KV };
 
 struct hk_call {
@@ -25,7 +31,12 @@ struct hk_call {
     HK_GLOBAL const struct hk_plan *plan;
     HK_GLOBAL const struct hk_source *sources;
     HK_GLOBAL char *work;
+#if HK_BUFFERS_SHARED           /* GPUs index no registers: tables in local memory */
+    HK_GLOBAL char *HK_LOCAL *buffer;
+    HK_LOCAL const hk_u32 *item;        /* the group's batch item by its three axes */
+#else
     HK_GLOBAL char *buffer[HK_BUFFERS];
+#endif
 };
 
 HK_FN void hk_call_open(struct hk_call *call)
@@ -77,9 +88,35 @@ HK_FN HK_GLOBAL const char *hk_slot(const struct hk_call *call, hk_u32 slot)
 
 HK_FN hk_i64 hk_batch_offset(const struct hk_call *call, HK_GLOBAL const hk_i64 *stride, hk_i64 b)
 {
+#if HK_BUFFERS_SHARED
+    if (b == 0)                 /* also for pages, which are no item's */
+        return 0;
+    return call->item[0] * stride[0] + call->item[1] * stride[1] + call->item[2] * stride[2];
+#else
     return hk_item_offset(call->plan->batch, stride, b);
+#endif
 }
 
+#if HK_BUFFERS_SHARED
+HK_RARE HK_GLOBAL const char *hk_aux_find(HK_GLOBAL const char *blob,
+                                          HK_GLOBAL char *HK_LOCAL *buffer,
+                                          HK_LOCAL const hk_u32 *item,
+                                          HK_GLOBAL const struct hk_aux *aux)
+{
+    HK_GLOBAL const char *base = aux->at ? blob + aux->at : buffer[aux->slot - 1];
+    HK_GLOBAL const hk_i64 *stride = aux->stride;
+
+    return hk_byte(base, (item[0] * stride[0] + item[1] * stride[1] + item[2] * stride[2]) *
+                             hk_size(aux->dtype));
+}
+
+HK_FN HK_GLOBAL const char *hk_aux_of(const struct hk_call *call,
+                                      HK_GLOBAL const struct hk_aux *aux, hk_i64 b)
+{
+    (void)b;
+    return hk_aux_find(call->blob, call->buffer, call->item, aux);
+}
+#else
 HK_FN HK_GLOBAL const char *hk_aux_of(const struct hk_call *call,
                                         HK_GLOBAL const struct hk_aux *aux, hk_i64 b)
 {
@@ -87,6 +124,7 @@ HK_FN HK_GLOBAL const char *hk_aux_of(const struct hk_call *call,
 
     return hk_byte(base, hk_batch_offset(call, aux->stride, b) * hk_size(aux->dtype));
 }
+#endif
 
 HK_FN hk_i64 hk_aux_value(const struct hk_call *call, HK_GLOBAL const struct hk_aux *aux, hk_i64 b)
 {
@@ -225,7 +263,7 @@ HK_FN HK_GLOBAL const struct hk_dot *hk_dots(const struct hk_call *call,
 HK_FN hk_i64 hk_key_head(const struct hk_call *call, HK_GLOBAL const struct hk_source *source,
                          hk_i64 head)
 {
-    return head / (call->plan->heads / source->heads);
+    return hk_quotient(head, hk_quotient(call->plan->heads, source->heads));
 }
 
 /* Sub-source i of source s (heads > 0) for one item, head and row. */
@@ -348,7 +386,7 @@ HK_FN struct hk_matrix hk_keys_get(const struct hk_call *call,
     struct hk_matrix out =
         hk_matrix_get(call, view, base, layout == HK_LAYOUT_PAGED ? 0 : b, head, begin);
 
-    if (view->dtype == HK_I8)
+    if (HK_KV == 0 && view->dtype == HK_I8)
         hk_scales_get(call, scale, b, head, begin, &out);
     if (layout == HK_LAYOUT_PAGED) {
         out.layout = HK_LAYOUT_PAGED;
@@ -369,7 +407,25 @@ HK_FN struct hk_matrix hk_keys_get(const struct hk_call *call,
 /* PAGED: which entry of the table row i has. */
 HK_FN hk_i64 hk_row_entry(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
 {
-    return m->page_shift >= 0 ? i >> m->page_shift : i / m->page_rows;
+    return m->page_shift >= 0 ? i >> m->page_shift : hk_quotient(i, m->page_rows);
+}
+
+/* Rows of pages and of a ring, and any others: row i is row *in of page *page, if there are pages;
+ * 0: it is not there. */
+HK_FN int hk_row_find(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i, hk_i64 *page, hk_i64 *in)
+{
+    *page = 0;
+    *in = i;
+    if (m->layout == HK_LAYOUT_PAGED) {
+        const hk_i64 entry = hk_row_entry(m, i);
+
+        *page = m->table[entry * m->table_stride];
+        *in = i - entry * m->page_rows;
+        return *page >= 0 && *page < m->pages;
+    }
+    if (m->layout == HK_LAYOUT_RING)
+        *in = i < m->rows - m->first ? i + m->first : i - (m->rows - m->first);
+    return 1;
 }
 
 /* Is row i, which is within the length, there? A page outside [0, P) is not. */

@@ -31,9 +31,25 @@
 #ifndef HK_SUB_SPACE
 #define HK_SUB_SPACE
 #endif
+#ifndef HK_TASK_SPACE
+#define HK_TASK_SPACE
+#endif
 #ifndef HK_VIEW_SPACE
 #define HK_VIEW_SPACE
 #endif
+
+/* What is written at many places and seldom run: out of line where a call costs no memory. */
+#ifndef HK_RARE
+#define HK_RARE HK_FN
+#endif
+
+#ifndef HK_ORDER
+#define HK_ORDER() ((void)0)
+#endif
+
+/* What the block in which this stands is for: qk, pv, softmax, stage_q, stage_k, stage_v, walk, cold
+ * (tests/gpu/marks.py reads the text; compilers see nothing). */
+#define HK_MARK(name) ((void)0)
 
 /* What all dialects have in common. */
 
@@ -108,10 +124,13 @@ HK_FN float hk_from_i8(hk_i8 x)
     return (float)x;
 }
 
-/* a * 2^g for integer g in [-100, 100]; anything for other g. */
+/* a * 2^g for integer g in [-100, 100]; a for NaN, anything for other g. */
 HK_FN float hk_scale2(float a, float g)
 {
-    return hk_float(hk_word(a) + ((hk_u32)(hk_i32)(g >= -100.0f ? g : 0.0f) << 23));
+    /* 3 * 2^22 + g has g in its lowest bits: no conversion, which GPUs are slow at. */
+    const float sum = hk_add(g >= -100.0f ? g : 0.0f, 0x1.8p23f);
+
+    return hk_float(hk_word(a) + (hk_word(sum) << 23));
 }
 
 #if !defined HK_HAS_VECTORS && !HK_ONE_LANE

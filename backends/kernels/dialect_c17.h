@@ -23,6 +23,7 @@
 #define HK_INFINITY INFINITY
 /* name: a pointer to what is read a few times, in memory of any kind. */
 #define HK_COPY(type, name, from) const type *const name = &(from)
+#define HK_SELDOM(x) ((x) != 0)
 #define HK_UNREACHABLE() assert(0)
 
 #if defined __GNUC__
@@ -50,6 +51,7 @@
 #define HK_UNROLL
 #endif
 #define HK_UNROLL_FEW
+#define HK_NO_UNROLL
 
 /* ---- threads of a group ---- */
 
@@ -73,6 +75,9 @@ HK_FN hk_i32 hk_take(hk_i32 *counter)
     return atomic_fetch_add_explicit((_Atomic hk_i32 *)counter, 1, memory_order_relaxed);
 }
 #endif
+
+/* Where it lies, as a number. */
+#define hk_address(p) ((hk_u64)(uintptr_t)(p))
 
 /* ---- one float ---- */
 
@@ -138,8 +143,30 @@ HK_FN float hk_load_f16(const hk_u16 *p)
     return hk_float(hk_word((float)magnitude / 16777216.0f) | sign);
 }
 
-/* Where it lies, as a number. */
-#define hk_address(p) ((hk_u64)(uintptr_t)(p))
+HK_FN float hk_from_f16(hk_u16 x)
+{
+    return hk_load_f16(&x);
+}
+
+/* 2 or 4 words at a multiple of their bytes; likewise 4 floats of local memory. */
+HK_FN void hk_load_words(const char *p, const int n, hk_u32 *to)
+{
+    assert(hk_address(p) % ((hk_u64)n * 4) == 0);
+    memcpy(to, p, (size_t)n * sizeof *to);
+}
+
+HK_FN void hk_local_get4(const float *p, float *to)
+{
+    assert(hk_address(p) % 16 == 0);
+    memcpy(to, p, 4 * sizeof *to);
+}
+
+HK_FN void hk_local_put4(float *p, const float *from)
+{
+    assert(hk_address(p) % 16 == 0);
+    memcpy(p, from, 4 * sizeof *p);
+}
+
 
 /* bytes from memory to memory, which do not overlap. */
 HK_FN void hk_move(char *to, const char *from, hk_i64 bytes)
@@ -167,15 +194,25 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
 
 /* ---- the entry point (entry.h) ---- */
 
+#if HK_BUFFERS_SHARED
+#define HK_ENTRY_BUFFERS(call, buffers, shared)                                                    \
+    memcpy(shared.buffer, buffers, sizeof shared.buffer);                                          \
+    memset(shared.item, 0, sizeof shared.item);                                                    \
+    call.buffer = shared.buffer;                                                                 \
+    call.item = shared.item
+#else
+#define HK_ENTRY_BUFFERS(call, buffers, shared) memcpy(call.buffer, buffers, sizeof call.buffer)
+#endif
+
 #define HK_ENTRY_POINT                                                                             \
     void HK_KERNEL_NAME(const char *blob, char *const *buffers, int64_t group);                   \
     void HK_KERNEL_NAME(const char *blob, char *const *buffers, int64_t group)                    \
     {                                                                                              \
-        HK_SHARED shared;                                                                          \
+        _Alignas(16) HK_SHARED shared;                                                             \
         struct hk_call call;                                                                       \
                                                                                                    \
         call.blob = blob;                                                                        \
-        memcpy(call.buffer, buffers, sizeof call.buffer);                                          \
+        HK_ENTRY_BUFFERS(call, buffers, shared);                                                   \
         hk_call_open(&call);                                                                       \
         HK_MAIN(&call, group, &shared);                                                            \
     }

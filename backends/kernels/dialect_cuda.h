@@ -20,8 +20,11 @@ typedef unsigned short hk_u16;
 #define HK_INLINE HK_FN
 #define HK_NOINLINE static __device__ __noinline__
 #define HK_PIECE HK_FN
+#define HK_RARE static __device__ __noinline__
 #define HK_UNROLL _Pragma("unroll")
-#define HK_UNROLL_FEW _Pragma("unroll 8")
+#define HK_UNROLL_FEW _Pragma("unroll 4")
+#define HK_NO_UNROLL _Pragma("unroll 1")
+#define HK_SLOW_DIVISION 1
 #define HK_RESTRICT __restrict__
 #define HK_INFINITY __int_as_float(0x7f800000)
 #define HK_PREFETCH(p) ((void)(p))
@@ -29,13 +32,25 @@ typedef unsigned short hk_u16;
 #define HK_COPY(type, name, from)                                                                  \
     const type name##_kept = (from);                                                               \
     const type *const name = &name##_kept
+#define HK_SELDOM(x) __builtin_expect((x) != 0, 0)
 #define HK_UNREACHABLE() ((void)0)
 
 /* ---- threads of a group ---- */
 
 #define HK_MINE 1
 #define HK_OWN(id) 0
-#define HK_THREAD_ID(id) const hk_i32 id = (hk_i32)threadIdx.x
+/* What follows from a thread's number is found again in each part of a step: held over the whole
+ * walk it would take most of the registers. */
+HK_FN hk_i32 hk_thread(void)
+{
+    hk_i32 id = (hk_i32)threadIdx.x;
+
+#if HK_BUFFERS_SHARED
+    asm volatile("" : "+r"(id));
+#endif
+    return id & (HK_THREADS - 1);
+}
+#define HK_THREAD_ID(id) const hk_i32 id = hk_thread()
 #define HK_EACH(id)
 #define HK_BARRIER() __syncthreads()
 #define HK_BARRIER_ALL() __syncthreads()
@@ -70,6 +85,47 @@ HK_FN float hk_load_f16(const hk_u16 *p)
     return x;
 }
 
+HK_FN float hk_from_f16(hk_u16 bits)
+{
+    float x;
+
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
+}
+
+/* 2 or 4 words at a multiple of their bytes; likewise 4 floats of local memory. */
+HK_FN void hk_load_words(const char *p, const int n, hk_u32 *to)
+{
+    if (n == 4) {
+        const uint4 x = *(const uint4 *)p;
+
+        to[0] = x.x;
+        to[1] = x.y;
+        to[2] = x.z;
+        to[3] = x.w;
+    } else {
+        const uint2 x = *(const uint2 *)p;
+
+        to[0] = x.x;
+        to[1] = x.y;
+    }
+}
+
+HK_FN void hk_local_get4(const float *p, float *to)
+{
+    const float4 x = *(const float4 *)p;
+
+    to[0] = x.x;
+    to[1] = x.y;
+    to[2] = x.z;
+    to[3] = x.w;
+}
+
+HK_FN void hk_local_put4(float *p, const float *from)
+{
+    *(float4 *)p = make_float4(from[0], from[1], from[2], from[3]);
+}
+
 #define hk_address(p) ((hk_u64)(p))
 
 HK_FN void hk_move(char *to, const char *from, hk_i64 bytes)
@@ -85,6 +141,19 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
 
 /* ---- the entry point (entry.h) ---- */
 
+#if HK_BUFFERS_SHARED
+#define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
+    for (int i = (int)threadIdx.x; i < HK_BUFFERS; i += HK_THREADS)                                \
+        shared.buffer[i] = given.at[i];                                                            \
+    __syncthreads();                                                                               \
+    call.buffer = shared.buffer;                                                                 \
+    call.item = shared.item
+#else
+#define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
+    for (int i = 0; i < HK_BUFFERS; i++)                                                           \
+        call.buffer[i] = given.at[i]
+#endif
+
 #define HK_ENTRY_POINT                                                                             \
     struct hk_pointers {                                                                           \
         char *at[HK_BUFFERS];                                                                      \
@@ -92,12 +161,11 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
     extern "C" __global__ void __launch_bounds__(HK_THREADS, 1)                                    \
         heed_kernel(const char *blob, const struct hk_pointers given)                              \
     {                                                                                              \
-        __shared__ HK_SHARED shared;                                                               \
+        __shared__ __align__(16) HK_SHARED shared;                                                            \
         struct hk_call call;                                                                       \
                                                                                                    \
         call.blob = blob;                                                                          \
-        for (int i = 0; i < HK_BUFFERS; i++)                                                       \
-            call.buffer[i] = given.at[i];                                                          \
+        HK_ENTRY_BUFFERS(call, given, shared);                                                     \
         hk_call_open(&call);                                                                       \
         HK_MAIN(&call, (hk_i64)blockIdx.x, &shared);                                               \
     }

@@ -20,7 +20,12 @@ typedef ushort hk_u16;
 
 #define HK_GLOBAL __global
 #define HK_LOCAL __local
+/* A call would move what a thread keeps from registers to memory. */
+#if HK_THREADS > 1 && !HK_PROCESSOR
+#define HK_FN __attribute__((always_inline)) static inline
+#else
 #define HK_FN static inline
+#endif
 #define HK_INLINE __attribute__((always_inline)) static inline
 /* PoCL 3.1 keeps the number of a thread in variables of the program: a function that is not inlined
  * may read there what another group, on another processor, has just written. */
@@ -35,10 +40,18 @@ typedef ushort hk_u16;
 #if HK_PROCESSOR
 #define HK_PIECE __attribute__((noinline)) static
 #else
-#define HK_PIECE static inline
+#define HK_PIECE HK_FN
 #endif
 #define HK_UNROLL _Pragma("unroll")
+#if HK_GROUP_TILE == 8
+#define HK_UNROLL_FEW _Pragma("unroll 2")   /* registers are short */
+#else
 #define HK_UNROLL_FEW _Pragma("unroll 4")
+#endif
+#define HK_NO_UNROLL _Pragma("unroll 1")
+#if HK_THREADS > 1
+#define HK_SLOW_DIVISION 1      /* GPUs make one of 64 bits of some hundred instructions */
+#endif
 #ifndef HK_RESTRICT             /* Oclgrind does not know what the compiler makes of it */
 #define HK_RESTRICT restrict
 #endif
@@ -48,13 +61,39 @@ typedef ushort hk_u16;
 #define HK_COPY(type, name, from)                                                                  \
     const type name##_kept = (from);                                                               \
     const type *const name = &name##_kept
+/* What stands before is not mixed with what comes behind, so that fewer registers are in use. */
+#if defined __AMDGCN__ && defined __has_builtin
+#if __has_builtin(__builtin_amdgcn_sched_barrier)
+#define HK_ORDER() __builtin_amdgcn_sched_barrier(0)
+#endif
+#endif
+#define HK_SELDOM(x) __builtin_expect((x) != 0, 0)
 #define HK_UNREACHABLE() ((void)0)
 
 /* ---- threads of a group ---- */
 
+#ifndef HK_THREADS
+#define HK_THREADS 1
+#endif
 #define HK_MINE 1
 #define HK_OWN(id) 0
-#define HK_THREAD_ID(id) const hk_i32 id = (hk_i32)get_local_id(0)
+/* What follows from a thread's number is found again in each part of a step: held over the whole
+ * walk it would take most of the registers. */
+#if HK_BUFFERS_SHARED && defined __AMDGCN__
+#define HK_FORGET(id) __asm__ volatile("" : "+v"(id))
+#elif HK_BUFFERS_SHARED && defined cl_intel_subgroups && !HK_PROCESSOR
+#define HK_FORGET(id) __asm__ volatile("" : "+rw"(id))
+#else
+#define HK_FORGET(id) ((void)0)
+#endif
+HK_FN hk_i32 hk_thread(void)
+{
+    hk_i32 id = (hk_i32)get_local_id(0);
+
+    HK_FORGET(id);
+    return id & (HK_THREADS - 1);
+}
+#define HK_THREAD_ID(id) const hk_i32 id = hk_thread()
 #define HK_EACH(id)
 #define HK_BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define HK_BARRIER_ALL() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
@@ -95,6 +134,44 @@ HK_FN float hk_recip_end(float x, float a)
 HK_FN float hk_load_f16(HK_GLOBAL const hk_u16 *p)
 {
     return vload_half(0, (HK_GLOBAL const half *)p);
+}
+
+HK_FN float hk_from_f16(hk_u16 x)
+{
+    return vload_half(0, (const half *)&x);
+}
+
+/* 2 or 4 words at a multiple of their bytes; likewise 4 floats of local memory. */
+HK_FN void hk_load_words(HK_GLOBAL const char *p, const int n, hk_u32 *to)
+{
+    if (n == 4) {
+        const uint4 x = *(HK_GLOBAL const uint4 *)p;
+
+        to[0] = x.x;
+        to[1] = x.y;
+        to[2] = x.z;
+        to[3] = x.w;
+    } else {
+        const uint2 x = *(HK_GLOBAL const uint2 *)p;
+
+        to[0] = x.x;
+        to[1] = x.y;
+    }
+}
+
+HK_FN void hk_local_get4(HK_LOCAL const float *p, float *to)
+{
+    const float4 x = *(HK_LOCAL const float4 *)p;
+
+    to[0] = x.x;
+    to[1] = x.y;
+    to[2] = x.z;
+    to[3] = x.w;
+}
+
+HK_FN void hk_local_put4(HK_LOCAL float *p, const float *from)
+{
+    *(HK_LOCAL float4 *)p = (float4)(from[0], from[1], from[2], from[3]);
 }
 
 #define hk_address(p) ((hk_u64)(p))
@@ -138,19 +215,42 @@ struct hk_offsets {
 #define HK_ENTRY_OFFSET(i) at.at[i]
 #endif
 
+#if HK_BUFFERS_SHARED
+#define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
+    if (get_local_id(0) == 0) {                                                                    \
+        HK_UNROLL                                                                                  \
+        for (int i = 0; i < HK_BUFFERS; i++)                                                       \
+            shared->buffer[i] = given[i] + HK_ENTRY_OFFSET(i);                                     \
+    }                                                                                              \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                  \
+    call.buffer = shared->buffer;                                                                \
+    call.item = shared->item
+#else
+#define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
+    for (int i = 0; i < HK_BUFFERS; i++)                                                           \
+        call.buffer[i] = given[i] + HK_ENTRY_OFFSET(i)
+#endif
+
+/* Wider sub-groups would share the same registers (Intel's compiler would choose them). */
+#if HK_LEAST_LANES && HK_BUFFERS_SHARED
+#define HK_ENTRY_LANES __attribute__((intel_reqd_sub_group_size(HK_LEAST_LANES)))
+#else
+#define HK_ENTRY_LANES
+#endif
+
 #define HK_ENTRY_POINT                                                                             \
-    __kernel __attribute__((reqd_work_group_size(HK_THREADS, 1, 1))) void heed_kernel(             \
+    HK_ENTRY_LANES __kernel __attribute__((reqd_work_group_size(HK_THREADS, 1, 1))) void heed_kernel(             \
         __global const char *blob, HK_ENTRY_ARGUMENTS, HK_EVERY(HK_ARGUMENT))                      \
     {                                                                                              \
-        __local ulong pool[(sizeof(HK_SHARED) + 7) / 8];                                           \
+        __local ulong2 pool[(sizeof(HK_SHARED) + 15) / 16];                                        \
+        __local HK_SHARED *shared = (__local HK_SHARED *)pool;                                     \
         __global char *const given[HK_BUFFERS] = { HK_EVERY(HK_GIVEN) };                           \
         struct hk_call call;                                                                       \
                                                                                                    \
         call.blob = blob;                                                                          \
-        for (int i = 0; i < HK_BUFFERS; i++)                                                       \
-            call.buffer[i] = given[i] + HK_ENTRY_OFFSET(i);                                        \
+        HK_ENTRY_BUFFERS(call, given, shared);                                                     \
         hk_call_open(&call);                                                                       \
-        HK_MAIN(&call, (hk_i64)get_group_id(0), (__local HK_SHARED *)pool);                        \
+        HK_MAIN(&call, (hk_i64)get_group_id(0), shared);                                           \
     }
 
 #endif

@@ -8,9 +8,16 @@
 #ifndef HEED_BACKENDS_KERNELS_DOT_GROUP_H
 #define HEED_BACKENDS_KERNELS_DOT_GROUP_H
 
-#include "group.h"
+#include "stage.h"
 
 #if !HK_PLAIN
+
+/* Channel t of the key at place i. */
+HK_FN float hk_k_element(HK_LOCAL const struct hk_shared *shared, hk_i32 i, hk_i64 t)
+{
+    return hk_float(hk_raw(&shared->k_rows, shared->k_at[i] + t * shared->k_rows.channel,
+                           shared->k_scale + i % HK_SCALED));
+}
 
 /* Row i of a table times the query or, `by_key`, times the key at place n: a chain of its own. */
 HK_FN float hk_table_product(const struct hk_group *g, HK_GLOBAL const struct hk_aux *table,
@@ -20,7 +27,7 @@ HK_FN float hk_table_product(const struct hk_group *g, HK_GLOBAL const struct hk
     const struct hk_matrix m = hk_dot_table(g->call, table, at->b, at->head);
     const hk_i64 q_at = hk_batch_offset(g->call, plan->q.stride, at->b) +
                         at->head * plan->q.stride[3] +
-                        (g->task.begin + at->index) * plan->q.stride[4];
+                        (g->task->begin + at->index) * plan->q.stride[4];
     float sum = 0.0f;
     hk_i64 t;
 
@@ -46,11 +53,11 @@ HK_FN int hk_pair_score(const struct hk_group *g, HK_GLOBAL const struct hk_sub 
     hk_u32 i;
 
     at.sub = sub;
-    at.b = g->task.b;
+    at.b = g->task->b;
     at.len = shared->len;
     at.index = shared->index[row];
     at.head = shared->head[row];
-    at.q = shared->q[row];
+    at.q = shared->q_pos[row];
     for (i = 0; i < source->n_dots; i++, dot++) {
         const hk_i64 entry = hk_lookup_index(g->call, &dot->from, hk_dot_entries(dot), at.b,
                                              hk_lookup_delta(g->call, &dot->from, &at, key));

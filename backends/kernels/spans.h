@@ -84,25 +84,59 @@ struct hk_reach {
     hk_u32 n, reserved;
 };
 
+/* a / b of a >= 0, b > 0. */
+HK_RARE hk_i64 hk_quotient(hk_i64 a, hk_i64 b)
+{
+#if HK_SLOW_DIVISION            /* bit by bit, which is short, where 32 bits do not hold them */
+    hk_u64 rest = (hk_u64)a, part = (hk_u64)b, quotient = 0;
+
+    if ((rest | part) >> 32 == 0)
+        return (hk_u32)rest / (hk_u32)part;
+    while (part <= rest >> 1)
+        part <<= 1;
+    for (; part >= (hk_u64)b; part >>= 1) {
+        const hk_u64 one = rest >= part ? 1 : 0;
+
+        rest -= one ? part : 0;
+        quotient = quotient << 1 | one;
+    }
+    return (hk_i64)quotient;
+#else
+    return a / b;
+#endif
+}
+
 HK_FN hk_i64 hk_floor_div(hk_i64 a, hk_i64 b)       /* b > 0 */
 {
     if (b == 1)                 /* by far the most frequent, and divisions are slow */
         return a;
+#if HK_SLOW_DIVISION
+    return hk_quotient(a ^ a >> 63, b) ^ a >> 63;
+#else
     return a / b - (a % b < 0 ? 1 : 0);
+#endif
 }
 
 HK_FN hk_i64 hk_ceil_div(hk_i64 a, hk_i64 b)
 {
     if (b == 1)
         return a;
+#if HK_SLOW_DIVISION
+    return hk_floor_div(a - 1, b) + 1;
+#else
     return a / b + (a % b > 0 ? 1 : 0);
+#endif
 }
 
 HK_FN hk_i64 hk_mod(hk_i64 a, hk_i64 b)             /* in [0, b) */
 {
+#if HK_SLOW_DIVISION
+    return a - hk_floor_div(a, b) * b;
+#else
     const hk_i64 r = a % b;
 
     return r < 0 ? r + b : r;
+#endif
 }
 
 HK_FN hk_i64 hk_gcd(hk_i64 a, hk_i64 b)             /* gcd(0, b) = b */
@@ -143,6 +177,19 @@ HK_FN hk_i64 hk_limit(HK_SUB_SPACE const struct hk_sub *sub, hk_i64 len, hk_i64 
     return hk_max(limit, 0);
 }
 
+/* Key indices [*first, *end) of an AFFINE range for a row at position q; ends that are open stay. */
+HK_FN void hk_range_affine(HK_SUB_SPACE const struct hk_sub *sub,
+                           HK_SUB_SPACE const struct hk_range *range, hk_i64 len, hk_i64 q,
+                           hk_i64 *first, hk_i64 *end)
+{
+    const hk_i64 a = hk_floor_div(q, range->block) * range->block - hk_origin(sub, len);
+
+    if (!(range->open & HK_OPEN_LO))
+        *first = hk_ceil_div(a + range->lo, sub->pos_step);
+    if (!(range->open & HK_OPEN_HI))
+        *end = hk_floor_div(a + range->hi, sub->pos_step) + 1;
+}
+
 /* Range r in key indices, cut to [0, limit). */
 HK_FN void hk_range_keys(HK_SUB_SPACE const struct hk_sub *sub,
                          HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_row *row,
@@ -152,13 +199,7 @@ HK_FN void hk_range_keys(HK_SUB_SPACE const struct hk_sub *sub,
     hk_i64 first = 0, end = limit;
 
     if (range->kind == HK_RANGE_AFFINE) {
-        const hk_i64 a =
-            hk_floor_div(row->q, range->block) * range->block - hk_origin(sub, view->len);
-
-        if (!(range->open & HK_OPEN_LO))
-            first = hk_ceil_div(a + range->lo, sub->pos_step);
-        if (!(range->open & HK_OPEN_HI))
-            end = hk_floor_div(a + range->hi, sub->pos_step) + 1;
+        hk_range_affine(sub, range, view->len, row->q, &first, &end);
     } else if (range->kind == HK_RANGE_PAIRS) {
         HK_GLOBAL const hk_i32 *pair =
             view->pairs[r] + row->index / range->block * view->pair_stride[r];

@@ -18,65 +18,93 @@ struct hk_task {
     hk_i64 row_list;                   /* -1, or the source whose list the rows come from */
 };
 
-/* Task number `task`, the last strips first: under causality they are the longest. count 0: there
- * is nothing to do. */
-HK_FN void hk_task_get(const struct hk_call *call, hk_i64 task, struct hk_task *out)
+/* Which strip, item and group of heads task number `task` is: the last strips come first, for under
+ * causality they are the longest. */
+struct hk_task_place {
+    hk_i64 strip, b, group, row_list;
+};
+
+HK_FN void hk_task_find(const struct hk_call *call, hk_i64 task, struct hk_task_place *out)
 {
     HK_GLOBAL const struct hk_plan *plan = call->plan;
     const hk_i64 strips = plan->tasks - plan->list_tasks;
-    hk_i64 n, strip = 0;
-    struct hk_cut rows;
+    const hk_u32 per_item = (hk_u32)plan->batch_strips,
+                 per_group = per_item * (hk_u32)plan->n_batch;  /* no more than tasks */
+    hk_i64 n;
     hk_u32 s;
 
     out->row_list = -1;
+    if (HK_ONE_RANGE || task < strips) {
+        const hk_u32 at = per_group - 1 - (hk_u32)task % per_group;
+
+        out->group = (hk_u32)task / per_group;
+        out->b = at / per_item;
+        out->strip = at % per_item;
+        return;
+    }
+    task -= strips;
+    for (s = 0; s < plan->n_sources; s++) {
+        n = call->sources[s].row_parts * plan->groups * plan->n_batch;
+        if (task < n)
+            break;
+        task -= n;
+    }
+    out->row_list = s;
+    out->group = task / call->sources[s].row_parts % plan->groups;
+    out->b = task / call->sources[s].row_parts / plan->groups;
+    out->strip = task % call->sources[s].row_parts;
+}
+
+/* The task at a place. count 0: there is nothing to do. */
+HK_FN void hk_task_open(const struct hk_call *call, const struct hk_task_place *at,
+                        struct hk_task *out)
+{
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+    const struct hk_cut rows = hk_rows_cut(call, at->b);
+
+    out->row_list = at->row_list;
+    out->group = at->group;
+    out->b = at->b;
     out->first = 0;
     out->step = 1;
     out->count = 0;
-    if (task < strips) {
-        const hk_i64 at =
-            plan->batch_strips * plan->n_batch - 1 - task % (plan->batch_strips * plan->n_batch);
-
-        out->group = task / (plan->batch_strips * plan->n_batch);
-        out->b = at / plan->batch_strips;
-        strip = at % plan->batch_strips;
-    } else {
-        task -= strips;
-        for (s = 0; s < plan->n_sources; s++) {
-            n = call->sources[s].row_parts * plan->groups * plan->n_batch;
-            if (task < n)
-                break;
-            task -= n;
-        }
-        out->row_list = s;
-        out->group = task / call->sources[s].row_parts % plan->groups;
-        out->b = task / call->sources[s].row_parts / plan->groups;
-        strip = task % call->sources[s].row_parts;
-    }
-    rows = hk_rows_cut(call, out->b);
     out->begin = rows.begin;
     out->len = rows.len;
-    out->origin = hk_row_origin(call, out->b, rows.len);
+    out->origin = hk_row_origin(call, at->b, rows.len);
     out->bound = plan->flags & HK_PLAN_RAGGED ? rows.len : plan->n_q;
-    if (out->row_list < 0) {
-        struct hk_strip_rows at;
+    if (HK_ONE_RANGE) {         /* rows in order, without gaps */
+        out->first = at->strip * plan->strips.rows;
+        out->count = hk_max(hk_min(out->bound - out->first, plan->strips.rows), 0);
+    } else if (at->row_list < 0) {
+        struct hk_strip_rows strip;
 
-        if (strip >= hk_strips_count(plan->strips.rows, plan->strips.row_step, plan->strips.group,
-                                     out->bound))
+        if (at->strip >= hk_strips_count(plan->strips.rows, plan->strips.row_step,
+                                         plan->strips.group, out->bound))
             return;
         hk_strips_rows(plan->strips.rows, plan->strips.row_step, plan->strips.group, out->bound,
-                       strip, &at);
-        out->first = at.first;
-        out->step = at.step;
-        out->count = at.count;
+                       at->strip, &strip);
+        out->first = strip.first;
+        out->step = strip.step;
+        out->count = strip.count;
     } else {
         const hk_i64 size =
             plan->strips.row_step > 1 || plan->strips.group > 0 ? 1 : plan->strips.rows;
+        const hk_i64 n = hk_counts(call, at->b, (hk_u32)at->row_list)[1];
 
-        n = hk_counts(call, out->b, (hk_u32)out->row_list)[1];
-        out->first = strip * size;
+        out->first = at->strip * size;
         out->count = hk_max(hk_min(n - out->first, size), 0);
     }
 }
+
+#if !HK_BUFFERS_SHARED
+HK_FN void hk_task_get(const struct hk_call *call, hk_i64 task, struct hk_task *out)
+{
+    struct hk_task_place at;
+
+    hk_task_find(call, task, &at);
+    hk_task_open(call, &at, out);
+}
+#endif
 
 /* A query row. */
 struct hk_query {
@@ -87,13 +115,13 @@ struct hk_query {
 
 /* Row i of the task, for the first head of its group; 0: it belongs to another task. Rows named by
  * an earlier list, or by any when the task is of no list, do. */
-HK_FN int hk_query_get(const struct hk_call *call, const struct hk_task *task, hk_i64 i,
-                       struct hk_query *out)
+HK_FN int hk_query_get(const struct hk_call *call, HK_TASK_SPACE const struct hk_task *task,
+                       hk_i64 i, struct hk_query *out)
 {
     hk_i64 index = task->first + task->step * i;
     hk_u32 by_list;
 
-    if (task->row_list >= 0) {
+    if (!HK_ONE_RANGE && task->row_list >= 0) {
         HK_GLOBAL const struct hk_aux *list = &call->sources[task->row_list].rows;
 
         index = hk_integer(HK_I32, hk_aux_of(call, list, task->b), index * list->stride[5]);
@@ -103,8 +131,12 @@ HK_FN int hk_query_get(const struct hk_call *call, const struct hk_task *task, h
     out->index = index;
     out->head = task->group * call->plan->strips.stack;
     out->q = hk_clamp(task->origin + index * call->plan->q_pos_step);
-    out->all = hk_row_all(call, task->b, index, &by_list);
     out->absent = index >= task->len ? 1 : 0;
+    if (HK_ONE_RANGE) {         /* no GLOBAL rows */
+        out->all = 0;
+        return 1;
+    }
+    out->all = hk_row_all(call, task->b, index, &by_list);
     if (task->row_list < 0)
         return by_list == 0;
     return (by_list & ((1u << task->row_list) - 1)) == 0;

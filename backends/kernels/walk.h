@@ -23,33 +23,42 @@ HK_FN void hk_walk_begin(const struct hk_group *g)
     shared->window_end = HK_ROWS;
     shared->source = g->call->plan->n_sources;
     shared->sub = 0;
-    shared->in_sub = shared->done = 0;
+    shared->in_sub = shared->done = shared->has_q = 0;
     shared->chunk = -1;
 }
 
-/* The source has no keys or no heads: nothing to be walked. */
+/* Do units of the rows lie at multiples of 16 bytes? */
+HK_FN hk_u32 hk_rows_wide(HK_LOCAL const struct hk_matrix *m)
+{
+    const hk_i64 size = hk_size(HK_KV ? HK_KV : m->dtype);
+
+    return m->channel == 1 && m->dtype != HK_I8 &&
+           ((hk_address(m->base) | (hk_u64)(m->row * size) | (hk_u64)(m->page_stride * size)) & 15)
+               == 0;
+}
+
+/* 0: the source has no keys or no heads: nothing to be walked. */
 HK_FN int hk_walk_source(const struct hk_group *g)
 {
     const struct hk_call *call = g->call;
     HK_LOCAL struct hk_shared *shared = g->shared;
     const hk_u32 s = shared->source;
     HK_GLOBAL const struct hk_source *source = call->sources + s;
-    const struct hk_cut keys = hk_keys_cut(call, source, g->task.b);
-    const hk_i64 head = shared->head[shared->window_first];
+    const struct hk_cut keys = hk_keys_cut(call, source, g->task->b);
     hk_i64 key_head;
-    hk_u32 i;
 
+    HK_MARK(cold);
     if (source->heads == 0 || keys.len == 0)
         return 0;
-    key_head = hk_key_head(call, source, head);
+    key_head = hk_key_head(call, source, shared->head[shared->window_first]);
     shared->len = keys.len;
-    shared->k = hk_keys_get(call, source, &source->k, &source->k_scale, hk_k(call, s), g->task.b,
-                            key_head, &keys);
-    shared->v = hk_keys_get(call, source, &source->v, &source->v_scale, hk_v(call, s), g->task.b,
-                            key_head, &keys);
-    for (i = 0; i < source->n_subs; i++)
-        hk_sub_view_get(call, s, i, g->task.b, head, shared->index[shared->window_first], keys.len,
-                    &shared->views[i]);
+    shared->k_rows = hk_keys_get(call, source, &source->k, &source->k_scale, hk_k(call, s),
+                                 g->task->b, key_head, &keys);
+    shared->v_rows = hk_keys_get(call, source, &source->v, &source->v_scale, hk_v(call, s),
+                                 g->task->b, key_head, &keys);
+    shared->k_wide = hk_rows_wide(&shared->k_rows);
+    shared->v_wide = hk_rows_wide(&shared->v_rows);
+    hk_views_get(g, source);
     return source->n_subs > 0;
 }
 
@@ -88,14 +97,16 @@ HK_FN void hk_walk_on(const struct hk_group *g)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
 
+    HK_MARK(walk);
     shared->opens = shared->works = shared->ends = shared->begins = 0;
     if (shared->in_sub) {
         shared->block = hk_group_next(g, shared->block + 1);
         shared->works = shared->in_sub = shared->block != HK_NO_BLOCK;
-        shared->ends = !shared->works || shared->block / HK_CHUNK != shared->chunk;
+        shared->ends = !shared->works || (hk_i64)((hk_u64)shared->block / HK_CHUNK) != shared->chunk;
         shared->begins = shared->works && shared->ends;
     }
     if (!shared->in_sub) {
+        HK_MARK(cold);
         shared->opens = (hk_u32)hk_walk_sub(g);
         shared->done = !shared->opens;
     }
@@ -107,11 +118,12 @@ HK_FN void hk_walk_in(const struct hk_group *g)
     HK_LOCAL struct hk_shared *shared = g->shared;
 
     if (shared->opens) {
+        HK_MARK(cold);
         shared->block = hk_group_next(g, 0);
         shared->works = shared->in_sub = shared->begins = shared->block != HK_NO_BLOCK;
     }
     if (shared->works)
-        shared->chunk = shared->block / HK_CHUNK;
+        shared->chunk = (hk_i64)((hk_u64)shared->block / HK_CHUNK);
 }
 
 #endif

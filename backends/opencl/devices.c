@@ -30,6 +30,8 @@ struct found {
     uint64_t type;                  /* HEED_CL_DEVICE_TYPE_* */
     uint64_t memory, local_memory;  /* bytes */
     uint32_t units, vector;         /* compute units; floats in a register */
+    uint32_t least_lanes;           /* of a sub-group; 0: it does not matter */
+    bool many_registers;
     heed_status usable;
     char description[128], reason[128];
     struct heed_offload_verdict verdict;        /* under the lock of heed_offload_open */
@@ -100,6 +102,31 @@ static long version_of(const struct heed_opencl_api *api, void *device)
     return 10 * major + (minor < 0 || minor > 9 ? 9 : minor);
 }
 
+/* Intel's compiler chooses wide sub-groups, whose threads have few registers; GPUs from Xe-HP on
+ * (12.5) have a mode with twice as many. */
+enum { INTEL = 0x8086, SUB_GROUP_SIZES = 16, XE_HP = 12 << 22 | 50 << 14 };
+
+static uint32_t least_lanes_of(const struct heed_opencl_api *api, void *device)
+{
+    size_t sizes[SUB_GROUP_SIZES], bytes = 0, least = 0;
+
+    if (ask32(api, device, HEED_CL_DEVICE_VENDOR_ID) != INTEL ||
+        api->GetDeviceInfo(device, HEED_CL_DEVICE_SUB_GROUP_SIZES, sizeof sizes, sizes, &bytes) !=
+            HEED_CL_SUCCESS || bytes > sizeof sizes)
+        return 0;
+    for (size_t i = 0; i < bytes / sizeof *sizes; i++) {
+        if (least == 0 || sizes[i] < least)
+            least = sizes[i];
+    }
+    return least == 8 || least == 16 ? (uint32_t)least : 0;
+}
+
+static bool has_many_registers(const struct heed_opencl_api *api, void *device)
+{
+    return ask32(api, device, HEED_CL_DEVICE_VENDOR_ID) == INTEL &&
+           ask32(api, device, HEED_CL_DEVICE_IP_VERSION) >= XE_HP;
+}
+
 /* NULL: it can be used. */
 static const char *refuse(const struct heed_opencl_api *api, void *device)
 {
@@ -143,6 +170,8 @@ static void ask(const struct heed_opencl_api *api, void *platform, void *device,
         .local_memory = ask64(api, device, HEED_CL_DEVICE_LOCAL_MEM_SIZE),
         .units = ask32(api, device, HEED_CL_DEVICE_MAX_COMPUTE_UNITS),
         .vector = ask32(api, device, HEED_CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),
+        .least_lanes = least_lanes_of(api, device),
+        .many_registers = has_many_registers(api, device),
         .usable = reason != NULL ? HEED_E_UNSUPPORTED : HEED_OK,
     };
     if (out->units == 0)
@@ -163,6 +192,9 @@ static struct heed_device_traits traits_of(const struct found *found, uint32_t s
         .workers = found->units,
         .tile_rows = found->vector >= WIDE_VECTOR ? 12 : 6,
         .group_rows = found->local_memory >= LOCAL_FOR_64_ROWS ? 64 : 32,
+        .group_tile = 4,
+        .least_lanes = found->type & HEED_CL_DEVICE_TYPE_CPU ? 0 : found->least_lanes,
+        .many_registers = found->many_registers && !(found->type & HEED_CL_DEVICE_TYPE_CPU),
     };
 }
 

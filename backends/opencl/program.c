@@ -16,7 +16,7 @@ static const char *const standards[] = { "-cl-std=CL1.2 ", "-cl-std=CL3.0 ", "" 
 enum { N_STANDARDS = sizeof(standards) / sizeof(standards[0]) };
 
 enum {
-    OPTIONS = 512,
+    OPTIONS = 640,
     LOG_BYTES = 1 << 20,
     PROGRAM_DEVICES = 64
 };
@@ -261,9 +261,12 @@ heed_status heed_opencl_kernel_create(void *state, enum heed_kernel row, uint32_
     if (status < 0)
         return status;
     snprintf(b.defines, sizeof(b.defines),
-             "-DHK_LARGE=%u -DHK_GROUP_ROWS=%u -DHK_TILE_ROWS=%u -DHK_PROCESSOR=%u %.320s",
-             (unsigned)large, (unsigned)traits->group_rows, (unsigned)traits->tile_rows,
-             (unsigned)traits->processor, heed_kernel_rows[row].options);
+             "-DHK_LARGE=%u -DHK_GROUP_ROWS=%u -DHK_GROUP_TILE=%u -DHK_TILE_ROWS=%u "
+             "-DHK_PROCESSOR=%u -DHK_LEAST_LANES=%u %s%.320s",
+             (unsigned)large, (unsigned)traits->group_rows, (unsigned)traits->group_tile,
+             (unsigned)traits->tile_rows, (unsigned)traits->processor,
+             (unsigned)traits->least_lanes,
+             traits->many_registers ? "-cl-intel-256-GRF-per-thread " : "", heed_kernel_rows[row].options);
     b.source = heed_kernel_source(services_of(&b), heed_kernel_rows[row].file, &b.source_bytes);
     if (b.source == NULL)
         return HEED_E_NOMEM;

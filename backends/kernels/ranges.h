@@ -1,0 +1,126 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Workgroup kernels for every pattern: several ranges of a row, lists, masks and combs.
+ */
+#ifndef HEED_BACKENDS_KERNELS_RANGES_H
+#define HEED_BACKENDS_KERNELS_RANGES_H
+
+#include "group.h"
+
+HK_FN struct hk_row hk_group_row(const struct hk_group *g, hk_i32 i)
+{
+    struct hk_row row;
+
+    row.q = g->shared->q_pos[i];
+    row.index = g->shared->index[i];
+    row.head = g->shared->head[i];
+    row.all = (hk_i64)(g->shared->all[i] >> g->shared->source & 1);
+    return row;
+}
+
+HK_FN HK_LOCAL const struct hk_sub_view *hk_group_view(const struct hk_group *g)
+{
+    return &g->shared->views[g->shared->sub];
+}
+
+/* Do all rows share the residue of every strided sub-source that follows the query? */
+HK_FN int hk_rows_agree(const struct hk_group *g, hk_i32 first)
+{
+    const hk_i64 step = g->call->plan->strips.row_step;
+    hk_i32 i;
+
+    for (i = first; i < HK_ROWS && step > 1; i++) {
+        if (g->shared->active[i] && (g->shared->q_pos[i] - g->shared->q_pos[first]) % step != 0)
+            return 0;
+    }
+    return 1;
+}
+
+HK_FN void hk_views_get(const struct hk_group *g, HK_GLOBAL const struct hk_source *source)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_i32 first = shared->window_first;
+    hk_u32 i;
+
+    for (i = 0; i < source->n_subs; i++)
+        hk_sub_view_get(g->call, shared->source, i, g->task->b, shared->head[first],
+                        shared->index[first], shared->len, &shared->views[i]);
+}
+
+/* By thread i for row i. */
+HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub, hk_i32 i,
+                           struct hk_mine *me)
+{
+    const struct hk_row row = hk_group_row(g, i);
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_u32 r;
+
+    hk_reach_find(sub, hk_group_view(g), &row, &me->reach);
+    if (shared->active[i] < 2 || i < shared->window_first || i >= shared->window_end)
+        me->reach.n = 0;
+    for (r = me->reach.n; r < HK_RANGES; r++)
+        me->reach.lo[r] = me->reach.hi[r] = 0;
+    for (r = 0; r < HK_RANGES; r++) {
+        shared->in.reach.lo[i * HK_RANGES + (hk_i32)r] = me->reach.lo[r];
+        shared->in.reach.hi[i * HK_RANGES + (hk_i32)r] = me->reach.hi[r];
+    }
+    if (i == shared->window_first)
+        shared->residue = me->reach.residue;
+}
+
+/* The first block from `block` on that some row may see; HK_NO_BLOCK: none. */
+HK_FN hk_i64 hk_group_next(const struct hk_group *g, hk_i64 block)
+{
+    HK_GLOBAL const struct hk_sub *sub = hk_group_sub(g);
+
+    if (sub->kind == HK_SUB_GATHER)
+        block = hk_gather_next(sub, hk_group_view(g), block);
+    return hk_hull_next(g, block);
+}
+
+/* The end of what any row may see: what a STRIDED has behind it may be no number. */
+HK_FN hk_i64 hk_group_end(const struct hk_group *g)
+{
+    hk_i64 end = g->shared->hull_hi[0];
+    hk_i32 r;
+
+    for (r = 1; r < HK_RANGES; r++)
+        end = hk_max(g->shared->hull_hi[r], end);
+    return end;
+}
+
+/* Place i of the block, by thread i: which key it is, and is it there for any row (as hk_block_mask
+ * has it)? */
+HK_FN int hk_place_open(const struct hk_group *g, hk_i32 i)
+{
+    HK_GLOBAL const struct hk_sub *sub = hk_group_sub(g);
+    HK_LOCAL const struct hk_sub_view *view = hk_group_view(g);
+    const hk_i64 ordinal = g->shared->block * HK_BLOCK + i;
+    struct hk_reach reach;
+    hk_i64 key;
+
+    if (sub->kind == HK_SUB_LIST && ordinal >= view->n_list)
+        return 0;
+    if (sub->kind == HK_SUB_GATHER && ordinal >= view->n_list * sub->run)
+        return 0;
+    if (sub->kind == HK_SUB_STRIDED && ordinal >= hk_group_end(g))
+        return 0;
+    reach.residue = g->shared->residue;
+    key = hk_key(sub, view, &reach, ordinal);
+    if (key < 0 || key >= view->len || (view->mask && view->mask[key * view->mask_stride] == 0))
+        return 0;
+    if ((sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_STRIDED) && hk_is_global(sub, view, key))
+        return 0;
+    return hk_place_take(g, i, key);
+}
+
+HK_FN hk_u64 hk_mask_get(const struct hk_group *g, hk_i32 i, const struct hk_mine *me)
+{
+    const struct hk_row row = hk_group_row(g, i);
+
+    return hk_row_mask(hk_group_sub(g), hk_group_view(g), &row, &me->reach, g->shared->block,
+                       hk_joined(g->shared->available));
+}
+
+#endif
