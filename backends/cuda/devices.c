@@ -7,7 +7,12 @@
 
 #include <stdio.h>
 
-enum { GROUP_ROWS = 64, GROUP_TILE = 8, LEAST_CAPABILITY = 80, REASON = sizeof(((heed_device_props *)0)->reason) };
+enum {
+    GROUP_ROWS = 64,
+    GROUP_TILE = 8,             /* as backends/cuda/cubins.py */
+    LEAST_CAPABILITY = 80,
+    REASON = sizeof(((heed_device_props *)0)->reason)
+};
 
 /* What cuInit and cuDeviceGetCount may fail with, in words that outlive the call. */
 static const struct {

@@ -58,8 +58,8 @@ struct heed_device_traits {
     uint32_t group_rows;    /* workgroup: HK_GROUP_ROWS: 64, or 32 if local memory is short */
     uint32_t group_tile;    /* workgroup: HK_GROUP_TILE: rows of a thread, 4, or 8 where it has
                              * registers enough */
-    uint32_t least_lanes;   /* workgroup: HK_LEAST_LANES: threads of the smallest sub-group, where the
-                             * compiler has to be asked for it; else 0 */
+    uint32_t least_lanes;   /* workgroup: HK_LEAST_LANES: threads of the smallest sub-group, where
+                             * the compiler has to be asked for it; else 0 */
     uint32_t many_registers;    /* 1: threads can be given twice the usual registers (Intel) */
     uint32_t processor;     /* HK_PROCESSOR: 1 where a processor poses as a GPU */
     uint32_t large;         /* 1: has only kernels with HEED_BUFFERS_LARGE */

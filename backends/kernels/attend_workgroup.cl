@@ -5,233 +5,10 @@
  * ones take several groups, which form the same scores again). Q lies in local memory, K and V pass
  * through it a slice at a time; scores, sums and outputs stay in registers.
  */
-#include "dot_group.h"
-#include "stage.h"
+#include "group_out.h"
+#include "group_scores.h"
+#include "group_values.h"
 #include "walk.h"
-
-/* ---- scores ---- */
-
-/* Step 3: one fma chain over d per score; HK_SLICE channels, of Q those from t0 on. */
-HK_PIECE void hk_score_slice(const struct hk_group *g, hk_i32 id, hk_i32 t0, struct hk_mine *me)
-{
-    HK_LOCAL const float *q = g->shared->q + t0 * HK_Q_LINE + id / 16 * HK_TR;
-    HK_LOCAL const float *k = g->shared->in.k + id % 16 * 4;
-    hk_i32 t, r, c;
-
-    HK_MARK(qk);
-    HK_UNROLL_FEW
-    for (t = 0; t < HK_SLICE; t++) {
-        float a[HK_TR], b[4];
-
-        hk_local_get4(k + t * HK_K_LINE, b);
-        HK_UNROLL
-        for (r = 0; r < HK_TR; r += 4)
-            hk_local_get4(q + t * HK_Q_LINE + r, a + r);
-        HK_UNROLL
-        for (r = 0; r < HK_TR; r++) {
-            HK_UNROLL
-            for (c = 0; c < 4; c++)
-                me->s[r][c] = hk_fma(a[r], b[c], me->s[r][c]);
-        }
-    }
-}
-
-/* ---- softmax ---- */
-
-/* Of four keys none has a y above -Inf: NaN if all are removed, else -Inf. */
-HK_FN float hk_none_remains(const float *y)
-{
-    const int some = !hk_ordered(y[0]) || !hk_ordered(y[1]) || !hk_ordered(y[2]) ||
-                     !hk_ordered(y[3]);
-
-    return some ? -HK_INFINITY : hk_float(HK_NAN_WORD);
-}
-
-/* Steps 3 and 4: scores to y, -Inf where the key is removed, which no other y is; the largest of
- * each row goes to red, NaN where the thread has no remaining key. */
-HK_PIECE void hk_score_end(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
-{
-    HK_LOCAL struct hk_shared *shared = g->shared;
-    hk_i32 r, c;
-
-    HK_MARK(softmax);
-    HK_UNROLL
-    for (r = 0; r < HK_TR; r++) {
-        const hk_i32 row = id / 16 * HK_TR + r, x = id % 16;
-        const hk_u32 low = shared->masks[2 * row] >> x, high = shared->masks[2 * row + 1] >> x;
-        float max = -HK_INFINITY;
-
-        HK_UNROLL
-        for (c = 0; c < 4; c++) {
-            int visible = (int)((c < 2 ? low : high) >> c % 2 * 16 & 1);
-            float y;
-
-#if HK_PLAIN
-            y = hk_mul(me->s[r][c], g->call->plan->c);
-#else
-            y = -HK_INFINITY;
-            if (visible)
-                visible = hk_pair_score(g, hk_group_sub(g), row, x + 16 * c, me->s[r][c], &y);
-#endif
-            y = visible ? y : -HK_INFINITY;
-            max = hk_max_f(y, max);
-            me->s[r][c] = y;
-        }
-        shared->out.red[row * HK_RED_LINE + x] = max;
-        if (max == -HK_INFINITY) {      /* no key, or but keys whose scores are NaN */
-            HK_MARK(cold);
-            shared->out.red[row * HK_RED_LINE + x] = hk_none_remains(me->s[r]);
-        }
-        HK_ORDER();
-    }
-}
-
-/* Step 5, by thread i for row i: its reference rises, w is what its sums are multiplied by. */
-HK_PIECE void hk_row_rise(const struct hk_group *g, hk_i32 i, struct hk_mine *me)
-{
-    HK_LOCAL struct hk_shared *shared = g->shared;
-    float max = -HK_INFINITY, e, w = 1.0f;
-    int some = 0;
-    hk_i32 x, j;
-
-    HK_MARK(softmax);
-    HK_NO_UNROLL
-    for (x = 0; x < 16; x += 4) {
-        float y[4];
-
-        hk_local_get4(shared->out.red + i * HK_RED_LINE + x, y);
-        HK_UNROLL
-        for (j = 0; j < 4; j++) {
-            some |= y[j] == y[j];
-            max = hk_max_f(y[j], max);
-        }
-    }
-    e = hk_row_max(max);
-    if (some)
-        me->empty = 0;
-    if (some && e > me->m) {
-        w = hk_power(hk_sub(me->m, e));
-        me->m = e;
-        shared->raised = 1;
-    }
-    shared->m[i] = me->m;
-    shared->w[i] = w;
-}
-
-/* Steps 5 to 7: sums follow their rows' references, scores become weights: of a removed key -0,
- * which changes no sum. */
-HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
-{
-    HK_LOCAL const struct hk_shared *shared = g->shared;
-    const hk_i32 row = id / 16 * HK_TR;
-    hk_i32 r, c;
-
-    HK_MARK(softmax);
-    if (shared->raised) {
-        HK_UNROLL
-        for (r = 0; r < HK_TR; r++) {
-            const float w = shared->w[row + r];
-
-            me->l[r] = hk_mul(me->l[r], w);
-            HK_UNROLL
-            for (c = 0; c < HK_TC; c++)
-                me->o[r][c] = hk_mul(me->o[r][c], w);
-        }
-        HK_ORDER();
-    }
-    HK_UNROLL
-    for (r = 0; r < HK_TR; r++) {
-        const float m = shared->m[row + r];
-
-        HK_UNROLL
-        for (c = 0; c < 4; c++) {
-            const float y = me->s[r][c];
-            const float p = y == -HK_INFINITY ? hk_float(HK_REMOVED) : hk_weight(y, m);
-
-            me->l[r] = hk_add(me->l[r], p);
-            me->s[r][c] = p;
-        }
-        HK_ORDER();
-    }
-}
-
-/* ---- values ---- */
-
-/* The weights of 16 keys from place k0 on, transposed. */
-HK_PIECE void hk_put_p(const struct hk_group *g, hk_i32 id, hk_i32 k0, const struct hk_mine *me)
-{
-    HK_LOCAL float *to = g->shared->out.p + id % 16 * HK_P_LINE + id / 16 * HK_TR;
-    hk_i32 r, j;
-
-    HK_MARK(softmax);
-    HK_UNROLL
-    for (r = 0; r < HK_TR; r += 4) {
-        float p[4];
-
-        HK_UNROLL
-        for (j = 0; j < 4; j++) {           /* no index of a register is computed */
-            const float s0 = me->s[r + j][0], s1 = me->s[r + j][1];
-            const float s2 = me->s[r + j][2], s3 = me->s[r + j][3];
-
-            p[j] = hk_select(k0 < 32, hk_select(k0 < 16, s0, s1), hk_select(k0 < 48, s2, s3));
-        }
-        hk_local_put4(to + r, p);
-    }
-}
-
-/* Step 7. A removed key's weight is -0, which a finite V leaves without effect (but for the sign of
- * a zero). */
-HK_PIECE void hk_value_slice(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
-{
-    HK_LOCAL const float *v = g->shared->in.v + id % 16 * 4;
-    HK_LOCAL const float *p = g->shared->out.p + k0 % 16 * HK_P_LINE + id / 16 * HK_TR;
-    hk_i32 t, r, c;
-
-    HK_MARK(pv);
-    HK_UNROLL_FEW
-    for (t = 0; t < HK_KEYS; t++) {
-        float a[HK_TR], b[HK_TC];
-
-        HK_UNROLL
-        for (r = 0; r < HK_TR; r += 4)
-            hk_local_get4(p + t * HK_P_LINE + r, a + r);
-        HK_UNROLL
-        for (c = 0; c < HK_TC; c += 4)
-            hk_local_get4(v + t * HK_WIDTH + c * 16, b + c);
-        HK_UNROLL
-        for (r = 0; r < HK_TR; r++) {
-            HK_UNROLL
-            for (c = 0; c < HK_TC; c++)
-                me->o[r][c] = hk_fma(a[r], b[c], me->o[r][c]);
-        }
-    }
-}
-
-/* The same where some V is not finite: removed keys are left out. */
-HK_PIECE void hk_value_slice_careful(const struct hk_group *g, hk_i32 id, hk_i32 k0,
-                                     struct hk_mine *me)
-{
-    HK_LOCAL const float *v = g->shared->in.v + id % 16 * 4;
-    HK_LOCAL const float *p = g->shared->out.p + k0 % 16 * HK_P_LINE + id / 16 * HK_TR;
-    hk_i32 t, r, c;
-
-    HK_MARK(cold);
-    HK_NO_UNROLL
-    for (t = 0; t < HK_KEYS; t++) {
-        HK_UNROLL
-        for (r = 0; r < HK_TR; r++) {
-            const float a = p[t * HK_P_LINE + r];
-            const int seen = hk_word(a) != HK_REMOVED;
-
-            HK_UNROLL
-            for (c = 0; c < HK_TC; c++) {
-                const float o = hk_fma(a, v[t * HK_WIDTH + hk_channel(0, c)], me->o[r][c]);
-
-                me->o[r][c] = seen ? o : me->o[r][c];
-            }
-        }
-    }
-}
 
 /* ---- a block ---- */
 
@@ -480,82 +257,7 @@ HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
     hk_block_attend(g, mine);
 }
 
-/* ---- rows ---- */
-
-/* Rows first to first + HK_OUT_ROWS of the strip leave through local memory, where Q was. */
-#define HK_OUT_ROWS (HK_ROWS * HK_KEPT / HK_WIDTH)
-
-/* Step 10 of a thread's rows and channels. */
-HK_PIECE void hk_out_put(const struct hk_group *g, hk_i32 id, hk_i32 first, const struct hk_mine *me)
-{
-    HK_LOCAL struct hk_shared *shared = g->shared;
-    const hk_i32 row = id / 16 * HK_TR;
-    hk_i32 r, c, j;
-
-    if (row < first || row >= first + HK_OUT_ROWS)
-        return;
-    HK_UNROLL
-    for (r = 0; r < HK_TR; r++) {
-        const float sink = shared->w[2 * (row + r)], factor = shared->w[2 * (row + r) + 1];
-        HK_LOCAL float *to = shared->q + (row + r - first) * HK_WIDTH;
-
-        HK_UNROLL
-        for (c = 0; c < HK_TC; c += 4) {
-            float x[4];
-
-            HK_UNROLL
-            for (j = 0; j < 4; j++)
-                x[j] = hk_mul(hk_mul(me->acc_o[r][c + j], sink), factor);
-            hk_local_put4(to + hk_channel(id % 16, c), x);
-        }
-    }
-}
-
-/* Step 11. */
-HK_PIECE void hk_out_store(const struct hk_group *g, hk_i32 id, hk_i32 first)
-{
-    HK_GLOBAL const struct hk_plan *plan = g->call->plan;
-    HK_LOCAL const struct hk_shared *shared = g->shared;
-    const hk_i64 from = hk_batch_offset(g->call, plan->o.stride, g->task->b);
-    hk_i32 i;
-
-    HK_NO_UNROLL
-    for (i = id; i < HK_OUT_ROWS * HK_WIDTH; i += HK_THREADS) {
-        const hk_i32 row = first + i / HK_WIDTH;
-        const hk_i64 t = g->pass + i % HK_WIDTH;
-
-        if (shared->active[row] && t < plan->d_v)
-            hk_put(plan->o.dtype, hk_o(g->call),
-                   from + shared->head[row] * plan->o.stride[3] +
-                       (g->task->begin + shared->index[row]) * plan->o.stride[4] +
-                       t * plan->o.stride[5], shared->q[i]);
-    }
-}
-
-/* Row i, by thread i: its factors to w, its LSE to memory. red: its partial sums. */
-HK_PIECE void hk_row_finish(const struct hk_group *g, hk_i32 i, const struct hk_mine *me)
-{
-    const struct hk_call *call = g->call;
-    HK_GLOBAL const struct hk_plan *plan = call->plan;
-    HK_LOCAL struct hk_shared *shared = g->shared;
-    HK_LOCAL float *red = shared->out.red + i * HK_RED_LINE;
-    const hk_i64 head = shared->head[i], at = g->task->begin + shared->index[i];
-    float sink, lse;
-    hk_i32 reach, x;
-
-    HK_NO_UNROLL
-    for (reach = 8; reach > 0; reach /= 2) {
-        HK_NO_UNROLL
-        for (x = 0; x < reach; x++)
-            red[x] = hk_add(red[x], red[x + reach]);
-    }
-    shared->w[2 * i + 1] = hk_row_end(call, head, me->has_partial != 0, me->acc_m, red[0], &sink,
-                                      &lse);
-    shared->w[2 * i] = sink;
-    if (plan->lse.dtype && shared->active[i] && g->pass == 0)
-        hk_lse_out(call)[hk_batch_offset(call, plan->lse.stride, g->task->b) +
-                         head * plan->lse.stride[3] + at * plan->lse.stride[4]] = lse;
-}
+/* ---- all ---- */
 
 /* Before the first step. */
 HK_FN void hk_rows_begin(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
@@ -575,17 +277,17 @@ HK_FN void hk_rows_begin(const struct hk_group *g, hk_i32 id, struct hk_mine *me
     }
 }
 
-HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
+/* The strip of a group and its rows. */
+HK_FN void hk_group_open(const struct hk_call *call, hk_i64 group,
+                         HK_LOCAL struct hk_shared *shared, struct hk_group *g)
 {
-    struct hk_mine mine[HK_MINE];
     struct hk_task_place at;
-    struct hk_group g;
-    hk_i32 r;
     HK_THREAD_ID(id);
 
-    g.call = call;
-    g.shared = shared;
-    g.pass = (hk_u32)group % (hk_u32)call->plan->passes * HK_WIDTH;
+    g->call = call;
+    g->shared = shared;
+    g->task = &shared->task;
+    g->pass = (hk_u32)group % (hk_u32)call->plan->passes * HK_WIDTH;
     hk_task_find(call, (hk_u32)group / (hk_u32)call->plan->passes, &at);
     HK_EACH(id) {
         if (id == 0) {
@@ -597,7 +299,6 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
         }
     }
     HK_BARRIER();
-    g.task = &shared->task;
     HK_EACH(id) {
         if (id == 0) {
             struct hk_task task;
@@ -607,6 +308,16 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
         }
     }
     HK_BARRIER();
+}
+
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
+{
+    struct hk_mine mine[HK_MINE];
+    struct hk_group g;
+    hk_i32 r;
+    HK_THREAD_ID(id);
+
+    hk_group_open(call, group, shared, &g);
     HK_EACH(id) {
         hk_rows_begin(&g, id, &mine[HK_OWN(id)]);
     }

@@ -47,8 +47,8 @@
 #define HK_ORDER() ((void)0)
 #endif
 
-/* What the block in which this stands is for: qk, pv, softmax, stage_q, stage_k, stage_v, walk, cold
- * (tests/gpu/marks.py reads the text; compilers see nothing). */
+/* What the block in which this stands is for: qk, pv, softmax, stage_q, stage_k, stage_v, walk,
+ * cold (tests/gpu/marks.py reads the text; compilers see nothing). */
 #define HK_MARK(name) ((void)0)
 
 /* What all dialects have in common. */

@@ -161,7 +161,7 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
     extern "C" __global__ void __launch_bounds__(HK_THREADS, 1)                                    \
         heed_kernel(const char *blob, const struct hk_pointers given)                              \
     {                                                                                              \
-        __shared__ __align__(16) HK_SHARED shared;                                                            \
+        __shared__ __align__(16) HK_SHARED shared;                                                 \
         struct hk_call call;                                                                       \
                                                                                                    \
         call.blob = blob;                                                                          \

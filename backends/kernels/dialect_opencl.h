@@ -239,7 +239,8 @@ struct hk_offsets {
 #endif
 
 #define HK_ENTRY_POINT                                                                             \
-    HK_ENTRY_LANES __kernel __attribute__((reqd_work_group_size(HK_THREADS, 1, 1))) void heed_kernel(             \
+    HK_ENTRY_LANES                                                                                 \
+    __kernel __attribute__((reqd_work_group_size(HK_THREADS, 1, 1))) void heed_kernel(             \
         __global const char *blob, HK_ENTRY_ARGUMENTS, HK_EVERY(HK_ARGUMENT))                      \
     {                                                                                              \
         __local ulong2 pool[(sizeof(HK_SHARED) + 15) / 16];                                        \

@@ -2,13 +2,16 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Workgroup kernels: a group of 16 columns and HK_ROWS / HK_TR lines of threads on a strip of
- * HK_GROUP_ROWS query rows. Thread (x, y) has rows y * HK_TR + r, of a block the keys x + 16 * c, so
+ * HK_GROUP_ROWS query rows. Thread (x, y) has rows y * HK_TR + r, of a block keys x + 16 * c, so
  * that the 16 partial sums of a row are the 16 threads of its line, and of a pass the channels
  * hk_channel(x, c). Thread i < HK_ROWS looks after row i: its reach and its maximum.
  */
 #ifndef HEED_BACKENDS_KERNELS_GROUP_H
 #define HEED_BACKENDS_KERNELS_GROUP_H
 
+#if HK_ONE_RANGE
+#define HK_PLAIN 1
+#endif
 #define HK_ROWS HK_GROUP_ROWS
 #define HK_TR HK_GROUP_TILE             /* rows of a thread: 4 or 8 */
 #define HK_TC (HK_WIDTH / 16)           /* channels of a thread: 4 or 8 */
@@ -243,11 +246,5 @@ HK_FN int hk_place_take(const struct hk_group *g, hk_i32 i, hk_i64 key)
 #endif
     return 1;
 }
-
-#if HK_ONE_RANGE
-#include "range.h"
-#else
-#include "ranges.h"
-#endif
 
 #endif

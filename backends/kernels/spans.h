@@ -177,7 +177,7 @@ HK_FN hk_i64 hk_limit(HK_SUB_SPACE const struct hk_sub *sub, hk_i64 len, hk_i64 
     return hk_max(limit, 0);
 }
 
-/* Key indices [*first, *end) of an AFFINE range for a row at position q; ends that are open stay. */
+/* Key indices [*first, *end) of an AFFINE range for a row at position q; open ends stay. */
 HK_FN void hk_range_affine(HK_SUB_SPACE const struct hk_sub *sub,
                            HK_SUB_SPACE const struct hk_range *range, hk_i64 len, hk_i64 q,
                            hk_i64 *first, hk_i64 *end)

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Workgroup kernels: rows of Q, K and V on their way into local memory, as f32. Those of K and V come
- * a slice at a time: fetched into registers while the slice before is worked on, then put.
+ * Workgroup kernels: rows of Q, K and V on their way into local memory, as f32. Those of K and V
+ * come a slice at a time: fetched into registers while the slice before is worked on, then put.
  */
 #ifndef HEED_BACKENDS_KERNELS_STAGE_H
 #define HEED_BACKENDS_KERNELS_STAGE_H

@@ -10,6 +10,11 @@
 #define HEED_BACKENDS_KERNELS_WALK_H
 
 #include "group.h"
+#if HK_ONE_RANGE
+#include "range.h"
+#else
+#include "ranges.h"
+#endif
 
 /* Before the first source of the first window. */
 HK_FN void hk_walk_begin(const struct hk_group *g)
@@ -91,6 +96,11 @@ HK_FN int hk_walk_sub(const struct hk_group *g)
     }
 }
 
+HK_FN hk_i64 hk_chunk_of(hk_i64 block)
+{
+    return (hk_i64)((hk_u64)block / HK_CHUNK);  /* no less than 0: a shift */
+}
+
 /* First half of a step: to the next block of the sub-source, or to the next sub-source, of which
  * the rows' reach has then to be found. */
 HK_FN void hk_walk_on(const struct hk_group *g)
@@ -102,7 +112,7 @@ HK_FN void hk_walk_on(const struct hk_group *g)
     if (shared->in_sub) {
         shared->block = hk_group_next(g, shared->block + 1);
         shared->works = shared->in_sub = shared->block != HK_NO_BLOCK;
-        shared->ends = !shared->works || (hk_i64)((hk_u64)shared->block / HK_CHUNK) != shared->chunk;
+        shared->ends = !shared->works || hk_chunk_of(shared->block) != shared->chunk;
         shared->begins = shared->works && shared->ends;
     }
     if (!shared->in_sub) {
@@ -123,7 +133,7 @@ HK_FN void hk_walk_in(const struct hk_group *g)
         shared->works = shared->in_sub = shared->begins = shared->block != HK_NO_BLOCK;
     }
     if (shared->works)
-        shared->chunk = (hk_i64)((hk_u64)shared->block / HK_CHUNK);
+        shared->chunk = hk_chunk_of(shared->block);
 }
 
 #endif

@@ -266,7 +266,8 @@ heed_status heed_opencl_kernel_create(void *state, enum heed_kernel row, uint32_
              (unsigned)large, (unsigned)traits->group_rows, (unsigned)traits->group_tile,
              (unsigned)traits->tile_rows, (unsigned)traits->processor,
              (unsigned)traits->least_lanes,
-             traits->many_registers ? "-cl-intel-256-GRF-per-thread " : "", heed_kernel_rows[row].options);
+             traits->many_registers ? "-cl-intel-256-GRF-per-thread " : "",
+             heed_kernel_rows[row].options);
     b.source = heed_kernel_source(services_of(&b), heed_kernel_rows[row].file, &b.source_bytes);
     if (b.source == NULL)
         return HEED_E_NOMEM;

@@ -1,0 +1,159 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Workgroup kernels: the scores of a block, and the softmax of its rows (docs/numerics.md steps 3
+ * to 7).
+ */
+#ifndef HEED_BACKENDS_KERNELS_GROUP_SCORES_H
+#define HEED_BACKENDS_KERNELS_GROUP_SCORES_H
+
+#include "dot_group.h"
+#include "stage.h"
+
+/* ---- scores ---- */
+
+/* Step 3: one fma chain over d per score; HK_SLICE channels, of Q those from t0 on. */
+HK_PIECE void hk_score_slice(const struct hk_group *g, hk_i32 id, hk_i32 t0, struct hk_mine *me)
+{
+    HK_LOCAL const float *q = g->shared->q + t0 * HK_Q_LINE + id / 16 * HK_TR;
+    HK_LOCAL const float *k = g->shared->in.k + id % 16 * 4;
+    hk_i32 t, r, c;
+
+    HK_MARK(qk);
+    HK_UNROLL_FEW
+    for (t = 0; t < HK_SLICE; t++) {
+        float a[HK_TR], b[4];
+
+        hk_local_get4(k + t * HK_K_LINE, b);
+        HK_UNROLL
+        for (r = 0; r < HK_TR; r += 4)
+            hk_local_get4(q + t * HK_Q_LINE + r, a + r);
+        HK_UNROLL
+        for (r = 0; r < HK_TR; r++) {
+            HK_UNROLL
+            for (c = 0; c < 4; c++)
+                me->s[r][c] = hk_fma(a[r], b[c], me->s[r][c]);
+        }
+    }
+}
+
+/* ---- softmax ---- */
+
+/* Of four keys none has a y above -Inf: NaN if all are removed, else -Inf. */
+HK_FN float hk_none_remains(const float *y)
+{
+    const int some = !hk_ordered(y[0]) || !hk_ordered(y[1]) || !hk_ordered(y[2]) ||
+                     !hk_ordered(y[3]);
+
+    return some ? -HK_INFINITY : hk_float(HK_NAN_WORD);
+}
+
+/* Steps 3 and 4: scores to y, -Inf where the key is removed, which no other y is; the largest of
+ * each row goes to red, NaN where the thread has no remaining key. */
+HK_PIECE void hk_score_end(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_i32 r, c;
+
+    HK_MARK(softmax);
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        const hk_i32 row = id / 16 * HK_TR + r, x = id % 16;
+        const hk_u32 low = shared->masks[2 * row] >> x, high = shared->masks[2 * row + 1] >> x;
+        float max = -HK_INFINITY;
+
+        HK_UNROLL
+        for (c = 0; c < 4; c++) {
+            int visible = (int)((c < 2 ? low : high) >> c % 2 * 16 & 1);
+            float y;
+
+#if HK_PLAIN
+            y = hk_mul(me->s[r][c], g->call->plan->c);
+#else
+            y = -HK_INFINITY;
+            if (visible)
+                visible = hk_pair_score(g, hk_group_sub(g), row, x + 16 * c, me->s[r][c], &y);
+#endif
+            y = visible ? y : -HK_INFINITY;
+            max = hk_max_f(y, max);
+            me->s[r][c] = y;
+        }
+        shared->out.red[row * HK_RED_LINE + x] = max;
+        if (max == -HK_INFINITY) {      /* no key, or but keys whose scores are NaN */
+            HK_MARK(cold);
+            shared->out.red[row * HK_RED_LINE + x] = hk_none_remains(me->s[r]);
+        }
+        HK_ORDER();
+    }
+}
+
+/* Step 5, by thread i for row i: its reference rises, w is what its sums are multiplied by. */
+HK_PIECE void hk_row_rise(const struct hk_group *g, hk_i32 i, struct hk_mine *me)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    float max = -HK_INFINITY, e, w = 1.0f;
+    int some = 0;
+    hk_i32 x, j;
+
+    HK_MARK(softmax);
+    HK_NO_UNROLL
+    for (x = 0; x < 16; x += 4) {
+        float y[4];
+
+        hk_local_get4(shared->out.red + i * HK_RED_LINE + x, y);
+        HK_UNROLL
+        for (j = 0; j < 4; j++) {
+            some |= y[j] == y[j];
+            max = hk_max_f(y[j], max);
+        }
+    }
+    e = hk_row_max(max);
+    if (some)
+        me->empty = 0;
+    if (some && e > me->m) {
+        w = hk_power(hk_sub(me->m, e));
+        me->m = e;
+        shared->raised = 1;
+    }
+    shared->m[i] = me->m;
+    shared->w[i] = w;
+}
+
+/* Steps 5 to 7: sums follow their rows' references, scores become weights: of a removed key -0,
+ * which changes no sum. */
+HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    HK_LOCAL const struct hk_shared *shared = g->shared;
+    const hk_i32 row = id / 16 * HK_TR;
+    hk_i32 r, c;
+
+    HK_MARK(softmax);
+    if (shared->raised) {
+        HK_UNROLL
+        for (r = 0; r < HK_TR; r++) {
+            const float w = shared->w[row + r];
+
+            me->l[r] = hk_mul(me->l[r], w);
+            HK_UNROLL
+            for (c = 0; c < HK_TC; c++)
+                me->o[r][c] = hk_mul(me->o[r][c], w);
+        }
+        HK_ORDER();
+    }
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        const float m = shared->m[row + r];
+
+        HK_UNROLL
+        for (c = 0; c < 4; c++) {
+            const float y = me->s[r][c];
+            const float p = y == -HK_INFINITY ? hk_float(HK_REMOVED) : hk_weight(y, m);
+
+            me->l[r] = hk_add(me->l[r], p);
+            me->s[r][c] = p;
+        }
+        HK_ORDER();
+    }
+}
+
+#endif

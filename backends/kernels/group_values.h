@@ -1,0 +1,87 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Workgroup kernels: weights times values (docs/numerics.md step 7).
+ */
+#ifndef HEED_BACKENDS_KERNELS_GROUP_VALUES_H
+#define HEED_BACKENDS_KERNELS_GROUP_VALUES_H
+
+#include "stage.h"
+
+/* The weights of 16 keys from place k0 on, transposed. */
+HK_PIECE void hk_put_p(const struct hk_group *g, hk_i32 id, hk_i32 k0, const struct hk_mine *me)
+{
+    HK_LOCAL float *to = g->shared->out.p + id % 16 * HK_P_LINE + id / 16 * HK_TR;
+    hk_i32 r, j;
+
+    HK_MARK(softmax);
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r += 4) {
+        float p[4];
+
+        HK_UNROLL
+        for (j = 0; j < 4; j++) {           /* no index of a register is computed */
+            const float s0 = me->s[r + j][0], s1 = me->s[r + j][1];
+            const float s2 = me->s[r + j][2], s3 = me->s[r + j][3];
+
+            p[j] = hk_select(k0 < 32, hk_select(k0 < 16, s0, s1), hk_select(k0 < 48, s2, s3));
+        }
+        hk_local_put4(to + r, p);
+    }
+}
+
+/* Step 7. A removed key's weight is -0, which a finite V leaves without effect (but for the sign of
+ * a zero). */
+HK_PIECE void hk_value_slice(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
+{
+    HK_LOCAL const float *v = g->shared->in.v + id % 16 * 4;
+    HK_LOCAL const float *p = g->shared->out.p + k0 % 16 * HK_P_LINE + id / 16 * HK_TR;
+    hk_i32 t, r, c;
+
+    HK_MARK(pv);
+    HK_UNROLL_FEW
+    for (t = 0; t < HK_KEYS; t++) {
+        float a[HK_TR], b[HK_TC];
+
+        HK_UNROLL
+        for (r = 0; r < HK_TR; r += 4)
+            hk_local_get4(p + t * HK_P_LINE + r, a + r);
+        HK_UNROLL
+        for (c = 0; c < HK_TC; c += 4)
+            hk_local_get4(v + t * HK_WIDTH + c * 16, b + c);
+        HK_UNROLL
+        for (r = 0; r < HK_TR; r++) {
+            HK_UNROLL
+            for (c = 0; c < HK_TC; c++)
+                me->o[r][c] = hk_fma(a[r], b[c], me->o[r][c]);
+        }
+    }
+}
+
+/* The same where some V is not finite: removed keys are left out. */
+HK_PIECE void hk_value_slice_careful(const struct hk_group *g, hk_i32 id, hk_i32 k0,
+                                     struct hk_mine *me)
+{
+    HK_LOCAL const float *v = g->shared->in.v + id % 16 * 4;
+    HK_LOCAL const float *p = g->shared->out.p + k0 % 16 * HK_P_LINE + id / 16 * HK_TR;
+    hk_i32 t, r, c;
+
+    HK_MARK(cold);
+    HK_NO_UNROLL
+    for (t = 0; t < HK_KEYS; t++) {
+        HK_UNROLL
+        for (r = 0; r < HK_TR; r++) {
+            const float a = p[t * HK_P_LINE + r];
+            const int seen = hk_word(a) != HK_REMOVED;
+
+            HK_UNROLL
+            for (c = 0; c < HK_TC; c++) {
+                const float o = hk_fma(a, v[t * HK_WIDTH + hk_channel(0, c)], me->o[r][c]);
+
+                me->o[r][c] = seen ? o : me->o[r][c];
+            }
+        }
+    }
+}
+
+#endif
