@@ -37,6 +37,9 @@ typedef unsigned short hk_u16;
 
 /* ---- threads of a group ---- */
 
+#ifndef HK_THREADS
+#define HK_THREADS 1
+#endif
 #define HK_MINE 1
 #define HK_OWN(id) 0
 /* What follows from a thread's number is found again in each part of a step: held over the whole

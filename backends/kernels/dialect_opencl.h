@@ -81,7 +81,7 @@ typedef ushort hk_u16;
  * walk it would take most of the registers. */
 #if HK_BUFFERS_SHARED && defined __AMDGCN__
 #define HK_FORGET(id) __asm__ volatile("" : "+v"(id))
-#elif HK_BUFFERS_SHARED && defined cl_intel_subgroups && !HK_PROCESSOR
+#elif HK_BUFFERS_SHARED && HK_LEAST_LANES
 #define HK_FORGET(id) __asm__ volatile("" : "+rw"(id))
 #else
 #define HK_FORGET(id) ((void)0)
