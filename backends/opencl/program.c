@@ -250,24 +250,31 @@ static heed_status make_kernel(struct build *b, struct heed_opencl_kernel *made)
     return status;
 }
 
-heed_status heed_opencl_kernel_create(void *state, enum heed_kernel row, uint32_t large,
-                                      void **compiled, struct heed_error_detail *detail)
+static void options_write(struct build *b, uint32_t large, uint32_t many_registers)
 {
-    struct heed_opencl_state *const d = state;
-    const struct heed_device_traits *const traits = &d->common.base.traits;
-    struct build b = { .d = d, .row = row, .detail = detail };
-    heed_status status = heed_opencl_enter(d, detail);
+    const struct heed_device_traits *const traits = &b->d->common.base.traits;
 
-    if (status < 0)
-        return status;
-    snprintf(b.defines, sizeof(b.defines),
+    snprintf(b->defines, sizeof(b->defines),
              "-DHK_LARGE=%u -DHK_GROUP_ROWS=%u -DHK_GROUP_TILE=%u -DHK_TILE_ROWS=%u "
              "-DHK_PROCESSOR=%u -DHK_LEAST_LANES=%u %s%.320s",
              (unsigned)large, (unsigned)traits->group_rows, (unsigned)traits->group_tile,
              (unsigned)traits->tile_rows, (unsigned)traits->processor,
              (unsigned)traits->least_lanes,
-             traits->many_registers ? "-cl-intel-256-GRF-per-thread " : "",
-             heed_kernel_rows[row].options);
+             many_registers ? "-cl-intel-256-GRF-per-thread " : "",
+             heed_kernel_rows[b->row].options);
+}
+
+heed_status heed_opencl_kernel_create(void *state, enum heed_kernel row, uint32_t large,
+                                      void **compiled, struct heed_error_detail *detail)
+{
+    struct heed_opencl_state *const d = state;
+    const uint32_t many_registers = d->common.base.traits.many_registers;
+    struct build b = { .d = d, .row = row, .detail = detail };
+    heed_status status = heed_opencl_enter(d, detail);
+
+    if (status < 0)
+        return status;
+    options_write(&b, large, many_registers);
     b.source = heed_kernel_source(services_of(&b), heed_kernel_rows[row].file, &b.source_bytes);
     if (b.source == NULL)
         return HEED_E_NOMEM;
@@ -275,6 +282,11 @@ heed_status heed_opencl_kernel_create(void *state, enum heed_kernel row, uint32_
         find_key(&b);
     if (!build_cached(&b))
         status = build_source(&b);
+    if (status == HEED_E_KERNEL_BUILD && many_registers) {      /* a driver that has no such mode */
+        drop_program(&b);
+        options_write(&b, large, 0);
+        status = build_source(&b);
+    }
     if (status >= 0)
         status = make_kernel(&b, &d->kernels[row][large]);
     if (status >= 0)

@@ -31,7 +31,7 @@ def strip(text):
 class Text:
     """One file: spans, [(first line, last line, mark)] innermost last, and the lines."""
 
-    def __init__(self, path, legacy):
+    def __init__(self, path):
         self.lines = strip(path.read_text(encoding="ascii")).split("\n")
         self.spans, self.functions = [], []
         stack, marked, head = [], {}, (0, "")
@@ -58,19 +58,7 @@ class Text:
                                      "a block")
                 else:
                     marked[len(stack) - 1, stack[-1]] = char[1]
-        if legacy:
-            self.guess(legacy)
         self.spans.sort(key=lambda span: span[0] - span[1])
-
-    def guess(self, legacy):
-        """By functions' names and by lines, where the text has no marks."""
-        for first, last, name in self.functions:
-            if name in legacy:
-                self.spans.append((first, last, legacy[name]))
-        for number, line in enumerate(self.lines, 1):
-            for words, mark in legacy.items():
-                if "(" in words and words in line:
-                    self.spans.append((number, number, mark))
 
     def mark(self, line):
         found = ""
@@ -83,22 +71,8 @@ class Text:
 class Texts:
     """The kernels' folder under the options of one row."""
 
-    # Texts without marks: functions, and calls whose line holds these words.
-    LEGACY = {
-        "hk_score_slice": "qk", "hk_value_slice": "pv", "hk_stage_qk": "stage_k",
-        "hk_stage_v": "stage_v", "hk_score_end": "softmax", "hk_weigh": "softmax",
-        "hk_walk_on": "walk", "hk_group_next": "walk", "hk_block_look": "walk",
-        "hk_earlier_mask": "cold", "hk_gather_next": "cold", "hk_row_entry": "cold",
-        "hk_walk_sub": "cold", "hk_walk_in": "cold", "hk_reach_row": "cold",
-        "hk_reach_hull": "cold", "hk_chunk_begin": "cold", "hk_chunk_end": "cold",
-        "hk_value_slice(g, id, k0, &mine[HK_OWN(id)], 1)": "cold",
-    }
-
     def __init__(self, folder, file, options):
         self.folder, self.file, self.files, self.known = folder, file, {}, {}
-        self.marked = any("HK_MARK(" in path.read_text(encoding="ascii")
-                          for path in folder.iterdir()
-                          if path.suffix in (".h", ".cl") and "dialect" not in path.name)
         done = subprocess.run(["cc", "-E", "-dM", "-x", "c", "-D__OPENCL_VERSION__=120", *options,
                                str(folder / file)], capture_output=True, text=True, check=False)
         self.macros = dict(re.findall(r"^#define (\w+) (.+)$", done.stdout, re.M))
@@ -109,7 +83,7 @@ class Texts:
             path = self.folder / name
             if not path.is_file():      # as some compilers name what they are given
                 path = self.folder / self.file
-            self.files[name] = Text(path, None if self.marked else self.LEGACY)
+            self.files[name] = Text(path)
         return self.files[name]
 
     def mark(self, frames):

@@ -98,7 +98,7 @@ class Flow(unittest.TestCase):
         with self.assertRaises(ValueError):
             self.texts.text("bad.h")
         for path in KERNELS.glob("*.[hc]*"):
-            marks.Text(path, None)
+            marks.Text(path)
 
     def test_texts_say_how_often_loops_turn(self):
         self.assertEqual(self.texts.turns("k.h", 7), 16)

@@ -29,6 +29,8 @@ struct fake_opencl {
     const char *device_version, *profile, *driver_version;
     uint32_t available, compiler, little_endian, address_bits, vector;
     uint64_t type, parameter_bytes, local_memory, group_items;
+    uint32_t vendor, ip_version;    /* Intel's: 0x8086; 0: an unknown question */
+    size_t sub_groups[2];           /* sizes; 0, 0: an unknown question */
     /* What it does. */
     const char *refuse_option;      /* builds with this among the options fail */
     bool refuse_source, refuse_binary;
@@ -38,7 +40,7 @@ struct fake_opencl {
     uint32_t source_builds, binary_builds, flushes, finishes;
     uint32_t n_commands;
     struct fake_command commands[FAKE_COMMANDS];
-    char options[512];              /* of the last build */
+    char options[768];              /* of the last build */
 };
 extern struct fake_opencl fake_opencl;
 

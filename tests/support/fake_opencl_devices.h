@@ -76,6 +76,12 @@ static int32_t GetDeviceInfo(void *device, uint32_t what, size_t room, void *to,
     case HEED_CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT:
         return answer_number(f->vector, 4, room, to, size);
     case HEED_CL_DEVICE_PLATFORM: return answer(&platform, sizeof(platform), room, to, size);
+    case HEED_CL_DEVICE_VENDOR_ID: return answer_number(f->vendor, 4, room, to, size);
+    case HEED_CL_DEVICE_SUB_GROUP_SIZES:
+        return f->sub_groups[0] ? answer(f->sub_groups, sizeof(f->sub_groups), room, to, size)
+                                : -30;
+    case HEED_CL_DEVICE_IP_VERSION:
+        return f->ip_version ? answer_number(f->ip_version, 4, room, to, size) : -30;
     default: return -30;
     }
 }

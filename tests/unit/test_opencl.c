@@ -145,6 +145,37 @@ TEST(shape_follows_the_kind_of_device_unless_forced)
     }
 }
 
+/* What Intel's GPUs are told: registers of threads, as far as the device and the driver go. */
+TEST(sub_groups_and_registers_of_intel)
+{
+    static const struct {
+        uint32_t vendor, ip, lanes, many;
+        size_t sub_groups[2];
+    } devices[] = {
+        { 0x8086, 12u << 22 | 55u << 14, 8, 1, { 16, 8 } },
+        { 0x8086, 12u << 22 | 60u << 14, 16, 1, { 16, 32 } },
+        { 0x8086, 12u << 22, 8, 0, { 8, 16 } },
+        { 0x8086, 0, 0, 0, { 0, 0 } },
+        { 0x8086, 0, 0, 0, { 32, 64 } },
+        { 0x1002, 12u << 22 | 60u << 14, 0, 0, { 8, 16 } },
+    };
+
+    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+        const struct heed_device_traits *traits;
+
+        opencl_install();
+        fake_opencl.type = 4;
+        fake_opencl.vendor = devices[i].vendor;
+        fake_opencl.ip_version = devices[i].ip;
+        memcpy(fake_opencl.sub_groups, devices[i].sub_groups, sizeof(fake_opencl.sub_groups));
+        world_open();
+        traits = &((const struct heed_device_state *)world.device.state)->traits;
+        ck_assert_uint_eq(traits->least_lanes, devices[i].lanes);
+        ck_assert_uint_eq(traits->many_registers, devices[i].many);
+        world_close();
+    }
+}
+
 /* The names of one device, and a context of the caller's over it, share one self-test. */
 TEST(one_self_test_serves_all_names)
 {
@@ -417,6 +448,20 @@ TEST(options_never_loosen_arithmetic)
     ck_assert_ptr_nonnull(strstr(fake_opencl.options, "-cl-std=CL1.2"));
     ck_assert_ptr_nonnull(strstr(fake_opencl.options, "-DHK_LARGE=0"));
     ck_assert_ptr_nonnull(strstr(fake_opencl.options, "-DHK_TILE_ROWS=6"));
+    remove_all();
+}
+
+TEST(a_mode_that_a_driver_lacks_is_left_out)
+{
+    fake_opencl.type = 4;
+    fake_opencl.vendor = 0x8086;
+    fake_opencl.ip_version = 12u << 22 | 60u << 14;
+    check_built(1, 0);
+    ck_assert_ptr_nonnull(strstr(fake_opencl.options, "256-GRF"));
+    remove_all();
+    fake_opencl.refuse_option = "256-GRF";
+    check_built(1, 0);
+    ck_assert_ptr_null(strstr(fake_opencl.options, "256-GRF"));
     remove_all();
 }
 
