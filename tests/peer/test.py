@@ -39,10 +39,10 @@ FAULTS = {
 }
 
 
-def conform(*arguments):
+def conform(*arguments, **more):
     """The exit status, the last line's numbers, and how often which verdict was given."""
     done = subprocess.run([CONFORM, *arguments], text=True, capture_output=True, check=False,
-                          timeout=120)
+                          timeout=120, **more)
     last = LAST.search(done.stdout)
     if not last:
         raise AssertionError(f"no last line: {done.stdout[-400:]}{done.stderr[-400:]}")
@@ -87,6 +87,40 @@ class Peers(unittest.TestCase):
         said = conform("--peer", shlex.join([sys.executable, "-c", refuses]), "--cases", "5",
                        "--ask", "--only", SMALL)
         self.assertEqual(said[:4], (3, 0, 0, 0))
+
+    def test_a_peer_that_does_not_read_hangs(self):
+        """Nobody reads the questions, of which the pipe is full."""
+        answers, questions = os.pipe(), os.pipe()
+        os.set_blocking(questions[1], False)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(questions[1], b"x" * 4096)
+        os.set_blocking(questions[1], True)
+        said = conform("--peer", f"fd:{answers[0]},{questions[1]}", "--timeout", "1", "--shrink",
+                       "0", "--case", "op=attn seed=1", pass_fds=(answers[0], questions[1]))
+        for end in answers + questions:
+            os.close(end)
+        self.assertEqual((said[0], dict(said[4])), (1, {"hang": 1}))
+
+    def test_why_it_is_given_up_is_said(self):
+        done = subprocess.run([CONFORM, "--peer", "exit 7", "--cases", "1", "--only", FEW],
+                              text=True, capture_output=True, check=False, timeout=60)
+        self.assertIn("exit: the peer ended with status 7", done.stdout)
+
+    def test_wrong_options(self):
+        for wrong in ("--peer", "--dump"):
+            done = subprocess.run([CONFORM, wrong, "/dev/null/no", "--case", "op=copy seed=1"],
+                                  text=True, capture_output=True, check=False, timeout=60)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("wanted one of attn", done.stderr)
+        for wrong in (["--json", "/dev/null"], ["--repro", "/dev/null/no"],
+                      ["--peer", "cat"], ["--dump", "/dev/null/no"]):
+            done = subprocess.run([CONFORM, "--judge", ".", *wrong], text=True,
+                                  capture_output=True, check=False, timeout=60)
+            self.assertEqual(done.returncode, 2, done.stderr)
+        done = subprocess.run([CONFORM, "--judge", "/dev/null"], text=True, capture_output=True,
+                              check=False, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
 
     def test_who_is_interrupted_leaves_no_files(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -210,12 +244,13 @@ class Folders(unittest.TestCase):
             case.mkdir()
             (case / "case.json").write_bytes(text)
             (case / "o.npy").mkdir()
+        (made / "a\nnot ok 1\n# rubbish: name").mkdir()
         (made / "pipe").mkdir()
         os.mkfifo(made / "pipe" / "case.json")
         (made / "loop").symlink_to(made / "loop")
         (made / "a file").write_text("no folder")
         status, passed, failed, _, reasons = conform("--judge", str(made))
-        self.assertEqual((status, passed, failed), (1, len(self.filled), len(spoilt) + 1), reasons)
+        self.assertEqual((status, passed, failed), (1, len(self.filled), len(spoilt) + 2), reasons)
         self.assertEqual(set(reasons), {"file"})
 
 

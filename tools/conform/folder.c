@@ -190,14 +190,13 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Names of what is in the folder, sorted, to be freed each. */
-static char **names_read(const char *folder, size_t *n)
+static char **names_read(DIR *files, size_t *n)
 {
-    DIR *files = opendir(folder);
     char **names = NULL;
     size_t room = 0;
 
     *n = 0;
-    for (const struct dirent *file; files && (file = readdir(files));) {
+    for (const struct dirent *file; (file = readdir(files));) {
         if (file->d_name[0] == '.' || *n == FOLDERS_MOST)
             continue;
         if (*n == room) {
@@ -210,23 +209,37 @@ static char **names_read(const char *folder, size_t *n)
         names[*n] = strdup(file->d_name);
         *n += names[*n] != NULL;
     }
-    if (files)
-        closedir(files);
     if (*n)
         qsort(names, *n, sizeof *names, by_name);
     return names;
 }
 
+/* A name may have ends of lines, which would make lines of TAP. */
+static void name_plain(char *name)
+{
+    for (; *name; name++) {
+        if ((unsigned char)*name < 0x20)
+            *name = '?';
+    }
+}
+
 int folder_judge(struct session *session)
 {
-    char folder[PATH];
+    DIR *files = opendir(session->o.judge);
+    char folder[PATH], **names;
     size_t n;
-    char **names = names_read(session->o.judge, &n);
 
+    if (!files) {
+        fprintf(stderr, "heed-conform: --judge %s: %s\n", session->o.judge, strerror(errno));
+        return EXIT_FAILED;
+    }
+    names = names_read(files, &n);
+    closedir(files);
     for (size_t i = 0; i < n; i++) {
         struct stat about;
         const int length = snprintf(folder, sizeof folder, "%s/%s", session->o.judge, names[i]);
 
+        name_plain(names[i]);
         if (length < (int)sizeof folder && stat(folder, &about) == 0 && S_ISDIR(about.st_mode))
             folder_case(session, folder, names[i]);
         free(names[i]);

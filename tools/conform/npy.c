@@ -132,7 +132,7 @@ static const char *text_parse(const char *at, char *out, size_t size)
 
     if (quote != '\'' && quote != '"')
         return NULL;
-    for (at++; *at && *at != quote && n + 1 < size; at++)
+    for (at++; (unsigned char)*at >= 0x20 && *at != quote && n + 1 < size; at++)
         out[n++] = *at;
     out[n] = '\0';
     return *at == quote ? at + 1 : NULL;

@@ -207,6 +207,23 @@ static bool only_good(struct options *o)
     return true;
 }
 
+/* A run judges one thing, and folders have no files of results. */
+static bool one_subject(const struct options *o)
+{
+    const char *const folders = o->judge ? "--judge" : "--dump";
+
+    if (!!o->device + !!o->plugin + !!o->peer + !!o->dump + !!o->judge > 1) {
+        fprintf(stderr, "heed-conform: --device, --plugin, --peer, --dump, --judge: wanted one of "
+                        "them, got more\n");
+        return false;
+    }
+    if ((o->judge || o->dump) && (o->json || o->junit || o->repro)) {
+        fprintf(stderr, "heed-conform: %s does not go with --json, --junit or --repro\n", folders);
+        return false;
+    }
+    return true;
+}
+
 /* What the options must be to each other. */
 static bool complete(struct options *o)
 {
@@ -220,6 +237,8 @@ static bool complete(struct options *o)
         fprintf(stderr, "heed-conform: --partial goes with --device: wanted one, got nothing\n");
         return false;
     }
+    if (!one_subject(o))
+        return false;
     if (o->json && o->junit && !strcmp(o->json, o->junit)) {
         fprintf(stderr, "heed-conform: --json: wanted another file than that of --junit, got it\n");
         return false;

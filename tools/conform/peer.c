@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -135,19 +136,27 @@ bool peer_alive(struct peer *peer)
 
 /* ---- lines --------------------------------------------------------------------- */
 
-static bool all_write(int to, const char *text, size_t n)
+/* In parts that a pipe with room takes at once: a peer that does not read must not stop the kit. */
+static int all_write(struct peer *peer, const char *text, size_t n, int64_t end)
 {
     while (n > 0) {
-        const ssize_t done = write(to, text, n);
+        struct pollfd wait = { .fd = peer->out, .events = POLLOUT };
+        const int64_t left = end - now();
+        ssize_t done;
 
+        if (left <= 0 || interrupted)
+            return HEARD_NOTHING;
+        if (poll(&wait, 1, left > 1000 ? 1000 : (int)left) <= 0)
+            continue;
+        done = write(peer->out, text, n < _POSIX_PIPE_BUF ? n : _POSIX_PIPE_BUF);
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
-            return false;
+            return HEARD_END;
         text += done;
         n -= (size_t)done;
     }
-    return true;
+    return HEARD;
 }
 
 /* Makes room for more, and reads it. */
@@ -284,11 +293,11 @@ void peer_ask(struct peer *peer, const char *line, struct peer_answer *answer)
         lost(peer, answer, how, "more than one line");
         return;
     }
-    if (!all_write(peer->out, line, strlen(line)) || !all_write(peer->out, "\n", 1)) {
-        lost(peer, answer, HEARD_END, NULL);
-        return;
-    }
-    how = line_read(peer, &heard);
+    how = all_write(peer, line, strlen(line), now() + peer->seconds * 1000);
+    if (how == HEARD)
+        how = all_write(peer, "\n", 1, now() + peer->seconds * 1000);
+    if (how == HEARD)
+        how = line_read(peer, &heard);
     if (how == HEARD && answer_parse(heard, answer))
         return;
     if (heard)

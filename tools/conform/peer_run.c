@@ -29,6 +29,7 @@ struct peer_session {
     char folder[64]; /* of arrays; "" before there is one */
     int64_t reached;
     int lost; /* in a row */
+    char why[400]; /* the last one was */
     int64_t number;
 };
 
@@ -91,6 +92,8 @@ static void answer_get(struct peer_session *run, const struct plain *plain, cons
     else
         peer_ask(&run->peer, text, answer);
     run->lost = answer->status == STATUS_LOST ? run->lost + 1 : 0;
+    if (run->lost)
+        memcpy(run->why, answer->why, sizeof run->why);
     free(text);
 }
 
@@ -248,7 +251,7 @@ static void cases_draw(struct peer_session *run)
         }
     }
     if (stop(run))
-        printf("# given up: the peer does not answer\n");
+        printf("# given up: the peer does not answer: %s\n", run->why);
     peer_taken_free(&taken);
 }
 
@@ -266,6 +269,23 @@ static void peer_work(struct peer_session *run)
         peer_case(run, &c);
     else
         cf_tap(&session->tally, false, NULL, "peer", "case", session->o.text, why);
+}
+
+/* Is the line of --case one of attention? */
+static bool text_good(const char *text)
+{
+    char why[128] = "";
+    struct cs c;
+
+    bool good = cf_case_parse(text, &c, why);
+
+    if (good && cf_op != &cf_op_attn) {
+        snprintf(why, sizeof why, "wanted one of attn, got one of %s", cf_op->name);
+        good = false;
+    }
+    if (!good)
+        fprintf(stderr, "heed-conform: wrong case: %s\n", why);
+    return good;
 }
 
 /* The exit status. */
@@ -306,6 +326,10 @@ int peer_run(struct session *session, int argc, char **argv)
         return status;
     run->session = session;
     cf_op_use(cf_op_find("attn"));
+    if (o->text && !text_good(o->text)) {
+        free(run);
+        return EXIT_USAGE;
+    }
     if (o->peer && !peer_open(&run->peer, o->peer, o->timeout)) {
         fprintf(stderr, "heed-conform: --peer %s: wanted a command, or fd:IN,OUT\n", o->peer);
         free(run);
