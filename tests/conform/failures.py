@@ -70,11 +70,9 @@ def failures(text):
 
 def build(path, *more):
     """The program of that source."""
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "heed"], text=True, check=True,
-                           stdout=subprocess.PIPE).stdout.split()
     program = path.with_suffix("")
-    done = run(*COMPILER, "-std=c17", "-Wall", "-Wextra", "-Werror", path, *more, "-I", INCLUDE, *flags, "-ldl",
-               "-o", program)
+    done = run(*COMPILER, "-std=c17", "-Wall", "-Wextra", "-Werror", path, *more, "-I", INCLUDE,
+               "-L", os.environ["LD_LIBRARY_PATH"], "-lheed", "-lm", "-ldl", "-o", program)
     if done.returncode:
         raise AssertionError(done.stderr[-3000:])
     return program
