@@ -102,6 +102,13 @@ class Peers(unittest.TestCase):
             os.close(end)
         self.assertEqual((said[0], dict(said[4])), (1, {"hang": 1}))
 
+    def test_a_kit_without_standard_input_gives_its_peer_one(self):
+        call = [CONFORM, "--peer", shlex.join([sys.executable, EXAMPLE]), "--case",
+                "op=attn seed=1"]
+        done = subprocess.run(["sh", "-c", shlex.join(call) + " <&-"], text=True,
+                              capture_output=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
     def test_why_it_is_given_up_is_said(self):
         done = subprocess.run([CONFORM, "--peer", "exit 7", "--cases", "1", "--only", FEW],
                               text=True, capture_output=True, check=False, timeout=60)

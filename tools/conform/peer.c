@@ -53,9 +53,11 @@ static void child_run(const char *command, const int questions[2], const int ans
     signal(SIGTERM, SIG_DFL);
     dup2(questions[0], 0);
     dup2(answers[1], 1);
-    for (int i = 0; i < 2; i++) {
-        close(questions[i]);
-        close(answers[i]);
+    for (int i = 0; i < 2; i++) { /* numbers below 2: this program has no standard input */
+        if (questions[i] > 1)
+            close(questions[i]);
+        if (answers[i] > 1)
+            close(answers[i]);
     }
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
     _exit(127);
