@@ -99,6 +99,13 @@ class Peers(unittest.TestCase):
             self.assertIn("given up", child.communicate(timeout=30)[0])
             self.assertEqual(os.listdir(folder), [])
 
+    def test_a_wrong_case_is_wrong_usage(self):
+        for way in (("--peer", command("none")), ("--dump", os.devnull)):
+            said = subprocess.run([CONFORM, *way, "--case", "op=attn nq=many"], text=True,
+                                  capture_output=True, check=False, timeout=30)
+            self.assertEqual(said.returncode, 2, said)
+            self.assertIn("wrong case: nq has no value 'many'", said.stderr)
+
     def test_a_failed_case_shrinks(self):
         done = subprocess.run([CONFORM, "--peer", command("bound"), "--ask", "--cases", "20",
                                "--shrink", "1", "--only", FEW], text=True, capture_output=True,

@@ -71,11 +71,7 @@ static int64_t cases_write(struct session *session)
         char folder[PATH], why[128];
         struct cs c;
 
-        if (o->text && !cf_case_parse(o->text, &c, why)) {
-            fprintf(stderr, "heed-conform: wrong case: %s\n", why);
-            return written;
-        }
-        if (!o->text && !peer_draw_any(session, &r, i, &c))
+        if (o->text ? !cf_case_parse(o->text, &c, why) : !peer_draw_any(session, &r, i, &c))
             continue;
         snprintf(folder, sizeof folder, "%s/%06lld", o->dump, (long long)written + 1);
         if (!case_write(session, &c, folder)) {
