@@ -217,8 +217,15 @@ int folder_judge(struct session *session)
 {
     char folder[PATH];
     size_t n;
-    char **names = names_read(session->o.judge, &n);
+    char **names;
+    struct stat there;
 
+    if (stat(session->o.judge, &there) != 0 || !S_ISDIR(there.st_mode)) {
+        fprintf(stderr, "heed-conform: --judge: wanted a folder that there is, got \"%s\"\n",
+                session->o.judge);
+        return EXIT_USAGE;
+    }
+    names = names_read(session->o.judge, &n);
     for (size_t i = 0; i < n; i++) {
         struct stat about;
         const int length = snprintf(folder, sizeof folder, "%s/%s", session->o.judge, names[i]);
