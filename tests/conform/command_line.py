@@ -143,7 +143,7 @@ class Plugin(unittest.TestCase):
                                   (["--op", "pool"], "--plugin is for --op attn"),
                                   (["--family", "meta"], "families exact, bits, bound and named"),
                                   (["--only", "num=fast"], "num is what the plug-in claims"),
-                                  ([], "there is no file ./none.so")):
+                                  ([], 'wanted a file that there is, got "./none.so"')):
             said = run("--plugin", "./none.so", *arguments)
             self.assertEqual(said.returncode, 2)
             self.assertEqual(said.stdout, "")
