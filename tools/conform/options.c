@@ -180,7 +180,9 @@ static const struct command command = {
                 "  heed-conform --device cpu --case 'op=attn seed=1'\n"
                 "      one case again, as a failure has named it\n"
                 "  heed-conform --plugin ./mykernel.so --cases 200 --repro programs\n"
-                "      a kernel of your own, and a program for each case that fails\n",
+                "      a kernel of your own, and a program for each case that fails\n"
+                "  heed-conform --peer 'python3 examples/peer/peer.py' --ask --cases 100\n"
+                "      a kernel in another language\n",
     .ends = "Exit status:\n"
             "  0 all passed; 1 something failed, or a device or a file cannot be had; 2 wrong\n"
             "  usage; 3 nothing failed, but what was asked for was not judged, as the lines\n"
