@@ -99,6 +99,21 @@ class Peers(unittest.TestCase):
             self.assertIn("given up", child.communicate(timeout=30)[0])
             self.assertEqual(os.listdir(folder), [])
 
+    def test_what_is_wrong_usage(self):
+        case = ["--case", "op=attn nq=many"]
+        for options, why in (
+                (["--peer", "true", *case], "wrong case: nq has no value 'many'"),
+                (["--dump", os.devnull, *case], "wrong case: nq has no value 'many'"),
+                (["--judge", "/dev/null/none"], 'wanted a folder that there is, got "/dev/null/'),
+                (["--judge", ".", "--dump", "."], "wanted one of them, got several"),
+                (["--ask", "--case", "op=attn seed=1"], "go with --peer: wanted one, got nothing"),
+                (["--peer", "true", "--device", "cpu"], "do not go with --peer"),
+                (["--peer", "true", "--op", "pool"], "are for --op attn")):
+            said = subprocess.run([CONFORM, *options], text=True, capture_output=True, check=False,
+                                  timeout=30)
+            self.assertEqual((said.returncode, said.stdout), (2, ""), options)
+            self.assertIn(why, said.stderr)
+
     def test_a_failed_case_shrinks(self):
         done = subprocess.run([CONFORM, "--peer", command("bound"), "--ask", "--cases", "20",
                                "--shrink", "1", "--only", FEW], text=True, capture_output=True,

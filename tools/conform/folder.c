@@ -71,11 +71,7 @@ static int64_t cases_write(struct session *session)
         char folder[PATH], why[128];
         struct cs c;
 
-        if (o->text && !cf_case_parse(o->text, &c, why)) {
-            fprintf(stderr, "heed-conform: wrong case: %s\n", why);
-            return written;
-        }
-        if (!o->text && !peer_draw_any(session, &r, i, &c))
+        if (o->text ? !cf_case_parse(o->text, &c, why) : !peer_draw_any(session, &r, i, &c))
             continue;
         snprintf(folder, sizeof folder, "%s/%06lld", o->dump, (long long)written + 1);
         if (!case_write(session, &c, folder)) {
@@ -221,8 +217,15 @@ int folder_judge(struct session *session)
 {
     char folder[PATH];
     size_t n;
-    char **names = names_read(session->o.judge, &n);
+    char **names;
+    struct stat there;
 
+    if (stat(session->o.judge, &there) != 0 || !S_ISDIR(there.st_mode)) {
+        fprintf(stderr, "heed-conform: --judge: wanted a folder that there is, got \"%s\"\n",
+                session->o.judge);
+        return EXIT_USAGE;
+    }
+    names = names_read(session->o.judge, &n);
     for (size_t i = 0; i < n; i++) {
         struct stat about;
         const int length = snprintf(folder, sizeof folder, "%s/%s", session->o.judge, names[i]);

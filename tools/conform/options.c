@@ -180,7 +180,9 @@ static const struct command command = {
                 "  heed-conform --device cpu --case 'op=attn seed=1'\n"
                 "      one case again, as a failure has named it\n"
                 "  heed-conform --plugin ./mykernel.so --cases 200 --repro programs\n"
-                "      a kernel of your own, and a program for each case that fails\n",
+                "      a kernel of your own, and a program for each case that fails\n"
+                "  heed-conform --peer 'python3 examples/peer/peer.py' --ask --cases 100\n"
+                "      a kernel in another language\n",
     .ends = "Exit status:\n"
             "  0 all passed; 1 something failed, or a device or a file cannot be had; 2 wrong\n"
             "  usage; 3 nothing failed, but what was asked for was not judged, as the lines\n"
@@ -207,9 +209,32 @@ static bool only_good(struct options *o)
     return true;
 }
 
+/* What is wrong with the options about kernels of somebody else; NULL: nothing. */
+static const char *others_wrong(const struct options *o)
+{
+    const bool apart = o->peer || o->dump || o->judge;
+    const int ways = !!o->plugin + !!o->peer + !!o->dump + !!o->judge;
+
+    if (ways > 1)
+        return "--plugin, --peer, --dump, --judge: wanted one of them, got several";
+    if ((o->ask || o->once || o->lines) && !o->peer)
+        return "--ask, --once and --lines go with --peer: wanted one, got nothing";
+    if (apart && (o->device || o->partial))
+        return "--device and --partial do not go with --peer, --dump and --judge";
+    if (apart && o->op && strcmp(o->op, cf_op_attn.name) != 0)
+        return "--peer, --dump and --judge are for --op attn";
+    return NULL;
+}
+
 /* What the options must be to each other. */
 static bool complete(struct options *o)
 {
+    const char *const wrong = others_wrong(o);
+
+    if (wrong) {
+        fprintf(stderr, "heed-conform: %s\n", wrong);
+        return false;
+    }
     if (o->only && !o->op)
         o->op = cf_op_attn.name;
     if (o->only && !only_good(o))
