@@ -362,7 +362,12 @@ HK_FN struct hk_matrix hk_matrix_get(const struct hk_call *call,
 }
 
 /* Scales lie as their rows do. */
-HK_NOINLINE void hk_scales_get(const struct hk_call *call, HK_GLOBAL const struct hk_aux *scale,
+#if HK_BUFFERS_SHARED
+HK_FN
+#else
+HK_NOINLINE
+#endif
+void hk_scales_get(const struct hk_call *call, HK_GLOBAL const struct hk_aux *scale,
                          hk_i64 b, hk_i64 head, hk_i64 begin, struct hk_matrix *m)
 {
     const hk_i64 at = head * scale->stride[4] + begin * scale->stride[5];

@@ -54,17 +54,32 @@ HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_s
 {
     const struct hk_row row = hk_group_row(g, i);
     HK_LOCAL struct hk_shared *shared = g->shared;
+    HK_LOCAL hk_i64 *lo = shared->in.reach.lo + i * HK_RANGES;
+    HK_LOCAL hk_i64 *hi = shared->in.reach.hi + i * HK_RANGES;
+    const hk_u32 n = hk_reach_begin(sub, hk_group_view(g), &row, &me->reach);
+    const int sees = shared->active[i] == 2 && i >= shared->window_first && i < shared->window_end;
     hk_u32 r;
 
-    hk_reach_find(sub, hk_group_view(g), &row, &me->reach);
-    if (shared->active[i] < 2 || i < shared->window_first || i >= shared->window_end)
-        me->reach.n = 0;
-    for (r = me->reach.n; r < HK_RANGES; r++)
-        me->reach.lo[r] = me->reach.hi[r] = 0;
-    for (r = 0; r < HK_RANGES; r++) {
-        shared->in.reach.lo[i * HK_RANGES + (hk_i32)r] = me->reach.lo[r];
-        shared->in.reach.hi[i * HK_RANGES + (hk_i32)r] = me->reach.hi[r];
+    for (r = 0; r < HK_RANGES; r++)
+        lo[r] = hi[r] = 0;
+    if (sees && n == 0 && me->reach.n == 1) {
+        lo[0] = me->reach.lo[0];
+        hi[0] = me->reach.hi[0];
     }
+    HK_NO_UNROLL
+    for (r = 0; sees && r < n; r++) {
+        hk_i64 first, end;
+
+        hk_reach_range(sub, hk_group_view(g), &row, r, &me->reach, &first, &end);
+        lo[r] = first;
+        hi[r] = end;
+    }
+    HK_UNROLL
+    for (r = 0; r < HK_RANGES; r++) {
+        me->reach.lo[r] = lo[r];
+        me->reach.hi[r] = hi[r];
+    }
+    me->reach.n = sees ? me->reach.n : 0;
     if (i == shared->window_first)
         shared->residue = me->reach.residue;
 }

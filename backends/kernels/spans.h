@@ -224,13 +224,12 @@ HK_FN hk_i64 hk_residue(HK_SUB_SPACE const struct hk_sub *sub,
     return hk_mod(phase, sub->step);
 }
 
-/* What the row may see of sub. */
-HK_FN void hk_reach_find(HK_SUB_SPACE const struct hk_sub *sub,
-                         HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_row *row,
-                         struct hk_reach *out)
+/* What the row may see of sub, but for ranges that hk_reach_range has to find, as many as it
+ * returns; 0: lo[0] and hi[0] say all. */
+HK_FN hk_u32 hk_reach_begin(HK_SUB_SPACE const struct hk_sub *sub,
+                            HK_VIEW_SPACE const struct hk_sub_view *view,
+                            const struct hk_row *row, struct hk_reach *out)
 {
-    hk_u32 r;
-
     out->limit = hk_limit(sub, view->len, row->q);
     out->residue = 0;
     out->n = 1;
@@ -238,35 +237,53 @@ HK_FN void hk_reach_find(HK_SUB_SPACE const struct hk_sub *sub,
     switch (sub->kind) {
     case HK_SUB_FIRST_N:
         out->hi[0] = hk_min(sub->first_n, out->limit);
-        return;
+        return 0;
     case HK_SUB_LIST:
         out->hi[0] = view->n_list;
-        return;
+        return 0;
     case HK_SUB_GATHER:
         out->hi[0] = view->n_list * sub->run;
-        return;
+        return 0;
     case HK_SUB_STRIDED:
         out->residue = hk_residue(sub, view, row);
         if (row->all) {
             out->n = 0;
-            return;
+            return 0;
         }
         break;
     case HK_SUB_KEYS:
         if (row->all) {
             out->hi[0] = out->limit;
-            return;
+            return 0;
         }
         break;
     }
     out->n = sub->n_ranges;
-    for (r = 0; r < sub->n_ranges; r++) {
-        hk_range_keys(sub, view, row, r, out->limit, &out->lo[r], &out->hi[r]);
-        if (sub->kind == HK_SUB_STRIDED) {
-            out->lo[r] = hk_ceil_div(out->lo[r] - out->residue, sub->step);
-            out->hi[r] = hk_ceil_div(out->hi[r] - out->residue, sub->step);
-        }
+    return out->n;
+}
+
+/* Range r in ordinals. */
+HK_FN void hk_reach_range(HK_SUB_SPACE const struct hk_sub *sub,
+                          HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_row *row,
+                          hk_u32 r, const struct hk_reach *reach, hk_i64 *lo, hk_i64 *hi)
+{
+    hk_range_keys(sub, view, row, r, reach->limit, lo, hi);
+    if (sub->kind == HK_SUB_STRIDED) {
+        *lo = hk_ceil_div(*lo - reach->residue, sub->step);
+        *hi = hk_ceil_div(*hi - reach->residue, sub->step);
     }
+}
+
+/* What the row may see of sub. */
+HK_FN void hk_reach_find(HK_SUB_SPACE const struct hk_sub *sub,
+                         HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_row *row,
+                         struct hk_reach *out)
+{
+    const hk_u32 n = hk_reach_begin(sub, view, row, out);
+    hk_u32 r;
+
+    for (r = 0; r < n; r++)
+        hk_reach_range(sub, view, row, r, out, &out->lo[r], &out->hi[r]);
 }
 
 /* Key index behind an ordinal; negative: absent. */
@@ -420,7 +437,12 @@ HK_FN hk_u64 hk_row_mask(HK_SUB_SPACE const struct hk_sub *sub,
     hk_u32 r;
     hk_i64 i;
 
+#if HK_SLOW_DIVISION            /* GPUs: the others are empty, and no register is indexed */
+    HK_UNROLL
+    for (r = 0; r < HK_RANGES; r++)
+#else
     for (r = 0; r < reach->n; r++)
+#endif
         mask |= hk_bits(reach->lo[r] - base, reach->hi[r] - base);
     mask &= available;
     if (mask != 0 && sub->n_earlier != 0)

@@ -144,6 +144,8 @@ class Faults(unittest.TestCase):
         result = self.found(lambda q, k, v: plain(q, k, v[:, :, 1:]), "error")
         self.assertIn("ValueError", result.failures[0].reason)
         self.assertIn("Traceback", result.failures[0].traceback)
+        result = self.found(lambda q, k, v: None, "error")
+        self.assertIn("returns None for o", result.failures[0].reason)
 
     def test_inputs_must_stay(self):
         def kernel(q, k, v):
@@ -191,6 +193,12 @@ class Faults(unittest.TestCase):
             heed.conform(plain, arrays="lists")
         with self.assertRaisesRegex(ValueError, "no axis 'rows'"):
             heed.conform(plain, only="rows=3")
+        with self.assertRaisesRegex(ValueError, "no need is called 'nonfinit'"):
+            heed.conform(plain, refuse=["blank", "nonfinit"])
+        with self.assertRaisesRegex(TypeError, "not the text 'blank'"):
+            heed.conform(plain, refuse="blank")
+        with self.assertRaisesRegex(ValueError, "wrong case: nq has no value 'many'"):
+            heed.conform(plain, line="op=attn nq=many")
         with self.assertRaisesRegex(KeyboardInterrupt, ""):
             def stop(q, k, v):
                 raise KeyboardInterrupt

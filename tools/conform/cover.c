@@ -376,6 +376,14 @@ static void pair_print(const struct cover *cover, int a, int b, const char *what
     fprintf(to, "# pair %s %s: %s\n", one, two, what);
 }
 
+/* TOO_BIG and OUTSIDE are no statuses of heed's. */
+static const char *why_text(heed_status why)
+{
+    return why == TOO_BIG   ? "more work than a case may take"
+           : why == OUTSIDE ? "not among the levels wanted"
+                            : heed_status_name(why);
+}
+
 int64_t cf_cover_report(struct cover *cover, FILE *to, int pairs)
 {
     int64_t covered = 0, illegal = 0, excluded = 0, uncovered = 0;
@@ -385,7 +393,7 @@ int64_t cf_cover_report(struct cover *cover, FILE *to, int pairs)
         if (!cover->level_why[l] || pairs == PAIRS_COUNTED)
             continue;
         level_name(cover, l, one);
-        fprintf(to, "# pair %s with anything: %s\n", one, heed_status_name(cover->level_why[l]));
+        fprintf(to, "# pair %s with anything: %s\n", one, why_text(cover->level_why[l]));
     }
     for (int a = 0; a < cf_n_levels; a++) {
         for (int b = a + 1; b < cf_n_levels; b++) {
@@ -409,7 +417,7 @@ int64_t cf_cover_report(struct cover *cover, FILE *to, int pairs)
                 illegal++;
                 if (pairs && !cover->level_why[a] && !cover->level_why[b] &&
                     (pairs == PAIRS_ALL || cover->state[cf_pair(a, b)] == ILLEGAL))
-                    pair_print(cover, a, b, heed_status_name(cover->why[cf_pair(a, b)]), to);
+                    pair_print(cover, a, b, why_text(cover->why[cf_pair(a, b)]), to);
             }
         }
     }

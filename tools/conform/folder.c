@@ -71,11 +71,7 @@ static int64_t cases_write(struct session *session)
         char folder[PATH], why[128];
         struct cs c;
 
-        if (o->text && !cf_case_parse(o->text, &c, why)) {
-            fprintf(stderr, "heed-conform: wrong case: %s\n", why);
-            return written;
-        }
-        if (!o->text && !peer_draw_any(session, &r, i, &c))
+        if (o->text ? !cf_case_parse(o->text, &c, why) : !peer_draw_any(session, &r, i, &c))
             continue;
         snprintf(folder, sizeof folder, "%s/%06lld", o->dump, (long long)written + 1);
         if (!case_write(session, &c, folder)) {
@@ -190,13 +186,14 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Names of what is in the folder, sorted, to be freed each. */
-static char **names_read(DIR *files, size_t *n)
+static char **names_read(const char *folder, size_t *n)
 {
+    DIR *files = opendir(folder);
     char **names = NULL;
     size_t room = 0;
 
     *n = 0;
-    for (const struct dirent *file; (file = readdir(files));) {
+    for (const struct dirent *file; files && (file = readdir(files));) {
         if (file->d_name[0] == '.' || *n == FOLDERS_MOST)
             continue;
         if (*n == room) {
@@ -209,6 +206,8 @@ static char **names_read(DIR *files, size_t *n)
         names[*n] = strdup(file->d_name);
         *n += names[*n] != NULL;
     }
+    if (files)
+        closedir(files);
     if (*n)
         qsort(names, *n, sizeof *names, by_name);
     return names;
@@ -225,16 +224,17 @@ static void name_plain(char *name)
 
 int folder_judge(struct session *session)
 {
-    DIR *files = opendir(session->o.judge);
-    char folder[PATH], **names;
+    char folder[PATH];
     size_t n;
+    char **names;
+    struct stat there;
 
-    if (!files) {
-        fprintf(stderr, "heed-conform: --judge %s: %s\n", session->o.judge, strerror(errno));
-        return EXIT_FAILED;
+    if (stat(session->o.judge, &there) != 0 || !S_ISDIR(there.st_mode)) {
+        fprintf(stderr, "heed-conform: --judge: wanted a folder that there is, got \"%s\"\n",
+                session->o.judge);
+        return EXIT_USAGE;
     }
-    names = names_read(files, &n);
-    closedir(files);
+    names = names_read(session->o.judge, &n);
     for (size_t i = 0; i < n; i++) {
         struct stat about;
         const int length = snprintf(folder, sizeof folder, "%s/%s", session->o.judge, names[i]);

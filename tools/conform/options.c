@@ -180,7 +180,9 @@ static const struct command command = {
                 "  heed-conform --device cpu --case 'op=attn seed=1'\n"
                 "      one case again, as a failure has named it\n"
                 "  heed-conform --plugin ./mykernel.so --cases 200 --repro programs\n"
-                "      a kernel of your own, and a program for each case that fails\n",
+                "      a kernel of your own, and a program for each case that fails\n"
+                "  heed-conform --peer 'python3 examples/peer/peer.py' --ask --cases 100\n"
+                "      a kernel in another language\n",
     .ends = "Exit status:\n"
             "  0 all passed; 1 something failed, or a device or a file cannot be had; 2 wrong\n"
             "  usage; 3 nothing failed, but what was asked for was not judged, as the lines\n"
@@ -207,26 +209,34 @@ static bool only_good(struct options *o)
     return true;
 }
 
-/* A run judges one thing, and folders have no files of results. */
-static bool one_subject(const struct options *o)
+/* What is wrong with the options about kernels of somebody else; NULL: nothing. */
+static const char *others_wrong(const struct options *o)
 {
-    const char *const folders = o->judge ? "--judge" : "--dump";
+    const bool apart = o->peer || o->dump || o->judge;
+    const int ways = !!o->plugin + !!o->peer + !!o->dump + !!o->judge;
 
-    if (!!o->device + !!o->plugin + !!o->peer + !!o->dump + !!o->judge > 1) {
-        fprintf(stderr, "heed-conform: --device, --plugin, --peer, --dump, --judge: wanted one of "
-                        "them, got more\n");
-        return false;
-    }
-    if ((o->judge || o->dump) && (o->json || o->junit || o->repro)) {
-        fprintf(stderr, "heed-conform: %s does not go with --json, --junit or --repro\n", folders);
-        return false;
-    }
-    return true;
+    if (ways > 1)
+        return "--plugin, --peer, --dump, --judge: wanted one of them, got several";
+    if ((o->ask || o->once || o->lines) && !o->peer)
+        return "--ask, --once and --lines go with --peer: wanted one, got nothing";
+    if (apart && (o->device || o->partial))
+        return "--device and --partial do not go with --peer, --dump and --judge";
+    if ((o->dump || o->judge) && (o->json || o->junit || o->repro))
+        return "--json, --junit and --repro do not go with --dump and --judge";
+    if (apart && o->op && strcmp(o->op, cf_op_attn.name) != 0)
+        return "--peer, --dump and --judge are for --op attn";
+    return NULL;
 }
 
 /* What the options must be to each other. */
 static bool complete(struct options *o)
 {
+    const char *const wrong = others_wrong(o);
+
+    if (wrong) {
+        fprintf(stderr, "heed-conform: %s\n", wrong);
+        return false;
+    }
     if (o->only && !o->op)
         o->op = cf_op_attn.name;
     if (o->only && !only_good(o))
@@ -237,8 +247,6 @@ static bool complete(struct options *o)
         fprintf(stderr, "heed-conform: --partial goes with --device: wanted one, got nothing\n");
         return false;
     }
-    if (!one_subject(o))
-        return false;
     if (o->json && o->junit && !strcmp(o->json, o->junit)) {
         fprintf(stderr, "heed-conform: --json: wanted another file than that of --junit, got it\n");
         return false;

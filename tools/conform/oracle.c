@@ -277,16 +277,18 @@ static struct cell channel_want(const struct row *r, const struct array *out, in
 }
 
 static void blame(struct verdict *v, const struct row *r, int64_t channel, const char *what,
-                  double want, uint32_t got, double q)
+                  double want, const struct array *a, int64_t index, double q)
 {
     const struct problem *p = r->p;
+    const uint32_t bits = cf_array_bits(a, index);
 
     if (v->wrong && channel >= 0)
         v->wrong[((r->view->b * p->heads + r->head) * p->n_q + r->row) * p->dv + channel] = 1;
-    cf_fail(
-        v, "bound: %s at b=%lld h=%lld row=%lld channel=%lld: wanted %a got 0x%x, error/bound %.3g",
-        what, (long long)r->view->b, (long long)r->head, (long long)r->row, (long long)channel,
-        want, (unsigned)got, q);
+    cf_fail(v,
+            "bound: %s at b=%lld h=%lld row=%lld channel=%lld: wanted %g (%a) got %g (0x%x), "
+            "error/bound %.3g",
+            what, (long long)r->view->b, (long long)r->head, (long long)r->row, (long long)channel,
+            want, want, (double)cf_decode(a->dtype, bits), (unsigned)bits, q);
 }
 
 static void cell_keep(const struct cell *cell, int64_t index, int64_t c, struct verdict *v)
@@ -313,15 +315,15 @@ static void cell_judge(const struct row *r, const struct cell *cell, const struc
         v->skipped++;
     } else if (cell->nan) {
         if (bits != cf_encode(a->dtype, (float)NAN))
-            blame(v, r, c, what, (double)NAN, bits, 0);
+            blame(v, r, c, what, (double)NAN, a, index, 0);
     } else if (cell->infinite) {
         if (isfinite(got))
-            blame(v, r, c, what, (double)INFINITY, bits, 0);
+            blame(v, r, c, what, (double)INFINITY, a, index, 0);
     } else {
         const double q = fabs(got - cell->want) / cell->bound;
 
         if (!(q <= 1) || (got == 0 && signbit(got)))
-            blame(v, r, c, what, cell->want, bits, q);
+            blame(v, r, c, what, cell->want, a, index, q);
         v->worst = q > v->worst ? q : v->worst;
     }
 }
@@ -339,7 +341,7 @@ static void lse_judge(struct row *r, const struct call *call, int64_t place, str
         v->judged++;
         cell_keep(&(struct cell){ .nan = isnan(sink), .want = sink }, place, -1, v);
         if (want != got && !(sink == 0 && got == 0))
-            blame(v, r, -1, "lse of an empty row", sink, got, 0);
+            blame(v, r, -1, "lse of an empty row", sink, &call->out_lse, place, 0);
         return;
     }
     if (sink == (double)INFINITY)
@@ -373,7 +375,7 @@ static void row_judge(struct row *r, const struct call *call, struct verdict *v)
         else
             cell = channel_want(r, o, c);
         if (r->n == 0 && cf_array_bits(o, at + c) != 0)
-            blame(v, r, c, "an empty row", 0, cf_array_bits(o, at + c), 0);
+            blame(v, r, c, "an empty row", 0, o, at + c, 0);
         cell_judge(r, &cell, o, at + c, c, "o", v);
     }
     if (call->has_lse)

@@ -265,27 +265,8 @@ static void peer_work(struct peer_session *run)
 
     if (!session->o.text)
         cases_draw(run);
-    else if (cf_case_parse(session->o.text, &c, why))
+    else if (cf_case_parse(session->o.text, &c, why)) /* peer_run has said so if it is wrong */
         peer_case(run, &c);
-    else
-        cf_tap(&session->tally, false, NULL, "peer", "case", session->o.text, why);
-}
-
-/* Is the line of --case one of attention? */
-static bool text_good(const char *text)
-{
-    char why[128] = "";
-    struct cs c;
-
-    bool good = cf_case_parse(text, &c, why);
-
-    if (good && cf_op != &cf_op_attn) {
-        snprintf(why, sizeof why, "wanted one of attn, got one of %s", cf_op->name);
-        good = false;
-    }
-    if (!good)
-        fprintf(stderr, "heed-conform: wrong case: %s\n", why);
-    return good;
 }
 
 /* The exit status. */
@@ -319,17 +300,20 @@ int peer_run(struct session *session, int argc, char **argv)
 {
     const struct options *o = &session->o;
     heed_report report = { .size = sizeof report };
-    struct peer_session *run = calloc(1, sizeof *run);
+    struct peer_session *run;
     int status = EXIT_FAILED;
+    char why[128] = "";
+    struct cs c;
 
+    cf_op_use(cf_op_find("attn"));
+    if (o->text && !cf_case_parse(o->text, &c, why)) {
+        fprintf(stderr, "heed-conform: wrong case: %s\n", why);
+        return EXIT_USAGE;
+    }
+    run = calloc(1, sizeof *run);
     if (!run)
         return status;
     run->session = session;
-    cf_op_use(cf_op_find("attn"));
-    if (o->text && !text_good(o->text)) {
-        free(run);
-        return EXIT_USAGE;
-    }
     if (o->peer && !peer_open(&run->peer, o->peer, o->timeout)) {
         fprintf(stderr, "heed-conform: --peer %s: wanted a command, or fd:IN,OUT\n", o->peer);
         free(run);

@@ -120,7 +120,7 @@ static bool pair_parse(struct cs *c, char *word, char why[128])
     for (int i = 0; i < cf_n_fields; i++) {
         if (strcmp(cf_fields[i].name, word))
             continue;
-        snprintf(why, 128, "%.20s=%.40s is not a value of it", word, value);
+        snprintf(why, 128, "%.20s has no value '%.40s'", word, value);
         return value_parse(i, value, &c->v[i]) && value_sane(i, c->v[i]);
     }
     snprintf(why, 128, "there is no field '%.60s'", word);

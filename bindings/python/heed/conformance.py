@@ -70,6 +70,7 @@ PARAMETERS = {
 SEEN = ("causal", "window", "mask")
 # Needs of which the arrays themselves tell.
 IN_ARRAYS = ("grouped", "d_v", "empty", "blank", "nonfinite", "types", "lse")
+NEEDS = {"sources", "layout", *IN_ARRAYS, *(n for _, needs in PARAMETERS.values() for n in needs)}
 
 
 class _Kernel:
@@ -83,7 +84,14 @@ class _Kernel:
         self.function = function
         self.names = [p.name for p in extra if p.name in PARAMETERS]
         self.by_name = [p.name for p in extra if p.kind is p.KEYWORD_ONLY]
-        self.refuse = tuple(refuse) + (() if mixed else ("types",))
+        if isinstance(refuse, str):
+            raise TypeError(f"refuse: a list of needs, not the text {refuse!r}")
+        refuse = tuple(refuse)
+        wrong = [need for need in refuse if need and need not in NEEDS]
+        if wrong:
+            raise ValueError(f"refuse: no need is called {wrong[0]!r}; "
+                             f"there are {', '.join(sorted(NEEDS))}")
+        self.refuse = refuse + (() if mixed else ("types",))
 
     def _refuse(self, case):
         good = IN_ARRAYS + tuple(n for name in self.names for n in PARAMETERS[name][1])
@@ -237,6 +245,8 @@ class _Session:
             raise Refused("lse", "the kernel returns o alone")
         for name, array in zip(("o", "lse"), made):
             if name in outputs:
+                if array is None:
+                    return {"status": "error", "why": f"the kernel returns None for {name}"}
                 array = to_file(array)
                 numpy.save(outputs[name]["file"],
                            self._plain(array) if array.ndim else array)
@@ -349,6 +359,8 @@ def conform(kernel: Callable, cases: int = 500, *, only: str | None = None, clai
     of cases that are left out. mixed: also q, k, v and o of different types. strict: judge the sign
     of zeros and the bits of NaN too. shrink: how many failures are made smaller. line: only that
     case. timeout: seconds for a case, after which heed-conform gives up.
+
+    The kernel runs in this process, which a crash of it ends; what never returns is not interrupted.
     """
     session = _session(kernel, claim, arrays, refuse, mixed, strict)
     with tempfile.TemporaryDirectory() as folder:
