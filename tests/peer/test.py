@@ -140,6 +140,7 @@ class Peers(unittest.TestCase):
         for options, why in (
                 (["--peer", "true", *case], "wrong case: nq has no value 'many'"),
                 (["--dump", os.devnull, *case], "wrong case: nq has no value 'many'"),
+                (["--peer", "true", "--case", "op=copy seed=1"], "wanted attn, got copy"),
                 (["--judge", "/dev/null/none"], 'wanted a folder that there is, got "/dev/null/'),
                 (["--judge", ".", "--dump", "."], "wanted one of them, got several"),
                 (["--ask", "--case", "op=attn seed=1"], "go with --peer: wanted one, got nothing"),

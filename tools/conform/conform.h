@@ -192,6 +192,8 @@ void cf_case_normalize(struct cs *); /* fields without meaning take their defaul
 bool cf_field_active(const struct cs *, int field);
 void cf_case_print(const struct cs *, char line[LINE]);
 bool cf_case_parse(const char *line, struct cs *, char why[128]);
+/* The same where only attention will do. */
+bool cf_case_of_attn(const char *line, struct cs *, char why[128]);
 void cf_value_print(int field, int64_t value, char *out, size_t size);
 void cf_axes_print(FILE *);
 

@@ -306,7 +306,7 @@ int peer_run(struct session *session, int argc, char **argv)
     struct cs c;
 
     cf_op_use(cf_op_find("attn"));
-    if (o->text && !cf_case_parse(o->text, &c, why)) {
+    if (o->text && !cf_case_of_attn(o->text, &c, why)) {
         fprintf(stderr, "heed-conform: wrong case: %s\n", why);
         return EXIT_USAGE;
     }

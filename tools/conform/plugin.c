@@ -219,7 +219,7 @@ static int run(struct session *session, const char *path, int argc, char **argv)
     struct cs c;
     int exit_code;
 
-    if (session->o.text && !cf_case_parse(session->o.text, &c, why)) {
+    if (session->o.text && !cf_case_of_attn(session->o.text, &c, why)) {
         fprintf(stderr, "heed-conform: wrong case: %s\n", why);
         return EXIT_USAGE;
     }

@@ -171,6 +171,15 @@ bool cf_case_parse(const char *line, struct cs *c, char why[128])
     return true;
 }
 
+bool cf_case_of_attn(const char *line, struct cs *c, char why[128])
+{
+    if (!cf_case_parse(line, c, why))
+        return false;
+    if (cf_op != &cf_op_attn)
+        snprintf(why, 128, "op: wanted attn, got %s", cf_op->name);
+    return cf_op == &cf_op_attn;
+}
+
 void cf_axes_print(FILE *to)
 {
     for (int i = 0; i < cf_n_fields; i++) {
