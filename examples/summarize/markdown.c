@@ -7,6 +7,7 @@
  */
 #include "read.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- recognition ------------------------------------------------------------ */
@@ -52,12 +53,14 @@ int markdown_looks_like(const struct source *source)
 
 #include <md4c.h>
 
-/* Longer ones are read as plain text: md4c keeps up to 30 bytes for each mark. */
-enum { MARKDOWN_MOST = 1 << 25 };
+/* Longer ones are read as plain text: md4c keeps up to 30 bytes for each mark. md4c 0.4.8 looks, at
+ * some marks, a few bytes behind the end: it is given a copy with lines behind it. */
+enum { MARKDOWN_MOST = 1 << 25, BEHIND = 64 };
 
 struct reader {
     struct stream *stream;
-    const struct source *source;
+    const char *copy;              /* of the file */
+    size_t size;
     size_t at;                     /* behind what was read last */
     int quotes, items, links;      /* depth */
     size_t linked;                 /* bytes of the open block that lead to other places */
@@ -152,14 +155,20 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *context)
     return 0;
 }
 
-/* Text is the file's, unless md4c puts in some of its own. */
+/* Text is the file's, unless md4c puts in some of its own. What it says of bytes behind the end is
+ * cut. */
 static void put(struct reader *r, const char *text, size_t size)
 {
-    const uintptr_t base = (uintptr_t)r->source->text, at = (uintptr_t)text;
+    const uintptr_t base = (uintptr_t)r->copy, at = (uintptr_t)text;
+    const bool ours = at >= base && at <= base + r->size + BEHIND;
 
+    if (ours && at >= base + r->size)
+        return;
+    if (ours && size > base + r->size - at)
+        size = base + r->size - at;
     if (!r->stream->open)
         open_kind(r, BLOCK_PARAGRAPH);
-    if (at >= base && at + size <= base + r->source->size) {
+    if (ours) {
         r->at = at - base;
         stream_put(r->stream, text, size, r->at);
         r->at += size;
@@ -188,7 +197,9 @@ static int text(MD_TEXTTYPE type, const MD_CHAR *at, MD_SIZE size, void *context
             put(r, at, size);
         break;
     case MD_TEXT_ENTITY:
-        r->at = (size_t)(at - r->source->text);
+        if (at < r->copy || (size_t)(at - r->copy) + size > r->size)
+            break;
+        r->at = (size_t)(at - r->copy);
         if (entity_read(at, at + size, utf8, &length) > 0)
             put(r, utf8, length);
         else
@@ -229,15 +240,26 @@ void markdown_read(struct stream *stream, const struct source *source)
         .enter_span = enter_span, .leave_span = leave_span, .text = text
     };
     const size_t front = skip_front(source);
-    struct reader r = { .stream = stream, .source = source, .at = front };
+    struct reader r = { .stream = stream, .size = source->size, .at = front };
+    char *copy;
 
     if (source->size > MARKDOWN_MOST) {
         plain_read(stream, source);
         return;
     }
-    if (md_parse(source->text + front, (MD_SIZE)(source->size - front), &parser, &r) != 0)
+    copy = malloc(source->size + BEHIND);
+    if (copy == NULL) {
+        stream->failed = true;
+        return;
+    }
+    if (source->size > 0)
+        memcpy(copy, source->text, source->size);
+    memset(copy + source->size, '\n', BEHIND);
+    r.copy = copy;
+    if (md_parse(copy + front, (MD_SIZE)(source->size - front), &parser, &r) != 0)
         stream->failed = true;
     close_block(&r);
+    free(copy);
 }
 
 const char *markdown_remark(void)
