@@ -41,7 +41,7 @@
  * Chinese and Japanese are the entries of one sign of stopwords-iso 0.7 (https://github.com/
  * stopwords-iso), since signs are what the vectors count, less numbers, times and places:
  *
- * Copyright (c) 2020 Gene Diaz
+ * Copyright (c) 2016 Gene Diaz
  *
  * Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
  * associated documentation files (the "Software"), to deal in the Software without restriction,
