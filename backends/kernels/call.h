@@ -31,7 +31,7 @@ struct hk_call {
     HK_GLOBAL const struct hk_plan *plan;
     HK_GLOBAL const struct hk_source *sources;
     HK_GLOBAL char *work;
-#if HK_BUFFERS_SHARED           /* GPUs index no registers: tables in local memory */
+#if HK_IN_REGISTERS           /* GPUs index no registers: tables in local memory */
     HK_GLOBAL char *HK_LOCAL *buffer;
     HK_LOCAL const hk_u32 *item;        /* the group's batch item by its three axes */
 #else
@@ -86,28 +86,31 @@ HK_FN HK_GLOBAL const char *hk_slot(const struct hk_call *call, hk_u32 slot)
 
 /* ---- slots ---- */
 
+#if HK_IN_REGISTERS
+HK_FN hk_i64 hk_item_at(HK_LOCAL const hk_u32 *item, HK_GLOBAL const hk_i64 *stride)
+{
+    return item[0] * stride[0] + item[1] * stride[1] + item[2] * stride[2];
+}
+#endif
+
 HK_FN hk_i64 hk_batch_offset(const struct hk_call *call, HK_GLOBAL const hk_i64 *stride, hk_i64 b)
 {
-#if HK_BUFFERS_SHARED
-    if (b == 0)                 /* also for pages, which are no item's */
-        return 0;
-    return call->item[0] * stride[0] + call->item[1] * stride[1] + call->item[2] * stride[2];
+#if HK_IN_REGISTERS
+    return b == 0 ? 0 : hk_item_at(call->item, stride);     /* 0 also for pages, no item's */
 #else
     return hk_item_offset(call->plan->batch, stride, b);
 #endif
 }
 
-#if HK_BUFFERS_SHARED
+#if HK_IN_REGISTERS
 HK_RARE HK_GLOBAL const char *hk_aux_find(HK_GLOBAL const char *blob,
                                           HK_GLOBAL char *HK_LOCAL *buffer,
                                           HK_LOCAL const hk_u32 *item,
                                           HK_GLOBAL const struct hk_aux *aux)
 {
     HK_GLOBAL const char *base = aux->at ? blob + aux->at : buffer[aux->slot - 1];
-    HK_GLOBAL const hk_i64 *stride = aux->stride;
 
-    return hk_byte(base, (item[0] * stride[0] + item[1] * stride[1] + item[2] * stride[2]) *
-                             hk_size(aux->dtype));
+    return hk_byte(base, hk_item_at(item, aux->stride) * hk_size(aux->dtype));
 }
 
 HK_FN HK_GLOBAL const char *hk_aux_of(const struct hk_call *call,
@@ -362,7 +365,7 @@ HK_FN struct hk_matrix hk_matrix_get(const struct hk_call *call,
 }
 
 /* Scales lie as their rows do. */
-#if HK_BUFFERS_SHARED
+#if HK_IN_REGISTERS
 HK_FN
 #else
 HK_NOINLINE
@@ -436,24 +439,19 @@ HK_FN int hk_row_find(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i, hk_i64 
 /* Is row i, which is within the length, there? A page outside [0, P) is not. */
 HK_FN int hk_row_present(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
 {
-    hk_i64 page;
+    hk_i64 page, in;
 
-    if (m->layout != HK_LAYOUT_PAGED)
-        return 1;
-    page = m->table[hk_row_entry(m, i) * m->table_stride];
-    return page >= 0 && page < m->pages;
+    return hk_row_find(m, i, &page, &in);
 }
 
 /* Where row i of pages or of a ring lies, in memory with these strides. */
 HK_FN hk_i64 hk_row_apart(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i, hk_i64 row,
                           hk_i64 page)
 {
-    if (m->layout == HK_LAYOUT_PAGED) {
-        const hk_i64 entry = hk_row_entry(m, i);
+    hk_i64 at, in;
 
-        return m->table[entry * m->table_stride] * page + (i - entry * m->page_rows) * row;
-    }
-    return (i < m->rows - m->first ? i + m->first : i - (m->rows - m->first)) * row;
+    hk_row_find(m, i, &at, &in);
+    return at * page + in * row;
 }
 
 /* Elements from base to row i, which is there. */

@@ -194,7 +194,7 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
 
 /* ---- the entry point (entry.h) ---- */
 
-#if HK_BUFFERS_SHARED
+#if HK_IN_REGISTERS
 #define HK_ENTRY_BUFFERS(call, buffers, shared)                                                    \
     memcpy(shared.buffer, buffers, sizeof shared.buffer);                                          \
     memset(shared.item, 0, sizeof shared.item);                                                    \

@@ -48,7 +48,7 @@ HK_FN hk_i32 hk_thread(void)
 {
     hk_i32 id = (hk_i32)threadIdx.x;
 
-#if HK_BUFFERS_SHARED
+#if HK_IN_REGISTERS
     asm volatile("" : "+r"(id));
 #endif
     return id & (HK_THREADS - 1);
@@ -144,7 +144,7 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
 
 /* ---- the entry point (entry.h) ---- */
 
-#if HK_BUFFERS_SHARED
+#if HK_IN_REGISTERS
 #define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
     for (int i = (int)threadIdx.x; i < HK_BUFFERS; i += HK_THREADS)                                \
         shared.buffer[i] = given.at[i];                                                            \

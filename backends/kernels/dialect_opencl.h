@@ -79,9 +79,9 @@ typedef ushort hk_u16;
 #define HK_OWN(id) 0
 /* What follows from a thread's number is found again in each part of a step: held over the whole
  * walk it would take most of the registers. */
-#if HK_BUFFERS_SHARED && defined __AMDGCN__
+#if HK_IN_REGISTERS && defined __AMDGCN__
 #define HK_FORGET(id) __asm__ volatile("" : "+v"(id))
-#elif HK_BUFFERS_SHARED && HK_LEAST_LANES
+#elif HK_IN_REGISTERS && HK_LEAST_LANES
 #define HK_FORGET(id) __asm__ volatile("" : "+rw"(id))
 #else
 #define HK_FORGET(id) ((void)0)
@@ -215,7 +215,7 @@ struct hk_offsets {
 #define HK_ENTRY_OFFSET(i) at.at[i]
 #endif
 
-#if HK_BUFFERS_SHARED
+#if HK_IN_REGISTERS
 #define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
     if (get_local_id(0) == 0) {                                                                    \
         HK_UNROLL                                                                                  \
@@ -232,7 +232,7 @@ struct hk_offsets {
 #endif
 
 /* Wider sub-groups would share the same registers (Intel's compiler would choose them). */
-#if HK_LEAST_LANES && HK_BUFFERS_SHARED
+#if HK_LEAST_LANES && HK_IN_REGISTERS
 #define HK_ENTRY_LANES __attribute__((intel_reqd_sub_group_size(HK_LEAST_LANES)))
 #else
 #define HK_ENTRY_LANES

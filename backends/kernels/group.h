@@ -17,7 +17,7 @@
 #define HK_TC (HK_WIDTH / 16)           /* channels of a thread: 4 or 8 */
 #define HK_THREADS (16 * HK_ROWS / HK_TR)
 #define HK_HAS_SHARED 1
-#define HK_BUFFERS_SHARED 1
+#define HK_IN_REGISTERS 1       /* what a thread has: no index that is computed may find it */
 #define HK_SUB_SPACE HK_GLOBAL
 #define HK_VIEW_SPACE HK_LOCAL
 #define HK_TASK_SPACE HK_LOCAL

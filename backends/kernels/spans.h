@@ -437,7 +437,7 @@ HK_FN hk_u64 hk_row_mask(HK_SUB_SPACE const struct hk_sub *sub,
     hk_u32 r;
     hk_i64 i;
 
-#if HK_SLOW_DIVISION            /* GPUs: the others are empty, and no register is indexed */
+#if HK_IN_REGISTERS             /* the others are empty, and no register is indexed */
     HK_UNROLL
     for (r = 0; r < HK_RANGES; r++)
 #else

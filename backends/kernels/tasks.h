@@ -96,7 +96,7 @@ HK_FN void hk_task_open(const struct hk_call *call, const struct hk_task_place *
     }
 }
 
-#if !HK_BUFFERS_SHARED
+#if !HK_IN_REGISTERS
 HK_FN void hk_task_get(const struct hk_call *call, hk_i64 task, struct hk_task *out)
 {
     struct hk_task_place at;
