@@ -60,6 +60,7 @@ HK_PIECE void hk_out_put(const struct hk_group *g, hk_i32 id, hk_i32 part,
         for (n = 0; n < 64 / HK_MMA_N; n++)
             shared->in.s[row * HK_S_LINE + n * HK_MMA_N + hk_mma_column(lane, i)] =
                 hk_mul(hk_mul(me->o[part * (64 / HK_MMA_N) + n].x[i], sink), factor);
+        HK_ORDER();
     }
 }
 
