@@ -62,7 +62,7 @@ static int read_text(const char *name, char **text, size_t *size)
 
 /* ---- progress ------------------------------------------------------------ */
 
-static void show_progress(void *context, int64_t done, int64_t all)
+static bool show_progress(void *context, int64_t done, int64_t all)
 {
     const int cells = (int)(done * BAR_CELLS / all);
 
@@ -74,6 +74,7 @@ static void show_progress(void *context, int64_t done, int64_t all)
     if (done == all)
         fprintf(stderr, "\r%*s\r", BAR_CELLS + 8, "");
     fflush(stderr);
+    return true;
 }
 
 /* ---- the steps ----------------------------------------------------------- */

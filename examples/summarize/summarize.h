@@ -140,7 +140,8 @@ bool document_segment(struct document *doc, const struct vectors *v);
 /* ---- attend.c, calls.c: heed ---------------------------------------------- */
 
 struct attend;
-typedef void attend_progress(void *context, int64_t done, int64_t all);
+/* Told of every step; false: the work is to end. */
+typedef bool attend_progress(void *context, int64_t done, int64_t all);
 
 /* What stopped the program, for one line on stderr; `usage` when the caller's
  * choice of device did. */
