@@ -199,7 +199,9 @@ static bool look_around(struct attend *a, const struct state *s, const struct bl
     const struct matrix x = matrix_rows(s->x, 0, rows), y = matrix_rows(s->y, 0, rows);
 
     *local = matrix_rows(y, before, b->rows);
-    return load(a, s, first, rows, why) && encoder_run(a, &x, &y, why) &&
+    return load(a, s, first, rows, why) && encoder_run(a, &x, &x, &y, NULL, why) &&
+           (!a->pattern ||
+            pattern_take(a, &x, s->rows, s->kept + first, before, b->rows, why)) &&
            (!a->looks || tell_looks(a, s, b, first, rows, why));
 }
 

@@ -39,6 +39,9 @@ static const char help_text[] =
     "  --format FORMAT     how FILE is read, by the list below; default what it looks like\n"
     "  --language CODE     its language, by the list below; default what it looks like\n"
     "  --json              one JSON object with offsets and scores\n"
+    "  --html FILE         also a page with the summary, the document and its attention; -: it\n"
+    "                      goes to standard output, and nothing else does\n"
+    "  --quiet             print nothing where --html has a file\n"
     "  --explain           also list every sentence with its segment and score, and those\n"
     "                      that it gives most weight to\n"
     "  --version           print name, version and how the library was built\n"
@@ -87,11 +90,11 @@ static void print_version(void)
 }
 
 struct options {
-    const char *file, *device, *attention;
+    const char *file, *device, *attention, *html;
     const struct format *format;   /* NULL: to be found */
     const struct language *language;
     int64_t words;
-    bool json, explain, help, version;
+    bool json, explain, quiet, help, version;
 };
 
 /* Names come from outside too: nothing but printable ASCII reaches the terminal. */
@@ -178,6 +181,12 @@ static int parse(struct options *o, int argc, char **argv)
             only_files = true;
         } else if (strcmp(word, "--json") == 0) {
             o->json = true;
+        } else if (strcmp(word, "--quiet") == 0) {
+            o->quiet = true;
+        } else if ((value = value_of("--html", argc, argv, &i)) != NULL) {
+            if (!*value)
+                return complain_of("--html", "FILE, or - for standard output", value);
+            o->html = value;
         } else if (strcmp(word, "--explain") == 0) {
             o->explain = true;
         } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
@@ -207,6 +216,8 @@ static int parse(struct options *o, int argc, char **argv)
     }
     if (!o->file)
         return complain_of("FILE", "one, or - for standard input (see --help)", "");
+    if (o->html && strcmp(o->html, "-") == 0 && o->json)
+        return complain_of("--html", "a file beside --json", o->html);
     return 0;
 }
 
@@ -276,6 +287,7 @@ struct work {
     struct summary summary;
     struct attend *attend;
     float *mass, *score;
+    struct pattern pattern;
     int64_t (*looks)[LOOKS];
 };
 
@@ -308,9 +320,13 @@ static int analyse(struct work *w, const struct options *o)
     w->looks = o->explain ? malloc(((size_t)w->doc.n + 1) * sizeof(*w->looks)) : NULL;
     if (!w->mass || !w->score || (o->explain && !w->looks))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (o->html && !pattern_create(&w->pattern, w->doc.n))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
     w->attend = attend_open(o->device, &why);
-    if (w->attend)
+    if (w->attend) {
         attend_tell_looks(w->attend, w->looks);
+        attend_tell_pattern(w->attend, o->html ? &w->pattern : NULL);
+    }
     if (!w->attend || !attend_look_by(w->attend, o->attention, &why) ||
         !attend_mass(w->attend, &w->doc, &w->vectors,
                      bar && w->doc.n >= LONG_INPUT ? show_progress : NULL, NULL, w->mass, &why))
@@ -321,24 +337,38 @@ static int analyse(struct work *w, const struct options *o)
     return 0;
 }
 
+/* Text or JSON. */
+static void put_result(const struct report *r, const struct options *o)
+{
+    if (o->json) {
+        output_json(stdout, r);
+        return;
+    }
+    output_text(stdout, r);
+    if (o->explain) {
+        fputc('\n', stdout);
+        output_table(stdout, r);
+    }
+}
+
 static int print(const struct work *w, const struct options *o)
 {
     const struct report report = {
         .doc = &w->doc, .summary = &w->summary, .mass = w->mass, .score = w->score,
         .looks = (const int64_t(*)[LOOKS])w->looks,
         .file = o->file, .device = attend_device(w->attend), .budget = o->words,
-        .reading = &w->reading, .all = o->explain
+        .reading = &w->reading, .all = o->explain,
+        .pattern = o->html ? &w->pattern : NULL, .attention = o->attention
     };
+    const bool to_stdout = o->html && strcmp(o->html, "-") == 0;
+    struct failure why = { .usage = false };
 
-    if (o->json) {
-        output_json(stdout, &report);
-    } else {
-        output_text(stdout, &report);
-        if (o->explain) {
-            fputc('\n', stdout);
-            output_table(stdout, &report);
-        }
-    }
+    if (o->html && !to_stdout && !output_html_file(o->html, &report, &why))
+        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, o->html, why.text);
+    if (to_stdout && !output_html(stdout, &report))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (!o->quiet && !to_stdout)
+        put_result(&report, o);
     if (fflush(stdout) != 0 || ferror(stdout))
         return complain(EXIT_FAILURE, "cannot write the result", strerror(errno));
     return 0;
@@ -374,6 +404,7 @@ int main(int argc, char **argv)
     vectors_finish(&w.vectors);
     document_finish(&w.doc);
     reading_finish(&w.reading);
+    pattern_finish(&w.pattern);
     free(w.mass);
     free(w.score);
     free(w.looks);
