@@ -99,10 +99,12 @@ void output_json(FILE *to, const struct report *r)
     put_string(to, r->file);
     fputs(",\n  \"device\": ", to);
     put_string(to, r->device);
-    fprintf(to, ",\n  \"budget\": %lld,\n  \"words\": %lld,\n  \"document\": {\"bytes\": %zu, "
-            "\"bad_bytes\": %zu, \"format\": \"%s\", \"encoding\": \"%s\", \"language\": \"%s\", "
+    fprintf(to, ",\n  \"length\": \"%lld%c\",\n  \"words\": %lld,\n  \"document\": {"
+            "\"bytes\": %zu, \"bad_bytes\": %zu, \"format\": \"%s\", \"encoding\": \"%s\", \"language\": \"%s\", "
             "\"words\": %lld, \"sentences\": %lld, \"segments\": %lld},\n"
-            "  \"sentences\": [", (long long)r->budget, (long long)r->summary->words,
+            "  \"sentences\": [", (long long)r->length.number,
+            length_units[r->length.unit],
+            (long long)r->summary->words,
             r->reading->size, r->reading->bad, r->reading->format->name,
             encoding_name(r->reading->encoding), language_code(doc->language, NULL),
             (long long)doc->words, (long long)doc->n, (long long)doc->n_segments);

@@ -79,7 +79,7 @@ static double square(const float *x)
     return sum;
 }
 
-bool pattern_take(struct attend *a, const struct matrix *x, const float *rows, const int64_t *kept,
+bool pattern_take(struct attend *a, const struct matrix *x, const float *rows, const int32_t *kept,
                   int64_t begin, int64_t count, struct failure *why)
 {
     struct pattern *const p = a->pattern;

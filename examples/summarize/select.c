@@ -16,6 +16,7 @@
  */
 #include "summarize.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,32 @@ static int64_t printed_words(const struct document *doc, const bool *chosen)
         before = i;
     }
     return words;
+}
+
+const char length_units[LENGTH_UNITS] = {
+    [LENGTH_WORDS] = 'w', [LENGTH_SENTENCES] = 's', [LENGTH_PERCENT] = '%'
+};
+
+struct budget length_budget(struct length length, const struct document *doc)
+{
+    struct budget budget = { .words = INT64_MAX, .sentences = INT64_MAX };
+
+    switch (length.unit) {
+    case LENGTH_WORDS:
+        budget.words = length.number;
+        break;
+    case LENGTH_SENTENCES:
+        budget.sentences = length.number;
+        budget.whole = true;
+        break;
+    case LENGTH_PERCENT:
+        budget.words = (int64_t)((double)doc->words * (double)length.number / 100);
+        budget.whole = true;
+        break;
+    case LENGTH_UNITS:
+        assert(length.unit < LENGTH_UNITS);
+    }
+    return budget;
 }
 
 /* ---- what was said already --------------------------------------------------- */
@@ -248,11 +275,11 @@ static int64_t best(const struct choice *c, int64_t left, double *worth)
     return found;
 }
 
-static bool choose(struct summary *s, struct choice *c, int64_t budget, struct failure *why)
+static bool choose(struct summary *s, struct choice *c, struct budget budget, struct failure *why)
 {
-    int64_t left = budget;
+    int64_t left = budget.words;
 
-    for (;;) {
+    while (c->n_picks < budget.sentences) {
         double worth;
         const int64_t i = best(c, left, &worth);
         bool again;
@@ -314,19 +341,23 @@ static bool say_once(struct summary *s, const struct document *doc, struct said 
 }
 
 /* All candidates, if they keep to the budget: the document is its own summary. */
-static bool choose_all(struct summary *s, const struct document *doc, int64_t budget)
+static bool choose_all(struct summary *s, const struct document *doc, struct budget budget)
 {
-    for (int64_t i = 0; i < doc->n; i++)
+    int64_t found = 0;
+
+    for (int64_t i = 0; i < doc->n; i++) {
         s->chosen[i] = doc->sentences[i].candidate;
-    if (printed_words(doc, s->chosen) <= budget)
+        found += s->chosen[i];
+    }
+    if (found <= budget.sentences && printed_words(doc, s->chosen) <= budget.words)
         return true;
     memset(s->chosen, false, (size_t)doc->n);
     return false;
 }
 
-/* Nothing fits: the best sentence will be cut. */
+/* Nothing fits: the best sentence will be cut, if it may be. */
 static void choose_cut(struct summary *s, const struct document *doc, const float *score,
-                       int64_t budget)
+                       struct budget budget)
 {
     int64_t found = 0;
 
@@ -337,12 +368,12 @@ static void choose_cut(struct summary *s, const struct document *doc, const floa
             found = i;
     }
     s->chosen[found] = true;
-    s->cut = budget;
-    s->words = budget;
+    s->cut = budget.whole ? 0 : budget.words;
+    s->words = budget.whole ? printed_words(doc, s->chosen) : budget.words;
 }
 
 bool summary_choose(struct summary *s, struct attend *a, const struct document *doc,
-                    const struct vectors *v, const float *score, int64_t budget,
+                    const struct vectors *v, const float *score, struct budget budget,
                     struct failure *why)
 {
     struct said said = { .end = malloc(((size_t)doc->n + 1) * sizeof(*said.end)) };

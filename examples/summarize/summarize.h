@@ -140,7 +140,8 @@ bool document_segment(struct document *doc, const struct vectors *v);
 /* ---- attend.c, calls.c: heed ---------------------------------------------- */
 
 struct attend;
-typedef void attend_progress(void *context, int64_t done, int64_t all);
+/* Told of every step; false: the work is to end. */
+typedef bool attend_progress(void *context, int64_t done, int64_t all);
 
 /* What stopped the program, for one line on stderr; `usage` when the caller's
  * choice of device did. */
@@ -207,14 +208,33 @@ bool attend_best(struct attend *a, const float *score, const bool *present, int6
 void salience_score(const struct document *doc, const struct vectors *v, const float *mass,
                     float *score);
 
+/* How much is asked for. */
+enum length_unit { LENGTH_WORDS, LENGTH_SENTENCES, LENGTH_PERCENT, LENGTH_UNITS };
+
+struct length {
+    int64_t number;
+    enum length_unit unit;
+};
+
+/* The sign of each unit. */
+extern const char length_units[LENGTH_UNITS];
+
+/* What that comes to in a document; INT64_MAX: as many as there are. */
+struct budget {
+    int64_t words, sentences;
+    bool whole;                        /* one sentence fits always, and is never cut */
+};
+
+struct budget length_budget(struct length length, const struct document *doc);
+
 struct summary {
     bool *chosen;                      /* [doc->n] */
-    int64_t words;                     /* as printed, speakers included; <= budget */
+    int64_t words;                     /* as printed, speakers included; <= the budget's */
     int64_t cut;                       /* > 0: the only sentence, cut to so many words */
 };
 
 bool summary_choose(struct summary *s, struct attend *a, const struct document *doc,
-                    const struct vectors *v, const float *score, int64_t budget,
+                    const struct vectors *v, const float *score, struct budget budget,
                     struct failure *why);
 void summary_finish(struct summary *s);
 
@@ -237,7 +257,7 @@ struct report {
     const struct pattern *pattern;     /* NULL: not told */
     const struct reading *reading;
     const char *file, *device, *attention;
-    int64_t budget;
+    struct length length;
     bool all;                          /* --explain: list what was not chosen too */
 };
 

@@ -121,8 +121,8 @@ static const char *summarize(const char *text, int64_t budget,
         const struct report r = {
             .doc = &job.doc, .reading = &job.reading, .summary = &job.summary, .mass = job.mass,
             .score = job.score,
-            .file = "a \"file\"\n", .device = attend_device(job.attend), .budget = budget,
-            .all = true
+            .file = "a \"file\"\n", .device = attend_device(job.attend),
+            .length = { budget, LENGTH_WORDS }, .all = true
         };
 
         print(file, &r);
