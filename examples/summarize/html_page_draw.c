@@ -134,8 +134,8 @@ static const struct {
     double least;
     const char *what;
 } levels[] = {
-    { 0, "under 1 %" }, { 0.01, "1 to 3 %" }, { 0.03, "3 to 10 %" }, { 0.1, "10 to 30 %" },
-    { 0.3, "more" }
+    { 0, "under 2 %" }, { 0.02, "2 to 5 %" }, { 0.05, "5 to 10 %" }, { 0.1, "10 to 20 %" },
+    { 0.2, "more" }
 };
 enum { LEVELS = sizeof(levels) / sizeof(*levels) };
 

@@ -41,7 +41,7 @@ const char *const page_style[] = {
     "article:focus{outline:none}\n"
     "article ul{padding-left:1.3rem}\n"
     "pre{white-space:pre-wrap;font-size:.9rem;line-height:1.4}\n"
-    "pre,.x{opacity:.85;border-left:3px solid var(--rule);padding-left:.8rem}\n"
+    "pre,.x{color:var(--soft);border-left:3px solid var(--rule);padding-left:.8rem}\n"
     "blockquote{margin:.7rem 0;border-left:3px solid var(--rule);padding-left:.8rem;"
     "color:var(--soft)}\n",
     "mark{background:var(--mark);color:inherit;box-shadow:inset 0 -2px var(--line)}\n"
@@ -82,4 +82,4 @@ const char *const page_style[] = {
     NULL
 };
 
-const char page_style_hash[] = "FHp8r7bP1DPinUYN0sn59S9P92MkRkToshWyNbhy+cc=";
+const char page_style_hash[] = "RKSw56IZvMI2mimm1HBXCkv8eUkXm2DrwU7+irJqKBA=";
