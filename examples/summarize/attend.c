@@ -207,8 +207,8 @@ static bool tell_looks(struct attend *a, const struct state *s, const struct blo
     return good;
 }
 
-/* local: every sentence of the block takes in its neighbours. `own`: its rows of x; `tell`: who asks
- * what they look at is told. */
+/* local: every sentence of the block takes in its neighbours. `own`: its rows of x; `tell`:
+ * who asks what they look at is told. */
 static bool look_around(struct attend *a, const struct state *s, const struct block *b, bool tell,
                         struct matrix *own, struct matrix *local, struct failure *why)
 {

@@ -120,8 +120,8 @@ bool encoder_look(struct attend *a, const float *x, int64_t n, int64_t first, in
 
 /* ---- pattern.c: a picture of it ---------------------------------------------- */
 
-/* Adds rows [begin, begin + count) of x, which stand for the sentences `kept`; `rows` has them on the
- * host. */
+/* Adds rows [begin, begin + count) of x, which stand for the sentences `kept`; `rows` has them on
+ * the host. */
 bool pattern_take(struct attend *a, const struct matrix *x, const float *rows, const int32_t *kept,
                   int64_t begin, int64_t count, struct failure *why);
 

@@ -27,7 +27,8 @@ struct encoder {
 static heed_status window(const struct shapes *s, heed_mechanism *m, heed_report *report)
 {
     const heed_longformer_desc desc = {
-        .size = sizeof(desc), .q = s->x, .o = s->o, .text = { .k = s->x, .v = s->v }, .window = WINDOW
+        .size = sizeof(desc), .q = s->x, .o = s->o, .text = { .k = s->x, .v = s->v },
+        .window = WINDOW
     };
 
     return heed_longformer(&desc, m, report);
@@ -37,8 +38,8 @@ static heed_status window(const struct shapes *s, heed_mechanism *m, heed_report
 static heed_status longformer(const struct shapes *s, heed_mechanism *m, heed_report *report)
 {
     const heed_longformer_desc desc = {
-        .size = sizeof(desc), .q = s->x, .o = s->o, .text = { .k = s->x, .v = s->v }, .window = WINDOW,
-        .n_globals = 1
+        .size = sizeof(desc), .q = s->x, .o = s->o, .text = { .k = s->x, .v = s->v },
+        .window = WINDOW, .n_globals = 1
     };
 
     return heed_longformer(&desc, m, report);
@@ -47,7 +48,8 @@ static heed_status longformer(const struct shapes *s, heed_mechanism *m, heed_re
 static heed_status bigbird(const struct shapes *s, heed_mechanism *m, heed_report *report)
 {
     const heed_bigbird_desc desc = {
-        .size = sizeof(desc), .q = s->x, .o = s->o, .text = { .k = s->x, .v = s->v }, .block = SENTENCES
+        .size = sizeof(desc), .q = s->x, .o = s->o, .text = { .k = s->x, .v = s->v },
+        .block = SENTENCES
     };
 
     return heed_bigbird(&desc, m, report);
@@ -148,15 +150,17 @@ bool encoder_run(struct attend *a, const struct matrix *x, const struct matrix *
     const heed_buf slots[HEED_MECHANISM_SLOTS] = { { .handle = NULL } };
     heed_kv_bufs kv[HEED_MECHANISM_SOURCES];
     heed_attn_args args = {
-        .size = sizeof(args), .q = x->buf, .o = y->buf, .lse = lse ? lse->buf : slots[0], .kv = kv, .kv_size = sizeof(*kv),
+        .size = sizeof(args), .q = x->buf, .o = y->buf, .kv = kv, .kv_size = sizeof(*kv),
         .slots = slots
     };
     heed_mechanism m;
     heed_plan *plan = NULL;
     heed_status status = make(a, x->rows, v->width, &m);
 
-    if (lse)
+    if (lse) {
+        args.lse = lse->buf;
         m.desc.lse = heed_array_dense(HEED_F32, NULL, 3, (const int64_t[]){ 1, 1, x->rows }).t;
+    }
     if (status >= 0)
         status = heed_attn_plan(a->device, &m.desc, &plan, &a->report);
     if (status >= 0) {

@@ -292,8 +292,8 @@ static void put_page(const struct page *p)
         page_put_strip(p);
     fputs("<article id=\"document\" tabindex=\"-1\"><h2 lang=\"en\">Document</h2>\n", p->to);
     if (p->n_hidden > 0)
-        fprintf(p->to, "<p class=\"o\" lang=\"en\">The document is long: %lld of its %lld sentences "
-                "are shown, those around the summary.</p>\n",
+        fprintf(p->to, "<p class=\"o\" lang=\"en\">The document is long: of its sentences, %lld of "
+                "%lld are shown, those around the summary.</p>\n",
                 (long long)(p->r->doc->n - p->n_hidden), (long long)p->r->doc->n);
     page_put_document(p);
     fputs("</article>\n", p->to);

@@ -187,8 +187,8 @@ struct pattern {
 /* For n sentences. */
 bool pattern_create(struct pattern *p, int64_t n);
 void pattern_finish(struct pattern *p);
-/* Of the attention that a sentence of `row` gives to others, the share of those of `column`; 0: they
- * are not seen. */
+/* Of the attention that a sentence of `row` gives to others, the share of those of `column`; 0:
+ * they are not seen. */
 double pattern_weight(const struct pattern *p, int64_t row, int64_t column);
 /* Has attend_mass() fill it. */
 void attend_tell_pattern(struct attend *a, struct pattern *pattern);
