@@ -209,9 +209,9 @@ static bool tell_looks(struct attend *a, const struct state *s, const struct blo
     return good;
 }
 
-/* local: every sentence of the block takes in its neighbours. `own`: its rows of x; `looks`: where
- * to tell what they look at. */
-static bool look_around(struct attend *a, const struct state *s, const struct block *b, bool looks,
+/* local: every sentence of the block takes in its neighbours. `own`: its rows of x; `tell`:
+ * who asks what they look at is told. */
+static bool look_around(struct attend *a, const struct state *s, const struct block *b, bool tell,
                         struct matrix *own, struct matrix *local, struct failure *why)
 {
     const int64_t reach = encoder_reach(a), before = b->row < reach ? b->row : reach;
@@ -223,8 +223,10 @@ static bool look_around(struct attend *a, const struct state *s, const struct bl
     *own = matrix_rows(x, before, b->rows);
     *local = matrix_rows(y, before, b->rows);
     views_expand(&s->views, first, rows, s->rows);
-    return matrix_write(a, &x, s->rows, why) && encoder_run(a, &x, &y, why) &&
-           (!looks || tell_looks(a, s, b, first, rows, why));
+    return matrix_write(a, &x, s->rows, why) && encoder_run(a, &x, &x, &y, NULL, why) &&
+           (!tell || !a->pattern ||
+            pattern_take(a, &x, s->rows, s->kept + first, before, b->rows, why)) &&
+           (!tell || !a->looks || tell_looks(a, s, b, first, rows, why));
 }
 
 /* pool: the means of the block's segments, added to the rows of their topics. */
@@ -266,7 +268,7 @@ static bool take_blocks(struct attend *a, const struct state *s, struct meter *m
         const struct block *const b = &s->blocks[i];
         struct matrix own, local;
 
-        good = look_around(a, s, b, a->looks != NULL, &own, &local, why) &&
+        good = look_around(a, s, b, true, &own, &local, why) &&
                pool_segments(a, s, b, &local, sums, why);
         meter_add(meter, b->rows);
     }

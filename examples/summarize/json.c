@@ -52,27 +52,13 @@ static void put_number(FILE *to, const char *name, double x)
         fprintf(to, "\"%s\": null", name);
 }
 
-/* The offset behind the first `words` words of a sentence. */
-static size_t cut_end(const char *text, const struct sentence *s, int64_t words)
-{
-    size_t end = s->begin, taken;
-
-    for (size_t i = s->begin; i < s->end; i += taken) {
-        utf8_next(text + i, text + s->end, &taken);
-        if (utf8_count_words(text, s->begin, i + taken) > words)
-            break;
-        end = i + taken;
-    }
-    return end;
-}
-
 static void put_sentence(FILE *to, const struct report *r, int64_t i, int64_t before,
                          struct walk *walk)
 {
     const struct document *const doc = r->doc;
     const struct sentence *const s = &doc->sentences[i];
     const bool cut = r->summary->chosen[i] && r->summary->cut > 0;
-    const size_t end = cut ? cut_end(doc->text, s, r->summary->cut) : s->end;
+    const size_t end = summary_end(r->summary, doc, s);
     const size_t from = reading_origin(r->reading, s->begin, walk);
 
     fprintf(to, "    {\"index\": %lld, \"begin\": %zu, \"end\": %zu, \"segment\": %lld, "

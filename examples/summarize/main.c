@@ -86,6 +86,7 @@ struct work {
     struct attend *attend;
     float *mass, *score, *query;
     float (*parts)[SALIENCE_PARTS];
+    struct pattern pattern;
     int64_t (*looks)[LOOKS];
 };
 
@@ -148,9 +149,13 @@ static int analyse(struct work *w, const struct options *o)
     if (!w->mass || !w->score || (o->explain && !w->looks) || (o->json && !w->parts) ||
         (o->query && !w->query))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (o->html && !pattern_create(&w->pattern, w->doc.n))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
     w->attend = attend_open(o->device, &why);
-    if (w->attend)
+    if (w->attend) {
         attend_tell_looks(w->attend, w->looks);
+        attend_tell_pattern(w->attend, o->html ? &w->pattern : NULL);
+    }
     if (!w->attend || !attend_look_by(w->attend, o->attention, &why) ||
         !attend_mass(w->attend, &w->doc, &w->vectors,
                      bar && w->doc.n >= LONG_INPUT ? show_progress : NULL, NULL, w->mass, &why))
@@ -167,24 +172,38 @@ static int analyse(struct work *w, const struct options *o)
     return 0;
 }
 
+/* Text or JSON. */
+static void put_result(const struct report *r, const struct options *o)
+{
+    if (o->json) {
+        output_json(stdout, r);
+        return;
+    }
+    output_text(stdout, r);
+    if (o->explain) {
+        fputc('\n', stdout);
+        output_table(stdout, r);
+    }
+}
+
 static int print(const struct work *w, const struct options *o)
 {
     const struct report report = {
         .doc = &w->doc, .summary = &w->summary, .mass = w->mass, .score = w->score,
         .looks = (const int64_t(*)[LOOKS])w->looks,
         .file = o->files[0], .device = attend_device(w->attend), .length = o->length,
-        .reading = &w->reading, .all = o->explain
+        .reading = &w->reading, .all = o->explain,
+        .pattern = o->html ? &w->pattern : NULL, .attention = o->attention
     };
+    const bool to_stdout = o->html && strcmp(o->html, "-") == 0;
+    struct failure why = { .usage = false };
 
-    if (o->json) {
-        output_json(stdout, &report);
-    } else {
-        output_text(stdout, &report);
-        if (o->explain) {
-            fputc('\n', stdout);
-            output_table(stdout, &report);
-        }
-    }
+    if (to_stdout && !output_html(stdout, &report))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (!to_stdout && o->html && !output_html_file(o->html, &report, &why))
+        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, o->html, why.text);
+    if (!to_stdout && !o->quiet)
+        put_result(&report, o);
     if (fflush(stdout) != 0 || ferror(stdout))
         return complain(EXIT_FAILURE, "cannot write the result", strerror(errno));
     return 0;
@@ -217,6 +236,7 @@ int main(int argc, char **argv)
     vectors_finish(&w.vectors);
     document_finish(&w.doc);
     reading_finish(&w.reading);
+    pattern_finish(&w.pattern);
     free(w.mass);
     free(w.score);
     free(w.query);

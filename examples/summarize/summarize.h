@@ -192,6 +192,25 @@ const char *encoder_name(size_t index, const char **what);
  * more: [doc->n]. */
 void attend_tell_looks(struct attend *a, int64_t (*looks)[LOOKS]);
 
+/* ---- pattern.c: how sentences look around, in cells --------------------------- */
+
+enum { PATTERN_CELLS = 96 };           /* most of a side */
+
+struct pattern {
+    int64_t step, cells;               /* sentences of a cell's side; cells of a side */
+    int64_t rows[PATTERN_CELLS];       /* sentences that see others, by cell */
+    double *sum;                       /* weights, [cells][cells]: who looks, who is seen */
+};
+
+/* For n sentences. */
+bool pattern_create(struct pattern *p, int64_t n);
+void pattern_finish(struct pattern *p);
+/* Of the attention that a sentence of `row` gives to others, the share of those of `column`; 0:
+ * they are not seen. */
+double pattern_weight(const struct pattern *p, int64_t row, int64_t column);
+/* Has attend_mass() fill it. */
+void attend_tell_pattern(struct attend *a, struct pattern *pattern);
+
 /* Attention mass each sentence receives from the whole document, [doc->n]. */
 bool attend_mass(struct attend *a, const struct document *doc, const struct vectors *v,
                  attend_progress *progress, void *context, float *mass, struct failure *why);
@@ -254,7 +273,11 @@ void summary_finish(struct summary *s);
 /* Whether sentence i, chosen after sentence `before` (-1: none), prints its speaker. */
 bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before);
 
-/* ---- output.c, json.c ---------------------------------------------------- */
+/* Where sentence s ends in the summary: behind its last word, or where it is cut. */
+size_t summary_end(const struct summary *summary, const struct document *doc,
+                   const struct sentence *s);
+
+/* ---- output.c, json.c, html_page.c --------------------------------------------------- */
 
 struct reading;
 
@@ -263,8 +286,9 @@ struct report {
     const struct summary *summary;
     const float *mass, *score;
     const int64_t (*looks)[LOOKS];     /* NULL: not told */
+    const struct pattern *pattern;     /* NULL: not told */
     const struct reading *reading;
-    const char *file, *device;
+    const char *file, *device, *attention;
     struct length length;
     bool all;                          /* --explain: list what was not chosen too */
 };
@@ -272,5 +296,9 @@ struct report {
 void output_text(FILE *to, const struct report *r);
 void output_table(FILE *to, const struct report *r);
 void output_json(FILE *to, const struct report *r);
+/* A page of HTML; false: memory is short, and nothing is written. */
+bool output_html(FILE *to, const struct report *r);
+/* The same into a file, wholly or not at all; `usage`: the file is the one that is read. */
+bool output_html_file(const char *file, const struct report *r, struct failure *why);
 
 #endif
