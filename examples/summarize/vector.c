@@ -93,8 +93,8 @@ static bool terms_grow(struct terms *t)
     return true;
 }
 
-/* Joins equal terms of the row that starts at `begin` and counts the row for each. */
-static bool terms_close_row(struct terms *t, int64_t begin)
+/* Joins equal terms of the row that starts at `begin`. */
+static void terms_join(struct terms *t, int64_t begin)
 {
     int64_t n = begin;
 
@@ -107,7 +107,13 @@ static bool terms_close_row(struct terms *t, int64_t begin)
             t->list[n++] = t->list[i];
     }
     t->n = n;
-    for (int64_t i = begin; i < n; i++) {
+}
+
+/* The same, and counts the row for each. */
+static bool terms_close_row(struct terms *t, int64_t begin)
+{
+    terms_join(t, begin);
+    for (int64_t i = begin; i < t->n; i++) {
         uint64_t slot;
 
         if (t->used * 2 >= t->slots && !terms_grow(t))
@@ -130,28 +136,39 @@ static void terms_finish(struct terms *t)
     free(t->sentences);
 }
 
+/* Terms of a range, as they come; returns how many words and how many of them address somebody. */
+static bool terms_read(struct terms *t, const struct language *language, const char *text,
+                       size_t begin, size_t end, int64_t counts[2])
+{
+    struct word word;
+    uint64_t before = 0;
+    size_t at = begin;
+
+    counts[0] = counts[1] = 0;
+    while (word_next(language, text, &at, end, &word)) {
+        counts[0]++;
+        counts[1] += word.address;
+        if (word.key && !terms_push(t, word.key, 1.0f))
+            return false;
+        if (word.key && before &&
+            !terms_push(t, word_mix(before * 31 + word.key) | 1u, (float)pair_weight))
+            return false;
+        before = word.key;
+    }
+    return true;
+}
+
 /* Terms of every sentence; the share of address words goes to v. */
 static bool terms_build(struct terms *t, struct vectors *v, const struct document *doc)
 {
     for (int64_t i = 0; i < doc->n; i++) {
         const struct sentence *const s = &doc->sentences[i];
-        struct word word;
-        uint64_t before = 0;
-        size_t at = s->begin;
-        int64_t words = 0, address = 0;
+        int64_t counts[2];
 
         t->row[i] = t->n;
-        while (word_next(doc->language, doc->text, &at, s->end, &word)) {
-            words++;
-            address += word.address;
-            if (word.key && !terms_push(t, word.key, 1.0f))
-                return false;
-            if (word.key && before &&
-                !terms_push(t, word_mix(before * 31 + word.key) | 1u, (float)pair_weight))
-                return false;
-            before = word.key;
-        }
-        v->address[i] = words ? (float)((double)address / (double)words) : 0.0f;
+        if (!terms_read(t, doc->language, doc->text, s->begin, s->end, counts))
+            return false;
+        v->address[i] = counts[0] ? (float)((double)counts[1] / (double)counts[0]) : 0.0f;
         if (!terms_close_row(t, t->row[i]))
             return false;
     }
@@ -172,7 +189,7 @@ static int64_t weigh(const struct terms *t, int64_t i, int64_t n, float *dense)
         const double count = t->list[k].count;
         const double with = (double)t->sentences[terms_slot(t, key)];
         const double tf = count >= 1 ? 1 + log(count) : count;
-        const double weight = tf * log((double)(n + 1) / with);
+        const double weight = with > 0 ? tf * log((double)(n + 1) / with) : 0;
 
         if (n >= COMMON_FROM && with > common_share * (double)n)
             continue;
@@ -224,6 +241,53 @@ done:
         vectors_finish(v);
     return good;
 }
+
+/* Counts in how many sentences of the document each term of t is. */
+static bool count_sentences(struct terms *t, const struct document *doc)
+{
+    struct terms one = { .row = NULL };
+    bool good = true;
+
+    for (uint64_t i = 0; i < t->slots; i++)
+        t->sentences[i] = 0;
+    for (int64_t i = 0; i < doc->n && good; i++) {
+        const struct sentence *const s = &doc->sentences[i];
+        int64_t counts[2];
+
+        one.n = 0;
+        good = terms_read(&one, doc->language, doc->text, s->begin, s->end, counts);
+        terms_join(&one, 0);
+        for (int64_t k = 0; k < one.n; k++) {
+            const uint64_t slot = terms_slot(t, one.list[k].key);
+
+            t->sentences[slot] += t->keys[slot] != 0;
+        }
+    }
+    terms_finish(&one);
+    return good;
+}
+
+bool vectors_ask(struct asked *asked, const struct document *doc, const char *text, size_t size)
+{
+    struct terms t = { .row = calloc(2, sizeof(*t.row)) };
+    int64_t counts[2];
+    bool good = t.row && terms_read(&t, doc->language, text, 0, size, counts) &&
+                terms_close_row(&t, 0);
+
+    *asked = (struct asked){ .terms = t.n };
+    if (good && t.n > 0) {
+        t.row[1] = t.n;
+        good = count_sentences(&t, doc);
+        for (int64_t k = 0; k < t.n && good; k++)
+            asked->known += t.sentences[terms_slot(&t, t.list[k].key)] > 0;
+        if (good)
+            weigh(&t, 0, doc->n, asked->vector);
+    }
+    terms_finish(&t);
+    return good;
+}
+
+const struct embedder embedder_tfidf = { "tf-idf", vectors_build, vectors_ask };
 
 void vectors_finish(struct vectors *v)
 {
