@@ -178,8 +178,8 @@ struct meter {
     int64_t done, all;
 };
 
-/* So many rows more are done; false: who watches wants an end. */
-bool meter_add(struct meter *meter, int64_t rows, struct failure *why);
+/* So many rows more are done. */
+void meter_add(struct meter *meter, int64_t rows);
 
 /* Rows that probe() adds to the meter for n sentences. */
 int64_t probe_steps(const struct attend *a, int64_t n);

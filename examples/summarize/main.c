@@ -62,7 +62,7 @@ static int read_text(const char *name, char **text, size_t *size)
 
 /* ---- progress ------------------------------------------------------------ */
 
-static bool show_progress(void *context, int64_t done, int64_t all)
+static void show_progress(void *context, int64_t done, int64_t all)
 {
     const int cells = (int)(done * BAR_CELLS / all);
 
@@ -74,7 +74,6 @@ static bool show_progress(void *context, int64_t done, int64_t all)
     if (done == all)
         fprintf(stderr, "\r%*s\r", BAR_CELLS + 8, "");
     fflush(stderr);
-    return true;
 }
 
 /* ---- the steps ----------------------------------------------------------- */
@@ -223,6 +222,10 @@ int main(int argc, char **argv)
     status = read_text(o.files[0], &text, &size);
     if (status == 0)
         status = read_blocks(&w, &o, text, size);
+    if (status == 0 && w.reading.encoding == ENCODING_UTF8) {
+        free(text);                        /* the stream has it, and knows where it was */
+        text = NULL;
+    }
     if (status == 0)
         status = analyse(&w, &o);
     if (status == 0)

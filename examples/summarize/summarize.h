@@ -55,14 +55,14 @@ const struct language *language_find(const char *text, const size_t (*ranges)[2]
 
 /* ---- document.c: a text and what was found in it -------------------------- */
 
-/* Offsets are bytes of the stream's text. */
+/* Offsets are bytes of the stream's text. There is one for every few words of it: kept small. */
 struct sentence {
     size_t begin, end;                 /* the sentence, without the speaker */
     size_t label_begin, label_end;     /* "Name" of a turn "Name: ..."; empty: none */
-    int64_t turn;                      /* block it belongs to, ascending */
-    int64_t words, label_words;
-    int64_t segment;
-    int worth;                         /* 2 prose, 1 a heading, 0 what is left out */
+    int32_t turn;                      /* block it belongs to, ascending */
+    int32_t words, label_words;
+    int32_t segment;
+    int8_t worth;                      /* 2 prose, 1 a heading, 0 what is left out */
     bool marked;                       /* a mark ends it */
     bool part;                         /* of a run that was cut */
     bool candidate;                    /* a summary may have it */
@@ -120,7 +120,7 @@ struct asked;
 /* Rows of unit length, or empty for sentences that say nothing. */
 struct vectors {
     int64_t n;
-    int64_t *row;                      /* entries of row i: [row[i], row[i + 1]) */
+    int32_t *row;                      /* entries of row i: [row[i], row[i + 1]) */
     uint16_t *column;                  /* ascending within a row */
     float *value;
     float *address;                    /* share of first and second person words, [n] */
@@ -159,8 +159,7 @@ bool document_segment(struct document *doc, const struct vectors *v);
 /* ---- attend.c, calls.c: heed ---------------------------------------------- */
 
 struct attend;
-/* Told of every step; false: the work is to end. */
-typedef bool attend_progress(void *context, int64_t done, int64_t all);
+typedef void attend_progress(void *context, int64_t done, int64_t all);
 
 /* What stopped the program, for one line on stderr; `usage` when the caller's
  * choice of device did. */
