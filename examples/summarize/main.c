@@ -193,7 +193,7 @@ static int print(const struct work *w, const struct options *o)
         .looks = (const int64_t(*)[LOOKS])w->looks,
         .file = o->files[0], .device = attend_device(w->attend), .length = o->length,
         .reading = &w->reading, .all = o->explain,
-        .pattern = o->html ? &w->pattern : NULL, .attention = o->attention
+        .pattern = o->html ? &w->pattern : NULL, .attention = o->attention, .query = o->query
     };
     const bool to_stdout = o->html && strcmp(o->html, "-") == 0;
     struct failure why = { .usage = false };

@@ -277,7 +277,7 @@ bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before
 size_t summary_end(const struct summary *summary, const struct document *doc,
                    const struct sentence *s);
 
-/* ---- output.c, json.c, html_page.c --------------------------------------------------- */
+/* ---- output.c, json.c, html_page.c --------------------------------------- */
 
 struct reading;
 
@@ -289,6 +289,7 @@ struct report {
     const struct pattern *pattern;     /* NULL: not told */
     const struct reading *reading;
     const char *file, *device, *attention;
+    const char *query;                 /* NULL: nothing was asked */
     struct length length;
     bool all;                          /* --explain: list what was not chosen too */
 };
