@@ -2,22 +2,16 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * heed-summarize: prints the sentences of a document that the rest of it attends
- * to. Command line, reading, the progress bar, and the order of the steps. Inside
+ * to. Reading, and the order of the steps. Inside
  * heed's tree meson builds it; anywhere else, against an installed heed:
  * cc -std=c17 -O2 *.c -o heed-summarize $(pkg-config --cflags --libs heed) -lm
  */
-#define _POSIX_C_SOURCE 200809L    /* isatty */
 #include "options.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum {
-    LONG_INPUT = 4096,             /* sentences; from here on a progress bar */
-    BAR_CELLS = 40
-};
 
 /* ---- reading ------------------------------------------------------------- */
 
@@ -60,22 +54,6 @@ static int read_text(const char *name, char **text, size_t *size)
     return status;
 }
 
-/* ---- progress ------------------------------------------------------------ */
-
-static void show_progress(void *context, int64_t done, int64_t all)
-{
-    const int cells = (int)(done * BAR_CELLS / all);
-
-    (void)context;
-    fputs("\r[", stderr);
-    for (int i = 0; i < BAR_CELLS; i++)
-        fputc(i < cells ? '#' : ' ', stderr);
-    fprintf(stderr, "] %3d %%", (int)(done * 100 / all));
-    if (done == all)
-        fprintf(stderr, "\r%*s\r", BAR_CELLS + 8, "");
-    fflush(stderr);
-}
-
 /* ---- the steps ----------------------------------------------------------- */
 
 struct work {
@@ -101,14 +79,33 @@ static int read_blocks(struct work *w, const struct options *o, const char *text
     const char *const name = title(o->files[0]);
     struct failure why = { .usage = false };
 
+    progress_enter(PROGRESS_READ);
     w->reading.format = o->format;
     if (!reading_do(&w->reading, text, size, o->files[0], &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, name, why.text);
+    progress_clear();
     if (w->reading.bad > 0)
         fprintf(stderr, "heed-summarize: %zu bytes are not UTF-8 and are read as U+FFFD\n",
                 w->reading.bad);
     if (w->reading.format == format_named("markdown") && markdown_remark())
         complain(0, name, markdown_remark());
+    return 0;
+}
+
+/* Sentences, their vectors and segments. */
+static int find_sentences(struct work *w, const struct options *o)
+{
+    progress_enter(PROGRESS_SPLIT);
+    if (!document_split(&w->doc, &w->reading.stream, o->language)) {
+        if (w->doc.crowded)
+            return complain(EXIT_USAGE, title(o->files[0]), text_crowded);
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    }
+    progress_words(w->doc.words);
+    progress_enter(PROGRESS_WEIGH);
+    if (!vectors_build(&w->vectors, &w->doc) || !document_segment(&w->doc, &w->vectors))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    progress_enter(PROGRESS_ATTEND);
     return 0;
 }
 
@@ -135,12 +132,10 @@ static int ask(struct work *w, const struct options *o)
 static int analyse(struct work *w, const struct options *o)
 {
     struct failure why = { .usage = false };
-    const bool bar = isatty(STDERR_FILENO) != 0;
-    int status;
+    int status = find_sentences(w, o);
 
-    if (!document_split(&w->doc, &w->reading.stream, o->language) ||
-        !vectors_build(&w->vectors, &w->doc) || !document_segment(&w->doc, &w->vectors))
-        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (status != 0)
+        return status;
     w->mass = calloc((size_t)w->doc.n + 1, sizeof(*w->mass));
     w->score = calloc((size_t)w->doc.n + 1, sizeof(*w->score));
     w->looks = o->explain ? malloc(((size_t)w->doc.n + 1) * sizeof(*w->looks)) : NULL;
@@ -158,7 +153,7 @@ static int analyse(struct work *w, const struct options *o)
     }
     if (!w->attend || !attend_look_by(w->attend, o->attention, &why) ||
         !attend_mass(w->attend, &w->doc, &w->vectors,
-                     bar && w->doc.n >= LONG_INPUT ? show_progress : NULL, NULL, w->mass, &why))
+                     progress_show, NULL, w->mass, &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
     salience_score(&w->doc, &w->vectors, w->mass, w->score, w->parts);
     if (o->query) {
@@ -219,6 +214,7 @@ int main(int argc, char **argv)
 
     if (!options_read(&o, argc, argv, &status))
         return status;
+    progress_begin();
     status = read_text(o.files[0], &text, &size);
     if (status == 0)
         status = read_blocks(&w, &o, text, size);
@@ -228,6 +224,7 @@ int main(int argc, char **argv)
     }
     if (status == 0)
         status = analyse(&w, &o);
+    progress_end();
     if (status == 0)
         status = print(&w, &o);
 

@@ -5,6 +5,7 @@
  * one that heed's other programs have, as manual pages and the completion of shells are made of it.
  */
 #include "options.h"
+#include "progress.h"
 
 #include <heed/heed.h>
 
@@ -33,6 +34,7 @@ static void put_safely(const char *text)
 
 int complain(int status, const char *what, const char *why)
 {
+    progress_clear();
     fputs("heed-summarize: ", stderr);
     put_safely(what);
     if (why) {
