@@ -18,7 +18,7 @@ struct options {
     const struct format *format;   /* NULL: to be found */
     const struct language *language;
     struct length length;
-    bool json, explain;
+    bool each, by_section, json, explain;
 };
 
 /* Reads the command line; the files are gathered at the front of argv. False: the program ends
