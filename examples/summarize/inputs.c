@@ -12,6 +12,8 @@
 bool inputs_add(struct inputs *in, const char *name, const struct format *format, char *bytes,
                 size_t size, struct failure *why)
 {
+    struct input *one;
+
     if (in->n == in->capacity) {
         const int64_t capacity = in->capacity ? in->capacity * 2 : 4;
         struct input *const grown = realloc(in->list, (size_t)capacity * sizeof(*grown));
@@ -24,8 +26,16 @@ bool inputs_add(struct inputs *in, const char *name, const struct format *format
         in->list = grown;
         in->capacity = capacity;
     }
-    in->list[in->n] = (struct input){ .name = name, .bytes = bytes, .reading.format = format };
-    return reading_do(&in->list[in->n++].reading, bytes, size, name, why);
+    one = &in->list[in->n++];
+    *one = (struct input){ .name = name, .bytes = bytes, .reading.format = format };
+    if (!reading_do(&one->reading, bytes, size, name, why))
+        return false;
+    if (one->reading.encoding == ENCODING_UTF8) {
+        free(one->bytes);                  /* the stream has them, and knows where they were */
+        one->bytes = NULL;
+        one->reading.bytes = NULL;
+    }
+    return true;
 }
 
 static struct block moved(struct block b, size_t by)

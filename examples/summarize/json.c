@@ -52,20 +52,6 @@ static void put_number(FILE *to, const char *name, double x)
         fprintf(to, "\"%s\": null", name);
 }
 
-/* The offset behind the first `words` words of a sentence. */
-static size_t cut_end(const char *text, const struct sentence *s, int64_t words)
-{
-    size_t end = s->begin, taken;
-
-    for (size_t i = s->begin; i < s->end; i += taken) {
-        utf8_next(text + i, text + s->end, &taken);
-        if (utf8_count_words(text, s->begin, i + taken) > words)
-            break;
-        end = i + taken;
-    }
-    return end;
-}
-
 /* Why a sentence was chosen: its rank, and what its score is the sum of. */
 static void put_reasons(FILE *to, const struct report *r, int64_t i)
 {
@@ -111,7 +97,7 @@ static void put_sentence(FILE *to, const struct report *r, int64_t i, int64_t be
     const struct document *const doc = r->doc;
     const struct sentence *const s = &doc->sentences[i];
     const bool cut = r->summary->chosen[i] && r->summary->cut > 0;
-    const size_t end = cut ? cut_end(doc->text, s, r->summary->cut) : s->end;
+    const size_t end = summary_end(r->summary, doc, s);
     const int64_t file = inputs_file(r->inputs, s->begin);
     size_t from;
 

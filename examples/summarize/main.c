@@ -68,7 +68,7 @@ static int read_text(const char *name, char **text, size_t *size)
 
 /* ---- progress ------------------------------------------------------------ */
 
-static bool show_progress(void *context, int64_t done, int64_t all)
+static void show_progress(void *context, int64_t done, int64_t all)
 {
     const int cells = (int)(done * BAR_CELLS / all);
 
@@ -80,7 +80,6 @@ static bool show_progress(void *context, int64_t done, int64_t all)
     if (done == all)
         fprintf(stderr, "\r%*s\r", BAR_CELLS + 8, "");
     fflush(stderr);
-    return true;
 }
 
 /* ---- the steps ----------------------------------------------------------- */
@@ -94,6 +93,7 @@ struct work {
     struct attend *attend;
     float *mass, *score, *query;
     float (*parts)[SALIENCE_PARTS];
+    struct pattern pattern;
     int64_t (*looks)[LOOKS];
 };
 
@@ -105,6 +105,7 @@ static void work_finish(struct work *w)
     vectors_finish(&w->vectors);
     document_finish(&w->doc);
     inputs_finish(&w->inputs);
+    pattern_finish(&w->pattern);
     free(w->mass);
     free(w->score);
     free(w->query);
@@ -188,9 +189,13 @@ static int analyse(struct work *w, const struct options *o)
     if (!w->mass || !w->score || (o->explain && !w->looks) || (o->json && !w->parts) ||
         (o->query && !w->query))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (o->html && !pattern_create(&w->pattern, w->doc.n))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
     w->attend = attend_open(o->device, &why);
-    if (w->attend)
+    if (w->attend) {
         attend_tell_looks(w->attend, w->looks);
+        attend_tell_pattern(w->attend, o->html ? &w->pattern : NULL);
+    }
     if (!w->attend || !attend_look_by(w->attend, o->attention, &why) ||
         !attend_mass(w->attend, &w->doc, &w->vectors,
                      bar && w->doc.n >= LONG_INPUT ? show_progress : NULL, NULL, w->mass, &why))
@@ -209,7 +214,22 @@ static int analyse(struct work *w, const struct options *o)
     return 0;
 }
 
-/* `again`: something was printed before. */
+/* Text or JSON; `again`: something was printed before. */
+static void put_result(const struct report *r, const struct options *o, bool again)
+{
+    if (o->json) {
+        output_json(stdout, r);
+        return;
+    }
+    if (again)
+        fputc('\n', stdout);
+    output_text(stdout, r);
+    if (o->explain) {
+        fputc('\n', stdout);
+        output_table(stdout, r);
+    }
+}
+
 static int print(const struct work *w, const struct options *o, bool again)
 {
     const struct report report = {
@@ -218,20 +238,18 @@ static int print(const struct work *w, const struct options *o, bool again)
         .looks = (const int64_t(*)[LOOKS])w->looks,
         .file = w->inputs.list[0].name, .device = attend_device(w->attend), .length = o->length,
         .inputs = &w->inputs, .reading = &w->inputs.all, .sections = &w->sections,
-        .all = o->explain, .named = o->n_files > 1
+        .all = o->explain, .named = o->n_files > 1,
+        .pattern = o->html ? &w->pattern : NULL, .attention = o->attention
     };
+    const bool to_stdout = o->html && strcmp(o->html, "-") == 0;
+    struct failure why = { .usage = false };
 
-    if (o->json) {
-        output_json(stdout, &report);
-    } else {
-        if (again)
-            fputc('\n', stdout);
-        output_text(stdout, &report);
-        if (o->explain) {
-            fputc('\n', stdout);
-            output_table(stdout, &report);
-        }
-    }
+    if (to_stdout && !output_html(stdout, &report))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (!to_stdout && o->html && !output_html_file(o->html, &report, &why))
+        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, o->html, why.text);
+    if (!to_stdout && !o->quiet)
+        put_result(&report, o, again);
     if (fflush(stdout) != 0 || ferror(stdout))
         return complain(EXIT_FAILURE, "cannot write the result", strerror(errno));
     return 0;

@@ -145,7 +145,10 @@ static const struct option table[] = {
       TAKE(take_language) },
     { "--json", NULL, "one JSON object with offsets and scores", PUT(json) },
     { "--explain", NULL, "also list every sentence with its segment and score, and those\n"
-      "that it gives most weight to", PUT(explain) }
+      "that it gives most weight to", PUT(explain) },
+    { "--html", "FILE", "also write a page with the summary, the document and what it attends\n"
+      "to; - is standard output, which then has nothing else", PUT(html) },
+    { "--quiet", NULL, "print no summary: --html has it", PUT(quiet) }
 };
 
 #undef PUT
@@ -169,6 +172,8 @@ static const char help_end[] =
     "      a long document in a few sentences\n"
     "  heed-summarize --attention longformer --explain docs/guide.txt\n"
     "      every sentence, and what it looks at\n"
+    "  heed-summarize --quiet --html guide.html docs/guide.txt\n"
+    "      a page for a browser, with links from the summary into the document\n"
     "  heed-summarize --json - <docs/guide.txt\n"
     "      standard input, for a program\n"
     "\n"
@@ -299,5 +304,9 @@ bool options_read(struct options *o, int argc, char **argv, int *status)
         *status = complain_of("FILE", "one, or - for standard input (see --help)", NULL);
     if (*status == 0 && inputs_of(o) > 1)
         *status = complain_of("FILE", "standard input once", "-");
+    if (*status == 0 && o->html && strcmp(o->html, "-") == 0 && o->json)
+        *status = complain_of("--html", "a file, as --json takes standard output", o->html);
+    if (*status == 0 && o->html && o->each)
+        *status = complain_of("--html", "one summary, without --each", o->html);
     return *status == 0;
 }

@@ -35,6 +35,22 @@ bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before
            (before < 0 || doc->sentences[before].turn != doc->sentences[i].turn);
 }
 
+size_t summary_end(const struct summary *summary, const struct document *doc,
+                   const struct sentence *s)
+{
+    size_t end = s->begin, taken;
+
+    if (summary->cut == 0 || !summary->chosen[s - doc->sentences])
+        return s->end;
+    for (size_t i = s->begin; i < s->end; i += taken) {
+        utf8_next(doc->text + i, doc->text + s->end, &taken);
+        if (utf8_count_words(doc->text, s->begin, i + taken) > summary->cut)
+            break;
+        end = i + taken;
+    }
+    return end;
+}
+
 static int64_t words_of(const struct document *doc, int64_t i)
 {
     return doc->sentences[i].words + doc->sentences[i].label_words;

@@ -21,7 +21,7 @@ bool reading_do(struct reading *r, const char *bytes, size_t size, const char *n
         why->usage = true;
         return false;
     }
-    r->bytes = bytes;
+    r->bytes = bytes;                      /* asked for no more where they are UTF-8 */
     r->size = size;
     r->encoding = encoding_find(bytes, size);
     if (r->encoding == ENCODING_UTF8) {

@@ -55,14 +55,14 @@ const struct language *language_find(const char *text, const size_t (*ranges)[2]
 
 /* ---- document.c: a text and what was found in it -------------------------- */
 
-/* Offsets are bytes of the stream's text. */
+/* Offsets are bytes of the stream's text. There is one for every few words of it: kept small. */
 struct sentence {
     size_t begin, end;                 /* the sentence, without the speaker */
     size_t label_begin, label_end;     /* "Name" of a turn "Name: ..."; empty: none */
-    int64_t turn;                      /* block it belongs to, ascending */
-    int64_t words, label_words;
-    int64_t segment;
-    int worth;                         /* 2 prose, 1 a heading, 0 what is left out */
+    int32_t turn;                      /* block it belongs to, ascending */
+    int32_t words, label_words;
+    int32_t segment;
+    int8_t worth;                      /* 2 prose, 1 a heading, 0 what is left out */
     bool marked;                       /* a mark ends it */
     bool part;                         /* of a run that was cut */
     bool candidate;                    /* a summary may have it */
@@ -120,7 +120,7 @@ struct asked;
 /* Rows of unit length, or empty for sentences that say nothing. */
 struct vectors {
     int64_t n;
-    int64_t *row;                      /* entries of row i: [row[i], row[i + 1]) */
+    int32_t *row;                      /* entries of row i: [row[i], row[i + 1]) */
     uint16_t *column;                  /* ascending within a row */
     float *value;
     float *address;                    /* share of first and second person words, [n] */
@@ -160,8 +160,7 @@ bool document_segment(struct document *doc, const struct vectors *v);
 /* ---- attend.c, calls.c: heed ---------------------------------------------- */
 
 struct attend;
-/* Told of every step; false: the work is to end. */
-typedef bool attend_progress(void *context, int64_t done, int64_t all);
+typedef void attend_progress(void *context, int64_t done, int64_t all);
 
 /* What stopped the program, for one line on stderr; `usage` when the caller's
  * choice of device did. */
@@ -193,6 +192,25 @@ const char *encoder_name(size_t index, const char **what);
 /* Has attend_mass() write the sentences that each one gives most weight to, -1 where there are no
  * more: [doc->n]. */
 void attend_tell_looks(struct attend *a, int64_t (*looks)[LOOKS]);
+
+/* ---- pattern.c: how sentences look around, in cells --------------------------- */
+
+enum { PATTERN_CELLS = 96 };           /* most of a side */
+
+struct pattern {
+    int64_t step, cells;               /* sentences of a cell's side; cells of a side */
+    int64_t rows[PATTERN_CELLS];       /* sentences that see others, by cell */
+    double *sum;                       /* weights, [cells][cells]: who looks, who is seen */
+};
+
+/* For n sentences. */
+bool pattern_create(struct pattern *p, int64_t n);
+void pattern_finish(struct pattern *p);
+/* Of the attention that a sentence of `row` gives to others, the share of those of `column`; 0:
+ * they are not seen. */
+double pattern_weight(const struct pattern *p, int64_t row, int64_t column);
+/* Has attend_mass() fill it. */
+void attend_tell_pattern(struct attend *a, struct pattern *pattern);
 
 /* Attention mass each sentence receives from the whole document, [doc->n]. */
 bool attend_mass(struct attend *a, const struct document *doc, const struct vectors *v,
@@ -277,7 +295,11 @@ void summary_finish(struct summary *s);
 /* Whether sentence i, chosen after sentence `before` (-1: none), prints its speaker. */
 bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before);
 
-/* ---- output.c, json.c ---------------------------------------------------- */
+/* Where sentence s ends in the summary: behind its last word, or where it is cut. */
+size_t summary_end(const struct summary *summary, const struct document *doc,
+                   const struct sentence *s);
+
+/* ---- output.c, json.c, html_page.c --------------------------------------------------- */
 
 struct reading;
 struct inputs;
@@ -289,10 +311,12 @@ struct report {
     const float *query;                /* NULL: nothing was asked */
     const float (*parts)[SALIENCE_PARTS];  /* NULL: not told */
     const int64_t (*looks)[LOOKS];     /* NULL: not told */
+    const struct pattern *pattern;     /* NULL: not told */
     const struct reading *reading;     /* of all files together */
     const struct inputs *inputs;
     const struct sections *sections;   /* NULL: none */
     const char *file, *device;         /* file: the first one */
+    const char *attention;
     struct length length;
     bool all;                          /* --explain: list what was not chosen too */
     bool named;                        /* files are named: there are several */
@@ -301,5 +325,9 @@ struct report {
 void output_text(FILE *to, const struct report *r);
 void output_table(FILE *to, const struct report *r);
 void output_json(FILE *to, const struct report *r);
+/* A page of HTML; false: memory is short, and nothing is written. */
+bool output_html(FILE *to, const struct report *r);
+/* The same into a file, wholly or not at all; `usage`: the file is the one that is read. */
+bool output_html_file(const char *file, const struct report *r, struct failure *why);
 
 #endif
