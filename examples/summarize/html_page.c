@@ -22,7 +22,7 @@ enum {
 /* The next section begins with sentence `first`. */
 static void add_section(struct page *p, int64_t block, int64_t first)
 {
-    p->sections[p->n_sections++] = (struct section){ .block = block, .first = first };
+    p->sections[p->n_sections++] = (struct page_section){ .block = block, .first = first };
 }
 
 static void take_headings(struct page *p)
@@ -47,7 +47,7 @@ static void count_chosen(struct page *p)
     const bool few = p->n_sections <= LISTED;
 
     for (int64_t k = 0; k < p->n_sections; k++) {
-        struct section *const s = &p->sections[k];
+        struct page_section *const s = &p->sections[k];
 
         s->end = k + 1 < p->n_sections ? p->sections[k + 1].first : p->r->doc->n;
         for (int64_t i = s->first; i < s->end; i++)
@@ -167,9 +167,9 @@ static void put_header(const struct page *p)
     fprintf(p->to, ". %s, read as %s. Computed on ", language, r->reading->format->name);
     page_put_string(p->to, r->device);
     fputs(".</p>\n", p->to);
-    if (r->query) {
+    if (r->question) {
         fputs("<p>What is said about: <bdi>", p->to);
-        page_put_string(p->to, r->query);
+        page_put_string(p->to, r->question);
         fputs("</bdi></p>\n", p->to);
     }
     fputs("</header>\n", p->to);
@@ -180,7 +180,7 @@ static void put_header(const struct page *p)
 /* Where a sentence stands: its section if that has a heading, and its number. */
 static void put_where(const struct page *p, int64_t i, int64_t section)
 {
-    const struct section *const s = &p->sections[section];
+    const struct page_section *const s = &p->sections[section];
 
     fputs("<small>", p->to);
     if (s->block >= 0) {
@@ -240,7 +240,7 @@ static void put_summary(const struct page *p)
 
 static void put_section(const struct page *p, int64_t k)
 {
-    const struct section *const s = &p->sections[k];
+    const struct page_section *const s = &p->sections[k];
     const struct document *const doc = p->r->doc;
 
     if (s->block >= 0) {

@@ -11,7 +11,7 @@
 #include "read.h"
 
 /* A heading and what stands below it, or, in a text without headings, a segment. */
-struct section {
+struct page_section {
     int64_t block;                 /* of the heading; -1: none */
     int64_t first, end;            /* its sentences */
     int64_t chosen;                /* how many of them the summary has */
@@ -21,7 +21,7 @@ struct section {
 struct page {
     FILE *to;
     const struct report *r;
-    struct section *sections;      /* they cover the document; at least one */
+    struct page_section *sections;      /* they cover the document; at least one */
     int64_t n_sections;
     bool headed;                   /* sections have headings */
     bool *shown;                   /* [n]: sentence is on the page */
