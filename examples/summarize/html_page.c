@@ -166,7 +166,13 @@ static void put_header(const struct page *p)
     page_put_count(p->to, all_words(r->doc), "word");
     fprintf(p->to, ". %s, read as %s. Computed on ", language, r->reading->format->name);
     page_put_string(p->to, r->device);
-    fputs(".</p></header>\n", p->to);
+    fputs(".</p>\n", p->to);
+    if (r->query) {
+        fputs("<p>What is said about: <bdi>", p->to);
+        page_put_string(p->to, r->query);
+        fputs("</bdi></p>\n", p->to);
+    }
+    fputs("</header>\n", p->to);
 }
 
 /* ---- summary ----------------------------------------------------------------- */

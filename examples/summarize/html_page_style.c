@@ -77,9 +77,10 @@ const char *const page_style[] = {
     "align-self:start;max-height:100vh;overflow-y:auto;padding-right:.5rem}}\n",
     "@media print{@page{margin:18mm}body{max-width:none;padding:0;font-size:10.5pt}"
     "main{display:block}.skip,nav{display:none}a{color:inherit}"
-    "h2,h3{break-after:avoid}figure,#summary li{break-inside:avoid}"
+    "h2,h3{break-after:avoid}#summary li{break-inside:avoid}"
+    "figure{display:inline-block;width:100%}"   /* a figure that is one line stays in one piece */
     "mark,svg,.k{print-color-adjust:exact}:target{outline:none}.pattern{max-width:12cm}}\n",
     NULL
 };
 
-const char page_style_hash[] = "RKSw56IZvMI2mimm1HBXCkv8eUkXm2DrwU7+irJqKBA=";
+const char page_style_hash[] = "PQFZnHom/i1MZiLOG+LjT5h1gSAVDV4f1eiBb4M2fJE=";
