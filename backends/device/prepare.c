@@ -69,7 +69,7 @@ static bool takes_matrix(const struct heed_plan *plan, const struct heed_device_
     return traits->mma != 0 &&
            (plan->numerics == HEED_NUMERICS_FAST || plan->numerics == HEED_NUMERICS_BEST) &&
            (dtype == HEED_F16 || dtype == HEED_BF16) && attn->q.dtype == dtype &&
-           attn->d <= heed_group_width(attn);
+           attn->d <= heed_group_width(attn, traits);
 }
 
 static enum heed_kernel attend_choose(const struct heed_plan *plan,
@@ -85,7 +85,8 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
         { HEED_KERNEL_matrix_64_f16, HEED_KERNEL_matrix_64_bf16 },
         { HEED_KERNEL_matrix_128_f16, HEED_KERNEL_matrix_128_bf16 },
     };
-    const bool plain = is_plain(plan), wide = heed_group_width(heed_attn_of(plan)) > 64;
+    const bool plain = is_plain(plan),
+               wide = heed_group_width(heed_attn_of(plan), traits) > 64;
 
     if (traits->shape == HEED_SHAPE_LANES)
         return plain ? HEED_KERNEL_lanes_plain : HEED_KERNEL_lanes_any;
@@ -104,12 +105,13 @@ static bool is_matrix(enum heed_kernel kernel)
 }
 
 /* Threads of a group that attends. */
-static uint32_t attend_threads(enum heed_kernel kernel, const struct heed_device_traits *traits)
+static uint32_t attend_threads(const struct heed_plan *plan, enum heed_kernel kernel,
+                               const struct heed_device_traits *traits)
 {
     if (traits->shape == HEED_SHAPE_LANES)
         return 1;
     return is_matrix(kernel) ? traits->group_rows * HK_MMA_SHARE(traits->mma)
-                             : 16 * traits->group_rows / traits->group_tile;
+                             : heed_group_threads(heed_attn_of(plan), traits);
 }
 
 /* Does it need the kernels with many buffers? */
@@ -151,7 +153,7 @@ static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
         };
     state->launches[state->n_launches++] = (struct heed_kernel_launch){
         .kernel = attend,
-        .threads = attend_threads(attend, traits),
+        .threads = attend_threads(plan, attend, traits),
         .groups = lanes ? traits->workers : (uint64_t)(blob->tasks * blob->passes),
     };
     assert(blob->parts == 1 || blob->pack_tasks == 0);      /* both count with one counter */

@@ -44,8 +44,13 @@ static struct moments moments_of(double sum, double squares, int64_t n)
     return (struct moments){ mean, variance > 1e-18 ? sqrt(variance) : 1 };
 }
 
+const char *const salience_names[SALIENCE_PARTS] = {
+    [PART_MASS] = "mass", [PART_LENGTH] = "length", [PART_POSITION] = "position",
+    [PART_VOICE] = "voice"
+};
+
 void salience_score(const struct document *doc, const struct vectors *v, const float *mass,
-                    float *score)
+                    float *score, float (*parts)[SALIENCE_PARTS])
 {
     double sum[2] = { 0 }, squares[2] = { 0 };
     struct moments of_mass, of_voice;
@@ -69,10 +74,20 @@ void salience_score(const struct document *doc, const struct vectors *v, const f
         const double length = words < full_length ? words / full_length : 1;
         const double start = exp(-(double)i / (start_share * (double)doc->n));
 
-        score[i] = (float)(length_weight * length + start_weight * start);
-        if (mass[i] > 0)
-            score[i] += (float)(
-                mass_weight * (log_mass(mass, i) - of_mass.mean) / of_mass.deviation -
-                voice_weight * (voice(v, i) - of_voice.mean) / of_voice.deviation);
+        double part[SALIENCE_PARTS] = {
+            [PART_LENGTH] = length_weight * length, [PART_POSITION] = start_weight * start
+        };
+        double score_here = 0;
+
+        if (mass[i] > 0) {
+            part[PART_MASS] = mass_weight * (log_mass(mass, i) - of_mass.mean) / of_mass.deviation;
+            part[PART_VOICE] = -voice_weight * (voice(v, i) - of_voice.mean) / of_voice.deviation;
+        }
+        for (int k = 0; k < SALIENCE_PARTS; k++) {
+            score_here += part[k];
+            if (parts)
+                parts[i][k] = (float)part[k];
+        }
+        score[i] = (float)score_here;
     }
 }
