@@ -5,7 +5,7 @@
  * was there before stays until then. What is no plain file, like a pipe, is written as it is.
  */
 #define _XOPEN_SOURCE 700          /* mkstemp, realpath */
-#include "summarize.h"
+#include "read.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -69,16 +69,28 @@ static bool replace(const char *target, char *beside, size_t size, mode_t mode,
     return good;
 }
 
+/* Whether a file is one of those that the text came from. */
+static bool is_read(const struct inputs *in, const struct stat *file)
+{
+    struct stat read;
+
+    for (int64_t i = 0; i < in->n; i++) {
+        if (stat(in->list[i].name, &read) == 0 && read.st_dev == file->st_dev &&
+            read.st_ino == file->st_ino)
+            return true;
+    }
+    return false;
+}
+
 bool output_html_file(const char *file, const struct report *r, struct failure *why)
 {
-    struct stat there, read;
+    struct stat there;
     const bool exists = stat(file, &there) == 0;
     char *target, *beside;
     size_t size;
     bool good;
 
-    if (exists && stat(r->file, &read) == 0 && read.st_dev == there.st_dev &&
-        read.st_ino == there.st_ino) {
+    if (exists && is_read(r->inputs, &there)) {
         why->usage = true;
         return failed(why, "it is the file that is read");
     }

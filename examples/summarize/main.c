@@ -21,6 +21,12 @@ enum {
 
 /* ---- reading ------------------------------------------------------------- */
 
+/* What people call a file. */
+static const char *title(const char *file)
+{
+    return strcmp(file, "-") == 0 ? "standard input" : file;
+}
+
 static int read_all(FILE *from, const char *name, char **text, size_t *size)
 {
     size_t capacity = 0;
@@ -51,7 +57,7 @@ static int read_text(const char *name, char **text, size_t *size)
     int status;
 
     if (strcmp(name, "-") == 0)
-        return read_all(stdin, "standard input", text, size);
+        return read_all(stdin, title(name), text, size);
     file = fopen(name, "rb");
     if (!file)
         return complain(EXIT_USAGE, name, strerror(errno));
@@ -79,9 +85,10 @@ static void show_progress(void *context, int64_t done, int64_t all)
 /* ---- the steps ----------------------------------------------------------- */
 
 struct work {
-    struct reading reading;
+    struct inputs inputs;
     struct document doc;
     struct vectors vectors;
+    struct sections sections;
     struct summary summary;
     struct attend *attend;
     float *mass, *score, *query;
@@ -90,26 +97,59 @@ struct work {
     int64_t (*looks)[LOOKS];
 };
 
-/* What people call a file. */
-static const char *title(const char *file)
+static void work_finish(struct work *w)
 {
-    return strcmp(file, "-") == 0 ? "standard input" : file;
+    summary_finish(&w->summary);
+    sections_finish(&w->sections);
+    attend_close(w->attend);
+    vectors_finish(&w->vectors);
+    document_finish(&w->doc);
+    inputs_finish(&w->inputs);
+    pattern_finish(&w->pattern);
+    free(w->mass);
+    free(w->score);
+    free(w->query);
+    free(w->parts);
+    free(w->looks);
 }
 
-static int read_blocks(struct work *w, const struct options *o, const char *text, size_t size)
+static int read_file(struct work *w, const struct options *o, const char *file)
 {
-    const char *const name = title(o->files[0]);
     struct failure why = { .usage = false };
+    const struct reading *reading;
+    char *text = NULL;
+    size_t size = 0;
+    const int status = read_text(file, &text, &size);
 
-    w->reading.format = o->format;
-    if (!reading_do(&w->reading, text, size, o->files[0], &why))
-        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, name, why.text);
-    if (w->reading.bad > 0)
+    if (status != 0) {
+        free(text);
+        return status;
+    }
+    if (!inputs_add(&w->inputs, file, o->format, text, size, &why))
+        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, title(file), why.text);
+    reading = &w->inputs.list[w->inputs.n - 1].reading;
+    if (reading->bad > 0)
         fprintf(stderr, "heed-summarize: %zu bytes are not UTF-8 and are read as U+FFFD\n",
-                w->reading.bad);
-    if (w->reading.format == format_named("markdown") && markdown_remark())
-        complain(0, name, markdown_remark());
+                reading->bad);
+    if (reading->format == format_named("markdown") && markdown_remark())
+        complain(0, title(file), markdown_remark());
     return 0;
+}
+
+/* All that is wrong is said; one wrong file is enough for no summary. */
+static int read_files(struct work *w, const struct options *o, char **files, int64_t n)
+{
+    struct failure why = { .usage = false };
+    int status = 0;
+
+    for (int64_t i = 0; i < n && status != EXIT_FAILURE; i++) {
+        const int one = read_file(w, o, files[i]);
+
+        status = one ? one : status;
+    }
+    if (status == 0 && !inputs_join(&w->inputs, &why))
+        status = complain(EXIT_FAILURE, why.text, NULL);
+    return status;
 }
 
 /* Scores take in the query. */
@@ -126,7 +166,7 @@ static int ask(struct work *w, const struct options *o)
     case QUERY_EMPTY:
         return complain_of("--query", "a text with a word that says something", o->query);
     case QUERY_NOT_FOUND:
-        return complain(EXIT_NOT_FOUND, title(o->files[0]),
+        return complain(EXIT_NOT_FOUND, title(w->inputs.list[0].name),
                         "no sentence has a word of the query; nothing is printed");
     }
     return EXIT_FAILURE;
@@ -138,7 +178,7 @@ static int analyse(struct work *w, const struct options *o)
     const bool bar = isatty(STDERR_FILENO) != 0;
     int status;
 
-    if (!document_split(&w->doc, &w->reading.stream, o->language) ||
+    if (!document_split(&w->doc, &w->inputs.all.stream, o->language) ||
         !vectors_build(&w->vectors, &w->doc) || !document_segment(&w->doc, &w->vectors))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
     w->mass = calloc((size_t)w->doc.n + 1, sizeof(*w->mass));
@@ -166,19 +206,23 @@ static int analyse(struct work *w, const struct options *o)
         if (status != 0)
             return status;
     }
+    if (o->by_section && !sections_find(&w->sections, &w->doc, w->mass))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
     if (!summary_choose(&w->summary, w->attend, &w->doc, &w->vectors, w->score,
-                        length_budget(o->length, &w->doc), &why))
+                        length_budget(o->length, &w->doc), &w->sections, &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
     return 0;
 }
 
-/* Text or JSON. */
-static void put_result(const struct report *r, const struct options *o)
+/* Text or JSON; `again`: something was printed before. */
+static void put_result(const struct report *r, const struct options *o, bool again)
 {
     if (o->json) {
         output_json(stdout, r);
         return;
     }
+    if (again)
+        fputc('\n', stdout);
     output_text(stdout, r);
     if (o->explain) {
         fputc('\n', stdout);
@@ -186,14 +230,17 @@ static void put_result(const struct report *r, const struct options *o)
     }
 }
 
-static int print(const struct work *w, const struct options *o)
+static int print(const struct work *w, const struct options *o, bool again)
 {
     const struct report report = {
         .doc = &w->doc, .summary = &w->summary, .mass = w->mass, .score = w->score,
+        .query = w->query, .parts = (const float(*)[SALIENCE_PARTS])w->parts,
         .looks = (const int64_t(*)[LOOKS])w->looks,
-        .file = o->files[0], .device = attend_device(w->attend), .length = o->length,
-        .reading = &w->reading, .all = o->explain,
-        .pattern = o->html ? &w->pattern : NULL, .attention = o->attention, .query = o->query
+        .file = w->inputs.list[0].name, .device = attend_device(w->attend), .length = o->length,
+        .inputs = &w->inputs, .reading = &w->inputs.all, .sections = &w->sections,
+        .all = o->explain, .named = o->n_files > 1,
+        .pattern = o->html ? &w->pattern : NULL, .attention = o->attention,
+        .asked = o->query
     };
     const bool to_stdout = o->html && strcmp(o->html, "-") == 0;
     struct failure why = { .usage = false };
@@ -203,45 +250,51 @@ static int print(const struct work *w, const struct options *o)
     if (!to_stdout && o->html && !output_html_file(o->html, &report, &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, o->html, why.text);
     if (!to_stdout && !o->quiet)
-        put_result(&report, o);
+        put_result(&report, o, again);
     if (fflush(stdout) != 0 || ferror(stdout))
         return complain(EXIT_FAILURE, "cannot write the result", strerror(errno));
     return 0;
 }
 
+/* One summary of these files. */
+static int summarize(const struct options *o, char **files, int64_t n, bool again)
+{
+    struct work w = { .attend = NULL };
+    int status = read_files(&w, o, files, n);
+
+    if (status == 0)
+        status = analyse(&w, o);
+    if (status == 0)
+        status = print(&w, o, again);
+    work_finish(&w);
+    return status;
+}
+
+/* One each. What is wrong with a file outlasts those that are right; a query need not be found in
+ * every file. */
+static int summarize_each(const struct options *o)
+{
+    int status = EXIT_NOT_FOUND;
+    bool any = false;
+
+    for (int64_t i = 0; i < o->n_files && status != EXIT_FAILURE; i++) {
+        const int one = summarize(o, o->files + i, 1, any);
+
+        any = any || one == 0;
+        if (one == EXIT_FAILURE || (one == EXIT_USAGE && status != EXIT_FAILURE))
+            status = one;
+        else if (one == 0 && status == EXIT_NOT_FOUND)
+            status = 0;
+    }
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct options o;
-    struct work w = { .attend = NULL };
-    char *text = NULL;
-    size_t size = 0;
     int status;
 
     if (!options_read(&o, argc, argv, &status))
         return status;
-    status = read_text(o.files[0], &text, &size);
-    if (status == 0)
-        status = read_blocks(&w, &o, text, size);
-    if (status == 0 && w.reading.encoding == ENCODING_UTF8) {
-        free(text);                        /* the stream has it, and knows where it was */
-        text = NULL;
-    }
-    if (status == 0)
-        status = analyse(&w, &o);
-    if (status == 0)
-        status = print(&w, &o);
-
-    summary_finish(&w.summary);
-    attend_close(w.attend);
-    vectors_finish(&w.vectors);
-    document_finish(&w.doc);
-    reading_finish(&w.reading);
-    pattern_finish(&w.pattern);
-    free(w.mass);
-    free(w.score);
-    free(w.query);
-    free(w.parts);
-    free(w.looks);
-    free(text);
-    return status;
+    return o.each ? summarize_each(&o) : summarize(&o, o.files, o.n_files, false);
 }

@@ -19,7 +19,7 @@ struct options {
     const struct format *format;   /* NULL: to be found */
     const struct language *language;
     struct length length;
-    bool json, explain, quiet;
+    bool each, by_section, json, explain, quiet;
 };
 
 /* Reads the command line; the files are gathered at the front of argv. False: the program ends

@@ -173,6 +173,7 @@ struct choice {
     float *likeness;               /* to the first known[i] that were chosen, [doc->n] */
     int64_t *known;
     int64_t *picks, n_picks;       /* what was chosen, in that order */
+    int64_t first, end;            /* the sentences that are asked for */
     struct said *said;
     int32_t *candidates;           /* ascending, [doc->n] */
     int64_t n_candidates, most;    /* most: how many are asked for next */
@@ -187,6 +188,16 @@ static void choice_finish(struct choice *c)
     free(c->known);
     free(c->picks);
     free(c->candidates);
+}
+
+/* From here on sentences [first, end) are asked for. */
+static void choice_limit(struct choice *c, int64_t first, int64_t end)
+{
+    c->first = first;
+    c->end = end;
+    c->n_candidates = 0;
+    c->most = attend_limits(c->attend)->candidates;
+    c->floor = HUGE_VAL;
 }
 
 static bool choice_create(struct choice *c)
@@ -207,8 +218,7 @@ static bool choice_create(struct choice *c)
         c->usable[i] = c->doc->sentences[i].candidate && words >= SHORTEST && words <= LONGEST &&
                        c->vectors->row[i + 1] > c->vectors->row[i];
     }
-    c->most = attend_limits(c->attend)->candidates;
-    c->floor = HUGE_VAL;
+    choice_limit(c, 0, c->doc->n);
     return true;
 }
 
@@ -234,17 +244,20 @@ static void liken(struct choice *c, int64_t pick)
 /* New candidates, among the sentences that fit into `left` words. */
 static bool ask(struct choice *c, int64_t left, struct failure *why)
 {
-    const int64_t n = c->doc->n, most = c->most < n ? c->most : n;
+    const int64_t n = c->end - c->first, most = c->most < n ? c->most : n;
     int64_t found = 0;
 
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = c->first; i < c->end; i++)
         c->fits[i] = c->usable[i] && words_of(c->doc, i) <= left;
-    if (!attend_best(c->attend, c->score, c->fits, n, most, c->candidates, why))
+    if (!attend_best(c->attend, c->score + c->first, c->fits + c->first, n, most, c->candidates,
+                     why))
         return false;
     c->floor = HUGE_VAL;
     for (; found < most && c->candidates[found] >= 0; found++) {
-        const double score = (double)c->score[c->candidates[found]];
+        const int32_t i = c->candidates[found] + (int32_t)c->first;
+        const double score = (double)c->score[i];
 
+        c->candidates[found] = i;
         c->floor = score < c->floor ? score : c->floor;
     }
     if (found < most || most == n)         /* there are no others */
@@ -275,17 +288,28 @@ static int64_t best(const struct choice *c, int64_t left, double *worth)
     return found;
 }
 
-static bool choose(struct summary *s, struct choice *c, struct budget budget, struct failure *why)
+static void pick(struct summary *s, struct choice *c, int64_t i, double worth)
 {
-    int64_t left = budget.words;
+    s->chosen[i] = true;
+    s->rank[i] = (int32_t)c->n_picks;
+    s->likeness[i] = (float)((double)c->score[i] - worth);
+    c->picks[c->n_picks] = i;
+    liken(c, c->n_picks++);
+}
 
-    while (c->n_picks < budget.sentences) {
+/* Takes sentences as long as they fit; `room`: what the first one may have at least. *left is what
+ * remains of the words. */
+static bool choose(struct summary *s, struct choice *c, int64_t *left, int64_t room,
+                   int64_t most_picks, struct failure *why)
+{
+    while (c->n_picks < most_picks) {
+        const int64_t fits = room > *left ? room : *left;
         double worth;
-        const int64_t i = best(c, left, &worth);
+        const int64_t i = best(c, fits, &worth);
         bool again;
 
         if (worth <= c->floor && c->floor > -HUGE_VAL) {
-            if (!ask(c, left, why))
+            if (!ask(c, fits, why))
                 return false;
             continue;
         }
@@ -296,13 +320,57 @@ static bool choose(struct summary *s, struct choice *c, struct budget budget, st
             return false;
         if (again)
             continue;
-        s->chosen[i] = true;
-        left -= words_of(c->doc, i);
-        c->picks[c->n_picks] = i;
-        liken(c, c->n_picks++);
+        *left -= words_of(c->doc, i);
+        room = 0;
+        pick(s, c, i, worth);
     }
-    s->words = printed_words(c->doc, s->chosen);
     return true;
+}
+
+/* So much of `all` when this share of it is due. */
+static int64_t due(int64_t all, double share)
+{
+    return all == INT64_MAX ? all : (int64_t)((double)all * (share < 1 ? share : 1) + 0.5);
+}
+
+/* Section after section has what is due by then. One that is due a sentence has one, even if it is
+ * longer; the sections behind it pay. */
+static bool choose_sections(struct summary *s, struct choice *c, struct budget budget,
+                            const struct sections *sections, struct failure *why)
+{
+    const int64_t mean = c->doc->words / (c->doc->n > 0 ? c->doc->n : 1);
+    double share = 0;
+    int64_t spent = 0;
+
+    for (int64_t k = 0; k < sections->n; k++) {
+        const struct section *const section = &sections->list[k];
+        int64_t left, words, room;
+
+        share += section->share;
+        words = due(budget.words, share) - spent;
+        room = due(budget.words, section->share) >= mean ? budget.words - spent : 0;
+        choice_limit(c, section->begin, section->end);
+        left = words;
+        if (section->end > section->begin &&
+            !choose(s, c, &left, room, due(budget.sentences, share), why))
+            return false;
+        spent += words - left;
+    }
+    return true;
+}
+
+static bool choose_parts(struct summary *s, struct choice *c, struct budget budget,
+                         const struct sections *sections, struct failure *why)
+{
+    int64_t left = budget.words;
+    bool good;
+
+    if (sections && sections->n > 0)
+        good = choose_sections(s, c, budget, sections, why);
+    else
+        good = choose(s, c, &left, 0, budget.sentences, why);
+    s->words = printed_words(c->doc, s->chosen);
+    return good;
 }
 
 struct ranked {
@@ -325,6 +393,7 @@ static bool say_once(struct summary *s, const struct document *doc, struct said 
     struct ranked *const ranked = malloc(((size_t)doc->n + 1) * sizeof(*ranked));
     bool good = ranked != NULL, again = false;
     int64_t n = 0;
+    int32_t rank = 0;
 
     for (int64_t i = 0; i < doc->n && good; i++) {
         if (s->chosen[i])
@@ -335,6 +404,7 @@ static bool say_once(struct summary *s, const struct document *doc, struct said 
     for (int64_t k = 0; k < n && good; k++) {
         good = say(said, doc, ranked[k].i, &again);
         s->chosen[ranked[k].i] = !again;
+        s->rank[ranked[k].i] = again ? 0 : rank++;
     }
     free(ranked);
     return good;
@@ -374,21 +444,25 @@ static void choose_cut(struct summary *s, const struct document *doc, const floa
 
 bool summary_choose(struct summary *s, struct attend *a, const struct document *doc,
                     const struct vectors *v, const float *score, struct budget budget,
-                    struct failure *why)
+                    const struct sections *sections, struct failure *why)
 {
     struct said said = { .end = malloc(((size_t)doc->n + 1) * sizeof(*said.end)) };
     struct choice c = { .attend = a, .doc = doc, .vectors = v, .score = score, .said = &said };
     bool good = true;
 
-    *s = (struct summary){ .chosen = calloc((size_t)doc->n + 1, sizeof(*s->chosen)) };
+    *s = (struct summary){
+        .chosen = calloc((size_t)doc->n + 1, sizeof(*s->chosen)),
+        .rank = calloc((size_t)doc->n + 1, sizeof(*s->rank)),
+        .likeness = calloc((size_t)doc->n + 1, sizeof(*s->likeness))
+    };
     snprintf(why->text, sizeof(why->text), "not enough memory for the choice");
-    if (!s->chosen || !said.end) {
+    if (!s->chosen || !s->rank || !s->likeness || !said.end) {
         good = false;
     } else if (choose_all(s, doc, budget)) {
         good = say_once(s, doc, &said, score);
         s->words = printed_words(doc, s->chosen);
     } else {
-        good = choice_create(&c) && choose(s, &c, budget, why);
+        good = choice_create(&c) && choose_parts(s, &c, budget, sections, why);
         if (good && s->words == 0)
             choose_cut(s, doc, score, budget);
     }
@@ -403,5 +477,7 @@ bool summary_choose(struct summary *s, struct attend *a, const struct document *
 void summary_finish(struct summary *s)
 {
     free(s->chosen);
+    free(s->rank);
+    free(s->likeness);
     *s = (struct summary){ 0 };
 }

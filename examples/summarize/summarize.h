@@ -137,7 +137,8 @@ double vectors_dot_sum(const struct vectors *v, int64_t i, const double *sum);
 /* A text of the caller's among the sentences of a document. */
 struct asked {
     float vector[VECTOR_WIDTH];        /* of unit length, or 0 */
-    int64_t terms, known;              /* words and pairs that say something; those in the document */
+    int64_t terms;                     /* words and pairs that say something */
+    int64_t known;                     /* of them, those in the document */
 };
 
 /* How texts become vectors: another way is another of these. */
@@ -259,15 +260,36 @@ struct budget {
 
 struct budget length_budget(struct length length, const struct document *doc);
 
+/* ---- sections.c: parts of a document that have a share each ---------------- */
+
+/* Sentences [begin, end), of which [heading, begin) are the heading. */
+struct section {
+    int64_t heading, begin, end;
+    double share;                      /* of the document's attention; all are 1 */
+};
+
+struct sections {
+    struct section *list;
+    int64_t n;                         /* 0: the document is not in sections */
+};
+
+/* By headings; where there are none, by segments. */
+bool sections_find(struct sections *s, const struct document *doc, const float *mass);
+void sections_finish(struct sections *s);
+/* The section of a sentence; -1: none. */
+int64_t sections_of(const struct sections *s, int64_t i);
+
 struct summary {
     bool *chosen;                      /* [doc->n] */
+    int32_t *rank;                     /* of the chosen ones: in which order, from 0 */
+    float *likeness;                   /* what that took from their scores */
     int64_t words;                     /* as printed, speakers included; <= the budget's */
     int64_t cut;                       /* > 0: the only sentence, cut to so many words */
 };
 
 bool summary_choose(struct summary *s, struct attend *a, const struct document *doc,
                     const struct vectors *v, const float *score, struct budget budget,
-                    struct failure *why);
+                    const struct sections *sections, struct failure *why);
 void summary_finish(struct summary *s);
 
 /* Whether sentence i, chosen after sentence `before` (-1: none), prints its speaker. */
@@ -280,18 +302,25 @@ size_t summary_end(const struct summary *summary, const struct document *doc,
 /* ---- output.c, json.c, html_page.c --------------------------------------- */
 
 struct reading;
+struct inputs;
 
 struct report {
     const struct document *doc;
     const struct summary *summary;
     const float *mass, *score;
+    const float *query;                /* NULL: nothing was asked */
+    const float (*parts)[SALIENCE_PARTS];  /* NULL: not told */
     const int64_t (*looks)[LOOKS];     /* NULL: not told */
     const struct pattern *pattern;     /* NULL: not told */
-    const struct reading *reading;
-    const char *file, *device, *attention;
-    const char *query;                 /* NULL: nothing was asked */
+    const struct reading *reading;     /* of all files together */
+    const struct inputs *inputs;
+    const struct sections *sections;   /* NULL: none */
+    const char *file, *device;         /* file: the first one */
+    const char *attention;
+    const char *asked;                 /* the text of the query, or NULL */
     struct length length;
     bool all;                          /* --explain: list what was not chosen too */
+    bool named;                        /* files are named: there are several */
 };
 
 void output_text(FILE *to, const struct report *r);

@@ -30,7 +30,7 @@ VOID = {"meta"}
 KNOWN = {
     "html": {"lang"}, "head": set(), "meta": {"charset", "http-equiv", "content", "name"},
     "title": set(), "style": set(), "body": set(), "header": {"lang"}, "h1": set(),
-    "h2": {"lang"}, "h3": {"id"}, "bdi": set(), "b": set(), "main": set(),
+    "h2": {"id", "lang"}, "h3": {"id"}, "bdi": set(), "b": set(), "main": set(),
     "div": {"class"}, "section": {"id"}, "nav": {"id", "aria-label"}, "details": {"open"},
     "summary": {"lang"}, "ol": set(), "ul": {"class"}, "li": set(), "p": {"class", "lang"},
     "a": {"class", "lang", "href", "id", "tabindex"}, "small": {"lang"},
@@ -153,9 +153,9 @@ def run(program, *arguments, status=0, stdin=None):
     return done
 
 
-def troubles(program, path, folder, *options):
+def troubles(program, paths, folder, *options):
     target = folder / "page.html"
-    done = run(program, "--json", "--explain", "--html", target, *options, path)
+    done = run(program, "--json", "--explain", "--html", target, *options, *paths)
     text = target.read_text("utf-8")
     page, told = Page(text), json.loads(done.stdout)
     yield from form(text, page)
@@ -197,13 +197,22 @@ def long_text(path):
 
 def long_ones(program, folder):
     path = long_text(folder / "long.md")
-    yield from troubles(program, path, folder)
+    yield from troubles(program, [path], folder)
     text = (folder / "page.html").read_text("utf-8")
     shown = len(re.findall(r'id="s\d+"', text))
     if not 100 < shown < 1500 or "sentences not shown" not in text or len(text) > 400000:
         yield f"{shown} of 6500 sentences, {len(text)} bytes"
     if len(re.findall(r'<h3 id="h\d+"', text)) != 13:
         yield "not all headings of a long text are there"
+
+
+def several(program, paths, folder):
+    """One page of several files names each, in the document and in the list of sections."""
+    yield from troubles(program, paths, folder)
+    page = Page((folder / "page.html").read_text("utf-8"))
+    for number, path in enumerate(paths):
+        if page.texts.get(f"f{number}") != path.name or f"#f{number}" not in page.links:
+            yield f"{path.name} is not named"
 
 
 def expect(good, what):
@@ -260,8 +269,9 @@ def main():
         for number, path in enumerate([*files, *harmful(folder)]):
             options = [[], ["--words", "12"], ["--attention", "lsg"]][number % 3]
             failed += [f"{path.name} {options}: {what}"
-                       for what in troubles(program, path, folder, *options)]
+                       for what in troubles(program, [path], folder, *options)]
             pages += 1
+        failed += [f"several: {what}" for what in several(program, files[:4], folder)]
         failed += [f"long: {what}" for what in long_ones(program, folder)]
         writing(program, files[0], folder)
     print("\n".join(failed))

@@ -118,9 +118,11 @@ static const char *summarize(const char *text, int64_t budget,
     ck_assert_ptr_nonnull(file);
     job_run(&job, text, budget);
     {
+        struct input input = { .name = "a file" };
+        const struct inputs inputs = { .list = &input, .n = 1, .all = job.reading };
         const struct report r = {
-            .doc = &job.doc, .reading = &job.reading, .summary = &job.summary, .mass = job.mass,
-            .score = job.score,
+            .doc = &job.doc, .inputs = &inputs, .reading = &job.reading,
+            .summary = &job.summary, .mass = job.mass, .score = job.score,
             .file = "a \"file\"\n", .device = attend_device(job.attend),
             .length = { budget, LENGTH_WORDS }, .all = true
         };
@@ -136,7 +138,8 @@ static const char *summarize(const char *text, int64_t budget,
     return output;
 }
 
-/* Words as white space separates them, every byte printable UTF-8. */
+/* Words as white space separates them, without the mark of what was left out; every byte printable
+ * UTF-8. */
 static int64_t inspect(const char *text)
 {
     const char *const end = text + strlen(text);
@@ -144,6 +147,8 @@ static int64_t inspect(const char *text)
     bool inside = false;
     size_t taken;
 
+    for (const char *mark = text; (mark = strstr(mark, "[\xE2\x80\xA6]")) != NULL; mark++)
+        words -= mark > text && (mark[-1] == ' ' || mark[-1] == '\n');
     for (const char *c = text; c < end; c += taken) {
         const uint32_t code = utf8_next(c, end, &taken);
 
