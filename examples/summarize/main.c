@@ -89,6 +89,7 @@ struct work {
     struct document doc;
     struct vectors vectors;
     struct sections sections;
+    struct keywords keywords;
     struct summary summary;
     struct attend *attend;
     float *mass, *score, *query;
@@ -101,6 +102,7 @@ static void work_finish(struct work *w)
 {
     summary_finish(&w->summary);
     sections_finish(&w->sections);
+    keywords_finish(&w->keywords);
     attend_close(w->attend);
     vectors_finish(&w->vectors);
     document_finish(&w->doc);
@@ -206,6 +208,8 @@ static int analyse(struct work *w, const struct options *o)
         if (status != 0)
             return status;
     }
+    if (o->keywords > 0 && !keywords_find(&w->keywords, &w->doc, w->score, o->keywords))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
     if (o->by_section && !sections_find(&w->sections, &w->doc, w->mass))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
     if (!summary_choose(&w->summary, w->attend, &w->doc, &w->vectors, w->score,
@@ -223,6 +227,10 @@ static void put_result(const struct report *r, const struct options *o, bool aga
     }
     if (again)
         fputc('\n', stdout);
+    if (o->keywords > 0) {
+        output_keywords(stdout, r);
+        return;
+    }
     output_text(stdout, r);
     if (o->explain) {
         fputc('\n', stdout);
@@ -238,6 +246,7 @@ static int print(const struct work *w, const struct options *o, bool again)
         .looks = (const int64_t(*)[LOOKS])w->looks,
         .file = w->inputs.list[0].name, .device = attend_device(w->attend), .length = o->length,
         .inputs = &w->inputs, .reading = &w->inputs.all, .sections = &w->sections,
+        .keywords = o->keywords > 0 ? &w->keywords : NULL,
         .all = o->explain, .named = o->n_files > 1,
         .pattern = o->html ? &w->pattern : NULL, .attention = o->attention,
         .asked = o->query

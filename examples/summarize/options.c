@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { MAX_LENGTH = 1000000, HELP_COLUMN = 22 };
+enum { MAX_LENGTH = 1000000, MAX_KEYWORDS = 1000, HELP_COLUMN = 22 };
 
 /* Takes a value; NULL, or what would be right. */
 typedef const char *take_value(struct options *o, const char *value);
@@ -85,6 +85,12 @@ static const char *take_words(struct options *o, const char *value)
     return NULL;
 }
 
+static const char *take_keywords(struct options *o, const char *value)
+{
+    o->keywords = read_number(&value, MAX_KEYWORDS);
+    return o->keywords > 0 && *value == '\0' ? NULL : "a whole number from 1 to 1000";
+}
+
 static const char *take_length(struct options *o, const char *value)
 {
     const int64_t number = read_number(&value, MAX_LENGTH);
@@ -131,6 +137,8 @@ static const struct option table[] = {
     { "--words", "N", "the same as --length Nw", TAKE(take_words) },
     { "--query", "TEXT", "what is said about TEXT; exit status 3 and nothing where FILE has none\n"
       "of its words", TAKE(take_query) },
+    { "--keywords", "N", "the N words and pairs of words that say most, a line each, instead of\n"
+      "the summary; with --json beside it", TAKE(take_keywords) },
     { "--by-section", NULL, "below each heading its share of the length; a text without headings\n"
       "has a paragraph for each part of about 600 words", PUT(by_section) },
     { "--each", NULL, "of several files a summary each, instead of one of all of them",
@@ -170,6 +178,14 @@ static const char help_end[] =
     "Examples:\n"
     "  heed-summarize --length 60w docs/guide.txt\n"
     "      a long document in a few sentences\n"
+    "  heed-summarize --query \"bits and threads\" --length 5s docs/guide.txt\n"
+    "      what is said about that, in five sentences\n"
+    "  heed-summarize --by-section --length 5% docs/numerics.md\n"
+    "      each section's share of it, below its heading\n"
+    "  heed-summarize --keywords 10 README.md docs/guide.txt\n"
+    "      the words that say most in both\n"
+    "  heed-summarize --each --length 1s README.md docs/guide.txt\n"
+    "      one sentence of each\n"
     "  heed-summarize --attention longformer --explain docs/guide.txt\n"
     "      every sentence, and what it looks at\n"
     "  heed-summarize --quiet --html guide.html docs/guide.txt\n"
