@@ -157,6 +157,19 @@ static int64_t all_words(const struct document *doc)
     return words;
 }
 
+static void put_keywords(const struct page *p)
+{
+    const struct keywords *const k = p->r->keywords;
+
+    fputs("<p>Keywords:", p->to);
+    for (int64_t i = 0; i < k->n; i++) {
+        fprintf(p->to, "%s <bdi>", i > 0 ? "," : "");
+        page_put_range(p->to, p->r->doc->text, k->list[i].begin, k->list[i].end);
+        fputs("</bdi>", p->to);
+    }
+    fputs("</p>\n", p->to);
+}
+
 static void put_header(const struct page *p)
 {
     const struct report *const r = p->r;
@@ -184,6 +197,8 @@ static void put_header(const struct page *p)
         page_put_string(p->to, r->asked);
         fputs("</bdi></p>\n", p->to);
     }
+    if (r->keywords)
+        put_keywords(p);
     fputs("</header>\n", p->to);
 }
 

@@ -253,9 +253,11 @@ def writing(program, path, folder):
     expect(target.read_text("utf-8") == "old", "a failure leaves the old page")
     left = [one.name for one in folder.iterdir() if re.search(r"\.html\.\w{6}$", one.name)]
     expect(not left, f"left behind: {left}")
-    asked = run(program, "--html", "-", "--query", HARM + "bridge harbour the", folder / "long.md")
+    asked = run(program, "--html", "-", "--keywords", "3", "--query", HARM + "bridge harbour the",
+                folder / "long.md")
     faults = list(form(asked.stdout.decode(), Page(asked.stdout.decode())))
     expect(not faults and b"What is said about: <bdi>&lt;script" in asked.stdout, f"asked: {faults}")
+    expect(asked.stdout.count(b"Keywords: <bdi>") == 1, "keywords are on the page")
     expect(run(program, "--html", "-", "-", stdin=path.read_bytes()).stdout
            .count(b"standard input") == 2, "standard input has its name")
 
