@@ -41,6 +41,7 @@ const char *const page_style[] = {
     "article{max-width:44rem}\n"
     "article:focus{outline:none}\n"
     "article ul{padding-left:1.3rem}\n"
+    ".n{list-style:none}\n"
     "pre{white-space:pre-wrap;font-size:.9rem;line-height:1.4}\n"
     "pre,.x{color:var(--soft);border-left:3px solid var(--rule);padding-left:.8rem}\n"
     "blockquote{margin:.7rem 0;border-left:3px solid var(--rule);padding-left:.8rem;"
@@ -84,4 +85,4 @@ const char *const page_style[] = {
     NULL
 };
 
-const char page_style_hash[] = "e6MzA6zZPVIIjleZPGISpM94eRQ+QSkRM341/lnF07Q=";
+const char page_style_hash[] = "FyuBOTIzpXkUFDdklziRAPIGfMyqx0fVlmtuUAjKsuM=";

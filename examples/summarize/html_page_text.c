@@ -52,6 +52,14 @@ static void put_gap(const struct page *p, struct place *at)
     at->gap = 0;
 }
 
+/* An item with a number needs no bullet. */
+static bool is_numbered(const struct page *p, int64_t block)
+{
+    const char first = p->r->doc->text[p->r->reading->stream.blocks[block].text_begin];
+
+    return first >= '0' && first <= '9';
+}
+
 static void open_block(const struct page *p, struct place *at, enum block_kind kind)
 {
     put_gap(p, at);
@@ -63,6 +71,8 @@ static void open_block(const struct page *p, struct place *at, enum block_kind k
     if (kind == BLOCK_HEADING && p->headed && at->part < p->n_parts &&
         p->parts[at->part].block == at->block)
         fprintf(p->to, "<h3 id=\"h%lld\">", (long long)at->part);
+    else if (kind == BLOCK_ITEM && is_numbered(p, at->block))
+        fputs("<li class=\"n\">", p->to);
     else
         fputs(tags[kind].open, p->to);
 }

@@ -6,7 +6,8 @@
 Of every second file in the folder files, and of texts that mean harm: the page has only the tags and
 attributes that are known here, no script, no address outside itself, ids once, links that lead
 somewhere, the sentences of the JSON with those of the summary marked, and a policy that admits
-nothing but its style. The page is written wholly or not at all.
+nothing but its style. The page is written wholly or not at all. And docs/summarizer.md names every
+option of --help and every field of the JSON.
 """
 
 import base64
@@ -32,7 +33,7 @@ KNOWN = {
     "title": set(), "style": set(), "body": set(), "header": {"lang"}, "h1": set(),
     "h2": {"id", "lang"}, "h3": {"id"}, "bdi": set(), "b": set(), "main": set(),
     "div": {"class"}, "section": {"id"}, "nav": {"id", "aria-label"}, "details": {"open"},
-    "summary": {"lang"}, "ol": set(), "ul": {"class"}, "li": set(), "p": {"class", "lang"},
+    "summary": {"lang"}, "ol": set(), "ul": {"class"}, "li": {"class"}, "p": {"class", "lang"},
     "a": {"class", "lang", "href", "id", "tabindex"}, "small": {"lang"},
     "span": {"id", "lang"}, "mark": {"id"}, "i": {"class", "data-n"}, "pre": set(),
     "blockquote": set(), "article": {"id", "tabindex"}, "figure": {"id", "lang"},
@@ -262,6 +263,25 @@ def writing(program, path, folder):
            .count(b"standard input") == 2, "standard input has its name")
 
 
+def fields(value):
+    if isinstance(value, dict):
+        yield from value
+    for one in value.values() if isinstance(value, dict) else value \
+            if isinstance(value, list) else []:
+        yield from fields(one)
+
+
+def documented(program, files):
+    text = (pathlib.Path(__file__).parents[2] / "docs/summarizer.md").read_text("utf-8")
+    told = run(program, "--help").stdout.decode()
+    names = set(re.findall(r"^  (--[a-z-]+)", told, re.MULTILINE)) - {"--version"}
+    for more in (["--explain"], ["--query", "the ferry of the harbour", "--by-section"],
+                 ["--keywords", "2"]):
+        names |= set(fields(json.loads(run(program, "--json", *more, *files).stdout)))
+    yield from (f"docs/summarizer.md has not {name}" for name in sorted(names)
+                if not re.search(rf"`{name}[ `]", text))
+
+
 def main():
     program = sys.argv[1]
     files = sorted((pathlib.Path(__file__).parent / "files").iterdir())[::2]
@@ -274,6 +294,8 @@ def main():
                        for what in troubles(program, [path], folder, *options)]
             pages += 1
         failed += [f"several: {what}" for what in several(program, files[:4], folder)]
+        texts = [path for path in files if path.name.startswith("en-")]
+        failed += [*documented(program, texts[:1]), *documented(program, texts)]
         failed += [f"long: {what}" for what in long_ones(program, folder)]
         writing(program, files[0], folder)
     print("\n".join(failed))
