@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char text_crowded[] =
+    "this is no text: it has more than a million parts of a few bytes each";
+
 /* How much a kind of block says to the reader of a summary. */
 enum { PROSE = 2, CONTEXT = 1, LEFT_OUT = 0 };
 
@@ -27,6 +30,10 @@ static bool add_sentence(struct document *doc, struct sentence s)
     s.end = (size_t)(line_trim(doc->text + s.begin, doc->text + s.end) - doc->text);
     if (s.begin >= s.end)
         return true;
+    if (doc->n >= TEXT_CROWDED && s.begin / TEXT_BYTES < (size_t)doc->n) {
+        doc->crowded = true;
+        return false;
+    }
     if (doc->n == INT32_MAX - 1)
         return false;
     if (doc->n == doc->capacity) {
@@ -114,7 +121,7 @@ bool document_split(struct document *doc, const struct stream *stream,
     size_t label = SIZE_MAX;
     int32_t turn = -1;
     int least = CONTEXT;
-    bool good = false;
+    bool good = false, crowded;
 
     *doc = (struct document){ .text = stream->text, .size = stream->size, .language = language };
     for (int64_t i = 0; i < stream->n && !good; i++)
@@ -133,10 +140,12 @@ bool document_split(struct document *doc, const struct stream *stream,
         label = b->label_begin;
         good = split_block(doc, b, turn);
     }
+    crowded = doc->crowded;
     if (!good)
         document_finish(doc);
     else
         find_candidates(doc);
+    doc->crowded = crowded;
     return good;
 }
 

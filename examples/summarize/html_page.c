@@ -192,9 +192,9 @@ static void put_header(const struct page *p)
     fputs(". Computed on ", p->to);
     page_put_string(p->to, r->device);
     fputs(".</p>\n", p->to);
-    if (r->asked) {
+    if (r->query) {
         fputs("<p>What is said about: <bdi>", p->to);
-        page_put_string(p->to, r->asked);
+        page_put_string(p->to, r->query);
         fputs("</bdi></p>\n", p->to);
     }
     if (r->keywords)

@@ -64,9 +64,9 @@ static void put_reasons(FILE *to, const struct report *r, int64_t i)
         put_number(to, salience_names[k], (double)r->parts[i][k]);
         fputs(k + 1 < SALIENCE_PARTS ? ", " : "", to);
     }
-    if (r->query) {
+    if (r->relevance) {
         fputs(", ", to);
-        put_number(to, "query", (double)r->query[i]);
+        put_number(to, "query", (double)r->relevance[i]);
     }
     if (r->summary->chosen[i]) {
         fputs(", ", to);

@@ -2,22 +2,16 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * heed-summarize: prints the sentences of a document that the rest of it attends
- * to. Command line, reading, the progress bar, and the order of the steps. Inside
+ * to. Reading, and the order of the steps. Inside
  * heed's tree meson builds it; anywhere else, against an installed heed:
  * cc -std=c17 -O2 *.c -o heed-summarize $(pkg-config --cflags --libs heed) -lm
  */
-#define _POSIX_C_SOURCE 200809L    /* isatty */
 #include "options.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum {
-    LONG_INPUT = 4096,             /* sentences; from here on a progress bar */
-    BAR_CELLS = 40
-};
 
 /* ---- reading ------------------------------------------------------------- */
 
@@ -66,22 +60,6 @@ static int read_text(const char *name, char **text, size_t *size)
     return status;
 }
 
-/* ---- progress ------------------------------------------------------------ */
-
-static void show_progress(void *context, int64_t done, int64_t all)
-{
-    const int cells = (int)(done * BAR_CELLS / all);
-
-    (void)context;
-    fputs("\r[", stderr);
-    for (int i = 0; i < BAR_CELLS; i++)
-        fputc(i < cells ? '#' : ' ', stderr);
-    fprintf(stderr, "] %3d %%", (int)(done * 100 / all));
-    if (done == all)
-        fprintf(stderr, "\r%*s\r", BAR_CELLS + 8, "");
-    fflush(stderr);
-}
-
 /* ---- the steps ----------------------------------------------------------- */
 
 struct work {
@@ -92,7 +70,7 @@ struct work {
     struct keywords keywords;
     struct summary summary;
     struct attend *attend;
-    float *mass, *score, *query;
+    float *mass, *score, *relevance;
     float (*parts)[SALIENCE_PARTS];
     struct pattern pattern;
     int64_t (*looks)[LOOKS];
@@ -110,7 +88,7 @@ static void work_finish(struct work *w)
     pattern_finish(&w->pattern);
     free(w->mass);
     free(w->score);
-    free(w->query);
+    free(w->relevance);
     free(w->parts);
     free(w->looks);
 }
@@ -127,8 +105,10 @@ static int read_file(struct work *w, const struct options *o, const char *file)
         free(text);
         return status;
     }
+    progress_enter(PROGRESS_READ);
     if (!inputs_add(&w->inputs, file, o->format, text, size, &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, title(file), why.text);
+    progress_clear();
     reading = &w->inputs.list[w->inputs.n - 1].reading;
     if (reading->bad > 0)
         fprintf(stderr, "heed-summarize: %zu bytes are not UTF-8 and are read as U+FFFD\n",
@@ -154,13 +134,30 @@ static int read_files(struct work *w, const struct options *o, char **files, int
     return status;
 }
 
+/* Sentences, their vectors and segments. */
+static int find_sentences(struct work *w, const struct options *o)
+{
+    progress_enter(PROGRESS_SPLIT);
+    if (!document_split(&w->doc, &w->inputs.all.stream, o->language)) {
+        if (w->doc.crowded)
+            return complain(EXIT_USAGE, title(w->inputs.list[0].name), text_crowded);
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    }
+    progress_words(w->doc.words);
+    progress_enter(PROGRESS_WEIGH);
+    if (!vectors_build(&w->vectors, &w->doc) || !document_segment(&w->doc, &w->vectors))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    progress_enter(PROGRESS_ATTEND);
+    return 0;
+}
+
 /* Scores take in the query. */
 static int ask(struct work *w, const struct options *o)
 {
     struct failure why = { .usage = false };
 
     switch (query_add(w->attend, &w->doc, &w->vectors, &embedder_tfidf, o->query,
-                      strlen(o->query), w->query, w->score, &why)) {
+                      strlen(o->query), w->relevance, w->score, &why)) {
     case QUERY_GOOD:
         return 0;
     case QUERY_FAILED:
@@ -168,7 +165,7 @@ static int ask(struct work *w, const struct options *o)
     case QUERY_EMPTY:
         return complain_of("--query", "a text with a word that says something", o->query);
     case QUERY_NOT_FOUND:
-        return complain(EXIT_NOT_FOUND, title(w->inputs.list[0].name),
+        return complain(EXIT_NOT_FOUND, w->inputs.n == 1 ? title(w->inputs.list[0].name) : "FILE",
                         "no sentence has a word of the query; nothing is printed");
     }
     return EXIT_FAILURE;
@@ -177,19 +174,17 @@ static int ask(struct work *w, const struct options *o)
 static int analyse(struct work *w, const struct options *o)
 {
     struct failure why = { .usage = false };
-    const bool bar = isatty(STDERR_FILENO) != 0;
-    int status;
+    int status = find_sentences(w, o);
 
-    if (!document_split(&w->doc, &w->inputs.all.stream, o->language) ||
-        !vectors_build(&w->vectors, &w->doc) || !document_segment(&w->doc, &w->vectors))
-        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (status != 0)
+        return status;
     w->mass = calloc((size_t)w->doc.n + 1, sizeof(*w->mass));
     w->score = calloc((size_t)w->doc.n + 1, sizeof(*w->score));
     w->looks = o->explain ? malloc(((size_t)w->doc.n + 1) * sizeof(*w->looks)) : NULL;
     w->parts = o->json ? malloc(((size_t)w->doc.n + 1) * sizeof(*w->parts)) : NULL;
-    w->query = o->query ? calloc((size_t)w->doc.n + 1, sizeof(*w->query)) : NULL;
+    w->relevance = o->query ? calloc((size_t)w->doc.n + 1, sizeof(*w->relevance)) : NULL;
     if (!w->mass || !w->score || (o->explain && !w->looks) || (o->json && !w->parts) ||
-        (o->query && !w->query))
+        (o->query && !w->relevance))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
     if (o->html && !pattern_create(&w->pattern, w->doc.n))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
@@ -200,7 +195,7 @@ static int analyse(struct work *w, const struct options *o)
     }
     if (!w->attend || !attend_look_by(w->attend, o->attention, &why) ||
         !attend_mass(w->attend, &w->doc, &w->vectors,
-                     bar && w->doc.n >= LONG_INPUT ? show_progress : NULL, NULL, w->mass, &why))
+                     progress_show, NULL, w->mass, &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
     salience_score(&w->doc, &w->vectors, w->mass, w->score, w->parts);
     if (o->query) {
@@ -242,14 +237,14 @@ static int print(const struct work *w, const struct options *o, bool again)
 {
     const struct report report = {
         .doc = &w->doc, .summary = &w->summary, .mass = w->mass, .score = w->score,
-        .query = w->query, .parts = (const float(*)[SALIENCE_PARTS])w->parts,
+        .relevance = w->relevance, .parts = (const float(*)[SALIENCE_PARTS])w->parts,
         .looks = (const int64_t(*)[LOOKS])w->looks,
         .file = w->inputs.list[0].name, .device = attend_device(w->attend), .length = o->length,
         .inputs = &w->inputs, .reading = &w->inputs.all, .sections = &w->sections,
         .keywords = o->keywords > 0 ? &w->keywords : NULL,
         .all = o->explain, .named = o->n_files > 1,
         .pattern = o->html ? &w->pattern : NULL, .attention = o->attention,
-        .asked = o->query
+        .query = o->query
     };
     const bool to_stdout = o->html && strcmp(o->html, "-") == 0;
     struct failure why = { .usage = false };
@@ -269,10 +264,13 @@ static int print(const struct work *w, const struct options *o, bool again)
 static int summarize(const struct options *o, char **files, int64_t n, bool again)
 {
     struct work w = { .attend = NULL };
-    int status = read_files(&w, o, files, n);
+    int status;
 
+    progress_begin();
+    status = read_files(&w, o, files, n);
     if (status == 0)
         status = analyse(&w, o);
+    progress_end();
     if (status == 0)
         status = print(&w, o, again);
     work_finish(&w);

@@ -5,6 +5,8 @@
  * one that heed's other programs have, as manual pages and the completion of shells are made of it.
  */
 #include "options.h"
+#include "progress.h"
+#include "progress.h"
 
 #include <heed/heed.h>
 
@@ -33,6 +35,8 @@ static void put_safely(const char *text)
 
 int complain(int status, const char *what, const char *why)
 {
+    progress_clear();
+    progress_clear();
     fputs("heed-summarize: ", stderr);
     put_safely(what);
     if (why) {
@@ -48,6 +52,7 @@ int complain_of(const char *what, const char *wanted, const char *got)
     enum { MOST = 80 };
     char start[MOST + 1];
 
+    progress_clear();
     fprintf(stderr, "heed-summarize: %s: wanted %s, got ", what, wanted);
     if (got) {
         snprintf(start, sizeof(start), "%s", got);

@@ -50,6 +50,7 @@ struct stream {
     enum block_kind kind;          /* of the open block */
     bool open;
     bool failed;                   /* memory was short: nothing is added any more */
+    bool crowded;                  /* failed: TEXT_CROWDED blocks of too few bytes */
 };
 
 /* Opens a block; the one before is closed. */

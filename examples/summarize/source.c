@@ -40,7 +40,9 @@ bool reading_do(struct reading *r, const char *bytes, size_t size, const char *n
     r->text = NULL;
     if (source.text && !r->stream.failed)
         return true;
-    snprintf(why->text, sizeof(why->text), "not enough memory for the text");
+    why->usage = r->stream.crowded;
+    snprintf(why->text, sizeof(why->text), "%s",
+             r->stream.crowded ? text_crowded : "not enough memory for the text");
     return false;
 }
 

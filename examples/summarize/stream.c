@@ -23,7 +23,13 @@ static void *grown(void *list, int64_t n, int64_t *capacity, size_t size)
 
 static void add_block(struct stream *s, struct block block)
 {
-    struct block *const blocks = grown(s->blocks, s->n, &s->block_capacity, sizeof(*blocks));
+    struct block *blocks;
+
+    if (s->n >= TEXT_CROWDED && s->size / TEXT_BYTES < (size_t)s->n) {
+        s->failed = s->crowded = true;
+        return;
+    }
+    blocks = grown(s->blocks, s->n, &s->block_capacity, sizeof(*blocks));
 
     if (!blocks) {
         s->failed = true;

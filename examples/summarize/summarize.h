@@ -68,6 +68,10 @@ struct sentence {
     bool candidate;                    /* a summary may have it */
 };
 
+/* A text of more blocks or sentences than this, of fewer bytes each, is no text: what is kept of
+ * them would take many times its memory. */
+enum { TEXT_CROWDED = 1 << 20, TEXT_BYTES = 32 };
+
 struct document {
     const char *text;                  /* not owned */
     size_t size;
@@ -77,12 +81,15 @@ struct document {
     int64_t *segments;                 /* first sentence of each segment, then n */
     int64_t n_segments;
     int64_t words;                     /* without speakers */
+    bool crowded;                      /* not split: TEXT_CROWDED sentences of too few bytes */
 };
+
+extern const char text_crowded[];      /* a line that says so */
 
 struct stream;
 
 /* Fills sentences; the language is found where it is NULL. The text stays the stream's. Returns
- * false when memory is short. */
+ * false when memory is short or the document is crowded. */
 bool document_split(struct document *doc, const struct stream *stream,
                     const struct language *language);
 void document_finish(struct document *doc);
@@ -326,7 +333,7 @@ struct report {
     const struct document *doc;
     const struct summary *summary;
     const float *mass, *score;
-    const float *query;                /* NULL: nothing was asked */
+    const float *relevance;            /* what the query added to scores; NULL: nothing */
     const float (*parts)[SALIENCE_PARTS];  /* NULL: not told */
     const int64_t (*looks)[LOOKS];     /* NULL: not told */
     const struct pattern *pattern;     /* NULL: not told */
@@ -336,7 +343,7 @@ struct report {
     const struct keywords *keywords;   /* NULL: nobody asks */
     const char *file, *device;         /* file: the first one */
     const char *attention;
-    const char *asked;                 /* the text of the query, or NULL */
+    const char *query;                 /* NULL: nothing was asked */
     struct length length;
     bool all;                          /* --explain: list what was not chosen too */
     bool named;                        /* files are named: there are several */
