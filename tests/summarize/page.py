@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page that --html writes: page.py HEED-SUMMARIZE
 
-Of every second file in the folder files, and of texts that mean harm: the page has only the tags and
-attributes that are known here, no script, no address outside itself, ids once, links that lead
+Of every second file in the folder files, and of texts that mean harm: the page has only the tags
+and attributes that are known here, no script, no address outside itself, ids once, links that lead
 somewhere, the sentences of the JSON with those of the summary marked, and a policy that admits
 nothing but its style. The page is written wholly or not at all. And docs/summarizer.md names every
 option of --help and every field of the JSON.
@@ -169,12 +169,13 @@ def harmful(folder):
     """Texts that try to get out of their place, and names of files that do."""
     talk = "".join(f"{HARM}: We agree on {i} {HARM}.\n\n" for i in range(9))
     for name, text in (
-            ("talk.txt", "Ann <b>: I say <i>this</i> here today.\nBob: & that is \"all\".\n" + talk),
+            ("talk.txt", "Ann <b>: I say <i>this</i> here now.\nBob: & that is \"all\".\n" + talk),
             ("head.md", f"# {HARM}\n\nText {HARM} goes on here. More of it.\n\n## {HARM}\n\nEnd.\n"
-                        f"\n```\n{HARM}\n</pre>\n```\n\n> {HARM}\n\n- item {HARM}.\n"),
+                        f"\n```\n{HARM}\n</pre>\n{'x' * 400}\n```\n\nThe word {'y' * 300} is "
+                        f"long.\n\n> {HARM}\n\n- item {HARM}.\n"),
             ("site.html", f"<h1>&lt;script&gt;alert(1)&lt;/script&gt;</h1><p>{HARM} says it. "
                           "A second one &lt;/span&gt;&lt;/mark&gt; here.</p><pre>&lt;/pre></pre>"),
-            ("<img src=x onerror=alert(3)>\u202e'\"&.txt", "A name can do harm too. It does not.\n"),
+            ("<img src=x onerror=alert(3)>\u202e'\"&.txt", "A name may do harm. It does not.\n"),
             ("non.txt", "Not a character: \ufdd0 \ufffe \U0001ffff here. \u2028And more of it.\n"),
             ("one.txt", "word " * 300 + "\n"), ("empty.txt", "")):
         path = folder / name
@@ -192,7 +193,7 @@ def long_text(path):
         for i in range(6500):
             if i % 500 == 0:
                 to.write(f"# Part {i // 500}\n\n")
-            to.write(f"The {words[i % 10]} of {words[i * 7 % 9]} number {i} was {words[i % 7]}.\n\n")
+            to.write(f"The {words[i % 10]} of {words[i * 7 % 9]} number {i} is {words[i % 7]}.\n\n")
     return path
 
 
@@ -257,7 +258,7 @@ def writing(program, path, folder):
     asked = run(program, "--html", "-", "--keywords", "3", "--query", HARM + "bridge harbour the",
                 folder / "long.md")
     faults = list(form(asked.stdout.decode(), Page(asked.stdout.decode())))
-    expect(not faults and b"What is said about: <bdi>&lt;script" in asked.stdout, f"asked: {faults}")
+    expect(not faults and b"said about: <bdi>&lt;script" in asked.stdout, f"query: {faults}")
     expect(asked.stdout.count(b"Keywords: <bdi>") == 1, "keywords are on the page")
     expect(run(program, "--html", "-", "-", stdin=path.read_bytes()).stdout
            .count(b"standard input") == 2, "standard input has its name")
