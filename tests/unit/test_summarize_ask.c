@@ -156,7 +156,7 @@ TEST(bytes_of_several_files_know_where_they_came_from)
 {
     static const char *const texts[] = {
         "One file. It ends.", "", "Ann: Yes. No.\n\nBob: Perhaps.",
-        "\xFF\xFE" "A\0 \0w\0i\0d\0e\0 \0o\0n\0e\0.\0"
+        "\xFF\xFE\x41\0 \0w\0i\0d\0e\0 \0o\0n\0e\0.\0"
     };
     static const size_t sizes[] = { 18, 0, 29, 24 };
     struct inputs in = { .n = 0 };
