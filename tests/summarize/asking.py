@@ -15,8 +15,9 @@ FERRY = ("The ferry crosses the bay each morning at nine. The crew counts the pa
 BEES = ("Bees leave the hive when spring turns warm. A strong hive gathers honey until late summer. "
         "The keeper opens each hive once a week. Honey flows best after a warm night. "
         "A weak queen is replaced before winter comes. Mites harm the brood of every hive. ")
-SECTIONS = f"# Sailing\n\n{FERRY * 1}\n\n# Keeping\n\n{BEES * 1}\n\n# Nothing\n\n# Ending\n\n" \
-           "The island lives on honey and on visitors who take the ferry.\n"
+SECTIONS = f"<html><body><h1>Sailing</h1><p>{FERRY}</p><h2>Keeping</h2><p>{BEES}</p>" \
+           "<h2>Nothing</h2><h2>Ending</h2><p>The island lives on honey and on visitors who take " \
+           "the ferry.</p></body></html>"
 WIDE = "渡船每天早上九点穿过海湾。船员在甲板上清点乘客。冬天没有人等第一班渡船。" \
        "港口卖票到八点。深秋的雾使许多渡船晚点。船长决定雾是否太浓。"
 
@@ -86,6 +87,9 @@ def queries(b):
     b.expect("hive" in text, f"no word by its stem: {text!r}")
     wide = b.write("wide.txt", WIDE)
     b.expect("船长" in b.text("--length", "1s", "--query", "船长决定什么", wide), "Chinese")
+    talk = b.write("talk.txt", "Ann: " + FERRY + "\n\nBob: " + BEES)
+    texts = [one["speaker"] for one in chosen(b.json("--length", "3s", "--query", "Bob?", talk))]
+    b.expect(texts == ["Bob"] * 3, f"a speaker is asked for: {texts}")
     reasons = chosen(b.json("--length", "1s", "--query", "honey", file))[0]["reasons"]
     b.expect(reasons["query"] > 0, f"{reasons}")
     b.refused(3, "no sentence has a word of the query", "--query", "zeppelin", file)
@@ -162,11 +166,11 @@ def files(b):
 
 
 def sections(b):
-    file = b.write("sections.md", SECTIONS)
-    text = b.text("--by-section", "--format", "markdown", "--length", "50%", file)
+    file = b.write("sections.html", SECTIONS)
+    text = b.text("--by-section", "--length", "50%", file)
     at = [text.find(f"## {name}\n") for name in ("Sailing", "Keeping")]
     b.expect(0 <= at[0] < at[1] and "Nothing" not in text, f"{text!r}")
-    result = b.json("--by-section", "--length", "60w", "--format", "markdown", file)
+    result = b.json("--by-section", "--length", "60w", file)
     b.expect(result["words"] <= 60, f"{result['words']} words")
     b.expect(abs(sum(one["share"] for one in result["sections"]) - 1) < 1e-4, "shares")
     for one in chosen(result):
