@@ -97,9 +97,21 @@ bool sentence_is_closer(uint32_t code);
 
 /* ---- words.c: words of a sentence -------------------------------------------- */
 
+/* Small words that tell how a sentence speaks; none of them has content. */
+enum word_kind {
+    WORD_ADDRESS,                      /* who speaks or is spoken to: "we" */
+    WORD_POINTING,                     /* stands for a name that is elsewhere: "they" */
+    WORD_RELATION,                     /* articles and prepositions: "the", "of" */
+    WORD_FILLER,                       /* what speech is filled with: "uh", "okay" */
+    WORD_KINDS
+};
+
 struct word {
-    uint64_t key;                      /* of the stem; 0: a stop word */
-    bool address;                      /* who speaks or is spoken to */
+    uint64_t stem;                     /* never 0 */
+    uint64_t key;                      /* the stem; 0: a stop word */
+    bool is[WORD_KINDS];
+    bool ideograph;
+    bool capital;                      /* the first letter is one, the next is none */
 };
 
 /* Reads the next word of [*at, end) and moves *at behind it; false when there is none. */
@@ -111,6 +123,24 @@ uint64_t word_mix(uint64_t x);
 /* The content words of sentence i, sorted, each once: at most `most`. Returns how many. */
 int64_t words_of_content(const struct document *doc, int64_t i, uint64_t *keys, int64_t most);
 
+/* ---- manner.c: how a sentence speaks --------------------------------------- */
+
+/* Shares of its words. */
+struct manner {
+    float is[WORD_KINDS];
+    float repeated;                    /* said again at once: "I I mean" */
+    float names;                       /* words with a capital, without the first word */
+    float topic;                       /* words that many sentences have: vector.c */
+};
+
+struct manner_count {
+    int64_t words, is[WORD_KINDS], repeated, names;
+    uint64_t before[2];                /* stems of the last words */
+};
+
+void manner_hear(struct manner_count *count, const struct word *word);
+struct manner manner_of(const struct manner_count *count);
+
 /* ---- vector.c: sentences to unit vectors --------------------------------- */
 
 enum { VECTOR_WIDTH = 512 };
@@ -121,7 +151,7 @@ struct vectors {
     int64_t *row;                      /* entries of row i: [row[i], row[i + 1]) */
     uint16_t *column;                  /* ascending within a row */
     float *value;
-    float *address;                    /* share of first and second person words, [n] */
+    struct manner *manner;             /* [n] */
 };
 
 bool vectors_build(struct vectors *v, const struct document *doc);

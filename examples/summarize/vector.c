@@ -17,10 +17,14 @@ enum {
 };
 static const double common_share = 0.2;    /* a word in more sentences says nothing */
 static const double pair_weight = 0.5;
+/* A word of that share of the sentences, and of so many of them, is of the document's topic. */
+static const double topic_share = 0.01;
+static const double topic_from = 3;
 
 struct term {
     uint64_t key;
     float count;                   /* pairs count half */
+    bool pair;
 };
 
 /* The terms of all sentences, and how many sentences have each: open addressing. */
@@ -35,7 +39,7 @@ struct terms {
 
 /* ---- terms --------------------------------------------------------------- */
 
-static bool terms_push(struct terms *t, uint64_t key, float count)
+static bool terms_push(struct terms *t, struct term term)
 {
     if (t->n == t->capacity) {
         const int64_t capacity = t->capacity ? t->capacity * 2 : 4096;
@@ -46,7 +50,7 @@ static bool terms_push(struct terms *t, uint64_t key, float count)
         t->list = grown;
         t->capacity = capacity;
     }
-    t->list[t->n++] = (struct term){ key, count };
+    t->list[t->n++] = term;
     return true;
 }
 
@@ -130,28 +134,30 @@ static void terms_finish(struct terms *t)
     free(t->sentences);
 }
 
-/* Terms of every sentence; the share of address words goes to v. */
+/* Terms of every sentence; how it speaks goes to v. */
 static bool terms_build(struct terms *t, struct vectors *v, const struct document *doc)
 {
     for (int64_t i = 0; i < doc->n; i++) {
         const struct sentence *const s = &doc->sentences[i];
+        struct manner_count count = { .words = 0 };
         struct word word;
         uint64_t before = 0;
         size_t at = s->begin;
-        int64_t words = 0, address = 0;
 
         t->row[i] = t->n;
         while (word_next(doc->language, doc->text, &at, s->end, &word)) {
-            words++;
-            address += word.address;
-            if (word.key && !terms_push(t, word.key, 1.0f))
+            const struct term pair = {
+                word_mix(before * 31 + word.key) | 1u, (float)pair_weight, true
+            };
+
+            manner_hear(&count, &word);
+            if (word.key && !terms_push(t, (struct term){ word.key, 1.0f, false }))
                 return false;
-            if (word.key && before &&
-                !terms_push(t, word_mix(before * 31 + word.key) | 1u, (float)pair_weight))
+            if (word.key && before && !terms_push(t, pair))
                 return false;
             before = word.key;
         }
-        v->address[i] = words ? (float)((double)address / (double)words) : 0.0f;
+        v->manner[i] = manner_of(&count);
         if (!terms_close_row(t, t->row[i]))
             return false;
     }
@@ -160,6 +166,20 @@ static bool terms_build(struct terms *t, struct vectors *v, const struct documen
 }
 
 /* ---- vectors ------------------------------------------------------------- */
+
+/* How much of row i is of the document's topic: different words, not pairs, among all words. */
+static float topic_of(const struct terms *t, int64_t i, const struct document *doc)
+{
+    const double share = topic_share * (double)doc->n;
+    const double from = share > topic_from ? share : topic_from;
+    const int64_t words = doc->sentences[i].words;
+    int64_t found = 0;
+
+    for (int64_t k = t->row[i]; k < t->row[i + 1]; k++)
+        found += !t->list[k].pair &&
+                 (double)t->sentences[terms_slot(t, t->list[k].key)] >= from;
+    return (float)found / (float)(words > 0 ? words : 1);
+}
 
 /* TF-IDF row i into `dense`, of unit length unless it is zero; returns the entries. */
 static int64_t weigh(const struct terms *t, int64_t i, int64_t n, float *dense)
@@ -197,8 +217,8 @@ bool vectors_build(struct vectors *v, const struct document *doc)
 
     *v = (struct vectors){ .n = doc->n };
     v->row = calloc(rows + 1, sizeof(*v->row));
-    v->address = calloc(rows + 1, sizeof(*v->address));
-    if (!t.row || !v->row || !v->address || !terms_build(&t, v, doc))
+    v->manner = calloc(rows + 1, sizeof(*v->manner));
+    if (!t.row || !v->row || !v->manner || !terms_build(&t, v, doc))
         goto done;
     /* A row has no more entries than terms. */
     v->column = malloc(((size_t)t.n + 1) * sizeof(*v->column));
@@ -207,6 +227,7 @@ bool vectors_build(struct vectors *v, const struct document *doc)
         goto done;
     for (int64_t i = 0; i < doc->n; i++) {
         v->row[i] = n;
+        v->manner[i].topic = topic_of(&t, i, doc);
         if (weigh(&t, i, doc->n, dense) == 0)
             continue;
         for (int k = 0; k < VECTOR_WIDTH; k++) {
@@ -230,7 +251,7 @@ void vectors_finish(struct vectors *v)
     free(v->row);
     free(v->column);
     free(v->value);
-    free(v->address);
+    free(v->manner);
     *v = (struct vectors){ 0 };
 }
 
