@@ -114,9 +114,9 @@ void output_json(FILE *to, const struct report *r)
     fputs(",\n  \"device\": ", to);
     put_string(to, r->device);
     fprintf(to, ",\n  \"length\": \"%lld%c\",\n  \"words\": %lld,\n  \"document\": {"
-            "\"bytes\": %zu, \"bad_bytes\": %zu, \"format\": \"%s\", \"encoding\": \"%s\", \"language\": \"%s\", "
-            "\"words\": %lld, \"sentences\": %lld, \"segments\": %lld},\n"
-            "  \"sentences\": [", (long long)r->length.number,
+            "\"bytes\": %zu, \"bad_bytes\": %zu, \"format\": \"%s\", "
+            "\"encoding\": \"%s\", \"language\": \"%s\", \"words\": %lld, \"sentences\": %lld, "
+            "\"segments\": %lld},\n  \"sentences\": [", (long long)r->length.number,
             length_units[r->length.unit],
             (long long)r->summary->words,
             r->reading->size, r->reading->bad, r->reading->format->name,

@@ -85,13 +85,20 @@ struct work {
     struct vectors vectors;
     struct summary summary;
     struct attend *attend;
-    float *mass, *score;
+    float *mass, *score, *query;
+    float (*parts)[SALIENCE_PARTS];
     int64_t (*looks)[LOOKS];
 };
 
+/* What people call a file. */
+static const char *title(const char *file)
+{
+    return strcmp(file, "-") == 0 ? "standard input" : file;
+}
+
 static int read_blocks(struct work *w, const struct options *o, const char *text, size_t size)
 {
-    const char *const name = strcmp(o->files[0], "-") == 0 ? "standard input" : o->files[0];
+    const char *const name = title(o->files[0]);
     struct failure why = { .usage = false };
 
     w->reading.format = o->format;
@@ -105,10 +112,31 @@ static int read_blocks(struct work *w, const struct options *o, const char *text
     return 0;
 }
 
+/* Scores take in the query. */
+static int ask(struct work *w, const struct options *o)
+{
+    struct failure why = { .usage = false };
+
+    switch (query_add(w->attend, &w->doc, &w->vectors, &embedder_tfidf, o->query,
+                      strlen(o->query), w->query, w->score, &why)) {
+    case QUERY_GOOD:
+        return 0;
+    case QUERY_FAILED:
+        return complain(EXIT_FAILURE, why.text, NULL);
+    case QUERY_EMPTY:
+        return complain_of("--query", "a text with a word that says something", o->query);
+    case QUERY_NOT_FOUND:
+        return complain(EXIT_NOT_FOUND, title(o->files[0]),
+                        "no sentence has a word of the query; nothing is printed");
+    }
+    return EXIT_FAILURE;
+}
+
 static int analyse(struct work *w, const struct options *o)
 {
     struct failure why = { .usage = false };
     const bool bar = isatty(STDERR_FILENO) != 0;
+    int status;
 
     if (!document_split(&w->doc, &w->reading.stream, o->language) ||
         !vectors_build(&w->vectors, &w->doc) || !document_segment(&w->doc, &w->vectors))
@@ -116,7 +144,10 @@ static int analyse(struct work *w, const struct options *o)
     w->mass = calloc((size_t)w->doc.n + 1, sizeof(*w->mass));
     w->score = calloc((size_t)w->doc.n + 1, sizeof(*w->score));
     w->looks = o->explain ? malloc(((size_t)w->doc.n + 1) * sizeof(*w->looks)) : NULL;
-    if (!w->mass || !w->score || (o->explain && !w->looks))
+    w->parts = o->json ? malloc(((size_t)w->doc.n + 1) * sizeof(*w->parts)) : NULL;
+    w->query = o->query ? calloc((size_t)w->doc.n + 1, sizeof(*w->query)) : NULL;
+    if (!w->mass || !w->score || (o->explain && !w->looks) || (o->json && !w->parts) ||
+        (o->query && !w->query))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
     w->attend = attend_open(o->device, &why);
     if (w->attend)
@@ -125,7 +156,12 @@ static int analyse(struct work *w, const struct options *o)
         !attend_mass(w->attend, &w->doc, &w->vectors,
                      bar && w->doc.n >= LONG_INPUT ? show_progress : NULL, NULL, w->mass, &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
-    salience_score(&w->doc, &w->vectors, w->mass, w->score);
+    salience_score(&w->doc, &w->vectors, w->mass, w->score, w->parts);
+    if (o->query) {
+        status = ask(w, o);
+        if (status != 0)
+            return status;
+    }
     if (!summary_choose(&w->summary, w->attend, &w->doc, &w->vectors, w->score,
                         length_budget(o->length, &w->doc), &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
@@ -180,6 +216,8 @@ int main(int argc, char **argv)
     reading_finish(&w.reading);
     free(w.mass);
     free(w.score);
+    free(w.query);
+    free(w.parts);
     free(w.looks);
     free(text);
     return status;

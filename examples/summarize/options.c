@@ -102,6 +102,12 @@ static const char *take_device(struct options *o, const char *value)
     return *value ? NULL : "a name that heed-info lists";
 }
 
+static const char *take_query(struct options *o, const char *value)
+{
+    o->query = value;
+    return *value ? NULL : "a text";
+}
+
 static const char *take_format(struct options *o, const char *value)
 {
     o->format = format_named(value);
@@ -123,6 +129,8 @@ static const struct option table[] = {
     { "--length", "LENGTH", "at most so much: 150w words, 8s sentences, or 10% of the\n"
       "words (a sentence at least); default 200w", TAKE(take_length) },
     { "--words", "N", "the same as --length Nw", TAKE(take_words) },
+    { "--query", "TEXT", "what is said about TEXT; exit status 3 and nothing where FILE has none\n"
+      "of its words", TAKE(take_query) },
     { "--device", "DEVICE", "where heed computes: cpu (default), cpu:avx2, cpu:scalar,\n"
       "reference, ...; heed-info lists them", TAKE(take_device) },
     { "--attention", "ATTENTION", "which others a sentence sees at first, in parts of about 2048\n"
@@ -162,7 +170,7 @@ static const char help_end[] =
     "\n"
     "Exit status:\n"
     "  0 done, 1 out of memory or a failing device or output, 2 wrong usage or a file that\n"
-    "  cannot be read or is no text.\n";
+    "  cannot be read or is no text, 3 FILE has no word of --query.\n";
 
 /* "  --name VALUE  help": the help stands in its column, or below a long name. */
 static void print_option(const char *name, const char *value, const char *help)

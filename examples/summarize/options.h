@@ -9,12 +9,12 @@
 
 #include "read.h"
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, EXIT_NOT_FOUND };
 
 struct options {
     char **files;                  /* in the order of the command line; not owned */
     int64_t n_files;
-    const char *device, *attention;
+    const char *device, *attention, *query;
     const struct format *format;   /* NULL: to be found */
     const struct language *language;
     struct length length;

@@ -27,11 +27,12 @@
 
 #include <math.h>
 
-enum trait { MASS, TOPIC, RELATION, NAMES, ADDRESS, STUMBLING, TRAITS };
+/* Traits are standard scores; they come before the other parts. */
+enum { TRAITS = PART_LENGTH };
 
 static const double trait_weight[TRAITS] = {
-    [MASS] = 0.4, [TOPIC] = 0.5, [RELATION] = 0.4, [NAMES] = 0.2, [ADDRESS] = -0.45,
-    [STUMBLING] = -0.3
+    [PART_MASS] = 0.4, [PART_TOPIC] = 0.5, [PART_RELATION] = 0.4, [PART_NAMES] = 0.2,
+    [PART_ADDRESS] = -0.45, [PART_STUMBLING] = -0.3
 };
 static const double length_weight = 0.4;
 static const double full_length = 12;      /* words; longer gains nothing */
@@ -39,18 +40,24 @@ static const double turn_weight = 0.17;
 static const double start_weight = 0.9;
 static const double start_share = 0.05;    /* of the document: where the start fades */
 
+const char *const salience_names[SALIENCE_PARTS] = {
+    [PART_MASS] = "mass", [PART_TOPIC] = "topic", [PART_RELATION] = "relation",
+    [PART_NAMES] = "names", [PART_ADDRESS] = "address", [PART_STUMBLING] = "stumbling",
+    [PART_LENGTH] = "length", [PART_TURN] = "turn", [PART_POSITION] = "position"
+};
+
 struct moments {
     double mean, deviation;
 };
 
 static void traits_of(const struct manner *m, float mass, double *traits)
 {
-    traits[MASS] = log((double)mass > 1e-30 ? (double)mass : 1e-30);
-    traits[TOPIC] = (double)m->topic;
-    traits[RELATION] = (double)m->is[WORD_RELATION];
-    traits[NAMES] = (double)m->names;
-    traits[ADDRESS] = (double)m->is[WORD_ADDRESS];
-    traits[STUMBLING] = (double)m->is[WORD_FILLER] + (double)m->repeated;
+    traits[PART_MASS] = log((double)mass > 1e-30 ? (double)mass : 1e-30);
+    traits[PART_TOPIC] = (double)m->topic;
+    traits[PART_RELATION] = (double)m->is[WORD_RELATION];
+    traits[PART_NAMES] = (double)m->names;
+    traits[PART_ADDRESS] = (double)m->is[WORD_ADDRESS];
+    traits[PART_STUMBLING] = (double)m->is[WORD_FILLER] + (double)m->repeated;
 }
 
 /* Mean and deviation of n values, given by their sum and sum of squares. */
@@ -82,17 +89,6 @@ static void find_moments(const struct vectors *v, const float *mass, struct mome
         moments[k] = moments_of(sum[k], squares[k], n);
 }
 
-/* What the sentence is worth for its length and place, in a turn of so many words. */
-static double place(const struct document *doc, int64_t i, int64_t turn_words)
-{
-    const double words = (double)doc->sentences[i].words;
-    const double length = words < full_length ? words / full_length : 1;
-    const double start = exp(-(double)i / (start_share * (double)doc->n));
-
-    return length_weight * length + turn_weight * log(1 + (double)turn_words) +
-           start_weight * start;
-}
-
 /* The first sentence behind the turn that begins with sentence `begin`, and the turn's words. */
 static int64_t turn_end(const struct document *doc, int64_t begin, int64_t *words)
 {
@@ -103,23 +99,38 @@ static int64_t turn_end(const struct document *doc, int64_t begin, int64_t *word
     return i;
 }
 
+/* What length and place add to sentence i of n, in a turn of so many words. */
+static void place(const struct document *doc, int64_t i, int64_t turn_words, double *part)
+{
+    const double words = (double)doc->sentences[i].words;
+
+    part[PART_LENGTH] = length_weight * (words < full_length ? words / full_length : 1);
+    part[PART_TURN] = turn_weight * log(1 + (double)turn_words);
+    part[PART_POSITION] = start_weight * exp(-(double)i / (start_share * (double)doc->n));
+}
+
 void salience_score(const struct document *doc, const struct vectors *v, const float *mass,
-                    float *score)
+                    float *score, float (*parts)[SALIENCE_PARTS])
 {
     struct moments moments[TRAITS];
     int64_t end = 0, words = 0;
 
     find_moments(v, mass, moments);
     for (int64_t i = 0; i < doc->n; i++) {
-        double traits[TRAITS], sum;
+        double part[SALIENCE_PARTS] = { 0 }, sum = 0;
 
         if (i == end)
             end = turn_end(doc, i, &words);
-        sum = place(doc, i, words);
+        place(doc, i, words, part);
         if (mass[i] > 0) {
-            traits_of(&v->manner[i], mass[i], traits);
+            traits_of(&v->manner[i], mass[i], part);
             for (int k = 0; k < TRAITS; k++)
-                sum += trait_weight[k] * (traits[k] - moments[k].mean) / moments[k].deviation;
+                part[k] = trait_weight[k] * (part[k] - moments[k].mean) / moments[k].deviation;
+        }
+        for (int k = 0; k < SALIENCE_PARTS; k++) {
+            sum += part[k];
+            if (parts)
+                parts[i][k] = (float)part[k];
         }
         score[i] = (float)sum;
     }

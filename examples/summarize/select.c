@@ -7,9 +7,12 @@
  * speakers included.
  *
  * Of a long document only some candidates are looked at, those of highest score among the
- * sentences that fit. As likeness lowers a score and never raises it, no other sentence is
+ * sentences that fit. As likeness and crowding lower a score and never raise it, no other sentence is
  * worth more than the lowest score of a candidate, the floor. The winner is above it, or
  * more candidates are asked for, so the choice is that among all sentences.
+ *
+ * Of every part of the document the summary may have some words, and more of one part costs: of
+ * two sentences of like worth it takes the one from where it has less. A part is a segment.
  *
  * A sentence that has more than COMMON_WORDS of 100 content words in common with a chosen one, of
  * those of the shorter one, says it again and is not taken.
@@ -25,9 +28,12 @@ enum {
     SHORTEST = 6,                  /* words of a sentence worth choosing */
     LONGEST = 80,
     COMMON_WORDS = 60,             /* of 100 content words */
-    MOST_KEYS = 256                /* content words of a sentence that are compared */
+    MOST_KEYS = 256,               /* content words of a sentence that are compared */
+    USUAL = 20                     /* words of a sentence */
 };
-static const double likeness_weight = 1.5;
+static const double likeness_weight = 1.1;
+static const double crowding_weight = 0.4;
+static const double even_shares = 2;       /* of the budget, that a segment has free */
 
 bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before)
 {
@@ -157,6 +163,8 @@ struct choice {
     float *likeness;               /* to the first known[i] that were chosen, [doc->n] */
     int64_t *known;
     int64_t *picks, n_picks;       /* what was chosen, in that order */
+    int64_t *spent;                /* words chosen of each segment */
+    double even;                   /* words of a segment if all have the same share */
     struct said *said;
     int32_t *candidates;           /* ascending, [doc->n] */
     int64_t n_candidates, most;    /* most: how many are asked for next */
@@ -170,12 +178,15 @@ static void choice_finish(struct choice *c)
     free(c->likeness);
     free(c->known);
     free(c->picks);
+    free(c->spent);
     free(c->candidates);
 }
 
-static bool choice_create(struct choice *c)
+static bool choice_create(struct choice *c, struct budget budget)
 {
     const size_t n = (size_t)c->doc->n;
+    const double words = budget.words < INT64_MAX ? (double)budget.words
+                                                  : (double)budget.sentences * USUAL;
 
     c->usable = calloc(n, sizeof(*c->usable));
     c->fits = calloc(n, sizeof(*c->fits));
@@ -183,8 +194,12 @@ static bool choice_create(struct choice *c)
     c->known = calloc(n, sizeof(*c->known));
     c->picks = calloc(n, sizeof(*c->picks));
     c->candidates = calloc(n, sizeof(*c->candidates));
-    if (!c->usable || !c->fits || !c->likeness || !c->known || !c->picks || !c->candidates)
+    c->spent = calloc((size_t)c->doc->n_segments + 1, sizeof(*c->spent));
+    if (!c->usable || !c->fits || !c->likeness || !c->known || !c->picks || !c->candidates ||
+        !c->spent)
         return false;
+    c->even = words / (double)(c->doc->n_segments > 0 ? c->doc->n_segments : 1);
+    c->even = c->even > USUAL / 2 ? c->even : USUAL / 2;
     for (int64_t i = 0; i < c->doc->n; i++) {
         const int64_t words = c->doc->sentences[i].words;
 
@@ -240,6 +255,14 @@ static bool ask(struct choice *c, int64_t left, struct failure *why)
     return true;
 }
 
+/* How much more than its part of the words sentence j's segment has already. */
+static double crowding(const struct choice *c, int64_t j)
+{
+    const double shares = (double)c->spent[c->doc->sentences[j].segment] / c->even;
+
+    return shares > even_shares ? shares - even_shares : 0;
+}
+
 /* The best candidate that fits into `left` words, or -1, and what it is worth. */
 static int64_t best(const struct choice *c, int64_t left, double *worth)
 {
@@ -249,7 +272,7 @@ static int64_t best(const struct choice *c, int64_t left, double *worth)
     for (int64_t i = 0; i < c->n_candidates; i++) {
         const int64_t j = c->candidates[i];
         const double likeness = likeness_weight * (double)c->likeness[j];
-        const double here = (double)c->score[j] - likeness;
+        const double here = (double)c->score[j] - likeness - crowding_weight * crowding(c, j);
 
         if (c->usable[j] && words_of(c->doc, j) <= left && here > *worth) {
             *worth = here;
@@ -282,6 +305,7 @@ static bool choose(struct summary *s, struct choice *c, struct budget budget, st
             continue;
         s->chosen[i] = true;
         left -= words_of(c->doc, i);
+        c->spent[c->doc->sentences[i].segment] += c->doc->sentences[i].words;
         c->picks[c->n_picks] = i;
         liken(c, c->n_picks++);
     }
@@ -372,7 +396,7 @@ bool summary_choose(struct summary *s, struct attend *a, const struct document *
         good = say_once(s, doc, &said, score);
         s->words = printed_words(doc, s->chosen);
     } else {
-        good = choice_create(&c) && choose(s, &c, budget, why);
+        good = choice_create(&c, budget) && choose(s, &c, budget, why);
         if (good && s->words == 0)
             choose_cut(s, doc, score, budget);
     }

@@ -145,6 +145,8 @@ struct manner manner_of(const struct manner_count *count);
 
 enum { VECTOR_WIDTH = 512 };
 
+struct asked;
+
 /* Rows of unit length, or empty for sentences that say nothing. */
 struct vectors {
     int64_t n;
@@ -155,11 +157,28 @@ struct vectors {
 };
 
 bool vectors_build(struct vectors *v, const struct document *doc);
+bool vectors_ask(struct asked *asked, const struct document *doc, const char *text, size_t size);
 void vectors_finish(struct vectors *v);
 void vectors_expand(const struct vectors *v, int64_t i, float *dense);
 float vectors_dot(const struct vectors *v, int64_t i, const float *dense);
 void vectors_add(const struct vectors *v, int64_t i, double *sum);
 double vectors_dot_sum(const struct vectors *v, int64_t i, const double *sum);
+
+/* A text of the caller's among the sentences of a document. */
+struct asked {
+    float vector[VECTOR_WIDTH];        /* of unit length, or 0 */
+    int64_t terms, known;              /* words and pairs that say something; those in the document */
+};
+
+/* How texts become vectors: another way is another of these. */
+struct embedder {
+    const char *name;
+    /* Rows of the document's sentences; false: no memory. */
+    bool (*sentences)(struct vectors *v, const struct document *doc);
+    bool (*ask)(struct asked *asked, const struct document *doc, const char *text, size_t size);
+};
+
+extern const struct embedder embedder_tfidf;
 
 /* ---- segment.c: runs of sentences that belong together ------------------- */
 
@@ -213,11 +232,28 @@ bool attend_mass(struct attend *a, const struct document *doc, const struct vect
 bool attend_best(struct attend *a, const float *score, const bool *present, int64_t n,
                  int64_t count, int32_t *ids, struct failure *why);
 
+/* ---- query.c: what a reader asks ------------------------------------------ */
+
+enum query_end { QUERY_GOOD, QUERY_FAILED, QUERY_EMPTY, QUERY_NOT_FOUND };
+
+/* Adds to each score how much the sentence, and what stands beside it, has to do with a text:
+ * query, [doc->n], is what was added. */
+enum query_end query_add(struct attend *a, const struct document *doc, const struct vectors *v,
+                         const struct embedder *embedder, const char *text, size_t size,
+                         float *query, float *score, struct failure *why);
+
 /* ---- salience.c, select.c: scores and choice ----------------------------- */
 
-/* Mass, length, position and voice in one number per sentence. */
+/* What a score is the sum of, each with its name. */
+enum {
+    PART_MASS, PART_TOPIC, PART_RELATION, PART_NAMES, PART_ADDRESS, PART_STUMBLING,
+    PART_LENGTH, PART_TURN, PART_POSITION, SALIENCE_PARTS
+};
+extern const char *const salience_names[SALIENCE_PARTS];
+
+/* One number per sentence, and its parts unless those are NULL: [doc->n]. */
 void salience_score(const struct document *doc, const struct vectors *v, const float *mass,
-                    float *score);
+                    float *score, float (*parts)[SALIENCE_PARTS]);
 
 /* How much is asked for. */
 enum length_unit { LENGTH_WORDS, LENGTH_SENTENCES, LENGTH_PERCENT, LENGTH_UNITS };

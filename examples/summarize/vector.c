@@ -97,8 +97,8 @@ static bool terms_grow(struct terms *t)
     return true;
 }
 
-/* Joins equal terms of the row that starts at `begin` and counts the row for each. */
-static bool terms_close_row(struct terms *t, int64_t begin)
+/* Joins equal terms of the row that starts at `begin`. */
+static void terms_join(struct terms *t, int64_t begin)
 {
     int64_t n = begin;
 
@@ -111,7 +111,13 @@ static bool terms_close_row(struct terms *t, int64_t begin)
             t->list[n++] = t->list[i];
     }
     t->n = n;
-    for (int64_t i = begin; i < n; i++) {
+}
+
+/* The same, and counts the row for each. */
+static bool terms_close_row(struct terms *t, int64_t begin)
+{
+    terms_join(t, begin);
+    for (int64_t i = begin; i < t->n; i++) {
         uint64_t slot;
 
         if (t->used * 2 >= t->slots && !terms_grow(t))
@@ -134,30 +140,41 @@ static void terms_finish(struct terms *t)
     free(t->sentences);
 }
 
+/* Terms of a range, as they come, and how it speaks. */
+static bool terms_read(struct terms *t, const struct language *language, const char *text,
+                       size_t begin, size_t end, struct manner_count *manner)
+{
+    struct word word;
+    uint64_t before = 0;
+    size_t at = begin;
+
+    *manner = (struct manner_count){ .words = 0 };
+    while (word_next(language, text, &at, end, &word)) {
+        const struct term pair = {
+            word_mix(before * 31 + word.key) | 1u, (float)pair_weight, true
+        };
+
+        manner_hear(manner, &word);
+        if (word.key && !terms_push(t, (struct term){ word.key, 1.0f, false }))
+            return false;
+        if (word.key && before && !terms_push(t, pair))
+            return false;
+        before = word.key;
+    }
+    return true;
+}
+
 /* Terms of every sentence; how it speaks goes to v. */
 static bool terms_build(struct terms *t, struct vectors *v, const struct document *doc)
 {
     for (int64_t i = 0; i < doc->n; i++) {
         const struct sentence *const s = &doc->sentences[i];
-        struct manner_count count = { .words = 0 };
-        struct word word;
-        uint64_t before = 0;
-        size_t at = s->begin;
+        struct manner_count manner;
 
         t->row[i] = t->n;
-        while (word_next(doc->language, doc->text, &at, s->end, &word)) {
-            const struct term pair = {
-                word_mix(before * 31 + word.key) | 1u, (float)pair_weight, true
-            };
-
-            manner_hear(&count, &word);
-            if (word.key && !terms_push(t, (struct term){ word.key, 1.0f, false }))
-                return false;
-            if (word.key && before && !terms_push(t, pair))
-                return false;
-            before = word.key;
-        }
-        v->manner[i] = manner_of(&count);
+        if (!terms_read(t, doc->language, doc->text, s->begin, s->end, &manner))
+            return false;
+        v->manner[i] = manner_of(&manner);
         if (!terms_close_row(t, t->row[i]))
             return false;
     }
@@ -192,7 +209,7 @@ static int64_t weigh(const struct terms *t, int64_t i, int64_t n, float *dense)
         const double count = t->list[k].count;
         const double with = (double)t->sentences[terms_slot(t, key)];
         const double tf = count >= 1 ? 1 + log(count) : count;
-        const double weight = tf * log((double)(n + 1) / with);
+        const double weight = with > 0 ? tf * log((double)(n + 1) / with) : 0;
 
         if (n >= COMMON_FROM && with > common_share * (double)n)
             continue;
@@ -245,6 +262,53 @@ done:
         vectors_finish(v);
     return good;
 }
+
+/* Counts in how many sentences of the document each term of t is. */
+static bool count_sentences(struct terms *t, const struct document *doc)
+{
+    struct terms one = { .row = NULL };
+    bool good = true;
+
+    for (uint64_t i = 0; i < t->slots; i++)
+        t->sentences[i] = 0;
+    for (int64_t i = 0; i < doc->n && good; i++) {
+        const struct sentence *const s = &doc->sentences[i];
+        struct manner_count manner;
+
+        one.n = 0;
+        good = terms_read(&one, doc->language, doc->text, s->begin, s->end, &manner);
+        terms_join(&one, 0);
+        for (int64_t k = 0; k < one.n; k++) {
+            const uint64_t slot = terms_slot(t, one.list[k].key);
+
+            t->sentences[slot] += t->keys[slot] != 0;
+        }
+    }
+    terms_finish(&one);
+    return good;
+}
+
+bool vectors_ask(struct asked *asked, const struct document *doc, const char *text, size_t size)
+{
+    struct terms t = { .row = calloc(2, sizeof(*t.row)) };
+    struct manner_count manner;
+    bool good = t.row && terms_read(&t, doc->language, text, 0, size, &manner) &&
+                terms_close_row(&t, 0);
+
+    *asked = (struct asked){ .terms = t.n };
+    if (good && t.n > 0) {
+        t.row[1] = t.n;
+        good = count_sentences(&t, doc);
+        for (int64_t k = 0; k < t.n && good; k++)
+            asked->known += t.sentences[terms_slot(&t, t.list[k].key)] > 0;
+        if (good)
+            weigh(&t, 0, doc->n, asked->vector);
+    }
+    terms_finish(&t);
+    return good;
+}
+
+const struct embedder embedder_tfidf = { "tf-idf", vectors_build, vectors_ask };
 
 void vectors_finish(struct vectors *v)
 {
