@@ -9,7 +9,7 @@
 
 enum {
     GROUP_ROWS = 64,
-    GROUP_TILE = 8,             /* as backends/cuda/cubins.py */
+    GROUP_SUMS = 64,            /* as backends/cuda/cubins.py */
     LEAST_CAPABILITY = 80,
     REASON = sizeof(((heed_device_props *)0)->reason)
 };
@@ -239,7 +239,7 @@ heed_status heed_cuda_attach(void *opened, uint32_t index, void *context, void *
 
     state->common.base.traits = (struct heed_device_traits){
         .shape = HEED_SHAPE_WORKGROUP, .tile_rows = 6, .group_rows = GROUP_ROWS,
-        .group_tile = GROUP_TILE
+        .group_sums = GROUP_SUMS
     };
     state->driver = find_devices(&n, &reason);
     if (state->driver == NULL) {

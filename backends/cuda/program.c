@@ -74,7 +74,7 @@ static void choose_options(struct job *job, uint32_t large)
     option_add(options, "--gpu-architecture=%s_%d", job->machine ? "sm" : "compute", job->arch);
     option_add(options, "-DHK_LARGE=%u", large);
     option_add(options, "-DHK_GROUP_ROWS=%u", job->state->common.base.traits.group_rows);
-    option_add(options, "-DHK_GROUP_TILE=%u", job->state->common.base.traits.group_tile);
+    option_add(options, "-DHK_GROUP_SUMS=%u", job->state->common.base.traits.group_sums);
     option_split(options, heed_kernel_rows[job->row].options);
 }
 

@@ -12,7 +12,9 @@
 
 /* Channels that a work-group's kernel is made for, 64 or 128; more channels of V take several
  * groups. */
-int64_t heed_group_width(const struct heed_checked *);
+int64_t heed_group_width(const struct heed_checked *, const struct heed_device_traits *);
+
+uint32_t heed_group_threads(const struct heed_checked *, const struct heed_device_traits *);
 
 /* The fixed part: sizes, strips, workspace; false: something leaves 61 bits. *workspace: bytes. */
 bool heed_blob_plan(const struct heed_plan *, const struct heed_device_traits *, struct hk_plan *,

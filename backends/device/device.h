@@ -56,8 +56,8 @@ struct heed_device_traits {
     uint32_t workers;       /* lanes: groups to start, each takes strips till none is left */
     uint32_t tile_rows;     /* lanes in OpenCL C: HK_TILE_ROWS: 6 for 256 bits, 12 for 512 */
     uint32_t group_rows;    /* workgroup: HK_GROUP_ROWS: 64, or 32 if local memory is short */
-    uint32_t group_tile;    /* workgroup: HK_GROUP_TILE: rows of a thread, 4, or 8 where it has
-                             * registers enough */
+    uint32_t group_sums;    /* workgroup: HK_GROUP_SUMS: outputs that a thread has registers for:
+                             * 64, 32 or 16 */
     uint32_t least_lanes;   /* workgroup: HK_LEAST_LANES: threads of the smallest sub-group, where
                              * the compiler has to be asked for it; else 0 */
     uint32_t many_registers;    /* 1: threads can be given twice the usual registers (Intel) */

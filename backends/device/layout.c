@@ -31,9 +31,19 @@ static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_
     return rows;
 }
 
-int64_t heed_group_width(const struct heed_checked *attn)
+/* Kernels with 128 channels want registers for 32 sums a thread: 4 rows of 8 channels. */
+int64_t heed_group_width(const struct heed_checked *attn, const struct heed_device_traits *traits)
 {
-    return attn->d <= 64 && attn->d_v <= 64 ? 64 : 128;
+    return (attn->d <= 64 && attn->d_v <= 64) || traits->group_sums < 32 ? 64 : 128;
+}
+
+/* As HK_THREADS of kernels/group.h. */
+uint32_t heed_group_threads(const struct heed_checked *attn,
+                            const struct heed_device_traits *traits)
+{
+    const uint32_t channels = (uint32_t)heed_group_width(attn, traits) / 16;
+
+    return 16 * traits->group_rows / (traits->group_sums / channels >= 8 ? 8 : 4);
 }
 
 static void strips_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
@@ -326,7 +336,7 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
     strips_find(plan, traits, &to->strips);
     to->groups = attn->heads / to->strips.stack;
     if (traits->shape == HEED_SHAPE_WORKGROUP && attn->d_v > 0)
-        to->passes = hk_parts(attn->d_v, heed_group_width(attn));
+        to->passes = hk_parts(attn->d_v, heed_group_width(attn, traits));
     to->counter_at = heed_room_place(&w, 1, sizeof(int64_t));
     to->counts_at =
         heed_room_place(&w, (double)attn->n_batch * attn->n_sources * 2, sizeof(int64_t));

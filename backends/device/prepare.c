@@ -67,7 +67,8 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
         { HEED_KERNEL_workgroup_128_ranges, HEED_KERNEL_workgroup_128_f32,
           HEED_KERNEL_workgroup_128_f16, HEED_KERNEL_workgroup_128_bf16 },
     };
-    const bool plain = is_plain(plan), wide = heed_group_width(heed_attn_of(plan)) > 64;
+    const bool plain = is_plain(plan),
+               wide = heed_group_width(heed_attn_of(plan), traits) > 64;
 
     if (traits->shape == HEED_SHAPE_LANES)
         return plain ? HEED_KERNEL_lanes_plain : HEED_KERNEL_lanes_any;
@@ -112,7 +113,7 @@ static void launches_choose(const struct heed_plan *plan, const struct hk_plan *
         };
     state->launches[state->n_launches++] = (struct heed_kernel_launch){
         .kernel = attend_choose(plan, traits, state->large),
-        .threads = lanes ? 1 : 16 * traits->group_rows / traits->group_tile,
+        .threads = lanes ? 1 : heed_group_threads(heed_attn_of(plan), traits),
         .groups = lanes ? traits->workers : (uint64_t)(blob->tasks * blob->passes),
     };
     assert(blob->parts == 1 || blob->pack_tasks == 0);      /* both count with one counter */

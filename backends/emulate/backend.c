@@ -41,7 +41,7 @@ static void begin(uint32_t index, const struct heed_services *services, void *st
     (void)index;
     heed_host_begin(state, services,
                     (struct heed_device_traits){
-                        .shape = HEED_SHAPE_WORKGROUP, .group_rows = 32, .group_tile = 4 },
+                        .shape = HEED_SHAPE_WORKGROUP, .group_rows = 32, .group_sums = 32 },
                     kernels);
 }
 

@@ -61,7 +61,7 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
     for (t0 = 0; t0 < d; t0 += HK_SLICE) {
         HK_BARRIER();
         HK_EACH(id) {
-            hk_put_k(g, id, &mine[HK_OWN(id)]);
+            hk_put_k(g, id, t0, &mine[HK_OWN(id)]);
             if (t0 % HK_KEPT == 0 && (d > HK_KEPT || !g->shared->has_q))
                 hk_stage_q(g, id, t0);
         }
@@ -73,46 +73,21 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
     }
 }
 
-/* From the slice on that lies in local memory and has a V that is not finite; a loop of its own, so
- * that the other one keeps its sums where they are. */
-HK_FN void hk_block_values_careful(const struct hk_group *g, struct hk_mine *mine, hk_u64 any,
-                                   hk_i32 k0, hk_i32 n)
+/* The slices of V from place `from` on as long as all is finite: returns the place of the first one
+ * that has a V that is not; it lies in local memory, as its weights do. */
+HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_u64 any,
+                             hk_i32 from, hk_i32 n)
 {
-    HK_THREAD_ID(id);
-
-    HK_NO_UNROLL
-    for (; k0 < n; k0 += HK_KEYS) {
-        HK_MARK(cold);
-        HK_EACH(id) {
-            hk_value_slice_careful(g, id, k0, &mine[HK_OWN(id)]);
-            hk_fetch_v(g, id, k0 + HK_KEYS, any, &mine[HK_OWN(id)]);
-        }
-        HK_BARRIER();
-        HK_EACH(id) {
-            hk_put_v(g, id, &mine[HK_OWN(id)]);
-            if ((k0 + HK_KEYS) % 16 == 0)
-                hk_put_p(g, id, k0 + HK_KEYS, &mine[HK_OWN(id)]);
-        }
-        HK_BARRIER();
-    }
-}
-
-HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
-{
-    const hk_i32 n = any != 0 ? HK_BLOCK : 0;
     hk_i32 k0;
     HK_THREAD_ID(id);
 
-    HK_EACH(id) {
-        hk_fetch_v(g, id, 0, any, &mine[HK_OWN(id)]);
-    }
     HK_NO_UNROLL
-    for (k0 = 0; k0 < n; k0 += HK_KEYS) {
+    for (k0 = from; k0 < n; k0 += HK_KEYS) {
         HK_BARRIER();
         HK_EACH(id) {
-            hk_put_v(g, id, &mine[HK_OWN(id)]);
-            if (k0 % 16 == 0)
-                hk_put_p(g, id, k0, &mine[HK_OWN(id)]);
+            hk_put_v(g, id, k0, &mine[HK_OWN(id)]);
+            if (k0 % HK_GROUP_KEYS == 0)
+                hk_weigh(g, id, k0, &mine[HK_OWN(id)]);
         }
         HK_BARRIER();
         if (g->shared->poison)
@@ -122,7 +97,32 @@ HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u6
             hk_value_slice(g, id, k0, &mine[HK_OWN(id)]);
         }
     }
-    hk_block_values_careful(g, mine, any, k0, n);
+    return k0;
+}
+
+/* A slice whose V are not finite is left to another loop than that of the others, which so keeps
+ * its sums where they are. */
+HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
+{
+    const hk_i32 n = any != 0 ? HK_BLOCK : 0;
+    hk_i32 k0 = 0;
+    HK_THREAD_ID(id);
+
+    HK_EACH(id) {
+        hk_fetch_v(g, id, 0, any, &mine[HK_OWN(id)]);
+    }
+    HK_NO_UNROLL
+    while (k0 < n) {
+        k0 = hk_block_finite(g, mine, any, k0, n);
+        if (k0 < n) {
+            HK_MARK(cold);
+            HK_EACH(id) {
+                hk_fetch_v(g, id, k0 + HK_KEYS, any, &mine[HK_OWN(id)]);
+                hk_value_slice_careful(g, id, k0, &mine[HK_OWN(id)]);
+            }
+            k0 += HK_KEYS;
+        }
+    }
 }
 
 HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
@@ -146,7 +146,7 @@ HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
     }
     HK_BARRIER();
     HK_EACH(id) {
-        hk_weigh(g, id, &mine[HK_OWN(id)]);
+        hk_sums_follow(g, id, &mine[HK_OWN(id)]);
     }
     hk_block_values(g, mine, any);
 }

@@ -7,7 +7,7 @@
 #ifndef HEED_BACKENDS_KERNELS_BIAS_H
 #define HEED_BACKENDS_KERNELS_BIAS_H
 
-#include "call.h"
+#include "matrix.h"
 
 /* A row and a block of one sub-source, for biases. */
 struct hk_place {

@@ -34,6 +34,7 @@ struct hk_call {
 #if HK_IN_REGISTERS           /* GPUs index no registers: tables in local memory */
     HK_GLOBAL char *HK_LOCAL *buffer;
     HK_LOCAL const hk_u32 *item;        /* the group's batch item by its three axes */
+    HK_LOCAL hk_i64 *value;             /* of its slots: hk_values_read */
 #else
     HK_GLOBAL char *buffer[HK_BUFFERS];
 #endif
@@ -89,7 +90,13 @@ HK_FN HK_GLOBAL const char *hk_slot(const struct hk_call *call, hk_u32 slot)
 #if HK_IN_REGISTERS
 HK_FN hk_i64 hk_item_at(HK_LOCAL const hk_u32 *item, HK_GLOBAL const hk_i64 *stride)
 {
-    return item[0] * stride[0] + item[1] * stride[1] + item[2] * stride[2];
+    hk_i64 at = 0;
+    hk_i32 i;
+
+    HK_NO_UNROLL                        /* products of 64 bits are long */
+    for (i = 0; i < 3; i++)
+        at += item[i] * stride[i];
+    return at;
 }
 #endif
 
@@ -134,25 +141,87 @@ HK_FN hk_i64 hk_aux_value(const struct hk_call *call, HK_GLOBAL const struct hk_
     return hk_integer(aux->dtype, hk_aux_of(call, aux, b), 0);
 }
 
+/* Values of slots that an item has one of, by number: those of its query rows, then two of each
+ * source, begin or ring's head and length. */
+enum { HK_VALUE_POS, HK_VALUE_BEGIN, HK_VALUE_LEN, HK_VALUE_SOURCES };
+
+HK_FN hk_u32 hk_value_of_source(const struct hk_call *call,
+                                HK_GLOBAL const struct hk_source *source)
+{
+    return HK_VALUE_SOURCES + 2 * (hk_u32)(source - call->sources);
+}
+
+#if HK_IN_REGISTERS
+/* The slot of a value; 0: there is none. */
+HK_FN HK_GLOBAL const struct hk_aux *hk_value_slot(const struct hk_call *call, hk_u32 i)
+{
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+    HK_GLOBAL const struct hk_aux *aux;
+
+    if (i < HK_VALUE_SOURCES) {
+        aux = i == HK_VALUE_POS ? &plan->q_pos : i == HK_VALUE_BEGIN ? &plan->q_begin
+                                                                     : &plan->q_len;
+    } else {
+        HK_GLOBAL const struct hk_source *source = call->sources + (i - HK_VALUE_SOURCES) / 2;
+
+        aux = i % 2 == HK_VALUE_SOURCES % 2 ? &source->index : &source->len;
+        if (aux == &source->index && source->layout != HK_LAYOUT_RAGGED &&
+            source->layout != HK_LAYOUT_RING)
+            return 0;
+    }
+    return aux->slot ? aux : 0;
+}
+
+/* One loop, by one thread of the group, for what would else be read at many places. */
+HK_FN void hk_values_read(const struct hk_call *call, hk_i64 b)
+{
+    const hk_u32 n = HK_VALUE_SOURCES + 2 * call->plan->n_sources;
+    hk_u32 i;
+
+    HK_NO_UNROLL
+    for (i = 0; i < n; i++) {
+        HK_GLOBAL const struct hk_aux *aux = hk_value_slot(call, i);
+
+        if (aux)
+            call->value[i] = hk_aux_value(call, aux, b);
+    }
+}
+#endif
+
+/* Number n, whose slot is there. */
+HK_FN hk_i64 hk_value(const struct hk_call *call, HK_GLOBAL const struct hk_aux *aux, hk_i64 b,
+                      hk_u32 n)
+{
+#if HK_IN_REGISTERS
+    (void)aux;
+    (void)b;
+    return call->value[n];
+#else
+    (void)n;
+    return hk_aux_value(call, aux, b);
+#endif
+}
+
 /* ---- lengths and positions of an item ---- */
 
 struct hk_cut {
     hk_i64 begin, len;
 };
 
-/* Lengths are cut to [0, bound], a begin outside the packed rows empties the item. */
+/* Lengths are cut to [0, bound], a begin outside the packed rows empties the item. n: number of the
+ * begin's value, before that of the length. */
 HK_FN struct hk_cut hk_cut_get(const struct hk_call *call, HK_GLOBAL const struct hk_aux *begin,
                                hk_u32 ragged, HK_GLOBAL const struct hk_aux *len, hk_i64 b,
-                               hk_i64 bound, hk_i64 total)
+                               hk_i64 bound, hk_i64 total, hk_u32 n)
 {
     struct hk_cut out;
 
     out.begin = 0;
     out.len = bound;
     if (len->slot)
-        out.len = hk_max(hk_min(hk_aux_value(call, len, b), bound), 0);
+        out.len = hk_max(hk_min(hk_value(call, len, b, n + 1), bound), 0);
     if (ragged) {
-        out.begin = hk_aux_value(call, begin, b);
+        out.begin = hk_value(call, begin, b, n);
         if (out.begin < 0 || out.begin > total) {
             out.begin = 0;
             out.len = 0;
@@ -166,12 +235,13 @@ HK_FN struct hk_cut hk_cut_get(const struct hk_call *call, HK_GLOBAL const struc
 HK_FN struct hk_cut hk_keys_cut(const struct hk_call *call,
                                 HK_GLOBAL const struct hk_source *source, hk_i64 b)
 {
+    const hk_u32 n = hk_value_of_source(call, source);
     struct hk_cut out =
         hk_cut_get(call, &source->index, source->layout == HK_LAYOUT_RAGGED, &source->len, b,
-                   source->n_k, source->k.length);
+                   source->n_k, source->k.length, n);
 
     if (source->layout == HK_LAYOUT_RING) {
-        out.begin = hk_aux_value(call, &source->index, b);
+        out.begin = hk_value(call, &source->index, b, n);
         if (out.begin < 0 || out.begin >= source->n_k) {
             out.begin = 0;
             out.len = 0;
@@ -185,7 +255,7 @@ HK_FN struct hk_cut hk_rows_cut(const struct hk_call *call, hk_i64 b)
     HK_GLOBAL const struct hk_plan *plan = call->plan;
 
     return hk_cut_get(call, &plan->q_begin, plan->flags & HK_PLAN_RAGGED, &plan->q_len, b,
-                      plan->n_q, plan->q.length);
+                      plan->n_q, plan->q.length, HK_VALUE_BEGIN);
 }
 
 /* Position of query row 0; len: rows of the item. */
@@ -195,7 +265,7 @@ HK_FN hk_i64 hk_row_origin(const struct hk_call *call, hk_i64 b, hk_i64 len)
     hk_i64 q = plan->q_pos0;
 
     if (plan->q_pos.slot)
-        q += hk_clamp(hk_aux_value(call, &plan->q_pos, b));
+        q += hk_clamp(hk_value(call, &plan->q_pos, b, HK_VALUE_POS));
     if ((plan->flags & HK_PLAN_ALIGN_END) && plan->n_sources > 0) {
         HK_GLOBAL const struct hk_source *last = call->sources + plan->n_sources - 1;
         HK_GLOBAL const struct hk_sub *sub =
@@ -266,7 +336,7 @@ HK_FN HK_GLOBAL const struct hk_dot *hk_dots(const struct hk_call *call,
 HK_FN hk_i64 hk_key_head(const struct hk_call *call, HK_GLOBAL const struct hk_source *source,
                          hk_i64 head)
 {
-    return hk_quotient(head, hk_quotient(call->plan->heads, source->heads));
+    return hk_quotient(head * source->heads, call->plan->heads);        /* a multiple of those */
 }
 
 /* Sub-source i of source s (heads > 0) for one item, head and row. */
@@ -313,181 +383,6 @@ HK_FN void hk_sub_view_get(const struct hk_call *call, hk_u32 s, hk_u32 i, hk_i6
                                                       mask_head * source->mask.stride[4]);
         view->mask_stride = source->mask.stride[5];
     }
-}
-
-/* ---- a matrix: element (i, t) at base + hk_row_offset(i) + t * channel, in elements ---- */
-
-struct hk_matrix {
-    HK_GLOBAL const char *base;
-    hk_i64 row, channel;
-    /* PAGED: entry t of the table is the page of rows t * page_rows on. */
-    HK_GLOBAL const hk_i32 *table;
-    hk_i64 table_stride, pages, page_rows, page_shift, page_stride;
-    hk_i64 first, rows;         /* RING: row 0 is row `first` of so many */
-    /* I8: the scale of row 0, or PAGED of the first row in memory; elements from row to row and
-     * from page to page. */
-    HK_GLOBAL const char *scale;
-    hk_i64 scale_row, scale_page;
-    hk_u32 dtype, layout;       /* layout: PAGED, RING, or DENSE: rows lie at one stride */
-    hk_u32 scale_dtype, reserved;
-};
-
-/* Rows at one stride. */
-HK_FN struct hk_matrix hk_matrix_even(HK_GLOBAL const char *base, hk_i64 row, hk_i64 channel,
-                                      hk_u32 dtype)
-{
-    struct hk_matrix out;
-
-    out.base = base;
-    out.row = row;
-    out.channel = channel;
-    out.table = 0;
-    out.table_stride = out.pages = out.page_rows = out.page_shift = out.page_stride = 0;
-    out.first = out.rows = 0;
-    out.scale = 0;
-    out.scale_row = out.scale_page = 0;
-    out.dtype = dtype;
-    out.layout = HK_LAYOUT_DENSE;
-    out.scale_dtype = out.reserved = 0;
-    return out;
-}
-
-HK_FN struct hk_matrix hk_matrix_get(const struct hk_call *call,
-                                     HK_GLOBAL const struct hk_view *view,
-                                     HK_GLOBAL const char *base, hk_i64 b, hk_i64 head,
-                                     hk_i64 begin)
-{
-    const hk_i64 at = hk_batch_offset(call, view->stride, b) + head * view->stride[3] +
-                      begin * view->stride[4];
-
-    return hk_matrix_even(hk_byte(base, at * hk_size(view->dtype)), view->stride[4],
-                          view->stride[5], view->dtype);
-}
-
-/* Scales lie as their rows do. */
-#if HK_IN_REGISTERS
-HK_FN
-#else
-HK_NOINLINE
-#endif
-void hk_scales_get(const struct hk_call *call, HK_GLOBAL const struct hk_aux *scale,
-                         hk_i64 b, hk_i64 head, hk_i64 begin, struct hk_matrix *m)
-{
-    const hk_i64 at = head * scale->stride[4] + begin * scale->stride[5];
-
-    m->scale = hk_byte(hk_aux_of(call, scale, b), at * hk_size(scale->dtype));
-    m->scale_row = scale->stride[5];
-    m->scale_page = scale->stride[3];
-    m->scale_dtype = scale->dtype;
-}
-
-/* K or V of an item's key head. */
-HK_FN struct hk_matrix hk_keys_get(const struct hk_call *call,
-                                   HK_GLOBAL const struct hk_source *source,
-                                   HK_GLOBAL const struct hk_view *view,
-                                   HK_GLOBAL const struct hk_aux *scale,
-                                   HK_GLOBAL const char *base, hk_i64 b, hk_i64 head,
-                                   const struct hk_cut *cut)
-{
-    const hk_u32 layout = source->layout;
-    const hk_i64 begin = layout == HK_LAYOUT_RAGGED ? cut->begin : 0;
-    struct hk_matrix out =
-        hk_matrix_get(call, view, base, layout == HK_LAYOUT_PAGED ? 0 : b, head, begin);
-
-    if (HK_KV == 0 && view->dtype == HK_I8)
-        hk_scales_get(call, scale, b, head, begin, &out);
-    if (layout == HK_LAYOUT_PAGED) {
-        out.layout = HK_LAYOUT_PAGED;
-        out.table = (HK_GLOBAL const hk_i32 *)hk_aux_of(call, &source->index, b);
-        out.table_stride = source->index.stride[5];
-        out.pages = source->pages;
-        out.page_rows = source->page_rows;
-        out.page_shift = source->page_shift;
-        out.page_stride = view->stride[2];
-    } else if (layout == HK_LAYOUT_RING) {
-        out.layout = HK_LAYOUT_RING;
-        out.first = cut->begin;
-        out.rows = source->n_k;
-    }
-    return out;
-}
-
-/* PAGED: which entry of the table row i has. */
-HK_FN hk_i64 hk_row_entry(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
-{
-    return m->page_shift >= 0 ? i >> m->page_shift : hk_quotient(i, m->page_rows);
-}
-
-/* Rows of pages and of a ring, and any others: row i is row *in of page *page, if there are pages;
- * 0: it is not there. */
-HK_FN int hk_row_find(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i, hk_i64 *page, hk_i64 *in)
-{
-    *page = 0;
-    *in = i;
-    if (m->layout == HK_LAYOUT_PAGED) {
-        const hk_i64 entry = hk_row_entry(m, i);
-
-        *page = m->table[entry * m->table_stride];
-        *in = i - entry * m->page_rows;
-        return *page >= 0 && *page < m->pages;
-    }
-    if (m->layout == HK_LAYOUT_RING)
-        *in = i < m->rows - m->first ? i + m->first : i - (m->rows - m->first);
-    return 1;
-}
-
-/* Is row i, which is within the length, there? A page outside [0, P) is not. */
-HK_FN int hk_row_present(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
-{
-    hk_i64 page, in;
-
-    return hk_row_find(m, i, &page, &in);
-}
-
-/* Where row i of pages or of a ring lies, in memory with these strides. */
-HK_FN hk_i64 hk_row_apart(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i, hk_i64 row,
-                          hk_i64 page)
-{
-    hk_i64 at, in;
-
-    hk_row_find(m, i, &at, &in);
-    return at * page + in * row;
-}
-
-/* Elements from base to row i, which is there. */
-HK_FN hk_i64 hk_row_offset(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
-{
-    return m->layout == HK_LAYOUT_DENSE ? i * m->row
-                                        : hk_row_apart(m, i, m->row, m->page_stride);
-}
-
-/* Where the scale of row i lies, which is there. */
-HK_FN hk_i64 hk_scale_offset(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
-{
-    return m->layout == HK_LAYOUT_DENSE ? i * m->scale_row
-                                        : hk_row_apart(m, i, m->scale_row, m->scale_page);
-}
-
-/* The scale of row i, which is there: each of its bytes is multiplied by it. */
-HK_FN float hk_row_scale(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
-{
-    return hk_element(m->scale_dtype, m->scale, hk_scale_offset(m, i));
-}
-
-/* Rows from i on, which is there, that lie at one stride. */
-HK_FN hk_i64 hk_rows_run(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
-{
-    const hk_i64 all = (hk_i64)1 << 62;
-
-    if (m->layout == HK_LAYOUT_PAGED)
-        return (hk_row_entry(m, i) + 1) * m->page_rows - i;
-    return m->layout == HK_LAYOUT_RING && i < m->rows - m->first ? m->rows - m->first - i : all;
-}
-
-/* Do rows i to last lie at one stride? */
-HK_FN int hk_rows_even(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i, hk_i64 last)
-{
-    return last - i < hk_rows_run(m, i);
 }
 
 #endif

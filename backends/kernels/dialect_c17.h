@@ -199,7 +199,8 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
     memcpy(shared.buffer, buffers, sizeof shared.buffer);                                          \
     memset(shared.item, 0, sizeof shared.item);                                                    \
     call.buffer = shared.buffer;                                                                 \
-    call.item = shared.item
+    call.item = shared.item;                                                                       \
+    call.value = shared.value
 #else
 #define HK_ENTRY_BUFFERS(call, buffers, shared) memcpy(call.buffer, buffers, sizeof call.buffer)
 #endif

@@ -150,7 +150,8 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
         shared.buffer[i] = given.at[i];                                                            \
     __syncthreads();                                                                               \
     call.buffer = shared.buffer;                                                                 \
-    call.item = shared.item
+    call.item = shared.item;                                                                       \
+    call.value = shared.value
 #else
 #define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
     for (int i = 0; i < HK_BUFFERS; i++)                                                           \

@@ -43,11 +43,7 @@ typedef ushort hk_u16;
 #define HK_PIECE HK_FN
 #endif
 #define HK_UNROLL _Pragma("unroll")
-#if HK_GROUP_TILE == 8
-#define HK_UNROLL_FEW _Pragma("unroll 2")   /* registers are short */
-#else
 #define HK_UNROLL_FEW _Pragma("unroll 4")
-#endif
 #define HK_NO_UNROLL _Pragma("unroll 1")
 #if HK_THREADS > 1
 #define HK_SLOW_DIVISION 1      /* GPUs make one of 64 bits of some hundred instructions */
@@ -224,7 +220,8 @@ struct hk_offsets {
     }                                                                                              \
     barrier(CLK_LOCAL_MEM_FENCE);                                                                  \
     call.buffer = shared->buffer;                                                                \
-    call.item = shared->item
+    call.item = shared->item;                                                                      \
+    call.value = shared->value
 #else
 #define HK_ENTRY_BUFFERS(call, given, shared)                                                      \
     for (int i = 0; i < HK_BUFFERS; i++)                                                           \

@@ -15,8 +15,8 @@
 /* Channel t of the key at place i. */
 HK_FN float hk_k_element(HK_LOCAL const struct hk_shared *shared, hk_i32 i, hk_i64 t)
 {
-    return hk_float(hk_raw(&shared->k_rows, shared->k_at[i] + t * shared->k_rows.channel,
-                           shared->k_scale + i % HK_SCALED));
+    return hk_row_element(&shared->k_rows, shared->k_at[i] + t * shared->k_rows.channel,
+                          shared->k_scale + i % HK_SCALED);
 }
 
 /* Row i of a table times the query or, `by_key`, times the key at place n: a chain of its own. */

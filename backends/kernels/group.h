@@ -13,8 +13,12 @@
 #define HK_PLAIN 1
 #endif
 #define HK_ROWS HK_GROUP_ROWS
-#define HK_TR HK_GROUP_TILE             /* rows of a thread: 4 or 8 */
 #define HK_TC (HK_WIDTH / 16)           /* channels of a thread: 4 or 8 */
+#if HK_GROUP_SUMS * 16 >= 8 * HK_WIDTH
+#define HK_TR 8                         /* rows of a thread */
+#else
+#define HK_TR 4
+#endif
 #define HK_THREADS (16 * HK_ROWS / HK_TR)
 #define HK_HAS_SHARED 1
 #define HK_IN_REGISTERS 1       /* what a thread has: no index that is computed may find it */
@@ -23,11 +27,12 @@
 #define HK_TASK_SPACE HK_LOCAL
 #include "bias.h"
 #include "finish.h"
+#include "matrix.h"
 #include "tasks.h"
 
 /* Channels of Q that local memory holds; those of wider rows take turns in every block. */
 #if HK_ONE_RANGE
-#define HK_KEPT HK_WIDTH
+#define HK_KEPT (HK_GROUP_SUMS < 32 ? 128 : HK_WIDTH)   /* there is no wider kernel */
 #define HK_REACHES 1                    /* ranges of a row in a sub-source */
 #else
 #define HK_KEPT (HK_LARGE ? 32 : 64)
@@ -35,6 +40,7 @@
 #endif
 #define HK_SLICE 16                     /* channels of K staged at a time */
 #define HK_KEYS (1024 / HK_WIDTH)       /* keys of V staged at a time */
+#define HK_GROUP_KEYS 16                /* whose weights lie in local memory at a time */
 #define HK_Q_LINE HK_ROWS
 #define HK_K_LINE (HK_BLOCK + 4)
 #define HK_P_LINE (HK_ROWS + 4)
@@ -70,12 +76,13 @@ struct hk_shared {
     } in;
     union {
         float red[HK_ROWS * HK_RED_LINE];       /* what the threads of a row's line have */
-        float p[16 * HK_P_LINE];        /* weights: [key][row] */
+        float p[HK_GROUP_KEYS * HK_P_LINE];        /* weights: [key][row] */
     } out;
     float m[HK_ROWS], w[2 * HK_ROWS];   /* of rows: reference, factors of sums */
     float k_scale[HK_SCALED], v_scale[HK_SCALED];       /* of I8 */
     HK_GLOBAL char *buffer[HK_BUFFERS];
     hk_u32 item[4];
+    hk_i64 value[HK_VALUE_SOURCES + HK_BUFFERS];        /* a source has two buffers at least */
     struct hk_task task;
     hk_i64 keys[HK_BLOCK];              /* key index of each place, if available, and its rows: */
     hk_i64 k_at[HK_BLOCK], v_at[HK_BLOCK];      /* elements from k.base and v.base */
@@ -84,7 +91,7 @@ struct hk_shared {
     hk_i64 index[HK_ROWS], head[HK_ROWS], q_pos[HK_ROWS];
     /* The walk over windows of rows, sources, their sub-sources and blocks; written by thread 0. */
     struct hk_matrix k_rows, v_rows;    /* of the source at hand */
-    hk_i64 len;                         /* its keys */
+    hk_i64 begin, len;                  /* its keys */
     hk_i64 residue;
     hk_i64 block, chunk;
     hk_i32 window, windows;             /* a window: all rows, or one where they do not agree */
@@ -188,6 +195,40 @@ HK_FN hk_i32 hk_rows_first(const struct hk_group *g)
             return i;
     }
     return -1;
+}
+
+/* Do n channels of the rows lie in whole units at multiples of 16 bytes? */
+HK_FN hk_u32 hk_rows_wide(HK_LOCAL const struct hk_matrix *m, hk_i64 n)
+{
+    const hk_i64 size = hk_size(HK_KV ? HK_KV : m->dtype);
+
+    return m->channel == 1 && m->dtype != HK_I8 && n % HK_UNIT == 0 &&
+           ((hk_address(m->base) | (hk_u64)(m->row * size) | (hk_u64)(m->page_stride * size)) & 15)
+               == 0;
+}
+
+/* K (which 0) or V (1) of the source at hand. */
+HK_FN void hk_source_rows(const struct hk_group *g, hk_i32 which)
+{
+    const struct hk_call *call = g->call;
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_u32 s = shared->source;
+    HK_GLOBAL const struct hk_source *source = call->sources + s;
+    HK_LOCAL struct hk_matrix *to = which ? &shared->v_rows : &shared->k_rows;
+    const hk_i64 key_head = hk_key_head(call, source, shared->head[shared->window_first]);
+    struct hk_cut keys;
+    hk_u32 wide;
+
+    keys.begin = shared->begin;
+    keys.len = shared->len;
+    *to = hk_keys_get(call, source, which ? &source->v : &source->k,
+                      which ? &source->v_scale : &source->k_scale,
+                      which ? hk_v(call, s) : hk_k(call, s), g->task->b, key_head, &keys);
+    wide = hk_rows_wide(to, which ? call->plan->d_v : call->plan->d);
+    if (which)
+        shared->v_wide = wide;
+    else
+        shared->k_wide = wide;
 }
 
 /* ---- what the rows see of a sub-source ---- */

@@ -9,7 +9,7 @@
 #include "group.h"
 
 /* Rows first to first + HK_OUT_ROWS of the strip leave through local memory, where Q was. */
-#define HK_OUT_ROWS (HK_ROWS * HK_KEPT / HK_WIDTH)
+#define HK_OUT_ROWS (HK_KEPT < HK_WIDTH ? HK_ROWS * HK_KEPT / HK_WIDTH : HK_ROWS)
 
 /* Step 10 of a thread's rows and channels. */
 HK_PIECE void hk_out_put(const struct hk_group *g, hk_i32 id, hk_i32 first,

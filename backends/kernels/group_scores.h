@@ -119,39 +119,52 @@ HK_PIECE void hk_row_rise(const struct hk_group *g, hk_i32 i, struct hk_mine *me
     shared->w[i] = w;
 }
 
-/* Steps 5 to 7: sums follow their rows' references, scores become weights: of a removed key -0,
- * which changes no sum. */
-HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+/* Step 5: sums follow their rows' references. */
+HK_PIECE void hk_sums_follow(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
     HK_LOCAL const struct hk_shared *shared = g->shared;
     const hk_i32 row = id / 16 * HK_TR;
     hk_i32 r, c;
 
     HK_MARK(softmax);
-    if (shared->raised) {
-        HK_UNROLL
-        for (r = 0; r < HK_TR; r++) {
-            const float w = shared->w[row + r];
-
-            me->l[r] = hk_mul(me->l[r], w);
-            HK_UNROLL
-            for (c = 0; c < HK_TC; c++)
-                me->o[r][c] = hk_mul(me->o[r][c], w);
-        }
-        HK_ORDER();
-    }
+    if (!shared->raised)
+        return;
     HK_UNROLL
     for (r = 0; r < HK_TR; r++) {
-        const float m = shared->m[row + r];
+        const float w = shared->w[row + r];
 
+        me->l[r] = hk_mul(me->l[r], w);
         HK_UNROLL
-        for (c = 0; c < 4; c++) {
-            const float y = me->s[r][c];
-            const float p = y == -HK_INFINITY ? hk_float(HK_REMOVED) : hk_weight(y, m);
+        for (c = 0; c < HK_TC; c++)
+            me->o[r][c] = hk_mul(me->o[r][c], w);
+    }
+}
 
-            me->l[r] = hk_add(me->l[r], p);
-            me->s[r][c] = p;
+/* Steps 6 and 7 for HK_GROUP_KEYS keys from place k0 on, one of each row for a thread: y become
+ * weights, which go to p, transposed; of a removed key -0, which changes no sum. */
+HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
+{
+    HK_LOCAL const float *m = g->shared->m + id / 16 * HK_TR;
+    HK_LOCAL float *to = g->shared->out.p + id % 16 * HK_P_LINE + id / 16 * HK_TR;
+    hk_i32 r, j;
+
+    HK_MARK(softmax);
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r += 4) {
+        float p[4], of[4];
+
+        hk_local_get4(m + r, of);
+        HK_UNROLL
+        for (j = 0; j < 4; j++) {           /* no index of a register is computed */
+            const float s0 = me->s[r + j][0], s1 = me->s[r + j][1];
+            const float s2 = me->s[r + j][2], s3 = me->s[r + j][3];
+            const float y =
+                hk_select(k0 < 32, hk_select(k0 < 16, s0, s1), hk_select(k0 < 48, s2, s3));
+
+            p[j] = y == -HK_INFINITY ? hk_float(HK_REMOVED) : hk_weight(y, of[j]);
+            me->l[r + j] = hk_add(me->l[r + j], p[j]);
         }
+        hk_local_put4(to + r, p);
         HK_ORDER();
     }
 }

@@ -8,34 +8,12 @@
 
 #include "stage.h"
 
-/* The weights of 16 keys from place k0 on, transposed. */
-HK_PIECE void hk_put_p(const struct hk_group *g, hk_i32 id, hk_i32 k0, const struct hk_mine *me)
-{
-    HK_LOCAL float *to = g->shared->out.p + id % 16 * HK_P_LINE + id / 16 * HK_TR;
-    hk_i32 r, j;
-
-    HK_MARK(softmax);
-    HK_UNROLL
-    for (r = 0; r < HK_TR; r += 4) {
-        float p[4];
-
-        HK_UNROLL
-        for (j = 0; j < 4; j++) {           /* no index of a register is computed */
-            const float s0 = me->s[r + j][0], s1 = me->s[r + j][1];
-            const float s2 = me->s[r + j][2], s3 = me->s[r + j][3];
-
-            p[j] = hk_select(k0 < 32, hk_select(k0 < 16, s0, s1), hk_select(k0 < 48, s2, s3));
-        }
-        hk_local_put4(to + r, p);
-    }
-}
-
 /* Step 7. A removed key's weight is -0, which a finite V leaves without effect (but for the sign of
  * a zero). */
 HK_PIECE void hk_value_slice(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
 {
     HK_LOCAL const float *v = g->shared->in.v + id % 16 * 4;
-    HK_LOCAL const float *p = g->shared->out.p + k0 % 16 * HK_P_LINE + id / 16 * HK_TR;
+    HK_LOCAL const float *p = g->shared->out.p + k0 % HK_GROUP_KEYS * HK_P_LINE + id / 16 * HK_TR;
     hk_i32 t, r, c;
 
     HK_MARK(pv);
@@ -63,7 +41,7 @@ HK_PIECE void hk_value_slice_careful(const struct hk_group *g, hk_i32 id, hk_i32
                                      struct hk_mine *me)
 {
     HK_LOCAL const float *v = g->shared->in.v + id % 16 * 4;
-    HK_LOCAL const float *p = g->shared->out.p + k0 % 16 * HK_P_LINE + id / 16 * HK_TR;
+    HK_LOCAL const float *p = g->shared->out.p + k0 % HK_GROUP_KEYS * HK_P_LINE + id / 16 * HK_TR;
     hk_i32 t, r, c;
 
     HK_MARK(cold);

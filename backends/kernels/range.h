@@ -9,7 +9,7 @@
 
 #include "group.h"
 
-/* By thread i for row i. */
+/* By thread i for row i; two of them find K and V. */
 HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub, hk_i32 i,
                            struct hk_mine *me)
 {
@@ -17,6 +17,8 @@ HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_s
     const hk_i64 limit = hk_limit(sub, shared->len, shared->q_pos[i]);
     hk_i64 lo = 0, hi = limit;
 
+    if (i < 2)
+        hk_source_rows(g, i);
     if (sub->kind == HK_SUB_FIRST_N) {
         hi = sub->first_n;
     } else {

@@ -48,7 +48,7 @@ HK_FN void hk_views_get(const struct hk_group *g, HK_GLOBAL const struct hk_sour
                         shared->index[first], shared->len, &shared->views[i]);
 }
 
-/* By thread i for row i. */
+/* By thread i for row i; two of them find K and V. */
 HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub, hk_i32 i,
                            struct hk_mine *me)
 {
@@ -60,6 +60,8 @@ HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_s
     const int sees = shared->active[i] == 2 && i >= shared->window_first && i < shared->window_end;
     hk_u32 r;
 
+    if (i < 2)
+        hk_source_rows(g, i);
     for (r = 0; r < HK_RANGES; r++)
         lo[r] = hi[r] = 0;
     if (sees && n == 0 && me->reach.n == 1) {

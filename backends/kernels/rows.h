@@ -7,7 +7,7 @@
 #ifndef HEED_BACKENDS_KERNELS_ROWS_H
 #define HEED_BACKENDS_KERNELS_ROWS_H
 
-#include "call.h"
+#include "matrix.h"
 #include "products.h"
 
 HK_FN int hk_matrix_plain(const struct hk_matrix *m)

@@ -11,18 +11,21 @@
 
 /* ---- a unit: HK_UNIT neighbouring channels of a row, in words as they lie ---- */
 
-/* One element that lies `at` elements from the base, for unit words. */
-HK_FN hk_u32 hk_raw(HK_LOCAL const struct hk_matrix *m, hk_i64 at, HK_LOCAL const float *scale)
+/* One element that lies `at` elements from the base; scale: of its row. */
+HK_FN float hk_row_element(HK_LOCAL const struct hk_matrix *m, hk_i64 at,
+                           HK_LOCAL const float *scale)
 {
     (void)scale;
 #if HK_KV == 1
-    return ((HK_GLOBAL const hk_u32 *)m->base)[at];
-#elif HK_HALVES
-    return ((HK_GLOBAL const hk_u16 *)m->base)[at];
+    return ((HK_GLOBAL const float *)m->base)[at];
+#elif HK_KV == 2
+    return hk_load_f16((HK_GLOBAL const hk_u16 *)m->base + at);
+#elif HK_KV == 3
+    return hk_from_bf16(((HK_GLOBAL const hk_u16 *)m->base)[at]);
 #else
     if (m->dtype == HK_I8)
-        return hk_word(hk_mul(hk_from_i8(((HK_GLOBAL const hk_i8 *)m->base)[at]), *scale));
-    return hk_word(hk_element(m->dtype, m->base, at));
+        return hk_mul(hk_from_i8(((HK_GLOBAL const hk_i8 *)m->base)[at]), *scale);
+    return hk_element(m->dtype, m->base, at);
 #endif
 }
 
@@ -51,32 +54,14 @@ HK_FN void hk_load_any(HK_LOCAL const struct hk_matrix *m, hk_i64 at, hk_u32 *wo
 }
 #endif
 
-/* Channels t on of the row at `row`, zeros from channel n on. */
-HK_FN void hk_unit_load(HK_LOCAL const struct hk_matrix *m, hk_u32 wide, hk_i64 row, hk_i64 t,
-                        hk_i64 n, HK_LOCAL const float *scale, hk_u32 *word)
+/* The unit that begins `at` elements from the base. */
+HK_FN void hk_unit_load(HK_LOCAL const struct hk_matrix *m, hk_i64 at, hk_u32 *word)
 {
-    hk_i32 j;
-
-    if (wide && t + HK_UNIT <= n) {
 #if HK_KV == 0
-        hk_load_any(m, row + t, word);
+    hk_load_any(m, at, word);
 #else
-        hk_load_words(m->base + (row + t) * (HK_HALVES ? 2 : 4), HK_UNIT_WORDS, word);
+    hk_load_words(m->base + at * (HK_HALVES ? 2 : 4), HK_UNIT_WORDS, word);
 #endif
-        return;
-    }
-    HK_UNROLL
-    for (j = 0; j < HK_UNIT; j++) {
-        HK_MARK(cold);
-        if (t + j < n) {
-            const hk_u32 x = hk_raw(m, row + (t + j) * m->channel, scale);
-
-            if (HK_HALVES)
-                word[j / 2] |= x << j % 2 * 16;
-            else
-                word[j] = x;
-        }
-    }
 }
 
 /* Element j of a unit. */
@@ -146,30 +131,55 @@ HK_PIECE void hk_find_k(const struct hk_group *g, hk_i32 id, hk_u64 any, struct 
     }
 }
 
-/* Channels t0 on. */
+/* Channels t0 on, of units that are loaded at once. */
 HK_PIECE void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct hk_mine *me)
 {
     HK_LOCAL const struct hk_shared *shared = g->shared;
     hk_i32 i;
 
     HK_MARK(stage_k);
+    if (!shared->k_wide)
+        return;
     hk_next_clear(me);
     HK_UNROLL
     for (i = 0; i < HK_UNITS; i++) {
-        const hk_i32 at = id + i * HK_THREADS, key = at / HK_ROW_UNITS;
+        const hk_i64 t = t0 + (id + i * HK_THREADS) % HK_ROW_UNITS * HK_UNIT;
 
-        if (me->k_at[i] != HK_NO_ROW)
-            hk_unit_load(&shared->k_rows, shared->k_wide, me->k_at[i],
-                         t0 + at % HK_ROW_UNITS * HK_UNIT, g->call->plan->d,
-                         shared->k_scale + key % HK_SCALED, me->next + i * HK_UNIT_WORDS);
+        if (me->k_at[i] != HK_NO_ROW && t < g->call->plan->d)
+            hk_unit_load(&shared->k_rows, me->k_at[i] + t, me->next + i * HK_UNIT_WORDS);
     }
 }
 
-HK_PIECE void hk_put_k(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)
+/* What is not: element by element, when it is wanted. */
+HK_FN void hk_put_k_slowly(const struct hk_group *g, hk_i32 id, hk_i64 t0)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_u64 any = hk_joined(shared->any);
+    hk_i32 i;
+
+    HK_MARK(cold);
+    HK_NO_UNROLL
+    for (i = id; i < HK_BLOCK * HK_SLICE; i += HK_THREADS) {
+        const hk_i32 key = i / HK_SLICE, t = i % HK_SLICE;
+        float x = 0.0f;
+
+        if ((any >> key & 1) && t0 + t < g->call->plan->d)
+            x = hk_row_element(&shared->k_rows,
+                               shared->k_at[key] + (t0 + t) * shared->k_rows.channel,
+                               shared->k_scale + key % HK_SCALED);
+        shared->in.k[t * HK_K_LINE + hk_key_place(key)] = x;
+    }
+}
+
+HK_PIECE void hk_put_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, const struct hk_mine *me)
 {
     hk_i32 i, j;
 
     HK_MARK(stage_k);
+    if (!g->shared->k_wide) {
+        hk_put_k_slowly(g, id, t0);
+        return;
+    }
     HK_UNROLL
     for (i = 0; i < HK_UNITS; i++) {
         const hk_i32 at = id + i * HK_THREADS;
@@ -186,7 +196,7 @@ HK_PIECE void hk_put_k(const struct hk_group *g, hk_i32 id, const struct hk_mine
 
 enum { HK_KEY_UNITS = HK_WIDTH / HK_UNIT };     /* of a row of V */
 
-/* HK_KEYS keys from place k0 on, of those in `any`. */
+/* HK_KEYS keys from place k0 on, of those in `any`; units that are loaded at once. */
 HK_PIECE void hk_fetch_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u64 any,
                          struct hk_mine *me)
 {
@@ -194,44 +204,84 @@ HK_PIECE void hk_fetch_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u64 
     hk_i32 i;
 
     HK_MARK(stage_v);
+    if (!shared->v_wide)
+        return;
     hk_next_clear(me);
     HK_UNROLL
     for (i = 0; i < HK_UNITS; i++) {
         const hk_i32 at = id + i * HK_THREADS, key = k0 + at / HK_KEY_UNITS;
+        const hk_i64 t = g->pass + at % HK_KEY_UNITS * HK_UNIT;
 
-        if (key < HK_BLOCK && (any >> key & 1))
-            hk_unit_load(&shared->v_rows, shared->v_wide, shared->v_at[key],
-                         g->pass + at % HK_KEY_UNITS * HK_UNIT, g->call->plan->d_v,
-                         shared->v_scale + key % HK_SCALED, me->next + i * HK_UNIT_WORDS);
+        if (key < HK_BLOCK && (any >> key & 1) && t < g->call->plan->d_v)
+            hk_unit_load(&shared->v_rows, shared->v_at[key] + t, me->next + i * HK_UNIT_WORDS);
     }
 }
 
-/* Sets poison where a V is not finite: it may lie under a key that not all rows see. */
-HK_PIECE void hk_put_v(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)
+/* NaN once an x is not finite. */
+HK_FN float hk_finite_so_far(float x, float before)
+{
+    return hk_fma(x, 0.0f, before);
+}
+
+HK_FN float hk_put_v_slowly(const struct hk_group *g, hk_i32 id, hk_i32 k0)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
-    hk_u32 bad = 0;
-    hk_i32 i, j;
+    const hk_u64 any = hk_joined(shared->any);
+    float good = 0.0f;
+    hk_i32 i;
 
-    HK_MARK(stage_v);
+    HK_MARK(cold);
+    HK_NO_UNROLL
+    for (i = id; i < HK_KEYS * HK_WIDTH; i += HK_THREADS) {
+        const hk_i32 key = k0 + i / HK_WIDTH;
+        const hk_i64 t = g->pass + i % HK_WIDTH;
+        float x = 0.0f;
+
+        if ((any >> key & 1) && t < g->call->plan->d_v)
+            x = hk_row_element(&shared->v_rows, shared->v_at[key] + t * shared->v_rows.channel,
+                               shared->v_scale + key % HK_SCALED);
+        good = hk_finite_so_far(x, good);
+        shared->in.v[i] = x;
+    }
+    return good;
+}
+
+HK_FN float hk_put_v_units(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)
+{
+    float good = 0.0f;
+    hk_i32 i, j, c;
+
     HK_UNROLL
     for (i = 0; i < HK_UNITS; i++) {
-        HK_LOCAL float *to = shared->in.v + (id + i * HK_THREADS) * HK_UNIT;
+        HK_LOCAL float *to = g->shared->in.v + (id + i * HK_THREADS) * HK_UNIT;
 
         HK_UNROLL
         for (j = 0; j < HK_UNIT; j += 4) {
             float x[4];
-            hk_i32 c;
 
             HK_UNROLL
             for (c = 0; c < 4; c++) {
                 x[c] = hk_unit_get(me->next + i * HK_UNIT_WORDS, j + c);
-                bad |= (hk_word(x[c]) & 0x7f800000u) == 0x7f800000u ? 1u : 0u;
+                good = hk_finite_so_far(x[c], good);
             }
             hk_local_put4(to + j, x);
         }
     }
-    if (bad)
+    return good;
+}
+
+/* Sets poison where a V is not finite: it may lie under a key that not all rows see. */
+HK_PIECE void hk_put_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, const struct hk_mine *me)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    float good;
+
+    HK_MARK(stage_v);
+    if (shared->v_wide)
+        good = hk_put_v_units(g, id, me);
+    else
+        good = hk_put_v_slowly(g, id, k0);
+    if (!hk_ordered(good))
         hk_local_or(&shared->poison, 1);
 }
 

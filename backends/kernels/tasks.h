@@ -60,8 +60,12 @@ HK_FN void hk_task_open(const struct hk_call *call, const struct hk_task_place *
                         struct hk_task *out)
 {
     HK_GLOBAL const struct hk_plan *plan = call->plan;
-    const struct hk_cut rows = hk_rows_cut(call, at->b);
+    struct hk_cut rows;
 
+#if HK_IN_REGISTERS
+    hk_values_read(call, at->b);
+#endif
+    rows = hk_rows_cut(call, at->b);
     out->row_list = at->row_list;
     out->group = at->group;
     out->b = at->b;

@@ -32,16 +32,6 @@ HK_FN void hk_walk_begin(const struct hk_group *g)
     shared->chunk = -1;
 }
 
-/* Do units of the rows lie at multiples of 16 bytes? */
-HK_FN hk_u32 hk_rows_wide(HK_LOCAL const struct hk_matrix *m)
-{
-    const hk_i64 size = hk_size(HK_KV ? HK_KV : m->dtype);
-
-    return m->channel == 1 && m->dtype != HK_I8 &&
-           ((hk_address(m->base) | (hk_u64)(m->row * size) | (hk_u64)(m->page_stride * size)) & 15)
-               == 0;
-}
-
 /* 0: the source has no keys or no heads: nothing to be walked. */
 HK_FN int hk_walk_source(const struct hk_group *g)
 {
@@ -50,19 +40,12 @@ HK_FN int hk_walk_source(const struct hk_group *g)
     const hk_u32 s = shared->source;
     HK_GLOBAL const struct hk_source *source = call->sources + s;
     const struct hk_cut keys = hk_keys_cut(call, source, g->task->b);
-    hk_i64 key_head;
 
     HK_MARK(cold);
     if (source->heads == 0 || keys.len == 0)
         return 0;
-    key_head = hk_key_head(call, source, shared->head[shared->window_first]);
+    shared->begin = keys.begin;
     shared->len = keys.len;
-    shared->k_rows = hk_keys_get(call, source, &source->k, &source->k_scale, hk_k(call, s),
-                                 g->task->b, key_head, &keys);
-    shared->v_rows = hk_keys_get(call, source, &source->v, &source->v_scale, hk_v(call, s),
-                                 g->task->b, key_head, &keys);
-    shared->k_wide = hk_rows_wide(&shared->k_rows);
-    shared->v_wide = hk_rows_wide(&shared->v_rows);
     hk_views_get(g, source);
     return source->n_subs > 0;
 }

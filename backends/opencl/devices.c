@@ -31,7 +31,7 @@ struct found {
     uint64_t memory, local_memory;  /* bytes */
     uint32_t units, vector;         /* compute units; floats in a register */
     uint32_t least_lanes;           /* of a sub-group; 0: it does not matter */
-    bool many_registers;
+    bool many_registers, few_registers;
     heed_status usable;
     char description[128], reason[128];
     struct heed_offload_verdict verdict;        /* under the lock of heed_offload_open */
@@ -172,6 +172,8 @@ static void ask(const struct heed_opencl_api *api, void *platform, void *device,
         .vector = ask32(api, device, HEED_CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),
         .least_lanes = least_lanes_of(api, device),
         .many_registers = has_many_registers(api, device),
+        .few_registers = ask32(api, device, HEED_CL_DEVICE_VENDOR_ID) == INTEL &&
+                         !has_many_registers(api, device),
         .usable = reason != NULL ? HEED_E_UNSUPPORTED : HEED_OK,
     };
     if (out->units == 0)
@@ -192,7 +194,7 @@ static struct heed_device_traits traits_of(const struct found *found, uint32_t s
         .workers = found->units,
         .tile_rows = found->vector >= WIDE_VECTOR ? 12 : 6,
         .group_rows = found->local_memory >= LOCAL_FOR_64_ROWS ? 64 : 32,
-        .group_tile = 4,
+        .group_sums = found->few_registers ? 16 : 32,
         .least_lanes = found->type & HEED_CL_DEVICE_TYPE_CPU ? 0 : found->least_lanes,
         .many_registers = found->many_registers && !(found->type & HEED_CL_DEVICE_TYPE_CPU),
     };

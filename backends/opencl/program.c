@@ -255,9 +255,9 @@ static void options_write(struct build *b, uint32_t large, uint32_t many_registe
     const struct heed_device_traits *const traits = &b->d->common.base.traits;
 
     snprintf(b->defines, sizeof(b->defines),
-             "-DHK_LARGE=%u -DHK_GROUP_ROWS=%u -DHK_GROUP_TILE=%u -DHK_TILE_ROWS=%u "
+             "-DHK_LARGE=%u -DHK_GROUP_ROWS=%u -DHK_GROUP_SUMS=%u -DHK_TILE_ROWS=%u "
              "-DHK_PROCESSOR=%u -DHK_LEAST_LANES=%u %s%.320s",
-             (unsigned)large, (unsigned)traits->group_rows, (unsigned)traits->group_tile,
+             (unsigned)large, (unsigned)traits->group_rows, (unsigned)traits->group_sums,
              (unsigned)traits->tile_rows, (unsigned)traits->processor,
              (unsigned)traits->least_lanes,
              many_registers ? "-cl-intel-256-GRF-per-thread " : "",

@@ -25,7 +25,7 @@
 
 enum {
     BLOCK_ROWS = 2048,             /* sentences on the device at a time, if segments allow */
-    HELD_BLOCKS = 4,               /* whose views are not made again */
+    HELD_BLOCKS = 4,               /* whose views are not made again; of more, half */
     MOST_TOPICS = 256              /* in longer documents, a topic is that of several segments */
 };
 
@@ -67,7 +67,8 @@ struct state {
     int64_t n_blocks;
     int64_t block_rows, block_segments;    /* of the largest block */
     int64_t n_topics;              /* runs of segments */
-    struct held held[HELD_BLOCKS]; /* block i at i % HELD_BLOCKS */
+    struct held held[HELD_BLOCKS]; /* block i at i % n_held */
+    int64_t n_held;
     struct matrix x, y;            /* a block and its neighbours; what attention makes of it */
     struct matrix means;           /* segments of a block */
     struct matrix pooled, topics;  /* runs of segments; what attention makes of them */
@@ -137,7 +138,8 @@ static bool state_block(struct state *s)
 /* Room for the views of a few blocks. */
 static bool state_hold(struct state *s)
 {
-    for (int64_t i = 0; i < HELD_BLOCKS && i < s->n_blocks; i++) {
+    s->n_held = s->n_blocks <= HELD_BLOCKS ? s->n_blocks : HELD_BLOCKS / 2;
+    for (int64_t i = 0; i < s->n_held; i++) {
         s->held[i].block = -1;
         s->held[i].rows = malloc((size_t)s->block_rows * VECTOR_WIDTH * sizeof(float));
         if (!s->held[i].rows)
@@ -207,9 +209,9 @@ static bool tell_looks(struct attend *a, const struct state *s, const struct blo
     return good;
 }
 
-/* local: every sentence of the block takes in its neighbours. `own`: its rows of x; `looks`: where
- * to tell what they look at. */
-static bool look_around(struct attend *a, const struct state *s, const struct block *b, bool looks,
+/* local: every sentence of the block takes in its neighbours. `own`: its rows of x; `tell`:
+ * who asks what they look at is told. */
+static bool look_around(struct attend *a, const struct state *s, const struct block *b, bool tell,
                         struct matrix *own, struct matrix *local, struct failure *why)
 {
     const int64_t reach = encoder_reach(a), before = b->row < reach ? b->row : reach;
@@ -221,8 +223,10 @@ static bool look_around(struct attend *a, const struct state *s, const struct bl
     *own = matrix_rows(x, before, b->rows);
     *local = matrix_rows(y, before, b->rows);
     views_expand(&s->views, first, rows, s->rows);
-    return matrix_write(a, &x, s->rows, why) && encoder_run(a, &x, &y, why) &&
-           (!looks || tell_looks(a, s, b, first, rows, why));
+    return matrix_write(a, &x, s->rows, why) && encoder_run(a, &x, &x, &y, NULL, why) &&
+           (!tell || !a->pattern ||
+            pattern_take(a, &x, s->rows, s->kept + first, before, b->rows, why)) &&
+           (!tell || !a->looks || tell_looks(a, s, b, first, rows, why));
 }
 
 /* pool: the means of the block's segments, added to the rows of their topics. */
@@ -264,8 +268,9 @@ static bool take_blocks(struct attend *a, const struct state *s, struct meter *m
         const struct block *const b = &s->blocks[i];
         struct matrix own, local;
 
-        good = look_around(a, s, b, a->looks != NULL, &own, &local, why) &&
-               pool_segments(a, s, b, &local, sums, why) && meter_add(meter, b->rows, why);
+        good = look_around(a, s, b, true, &own, &local, why) &&
+               pool_segments(a, s, b, &local, sums, why);
+        meter_add(meter, b->rows);
     }
     for (int64_t i = 0; good && i < s->n_topics; i++)
         scale_to_unit(sums + i * VECTOR_WIDTH);
@@ -344,7 +349,7 @@ bool views_look(struct attend *a, const struct views *v, int64_t at, int64_t row
 
     for (int64_t i = find_block(s, at); at < end; i++) {
         const struct block *const b = &s->blocks[i];
-        struct held *const held = &s->held[i % HELD_BLOCKS];
+        struct held *const held = &s->held[i % s->n_held];
         const int64_t stop = end < b->row + b->rows ? end : b->row + b->rows;
 
         if (held->block != i) {
@@ -361,13 +366,11 @@ bool views_look(struct attend *a, const struct views *v, int64_t at, int64_t row
     return true;
 }
 
-bool meter_add(struct meter *meter, int64_t rows, struct failure *why)
+void meter_add(struct meter *meter, int64_t rows)
 {
     meter->done += rows;
-    if (!meter->progress || meter->progress(meter->context, meter->done, meter->all))
-        return true;
-    snprintf(why->text, sizeof(why->text), "stopped");
-    return false;
+    if (meter->progress)
+        meter->progress(meter->context, meter->done, meter->all);
 }
 
 void attend_tell_looks(struct attend *a, int64_t (*looks)[LOOKS])

@@ -2,24 +2,24 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * heed-summarize: prints the sentences of a document that the rest of it attends
- * to. Command line, reading, the progress bar, and the order of the steps. Inside
+ * to. Reading, and the order of the steps. Inside
  * heed's tree meson builds it; anywhere else, against an installed heed:
  * cc -std=c17 -O2 *.c -o heed-summarize $(pkg-config --cflags --libs heed) -lm
  */
-#define _POSIX_C_SOURCE 200809L    /* isatty */
 #include "options.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum {
-    LONG_INPUT = 4096,             /* sentences; from here on a progress bar */
-    BAR_CELLS = 40
-};
 
 /* ---- reading ------------------------------------------------------------- */
+
+/* What people call a file. */
+static const char *title(const char *file)
+{
+    return strcmp(file, "-") == 0 ? "standard input" : file;
+}
 
 static int read_all(FILE *from, const char *name, char **text, size_t *size)
 {
@@ -51,7 +51,7 @@ static int read_text(const char *name, char **text, size_t *size)
     int status;
 
     if (strcmp(name, "-") == 0)
-        return read_all(stdin, "standard input", text, size);
+        return read_all(stdin, title(name), text, size);
     file = fopen(name, "rb");
     if (!file)
         return complain(EXIT_USAGE, name, strerror(errno));
@@ -60,55 +60,92 @@ static int read_text(const char *name, char **text, size_t *size)
     return status;
 }
 
-/* ---- progress ------------------------------------------------------------ */
-
-static bool show_progress(void *context, int64_t done, int64_t all)
-{
-    const int cells = (int)(done * BAR_CELLS / all);
-
-    (void)context;
-    fputs("\r[", stderr);
-    for (int i = 0; i < BAR_CELLS; i++)
-        fputc(i < cells ? '#' : ' ', stderr);
-    fprintf(stderr, "] %3d %%", (int)(done * 100 / all));
-    if (done == all)
-        fprintf(stderr, "\r%*s\r", BAR_CELLS + 8, "");
-    fflush(stderr);
-    return true;
-}
-
 /* ---- the steps ----------------------------------------------------------- */
 
 struct work {
-    struct reading reading;
+    struct inputs inputs;
     struct document doc;
     struct vectors vectors;
+    struct sections sections;
     struct summary summary;
     struct attend *attend;
     float *mass, *score, *query;
     float (*parts)[SALIENCE_PARTS];
+    struct pattern pattern;
     int64_t (*looks)[LOOKS];
 };
 
-/* What people call a file. */
-static const char *title(const char *file)
+static void work_finish(struct work *w)
 {
-    return strcmp(file, "-") == 0 ? "standard input" : file;
+    summary_finish(&w->summary);
+    sections_finish(&w->sections);
+    attend_close(w->attend);
+    vectors_finish(&w->vectors);
+    document_finish(&w->doc);
+    inputs_finish(&w->inputs);
+    pattern_finish(&w->pattern);
+    free(w->mass);
+    free(w->score);
+    free(w->query);
+    free(w->parts);
+    free(w->looks);
 }
 
-static int read_blocks(struct work *w, const struct options *o, const char *text, size_t size)
+static int read_file(struct work *w, const struct options *o, const char *file)
 {
-    const char *const name = title(o->files[0]);
     struct failure why = { .usage = false };
+    const struct reading *reading;
+    char *text = NULL;
+    size_t size = 0;
+    const int status = read_text(file, &text, &size);
 
-    w->reading.format = o->format;
-    if (!reading_do(&w->reading, text, size, o->files[0], &why))
-        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, name, why.text);
-    if (w->reading.bad > 0)
+    if (status != 0) {
+        free(text);
+        return status;
+    }
+    progress_enter(PROGRESS_READ);
+    if (!inputs_add(&w->inputs, file, o->format, text, size, &why))
+        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, title(file), why.text);
+    progress_clear();
+    reading = &w->inputs.list[w->inputs.n - 1].reading;
+    if (reading->bad > 0)
         fprintf(stderr, "heed-summarize: %zu bytes are not UTF-8 and are read as U+FFFD\n",
-                w->reading.bad);
-    if (w->reading.format == format_named("markdown") && markdown_remark())
-        complain(0, name, markdown_remark());
+                reading->bad);
+    if (reading->format == format_named("markdown") && markdown_remark())
+        complain(0, title(file), markdown_remark());
+    return 0;
+}
+
+/* All that is wrong is said; one wrong file is enough for no summary. */
+static int read_files(struct work *w, const struct options *o, char **files, int64_t n)
+{
+    struct failure why = { .usage = false };
+    int status = 0;
+
+    for (int64_t i = 0; i < n && status != EXIT_FAILURE; i++) {
+        const int one = read_file(w, o, files[i]);
+
+        status = one ? one : status;
+    }
+    if (status == 0 && !inputs_join(&w->inputs, &why))
+        status = complain(EXIT_FAILURE, why.text, NULL);
+    return status;
+}
+
+/* Sentences, their vectors and segments. */
+static int find_sentences(struct work *w, const struct options *o)
+{
+    progress_enter(PROGRESS_SPLIT);
+    if (!document_split(&w->doc, &w->inputs.all.stream, o->language)) {
+        if (w->doc.crowded)
+            return complain(EXIT_USAGE, title(w->inputs.list[0].name), text_crowded);
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    }
+    progress_words(w->doc.words);
+    progress_enter(PROGRESS_WEIGH);
+    if (!vectors_build(&w->vectors, &w->doc) || !document_segment(&w->doc, &w->vectors))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    progress_enter(PROGRESS_ATTEND);
     return 0;
 }
 
@@ -126,7 +163,7 @@ static int ask(struct work *w, const struct options *o)
     case QUERY_EMPTY:
         return complain_of("--query", "a text with a word that says something", o->query);
     case QUERY_NOT_FOUND:
-        return complain(EXIT_NOT_FOUND, title(o->files[0]),
+        return complain(EXIT_NOT_FOUND, title(w->inputs.list[0].name),
                         "no sentence has a word of the query; nothing is printed");
     }
     return EXIT_FAILURE;
@@ -135,12 +172,10 @@ static int ask(struct work *w, const struct options *o)
 static int analyse(struct work *w, const struct options *o)
 {
     struct failure why = { .usage = false };
-    const bool bar = isatty(STDERR_FILENO) != 0;
-    int status;
+    int status = find_sentences(w, o);
 
-    if (!document_split(&w->doc, &w->reading.stream, o->language) ||
-        !vectors_build(&w->vectors, &w->doc) || !document_segment(&w->doc, &w->vectors))
-        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (status != 0)
+        return status;
     w->mass = calloc((size_t)w->doc.n + 1, sizeof(*w->mass));
     w->score = calloc((size_t)w->doc.n + 1, sizeof(*w->score));
     w->looks = o->explain ? malloc(((size_t)w->doc.n + 1) * sizeof(*w->looks)) : NULL;
@@ -149,12 +184,16 @@ static int analyse(struct work *w, const struct options *o)
     if (!w->mass || !w->score || (o->explain && !w->looks) || (o->json && !w->parts) ||
         (o->query && !w->query))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (o->html && !pattern_create(&w->pattern, w->doc.n))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
     w->attend = attend_open(o->device, &why);
-    if (w->attend)
+    if (w->attend) {
         attend_tell_looks(w->attend, w->looks);
+        attend_tell_pattern(w->attend, o->html ? &w->pattern : NULL);
+    }
     if (!w->attend || !attend_look_by(w->attend, o->attention, &why) ||
         !attend_mass(w->attend, &w->doc, &w->vectors,
-                     bar && w->doc.n >= LONG_INPUT ? show_progress : NULL, NULL, w->mass, &why))
+                     progress_show, NULL, w->mass, &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
     salience_score(&w->doc, &w->vectors, w->mass, w->score, w->parts);
     if (o->query) {
@@ -162,63 +201,99 @@ static int analyse(struct work *w, const struct options *o)
         if (status != 0)
             return status;
     }
+    if (o->by_section && !sections_find(&w->sections, &w->doc, w->mass))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
     if (!summary_choose(&w->summary, w->attend, &w->doc, &w->vectors, w->score,
-                        length_budget(o->length, &w->doc), &why))
+                        length_budget(o->length, &w->doc), &w->sections, &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
     return 0;
 }
 
-static int print(const struct work *w, const struct options *o)
+/* Text or JSON; `again`: something was printed before. */
+static void put_result(const struct report *r, const struct options *o, bool again)
+{
+    if (o->json) {
+        output_json(stdout, r);
+        return;
+    }
+    if (again)
+        fputc('\n', stdout);
+    output_text(stdout, r);
+    if (o->explain) {
+        fputc('\n', stdout);
+        output_table(stdout, r);
+    }
+}
+
+static int print(const struct work *w, const struct options *o, bool again)
 {
     const struct report report = {
         .doc = &w->doc, .summary = &w->summary, .mass = w->mass, .score = w->score,
+        .query = w->query, .parts = (const float(*)[SALIENCE_PARTS])w->parts,
         .looks = (const int64_t(*)[LOOKS])w->looks,
-        .file = o->files[0], .device = attend_device(w->attend), .length = o->length,
-        .reading = &w->reading, .all = o->explain
+        .file = w->inputs.list[0].name, .device = attend_device(w->attend), .length = o->length,
+        .inputs = &w->inputs, .reading = &w->inputs.all, .sections = &w->sections,
+        .all = o->explain, .named = o->n_files > 1,
+        .pattern = o->html ? &w->pattern : NULL, .attention = o->attention,
+        .question = o->query
     };
+    const bool to_stdout = o->html && strcmp(o->html, "-") == 0;
+    struct failure why = { .usage = false };
 
-    if (o->json) {
-        output_json(stdout, &report);
-    } else {
-        output_text(stdout, &report);
-        if (o->explain) {
-            fputc('\n', stdout);
-            output_table(stdout, &report);
-        }
-    }
+    if (to_stdout && !output_html(stdout, &report))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (!to_stdout && o->html && !output_html_file(o->html, &report, &why))
+        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, o->html, why.text);
+    if (!to_stdout && !o->quiet)
+        put_result(&report, o, again);
     if (fflush(stdout) != 0 || ferror(stdout))
         return complain(EXIT_FAILURE, "cannot write the result", strerror(errno));
     return 0;
 }
 
+/* One summary of these files. */
+static int summarize(const struct options *o, char **files, int64_t n, bool again)
+{
+    struct work w = { .attend = NULL };
+    int status = read_files(&w, o, files, n);
+
+    if (status == 0)
+        status = analyse(&w, o);
+    progress_clear();
+    if (status == 0)
+        status = print(&w, o, again);
+    work_finish(&w);
+    return status;
+}
+
+/* One each. What is wrong with a file outlasts those that are right; a query need not be found in
+ * every file. */
+static int summarize_each(const struct options *o)
+{
+    int status = EXIT_NOT_FOUND;
+    bool any = false;
+
+    for (int64_t i = 0; i < o->n_files && status != EXIT_FAILURE; i++) {
+        const int one = summarize(o, o->files + i, 1, any);
+
+        any = any || one == 0;
+        if (one == EXIT_FAILURE || (one == EXIT_USAGE && status != EXIT_FAILURE))
+            status = one;
+        else if (one == 0 && status == EXIT_NOT_FOUND)
+            status = 0;
+    }
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct options o;
-    struct work w = { .attend = NULL };
-    char *text = NULL;
-    size_t size = 0;
     int status;
 
     if (!options_read(&o, argc, argv, &status))
         return status;
-    status = read_text(o.files[0], &text, &size);
-    if (status == 0)
-        status = read_blocks(&w, &o, text, size);
-    if (status == 0)
-        status = analyse(&w, &o);
-    if (status == 0)
-        status = print(&w, &o);
-
-    summary_finish(&w.summary);
-    attend_close(w.attend);
-    vectors_finish(&w.vectors);
-    document_finish(&w.doc);
-    reading_finish(&w.reading);
-    free(w.mass);
-    free(w.score);
-    free(w.query);
-    free(w.parts);
-    free(w.looks);
-    free(text);
+    progress_begin();
+    status = o.each ? summarize_each(&o) : summarize(&o, o.files, o.n_files, false);
+    progress_end();
     return status;
 }

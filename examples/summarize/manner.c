@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * How a sentence speaks, in shares of its words: to somebody, of what was named elsewhere, in
- * relations ("the", "of"), with fillers, stumbling, of names. One pass over its words; the
- * lists of small words are language.c's.
+ * How a sentence speaks, in shares of its words: to somebody, in relations ("the", "of"), of
+ * names, of what was settled, and stumbling. One pass over its words; the lists of words are
+ * language.c's.
  */
 #include "summarize.h"
 
@@ -28,11 +28,12 @@ void manner_hear(struct manner_count *count, const struct word *word)
 struct manner manner_of(const struct manner_count *count)
 {
     const float words = (float)(count->words > 0 ? count->words : 1);
-    struct manner m = {
-        .repeated = (float)count->repeated / words, .names = (float)count->names / words
-    };
 
-    for (int kind = 0; kind < WORD_KINDS; kind++)
-        m.is[kind] = (float)count->is[kind] / words;
-    return m;
+    return (struct manner){
+        .address = (float)count->is[WORD_ADDRESS] / words,
+        .relation = (float)count->is[WORD_RELATION] / words,
+        .outcome = (float)count->is[WORD_OUTCOME] / words,
+        .stumbling = (float)(count->is[WORD_FILLER] + count->repeated) / words,
+        .names = (float)count->names / words
+    };
 }

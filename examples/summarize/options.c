@@ -5,6 +5,7 @@
  * one that heed's other programs have, as manual pages and the completion of shells are made of it.
  */
 #include "options.h"
+#include "progress.h"
 
 #include <heed/heed.h>
 
@@ -33,6 +34,7 @@ static void put_safely(const char *text)
 
 int complain(int status, const char *what, const char *why)
 {
+    progress_clear();
     fputs("heed-summarize: ", stderr);
     put_safely(what);
     if (why) {
@@ -131,6 +133,10 @@ static const struct option table[] = {
     { "--words", "N", "the same as --length Nw", TAKE(take_words) },
     { "--query", "TEXT", "what is said about TEXT; exit status 3 and nothing where FILE has none\n"
       "of its words", TAKE(take_query) },
+    { "--by-section", NULL, "below each heading its share of the length; a text without headings\n"
+      "has a paragraph for each part of about 600 words", PUT(by_section) },
+    { "--each", NULL, "of several files a summary each, instead of one of all of them",
+      PUT(each) },
     { "--device", "DEVICE", "where heed computes: cpu (default), cpu:avx2, cpu:scalar,\n"
       "reference, ...; heed-info lists them", TAKE(take_device) },
     { "--attention", "ATTENTION", "which others a sentence sees at first, in parts of about 2048\n"
@@ -141,7 +147,10 @@ static const struct option table[] = {
       TAKE(take_language) },
     { "--json", NULL, "one JSON object with offsets and scores", PUT(json) },
     { "--explain", NULL, "also list every sentence with its segment and score, and those\n"
-      "that it gives most weight to", PUT(explain) }
+      "that it gives most weight to", PUT(explain) },
+    { "--html", "FILE", "also write a page with the summary, the document and what it attends\n"
+      "to; - is standard output, which then has nothing else", PUT(html) },
+    { "--quiet", NULL, "print no summary: --html has it", PUT(quiet) }
 };
 
 #undef PUT
@@ -152,10 +161,10 @@ enum { OPTIONS = sizeof(table) / sizeof(*table) };
 /* ---- help -------------------------------------------------------------------- */
 
 static const char help_start[] =
-    "usage: heed-summarize [OPTION]... FILE|-\n"
+    "usage: heed-summarize [OPTION]... FILE...\n"
     "\n"
-    "Prints the sentences of FILE (text; - is standard input) that say most. UTF-8, UTF-16\n"
-    "and windows-1252 (Latin-1) are told apart.\n"
+    "Prints the sentences of FILE (text; - is standard input) that say most, or of several files\n"
+    "together, below the name of each. UTF-8, UTF-16 and windows-1252 (Latin-1) are told apart.\n"
     "\n"
     "Options:\n";
 static const char help_end[] =
@@ -165,6 +174,8 @@ static const char help_end[] =
     "      a long document in a few sentences\n"
     "  heed-summarize --attention longformer --explain docs/guide.txt\n"
     "      every sentence, and what it looks at\n"
+    "  heed-summarize --quiet --html guide.html docs/guide.txt\n"
+    "      a page for a browser, with links from the summary into the document\n"
     "  heed-summarize --json - <docs/guide.txt\n"
     "      standard input, for a program\n"
     "\n"
@@ -256,6 +267,16 @@ static int take_option(struct options *o, int argc, char **argv, int *i)
     return value && *value ? 0 : complain_of(row->name, row->value, value);
 }
 
+/* How often standard input is read. */
+static int64_t inputs_of(const struct options *o)
+{
+    int64_t found = 0;
+
+    for (int64_t i = 0; i < o->n_files; i++)
+        found += strcmp(o->files[i], "-") == 0;
+    return found;
+}
+
 bool options_read(struct options *o, int argc, char **argv, int *status)
 {
     bool only_files = false;
@@ -283,7 +304,11 @@ bool options_read(struct options *o, int argc, char **argv, int *status)
     }
     if (*status == 0 && o->n_files == 0)
         *status = complain_of("FILE", "one, or - for standard input (see --help)", NULL);
-    if (*status == 0 && o->n_files > 1)
-        *status = complain_of("FILE", "one, or - for standard input", o->files[1]);
+    if (*status == 0 && inputs_of(o) > 1)
+        *status = complain_of("FILE", "standard input once", "-");
+    if (*status == 0 && o->html && strcmp(o->html, "-") == 0 && o->json)
+        *status = complain_of("--html", "a file, as --json takes standard output", o->html);
+    if (*status == 0 && o->html && o->each)
+        *status = complain_of("--html", "one summary, without --each", o->html);
     return *status == 0;
 }

@@ -15,10 +15,11 @@ struct options {
     char **files;                  /* in the order of the command line; not owned */
     int64_t n_files;
     const char *device, *attention, *query;
+    const char *html;              /* NULL: no page */
     const struct format *format;   /* NULL: to be found */
     const struct language *language;
     struct length length;
-    bool json, explain;
+    bool each, by_section, json, explain, quiet;
 };
 
 /* Reads the command line; the files are gathered at the front of argv. False: the program ends

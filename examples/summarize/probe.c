@@ -117,7 +117,8 @@ static bool look(struct attend *a, const struct pass *p, int64_t chunk, bool bac
         (p->n_chunks >= NEAR_CHUNKS &&
          !look_at(a, p, &q, at, back ? AHEAD : BEHIND, &far, why)))
         return false;
-    return meter_add(p->meter, q.rows, why);
+    meter_add(p->meter, q.rows);
+    return true;
 }
 
 static bool sweep(struct attend *a, const struct pass *p, bool back, struct failure *why)

@@ -13,8 +13,8 @@
 
 enum { ROWS = 2048, BESIDE = 6 };          /* sentences at a time; to each side */
 static const double beside_sharpness = 4;  /* of a relevance of 1, before the softmax */
-static const double beside_weight = 1.0;
-static const double query_weight = 6.0;
+static const double beside_weight = 2;
+static const double query_weight = 4;
 
 /* relevance[i] = cosine of the query and sentence i; less than 0 counts as 0. */
 static bool look_at_query(struct attend *a, const struct vectors *v, const float *vector,

@@ -7,6 +7,7 @@
  *
  *   score = 0.4 mass + 0.5 topic + 0.4 relation + 0.2 names - 0.45 address - 0.3 stumbling
  *         + 0.4 min(words / 12, 1) + 0.17 log(1 + words of the turn) + 0.9 exp(-i / (n / 20))
+ *         + 0.3 if a word says that something was settled ("decided")
  *
  * mass       the logarithm of the attention received
  * topic      words that many sentences have say what the document is about (Luhn 1958)
@@ -37,13 +38,15 @@ static const double trait_weight[TRAITS] = {
 static const double length_weight = 0.4;
 static const double full_length = 12;      /* words; longer gains nothing */
 static const double turn_weight = 0.17;
+static const double outcome_weight = 0.3;
 static const double start_weight = 0.9;
 static const double start_share = 0.05;    /* of the document: where the start fades */
 
 const char *const salience_names[SALIENCE_PARTS] = {
     [PART_MASS] = "mass", [PART_TOPIC] = "topic", [PART_RELATION] = "relation",
     [PART_NAMES] = "names", [PART_ADDRESS] = "address", [PART_STUMBLING] = "stumbling",
-    [PART_LENGTH] = "length", [PART_TURN] = "turn", [PART_POSITION] = "position"
+    [PART_LENGTH] = "length", [PART_TURN] = "turn", [PART_POSITION] = "position",
+    [PART_OUTCOME] = "outcome"
 };
 
 struct moments {
@@ -54,10 +57,10 @@ static void traits_of(const struct manner *m, float mass, double *traits)
 {
     traits[PART_MASS] = log((double)mass > 1e-30 ? (double)mass : 1e-30);
     traits[PART_TOPIC] = (double)m->topic;
-    traits[PART_RELATION] = (double)m->is[WORD_RELATION];
+    traits[PART_RELATION] = (double)m->relation;
     traits[PART_NAMES] = (double)m->names;
-    traits[PART_ADDRESS] = (double)m->is[WORD_ADDRESS];
-    traits[PART_STUMBLING] = (double)m->is[WORD_FILLER] + (double)m->repeated;
+    traits[PART_ADDRESS] = (double)m->address;
+    traits[PART_STUMBLING] = (double)m->stumbling;
 }
 
 /* Mean and deviation of n values, given by their sum and sum of squares. */
@@ -122,6 +125,7 @@ void salience_score(const struct document *doc, const struct vectors *v, const f
         if (i == end)
             end = turn_end(doc, i, &words);
         place(doc, i, words, part);
+        part[PART_OUTCOME] = v->manner[i].outcome > 0 ? outcome_weight : 0;
         if (mass[i] > 0) {
             traits_of(&v->manner[i], mass[i], part);
             for (int k = 0; k < TRAITS; k++)

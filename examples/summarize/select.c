@@ -7,15 +7,14 @@
  * speakers included.
  *
  * Of a long document only some candidates are looked at, those of highest score among the
- * sentences that fit. As likeness and crowding lower a score and never raise it, no other sentence is
- * worth more than the lowest score of a candidate, the floor. The winner is above it, or
- * more candidates are asked for, so the choice is that among all sentences.
+ * sentences that fit. As likeness and crowding lower a score and never raise it, no other
+ * sentence is worth more than the lowest score of a candidate, the floor. The winner is above it,
+ * or more candidates are asked for, so the choice is that among all sentences.
  *
- * Of every part of the document the summary may have some words, and more of one part costs: of
- * two sentences of like worth it takes the one from where it has less. A part is a segment.
+ * Crowding: of two sentences of like worth the one from a segment with fewer chosen words is taken.
  *
- * A sentence that has more than COMMON_WORDS of 100 content words in common with a chosen one, of
- * those of the shorter one, says it again and is not taken.
+ * A sentence of which more than COMMON_WORDS of 100 content words are in a chosen one says it again
+ * and is not taken. One that has a short chosen one in it, and says more, may be.
  */
 #include "summarize.h"
 
@@ -31,14 +30,29 @@ enum {
     MOST_KEYS = 256,               /* content words of a sentence that are compared */
     USUAL = 20                     /* words of a sentence */
 };
-static const double likeness_weight = 1.1;
-static const double crowding_weight = 0.4;
-static const double even_shares = 2;       /* of the budget, that a segment has free */
+static const double likeness_weight = 1.4, crowding_weight = 0.4;
+static const double free_shares = 2;       /* of words, before a segment is crowded */
 
 bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before)
 {
     return doc->sentences[i].label_words > 0 &&
            (before < 0 || doc->sentences[before].turn != doc->sentences[i].turn);
+}
+
+size_t summary_end(const struct summary *summary, const struct document *doc,
+                   const struct sentence *s)
+{
+    size_t end = s->begin, taken;
+
+    if (summary->cut == 0 || !summary->chosen[s - doc->sentences])
+        return s->end;
+    for (size_t i = s->begin; i < s->end; i += taken) {
+        utf8_next(doc->text + i, doc->text + s->end, &taken);
+        if (utf8_count_words(doc->text, s->begin, i + taken) > summary->cut)
+            break;
+        end = i + taken;
+    }
+    return end;
 }
 
 static int64_t words_of(const struct document *doc, int64_t i)
@@ -130,9 +144,8 @@ static const bool *says_again(struct said *said, const uint64_t *keys, int64_t n
     }
     for (int64_t i = 0; i < said->sentences; i++) {
         const int64_t begin = i > 0 ? said->end[i - 1] : 0, m = said->end[i] - begin;
-        const int64_t fewer = n < m ? n : m;
 
-        if (in_common(keys, n, said->keys + begin, m) * 100 > fewer * COMMON_WORDS)
+        if (in_common(keys, n, said->keys + begin, m) * 100 > n * COMMON_WORDS)
             return &yes;
     }
     if (n > 0)
@@ -165,6 +178,7 @@ struct choice {
     int64_t *picks, n_picks;       /* what was chosen, in that order */
     int64_t *spent;                /* words chosen of each segment */
     double even;                   /* words of a segment if all have the same share */
+    int64_t first, end;            /* the sentences that are asked for */
     struct said *said;
     int32_t *candidates;           /* ascending, [doc->n] */
     int64_t n_candidates, most;    /* most: how many are asked for next */
@@ -182,9 +196,19 @@ static void choice_finish(struct choice *c)
     free(c->candidates);
 }
 
+/* From here on sentences [first, end) are asked for. */
+static void choice_limit(struct choice *c, int64_t first, int64_t end)
+{
+    c->first = first;
+    c->end = end;
+    c->n_candidates = 0;
+    c->most = attend_limits(c->attend)->candidates;
+    c->floor = HUGE_VAL;
+}
+
 static bool choice_create(struct choice *c, struct budget budget)
 {
-    const size_t n = (size_t)c->doc->n;
+    const size_t n = (size_t)c->doc->n, segments = (size_t)c->doc->n_segments;
     const double words = budget.words < INT64_MAX ? (double)budget.words
                                                   : (double)budget.sentences * USUAL;
 
@@ -194,20 +218,18 @@ static bool choice_create(struct choice *c, struct budget budget)
     c->known = calloc(n, sizeof(*c->known));
     c->picks = calloc(n, sizeof(*c->picks));
     c->candidates = calloc(n, sizeof(*c->candidates));
-    c->spent = calloc((size_t)c->doc->n_segments + 1, sizeof(*c->spent));
+    c->spent = calloc(segments + 1, sizeof(*c->spent));
     if (!c->usable || !c->fits || !c->likeness || !c->known || !c->picks || !c->candidates ||
         !c->spent)
         return false;
-    c->even = words / (double)(c->doc->n_segments > 0 ? c->doc->n_segments : 1);
-    c->even = c->even > USUAL / 2 ? c->even : USUAL / 2;
+    c->even = fmax(words / (double)(segments + !segments), USUAL / 2);
     for (int64_t i = 0; i < c->doc->n; i++) {
-        const int64_t words = c->doc->sentences[i].words;
+        const struct sentence *const s = &c->doc->sentences[i];
 
-        c->usable[i] = c->doc->sentences[i].candidate && words >= SHORTEST && words <= LONGEST &&
+        c->usable[i] = s->candidate && s->words >= SHORTEST && s->words <= LONGEST &&
                        c->vectors->row[i + 1] > c->vectors->row[i];
     }
-    c->most = attend_limits(c->attend)->candidates;
-    c->floor = HUGE_VAL;
+    choice_limit(c, 0, c->doc->n);
     return true;
 }
 
@@ -233,17 +255,20 @@ static void liken(struct choice *c, int64_t pick)
 /* New candidates, among the sentences that fit into `left` words. */
 static bool ask(struct choice *c, int64_t left, struct failure *why)
 {
-    const int64_t n = c->doc->n, most = c->most < n ? c->most : n;
+    const int64_t n = c->end - c->first, most = c->most < n ? c->most : n;
     int64_t found = 0;
 
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = c->first; i < c->end; i++)
         c->fits[i] = c->usable[i] && words_of(c->doc, i) <= left;
-    if (!attend_best(c->attend, c->score, c->fits, n, most, c->candidates, why))
+    if (!attend_best(c->attend, c->score + c->first, c->fits + c->first, n, most, c->candidates,
+                     why))
         return false;
     c->floor = HUGE_VAL;
     for (; found < most && c->candidates[found] >= 0; found++) {
-        const double score = (double)c->score[c->candidates[found]];
+        const int32_t i = c->candidates[found] + (int32_t)c->first;
+        const double score = (double)c->score[i];
 
+        c->candidates[found] = i;
         c->floor = score < c->floor ? score : c->floor;
     }
     if (found < most || most == n)         /* there are no others */
@@ -255,14 +280,6 @@ static bool ask(struct choice *c, int64_t left, struct failure *why)
     return true;
 }
 
-/* How much more than its part of the words sentence j's segment has already. */
-static double crowding(const struct choice *c, int64_t j)
-{
-    const double shares = (double)c->spent[c->doc->sentences[j].segment] / c->even;
-
-    return shares > even_shares ? shares - even_shares : 0;
-}
-
 /* The best candidate that fits into `left` words, or -1, and what it is worth. */
 static int64_t best(const struct choice *c, int64_t left, double *worth)
 {
@@ -272,7 +289,9 @@ static int64_t best(const struct choice *c, int64_t left, double *worth)
     for (int64_t i = 0; i < c->n_candidates; i++) {
         const int64_t j = c->candidates[i];
         const double likeness = likeness_weight * (double)c->likeness[j];
-        const double here = (double)c->score[j] - likeness - crowding_weight * crowding(c, j);
+        const double shares = (double)c->spent[c->doc->sentences[j].segment] / c->even;
+        const double crowding = crowding_weight * fmax(shares - free_shares, 0);
+        const double here = (double)c->score[j] - likeness - crowding;
 
         if (c->usable[j] && words_of(c->doc, j) <= left && here > *worth) {
             *worth = here;
@@ -282,17 +301,29 @@ static int64_t best(const struct choice *c, int64_t left, double *worth)
     return found;
 }
 
-static bool choose(struct summary *s, struct choice *c, struct budget budget, struct failure *why)
+static void pick(struct summary *s, struct choice *c, int64_t i, double worth)
 {
-    int64_t left = budget.words;
+    s->chosen[i] = true;
+    s->rank[i] = (int32_t)c->n_picks;
+    s->likeness[i] = (float)((double)c->score[i] - worth);
+    c->picks[c->n_picks] = i;
+    c->spent[c->doc->sentences[i].segment] += c->doc->sentences[i].words;
+    liken(c, c->n_picks++);
+}
 
-    while (c->n_picks < budget.sentences) {
+/* Takes sentences as long as they fit; `room`: what the first one may have at least. *left is what
+ * remains of the words. */
+static bool choose(struct summary *s, struct choice *c, int64_t *left, int64_t room,
+                   int64_t most_picks, struct failure *why)
+{
+    while (c->n_picks < most_picks) {
+        const int64_t fits = room > *left ? room : *left;
         double worth;
-        const int64_t i = best(c, left, &worth);
+        const int64_t i = best(c, fits, &worth);
         bool again;
 
         if (worth <= c->floor && c->floor > -HUGE_VAL) {
-            if (!ask(c, left, why))
+            if (!ask(c, fits, why))
                 return false;
             continue;
         }
@@ -303,14 +334,57 @@ static bool choose(struct summary *s, struct choice *c, struct budget budget, st
             return false;
         if (again)
             continue;
-        s->chosen[i] = true;
-        left -= words_of(c->doc, i);
-        c->spent[c->doc->sentences[i].segment] += c->doc->sentences[i].words;
-        c->picks[c->n_picks] = i;
-        liken(c, c->n_picks++);
+        *left -= words_of(c->doc, i);
+        room = 0;
+        pick(s, c, i, worth);
     }
-    s->words = printed_words(c->doc, s->chosen);
     return true;
+}
+
+/* So much of `all` when this share of it is due. */
+static int64_t due(int64_t all, double share)
+{
+    return all == INT64_MAX ? all : (int64_t)((double)all * (share < 1 ? share : 1) + 0.5);
+}
+
+/* Section after section has what is due by then. One that is due a sentence has one, even if it is
+ * longer; the sections behind it pay. */
+static bool choose_sections(struct summary *s, struct choice *c, struct budget budget,
+                            const struct sections *sections, struct failure *why)
+{
+    const int64_t mean = c->doc->words / (c->doc->n > 0 ? c->doc->n : 1);
+    double share = 0;
+    int64_t spent = 0;
+
+    for (int64_t k = 0; k < sections->n; k++) {
+        const struct section *const section = &sections->list[k];
+        int64_t left, words, room;
+
+        share += section->share;
+        words = due(budget.words, share) - spent;
+        room = due(budget.words, section->share) >= mean ? budget.words - spent : 0;
+        choice_limit(c, section->begin, section->end);
+        left = words;
+        if (section->end > section->begin &&
+            !choose(s, c, &left, room, due(budget.sentences, share), why))
+            return false;
+        spent += words - left;
+    }
+    return true;
+}
+
+static bool choose_parts(struct summary *s, struct choice *c, struct budget budget,
+                         const struct sections *sections, struct failure *why)
+{
+    int64_t left = budget.words;
+    bool good;
+
+    if (sections && sections->n > 0)
+        good = choose_sections(s, c, budget, sections, why);
+    else
+        good = choose(s, c, &left, 0, budget.sentences, why);
+    s->words = printed_words(c->doc, s->chosen);
+    return good;
 }
 
 struct ranked {
@@ -333,6 +407,7 @@ static bool say_once(struct summary *s, const struct document *doc, struct said 
     struct ranked *const ranked = malloc(((size_t)doc->n + 1) * sizeof(*ranked));
     bool good = ranked != NULL, again = false;
     int64_t n = 0;
+    int32_t rank = 0;
 
     for (int64_t i = 0; i < doc->n && good; i++) {
         if (s->chosen[i])
@@ -343,6 +418,7 @@ static bool say_once(struct summary *s, const struct document *doc, struct said 
     for (int64_t k = 0; k < n && good; k++) {
         good = say(said, doc, ranked[k].i, &again);
         s->chosen[ranked[k].i] = !again;
+        s->rank[ranked[k].i] = again ? 0 : rank++;
     }
     free(ranked);
     return good;
@@ -359,7 +435,8 @@ static bool choose_all(struct summary *s, const struct document *doc, struct bud
     }
     if (found <= budget.sentences && printed_words(doc, s->chosen) <= budget.words)
         return true;
-    memset(s->chosen, false, (size_t)doc->n);
+    for (int64_t i = 0; i < doc->n; i++)
+        s->chosen[i] = false;
     return false;
 }
 
@@ -382,21 +459,25 @@ static void choose_cut(struct summary *s, const struct document *doc, const floa
 
 bool summary_choose(struct summary *s, struct attend *a, const struct document *doc,
                     const struct vectors *v, const float *score, struct budget budget,
-                    struct failure *why)
+                    const struct sections *sections, struct failure *why)
 {
     struct said said = { .end = malloc(((size_t)doc->n + 1) * sizeof(*said.end)) };
     struct choice c = { .attend = a, .doc = doc, .vectors = v, .score = score, .said = &said };
     bool good = true;
 
-    *s = (struct summary){ .chosen = calloc((size_t)doc->n + 1, sizeof(*s->chosen)) };
+    *s = (struct summary){
+        .chosen = calloc((size_t)doc->n + 1, sizeof(*s->chosen)),
+        .rank = calloc((size_t)doc->n + 1, sizeof(*s->rank)),
+        .likeness = calloc((size_t)doc->n + 1, sizeof(*s->likeness))
+    };
     snprintf(why->text, sizeof(why->text), "not enough memory for the choice");
-    if (!s->chosen || !said.end) {
+    if (!s->chosen || !s->rank || !s->likeness || !said.end) {
         good = false;
     } else if (choose_all(s, doc, budget)) {
         good = say_once(s, doc, &said, score);
         s->words = printed_words(doc, s->chosen);
     } else {
-        good = choice_create(&c, budget) && choose(s, &c, budget, why);
+        good = choice_create(&c, budget) && choose_parts(s, &c, budget, sections, why);
         if (good && s->words == 0)
             choose_cut(s, doc, score, budget);
     }
@@ -411,5 +492,7 @@ bool summary_choose(struct summary *s, struct attend *a, const struct document *
 void summary_finish(struct summary *s)
 {
     free(s->chosen);
+    free(s->rank);
+    free(s->likeness);
     *s = (struct summary){ 0 };
 }

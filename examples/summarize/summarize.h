@@ -55,18 +55,22 @@ const struct language *language_find(const char *text, const size_t (*ranges)[2]
 
 /* ---- document.c: a text and what was found in it -------------------------- */
 
-/* Offsets are bytes of the stream's text. */
+/* Offsets are bytes of the stream's text. There is one for every few words of it: kept small. */
 struct sentence {
     size_t begin, end;                 /* the sentence, without the speaker */
     size_t label_begin, label_end;     /* "Name" of a turn "Name: ..."; empty: none */
-    int64_t turn;                      /* block it belongs to, ascending */
-    int64_t words, label_words;
-    int64_t segment;
-    int worth;                         /* 2 prose, 1 a heading, 0 what is left out */
+    int32_t turn;                      /* block it belongs to, ascending */
+    int32_t words, label_words;
+    int32_t segment;
+    int8_t worth;                      /* 2 prose, 1 a heading, 0 what is left out */
     bool marked;                       /* a mark ends it */
     bool part;                         /* of a run that was cut */
     bool candidate;                    /* a summary may have it */
 };
+
+/* A text of more blocks or sentences than this, of fewer bytes each, is no text: what is kept of
+ * them would take many times its memory. */
+enum { TEXT_CROWDED = 1 << 20, TEXT_BYTES = 32 };
 
 struct document {
     const char *text;                  /* not owned */
@@ -77,12 +81,15 @@ struct document {
     int64_t *segments;                 /* first sentence of each segment, then n */
     int64_t n_segments;
     int64_t words;                     /* without speakers */
+    bool crowded;                      /* not split: TEXT_CROWDED sentences of too few bytes */
 };
+
+extern const char text_crowded[];      /* a line that says so */
 
 struct stream;
 
 /* Fills sentences; the language is found where it is NULL. The text stays the stream's. Returns
- * false when memory is short. */
+ * false when memory is short or the document is crowded. */
 bool document_split(struct document *doc, const struct stream *stream,
                     const struct language *language);
 void document_finish(struct document *doc);
@@ -97,12 +104,13 @@ bool sentence_is_closer(uint32_t code);
 
 /* ---- words.c: words of a sentence -------------------------------------------- */
 
-/* Small words that tell how a sentence speaks; none of them has content. */
+/* Words that tell how a sentence speaks. Small ones have no content; outcomes have. */
 enum word_kind {
     WORD_ADDRESS,                      /* who speaks or is spoken to: "we" */
-    WORD_POINTING,                     /* stands for a name that is elsewhere: "they" */
     WORD_RELATION,                     /* articles and prepositions: "the", "of" */
     WORD_FILLER,                       /* what speech is filled with: "uh", "okay" */
+    WORD_SMALL_KINDS,
+    WORD_OUTCOME = WORD_SMALL_KINDS,   /* what was settled: "decided" */
     WORD_KINDS
 };
 
@@ -127,8 +135,8 @@ int64_t words_of_content(const struct document *doc, int64_t i, uint64_t *keys, 
 
 /* Shares of its words. */
 struct manner {
-    float is[WORD_KINDS];
-    float repeated;                    /* said again at once: "I I mean" */
+    float address, relation, outcome;
+    float stumbling;                   /* fillers, and what is said again at once: "I I mean" */
     float names;                       /* words with a capital, without the first word */
     float topic;                       /* words that many sentences have: vector.c */
 };
@@ -150,7 +158,7 @@ struct asked;
 /* Rows of unit length, or empty for sentences that say nothing. */
 struct vectors {
     int64_t n;
-    int64_t *row;                      /* entries of row i: [row[i], row[i + 1]) */
+    int32_t *row;                      /* entries of row i: [row[i], row[i + 1]) */
     uint16_t *column;                  /* ascending within a row */
     float *value;
     struct manner *manner;             /* [n] */
@@ -167,7 +175,8 @@ double vectors_dot_sum(const struct vectors *v, int64_t i, const double *sum);
 /* A text of the caller's among the sentences of a document. */
 struct asked {
     float vector[VECTOR_WIDTH];        /* of unit length, or 0 */
-    int64_t terms, known;              /* words and pairs that say something; those in the document */
+    int64_t terms;                     /* words and pairs that say something */
+    int64_t known;                     /* of them, those in the document */
 };
 
 /* How texts become vectors: another way is another of these. */
@@ -189,8 +198,7 @@ bool document_segment(struct document *doc, const struct vectors *v);
 /* ---- attend.c, calls.c: heed ---------------------------------------------- */
 
 struct attend;
-/* Told of every step; false: the work is to end. */
-typedef bool attend_progress(void *context, int64_t done, int64_t all);
+typedef void attend_progress(void *context, int64_t done, int64_t all);
 
 /* What stopped the program, for one line on stderr; `usage` when the caller's
  * choice of device did. */
@@ -223,6 +231,25 @@ const char *encoder_name(size_t index, const char **what);
  * more: [doc->n]. */
 void attend_tell_looks(struct attend *a, int64_t (*looks)[LOOKS]);
 
+/* ---- pattern.c: how sentences look around, in cells --------------------------- */
+
+enum { PATTERN_CELLS = 96 };           /* most of a side */
+
+struct pattern {
+    int64_t step, cells;               /* sentences of a cell's side; cells of a side */
+    int64_t rows[PATTERN_CELLS];       /* sentences that see others, by cell */
+    double *sum;                       /* weights, [cells][cells]: who looks, who is seen */
+};
+
+/* For n sentences. */
+bool pattern_create(struct pattern *p, int64_t n);
+void pattern_finish(struct pattern *p);
+/* Of the attention that a sentence of `row` gives to others, the share of those of `column`; 0:
+ * they are not seen. */
+double pattern_weight(const struct pattern *p, int64_t row, int64_t column);
+/* Has attend_mass() fill it. */
+void attend_tell_pattern(struct attend *a, struct pattern *pattern);
+
 /* Attention mass each sentence receives from the whole document, [doc->n]. */
 bool attend_mass(struct attend *a, const struct document *doc, const struct vectors *v,
                  attend_progress *progress, void *context, float *mass, struct failure *why);
@@ -247,7 +274,7 @@ enum query_end query_add(struct attend *a, const struct document *doc, const str
 /* What a score is the sum of, each with its name. */
 enum {
     PART_MASS, PART_TOPIC, PART_RELATION, PART_NAMES, PART_ADDRESS, PART_STUMBLING,
-    PART_LENGTH, PART_TURN, PART_POSITION, SALIENCE_PARTS
+    PART_LENGTH, PART_TURN, PART_POSITION, PART_OUTCOME, SALIENCE_PARTS
 };
 extern const char *const salience_names[SALIENCE_PARTS];
 
@@ -274,37 +301,75 @@ struct budget {
 
 struct budget length_budget(struct length length, const struct document *doc);
 
+/* ---- sections.c: parts of a document that have a share each ---------------- */
+
+/* Sentences [begin, end), of which [heading, begin) are the heading. */
+struct section {
+    int64_t heading, begin, end;
+    double share;                      /* of the document's attention; all are 1 */
+};
+
+struct sections {
+    struct section *list;
+    int64_t n;                         /* 0: the document is not in sections */
+};
+
+/* By headings; where there are none, by segments. */
+bool sections_find(struct sections *s, const struct document *doc, const float *mass);
+void sections_finish(struct sections *s);
+/* The section of a sentence; -1: none. */
+int64_t sections_of(const struct sections *s, int64_t i);
+
 struct summary {
     bool *chosen;                      /* [doc->n] */
+    int32_t *rank;                     /* of the chosen ones: in which order, from 0 */
+    float *likeness;                   /* what that took from their scores */
     int64_t words;                     /* as printed, speakers included; <= the budget's */
     int64_t cut;                       /* > 0: the only sentence, cut to so many words */
 };
 
 bool summary_choose(struct summary *s, struct attend *a, const struct document *doc,
                     const struct vectors *v, const float *score, struct budget budget,
-                    struct failure *why);
+                    const struct sections *sections, struct failure *why);
 void summary_finish(struct summary *s);
 
 /* Whether sentence i, chosen after sentence `before` (-1: none), prints its speaker. */
 bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before);
 
-/* ---- output.c, json.c ---------------------------------------------------- */
+/* Where sentence s ends in the summary: behind its last word, or where it is cut. */
+size_t summary_end(const struct summary *summary, const struct document *doc,
+                   const struct sentence *s);
+
+/* ---- output.c, json.c, html_page.c --------------------------------------- */
 
 struct reading;
+struct inputs;
 
 struct report {
     const struct document *doc;
     const struct summary *summary;
     const float *mass, *score;
+    const float *query;                /* NULL: nothing was asked */
+    const float (*parts)[SALIENCE_PARTS];  /* NULL: not told */
     const int64_t (*looks)[LOOKS];     /* NULL: not told */
-    const struct reading *reading;
-    const char *file, *device;
+    const struct pattern *pattern;     /* NULL: not told */
+    const struct reading *reading;     /* of all files together */
+    const struct inputs *inputs;
+    const struct sections *sections;   /* NULL: none */
+    const char *file, *device;         /* file: the first one */
+    const char *attention;
+    const char *question;              /* the same as text; NULL: none */
     struct length length;
     bool all;                          /* --explain: list what was not chosen too */
+    bool named;                        /* files are named: there are several */
 };
 
 void output_text(FILE *to, const struct report *r);
 void output_table(FILE *to, const struct report *r);
 void output_json(FILE *to, const struct report *r);
+/* A page of HTML; false: memory is short, and nothing is written. */
+bool output_html(FILE *to, const struct report *r);
+/* The same into a file, wholly or not at all; `usage`: the file is the one that is read. */
+bool output_html_file(const char *file, const struct report *r, struct failure *why);
 
 #endif

@@ -79,7 +79,7 @@ bool word_next(const struct language *language, const char *text, size_t *at, si
         return false;
     for (int kind = 0; kind < WORD_KINDS; kind++) {
         word->is[kind] = language_has(language->of_kind[kind], spelt);
-        content = content && !word->is[kind];
+        content = content && !(word->is[kind] && kind < WORD_SMALL_KINDS);
     }
     if (content && !language_is_stop(language, spelt))
         word->key = word->stem;

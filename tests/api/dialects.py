@@ -66,8 +66,8 @@ DIALECTS = [
     ("CUDA", "cu", CUDA, ["nvcc", "-Werror", "all-warnings", "-c", "-o", "look.o"]),
 ]
 
-SMALL = ["-DHK_LARGE=0", "-DHK_GROUP_ROWS=32", "-DHK_GROUP_TILE=4", "-DHK_TILE_ROWS=6"]
-LARGE = ["-DHK_LARGE=1", "-DHK_GROUP_ROWS=64", "-DHK_GROUP_TILE=8", "-DHK_TILE_ROWS=12"]
+SMALL = ["-DHK_LARGE=0", "-DHK_GROUP_ROWS=32", "-DHK_GROUP_SUMS=16", "-DHK_TILE_ROWS=6"]
+LARGE = ["-DHK_LARGE=1", "-DHK_GROUP_ROWS=64", "-DHK_GROUP_SUMS=64", "-DHK_TILE_ROWS=12"]
 PROGRAMS = [
     ("OpenCL C 1.2", "cl", [*CL, "-cl-std=CL1.2", *SMALL]),
     ("OpenCL C 3.0", "cl", [*CL, "-cl-std=CL3.0", *LARGE]),

@@ -29,12 +29,12 @@ import sources                  # noqa: E402
 # What the backends tell compilers of a device: the rows of a strip and the like. They choose it in
 # backends/opencl/devices.c, program.c and backends/cuda/cubins.py. A target's own row, where it has
 # one, is instead of its vendor's.
-OPENCL = ["-DHK_LARGE=0", "-DHK_GROUP_ROWS=64", "-DHK_GROUP_TILE=4", "-DHK_TILE_ROWS=6",
-          "-DHK_PROCESSOR=0"]
+COMMON = ["-DHK_LARGE=0", "-DHK_GROUP_ROWS=64", "-DHK_TILE_ROWS=6", "-DHK_PROCESSOR=0"]
+OPENCL = COMMON + ["-DHK_GROUP_SUMS=32"]
 XE_HP = "-cl-intel-256-GRF-per-thread"
 DEVICE_OPTIONS = {
     "amd": OPENCL + ["-DHK_LEAST_LANES=0"],
-    "intel": OPENCL + ["-DHK_LEAST_LANES=8"],
+    "intel": COMMON + ["-DHK_GROUP_SUMS=16", "-DHK_LEAST_LANES=8"],
     "dg2": OPENCL + ["-DHK_LEAST_LANES=8", XE_HP],
     "pvc": OPENCL + ["-DHK_LEAST_LANES=16", XE_HP],
     "nvidia": [word for word in cubins.OPTIONS if word.startswith("-D")] + ["-DHK_LARGE=0"],

@@ -32,6 +32,7 @@ class Loop:
         self.parent, self.children = None, []
         self.runs = None        # how often the body runs in a step of the steady loop
         self.why = ""
+        self.text = ""          # place of the `for` that says how often it turns
 
     def own(self):
         """Blocks that lie in no loop inside it."""

@@ -19,7 +19,7 @@ FOR = re.compile(r"\bfor \((?:const )?(?:hk_\w+ |int )?(\w+) = ([^;]*); (\w+) ([
                  r"(?: && [^;]*)?; ((?:[^;{()]|\([^()]*\))*)\)")
 
 # Names in the bounds of loops, for a plan whose d and d_v are the kernel's width, all keys visible.
-KNOWN = {"id": 0, "n": 64, "reach": 16, "any": 1, "reach->n": 1}
+KNOWN = {"id": 0, "from": 0, "n": 64, "reach": 16, "any": 1, "reach->n": 1}
 
 
 def strip(text):

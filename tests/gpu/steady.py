@@ -126,7 +126,9 @@ class Steady:
                     for mark in self.needs.products)
         if not holds and 2 * sum(one.mark == "cold" for one in instructions) > len(instructions):
             return 0.0, "cold"
-        turns, line, ends = self.said(loop)
+        turns, loop.text, ends = self.said(loop)
+        if turns is not None and loop.text == loop.parent.text:
+            turns = 1       # two loops of machine code for one of the text: the outer one counts
         most = turns * loop.parent.runs if turns is not None else None
         for mark, need in self.needs.bytes.items():
             loaded = self.loaded(instructions, mark) if ends == mark else 0
@@ -134,7 +136,7 @@ class Steady:
                 runs = need / loaded
                 return min(runs, most or runs), f"{mark}: {loaded} bytes a turn"
         if most is not None:
-            return most, f"its text: {turns} ({line})"
+            return most, f"its text: {turns} ({loop.text})"
         return loop.parent.runs, "nobody knows: once"
 
     def loaded(self, instructions, mark):

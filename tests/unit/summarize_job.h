@@ -77,8 +77,8 @@ static inline void job_choose(struct job *job, int64_t budget)
     for (int64_t i = 0; i < job->doc.n; i++)
         ck_assert(isfinite(job->score[i]));
     ck_assert_msg(summary_choose(&job->summary, job->attend, &job->doc, &job->vectors, job->score,
-                                 (struct budget){ .words = budget, .sentences = INT64_MAX }, &why),
-                  "%s", why.text);
+                                 (struct budget){ .words = budget, .sentences = INT64_MAX }, NULL,
+                                 &why), "%s", why.text);
 }
 
 #endif

@@ -28,7 +28,7 @@ static void set_up(void)
     state.common.base.services = &rt->services;
     state.common.base.traits.shape = HEED_SHAPE_WORKGROUP;
     state.common.base.traits.group_rows = 64;
-    state.common.base.traits.group_tile = 8;
+    state.common.base.traits.group_sums = 64;
     state.capability = 90;
 }
 

@@ -269,8 +269,8 @@ TEST(vectors_have_unit_length_and_know_what_is_alike)
     vectors_expand(&v, 0, dense);
     ck_assert_float_gt(vectors_dot(&v, 1, dense), 0.5f);
     ck_assert_float_lt(fabsf(vectors_dot(&v, 2, dense)), 0.1f);
-    ck_assert_float_eq(v.manner[0].is[WORD_ADDRESS], 0.0f);
-    ck_assert_float_eq_tol(v.manner[4].is[WORD_ADDRESS], 2.0f / 3.0f, 1e-6f);
+    ck_assert_float_eq(v.manner[0].address, 0.0f);
+    ck_assert_float_eq_tol(v.manner[4].address, 2.0f / 3.0f, 1e-6f);
     vectors_finish(&v);
     document_finish(&doc);
     stream_finish(&stream);
