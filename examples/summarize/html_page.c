@@ -167,9 +167,9 @@ static void put_header(const struct page *p)
     fprintf(p->to, ". %s, read as %s. Computed on ", language, r->reading->format->name);
     page_put_string(p->to, r->device);
     fputs(".</p>\n", p->to);
-    if (r->question) {
+    if (r->query) {
         fputs("<p>What is said about: <bdi>", p->to);
-        page_put_string(p->to, r->question);
+        page_put_string(p->to, r->query);
         fputs("</bdi></p>\n", p->to);
     }
     fputs("</header>\n", p->to);

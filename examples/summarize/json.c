@@ -64,9 +64,9 @@ static void put_reasons(FILE *to, const struct report *r, int64_t i)
         put_number(to, salience_names[k], (double)r->parts[i][k]);
         fputs(k + 1 < SALIENCE_PARTS ? ", " : "", to);
     }
-    if (r->query) {
+    if (r->relevance) {
         fputs(", ", to);
-        put_number(to, "query", (double)r->query[i]);
+        put_number(to, "query", (double)r->relevance[i]);
     }
     if (r->summary->chosen[i]) {
         fputs(", ", to);
@@ -187,6 +187,21 @@ static void put_sections(FILE *to, const struct report *r)
     fputs("\n  ]", to);
 }
 
+static void put_keywords(FILE *to, const struct report *r)
+{
+    fputs(",\n  \"keywords\": [", to);
+    for (int64_t k = 0; k < r->keywords->n; k++) {
+        const struct keyword *const one = &r->keywords->list[k];
+
+        fputs(k > 0 ? ",\n    {\"text\": \"" : "\n    {\"text\": \"", to);
+        put_range(to, r->doc->text, one->begin, one->end);
+        fprintf(to, "\", \"count\": %lld, ", (long long)one->count);
+        put_number(to, "score", one->score);
+        fputc('}', to);
+    }
+    fputs("\n  ]", to);
+}
+
 void output_json(FILE *to, const struct report *r)
 {
     const struct document *const doc = r->doc;
@@ -205,6 +220,8 @@ void output_json(FILE *to, const struct report *r)
         put_files(to, r);
     if (r->sections && r->sections->n > 0)
         put_sections(to, r);
+    if (r->keywords)
+        put_keywords(to, r);
     fputs(",\n  \"sentences\": [", to);
     for (int64_t i = 0; i < doc->n; i++) {
         if (!r->summary->chosen[i] && !r->all)

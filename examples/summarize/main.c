@@ -67,9 +67,10 @@ struct work {
     struct document doc;
     struct vectors vectors;
     struct sections sections;
+    struct keywords keywords;
     struct summary summary;
     struct attend *attend;
-    float *mass, *score, *query;
+    float *mass, *score, *relevance;
     float (*parts)[SALIENCE_PARTS];
     struct pattern pattern;
     int64_t (*looks)[LOOKS];
@@ -79,6 +80,7 @@ static void work_finish(struct work *w)
 {
     summary_finish(&w->summary);
     sections_finish(&w->sections);
+    keywords_finish(&w->keywords);
     attend_close(w->attend);
     vectors_finish(&w->vectors);
     document_finish(&w->doc);
@@ -86,7 +88,7 @@ static void work_finish(struct work *w)
     pattern_finish(&w->pattern);
     free(w->mass);
     free(w->score);
-    free(w->query);
+    free(w->relevance);
     free(w->parts);
     free(w->looks);
 }
@@ -155,7 +157,7 @@ static int ask(struct work *w, const struct options *o)
     struct failure why = { .usage = false };
 
     switch (query_add(w->attend, &w->doc, &w->vectors, &embedder_tfidf, o->query,
-                      strlen(o->query), w->query, w->score, &why)) {
+                      strlen(o->query), w->relevance, w->score, &why)) {
     case QUERY_GOOD:
         return 0;
     case QUERY_FAILED:
@@ -163,7 +165,7 @@ static int ask(struct work *w, const struct options *o)
     case QUERY_EMPTY:
         return complain_of("--query", "a text with a word that says something", o->query);
     case QUERY_NOT_FOUND:
-        return complain(EXIT_NOT_FOUND, title(w->inputs.list[0].name),
+        return complain(EXIT_NOT_FOUND, w->inputs.n == 1 ? title(w->inputs.list[0].name) : "FILE",
                         "no sentence has a word of the query; nothing is printed");
     }
     return EXIT_FAILURE;
@@ -180,9 +182,9 @@ static int analyse(struct work *w, const struct options *o)
     w->score = calloc((size_t)w->doc.n + 1, sizeof(*w->score));
     w->looks = o->explain ? malloc(((size_t)w->doc.n + 1) * sizeof(*w->looks)) : NULL;
     w->parts = o->json ? malloc(((size_t)w->doc.n + 1) * sizeof(*w->parts)) : NULL;
-    w->query = o->query ? calloc((size_t)w->doc.n + 1, sizeof(*w->query)) : NULL;
+    w->relevance = o->query ? calloc((size_t)w->doc.n + 1, sizeof(*w->relevance)) : NULL;
     if (!w->mass || !w->score || (o->explain && !w->looks) || (o->json && !w->parts) ||
-        (o->query && !w->query))
+        (o->query && !w->relevance))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
     if (o->html && !pattern_create(&w->pattern, w->doc.n))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
@@ -201,6 +203,8 @@ static int analyse(struct work *w, const struct options *o)
         if (status != 0)
             return status;
     }
+    if (o->keywords > 0 && !keywords_find(&w->keywords, &w->doc, w->score, o->keywords))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
     if (o->by_section && !sections_find(&w->sections, &w->doc, w->mass))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
     if (!summary_choose(&w->summary, w->attend, &w->doc, &w->vectors, w->score,
@@ -218,6 +222,10 @@ static void put_result(const struct report *r, const struct options *o, bool aga
     }
     if (again)
         fputc('\n', stdout);
+    if (o->keywords > 0) {
+        output_keywords(stdout, r);
+        return;
+    }
     output_text(stdout, r);
     if (o->explain) {
         fputc('\n', stdout);
@@ -229,13 +237,14 @@ static int print(const struct work *w, const struct options *o, bool again)
 {
     const struct report report = {
         .doc = &w->doc, .summary = &w->summary, .mass = w->mass, .score = w->score,
-        .query = w->query, .parts = (const float(*)[SALIENCE_PARTS])w->parts,
+        .relevance = w->relevance, .parts = (const float(*)[SALIENCE_PARTS])w->parts,
         .looks = (const int64_t(*)[LOOKS])w->looks,
         .file = w->inputs.list[0].name, .device = attend_device(w->attend), .length = o->length,
         .inputs = &w->inputs, .reading = &w->inputs.all, .sections = &w->sections,
+        .keywords = o->keywords > 0 ? &w->keywords : NULL,
         .all = o->explain, .named = o->n_files > 1,
         .pattern = o->html ? &w->pattern : NULL, .attention = o->attention,
-        .question = o->query
+        .query = o->query
     };
     const bool to_stdout = o->html && strcmp(o->html, "-") == 0;
     struct failure why = { .usage = false };
@@ -255,11 +264,13 @@ static int print(const struct work *w, const struct options *o, bool again)
 static int summarize(const struct options *o, char **files, int64_t n, bool again)
 {
     struct work w = { .attend = NULL };
-    int status = read_files(&w, o, files, n);
+    int status;
 
+    progress_begin();
+    status = read_files(&w, o, files, n);
     if (status == 0)
         status = analyse(&w, o);
-    progress_clear();
+    progress_end();
     if (status == 0)
         status = print(&w, o, again);
     work_finish(&w);
@@ -292,8 +303,5 @@ int main(int argc, char **argv)
 
     if (!options_read(&o, argc, argv, &status))
         return status;
-    progress_begin();
-    status = o.each ? summarize_each(&o) : summarize(&o, o.files, o.n_files, false);
-    progress_end();
-    return status;
+    return o.each ? summarize_each(&o) : summarize(&o, o.files, o.n_files, false);
 }

@@ -6,12 +6,13 @@
  */
 #include "options.h"
 #include "progress.h"
+#include "progress.h"
 
 #include <heed/heed.h>
 
 #include <string.h>
 
-enum { MAX_LENGTH = 1000000, HELP_COLUMN = 22 };
+enum { MAX_LENGTH = 1000000, MAX_KEYWORDS = 1000, HELP_COLUMN = 22 };
 
 /* Takes a value; NULL, or what would be right. */
 typedef const char *take_value(struct options *o, const char *value);
@@ -35,6 +36,7 @@ static void put_safely(const char *text)
 int complain(int status, const char *what, const char *why)
 {
     progress_clear();
+    progress_clear();
     fputs("heed-summarize: ", stderr);
     put_safely(what);
     if (why) {
@@ -50,6 +52,7 @@ int complain_of(const char *what, const char *wanted, const char *got)
     enum { MOST = 80 };
     char start[MOST + 1];
 
+    progress_clear();
     fprintf(stderr, "heed-summarize: %s: wanted %s, got ", what, wanted);
     if (got) {
         snprintf(start, sizeof(start), "%s", got);
@@ -85,6 +88,12 @@ static const char *take_words(struct options *o, const char *value)
         return "a whole number from 1 to 1000000";
     o->length = (struct length){ number, LENGTH_WORDS };
     return NULL;
+}
+
+static const char *take_keywords(struct options *o, const char *value)
+{
+    o->keywords = read_number(&value, MAX_KEYWORDS);
+    return o->keywords > 0 && *value == '\0' ? NULL : "a whole number from 1 to 1000";
 }
 
 static const char *take_length(struct options *o, const char *value)
@@ -133,6 +142,8 @@ static const struct option table[] = {
     { "--words", "N", "the same as --length Nw", TAKE(take_words) },
     { "--query", "TEXT", "what is said about TEXT; exit status 3 and nothing where FILE has none\n"
       "of its words", TAKE(take_query) },
+    { "--keywords", "N", "the N words and pairs of words that say most, a line each, instead of\n"
+      "the summary; with --json beside it", TAKE(take_keywords) },
     { "--by-section", NULL, "below each heading its share of the length; a text without headings\n"
       "has a paragraph for each part of about 600 words", PUT(by_section) },
     { "--each", NULL, "of several files a summary each, instead of one of all of them",
@@ -172,6 +183,14 @@ static const char help_end[] =
     "Examples:\n"
     "  heed-summarize --length 60w docs/guide.txt\n"
     "      a long document in a few sentences\n"
+    "  heed-summarize --query \"bits and threads\" --length 5s docs/guide.txt\n"
+    "      what is said about that, in five sentences\n"
+    "  heed-summarize --by-section --length 5% docs/numerics.md\n"
+    "      each section's share of it, below its heading\n"
+    "  heed-summarize --keywords 10 README.md docs/guide.txt\n"
+    "      the words that say most in both\n"
+    "  heed-summarize --each --length 1s README.md docs/guide.txt\n"
+    "      one sentence of each\n"
     "  heed-summarize --attention longformer --explain docs/guide.txt\n"
     "      every sentence, and what it looks at\n"
     "  heed-summarize --quiet --html guide.html docs/guide.txt\n"

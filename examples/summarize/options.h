@@ -19,6 +19,7 @@ struct options {
     const struct format *format;   /* NULL: to be found */
     const struct language *language;
     struct length length;
+    int64_t keywords;              /* 0: none */
     bool each, by_section, json, explain, quiet;
 };
 

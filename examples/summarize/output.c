@@ -189,6 +189,19 @@ static void put_gap(struct row *l, enum gap gap, bool wide)
     l->spaced = !wide || gap == GAP_LEFT_OUT;
 }
 
+void output_keywords(FILE *to, const struct report *r)
+{
+    struct row l = { .to = to };
+
+    if (r->named && r->inputs->n == 1)
+        put_heading(&l, "#", r->file, 0, strlen(r->file), false);
+    for (int64_t i = 0; i < r->keywords->n; i++) {
+        add_range(&l, r->doc->text, r->keywords->list[i].begin, r->keywords->list[i].end,
+                  INT64_MAX);
+        end_line(&l);
+    }
+}
+
 void output_text(FILE *to, const struct report *r)
 {
     const struct document *const doc = r->doc;

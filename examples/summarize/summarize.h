@@ -301,6 +301,24 @@ struct budget {
 
 struct budget length_budget(struct length length, const struct document *doc);
 
+/* ---- keywords.c: words and pairs that say most ------------------------------- */
+
+struct keyword {
+    size_t begin, end;                 /* where it stands as it is spelt most often */
+    int64_t count;                     /* how often it occurs, however it is spelt */
+    double score;
+};
+
+struct keywords {
+    struct keyword *list;              /* the best first */
+    int64_t n;
+};
+
+/* At most `most`, from the scores of sentences. False: no memory. */
+bool keywords_find(struct keywords *k, const struct document *doc, const float *score,
+                   int64_t most);
+void keywords_finish(struct keywords *k);
+
 /* ---- sections.c: parts of a document that have a share each ---------------- */
 
 /* Sentences [begin, end), of which [heading, begin) are the heading. */
@@ -349,22 +367,24 @@ struct report {
     const struct document *doc;
     const struct summary *summary;
     const float *mass, *score;
-    const float *query;                /* NULL: nothing was asked */
+    const float *relevance;            /* what the query added to scores; NULL: nothing */
     const float (*parts)[SALIENCE_PARTS];  /* NULL: not told */
     const int64_t (*looks)[LOOKS];     /* NULL: not told */
     const struct pattern *pattern;     /* NULL: not told */
     const struct reading *reading;     /* of all files together */
     const struct inputs *inputs;
     const struct sections *sections;   /* NULL: none */
+    const struct keywords *keywords;   /* NULL: nobody asks */
     const char *file, *device;         /* file: the first one */
     const char *attention;
-    const char *question;              /* the same as text; NULL: none */
+    const char *query;                 /* NULL: nothing was asked */
     struct length length;
     bool all;                          /* --explain: list what was not chosen too */
     bool named;                        /* files are named: there are several */
 };
 
 void output_text(FILE *to, const struct report *r);
+void output_keywords(FILE *to, const struct report *r);
 void output_table(FILE *to, const struct report *r);
 void output_json(FILE *to, const struct report *r);
 /* A page of HTML; false: memory is short, and nothing is written. */
