@@ -119,7 +119,7 @@ struct word {
     uint64_t key;                      /* the stem; 0: a stop word */
     bool is[WORD_KINDS];
     bool ideograph;
-    bool capital;                      /* the first letter is one, the next is none */
+    bool capital;                      /* the first letter is one, the next one is small */
 };
 
 /* Reads the next word of [*at, end) and moves *at behind it; false when there is none. */

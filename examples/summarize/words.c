@@ -57,6 +57,7 @@ static size_t read_word(const char *text, size_t *at, size_t end, char *spelt, s
         }
     }
     spelt[length] = '\0';
+    word->capital = word->capital && letters > 1;
     word->stem = stem ? stem : 1;
     return letters;
 }
