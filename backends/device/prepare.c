@@ -58,7 +58,28 @@ static bool is_one_range(const struct heed_plan *plan)
     return true;
 }
 
+/* Is K of every block that is looked at in panels, packed beforehand or in a worker's ring? */
+static bool is_packed(const struct heed_plan *plan, const struct hk_source *sources)
+{
+    const struct heed_lowered *lowered = heed_lowered_of(plan);
+
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
+        const struct heed_lowered_source *source = &lowered->sources[s];
+
+        if (!sources[s].packs && sources[s].ring == 0)
+            return false;
+        for (uint32_t i = source->first; i < source->first + source->n; i++) {
+            const uint32_t kind = lowered->subs[i].kind;
+
+            if (kind != HK_SUB_KEYS && kind != HK_SUB_FIRST_N)  /* hk_block_aligned */
+                return false;
+        }
+    }
+    return true;
+}
+
 static enum heed_kernel attend_choose(const struct heed_plan *plan,
+                                      const struct hk_source *sources,
                                       const struct heed_device_traits *traits, uint32_t large)
 {
     static const enum heed_kernel workgroup[2][4] = {
@@ -67,11 +88,15 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
         { HEED_KERNEL_workgroup_128_ranges, HEED_KERNEL_workgroup_128_f32,
           HEED_KERNEL_workgroup_128_f16, HEED_KERNEL_workgroup_128_bf16 },
     };
+    static const enum heed_kernel lanes[2][2] = {
+        { HEED_KERNEL_lanes_any, HEED_KERNEL_lanes_plain },
+        { HEED_KERNEL_opencl_any, HEED_KERNEL_opencl_plain },
+    };
     const bool plain = is_plain(plan),
                wide = heed_group_width(heed_attn_of(plan), traits) > 64;
 
     if (traits->shape == HEED_SHAPE_LANES)
-        return plain ? HEED_KERNEL_lanes_plain : HEED_KERNEL_lanes_any;
+        return lanes[traits->late && is_packed(plan, sources)][plain];
     if (!plain)
         return wide ? HEED_KERNEL_workgroup_128_any : HEED_KERNEL_workgroup_64_any;
     return workgroup[wide][!large && is_one_range(plan) ? kv_dtype(plan) : 0];
@@ -88,7 +113,7 @@ static uint32_t large_find(const struct heed_plan *plan)
 }
 
 static void launches_choose(const struct heed_plan *plan, const struct hk_plan *blob,
-                         struct heed_device_plan *state)
+                            const struct hk_source *sources, struct heed_device_plan *state)
 {
     const struct heed_device_traits *traits = &state->device->traits;
     const bool lanes = traits->shape == HEED_SHAPE_LANES;
@@ -112,7 +137,7 @@ static void launches_choose(const struct heed_plan *plan, const struct hk_plan *
             .groups = traits->workers,
         };
     state->launches[state->n_launches++] = (struct heed_kernel_launch){
-        .kernel = attend_choose(plan, traits, state->large),
+        .kernel = attend_choose(plan, sources, traits, state->large),
         .threads = lanes ? 1 : heed_group_threads(heed_attn_of(plan), traits),
         .groups = lanes ? traits->workers : (uint64_t)(blob->tasks * blob->passes),
     };
@@ -156,7 +181,7 @@ static heed_status fill(struct heed_plan *plan, const struct heed_services *serv
         return HEED_E_NOMEM;
     heed_blob_write(plan, &to, sources, blob->data);
     state->large = state->device->traits.large | large_find(plan);
-    launches_choose(plan, &to, state);
+    launches_choose(plan, &to, sources, state);
     return HEED_OK;
 }
 

@@ -24,8 +24,8 @@ ROW = re.compile(r'^HK_KERNEL\((\w+), "([\w.]+)", "([^"]*)"\)$')
 
 
 def shape(name):
-    """What devices a row is for, by the words of its name: processors, GPUs, or any."""
-    words = set(name.split("_")) & {"lanes", "workgroup"}
+    """What a row is for, by the words of its name: processors, their OpenCL alone, GPUs, or any."""
+    words = set(name.split("_")) & {"lanes", "opencl", "workgroup"}
     return words.pop() if len(words) == 1 else "any"
 
 
