@@ -7,7 +7,7 @@ On a telephone of 360 pixels nothing scrolls sideways; nothing is asked of a net
 silent, with scripts and without; what text is about has a contrast of 4.5 in light and dark; the
 keyboard leads from the summary to the document and back, and one sees where it is; the page prints.
 Skipped where there is no Chromium. With PAGE: takes a picture of it instead,
-as docs/pictures/summarizer.png was (the page of docs/guide.txt with --length 5s, 1040 by 720).
+as docs/summarizer.png was (the page of docs/guide.txt with --length 5s, 1040 by 720).
 """
 
 import base64
