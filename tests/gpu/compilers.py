@@ -116,6 +116,13 @@ def rows(kernels):
             yield name, file, options.split()
 
 
+def given(target, options):
+    """Is the target given a row of these options? As heed_group_width of backends/device."""
+    own = DEVICE_OPTIONS.get(target, DEVICE_OPTIONS[TARGETS[target][0]])
+    sums = next(int(word.split("=")[1]) for word in own if word.startswith("-DHK_GROUP_SUMS="))
+    return "-DHK_WIDTH=128" not in options or sums >= 32
+
+
 class Amd:
     def __init__(self):
         self.clang = program("AMD: Debian clang-19", *(f"clang-{n}" for n in range(22, 17, -1)))
