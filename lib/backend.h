@@ -91,6 +91,10 @@ struct heed_backend_offload {
      * device->props (usable, reason, exact, memory, ...; the name stays). On failure props.usable
      * and reason say why. OK and not exact: reason says why not. */
     heed_status (*open)(heed_device *, const struct heed_services *);
+    /* May be NULL. Of a device that is not open: where an earlier process left in the cache whether
+     * it is exact, fills exact, reason and untested (0) of *props, its listed properties. Any
+     * thread. */
+    void (*recall)(uint32_t index, const struct heed_services *, heed_device_props *props);
     /* Only after open or wrap was OK; no queue, event, buffer or plan of it is left. */
     void (*close)(heed_device *, const struct heed_services *);
     /* A device over what the caller owns, instead of open. native: the vendor's device, or its

@@ -168,9 +168,11 @@ static heed_status build(const struct job *job, char **cubin, size_t *bytes,
 {
     void *program = NULL;
     heed_status status;
-    int code = job->nvrtc->create(&program, job->source, heed_kernel_rows[job->row].file, 0, NULL,
-                                  NULL);
+    int code;
 
+    heed_offload_compiles(job->state, job->row);
+    code = job->nvrtc->create(&program, job->source, heed_kernel_rows[job->row].file, 0, NULL,
+                              NULL);
     if (code)
         return nvrtc_fail(code, "nvrtcCreateProgram", detail);
     code = job->nvrtc->compile(program, job->options.n, job->options.list);

@@ -69,6 +69,11 @@ void heed_cache_key(struct heed_hash *hash)
     heed_hash_add_text(hash, text);
 }
 
+bool heed_cache_wanted(const struct heed_services *services)
+{
+    return services->cache_dir != NULL && services->cache_dir[0] != '\0';
+}
+
 /* "<folder>/heed-<40 digits of the key><ending>"; false: there is no folder, or it is too long. */
 static bool path_of(char path[PATH_BYTES], const struct heed_services *services,
                     const uint8_t *key, const char *ending)
@@ -76,7 +81,7 @@ static bool path_of(char path[PATH_BYTES], const struct heed_services *services,
     char digits[41];
     int length;
 
-    if (services->cache_dir == NULL || services->cache_dir[0] == '\0')
+    if (!heed_cache_wanted(services))
         return false;
     for (int i = 0; i < 20; i++)
         snprintf(digits + 2 * i, 3, "%02x", (unsigned)key[i]);

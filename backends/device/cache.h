@@ -21,6 +21,9 @@ enum {
     HEED_CACHE_HEADER = HEED_CACHE_AT_DIGEST + HEED_HASH_BYTES
 };
 
+/* Is there a folder to keep things in? */
+bool heed_cache_wanted(const struct heed_services *);
+
 /* Everything that the contents depend on goes through a heed_hash: sources, options, device,
  * driver. heed_cache_key starts one with what this library adds (its version). */
 void heed_cache_key(struct heed_hash *);

@@ -100,6 +100,14 @@ void heed_offload_build_log(const void *state, uint32_t level, enum heed_kernel 
                          best_length < 128 ? (int)best_length : 128, best);
 }
 
+void heed_offload_compiles(const void *state, enum heed_kernel row)
+{
+    char text[LINE];
+
+    snprintf(text, sizeof(text), "compiles kernel %.60s", heed_kernel_rows[row].name);
+    heed_offload_log(state, HEED_OFFLOAD_INFORMATION, text);
+}
+
 /* ---- state ------------------------------------------------------------- */
 
 static const struct heed_services *services_of(const void *state)
@@ -183,8 +191,12 @@ static heed_status require_verdict(heed_device *device, struct heed_offload_verd
                                    struct heed_error_detail *detail)
 {
     const char *reason = "";
+    const struct heed_services *const services =
+        ((const struct heed_device_state *)device->state)->services;
     heed_status status;
 
+    if (!verdict->known)
+        heed_offload_verdict_load(vendor_of(device), device->index, services, verdict);
     if (verdict->known)
         return HEED_OK;
     status = heed_device_self_test(device, device->backend->offload, &reason, detail);
@@ -192,6 +204,7 @@ static heed_status require_verdict(heed_device *device, struct heed_offload_verd
         return status;
     verdict->known = 1;
     snprintf(verdict->reason, sizeof(verdict->reason), "%s", reason);
+    heed_offload_verdict_store(vendor_of(device), device->index, services, verdict);
     return HEED_OK;
 }
 

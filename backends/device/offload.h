@@ -12,6 +12,7 @@
 
 #include "../../lib/core/compiler.h"
 #include "device.h"
+#include "hash.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -53,6 +54,9 @@ struct heed_vendor {
     heed_status (*kernel_create)(void *state, enum heed_kernel, uint32_t large, void **compiled,
                                  struct heed_error_detail *);
     void (*kernel_destroy)(void *state, void *compiled);
+    /* May be NULL: verdicts are not kept for other processes. What the arithmetic of listed device
+     * `index` depends on; 0: that cannot be told. Opens nothing. */
+    uint32_t (*identify)(uint32_t index, struct heed_hash *);
 };
 
 /* open, close and wrap of heed_backend_offload. */
@@ -79,11 +83,27 @@ void heed_offload_say(struct heed_error_detail *, const char *format, ...);
 /* Every line of a text to the log, long ones in pieces. */
 void heed_offload_log(const void *state, uint32_t level, const char *text);
 
+/* To the log, before the vendor's compiler is given the source of a kernel, which takes time. */
+void heed_offload_compiles(const void *state, enum heed_kernel);
+
 /* A compiler's log: all of it to the log; "kernel <name>: " and the first line that speaks of an
  * error, else the first that is not blank, become the detail's text. A log without lines leaves
  * that as it is. */
 void heed_offload_build_log(const void *state, uint32_t level, enum heed_kernel, const char *log,
                             struct heed_error_detail *);
+
+/* ---- verdict.c ---- */
+
+/* Verdicts of the self-test in the cache, under what the test and the device are. index: of the
+ * vendor's list. */
+void heed_offload_verdict_store(const struct heed_vendor *, uint32_t index,
+                                const struct heed_services *, const struct heed_offload_verdict *);
+/* Sets *verdict if one is kept. */
+void heed_offload_verdict_load(const struct heed_vendor *, uint32_t index,
+                               const struct heed_services *, struct heed_offload_verdict *);
+/* recall of heed_backend_offload for a vendor. */
+void heed_offload_recall(const struct heed_vendor *, uint32_t index, const struct heed_services *,
+                         heed_device_props *);
 
 /* The log levels of heed_logger. */
 enum { HEED_OFFLOAD_ERROR = 1, HEED_OFFLOAD_WARNING, HEED_OFFLOAD_INFORMATION };

@@ -72,7 +72,28 @@ static bool takes_matrix(const struct heed_plan *plan, const struct heed_device_
            attn->d <= heed_group_width(attn, traits);
 }
 
+/* Is K of every block that is looked at in panels, packed beforehand or in a worker's ring? */
+static bool is_packed(const struct heed_plan *plan, const struct hk_source *sources)
+{
+    const struct heed_lowered *lowered = heed_lowered_of(plan);
+
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
+        const struct heed_lowered_source *source = &lowered->sources[s];
+
+        if (!sources[s].packs && sources[s].ring == 0)
+            return false;
+        for (uint32_t i = source->first; i < source->first + source->n; i++) {
+            const uint32_t kind = lowered->subs[i].kind;
+
+            if (kind != HK_SUB_KEYS && kind != HK_SUB_FIRST_N)  /* hk_block_aligned */
+                return false;
+        }
+    }
+    return true;
+}
+
 static enum heed_kernel attend_choose(const struct heed_plan *plan,
+                                      const struct hk_source *sources,
                                       const struct heed_device_traits *traits, uint32_t large)
 {
     static const enum heed_kernel workgroup[2][4] = {
@@ -85,11 +106,15 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
         { HEED_KERNEL_matrix_64_f16, HEED_KERNEL_matrix_64_bf16 },
         { HEED_KERNEL_matrix_128_f16, HEED_KERNEL_matrix_128_bf16 },
     };
+    static const enum heed_kernel lanes[2][2] = {
+        { HEED_KERNEL_lanes_any, HEED_KERNEL_lanes_plain },
+        { HEED_KERNEL_opencl_any, HEED_KERNEL_opencl_plain },
+    };
     const bool plain = is_plain(plan),
                wide = heed_group_width(heed_attn_of(plan), traits) > 64;
 
     if (traits->shape == HEED_SHAPE_LANES)
-        return plain ? HEED_KERNEL_lanes_plain : HEED_KERNEL_lanes_any;
+        return lanes[traits->late && is_packed(plan, sources)][plain];
     if (!plain)
         return wide ? HEED_KERNEL_workgroup_128_any : HEED_KERNEL_workgroup_64_any;
     if (large || !is_one_range(plan))
@@ -125,9 +150,10 @@ static uint32_t large_find(const struct heed_plan *plan)
 }
 
 static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
-                            struct heed_device_plan *state)
+                            const struct hk_source *sources, struct heed_device_plan *state)
 {
-    const enum heed_kernel attend = attend_choose(plan, &state->device->traits, state->large);
+    const enum heed_kernel attend = attend_choose(plan, sources, &state->device->traits,
+                                                  state->large);
     const struct heed_device_traits *traits = &state->device->traits;
     const bool lanes = traits->shape == HEED_SHAPE_LANES;
     const struct heed_lowered *lowered = plan->params;
@@ -196,7 +222,7 @@ static heed_status fill(struct heed_plan *plan, const struct heed_services *serv
         return HEED_E_NOMEM;
     heed_blob_write(plan, &to, sources, blob->data);
     state->large = state->device->traits.large | large_find(plan);
-    launches_choose(plan, &to, state);
+    launches_choose(plan, &to, sources, state);
     return HEED_OK;
 }
 

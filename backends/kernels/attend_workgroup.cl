@@ -21,8 +21,11 @@ HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
 
     HK_MARK(walk);
     HK_EACH(id) {
-        if (shared->works && id < HK_BLOCK && hk_place_open(g, id))
-            hk_local_or(&shared->available[id / 32], 1u << id % 32);
+        if (id < HK_BLOCK) {
+            shared->k_at[id] = shared->v_at[id] = HK_NO_ROW;    /* also where there is no block */
+            if (shared->works && hk_place_open(g, id))
+                hk_local_or(&shared->available[id / 32], 1u << id % 32);
+        }
     }
     HK_BARRIER();
     HK_EACH(id) {
@@ -54,7 +57,7 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
         }
     }
     HK_EACH(id) {
-        hk_find_k(g, id, any, &mine[HK_OWN(id)]);
+        hk_find_k(g, id, &mine[HK_OWN(id)]);
         hk_fetch_k(g, id, 0, &mine[HK_OWN(id)]);
     }
     HK_NO_UNROLL
@@ -75,8 +78,8 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
 
 /* The slices of V from place `from` on as long as all is finite: returns the place of the first one
  * that has a V that is not; it lies in local memory, as its weights do. */
-HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_u64 any,
-                             hk_i32 from, hk_i32 n)
+HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_i32 from,
+                             hk_i32 n)
 {
     hk_i32 k0;
     HK_THREAD_ID(id);
@@ -86,14 +89,16 @@ HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_
         HK_BARRIER();
         HK_EACH(id) {
             hk_put_v(g, id, k0, &mine[HK_OWN(id)]);
-            if (k0 % HK_GROUP_KEYS == 0)
-                hk_weigh(g, id, k0, &mine[HK_OWN(id)]);
+            if (k0 % HK_GROUP_KEYS == 0) {
+                HK_PART(HK_KEYS, HK_GROUP_KEYS);
+                hk_weigh(g, id, &mine[HK_OWN(id)]);
+            }
         }
         HK_BARRIER();
         if (g->shared->poison)
             break;
         HK_EACH(id) {
-            hk_fetch_v(g, id, k0 + HK_KEYS, any, &mine[HK_OWN(id)]);
+            hk_fetch_v(g, id, k0 + HK_KEYS, &mine[HK_OWN(id)]);
             hk_value_slice(g, id, k0, &mine[HK_OWN(id)]);
         }
     }
@@ -108,16 +113,15 @@ HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u6
     hk_i32 k0 = 0;
     HK_THREAD_ID(id);
 
-    HK_EACH(id) {
-        hk_fetch_v(g, id, 0, any, &mine[HK_OWN(id)]);
-    }
     HK_NO_UNROLL
     while (k0 < n) {
-        k0 = hk_block_finite(g, mine, any, k0, n);
+        HK_EACH(id) {
+            hk_fetch_v(g, id, k0, &mine[HK_OWN(id)]);
+        }
+        k0 = hk_block_finite(g, mine, k0, n);
         if (k0 < n) {
             HK_MARK(cold);
             HK_EACH(id) {
-                hk_fetch_v(g, id, k0 + HK_KEYS, any, &mine[HK_OWN(id)]);
                 hk_value_slice_careful(g, id, k0, &mine[HK_OWN(id)]);
             }
             k0 += HK_KEYS;

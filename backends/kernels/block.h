@@ -13,6 +13,11 @@
 #include "dot_lanes.h"
 #include "panels.h"
 
+/* 1: K of every block lies in panels already, or in a ring (device/prepare.c). */
+#ifndef HK_PACKED
+#define HK_PACKED 0
+#endif
+
 /* A block of keys 64 * block on that lies packed. */
 struct hk_panels {
     HK_GLOBAL const float *k;           /* 0: it does not */
@@ -463,6 +468,7 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     visible = hk_block_masks(st, sub, view, block, available, inside);
     if (visible == 0)
         return;
+#if !HK_PACKED
     if (!k && hk_few_fits(st) && st->k_rows.channel == 1) {
         hk_block_few(st, sub, view, block, visible);
         return;
@@ -474,6 +480,7 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     }
     if (!k)
         k = hk_block_gather(st, sub, view, block, visible);
+#endif
     hk_block_weights(st, sub, view, block, k, panels.finite, &next);
     hk_block_weigh(st, sub, view, block, visible, panels.finite);
 }

@@ -51,6 +51,9 @@
  * cold (tests/gpu/marks.py reads the text; compilers see nothing). */
 #define HK_MARK(name) ((void)0)
 
+/* Likewise: the block runs in `few` of `all` turns of the loop around it. */
+#define HK_PART(few, all) ((void)0)
+
 /* What all dialects have in common. */
 
 HK_FN hk_i64 hk_min(hk_i64 a, hk_i64 b)

@@ -98,7 +98,7 @@ struct hk_shared {
     hk_i64 value[HK_VALUE_SOURCES + HK_BUFFERS];        /* a source has two buffers at least */
     struct hk_task task;
     hk_i64 keys[HK_BLOCK];              /* key index of each place, if available, and its rows: */
-    hk_i64 k_at[HK_BLOCK], v_at[HK_BLOCK];      /* elements from k.base and v.base */
+    hk_i64 k_at[HK_BLOCK], v_at[HK_BLOCK];      /* elements from the bases, or HK_NO_ROW */
     hk_u32 masks[2 * HK_ROWS];          /* what a row sees of the block */
     hk_i64 hull_lo[HK_REACHES], hull_hi[HK_REACHES];
     hk_i64 index[HK_ROWS], head[HK_ROWS], q_pos[HK_ROWS];

@@ -140,9 +140,9 @@ HK_PIECE void hk_sums_follow(const struct hk_group *g, hk_i32 id, struct hk_mine
     }
 }
 
-/* Steps 6 and 7 for HK_GROUP_KEYS keys from place k0 on, one of each row for a thread: y become
- * weights, which go to p, transposed; of a removed key -0, which changes no sum. */
-HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
+/* Steps 6 and 7 for the next HK_GROUP_KEYS keys, one of each row for a thread: y become weights,
+ * which go to p, transposed; of a removed key -0, which changes no sum. */
+HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
     HK_LOCAL const float *m = g->shared->m + id / 16 * HK_TR;
     HK_LOCAL float *to = g->shared->out.p + id % 16 * HK_P_LINE + id / 16 * HK_TR;
@@ -155,14 +155,14 @@ HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk
 
         hk_local_get4(m + r, of);
         HK_UNROLL
-        for (j = 0; j < 4; j++) {           /* no index of a register is computed */
-            const float s0 = me->s[r + j][0], s1 = me->s[r + j][1];
-            const float s2 = me->s[r + j][2], s3 = me->s[r + j][3];
-            const float y =
-                hk_select(k0 < 32, hk_select(k0 < 16, s0, s1), hk_select(k0 < 48, s2, s3));
+        for (j = 0; j < 4; j++) {
+            const float y = me->s[r + j][0];
 
             p[j] = y == -HK_INFINITY ? hk_float(HK_REMOVED) : hk_weight(y, of[j]);
             me->l[r + j] = hk_add(me->l[r + j], p[j]);
+            me->s[r + j][0] = me->s[r + j][1];      /* no index of a register is computed */
+            me->s[r + j][1] = me->s[r + j][2];
+            me->s[r + j][2] = me->s[r + j][3];
         }
         hk_local_put4(to + r, p);
         HK_ORDER();

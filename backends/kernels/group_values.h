@@ -42,11 +42,12 @@ HK_PIECE void hk_value_slice_careful(const struct hk_group *g, hk_i32 id, hk_i32
 {
     HK_LOCAL const float *v = g->shared->in.v + id % 16 * 4;
     HK_LOCAL const float *p = g->shared->out.p + k0 % HK_GROUP_KEYS * HK_P_LINE + id / 16 * HK_TR;
+    const hk_i32 n = g->shared->poison ? HK_KEYS : 0;   /* compilers unroll what they can count */
     hk_i32 t, r, c;
 
     HK_MARK(cold);
     HK_NO_UNROLL
-    for (t = 0; t < HK_KEYS; t++) {
+    for (t = 0; t < n; t++) {
         HK_UNROLL
         for (r = 0; r < HK_TR; r++) {
             const float a = p[t * HK_P_LINE + r];

@@ -118,17 +118,14 @@ HK_FN hk_i32 hk_key_place(hk_i32 key)
 
 enum { HK_ROW_UNITS = HK_SLICE / HK_UNIT };     /* of a row of K in a slice */
 
-/* The rows of K that the thread stages: of the keys in `any`. */
-HK_PIECE void hk_find_k(const struct hk_group *g, hk_i32 id, hk_u64 any, struct hk_mine *me)
+/* The rows of K that the thread stages. */
+HK_PIECE void hk_find_k(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
     hk_i32 i;
 
     HK_UNROLL
-    for (i = 0; i < HK_UNITS; i++) {
-        const hk_i32 key = (id + i * HK_THREADS) / HK_ROW_UNITS;
-
-        me->k_at[i] = any >> key & 1 ? g->shared->k_at[key] : HK_NO_ROW;
-    }
+    for (i = 0; i < HK_UNITS; i++)
+        me->k_at[i] = g->shared->k_at[(id + i * HK_THREADS) / HK_ROW_UNITS];
 }
 
 /* Channels t0 on, of units that are loaded at once. */
@@ -154,7 +151,6 @@ HK_PIECE void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct 
 HK_FN void hk_put_k_slowly(const struct hk_group *g, hk_i32 id, hk_i64 t0)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
-    const hk_u64 any = hk_joined(shared->any);
     hk_i32 i;
 
     HK_MARK(cold);
@@ -163,7 +159,7 @@ HK_FN void hk_put_k_slowly(const struct hk_group *g, hk_i32 id, hk_i64 t0)
         const hk_i32 key = i / HK_SLICE, t = i % HK_SLICE;
         float x = 0.0f;
 
-        if ((any >> key & 1) && t0 + t < g->call->plan->d)
+        if (shared->k_at[key] != HK_NO_ROW && t0 + t < g->call->plan->d)
             x = hk_row_element(&shared->k_rows,
                                shared->k_at[key] + (t0 + t) * shared->k_rows.channel,
                                shared->k_scale + key % HK_SCALED);
@@ -196,9 +192,8 @@ HK_PIECE void hk_put_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, const str
 
 enum { HK_KEY_UNITS = HK_WIDTH / HK_UNIT };     /* of a row of V */
 
-/* HK_KEYS keys from place k0 on, of those in `any`; units that are loaded at once. */
-HK_PIECE void hk_fetch_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u64 any,
-                         struct hk_mine *me)
+/* HK_KEYS keys from place k0 on, of units that are loaded at once. */
+HK_PIECE void hk_fetch_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
 {
     HK_LOCAL const struct hk_shared *shared = g->shared;
     hk_i32 i;
@@ -212,7 +207,7 @@ HK_PIECE void hk_fetch_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u64 
         const hk_i32 at = id + i * HK_THREADS, key = k0 + at / HK_KEY_UNITS;
         const hk_i64 t = g->pass + at % HK_KEY_UNITS * HK_UNIT;
 
-        if (key < HK_BLOCK && (any >> key & 1) && t < g->call->plan->d_v)
+        if (key < HK_BLOCK && shared->v_at[key] != HK_NO_ROW && t < g->call->plan->d_v)
             hk_unit_load(&shared->v_rows, shared->v_at[key] + t, me->next + i * HK_UNIT_WORDS);
     }
 }
@@ -226,7 +221,6 @@ HK_FN float hk_finite_so_far(float x, float before)
 HK_FN float hk_put_v_slowly(const struct hk_group *g, hk_i32 id, hk_i32 k0)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
-    const hk_u64 any = hk_joined(shared->any);
     float good = 0.0f;
     hk_i32 i;
 
@@ -237,7 +231,7 @@ HK_FN float hk_put_v_slowly(const struct hk_group *g, hk_i32 id, hk_i32 k0)
         const hk_i64 t = g->pass + i % HK_WIDTH;
         float x = 0.0f;
 
-        if ((any >> key & 1) && t < g->call->plan->d_v)
+        if (shared->v_at[key] != HK_NO_ROW && t < g->call->plan->d_v)
             x = hk_row_element(&shared->v_rows, shared->v_at[key] + t * shared->v_rows.channel,
                                shared->v_scale + key % HK_SCALED);
         good = hk_finite_so_far(x, good);

@@ -12,6 +12,7 @@ static const struct heed_vendor vendor = {
         .size = sizeof(struct heed_backend_offload),
         .handles = 1,
         .open = heed_offload_open,
+        .recall = heed_opencl_recall,
         .close = heed_offload_close,
         .wrap = heed_offload_wrap,
         .buf_create = heed_opencl_buf_create,
@@ -43,7 +44,14 @@ static const struct heed_vendor vendor = {
     .detach = heed_opencl_detach,
     .kernel_create = heed_opencl_kernel_create,
     .kernel_destroy = heed_opencl_kernel_destroy,
+    .identify = heed_opencl_identify,
 };
+
+void heed_opencl_recall(uint32_t index, const struct heed_services *services,
+                        heed_device_props *props)
+{
+    heed_offload_recall(&vendor, index, services, props);
+}
 
 const struct heed_backend heed_opencl_backend = {
     .size = sizeof(struct heed_backend),

@@ -127,8 +127,20 @@ static bool has_many_registers(const struct heed_opencl_api *api, void *device)
            ask32(api, device, HEED_CL_DEVICE_IP_VERSION) >= XE_HP;
 }
 
+/* Mesa's Rusticl on its software renderer: its compiler was not through with the self-test in
+ * 40 s (Mesa 22.3), during which nothing can be told or stopped, and it flushes subnormals. */
+static bool is_llvmpipe(const struct heed_opencl_api *api, void *platform, void *device)
+{
+    static const char renderer[] = "llvmpipe";
+    char maker[32], name[32];
+
+    heed_opencl_text(api->GetPlatformInfo, platform, HEED_CL_PLATFORM_NAME, maker, sizeof(maker));
+    heed_opencl_text(api->GetDeviceInfo, device, HEED_CL_DEVICE_NAME, name, sizeof(name));
+    return strcmp(maker, "rusticl") == 0 && strncmp(name, renderer, sizeof(renderer) - 1) == 0;
+}
+
 /* NULL: it can be used. */
-static const char *refuse(const struct heed_opencl_api *api, void *device)
+static const char *refuse(const struct heed_opencl_api *api, void *platform, void *device)
 {
     char profile[64];
 
@@ -151,6 +163,8 @@ static const char *refuse(const struct heed_opencl_api *api, void *device)
         return "work-groups have fewer than 256 items";
     if (ask64(api, device, HEED_CL_DEVICE_LOCAL_MEM_SIZE) < LOCAL_LEAST)
         return "less than 32 KiB of local memory";
+    if (is_llvmpipe(api, platform, device))
+        return "llvmpipe flushes subnormals and does not finish compiling";
     return NULL;
 }
 
@@ -158,7 +172,7 @@ static void ask(const struct heed_opencl_api *api, void *platform, void *device,
                 struct found *out)
 {
     char maker[48], name[72];
-    const char *const reason = refuse(api, device);
+    const char *const reason = refuse(api, platform, device);
 
     heed_opencl_text(api->GetPlatformInfo, platform, HEED_CL_PLATFORM_NAME, maker, sizeof(maker));
     heed_opencl_text(api->GetDeviceInfo, device, HEED_CL_DEVICE_NAME, name, sizeof(name));
@@ -190,6 +204,7 @@ static struct heed_device_traits traits_of(const struct found *found, uint32_t s
                                                                : HEED_SHAPE_WORKGROUP;
     return (struct heed_device_traits){
         .processor = (found->type & HEED_CL_DEVICE_TYPE_CPU) != 0,
+        .late = 1,
         .shape = shape,
         .workers = found->units,
         .tile_rows = found->vector >= WIDE_VECTOR ? 12 : 6,
@@ -312,6 +327,47 @@ void heed_opencl_device_describe(uint32_t index, heed_device_props *props)
                  shape_names[shape - HEED_SHAPE_LANES]);
 }
 
+static void hash_text(struct heed_hash *hash, heed_opencl_info *get, void *object, uint32_t what)
+{
+    char text[TEXT];
+
+    heed_opencl_text(get, object, what, text, sizeof(text));
+    heed_hash_add_text(hash, text);
+}
+
+void heed_opencl_hash(const struct heed_opencl_api *api, void *platform, void *device,
+                      struct heed_hash *hash)
+{
+    hash_text(hash, api->GetPlatformInfo, platform, HEED_CL_PLATFORM_NAME);
+    hash_text(hash, api->GetPlatformInfo, platform, HEED_CL_PLATFORM_VERSION);
+    hash_text(hash, api->GetDeviceInfo, device, HEED_CL_DEVICE_NAME);
+    hash_text(hash, api->GetDeviceInfo, device, HEED_CL_DEVICE_VERSION);
+    hash_text(hash, api->GetDeviceInfo, device, HEED_CL_DRIVER_VERSION);
+}
+
+uint32_t heed_opencl_identify(uint32_t index, struct heed_hash *hash)
+{
+    const char *reason;
+    const struct heed_opencl_api *const api = heed_opencl_api_get(&reason);
+    uint32_t place, shape;
+    const struct found *const found = find(index, &place, &shape);
+
+    if (api == NULL || found == NULL)
+        return 0;
+    heed_opencl_hash(api, found->platform, found->device, hash);
+    return 1;
+}
+
+/* PoCL keeps what it compiles, in a folder of its own. Asked for a binary it compiles the kernel a
+ * second time, for work-groups of any size, which doubles the time of a cold start. */
+static bool keeps_programs(const struct heed_opencl_api *api, void *platform)
+{
+    char name[64];
+
+    heed_opencl_text(api->GetPlatformInfo, platform, HEED_CL_PLATFORM_NAME, name, sizeof(name));
+    return strcmp(name, "Portable Computing Language") == 0;
+}
+
 /* ---- the caller's ------------------------------------------------------- */
 
 /* Is the device one of the context's? */
@@ -430,6 +486,7 @@ heed_status heed_opencl_attach(void *opened, uint32_t index, void *context, void
     }
     state->platform = found->platform;
     state->device = found->device;
+    state->keeps_programs = keeps_programs(state->api, state->platform);
     state->common.base.traits = traits_of(found, shape);
     return enter_context(state, context, detail);
 }

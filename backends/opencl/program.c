@@ -30,6 +30,7 @@ struct build {
     uint8_t key[HEED_HASH_BYTES];
     char *source;
     size_t source_bytes;
+    bool keeps;                     /* the cache has it, or is to have it */
     void *program;
 };
 
@@ -64,14 +65,6 @@ static void fetch_log(struct build *b)
 
 /* ---- the cache --------------------------------------------------------- */
 
-static void hash_text(struct heed_hash *hash, heed_opencl_info *get, void *object, uint32_t what)
-{
-    char text[512];
-
-    heed_opencl_text(get, object, what, text, sizeof(text));
-    heed_hash_add_text(hash, text);
-}
-
 /* Whatever the binary depends on. */
 static void find_key(struct build *b)
 {
@@ -83,11 +76,7 @@ static void find_key(struct build *b)
     for (size_t i = 0; i < N_STANDARDS; i++)
         heed_hash_add_text(&hash, standards[i]);
     heed_hash_add_text(&hash, b->defines);
-    hash_text(&hash, b->d->api->GetPlatformInfo, b->d->platform, HEED_CL_PLATFORM_NAME);
-    hash_text(&hash, b->d->api->GetPlatformInfo, b->d->platform, HEED_CL_PLATFORM_VERSION);
-    hash_text(&hash, b->d->api->GetDeviceInfo, b->d->device, HEED_CL_DEVICE_NAME);
-    hash_text(&hash, b->d->api->GetDeviceInfo, b->d->device, HEED_CL_DEVICE_VERSION);
-    hash_text(&hash, b->d->api->GetDeviceInfo, b->d->device, HEED_CL_DRIVER_VERSION);
+    heed_opencl_hash(b->d->api, b->d->platform, b->d->device, &hash);
     heed_hash_finish(&hash, b->key);
 }
 
@@ -119,7 +108,7 @@ static void keep_binary(const struct build *b)
     uint32_t n = 0;
     int place;
 
-    if (services->cache_dir == NULL)
+    if (!b->keeps)
         return;
     place = place_of_device(b, &n);
     if (place < 0 || api->GetProgramInfo(b->program, HEED_CL_PROGRAM_BINARY_SIZES,
@@ -199,7 +188,7 @@ static bool build_cached(struct build *b)
 {
     const struct heed_services *const services = services_of(b);
     size_t bytes = 0;
-    void *const binary = heed_cache_load(services, b->key, &bytes);
+    void *const binary = b->keeps ? heed_cache_load(services, b->key, &bytes) : NULL;
     bool built;
 
     if (binary == NULL)
@@ -217,6 +206,7 @@ static heed_status build_source(struct build *b)
     int32_t first = HEED_CL_SUCCESS, code = HEED_CL_SUCCESS;
     heed_status status;
 
+    heed_offload_compiles(b->d, b->row);
     b->program = b->d->api->CreateProgramWithSource(b->d->context, 1, &text,
                                                     &b->source_bytes, &code);
     status = heed_opencl_check(b->d, code, "clCreateProgramWithSource", b->detail);
@@ -278,7 +268,8 @@ heed_status heed_opencl_kernel_create(void *state, enum heed_kernel row, uint32_
     b.source = heed_kernel_source(services_of(&b), heed_kernel_rows[row].file, &b.source_bytes);
     if (b.source == NULL)
         return HEED_E_NOMEM;
-    if (services_of(&b)->cache_dir != NULL)
+    b.keeps = heed_cache_wanted(services_of(&b)) && !d->keeps_programs;
+    if (b.keeps)
         find_key(&b);
     if (!build_cached(&b))
         status = build_source(&b);

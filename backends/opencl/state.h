@@ -24,6 +24,7 @@ struct heed_opencl_state {
     void *platform, *device, *context;
     struct heed_opencl_kernel kernels[HEED_KERNELS][2]; /* [row][large]: common.kernels' */
     uint32_t standard;              /* the -cl-std taken last; under common.building */
+    bool keeps_programs;            /* the driver: heed then keeps none */
 };
 
 /* A heed queue. last: the event of the latest launch, kept for out-of-order queues only, since runs
@@ -55,6 +56,15 @@ heed_status heed_opencl_device_wrap(heed_device_props *, void *context, void *na
 heed_status heed_opencl_attach(void *state, uint32_t index, void *context, void *native,
                                struct heed_error_detail *);
 void heed_opencl_detach(void *state);
+
+/* Names and versions of platform, device and driver, on which a program and its arithmetic
+ * depend. */
+void heed_opencl_hash(const struct heed_opencl_api *, void *platform, void *device,
+                      struct heed_hash *);
+/* The same of listed device `index`; 0: there is none. */
+uint32_t heed_opencl_identify(uint32_t index, struct heed_hash *);
+/* recall of heed_backend_offload. */
+void heed_opencl_recall(uint32_t index, const struct heed_services *, heed_device_props *);
 
 /* What the API gives for texts of a device and of a platform; the text is cut to size, "" when it
  * cannot be had. */

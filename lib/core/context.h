@@ -31,7 +31,7 @@ struct heed_offload_device {
     struct heed_event count;        /* device.done */
     atomic_uint opened;             /* 1: device.props and .state stay as they are */
     uint32_t closes;                /* open or wrap was OK */
-    char name[64];                  /* readable while another thread opens the device */
+    heed_device_props listed;       /* as listed: readable while another thread opens the device */
     struct heed_offload_device *next;   /* of the wrapped ones */
 };
 

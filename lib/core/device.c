@@ -100,9 +100,12 @@ bool heed_context_list(struct heed_runtime *runtime)
 
 /* ---- the others ---- */
 
-static void keep_name(struct heed_offload_device *offload)
+static void keep_listed(struct heed_offload_device *offload)
 {
-    memcpy(offload->name, offload->device.props.name, sizeof(offload->name));
+    heed_device_props *props = &offload->device.props;
+
+    props->untested = props->usable >= 0;
+    offload->listed = *props;
     atomic_init(&offload->opened, 0);
 }
 
@@ -123,7 +126,7 @@ static bool list_offloads(struct heed_runtime *runtime)
             struct heed_offload_device *offload = &runtime->offloads[runtime->n_offloads++];
 
             describe(&offload->device, runtime, &offload->count, backend, k);
-            keep_name(offload);
+            keep_listed(offload);
         }
     }
     return true;
@@ -155,7 +158,8 @@ static void finish_opening(struct heed_offload_device *offload, heed_status stat
     props->size = sizeof(*props);
     props->kind = offload->device.backend->kind;
     end_texts(props);
-    memcpy(props->name, offload->name, sizeof(props->name));
+    memcpy(props->name, offload->listed.name, sizeof(props->name));
+    props->untested = 0;
     if (props->width == 0)
         props->width = 1;
     if (status >= 0) {
@@ -227,7 +231,7 @@ heed_status heed_context_wrap(struct heed_runtime *runtime, const struct heed_ba
     if (offload->device.props.name[0] == '\0')
         snprintf(offload->device.props.name, sizeof(offload->device.props.name), "wrapped");
     end_texts(&offload->device.props);
-    memcpy(offload->name, offload->device.props.name, sizeof(offload->name));
+    offload->listed = offload->device.props;
     finish_opening(offload, status);
     heed_lock_take(&runtime->lock);
     offload->next = runtime->wrapped;
@@ -319,7 +323,7 @@ static heed_device *find_host(const heed_runtime *runtime, const char *name)
 static heed_device *find_offload(const heed_runtime *runtime, const char *name)
 {
     for (uint32_t i = 0; i < runtime->n_offloads; i++) {
-        if (strcmp(runtime->offloads[i].name, name) == 0)
+        if (strcmp(runtime->offloads[i].listed.name, name) == 0)
             return &runtime->offloads[i].device;
     }
     return NULL;
@@ -356,7 +360,7 @@ static void names_list(const heed_runtime *runtime, char *to, size_t room)
     for (uint32_t i = 0; i < n && used < room; i++) {
         const char *name = i < runtime->n_devices
                                ? runtime->devices[i].props.name
-                               : runtime->offloads[i - runtime->n_devices].name;
+                               : runtime->offloads[i - runtime->n_devices].listed.name;
 
         used += (size_t)snprintf(to + used, room - used, "%s%s", i == 0 ? "" : " ", name);
     }
@@ -411,7 +415,7 @@ const char *heed_device_name(const heed_device *device)
 {
     if (device == NULL)
         return NULL;
-    return is_offload(device) ? ((const struct heed_offload_device *)device)->name
+    return is_offload(device) ? ((const struct heed_offload_device *)device)->listed.name
                               : device->props.name;
 }
 
@@ -422,4 +426,22 @@ heed_status heed_device_info(const heed_device *device, heed_device_props *props
     if (is_offload(device))
         open_once(device);
     return heed_sized_out(props, HEED_DEVICE_PROPS_V1, &device->props, sizeof(device->props));
+}
+
+heed_status heed_device_listing(const heed_device *device, heed_device_props *props)
+{
+    struct heed_offload_device *offload = (struct heed_offload_device *)(uintptr_t)device;
+    const heed_device_props *known;
+    heed_device_props listed;
+
+    if (device == NULL || props == NULL)
+        return HEED_E_NULL;
+    known = &device->props;
+    if (is_offload(device) && atomic_load_explicit(&offload->opened, memory_order_acquire) == 0) {
+        listed = offload->listed;
+        if (listed.untested && device->backend->offload->recall != NULL)
+            device->backend->offload->recall(device->index, &device->runtime->services, &listed);
+        known = &listed;
+    }
+    return heed_sized_out(props, HEED_DEVICE_PROPS_V1, known, sizeof(*known));
 }

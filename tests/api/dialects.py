@@ -87,7 +87,7 @@ def programs(top):
         seen = set()
         for name, file, options, shape in sources.rows(top / "backends/kernels"):
             text = f'#include "backends/kernels/{file}"\n'
-            if suffix == "cu" and (shape == "lanes" or file in seen):
+            if suffix == "cu" and (shape in ("lanes", "opencl") or file in seen):
                 continue
             yield f"{dialect}, {name}", suffix, text, [*command, *options.split()], file in seen
             seen.add(file)

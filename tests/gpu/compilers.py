@@ -112,8 +112,15 @@ def program(what, *names):
 def rows(kernels):
     """(name, file, options) of kernels.def that GPUs can be given."""
     for name, file, options, shape in sources.rows(kernels):
-        if shape != "lanes":
+        if shape in ("workgroup", "any"):
             yield name, file, options.split()
+
+
+def given(target, options):
+    """Is the target given a row of these options? As heed_group_width of backends/device."""
+    own = DEVICE_OPTIONS.get(target, DEVICE_OPTIONS[TARGETS[target][0]])
+    sums = next(int(word.split("=")[1]) for word in own if word.startswith("-DHK_GROUP_SUMS="))
+    return "-DHK_WIDTH=128" not in options or sums >= 32
 
 
 class Amd:

@@ -7,6 +7,8 @@ and to those that its function was inlined at. The word costs nothing: it is onl
 Marks: qk, pv (products of scores, of values), softmax, stage_q, stage_k, stage_v (tensors to local
 memory or registers), walk (finding the next block), cold (what does not run for each block of keys
 of an ordinary plan: once a chunk, a sub-source or a strip, or for special values and strides).
+
+HK_PART(few, all); in a block: it runs in few of all turns of the loop around it.
 """
 
 import pathlib
@@ -29,12 +31,13 @@ def strip(text):
 
 
 class Text:
-    """One file: spans, [(first line, last line, mark)] innermost last, and the lines."""
+    """One file: spans, [(first line, last line, mark)] innermost last, and the lines; parts: [(first
+    line, last line, few, all)]."""
 
     def __init__(self, path):
         self.lines = strip(path.read_text(encoding="ascii")).split("\n")
-        self.spans, self.functions = [], []
-        stack, marked, head = [], {}, (0, "")
+        self.spans, self.functions, self.parts = [], [], []
+        stack, marked, partly, head = [], {}, {}, (0, "")
         for number, line in enumerate(self.lines, 1):
             if line.startswith("#") or line.endswith("\\"):
                 continue
@@ -43,7 +46,7 @@ class Text:
                 head = (number, match[1])
             if line.startswith("{"):
                 stack = []
-            for char in re.finditer(r"[{}]|HK_MARK\((\w+)\)", line):
+            for char in re.finditer(r"[{}]|HK_MARK\((\w+)\)|HK_PART\((\w+), (\w+)\)", line):
                 if char[0] == "{":
                     stack.append(number if stack else head[0])
                 elif char[0] == "}":
@@ -51,8 +54,12 @@ class Text:
                         first = stack.pop()
                         if (len(stack), first) in marked:
                             self.spans.append((first, number, marked.pop((len(stack), first))))
+                        if (len(stack), first) in partly:
+                            self.parts.append((first, number, *partly.pop((len(stack), first))))
                         if not stack:
                             self.functions.append((first, number, head[1]))
+                elif char[2] and stack:
+                    partly[len(stack) - 1, stack[-1]] = char[2], char[3]
                 elif char[1] not in NAMES or not stack:
                     raise ValueError(f"{path}:{number}: HK_MARK of {', '.join(sorted(NAMES))}, in "
                                      "a block")
@@ -73,6 +80,7 @@ class Texts:
 
     def __init__(self, folder, file, options):
         self.folder, self.file, self.files, self.known = folder, file, {}, {}
+        self.shares = {}
         done = subprocess.run(["cc", "-E", "-dM", "-x", "c", "-D__OPENCL_VERSION__=120", *options,
                                str(folder / file)], capture_output=True, text=True, check=False)
         self.macros = dict(re.findall(r"^#define (\w+) (.+)$", done.stdout, re.M))
@@ -93,6 +101,17 @@ class Texts:
             self.known[frames] = "cold" if "cold" in found \
                 else next((mark for mark in found if mark), "")
         return self.known[frames]
+
+    def part(self, frames):
+        """In which part of the turns of its loop a line runs: HK_PART."""
+        if frames not in self.shares:
+            share = 1.0
+            for name, line in frames:
+                for first, last, few, whole in self.text(name).parts:
+                    if first <= line <= last:
+                        share *= self.number(few) / self.number(whole)
+            self.shares[frames] = share
+        return self.shares[frames]
 
     def place(self, name, line):
         name = pathlib.PurePath(name).name

@@ -100,6 +100,26 @@ class Flow(unittest.TestCase):
         for path in KERNELS.glob("*.[hc]*"):
             marks.Text(path)
 
+    def test_parts_of_turns(self):
+        (self.texts.folder / "part.h").write_text(
+            "HK_FN void f(void)\n{\n    if (t % HK_ROWS == 0) {\n"
+            "        HK_PART(HK_SLICE, HK_ROWS);\n        g();\n    }\n    h();\n}\n", encoding="ascii")
+        self.assertEqual(self.texts.part((("k.h", QK), ("part.h", 5))), 0.25)
+        self.assertEqual(self.texts.part((("k.h", QK), ("part.h", 7))), 1.0)
+
+    def test_two_loops_of_one_text_turn_once(self):
+        """A compiler makes two loops of a `for` that is left in its middle and entered again."""
+        items = kernel()
+        at = items.index("values")
+        items[at:at] = ["more", code("int", LOOK), "again", code("float", OUTER),
+                        code("branch", OUTER, targets=("again",)),
+                        code("branch", OUTER, targets=("more",))]
+        steady = Steady("nvidia", {"heed_kernel": items}, self.texts)
+        first = {name: items[items.index(name) + 1] for name in ("more", "again")}
+        runs = {name: loop.runs for loop in steady.inside(steady.loop) for name, one in first.items()
+                if steady.graph.blocks[loop.header][0] is one}
+        self.assertEqual(runs, {"more": 4, "again": 4})
+
     def test_texts_say_how_often_loops_turn(self):
         self.assertEqual(self.texts.turns("k.h", 7), 16)
         self.assertEqual(self.texts.turns("k.h", OUTER), 4)

@@ -172,9 +172,10 @@ class Steady:
         for one in block:
             if one.mark == "cold":
                 continue
-            counts[one.kind, one.width, one.mark] += 1
+            part = self.texts.part(one.frames)
+            counts[one.kind, one.width, one.mark] += part
             if one.fma and one.mark in self.needs.products:
-                counts["work", 0, one.mark] += one.fma
+                counts["work", 0, one.mark] += part * one.fma
             if one.callee in self.functions:
                 counts.update(self.called(one.callee))
         return counts
@@ -185,7 +186,7 @@ class Steady:
         for one in block:
             if one.mark != "cold":
                 place = " < ".join(self.texts.function(*frame) for frame in one.frames[:2])
-                counts[one.kind, one.width, one.mark, place] += 1
+                counts[one.kind, one.width, one.mark, place] += self.texts.part(one.frames)
         return counts
 
     def called(self, name):

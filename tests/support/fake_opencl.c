@@ -33,6 +33,8 @@ void fake_opencl_reset(void)
         .driver_version = "1",
         .profile = "FULL_PROFILE",
         .available = 1,
+        .platform = "Fake",
+        .name = "device",
         .compiler = 1,
         .little_endian = 1,
         .address_bits = 64,

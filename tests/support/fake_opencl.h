@@ -26,7 +26,7 @@ struct fake_command {
 struct fake_opencl {
     /* What it is: set by the test after fake_opencl_reset. */
     uint32_t n_platforms, n_devices;
-    const char *device_version, *profile, *driver_version;
+    const char *platform, *name, *device_version, *profile, *driver_version;
     uint32_t available, compiler, little_endian, address_bits, vector;
     uint64_t type, parameter_bytes, local_memory, group_items;
     uint32_t vendor, ip_version;    /* Intel's: 0x8086; 0: an unknown question */

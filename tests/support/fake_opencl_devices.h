@@ -28,7 +28,8 @@ static int32_t GetPlatformInfo(void *platform, uint32_t what, size_t room, void 
     if (code != HEED_CL_SUCCESS)
         return code;
     among(platforms, MAX_PLATFORMS, platform);
-    return answer_text(what == HEED_CL_PLATFORM_NAME ? "Fake" : "OpenCL 3.0", room, to, size);
+    return answer_text(what == HEED_CL_PLATFORM_NAME ? fake_opencl.platform : "OpenCL 3.0", room,
+                       to, size);
 }
 
 static int32_t GetDeviceIDs(void *platform, uint64_t type, uint32_t n, void **to, uint32_t *count)
@@ -57,7 +58,7 @@ static int32_t GetDeviceInfo(void *device, uint32_t what, size_t room, void *to,
         return code;
     among(devices, MAX_DEVICES, device);
     switch (what) {
-    case HEED_CL_DEVICE_NAME: return answer_text("device", room, to, size);
+    case HEED_CL_DEVICE_NAME: return answer_text(fake_opencl.name, room, to, size);
     case HEED_CL_DEVICE_VERSION: return answer_text(f->device_version, room, to, size);
     case HEED_CL_DRIVER_VERSION: return answer_text(f->driver_version, room, to, size);
     case HEED_CL_DEVICE_PROFILE: return answer_text(f->profile, room, to, size);

@@ -37,10 +37,11 @@ static void tear_down(void)
     heed_runtime_destroy(rt);
 }
 
-/* Lanes kernels are not for this backend. Of the others, the first of each file. */
+/* Kernels of processors are not for this backend. Of the others, the first of each file. */
 static bool is_lanes(enum heed_kernel row)
 {
-    return strstr(heed_kernel_rows[row].name, "lanes") != NULL;
+    return strstr(heed_kernel_rows[row].name, "lanes") != NULL ||
+           strncmp(heed_kernel_rows[row].name, "opencl_", 7) == 0;
 }
 
 static bool chosen(enum heed_kernel row)

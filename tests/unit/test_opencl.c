@@ -119,6 +119,9 @@ TEST(unfit_devices_have_a_reason)
     check_refused("256 items");
     fake_opencl.local_memory = 16 << 10;
     check_refused("32 KiB");
+    fake_opencl.platform = "rusticl";
+    fake_opencl.name = "llvmpipe (LLVM 15.0.6, 256 bits)";
+    check_refused("subnormals");
 }
 
 TEST(shape_follows_the_kind_of_device_unless_forced)

@@ -11,6 +11,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 info, bench = sys.argv[1:3]
@@ -27,8 +28,31 @@ def expect(condition, what):
         failures.append(what)
 
 
+def listing_opens_nothing(tested):
+    """Without a cache nothing is known of a device that is not opened; with one, what --test found.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        for cache, known in (('', False), (folder, False), (folder, True)):
+            env = dict(os.environ, HEED_CACHE_DIR=cache)
+            if known:
+                run(info, '--test', environment=env)
+            else:
+                expect('compiles' not in run(info, environment=env).stderr, 'listing compiles nothing')
+            listed = json.loads(run(info, '--json', environment=env).stdout)['devices']
+            expect([d['name'] for d in listed] == [d['name'] for d in tested], 'the same devices')
+            for device, other in zip(listed, tested):
+                host = device['kind'] not in ('opencl', 'cuda')
+                if host or (known and device['kind'] == 'opencl'):
+                    expect(device == other, f'{device} is {other}')
+                elif device['kind'] == 'opencl':
+                    expect(not device['tested'] or not device['usable'], f'{device} is not tested')
+        one = json.loads(run(info, '--device', tested[-1]['name'], '--json').stdout)['devices']
+        expect(one == tested[-1:], '--device describes one')
+        expect(run(info, '--device', 'nosuch').returncode == 2, 'there is no such device')
+
+
 def info_describes_every_device():
-    table, text = run(info), run(info, '--json')
+    table, text = run(info, '--test'), run(info, '--test', '--json')
     expect(table.returncode == 0 and text.returncode == 0, 'heed-info exits with 0')
     found = json.loads(text.stdout)
     expect(found['numerics'] >= 1 and found['version'].count('.') == 2, 'version and numerics')
@@ -39,6 +63,7 @@ def info_describes_every_device():
     expect('reference' in names, 'the reference is a device')
     for device in found['devices']:
         expect(device['name'] in table.stdout, 'the table has ' + device['name'])
+        expect(device['tested'], device['name'] + ' is tested')
         expect((device['usable'] and device['exact']) == (device['reason'] == ''),
                'a reason just for what is refused or not exact: ' + device['name'])
         expect(device['kind'] in found['backends'], 'the backend of ' + device['name'])
@@ -48,6 +73,7 @@ def info_describes_every_device():
                'why there is no ' + absent['kind'])
     expect({'opencl', 'cuda'} <= kinds | {absent['kind'] for absent in found['absent']},
            'every kind of device is there or said to be absent')
+    listing_opens_nothing(found['devices'])
     for wrong in (['--bogus'], ['--wait'], ['--wait', '0'], ['--wait', 'x']):
         expect(run(info, *wrong).returncode == 2, 'heed-info refuses ' + ' '.join(wrong))
     return [device['name'] for device in found['devices'] if device['usable']]

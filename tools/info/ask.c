@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * A child makes the runtime and describes one device after the other into a pipe, telling before
- * each step what it is about to do. When it falls silent or dies, the step it was at is the
- * answer for that device, and another child goes on behind it. The parent touches no driver.
+ * A child makes the runtime and describes one device after the other into a pipe, opened where that
+ * is asked for, telling before each step what it is about to do. When it falls silent or dies, the
+ * step it was at is the answer for that device, and another child goes on behind it. The parent
+ * touches no driver.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -65,10 +66,46 @@ static void tell_missing(int to, const heed_runtime *runtime, const char *name, 
         tell(to, &message);
 }
 
-static void child(int to, const heed_runtime_desc *desc, uint32_t first)
+static void tell_device(int to, uint32_t index, const heed_device *device, bool open)
+{
+    struct message message = { .what = DEVICE, .index = index };
+
+    tell_name(to, OPENING, index, device);
+    message.props.size = sizeof message.props;
+    if ((open ? heed_device_info : heed_device_listing)(device, &message.props) >= 0)
+        tell(to, &message);
+}
+
+static bool opens(const struct ask *ask, const heed_device *device)
+{
+    return ask->device != NULL ? strcmp(heed_device_name(device), ask->device) == 0 : ask->test;
+}
+
+static void tell_all(int to, const heed_runtime *runtime, const struct ask *ask, uint32_t first)
+{
+    bool opencl = false, cuda = false;
+    heed_device *device;
+
+    for (uint32_t i = 0;; i++) {
+        tell_name(to, LISTING, i, NULL);
+        device = heed_device_get(runtime, i);
+        if (device == NULL)
+            break;
+        opencl = opencl || strncmp(heed_device_name(device), "opencl", 6) == 0;
+        cuda = cuda || strncmp(heed_device_name(device), "cuda", 4) == 0;
+        if (i >= first)
+            tell_device(to, i, device, opens(ask, device));
+    }
+    if (!opencl)
+        tell_missing(to, runtime, "opencl:0", HEED_DEVICE_OPENCL);
+    if (!cuda)
+        tell_missing(to, runtime, "cuda:0", HEED_DEVICE_CUDA);
+    tell_name(to, END, 0, NULL);
+}
+
+static void child(int to, const heed_runtime_desc *desc, const struct ask *ask, uint32_t first)
 {
     struct message message = { .what = FAILED, .report.size = sizeof message.report };
-    bool opencl = false, cuda = false;
     heed_runtime *runtime = NULL;
     heed_device *device = NULL;
 
@@ -79,26 +116,7 @@ static void child(int to, const heed_runtime_desc *desc, uint32_t first)
     if (heed_device_find(runtime, NULL, &device, NULL) < 0)
         device = NULL;
     tell_name(to, PREFERRED, 0, device);
-    for (uint32_t i = 0;; i++) {
-        tell_name(to, LISTING, i, NULL);
-        device = heed_device_get(runtime, i);
-        if (device == NULL)
-            break;
-        opencl = opencl || strncmp(heed_device_name(device), "opencl", 6) == 0;
-        cuda = cuda || strncmp(heed_device_name(device), "cuda", 4) == 0;
-        if (i < first)
-            continue;
-        tell_name(to, OPENING, i, device);
-        message = (struct message){ .what = DEVICE, .index = i };
-        message.props.size = sizeof message.props;
-        if (heed_device_info(device, &message.props) >= 0)
-            tell(to, &message);
-    }
-    if (!opencl)
-        tell_missing(to, runtime, "opencl:0", HEED_DEVICE_OPENCL);
-    if (!cuda)
-        tell_missing(to, runtime, "cuda:0", HEED_DEVICE_CUDA);
-    tell_name(to, END, 0, NULL);
+    tell_all(to, runtime, ask, first);
     heed_runtime_destroy(runtime);
 }
 
@@ -111,7 +129,8 @@ struct asked {
     char fate[96];                      /* else what became of it, in words */
 };
 
-static heed_status begin(const heed_runtime_desc *desc, uint32_t first, struct asked *asked)
+static heed_status begin(const heed_runtime_desc *desc, const struct ask *ask, uint32_t first,
+                         struct asked *asked)
 {
     int ends[2];
 
@@ -122,7 +141,7 @@ static heed_status begin(const heed_runtime_desc *desc, uint32_t first, struct a
     asked->process = fork();
     if (asked->process == 0) {
         close(ends[0]);
-        child(ends[1], desc, first);
+        child(ends[1], desc, ask, first);
         _exit(EXIT_SUCCESS);
     }
     close(ends[1]);
@@ -241,7 +260,7 @@ static void miss_all(struct found *found, const struct asked *asked)
     }
 }
 
-heed_status ask_devices(const heed_runtime_desc *desc, int seconds, struct found *found,
+heed_status ask_devices(const heed_runtime_desc *desc, const struct ask *ask, struct found *found,
                         heed_report *why)
 {
     heed_status status = HEED_OK;
@@ -252,14 +271,14 @@ heed_status ask_devices(const heed_runtime_desc *desc, int seconds, struct found
         struct asked asked;
         struct message message;
 
-        status = begin(desc, first, &asked);
+        status = begin(desc, ask, first, &asked);
         if (status < 0)
             return status;
-        while (status >= 0 && asked.last.what != END && listen(&asked, seconds, &message)) {
+        while (status >= 0 && asked.last.what != END && listen(&asked, ask->seconds, &message)) {
             asked.last = message;
             status = take(found, &message, why);
         }
-        end(&asked, seconds);
+        end(&asked, ask->seconds);
         if (status < 0 || asked.last.what == END)
             break;
         if (asked.last.what != OPENING) {

@@ -20,8 +20,14 @@ struct found {
     heed_report missing[ASK_KINDS];     /* status < 0: no device of this kind, and why */
 };
 
-/* Fills found, of which devices is to be freed. seconds: how long a device may take to be opened,
- * or drivers to list theirs. A failure's report is in *why. */
-heed_status ask_devices(const heed_runtime_desc *, int seconds, struct found *, heed_report *why);
+struct ask {
+    int seconds;                        /* that a device may take, or drivers to list theirs */
+    bool test;                          /* open every device, else they are only listed */
+    const char *device;                 /* open this one, the others are only listed; NULL: none */
+};
+
+/* Fills found, of which devices is to be freed. A failure's report is in *why. */
+heed_status ask_devices(const heed_runtime_desc *, const struct ask *, struct found *,
+                        heed_report *why);
 
 #endif

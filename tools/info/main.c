@@ -61,11 +61,11 @@ static void print_json(const struct found *found)
 
         printf("%s{\"name\":", i > 0 ? "," : "");
         text_json_string(stdout, p->name);
-        printf(",\"kind\":\"%s\",\"usable\":%s,\"status\":\"%s\",\"width\":%u,\"exact\":%s,"
-               "\"memory\":%llu,\"description\":",
+        printf(",\"kind\":\"%s\",\"usable\":%s,\"status\":\"%s\",\"width\":%u,\"tested\":%s,"
+               "\"exact\":%s,\"memory\":%llu,\"description\":",
                kind_name(p->kind), p->usable >= 0 ? "true" : "false",
-               heed_status_name(p->usable), (unsigned)p->width, p->exact ? "true" : "false",
-               (unsigned long long)p->memory);
+               heed_status_name(p->usable), (unsigned)p->width, p->untested ? "false" : "true",
+               p->exact ? "true" : "false", (unsigned long long)p->memory);
         text_json_string(stdout, p->description);
         printf(",\"reason\":");
         text_json_string(stdout, p->reason);
@@ -121,8 +121,10 @@ static void print_table(const struct found *found)
         const heed_device_props *p = &found->devices[i];
 
         printf("%-*s  %7u  %5s  %-*s  ", names, p->name, (unsigned)p->width,
-               p->exact ? "yes" : "no", texts, p->description);
-        if (p->usable >= 0 && (p->exact || p->reason[0] == '\0'))
+               p->untested ? "?" : p->exact ? "yes" : "no", texts, p->description);
+        if (p->untested)
+            puts("usable; not tested yet (--test)");
+        else if (p->usable >= 0 && (p->exact || p->reason[0] == '\0'))
             puts("usable");
         else if (p->usable >= 0)
             printf("usable; not exact: %s\n", p->reason);
@@ -151,20 +153,49 @@ static int print_support(const heed_runtime_desc *desc, bool mechanisms, bool js
     return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int print_devices(const heed_runtime_desc *desc, int seconds, bool json)
+/* false: there is none of that name. */
+static bool keep_one(struct found *found, const char *name)
+{
+    for (uint32_t i = 0; i < found->count; i++) {
+        if (strcmp(found->devices[i].name, name) != 0)
+            continue;
+        found->devices[0] = found->devices[i];
+        found->count = 1;
+        return true;
+    }
+    return false;
+}
+
+static int no_device(const struct found *found, const char *name)
+{
+    const char *comma = "";
+
+    fputs("heed-info: --device: wanted one of ", stderr);
+    for (uint32_t i = 0; i < found->count; i++) {
+        fprintf(stderr, "%s%s", comma, found->devices[i].name);
+        comma = ", ";
+    }
+    fprintf(stderr, "; got \"%.80s\"\n", name);
+    return EXIT_USAGE;
+}
+
+static int print_devices(const heed_runtime_desc *desc, const struct ask *ask, bool json)
 {
     struct found found = { 0 };
     heed_report report = { .size = sizeof report };
-    const heed_status status = ask_devices(desc, seconds, &found, &report);
+    const heed_status status = ask_devices(desc, ask, &found, &report);
+    int code = status < 0 ? EXIT_FAILED : EXIT_DONE;
 
     if (status < 0)
         text_failure("heed-info", "cannot describe the devices", status, &report);
+    else if (ask->device != NULL && !keep_one(&found, ask->device))
+        code = no_device(&found, ask->device);
     else if (json)
         print_json(&found);
     else
         print_table(&found);
     free(found.devices);
-    return status < 0 || fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
+    return fflush(stdout) != 0 ? EXIT_FAILED : code;
 }
 
 static int print_pattern(const char *pattern, int head, bool svg)
@@ -177,11 +208,17 @@ static int print_pattern(const char *pattern, int head, bool svg)
 
 struct asked {
     const char *pattern;                /* NULL: none */
+    const char *device;                 /* NULL: all */
     int64_t seconds, head;              /* head < 0: not named */
-    bool json, support, mechanisms, svg, names;
+    bool json, support, mechanisms, svg, names, test;
 };
 
 static const struct command_option options[] = {
+    { .name = "--test", .at = offsetof(struct asked, test),
+      .help = "open every device and test its arithmetic, for which kernels are\n"
+              "compiled; how a test ended is remembered where kernels are kept" },
+    { .name = "--device", .value = "DEVICE", .at = offsetof(struct asked, device),
+      .help = "the same of this device alone" },
     { .name = "--support", .at = offsetof(struct asked, support),
       .help = "instead: which operation each device offers, in which element\n"
               "type and with which promise about its bits, with the reason\n"
@@ -214,18 +251,22 @@ static void print_mechanisms(FILE *to)
 
 static const struct command command = {
     .name = "heed-info",
-    .usage = "heed-info [--support|--mechanisms] [--json] [--wait SECONDS]\n"
+    .usage = "heed-info [--test|--device DEVICE] [--json] [--wait SECONDS]\n"
+             "       heed-info --support|--mechanisms [--json]\n"
              "       heed-info --names\n"
              "       heed-info --pattern MECHANISM[:KEY=VALUE,...]|list [--head N] [--svg]\n",
     .what = "Prints heed's version, the backends compiled in, and every device with the reason\n"
-            "why it cannot be used, or gives other bits than the reference, if so. Devices that\n"
-            "are not the host's are opened for this, in a process of their own: one that hangs\n"
-            "or aborts costs its line, not the list.\n",
+            "why it cannot be used, or gives other bits than the reference, if so. Devices are\n"
+            "asked for in a process of their own: one that hangs or aborts costs its line, not\n"
+            "the list. Those that are not the host's are listed without being opened; --test\n"
+            "opens them.\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .more = print_mechanisms,
     .examples = "  heed-info\n"
                 "      the devices of this machine\n"
+                "  heed-info --test\n"
+                "      the same, and whether each gives the bits of the reference\n"
                 "  heed-info --support --json\n"
                 "      what each of them offers, for a program\n"
                 "  heed-info --pattern longformer:n=24,window=5,globals=1\n"
@@ -262,6 +303,7 @@ int main(int argc, char **argv)
     char room[CACHE_ROOM];
     const heed_runtime_desc desc = { .size = sizeof desc, .cache_dir = cache_folder(room) };
     struct asked asked = { .seconds = WAIT, .head = -1 };
+    struct ask ask;
     int code;
 
     if (!command_read(&command, argc, argv, &asked, &code))
@@ -273,6 +315,8 @@ int main(int argc, char **argv)
         return print_pattern(asked.pattern, asked.head > 0 ? (int)asked.head : 0, asked.svg);
     if (asked.names)
         return print_names(&desc);
-    return asked.support || asked.mechanisms ? print_support(&desc, asked.mechanisms, asked.json)
-                                             : print_devices(&desc, (int)asked.seconds, asked.json);
+    if (asked.support || asked.mechanisms)
+        return print_support(&desc, asked.mechanisms, asked.json);
+    ask = (struct ask){ .seconds = (int)asked.seconds, .test = asked.test, .device = asked.device };
+    return print_devices(&desc, &ask, asked.json);
 }
