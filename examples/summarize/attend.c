@@ -25,7 +25,7 @@
 
 enum {
     BLOCK_ROWS = 2048,             /* sentences on the device at a time, if segments allow */
-    HELD_BLOCKS = 4,               /* whose views are not made again; of more, half */
+    HELD_BLOCKS = 2,               /* whose views are not made again */
     MOST_TOPICS = 256              /* in longer documents, a topic is that of several segments */
 };
 
@@ -67,8 +67,7 @@ struct state {
     int64_t n_blocks;
     int64_t block_rows, block_segments;    /* of the largest block */
     int64_t n_topics;              /* runs of segments */
-    struct held held[HELD_BLOCKS]; /* block i at i % n_held */
-    int64_t n_held;
+    struct held held[HELD_BLOCKS]; /* block i at i % HELD_BLOCKS */
     struct matrix x, y;            /* a block and its neighbours; what attention makes of it */
     struct matrix means;           /* segments of a block */
     struct matrix pooled, topics;  /* runs of segments; what attention makes of them */
@@ -138,8 +137,7 @@ static bool state_block(struct state *s)
 /* Room for the views of a few blocks. */
 static bool state_hold(struct state *s)
 {
-    s->n_held = s->n_blocks <= HELD_BLOCKS ? s->n_blocks : HELD_BLOCKS / 2;
-    for (int64_t i = 0; i < s->n_held; i++) {
+    for (int64_t i = 0; i < HELD_BLOCKS && i < s->n_blocks; i++) {
         s->held[i].block = -1;
         s->held[i].rows = malloc((size_t)s->block_rows * VECTOR_WIDTH * sizeof(float));
         if (!s->held[i].rows)
@@ -349,7 +347,7 @@ bool views_look(struct attend *a, const struct views *v, int64_t at, int64_t row
 
     for (int64_t i = find_block(s, at); at < end; i++) {
         const struct block *const b = &s->blocks[i];
-        struct held *const held = &s->held[i % s->n_held];
+        struct held *const held = &s->held[i % HELD_BLOCKS];
         const int64_t stop = end < b->row + b->rows ? end : b->row + b->rows;
 
         if (held->block != i) {

@@ -118,7 +118,7 @@ static void find_candidates(struct document *doc)
 bool document_split(struct document *doc, const struct stream *stream,
                     const struct language *language)
 {
-    size_t label = 0;
+    size_t label = SIZE_MAX;
     int32_t turn = -1;
     int least = CONTEXT;
     bool good = false, crowded;

@@ -19,23 +19,29 @@ enum {
 
 /* ---- sections ---------------------------------------------------------------- */
 
-/* The next section begins with sentence `first`. */
-static void add_section(struct page *p, int64_t block, int64_t first)
+/* The next part begins with sentence `first`. */
+static void add_part(struct page *p, int64_t block, int64_t file, int64_t first)
 {
-    p->sections[p->n_sections++] = (struct page_section){ .block = block, .first = first };
+    p->parts[p->n_parts++] = (struct part){ .block = block, .file = file, .first = first };
 }
 
 static void take_headings(struct page *p)
 {
     const struct document *const doc = p->r->doc;
     const struct stream *const stream = &p->r->reading->stream;
-    int64_t sentence = 0;
+    const bool several = p->r->inputs->n > 1;
+    int64_t sentence = 0, last = -1;
 
     for (int64_t b = 0; b < stream->n; b++) {
+        const int64_t file = several ? inputs_file(p->r->inputs, stream->blocks[b].begin) : -1;
+
+        if (file != last)
+            add_part(p, -1, file, sentence);
+        last = file;
         if (stream->blocks[b].kind == BLOCK_HEADING) {
-            if (p->n_sections == 0 && sentence > 0)
-                add_section(p, -1, 0);
-            add_section(p, b, sentence);
+            if (p->n_parts == 0 && sentence > 0)
+                add_part(p, -1, -1, 0);
+            add_part(p, b, -1, sentence);
         }
         while (sentence < doc->n && doc->sentences[sentence].begin < stream->blocks[b].end)
             sentence++;
@@ -44,12 +50,12 @@ static void take_headings(struct page *p)
 
 static void count_chosen(struct page *p)
 {
-    const bool few = p->n_sections <= LISTED;
+    const bool few = p->n_parts <= LISTED;
 
-    for (int64_t k = 0; k < p->n_sections; k++) {
-        struct page_section *const s = &p->sections[k];
+    for (int64_t k = 0; k < p->n_parts; k++) {
+        struct part *const s = &p->parts[k];
 
-        s->end = k + 1 < p->n_sections ? p->sections[k + 1].first : p->r->doc->n;
+        s->end = k + 1 < p->n_parts ? p->parts[k + 1].first : p->r->doc->n;
         for (int64_t i = s->first; i < s->end; i++)
             s->chosen += p->r->summary->chosen[i];
         s->listed = few || s->chosen > 0;
@@ -60,19 +66,19 @@ static bool find_sections(struct page *p)
 {
     const struct document *const doc = p->r->doc;
     const struct stream *const stream = &p->r->reading->stream;
-    int64_t most = doc->n_segments + 2;
+    int64_t most = doc->n_segments + p->r->inputs->n + 2;
 
     for (int64_t b = 0; b < stream->n; b++)
         most += stream->blocks[b].kind == BLOCK_HEADING;
-    p->sections = malloc((size_t)most * sizeof(*p->sections));
-    if (!p->sections)
+    p->parts = malloc((size_t)most * sizeof(*p->parts));
+    if (!p->parts)
         return false;
     take_headings(p);
-    p->headed = p->n_sections > 0;
+    p->headed = p->n_parts > 0;
     for (int64_t k = 0; !p->headed && k < doc->n_segments; k++)
-        add_section(p, -1, doc->segments[k]);
-    if (p->n_sections == 0)
-        add_section(p, -1, 0);
+        add_part(p, -1, -1, doc->segments[k]);
+    if (p->n_parts == 0)
+        add_part(p, -1, -1, 0);
     count_chosen(p);
     return true;
 }
@@ -100,9 +106,9 @@ static bool find_shown(struct page *p)
             shown = i + NEIGHBOURS + 1;
         }
     }
-    for (int64_t k = 0; k < p->n_sections; k++) {
-        if (p->sections[k].listed)
-            show(p, p->sections[k].first, p->sections[k].first + 1);
+    for (int64_t k = 0; k < p->n_parts; k++) {
+        if (p->parts[k].listed)
+            show(p, p->parts[k].first, p->parts[k].first + 1);
     }
     for (int64_t i = 0; i < n; i++)
         p->n_hidden += !p->shown[i];
@@ -111,12 +117,15 @@ static bool find_shown(struct page *p)
 
 /* ---- frame ------------------------------------------------------------------- */
 
-/* A path says more than a page needs to tell. */
-static const char *name_of(const struct report *r)
+static void put_names(const struct page *p)
 {
-    const char *const slash = strrchr(r->file, '/');
+    const int64_t more = p->r->inputs->n - 1;
 
-    return strcmp(r->file, "-") == 0 ? "standard input" : slash && slash[1] ? slash + 1 : r->file;
+    page_put_name(p->to, p->r->file);
+    if (more > 0) {
+        fputs(" and ", p->to);
+        page_put_count(p->to, more, "more file");
+    }
 }
 
 static void put_head(const struct page *p)
@@ -129,7 +138,7 @@ static void put_head(const struct page *p)
             "<meta name=\"referrer\" content=\"no-referrer\">\n"
             "<meta name=\"generator\" content=\"heed-summarize\">\n<title>",
             language_code(p->r->doc->language, NULL), page_style_hash);
-    page_put_string(p->to, name_of(p->r));
+    put_names(p);
     fputs(": summary</title>\n<style>", p->to);
     for (size_t i = 0; page_style[i]; i++)
         fputs(page_style[i], p->to);
@@ -148,6 +157,19 @@ static int64_t all_words(const struct document *doc)
     return words;
 }
 
+static void put_keywords(const struct page *p)
+{
+    const struct keywords *const k = p->r->keywords;
+
+    fputs("<p>Keywords:", p->to);
+    for (int64_t i = 0; i < k->n; i++) {
+        fprintf(p->to, "%s <bdi>", i > 0 ? "," : "");
+        page_put_range(p->to, p->r->doc->text, k->list[i].begin, k->list[i].end);
+        fputs("</bdi>", p->to);
+    }
+    fputs("</p>\n", p->to);
+}
+
 static void put_header(const struct page *p)
 {
     const struct report *const r = p->r;
@@ -159,12 +181,15 @@ static void put_header(const struct page *p)
         chosen += r->summary->chosen[i];
     fputs("<a class=\"skip\" lang=\"en\" href=\"#document\">Skip to the document</a>\n"
           "<header lang=\"en\"><h1><bdi>", p->to);
-    page_put_string(p->to, name_of(r));
+    put_names(p);
     fprintf(p->to, "</bdi></h1>\n<p>The summary has %lld of ", (long long)chosen);
     page_put_count(p->to, r->doc->n, "sentence");
     fprintf(p->to, ", %lld of ", (long long)r->summary->words);
     page_put_count(p->to, all_words(r->doc), "word");
-    fprintf(p->to, ". %s, read as %s. Computed on ", language, r->reading->format->name);
+    fprintf(p->to, ". %s", language);
+    if (r->inputs->n == 1)
+        fprintf(p->to, ", read as %s", r->reading->format->name);
+    fputs(". Computed on ", p->to);
     page_put_string(p->to, r->device);
     fputs(".</p>\n", p->to);
     if (r->query) {
@@ -172,17 +197,25 @@ static void put_header(const struct page *p)
         page_put_string(p->to, r->query);
         fputs("</bdi></p>\n", p->to);
     }
+    if (r->keywords)
+        put_keywords(p);
     fputs("</header>\n", p->to);
 }
 
 /* ---- summary ----------------------------------------------------------------- */
 
-/* Where a sentence stands: its section if that has a heading, and its number. */
-static void put_where(const struct page *p, int64_t i, int64_t section)
+/* Where a sentence stands: its file if there are several, its heading if it has one, its number. */
+static void put_where(const struct page *p, int64_t i, int64_t part)
 {
-    const struct page_section *const s = &p->sections[section];
+    const struct part *const s = &p->parts[part];
+    const struct inputs *const in = p->r->inputs;
 
     fputs("<small>", p->to);
+    if (in->n > 1) {
+        fputs("<bdi>", p->to);
+        page_put_name(p->to, in->list[inputs_file(in, p->r->doc->sentences[i].begin)].name);
+        fputs("</bdi>, ", p->to);
+    }
     if (s->block >= 0) {
         const struct block *const b = &p->r->reading->stream.blocks[s->block];
 
@@ -207,7 +240,7 @@ static void put_chosen(const struct page *p, const struct sentence *s)
 static void put_summary(const struct page *p)
 {
     const struct document *const doc = p->r->doc;
-    int64_t before = -1, section = 0;
+    int64_t before = -1, part = 0;
 
     fputs("<section id=\"summary\"><h2 lang=\"en\">Summary</h2>\n<ol>\n", p->to);
     for (int64_t i = 0; i < doc->n; i++) {
@@ -215,8 +248,8 @@ static void put_summary(const struct page *p)
 
         if (!p->r->summary->chosen[i])
             continue;
-        while (section + 1 < p->n_sections && p->sections[section + 1].first <= i)
-            section++;
+        while (part + 1 < p->n_parts && p->parts[part + 1].first <= i)
+            part++;
         fputs("<li>", p->to);
         if (p->r->summary->cut == 0 && summary_names_speaker(doc, i, before)) {
             fputs("<b><bdi>", p->to);
@@ -226,7 +259,7 @@ static void put_summary(const struct page *p)
         fprintf(p->to, "<a id=\"c%lld\" href=\"#s%lld\">", (long long)i, (long long)i);
         put_chosen(p, s);
         fputs("</a> ", p->to);
-        put_where(p, i, section);
+        put_where(p, i, part);
         fputs("</li>\n", p->to);
         before = i;
     }
@@ -238,9 +271,9 @@ static void put_summary(const struct page *p)
 
 /* ---- list of sections ---------------------------------------------------------- */
 
-static void put_section(const struct page *p, int64_t k)
+static void put_part(const struct page *p, int64_t k)
 {
-    const struct page_section *const s = &p->sections[k];
+    const struct part *const s = &p->parts[k];
     const struct document *const doc = p->r->doc;
 
     if (s->block >= 0) {
@@ -248,6 +281,9 @@ static void put_section(const struct page *p, int64_t k)
 
         fprintf(p->to, "<li><a href=\"#h%lld\">", (long long)k);
         page_put_range(p->to, doc->text, b->begin, b->end);
+    } else if (s->file >= 0) {
+        fprintf(p->to, "<li><a class=\"f\" href=\"#f%lld\">", (long long)s->file);
+        page_put_name(p->to, p->r->inputs->list[s->file].name);
     } else {
         fprintf(p->to, "<li><a lang=\"en\" href=\"#s%lld\">", (long long)s->first);
         if (p->headed)
@@ -266,19 +302,19 @@ static void put_sections(const struct page *p)
 {
     int64_t listed = 0;
 
-    for (int64_t k = 0; k < p->n_sections; k++)
-        listed += p->sections[k].listed;
-    if (p->n_sections < 2)
+    for (int64_t k = 0; k < p->n_parts; k++)
+        listed += p->parts[k].listed;
+    if (p->n_parts < 2)
         return;
     fprintf(p->to, "<nav id=\"sections\" aria-label=\"Sections\"><details%s><summary lang=\"en\">",
             listed <= FEW ? " open" : "");
-    page_put_count(p->to, p->n_sections, p->headed ? "section" : "segment");
-    if (listed < p->n_sections)
+    page_put_count(p->to, p->n_parts, p->headed ? "section" : "segment");
+    if (listed < p->n_parts)
         fprintf(p->to, ", %lld of them here", (long long)listed);
     fputs("</summary>\n<ol>\n", p->to);
-    for (int64_t k = 0; k < p->n_sections; k++) {
-        if (p->sections[k].listed)
-            put_section(p, k);
+    for (int64_t k = 0; k < p->n_parts; k++) {
+        if (p->parts[k].listed)
+            put_part(p, k);
     }
     fputs("</ol></details></nav>\n", p->to);
 }
@@ -315,7 +351,7 @@ bool output_html(FILE *to, const struct report *r)
 
     if (good)
         put_page(&page);
-    free(page.sections);
+    free(page.parts);
     free(page.shown);
     return good;
 }

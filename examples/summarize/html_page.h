@@ -10,9 +10,11 @@
 
 #include "read.h"
 
-/* A heading and what stands below it, or, in a text without headings, a segment. */
-struct page_section {
+/* A heading and what stands below it; of several files, the start of one; or, in a text without
+ * headings, a segment. */
+struct part {
     int64_t block;                 /* of the heading; -1: none */
+    int64_t file;                  /* that begins here; -1: none does, or there is only one */
     int64_t first, end;            /* its sentences */
     int64_t chosen;                /* how many of them the summary has */
     bool listed;
@@ -21,9 +23,9 @@ struct page_section {
 struct page {
     FILE *to;
     const struct report *r;
-    struct page_section *sections;      /* they cover the document; at least one */
-    int64_t n_sections;
-    bool headed;                   /* sections have headings */
+    struct part *parts;            /* they cover the document; at least one */
+    int64_t n_parts;
+    bool headed;                   /* they are no segments */
     bool *shown;                   /* [n]: sentence is on the page */
     int64_t n_hidden;
 };
@@ -38,6 +40,9 @@ void page_put_lines(FILE *to, const char *text, size_t begin, size_t end);
 void page_put_string(FILE *to, const char *text);
 /* "1 sentence", "2 sentences". */
 void page_put_count(FILE *to, int64_t count, const char *what);
+
+/* The name of a file, without its folder: a page need not tell that. */
+void page_put_name(FILE *to, const char *file);
 
 /* ---- html_page_text.c -------------------------------------------------------- */
 

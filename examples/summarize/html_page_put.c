@@ -70,3 +70,12 @@ void page_put_count(FILE *to, int64_t count, const char *what)
 {
     fprintf(to, "%lld %s%s", (long long)count, what, count == 1 ? "" : "s");
 }
+
+void page_put_name(FILE *to, const char *file)
+{
+    const char *const slash = strrchr(file, '/');
+
+    page_put_string(to, strcmp(file, "-") == 0 ? "standard input"
+                        : slash && slash[1]    ? slash + 1
+                                               : file);
+}

@@ -35,18 +35,20 @@ const char *const page_style[] = {
     "nav{border-top:1px solid var(--rule);border-bottom:1px solid var(--rule);padding:.5rem 0}\n"
     "nav ol{list-style:none;padding:0}\n"
     "nav li{padding:.2rem 0}\n"
+    ".f{font-weight:bold}\n"
     "summary{cursor:pointer;padding:.2rem 0}\n",
     "p,li,h3,pre,blockquote{unicode-bidi:plaintext}\n"
     "article{max-width:44rem}\n"
     "article:focus{outline:none}\n"
     "article ul{padding-left:1.3rem}\n"
+    ".n{list-style:none}\n"
     "pre{white-space:pre-wrap;font-size:.9rem;line-height:1.4}\n"
     "pre,.x{color:var(--soft);border-left:3px solid var(--rule);padding-left:.8rem}\n"
     "blockquote{margin:.7rem 0;border-left:3px solid var(--rule);padding-left:.8rem;"
     "color:var(--soft)}\n",
     "mark{background:var(--mark);color:inherit;box-shadow:inset 0 -2px var(--line)}\n"
     "mark a{color:inherit;text-decoration:none}\n"
-    "mark,span[id],h3{scroll-margin-top:5rem}\n"
+    "mark,span[id],h2,h3{scroll-margin-top:5rem}\n"
     ":target{outline:3px solid var(--chosen);outline-offset:2px}\n"
     "#document:target,#summary a:target{outline-width:2px}\n"
     "i.g{font-style:normal;border-left:2px dashed var(--bar);margin-right:.3rem}\n"
@@ -83,4 +85,4 @@ const char *const page_style[] = {
     NULL
 };
 
-const char page_style_hash[] = "PQFZnHom/i1MZiLOG+LjT5h1gSAVDV4f1eiBb4M2fJE=";
+const char page_style_hash[] = "FyuBOTIzpXkUFDdklziRAPIGfMyqx0fVlmtuUAjKsuM=";

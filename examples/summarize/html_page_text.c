@@ -25,7 +25,8 @@ static const struct {
 /* Where the walk through blocks and sentences is. */
 struct place {
     int64_t block, sentence, end;  /* the block's sentences: [sentence, end) */
-    int64_t section;               /* the next one */
+    int64_t part;                  /* the next one */
+    int64_t file;                  /* of the last block; -1: none yet */
     int64_t segment;               /* of the last sentence; -1: none yet */
     size_t label;                  /* of the last speaker */
     int64_t gap;                   /* sentences not shown since the last block */
@@ -51,6 +52,14 @@ static void put_gap(const struct page *p, struct place *at)
     at->gap = 0;
 }
 
+/* An item with a number needs no bullet. */
+static bool is_numbered(const struct page *p, int64_t block)
+{
+    const char first = p->r->doc->text[p->r->reading->stream.blocks[block].text_begin];
+
+    return first >= '0' && first <= '9';
+}
+
 static void open_block(const struct page *p, struct place *at, enum block_kind kind)
 {
     put_gap(p, at);
@@ -59,9 +68,11 @@ static void open_block(const struct page *p, struct place *at, enum block_kind k
     else if (!at->list)
         fputs("<ul>\n", p->to);
     at->list = kind == BLOCK_ITEM;
-    if (kind == BLOCK_HEADING && p->headed && at->section < p->n_sections &&
-        p->sections[at->section].block == at->block)
-        fprintf(p->to, "<h3 id=\"h%lld\">", (long long)at->section);
+    if (kind == BLOCK_HEADING && p->headed && at->part < p->n_parts &&
+        p->parts[at->part].block == at->block)
+        fprintf(p->to, "<h3 id=\"h%lld\">", (long long)at->part);
+    else if (kind == BLOCK_ITEM && is_numbered(p, at->block))
+        fputs("<li class=\"n\">", p->to);
     else
         fputs(tags[kind].open, p->to);
 }
@@ -159,19 +170,36 @@ static void put_block(const struct page *p, struct place *at)
     fputs(tags[b->kind].close, p->to);
 }
 
+/* The name of each of several files. */
+static void put_file(const struct page *p, struct place *at)
+{
+    const struct inputs *const in = p->r->inputs;
+    const int64_t file = inputs_file(in, p->r->reading->stream.blocks[at->block].begin);
+
+    if (in->n < 2 || file == at->file)
+        return;
+    at->file = file;
+    put_gap(p, at);
+    close_list(p, at);
+    fprintf(p->to, "<h2 id=\"f%lld\"><bdi>", (long long)file);
+    page_put_name(p->to, in->list[file].name);
+    fputs("</bdi></h2>\n", p->to);
+}
+
 void page_put_document(const struct page *p)
 {
     const struct document *const doc = p->r->doc;
     const struct stream *const stream = &p->r->reading->stream;
-    struct place at = { .segment = -1, .label = SIZE_MAX };
+    struct place at = { .segment = -1, .label = SIZE_MAX, .file = -1 };
 
     for (at.block = 0; at.block < stream->n; at.block++) {
         at.end = at.sentence;
         while (at.end < doc->n && doc->sentences[at.end].begin < stream->blocks[at.block].end)
             at.end++;
-        while (p->headed && at.section < p->n_sections &&
-               p->sections[at.section].block < at.block)
-            at.section++;
+        while (p->headed && at.part < p->n_parts &&
+               p->parts[at.part].block < at.block)
+            at.part++;
+        put_file(p, &at);
         put_block(p, &at);
         at.sentence = at.end;
     }

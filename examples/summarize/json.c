@@ -47,7 +47,7 @@ static void put_string(FILE *to, const char *text)
 static void put_number(FILE *to, const char *name, double x)
 {
     if (isfinite(x))
-        fprintf(to, "\"%s\": %.6g", name, x);
+        fprintf(to, "\"%s\": %.6g", name, x + 0.0);       /* without the sign of -0 */
     else
         fprintf(to, "\"%s\": null", name);
 }

@@ -22,6 +22,8 @@ enum {
 };
 static const double pair_share = 0.4;      /* of a word's occurrences: the pair stands for it */
 
+static const double rare_power = 1.5;      /* of the logarithm; less: more common words */
+
 /* A word or a pair: how often it occurs, in how many sentences, and their weight. */
 struct entry {
     uint64_t key, first, second;   /* first, second: words of a pair; 0: a word */
@@ -133,7 +135,7 @@ static void count(struct entry *e, int64_t sentence, double weight)
 /* Of a standard score: near 0 for what says little, near 1 for what says much. */
 static double weight_of(const float *score, int64_t i, double mean, double deviation)
 {
-    return 1 / (1 + exp(-2 * ((double)score[i] - mean) / deviation));
+    return 1 / (1 + exp(-((double)score[i] - mean) / deviation));
 }
 
 struct search {
@@ -223,9 +225,11 @@ static void score_all(const struct search *s, const struct table *t)
         struct entry *const e = &t->list[i];
 
         if (e->key != 0) {
-            const double rare = log((double)(s->doc->n + 1) / (double)e->sentences);
+            const double with = (double)e->sentences;
+            const double rare = log(1 + (double)s->doc->n / with);
 
-            e->score = e->weight * rare * rare;
+            /* What is said once is seldom what a text is about. */
+            e->score = e->weight * with / (with + 1) * pow(rare, rare_power);
         }
     }
 }

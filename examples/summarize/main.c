@@ -166,7 +166,7 @@ static int ask(struct work *w, const struct options *o)
         return complain_of("--query", "a text with a word that says something", o->query);
     case QUERY_NOT_FOUND:
         return complain(EXIT_NOT_FOUND, w->inputs.n == 1 ? title(w->inputs.list[0].name) : "FILE",
-                        "no sentence has a word of the query; nothing is printed");
+                        "no sentence has a word of the query, nothing is printed");
     }
     return EXIT_FAILURE;
 }

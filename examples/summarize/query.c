@@ -5,22 +5,28 @@
  * find what has to do with it. In the first every sentence looks at the query alone: without a sum
  * of others in it, its LSE is the scaled cosine of the two. In the second a sentence looks at those
  * beside it, and takes most from the relevant ones: an answer stands beside its question and shares
- * few words with it. The sum of both, of which the highest is made 1, is added to the salience.
+ * few words with it. The sum of both, of which the highest is made 1, is added to the salience. A
+ * query may name a speaker, whose sentences then count as a little relevant.
  */
 #include "attend.h"
 
 #include <stdlib.h>
 
-enum { ROWS = 2048, BESIDE = 6 };          /* sentences at a time; to each side */
+enum {
+    ROWS = 2048,                           /* sentences at a time */
+    BESIDE = 6,                            /* to each side */
+    MOST_NAMES = 64                        /* words of a query that may be names */
+};
+static const double speaker_weight = 0.2;  /* of a speaker that is named */
 static const double beside_sharpness = 4;  /* of a relevance of 1, before the softmax */
-static const double beside_weight = 2;
-static const double query_weight = 4;
+static const double beside_weight = 1;
+static const double query_weight = 6;
 
 /* relevance[i] = cosine of the query and sentence i; less than 0 counts as 0. */
 static bool look_at_query(struct attend *a, const struct vectors *v, const float *vector,
                           float *relevance, struct failure *why)
 {
-    const int64_t most = v->n < ROWS ? v->n : ROWS;
+    const int64_t most = v->n < ROWS ? v->n + 1 : ROWS;
     float *const rows = malloc((size_t)most * VECTOR_WIDTH * sizeof(*rows));
     struct matrix x = { .rows = 0 }, query = { .rows = 0 }, lse = { .rows = 0 };
     bool good = rows && matrix_create(a, &x, most, VECTOR_WIDTH, why) &&
@@ -59,6 +65,36 @@ static void scale_to_one(float *x, int64_t n)
         x[i] /= most;
 }
 
+/* Adds to the relevance of what a speaker says whose name has a word of the query; false: there is
+ * no such speaker. */
+static bool add_speakers(const struct document *doc, const char *text, size_t size,
+                         float *relevance)
+{
+    uint64_t names[MOST_NAMES];
+    struct word word;
+    size_t at = 0;
+    int64_t n = 0;
+    bool any = false;
+
+    while (n < MOST_NAMES && word_next(doc->language, text, &at, size, &word)) {
+        if (word.key)
+            names[n++] = word.key;
+    }
+    for (int64_t i = 0; i < doc->n; i++) {
+        const struct sentence *const s = &doc->sentences[i];
+        bool named = false;
+
+        at = s->label_begin;
+        while (at < s->label_end && word_next(doc->language, doc->text, &at, s->label_end, &word)) {
+            for (int64_t k = 0; k < n && !named; k++)
+                named = word.key == names[k];
+        }
+        relevance[i] += named ? (float)speaker_weight : 0;
+        any = any || named;
+    }
+    return any;
+}
+
 /* spread[i]: the mean relevance of the sentences around i, the relevant ones first. */
 static bool look_beside(struct attend *a, const float *relevance, float *spread, int64_t n,
                         struct failure *why)
@@ -93,13 +129,23 @@ enum query_end query_add(struct attend *a, const struct document *doc, const str
     struct asked asked;
     float *const spread = malloc(((size_t)v->n + 1) * sizeof(*spread));
     enum query_end end = QUERY_FAILED;
+    bool named;
 
     snprintf(why->text, sizeof(why->text), "not enough memory for the query");
     if (!spread || !embedder->ask(&asked, doc, text, size))
         goto done;
-    end = asked.terms == 0 ? QUERY_EMPTY : asked.known == 0 ? QUERY_NOT_FOUND : QUERY_FAILED;
-    if (end != QUERY_FAILED || !look_at_query(a, v, asked.vector, query, why))
+    end = QUERY_EMPTY;
+    if (asked.terms == 0)
         goto done;
+    end = QUERY_FAILED;
+    if (!look_at_query(a, v, asked.vector, query, why))
+        goto done;
+    scale_to_one(query, v->n);
+    named = add_speakers(doc, text, size, query);
+    end = QUERY_NOT_FOUND;
+    if (asked.known == 0 && !named)
+        goto done;
+    end = QUERY_FAILED;
     scale_to_one(query, v->n);
     if (!look_beside(a, query, spread, v->n, why))
         goto done;

@@ -7,12 +7,14 @@
  * speakers included.
  *
  * Of a long document only some candidates are looked at, those of highest score among the
- * sentences that fit. As likeness lowers a score and never raises it, no other sentence is
- * worth more than the lowest score of a candidate, the floor. The winner is above it, or
- * more candidates are asked for, so the choice is that among all sentences.
+ * sentences that fit. As likeness and crowding lower a score and never raise it, no other
+ * sentence is worth more than the lowest score of a candidate, the floor. The winner is above it,
+ * or more candidates are asked for, so the choice is that among all sentences.
  *
- * A sentence that has more than COMMON_WORDS of 100 content words in common with a chosen one, of
- * those of the shorter one, says it again and is not taken.
+ * Crowding: of two sentences of like worth the one from a segment with fewer chosen words is taken.
+ *
+ * A sentence of which more than COMMON_WORDS of 100 content words are in a chosen one says it again
+ * and is not taken. One that has a short chosen one in it, and says more, may be.
  */
 #include "summarize.h"
 
@@ -25,9 +27,11 @@ enum {
     SHORTEST = 6,                  /* words of a sentence worth choosing */
     LONGEST = 80,
     COMMON_WORDS = 60,             /* of 100 content words */
-    MOST_KEYS = 256                /* content words of a sentence that are compared */
+    MOST_KEYS = 256,               /* content words of a sentence that are compared */
+    USUAL = 20                     /* words of a sentence */
 };
-static const double likeness_weight = 1.5;
+static const double likeness_weight = 1.4, crowding_weight = 0.4;
+static const double free_shares = 2;       /* of words, before a segment is crowded */
 
 bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before)
 {
@@ -140,9 +144,8 @@ static const bool *says_again(struct said *said, const uint64_t *keys, int64_t n
     }
     for (int64_t i = 0; i < said->sentences; i++) {
         const int64_t begin = i > 0 ? said->end[i - 1] : 0, m = said->end[i] - begin;
-        const int64_t fewer = n < m ? n : m;
 
-        if (in_common(keys, n, said->keys + begin, m) * 100 > fewer * COMMON_WORDS)
+        if (in_common(keys, n, said->keys + begin, m) * 100 > n * COMMON_WORDS)
             return &yes;
     }
     if (n > 0)
@@ -173,6 +176,8 @@ struct choice {
     float *likeness;               /* to the first known[i] that were chosen, [doc->n] */
     int64_t *known;
     int64_t *picks, n_picks;       /* what was chosen, in that order */
+    int64_t *spent;                /* words chosen of each segment */
+    double even;                   /* words of a segment if all have the same share */
     int64_t first, end;            /* the sentences that are asked for */
     struct said *said;
     int32_t *candidates;           /* ascending, [doc->n] */
@@ -187,6 +192,7 @@ static void choice_finish(struct choice *c)
     free(c->likeness);
     free(c->known);
     free(c->picks);
+    free(c->spent);
     free(c->candidates);
 }
 
@@ -200,9 +206,11 @@ static void choice_limit(struct choice *c, int64_t first, int64_t end)
     c->floor = HUGE_VAL;
 }
 
-static bool choice_create(struct choice *c)
+static bool choice_create(struct choice *c, struct budget budget)
 {
-    const size_t n = (size_t)c->doc->n;
+    const size_t n = (size_t)c->doc->n, segments = (size_t)c->doc->n_segments;
+    const double words = budget.words < INT64_MAX ? (double)budget.words
+                                                  : (double)budget.sentences * USUAL;
 
     c->usable = calloc(n, sizeof(*c->usable));
     c->fits = calloc(n, sizeof(*c->fits));
@@ -210,12 +218,15 @@ static bool choice_create(struct choice *c)
     c->known = calloc(n, sizeof(*c->known));
     c->picks = calloc(n, sizeof(*c->picks));
     c->candidates = calloc(n, sizeof(*c->candidates));
-    if (!c->usable || !c->fits || !c->likeness || !c->known || !c->picks || !c->candidates)
+    c->spent = calloc(segments + 1, sizeof(*c->spent));
+    if (!c->usable || !c->fits || !c->likeness || !c->known || !c->picks || !c->candidates ||
+        !c->spent)
         return false;
+    c->even = fmax(words / (double)(segments + !segments), USUAL / 2);
     for (int64_t i = 0; i < c->doc->n; i++) {
-        const int64_t words = c->doc->sentences[i].words;
+        const struct sentence *const s = &c->doc->sentences[i];
 
-        c->usable[i] = c->doc->sentences[i].candidate && words >= SHORTEST && words <= LONGEST &&
+        c->usable[i] = s->candidate && s->words >= SHORTEST && s->words <= LONGEST &&
                        c->vectors->row[i + 1] > c->vectors->row[i];
     }
     choice_limit(c, 0, c->doc->n);
@@ -278,7 +289,9 @@ static int64_t best(const struct choice *c, int64_t left, double *worth)
     for (int64_t i = 0; i < c->n_candidates; i++) {
         const int64_t j = c->candidates[i];
         const double likeness = likeness_weight * (double)c->likeness[j];
-        const double here = (double)c->score[j] - likeness;
+        const double shares = (double)c->spent[c->doc->sentences[j].segment] / c->even;
+        const double crowding = crowding_weight * fmax(shares - free_shares, 0);
+        const double here = (double)c->score[j] - likeness - crowding;
 
         if (c->usable[j] && words_of(c->doc, j) <= left && here > *worth) {
             *worth = here;
@@ -294,6 +307,7 @@ static void pick(struct summary *s, struct choice *c, int64_t i, double worth)
     s->rank[i] = (int32_t)c->n_picks;
     s->likeness[i] = (float)((double)c->score[i] - worth);
     c->picks[c->n_picks] = i;
+    c->spent[c->doc->sentences[i].segment] += c->doc->sentences[i].words;
     liken(c, c->n_picks++);
 }
 
@@ -421,7 +435,8 @@ static bool choose_all(struct summary *s, const struct document *doc, struct bud
     }
     if (found <= budget.sentences && printed_words(doc, s->chosen) <= budget.words)
         return true;
-    memset(s->chosen, false, (size_t)doc->n);
+    for (int64_t i = 0; i < doc->n; i++)
+        s->chosen[i] = false;
     return false;
 }
 
@@ -462,7 +477,7 @@ bool summary_choose(struct summary *s, struct attend *a, const struct document *
         good = say_once(s, doc, &said, score);
         s->words = printed_words(doc, s->chosen);
     } else {
-        good = choice_create(&c) && choose_parts(s, &c, budget, sections, why);
+        good = choice_create(&c, budget) && choose_parts(s, &c, budget, sections, why);
         if (good && s->words == 0)
             choose_cut(s, doc, score, budget);
     }

@@ -104,9 +104,22 @@ bool sentence_is_closer(uint32_t code);
 
 /* ---- words.c: words of a sentence -------------------------------------------- */
 
+/* Words that tell how a sentence speaks. Small ones have no content; outcomes have. */
+enum word_kind {
+    WORD_ADDRESS,                      /* who speaks or is spoken to: "we" */
+    WORD_RELATION,                     /* articles and prepositions: "the", "of" */
+    WORD_FILLER,                       /* what speech is filled with: "uh", "okay" */
+    WORD_SMALL_KINDS,
+    WORD_OUTCOME = WORD_SMALL_KINDS,   /* what was settled: "decided" */
+    WORD_KINDS
+};
+
 struct word {
-    uint64_t key;                      /* of the stem; 0: a stop word */
-    bool address;                      /* who speaks or is spoken to */
+    uint64_t stem;                     /* never 0 */
+    uint64_t key;                      /* the stem; 0: a stop word */
+    bool is[WORD_KINDS];
+    bool ideograph;
+    bool capital;                      /* the first letter is one, the next one is small */
 };
 
 /* Reads the next word of [*at, end) and moves *at behind it; false when there is none. */
@@ -117,6 +130,24 @@ bool word_spell(const char *text, size_t *at, size_t end, char *spelt);
 uint64_t word_mix(uint64_t x);
 /* The content words of sentence i, sorted, each once: at most `most`. Returns how many. */
 int64_t words_of_content(const struct document *doc, int64_t i, uint64_t *keys, int64_t most);
+
+/* ---- manner.c: how a sentence speaks --------------------------------------- */
+
+/* Shares of its words. */
+struct manner {
+    float address, relation, outcome;
+    float stumbling;                   /* fillers, and what is said again at once: "I I mean" */
+    float names;                       /* words with a capital, without the first word */
+    float topic;                       /* words that many sentences have: vector.c */
+};
+
+struct manner_count {
+    int64_t words, is[WORD_KINDS], repeated, names;
+    uint64_t before[2];                /* stems of the last words */
+};
+
+void manner_hear(struct manner_count *count, const struct word *word);
+struct manner manner_of(const struct manner_count *count);
 
 /* ---- vector.c: sentences to unit vectors --------------------------------- */
 
@@ -130,7 +161,7 @@ struct vectors {
     int32_t *row;                      /* entries of row i: [row[i], row[i + 1]) */
     uint16_t *column;                  /* ascending within a row */
     float *value;
-    float *address;                    /* share of first and second person words, [n] */
+    struct manner *manner;             /* [n] */
 };
 
 bool vectors_build(struct vectors *v, const struct document *doc);
@@ -241,7 +272,10 @@ enum query_end query_add(struct attend *a, const struct document *doc, const str
 /* ---- salience.c, select.c: scores and choice ----------------------------- */
 
 /* What a score is the sum of, each with its name. */
-enum { PART_MASS, PART_LENGTH, PART_POSITION, PART_VOICE, SALIENCE_PARTS };
+enum {
+    PART_MASS, PART_TOPIC, PART_RELATION, PART_NAMES, PART_ADDRESS, PART_STUMBLING,
+    PART_LENGTH, PART_TURN, PART_POSITION, PART_OUTCOME, SALIENCE_PARTS
+};
 extern const char *const salience_names[SALIENCE_PARTS];
 
 /* One number per sentence, and its parts unless those are NULL: [doc->n]. */

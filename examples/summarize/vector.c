@@ -23,17 +23,20 @@ enum {
 };
 static const double common_share = 0.2;    /* a word in more sentences says nothing */
 static const double pair_weight = 0.5;
+/* A word that so many sentences have, a share of them and at least a number, is of the topic. */
+static const double topic_share = 0.01, topic_from = 3;
 
 struct term {
     uint64_t key;
     float count;                   /* pairs count half */
+    bool pair;
 };
 
 /* The terms of one sentence, in the order of their keys. */
 struct terms {
     struct term *list;
     int64_t n, capacity;
-    float address;                 /* share of address words */
+    struct manner manner;
 };
 
 /* How many sentences have each term: open addressing. */
@@ -45,7 +48,7 @@ struct census {
 
 /* ---- terms --------------------------------------------------------------- */
 
-static bool terms_push(struct terms *t, uint64_t key, float count)
+static bool terms_push(struct terms *t, struct term term)
 {
     if (t->n == t->capacity) {
         const int64_t capacity = t->capacity ? t->capacity * 2 : 256;
@@ -56,7 +59,7 @@ static bool terms_push(struct terms *t, uint64_t key, float count)
         t->list = grown;
         t->capacity = capacity;
     }
-    t->list[t->n++] = (struct term){ key, count };
+    t->list[t->n++] = term;
     return true;
 }
 
@@ -88,20 +91,22 @@ static bool terms_read(struct terms *t, const struct language *language, const c
     struct word word;
     uint64_t before = 0;
     size_t at = begin;
-    int64_t words = 0, address = 0;
+    struct manner_count count = { .words = 0 };
 
     t->n = 0;
     while (word_next(language, text, &at, end, &word)) {
-        words++;
-        address += word.address;
-        if (word.key && !terms_push(t, word.key, 1.0f))
+        const struct term pair = {
+            word_mix(before * 31 + word.key) | 1u, (float)pair_weight, true
+        };
+
+        manner_hear(&count, &word);
+        if (word.key && !terms_push(t, (struct term){ word.key, 1.0f, false }))
             return false;
-        if (word.key && before &&
-            !terms_push(t, word_mix(before * 31 + word.key) | 1u, (float)pair_weight))
+        if (word.key && before && !terms_push(t, pair))
             return false;
         before = word.key;
     }
-    t->address = words ? (float)((double)address / (double)words) : 0.0f;
+    t->manner = manner_of(&count);
     terms_join(t);
     return true;
 }
@@ -255,6 +260,18 @@ static void weigh(const struct terms *t, const struct census *c, int64_t n, floa
         dense[k] = square > 0 ? (float)(sum[k] / sqrt(square)) : 0.0f;
 }
 
+/* How much of a sentence of n is of the topic: different words, not pairs, among all words. */
+static float topic_of(const struct terms *t, const struct census *c, int64_t words, int64_t n)
+{
+    const double share = topic_share * (double)n;
+    const double from = share > topic_from ? share : topic_from;
+    int64_t found = 0;
+
+    for (int64_t k = 0; k < t->n; k++)
+        found += !t->list[k].pair && sentences_with(c, t->list[k].key) >= from;
+    return (float)found / (float)(words > 0 ? words : 1);
+}
+
 static bool weigh_all(struct vectors *v, struct terms *t, const struct census *c,
                       const struct document *doc)
 {
@@ -264,7 +281,8 @@ static bool weigh_all(struct vectors *v, struct terms *t, const struct census *c
     for (int64_t i = 0; i < doc->n; i++) {
         if (!terms_read_sentence(t, doc, i))
             return false;
-        v->address[i] = t->address;
+        v->manner[i] = t->manner;
+        v->manner[i].topic = topic_of(t, c, doc->sentences[i].words, doc->n);
         v->row[i] = n;
         if (t->n > 0)
             weigh(t, c, doc->n, dense);
@@ -289,8 +307,8 @@ bool vectors_build(struct vectors *v, const struct document *doc)
 
     *v = (struct vectors){ .n = doc->n };
     v->row = calloc(rows + 1, sizeof(*v->row));
-    v->address = calloc(rows + 1, sizeof(*v->address));
-    if (v->row && v->address && census_take(&c, &t, doc, &entries)) {
+    v->manner = calloc(rows + 1, sizeof(*v->manner));
+    if (v->row && v->manner && census_take(&c, &t, doc, &entries)) {
         /* A row has no more entries than terms. */
         v->column = malloc(((size_t)entries + 1) * sizeof(*v->column));
         v->value = malloc(((size_t)entries + 1) * sizeof(*v->value));
@@ -363,7 +381,7 @@ void vectors_finish(struct vectors *v)
     free(v->row);
     free(v->column);
     free(v->value);
-    free(v->address);
+    free(v->manner);
     *v = (struct vectors){ 0 };
 }
 

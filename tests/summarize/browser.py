@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""The page that --html writes, in Chromium: browser.py HEED-SUMMARIZE [PAGE PICTURE [WIDTH]]
+"""The page that --html writes, in Chromium: browser.py HEED-SUMMARIZE [PAGE PICTURE WIDTH HEIGHT]
 
 On a telephone of 360 pixels nothing scrolls sideways; nothing is asked of a network; the console is
 silent, with scripts and without; what text is about has a contrast of 4.5 in light and dark; the
 keyboard leads from the summary to the document and back, and one sees where it is; the page prints.
-Skipped where there is no Chromium. With PAGE: takes a picture of it instead.
+Skipped where there is no Chromium. With PAGE: takes a picture of it instead,
+as docs/pictures/summarizer.png was (the page of docs/guide.txt with --length 5s, 1040 by 720).
 """
 
 import base64
@@ -243,7 +244,7 @@ def main():
         browser = Browser(chromium, folder / "profile")
         browser.start()
         if len(sys.argv) > 2:
-            browser.size(int((sys.argv[4:] or [1280])[0]), 900)
+            browser.size(int(sys.argv[4]), int(sys.argv[5]))
             browser.open(pathlib.Path(sys.argv[2]).resolve())
             pathlib.Path(sys.argv[3]).write_bytes(browser.picture(whole=False))
         for path in examples(sys.argv[1], folder) if len(sys.argv) == 2 else []:

@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page that --html writes: page.py HEED-SUMMARIZE
 
-Of every second file in the folder files, and of texts that mean harm: the page has only the tags and
-attributes that are known here, no script, no address outside itself, ids once, links that lead
+Of every second file in the folder files, and of texts that mean harm: the page has only the tags
+and attributes that are known here, no script, no address outside itself, ids once, links that lead
 somewhere, the sentences of the JSON with those of the summary marked, and a policy that admits
-nothing but its style. The page is written wholly or not at all.
+nothing but its style. The page is written wholly or not at all. And docs/summarizer.md names every
+option of --help and every field of the JSON.
 """
 
 import base64
@@ -30,9 +31,9 @@ VOID = {"meta"}
 KNOWN = {
     "html": {"lang"}, "head": set(), "meta": {"charset", "http-equiv", "content", "name"},
     "title": set(), "style": set(), "body": set(), "header": {"lang"}, "h1": set(),
-    "h2": {"lang"}, "h3": {"id"}, "bdi": set(), "b": set(), "main": set(),
+    "h2": {"id", "lang"}, "h3": {"id"}, "bdi": set(), "b": set(), "main": set(),
     "div": {"class"}, "section": {"id"}, "nav": {"id", "aria-label"}, "details": {"open"},
-    "summary": {"lang"}, "ol": set(), "ul": {"class"}, "li": set(), "p": {"class", "lang"},
+    "summary": {"lang"}, "ol": set(), "ul": {"class"}, "li": {"class"}, "p": {"class", "lang"},
     "a": {"class", "lang", "href", "id", "tabindex"}, "small": {"lang"},
     "span": {"id", "lang"}, "mark": {"id"}, "i": {"class", "data-n"}, "pre": set(),
     "blockquote": set(), "article": {"id", "tabindex"}, "figure": {"id", "lang"},
@@ -153,9 +154,9 @@ def run(program, *arguments, status=0, stdin=None):
     return done
 
 
-def troubles(program, path, folder, *options):
+def troubles(program, paths, folder, *options):
     target = folder / "page.html"
-    done = run(program, "--json", "--explain", "--html", target, *options, path)
+    done = run(program, "--json", "--explain", "--html", target, *options, *paths)
     text = target.read_text("utf-8")
     page, told = Page(text), json.loads(done.stdout)
     yield from form(text, page)
@@ -168,12 +169,13 @@ def harmful(folder):
     """Texts that try to get out of their place, and names of files that do."""
     talk = "".join(f"{HARM}: We agree on {i} {HARM}.\n\n" for i in range(9))
     for name, text in (
-            ("talk.txt", "Ann <b>: I say <i>this</i> here today.\nBob: & that is \"all\".\n" + talk),
+            ("talk.txt", "Ann <b>: I say <i>this</i> here now.\nBob: & that is \"all\".\n" + talk),
             ("head.md", f"# {HARM}\n\nText {HARM} goes on here. More of it.\n\n## {HARM}\n\nEnd.\n"
-                        f"\n```\n{HARM}\n</pre>\n```\n\n> {HARM}\n\n- item {HARM}.\n"),
+                        f"\n```\n{HARM}\n</pre>\n{'x' * 400}\n```\n\nThe word {'y' * 300} is "
+                        f"long.\n\n> {HARM}\n\n- item {HARM}.\n"),
             ("site.html", f"<h1>&lt;script&gt;alert(1)&lt;/script&gt;</h1><p>{HARM} says it. "
                           "A second one &lt;/span&gt;&lt;/mark&gt; here.</p><pre>&lt;/pre></pre>"),
-            ("<img src=x onerror=alert(3)>\u202e'\"&.txt", "A name can do harm too. It does not.\n"),
+            ("<img src=x onerror=alert(3)>\u202e'\"&.txt", "A name may do harm. It does not.\n"),
             ("non.txt", "Not a character: \ufdd0 \ufffe \U0001ffff here. \u2028And more of it.\n"),
             ("one.txt", "word " * 300 + "\n"), ("empty.txt", "")):
         path = folder / name
@@ -191,19 +193,28 @@ def long_text(path):
         for i in range(6500):
             if i % 500 == 0:
                 to.write(f"# Part {i // 500}\n\n")
-            to.write(f"The {words[i % 10]} of {words[i * 7 % 9]} number {i} was {words[i % 7]}.\n\n")
+            to.write(f"The {words[i % 10]} of {words[i * 7 % 9]} number {i} is {words[i % 7]}.\n\n")
     return path
 
 
 def long_ones(program, folder):
     path = long_text(folder / "long.md")
-    yield from troubles(program, path, folder)
+    yield from troubles(program, [path], folder)
     text = (folder / "page.html").read_text("utf-8")
     shown = len(re.findall(r'id="s\d+"', text))
     if not 100 < shown < 1500 or "sentences not shown" not in text or len(text) > 400000:
         yield f"{shown} of 6500 sentences, {len(text)} bytes"
     if len(re.findall(r'<h3 id="h\d+"', text)) != 13:
         yield "not all headings of a long text are there"
+
+
+def several(program, paths, folder):
+    """One page of several files names each, in the document and in the list of sections."""
+    yield from troubles(program, paths, folder)
+    page = Page((folder / "page.html").read_text("utf-8"))
+    for number, path in enumerate(paths):
+        if page.texts.get(f"f{number}") != path.name or f"#f{number}" not in page.links:
+            yield f"{path.name} is not named"
 
 
 def expect(good, what):
@@ -244,11 +255,32 @@ def writing(program, path, folder):
     expect(target.read_text("utf-8") == "old", "a failure leaves the old page")
     left = [one.name for one in folder.iterdir() if re.search(r"\.html\.\w{6}$", one.name)]
     expect(not left, f"left behind: {left}")
-    asked = run(program, "--html", "-", "--query", HARM + "bridge harbour the", folder / "long.md")
+    asked = run(program, "--html", "-", "--keywords", "3", "--query", HARM + "bridge harbour the",
+                folder / "long.md")
     faults = list(form(asked.stdout.decode(), Page(asked.stdout.decode())))
-    expect(not faults and b"What is said about: <bdi>&lt;script" in asked.stdout, f"asked: {faults}")
+    expect(not faults and b"said about: <bdi>&lt;script" in asked.stdout, f"query: {faults}")
+    expect(asked.stdout.count(b"Keywords: <bdi>") == 1, "keywords are on the page")
     expect(run(program, "--html", "-", "-", stdin=path.read_bytes()).stdout
            .count(b"standard input") == 2, "standard input has its name")
+
+
+def fields(value):
+    if isinstance(value, dict):
+        yield from value
+    for one in value.values() if isinstance(value, dict) else value \
+            if isinstance(value, list) else []:
+        yield from fields(one)
+
+
+def documented(program, files):
+    text = (pathlib.Path(__file__).parents[2] / "docs/summarizer.md").read_text("utf-8")
+    told = run(program, "--help").stdout.decode()
+    names = set(re.findall(r"^  (--[a-z-]+)", told, re.MULTILINE)) - {"--version"}
+    for more in (["--explain"], ["--query", "the ferry of the harbour", "--by-section"],
+                 ["--keywords", "2"]):
+        names |= set(fields(json.loads(run(program, "--json", *more, *files).stdout)))
+    yield from (f"docs/summarizer.md has not {name}" for name in sorted(names)
+                if not re.search(rf"`{name}[ `]", text))
 
 
 def main():
@@ -260,8 +292,11 @@ def main():
         for number, path in enumerate([*files, *harmful(folder)]):
             options = [[], ["--words", "12"], ["--attention", "lsg"]][number % 3]
             failed += [f"{path.name} {options}: {what}"
-                       for what in troubles(program, path, folder, *options)]
+                       for what in troubles(program, [path], folder, *options)]
             pages += 1
+        failed += [f"several: {what}" for what in several(program, files[:4], folder)]
+        texts = [path for path in files if path.name.startswith("en-")]
+        failed += [*documented(program, texts[:1]), *documented(program, texts)]
         failed += [f"long: {what}" for what in long_ones(program, folder)]
         writing(program, files[0], folder)
     print("\n".join(failed))
