@@ -24,8 +24,8 @@ ROW = re.compile(r'^HK_KERNEL\((\w+), "([\w.]+)", "([^"]*)"\)$')
 
 
 def shape(name):
-    """What a row is for, by the words of its name: processors, their OpenCL alone, GPUs, those of them
-    that have a matrix unit, or any."""
+    """What devices a row is for, by the words of its name: processors, their OpenCL alone, GPUs,
+    those of them that have a matrix unit, or any."""
     words = set(name.split("_")) & {"lanes", "opencl", "workgroup", "matrix"}
     return words.pop() if len(words) == 1 else "any"
 
