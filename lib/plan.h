@@ -183,7 +183,8 @@ struct heed_plan {
     uint32_t n_operands;
     uint32_t numerics;              /* HEED_NUMERICS_* that was asked for */
     uint32_t own_workspace;         /* 1: the plan brings a workspace of its own */
-    uint32_t reserved;
+    uint32_t loose;                 /* set by prepare: 1: other bits than those of EXACT (FAST) */
+    const char *kernel;             /* set by prepare: which of its kernels attends; or NULL */
     void *state;                    /* the implementation's own, made by prepare */
     uint64_t workspace_size, workspace_align;   /* set by prepare */
     uint64_t state_bytes;           /* set by prepare: host memory that state takes */

@@ -61,6 +61,7 @@ struct heed_device_traits {
     uint32_t least_lanes;   /* workgroup: HK_LEAST_LANES: threads of the smallest sub-group, where
                              * the compiler has to be asked for it; else 0 */
     uint32_t many_registers;    /* 1: threads can be given twice the usual registers (Intel) */
+    uint32_t mma;           /* workgroup: HK_MMA: its matrix unit (kernels/mma.h); 0: none */
     uint32_t processor;     /* HK_PROCESSOR: 1 where a processor poses as a GPU */
     uint32_t large;         /* 1: has only kernels with HEED_BUFFERS_LARGE */
 };

@@ -3,6 +3,7 @@
  *
  * Attention on a device that runs kernels: which kernels a plan takes, one to four.
  */
+#include "../kernels/mma.h"
 #include "blob.h"
 #include "impls.h"
 
@@ -58,6 +59,19 @@ static bool is_one_range(const struct heed_plan *plan)
     return true;
 }
 
+/* May a unit that sums in an order of its own form this plan's products? Only where other bits
+ * than those of EXACT are asked for (docs/numerics.md section 11); of halves, all of one type. */
+static bool takes_matrix(const struct heed_plan *plan, const struct heed_device_traits *traits,
+                         uint32_t dtype)
+{
+    const struct heed_checked *attn = heed_attn_of(plan);
+
+    return traits->mma != 0 &&
+           (plan->numerics == HEED_NUMERICS_FAST || plan->numerics == HEED_NUMERICS_BEST) &&
+           (dtype == HEED_F16 || dtype == HEED_BF16) && attn->q.dtype == dtype &&
+           attn->d <= heed_group_width(attn, traits);
+}
+
 static enum heed_kernel attend_choose(const struct heed_plan *plan,
                                       const struct heed_device_traits *traits, uint32_t large)
 {
@@ -67,6 +81,10 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
         { HEED_KERNEL_workgroup_128_ranges, HEED_KERNEL_workgroup_128_f32,
           HEED_KERNEL_workgroup_128_f16, HEED_KERNEL_workgroup_128_bf16 },
     };
+    static const enum heed_kernel matrix[2][2] = {
+        { HEED_KERNEL_matrix_64_f16, HEED_KERNEL_matrix_64_bf16 },
+        { HEED_KERNEL_matrix_128_f16, HEED_KERNEL_matrix_128_bf16 },
+    };
     const bool plain = is_plain(plan),
                wide = heed_group_width(heed_attn_of(plan), traits) > 64;
 
@@ -74,7 +92,26 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
         return plain ? HEED_KERNEL_lanes_plain : HEED_KERNEL_lanes_any;
     if (!plain)
         return wide ? HEED_KERNEL_workgroup_128_any : HEED_KERNEL_workgroup_64_any;
-    return workgroup[wide][!large && is_one_range(plan) ? kv_dtype(plan) : 0];
+    if (large || !is_one_range(plan))
+        return workgroup[wide][0];
+    if (takes_matrix(plan, traits, kv_dtype(plan)))
+        return matrix[wide][kv_dtype(plan) == HEED_BF16];
+    return workgroup[wide][kv_dtype(plan)];
+}
+
+static bool is_matrix(enum heed_kernel kernel)
+{
+    return kernel >= HEED_KERNEL_matrix_64_f16 && kernel <= HEED_KERNEL_matrix_128_bf16;
+}
+
+/* Threads of a group that attends. */
+static uint32_t attend_threads(const struct heed_plan *plan, enum heed_kernel kernel,
+                               const struct heed_device_traits *traits)
+{
+    if (traits->shape == HEED_SHAPE_LANES)
+        return 1;
+    return is_matrix(kernel) ? traits->group_rows * HK_MMA_SHARE(traits->mma)
+                             : heed_group_threads(heed_attn_of(plan), traits);
 }
 
 /* Does it need the kernels with many buffers? */
@@ -87,9 +124,10 @@ static uint32_t large_find(const struct heed_plan *plan)
     return large;
 }
 
-static void launches_choose(const struct heed_plan *plan, const struct hk_plan *blob,
-                         struct heed_device_plan *state)
+static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
+                            struct heed_device_plan *state)
 {
+    const enum heed_kernel attend = attend_choose(plan, &state->device->traits, state->large);
     const struct heed_device_traits *traits = &state->device->traits;
     const bool lanes = traits->shape == HEED_SHAPE_LANES;
     const struct heed_lowered *lowered = plan->params;
@@ -97,6 +135,8 @@ static void launches_choose(const struct heed_plan *plan, const struct hk_plan *
 
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++)
         lists = lists || lowered->sources[s].keys || lowered->sources[s].rows;
+    plan->loose = is_matrix(attend);
+    plan->kernel = heed_kernel_rows[attend].name;
     if (blob->tasks == 0)
         return;
     if (lanes || lists)
@@ -112,8 +152,8 @@ static void launches_choose(const struct heed_plan *plan, const struct hk_plan *
             .groups = traits->workers,
         };
     state->launches[state->n_launches++] = (struct heed_kernel_launch){
-        .kernel = attend_choose(plan, traits, state->large),
-        .threads = lanes ? 1 : heed_group_threads(heed_attn_of(plan), traits),
+        .kernel = attend,
+        .threads = attend_threads(plan, attend, traits),
         .groups = lanes ? traits->workers : (uint64_t)(blob->tasks * blob->passes),
     };
     assert(blob->parts == 1 || blob->pack_tasks == 0);      /* both count with one counter */

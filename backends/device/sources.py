@@ -24,8 +24,9 @@ ROW = re.compile(r'^HK_KERNEL\((\w+), "([\w.]+)", "([^"]*)"\)$')
 
 
 def shape(name):
-    """What devices a row is for, by the words of its name: processors, GPUs, or any."""
-    words = set(name.split("_")) & {"lanes", "workgroup"}
+    """What devices a row is for, by the words of its name: processors, GPUs, those of them that have
+    a matrix unit, or any."""
+    words = set(name.split("_")) & {"lanes", "workgroup", "matrix"}
     return words.pop() if len(words) == 1 else "any"
 
 

@@ -18,31 +18,54 @@ HEED_EMULATED_KERNELS(DECLARE, )
 #define KERNEL(row, none)                                                                          \
     [HEED_KERNEL_##row] = { heed_kernel_##row##_small, heed_kernel_##row##_large },
 static heed_host_kernel *const kernels[HEED_KERNELS][2] = { HEED_EMULATED_KERNELS(KERNEL, ) };
+
+/* The same with the kernels for a matrix unit, a table for each unit. */
+#define MATRIX_DECLARE(row, unit) extern heed_host_kernel heed_kernel_##row##_##unit;
+#define MATRIX_KERNEL(row, unit) [HEED_KERNEL_##row] = { heed_kernel_##row##_##unit, NULL },
+#define MATRIX_TABLE(unit, number)                                                                 \
+    HEED_MATRIX_KERNELS(MATRIX_DECLARE, unit)                                                      \
+    static heed_host_kernel *const kernels_##unit[HEED_KERNELS][2] = {                             \
+        HEED_EMULATED_KERNELS(KERNEL, ) HEED_MATRIX_KERNELS(MATRIX_KERNEL, unit)                   \
+    };
+HEED_MATRIX_UNITS(MATRIX_TABLE)
+
+struct device {
+    const char *name, *description;
+    uint32_t unit;                      /* traits.mma */
+    heed_host_kernel *const (*kernels)[2];
+};
+
+#define MATRIX_DEVICE(unit, number)                                                                \
+    { "emulate:" #unit, "kernels for GPUs with a matrix unit as C; for tests", number,             \
+      kernels_##unit },
+static const struct device devices[] = {
+    { "emulate:workgroup", "kernels for GPUs as C; for tests", 0, kernels },
+    HEED_MATRIX_UNITS(MATRIX_DEVICE)
+};
 #undef KERNEL
 
 static uint32_t count(void)
 {
-    return 1;
+    return sizeof(devices) / sizeof(devices[0]);
 }
 
 static void describe(uint32_t index, heed_device_props *props)
 {
-    (void)index;
     props->kind = HEED_DEVICE_CPU;
     props->exact = 1;
     props->usable = HEED_OK;
-    snprintf(props->name, sizeof(props->name), "emulate:workgroup");
-    snprintf(props->description, sizeof(props->description), "kernels for GPUs as C; for tests");
+    snprintf(props->name, sizeof(props->name), "%s", devices[index].name);
+    snprintf(props->description, sizeof(props->description), "%s", devices[index].description);
 }
 
 /* The build compiles the kernels with these (backends/meson.build). */
 static void begin(uint32_t index, const struct heed_services *services, void *state)
 {
-    (void)index;
     heed_host_begin(state, services,
                     (struct heed_device_traits){
-                        .shape = HEED_SHAPE_WORKGROUP, .group_rows = 32, .group_sums = 32 },
-                    kernels);
+                        .shape = HEED_SHAPE_WORKGROUP, .group_rows = 32, .group_sums = 32,
+                        .mma = devices[index].unit },
+                    devices[index].kernels);
 }
 
 const struct heed_backend heed_emulate_backend = {

@@ -19,7 +19,9 @@
 #else
 #define HK_TR 4
 #endif
+#ifndef HK_THREADS
 #define HK_THREADS (16 * HK_ROWS / HK_TR)
+#endif
 #define HK_HAS_SHARED 1
 #define HK_IN_REGISTERS 1       /* what a thread has: no index that is computed may find it */
 #define HK_SUB_SPACE HK_GLOBAL
@@ -41,10 +43,14 @@
 #define HK_SLICE 16                     /* channels of K staged at a time */
 #define HK_KEYS (1024 / HK_WIDTH)       /* keys of V staged at a time */
 #define HK_GROUP_KEYS 16                /* whose weights lie in local memory at a time */
+#if HK_MATRIX
+#include "mma_group.h"
+#else
 #define HK_Q_LINE HK_ROWS
 #define HK_K_LINE (HK_BLOCK + 4)
 #define HK_P_LINE (HK_ROWS + 4)
 #define HK_RED_LINE 20
+#endif
 #define HK_NO_BLOCK ((hk_i64)1 << 62)
 #define HK_NO_ROW (-HK_NO_BLOCK)
 #define HK_REMOVED 0x80000000u          /* as a weight: -0; others are +0 or more, or NaN */
@@ -52,7 +58,9 @@
 /* Elements of a slice that a thread stages: units of neighbours, each loaded at once. */
 #define HK_STAGED (1024 / HK_THREADS)
 #define HK_HALVES (HK_KV == 2 || HK_KV == 3)    /* rows of f16 or bf16 */
-#if HK_HALVES
+#if HK_MATRIX
+#define HK_UNIT 8
+#elif HK_HALVES
 #define HK_UNIT (HK_STAGED < 8 ? HK_STAGED : 8)
 #define HK_UNIT_WORDS (HK_UNIT / 2)
 #else
@@ -65,6 +73,10 @@
 #define HK_SCALED (HK_KV ? 1 : HK_BLOCK)
 
 struct hk_shared {
+#if HK_MATRIX
+    union hk_mma_inputs in;
+    struct hk_mma_shared mma;
+#else
     /* Read and written four floats at a time. */
     float q[HK_KEPT * HK_Q_LINE];       /* [channel][row] */
     union {
@@ -78,6 +90,7 @@ struct hk_shared {
         float red[HK_ROWS * HK_RED_LINE];       /* what the threads of a row's line have */
         float p[HK_GROUP_KEYS * HK_P_LINE];        /* weights: [key][row] */
     } out;
+#endif
     float m[HK_ROWS], w[2 * HK_ROWS];   /* of rows: reference, factors of sums */
     float k_scale[HK_SCALED], v_scale[HK_SCALED];       /* of I8 */
     HK_GLOBAL char *buffer[HK_BUFFERS];
@@ -110,6 +123,7 @@ struct hk_shared {
 #endif
 };
 
+#if !HK_MATRIX
 /* What a thread keeps. */
 struct hk_mine {
     float s[HK_TR][4];
@@ -126,6 +140,7 @@ struct hk_mine {
     struct hk_reach reach;
 #endif
 };
+#endif
 
 /* A strip at work. */
 struct hk_group {

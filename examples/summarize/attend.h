@@ -21,6 +21,7 @@ struct attend {
     struct limits limits;
     const struct encoder *encoder; /* NULL: the first one */
     int64_t (*looks)[LOOKS];       /* NULL: nobody asks */
+    struct pattern *pattern;       /* NULL: nobody asks */
 };
 
 /* ---- calls.c: matrices and calls ------------------------------------------ */
@@ -107,14 +108,22 @@ bool call_push(struct attend *a, const struct ring *r, const struct matrix *x,
 /* Sentences on each side that a block needs besides its own. */
 int64_t encoder_reach(const struct attend *a);
 
-/* Row i of y is what row i of x takes in of the others. */
-bool encoder_run(struct attend *a, const struct matrix *x, const struct matrix *y,
-                 struct failure *why);
+/* Row i of y is what row i of x takes in of the rows of v, by looking at their x; lse, which may be
+ * NULL, takes the LSE of its scores. */
+bool encoder_run(struct attend *a, const struct matrix *x, const struct matrix *v,
+                 const struct matrix *y, const struct matrix *lse, struct failure *why);
 
 /* The rows that rows first .. first + count - 1 of x, [n], give most weight to, themselves
  * excepted; -1: there are no more. */
 bool encoder_look(struct attend *a, const float *x, int64_t n, int64_t first, int64_t count,
                   int64_t (*best)[LOOKS], struct failure *why);
+
+/* ---- pattern.c: a picture of it ---------------------------------------------- */
+
+/* Adds rows [begin, begin + count) of x, which stand for the sentences `kept`; `rows` has them on
+ * the host. */
+bool pattern_take(struct attend *a, const struct matrix *x, const float *rows, const int32_t *kept,
+                  int64_t begin, int64_t count, struct failure *why);
 
 /* ---- memory.c: what is near, and what is far in few rows ------------------- */
 
@@ -147,22 +156,33 @@ uint32_t memory_far(const struct memory *m, struct keys keys[TIERS - 1]);
 
 /* ---- probe.c ---------------------------------------------------------------- */
 
+struct state;                          /* of attend.c */
+
 /* Sentences that have a vector, and what they look for. */
 struct views {
     const struct vectors *vectors;
-    const int64_t *kept;               /* sentence of each row */
+    const int32_t *kept;               /* sentence of each row */
     int64_t n;
-    float *query;                      /* host, [n][VECTOR_WIDTH] */
+    struct state *state;
 };
 
 /* Rows [at, at + rows) as vectors. */
 void views_expand(const struct views *s, int64_t at, int64_t rows, float *to);
+/* The same rows as views. Asked in order or against it, each is made once. */
+bool views_look(struct attend *a, const struct views *s, int64_t at, int64_t rows, float *to,
+                struct failure *why);
 
 struct meter {
     attend_progress *progress;
     void *context;
     int64_t done, all;
 };
+
+/* So many rows more are done. */
+void meter_add(struct meter *meter, int64_t rows);
+
+/* Rows that probe() adds to the meter for n sentences. */
+int64_t probe_steps(const struct attend *a, int64_t n);
 
 /* Attention each row receives from all of them, [n]. */
 bool probe(struct attend *a, const struct views *s, struct meter *meter, float *mass,

@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char text_crowded[] =
+    "this is no text: it has more than a million parts of a few bytes each";
+
 /* How much a kind of block says to the reader of a summary. */
 enum { PROSE = 2, CONTEXT = 1, LEFT_OUT = 0 };
 
@@ -27,6 +30,12 @@ static bool add_sentence(struct document *doc, struct sentence s)
     s.end = (size_t)(line_trim(doc->text + s.begin, doc->text + s.end) - doc->text);
     if (s.begin >= s.end)
         return true;
+    if (doc->n >= TEXT_CROWDED && s.begin / TEXT_BYTES < (size_t)doc->n) {
+        doc->crowded = true;
+        return false;
+    }
+    if (doc->n == INT32_MAX - 1)
+        return false;
     if (doc->n == doc->capacity) {
         const int64_t capacity = doc->capacity ? doc->capacity * 2 : 256;
         struct sentence *const grown =
@@ -37,18 +46,18 @@ static bool add_sentence(struct document *doc, struct sentence s)
         doc->sentences = grown;
         doc->capacity = capacity;
     }
-    s.words = utf8_count_words(doc->text, s.begin, s.end);
-    s.label_words = utf8_count_words(doc->text, s.label_begin, s.label_end);
+    s.words = (int32_t)utf8_count_words(doc->text, s.begin, s.end);
+    s.label_words = (int32_t)utf8_count_words(doc->text, s.label_begin, s.label_end);
     doc->words += s.words;
     doc->sentences[doc->n++] = s;
     return true;
 }
 
-static bool split_block(struct document *doc, const struct block *b, int64_t turn)
+static bool split_block(struct document *doc, const struct block *b, int32_t turn)
 {
     struct sentence s = {
         .begin = b->text_begin, .label_begin = b->label_begin, .label_end = b->label_end,
-        .turn = turn, .worth = worth_of[b->kind]
+        .turn = turn, .worth = (int8_t)worth_of[b->kind]
     };
     bool cut = false, before;
 
@@ -109,10 +118,10 @@ static void find_candidates(struct document *doc)
 bool document_split(struct document *doc, const struct stream *stream,
                     const struct language *language)
 {
-    size_t label = 0;
-    int64_t turn = -1;
+    size_t label = SIZE_MAX;
+    int32_t turn = -1;
     int least = CONTEXT;
-    bool good = false;
+    bool good = false, crowded;
 
     *doc = (struct document){ .text = stream->text, .size = stream->size, .language = language };
     for (int64_t i = 0; i < stream->n && !good; i++)
@@ -131,10 +140,12 @@ bool document_split(struct document *doc, const struct stream *stream,
         label = b->label_begin;
         good = split_block(doc, b, turn);
     }
+    crowded = doc->crowded;
     if (!good)
         document_finish(doc);
     else
         find_candidates(doc);
+    doc->crowded = crowded;
     return good;
 }
 

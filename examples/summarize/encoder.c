@@ -13,65 +13,72 @@
 
 enum { WINDOW = 24, SENTENCES = 16, FACTOR = 4 };   /* a side; a block; a stride */
 
+/* Rows that look and are looked at, what they say, and what they take in. */
+struct shapes {
+    heed_tensor x, v, o;
+};
+
 struct encoder {
     const char *name, *what;
     int64_t reach;                 /* sentences to each side that are not of the block */
-    heed_status (*build)(const heed_tensor *x, heed_mechanism *m, heed_report *report);
+    heed_status (*build)(const struct shapes *s, heed_mechanism *m, heed_report *report);
 };
 
-static heed_status window(const heed_tensor *x, heed_mechanism *m, heed_report *report)
+static heed_status window(const struct shapes *s, heed_mechanism *m, heed_report *report)
 {
     const heed_longformer_desc desc = {
-        .size = sizeof(desc), .q = *x, .o = *x, .text = { .k = *x, .v = *x }, .window = WINDOW
+        .size = sizeof(desc), .q = s->x, .o = s->o, .text = { .k = s->x, .v = s->v },
+        .window = WINDOW
     };
 
     return heed_longformer(&desc, m, report);
 }
 
 /* The first sentence of a text often says what it is about. */
-static heed_status longformer(const heed_tensor *x, heed_mechanism *m, heed_report *report)
+static heed_status longformer(const struct shapes *s, heed_mechanism *m, heed_report *report)
 {
     const heed_longformer_desc desc = {
-        .size = sizeof(desc), .q = *x, .o = *x, .text = { .k = *x, .v = *x }, .window = WINDOW,
-        .n_globals = 1
+        .size = sizeof(desc), .q = s->x, .o = s->o, .text = { .k = s->x, .v = s->v },
+        .window = WINDOW, .n_globals = 1
     };
 
     return heed_longformer(&desc, m, report);
 }
 
-static heed_status bigbird(const heed_tensor *x, heed_mechanism *m, heed_report *report)
+static heed_status bigbird(const struct shapes *s, heed_mechanism *m, heed_report *report)
 {
     const heed_bigbird_desc desc = {
-        .size = sizeof(desc), .q = *x, .o = *x, .text = { .k = *x, .v = *x }, .block = SENTENCES
+        .size = sizeof(desc), .q = s->x, .o = s->o, .text = { .k = s->x, .v = s->v },
+        .block = SENTENCES
     };
 
     return heed_bigbird(&desc, m, report);
 }
 
-static heed_status lsg(const heed_tensor *x, heed_mechanism *m, heed_report *report)
+static heed_status lsg(const struct shapes *s, heed_mechanism *m, heed_report *report)
 {
     const heed_lsg_desc desc = {
-        .size = sizeof(desc), .q = *x, .o = *x, .text = { .k = *x, .v = *x },
+        .size = sizeof(desc), .q = s->x, .o = s->o, .text = { .k = s->x, .v = s->v },
         .sparsity = HEED_LSG_STRIDE, .block = SENTENCES, .factor = FACTOR
     };
 
     return heed_lsg(&desc, m, report);
 }
 
-static heed_status pegasus_x(const heed_tensor *x, heed_mechanism *m, heed_report *report)
+static heed_status pegasus_x(const struct shapes *s, heed_mechanism *m, heed_report *report)
 {
     const heed_pegasus_x_desc desc = {
-        .size = sizeof(desc), .q = *x, .o = *x, .text = { .k = *x, .v = *x },
+        .size = sizeof(desc), .q = s->x, .o = s->o, .text = { .k = s->x, .v = s->v },
         .block = 2 * SENTENCES
     };
 
     return heed_pegasus_x(&desc, m, report);
 }
 
-static heed_status full(const heed_tensor *x, heed_mechanism *m, heed_report *report)
+static heed_status full(const struct shapes *s, heed_mechanism *m, heed_report *report)
 {
     const heed_global_rows_desc desc = {
-        .size = sizeof(desc), .q = *x, .o = *x, .text = { .k = *x, .v = *x }
+        .size = sizeof(desc), .q = s->x, .o = s->o, .text = { .k = s->x, .v = s->v }
     };
 
     return heed_global_rows(&desc, m, report);
@@ -120,23 +127,26 @@ int64_t encoder_reach(const struct attend *a)
     return encoder_of(a)->reach;
 }
 
-/* The mechanism over n sentences. */
-static heed_status make(struct attend *a, int64_t n, heed_mechanism *m)
+/* The mechanism over n sentences, which say `width` numbers each. */
+static heed_status make(struct attend *a, int64_t n, int64_t width, heed_mechanism *m)
 {
-    const heed_tensor x = heed_array4(HEED_F32, NULL, 1, 1, n, VECTOR_WIDTH).t;
+    const heed_tensor v = heed_array4(HEED_F32, NULL, 1, 1, n, width).t;
+    const struct shapes shapes = {
+        .x = heed_array4(HEED_F32, NULL, 1, 1, n, VECTOR_WIDTH).t, .v = v, .o = v
+    };
     heed_status status;
 
     *m = (heed_mechanism){ .size = sizeof(*m) };
-    status = encoder_of(a)->build(&x, m, &a->report);
+    status = encoder_of(a)->build(&shapes, m, &a->report);
     m->desc.flags |= HEED_ATTN_SCALE_GIVEN | HEED_PLAN_OWN_WORKSPACE;
     m->desc.scale = SHARPNESS;
     return status;
 }
 
-bool encoder_run(struct attend *a, const struct matrix *x, const struct matrix *y,
-                 struct failure *why)
+bool encoder_run(struct attend *a, const struct matrix *x, const struct matrix *v,
+                 const struct matrix *y, const struct matrix *lse, struct failure *why)
 {
-    const heed_kv_bufs text = { x->buf, x->buf };
+    const heed_kv_bufs text = { x->buf, v->buf };
     const heed_buf slots[HEED_MECHANISM_SLOTS] = { { .handle = NULL } };
     heed_kv_bufs kv[HEED_MECHANISM_SOURCES];
     heed_attn_args args = {
@@ -145,8 +155,12 @@ bool encoder_run(struct attend *a, const struct matrix *x, const struct matrix *
     };
     heed_mechanism m;
     heed_plan *plan = NULL;
-    heed_status status = make(a, x->rows, &m);
+    heed_status status = make(a, x->rows, v->width, &m);
 
+    if (lse) {
+        args.lse = lse->buf;
+        m.desc.lse = heed_array_dense(HEED_F32, NULL, 3, (const int64_t[]){ 1, 1, x->rows }).t;
+    }
     if (status >= 0)
         status = heed_attn_plan(a->device, &m.desc, &plan, &a->report);
     if (status >= 0) {
@@ -191,7 +205,7 @@ bool encoder_look(struct attend *a, const float *x, int64_t n, int64_t first, in
 {
     uint8_t *const seen = malloc((size_t)n);
     heed_mechanism m;
-    heed_status status = seen ? make(a, n, &m) : HEED_E_NOMEM;
+    heed_status status = seen ? make(a, n, VECTOR_WIDTH, &m) : HEED_E_NOMEM;
 
     for (int64_t i = 0; i < count && status >= 0; i++) {
         const int64_t row = first + i;

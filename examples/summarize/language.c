@@ -20,7 +20,14 @@ static const struct language languages[] = {
       "sep sept "
       "vol ",
       " i ",
-      " i me mine my myself our ours ourselves us we you your yours yourself ", false },
+      { " i me mine my myself our ours ourselves us we you your yours yourself ",
+        " a an the of in on at by for from with to into between about during through over "
+        "under after before against among without within across toward towards upon ",
+        " uh um uhm hm hmm mm mmm mhm huh er erm eh oh ah ha hey yeah yep yup yes okay ok kay "
+        "well so like just right alright sure really actually basically anyway wow ",
+        " decide decided decides decision decisions agree agreed agrees agreement conclude "
+        "concluded concludes conclusion conclusions resolve resolved resolves resolution " },
+      false },
     { "de", "German",
       " abs abb bspw bzw ca dipl dr ebd evtl fr geb gegr gem ggf hl hr hrsg inkl insb jr lat "
       "max mind "
@@ -31,22 +38,42 @@ static const struct language languages[] = {
       "tab vol "
       "ziff ",
       " ",
-      " ich mich mir mein meine meinen meiner wir uns unser unsere du dich dir dein deine euch "
-      "euer eure ", true },
+      { " ich mich mir mein meine meinen meiner wir uns unser unsere du dich dir dein deine euch "
+        "euer eure ",
+        " der die das den dem des ein eine einen einem einer eines in im ins an am ans auf aus "
+        "bei beim mit nach von vom zu zum zur für durch über unter um gegen zwischen vor "
+        "während ohne seit bis ",
+        " äh ähm öh öhm hm hmm mhm ach ah oh naja na tja ja nee okay ok genau also halt eben "
+        "eigentlich irgendwie sozusagen quasi gut klar ",
+        " beschlossen beschließen beschließt beschloss beschluss entschieden entscheiden "
+        "entscheidet entscheidung geeinigt einigten vereinbart vereinbarten fazit " },
+      true },
     { "fr", "French",
       " av bd c.-à-d cf chap dr env ex fig m mgr mlle mm mme mmes mr p pr prof réf st ste "
       "s.-lt tel tél vol éd ",
       " etc j.-c suiv cie ",
       " art chap fig no n p pp vol ",
       " y à ",
-      " je j me m moi mon ma mes nous notre nos tu te t toi ton ta tes vous votre vos ", false },
+      { " je j me m moi mon ma mes nous notre nos tu te t toi ton ta tes vous votre vos ",
+        " le la les l un une des du de d au aux à en dans sur sous par pour avec sans entre "
+        "vers chez contre depuis pendant après avant ",
+        " euh heu ben bah hein hum ouais oui ah oh eh bon voilà quoi alors okay ok enfin donc "
+        "bref ",
+        " décidé décidons décide décident décision décisions convenu conclu conclusion "
+        "conclusions " },
+      false },
     { "es", "Spanish",
       " aprox arq art av avda c cap d dña dr dra ee ej excmo excma fig gral ing lic ldo ma núm "
       "p pág págs prof profa pza ref sr sra sras sres srta sto sta tel trad ud uds vd vds vol ",
       " etc uu ee.uu s.a s.l cia cía a.c d.c mín máx ",
       " art cap fig n núm p pág págs vol ",
       " y e o u a ",
-      " yo me mí mi mis nosotros nosotras nos nuestro nuestra tú te ti tu tus usted ustedes ",
+      { " yo me mí mi mis nosotros nosotras nos nuestro nuestra tú te ti tu tus usted ustedes ",
+        " el la los las un una unos unas de del a al en con por para sin sobre entre desde "
+        "hasta hacia contra según ",
+        " eh em mm ah oh ay pues bueno vale okay ok sí ya claro entonces ",
+        " decidido decidimos decide deciden decidió decidieron decisión acordado acordamos "
+        "acordó acordaron acuerdo conclusión " },
       false },
     { "it", "Italian",
       " arch art avv ca cap cfr col dott dr es fig gen geom ing n on p pag pagg prof proff rag "
@@ -54,14 +81,27 @@ static const struct language languages[] = {
       " ecc etc a.c d.c s.p.a s.r.l co ",
       " art cap fig n nr p pag pagg vol ",
       " è e o a ",
-      " io me mi mio mia miei noi ci nostro nostra tu ti te tuo tua voi vi vostro vostra ", false },
+      { " io me mi mio mia miei noi ci nostro nostra tu ti te tuo tua voi vi vostro vostra ",
+        " il lo la i gli le l un uno una di del dello della dei degli delle d a al allo alla "
+        "ai agli alle da dal dallo dalla dai dagli dalle in nel nello nella nei negli nelle "
+        "con su sul sullo sulla sui sugli sulle per tra fra ",
+        " eh ehm mm ah oh mah beh boh sì okay ok allora insomma cioè ecco dunque ",
+        " deciso decidiamo decide decidono decisione decisioni concordato stabilito "
+        "conclusione conclusioni " },
+      false },
     { "pt", "Portuguese",
       " aprox art av cap cf d dr dra drs ed eng ex exa exma exmo fig p pág págs prof profa r "
       "ref sr sra sras srs sta sto tel trav vol ",
       " etc lda ltda a.c d.c s.a cia ",
       " art cap fig n núm p pág págs vol ",
       " é e o a à ",
-      " eu me mim meu minha meus minhas nós nos nosso nossa tu te ti teu tua você vocês ", false },
+      { " eu me mim meu minha meus minhas nós nos nosso nossa tu te ti teu tua você vocês ",
+        " o a os as um uma uns umas de do da dos das em no na nos nas num numa por pelo pela "
+        "pelos pelas para com sem sobre entre até desde ao aos à às ",
+        " eh é hã hum ah oh né tá pois bom então sim okay ok olha ",
+        " decidido decidimos decide decidiu decidiram decisão decisões acordado acordamos "
+        "acordo conclusão " },
+      false },
     { "nl", "Dutch",
       " a.u.b bijv blz bv ca d.d d.w.z dhr dr drs e.d evt fam fig gebr i.p.v i.v.m ing ir "
       "m.a.w m.b.t m.i m.n m.u.v mej mevr mr mw nl nr nrs o.a o.l.v p.p pag prof red resp sr "
@@ -69,16 +109,26 @@ static const struct language languages[] = {
       " b.v enz etc n.v co jr v.chr n.chr chr ",
       " -str art blz fig hfdst nr nrs p pag vol ",
       " u ",
-      " ik mij me mijn wij we ons onze jij je jou jouw jullie u uw ", false },
+      { " ik mij me mijn wij we ons onze jij je jou jouw jullie u uw ",
+        " de het een in op aan van voor met bij naar uit over door onder tussen tegen tot "
+        "zonder te ten ter om ",
+        " eh uh ehm uhm hm hmm ja nee nou oké ok okay ach ah oh hoor zeg dus eigenlijk gewoon ",
+        " besloten besluiten besluit afgesproken afspraak overeengekomen conclusie " },
+      false },
     { "ru", "Russian",
       " акад ген д доц им инж канд напр обл пер пл проф см ср тел ул ",
       " в вв г гг др коп млн млрд пр руб тыс э ",
       " гл кв п рис с ст стр т табл № ",
       " я ",
-      " я меня мне мы нас нам наш ты тебя тебе вы вас вам ваш ", false },
-    { "zh", "Chinese", " ", " ", " ", " ", " 我 你 您 咱 ",
+      { " я меня мне мы нас нам наш ты тебя тебе вы вас вам ваш ",
+        " в во на с со к ко о об от до из за у по под над при про без для между через перед ",
+        " э ээ эм мм хм ну вот да ага угу так ладно окей ок короче значит типа ",
+        " решили решил решила решено решение договорились вывод " },
       false },
-    { "ja", "Japanese", " ", " ", " ", " ", " 私 僕 俺 ", false },
+    { "zh", "Chinese", " ", " ", " ", " ",
+      { " 我 你 您 咱 ", " 的 在 从 对 于 与 和 为 以 ", " 嗯 啊 呃 哦 哎 喔 吧 ", " 决 " }, false },
+    { "ja", "Japanese", " ", " ", " ", " ",
+      { " 私 僕 俺 ", " の を へ ", " ", " 決 " }, false },
 };
 
 enum { LANGUAGES = sizeof(languages) / sizeof(*languages) };

@@ -24,7 +24,7 @@ struct language {
     const char *maybe;                 /* ends one only before a stop word with a capital */
     const char *numbered;              /* no end before a number */
     const char *letters;               /* words of one letter, which are no initials */
-    const char *address;               /* who speaks or is spoken to */
+    const char *of_kind[WORD_KINDS];   /* words that tell how a sentence speaks */
     bool ordinals;                     /* "3." is third */
 };
 

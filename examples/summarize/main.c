@@ -2,215 +2,24 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * heed-summarize: prints the sentences of a document that the rest of it attends
- * to. Command line, reading, the progress bar, and the order of the steps. Inside
+ * to. Reading, and the order of the steps. Inside
  * heed's tree meson builds it; anywhere else, against an installed heed:
  * cc -std=c17 -O2 *.c -o heed-summarize $(pkg-config --cflags --libs heed) -lm
  */
-#define _POSIX_C_SOURCE 200809L    /* isatty */
-#include "read.h"
-
-#include <heed/heed.h>
+#include "options.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum {
-    EXIT_USAGE = 2,
-    MAX_BUDGET = 1000000,
-    LONG_INPUT = 4096,             /* sentences; from here on a progress bar */
-    BAR_CELLS = 40
-};
-
-static const char help_text[] =
-    "usage: heed-summarize [OPTION]... FILE|-\n"
-    "\n"
-    "Prints the sentences of FILE (text; - is standard input) that say most. UTF-8, UTF-16\n"
-    "and windows-1252 (Latin-1) are told apart.\n"
-    "\n"
-    "Options:\n"
-    "  --words N           at most N words, 1 to 1000000; default 200\n"
-    "  --device DEVICE     where heed computes: cpu (default), cpu:avx2, cpu:scalar,\n"
-    "                      reference, ...; heed-info lists them\n"
-    "  --attention ATTENTION\n"
-    "                      which others a sentence sees at first, in parts of about 2048\n"
-    "                      sentences; default window\n"
-    "  --format FORMAT     how FILE is read, by the list below; default what it looks like\n"
-    "  --language CODE     its language, by the list below; default what it looks like\n"
-    "  --json              one JSON object with offsets and scores\n"
-    "  --explain           also list every sentence with its segment and score, and those\n"
-    "                      that it gives most weight to\n"
-    "  --version           print name, version and how the library was built\n"
-    "  -h, --help          print this text\n"
-    "\n"
-    "Attentions, by name, and what a sentence sees:\n";
-static const char help_end[] =
-    "\n"
-    "Examples:\n"
-    "  heed-summarize --words 60 docs/guide.txt\n"
-    "      a long document in a few sentences\n"
-    "  heed-summarize --attention longformer --explain docs/guide.txt\n"
-    "      every sentence, and what it looks at\n"
-    "  heed-summarize --json - <docs/guide.txt\n"
-    "      standard input, for a program\n"
-    "\n"
-    "Exit status:\n"
-    "  0 done, 1 out of memory or a failing device or output, 2 wrong usage or a file that\n"
-    "  cannot be read or is no text.\n";
-
-static void print_help(void)
-{
-    const char *what = NULL, *name;
-    const struct format *format;
-    const struct language *language;
-
-    fputs(help_text, stdout);
-    for (size_t i = 0; (name = encoder_name(i, &what)) != NULL; i++)
-        printf("  %-12s %s\n", name, what);
-    fputs("\nFormats, by name:\n", stdout);
-    for (size_t i = 0; (format = format_at(i)) != NULL; i++)
-        printf("  %-12s %s\n", format->name, format->what);
-    fputs("\nLanguages, by code:\n", stdout);
-    for (size_t i = 0; (language = language_at(i)) != NULL; i++) {
-        name = language_code(language, &what);
-        printf("  %-12s %s\n", name, what);
-    }
-    fputs(help_end, stdout);
-}
-
-static void print_version(void)
-{
-    const unsigned v = (unsigned)heed_version();
-
-    printf("heed-summarize %u.%u.%u\n%s", v >> 16, v >> 8 & 255, v & 255, heed_build_text());
-}
-
-struct options {
-    const char *file, *device, *attention;
-    const struct format *format;   /* NULL: to be found */
-    const struct language *language;
-    int64_t words;
-    bool json, explain, help, version;
-};
-
-/* Names come from outside too: nothing but printable ASCII reaches the terminal. */
-static void put_safely(const char *text)
-{
-    for (const char *c = text; *c; c++)
-        fputc(*c >= ' ' && *c < 0x7F ? *c : '?', stderr);
-}
-
-/* One line on stderr; `why` may be NULL. Returns `status`. */
-static int complain(int status, const char *what, const char *why)
-{
-    fputs("heed-summarize: ", stderr);
-    put_safely(what);
-    if (why) {
-        fputs(": ", stderr);
-        put_safely(why);
-    }
-    fputc('\n', stderr);
-    return status;
-}
-
-/* What was wanted of `what`, and what there is; "": nothing. Returns EXIT_USAGE. */
-static int complain_of(const char *what, const char *wanted, const char *got)
-{
-    fprintf(stderr, "heed-summarize: %s: wanted %s, got ", what, wanted);
-    if (*got) {
-        fputc('"', stderr);
-        put_safely(got);
-        fputs("\"\n", stderr);
-    } else {
-        fputs("nothing\n", stderr);
-    }
-    return EXIT_USAGE;
-}
-
-/* ---- command line -------------------------------------------------------- */
-
-static bool parse_words(const char *text, int64_t *words)
-{
-    int64_t value = 0;
-
-    if (!*text)
-        return false;
-    for (const char *c = text; *c; c++) {
-        if (*c < '0' || *c > '9' || value > MAX_BUDGET)
-            return false;
-        value = value * 10 + (*c - '0');
-    }
-    if (value < 1 || value > MAX_BUDGET)
-        return false;
-    *words = value;
-    return true;
-}
-
-/* The value of option `name` at argv[*i], as "--name value" or "--name=value"; NULL if
- * argv[*i] is another. */
-static const char *value_of(const char *name, int argc, char **argv, int *i)
-{
-    const size_t length = strlen(name);
-
-    if (strncmp(argv[*i], name, length) != 0)
-        return NULL;
-    if (argv[*i][length] == '=')
-        return argv[*i] + length + 1;
-    if (argv[*i][length] != '\0')
-        return NULL;
-    return *i + 1 < argc ? argv[++*i] : "";
-}
-
-static int parse(struct options *o, int argc, char **argv)
-{
-    bool only_files = false;
-
-    for (int i = 1; i < argc; i++) {
-        const char *const word = argv[i];
-        const char *value;
-
-        if (only_files || word[0] != '-' || strcmp(word, "-") == 0) {
-            if (o->file)
-                return complain_of("FILE", "one, or - for standard input", word);
-            o->file = word;
-        } else if (strcmp(word, "--") == 0) {
-            only_files = true;
-        } else if (strcmp(word, "--json") == 0) {
-            o->json = true;
-        } else if (strcmp(word, "--explain") == 0) {
-            o->explain = true;
-        } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-            o->help = true;
-            return 0;
-        } else if (strcmp(word, "--version") == 0) {
-            o->version = true;
-            return 0;
-        } else if ((value = value_of("--words", argc, argv, &i)) != NULL) {
-            if (!parse_words(value, &o->words))
-                return complain_of("--words", "a whole number from 1 to 1000000", value);
-        } else if ((value = value_of("--device", argc, argv, &i)) != NULL) {
-            if (!*value)
-                return complain_of("--device", "a name that heed-info lists", value);
-            o->device = value;
-        } else if ((value = value_of("--attention", argc, argv, &i)) != NULL) {
-            o->attention = value;
-        } else if ((value = value_of("--format", argc, argv, &i)) != NULL) {
-            if ((o->format = format_named(value)) == NULL)
-                return complain_of("--format", "a name that --help lists", value);
-        } else if ((value = value_of("--language", argc, argv, &i)) != NULL) {
-            if ((o->language = language_named(value)) == NULL)
-                return complain_of("--language", "a code that --help lists", value);
-        } else {
-            return complain_of("option", "one that heed-summarize --help lists", word);
-        }
-    }
-    if (!o->file)
-        return complain_of("FILE", "one, or - for standard input (see --help)", "");
-    return 0;
-}
 
 /* ---- reading ------------------------------------------------------------- */
+
+/* What people call a file. */
+static const char *title(const char *file)
+{
+    return strcmp(file, "-") == 0 ? "standard input" : file;
+}
 
 static int read_all(FILE *from, const char *name, char **text, size_t *size)
 {
@@ -242,7 +51,7 @@ static int read_text(const char *name, char **text, size_t *size)
     int status;
 
     if (strcmp(name, "-") == 0)
-        return read_all(stdin, "standard input", text, size);
+        return read_all(stdin, title(name), text, size);
     file = fopen(name, "rb");
     if (!file)
         return complain(EXIT_USAGE, name, strerror(errno));
@@ -251,132 +60,248 @@ static int read_text(const char *name, char **text, size_t *size)
     return status;
 }
 
-/* ---- progress ------------------------------------------------------------ */
-
-static void show_progress(void *context, int64_t done, int64_t all)
-{
-    const int cells = (int)(done * BAR_CELLS / all);
-
-    (void)context;
-    fputs("\r[", stderr);
-    for (int i = 0; i < BAR_CELLS; i++)
-        fputc(i < cells ? '#' : ' ', stderr);
-    fprintf(stderr, "] %3d %%", (int)(done * 100 / all));
-    if (done == all)
-        fprintf(stderr, "\r%*s\r", BAR_CELLS + 8, "");
-    fflush(stderr);
-}
-
 /* ---- the steps ----------------------------------------------------------- */
 
 struct work {
-    struct reading reading;
+    struct inputs inputs;
     struct document doc;
     struct vectors vectors;
+    struct sections sections;
+    struct keywords keywords;
     struct summary summary;
     struct attend *attend;
-    float *mass, *score;
+    float *mass, *score, *relevance;
+    float (*parts)[SALIENCE_PARTS];
+    struct pattern pattern;
     int64_t (*looks)[LOOKS];
 };
 
-static int read_blocks(struct work *w, const struct options *o, const char *text, size_t size)
+static void work_finish(struct work *w)
 {
-    const char *const name = strcmp(o->file, "-") == 0 ? "standard input" : o->file;
+    summary_finish(&w->summary);
+    sections_finish(&w->sections);
+    keywords_finish(&w->keywords);
+    attend_close(w->attend);
+    vectors_finish(&w->vectors);
+    document_finish(&w->doc);
+    inputs_finish(&w->inputs);
+    pattern_finish(&w->pattern);
+    free(w->mass);
+    free(w->score);
+    free(w->relevance);
+    free(w->parts);
+    free(w->looks);
+}
+
+static int read_file(struct work *w, const struct options *o, const char *file)
+{
+    struct failure why = { .usage = false };
+    const struct reading *reading;
+    char *text = NULL;
+    size_t size = 0;
+    const int status = read_text(file, &text, &size);
+
+    if (status != 0) {
+        free(text);
+        return status;
+    }
+    progress_enter(PROGRESS_READ);
+    if (!inputs_add(&w->inputs, file, o->format, text, size, &why))
+        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, title(file), why.text);
+    progress_clear();
+    reading = &w->inputs.list[w->inputs.n - 1].reading;
+    if (reading->bad > 0)
+        fprintf(stderr, "heed-summarize: %zu bytes are not UTF-8 and are read as U+FFFD\n",
+                reading->bad);
+    if (reading->format == format_named("markdown") && markdown_remark())
+        complain(0, title(file), markdown_remark());
+    return 0;
+}
+
+/* All that is wrong is said; one wrong file is enough for no summary. */
+static int read_files(struct work *w, const struct options *o, char **files, int64_t n)
+{
+    struct failure why = { .usage = false };
+    int status = 0;
+
+    for (int64_t i = 0; i < n && status != EXIT_FAILURE; i++) {
+        const int one = read_file(w, o, files[i]);
+
+        status = one ? one : status;
+    }
+    if (status == 0 && !inputs_join(&w->inputs, &why))
+        status = complain(EXIT_FAILURE, why.text, NULL);
+    return status;
+}
+
+/* Sentences, their vectors and segments. */
+static int find_sentences(struct work *w, const struct options *o)
+{
+    progress_enter(PROGRESS_SPLIT);
+    if (!document_split(&w->doc, &w->inputs.all.stream, o->language)) {
+        if (w->doc.crowded)
+            return complain(EXIT_USAGE, title(w->inputs.list[0].name), text_crowded);
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    }
+    progress_words(w->doc.words);
+    progress_enter(PROGRESS_WEIGH);
+    if (!vectors_build(&w->vectors, &w->doc) || !document_segment(&w->doc, &w->vectors))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    progress_enter(PROGRESS_ATTEND);
+    return 0;
+}
+
+/* Scores take in the query. */
+static int ask(struct work *w, const struct options *o)
+{
     struct failure why = { .usage = false };
 
-    w->reading.format = o->format;
-    if (!reading_do(&w->reading, text, size, o->file, &why))
-        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, name, why.text);
-    if (w->reading.bad > 0)
-        fprintf(stderr, "heed-summarize: %zu bytes are not UTF-8 and are read as U+FFFD\n",
-                w->reading.bad);
-    if (w->reading.format == format_named("markdown") && markdown_remark())
-        complain(0, name, markdown_remark());
-    return 0;
+    switch (query_add(w->attend, &w->doc, &w->vectors, &embedder_tfidf, o->query,
+                      strlen(o->query), w->relevance, w->score, &why)) {
+    case QUERY_GOOD:
+        return 0;
+    case QUERY_FAILED:
+        return complain(EXIT_FAILURE, why.text, NULL);
+    case QUERY_EMPTY:
+        return complain_of("--query", "a text with a word that says something", o->query);
+    case QUERY_NOT_FOUND:
+        return complain(EXIT_NOT_FOUND, w->inputs.n == 1 ? title(w->inputs.list[0].name) : "FILE",
+                        "no sentence has a word of the query, nothing is printed");
+    }
+    return EXIT_FAILURE;
 }
 
 static int analyse(struct work *w, const struct options *o)
 {
     struct failure why = { .usage = false };
-    const bool bar = isatty(STDERR_FILENO) != 0;
+    int status = find_sentences(w, o);
 
-    if (!document_split(&w->doc, &w->reading.stream, o->language) ||
-        !vectors_build(&w->vectors, &w->doc) || !document_segment(&w->doc, &w->vectors))
-        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (status != 0)
+        return status;
     w->mass = calloc((size_t)w->doc.n + 1, sizeof(*w->mass));
     w->score = calloc((size_t)w->doc.n + 1, sizeof(*w->score));
     w->looks = o->explain ? malloc(((size_t)w->doc.n + 1) * sizeof(*w->looks)) : NULL;
-    if (!w->mass || !w->score || (o->explain && !w->looks))
+    w->parts = o->json ? malloc(((size_t)w->doc.n + 1) * sizeof(*w->parts)) : NULL;
+    w->relevance = o->query ? calloc((size_t)w->doc.n + 1, sizeof(*w->relevance)) : NULL;
+    if (!w->mass || !w->score || (o->explain && !w->looks) || (o->json && !w->parts) ||
+        (o->query && !w->relevance))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (o->html && !pattern_create(&w->pattern, w->doc.n))
         return complain(EXIT_FAILURE, "not enough memory", NULL);
     w->attend = attend_open(o->device, &why);
-    if (w->attend)
+    if (w->attend) {
         attend_tell_looks(w->attend, w->looks);
+        attend_tell_pattern(w->attend, o->html ? &w->pattern : NULL);
+    }
     if (!w->attend || !attend_look_by(w->attend, o->attention, &why) ||
         !attend_mass(w->attend, &w->doc, &w->vectors,
-                     bar && w->doc.n >= LONG_INPUT ? show_progress : NULL, NULL, w->mass, &why))
+                     progress_show, NULL, w->mass, &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
-    salience_score(&w->doc, &w->vectors, w->mass, w->score);
-    if (!summary_choose(&w->summary, w->attend, &w->doc, &w->vectors, w->score, o->words, &why))
+    salience_score(&w->doc, &w->vectors, w->mass, w->score, w->parts);
+    if (o->query) {
+        status = ask(w, o);
+        if (status != 0)
+            return status;
+    }
+    if (o->keywords > 0 && !keywords_find(&w->keywords, &w->doc, w->score, o->keywords))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (o->by_section && !sections_find(&w->sections, &w->doc, w->mass))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (!summary_choose(&w->summary, w->attend, &w->doc, &w->vectors, w->score,
+                        length_budget(o->length, &w->doc), &w->sections, &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, why.text, NULL);
     return 0;
 }
 
-static int print(const struct work *w, const struct options *o)
+/* Text or JSON; `again`: something was printed before. */
+static void put_result(const struct report *r, const struct options *o, bool again)
+{
+    if (o->json) {
+        output_json(stdout, r);
+        return;
+    }
+    if (again)
+        fputc('\n', stdout);
+    if (o->keywords > 0) {
+        output_keywords(stdout, r);
+        return;
+    }
+    output_text(stdout, r);
+    if (o->explain) {
+        fputc('\n', stdout);
+        output_table(stdout, r);
+    }
+}
+
+static int print(const struct work *w, const struct options *o, bool again)
 {
     const struct report report = {
         .doc = &w->doc, .summary = &w->summary, .mass = w->mass, .score = w->score,
+        .relevance = w->relevance, .parts = (const float(*)[SALIENCE_PARTS])w->parts,
         .looks = (const int64_t(*)[LOOKS])w->looks,
-        .file = o->file, .device = attend_device(w->attend), .budget = o->words,
-        .reading = &w->reading, .all = o->explain
+        .file = w->inputs.list[0].name, .device = attend_device(w->attend), .length = o->length,
+        .inputs = &w->inputs, .reading = &w->inputs.all, .sections = &w->sections,
+        .keywords = o->keywords > 0 ? &w->keywords : NULL,
+        .all = o->explain, .named = o->n_files > 1,
+        .pattern = o->html ? &w->pattern : NULL, .attention = o->attention,
+        .query = o->query
     };
+    const bool to_stdout = o->html && strcmp(o->html, "-") == 0;
+    struct failure why = { .usage = false };
 
-    if (o->json) {
-        output_json(stdout, &report);
-    } else {
-        output_text(stdout, &report);
-        if (o->explain) {
-            fputc('\n', stdout);
-            output_table(stdout, &report);
-        }
-    }
+    if (to_stdout && !output_html(stdout, &report))
+        return complain(EXIT_FAILURE, "not enough memory", NULL);
+    if (!to_stdout && o->html && !output_html_file(o->html, &report, &why))
+        return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, o->html, why.text);
+    if (!to_stdout && !o->quiet)
+        put_result(&report, o, again);
     if (fflush(stdout) != 0 || ferror(stdout))
         return complain(EXIT_FAILURE, "cannot write the result", strerror(errno));
     return 0;
 }
 
+/* One summary of these files. */
+static int summarize(const struct options *o, char **files, int64_t n, bool again)
+{
+    struct work w = { .attend = NULL };
+    int status;
+
+    progress_begin();
+    status = read_files(&w, o, files, n);
+    if (status == 0)
+        status = analyse(&w, o);
+    progress_end();
+    if (status == 0)
+        status = print(&w, o, again);
+    work_finish(&w);
+    return status;
+}
+
+/* One each. What is wrong with a file outlasts those that are right; a query need not be found in
+ * every file. */
+static int summarize_each(const struct options *o)
+{
+    int status = EXIT_NOT_FOUND;
+    bool any = false;
+
+    for (int64_t i = 0; i < o->n_files && status != EXIT_FAILURE; i++) {
+        const int one = summarize(o, o->files + i, 1, any);
+
+        any = any || one == 0;
+        if (one == EXIT_FAILURE || (one == EXIT_USAGE && status != EXIT_FAILURE))
+            status = one;
+        else if (one == 0 && status == EXIT_NOT_FOUND)
+            status = 0;
+    }
+    return status;
+}
+
 int main(int argc, char **argv)
 {
-    struct options o = { .words = 200, .attention = "window" };
-    struct work w = { .attend = NULL };
-    char *text = NULL;
-    size_t size = 0;
-    int status = parse(&o, argc, argv);
+    struct options o;
+    int status;
 
-    if (status != 0)
+    if (!options_read(&o, argc, argv, &status))
         return status;
-    if (o.help || o.version) {
-        if (o.help)
-            print_help();
-        else
-            print_version();
-        return 0;
-    }
-    status = read_text(o.file, &text, &size);
-    if (status == 0)
-        status = read_blocks(&w, &o, text, size);
-    if (status == 0)
-        status = analyse(&w, &o);
-    if (status == 0)
-        status = print(&w, &o);
-
-    summary_finish(&w.summary);
-    attend_close(w.attend);
-    vectors_finish(&w.vectors);
-    document_finish(&w.doc);
-    reading_finish(&w.reading);
-    free(w.mass);
-    free(w.score);
-    free(w.looks);
-    free(text);
-    return status;
+    return o.each ? summarize_each(&o) : summarize(&o, o.files, o.n_files, false);
 }

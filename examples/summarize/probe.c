@@ -21,6 +21,7 @@
 
 enum {
     NEAR_CHUNKS = 3,               /* the row's own and one to each side */
+    MANY_CHUNKS = 16,              /* more than so many: less is near */
     NEAR = 0, BEHIND, AHEAD, PARTS
 };
 
@@ -45,15 +46,16 @@ static int64_t rows_in(const struct pass *p, int64_t chunk)
 }
 
 /* Rows of a chunk: vectors or views. What is beyond the document is 0. */
-static void fetch(const struct pass *p, bool vectors, int64_t chunk)
+static bool fetch(struct attend *a, const struct pass *p, bool vectors, int64_t chunk,
+                  struct failure *why)
 {
     const int64_t rows = rows_in(p, chunk), at = chunk * p->chunk, w = VECTOR_WIDTH;
 
     memset(p->rows + rows * w, 0, (size_t)((p->chunk - rows) * w) * sizeof(*p->rows));
-    if (vectors)
-        views_expand(p->views, at, rows, p->rows);
-    else if (rows > 0)
-        memcpy(p->rows, p->views->query + at * w, (size_t)(rows * w) * sizeof(*p->rows));
+    if (!vectors && rows > 0)
+        return views_look(a, p->views, at, rows, p->rows, why);
+    views_expand(p->views, at, rows, p->rows);
+    return true;
 }
 
 /* A chunk becomes keys; one beside the document has none, but moves the others on. */
@@ -61,7 +63,8 @@ static bool feed(struct attend *a, const struct pass *p, int64_t chunk, struct f
 {
     const int64_t rows = rows_in(p, chunk), at = chunk * p->chunk;
 
-    fetch(p, p->give, chunk);
+    if (!fetch(a, p, p->give, chunk, why))
+        return false;
     for (int64_t i = 0; i < rows; i++)
         p->row_bias[i] = p->bias ? p->bias[at + i] : 0;
     for (int64_t i = rows; i < p->chunk; i++)
@@ -109,15 +112,12 @@ static bool look(struct attend *a, const struct pass *p, int64_t chunk, bool bac
     struct attention far = { .n_keys = 0 };
 
     far.n_keys = memory_far(p->memory, far.keys);
-    fetch(p, !p->give, chunk);
-    if (!matrix_write(a, &q, p->rows, why) ||
+    if (!fetch(a, p, !p->give, chunk, why) || !matrix_write(a, &q, p->rows, why) ||
         (!back && !look_at(a, p, &q, at, NEAR, &near, why)) ||
         (p->n_chunks >= NEAR_CHUNKS &&
          !look_at(a, p, &q, at, back ? AHEAD : BEHIND, &far, why)))
         return false;
-    p->meter->done += q.rows;
-    if (p->meter->progress)
-        p->meter->progress(p->meter->context, p->meter->done, p->meter->all);
+    meter_add(p->meter, q.rows);
     return true;
 }
 
@@ -159,14 +159,29 @@ static bool run(struct attend *a, const struct pass *p, float *to, struct failur
     return good;
 }
 
-/* The largest chunk that is not larger than needed: a power of two. */
+/* The largest chunk that is not larger than needed, a power of two; a quarter of it for many. */
 static int64_t chunk_rows(const struct attend *a, int64_t n)
 {
+    const bool many = n > MANY_CHUNKS * a->limits.chunk;
+    const int64_t most = many && a->limits.chunk >= 4 * GROUP ? a->limits.chunk / 4
+                                                              : a->limits.chunk;
     int64_t rows = GROUP;
 
-    while (rows < a->limits.chunk && rows < n)
+    while (rows < most && rows < n)
         rows *= 2;
     return rows;
+}
+
+static int64_t chunks_of(const struct attend *a, int64_t n)
+{
+    const int64_t rows = chunk_rows(a, n);
+
+    return (n + rows - 1) / rows;
+}
+
+int64_t probe_steps(const struct attend *a, int64_t n)
+{
+    return (chunks_of(a, n) < NEAR_CHUNKS ? 2 : 4) * n;
 }
 
 static bool pass_create(struct attend *a, struct pass *p, struct failure *why)
@@ -203,8 +218,7 @@ bool probe(struct attend *a, const struct views *s, struct meter *meter, float *
     };
     bool good;
 
-    pass.n_chunks = (s->n + pass.chunk - 1) / pass.chunk;
-    meter->all = (pass.n_chunks < NEAR_CHUNKS ? 2 : 4) * s->n;
+    pass.n_chunks = chunks_of(a, s->n);
     good = pass_create(a, &pass, why) && run(a, &pass, mass, why);
     for (int64_t i = 0; good && i < s->n; i++)
         mass[i] = -mass[i];

@@ -50,6 +50,7 @@ struct stream {
     enum block_kind kind;          /* of the open block */
     bool open;
     bool failed;                   /* memory was short: nothing is added any more */
+    bool crowded;                  /* failed: TEXT_CROWDED blocks of too few bytes */
 };
 
 /* Opens a block; the one before is closed. */
@@ -152,6 +153,38 @@ size_t reading_origin(const struct reading *r, size_t at, struct walk *walk);
 /* The same for the end of a range, which is behind its last byte. */
 size_t reading_end(const struct reading *r, size_t at, struct walk *walk);
 void reading_finish(struct reading *r);
+
+/* ---- inputs.c: several files ------------------------------------------------ */
+
+struct input {
+    const char *name;              /* as the caller calls it; not owned */
+    char *bytes;                   /* owned */
+    struct reading reading;        /* of several files, without text and blocks */
+    size_t begin;                  /* where its text begins in that of all */
+};
+
+/* One stream of blocks, whatever the number of files. */
+struct inputs {
+    struct input *list;
+    int64_t n, capacity;
+    struct reading all;            /* of one file: its reading */
+};
+
+/* Reads bytes, which are the inputs' from now on, as another file. False: the file is refused, or
+ * memory is short. */
+bool inputs_add(struct inputs *in, const char *name, const struct format *format, char *bytes,
+                size_t size, struct failure *why);
+/* When all are added: makes `all`. */
+bool inputs_join(struct inputs *in, struct failure *why);
+void inputs_finish(struct inputs *in);
+
+/* The file that the stream's byte `at` came from. */
+int64_t inputs_file(const struct inputs *in, size_t at);
+
+/* Like reading_origin() and reading_end(), of byte `at` of the stream of all, which came from
+ * `file`; a walk goes over one file. */
+size_t inputs_origin(const struct inputs *in, int64_t file, size_t at, struct walk *walk);
+size_t inputs_end(const struct inputs *in, int64_t file, size_t at, struct walk *walk);
 
 /* ---- entity.c: character references of HTML and Markdown -------------------- */
 

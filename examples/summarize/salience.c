@@ -1,38 +1,66 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * One number per sentence: how much of the document's attention it receives, as
- * LexRank's centrality (Erkan and Radev 2004, section 3.2) with attention as the
- * walk, and three priors that hold for texts of any kind. Very short sentences say
- * little; what comes first introduces; and what is addressed to somebody in the
- * text ("you", "we", "I") needs its setting, while a summary speaks from outside.
- * Mass and voice are standard scores among the sentences that have a vector, so the
- * weights need no unit; one without a vector, of mass 0, only has the rest of the
- * score. One set of weights for every document.
+ * One number per sentence: how much of the document's attention the sentence receives, as
+ * LexRank's centrality (Erkan and Radev 2004, section 3.2) with attention as the walk, how the
+ * sentence speaks (manner.c), and where it stands:
+ *
+ *   score = 0.4 mass + 0.5 topic + 0.4 relation + 0.2 names - 0.45 address - 0.3 stumbling
+ *         + 0.4 min(words / 12, 1) + 0.17 log(1 + words of the turn) + 0.9 exp(-i / (n / 20))
+ *         + 0.3 if a word says that something was settled ("decided")
+ *
+ * mass       the logarithm of the attention received
+ * topic      words that many sentences have say what the document is about (Luhn 1958)
+ * relation   a sentence that reports has articles and prepositions; talk has few (the formality
+ *            of Heylighen and Dewaele 1999, of which it has the half that closed lists can count)
+ * names      who and what it is about
+ * address    what is said to somebody in the text ("you", "we", "I") needs its setting, while a
+ *            summary speaks from outside
+ * stumbling  fillers, and words said again at once
+ *
+ * Those six are standard scores among the sentences that have a vector, so the weights need no
+ * unit, and what a language has no list for is 0; a sentence without a vector, of mass 0, only
+ * has the rest. Very short sentences say little, long turns and paragraphs more than short ones,
+ * and what comes first introduces. One set of weights for every document and language:
+ * docs/measurements/2026-11-23-choosing.md says how they were found and what each is worth.
  */
 #include "summarize.h"
 
 #include <math.h>
 
-static const double mass_weight = 0.7;
-static const double length_weight = 3.0;
+/* Traits are standard scores; they come before the other parts. */
+enum { TRAITS = PART_LENGTH };
+
+static const double trait_weight[TRAITS] = {
+    [PART_MASS] = 0.4, [PART_TOPIC] = 0.5, [PART_RELATION] = 0.4, [PART_NAMES] = 0.2,
+    [PART_ADDRESS] = -0.45, [PART_STUMBLING] = -0.3
+};
+static const double length_weight = 0.4;
 static const double full_length = 12;      /* words; longer gains nothing */
-static const double voice_weight = 1.0;
-static const double start_weight = 0.3;
+static const double turn_weight = 0.17;
+static const double outcome_weight = 0.3;
+static const double start_weight = 0.9;
 static const double start_share = 0.05;    /* of the document: where the start fades */
+
+const char *const salience_names[SALIENCE_PARTS] = {
+    [PART_MASS] = "mass", [PART_TOPIC] = "topic", [PART_RELATION] = "relation",
+    [PART_NAMES] = "names", [PART_ADDRESS] = "address", [PART_STUMBLING] = "stumbling",
+    [PART_LENGTH] = "length", [PART_TURN] = "turn", [PART_POSITION] = "position",
+    [PART_OUTCOME] = "outcome"
+};
 
 struct moments {
     double mean, deviation;
 };
 
-static double log_mass(const float *mass, int64_t i)
+static void traits_of(const struct manner *m, float mass, double *traits)
 {
-    return log((double)mass[i] > 1e-30 ? (double)mass[i] : 1e-30);
-}
-
-static double voice(const struct vectors *v, int64_t i)
-{
-    return (double)v->address[i];
+    traits[PART_MASS] = log((double)mass > 1e-30 ? (double)mass : 1e-30);
+    traits[PART_TOPIC] = (double)m->topic;
+    traits[PART_RELATION] = (double)m->relation;
+    traits[PART_NAMES] = (double)m->names;
+    traits[PART_ADDRESS] = (double)m->address;
+    traits[PART_STUMBLING] = (double)m->stumbling;
 }
 
 /* Mean and deviation of n values, given by their sum and sum of squares. */
@@ -44,35 +72,70 @@ static struct moments moments_of(double sum, double squares, int64_t n)
     return (struct moments){ mean, variance > 1e-18 ? sqrt(variance) : 1 };
 }
 
-void salience_score(const struct document *doc, const struct vectors *v, const float *mass,
-                    float *score)
+/* Of each trait, among the sentences that have mass. */
+static void find_moments(const struct vectors *v, const float *mass, struct moments *moments)
 {
-    double sum[2] = { 0 }, squares[2] = { 0 };
-    struct moments of_mass, of_voice;
+    double sum[TRAITS] = { 0 }, squares[TRAITS] = { 0 }, traits[TRAITS];
     int64_t n = 0;
 
-    for (int64_t i = 0; i < doc->n; i++) {
-        const double a = log_mass(mass, i), b = voice(v, i);
-
+    for (int64_t i = 0; i < v->n; i++) {
         if (mass[i] <= 0)
             continue;
-        sum[0] += a;
-        sum[1] += b;
-        squares[0] += a * a;
-        squares[1] += b * b;
+        traits_of(&v->manner[i], mass[i], traits);
+        for (int k = 0; k < TRAITS; k++) {
+            sum[k] += traits[k];
+            squares[k] += traits[k] * traits[k];
+        }
         n++;
     }
-    of_mass = moments_of(sum[0], squares[0], n);
-    of_voice = moments_of(sum[1], squares[1], n);
-    for (int64_t i = 0; i < doc->n; i++) {
-        const double words = (double)doc->sentences[i].words;
-        const double length = words < full_length ? words / full_length : 1;
-        const double start = exp(-(double)i / (start_share * (double)doc->n));
+    for (int k = 0; k < TRAITS; k++)
+        moments[k] = moments_of(sum[k], squares[k], n);
+}
 
-        score[i] = (float)(length_weight * length + start_weight * start);
-        if (mass[i] > 0)
-            score[i] += (float)(
-                mass_weight * (log_mass(mass, i) - of_mass.mean) / of_mass.deviation -
-                voice_weight * (voice(v, i) - of_voice.mean) / of_voice.deviation);
+/* The first sentence behind the turn that begins with sentence `begin`, and the turn's words. */
+static int64_t turn_end(const struct document *doc, int64_t begin, int64_t *words)
+{
+    int64_t i = begin;
+
+    for (*words = 0; i < doc->n && doc->sentences[i].turn == doc->sentences[begin].turn; i++)
+        *words += doc->sentences[i].words;
+    return i;
+}
+
+/* What length and place add to sentence i of n, in a turn of so many words. */
+static void place(const struct document *doc, int64_t i, int64_t turn_words, double *part)
+{
+    const double words = (double)doc->sentences[i].words;
+
+    part[PART_LENGTH] = length_weight * (words < full_length ? words / full_length : 1);
+    part[PART_TURN] = turn_weight * log(1 + (double)turn_words);
+    part[PART_POSITION] = start_weight * exp(-(double)i / (start_share * (double)doc->n));
+}
+
+void salience_score(const struct document *doc, const struct vectors *v, const float *mass,
+                    float *score, float (*parts)[SALIENCE_PARTS])
+{
+    struct moments moments[TRAITS];
+    int64_t end = 0, words = 0;
+
+    find_moments(v, mass, moments);
+    for (int64_t i = 0; i < doc->n; i++) {
+        double part[SALIENCE_PARTS] = { 0 }, sum = 0;
+
+        if (i == end)
+            end = turn_end(doc, i, &words);
+        place(doc, i, words, part);
+        part[PART_OUTCOME] = v->manner[i].outcome > 0 ? outcome_weight : 0;
+        if (mass[i] > 0) {
+            traits_of(&v->manner[i], mass[i], part);
+            for (int k = 0; k < TRAITS; k++)
+                part[k] = trait_weight[k] * (part[k] - moments[k].mean) / moments[k].deviation;
+        }
+        for (int k = 0; k < SALIENCE_PARTS; k++) {
+            sum += part[k];
+            if (parts)
+                parts[i][k] = (float)part[k];
+        }
+        score[i] = (float)sum;
     }
 }

@@ -58,7 +58,7 @@ bool document_segment(struct document *doc, const struct vectors *v)
         }
         vectors_add(v, i, sum);
         words += s->words;
-        s->segment = n;
+        s->segment = (int32_t)n;
     }
     doc->n_segments = doc->n > 0 ? n + 1 : 0;
     doc->segments[doc->n_segments] = doc->n;

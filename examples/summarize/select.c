@@ -7,15 +7,18 @@
  * speakers included.
  *
  * Of a long document only some candidates are looked at, those of highest score among the
- * sentences that fit. As likeness lowers a score and never raises it, no other sentence is
- * worth more than the lowest score of a candidate, the floor. The winner is above it, or
- * more candidates are asked for, so the choice is that among all sentences.
+ * sentences that fit. As likeness and crowding lower a score and never raise it, no other
+ * sentence is worth more than the lowest score of a candidate, the floor. The winner is above it,
+ * or more candidates are asked for, so the choice is that among all sentences.
  *
- * A sentence that has more than COMMON_WORDS of 100 content words in common with a chosen one, of
- * those of the shorter one, says it again and is not taken.
+ * Crowding: of two sentences of like worth the one from a segment with fewer chosen words is taken.
+ *
+ * A sentence of which more than COMMON_WORDS of 100 content words are in a chosen one says it again
+ * and is not taken. One that has a short chosen one in it, and says more, may be.
  */
 #include "summarize.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +27,32 @@ enum {
     SHORTEST = 6,                  /* words of a sentence worth choosing */
     LONGEST = 80,
     COMMON_WORDS = 60,             /* of 100 content words */
-    MOST_KEYS = 256                /* content words of a sentence that are compared */
+    MOST_KEYS = 256,               /* content words of a sentence that are compared */
+    USUAL = 20                     /* words of a sentence */
 };
-static const double likeness_weight = 1.5;
+static const double likeness_weight = 1.4, crowding_weight = 0.4;
+static const double free_shares = 2;       /* of words, before a segment is crowded */
 
 bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before)
 {
     return doc->sentences[i].label_words > 0 &&
            (before < 0 || doc->sentences[before].turn != doc->sentences[i].turn);
+}
+
+size_t summary_end(const struct summary *summary, const struct document *doc,
+                   const struct sentence *s)
+{
+    size_t end = s->begin, taken;
+
+    if (summary->cut == 0 || !summary->chosen[s - doc->sentences])
+        return s->end;
+    for (size_t i = s->begin; i < s->end; i += taken) {
+        utf8_next(doc->text + i, doc->text + s->end, &taken);
+        if (utf8_count_words(doc->text, s->begin, i + taken) > summary->cut)
+            break;
+        end = i + taken;
+    }
+    return end;
 }
 
 static int64_t words_of(const struct document *doc, int64_t i)
@@ -53,6 +74,32 @@ static int64_t printed_words(const struct document *doc, const bool *chosen)
         before = i;
     }
     return words;
+}
+
+const char length_units[LENGTH_UNITS] = {
+    [LENGTH_WORDS] = 'w', [LENGTH_SENTENCES] = 's', [LENGTH_PERCENT] = '%'
+};
+
+struct budget length_budget(struct length length, const struct document *doc)
+{
+    struct budget budget = { .words = INT64_MAX, .sentences = INT64_MAX };
+
+    switch (length.unit) {
+    case LENGTH_WORDS:
+        budget.words = length.number;
+        break;
+    case LENGTH_SENTENCES:
+        budget.sentences = length.number;
+        budget.whole = true;
+        break;
+    case LENGTH_PERCENT:
+        budget.words = (int64_t)((double)doc->words * (double)length.number / 100);
+        budget.whole = true;
+        break;
+    case LENGTH_UNITS:
+        assert(length.unit < LENGTH_UNITS);
+    }
+    return budget;
 }
 
 /* ---- what was said already --------------------------------------------------- */
@@ -97,9 +144,8 @@ static const bool *says_again(struct said *said, const uint64_t *keys, int64_t n
     }
     for (int64_t i = 0; i < said->sentences; i++) {
         const int64_t begin = i > 0 ? said->end[i - 1] : 0, m = said->end[i] - begin;
-        const int64_t fewer = n < m ? n : m;
 
-        if (in_common(keys, n, said->keys + begin, m) * 100 > fewer * COMMON_WORDS)
+        if (in_common(keys, n, said->keys + begin, m) * 100 > n * COMMON_WORDS)
             return &yes;
     }
     if (n > 0)
@@ -130,6 +176,9 @@ struct choice {
     float *likeness;               /* to the first known[i] that were chosen, [doc->n] */
     int64_t *known;
     int64_t *picks, n_picks;       /* what was chosen, in that order */
+    int64_t *spent;                /* words chosen of each segment */
+    double even;                   /* words of a segment if all have the same share */
+    int64_t first, end;            /* the sentences that are asked for */
     struct said *said;
     int32_t *candidates;           /* ascending, [doc->n] */
     int64_t n_candidates, most;    /* most: how many are asked for next */
@@ -143,12 +192,25 @@ static void choice_finish(struct choice *c)
     free(c->likeness);
     free(c->known);
     free(c->picks);
+    free(c->spent);
     free(c->candidates);
 }
 
-static bool choice_create(struct choice *c)
+/* From here on sentences [first, end) are asked for. */
+static void choice_limit(struct choice *c, int64_t first, int64_t end)
 {
-    const size_t n = (size_t)c->doc->n;
+    c->first = first;
+    c->end = end;
+    c->n_candidates = 0;
+    c->most = attend_limits(c->attend)->candidates;
+    c->floor = HUGE_VAL;
+}
+
+static bool choice_create(struct choice *c, struct budget budget)
+{
+    const size_t n = (size_t)c->doc->n, segments = (size_t)c->doc->n_segments;
+    const double words = budget.words < INT64_MAX ? (double)budget.words
+                                                  : (double)budget.sentences * USUAL;
 
     c->usable = calloc(n, sizeof(*c->usable));
     c->fits = calloc(n, sizeof(*c->fits));
@@ -156,16 +218,18 @@ static bool choice_create(struct choice *c)
     c->known = calloc(n, sizeof(*c->known));
     c->picks = calloc(n, sizeof(*c->picks));
     c->candidates = calloc(n, sizeof(*c->candidates));
-    if (!c->usable || !c->fits || !c->likeness || !c->known || !c->picks || !c->candidates)
+    c->spent = calloc(segments + 1, sizeof(*c->spent));
+    if (!c->usable || !c->fits || !c->likeness || !c->known || !c->picks || !c->candidates ||
+        !c->spent)
         return false;
+    c->even = fmax(words / (double)(segments + !segments), USUAL / 2);
     for (int64_t i = 0; i < c->doc->n; i++) {
-        const int64_t words = c->doc->sentences[i].words;
+        const struct sentence *const s = &c->doc->sentences[i];
 
-        c->usable[i] = c->doc->sentences[i].candidate && words >= SHORTEST && words <= LONGEST &&
+        c->usable[i] = s->candidate && s->words >= SHORTEST && s->words <= LONGEST &&
                        c->vectors->row[i + 1] > c->vectors->row[i];
     }
-    c->most = attend_limits(c->attend)->candidates;
-    c->floor = HUGE_VAL;
+    choice_limit(c, 0, c->doc->n);
     return true;
 }
 
@@ -191,17 +255,20 @@ static void liken(struct choice *c, int64_t pick)
 /* New candidates, among the sentences that fit into `left` words. */
 static bool ask(struct choice *c, int64_t left, struct failure *why)
 {
-    const int64_t n = c->doc->n, most = c->most < n ? c->most : n;
+    const int64_t n = c->end - c->first, most = c->most < n ? c->most : n;
     int64_t found = 0;
 
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = c->first; i < c->end; i++)
         c->fits[i] = c->usable[i] && words_of(c->doc, i) <= left;
-    if (!attend_best(c->attend, c->score, c->fits, n, most, c->candidates, why))
+    if (!attend_best(c->attend, c->score + c->first, c->fits + c->first, n, most, c->candidates,
+                     why))
         return false;
     c->floor = HUGE_VAL;
     for (; found < most && c->candidates[found] >= 0; found++) {
-        const double score = (double)c->score[c->candidates[found]];
+        const int32_t i = c->candidates[found] + (int32_t)c->first;
+        const double score = (double)c->score[i];
 
+        c->candidates[found] = i;
         c->floor = score < c->floor ? score : c->floor;
     }
     if (found < most || most == n)         /* there are no others */
@@ -222,7 +289,9 @@ static int64_t best(const struct choice *c, int64_t left, double *worth)
     for (int64_t i = 0; i < c->n_candidates; i++) {
         const int64_t j = c->candidates[i];
         const double likeness = likeness_weight * (double)c->likeness[j];
-        const double here = (double)c->score[j] - likeness;
+        const double shares = (double)c->spent[c->doc->sentences[j].segment] / c->even;
+        const double crowding = crowding_weight * fmax(shares - free_shares, 0);
+        const double here = (double)c->score[j] - likeness - crowding;
 
         if (c->usable[j] && words_of(c->doc, j) <= left && here > *worth) {
             *worth = here;
@@ -232,17 +301,29 @@ static int64_t best(const struct choice *c, int64_t left, double *worth)
     return found;
 }
 
-static bool choose(struct summary *s, struct choice *c, int64_t budget, struct failure *why)
+static void pick(struct summary *s, struct choice *c, int64_t i, double worth)
 {
-    int64_t left = budget;
+    s->chosen[i] = true;
+    s->rank[i] = (int32_t)c->n_picks;
+    s->likeness[i] = (float)((double)c->score[i] - worth);
+    c->picks[c->n_picks] = i;
+    c->spent[c->doc->sentences[i].segment] += c->doc->sentences[i].words;
+    liken(c, c->n_picks++);
+}
 
-    for (;;) {
+/* Takes sentences as long as they fit; `room`: what the first one may have at least. *left is what
+ * remains of the words. */
+static bool choose(struct summary *s, struct choice *c, int64_t *left, int64_t room,
+                   int64_t most_picks, struct failure *why)
+{
+    while (c->n_picks < most_picks) {
+        const int64_t fits = room > *left ? room : *left;
         double worth;
-        const int64_t i = best(c, left, &worth);
+        const int64_t i = best(c, fits, &worth);
         bool again;
 
         if (worth <= c->floor && c->floor > -HUGE_VAL) {
-            if (!ask(c, left, why))
+            if (!ask(c, fits, why))
                 return false;
             continue;
         }
@@ -253,13 +334,57 @@ static bool choose(struct summary *s, struct choice *c, int64_t budget, struct f
             return false;
         if (again)
             continue;
-        s->chosen[i] = true;
-        left -= words_of(c->doc, i);
-        c->picks[c->n_picks] = i;
-        liken(c, c->n_picks++);
+        *left -= words_of(c->doc, i);
+        room = 0;
+        pick(s, c, i, worth);
     }
-    s->words = printed_words(c->doc, s->chosen);
     return true;
+}
+
+/* So much of `all` when this share of it is due. */
+static int64_t due(int64_t all, double share)
+{
+    return all == INT64_MAX ? all : (int64_t)((double)all * (share < 1 ? share : 1) + 0.5);
+}
+
+/* Section after section has what is due by then. One that is due a sentence has one, even if it is
+ * longer; the sections behind it pay. */
+static bool choose_sections(struct summary *s, struct choice *c, struct budget budget,
+                            const struct sections *sections, struct failure *why)
+{
+    const int64_t mean = c->doc->words / (c->doc->n > 0 ? c->doc->n : 1);
+    double share = 0;
+    int64_t spent = 0;
+
+    for (int64_t k = 0; k < sections->n; k++) {
+        const struct section *const section = &sections->list[k];
+        int64_t left, words, room;
+
+        share += section->share;
+        words = due(budget.words, share) - spent;
+        room = due(budget.words, section->share) >= mean ? budget.words - spent : 0;
+        choice_limit(c, section->begin, section->end);
+        left = words;
+        if (section->end > section->begin &&
+            !choose(s, c, &left, room, due(budget.sentences, share), why))
+            return false;
+        spent += words - left;
+    }
+    return true;
+}
+
+static bool choose_parts(struct summary *s, struct choice *c, struct budget budget,
+                         const struct sections *sections, struct failure *why)
+{
+    int64_t left = budget.words;
+    bool good;
+
+    if (sections && sections->n > 0)
+        good = choose_sections(s, c, budget, sections, why);
+    else
+        good = choose(s, c, &left, 0, budget.sentences, why);
+    s->words = printed_words(c->doc, s->chosen);
+    return good;
 }
 
 struct ranked {
@@ -282,6 +407,7 @@ static bool say_once(struct summary *s, const struct document *doc, struct said 
     struct ranked *const ranked = malloc(((size_t)doc->n + 1) * sizeof(*ranked));
     bool good = ranked != NULL, again = false;
     int64_t n = 0;
+    int32_t rank = 0;
 
     for (int64_t i = 0; i < doc->n && good; i++) {
         if (s->chosen[i])
@@ -292,25 +418,31 @@ static bool say_once(struct summary *s, const struct document *doc, struct said 
     for (int64_t k = 0; k < n && good; k++) {
         good = say(said, doc, ranked[k].i, &again);
         s->chosen[ranked[k].i] = !again;
+        s->rank[ranked[k].i] = again ? 0 : rank++;
     }
     free(ranked);
     return good;
 }
 
 /* All candidates, if they keep to the budget: the document is its own summary. */
-static bool choose_all(struct summary *s, const struct document *doc, int64_t budget)
+static bool choose_all(struct summary *s, const struct document *doc, struct budget budget)
 {
-    for (int64_t i = 0; i < doc->n; i++)
+    int64_t found = 0;
+
+    for (int64_t i = 0; i < doc->n; i++) {
         s->chosen[i] = doc->sentences[i].candidate;
-    if (printed_words(doc, s->chosen) <= budget)
+        found += s->chosen[i];
+    }
+    if (found <= budget.sentences && printed_words(doc, s->chosen) <= budget.words)
         return true;
-    memset(s->chosen, false, (size_t)doc->n);
+    for (int64_t i = 0; i < doc->n; i++)
+        s->chosen[i] = false;
     return false;
 }
 
-/* Nothing fits: the best sentence will be cut. */
+/* Nothing fits: the best sentence will be cut, if it may be. */
 static void choose_cut(struct summary *s, const struct document *doc, const float *score,
-                       int64_t budget)
+                       struct budget budget)
 {
     int64_t found = 0;
 
@@ -321,27 +453,31 @@ static void choose_cut(struct summary *s, const struct document *doc, const floa
             found = i;
     }
     s->chosen[found] = true;
-    s->cut = budget;
-    s->words = budget;
+    s->cut = budget.whole ? 0 : budget.words;
+    s->words = budget.whole ? printed_words(doc, s->chosen) : budget.words;
 }
 
 bool summary_choose(struct summary *s, struct attend *a, const struct document *doc,
-                    const struct vectors *v, const float *score, int64_t budget,
-                    struct failure *why)
+                    const struct vectors *v, const float *score, struct budget budget,
+                    const struct sections *sections, struct failure *why)
 {
     struct said said = { .end = malloc(((size_t)doc->n + 1) * sizeof(*said.end)) };
     struct choice c = { .attend = a, .doc = doc, .vectors = v, .score = score, .said = &said };
     bool good = true;
 
-    *s = (struct summary){ .chosen = calloc((size_t)doc->n + 1, sizeof(*s->chosen)) };
+    *s = (struct summary){
+        .chosen = calloc((size_t)doc->n + 1, sizeof(*s->chosen)),
+        .rank = calloc((size_t)doc->n + 1, sizeof(*s->rank)),
+        .likeness = calloc((size_t)doc->n + 1, sizeof(*s->likeness))
+    };
     snprintf(why->text, sizeof(why->text), "not enough memory for the choice");
-    if (!s->chosen || !said.end) {
+    if (!s->chosen || !s->rank || !s->likeness || !said.end) {
         good = false;
     } else if (choose_all(s, doc, budget)) {
         good = say_once(s, doc, &said, score);
         s->words = printed_words(doc, s->chosen);
     } else {
-        good = choice_create(&c) && choose(s, &c, budget, why);
+        good = choice_create(&c, budget) && choose_parts(s, &c, budget, sections, why);
         if (good && s->words == 0)
             choose_cut(s, doc, score, budget);
     }
@@ -356,5 +492,7 @@ bool summary_choose(struct summary *s, struct attend *a, const struct document *
 void summary_finish(struct summary *s)
 {
     free(s->chosen);
+    free(s->rank);
+    free(s->likeness);
     *s = (struct summary){ 0 };
 }

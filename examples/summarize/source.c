@@ -21,7 +21,7 @@ bool reading_do(struct reading *r, const char *bytes, size_t size, const char *n
         why->usage = true;
         return false;
     }
-    r->bytes = bytes;
+    r->bytes = bytes;                      /* asked for no more where they are UTF-8 */
     r->size = size;
     r->encoding = encoding_find(bytes, size);
     if (r->encoding == ENCODING_UTF8) {
@@ -40,7 +40,9 @@ bool reading_do(struct reading *r, const char *bytes, size_t size, const char *n
     r->text = NULL;
     if (source.text && !r->stream.failed)
         return true;
-    snprintf(why->text, sizeof(why->text), "not enough memory for the text");
+    why->usage = r->stream.crowded;
+    snprintf(why->text, sizeof(why->text), "%s",
+             r->stream.crowded ? text_crowded : "not enough memory for the text");
     return false;
 }
 

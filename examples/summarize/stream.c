@@ -23,7 +23,13 @@ static void *grown(void *list, int64_t n, int64_t *capacity, size_t size)
 
 static void add_block(struct stream *s, struct block block)
 {
-    struct block *const blocks = grown(s->blocks, s->n, &s->block_capacity, sizeof(*blocks));
+    struct block *blocks;
+
+    if (s->n >= TEXT_CROWDED && s->size / TEXT_BYTES < (size_t)s->n) {
+        s->failed = s->crowded = true;
+        return;
+    }
+    blocks = grown(s->blocks, s->n, &s->block_capacity, sizeof(*blocks));
 
     if (!blocks) {
         s->failed = true;
@@ -33,16 +39,17 @@ static void add_block(struct stream *s, struct block block)
     s->blocks[s->n++] = block;
 }
 
-/* Text added from here on comes from `origin`. */
-static void add_piece(struct stream *s, uint64_t origin)
+/* Text added from here on comes from `origin`. A single byte that stands for the byte of the file
+ * that follows, a space for the end of a line, goes on with the piece. */
+static void add_piece(struct stream *s, size_t size, uint64_t origin)
 {
     struct piece *pieces;
 
     if (s->n_pieces > 0) {
         const struct piece last = s->pieces[s->n_pieces - 1];
+        const uint64_t next = last.origin + (last.origin % 2 ? 0 : 2 * (s->size - last.at));
 
-        if (last.origin % 2 == origin % 2 &&
-            (origin % 2 ? last.origin : last.origin + 2 * (s->size - last.at)) == origin)
+        if (next == origin || (size == 1 && last.origin % 2 == 0 && next + 1 == origin))
             return;
     }
     pieces = grown(s->pieces, s->n_pieces, &s->piece_capacity, sizeof(*pieces));
@@ -82,7 +89,7 @@ static void put(struct stream *s, const char *text, size_t size, size_t origin, 
             soft = memchr(soft + 1, 0xC2, (size_t)(text + size - soft - 1));
         step = soft ? (size_t)(soft - text) : size;
         if (step > 0) {
-            add_piece(s, 2 * (uint64_t)origin + whole);
+            add_piece(s, step, 2 * (uint64_t)origin + whole);
             add_text(s, text, step);
         }
         step += soft ? 2 : 0;

@@ -55,18 +55,22 @@ const struct language *language_find(const char *text, const size_t (*ranges)[2]
 
 /* ---- document.c: a text and what was found in it -------------------------- */
 
-/* Offsets are bytes of the stream's text. */
+/* Offsets are bytes of the stream's text. There is one for every few words of it: kept small. */
 struct sentence {
     size_t begin, end;                 /* the sentence, without the speaker */
     size_t label_begin, label_end;     /* "Name" of a turn "Name: ..."; empty: none */
-    int64_t turn;                      /* block it belongs to, ascending */
-    int64_t words, label_words;
-    int64_t segment;
-    int worth;                         /* 2 prose, 1 a heading, 0 what is left out */
+    int32_t turn;                      /* block it belongs to, ascending */
+    int32_t words, label_words;
+    int32_t segment;
+    int8_t worth;                      /* 2 prose, 1 a heading, 0 what is left out */
     bool marked;                       /* a mark ends it */
     bool part;                         /* of a run that was cut */
     bool candidate;                    /* a summary may have it */
 };
+
+/* A text of more blocks or sentences than this, of fewer bytes each, is no text: what is kept of
+ * them would take many times its memory. */
+enum { TEXT_CROWDED = 1 << 20, TEXT_BYTES = 32 };
 
 struct document {
     const char *text;                  /* not owned */
@@ -77,12 +81,15 @@ struct document {
     int64_t *segments;                 /* first sentence of each segment, then n */
     int64_t n_segments;
     int64_t words;                     /* without speakers */
+    bool crowded;                      /* not split: TEXT_CROWDED sentences of too few bytes */
 };
+
+extern const char text_crowded[];      /* a line that says so */
 
 struct stream;
 
 /* Fills sentences; the language is found where it is NULL. The text stays the stream's. Returns
- * false when memory is short. */
+ * false when memory is short or the document is crowded. */
 bool document_split(struct document *doc, const struct stream *stream,
                     const struct language *language);
 void document_finish(struct document *doc);
@@ -97,9 +104,22 @@ bool sentence_is_closer(uint32_t code);
 
 /* ---- words.c: words of a sentence -------------------------------------------- */
 
+/* Words that tell how a sentence speaks. Small ones have no content; outcomes have. */
+enum word_kind {
+    WORD_ADDRESS,                      /* who speaks or is spoken to: "we" */
+    WORD_RELATION,                     /* articles and prepositions: "the", "of" */
+    WORD_FILLER,                       /* what speech is filled with: "uh", "okay" */
+    WORD_SMALL_KINDS,
+    WORD_OUTCOME = WORD_SMALL_KINDS,   /* what was settled: "decided" */
+    WORD_KINDS
+};
+
 struct word {
-    uint64_t key;                      /* of the stem; 0: a stop word */
-    bool address;                      /* who speaks or is spoken to */
+    uint64_t stem;                     /* never 0 */
+    uint64_t key;                      /* the stem; 0: a stop word */
+    bool is[WORD_KINDS];
+    bool ideograph;
+    bool capital;                      /* the first letter is one, the next one is small */
 };
 
 /* Reads the next word of [*at, end) and moves *at behind it; false when there is none. */
@@ -111,25 +131,63 @@ uint64_t word_mix(uint64_t x);
 /* The content words of sentence i, sorted, each once: at most `most`. Returns how many. */
 int64_t words_of_content(const struct document *doc, int64_t i, uint64_t *keys, int64_t most);
 
+/* ---- manner.c: how a sentence speaks --------------------------------------- */
+
+/* Shares of its words. */
+struct manner {
+    float address, relation, outcome;
+    float stumbling;                   /* fillers, and what is said again at once: "I I mean" */
+    float names;                       /* words with a capital, without the first word */
+    float topic;                       /* words that many sentences have: vector.c */
+};
+
+struct manner_count {
+    int64_t words, is[WORD_KINDS], repeated, names;
+    uint64_t before[2];                /* stems of the last words */
+};
+
+void manner_hear(struct manner_count *count, const struct word *word);
+struct manner manner_of(const struct manner_count *count);
+
 /* ---- vector.c: sentences to unit vectors --------------------------------- */
 
 enum { VECTOR_WIDTH = 512 };
 
+struct asked;
+
 /* Rows of unit length, or empty for sentences that say nothing. */
 struct vectors {
     int64_t n;
-    int64_t *row;                      /* entries of row i: [row[i], row[i + 1]) */
+    int32_t *row;                      /* entries of row i: [row[i], row[i + 1]) */
     uint16_t *column;                  /* ascending within a row */
     float *value;
-    float *address;                    /* share of first and second person words, [n] */
+    struct manner *manner;             /* [n] */
 };
 
 bool vectors_build(struct vectors *v, const struct document *doc);
+bool vectors_ask(struct asked *asked, const struct document *doc, const char *text, size_t size);
 void vectors_finish(struct vectors *v);
 void vectors_expand(const struct vectors *v, int64_t i, float *dense);
 float vectors_dot(const struct vectors *v, int64_t i, const float *dense);
 void vectors_add(const struct vectors *v, int64_t i, double *sum);
 double vectors_dot_sum(const struct vectors *v, int64_t i, const double *sum);
+
+/* A text of the caller's among the sentences of a document. */
+struct asked {
+    float vector[VECTOR_WIDTH];        /* of unit length, or 0 */
+    int64_t terms;                     /* words and pairs that say something */
+    int64_t known;                     /* of them, those in the document */
+};
+
+/* How texts become vectors: another way is another of these. */
+struct embedder {
+    const char *name;
+    /* Rows of the document's sentences; false: no memory. */
+    bool (*sentences)(struct vectors *v, const struct document *doc);
+    bool (*ask)(struct asked *asked, const struct document *doc, const char *text, size_t size);
+};
+
+extern const struct embedder embedder_tfidf;
 
 /* ---- segment.c: runs of sentences that belong together ------------------- */
 
@@ -173,6 +231,25 @@ const char *encoder_name(size_t index, const char **what);
  * more: [doc->n]. */
 void attend_tell_looks(struct attend *a, int64_t (*looks)[LOOKS]);
 
+/* ---- pattern.c: how sentences look around, in cells --------------------------- */
+
+enum { PATTERN_CELLS = 96 };           /* most of a side */
+
+struct pattern {
+    int64_t step, cells;               /* sentences of a cell's side; cells of a side */
+    int64_t rows[PATTERN_CELLS];       /* sentences that see others, by cell */
+    double *sum;                       /* weights, [cells][cells]: who looks, who is seen */
+};
+
+/* For n sentences. */
+bool pattern_create(struct pattern *p, int64_t n);
+void pattern_finish(struct pattern *p);
+/* Of the attention that a sentence of `row` gives to others, the share of those of `column`; 0:
+ * they are not seen. */
+double pattern_weight(const struct pattern *p, int64_t row, int64_t column);
+/* Has attend_mass() fill it. */
+void attend_tell_pattern(struct attend *a, struct pattern *pattern);
+
 /* Attention mass each sentence receives from the whole document, [doc->n]. */
 bool attend_mass(struct attend *a, const struct document *doc, const struct vectors *v,
                  attend_progress *progress, void *context, float *mass, struct failure *why);
@@ -182,43 +259,137 @@ bool attend_mass(struct attend *a, const struct document *doc, const struct vect
 bool attend_best(struct attend *a, const float *score, const bool *present, int64_t n,
                  int64_t count, int32_t *ids, struct failure *why);
 
+/* ---- query.c: what a reader asks ------------------------------------------ */
+
+enum query_end { QUERY_GOOD, QUERY_FAILED, QUERY_EMPTY, QUERY_NOT_FOUND };
+
+/* Adds to each score how much the sentence, and what stands beside it, has to do with a text:
+ * query, [doc->n], is what was added. */
+enum query_end query_add(struct attend *a, const struct document *doc, const struct vectors *v,
+                         const struct embedder *embedder, const char *text, size_t size,
+                         float *query, float *score, struct failure *why);
+
 /* ---- salience.c, select.c: scores and choice ----------------------------- */
 
-/* Mass, length, position and voice in one number per sentence. */
+/* What a score is the sum of, each with its name. */
+enum {
+    PART_MASS, PART_TOPIC, PART_RELATION, PART_NAMES, PART_ADDRESS, PART_STUMBLING,
+    PART_LENGTH, PART_TURN, PART_POSITION, PART_OUTCOME, SALIENCE_PARTS
+};
+extern const char *const salience_names[SALIENCE_PARTS];
+
+/* One number per sentence, and its parts unless those are NULL: [doc->n]. */
 void salience_score(const struct document *doc, const struct vectors *v, const float *mass,
-                    float *score);
+                    float *score, float (*parts)[SALIENCE_PARTS]);
+
+/* How much is asked for. */
+enum length_unit { LENGTH_WORDS, LENGTH_SENTENCES, LENGTH_PERCENT, LENGTH_UNITS };
+
+struct length {
+    int64_t number;
+    enum length_unit unit;
+};
+
+/* The sign of each unit. */
+extern const char length_units[LENGTH_UNITS];
+
+/* What that comes to in a document; INT64_MAX: as many as there are. */
+struct budget {
+    int64_t words, sentences;
+    bool whole;                        /* one sentence fits always, and is never cut */
+};
+
+struct budget length_budget(struct length length, const struct document *doc);
+
+/* ---- keywords.c: words and pairs that say most ------------------------------- */
+
+struct keyword {
+    size_t begin, end;                 /* where it stands as it is spelt most often */
+    int64_t count;                     /* how often it occurs, however it is spelt */
+    double score;
+};
+
+struct keywords {
+    struct keyword *list;              /* the best first */
+    int64_t n;
+};
+
+/* At most `most`, from the scores of sentences. False: no memory. */
+bool keywords_find(struct keywords *k, const struct document *doc, const float *score,
+                   int64_t most);
+void keywords_finish(struct keywords *k);
+
+/* ---- sections.c: parts of a document that have a share each ---------------- */
+
+/* Sentences [begin, end), of which [heading, begin) are the heading. */
+struct section {
+    int64_t heading, begin, end;
+    double share;                      /* of the document's attention; all are 1 */
+};
+
+struct sections {
+    struct section *list;
+    int64_t n;                         /* 0: the document is not in sections */
+};
+
+/* By headings; where there are none, by segments. */
+bool sections_find(struct sections *s, const struct document *doc, const float *mass);
+void sections_finish(struct sections *s);
+/* The section of a sentence; -1: none. */
+int64_t sections_of(const struct sections *s, int64_t i);
 
 struct summary {
     bool *chosen;                      /* [doc->n] */
-    int64_t words;                     /* as printed, speakers included; <= budget */
+    int32_t *rank;                     /* of the chosen ones: in which order, from 0 */
+    float *likeness;                   /* what that took from their scores */
+    int64_t words;                     /* as printed, speakers included; <= the budget's */
     int64_t cut;                       /* > 0: the only sentence, cut to so many words */
 };
 
 bool summary_choose(struct summary *s, struct attend *a, const struct document *doc,
-                    const struct vectors *v, const float *score, int64_t budget,
-                    struct failure *why);
+                    const struct vectors *v, const float *score, struct budget budget,
+                    const struct sections *sections, struct failure *why);
 void summary_finish(struct summary *s);
 
 /* Whether sentence i, chosen after sentence `before` (-1: none), prints its speaker. */
 bool summary_names_speaker(const struct document *doc, int64_t i, int64_t before);
 
-/* ---- output.c, json.c ---------------------------------------------------- */
+/* Where sentence s ends in the summary: behind its last word, or where it is cut. */
+size_t summary_end(const struct summary *summary, const struct document *doc,
+                   const struct sentence *s);
+
+/* ---- output.c, json.c, html_page.c --------------------------------------- */
 
 struct reading;
+struct inputs;
 
 struct report {
     const struct document *doc;
     const struct summary *summary;
     const float *mass, *score;
+    const float *relevance;            /* what the query added to scores; NULL: nothing */
+    const float (*parts)[SALIENCE_PARTS];  /* NULL: not told */
     const int64_t (*looks)[LOOKS];     /* NULL: not told */
-    const struct reading *reading;
-    const char *file, *device;
-    int64_t budget;
+    const struct pattern *pattern;     /* NULL: not told */
+    const struct reading *reading;     /* of all files together */
+    const struct inputs *inputs;
+    const struct sections *sections;   /* NULL: none */
+    const struct keywords *keywords;   /* NULL: nobody asks */
+    const char *file, *device;         /* file: the first one */
+    const char *attention;
+    const char *query;                 /* NULL: nothing was asked */
+    struct length length;
     bool all;                          /* --explain: list what was not chosen too */
+    bool named;                        /* files are named: there are several */
 };
 
 void output_text(FILE *to, const struct report *r);
+void output_keywords(FILE *to, const struct report *r);
 void output_table(FILE *to, const struct report *r);
 void output_json(FILE *to, const struct report *r);
+/* A page of HTML; false: memory is short, and nothing is written. */
+bool output_html(FILE *to, const struct report *r);
+/* The same into a file, wholly or not at all; `usage`: the file is the one that is read. */
+bool output_html_file(const char *file, const struct report *r, struct failure *why);
 
 #endif

@@ -5,6 +5,11 @@
  * within the document (Salton and Buckley 1988), hashed with a sign into a fixed
  * width (Weinberger et al. 2009, section 2) and scaled to unit length.
  * Deterministic: no locale, no seed.
+ *
+ * The text is read twice, to count in how many sentences each term is and to weigh, so that no
+ * list of all terms is kept. The count has a bound: in a document of very many terms those that
+ * few sentences have are forgotten, and count as seen once, as in the lossy counting of Manku and
+ * Motwani (2002, section 4.2).
  */
 #include "summarize.h"
 
@@ -13,32 +18,40 @@
 #include <string.h>
 
 enum {
-    COMMON_FROM = 40               /* sentences; below, no word is too common */
+    COMMON_FROM = 40,              /* sentences; below, no word is too common */
+    MOST_SLOTS = 1 << 20           /* of the census */
 };
 static const double common_share = 0.2;    /* a word in more sentences says nothing */
 static const double pair_weight = 0.5;
+/* A word that so many sentences have, a share of them and at least a number, is of the topic. */
+static const double topic_share = 0.01, topic_from = 3;
 
 struct term {
     uint64_t key;
     float count;                   /* pairs count half */
+    bool pair;
 };
 
-/* The terms of all sentences, and how many sentences have each: open addressing. */
+/* The terms of one sentence, in the order of their keys. */
 struct terms {
     struct term *list;
     int64_t n, capacity;
-    int64_t *row;                  /* [sentences + 1] */
+    struct manner manner;
+};
+
+/* How many sentences have each term: open addressing. */
+struct census {
     uint64_t *keys;
-    int64_t *sentences;
+    uint32_t *sentences;
     uint64_t slots, used;          /* slots: a power of two */
 };
 
 /* ---- terms --------------------------------------------------------------- */
 
-static bool terms_push(struct terms *t, uint64_t key, float count)
+static bool terms_push(struct terms *t, struct term term)
 {
     if (t->n == t->capacity) {
-        const int64_t capacity = t->capacity ? t->capacity * 2 : 4096;
+        const int64_t capacity = t->capacity ? t->capacity * 2 : 256;
         struct term *const grown = realloc(t->list, (size_t)capacity * sizeof(*grown));
 
         if (!grown)
@@ -46,7 +59,7 @@ static bool terms_push(struct terms *t, uint64_t key, float count)
         t->list = grown;
         t->capacity = capacity;
     }
-    t->list[t->n++] = (struct term){ key, count };
+    t->list[t->n++] = term;
     return true;
 }
 
@@ -57,120 +70,183 @@ static int compare_terms(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Where `key` is or would be. */
-static uint64_t terms_slot(const struct terms *t, uint64_t key)
+static void terms_join(struct terms *t)
 {
-    uint64_t slot = key & (t->slots - 1);
+    int64_t n = 0;
 
-    while (t->keys[slot] != 0 && t->keys[slot] != key)
-        slot = (slot + 1) & (t->slots - 1);
-    return slot;
-}
-
-static bool terms_grow(struct terms *t)
-{
-    struct terms bigger = *t;
-
-    bigger.slots = t->slots ? t->slots * 2 : 4096;
-    bigger.keys = calloc((size_t)bigger.slots, sizeof(*bigger.keys));
-    bigger.sentences = calloc((size_t)bigger.slots, sizeof(*bigger.sentences));
-    if (!bigger.keys || !bigger.sentences) {
-        free(bigger.keys);
-        free(bigger.sentences);
-        return false;
-    }
-    for (uint64_t i = 0; i < t->slots; i++) {
-        if (t->keys[i] != 0) {
-            const uint64_t slot = terms_slot(&bigger, t->keys[i]);
-
-            bigger.keys[slot] = t->keys[i];
-            bigger.sentences[slot] = t->sentences[i];
-        }
-    }
-    free(t->keys);
-    free(t->sentences);
-    *t = bigger;
-    return true;
-}
-
-/* Joins equal terms of the row that starts at `begin` and counts the row for each. */
-static bool terms_close_row(struct terms *t, int64_t begin)
-{
-    int64_t n = begin;
-
-    if (t->n > begin)
-        qsort(t->list + begin, (size_t)(t->n - begin), sizeof(*t->list), compare_terms);
-    for (int64_t i = begin; i < t->n; i++) {
-        if (n > begin && t->list[n - 1].key == t->list[i].key)
+    if (t->n > 0)
+        qsort(t->list, (size_t)t->n, sizeof(*t->list), compare_terms);
+    for (int64_t i = 0; i < t->n; i++) {
+        if (n > 0 && t->list[n - 1].key == t->list[i].key)
             t->list[n - 1].count += t->list[i].count;
         else
             t->list[n++] = t->list[i];
     }
     t->n = n;
-    for (int64_t i = begin; i < n; i++) {
-        uint64_t slot;
+}
 
-        if (t->used * 2 >= t->slots && !terms_grow(t))
+static bool terms_read(struct terms *t, const struct language *language, const char *text,
+                       size_t begin, size_t end)
+{
+    struct word word;
+    uint64_t before = 0;
+    size_t at = begin;
+    struct manner_count count = { .words = 0 };
+
+    t->n = 0;
+    while (word_next(language, text, &at, end, &word)) {
+        const struct term pair = {
+            word_mix(before * 31 + word.key) | 1u, (float)pair_weight, true
+        };
+
+        manner_hear(&count, &word);
+        if (word.key && !terms_push(t, (struct term){ word.key, 1.0f, false }))
             return false;
-        slot = terms_slot(t, t->list[i].key);
-        if (t->keys[slot] == 0) {
-            t->keys[slot] = t->list[i].key;
-            t->used++;
-        }
-        t->sentences[slot]++;
+        if (word.key && before && !terms_push(t, pair))
+            return false;
+        before = word.key;
     }
+    t->manner = manner_of(&count);
+    terms_join(t);
     return true;
 }
 
-static void terms_finish(struct terms *t)
+static bool terms_read_sentence(struct terms *t, const struct document *doc, int64_t i)
 {
-    free(t->list);
-    free(t->row);
-    free(t->keys);
-    free(t->sentences);
+    const struct sentence *const s = &doc->sentences[i];
+
+    return terms_read(t, doc->language, doc->text, s->begin, s->end);
 }
 
-/* Terms of every sentence; the share of address words goes to v. */
-static bool terms_build(struct terms *t, struct vectors *v, const struct document *doc)
+/* ---- the census ----------------------------------------------------------- */
+
+/* Where `key` is or would be. */
+static uint64_t slot_of(const struct census *c, uint64_t key)
 {
+    uint64_t slot = key & (c->slots - 1);
+
+    while (c->keys[slot] != 0 && c->keys[slot] != key)
+        slot = (slot + 1) & (c->slots - 1);
+    return slot;
+}
+
+static void census_finish(struct census *c)
+{
+    free(c->keys);
+    free(c->sentences);
+}
+
+static bool census_grow(struct census *c)
+{
+    struct census bigger = *c;
+
+    bigger.slots = c->slots ? c->slots * 2 : 4096;
+    bigger.keys = calloc((size_t)bigger.slots, sizeof(*bigger.keys));
+    bigger.sentences = calloc((size_t)bigger.slots, sizeof(*bigger.sentences));
+    if (!bigger.keys || !bigger.sentences) {
+        census_finish(&bigger);
+        return false;
+    }
+    for (uint64_t i = 0; i < c->slots; i++) {
+        if (c->keys[i] != 0) {
+            const uint64_t slot = slot_of(&bigger, c->keys[i]);
+
+            bigger.keys[slot] = c->keys[i];
+            bigger.sentences[slot] = c->sentences[i];
+        }
+    }
+    census_finish(c);
+    *c = bigger;
+    return true;
+}
+
+/* Empties a slot; what it had kept from its place moves up. */
+static void census_drop(struct census *c, uint64_t slot)
+{
+    const uint64_t mask = c->slots - 1;
+
+    for (uint64_t next = (slot + 1) & mask; c->keys[next] != 0; next = (next + 1) & mask) {
+        const uint64_t home = c->keys[next] & mask;
+
+        if (((next - home) & mask) >= ((next - slot) & mask)) {
+            c->keys[slot] = c->keys[next];
+            c->sentences[slot] = c->sentences[next];
+            slot = next;
+        }
+    }
+    c->keys[slot] = 0;
+    c->sentences[slot] = 0;
+    c->used--;
+}
+
+/* Makes half of the slots free: what few sentences have goes first. */
+static void census_thin(struct census *c)
+{
+    for (uint32_t few = 1; c->used * 2 > c->slots; few++) {
+        for (uint64_t i = 0; i < c->slots; i++) {
+            while (c->keys[i] != 0 && c->sentences[i] <= few)
+                census_drop(c, i);
+        }
+    }
+}
+
+static bool census_add(struct census *c, uint64_t key)
+{
+    uint64_t slot;
+
+    if (c->used * 4 >= c->slots * 3) {
+        if (c->slots == MOST_SLOTS)
+            census_thin(c);
+        else if (!census_grow(c))
+            return false;
+    }
+    slot = slot_of(c, key);
+    if (c->keys[slot] == 0) {
+        c->keys[slot] = key;
+        c->used++;
+    }
+    c->sentences[slot]++;
+    return true;
+}
+
+/* Sentences that have the term: one at least. */
+static double sentences_with(const struct census *c, uint64_t key)
+{
+    const uint32_t found = c->sentences[slot_of(c, key)];
+
+    return found > 0 ? (double)found : 1;
+}
+
+/* Counts all sentences; *entries: the terms of all of them. */
+static bool census_take(struct census *c, struct terms *t, const struct document *doc,
+                        int64_t *entries)
+{
+    *entries = 0;
+    if (!census_grow(c))
+        return false;
     for (int64_t i = 0; i < doc->n; i++) {
-        const struct sentence *const s = &doc->sentences[i];
-        struct word word;
-        uint64_t before = 0;
-        size_t at = s->begin;
-        int64_t words = 0, address = 0;
-
-        t->row[i] = t->n;
-        while (word_next(doc->language, doc->text, &at, s->end, &word)) {
-            words++;
-            address += word.address;
-            if (word.key && !terms_push(t, word.key, 1.0f))
-                return false;
-            if (word.key && before &&
-                !terms_push(t, word_mix(before * 31 + word.key) | 1u, (float)pair_weight))
-                return false;
-            before = word.key;
-        }
-        v->address[i] = words ? (float)((double)address / (double)words) : 0.0f;
-        if (!terms_close_row(t, t->row[i]))
+        if (!terms_read_sentence(t, doc, i))
             return false;
+        for (int64_t k = 0; k < t->n; k++) {
+            if (!census_add(c, t->list[k].key))
+                return false;
+        }
+        *entries += t->n;
     }
-    t->row[doc->n] = t->n;
-    return true;
+    return *entries <= INT32_MAX;
 }
 
 /* ---- vectors ------------------------------------------------------------- */
 
-/* TF-IDF row i into `dense`, of unit length unless it is zero; returns the entries. */
-static int64_t weigh(const struct terms *t, int64_t i, int64_t n, float *dense)
+/* A sentence of n as TF-IDF row `dense`, of unit length unless it is zero. */
+static void weigh(const struct terms *t, const struct census *c, int64_t n, float *dense)
 {
     double sum[VECTOR_WIDTH] = { 0 }, square = 0;
-    int64_t entries = 0;
 
-    for (int64_t k = t->row[i]; k < t->row[i + 1]; k++) {
+    for (int64_t k = 0; k < t->n; k++) {
         const uint64_t key = t->list[k].key, hash = word_mix(key);
         const double count = t->list[k].count;
-        const double with = (double)t->sentences[terms_slot(t, key)];
+        const double with = sentences_with(c, key);
         const double tf = count >= 1 ? 1 + log(count) : count;
         const double weight = tf * log((double)(n + 1) / with);
 
@@ -180,36 +256,37 @@ static int64_t weigh(const struct terms *t, int64_t i, int64_t n, float *dense)
     }
     for (int k = 0; k < VECTOR_WIDTH; k++)
         square += sum[k] * sum[k];
-    for (int k = 0; k < VECTOR_WIDTH; k++) {
+    for (int k = 0; k < VECTOR_WIDTH; k++)
         dense[k] = square > 0 ? (float)(sum[k] / sqrt(square)) : 0.0f;
-        entries += dense[k] != 0;
-    }
-    return entries;
 }
 
-bool vectors_build(struct vectors *v, const struct document *doc)
+/* How much of a sentence of n is of the topic: different words, not pairs, among all words. */
+static float topic_of(const struct terms *t, const struct census *c, int64_t words, int64_t n)
 {
-    const size_t rows = (size_t)doc->n;
-    struct terms t = { .row = calloc(rows + 1, sizeof(*t.row)) };
-    float dense[VECTOR_WIDTH];
-    int64_t n = 0;
-    bool good = false;
+    const double share = topic_share * (double)n;
+    const double from = share > topic_from ? share : topic_from;
+    int64_t found = 0;
 
-    *v = (struct vectors){ .n = doc->n };
-    v->row = calloc(rows + 1, sizeof(*v->row));
-    v->address = calloc(rows + 1, sizeof(*v->address));
-    if (!t.row || !v->row || !v->address || !terms_build(&t, v, doc))
-        goto done;
-    /* A row has no more entries than terms. */
-    v->column = malloc(((size_t)t.n + 1) * sizeof(*v->column));
-    v->value = malloc(((size_t)t.n + 1) * sizeof(*v->value));
-    if (!v->column || !v->value)
-        goto done;
+    for (int64_t k = 0; k < t->n; k++)
+        found += !t->list[k].pair && sentences_with(c, t->list[k].key) >= from;
+    return (float)found / (float)(words > 0 ? words : 1);
+}
+
+static bool weigh_all(struct vectors *v, struct terms *t, const struct census *c,
+                      const struct document *doc)
+{
+    float dense[VECTOR_WIDTH];
+    int32_t n = 0;
+
     for (int64_t i = 0; i < doc->n; i++) {
+        if (!terms_read_sentence(t, doc, i))
+            return false;
+        v->manner[i] = t->manner;
+        v->manner[i].topic = topic_of(t, c, doc->sentences[i].words, doc->n);
         v->row[i] = n;
-        if (weigh(&t, i, doc->n, dense) == 0)
-            continue;
-        for (int k = 0; k < VECTOR_WIDTH; k++) {
+        if (t->n > 0)
+            weigh(t, c, doc->n, dense);
+        for (int k = 0; t->n > 0 && k < VECTOR_WIDTH; k++) {
             if (dense[k] != 0) {
                 v->column[n] = (uint16_t)k;
                 v->value[n++] = dense[k];
@@ -217,20 +294,94 @@ bool vectors_build(struct vectors *v, const struct document *doc)
         }
     }
     v->row[doc->n] = n;
-    good = true;
-done:
-    terms_finish(&t);
+    return true;
+}
+
+bool vectors_build(struct vectors *v, const struct document *doc)
+{
+    const size_t rows = (size_t)doc->n;
+    struct terms t = { .n = 0 };
+    struct census c = { .slots = 0 };
+    int64_t entries;
+    bool good = false;
+
+    *v = (struct vectors){ .n = doc->n };
+    v->row = calloc(rows + 1, sizeof(*v->row));
+    v->manner = calloc(rows + 1, sizeof(*v->manner));
+    if (v->row && v->manner && census_take(&c, &t, doc, &entries)) {
+        /* A row has no more entries than terms. */
+        v->column = malloc(((size_t)entries + 1) * sizeof(*v->column));
+        v->value = malloc(((size_t)entries + 1) * sizeof(*v->value));
+        good = v->column && v->value && weigh_all(v, &t, &c, doc);
+    }
+    free(t.list);
+    census_finish(&c);
     if (!good)
         vectors_finish(v);
     return good;
 }
+
+/* ---- what is asked --------------------------------------------------------- */
+
+/* Counts the sentences of the document that have the terms which c has. */
+static bool census_of_these(struct census *c, const struct document *doc)
+{
+    struct terms one = { .n = 0 };
+    bool good = true;
+
+    memset(c->sentences, 0, (size_t)c->slots * sizeof(*c->sentences));
+    for (int64_t i = 0; i < doc->n && good; i++) {
+        good = terms_read_sentence(&one, doc, i);
+        for (int64_t k = 0; k < one.n && good; k++) {
+            const uint64_t slot = slot_of(c, one.list[k].key);
+
+            c->sentences[slot] += c->keys[slot] != 0;
+        }
+    }
+    free(one.list);
+    return good;
+}
+
+/* Leaves out what no sentence has. */
+static void terms_keep_known(struct terms *t, const struct census *c)
+{
+    int64_t n = 0;
+
+    for (int64_t k = 0; k < t->n; k++) {
+        if (c->sentences[slot_of(c, t->list[k].key)] > 0)
+            t->list[n++] = t->list[k];
+    }
+    t->n = n;
+}
+
+bool vectors_ask(struct asked *asked, const struct document *doc, const char *text, size_t size)
+{
+    struct terms t = { .n = 0 };
+    struct census c = { .slots = 0 };
+    bool good = terms_read(&t, doc->language, text, 0, size) && census_grow(&c);
+
+    *asked = (struct asked){ .terms = t.n };
+    for (int64_t k = 0; k < t.n && good; k++)
+        good = census_add(&c, t.list[k].key);
+    if (good && t.n > 0) {
+        good = census_of_these(&c, doc);
+        terms_keep_known(&t, &c);
+        asked->known = t.n;
+        weigh(&t, &c, doc->n, asked->vector);
+    }
+    free(t.list);
+    census_finish(&c);
+    return good;
+}
+
+const struct embedder embedder_tfidf = { "tf-idf", vectors_build, vectors_ask };
 
 void vectors_finish(struct vectors *v)
 {
     free(v->row);
     free(v->column);
     free(v->value);
-    free(v->address);
+    free(v->manner);
     *v = (struct vectors){ 0 };
 }
 

@@ -22,18 +22,18 @@ uint64_t word_mix(uint64_t x)      /* finaliser of splitmix64 */
 
 /* Reads the next word of [*at, end) and moves *at behind it; what follows an apostrophe belongs to
  * the word but is not looked at. Returns its letters, 0 when there is no word. */
-static size_t read_word(const char *text, size_t *at, size_t end, char *spelt,
-                        uint64_t *key, bool *ideograph)
+static size_t read_word(const char *text, size_t *at, size_t end, char *spelt, struct word *word)
 {
     size_t letters = 0, length = 0, taken;
+    uint64_t stem = 0x9E3779B97F4A7C15u;
     bool tail = false;
 
-    *key = 0x9E3779B97F4A7C15u;
-    *ideograph = false;
+    *word = (struct word){ .key = 0 };
     while (*at < end && !utf8_is_word(utf8_next(text + *at, text + end, &taken)))
         *at += taken;
     for (; *at < end; *at += taken) {
-        const uint32_t code = utf8_lower(utf8_next(text + *at, text + end, &taken));
+        const uint32_t written = utf8_next(text + *at, text + end, &taken);
+        const uint32_t code = utf8_lower(written);
 
         if (code == '\'' || code == 0x2019) {
             tail = true;
@@ -43,42 +43,47 @@ static size_t read_word(const char *text, size_t *at, size_t end, char *spelt,
             break;
         if (tail)
             continue;
+        if (letters < 2)
+            word->capital = letters == 0 ? utf8_is_upper(written)
+                                         : word->capital && !utf8_is_upper(written);
         if (length + 5 < WORD_BYTES)
             length += utf8_put(code, spelt + length);
         if (letters++ < STEM_LETTERS)
-            *key = word_mix(*key + code);
+            stem = word_mix(stem + code);
         if (utf8_is_ideograph(code)) {
-            *ideograph = true;
+            word->ideograph = true;
             *at += taken;
             break;
         }
     }
     spelt[length] = '\0';
+    word->capital = word->capital && letters > 1;
+    word->stem = stem ? stem : 1;
     return letters;
 }
 
 bool word_spell(const char *text, size_t *at, size_t end, char *spelt)
 {
-    uint64_t key;
-    bool ideograph;
+    struct word word;
 
-    return read_word(text, at, end, spelt, &key, &ideograph) > 0;
+    return read_word(text, at, end, spelt, &word) > 0;
 }
 
 bool word_next(const struct language *language, const char *text, size_t *at, size_t end,
                struct word *word)
 {
     char spelt[WORD_BYTES];
-    uint64_t key;
-    bool ideograph;
-    const size_t letters = read_word(text, at, end, spelt, &key, &ideograph);
+    const size_t letters = read_word(text, at, end, spelt, word);
+    bool content = letters > 1 || word->ideograph;
 
     if (letters == 0)
         return false;
-    word->address = language_has(language->address, spelt);
-    word->key = key ? key : 1;
-    if ((letters < 2 && !ideograph) || language_is_stop(language, spelt))
-        word->key = 0;
+    for (int kind = 0; kind < WORD_KINDS; kind++) {
+        word->is[kind] = language_has(language->of_kind[kind], spelt);
+        content = content && !(word->is[kind] && kind < WORD_SMALL_KINDS);
+    }
+    if (content && !language_is_stop(language, spelt))
+        word->key = word->stem;
     return true;
 }
 
@@ -96,15 +101,10 @@ int64_t words_of_content(const struct document *doc, int64_t i, uint64_t *keys, 
     size_t at = s->begin;
     uint64_t before = 0;
     int64_t n = 0, distinct = 0;
-    bool ideograph;
 
     while (n < most && word_next(doc->language, doc->text, &at, s->end, &word)) {
-        size_t taken;
-
         /* One sign says little: two neighbours make a word. */
-        ideograph = at >= 3 && utf8_is_ideograph(utf8_next(doc->text + at - 3, doc->text + s->end,
-                                                           &taken));
-        if (word.key && !ideograph)
+        if (word.key && !word.ideograph)
             keys[n++] = word.key;
         else if (word.key && before)
             keys[n++] = word_mix(before * 31 + word.key);

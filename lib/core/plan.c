@@ -87,6 +87,8 @@ heed_status heed_plan_prepare(struct heed_plan *plan, heed_report *report)
 
 static uint32_t delivered(const struct heed_plan *plan)
 {
+    if (plan->loose)
+        return HEED_NUMERICS_FAST;
     if (plan->device->props.exact)
         return HEED_NUMERICS_EXACT;
     return plan->numerics == HEED_NUMERICS_BEST ? HEED_NUMERICS_FAST : plan->numerics;
@@ -113,7 +115,8 @@ heed_status heed_plan_info(const heed_plan *plan, heed_plan_props *props)
     if (owned->workspace != NULL)
         *(plan->backend->offload != NULL ? &filled.device_bytes : &filled.host_bytes) +=
             plan->workspace_size;
-    snprintf(filled.implementation, sizeof(filled.implementation), "%s", plan->impl->name);
+    snprintf(filled.implementation, sizeof(filled.implementation), "%s%s%s", plan->impl->name,
+             plan->kernel != NULL ? " " : "", plan->kernel != NULL ? plan->kernel : "");
     return heed_sized_out(props, HEED_PLAN_PROPS_V1, &filled, sizeof(filled));
 }
 

@@ -39,18 +39,18 @@ DEVICE_OPTIONS = {
     "pvc": OPENCL + ["-DHK_LEAST_LANES=16", XE_HP],
     "nvidia": [word for word in cubins.OPTIONS if word.startswith("-D")] + ["-DHK_LARGE=0"],
 }
-# target: (vendor, what is special about it)
+# target: (vendor, what is special about it); mma: its matrix unit
 TARGETS = {
-    "gfx90a": ("amd", {"isa": "90a", "wave": 64}),
-    "gfx942": ("amd", {"isa": "940", "wave": 64}),      # the bitcode nearest to it
+    "gfx90a": ("amd", {"isa": "90a", "wave": 64, "mma": 2}),
+    "gfx942": ("amd", {"isa": "940", "wave": 64, "mma": 2}),      # the bitcode nearest to it
     "gfx1030": ("amd", {"isa": "1030", "wave": 32}),
-    "gfx1100": ("amd", {"isa": "1036", "wave": 32}),    # the bitcode nearest to it
-    "gfx1201": ("amd", {"isa": "1036", "wave": 32}),    # the bitcode nearest to it
-    "sm_80": ("nvidia", {"machine": 80}),
-    "sm_90": ("nvidia", {"machine": 90}),
-    "sm_100": ("nvidia", {"machine": 100}),
-    "dg2": ("intel", {"grf": 32}),              # bytes of a register
-    "pvc": ("intel", {"grf": 64}),
+    "gfx1100": ("amd", {"isa": "1036", "wave": 32, "mma": 3}),    # the bitcode nearest to it
+    "gfx1201": ("amd", {"isa": "1036", "wave": 32, "mma": 4}),    # the bitcode nearest to it
+    "sm_80": ("nvidia", {"machine": 80, "mma": 1}),
+    "sm_90": ("nvidia", {"machine": 90, "mma": 1}),
+    "sm_100": ("nvidia", {"machine": 100, "mma": 1}),
+    "dg2": ("intel", {"grf": 32, "mma": 5}),              # bytes of a register
+    "pvc": ("intel", {"grf": 64, "mma": 6}),
     "tgllp": ("intel", {"grf": 32, "slots": 7}),
 }
 BITCODE = ["/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/amdgcn/bitcode",
@@ -253,7 +253,9 @@ VENDORS = {"amd": Amd, "nvidia": Nvidia, "intel": Intel}
 def measure(vendor, compiler, target, row, kernels, more=(), keep=None):
     """All numbers of a row for a target, and the Steady that knows why. more: other options."""
     name, file, options = row
-    options = [*DEVICE_OPTIONS.get(target, DEVICE_OPTIONS[vendor]), *options, *more]
+    unit = TARGETS[target][1].get("mma", 0)     # HK_MMA: kernels/dialect_mma.h
+    options = [*DEVICE_OPTIONS.get(target, DEVICE_OPTIONS[vendor]), f"-DHK_MMA={unit}", *options,
+               *more]
     texts = marks.Texts(kernels, file, [word for word in options if word.startswith("-D")])
     special = dict(TARGETS[target][1], threads=texts.number("HK_THREADS") or 256)
     with tempfile.TemporaryDirectory() as made:

@@ -8,8 +8,10 @@ import fnmatch
 STATES = ("aim", "held")
 # Column: (the number it limits, what one of the column is in the number's units).
 COLUMNS = {"scratch": ("scratch", 1), "spills": ("spills", 1), "code": ("code", 1024),
-           "compile": ("user", 1), "fma": ("fma_share", 1), "loads": ("loads_per_fma", 1)}
-LEAST = {"fma"}                 # the others are the most
+           "compile": ("user", 1), "fma": ("fma_share", 1), "loads": ("loads_per_fma", 1),
+           "mma": ("mma", 1)}
+OPTIONAL = 1                    # columns at the end that a line may leave out
+LEAST = {"fma", "mma"}                 # the others are the most
 
 
 @dataclasses.dataclass
@@ -37,7 +39,7 @@ def read(path):
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
-        if len(words) != 3 + len(COLUMNS) or words[2] not in STATES:
+        if not 3 + len(COLUMNS) - OPTIONAL <= len(words) <= 3 + len(COLUMNS) or words[2] not in STATES:
             raise ValueError(f"{path}:{number}: not row, target, aim or held, "
                              f"{', '.join(COLUMNS)}")
         most = {column: float(word) for column, word in zip(COLUMNS, words[3:]) if word != "-"}

@@ -221,7 +221,7 @@ class Steady:
         vector = sum(n for kind, n in kinds.items() if kind in VECTOR[self.vendor])
         work = sum(self.total["work", 0, mark] for mark in self.needs.products)
         return {
-            "vector": vector, "fma_share": products / vector if vector else 0.0,
+            "mma": kinds["mma"], "vector": vector, "fma_share": products / vector if vector else 0.0,
             "loads_per_fma": loads / work if work else 0.0,
             "kinds": {kind: round(kinds[kind], 1) for kind in KINDS if kinds[kind]},
             "widths": {name: round(n, 1) for name, n in sorted(widths.items())},

@@ -48,7 +48,10 @@ MISTAKES = {
         ("--words", "--words: wanted a whole number from 1 to 1000000, got nothing"),
         ("--attention nosuch README.md", "--attention: wanted one that --help lists, got"),
         ("", "FILE: wanted one, or - for standard input"),
-        ("a b", "FILE: wanted one, or - for standard input, got \"b\""),
+        ("--length 5x FILE", "--length: wanted 1w to 1000000w, 1s to 1000000s or 1% to 100%, got"),
+        ("- -", "FILE: wanted standard input once, got \"-\""),
+        ("--html", "--html: wanted FILE, got nothing"),
+        ("--json --html - README.md", "--html: wanted a file, as --json takes standard output, got"),
         ("--device nosuch README.md", None),
     ],
 }

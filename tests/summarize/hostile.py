@@ -4,7 +4,8 @@
 """Files that mean harm, made on the fly: hostile.py HEED-SUMMARIZE [--big]
 
 Each is refused with one clear line and exit 2, or has a summary in printable UTF-8 within its budget
-and exit 0; never a crash, a signal, or more than LIMIT seconds. --big adds one line of 100 MB.
+and exit 0; never a crash, a signal, more than LIMIT seconds, or more memory than MOST_TIMES its
+bytes and MOST_FREE. The long ones have 4 MB, with --big 100 MB.
 """
 
 import base64
@@ -14,10 +15,14 @@ import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 LIMIT = 60
+MOST_FREE, MOST_TIMES = 200 << 20, 3
+LONG, BIG = 4 << 20, 100 << 20
 BUDGET = 50
+LEFT_OUT = "[\N{HORIZONTAL ELLIPSIS}]"      # stands for sentences between
 PROSE = "The ferry crosses the bay each morning at nine. Nobody waits for it in winter. "
 REFUSED, READ, EITHER = {2}, {0}, {0, 2}
 
@@ -117,44 +122,91 @@ def lines():
     yield "same-sentence", (PROSE * 1).encode() * 5000, READ
 
 
+def long_ones():
+    """What is repeated, and what comes before it."""
+    page, markdown = b"<html><p>" + PROSE.encode(), b"# A\n\n[a](http://b)\n\n"
+    for name, unit, head in [
+            ("long-no-space", b"x", b""), ("long-one-word", b"word ", b""),
+            ("long-one-letter", b"a. ", b""), ("long-short-sentences", b"Ab cd. ", b""),
+            ("long-signs", "猫。".encode(), b""), ("long-prose", PROSE.encode(), b""),
+            ("long-lines", b"a\n", b""), ("long-paragraphs", b"a\n\n", b""),
+            ("long-speakers", b"Ann: b\n", b""), ("long-items", b"- a\n", b""),
+            ("long-quotes", b"> ", b""), ("long-zeros", b"\0", b""),
+            ("long-bad-utf8", b"\xf0\x9f ", PROSE.encode()), ("long-tabs", b"a\t", b""),
+            ("long-open-tag", b" href=x", page + b"<a"), ("long-comment", b"<!-- ", page),
+            ("long-div", b"<div>", page), ("long-html-paragraphs", b"<p>a", page),
+            ("long-references", b"&amp;", page), ("long-depth", b">", markdown),
+            ("long-stars", b"**a ", markdown), ("long-list", b"- ", markdown),
+            ("long-mbox", b"From a@b\nFrom: a\nSubject: b\n\nhi\n\n", b""),
+            ("long-base64", b"QUJD\n",
+             header("text/plain", "Content-Transfer-Encoding: base64"))]:
+        yield name, head, unit
+
+
+def write(path, head, unit, size):
+    piece = unit * ((1 << 20) // len(unit))
+    with open(path, "wb") as file:
+        file.write(head)
+        while file.tell() < size:
+            file.write(piece)
+
+
+def run(command):
+    """Exit status, stdout, stderr, bytes of memory at the most; None: no end."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
+        child = subprocess.Popen(command, stdout=out, stderr=said)
+        watch = threading.Timer(LIMIT, child.kill)
+        watch.start()
+        _, status, usage = os.wait4(child.pid, 0)
+        late = not watch.is_alive()
+        watch.cancel()
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        said.seek(0)
+        most = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        return None if late else (child.returncode, out.read(), said.read(), most)
+
+
 def judge(program, name, path, statuses):
     begin = time.monotonic()
-    try:
-        done = subprocess.run([program, "--words", str(BUDGET), path], check=False, timeout=LIMIT,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    except subprocess.TimeoutExpired:
+    done = run([program, "--words", str(BUDGET), path])
+    if done is None:
         return f"{name}: more than {LIMIT} s"
     seconds = time.monotonic() - begin
-    said = done.stderr.decode(errors="replace")
-    if done.returncode not in statuses:
-        return f"{name}: exit {done.returncode}, {said[:300]}"
+    code, out, said, most = done
+    said = said.decode(errors="replace")
+    if code not in statuses:
+        return f"{name}: exit {code}, {said[:300]}"
     if "Sanitizer" in said or "runtime error" in said:
         return f"{name}: {said[:2000]}"
-    if done.returncode == 2 and (done.stdout or said.count("\n") != 1 or len(said) < 30):
+    if code == 2 and (out or said.count("\n") != 1 or len(said) < 30):
         return f"{name}: no clear line: {said!r}"
-    text = done.stdout.decode("utf-8")
+    # Sanitizers take memory of their own.
+    if most > MOST_FREE + MOST_TIMES * os.path.getsize(path) and \
+            b"__asan_init" not in pathlib.Path(program).read_bytes():
+        return f"{name}: {most >> 20} MB of memory"
+    text = out.decode("utf-8")
     if any(not (c.isprintable() or c in "\n\u3000" or 0xE000 <= ord(c) or ord(c) >= 0x300)
            for c in text):
         return f"{name}: what is printed cannot be: {text[:80]!r}"
-    if len(text.split()) > BUDGET:
-        return f"{name}: {len(text.split())} words"
-    print(f"ok {name}, exit {done.returncode}, {seconds:.1f} s", flush=True)
+    words = len([word for word in text.split() if word != LEFT_OUT])
+    if words > BUDGET:
+        return f"{name}: {words} words"
+    print(f"ok {name}, exit {code}, {seconds:.1f} s, {most >> 20} MB", flush=True)
     return None
 
 
 def main():
     program = sys.argv[1]
     cases = [case for part in (binaries, encodings, markup, mails, lines) for case in part()]
+    long_texts = {name: (head, unit) for name, head, unit in long_ones()}
+    size = BIG if "--big" in sys.argv else LONG
     troubles = []
     with tempfile.TemporaryDirectory() as folder:
-        if "--big" in sys.argv:
-            cases.append(("one-line", None, READ))
-        for name, data, statuses in cases:
+        for name, data, statuses in [*cases, *((one, None, EITHER) for one in long_texts)]:
             path = pathlib.Path(folder) / name
             if data is None:
-                with open(path, "wb") as file:
-                    for _ in range(100):
-                        file.write((PROSE * 14000).encode()[:1 << 20])
+                write(path, *long_texts[name], size)
             else:
                 path.write_bytes(data)
             trouble = judge(program, name, path, statuses)
@@ -162,7 +214,7 @@ def main():
             if trouble:
                 troubles.append(trouble)
                 print("not ok " + trouble, flush=True)
-    print(f"{len(cases)} files, {len(troubles)} troubles")
+    print(f"{len(cases) + len(long_texts)} files, {len(troubles)} troubles")
     return 1 if troubles or len(cases) < 60 else 0
 
 

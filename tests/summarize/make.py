@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the files of tests/summarize/files, and files.json, from the texts of texts.json.
 
+Some of the files are examples too: these lie in examples/texts, and the folder has links to them.
 make.py [--check]: with --check it writes nothing and fails if a file is not as it would be made.
 A text of each language has an article, a talk and three messages; "!" begins their outcome.
 """
@@ -18,6 +19,10 @@ import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 TEXTS = json.loads((HERE / "texts.json").read_text(encoding="utf-8"))
+TARGET = "../../../examples/texts/"
+EXAMPLES = ("de-chat.txt", "de-thread.txt", "en-article.md", "en-talk.txt", "en-thread.mbox",
+            "es-page.html", "fr-report.txt", "it-talk.srt", "nl-man.txt", "ru-utf-16be.txt",
+            "zh-article.txt")
 WIDE = ("zh", "ja")
 SENDERS = ("anna", "ben", "cora")
 SIGNATURE = ["-- ", "Archive Street 4, 12345 Town", "Tel. 555 0100. Open every day."]
@@ -362,6 +367,14 @@ def prose(lang):
             parts + [part for _, paragraphs in text["messages"] for part in paragraphs]]
 
 
+def write(path, data):
+    path.parent.mkdir(exist_ok=True)
+    if path.name in EXAMPLES and not path.is_symlink():
+        path.unlink(missing_ok=True)
+        path.symlink_to(TARGET + path.name)
+    path.write_bytes(data)
+
+
 def main():
     check, made, listed = "--check" in sys.argv, {}, []
     for lang in TEXTS:
@@ -374,11 +387,12 @@ def main():
     made = {HERE / "files" / name: data for name, data in made.items()}
     made[HERE / "files.json"] = side.encode()
     if not check:
-        (HERE / "files").mkdir(exist_ok=True)
         for path, data in made.items():
-            path.write_bytes(data)
+            write(path, data)
     wrong = [path.name for path, data in made.items() if path.read_bytes() != data]
     wrong += [path.name for path in (HERE / "files").iterdir() if path not in made]
+    wrong += [path.name for path in (HERE / "files" / TARGET).iterdir()
+              if path.name not in (*EXAMPLES, "README.md")]
     print(f"{len(made)} files" + "".join(f"\nnot as it is made: {name}" for name in wrong))
     return 1 if wrong else 0
 

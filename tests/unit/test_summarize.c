@@ -269,8 +269,30 @@ TEST(vectors_have_unit_length_and_know_what_is_alike)
     vectors_expand(&v, 0, dense);
     ck_assert_float_gt(vectors_dot(&v, 1, dense), 0.5f);
     ck_assert_float_lt(fabsf(vectors_dot(&v, 2, dense)), 0.1f);
-    ck_assert_float_eq(v.address[0], 0.0f);
-    ck_assert_float_eq_tol(v.address[4], 2.0f / 3.0f, 1e-6f);
+    ck_assert_float_eq(v.manner[0].address, 0.0f);
+    ck_assert_float_eq_tol(v.manner[4].address, 2.0f / 3.0f, 1e-6f);
+    vectors_finish(&v);
+    document_finish(&doc);
+    stream_finish(&stream);
+}
+
+TEST(manner_counts_words_of_each_kind)
+{
+    static const char text[] = "Uh I I met the mayor of Paris here. We decided to rest.";
+    struct document doc;
+    struct stream stream;
+    struct vectors v;
+
+    read_plain(&doc, &stream, text);
+    ck_assert_int_eq(doc.n, 2);
+    ck_assert(vectors_build(&v, &doc));
+    ck_assert_float_eq_tol(v.manner[0].address, 2.0f / 9.0f, 1e-6f);      /* I I */
+    ck_assert_float_eq_tol(v.manner[0].relation, 2.0f / 9.0f, 1e-6f);     /* the of */
+    ck_assert_float_eq_tol(v.manner[0].stumbling, 2.0f / 9.0f, 1e-6f);    /* Uh, the second I */
+    ck_assert_float_eq_tol(v.manner[0].names, 1.0f / 9.0f, 1e-6f);        /* Paris; "I" is none */
+    ck_assert_float_eq(v.manner[0].outcome, 0.0f);
+    ck_assert_float_eq(v.manner[0].topic, 0.0f);
+    ck_assert_float_gt(v.manner[1].outcome, 0.0f);
     vectors_finish(&v);
     document_finish(&doc);
     stream_finish(&stream);

@@ -118,11 +118,13 @@ static const char *summarize(const char *text, int64_t budget,
     ck_assert_ptr_nonnull(file);
     job_run(&job, text, budget);
     {
+        struct input input = { .name = "a file" };
+        const struct inputs inputs = { .list = &input, .n = 1, .all = job.reading };
         const struct report r = {
-            .doc = &job.doc, .reading = &job.reading, .summary = &job.summary, .mass = job.mass,
-            .score = job.score,
-            .file = "a \"file\"\n", .device = attend_device(job.attend), .budget = budget,
-            .all = true
+            .doc = &job.doc, .inputs = &inputs, .reading = &job.reading,
+            .summary = &job.summary, .mass = job.mass, .score = job.score,
+            .file = "a \"file\"\n", .device = attend_device(job.attend),
+            .length = { budget, LENGTH_WORDS }, .all = true
         };
 
         print(file, &r);
@@ -136,7 +138,8 @@ static const char *summarize(const char *text, int64_t budget,
     return output;
 }
 
-/* Words as white space separates them, every byte printable UTF-8. */
+/* Words as white space separates them, without the mark of what was left out; every byte printable
+ * UTF-8. */
 static int64_t inspect(const char *text)
 {
     const char *const end = text + strlen(text);
@@ -144,6 +147,8 @@ static int64_t inspect(const char *text)
     bool inside = false;
     size_t taken;
 
+    for (const char *mark = text; (mark = strstr(mark, "[\xE2\x80\xA6]")) != NULL; mark++)
+        words -= mark > text && (mark[-1] == ' ' || mark[-1] == '\n');
     for (const char *c = text; c < end; c += taken) {
         const uint32_t code = utf8_next(c, end, &taken);
 
@@ -204,7 +209,7 @@ TEST(a_sentence_longer_than_the_budget_is_cut_between_words)
                      "\xE6\xBC\xA2\xE5\xAD\x97\xE2\x80\xA6\n");
 }
 
-/* More than 60 % of the content words of the shorter one. */
+/* More than 60 % of the content words of sentence j are in sentence i. */
 static bool says_the_same(const struct document *doc, int64_t i, int64_t j)
 {
     uint64_t a[256], b[256];
@@ -215,7 +220,7 @@ static bool says_the_same(const struct document *doc, int64_t i, int64_t j)
         for (int64_t y = 0; y < m; y++)
             common += a[x] == b[y];
     }
-    return common * 100 > (n < m ? n : m) * 60;
+    return common * 100 > m * 60;
 }
 
 /* The choice among all sentences. */
@@ -223,9 +228,11 @@ static void choose_by_walk(const struct job *job, int64_t budget, bool *chosen)
 {
     float *const likeness = calloc((size_t)job->doc.n, sizeof(*likeness));
     bool *const out = calloc((size_t)job->doc.n, sizeof(*out));    /* chosen, or said again */
+    int64_t *const spent = calloc((size_t)job->doc.n_segments, sizeof(*spent));
+    const double share = (double)budget / (double)job->doc.n_segments, even = fmax(share, 10);
     float dense[VECTOR_WIDTH];
 
-    ck_assert(likeness && out);
+    ck_assert(likeness && out && spent);
     for (int64_t left = budget, found = 0; found >= 0;) {
         double highest = -HUGE_VAL;
         bool again = false;
@@ -233,7 +240,9 @@ static void choose_by_walk(const struct job *job, int64_t budget, bool *chosen)
         found = -1;
         for (int64_t i = 0; i < job->doc.n; i++) {
             const struct sentence *const s = &job->doc.sentences[i];
-            const double worth = (double)job->score[i] - 1.5 * (double)likeness[i];
+            const double shares = (double)spent[s->segment] / even;
+            const double worth = (double)job->score[i] - 1.4 * (double)likeness[i] -
+                                 0.4 * (shares > 2 ? shares - 2 : 0);
 
             if (!out[i] && s->candidate && s->words >= 6 && s->words <= 80 &&
                 s->words + s->label_words <= left && worth > highest &&
@@ -250,6 +259,7 @@ static void choose_by_walk(const struct job *job, int64_t budget, bool *chosen)
         if (again)
             continue;
         chosen[found] = true;
+        spent[job->doc.sentences[found].segment] += job->doc.sentences[found].words;
         left -= job->doc.sentences[found].words + job->doc.sentences[found].label_words;
         vectors_expand(&job->vectors, found, dense);
         for (int64_t i = 0; i < job->doc.n; i++) {
@@ -261,6 +271,7 @@ static void choose_by_walk(const struct job *job, int64_t budget, bool *chosen)
     }
     free(likeness);
     free(out);
+    free(spent);
 }
 
 /* However few candidates there are at first; with sentences that stand there twice. */

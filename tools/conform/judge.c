@@ -17,12 +17,32 @@ static void blame(struct verdict *v, const char *what, const char *name, const i
             (long long)index[3], (unsigned)want, (unsigned)got);
 }
 
+/* Packed rows that several sequences own are unspecified. */
+bool cf_row_shared(const struct problem *p, const struct item_view *views, int64_t b, int64_t place)
+{
+    for (int64_t other = 0; p->q_begin && other < p->n_items; other++) {
+        if (other != b && place >= views[other].q_begin &&
+            place < views[other].q_begin + views[other].q_n)
+            return true;
+    }
+    return false;
+}
+
+/* Rows to judge of an item: all of a DENSE one, else those of its sequence. */
+int64_t cf_rows_of(const struct problem *p, const struct item_view *view)
+{
+    return p->q_begin ? view->q_n : p->n_q;
+}
+
 bool cf_same_item(const struct problem *p, const struct call *want, int64_t b,
                   const struct problem *other, const struct call *got, int64_t g,
                   const unsigned char *skip, const char *what, struct verdict *v)
 {
     struct item_view views[MAX_BATCH], theirs;
 
+    /* Of two plans one may go through matrix units and the other not (FAST). */
+    if (want->numerics != got->numerics)
+        return true;
     for (int64_t i = 0; i < p->n_items; i++)
         cf_item_view(p, i, &views[i]);
     cf_item_view(other, g, &theirs);

@@ -34,6 +34,8 @@ struct row {
     int64_t n, room;
     double most, sum, reach; /* largest logit, sum of weights, largest size */
     double loss, gamma;      /* D and g of the bound */
+    double slack;            /* error of an addition of products, in u: 4 where FAST is delivered */
+    uint32_t weights;        /* type that weights may be rounded to; 0: they are not */
     bool nan, skip;
 };
 
@@ -206,7 +208,8 @@ static void row_weigh(struct row *r, bool with_sink)
     for (int64_t i = 0; i < r->n; i++) {
         const struct seen *k = &r->seen[i];
         const double eps =
-            u * ((roundings + softcap) * k->size + 3 * (r->most - k->y) + 2 * r->reach);
+            u * ((roundings + softcap + (r->slack - 1) * (double)r->p->d) * k->size +
+                 3 * (r->most - k->y) + 2 * r->reach);
         const double all = eps + ((rescales + 1) * exp_error + rescales) * u;
 
         /* not weight * expm1(all): the weight may have underflowed where the computed one does not
@@ -216,7 +219,7 @@ static void row_weigh(struct row *r, bool with_sink)
     }
     if (sink > -(double)INFINITY)
         r->loss += exp(sink - r->most) / r->sum * expm1(u * (8 * r->reach + 8 * rescales));
-    r->gamma = (n + rescales) * u / (1 - (n + rescales) * u);
+    r->gamma = (r->slack * n + rescales) * u / (1 - (r->slack * n + rescales) * u);
 }
 
 /* Half a unit of the output type in the last place, relative, and its smallest step. */
@@ -263,8 +266,8 @@ static struct cell channel_want(const struct row *r, const struct array *out, in
     spread += sink_of(r) > -(double)INFINITY ? r->loss * r->sum * fabs(cell.want) : 0;
     cell.bound = spread / r->sum + r->gamma * size / r->sum + (r->gamma + 4 * u) * fabs(cell.want) +
                  (0x1p-98 * (all + n * fabs(cell.want)) + 8 * (n + 2) * 0x1p-149) / r->sum;
-    if (r->p->weights) { /* in the products, in their sum or in both */
-        cf_output_rounding(r->p->weights, &relative, &absolute);
+    if (r->weights) { /* in the products, in their sum or in both */
+        cf_output_rounding(r->weights, &relative, &absolute);
         cell.bound += (relative * (size + r->sum * fabs(cell.want)) +
                        absolute * (all + n * fabs(cell.want))) / r->sum;
     }
@@ -382,28 +385,26 @@ static void row_judge(struct row *r, const struct call *call, struct verdict *v)
         lse_judge(r, call, cf_array_at(&call->out_lse, r->view->b, 0, r->head, y), v);
 }
 
-/* Packed rows that several sequences own are unspecified. */
-bool cf_row_shared(const struct problem *p, const struct item_view *views, int64_t b, int64_t place)
+/* Rows of halves may go through matrix units where FAST is delivered, and weights with them
+ * (docs/numerics.md section 11). */
+static uint32_t fast_weights(const struct problem *p)
 {
-    for (int64_t other = 0; p->q_begin && other < p->n_items; other++) {
-        if (other != b && place >= views[other].q_begin &&
-            place < views[other].q_begin + views[other].q_n)
-            return true;
-    }
-    return false;
-}
+    const uint32_t q = p->q.dtype;
 
-/* Rows to judge of an item: all of a DENSE one, else those of its sequence. */
-int64_t cf_rows_of(const struct problem *p, const struct item_view *view)
-{
-    return p->q_begin ? view->q_n : p->n_q;
+    for (int s = 0; s < p->n_sources; s++) {
+        if (p->source[s].k.dtype != q || p->source[s].v.dtype != q)
+            return 0;
+    }
+    return q == HEED_F32 ? 0 : q;
 }
 
 static void each_row(const struct problem *p, const struct call *call, struct verdict *v,
                      void (*judge)(struct row *, const struct call *, struct verdict *))
 {
     struct item_view views[MAX_BATCH];
-    struct row r = { .p = p };
+    const bool fast = call->numerics == HEED_NUMERICS_FAST;
+    struct row r = { .p = p, .slack = fast ? 4 : 1,
+                     .weights = fast ? fast_weights(p) : p->weights };
 
     for (int64_t b = 0; b < p->n_items; b++)
         cf_item_view(p, b, &views[b]);

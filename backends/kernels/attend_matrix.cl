@@ -1,0 +1,293 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Attention for GPUs with matrix units (dialect_mma.h), for FAST: halves, one range of keys a row,
+ * d at most HK_WIDTH. A group takes one strip of query rows and up to HK_WIDTH channels of V. Q
+ * stays in registers, K and V of a block lie in local memory as halves; scores go through it to the
+ * softmax of version 1, and come back as weights that are halves. Other than in version 1 the order
+ * of sums is the unit's and there are no chunks: docs/numerics.md section 11.
+ */
+#define HK_MATRIX 1
+#ifndef HK_MMA
+#define HK_MMA 0
+#endif
+#include "mma.h"
+#define HK_THREADS (HK_GROUP_ROWS * HK_MMA_SHARE(HK_MMA))
+
+#include "mma_block.h"
+#include "mma_out.h"
+#include "walk.h"
+
+/* ---- a block ---- */
+
+/* Which keys the block's places are and what every row sees of them: shared->any and masks; all
+ * none if there is no block. */
+HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    HK_THREAD_ID(id);
+
+    HK_MARK(walk);
+    HK_EACH(id) {
+        if (shared->works && id < HK_BLOCK && hk_place_open(g, id))
+            hk_local_or(&shared->available[id / 32], 1u << id % 32);
+#if HK_THREADS < HK_BLOCK
+        if (shared->works && hk_place_open(g, id + HK_THREADS))
+            hk_local_or(&shared->available[1], 1u << (id + HK_THREADS) % 32);
+#endif
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id < HK_ROWS) {
+            const hk_u64 mask = shared->works ? hk_mask_get(g, id, &mine[HK_OWN(id)]) : 0;
+
+            shared->masks[2 * id] = (hk_u32)mask;
+            shared->masks[2 * id + 1] = (hk_u32)(mask >> 32);
+            hk_or_mask(shared->any, mask);
+        }
+    }
+    HK_BARRIER();
+}
+
+HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
+{
+    hk_i32 t, n;
+    HK_THREAD_ID(id);
+
+    HK_EACH(id) {
+        hk_stage_k(g, id, any);
+        hk_scores_clear(&mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    if (any != 0) {
+        HK_MARK(qk);
+        HK_UNROLL
+        for (t = 0; t < HK_WIDTH / 16; t++) {
+            HK_UNROLL
+            for (n = 0; n < HK_BLOCK / HK_MMA_N; n++) {
+                HK_EACH(id) {
+                    hk_mma_get_b(g->shared->in.k + n * HK_MMA_N * HK_K_LINE + t * 8, HK_K_LINE,
+                                 id % HK_MMA_LANES, &mine[HK_OWN(id)].b);
+                }
+                HK_MMA_RUN(mine, q[t], b, s[n]);
+            }
+            HK_ORDER();
+        }
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        hk_scores_put(g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+}
+
+HK_FN void hk_block_softmax(const struct hk_group *g, struct hk_mine *mine)
+{
+    HK_THREAD_ID(id);
+
+    HK_EACH(id) {
+        hk_scores_max(g, id);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        hk_row_rise(g, id, &mine[HK_OWN(id)]);
+        hk_weigh(g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+}
+
+HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
+{
+    hk_i32 t, n;
+    HK_THREAD_ID(id);
+
+    HK_EACH(id) {
+        hk_stage_v(g, id, any);
+        if (g->shared->raised)
+            hk_values_rescale(g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    if (g->shared->poison) {
+        HK_EACH(id) {
+            hk_values_careful(g, id, &mine[HK_OWN(id)]);
+        }
+        HK_BARRIER();
+        HK_EACH(id) {
+            hk_values_clean(g, id);
+        }
+        HK_BARRIER();
+    }
+    if (any != 0) {
+        HK_MARK(pv);
+        HK_UNROLL
+        for (t = 0; t < HK_BLOCK / 16; t++) {
+            HK_EACH(id) {
+                hk_mma_get_a(g->shared->mma.p + id / HK_MMA_LANES * HK_MMA_M * HK_P_LINE + t * 8,
+                             HK_P_LINE, id % HK_MMA_LANES, &mine[HK_OWN(id)].a);
+            }
+            HK_UNROLL
+            for (n = 0; n < HK_WIDTH / HK_MMA_N; n++) {
+                HK_EACH(id) {
+                    hk_mma_get_b(g->shared->in.v + n * HK_MMA_N * HK_V_LINE + t * 8, HK_V_LINE,
+                                 id % HK_MMA_LANES, &mine[HK_OWN(id)].b);
+                }
+                HK_MMA_RUN(mine, a, b, o[n]);
+            }
+            HK_ORDER();
+        }
+    }
+}
+
+/* ---- the walk ---- */
+
+/* One step: the next block, if it has one. */
+HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_u64 any;
+    HK_THREAD_ID(id);
+
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id == 0)
+            hk_walk_on(g);
+        if (id < 2)
+            shared->available[id] = shared->any[id] = 0;
+        if (id == 2)
+            shared->poison = shared->raised = 0;
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (shared->opens && id < HK_ROWS) {
+            HK_MARK(cold);
+            hk_reach_row(g, hk_group_sub(g), id, &mine[HK_OWN(id)]);
+        }
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (shared->opens && id < HK_REACHES) {
+            HK_MARK(cold);
+            hk_reach_hull(g, id);
+        }
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id == 0)
+            hk_walk_in(g);
+    }
+    HK_BARRIER();
+    hk_block_look(g, mine);
+    any = hk_joined(shared->any);
+    hk_block_scores(g, mine, any);
+    hk_block_softmax(g, mine);
+    hk_block_values(g, mine, any);
+}
+
+/* ---- all ---- */
+
+/* Before the first step. */
+HK_FN void hk_rows_begin(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    hk_i32 n, i;
+
+    if (id < HK_ROWS)
+        hk_row_open(g, id);
+    me->m = -HK_INFINITY;
+    me->l = 0.0f;
+    me->has_key = 0;
+    HK_UNROLL
+    for (n = 0; n < HK_WIDTH / HK_MMA_N; n++) {
+        HK_UNROLL
+        for (i = 0; i < HK_MMA_ITEMS; i++)
+            me->o[n].x[i] = 0.0f;
+    }
+}
+
+/* The strip of a group and its rows. */
+HK_FN void hk_group_open(const struct hk_call *call, hk_i64 group,
+                         HK_LOCAL struct hk_shared *shared, struct hk_group *g)
+{
+    struct hk_task_place at;
+    HK_THREAD_ID(id);
+
+    g->call = call;
+    g->shared = shared;
+    g->task = &shared->task;
+    g->pass = (hk_u32)group % (hk_u32)call->plan->passes * HK_WIDTH;
+    hk_task_find(call, (hk_u32)group / (hk_u32)call->plan->passes, &at);
+    HK_EACH(id) {
+        if (id == 0) {
+            const hk_u32 y = (hk_u32)call->plan->batch[1], z = (hk_u32)call->plan->batch[2];
+
+            shared->item[0] = (hk_u32)at.b / z / y;
+            shared->item[1] = (hk_u32)at.b / z % y;
+            shared->item[2] = (hk_u32)at.b % z;
+        }
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id == 0) {
+            struct hk_task task;
+
+            hk_task_open(call, &at, &task);
+            shared->task = task;
+        }
+    }
+    HK_BARRIER();
+}
+
+/* Q to registers, and the walk to its beginning. */
+HK_FN void hk_strip_begin(const struct hk_group *g, struct hk_mine *mine)
+{
+    HK_THREAD_ID(id);
+
+    HK_EACH(id) {
+        hk_rows_begin(g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id == 0)
+            hk_walk_begin(g);
+        hk_stage_q(g, id);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        hk_keep_q(g, id, &mine[HK_OWN(id)]);
+    }
+}
+
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
+{
+    struct hk_mine mine[HK_MINE];
+    struct hk_group g;
+    hk_i32 part;
+    HK_THREAD_ID(id);
+
+    hk_group_open(call, group, shared, &g);
+    hk_strip_begin(&g, mine);
+    do {
+        hk_step(&g, mine);
+    } while (!shared->done);
+    HK_BARRIER();
+    HK_EACH(id) {
+        hk_sums_put(&g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id < HK_ROWS)
+            hk_row_finish(&g, id);
+    }
+    HK_UNROLL
+    for (part = 0; part < HK_WIDTH / 64; part++) {
+        HK_BARRIER();
+        HK_EACH(id) {
+            hk_out_put(&g, id, part, &mine[HK_OWN(id)]);
+        }
+        HK_BARRIER();
+        HK_EACH(id) {
+            hk_out_store(&g, id, part);
+        }
+    }
+}
+
+#include "entry.h"

@@ -1,0 +1,111 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The page in a file: written beside it and renamed when all of it is there, so that a page that
+ * was there before stays until then. What is no plain file, like a pipe, is written as it is.
+ */
+#define _XOPEN_SOURCE 700          /* mkstemp, realpath */
+#include "read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool failed(struct failure *why, const char *reason)
+{
+    snprintf(why->text, sizeof(why->text), "cannot write the page: %s", reason);
+    return false;
+}
+
+/* Writes and closes. */
+static bool put(FILE *to, const struct report *r, struct failure *why)
+{
+    const bool good = output_html(to, r);
+    const bool written = fflush(to) == 0 && !ferror(to);
+    const int reason = errno;
+
+    if (fclose(to) != 0 && written)
+        return failed(why, strerror(errno));
+    if (!good)
+        return failed(why, "not enough memory");
+    return written || failed(why, strerror(reason));
+}
+
+/* The modes that a new file gets. */
+static mode_t usual_mode(void)
+{
+    const mode_t mask = umask(0);
+
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+/* `target` is no link; `beside` has room for its name and seven characters. */
+static bool replace(const char *target, char *beside, size_t size, mode_t mode,
+                    const struct report *r, struct failure *why)
+{
+    FILE *to;
+    int fd;
+    bool good;
+
+    snprintf(beside, size, "%s.XXXXXX", target);
+    fd = mkstemp(beside);
+    if (fd < 0)
+        return failed(why, strerror(errno));
+    to = fchmod(fd, mode) == 0 ? fdopen(fd, "wb") : NULL;
+    if (!to) {
+        failed(why, strerror(errno));
+        close(fd);
+        good = false;
+    } else {
+        good = put(to, r, why);
+    }
+    if (good && rename(beside, target) != 0)
+        good = failed(why, strerror(errno));
+    if (!good)
+        unlink(beside);
+    return good;
+}
+
+/* Whether a file is one of those that the text came from. */
+static bool is_read(const struct inputs *in, const struct stat *file)
+{
+    struct stat read;
+
+    for (int64_t i = 0; i < in->n; i++) {
+        if (stat(in->list[i].name, &read) == 0 && read.st_dev == file->st_dev &&
+            read.st_ino == file->st_ino)
+            return true;
+    }
+    return false;
+}
+
+bool output_html_file(const char *file, const struct report *r, struct failure *why)
+{
+    struct stat there;
+    const bool exists = stat(file, &there) == 0;
+    char *target, *beside;
+    size_t size;
+    bool good;
+
+    if (exists && is_read(r->inputs, &there)) {
+        why->usage = true;
+        return failed(why, "it is the file that is read");
+    }
+    if (exists && !S_ISREG(there.st_mode)) {
+        FILE *const to = fopen(file, "wb");
+
+        return to ? put(to, r, why) : failed(why, strerror(errno));
+    }
+    target = exists ? realpath(file, NULL) : NULL;
+    size = strlen(target ? target : file) + 8;
+    beside = malloc(size);
+    good = beside ? replace(target ? target : file, beside, size,
+                            exists ? there.st_mode & 0777 : usual_mode(), r, why)
+                  : failed(why, "not enough memory");
+    free(beside);
+    free(target);
+    return good;
+}

@@ -1,0 +1,177 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The progress bar. It is drawn over itself ten times a second at most, never wider than the
+ * terminal, and cleared by spaces, which every terminal knows. A signal that ends the program
+ * clears it and then ends the program as if nobody had caught it, so that shells see Ctrl-C.
+ */
+#define _POSIX_C_SOURCE 200809L    /* isatty, sigaction, clock_gettime */
+#include "progress.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    BAR_CELLS = 24,
+    MOST_COLUMNS = 77,
+    TYPED = 2                              /* columns of "^C", which the terminal puts behind */
+};
+
+static const double first_after = 0.5;     /* seconds */
+static const double next_after = 0.1;
+
+static const struct {
+    const char *name;
+    int percent;                           /* of all the work, where the phase begins */
+} phases[] = {
+    [PROGRESS_READ] = { "reading", 0 },
+    [PROGRESS_SPLIT] = { "finding sentences", 3 },
+    [PROGRESS_WEIGH] = { "weighing words", 6 },
+    [PROGRESS_ATTEND] = { "attention", 12 },
+};
+
+static struct {
+    bool on;                               /* stderr is a terminal */
+    double begin, entered, drawn;          /* seconds of the clock */
+    int64_t words;
+    int columns;
+    enum progress_phase phase;
+} bar;
+
+static volatile sig_atomic_t shown;        /* columns that are to be cleared */
+
+static double now(void)
+{
+    struct timespec t = { 0 };
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- the end ----------------------------------------------------------------- */
+
+/* Safe within a signal: write() and no more. */
+void progress_clear(void)
+{
+    static const char spaces[] =
+        "\r                                                                               \r";
+
+    if (shown > 0) {
+        ssize_t put = write(STDERR_FILENO, spaces, (size_t)shown + 1 + TYPED);
+
+        put = put < 0 ? put : write(STDERR_FILENO, "\r", 1);
+        (void)put;
+    }
+    shown = 0;
+}
+
+/* The handler is gone when it is called: the signal takes its course. */
+static void end_by(int signal)
+{
+    progress_clear();
+    raise(signal);
+}
+
+/* Not where somebody has the program ignore the signal. */
+static void catch_signal(int number)
+{
+    const struct sigaction ours = { .sa_handler = end_by, .sa_flags = (int)SA_RESETHAND };
+    struct sigaction theirs;
+
+    if (sigaction(number, NULL, &theirs) == 0 && theirs.sa_handler == SIG_DFL)
+        sigaction(number, &ours, NULL);
+}
+
+void progress_end(void)
+{
+    progress_clear();
+    bar.on = false;
+}
+
+/* ---- the line ------------------------------------------------------------------ */
+
+static int columns_of_terminal(void)
+{
+    int columns = MOST_COLUMNS;
+#ifdef TIOCGWINSZ
+    struct winsize size;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 2 * TYPED &&
+        size.ws_col <= MOST_COLUMNS + TYPED)
+        columns = size.ws_col - 1 - TYPED; /* in the last one some terminals go on below */
+#endif
+    return columns;
+}
+
+void progress_begin(void)
+{
+    bar.on = isatty(STDERR_FILENO) != 0;
+    bar.begin = bar.entered = now();
+    if (!bar.on)
+        return;
+    bar.columns = columns_of_terminal();
+    catch_signal(SIGINT);
+    catch_signal(SIGTERM);
+}
+
+/* Speed and what is left, of a part of the phase that is done, in `seconds`. */
+static int put_speed(char *line, size_t size, double part, double seconds)
+{
+    const double left = seconds * (1 - part) / part;
+
+    return snprintf(line, size, "  %.0f words/s, %d:%02d left", (double)bar.words * part / seconds,
+                    (int)left / 60, (int)left % 60);
+}
+
+/* part: of the phase. */
+static void draw(double part, double at)
+{
+    const int from = phases[bar.phase].percent;
+    const int percent = from + (int)(part * (bar.phase == PROGRESS_ATTEND ? 100 - from : 0));
+    char line[160] = "\r[";
+    int n = 2;
+
+    for (int i = 0; i < BAR_CELLS; i++)
+        line[n++] = i < percent * BAR_CELLS / 100 ? '#' : ' ';
+    n += snprintf(line + n, sizeof(line) - (size_t)n, "] %3d %% %s", percent,
+                  phases[bar.phase].name);
+    if (part > 0 && bar.words > 0)
+        n += put_speed(line + n, sizeof(line) - (size_t)n, part, at - bar.entered + 1e-9);
+    while (n <= shown && n < MOST_COLUMNS)
+        line[n++] = ' ';                   /* over what a longer line left */
+    if (n > bar.columns + 1)
+        n = bar.columns + 1;
+    if (n - 1 > shown)
+        shown = n - 1;
+    bar.drawn = at;
+    if (write(STDERR_FILENO, line, (size_t)n) < 0)
+        bar.on = false;
+}
+
+void progress_enter(enum progress_phase phase)
+{
+    const double at = now();
+
+    bar.phase = phase;
+    bar.entered = at;
+    if (bar.on && at - bar.begin >= first_after)
+        draw(0, at);
+}
+
+void progress_words(int64_t words)
+{
+    bar.words = words;
+}
+
+void progress_show(void *context, int64_t done, int64_t all)
+{
+    const double at = now();
+
+    (void)context;
+    if (bar.on && at - bar.begin >= first_after && at - bar.drawn >= next_after)
+        draw((double)done / (double)all, at);
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The heed authors
+# SPDX-License-Identifier: Apache-2.0
+"""What people see on a terminal while they wait: terminal.py HEED-SUMMARIZE
+
+On a pseudo terminal a long text has a bar that grows and leaves nothing behind, also in narrow
+ones; Ctrl-C clears it, ends the program by the signal, and nothing is printed. Elsewhere stderr
+stays empty.
+"""
+
+import fcntl
+import os
+import pathlib
+import pty
+import random
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+LIMIT = 120
+# Every word of the line that a bar is, and what comes between two of them.
+BAR = re.compile(r"\[([# ]{24})\] +(\d+) % (reading|finding sentences|weighing words|attention)"
+                 r"(?:  (\d+) words/s, (\d+):(\d\d) left)?")
+
+
+def text(sentences):
+    """No two sentences alike, so that all of it takes part."""
+    rng = random.Random(1)
+    names = ["".join(rng.choices("abcdefghijklmnop", k=7)) for _ in range(3000)]
+    return " ".join(" ".join(rng.choices(names, k=8)).capitalize() + "." for _ in range(sentences))
+
+
+def screen(output):
+    """The lines that remain on a terminal wide enough: only what the program writes."""
+    lines, line, at = [], [], 0
+    for c in output:
+        if c == "\n":
+            lines.append("".join(line).rstrip())
+            line, at = [], 0
+        elif c == "\r":
+            at = 0
+        else:
+            line[at:at + 1] = [c]
+            at += 1
+    return lines + ["".join(line).rstrip()]
+
+
+def watch(program, path, columns, stop_at=None):
+    """Runs on a terminal: (how it ended, stdout, what was written to the terminal). stop_at: a
+    percentage at which Ctrl-C is typed."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+    def own_terminal():
+        os.setsid()
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+
+    child = subprocess.Popen([program, path], stdin=slave, stdout=subprocess.PIPE, stderr=slave,
+                             preexec_fn=own_terminal)
+    os.close(slave)
+    written, typed, end = "", 0.0, time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        ready, _, _ = select.select([master], [], [], 0.05)
+        if ready:
+            try:
+                piece = os.read(master, 65536)
+            except OSError:                # the last one who wrote is gone
+                break
+            written += piece.decode()
+        elif child.poll() is not None:
+            break
+        shown = BAR.findall(written)
+        if stop_at is not None and not typed and shown and int(shown[-1][1]) >= stop_at:
+            os.write(master, b"\x03")
+            typed = time.monotonic()
+    out = child.communicate(timeout=LIMIT)[0].decode()
+    took = time.monotonic() - typed if typed else None
+    os.close(master)
+    return child.returncode, out, written, took
+
+
+def check_bar(program, path):
+    code, out, written, _ = watch(program, path, 120)
+    shown = [(int(percent), what, rate) for _, percent, what, rate, _, _ in BAR.findall(written)]
+    percents = [percent for percent, _, _ in shown]
+    if code != 0 or not out:
+        return f"exit {code}"
+    if len(shown) < 3 or percents != sorted(percents) or percents[-1] < 50:
+        return f"no bar that grows: {written!r}"
+    if not any(what == "attention" and int(rate or 0) > 100 for _, what, rate in shown):
+        return f"no words/s: {written!r}"
+    if any(screen(written)) or not written.endswith("\r"):
+        return f"something is left: {screen(written)}"
+    return None
+
+
+def check_narrow(program, path):
+    code, out, written, _ = watch(program, path, 30)
+    longest = max(len(part) for part in re.split(r"[\r\n]", written))
+    if code != 0 or not out or not 20 <= longest <= 29:
+        return f"exit {code}, {longest} columns of 30"
+    return None if not any(screen(written)) else "something is left"
+
+
+def check_stop(program, path):
+    code, out, written, took = watch(program, path, 120, 14)
+    if took is None:
+        return f"ended before Ctrl-C: {written!r}"
+    if code != -signal.SIGINT:             # what a shell calls 130
+        return f"exit {code}, not by the signal"
+    if out or any(screen(written)):
+        return f"something is left: {out!r}, {screen(written)}"
+    return None if took < 5 else f"ended {took:.1f} s after Ctrl-C"
+
+
+def check_file(program, path):
+    done = subprocess.run([program, path], check=False, timeout=LIMIT, capture_output=True)
+    return None if done.returncode == 0 and not done.stderr else f"said {done.stderr!r}"
+
+
+def main():
+    program, troubles = sys.argv[1], 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "text"
+        path.write_text(text(12000))
+        for check in (check_bar, check_narrow, check_stop, check_file):
+            trouble = check(program, path)
+            troubles += trouble is not None
+            print(f"not ok {check.__name__}: {trouble}" if trouble else f"ok {check.__name__}",
+                  flush=True)
+    return 1 if troubles else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
