@@ -33,6 +33,7 @@ static const struct heed_vendor vendor = {
         .memory_destroy = heed_cuda_memory_destroy,
         .kernel = heed_offload_kernel,
         .run = heed_cuda_run,
+        .has_unit = heed_offload_has_unit,
     },
     .name = "cuda",
     .state_size = sizeof(struct heed_cuda_state),

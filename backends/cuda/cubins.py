@@ -27,6 +27,7 @@ PORTABLE = 80                   # all are made from this PTX, which is kept for 
 # No fused, flushed or approximate arithmetic: bits depend on it.
 OPTIONS = ["-x", "cu", "-std=c++17", "--fmad=false", "-prec-div=true", "-prec-sqrt=true",
            "-ftz=false", "-DHK_GROUP_ROWS=64", "-DHK_GROUP_SUMS=64", "-DHK_TILE_ROWS=6"]
+UNIT = "-DHK_MMA=1"             # of all of them: kernels/mma.h
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "device"))
 sys.dont_write_bytecode = True
 import sources                  # noqa: E402
@@ -35,15 +36,17 @@ import sources                  # noqa: E402
 def rows(kernels):
     """(name, file, options) of kernels.def that a CUDA device can be given."""
     for name, file, options, shape in sources.rows(pathlib.Path(kernels)):
-        if shape in ("workgroup", "any"):    # no device offers a matrix unit yet
+        if shape in ("workgroup", "any"):
             yield name, file, options.split()
+        elif shape == "matrix":
+            yield name, file, [*options.split(), UNIT]
 
 
 def embedded(kernels):
     """(name, large): all with few buffers; with many those of attention that take any plan."""
     for name, _, _ in rows(kernels):
         yield name, 0
-        if name.endswith("_any") or "workgroup" not in name.split("_"):
+        if name.endswith("_any") or not {"workgroup", "matrix"} & set(name.split("_")):
             yield name, 1
 
 

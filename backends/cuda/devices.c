@@ -250,6 +250,8 @@ heed_status heed_cuda_attach(void *opened, uint32_t index, void *context, void *
     if (code == 0)
         code = find_capability(state->driver, state->device, &state->capability);
     status = heed_cuda_check(state, code, "cuDeviceGet", detail);
+    state->common.base.traits.mma = heed_unit_suggested(&(struct heed_unit_hints){
+        .vendor = HEED_VENDOR_NVIDIA, .capability = (uint32_t)state->capability });
     if (status >= 0)
         status = take_context(state, context, detail);
     return status < 0 ? status : enter_context(state, detail);

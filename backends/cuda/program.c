@@ -75,6 +75,8 @@ static void choose_options(struct job *job, uint32_t large)
     option_add(options, "-DHK_LARGE=%u", large);
     option_add(options, "-DHK_GROUP_ROWS=%u", job->state->common.base.traits.group_rows);
     option_add(options, "-DHK_GROUP_SUMS=%u", job->state->common.base.traits.group_sums);
+    if (heed_kernel_needs_unit(job->row))
+        option_add(options, "-DHK_MMA=%u", job->state->common.base.traits.mma);
     option_split(options, heed_kernel_rows[job->row].options);
 }
 

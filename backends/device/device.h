@@ -12,6 +12,8 @@
 
 #include "../../lib/backend.h"
 
+#include <stdbool.h>
+
 /* Rows of kernels/kernels.def. */
 enum heed_kernel {
 #define HK_KERNEL(name, file, options) HEED_KERNEL_##name,
@@ -61,7 +63,9 @@ struct heed_device_traits {
     uint32_t least_lanes;   /* workgroup: HK_LEAST_LANES: threads of the smallest sub-group, where
                              * the compiler has to be asked for it; else 0 */
     uint32_t many_registers;    /* 1: threads can be given twice the usual registers (Intel) */
-    uint32_t mma;           /* workgroup: HK_MMA: its matrix unit (kernels/mma.h); 0: none */
+    uint32_t mma;           /* workgroup: HK_MMA of rows with `matrix` in their names: the matrix
+                             * unit (kernels/mma.h) that it has, or may have if the driver tests
+                             * units; 0: none */
     uint32_t processor;     /* HK_PROCESSOR: 1 where a processor poses as a GPU */
     uint32_t late;          /* 1: kernels are compiled when a plan needs them: the smaller the
                              * better */
@@ -105,6 +109,10 @@ struct heed_driver {
      * vendor. A failure of any launch but the last leaves the outputs of attention unwritten, as
      * only the last writes them; a push may have moved rows, but its head and length stay. */
     heed_status (*run)(void *state, const struct heed_work *, struct heed_error_detail *);
+    /* May be NULL: the unit of the traits is there. Has the device a matrix unit for a row that
+     * needs one (heed_kernel_is_matrix)? What there is to test and to compile is done by the first
+     * call that asks, so only plans that would take the row may ask. */
+    bool (*has_unit)(heed_device *, enum heed_kernel);
 };
 
 /* device->state of every backend that uses this begins with it. */
@@ -113,6 +121,23 @@ struct heed_device_state {
     const struct heed_services *services;
     struct heed_device_traits traits;
 };
+
+/* Rows for a matrix unit: those that attend, with the type of their halves (HEED_F16 or HEED_BF16);
+ * and those that test it besides, all of which are given HK_MMA. */
+static inline bool heed_kernel_is_matrix(enum heed_kernel row)
+{
+    return row >= HEED_KERNEL_matrix_64_f16 && row <= HEED_KERNEL_matrix_128_bf16;
+}
+
+static inline bool heed_kernel_needs_unit(enum heed_kernel row)
+{
+    return row >= HEED_KERNEL_test_matrix_f16 && row <= HEED_KERNEL_matrix_128_bf16;
+}
+
+static inline uint32_t heed_unit_dtype(enum heed_kernel row)
+{
+    return (row - HEED_KERNEL_matrix_64_f16) % 2 == 0 ? HEED_F16 : HEED_BF16;
+}
 
 extern const struct heed_impl *const heed_device_impls[];       /* impls.c; ends with NULL */
 

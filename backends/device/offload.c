@@ -13,7 +13,7 @@
 
 enum { LINE = 200 };
 
-static const struct heed_vendor *vendor_of(const heed_device *device)
+const struct heed_vendor *heed_offload_vendor(const heed_device *device)
 {
     return (const struct heed_vendor *)(const void *)device->backend->offload;
 }
@@ -85,6 +85,8 @@ void heed_offload_build_log(const void *state, uint32_t level, enum heed_kernel 
     size_t length, best_length = 0;
     bool error = false;
 
+    if (heed_kernel_needs_unit(row))        /* a failure is an answer: has_unit */
+        level = HEED_OFFLOAD_INFORMATION;
     heed_offload_log(state, level, log);
     while (!error && next_line(&log, &line, &length)) {
         const size_t blank = strspn(line, " \t");
@@ -196,7 +198,8 @@ static heed_status require_verdict(heed_device *device, struct heed_offload_verd
     heed_status status;
 
     if (!verdict->known)
-        heed_offload_verdict_load(vendor_of(device), device->index, services, verdict);
+        heed_offload_verdict_load(heed_offload_vendor(device), device->index,
+                                  HEED_KERNEL_self_test, services, verdict);
     if (verdict->known)
         return HEED_OK;
     status = heed_device_self_test(device, device->backend->offload, &reason, detail);
@@ -204,7 +207,8 @@ static heed_status require_verdict(heed_device *device, struct heed_offload_verd
         return status;
     verdict->known = 1;
     snprintf(verdict->reason, sizeof(verdict->reason), "%s", reason);
-    heed_offload_verdict_store(vendor_of(device), device->index, services, verdict);
+    heed_offload_verdict_store(heed_offload_vendor(device), device->index, HEED_KERNEL_self_test,
+                               services, verdict);
     return HEED_OK;
 }
 
@@ -230,7 +234,7 @@ static heed_status self_test(heed_device *device, struct heed_error_detail *deta
 static heed_status open_state(heed_device *device, const struct heed_services *services,
                               void *context, void *native, struct heed_error_detail *detail)
 {
-    const struct heed_vendor *const vendor = vendor_of(device);
+    const struct heed_vendor *const vendor = heed_offload_vendor(device);
     struct heed_offload_state *const state = state_create(vendor, services);
     heed_status status;
 
@@ -283,7 +287,7 @@ heed_status heed_offload_wrap(heed_device *device, const struct heed_services *s
         heed_offload_say(detail, "the context is NULL");
         return HEED_E_NULL;
     }
-    status = vendor_of(device)->device_wrap(props, context, native, detail);
+    status = heed_offload_vendor(device)->device_wrap(props, context, native, detail);
     if (status < 0)
         return status;
     if (props->usable < 0) {

@@ -31,6 +31,10 @@ struct heed_offload_state {
     atomic_int lost;                /* 0, or the code that told; never cleared: the driver is left
                                      * alone from then on */
     struct heed_offload_verdict *verdict;       /* attach may set it; NULL: not shared */
+    /* Of the matrix unit, by the type of its halves (0 f16, 1 bf16); kept apart, as no plan but
+     * those that want the unit cause its test. unbuilt: a bit for a row that did not compile. */
+    struct heed_offload_verdict unit[2];
+    uint32_t unbuilt;
     pthread_mutex_t building;       /* over kernels */
     void *kernels[HEED_KERNELS][2]; /* [row][large], kernel_create's; NULL: not yet */
 };
@@ -69,6 +73,29 @@ heed_status heed_offload_wrap(heed_device *, const struct heed_services *, void 
 heed_status heed_offload_kernel(void *state, enum heed_kernel, uint32_t large, void **compiled,
                                 struct heed_error_detail *);
 
+/* ---- unit.c ---- */
+
+/* Of PCI: who made a device. */
+enum { HEED_VENDOR_AMD = 0x1002, HEED_VENDOR_NVIDIA = 0x10DE, HEED_VENDOR_INTEL = 0x8086 };
+
+/* What a device says of itself; which of these count depends on the vendor. */
+struct heed_unit_hints {
+    uint32_t vendor;                    /* HEED_VENDOR_*; others have no unit */
+    uint32_t capability;                /* NVIDIA: 90 for compute capability 9.0 */
+    uint32_t least_lanes;               /* Intel: as in the traits */
+    const char *name, *extensions;      /* AMD: the compiler's target; Intel: of OpenCL */
+};
+/* The matrix unit (kernels/mma.h) that a GPU may have; 0: none. */
+uint32_t heed_unit_suggested(const struct heed_unit_hints *);
+
+/* has_unit of heed_driver: tests the unit of the traits. */
+bool heed_offload_has_unit(heed_device *, enum heed_kernel);
+
+/* ---- offload.c ---- */
+
+/* The table whose offload the device's backend has. */
+const struct heed_vendor *heed_offload_vendor(const heed_device *);
+
 /* The runtime's memory. NULL is freed without harm. */
 void *heed_offload_alloc(const void *state, size_t size, size_t align);
 void heed_offload_free(const void *state, void *pointer, size_t size, size_t align);
@@ -94,12 +121,12 @@ void heed_offload_build_log(const void *state, uint32_t level, enum heed_kernel,
 
 /* ---- verdict.c ---- */
 
-/* Verdicts of the self-test in the cache, under what the test and the device are. index: of the
- * vendor's list. */
-void heed_offload_verdict_store(const struct heed_vendor *, uint32_t index,
+/* Verdicts of self-tests in the cache, under what the test (a row: self_test, test_matrix_*) and
+ * the device are. index: of the vendor's list. */
+void heed_offload_verdict_store(const struct heed_vendor *, uint32_t index, enum heed_kernel test,
                                 const struct heed_services *, const struct heed_offload_verdict *);
 /* Sets *verdict if one is kept. */
-void heed_offload_verdict_load(const struct heed_vendor *, uint32_t index,
+void heed_offload_verdict_load(const struct heed_vendor *, uint32_t index, enum heed_kernel test,
                                const struct heed_services *, struct heed_offload_verdict *);
 /* recall of heed_backend_offload for a vendor. */
 void heed_offload_recall(const struct heed_vendor *, uint32_t index, const struct heed_services *,

@@ -59,6 +59,13 @@ static bool is_one_range(const struct heed_plan *plan)
     return true;
 }
 
+static bool has_unit(const struct heed_plan *plan, enum heed_kernel row)
+{
+    const struct heed_device_state *state = plan->device->state;
+
+    return state->driver->has_unit == NULL || state->driver->has_unit(plan->device, row);
+}
+
 /* May a unit that sums in an order of its own form this plan's products? Only where other bits
  * than those of EXACT are asked for (docs/numerics.md section 11); of halves, all of one type. */
 static bool takes_matrix(const struct heed_plan *plan, const struct heed_device_traits *traits,
@@ -119,14 +126,10 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
         return wide ? HEED_KERNEL_workgroup_128_any : HEED_KERNEL_workgroup_64_any;
     if (large || !is_one_range(plan))
         return workgroup[wide][0];
-    if (takes_matrix(plan, traits, kv_dtype(plan)))
+    if (takes_matrix(plan, traits, kv_dtype(plan)) &&
+        has_unit(plan, matrix[wide][kv_dtype(plan) == HEED_BF16]))
         return matrix[wide][kv_dtype(plan) == HEED_BF16];
     return workgroup[wide][kv_dtype(plan)];
-}
-
-static bool is_matrix(enum heed_kernel kernel)
-{
-    return kernel >= HEED_KERNEL_matrix_64_f16 && kernel <= HEED_KERNEL_matrix_128_bf16;
 }
 
 /* Threads of a group that attends. */
@@ -135,7 +138,7 @@ static uint32_t attend_threads(const struct heed_plan *plan, enum heed_kernel ke
 {
     if (traits->shape == HEED_SHAPE_LANES)
         return 1;
-    return is_matrix(kernel) ? traits->group_rows * HK_MMA_SHARE(traits->mma)
+    return heed_kernel_is_matrix(kernel) ? traits->group_rows * HK_MMA_SHARE(traits->mma)
                              : heed_group_threads(heed_attn_of(plan), traits);
 }
 
@@ -161,7 +164,7 @@ static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
 
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++)
         lists = lists || lowered->sources[s].keys || lowered->sources[s].rows;
-    plan->loose = is_matrix(attend);
+    plan->loose = heed_kernel_is_matrix(attend);
     plan->kernel = heed_kernel_rows[attend].name;
     if (blob->tasks == 0)
         return;

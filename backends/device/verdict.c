@@ -9,6 +9,7 @@
  */
 #include "../kernels/blob.h"
 #include "../kernels/selftest.h"
+#include "../kernels/selftest_matrix.h"
 #include "cache.h"
 #include "offload.h"
 #include "selftest.h"
@@ -19,31 +20,46 @@
 
 enum { MARK = 'v' };
 
-/* The test itself. false: no memory. */
-static bool add_test(struct heed_hash *hash, const struct heed_services *services)
+/* The test's inputs. false: no memory. */
+static bool add_inputs(struct heed_hash *hash, const struct heed_services *services,
+                       enum heed_kernel test)
 {
-    const size_t size = HEED_TEST_GROUPS * sizeof(struct hk_test_input);
-    struct hk_test_input *inputs =
-        services->alloc(services->runtime, size, _Alignof(struct hk_test_input));
+    const bool unit = heed_kernel_needs_unit(test);
+    const size_t size = unit ? HEED_UNIT_SETS * sizeof(struct hk_unit_input)
+                             : HEED_TEST_GROUPS * sizeof(struct hk_test_input),
+                 align = unit ? _Alignof(struct hk_unit_input) : _Alignof(struct hk_test_input);
+    void *inputs = services->alloc(services->runtime, size, align);
+
+    if (inputs == NULL)
+        return false;
+    memset(inputs, 0, size);
+    if (unit)
+        heed_unit_test_inputs(test == HEED_KERNEL_test_matrix_f16 ? HEED_F16 : HEED_BF16, inputs);
+    else
+        heed_self_test_inputs(inputs);
+    heed_hash_add(hash, inputs, size);
+    services->free(services->runtime, inputs, size, align);
+    return true;
+}
+
+/* The test itself. false: no memory. */
+static bool add_test(struct heed_hash *hash, const struct heed_services *services,
+                     enum heed_kernel test)
+{
     size_t bytes = 0;
     char *text = NULL;
 
-    if (inputs != NULL)
-        text = heed_kernel_source(services, heed_kernel_rows[HEED_KERNEL_self_test].file, &bytes);
-    if (text != NULL) {
-        memset(inputs, 0, size);
-        heed_self_test_inputs(inputs);
-        heed_hash_add(hash, inputs, size);
-        heed_hash_add_text(hash, text);
-        services->free(services->runtime, text, bytes + 1, 1);
-    }
-    if (inputs != NULL)
-        services->free(services->runtime, inputs, size, _Alignof(struct hk_test_input));
-    return text != NULL;
+    if (add_inputs(hash, services, test))
+        text = heed_kernel_source(services, heed_kernel_rows[test].file, &bytes);
+    if (text == NULL)
+        return false;
+    heed_hash_add_text(hash, text);
+    services->free(services->runtime, text, bytes + 1, 1);
+    return true;
 }
 
 /* false: nothing is kept, for there is no folder, or the device is none of the list's. */
-static bool find_key(const struct heed_vendor *vendor, uint32_t index,
+static bool find_key(const struct heed_vendor *vendor, uint32_t index, enum heed_kernel test,
                      const struct heed_services *services, uint8_t key[HEED_HASH_BYTES])
 {
     struct heed_hash hash;
@@ -51,15 +67,16 @@ static bool find_key(const struct heed_vendor *vendor, uint32_t index,
     if (vendor->identify == NULL || index == UINT32_MAX || !heed_cache_wanted(services))
         return false;
     heed_cache_key(&hash);
-    heed_hash_add_text(&hash, "self-test");
+    heed_hash_add_text(&hash, heed_kernel_rows[test].name);
     heed_hash_add_text(&hash, vendor->name);
-    if (!vendor->identify(index, &hash) || !add_test(&hash, services))
+    if (!vendor->identify(index, &hash) || !add_test(&hash, services, test))
         return false;
     heed_hash_finish(&hash, key);
     return true;
 }
 
 void heed_offload_verdict_store(const struct heed_vendor *vendor, uint32_t index,
+                                enum heed_kernel test,
                                 const struct heed_services *services,
                                 const struct heed_offload_verdict *verdict)
 {
@@ -67,11 +84,12 @@ void heed_offload_verdict_store(const struct heed_vendor *vendor, uint32_t index
     uint8_t key[HEED_HASH_BYTES];
 
     snprintf(contents + 1, sizeof(contents) - 1, "%s", verdict->reason);
-    if (find_key(vendor, index, services, key))
+    if (find_key(vendor, index, test, services, key))
         heed_cache_store(services, key, contents, strlen(contents));
 }
 
 void heed_offload_verdict_load(const struct heed_vendor *vendor, uint32_t index,
+                               enum heed_kernel test,
                                const struct heed_services *services,
                                struct heed_offload_verdict *verdict)
 {
@@ -79,7 +97,7 @@ void heed_offload_verdict_load(const struct heed_vendor *vendor, uint32_t index,
     size_t bytes = 0;
     char *contents;
 
-    if (!find_key(vendor, index, services, key))
+    if (!find_key(vendor, index, test, services, key))
         return;
     contents = heed_cache_load(services, key, &bytes);
     if (contents == NULL)
@@ -97,7 +115,7 @@ void heed_offload_recall(const struct heed_vendor *vendor, uint32_t index,
 {
     struct heed_offload_verdict verdict = { 0 };
 
-    heed_offload_verdict_load(vendor, index, services, &verdict);
+    heed_offload_verdict_load(vendor, index, HEED_KERNEL_self_test, services, &verdict);
     if (!verdict.known)
         return;
     props->untested = 0;

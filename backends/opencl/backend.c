@@ -35,6 +35,7 @@ static const struct heed_vendor vendor = {
         .memory_destroy = heed_opencl_memory_destroy,
         .kernel = heed_offload_kernel,
         .run = heed_opencl_run,
+        .has_unit = heed_offload_has_unit,
     },
     .name = "opencl",
     .state_size = sizeof(struct heed_opencl_state),

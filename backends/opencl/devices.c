@@ -31,6 +31,7 @@ struct found {
     uint64_t memory, local_memory;  /* bytes */
     uint32_t units, vector;         /* compute units; floats in a register */
     uint32_t least_lanes;           /* of a sub-group; 0: it does not matter */
+    uint32_t mma;                   /* the matrix unit that it may have; 0: none */
     bool many_registers, few_registers;
     heed_status usable;
     char description[128], reason[128];
@@ -104,13 +105,13 @@ static long version_of(const struct heed_opencl_api *api, void *device)
 
 /* Intel's compiler chooses wide sub-groups, whose threads have few registers; GPUs from Xe-HP on
  * (12.5) have a mode with twice as many. */
-enum { INTEL = 0x8086, SUB_GROUP_SIZES = 16, XE_HP = 12 << 22 | 50 << 14 };
+enum { SUB_GROUP_SIZES = 16, XE_HP = 12 << 22 | 50 << 14 };
 
 static uint32_t least_lanes_of(const struct heed_opencl_api *api, void *device)
 {
     size_t sizes[SUB_GROUP_SIZES], bytes = 0, least = 0;
 
-    if (ask32(api, device, HEED_CL_DEVICE_VENDOR_ID) != INTEL ||
+    if (ask32(api, device, HEED_CL_DEVICE_VENDOR_ID) != HEED_VENDOR_INTEL ||
         api->GetDeviceInfo(device, HEED_CL_DEVICE_SUB_GROUP_SIZES, sizeof sizes, sizes, &bytes) !=
             HEED_CL_SUCCESS || bytes > sizeof sizes)
         return 0;
@@ -123,8 +124,23 @@ static uint32_t least_lanes_of(const struct heed_opencl_api *api, void *device)
 
 static bool has_many_registers(const struct heed_opencl_api *api, void *device)
 {
-    return ask32(api, device, HEED_CL_DEVICE_VENDOR_ID) == INTEL &&
+    return ask32(api, device, HEED_CL_DEVICE_VENDOR_ID) == HEED_VENDOR_INTEL &&
            ask32(api, device, HEED_CL_DEVICE_IP_VERSION) >= XE_HP;
+}
+
+/* The matrix unit that a GPU may have. */
+static uint32_t unit_of(const struct heed_opencl_api *api, void *device, uint32_t least_lanes)
+{
+    char name[64], extensions[16384] = "";
+    const struct heed_unit_hints hints = {
+        .vendor = ask32(api, device, HEED_CL_DEVICE_VENDOR_ID), .least_lanes = least_lanes,
+        .capability = 10 * ask32(api, device, HEED_CL_DEVICE_CAPABILITY_MAJOR), .name = name,
+        .extensions = extensions };
+
+    heed_opencl_text(api->GetDeviceInfo, device, HEED_CL_DEVICE_NAME, name, sizeof(name));
+    (void)api->GetDeviceInfo(device, HEED_CL_DEVICE_EXTENSIONS, sizeof(extensions) - 1,
+                             extensions, NULL);
+    return heed_unit_suggested(&hints);
 }
 
 /* Mesa's Rusticl on its software renderer: its compiler was not through with the self-test in
@@ -186,10 +202,11 @@ static void ask(const struct heed_opencl_api *api, void *platform, void *device,
         .vector = ask32(api, device, HEED_CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),
         .least_lanes = least_lanes_of(api, device),
         .many_registers = has_many_registers(api, device),
-        .few_registers = ask32(api, device, HEED_CL_DEVICE_VENDOR_ID) == INTEL &&
+        .few_registers = ask32(api, device, HEED_CL_DEVICE_VENDOR_ID) == HEED_VENDOR_INTEL &&
                          !has_many_registers(api, device),
         .usable = reason != NULL ? HEED_E_UNSUPPORTED : HEED_OK,
     };
+    out->mma = out->type & HEED_CL_DEVICE_TYPE_CPU ? 0 : unit_of(api, device, out->least_lanes);
     if (out->units == 0)
         out->units = 1;
     snprintf(out->description, sizeof(out->description), "%s: %s", maker, name);
@@ -212,6 +229,7 @@ static struct heed_device_traits traits_of(const struct found *found, uint32_t s
         .group_sums = found->few_registers ? 16 : 32,
         .least_lanes = found->type & HEED_CL_DEVICE_TYPE_CPU ? 0 : found->least_lanes,
         .many_registers = found->many_registers && !(found->type & HEED_CL_DEVICE_TYPE_CPU),
+        .mma = shape == HEED_SHAPE_WORKGROUP ? found->mma : 0,
     };
 }
 
@@ -325,24 +343,6 @@ void heed_opencl_device_describe(uint32_t index, heed_device_props *props)
     else
         snprintf(props->name, sizeof(props->name), "opencl:%u:%s", (unsigned)place,
                  shape_names[shape - HEED_SHAPE_LANES]);
-}
-
-static void hash_text(struct heed_hash *hash, heed_opencl_info *get, void *object, uint32_t what)
-{
-    char text[TEXT];
-
-    heed_opencl_text(get, object, what, text, sizeof(text));
-    heed_hash_add_text(hash, text);
-}
-
-void heed_opencl_hash(const struct heed_opencl_api *api, void *platform, void *device,
-                      struct heed_hash *hash)
-{
-    hash_text(hash, api->GetPlatformInfo, platform, HEED_CL_PLATFORM_NAME);
-    hash_text(hash, api->GetPlatformInfo, platform, HEED_CL_PLATFORM_VERSION);
-    hash_text(hash, api->GetDeviceInfo, device, HEED_CL_DEVICE_NAME);
-    hash_text(hash, api->GetDeviceInfo, device, HEED_CL_DEVICE_VERSION);
-    hash_text(hash, api->GetDeviceInfo, device, HEED_CL_DRIVER_VERSION);
 }
 
 uint32_t heed_opencl_identify(uint32_t index, struct heed_hash *hash)

@@ -17,6 +17,7 @@ enum { N_STANDARDS = sizeof(standards) / sizeof(standards[0]) };
 
 enum {
     OPTIONS = 640,
+    NAME_BYTES = 512,
     LOG_BYTES = 1 << 20,
     PROGRAM_DEVICES = 64
 };
@@ -64,6 +65,24 @@ static void fetch_log(struct build *b)
 }
 
 /* ---- the cache --------------------------------------------------------- */
+
+static void hash_text(struct heed_hash *hash, heed_opencl_info *get, void *object, uint32_t what)
+{
+    char text[NAME_BYTES];
+
+    heed_opencl_text(get, object, what, text, sizeof(text));
+    heed_hash_add_text(hash, text);
+}
+
+void heed_opencl_hash(const struct heed_opencl_api *api, void *platform, void *device,
+                      struct heed_hash *hash)
+{
+    hash_text(hash, api->GetPlatformInfo, platform, HEED_CL_PLATFORM_NAME);
+    hash_text(hash, api->GetPlatformInfo, platform, HEED_CL_PLATFORM_VERSION);
+    hash_text(hash, api->GetDeviceInfo, device, HEED_CL_DEVICE_NAME);
+    hash_text(hash, api->GetDeviceInfo, device, HEED_CL_DEVICE_VERSION);
+    hash_text(hash, api->GetDeviceInfo, device, HEED_CL_DRIVER_VERSION);
+}
 
 /* Whatever the binary depends on. */
 static void find_key(struct build *b)
@@ -243,14 +262,17 @@ static heed_status make_kernel(struct build *b, struct heed_opencl_kernel *made)
 static void options_write(struct build *b, uint32_t large, uint32_t many_registers)
 {
     const struct heed_device_traits *const traits = &b->d->common.base.traits;
+    char unit[24] = "";
 
+    if (heed_kernel_needs_unit(b->row))
+        snprintf(unit, sizeof(unit), "-DHK_MMA=%u ", (unsigned)traits->mma);
     snprintf(b->defines, sizeof(b->defines),
              "-DHK_LARGE=%u -DHK_GROUP_ROWS=%u -DHK_GROUP_SUMS=%u -DHK_TILE_ROWS=%u "
-             "-DHK_PROCESSOR=%u -DHK_LEAST_LANES=%u %s%.320s",
+             "-DHK_PROCESSOR=%u -DHK_LEAST_LANES=%u %s%s%.320s",
              (unsigned)large, (unsigned)traits->group_rows, (unsigned)traits->group_sums,
              (unsigned)traits->tile_rows, (unsigned)traits->processor,
              (unsigned)traits->least_lanes,
-             many_registers ? "-cl-intel-256-GRF-per-thread " : "",
+             many_registers ? "-cl-intel-256-GRF-per-thread " : "", unit,
              heed_kernel_rows[b->row].options);
 }
 

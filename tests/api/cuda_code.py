@@ -21,7 +21,8 @@ RIGHT = re.compile(r"(add|sub|mul|fma|rcp|div|sqrt)\.rn\.f32")
 WRONG = re.compile(r"\.ftz|\.approx|\b(ex2|lg2|sin|cos|tanh|rsqrt)\.")
 MAIN = [f"workgroup_{width}_{dtype}" for width in (64, 128) for dtype in ("f32", "f16", "bf16")]
 # Only integers, comparisons and moves.
-NO_SUMS = {"prepare", "join_workgroup", "push_end_workgroup"}
+NO_SUMS = {"prepare", "join_workgroup", "push_end_workgroup", "test_matrix_f16",
+           "test_matrix_bf16"}
 FAST = ["-use_fast_math"]
 HELD = ["-maxrregcount=32", "-Xptxas", "-override-directive-values"]    # of __launch_bounds__
 SHARED_LIMIT = 48 * 1024
