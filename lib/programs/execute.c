@@ -64,6 +64,7 @@ static heed_status prepare(struct heed_plan *plan, const struct heed_services *s
             plan->workspace_align = stage->workspace_align;
         plan->state_bytes += stage->state_bytes;
         plan->device_bytes += stage->device_bytes;
+        plan->loose |= stage->loose;
     }
     if (most >= UINT64_C(1) << 62) {    /* as much as the temporaries may have */
         release_stages(program, program->n_stages, services);

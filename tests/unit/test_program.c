@@ -13,7 +13,7 @@
 enum { STAGES = 3, TEMPS = 256 };
 
 static struct {
-    int prepared, released, runs, fail_at;
+    int prepared, released, runs, fail_at, loose_at;
     heed_status fails;
     uint64_t workspace[STAGES], align[STAGES];
     struct heed_launch seen[STAGES];
@@ -45,6 +45,7 @@ static heed_status fake_prepare(struct heed_plan *stage, const struct heed_servi
     stage->workspace_align = noted.align[i];
     stage->state_bytes = 10;
     stage->device_bytes = 100;
+    stage->loose = i == noted.loose_at;
     return HEED_OK;
 }
 
@@ -83,7 +84,7 @@ static void set_up(void)
     const struct heed_view view = { .dtype = HEED_F32, .shape = { 1, 1, 1, 1, 1, 4 } };
 
     memset(&noted, 0, sizeof(noted));
-    noted.fail_at = -1;
+    noted.fail_at = noted.loose_at = -1;
     operands[0] = operands[1] = (struct heed_operand){ .view = view, .role = HEED_ROLE_IN };
     operands[2] = (struct heed_operand){ .role = HEED_ROLE_IN };
     program = (struct heed_program){ .stages = stages, .n_stages = STAGES, .n_temps = STAGES,
@@ -133,6 +134,17 @@ TEST(workspace_is_the_temporaries_and_the_most_of_a_stage)
     ck_assert_uint_eq(plan.device_bytes, 100 * STAGES);
     plan.impl->release(&plan, NULL);
     ck_assert_int_eq(noted.released, STAGES);
+}
+
+/* FAST is what the plan delivers if one of its stages does. */
+LOOP_TEST(one_loose_stage_makes_the_program_loose, STAGES + 1)
+{
+    struct heed_error_detail detail = { 0 };
+
+    noted.loose_at = _i;
+    ck_assert_int_eq(plan.impl->prepare(&plan, NULL, &detail), HEED_OK);
+    ck_assert_uint_eq(plan.loose, _i < STAGES);
+    plan.impl->release(&plan, NULL);
 }
 
 LOOP_TEST(a_stage_that_fails_releases_those_before, STAGES)
