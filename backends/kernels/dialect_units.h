@@ -9,6 +9,12 @@
 
 #if HK_MMA == 1
 
+#if defined __CUDACC__          /* NVRTC knows no __asm__, OpenCL's compilers no asm */
+#define HK_MMA_ASM asm
+#else
+#define HK_MMA_ASM __asm__
+#endif
+
 HK_FN void hk_mma(const struct hk_mma_a *a, const struct hk_mma_b *b, struct hk_mma_c *c)
 {
 #if HK_KV == 2
@@ -16,7 +22,7 @@ HK_FN void hk_mma(const struct hk_mma_a *a, const struct hk_mma_b *b, struct hk_
 #else
 #define HK_MMA_TYPES "f32.bf16.bf16.f32"
 #endif
-    __asm__ volatile("mma.sync.aligned.m16n8k16.row.col." HK_MMA_TYPES
+    HK_MMA_ASM volatile("mma.sync.aligned.m16n8k16.row.col." HK_MMA_TYPES
                      " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                      : "+f"(c->x[0]), "+f"(c->x[1]), "+f"(c->x[2]), "+f"(c->x[3])
                      : "r"(a->word[0]), "r"(a->word[1]), "r"(a->word[2]), "r"(a->word[3]),

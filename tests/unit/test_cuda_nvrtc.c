@@ -29,6 +29,7 @@ static void set_up(void)
     state.common.base.traits.shape = HEED_SHAPE_WORKGROUP;
     state.common.base.traits.group_rows = 64;
     state.common.base.traits.group_sums = 64;
+    state.common.base.traits.mma = 1;
     state.capability = 90;
 }
 
