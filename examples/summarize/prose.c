@@ -100,7 +100,7 @@ void prose_end(struct prose *p)
 
         if (!line_ends_sentence(begin, end) &&
             line_words(begin, end, HEADING_WORDS + 1) <= HEADING_WORDS)
-            s->kind = BLOCK_HEADING;
+            s->kind = p->flags & PROSE_TAGS ? BLOCK_CODE : BLOCK_HEADING;
     }
     if (s->open && s->kind == BLOCK_TABLE && p->lines == 1 && !s->failed &&
         !memchr(s->text + p->last, '|', s->size - p->last))

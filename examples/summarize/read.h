@@ -233,7 +233,8 @@ bool line_same(const char *a, const char *b, size_t size);              /* ASCII
 enum {
     PROSE_HYPHENS = 1,             /* a hyphen at the end of a line was put there to break it */
     PROSE_NO_SPEAKERS = 2,
-    PROSE_NO_HEADINGS = 4
+    PROSE_NO_HEADINGS = 4,
+    PROSE_TAGS = 8                 /* a short line alone is a tag, which is left out */
 };
 
 struct prose {

@@ -212,10 +212,23 @@ def paragraphs(b):
     b.expect("[…]" not in b.text(b.write("two.txt", FERRY)), "nothing was left out")
 
 
+def manual(b):
+    edge = "FERRY(1)                User Commands                FERRY(1)\n\n"
+    file = b.write("ferry.1.txt", edge + "NAME\n       ferry - go over the bay\n\nABOUT\n"
+                   "       The FER\u2010\n       RIES carry (unless\n       --never is given) cars.\n"
+                   "\n   Tickets\n       --price COINS\n           Take so many coins for a car.\n"
+                   "       --first\n           Let the oldest car go first.\n\n"
+                   "COPYRIGHT\n       The bay belongs to all of us.\n\n" + edge)
+    b.expect(b.json("--each", file)["document"]["format"] == "man", "no manual page")
+    said = " ".join(b.text("--by-section", file).split())
+    b.expect(said == "## ABOUT The FERRIES carry (unless --never is given) cars. ## Tickets "
+             "Take so many coins for a car. Let the oldest car go first.", said)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         b = Bench(str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(folder))
-        for part in (lengths, queries, keywords, files, sections, reasons, paragraphs):
+        for part in (lengths, queries, keywords, files, sections, reasons, paragraphs, manual):
             part(b)
     print("\n".join(b.troubles))
     print(f"{b.checks} checks, {len(b.troubles)} troubles")
