@@ -4,6 +4,7 @@
 """What a reader asks heed-summarize for, option by option: asking.py HEED-SUMMARIZE"""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -225,10 +226,23 @@ def manual(b):
              "Take so many coins for a car. Let the oldest car go first.", said)
 
 
+def unwritten(b):
+    """What cannot be written is a failure, that of --help and --version as well."""
+    if not os.path.exists("/dev/full"):
+        return
+    for words in (["--help"], ["--version"], [b.write("full.txt", FERRY)]):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([b.program, *words], check=False, cwd=b.folder, stdout=full,
+                                  stderr=subprocess.PIPE, timeout=120)
+        b.expect(done.returncode == 1 and b"cannot write" in done.stderr,
+                 f"{words}: exit {done.returncode} where nothing can be written")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         b = Bench(str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(folder))
-        for part in (lengths, queries, keywords, files, sections, reasons, paragraphs, manual):
+        for part in (lengths, queries, keywords, files, sections, reasons, paragraphs,
+                     manual, unwritten):
             part(b)
     print("\n".join(b.troubles))
     print(f"{b.checks} checks, {len(b.troubles)} troubles")
