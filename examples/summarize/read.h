@@ -250,6 +250,8 @@ struct prose {
 
 void prose_line(struct prose *p, const char *begin, const char *end);
 void prose_end(struct prose *p);
+/* Items "1. ...", "2. ..." that stand alone among paragraphs become headings. */
+void prose_number_headings(struct stream *s);
 /* A line that is a block, or goes on with one, of this kind. */
 void prose_put(struct prose *p, enum block_kind kind, const char *begin, const char *end);
 size_t prose_origin(const struct prose *p, const char *at);
