@@ -120,7 +120,8 @@ static void replace_verdict(const char *contents, size_t bytes)
 /* Neither a device that is exact nor a reason that would reach a terminal. */
 TEST(what_no_self_test_says_is_no_verdict)
 {
-    static const char *const wrong[] = { "v\0fma", "vfma \033[31m", "vfma\n\n", "v\200", "w", "v\t" };
+    static const char *const wrong[] = { "v\0fma", "vfma \033[31m", "vfma\n\n", "v\200", "w",
+                                        "v\t" };
     static const size_t bytes[] = { 5, 10, 6, 2, 1, 2 };
     char longest[sizeof(((heed_device_props *)NULL)->reason) + 1];
 
