@@ -109,8 +109,9 @@ enum {
  * y and y_scale are states: rows that are not named keep what they hold. Where two i have one
  * destination, each element is that of one of them, which one is not said, and of i8 the bytes may
  * be of one and the scale of another; so keep them apart (push does).
- * Two entries of `table` that are the same page are two i with one destination. copy changes no
- * length and no head. Cost: every row that is moved is read once and written once.
+ * Two entries of `table` that are the same page, of one item or of two, are two i with one
+ * destination. copy changes no length and no head. Cost: every row that is moved is read once and
+ * written once.
  *
  * Pages as in Kwon et al. 2023 (PagedAttention), section 4.
  */

@@ -114,6 +114,12 @@ def keywords(b):
     b.expect(all(one in FERRY + BEES for one in many), f"not as it is spelt: {many}")
     pair = b.write("pair.txt", "The remote control fell. Each remote control has a light. We sell "
                                "the remote control in May. A lamp burns all night long here. ")
+    said = ("Every second week two ferries bring something good to %s. "
+            "Maybe nothing else is so important there. ")
+    common = b.write("common.txt", "".join(said % town for town in ("Bergen", "Oslo", "Kiel")))
+    got = {one.lower() for one in b.text("--keywords", "50", common).split()}
+    b.expect({"ferries", "week", "bergen"} <= got, f"{got}")
+    b.expect(not {"every", "two", "something", "good", "maybe", "nothing"} & got, f"{got}")
     b.expect("remote control" in b.text("--keywords", "3", pair).splitlines(), "no pair")
     result = b.json("--keywords", "3", file)
     b.expect(len(result["keywords"]) == 3 and chosen(result), "JSON has both")

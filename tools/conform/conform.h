@@ -361,6 +361,7 @@ struct call {
     struct place q, o, lse, sinks, k[MAX_SOURCES], v[MAX_SOURCES], aux[MAX_SLOTS];
     int n_sources, n_slots;
     uint32_t numerics; /* what the plan of the last run delivers */
+    bool loose;        /* of heed's own, as FAST: it may go through matrix units */
     bool has_lse;
     struct array out, out_lse; /* logical outputs after the run, */
     struct array old, old_lse; /* and before it */
