@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""matrix.py CONFORM DEVICE: attention on a device with a matrix unit.
+"""matrix.py CONFORM DEVICE [CASES]: attention on a device with a matrix unit.
 
 Rows of halves of which a row sees one range of keys go through the unit where FAST or BEST is asked
 for: nearly all of the drawn cases do, and values are within the bound (docs/numerics.md section 11).
@@ -30,16 +30,17 @@ def run(conform, device, only, cases, *more):
 
 
 def main():
-    conform, device = sys.argv[1:]
+    conform, device = sys.argv[1:3]
+    cases = int(sys.argv[3]) if len(sys.argv) > 3 else 40
     for kind in ("f16", "bf16"):
         types = f"q={kind} s0.k={kind} s0.v={kind}"
-        fast, matrix, others = run(conform, device, f"{PLAIN} {types} num=fast,best", 40)
+        fast, matrix, others = run(conform, device, f"{PLAIN} {types} num=fast,best", cases)
         if not fast or fast > 1:
             sys.exit(f"{kind}: FAST has error / bound {fast}")
         if matrix < 4 * others:         # others: d is more than a unit's kernel has room for
             sys.exit(f"{kind}: of FAST {matrix} cases took the unit, {others} did not")
         print(f"{device} {kind}: error / bound {fast}, {matrix} cases of {matrix + others}")
-        _, matrix, others = run(conform, device, f"{PLAIN} {types} num=exact,repeat", 20,
+        _, matrix, others = run(conform, device, f"{PLAIN} {types} num=exact,repeat", cases // 2,
                                 "--family", "bits")
         if matrix or not others:
             sys.exit(f"{kind}: of EXACT {matrix} cases took the unit, {others} did not")
