@@ -88,6 +88,19 @@ void heed_offload_verdict_store(const struct heed_vendor *vendor, uint32_t index
         heed_cache_store(services, key, contents, strlen(contents));
 }
 
+/* Reasons are lines of printable ASCII. What else may stand in a file, whatever its digest, is no
+ * verdict, above all not that of a device that is exact. */
+static bool is_verdict(const char *contents, size_t bytes)
+{
+    if (contents[0] != MARK || bytes > sizeof(((struct heed_offload_verdict *)0)->reason))
+        return false;
+    for (size_t i = 1; i < bytes; i++) {
+        if (contents[i] < ' ' || contents[i] > '~')
+            return false;
+    }
+    return true;
+}
+
 void heed_offload_verdict_load(const struct heed_vendor *vendor, uint32_t index,
                                enum heed_kernel test,
                                const struct heed_services *services,
@@ -102,7 +115,7 @@ void heed_offload_verdict_load(const struct heed_vendor *vendor, uint32_t index,
     contents = heed_cache_load(services, key, &bytes);
     if (contents == NULL)
         return;
-    if (contents[0] == MARK && bytes <= sizeof(verdict->reason)) {
+    if (is_verdict(contents, bytes)) {
         memset(verdict->reason, 0, sizeof(verdict->reason));
         memcpy(verdict->reason, contents + 1, bytes - 1);
         verdict->known = 1;

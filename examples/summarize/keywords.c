@@ -34,48 +34,80 @@ struct entry {
     int64_t spelt;                 /* so often */
 };
 
-/* Open addressing. */
+/* Open addressing. Slots are most of the table, so that they are numbers and entries lie together:
+ * that is a third of the memory that slots with entries in them take. */
 struct table {
     struct entry *list;
-    uint64_t slots, used;          /* slots: a power of two */
+    uint32_t *slot;                /* number of an entry + 1; 0: free */
+    uint64_t slots, used, room;    /* slots: a power of two; room: of the list */
 };
 
 /* ---- tables ------------------------------------------------------------------ */
 
-static struct entry *table_at(const struct table *t, uint64_t key)
+/* The slot of the key, or the free one where it belongs. */
+static uint32_t *slot_of(const struct table *t, uint64_t key)
 {
-    uint64_t slot = key & (t->slots - 1);
+    uint64_t at = key & (t->slots - 1);
 
-    while (t->list[slot].key != 0 && t->list[slot].key != key)
-        slot = (slot + 1) & (t->slots - 1);
-    return &t->list[slot];
+    while (t->slot[at] != 0 && t->list[t->slot[at] - 1].key != key)
+        at = (at + 1) & (t->slots - 1);
+    return &t->slot[at];
 }
 
-/* NULL: no memory. */
+/* NULL: the table has no such key. */
+static struct entry *table_at(const struct table *t, uint64_t key)
+{
+    const uint32_t number = t->slots > 0 ? *slot_of(t, key) : 0;
+
+    return number > 0 ? &t->list[number - 1] : NULL;
+}
+
+static bool grow_slots(struct table *t)
+{
+    const uint64_t slots = t->slots ? t->slots * 2 : 1024;
+    uint32_t *const slot = calloc((size_t)slots, sizeof(*slot));
+
+    if (!slot)
+        return false;
+    free(t->slot);
+    t->slot = slot;
+    t->slots = slots;
+    for (uint64_t i = 0; i < t->used; i++)
+        *slot_of(t, t->list[i].key) = (uint32_t)(i + 1);
+    return true;
+}
+
+static bool grow_list(struct table *t)
+{
+    const uint64_t room = t->room + t->room / 4 + 256;
+    struct entry *const list = realloc(t->list, (size_t)room * sizeof(*list));
+
+    if (!list)
+        return false;
+    t->list = list;
+    t->room = room;
+    return true;
+}
+
+/* Moves the entries. NULL: no memory. */
 static struct entry *table_add(struct table *t, uint64_t key)
 {
-    struct entry *found;
+    struct entry *const found = table_at(t, key);
 
-    if (t->used * 2 >= t->slots) {
-        struct table bigger = { .slots = t->slots ? t->slots * 2 : 1024, .used = t->used };
+    if (found)
+        return found;
+    if (t->used == UINT32_MAX || (t->used * 2 >= t->slots && !grow_slots(t)) ||
+        (t->used == t->room && !grow_list(t)))
+        return NULL;
+    t->list[t->used] = (struct entry){ .key = key, .last = -1 };
+    *slot_of(t, key) = (uint32_t)(t->used + 1);
+    return &t->list[t->used++];
+}
 
-        bigger.list = calloc((size_t)bigger.slots, sizeof(*bigger.list));
-        if (!bigger.list)
-            return NULL;
-        for (uint64_t i = 0; i < t->slots; i++) {
-            if (t->list[i].key != 0)
-                *table_at(&bigger, t->list[i].key) = t->list[i];
-        }
-        free(t->list);
-        *t = bigger;
-    }
-    found = table_at(t, key);
-    if (found->key == 0) {
-        found->key = key;
-        found->last = -1;
-        t->used++;
-    }
-    return found;
+static void table_finish(struct table *t)
+{
+    free(t->list);
+    free(t->slot);
 }
 
 /* ---- reading ----------------------------------------------------------------- */
@@ -231,16 +263,13 @@ static void moments(struct search *s)
 
 static void score_all(const struct search *s, const struct table *t)
 {
-    for (uint64_t i = 0; i < t->slots; i++) {
+    for (uint64_t i = 0; i < t->used; i++) {
         struct entry *const e = &t->list[i];
+        const double with = (double)e->sentences;
+        const double rare = log(1 + (double)s->doc->n / with);
 
-        if (e->key != 0) {
-            const double with = (double)e->sentences;
-            const double rare = log(1 + (double)s->doc->n / with);
-
-            /* What is said once is seldom what a text is about. */
-            e->score = e->weight * with / (with + 1) * pow(rare, rare_power);
-        }
+        /* What is said once is seldom what a text is about. */
+        e->score = e->weight * with / (with + 1) * pow(rare, rare_power);
     }
 }
 
@@ -259,10 +288,10 @@ static struct entry **ranked(const struct table *a, const struct table *b, int64
     struct entry **const list = malloc((size_t)(a->used + b->used + 1) * sizeof(*list));
 
     *n = 0;
-    for (uint64_t i = 0; list && i < a->slots + b->slots; i++) {
-        struct entry *const e = i < a->slots ? &a->list[i] : &b->list[i - a->slots];
+    for (uint64_t i = 0; list && i < a->used + b->used; i++) {
+        struct entry *const e = i < a->used ? &a->list[i] : &b->list[i - a->used];
 
-        if (e->key != 0 && e->score > 0)
+        if (e->score > 0)
             list[(*n)++] = e;
     }
     if (list && *n > 0)
@@ -273,7 +302,7 @@ static struct entry **ranked(const struct table *a, const struct table *b, int64
 /* Words far behind lose their score: no pair of theirs is looked at. */
 static bool keep_best(struct search *s, int64_t most)
 {
-    const struct table none = { .slots = 0 };
+    const struct table none = { .used = 0 };
     const int64_t kept = most * SPARE > SPARE_LEAST ? most * SPARE : SPARE_LEAST;
     int64_t n;
     struct entry **const list = ranked(&s->words, &none, &n);
@@ -287,13 +316,11 @@ static bool keep_best(struct search *s, int64_t most)
 /* A pair takes the place, and the score, of the words that it stands for. */
 static void join_pairs(struct search *s)
 {
-    for (uint64_t i = 0; i < s->pairs.slots; i++) {
+    for (uint64_t i = 0; i < s->pairs.used; i++) {
         struct entry *const pair = &s->pairs.list[i];
         const uint64_t keys[] = { pair->first, pair->second };
         double score = 0;
 
-        if (pair->key == 0)
-            continue;
         for (int k = 0; k < 2 && pair->count >= PAIR_LEAST; k++) {
             const struct entry *const word = table_at(&s->words, keys[k]);
 
@@ -302,11 +329,11 @@ static void join_pairs(struct search *s)
         }
         pair->score = score;
     }
-    for (uint64_t i = 0; i < s->pairs.slots; i++) {
+    for (uint64_t i = 0; i < s->pairs.used; i++) {
         const struct entry *const pair = &s->pairs.list[i];
         const uint64_t keys[] = { pair->first, pair->second };
 
-        for (int k = 0; k < 2 && pair->key != 0 && pair->score > 0; k++) {
+        for (int k = 0; k < 2 && pair->score > 0; k++) {
             struct entry *const word = table_at(&s->words, keys[k]);
 
             if ((double)pair->count >= pair_share * (double)word->count)
@@ -343,10 +370,8 @@ static bool spell(struct search *s, int64_t i, const struct place *before,
     (void)i;
     if (e->score > 0)
         vote(s->doc->text, e, place->begin, place->end);
-    if (!is_pair(before, place) || s->pairs.slots == 0)
-        return true;
-    e = table_at(&s->pairs, pair_key(before->key, place->key));
-    if (e->key != 0 && e->score > 0)
+    e = is_pair(before, place) ? table_at(&s->pairs, pair_key(before->key, place->key)) : NULL;
+    if (e && e->score > 0)
         vote(s->doc->text, e, before->begin, place->end);
     return true;
 }
@@ -399,8 +424,8 @@ bool keywords_find(struct keywords *k, const struct document *doc, const float *
         take_best(k, doc, best, n, most);
 done:
     free(best);
-    free(s.words.list);
-    free(s.pairs.list);
+    table_finish(&s.words);
+    table_finish(&s.pairs);
     if (!good)
         keywords_finish(k);
     return good;

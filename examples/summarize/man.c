@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SUBHEADING = 4 };         /* the most that one is set in; text is further in */
+
 struct reader {
     struct prose prose;
     char *clean;                   /* a line without overstriking */
@@ -86,8 +88,27 @@ static void option(struct reader *r, const char *begin, const char *end)
     prose_end(&r->prose);
     prose_put(&r->prose, BLOCK_CODE, begin, gap + 1 < end ? gap : end);
     prose_end(&r->prose);
-    if (gap + 1 < end)
-        prose_line(&r->prose, line_skip_space(gap, end), end);
+    if (gap + 1 < end) {
+        const char *const text = line_skip_space(gap, end);
+
+        prose_line(&r->prose, text, end);
+        r->indent += (size_t)(text - begin);
+    }
+}
+
+static void heading(struct reader *r, const char *begin, const char *end)
+{
+    prose_end(&r->prose);
+    prose_put(&r->prose, BLOCK_HEADING, begin, end);
+    prose_end(&r->prose);
+}
+
+/* Whether a line goes on with the paragraph before it, though it begins as an option does. */
+static bool goes_on(const struct reader *r, size_t indent)
+{
+    const struct stream *const s = r->prose.stream;
+
+    return s->open && s->kind == BLOCK_PARAGRAPH && indent == r->indent;
 }
 
 static void read_line(struct reader *r, const char *begin, const char *end)
@@ -105,14 +126,16 @@ static void read_line(struct reader *r, const char *begin, const char *end)
         prose_put(&r->prose, BLOCK_FURNITURE, begin, end);
         prose_end(&r->prose);
     } else if (indent == 0) {
-        prose_end(&r->prose);
-        prose_put(&r->prose, BLOCK_HEADING, first, end);
-        prose_end(&r->prose);
+        heading(r, first, end);
         r->code = is_left_out(first, end);
     } else if (r->code) {
         prose_put(&r->prose, BLOCK_CODE, first, end);
-    } else if (*first == '-' && end - first > 1 && first[1] != ' ') {
+    } else if (indent <= SUBHEADING && !r->prose.stream->open) {
+        heading(r, first, end);
+    } else if (*first == '-' && end - first > 1 && first[1] != ' ' && !goes_on(r, indent)) {
+        r->indent = indent;
         option(r, first, end);
+        return;
     } else {
         if (indent != r->indent)
             prose_end(&r->prose);
@@ -125,7 +148,8 @@ void man_read(struct stream *stream, const struct source *source)
 {
     const char *const end = source->text + source->size;
     struct reader r = {
-        .prose = { .stream = stream, .gap = 4, .flags = PROSE_HYPHENS | PROSE_NO_SPEAKERS }
+        .prose = { .stream = stream, .gap = 4,
+                   .flags = PROSE_HYPHENS | PROSE_NO_SPEAKERS | PROSE_TAGS }
     };
     struct line line = { .next = source->text };
 

@@ -24,4 +24,5 @@ void plain_read(struct stream *stream, const struct source *source)
             prose_end(&prose);
     }
     prose_end(&prose);
+    prose_number_headings(stream);
 }

@@ -100,7 +100,7 @@ void prose_end(struct prose *p)
 
         if (!line_ends_sentence(begin, end) &&
             line_words(begin, end, HEADING_WORDS + 1) <= HEADING_WORDS)
-            s->kind = BLOCK_HEADING;
+            s->kind = p->flags & PROSE_TAGS ? BLOCK_CODE : BLOCK_HEADING;
     }
     if (s->open && s->kind == BLOCK_TABLE && p->lines == 1 && !s->failed &&
         !memchr(s->text + p->last, '|', s->size - p->last))
@@ -216,4 +216,40 @@ void prose_line(struct prose *p, const char *begin, const char *end)
         open_block(p, BLOCK_PARAGRAPH);
     if (begin + mark < end)
         add(p, begin + mark, end);
+}
+
+/* ---- headings with numbers --------------------------------------------------- */
+
+/* The number of a short line alone, between blocks that are no items; 0: it is none. */
+static int64_t heading_number(const struct stream *s, int64_t i)
+{
+    const struct block *const b = &s->blocks[i];
+    const char *const begin = s->text + b->begin, *const end = s->text + b->end;
+    int64_t number = 0;
+
+    if (b->kind != BLOCK_ITEM || i + 1 == s->n || s->blocks[i + 1].kind == BLOCK_ITEM ||
+        (i > 0 && s->blocks[i - 1].kind == BLOCK_ITEM) ||
+        memchr(begin, '\n', (size_t)(end - begin)) || line_number(begin, end) == 0 ||
+        line_ends_sentence(begin, end) ||
+        line_words(begin, end, HEADING_WORDS + 1) > HEADING_WORDS)
+        return 0;
+    for (const char *c = begin; c < end && c < begin + 4 && *c >= '0' && *c <= '9'; c++)
+        number = number * 10 + (*c - '0');
+    return number;
+}
+
+void prose_number_headings(struct stream *s)
+{
+    int64_t count = 0;
+
+    if (s->failed)
+        return;
+    for (int64_t i = 0; i < s->n; i++)
+        count += heading_number(s, i) == count + 1;
+    for (int64_t i = 0, number = 1; i < s->n && count > 1; i++) {
+        if (heading_number(s, i) == number) {
+            s->blocks[i].kind = BLOCK_HEADING;
+            number++;
+        }
+    }
 }

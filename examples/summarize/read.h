@@ -233,7 +233,8 @@ bool line_same(const char *a, const char *b, size_t size);              /* ASCII
 enum {
     PROSE_HYPHENS = 1,             /* a hyphen at the end of a line was put there to break it */
     PROSE_NO_SPEAKERS = 2,
-    PROSE_NO_HEADINGS = 4
+    PROSE_NO_HEADINGS = 4,
+    PROSE_TAGS = 8                 /* a short line alone is a tag, which is left out */
 };
 
 struct prose {
@@ -249,6 +250,8 @@ struct prose {
 
 void prose_line(struct prose *p, const char *begin, const char *end);
 void prose_end(struct prose *p);
+/* Items "1. ...", "2. ..." that stand alone among paragraphs become headings. */
+void prose_number_headings(struct stream *s);
 /* A line that is a block, or goes on with one, of this kind. */
 void prose_put(struct prose *p, enum block_kind kind, const char *begin, const char *end);
 size_t prose_origin(const struct prose *p, const char *at);

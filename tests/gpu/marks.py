@@ -24,6 +24,30 @@ FOR = re.compile(r"\bfor \((?:const )?(?:hk_\w+ |int )?(\w+) = ([^;]*); (\w+) ([
 KNOWN = {"id": 0, "from": 0, "n": 64, "reach": 16, "any": 1, "reach->n": 1}
 
 
+def closing(words, at, opens, closes):
+    """Where the partner of what stands at `at` is."""
+    depth = 0
+    for i in range(at, len(words)):
+        depth += (words[i] in opens) - (words[i] in closes)
+        if depth == 0:
+            return i
+    raise ValueError(words)
+
+
+def python(words):
+    """An expression of C as one of Python."""
+    said, i = "", 0
+    while i < len(words):
+        if words[i] == "?":
+            colon = closing(words, i, "?(", ":)")
+            return (f"({python(words[i + 1:colon])}) if ({said}) else "
+                    f"({python(words[colon + 1:])})")
+        end = closing(words, i, "(", ")") if words[i] == "(" else i
+        said += f"({python(words[i + 1:end])})" if end > i else words[i]
+        i = end + 1
+    return said.replace("||", " or ").replace("&&", " and ")
+
+
 def strip(text):
     """Without comments and strings, line for line."""
     text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
@@ -84,6 +108,8 @@ class Texts:
         done = subprocess.run(["cc", "-E", "-dM", "-x", "c", "-D__OPENCL_VERSION__=120", *options,
                                str(folder / file)], capture_output=True, text=True, check=False)
         self.macros = dict(re.findall(r"^#define (\w+) (.+)$", done.stdout, re.M))
+        self.calls = {name: (parameter, words) for name, parameter, words in
+                      re.findall(r"^#define (\w+)\((\w+)\) (.+)$", done.stdout, re.M)}
 
     def text(self, name):
         name = pathlib.PurePath(name).name
@@ -124,6 +150,13 @@ class Texts:
                 return found
         return self.place(name, line)
 
+    def called(self, match):
+        """A macro of one parameter, of an argument."""
+        if match[1] not in self.calls:
+            return match[0]
+        parameter, words = self.calls[match[1]]
+        return "(" + re.sub(rf"\b{parameter}\b", lambda _: match[2], words) + ")"
+
     def number(self, words):
         """The value of an expression of macros and known names; None: it has none."""
         known = dict(KNOWN, d=self.width(), d_v=self.width())
@@ -131,18 +164,16 @@ class Texts:
         for _ in range(12):
             new = re.sub(r"\b[A-Za-z_]\w*(?:->\w+)*", lambda m: f"({self.macros[m[0]]})"
                          if m[0] in self.macros else str(known.get(m[0], m[0])), words)
+            new = re.sub(r"\b(\w+)\(([^()]*|\(\w+\))\)", self.called, new)
             if new == words:
                 break
             words = new
         words = re.sub(r"\((?:hk_[iu]\d+)\)", "", words).replace("/", "//")
         words = re.sub(r"\b(0x[0-9a-fA-F]+|\d+)[uUlL]+\b", r"\1", words)
-        match = re.fullmatch(r"(.*?)\?(.*):(.*)", words)
-        if match:
-            words = f"({match[2]}) if ({match[1]}) else ({match[3]})"
-        if re.search(r"[A-Za-z_]\w*", re.sub(r"\b(if|else|0x[0-9a-f]+)\b", "", words)):
+        if re.search(r"[A-Za-z_]\w*", re.sub(r"\b0x[0-9a-fA-F]+\b", "", words)):
             return None
         try:
-            return int(eval(words, {"__builtins__": {}}))   # digits and operators only
+            return int(eval(python(words), {"__builtins__": {}}))   # digits and operators only
         except (SyntaxError, ZeroDivisionError, TypeError, ValueError):
             return None
 

@@ -11,6 +11,7 @@ COLUMNS = [
     ("lanes", lambda f: f["wave"]), ("waves", lambda f: f"{f['occupancy']:g}"),
     ("code KiB", lambda f: f"{f['code'] / 1024:.0f}"),
     ("compile s", lambda f: f"{f['user']:.1f}"),
+    ("matrix", lambda f: f"{f['mma']:.0f}" if "vector" in f else "-"),
     ("vector", lambda f: f"{f['vector']:.0f}" if "vector" in f else "-"),
     ("FMA share", lambda f: f"{f['fma_share']:.3f}" if "vector" in f else "-"),
     ("loads/FMA", lambda f: f"{f['loads_per_fma']:.3f}" if "vector" in f else "-"),

@@ -213,6 +213,32 @@ def paragraphs(b):
     b.expect("[…]" not in b.text(b.write("two.txt", FERRY)), "nothing was left out")
 
 
+def numbers(b):
+    """Numbers make headings where paragraphs stand between them, and only there."""
+    texts = [BEES.strip(), FERRY.strip()]
+    chapters = b.write("chapters.txt", f"1. On bees\n\n{texts[0]}\n\n2. On ships\n\n{texts[1]}\n")
+    said = b.text("--by-section", chapters)
+    b.expect(said.startswith("## 1. On bees\n") and "\n## 2. On ships\n" in said, said)
+    for heads in (("1. On bees\n\n2. On ships", "So much for it."), ("3. On bees", "4. On ships"),
+                  ("1. On bees", "Nothing more of that.")):
+        file = b.write("items.txt", f"{heads[0]}\n\n{texts[0]}\n\n{heads[1]}\n\n{texts[1]}\n")
+        said = b.text("--by-section", file)
+        b.expect(f"## {heads[0][:2]}" not in said, f"{heads} are headings: {said}")
+
+
+def manual(b):
+    edge = "FERRY(1)                User Commands                FERRY(1)\n\n"
+    file = b.write("ferry.1.txt", edge + "NAME\n       ferry - go over the bay\n\nABOUT\n"
+                   "       The FER\u2010\n       RIES carry (unless\n       --never is given) cars.\n"
+                   "\n   Tickets\n       --price COINS\n           Take so many coins for a car.\n"
+                   "       --first\n           Let the oldest car go first.\n\n"
+                   "COPYRIGHT\n       The bay belongs to all of us.\n\n" + edge)
+    b.expect(b.json("--each", file)["document"]["format"] == "man", "no manual page")
+    said = " ".join(b.text("--by-section", file).split())
+    b.expect(said == "## ABOUT The FERRIES carry (unless --never is given) cars. ## Tickets "
+             "Take so many coins for a car. Let the oldest car go first.", said)
+
+
 def unwritten(b):
     """What cannot be written is a failure, that of --help and --version as well."""
     if not os.path.exists("/dev/full"):
@@ -229,7 +255,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         b = Bench(str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(folder))
         for part in (lengths, queries, keywords, files, sections, reasons, paragraphs,
-                     unwritten):
+                     numbers, manual, unwritten):
             part(b)
     print("\n".join(b.troubles))
     print(f"{b.checks} checks, {len(b.troubles)} troubles")

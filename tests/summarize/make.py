@@ -288,6 +288,7 @@ def man(lang, struck):
     lines += [bold("OPTIONS"), "       " + bold("-a") + ", --all",
               "              " + text["items"][0], "", "       --best NAME",
               "              " + text["items"][2], "",
+              bold("AUTHOR"), "       A hidden hand wrote this page in its best years.", "",
               "heed 1.0                     2025-03-03                     FERRY(1)", ""]
     return "\n".join(lines)
 

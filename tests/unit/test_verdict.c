@@ -8,6 +8,9 @@
 
 #include "vendor_world.h"
 
+#include "backends/device/cache.h"
+
+#include <glob.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -90,6 +93,48 @@ TEST(damaged_verdict_is_no_verdict)
     ck_assert_int_eq(system(command), 0);
     opencl_install();
     check_verdict(1, NULL);
+}
+
+/* Puts the contents in place of the only verdict of the folder, with a digest that is right. */
+static void replace_verdict(const char *contents, size_t bytes)
+{
+    uint8_t header[HEED_CACHE_HEADER];
+    glob_t found;
+    char pattern[96];
+    FILE *file;
+
+    snprintf(pattern, sizeof(pattern), "%s/heed-*", folder);
+    ck_assert_int_eq(glob(pattern, 0, NULL, &found), 0);
+    ck_assert_uint_eq(found.gl_pathc, 1);
+    file = fopen(found.gl_pathv[0], "rb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fread(header, 1, sizeof(header), file), sizeof(header));
+    fclose(file);
+    globfree(&found);
+    world.rt->services.cache_dir = folder;
+    heed_cache_store(&world.rt->services, header + HEED_CACHE_AT_KEY, contents, bytes);
+    world.rt->services.cache_dir = NULL;
+    opencl_install();
+}
+
+/* Neither a device that is exact nor a reason that would reach a terminal. */
+TEST(what_no_self_test_says_is_no_verdict)
+{
+    static const char *const wrong[] = { "v\0fma", "vfma \033[31m", "vfma\n\n", "v\200", "w",
+                                        "v\t" };
+    static const size_t bytes[] = { 5, 10, 6, 2, 1, 2 };
+    char longest[sizeof(((heed_device_props *)NULL)->reason) + 1];
+
+    check_verdict(1, NULL);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        replace_verdict(wrong[i], bytes[i]);
+        check_verdict(1, NULL);
+    }
+    memset(longest, 'v', sizeof(longest));
+    replace_verdict(longest, sizeof(longest));
+    check_verdict(1, NULL);
+    replace_verdict("vfma is not fused", 17);
+    check_verdict(0, "fma is not fused");
 }
 
 int main(void)

@@ -304,6 +304,7 @@ heed_status cf_workspace_make(struct workspace *w, const struct target *on, cons
     unsigned char *bytes;
 
     *w = (struct workspace){ .numerics = props.numerics };
+    memcpy(w->runs, props.implementation, sizeof w->runs);
     if (status >= 0)
         status = heed_device_info(on->device, &device);
     if (status < 0 || props.workspace_size == 0)
@@ -346,6 +347,7 @@ heed_status cf_call_run(struct call *call, heed_report *report)
     status = cf_workspace_make(&work, call->on, plan, 0xa5 ^ (int)(call->o.snapshot[0] & 15));
     call->numerics = work.numerics;
     call->loose = work.numerics == HEED_NUMERICS_FAST;
+    memcpy(call->ran, work.runs, sizeof call->ran);
     call->args.workspace = work.at;
     call->args.workspace_size = work.size;
     if (status >= 0)

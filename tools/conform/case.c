@@ -7,6 +7,7 @@
 #include "tell.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void session_count(struct session *session, const struct verdict *v)
 {
@@ -31,6 +32,21 @@ bool session_refused(struct session *session, const struct bench *bench, heed_st
     return refused;
 }
 
+static void ran_count(struct session *session, const struct call *got)
+{
+    struct ran *ran = session->ran;
+    int i = 0;
+
+    while (i < MAX_KERNELS && ran[i].device &&
+           (ran[i].device != got->on->name || strcmp(ran[i].kernel, got->ran) != 0))
+        i++;
+    if (i == MAX_KERNELS)
+        return;
+    ran[i].device = got->on->name;
+    memcpy(ran[i].kernel, got->ran, sizeof ran[i].kernel);
+    ran[i].cases++;
+}
+
 static void judge(struct session *session, const struct bench *bench, const struct problem *p,
                   const struct call *ref, struct call *got, struct verdict *v)
 {
@@ -42,6 +58,7 @@ static void judge(struct session *session, const struct bench *bench, const stru
             cf_fail(v, "check said yes, and no the second time");
         return;
     }
+    ran_count(session, got);
     cf_step(v, "bits");
     if (families_wanted & FAMILY_BITS)
         cf_family_bits(bench, p, ref, got, v);

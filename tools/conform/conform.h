@@ -360,7 +360,8 @@ struct call {
     heed_kv_bufs kv[MAX_SOURCES];
     struct place q, o, lse, sinks, k[MAX_SOURCES], v[MAX_SOURCES], aux[MAX_SLOTS];
     int n_sources, n_slots;
-    uint32_t numerics; /* what the plan of the last run delivers */
+    uint32_t numerics; /* what the plan of the last run delivers, */
+    char ran[64];      /* and what it ran */
     bool loose;        /* of heed's own, as FAST: it may go through matrix units */
     bool has_lse;
     struct array out, out_lse; /* logical outputs after the run, */
@@ -373,7 +374,8 @@ enum { CALL_NATURAL = 1 };
 struct workspace {
     heed_buf made, at; /* the buffer; the aligned place in it */
     uint64_t size;
-    uint32_t numerics; /* what the plan delivers */
+    uint32_t numerics; /* what the plan delivers, */
+    char runs[64];     /* and what it runs */
 };
 
 bool cf_target_open(struct target *, const char *name, uint32_t width, heed_report *);

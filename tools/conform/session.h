@@ -13,7 +13,14 @@
 
 struct plugin;
 
-enum { MAX_DEVICES = 16 };
+enum { MAX_DEVICES = 16, MAX_KERNELS = 96 };
+
+/* How many cases of attention a device ran with a kernel. */
+struct ran {
+    const char *device; /* NULL: the end of the list, which leaves out what does not fit */
+    char kernel[64];
+    int64_t cases;
+};
 
 struct session {
     struct options o;
@@ -27,6 +34,7 @@ struct session {
     struct refusals refusals; /* of cases, by partial devices and plug-ins */
     /* Cases of attention judged: without keys, with rows that see one, two or more. */
     int64_t evidence[3];
+    struct ran ran[MAX_KERNELS];
     int64_t unjudged; /* levels that matter most and were in no case judged */
     bool given_up;    /* after too many cases that hung */
     struct plugin *plugin;

@@ -135,6 +135,9 @@ int walk_summary(struct session *session, const char *taker)
         printf("# attention judged: %lld cases with a row that sees two keys, %lld with one key, "
                "%lld without\n",
                (long long)seen[2], (long long)seen[1], (long long)seen[0]);
+    for (int i = 0; session->o.verbose && i < MAX_KERNELS && session->ran[i].device; i++)
+        printf("# %s ran %lld cases with %s\n", session->ran[i].device,
+               (long long)session->ran[i].cases, session->ran[i].kernel);
     if (taker)
         cf_refusals_print(&session->refusals, taker, stdout);
     if (why && session->tally.failed == 0)
