@@ -299,15 +299,6 @@ const char *heed_self_test_judge(const struct hk_test_input *in, uint32_t groups
 
 /* ---- a run ---- */
 
-/* The host's side in one block. */
-struct sheet {
-    struct {
-        struct hk_plan plan;
-        struct hk_test_input in[HEED_TEST_GROUPS];
-    } blob;
-    uint32_t wanted[OUTPUTS], got[OUTPUTS];
-};
-
 struct device_side {
     heed_device *device;
     const struct heed_backend_offload *offload;
@@ -315,31 +306,28 @@ struct device_side {
     void *blob, *output, *queue;
 };
 
-static heed_status take(struct device_side *d, struct sheet *sheet,
+static heed_status take(struct device_side *d, const struct heed_test_sheet *sheet,
                         struct heed_error_detail *detail)
 {
     const struct heed_driver *driver = d->state->driver;
-    heed_status status = driver->memory_create(d->device->state, sizeof(sheet->blob),
-                                               &sheet->blob, &d->blob, detail);
+    heed_status status = driver->memory_create(d->device->state, sheet->blob_bytes, sheet->blob,
+                                               &d->blob, detail);
 
     if (status >= 0)
-        status = d->offload->buf_create(d->device, sizeof(sheet->got), &d->output, detail);
+        status = d->offload->buf_create(d->device, sheet->got_bytes, &d->output, detail);
     if (status >= 0)
         status = d->offload->queue_create(d->device, NULL, 0, &d->queue, detail);
     if (status >= 0)
         status = d->offload->buf_write(d->device, d->queue, d->output, 0, sheet->got,
-                                       sizeof(sheet->got), detail);
+                                       sheet->got_bytes, detail);
     return status;
 }
 
-static heed_status run(struct device_side *d, struct sheet *sheet, struct heed_error_detail *detail)
+static heed_status run(struct device_side *d, const struct heed_test_sheet *sheet,
+                       struct heed_error_detail *detail)
 {
     const struct heed_driver *driver = d->state->driver;
-    struct heed_kernel_launch launch = {
-        .kernel = HEED_KERNEL_self_test,
-        .threads = 1,
-        .groups = HEED_TEST_GROUPS,
-    };
+    struct heed_kernel_launch launch = sheet->launch;
     struct heed_work work = {
         .launches = &launch,
         .n_launches = 1,
@@ -357,7 +345,7 @@ static heed_status run(struct device_side *d, struct sheet *sheet, struct heed_e
         status = d->offload->queue_wait(d->device, d->queue, detail);
     if (status >= 0)
         status = d->offload->buf_read(d->device, d->queue, sheet->got, d->output, 0,
-                                      sizeof(sheet->got), detail);
+                                      sheet->got_bytes, detail);
     return status;
 }
 
@@ -371,11 +359,33 @@ static void give_back(const struct device_side *d)
         d->state->driver->memory_destroy(d->device->state, d->blob);
 }
 
+heed_status heed_device_test(heed_device *device, const struct heed_backend_offload *offload,
+                             const struct heed_test_sheet *sheet,
+                             struct heed_error_detail *detail)
+{
+    struct device_side d = { .device = device, .offload = offload, .state = device->state };
+    heed_status status = take(&d, sheet, detail);
+
+    if (status >= 0)
+        status = run(&d, sheet, detail);
+    give_back(&d);
+    return status;
+}
+
+/* The host's side in one block. */
+struct sheet {
+    struct {
+        struct hk_plan plan;
+        struct hk_test_input in[HEED_TEST_GROUPS];
+    } blob;
+    uint32_t wanted[OUTPUTS], got[OUTPUTS];
+};
+
 heed_status heed_device_self_test(heed_device *device, const struct heed_backend_offload *offload,
                                   const char **reason, struct heed_error_detail *detail)
 {
-    struct device_side d = { .device = device, .offload = offload, .state = device->state };
-    const struct heed_services *services = d.state->services;
+    const struct heed_services *services =
+        ((const struct heed_device_state *)device->state)->services;
     struct sheet *sheet =
         services->alloc(services->runtime, sizeof(*sheet), _Alignof(struct sheet));
     heed_status status;
@@ -386,13 +396,16 @@ heed_status heed_device_self_test(heed_device *device, const struct heed_backend
     memset(sheet, 0, sizeof(*sheet));
     heed_self_test_inputs(sheet->blob.in);
     heed_self_test_expect(sheet->blob.in, HEED_TEST_GROUPS, sheet->wanted);
-    status = take(&d, sheet, detail);
-    if (status >= 0)
-        status = run(&d, sheet, detail);
+    status = heed_device_test(
+        device, offload,
+        &(struct heed_test_sheet){
+            .launch = { .kernel = HEED_KERNEL_self_test, .threads = 1, .groups = HEED_TEST_GROUPS },
+            .blob = &sheet->blob, .blob_bytes = sizeof(sheet->blob),
+            .got = sheet->got, .got_bytes = sizeof(sheet->got) },
+        detail);
     if (status >= 0)
         *reason = heed_self_test_judge(sheet->blob.in, HEED_TEST_GROUPS, sheet->wanted,
                                        sheet->got);
-    give_back(&d);
     services->free(services->runtime, sheet, sizeof(*sheet), _Alignof(struct sheet));
     return status;
 }

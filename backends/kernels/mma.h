@@ -9,47 +9,19 @@
 
 #define HK_MMA_UNITS 7
 
-/* Threads that share a row of C: lanes over rows. */
+/* Rows and columns of C, and threads that share a row of it: lanes over rows. */
+#define HK_MMA_ROWS(unit) ((unit) == 0 ? 1 : (unit) >= 5 ? 8 : 16)
+#define HK_MMA_COLUMNS(unit) ((unit) <= 1 || (unit) == 5 ? 8 : 16)
 #define HK_MMA_SHARE(unit) ((unit) == 2 ? 4 : (unit) == 0 || (unit) == 5 ? 1 : 2)
 
 #if defined HK_MMA
-#define HK_MMA_TWICE 1          /* how often a wave holds A and B */
-#if HK_MMA == 0
-#define HK_MMA_M 1
-#define HK_MMA_N 8
-#define HK_MMA_LANES 1
-#elif HK_MMA == 1
-#define HK_MMA_M 16
-#define HK_MMA_N 8
-#define HK_MMA_LANES 32
-#elif HK_MMA == 2
-#define HK_MMA_M 16
-#define HK_MMA_N 16
-#define HK_MMA_LANES 64
-#elif HK_MMA == 3
-#undef HK_MMA_TWICE
-#define HK_MMA_TWICE 2
-#define HK_MMA_M 16
-#define HK_MMA_N 16
-#define HK_MMA_LANES 32
-#elif HK_MMA == 4
-#define HK_MMA_M 16
-#define HK_MMA_N 16
-#define HK_MMA_LANES 32
-#elif HK_MMA == 5
-#define HK_MMA_M 8
-#define HK_MMA_N 8
-#define HK_MMA_LANES 8
-#elif HK_MMA == 6
-#define HK_MMA_M 8
-#define HK_MMA_N 16
-#define HK_MMA_LANES 16
-#else
+#if HK_MMA < 0 || HK_MMA >= HK_MMA_UNITS
 #error "there is no such matrix unit"
 #endif
-#if HK_MMA_SHARE(HK_MMA) * HK_MMA_M != HK_MMA_LANES
-#error "the threads of a row are not those of the unit"
-#endif
+#define HK_MMA_M HK_MMA_ROWS(HK_MMA)
+#define HK_MMA_N HK_MMA_COLUMNS(HK_MMA)
+#define HK_MMA_LANES (HK_MMA_M * HK_MMA_SHARE(HK_MMA))
+#define HK_MMA_TWICE (HK_MMA == 3 ? 2 : 1)      /* how often a wave holds A and B */
 #endif
 
 #endif

@@ -31,12 +31,19 @@ enum {
 
 /* ---- rows on the host ---------------------------------------------------- */
 
+/* One sum waits for itself at each addition; many sums do not. */
+enum { UNIT_PARTS = 16 };
+
 static void scale_to_unit(float *row)
 {
-    double square = 0;
+    double part[UNIT_PARTS] = { 0 }, square = 0;
 
-    for (int k = 0; k < VECTOR_WIDTH; k++)
-        square += (double)row[k] * (double)row[k];
+    for (int k = 0; k < VECTOR_WIDTH; k += UNIT_PARTS) {
+        for (int i = 0; i < UNIT_PARTS; i++)
+            part[i] += (double)row[k + i] * (double)row[k + i];
+    }
+    for (int i = 0; i < UNIT_PARTS; i++)
+        square += part[i];
     if (square > 0) {
         const double scale = 1 / sqrt(square);
 

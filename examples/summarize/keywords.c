@@ -7,6 +7,7 @@
  * grow with the number of pairs. A pair stands for a word that occurs mostly in it. Signs of
  * scripts without spaces count as pairs only.
  */
+#include "language.h"
 #include "read.h"
 
 #include <math.h>
@@ -86,6 +87,13 @@ struct place {
     bool sign, close;              /* sign: of a script without spaces */
 };
 
+static bool is_common(const struct document *doc, size_t at, size_t end)
+{
+    char spelt[WORD_BYTES];
+
+    return word_spell(doc->text, &at, end, spelt) && language_is_common(doc->language, spelt);
+}
+
 /* Next word of sentence s behind *at; false: there is none. */
 static bool next_place(const struct document *doc, const struct sentence *s, size_t *at,
                        struct place *place)
@@ -112,6 +120,8 @@ static bool next_place(const struct document *doc, const struct sentence *s, siz
         }
         place->end += taken;
     }
+    if (place->key && is_common(doc, place->begin, place->end))
+        place->key = 0;
     place->close = place->begin == from ||
                    (place->begin == from + 1 && (text[from] == ' ' || text[from] == '-'));
     return true;

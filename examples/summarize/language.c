@@ -180,6 +180,11 @@ bool language_is_stop(const struct language *language, const char *word)
     return is_in(stop_list_of(language->code), word);
 }
 
+bool language_is_common(const struct language *language, const char *word)
+{
+    return is_in(common_list_of(language->code), word);
+}
+
 /* ---- which language --------------------------------------------------------- */
 
 struct census {

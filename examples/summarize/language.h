@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What is known of a language: its stop words, and where a full stop ends no sentence.
+ * What is known of a language: its stop and common words, and where a full stop ends no sentence.
  */
 #ifndef HEED_EXAMPLES_SUMMARIZE_LANGUAGE_H
 #define HEED_EXAMPLES_SUMMARIZE_LANGUAGE_H
 
 #include "summarize.h"
 
-/* stopwords.c */
+/* stopwords.c, commonwords.c */
 struct stop_list {
     const char *code;
     const char *const *words;          /* sorted, lower case, UTF-8 */
@@ -16,6 +16,8 @@ struct stop_list {
 };
 
 const struct stop_list *stop_list_of(const char *code);
+/* Words that are no keywords; NULL: none are known. */
+const struct stop_list *common_list_of(const char *code);
 
 /* Lists of words are strings with a space before and behind each word, in lower case. */
 struct language {
@@ -32,5 +34,6 @@ enum { WORD_BYTES = 48 };              /* longest word that can be in a list, an
 
 bool language_has(const char *list, const char *word);
 bool language_is_stop(const struct language *language, const char *word);
+bool language_is_common(const struct language *language, const char *word);
 
 #endif

@@ -14,7 +14,7 @@ struct reader {
     char *clean;                   /* a line without overstriking */
     size_t capacity;
     size_t indent;                 /* of the line before */
-    bool code;                     /* the section is a synopsis */
+    bool code;                     /* the section is left out */
 };
 
 /* The line without overstriking and escapes; the line itself if it has none. NULL: no memory. */
@@ -62,6 +62,21 @@ static bool is_margin(const char *begin, const char *end)
            ((open && end - open >= 3 && open[2] == ')') || gaps >= 2);
 }
 
+/* Whether a section of this heading says nothing about its subject: how to call it, who made it. */
+static bool is_left_out(const char *begin, const char *end)
+{
+    static const char *const parts[] = {
+        "synop", "ÜBERSICHT", "see also", "siehe auch", "voir aussi", "exampl", "beispiel",
+        "author", "autor", "auteur", "copyright", "licen", "reporting bugs", "fehler melden"
+    };
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        if (line_has(begin, end, parts[i]))
+            return true;
+    }
+    return false;
+}
+
 static void option(struct reader *r, const char *begin, const char *end)
 {
     const char *gap = begin;
@@ -93,9 +108,7 @@ static void read_line(struct reader *r, const char *begin, const char *end)
         prose_end(&r->prose);
         prose_put(&r->prose, BLOCK_HEADING, first, end);
         prose_end(&r->prose);
-        r->code = line_has(first, end, "synop") || line_has(first, end, "ÜBERSICHT") ||
-                  line_has(first, end, "see also") || line_has(first, end, "siehe auch") ||
-                  line_has(first, end, "exampl") || line_has(first, end, "beispiel");
+        r->code = is_left_out(first, end);
     } else if (r->code) {
         prose_put(&r->prose, BLOCK_CODE, first, end);
     } else if (*first == '-' && end - first > 1 && first[1] != ' ') {

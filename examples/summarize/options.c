@@ -6,10 +6,11 @@
  */
 #include "options.h"
 #include "progress.h"
-#include "progress.h"
 
 #include <heed/heed.h>
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_LENGTH = 1000000, MAX_KEYWORDS = 1000, HELP_COLUMN = 22 };
@@ -35,7 +36,6 @@ static void put_safely(const char *text)
 
 int complain(int status, const char *what, const char *why)
 {
-    progress_clear();
     progress_clear();
     fputs("heed-summarize: ", stderr);
     put_safely(what);
@@ -296,6 +296,13 @@ static int64_t inputs_of(const struct options *o)
     return found;
 }
 
+/* What --help and --version print is a result like any other. */
+static int told(void)
+{
+    return fflush(stdout) == 0 && !ferror(stdout)
+               ? 0 : complain(EXIT_FAILURE, "cannot write the text", strerror(errno));
+}
+
 bool options_read(struct options *o, int argc, char **argv, int *status)
 {
     bool only_files = false;
@@ -313,9 +320,11 @@ bool options_read(struct options *o, int argc, char **argv, int *status)
             only_files = true;
         } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
             print_help();
+            *status = told();
             return false;
         } else if (strcmp(word, "--version") == 0) {
             print_version();
+            *status = told();
             return false;
         } else {
             *status = take_option(o, argc, argv, &i);

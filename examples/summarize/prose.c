@@ -35,6 +35,14 @@ static uint32_t last_code(const char *begin, const char *end)
     return utf8_next(c, end, &taken);
 }
 
+/* Whether a hyphen at the end of a line broke a word of small letters. Programs that set text
+ * break one of capitals with a sign of its own, U+2010; "XML-" is none of theirs. */
+static bool is_broken(uint32_t before, uint32_t hyphen, uint32_t next)
+{
+    return (utf8_is_lower(before) && utf8_is_lower(next)) ||
+           (hyphen == 0x2010 && utf8_is_upper(before) && utf8_is_upper(next));
+}
+
 /* Between the block's text and the next line at [begin, end): a space, nothing between signs of
  * scripts without spaces, and a hyphen goes that only broke a word. */
 static void join(struct prose *p, const char *begin, const char *end)
@@ -49,10 +57,13 @@ static void join(struct prose *p, const char *begin, const char *end)
     last = last_code(from, to);
     if (utf8_is_wide(last) && utf8_is_wide(next))
         return;
-    if (p->flags & PROSE_HYPHENS && (last == '-' || last == 0x2010) && utf8_is_lower(next) &&
-        s->size - p->last >= 3 && utf8_is_lower(last_code(from, to - (last == '-' ? 1 : 3)))) {
-        s->size -= last == '-' ? 1 : 3;
-        return;
+    if (p->flags & PROSE_HYPHENS && (last == '-' || last == 0x2010) && to - from >= 3) {
+        const size_t size = last == '-' ? 1 : 3;
+
+        if ((size_t)(to - from) > size && is_broken(last_code(from, to - size), last, next)) {
+            s->size -= size;
+            return;
+        }
     }
     if (!p->whole && begin > p->base && begin[-1] == '\n')    /* goes on in the same piece */
         stream_put(s, begin - 1, 1, prose_origin(p, begin - 1));

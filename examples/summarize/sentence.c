@@ -351,7 +351,7 @@ static bool ends_here(struct cursor *c, size_t begin)
         return !(closed && after == c->at && quote_goes_on(c));
     if (after == c->at)                    /* no space: 3.14, example.org */
         return false;
-    after = skip_openers(c, after);
+    after = skip_space(c, skip_openers(c, after));
     next = code_at(c, after, &taken);
     if ((utf8_is_lower(next) && !is_odd_start(c, after)) || next == ',' || next == ';')
         return false;

@@ -70,7 +70,7 @@ struct sentence {
 
 /* A text of more blocks or sentences than this, of fewer bytes each, is no text: what is kept of
  * them would take many times its memory. */
-enum { TEXT_CROWDED = 1 << 20, TEXT_BYTES = 32 };
+enum { TEXT_CROWDED = 3 << 18, TEXT_BYTES = 32 };
 
 struct document {
     const char *text;                  /* not owned */

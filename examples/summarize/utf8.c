@@ -78,6 +78,8 @@ size_t utf8_count_bad(const char *text, size_t size)
 
 bool utf8_is_hidden(uint32_t code)
 {
+    if (code >= 0x20 && code < 0x7F)           /* most of what is asked */
+        return false;
     return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x61C || code == 0x200E ||
            code == 0x200F || (code >= 0x2028 && code <= 0x202E) ||
            (code >= 0x2066 && code <= 0x2069) || code == 0xFEFF ||
@@ -86,7 +88,9 @@ bool utf8_is_hidden(uint32_t code)
 
 bool utf8_is_space(uint32_t code)
 {
-    return code <= 0x20 || utf8_is_hidden(code) || code == 0xA0 || code == 0x1680 ||
+    if (code < 0x7F)
+        return code <= 0x20;
+    return utf8_is_hidden(code) || code == 0xA0 || code == 0x1680 ||
            (code >= 0x2000 && code <= 0x200B) || code == 0x202F || code == 0x205F ||
            code == 0x3000;
 }

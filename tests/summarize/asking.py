@@ -4,6 +4,7 @@
 """What a reader asks heed-summarize for, option by option: asking.py HEED-SUMMARIZE"""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -113,6 +114,12 @@ def keywords(b):
     b.expect(all(one in FERRY + BEES for one in many), f"not as it is spelt: {many}")
     pair = b.write("pair.txt", "The remote control fell. Each remote control has a light. We sell "
                                "the remote control in May. A lamp burns all night long here. ")
+    said = ("Every second week two ferries bring something good to %s. "
+            "Maybe nothing else is so important there. ")
+    common = b.write("common.txt", "".join(said % town for town in ("Bergen", "Oslo", "Kiel")))
+    got = {one.lower() for one in b.text("--keywords", "50", common).split()}
+    b.expect({"ferries", "week", "bergen"} <= got, f"{got}")
+    b.expect(not {"every", "two", "something", "good", "maybe", "nothing"} & got, f"{got}")
     b.expect("remote control" in b.text("--keywords", "3", pair).splitlines(), "no pair")
     result = b.json("--keywords", "3", file)
     b.expect(len(result["keywords"]) == 3 and chosen(result), "JSON has both")
@@ -206,10 +213,23 @@ def paragraphs(b):
     b.expect("[…]" not in b.text(b.write("two.txt", FERRY)), "nothing was left out")
 
 
+def unwritten(b):
+    """What cannot be written is a failure, that of --help and --version as well."""
+    if not os.path.exists("/dev/full"):
+        return
+    for words in (["--help"], ["--version"], [b.write("full.txt", FERRY)]):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([b.program, *words], check=False, cwd=b.folder, stdout=full,
+                                  stderr=subprocess.PIPE, timeout=120)
+        b.expect(done.returncode == 1 and b"cannot write" in done.stderr,
+                 f"{words}: exit {done.returncode} where nothing can be written")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         b = Bench(str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(folder))
-        for part in (lengths, queries, keywords, files, sections, reasons, paragraphs):
+        for part in (lengths, queries, keywords, files, sections, reasons, paragraphs,
+                     unwritten):
             part(b)
     print("\n".join(b.troubles))
     print(f"{b.checks} checks, {len(b.troubles)} troubles")

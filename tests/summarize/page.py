@@ -17,6 +17,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import stat
 import subprocess
 import sys
@@ -264,6 +265,38 @@ def writing(program, path, folder):
            .count(b"standard input") == 2, "standard input has its name")
 
 
+def kept(program, path, folder):
+    """What is not the page's to replace stays: what is read as standard input, and links."""
+    copy = folder / "stdin.txt"
+    copy.write_bytes(path.read_bytes())
+    with open(copy, "rb") as stdin:
+        done = subprocess.run([program, "--html", copy, "-"], stdin=stdin, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    expect(done.returncode == 2 and copy.read_bytes() == path.read_bytes(),
+           "standard input is written over")
+    link, target = folder / "to-nothing.html", folder / "not-yet.html"
+    link.symlink_to(target)
+    run(program, "--html", link, path)
+    expect(link.is_symlink() and target.read_bytes().startswith(b"<!DOCTYPE html>"),
+           "a link to nothing stays a link")
+
+
+def ended(program, path, folder):
+    """A signal in the middle of the page leaves the old one and nothing else: SIGXFSZ comes when a
+    file is longer than it may be, which is surely within the page."""
+    own = folder / "ended"
+    own.mkdir()
+    page = own / "page.html"
+    page.write_text("old", encoding="utf-8")
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'ulimit -c 0; ulimit -f 4; exec "$0" --html "$1" "$2"',
+         program, page, path],
+        check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    expect(done.returncode == -signal.SIGXFSZ, f"ended by {done.returncode}, not by the signal")
+    expect([one.name for one in own.iterdir()] == ["page.html"], "a signal leaves files behind")
+    expect(page.read_text("utf-8") == "old", "a signal leaves the old page")
+
+
 def fields(value):
     if isinstance(value, dict):
         yield from value
@@ -299,6 +332,8 @@ def main():
         failed += [*documented(program, texts[:1]), *documented(program, texts)]
         failed += [f"long: {what}" for what in long_ones(program, folder)]
         writing(program, files[0], folder)
+        kept(program, files[0], folder)
+        ended(program, files[0], folder)
     print("\n".join(failed))
     print(f"{pages + 1} pages, {len(failed)} troubles" + ("" if html5lib else ", no html5lib"))
     return 1 if failed or pages < 35 else 0

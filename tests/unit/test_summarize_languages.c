@@ -153,7 +153,22 @@ TEST(the_language_is_found_from_the_text)
     }
 }
 
-/* As bsearch() needs them. */
+/* As bsearch() needs them: sorted, and in lower case. */
+static void check_list(const struct stop_list *list)
+{
+    for (size_t k = 0; k < list->n; k++) {
+        const char *const word = list->words[k], *const end = word + strlen(word);
+        size_t taken;
+
+        ck_assert_msg(k == 0 || strcmp(list->words[k - 1], word) < 0, "%s: %s", list->code, word);
+        for (const char *c = word; c < end; c += taken) {
+            const uint32_t code = utf8_next(c, end, &taken);
+
+            ck_assert_msg(code != UTF8_BAD && !utf8_is_upper(code), "%s", word);
+        }
+    }
+}
+
 TEST(stop_words_are_sorted_and_in_lower_case)
 {
     const struct language *language;
@@ -162,21 +177,39 @@ TEST(stop_words_are_sorted_and_in_lower_case)
         const struct stop_list *const list = stop_list_of(language->code);
 
         ck_assert_ptr_nonnull(list);
-        for (size_t k = 0; k < list->n; k++) {
-            const char *const word = list->words[k], *const end = word + strlen(word);
-            size_t taken;
-
-            ck_assert_msg(k == 0 || strcmp(list->words[k - 1], word) < 0, "%s: %s",
-                          language->code, word);
-            for (const char *c = word; c < end; c += taken) {
-                const uint32_t code = utf8_next(c, end, &taken);
-
-                ck_assert_msg(code != UTF8_BAD && !utf8_is_upper(code), "%s", word);
-            }
-            ck_assert(language_is_stop(language, word));
-        }
+        check_list(list);
+        for (size_t k = 0; k < list->n; k++)
+            ck_assert(language_is_stop(language, list->words[k]));
         ck_assert(!language_is_stop(language, "heed"));
     }
+}
+
+/* A word is read as one word, and it is not in both lists. */
+TEST(common_words_are_sorted_and_no_stop_words)
+{
+    const struct language *language;
+    size_t lists = 0;
+
+    for (size_t i = 0; (language = language_at(i)) != NULL; i++) {
+        const struct stop_list *const list = common_list_of(language->code);
+
+        ck_assert(!language_is_common(language, "heed"));
+        if (!list)
+            continue;
+        lists++;
+        check_list(list);
+        for (size_t k = 0; k < list->n; k++) {
+            const char *const word = list->words[k];
+            char spelt[WORD_BYTES];
+            size_t at = 0;
+
+            ck_assert_msg(language_is_common(language, word) && !language_is_stop(language, word),
+                          "%s: %s", list->code, word);
+            ck_assert_msg(word_spell(word, &at, strlen(word), spelt) && strcmp(word, spelt) == 0,
+                          "%s: %s", list->code, word);
+        }
+    }
+    ck_assert_uint_eq(lists, 8);
 }
 
 int main(void)

@@ -125,7 +125,7 @@ def bad_drivers_cost_a_line_of_the_list():
             ('abort GetPlatformIDs', False, 'ended the process (signal 6)'),
             ('sleep GetDeviceIDs', False, 'did not answer in 1 s')):
         told = dict(os.environ, LD_LIBRARY_PATH=places, HEED_FAKE_OPENCL=what, HEED_CACHE_DIR='')
-        r = run(info, '--json', '--wait', '1', environment=told)
+        r = run(info, '--test', '--json', '--wait', '1', environment=told)
         expect(r.returncode == 0, '%s: exits with %d: %s' % (what, r.returncode, r.stderr))
         found = json.loads(r.stdout)
         expect('reference' in [d['name'] for d in found['devices']], what + ': the host is listed')

@@ -346,6 +346,7 @@ heed_status cf_call_run(struct call *call, heed_report *report)
         return status;
     status = cf_workspace_make(&work, call->on, plan, 0xa5 ^ (int)(call->o.snapshot[0] & 15));
     call->numerics = work.numerics;
+    call->loose = work.numerics == HEED_NUMERICS_FAST;
     memcpy(call->ran, work.runs, sizeof call->ran);
     call->args.workspace = work.at;
     call->args.workspace_size = work.size;

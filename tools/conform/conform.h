@@ -362,6 +362,7 @@ struct call {
     int n_sources, n_slots;
     uint32_t numerics; /* what the plan of the last run delivers, */
     char ran[64];      /* and what it ran */
+    bool loose;        /* of heed's own, as FAST: it may go through matrix units */
     bool has_lse;
     struct array out, out_lse; /* logical outputs after the run, */
     struct array old, old_lse; /* and before it */

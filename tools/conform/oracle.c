@@ -402,9 +402,8 @@ static void each_row(const struct problem *p, const struct call *call, struct ve
                      void (*judge)(struct row *, const struct call *, struct verdict *))
 {
     struct item_view views[MAX_BATCH];
-    const bool fast = call->numerics == HEED_NUMERICS_FAST;
-    struct row r = { .p = p, .slack = fast ? 4 : 1,
-                     .weights = fast ? fast_weights(p) : p->weights };
+    struct row r = { .p = p, .slack = call->loose ? 4 : 1,
+                     .weights = call->loose ? fast_weights(p) : p->weights };
 
     for (int64_t b = 0; b < p->n_items; b++)
         cf_item_view(p, b, &views[b]);

@@ -266,8 +266,10 @@ void plugin_judge_values(struct session *session, uint32_t numerics, const struc
     struct call ref = { 0 };
 
     x->numerics = numerics;
-    if (y)
+    if (y) {
+        y->numerics = numerics;
         runs_judge(session, numerics, p, x, y, v);
+    }
     if (v->failed)
         return;
     if (!cf_call_make(&ref, &session->reference, p, 0, p->c.seed))

@@ -1,0 +1,196 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The test of matrix units: every model of a unit passes it (where they are built: option emulate),
+ * and units that are wrong in one way each are found, for that reason.
+ */
+#include "backends/device/host.h"
+#include "backends/device/selftest.h"
+#include "backends/host_kernels.h"
+#include "backends/kernels/blob.h"
+#include "backends/kernels/mma.h"
+#include "backends/kernels/numerics.h"
+#include "backends/kernels/selftest_matrix.h"
+#include "support/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SIDE = HK_UNIT_SIDE, MODEL_ROWS = 32, EXAMPLES = 2 };
+
+static struct {
+    struct hk_plan plan;
+    struct hk_unit_input in[HEED_UNIT_SETS];
+} blob;
+static float got[HEED_UNIT_SETS * HK_UNIT_SUMS];
+
+static const uint32_t types[EXAMPLES] = { HEED_F16, HEED_BF16 };
+
+/* ---- models ---- */
+
+struct model {
+    const char *name;
+    uint32_t unit;
+    heed_host_kernel *run[EXAMPLES];
+};
+
+#define DECLARE(row, unit) extern heed_host_kernel heed_kernel_##row##_##unit;
+#define DECLARE_ALL(unit, number) HEED_MATRIX_KERNELS(DECLARE, unit)
+#define MODEL(unit, number)                                                                        \
+    { #unit, number, { heed_kernel_test_matrix_f16_##unit, heed_kernel_test_matrix_bf16_##unit } },
+HEED_MATRIX_UNITS(DECLARE_ALL)
+static const struct model models[] = { HEED_MATRIX_UNITS(MODEL) { NULL, 0, { NULL, NULL } } };
+
+TEST(every_model_passes)
+{
+    for (const struct model *model = models; model->name != NULL; model++) {
+        for (int type = 0; type < EXAMPLES; type++) {
+            char *buffers[HEED_BUFFERS_LARGE] = { [1] = (char *)got };
+            const uint32_t groups =
+                HEED_UNIT_SETS * (uint32_t)HK_MMA_ROWS(model->unit) / MODEL_ROWS;
+
+            memset(got, 0, sizeof got);
+            heed_unit_test_inputs(types[type], blob.in);
+            for (uint32_t group = 0; group < groups; group++)
+                model->run[type]((const char *)&blob, buffers, group);
+            ck_assert_msg(strcmp(heed_unit_test_judge(types[type], model->unit, blob.in, got),
+                                 "") == 0,
+                          "%s, %d: %s", model->name, type,
+                          heed_unit_test_judge(types[type], model->unit, blob.in, got));
+        }
+    }
+}
+
+/* ---- units that are wrong ---- */
+
+enum fault {
+    NONE, NOTHING, TRANSPOSED, TERMS_SWAPPED, COLUMNS_SWAPPED, SHORT_SUMS_KEPT, ROUNDED_PRODUCTS,
+    FLUSHED_A, FLUSHED_B, HALF_SUMS, SUMS_OF_21_BITS, SUMS_OF_20_BITS_LATE, NAN_LOST,
+    INFINITY_LOST, FAULTS
+};
+
+static const struct {
+    const char *reason;
+} faults[FAULTS] = {
+    [NONE] = { "" },
+    [NOTHING] = { "elements of the matrix unit lie elsewhere" },
+    [TRANSPOSED] = { "elements of the matrix unit lie elsewhere" },
+    [TERMS_SWAPPED] = { "elements of the matrix unit lie elsewhere" },
+    [COLUMNS_SWAPPED] = { "elements of the matrix unit lie elsewhere" },
+    [SHORT_SUMS_KEPT] = { "the matrix unit changes sums it adds nothing to" },
+    [ROUNDED_PRODUCTS] = { "products of the matrix unit are not exact" },
+    [FLUSHED_A] = { "the matrix unit flushes subnormals" },
+    [FLUSHED_B] = { "the matrix unit flushes subnormals" },
+    [HALF_SUMS] = { "sums of the matrix unit lose more than 2^-22 a product" },
+    [SUMS_OF_21_BITS] = { "sums of the matrix unit lose more than 2^-22 a product" },
+    [SUMS_OF_20_BITS_LATE] = { "sums of the matrix unit lose more than 2^-22 a product" },
+    [NAN_LOST] = { "NaN and infinities of the matrix unit are wrong" },
+    [INFINITY_LOST] = { "NaN and infinities of the matrix unit are wrong" },
+};
+
+static uint32_t bits_of(const uint32_t *words, uint32_t line, uint32_t term)
+{
+    return words[line * 8 + term / 2] >> term % 2 * 16 & 0xffffu;
+}
+
+static double half(uint32_t dtype, uint32_t bits, int flushed)
+{
+    const uint32_t exponent = dtype == HEED_F16 ? 0x7c00u : 0x7f80u;
+
+    if (flushed && (bits & exponent) == 0)
+        return 0;
+    return (double)(dtype == HEED_F16 ? hk_from_f16((hk_u16)bits) : hk_from_bf16((hk_u16)bits));
+}
+
+/* To so many bits, towards 0. */
+static double cut(double x, int bits)
+{
+    int exponent;
+    const double mantissa = isfinite(x) ? frexp(x, &exponent) : 0;
+
+    return isfinite(x) ? ldexp(trunc(ldexp(mantissa, bits)), exponent - bits) : x;
+}
+
+static double one_product(uint32_t dtype, enum fault fault, const struct hk_unit_input *in,
+                          uint32_t row, uint32_t column, uint32_t term)
+{
+    const uint32_t other = fault == TERMS_SWAPPED ? term ^ 1 : term;
+    const double x = half(dtype, bits_of(in->a, row, other), fault == FLUSHED_A),
+                 y = half(dtype, bits_of(in->b, column, term), fault == FLUSHED_B);
+
+    return fault == ROUNDED_PRODUCTS ? cut(x * y, dtype == HEED_F16 ? 20 : 15) : x * y;
+}
+
+static float one_sum(uint32_t dtype, enum fault fault, const struct hk_unit_input *in,
+                     uint32_t row, uint32_t column)
+{
+    double sum = (double)in->c[row * SIDE + column], products = 0;
+
+    if (fault == SHORT_SUMS_KEPT)
+        sum = cut(sum, 22);
+    for (uint32_t term = 0; term < 16; term++)
+        products += one_product(dtype, fault, in, row, column, term);
+    if (fault == HALF_SUMS && products != 0 && sum != 0)
+        sum = cut(sum + products, 11);
+    else if (fault == SUMS_OF_21_BITS && products != 0 && sum != 0)
+        sum = cut(sum + products, 20);
+    else if (fault == SUMS_OF_20_BITS_LATE && fabs(products) < fabs(sum) * 0x1p-8)
+        sum = cut(sum + products, products == 0 ? 24 : 20);
+    else
+        sum += products;
+    if ((fault == NAN_LOST && isnan(sum)) || (fault == INFINITY_LOST && isinf(sum)))
+        return 65504.0f;
+    return (float)sum;
+}
+
+static void run_fault(uint32_t dtype, enum fault fault)
+{
+    memset(got, 0, sizeof got);
+    for (uint32_t i = 0; i < HEED_UNIT_SETS * HK_UNIT_SUMS && fault != NOTHING; i++) {
+        const uint32_t row = i / SIDE % SIDE, column = i % SIDE;
+        const struct hk_unit_input *in = &blob.in[i / HK_UNIT_SUMS];
+
+        if (fault == TRANSPOSED)
+            got[i] = one_sum(dtype, fault, in, column, row);
+        else
+            got[i] = one_sum(dtype, fault, in, row, fault == COLUMNS_SWAPPED ? column ^ 1 : column);
+    }
+}
+
+TEST(wrong_units_are_found_for_their_reason)
+{
+    for (int type = 0; type < EXAMPLES; type++) {
+        heed_unit_test_inputs(types[type], blob.in);
+        for (enum fault fault = NONE; fault < FAULTS; fault++) {
+            run_fault(types[type], fault);
+            for (uint32_t unit = 1; unit < HK_MMA_UNITS; unit++)
+                ck_assert_msg(strcmp(heed_unit_test_judge(types[type], unit, blob.in, got),
+                                     faults[fault].reason) == 0,
+                              "type %d, unit %u, fault %d: %s", type, unit, (int)fault,
+                              heed_unit_test_judge(types[type], unit, blob.in, got));
+        }
+    }
+}
+
+/* Elements of all sets, wrong by much, are found by a unit that has them. */
+TEST(elements_of_all_sets_are_looked_at)
+{
+    for (int type = 0; type < EXAMPLES; type++) {
+        heed_unit_test_inputs(types[type], blob.in);
+        run_fault(types[type], NONE);
+        for (uint32_t i = 0; i < HEED_UNIT_SETS * HK_UNIT_SUMS; i += 13) {
+            const float right = got[i];
+
+            got[i] = isnan(right) ? 1.0f : right * 1.001f + 1.0f;
+            if (isinf(right))
+                got[i] = -right;
+            ck_assert_str_ne(heed_unit_test_judge(types[type], 2, blob.in, got), "");
+            got[i] = right;
+        }
+    }
+}
+
+int main(void)
+{
+    return suite_run("matrix_unit", 0, NULL, NULL);
+}
