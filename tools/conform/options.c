@@ -151,8 +151,7 @@ static const struct command_option rows[] = {
     { .name = "--junit", .value = "FILE", .at = AT(junit),
       .help = "results as JUnit's XML; -: standard output, then no TAP" },
     { .name = "--verbose", .at = AT(verbose),
-      .help = "also pairs of features that cannot go together, worst errors, and which "
-              "kernels ran" },
+      .help = "also pairs that cannot go together, worst errors, kernels that ran" },
     { .name = "--quiet", .at = AT(quiet),
       .help = "only the summary" },
     { .name = "--list", .at = AT(list),
