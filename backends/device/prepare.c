@@ -67,14 +67,14 @@ static bool has_unit(const struct heed_plan *plan, enum heed_kernel row)
 }
 
 /* May a unit that sums in an order of its own form this plan's products? Only where other bits
- * than those of EXACT are asked for (docs/numerics.md section 11); of halves, all of one type. */
+ * than those of EXACT are asked for (docs/numerics.md section 11); of halves, all of one type. BEST
+ * is no such wish as long as nobody measured a unit to be faster. */
 static bool takes_matrix(const struct heed_plan *plan, const struct heed_device_traits *traits,
                          uint32_t dtype)
 {
     const struct heed_checked *attn = heed_attn_of(plan);
 
-    return traits->mma != 0 &&
-           (plan->numerics == HEED_NUMERICS_FAST || plan->numerics == HEED_NUMERICS_BEST) &&
+    return traits->mma != 0 && plan->numerics == HEED_NUMERICS_FAST &&
            (dtype == HEED_F16 || dtype == HEED_BF16) && attn->q.dtype == dtype &&
            attn->d <= heed_group_width(attn, traits);
 }

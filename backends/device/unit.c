@@ -40,7 +40,9 @@ static uint32_t intel_unit(const char *extensions, uint32_t least_lanes)
     while ((place = strstr(place, wanted)) != NULL) {
         place += sizeof(wanted) - 1;
         if (*place == ' ' || *place == '\0')    /* names of others begin so */
-            return least_lanes == 8 ? 5 : least_lanes == 16 ? 6 : 0;
+            /* Where 8 lanes share an instruction the compiler keeps what an item has in memory
+             * (docs/measurements/2026-11-23-matrix-units.md). */
+            return least_lanes == 16 ? 6 : 0;
     }
     return 0;
 }

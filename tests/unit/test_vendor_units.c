@@ -205,11 +205,13 @@ LOOP_TEST(plans_of_exact_test_no_unit, VENDORS)
     ck_assert_uint_eq(plan_of(device, HEED_NUMERICS_REPEAT, HEED_BF16).numerics,
                       HEED_NUMERICS_EXACT);
     ck_assert_uint_eq(plan_of(device, HEED_NUMERICS_FAST, HEED_F32).numerics, HEED_NUMERICS_EXACT);
+    ck_assert_uint_eq(plan_of(device, HEED_NUMERICS_BEST, HEED_F16).numerics,
+                      HEED_NUMERICS_EXACT);
     ck_assert(!is_tested(device));
     ck_assert_uint_eq(plan_of(device, HEED_NUMERICS_FAST, HEED_F16).numerics, HEED_NUMERICS_FAST);
     ck_assert(is_tested(device));
     wrong = true;
-    ck_assert_uint_eq(plan_of(device, HEED_NUMERICS_BEST, HEED_BF16).numerics, HEED_NUMERICS_EXACT);
+    ck_assert_uint_eq(plan_of(device, HEED_NUMERICS_FAST, HEED_BF16).numerics, HEED_NUMERICS_EXACT);
     ck_assert_int_eq(world.logged[HEED_OFFLOAD_WARNING], 1);
     world_end();
 }
@@ -231,11 +233,11 @@ TEST(units_are_suggested_by_what_devices_say)
         { { HEED_VENDOR_AMD, 0, 0, "gfx1151", "" }, 3 },
         { { HEED_VENDOR_AMD, 0, 0, "gfx1201", "" }, 4 },
         { { HEED_VENDOR_AMD, 0, 0, "gfx1250", "" }, 0 },
-        { { HEED_VENDOR_INTEL, 0, 8, "", dpas }, 5 },
+        { { HEED_VENDOR_INTEL, 0, 8, "", dpas }, 0 },
         { { HEED_VENDOR_INTEL, 0, 16, "", dpas }, 6 },
         { { HEED_VENDOR_INTEL, 0, 0, "", dpas }, 0 },
-        { { HEED_VENDOR_INTEL, 0, 8, "", "cl_khr_fp16" }, 0 },
-        { { HEED_VENDOR_INTEL, 0, 8, "",
+        { { HEED_VENDOR_INTEL, 0, 16, "", "cl_khr_fp16" }, 0 },
+        { { HEED_VENDOR_INTEL, 0, 16, "",
             "cl_intel_subgroup_matrix_multiply_accumulate_tf32 x" }, 0 },
         { { 0x1234, 90, 16, "gfx942", dpas }, 0 },
     };
