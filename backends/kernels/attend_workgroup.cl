@@ -281,39 +281,6 @@ HK_FN void hk_rows_begin(const struct hk_group *g, hk_i32 id, struct hk_mine *me
     }
 }
 
-/* The strip of a group and its rows. */
-HK_FN void hk_group_open(const struct hk_call *call, hk_i64 group,
-                         HK_LOCAL struct hk_shared *shared, struct hk_group *g)
-{
-    struct hk_task_place at;
-    HK_THREAD_ID(id);
-
-    g->call = call;
-    g->shared = shared;
-    g->task = &shared->task;
-    g->pass = (hk_u32)group % (hk_u32)call->plan->passes * HK_WIDTH;
-    hk_task_find(call, (hk_u32)group / (hk_u32)call->plan->passes, &at);
-    HK_EACH(id) {
-        if (id == 0) {
-            const hk_u32 y = (hk_u32)call->plan->batch[1], z = (hk_u32)call->plan->batch[2];
-
-            shared->item[0] = (hk_u32)at.b / z / y;
-            shared->item[1] = (hk_u32)at.b / z % y;
-            shared->item[2] = (hk_u32)at.b % z;
-        }
-    }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (id == 0) {
-            struct hk_task task;
-
-            hk_task_open(call, &at, &task);
-            shared->task = task;
-        }
-    }
-    HK_BARRIER();
-}
-
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
     struct hk_mine mine[HK_MINE];
