@@ -113,6 +113,9 @@ HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u6
     hk_i32 k0 = 0;
     HK_THREAD_ID(id);
 
+    HK_EACH(id) {
+        hk_find_v(g, id, &mine[HK_OWN(id)]);
+    }
     HK_NO_UNROLL
     while (k0 < n) {
         HK_EACH(id) {
@@ -272,6 +275,7 @@ HK_FN void hk_rows_begin(const struct hk_group *g, hk_i32 id, struct hk_mine *me
         hk_row_open(g, id);
     me->has_partial = 0;
     me->acc_m = -HK_INFINITY;
+    hk_next_clear(me);
     HK_UNROLL
     for (r = 0; r < HK_TR; r++) {
         me->acc_l[r] = 0.0f;

@@ -77,6 +77,11 @@ HK_FN float hk_min_f(float a, float b)
     return a < b ? a : b;
 }
 
+/* hk_max_f of a b that is never NaN, where either zero will do: one operation of a GPU. */
+#ifndef HK_HAS_MAX_NUMBER
+#define hk_max_number(a, b) hk_max_f(a, b)
+#endif
+
 HK_FN int hk_less(float a, float b)
 {
     return a < b;
@@ -127,13 +132,13 @@ HK_FN float hk_from_i8(hk_i8 x)
     return (float)x;
 }
 
-/* a * 2^g for integer g in [-100, 100]; a for NaN, anything for other g. */
+/* a * 2^g for integer g in [-100, 100] and a in [1/2, 2]; NaN for NaN, anything for other g. */
 HK_FN float hk_scale2(float a, float g)
 {
     /* 3 * 2^22 + g has g in its lowest bits: no conversion, which GPUs are slow at. */
-    const float sum = hk_add(g >= -100.0f ? g : 0.0f, 0x1.8p23f);
+    const float sum = hk_add(g, 0x1.8p23f);
 
-    return hk_float(hk_word(a) + (hk_word(sum) << 23));
+    return hk_mul(a, hk_float((hk_word(sum) << 23) + 0x3f800000u));
 }
 
 #if !defined HK_HAS_VECTORS && !HK_ONE_LANE

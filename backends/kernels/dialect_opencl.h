@@ -112,6 +112,10 @@ HK_FN hk_i32 hk_take(HK_GLOBAL hk_i32 *counter)
 #define hk_mul(a, b) ((a) * (b))
 #define hk_fma(a, b, c) fma(a, b, c)
 #define hk_rint(a) rint(a)
+#if !HK_PROCESSOR
+#define HK_HAS_MAX_NUMBER 1
+#define hk_max_number(a, b) fmax(a, b)
+#endif
 #define hk_word(a) as_uint(a)
 #define hk_float(w) as_float(w)
 #define hk_from_i64(i) convert_float_rte(i)

@@ -130,7 +130,8 @@ struct hk_mine {
     float o[HK_TR][HK_TC], acc_o[HK_TR][HK_TC];
     float l[HK_TR], acc_l[HK_TR];
     hk_u32 next[HK_UNITS * HK_UNIT_WORDS];      /* of the next slice */
-    hk_i64 k_at[HK_UNITS];              /* rows of K that the thread stages, HK_NO_ROW: none */
+    /* Rows of K and channels of V that the thread stages; 0: none. */
+    HK_GLOBAL const char *k_from[HK_UNITS], *v_from;
     /* Of row `id`, for the first HK_ROWS threads. */
     float m, acc_m;
     hk_u32 empty, has_partial;

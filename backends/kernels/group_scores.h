@@ -75,7 +75,7 @@ HK_PIECE void hk_score_end(const struct hk_group *g, hk_i32 id, struct hk_mine *
                 visible = hk_pair_score(g, hk_group_sub(g), row, x + 16 * c, me->s[r][c], &y);
 #endif
             y = visible ? y : -HK_INFINITY;
-            max = hk_max_f(y, max);
+            max = hk_max_number(y, max);
             me->s[r][c] = y;
         }
         shared->out.red[row * HK_RED_LINE + x] = max;
@@ -104,7 +104,7 @@ HK_PIECE void hk_row_rise(const struct hk_group *g, hk_i32 i, struct hk_mine *me
         HK_UNROLL
         for (j = 0; j < 4; j++) {
             some |= y[j] == y[j];
-            max = hk_max_f(y[j], max);
+            max = hk_max_number(y[j], max);
         }
     }
     e = hk_row_max(max);

@@ -31,16 +31,16 @@ HK_FN float hk_row_element(HK_LOCAL const struct hk_matrix *m, hk_i64 at,
 
 #if HK_KV == 0
 /* Four neighbours of any type but I8 at once. */
-HK_FN void hk_load_any(HK_LOCAL const struct hk_matrix *m, hk_i64 at, hk_u32 *word)
+HK_FN void hk_load_any(hk_u32 dtype, HK_GLOBAL const char *from, hk_u32 *word)
 {
     hk_u32 pairs[2];
 
-    if (m->dtype == HK_F32) {
-        hk_load_words(m->base + at * 4, 4, word);
+    if (dtype == HK_F32) {
+        hk_load_words(from, 4, word);
         return;
     }
-    hk_load_words(m->base + at * 2, 2, pairs);
-    if (m->dtype == HK_F16) {
+    hk_load_words(from, 2, pairs);
+    if (dtype == HK_F16) {
         word[0] = hk_word(hk_from_f16((hk_u16)pairs[0]));
         word[1] = hk_word(hk_from_f16((hk_u16)(pairs[0] >> 16)));
         word[2] = hk_word(hk_from_f16((hk_u16)pairs[1]));
@@ -54,13 +54,20 @@ HK_FN void hk_load_any(HK_LOCAL const struct hk_matrix *m, hk_i64 at, hk_u32 *wo
 }
 #endif
 
-/* The unit that begins `at` elements from the base. */
-HK_FN void hk_unit_load(HK_LOCAL const struct hk_matrix *m, hk_i64 at, hk_u32 *word)
+HK_FN hk_i64 hk_element_bytes(HK_LOCAL const struct hk_matrix *m)
+{
+    return hk_size(HK_KV ? HK_KV : m->dtype);
+}
+
+/* The unit of a matrix that begins there. */
+HK_FN void hk_unit_load(HK_LOCAL const struct hk_matrix *m, HK_GLOBAL const char *from,
+                        hk_u32 *word)
 {
 #if HK_KV == 0
-    hk_load_any(m, at, word);
+    hk_load_any(m->dtype, from, word);
 #else
-    hk_load_words(m->base + at * (HK_HALVES ? 2 : 4), HK_UNIT_WORDS, word);
+    (void)m;
+    hk_load_words(from, HK_UNIT_WORDS, word);
 #endif
 }
 
@@ -118,32 +125,44 @@ HK_FN hk_i32 hk_key_place(hk_i32 key)
 
 enum { HK_ROW_UNITS = HK_SLICE / HK_UNIT };     /* of a row of K in a slice */
 
-/* The rows of K that the thread stages. */
+/* Where the rows of K begin that the thread stages, in units that are loaded at once. */
 HK_PIECE void hk_find_k(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
-{
-    hk_i32 i;
-
-    HK_UNROLL
-    for (i = 0; i < HK_UNITS; i++)
-        me->k_at[i] = g->shared->k_at[(id + i * HK_THREADS) / HK_ROW_UNITS];
-}
-
-/* Channels t0 on, of units that are loaded at once. */
-HK_PIECE void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct hk_mine *me)
 {
     HK_LOCAL const struct hk_shared *shared = g->shared;
     hk_i32 i;
 
     HK_MARK(stage_k);
-    if (!shared->k_wide)
+    HK_UNROLL
+    for (i = 0; i < HK_UNITS; i++) {
+        const hk_i64 at = shared->k_at[(id + i * HK_THREADS) / HK_ROW_UNITS];
+
+        me->k_from[i] = 0;
+        if (at != HK_NO_ROW && shared->k_wide)
+            me->k_from[i] = hk_byte(shared->k_rows.base, at * hk_element_bytes(&shared->k_rows));
+    }
+}
+
+/* Channels t0 on: 0 from d on. Where there is no row anything will do, for its score is not used. */
+HK_PIECE void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct hk_mine *me)
+{
+    HK_LOCAL const struct hk_matrix *m = &g->shared->k_rows;
+    const hk_i64 d = g->call->plan->d;
+    hk_i32 i;
+
+    HK_MARK(stage_k);
+    if (t0 >= d)
         return;
-    hk_next_clear(me);
+    if (t0 + HK_SLICE > d) {
+        HK_MARK(cold);
+        hk_next_clear(me);
+    }
     HK_UNROLL
     for (i = 0; i < HK_UNITS; i++) {
         const hk_i64 t = t0 + (id + i * HK_THREADS) % HK_ROW_UNITS * HK_UNIT;
 
-        if (me->k_at[i] != HK_NO_ROW && t < g->call->plan->d)
-            hk_unit_load(&shared->k_rows, me->k_at[i] + t, me->next + i * HK_UNIT_WORDS);
+        if (me->k_from[i] != 0 && t < d)
+            hk_unit_load(m, hk_byte(me->k_from[i], t * hk_element_bytes(m)),
+                         me->next + i * HK_UNIT_WORDS);
     }
 }
 
@@ -192,23 +211,34 @@ HK_PIECE void hk_put_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, const str
 
 enum { HK_KEY_UNITS = HK_WIDTH / HK_UNIT };     /* of a row of V */
 
-/* HK_KEYS keys from place k0 on, of units that are loaded at once. */
-HK_PIECE void hk_fetch_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
+/* Where the thread's channels of V begin, in units that are loaded at once. */
+HK_PIECE void hk_find_v(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
     HK_LOCAL const struct hk_shared *shared = g->shared;
+    const hk_i64 t = g->pass + id % HK_KEY_UNITS * HK_UNIT;
+
+    HK_MARK(stage_v);
+    me->v_from = 0;
+    if (shared->v_wide && t < g->call->plan->d_v)
+        me->v_from = hk_byte(shared->v_rows.base, t * hk_element_bytes(&shared->v_rows));
+}
+
+/* HK_KEYS keys from place k0 on. Where there is no row anything will do: rows leave out its key. */
+HK_PIECE void hk_fetch_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
+{
+    HK_LOCAL const struct hk_matrix *m = &g->shared->v_rows;
     hk_i32 i;
 
     HK_MARK(stage_v);
-    if (!shared->v_wide)
+    if (k0 >= HK_BLOCK)
         return;
-    hk_next_clear(me);
     HK_UNROLL
     for (i = 0; i < HK_UNITS; i++) {
-        const hk_i32 at = id + i * HK_THREADS, key = k0 + at / HK_KEY_UNITS;
-        const hk_i64 t = g->pass + at % HK_KEY_UNITS * HK_UNIT;
+        const hk_i64 at = g->shared->v_at[k0 + (id + i * HK_THREADS) / HK_KEY_UNITS];
 
-        if (key < HK_BLOCK && shared->v_at[key] != HK_NO_ROW && t < g->call->plan->d_v)
-            hk_unit_load(&shared->v_rows, shared->v_at[key] + t, me->next + i * HK_UNIT_WORDS);
+        if (me->v_from != 0 && at != HK_NO_ROW)
+            hk_unit_load(m, hk_byte(me->v_from, at * hk_element_bytes(m)),
+                         me->next + i * HK_UNIT_WORDS);
     }
 }
 
