@@ -89,7 +89,7 @@ HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_
         HK_BARRIER();
         HK_EACH(id) {
             hk_put_v(g, id, k0, &mine[HK_OWN(id)]);
-            if (k0 % HK_GROUP_KEYS == 0) {
+            if (HK_KEYS % HK_GROUP_KEYS == 0 || k0 % HK_GROUP_KEYS == 0) {
                 HK_PART(HK_KEYS, HK_GROUP_KEYS);
                 hk_weigh(g, id, &mine[HK_OWN(id)]);
             }

@@ -42,6 +42,7 @@
 #endif
 #define HK_SLICE 16                     /* channels of K staged at a time */
 #define HK_KEYS (1024 / HK_WIDTH)       /* keys of V staged at a time */
+#define HK_STEPS 4                      /* channels or keys that a turn of a product's loop takes */
 #define HK_GROUP_KEYS 16                /* whose weights lie in local memory at a time */
 #if HK_MATRIX
 #include "mma_group.h"

@@ -17,22 +17,25 @@ HK_PIECE void hk_score_slice(const struct hk_group *g, hk_i32 id, hk_i32 t0, str
 {
     HK_LOCAL const float *q = g->shared->q + t0 * HK_Q_LINE + id / 16 * HK_TR;
     HK_LOCAL const float *k = g->shared->in.k + id % 16 * 4;
-    hk_i32 t, r, c;
+    hk_i32 t, u, r, c;
 
     HK_MARK(qk);
-    HK_UNROLL_FEW
-    for (t = 0; t < HK_SLICE; t++) {
-        float a[HK_TR], b[4];
+    HK_NO_UNROLL
+    for (t = 0; t < HK_SLICE; t += HK_STEPS, q += HK_STEPS * HK_Q_LINE, k += HK_STEPS * HK_K_LINE) {
+        HK_UNROLL
+        for (u = 0; u < HK_STEPS; u++) {
+            float a[HK_TR], b[4];
 
-        hk_local_get4(k + t * HK_K_LINE, b);
-        HK_UNROLL
-        for (r = 0; r < HK_TR; r += 4)
-            hk_local_get4(q + t * HK_Q_LINE + r, a + r);
-        HK_UNROLL
-        for (r = 0; r < HK_TR; r++) {
+            hk_local_get4(k + u * HK_K_LINE, b);
             HK_UNROLL
-            for (c = 0; c < 4; c++)
-                me->s[r][c] = hk_fma(a[r], b[c], me->s[r][c]);
+            for (r = 0; r < HK_TR; r += 4)
+                hk_local_get4(q + u * HK_Q_LINE + r, a + r);
+            HK_UNROLL
+            for (r = 0; r < HK_TR; r++) {
+                HK_UNROLL
+                for (c = 0; c < 4; c++)
+                    me->s[r][c] = hk_fma(a[r], b[c], me->s[r][c]);
+            }
         }
     }
 }
@@ -158,7 +161,7 @@ HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
         for (j = 0; j < 4; j++) {
             const float y = me->s[r + j][0];
 
-            p[j] = y == -HK_INFINITY ? hk_float(HK_REMOVED) : hk_weight(y, of[j]);
+            p[j] = hk_select(y == -HK_INFINITY, hk_float(HK_REMOVED), hk_weight(y, of[j]));
             me->l[r + j] = hk_add(me->l[r + j], p[j]);
             me->s[r + j][0] = me->s[r + j][1];      /* no index of a register is computed */
             me->s[r + j][1] = me->s[r + j][2];

@@ -14,24 +14,27 @@ HK_PIECE void hk_value_slice(const struct hk_group *g, hk_i32 id, hk_i32 k0, str
 {
     HK_LOCAL const float *v = g->shared->in.v + id % 16 * 4;
     HK_LOCAL const float *p = g->shared->out.p + k0 % HK_GROUP_KEYS * HK_P_LINE + id / 16 * HK_TR;
-    hk_i32 t, r, c;
+    hk_i32 t, u, r, c;
 
     HK_MARK(pv);
-    HK_UNROLL_FEW
-    for (t = 0; t < HK_KEYS; t++) {
-        float a[HK_TR], b[HK_TC];
+    HK_NO_UNROLL
+    for (t = 0; t < HK_KEYS; t += HK_STEPS, v += HK_STEPS * HK_WIDTH, p += HK_STEPS * HK_P_LINE) {
+        HK_UNROLL
+        for (u = 0; u < HK_STEPS; u++) {
+            float a[HK_TR], b[HK_TC];
 
-        HK_UNROLL
-        for (r = 0; r < HK_TR; r += 4)
-            hk_local_get4(p + t * HK_P_LINE + r, a + r);
-        HK_UNROLL
-        for (c = 0; c < HK_TC; c += 4)
-            hk_local_get4(v + t * HK_WIDTH + c * 16, b + c);
-        HK_UNROLL
-        for (r = 0; r < HK_TR; r++) {
             HK_UNROLL
-            for (c = 0; c < HK_TC; c++)
-                me->o[r][c] = hk_fma(a[r], b[c], me->o[r][c]);
+            for (r = 0; r < HK_TR; r += 4)
+                hk_local_get4(p + u * HK_P_LINE + r, a + r);
+            HK_UNROLL
+            for (c = 0; c < HK_TC; c += 4)
+                hk_local_get4(v + u * HK_WIDTH + c * 16, b + c);
+            HK_UNROLL
+            for (r = 0; r < HK_TR; r++) {
+                HK_UNROLL
+                for (c = 0; c < HK_TC; c++)
+                    me->o[r][c] = hk_fma(a[r], b[c], me->o[r][c]);
+            }
         }
     }
 }

@@ -150,8 +150,6 @@ HK_PIECE void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct 
     hk_i32 i;
 
     HK_MARK(stage_k);
-    if (t0 >= d)
-        return;
     if (t0 + HK_SLICE > d) {
         HK_MARK(cold);
         hk_next_clear(me);
@@ -230,13 +228,11 @@ HK_PIECE void hk_fetch_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct 
     hk_i32 i;
 
     HK_MARK(stage_v);
-    if (k0 >= HK_BLOCK)
-        return;
     HK_UNROLL
     for (i = 0; i < HK_UNITS; i++) {
-        const hk_i64 at = g->shared->v_at[k0 + (id + i * HK_THREADS) / HK_KEY_UNITS];
+        const hk_i64 at = g->shared->v_at[(k0 + (id + i * HK_THREADS) / HK_KEY_UNITS) % HK_BLOCK];
 
-        if (me->v_from != 0 && at != HK_NO_ROW)
+        if (k0 < HK_BLOCK && me->v_from != 0 && at != HK_NO_ROW)
             hk_unit_load(m, hk_byte(me->v_from, at * hk_element_bytes(m)),
                          me->next + i * HK_UNIT_WORDS);
     }

@@ -48,6 +48,26 @@ def python(words):
     return said.replace("||", " or ").replace("&&", " and ")
 
 
+def statement_end(text, at):
+    """Where the statement that begins at `at` ends."""
+    at = re.compile(r"\s*").match(text, at).end()
+    head = re.compile(r"(?:for|while|if) (?=\()").match(text, at)
+    if head:
+        return statement_end(text, closing(text, head.end(), "(", ")") + 1)
+    if text[at:at + 1] == "{":
+        return closing(text, at, "{", "}")
+    return text.find(";", at)
+
+
+def loops(text):
+    """(first line, last line) of each loop; the first is that of its word."""
+    for match in re.finditer(r"^\s*(?:(?:for|while) (?=\()|do (?={))", text, re.M):
+        start = re.compile(r"\s*").match(text, match.start()).end()
+        end = statement_end(text, start if match[0].strip() != "do" else match.end())
+        if end > start:
+            yield text.count("\n", 0, start) + 1, text.count("\n", 0, end) + 1
+
+
 def strip(text):
     """Without comments and strings, line for line."""
     text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
@@ -56,10 +76,11 @@ def strip(text):
 
 class Text:
     """One file: spans, [(first line, last line, mark)] innermost last, and the lines; parts: [(first
-    line, last line, few, all)]."""
+    line, last line, few, all)]; loops: [(first line, last line)]."""
 
     def __init__(self, path):
-        self.lines = strip(path.read_text(encoding="ascii")).split("\n")
+        text = strip(path.read_text(encoding="ascii"))
+        self.lines, self.loops = text.split("\n"), list(loops(text))
         self.spans, self.functions, self.parts = [], [], []
         stack, marked, partly, head = [], {}, {}, (0, "")
         for number, line in enumerate(self.lines, 1):
@@ -104,7 +125,7 @@ class Texts:
 
     def __init__(self, folder, file, options):
         self.folder, self.file, self.files, self.known = folder, file, {}, {}
-        self.shares = {}
+        self.shares, self.inside = {}, {}
         done = subprocess.run(["cc", "-E", "-dM", "-x", "c", "-D__OPENCL_VERSION__=120", *options,
                                str(folder / file)], capture_output=True, text=True, check=False)
         self.macros = dict(re.findall(r"^#define (\w+) (.+)$", done.stdout, re.M))
@@ -138,6 +159,14 @@ class Texts:
                         share *= self.number(few) / self.number(whole)
             self.shares[frames] = share
         return self.shares[frames]
+
+    def loops(self, frames):
+        """{(file, line)} of the loops of the text that hold a place."""
+        if frames not in self.inside:
+            self.inside[frames] = {(pathlib.PurePath(name).name, first) for name, line in frames
+                                   for first, last in self.text(name).loops
+                                   if first <= line <= last}
+        return self.inside[frames]
 
     def place(self, name, line):
         name = pathlib.PurePath(name).name

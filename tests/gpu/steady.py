@@ -47,7 +47,7 @@ class Steady:
         self.functions, self.costs, self.notes = functions, {}, []
         for items in functions.values():
             self.mark(items)
-        self.total, self.loop = collections.Counter(), None
+        self.total, self.loop, self.held = collections.Counter(), None, None
         found = self.find()
         if found:
             self.graph, self.loop = found
@@ -126,14 +126,15 @@ class Steady:
                     for mark in self.needs.products)
         if not holds and 2 * sum(one.mark == "cold" for one in instructions) > len(instructions):
             return 0.0, "cold"
-        turns, loop.text, ends = self.said(loop)
+        turns, loop.text = self.said(loop)
         if turns is not None and loop.text == loop.parent.text:
             turns = 1       # two loops of machine code for one of the text: the outer one counts
         most = turns * loop.parent.runs if turns is not None else None
+        marks = collections.Counter(one.mark for one in instructions if one.mark)
         for mark, need in self.needs.bytes.items():
-            loaded = self.loaded(instructions, mark) if ends == mark else 0
-            if loaded and need:
-                runs = need / loaded
+            loaded = self.loaded(instructions, mark)
+            if loaded and need and not holds and marks.most_common(1)[0][0] == mark:
+                runs = need / loaded    # compilers take several turns of the text at once
                 return min(runs, most or runs), f"{mark}: {loaded} bytes a turn"
         if most is not None:
             return most, f"its text: {turns} ({loop.text})"
@@ -147,17 +148,28 @@ class Steady:
         wide = [width for width in widths if width == 16]
         return sum(wide or (width for width in widths if width == size))
 
+    def text_loops(self):
+        """{(file, line): instructions} of the loops of the text, by identity."""
+        held = collections.defaultdict(set)
+        for one in self.graph.instructions(self.loop.blocks):
+            for place in self.texts.loops(one.frames):
+                held[place].add(id(one))
+        return held
+
     def said(self, loop):
-        """What the text says of how often the loop turns: the `for` that its branches name."""
-        latches = [b for b in loop.blocks if loop.header in self.graph.follow[b]]
-        seen = [one for block in latches + [loop.header]
-                for one in reversed(self.graph.blocks[block]) if one.frames]
-        for one in seen:
-            name, line = one.frames[0]
-            turns = self.texts.turns(name, line)
-            if turns is not None:
-                return turns, self.texts.place(name, line), one.mark
-        return None, "", seen[0].mark if seen else ""
+        """What the text says of how often a loop turns: that of its loops whose instructions are
+        most nearly those of the loop of machine code."""
+        if self.held is None:
+            self.held = self.text_loops()
+        mine = {id(one) for one in self.graph.instructions(loop.blocks)}
+        best, most = None, 0.0
+        for place, theirs in self.held.items():
+            alike = len(mine & theirs) / len(mine | theirs)
+            if alike > most:
+                best, most = place, alike
+        if best is None or most < 0.3:
+            return None, ""
+        return self.texts.turns(*best), self.texts.place(*best)
 
     def where(self, loop):
         for one in self.graph.blocks[loop.header]:
