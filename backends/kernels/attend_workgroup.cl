@@ -44,6 +44,8 @@ HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
 HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
 {
     const hk_i64 d = any != 0 ? g->call->plan->d : 0;
+    /* What does not change in a block is read once: barriers make compilers read it again. */
+    const hk_u32 wide = g->shared->k_wide, q_stays = d <= HK_KEPT && g->shared->has_q;
     hk_i64 t0;
     hk_i32 r, c;
     HK_THREAD_ID(id);
@@ -64,9 +66,11 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
     for (t0 = 0; t0 < d; t0 += HK_SLICE) {
         HK_BARRIER();
         HK_EACH(id) {
-            hk_put_k(g, id, t0, &mine[HK_OWN(id)]);
-            if (t0 % HK_KEPT == 0 && (d > HK_KEPT || !g->shared->has_q))
+            hk_put_k(g, id, t0, wide, &mine[HK_OWN(id)]);
+            if (t0 % HK_KEPT == 0 && !q_stays) {
+                HK_MARK(cold);
                 hk_stage_q(g, id, t0);
+            }
         }
         HK_BARRIER();
         HK_EACH(id) {
@@ -81,6 +85,7 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
 HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_i32 from,
                              hk_i32 n)
 {
+    const hk_u32 wide = g->shared->v_wide;
     hk_i32 k0;
     HK_THREAD_ID(id);
 
@@ -88,7 +93,7 @@ HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_
     for (k0 = from; k0 < n; k0 += HK_KEYS) {
         HK_BARRIER();
         HK_EACH(id) {
-            hk_put_v(g, id, k0, &mine[HK_OWN(id)]);
+            hk_put_v(g, id, k0, wide, &mine[HK_OWN(id)]);
             if (HK_KEYS % HK_GROUP_KEYS == 0 || k0 % HK_GROUP_KEYS == 0) {
                 HK_PART(HK_KEYS, HK_GROUP_KEYS);
                 hk_weigh(g, id, &mine[HK_OWN(id)]);

@@ -184,12 +184,14 @@ HK_FN void hk_put_k_slowly(const struct hk_group *g, hk_i32 id, hk_i64 t0)
     }
 }
 
-HK_PIECE void hk_put_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, const struct hk_mine *me)
+/* wide: k_wide. */
+HK_PIECE void hk_put_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, hk_u32 wide,
+                       const struct hk_mine *me)
 {
     hk_i32 i, j;
 
     HK_MARK(stage_k);
-    if (!g->shared->k_wide) {
+    if (!wide) {
         hk_put_k_slowly(g, id, t0);
         return;
     }
@@ -290,14 +292,15 @@ HK_FN float hk_put_v_units(const struct hk_group *g, hk_i32 id, const struct hk_
     return good;
 }
 
-/* Sets poison where a V is not finite: it may lie under a key that not all rows see. */
-HK_PIECE void hk_put_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, const struct hk_mine *me)
+/* Sets poison where a V is not finite: it may lie under a key that not all rows see. wide: v_wide. */
+HK_PIECE void hk_put_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u32 wide,
+                       const struct hk_mine *me)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
     float good;
 
     HK_MARK(stage_v);
-    if (shared->v_wide)
+    if (wide)
         good = hk_put_v_units(g, id, me);
     else
         good = hk_put_v_slowly(g, id, k0);
