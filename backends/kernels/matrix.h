@@ -108,7 +108,11 @@ HK_FN struct hk_matrix hk_keys_get(const struct hk_call *call,
 /* PAGED: which entry of the table row i has. */
 HK_FN hk_i64 hk_row_entry(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
 {
-    return m->page_shift >= 0 ? i >> m->page_shift : hk_quotient(i, m->page_rows);
+    if (m->page_shift < 0) {
+        HK_MARK(cold);
+        return hk_quotient(i, m->page_rows);
+    }
+    return i >> m->page_shift;
 }
 
 /* Rows of pages and of a ring, and any others: row i is row *in of page *page, if there are pages;

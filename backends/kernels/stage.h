@@ -142,7 +142,7 @@ HK_PIECE void hk_find_k(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
     }
 }
 
-/* Channels t0 on: 0 from d on. Where there is no row anything will do, for its score is not used. */
+/* Channels t0 on: 0 from d on. Where there is no row anything will do: its score is not used. */
 HK_PIECE void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct hk_mine *me)
 {
     HK_LOCAL const struct hk_matrix *m = &g->shared->k_rows;
@@ -184,7 +184,7 @@ HK_FN void hk_put_k_slowly(const struct hk_group *g, hk_i32 id, hk_i64 t0)
     }
 }
 
-/* wide: k_wide. */
+/* wide: as k_wide. */
 HK_PIECE void hk_put_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, hk_u32 wide,
                        const struct hk_mine *me)
 {
@@ -292,7 +292,8 @@ HK_FN float hk_put_v_units(const struct hk_group *g, hk_i32 id, const struct hk_
     return good;
 }
 
-/* Sets poison where a V is not finite: it may lie under a key that not all rows see. wide: v_wide. */
+/* Sets poison where a V is not finite: it may lie under a key that not all rows see. wide: as
+ * v_wide. */
 HK_PIECE void hk_put_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u32 wide,
                        const struct hk_mine *me)
 {

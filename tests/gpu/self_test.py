@@ -132,6 +132,27 @@ class Flow(unittest.TestCase):
         self.assertEqual(self.texts.turns("k.h", OUTER), 4)
         self.assertIsNone(self.texts.turns("k.h", LOOK))
 
+    def test_loops_of_the_text(self):
+        """Of every kind of statement, a word of its head or its tail is not a loop of its own."""
+        (self.texts.folder / "loop.h").write_text(
+            "HK_FN void f(void)\n{\n    for (a = 0; a < 2; a++)\n        for (b = 0; b < 4;\n"
+            "             b++)\n            if (x)\n                g();\n    while (c) {\n"
+            "        h();\n    }\n    do {\n        i();\n    } while (j());\n    k();\n}\n",
+            encoding="ascii")
+        for line, loops in ((5, {3, 4}), (7, {3, 4}), (9, {8}), (12, {11}), (14, set())):
+            self.assertEqual(self.texts.loops((("loop.h", line),)),
+                             {("loop.h", first) for first in loops}, line)
+
+    def test_a_loop_of_code_has_the_text_it_is_most_like(self):
+        """Its branches need not be of the line of the `for`."""
+        items = kernel()
+        for one in items:
+            if not isinstance(one, str) and one.frames == (("k.h", OUTER),):
+                one.frames = (("k.h", OUTER + 1),)
+        steady = Steady("nvidia", {"heed_kernel": items}, self.texts)
+        self.assertEqual(sorted(loop.runs for loop in steady.inside(steady.loop)), [4, 32])
+        self.assertIn(f"k.h:{OUTER}", " ".join(loop.text for loop in steady.inside(steady.loop)))
+
     def test_loops_nest(self):
         graph = Graph(kernel())
         self.assertEqual(len(graph.loops), 3)

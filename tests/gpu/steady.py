@@ -211,6 +211,10 @@ class Steady:
         """Products on the way through a block over those that a block needs."""
         return self.total["work", 0, mark] / self.needs.products[mark]
 
+    def size(self):
+        """Instructions of all functions."""
+        return sum(not isinstance(one, str) for items in self.functions.values() for one in items)
+
     def results(self):
         if not self.loop:
             return {}
@@ -232,7 +236,9 @@ class Steady:
                 products += n
         vector = sum(n for kind, n in kinds.items() if kind in VECTOR[self.vendor])
         work = sum(self.total["work", 0, mark] for mark in self.needs.products)
+        loop = list(self.graph.instructions(self.loop.blocks))
         return {
+            "hot": sum(one.mark != "cold" for one in loop) / self.size(),
             "mma": kinds["mma"], "vector": vector, "fma_share": products / vector if vector else 0.0,
             "loads_per_fma": loads / work if work else 0.0,
             "kinds": {kind: round(kinds[kind], 1) for kind in KINDS if kinds[kind]},

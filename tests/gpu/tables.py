@@ -10,6 +10,7 @@ COLUMNS = [
     ("scratch", lambda f: f["scratch"]), ("local KiB", lambda f: f"{f['local'] / 1024:.1f}"),
     ("lanes", lambda f: f["wave"]), ("waves", lambda f: f"{f['occupancy']:g}"),
     ("code KiB", lambda f: f"{f['code'] / 1024:.0f}"),
+    ("loop KiB", lambda f: f"{f['code'] * f['hot'] / 1024:.0f}" if "vector" in f else "-"),
     ("compile s", lambda f: f"{f['user']:.1f}"),
     ("matrix", lambda f: f"{f['mma']:.0f}" if "vector" in f else "-"),
     ("vector", lambda f: f"{f['vector']:.0f}" if "vector" in f else "-"),
