@@ -10,6 +10,7 @@
 
 #include "common/cache.h"
 #include "common/command.h"
+#include "common/compiling.h"
 #include "common/text.h"
 
 #include <errno.h>
@@ -100,7 +101,8 @@ static int open_bench(struct bench *bench)
     };
     char room[CACHE_ROOM];
     const heed_runtime_desc desc = {
-        .size = sizeof desc, .executor = &workers, .cache_dir = cache_folder(room),
+        .size = sizeof desc, .executor = &workers, .logger = compiling_logger(),
+        .cache_dir = cache_folder(room),
     };
     heed_report report = { .size = sizeof report };
     heed_status status;

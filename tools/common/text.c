@@ -6,6 +6,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "text.h"
 
+#include "compiling.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -15,6 +17,7 @@
 void text_failure(const char *tool, const char *what, heed_status status,
                   const heed_report *report)
 {
+    compiling_clear();
     fprintf(stderr, "%s: %s: %s", tool, what, heed_status_name(status));
     if (report != NULL && report->message[0] != '\0')
         fprintf(stderr, ": %s", report->message);

@@ -13,6 +13,7 @@
 #include "walk.h"
 
 #include "common/command.h"
+#include "common/compiling.h"
 #include "common/text.h"
 
 #include <stdlib.h>
@@ -257,6 +258,8 @@ int main(int argc, char **argv)
     session->o = o;
     session->tally.verbose = o.verbose;
     session->tally.quiet = o.quiet;
+    if (o.quiet)
+        compiling_hide();
     exit_code = o.plugin                      ? plugin_run(session, argc, argv)
                 : o.peer || o.dump || o.judge ? peer_run(session, argc, argv)
                                               : run(session, argc, argv);

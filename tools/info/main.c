@@ -9,6 +9,7 @@
 
 #include "common/cache.h"
 #include "common/command.h"
+#include "common/compiling.h"
 #include "common/text.h"
 
 #include <heed/heed.h>
@@ -301,7 +302,9 @@ static int print_names(const heed_runtime_desc *desc)
 int main(int argc, char **argv)
 {
     char room[CACHE_ROOM];
-    const heed_runtime_desc desc = { .size = sizeof desc, .cache_dir = cache_folder(room) };
+    const heed_runtime_desc desc = {
+        .size = sizeof desc, .logger = compiling_logger(), .cache_dir = cache_folder(room),
+    };
     struct asked asked = { .seconds = WAIT, .head = -1 };
     struct ask ask;
     int code;
