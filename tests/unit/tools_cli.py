@@ -141,6 +141,7 @@ def wrong_arguments_are_one_line():
                       ['--workload', 'dense:w=3'], ['--pairs', '14'], ['--pairs', 'x'],
                       ['--threads', '0'], ['--device', 'nosuch'], ['--bogus'], ['--json=1'],
                       ['--isa', 'avx2', '--device', 'reference'], ['--clock', 'sun'],
+                      ['--numerics', 'sun'], ['--numerics'],
                       ['--peer', 'true'], ['--vs', 'nosuch', '--workload', 'dense:n=16']):
         r = run(bench, *arguments)
         expect(r.returncode == 2, '%s exits with %d' % (arguments, r.returncode))
@@ -171,6 +172,23 @@ def results_are_complete(devices):
             pairs = {'dense': 48 * 48, 'causal': 40 * 41 // 2, 'window': 64 * 19 - 9 * 10}
             work = 4 * line['d'] * line['h'] * line['b'] * pairs[line['workload']]
             expect(math.isclose(rate, work, rel_tol=1e-4), device + ': rate is work over time')
+
+
+def numerics_are_what_was_asked_for(devices):
+    for device in {'cpu', 'reference', 'emulate:mma'} & set(devices):
+        load = ['--quick', '--device', device, 'dense:n=16,dtype=f16', 'merge:n=16', 'lsg-norm:n=64']
+        for asked in ('exact', 'repeat', 'fast', 'best'):
+            r = run(bench, '--json', '--numerics', asked, *load)
+            expect(r.returncode == 0, '%s --numerics %s: %s' % (device, asked, r.stderr))
+            told = [json.loads(line)['numerics'] for line in r.stdout.splitlines()]
+            fits = {'exact': {'exact'}, 'repeat': {'exact', 'repeat'}}.get(
+                asked, {'exact', 'repeat', 'fast'})
+            expect(len(told) == 3 and set(told) <= fits, '%s: %s is %s' % (device, asked, told))
+            if 'emulate:mma' in device and asked == 'fast':
+                expect(told[0] == 'fast', 'a matrix unit is FAST')
+            table = run(bench, '--numerics', asked, *load).stdout.splitlines()
+            expect(table[0].split()[3] == 'numerics' and table[2].split()[3] == told[0],
+                   'the table has the numerics')
 
 
 # What heed-bench does beside attention, small, with the bytes that each must read and write.
@@ -288,6 +306,7 @@ if loader:
     bad_drivers_cost_a_line_of_the_list()
 wrong_arguments_are_one_line()
 results_are_complete(usable)
+numerics_are_what_was_asked_for(usable)
 mechanisms_do_the_work_of_their_pictures()
 operations_say_what_they_move(usable)
 scores_are_compared_with_their_products()

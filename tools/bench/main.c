@@ -170,7 +170,7 @@ static enum outcome bench_one(struct bench *bench, const struct workload *load, 
     heed_report refused = { .size = 0 };
     bool good = false;
 
-    if (contender_open(&ours, bench->ours, bench->device, load,
+    if (contender_open(&ours, bench->ours, bench->device, load, bench->options.numerics,
                        bench->options.plugin != NULL ? &refused : NULL) < 0) {
         if (refused.size == 0)
             return TROUBLE;
@@ -178,7 +178,8 @@ static enum outcome bench_one(struct bench *bench, const struct workload *load, 
         return REFUSED;
     }
     if (bench->other != NULL) {
-        if (contender_open(&other, bench->others, bench->other, load, NULL) < 0)
+        if (contender_open(&other, bench->others, bench->other, load, bench->options.numerics,
+                           NULL) < 0)
             goto close_ours;
         in.other = &other;
     }

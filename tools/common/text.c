@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 void text_failure(const char *tool, const char *what, heed_status status,
@@ -43,6 +44,28 @@ bool text_integer(const char *text, int64_t low, int64_t high, int64_t *out)
         return false;
     *out = value;
     return true;
+}
+
+static const char *const numerics_words[] = {
+    [HEED_NUMERICS_BEST] = "best", [HEED_NUMERICS_EXACT] = "exact",
+    [HEED_NUMERICS_REPEAT] = "repeat", [HEED_NUMERICS_FAST] = "fast",
+};
+enum { N_NUMERICS = sizeof numerics_words / sizeof *numerics_words };
+
+const char *text_numerics(uint32_t numerics)
+{
+    return numerics < N_NUMERICS ? numerics_words[numerics] : "unknown";
+}
+
+bool text_numerics_read(const char *word, uint32_t *numerics)
+{
+    for (uint32_t i = 0; i < N_NUMERICS; i++) {
+        if (strcmp(numerics_words[i], word) == 0) {
+            *numerics = i;
+            return true;
+        }
+    }
+    return false;
 }
 
 void text_json_string(FILE *to, const char *text)

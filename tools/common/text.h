@@ -27,6 +27,11 @@ void text_failure(const char *tool, const char *what, heed_status status,
 /* Reads all of `text` as a decimal whole number within [low, high]. False: it is none. */
 bool text_integer(const char *text, int64_t low, int64_t high, int64_t *out);
 
+/* "exact" for HEED_NUMERICS_EXACT, ...; "unknown" for what is none of them. */
+const char *text_numerics(uint32_t numerics);
+/* The other way. False: it is none of these words. */
+bool text_numerics_read(const char *word, uint32_t *numerics);
+
 /* A JSON string with its quotes; bytes from 0x80 on pass as they are (UTF-8). */
 void text_json_string(FILE *to, const char *text);
 
