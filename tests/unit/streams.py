@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every program does with its streams: streams.py LOADER|none PROGRAM...
 
-On a terminal people see which kernel a device compiles, and nothing of it remains; elsewhere, and
+A program whose output cannot be written fails, and says so. On a terminal people see which kernel a device compiles, and nothing of it remains; elsewhere, and
 with heed-conform's --quiet, nothing is said. LOADER: of an OpenCL whose kernels compute nothing.
 """
 
@@ -23,12 +23,31 @@ DEVICE = {
     "heed-conform": ["--op", "copy", "--cases", "1"],
     "heed-summarize": ["--length", "1s", TEXT],
 }
+# What they print without one.
+PRINTED = {
+    "heed-info": [[], ["--names"], ["--json"], ["--pattern", "bigbird"], ["--pattern", "list"],
+                  ["--support"]],
+    "heed-bench": [["--quick", "dense:n=16"], ["--quick", "dense:n=16", "--json"]],
+    "heed-conform": [["--device", "cpu", "--op", "copy", "--cases", "1"], ["--list"],
+                     ["--device", "cpu", "--op", "copy", "--cases", "1", "--quiet"],
+                     ["--device", "cpu", "--op", "copy", "--cases", "1", "--json", "-"]],
+    "heed-summarize": [["--length", "1s", TEXT], ["--json", TEXT], ["--html", "-", TEXT]],
+}
 failures = []
 
 
 def expect(condition, what):
     if not condition:
         failures.append(what)
+
+
+def full_disks_are_failures(name, program):
+    for arguments in PRINTED[name] + [["--help"], ["--version"]]:
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([program] + arguments, stdout=full, stderr=subprocess.PIPE,
+                                  text=True, check=False, timeout=120)
+        expect(done.returncode == 1 and done.stderr.startswith(f"{name}: ") and
+               done.stderr.count("\n") == 1, f"{name} {arguments}: {done}")
 
 
 def compiling_is_shown(name, program, loader):
@@ -54,6 +73,8 @@ def main():
     loader, programs = sys.argv[1], sys.argv[2:]
     for program in programs:
         name = pathlib.Path(program).name
+        if os.path.exists("/dev/full"):
+            full_disks_are_failures(name, program)
         if loader != "none":
             compiling_is_shown(name, program, loader)
     for failure in failures:

@@ -298,6 +298,9 @@ def comparisons_have_a_ratio():
     for broken in ('true', 'echo nonsense; cat', 'exit 3'):
         r = run(bench, '--peer', broken, *load)
         expect(r.returncode == 1 and r.stderr.count('\n') == 1, 'a broken peer: ' + broken)
+    r = run(bench, '--peer', '/no/such/peer', *load)
+    expect(r.returncode == 2 and '--peer /no/such/peer: cannot be started: No such file' in r.stderr,
+           'a peer that is not there: ' + r.stderr)
 
 
 usable = info_describes_every_device()

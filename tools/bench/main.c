@@ -206,7 +206,7 @@ close_ours:
     return good ? MEASURED : TROUBLE;
 }
 
-int main(int argc, char **argv)
+static int work(int argc, char **argv)
 {
     static struct bench bench;
     struct ceiling *ceiling = NULL;
@@ -233,6 +233,11 @@ int main(int argc, char **argv)
         }
         if (measured == 0)
             code = EXIT_FAILED;
+        if (bench.peer != NULL && peer_not_started(bench.peer) != NULL) {
+            fprintf(stderr, "heed-bench: --peer %.80s: cannot be started: %s\n",
+                    bench.options.peer, peer_not_started(bench.peer));
+            code = EXIT_USAGE;
+        }
         if (!bench.options.json && bench.options.plugin != NULL)
             printf("plug-in: %s\n", plugin_name());
         if (!bench.options.json)
@@ -241,5 +246,10 @@ int main(int argc, char **argv)
     }
     ceiling_destroy(ceiling);
     close_bench(&bench);
-    return fflush(stdout) != 0 ? EXIT_FAILED : code;
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    return text_end("heed-bench", work(argc, argv));
 }

@@ -31,6 +31,18 @@ void text_failure(const char *tool, const char *what, heed_status status,
     fputc('\n', stderr);
 }
 
+int text_end(const char *tool, int code)
+{
+    const bool failed = ferror(stdout) != 0;
+
+    errno = 0;
+    if (fflush(stdout) == 0 && !failed)
+        return code;
+    fprintf(stderr, "%s: cannot write to standard output%s%s\n", tool, errno != 0 ? ": " : "",
+            errno != 0 ? strerror(errno) : "");
+    return EXIT_FAILED;
+}
+
 bool text_integer(const char *text, int64_t low, int64_t high, int64_t *out)
 {
     char *end = NULL;

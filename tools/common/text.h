@@ -24,6 +24,10 @@ enum {
 void text_failure(const char *tool, const char *what, heed_status status,
                   const heed_report *report);
 
+/* The exit code of a program that ends: `code`, or EXIT_FAILED where standard output did not take
+ * everything, which is said. */
+int text_end(const char *tool, int code);
+
 /* Reads all of `text` as a decimal whole number within [low, high]. False: it is none. */
 bool text_integer(const char *text, int64_t low, int64_t high, int64_t *out);
 

@@ -236,7 +236,7 @@ static int run(struct session *session, int argc, char **argv)
     return exit_code;
 }
 
-int main(int argc, char **argv)
+static int work(int argc, char **argv)
 {
     struct session *session;
     struct options o;
@@ -265,4 +265,9 @@ int main(int argc, char **argv)
                                               : run(session, argc, argv);
     free(session);
     return exit_code;
+}
+
+int main(int argc, char **argv)
+{
+    return text_end("heed-conform", work(argc, argv));
 }

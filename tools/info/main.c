@@ -151,7 +151,7 @@ static int print_support(const heed_runtime_desc *desc, bool mechanisms, bool js
     }
     support_print(runtime, mechanisms, json);
     heed_runtime_destroy(runtime);
-    return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
+    return EXIT_DONE;
 }
 
 /* false: there is none of that name. */
@@ -196,7 +196,7 @@ static int print_devices(const heed_runtime_desc *desc, const struct ask *ask, b
     else
         print_table(&found);
     free(found.devices);
-    return fflush(stdout) != 0 ? EXIT_FAILED : code;
+    return code;
 }
 
 static int print_pattern(const char *pattern, int head, bool svg)
@@ -204,7 +204,7 @@ static int print_pattern(const char *pattern, int head, bool svg)
     if (strcmp(pattern, "list") != 0)
         return picture_print(pattern, head, svg);
     picture_list(stdout);
-    return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
+    return EXIT_DONE;
 }
 
 struct asked {
@@ -296,10 +296,10 @@ static int print_names(const heed_runtime_desc *desc)
     for (uint32_t i = 0; i < heed_device_count(runtime); i++)
         puts(heed_device_name(heed_device_get(runtime, i)));
     heed_runtime_destroy(runtime);
-    return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
+    return EXIT_DONE;
 }
 
-int main(int argc, char **argv)
+static int work(int argc, char **argv)
 {
     char room[CACHE_ROOM];
     const heed_runtime_desc desc = {
@@ -322,4 +322,9 @@ int main(int argc, char **argv)
         return print_support(&desc, asked.mechanisms, asked.json);
     ask = (struct ask){ .seconds = (int)asked.seconds, .test = asked.test, .device = asked.device };
     return print_devices(&desc, &ask, asked.json);
+}
+
+int main(int argc, char **argv)
+{
+    return text_end("heed-info", work(argc, argv));
 }
