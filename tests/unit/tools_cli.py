@@ -152,7 +152,7 @@ def wrong_arguments_are_one_line():
 def results_are_complete(devices):
     keys = {'workload', 'device', 'isa', 'threads', 'useful_gflops', 'peak_gflops', 'share',
             'read_gbytes', 'written_gbytes', 'peak_gbytes', 'bandwidth_share', 'score_ratio',
-            'extra_bytes', 'median_s', 'min_s', 'max_s'}
+            'extra_bytes', 'median_s', 'min_s', 'max_s', 'peak_of'}
     loads = ['window:n=64,w=9', 'dense:n=48,h=4,hk=2,d=20', 'causal:n=40,dtype=bf16,b=2']
     for i, device in enumerate(devices):
         mine = loads if i == 0 else loads[i % 3:][:1]
@@ -167,6 +167,7 @@ def results_are_complete(devices):
             expect(line['device'] == device and line['threads'] == 1, device + ': as asked')
             if device.split(':')[0] in ('cpu', 'reference'):
                 expect(line['isa'] != 'unknown' and line['peak_gflops'] > 0, device + ': has a peak')
+                expect(line['peak_of'] == line['isa'], device + ': a peak of threads')
             expect(line['min_s'] <= line['median_s'] <= line['max_s'], device + ': ordered times')
             rate = line['useful_gflops'] * line['median_s'] * 1e9
             pairs = {'dense': 48 * 48, 'causal': 40 * 41 // 2, 'window': 64 * 19 - 9 * 10}

@@ -183,8 +183,12 @@ static enum outcome bench_one(struct bench *bench, const struct workload *load, 
             goto close_ours;
         in.other = &other;
     }
-    if (*ceiling == NULL)
-        *ceiling = ceiling_create(contender_isa(&ours), threads, bench->cpu_time);
+    if (*ceiling == NULL) {
+        text_progress("what can be done at most", 0);
+        *ceiling = ceiling_create(bench->props.name, contender_isa(&ours), threads,
+                                  bench->cpu_time);
+        text_progress_clear();
+    }
     if (*ceiling == NULL) {
         fprintf(stderr, "heed-bench: cannot start %u threads for the peak loops\n", threads);
         goto close_other;

@@ -111,7 +111,8 @@ static void print_workloads(FILE *to)
 static const struct command command = {
     .name = "heed-bench",
     .usage = "heed-bench [OPTION]... [WORKLOAD]...\n",
-    .what = "Measures heed next to what the processor can do at most, in turn, in one run.\n",
+    .what = "Measures heed next to what the processor, or a device with a driver, can do at most,\n"
+            "in turn, in one run.\n",
     .options = rows,
     .n_options = sizeof rows / sizeof *rows,
     .more = print_workloads,

@@ -122,6 +122,8 @@ static void json_row(const struct options *options, const struct measure_input *
            in->cpu_time ? "cpu" : "wall");
     member("useful_gflops", r->useful * 1e-9);
     member("peak_gflops", r->peak * 1e-9);
+    text_member("peak_of", in->ceiling->device != NULL ? in->ours->device_props.name
+                                                       : contender_isa(in->ours));
     member("share", r->share);
     member("read_gbytes", r->read * 1e-9);
     member("written_gbytes", r->written * 1e-9);
