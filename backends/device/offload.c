@@ -102,12 +102,17 @@ void heed_offload_build_log(const void *state, uint32_t level, enum heed_kernel 
                          best_length < 128 ? (int)best_length : 128, best);
 }
 
-void heed_offload_compiles(const void *state, enum heed_kernel row)
+static void log_kernel(const void *state, uint32_t level, const char *verb, enum heed_kernel row)
 {
     char text[LINE];
 
-    snprintf(text, sizeof(text), "compiles kernel %.60s", heed_kernel_rows[row].name);
-    heed_offload_log(state, HEED_OFFLOAD_INFORMATION, text);
+    snprintf(text, sizeof(text), "%.20s kernel %.60s", verb, heed_kernel_rows[row].name);
+    heed_offload_log(state, level, text);
+}
+
+void heed_offload_compiles(const void *state, enum heed_kernel row)
+{
+    log_kernel(state, HEED_OFFLOAD_INFORMATION, "compiles", row);
 }
 
 /* ---- state ------------------------------------------------------------- */
@@ -309,8 +314,11 @@ heed_status heed_offload_kernel(void *opened, enum heed_kernel row, uint32_t lar
 
     assert(row >= 0 && row < HEED_KERNELS);
     pthread_mutex_lock(&state->building);
-    if (*kernel == NULL)
+    if (*kernel == NULL) {
         status = vendor_of_state(state)->kernel_create(state, row, large != 0, kernel, detail);
+        if (status >= 0)
+            log_kernel(state, HEED_OFFLOAD_DETAIL, "has", row);
+    }
     assert(status < 0 || *kernel != NULL);
     if (status >= 0)
         *compiled = *kernel;

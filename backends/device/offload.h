@@ -133,6 +133,8 @@ void heed_offload_recall(const struct heed_vendor *, uint32_t index, const struc
                          heed_device_props *);
 
 /* The log levels of heed_logger. */
-enum { HEED_OFFLOAD_ERROR = 1, HEED_OFFLOAD_WARNING, HEED_OFFLOAD_INFORMATION };
+enum {
+    HEED_OFFLOAD_ERROR = 1, HEED_OFFLOAD_WARNING, HEED_OFFLOAD_INFORMATION, HEED_OFFLOAD_DETAIL
+};
 
 #endif

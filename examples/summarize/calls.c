@@ -5,6 +5,7 @@
  * operations. Each call plans, runs and waits.
  */
 #include "attend.h"
+#include "progress.h"
 
 #include <heed/memory.h>
 #include <heed/pool.h>
@@ -367,7 +368,9 @@ struct attend *attend_open(const char *device, struct failure *why)
 {
     struct attend *const a = calloc(1, sizeof(*a));
     char room[1024];
-    const heed_runtime_desc desc = { .size = sizeof(desc), .cache_dir = cache_dir(room) };
+    const heed_runtime_desc desc = {
+        .size = sizeof(desc), .logger = progress_logger(), .cache_dir = cache_dir(room)
+    };
     heed_status status;
 
     if (!a) {

@@ -7,8 +7,6 @@
  */
 #include "language.h"
 
-#include <string.h>
-
 static const char *const en_words[] = {
     "able", "agree", "agreed", "agrees", "almost", "already", "although", "always", "another",
     "anybody", "anyone", "anything", "anyway", "ask", "asked", "asks", "away", "bad", "became",
@@ -174,18 +172,7 @@ static const char *const ru_words[] = {
     "хотел", "хотела", "хотят", "хочет", "часто", "четыре", "шесть",
 };
 
-#define LIST(code) { #code, code##_words, sizeof(code##_words) / sizeof(*code##_words) }
-
-static const struct stop_list lists[] = {
-    LIST(en), LIST(de), LIST(fr), LIST(es), LIST(it), LIST(pt), LIST(nl), LIST(ru)
+const struct word_list common_words[] = {
+    WORD_LIST(en), WORD_LIST(de), WORD_LIST(fr), WORD_LIST(es), WORD_LIST(it), WORD_LIST(pt),
+    WORD_LIST(nl), WORD_LIST(ru), { NULL, NULL, 0 }
 };
-#undef LIST
-
-const struct stop_list *common_list_of(const char *code)
-{
-    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
-        if (strcmp(lists[i].code, code) == 0)
-            return &lists[i];
-    }
-    return NULL;
-}

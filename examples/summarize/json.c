@@ -8,6 +8,7 @@
 #include "read.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The inside of a string. White space of any sort becomes one space. */
 static void put_range(FILE *to, const char *text, size_t begin, size_t end)
@@ -33,14 +34,25 @@ static void put_range(FILE *to, const char *text, size_t begin, size_t end)
     }
 }
 
+/* A name as it is, with all its blanks. What is no UTF-8 becomes U+FFFD. */
 static void put_string(FILE *to, const char *text)
 {
-    size_t end = 0;
+    const char *const end = text + strlen(text);
+    size_t taken;
 
-    while (text[end] != '\0')
-        end++;
     fputc('"', to);
-    put_range(to, text, 0, end);
+    for (; text < end; text += taken) {
+        const uint32_t code = utf8_next(text, end, &taken);
+        char bytes[4];
+
+        if (code < ' ') {
+            fprintf(to, "\\u%04x", (unsigned)code);
+            continue;
+        }
+        if (code == '"' || code == '\\')
+            fputc('\\', to);
+        fwrite(bytes, 1, utf8_put(code, bytes), to);
+    }
     fputc('"', to);
 }
 

@@ -170,25 +170,32 @@ static int compare_words(const void *word, const void *entry)
     return strcmp(word, *(const char *const *)entry);
 }
 
-static bool is_in(const struct stop_list *list, const char *word)
+const struct word_list *word_list_of(const struct word_list *lists, const char *code)
+{
+    while (lists->code && strcmp(lists->code, code) != 0)
+        lists++;
+    return lists->code ? lists : NULL;
+}
+
+static bool is_in(const struct word_list *list, const char *word)
 {
     return list && bsearch(word, list->words, list->n, sizeof(*list->words), compare_words);
 }
 
 bool language_is_stop(const struct language *language, const char *word)
 {
-    return is_in(stop_list_of(language->code), word);
+    return is_in(word_list_of(stop_words, language->code), word);
 }
 
 bool language_is_common(const struct language *language, const char *word)
 {
-    return is_in(common_list_of(language->code), word);
+    return is_in(word_list_of(common_words, language->code), word);
 }
 
 /* ---- which language --------------------------------------------------------- */
 
 struct census {
-    const struct stop_list *lists[LANGUAGES];
+    const struct word_list *lists[LANGUAGES];
     int64_t hits[LANGUAGES];
     int64_t words, kana, han, cyrillic;
 };
@@ -219,7 +226,7 @@ const struct language *language_find(const char *text, const size_t (*ranges)[2]
     size_t best = 0;
 
     for (size_t i = 0; i < LANGUAGES; i++)
-        c.lists[i] = stop_list_of(languages[i].code);
+        c.lists[i] = word_list_of(stop_words, languages[i].code);
     for (int64_t i = 0; i < n; i++)
         count_range(&c, text, ranges[i][0], ranges[i][1]);
     if ((c.han + c.kana) * 3 > c.words)

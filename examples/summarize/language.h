@@ -8,16 +8,19 @@
 
 #include "summarize.h"
 
-/* stopwords.c, commonwords.c */
-struct stop_list {
+/* Words of one language. */
+struct word_list {
     const char *code;
     const char *const *words;          /* sorted, lower case, UTF-8 */
     size_t n;
 };
+#define WORD_LIST(code) { #code, code##_words, sizeof(code##_words) / sizeof(*code##_words) }
 
-const struct stop_list *stop_list_of(const char *code);
-/* Words that are no keywords; NULL: none are known. */
-const struct stop_list *common_list_of(const char *code);
+/* The lists end with one without a code. */
+extern const struct word_list stop_words[];        /* stopwords.c: they say nothing */
+extern const struct word_list common_words[];      /* commonwords.c: they are no keywords */
+/* NULL: there is none for the language. */
+const struct word_list *word_list_of(const struct word_list *lists, const char *code);
 
 /* Lists of words are strings with a space before and behind each word, in lower case. */
 struct language {

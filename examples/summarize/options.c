@@ -161,7 +161,7 @@ static const struct option table[] = {
       "that it gives most weight to", PUT(explain) },
     { "--html", "FILE", "also write a page with the summary, the document and what it attends\n"
       "to; - is standard output, which then has nothing else", PUT(html) },
-    { "--quiet", NULL, "print no summary: --html has it", PUT(quiet) }
+    { "--quiet", NULL, "print no summary: the page of --html has it", PUT(quiet) }
 };
 
 #undef PUT
@@ -336,6 +336,8 @@ bool options_read(struct options *o, int argc, char **argv, int *status)
         *status = complain_of("FILE", "standard input once", "-");
     if (*status == 0 && o->html && strcmp(o->html, "-") == 0 && o->json)
         *status = complain_of("--html", "a file, as --json takes standard output", o->html);
+    if (*status == 0 && o->quiet && !o->html)
+        *status = complain_of("--quiet", "--html FILE beside it", NULL);
     if (*status == 0 && o->html && o->each)
         *status = complain_of("--html", "one summary, without --each", o->html);
     return *status == 0;

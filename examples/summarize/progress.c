@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +37,7 @@ static const struct {
 
 static struct {
     bool on;                               /* stderr is a terminal */
+    bool compiling;                        /* the line says what a device compiles */
     double begin, entered, drawn;          /* seconds of the clock */
     int64_t words;
     int columns;
@@ -127,6 +129,19 @@ static int put_speed(char *line, size_t size, double part, double seconds)
                     (int)left / 60, (int)left % 60);
 }
 
+/* n bytes in a line that has room for MOST_COLUMNS + 1, of which the first is a return. */
+static void put(char *line, int n)
+{
+    while (n <= shown && n < MOST_COLUMNS)
+        line[n++] = ' ';                   /* over what a longer line left */
+    if (n > bar.columns + 1)
+        n = bar.columns + 1;
+    if (n - 1 > shown)
+        shown = n - 1;
+    if (write(STDERR_FILENO, line, (size_t)n) < 0)
+        bar.on = false;
+}
+
 /* part: of the phase. */
 static void draw(double part, double at)
 {
@@ -141,15 +156,9 @@ static void draw(double part, double at)
                   phases[bar.phase].name);
     if (part > 0 && bar.words > 0)
         n += put_speed(line + n, sizeof(line) - (size_t)n, part, at - bar.entered + 1e-9);
-    while (n <= shown && n < MOST_COLUMNS)
-        line[n++] = ' ';                   /* over what a longer line left */
-    if (n > bar.columns + 1)
-        n = bar.columns + 1;
-    if (n - 1 > shown)
-        shown = n - 1;
     bar.drawn = at;
-    if (write(STDERR_FILENO, line, (size_t)n) < 0)
-        bar.on = false;
+    bar.compiling = false;
+    put(line, n);
 }
 
 void progress_enter(enum progress_phase phase)
@@ -174,4 +183,28 @@ void progress_show(void *context, int64_t done, int64_t all)
     (void)context;
     if (bar.on && at - bar.begin >= first_after && at - bar.drawn >= next_after)
         draw((double)done / (double)all, at);
+}
+
+/* ---- kernels ------------------------------------------------------------------- */
+
+/* heed's log says when a device begins to compile one; with its next line that one is there. */
+static void take_line(void *context, uint32_t level, const char *text)
+{
+    const bool compiles = strstr(text, ": compiles kernel ") != NULL;
+    char line[160];
+
+    (void)context;
+    (void)level;
+    if (bar.on && compiles)
+        put(line, snprintf(line, sizeof(line), "\r%.76s", text));
+    else if (bar.compiling)
+        progress_clear();
+    bar.compiling = compiles;
+}
+
+const heed_logger *progress_logger(void)
+{
+    static const heed_logger logger = { .size = sizeof(logger), .level = 4, .line = take_line };
+
+    return bar.on ? &logger : NULL;
 }

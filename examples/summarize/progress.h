@@ -7,6 +7,8 @@
 #ifndef HEED_EXAMPLES_SUMMARIZE_PROGRESS_H
 #define HEED_EXAMPLES_SUMMARIZE_PROGRESS_H
 
+#include <heed/heed.h>
+
 #include <stdint.h>
 
 /* The parts of the work, in order. */
@@ -24,6 +26,10 @@ void progress_words(int64_t words);
 
 /* An attend_progress of phase PROGRESS_ATTEND; no context. */
 void progress_show(void *context, int64_t done, int64_t all);
+
+/* The logger that shows, in place of the line, which kernel a device compiles; NULL: nothing is
+ * shown. */
+const heed_logger *progress_logger(void);
 
 /* Clears the line, before something else is said. */
 void progress_clear(void);

@@ -58,8 +58,6 @@
  */
 #include "language.h"
 
-#include <string.h>
-
 static const char *const en_words[] = {
     "a", "about", "above", "after", "again", "ain", "all", "also", "am", "an", "and", "any", "are",
     "aren", "as", "at", "back", "be", "because", "been", "before", "being", "but", "by", "can",
@@ -261,19 +259,7 @@ static const char *const ja_words[] = {
     "の", "は", "ば", "へ", "も", "や", "ら", "れ", "を", "ん", "何", "彼", "私",
 };
 
-#define LIST(code) { #code, code##_words, sizeof(code##_words) / sizeof(*code##_words) }
-
-static const struct stop_list lists[] = {
-    LIST(en), LIST(de), LIST(fr), LIST(es), LIST(it), LIST(pt), LIST(nl), LIST(ru), LIST(zh),
-    LIST(ja)
+const struct word_list stop_words[] = {
+    WORD_LIST(en), WORD_LIST(de), WORD_LIST(fr), WORD_LIST(es), WORD_LIST(it), WORD_LIST(pt),
+    WORD_LIST(nl), WORD_LIST(ru), WORD_LIST(zh), WORD_LIST(ja), { NULL, NULL, 0 }
 };
-#undef LIST
-
-const struct stop_list *stop_list_of(const char *code)
-{
-    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
-        if (strcmp(lists[i].code, code) == 0)
-            return &lists[i];
-    }
-    return NULL;
-}

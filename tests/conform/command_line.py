@@ -127,6 +127,7 @@ class Subset(unittest.TestCase):
         for text, wanted in (("q=f64", "q has no value 'f64'; it has f32 f16 bf16"),
                              ("zz=1", "op=attn has no axis 'zz'; it has batch h nq"),
                              ("ns", "'ns' is not axis=value"),
+                             ("", "it names no axis"), ("  ", "it names no axis"),
                              ("q=f32 q=f16", "q: no value is left")):
             said = run("--only", text)
             self.assertEqual(said.returncode, 2)

@@ -9,6 +9,7 @@ device that is not there is no device. Exit status 77: heed-info lists no OpenCL
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,8 @@ def main():
         rows = [line.split("|")[2:4] for line in text.splitlines()
                 if line.startswith(("| dense:", "| window:"))]
         assert len(rows) == 2 and all(float(cell) > 0 for row in rows for cell in row), rows
+        shares = re.findall(r"^\| \w+:.*?\| ([\d.]+) \| (\d+) % \|", text, re.MULTILINE)
+        assert len(shares) == 2 and all(float(peak) > 0 for peak, _ in shares), "of the peak"
         none = run(sys.executable, script, "--prebuilt", build, "--quick", "--report", "none",
                    "--device", "opencl:77")
         assert none.returncode == 77, none.stdout

@@ -128,6 +128,18 @@ def check_cxx(prefix, folder):
     run(folder / "cxx", env={"LD_LIBRARY_PATH": str(library_folder(prefix))})
 
 
+def check_uninstalled(top, build, folder, wanted):
+    """The build folder itself has a heed.pc, too."""
+    own = {"PKG_CONFIG_PATH": str(build / "meson-uninstalled")}
+    options = run("pkg-config", "--cflags", "--libs", "heed", env=own).split()
+    for option in options:
+        expect(option[:2] not in ("-I", "-L") or pathlib.Path(option[2:]).is_dir(),
+               f"heed-uninstalled.pc names a folder that is not there: {option}")
+    run(*CC, *STRICT, top / "examples/minimal.c", "-o", folder / "uninstalled", *options)
+    expect(run(folder / "uninstalled", env={"LD_LIBRARY_PATH": str(build)}) == wanted,
+           "the program of the build folder prints another row")
+
+
 def check_names(prefix):
     library = ctypes.CDLL(str(library_folder(prefix) / "libheed.so.0"))
     for operation in ("attn", "copy", "merge", "pool", "push", "select"):
@@ -148,6 +160,7 @@ def main():
         tried = check_wholly_static(top, prefix, folder, wanted)
         check_summarize(top, prefix, folder)
         check_cxx(prefix, folder)
+        check_uninstalled(top, build, folder, wanted)
     print(f"shared, static, and wholly static by {tried}: {wanted.strip()}")
     return 0
 

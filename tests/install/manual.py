@@ -21,6 +21,7 @@ PROGRAMS = ("heed-bench", "heed-conform", "heed-info", "heed-summarize")
 # What is typed, and what must be among the completions.
 TYPED = [
     ("heed-bench --thr", "--threads"), ("heed-bench --clock w", "wall"),
+    ("heed-bench --numerics f", "fast"),
     ("heed-bench --workload longf", "longformer"), ("heed-bench --device refer", "reference"),
     ("heed-bench --device cpu:sc", "cpu:scalar"), ("heed-conform --op mer", "merge"),
     ("heed-conform --family me", "mechanisms"), ("heed-info --pattern lsg-b", "lsg-block-stride"),

@@ -114,6 +114,36 @@ class Peers(unittest.TestCase):
                               text=True, capture_output=True, check=False, timeout=60)
         self.assertIn("exit: the peer ended with status 7", done.stdout)
 
+    def test_a_peer_that_cannot_be_started_is_wrong_usage(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plain = pathlib.Path(folder, "plain")
+            plain.write_text("no program", encoding="utf-8")
+            for peer, why in (("/no/such/peer", "No such file or directory"),
+                              (shlex.quote(str(plain)), "Permission denied")):
+                for more in ([], ["--ask"], ["--case", "op=attn seed=1"], ["--lines"]):
+                    done = subprocess.run([CONFORM, "--peer", peer, *more], text=True,
+                                          capture_output=True, check=False, timeout=60)
+                    self.assertEqual(done.returncode, 2, done.stdout)
+                    self.assertIn(f"heed-conform: --peer {peer}: cannot be started: {why}\n",
+                                  done.stderr)
+                    self.assertEqual(done.stdout, "")
+
+    def test_arrays_are_in_the_folder_for_them_however_long_its_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder, 9 * ("a" * 120 + "/"))
+            place.mkdir(parents=True)
+            done = subprocess.run([CONFORM, "--peer", shlex.join([sys.executable, EXAMPLE]),
+                                   "--cases", "2", "--only", FEW], text=True, check=False,
+                                  capture_output=True, timeout=60,
+                                  env=dict(os.environ, TMPDIR=str(place)))
+            self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertEqual(list(place.iterdir()), [])
+            told = pathlib.Path(folder, "told")
+            subprocess.run([CONFORM, "--peer", f"head -n 1 >{shlex.quote(str(told))}", "--case",
+                            "op=attn seed=1", "--shrink", "0"], check=False, timeout=60,
+                           stdout=subprocess.DEVNULL, env=dict(os.environ, TMPDIR=str(place)))
+            self.assertIn(str(place) + "/heed-", told.read_text("utf-8"))
+
     def test_wrong_options(self):
         for wrong in (["--json", "/dev/null"], ["--repro", "/dev/null/no"],
                       ["--peer", "cat"], ["--dump", "/dev/null/no"]):

@@ -172,6 +172,18 @@ def files(b):
     b.expect(len(b.json("--length", "20s", *many)["files"]) == 3000, "3000 files")
 
 
+def names(b):
+    """Names of files are what they are, also those that no text would have."""
+    for name in (" two  blanks ", "tab\there", 'a "quoted" \\ one', "new\nline", "\u3000wide"):
+        result = b.json("--length", "1s", b.write(name, BEES))
+        b.expect(result["file"] == name, f"{name!r} is {result['file']!r}")
+        result = b.json("--length", "2s", name, b.write("other", FERRY))
+        b.expect([one["file"] for one in result["files"]] == [name, "other"], f"{name!r} of two")
+    broken = os.fsdecode(b"no \xff UTF-8")
+    b.expect(b.json("--length", "1s", b.write(broken, BEES))["file"] == "no \ufffd UTF-8",
+             "a name that is no UTF-8")
+
+
 def sections(b):
     file = b.write("sections.html", SECTIONS)
     text = b.text("--by-section", "--length", "50%", file)
@@ -254,7 +266,7 @@ def unwritten(b):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         b = Bench(str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(folder))
-        for part in (lengths, queries, keywords, files, sections, reasons, paragraphs,
+        for part in (lengths, queries, keywords, files, names, sections, reasons, paragraphs,
                      numbers, manual, unwritten):
             part(b)
     print("\n".join(b.troubles))

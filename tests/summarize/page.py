@@ -231,6 +231,7 @@ def writing(program, path, folder):
     expect(run(program, "--html", target, path).stdout == run(program, path).stdout, "text stays")
     expect(target.read_bytes() == page, "a file has another page than standard output")
     expect(not run(program, "--quiet", "--html", target, path).stdout, "--quiet prints nothing")
+    run(program, "--quiet", path, status=2)         # nobody would get anything
     expect(stat.S_IMODE(target.stat().st_mode) & 0o044, "others cannot read the page")
     (folder / "link.html").symlink_to(target)
     target.write_text("old", encoding="utf-8")

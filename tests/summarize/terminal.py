@@ -8,22 +8,16 @@ ones; Ctrl-C clears it, ends the program by the signal, and nothing is printed. 
 stays empty.
 """
 
-import fcntl
-import os
 import pathlib
-import pty
 import random
 import re
-import select
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
-import time
 
-LIMIT = 120
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from terminal import LIMIT, screen, watch  # noqa: E402  pylint: disable=wrong-import-position
 # Every word of the line that a bar is, and what comes between two of them.
 BAR = re.compile(r"\[([# ]{24})\] +(\d+) % (reading|finding sentences|weighing words|attention)"
                  r"(?:  (\d+) words/s, (\d+):(\d\d) left)?")
@@ -36,57 +30,8 @@ def text(sentences):
     return " ".join(" ".join(rng.choices(names, k=8)).capitalize() + "." for _ in range(sentences))
 
 
-def screen(output):
-    """The lines that remain on a terminal wide enough: only what the program writes."""
-    lines, line, at = [], [], 0
-    for c in output:
-        if c == "\n":
-            lines.append("".join(line).rstrip())
-            line, at = [], 0
-        elif c == "\r":
-            at = 0
-        else:
-            line[at:at + 1] = [c]
-            at += 1
-    return lines + ["".join(line).rstrip()]
-
-
-def watch(program, path, columns, stop_at=None):
-    """Runs on a terminal: (how it ended, stdout, what was written to the terminal). stop_at: a
-    percentage at which Ctrl-C is typed."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-
-    def own_terminal():
-        os.setsid()
-        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-
-    child = subprocess.Popen([program, path], stdin=slave, stdout=subprocess.PIPE, stderr=slave,
-                             preexec_fn=own_terminal)
-    os.close(slave)
-    written, typed, end = "", 0.0, time.monotonic() + LIMIT
-    while time.monotonic() < end:
-        ready, _, _ = select.select([master], [], [], 0.05)
-        if ready:
-            try:
-                piece = os.read(master, 65536)
-            except OSError:                # the last one who wrote is gone
-                break
-            written += piece.decode()
-        elif child.poll() is not None:
-            break
-        shown = BAR.findall(written)
-        if stop_at is not None and not typed and shown and int(shown[-1][1]) >= stop_at:
-            os.write(master, b"\x03")
-            typed = time.monotonic()
-    out = child.communicate(timeout=LIMIT)[0].decode()
-    took = time.monotonic() - typed if typed else None
-    os.close(master)
-    return child.returncode, out, written, took
-
-
 def check_bar(program, path):
-    code, out, written, _ = watch(program, path, 120)
+    code, out, written, _ = watch([program, path])
     shown = [(int(percent), what, rate) for _, percent, what, rate, _, _ in BAR.findall(written)]
     percents = [percent for percent, _, _ in shown]
     if code != 0 or not out:
@@ -101,7 +46,7 @@ def check_bar(program, path):
 
 
 def check_narrow(program, path):
-    code, out, written, _ = watch(program, path, 30)
+    code, out, written, _ = watch([program, path], 30)
     longest = max(len(part) for part in re.split(r"[\r\n]", written))
     if code != 0 or not out or not 20 <= longest <= 29:
         return f"exit {code}, {longest} columns of 30"
@@ -109,7 +54,11 @@ def check_narrow(program, path):
 
 
 def check_stop(program, path):
-    code, out, written, took = watch(program, path, 120, 14)
+    def stop(written):
+        shown = BAR.findall(written)
+        return bool(shown) and int(shown[-1][1]) >= 14
+
+    code, out, written, took = watch([program, path], stop=stop)
     if took is None:
         return f"ended before Ctrl-C: {written!r}"
     if code != -signal.SIGINT:             # what a shell calls 130

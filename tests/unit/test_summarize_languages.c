@@ -154,7 +154,7 @@ TEST(the_language_is_found_from_the_text)
 }
 
 /* As bsearch() needs them: sorted, and in lower case. */
-static void check_list(const struct stop_list *list)
+static void check_list(const struct word_list *list)
 {
     for (size_t k = 0; k < list->n; k++) {
         const char *const word = list->words[k], *const end = word + strlen(word);
@@ -174,7 +174,7 @@ TEST(stop_words_are_sorted_and_in_lower_case)
     const struct language *language;
 
     for (size_t i = 0; (language = language_at(i)) != NULL; i++) {
-        const struct stop_list *const list = stop_list_of(language->code);
+        const struct word_list *const list = word_list_of(stop_words, language->code);
 
         ck_assert_ptr_nonnull(list);
         check_list(list);
@@ -191,7 +191,7 @@ TEST(common_words_are_sorted_and_no_stop_words)
     size_t lists = 0;
 
     for (size_t i = 0; (language = language_at(i)) != NULL; i++) {
-        const struct stop_list *const list = common_list_of(language->code);
+        const struct word_list *const list = word_list_of(common_words, language->code);
 
         ck_assert(!language_is_common(language, "heed"));
         if (!list)

@@ -229,6 +229,7 @@ LOOP_TEST(failed_builds_tell_why, VENDORS)
 {
     void *kernel = NULL;
     char last[64];
+    long details;
 
     world_begin(&vendors[_i]);
     world_open();
@@ -241,7 +242,9 @@ LOOP_TEST(failed_builds_tell_why, VENDORS)
     ck_assert_str_eq(world.line, last);
     ck_assert_ptr_null(kernel);
     world.v->refuse_builds(false);
+    details = world.logged[4];
     ck_assert_int_eq(get_kernel(HEED_KERNEL_prepare, 0, &kernel), HEED_OK);
+    ck_assert_int_eq(world.logged[4], details + 1);     /* it is there */
 }
 
 /* Opens a device that keeps what it compiles; how many kernels it compiled. */

@@ -141,6 +141,7 @@ def wrong_arguments_are_one_line():
                       ['--workload', 'dense:w=3'], ['--pairs', '14'], ['--pairs', 'x'],
                       ['--threads', '0'], ['--device', 'nosuch'], ['--bogus'], ['--json=1'],
                       ['--isa', 'avx2', '--device', 'reference'], ['--clock', 'sun'],
+                      ['--numerics', 'sun'], ['--numerics'],
                       ['--peer', 'true'], ['--vs', 'nosuch', '--workload', 'dense:n=16']):
         r = run(bench, *arguments)
         expect(r.returncode == 2, '%s exits with %d' % (arguments, r.returncode))
@@ -151,7 +152,7 @@ def wrong_arguments_are_one_line():
 def results_are_complete(devices):
     keys = {'workload', 'device', 'isa', 'threads', 'useful_gflops', 'peak_gflops', 'share',
             'read_gbytes', 'written_gbytes', 'peak_gbytes', 'bandwidth_share', 'score_ratio',
-            'extra_bytes', 'median_s', 'min_s', 'max_s'}
+            'extra_bytes', 'median_s', 'min_s', 'max_s', 'peak_of'}
     loads = ['window:n=64,w=9', 'dense:n=48,h=4,hk=2,d=20', 'causal:n=40,dtype=bf16,b=2']
     for i, device in enumerate(devices):
         mine = loads if i == 0 else loads[i % 3:][:1]
@@ -166,11 +167,29 @@ def results_are_complete(devices):
             expect(line['device'] == device and line['threads'] == 1, device + ': as asked')
             if device.split(':')[0] in ('cpu', 'reference'):
                 expect(line['isa'] != 'unknown' and line['peak_gflops'] > 0, device + ': has a peak')
+                expect(line['peak_of'] == line['isa'], device + ': a peak of threads')
             expect(line['min_s'] <= line['median_s'] <= line['max_s'], device + ': ordered times')
             rate = line['useful_gflops'] * line['median_s'] * 1e9
             pairs = {'dense': 48 * 48, 'causal': 40 * 41 // 2, 'window': 64 * 19 - 9 * 10}
             work = 4 * line['d'] * line['h'] * line['b'] * pairs[line['workload']]
             expect(math.isclose(rate, work, rel_tol=1e-4), device + ': rate is work over time')
+
+
+def numerics_are_what_was_asked_for(devices):
+    for device in {'cpu', 'reference', 'emulate:mma'} & set(devices):
+        load = ['--quick', '--device', device, 'dense:n=16,dtype=f16', 'merge:n=16', 'lsg-norm:n=64']
+        for asked in ('exact', 'repeat', 'fast', 'best'):
+            r = run(bench, '--json', '--numerics', asked, *load)
+            expect(r.returncode == 0, '%s --numerics %s: %s' % (device, asked, r.stderr))
+            told = [json.loads(line)['numerics'] for line in r.stdout.splitlines()]
+            fits = {'exact': {'exact'}, 'repeat': {'exact', 'repeat'}}.get(
+                asked, {'exact', 'repeat', 'fast'})
+            expect(len(told) == 3 and set(told) <= fits, '%s: %s is %s' % (device, asked, told))
+            if 'emulate:mma' in device and asked == 'fast':
+                expect(told[0] == 'fast', 'a matrix unit is FAST')
+            table = run(bench, '--numerics', asked, *load).stdout.splitlines()
+            expect(table[0].split()[3] == 'numerics' and table[2].split()[3] == told[0],
+                   'the table has the numerics')
 
 
 # What heed-bench does beside attention, small, with the bytes that each must read and write.
@@ -280,6 +299,9 @@ def comparisons_have_a_ratio():
     for broken in ('true', 'echo nonsense; cat', 'exit 3'):
         r = run(bench, '--peer', broken, *load)
         expect(r.returncode == 1 and r.stderr.count('\n') == 1, 'a broken peer: ' + broken)
+    r = run(bench, '--peer', '/no/such/peer', *load)
+    expect(r.returncode == 2 and '--peer /no/such/peer: cannot be started: No such file' in r.stderr,
+           'a peer that is not there: ' + r.stderr)
 
 
 usable = info_describes_every_device()
@@ -288,6 +310,7 @@ if loader:
     bad_drivers_cost_a_line_of_the_list()
 wrong_arguments_are_one_line()
 results_are_complete(usable)
+numerics_are_what_was_asked_for(usable)
 mechanisms_do_the_work_of_their_pictures()
 operations_say_what_they_move(usable)
 scores_are_compared_with_their_products()

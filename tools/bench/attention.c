@@ -124,6 +124,7 @@ static heed_status plan_mechanism(struct contender *c, const struct workload *lo
         arrays[2 + 2 * i] = (struct operation_array){ pattern.sets[i], keys, &c->pairs[i].k };
         arrays[3 + 2 * i] = (struct operation_array){ pattern.sets[i], keys, &c->pairs[i].v };
     }
+    pattern.m.desc.numerics = c->numerics;
     status = c->lib->attn_plan(c->device, &pattern.m.desc, &c->plan, report);
     pattern_free(&pattern);
     return status;
@@ -162,7 +163,7 @@ static heed_status plan(struct contender *c, const struct workload *load,
         .k = cache_shape(load, load->panels != 0), .v = cache_shape(load, false),
     };
     heed_attn_desc desc = {
-        .size = sizeof desc, .flags = HEED_ATTN_ALIGN_START,
+        .size = sizeof desc, .numerics = c->numerics, .flags = HEED_ATTN_ALIGN_START,
         .q = query_shape(load), .o = query_shape(load),
         .sources = &source, .n_sources = 1, .source_size = sizeof source,
     };

@@ -6,6 +6,7 @@
  */
 #include "bench/ceiling.h"
 
+#include "peak/device.h"
 #include "peak/peak.h"
 
 #include <math.h>
@@ -23,12 +24,25 @@ double ceiling_seconds(const struct ceiling *c, struct timing t)
     return c->cpu_time ? t.cpu : t.wall;
 }
 
+static struct timing run_burst(struct ceiling *c)
+{
+    const struct timing failed = { NAN, NAN };
+    struct timing start;
+
+    if (c->device == NULL)
+        return team_run(c->team, burn, c);
+    start = timing_now(1);
+    return peak_device_burn(c->device, (uint32_t)c->iterations) ? timing_since(start, 1) : failed;
+}
+
+/* A device has much more to do in an iteration, and its driver needs some time for each burst. */
 static void calibrate(struct ceiling *c)
 {
-    const double burst = 5e-3;
+    const double burst = c->device != NULL ? 20e-3 : 5e-3;
+    const int64_t most = c->device != NULL ? INT64_C(1) << 30 : INT64_C(1) << 40;
 
-    for (c->iterations = 1000; c->iterations < INT64_C(1) << 40; c->iterations *= 2) {
-        const double seconds = team_run(c->team, burn, c).wall;
+    for (c->iterations = c->device != NULL ? 1 : 1000; c->iterations < most; c->iterations *= 2) {
+        const double seconds = run_burst(c).wall;
 
         if (seconds >= burst / 4) {
             c->iterations = (int64_t)((double)c->iterations * burst / seconds) + 1;
@@ -37,7 +51,8 @@ static void calibrate(struct ceiling *c)
     }
 }
 
-struct ceiling *ceiling_create(const char *isa, unsigned threads, bool cpu_time)
+struct ceiling *ceiling_create(const char *device, const char *isa, unsigned threads,
+                               bool cpu_time)
 {
     struct ceiling *c = calloc(1, sizeof *c);
 
@@ -51,7 +66,8 @@ struct ceiling *ceiling_create(const char *isa, unsigned threads, bool cpu_time)
         ceiling_destroy(c);
         return NULL;
     }
-    if (c->peak != NULL)
+    c->device = peak_device_open(device);
+    if (c->peak != NULL || c->device != NULL)
         calibrate(c);
     return c;
 }
@@ -60,6 +76,7 @@ void ceiling_destroy(struct ceiling *c)
 {
     if (c == NULL)
         return;
+    peak_device_close(c->device);
     team_destroy(c->team);
     free(c->burnt);
     free(c);
@@ -68,12 +85,14 @@ void ceiling_destroy(struct ceiling *c)
 double ceiling_flops(struct ceiling *c)
 {
     double best = NAN;
+    const double flops = c->device != NULL ? peak_device_flops(c->device)
+                       : c->peak != NULL   ? c->peak->flops * team_threads(c->team) : NAN;
 
-    if (c->peak == NULL)
+    if (isnan(flops))
         return NAN;
     for (int burst = 0; burst < 3; burst++) {
-        const double seconds = ceiling_seconds(c, team_run(c->team, burn, c));
-        const double work = c->peak->flops * (double)c->iterations * team_threads(c->team);
+        const double seconds = ceiling_seconds(c, run_burst(c));
+        const double work = flops * (double)c->iterations;
 
         if (seconds > 0 && !(work / seconds <= best))
             best = work / seconds;

@@ -15,15 +15,18 @@
 
 struct ceiling {
     const struct peak *peak;            /* NULL: unknown level */
+    struct peak_device *device;         /* NULL: the work is done by threads */
     struct team *team;
     bool cpu_time;                      /* which of the two times the rates are made of */
     int64_t iterations;
     float *burnt;                       /* [threads], so that no worker's work is removed */
 };
 
-/* isa: name of a level of tools/peak, or one that is not there: then its peak is not a number.
- * NULL: no memory or no thread. */
-struct ceiling *ceiling_create(const char *isa, unsigned threads, bool cpu_time);
+/* device: heed's name of it. What has no driver works with threads, and by an instruction set: isa,
+ * the name of a level of tools/peak; of one that is not there the peak is not a number. NULL: no
+ * memory or no thread. */
+struct ceiling *ceiling_create(const char *device, const char *isa, unsigned threads,
+                               bool cpu_time);
 void ceiling_destroy(struct ceiling *);
 
 /* The time that counts. */

@@ -90,14 +90,16 @@ static heed_status make_plan(struct contender *c, const struct workload *load,
 }
 
 heed_status contender_open(struct contender *c, const struct library *lib, heed_device *device,
-                           const struct workload *load, heed_report *refused)
+                           const struct workload *load, uint32_t numerics, heed_report *refused)
 {
     struct operation_array arrays[CONTENDER_ARRAYS] = { 0 };
     heed_report report = { .size = sizeof report };
     const char *doing = "cannot describe the device";
     heed_status status;
 
-    *c = (struct contender){ .lib = lib, .device = device, .operation = operation_of(load) };
+    *c = (struct contender){
+        .lib = lib, .device = device, .operation = operation_of(load), .numerics = numerics,
+    };
     c->device_props.size = sizeof c->device_props;
     status = c->lib->device_info(device, &c->device_props);
     if (status >= 0) {

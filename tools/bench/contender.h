@@ -17,6 +17,7 @@ struct contender {
     heed_device *device;
     heed_queue *queue;
     heed_plan *plan;
+    uint32_t numerics;                  /* that the plan is asked for; it says what it delivers */
     heed_device_props device_props;
     heed_plan_props plan_props;
     heed_kv_bufs pairs[HEED_MECHANISM_KEYS];    /* of each set of keys, */
@@ -38,10 +39,10 @@ struct contender {
     size_t n_made;
 };
 
-/* On failure nothing is left to close; `refused` says why where planning failed, else, and if it is
- * NULL, one line is on stderr. */
+/* numerics: HEED_NUMERICS_* that is asked for. On failure nothing is left to close; `refused` says
+ * why where planning failed, else, and if it is NULL, one line is on stderr. */
 heed_status contender_open(struct contender *, const struct library *, heed_device *,
-                           const struct workload *, heed_report *refused);
+                           const struct workload *, uint32_t numerics, heed_report *refused);
 void contender_close(struct contender *);
 
 /* What the workload costs; of mechanisms and programs the plan says how much that is. */

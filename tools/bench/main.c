@@ -10,6 +10,7 @@
 
 #include "common/cache.h"
 #include "common/command.h"
+#include "common/compiling.h"
 #include "common/text.h"
 
 #include <errno.h>
@@ -100,7 +101,8 @@ static int open_bench(struct bench *bench)
     };
     char room[CACHE_ROOM];
     const heed_runtime_desc desc = {
-        .size = sizeof desc, .executor = &workers, .cache_dir = cache_folder(room),
+        .size = sizeof desc, .executor = &workers, .logger = compiling_logger(),
+        .cache_dir = cache_folder(room),
     };
     heed_report report = { .size = sizeof report };
     heed_status status;
@@ -168,7 +170,7 @@ static enum outcome bench_one(struct bench *bench, const struct workload *load, 
     heed_report refused = { .size = 0 };
     bool good = false;
 
-    if (contender_open(&ours, bench->ours, bench->device, load,
+    if (contender_open(&ours, bench->ours, bench->device, load, bench->options.numerics,
                        bench->options.plugin != NULL ? &refused : NULL) < 0) {
         if (refused.size == 0)
             return TROUBLE;
@@ -176,12 +178,17 @@ static enum outcome bench_one(struct bench *bench, const struct workload *load, 
         return REFUSED;
     }
     if (bench->other != NULL) {
-        if (contender_open(&other, bench->others, bench->other, load, NULL) < 0)
+        if (contender_open(&other, bench->others, bench->other, load, bench->options.numerics,
+                           NULL) < 0)
             goto close_ours;
         in.other = &other;
     }
-    if (*ceiling == NULL)
-        *ceiling = ceiling_create(contender_isa(&ours), threads, bench->cpu_time);
+    if (*ceiling == NULL) {
+        text_progress("what can be done at most", 0);
+        *ceiling = ceiling_create(bench->props.name, contender_isa(&ours), threads,
+                                  bench->cpu_time);
+        text_progress_clear();
+    }
     if (*ceiling == NULL) {
         fprintf(stderr, "heed-bench: cannot start %u threads for the peak loops\n", threads);
         goto close_other;
@@ -203,7 +210,7 @@ close_ours:
     return good ? MEASURED : TROUBLE;
 }
 
-int main(int argc, char **argv)
+static int work(int argc, char **argv)
 {
     static struct bench bench;
     struct ceiling *ceiling = NULL;
@@ -230,6 +237,11 @@ int main(int argc, char **argv)
         }
         if (measured == 0)
             code = EXIT_FAILED;
+        if (bench.peer != NULL && peer_not_started(bench.peer) != NULL) {
+            fprintf(stderr, "heed-bench: --peer %.80s: cannot be started: %s\n",
+                    bench.options.peer, peer_not_started(bench.peer));
+            code = EXIT_USAGE;
+        }
         if (!bench.options.json && bench.options.plugin != NULL)
             printf("plug-in: %s\n", plugin_name());
         if (!bench.options.json)
@@ -238,5 +250,10 @@ int main(int argc, char **argv)
     }
     ceiling_destroy(ceiling);
     close_bench(&bench);
-    return fflush(stdout) != 0 ? EXIT_FAILED : code;
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    return text_end("heed-bench", work(argc, argv));
 }

@@ -105,6 +105,8 @@ static bool time_other(const struct measure_input *in, size_t repeats, struct ti
         return time_runs(in, in->other, repeats, out);
     if (peer_run(in->peer, out))
         return true;
+    if (peer_not_started(in->peer) != NULL)
+        return false;
     fprintf(stderr, "heed-bench: the peer ended, or answered something else than two numbers\n");
     return false;
 }

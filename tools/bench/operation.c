@@ -34,7 +34,7 @@ static heed_status plan_copy(struct contender *c, const struct workload *load,
     const struct contents shuffled_pages = { CONTENTS_SHUFFLED, 0, load->b * pages };
     heed_copy_args *const args = &c->args.copy;
     heed_copy_desc desc = {
-        .size = sizeof desc,
+        .size = sizeof desc, .numerics = c->numerics,
         .x = rows_of(load, load->h, load->n, load->d),
         .y = rows_of(load, load->h, load->n, load->d),
     };
@@ -78,7 +78,7 @@ static heed_status plan_pool(struct contender *c, const struct workload *load,
     const struct contents ids = { CONTENTS_BELOW, 0, load->buckets };
     heed_pool_args *const args = &c->args.pool;
     heed_pool_desc desc = {
-        .size = sizeof desc, .kind = pool_kind(load),
+        .size = sizeof desc, .numerics = c->numerics, .kind = pool_kind(load),
         .kernel = load->kernel, .stride = load->stride,
         .block = load->block, .buckets = load->buckets,
         .x = rows_of(load, load->h, load->n, load->d),
@@ -107,7 +107,7 @@ static heed_status plan_select(struct contender *c, const struct workload *load,
 {
     heed_select_args *const args = &c->args.select;
     heed_select_desc desc = {
-        .size = sizeof desc, .block = load->block, .count = load->count,
+        .size = sizeof desc, .numerics = c->numerics, .block = load->block, .count = load->count,
         .x = rows_of(load, load->hk > 0 ? load->hk : load->h, load->n, load->d),
     };
 
@@ -145,7 +145,7 @@ static heed_status plan_push(struct contender *c, const struct workload *load,
     const struct contents full = { CONTENTS_VALUE, 0, load->rows };
     heed_push_args *const args = &c->args.push;
     heed_push_desc desc = {
-        .size = sizeof desc,
+        .size = sizeof desc, .numerics = c->numerics,
         .rows = rows_of(load, load->h, load->rows, load->d),
         .head = axes(HEED_I64, 1, load->b, 0, 0), .len = axes(HEED_I64, 1, load->b, 0, 0),
         .x = rows_of(load, load->h, load->n, load->d),
@@ -168,7 +168,7 @@ static heed_status plan_merge(struct contender *c, const struct workload *load,
     const int64_t parts[] = { load->parts, load->b, load->h, load->n, load->d };
     heed_merge_args *const args = &c->args.merge;
     heed_merge_desc desc = {
-        .size = sizeof desc,
+        .size = sizeof desc, .numerics = c->numerics,
         .parts = heed_array_dense(load->dtype, NULL, 5, parts).t,
         .parts_lse = heed_array_dense(HEED_F32, NULL, 4, parts).t,
         .o = rows_of(load, load->h, load->n, load->d),

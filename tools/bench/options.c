@@ -53,6 +53,14 @@ static bool take_clock(void *state, const char *value, const char **wanted)
     return s->out->clock != CLOCK_AUTO;
 }
 
+static bool take_numerics(void *state, const char *value, const char **wanted)
+{
+    struct state *s = state;
+
+    *wanted = "exact, repeat, fast or best";
+    return text_numerics_read(value, &s->out->numerics);
+}
+
 static const struct command_option rows[] = {
     { .name = "--workload", .value = "WORKLOAD[:KEY=VALUE,...]", .take = take_workload,
       .help = "one of the list below; may be given again, also without\n"
@@ -61,6 +69,9 @@ static const struct command_option rows[] = {
       .help = "device to measure (default: the fastest; see heed-info)" },
     { .name = "--isa", .value = "NAME", .at = offsetof(struct state, isa),
       .help = "instruction set: short for --device cpu:NAME" },
+    { .name = "--numerics", .value = "exact|repeat|fast|best", .take = take_numerics,
+      .help = "what is asked of the bits (default best); a row says which the plan\n"
+              "delivers, --json its kernel, too" },
     { .name = "--threads", .value = "N", .at = offsetof(struct state, threads), .low = 1,
       .high = 1024,
       .help = "workers of the built-in executor (default 1)" },
@@ -100,7 +111,8 @@ static void print_workloads(FILE *to)
 static const struct command command = {
     .name = "heed-bench",
     .usage = "heed-bench [OPTION]... [WORKLOAD]...\n",
-    .what = "Measures heed next to what the processor can do at most, in turn, in one run.\n",
+    .what = "Measures heed next to what the processor, or a device with a driver, can do at most,\n"
+            "in turn, in one run.\n",
     .options = rows,
     .n_options = sizeof rows / sizeof *rows,
     .more = print_workloads,

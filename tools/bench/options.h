@@ -22,6 +22,7 @@ struct options {
     const char *peer;                   /* a command, or NULL; see bench/peer.h */
     int64_t threads, pairs;
     enum options_clock clock;
+    uint32_t numerics;                  /* HEED_NUMERICS_* that plans are asked for */
     bool json;
 };
 

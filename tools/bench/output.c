@@ -38,7 +38,7 @@ static const char *opponent(const struct options *options, const struct measure_
 }
 
 /* The columns behind the workload; the first has what a row says, the second its unit. */
-#define NAMES "  %-12s %-7s %7s %9s %9s %6s %8s %8s %6s %8s %12s  %10s %10s %10s %10s"
+#define NAMES "  %-12s %-7s %-8s %7s %9s %9s %6s %8s %8s %6s %8s %12s  %10s %10s %10s %10s"
 
 void output_head(const struct options *options, const char *device)
 {
@@ -46,12 +46,13 @@ void output_head(const struct options *options, const char *device)
 
     if (options->json)
         return;
-    printf("%-*s" NAMES, width, "workload", "device", "isa", "threads", "useful", "peak", "share",
-           "moved", "peak", "share", "products", "extra", "median", "min", "max", "wall");
+    printf("%-*s" NAMES, width, "workload", "device", "isa", "numerics", "threads", "useful",
+           "peak", "share", "moved", "peak", "share", "products", "extra", "median", "min", "max",
+           "wall");
     if (is_compared(options))
         printf("  %-24s", "ratio (min..max)");
-    printf("\n%-*s" NAMES, width, "", "", "", "", "GFLOP/s", "GFLOP/s", "%", "GB/s", "GB/s", "%",
-           "x", "bytes", "s", "s", "s", "s");
+    printf("\n%-*s" NAMES, width, "", "", "", "", "", "GFLOP/s", "GFLOP/s", "%", "GB/s", "GB/s",
+           "%", "x", "bytes", "s", "s", "s", "s");
     if (is_compared(options))
         printf("  %s / %s", options->plugin != NULL ? device : opponent(options, NULL),
                options->plugin != NULL ? "plug-in" : device);
@@ -72,8 +73,9 @@ static void cell(int width, int decimals, double value)
 static void table_row(const struct options *options, const struct measure_input *in,
                       const struct measure_result *r)
 {
-    printf("%-*s  %-12s %-7s %7u", load_width(options), in->load->text,
-           in->ours->device_props.name, contender_isa(in->ours), in->threads);
+    printf("%-*s  %-12s %-7s %-8s %7u", load_width(options), in->load->text,
+           in->ours->device_props.name, contender_isa(in->ours),
+           text_numerics(in->ours->plan_props.numerics), in->threads);
     cell(9, 2, r->useful * 1e-9);
     cell(9, 2, r->peak * 1e-9);
     cell(6, 1, r->share * 100);
@@ -100,13 +102,6 @@ static void text_member(const char *name, const char *value)
     text_json_string(stdout, value);
 }
 
-static const char *numerics_name(uint32_t numerics)
-{
-    static const char *const names[] = { "best", "exact", "repeat", "fast" };
-
-    return numerics < sizeof names / sizeof *names ? names[numerics] : "unknown";
-}
-
 static void json_row(const struct options *options, const struct measure_input *in,
                      const struct measure_result *r)
 {
@@ -122,11 +117,13 @@ static void json_row(const struct options *options, const struct measure_input *
     text_member("device", in->ours->device_props.name);
     text_member("isa", contender_isa(in->ours));
     text_member("implementation", in->ours->plan_props.implementation);
-    text_member("numerics", numerics_name(in->ours->plan_props.numerics));
+    text_member("numerics", text_numerics(in->ours->plan_props.numerics));
     printf(",\"threads\":%u,\"pairs\":%zu,\"clock\":\"%s\"", in->threads, in->pairs,
            in->cpu_time ? "cpu" : "wall");
     member("useful_gflops", r->useful * 1e-9);
     member("peak_gflops", r->peak * 1e-9);
+    text_member("peak_of", in->ceiling->device != NULL ? in->ours->device_props.name
+                                                       : contender_isa(in->ours));
     member("share", r->share);
     member("read_gbytes", r->read * 1e-9);
     member("written_gbytes", r->written * 1e-9);

@@ -6,6 +6,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "bench/peer.h"
 
+#include "common/command.h"
+
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -15,7 +17,8 @@
 #include <unistd.h>
 
 struct peer {
-    pid_t child;
+    pid_t child;                        /* 0: it has ended, */
+    int status;                         /* as waitpid has it */
     FILE *to, *from;
 };
 
@@ -69,6 +72,13 @@ failed:
     return NULL;
 }
 
+static void wait_for(struct peer *peer)
+{
+    while (peer->child > 0 && waitpid(peer->child, &peer->status, 0) < 0 && errno == EINTR) {
+    }
+    peer->child = 0;
+}
+
 void peer_stop(struct peer *peer)
 {
     if (peer == NULL)
@@ -77,9 +87,13 @@ void peer_stop(struct peer *peer)
         fclose(peer->to);
     if (peer->from != NULL)
         fclose(peer->from);
-    while (waitpid(peer->child, NULL, 0) < 0 && errno == EINTR) {
-    }
+    wait_for(peer);
     free(peer);
+}
+
+const char *peer_not_started(const struct peer *peer)
+{
+    return peer->child > 0 ? NULL : command_not_started(peer->status);
 }
 
 bool peer_run(struct peer *peer, struct timing *out)
@@ -87,10 +101,11 @@ bool peer_run(struct peer *peer, struct timing *out)
     char line[128];
     struct timing t = { 0 };
 
-    if (fputs("run\n", peer->to) < 0 || fflush(peer->to) != 0)
+    if (fputs("run\n", peer->to) < 0 || fflush(peer->to) != 0 ||
+        fgets(line, sizeof line, peer->from) == NULL) {
+        wait_for(peer);
         return false;
-    if (fgets(line, sizeof line, peer->from) == NULL)
-        return false;
+    }
     if (sscanf(line, "%lf %lf", &t.cpu, &t.wall) != 2 || !(t.cpu > 0) || !(t.wall > 0))
         return false;
     *out = t;

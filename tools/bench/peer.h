@@ -18,6 +18,9 @@ struct peer *peer_start(const char *command);
 /* Ends its input and waits for it. */
 void peer_stop(struct peer *);
 
+/* After a run that failed: why the shell could not start the command; NULL: it could. */
+const char *peer_not_started(const struct peer *);
+
 /* False: it ended, or answered something else. */
 bool peer_run(struct peer *, struct timing *out);
 

@@ -48,7 +48,7 @@ static heed_status plan_lsg(struct contender *c, const struct workload *load,
     const int64_t first[] = { load->hk, load->d, unit / 2 };
     const int64_t last[] = { load->hk, load->d, unit / load->factor / 2 };
     heed_lsg_program_desc desc = {
-        .size = sizeof desc, .sparsity = kinds[load->kind],
+        .size = sizeof desc, .numerics = c->numerics, .sparsity = kinds[load->kind],
         .q = rows_of(load, load->h, load->n, load->d),
         .o = rows_of(load, load->h, load->n, load->d),
         .text = keys_of(load, load->n), .globals = keys_of(load, load->globals),
@@ -79,7 +79,7 @@ static heed_status plan_poolingformer(struct contender *c, const struct workload
     };
     heed_program_args *const args = &c->args.program;
     heed_poolingformer_level2_desc desc = {
-        .size = sizeof desc, .pooling = kinds[load->kind],
+        .size = sizeof desc, .numerics = c->numerics, .pooling = kinds[load->kind],
         .flags = load->kind == WORKLOAD_POOLINGFORMER2_FIXED
                      ? (uint32_t)HEED_POOLINGFORMER_FIXED_GRID : 0,
         .q = rows_of(load, load->h, load->n, load->d),

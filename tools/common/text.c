@@ -6,15 +6,19 @@
 #define _POSIX_C_SOURCE 200809L
 #include "text.h"
 
+#include "compiling.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 void text_failure(const char *tool, const char *what, heed_status status,
                   const heed_report *report)
 {
+    compiling_clear();
     fprintf(stderr, "%s: %s: %s", tool, what, heed_status_name(status));
     if (report != NULL && report->message[0] != '\0')
         fprintf(stderr, ": %s", report->message);
@@ -25,6 +29,18 @@ void text_failure(const char *tool, const char *what, heed_status status,
         fputc(')', stderr);
     }
     fputc('\n', stderr);
+}
+
+int text_end(const char *tool, int code)
+{
+    const bool failed = ferror(stdout) != 0;
+
+    errno = 0;
+    if (fflush(stdout) == 0 && !failed)
+        return code;
+    fprintf(stderr, "%s: cannot write to standard output%s%s\n", tool, errno != 0 ? ": " : "",
+            errno != 0 ? strerror(errno) : "");
+    return EXIT_FAILED;
 }
 
 bool text_integer(const char *text, int64_t low, int64_t high, int64_t *out)
@@ -40,6 +56,28 @@ bool text_integer(const char *text, int64_t low, int64_t high, int64_t *out)
         return false;
     *out = value;
     return true;
+}
+
+static const char *const numerics_words[] = {
+    [HEED_NUMERICS_BEST] = "best", [HEED_NUMERICS_EXACT] = "exact",
+    [HEED_NUMERICS_REPEAT] = "repeat", [HEED_NUMERICS_FAST] = "fast",
+};
+enum { N_NUMERICS = sizeof numerics_words / sizeof *numerics_words };
+
+const char *text_numerics(uint32_t numerics)
+{
+    return numerics < N_NUMERICS ? numerics_words[numerics] : "unknown";
+}
+
+bool text_numerics_read(const char *word, uint32_t *numerics)
+{
+    for (uint32_t i = 0; i < N_NUMERICS; i++) {
+        if (strcmp(numerics_words[i], word) == 0) {
+            *numerics = i;
+            return true;
+        }
+    }
+    return false;
 }
 
 void text_json_string(FILE *to, const char *text)

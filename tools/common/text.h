@@ -24,8 +24,17 @@ enum {
 void text_failure(const char *tool, const char *what, heed_status status,
                   const heed_report *report);
 
+/* The exit code of a program that ends: `code`, or EXIT_FAILED where standard output did not take
+ * everything, which is said. */
+int text_end(const char *tool, int code);
+
 /* Reads all of `text` as a decimal whole number within [low, high]. False: it is none. */
 bool text_integer(const char *text, int64_t low, int64_t high, int64_t *out);
+
+/* "exact" for HEED_NUMERICS_EXACT, ...; "unknown" for what is none of them. */
+const char *text_numerics(uint32_t numerics);
+/* The other way. False: it is none of these words. */
+bool text_numerics_read(const char *word, uint32_t *numerics);
 
 /* A JSON string with its quotes; bytes from 0x80 on pass as they are (UTF-8). */
 void text_json_string(FILE *to, const char *text);

@@ -7,6 +7,7 @@
 #include "place.h"
 
 #include "common/cache.h"
+#include "common/compiling.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ bool cf_target_open_with(struct target *t, const char *name, uint32_t width,
         .size = sizeof desc,
         .allocator = allocator,
         .executor = &executor,
+        .logger = compiling_logger(),
         .cache_dir = cache_folder(room),
     };
 

@@ -10,6 +10,8 @@
 #include "repro.h"
 #include "shrink.h"
 
+#include "common/text.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +138,7 @@ static void repeat_make(const struct follower *f, const struct told *told, const
         number_print(b, "--timeout", o->timeout, TIMEOUT_DEFAULT);
         number_print(b, "--memory", o->memory, MEMORY_DEFAULT);
     } else if (o->peer) {
-        buffer_print(b, " --claim %s --peer ", options_claim_name(o->claim));
+        buffer_print(b, " --claim %s --peer ", text_numerics(o->claim));
         buffer_shell(b, o->peer);
         number_print(b, "--timeout", o->timeout, TIMEOUT_DEFAULT);
     } else if (o->device || f->scratch->n == 1) {

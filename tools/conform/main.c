@@ -13,6 +13,7 @@
 #include "walk.h"
 
 #include "common/command.h"
+#include "common/compiling.h"
 #include "common/text.h"
 
 #include <stdlib.h>
@@ -235,7 +236,7 @@ static int run(struct session *session, int argc, char **argv)
     return exit_code;
 }
 
-int main(int argc, char **argv)
+static int work(int argc, char **argv)
 {
     struct session *session;
     struct options o;
@@ -257,9 +258,16 @@ int main(int argc, char **argv)
     session->o = o;
     session->tally.verbose = o.verbose;
     session->tally.quiet = o.quiet;
+    if (o.quiet)
+        compiling_hide();
     exit_code = o.plugin                      ? plugin_run(session, argc, argv)
                 : o.peer || o.dump || o.judge ? peer_run(session, argc, argv)
                                               : run(session, argc, argv);
     free(session);
     return exit_code;
+}
+
+int main(int argc, char **argv)
+{
+    return text_end("heed-conform", work(argc, argv));
 }

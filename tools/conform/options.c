@@ -69,26 +69,12 @@ static bool op_parse(void *state, const char *name, const char **wanted)
     return cf_op_find(name) != NULL;
 }
 
-static const char *const claims[] = { [HEED_NUMERICS_EXACT] = "exact",
-                                      [HEED_NUMERICS_REPEAT] = "repeat",
-                                      [HEED_NUMERICS_FAST] = "fast" };
-
-const char *options_claim_name(uint32_t claim)
-{
-    return claims[claim];
-}
-
 static bool claim_parse(void *state, const char *name, const char **wanted)
 {
     struct options *const o = state;
 
     *wanted = "exact, repeat or fast";
-    o->claim = 0;
-    for (uint32_t i = 0; i < sizeof claims / sizeof *claims; i++) {
-        if (claims[i] && !strcmp(name, claims[i]))
-            o->claim = i;
-    }
-    return o->claim != 0;
+    return text_numerics_read(name, &o->claim) && o->claim != HEED_NUMERICS_BEST;
 }
 
 #define AT(member) offsetof(struct options, member)

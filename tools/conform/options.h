@@ -26,7 +26,6 @@ struct options {
 
 /* false: the program is to end with *code, all is said. */
 bool options_parse(int argc, char **argv, struct options *, int *code);
-const char *options_claim_name(uint32_t claim); /* HEED_NUMERICS_* */
 /* NULL: it is not one family alone. */
 const char *options_family_name(uint32_t bits);
 /* The families that draw no cases. */

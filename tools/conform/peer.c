@@ -9,6 +9,7 @@
 
 #include "peer.h"
 
+#include "common/command.h"
 #include "common/json.h"
 
 #include <errno.h>
@@ -225,6 +226,8 @@ static void lost(struct peer *peer, struct peer_answer *answer, int heard, const
 {
     answer->status = STATUS_LOST;
     child_stop(peer, heard == HEARD_END);
+    if (heard == HEARD_END && peer->command && !peer->answers)
+        peer->missing = command_not_started(peer->status);
     if (heard == HEARD_NOTHING)
         snprintf(answer->why, sizeof answer->why, "hang: no answer in %lld seconds",
                  (long long)peer->seconds);
@@ -300,8 +303,10 @@ void peer_ask(struct peer *peer, const char *line, struct peer_answer *answer)
         how = all_write(peer, "\n", 1, now() + peer->seconds * 1000);
     if (how == HEARD)
         how = line_read(peer, &heard);
-    if (how == HEARD && answer_parse(heard, answer))
+    if (how == HEARD && answer_parse(heard, answer)) {
+        peer->answers = true;
         return;
+    }
     if (heard)
         text_plain(heard);
     lost(peer, answer, how == HEARD ? HEARD_RUBBISH : how, heard);

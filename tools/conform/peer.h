@@ -22,7 +22,9 @@ struct peer {
     int64_t seconds;     /* that it has for an answer */
     int in, out;         /* its answers, its questions; -1: it does not run */
     int child;
-    int status; /* as waitpid has it, when it has ended */
+    int status;          /* as waitpid has it, when it has ended */
+    const char *missing; /* why the shell could not start it; NULL: it could, or was not asked to */
+    bool answers;        /* it has answered something */
     char answer[ANSWER];
     size_t n, begin; /* bytes read; the line that comes next */
 };

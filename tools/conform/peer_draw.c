@@ -117,8 +117,9 @@ bool peer_learn(struct session *session, struct peer_taken *taken)
             n += taken->level[i] = level_taken(session, taken, &cover, i);
     }
     free(cover.owner);
-    printf("# takes %d of %d plain cases, %d of %d values of fields\n", taken->n_bases,
-           bases_count(), n, cf_n_levels);
+    if (taken->n_bases == 0 || !taken->stop(taken->context))
+        printf("# takes %d of %d plain cases, %d of %d values of fields\n", taken->n_bases,
+               bases_count(), n, cf_n_levels);
     return taken->n_bases > 0;
 }
 

@@ -22,11 +22,12 @@
 #include <unistd.h>
 
 enum { MAX_LOST = 5 }; /* hangs and crashes in a row, then the run is given up */
+enum { FOLDER = 3072 }; /* names of folders below it, and of files in those, have 4096 */
 
 struct peer_session {
     struct session *session;
     struct peer peer;
-    char folder[64]; /* of arrays; "" before there is one */
+    char folder[FOLDER]; /* of arrays; "" before there is one */
     int64_t reached;
     int lost; /* in a row */
     char why[400]; /* the last one was */
@@ -40,9 +41,10 @@ static bool folder_make(struct peer_session *run)
     const char *const places[] = { getenv("TMPDIR"), "/dev/shm", "/tmp" };
 
     for (int i = 0; i < 3; i++) {
-        const char *place = places[i];
+        const char *place = places[i] && places[i][0] ? places[i] : NULL;
+        const size_t n = place ? strlen(place) : 0;
 
-        if (!place || strlen(place) > 40)
+        if (!place || n + sizeof "/heed-XXXXXX" > sizeof run->folder)
             continue;
         snprintf(run->folder, sizeof run->folder, "%s/heed-XXXXXX", place);
         if (mkdtemp(run->folder))
@@ -102,7 +104,7 @@ static bool compute(struct peer_session *run, struct peer_case *k, int which, st
                     struct peer_answer *answer)
 {
     const struct plain *plain = &k->plain[which];
-    char folder[96], why[320];
+    char folder[FOLDER + 32], why[320];
 
     snprintf(folder, sizeof folder, "%s/%lld", run->folder, (long long)run->number++);
     peer_case_poison(k, which, cf_mix(k->p->c.seed + 1 + (uint64_t)which));
@@ -173,6 +175,8 @@ static void peer_case(struct peer_session *run, const struct cs *c)
     else if (!skip)
         cf_fail(&v, "no memory");
     peer_case_finish(&k);
+    if (run->peer.missing) /* the case is not to blame */
+        return;
     cf_tell_case(&session->tally, "peer", line, skip ? skip : "", &v);
 }
 
@@ -217,7 +221,8 @@ static bool stop(void *context)
 {
     struct peer_session *run = context;
 
-    return peer_interrupted() || run->lost >= MAX_LOST || (!run->peer.command && run->peer.in < 0);
+    return peer_interrupted() || run->peer.missing || run->lost >= MAX_LOST ||
+           (!run->peer.command && run->peer.in < 0);
 }
 
 /* Shows the line of a case, if it is taken. */
@@ -250,7 +255,7 @@ static void cases_draw(struct peer_session *run)
                 peer_case(run, &c);
         }
     }
-    if (stop(run))
+    if (stop(run) && !run->peer.missing)
         printf("# given up: the peer does not answer: %s\n", run->why);
     peer_taken_free(&taken);
 }
@@ -285,12 +290,16 @@ static int peer_judge(struct peer_session *run, int argc, char **argv)
     follower = follow(session, argc, argv);
     if (follower) {
         peer_work(run);
-        status = !session->o.lines  ? walk_summary(session, "peer")
-                 : run->reached > 0 ? EXIT_DONE
-                                    : EXIT_VAIN;
+        status = run->peer.missing   ? EXIT_USAGE
+                 : !session->o.lines ? walk_summary(session, "peer")
+                 : run->reached > 0  ? EXIT_DONE
+                                     : EXIT_VAIN;
         if (!follow_end(session, follower))
             status = EXIT_FAILED;
     }
+    if (run->peer.missing)
+        fprintf(stderr, "heed-conform: --peer %.80s: cannot be started: %s\n",
+                session->o.peer, run->peer.missing);
     peer_close(&run->peer);
     rmdir(run->folder);
     return status;

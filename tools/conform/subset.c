@@ -169,6 +169,10 @@ static bool axis_allow(char *word, char *why, size_t size)
 
 bool cf_subset_parse(const char *text, char *why, size_t size)
 {
+    if (text[strspn(text, " ")] == '\0') {
+        snprintf(why, size, "it names no axis");
+        return false;
+    }
     while (*text) {
         const size_t n = strcspn(text, " ");
         char word[256];

@@ -10,6 +10,8 @@
 
 #include "ask.h"
 
+#include "common/text.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -178,6 +180,8 @@ static void end(struct asked *asked, int seconds)
         if (!over)
             nanosleep(&moment, NULL);
     }
+    if (asked->last.what != END)
+        text_progress_clear();                  /* of what the child has shown */
     if (!over) {
         kill(asked->process, SIGKILL);
         waitpid(asked->process, &status, 0);

@@ -9,6 +9,7 @@
 
 #include "common/cache.h"
 #include "common/command.h"
+#include "common/compiling.h"
 #include "common/text.h"
 
 #include <heed/heed.h>
@@ -150,7 +151,7 @@ static int print_support(const heed_runtime_desc *desc, bool mechanisms, bool js
     }
     support_print(runtime, mechanisms, json);
     heed_runtime_destroy(runtime);
-    return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
+    return EXIT_DONE;
 }
 
 /* false: there is none of that name. */
@@ -195,7 +196,7 @@ static int print_devices(const heed_runtime_desc *desc, const struct ask *ask, b
     else
         print_table(&found);
     free(found.devices);
-    return fflush(stdout) != 0 ? EXIT_FAILED : code;
+    return code;
 }
 
 static int print_pattern(const char *pattern, int head, bool svg)
@@ -203,7 +204,7 @@ static int print_pattern(const char *pattern, int head, bool svg)
     if (strcmp(pattern, "list") != 0)
         return picture_print(pattern, head, svg);
     picture_list(stdout);
-    return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
+    return EXIT_DONE;
 }
 
 struct asked {
@@ -295,13 +296,15 @@ static int print_names(const heed_runtime_desc *desc)
     for (uint32_t i = 0; i < heed_device_count(runtime); i++)
         puts(heed_device_name(heed_device_get(runtime, i)));
     heed_runtime_destroy(runtime);
-    return fflush(stdout) != 0 ? EXIT_FAILED : EXIT_DONE;
+    return EXIT_DONE;
 }
 
-int main(int argc, char **argv)
+static int work(int argc, char **argv)
 {
     char room[CACHE_ROOM];
-    const heed_runtime_desc desc = { .size = sizeof desc, .cache_dir = cache_folder(room) };
+    const heed_runtime_desc desc = {
+        .size = sizeof desc, .logger = compiling_logger(), .cache_dir = cache_folder(room),
+    };
     struct asked asked = { .seconds = WAIT, .head = -1 };
     struct ask ask;
     int code;
@@ -319,4 +322,9 @@ int main(int argc, char **argv)
         return print_support(&desc, asked.mechanisms, asked.json);
     ask = (struct ask){ .seconds = (int)asked.seconds, .test = asked.test, .device = asked.device };
     return print_devices(&desc, &ask, asked.json);
+}
+
+int main(int argc, char **argv)
+{
+    return text_end("heed-info", work(argc, argv));
 }

@@ -317,7 +317,7 @@ int picture_print(const char *text, int head, bool svg)
     free(x.times);
     free(x.source);
     pattern_free(&pattern);
-    return good && fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
+    return good ? EXIT_DONE : EXIT_FAILED;
 }
 
 void picture_list(FILE *to)

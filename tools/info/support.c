@@ -23,11 +23,8 @@ struct value {
 static const struct value dtypes[] = {
     { "f32", HEED_F32 }, { "f16", HEED_F16 }, { "bf16", HEED_BF16 }
 };
-static const struct value numerics[] = {
-    { "exact", HEED_NUMERICS_EXACT },
-    { "repeat", HEED_NUMERICS_REPEAT },
-    { "fast", HEED_NUMERICS_FAST },
-    { "best", HEED_NUMERICS_BEST },
+static const uint32_t numerics[] = {
+    HEED_NUMERICS_EXACT, HEED_NUMERICS_REPEAT, HEED_NUMERICS_FAST, HEED_NUMERICS_BEST
 };
 enum {
     N_DTYPES = sizeof dtypes / sizeof *dtypes,
@@ -222,7 +219,7 @@ static void row_print(const struct subject *of, uint32_t index, heed_device *dev
         heed_report report = { .size = sizeof report };
         char cell[16] = "yes";
 
-        if (of->ask(index, device, dtype->value, numerics[i].value, &report) < 0)
+        if (of->ask(index, device, dtype->value, numerics[i], &report) < 0)
             snprintf(cell, sizeof cell, "no [%d]", reason_number(reasons, &report));
         printf("  %-7s", cell);
     }
@@ -235,7 +232,7 @@ static void table_print(const struct subject *of, const heed_runtime *runtime)
 
     printf("%-*s  %-*s  %-5s", of->width, of->kind, NAME, "device", "dtype");
     for (int i = 0; i < N_NUMERICS; i++)
-        printf("  %-7s", numerics[i].name);
+        printf("  %-7s", text_numerics(numerics[i]));
     putchar('\n');
     for (uint32_t index = 0; of->name(index) != NULL; index++) {
         for (uint32_t d = 0; d < heed_device_count(runtime); d++) {
@@ -259,12 +256,12 @@ static void cell_json(const struct subject *of, uint32_t index, heed_device *dev
 {
     heed_report report = { .size = sizeof report };
     const heed_status status =
-        of->ask(index, device, dtypes[dtype].value, numerics[promise].value, &report);
+        of->ask(index, device, dtypes[dtype].value, numerics[promise], &report);
 
     printf("{\"%s\":\"%s\",\"device\":", of->kind, of->name(index));
     text_json_string(stdout, name);
     printf(",\"dtype\":\"%s\",\"numerics\":\"%s\",\"supported\":%s,\"status\":\"%s\",\"reason\":",
-           dtypes[dtype].name, numerics[promise].name, status >= 0 ? "true" : "false",
+           dtypes[dtype].name, text_numerics(numerics[promise]), status >= 0 ? "true" : "false",
            heed_status_name(status));
     text_json_string(stdout, status < 0 ? report.message : "");
     putchar('}');
