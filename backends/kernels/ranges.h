@@ -56,34 +56,36 @@ HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_s
     HK_LOCAL struct hk_shared *shared = g->shared;
     HK_LOCAL hk_i64 *lo = shared->in.reach.lo + i * HK_RANGES;
     HK_LOCAL hk_i64 *hi = shared->in.reach.hi + i * HK_RANGES;
-    const hk_u32 n = hk_reach_begin(sub, hk_group_view(g), &row, &me->reach);
     const int sees = shared->active[i] == 2 && i >= shared->window_first && i < shared->window_end;
-    hk_u32 r;
+    struct hk_reach reach;
+    hk_u32 n, r;
 
     if (i < 2)
         hk_source_rows(g, i);
+    n = hk_reach_begin(sub, hk_group_view(g), &row, &reach);
+    HK_NO_UNROLL
     for (r = 0; r < HK_RANGES; r++)
         lo[r] = hi[r] = 0;
-    if (sees && n == 0 && me->reach.n == 1) {
-        lo[0] = me->reach.lo[0];
-        hi[0] = me->reach.hi[0];
+    if (sees && n == 0 && reach.n == 1) {
+        lo[0] = reach.lo[0];
+        hi[0] = reach.hi[0];
     }
     HK_NO_UNROLL
     for (r = 0; sees && r < n; r++) {
         hk_i64 first, end;
 
-        hk_reach_range(sub, hk_group_view(g), &row, r, &me->reach, &first, &end);
+        hk_reach_range(sub, hk_group_view(g), &row, r, &reach, &first, &end);
         lo[r] = first;
         hi[r] = end;
     }
     HK_UNROLL
     for (r = 0; r < HK_RANGES; r++) {
-        me->reach.lo[r] = lo[r];
-        me->reach.hi[r] = hi[r];
+        me->lo[r] = lo[r];
+        me->hi[r] = hi[r];
     }
-    me->reach.n = sees ? me->reach.n : 0;
+    me->limit = reach.limit;
     if (i == shared->window_first)
-        shared->residue = me->reach.residue;
+        shared->residue = reach.residue;
 }
 
 /* The first block from `block` on that some row may see; HK_NO_BLOCK: none. */
@@ -134,10 +136,30 @@ HK_FN int hk_place_open(const struct hk_group *g, hk_i32 i)
 
 HK_FN hk_u64 hk_mask_get(const struct hk_group *g, hk_i32 i, const struct hk_mine *me)
 {
+    HK_GLOBAL const struct hk_sub *sub = hk_group_sub(g);
+    HK_LOCAL const struct hk_shared *shared = g->shared;
     const struct hk_row row = hk_group_row(g, i);
+    struct hk_reach reach;
+    hk_u64 mask, left;
+    hk_u32 r;
 
-    return hk_row_mask(hk_group_sub(g), hk_group_view(g), &row, &me->reach, g->shared->block,
-                       hk_joined(g->shared->available));
+    HK_UNROLL
+    for (r = 0; r < HK_RANGES; r++) {
+        reach.lo[r] = me->lo[r];
+        reach.hi[r] = me->hi[r];
+    }
+    reach.limit = me->limit;
+    reach.residue = shared->residue;    /* that of all rows of the window */
+    mask = hk_reach_mask(sub, hk_group_view(g), &row, &reach, shared->block * HK_BLOCK,
+                         hk_joined(shared->available));
+    HK_NO_UNROLL
+    for (left = hk_keys_decide(sub) ? mask : 0; left != 0; left &= left - 1) {
+        const hk_i32 n = hk_first_bit(left);
+
+        if (shared->keys[n] >= me->limit)
+            mask &= ~((hk_u64)1 << n);
+    }
+    return mask;
 }
 
 #endif
