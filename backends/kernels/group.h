@@ -39,6 +39,7 @@
 #else
 #define HK_KEPT (HK_LARGE ? 32 : 64)
 #define HK_REACHES HK_RANGES
+#define HK_OWN_RANGES (HK_RANGES * HK_ROWS / HK_THREADS)        /* a row's threads share them */
 #endif
 #define HK_SLICE 16                     /* channels of K staged at a time */
 #define HK_KEYS (1024 / HK_WIDTH)       /* keys of V staged at a time */
@@ -93,6 +94,7 @@ struct hk_shared {
     union {
         float red[HK_ROWS * HK_RED_LINE];       /* what the threads of a row's line have */
         float p[HK_GROUP_KEYS * HK_P_LINE];        /* weights: [key][row] */
+        hk_u32 parts[2 * HK_THREADS];   /* what threads' ranges hold of a block: words in halves */
     } out;
 #endif
     float m[HK_ROWS], w[2 * HK_ROWS];   /* of rows: reference, factors of sums */
@@ -123,6 +125,7 @@ struct hk_shared {
     hk_u32 has_q, reserved;             /* Q is in local memory */
 #if !HK_ONE_RANGE
     hk_u32 all[HK_ROWS];
+    hk_i64 limit[HK_ROWS];              /* as in struct hk_reach */
     struct hk_sub_view views[HK_SUBS];
 #endif
 };
@@ -141,7 +144,7 @@ struct hk_mine {
 #if HK_ONE_RANGE
     hk_i64 lo, hi;
 #else
-    hk_i64 lo[HK_RANGES], hi[HK_RANGES], limit; /* as in struct hk_reach */
+    hk_i64 lo[HK_OWN_RANGES], hi[HK_OWN_RANGES];        /* of row id % HK_ROWS: hk_reach_take */
 #endif
 };
 #endif

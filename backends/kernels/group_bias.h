@@ -24,41 +24,39 @@ struct hk_column {
 
 /* ---- lookups ---- */
 
-/* A lookup of a bias for one key. */
+/* What a lookup has for the item and one key. */
 struct hk_asked {
-    HK_GLOBAL const struct hk_lookup *from;
-    HK_GLOBAL const char *map, *q_coord;        /* of the item; 0: there is none */
-    hk_i64 length, entries, key;                /* key: its coordinate */
+    HK_GLOBAL const char *map, *q_coord;        /* 0: there is none */
+    hk_i64 key;                                 /* its coordinate */
 };
 
 HK_FN void hk_asked_get(const struct hk_group *g, HK_GLOBAL const struct hk_lookup *from,
-                        hk_i64 entries, hk_i64 key, struct hk_asked *out)
+                        hk_i64 key, struct hk_asked *out)
 {
     const hk_i64 b = g->task->b;
 
-    out->from = from;
     out->map = from->map.slot ? hk_aux_of(g->call, &from->map, b) : 0;
     out->q_coord = from->q_coord.slot ? hk_aux_of(g->call, &from->q_coord, b) : 0;
-    out->length = hk_lookup_length(from, entries);
-    out->entries = entries;
     out->key = hk_lookup_key(g->call, from, hk_group_sub(g), b, g->shared->len, key);
 }
 
-HK_FN hk_i64 hk_asked_delta(const struct hk_group *g, const struct hk_asked *asked, hk_i32 row)
+HK_FN hk_i64 hk_asked_delta(const struct hk_group *g, HK_GLOBAL const struct hk_lookup *from,
+                            const struct hk_asked *asked, hk_i32 row)
 {
-    const hk_i64 q = asked->q_coord ? hk_coordinate(&asked->from->q_coord, asked->q_coord,
-                                                    g->shared->index[row])
-                                    : g->shared->q_pos[row];
+    const hk_i64 q = asked->q_coord
+                         ? hk_coordinate(&from->q_coord, asked->q_coord, g->shared->index[row])
+                         : g->shared->q_pos[row];
 
     return asked->key - q;
 }
 
-/* Index into the table; negative: the key gets nothing. */
-HK_FN hk_i64 hk_asked_entry(const struct hk_asked *asked, hk_i64 delta)
+/* Index into a table of so many entries; negative: the key gets nothing. */
+HK_FN hk_i64 hk_asked_entry(HK_GLOBAL const struct hk_lookup *from, const struct hk_asked *asked,
+                            hk_i64 entries, hk_i64 delta)
 {
-    return asked->length == 0 ? -1
-                              : hk_lookup_entry(asked->from, asked->map, asked->length,
-                                                asked->entries, delta);
+    const hk_i64 length = hk_lookup_length(from, entries);
+
+    return length == 0 ? -1 : hk_lookup_entry(from, asked->map, length, entries, delta);
 }
 
 /* ---- DOT ---- */
@@ -104,14 +102,15 @@ HK_FN void hk_dot_join(const struct hk_group *g, const struct hk_column *at,
     hk_i32 r, by_key;
 
     HK_MARK(cold);
-    hk_asked_get(g, &dot->from, hk_dot_entries(dot), g->shared->keys[at->place], &asked);
+    hk_asked_get(g, &dot->from, g->shared->keys[at->place], &asked);
     HK_NO_UNROLL
     for (r = 0; r < HK_TR; r++) {
         HK_LOCAL float *s = at->own + r * HK_RED_LINE;
         hk_i64 entry = -1;
 
         if (at->seen >> r & 1)
-            entry = hk_asked_entry(&asked, hk_asked_delta(g, &asked, at->row + r));
+            entry = hk_asked_entry(&dot->from, &asked, hk_dot_entries(dot),
+                                   hk_asked_delta(g, &dot->from, &asked, at->row + r));
         HK_NO_UNROLL
         for (by_key = 0; entry >= 0 && by_key < 2; by_key++) {
             HK_GLOBAL const struct hk_aux *table = by_key ? &dot->u : &dot->t;
@@ -128,14 +127,17 @@ HK_FN void hk_dot_join(const struct hk_group *g, const struct hk_column *at,
 HK_FN void hk_scores_scale(const struct hk_group *g, const struct hk_column *at)
 {
     const float c = g->call->plan->c, c1 = g->call->plan->c1, c2 = g->call->plan->c2;
-    hk_i32 r;
+    hk_i32 r, j;
 
     if (g->call->plan->flags & HK_PLAN_CAPPED) {
-        HK_UNROLL_FEW
-        for (r = 0; r < HK_TR; r++) {
-            HK_LOCAL float *s = at->own + r * HK_RED_LINE;
+        HK_NO_UNROLL
+        for (r = 0; r < HK_TR; r += 4) {
+            HK_UNROLL
+            for (j = 0; j < 4; j++) {
+                HK_LOCAL float *s = at->own + (r + j) * HK_RED_LINE;
 
-            *s = hk_mul(hk_cap_tanh(hk_mul(*s, c1)), c2);
+                *s = hk_mul(hk_cap_tanh(hk_mul(*s, c1)), c2);
+            }
         }
         return;
     }
@@ -154,15 +156,13 @@ HK_FN void hk_bias_join(const struct hk_group *g, struct hk_column *at,
     const hk_i64 of_head = kind == HK_BIAS_DENSE   ? stride[3]
                            : kind == HK_BIAS_TABLE ? stride[4]
                                                    : stride[5];
-    const hk_i64 entries = bias->t.shape[2];
     HK_GLOBAL const char *base = hk_aux_of(g->call, &bias->t, g->task->b);
     const hk_i64 key = shared->keys[at->place];
     struct hk_asked asked;
     hk_i32 r;
 
     HK_MARK(cold);
-    if (kind != HK_BIAS_DENSE)
-        hk_asked_get(g, &bias->from, entries, key, &asked);
+    hk_asked_get(g, &bias->from, key, &asked);
     HK_NO_UNROLL
     for (r = 0; r < HK_TR; r++) {
         const hk_i32 row = at->row + r;
@@ -175,9 +175,9 @@ HK_FN void hk_bias_join(const struct hk_group *g, struct hk_column *at,
         if (kind == HK_BIAS_DENSE) {
             i += shared->index[row] * stride[4] + key * stride[5];
         } else {
-            delta = hk_asked_delta(g, &asked, row);
+            delta = hk_asked_delta(g, &bias->from, &asked, row);
             if (kind == HK_BIAS_TABLE) {
-                entry = hk_asked_entry(&asked, delta);
+                entry = hk_asked_entry(&bias->from, &asked, bias->t.shape[2], delta);
                 i += entry * stride[5];
             }
         }

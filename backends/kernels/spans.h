@@ -342,12 +342,11 @@ HK_FN int hk_is_global(HK_SUB_SPACE const struct hk_sub *sub,
     return (sub->flags & HK_NOT_GLOBAL) && (view->globals[key >> 6] >> (key & 63) & 1);
 }
 
-/* Of STRIDED's ordinals `base` on, those whose keys the row sees through one of the n_earlier
- * sub-sources before it. mask: ordinals that matter. */
+/* Of the ordinals `base` on of a STRIDED with this residue, those whose keys the row sees through
+ * one of the n_earlier sub-sources before it. mask: ordinals that matter. */
 HK_FN hk_u64 hk_earlier_mask(HK_SUB_SPACE const struct hk_sub *sub,
                              HK_VIEW_SPACE const struct hk_sub_view *view,
-                             const struct hk_row *row, const struct hk_reach *reach, hk_i64 base,
-                             hk_u64 mask)
+                             const struct hk_row *row, hk_i64 residue, hk_i64 base, hk_u64 mask)
 {
     hk_u64 out = 0;
     hk_u32 e, r;
@@ -357,7 +356,7 @@ HK_FN hk_u64 hk_earlier_mask(HK_SUB_SPACE const struct hk_sub *sub,
         HK_SUB_SPACE const struct hk_sub *s = sub - e;
         HK_VIEW_SPACE const struct hk_sub_view *it = view - e;
         const hk_i64 limit = hk_limit(s, it->len, row->q);
-        const hk_i64 residue = s->kind == HK_SUB_STRIDED ? hk_residue(s, it, row) : 0;
+        const hk_i64 its = s->kind == HK_SUB_STRIDED ? hk_residue(s, it, row) : 0;
         hk_u64 in = 0, left;
 
         HK_NO_UNROLL
@@ -367,15 +366,15 @@ HK_FN hk_u64 hk_earlier_mask(HK_SUB_SPACE const struct hk_sub *sub,
             hk_range_keys(s, it, row, r, limit, &lo, &hi);
             if (lo >= hi)
                 continue;
-            hk_stride_ordinals(sub, reach->residue, &lo, &hi);
+            hk_stride_ordinals(sub, residue, &lo, &hi);
             in |= hk_bits(lo - base, hi - base);
         }
         HK_NO_UNROLL
         for (left = s->kind == HK_SUB_STRIDED ? in & mask : 0; left != 0; left &= left - 1) {
             const int i = hk_first_bit(left);
-            const hk_i64 key = (base + i) * sub->step + reach->residue;
+            const hk_i64 key = (base + i) * sub->step + residue;
 
-            if (hk_mod(key - residue, s->step) != 0)
+            if (hk_mod(key - its, s->step) != 0)
                 in &= ~((hk_u64)1 << i);
         }
         out |= in;
@@ -455,28 +454,6 @@ HK_FN hk_i64 hk_gather_next(HK_SUB_SPACE const struct hk_sub *sub,
     return (hk_i64)((hk_u64)(view->n_list * sub->run) / 64) + 1;
 }
 
-/* Of ordinals `base` on that are available those that the row's ranges hold and no earlier
- * sub-source. */
-HK_FN hk_u64 hk_reach_mask(HK_SUB_SPACE const struct hk_sub *sub,
-                           HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_row *row,
-                           const struct hk_reach *reach, hk_i64 base, hk_u64 available)
-{
-    hk_u64 mask = 0;
-    hk_u32 r;
-
-#if HK_IN_REGISTERS             /* the others are empty, and no register is indexed */
-    HK_UNROLL
-    for (r = 0; r < HK_RANGES; r++)
-#else
-    for (r = 0; r < reach->n; r++)
-#endif
-        mask |= hk_bits(reach->lo[r] - base, reach->hi[r] - base);
-    mask &= available;
-    if (mask != 0 && sub->n_earlier != 0)
-        mask &= ~hk_earlier_mask(sub, view, row, reach, base, mask);
-    return mask;
-}
-
 /* Must keys of the row's ranges be looked at one by one: do lists name them, and may they lie in
  * its future? */
 HK_FN int hk_keys_decide(HK_SUB_SPACE const struct hk_sub *sub)
@@ -491,9 +468,15 @@ HK_FN hk_u64 hk_row_mask(HK_SUB_SPACE const struct hk_sub *sub,
                          const struct hk_reach *reach, hk_i64 block, hk_u64 available)
 {
     const hk_i64 base = block * 64;
-    hk_u64 mask = hk_reach_mask(sub, view, row, reach, base, available);
+    hk_u64 mask = 0;
+    hk_u32 r;
     hk_i64 i;
 
+    for (r = 0; r < reach->n; r++)
+        mask |= hk_bits(reach->lo[r] - base, reach->hi[r] - base);
+    mask &= available;
+    if (mask != 0 && sub->n_earlier != 0)
+        mask &= ~hk_earlier_mask(sub, view, row, reach->residue, base, mask);
     for (i = 0; hk_keys_decide(sub) && i < 64 && mask >> i != 0; i++) {
         if ((mask >> i & 1) && hk_key(sub, view, reach, base + i) >= reach->limit)
             mask &= ~((hk_u64)1 << i);
