@@ -61,47 +61,70 @@ HK_FN hk_i64 hk_asked_entry(HK_GLOBAL const struct hk_lookup *from, const struct
 
 /* ---- DOT ---- */
 
+/* Numbers side by side in memory: the next one, and bytes to the one behind. */
+struct hk_chain {
+    HK_GLOBAL const char *at;
+    hk_i64 step;
+    hk_u32 dtype;
+};
+
+HK_FN void hk_chain_get(HK_GLOBAL const char *base, hk_i64 at, hk_i64 step, hk_u32 dtype,
+                        struct hk_chain *out)
+{
+    out->at = hk_byte(base, at * hk_size(dtype));
+    out->step = step * hk_size(dtype);
+    out->dtype = dtype;
+}
+
 /* Row `entry` of a table times the query or, `by_key`, times the key: a chain of its own. */
 HK_FN float hk_table_product(const struct hk_group *g, HK_GLOBAL const struct hk_aux *table,
-                             hk_i32 row, hk_i32 place, hk_i64 entry, int by_key)
+                             HK_GLOBAL const char *base, hk_i32 row, hk_i32 place, hk_i64 entry,
+                             int by_key)
 {
     HK_GLOBAL const struct hk_plan *plan = g->call->plan;
     HK_LOCAL const struct hk_shared *shared = g->shared;
-    HK_LOCAL const struct hk_matrix *k = &shared->k_rows;
-    const struct hk_matrix m = hk_dot_table(g->call, table, g->task->b, shared->head[row]);
-    const hk_u32 dtype = by_key ? k->dtype : plan->q.dtype;
-    HK_GLOBAL const char *x = by_key ? k->base : hk_q(g->call);
-    hk_i64 at, step, t;
+    const hk_i64 head = shared->head[row];
+    struct hk_chain x, y;
     float sum = 0.0f;
+    hk_i64 left;
 
-    if (by_key) {
-        at = shared->k_at[place];
-        step = k->channel;
-    } else {
-        at = hk_batch_offset(g->call, plan->q.stride, g->task->b) +
-             shared->head[row] * plan->q.stride[3] +
-             (g->task->begin + shared->index[row]) * plan->q.stride[4];
-        step = plan->q.stride[5];
-    }
+    if (by_key)
+        hk_chain_get(shared->k_rows.base, shared->k_at[place], shared->k_rows.channel,
+                     shared->k_rows.dtype, &x);
+    else
+        hk_chain_get(hk_q(g->call),
+                     hk_batch_offset(g->call, plan->q.stride, g->task->b) +
+                         head * plan->q.stride[3] +
+                         (g->task->begin + shared->index[row]) * plan->q.stride[4],
+                     plan->q.stride[5], plan->q.dtype, &x);
+    hk_chain_get(base, head * table->stride[3] + entry * table->stride[4], table->stride[5],
+                 table->dtype, &y);
     HK_NO_UNROLL
-    for (t = 0; t < plan->d; t++) {
-        const float a = dtype == HK_I8 ? hk_mul(hk_from_i8(((HK_GLOBAL const hk_i8 *)x)[at]),
-                                                shared->k_scale[place % HK_SCALED])
-                                       : hk_element(dtype, x, at);
+    for (left = plan->d; left > 0; left--) {
+        const float a = x.dtype == HK_I8 ? hk_mul(hk_from_i8(*(HK_GLOBAL const hk_i8 *)x.at),
+                                                  shared->k_scale[place % HK_SCALED])
+                                         : hk_element(x.dtype, x.at, 0);
 
-        sum = hk_fma(a, hk_element(m.dtype, m.base, entry * m.row + t * m.channel), sum);
-        at += step;
+        sum = hk_fma(a, hk_element(y.dtype, y.at, 0), sum);
+        x.at += x.step;
+        y.at += y.step;
     }
     return sum;
 }
 
+/* t or, `by_key`, u of a DOT bias. */
 HK_FN void hk_dot_join(const struct hk_group *g, const struct hk_column *at,
-                       HK_GLOBAL const struct hk_dot *dot)
+                       HK_GLOBAL const struct hk_dot *dot, int by_key)
 {
+    HK_GLOBAL const struct hk_aux *table = by_key ? &dot->u : &dot->t;
+    HK_GLOBAL const char *base;
     struct hk_asked asked;
-    hk_i32 r, by_key;
+    hk_i32 r;
 
     HK_MARK(cold);
+    if (!table->slot)
+        return;
+    base = hk_aux_of(g->call, table, g->task->b);
     hk_asked_get(g, &dot->from, g->shared->keys[at->place], &asked);
     HK_NO_UNROLL
     for (r = 0; r < HK_TR; r++) {
@@ -111,13 +134,9 @@ HK_FN void hk_dot_join(const struct hk_group *g, const struct hk_column *at,
         if (at->seen >> r & 1)
             entry = hk_asked_entry(&dot->from, &asked, hk_dot_entries(dot),
                                    hk_asked_delta(g, &dot->from, &asked, at->row + r));
-        HK_NO_UNROLL
-        for (by_key = 0; entry >= 0 && by_key < 2; by_key++) {
-            HK_GLOBAL const struct hk_aux *table = by_key ? &dot->u : &dot->t;
-
-            if (table->slot)
-                *s = hk_add(*s, hk_table_product(g, table, at->row + r, at->place, entry, by_key));
-        }
+        if (entry >= 0)
+            *s = hk_add(*s, hk_table_product(g, table, base, at->row + r, at->place, entry,
+                                             by_key));
     }
 }
 
@@ -216,8 +235,8 @@ HK_FN void hk_column_logits(const struct hk_group *g, struct hk_column *at)
     hk_u32 i;
 
     HK_NO_UNROLL
-    for (i = 0; at->seen && i < at->source->n_dots; i++)
-        hk_dot_join(g, at, dots + i);
+    for (i = 0; at->seen && i < 2 * at->source->n_dots; i++)
+        hk_dot_join(g, at, dots + i / 2, (int)(i % 2));
     hk_scores_scale(g, at);
     HK_NO_UNROLL
     for (i = 0; at->seen && i < at->source->n_biases; i++)

@@ -27,11 +27,11 @@ HK_FN HK_LOCAL const struct hk_sub_view *hk_group_view(const struct hk_group *g)
 /* Do all rows share the residue of every strided sub-source that follows the query? */
 HK_FN int hk_rows_agree(const struct hk_group *g, hk_i32 first)
 {
-    const hk_i64 step = g->call->plan->strips.row_step;
+    const hk_i64 step = g->call->plan->strips.row_step, q = g->shared->q_pos[first];
     hk_i32 i;
 
     for (i = first; i < HK_ROWS && step > 1; i++) {
-        if (g->shared->active[i] && (g->shared->q_pos[i] - g->shared->q_pos[first]) % step != 0)
+        if (g->shared->active[i] && hk_mod(g->shared->q_pos[i] - q, step) != 0)
             return 0;
     }
     return 1;
