@@ -21,6 +21,7 @@ HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
 
     HK_MARK(walk);
     HK_EACH(id) {
+        hk_mask_part(g, id, &mine[HK_OWN(id)]);
         if (id < HK_BLOCK) {
             shared->k_at[id] = shared->v_at[id] = HK_NO_ROW;    /* also where there is no block */
             if (shared->works && hk_place_open(g, id))
@@ -253,6 +254,8 @@ HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
             HK_MARK(cold);
             hk_reach_hull(g, id);
         }
+        if (shared->opens)
+            hk_reach_take(g, id, &mine[HK_OWN(id)]);
     }
     HK_BARRIER();
     HK_EACH(id) {

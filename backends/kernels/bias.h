@@ -16,26 +16,37 @@ struct hk_place {
     hk_i64 index, head, q;      /* the row */
 };
 
+/* Coordinate i of a slot whose entries of the item begin at base. */
+HK_FN hk_i64 hk_coordinate(HK_GLOBAL const struct hk_aux *slot, HK_GLOBAL const char *base,
+                           hk_i64 i)
+{
+    return hk_clamp(hk_integer(slot->dtype, base, i * slot->stride[5]));
+}
+
 /* Coordinate of the query. */
 HK_FN hk_i64 hk_lookup_query(const struct hk_call *call, HK_GLOBAL const struct hk_lookup *from,
                              hk_i64 b, hk_i64 index, hk_i64 q)
 {
     if (!from->q_coord.slot)
         return q;
-    return hk_clamp(hk_integer(from->q_coord.dtype, hk_aux_of(call, &from->q_coord, b),
-                               index * from->q_coord.stride[5]));
+    return hk_coordinate(&from->q_coord, hk_aux_of(call, &from->q_coord, b), index);
+}
+
+/* Coordinate of a key of the item. */
+HK_FN hk_i64 hk_lookup_key(const struct hk_call *call, HK_GLOBAL const struct hk_lookup *from,
+                           HK_SUB_SPACE const struct hk_sub *sub, hk_i64 b, hk_i64 len, hk_i64 key)
+{
+    if (!from->k_coord.slot)
+        return hk_origin(sub, len) + key * sub->pos_step;
+    return hk_coordinate(&from->k_coord, hk_aux_of(call, &from->k_coord, b), key);
 }
 
 /* Coordinate of the key minus that of the query. */
 HK_FN hk_i64 hk_lookup_delta(const struct hk_call *call, HK_GLOBAL const struct hk_lookup *from,
                              const struct hk_place *at, hk_i64 key)
 {
-    hk_i64 k = hk_origin(at->sub, at->len) + key * at->sub->pos_step;
-
-    if (from->k_coord.slot)
-        k = hk_clamp(hk_integer(from->k_coord.dtype, hk_aux_of(call, &from->k_coord, at->b),
-                                key * from->k_coord.stride[5]));
-    return k - hk_lookup_query(call, from, at->b, at->index, at->q);
+    return hk_lookup_key(call, from, at->sub, at->b, at->len, key) -
+           hk_lookup_query(call, from, at->b, at->index, at->q);
 }
 
 /* Entries of the map, without one of the table, which has `entries`. */
@@ -150,25 +161,6 @@ HK_FN struct hk_matrix hk_dot_table(const struct hk_call *call,
 
     return hk_matrix_even(hk_byte(hk_aux_of(call, table, b), at * hk_size(table->dtype)),
                         table->stride[4], table->stride[5], table->dtype);
-}
-
-/* Steps 3 and 4 after the score: y, 0 if the key is removed. */
-HK_FN int hk_score(const struct hk_call *call, HK_GLOBAL const struct hk_source *source,
-                   const struct hk_place *at, hk_i64 key, float s, float *y)
-{
-    HK_GLOBAL const struct hk_plan *plan = call->plan;
-    HK_GLOBAL const struct hk_bias *bias = hk_biases(call, source);
-    float value;
-    hk_u32 i;
-
-    *y = plan->flags & HK_PLAN_CAPPED ? hk_mul(hk_cap_tanh(hk_mul(s, plan->c1)), plan->c2)
-                                      : hk_mul(s, plan->c);
-    for (i = 0; i < source->n_biases; i++) {
-        if (!hk_bias_value(call, bias + i, at, key, &value))
-            return 0;
-        *y = hk_fma(value, hk_bias_factor(call, bias + i, at), *y);
-    }
-    return !(*y == -HK_INFINITY);
 }
 
 #endif

@@ -361,13 +361,14 @@ HK_FN void hk_sub_view_get(const struct hk_call *call, hk_u32 s, hk_u32 i, hk_i6
 
         if (sub->kind == HK_SUB_GATHER)
             at = (slots->list.shape[0] == source->heads ? key_head : head) * slots->list.stride[3] +
-                 row / source->list_rows * slots->list.stride[4];
+                 hk_quotient(row, source->list_rows) * slots->list.stride[4];
         view->list = (HK_GLOBAL const hk_i32 *)hk_byte(hk_aux_of(call, &slots->list, b), at * 4);
         view->list_stride = slots->list.stride[5];
         view->n_list = sub->kind == HK_SUB_GATHER ? slots->list.shape[2] : hk_counts(call, b, s)[0];
     }
     if (source->keys.slot)
         view->globals = hk_words(call, source->keys_at, b, source->blocks);
+    HK_NO_UNROLL
     for (r = 0; r < HK_RANGES; r++) {
         HK_GLOBAL const struct hk_aux *pairs = &slots->pairs[r];
         const int given = pairs->slot != 0;

@@ -42,6 +42,10 @@ typedef ushort hk_u16;
 #else
 #define HK_PIECE HK_FN
 #endif
+/* AMD's compiler knows which registers a function takes, and keeps what lives out of them. */
+#if defined __AMDGCN__
+#define HK_RARE __attribute__((noinline)) static
+#endif
 #define HK_UNROLL _Pragma("unroll")
 #define HK_UNROLL_FEW _Pragma("unroll 4")
 #define HK_NO_UNROLL _Pragma("unroll 1")

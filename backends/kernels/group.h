@@ -39,6 +39,7 @@
 #else
 #define HK_KEPT (HK_LARGE ? 32 : 64)
 #define HK_REACHES HK_RANGES
+#define HK_OWN_RANGES (HK_RANGES * HK_ROWS / HK_THREADS)        /* a row's threads share them */
 #endif
 #define HK_SLICE 16                     /* channels of K staged at a time */
 #define HK_KEYS (1024 / HK_WIDTH)       /* keys of V staged at a time */
@@ -50,7 +51,11 @@
 #define HK_Q_LINE HK_ROWS
 #define HK_K_LINE (HK_BLOCK + 4)
 #define HK_P_LINE (HK_ROWS + 4)
-#define HK_RED_LINE 20
+#if HK_ONE_RANGE
+#define HK_RED_LINE 20                  /* lines begin at different banks */
+#else
+#define HK_RED_LINE 16                  /* the whole fits twice into 64 KiB */
+#endif
 #endif
 #define HK_NO_BLOCK ((hk_i64)1 << 62)
 #define HK_NO_ROW (-HK_NO_BLOCK)
@@ -90,6 +95,7 @@ struct hk_shared {
     union {
         float red[HK_ROWS * HK_RED_LINE];       /* what the threads of a row's line have */
         float p[HK_GROUP_KEYS * HK_P_LINE];        /* weights: [key][row] */
+        hk_u32 parts[2 * HK_THREADS];   /* what threads' ranges hold of a block: words in halves */
     } out;
 #endif
     float m[HK_ROWS], w[2 * HK_ROWS];   /* of rows: reference, factors of sums */
@@ -107,7 +113,7 @@ struct hk_shared {
     struct hk_matrix k_rows, v_rows;    /* of the source at hand */
     hk_i64 begin, len;                  /* its keys */
     hk_i64 residue;
-    hk_i64 block, chunk;
+    hk_i64 block, chunk, next;          /* next: the block behind, HK_NO_BLOCK: none */
     hk_i32 window, windows;             /* a window: all rows, or one where they do not agree */
     hk_i32 window_first, window_end;
     hk_u32 source, sub;                 /* sub: of the source */
@@ -120,6 +126,7 @@ struct hk_shared {
     hk_u32 has_q, reserved;             /* Q is in local memory */
 #if !HK_ONE_RANGE
     hk_u32 all[HK_ROWS];
+    hk_i64 limit[HK_ROWS];              /* as in struct hk_reach */
     struct hk_sub_view views[HK_SUBS];
 #endif
 };
@@ -139,7 +146,7 @@ struct hk_mine {
 #if HK_ONE_RANGE
     hk_i64 lo, hi;
 #else
-    struct hk_reach reach;
+    hk_i64 lo[HK_OWN_RANGES], hi[HK_OWN_RANGES];        /* of row id % HK_ROWS: hk_reach_take */
 #endif
 };
 #endif
@@ -290,6 +297,9 @@ HK_FN int hk_place_take(const struct hk_group *g, hk_i32 i, hk_i64 key)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
     hk_i64 page, in;
+#if HK_KV == 0
+    int j;
+#endif
 
     if (!hk_row_find(&shared->k_rows, key, &page, &in))
         return 0;
@@ -297,10 +307,13 @@ HK_FN int hk_place_take(const struct hk_group *g, hk_i32 i, hk_i64 key)
     shared->k_at[i] = page * shared->k_rows.page_stride + in * shared->k_rows.row;
     shared->v_at[i] = page * shared->v_rows.page_stride + in * shared->v_rows.row;
 #if HK_KV == 0
-    if (shared->k_rows.dtype == HK_I8)
-        shared->k_scale[i] = hk_row_scale(&shared->k_rows, key);
-    if (shared->v_rows.dtype == HK_I8)
-        shared->v_scale[i] = hk_row_scale(&shared->v_rows, key);
+    HK_NO_UNROLL
+    for (j = 0; j < 2; j++) {
+        HK_LOCAL const struct hk_matrix *m = j ? &shared->v_rows : &shared->k_rows;
+
+        if (m->dtype == HK_I8)
+            (j ? shared->v_scale : shared->k_scale)[i] = hk_place_scale(m, page, in);
+    }
 #endif
     return 1;
 }

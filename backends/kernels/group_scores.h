@@ -7,7 +7,7 @@
 #ifndef HEED_BACKENDS_KERNELS_GROUP_SCORES_H
 #define HEED_BACKENDS_KERNELS_GROUP_SCORES_H
 
-#include "dot_group.h"
+#include "group_bias.h"
 #include "stage.h"
 
 /* ---- scores ---- */
@@ -59,6 +59,9 @@ HK_PIECE void hk_score_end(const struct hk_group *g, hk_i32 id, struct hk_mine *
     hk_i32 r, c;
 
     HK_MARK(softmax);
+#if !HK_PLAIN
+    hk_logits(g, id, me);
+#endif
     HK_UNROLL
     for (r = 0; r < HK_TR; r++) {
         const hk_i32 row = id / 16 * HK_TR + r, x = id % 16;
@@ -67,15 +70,11 @@ HK_PIECE void hk_score_end(const struct hk_group *g, hk_i32 id, struct hk_mine *
 
         HK_UNROLL
         for (c = 0; c < 4; c++) {
-            int visible = (int)((c < 2 ? low : high) >> c % 2 * 16 & 1);
-            float y;
+            const int visible = (int)((c < 2 ? low : high) >> c % 2 * 16 & 1);
+            float y = me->s[r][c];
 
 #if HK_PLAIN
-            y = hk_mul(me->s[r][c], g->call->plan->c);
-#else
-            y = -HK_INFINITY;
-            if (visible)
-                visible = hk_pair_score(g, hk_group_sub(g), row, x + 16 * c, me->s[r][c], &y);
+            y = hk_mul(y, g->call->plan->c);
 #endif
             y = visible ? y : -HK_INFINITY;
             max = hk_max_number(y, max);

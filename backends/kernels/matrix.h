@@ -171,6 +171,12 @@ HK_FN float hk_row_scale(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
     return hk_element(m->scale_dtype, m->scale, hk_scale_offset(m, i));
 }
 
+/* The same, of the row that hk_row_find found. */
+HK_FN float hk_place_scale(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 page, hk_i64 in)
+{
+    return hk_element(m->scale_dtype, m->scale, page * m->scale_page + in * m->scale_row);
+}
+
 /* Rows from i on, which is there, that lie at one stride. */
 HK_FN hk_i64 hk_rows_run(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
 {

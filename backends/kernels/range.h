@@ -31,6 +31,20 @@ HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_s
     me->hi = shared->in.reach.hi[i] = hi;
 }
 
+HK_FN void hk_reach_take(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    (void)g;
+    (void)id;
+    (void)me;
+}
+
+HK_FN void hk_mask_part(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)
+{
+    (void)g;
+    (void)id;
+    (void)me;
+}
+
 HK_FN int hk_rows_agree(const struct hk_group *g, hk_i32 first)
 {
     (void)g;

@@ -183,11 +183,20 @@ HK_FN void hk_range_affine(HK_SUB_SPACE const struct hk_sub *sub,
                            hk_i64 *first, hk_i64 *end)
 {
     const hk_i64 a = hk_floor_div(q, range->block) * range->block - hk_origin(sub, len);
+    int i;
 
-    if (!(range->open & HK_OPEN_LO))
-        *first = hk_ceil_div(a + range->lo, sub->pos_step);
-    if (!(range->open & HK_OPEN_HI))
-        *end = hk_floor_div(a + range->hi, sub->pos_step) + 1;
+    HK_NO_UNROLL                        /* a division is long */
+    for (i = 0; i < 2; i++) {
+        hk_i64 key;
+
+        if (range->open & (i ? HK_OPEN_HI : HK_OPEN_LO))
+            continue;
+        key = hk_floor_div(a + (i ? range->hi : range->lo - 1), sub->pos_step) + 1;
+        if (i)
+            *end = key;
+        else
+            *first = key;
+    }
 }
 
 /* Range r in key indices, cut to [0, limit). */
@@ -202,7 +211,7 @@ HK_FN void hk_range_keys(HK_SUB_SPACE const struct hk_sub *sub,
         hk_range_affine(sub, range, view->len, row->q, &first, &end);
     } else if (range->kind == HK_RANGE_PAIRS) {
         HK_GLOBAL const hk_i32 *pair =
-            view->pairs[r] + row->index / range->block * view->pair_stride[r];
+            view->pairs[r] + hk_quotient(row->index, range->block) * view->pair_stride[r];
 
         first = pair[0];
         end = pair[view->pair_end[r]];
@@ -215,12 +224,12 @@ HK_FN void hk_range_keys(HK_SUB_SPACE const struct hk_sub *sub,
 HK_FN hk_i64 hk_residue(HK_SUB_SPACE const struct hk_sub *sub,
                         HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_row *row)
 {
-    hk_i64 phase = hk_mod(sub->phase, sub->step);
+    hk_i64 phase = sub->phase;          /* of 32 bits, and positions leave bits free */
 
     if (sub->flags & HK_PHASE_HEAD)
-        phase += hk_mod(row->head, sub->step);
+        phase += row->head;
     if (sub->flags & HK_PHASE_QUERY)
-        phase += hk_mod(row->q - hk_origin(sub, view->len), sub->step);
+        phase += row->q - hk_origin(sub, view->len);
     return hk_mod(phase, sub->step);
 }
 
@@ -262,16 +271,31 @@ HK_FN hk_u32 hk_reach_begin(HK_SUB_SPACE const struct hk_sub *sub,
     return out->n;
 }
 
+/* Key indices lo and hi in ordinals of a STRIDED. */
+HK_FN void hk_stride_ordinals(HK_SUB_SPACE const struct hk_sub *sub, hk_i64 residue, hk_i64 *lo,
+                              hk_i64 *hi)
+{
+    int i;
+
+    HK_NO_UNROLL
+    for (i = 0; i < 2; i++) {
+        const hk_i64 ordinal = hk_ceil_div((i ? *hi : *lo) - residue, sub->step);
+
+        if (i)
+            *hi = ordinal;
+        else
+            *lo = ordinal;
+    }
+}
+
 /* Range r in ordinals. */
 HK_FN void hk_reach_range(HK_SUB_SPACE const struct hk_sub *sub,
                           HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_row *row,
                           hk_u32 r, const struct hk_reach *reach, hk_i64 *lo, hk_i64 *hi)
 {
     hk_range_keys(sub, view, row, r, reach->limit, lo, hi);
-    if (sub->kind == HK_SUB_STRIDED) {
-        *lo = hk_ceil_div(*lo - reach->residue, sub->step);
-        *hi = hk_ceil_div(*hi - reach->residue, sub->step);
-    }
+    if (sub->kind == HK_SUB_STRIDED)
+        hk_stride_ordinals(sub, reach->residue, lo, hi);
 }
 
 /* What the row may see of sub. */
@@ -291,7 +315,7 @@ HK_FN hk_i64 hk_key(HK_SUB_SPACE const struct hk_sub *sub,
                     HK_VIEW_SPACE const struct hk_sub_view *view, const struct hk_reach *reach,
                     hk_i64 ordinal)
 {
-    hk_i64 entry;
+    hk_i64 at, entry;
 
     switch (sub->kind) {
     case HK_SUB_STRIDED:
@@ -299,8 +323,9 @@ HK_FN hk_i64 hk_key(HK_SUB_SPACE const struct hk_sub *sub,
     case HK_SUB_LIST:
         return view->list[ordinal * view->list_stride];
     case HK_SUB_GATHER:
-        entry = view->list[ordinal / sub->run * view->list_stride];
-        return entry < 0 ? -1 : entry * sub->run + ordinal % sub->run;
+        at = hk_quotient(ordinal, sub->run);
+        entry = view->list[at * view->list_stride];
+        return entry < 0 ? -1 : (entry - at) * sub->run + ordinal;
     case HK_SUB_KEYS:
     case HK_SUB_FIRST_N:
         return ordinal;
@@ -317,35 +342,39 @@ HK_FN int hk_is_global(HK_SUB_SPACE const struct hk_sub *sub,
     return (sub->flags & HK_NOT_GLOBAL) && (view->globals[key >> 6] >> (key & 63) & 1);
 }
 
-/* Of STRIDED's ordinals `base` on, those whose keys the row sees through one of the n_earlier
- * sub-sources before it. mask: ordinals that matter. */
+/* Of the ordinals `base` on of a STRIDED with this residue, those whose keys the row sees through
+ * one of the n_earlier sub-sources before it. mask: ordinals that matter. */
 HK_FN hk_u64 hk_earlier_mask(HK_SUB_SPACE const struct hk_sub *sub,
                              HK_VIEW_SPACE const struct hk_sub_view *view,
-                             const struct hk_row *row, const struct hk_reach *reach, hk_i64 base,
-                             hk_u64 mask)
+                             const struct hk_row *row, hk_i64 residue, hk_i64 base, hk_u64 mask)
 {
     hk_u64 out = 0;
     hk_u32 e, r;
 
+    HK_NO_UNROLL
     for (e = 1; e <= sub->n_earlier; e++) {
         HK_SUB_SPACE const struct hk_sub *s = sub - e;
         HK_VIEW_SPACE const struct hk_sub_view *it = view - e;
         const hk_i64 limit = hk_limit(s, it->len, row->q);
+        const hk_i64 its = s->kind == HK_SUB_STRIDED ? hk_residue(s, it, row) : 0;
         hk_u64 in = 0, left;
 
+        HK_NO_UNROLL
         for (r = 0; r < s->n_ranges; r++) {
             hk_i64 lo, hi;
 
             hk_range_keys(s, it, row, r, limit, &lo, &hi);
-            if (lo < hi)
-                in |= hk_bits(hk_ceil_div(lo - reach->residue, sub->step) - base,
-                              hk_ceil_div(hi - reach->residue, sub->step) - base);
+            if (lo >= hi)
+                continue;
+            hk_stride_ordinals(sub, residue, &lo, &hi);
+            in |= hk_bits(lo - base, hi - base);
         }
+        HK_NO_UNROLL
         for (left = s->kind == HK_SUB_STRIDED ? in & mask : 0; left != 0; left &= left - 1) {
             const int i = hk_first_bit(left);
-            const hk_i64 key = hk_key(sub, view, reach, base + i);
+            const hk_i64 key = (base + i) * sub->step + residue;
 
-            if (hk_mod(key - hk_residue(s, it, row), s->step) != 0)
+            if (hk_mod(key - its, s->step) != 0)
                 in &= ~((hk_u64)1 << i);
         }
         out |= in;
@@ -412,7 +441,7 @@ HK_FN hk_u64 hk_block_mask(HK_SUB_SPACE const struct hk_sub *sub,
 HK_FN hk_i64 hk_gather_next(HK_SUB_SPACE const struct hk_sub *sub,
                           HK_VIEW_SPACE const struct hk_sub_view *view, hk_i64 block)
 {
-    hk_i64 at = block * 64, entry = at / sub->run;
+    hk_i64 at = block * 64, entry = hk_quotient(at, sub->run);
 
     for (; entry < view->n_list; entry++) {
         const hk_i64 first = (hk_i64)view->list[entry * view->list_stride] * sub->run;
@@ -420,9 +449,16 @@ HK_FN hk_i64 hk_gather_next(HK_SUB_SPACE const struct hk_sub *sub,
 
         at = hk_max(at, entry * sub->run);
         if (at < entry * sub->run + count)
-            return at / 64;
+            return (hk_i64)((hk_u64)at / 64);
     }
-    return view->n_list * sub->run / 64 + 1;
+    return (hk_i64)((hk_u64)(view->n_list * sub->run) / 64) + 1;
+}
+
+/* Must keys of the row's ranges be looked at one by one: do lists name them, and may they lie in
+ * its future? */
+HK_FN int hk_keys_decide(HK_SUB_SPACE const struct hk_sub *sub)
+{
+    return (sub->kind == HK_SUB_LIST || sub->kind == HK_SUB_GATHER) && (sub->flags & HK_CAUSAL);
 }
 
 /* Visibility of ordinals 64*block .. 64*block+63 of sub[0] for one row: bit i set, the row sees it.
@@ -432,22 +468,16 @@ HK_FN hk_u64 hk_row_mask(HK_SUB_SPACE const struct hk_sub *sub,
                          const struct hk_reach *reach, hk_i64 block, hk_u64 available)
 {
     const hk_i64 base = block * 64;
-    const int gathers = sub->kind == HK_SUB_LIST || sub->kind == HK_SUB_GATHER;
     hk_u64 mask = 0;
     hk_u32 r;
     hk_i64 i;
 
-#if HK_IN_REGISTERS             /* the others are empty, and no register is indexed */
-    HK_UNROLL
-    for (r = 0; r < HK_RANGES; r++)
-#else
     for (r = 0; r < reach->n; r++)
-#endif
         mask |= hk_bits(reach->lo[r] - base, reach->hi[r] - base);
     mask &= available;
     if (mask != 0 && sub->n_earlier != 0)
-        mask &= ~hk_earlier_mask(sub, view, row, reach, base, mask);
-    for (i = 0; gathers && (sub->flags & HK_CAUSAL) && i < 64 && mask >> i != 0; i++) {
+        mask &= ~hk_earlier_mask(sub, view, row, reach->residue, base, mask);
+    for (i = 0; hk_keys_decide(sub) && i < 64 && mask >> i != 0; i++) {
         if ((mask >> i & 1) && hk_key(sub, view, reach, base + i) >= reach->limit)
             mask &= ~((hk_u64)1 << i);
     }

@@ -11,9 +11,9 @@
 #include "blob.h"
 #include "numerics.h"
 
-HK_FN hk_i64 hk_parts(hk_i64 n, hk_i64 size)
+HK_FN hk_i64 hk_parts(hk_i64 n, hk_i64 size)        /* n >= 0 */
 {
-    return n / size + (n % size != 0 ? 1 : 0);
+    return n == 0 ? 0 : hk_quotient(n - 1, size) + 1;
 }
 
 /* Chunks of a sub-source (docs/numerics.md step 8) of an item of len keys, at most. entries: of its
@@ -24,7 +24,7 @@ HK_FN hk_i64 hk_chunks_of(HK_SUB_SPACE const struct hk_sub *sub, hk_i64 entries,
 
     switch (sub->kind) {
     case HK_SUB_STRIDED:
-        ordinals = len / sub->step + 1;
+        ordinals = hk_quotient(len, sub->step) + 1;
         break;
     case HK_SUB_LIST:
         ordinals = entries;
@@ -68,11 +68,11 @@ HK_FN void hk_strips_rows(hk_i64 rows, hk_i64 row_step, hk_i64 group, hk_i64 n, 
     const hk_i64 step = hk_strips_step(group, row_step, n);
     const hk_i64 within = group > 0 && group < n ? group : n;
     const hk_i64 per_residue = hk_parts(hk_parts(within, step), rows);
-    const hk_i64 per_group = step * per_residue, base = strip / per_group * within;
-    const hk_i64 end = hk_min(base + within, n);
-    const hk_i64 residue = strip % per_group / per_residue, part = strip % per_residue;
+    const hk_i64 per_group = step * per_residue, before = hk_quotient(strip, per_group);
+    const hk_i64 base = before * within, end = hk_min(base + within, n);
+    const hk_i64 at = strip - before * per_group, residue = hk_quotient(at, per_residue);
 
-    out->first = base + residue + step * (part * rows);
+    out->first = base + residue + step * ((at - residue * per_residue) * rows);
     out->step = step;
     out->count = out->first < end ? hk_min(hk_parts(end - out->first, step), rows) : 0;
 }

@@ -30,8 +30,8 @@ HK_FN void hk_task_find(const struct hk_call *call, hk_i64 task, struct hk_task_
     const hk_i64 strips = plan->tasks - plan->list_tasks;
     const hk_u32 per_item = (hk_u32)plan->batch_strips,
                  per_group = per_item * (hk_u32)plan->n_batch;  /* no more than tasks */
+    hk_u32 parts, groups, s;
     hk_i64 n;
-    hk_u32 s;
 
     out->row_list = -1;
     if (HK_ONE_RANGE || task < strips) {
@@ -49,10 +49,12 @@ HK_FN void hk_task_find(const struct hk_call *call, hk_i64 task, struct hk_task_
             break;
         task -= n;
     }
+    parts = (hk_u32)call->sources[s].row_parts;
+    groups = (hk_u32)plan->groups;
     out->row_list = s;
-    out->group = task / call->sources[s].row_parts % plan->groups;
-    out->b = task / call->sources[s].row_parts / plan->groups;
-    out->strip = task % call->sources[s].row_parts;
+    out->strip = (hk_u32)task % parts;
+    out->group = (hk_u32)task / parts % groups;
+    out->b = (hk_u32)task / parts / groups;
 }
 
 /* The task at a place. count 0: there is nothing to do. */
@@ -82,8 +84,7 @@ HK_FN void hk_task_open(const struct hk_call *call, const struct hk_task_place *
     } else if (at->row_list < 0) {
         struct hk_strip_rows strip;
 
-        if (at->strip >= hk_strips_count(plan->strips.rows, plan->strips.row_step,
-                                         plan->strips.group, out->bound))
+        if (out->bound <= 0)
             return;
         hk_strips_rows(plan->strips.rows, plan->strips.row_step, plan->strips.group, out->bound,
                        at->strip, &strip);

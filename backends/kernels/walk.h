@@ -93,7 +93,7 @@ HK_FN void hk_walk_on(const struct hk_group *g)
     HK_MARK(walk);
     shared->opens = shared->works = shared->ends = shared->begins = 0;
     if (shared->in_sub) {
-        shared->block = hk_group_next(g, shared->block + 1);
+        shared->block = shared->next;
         shared->works = shared->in_sub = shared->block != HK_NO_BLOCK;
         shared->ends = !shared->works || hk_chunk_of(shared->block) != shared->chunk;
         shared->begins = shared->works && shared->ends;
@@ -105,15 +105,25 @@ HK_FN void hk_walk_on(const struct hk_group *g)
     }
 }
 
-/* Second half: to the first block of a sub-source that is new. */
+/* Second half: to the first block of a sub-source that is new; and where the one behind is. */
 HK_FN void hk_walk_in(const struct hk_group *g)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_i64 at = shared->opens ? 0 : shared->block + 1;
+    hk_u32 first = shared->opens;
 
-    if (shared->opens) {
-        HK_MARK(cold);
-        shared->block = hk_group_next(g, 0);
-        shared->works = shared->in_sub = shared->begins = shared->block != HK_NO_BLOCK;
+    HK_NO_UNROLL                        /* one text: what finds a block may be long */
+    while (first || shared->works) {
+        const hk_i64 found = hk_group_next(g, at);
+
+        if (!first) {
+            shared->next = found;
+            break;
+        }
+        shared->block = found;
+        shared->works = shared->in_sub = shared->begins = found != HK_NO_BLOCK;
+        at = found + 1;
+        first = 0;
     }
     if (shared->works)
         shared->chunk = hk_chunk_of(shared->block);
