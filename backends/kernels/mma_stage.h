@@ -117,7 +117,7 @@ HK_PIECE void hk_stage_v(const struct hk_group *g, hk_i32 id, hk_u64 any)
     HK_UNROLL_FEW
     for (i = id; i < HK_BLOCK / 2 * HK_UNITS_OF_ROW; i += HK_THREADS) {
         const hk_i32 key = i % (HK_BLOCK / 2) * 2, t = i / (HK_BLOCK / 2) * 8;
-        HK_LOCAL hk_u32 *to = shared->in.v + t * HK_V_LINE + key / 2;
+        HK_LOCAL hk_u32 *to = shared->mma.v + t * HK_V_LINE + key / 2;
         hk_u32 even[4] = { 0, 0, 0, 0 }, odd[4] = { 0, 0, 0, 0 };
 
         if (any >> key & 1)

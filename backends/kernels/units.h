@@ -6,7 +6,8 @@
 #ifndef HEED_BACKENDS_KERNELS_UNITS_H
 #define HEED_BACKENDS_KERNELS_UNITS_H
 
-#include "dialect.h"
+#include "numerics.h"
+
 #include "dialect_mma.h"
 #if HK_MINE == 1
 #include "dialect_units.h"
