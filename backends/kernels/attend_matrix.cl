@@ -49,10 +49,28 @@ HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
     HK_BARRIER();
 }
 
-/* K and V to local memory, scores to registers. */
+/* Products of channels 16 * t on. */
+HK_FN void hk_scores_step(const struct hk_group *g, struct hk_mine *mine, const hk_i32 t)
+{
+    hk_i32 n;
+    HK_THREAD_ID(id);
+
+    HK_MARK(qk);
+    HK_UNROLL
+    for (n = 0; n < HK_BLOCK / HK_MMA_N; n++) {
+        HK_EACH(id) {
+            hk_mma_get_keys(g->shared->in.k + t * 8, HK_K_LINE, id % HK_MMA_LANES, n,
+                            &mine[HK_OWN(id)].b);
+        }
+        HK_MMA_RUN(mine, q[t], b, s[n]);
+    }
+    HK_ORDER();
+}
+
+/* K and V to local memory, scores to registers. No loop over steps, here as over those of V: a
+ * compiler that leaves it one keeps in memory what is found by their number. */
 HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
 {
-    hk_i32 t, n;
     HK_THREAD_ID(id);
 
     HK_EACH(id) {
@@ -62,19 +80,16 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
     }
     HK_BARRIER();
     if (any != 0) {
-        HK_MARK(qk);
-        HK_UNROLL
-        for (t = 0; t < HK_WIDTH / 16; t++) {
-            HK_UNROLL
-            for (n = 0; n < HK_BLOCK / HK_MMA_N; n++) {
-                HK_EACH(id) {
-                    hk_mma_get_keys(g->shared->in.k + t * 8, HK_K_LINE, id % HK_MMA_LANES, n,
-                                    &mine[HK_OWN(id)].b);
-                }
-                HK_MMA_RUN(mine, q[t], b, s[n]);
-            }
-            HK_ORDER();
-        }
+        hk_scores_step(g, mine, 0);
+        hk_scores_step(g, mine, 1);
+        hk_scores_step(g, mine, 2);
+        hk_scores_step(g, mine, 3);
+#if HK_WIDTH > 64
+        hk_scores_step(g, mine, 4);
+        hk_scores_step(g, mine, 5);
+        hk_scores_step(g, mine, 6);
+        hk_scores_step(g, mine, 7);
+#endif
     }
 }
 
@@ -120,34 +135,40 @@ HK_FN void hk_block_poison(const struct hk_group *g, struct hk_mine *mine)
     HK_BARRIER();
 }
 
-HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine)
+/* Weights of keys 16 * t on, and their products with V. */
+HK_FN void hk_values_step(const struct hk_group *g, struct hk_mine *mine, const hk_i32 t)
 {
-    hk_i32 t, n;
+    hk_i32 n;
     HK_THREAD_ID(id);
 
     HK_MARK(pv);
-    HK_UNROLL
-    for (t = 0; t < HK_BLOCK / 16; t++) {
-        HK_EACH(id) {
-            hk_weigh(&mine[HK_OWN(id)], t);
-        }
-#if HK_MMA_TWICE == 2
-        HK_MMA_TRADE(mine, sent, got, HK_MMA_OWN_WORDS, HK_MMA_NEAR);
-#endif
-        HK_EACH(id) {
-            hk_mma_turn(id % HK_MMA_LANES, mine[HK_OWN(id)].sent, mine[HK_OWN(id)].got,
-                        &mine[HK_OWN(id)].a);
-        }
-        HK_UNROLL
-        for (n = 0; n < HK_WIDTH / HK_MMA_N; n++) {
-            HK_EACH(id) {
-                hk_mma_get_b(g->shared->mma.v + n * HK_MMA_N * HK_V_LINE + t * 8, HK_V_LINE,
-                             id % HK_MMA_LANES, &mine[HK_OWN(id)].b);
-            }
-            HK_MMA_RUN(mine, a, b, o[n]);
-        }
-        HK_ORDER();
+    HK_EACH(id) {
+        hk_weigh(&mine[HK_OWN(id)], t);
     }
+#if HK_MMA_TWICE == 2
+    HK_MMA_TRADE(mine, sent, got, HK_MMA_OWN_WORDS, HK_MMA_NEAR);
+#endif
+    HK_EACH(id) {
+        hk_mma_turn(id % HK_MMA_LANES, mine[HK_OWN(id)].sent, mine[HK_OWN(id)].got,
+                    &mine[HK_OWN(id)].a);
+    }
+    HK_UNROLL
+    for (n = 0; n < HK_WIDTH / HK_MMA_N; n++) {
+        HK_EACH(id) {
+            hk_mma_get_b(g->shared->mma.v + n * HK_MMA_N * HK_V_LINE + t * 8, HK_V_LINE,
+                         id % HK_MMA_LANES, &mine[HK_OWN(id)].b);
+        }
+        HK_MMA_RUN(mine, a, b, o[n]);
+    }
+    HK_ORDER();
+}
+
+HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine)
+{
+    hk_values_step(g, mine, 0);
+    hk_values_step(g, mine, 1);
+    hk_values_step(g, mine, 2);
+    hk_values_step(g, mine, 3);
 }
 
 /* ---- the walk ---- */
