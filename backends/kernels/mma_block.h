@@ -124,7 +124,7 @@ HK_FN float hk_weight_of(const struct hk_mine *me, hk_i32 r, float y)
 HK_PIECE void hk_weigh(struct hk_mine *me, hk_i32 t)
 {
     struct hk_mma_c *s = me->s + t * HK_MMA_TILES;
-    hk_i32 i, w;
+    hk_i32 i;
 
     HK_MARK(softmax);
     HK_UNROLL
@@ -135,13 +135,7 @@ HK_PIECE void hk_weigh(struct hk_mine *me, hk_i32 t)
         *x = hk_weight_of(me, r, *x);
         me->l[r] = hk_add(me->l[r], *x);
     }
-    HK_UNROLL
-    for (w = 0; w < HK_MMA_OWN_WORDS; w++) {
-        const hk_i32 x = hk_mma_item(w, 0), y = hk_mma_item(w, 1);
-
-        me->sent[w] = hk_mma_pair(s[x / HK_MMA_ITEMS].x[x % HK_MMA_ITEMS],
-                                  s[y / HK_MMA_ITEMS].x[y % HK_MMA_ITEMS]);
-    }
+    hk_mma_words(s, me->sent);
 }
 
 /* ---- values: of V that is not finite ---- */
