@@ -3,9 +3,10 @@
  *
  * Attention for GPUs with matrix units (dialect_mma.h), for FAST: halves, one range of keys a row,
  * d at most HK_WIDTH. A group takes one strip of query rows and up to HK_WIDTH channels of V. Q
- * stays in registers, K and V of a block lie in local memory as halves. Scores, weights and outputs
- * stay where the unit leaves and wants them (FlashAttention-2: Dao 2023). Other than in version 1
- * the order of sums is the unit's and there are no chunks: docs/numerics.md section 11.
+ * stays in registers, if there are enough; K and V of a block lie in local memory as halves.
+ * Scores, weights and outputs stay where the unit leaves and wants them (FlashAttention-2: Dao
+ * 2023). Other than in version 1 the order of sums is the unit's and there are no chunks:
+ * docs/numerics.md section 11.
  */
 #define HK_MATRIX 1
 #ifndef HK_MMA
@@ -56,13 +57,18 @@ HK_FN void hk_scores_step(const struct hk_group *g, struct hk_mine *mine, const 
     HK_THREAD_ID(id);
 
     HK_MARK(qk);
+#if !HK_MMA_KEEPS_Q
+    HK_EACH(id) {
+        hk_get_q(g, id, t, &mine[HK_OWN(id)]);
+    }
+#endif
     HK_UNROLL
     for (n = 0; n < HK_BLOCK / HK_MMA_N; n++) {
         HK_EACH(id) {
             hk_mma_get_keys(g->shared->in.k + t * 8, HK_K_LINE, id % HK_MMA_LANES, n,
                             &mine[HK_OWN(id)].b);
         }
-        HK_MMA_RUN(mine, q[t], b, s[n]);
+        HK_MMA_RUN(mine, HK_Q_STEP(t), b, s[n]);
     }
     HK_ORDER();
 }
@@ -135,10 +141,28 @@ HK_FN void hk_block_poison(const struct hk_group *g, struct hk_mine *mine)
     HK_BARRIER();
 }
 
+/* Products of keys 16 * t on with channels 64 * part on. */
+HK_FN void hk_values_part(const struct hk_group *g, struct hk_mine *mine, const hk_i32 t,
+                          const hk_i32 part)
+{
+    hk_i32 n;
+    HK_THREAD_ID(id);
+
+    HK_MARK(pv);
+    HK_UNROLL
+    for (n = part * (64 / HK_MMA_N); n < (part + 1) * (64 / HK_MMA_N); n++) {
+        HK_EACH(id) {
+            hk_mma_get_b(g->shared->mma.v + n * HK_MMA_N * HK_V_LINE + t * 8, HK_V_LINE,
+                         id % HK_MMA_LANES, &mine[HK_OWN(id)].b);
+        }
+        HK_MMA_RUN(mine, a, b, o[n]);
+    }
+    HK_ORDER();
+}
+
 /* Weights of keys 16 * t on, and their products with V. */
 HK_FN void hk_values_step(const struct hk_group *g, struct hk_mine *mine, const hk_i32 t)
 {
-    hk_i32 n;
     HK_THREAD_ID(id);
 
     HK_MARK(pv);
@@ -152,15 +176,10 @@ HK_FN void hk_values_step(const struct hk_group *g, struct hk_mine *mine, const 
         hk_mma_turn(id % HK_MMA_LANES, mine[HK_OWN(id)].sent, mine[HK_OWN(id)].got,
                     &mine[HK_OWN(id)].a);
     }
-    HK_UNROLL
-    for (n = 0; n < HK_WIDTH / HK_MMA_N; n++) {
-        HK_EACH(id) {
-            hk_mma_get_b(g->shared->mma.v + n * HK_MMA_N * HK_V_LINE + t * 8, HK_V_LINE,
-                         id % HK_MMA_LANES, &mine[HK_OWN(id)].b);
-        }
-        HK_MMA_RUN(mine, a, b, o[n]);
-    }
-    HK_ORDER();
+    hk_values_part(g, mine, t, 0);
+#if HK_WIDTH > 64
+    hk_values_part(g, mine, t, 1);
+#endif
 }
 
 HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine)
@@ -257,9 +276,11 @@ HK_FN void hk_strip_begin(const struct hk_group *g, struct hk_mine *mine)
         hk_stage_q(g, id);
     }
     HK_BARRIER();
+#if HK_MMA_KEEPS_Q
     HK_EACH(id) {
         hk_keep_q(g, id, &mine[HK_OWN(id)]);
     }
+#endif
 }
 
 /* Sums of weights over the threads of a row. */

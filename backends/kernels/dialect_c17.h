@@ -106,6 +106,12 @@ HK_FN float hk_rint(float a)
     return rintf(a);
 }
 
+/* The larger; where one is NaN, either. */
+HK_FN float hk_either_max(float a, float b)
+{
+    return fmaxf(a, b);
+}
+
 HK_FN hk_u32 hk_word(float a)
 {
     hk_u32 word;

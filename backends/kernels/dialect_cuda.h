@@ -75,6 +75,7 @@ HK_FN hk_i32 hk_take(hk_i32 *counter)
 #define hk_mul(a, b) __fmul_rn(a, b)
 #define hk_fma(a, b, c) __fmaf_rn(a, b, c)
 #define hk_rint(a) rintf(a)
+#define hk_either_max(a, b) fmaxf(a, b)         /* the larger; where one is NaN, either */
 #define hk_word(a) __float_as_uint(a)
 #define hk_float(w) __uint_as_float(w)
 #define hk_from_i64(i) __ll2float_rn(i)

@@ -112,6 +112,7 @@ HK_FN hk_i32 hk_take(HK_GLOBAL hk_i32 *counter)
 #define hk_mul(a, b) ((a) * (b))
 #define hk_fma(a, b, c) fma(a, b, c)
 #define hk_rint(a) rint(a)
+#define hk_either_max(a, b) fmax(a, b)          /* the larger; where one is NaN, either */
 #define hk_word(a) as_uint(a)
 #define hk_float(w) as_float(w)
 #define hk_from_i64(i) convert_float_rte(i)

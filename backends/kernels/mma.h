@@ -31,6 +31,7 @@
 #define HK_MMA_HELD HK_MMA_HELD_ROWS(HK_MMA)
 #define HK_MMA_NEAR HK_MMA_NEAREST(HK_MMA)
 #define HK_MMA_FAR HK_MMA_FARTHEST(HK_MMA)
+#define HK_MMA_KEEPS_Q (HK_MMA != 5)    /* in registers: are there enough? */
 #define HK_MMA_TWICE (HK_MMA == 3 ? 2 : 1)      /* how often a wave holds A and B */
 #endif
 

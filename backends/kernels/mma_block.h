@@ -34,35 +34,64 @@ HK_FN void hk_top_put(struct hk_mine *me, const float *top)
         me->sent[r] = hk_word(top[r]);
 }
 
-/* Scores become y: -Inf where the key is removed, which no other y is. The largest is sent. */
-HK_PIECE void hk_scores_end(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+/* Where a thread's rows do not see all keys. */
+HK_PIECE void hk_scores_mask(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
     const hk_i32 lane = id % HK_MMA_LANES, first = id / HK_MMA_LANES * HK_MMA_M,
                  from = hk_mma_key(0, hk_mma_column(lane, 0));
-    const float c = g->call->plan->c;
-    float top[HK_MMA_HELD];
     hk_i32 r, n, i;
 
-    HK_MARK(softmax);
+    HK_MARK(cold);
     HK_UNROLL
     for (r = 0; r < HK_MMA_HELD; r++) {
-        HK_LOCAL const hk_u32 *masks =
+        HK_LOCAL const hk_u32 *mask =
             g->shared->masks + 2 * (first + hk_mma_row(lane, r * HK_MMA_OF_ROW));
-        const hk_u32 seen[2] = { masks[0] >> from, masks[1] >> from };
+        const hk_u32 seen[2] = { mask[0] >> from, mask[1] >> from };
 
-        top[r] = -HK_INFINITY;
         HK_UNROLL
         for (n = 0; n < HK_BLOCK / HK_MMA_N; n++) {
             HK_UNROLL
             for (i = r * HK_MMA_OF_ROW; i < (r + 1) * HK_MMA_OF_ROW; i++) {
                 const hk_i32 key = hk_mma_key(n, hk_mma_column(0, i));
-                const float y = seen[key / 32] >> key % 32 & 1 ? hk_mul(me->s[n].x[i], c)
-                                                               : -HK_INFINITY;
 
-                me->s[n].x[i] = y;
-                top[r] = hk_max_f(y, top[r]);
+                me->s[n].x[i] = seen[key / 32] >> key % 32 & 1 ? me->s[n].x[i] : -HK_INFINITY;
             }
         }
+    }
+}
+
+/* Scores become y: -Inf where the key is removed, which no other y is. The largest is sent; of a
+ * row that has a NaN it does not matter. */
+HK_PIECE void hk_scores_end(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    const hk_i32 lane = id % HK_MMA_LANES, first = id / HK_MMA_LANES * HK_MMA_M;
+    const float c = g->call->plan->c;
+    hk_u32 all = 0xffffffffu;
+    float top[HK_MMA_HELD];
+    hk_i32 r, n, i;
+
+    HK_MARK(softmax);
+    HK_UNROLL
+    for (n = 0; n < HK_BLOCK / HK_MMA_N; n++) {
+        HK_UNROLL
+        for (i = 0; i < HK_MMA_ITEMS; i++)
+            me->s[n].x[i] = hk_mul(me->s[n].x[i], c);
+    }
+    HK_UNROLL
+    for (r = 0; r < HK_MMA_HELD; r++) {
+        HK_LOCAL const hk_u32 *mask =
+            g->shared->masks + 2 * (first + hk_mma_row(lane, r * HK_MMA_OF_ROW));
+
+        all &= mask[0] & mask[1];
+        top[r] = -HK_INFINITY;
+    }
+    if (~all != 0)
+        hk_scores_mask(g, id, me);
+    HK_UNROLL
+    for (n = 0; n < HK_BLOCK / HK_MMA_N; n++) {
+        HK_UNROLL
+        for (i = 0; i < HK_MMA_ITEMS; i++)
+            top[i / HK_MMA_OF_ROW] = hk_either_max(top[i / HK_MMA_OF_ROW], me->s[n].x[i]);
     }
     hk_top_put(me, top);
 }
@@ -76,7 +105,7 @@ HK_FN void hk_top_join(struct hk_mine *me)
     HK_MARK(softmax);
     HK_UNROLL
     for (r = 0; r < HK_MMA_HELD; r++)
-        top[r] = hk_max_f(hk_float(me->got[r]), hk_float(me->sent[r]));
+        top[r] = hk_either_max(hk_float(me->got[r]), hk_float(me->sent[r]));
     hk_top_put(me, top);
 }
 
@@ -114,10 +143,15 @@ HK_PIECE void hk_rows_rise(struct hk_mine *me)
     }
 }
 
-/* A y's weight: +0 where the key is removed, of a row without a key too. */
+/* A y's weight, as hk_weight, but made by a product, which keeps NaN: +0 where the key is removed,
+ * of a row without a key too. */
 HK_FN float hk_weight_of(const struct hk_mine *me, hk_i32 r, float y)
 {
-    return hk_weight(y, me->m[r] == -HK_INFINITY ? 0.0f : me->m[r]);
+    const float n = hk_rint(y), g = hk_sub(n, me->m[r] == -HK_INFINITY ? 0.0f : me->m[r]);
+    const hk_u32 power = hk_word(hk_add(g, 0x1.8p23f + 127.0f)) << 23;
+
+    return hk_keep(hk_not_less(g, -100.0f),
+                   hk_mul(hk_exp_poly(hk_sub(y, n)), hk_float(power)));
 }
 
 /* The 16 keys of step t: weights are summed, and become words of A. */

@@ -20,8 +20,14 @@
 enum { HK_UNITS_OF_ROW = HK_WIDTH / 8 };        /* 16 bytes of a row of Q, K or V */
 
 /* Pairs of halves are words; the first in the lower half. */
+struct hk_mma_q {
+    hk_u32 word[HK_ROWS * HK_K_LINE];   /* [row][channel] */
+};
+
 union hk_mma_inputs {
-    hk_u32 q[HK_ROWS * HK_K_LINE];      /* [row][channel] */
+#if HK_MMA_KEEPS_Q
+    struct hk_mma_q q;
+#endif
     hk_u32 k[HK_BLOCK * HK_K_LINE];     /* [key][channel] */
     float s[HK_ROWS * HK_S_LINE];       /* outputs: [row][channel]; scores beside a V that is not
                                          * finite: [row][key] */
@@ -31,12 +37,27 @@ union hk_mma_inputs {
 };
 
 struct hk_mma_shared {
+#if !HK_MMA_KEEPS_Q
+    struct hk_mma_q q;
+#endif
     hk_u32 v[HK_WIDTH * HK_V_LINE];     /* [channel][key] */
 };
 
+/* Where Q lies in local memory, and what a thread keeps of its channels 16 * t on. */
+#if HK_MMA_KEEPS_Q
+#define HK_Q_PLACE in.q.word
+#define HK_Q_STEP(t) q[t]
+#else
+#define HK_Q_PLACE mma.q.word
+#define HK_Q_STEP(t) a
+#endif
+
 /* What a thread keeps. */
 struct hk_mine {
-    struct hk_mma_a q[HK_WIDTH / 16], a;
+#if HK_MMA_KEEPS_Q
+    struct hk_mma_a q[HK_WIDTH / 16];
+#endif
+    struct hk_mma_a a;
     struct hk_mma_b b;
     struct hk_mma_c s[HK_BLOCK / HK_MMA_N], o[HK_WIDTH / HK_MMA_N];
     /* Of the rows whose items it holds: reference, this thread's part of the sum of weights. */
