@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The self-test's device side for matrix units: every wave of a group, which is as large as that of
- * attend_matrix.cl, adds one set's product to its sums; takes its sums for scores, of which it finds
+ * attend_matrix.cl, adds one set's product to its sums; takes these for scores, of which it finds
  * the largest of each row; and multiplies them as weights. The blob is an empty plan, then the
  * inputs; buffer 1 takes the outputs.
  */

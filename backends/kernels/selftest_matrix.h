@@ -20,8 +20,8 @@ struct hk_unit_input {
 };
 
 struct hk_unit_output {
-    float sum[HK_UNIT_SUMS];            /* [row][column]: c and the product of a and b */
-    float top[HK_UNIT_SUMS];            /* [row][i]: the largest of c, as thread i of the row has it */
+    float sum[HK_UNIT_SUMS];    /* [row][column]: c and the product of a and b */
+    float top[HK_UNIT_SUMS];    /* [row][i]: the largest of c, as thread i of the row has it */
     float weighed[HK_UNIT_SUMS];        /* [row][column]: the product of c, as halves, and b */
 };
 
