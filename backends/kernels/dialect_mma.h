@@ -220,28 +220,6 @@ HK_FN void hk_mma_get_a(HK_LOCAL const hk_u32 *from, hk_i32 line, hk_i32 lane, s
     }
 }
 
-/* Columns from `from` on. */
-HK_FN void hk_mma_get_b(HK_LOCAL const hk_u32 *from, hk_i32 line, hk_i32 lane, struct hk_mma_b *b)
-{
-    hk_i32 w;
-
-    HK_UNROLL
-    for (w = 0; w < HK_MMA_B_WORDS; w++)
-        b->word[w] = from[hk_mma_b_column(lane, w) * line + hk_mma_b_term(lane, w) / 2];
-}
-
-/* The keys of the n-th tile of scores; `from`: the block's first. */
-HK_FN void hk_mma_get_keys(HK_LOCAL const hk_u32 *from, hk_i32 line, hk_i32 lane, hk_i32 n,
-                           struct hk_mma_b *b)
-{
-    hk_i32 w;
-
-    HK_UNROLL
-    for (w = 0; w < HK_MMA_B_WORDS; w++)
-        b->word[w] = from[hk_mma_key(n, hk_mma_b_column(lane, w)) * line +
-                          hk_mma_b_term(lane, w) / 2];
-}
-
 /* Two weights as a word, rounded to nearest even: no less than 0, of f16 below 65520. Of a NaN
  * anything, for its row is NaN by the sum of its weights. */
 #if HK_KV == 3

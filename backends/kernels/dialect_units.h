@@ -3,7 +3,7 @@
  *
  * The matrix units of devices, in OpenCL C and CUDA: hk_mma adds the product of the fragments of
  * dialect_mma.h, hk_mma_pair is said there, hk_mma_other gives the word of the thread whose lane
- * differs by the bit `step`.
+ * differs by the bit `step`, hk_mma_get_b is that of units.h, where there is an instruction for it.
  */
 #ifndef HEED_BACKENDS_KERNELS_DIALECT_UNITS_H
 #define HEED_BACKENDS_KERNELS_DIALECT_UNITS_H
@@ -51,6 +51,19 @@ HK_FN hk_u32 hk_mma_other(hk_u32 x, hk_i32 step)
                         : "=r"(word) : "r"(x), "r"(step));
     return word;
 }
+
+/* Lane i names line i % 8 of terms i / 8 % 2 * 8 on; lines begin at multiples of 16 bytes. */
+#if defined __CUDACC__
+#define HK_MMA_HAS_GET_B 1
+HK_FN void hk_mma_get_b(const hk_u32 *from, hk_i32 line, hk_i32 lane, struct hk_mma_b *b)
+{
+    const hk_u32 *const at = from + lane % 8 * line + lane / 8 % 2 * 4;
+
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(b->word[0]), "=r"(b->word[1])
+                 : "r"((hk_u32)__cvta_generic_to_shared(at)));
+}
+#endif
 
 #elif HK_MMA >= 2 && HK_MMA <= 4
 
