@@ -11,6 +11,7 @@
 
 struct hk_test_input;
 struct hk_unit_input;
+struct hk_unit_output;
 
 enum { HEED_TEST_GROUPS = 32 };
 
@@ -38,15 +39,15 @@ heed_status heed_device_test(heed_device *, const struct heed_backend_offload *,
 
 /* ---- matrix units (docs/numerics.md section 11) ---- */
 
-enum { HEED_UNIT_SETS = 32 };
+enum { HEED_UNIT_SETS = 40 };
 
 /* HEED_UNIT_SETS of them. dtype: HEED_F16 or HEED_BF16. */
 void heed_unit_test_inputs(uint32_t dtype, struct hk_unit_input *in);
 
-/* "", or what unit `unit` (kernels/mma.h) does that section 11 does not allow; got: HK_UNIT_SUMS
- * for each set. */
+/* "", or what unit `unit` (kernels/mma.h) does that section 11 does not allow; got: one for each
+ * set. */
 const char *heed_unit_test_judge(uint32_t dtype, uint32_t unit, const struct hk_unit_input *in,
-                                 const float *got);
+                                 const struct hk_unit_output *got);
 
 /* Runs the test on a device that may have the unit of its traits. *reason as above. */
 heed_status heed_device_unit_test(heed_device *, const struct heed_backend_offload *,

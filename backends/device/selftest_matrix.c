@@ -3,7 +3,8 @@
  *
  * May a matrix unit be used? Only if it does what docs/numerics.md section 11 says, point 1, which
  * the bound of FAST rests on. Whether it does is asked with operands that tell wrong answers apart:
- * each element's place, products, subnormals, sums, NaN and infinities.
+ * each element's place, products, subnormals, sums, NaN and infinities; what threads trade, and how
+ * scores become weights.
  */
 #define HK_VECTORS 0
 #include "../kernels/selftest_matrix.h"
@@ -22,7 +23,7 @@
 enum { TERMS = 16 };
 
 /* In the order in which a reason is looked for: the first ones need the least of a unit. */
-enum kind { LAYOUT, PASSES, PRODUCT, SUBNORMAL, SUM, SPECIAL, KINDS };
+enum kind { LAYOUT, PASSES, PRODUCT, SUBNORMAL, SUM, SPECIAL, TRADE, WEIGHTS, KINDS };
 
 static const struct {
     uint32_t end;               /* sets before this one are of this kind, or of one before */
@@ -33,7 +34,9 @@ static const struct {
     [PRODUCT] = { 14, "products of the matrix unit are not exact" },
     [SUBNORMAL] = { 20, "the matrix unit flushes subnormals" },
     [SUM] = { 28, "sums of the matrix unit lose more than 2^-22 a product" },
-    [SPECIAL] = { HEED_UNIT_SETS, "NaN and infinities of the matrix unit are wrong" },
+    [SPECIAL] = { 32, "NaN and infinities of the matrix unit are wrong" },
+    [TRADE] = { 36, "threads of the matrix unit trade other words" },
+    [WEIGHTS] = { HEED_UNIT_SETS, "weights for the matrix unit lie elsewhere or are other halves" },
 };
 
 static enum kind kind_of(uint32_t set)
@@ -251,6 +254,31 @@ static void make_special(struct maker *m, uint32_t variant)
         m->in->c[i] = hk_float(0x7fc00000u);
 }
 
+/* The largest score of each row lies with another of its threads from set to set. */
+static void make_trade(struct maker *m, uint32_t variant)
+{
+    fill_sums(m, -6, 6);
+    for (uint32_t row = 0; row < HK_UNIT_SIDE; row++)
+        m->in->c[row * HK_UNIT_SIDE + (5 * row + 4 * variant + variant / 2) % TERMS] =
+            100.0f + (float)(next(m) % 100);
+}
+
+/* Weights that are not halves, some of them ties; every column takes one of them. */
+static void make_weights(struct maker *m, uint32_t variant)
+{
+    const uint32_t one = half_of(m, 1.0f), cut = m->dtype == HEED_F16 ? 13 : 16;
+
+    for (uint32_t column = 0; column < HK_UNIT_SIDE; column++)
+        put_half(m->in->b, column, (5 * column + 8 * variant) % TERMS, one);
+    for (uint32_t i = 0; i < HK_UNIT_SUMS; i++) {
+        uint32_t word = hk_word(number(m, m->dtype == HEED_F16 ? -27 : -100, 14)) & 0x7fffffffu;
+
+        if (next(m) % 4 == 0)
+            word = word >> cut << cut | 1u << (cut - 1);
+        m->in->c[i] = next(m) % 16 == 0 ? 0.0f : hk_float(word);
+    }
+}
+
 static void make(struct maker *m, uint32_t set)
 {
     const uint32_t variant = variant_of(set);
@@ -276,6 +304,12 @@ static void make(struct maker *m, uint32_t set)
         return;
     case SPECIAL:
         make_special(m, variant);
+        return;
+    case TRADE:
+        make_trade(m, variant);
+        return;
+    case WEIGHTS:
+        make_weights(m, variant);
         return;
     case KINDS:
         break;
@@ -321,8 +355,8 @@ static int allowed(uint32_t dtype, enum kind kind, const struct hk_unit_input *i
     return fabs((double)got - sum) <= products * 0x1p-22 * size;
 }
 
-static int set_allowed(uint32_t dtype, uint32_t unit, uint32_t set, const struct hk_unit_input *in,
-                       const float *got)
+static int sums_allowed(uint32_t dtype, uint32_t unit, uint32_t set,
+                        const struct hk_unit_input *in, const float *got)
 {
     for (uint32_t row = 0; row < HK_MMA_ROWS(unit); row++) {
         for (uint32_t column = 0; column < HK_MMA_COLUMNS(unit); column++) {
@@ -333,8 +367,60 @@ static int set_allowed(uint32_t dtype, uint32_t unit, uint32_t set, const struct
     return 1;
 }
 
+/* All threads of a row have its largest score. */
+static int tops_right(uint32_t unit, const struct hk_unit_input *in, const float *got)
+{
+    const uint32_t threads = (uint32_t)(HK_MMA_FARTHEST(unit) / HK_MMA_NEAREST(unit));
+
+    for (uint32_t row = 0; row < HK_MMA_ROWS(unit); row++) {
+        float top = -HK_INFINITY;
+
+        for (uint32_t key = 0; key < TERMS; key++)
+            top = hk_max_f(in->c[row * HK_UNIT_SIDE + key], top);
+        for (uint32_t i = 0; i < threads; i++) {
+            if (!(got[row * HK_UNIT_SIDE + i] == top))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+/* Of every column one weight remains, which meets 1. */
+static int weights_right(uint32_t dtype, uint32_t unit, const struct hk_unit_input *in,
+                         const float *got)
+{
+    const struct maker m = { .dtype = dtype };
+
+    for (uint32_t row = 0; row < HK_MMA_ROWS(unit); row++) {
+        for (uint32_t column = 0; column < HK_MMA_COLUMNS(unit); column++) {
+            float sum = 0.0f;
+
+            for (uint32_t key = 0; key < TERMS; key++) {
+                if (get_half(in->b, column, key) != 0)
+                    sum += wide(dtype, half_of(&m, in->c[row * HK_UNIT_SIDE + key]));
+            }
+            if (!(got[row * HK_UNIT_SIDE + column] == sum))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+static int set_allowed(uint32_t dtype, uint32_t unit, uint32_t set, const struct hk_unit_input *in,
+                       const struct hk_unit_output *got)
+{
+    switch (kind_of(set)) {
+    case TRADE:
+        return tops_right(unit, in, got->top);
+    case WEIGHTS:
+        return weights_right(dtype, unit, in, got->weighed);
+    default:
+        return sums_allowed(dtype, unit, set, in, got->sum);
+    }
+}
+
 const char *heed_unit_test_judge(uint32_t dtype, uint32_t unit, const struct hk_unit_input *in,
-                                 const float *got)
+                                 const struct hk_unit_output *got)
 {
     const char *reason = "";
     fenv_t caller;
@@ -343,7 +429,7 @@ const char *heed_unit_test_judge(uint32_t dtype, uint32_t unit, const struct hk_
     fegetenv(&caller);
     fesetenv(FE_DFL_ENV);
     for (uint32_t set = 0; set < HEED_UNIT_SETS && reason[0] == '\0'; set++) {
-        if (!set_allowed(dtype, unit, set, &in[set], got + set * HK_UNIT_SUMS))
+        if (!set_allowed(dtype, unit, set, &in[set], &got[set]))
             reason = kinds[kind_of(set)].reason;
     }
     fesetenv(&caller);
@@ -357,7 +443,7 @@ struct sheet {
         struct hk_plan plan;
         struct hk_unit_input in[HEED_UNIT_SETS];
     } blob;
-    float got[HEED_UNIT_SETS * HK_UNIT_SUMS];
+    struct hk_unit_output got[HEED_UNIT_SETS];
 };
 
 heed_status heed_device_unit_test(heed_device *device, const struct heed_backend_offload *offload,

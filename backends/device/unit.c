@@ -40,8 +40,8 @@ static uint32_t intel_unit(const char *extensions, uint32_t least_lanes)
     while ((place = strstr(place, wanted)) != NULL) {
         place += sizeof(wanted) - 1;
         if (*place == ' ' || *place == '\0')    /* names of others begin so */
-            /* Where 8 lanes share an instruction the compiler keeps what an item has in memory
-             * (docs/measurements/2026-11-23-matrix-units.md). */
+            /* Where 8 lanes share an instruction registers do not suffice for 128 channels
+             * (docs/measurements/2026-11-23-matrix-registers.md). */
             return least_lanes == 16 ? 6 : 0;
     }
     return 0;

@@ -152,6 +152,21 @@ HK_NOINLINE void hk_model_run(char *mine, size_t bytes, size_t a, size_t b, size
     }
 }
 
+/* Likewise: n words of every thread, and where they go. */
+HK_NOINLINE void hk_model_trade(char *mine, size_t bytes, size_t from, size_t to, hk_i32 n,
+                                hk_i32 step)
+{
+    hk_i32 id;
+
+    assert(step < HK_MMA_LANES);
+    for (id = 0; id < HK_THREADS; id++)
+        memcpy(mine + (size_t)id * bytes + to, mine + (size_t)(id ^ step) * bytes + from,
+               (size_t)n * sizeof(hk_u32));
+}
+
+#define HK_MMA_TRADE(mine, from, to, n, step)                                                      \
+    hk_model_trade((char *)(mine), sizeof *(mine), (size_t)((char *)(mine)->from - (char *)(mine)),\
+                   (size_t)((char *)(mine)->to - (char *)(mine)), n, step)
 #define HK_MMA_RUN(mine, a, b, c)                                                                  \
     hk_model_run((char *)(mine), sizeof *(mine), (size_t)((char *)&(mine)->a - (char *)(mine)),    \
                  (size_t)((char *)&(mine)->b - (char *)(mine)),                                    \

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The matrix units of devices, in OpenCL C and CUDA: hk_mma adds the product of the fragments of
- * dialect_mma.h.
+ * dialect_mma.h, hk_mma_pair is said there, hk_mma_other gives the word of the thread whose lane
+ * differs by the bit `step`, hk_mma_get_b is that of units.h, where there is an instruction for it.
  */
 #ifndef HEED_BACKENDS_KERNELS_DIALECT_UNITS_H
 #define HEED_BACKENDS_KERNELS_DIALECT_UNITS_H
@@ -29,6 +30,40 @@ HK_FN void hk_mma(const struct hk_mma_a *a, const struct hk_mma_b *b, struct hk_
                        "r"(b->word[0]), "r"(b->word[1]));
 #undef HK_MMA_TYPES
 }
+
+HK_FN hk_u32 hk_mma_pair(float x, float y)
+{
+    hk_u32 word;
+
+#if HK_KV == 2
+    HK_MMA_ASM("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(y), "f"(x));
+#else
+    HK_MMA_ASM("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(y), "f"(x));
+#endif
+    return word;
+}
+
+HK_FN hk_u32 hk_mma_other(hk_u32 x, hk_i32 step)
+{
+    hk_u32 word;
+
+    HK_MMA_ASM volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x1f, 0xffffffff;"
+                        : "=r"(word) : "r"(x), "r"(step));
+    return word;
+}
+
+/* Lane i names line i % 8 of terms i / 8 % 2 * 8 on; lines begin at multiples of 16 bytes. */
+#if defined __CUDACC__
+#define HK_MMA_HAS_GET_B 1
+HK_FN void hk_mma_get_b(const hk_u32 *from, hk_i32 line, hk_i32 lane, struct hk_mma_b *b)
+{
+    const hk_u32 *const at = from + lane % 8 * line + lane / 8 % 2 * 4;
+
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(b->word[0]), "=r"(b->word[1])
+                 : "r"((hk_u32)__cvta_generic_to_shared(at)));
+}
+#endif
 
 #elif HK_MMA >= 2 && HK_MMA <= 4
 
@@ -97,7 +132,7 @@ HK_FN void hk_mma(const struct hk_mma_a *a, const struct hk_mma_b *b, struct hk_
     HK_UNROLL
     for (i = 0; i < HK_MMA_ITEMS; i++)
         sum[i] = c->x[i];
-    sum = HK_MMA_CALL(x, y, sum);
+    sum = HK_MMA_CALL(y, x, sum);
     HK_UNROLL
     for (i = 0; i < HK_MMA_ITEMS; i++)
         c->x[i] = sum[i];
@@ -106,8 +141,32 @@ HK_FN void hk_mma(const struct hk_mma_a *a, const struct hk_mma_b *b, struct hk_
 #undef HK_MMA_IN
 #undef HK_MMA_SUM
 
+HK_FN hk_u32 hk_mma_pair(float x, float y)
+{
+#if HK_KV == 2
+    return __builtin_astype((half2)((half)x, (half)y), hk_u32);
+#else
+    return hk_mma_bf16_pair(x, y);
+#endif
+}
+
+HK_FN hk_u32 hk_mma_other(hk_u32 x, hk_i32 step)
+{
+#if HK_MMA == 2
+    if (step == 32)
+        return (hk_u32)__builtin_amdgcn_ds_bpermute(((hk_i32)get_local_id(0) % 64 ^ 32) * 4,
+                                                    (hk_i32)x);
+    return (hk_u32)__builtin_amdgcn_ds_swizzle((hk_i32)x, 16 << 10 | 31);
+#else
+    (void)step;
+    return __builtin_amdgcn_permlanex16(x, x, 0x76543210u, 0xfedcba98u, 1, 0);
+#endif
+}
+
 #elif HK_MMA >= 5
 
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#pragma OPENCL EXTENSION cl_intel_subgroups : enable
 #if HK_KV == 2
 #define HK_MMA_NAME(rest) intel_sub_group_f16_f16_##rest
 #else
@@ -143,8 +202,41 @@ HK_FN void hk_mma(const struct hk_mma_a *a, const struct hk_mma_b *b, struct hk_
 #undef HK_MMA_IN
 #undef HK_MMA_TO_IN
 
+HK_FN hk_u32 hk_mma_pair(float x, float y)
+{
+#if HK_KV == 2
+    return as_uint(convert_half2_rte((float2)(x, y)));
+#else
+    return hk_mma_bf16_pair(x, y);
+#endif
+}
+
+HK_FN hk_u32 hk_mma_other(hk_u32 x, hk_i32 step)
+{
+    return intel_sub_group_shuffle_xor(x, (hk_u32)step);
+}
+
+#else
+
+HK_FN hk_u32 hk_mma_other(hk_u32 x, hk_i32 step)
+{
+    (void)step;
+    return x;
+}
+
 #endif
 
+HK_FN void hk_mma_trade(const hk_u32 *from, hk_u32 *to, hk_i32 n, hk_i32 step)
+{
+    hk_i32 w;
+
+    HK_UNROLL
+    for (w = 0; w < n; w++)
+        to[w] = hk_mma_other(from[w], step);
+}
+
+#define HK_MMA_TRADE(mine, from, to, n, step)                                                      \
+    hk_mma_trade((mine)[0].from, (mine)[0].to, n, step)
 #define HK_MMA_RUN(mine, a, b, c) hk_mma(&(mine)[0].a, &(mine)[0].b, &(mine)[0].c)
 
 #endif

@@ -23,142 +23,170 @@ HK_PIECE void hk_scores_clear(struct hk_mine *me)
     }
 }
 
-HK_PIECE void hk_scores_put(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)
+/* ---- softmax: what a thread holds of its rows ---- */
+
+HK_FN void hk_top_put(struct hk_mine *me, const float *top)
+{
+    hk_i32 r;
+
+    HK_UNROLL
+    for (r = 0; r < HK_MMA_HELD; r++)
+        me->sent[r] = hk_word(top[r]);
+}
+
+/* Where a thread's rows do not see all keys. */
+HK_PIECE void hk_scores_mask(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    const hk_i32 lane = id % HK_MMA_LANES, first = id / HK_MMA_LANES * HK_MMA_M,
+                 from = hk_mma_key(0, hk_mma_column(lane, 0));
+    hk_i32 r, n, i;
+
+    HK_MARK(cold);
+    HK_UNROLL
+    for (r = 0; r < HK_MMA_HELD; r++) {
+        HK_LOCAL const hk_u32 *mask =
+            g->shared->masks + 2 * (first + hk_mma_row(lane, r * HK_MMA_OF_ROW));
+        const hk_u32 seen[2] = { mask[0] >> from, mask[1] >> from };
+
+        HK_UNROLL
+        for (n = 0; n < HK_BLOCK / HK_MMA_N; n++) {
+            HK_UNROLL
+            for (i = r * HK_MMA_OF_ROW; i < (r + 1) * HK_MMA_OF_ROW; i++) {
+                const hk_i32 key = hk_mma_key(n, hk_mma_column(0, i));
+
+                me->s[n].x[i] = seen[key / 32] >> key % 32 & 1 ? me->s[n].x[i] : -HK_INFINITY;
+            }
+        }
+    }
+}
+
+/* Scores become y: -Inf where the key is removed, which no other y is. The largest is sent; of a
+ * row that has a NaN it does not matter. */
+HK_PIECE void hk_scores_end(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
     const hk_i32 lane = id % HK_MMA_LANES, first = id / HK_MMA_LANES * HK_MMA_M;
-    hk_i32 n, i;
+    const float c = g->call->plan->c;
+    hk_u32 all = 0xffffffffu;
+    float top[HK_MMA_HELD];
+    hk_i32 r, n, i;
 
     HK_MARK(softmax);
     HK_UNROLL
     for (n = 0; n < HK_BLOCK / HK_MMA_N; n++) {
         HK_UNROLL
         for (i = 0; i < HK_MMA_ITEMS; i++)
-            g->shared->in.s[(first + hk_mma_row(lane, i)) * HK_S_LINE + n * HK_MMA_N +
-                            hk_mma_column(lane, i)] = me->s[n].x[i];
+            me->s[n].x[i] = hk_mul(me->s[n].x[i], c);
     }
-}
-
-/* ---- softmax: a row's threads take its keys four at a time, by turns ---- */
-
-/* Four scores of place `at` as y: -Inf where the key is removed, which no other y is. */
-HK_FN void hk_scores_get(const struct hk_group *g, hk_i32 row, hk_i32 at, float *y)
-{
-    const hk_u32 mask = g->shared->masks[2 * row + at / 32] >> at % 32;
-    const float c = g->call->plan->c;
-    hk_i32 j;
-
-    hk_local_get4(g->shared->in.s + row * HK_S_LINE + at, y);
     HK_UNROLL
-    for (j = 0; j < 4; j++)
-        y[j] = mask >> j & 1 ? hk_mul(y[j], c) : -HK_INFINITY;
+    for (r = 0; r < HK_MMA_HELD; r++) {
+        HK_LOCAL const hk_u32 *mask =
+            g->shared->masks + 2 * (first + hk_mma_row(lane, r * HK_MMA_OF_ROW));
+
+        all &= mask[0] & mask[1];
+        top[r] = -HK_INFINITY;
+    }
+    if (~all != 0)
+        hk_scores_mask(g, id, me);
+    HK_UNROLL
+    for (n = 0; n < HK_BLOCK / HK_MMA_N; n++) {
+        HK_UNROLL
+        for (i = 0; i < HK_MMA_ITEMS; i++)
+            top[i / HK_MMA_OF_ROW] = hk_max_number(me->s[n].x[i], top[i / HK_MMA_OF_ROW]);
+    }
+    hk_top_put(me, top);
 }
 
-/* The largest y of a thread's keys goes to red: NaN where none remains. */
-HK_PIECE void hk_scores_max(const struct hk_group *g, hk_i32 id)
+/* What other threads have of the rows is joined. */
+HK_FN void hk_top_join(struct hk_mine *me)
 {
-    const hk_i32 row = id / HK_SHARE;
-    float max = -HK_INFINITY;
-    int some = 0;
-    hk_i32 at, j;
+    float top[HK_MMA_HELD];
+    hk_i32 r;
 
     HK_MARK(softmax);
     HK_UNROLL
-    for (at = id % HK_SHARE * 4; at < HK_BLOCK; at += HK_SHARE * 4) {
-        float y[4];
-
-        hk_scores_get(g, row, at, y);
-        HK_UNROLL
-        for (j = 0; j < 4; j++) {
-            some |= !(y[j] == -HK_INFINITY);
-            max = hk_max_f(y[j], max);
-        }
-        HK_ORDER();
-    }
-    g->shared->mma.red[id] = some ? max : hk_float(HK_NAN_WORD);
+    for (r = 0; r < HK_MMA_HELD; r++)
+        top[r] = hk_max_number(hk_float(me->got[r]), hk_float(me->sent[r]));
+    hk_top_put(me, top);
 }
 
-/* Every thread of a row does the same; the first says by what the row's sums are multiplied. */
-HK_PIECE void hk_row_rise(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+/* All threads of a row have its largest y, and do the same. */
+HK_PIECE void hk_rows_rise(struct hk_mine *me)
 {
-    HK_LOCAL struct hk_shared *shared = g->shared;
-    const hk_i32 row = id / HK_SHARE;
-    float max = -HK_INFINITY, e, w = 1.0f;
-    int some = 0;
+    float w[HK_MMA_HELD];
+    int raised = 0;
+    hk_i32 r, n, i;
+
+    HK_MARK(softmax);
+    HK_UNROLL
+    for (r = 0; r < HK_MMA_HELD; r++) {
+        const float e = hk_sub(hk_row_max(hk_float(me->sent[r])), HK_LIFT);
+
+        w[r] = 1.0f;
+        if (e > me->m[r]) {
+            w[r] = hk_power(hk_sub(me->m[r], e));
+            me->m[r] = e;
+            raised = 1;
+        }
+    }
+    if (raised) {
+        HK_MARK(cold);
+        HK_UNROLL
+        for (r = 0; r < HK_MMA_HELD; r++) {
+            me->l[r] = hk_mul(me->l[r], w[r]);
+            HK_UNROLL
+            for (n = 0; n < HK_WIDTH / HK_MMA_N; n++) {
+                HK_UNROLL
+                for (i = r * HK_MMA_OF_ROW; i < (r + 1) * HK_MMA_OF_ROW; i++)
+                    me->o[n].x[i] = hk_mul(me->o[n].x[i], w[r]);
+            }
+        }
+    }
+}
+
+/* A y's weight, as hk_weight, but made by a product, which keeps NaN: +0 where the key is removed,
+ * of a row without a key too. */
+HK_FN float hk_weight_of(const struct hk_mine *me, hk_i32 r, float y)
+{
+    const float n = hk_rint(y), g = hk_sub(n, me->m[r] == -HK_INFINITY ? 0.0f : me->m[r]);
+    const hk_u32 power = hk_word(hk_add(g, 0x1.8p23f + 127.0f)) << 23;
+
+    return hk_keep(hk_not_less(g, -100.0f),
+                   hk_mul(hk_exp_poly(hk_sub(y, n)), hk_float(power)));
+}
+
+/* The 16 keys of step t: weights are summed, and become words of A. */
+HK_PIECE void hk_weigh(struct hk_mine *me, hk_i32 t)
+{
+    struct hk_mma_c *s = me->s + t * HK_MMA_TILES;
     hk_i32 i;
 
     HK_MARK(softmax);
     HK_UNROLL
-    for (i = 0; i < HK_SHARE; i++) {
-        const float y = shared->mma.red[row * HK_SHARE + i];
+    for (i = 0; i < HK_MMA_TILES * HK_MMA_ITEMS; i++) {
+        const hk_i32 r = i % HK_MMA_ITEMS / HK_MMA_OF_ROW;
+        float *const x = &s[i / HK_MMA_ITEMS].x[i % HK_MMA_ITEMS];
 
-        some |= y == y;
-        max = hk_max_f(y, max);
+        *x = hk_weight_of(me, r, *x);
+        me->l[r] = hk_add(me->l[r], *x);
     }
-    e = hk_sub(hk_row_max(max), HK_LIFT);
-    if (some)
-        me->has_key = 1;
-    if (some && e > me->m) {
-        w = hk_power(hk_sub(me->m, e));
-        me->m = e;
-        me->l = hk_mul(me->l, w);
-        shared->raised = 1;
-    }
-    if (id % HK_SHARE == 0)
-        shared->w[row] = w;
+    hk_mma_words(s, me->sent);
 }
 
-HK_FN hk_u32 hk_half_of(float x)
-{
-#if HK_KV == 2
-    return hk_to_f16(x);
-#else
-    return hk_to_bf16(x);
-#endif
-}
+/* ---- values: of V that is not finite ---- */
 
-/* Weights go to local memory as halves, their sum is that of the weights before. */
-HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
-{
-    const hk_i32 row = id / HK_SHARE;
-    hk_i32 at, j;
-
-    HK_MARK(softmax);
-    HK_UNROLL
-    for (at = id % HK_SHARE * 4; at < HK_BLOCK; at += HK_SHARE * 4) {
-        HK_LOCAL hk_u32 *to = g->shared->mma.p + row * HK_P_LINE + at / 2;
-        hk_u32 bits[4];
-        float y[4];
-
-        hk_scores_get(g, row, at, y);
-        HK_UNROLL
-        for (j = 0; j < 4; j++) {
-            const float p = hk_weight(y[j], me->m);
-            const int removed = y[j] == -HK_INFINITY;
-
-            me->l = hk_add(me->l, removed ? 0.0f : p);
-            bits[j] = removed ? HK_REMOVED_HALF : hk_half_of(p);
-        }
-        to[0] = bits[0] | bits[1] << 16;
-        to[1] = bits[2] | bits[3] << 16;
-        HK_ORDER();
-    }
-}
-
-/* ---- values ---- */
-
-HK_PIECE void hk_values_rescale(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+/* y of all keys, for the threads of the row. */
+HK_PIECE void hk_scores_put(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)
 {
     const hk_i32 lane = id % HK_MMA_LANES, first = id / HK_MMA_LANES * HK_MMA_M;
     hk_i32 n, i;
 
     HK_MARK(cold);
     HK_UNROLL
-    for (i = 0; i < HK_MMA_ITEMS; i++) {
-        const float w = g->shared->w[first + hk_mma_row(lane, i)];
-
+    for (n = 0; n < HK_BLOCK / HK_MMA_N; n++) {
         HK_UNROLL
-        for (n = 0; n < HK_WIDTH / HK_MMA_N; n++)
-            me->o[n].x[i] = hk_mul(me->o[n].x[i], w);
+        for (i = 0; i < HK_MMA_ITEMS; i++)
+            g->shared->in.s[(first + hk_mma_row(lane, i)) * HK_S_LINE +
+                            hk_mma_key(n, hk_mma_column(lane, i))] = me->s[n].x[i];
     }
 }
 
@@ -166,25 +194,28 @@ HK_PIECE void hk_values_rescale(const struct hk_group *g, hk_i32 id, struct hk_m
  * what lies under a key that a row does not see changes no bit of the row. */
 HK_PIECE void hk_values_careful(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
-    HK_LOCAL const struct hk_shared *shared = g->shared;
     const hk_i32 lane = id % HK_MMA_LANES, first = id / HK_MMA_LANES * HK_MMA_M;
-    hk_i32 key, n, i;
+    hk_i32 key, n, r, i;
 
     HK_MARK(cold);
     HK_NO_UNROLL
     for (key = 0; key < HK_BLOCK; key++) {
         HK_UNROLL
-        for (i = 0; i < HK_MMA_ITEMS; i++) {
-            const hk_u32 p =
-                hk_mma_half(shared->mma.p + (first + hk_mma_row(lane, i)) * HK_P_LINE, key);
+        for (r = 0; r < HK_MMA_HELD; r++) {
+            const hk_i32 row = first + hk_mma_row(lane, r * HK_MMA_OF_ROW);
+            const float y = g->shared->in.s[row * HK_S_LINE + key],
+                        p = hk_mma_wide(hk_mma_pair(hk_weight_of(me, r, y), 0.0f) & 0xffffu);
 
             HK_UNROLL
             for (n = 0; n < HK_WIDTH / HK_MMA_N; n++) {
-                const hk_u32 v = hk_mma_half(
-                    shared->in.v + (n * HK_MMA_N + hk_mma_column(lane, i)) * HK_V_LINE, key);
-                const float o = hk_fma(hk_mma_wide(p), hk_mma_wide(v), me->o[n].x[i]);
+                HK_UNROLL
+                for (i = r * HK_MMA_OF_ROW; i < (r + 1) * HK_MMA_OF_ROW; i++) {
+                    const hk_i32 t = n * HK_MMA_N + hk_mma_column(lane, i);
+                    const hk_u32 v = hk_mma_half(g->shared->mma.v + t * HK_V_LINE, key);
+                    const float o = hk_fma(p, hk_mma_wide(v), me->o[n].x[i]);
 
-                me->o[n].x[i] = p != HK_REMOVED_HALF && hk_half_bad(v) ? o : me->o[n].x[i];
+                    me->o[n].x[i] = !(y == -HK_INFINITY) && hk_half_bad(v) ? o : me->o[n].x[i];
+                }
             }
         }
     }
@@ -198,10 +229,10 @@ HK_PIECE void hk_values_clean(const struct hk_group *g, hk_i32 id)
     HK_MARK(cold);
     HK_NO_UNROLL
     for (i = id; i < HK_WIDTH * HK_V_LINE; i += HK_THREADS) {
-        const hk_u32 word = g->shared->in.v[i];
+        const hk_u32 word = g->shared->mma.v[i];
 
         if (i % HK_V_LINE < HK_BLOCK / 2)
-            g->shared->in.v[i] = (hk_half_bad(word) ? 0 : word & 0xffffu) |
+            g->shared->mma.v[i] = (hk_half_bad(word) ? 0 : word & 0xffffu) |
                                  (hk_half_bad(word >> 16) ? 0 : word & 0xffff0000u);
     }
 }

@@ -8,34 +8,55 @@
 
 #include "group.h"
 
-/* What the threads of a row have summed; the first also says the reference, and whether there was a
- * key (masks are no longer needed). */
-HK_PIECE void hk_sums_put(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)
+/* The sums of a row's weights, thread by thread, are sent, */
+HK_FN void hk_sums_send(struct hk_mine *me)
 {
-    HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_i32 r;
 
-    shared->mma.red[id] = me->l;
-    if (id % HK_SHARE == 0) {
-        shared->m[id / HK_SHARE] = me->m;
-        shared->masks[id / HK_SHARE] = me->has_key;
+    HK_UNROLL
+    for (r = 0; r < HK_MMA_HELD; r++)
+        me->sent[r] = hk_word(me->l[r]);
+}
+
+/* and joined. */
+HK_FN void hk_sums_join(struct hk_mine *me)
+{
+    hk_i32 r;
+
+    HK_UNROLL
+    for (r = 0; r < HK_MMA_HELD; r++)
+        me->l[r] = hk_add(me->l[r], hk_float(me->got[r]));
+}
+
+/* All threads of a row say the same of it; its sum lies where masks were. */
+HK_FN void hk_sums_put(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)
+{
+    const hk_i32 lane = id % HK_MMA_LANES, first = id / HK_MMA_LANES * HK_MMA_M;
+    hk_i32 r;
+
+    HK_UNROLL
+    for (r = 0; r < HK_MMA_HELD; r++) {
+        const hk_i32 row = first + hk_mma_row(lane, r * HK_MMA_OF_ROW);
+
+        if (hk_mma_column(lane, 0) == 0) {
+            g->shared->m[row] = me->m[r];
+            g->shared->masks[row] = hk_word(me->l[r]);
+        }
     }
 }
 
-/* Row i, by thread i: its factors to w, its LSE to memory. */
+/* Row i, by thread i: its factors to w, its LSE to memory. The largest weight of a row that has a
+ * key is no less than 2^-1.5, so its sum is not 0. */
 HK_PIECE void hk_row_finish(const struct hk_group *g, hk_i32 i)
 {
     const struct hk_call *call = g->call;
     HK_GLOBAL const struct hk_plan *plan = call->plan;
     HK_LOCAL struct hk_shared *shared = g->shared;
     const hk_i64 head = shared->head[i], at = g->task->begin + shared->index[i];
-    float l = shared->mma.red[i * HK_SHARE], sink, lse;
-    hk_i32 x;
+    const float l = hk_float(shared->masks[i]);
+    float sink, lse;
 
-    HK_UNROLL
-    for (x = 1; x < HK_SHARE; x++)
-        l = hk_add(l, shared->mma.red[i * HK_SHARE + x]);
-    shared->w[2 * i + 1] =
-        hk_row_end(call, head, shared->masks[i] != 0, shared->m[i], l, &sink, &lse);
+    shared->w[2 * i + 1] = hk_row_end(call, head, !(l == 0.0f), shared->m[i], l, &sink, &lse);
     shared->w[2 * i] = sink;
     if (plan->lse.dtype && shared->active[i] && g->pass == 0)
         hk_lse_out(call)[hk_batch_offset(call, plan->lse.stride, g->task->b) +

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Work-groups with matrix units: rows of Q, K and V on their way into local memory, as halves, and
- * Q on to registers, where it stays.
+ * Q on to registers.
  */
 #ifndef HEED_BACKENDS_KERNELS_MMA_STAGE_H
 #define HEED_BACKENDS_KERNELS_MMA_STAGE_H
@@ -56,19 +56,26 @@ HK_PIECE void hk_stage_q(const struct hk_group *g, hk_i32 id)
 
         if (shared->active[row])
             hk_halves_load(hk_q(g->call), 0, at, plan->q.stride[5], t, plan->d, word);
-        hk_words_put(shared->in.q + row * HK_K_LINE + t / 2, word);
+        hk_words_put(shared->HK_Q_PLACE + row * HK_K_LINE + t / 2, word);
     }
+}
+
+/* Channels 16 * t on of a thread's rows. */
+HK_FN void hk_get_q(const struct hk_group *g, hk_i32 id, hk_i32 t, struct hk_mine *me)
+{
+    const hk_i32 row = id / HK_MMA_LANES * HK_MMA_M;
+
+    hk_mma_get_a(g->shared->HK_Q_PLACE + row * HK_K_LINE + t * 8, HK_K_LINE, id % HK_MMA_LANES,
+                 &me->HK_Q_STEP(t));
 }
 
 HK_PIECE void hk_keep_q(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
-    const hk_i32 row = id / HK_MMA_LANES * HK_MMA_M;
     hk_i32 t;
 
     HK_UNROLL
     for (t = 0; t < HK_WIDTH / 16; t++)
-        hk_mma_get_a(g->shared->in.q + row * HK_K_LINE + t * 8, HK_K_LINE, id % HK_MMA_LANES,
-                     &me->q[t]);
+        hk_get_q(g, id, t, me);
 }
 
 /* ---- K and V of the block: of the keys in `any` ---- */
@@ -99,10 +106,10 @@ HK_FN int hk_half_bad(hk_u32 bits)
     return (bits & all) == all;
 }
 
-/* Is one of two? */
-HK_FN int hk_halves_bad(hk_u32 word)
+/* Of two halves: the highest bit of each that is no number, and others. */
+HK_FN hk_u32 hk_halves_bad(hk_u32 word)
 {
-    return hk_half_bad(word) || hk_half_bad(word >> 16);
+    return HK_KV == 2 ? (word & 0x7c007c00u) + 0x04000400u : (word & 0x7f807f80u) + 0x00800080u;
 }
 
 /* Two keys at a time, so that words are written. Sets poison where a V is not finite: it may lie
@@ -117,7 +124,7 @@ HK_PIECE void hk_stage_v(const struct hk_group *g, hk_i32 id, hk_u64 any)
     HK_UNROLL_FEW
     for (i = id; i < HK_BLOCK / 2 * HK_UNITS_OF_ROW; i += HK_THREADS) {
         const hk_i32 key = i % (HK_BLOCK / 2) * 2, t = i / (HK_BLOCK / 2) * 8;
-        HK_LOCAL hk_u32 *to = shared->in.v + t * HK_V_LINE + key / 2;
+        HK_LOCAL hk_u32 *to = shared->mma.v + t * HK_V_LINE + key / 2;
         hk_u32 even[4] = { 0, 0, 0, 0 }, odd[4] = { 0, 0, 0, 0 };
 
         if (any >> key & 1)
@@ -128,12 +135,12 @@ HK_PIECE void hk_stage_v(const struct hk_group *g, hk_i32 id, hk_u64 any)
                            shared->v_rows.channel, g->pass + t, g->call->plan->d_v, odd);
         HK_UNROLL
         for (j = 0; j < 4; j++) {
-            bad |= hk_halves_bad(even[j]) || hk_halves_bad(odd[j]) ? 1u : 0u;
+            bad |= hk_halves_bad(even[j]) | hk_halves_bad(odd[j]);
             to[2 * j * HK_V_LINE] = (even[j] & 0xffffu) | odd[j] << 16;
             to[(2 * j + 1) * HK_V_LINE] = even[j] >> 16 | (odd[j] & 0xffff0000u);
         }
     }
-    if (bad)
+    if (bad & 0x80008000u)
         hk_local_or(&shared->poison, 1);
 }
 

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The self-test's device side for matrix units: every wave of a group, which is as large as that of
- * attend_matrix.cl, adds one set's product to its sums. The blob is an empty plan, then the inputs;
- * buffer 1 takes the outputs, HK_UNIT_SUMS a set.
+ * attend_matrix.cl, adds one set's product to its sums; takes these for scores, of which it finds
+ * the largest of each row; and multiplies them as weights. The blob is an empty plan, then the
+ * inputs; buffer 1 takes the outputs.
  */
 #ifndef HK_MMA
 #define HK_MMA 0
@@ -29,9 +30,10 @@ struct hk_shared {
 };
 
 struct hk_mine {
-    struct hk_mma_a a;
+    struct hk_mma_a a, p;
     struct hk_mma_b b;
-    struct hk_mma_c c;
+    struct hk_mma_c c, s[HK_MMA_TILES], o;
+    hk_u32 sent[HK_MMA_TRADED], got[HK_MMA_TRADED];
 };
 
 /* The words of the group's sets to local memory. */
@@ -49,30 +51,104 @@ HK_FN void hk_unit_stage(HK_GLOBAL const struct hk_unit_input *in, hk_i32 id,
     }
 }
 
-/* A thread's fragments of its wave's set. */
+/* A thread's fragments of its wave's set, and the largest of its scores. */
 HK_FN void hk_unit_get(HK_GLOBAL const struct hk_unit_input *in, hk_i32 id,
                        HK_LOCAL const struct hk_shared *shared, struct hk_mine *me)
 {
     const hk_i32 wave = id / HK_MMA_LANES, lane = id % HK_MMA_LANES,
                  at = wave * HK_UNIT_SIDE * HK_UNIT_LINE;
-    hk_i32 i;
+    hk_i32 n, i;
 
     hk_mma_get_a(shared->a + at, HK_UNIT_LINE, lane, &me->a);
     hk_mma_get_b(shared->b + at, HK_UNIT_LINE, lane, &me->b);
     HK_UNROLL
-    for (i = 0; i < HK_MMA_ITEMS; i++)
-        me->c.x[i] = in[wave].c[hk_mma_row(lane, i) * HK_UNIT_SIDE + hk_mma_column(lane, i)];
+    for (i = 0; i < HK_MMA_HELD; i++)
+        me->sent[i] = hk_word(-HK_INFINITY);
+    HK_UNROLL
+    for (i = 0; i < HK_MMA_ITEMS; i++) {
+        HK_GLOBAL const float *c = in[wave].c + hk_mma_row(lane, i) * HK_UNIT_SIDE;
+        hk_u32 *const top = &me->sent[i / HK_MMA_OF_ROW];
+
+        me->c.x[i] = c[hk_mma_column(lane, i)];
+        me->o.x[i] = 0.0f;
+        HK_UNROLL
+        for (n = 0; n < HK_MMA_TILES; n++) {
+            me->s[n].x[i] = c[hk_mma_key(n, hk_mma_column(lane, i))];
+            *top = hk_word(hk_max_f(me->s[n].x[i], hk_float(*top)));
+        }
+    }
 }
 
-HK_FN void hk_unit_put(HK_GLOBAL float *out, hk_i32 id, const struct hk_mine *me)
+HK_FN void hk_unit_join(struct hk_mine *me)
 {
-    const hk_i32 wave = id / HK_MMA_LANES, lane = id % HK_MMA_LANES;
+    hk_i32 r;
+
+    HK_UNROLL
+    for (r = 0; r < HK_MMA_HELD; r++)
+        me->sent[r] = hk_word(hk_max_f(hk_float(me->got[r]), hk_float(me->sent[r])));
+}
+
+HK_FN void hk_unit_put_top(HK_GLOBAL struct hk_unit_output *out, hk_i32 id,
+                           const struct hk_mine *me)
+{
+    const hk_i32 lane = id % HK_MMA_LANES;
+    hk_i32 r;
+
+    HK_UNROLL
+    for (r = 0; r < HK_MMA_HELD; r++)
+        out[id / HK_MMA_LANES].top[hk_mma_row(lane, r * HK_MMA_OF_ROW) * HK_UNIT_SIDE +
+                                   lane / HK_MMA_NEAR % (HK_MMA_FAR / HK_MMA_NEAR)] =
+            hk_float(me->sent[r]);
+}
+
+HK_FN void hk_unit_put(HK_GLOBAL struct hk_unit_output *out, hk_i32 id, const struct hk_mine *me)
+{
+    const hk_i32 lane = id % HK_MMA_LANES;
     hk_i32 i;
 
     HK_UNROLL
-    for (i = 0; i < HK_MMA_ITEMS; i++)
-        out[wave * HK_UNIT_SUMS + hk_mma_row(lane, i) * HK_UNIT_SIDE + hk_mma_column(lane, i)] =
-            me->c.x[i];
+    for (i = 0; i < HK_MMA_ITEMS; i++) {
+        const hk_i32 at = hk_mma_row(lane, i) * HK_UNIT_SIDE + hk_mma_column(lane, i);
+
+        out[id / HK_MMA_LANES].sum[at] = me->c.x[i];
+        out[id / HK_MMA_LANES].weighed[at] = me->o.x[i];
+    }
+}
+
+/* Rows' largest scores, as all of their threads have them. */
+HK_FN void hk_unit_tops(HK_GLOBAL struct hk_unit_output *out, struct hk_mine *mine)
+{
+    hk_i32 step;
+    HK_THREAD_ID(id);
+
+    HK_UNROLL
+    for (step = HK_MMA_NEAR; step < HK_MMA_FAR; step *= 2) {
+        HK_MMA_TRADE(mine, sent, got, HK_MMA_HELD, step);
+        HK_EACH(id) {
+            hk_unit_join(&mine[HK_OWN(id)]);
+        }
+    }
+    HK_EACH(id) {
+        hk_unit_put_top(out, id, &mine[HK_OWN(id)]);
+    }
+}
+
+/* Scores as weights. */
+HK_FN void hk_unit_weigh(struct hk_mine *mine)
+{
+    HK_THREAD_ID(id);
+
+    HK_EACH(id) {
+        hk_mma_words(mine[HK_OWN(id)].s, mine[HK_OWN(id)].sent);
+    }
+#if HK_MMA_TWICE == 2
+    HK_MMA_TRADE(mine, sent, got, HK_MMA_OWN_WORDS, HK_MMA_NEAR);
+#endif
+    HK_EACH(id) {
+        hk_mma_turn(id % HK_MMA_LANES, mine[HK_OWN(id)].sent, mine[HK_OWN(id)].got,
+                    &mine[HK_OWN(id)].p);
+    }
+    HK_MMA_RUN(mine, p, b, o);
 }
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
@@ -80,7 +156,8 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
     HK_GLOBAL const struct hk_unit_input *in =
         (HK_GLOBAL const struct hk_unit_input *)(call->blob + sizeof(struct hk_plan)) +
         group * HK_WAVES;
-    HK_GLOBAL float *out = (HK_GLOBAL float *)hk_o(call) + group * HK_WAVES * HK_UNIT_SUMS;
+    HK_GLOBAL struct hk_unit_output *out =
+        (HK_GLOBAL struct hk_unit_output *)hk_o(call) + group * HK_WAVES;
     struct hk_mine mine[HK_MINE];
     HK_THREAD_ID(id);
 
@@ -92,6 +169,8 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
         hk_unit_get(in, id, shared, &mine[HK_OWN(id)]);
     }
     HK_MMA_RUN(mine, a, b, c);
+    hk_unit_tops(out, mine);
+    hk_unit_weigh(mine);
     HK_EACH(id) {
         hk_unit_put(out, id, &mine[HK_OWN(id)]);
     }

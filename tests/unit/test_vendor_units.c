@@ -10,6 +10,7 @@
 #include "vendor_world.h"
 
 #include "backends/kernels/mma.h"
+#include "backends/kernels/numerics.h"
 #include "backends/kernels/selftest_matrix.h"
 
 #include <heed/attn.h>
@@ -28,14 +29,23 @@ static double half_at(const uint32_t *words, uint32_t line, uint32_t term, bool 
     return (double)(bf16 ? hk_from_bf16(bits) : hk_from_f16(bits));
 }
 
-static void compute_set(const struct hk_unit_input *in, float *out, bool bf16)
+static void compute_set(const struct hk_unit_input *in, struct hk_unit_output *out, bool bf16)
 {
     for (uint32_t i = 0; i < HK_UNIT_SUMS; i++) {
-        double sum = (double)in->c[i];
+        double sum = (double)in->c[i], weighed = 0;
+        float top = -HK_INFINITY;
 
-        for (uint32_t term = 0; term < 16; term++)
+        for (uint32_t term = 0; term < 16; term++) {
+            const float c = in->c[i / 16 * 16 + term];
+            const uint32_t weight = bf16 ? hk_to_bf16(c) : hk_to_f16(c);
+
             sum += half_at(in->a, i / 16, term, bf16) * half_at(in->b, i % 16, term, bf16);
-        out[i] = wrong && i == 17 ? -(float)sum - 1.0f : (float)sum;
+            weighed += half_at(&weight, 0, 0, bf16) * half_at(in->b, i % 16, term, bf16);
+            top = hk_max_f(c, top);
+        }
+        out->sum[i] = wrong && i == 17 ? -(float)sum - 1.0f : (float)sum;
+        out->top[i] = top;
+        out->weighed[i] = (float)weighed;
     }
 }
 
@@ -51,7 +61,7 @@ static void compute_unit(unsigned items, unsigned groups, const void *blob, void
     heed_unit_test_inputs(HEED_F16, f16);
     memcpy(in, (const char *)blob + sizeof(struct hk_plan), sizeof in);
     for (uint32_t set = 0; set < HEED_UNIT_SETS; set++)
-        compute_set(&in[set], (float *)output + set * HK_UNIT_SUMS,
+        compute_set(&in[set], (struct hk_unit_output *)output + set,
                     memcmp(f16, in, sizeof in) != 0);
 }
 
