@@ -84,13 +84,21 @@ def programs(top):
     import sources
 
     for dialect, suffix, command in PROGRAMS:
-        seen = set()
+        seen, command = set(), hasty(command)
         for name, file, options, shape in sources.rows(top / "backends/kernels"):
             text = f'#include "backends/kernels/{file}"\n'
             if suffix == "cu" and (shape in ("lanes", "opencl") or file in seen):
                 continue
             yield f"{dialect}, {name}", suffix, text, [*command, *options.split()], file in seen
             seen.add(file)
+
+
+def hasty(command):
+    """The command without the optimizer, whose time is most of nvcc's, where nvcc can be told so."""
+    if command[0] != "nvcc" or not shutil.which("nvcc"):
+        return command
+    told = subprocess.run(["nvcc", "--help"], text=True, check=False, stdout=subprocess.PIPE)
+    return [*command, "-Ofc", "max"] if "--Ofast-compile" in told.stdout else command
 
 
 def accepts(top, folder, command, suffix, text):

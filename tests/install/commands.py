@@ -41,7 +41,8 @@ RULES = [
 ]
 # What a command does more often, or longer, than shows that it works.
 SHORTER = [(r"--cases \d+", "--cases 40"),
-           (r"(heed-conform --plugin \S+)(?!.*--cases?\b)", r"\1 --cases 40"), (r"^heed-bench\b(?!.*--quick)", "heed-bench --quick"),
+           (r"(heed-conform --plugin \S+)(?!.*--cases?\b)", r"\1 --cases 40"), (r"\bheed-bench\b(?!.*--quick)", "heed-bench --quick"), (r"\bn=2048\b", "n=256"),
+           (r"-O2 (examples/)", r"-O0 \1"),
            (r"^meson compile -C build.*\n", "")]
 PROGRAM = re.compile(r"\b(heed-(?:bench|conform|info|summarize))\b((?:[^`&;])*)")
 

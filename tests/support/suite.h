@@ -11,9 +11,33 @@
 #define HEED_TESTS_SUPPORT_SUITE_H
 
 #include <check.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
-enum { SUITE_MOST = 64 };
+enum { SUITE_MOST = 64, SUITE_LINES = 1 << 12 };
+
+/* Check writes the place of every assertion that holds to a file, so that a test which dies can say
+ * where it was. For each place once in a test is enough of that: a loop over elements would write
+ * for longer than it computes. */
+static atomic_uchar suite_marked[SUITE_LINES];
+
+static inline void suite_mark(const char *file, int line)
+{
+    atomic_uchar *const marked = &suite_marked[line % SUITE_LINES];
+
+    if (atomic_load_explicit(marked, memory_order_relaxed))
+        return;
+    atomic_store_explicit(marked, 1, memory_order_relaxed);
+    (_mark_point)(file, line);
+}
+
+static inline void suite_mark_again(void)
+{
+    for (int i = 0; i < SUITE_LINES; i++)
+        atomic_store_explicit(&suite_marked[i], 0, memory_order_relaxed);
+}
+
+#define _mark_point(file, line) suite_mark(file, line)
 
 static struct {
     void (*add[SUITE_MOST])(TCase *tests);
@@ -32,6 +56,7 @@ static inline void suite_enter(void (*add)(TCase *tests))
     static void name##_body(int _i);                                                               \
     START_TEST(name)                                                                               \
     {                                                                                              \
+        suite_mark_again();                                                                        \
         name##_body(_i);                                                                           \
     }                                                                                              \
     END_TEST                                                                                       \
