@@ -369,7 +369,7 @@ HK_FN void hk_sub_view_get(const struct hk_call *call, hk_u32 s, hk_u32 i, hk_i6
     if (source->keys.slot)
         view->globals = hk_words(call, source->keys_at, b, source->blocks);
     HK_NO_UNROLL
-    for (r = 0; r < HK_RANGES; r++) {
+    for (r = 0; r < sub->n_ranges; r++) {       /* others are not looked at */
         HK_GLOBAL const struct hk_aux *pairs = &slots->pairs[r];
         const int given = pairs->slot != 0;
 

@@ -19,7 +19,8 @@ struct hk_column {
     HK_GLOBAL const struct hk_source *source;
     HK_LOCAL float *own;                /* score or logit of row r at r * HK_RED_LINE */
     hk_i32 row, place;                  /* its first row; the place of the key in the block */
-    hk_u32 seen;                        /* bit r: row r sees the key */
+    hk_u64 seen;                        /* bit r: row r sees the key; loops go over these bits,
+                                         * for compilers unroll what they can count */
 };
 
 /* ---- lookups ---- */
@@ -119,7 +120,7 @@ HK_FN void hk_dot_join(const struct hk_group *g, const struct hk_column *at,
     HK_GLOBAL const struct hk_aux *table = by_key ? &dot->u : &dot->t;
     HK_GLOBAL const char *base;
     struct hk_asked asked;
-    hk_i32 r;
+    hk_u64 left;
 
     HK_MARK(cold);
     if (!table->slot)
@@ -127,16 +128,14 @@ HK_FN void hk_dot_join(const struct hk_group *g, const struct hk_column *at,
     base = hk_aux_of(g->call, table, g->task->b);
     hk_asked_get(g, &dot->from, g->shared->keys[at->place], &asked);
     HK_NO_UNROLL
-    for (r = 0; r < HK_TR; r++) {
+    for (left = at->seen; left != 0; left &= left - 1) {
+        const hk_i32 r = hk_first_bit(left), row = at->row + r;
         HK_LOCAL float *s = at->own + r * HK_RED_LINE;
-        hk_i64 entry = -1;
+        const hk_i64 entry = hk_asked_entry(&dot->from, &asked, hk_dot_entries(dot),
+                                            hk_asked_delta(g, &dot->from, &asked, row));
 
-        if (at->seen >> r & 1)
-            entry = hk_asked_entry(&dot->from, &asked, hk_dot_entries(dot),
-                                   hk_asked_delta(g, &dot->from, &asked, at->row + r));
         if (entry >= 0)
-            *s = hk_add(*s, hk_table_product(g, table, base, at->row + r, at->place, entry,
-                                             by_key));
+            *s = hk_add(*s, hk_table_product(g, table, base, row, at->place, entry, by_key));
     }
 }
 
@@ -178,19 +177,17 @@ HK_FN void hk_bias_join(const struct hk_group *g, struct hk_column *at,
     HK_GLOBAL const char *base = hk_aux_of(g->call, &bias->t, g->task->b);
     const hk_i64 key = shared->keys[at->place];
     struct hk_asked asked;
-    hk_i32 r;
+    hk_u64 left;
 
     HK_MARK(cold);
     hk_asked_get(g, &bias->from, key, &asked);
     HK_NO_UNROLL
-    for (r = 0; r < HK_TR; r++) {
-        const hk_i32 row = at->row + r;
+    for (left = at->seen; left != 0; left &= left - 1) {
+        const hk_i32 r = hk_first_bit(left), row = at->row + r;
         HK_LOCAL float *y = at->own + r * HK_RED_LINE;
         hk_i64 i = shared->head[row] * of_head, delta = 0, entry = 0;
         float x = 0.0f;
 
-        if (!(at->seen >> r & 1))
-            continue;
         if (kind == HK_BIAS_DENSE) {
             i += shared->index[row] * stride[4] + key * stride[5];
         } else {
@@ -205,7 +202,7 @@ HK_FN void hk_bias_join(const struct hk_group *g, struct hk_column *at,
         if (kind == HK_BIAS_ALIBI) {
             *y = hk_fma(hk_bias_alibi(delta), -hk_mul(x, HK_LOG2_E), *y);
         } else if (x == -HK_INFINITY) {
-            at->seen &= ~(1u << r);
+            at->seen &= ~((hk_u64)1 << r);
             *y = x;
         } else {
             *y = hk_fma(x, HK_LOG2_E, *y);

@@ -183,19 +183,17 @@ HK_FN void hk_range_affine(HK_SUB_SPACE const struct hk_sub *sub,
                            hk_i64 *first, hk_i64 *end)
 {
     const hk_i64 a = hk_floor_div(q, range->block) * range->block - hk_origin(sub, len);
-    int i;
+    hk_u32 closed = ~range->open & (HK_OPEN_LO | HK_OPEN_HI);
 
-    HK_NO_UNROLL                        /* a division is long */
-    for (i = 0; i < 2; i++) {
-        hk_i64 key;
+    HK_NO_UNROLL                        /* one division, which is long */
+    for (; closed != 0; closed &= closed - 1) {
+        const int lo = (closed & HK_OPEN_LO) != 0;
+        const hk_i64 key = hk_floor_div(a + (lo ? range->lo - 1 : range->hi), sub->pos_step) + 1;
 
-        if (range->open & (i ? HK_OPEN_HI : HK_OPEN_LO))
-            continue;
-        key = hk_floor_div(a + (i ? range->hi : range->lo - 1), sub->pos_step) + 1;
-        if (i)
-            *end = key;
-        else
+        if (lo)
             *first = key;
+        else
+            *end = key;
     }
 }
 
