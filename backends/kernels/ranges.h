@@ -146,12 +146,13 @@ HK_FN int hk_place_open(const struct hk_group *g, hk_i32 i)
 /* What a thread's ranges hold of the block. */
 HK_PIECE void hk_mask_part(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)
 {
-    const hk_i64 base = g->shared->block * HK_BLOCK;
     hk_u64 mask = 0;
+    hk_i64 base;
     hk_i32 r;
 
     if (!g->shared->works)
         return;
+    base = g->shared->block * HK_BLOCK;
     HK_UNROLL
     for (r = 0; r < HK_OWN_RANGES; r++)
         mask |= hk_bits(me->lo[r] - base, me->hi[r] - base);
