@@ -150,7 +150,7 @@ HK_PIECE void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct 
     hk_i32 i;
 
     HK_MARK(stage_k);
-    if (t0 + HK_SLICE > d) {
+    if (t0 < d && t0 + HK_SLICE > d) {  /* not before V, for which anything will do as well */
         HK_MARK(cold);
         hk_next_clear(me);
     }
@@ -164,7 +164,7 @@ HK_PIECE void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct 
     }
 }
 
-/* What is not: element by element, when it is wanted. */
+/* Rows that do not lie in units are read number by number, when they are wanted. */
 HK_FN void hk_put_k_slowly(const struct hk_group *g, hk_i32 id, hk_i64 t0)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;

@@ -52,7 +52,7 @@ def judge(conform, plugin, kind, name, when, verdicts, takes):
     wanted = verdicts[0]
     only = "" if kind == "ODD" else SMALL if when == "AT_ENTRY" else takes
     done = conform_run(conform, plugin, name, "--cases", str(RARE.get(name, CASES.get(wanted, OTHERS))), "--timeout",
-                       "1" if wanted == "hang" else "20", "--only", only)
+                       "1" if wanted == "hang" else "20", *(["--only", only] if only else []))
     last = LAST.search(done.stdout)
     if not last:
         return f"no last line: {done.stdout[-300:]}{done.stderr[-300:]}"
