@@ -6,11 +6,10 @@
  */
 #include "device.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SUCCESS = 0, MULTIPROCESSORS = 16, TEXT = 16384 };
+enum { SUCCESS = 0, MULTIPROCESSORS = 16 };
 
 /* X(name, what it has behind it in the library, parameters); addresses on the device: 64 bits. */
 #define FUNCTIONS(X)                                                                               \
@@ -104,46 +103,35 @@ static void *open_device(long index, unsigned *units)
 
 /* ---- the kernel --------------------------------------------------------------- */
 
-struct text {
-    char at[TEXT];
-    size_t n;
-};
-
-static void put(struct text *text, const char *format, ...)
+static void put_kernel(struct peak_text *text, const struct peak_form *form)
 {
-    va_list list;
-
-    va_start(list, format);
-    text->n += (size_t)vsnprintf(text->at + text->n, TEXT - text->n, format, list);
-    va_end(list);
-}
-
-static void put_kernel(struct text *text, const struct peak_form *form)
-{
-    put(text, ".version 7.0\n.target sm_80\n.address_size 64\n"
-              ".visible .entry burn(.param .u64 out, .param .u32 n, .param .f32 u, .param .f32 v)\n"
-              "{\n.reg .pred %%p, %%q;\n.reg .b32 %%n;\n.reg .b64 %%o;\n"
-              ".reg .f32 %%x, %%y, %%s, %%a<%u>;\n", form->chains);
-    put(text, "ld.param.u64 %%o, [out];\ncvta.to.global.u64 %%o, %%o;\n"
-              "ld.param.f32 %%x, [u];\nld.param.f32 %%y, [v];\n"
-              "mov.u32 %%n, %%tid.x;\ncvt.rn.f32.u32 %%s, %%n;\nmul.rn.f32 %%s, %%s, %%x;\n"
-              "ld.param.u32 %%n, [n];\n");
+    peak_put(text, ".version 7.0\n.target sm_80\n.address_size 64\n"
+                   ".visible .entry burn(.param .u64 out, .param .u32 n, .param .f32 u, "
+                   ".param .f32 v)\n"
+                   "{\n.reg .pred %%p, %%q;\n.reg .b32 %%n;\n.reg .b64 %%o;\n"
+                   ".reg .f32 %%x, %%y, %%s, %%a<%u>;\n", form->chains);
+    peak_put(text, "ld.param.u64 %%o, [out];\ncvta.to.global.u64 %%o, %%o;\n"
+                   "ld.param.f32 %%x, [u];\nld.param.f32 %%y, [v];\n"
+                   "mov.u32 %%n, %%tid.x;\ncvt.rn.f32.u32 %%s, %%n;\nmul.rn.f32 %%s, %%s, %%x;\n"
+                   "ld.param.u32 %%n, [n];\n");
     for (unsigned i = 0; i < form->chains; i++)
-        put(text, "add.rn.f32 %%a%u, %%s, %%%c;\nadd.rn.f32 %%s, %%s, 0f3F800000;\n", i,
-            i % 2 != 0 ? 'x' : 'y');
-    put(text, "LOOP:\n");
+        peak_put(text, "add.rn.f32 %%a%u, %%s, %%%c;\nadd.rn.f32 %%s, %%s, 0f3F800000;\n", i,
+                 i % 2 != 0 ? 'x' : 'y');
+    peak_put(text, "LOOP:\n");
     for (unsigned i = 0; i < PEAK_FMAS; i++)
-        put(text, "fma.rn.f32 %%a%u, %%x, %%y, %%a%u;\n", i % form->chains, i % form->chains);
-    put(text, "sub.u32 %%n, %%n, 1;\nsetp.ne.u32 %%p, %%n, 0;\n@%%p bra LOOP;\n");
+        peak_put(text, "fma.rn.f32 %%a%u, %%x, %%y, %%a%u;\n", i % form->chains,
+                 i % form->chains);
+    peak_put(text, "sub.u32 %%n, %%n, 1;\nsetp.ne.u32 %%p, %%n, 0;\n@%%p bra LOOP;\n");
     for (unsigned i = 0; i < form->chains; i++)
-        put(text, "add.rn.f32 %%s, %%s, %%a%u;\n", i);
-    put(text, "setp.eq.f32 %%q, %%s, 0fBF800000;\n@%%q st.global.f32 [%%o], %%s;\nret;\n}\n");
+        peak_put(text, "add.rn.f32 %%s, %%s, %%a%u;\n", i);
+    peak_put(text, "setp.eq.f32 %%q, %%s, 0fBF800000;\n@%%q st.global.f32 [%%o], %%s;\n"
+                   "ret;\n}\n");
 }
 
 static bool load(void *state, const struct peak_form *form)
 {
     struct state *const s = state;
-    struct text text = { .n = 0 };
+    struct peak_text text = { .n = 0 };
     bool good = false;
 
     if (form->lanes > 1 || !enter(s))

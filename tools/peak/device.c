@@ -9,6 +9,8 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -38,6 +40,18 @@ void *peak_library(const char *file, const char *const *names, size_t n, void *t
         memcpy((char *)table + i * sizeof symbol, &symbol, sizeof symbol);
     }
     return library;
+}
+
+void peak_put(struct peak_text *text, const char *format, ...)
+{
+    const size_t left = sizeof text->at - text->n;
+    va_list list;
+    int n;
+
+    va_start(list, format);
+    n = vsnprintf(text->at + text->n, left, format, list);
+    va_end(list);
+    text->n += n < 0 ? 0 : (size_t)n < left ? (size_t)n : left - 1;
 }
 
 static double now(void)

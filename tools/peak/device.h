@@ -49,6 +49,13 @@ extern const struct peak_driver peak_opencl, peak_cuda;
 #define PEAK_X 1e-3f
 #define PEAK_Y 1e-3f
 
+/* The text of a kernel; what does not fit is left out. */
+struct peak_text {
+    char at[16384];
+    size_t n;
+};
+void peak_put(struct peak_text *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* A library of the system and functions of it, all or none: NULL. table: [n] pointers. */
 void *peak_library(const char *file, const char *const *names, size_t n, void *table);
 

@@ -7,11 +7,10 @@
  */
 #include "device.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST = 64, SUCCESS = 0, UNITS = 0x1002, TEXT = 16384 };
+enum { MOST = 64, SUCCESS = 0, UNITS = 0x1002 };
 static const uint64_t type_all = 0xFFFFFFFF, type_custom = 16;
 
 /* X(result, name without "cl", parameters); handles are void *. */
@@ -128,38 +127,25 @@ static void *open_device(long index, unsigned *units)
 
 /* ---- the kernel --------------------------------------------------------------- */
 
-struct text {
-    char at[TEXT];
-    size_t n;
-};
-
-static void put(struct text *text, const char *format, ...)
+static void put_kernel(struct peak_text *text, const struct peak_form *form)
 {
-    va_list list;
-
-    va_start(list, format);
-    text->n += (size_t)vsnprintf(text->at + text->n, TEXT - text->n, format, list);
-    va_end(list);
-}
-
-static void put_kernel(struct text *text, const struct peak_form *form)
-{
-    put(text, form->lanes > 1 ? "typedef float%u V;\n" : "typedef float V;\n", form->lanes);
-    put(text, "__kernel void burn(__global float *out, uint n, float u, float v)\n{\n"
-              "    const V x = (V)(u), y = (V)(v);\n"
-              "    V s = (V)(0.0f);\n"
-              "    float sum = (float)get_global_id(0) * u;\n");
+    peak_put(text, form->lanes > 1 ? "typedef float%u V;\n" : "typedef float V;\n",
+             form->lanes);
+    peak_put(text, "__kernel void burn(__global float *out, uint n, float u, float v)\n{\n"
+                   "    const V x = (V)(u), y = (V)(v);\n"
+                   "    V s = (V)(0.0f);\n"
+                   "    float sum = (float)get_global_id(0) * u;\n");
     for (unsigned i = 0; i < form->chains; i++)
-        put(text, "    V a%u = (V)(sum + %u.0f);\n", i, i);
-    put(text, "    for (uint i = 0; i < n; i++) {\n");
+        peak_put(text, "    V a%u = (V)(sum + %u.0f);\n", i, i);
+    peak_put(text, "    for (uint i = 0; i < n; i++) {\n");
     for (unsigned i = 0; i < PEAK_FMAS / form->lanes; i++)
-        put(text, "        a%u = fma(x, y, a%u);\n", i % form->chains, i % form->chains);
-    put(text, "    }\n");
+        peak_put(text, "        a%u = fma(x, y, a%u);\n", i % form->chains, i % form->chains);
+    peak_put(text, "    }\n");
     for (unsigned i = 0; i < form->chains; i++)
-        put(text, "    s += a%u;\n", i);
+        peak_put(text, "    s += a%u;\n", i);
     for (unsigned i = 0; i < form->lanes; i++)
-        put(text, form->lanes > 1 ? "    sum += s.s%x;\n" : "    sum += s;\n", i);
-    put(text, "    if (sum == -1.0f)\n        *out = sum;\n}\n");
+        peak_put(text, form->lanes > 1 ? "    sum += s.s%x;\n" : "    sum += s;\n", i);
+    peak_put(text, "    if (sum == -1.0f)\n        *out = sum;\n}\n");
 }
 
 static bool set_arguments(const struct state *s)
@@ -176,7 +162,7 @@ static bool set_arguments(const struct state *s)
 static bool load(void *state, const struct peak_form *form)
 {
     struct state *const s = state;
-    struct text text = { .n = 0 };
+    struct peak_text text = { .n = 0 };
     const char *sources[] = { text.at };
     int32_t code = SUCCESS;
     void *program;
