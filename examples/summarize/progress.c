@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -18,7 +19,7 @@
 
 enum {
     BAR_CELLS = 24,
-    MOST_COLUMNS = 77,
+    MOST_COLUMNS = 76,
     TYPED = 2                              /* columns of "^C", which the terminal puts behind */
 };
 
@@ -36,7 +37,7 @@ static const struct {
 };
 
 static struct {
-    bool on;                               /* stderr is a terminal */
+    bool on;                               /* stderr is a terminal that can show it */
     bool compiling;                        /* the line says what a device compiles */
     double begin, entered, drawn;          /* seconds of the clock */
     int64_t words;
@@ -96,26 +97,28 @@ void progress_end(void)
 
 /* ---- the line ------------------------------------------------------------------ */
 
+/* Columns that the line may have: in the last one some terminals go on below. 0: none is shown. */
 static int columns_of_terminal(void)
 {
+    const char *const term = getenv("TERM");
     int columns = MOST_COLUMNS;
 #ifdef TIOCGWINSZ
     struct winsize size;
 
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 2 * TYPED &&
-        size.ws_col <= MOST_COLUMNS + TYPED)
-        columns = size.ws_col - 1 - TYPED; /* in the last one some terminals go on below */
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 &&
+        size.ws_col - 1 - TYPED < columns)
+        columns = size.ws_col - 1 - TYPED;
 #endif
-    return columns;
+    return term && *term && strcmp(term, "dumb") != 0 && columns > 0 ? columns : 0;
 }
 
 void progress_begin(void)
 {
-    bar.on = isatty(STDERR_FILENO) != 0;
+    bar.columns = columns_of_terminal();
+    bar.on = bar.columns > 0 && isatty(STDERR_FILENO) != 0;
     bar.begin = bar.entered = now();
     if (!bar.on)
         return;
-    bar.columns = columns_of_terminal();
     catch_signal(SIGINT);
     catch_signal(SIGTERM);
 }
@@ -132,7 +135,7 @@ static int put_speed(char *line, size_t size, double part, double seconds)
 /* n bytes in a line that has room for MOST_COLUMNS + 1, of which the first is a return. */
 static void put(char *line, int n)
 {
-    while (n <= shown && n < MOST_COLUMNS)
+    while (n <= shown)
         line[n++] = ' ';                   /* over what a longer line left */
     if (n > bar.columns + 1)
         n = bar.columns + 1;

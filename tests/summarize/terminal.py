@@ -4,8 +4,8 @@
 """What people see on a terminal while they wait: terminal.py HEED-SUMMARIZE
 
 On a pseudo terminal a long text has a bar that grows and leaves nothing behind, also in narrow
-ones; Ctrl-C clears it, ends the program by the signal, and nothing is printed. Elsewhere stderr
-stays empty.
+ones; Ctrl-C clears it, ends the program by the signal, and nothing is printed. Elsewhere, and on
+terminals that cannot draw over a line, stderr stays empty.
 """
 
 import pathlib
@@ -50,7 +50,19 @@ def check_narrow(program, path):
     longest = max(len(part) for part in re.split(r"[\r\n]", written))
     if code != 0 or not out or not 20 <= longest <= 29:
         return f"exit {code}, {longest} columns of 30"
-    return None if not any(screen(written)) else "something is left"
+    if any(screen(written)):
+        return "something is left"
+    _, _, written, _ = watch([program, path], 4)
+    longest = max(len(part) for part in re.split(r"[\r\n]", written))
+    return None if longest <= 3 else f"{longest} columns of 4"
+
+
+def check_dumb(program, path):
+    for term in (None, "dumb"):
+        _, out, written, _ = watch([program, path], term=term)
+        if not out or written:
+            return f"TERM {term}: {written!r}"
+    return None
 
 
 def check_stop(program, path):
@@ -77,8 +89,8 @@ def main():
     program, troubles = sys.argv[1], 0
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "text"
-        path.write_text(text(12000))
-        for check in (check_bar, check_narrow, check_stop, check_file):
+        path.write_text(text(24000))
+        for check in (check_bar, check_narrow, check_dumb, check_stop, check_file):
             trouble = check(program, path)
             troubles += trouble is not None
             print(f"not ok {check.__name__}: {trouble}" if trouble else f"ok {check.__name__}",

@@ -32,9 +32,18 @@ def screen(output):
     return lines + ["".join(line).rstrip()]
 
 
-def watch(command, columns=120, stop=None, env=None):
+def drawn(output):
+    """What was drawn over the line, one text each time."""
+    return [text for text in re.findall(r"\r([^\r\n]*)\x1b\[K", output) if text]
+
+
+def watch(command, columns=120, stop=None, env=None, term="xterm", both=False):
     """Runs with stderr on a terminal: (how it ended, stdout, what was written to the terminal, how
-    long it took after Ctrl-C). stop: tells by what was written whether Ctrl-C is to be typed."""
+    long it took after Ctrl-C). stop: tells by what was written whether Ctrl-C is to be typed. term:
+    what TERM says, None: nothing. both: stdout is the same terminal."""
+    env = {key: value for key, value in (env or os.environ).items() if key != "TERM"}
+    if term is not None:
+        env["TERM"] = term
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
@@ -42,8 +51,9 @@ def watch(command, columns=120, stop=None, env=None):
         os.setsid()
         fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
-    child = subprocess.Popen(command, stdin=slave, stdout=subprocess.PIPE, stderr=slave,
-                             preexec_fn=own_terminal, env=env)
+    child = subprocess.Popen(command, stdin=slave, stderr=slave, env=env,
+                             stdout=slave if both else subprocess.PIPE,
+                             preexec_fn=own_terminal)
     os.close(slave)
     written, typed, end = "", 0.0, time.monotonic() + LIMIT
     while time.monotonic() < end:
@@ -59,7 +69,7 @@ def watch(command, columns=120, stop=None, env=None):
         if stop is not None and not typed and stop(written):
             os.write(master, b"\x03")
             typed = time.monotonic()
-    out = child.communicate(timeout=LIMIT)[0].decode()
+    out = (child.communicate(timeout=LIMIT)[0] or b"").decode()
     took = time.monotonic() - typed if typed else None
     os.close(master)
     return child.returncode, out, written, took

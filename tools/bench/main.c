@@ -11,6 +11,7 @@
 #include "common/cache.h"
 #include "common/command.h"
 #include "common/compiling.h"
+#include "common/streams.h"
 #include "common/text.h"
 
 #include <errno.h>
@@ -255,5 +256,6 @@ static int work(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    streams_keep();
     return text_end("heed-bench", work(argc, argv));
 }

@@ -3,22 +3,20 @@
  *
  * Text shared by the tools.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "text.h"
 
-#include "compiling.h"
+#include "terminal.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void text_failure(const char *tool, const char *what, heed_status status,
                   const heed_report *report)
 {
-    compiling_clear();
+    terminal_clear();
     fprintf(stderr, "%s: %s: %s", tool, what, heed_status_name(status));
     if (report != NULL && report->message[0] != '\0')
         fprintf(stderr, ": %s", report->message);
@@ -38,6 +36,7 @@ int text_end(const char *tool, int code)
     errno = 0;
     if (fflush(stdout) == 0 && !failed)
         return code;
+    terminal_clear();
     fprintf(stderr, "%s: cannot write to standard output%s%s\n", tool, errno != 0 ? ": " : "",
             errno != 0 ? strerror(errno) : "");
     return EXIT_FAILED;
@@ -108,21 +107,16 @@ void text_progress(const char *label, double done)
 {
     enum { WIDTH = 30 };
     const int filled = done >= 1 ? WIDTH : done > 0 ? (int)(done * WIDTH) : 0;
-    char bar[WIDTH + 1];
+    char bar[WIDTH + 1], line[128];
 
-    if (!isatty(STDERR_FILENO))
-        return;
     for (int i = 0; i < WIDTH; i++)
         bar[i] = i < filled ? '#' : '.';
     bar[WIDTH] = '\0';
-    fprintf(stderr, "\r[%s] %3d%% %.44s\033[K", bar, (int)(done * 100), label);
-    fflush(stderr);
+    snprintf(line, sizeof line, "[%s] %3d%% %.44s", bar, (int)(done * 100), label);
+    terminal_show(line);
 }
 
 void text_progress_clear(void)
 {
-    if (isatty(STDERR_FILENO)) {
-        fputs("\r\033[K", stderr);
-        fflush(stderr);
-    }
+    terminal_clear();
 }

@@ -42,7 +42,7 @@ void text_json_string(FILE *to, const char *text);
 /* A JSON number of 6 significant digits; null for what JSON has no number for. */
 void text_json_number(FILE *to, double value);
 
-/* A line of progress on stderr, if that is a terminal; else these do nothing. */
+/* Progress as the terminal's line; these do nothing where there is none. */
 void text_progress(const char *label, double done);
 void text_progress_clear(void);
 

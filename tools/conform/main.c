@@ -13,7 +13,8 @@
 #include "walk.h"
 
 #include "common/command.h"
-#include "common/compiling.h"
+#include "common/streams.h"
+#include "common/terminal.h"
 #include "common/text.h"
 
 #include <stdlib.h>
@@ -259,7 +260,7 @@ static int work(int argc, char **argv)
     session->tally.verbose = o.verbose;
     session->tally.quiet = o.quiet;
     if (o.quiet)
-        compiling_hide();
+        terminal_hide();
     exit_code = o.plugin                      ? plugin_run(session, argc, argv)
                 : o.peer || o.dump || o.judge ? peer_run(session, argc, argv)
                                               : run(session, argc, argv);
@@ -269,5 +270,6 @@ static int work(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    streams_keep();
     return text_end("heed-conform", work(argc, argv));
 }

@@ -5,6 +5,8 @@
  */
 #include "tell.h"
 
+#include "common/terminal.h"
+
 #include <string.h>
 
 /* Reasons of a plug-in's cases begin with the verdict and a colon. */
@@ -27,6 +29,7 @@ static void tell(struct tally *tally, struct told *told, const char *word)
     tally->failed += !told->ok;
     tally->skipped += told->ok && told->skip;
     if (!tally->quiet) {
+        terminal_clear_for_stdout();
         printf("%s %lld - %s %s %s%s%s\n", told->ok ? "ok" : "not ok", (long long)tally->number,
                told->device, told->what, told->line, told->skip ? " # SKIP " : "",
                told->skip ? told->skip : "");

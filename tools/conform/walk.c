@@ -85,6 +85,7 @@ bool walk_cover(struct session *session, const struct taker *taker, int64_t case
     text_progress("drawing cases", 0);
     cover = cf_cover_make(session->reference.device, taker, &session->refusals, cases,
                           (uint64_t)session->o.seed);
+    text_progress_clear();
     if (!cover)
         return false;
     if (taker && cover->n_homes > 0)

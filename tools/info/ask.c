@@ -9,8 +9,9 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "ask.h"
+#include "tied.h"
 
-#include "common/text.h"
+#include "common/terminal.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -134,6 +135,7 @@ struct asked {
 static heed_status begin(const heed_runtime_desc *desc, const struct ask *ask, uint32_t first,
                          struct asked *asked)
 {
+    const pid_t parent = getpid();
     int ends[2];
 
     *asked = (struct asked){ .process = -1 };
@@ -142,6 +144,7 @@ static heed_status begin(const heed_runtime_desc *desc, const struct ask *ask, u
         return HEED_E_NOMEM;
     asked->process = fork();
     if (asked->process == 0) {
+        tied_to(parent);
         close(ends[0]);
         child(ends[1], desc, ask, first);
         _exit(EXIT_SUCCESS);
@@ -181,7 +184,7 @@ static void end(struct asked *asked, int seconds)
             nanosleep(&moment, NULL);
     }
     if (asked->last.what != END)
-        text_progress_clear();                  /* of what the child has shown */
+        terminal_wipe();                        /* of what the child has shown */
     if (!over) {
         kill(asked->process, SIGKILL);
         waitpid(asked->process, &status, 0);

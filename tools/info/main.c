@@ -10,6 +10,7 @@
 #include "common/cache.h"
 #include "common/command.h"
 #include "common/compiling.h"
+#include "common/streams.h"
 #include "common/text.h"
 
 #include <heed/heed.h>
@@ -326,5 +327,6 @@ static int work(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    streams_keep();
     return text_end("heed-info", work(argc, argv));
 }
