@@ -120,7 +120,8 @@ HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u6
     HK_THREAD_ID(id);
 
     HK_EACH(id) {
-        hk_find_v(g, id, &mine[HK_OWN(id)]);
+        if (n > 0)              /* else there may be no source yet */
+            hk_find_v(g, id, &mine[HK_OWN(id)]);
     }
     HK_NO_UNROLL
     while (k0 < n) {
