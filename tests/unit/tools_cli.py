@@ -164,10 +164,16 @@ def results_are_complete(devices):
                device + ': one object a workload, in order')
         for line in lines:
             expect(keys <= set(line), '%s lacks %s' % (device, keys - set(line)))
-            expect(line['device'] == device and line['threads'] == 1, device + ': as asked')
+            host = device.split(':')[0] in ('cpu', 'reference', 'emulate')
+            expect(line['device'] == device and line['threads'] == (1 if host else None),
+                   device + ': as asked')
             if device.split(':')[0] in ('cpu', 'reference'):
                 expect(line['isa'] != 'unknown' and line['peak_gflops'] > 0, device + ': has a peak')
                 expect(line['peak_of'] == line['isa'], device + ': a peak of threads')
+            if not host:
+                expect(line['peak_of'] == device, device + ': a peak of its own')
+                expect(line['peak_gbytes'] is line['bandwidth_share'] is None,
+                       device + ': the bandwidth of the host is not its limit')
             expect(line['min_s'] <= line['median_s'] <= line['max_s'], device + ': ordered times')
             rate = line['useful_gflops'] * line['median_s'] * 1e9
             pairs = {'dense': 48 * 48, 'causal': 40 * 41 // 2, 'window': 64 * 19 - 9 * 10}

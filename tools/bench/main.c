@@ -184,10 +184,9 @@ static enum outcome bench_one(struct bench *bench, const struct workload *load, 
         in.other = &other;
     }
     if (*ceiling == NULL) {
-        text_progress("what can be done at most", 0);
-        *ceiling = ceiling_create(bench->props.name, contender_isa(&ours), threads,
+        *ceiling = ceiling_create(bench->props.name,
+                                  contender_is_host(&ours) ? contender_isa(&ours) : NULL, threads,
                                   bench->cpu_time);
-        text_progress_clear();
     }
     if (*ceiling == NULL) {
         fprintf(stderr, "heed-bench: cannot start %u threads for the peak loops\n", threads);

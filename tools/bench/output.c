@@ -70,12 +70,19 @@ static void cell(int width, int decimals, double value)
         printf(" %*.*f", width, decimals, value);
 }
 
+/* A driver has threads of its own, which nobody counts. */
+static double threads_of(const struct measure_input *in)
+{
+    return contender_is_host(in->ours) ? (double)in->threads : NAN;
+}
+
 static void table_row(const struct options *options, const struct measure_input *in,
                       const struct measure_result *r)
 {
-    printf("%-*s  %-12s %-7s %-8s %7u", load_width(options), in->load->text,
+    printf("%-*s  %-12s %-7s %-8s", load_width(options), in->load->text,
            in->ours->device_props.name, contender_isa(in->ours),
-           text_numerics(in->ours->plan_props.numerics), in->threads);
+           text_numerics(in->ours->plan_props.numerics));
+    cell(7, 0, threads_of(in));
     cell(9, 2, r->useful * 1e-9);
     cell(9, 2, r->peak * 1e-9);
     cell(6, 1, r->share * 100);
@@ -118,12 +125,12 @@ static void json_row(const struct options *options, const struct measure_input *
     text_member("isa", contender_isa(in->ours));
     text_member("implementation", in->ours->plan_props.implementation);
     text_member("numerics", text_numerics(in->ours->plan_props.numerics));
-    printf(",\"threads\":%u,\"pairs\":%zu,\"clock\":\"%s\"", in->threads, in->pairs,
-           in->cpu_time ? "cpu" : "wall");
+    member("threads", threads_of(in));
+    printf(",\"pairs\":%zu,\"clock\":\"%s\"", in->pairs, in->cpu_time ? "cpu" : "wall");
     member("useful_gflops", r->useful * 1e-9);
     member("peak_gflops", r->peak * 1e-9);
-    text_member("peak_of", in->ceiling->device != NULL ? in->ours->device_props.name
-                                                       : contender_isa(in->ours));
+    text_member("peak_of", contender_is_host(in->ours) ? contender_isa(in->ours)
+                                                       : in->ours->device_props.name);
     member("share", r->share);
     member("read_gbytes", r->read * 1e-9);
     member("written_gbytes", r->written * 1e-9);
