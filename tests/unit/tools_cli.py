@@ -302,12 +302,41 @@ def comparisons_have_a_ratio():
     r = run(bench, '--vs', 'reference', '--workload', 'copy:n=64', '--json')
     line = json.loads(r.stdout)
     expect(line['ratio_min'] <= line['ratio'] <= line['ratio_max'], 'ordered ratios of a copy')
-    for broken in ('true', 'echo nonsense; cat', 'exit 3'):
+
+
+def broken_peers_are_one_line():
+    load = ['--workload', 'dense:n=32', '--quick']
+    # The first two end with their input, or not at all; the last two are there, and answer once.
+    for broken in ('exec >&-; cat >/dev/null', 'exec >&-; sleep 200; true', 'true', 'exit 3',
+                   'echo nonsense; cat', 'read x; echo inf inf', 'read x; echo 1 nan',
+                   'read x; echo 1 1; exit 3', 'read x; echo 1 1; exit 127'):
+        start = time.monotonic()
         r = run(bench, '--peer', broken, *load)
-        expect(r.returncode == 1 and r.stderr.count('\n') == 1, 'a broken peer: ' + broken)
+        expect(r.returncode == 1 and r.stderr.count('\n') == 1 and 'the peer ended' in r.stderr,
+               'a broken peer: %s: %s' % (broken, r.stderr))
+        expect(time.monotonic() - start < 100, 'nobody waits for a broken peer: ' + broken)
     r = run(bench, '--peer', '/no/such/peer', *load)
-    expect(r.returncode == 2 and '--peer /no/such/peer: cannot be started: No such file' in r.stderr,
+    expect((r.returncode, r.stdout, r.stderr) ==
+           (2, '', 'heed-bench: --peer /no/such/peer: cannot be started: No such file or directory\n'),
            'a peer that is not there: ' + r.stderr)
+    r = run(bench, '--peer', 'echo early >&2; while read x; do echo 1 1; done; echo late >&2', *load)
+    expect((r.returncode, r.stderr) == (0, 'early\nlate\n'), 'what a peer says: ' + r.stderr)
+
+
+def work_of_drivers_is_on_no_clock_of_cpu_time(devices):
+    elsewhere = [device for device in devices if device.split(':')[0] in ('opencl', 'cuda')][:1]
+    load = ['--quick', '--json', 'dense:n=32']
+    for device in elsewhere:
+        for pair in (['--device', 'cpu', '--vs', device], ['--device', device, '--vs', 'cpu'],
+                     ['--device', device]):
+            r = run(bench, *pair, *load)
+            expect(r.returncode == 0 and json.loads(r.stdout)['clock'] == 'wall',
+                   '%s: %s' % (pair, r.stdout + r.stderr))
+            r = run(bench, *pair, '--clock', 'cpu', *load)
+            expect(r.returncode == 2 and r.stdout == '' and r.stderr.count('\n') == 1 and
+                   r.stderr.startswith('heed-bench: --clock: '), '%s: %s' % (pair, r.stderr))
+    r = run(bench, '--device', 'cpu', '--vs', 'reference', *load)
+    expect(json.loads(r.stdout)['clock'] == 'cpu', 'threads of the host have CPU time')
 
 
 usable = info_describes_every_device()
@@ -321,6 +350,8 @@ mechanisms_do_the_work_of_their_pictures()
 operations_say_what_they_move(usable)
 scores_are_compared_with_their_products()
 comparisons_have_a_ratio()
+broken_peers_are_one_line()
+work_of_drivers_is_on_no_clock_of_cpu_time(usable)
 for failure in failures:
     print('failed: ' + failure)
 sys.exit(1 if failures else 0)

@@ -105,9 +105,7 @@ static bool time_other(const struct measure_input *in, size_t repeats, struct ti
         return time_runs(in, in->other, repeats, out);
     if (peer_run(in->peer, out))
         return true;
-    if (peer_not_started(in->peer) != NULL)
-        return false;
-    fprintf(stderr, "heed-bench: the peer ended, or answered something else than two numbers\n");
+    peer_failure(in->peer);
     return false;
 }
 
@@ -194,12 +192,6 @@ bool measure(const struct measure_input *in, struct measure_result *out)
 
     if (!good)
         fprintf(stderr, "heed-bench: not enough memory for the samples\n");
-    /* First, so that it is not still starting while our runs are counted. */
-    if (in->peer != NULL) {
-        struct timing start_up;
-
-        good = good && time_other(in, 1, &start_up);
-    }
     if (good && computes(in)) {
         text_progress("what can be done at most", 0);
         ceiling_ready(in->ceiling);
