@@ -54,6 +54,17 @@ class Plugin(unittest.TestCase):
         said = run(*beside, "--clock", "cpu")
         self.assertEqual((said.returncode, said.stdout), (2, ""))
 
+    def test_a_claim_that_is_less_than_what_is_asked_for_is_refused(self):
+        asked = ("--plugin", PLUGIN, "--json", "dense:n=64", "--numerics")
+        said = run(*asked, "exact")
+        row = json.loads(said.stdout)
+        self.assertEqual((said.returncode, row["refused"]), (1, "numerics"))
+        self.assertEqual(row["reason"], "the plug-in claims repeat only")
+        for numerics in ("repeat", "fast", "best"):
+            said = run(*asked, numerics)
+            self.assertEqual((said.returncode, said.stderr), (0, ""))
+            self.assertEqual(json.loads(said.stdout)["numerics"], "repeat")
+
     def test_nothing_measured_is_no_success(self):
         self.assertEqual(run("--plugin", PLUGIN, "window:n=64,w=3").returncode, 1)
 

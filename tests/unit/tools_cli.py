@@ -142,11 +142,20 @@ def wrong_arguments_are_one_line():
                       ['--threads', '0'], ['--device', 'nosuch'], ['--bogus'], ['--json=1'],
                       ['--isa', 'avx2', '--device', 'reference'], ['--clock', 'sun'],
                       ['--numerics', 'sun'], ['--numerics'],
+                      ['--device', ''], ['--vs', ''], ['--plugin', ''], ['--peer', '', 'dense'],
                       ['--peer', 'true'], ['--vs', 'nosuch', '--workload', 'dense:n=16']):
         r = run(bench, *arguments)
         expect(r.returncode == 2, '%s exits with %d' % (arguments, r.returncode))
         expect(r.stderr.count('\n') == 1, '%s says one line: %s' % (arguments, r.stderr))
         expect(r.stdout == '', '%s prints nothing' % arguments)
+        expect('' not in arguments or r.stderr.startswith('heed-bench: %s: wanted' % arguments[0]),
+               '%s names the option: %s' % (arguments, r.stderr))
+
+
+def help_explains_what_is_asked_of_the_bits():
+    text = run(bench, '--help').stdout
+    expect(all('(%s)' % word in text for word in ('exact', 'repeat', 'fast')) and '(best,' in text,
+           '--help says what the words of --numerics mean')
 
 
 def results_are_complete(devices):
@@ -306,9 +315,9 @@ def comparisons_have_a_ratio():
 
 def broken_peers_are_one_line():
     load = ['--workload', 'dense:n=32', '--quick']
-    # The first two end with their input, or not at all; the last two are there, and answer once.
+    # The first ends with its input, the second not at all; the last two answer once.
     for broken in ('exec >&-; cat >/dev/null', 'exec >&-; sleep 200; true', 'true', 'exit 3',
-                   'echo nonsense; cat', 'read x; echo inf inf', 'read x; echo 1 nan',
+                   'echo nonsense; cat', 'while read x; do echo inf inf; done', 'read x; echo 1 nan',
                    'read x; echo 1 1; exit 3', 'read x; echo 1 1; exit 127'):
         start = time.monotonic()
         r = run(bench, '--peer', broken, *load)
@@ -317,10 +326,26 @@ def broken_peers_are_one_line():
         expect(time.monotonic() - start < 100, 'nobody waits for a broken peer: ' + broken)
     r = run(bench, '--peer', '/no/such/peer', *load)
     expect((r.returncode, r.stdout, r.stderr) ==
-           (2, '', 'heed-bench: --peer /no/such/peer: cannot be started: No such file or directory\n'),
+           (2, '', 'heed-bench: --peer /no/such/peer: cannot be started: '
+                   'No such file or directory\n'),
            'a peer that is not there: ' + r.stderr)
-    r = run(bench, '--peer', 'echo early >&2; while read x; do echo 1 1; done; echo late >&2', *load)
+    r = run(bench, *load, '--peer',
+            'echo early >&2; while read x; do echo 1 1; done; echo late >&2')
     expect((r.returncode, r.stderr) == (0, 'early\nlate\n'), 'what a peer says: ' + r.stderr)
+
+
+def full_disks_end_the_run():
+    if not os.path.exists('/dev/full'):
+        return
+    # The second workload would say that there is no memory for it.
+    for form in ([], ['--json']):
+        with open('/dev/full', 'w', encoding='utf-8') as full:
+            r = subprocess.run([bench, '--quick', *form, 'dense:n=16',
+                                'dense:n=1073741824,d=512'], stdout=full,
+                               stderr=subprocess.PIPE, text=True, timeout=240, check=False)
+        expect((r.returncode, r.stderr) ==
+               (1, 'heed-bench: cannot write to standard output: No space left on device\n'),
+               '%s: %s' % (form, r.stderr))
 
 
 def work_of_drivers_is_on_no_clock_of_cpu_time(devices):
@@ -344,6 +369,7 @@ support_is_what_the_devices_offer(usable)
 if loader:
     bad_drivers_cost_a_line_of_the_list()
 wrong_arguments_are_one_line()
+help_explains_what_is_asked_of_the_bits()
 results_are_complete(usable)
 numerics_are_what_was_asked_for(usable)
 mechanisms_do_the_work_of_their_pictures()
@@ -351,6 +377,7 @@ operations_say_what_they_move(usable)
 scores_are_compared_with_their_products()
 comparisons_have_a_ratio()
 broken_peers_are_one_line()
+full_disks_end_the_run()
 work_of_drivers_is_on_no_clock_of_cpu_time(usable)
 for failure in failures:
     print('failed: ' + failure)

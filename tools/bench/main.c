@@ -183,7 +183,7 @@ static void close_bench(struct bench *bench)
     peer_stop(bench->peer);
 }
 
-enum outcome { MEASURED, REFUSED, TROUBLE };
+enum outcome { MEASURED, REFUSED, TROUBLE, UNWRITTEN };
 
 static enum outcome bench_one(struct bench *bench, const struct workload *load,
                               struct ceiling **ceiling)
@@ -195,14 +195,13 @@ static enum outcome bench_one(struct bench *bench, const struct workload *load,
     };
     struct measure_result result = { 0 };
     heed_report refused = { .size = 0 };
-    bool good = false;
+    enum outcome outcome = TROUBLE;
 
     if (contender_open(&ours, bench->ours, bench->device, load, bench->options.numerics,
                        bench->options.plugin != NULL ? &refused : NULL) < 0) {
         if (refused.size == 0)
             return TROUBLE;
-        output_refused(&bench->options, load, &refused);
-        return REFUSED;
+        return output_refused(&bench->options, load, &refused) ? REFUSED : UNWRITTEN;
     }
     if (bench->other != NULL) {
         if (contender_open(&other, bench->others, bench->other, load, bench->options.numerics,
@@ -224,9 +223,8 @@ static enum outcome bench_one(struct bench *bench, const struct workload *load,
     in.cost = contender_cost(&ours, load);
     in.mix = mix_create(in.ceiling, &in.cost);
     in.products = products_create(in.ceiling, load);
-    good = measure(&in, &result);
-    if (good)
-        output_row(&bench->options, &in, &result);
+    if (measure(&in, &result))
+        outcome = output_row(&bench->options, &in, &result) ? MEASURED : UNWRITTEN;
     products_destroy(in.products);
     mix_destroy(in.mix);
 close_other:
@@ -234,37 +232,52 @@ close_other:
         contender_close(&other);
 close_ours:
     contender_close(&ours);
-    return good ? MEASURED : TROUBLE;
+    return outcome;
+}
+
+/* Returns an exit code. Whatever cannot be written ends it: text_end() says why. */
+static int measure_all(struct bench *bench)
+{
+    struct ceiling *ceiling = NULL;
+    size_t measured = 0;
+    int code = EXIT_DONE;
+    bool written = output_head(&bench->options, bench->options.plugin != NULL
+                                                    ? bench->other_props.name : bench->props.name);
+
+    for (size_t i = 0; written && i < bench->options.n_loads; i++) {
+        const enum outcome outcome = bench_one(bench, &bench->options.loads[i], &ceiling);
+
+        measured += outcome == MEASURED;
+        code = outcome == TROUBLE ? EXIT_FAILED : code;
+        written = outcome != UNWRITTEN;
+    }
+    ceiling_destroy(ceiling);
+    if (measured == 0 || !written)
+        return EXIT_FAILED;
+    return code;
+}
+
+static void print_foot(const struct bench *bench)
+{
+    if (bench->options.plugin != NULL)
+        printf("plug-in: %s\n", plugin_name());
+    printf("share and rates by %s time; wall: median wall time\n",
+           bench->cpu_time ? "CPU" : "wall");
 }
 
 static int work(int argc, char **argv)
 {
     static struct bench bench;
-    struct ceiling *ceiling = NULL;
-    size_t measured = 0;
     int code = EXIT_DONE;
 
     if (!options_read(argc, argv, &bench.options, &code))
         return code;
     code = open_bench(&bench);
     if (code == EXIT_DONE) {
-        output_head(&bench.options, bench.options.plugin != NULL ? bench.other_props.name
-                                                                 : bench.props.name);
-        for (size_t i = 0; i < bench.options.n_loads; i++) {
-            const enum outcome outcome = bench_one(&bench, &bench.options.loads[i], &ceiling);
-
-            measured += outcome == MEASURED;
-            code = outcome == TROUBLE ? EXIT_FAILED : code;
-        }
-        if (measured == 0)
-            code = EXIT_FAILED;
-        if (!bench.options.json && bench.options.plugin != NULL)
-            printf("plug-in: %s\n", plugin_name());
+        code = measure_all(&bench);
         if (!bench.options.json)
-            printf("share and rates by %s time; wall: median wall time\n",
-                   bench.cpu_time ? "CPU" : "wall");
+            print_foot(&bench);
     }
-    ceiling_destroy(ceiling);
     close_bench(&bench);
     return code;
 }

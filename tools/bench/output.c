@@ -40,12 +40,12 @@ static const char *opponent(const struct options *options, const struct measure_
 /* The columns behind the workload; the first has what a row says, the second its unit. */
 #define NAMES "  %-12s %-7s %-8s %7s %9s %9s %6s %8s %8s %6s %8s %12s  %10s %10s %10s %10s"
 
-void output_head(const struct options *options, const char *device)
+bool output_head(const struct options *options, const char *device)
 {
     const int width = load_width(options);
 
     if (options->json)
-        return;
+        return true;
     printf("%-*s" NAMES, width, "workload", "device", "isa", "numerics", "threads", "useful",
            "peak", "share", "moved", "peak", "share", "products", "extra", "median", "min", "max",
            "wall");
@@ -57,7 +57,7 @@ void output_head(const struct options *options, const char *device)
         printf("  %s / %s", options->plugin != NULL ? device : opponent(options, NULL),
                options->plugin != NULL ? "plug-in" : device);
     putchar('\n');
-    fflush(stdout);
+    return text_flush();
 }
 #undef NAMES
 
@@ -155,7 +155,7 @@ static void json_row(const struct options *options, const struct measure_input *
     puts("}");
 }
 
-void output_refused(const struct options *options, const struct workload *load,
+bool output_refused(const struct options *options, const struct workload *load,
                     const heed_report *report)
 {
     const char *const field = report->field[0] != '\0' ? report->field : "-";
@@ -170,15 +170,15 @@ void output_refused(const struct options *options, const struct workload *load,
         printf("%-*s  refused: %s: %s\n", load_width(options), load->text, field,
                report->message);
     }
-    fflush(stdout);
+    return text_flush();
 }
 
-void output_row(const struct options *options, const struct measure_input *in,
+bool output_row(const struct options *options, const struct measure_input *in,
                 const struct measure_result *r)
 {
     if (options->json)
         json_row(options, in, r);
     else
         table_row(options, in, r);
-    fflush(stdout);
+    return text_flush();
 }
