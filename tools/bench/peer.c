@@ -125,8 +125,7 @@ static bool hear_error(struct peer *peer)
 /* One read of its standard output. False: it has ended, or its line is too long. */
 static bool hear(struct peer *peer)
 {
-    const ssize_t n = read(peer->from, peer->line + peer->n_line,
-                           LINE - 1 - peer->n_line);
+    const ssize_t n = read(peer->from, peer->line + peer->n_line, LINE - 1 - peer->n_line);
 
     if (n > 0)
         peer->n_line += (size_t)n;
