@@ -318,7 +318,8 @@ def broken_peers_are_one_line():
     # The first ends with its input, the second not at all; the last two answer once.
     for broken in ('exec >&-; cat >/dev/null', 'exec >&-; sleep 200; true', 'true', 'exit 3',
                    'echo nonsense; cat', 'while read x; do echo inf inf; done',
-                   'while read x; do echo 1 nan; done', 'read x; echo 1 1; exit 3', 'read x; echo 1 1; exit 127'):
+                   'while read x; do echo 1 nan; done', 'read x; echo 1 1; exit 3',
+                   'read x; echo 1 1; exit 127'):
         start = time.monotonic()
         r = run(bench, '--peer', broken, *load)
         expect(r.returncode == 1 and r.stderr.count('\n') == 1 and 'the peer ended' in r.stderr,
