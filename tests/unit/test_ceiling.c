@@ -3,6 +3,7 @@
  *
  * The ceiling of heed-bench: which loops it readies, and when. The loops are the test's own.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "bench/ceiling.h"
 
 #include "peak/device.h"
