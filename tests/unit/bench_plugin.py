@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""heed-bench --plugin: bench_plugin.py HEED-BENCH PLUGIN, the example, which takes dense attention."""
+"""heed-bench --plugin: bench_plugin.py HEED-BENCH PLUGIN HEED-INFO, the example, which
+takes dense attention."""
 
 import json
 import subprocess
 import sys
 import unittest
 
-BENCH, PLUGIN = sys.argv[1:3]
+BENCH, PLUGIN, INFO = sys.argv[1:4]
 
 
 def run(*arguments):
@@ -40,6 +41,29 @@ class Plugin(unittest.TestCase):
         self.assertIn("cpu / plug-in\n", said.stdout)
         self.assertIn("refused: sources[0].terms: ", said.stdout)
         self.assertIn("\nplug-in: ", said.stdout)
+
+    def test_beside_a_driver_only_wall_time_counts(self):
+        names = subprocess.run([INFO, "--names"], text=True, check=True, stdout=subprocess.PIPE)
+        if "opencl:0\n" not in names.stdout:
+            self.skipTest("there is no OpenCL device")
+        beside = ("--plugin", PLUGIN, "--device", "opencl:0", "dense:n=64")
+        said = run(*beside, "--json")
+        row = json.loads(said.stdout)
+        self.assertEqual((row["clock"], row["vs"], row["threads"]), ("wall", "opencl:0", 1))
+        self.assertIn("opencl:0 / plug-in\n", run(*beside).stdout)
+        said = run(*beside, "--clock", "cpu")
+        self.assertEqual((said.returncode, said.stdout), (2, ""))
+
+    def test_a_claim_that_is_less_than_what_is_asked_for_is_refused(self):
+        asked = ("--plugin", PLUGIN, "--json", "dense:n=64", "--numerics")
+        said = run(*asked, "exact")
+        row = json.loads(said.stdout)
+        self.assertEqual((said.returncode, row["refused"]), (1, "numerics"))
+        self.assertEqual(row["reason"], "the plug-in claims repeat only")
+        for numerics in ("repeat", "fast", "best"):
+            said = run(*asked, numerics)
+            self.assertEqual((said.returncode, said.stderr), (0, ""))
+            self.assertEqual(json.loads(said.stdout)["numerics"], "repeat")
 
     def test_nothing_measured_is_no_success(self):
         self.assertEqual(run("--plugin", PLUGIN, "window:n=64,w=3").returncode, 1)

@@ -142,11 +142,20 @@ def wrong_arguments_are_one_line():
                       ['--threads', '0'], ['--device', 'nosuch'], ['--bogus'], ['--json=1'],
                       ['--isa', 'avx2', '--device', 'reference'], ['--clock', 'sun'],
                       ['--numerics', 'sun'], ['--numerics'],
+                      ['--device', ''], ['--vs', ''], ['--plugin', ''], ['--peer', '', 'dense'],
                       ['--peer', 'true'], ['--vs', 'nosuch', '--workload', 'dense:n=16']):
         r = run(bench, *arguments)
         expect(r.returncode == 2, '%s exits with %d' % (arguments, r.returncode))
         expect(r.stderr.count('\n') == 1, '%s says one line: %s' % (arguments, r.stderr))
         expect(r.stdout == '', '%s prints nothing' % arguments)
+        expect('' not in arguments or r.stderr.startswith('heed-bench: %s: wanted' % arguments[0]),
+               '%s names the option: %s' % (arguments, r.stderr))
+
+
+def help_explains_what_is_asked_of_the_bits():
+    text = run(bench, '--help').stdout
+    expect(all('(%s)' % word in text for word in ('exact', 'repeat', 'fast')) and '(best,' in text,
+           '--help says what the words of --numerics mean')
 
 
 def results_are_complete(devices):
@@ -164,10 +173,16 @@ def results_are_complete(devices):
                device + ': one object a workload, in order')
         for line in lines:
             expect(keys <= set(line), '%s lacks %s' % (device, keys - set(line)))
-            expect(line['device'] == device and line['threads'] == 1, device + ': as asked')
+            host = device.split(':')[0] in ('cpu', 'reference', 'emulate')
+            expect(line['device'] == device and line['threads'] == (1 if host else None),
+                   device + ': as asked')
             if device.split(':')[0] in ('cpu', 'reference'):
                 expect(line['isa'] != 'unknown' and line['peak_gflops'] > 0, device + ': has a peak')
                 expect(line['peak_of'] == line['isa'], device + ': a peak of threads')
+            if not host:
+                expect(line['peak_of'] == device, device + ': a peak of its own')
+                expect(line['peak_gbytes'] is line['bandwidth_share'] is None,
+                       device + ': the bandwidth of the host is not its limit')
             expect(line['min_s'] <= line['median_s'] <= line['max_s'], device + ': ordered times')
             rate = line['useful_gflops'] * line['median_s'] * 1e9
             pairs = {'dense': 48 * 48, 'causal': 40 * 41 // 2, 'window': 64 * 19 - 9 * 10}
@@ -296,12 +311,58 @@ def comparisons_have_a_ratio():
     r = run(bench, '--vs', 'reference', '--workload', 'copy:n=64', '--json')
     line = json.loads(r.stdout)
     expect(line['ratio_min'] <= line['ratio'] <= line['ratio_max'], 'ordered ratios of a copy')
-    for broken in ('true', 'echo nonsense; cat', 'exit 3'):
+
+
+def broken_peers_are_one_line():
+    load = ['--workload', 'dense:n=32', '--quick']
+    # The first ends with its input, the second not at all; the last two answer once.
+    for broken in ('exec >&-; cat >/dev/null', 'exec >&-; sleep 200; true', 'true', 'exit 3',
+                   'echo nonsense; cat', 'while read x; do echo inf inf; done',
+                   'while read x; do echo 1 nan; done', 'read x; echo 1 1; exit 3',
+                   'read x; echo 1 1; exit 127'):
+        start = time.monotonic()
         r = run(bench, '--peer', broken, *load)
-        expect(r.returncode == 1 and r.stderr.count('\n') == 1, 'a broken peer: ' + broken)
+        expect(r.returncode == 1 and r.stderr.count('\n') == 1 and 'the peer ended' in r.stderr,
+               'a broken peer: %s: %s' % (broken, r.stderr))
+        expect(time.monotonic() - start < 100, 'nobody waits for a broken peer: ' + broken)
     r = run(bench, '--peer', '/no/such/peer', *load)
-    expect(r.returncode == 2 and '--peer /no/such/peer: cannot be started: No such file' in r.stderr,
+    expect((r.returncode, r.stdout, r.stderr) ==
+           (2, '', 'heed-bench: --peer /no/such/peer: cannot be started: '
+                   'No such file or directory\n'),
            'a peer that is not there: ' + r.stderr)
+    r = run(bench, *load, '--peer',
+            'echo early >&2; while read x; do echo 1 1; done; echo late >&2')
+    expect((r.returncode, r.stderr) == (0, 'early\nlate\n'), 'what a peer says: ' + r.stderr)
+
+
+def full_disks_end_the_run():
+    if not os.path.exists('/dev/full'):
+        return
+    # The second workload would say that there is no memory for it.
+    for form in ([], ['--json']):
+        with open('/dev/full', 'w', encoding='utf-8') as full:
+            r = subprocess.run([bench, '--quick', *form, 'dense:n=16',
+                                'dense:n=1073741824,d=512'], stdout=full,
+                               stderr=subprocess.PIPE, text=True, timeout=240, check=False)
+        expect((r.returncode, r.stderr) ==
+               (1, 'heed-bench: cannot write to standard output: No space left on device\n'),
+               '%s: %s' % (form, r.stderr))
+
+
+def work_of_drivers_is_on_no_clock_of_cpu_time(devices):
+    elsewhere = [device for device in devices if device.split(':')[0] in ('opencl', 'cuda')][:1]
+    load = ['--quick', '--json', 'dense:n=32']
+    for device in elsewhere:
+        for pair in (['--device', 'cpu', '--vs', device], ['--device', device, '--vs', 'cpu'],
+                     ['--device', device]):
+            r = run(bench, *pair, *load)
+            expect(r.returncode == 0 and json.loads(r.stdout)['clock'] == 'wall',
+                   '%s: %s' % (pair, r.stdout + r.stderr))
+            r = run(bench, *pair, '--clock', 'cpu', *load)
+            expect(r.returncode == 2 and r.stdout == '' and r.stderr.count('\n') == 1 and
+                   r.stderr.startswith('heed-bench: --clock: '), '%s: %s' % (pair, r.stderr))
+    r = run(bench, '--device', 'cpu', '--vs', 'reference', *load)
+    expect(json.loads(r.stdout)['clock'] == 'cpu', 'threads of the host have CPU time')
 
 
 usable = info_describes_every_device()
@@ -309,12 +370,16 @@ support_is_what_the_devices_offer(usable)
 if loader:
     bad_drivers_cost_a_line_of_the_list()
 wrong_arguments_are_one_line()
+help_explains_what_is_asked_of_the_bits()
 results_are_complete(usable)
 numerics_are_what_was_asked_for(usable)
 mechanisms_do_the_work_of_their_pictures()
 operations_say_what_they_move(usable)
 scores_are_compared_with_their_products()
 comparisons_have_a_ratio()
+broken_peers_are_one_line()
+full_disks_end_the_run()
+work_of_drivers_is_on_no_clock_of_cpu_time(usable)
 for failure in failures:
     print('failed: ' + failure)
 sys.exit(1 if failures else 0)

@@ -58,7 +58,8 @@ struct ceiling *ceiling_create(const char *device, const char *isa, unsigned thr
 
     if (c == NULL)
         return NULL;
-    c->peak = peak_find(isa);
+    c->name = device;
+    c->peak = isa != NULL ? peak_find(isa) : NULL;
     c->cpu_time = cpu_time;
     c->team = team_create(threads);
     c->burnt = calloc(threads, sizeof *c->burnt);
@@ -66,10 +67,17 @@ struct ceiling *ceiling_create(const char *device, const char *isa, unsigned thr
         ceiling_destroy(c);
         return NULL;
     }
-    c->device = peak_device_open(device);
+    return c;
+}
+
+void ceiling_ready(struct ceiling *c)
+{
+    if (c->ready)
+        return;
+    c->ready = true;
+    c->device = peak_device_open(c->name);
     if (c->peak != NULL || c->device != NULL)
         calibrate(c);
-    return c;
 }
 
 void ceiling_destroy(struct ceiling *c)
@@ -84,10 +92,11 @@ void ceiling_destroy(struct ceiling *c)
 
 double ceiling_flops(struct ceiling *c)
 {
-    double best = NAN;
-    const double flops = c->device != NULL ? peak_device_flops(c->device)
-                       : c->peak != NULL   ? c->peak->flops * team_threads(c->team) : NAN;
+    double best = NAN, flops;
 
+    ceiling_ready(c);
+    flops = c->device != NULL ? peak_device_flops(c->device)
+          : c->peak != NULL   ? c->peak->flops * team_threads(c->team) : NAN;
     if (isnan(flops))
         return NAN;
     for (int burst = 0; burst < 3; burst++) {

@@ -14,9 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool contender_kind_is_host(uint32_t kind)
+{
+    return kind < HEED_DEVICE_OPENCL;
+}
+
 bool contender_is_host(const struct contender *c)
 {
-    return c->device_props.kind < HEED_DEVICE_OPENCL;
+    return contender_kind_is_host(c->device_props.kind);
 }
 
 static heed_status make_memory(struct contender *c, uint64_t bytes, heed_buf *out)

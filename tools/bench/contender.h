@@ -56,5 +56,6 @@ const char *contender_isa(const struct contender *);
 
 /* Whether the device works in the host's memory with the host's threads. */
 bool contender_is_host(const struct contender *);
+bool contender_kind_is_host(uint32_t kind);
 
 #endif

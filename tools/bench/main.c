@@ -24,8 +24,9 @@ struct bench {
     const struct library *others;       /* where `other` is from */
     heed_runtime *runtime, *other_runtime;
     heed_device *device, *other;        /* other NULL: none */
-    heed_device_props props;            /* of `device` */
+    heed_device_props props, other_props;   /* of `device` and `other` */
     struct peer *peer;
+    unsigned threads;                   /* that work, of the host */
     bool cpu_time;
 };
 
@@ -61,7 +62,7 @@ static int open_plugin(struct bench *bench)
     }
     bench->ours = &bench->another;
     bench->other = bench->device;
-    if (heed_device_info(bench->device, &props) >= 0 && props.kind < HEED_DEVICE_OPENCL)
+    if (heed_device_info(bench->device, &props) >= 0 && contender_kind_is_host(props.kind))
         return EXIT_DONE;
     return find(&library_own, bench->runtime, "--device", "cpu", &bench->device);
 }
@@ -95,6 +96,42 @@ static int open_other(struct bench *bench, const heed_runtime_desc *desc)
                 &bench->other);
 }
 
+/* Threads that will work: a device may have fewer workers than were asked for. */
+static unsigned lanes_of(const struct bench *bench)
+{
+    const unsigned wanted = (unsigned)bench->options.threads;
+    const unsigned has = bench->props.width;
+
+    if (!contender_kind_is_host(bench->props.kind) || has == 0 || has >= wanted)
+        return wanted;
+    fprintf(stderr, "heed-bench: device %s has %u %s, not %u\n", bench->props.name, has,
+            has == 1 ? "worker" : "workers", wanted);
+    return has;
+}
+
+/* Where a driver does the work of either, this thread's clock of CPU time sees only the waiting. */
+static int choose_clock(struct bench *bench)
+{
+    const bool host = contender_kind_is_host(bench->props.kind)
+                   && (bench->other == NULL || contender_kind_is_host(bench->other_props.kind));
+
+    if (bench->options.clock == CLOCK_CPU && !host)
+        return command_wrong("heed-bench", "--clock", "wall, as a driver does the work", "cpu");
+    bench->threads = lanes_of(bench);
+    bench->cpu_time = bench->options.clock == CLOCK_CPU
+                   || (bench->options.clock == CLOCK_AUTO && bench->threads == 1 && host);
+    return EXIT_DONE;
+}
+
+/* Its first run, before anything is printed, and before ours: it may still be starting. */
+static int meet_peer(const struct bench *bench)
+{
+    struct timing start_up;
+
+    return bench->peer == NULL || peer_run(bench->peer, &start_up) ? EXIT_DONE
+                                                                   : peer_failure(bench->peer);
+}
+
 static int open_bench(struct bench *bench)
 {
     const heed_executor workers = {
@@ -126,13 +163,16 @@ static int open_bench(struct bench *bench)
         code = open_other(bench, &desc);
     if (code != EXIT_DONE)
         return code;
-    bench->props.size = sizeof bench->props;
+    bench->props.size = bench->other_props.size = sizeof bench->props;
     status = heed_device_info(bench->device, &bench->props);
+    if (status >= 0 && bench->other != NULL)
+        status = bench->others->device_info(bench->other, &bench->other_props);
     if (status < 0) {
         text_failure("heed-bench", "cannot describe the device", status, NULL);
         return EXIT_FAILED;
     }
-    return EXIT_DONE;
+    code = choose_clock(bench);
+    return code == EXIT_DONE ? meet_peer(bench) : code;
 }
 
 static void close_bench(struct bench *bench)
@@ -144,39 +184,25 @@ static void close_bench(struct bench *bench)
     peer_stop(bench->peer);
 }
 
-/* Threads that will work: a device may have fewer workers than were asked for. */
-static unsigned lanes_of(const struct bench *bench)
-{
-    const unsigned wanted = (unsigned)bench->options.threads;
-    const unsigned has = bench->props.width;
+enum outcome { MEASURED, REFUSED, TROUBLE, UNWRITTEN };
 
-    if (has == 0 || has >= wanted)
-        return wanted;
-    fprintf(stderr, "heed-bench: device %s has %u %s, not %u\n", bench->props.name, has,
-            has == 1 ? "worker" : "workers", wanted);
-    return has;
-}
-
-enum outcome { MEASURED, REFUSED, TROUBLE };
-
-static enum outcome bench_one(struct bench *bench, const struct workload *load, unsigned threads,
+static enum outcome bench_one(struct bench *bench, const struct workload *load,
                               struct ceiling **ceiling)
 {
     struct contender ours = { 0 }, other = { 0 };
     struct measure_input in = {
-        .load = load, .ours = &ours, .peer = bench->peer, .threads = threads,
+        .load = load, .ours = &ours, .peer = bench->peer, .threads = bench->threads,
         .pairs = (size_t)bench->options.pairs, .cpu_time = bench->cpu_time,
     };
     struct measure_result result = { 0 };
     heed_report refused = { .size = 0 };
-    bool good = false;
+    enum outcome outcome = TROUBLE;
 
     if (contender_open(&ours, bench->ours, bench->device, load, bench->options.numerics,
                        bench->options.plugin != NULL ? &refused : NULL) < 0) {
         if (refused.size == 0)
             return TROUBLE;
-        output_refused(&bench->options, load, &refused);
-        return REFUSED;
+        return output_refused(&bench->options, load, &refused) ? REFUSED : UNWRITTEN;
     }
     if (bench->other != NULL) {
         if (contender_open(&other, bench->others, bench->other, load, bench->options.numerics,
@@ -185,22 +211,21 @@ static enum outcome bench_one(struct bench *bench, const struct workload *load, 
         in.other = &other;
     }
     if (*ceiling == NULL) {
-        text_progress("what can be done at most", 0);
-        *ceiling = ceiling_create(bench->props.name, contender_isa(&ours), threads,
-                                  bench->cpu_time);
-        text_progress_clear();
+        *ceiling = ceiling_create(bench->props.name,
+                                  contender_is_host(&ours) ? contender_isa(&ours) : NULL,
+                                  bench->threads, bench->cpu_time);
     }
     if (*ceiling == NULL) {
-        fprintf(stderr, "heed-bench: cannot start %u threads for the peak loops\n", threads);
+        fprintf(stderr, "heed-bench: cannot start %u threads for the peak loops\n",
+                bench->threads);
         goto close_other;
     }
     in.ceiling = *ceiling;
     in.cost = contender_cost(&ours, load);
     in.mix = mix_create(in.ceiling, &in.cost);
     in.products = products_create(in.ceiling, load);
-    good = measure(&in, &result);
-    if (good)
-        output_row(&bench->options, &in, &result);
+    if (measure(&in, &result))
+        outcome = output_row(&bench->options, &in, &result) ? MEASURED : UNWRITTEN;
     products_destroy(in.products);
     mix_destroy(in.mix);
 close_other:
@@ -208,48 +233,52 @@ close_other:
         contender_close(&other);
 close_ours:
     contender_close(&ours);
-    return good ? MEASURED : TROUBLE;
+    return outcome;
+}
+
+/* Returns an exit code. Whatever cannot be written ends it: text_end() says why. */
+static int measure_all(struct bench *bench)
+{
+    struct ceiling *ceiling = NULL;
+    size_t measured = 0;
+    int code = EXIT_DONE;
+    bool written = output_head(&bench->options, bench->options.plugin != NULL
+                                                    ? bench->other_props.name : bench->props.name);
+
+    for (size_t i = 0; written && i < bench->options.n_loads; i++) {
+        const enum outcome outcome = bench_one(bench, &bench->options.loads[i], &ceiling);
+
+        measured += outcome == MEASURED;
+        code = outcome == TROUBLE ? EXIT_FAILED : code;
+        written = outcome != UNWRITTEN;
+    }
+    ceiling_destroy(ceiling);
+    if (measured == 0 || !written)
+        return EXIT_FAILED;
+    return code;
+}
+
+static void print_foot(const struct bench *bench)
+{
+    if (bench->options.plugin != NULL)
+        printf("plug-in: %s\n", plugin_name());
+    printf("share and rates by %s time; wall: median wall time\n",
+           bench->cpu_time ? "CPU" : "wall");
 }
 
 static int work(int argc, char **argv)
 {
     static struct bench bench;
-    struct ceiling *ceiling = NULL;
-    unsigned threads;
-    size_t measured = 0;
     int code = EXIT_DONE;
 
     if (!options_read(argc, argv, &bench.options, &code))
         return code;
     code = open_bench(&bench);
     if (code == EXIT_DONE) {
-        threads = lanes_of(&bench);
-        /* Another device's work is not on this thread's clock. */
-        bench.cpu_time = bench.options.clock == CLOCK_CPU
-                      || (bench.options.clock == CLOCK_AUTO && threads == 1
-                          && bench.props.kind < HEED_DEVICE_OPENCL);
-        output_head(&bench.options, bench.props.name);
-        for (size_t i = 0; i < bench.options.n_loads; i++) {
-            const enum outcome outcome =
-                bench_one(&bench, &bench.options.loads[i], threads, &ceiling);
-
-            measured += outcome == MEASURED;
-            code = outcome == TROUBLE ? EXIT_FAILED : code;
-        }
-        if (measured == 0)
-            code = EXIT_FAILED;
-        if (bench.peer != NULL && peer_not_started(bench.peer) != NULL) {
-            fprintf(stderr, "heed-bench: --peer %.80s: cannot be started: %s\n",
-                    bench.options.peer, peer_not_started(bench.peer));
-            code = EXIT_USAGE;
-        }
-        if (!bench.options.json && bench.options.plugin != NULL)
-            printf("plug-in: %s\n", plugin_name());
+        code = measure_all(&bench);
         if (!bench.options.json)
-            printf("share and rates by %s time; wall: median wall time\n",
-                   bench.cpu_time ? "CPU" : "wall");
+            print_foot(&bench);
     }
-    ceiling_destroy(ceiling);
     close_bench(&bench);
     return code;
 }

@@ -105,9 +105,7 @@ static bool time_other(const struct measure_input *in, size_t repeats, struct ti
         return time_runs(in, in->other, repeats, out);
     if (peer_run(in->peer, out))
         return true;
-    if (peer_not_started(in->peer) != NULL)
-        return false;
-    fprintf(stderr, "heed-bench: the peer ended, or answered something else than two numbers\n");
+    peer_failure(in->peer);
     return false;
 }
 
@@ -118,12 +116,18 @@ static bool moves(const struct workload *load)
            load->kind == WORKLOAD_DECODE;
 }
 
+/* Is the peak of multiply-adds printed? */
+static bool computes(const struct measure_input *in)
+{
+    return in->cost.flops > 0;
+}
+
 /* What the machine can do, right before the kernel. */
 static void measure_limits(const struct measure_input *in, size_t pair, struct samples *s)
 {
     if (moves(in->load) || pair % BANDWIDTH_EVERY == 0)
         s->bandwidth[s->n_bandwidth] = mix_bandwidth(in->mix);
-    s->peak[pair] = in->cost.flops > 0 ? ceiling_flops(in->ceiling) : NAN;
+    s->peak[pair] = computes(in) ? ceiling_flops(in->ceiling) : NAN;
     s->products[pair] = products_seconds(in->products);
 }
 
@@ -188,11 +192,9 @@ bool measure(const struct measure_input *in, struct measure_result *out)
 
     if (!good)
         fprintf(stderr, "heed-bench: not enough memory for the samples\n");
-    /* First, so that it is not still starting while our runs are counted. */
-    if (in->peer != NULL) {
-        struct timing start_up;
-
-        good = good && time_other(in, 1, &start_up);
+    if (good && computes(in)) {
+        text_progress("what can be done at most", 0);
+        ceiling_ready(in->ceiling);
     }
     good = good && calibrate(in, in->ours, &repeats[0]);
     if (in->other != NULL)

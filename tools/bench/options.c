@@ -70,8 +70,11 @@ static const struct command_option rows[] = {
     { .name = "--isa", .value = "NAME", .at = offsetof(struct state, isa),
       .help = "instruction set: short for --device cpu:NAME" },
     { .name = "--numerics", .value = "exact|repeat|fast|best", .take = take_numerics,
-      .help = "what is asked of the bits (default best); a row says which the plan\n"
-              "delivers, --json its kernel, too" },
+      .help = "what is asked of the bits: those of the reference (exact), the same\n"
+              "at every run on a device (repeat), within a bound where that is\n"
+              "faster (fast), or fast where the device has that, else exact (best,\n"
+              "the default); a row says which the plan delivers, --json its\n"
+              "kernel, too" },
     { .name = "--threads", .value = "N", .at = offsetof(struct state, threads), .low = 1,
       .high = 1024,
       .help = "workers of the built-in executor (default 1)" },
@@ -137,6 +140,26 @@ static const struct command command = {
             "  0 done, 1 a device, the peer or the output failed, 2 wrong usage.\n",
 };
 
+/* Nothing is no name of anything. */
+static bool all_named(const struct state *s)
+{
+    const struct {
+        const char *option, *value, *wanted;
+    } names[] = {
+        { "--device", s->device, "a device" }, { "--isa", s->isa, "an instruction set" },
+        { "--vs", s->vs, "a device or a file" }, { "--peer", s->peer, "a command" },
+        { "--plugin", s->plugin, "a file" },
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (names[i].value != NULL && names[i].value[0] == '\0') {
+            command_wrong("heed-bench", names[i].option, names[i].wanted, "");
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Defaults, and what the options must be to each other. */
 static bool complete(struct state *s)
 {
@@ -144,6 +167,8 @@ static bool complete(struct state *s)
     const char *wanted = NULL;
     int length = 0;
 
+    if (!all_named(s))
+        return false;
     out->vs = s->vs;
     out->peer = s->peer;
     out->plugin = s->plugin;

@@ -40,12 +40,12 @@ static const char *opponent(const struct options *options, const struct measure_
 /* The columns behind the workload; the first has what a row says, the second its unit. */
 #define NAMES "  %-12s %-7s %-8s %7s %9s %9s %6s %8s %8s %6s %8s %12s  %10s %10s %10s %10s"
 
-void output_head(const struct options *options, const char *device)
+bool output_head(const struct options *options, const char *device)
 {
     const int width = load_width(options);
 
     if (options->json)
-        return;
+        return true;
     printf("%-*s" NAMES, width, "workload", "device", "isa", "numerics", "threads", "useful",
            "peak", "share", "moved", "peak", "share", "products", "extra", "median", "min", "max",
            "wall");
@@ -57,7 +57,7 @@ void output_head(const struct options *options, const char *device)
         printf("  %s / %s", options->plugin != NULL ? device : opponent(options, NULL),
                options->plugin != NULL ? "plug-in" : device);
     putchar('\n');
-    fflush(stdout);
+    return text_flush();
 }
 #undef NAMES
 
@@ -70,12 +70,19 @@ static void cell(int width, int decimals, double value)
         printf(" %*.*f", width, decimals, value);
 }
 
+/* A driver has threads of its own, which nobody counts. */
+static double threads_of(const struct measure_input *in)
+{
+    return contender_is_host(in->ours) ? (double)in->threads : NAN;
+}
+
 static void table_row(const struct options *options, const struct measure_input *in,
                       const struct measure_result *r)
 {
-    printf("%-*s  %-12s %-7s %-8s %7u", load_width(options), in->load->text,
+    printf("%-*s  %-12s %-7s %-8s", load_width(options), in->load->text,
            in->ours->device_props.name, contender_isa(in->ours),
-           text_numerics(in->ours->plan_props.numerics), in->threads);
+           text_numerics(in->ours->plan_props.numerics));
+    cell(7, 0, threads_of(in));
     cell(9, 2, r->useful * 1e-9);
     cell(9, 2, r->peak * 1e-9);
     cell(6, 1, r->share * 100);
@@ -118,12 +125,12 @@ static void json_row(const struct options *options, const struct measure_input *
     text_member("isa", contender_isa(in->ours));
     text_member("implementation", in->ours->plan_props.implementation);
     text_member("numerics", text_numerics(in->ours->plan_props.numerics));
-    printf(",\"threads\":%u,\"pairs\":%zu,\"clock\":\"%s\"", in->threads, in->pairs,
-           in->cpu_time ? "cpu" : "wall");
+    member("threads", threads_of(in));
+    printf(",\"pairs\":%zu,\"clock\":\"%s\"", in->pairs, in->cpu_time ? "cpu" : "wall");
     member("useful_gflops", r->useful * 1e-9);
     member("peak_gflops", r->peak * 1e-9);
-    text_member("peak_of", in->ceiling->device != NULL ? in->ours->device_props.name
-                                                       : contender_isa(in->ours));
+    text_member("peak_of", contender_is_host(in->ours) ? contender_isa(in->ours)
+                                                       : in->ours->device_props.name);
     member("share", r->share);
     member("read_gbytes", r->read * 1e-9);
     member("written_gbytes", r->written * 1e-9);
@@ -148,7 +155,7 @@ static void json_row(const struct options *options, const struct measure_input *
     puts("}");
 }
 
-void output_refused(const struct options *options, const struct workload *load,
+bool output_refused(const struct options *options, const struct workload *load,
                     const heed_report *report)
 {
     const char *const field = report->field[0] != '\0' ? report->field : "-";
@@ -163,15 +170,15 @@ void output_refused(const struct options *options, const struct workload *load,
         printf("%-*s  refused: %s: %s\n", load_width(options), load->text, field,
                report->message);
     }
-    fflush(stdout);
+    return text_flush();
 }
 
-void output_row(const struct options *options, const struct measure_input *in,
+bool output_row(const struct options *options, const struct measure_input *in,
                 const struct measure_result *r)
 {
     if (options->json)
         json_row(options, in, r);
     else
         table_row(options, in, r);
-    fflush(stdout);
+    return text_flush();
 }

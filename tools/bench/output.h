@@ -9,10 +9,11 @@
 #include "bench/measure.h"
 #include "bench/options.h"
 
-void output_head(const struct options *, const char *device);
+/* Each leaves at once. False: standard output did not take it. */
+bool output_head(const struct options *, const char *device);
 /* A workload that a plug-in does not take. */
-void output_refused(const struct options *, const struct workload *, const heed_report *);
-void output_row(const struct options *, const struct measure_input *,
+bool output_refused(const struct options *, const struct workload *, const heed_report *);
+bool output_row(const struct options *, const struct measure_input *,
                 const struct measure_result *);
 
 #endif

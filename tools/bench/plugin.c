@@ -9,6 +9,8 @@
 
 #include "bench/team.h"
 
+#include "common/text.h"
+
 #include <heed/plugin.h>
 
 #include <assert.h>
@@ -108,6 +110,16 @@ static heed_status refuse(heed_status status, heed_report *report)
     return status;
 }
 
+/* A promise that is weaker than the one that was asked for is no answer; BEST asks for none. */
+static heed_status refuse_weaker(uint32_t asked, heed_report *report)
+{
+    *report = (heed_report){ .size = sizeof *report, .wanted = asked, .got = api.numerics };
+    snprintf(report->field, sizeof report->field, "numerics");
+    snprintf(report->message, sizeof report->message, "the plug-in claims %s only",
+             text_numerics(api.numerics));
+    return refuse(HEED_E_UNSUPPORTED, report);
+}
+
 /* Only what a device of heed takes reaches the kernel. */
 static heed_status plan(heed_device *device, const heed_attn_desc *desc, heed_plan **out,
                         heed_report *report)
@@ -120,6 +132,8 @@ static heed_status plan(heed_device *device, const heed_attn_desc *desc, heed_pl
 
     if (status < 0)
         return status;
+    if (desc->numerics != HEED_NUMERICS_BEST && api.numerics > desc->numerics)
+        return refuse_weaker(desc->numerics, said);
     mine.numerics = api.numerics;
     status = api.query(api.self, &mine, said);
     if (status != HEED_OK)

@@ -29,16 +29,24 @@ void text_failure(const char *tool, const char *what, heed_status status,
     fputc('\n', stderr);
 }
 
+/* Of the first flush that failed; a later one may succeed, and would say nothing. */
+static int flush_error;
+
+bool text_flush(void)
+{
+    errno = 0;
+    if (fflush(stdout) != 0 && flush_error == 0)
+        flush_error = errno;
+    return ferror(stdout) == 0 && flush_error == 0;
+}
+
 int text_end(const char *tool, int code)
 {
-    const bool failed = ferror(stdout) != 0;
-
-    errno = 0;
-    if (fflush(stdout) == 0 && !failed)
+    if (text_flush())
         return code;
     terminal_clear();
-    fprintf(stderr, "%s: cannot write to standard output%s%s\n", tool, errno != 0 ? ": " : "",
-            errno != 0 ? strerror(errno) : "");
+    fprintf(stderr, "%s: cannot write to standard output%s%s\n", tool,
+            flush_error != 0 ? ": " : "", flush_error != 0 ? strerror(flush_error) : "");
     return EXIT_FAILED;
 }
 

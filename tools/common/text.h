@@ -24,6 +24,10 @@ enum {
 void text_failure(const char *tool, const char *what, heed_status status,
                   const heed_report *report);
 
+/* What was printed leaves now. False: standard output did not take everything, now or before;
+ * text_end() says why. */
+bool text_flush(void);
+
 /* The exit code of a program that ends: `code`, or EXIT_FAILED where standard output did not take
  * everything, which is said. */
 int text_end(const char *tool, int code);
