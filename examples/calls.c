@@ -110,10 +110,9 @@ static void attend(heed_mechanism *m, const heed_array *q, const heed_array *o,
                    const heed_kv_bufs *pairs, const heed_buf *slots)
 {
     heed_kv_bufs kv[HEED_MECHANISM_SOURCES];
-    const heed_attn_args args = {
-        .size = sizeof args, .kv_size = sizeof *kv, .q = q->buf, .o = o->buf, .kv = kv,
-        .slots = slots, .n_slots = HEED_MECHANISM_SLOTS,
-    };
+    const heed_attn_args args = { .size = sizeof args, .kv_size = sizeof *kv, .q = q->buf,
+                                  .o = o->buf, .kv = kv, .slots = slots,
+                                  .n_slots = HEED_MECHANISM_SLOTS };
     heed_plan *plan = NULL;
 
     m->desc.flags |= HEED_PLAN_OWN_WORKSPACE;
@@ -140,21 +139,14 @@ enum { TOKENS = 100, KERNEL = 32, STRIDE = 24, UNITS = 4 };
 static void average(const heed_array *tokens, const heed_array *len, const heed_array *units,
                     const heed_array *there, const heed_array *units_len)
 {
-    const heed_pool_desc desc = {
-        .size = sizeof desc,
-        .flags = HEED_PLAN_OWN_WORKSPACE,
-        .kind = HEED_POOL_MEAN,
-        .tail = HEED_TAIL_CEIL,
-        .kernel = KERNEL,
-        .stride = STRIDE,
-        .x = tokens->t, .len = len->t,
-        .y = units->t, .y_mask = there->t, .y_len = units_len->t,
-    };
-    const heed_pool_args args = {
-        .size = sizeof args,
-        .x = tokens->buf, .len = len->buf,
-        .y = units->buf, .y_mask = there->buf, .y_len = units_len->buf,
-    };
+    const heed_pool_desc desc = { .size = sizeof desc, .flags = HEED_PLAN_OWN_WORKSPACE,
+                                  .kind = HEED_POOL_MEAN, .tail = HEED_TAIL_CEIL,
+                                  .kernel = KERNEL, .stride = STRIDE, .x = tokens->t,
+                                  .len = len->t, .y = units->t, .y_mask = there->t,
+                                  .y_len = units_len->t };
+    const heed_pool_args args = { .size = sizeof args, .x = tokens->buf, .len = len->buf,
+                                  .y = units->buf, .y_mask = there->buf,
+                                  .y_len = units_len->buf };
 
     pool(&desc, &args);
 }
@@ -171,13 +163,8 @@ static void see_all(const heed_array *from, const heed_array *from_len, const he
         [HEED_MECHANISM_MASK - 1] = there->buf,
         [HEED_MECHANISM_LEN_2 - 1] = from_len->buf,
     };
-    heed_top_down_desc desc = {
-        .size = sizeof desc,
-        .q = q.t,
-        .o = o->t,
-        .top = keys_of(to),
-        .rows = { from_len->t, NULL },
-    };
+    heed_top_down_desc desc = { .size = sizeof desc, .q = q.t, .o = o->t, .top = keys_of(to),
+                                .rows = { from_len->t, NULL } };
 
     desc.top.len.t = to_len->t;
     desc.top.mask.t = there->t;
@@ -230,16 +217,11 @@ static void segment_attend(const heed_array *x, const struct memory *memory,
         [HEED_MECHANISM_HEAD - 1] = memory->head.buf,
         [HEED_MECHANISM_HEAD_2 - 1] = compressed->head.buf,
     };
-    heed_awesome_desc desc = {
-        .size = sizeof desc,
-        .q = q.t,
-        .o = o->t,
-        .text = keys_of(x),
-        .memory = keys_of(&memory->rows),
-        .compressed = keys_of(&compressed->rows),
-        .memory_head = { memory->head.t, NULL },
-        .compressed_head = { compressed->head.t, NULL },
-    };
+    heed_awesome_desc desc = { .size = sizeof desc, .q = q.t, .o = o->t, .text = keys_of(x),
+                               .memory = keys_of(&memory->rows),
+                               .compressed = keys_of(&compressed->rows),
+                               .memory_head = { memory->head.t, NULL },
+                               .compressed_head = { compressed->head.t, NULL } };
 
     desc.memory.len.t = memory->len.t;
     desc.compressed.len.t = compressed->len.t;
@@ -251,21 +233,12 @@ static void segment_attend(const heed_array *x, const struct memory *memory,
 static void compress(const heed_array *x, const heed_array *x_len, const heed_array *y,
                      const heed_array *y_len)
 {
-    const heed_pool_desc desc = {
-        .size = sizeof desc,
-        .flags = HEED_PLAN_OWN_WORKSPACE,
-        .kind = HEED_POOL_MEAN,
-        .tail = HEED_TAIL_END,
-        .kernel = RATIO,
-        .stride = RATIO,
-        .x = x->t, .len = x_len->t,
-        .y = y->t, .y_len = y_len->t,
-    };
-    const heed_pool_args args = {
-        .size = sizeof args,
-        .x = x->buf, .len = x_len->buf,
-        .y = y->buf, .y_len = y_len->buf,
-    };
+    const heed_pool_desc desc = { .size = sizeof desc, .flags = HEED_PLAN_OWN_WORKSPACE,
+                                  .kind = HEED_POOL_MEAN, .tail = HEED_TAIL_END,
+                                  .kernel = RATIO, .stride = RATIO, .x = x->t, .len = x_len->t,
+                                  .y = y->t, .y_len = y_len->t };
+    const heed_pool_args args = { .size = sizeof args, .x = x->buf, .len = x_len->buf,
+                                  .y = y->buf, .y_len = y_len->buf };
 
     pool(&desc, &args);
 }
@@ -319,12 +292,8 @@ static void summarize(const heed_array *memory, const heed_array *h_self, const 
     const heed_kv_bufs pairs[2] = { pair_of(h_self) };
     const heed_buf slots[HEED_MECHANISM_SLOTS] = { { 0 } };
     heed_mechanism m = { .size = sizeof m };
-    const heed_global_rows_desc desc = {
-        .size = sizeof desc,
-        .q = q.t,
-        .o = s->t,
-        .text = keys_of(h_self),
-    };
+    const heed_global_rows_desc desc = { .size = sizeof desc, .q = q.t, .o = s->t,
+                                         .text = keys_of(h_self) };
 
     must(heed_global_rows(&desc, &m, &why));
     attend(&m, &q, s, pairs, slots);
@@ -375,13 +344,8 @@ static void retrieve(const heed_array *q, const heed_array *memory, const heed_a
     heed_kv_bufs pairs[2] = { { { 0 }, { 0 } }, pair_of(memory) };
     const heed_buf slots[HEED_MECHANISM_SLOTS] = { [HEED_MECHANISM_LIST - 1] = list->buf };
     heed_mechanism m = { .size = sizeof m };
-    heed_retrieval_desc desc = {
-        .size = sizeof desc,
-        .q = q->t,
-        .o = o->t,
-        .memory = keys_of(memory),
-        .list = { list->t, NULL },
-    };
+    heed_retrieval_desc desc = { .size = sizeof desc, .q = q->t, .o = o->t,
+                                 .memory = keys_of(memory), .list = { list->t, NULL } };
 
     if (text) {
         desc.text = keys_of(text);
@@ -441,23 +405,16 @@ enum { SHORT = 6 };
 static void project(const heed_array *e, const heed_array *x, const heed_array *y)
 {
     const int64_t d = x->t.shape[3];
-    const heed_pool_desc desc = {
-        .size = sizeof desc,
-        .flags = HEED_PLAN_OWN_WORKSPACE,
-        .kind = HEED_POOL_LINEAR,
-        .tail = HEED_TAIL_CEIL,
-        .kernel = TOKENS,
-        .stride = TOKENS,
-        .x = { HEED_F32, 4, { HEADS, SHORT, TOKENS, d }, { x->t.stride[1], 0, x->t.stride[2], 1 } },
-        .y = { HEED_F32, 4, { HEADS, SHORT, 1, d }, { y->t.stride[1], y->t.stride[2], d, 1 } },
-        .weights = e->t,
-    };
-    const heed_pool_args args = {
-        .size = sizeof args,
-        .x = x->buf,
-        .y = y->buf,
-        .weights = e->buf,
-    };
+    const heed_pool_desc desc = { .size = sizeof desc, .flags = HEED_PLAN_OWN_WORKSPACE,
+                                  .kind = HEED_POOL_LINEAR, .tail = HEED_TAIL_CEIL,
+                                  .kernel = TOKENS, .stride = TOKENS,
+                                  .x = { HEED_F32, 4, { HEADS, SHORT, TOKENS, d },
+                                         { x->t.stride[1], 0, x->t.stride[2], 1 } },
+                                  .y = { HEED_F32, 4, { HEADS, SHORT, 1, d },
+                                         { y->t.stride[1], y->t.stride[2], d, 1 } },
+                                  .weights = e->t };
+    const heed_pool_args args = { .size = sizeof args, .x = x->buf, .y = y->buf,
+                                  .weights = e->buf };
 
     pool(&desc, &args);
 }

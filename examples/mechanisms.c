@@ -65,14 +65,8 @@ static void draw(const char *name, heed_status status, const heed_mechanism *m, 
 static void longformer(void)
 {
     heed_mechanism m = { .size = sizeof m };
-    const heed_longformer_desc desc = {
-        .size = sizeof desc,
-        .q = rows(ROWS),
-        .o = rows(ROWS),
-        .text = keys(ROWS),
-        .window = 2,
-        .n_globals = 1,
-    };
+    const heed_longformer_desc desc = { .size = sizeof desc, .q = rows(ROWS), .o = rows(ROWS),
+                                        .text = keys(ROWS), .window = 2, .n_globals = 1 };
 
     draw("longformer", heed_longformer(&desc, &m, &why), &m, 0);
 }
@@ -80,13 +74,8 @@ static void longformer(void)
 static void global_rows(void)
 {
     heed_mechanism m = { .size = sizeof m };
-    const heed_global_rows_desc desc = {
-        .size = sizeof desc,
-        .q = rows(2),
-        .o = rows(2),
-        .text = keys(ROWS),
-        .globals = keys(2),
-    };
+    const heed_global_rows_desc desc = { .size = sizeof desc, .q = rows(2), .o = rows(2),
+                                         .text = keys(ROWS), .globals = keys(2) };
 
     draw("global rows", heed_global_rows(&desc, &m, &why), &m, 0);
 }
@@ -103,14 +92,9 @@ static void bigbird(void)
 {
     static const int32_t random[6] = { -1, 4, 4, 0, 1, -1 };
     heed_mechanism m = { .size = sizeof m };
-    const heed_bigbird_desc desc = {
-        .size = sizeof desc,
-        .q = rows(ROWS),
-        .o = rows(ROWS),
-        .text = keys(ROWS),
-        .random = constant(random, 3, 1, 6, 1),
-        .block = 4,
-    };
+    const heed_bigbird_desc desc = { .size = sizeof desc, .q = rows(ROWS), .o = rows(ROWS),
+                                     .text = keys(ROWS), .random = constant(random, 3, 1, 6, 1),
+                                     .block = 4 };
 
     draw("bigbird", heed_bigbird(&desc, &m, &why), &m, 0);
 }
@@ -123,19 +107,13 @@ static void longt5(void)
     const heed_tensor of_heads = heed_array_dense(HEED_F32, NULL, 2, shape).t;
     heed_mechanism m = { .size = sizeof m };
     heed_status status = heed_map_t5(map, 257, 128, 32, 128, 0);
-    const heed_longt5_desc desc = {
-        .size = sizeof desc,
-        .q = rows(ROWS),
-        .o = rows(ROWS),
-        .text = keys(ROWS),
-        .side = keys(ROWS / 16),
-        .table = { of_heads, table },
-        .side_table = { of_heads, side_table },
-        .map = constant(map, 1, 257, 0, 0),
-        .block_ids = constant(block_ids, 1, ROWS, 0, 0),
-        .radius = 3,
-        .zero = 128,
-    };
+    const heed_longt5_desc desc = { .size = sizeof desc, .q = rows(ROWS), .o = rows(ROWS),
+                                    .text = keys(ROWS), .side = keys(ROWS / 16),
+                                    .table = { of_heads, table },
+                                    .side_table = { of_heads, side_table },
+                                    .map = constant(map, 1, 257, 0, 0),
+                                    .block_ids = constant(block_ids, 1, ROWS, 0, 0),
+                                    .radius = 3, .zero = 128 };
 
     if (status >= 0)
         status = heed_longt5(&desc, &m, &why);
@@ -146,18 +124,10 @@ static void lsg(void)
 {
     static int32_t list[HEADS * 6 * 4];
     heed_mechanism m = { .size = sizeof m };
-    const heed_lsg_desc desc = {
-        .size = sizeof desc,
-        .q = rows(ROWS),
-        .o = rows(ROWS),
-        .text = keys(ROWS),
-        .globals = keys(1),
-        .sparsity = HEED_LSG_BLOCK_STRIDE,
-        .block = 4,
-        .factor = 2,
-        .list = list,
-        .list_room = HEADS * 6 * 4,
-    };
+    const heed_lsg_desc desc = { .size = sizeof desc, .q = rows(ROWS), .o = rows(ROWS),
+                                 .text = keys(ROWS), .globals = keys(1),
+                                 .sparsity = HEED_LSG_BLOCK_STRIDE, .block = 4, .factor = 2,
+                                 .list = list, .list_room = HEADS * 6 * 4 };
 
     draw("lsg, block stride", heed_lsg(&desc, &m, &why), &m, 1);
 }
@@ -165,13 +135,8 @@ static void lsg(void)
 static void hepos(void)
 {
     heed_mechanism m = { .size = sizeof m };
-    const heed_hepos_desc desc = {
-        .size = sizeof desc,
-        .q = rows(3),
-        .o = rows(3),
-        .text = keys(ROWS),
-        .stride = 4,
-    };
+    const heed_hepos_desc desc = { .size = sizeof desc, .q = rows(3), .o = rows(3),
+                                   .text = keys(ROWS), .stride = 4 };
 
     draw("hepos", heed_hepos(&desc, &m, &why), &m, 1);
 }
@@ -180,12 +145,10 @@ static void pagesum(void)
 {
     static const int64_t pages[3] = { 5, ROWS, DIM }, o[2] = { ROWS, DIM }, w[1] = { DIM };
     heed_mechanism m = { .size = sizeof m };
-    const heed_pagesum_desc desc = {
-        .size = sizeof desc,
-        .pages = heed_array_dense(HEED_F32, NULL, 3, pages).t,
-        .w = heed_array_dense(HEED_F32, NULL, 1, w).t,
-        .o = heed_array_dense(HEED_F32, NULL, 2, o).t,
-    };
+    const heed_pagesum_desc desc = { .size = sizeof desc,
+                                     .pages = heed_array_dense(HEED_F32, NULL, 3, pages).t,
+                                     .w = heed_array_dense(HEED_F32, NULL, 1, w).t,
+                                     .o = heed_array_dense(HEED_F32, NULL, 2, o).t };
 
     draw("pagesum", heed_pagesum(&desc, &m, &why), &m, 0);
 }
@@ -193,15 +156,9 @@ static void pagesum(void)
 static void pegasus_x(void)
 {
     heed_mechanism m = { .size = sizeof m };
-    const heed_pegasus_x_desc desc = {
-        .size = sizeof desc,
-        .flags = HEED_PEGASUS_X_STAGGERED,
-        .q = rows(ROWS),
-        .o = rows(ROWS),
-        .text = keys(ROWS),
-        .globals = keys(2),
-        .block = 8,
-    };
+    const heed_pegasus_x_desc desc = { .size = sizeof desc, .flags = HEED_PEGASUS_X_STAGGERED,
+                                       .q = rows(ROWS), .o = rows(ROWS), .text = keys(ROWS),
+                                       .globals = keys(2), .block = 8 };
 
     draw("pegasus-x, staggered", heed_pegasus_x(&desc, &m, &why), &m, 0);
 }
@@ -209,13 +166,8 @@ static void pegasus_x(void)
 static void salient(void)
 {
     heed_mechanism m = { .size = sizeof m };
-    const heed_salient_desc desc = {
-        .size = sizeof desc,
-        .q = rows(ROWS),
-        .o = rows(ROWS),
-        .text = keys(ROWS),
-        .prefix = keys(6),
-    };
+    const heed_salient_desc desc = { .size = sizeof desc, .q = rows(ROWS), .o = rows(ROWS),
+                                     .text = keys(ROWS), .prefix = keys(6) };
 
     draw("salient", heed_salient(&desc, &m, &why), &m, 0);
 }
@@ -223,14 +175,9 @@ static void salient(void)
 static void poolingformer(void)
 {
     heed_mechanism m = { .size = sizeof m };
-    const heed_poolingformer_desc desc = {
-        .size = sizeof desc,
-        .q = rows(ROWS),
-        .o = rows(ROWS),
-        .text = keys(ROWS),
-        .n_globals = 2,
-        .window = 3,
-    };
+    const heed_poolingformer_desc desc = { .size = sizeof desc, .q = rows(ROWS),
+                                           .o = rows(ROWS), .text = keys(ROWS), .n_globals = 2,
+                                           .window = 3 };
 
     draw("poolingformer, level 1", heed_poolingformer_level1(&desc, &m, &why), &m, 0);
 }
@@ -238,13 +185,9 @@ static void poolingformer(void)
 static void transformer_xl(void)
 {
     heed_mechanism m = { .size = sizeof m };
-    const heed_transformer_xl_desc desc = {
-        .size = sizeof desc,
-        .q = rows(ROWS),
-        .o = rows(ROWS),
-        .text = keys(ROWS),
-        .memory = keys(8),
-    };
+    const heed_transformer_xl_desc desc = { .size = sizeof desc, .q = rows(ROWS),
+                                            .o = rows(ROWS), .text = keys(ROWS),
+                                            .memory = keys(8) };
 
     draw("transformer-xl", heed_transformer_xl(&desc, &m, &why), &m, 0);
 }
@@ -252,14 +195,9 @@ static void transformer_xl(void)
 static void compressive(void)
 {
     heed_mechanism m = { .size = sizeof m };
-    const heed_compressive_desc desc = {
-        .size = sizeof desc,
-        .q = rows(ROWS),
-        .o = rows(ROWS),
-        .text = keys(ROWS),
-        .memory = keys(8),
-        .compressed = keys(3),
-    };
+    const heed_compressive_desc desc = { .size = sizeof desc, .q = rows(ROWS), .o = rows(ROWS),
+                                         .text = keys(ROWS), .memory = keys(8),
+                                         .compressed = keys(3) };
 
     draw("compressive transformer", heed_compressive(&desc, &m, &why), &m, 0);
 }
@@ -270,16 +208,9 @@ static void deberta(void)
     const int64_t shape[3] = { HEADS, 16, DIM };
     const heed_tensor table = heed_array_dense(HEED_F32, NULL, 3, shape).t;
     heed_mechanism m = { .size = sizeof m };
-    const heed_deberta_desc desc = {
-        .size = sizeof desc,
-        .q = rows(ROWS),
-        .o = rows(ROWS),
-        .text = keys(ROWS),
-        .kr = { table, kr },
-        .qr = { table, qr },
-        .zero = 8,
-        .window = 5,
-    };
+    const heed_deberta_desc desc = { .size = sizeof desc, .q = rows(ROWS), .o = rows(ROWS),
+                                     .text = keys(ROWS), .kr = { table, kr },
+                                     .qr = { table, qr }, .zero = 8, .window = 5 };
 
     draw("deberta, window", heed_deberta(&desc, &m, &why), &m, 0);
 }
@@ -292,17 +223,11 @@ static void poolingformer_deberta(void)
     const int64_t far = ROWS + 4, entries = 2 * far - 1;
     heed_mechanism m = { .size = sizeof m };
     const heed_poolingformer_deberta_desc desc = {
-        .size = sizeof desc,
-        .q = rows(ROWS),
-        .o = rows(ROWS),
-        .text = keys(ROWS),
-        .globals = keys(4),
-        .kr = { heed_array_dense(HEED_F32, NULL, 3, shape).t, kr },
+        .size = sizeof desc, .q = rows(ROWS), .o = rows(ROWS), .text = keys(ROWS),
+        .globals = keys(4), .kr = { heed_array_dense(HEED_F32, NULL, 3, shape).t, kr },
         .global_kr = { heed_array_dense(HEED_F32, NULL, 3, global_shape).t, global_kr },
         .global_map = { heed_array_dense(HEED_I32, NULL, 1, &entries).t, even },
-        .zero = 8,
-        .global_zero = far - 1,
-        .window = 4,
+        .zero = 8, .global_zero = far - 1, .window = 4,
     };
 
     if (heed_map_even(even, entries, far - 1, 4, (int32_t)far, HEED_MAP_REVERSED) < 0)
@@ -313,12 +238,8 @@ static void poolingformer_deberta(void)
 static void top_down(void)
 {
     heed_mechanism m = { .size = sizeof m };
-    const heed_top_down_desc desc = {
-        .size = sizeof desc,
-        .q = rows(ROWS),
-        .o = rows(ROWS),
-        .top = keys(4),
-    };
+    const heed_top_down_desc desc = { .size = sizeof desc, .q = rows(ROWS), .o = rows(ROWS),
+                                      .top = keys(4) };
 
     draw("top-down", heed_top_down(&desc, &m, &why), &m, 0);
 }
@@ -326,15 +247,9 @@ static void top_down(void)
 static void awesome(void)
 {
     heed_mechanism m = { .size = sizeof m };
-    const heed_awesome_desc desc = {
-        .size = sizeof desc,
-        .flags = HEED_AWESOME_CAUSAL,
-        .q = rows(ROWS),
-        .o = rows(ROWS),
-        .text = keys(ROWS),
-        .memory = keys(8),
-        .compressed = keys(8),
-    };
+    const heed_awesome_desc desc = { .size = sizeof desc, .flags = HEED_AWESOME_CAUSAL,
+                                     .q = rows(ROWS), .o = rows(ROWS), .text = keys(ROWS),
+                                     .memory = keys(8), .compressed = keys(8) };
 
     draw("awesome, decoder", heed_awesome(&desc, &m, &why), &m, 0);
 }
@@ -343,15 +258,9 @@ static void retrieval(void)
 {
     static int32_t list[ROWS][3];
     heed_mechanism m = { .size = sizeof m };
-    const heed_retrieval_desc desc = {
-        .size = sizeof desc,
-        .q = rows(ROWS),
-        .o = rows(ROWS),
-        .text = keys(ROWS),
-        .memory = keys(16),
-        .list = constant(list[0], 3, 1, ROWS, 3),
-        .window = 5,
-    };
+    const heed_retrieval_desc desc = { .size = sizeof desc, .q = rows(ROWS), .o = rows(ROWS),
+                                       .text = keys(ROWS), .memory = keys(16),
+                                       .list = constant(list[0], 3, 1, ROWS, 3), .window = 5 };
 
     for (int i = 0; i < ROWS; i++)
         for (int x = 0; x < 3; x++)

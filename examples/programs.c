@@ -84,16 +84,10 @@ static heed_status run(const char *name, heed_queue *queue, heed_plan *plan)
 
 static heed_status lsg(const char *name, heed_queue *queue, uint32_t sparsity)
 {
-    heed_lsg_program_desc desc = {
-        .size = sizeof desc,
-        .sparsity = sparsity,
-        .q = x.q.t,
-        .o = x.o.t,
-        .text = { .k = x.k.t, .v = x.v.t },
-        .globals = { .k = x.global_k.t, .v = x.global_v.t },
-        .block = 128,
-        .factor = 4,
-    };
+    heed_lsg_program_desc desc = { .size = sizeof desc, .sparsity = sparsity, .q = x.q.t,
+                                   .o = x.o.t, .text = { .k = x.k.t, .v = x.v.t },
+                                   .globals = { .k = x.global_k.t, .v = x.global_v.t },
+                                   .block = 128, .factor = 4 };
     heed_plan *plan = NULL;
     heed_status status;
 
@@ -111,16 +105,9 @@ static heed_status lsg(const char *name, heed_queue *queue, uint32_t sparsity)
 
 static heed_status poolingformer(const char *name, heed_queue *queue, uint32_t pooling)
 {
-    heed_poolingformer_level2_desc desc = {
-        .size = sizeof desc,
-        .pooling = pooling,
-        .q = x.q.t,
-        .o = x.o.t,
-        .text = { .k = x.k.t, .v = x.v.t },
-        .window = 512,
-        .kernel = 5,
-        .stride = 4,
-    };
+    heed_poolingformer_level2_desc desc = { .size = sizeof desc, .pooling = pooling, .q = x.q.t,
+                                            .o = x.o.t, .text = { .k = x.k.t, .v = x.v.t },
+                                            .window = 512, .kernel = 5, .stride = 4 };
     heed_plan *plan = NULL;
     heed_status status;
 

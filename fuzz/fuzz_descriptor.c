@@ -62,7 +62,7 @@ static void world_start(void)
     w.n_devices = cf_host_devices(w.runtime, w.devices);
     while (strcmp(heed_device_name(w.devices[w.reference]), "reference") != 0)
         w.reference++;
-    cf_axes_init();
+    cf_op_use(cf_ops[0]);
 }
 
 /* ---- building ----------------------------------------------------------- */
@@ -300,7 +300,7 @@ static void accepted_judge(void)
         extent_judge(&d->sinks, "sinks");
     for (uint32_t i = 0; i < d->n_sources; i++)
         source_judge(&w.sources[i]);
-    slot_judge(d->q_slot, "q_slot");
+    slot_judge(d->q_slot, "q_slot"), slot_judge(d->o_slot, "o_slot");
     slot_judge(d->q_len_slot, "q_len_slot");
     slot_judge(d->q_pos_slot, "q_pos_slot");
 }

@@ -19,8 +19,8 @@
 #include "produce.h"
 #include "world.h"
 
-#include "conform/fixed.h"
-#include "conform/place.h"
+#include "conform/engine/place.h"
+#include "conform/engine/table.h"
 
 #include <fenv.h>
 #include <stdlib.h>
@@ -479,7 +479,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     blocks_finish();
     answer_finish(&w.answer);
     memset(&w.answer, 0, sizeof(w.answer));
-    fixed_call_finish(&w.call);
+    job_finish(&w.call.job);
     fixed_problem_free(w.p);
     return 0;
 }

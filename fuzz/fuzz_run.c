@@ -256,8 +256,8 @@ static int64_t integer_at(const struct fuzz_array *a, int64_t i)
     return narrow;
 }
 
-/* How many items claim a row of RAGGED queries, up to 2, with lengths taken generously: a shared
- * row is unspecified, one of nobody is not written. NULL for DENSE queries. */
+/* How many items claim a row of RAGGED o, up to 2, with lengths taken generously: a shared row is
+ * unspecified, one of nobody is not written. NULL for DENSE queries. */
 static uint8_t *claims(int64_t rows)
 {
     const heed_attn_desc *d = &w.c.call.desc;
@@ -267,7 +267,7 @@ static uint8_t *claims(int64_t rows)
 
     if (d->q_layout != HEED_LAYOUT_RAGGED)
         return NULL;
-    begins = &w.arrays.at[FUZZ_SLOT + d->q_slot - 1];
+    begins = &w.arrays.at[FUZZ_SLOT + (d->o_slot ? d->o_slot : d->q_slot) - 1];
     lengths = &w.arrays.at[FUZZ_SLOT + d->q_len_slot - 1];
     claimed = fuzz_copy(NULL, (size_t)rows);
     n = fuzz_count(begins->t, INT64_MAX);
@@ -337,7 +337,7 @@ static void outcomes_compare(uint32_t device, bool heavy)
                      heed_status_name(x->report[i].status), x->report[i].message);
     if (!x->ran || !y->ran || x->run < 0)
         return;
-    claimed = claims(d->q.shape[d->q.ndim - 2]);
+    claimed = claims(d->o.shape[d->o.ndim - 2]);
     output_compare(&d->o, x->o, y->o, 2, claimed, "o", device);
     output_compare(&d->lse, x->lse, y->lse, 1, claimed, "lse", device);
     free(claimed);
@@ -403,7 +403,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size > FUZZ_INPUT_MOST)
         return 0;
-    cf_axes_init();
+    cf_op_use(cf_ops[0]);
     w.heap = fuzz_world_heap();
     fuzz_case_make(&w.c, fuzz_world(1)->devices[0], data, size);
     w.world = fuzz_world(w.c.lanes);

@@ -42,6 +42,6 @@ void fuzz_judge(const heed_attn_desc *desc, const heed_attn_args *args, const ui
     if (is_small(p))
         cf_judge_bound(p, &ran, &v);
     FUZZ_REQUIRE(!v.failed, "%s", v.why);
-    cf_call_finish(&ran);
+    job_finish(&ran.job);
     cf_problem_free(p);
 }

@@ -162,7 +162,7 @@ static void slot_swap(struct fuzz_case *c, struct rng *b)
         &d->q_pos_slot, &d->q_slot, &d->q_len_slot, &s->slot, &s->len_slot, &s->mask_slot,
         &c->call.term[0][0].slot, &c->call.bias[0][0].t, &c->call.bias[0][0].u,
         &c->call.bias[0][0].map, &c->call.bias[0][0].q_coord, &c->call.bias[0][0].k_coord,
-        &s->k_scale_slot, &s->v_scale_slot,
+        &s->k_scale_slot, &s->v_scale_slot, &d->o_slot,
     };
 
     *PICK(b, uses) = fuzz_byte(b) % (d->n_slots + 2);
@@ -223,7 +223,7 @@ void fuzz_case_make(struct fuzz_case *c, heed_device *reference, const uint8_t *
 
 void fuzz_case_finish(struct fuzz_case *c)
 {
-    cf_call_finish(&c->call);
+    job_finish(&c->call.job);
     cf_problem_free(c->p);
 }
 
@@ -231,21 +231,7 @@ void fuzz_case_finish(struct fuzz_case *c)
 
 uint32_t fuzz_dtype_size(uint32_t dtype)
 {
-    switch (dtype) {
-    case HEED_F32:
-    case HEED_I32:
-        return 4;
-    case HEED_F16:
-    case HEED_BF16:
-        return 2;
-    case HEED_U8:
-    case HEED_I8:
-        return 1;
-    case HEED_I64:
-        return 8;
-    default:
-        return 0;
-    }
+    return type_is(dtype) ? type_find(dtype)->bytes : 0;
 }
 
 bool fuzz_extent(const heed_tensor *t, int64_t *low, int64_t *high)

@@ -9,7 +9,8 @@
 #ifndef HEED_FUZZ_PRODUCE_H
 #define HEED_FUZZ_PRODUCE_H
 
-#include "conform/conform.h"
+#include "conform/engine/devices.h"
+#include "conform/ops/attn/attn.h"
 
 uint8_t fuzz_byte(struct rng *);
 /** True for one byte in n; never for byte 0. */

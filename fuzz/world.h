@@ -10,7 +10,8 @@
 
 #include "memory.h"
 
-#include "conform/conform.h"
+#include "conform/engine/devices.h"
+#include "conform/ops/attn/attn.h"
 
 enum { WORKERS_MOST = 4 };
 

@@ -16,6 +16,7 @@
 
 #include "plan.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* What lib offers a backend. alloc returns NULL on failure; memory is counted by the runtime's
@@ -27,6 +28,7 @@ struct heed_services {
     void (*free)(void *runtime, void *pointer, size_t size, size_t align);
     void (*log)(void *runtime, uint32_t level, const char *text);   /* one line */
     const char *cache_dir;          /* of the runtime's descriptor, a copy; NULL: none */
+    atomic_bool *cache_refused;     /* the log has said that cache_dir is not used, and why */
 };
 
 /* What went wrong, for the report: filled by who returns a negative status and knows more. */

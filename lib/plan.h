@@ -98,12 +98,13 @@ struct heed_checked {
     int64_t batch[3];                   /* the last axis of an item is the fastest */
     int64_t n_batch;                    /* their product */
     int64_t heads, d, d_v;
-    int64_t n_q;                        /* bound on an item's rows; RAGGED: total cut like n_k */
+    int64_t n_q;                        /* bound on an item's rows; RAGGED: totals cut like n_k */
     struct heed_view q, o, lse, sinks;
     uint32_t q_layout;
     uint32_t flags;                     /* HEED_ATTN_*: one of ALIGN_START, ALIGN_END is set */
     int64_t q_pos0, q_pos_step;
     struct heed_aux q_pos, q_begin, q_len;
+    struct heed_aux o_begin;            /* RAGGED begins of o and lse; absent: those of q */
     double scale;                       /* as given: 0 means 1 / sqrt(d) unless SCALE_GIVEN */
     double softcap;                     /* 0: none */
     uint32_t numerics;
@@ -116,27 +117,25 @@ struct heed_checked {
 
 /* ---- operands: the arrays of any operation ---- */
 
-/* The operations, in the order of lib/ops/table.c. */
-enum {
-    HEED_OP_ATTN = 1,
-    HEED_OP_COPY,
-    HEED_OP_POOL,
-    HEED_OP_SELECT,
-    HEED_OP_PUSH,
-    HEED_OP_MERGE,
-    HEED_OP_PROGRAM             /* stages, each a plan of one of the others: programs/ */
-};
+/* The one list of operations: numbers and the table (lib/ops/op.h, table.c). A PROGRAM has stages,
+ * each a plan of one of the others: programs/. */
+#define HEED_OPERATIONS(ROW)                                                                       \
+    ROW(ATTN, attn)                                                                                \
+    ROW(COPY, copy)                                                                                \
+    ROW(POOL, pool)                                                                                \
+    ROW(SELECT, select)                                                                            \
+    ROW(PUSH, push)                                                                                \
+    ROW(MERGE, merge)                                                                              \
+    ROW(PROGRAM, program)
+
+#define HEED_OP_NUMBER(NAME, name) HEED_OP_##NAME,
+enum { HEED_OP_NONE, HEED_OPERATIONS(HEED_OP_NUMBER) HEED_OP_END };
+#undef HEED_OP_NUMBER
 
 enum { HEED_MAX_OPERANDS = 4 + 2 * HEED_MAX_SOURCES + HEED_MAX_SLOTS };
 
-enum {
-    HEED_ROLE_IN = 1,
-    HEED_ROLE_OUT,
-    HEED_ROLE_STATE                 /* read and written */
-};
-
 /* One array of a plan. Kernels number their buffers as the plan numbers its operands. */
-struct heed_operand {
+struct heed_plan_operand {
     struct heed_view view;          /* dtype 0: absent */
     uint32_t role;                  /* HEED_ROLE_* */
     uint32_t same_as;               /* 1 + the operand it may be, byte for byte; 0: none */
@@ -179,7 +178,7 @@ struct heed_plan {
     heed_device *device;
     const void *checked;            /* what the operation's check made: heed_attn_of */
     const void *params;             /* what its lower made of that, for kernels: heed_lowered_of */
-    const struct heed_operand *operands;
+    const struct heed_plan_operand *operands;
     uint32_t n_operands;
     uint32_t numerics;              /* HEED_NUMERICS_* that was asked for */
     uint32_t own_workspace;         /* 1: the plan brings a workspace of its own */

@@ -20,6 +20,14 @@ struct heed_sub_slots {
     const struct heed_aux *pairs[HK_RANGES];
 };
 
+/* Where the rows of a batch item are. */
+enum heed_items {
+    HEED_ITEMS_BATCH,   /* the tensor has the batch axes */
+    HEED_ITEMS_PACKED,  /* one tensor without batch axes: a begin and a length cut an item out of
+                         * it, and the extents of slots bound the lengths */
+    HEED_ITEMS_PAGES    /* [P][H_k][page][d], pages of no item; view axis 2 counts them */
+};
+
 struct heed_lowered_source {
     uint32_t first, n;                          /* its sub-sources */
     const struct heed_aux *keys;                /* GLOBAL keys from a list, else NULL */
@@ -27,6 +35,11 @@ struct heed_lowered_source {
     int64_t rows_first_n;                        /* GLOBAL rows: the first so many */
     uint32_t has_keys;                          /* 1: one sub-source is of unit step */
     uint32_t shared;                            /* 1: all batch items read the same K and V */
+    uint32_t layout;                            /* HK_LAYOUT_* */
+    enum heed_items items;
+    uint32_t gaps;                              /* 1: keys within the length may be absent */
+    const struct heed_aux *index;               /* what says where rows lie; NULL: nothing does */
+    uint32_t value, reserved;                   /* 1: that is one number for an item */
 };
 
 struct heed_lowered {
@@ -40,6 +53,8 @@ struct heed_lowered {
                                                  * heads, same keys seen */
     int64_t group;                              /* a strip stays within so many rows, which share a
                                                  * list; 0: no such border */
+    uint32_t q_packed;                          /* 1: query rows of an item begin where its begin
+                                                 * says */
     uint32_t capped;                            /* 1: softcap */
     float c, c1, c2;                            /* numerics.md step 1 */
 };

@@ -113,7 +113,7 @@ void heed_ref_copy_row(const struct heed_ref_arrays *arrays, uint32_t from, int6
 
 /* The scale of a row as it is stored; NaN where there is none. */
 static float scale_of(const struct heed_ref_arrays *arrays, uint32_t from, int64_t from_at,
-                      uint32_t scale_dtype, int64_t d)
+                      const struct heed_ref_scaled *to, int64_t d)
 {
     const int64_t step = arrays->operands[from].view.stride[5];
     float largest = 0.0f, scale;
@@ -126,22 +126,10 @@ static float scale_of(const struct heed_ref_arrays *arrays, uint32_t from, int64
         if (size > largest)
             largest = size;
     }
-    scale = largest * 0x1.020408p-7f;
-    if (scale_dtype == HEED_F16)
+    scale = largest * (1.0f / heed_ref_largest(dtype_of(arrays, to->rows)));
+    if (dtype_of(arrays, to->scale) == HEED_F16)
         scale = heed_ref_f16_decode(heed_ref_f16_encode(scale));
     return isfinite(scale) ? scale : NAN;
-}
-
-/* x / scale as an integer; unit: 1 or 2^64, factor: recip of scale times unit. */
-static int64_t byte_of(float x, float unit, float factor)
-{
-    float quotient = x * unit;
-
-    quotient *= factor;
-    quotient = rintf(quotient);
-    if (quotient > 127.0f)
-        return 127;
-    return quotient < -127.0f ? -127 : (int64_t)quotient;
 }
 
 void heed_ref_quantise_row(const struct heed_ref_arrays *arrays, uint32_t from, int64_t from_at,
@@ -149,7 +137,7 @@ void heed_ref_quantise_row(const struct heed_ref_arrays *arrays, uint32_t from, 
 {
     const int64_t from_step = arrays->operands[from].view.stride[5];
     const int64_t to_step = arrays->operands[to->rows].view.stride[5];
-    float scale = scale_of(arrays, from, from_at, dtype_of(arrays, to->scale), d);
+    float scale = scale_of(arrays, from, from_at, to, d);
     float unit = scale < 0x1p-64f ? 0x1p64f : 1.0f, factor = 0.0f;
 
     heed_ref_put(arrays, to->scale, to->scale_at, scale);
@@ -158,11 +146,14 @@ void heed_ref_quantise_row(const struct heed_ref_arrays *arrays, uint32_t from, 
         factor = 1.0f / factor;
     }
     for (int64_t t = 0; t < d; t++) {
-        int64_t byte = 0;
+        float quotient = 0.0f;
 
-        if (scale > 0)
-            byte = byte_of(heed_ref_float(arrays, from, from_at + t * from_step), unit, factor);
-        heed_ref_store_int(HEED_I8, data_of(arrays, to->rows), to->at + t * to_step, byte);
+        if (scale > 0) {
+            quotient = heed_ref_float(arrays, from, from_at + t * from_step) * unit;
+            quotient *= factor;
+        }
+        heed_ref_store_quotient(dtype_of(arrays, to->rows), data_of(arrays, to->rows),
+                                to->at + t * to_step, quotient);
     }
 }
 
@@ -171,10 +162,7 @@ void heed_ref_zero_row(const struct heed_ref_arrays *arrays, uint32_t operand, i
 {
     const int64_t step = arrays->operands[operand].view.stride[5];
 
-    for (int64_t t = 0; t < d; t++) {
-        if (dtype_of(arrays, operand) == HEED_I8)
-            heed_ref_store_int(HEED_I8, data_of(arrays, operand), at + t * step, 0);
-        else
-            heed_ref_put(arrays, operand, at + t * step, 0.0f);
-    }
+    for (int64_t t = 0; t < d; t++)
+        heed_ref_store_quotient(dtype_of(arrays, operand), data_of(arrays, operand), at + t * step,
+                                0.0f);
 }

@@ -14,7 +14,7 @@
 
 /* The arrays of one run, and the batch item that is being computed. */
 struct heed_ref_arrays {
-    const struct heed_operand *operands;
+    const struct heed_plan_operand *operands;
     const heed_buf *at;
     int64_t batch[3];
 };

@@ -5,6 +5,7 @@
  * lengths and heads are taken as they come: one that makes no sense is absent by rule.
  */
 #include "array.h"
+#include "layout.h"
 #include "operations.h"
 
 /* |at| at most; sums with it stay far from the end of 64 bits. */
@@ -13,6 +14,7 @@
 struct copy {
     struct heed_ref_arrays arrays;
     const struct hk_copy *numbers;
+    struct heed_ref_layout y;
 };
 
 /* The row of x that row i comes from; -1: absent. */
@@ -38,59 +40,54 @@ static int64_t target_of(const struct copy *copy, int64_t head, int64_t i)
     return (at < -AT_MAX ? -AT_MAX : at > AT_MAX ? AT_MAX : at) + i;
 }
 
-/* A row of y: its channel 0, and its scale, which means something where y is of i8. */
+/* A row of y: its channel 0, and its scale, which means something where y has scales. */
 struct place {
     int64_t at, scale_at;
 };
 
-/* Row t of a plain y or of a ring. */
-static bool row_find(const struct copy *copy, int64_t head, int64_t t, struct place *to)
+/* How the rows of y lie for the item at hand, by the array that says so. */
+static struct heed_ref_layout layout_of(const struct copy *copy, int64_t rows)
 {
-    const int64_t rows = copy->numbers->y_rows;
+    static const struct {
+        uint32_t array, kind;
+    } ways[] = { { HK_COPY_HEAD, HEED_LAYOUT_RING }, { HK_COPY_TABLE, HEED_LAYOUT_PAGED } };
+    const struct heed_ref_arrays *arrays = &copy->arrays;
+    const struct heed_view *y = &arrays->operands[HK_COPY_Y].view;
+    struct heed_ref_layout out = { .rows = y->shape[4], .pages = y->shape[2], .length = rows };
 
-    if (heed_ref_has(&copy->arrays, HK_COPY_HEAD)) {
-        int64_t oldest = heed_ref_int(&copy->arrays, HK_COPY_HEAD, 0, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        const struct heed_view *view = &arrays->operands[ways[i].array].view;
 
-        if (oldest < 0 || oldest >= rows)
-            return false;
-        t = (oldest + t % rows) % rows;
+        if (!heed_ref_has(arrays, ways[i].array))
+            continue;
+        out.kind = ways[i].kind;
+        out.index = (struct heed_ref_index){
+            .base = heed_address(arrays->at[ways[i].array]),
+            .dtype = view->dtype,
+            .at = heed_ref_offset(arrays, ways[i].array, 0, 0, 0),
+            .stride = view->stride[5],
+            .entries = view->shape[5],
+        };
     }
-    if (t >= rows)
-        return false;
-    to->at = heed_ref_offset(&copy->arrays, HK_COPY_Y, head, t, 0);
-    to->scale_at = heed_ref_offset(&copy->arrays, HK_COPY_Y_SCALE, 0, head, t);
-    return true;
+    heed_ref_layout_start(&out, rows);
+    return out;
 }
 
-/* Row t of a paged y, [P][H][page][d] in axes 2 to 5, with scales [P][H][page] in axes 3 to 5: no
- * item has pages of its own. */
-static bool paged_find(const struct copy *copy, int64_t head, int64_t t, struct place *to)
-{
-    const int64_t *stride = copy->arrays.operands[HK_COPY_Y].view.stride;
-    const int64_t *scale = copy->arrays.operands[HK_COPY_Y_SCALE].view.stride;
-    const struct hk_copy *numbers = copy->numbers;
-    int64_t page;
-
-    if (numbers->page == 0 || t / numbers->page >= numbers->table)
-        return false;
-    page = heed_ref_int(&copy->arrays, HK_COPY_TABLE, 0, 0, t / numbers->page);
-    if (page < 0 || page >= numbers->n_pages)
-        return false;
-    to->at = page * stride[2] + head * stride[3] + t % numbers->page * stride[4];
-    to->scale_at = page * scale[3] + head * scale[4] + t % numbers->page * scale[5];
-    return true;
-}
-
-/* Where row i goes. false: nowhere. */
+/* Where row i goes; pages are no item's. false: nowhere. */
 static bool destination_find(const struct copy *copy, int64_t head, int64_t i, struct place *to)
 {
+    const int64_t *stride = copy->arrays.operands[HK_COPY_Y].view.stride;
     int64_t t = target_of(copy, head, i);
+    struct heed_ref_spot spot;
 
     if (t < 0)
         return false;
-    if (heed_ref_has(&copy->arrays, HK_COPY_TABLE))
-        return paged_find(copy, head, t, to);
-    return row_find(copy, head, t, to);
+    spot = heed_ref_layout_spot(&copy->y, t);
+    to->at = spot.paged
+                 ? spot.page * stride[2] + head * stride[3] + spot.row * stride[4]
+                 : heed_ref_offset(&copy->arrays, HK_COPY_Y, head, spot.row, 0);
+    to->scale_at = heed_ref_offset(&copy->arrays, HK_COPY_Y_SCALE, spot.page, head, spot.row);
+    return spot.there;
 }
 
 static void row_zero(const struct copy *copy, const struct place *to)
@@ -124,16 +121,14 @@ static void row_run(const struct copy *copy, int64_t head, int64_t i)
 static void compute(const struct heed_plan *plan, const struct heed_launch *launch)
 {
     const struct heed_form *form = heed_form_of(plan);
-    struct copy copy = { heed_ref_arrays_of(plan, launch), form->numbers };
+    struct copy copy = { .arrays = heed_ref_arrays_of(plan, launch), .numbers = form->numbers };
     const struct hk_strip_form *strip = &copy.numbers->strip;
 
     for (int64_t item = 0; item < form->n_batch; item++) {
-        int64_t rows;
-
         heed_ref_arrays_item(&copy.arrays, form, item);
-        rows = heed_ref_length(&copy.arrays, HK_COPY_LEN, strip->rows);
+        copy.y = layout_of(&copy, heed_ref_length(&copy.arrays, HK_COPY_LEN, strip->rows));
         for (int64_t head = 0; head < strip->heads; head++) {
-            for (int64_t i = 0; i < rows; i++)
+            for (int64_t i = 0; i < copy.y.length; i++)
                 row_run(&copy, head, i);
         }
     }

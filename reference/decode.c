@@ -2,10 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Element access of the reference. The formats are written out from their field widths: binary16
- * has 5 exponent and 10 fraction bits, bfloat16 is the upper half of binary32.
+ * has 5 exponent and 10 fraction bits, bfloat16 is the upper half of binary32, those of a byte
+ * are in a table.
  */
 #include "decode.h"
 
+#include <assert.h>
+#include <math.h>
 #include <string.h>
 
 float heed_ref_from_bits(uint32_t bits)
@@ -88,68 +91,185 @@ uint16_t heed_ref_bf16_encode(float value)
     return (uint16_t)((bits & 0x80000000u) >> 16 | shift_even(bits & 0x7fffffffu, 16));
 }
 
+/* Formats of a byte (OFP8): a number is an integer, of fraction + 1 bits, times a power of two. */
+static const struct small {
+    uint32_t dtype, fraction;
+    int bias;
+    uint32_t largest, infinity, nan; /* bits; 0: there is no infinity */
+} smalls[] = {
+    { HEED_F8E4M3, 3, 7, 0x7e, 0, 0x7f },
+    { HEED_F8E5M2, 2, 15, 0x7b, 0x7c, 0x7e },
+};
+
+/* NULL: another type. */
+static const struct small *small_find(uint32_t dtype)
+{
+    for (size_t i = 0; i < sizeof smalls / sizeof *smalls; i++) {
+        if (smalls[i].dtype == dtype)
+            return &smalls[i];
+    }
+    return NULL;
+}
+
+static float power_of_two(int exponent)
+{
+    return heed_ref_from_bits((uint32_t)(127 + exponent) << 23);
+}
+
+static float small_decode(const struct small *type, uint32_t bits)
+{
+    uint32_t rest = bits & 0x7fu, whole = rest & ((1u << type->fraction) - 1);
+    int exponent = (int)(rest >> type->fraction);
+    float value;
+
+    if (exponent > 0)
+        whole += 1u << type->fraction;
+    else
+        exponent = 1;
+    value = (float)whole * power_of_two(exponent - type->bias - (int)type->fraction);
+    if (rest > type->largest)
+        value = rest == type->infinity ? INFINITY : NAN;
+    return bits & 0x80u ? -value : value;
+}
+
+/* What is too large becomes the largest. */
+static uint8_t small_encode(const struct small *type, float value)
+{
+    float size = fabsf(value);
+    int least = 1 - type->bias, exponent = (int)(heed_ref_to_bits(size) >> 23) - 127;
+    uint32_t bits = type->largest;
+
+    if (isnan(value))
+        return (uint8_t)type->nan;
+    if (exponent < least)
+        exponent = least;
+    if (size < small_decode(type, type->largest)) {
+        float units = size / power_of_two(exponent - (int)type->fraction); /* exact */
+
+        bits = (uint32_t)rintf(units) + ((uint32_t)(exponent - least) << type->fraction);
+    }
+    return (uint8_t)(bits | (value < 0 ? 0x80u : 0));
+}
+
+float heed_ref_largest(uint32_t dtype)
+{
+    const struct small *type = small_find(dtype);
+
+    assert(type != NULL || dtype == HEED_I8);
+    return type ? small_decode(type, type->largest) : 127.0f;
+}
+
 float heed_ref_load(uint32_t dtype, const void *base, int64_t at)
 {
-    if (dtype == HEED_F16 || dtype == HEED_BF16) {
-        uint16_t bits;
+    const struct small *type = small_find(dtype);
 
-        memcpy(&bits, (const uint16_t *)base + at, sizeof(bits));
-        return dtype == HEED_F16 ? heed_ref_f16_decode(bits) : heed_ref_bf16_decode(bits);
-    } else if (dtype == HEED_I8) {
+    if (type)
+        return small_decode(type, ((const uint8_t *)base)[at]);
+    switch (dtype) {
+    case HEED_F32:
+        return ((const float *)base)[at];
+    case HEED_F16:
+        return heed_ref_f16_decode(((const uint16_t *)base)[at]);
+    case HEED_BF16:
+        return heed_ref_bf16_decode(((const uint16_t *)base)[at]);
+    case HEED_I8:
         return (float)((const int8_t *)base)[at];
-    } else {
-        float value;
-
-        memcpy(&value, (const float *)base + at, sizeof(value));
-        return value;
+    default:
+        assert(0);
+        return 0.0f;
     }
 }
 
 int64_t heed_ref_load_int(uint32_t dtype, const void *base, int64_t at)
 {
-    if (dtype == HEED_U8)
+    switch (dtype) {
+    case HEED_U8:
         return ((const uint8_t *)base)[at];
-    if (dtype == HEED_I32)
+    case HEED_I32:
         return ((const int32_t *)base)[at];
-    return ((const int64_t *)base)[at];
+    case HEED_I64:
+        return ((const int64_t *)base)[at];
+    default:
+        assert(0);
+        return 0;
+    }
 }
 
 void heed_ref_store_int(uint32_t dtype, void *base, int64_t at, int64_t value)
 {
-    if (dtype == HEED_U8)
+    switch (dtype) {
+    case HEED_U8:
         ((uint8_t *)base)[at] = (uint8_t)value;
-    else if (dtype == HEED_I8)
-        ((int8_t *)base)[at] = (int8_t)value;
-    else if (dtype == HEED_I32)
+        break;
+    case HEED_I32:
         ((int32_t *)base)[at] = (int32_t)value;
-    else
+        break;
+    case HEED_I64:
         ((int64_t *)base)[at] = value;
+        break;
+    default:
+        assert(0);
+    }
 }
 
 void heed_ref_copy_bits(uint32_t dtype, const void *from, int64_t from_at, void *to, int64_t to_at)
 {
-    if (dtype == HEED_F32)
+    if (small_find(dtype)) {
+        ((uint8_t *)to)[to_at] = ((const uint8_t *)from)[from_at];
+        return;
+    }
+    switch (dtype) {
+    case HEED_F32:
         ((uint32_t *)to)[to_at] = ((const uint32_t *)from)[from_at];
-    else
+        break;
+    case HEED_F16:
+    case HEED_BF16:
         ((uint16_t *)to)[to_at] = ((const uint16_t *)from)[from_at];
+        break;
+    default:
+        assert(0);
+    }
+}
+
+static uint32_t f32_encode(float value)
+{
+    uint32_t bits = heed_ref_to_bits(value);
+
+    return (bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : bits;
 }
 
 void heed_ref_store(uint32_t dtype, void *base, int64_t at, float value)
 {
-    if (dtype == HEED_F16 || dtype == HEED_BF16) {
-        uint16_t bits =
-            dtype == HEED_F16 ? heed_ref_f16_encode(value) : heed_ref_bf16_encode(value);
+    const struct small *type = small_find(dtype);
+    uint32_t bits;
 
-        if (bits == 0x8000u)
-            bits = 0;
-        ((uint16_t *)base)[at] = bits;
+    if (type) {
+        bits = small_encode(type, value);
+        ((uint8_t *)base)[at] = (uint8_t)(bits == 0x80u ? 0 : bits);
+        return;
+    }
+    switch (dtype) {
+    case HEED_F32:
+        bits = f32_encode(value);
+        ((uint32_t *)base)[at] = bits == 0x80000000u ? 0 : bits;
+        break;
+    case HEED_F16:
+    case HEED_BF16:
+        bits = dtype == HEED_F16 ? heed_ref_f16_encode(value) : heed_ref_bf16_encode(value);
+        ((uint16_t *)base)[at] = (uint16_t)(bits == 0x8000u ? 0 : bits);
+        break;
+    default:
+        assert(0);
+    }
+}
+
+void heed_ref_store_quotient(uint32_t dtype, void *base, int64_t at, float value)
+{
+    if (dtype == HEED_I8) {
+        value = rintf(value);
+        value = value > 127.0f ? 127.0f : value < -127.0f ? -127.0f : value;
+        ((int8_t *)base)[at] = (int8_t)value;
     } else {
-        uint32_t bits = heed_ref_to_bits(value);
-
-        if ((bits & 0x7fffffffu) > 0x7f800000u)
-            bits = 0x7fc00000u;
-        if (bits == 0x80000000u)
-            bits = 0;
-        ((float *)base)[at] = heed_ref_from_bits(bits);
+        heed_ref_store(dtype, base, at, value);
     }
 }

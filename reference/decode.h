@@ -19,16 +19,21 @@ float heed_ref_bf16_decode(uint16_t bits);
 uint16_t heed_ref_f16_encode(float value);
 uint16_t heed_ref_bf16_encode(float value);
 
-/* Element `at` (counted in elements from base, may be negative) of a HEED_F32, HEED_F16, HEED_BF16
- * or HEED_I8 array, of the last without its scale. */
+/* The largest number of a type whose rows may have scales. */
+float heed_ref_largest(uint32_t dtype);
+
+/* Element `at` (counted in elements from base, may be negative) of an array of floats or of rows of
+ * keys and values, without the scale of its row. */
 float heed_ref_load(uint32_t dtype, const void *base, int64_t at);
 /* Likewise of a HEED_U8, HEED_I32 or HEED_I64 array. */
 int64_t heed_ref_load_int(uint32_t dtype, const void *base, int64_t at);
-/* Likewise, and of HEED_I8. Cuts nothing: the value fits the type. */
+/* Likewise. Cuts nothing: the value fits the type. */
 void heed_ref_store_int(uint32_t dtype, void *base, int64_t at, int64_t value);
 /* One element of a floating-point type as it is, payloads of NaN included. */
 void heed_ref_copy_bits(uint32_t dtype, const void *from, int64_t from_at, void *to, int64_t to_at);
 /* Step 11: one rounding, canonical NaN, then -0 becomes +0. */
 void heed_ref_store(uint32_t dtype, void *base, int64_t at, float value);
+/* Likewise of such a type: to nearest even, cut to what there is. */
+void heed_ref_store_quotient(uint32_t dtype, void *base, int64_t at, float value);
 
 #endif

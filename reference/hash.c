@@ -158,13 +158,8 @@ int64_t heed_ref_hash_bytes(const struct hk_select *numbers)
 {
     int64_t elements = tokens_of(numbers);
 
-    for (uint32_t r = 0; r + 1 < numbers->n_rounds; r++) {
-        /* each level at most a fifth of what can be addressed */
-        if (numbers->candidates[r] > 0 &&
-            numbers->d >= INT64_MAX / 5 / (int64_t)sizeof(float) / numbers->candidates[r])
-            return -1;
-        elements += numbers->candidates[r] * (numbers->d + 1);
-    }
+    for (uint32_t r = 0; r + 1 < numbers->n_rounds; r++)
+        elements += numbers->candidates[r] * (numbers->d + 1); /* check has bounded both */
     return elements * (int64_t)sizeof(float);
 }
 

@@ -28,8 +28,8 @@ static float sink_of(const struct merge *merge, int64_t head)
 {
     if (!heed_ref_has(&merge->arrays, HK_MERGE_SINKS))
         return -INFINITY;
-    return heed_ref_load(HEED_F32, heed_address(merge->arrays.at[HK_MERGE_SINKS]),
-                         head * merge->arrays.operands[HK_MERGE_SINKS].view.stride[5]);
+    return heed_ref_float(&merge->arrays, HK_MERGE_SINKS,
+                          head * merge->arrays.operands[HK_MERGE_SINKS].view.stride[5]);
 }
 
 static void lse_write(const struct merge *merge, int64_t head, int64_t row, float value)
@@ -99,24 +99,12 @@ static void compute(const struct heed_plan *plan, const struct heed_launch *laun
     }
 }
 
-static int64_t channels_of(const struct heed_plan *plan)
-{
-    return ((const struct hk_merge *)heed_form_of(plan)->numbers)->d;
-}
-
-static bool accepts(const struct heed_plan *plan, const struct heed_services *services,
-                    struct heed_refusal *why)
-{
-    (void)services;
-    return heed_ref_accumulators_fit(channels_of(plan), why);
-}
-
 static heed_status prepare(struct heed_plan *plan, const struct heed_services *services,
                            struct heed_error_detail *detail)
 {
     (void)services;
     (void)detail;
-    heed_ref_accumulators_prepare(plan, channels_of(plan));
+    heed_ref_accumulators_prepare(plan, ((const struct hk_merge *)heed_form_of(plan)->numbers)->d);
     return HEED_OK;
 }
 
@@ -130,7 +118,6 @@ static heed_status run(const struct heed_plan *plan, const struct heed_services 
 const struct heed_impl heed_ref_merge = {
     .op = HEED_OP_MERGE,
     .name = "scalar",
-    .accepts = accepts,
     .prepare = prepare,
     .run = run,
 };

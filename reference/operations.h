@@ -8,11 +8,11 @@
 
 #include "../lib/backend.h"
 
-extern const struct heed_impl heed_ref_copy;
-extern const struct heed_impl heed_ref_merge;
-extern const struct heed_impl heed_ref_pool;
-extern const struct heed_impl heed_ref_push;
-extern const struct heed_impl heed_ref_select;
+#define HEED_REF_OPERATIONS(ROW) ROW(copy) ROW(pool) ROW(select) ROW(push) ROW(merge)
+
+#define HEED_REF_DECLARE(name) extern const struct heed_impl heed_ref_##name;
+HEED_REF_OPERATIONS(HEED_REF_DECLARE)
+#undef HEED_REF_DECLARE
 
 /* A run in the default floating-point environment, whatever the caller's. */
 heed_status heed_ref_compute(void (*body)(const struct heed_plan *, const struct heed_launch *),
@@ -22,7 +22,6 @@ heed_status heed_ref_compute(void (*body)(const struct heed_plan *, const struct
 heed_status heed_ref_prepare_nothing(struct heed_plan *, const struct heed_services *,
                                      struct heed_error_detail *);
 /* The workspace of an operation that sums rows of d channels: heed_ref_softmax_start's scratch. */
-bool heed_ref_accumulators_fit(int64_t d, struct heed_refusal *);
 void heed_ref_accumulators_prepare(struct heed_plan *, int64_t d);
 
 #endif

@@ -337,24 +337,12 @@ static void compute(const struct heed_plan *plan, const struct heed_launch *laun
     }
 }
 
-static int64_t channels_of(const struct heed_plan *plan)
-{
-    return ((const struct hk_pool *)heed_form_of(plan)->numbers)->d;
-}
-
-static bool accepts(const struct heed_plan *plan, const struct heed_services *services,
-                    struct heed_refusal *why)
-{
-    (void)services;
-    return heed_ref_accumulators_fit(channels_of(plan), why);
-}
-
 static heed_status prepare(struct heed_plan *plan, const struct heed_services *services,
                            struct heed_error_detail *detail)
 {
     (void)services;
     (void)detail;
-    heed_ref_accumulators_prepare(plan, channels_of(plan));
+    heed_ref_accumulators_prepare(plan, ((const struct hk_pool *)heed_form_of(plan)->numbers)->d);
     return HEED_OK;
 }
 
@@ -368,7 +356,6 @@ static heed_status run(const struct heed_plan *plan, const struct heed_services 
 const struct heed_impl heed_ref_pool = {
     .op = HEED_OP_POOL,
     .name = "scalar",
-    .accepts = accepts,
     .prepare = prepare,
     .run = run,
 };

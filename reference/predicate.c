@@ -64,86 +64,64 @@ int64_t heed_ref_aux_head(int64_t extent, const struct heed_ref_row *row, int64_
     return extent == row->attn->heads ? row->head : key_head;
 }
 
-/* Lengths are cut to [0, bound]; RAGGED: a begin outside [0, total] empties the item, begin +
- * length is cut at total. What a RING's head does comes after. */
-static void item_find(const struct heed_ref_row *row, uint32_t layout,
-                      const struct heed_aux *begins, const struct heed_aux *lengths, int64_t bound,
-                      int64_t total, int64_t *begin, int64_t *length)
+/* Where an item is, without lengths all of `bound`. */
+static struct heed_ref_layout item_find(const struct heed_ref_row *row, uint32_t kind,
+                                        const struct heed_aux *index,
+                                        const struct heed_aux *lengths,
+                                        const struct heed_view *view, int64_t bound)
 {
-    *begin = 0;
-    *length = bound;
+    struct heed_ref_layout out = {
+        .kind = kind, .rows = view->shape[4], .pages = view->shape[2], .length = bound
+    };
+
+    if (index->slot != 0)
+        out.index = (struct heed_ref_index){
+            .base = heed_ref_aux_data(row, index),
+            .dtype = index->dtype,
+            .at = heed_ref_aux_offset(index, row->batch, 0, 0, 0),
+            .stride = index->stride[5],
+            .entries = index->shape[5],
+        };
     if (lengths->slot != 0)
-        *length = clamp(heed_ref_aux_int(row, lengths, 0, 0, 0), 0, bound);
-    if (layout == HEED_LAYOUT_RAGGED) {
-        *begin = heed_ref_aux_int(row, begins, 0, 0, 0);
-        if (*begin < 0 || *begin > total) {
-            *begin = 0;
-            *length = 0;
-        }
-        if (*length > total - *begin)
-            *length = total - *begin;
-    }
+        out.length = heed_ref_aux_int(row, lengths, 0, 0, 0);
+    heed_ref_layout_start(&out, bound);
+    return out;
 }
 
-static void keys_item_find(struct heed_ref_keys *keys, const struct heed_ref_row *row)
+static struct heed_ref_layout keys_item(const struct heed_ref_row *row,
+                                        const struct heed_checked_source *source)
 {
-    const struct heed_checked_source *source = keys->source;
-
-    item_find(row, source->layout, &source->index, &source->len, source->n_k, source->k.shape[4],
-              &keys->begin, &keys->length);
-    if (source->layout == HEED_LAYOUT_RING) {
-        keys->begin = heed_ref_aux_int(row, &source->index, 0, 0, 0);
-        if (keys->begin < 0 || keys->begin >= source->n_k) {
-            keys->begin = 0;
-            keys->length = 0;
-        }
-    }
-}
-
-/* PAGED: the page that holds a key within the length; one outside [0, P) is none. */
-static int64_t key_page(const struct heed_ref_row *row, const struct heed_ref_keys *keys,
-                        int64_t key)
-{
-    const struct heed_checked_source *source = keys->source;
-
-    return heed_ref_aux_int(row, &source->index, 0, 0, key / source->k.shape[4]);
+    return item_find(row, source->layout, &source->index, &source->len, &source->k, source->n_k);
 }
 
 int64_t heed_ref_key_at(const struct heed_ref_row *row, const struct heed_ref_keys *keys,
                         const struct heed_view *view, int64_t key)
 {
-    int64_t at = keys->head * view->stride[3];
+    const struct heed_ref_spot spot = heed_ref_layout_spot(&keys->item, key);
+    int64_t at = keys->head * view->stride[3] + spot.row * view->stride[4];
 
-    if (keys->source->layout == HEED_LAYOUT_PAGED)
-        return at + key_page(row, keys, key) * view->stride[2] +
-               key % view->shape[4] * view->stride[4];
+    if (spot.paged)
+        return at + spot.page * view->stride[2];
     for (int axis = 0; axis < 3; axis++)
         at += row->batch[axis] * view->stride[axis];
-    if (keys->source->layout == HEED_LAYOUT_RING)
-        return at + (keys->begin + key) % view->shape[4] * view->stride[4];
-    return at + (keys->begin + key) * view->stride[4];
+    return at;
 }
 
 float heed_ref_key_scale(const struct heed_ref_row *row, const struct heed_ref_keys *keys,
                          const struct heed_aux *scale, int64_t key)
 {
-    const struct heed_checked_source *source = keys->source;
+    const struct heed_ref_spot spot = heed_ref_layout_spot(&keys->item, key);
     int64_t head = scale->shape[4] == 1 ? 0 : keys->head;
-    int64_t stored = keys->begin + key, page = 0;
 
-    if (source->layout == HEED_LAYOUT_PAGED) {
-        page = key_page(row, keys, key);
-        stored = key % source->k.shape[4];
-    } else if (source->layout == HEED_LAYOUT_RING) {
-        stored %= source->k.shape[4];
-    }
     return heed_ref_load(scale->dtype, heed_ref_aux_data(row, scale),
-                         heed_ref_aux_offset(scale, row->batch, page, head, stored));
+                         heed_ref_aux_offset(scale, row->batch, spot.page, head, spot.row));
 }
 
 void heed_ref_row_start(struct heed_ref_row *row, const struct heed_checked *attn,
                         const struct heed_launch *launch, int64_t item)
 {
+    struct heed_ref_layout rows;
+
     *row = (struct heed_ref_row) {
         .attn = attn,
         .launch = launch,
@@ -153,8 +131,15 @@ void heed_ref_row_start(struct heed_ref_row *row, const struct heed_checked *att
             item % attn->batch[2],
         },
     };
-    item_find(row, attn->q_layout, &attn->q_begin, &attn->q_len, attn->n_q, attn->q.shape[4],
-              &row->q_begin, &row->q_length);
+    rows = item_find(row, attn->q_layout, &attn->q_begin, &attn->q_len, &attn->q, attn->n_q);
+    row->q_begin = row->o_begin = rows.begin;
+    row->q_length = rows.length;
+    if (attn->o_begin.slot == 0)
+        return;
+    rows = item_find(row, attn->q_layout, &attn->o_begin, &attn->q_len, &attn->o, attn->n_q);
+    row->o_begin = rows.begin;
+    if (row->q_length > rows.length)
+        row->q_length = rows.length;
 }
 
 /* Position of row `index`: ALIGN_START counts from q_pos0, ALIGN_END from the last key of the last
@@ -169,9 +154,9 @@ static int64_t position_find(const struct heed_ref_row *row)
         if (attn->n_sources > 0) {
             struct heed_ref_keys last = { .source = &attn->sources[attn->n_sources - 1] };
 
-            keys_item_find(&last, row);
+            last.item = keys_item(row, last.source);
             position +=
-                heed_ref_key_last(&last, last.length - 1); /* the formula also for length 0 */
+                heed_ref_key_last(&last, last.item.length - 1); /* the formula also for length 0 */
         }
     } else {
         position += row->index * attn->q_pos_step;
@@ -229,7 +214,7 @@ void heed_ref_keys_start(struct heed_ref_keys *keys, const struct heed_ref_row *
         .v = heed_ref_memory(row, heed_attn_v(source)),
     };
     keys->head = row->head / (attn->heads / keys->source->heads);
-    keys_item_find(keys, row);
+    keys->item = keys_item(row, keys->source);
     for (uint32_t t = 0; t < keys->source->n_terms; t++) {
         const struct heed_checked_term *term = &keys->source->terms[t];
 
@@ -261,7 +246,7 @@ int64_t heed_ref_key_first(const struct heed_ref_keys *keys, int64_t key)
     const struct heed_checked_source *source = keys->source;
 
     if (source->flags & HEED_SOURCE_END)
-        return source->pos0 + (key - keys->length) * source->pos_step;
+        return source->pos0 + (key - keys->item.length) * source->pos_step;
     return source->pos0 + key * source->pos_step;
 }
 
@@ -274,14 +259,8 @@ bool heed_ref_key_cut(const struct heed_ref_row *row, const struct heed_ref_keys
 {
     const struct heed_checked_source *source = keys->source;
 
-    if (key >= keys->length)
+    if (key >= keys->item.length || !heed_ref_layout_spot(&keys->item, key).there)
         return true;
-    if (source->layout == HEED_LAYOUT_PAGED) {
-        int64_t page = key_page(row, keys, key);
-
-        if (page < 0 || page >= source->k.shape[2])
-            return true;
-    }
     if ((source->flags & HEED_SOURCE_CAUSAL) && heed_ref_key_last(keys, key) > row->position)
         return true;
     if (source->mask.slot != 0) {

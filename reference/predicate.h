@@ -8,7 +8,7 @@
 #ifndef HEED_REFERENCE_PREDICATE_H
 #define HEED_REFERENCE_PREDICATE_H
 
-#include "../lib/backend.h"
+#include "layout.h"
 
 #include <stdbool.h>
 
@@ -20,6 +20,7 @@ struct heed_ref_row {
     int64_t head;
     int64_t q_begin,
         q_length;  /* the item's rows are q_begin .. + q_length - 1 of the query tensor */
+    int64_t o_begin; /* and as many from here on of o and lse */
     int64_t index; /* row within the item */
     int64_t position;
 };
@@ -28,8 +29,7 @@ struct heed_ref_row {
 struct heed_ref_keys {
     const struct heed_checked_source *source;
     const void *k, *v;
-    int64_t begin, length; /* key j of the item is position begin + j of the tensors, of a RING
-                              modulo their rows; PAGED: see heed_ref_key_at */
+    struct heed_ref_layout item; /* where its keys are, and how many */
     int64_t head;          /* key head */
     int64_t n_global;      /* entries in use of the GLOBAL KEYS list */
     bool row_sees_all;     /* named by a GLOBAL ROWS term */
@@ -68,7 +68,7 @@ int64_t heed_ref_floor_div(int64_t a, int64_t b); /* b > 0, toward -Inf */
 int64_t heed_ref_key_at(const struct heed_ref_row *, const struct heed_ref_keys *,
                         const struct heed_view *, int64_t key);
 
-/* The scale of that row, of i8; scale: the source's, for k or v. */
+/* The scale of that row, where it has one; scale: the source's, for k or v. */
 float heed_ref_key_scale(const struct heed_ref_row *, const struct heed_ref_keys *,
                          const struct heed_aux *scale, int64_t key);
 

@@ -5,6 +5,7 @@
  * 5). The sequence is the memory, oldest row first, then x; its last C rows stay.
  */
 #include "array.h"
+#include "layout.h"
 #include "operations.h"
 
 struct push {
@@ -32,7 +33,11 @@ static void item_start(struct push *push)
 /* The row that the memory has, or is to have, for place g of the sequence. */
 static int64_t row_of(const struct push *push, int64_t g)
 {
-    return (push->oldest + g) % push->numbers->capacity;
+    const struct heed_ref_layout ring = {
+        .kind = HEED_LAYOUT_RING, .rows = push->numbers->capacity, .begin = push->oldest
+    };
+
+    return heed_ref_layout_spot(&ring, g).row;
 }
 
 /* Element of its channel 0. */

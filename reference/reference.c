@@ -35,36 +35,24 @@ static void describe(uint32_t index, heed_device_props *props)
     props->reason[0] = '\0';
 }
 
-bool heed_ref_accumulators_fit(int64_t d, struct heed_refusal *why)
-{
-    if (d <= INT64_MAX / HEED_REF_SOFTMAX_SCRATCH / (int64_t)sizeof(float))
-        return true;
-    *why = (struct heed_refusal){ "its workspace would leave the address space", NULL };
-    return false;
-}
-
+/* Rows of more channels than `most` are in no memory: no run gets as far as its workspace. */
 void heed_ref_accumulators_prepare(struct heed_plan *plan, int64_t d)
 {
-    plan->workspace_size = HEED_REF_SOFTMAX_SCRATCH * (uint64_t)d * sizeof(float);
-    plan->workspace_align = _Alignof(float);
-}
+    const int64_t size = HEED_REF_SOFTMAX_SCRATCH * sizeof(float), most = INT64_MAX / size;
 
-static bool accepts(const struct heed_plan *plan, const struct heed_services *services,
-                    struct heed_refusal *why)
-{
-    (void)services;
-    if (heed_ref_accumulators_fit(heed_attn_of(plan)->d_v, why))
-        return true;
-    why->field = "sources";
-    return false;
+    plan->workspace_size = (uint64_t)(size * (d < most ? d : most));
+    plan->workspace_align = _Alignof(float);
 }
 
 static heed_status prepare(struct heed_plan *plan, const struct heed_services *services,
                            struct heed_error_detail *detail)
 {
+    const struct heed_checked *attn = plan->checked;
+
     (void)services;
     (void)detail;
-    heed_ref_accumulators_prepare(plan, heed_attn_of(plan)->d_v);
+    heed_ref_accumulators_prepare(plan,
+                                  attn->n_batch * attn->heads * attn->n_q > 0 ? attn->d_v : 0);
     return HEED_OK;
 }
 
@@ -132,15 +120,13 @@ static heed_status run(const struct heed_plan *plan, const struct heed_services 
 static const struct heed_impl scalar = {
     .op = HEED_OP_ATTN,
     .name = "scalar",
-    .accepts = accepts,
     .prepare = prepare,
     .run = run,
 };
 
-static const struct heed_impl *const impls[] = {
-    &scalar,         &heed_ref_copy,  &heed_ref_pool, &heed_ref_select,
-    &heed_ref_push, &heed_ref_merge, NULL,
-};
+#define IMPL(name) &heed_ref_##name,
+
+static const struct heed_impl *const impls[] = { &scalar, HEED_REF_OPERATIONS(IMPL) NULL };
 
 extern const struct heed_backend heed_reference_backend;
 

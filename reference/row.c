@@ -121,14 +121,12 @@ struct vector {
     const void *data;
     int64_t at, stride;
     uint32_t dtype;
-    float scale; /* of i8 */
+    float scale; /* of its row, or 1 */
 };
 
 static float vector_get(const struct vector *x, int64_t t)
 {
-    float value = heed_ref_load(x->dtype, x->data, x->at + t * x->stride);
-
-    return x->dtype == HEED_I8 ? value * x->scale : value;
+    return heed_ref_load(x->dtype, x->data, x->at + t * x->stride) * x->scale;
 }
 
 static struct vector query_vector(const struct walk *walk)
@@ -286,7 +284,7 @@ static void walk_listed(struct walk *walk)
 
         if (entry < 0)
             continue;
-        for (int64_t i = 0; i < source->run && first + i < walk->keys.length; i++)
+        for (int64_t i = 0; i < source->run && first + i < walk->keys.item.length; i++)
             visit(walk, first + i, place * source->run + i);
     }
     heed_ref_softmax_join(&walk->softmax);
@@ -305,7 +303,7 @@ static void walk_terms(struct walk *walk)
     while (more) {
         int64_t rank = 0; /* GLOBAL keys below `key`; both ascend */
 
-        for (int64_t key = 0; key < keys->length; key++) {
+        for (int64_t key = 0; key < keys->item.length; key++) {
             if (rank < keys->n_global && heed_ref_global_key(walk->row, keys, rank) == key) {
                 rank++;
                 continue;
@@ -326,7 +324,7 @@ static void row_write(const struct heed_ref_row *row, int64_t t, float value)
 
     heed_ref_store(
         o->dtype, heed_ref_memory(row, HEED_ATTN_O),
-        view_offset(o, row->batch, row->head, row->q_begin + row->index) + t * o->stride[5], value);
+        view_offset(o, row->batch, row->head, row->o_begin + row->index) + t * o->stride[5], value);
 }
 
 static void lse_write(const struct heed_ref_row *row, float value)
@@ -335,7 +333,7 @@ static void lse_write(const struct heed_ref_row *row, float value)
 
     if (lse->dtype != 0 && row->launch->at[HEED_ATTN_LSE].handle != NULL)
         heed_ref_store(lse->dtype, heed_ref_memory(row, HEED_ATTN_LSE),
-                       view_offset(lse, row->batch, row->head, row->q_begin + row->index), value);
+                       view_offset(lse, row->batch, row->head, row->o_begin + row->index), value);
 }
 
 /* -Inf: no sink. */

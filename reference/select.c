@@ -229,16 +229,6 @@ static int64_t workspace_of(const struct heed_plan *plan)
     return numbers->kind == HEED_SELECT_HASH ? heed_ref_hash_bytes(numbers) : keys_bytes(numbers);
 }
 
-static bool accepts(const struct heed_plan *plan, const struct heed_services *services,
-                    struct heed_refusal *why)
-{
-    (void)services;
-    if (workspace_of(plan) >= 0)
-        return true;
-    *why = (struct heed_refusal){ "its workspace would leave the address space", "rounds" };
-    return false;
-}
-
 static heed_status prepare(struct heed_plan *plan, const struct heed_services *services,
                            struct heed_error_detail *detail)
 {
@@ -259,7 +249,6 @@ static heed_status run(const struct heed_plan *plan, const struct heed_services 
 const struct heed_impl heed_ref_select = {
     .op = HEED_OP_SELECT,
     .name = "scalar",
-    .accepts = accepts,
     .prepare = prepare,
     .run = run,
 };

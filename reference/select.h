@@ -25,7 +25,7 @@ void heed_ref_select_norm(const struct heed_ref_selection *, int64_t group);
 void heed_ref_select_topk(const struct heed_ref_selection *, int64_t head);
 void heed_ref_select_hash(const struct heed_ref_selection *, int64_t group);
 
-/* Bytes of workspace of HASH; -1: more than there are addresses. */
+/* Bytes of workspace of HASH. */
 int64_t heed_ref_hash_bytes(const struct hk_select *);
 
 #endif

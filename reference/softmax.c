@@ -58,8 +58,7 @@ static void block_finish(struct heed_ref_softmax *softmax)
             float value = heed_ref_load(softmax->dtype, softmax->values,
                                         block->v_at[i] + t * softmax->stride);
 
-            if (softmax->dtype == HEED_I8)
-                value *= block->scale[i];
+            value *= block->scale[i];
             chunk->o[t] = fmaf(p, value, chunk->o[t]);
         }
     }

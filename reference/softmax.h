@@ -43,8 +43,7 @@ struct heed_ref_softmax {
 
 /* scratch: HEED_REF_SOFTMAX_SCRATCH * d floats. */
 void heed_ref_softmax_start(struct heed_ref_softmax *, int64_t d, float *scratch);
-/* A key; one with y = -Inf is removed, its value unread. scale: of a value row of HEED_I8, else 1.
- */
+/* A key; one with y = -Inf is removed, its value unread. scale: of the value row, or 1. */
 void heed_ref_softmax_add(struct heed_ref_softmax *, float y, int64_t ordinal, int64_t v_at,
                           float scale);
 /* Ends a sub-source. */

@@ -9,7 +9,8 @@
 
 #include <limits.h>
 
-/* The second parameter of every kernel (kernels/call.h), of which small ones read the beginning. */
+/* The second parameter of every kernel (kernels/attn/call.h), of which small ones read the
+ * beginning. */
 struct pointers {
     char *p[HEED_BUFFERS_LARGE];
 };

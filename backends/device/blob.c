@@ -7,7 +7,7 @@
  */
 #include "blob.h"
 
-#include "../../lib/core/dtype.h"
+#include "../../lib/types/types.h"
 
 #include <assert.h>
 #include <string.h>
@@ -27,18 +27,9 @@ static uint64_t round_up(uint64_t bytes)
 /* What kernels and the library count the same way. */
 #define SAME(kernel, host)                                                                         \
     static_assert((int64_t)(kernel) == (int64_t)(host), #kernel " is not " #host)
-SAME(HK_F32, HEED_F32);
-SAME(HK_F16, HEED_F16);
-SAME(HK_BF16, HEED_BF16);
-SAME(HK_U8, HEED_U8);
-SAME(HK_I32, HEED_I32);
-SAME(HK_I64, HEED_I64);
-SAME(HK_I8, HEED_I8);
-SAME(HK_LAYOUT_DENSE, HEED_LAYOUT_DENSE);
-SAME(HK_LAYOUT_RAGGED, HEED_LAYOUT_RAGGED);
-SAME(HK_LAYOUT_PAGED, HEED_LAYOUT_PAGED);
-SAME(HK_LAYOUT_RING, HEED_LAYOUT_RING);
-SAME(HK_LAYOUT_LISTED, HEED_LAYOUT_LISTED);
+#define SAME_TYPE(NAME, name, number, elements, bytes, arg) SAME(HK_##NAME, HEED_##NAME);
+HK_TYPES(SAME_TYPE, 0)
+#undef SAME_TYPE
 #define SAME_BIAS(name, number) SAME(HK_BIAS_##name, HEED_BIAS_##name);
 HK_BIAS_KINDS(SAME_BIAS)
 #undef SAME_BIAS
@@ -85,13 +76,17 @@ static struct hk_aux aux_write(struct writer *w, const struct heed_aux *from)
 }
 
 /* Strides of axes of one element count for nothing and may be anything: 1 is the plain case. */
-static struct hk_view view_write(const struct heed_view *from)
+static struct hk_view view_write(const struct heed_view *from, enum heed_items items)
 {
     struct hk_view to = { .dtype = from->dtype, .length = from->shape[4] };
 
     memcpy(to.stride, from->stride, sizeof to.stride);
     if (from->shape[5] <= 1)
         to.stride[5] = 1;
+    if (items == HEED_ITEMS_PAGES) {
+        to.page = to.stride[2];
+        to.stride[2] = 0;
+    }
     return to;
 }
 
@@ -145,10 +140,9 @@ static void source_write(struct writer *w, const struct heed_plan *plan, const s
     const struct heed_checked_source *from = &heed_attn_of(plan)->sources[s];
     const struct heed_lowered_source *lowered = &heed_lowered_of(plan)->sources[s];
 
-    source.k = view_write(&from->k);
-    source.v = view_write(&from->v);
-    if (from->layout != HEED_LAYOUT_LISTED)     /* runs are the sub-source's */
-        source.index = aux_write(w, &from->index);
+    source.k = view_write(&from->k, lowered->items);
+    source.v = view_write(&from->v, lowered->items);
+    source.index = aux_write(w, lowered->index);
     source.len = aux_write(w, &from->len);
     source.mask = aux_write(w, &from->mask);
     source.k_scale = aux_write(w, &from->k_scale);
@@ -163,14 +157,15 @@ static void plan_write(struct writer *w, const struct heed_plan *plan, struct hk
 {
     const struct heed_checked *attn = plan->checked;
 
-    to.q = view_write(&attn->q);
-    to.o = view_write(&attn->o);
-    to.lse = view_write(&attn->lse);
-    to.sinks = view_write(&attn->sinks);
+    to.q = view_write(&attn->q, HEED_ITEMS_BATCH);
+    to.o = view_write(&attn->o, HEED_ITEMS_BATCH);
+    to.lse = view_write(&attn->lse, HEED_ITEMS_BATCH);
+    to.sinks = view_write(&attn->sinks, HEED_ITEMS_BATCH);
     to.sinks.stride[5] = attn->sinks.stride[5];
     to.q_pos = aux_write(w, &attn->q_pos);
     to.q_begin = aux_write(w, &attn->q_begin);
     to.q_len = aux_write(w, &attn->q_len);
+    to.o_begin = aux_write(w, &attn->o_begin);
     put(w, 0, &to, sizeof to);
 }
 

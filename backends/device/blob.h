@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * From a plan of attention to its blob (kernels/blob.h).
+ * From a plan of attention to its blob (kernels/attn/blob.h).
  */
 #ifndef HEED_BACKENDS_DEVICE_BLOB_H
 #define HEED_BACKENDS_DEVICE_BLOB_H
 
 #include "../../lib/spans.h"
-#include "../kernels/blob.h"
+#include "../kernels/attn/blob.h"
 #include "frame.h"
 
 /* Channels that a work-group's kernel is made for, 64 or 128; more channels of V take several

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The kernel cache: files named by their key, written under a temporary name and renamed. Nothing
- * is synchronised to the disk: what a crash leaves damaged is found out by its digest.
+ * is synchronised to the disk: what a crash leaves damaged is found out by its digest. Every file
+ * is reached through the open folder, whose owner and mode were looked at.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -15,19 +16,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { FORMAT = 1, PATH_BYTES = 1024 };
+enum { FORMAT = 1, PATH_BYTES = 1024, NAME_BYTES = 64 };
 #define CONTENTS_MAX (UINT64_C(1) << 28)
 
 static const char magic[HEED_CACHE_AT_FORMAT] = { 'h', 'e', 'e', 'd', 'k', 'r', 'n', '\n' };
 
-static void remark(const struct heed_services *services, const char *what, const char *path)
+static void say(const struct heed_services *services, uint32_t level, const char *what,
+                const char *path)
 {
     char line[256];
 
-    snprintf(line, sizeof(line), "kernel cache: %.60s: %.160s", what, path);
-    services->log(services->runtime, 3, line);
+    snprintf(line, sizeof(line), "kernel cache: %.70s: %.160s", what, path);
+    services->log(services->runtime, level, line);
 }
 
 static void put_number(uint8_t *to, uint64_t value)
@@ -74,19 +77,45 @@ bool heed_cache_wanted(const struct heed_services *services)
     return services->cache_dir != NULL && services->cache_dir[0] != '\0';
 }
 
-/* "<folder>/heed-<40 digits of the key><ending>"; false: there is no folder, or it is too long. */
-static bool path_of(char path[PATH_BYTES], const struct heed_services *services,
-                    const uint8_t *key, const char *ending)
+/* "heed-<40 digits of the key>" */
+static void name_of(char name[NAME_BYTES], const uint8_t *key)
 {
-    char digits[41];
-    int length;
+    int at = snprintf(name, NAME_BYTES, "heed-");
+
+    for (int i = 0; i < 20; i++)
+        at += snprintf(name + at, NAME_BYTES - (size_t)at, "%02x", (unsigned)key[i]);
+}
+
+/* Why what is open may hold what somebody else has put there; NULL: it may not. */
+static const char *refuse(const struct stat *about)
+{
+    if (about->st_uid != geteuid())
+        return "not used, another user owns it";
+    return about->st_mode & (S_IWGRP | S_IWOTH) ? "not used, other users may write to it" : NULL;
+}
+
+/* The folder, open; -1: there is none that may be used. */
+static int open_folder(const struct heed_services *services)
+{
+    const char *why = NULL;
+    struct stat about;
+    int folder;
 
     if (!heed_cache_wanted(services))
-        return false;
-    for (int i = 0; i < 20; i++)
-        snprintf(digits + 2 * i, 3, "%02x", (unsigned)key[i]);
-    length = snprintf(path, PATH_BYTES, "%s/heed-%s%s", services->cache_dir, digits, ending);
-    return length > 0 && length < PATH_BYTES;
+        return -1;
+    folder = open(services->cache_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return -1;
+    if (fstat(folder, &about) == 0)
+        why = refuse(&about);
+    else
+        why = "not used, nothing is known of it";
+    if (why == NULL)
+        return folder;
+    close(folder);
+    if (!atomic_exchange(services->cache_refused, true))
+        say(services, 2, why, services->cache_dir);
+    return -1;
 }
 
 static bool read_all(int file, uint8_t *to, size_t bytes)
@@ -128,7 +157,7 @@ static void *read_file(const struct heed_services *services, int file, const uin
     uint64_t length;
     uint8_t *contents;
 
-    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) ||
+    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || refuse(&about) != NULL ||
         about.st_size <= HEED_CACHE_HEADER || !read_all(file, header, sizeof(header)))
         return NULL;
     length = (uint64_t)about.st_size - HEED_CACHE_HEADER;
@@ -151,20 +180,23 @@ static void *read_file(const struct heed_services *services, int file, const uin
 void *heed_cache_load(const struct heed_services *services, const uint8_t key[HEED_HASH_BYTES],
                       size_t *bytes)
 {
-    char path[PATH_BYTES];
+    const int folder = open_folder(services);
+    char name[NAME_BYTES];
     void *contents;
     int file;
 
-    if (!path_of(path, services, key, ""))
+    if (folder < 0)
         return NULL;
+    name_of(name, key);
     /* Not to wait for whoever might write to it, should it be a pipe. */
-    file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    close(folder);
     if (file < 0)
         return NULL;
     contents = read_file(services, file, key, bytes);
     close(file);
     if (contents == NULL)
-        remark(services, "of no use, made anew", path);
+        say(services, 3, "of no use, made anew", name);
     return contents;
 }
 
@@ -187,28 +219,54 @@ static void make_folder(const char *folder)
     (void)mkdir(path, S_IRWXU);
 }
 
+/* A new file beside the others, which nobody else may read or write; its name goes on from `name`.
+ * -1: none can be made. */
+static int open_temporary(int folder, char temporary[NAME_BYTES], const char *name)
+{
+    enum { TRIES = 100 };
+    int file = -1;
+
+    for (int i = 0; file < 0 && i < TRIES && (i == 0 || errno == EEXIST); i++) {
+        struct timespec now = { 0 };
+
+        (void)clock_gettime(CLOCK_REALTIME, &now);
+        snprintf(temporary, NAME_BYTES, "%.45s.%08lx%02x", name,
+                 ((unsigned long)now.tv_nsec ^ (unsigned long)getpid() << 16) & 0xFFFFFFFFul,
+                 (unsigned)i);
+        file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                      S_IRUSR | S_IWUSR);
+    }
+    return file;
+}
+
 void heed_cache_store(const struct heed_services *services, const uint8_t key[HEED_HASH_BYTES],
                       const void *contents, size_t bytes)
 {
-    char path[PATH_BYTES], temporary[PATH_BYTES];
+    char name[NAME_BYTES], temporary[NAME_BYTES];
     uint8_t header[HEED_CACHE_HEADER];
+    int folder, file = -1;
     bool written;
-    int file;
 
-    if (bytes == 0 || bytes > CONTENTS_MAX ||
-        !path_of(path, services, key, "") || !path_of(temporary, services, key, ".XXXXXX"))
+    if (bytes == 0 || bytes > CONTENTS_MAX || !heed_cache_wanted(services))
         return;
     make_folder(services->cache_dir);
-    file = mkstemp(temporary);              /* nobody else may read or write it */
+    folder = open_folder(services);
+    name_of(name, key);
+    if (folder >= 0)
+        file = open_temporary(folder, temporary, name);
     if (file < 0) {
-        remark(services, "cannot write to", services->cache_dir);
-        return;
+        if (!atomic_load(services->cache_refused))
+            say(services, 3, "cannot write to", services->cache_dir);
+        goto close_folder;
     }
     fill_header(header, key, contents, bytes);
     written = write_all(file, header, sizeof(header)) && write_all(file, contents, bytes);
     written = close(file) == 0 && written;
-    if (!written || rename(temporary, path) != 0) {
-        (void)unlink(temporary);
-        remark(services, "cannot write", path);
+    if (!written || renameat(folder, temporary, folder, name) != 0) {
+        (void)unlinkat(folder, temporary, 0);
+        say(services, 3, "cannot write", name);
     }
+close_folder:
+    if (folder >= 0)
+        close(folder);
 }

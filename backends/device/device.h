@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the backends that run backends/kernels share: a plan becomes a blob (kernels/blob.h: the
+ * What the backends that run backends/kernels share: a plan becomes a blob (attn/blob.h: the
  * whole plan in one block that kernels read) and a few launches (a kernel of kernels/kernels.def
  * each). This folder makes both, chooses kernels and lays out the workspace; a driver (opencl,
  * cuda, that of host.c) owns memory and compiled kernels and runs launches. One set of heed_impl
@@ -55,7 +55,7 @@ enum { HEED_SHAPE_LANES = 1, HEED_SHAPE_WORKGROUP };
 /* What the driver finds out when it opens a device. */
 struct heed_device_traits {
     uint32_t shape;
-    uint32_t workers;       /* lanes: groups to start, each takes strips till none is left */
+    uint32_t workers;       /* lanes: most groups to start; each takes strips till none is left */
     uint32_t tile_rows;     /* lanes in OpenCL C: HK_TILE_ROWS: 6 for 256 bits, 12 for 512 */
     uint32_t group_rows;    /* workgroup: HK_GROUP_ROWS: 64, or 32 if local memory is short */
     uint32_t group_sums;    /* workgroup: HK_GROUP_SUMS: outputs that a thread has registers for:
@@ -64,7 +64,7 @@ struct heed_device_traits {
                              * the compiler has to be asked for it; else 0 */
     uint32_t many_registers;    /* 1: threads can be given twice the usual registers (Intel) */
     uint32_t mma;           /* workgroup: HK_MMA of rows with `matrix` in their names: the matrix
-                             * unit (kernels/mma.h) that it has, or may have if the driver tests
+                             * unit (dialect/mma.h) that it has, or may have if the driver tests
                              * units; 0: none */
     uint32_t processor;     /* HK_PROCESSOR: 1 where a processor poses as a GPU */
     uint32_t late;          /* 1: kernels are compiled when a plan needs them: the smaller the

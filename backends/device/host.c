@@ -6,8 +6,8 @@
  */
 #include "host.h"
 
-#include "../kernels/blob.h"
-#include "../kernels/selftest.h"
+#include "../kernels/attn/blob.h"
+#include "../kernels/selftest/selftest.h"
 #include "selftest.h"
 
 #include <assert.h>
@@ -115,11 +115,11 @@ static heed_status run(void *given, const struct heed_work *work, struct heed_er
         run.function = *function;
         run.groups = (int64_t)work->launches[i].groups;
         atomic_init(&run.next, 0);
-        /* Always the full width: OpenMP runtimes allocate when a team changes its size. */
         if (run.groups == 1 || executor->width == 1)
             groups_run(&run);
         else
-            executor->parallel(executor->context, executor->width, worker_run, &run);
+            executor->parallel(executor->context,
+                               (uint32_t)hk_min(run.groups, executor->width), worker_run, &run);
     }
     fesetenv(&caller);
     return HEED_OK;

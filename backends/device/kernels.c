@@ -84,20 +84,38 @@ static const char *included(const char *line, size_t *length)
     return line;
 }
 
-/* The place of a text, or -1. */
-static int find(const struct heed_kernel_text *texts, const char *name, size_t length)
+/* How many of `length` characters a folder has, with the slash behind it. */
+static size_t folder_of(const char *name, size_t length)
 {
+    while (length > 0 && name[length - 1] != '/')
+        length--;
+    return length;
+}
+
+/* The place of the text that `name` means in the text `from`: beside it, or from folders further up
+ * on; or -1. */
+static int find(const struct heed_kernel_text *texts, const char *from, const char *name,
+                size_t length)
+{
+    size_t folder = folder_of(from, strlen(from));
+
+    for (; folder > 0 && length > 3 && memcmp(name, "../", 3) == 0; name += 3, length -= 3)
+        folder = folder_of(from, folder - 1);
     for (int i = 0; texts[i].name != NULL; i++) {
+        const char *text = texts[i].name;
+
         assert(i < MAX_TEXTS);
-        if (strlen(texts[i].name) == length && memcmp(texts[i].name, name, length) == 0)
+        if (strlen(text) == folder + length && memcmp(text, from, folder) == 0 &&
+            memcmp(text + folder, name, length) == 0)
             return i;
     }
     return -1;
 }
 
-static int put_text(struct writer *w, const char *name, size_t length, unsigned depth)
+static int put_text(struct writer *w, const char *from, const char *name, size_t length,
+                    unsigned depth)
 {
-    const int place = find(w->texts, name, length);
+    const int place = find(w->texts, from, name, length);
     const struct heed_kernel_text *text;
     unsigned number = 1;
 
@@ -118,7 +136,7 @@ static int put_text(struct writer *w, const char *name, size_t length, unsigned 
             put(w, line, (size_t)(end - line));
             continue;
         }
-        if (!put_text(w, inner, inner_length, depth + 1))
+        if (!put_text(w, text->name, inner, inner_length, depth + 1))
             return 0;
         put_line_mark(w, number + 1, text->name);
     }
@@ -132,13 +150,13 @@ char *heed_kernel_expand(const struct heed_kernel_text *texts,
     char *to;
 
     *bytes = 0;
-    if (!put_text(&w, file, strlen(file), 0))
+    if (!put_text(&w, "", file, strlen(file), 0))
         return NULL;
     to = services->alloc(services->runtime, w.used + 1, 1);
     if (to == NULL)
         return NULL;
     w = (struct writer){ .texts = texts, .to = to };
-    put_text(&w, file, strlen(file), 0);
+    put_text(&w, "", file, strlen(file), 0);
     to[w.used] = '\0';
     *bytes = w.used;
     return to;

@@ -4,8 +4,8 @@
  * What is decided when a plan is bound: how query rows form strips, how many tasks there are, and
  * where everything lies in the workspace.
  */
-#include "../kernels/strips.h"
-#include "../kernels/worker.h"
+#include "../kernels/attn/strips.h"
+#include "../kernels/attn/worker.h"
 #include "blob.h"
 #include "tune.h"
 
@@ -37,7 +37,7 @@ int64_t heed_group_width(const struct heed_checked *attn, const struct heed_devi
     return (attn->d <= 64 && attn->d_v <= 64) || traits->group_sums < 32 ? 64 : 128;
 }
 
-/* As HK_THREADS of kernels/group.h. */
+/* As HK_THREADS of kernels/attn/group.h. */
 uint32_t heed_group_threads(const struct heed_checked *attn,
                             const struct heed_device_traits *traits)
 {
@@ -101,9 +101,8 @@ static void pack_find(const struct heed_plan *plan, const struct heed_device_tra
     const double blocks = items * (double)from->heads * (double)source->blocks;
     const double ring = reach_blocks(plan, s, to);
 
-    if (from->layout == HEED_LAYOUT_RAGGED || from->layout == HEED_LAYOUT_LISTED ||
-        from->heads == 0 ||
-        !heed_lowered_of(plan)->sources[s].has_keys || heed_attn_of(plan)->n_q <= to->strips.rows)
+    if (source->packed || from->heads == 0 || !heed_lowered_of(plan)->sources[s].has_keys ||
+        heed_attn_of(plan)->n_q <= to->strips.rows)
         return;
     if (ring * traits->workers < blocks / 2) {
         source->ring = (int64_t)ring;
@@ -149,11 +148,13 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         .rows_first_n = lowered->rows_first_n,
         .blocks = hk_parts(from->n_k, 64),
         .row_words = attn->n_q / 64 + 1,
-        .layout = from->layout,
+        .layout = lowered->layout,
+        .gaps = lowered->gaps,
+        .packed = lowered->items == HEED_ITEMS_PACKED,
+        .value = lowered->value,
         .shared = lowered->shared,
-        .pages = from->layout == HEED_LAYOUT_PAGED ? from->k.shape[2] : 0,
-        .page_rows = from->layout == HEED_LAYOUT_PAGED ? from->k.shape[4] : 0,
-        .page_shift = from->layout == HEED_LAYOUT_PAGED ? shift_find(from->k.shape[4]) : -1,
+        .pages = from->k.shape[2],
+        .shift = shift_find(from->k.shape[4]),
         .first_sub = lowered->first,
         .n_subs = lowered->n,
         .first_bias = to->n_biases,
@@ -245,7 +246,7 @@ static uint32_t flags_find(const struct heed_plan *plan)
     const struct heed_checked *attn = plan->checked;
     const uint32_t n = attn->n_sources;
 
-    return (attn->q_layout == HEED_LAYOUT_RAGGED ? HK_PLAN_RAGGED : 0u) |
+    return (heed_lowered_of(plan)->q_packed ? HK_PLAN_PACKED : 0u) |
            (attn->flags & HEED_ATTN_ALIGN_END ? HK_PLAN_ALIGN_END : 0u) |
            (attn->flags & HEED_ATTN_LSE_WITH_SINK ? HK_PLAN_LSE_WITH_SINK : 0u) |
            (heed_lowered_of(plan)->capped ? HK_PLAN_CAPPED : 0u) |
@@ -331,7 +332,6 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
         .c2 = heed_lowered_of(plan)->c2,
         .n_sources = attn->n_sources,
         .flags = flags_find(plan),
-        .workers = traits->workers,
     };
     strips_find(plan, traits, &to->strips);
     to->groups = attn->heads / to->strips.stack;
@@ -348,10 +348,11 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
     }
     for (uint32_t s = 0; s < attn->n_sources; s++)
         source_find(plan, traits, s, to, &sources[s], &w);
-    to->workers_at = heed_room_place(&w, (double)to->worker_bytes * traits->workers, 1);
     if (!w.ok || !tasks_find(plan, sources, to))
         return false;
     parts_find(plan, traits, to, &w);
+    to->workers = (hk_u32)hk_min(traits->workers, hk_max(to->tasks * to->parts, to->pack_tasks));
+    to->workers_at = heed_room_place(&w, (double)to->worker_bytes * to->workers, 1);
     *workspace = w.at;
     to->run = run_find(traits, sources, to);
     return w.ok;

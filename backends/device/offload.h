@@ -85,7 +85,7 @@ struct heed_unit_hints {
     uint32_t least_lanes;               /* Intel: as in the traits */
     const char *name, *extensions;      /* AMD: the compiler's target; Intel: of OpenCL */
 };
-/* The matrix unit (kernels/mma.h) that a GPU may have; 0: none. */
+/* The matrix unit (kernels/dialect/mma.h) that a GPU may have; 0: none. */
 uint32_t heed_unit_suggested(const struct heed_unit_hints *);
 
 /* has_unit of heed_driver: tests the unit of the traits. */

@@ -3,10 +3,10 @@
  *
  * Operations with fixed arrays on a device that runs kernels: one implementation for all rows of
  * kernels/operations.def. The blob is the plan's operands and numbers as they are
- * (kernels/arrays.h); a pass of the form is a launch.
+ * (kernels/ops/arrays.h); a pass of the form is a launch.
  */
 #include "../../lib/form.h"
-#include "../kernels/arrays.h"
+#include "../kernels/ops/arrays.h"
 #include "frame.h"
 #include "impls.h"
 #include "tune.h"

@@ -3,7 +3,7 @@
  *
  * Attention on a device that runs kernels: which kernels a plan takes, one to four.
  */
-#include "../kernels/mma.h"
+#include "../kernels/dialect/mma.h"
 #include "blob.h"
 #include "impls.h"
 
@@ -18,7 +18,11 @@ static bool is_plain(const struct heed_plan *plan)
     return !heed_lowered_of(plan)->capped;
 }
 
-/* The storage type of all K and V, or 0: they differ, or have scales. */
+/* Work-groups have kernels of their own for rows of these types alone. */
+enum { KV_TYPES = HEED_BF16 + 1 };
+
+/* The storage type of all K and V, if there are kernels of its own, else 0: they differ, or it is
+ * asked at run time. */
 static uint32_t kv_dtype(const struct heed_plan *plan)
 {
     uint32_t dtype = 0;
@@ -26,7 +30,7 @@ static uint32_t kv_dtype(const struct heed_plan *plan)
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
         const struct heed_checked_source *source = &heed_attn_of(plan)->sources[s];
 
-        if (source->k.dtype != source->v.dtype || source->k.dtype == HEED_I8 ||
+        if (source->k.dtype != source->v.dtype || source->k.dtype >= KV_TYPES ||
             (dtype != 0 && source->k.dtype != dtype))
             return 0;
         dtype = source->k.dtype;
@@ -35,7 +39,7 @@ static uint32_t kv_dtype(const struct heed_plan *plan)
 }
 
 /* A range of keys for each row of every sub-source is all there is to know of the pattern
- * (kernels/range.h). */
+ * (kernels/attn/range.h). */
 static bool is_one_range(const struct heed_plan *plan)
 {
     const struct heed_lowered *lowered = heed_lowered_of(plan);
@@ -103,7 +107,7 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
                                       const struct hk_source *sources,
                                       const struct heed_device_traits *traits, uint32_t large)
 {
-    static const enum heed_kernel workgroup[2][4] = {
+    static const enum heed_kernel workgroup[2][KV_TYPES] = {
         { HEED_KERNEL_workgroup_64_ranges, HEED_KERNEL_workgroup_64_f32,
           HEED_KERNEL_workgroup_64_f16, HEED_KERNEL_workgroup_64_bf16 },
         { HEED_KERNEL_workgroup_128_ranges, HEED_KERNEL_workgroup_128_f32,
@@ -119,17 +123,18 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
     };
     const bool plain = is_plain(plan),
                wide = heed_group_width(heed_attn_of(plan), traits) > 64;
+    const uint32_t dtype = kv_dtype(plan);
 
+    assert(dtype < KV_TYPES);
     if (traits->shape == HEED_SHAPE_LANES)
         return lanes[traits->late && is_packed(plan, sources)][plain];
     if (!plain)
         return wide ? HEED_KERNEL_workgroup_128_any : HEED_KERNEL_workgroup_64_any;
     if (large || !is_one_range(plan))
         return workgroup[wide][0];
-    if (takes_matrix(plan, traits, kv_dtype(plan)) &&
-        has_unit(plan, matrix[wide][kv_dtype(plan) == HEED_BF16]))
-        return matrix[wide][kv_dtype(plan) == HEED_BF16];
-    return workgroup[wide][kv_dtype(plan)];
+    if (takes_matrix(plan, traits, dtype) && has_unit(plan, matrix[wide][dtype == HEED_BF16]))
+        return matrix[wide][dtype == HEED_BF16];
+    return workgroup[wide][dtype];
 }
 
 /* Threads of a group that attends. */
@@ -178,19 +183,19 @@ static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
         state->launches[state->n_launches++] = (struct heed_kernel_launch){
             .kernel = HEED_KERNEL_lanes_pack,
             .threads = 1,
-            .groups = traits->workers,
+            .groups = blob->workers,
         };
     state->launches[state->n_launches++] = (struct heed_kernel_launch){
         .kernel = attend,
         .threads = attend_threads(plan, attend, traits),
-        .groups = lanes ? traits->workers : (uint64_t)(blob->tasks * blob->passes),
+        .groups = lanes ? blob->workers : (uint64_t)(blob->tasks * blob->passes),
     };
     assert(blob->parts == 1 || blob->pack_tasks == 0);      /* both count with one counter */
     if (blob->parts > 1)
         state->launches[state->n_launches++] = (struct heed_kernel_launch){
             .kernel = HEED_KERNEL_lanes_join,
             .threads = 1,
-            .groups = traits->workers,
+            .groups = blob->workers,
         };
 }
 

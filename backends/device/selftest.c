@@ -9,8 +9,8 @@
 #define HK_VECTORS 1
 #include "selftest.h"
 
-#include "../kernels/blob.h"
-#include "../kernels/selftest.h"
+#include "../kernels/attn/blob.h"
+#include "../kernels/selftest/selftest.h"
 #include "device.h"
 
 #include <fenv.h>
@@ -155,6 +155,11 @@ static const char *const reasons[HK_TEST_STEPS] = {
     [HK_TEST_FROM_F16] = "f16 is not widened exactly",
     [HK_TEST_FROM_BF16] = "bf16 is not widened exactly",
     [HK_TEST_FROM_I8] = "i8 is not widened exactly",
+#define SMALL(NAME, name, number, elements, bytes, arg)                                            \
+    [HK_TEST_FROM_##NAME] = #name " is not widened exactly",                                       \
+    [HK_TEST_TO_##NAME] = "rounding to " #name " differs",
+    HK_SMALL_TYPES(SMALL, 0)
+#undef SMALL
     [HK_TEST_TO_F16] = "rounding to f16 differs",
     [HK_TEST_TO_BF16] = "rounding to bf16 differs",
     [HK_TEST_FROM_I64] = "integers are not converted to nearest even",
@@ -177,6 +182,11 @@ static const char *const vector_reasons[HK_TEST_V_STEPS] = {
     [HK_TEST_V_FROM_F16] = "f16 is not widened exactly in vectors",
     [HK_TEST_V_FROM_BF16] = "bf16 is not widened exactly in vectors",
     [HK_TEST_V_FROM_I8] = "i8 is not widened exactly in vectors",
+#define SMALL(NAME, name, number, elements, bytes, arg)                                            \
+    [HK_TEST_V_FROM_##NAME] = #name " is not widened exactly in vectors",                          \
+    [HK_TEST_V_TO_##NAME] = "rounding to " #name " differs in vectors",
+    HK_SMALL_TYPES(SMALL, 0)
+#undef SMALL
     [HK_TEST_V_TO_F16] = "rounding to f16 differs in vectors",
     [HK_TEST_V_TO_BF16] = "rounding to bf16 differs in vectors",
     [HK_TEST_V_WEIGHT] = "weights of the softmax differ in vectors",
@@ -201,8 +211,10 @@ static int is_subnormal(hk_u32 word)
 /* Results that are patterns or counts; the others are floats, whose NaNs are all alike. */
 static int is_pattern(hk_u32 step)
 {
-    return step == HK_TEST_COMPARE || step == HK_TEST_TO_F16 || step == HK_TEST_TO_BF16 ||
-           step == HK_TEST_CANONICAL;
+#define IS_PATTERN(NAME, name, number, elements, bytes, arg) step == HK_TEST_TO_##NAME ||
+    return HK_SMALL_TYPES(IS_PATTERN, 0) step == HK_TEST_COMPARE || step == HK_TEST_TO_F16 ||
+           step == HK_TEST_TO_BF16 || step == HK_TEST_CANONICAL;
+#undef IS_PATTERN
 }
 
 static int same(hk_u32 wanted, hk_u32 got, int pattern)

@@ -21,7 +21,7 @@ void heed_self_test_inputs(struct hk_test_input *in);
 /* What a right device writes for so many of them: HK_TEST_WORDS words a group. */
 void heed_self_test_expect(const struct hk_test_input *in, uint32_t groups, uint32_t *out);
 
-/* "", or why the device is not EXACT: the first step, in the order of kernels/selftest.h, of which
+/* "", or why the device is not EXACT: the first step, in the order of selftest/selftest.h, of which
  * some output differs. */
 const char *heed_self_test_judge(const struct hk_test_input *in, uint32_t groups,
                                  const uint32_t *wanted, const uint32_t *got);
@@ -44,7 +44,7 @@ enum { HEED_UNIT_SETS = 40 };
 /* HEED_UNIT_SETS of them. dtype: HEED_F16 or HEED_BF16. */
 void heed_unit_test_inputs(uint32_t dtype, struct hk_unit_input *in);
 
-/* "", or what unit `unit` (kernels/mma.h) does that section 11 does not allow; got: one for each
+/* "", or what unit `unit` (dialect/mma.h) does that section 11 does not allow; got: one for each
  * set. */
 const char *heed_unit_test_judge(uint32_t dtype, uint32_t unit, const struct hk_unit_input *in,
                                  const struct hk_unit_output *got);

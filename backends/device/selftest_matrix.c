@@ -7,10 +7,10 @@
  * scores become weights.
  */
 #define HK_VECTORS 0
-#include "../kernels/selftest_matrix.h"
+#include "../kernels/selftest/selftest_matrix.h"
 
-#include "../kernels/blob.h"
-#include "../kernels/mma.h"
+#include "../kernels/attn/blob.h"
+#include "../kernels/dialect/mma.h"
 #include "../kernels/numerics.h"
 #include "device.h"
 #include "selftest.h"

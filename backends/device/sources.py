@@ -4,8 +4,8 @@
 """Device code as data, for the library to hand to compilers: sources.py FOLDER OUTPUT DEPFILE
 
 Writes OUTPUT, the table heed_kernel_texts of backends/device/device.h with every *.h and *.cl of
-FOLDER (of the vocabularies in simd/ that of OpenCL C and that of one lane), and DEPFILE, which
-names all of them and the folder: an edit and a new file both rebuild.
+FOLDER and its rooms (of the vocabularies in simd/ that of OpenCL C and that of one lane), and
+DEPFILE, which names all of them and the folders: an edit and a new file both rebuild.
 
 sources.py FOLDER --rows: kernels.def instead, a line `name;file;options;shape` for each row. Other
 scripts import rows().
@@ -20,7 +20,7 @@ HEAD = """/* Made by backends/device/sources.py from backends/kernels. */
 #include "backends/device/device.h"
 
 """
-ROW = re.compile(r'^HK_KERNEL\((\w+), "([\w.]+)", "([^"]*)"\)$')
+ROW = re.compile(r'^HK_KERNEL\((\w+), "([\w./]+)", "([^"]*)"\)$')
 
 
 def shape(name):
@@ -32,7 +32,8 @@ def shape(name):
 
 def rows(folder):
     """(name, file, options, shape) of each row of kernels.def."""
-    for line in (folder / "kernels.def").read_text(encoding="ascii").splitlines():
+    text = (folder / "kernels.def").read_text(encoding="ascii")
+    for line in re.sub(r",\n +", ", ", text).splitlines():
         if line.startswith("HK_KERNEL("):
             match = ROW.match(line)
             if match is None:
@@ -53,8 +54,8 @@ def main():
         print("\n".join(";".join(row) for row in rows(folder)))
         return
     output, depfile = sys.argv[2:]
-    paths = sorted([*folder.glob("*.h"), *folder.glob("*.cl"), *folder.glob("simd/opencl.h"),
-                    *folder.glob("simd/scalar.h")])
+    paths = sorted(path for path in folder.rglob("*.*") if path.suffix in (".h", ".cl")
+                   and (path.parent.name != "simd" or path.stem in ("opencl", "scalar")))
     if not 0 < len(paths) < MAX_TEXTS:
         sys.exit(f"{len(paths)} files in {folder}, kernels.c can take {MAX_TEXTS - 1}")
     text, table = HEAD, ""
@@ -67,7 +68,8 @@ def main():
     text += f"\nconst struct heed_kernel_text heed_kernel_texts[] = {{\n{table}"
     text += "    { (void *)0, (void *)0, 0 },\n};\n"
     pathlib.Path(output).write_text(text, encoding="ascii")
-    needed = " ".join(str(path).replace(" ", "\\ ") for path in [folder, *paths])
+    needed = " ".join(str(path).replace(" ", "\\ ")
+                      for path in [*sorted({path.parent for path in paths}), *paths])
     pathlib.Path(depfile).write_text(f"{output}: {needed}\n", encoding="utf-8")
 
 

@@ -7,9 +7,9 @@
  * that ended without compiling anything. A file's contents are a mark and the reason, which is
  * empty for a device that is exact.
  */
-#include "../kernels/blob.h"
-#include "../kernels/selftest.h"
-#include "../kernels/selftest_matrix.h"
+#include "../kernels/attn/blob.h"
+#include "../kernels/selftest/selftest.h"
+#include "../kernels/selftest/selftest_matrix.h"
 #include "cache.h"
 #include "offload.h"
 #include "selftest.h"

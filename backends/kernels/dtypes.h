@@ -1,12 +1,54 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What kernels and the library number and bound the same way: element types, positions.
+ * What kernels and the library number and bound the same way: element types, positions. The lists
+ * are the only ones: enums, sizes and every choice by type are made from them. A type is a row
+ * ROW(NAME, name, number, elements, bytes, arg): HK_NAME has the number of HEED_NAME, a block of so
+ * many elements so many bytes, and `arg` is what the user of a list hands through. How a type is
+ * read and written stands in types/name.h.
  */
 #ifndef HEED_BACKENDS_KERNELS_DTYPES_H
 #define HEED_BACKENDS_KERNELS_DTYPES_H
 
-enum { HK_F32 = 1, HK_F16, HK_BF16, HK_U8 = 16, HK_I32, HK_I64, HK_I8 }; /* as HEED_F32, ... */
+#define HK_TYPE_F32(ROW, arg) ROW(F32, f32, 1, 1, 4, arg)
+#define HK_TYPE_F16(ROW, arg) ROW(F16, f16, 2, 1, 2, arg)
+#define HK_TYPE_BF16(ROW, arg) ROW(BF16, bf16, 3, 1, 2, arg)
+#define HK_TYPE_F8E4M3(ROW, arg) ROW(F8E4M3, f8e4m3, 4, 1, 1, arg)
+#define HK_TYPE_F8E5M2(ROW, arg) ROW(F8E5M2, f8e5m2, 5, 1, 1, arg)
+#define HK_TYPE_U8(ROW, arg) ROW(U8, u8, 16, 1, 1, arg)
+#define HK_TYPE_I32(ROW, arg) ROW(I32, i32, 17, 1, 4, arg)
+#define HK_TYPE_I64(ROW, arg) ROW(I64, i64, 18, 1, 8, arg)
+#define HK_TYPE_I8(ROW, arg) ROW(I8, i8, 19, 1, 1, arg)
+
+/* Of numbers that any operation reads and writes. */
+#define HK_FLOAT_TYPES(ROW, arg) HK_TYPE_F32(ROW, arg) HK_TYPE_F16(ROW, arg) HK_TYPE_BF16(ROW, arg)
+
+/* Numbers of a byte, which may have a scale a row. */
+#define HK_SMALL_TYPES(ROW, arg) HK_TYPE_F8E4M3(ROW, arg) HK_TYPE_F8E5M2(ROW, arg)
+
+/* Of rows that any operation reads: they need no scale. */
+#define HK_NUMBER_TYPES(ROW, arg) HK_FLOAT_TYPES(ROW, arg) HK_SMALL_TYPES(ROW, arg)
+
+/* Of rows that may have scales; copy and push quantise into them (quantise.h). */
+#define HK_SCALED_TYPES(ROW, arg) HK_SMALL_TYPES(ROW, arg) HK_TYPE_I8(ROW, arg)
+
+/* Of rows of keys and values. */
+#define HK_ROW_TYPES(ROW, arg) HK_FLOAT_TYPES(ROW, arg) HK_SCALED_TYPES(ROW, arg)
+
+/* Of masks, lengths and indices. */
+#define HK_INDEX_TYPES(ROW, arg) HK_TYPE_U8(ROW, arg) HK_TYPE_I32(ROW, arg) HK_TYPE_I64(ROW, arg)
+
+#define HK_TYPES(ROW, arg) HK_ROW_TYPES(ROW, arg) HK_INDEX_TYPES(ROW, arg)
+
+#define HK_NUMBER(NAME, name, number, elements, bytes, arg) HK_##NAME = number,
+enum { HK_TYPES(HK_NUMBER, 0) HK_NO_TYPE = 0 };
+#undef HK_NUMBER
+
+/* Do elements take the scale of their row, 1 where it has none, as they are widened
+ * (docs/numerics.md, section 4, step 3)? */
+#define HK_SCALED_BIT(NAME, name, number, elements, bytes, arg) | 1u << (number)
+#define HK_SCALED_FIRST(dtype) ((0 HK_SCALED_TYPES(HK_SCALED_BIT, 0)) >> (dtype) & 1)
+
 #define HK_POSITION_MAX ((hk_i64)1 << 60)
 
 #endif

@@ -9,7 +9,7 @@
 #define HEED_BACKENDS_KERNELS_FORMS_H
 
 #ifndef HK_GLOBAL               /* a kernel has its dialect by now */
-#include "dialect_types.h"
+#include "dialect/dialect_types.h"
 #endif
 
 /* How tasks are numbered: (item, head, strip of `run` rows), the strip fastest. Of every form the
@@ -27,9 +27,10 @@ enum {
 struct hk_copy {
     struct hk_strip_form strip; /* rows: n, the i of heed/memory.h */
     hk_i64 d;
-    hk_i64 x_rows, y_rows;      /* y_rows: of a plain y; of a ring its capacity */
-    hk_i64 page, n_pages, table;        /* rows of a page, pages of y, entries of the table */
-    hk_u32 zero, reserved;      /* 1: rows without a source become +0 */
+    hk_i64 x_rows, y_rows;      /* y_rows: of y, or of a page */
+    hk_i64 n_pages, bound;      /* pages of y; t from here on is nowhere */
+    hk_u32 zero, layout;        /* 1: rows without a source become +0; HK_LAYOUT_* */
+    hk_u32 endless, reserved;   /* 1: t from the bound on counts from row 0 again */
 };
 
 enum { HK_PUSH_ROWS, HK_PUSH_HEAD, HK_PUSH_LEN, HK_PUSH_X, HK_PUSH_X_LEN, HK_PUSH_OUT,

@@ -8,7 +8,7 @@
 #ifndef HEED_BACKENDS_KERNELS_NUMERICS_H
 #define HEED_BACKENDS_KERNELS_NUMERICS_H
 
-#include "dialect.h"
+#include "dialect/dialect.h"
 
 #define HK_BLOCK 64             /* keys of a softmax block: step 5 */
 #define HK_CHUNK 16             /* blocks of a chunk: step 8 */

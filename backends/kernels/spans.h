@@ -13,7 +13,7 @@
 #ifndef HEED_BACKENDS_KERNELS_SPANS_H
 #define HEED_BACKENDS_KERNELS_SPANS_H
 
-#include "dialect.h"
+#include "dialect/dialect.h"
 
 #define HK_RANGES 4
 
@@ -69,6 +69,12 @@ struct hk_sub_view {
     HK_GLOBAL const hk_u8 *mask;            /* 0: no mask */
     HK_GLOBAL const hk_u64 *globals;        /* global bitmap, over key indices */
 };
+
+/* How the rows of keys lie (layouts.h): at one stride, or one of the list. */
+#define HK_LAYOUTS(ROW) ROW(PAGED, paged) ROW(RING, ring)
+#define HK_NUMBER(NAME, name) HK_LAYOUT_##NAME,
+enum { HK_LAYOUT_EVEN, HK_LAYOUTS(HK_NUMBER) };
+#undef HK_NUMBER
 
 struct hk_row {
     hk_i64 q;                   /* position */

@@ -3,9 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads heed's public headers and writes what the binding knows of them.
 
-headers.py TOP            writes _abi.py, _docs.py, constants.pyi and mechanisms.pyi in
-                          bindings/python/heed anew
-headers.py TOP --check    says whether they are what it would write (tests/python runs it)
+headers.py TOP FOLDER     writes _abi.py, _docs.py, constants.pyi and mechanisms.pyi into FOLDER:
+                          the build does, and setup.py for a wheel
 headers.py TOP --probe    prints a C program that prints size and offsets of every struct
 """
 
@@ -150,7 +149,12 @@ def written(top):
                                if name.endswith("_desc") and name != "heed_runtime_desc"})
     return {"_abi.py": abi.rstrip() + "\n", "_docs.py": docs.rstrip() + "\n",
             "constants.pyi": constant_types(headers),
-            "mechanisms.pyi": mechanism_types(top, headers)}
+            "mechanisms.pyi": mechanism_types(headers)}
+
+
+def write(top, folder):
+    for name, text in written(top).items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def constant_types(headers):
@@ -167,9 +171,9 @@ NAMED = {"o": "ArrayLike", "flags": "int | str", "numerics": "int | str", "scale
          "device": "DeviceLike", "threads": "int"}
 
 
-def mechanism_types(top, headers):
+def mechanism_types(headers):
     """A stub with the signatures that mechanisms.py makes when it is imported."""
-    path = top / "bindings/python/heed/_signature.py"
+    path = pathlib.Path(__file__).parent / "heed/_signature.py"
     spec = importlib.util.spec_from_file_location("_signature", path)
     order = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(order)
@@ -216,15 +220,8 @@ def main():
     if sys.argv[2:] == ["--probe"]:
         print(probe(top), end="")
         return 0
-    stale = 0
-    for name, text in written(top).items():
-        path = top / "bindings/python/heed" / name
-        if sys.argv[2:] != ["--check"]:
-            path.write_text(text, encoding="utf-8")
-        elif path.read_text(encoding="utf-8") != text:
-            print(f"{name} is not what the headers say: run bindings/python/headers.py .")
-            stale = 1
-    return stale
+    write(top, pathlib.Path(sys.argv[2]))
+    return 0
 
 
 if __name__ == "__main__":

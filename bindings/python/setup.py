@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""What of the package setuptools does not know: the library and the programs in it.
+"""What of the package setuptools does not know: the library and the programs in it, and the modules
+that headers.py makes of the headers.
 
 They are those of the build folder that the environment variable HEED_BUILD names, or of a build of
 the tree made for this. They lie in the package as in a prefix, so that the programs find the
@@ -13,6 +14,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from setuptools import Distribution, setup
@@ -25,6 +27,9 @@ except ImportError:
     from wheel.bdist_wheel import bdist_wheel
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import headers                          # noqa: E402: the one beside this file
+
 PROGRAMS = ("heed-conform", "heed-info")
 # The tree that the library is built from.
 TREE = ("LICENSE", "README.md", "meson.build", "meson_options.txt", "backends", "cmake", "include",
@@ -69,10 +74,13 @@ def put_library(package, work):
 
 class BuildWithLibrary(build_py):
     def run(self):
+        if getattr(self, "editable_mode", False):
+            sys.exit("heed cannot be installed editable: name build/bindings/python in PYTHONPATH")
         super().run()
-        if not getattr(self, "editable_mode", False):
-            with tempfile.TemporaryDirectory() as work:
-                put_library(pathlib.Path(self.build_lib) / "heed", pathlib.Path(work))
+        package = pathlib.Path(self.build_lib) / "heed"
+        headers.write(source(), package)
+        with tempfile.TemporaryDirectory() as work:
+            put_library(package, pathlib.Path(work))
 
 
 class PlatformWheel(bdist_wheel):
@@ -85,7 +93,8 @@ class PlatformWheel(bdist_wheel):
 class SourceWithTree(sdist):
     def make_release_tree(self, base_dir, files):
         super().make_release_tree(base_dir, files)
-        shutil.copy2(HERE / "backend.py", base_dir)
+        for name in ("backend.py", "headers.py"):
+            shutil.copy2(HERE / name, base_dir)
         for name in TREE:
             path, to = source() / name, pathlib.Path(base_dir, "source", name)
             to.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel in another language than C under heed-conform: attention in plain Python.
+"""A kernel in another language than C under heed-conform: attention and pooling in plain Python.
 
     heed-conform --peer "python3 examples/peer/peer.py" --cases 100
+    heed-conform --peer "python3 examples/peer/peer.py" --op pool --cases 100
 
 Each line of the standard input is a case; each line of the standard output answers it. Nothing but
 Python itself is needed; docs/testing-kernels.md explains the lines and the arrays.
@@ -18,6 +19,7 @@ import sys
 
 TAKES = {"causal", "causal_end", "band", "mask", "scale", "softcap", "bias", "joined", "sinks",
          "grouped", "d_v", "lse", "blank", "nonfinite", "empty"}
+POOL_SUM, POOL_MEAN, POOL_MAX = range(3)    # HEED_POOL_*
 MOST = 40000        # products of a query and a key: Python is slow
 CODES = {"f32": "f", "bool": "B"}
 
@@ -37,12 +39,18 @@ def load(about):
     return elements
 
 
+def rounded(x):
+    """As f32; what is too large is infinite."""
+    return array.array("f", [x])[0] if abs(x) < 2.0**128 - 2.0**103 or x != x \
+        else math.copysign(math.inf, x)
+
+
 def save(about, values):
     """Writes elements over those of a file that is there, whose header stays as it is.
 
     heed/attn.h wants +0 for every zero, and one kind of NaN.
     """
-    values = [x + 0.0 if x == x else math.nan for x in array.array("f", values)]
+    values = [x + 0.0 if x == x else math.nan for x in map(rounded, values)]
     with open(about["file"], "r+b") as file:
         file.seek(8)
         file.seek(10 + struct.unpack("<H", file.read(2))[0])
@@ -107,10 +115,53 @@ def compute(case):
         save(case["outputs"]["lse"], lse)
 
 
+def pool(case):
+    """Sums, means and maxima over whole windows: [batch...][head][rows][channels]."""
+    x, shape = load(case["inputs"]["x"]), case["inputs"]["x"]["shape"]
+    y_shape, y = case["outputs"]["y"]["shape"], []
+    n, d = shape[-2:]
+    for place in itertools.product(*map(range, y_shape[:-2])):
+        outer = 0
+        for index, extent in zip(place, shape):     # an extent of 1 is that of all
+            outer = outer * extent + (index if extent > 1 else 0)
+        for j, c in itertools.product(range(y_shape[-2]), range(d)):
+            taps = [x[(outer * n + j * case["stride"] + i) * d + c] for i in range(case["kernel"])]
+            if any(tap != tap for tap in taps) or {math.inf, -math.inf} <= set(taps):
+                y.append(max(taps) if case["kind"] == POOL_MAX and all(tap == tap for tap in taps)
+                         else math.nan)
+            elif case["kind"] == POOL_MAX:
+                y.append(max(taps))
+            else:
+                total = sum(taps) if math.inf in map(abs, taps) else math.fsum(taps)
+                y.append(total / (case["kernel"] if case["kind"] == POOL_MEAN else 1))
+    save(case["outputs"]["y"], y)
+
+
+def answer_pool(case):
+    if case["kind"] not in (POOL_SUM, POOL_MEAN, POOL_MAX) or case["tail"] != 0:
+        raise Refused("kind", "sums, means and maxima over whole windows only")
+    for name in (set(case["inputs"]) | set(case["outputs"])) - {"x", "y"}:
+        raise Refused(name, "x and y only")
+    if {case[way][name]["dtype"] for way, name in (("inputs", "x"), ("outputs", "y"))} != {"f32"}:
+        raise Refused("x.dtype", "f32 only")
+    if len(case["inputs"]["x"]["shape"]) != len(case["outputs"]["y"]["shape"]):
+        raise Refused("x.ndim", "as many axes as y")
+    if math.prod(case["outputs"]["y"]["shape"]) * case["kernel"] > MOST:
+        raise Refused("kernel", "it would take too long")
+    if not case.get("ask"):
+        pool(case)
+
+
 def answer(case):
     """Refuses what is not taken; computes, unless that is only a question."""
+    if case["op"] == "pool":
+        answer_pool(case)
+        return
+    if case["op"] != "attn":
+        raise Refused("op", "not in this kernel")
     lacking = [need for need in case["needs"] if need not in TAKES]
-    types = {about["dtype"] for name, about in case["inputs"].items() if name in ("q", "k0", "v0")}
+    types = {about["dtype"] for name, about in case["inputs"].items()
+             if name in ("q", "k0", "v0", "sinks")}
     if lacking:
         raise Refused(lacking[0], "not in this kernel")
     if types != {"f32"}:

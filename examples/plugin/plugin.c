@@ -28,11 +28,14 @@ static heed_status refuse(heed_report *report, const char *field, const char *me
     return report->status;
 }
 
-static heed_status query(void *self, const heed_attn_desc *desc, heed_report *report)
+static heed_status query(void *self, const char *op, const void *descriptor, heed_report *report)
 {
+    const heed_attn_desc *desc = descriptor;
     const heed_source *s = desc->sources;
 
     (void)self;
+    if (strcmp(op, "attn") != 0)
+        return refuse(report, "op", "attention only");
     if (desc->n_sources != 1)
         return refuse(report, "sources", "one source only");
     if (desc->flags & HEED_PLAN_OWN_WORKSPACE)
@@ -63,13 +66,15 @@ static int64_t shift_of(const struct state *s, const heed_attn_desc *desc)
     return desc->q_pos0 - desc->sources->pos0;
 }
 
-static heed_status prepare(void *self, const heed_attn_desc *desc, void **out,
+static heed_status prepare(void *self, const char *op, const void *descriptor, void **out,
                            heed_plan_props *props)
 {
+    const heed_attn_desc *desc = descriptor;
     const heed_source *source = desc->sources;
     struct state *s = calloc(1, sizeof *s);
 
     (void)self;
+    (void)op;
     if (!s)
         return HEED_E_NOMEM;
     const heed_tensor t[N] = { desc->q, source->k, source->v, desc->o, desc->lse };
@@ -165,14 +170,15 @@ static void row_attend(const struct state *s, const heed_attn_args *args, int64_
         *at(s, LSE, args->lse, item, head, row) = clean((double)most + (sum > 0 ? log(sum) : 0));
 }
 
-static heed_status run(void *state, const heed_attn_args *args)
+static heed_status run(void *state, const heed_buf *at_all, uint32_t n, const heed_run *how)
 {
     const struct state *s = state;
+    const heed_attn_args args = heed_attn_args_of(at_all, n, 1, how);
 
     for (int64_t item = 0; item < s->batch[0] * s->batch[1] * s->batch[2]; item++) {
         for (int64_t head = 0; head < s->heads; head++) {
             for (int64_t row = 0; row < s->n_q; row++)
-                row_attend(s, args, item, head, row);
+                row_attend(s, &args, item, head, row);
         }
     }
     return HEED_OK;

@@ -12,8 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char text_crowded[] =
-    "this is no text: it has more than a million parts of a few bytes each";
+#define NUMBER(x)  #x
+#define IN_WORDS(x) NUMBER(x)
+const char text_crowded[] = "this is no text: of its parts " IN_WORDS(TEXT_CROWDED)
+                            " have fewer than " IN_WORDS(TEXT_BYTES) " bytes each";
+#undef IN_WORDS
+#undef NUMBER
 
 /* How much a kind of block says to the reader of a summary. */
 enum { PROSE = 2, CONTEXT = 1, LEFT_OUT = 0 };

@@ -10,6 +10,23 @@
 #include <math.h>
 #include <string.h>
 
+/* What a terminal would obey stays what it is, in ASCII. */
+static void put_code(FILE *to, uint32_t code)
+{
+    char bytes[4];
+
+    if (utf8_is_hidden(code) && code >= 0x10000) {
+        fprintf(to, "\\u%04x\\u%04x", (unsigned)(0xD7C0 + (code >> 10)),
+                (unsigned)(0xDC00 | (code & 0x3FF)));
+    } else if (utf8_is_hidden(code)) {
+        fprintf(to, "\\u%04x", (unsigned)code);
+    } else {
+        if (code == '"' || code == '\\')
+            fputc('\\', to);
+        fwrite(bytes, 1, utf8_put(code, bytes), to);
+    }
+}
+
 /* The inside of a string. White space of any sort becomes one space. */
 static void put_range(FILE *to, const char *text, size_t begin, size_t end)
 {
@@ -18,7 +35,6 @@ static void put_range(FILE *to, const char *text, size_t begin, size_t end)
 
     for (size_t i = begin; i < end; i += taken) {
         const uint32_t code = utf8_next(text + i, text + end, &taken);
-        char bytes[4];
 
         if (utf8_is_space(code)) {
             space = any;
@@ -26,9 +42,7 @@ static void put_range(FILE *to, const char *text, size_t begin, size_t end)
         }
         if (space)
             fputc(' ', to);
-        if (code == '"' || code == '\\')
-            fputc('\\', to);
-        fwrite(bytes, 1, utf8_put(code, bytes), to);
+        put_code(to, code);
         space = false;
         any = true;
     }
@@ -41,18 +55,8 @@ static void put_string(FILE *to, const char *text)
     size_t taken;
 
     fputc('"', to);
-    for (; text < end; text += taken) {
-        const uint32_t code = utf8_next(text, end, &taken);
-        char bytes[4];
-
-        if (code < ' ') {
-            fprintf(to, "\\u%04x", (unsigned)code);
-            continue;
-        }
-        if (code == '"' || code == '\\')
-            fputc('\\', to);
-        fwrite(bytes, 1, utf8_put(code, bytes), to);
-    }
+    for (; text < end; text += taken)
+        put_code(to, utf8_next(text, end, &taken));
     fputc('"', to);
 }
 

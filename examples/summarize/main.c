@@ -24,13 +24,13 @@ static const char *title(const char *file)
     return strcmp(file, "-") == 0 ? "standard input" : file;
 }
 
-static int read_all(FILE *from, const char *name, char **text, size_t *size)
+/* At most `most` bytes: a device or a pipe may have no end. */
+static int read_all(FILE *from, const char *name, int64_t most, char **text, size_t *size)
 {
-    size_t capacity = 0;
+    const uint64_t wanted = (uint64_t)most + 1;
+    size_t capacity = 0, got = 1;
 
-    for (;;) {
-        size_t got;
-
+    while (got > 0 && *size < wanted) {
         if (*size == capacity) {
             char *grown;
 
@@ -40,25 +40,27 @@ static int read_all(FILE *from, const char *name, char **text, size_t *size)
                 return complain(EXIT_FAILURE, name, "not enough memory");
             *text = grown;
         }
-        got = fread(*text + *size, 1, capacity - *size, from);
+        got = fread(*text + *size, 1, (capacity < wanted ? capacity : wanted) - *size, from);
         *size += got;
-        if (got == 0)
-            break;
     }
-    return ferror(from) ? complain(EXIT_USAGE, name, strerror(errno)) : 0;
+    if (ferror(from))
+        return complain(EXIT_USAGE, name, strerror(errno));
+    if (*size == wanted)
+        return complain(EXIT_USAGE, name, "more bytes than --max-bytes allows");
+    return 0;
 }
 
-static int read_text(const char *name, char **text, size_t *size)
+static int read_text(const char *name, int64_t most, char **text, size_t *size)
 {
     FILE *file;
     int status;
 
     if (strcmp(name, "-") == 0)
-        return read_all(stdin, title(name), text, size);
+        return read_all(stdin, title(name), most, text, size);
     file = fopen(name, "rb");
     if (!file)
         return complain(EXIT_USAGE, name, strerror(errno));
-    status = read_all(file, name, text, size);
+    status = read_all(file, name, most, text, size);
     fclose(file);
     return status;
 }
@@ -67,6 +69,7 @@ static int read_text(const char *name, char **text, size_t *size)
 
 struct work {
     struct inputs inputs;
+    int64_t bytes;                     /* of all inputs */
     struct document doc;
     struct vectors vectors;
     struct sections sections;
@@ -102,12 +105,13 @@ static int read_file(struct work *w, const struct options *o, const char *file)
     const struct reading *reading;
     char *text = NULL;
     size_t size = 0;
-    const int status = read_text(file, &text, &size);
+    const int status = read_text(file, o->max_bytes - w->bytes, &text, &size);
 
     if (status != 0) {
         free(text);
         return status;
     }
+    w->bytes += (int64_t)size;
     progress_enter(PROGRESS_READ);
     if (!inputs_add(&w->inputs, file, o->format, text, size, &why))
         return complain(why.usage ? EXIT_USAGE : EXIT_FAILURE, title(file), why.text);

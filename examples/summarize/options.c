@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum { MAX_LENGTH = 1000000, MAX_KEYWORDS = 1000, HELP_COLUMN = 22 };
+static const int64_t most_bytes = (int64_t)1 << 40, usual_bytes = (int64_t)1 << 28;
 
 /* Takes a value; NULL, or what would be right. */
 typedef const char *take_value(struct options *o, const char *value);
@@ -96,6 +97,21 @@ static const char *take_keywords(struct options *o, const char *value)
     return o->keywords > 0 && *value == '\0' ? NULL : "a whole number from 1 to 1000";
 }
 
+/* Bytes, or so many K, M or G of them. */
+static const char *take_bytes(struct options *o, const char *value)
+{
+    static const char units[] = "KMG";
+    int64_t number = read_number(&value, most_bytes);
+    const char *const unit = *value ? memchr(units, *value, sizeof(units) - 1) : NULL;
+
+    for (const char *c = units; unit && c <= unit && number <= most_bytes; c++)
+        number *= 1024;
+    if (number == 0 || number > most_bytes || value[unit != NULL] != '\0')
+        return "1 to 1024G bytes, such as 5000000, 64K or 2G";
+    o->max_bytes = number;
+    return NULL;
+}
+
 static const char *take_length(struct options *o, const char *value)
 {
     const int64_t number = read_number(&value, MAX_LENGTH);
@@ -156,6 +172,8 @@ static const struct option table[] = {
       TAKE(take_format) },
     { "--language", "CODE", "its language, by the list below; default what it looks like",
       TAKE(take_language) },
+    { "--max-bytes", "SIZE", "what FILE, or all files of a summary together, may have; more is\n"
+      "refused; default 256M", TAKE(take_bytes) },
     { "--json", NULL, "one JSON object with offsets and scores", PUT(json) },
     { "--explain", NULL, "also list every sentence with its segment and score, and those\n"
       "that it gives most weight to", PUT(explain) },
@@ -308,7 +326,8 @@ bool options_read(struct options *o, int argc, char **argv, int *status)
     bool only_files = false;
 
     *o = (struct options){
-        .files = argv, .attention = "window", .length = { 200, LENGTH_WORDS }
+        .files = argv, .attention = "window", .length = { 200, LENGTH_WORDS },
+        .max_bytes = usual_bytes
     };
     *status = 0;
     for (int i = 1; i < argc && *status == 0; i++) {

@@ -20,6 +20,7 @@ struct options {
     const struct language *language;
     struct length length;
     int64_t keywords;              /* 0: none */
+    int64_t max_bytes;             /* of the files of a summary */
     bool each, by_section, json, explain, quiet;
 };
 

@@ -57,7 +57,7 @@ struct stream {
 void stream_open(struct stream *s, enum block_kind kind);
 /* Closes the open block, if any; nothing remains of one without text. */
 void stream_close(struct stream *s);
-/* Adds text that stands at `origin`; soft hyphens are left out. */
+/* Adds text that stands at `origin`; without what utf8_unread() leaves out. */
 void stream_put(struct stream *s, const char *text, size_t size, size_t origin);
 /* Adds text that stands for what is at `origin`; the same. */
 void stream_put_for(struct stream *s, const char *text, size_t size, size_t origin);

@@ -78,24 +78,24 @@ static void add_text(struct stream *s, const char *text, size_t size)
     s->size += size;
 }
 
-/* Adds text without its soft hyphens; `whole`: all of it comes from `origin`. */
+/* Adds text without what is not read; `whole`: all of it comes from `origin`. */
 static void put(struct stream *s, const char *text, size_t size, size_t origin, bool whole)
 {
-    while (size > 0 && !s->failed) {
-        const char *soft = memchr(text, 0xC2, size);
-        size_t step;
+    const char *const end = text + size;
 
-        while (soft && ((size_t)(text + size - soft) < 2 || (unsigned char)soft[1] != 0xAD))
-            soft = memchr(soft + 1, 0xC2, (size_t)(text + size - soft - 1));
-        step = soft ? (size_t)(soft - text) : size;
+    while (text < end && !s->failed) {
+        const char *stop = text;
+        size_t step, unread = 0;
+
+        while (stop < end && (unread = utf8_unread(stop, end)) == 0)
+            stop++;
+        step = (size_t)(stop - text);
         if (step > 0) {
             add_piece(s, step, 2 * (uint64_t)origin + whole);
             add_text(s, text, step);
         }
-        step += soft ? 2 : 0;
-        text += step;
-        origin += whole ? 0 : step;
-        size -= step;
+        text = stop + unread;
+        origin += whole ? 0 : step + unread;
     }
 }
 

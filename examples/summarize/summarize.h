@@ -28,6 +28,10 @@ size_t utf8_put(uint32_t code, char out[4]);
 /* Bytes of a text that are not UTF-8. */
 size_t utf8_count_bad(const char *text, size_t size);
 
+/* Bytes at `at` < `end` that are not read: a soft hyphen, or a sequence that a terminal obeys (ISO
+ * 6429: ESC or C1, "[31m", a title, ...), as whole as it is; 0: they are read. */
+size_t utf8_unread(const char *at, const char *end);
+
 bool utf8_is_space(uint32_t code);     /* white space, and every control character */
 bool utf8_is_hidden(uint32_t code);    /* controls and direction marks: never printed */
 bool utf8_is_word(uint32_t code);      /* letters and digits of any script */
@@ -70,7 +74,8 @@ struct sentence {
 
 /* A text of more blocks or sentences than this, of fewer bytes each, is no text: what is kept of
  * them would take many times its memory. */
-enum { TEXT_CROWDED = 3 << 18, TEXT_BYTES = 32 };
+#define TEXT_CROWDED 786432
+#define TEXT_BYTES   32
 
 struct document {
     const char *text;                  /* not owned */

@@ -8,6 +8,8 @@
  */
 #include "summarize.h"
 
+#include <string.h>
+
 uint32_t utf8_next(const char *at, const char *end, size_t *taken)
 {
     const unsigned char *const p = (const unsigned char *)at;
@@ -74,6 +76,54 @@ size_t utf8_count_bad(const char *text, size_t size)
             bad++;
     }
     return bad;
+}
+
+/* Behind the bytes from `low` to `high` at `at`. */
+static const char *skip_bytes(const char *at, const char *end, char low, char high)
+{
+    while (at < end && *at >= low && *at <= high)
+        at++;
+    return at;
+}
+
+/* Behind a title or another text for the terminal. One that is left open ends with its line, or
+ * before the next sequence. */
+static const char *skip_string(const char *at, const char *end)
+{
+    for (; at < end && *at != '\n'; at++) {
+        if (*at == '\a')
+            return at + 1;
+        if (end - at >= 2 && (memcmp(at, "\x1B\\", 2) == 0 || memcmp(at, "\xC2\x9C", 2) == 0))
+            return at + 2;
+        if (*at == '\x1B' || (end - at >= 2 && *at == '\xC2' && (unsigned char)at[1] < 0xA0))
+            break;
+    }
+    return at;
+}
+
+size_t utf8_unread(const char *at, const char *end)
+{
+    const unsigned char first = (unsigned char)*at;
+    const unsigned char next = at + 1 < end ? (unsigned char)at[1] : 0;
+    const char *behind = at + 2;
+    unsigned char kind = next;
+
+    if (first == 0xC2 && next == 0xAD)
+        return 2;
+    if (first == 0xC2 && next >= 0x80 && next < 0xA0)
+        kind = next - 0x40;                /* C1 is ESC and what follows it, in one */
+    else if (first != 0x1B)
+        return 0;
+    if (kind == '[') {
+        behind = skip_bytes(skip_bytes(behind, end, '0', '?'), end, ' ', '/');
+        return (size_t)(skip_bytes(behind, behind < end ? behind + 1 : end, '@', '~') - at);
+    }
+    if (kind != 0 && strchr("]PX^_", kind))
+        return (size_t)(skip_string(behind, end) - at);
+    if (first != 0x1B)
+        return 0;
+    behind = skip_bytes(at + 1, end, '!', '/');
+    return (size_t)(skip_bytes(behind, behind < end ? behind + 1 : end, '0', '~') - at);
 }
 
 bool utf8_is_hidden(uint32_t code)

@@ -17,7 +17,7 @@ extern "C" {
 /**
  * @file mechanisms.h
  *
- * @section what What a builder does
+ * @section builders What a builder does
  *
  * A builder takes projected arrays (the learnt maps before and after attention are the caller's)
  * and the parameters of a mechanism, and fills a struct of the caller's with sources, terms, biases
@@ -523,7 +523,7 @@ typedef struct heed_poolingformer_deberta_desc {
     heed_slot kr, qr;          /**< [1 or H][len][d], each optional. */
     heed_slot map;             /**< Optional: i32 [entries]. */
     heed_slot global_kr, global_qr; /**< Likewise; there where kr and qr are. */
-    heed_slot global_map;
+    heed_slot global_map;      /**< Likewise: as `map`. */
     int64_t zero, global_zero; /**< Entry (without map: row) of distance 0. */
     int64_t window;            /**< 1 .. 2^40; default 128. */
 } heed_poolingformer_deberta_desc;

@@ -41,19 +41,22 @@ extern "C" {
  * rounding to nearest even, NaN canonical, -0 as +0 (docs/numerics.md, section 4, step 11). Every
  * device has the same bits; there is no looser path.
  *
- * Rows of i8 are **quantised** on the way in, each with a scale of its own, so that attention can
- * read them (heed_source in heed/attn.h). With a the largest |x[c]| of the row:
+ * Rows of i8, and those of numbers of a byte (f8: HEED_F8...) beside an array of scales, are
+ * **quantised** on the way in, each with a scale of its own, so that attention can read them
+ * (heed_source in heed/attn.h). With a the largest |x[c]| of the row and m the largest number of
+ * the type, 127 of i8:
  *
- *     scale = a / 127         rounded to binary32, then to the type of the scale array
- *     byte  = x[c] / scale    rounded to nearest, ties to even, within [-127, 127]
+ *     scale = a / m           rounded to binary32, then to the type of the scale array
+ *     byte  = x[c] / scale    rounded to nearest, ties to even, within [-m, m]
  *
- * by the operations that docs/numerics.md, section 5, names, the same on every device. Then
+ * by the operations that docs/numerics.md, section 5, names, the same on every device. Rows of f8
+ * without scales are rounded as they are: what is beyond m, infinities too, becomes m. Of i8 then
  * |x[c] - byte * scale| <= scale * (1/2 + 2^-15), and at most 2^-143 more where an f32 scale is
  * below 2^-126, 2^-18 more where an f16 scale is below 2^-14. A row of zeros, or one whose scale is
  * rounded to 0, has the scale +0 and bytes of 0. A row that holds NaN or an infinity, or whose
  * scale leaves f16 (a of about 8.3e6), has the scale NaN and bytes of 0: all of it reads as NaN.
  *
- * @section example Example: the rows of 3 tokens
+ * @section copy_example Example: the rows of 3 tokens
  *
  * @code
  * // x: float [n][64]; y: float [3][64]; queue: of the device to use
@@ -80,8 +83,8 @@ enum {
  *
  *     y[b][h][to(i)] = x[b][h][from(i)]      for i in 0 .. n - 1
  *
- *     x      [batch...][H][rows][d]     f32, f16 or bf16
- *     y      [batch...][H][rows][d]     f32, f16, bf16 or i8; with `table` [P][H][page][d],
+ *     x      [batch...][H][rows][d]     f32, f16, bf16 or f8
+ *     y      [batch...][H][rows][d]     f32, f16, bf16, f8 or i8; with `table` [P][H][page][d],
  *                                       exactly, shared by all items
  *     from   [B][1 or H][n], i32        optional; without it from(i) = i
  *     to     [B][1 or H][n], i32        optional, not with `at`
@@ -89,8 +92,8 @@ enum {
  *     head   [B], i32 or i64            optional: y is a ring
  *     table  [B][pages], i32            optional, not with `head`: y is paged
  *     len    [B], i32 or i64            optional: n of an item, clamped to [0, n]
- *     y_scale [batch...][H][rows]       f32 or f16: of a y of i8, beside which it is required, and
- *                                       of no other; with `table` [P][H][page]
+ *     y_scale [batch...][H][rows]       f32 or f16: of a y of i8, beside which it is required, or
+ *                                       of f8, and of no other; with `table` [P][H][page]
  *
  * n is the extent of `from`, else of `to`, else the rows of x. A negative from(i), or one that x
  * has no row for, is absent: with HEED_COPY_ZERO its row becomes +0, else nothing is written.
@@ -103,8 +106,9 @@ enum {
  * - **paged**: row t mod page of page table[t / page]; a page outside [0, P), or a t beyond the
  *   table, is not written.
  *
- * Rows of a y of i8 are quantised (see Numerics). The scale of a row lies in y_scale where the row
- * lies in y, and is written whenever the row is, also where d is 0; a row of +0 has the scale +0.
+ * Rows of a y of i8, or with y_scale, are quantised (see Numerics). The scale of a row lies in
+ * y_scale where the row lies in y, and is written whenever the row is, also where d is 0; a row
+ * of +0 has the scale +0.
  *
  * y and y_scale are states: rows that are not named keep what they hold. Where two i have one
  * destination, each element is that of one of them, which one is not said, and of i8 the bytes may
@@ -142,7 +146,7 @@ typedef struct heed_copy_args {
  *   HEED_E_SIZE, HEED_E_NEWER the size of desc: use the library's own headers;
  *   HEED_E_FLAG an unknown flag;
  *   HEED_E_VALUE numerics, reserved, an extent or a number of axes out of range, two arrays that
- *     exclude each other: the report names the later one; or y_scale beside a y that is not i8;
+ *     exclude each other: the report names the later one; or y_scale beside a y of floats;
  *   HEED_E_SHAPE two extents disagree: the report has both;
  *   HEED_E_DTYPE an element type that is not in the table above;
  *   HEED_E_STRIDE y or y_scale maps two elements to one address;
@@ -177,16 +181,16 @@ HEED_API HEED_MUST_CHECK heed_status heed_copy_run(const heed_plan *plan, heed_q
 /**
  * A memory of at most C rows, first in, first out. Zero is the default everywhere.
  *
- *     rows     [batch...][H][C][d]      state; f32, f16, bf16 or i8
+ *     rows     [batch...][H][C][d]      state; f32, f16, bf16, f8 or i8
  *     head     [B], i64                 state: the place of the oldest row
  *     len      [B], i64                 state: how many rows there are
  *     x        [batch...][H][L][d]      the new rows, oldest first; the type of `rows`, for rows of
- *                                       i8 f32, f16 or bf16
+ *                                       i8 and f8 any of f32, f16, bf16 and f8
  *     x_len    [B], i32 or i64          optional: how many of them, clamped to [0, L]
  *     out      [batch...][H][L][d]      optional: what fell out; the type of `rows`
  *     out_len  [B], i64                 optional: how many rows fell out
  *     rows_scale [batch...][H][C]       state; f32 or f16: of rows of i8, beside which it is
- *                                       required, and of no others
+ *                                       required, or of f8, and of no others
  *
  * Logical row g of the memory lies in row (head + g) mod C. The sequence is the memory, oldest
  * first, then x. Its last min(C, total) rows stay; the others go to `out`, oldest first. Then
@@ -196,14 +200,15 @@ HEED_API HEED_MUST_CHECK heed_status heed_copy_run(const heed_plan *plan, heed_q
  *     len     = min(C, len + x_len)
  *
  * A length outside [0, C] is clamped before it is used, a head outside [0, C) counts as 0. Rows of
- * `out` at or beyond out_len are written as +0. Rows of the memory that are not replaced keep what
- * they hold. Bits are copied. Rows that stay in a memory of i8 are quantised (see Numerics), each
- * with its scale in rows_scale at the place that it has in rows; what falls out of such a memory is
- * lost, and `out` beside it is HEED_E_UNSUPPORTED. An attention whose terms show all of a source
- * may read `rows` as a DENSE source with `len`, and rows_scale as its scales: the rows are those of
- * the memory, in the order of storage. C = 0 is legal: then everything falls out at once. Nothing
- * is shifted: the work is O(L), whatever C is, and the memory never grows. A zeroed head and len is
- * the empty memory.
+ * `out` at or beyond out_len are written as +0. Rows of the memory that are not replaced keep
+ * what they hold. Bits are copied. Rows that stay in a memory with scales, or of another type
+ * than x, are quantised (see Numerics), each with its scale, if any, in rows_scale at the place
+ * that it has in rows; what falls out of such a memory is lost, and `out` beside it is
+ * HEED_E_UNSUPPORTED. An attention whose terms show all of a source may read `rows` as a DENSE
+ * source with `len`, and rows_scale as its scales: the rows are those of the memory, in the
+ * order of storage. C = 0 is legal: then everything falls out at once. Nothing is shifted: the
+ * work is O(L), whatever C is, and the memory never grows. A zeroed head and len is the empty
+ * memory.
  *
  * The memories of Transformer-XL (Dai et al. 2019, section 3.2), of the Compressive Transformer
  * (Rae et al. 2020, algorithm 1: push, compress `out`, push that) and of AWESOME (Cao and Wang
@@ -230,9 +235,9 @@ typedef struct heed_push_args {
 
 /** Says whether heed_push_plan() would succeed. Statuses as heed_copy_check(); HEED_E_NULL: rows,
  * head, len or x is absent, or the rows_scale of rows of i8; HEED_E_VALUE also rows_scale beside
- * other rows; HEED_E_DTYPE also where x (but for rows of i8) or out has another type than rows;
- * HEED_E_STRIDE any of the states and outputs; HEED_E_UNSUPPORTED also `out` beside rows of i8. Any
- * thread. */
+ * rows of floats; HEED_E_DTYPE also where x (but for rows of i8 and f8) or out has another type
+ * than rows; HEED_E_STRIDE any of the states and outputs; HEED_E_UNSUPPORTED also `out` beside rows
+ * that are quantised. Any thread. */
 HEED_API HEED_MUST_CHECK heed_status heed_push_check(heed_device *device,
                                                      const heed_push_desc *desc,
                                                      heed_report *report);

@@ -9,6 +9,9 @@
 #define HEED_PLUGIN_H
 
 #include <heed/attn.h>
+#include <heed/memory.h>
+#include <heed/pool.h>
+#include <heed/programs.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,19 +23,27 @@ extern "C" {
  * @section plugin A kernel as a plug-in
  *
  * A plug-in is a shared object that exports heed_kernel_entry(). The host opens it by an explicit
- * path, calls the entry once, and then, for every attention: query, prepare, any number of runs,
- * release. examples/plugin/ has a complete one.
+ * path, calls the entry once, and then, for every problem: query, prepare, any number of runs,
+ * release. examples/plugin/ has complete ones.
  *
- * - **Meaning.** heed_attn_desc, heed_attn_args and docs/numerics.md say what must be computed.
- *   Before query the host has made sure that heed_attn_check() of the "reference" device accepts
- *   the descriptor: no plug-in has to find mistakes in it. Its `numerics` is what the plug-in's
- *   table claims.
+ * - **Operations** have names, those of their functions: "attn", "copy", "pool", "select", "push",
+ *   "merge", and the programs "lsg" and "poolingformer2". A descriptor of "pool" is a
+ *   heed_pool_desc, and so on; those of programs are heed_lsg_program_desc and
+ *   heed_poolingformer_level2_desc. A plug-in refuses names that it does not know: more may come
+ *   with a minor version.
+ * - **Meaning.** The descriptors, the arguments of their runs and docs/numerics.md say what must be
+ *   computed. Before query the host has made sure that check of the "reference" device accepts the
+ *   descriptor: no plug-in has to find mistakes in it. Its `numerics` is what the plug-in's table
+ *   claims.
+ * - **Operands.** run takes the arrays as heed_plan_run() does: one place for each row of
+ *   heed_plan_operands(), which are the members of the operation's arguments in their order; of
+ *   attention see heed_attn_args_of().
  * - **Refusing is honest.** query says HEED_E_UNSUPPORTED to whatever the kernel does not do, and
  *   names the field. What query accepts, prepare and run must do.
  * - **Memory** is the host processor's: heed_buf.handle is an address. Inputs may lie in memory
  *   that cannot be written, and what lies around an array may not be accessible: a kernel touches
  *   the elements that the descriptor and the arguments name and nothing else. It writes every
- *   element of o and lse but those that heed/attn.h leaves alone, in every run.
+ *   element of an output but those that the operation leaves alone, in every run.
  * - **Nothing is kept.** The descriptor, the arrays that it points to and constant data may go when
  *   prepare returns; the memory of the arguments may go when run returns. Outputs are final then.
  * - **Tables** are sized. The host sets `size` of what it gives and of what it takes; either side
@@ -47,8 +58,8 @@ extern "C" {
  */
 
 enum {
-    HEED_PLUGIN_MAJOR = 1,
-    HEED_PLUGIN_MINOR = 1
+    HEED_PLUGIN_MAJOR = 2,
+    HEED_PLUGIN_MINOR = 0
 };
 
 /**
@@ -78,19 +89,21 @@ typedef struct heed_kernel_api {
     const char *build;                 /**< Version and compiler, for reports; may be NULL. */
 
     /**
-     * Says whether the kernel does this attention. Has no side effect.
+     * Says whether the kernel does this. Has no side effect.
      *
      * @param self   that of this table.
-     * @param desc   legal, see above.
+     * @param op     name of the operation.
+     * @param desc   its descriptor; legal, see above.
      * @param report the status, the field that is the reason, and a sentence; never NULL.
      * @return HEED_OK, then prepare must succeed; HEED_E_UNSUPPORTED, then the host takes another
      *   kernel (heed-conform counts a skip, by field). Nothing else is allowed.
      */
-    heed_status (*query)(void *self, const heed_attn_desc *desc, heed_report *report);
+    heed_status (*query)(void *self, const char *op, const void *desc, heed_report *report);
 
     /**
-     * Makes what the runs of one attention need.
+     * Makes what the runs of one problem need.
      *
+     * @param op    name of the operation.
      * @param desc  one that query accepts.
      * @param state receives an object of the plug-in's, which release ends; may be set to NULL.
      * @param props the host sets `size`. The plug-in sets workspace_size and workspace_align, if
@@ -98,19 +111,22 @@ typedef struct heed_kernel_api {
      * @return HEED_OK; HEED_E_NOMEM, the host may free memory and try again. Nothing else is
      *   allowed. On an error there is nothing to release.
      */
-    heed_status (*prepare)(void *self, const heed_attn_desc *desc, void **state,
+    heed_status (*prepare)(void *self, const char *op, const void *desc, void **state,
                            heed_plan_props *props);
 
     /**
      * Computes. When it returns, the outputs are final.
      *
      * @param state that of prepare.
-     * @param args  as heed_attn_run() takes them, with nothing to wait for. The workspace has at
-     *   least workspace_size bytes at a multiple of workspace_align, with any contents.
+     * @param at    where element [0,...,0] of each operand lies; absent operands have no handle,
+     *   nor have those whose data the descriptor had.
+     * @param n     how many operands there are.
+     * @param run   the workspace, of at least workspace_size bytes at a multiple of
+     *   workspace_align, with any contents; nothing to wait for.
      * @return HEED_OK; HEED_E_NOMEM, the host may free memory and try again. Nothing else is
      *   allowed.
      */
-    heed_status (*run)(void *state, const heed_attn_args *args);
+    heed_status (*run)(void *state, const heed_buf *at, uint32_t n, const heed_run *run);
 
     /** Ends what prepare made. Touches no array. */
     void (*release)(void *state);
@@ -118,14 +134,42 @@ typedef struct heed_kernel_api {
     void *self;                        /**< Given back to query and prepare; may be NULL. */
 
     /**
-     * Since 1.1. The type to which the kernel rounds a weight, exp(y - max), before it multiplies v
-     * with it: 0 or HEED_F32, it keeps binary32 or more; HEED_F16; HEED_BF16. Such a kernel's bound
-     * is wider by one such rounding of each weight, in the products and in their sum. It does not
-     * go with HEED_NUMERICS_EXACT.
+     * Of attention: the type to which the kernel rounds a weight, exp(y - max), before it
+     * multiplies v with it: 0 or HEED_F32, it keeps binary32 or more; HEED_F16; HEED_BF16. Such a
+     * kernel's bound is wider by one such rounding of each weight, in the products and in their
+     * sum. It does not go with HEED_NUMERICS_EXACT.
      */
     uint32_t weights;
     uint32_t reserved;                 /**< 0. */
 } heed_kernel_api;
+
+/**
+ * The operands of an attention as its arguments: q, o, lse, sinks, then k and v of each source,
+ * then the slots. Points into `at`.
+ *
+ * @param n_sources that of the descriptor.
+ */
+static inline heed_attn_args heed_attn_args_of(const heed_buf *at, uint32_t n, uint32_t n_sources,
+                                               const heed_run *run)
+{
+    const uint32_t first_slot = 4 + 2 * n_sources;
+    heed_attn_args args;
+
+    args.size = sizeof args;
+    args.kv_size = sizeof(heed_kv_bufs);
+    args.q = at[0];
+    args.o = at[1];
+    args.lse = at[2];
+    args.sinks = at[3];
+    args.kv = (const heed_kv_bufs *)(const void *)(at + 4);
+    args.slots = at + first_slot;
+    args.n_slots = n - first_slot;
+    args.workspace = run->workspace;
+    args.workspace_size = run->workspace_size;
+    args.wait = NULL;
+    args.n_wait = 0;
+    return args;
+}
 
 #if defined _WIN32
 #define HEED_PLUGIN_EXPORT __declspec(dllexport)

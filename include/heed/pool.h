@@ -18,7 +18,7 @@ extern "C" {
 /**
  * @file pool.h
  *
- * @section arrays Arrays
+ * @section pool_arrays Arrays
  *
  * As in heed/memory.h: tensors are [batch...][H][rows][d] with zero to three batch axes and
  * without a head axis one head; `[B]` has one to three batch axes; inputs are broadcast along
@@ -30,13 +30,13 @@ extern "C" {
  * it N) and its byte of `mask` is not 0. What is not present is never read: NaN there changes
  * nothing.
  *
- * @section bits Numerics
+ * @section pool_bits Numerics
  *
  * Sums are binary32 whatever the storage type, in the order of docs/numerics.md, sections 6 and 7.
  * HEED_NUMERICS_EXACT promises these bits on every device that offers it. MEAN, WEIGHTED, DYNAMIC
  * and BUCKET have the bits of an attention with d = 0 over the same tokens.
  *
- * @section example Example: the mean of every 4 rows
+ * @section pool_example Example: the mean of every 4 rows
  *
  * @code
  * // x: float [1][heads][n][64]; y: float [1][heads][n / 4][64]; queue: of the device to use
@@ -87,7 +87,7 @@ enum {
 /**
  * One pooling. Zero is the default everywhere.
  *
- *     x        [batch...][H][N][d]       f32, f16 or bf16
+ *     x        [batch...][H][N][d]       f32, f16, bf16 or f8 (HEED_F8...)
  *     y        [batch...][H][M][d]       f32, f16 or bf16
  *     mask     [B][1 or H][N], u8        optional: 0 where a token is not present
  *     len      [B], i32 or i64           optional: tokens of an item, clamped to [0, N]
@@ -199,7 +199,7 @@ enum { HEED_SELECT_ROUNDS = 4 };       /**< Rounds of HASH at most. */
 /**
  * One selection. Zero is the default everywhere.
  *
- *     x       [batch...][G][N][d]        f32, f16 or bf16: the rows that are chosen from
+ *     x       [batch...][G][N][d]        f32, f16, bf16 or f8: the rows that are chosen from
  *     q       [batch...][H][n_q][d]      TOPK: f32, f16 or bf16; H a multiple of G, head h
  *                                        chooses from head h / (H / G)
  *     mask    [B][1 or G][N], u8         optional: 0 where a token is not present

@@ -26,7 +26,7 @@ extern "C" {
  * states the stages of each program.
  *
  * A program is a heed_plan: heed_plan_info() has its workspace (temporaries, and what the largest
- * stage needs for itself) and the sum of its work, heed_plan_extents() its arrays,
+ * stage needs for itself) and the sum of its work, heed_plan_operands() its arrays,
  * heed_plan_retain() and heed_plan_drop() its life. Nothing is allocated by a run. EXACT bits are
  * those of the stages, one after another; temporaries are f32.
  *
@@ -72,7 +72,7 @@ extern "C" {
  * HEED_E_DEVICE_LOST. Any thread.
  */
 
-/** Memory of a set of keys: heed_keys. Frozen: it never grows. */
+/** Memory of a heed_keys, `len` and `mask` where it has them. Frozen: it never grows. */
 typedef struct heed_keys_bufs {
     heed_buf k, v, len, mask;
 } heed_keys_bufs;

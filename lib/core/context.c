@@ -130,8 +130,10 @@ static bool begin(struct heed_runtime *runtime, const struct heed_runtime *hooks
         .alloc = heed_alloc,
         .free = heed_free,
         .log = log_line,
+        .cache_refused = &runtime->cache_refused,
     };
     atomic_init(&runtime->listed, 0);
+    atomic_init(&runtime->cache_refused, false);
     heed_arena_init(&runtime->arena, runtime);
     if (!heed_lock_init(&runtime->lock))
         return false;

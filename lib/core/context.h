@@ -40,6 +40,7 @@ struct heed_runtime {
     heed_executor executor;         /* width >= 1, parallel set */
     heed_logger logger;             /* line NULL: silent */
     struct heed_services services;
+    atomic_bool cache_refused;      /* see there */
     struct heed_arena arena;
     uint32_t n_devices, reserved;   /* of the host */
     heed_device *devices;

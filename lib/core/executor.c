@@ -15,10 +15,6 @@
 #include <omp.h>
 #endif
 
-/* A request is not followed beyond this: OpenMP runtimes end the process when a thread
- * cannot be made. */
-enum { WIDTH_MAX = 64 };
-
 #if defined _OPENMP
 static uint32_t width_default(void)
 {
@@ -27,22 +23,29 @@ static uint32_t width_default(void)
     return n > 1 ? (uint32_t)n : 1;
 }
 
+/* A request, of the caller's or of OMP_NUM_THREADS, is not followed beyond this: OpenMP runtimes
+ * end the process when a thread cannot be made. */
 static uint32_t width_limit(void)
 {
-    const uint32_t n = width_default();
+    enum { LEAST = 64 };
+    const int n = omp_get_num_procs();
 
-    return n > WIDTH_MAX ? n : WIDTH_MAX;
+    return n > LEAST ? (uint32_t)n : LEAST;
 }
 
+/* The context is the executor's width. The team always has it, however few workers there are:
+ * OpenMP runtimes allocate when a team changes its size. */
 static void parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t worker),
                      void *arg)
 {
-    (void)context;
-    if (width == 1) {
-        body(arg, 0);
+    const uintptr_t team = (uintptr_t)context;
+
+    if (team == 1 || width == 1) {
+        for (uint32_t worker = 0; worker < width; worker++)
+            body(arg, worker);
         return;
     }
-#pragma omp parallel for num_threads((int)width) schedule(static, 1)
+#pragma omp parallel for num_threads((int)team) schedule(static, 1)
     for (uint32_t worker = 0; worker < width; worker++)
         body(arg, worker);
 }
@@ -81,11 +84,11 @@ heed_status heed_executor_take(heed_executor *to, const heed_executor *given, he
                                 "an executor has at least one worker");
     if (own.parallel == NULL) {
         own.parallel = parallel;
-        own.context = NULL;
         if (own.width == 0)
             own.width = width_default();
-        else if (own.width > width_limit())
+        if (own.width > width_limit())
             own.width = width_limit();
+        own.context = (void *)(uintptr_t)own.width;
     }
     *to = own;
     return HEED_OK;

@@ -7,7 +7,7 @@
 #include "operands.h"
 
 #include "../core/alloc.h"
-#include "../core/dtype.h"
+#include "../types/types.h"
 #include "../core/error.h"
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@ void heed_operand_name(char field[HEED_FIELD], const char *name, uint32_t index)
                  mark + 2);
 }
 
-static heed_status fail(heed_report *report, heed_status status, const struct heed_operand *x,
+static heed_status fail(heed_report *report, heed_status status, const struct heed_plan_operand *x,
                         int64_t wanted, int64_t got, const char *message)
 {
     char field[HEED_FIELD];
@@ -45,24 +45,29 @@ static bool address_of(heed_buf buf, bool opaque, uint64_t *address)
     return buf.offset <= UINTPTR_MAX - (uintptr_t)buf.handle;
 }
 
+bool heed_view_bytes(const struct heed_view *view, int64_t *low, int64_t *high)
+{
+    const int64_t bytes = (int64_t)heed_dtype_size(view->dtype);
+
+    return heed_view_range(view, low, high) && heed_mul_i64(*low, bytes, low) &&
+           heed_mul_i64(*high, bytes, high) && heed_add_i64(*high, bytes, high);
+}
+
 /* false: some element of a non-empty array lies outside the address space. */
 static bool fits(const struct heed_view *view, uint64_t address)
 {
-    const int64_t bytes = (int64_t)heed_dtype_size(view->dtype);
     int64_t low, high;
 
-    if (!heed_view_range(view, &low, &high) || !heed_mul_i64(low, bytes, &low) ||
-        !heed_mul_i64(high, bytes, &high) || !heed_add_i64(high, bytes, &high))
-        return false;
-    return address >= 0 - (uint64_t)low && (uint64_t)high <= (uint64_t)UINTPTR_MAX - address;
+    return heed_view_bytes(view, &low, &high) && address >= 0 - (uint64_t)low &&
+           (uint64_t)high <= (uint64_t)UINTPTR_MAX - address;
 }
 
-static bool has_elements(const struct heed_operand *x)
+static bool has_elements(const struct heed_plan_operand *x)
 {
     return x->view.dtype != 0 && !heed_view_empty(&x->view);
 }
 
-static heed_status require_one(const struct heed_operand *x, heed_buf buf, bool opaque,
+static heed_status require_one(const struct heed_plan_operand *x, heed_buf buf, bool opaque,
                                heed_report *report)
 {
     const uint32_t bytes = heed_dtype_size(x->view.dtype);
@@ -81,11 +86,11 @@ static heed_status require_one(const struct heed_operand *x, heed_buf buf, bool 
     return HEED_OK;
 }
 
-heed_status heed_operands_require(const struct heed_operand *operands, uint32_t n, bool opaque,
+heed_status heed_operands_require(const struct heed_plan_operand *operands, uint32_t n, bool opaque,
                                   bool host, heed_buf *at, heed_report *report)
 {
     for (uint32_t i = 0; i < n; i++) {
-        const struct heed_operand *x = &operands[i];
+        const struct heed_plan_operand *x = &operands[i];
         heed_status status;
 
         if (x->constant != NULL || !has_elements(x)) {
@@ -109,12 +114,13 @@ static bool overlap(const struct heed_view *a, heed_buf pa, const struct heed_vi
     if (opaque && pa.handle != pb.handle)
         return false;
     return !address_of(pa, opaque, &address_a) || !address_of(pb, opaque, &address_b) ||
-           heed_overlap_at(a, address_a, heed_dtype_size(a->dtype), b, address_b,
+           heed_overlap(a, address_a, heed_dtype_size(a->dtype), b, address_b,
                            heed_dtype_size(b->dtype));
 }
 
 /* Is operand i the one that it may be? Then every element of both is the same. */
-static bool is_same(const struct heed_operand *operands, uint32_t i, uint32_t j, const heed_buf *at)
+static bool is_same(const struct heed_plan_operand *operands, uint32_t i, uint32_t j,
+                    const heed_buf *at)
 {
     const struct heed_view *a = &operands[i].view, *b = &operands[j].view;
 
@@ -125,12 +131,12 @@ static bool is_same(const struct heed_operand *operands, uint32_t i, uint32_t j,
 }
 
 /* Output `out` against every operand; of two outputs the later one is tested. */
-static heed_status require_output_apart(const struct heed_operand *operands, uint32_t n,
+static heed_status require_output_apart(const struct heed_plan_operand *operands, uint32_t n,
                                         uint32_t out, bool opaque, const heed_buf *at,
                                         heed_report *report)
 {
     for (uint32_t i = 0; i < n; i++) {
-        const struct heed_operand *x = &operands[i];
+        const struct heed_plan_operand *x = &operands[i];
         char name[HEED_FIELD], other[HEED_FIELD];
 
         if (i == out || x->constant != NULL || !has_elements(x) ||
@@ -144,7 +150,7 @@ static heed_status require_output_apart(const struct heed_operand *operands, uin
     return HEED_OK;
 }
 
-heed_status heed_operands_require_apart(const struct heed_operand *operands, uint32_t n,
+heed_status heed_operands_require_apart(const struct heed_plan_operand *operands, uint32_t n,
                                         bool opaque, const heed_buf *at, heed_report *report)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -159,17 +165,17 @@ heed_status heed_operands_require_apart(const struct heed_operand *operands, uin
 }
 
 heed_status heed_operands_require_workspace(const struct heed_plan *plan,
-                                            const struct heed_places *places, bool opaque,
+                                            const heed_run *run, bool opaque,
                                             const heed_buf *at, heed_report *report)
 {
-    const heed_buf given = places->workspace;
-    struct heed_operand w = { .name = "workspace", .view = { .dtype = HEED_U8 } };
+    const heed_buf given = run->workspace;
+    struct heed_plan_operand w = { .name = "workspace", .view = { .dtype = HEED_U8 } };
     uint64_t address;
 
-    if (places->workspace_size < plan->workspace_size || given.handle == NULL)
+    if (run->workspace_size < plan->workspace_size || given.handle == NULL)
         return heed_report_fill(report, HEED_E_WORKSPACE, "workspace",
                                 (int64_t)plan->workspace_size,
-                                given.handle == NULL ? 0 : (int64_t)places->workspace_size,
+                                given.handle == NULL ? 0 : (int64_t)run->workspace_size,
                                 "the workspace is absent or too small");
     for (int i = 0; i < 6; i++)
         w.view.shape[i] = 1;
@@ -182,7 +188,7 @@ heed_status heed_operands_require_workspace(const struct heed_plan *plan,
                     (int64_t)(address % plan->workspace_align),
                     "the workspace is not aligned as heed_plan_info() says");
     for (uint32_t i = 0; i < plan->n_operands; i++) {
-        const struct heed_operand *x = &plan->operands[i];
+        const struct heed_plan_operand *x = &plan->operands[i];
         char other[HEED_FIELD];
 
         if (x->constant != NULL || !has_elements(x) ||

@@ -254,7 +254,7 @@ static void add_view(struct equation *eq, const struct heed_view *v, int64_t sca
     }
 }
 
-bool heed_overlap_at(const struct heed_view *a, uint64_t pa, size_t ea, const struct heed_view *b,
+bool heed_overlap(const struct heed_view *a, uint64_t pa, size_t ea, const struct heed_view *b,
                      uint64_t pb, size_t eb)
 {
     const bool up = pb >= pa;
@@ -282,10 +282,4 @@ bool heed_overlap_at(const struct heed_view *a, uint64_t pa, size_t ea, const st
     add_view(&eq, b, -(int64_t)eb);
     add_unknown(&eq, 1, -(int64_t)(eb - 1), (int64_t)(ea - 1) + (int64_t)(eb - 1));
     return solvable(&eq);
-}
-
-bool heed_overlap(const struct heed_view *a, const void *pa, size_t ea, const struct heed_view *b,
-                  const void *pb, size_t eb)
-{
-    return heed_overlap_at(a, (uint64_t)(uintptr_t)pa, ea, b, (uint64_t)(uintptr_t)pb, eb);
 }

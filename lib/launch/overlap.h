@@ -14,14 +14,10 @@
 
 #define HEED_OVERLAP_WORK 65536
 
-/* Do two elements share a byte? pa, pb: addresses of element [0,...,0]; ea, eb: bytes an element.
- * Empty: false. */
-bool heed_overlap(const struct heed_view *a, const void *pa, size_t ea, const struct heed_view *b,
-                  const void *pb, size_t eb);
-
-/* The same for addresses that are not pointers (handle value plus offset). */
-bool heed_overlap_at(const struct heed_view *a, uint64_t pa, size_t ea, const struct heed_view *b,
-                     uint64_t pb, size_t eb);
+/* Do two elements share a byte? pa, pb: addresses of element [0,...,0], or what stands for them
+ * (handle value plus offset); ea, eb: bytes an element. Empty: false. */
+bool heed_overlap(const struct heed_view *a, uint64_t pa, size_t ea, const struct heed_view *b,
+                  uint64_t pb, size_t eb);
 
 /* Does every element have an address of its own? Axes of extent 1 do not matter; empty: true. */
 bool heed_view_injective(const struct heed_view *);

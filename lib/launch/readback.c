@@ -9,7 +9,6 @@
 
 #include "../core/alloc.h"
 #include "../core/context.h"
-#include "../core/dtype.h"
 #include "../core/error.h"
 #include "operands.h"
 
@@ -32,16 +31,11 @@ static heed_status wait_for(const heed_queue *queue, const struct heed_launch *l
 }
 
 /* Bytes relative to element [0,...,0]; false: there are none. */
-static bool extent(const struct heed_operand *x, int64_t *low, int64_t *high)
+static bool extent(const struct heed_plan_operand *x, int64_t *low, int64_t *high)
 {
-    const int64_t bytes = (int64_t)heed_dtype_size(x->view.dtype);
-
-    if ((x->view.dtype != HEED_I32 && x->view.dtype != HEED_I64) || x->role != HEED_ROLE_IN ||
-        x->constant != NULL || heed_view_empty(&x->view) || !heed_view_range(&x->view, low, high))
-        return false;
-    *low *= bytes;                  /* heed_operands_require has seen that these fit */
-    *high = *high * bytes + bytes;
-    return true;
+    return (x->view.dtype == HEED_I32 || x->view.dtype == HEED_I64) && x->role == HEED_ROLE_IN &&
+           x->constant == NULL && !heed_view_empty(&x->view) &&
+           heed_view_bytes(&x->view, low, high);
 }
 
 static heed_status fetch(const heed_plan *plan, const heed_queue *queue, uint32_t i, heed_buf from,

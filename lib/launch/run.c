@@ -35,17 +35,17 @@ static heed_status wait_fail(heed_report *report, heed_status status, uint32_t i
 static heed_status require_waits(const heed_plan *plan, struct heed_launching *l,
                                  heed_report *report)
 {
-    const struct heed_places *places = &l->places;
+    const heed_run *run = &l->places.run;
 
-    if (places->n_wait > 0 && places->wait == NULL)
-        return heed_report_fill(report, HEED_E_NULL, "wait", places->n_wait, 0,
+    if (run->n_wait > 0 && run->wait == NULL)
+        return heed_report_fill(report, HEED_E_NULL, "wait", run->n_wait, 0,
                                 "a required pointer is NULL");
-    if (places->n_wait > HEED_MAX_WAITS && plan->backend->offload != NULL)
-        return heed_report_fill(report, HEED_E_UNSUPPORTED, "wait", HEED_MAX_WAITS, places->n_wait,
+    if (run->n_wait > HEED_MAX_WAITS && plan->backend->offload != NULL)
+        return heed_report_fill(report, HEED_E_UNSUPPORTED, "wait", HEED_MAX_WAITS, run->n_wait,
                                 "a run on %.60s waits for %d events at most",
                                 plan->device->props.name, HEED_MAX_WAITS);
-    for (uint32_t i = 0; i < places->n_wait; i++) {
-        const heed_event *event = places->wait[i];
+    for (uint32_t i = 0; i < run->n_wait; i++) {
+        const heed_event *event = run->wait[i];
 
         if (event == NULL)
             return wait_fail(report, HEED_E_NULL, i, "an event is NULL");
@@ -57,8 +57,12 @@ static heed_status require_waits(const heed_plan *plan, struct heed_launching *l
     return HEED_OK;
 }
 
-heed_status heed_launch_place(const heed_plan *plan, const heed_queue *queue, const void *args,
-                              struct heed_launching *l, heed_report *report)
+/* How the memory of a run is given: as arguments of the operation, or operand by operand. */
+typedef heed_status place_fn(const struct heed_plan *, const void *given, struct heed_places *,
+                             heed_report *);
+
+static heed_status place(const heed_plan *plan, const heed_queue *queue, place_fn *how,
+                         const void *given, struct heed_launching *l, heed_report *report)
 {
     heed_status status;
 
@@ -69,7 +73,7 @@ heed_status heed_launch_place(const heed_plan *plan, const heed_queue *queue, co
         return heed_report_fill(report, HEED_E_MISMATCH, "queue", 0, 0,
                                 "the queue is of %.60s, the plan of %.60s",
                                 queue->device->props.name, plan->device->props.name);
-    status = plan->op->place(plan, args, &l->places, report);
+    status = how(plan, given, &l->places, report);
     if (status >= 0)
         status = require_waits(plan, l, report);
     if (status >= 0)
@@ -79,13 +83,20 @@ heed_status heed_launch_place(const heed_plan *plan, const heed_queue *queue, co
     return status;
 }
 
+heed_status heed_launch_place(const heed_plan *plan, const heed_queue *queue, const void *args,
+                              struct heed_launching *l, heed_report *report)
+{
+    return place(plan, queue, plan->op->place, args, l, report);
+}
+
 static heed_status require_workspace(const heed_plan *plan, struct heed_launching *l,
                                      heed_report *report)
 {
-    l->launch.workspace = l->places.workspace;
+    l->launch.workspace = l->places.run.workspace;
     if (!plan->own_workspace && plan->workspace_size > 0)
-        return heed_operands_require_workspace(plan, &l->places, heed_launch_opaque(plan->backend),
-                                               l->places.at, report);
+        return heed_operands_require_workspace(plan, &l->places.run,
+                                               heed_launch_opaque(plan->backend), l->places.at,
+                                               report);
     l->launch.workspace = (heed_buf){ .handle = plan->owned->workspace };
     return HEED_OK;
 }
@@ -195,17 +206,13 @@ static heed_status launch(const heed_plan *plan, const heed_queue *queue, struct
     return status;
 }
 
-heed_status heed_op_run(const struct heed_op *op, const heed_plan *plan, heed_queue *queue,
-                        const void *args, heed_event **event, heed_report *report)
+static heed_status place_and_launch(const heed_plan *plan, heed_queue *queue, place_fn *how,
+                                    const void *given, heed_event **event, heed_report *report)
 {
     struct heed_launching l;
-    heed_plan *held;
-    heed_status status = heed_op_require_run(op, plan, queue, args, report);
+    heed_plan *held = heed_plan_retain((heed_plan *)(uintptr_t)plan);   /* its count is written */
+    heed_status status = place(plan, queue, how, given, &l, report);
 
-    if (status < 0)
-        return status;
-    held = heed_plan_retain((heed_plan *)(uintptr_t)plan);      /* only its count is written */
-    status = heed_launch_place(plan, queue, args, &l, report);
     if (status >= 0)
         status = heed_operands_require_apart(plan->operands, plan->n_operands,
                                              heed_launch_opaque(plan->backend), l.places.at,
@@ -216,4 +223,51 @@ heed_status heed_op_run(const struct heed_op *op, const heed_plan *plan, heed_qu
         status = launch(plan, queue, &l, event, report);
     heed_plan_drop(held);
     return status;
+}
+
+heed_status heed_op_run(const struct heed_op *op, const heed_plan *plan, heed_queue *queue,
+                        const void *args, heed_event **event, heed_report *report)
+{
+    const heed_status status = heed_op_require_run(op, plan, queue, args, report);
+
+    return status < 0 ? status
+                      : place_and_launch(plan, queue, op->place, args, event, report);
+}
+
+/* ---- operand by operand ---- */
+
+struct given {
+    const heed_buf *at;
+    const heed_run *run;
+    uint32_t n;
+};
+
+static heed_status place_given(const struct heed_plan *plan, const void *pointer,
+                               struct heed_places *to, heed_report *report)
+{
+    const struct given *given = pointer;
+
+    if (given->n != plan->n_operands)
+        return heed_report_fill(report, HEED_E_VALUE, "n", plan->n_operands, given->n,
+                                "one entry per operand of the plan is wanted");
+    if (given->run != NULL && given->run->reserved != 0)
+        return heed_report_fill(report, HEED_E_VALUE, "run.reserved", 0, given->run->reserved,
+                                "must be 0");
+    memcpy(to->at, given->at, given->n * sizeof(*given->at));
+    if (given->run != NULL)
+        to->run = *given->run;
+    return HEED_OK;
+}
+
+heed_status heed_plan_run(const heed_plan *plan, heed_queue *queue, const heed_buf *at, uint32_t n,
+                          const heed_run *run, heed_event **event, heed_report *report)
+{
+    const struct given given = { .at = at, .run = run, .n = n };
+    heed_status status = heed_op_require(plan, "plan", report);
+
+    if (status >= 0)
+        status = heed_op_require(queue, "queue", report);
+    if (status >= 0)
+        status = heed_op_require(at, "at", report);
+    return status < 0 ? status : place_and_launch(plan, queue, place_given, &given, event, report);
 }

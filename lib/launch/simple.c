@@ -1,9 +1,11 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The easy calls: an operation over arrays, planned, run and waited for. They stand on the public
- * calls alone, and are symbols so that other languages can call them, too.
+ * The easy calls: an operation over arrays, planned, run and waited for. They are symbols so that
+ * other languages can call them, too.
  */
+#include "../ops/op.h"
+
 #include <heed/attn.h>
 #include <heed/memory.h>
 #include <heed/pool.h>
@@ -13,15 +15,18 @@
 /* heed_attn_simple() takes terms without their size: a longer heed_term needs another call. */
 _Static_assert(sizeof(heed_term) == 48, "heed_attn_simple() is for terms of the first version");
 
-static heed_device *device_of(heed_queue *queue)
+/* Plans, runs, waits, and gives all of it back. */
+static heed_status once(const struct heed_op *op, heed_queue *queue, const void *desc,
+                        const void *args, heed_report *report)
 {
-    return queue ? heed_queue_device(queue) : NULL;
-}
+    heed_plan *plan = NULL;
+    heed_event *done = NULL;
+    heed_status status = heed_op_plan(op, queue ? heed_queue_device(queue) : NULL, desc, &plan,
+                                      report);
 
-/* After a run whose status this is: waits, and gives event and plan back. */
-static heed_status finish(heed_plan *plan, heed_event *done, heed_status status,
-                          heed_report *report)
-{
+    if (status < 0)
+        return status;
+    status = heed_op_run(op, plan, queue, args, &done, report);
     if (status >= 0)
         status = heed_event_wait(done, report);
     heed_event_destroy(done);
@@ -45,19 +50,12 @@ heed_status heed_attn_simple(heed_queue *queue, const heed_array *q, const heed_
                             .n_sources = 1,
                             .source_size = sizeof source };
     heed_attn_args args = { .size = sizeof args, .kv_size = sizeof kv, .kv = &kv };
-    heed_plan *plan = NULL;
-    heed_event *done = NULL;
-    heed_status status;
 
     heed_array_split(q, &desc.q, &args.q);
     heed_array_split(k, &source.k, &kv.k);
     heed_array_split(v, &source.v, &kv.v);
     heed_array_split(o, &desc.o, &args.o);
-    status = heed_attn_plan(device_of(queue), &desc, &plan, report);
-    if (status < 0)
-        return status;
-    status = heed_attn_run(plan, queue, &args, &done, report);
-    return finish(plan, done, status, report);
+    return once(&heed_op_attn, queue, &desc, &args, report);
 }
 
 heed_status heed_merge_simple(heed_queue *queue, const heed_array *parts,
@@ -66,19 +64,12 @@ heed_status heed_merge_simple(heed_queue *queue, const heed_array *parts,
 {
     heed_merge_desc desc = { .size = sizeof desc, .flags = HEED_PLAN_OWN_WORKSPACE };
     heed_merge_args args = { .size = sizeof args };
-    heed_plan *plan = NULL;
-    heed_event *done = NULL;
-    heed_status status;
 
     heed_array_split(parts, &desc.parts, &args.parts);
     heed_array_split(parts_lse, &desc.parts_lse, &args.parts_lse);
     heed_array_split(o, &desc.o, &args.o);
     heed_array_split(lse, &desc.lse, &args.lse);
-    status = heed_merge_plan(device_of(queue), &desc, &plan, report);
-    if (status < 0)
-        return status;
-    status = heed_merge_run(plan, queue, &args, &done, report);
-    return finish(plan, done, status, report);
+    return once(&heed_op_merge, queue, &desc, &args, report);
 }
 
 heed_status heed_copy_simple(heed_queue *queue, const heed_array *x, const heed_array *from,
@@ -86,18 +77,11 @@ heed_status heed_copy_simple(heed_queue *queue, const heed_array *x, const heed_
 {
     heed_copy_desc desc = { .size = sizeof desc, .flags = HEED_PLAN_OWN_WORKSPACE };
     heed_copy_args args = { .size = sizeof args };
-    heed_plan *plan = NULL;
-    heed_event *done = NULL;
-    heed_status status;
 
     heed_array_split(x, &desc.x, &args.x);
     heed_array_split(from, &desc.from, &args.from);
     heed_array_split(y, &desc.y, &args.y);
-    status = heed_copy_plan(device_of(queue), &desc, &plan, report);
-    if (status < 0)
-        return status;
-    status = heed_copy_run(plan, queue, &args, &done, report);
-    return finish(plan, done, status, report);
+    return once(&heed_op_copy, queue, &desc, &args, report);
 }
 
 heed_status heed_push_simple(heed_queue *queue, const heed_array *rows, const heed_array *head,
@@ -106,9 +90,6 @@ heed_status heed_push_simple(heed_queue *queue, const heed_array *rows, const he
 {
     heed_push_desc desc = { .size = sizeof desc, .flags = HEED_PLAN_OWN_WORKSPACE };
     heed_push_args args = { .size = sizeof args };
-    heed_plan *plan = NULL;
-    heed_event *done = NULL;
-    heed_status status;
 
     heed_array_split(rows, &desc.rows, &args.rows);
     heed_array_split(head, &desc.head, &args.head);
@@ -116,11 +97,7 @@ heed_status heed_push_simple(heed_queue *queue, const heed_array *rows, const he
     heed_array_split(x, &desc.x, &args.x);
     heed_array_split(out, &desc.out, &args.out);
     heed_array_split(out_len, &desc.out_len, &args.out_len);
-    status = heed_push_plan(device_of(queue), &desc, &plan, report);
-    if (status < 0)
-        return status;
-    status = heed_push_run(plan, queue, &args, &done, report);
-    return finish(plan, done, status, report);
+    return once(&heed_op_push, queue, &desc, &args, report);
 }
 
 heed_status heed_pool_simple(heed_queue *queue, uint32_t kind, int64_t kernel, int64_t stride,
@@ -132,17 +109,10 @@ heed_status heed_pool_simple(heed_queue *queue, uint32_t kind, int64_t kernel, i
                             .kernel = kernel,
                             .stride = stride };
     heed_pool_args args = { .size = sizeof args };
-    heed_plan *plan = NULL;
-    heed_event *done = NULL;
-    heed_status status;
 
     heed_array_split(x, &desc.x, &args.x);
     heed_array_split(y, &desc.y, &args.y);
-    status = heed_pool_plan(device_of(queue), &desc, &plan, report);
-    if (status < 0)
-        return status;
-    status = heed_pool_run(plan, queue, &args, &done, report);
-    return finish(plan, done, status, report);
+    return once(&heed_op_pool, queue, &desc, &args, report);
 }
 
 heed_status heed_select_simple(heed_queue *queue, const heed_array *q, const heed_array *x,
@@ -152,18 +122,11 @@ heed_status heed_select_simple(heed_queue *queue, const heed_array *q, const hee
                               .flags = HEED_PLAN_OWN_WORKSPACE,
                               .kind = HEED_SELECT_TOPK };
     heed_select_args args = { .size = sizeof args };
-    heed_plan *plan = NULL;
-    heed_event *done = NULL;
-    heed_status status;
 
     heed_array_split(q, &desc.q, &args.q);
     heed_array_split(x, &desc.x, &args.x);
     heed_array_split(y, &desc.y, &args.y);
     if (desc.y.ndim >= 1 && desc.y.ndim <= 6)
         desc.count = desc.y.shape[desc.y.ndim - 1];
-    status = heed_select_plan(device_of(queue), &desc, &plan, report);
-    if (status < 0)
-        return status;
-    status = heed_select_run(plan, queue, &args, &done, report);
-    return finish(plan, done, status, report);
+    return once(&heed_op_select, queue, &desc, &args, report);
 }

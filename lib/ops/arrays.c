@@ -69,8 +69,8 @@ heed_status heed_arrays_open(struct heed_arrays *to, struct heed_plan *plan,
         return status;
     to->form = heed_arena_take(arena, sizeof(*to->form), _Alignof(struct heed_form));
     to->numbers = heed_arena_take(arena, table->numbers, _Alignof(max_align_t));
-    to->operands =
-        heed_arena_array(arena, table->n, sizeof(*to->operands), _Alignof(struct heed_operand));
+    to->operands = heed_arena_array(arena, table->n, sizeof(*to->operands),
+                                    _Alignof(struct heed_plan_operand));
     if (to->form == NULL || to->numbers == NULL || to->operands == NULL)
         return heed_report_fill(report, HEED_E_NOMEM, NULL, 0, 0,
                                 "no memory for the checked descriptor");
@@ -108,6 +108,18 @@ heed_status heed_arrays_want(const struct heed_arrays *a, uint32_t array, bool w
     snprintf(field, sizeof(field), "%s.ndim", name);
     return heed_where_fail(&a->where, wanted ? HEED_E_NULL : HEED_E_VALUE, field, wanted, ndim,
                            "%s: %s", wanted ? "the tensor is absent" : "it must be absent", why);
+}
+
+heed_status heed_arrays_scaled(const struct heed_arrays *a, uint32_t scales, uint32_t dtype)
+{
+    const bool with = heed_arrays_has(a, scales);
+    char why[48];
+
+    if (heed_dtype_scaled(dtype, with))
+        return HEED_OK;
+    snprintf(why, sizeof(why), "rows of %s %s scales", heed_dtype_name(dtype),
+             with ? "have no" : "need their");
+    return heed_arrays_want(a, scales, !with, why);
 }
 
 heed_status heed_arrays_limit(const struct heed_arrays *a, const char *name, int64_t value,
@@ -408,10 +420,7 @@ heed_status heed_arrays_place(const struct heed_plan *plan, const void *given,
             head.reserved != 0 ? head.reserved : head.run.reserved, "must be 0");
     for (uint32_t i = 0; i < table->n; i++)
         memcpy(&to->at[i], args + table->rows[i].args_at, sizeof(to->at[i]));
-    to->workspace = head.run.workspace;
-    to->workspace_size = head.run.workspace_size;
-    to->wait = head.run.wait;
-    to->n_wait = head.run.n_wait;
+    to->run = head.run;
     return HEED_OK;
 }
 

@@ -14,7 +14,7 @@
 #ifndef HEED_LIB_OPS_ARRAYS_H
 #define HEED_LIB_OPS_ARRAYS_H
 
-#include "../core/dtype.h"
+#include "../types/types.h"
 #include "../form.h"
 #include "op.h"
 #include "tensor.h"
@@ -63,7 +63,7 @@ struct heed_arrays {
     const void *desc; /* today's size */
     struct heed_form *form;
     void *numbers; /* form->numbers, to be filled */
-    struct heed_operand *operands;
+    struct heed_plan_operand *operands;
     const char *axes[HEED_MAX_ARRAYS]; /* the rows'; the operation may put another before lay */
     int64_t extent[HEED_LETTERS];      /* -1: no array has the letter */
 };
@@ -84,6 +84,9 @@ bool heed_arrays_has(const struct heed_arrays *, uint32_t array);
 HEED_MUST_CHECK
 heed_status heed_arrays_want(const struct heed_arrays *, uint32_t array, bool wanted,
                              const char *why);
+/* The same, of the scales of rows of a type. */
+HEED_MUST_CHECK
+heed_status heed_arrays_scaled(const struct heed_arrays *, uint32_t scales, uint32_t dtype);
 /* HEED_E_VALUE for a number outside [low, high]. */
 HEED_MUST_CHECK
 heed_status heed_arrays_limit(const struct heed_arrays *, const char *name, int64_t value,

@@ -3,13 +3,14 @@
  *
  * Copies of rows.
  */
+#include "../layouts/layouts.h"
 #include "arrays.h"
 
 #include <heed/memory.h>
 
 /* clang-format off */
 static const struct heed_array_row copy_arrays[] = {
-    [HK_COPY_X] = HEED_ARRAY_ROW(copy, x, "BHSD", IN, FLOATS, 1),
+    [HK_COPY_X] = HEED_ARRAY_ROW(copy, x, "BHSD", IN, NUMBERS, 1),
     [HK_COPY_Y] = HEED_ARRAY_ROW(copy, y, "BHTD", STATE, ROWS, 1),
     [HK_COPY_FROM] = HEED_ARRAY_ROW(copy, from, "BhN", IN, I32, 0),
     [HK_COPY_TO] = HEED_ARRAY_ROW(copy, to, "BhN", IN, I32, 0),
@@ -45,38 +46,65 @@ static heed_status exclude(const struct heed_arrays *a)
     return status;
 }
 
+/* How the rows of y lie, by the array that says so; y itself is always there. */
+static const struct way {
+    uint32_t array, layout;
+    bool endless;
+    const char *y, *y_scale;            /* axes */
+} ways[] = {
+    { HK_COPY_TABLE, HEED_LAYOUT_PAGED, false, "PHGD", "PHG" },
+    { HK_COPY_HEAD, HEED_LAYOUT_RING, true, "BHTD", "BHT" },
+    { HK_COPY_Y, HEED_LAYOUT_DENSE, false, "BHTD", "BHT" },
+};
+
+static const struct way *way_of(const struct heed_arrays *a)
+{
+    const struct way *way = ways;
+
+    while (!heed_arrays_has(a, way->array))
+        way++;
+    return way;
+}
+
+/* Rows of so many pages; 2^62 stands for more. */
+static int64_t rows_of(int64_t rows, int64_t pages)
+{
+    const int64_t most = INT64_C(1) << 62;
+
+    return rows > 0 && pages > most / rows ? most : pages * rows;
+}
+
 static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const void *given,
                          heed_report *report)
 {
     heed_copy_desc desc;
     struct heed_arrays a;
     struct hk_copy *copy;
-    bool paged, listed;
+    const struct way *way = NULL;
+    bool listed;
     heed_status status = heed_arrays_open(&a, plan, arena, given, &desc, report);
 
     if (status >= 0)
         status = exclude(&a);
     if (status < 0)
         return status;
-    paged = heed_arrays_has(&a, HK_COPY_TABLE);
-    if (paged) {
-        a.axes[HK_COPY_Y] = "PHGD";
-        a.axes[HK_COPY_Y_SCALE] = "PHG";
-    }
+    way = way_of(&a);
+    a.axes[HK_COPY_Y] = way->y;
+    a.axes[HK_COPY_Y_SCALE] = way->y_scale;
     status = heed_arrays_lay(&a);
     if (status >= 0)
-        status = heed_arrays_want(&a, HK_COPY_Y_SCALE, desc.y.dtype == HEED_I8,
-                                  "rows of i8 have scales, others none");
+        status = heed_arrays_scaled(&a, HK_COPY_Y_SCALE, desc.y.dtype);
     if (status < 0)
         return status;
     copy = a.numbers;
     listed = heed_arrays_has(&a, HK_COPY_FROM) || heed_arrays_has(&a, HK_COPY_TO);
     copy->d = heed_arrays_extent(&a, 'D');
     copy->x_rows = heed_arrays_extent(&a, 'S');
-    copy->y_rows = paged ? 0 : heed_arrays_extent(&a, 'T');
-    copy->page = paged ? heed_arrays_extent(&a, 'G') : 0;
-    copy->n_pages = paged ? heed_arrays_extent(&a, 'P') : 0;
-    copy->table = paged ? heed_arrays_extent(&a, 'K') : 0;
+    copy->y_rows = a.operands[HK_COPY_Y].view.shape[4];
+    copy->layout = heed_layout_find(way->layout)->lowered;
+    copy->endless = way->endless;
+    copy->n_pages = heed_arrays_extent(&a, 'P');
+    copy->bound = rows_of(copy->y_rows, heed_arrays_extent(&a, 'K'));
     copy->zero = (desc.flags & HEED_COPY_ZERO) != 0;
     return heed_arrays_strips(&a, heed_arrays_extent(&a, 'H'),
                               heed_arrays_extent(&a, listed ? 'N' : 'S'),

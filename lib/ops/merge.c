@@ -11,7 +11,7 @@
 static const struct heed_array_row merge_arrays[] = {
     [HK_MERGE_PARTS] = HEED_ARRAY_ROW(merge, parts, "PBHND", IN, FLOATS, 1),
     [HK_MERGE_PARTS_LSE] = HEED_ARRAY_ROW(merge, parts_lse, "PBHN", IN, F32, 1),
-    [HK_MERGE_SINKS] = HEED_ARRAY_ROW(merge, sinks, "H", IN, F32, 0),
+    [HK_MERGE_SINKS] = HEED_ARRAY_ROW(merge, sinks, "H", IN, FLOATS, 0),
     [HK_MERGE_O] = HEED_ARRAY_ROW(merge, o, "BHND", OUT, FLOATS, 1),
     [HK_MERGE_LSE] = HEED_ARRAY_ROW(merge, lse, "BHN", OUT, F32, 0),
 };

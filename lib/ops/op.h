@@ -17,10 +17,7 @@ enum { HEED_MAX_WAITS = 64 };
 /* What the arguments of a run hold, whatever the operation. */
 struct heed_places {
     heed_buf at[HEED_MAX_OPERANDS];     /* those of constants do not count */
-    heed_buf workspace;
-    uint64_t workspace_size;
-    heed_event *const *wait;
-    uint32_t n_wait, reserved;
+    heed_run run;
 };
 
 struct heed_array_table; /* arrays.h */
@@ -42,8 +39,9 @@ struct heed_op {
     void (*work)(const struct heed_plan *, uint64_t *flops, uint64_t *bytes);
 };
 
-extern const struct heed_op heed_op_attn, heed_op_copy, heed_op_pool, heed_op_select, heed_op_push,
-    heed_op_merge, heed_op_program;
+#define HEED_OP_DECLARE(NAME, name) extern const struct heed_op heed_op_##name;
+HEED_OPERATIONS(HEED_OP_DECLARE)
+#undef HEED_OP_DECLARE
 extern const struct heed_op *const heed_ops[];      /* table.c; ends with NULL */
 
 /* What check and plan have in common, of a plan that has operation, device and `owned`: checked,

@@ -9,7 +9,7 @@
 
 /* clang-format off */
 static const struct heed_array_row pool_arrays[] = {
-    [HK_POOL_X] = HEED_ARRAY_ROW(pool, x, "BHND", IN, FLOATS, 1),
+    [HK_POOL_X] = HEED_ARRAY_ROW(pool, x, "BHND", IN, NUMBERS, 1),
     [HK_POOL_Y] = HEED_ARRAY_ROW(pool, y, "BHMD", OUT, FLOATS, 1),
     [HK_POOL_MASK] = HEED_ARRAY_ROW(pool, mask, "BhN", IN, U8, 0),
     [HK_POOL_LEN] = HEED_ARRAY_ROW(pool, len, "B", IN, INTS, 0),

@@ -12,7 +12,7 @@ static const struct heed_array_row push_arrays[] = {
     [HK_PUSH_ROWS] = HEED_ARRAY_ROW(push, rows, "BHCD", STATE, ROWS, 1),
     [HK_PUSH_HEAD] = HEED_ARRAY_ROW(push, head, "B", STATE, I64, 1),
     [HK_PUSH_LEN] = HEED_ARRAY_ROW(push, len, "B", STATE, I64, 1),
-    [HK_PUSH_X] = HEED_ARRAY_ROW(push, x, "BHLD", IN, FLOATS, 1),
+    [HK_PUSH_X] = HEED_ARRAY_ROW(push, x, "BHLD", IN, NUMBERS, 1),
     [HK_PUSH_X_LEN] = HEED_ARRAY_ROW(push, x_len, "B", IN, INTS, 0),
     [HK_PUSH_OUT] = HEED_ARRAY_ROW(push, out, "BHLD", OUT, ROWS, 0),
     [HK_PUSH_OUT_LEN] = HEED_ARRAY_ROW(push, out_len, "B", OUT, I64, 0),
@@ -48,17 +48,19 @@ static heed_status type_check(const struct heed_arrays *a, uint32_t array, const
 
 static heed_status types_check(const struct heed_arrays *a, uint32_t rows)
 {
-    const bool bytes = rows == HEED_I8;
-    heed_status status =
-        heed_arrays_want(a, HK_PUSH_ROWS_SCALE, bytes, "rows of i8 have scales, others none");
+    const bool may = !heed_dtype_in(rows, HEED_SET_FLOATS);
+    const bool quantised = heed_arrays_has(a, HK_PUSH_ROWS_SCALE) ||
+                           (may && a->operands[HK_PUSH_X].view.dtype != rows);
+    heed_status status = heed_arrays_scaled(a, HK_PUSH_ROWS_SCALE, rows);
 
-    if (status >= 0 && !bytes)
+    if (status >= 0 && !may)
         status = type_check(a, HK_PUSH_X, "x.dtype", rows);
     if (status >= 0)
         status = type_check(a, HK_PUSH_OUT, "out.dtype", rows);
-    if (status >= 0 && bytes && heed_arrays_has(a, HK_PUSH_OUT))
+    if (status >= 0 && quantised && heed_arrays_has(a, HK_PUSH_OUT))
         return heed_where_fail(&a->where, HEED_E_UNSUPPORTED, "out", 0, 0,
-                               "rows of i8 do not come out of a memory");
+                               "quantised rows of %s do not come out of a memory",
+                               heed_dtype_name(rows));
     return status;
 }
 

@@ -16,7 +16,7 @@
         .args_at = offsetof(heed_select_args, rounds) + r * sizeof(heed_buf),                      \
     }
 static const struct heed_array_row select_arrays[] = {
-    [HK_SELECT_X] = HEED_ARRAY_ROW(select, x, "BGND", IN, FLOATS, 1),
+    [HK_SELECT_X] = HEED_ARRAY_ROW(select, x, "BGND", IN, NUMBERS, 1),
     [HK_SELECT_Q] = HEED_ARRAY_ROW(select, q, "BHQD", IN, FLOATS, 0),
     [HK_SELECT_Y] = HEED_ARRAY_ROW(select, y, "BGT", OUT, I32, 1),
     [HK_SELECT_MASK] = HEED_ARRAY_ROW(select, mask, "BgN", IN, U8, 0),

@@ -1,11 +1,10 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The one list of operations.
+ * The table of operations, of the list in plan.h.
  */
 #include "op.h"
 
-const struct heed_op *const heed_ops[] = {
-    &heed_op_attn,   &heed_op_copy, &heed_op_pool,
-    &heed_op_select, &heed_op_push, &heed_op_merge, &heed_op_program, NULL,
-};
+#define HEED_OP_ROW(NAME, name) &heed_op_##name,
+
+const struct heed_op *const heed_ops[] = { HEED_OPERATIONS(HEED_OP_ROW) NULL };

@@ -6,7 +6,7 @@
 #include "tensor.h"
 
 #include "../core/alloc.h"
-#include "../core/dtype.h"
+#include "../types/types.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,20 +59,20 @@ heed_status heed_tensor_extents(const struct heed_where *at, const struct heed_t
 static heed_status dtype_in(const struct heed_where *at, const struct heed_tensor_rule *rule,
                             uint32_t dtype)
 {
-    uint32_t wanted = 0, row;
+    const struct heed_type *row;
+    uint32_t wanted = 0;
     char names[48] = "", name[HEED_CHECK_NAME];
 
-    for (uint32_t i = 0; (row = heed_dtype_at(i)) != 0; i++) {
+    if (heed_dtype_in(dtype, rule->set))
+        return HEED_OK;
+    for (uint32_t i = 0; (row = heed_type_at(i)) != NULL; i++) {
         const size_t used = strlen(names);
 
-        if (!(rule->set & 1u << i))
+        if (!heed_dtype_in(row->dtype, rule->set))
             continue;
-        if (row == dtype)
-            return HEED_OK;
         if (wanted == 0)
-            wanted = row;
-        snprintf(names + used, sizeof(names) - used, "%s%s", used ? " or " : "",
-                 heed_dtype_name(row));
+            wanted = row->dtype;
+        snprintf(names + used, sizeof(names) - used, "%s%s", used ? " or " : "", row->name);
     }
     snprintf(name, sizeof(name), "%s.dtype", rule->name);
     return heed_where_fail(at, HEED_E_DTYPE, name, wanted, dtype, "%s (%u), wanted %s",

@@ -82,7 +82,7 @@ static heed_buf place(const struct heed_program *program, const struct heed_prog
                       uint32_t i, bool host, const struct heed_launch *launch)
 {
     const struct heed_program_use *use = &stage->uses[i];
-    const struct heed_operand *x = &stage->plan.operands[i];
+    const struct heed_plan_operand *x = &stage->plan.operands[i];
     heed_buf buf = { .handle = host ? (void *)(uintptr_t)x->constant : NULL };
 
     if (use->array == HEED_PROGRAM_NONE || heed_view_empty(&x->view))

@@ -6,7 +6,7 @@
  */
 #include "program.h"
 
-#include "../core/dtype.h"
+#include "../types/types.h"
 #include "../core/error.h"
 #include "../core/sized.h"
 #include "../launch/operands.h"
@@ -59,10 +59,7 @@ static heed_status place(const struct heed_plan *plan, const void *given, struct
                                 "must be 0");
     for (uint32_t i = 0; i < HEED_PROGRAM_ARGS; i++)
         memcpy(&to->at[i], (const char *)&args + arguments[i].at, sizeof(to->at[i]));
-    to->workspace = args.run.workspace;
-    to->workspace_size = args.run.workspace_size;
-    to->wait = args.run.wait;
-    to->n_wait = args.run.n_wait;
+    to->run = args.run;
     return HEED_OK;
 }
 
@@ -156,10 +153,10 @@ heed_status heed_program_temp_add(struct heed_composer *c, uint32_t dtype, const
 
 /* Operand x of stage `stage` is that array. A last stage without batch items uses nothing of what
  * an earlier one, whose batch is that of fewer arrays, may read. */
-static void note_use(struct heed_composer *c, const struct heed_operand *x, uint32_t array,
+static void note_use(struct heed_composer *c, const struct heed_plan_operand *x, uint32_t array,
                      uint32_t stage)
 {
-    struct heed_operand *to = &c->operands[array];
+    struct heed_plan_operand *to = &c->operands[array];
     struct heed_program_life *life;
 
     if (array < HEED_PROGRAM_ARGS) {
@@ -309,7 +306,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
 
     c.program = heed_arena_take(arena, sizeof(*c.program), _Alignof(struct heed_program));
     c.operands = heed_arena_array(arena, HEED_PROGRAM_ARGS, sizeof(*c.operands),
-                                  _Alignof(struct heed_operand));
+                                  _Alignof(struct heed_plan_operand));
     if (c.program != NULL)
         c.program->stages = heed_arena_array(arena, HEED_PROGRAM_STAGES, sizeof(*c.program->stages),
                                             _Alignof(struct heed_program_stage));

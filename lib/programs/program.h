@@ -72,7 +72,7 @@ struct heed_composer {
     struct heed_arena *arena;
     struct heed_report *report;
     struct heed_program *program;
-    struct heed_operand *operands;
+    struct heed_plan_operand *operands;
     uint32_t flags;                     /* of the descriptors of stages */
 };
 

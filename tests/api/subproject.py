@@ -13,10 +13,12 @@ import os
 import pathlib
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from tree_copy import copy_tree  # noqa: E402  pylint: disable=wrong-import-position
 
 MAIN = """#include <heed/attn.h>
 #include <heed/heed.h>
@@ -32,7 +34,6 @@ subproject('heed', default_options: ['default_library=static'])
 heed_dep = dependency('heed')
 test('main', executable('main', 'main.c', dependencies: heed_dep))
 """
-IGNORED = shutil.ignore_patterns("build", "build-*", ".git", "__pycache__", "corpus")
 
 
 def run(*command, **more):
@@ -67,7 +68,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         project = pathlib.Path(name)
         out = project / "out"
-        shutil.copytree(top, project / "subprojects/heed", ignore=IGNORED)
+        copy_tree(top, project / "subprojects/heed")
         (project / "meson.build").write_text(PROJECT, encoding="utf-8")
         (project / "main.c").write_text(MAIN, encoding="utf-8")
         environment = {key: value for key, value in os.environ.items() if key != "CFLAGS"}

@@ -33,8 +33,8 @@ IMPORTS = re.compile(r"""^(
 # Objects that may import more: files are for the cache of compiled kernels alone.
 SPECIAL = {
     "backends_device_cache.c.o": re.compile(
-        r"(__errno_location|__error|close|f?stat(64)?|__fxstat(64)?|mkdir|mkstemp(64)?|open(64)?"
-        r"|read|rename|unlink|write|fchmod|fsync)(\$\w+)?"),
+        r"(__errno_location|__error|clock_gettime|close|f?stat(64)?|__fxstat(64)?|geteuid|getpid"
+        r"|mkdir|open(at)?(64)?|read|renameat|unlinkat|write)(\$\w+)?"),
 }
 ASSERTIONS = {"__assert_fail"}
 ALWAYS = {"_init", "_fini", "_edata", "_end", "__bss_start", "__gmon_start__", "HEED_0"}

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules that the source text itself must keep; docs/architecture.md says why.
 
-tree.py TOP: who may include whom, where processors and vendors may be asked for, which words device
-code may use, licence lines, line length, tabs, length of files and functions.
+tree.py TOP: who may include whom, where processors and vendors may be asked for, where layouts may
+be, which words device code may use, that choices by element type end in none, licence lines, line
+length, tabs, length of files and functions.
 Every breach is one line: file:line: rule.
 tree.py --self-test: every rule is broken once, in a made-up tree, and must be reported.
 """
@@ -27,15 +28,18 @@ C_STANDARD = {
     "string.h", "tgmath.h", "threads.h", "time.h", "uchar.h", "wchar.h", "wctype.h",
 }
 PUBLIC = r"include/heed/.*"
-WAIST = r"lib/((backend|plan|spans|form)|core/(dtype|alloc|error|compiler|interop))\.h"
-DIALECT = r"backends/kernels/(dialect(_\w+)?|simd/\w+)\.h"
+WAIST = r"lib/((backend|plan|spans|form)|types/types|core/(alloc|error|compiler|interop))\.h"
+DIALECT = r"backends/kernels/(dialect/dialect(_\w+)?|simd/\w+)\.h"
 # Made by the build.
-MADE = {"backends/host_kernels.h"}
+MADE = {"backends/host_kernels.h", "reproduction.h"}
 # The list of kernels is read by backends/device, which passes it on, and where tests build them all.
 KERNELS = r"backends/kernels/(?!kernels\.def).*"
 
+# Kernels of operations and of attention share what stands outside of their rooms.
+SHARED = r"backends/kernels/((dialect|simd|types|layouts)/)?\w+\.h"
+
 # Data without code, which the reference reads as well.
-FORMS = r"backends/kernels/(forms|dialect_types)\.h"
+FORMS = r"backends/kernels/(forms|dialect/dialect_types)\.h"
 
 # For files that match the first pattern (the first row that does), what of the tree they may
 # include, and which other headers: None for any.
@@ -48,7 +52,10 @@ LAYERS = [
     (r"lib/.*", [PUBLIC, r"lib/.*", r"backends/kernels/(spans|forms)\.h"], None),
     (r"reference/.*", [PUBLIC, r"lib/(backend|plan|form)\.h", FORMS, r"reference/.*"], C_STANDARD),
     (DIALECT, [DIALECT], {"arm_neon.h", "assert.h", "immintrin.h", "math.h", "stdatomic.h", "stdint.h", "string.h"}),
-    (r"backends/kernels/.*", [KERNELS], set()),
+    (r"backends/kernels/(?P<own>attn|ops)/.*", [SHARED, r"backends/kernels/{own}/.*"], set()),
+    (r"backends/kernels/selftest/.*",
+     [SHARED, r"backends/kernels/(selftest/.*|attn/(blob|call)\.h)"], set()),
+    (r"backends/kernels/.*", [SHARED], set()),
     (r"backends/table\.c", [PUBLIC, WAIST], C_STANDARD),
     (r"backends/device/(cache|library|offload|process)\.[ch]", [PUBLIC, WAIST, r"backends/device/.*"], None),
     (r"backends/device/.*", [PUBLIC, WAIST, r"backends/device/.*", r"backends/kernels/.*"],
@@ -56,8 +63,11 @@ LAYERS = [
     (r"backends/emulate/.*", [PUBLIC, WAIST, r"backends/(emulate|device|kernels)/.*"], C_STANDARD),
     (r"backends/(?P<own>[^/]+)/.*",
      [PUBLIC, WAIST, r"backends/{own}/.*", r"backends/device/.*", KERNELS], None),
-    (r"fuzz/.*", [PUBLIC, r"fuzz/.*", r"tools/conform/(conform|fixed|place)\.h",
+    (r"fuzz/.*", [PUBLIC, r"fuzz/.*", r"tools/conform/(ops/attn/attn|engine/\w+)\.h",
                   r"examples/summarize/read\.h"], None),
+    (r"tools/conform/engine/.*",
+     [PUBLIC, r"tools/(common|conform/engine)/.*", r"tools/conform/options\.h"], None),
+    (r"tools/conform/ops/.*", [PUBLIC, r"tools/(common|patterns|conform/(engine|ops))/.*"], None),
     (r"(?P<own>tools)/.*", [PUBLIC, r"{own}/.*"], None),
     (r"(?P<own>examples/[^/]+)/.*", [PUBLIC, r"{own}/.*"], None),
     (r"examples/[^/]+", [PUBLIC], None),
@@ -99,6 +109,25 @@ KERNEL_WORDS = re.compile(
     r"|signbit)[fl]?|mem(cpy|set|move)|printf|malloc)(?=\s*\()"
     r"|u?int\d+(_t)?|size_t|ptrdiff_t|u(char|short|int|long)\d*|(char|short|long|float)\d+"
     r"|half\d*|double\d*|long|bool|INFINITY|NAN|CLK_\w+)\b")
+# Choices by element type: whoever asks for one type asks a question; for several, in branches, they
+# are a ladder, whose last branch must be unreachable.
+TYPED = re.compile(r"^(backends|lib|reference|tools)/")
+TYPE_NAME = r"(?:HK|HEED)_(F32|B?F16|F8\w+|U8|I8|I32|I64|##NAME)\b"
+TYPE_TEST = re.compile(r"\bif \([^;{]*?== " + TYPE_NAME + r"|\bcase " + TYPE_NAME
+                       + r"|== " + TYPE_NAME + r"\s*\?")
+TYPE_TABLE = re.compile(r"\w\[(?:[\w.>-]|\]\[)*\bdtype\]")
+TYPE_BOUND = re.compile(r"assert\([^;]*dtype < ")
+NO_BRANCH = re.compile(r"HK_UNREACHABLE\(\)|assert\(0\)|HK_BY\w*\(")
+# A layout is named where it is a kind and where somebody builds a source; who else asks, asks for a
+# property of it. A choice among several ends in a branch that is not reached.
+LAYOUT = re.compile(r"\b(HEED_LAYOUT_[A-Z]+|HK_LAYOUT_(?!EVEN\b)[A-Z]+|HK_LAYOUT_##NAME)")
+LAYOUT_ASKED = re.compile(r"^(lib|backends|reference)/")
+LAYOUT_OF_CASE = re.compile(r"(S_LAY\)|G_QL\)|layout) [!=]= (LAY|HEED_LAYOUT)_(?!DENSE\b)")
+LAYOUT_ROOMS = re.compile(
+    r"lib/(layouts|mechanisms|programs)/.*|lib/ops/copy\.c"
+    r"|backends/kernels/(layouts|spans|attn/panels)\.h|backends/kernels/layouts/.*"
+    r"|reference/(layout|row|copy|push|reference)\.c")
+LAYOUT_TEST = re.compile(r"(?:==|!=|case) (HEED_LAYOUT_\w+|HK_LAYOUT_\w+)")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 FUNCTION = re.compile(r"^([^\n{};]*\([^{};]*\)\s*)\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -248,6 +277,38 @@ class Tree:
                 self.report(name, text.count("\n", 0, match.start(2)),
                             f"{called[0]} has {count} lines, {FUNCTION_LINES} are allowed")
 
+    def check_types(self, name):
+        if not TYPED.match(name):
+            return
+        for match in FUNCTION.finditer(COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m[0]),
+                                                   self.text[name])):
+            line = self.text[name].count("\n", 0, match.start(2))
+            called, body = re.findall(r"(\w+)\s*\(", match[1])[0], match[2]
+            asked = {found.group(found.lastindex) for found in TYPE_TEST.finditer(body)}
+            if len(asked) > 1 and not NO_BRANCH.search(body):
+                self.report(name, line, f"{called} chooses by element type, and its last branch "
+                                        "is not unreachable")
+            if TYPE_TABLE.search(body) and not TYPE_BOUND.search(body):
+                self.report(name, line, f"{called} finds something by element type, and no bound "
+                                        "of it is asserted")
+    def check_layouts(self, name):
+        for number, line in enumerate(self.text[name].splitlines(), 1):
+            if name.startswith("tools/conform/") and LAYOUT_OF_CASE.search(line):
+                self.report(name, number, "asks for a layout: cf_layout_of says what it is")
+        if not LAYOUT_ASKED.match(name):
+            return
+        text = COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), self.text[name])
+        if not LAYOUT_ROOMS.fullmatch(name):
+            for number, line in enumerate(text.splitlines(), 1):
+                if LAYOUT.search(line):
+                    self.report(name, number, "names a layout: lib/layouts says what it is")
+            return
+        for match in FUNCTION.finditer(text):
+            if (len(set(LAYOUT_TEST.findall(match[2]))) > 1
+                    and not re.search(r"HK_UNREACHABLE\(\)|assert\((0|false)\)", match[2])):
+                self.report(name, text.count("\n", 0, match.start(2)),
+                            "chooses by layout, and its last branch is not unreachable")
+
     def check_siblings(self):
         first, second = ({name[len(folder):] for name in self.text if name.startswith(folder)
                           and name.endswith((".c", ".h"))} for folder in SIBLINGS)
@@ -264,6 +325,8 @@ class Tree:
                 self.check_words(name)
                 self.check_dialect(name)
                 self.check_functions(name)
+                self.check_types(name)
+                self.check_layouts(name)
         return self.breaches
 
 
@@ -279,15 +342,18 @@ CLEAN = {
     "lib/a.c": '#include "secret.h"\n#include <stdio.h>\n',
     "lib/core/sized.h": "#include <heed/a.h>\n",
     "lib/mechanisms/m.c": '#include "../core/sized.h"\n#include <heed/a.h>\n',
-    "backends/kernels/dialect.h": '#if defined __OPENCL_VERSION__\n#include "dialect_x.h"\n#endif\n',
-    "backends/kernels/dialect_x.h": "#include <math.h>\n#define hk_fma(a) __fmaf_rn(fma(a))\n",
+    "backends/kernels/dialect/dialect.h": '#if defined __OPENCL_VERSION__\n'
+                                          '#include "dialect_x.h"\n#endif\n',
+    "backends/kernels/dialect/dialect_x.h": "#include <math.h>\n#define hk_fma(a) __fmaf_rn(fma(a))\n",
     "backends/kernels/kernels.def": "",
     "backends/kernels/k.cl": '/* __global, barrier(),\n fma(x) */ #include "spans.h"\n'
                              "int hk_min(int a) { return hk_fma(a) + hk_select(a); } // fma(\n",
     "backends/device/device.h": '#include "../kernels/kernels.def"\n#include "lib/backend.h"\n',
     "backends/emulate/e.c": '#include "../kernels/kernels.def"\n#include "../device/device.h"\n',
     "backends/table.c": '#include "../lib/backend.h"\n#ifdef HEED_HAVE_OTHER\n#endif\n',
-    "backends/kernels/spans.h": '#include "dialect.h"\n',
+    "backends/kernels/spans.h": '#include "dialect/dialect.h"\n',
+    "backends/kernels/ops/o.cl": '#include "../spans.h"\n',
+    "backends/kernels/attn/a.h": '#include "../simd/x.h"\n',
     "backends/cpu/isa.c": "#if defined __x86_64__\n#endif\n",
     "backends/kernels/simd/x.h": "#include <immintrin.h>\n",
     "backends/cpu/t.c": '#include "../kernels/simd/x.h"\n#include "lib/spans.h"\n',
@@ -295,10 +361,26 @@ CLEAN = {
     "reference/r.h": '#include "lib/plan.h"\n',
     "reference/r.c": '#include "r.h"\n#include <math.h>\n',
     "tools/t.c": "#include <heed/a.h>\n",
+    "tools/conform/engine/e.h": "#include <heed/a.h>\n",
+    "tools/conform/ops/o.h": '#include "conform/engine/e.h"\n',
+    "tools/conform/ways/w.h": '#include "conform/ops/o.h"\n',
     "examples/e/e.c": "#include <heed/a.h>\n",
     "tests/unit/t.c": '#include "lib/secret.h"\n',
+    "lib/types.c": "int f(int dtype)\n{\n    if (dtype == HEED_F16 || dtype == HEED_BF16)\n"
+                   "        return 2;\n    assert(dtype < 4);\n    return table[dtype];\n}\n"
+                   "int g(int a)\n{\n    switch (a) {\n    case HEED_I8:\n        return 4;\n"
+                   "    case HEED_U8:\n        return 2;\n    default:\n        assert(0);\n    }\n}\n",
+    "lib/layouts/x.c": "int a = HEED_LAYOUT_RING;\n",
+    "backends/kernels/layouts.h": "int f(int a)\n{\n    if (a == HK_LAYOUT_PAGED)\n        return 1;\n"
+                                  "    if (a != HK_LAYOUT_EVEN)\n        HK_UNREACHABLE();\n"
+                                  "    return 2;\n}\n",
 }
 BROKEN = [
+    ("lib/b.c", "int a = HEED_LAYOUT_RING;\n", "b.c:4: names a layout"),
+    ("backends/kernels/b.cl", "int a = HK_LAYOUT_RING;\n", "b.cl:4: names a layout"),
+    ("tools/conform/b.c", "int a = cf_s(c, s, S_LAY) == LAY_RING;\n", "b.c:4: asks for a layout"),
+    ("reference/layout.c", "int f(int a)\n{\n    return a == HEED_LAYOUT_RING ? 1\n"
+                           "           : a == HEED_LAYOUT_PAGED ? 2 : 3;\n}\n", "chooses by layout"),
     ("include/heed/b.h", "#include <stdio.h>\n", "may not include <stdio.h>"),
     ("include/heed/b.h", "#include <cuda.h>\n", "may not include <cuda.h>"),
     ("include/heed/cuda.h", "#include <CL/cl.h>\n", "may not include <CL/cl.h>"),
@@ -306,7 +388,9 @@ BROKEN = [
     ("lib/mechanisms/b.c", '#include "../plan.h"\n', "may not include lib/plan.h"),
     ("lib/mechanisms/b.c", "#include <dlfcn.h>\n", "may not include <dlfcn.h>"),
     ("lib/b.c", '#include "backends/kernels/simd/x.h"\n', "may not include backends/kernels/s"),
-    ("lib/b.c", '#include "backends/kernels/dialect.h"\n', "may not include backends/kernels/d"),
+    ("lib/b.c", '#include "backends/kernels/dialect/dialect.h"\n', "may not include backends/k"),
+    ("backends/kernels/ops/b.h", '#include "../attn/a.h"\n', "may not include backends/kernels/a"),
+    ("backends/kernels/b.h", '#include "attn/a.h"\n', "may not include backends/kernels/a"),
     ("reference/b.c", '#include "lib/spans.h"\n', "may not include lib/spans.h"),
     ("reference/b.c", '#include "backends/kernels/spans.h"\n', "may not include backends/kern"),
     ("reference/r.h", '#include "lib/secret.h"\n', "r.c:1: may not reach lib/secret.h"),
@@ -326,6 +410,9 @@ BROKEN = [
     ("lib/b.c", "#ifdef HEED_HAVE_OTHER\n#endif\n", "asks for a processor"),
     ("lib/b.c", '#include "backends/device/device.h"\n', "may not include backends/device"),
     ("tools/b.c", '#include "lib/plan.h"\n', "may not include lib/plan.h"),
+    ("tools/conform/engine/b.c", '#include "conform/ops/o.h"\n', "may not include tools/conform/ops"),
+    ("tools/conform/engine/b.c", '#include "conform/ways/w.h"\n', "may not include tools/conform/w"),
+    ("tools/conform/ops/b.c", '#include "conform/ways/w.h"\n', "may not include tools/conform/ways"),
     ("examples/e/b.c", '#include "../../tools/t.c"\n', "may not include tools/t.c"),
     ("examples/b.c", '#include "lib/plan.h"\n', "may not include lib/plan.h"),
     ("fuzz/b.c", '#include "tests/unit/t.c"\n', "may not include tests/unit/t.c"),
@@ -344,6 +431,15 @@ BROKEN = [
     ("lib/b.c", "int x;\n" * 500, "500 are allowed"),
     ("lib/b.c", "int f(int a,\n      int b)\n{\n" + "    a++;\n" * 59 + "}\n", "f has 61 lines"),
     ("lib/b.c", "int x;", "no newline"),
+    ("lib/b.c", "int f(int a)\n{\n    if (a == HEED_F32)\n        return 4;\n    if (a == HEED_F16)\n"
+                "        return 2;\n    return 8;\n}\n", "f chooses by element type"),
+    ("tools/b.c", "int f(int a)\n{\n    switch (a) {\n    case HEED_I8:\n        return 4;\n"
+                  "    case HEED_F16:\n        return 2;\n    }\n    return 1;\n}\n",
+     "f chooses by element type"),
+    ("reference/b.c", "int f(int a)\n{\n    return a == HEED_F16 ? 1 : a == HEED_F32 ? 2 : 3;\n}\n",
+     "f chooses by element type"),
+    ("backends/device/b.c", "int f(int dtype)\n{\n    return table[1][dtype];\n}\n",
+     "f finds something by element type"),
     ("lib/b.c", None, "SPDX"),
     ("backends/kernels/b.cl", None, "SPDX"),
     ("backends/kernels/b.def", None, "SPDX"),

@@ -89,22 +89,22 @@ class Refusals(unittest.TestCase):
 class Failures(unittest.TestCase):
     """Of a device with a fault: which rows and channels are wrong."""
 
-    def quiet(self, fault, cases):
+    def quiet(self, fault, cases, more=""):
         said = partial("--partial", "--quiet", "--family", "bits", "--cases", cases, "--only",
-                       TAKES.replace("d=64,128 dv=64,128", "d=128 dv=128"), fault=fault)
+                       TAKES.replace("d=64,128 dv=64,128", "d=128 dv=128") + more, fault=fault)
         self.assertNotRegex(said.stdout, r"(?m)^(not )?ok ")
         self.assertEqual(said.returncode, 1 if fault else 0)
         self.assertEqual(totals(said.stdout)[1] > 0, bool(fault))
         return said.stdout
 
     def test_rows_at_the_ends_of_blocks(self):
-        said = self.quiet("window", "200")
+        said = self.quiet("window", "200", " nq=130")
         self.assertIn("# wrong rows: 63 mod 64; right ones among such: ", said)
-        self.assertIn("# wrong channels, in such rows: any\n", said)
+        self.assertNotIn("# wrong channels", said)
 
     def test_channels_of_the_second_half(self):
         said = self.quiet("channels", "20")
-        self.assertIn("# wrong rows: any\n", said)
+        self.assertNotIn("# wrong rows", said)
         self.assertIn("# wrong channels, in such rows: 64 to 127; right ones among such: 0", said)
 
     def test_none(self):
@@ -141,7 +141,6 @@ class Plugin(unittest.TestCase):
 
     def test_options_that_do_not_go_with_it(self):
         for arguments, wanted in ((["--device", "cpu"], "--device and --partial do not go"),
-                                  (["--op", "pool"], "--plugin is for --op attn"),
                                   (["--family", "meta"], "families exact, bits, bound and named"),
                                   (["--only", "num=fast"], "num is what the plug-in claims"),
                                   ([], 'wanted a file that there is, got "./none.so"')):

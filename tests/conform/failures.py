@@ -37,6 +37,8 @@ LARGE = "op=attn h=3 nq=130 d=64 dv=130 lse=plain s0.nk=130 s0.causal=yes align=
 # Cases that the kernels of the zoo take.
 DENSE = "op=attn h=4 nq=9 d=5 dv=6 align=end lse=plain qs=padded s0.nk=40 s0.hk=half seed=12"
 CONSTANT = DENSE.replace("s0.hk=half", "s0.hk=half s0.len=const")
+POOL = "op=pool batch=2 kernel=4 stride=3 n=70 d=7 y.s=padded seed=7"
+SELECT = "op=select kind=topk count=3 nq=17 group=2 h=2 n=33 d=7 y.s=negative seed=7"
 COPY = "op=copy rows=33 yrows=40 d=130 how=ring dst=to from=good len=rt seed=4"
 # Of a case shrunk as far as it goes.
 SMALLEST = {"batch": "1", "h": "1", "nq": "1", "d": "1", "dv": "1", "s0.nk": "1"}
@@ -205,6 +207,62 @@ class Programs(Folder):
                 bad = run(program, ZOO=kernel)
                 self.assertEqual(bad.returncode, ends, bad.stdout)
                 self.assertEqual(run(program, ZOO="none").returncode, good)
+
+    def test_plugins_of_other_operations(self):
+        for op, kernel, case in (("pool", "window_short", POOL), ("pool", "row_unwritten", POOL),
+                                 ("select", "token_dropped", SELECT)):
+            with self.subTest(kernel):
+                zoo = ZOO.replace("heed-zoo.", f"heed-zoo-{op}.")
+                said = run(FAULTY, "--plugin", zoo, "--case", case, "--repro", self.folder,
+                           ZOO=kernel)
+                self.assertEqual(said.returncode, 1, said.stdout)
+                self.assertLess(len(failures(said.stdout)[0][2]), len(case))
+                program = build(self.program(said.stdout))
+                self.assertEqual(run(program, ZOO=kernel).returncode, 1)
+                good = run(program, ZOO="none")
+                self.assertEqual((good.returncode, good.stdout), (0, "nothing differs\n"))
+
+    def test_devices_of_other_operations(self):
+        path = self.device_program("copy", COPY)
+        self.assertIn("static heed_copy_desc desc", path.read_text(encoding="utf-8"))
+
+
+class Reasons(unittest.TestCase):
+    def test_what_a_process_left_or_how_it_ended_is_said_in_a_sentence(self):
+        for kernel, reason in (
+                ("lowers_limits", "changed: run left limits of the process otherwise than before"),
+                ("exits_at_load", "exit: the process ended in loading"),
+                ("exits_at_entry", "exit: the process ended in heed_kernel_entry")):
+            self.assertIn(f"\n# {reason}\n", plugin(kernel, "--shrink", "0").stdout)
+
+    def test_the_axis_that_tells_is_named_and_no_other(self):
+        said = plugin("head_wrong", "--cases", "100", "--shrink", "0", drawn=True).stdout
+        self.assertRegex(said, r"(?m)^# wrong heads: [1-3]\b.*; right ones among such: \d+, others")
+        self.assertNotRegex(said, r"(?m)^# wrong (rows|channels|last)")
+        said = plugin("scale_forgotten", "--cases", "30", "--shrink", "0", drawn=True).stdout
+        self.assertIn("\n# wrong rows, channels, heads, batch items, blocks of keys: any\n", said)
+
+    def test_pages_that_are_absent_are_said(self):
+        absent = "pages of -1 or beyond the last"
+        said = device("pages", "--case", PAGES, "--shrink", "0").stdout
+        self.assertRegex(said, f"(?m)^not ok .*\n# .*; its wrong rows have keys on {absent}")
+        said = device("pages", "--case", PAGES.replace("hostile", "const").replace("nk=70", "nk=1"),
+                      "--shrink", "0").stdout
+        self.assertRegex(said, "(?m)^not ok ")
+        self.assertNotIn(absent, said)
+
+    def test_a_run_that_passes_says_what_matters(self):
+        said = plugin("none", "--cases", "50", drawn=True).stdout
+        comments = [line for line in said.splitlines() if line.startswith("#")]
+        self.assertLess(len(comments), 12, said)
+        self.assertRegex(said, r"(?m)^# pairs of levels: .*--verbose names them")
+        found = re.search(r"(?m)^# results: (\d+) of drawn cases, (\d+) of cases written down",
+                          said)
+        plan = re.search(r"(?m)^1\.\.(\d+)$", said)
+        self.assertEqual(int(found[1]), 50)
+        self.assertEqual(int(found[1]) + int(found[2]), int(plan[1]))
+        self.assertIn(": legal but not covered\n",
+                      plugin("none", "--cases", "50", "--verbose", drawn=True).stdout)
 
 
 class Files(Folder):

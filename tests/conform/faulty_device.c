@@ -23,12 +23,12 @@ heed_status __wrap_heed_attn_run(const heed_plan *, heed_queue *, const heed_att
                                  heed_event **, heed_report *);
 heed_status __real_heed_copy_plan(heed_device *, const heed_copy_desc *, heed_plan **,
                                   heed_report *);
-heed_status __real_heed_copy_run(const heed_plan *, heed_queue *, const heed_copy_args *,
-                                 heed_event **, heed_report *);
 heed_status __wrap_heed_copy_plan(heed_device *, const heed_copy_desc *, heed_plan **,
                                   heed_report *);
-heed_status __wrap_heed_copy_run(const heed_plan *, heed_queue *, const heed_copy_args *,
-                                 heed_event **, heed_report *);
+heed_status __real_heed_plan_run(const heed_plan *, heed_queue *, const heed_buf *, uint32_t,
+                                 const heed_run *, heed_event **, heed_report *);
+heed_status __wrap_heed_plan_run(const heed_plan *, heed_queue *, const heed_buf *, uint32_t,
+                                 const heed_run *, heed_event **, heed_report *);
 
 /* The faulty plan made last: heed-conform runs it before it makes another. */
 static const heed_plan *last;
@@ -163,13 +163,22 @@ heed_status __wrap_heed_copy_plan(heed_device *device, const heed_copy_desc *des
     return status;
 }
 
-heed_status __wrap_heed_copy_run(const heed_plan *plan, heed_queue *queue,
-                                 const heed_copy_args *args, heed_event **event,
+/* The first output is spoiled. */
+heed_status __wrap_heed_plan_run(const heed_plan *plan, heed_queue *queue, const heed_buf *at,
+                                 uint32_t n, const heed_run *run, heed_event **event,
                                  heed_report *report)
 {
-    const heed_status status = __real_heed_copy_run(plan, queue, args, event, report);
+    const heed_status status = __real_heed_plan_run(plan, queue, at, n, run, event, report);
+    heed_operand operands[128];
 
-    if (status >= 0 && plan && plan == last)
-        spoil(args->y);
+    if (status < 0 || !plan || plan != last ||
+        heed_plan_operands(plan, operands, 128, sizeof *operands, NULL) < 0)
+        return status;
+    for (uint32_t i = 0; i < n; i++) {
+        if (operands[i].role != HEED_ROLE_IN && operands[i].low != operands[i].high) {
+            spoil(at[i]);
+            break;
+        }
+    }
     return status;
 }

@@ -18,13 +18,13 @@
 heed_status __real_heed_attn_check(heed_device *, const heed_attn_desc *, heed_report *);
 heed_status __real_heed_attn_plan(heed_device *, const heed_attn_desc *, heed_plan **,
                                   heed_report *);
-heed_status __real_heed_attn_run(const heed_plan *, heed_queue *, const heed_attn_args *,
-                                 heed_event **, heed_report *);
+heed_status __real_heed_plan_run(const heed_plan *, heed_queue *, const heed_buf *, uint32_t,
+                                 const heed_run *, heed_event **, heed_report *);
 heed_status __wrap_heed_attn_check(heed_device *, const heed_attn_desc *, heed_report *);
 heed_status __wrap_heed_attn_plan(heed_device *, const heed_attn_desc *, heed_plan **,
                                   heed_report *);
-heed_status __wrap_heed_attn_run(const heed_plan *, heed_queue *, const heed_attn_args *,
-                                 heed_event **, heed_report *);
+heed_status __wrap_heed_plan_run(const heed_plan *, heed_queue *, const heed_buf *, uint32_t,
+                                 const heed_run *, heed_event **, heed_report *);
 
 /* The plan made last: heed-conform runs it before it makes another. */
 static struct {
@@ -139,9 +139,9 @@ heed_status __wrap_heed_attn_plan(heed_device *device, const heed_attn_desc *des
 }
 
 /* The element of o with that number in row-major order, its row and its channel. */
-static unsigned char *element(const heed_attn_args *args, int64_t i, int64_t *row, int64_t *channel)
+static unsigned char *element(heed_buf o, int64_t i, int64_t *row, int64_t *channel)
 {
-    unsigned char *at = (unsigned char *)args->o.handle + args->o.offset;
+    unsigned char *at = (unsigned char *)o.handle + o.offset;
 
     for (uint32_t axis = last.o.ndim; axis-- > 0;) {
         const int64_t index = i % last.o.shape[axis];
@@ -163,22 +163,28 @@ static int64_t elements(void)
     return n;
 }
 
+/* Operand 1 of attention is o. */
+enum { O = 1 };
+
 /* Writes the results of the wider plan into the rows before the ends of blocks of 64. */
-static heed_status run_both(const heed_plan *plan, heed_queue *queue, const heed_attn_args *args,
-                            heed_event **event, heed_report *report)
+static heed_status run_both(const heed_plan *plan, heed_queue *queue, const heed_buf *at_all,
+                            uint32_t n_at, const heed_run *run, heed_event **event,
+                            heed_report *report)
 {
     const int64_t n = elements();
+    const heed_buf o = at_all[O];
     float *const kept = malloc((size_t)n * sizeof *kept + 1);
-    heed_status status = kept ? __real_heed_attn_run(last.wider, queue, args, NULL, report)
+    heed_status status = kept ? __real_heed_plan_run(last.wider, queue, at_all, n_at, NULL, NULL,
+                                                     report)
                               : HEED_E_NOMEM;
     int64_t row = 0, channel = 0;
 
     for (int64_t i = 0; status >= 0 && i < n; i++)
-        memcpy(&kept[i], element(args, i, &row, &channel), sizeof *kept);
+        memcpy(&kept[i], element(o, i, &row, &channel), sizeof *kept);
     if (status >= 0)
-        status = __real_heed_attn_run(plan, queue, args, event, report);
+        status = __real_heed_plan_run(plan, queue, at_all, n_at, run, event, report);
     for (int64_t i = 0; status >= 0 && i < n; i++) {
-        unsigned char *const at = element(args, i, &row, &channel);
+        unsigned char *const at = element(o, i, &row, &channel);
 
         if (row % 64 == 63)
             memcpy(at, &kept[i], sizeof *kept);
@@ -187,27 +193,27 @@ static heed_status run_both(const heed_plan *plan, heed_queue *queue, const heed
     return status;
 }
 
-static void spoil_channels(const heed_attn_args *args)
+static void spoil_channels(heed_buf o)
 {
     int64_t row = 0, channel = 0;
 
     for (int64_t i = 0; i < elements(); i++) {
-        unsigned char *const at = element(args, i, &row, &channel);
+        unsigned char *const at = element(o, i, &row, &channel);
 
         at[0] ^= channel >= 64;
     }
 }
 
-heed_status __wrap_heed_attn_run(const heed_plan *plan, heed_queue *queue,
-                                 const heed_attn_args *args, heed_event **event,
+heed_status __wrap_heed_plan_run(const heed_plan *plan, heed_queue *queue, const heed_buf *at,
+                                 uint32_t n, const heed_run *run, heed_event **event,
                                  heed_report *report)
 {
     heed_status status;
 
     if (plan && plan == last.plan && last.wider)
-        return run_both(plan, queue, args, event, report);
-    status = __real_heed_attn_run(plan, queue, args, event, report);
+        return run_both(plan, queue, at, n, run, event, report);
+    status = __real_heed_plan_run(plan, queue, at, n, run, event, report);
     if (status >= 0 && plan == last.plan && fault_is("channels"))
-        spoil_channels(args);
+        spoil_channels(at[O]);
     return status;
 }

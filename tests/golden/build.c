@@ -20,10 +20,10 @@ uint64_t golden_next(struct golden *g)
 
 size_t golden_size_of(uint32_t dtype)
 {
-    return dtype == HEED_U8 || dtype == HEED_I8      ? 1
-           : dtype == HEED_F16 || dtype == HEED_BF16 ? 2
-           : dtype == HEED_I64                       ? 8
-                                                     : 4;
+    return dtype == HEED_U8 || dtype == HEED_I8 || dtype == HEED_F8E4M3 || dtype == HEED_F8E5M2 ? 1
+           : dtype == HEED_F16 || dtype == HEED_BF16                                            ? 2
+           : dtype == HEED_I64                                                                  ? 8
+                                                                                                : 4;
 }
 
 void *golden_array(struct golden *g, uint32_t dtype, int64_t count)
@@ -66,9 +66,10 @@ void *golden_floats(struct golden *g, uint32_t dtype, int64_t count, int exponen
 {
     void *data = golden_array(g, dtype, count);
 
-    if (dtype == HEED_I8) {
+    if (golden_size_of(dtype) == 1) { /* floats below 2 */
         for (int64_t i = 0; i < count; i++)
-            ((uint8_t *)data)[i] = (uint8_t)(golden_next(g) >> 56);
+            ((uint8_t *)data)[i] =
+                (uint8_t)(golden_next(g) >> 56 & (dtype == HEED_I8 ? 0xff : 0xbf));
         return data;
     }
     for (int64_t i = 0; i < count; i++) {
@@ -222,12 +223,12 @@ void *golden_slot_data(struct golden *g, uint32_t slot)
                                    : g->slot_bufs[slot - 1].handle;
 }
 
-void golden_sinks(struct golden *g)
+void golden_sinks(struct golden *g, uint32_t dtype)
 {
     int64_t heads = g->desc.q.shape[1];
 
-    g->desc.sinks = golden_tensor(HEED_F32, 1, &heads);
-    g->args.sinks.handle = golden_floats(g, HEED_F32, heads, 2);
+    g->desc.sinks = golden_tensor(dtype, 1, &heads);
+    g->args.sinks.handle = golden_floats(g, dtype, heads, 2);
 }
 
 #define GOLDEN_CASE(name) { #name, golden_case_##name },

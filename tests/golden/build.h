@@ -34,6 +34,6 @@ uint32_t golden_slot_floats(struct golden *g, uint32_t dtype, uint32_t ndim, con
 /* Of either sign, magnitude in [2^-8, 2^-7). */
 uint32_t golden_slot_scales(struct golden *g, uint32_t dtype, uint32_t ndim, const int64_t *shape);
 void *golden_slot_data(struct golden *g, uint32_t slot);
-void golden_sinks(struct golden *g);
+void golden_sinks(struct golden *g, uint32_t dtype);
 
 #endif

@@ -155,7 +155,7 @@ void golden_case_lengths(struct golden *g)
     g->desc.q_len_slot = golden_slot_i64(g, 3, rows);
     g->sources[0].flags = HEED_SOURCE_CAUSAL;
     g->desc.flags = HEED_ATTN_ALIGN_END;
-    golden_sinks(g);
+    golden_sinks(g, HEED_F32);
     g->desc.flags |= HEED_ATTN_LSE_WITH_SINK;
 }
 
@@ -174,6 +174,28 @@ void golden_case_ragged(struct golden *g)
     g->desc.q_len_slot = golden_slot_i64(g, 3, q_lengths);
     g->desc.flags = HEED_ATTN_ALIGN_END;
     golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 12, .right = 0 });
+}
+
+/* o and lse begin elsewhere, in another order, in rows of their own; items 0 and 1 share rows of q,
+ * and those of item 2 end with o. */
+void golden_case_ragged_apart(struct golden *g)
+{
+    const int64_t q_begins[] = { 5, 3, 20 }, o_begins[] = { 12, 0, 27 }, lengths[] = { 9, 11, 6 };
+
+    golden_query(g, HEED_F32, 1, 2, 26, 6, 4);
+    g->desc.o.shape[2] = g->desc.lse.shape[2] = 30;
+    g->desc.o.stride[1] = 30 * 4;
+    g->desc.lse.stride[1] = 30;
+    g->o_count = 2 * 30 * 4;
+    g->lse_count = 2 * 30;
+    golden_source(g, HEED_F32, 3, 2, 80);
+    g->desc.q_layout = HEED_LAYOUT_RAGGED;
+    g->desc.q_slot = golden_slot_i64(g, 3, q_begins);
+    g->desc.q_len_slot = golden_slot_i64(g, 3, lengths); /* bound by run: 6 is cut to 3 */
+    golden_slot_i64(g, 0, NULL);
+    g->desc.o_slot = golden_slot_i64(g, 3, o_begins);
+    g->sources[0].flags = HEED_SOURCE_CAUSAL;
+    g->desc.flags = HEED_ATTN_ALIGN_END;
 }
 
 void golden_case_mask(struct golden *g)

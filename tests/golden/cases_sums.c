@@ -68,13 +68,13 @@ void golden_case_nan_scores(struct golden *g)
 void golden_case_sink(struct golden *g)
 {
     golden_base(g, 5, 130, 8, 5);
-    golden_sinks(g);
+    golden_sinks(g, HEED_F32);
 }
 
 void golden_case_sink_in_lse(struct golden *g)
 {
     golden_base(g, 5, 130, 8, 5);
-    golden_sinks(g);
+    golden_sinks(g, HEED_F32);
     g->desc.flags |= HEED_ATTN_LSE_WITH_SINK;
     golden_put(HEED_F32, g->args.sinks.handle, 1, 90, 0);
 }
@@ -82,10 +82,23 @@ void golden_case_sink_in_lse(struct golden *g)
 void golden_case_sink_special(struct golden *g)
 {
     golden_base(g, 5, 130, 8, 5);
-    golden_sinks(g);
+    golden_sinks(g, HEED_F32);
     g->desc.flags |= HEED_ATTN_LSE_WITH_SINK;
     golden_put_bits(g->args.sinks.handle, 0, 0xff800000u);
     golden_put_bits(g->args.sinks.handle, 1, 0xffffffffu);
+}
+
+void golden_case_sink_f16(struct golden *g)
+{
+    golden_base(g, 5, 130, 8, 5);
+    golden_sinks(g, HEED_F16);
+    g->desc.flags |= HEED_ATTN_LSE_WITH_SINK;
+}
+
+void golden_case_sink_bf16(struct golden *g)
+{
+    golden_base(g, 5, 130, 8, 5);
+    golden_sinks(g, HEED_BF16);
 }
 
 void golden_case_no_lse(struct golden *g)
@@ -142,6 +155,28 @@ void golden_case_i8(struct golden *g)
     g->sources[0].v_scale_slot = golden_slot_scales(g, HEED_F16, 2, by_head);
     g->sources[1].k_scale_slot = golden_slot_scales(g, HEED_F16, 2, for_all);
     g->sources[1].v_scale_slot = golden_slot_scales(g, HEED_F32, 2, for_all);
+}
+
+/* With scales, and without. */
+static void small(struct golden *g, uint32_t dtype)
+{
+    const int64_t by_head[] = { 2, 150 };
+
+    golden_query(g, HEED_F32, 1, 4, 9, 21, 13);
+    golden_source(g, dtype, 1, 2, 150);
+    golden_source(g, dtype, 1, 2, 40);
+    g->sources[0].k_scale_slot = golden_slot_scales(g, HEED_F16, 2, by_head);
+    g->sources[0].v_scale_slot = golden_slot_scales(g, HEED_F32, 2, by_head);
+}
+
+void golden_case_f8e4m3(struct golden *g)
+{
+    small(g, HEED_F8E4M3);
+}
+
+void golden_case_f8e5m2(struct golden *g)
+{
+    small(g, HEED_F8E5M2);
 }
 
 /* Scales of 0, subnormal and large ones, Inf and NaN, which a window shows to some rows only. */
@@ -285,7 +320,7 @@ void golden_case_everything(struct golden *g)
     golden_query(g, HEED_BF16, 2, 4, 30, 24, 10);
     golden_source(g, HEED_F16, 2, 2, 200);
     golden_source(g, HEED_BF16, 1, 4, 64);
-    golden_sinks(g);
+    golden_sinks(g, HEED_F32);
     g->desc.softcap = 12;
     g->desc.scale = 0.75;
     g->desc.flags = HEED_ATTN_ALIGN_END | HEED_ATTN_LSE_WITH_SINK;
@@ -460,6 +495,6 @@ void golden_case_subnormal_chunks(struct golden *g)
 void golden_case_sink_even(struct golden *g)
 {
     golden_base(g, 40, 12, 8, 5);
-    golden_sinks(g);
+    golden_sinks(g, HEED_F32);
     g->desc.flags |= HEED_ATTN_LSE_WITH_SINK;
 }

@@ -86,7 +86,7 @@ static void fill_bits(struct golden_call *c)
 
         if (a->dtype == HEED_F32)
             ((uint32_t *)a->data)[i] = (uint32_t)bits | (i % 9 ? 0 : 0x7f800000u);
-        else if (a->dtype == HEED_I8)
+        else if (golden_size_of(a->dtype) == 1)
             ((uint8_t *)a->data)[i] = (uint8_t)(bits >> 40);
         else
             ((uint16_t *)a->data)[i] =

@@ -51,7 +51,8 @@ struct golden {
     X(ragged) X(mask) X(positions) X(bias_dense) X(bias_broadcast) X(bias_alibi) X(bias_table) \
     X(bias_map) X(everything) X(bias_removes) X(far_weights) X(subnormal_chunks) X(sink_even) \
     X(paged) X(paged_f16) X(ring) X(dot) X(dot_map) X(dot_grouped) X(i8) X(i8_special) \
-    X(i8_paged)
+    X(i8_paged) X(sink_f16) X(sink_bf16) X(ragged_apart) X(f8e4m3) \
+    X(f8e5m2)
 
 #define GOLDEN_CASE(name) void golden_case_##name(struct golden *);
 GOLDEN_CASES(GOLDEN_CASE)

@@ -61,6 +61,12 @@ static const struct copy_row {
     { "copy_quantises_bf16", HEED_BF16, HEED_I8, PAGED, false, false, HEED_F16, 3 },
     { "copy_quantises_small", HEED_F32, HEED_I8, PAGED, false, false, HEED_F16, -14 },
     { "copy_quantises_tiny", HEED_F32, HEED_I8, PLAIN, false, false, HEED_F32, -100 },
+    { "copy_narrows_f8e4m3", HEED_F32, HEED_F8E4M3, PLAIN, true, true, 0, 0 },
+    { "copy_widens_f8e4m3", HEED_F8E4M3, HEED_F16, PAGED, false, false, 0, 0 },
+    { "copy_quantises_f8e4m3", HEED_BF16, HEED_F8E4M3, RING, false, false, HEED_F16, 3 },
+    { "copy_narrows_f8e5m2", HEED_F32, HEED_F8E5M2, PLAIN, true, true, 0, 0 },
+    { "copy_widens_f8e5m2", HEED_F8E5M2, HEED_F16, PAGED, false, false, 0, 0 },
+    { "copy_quantises_f8e5m2", HEED_BF16, HEED_F8E5M2, RING, false, false, HEED_F16, 3 },
 };
 
 /* Destinations of one call are kept apart: where two meet, either may stay. */
@@ -125,6 +131,7 @@ static const struct push_row {
     { "push_hostile", HEED_BF16, 11, 9, true, 0 },
     { "push_quantises", HEED_F32, 17, 9, false, HEED_F32 },
     { "push_quantises_hostile", HEED_F16, 7, 11, true, HEED_F16 },
+    { "push_f8e4m3", HEED_F8E4M3, 6, 20, false, 0 },
 };
 
 static void push_make(struct golden_call *c, const void *from)
@@ -311,14 +318,17 @@ static const struct merge_row {
     const char *name;
     uint32_t dtype, o;
     int64_t parts;
-    bool sinks, with_sink, special;
+    uint32_t sinks;             /* their type; 0: none */
+    bool with_sink, special;
 } merges[] = {
-    { "merge", HEED_F32, HEED_F32, 5, false, false, false },
-    { "merge_none", HEED_F32, HEED_F32, 0, true, true, false },
-    { "merge_long", HEED_F32, HEED_F32, 1100, false, false, false },
-    { "merge_f16", HEED_F16, HEED_F16, 70, true, false, false },
-    { "merge_sink", HEED_BF16, HEED_F32, 9, true, true, false },
-    { "merge_special", HEED_F32, HEED_BF16, 6, true, true, true },
+    { "merge", HEED_F32, HEED_F32, 5, 0, false, false },
+    { "merge_none", HEED_F32, HEED_F32, 0, HEED_F32, true, false },
+    { "merge_long", HEED_F32, HEED_F32, 1100, 0, false, false },
+    { "merge_f16", HEED_F16, HEED_F16, 70, HEED_F32, false, false },
+    { "merge_sink", HEED_BF16, HEED_F32, 9, HEED_F32, true, false },
+    { "merge_special", HEED_F32, HEED_BF16, 6, HEED_F32, true, true },
+    { "merge_sink_f16", HEED_F32, HEED_F16, 7, HEED_F16, true, false },
+    { "merge_sink_bf16", HEED_F16, HEED_F32, 7, HEED_BF16, false, false },
 };
 
 static void merge_make(struct golden_call *c, const void *from)
@@ -337,8 +347,8 @@ static void merge_make(struct golden_call *c, const void *from)
     fill_specials(c, 5, &specials[3], 1);       /* -Inf: the part saw nothing */
     if (row->special)
         fill_specials(c, 20, specials, SPECIALS);
-    if (row->sinks) {
-        input(c, FIELD(merge, sinks), HEED_F32, DIMS(H));
+    if (row->sinks != 0) {
+        input(c, FIELD(merge, sinks), row->sinks, DIMS(H));
         fill_floats(c, 4);
     }
     output(c, FIELD(merge, o), row->o, DIMS(B, H, N, D));

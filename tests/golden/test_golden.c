@@ -6,7 +6,7 @@
  */
 #include "golden.h"
 
-#include "conform/conform.h"
+#include "conform/ops/attn/attn.h"
 #include "support/suite.h"
 
 #include <stdio.h>
@@ -77,7 +77,7 @@ LOOP_TEST(golden_answers_are_within_the_bound, (int)golden_n_cases)
     printf("# %s: %lld values, %lld of them not judged, worst error / bound %.3f\n", name,
            (long long)v.judged, (long long)v.skipped, v.worst);
     ck_assert_int_gt(v.judged + (p->dv == 0), 0);
-    cf_call_finish(&ran);
+    job_finish(&ran.job);
     cf_problem_free(p);
     run_finish(&r);
 }
@@ -86,7 +86,7 @@ int main(void)
 {
     TCase *tests = tcase_create("bound");
 
-    cf_axes_init();
+    cf_op_use(cf_ops[0]);
     tcase_set_timeout(tests, 120);
     tcase_add_unchecked_fixture(tests, open_reference, close_reference);
     return suite_run_case("golden", tests);

@@ -253,7 +253,7 @@ VENDORS = {"amd": Amd, "nvidia": Nvidia, "intel": Intel}
 def measure(vendor, compiler, target, row, kernels, more=(), keep=None):
     """All numbers of a row for a target, and the Steady that knows why. more: other options."""
     name, file, options = row
-    unit = TARGETS[target][1].get("mma", 0)     # HK_MMA: kernels/dialect_mma.h
+    unit = TARGETS[target][1].get("mma", 0)     # HK_MMA: kernels/dialect/dialect_mma.h
     options = [*DEVICE_OPTIONS.get(target, DEVICE_OPTIONS[vendor]), f"-DHK_MMA={unit}", *options,
                *more]
     texts = marks.Texts(kernels, file, [word for word in options if word.startswith("-D")])

@@ -132,13 +132,16 @@ class Texts:
         self.calls = {name: (parameter, words) for name, parameter, words in
                       re.findall(r"^#define (\w+)\((\w+)\) (.+)$", done.stdout, re.M)}
 
+    def path(self, name):
+        """The file, in whatever room; another name is one that a compiler gives the row's file."""
+        last = pathlib.PurePath(name).name
+        found = next(self.folder.rglob(last), None) if last else None   # no name: the folder itself
+        return found or self.folder / self.file
+
     def text(self, name):
         name = pathlib.PurePath(name).name
         if name not in self.files:
-            path = self.folder / name
-            if not path.is_file():      # as some compilers name what they are given
-                path = self.folder / self.file
-            self.files[name] = Text(path)
+            self.files[name] = Text(self.path(name))
         return self.files[name]
 
     def mark(self, frames):
@@ -169,8 +172,7 @@ class Texts:
         return self.inside[frames]
 
     def place(self, name, line):
-        name = pathlib.PurePath(name).name
-        return f"{name if (self.folder / name).is_file() else self.file}:{line}"
+        return f"{self.path(name).name}:{line}"
 
     def function(self, name, line):
         """The function of the text that holds a line."""

@@ -97,12 +97,12 @@ class Flow(unittest.TestCase):
         bad.write_text("HK_FN void f(void)\n{\n    HK_MARK(hot);\n}\n", encoding="ascii")
         with self.assertRaises(ValueError):
             self.texts.text("bad.h")
-        for path in KERNELS.glob("*.[hc]*"):
+        for path in KERNELS.rglob("*.[hc]*"):
             marks.Text(path)
 
     def test_threads_of_every_unit(self):
         for unit, threads in ((1, 128), (2, 256), (3, 128), (4, 128), (5, 64), (6, 128)):
-            texts = marks.Texts(KERNELS, "attend_matrix.cl", [
+            texts = marks.Texts(KERNELS, "attn/attend_matrix.cl", [
                 f"-DHK_MMA={unit}", "-DHK_GROUP_ROWS=64", "-DHK_WIDTH=64", "-DHK_KV=2",
                 "-DHK_ONE_RANGE=1", "-DHK_LARGE=0", "-DHK_LEAST_LANES=0", "-DHK_PROCESSOR=0"])
             self.assertEqual(texts.number("HK_THREADS"), threads, unit)

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every block of code of the docs is right: blocks.py TOP BUILD
 
-The examples in the headers' comments are compiled; the blocks of CMake and meson in the README
-build its example; those of Python in docs/python.md run, one after another, and others are Python. The blocks of C in docs/
-are parts of examples (tests/api/excerpts.py), that of the README runs in tests/api/readme.py.
+The examples in the headers' comments are compiled; the blocks of CMake and meson in docs/manual.md
+build examples/minimal.c; those of Python in docs/python.md run, one after another, and those of
+docs/testing-kernels.md are Python. The others are parts of examples (tests/api/excerpts.py).
 """
 
 import pathlib
@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 import texts
 from commands import numpy_python
@@ -81,10 +82,10 @@ def check_headers(prefix, folder):
     return n
 
 
-def check_meson(top, prefix, folder, readme):
-    (block,) = texts.blocks(readme, "meson")
+def check_meson(top, prefix, folder, manual):
+    (block,) = texts.blocks(manual, "meson")
     folder.mkdir()
-    (folder / "example.c").write_text(texts.blocks(readme, "c")[0], encoding="utf-8")
+    shutil.copy(top / "examples/minimal.c", folder / "example.c")
     (folder / "meson.build").write_text(
         f"project('example', 'c')\n{block}executable('example', 'example.c', dependencies: heed)\n",
         encoding="utf-8")
@@ -93,13 +94,13 @@ def check_meson(top, prefix, folder, readme):
     run(folder / "out/example", env={"LD_LIBRARY_PATH": str(library_folder(prefix))})
 
 
-def check_cmake(prefix, folder, readme):
-    (block,) = texts.blocks(readme, "cmake")
+def check_cmake(top, prefix, folder, manual):
+    (block,) = texts.blocks(manual, "cmake")
     if not shutil.which("cmake"):
         print("left out: cmake is not installed")
         return
     folder.mkdir()
-    (folder / "example.c").write_text(texts.blocks(readme, "c")[0], encoding="utf-8")
+    shutil.copy(top / "examples/minimal.c", folder / "example.c")
     (folder / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.13)\nproject(example C)\n"
         f"add_executable(example example.c)\n{block}", encoding="utf-8")
@@ -108,19 +109,20 @@ def check_cmake(prefix, folder, readme):
     run(folder / "out/example")
 
 
-def check_python(top, prefix):
+def check_python(top, build, prefix):
     python, page = numpy_python(), (top / "docs/python.md").read_text("utf-8")
     found = texts.blocks(page, "python")
     expect(len(found) >= 3, f"{len(found)} blocks in docs/python.md")
     for path in sorted((top / "docs").glob("*.md")):
         for block in texts.blocks(path.read_text("utf-8"), "python"):
-            compile(block, path.name, "exec")       # what needs torch is Python, at least
+            # What needs torch is Python, at least.
+            compile(textwrap.dedent(block), path.name, "exec")
     if not python:
         print("left out: there is no NumPy")
         return
     found = [block for block in found if "import torch" not in block]   # tests/peers has torch
     said = run(python, "-B", "-c", PRELUDE + "".join(found),
-               env={"PYTHONPATH": str(top / "bindings/python"),
+               env={"PYTHONPATH": str(build / "bindings/python"),
                     "HEED_CONFORM": str(prefix / "bin/heed-conform"),
                     "HEED_LIBRARY": str(library_folder(prefix) / "libheed.so.0")})
     # What a block says that it prints.
@@ -134,13 +136,13 @@ def check_python(top, prefix):
 
 def main():
     top, build = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
-    prefix, readme = installed(build), (top / "README.md").read_text("utf-8")
+    prefix, manual = installed(build), (top / "docs/manual.md").read_text("utf-8")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         n = check_headers(prefix, folder)
-        check_meson(top, prefix, folder / "meson", readme)
-        check_cmake(prefix, folder / "cmake", readme)
-    check_python(top, prefix)
+        check_meson(top, prefix, folder / "meson", manual)
+        check_cmake(top, prefix, folder / "cmake", manual)
+    check_python(top, build, prefix)
     print(f"{n} examples in headers")
     return 0
 

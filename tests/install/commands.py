@@ -19,7 +19,7 @@ import tempfile
 import time
 
 import texts
-from stage import expect, installed, library_folder, pc_folder
+from stage import copy_tree, expect, installed, library_folder, pc_folder
 
 # The first rule whose pattern is found decides: None runs the command, a text says why it does not.
 RULES = [
@@ -37,7 +37,7 @@ RULES = [
     (r"--(plugin|pattern)$", "names an option"),
     (r"--device (opencl|cuda)", "needs a device that not every machine has"),
     (r"^(heed|build/(tools|examples))", None),
-    (r"^cc |^python3 |^export |^meson compile", None),
+    (r"^cc |^(PYTHONPATH=\S+ )?python3 |^export |^meson compile", None),
 ]
 # What a command does more often, or longer, than shows that it works.
 SHORTER = [(r"--cases \d+", "--cases 40"),
@@ -56,24 +56,18 @@ class Place:
     """A copy of the tree, with the build in its place and the installed heed within reach."""
 
     def __init__(self, top, build, prefix, folder):
-        self.top, self.prefix, self.folder = top, prefix, folder / "heed"
-        shutil.copytree(top, self.folder, symlinks=True, ignore=self.ignored)
-        for part in ("tools", "examples", "libheed.so"):
+        self.prefix, self.folder = prefix, folder / "heed"
+        copy_tree(top, self.folder)
+        for part in ("tools", "examples", "bindings", "libheed.so"):
             (self.folder / "build").mkdir(exist_ok=True)
             (self.folder / "build" / part).symlink_to(build / part)
         # What the texts call so.
         shutil.copy(top / "examples/plugin/plugin.c", self.folder / "mykernel.c")
-        example = texts.blocks((top / "README.md").read_text("utf-8"), "c")[0]
-        (self.folder / "example.c").write_text(example, encoding="utf-8")
+        shutil.copy(top / "examples/minimal.c", self.folder / "example.c")
         self.path = folder / "path"
         self.path.mkdir()
         for program in (prefix / "bin").iterdir():
             (self.path / program.name).symlink_to(program)
-
-    def ignored(self, folder, names):
-        own = ("shared", "dist") if pathlib.Path(folder) == self.top else ()
-        return [name for name in names if name in (".git", "__pycache__", "corpus", *own) or
-                (pathlib.Path(folder) / name / "build.ninja").is_file()]
 
     def environment(self):
         return {**os.environ, "PATH": f"{self.path}:{os.environ['PATH']}",

@@ -11,6 +11,9 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from tree_copy import copy_tree  # noqa: E402,F401  pylint: disable=wrong-import-position
+
 CC = shlex.split(os.environ.get("CC", "cc"))
 SKIPPED = 77
 

@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package for Python as a wheel: wheel.py TOP BUILD
 
-pip makes it of the sources and of the libraries in BUILD, without a network, and installs it into
-an environment that has nothing but NumPy. There it imports its own library, computes, and has the
-programs. A source distribution has what a build of the library needs.
+pip makes it of a copy of the sources, as setuptools writes beside them, and of the libraries in
+BUILD, without a network, and installs it into an environment that has nothing but NumPy. There it
+imports its own library, computes, and has the programs. A source distribution has what a build of
+the library needs.
 """
 
 import os
@@ -16,7 +17,7 @@ import tarfile
 import tempfile
 import zipfile
 
-from stage import expect, run, skip
+from stage import copy_tree, expect, run, skip
 
 NEEDED = "import numpy, setuptools, pip, venv, wheel"
 USE = """
@@ -67,6 +68,8 @@ def check_wheel(path):
     with zipfile.ZipFile(path) as wheel:
         names = wheel.namelist()
         expect(any(name.endswith("libheed.so.0") for name in names), f"no library: {names}")
+        for name in ("_abi.py", "_docs.py", "constants.pyi", "mechanisms.pyi", "py.typed"):
+            expect("heed/" + name in names, f"the wheel lacks {name}")
         expect("heed/bin/heed-conform" in names and "heed/LICENSE" in names, f"{names}")
         metadata = next(name for name in names if name.endswith("/METADATA"))
         return dict(line.split(": ", 1) for line in wheel.read(metadata).decode().splitlines()
@@ -95,7 +98,7 @@ def check_source(top, python, folder):
     with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
         names = archive.getnames()
     root = names[0].split("/")[0]
-    for name in ("pyproject.toml", "setup.py", "backend.py", "heed/__init__.py",
+    for name in ("pyproject.toml", "setup.py", "backend.py", "headers.py", "heed/__init__.py",
                  "source/meson.build", "source/lib/heed.map", "source/tools/meson.build"):
         expect(f"{root}/{name}" in names, f"the source distribution lacks {name}")
     return len(names)
@@ -105,16 +108,17 @@ def main():
     top, build = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
     python = python_with_all()
     if not python:
-        skip("no Python here has NumPy, pip, setuptools and wheel (scripts/setup --test)")
+        skip("no Python here has NumPy, pip, setuptools and wheel (scripts/setup --dev)")
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
+        folder, tree = pathlib.Path(name), pathlib.Path(name) / "tree"
+        copy_tree(top, tree)
         call(python, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--no-index",
-             "--quiet", "-w", folder, top / "bindings/python", HEED_BUILD=str(build),
+             "--quiet", "-w", folder, tree / "bindings/python", HEED_BUILD=str(build),
              PIP_DISABLE_PIP_VERSION_CHECK="1")
         wheel = next(folder.glob("*.whl"))
         expect(check_wheel(wheel)["Name"] == "heed", "its metadata")
         check_use(python, wheel, folder)
-        n = check_source(top, python, folder)
+        n = check_source(tree, python, folder)
     print(f"{wheel.name}; {n} files of source")
     return 0
 

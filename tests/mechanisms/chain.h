@@ -12,7 +12,7 @@
 #ifndef HEED_TESTS_MECHANISMS_CHAIN_H
 #define HEED_TESTS_MECHANISMS_CHAIN_H
 
-#include "offload.h"
+#include "faults.h"
 
 /* [b][h][n][d]: values, and bounds of their errors. */
 struct approx {
@@ -168,9 +168,8 @@ static inline void approx_judge(const heed_array *got, const struct approx *want
                          off = fabs((double)o[c] - value);
 
             ck_assert_msg(bound > 0 ? off <= bound : off == 0,
-                          "%s on %s: item %d head %d row %d channel %d: %.9g, wanted %.9g within "
-                          "%.3g",
-                          what, world_name(), (int)b, (int)h, (int)i, (int)c, (double)o[c], value,
+                          "%s: item %d head %d row %d channel %d: %.9g, wanted %.9g within %.3g",
+                          what, (int)b, (int)h, (int)i, (int)c, (double)o[c], value,
                           bound);
             worst = fmax(worst, bound > 0 ? off / bound : 0);
             widest = fmax(widest, bound);
@@ -179,8 +178,8 @@ static inline void approx_judge(const heed_array *got, const struct approx *want
     }
     ck_assert_msg(widest <= tight * largest, "%s: a bound of %g tells nothing of %g", what, widest,
                   largest);
-    printf("# %s on %s: worst error / bound %.3f, widest bound %.2g of %.2g\n", what, world_name(),
-           worst, widest, largest);
+    printf("# %s: worst error / bound %.3f, widest bound %.2g of %.2g\n", what, worst,
+           widest, largest);
 }
 
 /* ---- calls ---- */
@@ -201,9 +200,8 @@ static inline void chain_attend(heed_mechanism *m, const heed_array *q, const he
     };
 
     m->desc.flags |= HEED_PLAN_OWN_WORKSPACE;
-    m->desc.numerics = HEED_NUMERICS_EXACT;
     heed_mechanism_kv(m, pairs, kv);
-    offload_attn(&m->desc, &args);
+    world_attend(&m->desc, &args);
 }
 
 #endif

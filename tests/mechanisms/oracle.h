@@ -7,7 +7,7 @@
 #ifndef HEED_TESTS_MECHANISMS_ORACLE_H
 #define HEED_TESTS_MECHANISMS_ORACLE_H
 
-#include "unit/operation_world.h"
+#include "calls.h"
 
 #include <heed/mechanisms.h>
 
@@ -20,11 +20,6 @@ struct key_set {
     heed_array k, v;
     int32_t *len;
     uint8_t *mask;
-    /* Of keys that are computed: what went into each element, all magnitudes added up, and how many
-     * roundings of it the element may be off. */
-    const float *k_size, *v_size;
-    double made;
-    uint8_t *by_head;       /* [B][heads][n]: the test's own */
 };
 
 struct world_of;
@@ -48,8 +43,6 @@ struct world_of {
     heed_array q, o;
     /* Calls the builder with the arrays above; fills slot_buf where slots are not constant. */
     void (*build)(struct world_of *);
-    void (*run)(struct world_of *);     /* programs: instead of the builder's attention */
-    void (*derive)(struct world_of *);  /* programs: fills the set of keys that is computed */
     times_fn *times;                    /* what the paper says; lengths and masks come on top */
     bias_fn *bias;                      /* NULL: none */
     extra_fn *extra;                    /* of 2 d products at most; NULL: none */
@@ -99,15 +92,6 @@ static inline bool world_row_present(const struct world_of *w, int64_t b, int64_
     return w->cross || !w->set[0].has_len || i < w->set[0].len[b];
 }
 
-static inline int64_t world_all_keys(const struct world_of *w)
-{
-    int64_t n = 0;
-
-    for (int s = 0; s < w->n_sets; s++)
-        n += w->set[s].n;
-    return n;
-}
-
 static inline int64_t world_kv_heads(const struct world_of *w)
 {
     return w->kv_heads ? w->kv_heads : w->heads;
@@ -127,7 +111,7 @@ static inline float *world_row(const heed_array *a, int64_t b, int64_t h, int64_
 
 static inline void world_make(struct world_of *w)
 {
-    w->q = world_floats(HEED_F32, w->batch, w->heads, w->n_q, w->d);
+    w->q = world_floats(w->batch, w->heads, w->n_q, w->d);
     w->o = world_array(HEED_F32, w->batch, w->heads, w->n_q, w->d_v, -1);
     for (int64_t i = 0; i < world_count(&w->q); i++)
         world_f32(&w->q)[i] *= 0.125f;
@@ -135,8 +119,8 @@ static inline void world_make(struct world_of *w)
         struct key_set *set = &w->set[s];
 
         ck_assert_int_le(set->n, MOST_KEYS);
-        set->k = world_floats(HEED_F32, w->batch, world_kv_heads(w), set->n, w->d);
-        set->v = world_floats(HEED_F32, w->batch, world_kv_heads(w), set->n, w->d_v);
+        set->k = world_floats(w->batch, world_kv_heads(w), set->n, w->d);
+        set->v = world_floats(w->batch, world_kv_heads(w), set->n, w->d_v);
         set->len = world_new((size_t)w->batch * sizeof(int32_t));
         set->mask = world_new((size_t)(w->batch * set->n));
         for (int64_t b = 0; b < w->batch; b++)
@@ -146,13 +130,12 @@ static inline void world_make(struct world_of *w)
     }
 }
 
-/* Other values of width d_v in all sets. */
-static inline void world_widen(struct world_of *w, int64_t d_v)
+/* Of mechanisms whose rows see all keys. */
+static inline int64_t all_times(const struct world_of *w, int64_t b, int64_t h, int64_t i, int set,
+                                int64_t j)
 {
-    w->d_v = d_v;
-    w->o = world_array(HEED_F32, w->batch, w->heads, w->n_q, d_v, -1);
-    for (int s = 0; s < w->n_sets; s++)
-        w->set[s].v = world_floats(HEED_F32, w->batch, world_kv_heads(w), w->set[s].n, d_v);
+    (void)w, (void)b, (void)h, (void)i, (void)set, (void)j;
+    return 1;
 }
 
 /* ---- the oracle ---- */
@@ -160,11 +143,8 @@ static inline void world_widen(struct world_of *w, int64_t d_v)
 struct seen_key {
     double y, size, weight, error;
     double shift;                       /* how far y is off by what went into it */
-    double made, made_size;             /* roundings of v's own, and of what went into the score */
-    const float *v, *v_size;            /* v: NULL, the row is in double; v_size: NULL where v is
-                                           the caller's */
+    const float *v;                     /* NULL: the row is in double */
     const double *wide, *slack;         /* each channel so far off at most */
-    int64_t column;                     /* among all keys of all sets */
 };
 
 struct seen_row {
@@ -173,35 +153,19 @@ struct seen_row {
     double most, sum, loss, gamma;
 };
 
-/* A key that is computed: what its own roundings do to the score, and the sizes of its value. */
-static inline void row_made(const struct world_of *w, const struct key_set *set,
-                            struct seen_key *key, const float *k, const float *q, double scale)
-{
-    const float *size = set->k_size + (k - world_f32(&set->k));
-
-    key->made = set->made;
-    key->v_size = set->v_size + (key->v - world_f32(&set->v));
-    for (int64_t t = 0; t < w->d; t++)
-        key->made_size += set->made * fabs((double)q[t] * (double)size[t] * scale);
-}
-
 static inline void row_collect(const struct world_of *w, int64_t b, int64_t h, int64_t i,
                                struct seen_row *row)
 {
     const double scale = w->scale != 0 ? w->scale : 1 / sqrt((double)w->d);
     const float *q = world_row(&w->q, b, h, i);
     const int64_t kv = world_kv_head(w, h);
-    int64_t column = 0;
 
     row->n = 0;
     for (int s = 0; s < w->n_sets && world_row_present(w, b, i); s++) {
-        for (int64_t j = 0; j < w->set[s].n; j++, column++) {
+        for (int64_t j = 0; j < w->set[s].n; j++) {
             const int64_t times = world_present(w, b, s, j) ? w->times(w, b, h, i, s, j) : 0;
             const float *k = world_row(&w->set[s].k, b, kv, j);
-            struct seen_key key = { .column = column, .v = world_row(&w->set[s].v, b, kv, j) };
-
-            if (w->set[s].made > 0)
-                row_made(w, &w->set[s], &key, k, q, scale);
+            struct seen_key key = { .v = world_row(&w->set[s].v, b, kv, j) };
 
             for (int64_t t = 0; t < w->d && times; t++) {
                 key.y += (double)q[t] * (double)k[t] * scale;
@@ -240,7 +204,7 @@ static inline void row_bound(const struct world_of *w, struct seen_row *row)
     row->sum = row->loss = 0;
     for (int64_t k = 0; k < row->n; k++) {
         row->most = fmax(row->most, row->key[k].y);
-        reach = fmax(reach, row->key[k].size + row->key[k].made_size);
+        reach = fmax(reach, row->key[k].size);
     }
     for (int64_t k = 0; k < row->n; k++) {
         row->key[k].weight = exp(row->key[k].y - row->most);
@@ -249,8 +213,7 @@ static inline void row_bound(const struct world_of *w, struct seen_row *row)
     for (int64_t k = 0; k < row->n; k++) {
         struct seen_key *key = &row->key[k];
         const double eps = key->shift + u * ((roundings + 8) * key->size +
-                                             3 * (row->most - key->y) + 2 * reach +
-                                             key->made_size);
+                                             3 * (row->most - key->y) + 2 * reach);
 
         key->error = key->weight * expm1(eps + ((rescales + 1) * 4 + rescales) * u);
         row->loss += key->error / row->sum;
@@ -281,12 +244,6 @@ static inline double row_value(const struct seen_row *row, int64_t c, double *bo
     sum /= row->sum;
     for (int64_t k = 0; k < row->n; k++)
         spread += row->key[k].error * fabs(key_value(&row->key[k], c) - sum);
-    for (int64_t k = 0; k < row->n; k++) {
-        const struct seen_key *key = &row->key[k];
-
-        if (key->v_size != NULL)
-            spread += (key->weight + key->error) * key->made * u * (double)key->v_size[c];
-    }
     *bound = spread / row->sum + row->gamma * size / row->sum + (row->gamma + 4 * u) * fabs(sum) +
              (0x1p-98 * (all + (double)row->n * fabs(sum)) + 8 * (double)(row->n + 2) * 0x1p-149) /
                  row->sum;

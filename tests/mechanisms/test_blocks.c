@@ -89,7 +89,7 @@ static void bigbird_draw(struct bigbird *p, int64_t nb)
         }
 }
 
-static void bigbird_prove(const char *name, struct bigbird *p, int64_t n, int device)
+static void bigbird_prove(const char *name, struct bigbird *p, int64_t n)
 {
     struct world_of w = {
         .name = name,
@@ -107,19 +107,18 @@ static void bigbird_prove(const char *name, struct bigbird *p, int64_t n, int de
 
     ck_assert_int_le((n + p->block - 1) / p->block, MOST_BLOCKS);
     bigbird_draw(p, (n + p->block - 1) / p->block);
-    mechanism_prove(&w, device);
-    world_close();
+    mechanism_prove(&w);
 }
 
-LOOP_TEST(bigbird, world_devices())
+TEST(bigbird)
 {
     struct bigbird p = { .block = 8, .n_random = 3, .constant = true };
 
-    bigbird_prove("bigbird, 3 random blocks", &p, 72, _i);
+    bigbird_prove("bigbird, 3 random blocks", &p, 72);
     p.constant = false;
-    bigbird_prove("bigbird, run-time lists, ragged", &p, 67, _i);
+    bigbird_prove("bigbird, run-time lists, ragged", &p, 67);
     p.n_random = 0;
-    bigbird_prove("bigbird, no random blocks", &p, 61, _i);
+    bigbird_prove("bigbird, no random blocks", &p, 61);
 }
 
 /* From one block on. */
@@ -127,12 +126,12 @@ LOOP_TEST(short_texts, 5)
 {
     struct bigbird p = { .block = 8, .n_random = 1, .constant = true };
 
-    bigbird_prove("bigbird, short", &p, 5 + 7 * _i, 0);
+    bigbird_prove("bigbird, short", &p, 5 + 7 * _i);
 }
 
 /* Public code of after 2023 takes block 0 for all random ones when it does not train: the keys of
  * block 0 weigh as if ln(1 + r) stood on their scores. */
-LOOP_TEST(zeros_as_random_blocks, world_devices())
+TEST(zeros_as_random_blocks)
 {
     struct bigbird p = { .block = 8, .n_random = 3, .constant = true };
     struct world_of w = {
@@ -151,7 +150,7 @@ LOOP_TEST(zeros_as_random_blocks, world_devices())
 
     for (int x = 0; x < 3; x++)
         p.random[0][x] = p.random[0][15 + x] = -1;
-    mechanism_prove(&w, _i);
+    mechanism_prove(&w);
     ck_assert_int_eq(bigbird_times(&w, 0, 0, 20, 0, 3), 4);
 }
 
@@ -196,7 +195,7 @@ static void pegasus_build(struct world_of *w)
     ck_assert_int_eq(heed_pegasus_x(&desc, &w->m, &world.why), HEED_OK);
 }
 
-LOOP_TEST(pegasus_x, world_devices())
+TEST(pegasus_x)
 {
     for (int x = 0; x < 4; x++) {
         const struct pegasus p = { .block = 10, .staggered = x % 2 };
@@ -214,8 +213,7 @@ LOOP_TEST(pegasus_x, world_devices())
             .p = &p,
         };
 
-        mechanism_prove(&w, _i);
-        world_close();
+        mechanism_prove(&w);
     }
 }
 

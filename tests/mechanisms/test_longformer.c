@@ -81,25 +81,25 @@ static struct world_of longformer_world(const char *name, const struct longforme
     };
 }
 
-LOOP_TEST(a_window, world_devices())
+TEST(a_window)
 {
     const struct longformer p = { .window = 5 };
     struct world_of w = longformer_world("longformer", &p, 71);
 
-    mechanism_prove(&w, _i);
+    mechanism_prove(&w);
     ck_assert_int_eq(w.seen_pairs, 2 * 2 * (71 * 11 - 2 * 15));
 }
 
-LOOP_TEST(a_window_with_global_tokens, world_devices())
+TEST(a_window_with_global_tokens)
 {
     const struct longformer p = { .window = 4, .n_globals = 3 };
     struct world_of w = longformer_world("longformer, 3 globals", &p, 67);
 
     w.set[0].has_len = w.set[0].has_mask = true;
-    mechanism_prove(&w, _i);
+    mechanism_prove(&w);
 }
 
-LOOP_TEST(global_tokens_from_a_list, world_devices())
+TEST(global_tokens_from_a_list)
 {
     struct longformer p = {
         .window = 3, .listed = true, .list = { { 0, 17, 30, 64 }, { 5, 40, -1, -1 } }
@@ -107,43 +107,34 @@ LOOP_TEST(global_tokens_from_a_list, world_devices())
     struct world_of w = longformer_world("longformer, run-time list", &p, 70);
 
     w.set[0].has_mask = true;
-    mechanism_prove(&w, _i);
-    world_close();
+    mechanism_prove(&w);
     p.constant = true;
     p.flags = HEED_LONGFORMER_KEYS_ONLY;
     w = longformer_world("longformer, constant list of keys", &p, 70);
     w.set[0].has_len = true;
-    mechanism_prove(&w, _i);
+    mechanism_prove(&w);
 }
 
-LOOP_TEST(dilated_windows, world_devices())
+TEST(dilated_windows)
 {
     const struct longformer p = { .window = 4, .dilation = 3, .n_globals = 2 };
     struct world_of w = longformer_world("longformer, dilation 3", &p, 61);
 
     w.set[0].has_len = w.set[0].has_mask = true;
-    mechanism_prove(&w, _i);
+    mechanism_prove(&w);
 }
 
-LOOP_TEST(the_default_window, world_devices())
+TEST(the_default_window)
 {
     const struct longformer p = { .window = 0 };
     struct world_of w = longformer_world("longformer, default window", &p, 300);
 
     w.batch = w.heads = 1;
-    mechanism_prove(&w, _i);
+    mechanism_prove(&w);
     ck_assert_int_eq(w.seen_pairs, 300 * 300 - 43 * 44);
 }
 
 /* ---- global rows ---- */
-
-/* "all tokens": of the globals in front, and of the text. */
-static int64_t all_times(const struct world_of *w, int64_t b, int64_t h, int64_t i, int set,
-                         int64_t j)
-{
-    (void)w, (void)b, (void)h, (void)i, (void)set, (void)j;
-    return 1;
-}
 
 static void rows_build(struct world_of *w)
 {
@@ -156,7 +147,7 @@ static void rows_build(struct world_of *w)
     ck_assert_int_eq(heed_global_rows(&desc, &w->m, &world.why), HEED_OK);
 }
 
-LOOP_TEST(rows_of_global_tokens, world_devices())
+TEST(rows_of_global_tokens)
 {
     struct world_of w = {
         .name = "global rows",
@@ -172,15 +163,14 @@ LOOP_TEST(rows_of_global_tokens, world_devices())
         .times = all_times,
     };
 
-    mechanism_prove(&w, _i);
-    world_close();
+    mechanism_prove(&w);
     w.name = "global rows of the text alone";
     w.n_sets = 1;
-    mechanism_prove(&w, _i);
+    mechanism_prove(&w);
 }
 
 /* Global tokens with projections of their own: rows of the one call replace those of the other. */
-LOOP_TEST(projections_of_their_own, world_devices())
+TEST(projections_of_their_own)
 {
     static struct seen_row row;
     const struct longformer p = {
@@ -197,7 +187,7 @@ LOOP_TEST(projections_of_their_own, world_devices())
     heed_plan *plan = NULL;
     heed_array rows;
 
-    world_open(_i);
+    world_open();
     w.set[0].has_mask = true;
     world_make(&w);
     world_run(&w);

@@ -81,8 +81,7 @@ static void longt5_build(struct world_of *w)
     ck_assert_int_eq(heed_longt5(&desc, &w->m, &world.why), HEED_OK);
 }
 
-static void longt5_prove(const char *name, int64_t n, int n_sets, bool biased, int64_t radius,
-                         int device)
+static void longt5_prove(const char *name, int64_t n, int n_sets, bool biased, int64_t radius)
 {
     static struct longt5 p;
     struct world_of w = {
@@ -113,26 +112,25 @@ static void longt5_prove(const char *name, int64_t n, int n_sets, bool biased, i
         p.block_ids[i] = (int32_t)(i / SIDE < n / SIDE - 1 ? i / SIDE : n / SIDE - 1);
     ck_assert_int_eq(heed_map_t5(p.map, ENTRIES, MOST_DISTANCE, BUCKETS, MOST_DISTANCE, 0),
                      HEED_OK);
-    mechanism_prove(&w, device);
-    world_close();
+    mechanism_prove(&w);
 }
 
-LOOP_TEST(local_attention, world_devices())
+TEST(local_attention)
 {
-    longt5_prove("longt5, local", 61, 1, true, 20, _i);
-    longt5_prove("longt5, local, no bias", 61, 1, false, 7, _i);
+    longt5_prove("longt5, local", 61, 1, true, 20);
+    longt5_prove("longt5, local, no bias", 61, 1, false, 7);
 }
 
 /* 77 = 4 * 16 + 13 tokens: the last block has 29. */
-LOOP_TEST(transient_global_attention, world_devices())
+TEST(transient_global_attention)
 {
-    longt5_prove("longt5, transient-global", 77, 2, true, 9, _i);
+    longt5_prove("longt5, transient-global", 77, 2, true, 9);
 }
 
 /* Distances beyond the last bucket, and the default radius. */
-LOOP_TEST(far_keys, 2)
+TEST(far_keys)
 {
-    longt5_prove("longt5, default radius", 300, 1, true, 127, _i);
+    longt5_prove("longt5, default radius", 300, 1, true, 127);
 }
 
 /* ---- what the builder refuses ---- */

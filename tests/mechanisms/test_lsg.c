@@ -79,8 +79,7 @@ static void lsg_build(struct world_of *w)
     ck_assert_int_eq(heed_lsg(&desc, &w->m, &world.why), HEED_OK);
 }
 
-static void lsg_prove(const char *name, const struct lsg *p, int64_t n, int64_t n_globals,
-                      int device)
+static void lsg_prove(const char *name, const struct lsg *p, int64_t n, int64_t n_globals)
 {
     struct world_of w = {
         .name = name,
@@ -97,19 +96,18 @@ static void lsg_prove(const char *name, const struct lsg *p, int64_t n, int64_t 
         .p = p,
     };
 
-    mechanism_prove(&w, device);
-    world_close();
+    mechanism_prove(&w);
 }
 
-LOOP_TEST(local_and_global_keys, world_devices())
+TEST(local_and_global_keys)
 {
     const struct lsg p = { .block = 8, .factor = 2, .sparse_block = 8 };
 
-    lsg_prove("lsg, none", &p, 45, 3, _i);
-    lsg_prove("lsg, none, no globals", &p, 16, 0, _i);
+    lsg_prove("lsg, none", &p, 45, 3);
+    lsg_prove("lsg, none, no globals", &p, 16, 0);
 }
 
-LOOP_TEST(strides_by_head, world_devices())
+TEST(strides_by_head)
 {
     static const struct lsg cases[] = {
         { HEED_LSG_STRIDE, 0, 8, 4, 4, 0 },        /* c = 2, half as many sparse keys */
@@ -120,10 +118,10 @@ LOOP_TEST(strides_by_head, world_devices())
     };
 
     for (size_t x = 0; x < sizeof(cases) / sizeof(cases[0]); x++)
-        lsg_prove("lsg, stride", &cases[x], 53, x % 2 ? 3 : 2, _i);
+        lsg_prove("lsg, stride", &cases[x], 53, x % 2 ? 3 : 2);
 }
 
-LOOP_TEST(block_strides_by_head, world_devices())
+TEST(block_strides_by_head)
 {
     static const struct lsg cases[] = {
         { HEED_LSG_BLOCK_STRIDE, 0, 8, 4, 4, HEADS * 7 * 4 },
@@ -134,11 +132,11 @@ LOOP_TEST(block_strides_by_head, world_devices())
     };
 
     for (size_t x = 0; x < sizeof(cases) / sizeof(cases[0]); x++)
-        lsg_prove("lsg, block stride", &cases[x], 53, x % 2 ? 3 : 2, _i);
+        lsg_prove("lsg, block stride", &cases[x], 53, x % 2 ? 3 : 2);
 }
 
 /* For decoders: what is after a row is not there, nor are the sparse keys on the right. */
-LOOP_TEST(causal, world_devices())
+TEST(causal)
 {
     static const struct lsg cases[] = {
         { HEED_LSG_NONE, HEED_LSG_CAUSAL, 8, 2, 8, 0 },
@@ -147,7 +145,7 @@ LOOP_TEST(causal, world_devices())
     };
 
     for (size_t x = 0; x < sizeof(cases) / sizeof(cases[0]); x++)
-        lsg_prove("lsg, causal", &cases[x], 53, 2, _i);
+        lsg_prove("lsg, causal", &cases[x], 53, 2);
 }
 
 /* "Q in nb x b x d, K and V in nb x (5 b + g) x d" (section 5), in the middle of a text. */

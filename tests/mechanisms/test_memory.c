@@ -64,30 +64,29 @@ static void compressive_build(struct world_of *w)
     ck_assert_int_eq(heed_compressive(&desc, &w->m, &world.why), HEED_OK);
 }
 
-LOOP_TEST(transformer_xl, world_devices())
+TEST(transformer_xl)
 {
     struct world_of w = world_sized("transformer-xl", 40, 40, memory_times, xl_build);
 
     w.n_sets = 2;
     w.set[1] = (struct key_set){ .n = 24, .has_len = true };
-    mechanism_prove(&w, _i);
-    world_close();
+    mechanism_prove(&w);
     /* decoding: the last 3 rows of a segment that grows */
     w = world_sized("transformer-xl, last rows", 3, 40, memory_times, xl_build);
     w.n_sets = 2;
     w.cross = true;
     w.set[1] = (struct key_set){ .n = 24, .has_len = true };
-    mechanism_prove(&w, _i);
+    mechanism_prove(&w);
 }
 
-LOOP_TEST(compressive_transformer, world_devices())
+TEST(compressive_transformer)
 {
     struct world_of w = world_sized("compressive", 40, 40, memory_times, compressive_build);
 
     w.n_sets = 3;
     w.set[1] = (struct key_set){ .n = 24, .has_len = true };
     w.set[2] = (struct key_set){ .n = 10, .has_len = true, .has_mask = true };
-    mechanism_prove(&w, _i);
+    mechanism_prove(&w);
 }
 
 /* The newest row of the memory is at -1 whatever its length: a bias of distance that the caller
@@ -112,24 +111,17 @@ static void xl_with_distances(struct world_of *w)
         w->m.sources[s].n_biases = 1;
 }
 
-LOOP_TEST(memory_ends_where_the_text_begins, world_devices())
+TEST(memory_ends_where_the_text_begins)
 {
     struct world_of w = world_sized("distances", 20, 20, memory_times, xl_with_distances);
 
     w.n_sets = 2;
     w.bias = distance_bias;
     w.set[1] = (struct key_set){ .n = 12, .has_len = true };
-    mechanism_prove(&w, _i);
+    mechanism_prove(&w);
 }
 
 /* ---- Cao and Wang 2023, section 3.2 ---- */
-
-static int64_t all_times(const struct world_of *w, int64_t b, int64_t h, int64_t i, int set,
-                         int64_t j)
-{
-    (void)w, (void)b, (void)h, (void)i, (void)set, (void)j;
-    return 1;
-}
 
 static void salient_build(struct world_of *w)
 {
@@ -144,13 +136,13 @@ static void salient_build(struct world_of *w)
     ck_assert_int_eq(heed_salient(&desc, &w->m, &world.why), HEED_OK);
 }
 
-LOOP_TEST(salient_keys_and_values, world_devices())
+TEST(salient_keys_and_values)
 {
     struct world_of w = world_sized("salient", 45, 45, all_times, salient_build);
 
     w.n_sets = 2;
     w.set[1] = (struct key_set){ .n = 30, .has_len = true, .has_mask = true };
-    mechanism_prove(&w, _i);
+    mechanism_prove(&w);
 }
 
 /* ---- Cao and Wang 2023, section 3.1 ---- */
@@ -171,7 +163,7 @@ static void awesome_build(struct world_of *w)
 }
 
 /* Encoder, decoder, and a decoder's last rows; test_awesome.c has memories that are rings. */
-LOOP_TEST(awesome, world_devices())
+TEST(awesome)
 {
     for (int x = 0; x < 3; x++) {
         struct world_of w = world_sized("awesome", x < 2 ? 31 : 2, 31,
@@ -181,8 +173,7 @@ LOOP_TEST(awesome, world_devices())
         w.n_sets = 3;
         w.set[1] = (struct key_set){ .n = 16, .has_len = true };
         w.set[2] = (struct key_set){ .n = 12, .has_len = true, .has_mask = true };
-        mechanism_prove(&w, _i);
-        world_close();
+        mechanism_prove(&w);
     }
 }
 
@@ -208,7 +199,7 @@ static void awesome_with_distances(struct world_of *w)
         w->m.sources[s].n_biases = 1;
 }
 
-LOOP_TEST(both_memories_end_before_the_text, world_devices())
+TEST(both_memories_end_before_the_text)
 {
     struct world_of w = world_sized("awesome, distances", 20, 20, memory_times,
                                     awesome_with_distances);
@@ -217,7 +208,7 @@ LOOP_TEST(both_memories_end_before_the_text, world_devices())
     w.bias = memories_bias;
     w.set[1] = (struct key_set){ .n = 12, .has_len = true };
     w.set[2] = (struct key_set){ .n = 6, .has_len = true };
-    mechanism_prove(&w, _i);
+    mechanism_prove(&w);
 }
 
 /* ---- Huang et al. 2021 ---- */
@@ -249,7 +240,7 @@ static void hepos_build(struct world_of *w)
     ck_assert_int_eq(heed_hepos(&desc, &w->m, &world.why), HEED_OK);
 }
 
-LOOP_TEST(hepos, world_devices())
+TEST(hepos)
 {
     static const int64_t strides[] = { 4, 3, 1, 7 };
 
@@ -260,8 +251,7 @@ LOOP_TEST(hepos, world_devices())
         w.kv_heads = x % 2 ? 2 : 6;     /* the turns are those of query heads */
         w.cross = true;
         w.p = &strides[x];
-        mechanism_prove(&w, _i);
-        world_close();
+        mechanism_prove(&w);
     }
 }
 
@@ -297,14 +287,14 @@ static void poolingformer_build(struct world_of *w)
     ck_assert_int_eq(heed_poolingformer_level1(&desc, &w->m, &world.why), HEED_OK);
 }
 
-LOOP_TEST(poolingformer_level1, world_devices())
+TEST(poolingformer_level1)
 {
     const struct poolingformer p = { 6, 2 };
     struct world_of w =
         world_sized("poolingformer 1", 66, 66, poolingformer_times, poolingformer_build);
 
     w.p = &p;
-    mechanism_prove(&w, _i);
+    mechanism_prove(&w);
 }
 
 TEST(poolingformer_default)
@@ -315,7 +305,7 @@ TEST(poolingformer_default)
 
     w.p = &p;
     w.batch = w.heads = 1;
-    mechanism_prove(&w, 0);
+    mechanism_prove(&w);
 }
 
 /* ---- what the builders refuse ---- */

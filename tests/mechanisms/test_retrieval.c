@@ -7,8 +7,8 @@
  */
 #include "chain.h"
 
-OFFLOAD_OPERATION(select, HEED_OP_SELECT)
-OFFLOAD_OPERATION(copy, HEED_OP_COPY)
+WORLD_OPERATION(select)
+WORLD_OPERATION(copy)
 
 /* ---- the builder: any list ---- */
 
@@ -52,7 +52,7 @@ static void retrieval_build(struct world_of *w)
 
 /* Empty places, repeats, keys that are masked or beyond the memory's length, and a row whose list
  * is empty. */
-static void lists_prove(int device, int64_t n_q, int64_t n, int64_t window)
+static void lists_prove(int64_t n_q, int64_t n, int64_t window)
 {
     struct lists l = { .window = window };
     struct world_of w = {
@@ -69,17 +69,16 @@ static void lists_prove(int device, int64_t n_q, int64_t n, int64_t window)
     world.state = 7;
     for (int64_t x = 0; x < entries; x++)
         l.entries[x] = x / LIST == 3 || world_range(0, 9) == 0 ? -1 : (int32_t)world_range(0, 89);
-    mechanism_prove(&w, device);
+    mechanism_prove(&w);
     free(l.entries);
-    world_close();
 }
 
-LOOP_TEST(what_lists_name_is_seen, host_devices())
+TEST(what_lists_name_is_seen)
 {
-    lists_prove(_i, 13, 0, 0);
-    lists_prove(_i, 30, 30, 0);
-    lists_prove(_i, 30, 30, 6);
-    lists_prove(_i, 3, 30, 6);          /* decoding: the last rows of a text */
+    lists_prove(13, 0, 0);
+    lists_prove(30, 30, 0);
+    lists_prove(30, 30, 6);
+    lists_prove(3, 30, 6);          /* decoding: the last rows of a text */
 }
 
 /* ---- select, then attention ---- */
@@ -91,9 +90,8 @@ struct search {
     heed_array q, k, v, mask, len, list, o, text_k, text_v;
 };
 
-static void search_run(void *p)
+static void search_run(struct search *s)
 {
-    struct search *s = p;
     struct select_call find = select_call();
     heed_mechanism m = { .size = sizeof(m) };
     heed_buf slots[HEED_MECHANISM_SLOTS] = { { 0 } };
@@ -110,7 +108,7 @@ static void search_run(void *p)
     GIVE(&find, mask, s->mask);
     GIVE(&find, len, s->len);
     GIVE(&find, y, s->list);
-    offload_select(&find);
+    select_run(&find);
     if (s->text)
         desc.text = (heed_keys){ .k = s->text_k.t, .v = s->text_v.t };
     slots[HEED_MECHANISM_LIST - 1] = s->list.buf;
@@ -205,9 +203,9 @@ static void search_new(struct search *s)
 {
     s->q = world_array(HEED_F32, B, H, N_Q, D, -1);
     s->k = world_array(HEED_F32, B, G, N, D, -1);
-    s->v = world_floats(HEED_F32, B, G, N, D_V);
-    s->text_k = world_floats(HEED_F32, B, G, TEXT, D);
-    s->text_v = world_floats(HEED_F32, B, G, TEXT, D_V);
+    s->v = world_floats(B, G, N, D_V);
+    s->text_k = world_floats(B, G, TEXT, D);
+    s->text_v = world_floats(B, G, TEXT, D_V);
     integers(&s->q, 1);
     integers(&s->k, 3);
     s->mask = world_array(HEED_U8, B, 1, N, -1, -1);
@@ -220,32 +218,15 @@ static void search_new(struct search *s)
     ((int32_t *)s->len.buf.handle)[1] = K - 2;
 }
 
-LOOP_TEST(the_best_keys_are_attended, offload_devices())
+TEST(the_best_keys_are_attended)
 {
     for (int x = 0; x < 2; x++) {
         struct search s = { .text = x == 1 };
-        heed_array o, list;
 
-        offload_open(_i);
+        world_open();
         search_new(&s);
         search_run(&s);
         search_judge(&s);
-        o = s.o;
-        list = s.list;
-        s.o = world_array(HEED_F32, B, H, N_Q, D_V, -1);
-        s.list = world_array(HEED_I32, B, H, N_Q, K, -1);
-        on_reference(search_run, &s);
-        world_same(&o, &s.o, "the bits of the reference");
-        world_same(&list, &s.list, "the list of the reference");
-        for (int64_t b = 0; b < B; b++)
-            for (int64_t h = 0; h < G; h++)
-                for (int64_t j = 0; j < N; j++)
-                    if (!stored(&s, b, j)) {
-                        memset(world_row(&s.k, b, h, j), 0xff, D * sizeof(float));
-                        memset(world_row(&s.v, b, h, j), 0xff, D_V * sizeof(float));
-                    }
-        search_run(&s);
-        world_same(&o, &s.o, "what is absent changes nothing");
         world_close();
     }
 }
@@ -350,7 +331,7 @@ TEST(windows_out_of_range)
 
 /* Windows are the items of a batch; the rows that each of them keeps, put one after another by
  * copy, are the document. */
-LOOP_TEST(kept_rows_are_the_document, offload_devices())
+TEST(kept_rows_are_the_document)
 {
     enum { LENGTH = 16, TOKENS = 43, WINDOWS = 5 };
     heed_window w[WINDOWS];
@@ -358,10 +339,10 @@ LOOP_TEST(kept_rows_are_the_document, offload_devices())
     heed_array document, windows, back, from, kept;
     struct copy_call call;
 
-    offload_open(_i);
+    world_open();
     ck_assert_int_eq(heed_window_plan(TOKENS, LENGTH, 8, w, WINDOWS, &count), HEED_OK);
     ck_assert_int_eq(count, WINDOWS);
-    document = world_floats(HEED_F32, 1, 1, TOKENS, 3);
+    document = world_floats(1, 1, TOKENS, 3);
     windows = world_array(HEED_F32, 1, 1, WINDOWS * LENGTH, 3, -1);
     back = world_array(HEED_F32, 1, 1, TOKENS, 3, -1);
     from = world_array(HEED_I32, WINDOWS * LENGTH, -1, -1, -1, -1);
@@ -376,11 +357,11 @@ LOOP_TEST(kept_rows_are_the_document, offload_devices())
     GIVE(&call, x, document);
     GIVE(&call, from, from);
     GIVE(&call, y, windows);
-    offload_copy(&call);
+    copy_run(&call);
     GIVE(&call, x, windows);
     GIVE(&call, from, kept);
     GIVE(&call, y, back);
-    offload_copy(&call);
+    copy_run(&call);
     world_same(&back, &document, "the document");
 }
 
@@ -412,5 +393,5 @@ TEST(lists_out_of_range)
 
 int main(void)
 {
-    return offload_absent() ? 77 : suite_run("retrieval", 240, NULL, world_close);
+    return suite_run("retrieval", 240, NULL, world_close);
 }

@@ -7,7 +7,7 @@
  */
 #include "chain.h"
 
-OFFLOAD_OPERATION(pool, HEED_OP_POOL)
+WORLD_OPERATION(pool)
 
 enum { B = 2, H = 3, N = 37, D = 4, D_V = 6, SHORT = 5, TAPS = 3 };
 
@@ -38,7 +38,7 @@ static void project(const struct job *j, const heed_array *x, const heed_array *
     GIVE(&call, len, j->len);
     GIVE(&call, weights, j->weights);
     GIVE(&call, y, to);
-    offload_pool(&call);
+    pool_run(&call);
 }
 
 /* Windows of TAPS tokens that end with the text: the first may lack some, as if they were zeros. */
@@ -54,7 +54,7 @@ static void compress(const struct job *j, const heed_array *x, const heed_array 
     GIVE(&call, len, j->len);
     GIVE(&call, y, *y);
     GIVE(&call, y_len, j->short_len);
-    offload_pool(&call);
+    pool_run(&call);
 }
 
 /* All rows see the few keys, and first the null key where there is one. */
@@ -76,24 +76,6 @@ static void attend(const struct job *j)
     }
     ck_assert_int_eq(heed_global_rows(&desc, &m, &world.why), HEED_OK);
     chain_attend(&m, &j->q, &j->o, pairs, slots);
-}
-
-static void linformer_run(void *p)
-{
-    struct job *j = p;
-
-    project(j, &j->k, &j->short_k);
-    project(j, &j->v, &j->short_v);
-    attend(j);
-}
-
-static void compressed_run(void *p)
-{
-    struct job *j = p;
-
-    compress(j, &j->k, &j->short_k);
-    compress(j, &j->v, &j->short_v);
-    attend(j);
 }
 
 /* ---- the papers ---- */
@@ -174,9 +156,9 @@ static struct job job_new(int64_t rows)
     static const int64_t length[B] = { N, 32 };
     struct job j = {
         .len = world_array(HEED_I64, B, 1, -1, -1, -1),
-        .q = world_floats(HEED_F32, B, H, N, D),
-        .k = world_floats(HEED_F32, B, H, N, D),
-        .v = world_floats(HEED_F32, B, H, N, D_V),
+        .q = world_floats(B, H, N, D),
+        .k = world_floats(B, H, N, D),
+        .v = world_floats(B, H, N, D_V),
         .short_k = world_array(HEED_F32, B, H, rows, D, -1),
         .short_v = world_array(HEED_F32, B, H, rows, D_V, -1),
         .o = world_array(HEED_F32, B, H, N, D_V, -1),
@@ -188,43 +170,35 @@ static struct job job_new(int64_t rows)
     return j;
 }
 
-static void job_same(struct job *j, void (*run)(void *))
-{
-    const heed_array kept = j->o;
-
-    j->o = world_array(HEED_F32, B, H, N, D_V, -1);
-    on_reference(run, j);
-    world_same(&kept, &j->o, "the bits of the reference");
-}
-
 /* One matrix for keys and values of all heads, the paper's most economical sharing. */
-LOOP_TEST(linformer, offload_devices())
+TEST(linformer)
 {
     struct job j;
 
-    offload_open(_i);
+    world_open();
     j = job_new(SHORT);
-    j.weights = world_floats(HEED_F32, 1, SHORT, N, 1);
+    j.weights = world_floats(1, SHORT, N, 1);
     j.weights.t = heed_array_dense(HEED_F32, NULL, 2, (int64_t[]){ SHORT, N }).t;
     for (int64_t i = 0; i < SHORT * N; i++)
         world_f32(&j.weights)[i] *= 0.03125f;
-    linformer_run(&j);
+    project(&j, &j.k, &j.short_k);
+    project(&j, &j.v, &j.short_v);
+    attend(&j);
     job_judge(&j, paper_project(&j, &j.k), paper_project(&j, &j.v), "Linformer");
-    job_same(&j, linformer_run);
 }
 
 /* Tap t of a window has weight taps[t]; windows end with the text, so a token's tap depends on the
  * length of its item. */
-LOOP_TEST(memory_compressed, offload_devices())
+TEST(memory_compressed)
 {
     static const float taps[TAPS] = { 0.5f, -0.25f, 0.375f };
     struct job j;
 
-    offload_open(_i);
+    world_open();
     j = job_new((N + TAPS - 1) / TAPS);
     j.len.t = heed_array_dense(HEED_I64, NULL, 1, &(int64_t){ B }).t;
-    j.null_k = world_floats(HEED_F32, 1, H, 1, D);
-    j.null_v = world_floats(HEED_F32, 1, H, 1, D_V);
+    j.null_k = world_floats(1, H, 1, D);
+    j.null_v = world_floats(1, H, 1, D_V);
     j.short_len = world_array(HEED_I64, B, -1, -1, -1, -1);
     j.weights = world_array(HEED_F32, B, 1, N, -1, -1);
     for (int64_t b = 0; b < B; b++) {
@@ -233,15 +207,16 @@ LOOP_TEST(memory_compressed, offload_devices())
         for (int64_t t = 0; t < N; t++)
             world_f32(&j.weights)[b * N + t] = t < n ? taps[(t + TAPS * N - n) % TAPS] : NAN;
     }
-    compressed_run(&j);
+    compress(&j, &j.k, &j.short_k);
+    compress(&j, &j.v, &j.short_v);
+    attend(&j);
     /* the null key is shared by the batch */
     j.null_k.t.shape[0] = j.null_v.t.shape[0] = B;
     j.null_k.t.stride[0] = j.null_v.t.stride[0] = 0;
     job_judge(&j, paper_compress(&j, &j.k), paper_compress(&j, &j.v), "memory-compressed");
-    job_same(&j, compressed_run);
 }
 
 int main(void)
 {
-    return offload_absent() ? 77 : suite_run("short keys", 120, NULL, world_close);
+    return suite_run("short keys", 120, NULL, world_close);
 }

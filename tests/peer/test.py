@@ -30,6 +30,7 @@ LAST = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped\n\Z")
 SMALL = "d=8,16,1 dv=16,1 q=f32 o=f32 s0.k=f32 s0.v=f32 nq=1,2,7 s0.nk=3,16,33 ns=1"
 # As many axes as faults need, so that peers are asked little.
 FEW = SMALL + " s0.nt=0 s0.nb=0 s0.len=none qlen=none qpos=none sink=none cap=0 lse=none int=i32"
+NO_PAGE = "op=attn s0.lay=paged s0.len=const s0.page=0 s0.nk=4 seed=1"
 # What else may stand beside the verdict: the fault may hide, or show in another way.
 FAULTS = {
     "rubbish": {}, "rubbish_long": {}, "rubbish_json": {}, "rubbish_twice": {}, "crash": {}, "exit": {}, "hang": {},
@@ -109,6 +110,17 @@ class Peers(unittest.TestCase):
                               capture_output=True, check=False, timeout=60)
         self.assertEqual(done.returncode, 0, done.stdout)
 
+    def test_a_peer_that_answers_nothing_has_failed(self):
+        for peer, word in (("true", "exit"), ("yes", "rubbish"), ("cat", "rubbish"),
+                           ("kill -9 $$", "crash"), ("sleep 100", "hang")):
+            for ask in ([], ["--ask"])[:1 if word == "hang" else 2]:
+                said = conform("--peer", peer, *ask, "--timeout", "1", "--only", FEW)
+                self.assertEqual((said[0], set(said[4])), (1, {word}), peer)
+                done = subprocess.run([CONFORM, "--peer", peer, *ask, "--timeout", "1", "--lines",
+                                       "--only", FEW], text=True, capture_output=True, check=False)
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                self.assertIn(f"heed-conform: --peer: given up: {word}: ", done.stderr)
+
     def test_why_it_is_given_up_is_said(self):
         done = subprocess.run([CONFORM, "--peer", "exit 7", "--cases", "1", "--only", FEW],
                               text=True, capture_output=True, check=False, timeout=60)
@@ -167,15 +179,19 @@ class Peers(unittest.TestCase):
 
     def test_what_is_wrong_usage(self):
         case = ["--case", "op=attn nq=many"]
+        page = ["--case", NO_PAGE]
         for options, why in (
+                *((way + page, "wrong case: s0.page: wanted a number from 1 to 65536, got 0")
+                  for way in (["--peer", "true"], ["--plugin", CONFORM], ["--dump", os.devnull],
+                              ["--device", "reference"])),
+                (["--case", "op=pool kind=bucket block=0"], "block: wanted a number from 1 to 4096"),
+                (["--case", "op=attn nq=65536 s0.nk=65536 d=65536"], "it is too large"),
                 (["--peer", "true", *case], "wrong case: nq has no value 'many'"),
                 (["--dump", os.devnull, *case], "wrong case: nq has no value 'many'"),
-                (["--peer", "true", "--case", "op=copy seed=1"], "wanted attn, got copy"),
                 (["--judge", "/dev/null/none"], 'wanted a folder that there is, got "/dev/null/'),
                 (["--judge", ".", "--dump", "."], "wanted one of them, got several"),
                 (["--ask", "--case", "op=attn seed=1"], "go with --peer: wanted one, got nothing"),
-                (["--peer", "true", "--device", "cpu"], "do not go with --peer"),
-                (["--peer", "true", "--op", "pool"], "are for --op attn")):
+                (["--peer", "true", "--device", "cpu"], "do not go with --peer")):
             said = subprocess.run([CONFORM, *options], text=True, capture_output=True, check=False,
                                   timeout=30)
             self.assertEqual((said.returncode, said.stdout), (2, ""), options)
@@ -186,6 +202,57 @@ class Peers(unittest.TestCase):
                                "--shrink", "1", "--only", FEW], text=True, capture_output=True,
                               check=False, timeout=120)
         self.assertRegex(done.stdout, r"# shrunk, \d+ tries: op=attn .*nq=1 ")
+
+
+class Operations(unittest.TestCase):
+    """Peers and folders beside attention."""
+
+    def test_a_good_peer_passes(self):
+        status, passed, failed, _, reasons = conform(
+            "--peer", shlex.join([sys.executable, EXAMPLE]), "--op", "pool", "--ask", "--cases",
+            "40", "--claim", "repeat")
+        self.assertEqual((status, failed), (0, 0), reasons)
+        self.assertGreaterEqual(passed, 40)
+
+    def test_folders_of_every_operation_say_what_is_wanted(self):
+        for op in ("copy", "pool", "select", "push", "merge", "lsg", "poolingformer2"):
+            with tempfile.TemporaryDirectory() as top:
+                subprocess.run([CONFORM, "--dump", top, "--op", op, "--cases", "3"], check=True,
+                               stdout=subprocess.DEVNULL)
+                folders = sorted(pathlib.Path(top).iterdir())
+                for folder in folders:
+                    case = load(folder)
+                    self.assertEqual(case["op"], op)
+                    for about in case["inputs"].values():
+                        self.assertTrue((folder / about["file"]).exists())
+                self.assertEqual(conform("--judge", top)[:4], (3, 0, 0, len(folders)))
+                for folder in folders:      # what the arrays held at first is no answer
+                    for name, about in load(folder)["outputs"].items():
+                        code = {"f32": "<f4", "f16": "<f2", "bf16": "<u2", "i8": "|i1",
+                                "i32": "<i4", "i64": "<i8"}.get(about["dtype"], "|u1")
+                        size = int(code[2:])
+                        count = size
+                        for extent in about["shape"]:
+                            count *= extent
+                        peer.write(folder / about["file"],
+                                   peer.header(code, about["shape"]) + b"\x5b" * count)
+                status, passed, failed, _, reasons = conform("--judge", top)
+                self.assertEqual(passed + failed, len(folders), (op, reasons))
+                self.assertGreater(failed, 0, (op, reasons))
+                self.assertLessEqual(set(reasons), {"exact", "bound"}, op)
+
+    def test_a_wrong_element_is_caught(self):
+        module = peer.example(EXAMPLE)
+        with tempfile.TemporaryDirectory() as top:
+            subprocess.run([CONFORM, "--dump", top, "--case",
+                            "op=pool kind=max n=33 d=3 kernel=5 seed=4"], check=True,
+                           stdout=subprocess.DEVNULL)
+            folder = next(pathlib.Path(top).iterdir())
+            fill(folder, module)
+            self.assertEqual(conform("--judge", top)[:3], (0, 1, 0))
+            peer.patch(folder / "y.npy", -4, b"\x01")
+            status, _, failed, _, reasons = conform("--judge", top)
+            self.assertEqual((status, failed, set(reasons)), (1, 1, {"exact"}))
 
 
 def load(folder):
@@ -205,7 +272,7 @@ def fill(folder, module):
             count *= extent
         peer.write(about["file"], peer.header("<f4", about["shape"])
                    + array.array("f", [9.0] * count).tobytes())
-    module.compute(case)
+    module.answer(case)
 
 
 class Folders(unittest.TestCase):
@@ -283,7 +350,7 @@ class Folders(unittest.TestCase):
     def test_hostile_folders_never_end_the_judge(self):
         made, case = self.copy(), None
         spoilt = [b"", b"{", b'{"line": 3}', b'{"line": "op=attn nq=9999999 seed=1"}',
-                  b'{"line": "op=copy seed=1"}', b'{"line": "' + b"x" * 9000 + b'"}',
+                  b'{"line": "op=none seed=1"}', b'{"line": "%s"}' % NO_PAGE.encode(), b'{"line": "' + b"x" * 9000 + b'"}',
                   b'{"a":' * 5000, b'{"line": "op=attn seed=1"} and more', b"\x00" * 50,
                   b'{"line": "op=attn h=64 nq=65536 d=65536 s0.nk=65536 seed=1"}',
                   b'{"line": "op=attn\\u0000 seed=1", "line": "op=attn seed=1"}']

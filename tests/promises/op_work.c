@@ -5,35 +5,34 @@
  */
 #include "op_work.h"
 
-#include "conform/fixed.h"
-#include "conform/place.h"
+#include "conform/engine/errors.h"
+#include "support/suite.h"
 
-#include <check.h>
 #include <fenv.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAWN = 12, CASES = 256, WORK = 1 << 20 };
+enum { DRAWN = 12, DRAWN_FIRST = 2, LINES_FIRST = 24, CASES = 256, WORK = 1 << 20, DESC = 2048 };
 
 struct op_work {
-    const struct fixed *op;
+    const struct cf_op *op;
     char line[LINE];
-    struct fixed_problem *p;
-    struct answer answer;
-    struct fixed_call want; /* described, with the outputs of the reference */
+    void *p, *answer;
+    struct job *described; /* on no device */
+    struct job *want;      /* with the outputs of the reference */
 };
 
 struct op_run {
     const struct op_work *work;
     struct target on;
-    struct fixed_call call;
+    struct job *job;
     struct workspace space;
-    unsigned char *moved[MAX_PARTS]; /* where element bytes lie instead; NULL: in the block */
+    unsigned char *moved[JOB_OPERANDS]; /* where element bytes lie instead; NULL: in the block */
 };
 
 static struct {
     struct cs cases[CASES];
-    const struct fixed *op[CASES];
+    const struct cf_op *op[CASES];
     int n;
 } table;
 
@@ -42,7 +41,7 @@ static void target_open(struct target *on)
     ck_assert(cf_target_open(on, "reference", 1, NULL));
 }
 
-static void line_add(const struct fixed *op, const char *line)
+static void line_add(const struct cf_op *op, const char *line)
 {
     char why[128];
 
@@ -51,15 +50,15 @@ static void line_add(const struct fixed *op, const char *line)
     table.op[table.n++] = op;
 }
 
-static void op_add(const struct fixed *op, heed_device *reference)
+static void op_add(const struct cf_op *op, heed_device *reference)
 {
     struct rng r = rng_of(2026);
 
-    cf_op_use(&op->op);
-    line_add(op, op->base);
-    for (int i = 0; i < op->n_named; i++)
-        line_add(op, op->named[i]);
-    for (int i = 0; i < DRAWN; i++) {
+    cf_op_use(op);
+    line_add(op, op->errors->base());
+    for (int i = 0; op->line(i) && (suite_all() || i < LINES_FIRST); i++)
+        line_add(op, op->line(i));
+    for (int i = 0; i < (suite_all() ? DRAWN : DRAWN_FIRST); i++) {
         ck_assert_int_lt(table.n, CASES);
         cf_case_draw(&r, reference, 35, WORK, &table.cases[table.n]);
         table.op[table.n++] = op;
@@ -73,10 +72,8 @@ int op_work_count(void)
     if (table.n > 0)
         return table.n;
     target_open(&on);
-    for (int i = 0; i < cf_n_ops; i++) {
-        if (fixed_of(cf_ops[i]))
-            op_add(fixed_of(cf_ops[i]), on.device);
-    }
+    for (int i = 0; i < cf_n_ops; i++)
+        op_add(cf_ops[i], on.device);
     cf_target_close(&on);
     return table.n;
 }
@@ -86,20 +83,19 @@ const char *op_work_line(const struct op_work *w)
     return w->line;
 }
 
+/* The outputs stay when the device has gone. */
 static void want_make(struct op_work *w)
 {
     heed_report why = { .size = sizeof(why) };
     struct target on;
 
     target_open(&on);
-    ck_assert(fixed_call_make(&w->want, &on, w->p, 0, 7));
-    ck_assert_msg(fixed_call_run(&w->want, &why) >= 0, "%s: %s: %s", w->line, why.field,
-                  why.message);
-    for (int i = 0; i < w->op->n_arrays; i++) {
-        place_finish(&w->want.place[i], &on);
-        memset(&w->want.place[i], 0, sizeof(w->want.place[i]));
-    }
-    w->want.on = NULL;
+    w->want = cf_job_make(w->op->families, w->p, &on, 0, 7);
+    ck_assert(w->want != NULL);
+    ck_assert_msg(job_run(w->want, &why) >= 0, "%s: %s: %s", w->line, why.field, why.message);
+    for (int i = 0; i < w->want->n; i++)
+        place_finish(w->want->operand[i].place, &on);
+    w->want->on = NULL;
     cf_target_close(&on);
 }
 
@@ -112,10 +108,16 @@ struct op_work *op_work_start(int index)
     fesetenv(FE_DFL_ENV);
     ck_assert(w != NULL && index < op_work_count());
     w->op = table.op[index];
-    cf_op_use(&w->op->op);
+    cf_op_use(w->op);
     cf_case_print(&table.cases[index], w->line);
-    w->p = fixed_problem_make(&table.cases[index], true);
-    ck_assert(w->p != NULL && answer_make(&w->answer, w->p));
+    w->p = w->op->families->problem(&table.cases[index], true);
+    ck_assert_ptr_nonnull(w->p);
+    if (w->op->families->answer) {
+        w->answer = w->op->families->answer(w->p);
+        ck_assert_ptr_nonnull(w->answer);
+    }
+    w->described = w->op->families->describe(w->p, 0);
+    ck_assert_ptr_nonnull(w->described);
     want_make(w);
     fesetenv(&caller);
     return w;
@@ -123,38 +125,34 @@ struct op_work *op_work_start(int index)
 
 void op_work_finish(struct op_work *w)
 {
-    fixed_call_finish(&w->want);
-    answer_finish(&w->answer);
-    fixed_problem_free(w->p);
+    job_drop(w->described);
+    job_drop(w->want);
+    if (w->answer)
+        w->op->families->answer_free(w->answer);
+    w->op->families->problem_free(w->p);
     free(w);
-}
-
-/* The descriptor as the case has it, with flags added. */
-static void desc_of(const struct op_work *w, uint32_t flags, unsigned char desc[FIXED_DESC])
-{
-    uint32_t given;
-
-    memcpy(desc, w->want.desc.bytes, FIXED_DESC);
-    memcpy(&given, desc + 4, sizeof(given));
-    given |= flags;
-    memcpy(desc + 4, &given, sizeof(given));
 }
 
 heed_status op_work_check(const struct op_work *w, heed_device *device)
 {
-    return w->op->check(device, w->want.desc.bytes, NULL);
+    return w->described->check(device, w->described->desc, NULL);
 }
 
+/* Of the descriptor as the case has it, with flags added. */
 heed_status op_work_plan(const struct op_work *w, heed_device *device, uint32_t flags,
                          heed_plan **plan)
 {
     union {
-        unsigned char bytes[FIXED_DESC];
+        uint32_t words[2]; /* every descriptor begins with its size and its flags */
+        unsigned char bytes[DESC];
         max_align_t align;
     } desc;
 
-    desc_of(w, flags, desc.bytes);
-    return w->op->plan(device, desc.bytes, plan, NULL);
+    memcpy(desc.words, w->described->desc, sizeof(desc.words));
+    ck_assert_uint_le(desc.words[0], DESC);
+    memcpy(desc.bytes, w->described->desc, desc.words[0]);
+    desc.words[1] |= flags;
+    return w->described->plan(device, desc.bytes, plan, NULL);
 }
 
 struct op_run *op_run_start(const struct op_work *w, heed_device *device, heed_queue *queue,
@@ -165,10 +163,11 @@ struct op_run *op_run_start(const struct op_work *w, heed_device *device, heed_q
     ck_assert_ptr_nonnull(run);
     run->work = w;
     run->on = (struct target){ .device = device, .queue = queue };
-    ck_assert(fixed_call_make(&run->call, &run->on, w->p, 0, 99));
+    run->job = cf_job_make(w->op->families, w->p, &run->on, 0, 99);
+    ck_assert_ptr_nonnull(run->job);
     ck_assert_int_ge(cf_workspace_make(&run->space, &run->on, plan, 0x6b), 0);
-    fixed_run(&run->call)->workspace = run->space.at;
-    fixed_run(&run->call)->workspace_size = run->space.size;
+    run->job->numerics = run->space.numerics;
+    w->op->errors->workspace(run->job, run->space.at, run->space.size);
     return run;
 }
 
@@ -182,78 +181,78 @@ static size_t span_of(const struct place *place, size_t *bytes)
     return (size_t)((int64_t)place->buf.offset + low);
 }
 
-static void array_move(struct op_run *run, int i, op_mover *move, void *context)
+static heed_buf array_move(struct op_run *run, int i, op_mover *move, void *context)
 {
-    struct place *place = &run->call.place[i];
-    heed_buf *buf = fixed_buf(&run->call, i);
+    const struct operand *const x = &run->job->operand[i];
+    const struct place *const place = x->place;
+    heed_buf buf = place->buf;
     size_t bytes, from;
 
-    if (!part_is(&run->work->p->part[i]) || !place->buf.handle)
-        return;
+    if (x->constant || !place->buf.handle)
+        return buf;
     from = span_of(place, &bytes);
-    *buf = move(context, place->snapshot + from, bytes, cf_dtype_size(place->t.dtype));
-    run->moved[i] = (unsigned char *)buf->handle + buf->offset;
-    buf->offset += place->buf.offset - from;
+    buf = move(context, place->snapshot + from, bytes, cf_dtype_size(place->t.dtype));
+    run->moved[i] = (unsigned char *)buf.handle + buf.offset;
+    buf.offset += place->buf.offset - from;
+    return buf;
 }
 
 void op_run_move(struct op_run *run, op_mover *move, void *context)
 {
-    heed_run *head = fixed_run(&run->call);
+    struct job *const job = run->job;
+    heed_buf own[JOB_OPERANDS], work = run->space.at;
 
-    for (int i = 0; i < run->work->op->n_arrays; i++)
-        array_move(run, i, move, context);
+    for (int i = 0; i < job->n; i++) {
+        own[i] = job->operand[i].place->buf;
+        job->operand[i].place->buf = array_move(run, i, move, context);
+    }
+    job->placed(job);
+    for (int i = 0; i < job->n; i++)
+        job->operand[i].place->buf = own[i];
     if (run->space.size % 64 == 0 && run->space.size) /* else it cannot end where a page does */
-        head->workspace = move(context, (char *)run->space.at.handle + run->space.at.offset,
-                               (size_t)run->space.size, 64);
+        work = move(context, (char *)work.handle + work.offset, (size_t)run->space.size, 64);
+    run->work->op->errors->workspace(job, work, run->space.size);
 }
 
 heed_status op_run_go(struct op_run *run, const heed_plan *plan, heed_event **event)
 {
-    return run->work->op->run(plan, run->on.queue, run->call.args.bytes, event, NULL);
+    return run->job->run(plan, run->on.queue, run->work->op->errors->args(run->job), event, NULL);
 }
 
 /* What was moved is put back where the block has it. */
 static int array_load(struct op_run *run, int i)
 {
-    struct place *place = &run->call.place[i];
-    size_t bytes, from = span_of(place, &bytes);
+    const struct operand *const x = &run->job->operand[i];
+    size_t bytes, from = span_of(x->place, &bytes);
 
-    if (!place_download(place, &run->on))
+    if (!place_download(x->place, &run->on))
         return 0;
     if (run->moved[i])
-        memcpy(place->after + from, run->moved[i], bytes);
-    place_load(place, place->after, &run->call.out[i]);
+        memcpy(x->place->after + from, run->moved[i], bytes);
+    place_load(x->place, x->place->after, x->out);
     return 1;
-}
-
-static int64_t bits_at(const struct array *a, int64_t i)
-{
-    return a->dtype == HEED_I64 ? cf_array_int(a, i) : (int64_t)cf_array_bits(a, i);
 }
 
 int op_run_right(struct op_run *run)
 {
-    const struct op_work *w = run->work;
+    const struct op_work *const w = run->work;
+    struct verdict v = { .failed = false };
+    const struct subject s = { .op = w->op, .problem = w->p, .answer = w->answer, .got = w->want,
+                               .v = &v };
     char why[128];
 
-    for (int i = 0; i < w->op->n_arrays; i++) {
-        if (!fixed_writes(w->p, i))
-            continue;
-        if (!array_load(run, i))
+    for (int i = 0; i < run->job->n; i++) {
+        if (run->job->operand[i].out && !array_load(run, i))
             return 0;
-        for (int64_t e = 0; e < cf_array_count(&w->want.out[i]); e++) {
-            if (w->answer.said[i][e].kind != SAID_ANY &&
-                bits_at(&w->want.out[i], e) != bits_at(&run->call.out[i], e))
-                return 0;
-        }
     }
-    return fixed_call_memory_same(&run->call, why);
+    w->op->families->same(&s, w->p, run->job, &(struct relation){ .what = w->line });
+    return !v.failed && job_memory_same(run->job, why);
 }
 
 void op_run_finish(struct op_run *run)
 {
     cf_workspace_finish(&run->space, &run->on);
-    fixed_call_finish(&run->call);
+    job_drop(run->job);
     free(run);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Work for the tests of promises: every operation with fixed arrays that the conformance kit knows,
- * some cases of each, with the results that the reference gives. An operation of the kit's table is
- * kept to every promise by that alone.
+ * Work for the tests of promises: every operation that the conformance kit knows, some cases of
+ * each, with the results that the reference gives. An operation of the kit's table is kept to every
+ * promise by that alone.
  */
 #ifndef HEED_TESTS_PROMISES_OP_WORK_H
 #define HEED_TESTS_PROMISES_OP_WORK_H

@@ -178,6 +178,8 @@ LOOP_TEST(tails_stay_inside_their_arrays, 4)
         for (int e = 0; e < EXTENTS; e++) {
             int64_t which[4] = { 3, 67, 5, 7 };
 
+            if (!suite_turn((size_t)e + dtype, 2))
+                continue;
             which[_i] = extents[e];
             sizes.dtype = dtype;
             sizes.n_q = which[0];

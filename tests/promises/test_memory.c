@@ -195,7 +195,7 @@ LOOP_TEST(plans_survive_each_failure, 2)
             const heed_executor one = width_of(1 + (uint32_t)c % 2);
             long long n;
 
-            if (!place_open(&p, place_name(i), &one))
+            if (!suite_turn(c + (size_t)(i + _i), 3) || !place_open(&p, place_name(i), &one))
                 continue;
             t.flags = i % 2 ? HEED_PLAN_OWN_WORKSPACE : 0;
             t.call = check_call;
@@ -273,7 +273,7 @@ LOOP_TEST(plans_of_operations_survive_each_failure, 2)
             struct place p;
             struct trial t = { .place = &p, .operation = w };
 
-            if (!place_open(&p, place_name(i), &e))
+            if (!suite_turn((size_t)(c + i + _i), 2) || !place_open(&p, place_name(i), &e))
                 continue;
             t.flags = i % 2 ? HEED_PLAN_OWN_WORKSPACE : 0;
             t.call = operation_check_call;

@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Sizes: offsets beyond 2^31 and 2^33 elements in memory that is reserved and touched at a few
- * rows, key counts beyond 2^31, extents whose products are too large, extents of zero alone and
- * together, and addresses at every offset.
+ * rows, key counts beyond 2^31, and extents whose products are too large.
  */
 #include "golden/build.h"
 #include "work.h"
@@ -276,7 +275,8 @@ LOOP_TEST(keys_beyond_31_and_33_bits, WIDE ? place_count() : 0)
             float lse[2][L_Q];
 
             /* Runs are named by 31 bits; the reference asks each key whether it is seen. */
-            if ((how == 2 && s == 2) || (_i == 0 && how != 2 && how != 4)) {
+            if ((how == 2 && s == 2) || (_i == 0 && how != 2 && how != 4) ||
+                !suite_turn((size_t)(how + _i) + s, 3)) {
                 free(near);
                 continue;
             }
@@ -305,191 +305,60 @@ LOOP_TEST(keys_beyond_31_and_33_bits, WIDE ? place_count() : 0)
 
 /* ---- too large ---- */
 
-static heed_status wide_plan(const struct place *p, int64_t d, heed_plan **plan)
+/* One head of `rows` rows of d channels; what check and plan answer. */
+static heed_status wide_plan(const struct place *p, int64_t rows, int64_t d, heed_plan **plan,
+                             heed_report *why)
 {
-    const heed_tensor wide = { HEED_F32, 3, { 1, 1, d }, { 0, 0, 1 } };
+    const heed_tensor wide = { HEED_F32, 3, { 1, rows, d }, { 0, 0, 1 } };
     heed_source source = { .k = wide, .v = wide };
     heed_attn_desc desc = { .size = sizeof(desc), .q = wide, .o = wide, .sources = &source,
                             .n_sources = 1, .source_size = sizeof(source) };
-    heed_report why = { .size = sizeof(why) };
-    const heed_status status = heed_attn_plan(p->device, &desc, plan, &why);
+    const heed_status status = heed_attn_plan(p->device, &desc, plan, why);
 
-    ck_assert_int_eq(why.status, status);
-    ck_assert_int_eq(status < 0, why.message[0] != 0);
-    ck_assert_int_eq(heed_attn_check(p->device, &desc, &why), status);
-    ck_assert_int_eq(why.status, status);
+    ck_assert_int_eq(why->status, status);
+    ck_assert_int_eq(status < 0, why->message[0] != 0);
+    ck_assert_int_eq(heed_attn_check(p->device, &desc, why), status);
+    ck_assert_int_eq(why->status, status);
     return status;
 }
 
-/* Refused, by check as by plan; below that, the plan says what it would need. */
-LOOP_TEST(workspace_beyond_the_address_space_is_refused, place_count())
+/* A device may refuse, by check as by plan, what it cannot number; below that, the plan says what
+ * it would need. The reference refuses no size, whether there are rows or not: other devices'
+ * answers are compared with its. */
+LOOP_TEST(workspace_beyond_the_address_space_is_refused, 2 * place_count())
 {
+    const char *const name = place_name(_i / 2);
+    const bool reference = strcmp(name, "reference") == 0;
+    const int64_t rows = _i % 2;
     int planned = 0, refused = 0;
     struct place p;
 
-    if (!place_open(&p, place_name(_i), NULL))
+    if (!place_open(&p, name, NULL))
         return;
     for (int bits = 0; bits <= 60; bits++) {
         heed_plan_props props = { .size = sizeof(props) };
+        heed_report why = { .size = sizeof(why) };
         heed_plan *plan = NULL;
-        const heed_status status = wide_plan(&p, INT64_C(1) << bits, &plan);
+        const heed_status status = wide_plan(&p, rows, INT64_C(1) << bits, &plan, &why);
 
         if (status == HEED_OK) {
             ck_assert_int_eq(heed_plan_info(plan, &props), HEED_OK);
-            ck_assert_uint_ge(props.workspace_size, (uint64_t)1 << bits);
             ck_assert_uint_lt(props.workspace_size, (uint64_t)1 << 63);
+            if (reference)
+                ck_assert_uint_ge(props.workspace_size, (uint64_t)rows << bits);
             ck_assert_int_eq(refused, 0);
             planned++;
         } else {
-            ck_assert(status == HEED_E_OVERFLOW || status == HEED_E_UNSUPPORTED);
+            ck_assert_int_eq(status, HEED_E_UNSUPPORTED);
+            ck_assert_ptr_nonnull(strstr(why.message, "more than the device can number"));
             ck_assert_ptr_null(plan);
             refused++;
         }
         heed_plan_drop(plan);
     }
     ck_assert_int_ge(planned, 28);
-    ck_assert_int_ge(refused, 1);
-    place_close(&p);
-}
-
-/* ---- nothing ---- */
-
-enum { Z_B = 2, Z_H = 2, Z_N = 3, Z_K = 67, Z_D = 4, Z_DV = 5 };
-
-static void *when(int64_t elements, void *p)
-{
-    return elements == 0 ? NULL : p;
-}
-
-/* Bit 0: batch, 1: heads, 2: n_q, 3: n_k, 4: d, 5: d_v. */
-static void zero_try(struct place *p, const char *device, int zero)
-{
-    static float q[Z_B * Z_H * Z_N * Z_D], kv[Z_B * Z_H * Z_K * Z_DV];
-    float o[Z_B * Z_H * Z_N * Z_DV], lse[Z_B * Z_H * Z_N];
-    const int64_t b = zero & 1 ? 0 : Z_B, h = zero & 2 ? 0 : Z_H, n_q = zero & 4 ? 0 : Z_N;
-    const int64_t n_k = zero & 8 ? 0 : Z_K, d = zero & 16 ? 0 : Z_D, d_v = zero & 32 ? 0 : Z_DV;
-    const heed_array qa = heed_array4(HEED_F32, when(b * h * n_q * d, q), b, h, n_q, d);
-    const heed_array ka = heed_array4(HEED_F32, when(b * h * n_k * d, kv), b, h, n_k, d);
-    const heed_array va = heed_array4(HEED_F32, when(b * h * n_k * d_v, kv), b, h, n_k, d_v);
-    const heed_array oa = heed_array4(HEED_F32, when(b * h * n_q * d_v, o), b, h, n_q, d_v);
-    heed_source source = { .k = ka.t, .v = va.t };
-    heed_attn_desc desc = { .size = sizeof(desc), .flags = HEED_PLAN_OWN_WORKSPACE, .q = qa.t,
-                            .o = oa.t, .sources = &source, .n_sources = 1,
-                            .source_size = sizeof(source) };
-    heed_kv_bufs bufs = { ka.buf, va.buf };
-    heed_attn_args args = { .size = sizeof(args), .kv_size = sizeof(bufs), .q = qa.buf,
-                            .o = oa.buf, .kv = &bufs };
-    heed_report why = { .size = sizeof(why) };
-    heed_plan *plan = NULL;
-
-    desc.lse = (heed_tensor){ HEED_F32, 3, { b, h, n_q }, { h * n_q, n_q, 1 } };
-    args.lse.handle = when(b * h * n_q, lse);
-    for (int i = 0; i < Z_B * Z_H * Z_N * Z_DV; i++)
-        o[i] = -77;
-    for (int i = 0; i < Z_B * Z_H * Z_N; i++)
-        lse[i] = -77;
-    for (int i = 0; i < Z_B * Z_H * Z_K * Z_DV; i++)
-        kv[i] = 2;
-    ck_assert_msg(heed_attn_plan(p->device, &desc, &plan, &why) == HEED_OK, "zero %x on %s: %s: %s",
-                  (unsigned)zero, device, why.field, why.message);
-    ck_assert_msg(heed_attn_run(plan, p->queue, &args, NULL, &why) == HEED_OK,
-                  "zero %x on %s: %s: %s", (unsigned)zero, device, why.field, why.message);
-    for (int64_t i = 0; i < Z_B * Z_H * Z_N * Z_DV; i++) {
-        const float want = i >= b * h * n_q * d_v ? -77 : n_k == 0 ? 0 : 2;
-
-        ck_assert_msg(o[i] == want && !signbit(o[i]) == !signbit(want), "zero %x on %s: o[%d] %g",
-                      (unsigned)zero, device, (int)i, (double)o[i]);
-    }
-    for (int64_t i = 0; i < Z_B * Z_H * Z_N; i++) {
-        const double want = i >= b * h * n_q ? -77 : n_k == 0 ? -INFINITY : log(Z_K);
-
-        ck_assert_msg(lse[i] == want || fabs(lse[i] - want) < 1e-5, "zero %x on %s: lse[%d] %g",
-                      (unsigned)zero, device, (int)i, (double)lse[i]);
-    }
-    heed_plan_drop(plan);
-}
-
-LOOP_TEST(extents_of_zero_alone_and_together, place_count())
-{
-    const heed_executor e = width_of(2);
-    struct place p;
-
-    if (!place_open(&p, place_name(_i), &e))
-        return;
-    for (int zero = 0; zero < 64; zero++)
-        zero_try(&p, place_name(_i), zero);
-    place_close(&p);
-}
-
-/* ---- offsets ---- */
-
-struct shift {
-    char *blocks[64];
-    int n, which; /* the array that is moved; the others start at a multiple of 64 */
-    size_t bytes;
-    size_t element; /* of that array; 0: there is none */
-};
-
-static heed_buf shifted(void *context, const void *bytes, size_t n, size_t element)
-{
-    struct shift *s = context;
-    const size_t by = s->n == s->which ? s->bytes - s->bytes % element : 0;
-    char *block = aligned_alloc(64, (n + 64 + 63) / 64 * 64);
-    heed_buf buf = { .handle = block, .offset = by };
-
-    ck_assert(block != NULL && s->n < 64);
-    memcpy(block + by, bytes, n);
-    if (s->n == s->which)
-        s->element = element;
-    s->blocks[s->n++] = block;
-    return buf;
-}
-
-/* Each array in turn at each offset that is a multiple of its element size. */
-static void offsets_try(struct work *w, const struct place *p)
-{
-    heed_plan *plan = work_plan(w, p, HEED_PLAN_OWN_WORKSPACE);
-    const struct golden saved = w->g;
-    struct shift s = { .element = 1 };
-
-    for (int which = 0; s.element != 0; which++) {
-        size_t step = 1;
-
-        for (size_t by = 0; by < 64; by += step) {
-            char how[64];
-
-            s = (struct shift){ .which = which, .bytes = by };
-            work_move(w, shifted, &s);
-            snprintf(how, sizeof(how), "array %d at offset %zu", which, by);
-            work_run(w, p, plan, NULL, how);
-            while (s.n > 0)
-                free(s.blocks[--s.n]);
-            work_return(w, &saved);
-            if (s.element == 0)
-                break;
-            step = s.element;
-        }
-    }
-    heed_plan_drop(plan);
-}
-
-LOOP_TEST(offsets_change_no_bit, place_count())
-{
-    static const char *const names[] = { "dense",      "bf16",         "mixed_types",
-                                         "everything", "many_globals", "many_sequences",
-                                         "bias_map",   "sink",         "ragged" };
-    const heed_executor e = width_of(2);
-    struct place p;
-
-    if (!place_open(&p, place_name(_i), &e))
-        return;
-    for (size_t c = 0; c < sizeof(names) / sizeof(names[0]); c++) {
-        struct work w;
-
-        work_start(&w, work_find(names[c]));
-        offsets_try(&w, &p);
-        work_finish(&w);
-    }
+    if (reference)
+        ck_assert_int_eq(refused, 0);
     place_close(&p);
 }
 

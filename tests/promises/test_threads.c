@@ -1,10 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Threads inside a run change no bit: any width, any executor, any order of workers, any place in
- * the batch. Threads around it do no harm: runtimes beside each other, one plan run by many, a
- * plan's own workspace, the last reference dropped in mid-run. Also run under ThreadSanitizer, see
- * scripts/tsan.
+ * Threads inside a run change no bit: any width, any executor, any order of workers. Threads
+ * around it do no harm: runtimes beside each other, one plan run by many, a plan's own workspace,
+ * the last reference dropped in mid-run. Also run under ThreadSanitizer, see scripts/tsan.
  */
 #include "crews.h"
 #include "op_work.h"
@@ -64,8 +63,54 @@ LOOP_TEST(lanes_change_no_bit, CREWS)
         struct work w;
 
         work_start(&w, c);
-        for (int i = 1; i < place_count(); i++)
-            widths_try(&w, place_name(i), _i);
+        for (int i = 1; i < place_count(); i++) {
+            if (suite_turn(c + (size_t)(_i + i), CREWS))
+                widths_try(&w, place_name(i), _i);
+        }
+        work_finish(&w);
+    }
+}
+
+static uint32_t widest;
+
+static void in_turn(void *context, uint32_t width, void (*body)(void *, uint32_t), void *arg)
+{
+    (void)context;
+    widest = width > widest ? width : widest;
+    for (uint32_t worker = 0; worker < width; worker++)
+        body(arg, worker);
+}
+
+/* More workers than there are tasks want no memory, and no call. */
+LOOP_TEST(width_is_what_the_work_can_use, place_count() - 1)
+{
+    static const uint32_t widths[] = { 4096, UINT32_MAX };
+    uint64_t bytes[2] = { 0, 0 };
+
+    for (size_t c = 0; c < work_count; c++) {
+        struct work w;
+
+        work_start(&w, c);
+        for (int i = 0; i < 2; i++) {
+            const heed_executor e = { .size = sizeof(e), .width = widths[i], .parallel = in_turn };
+            heed_plan *plan;
+            struct place p;
+            struct space space;
+
+            if (!place_open(&p, place_name(1 + _i), &e))
+                break;
+            plan = work_plan(&w, &p, 0);
+            space_start(&space, plan);
+            bytes[i] = space.bytes;
+            widest = 0;
+            work_run(&w, &p, plan, &space, "widest");
+            ck_assert_uint_le(widest, 4096);
+            space_finish(&space);
+            heed_plan_drop(plan);
+            place_close(&p);
+        }
+        ck_assert_msg(bytes[0] == bytes[1], "%s: %llu bytes, %llu of 4096 workers", w.name,
+                      (unsigned long long)bytes[1], (unsigned long long)bytes[0]);
         work_finish(&w);
     }
 }
@@ -92,55 +137,12 @@ LOOP_TEST(workers_of_operations_change_no_bit, CREWS)
     for (int c = 0; c < op_work_count(); c++) {
         struct op_work *w = op_work_start(c);
 
-        for (int i = 1; i < place_count(); i++)
-            operation_widths_try(w, place_name(i), _i);
+        for (int i = 1; i < place_count(); i++) {
+            if (suite_turn((size_t)(c + _i + i), CREWS))
+                operation_widths_try(w, place_name(i), _i);
+        }
         op_work_finish(w);
     }
-}
-
-/* ---- place in the batch ---- */
-
-enum { MOVES = 9, M_H = 2, M_N = 70, M_D = 8, ITEM = M_H * M_N * M_D };
-
-/* Self-attention of `batch` items of which `items` holds the values, by turns from `first`. */
-static void batch_run(struct place *p, float (*items)[ITEM], int batch, int first, float *o)
-{
-    float(*qkv)[ITEM] = malloc((size_t)batch * sizeof(*items));
-    const heed_term see[] = { { .kind = HEED_TERM_WINDOW, .left = 20, .right = 3 } };
-    heed_array in, out;
-
-    ck_assert_ptr_nonnull(qkv);
-    for (int b = 0; b < batch; b++)
-        memcpy(qkv[b], items[(first + b) % MOVES], sizeof(*items));
-    in = heed_array4(HEED_F32, qkv, batch, M_H, M_N, M_D);
-    out = heed_array4(HEED_F32, o, batch, M_H, M_N, M_D);
-    ck_assert_int_eq(heed_attn_simple(p->queue, &in, &in, &in, &out, see, 1, 0, NULL), HEED_OK);
-    free(qkv);
-}
-
-LOOP_TEST(place_in_the_batch_changes_no_bit, place_count())
-{
-    static float items[MOVES][ITEM], alone[MOVES][ITEM], o[17 * ITEM];
-    static const int batches[] = { 2, 3, MOVES, 17 };
-    const heed_executor e = width_of(2);
-    struct place p;
-
-    for (int i = 0; i < MOVES * ITEM; i++)
-        (&items[0][0])[i] = (float)(((uint32_t)i * 2654435761u >> 9) % 4001) / 1024.0f - 2.0f;
-    if (!place_open(&p, place_name(_i), &e))
-        return;
-    for (int m = 0; m < MOVES; m++)
-        batch_run(&p, items, 1, m, alone[m]);
-    for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++) {
-        for (int first = 0; first < MOVES; first++) {
-            batch_run(&p, items, batches[i], first, o);
-            for (int b = 0; b < batches[i]; b++)
-                ck_assert_msg(memcmp(o + b * ITEM, alone[(first + b) % MOVES],
-                                     sizeof(alone[0])) == 0,
-                              "%s: item %d of %d", place_name(_i), b, batches[i]);
-        }
-    }
-    place_close(&p);
 }
 
 /* ---- around ---- */
@@ -255,9 +257,17 @@ static void plan_share(const char *device, const char *name, heed_executor e, ui
     place_close(&p);
 }
 
+/* The reference, which comes first, has one. */
+static uint32_t most_workers(int place)
+{
+    return place == 0 ? 1 : 2;
+}
+
 LOOP_TEST(one_plan_serves_many_threads, place_count() * SHARED)
 {
-    for (uint32_t width = 1; width <= 2; width++) {
+    if (!suite_turn((size_t)(_i / SHARED + _i), SHARED)) /* each place one, each one a place */
+        return;
+    for (uint32_t width = 1; width <= most_workers(_i / SHARED); width++) {
         plan_share(place_name(_i / SHARED), shared[_i % SHARED], width_of(width), 0);
         plan_share(place_name(_i / SHARED), shared[_i % SHARED], crew_threads(width), 0);
     }
@@ -265,7 +275,7 @@ LOOP_TEST(one_plan_serves_many_threads, place_count() * SHARED)
 
 LOOP_TEST(own_workspace_is_busy_or_right, place_count() * SHARED)
 {
-    for (uint32_t width = 1; width <= 2; width++)
+    for (uint32_t width = 1; width <= most_workers(_i / SHARED); width++)
         plan_share(place_name(_i / SHARED), shared[_i % SHARED], width_of(width),
                    HEED_PLAN_OWN_WORKSPACE);
 }
@@ -279,6 +289,8 @@ LOOP_TEST(runtimes_beside_each_other, place_count())
         struct work w;
         int n = 0;
 
+        if (!suite_turn(c + (size_t)_i, 2))
+            continue;
         work_start(&w, work_find(shared[c]));
         for (; n < THREADS; n++) {
             const heed_executor e = n % 2 ? crew_pair(2) : width_of(2);

@@ -6,7 +6,7 @@
 #include "crews.h"
 #include "work.h"
 
-#include "conform/devices.h"
+#include "conform/engine/devices.h"
 #include "golden/build.h"
 
 #include <check.h>
@@ -161,7 +161,7 @@ static void many_sequences(struct golden *g)
     source->run = 8;
     source->rows = 100;
     source->slot = golden_slot_i32(g, 4, list_shape, runs);
-    golden_sinks(g);
+    golden_sinks(g, HEED_F32);
 }
 
 /* A row an item and many keys, which workers share by chunks; items differ in length. */
@@ -180,7 +180,7 @@ static void many_keys(struct golden *g)
         mask[i] = golden_next(g) % 7 != 0;
     source = golden_source(g, HEED_F16, 4, 4, 5200);
     source->mask_slot = golden_slot_of(g, golden_tensor(HEED_U8, 3, mask_shape), mask);
-    golden_sinks(g);
+    golden_sinks(g, HEED_F32);
 }
 
 /* Some rows an item that see different keys of the same chunks, and every third of others. */

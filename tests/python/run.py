@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a test of the binding: run.py TOP MODULE, with HEED_LIBRARY naming the library.
+"""Runs a test of the binding: run.py PACKAGE MODULE, with HEED_LIBRARY naming the library. PACKAGE is
+bindings/python of the build folder.
 
 Exit status 77 where there is no NumPy: not in this Python, not in the one that HEED_PYTHON names,
 not in the distribution's, which may be another than the first on the path.
@@ -30,7 +31,7 @@ def with_numpy():
 
 
 def main():
-    top, module = sys.argv[1:3]
+    package, module = sys.argv[1:3]
     if importlib.util.find_spec("numpy") is None:
         other = with_numpy()
         if other:
@@ -38,7 +39,7 @@ def main():
         print("skipped: NumPy is not installed; HEED_PYTHON may name a Python that has it")
         return 77
     sys.dont_write_bytecode = True
-    sys.path[:0] = [os.path.join(top, "bindings/python"), os.path.dirname(__file__)]
+    sys.path[:0] = [package, os.path.dirname(__file__)]
     result = unittest.main(module=module, argv=[module], exit=False).result
     return 0 if result.wasSuccessful() and result.testsRun else 1
 

@@ -107,6 +107,13 @@ class Arrays(unittest.TestCase):
         gc.collect()
         self.assertFalse(_dlpack._given)
 
+    def test_what_numpy_lacks(self):
+        for name, bits in (("bf16", "uint16"), ("f8e4m3", "uint8"),
+                           ("f8e5m2", "uint8")):
+            array = heed.empty((2, 3), name)
+            self.assertEqual(array.numpy().dtype.name, bits)
+            self.assertEqual(array.numpy().itemsize, array.itemsize)
+
     def test_memory_lives_as_long_as_who_took_it(self):
         taken = heed.as_array(Speaker(heed.as_array(np.arange(1000, dtype="int32"))))
         gc.collect()

@@ -76,7 +76,12 @@ class Plans(unittest.TestCase):
         info = plan.info()
         self.assertEqual(info["numerics"], heed.NUMERICS_EXACT)
         self.assertEqual(info["flops"], 2 * 70 * 70 * 2 * 32)
-        self.assertEqual(plan.extents()["o"], (0, self.q.nbytes, True))
+        operands = plan.operands()
+        self.assertEqual([x["name"] for x in operands],
+                         ["q", "o", "lse", "sinks", "kv[0].k", "kv[0].v"])
+        o = operands[1]
+        self.assertEqual((o["role"], o["low"], o["high"]), (heed.ROLE_OUT, 0, self.q.nbytes))
+        self.assertEqual(operands[2]["dtype"], 0)           # no lse
 
     def test_devices_and_threads_have_the_same_bits(self):
         text, seen = (self.k, self.v), None

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a reader asks heed-summarize for, option by option: asking.py HEED-SUMMARIZE"""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -184,6 +185,28 @@ def names(b):
              "a name that is no UTF-8")
 
 
+def crowds(b):
+    """Parts without end that say next to nothing: a line says so, whatever they are."""
+    said = "this is no text: of its parts 786432 have fewer than 32 bytes each"
+    for part in ("a 1.\n\n", "So. "):
+        b.text("--length", "1s", b.write("few", part * 20000))
+        b.refused(2, said, b.write("crowd", part * 800000))
+
+
+def escapes(b):
+    """What a terminal would obey, of a text, a name or a query, is neither printed nor read."""
+    text = FERRY.replace(" the ", " \x1b[31mthe\x1b[0m \x9b1m").replace(".", ".\x1b]0;owned\x07")
+    name = "a\x1b[31m\x7f\x9b1m\u202e\U000e0041b.txt"
+    for file in (b.write("coloured.txt", text), b.write(name, FERRY)):
+        for words in ([], ["--explain"], ["--keywords", "9"], ["--json", "--explain"],
+                      ["--html", "-"], ["--each"], ["--each", "--json"]):
+            said = b.text("--query", "\x9bfog\x1b", *words, *[file] * (1 + ("--each" in words)))
+            bad = {c for c in said if not c.isprintable() and c != "\n"}
+            b.expect(not bad and "owned" not in said, f"{file!r} {words}: {bad}, {said!r}")
+    b.expect(b.text("coloured.txt") == b.text(name), "colours are words")
+    b.expect(b.json(name)["file"] == name, "a name is not what it is")
+
+
 def sections(b):
     file = b.write("sections.html", SECTIONS)
     text = b.text("--by-section", "--length", "50%", file)
@@ -251,6 +274,32 @@ def manual(b):
              "Take so many coins for a car. Let the oldest car go first.", said)
 
 
+def endless(b):
+    """What has no end is read as far as --max-bytes says, or 256 MiB."""
+    one, two, more = b.write("one.txt", FERRY), b.write("two.txt", BEES), "more bytes than --max-bytes"
+    size = len(FERRY) + len(BEES)
+    b.expect(b.text("--max-bytes", str(size), one, two) == b.text(one, two), "as many as there are")
+    b.refused(2, more, "--max-bytes", str(size - 1), one, two)
+    b.text("--each", f"--max-bytes={size - 1}", one, two)
+    b.refused(2, "/dev/zero: " + more, "--max-bytes", "3M", "/dev/zero")
+    for wrong in ("0", "M", "1T", "1025G", "1KB", "-1"):
+        b.refused(2, "--max-bytes: wanted 1 to 1024G bytes", "--max-bytes", wrong, one)
+    status, _, said = b.run("--max-bytes", "1K", "-", stdin=b"a" * 1025)
+    b.expect(status == 2 and "standard input: " + more in said, said)
+    with subprocess.Popen([b.program, "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        taken = 0
+        try:
+            while taken < 512:
+                child.stdin.write(b"Go on. " * 149797)
+                taken += 1
+        except BrokenPipeError:
+            pass
+        said = child.stderr.read().decode() if taken < 512 else child.kill() or ""
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.close()
+    b.expect(256 <= taken < 300 and child.returncode == 2 and more in said, f"{taken} MiB, {said!r}")
+
+
 def unwritten(b):
     """What cannot be written is a failure, that of --help and --version as well."""
     if not os.path.exists("/dev/full"):
@@ -266,8 +315,8 @@ def unwritten(b):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         b = Bench(str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(folder))
-        for part in (lengths, queries, keywords, files, names, sections, reasons, paragraphs,
-                     numbers, manual, unwritten):
+        for part in (lengths, queries, keywords, files, names, crowds, escapes, sections, reasons,
+                     paragraphs, numbers, manual, endless, unwritten):
             part(b)
     print("\n".join(b.troubles))
     print(f"{b.checks} checks, {len(b.troubles)} troubles")

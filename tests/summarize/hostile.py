@@ -64,7 +64,8 @@ def encodings():
     yield "mixed-encodings", text.encode() + "Käse für später. ".encode("latin-1") * 50, READ
     yield "marks-of-order", b"\xef\xbb\xbf" * 1000 + text.encode(), READ
     yield "direction-marks", ("\u202e" + PROSE + "\u2066").encode() * 20, READ
-    yield "escapes", ("\x1b[31m" + PROSE + "\x1b]0;title\x07").encode() * 20, EITHER
+    yield "escapes", ("\x1b[31m" + PROSE + "\x1b]0;title\x07").encode() * 20, READ
+    yield "open-escapes", (PROSE + "\x1b]\x1b[\x9d\x9b" * 500000).encode(), READ
     yield "combining", ("e" + "\u0301" * 5000 + " ").encode() * 5, READ
     yield "soft-hyphens", ("so\u00adft " * 3000).encode(), READ
     yield "private", ("\U0010fffd" * 3000).encode(), READ

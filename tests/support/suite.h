@@ -6,13 +6,18 @@
  *   TEST(name) { ... }             once
  *   LOOP_TEST(name, times) { ... } with _i from 0 on
  *   int main(void) { return suite_run("program", seconds, before, after); }
+ *
+ * With HEED_TESTS=all in the environment, as in the suite "rest", suite_all() is true and a test
+ * takes all of its cases; else those that a person waits for: fewer of every kind.
  */
 #ifndef HEED_TESTS_SUPPORT_SUITE_H
 #define HEED_TESTS_SUPPORT_SUITE_H
 
 #include <check.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SUITE_MOST = 64, SUITE_LINES = 1 << 12 };
 
@@ -38,6 +43,19 @@ static inline void suite_mark_again(void)
 }
 
 #define _mark_point(file, line) suite_mark(file, line)
+
+static inline bool suite_all(void)
+{
+    const char *const tests = getenv("HEED_TESTS");
+
+    return tests != NULL && strcmp(tests, "all") == 0;
+}
+
+/* Is it the turn of this one, of each so many? Always, where all cases run. */
+static inline bool suite_turn(size_t which, size_t of)
+{
+    return which % of == 0 || suite_all();
+}
 
 static struct {
     void (*add[SUITE_MOST])(TCase *tests);

@@ -1,20 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""heed-bench --plugin: bench_plugin.py HEED-BENCH PLUGIN HEED-INFO, the example, which
-takes dense attention."""
+"""heed-bench --plugin: bench_plugin.py HEED-BENCH PLUGIN HEED-INFO [ZOO], the example, which
+takes dense attention. ZOO: faulty kernels."""
 
 import json
+import os
+import pathlib
+import signal
 import subprocess
 import sys
 import unittest
 
-BENCH, PLUGIN, INFO = sys.argv[1:4]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from terminal import drawn, screen, watch  # noqa: E402  pylint: disable=wrong-import-position
+
+BENCH, PLUGIN, INFO, *ZOO = sys.argv[1:]
 
 
-def run(*arguments):
+def run(*arguments, **environment):
     return subprocess.run([BENCH, "--quick", *arguments], text=True, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env={**os.environ, **environment})
 
 
 class Plugin(unittest.TestCase):
@@ -67,6 +74,31 @@ class Plugin(unittest.TestCase):
 
     def test_nothing_measured_is_no_success(self):
         self.assertEqual(run("--plugin", PLUGIN, "window:n=64,w=3").returncode, 1)
+
+    @unittest.skipUnless(ZOO, "there are no faulty kernels")
+    def test_one_that_ends_the_process_has_failed(self):
+        for kernel, how in (("exits", "exit status 0"), ("exits_quietly", "exit status 0"),
+                            ("exits_at_entry", "exit status 0"),
+                            ("exits_at_load", "exit status 0"), ("aborts", "signal 6")):
+            for form in ([], ["--json"]):
+                said = run("--plugin", *ZOO, *form, "dense:n=64", ZOO=kernel)
+                self.assertEqual((said.returncode, said.stderr),
+                                 (1, f"heed-bench: --plugin {ZOO[0]}: the kernel ended the "
+                                     f"process ({how})\n"))
+                self.assertEqual(form and said.stdout, form and "")
+
+    @unittest.skipUnless(ZOO, "there are no faulty kernels")
+    def test_what_one_prints_is_no_result(self):
+        said = run("--plugin", *ZOO, "--json", "dense:n=64", "dense:n=32", ZOO="prints_tap")
+        self.assertEqual([json.loads(row)["n"] for row in said.stdout.splitlines()], [64, 32])
+        self.assertIn("not ok 1 - judged\n", said.stderr)
+        said = run("--plugin", *ZOO, "dense:n=64", ZOO="prints_tap")
+        self.assertEqual((said.returncode, len(said.stdout.splitlines())), (0, 5), said.stdout)
+
+    def test_an_interrupt_leaves_nothing_on_the_terminal(self):
+        code, _, written, _ = watch([BENCH, "--plugin", PLUGIN, "--pairs", "1000", "dense:n=128"],
+                                    stop=drawn)
+        self.assertEqual((code, any(screen(written))), (-signal.SIGINT, False), written)
 
     def test_wrong_ones_are_one_line(self):
         for arguments in (("--plugin", "no such file"), ("--plugin", PLUGIN, "--vs", "reference"),

@@ -4,6 +4,7 @@
 # heed-info --pattern: every pattern is drawn, as characters and as SVG, and what is wrong is one
 # line.
 
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -34,8 +35,15 @@ def patterns_are_drawn():
         expect(sum({'.': 0, '#': 1}.get(c) if c in '.#' else int(c) for c in cells) == stated,
                name + ': the pairs are those that are drawn')
         root = xml.etree.ElementTree.fromstring(svg.stdout)
-        colours = {r.get('fill') for r in root.iter('{http://www.w3.org/2000/svg}rect')}
-        expect(len(colours) >= 3, name + ': something is seen')
+        # A run of cells is a line of a path: its colour, and column, row and length of each.
+        runs = [(path.get('stroke'), *map(int, run))
+                for path in root.iter('{http://www.w3.org/2000/svg}path')
+                if path.get('stroke') != '#fff'
+                for run in re.findall(r'M(\d+) (\d+)h(\d+)', path.get('d'))]
+        expect(sum(run[3] for run in runs) == sum(c != '.' for c in cells),
+               name + ': what is seen is drawn')
+        expect(sum(run[3] for run in runs if run[0] == '#b3261e') ==
+               sum(c not in '.#' for c in cells), name + ': what is seen again has its colour')
         width = float(root.get('width'))
         expect(all(float(r.get('x', 0)) + float(r.get('width').rstrip('%')) <= width
                    for r in root.iter('{http://www.w3.org/2000/svg}rect')
@@ -45,6 +53,24 @@ def patterns_are_drawn():
 
 
 def wrong_patterns_are_refused():
+    def said(wrong):
+        return run('--pattern', wrong).stderr
+    listed = dict((line.split()[0], line.split()[-1]) for line in
+                  run('--pattern', 'list').stdout.splitlines())
+    for name, keys in listed.items():
+        expect(f'({keys},hk,dtype)' in said(name + ':nosuch=1'), name + ': other keys than in the list')
+        drawn = re.search(r'\(.*:(.*),dtype=f32\)$', run('--pattern', name).stdout.splitlines()[0])
+        expect(set(drawn[1].split(',')) | {'sparse=4'} == set(keys.split(',')) | {'sparse=4'},
+               name + ': other defaults than in the list')
+        for pair in keys.split(',') + ['hk=1', 'dtype=f16']:
+            key = pair.split('=')[0]
+            expect(f'{key} is given twice' in said(f'{name}:{pair},{pair}'), f'{name}: {key} twice')
+            ends = re.search(r'from (\d+) to (\d+)', said(f'{name}:{key}=x'))
+            for value, good in ((int(ends[1]), True), (int(ends[1]) - 1, False),
+                                (int(ends[2]) + 1, False)) if ends else ():
+                expect(good != (f'{key} is a whole number' in said(f'{name}:{key}={value}')),
+                       f'{name}: the range of {key}')
+    expect('from 1 to 2048' in said('longformer:n=5000'), 'more rows than a picture has')
     for wrong in (['nosuch'], ['lsg:block=0'], ['lsg:window=3'], ['lsg:block'], ['lsg:n=x'],
                   ['lsg:factor=3'], ['lsg-stride:block=4,factor=3'], ['longformer:n=5000'],
                   ['bigbird', '--head', '4'], ['bigbird', '--head', '-1'], [''],

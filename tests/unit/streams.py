@@ -5,7 +5,8 @@
 A program whose output cannot be written fails, and says so; a stream that is closed stays so, and
 no file of the program's takes its place. On a terminal people see how far it is and which kernel a
 device compiles, in one line that fits and of which nothing remains; elsewhere, on a terminal that
-cannot draw over a line, and with heed-conform's --quiet, nothing is said. heed-info takes the child
+cannot draw over a line, and with heed-conform's --quiet, nothing is said. Ctrl-C takes that line
+away. heed-info takes the child
 that asks a driver with it. LOADER: of an OpenCL whose kernels compute nothing.
 """
 
@@ -137,6 +138,19 @@ def progress_fits_and_goes(name, program):
         expect(written == "", f"{name} --quiet: {written!r}")
 
 
+def interrupts_leave_nothing(name, program, loader):
+    """Ctrl-C while the line is there."""
+    cases = {"heed-bench": ["--device", "cpu", "--pairs", "1000", "dense:n=256"],
+             "heed-conform": ["--device", "cpu", "--op", "attn", "--cases", "4000"]}
+    env = None
+    if name == "heed-info" and loader != "none":
+        cases[name], env = ["--device", "opencl:0"], fake(loader, "sleep BuildProgram")
+    if name in cases:
+        code, _, written, _ = watch([program] + cases[name], stop=drawn, env=env)
+        expect(code == -signal.SIGINT and drawn(written) and not any(screen(written)),
+               f"{name}, interrupted: {code}, {screen(written)}")
+
+
 def children_go_along(name, program, loader):
     """heed-info is ended while a driver hangs: whoever reads what it prints comes to the end."""
     if name != "heed-info" or not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
@@ -195,6 +209,7 @@ def main():
             files_are_no_streams(name, program, pathlib.Path(folder))
         peers_need_no_input(name, program)
         progress_fits_and_goes(name, program)
+        interrupts_leave_nothing(name, program, loader)
         if loader != "none":
             children_go_along(name, program, loader)
             compiling_is_shown(name, program, loader)

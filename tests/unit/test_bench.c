@@ -147,7 +147,7 @@ TEST(canonical_text_reads_back)
         "dense:dtype=bf16,d=80,n=33", "window:w=9,n=77,h=8,hk=2,b=3", "causal:dtype=f16,h=6,hk=1",
         "pool-max:stride=1,kernel=7", "push:rows=8,n=100", "push:rows=100,n=8", "merge:parts=1",
         "select-topk:queries=1,count=100,n=5,h=4,hk=2", "pool-dynamic:stride=9,kernel=4,dtype=f16",
-        "decode:dtype=i8,page=16",
+        "decode:dtype=i8,page=16", "decode:dtype=f8e4m3",
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -166,7 +166,8 @@ TEST(wrong_workloads_are_refused_with_a_reason)
         "dense:n= 1", "dense:n=99999999999999999999", "dense:q=1", "dense:w=1", "causal:w=1",
         "window:w=-1", "prefill-chunk:n=9,keys=8",
         "ragged:n=9,keys=8", "decode:token=2", "decode:n=1",
-        "dense:dtype=f64", "dense:dtype=i8", "dense:h=3,hk=2", "dense:n=1073741824,d=1048576",
+        "dense:dtype=f64", "dense:dtype=i8", "dense:dtype=f8e4m3", "decode:dtype=u8",
+        "dense:h=3,hk=2", "dense:n=1073741824,d=1048576",
         "dense:n=1,,d=1", "dense:n=+1",
         "copy:w=1", "copy:hk=1", "copy:page=16", "copy-paged:page=0", "pool-mean:kernel=8,n=7",
         "pool-mean:stride=0", "pool-bucket:kernel=2", "pool-max:block=8", "select-hash:block=3",

@@ -3,7 +3,7 @@
  *
  * Text that grows, and any bytes as JSON, XML and a word of a shell.
  */
-#include "conform/buffer.h"
+#include "conform/engine/buffer.h"
 
 #include "suite.h"
 

@@ -23,15 +23,17 @@ static char folder[64], file[256];
 static struct ledger ledger;
 static struct heed_runtime runtime;
 static struct heed_services services;
+static atomic_bool refused;
 static int logged[5];               /* lines, by level */
+static char last[256];
 static const uint8_t key[HEED_HASH_BYTES] = { 1, 2 };
 static const char contents[] = "what a compiler made";
 
 static void count_line(void *context, uint32_t level, const char *text)
 {
     (void)context;
-    (void)text;
     logged[level]++;
+    snprintf(last, sizeof(last), "%s", text);
 }
 
 static void begin(void)
@@ -46,7 +48,9 @@ static void begin(void)
         .free = heed_free,
         .log = count_line,
         .cache_dir = folder,
+        .cache_refused = &refused,
     };
+    atomic_store(&refused, false);
 }
 
 /* Looks at the one file there and returns its size; -1: there is none. Temporary ones must not stay
@@ -227,6 +231,74 @@ TEST(what_is_no_file_is_no_cache)
     ck_assert(!stored());       /* and does not wait for a pipe's other end */
     store();
     ck_assert(stored());        /* which the new file has replaced */
+}
+
+/* Nothing is read there, nothing written, and one line says why. */
+static void refuses_the_folder(const char *why)
+{
+    atomic_store(&refused, false);
+    memset(logged, 0, sizeof(logged));
+    ck_assert(!stored());
+    ck_assert_ptr_nonnull(strstr(last, why));
+    ck_assert_ptr_nonnull(strstr(last, services.cache_dir));
+    (void)find_file();
+    ck_assert_int_eq(file[0] == '\0' ? 0 : remove(file), 0);
+    store();
+    ck_assert_int_eq(find_file(), -1);
+    ck_assert(!stored());
+    ck_assert_int_eq(logged[2], 1);
+    ck_assert_int_eq(logged[1] + logged[3], 0);
+}
+
+TEST(folder_of_others_is_not_used)
+{
+    static const mode_t modes[] = { 0720, 0702, 0777, 01777 };
+
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        store();
+        ck_assert(stored());
+        ck_assert_int_eq(chmod(folder, modes[i]), 0);
+        refuses_the_folder("other users may write");
+        ck_assert_int_eq(chmod(folder, 0755), 0);
+    }
+    store();
+    (void)find_file();
+    ck_assert_int_eq(chmod(file, 0620), 0);     /* from a time when others could write there */
+    ck_assert(!stored());
+    ck_assert_int_eq(chmod(file, 0600), 0);
+    ck_assert(stored());
+    if (geteuid() == 0) {
+        ck_assert_int_eq(chown(folder, 1, (gid_t)-1), 0);
+        refuses_the_folder("another user owns it");
+        ck_assert_int_eq(chown(folder, 0, (gid_t)-1), 0);
+    } else {
+        services.cache_dir = "/";
+        ck_assert(!stored());
+        store();
+        ck_assert_ptr_nonnull(strstr(last, "another user owns it"));
+    }
+}
+
+/* A link to where the folder is, is the folder; one in a file's place is nothing. */
+TEST(links_are_looked_through_to_the_folder_alone)
+{
+    char link[64], moved[300];
+
+    store();
+    snprintf(link, sizeof(link), "%.40s-link", folder);
+    ck_assert_int_eq(symlink(folder, link), 0);
+    services.cache_dir = link;
+    ck_assert(stored());
+    ck_assert_int_eq(remove(link), 0);
+    services.cache_dir = folder;
+    (void)find_file();
+    snprintf(moved, sizeof(moved), "%.40s-moved", folder);
+    ck_assert_int_eq(rename(file, moved), 0);
+    snprintf(link, sizeof(link), "../%.40s", moved);
+    ck_assert_int_eq(symlink(link, file), 0);
+    ck_assert(!stored());
+    ck_assert_int_eq(remove(moved), 0);
+    ck_assert_int_eq(remove(file), 0);
 }
 
 TEST(another_keys_file_is_not_taken)

@@ -76,7 +76,8 @@ static const struct row changes[] = {
     FAILS_PACKED(HEED_E_VALUE, "q_len_slot", 1, 0, SET(d.q_len_slot, 0)),
     FAILS(HEED_E_VALUE, "q_pos_slot", 17, 18, SET(d.q_pos_slot, 18)),
     FAILS(HEED_E_VALUE, "q_len_slot", 0, 17, SET(d.q_len_slot, S_ABSENT)),
-    FAILS(HEED_E_VALUE, "reserved0", 0, 1, SET(d.reserved0, 1)),
+    FAILS(HEED_E_VALUE, "o_slot", 0, 15, SET(d.o_slot, S_Q_BEGIN)),
+    FAILS_PACKED(HEED_E_VALUE, "o_slot", 17, 18, SET(d.o_slot, 18)),
     FAILS(HEED_E_VALUE, "reserved1", 0, 9, SET(d.reserved1, 9)),
     FAILS(HEED_E_VALUE, "numerics", 3, 4, SET(d.numerics, 4)),
     PASSES(SET(d.numerics, 3)),
@@ -228,7 +229,7 @@ static const struct row changes[] = {
     FAILS(HEED_E_DTYPE, "q.dtype", HEED_F32, 99, SET(d.q.dtype, 99)),
     FAILS(HEED_E_DTYPE, "o.dtype", HEED_F32, 0, SET(d.o.dtype, 0)),
     FAILS(HEED_E_DTYPE, "lse.dtype", HEED_F32, HEED_F16, SET(d.lse.dtype, HEED_F16)),
-    FAILS(HEED_E_DTYPE, "sinks.dtype", HEED_F32, HEED_BF16, SET(d.sinks.dtype, HEED_BF16)),
+    FAILS(HEED_E_DTYPE, "sinks.dtype", HEED_F32, HEED_I8, SET(d.sinks.dtype, HEED_I8)),
     FAILS(HEED_E_DTYPE, "sources[2].v.dtype", HEED_F32, HEED_U8, SET(sources[2].v.dtype, HEED_U8)),
     FAILS(HEED_E_DTYPE, "slots[0].t.dtype", HEED_I32, HEED_I64, SET(slots[0].t.dtype, HEED_I64)),
     FAILS(HEED_E_DTYPE, "slots[8].t.dtype", HEED_I32, HEED_F32, SET(slots[8].t.dtype, HEED_F32)),
@@ -291,6 +292,17 @@ static const struct row changes[] = {
     PASSES_PACKED(SET(q_begin[0], 7), SET(q_begin[1], 0)),
     PASSES_PACKED(SET(q_begin[1], 0), SET(q_len[0], 0)),
     PASSES_PACKED(SET(q_begin[1], 0), SET(slots[S_Q_LEN - 1].data, 0)),
+    /* o apart from q: then o's rows are apart, and q's may be shared */
+    PASSES_PACKED(SET(d.o_slot, S_BEGIN), SET(begin[0], 8), SET(begin[1], 2), SET(q_begin[1], 0)),
+    FAILS_PACKED(HEED_E_INDEX, "slots[11]", 8, 7, SET(d.o_slot, S_BEGIN), SET(begin[0], 7),
+                 SET(begin[1], 2)),
+    FAILS_PACKED(HEED_E_INDEX, "slots[11]", 8, 9, SET(d.o_slot, S_BEGIN), SET(begin[0], 9),
+                 SET(begin[1], 2)),
+    FAILS_PACKED(HEED_E_INDEX, "slots[11]", 12, 13, SET(d.o_slot, S_BEGIN), SET(begin[1], 13),
+                 SET(d.o.shape[1], 12), SET(d.lse.shape[1], 12)),
+    FAILS_PACKED(HEED_E_SHAPE, "lse.shape[1]", 12, 14, SET(d.o_slot, S_BEGIN),
+                 SET(d.o.shape[1], 12)),
+    FAILS_PACKED(HEED_E_SHAPE, "o.shape[1]", 14, 12, SET(d.o.shape[1], 12)),
 };
 #undef PASSES_PACKED
 #undef PASSES

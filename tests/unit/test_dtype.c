@@ -3,7 +3,7 @@
  *
  * The table of element types and loads of integers.
  */
-#include "lib/core/dtype.h"
+#include "lib/types/types.h"
 #include "support/suite.h"
 
 #include <stdlib.h>
@@ -23,10 +23,23 @@ TEST(loads_and_table)
     ck_assert_uint_eq(heed_dtype_size(0), 0);
     ck_assert_str_eq(heed_dtype_name(HEED_F16), "f16");
     ck_assert_str_eq(heed_dtype_name(99), "?");
-    ck_assert_uint_eq(heed_dtype_at(0), HEED_F32);
-    ck_assert_uint_eq(heed_dtype_at(5), HEED_I64);
-    ck_assert_uint_eq(heed_dtype_at(6), HEED_I8);
-    ck_assert_uint_eq(heed_dtype_at(7), 0);
+}
+
+/* A type is found by its number alone, and rows of it are allowed to have what its row says. */
+TEST(rows_of_the_table)
+{
+    const struct heed_type *type;
+
+    for (uint32_t i = 0; (type = heed_type_at(i)) != NULL; i++) {
+        ck_assert_ptr_eq(heed_type_find(type->dtype), type);
+        ck_assert(heed_dtype_in(type->dtype, type->sets));
+        ck_assert(!heed_dtype_in(type->dtype, ~type->sets));
+        ck_assert_int_eq(heed_dtype_scaled(type->dtype, true),
+                         type->scale == HEED_SCALE_MUST || type->scale == HEED_SCALE_MAY);
+        ck_assert_int_eq(heed_dtype_scaled(type->dtype, false), type->scale != HEED_SCALE_MUST);
+    }
+    ck_assert(heed_dtype_in(HEED_I8, HEED_SET_ROWS) && !heed_dtype_in(HEED_I8, HEED_SET_FLOATS));
+    ck_assert(!heed_dtype_in(99, HEED_SET_ROWS));
 }
 
 int main(void)

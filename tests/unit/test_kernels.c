@@ -23,6 +23,10 @@ static const struct heed_kernel_text texts[] = {
     TEXT("loose.h", "#undef ONE\nloose\n"),
     TEXT("lost.cl", "#include \"one.h\"\n#include \"absent.h\"\n"),
     TEXT("circle.cl", "#include \"circle.cl\"\n"),
+    TEXT("room/b.cl", "#include \"../one.h\"\n#include \"own.h\"\n#include \"../two.h\"\n"),
+    TEXT("room/own.h", "#include \"../other/two.h\"\n"),
+    TEXT("other/two.h", "other two\n"),
+    TEXT("room/lost.cl", "#include \"one.h\"\n"),
     TEXT("open.cl", "include \"absent.h\"\n#include \"\n#includes\n#include\nno newline"),
     { NULL, NULL, 0 },
 };
@@ -71,6 +75,18 @@ TEST(files_without_a_guard_are_written_each_time)
                        "#line 1 \"loose.h\"\n#undef ONE\nloose\n#line 3 \"twice.cl\"\n");
 }
 
+/* A name is beside the text that has it, or where "../" leads. */
+TEST(includes_are_found_from_folder_to_folder)
+{
+    expect("room/b.cl", "#line 1 \"room/b.cl\"\n"
+                        "#line 1 \"one.h\"\n/* c */\n#ifndef ONE\n#define ONE\n"
+                        "#line 1 \"two.h\"\n#ifndef TWO\nbody two\n#include <math.h>\n#endif\n"
+                        "#line 5 \"one.h\"\nbody one\n#endif\n"
+                        "#line 2 \"room/b.cl\"\n#line 1 \"room/own.h\"\n"
+                        "#line 1 \"other/two.h\"\nother two\n#line 2 \"room/own.h\"\n"
+                        "#line 3 \"room/b.cl\"\n#line 4 \"room/b.cl\"\n");
+}
+
 TEST(other_lines_stay)
 {
     expect("open.cl", "#line 1 \"open.cl\"\n"
@@ -83,6 +99,7 @@ TEST(what_is_not_there_gives_nothing)
     expect("a", NULL);
     expect("", NULL);
     expect("lost.cl", NULL);
+    expect("room/lost.cl", NULL);
     expect("circle.cl", NULL);
 }
 
@@ -110,7 +127,7 @@ TEST(every_kernel_has_a_text)
 
         ck_assert_msg(text != NULL, "%s", heed_kernel_rows[i].file);
         ck_assert_uint_eq(strlen(text), bytes);
-        ck_assert_ptr_nonnull(strstr(text, "#line 1 \"dialect.h\"\n"));
+        ck_assert_ptr_nonnull(strstr(text, "#line 1 \"dialect/dialect.h\"\n"));
         ck_assert_ptr_null(strstr(text, "#include \""));
         services.free(services.runtime, text, bytes + 1, 1);
     }

@@ -7,10 +7,10 @@
 #include "backends/device/host.h"
 #include "backends/device/selftest.h"
 #include "backends/host_kernels.h"
-#include "backends/kernels/blob.h"
-#include "backends/kernels/mma.h"
+#include "backends/kernels/attn/blob.h"
+#include "backends/kernels/dialect/mma.h"
 #include "backends/kernels/numerics.h"
-#include "backends/kernels/selftest_matrix.h"
+#include "backends/kernels/selftest/selftest_matrix.h"
 #include "support/suite.h"
 
 #include <math.h>

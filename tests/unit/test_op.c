@@ -31,7 +31,7 @@ static heed_status toy_check(struct heed_plan *plan, struct heed_arena *arena, c
                              heed_report *report)
 {
     const struct toy_desc *desc = given;
-    struct heed_operand *to = heed_arena_array(arena, OPERANDS, sizeof(*to), 8);
+    struct heed_plan_operand *to = heed_arena_array(arena, OPERANDS, sizeof(*to), 8);
     const struct heed_view row = {
         .dtype = HEED_F32, .shape = { 1, 1, 1, 1, 1, desc->n }, .stride = { 0, 0, 0, 0, 0, 1 }
     };
@@ -40,11 +40,11 @@ static heed_status toy_check(struct heed_plan *plan, struct heed_arena *arena, c
         return heed_report_fill(report, HEED_E_VALUE, "n", 0, desc->n, "n is negative");
     if (to == NULL)
         return heed_report_fill(report, HEED_E_NOMEM, NULL, 0, 0, "no memory");
-    to[X] = (struct heed_operand){ .view = row, .role = HEED_ROLE_IN, .name = "x" };
-    to[Y] = (struct heed_operand){
+    to[X] = (struct heed_plan_operand){ .view = row, .role = HEED_ROLE_IN, .name = "x" };
+    to[Y] = (struct heed_plan_operand){
         .view = row, .role = HEED_ROLE_STATE, .same_as = X + 1, .name = "y[]", .index = 3
     };
-    to[OUT] = (struct heed_operand){ .view = row, .role = HEED_ROLE_OUT, .name = "out" };
+    to[OUT] = (struct heed_plan_operand){ .view = row, .role = HEED_ROLE_OUT, .name = "out" };
     plan->operands = to;
     plan->n_operands = OPERANDS;
     plan->numerics = desc->numerics;
@@ -67,8 +67,8 @@ static heed_status toy_place(const struct heed_plan *plan, const void *given,
     (void)plan;
     (void)report;
     memcpy(to->at, args->at, sizeof(args->at));
-    to->workspace = args->workspace;
-    to->workspace_size = WORKSPACE;
+    to->run.workspace = args->workspace;
+    to->run.workspace_size = WORKSPACE;
     return HEED_OK;
 }
 

@@ -8,7 +8,7 @@
 #include "backends/device/frame.h"
 #include "backends/device/impls.h"
 #include "backends/device/tune.h"
-#include "backends/kernels/arrays.h"
+#include "backends/kernels/ops/arrays.h"
 #include "lib/core/context.h"
 #include "lib/form.h"
 #include "support/ledger.h"
@@ -97,7 +97,7 @@ static struct heed_device_state state;
 static heed_device device;
 static struct hk_strip_form numbers;
 static struct heed_form form;
-static struct heed_operand operands[OPERANDS];
+static struct heed_plan_operand operands[OPERANDS];
 static struct heed_plan plan;
 
 static void set_up(void)
@@ -116,7 +116,7 @@ static void set_up(void)
     device = (heed_device){ .runtime = rt, .state = &state };
     numbers = (struct hk_strip_form){ .heads = 3, .rows = 70, .run = 16, .strips = 5 };
     for (int64_t i = 0; i < OPERANDS; i++)
-        operands[i] = (struct heed_operand){
+        operands[i] = (struct heed_plan_operand){
             .view = { .dtype = HEED_F16, .shape = { 1, 1, 2, 3, 70, 4 + i },
                       .stride = { 0, 0, 9000, 3000, 40, 1 + i } },
         };

@@ -20,7 +20,7 @@ static struct {
     heed_buf at[STAGES][3];
 } noted;
 
-static struct heed_operand operands[3];
+static struct heed_plan_operand operands[3];
 static struct heed_program_use uses[STAGES][3];
 static struct heed_program_stage stages[STAGES];
 static struct heed_program program;
@@ -85,8 +85,8 @@ static void set_up(void)
 
     memset(&noted, 0, sizeof(noted));
     noted.fail_at = noted.loose_at = -1;
-    operands[0] = operands[1] = (struct heed_operand){ .view = view, .role = HEED_ROLE_IN };
-    operands[2] = (struct heed_operand){ .role = HEED_ROLE_IN };
+    operands[0] = operands[1] = (struct heed_plan_operand){ .view = view, .role = HEED_ROLE_IN };
+    operands[2] = (struct heed_plan_operand){ .role = HEED_ROLE_IN };
     program = (struct heed_program){ .stages = stages, .n_stages = STAGES, .n_temps = STAGES,
                                      .bytes = TEMPS };
     for (uint32_t i = 0; i < STAGES; i++) {

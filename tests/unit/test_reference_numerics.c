@@ -240,7 +240,7 @@ TEST(log_sum_is_accurate)
 {
     double worst = 0;
 
-    for (uint32_t bits = to_bits(0x1p-2f); bits < to_bits(0x1p33f); bits += 37) {
+    for (uint32_t bits = to_bits(0x1p-2f); bits < to_bits(0x1p33f); bits += 149) {
         float l = from_bits(bits);
 
         for (int m = -300; m <= 300; m += 50) {

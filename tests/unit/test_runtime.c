@@ -216,6 +216,7 @@ TEST(devices_have_names_and_are_found_by_them)
 
         ck_assert_int_eq(heed_device_info(heed_device_get(rt, i), &p), HEED_OK);
         ck_assert_str_ne(p.name, "");
+        ck_assert_str_eq(heed_device_name(heed_device_get(rt, i)), p.name);
         ck_assert_uint_ge(p.width, 1);
         ck_assert_uint_eq(p.size, sizeof(p));
         references += p.kind == HEED_DEVICE_REFERENCE;
@@ -233,6 +234,7 @@ TEST(devices_have_names_and_are_found_by_them)
     ck_assert_int_eq(heed_device_find(rt, NULL, &device, &why), HEED_OK);
     ck_assert_ptr_null(heed_device_get(rt, heed_device_count(rt)));
     ck_assert_ptr_null(heed_device_get(NULL, 0));
+    ck_assert_ptr_null(heed_device_name(NULL));
     ck_assert_uint_eq(heed_device_count(NULL), 0);
     heed_runtime_destroy(rt);
 }

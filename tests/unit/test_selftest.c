@@ -6,8 +6,8 @@
  * test_vendor_faults.c.
  */
 #include "backends/device/selftest.h"
-#include "backends/kernels/blob.h"
-#include "backends/kernels/selftest.h"
+#include "backends/kernels/attn/blob.h"
+#include "backends/kernels/selftest/selftest.h"
 #include "support/suite.h"
 
 #include <string.h>

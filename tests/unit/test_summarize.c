@@ -140,7 +140,11 @@ static const struct {
     { "Speaker:\n\nText.", "|Speaker|Text." },
     { "\xE4\xBB\x8A\xE5\xA4\xA9\xE3\x80\x82\xE5\xA5\xBD\xE3\x80\x82",
       "|\xE4\xBB\x8A\xE5\xA4\xA9\xE3\x80\x82|\xE5\xA5\xBD\xE3\x80\x82" },
-    { "Bad \xFF\xFE bytes. Stay.", "|Bad \xFF\xFE bytes.|Stay." }
+    { "Bad \xFF\xFE bytes. Stay.", "|Bad \xFF\xFE bytes.|Stay." },
+    { "So\xC2\xAD" "ft. \x1B[1;31mR\x1B[med\x1B[K. St\xC2\x9B" "4may\x1B(B.", "|Soft.|Red.|Stay." },
+    { "Ti\x1B]0;a b\at\x1BP1\x1B\\le. \xC2\x9D" "8;;u\xC2\x9CSt\x1B=ay.\x1B", "|Title.|Stay." },
+    { "An \x1B]open one. \x1B[0mend. \x1B]To\nStay.\x1B[", "|An end.|Stay." },
+    { "Next\xC2\x85line. \x1B\xC3\x89t\xC3\xA9.", "|Next\xC2\x85line.|\xC3\x89t\xC3\xA9." }
 };
 
 LOOP_TEST(sentences_end_where_people_end_them, sizeof(splits) / sizeof(*splits))

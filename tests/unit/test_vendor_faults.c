@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The backends of both vendors when the driver fails, from a runtime's creation to its end: every
- * call of a program's life fails with every kind of code, alone or with all that come after it. The
- * status and the code are the right ones, outputs stay as they were, nothing is left behind, the
- * caller's context stays current, what is lost stays lost and what is not can be used on.
+ * call of a program's life fails with every kind of code (where not all cases run: one of them in
+ * turn), alone or with all that come after it. The status and the code are the right ones, outputs
+ * stay as they were, nothing is left behind, the caller's context stays current, what is lost stays
+ * lost and what is not can be used on.
  */
 #include "lib/core/interop.h"
 #include "vendor_world.h"
@@ -432,10 +433,10 @@ LOOP_TEST(whatever_call_fails_all_is_well, 2 * VENDORS * KINDS)
     const int i = _i % (VENDORS * KINDS);
     const bool from = _i >= VENDORS * KINDS;
 
-    for (int c = 0; c < 5; c += from ? 4 : 1) {
+    for (int c = 0; c < (suite_all() ? 5 : 1); c += from ? 4 : 1) {
         long k = 1;
 
-        while (fail_at(k, kinds_of[i / KINDS].codes[c], from, i))
+        while (fail_at(k, kinds_of[i / KINDS].codes[suite_all() ? c : (k + i) % 5], from, i))
             ck_assert_int_lt(++k, 4000);
         ck_assert_int_gt(k, 60);
     }

@@ -9,9 +9,9 @@
 
 #include "vendor_world.h"
 
-#include "backends/kernels/mma.h"
+#include "backends/kernels/dialect/mma.h"
 #include "backends/kernels/numerics.h"
-#include "backends/kernels/selftest_matrix.h"
+#include "backends/kernels/selftest/selftest_matrix.h"
 
 #include <heed/attn.h>
 #include <math.h>

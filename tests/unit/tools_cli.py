@@ -17,6 +17,7 @@ import time
 info, bench = sys.argv[1:3]
 loader = sys.argv[3] if len(sys.argv) > 3 else None
 failures = []
+ALL = os.environ.get('HEED_TESTS') == 'all'    # else a part of what is the same again
 
 
 def run(*command, environment=None):
@@ -74,6 +75,10 @@ def info_describes_every_device():
     expect({'opencl', 'cuda'} <= kinds | {absent['kind'] for absent in found['absent']},
            'every kind of device is there or said to be absent')
     listing_opens_nothing(found['devices'])
+    wide = run(info, '--json', environment=dict(os.environ, OMP_NUM_THREADS='999999'))
+    expect(all(device['width'] <= max(64, os.cpu_count()) for device in
+               json.loads(wide.stdout)['devices'] if device['kind'] == 'cpu'),
+           'as many workers as OMP_NUM_THREADS says')
     for wrong in (['--bogus'], ['--wait'], ['--wait', '0'], ['--wait', 'x']):
         expect(run(info, *wrong).returncode == 2, 'heed-info refuses ' + ' '.join(wrong))
     return [device['name'] for device in found['devices'] if device['usable']]
@@ -191,7 +196,7 @@ def results_are_complete(devices):
 
 
 def numerics_are_what_was_asked_for(devices):
-    for device in {'cpu', 'reference', 'emulate:mma'} & set(devices):
+    for device in {'cpu', 'emulate:mma'} & set(devices) | ({'reference'} if ALL else set()):
         load = ['--quick', '--device', device, 'dense:n=16,dtype=f16', 'merge:n=16', 'lsg-norm:n=64']
         for asked in ('exact', 'repeat', 'fast', 'best'):
             r = run(bench, '--json', '--numerics', asked, *load)
@@ -263,7 +268,8 @@ def operations_say_what_they_move(devices):
     support = json.loads(run(info, '--support', '--json').stdout)['support']
     offered = {(c['operation'], c['device']) for c in support if c['supported']}
     for i, device in enumerate(devices):
-        loads = list(OPERATIONS) if device in ('cpu', 'reference') else list(OPERATIONS)[i % 5::5]
+        whole = ALL and device in ('cpu', 'reference')
+        loads = list(OPERATIONS) if whole else list(OPERATIONS)[i % 5::5]
         loads = [load for load in loads if re.match(PROGRAMS, load) or
                  (re.match('[a-z]+', load)[0], device) in offered]
         if not loads:
@@ -325,6 +331,10 @@ def broken_peers_are_one_line():
         expect(r.returncode == 1 and r.stderr.count('\n') == 1 and 'the peer ended' in r.stderr,
                'a broken peer: %s: %s' % (broken, r.stderr))
         expect(time.monotonic() - start < 100, 'nobody waits for a broken peer: ' + broken)
+    for silent in ('sleep 200', 'read x; echo 1 1; sleep 200'):
+        r = run(bench, '--peer', silent, '--timeout', '1', *load)
+        expect((r.returncode, r.stderr) ==
+               (1, 'heed-bench: the peer did not answer in 1 s\n'), 'a silent peer: ' + r.stderr)
     r = run(bench, '--peer', '/no/such/peer', *load)
     expect((r.returncode, r.stdout, r.stderr) ==
            (2, '', 'heed-bench: --peer /no/such/peer: cannot be started: '

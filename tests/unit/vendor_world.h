@@ -9,8 +9,8 @@
 
 #include "backends/cuda/state.h"
 #include "backends/device/selftest.h"
-#include "backends/kernels/blob.h"
-#include "backends/kernels/selftest.h"
+#include "backends/kernels/attn/blob.h"
+#include "backends/kernels/selftest/selftest.h"
 #include "backends/opencl/state.h"
 #include "lib/core/context.h"
 #include "support/fake_cuda.h"

@@ -75,9 +75,13 @@ static bool odd_takes(const heed_attn_desc *desc, const heed_source *s)
     return true;
 }
 
-static heed_status query(void *self, const heed_attn_desc *desc, heed_report *report)
+static heed_status query(void *self, const char *op, const void *given, heed_report *report)
 {
+    const heed_attn_desc *desc = given;
+
     (void)self;
+    if (strcmp(op, "attn") != 0)
+        return refuse(report, "op", "attention only");
     if (desc->n_sources != 1)
         return refuse(report, "sources", "one source only");
     if (desc->flags & HEED_PLAN_OWN_WORKSPACE)
@@ -141,13 +145,15 @@ static void numbers_keep(struct field_state *s, const heed_attn_desc *desc)
     s->has_sinks = desc->sinks.ndim > 0;
 }
 
-static heed_status prepare(void *self, const heed_attn_desc *desc, void **out,
+static heed_status prepare(void *self, const char *op, const void *given, void **out,
                            heed_plan_props *props)
 {
+    const heed_attn_desc *desc = given;
     const heed_source *source = desc->sources;
     struct field_state *s = calloc(1, sizeof *s);
 
     (void)self;
+    (void)op;
     if (!s)
         return HEED_E_NOMEM;
     s->q = desc->q;
@@ -215,11 +221,12 @@ static void worker(void *arg, uint32_t number)
         row_do(run, room, i);
 }
 
-static heed_status run(void *state, const heed_attn_args *args)
+static heed_status run(void *state, const heed_buf *at, uint32_t n_at, const heed_run *how)
 {
-    const struct run run = { state, args };
+    const heed_attn_args args = heed_attn_args_of(at, n_at, 1, how);
+    const struct run run = { state, &args };
     const int64_t n = run.s->items * run.s->heads * run.s->n_q;
-    double *room = (double *)((char *)args->workspace.handle + args->workspace.offset);
+    double *room = (double *)((char *)args.workspace.handle + args.workspace.offset);
 
     if (field_way.crew > 1) {
         crew->parallel(crew->context, crew->width, worker, (void *)&run);

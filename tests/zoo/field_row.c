@@ -271,8 +271,9 @@ static float sink_of(const struct keys *keys)
 
     if (!s->has_sinks)
         return -INFINITY;
-    z = field_load(HEED_F32, (const char *)buf.handle + buf.offset +
-                           keys->place.head * field_stride(&s->sinks, 1) * field_size(HEED_F32));
+    z = field_load(s->sinks.dtype,
+                   (const char *)buf.handle + buf.offset +
+                       keys->place.head * field_stride(&s->sinks, 1) * field_size(s->sinks.dtype));
     return field_has(F_sink_scaled) ? z * s->scale : z;
 }
 

@@ -7,6 +7,7 @@
 #include <heed/plugin.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 static struct {
     heed_runtime *runtime;
@@ -14,29 +15,55 @@ static struct {
     heed_queue *queue;
 } own;
 
-static heed_status query(void *self, const heed_attn_desc *desc, heed_report *report)
+/* The calls of each operation. */
+#define OPS(ROW)                                                                                  \
+    ROW("attn", attn) ROW("copy", copy) ROW("pool", pool) ROW("select", select) ROW("push", push)  \
+    ROW("merge", merge) ROW("lsg", lsg_program) ROW("poolingformer2", poolingformer_level2)
+#define CHECK(word, op)                                                                           \
+    if (strcmp(name, word) == 0)                                                                  \
+        return heed_##op##_check(own.device, desc, report);
+#define PLAN(word, op)                                                                            \
+    if (strcmp(name, word) == 0)                                                                  \
+        return heed_##op##_plan(own.device, desc, plan, NULL);
+
+static heed_status check(const char *name, const void *desc, heed_report *report)
 {
-    (void)self;
-    return heed_attn_check(own.device, desc, report) < 0 ? HEED_E_UNSUPPORTED : HEED_OK;
+    OPS(CHECK)
+    return HEED_E_UNSUPPORTED;
 }
 
-static heed_status prepare(void *self, const heed_attn_desc *desc, void **state,
+static heed_status make(const char *name, const void *desc, heed_plan **plan)
+{
+    OPS(PLAN)
+    return HEED_E_UNSUPPORTED;
+}
+#undef PLAN
+#undef CHECK
+#undef OPS
+
+static heed_status query(void *self, const char *op, const void *desc, heed_report *report)
+{
+    (void)self;
+    return check(op, desc, report) < 0 ? HEED_E_UNSUPPORTED : HEED_OK;
+}
+
+static heed_status prepare(void *self, const char *op, const void *desc, void **state,
                            heed_plan_props *props)
 {
     heed_plan *plan = NULL;
     heed_status status;
 
     (void)self;
-    status = heed_attn_plan(own.device, desc, &plan, NULL);
+    status = make(op, desc, &plan);
     if (status >= 0)
         status = heed_plan_info(plan, props);
     *state = plan;
     return status;
 }
 
-static heed_status run(void *state, const heed_attn_args *args)
+static heed_status run(void *state, const heed_buf *at, uint32_t n, const heed_run *how)
 {
-    return heed_attn_run(state, own.queue, args, NULL, NULL);
+    return heed_plan_run(state, own.queue, at, n, how, NULL, NULL);
 }
 
 static void release(void *state)

@@ -3,10 +3,11 @@
  *
  * Faults of processes, for testing the kit that judges kernels.
  */
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE /* feenableexcept */
 
 #include "hostile.h"
 
+#include <fenv.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,6 +20,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#if defined __SSE2__
+#include <immintrin.h>
+#endif
 
 /* ---- processes ---------------------------------------------------------------- */
 
@@ -47,6 +51,26 @@ heed_status exits_quietly(struct state *s, const heed_attn_args *args)
 {
     (void)s, (void)args;
     _exit(0);
+}
+
+heed_status exits_at_entry(struct state *s, const heed_attn_args *args)
+{
+    (void)s, (void)args;
+    exit(0);
+}
+
+heed_status exits_at_load(struct state *s, const heed_attn_args *args)
+{
+    (void)s, (void)args;
+    return HEED_OK;
+}
+
+__attribute__((constructor)) static void load(void)
+{
+    const char *const wanted = getenv("ZOO");
+
+    if (wanted && strcmp(wanted, "exits_at_load") == 0)
+        exit(0);
 }
 
 heed_status stops_itself(struct state *s, const heed_attn_args *args)
@@ -150,6 +174,49 @@ heed_status stops_alarm(struct state *s, const heed_attn_args *args)
     return HEED_OK;
 }
 
+/* One that rings when the case is done. */
+heed_status alarms_soon(struct state *s, const heed_attn_args *args)
+{
+    (void)s, (void)args;
+    alarm(1);
+    return HEED_OK;
+}
+
+/* Where there is no such bit, another change of the same word. */
+static heed_status float_control(unsigned bit)
+{
+#if defined __SSE2__
+    _mm_setcsr(_mm_getcsr() | bit);
+#else
+    (void)bit;
+    fesetround(FE_DOWNWARD);
+#endif
+    return HEED_OK;
+}
+
+heed_status flushes_subnormals(struct state *s, const heed_attn_args *args)
+{
+    (void)s, (void)args;
+    return float_control(0x8000);
+}
+
+heed_status ignores_subnormals(struct state *s, const heed_attn_args *args)
+{
+    (void)s, (void)args;
+    return float_control(0x40);
+}
+
+heed_status enables_traps(struct state *s, const heed_attn_args *args)
+{
+    (void)s, (void)args;
+#if defined FE_NOMASK_ENV
+    if (feenableexcept(FE_INVALID | FE_DIVBYZERO) != -1)
+        return HEED_OK;
+#endif
+    fesetround(FE_DOWNWARD); /* where this processor or library has no traps */
+    return HEED_OK;
+}
+
 heed_status lowers_limits(struct state *s, const heed_attn_args *args)
 {
     (void)s, (void)args;
@@ -212,5 +279,21 @@ heed_status writes_from_thread(struct state *s, const heed_attn_args *args)
     } else if (output) {
         pthread_join(thread, NULL);
     }
+    return HEED_OK;
+}
+
+static void *sleep_long(void *arg)
+{
+    sleep(60);
+    return arg;
+}
+
+heed_status leaves_thread(struct state *s, const heed_attn_args *args)
+{
+    pthread_t thread;
+
+    (void)s, (void)args;
+    if (pthread_create(&thread, NULL, sleep_long, NULL))
+        abort();
     return HEED_OK;
 }

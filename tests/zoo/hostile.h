@@ -16,6 +16,7 @@ typedef heed_status hostile(struct state *, const heed_attn_args *);
 hostile escapes, prints_tap, prints_endlessly, fills_disk, closes_files;
 hostile exits, exits_quietly, jumps, stops_itself, handles_faults, masks_signals, stops_alarm;
 hostile lowers_limits, changes_folder, changes_mask, kills_judge, kills_all, forges;
-hostile writes_from_thread;
+hostile writes_from_thread, leaves_thread, alarms_soon;
+hostile flushes_subnormals, ignores_subnormals, enables_traps, exits_at_entry, exits_at_load;
 
 #endif

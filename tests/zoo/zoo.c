@@ -366,9 +366,9 @@ static heed_status claims_fast(struct state *s, const heed_attn_args *args)
     return HEED_OK;
 }
 
-static heed_status query_wrong(void *self, const heed_attn_desc *desc, heed_report *report)
+static heed_status query_wrong(void *self, const char *op, const void *desc, heed_report *report)
 {
-    return query(self, desc, report) == HEED_OK ? HEED_OK : HEED_E_VALUE;
+    return query(self, op, desc, report) == HEED_OK ? HEED_OK : HEED_E_VALUE;
 }
 
 static heed_status query_misuses(struct state *s, const heed_attn_args *args)
@@ -381,14 +381,19 @@ static heed_status query_misuses(struct state *s, const heed_attn_args *args)
 static const volatile char *constant_kept;
 
 /* Takes lengths as well, if they are constant. */
-static heed_status query_lengths(void *self, const heed_attn_desc *desc, heed_report *report)
+static heed_status query_lengths(void *self, const char *op, const void *given,
+                                 heed_report *report)
 {
-    heed_attn_desc without = *desc;
+    const heed_attn_desc *desc = given;
+    heed_attn_desc without;
 
+    if (strcmp(op, "attn") != 0)
+        return query(self, op, given, report);
+    without = *desc;
     if (desc->n_slots == 1 && desc->n_sources == 1 && desc->sources->len_slot &&
         desc->slots->data)
         without.n_slots = 0;
-    return query(self, &without, report);
+    return query(self, op, &without, report);
 }
 
 static heed_status lengths_read(struct state *s, const heed_attn_args *args)
@@ -407,22 +412,19 @@ static heed_status keeps_constant(struct state *s, const heed_attn_args *args)
     return HEED_OK;
 }
 
-static heed_status query_all(void *self, const heed_attn_desc *desc, heed_report *report)
+static heed_status query_all(void *self, const char *op, const void *desc, heed_report *report)
 {
-    (void)self;
-    (void)desc;
-    (void)report;
-    return HEED_OK;
+    return strcmp(op, "attn") == 0 ? HEED_OK : query(self, op, desc, report);
 }
 
-static heed_status prepare_refuses(void *self, const heed_attn_desc *desc, void **out,
+static heed_status prepare_refuses(void *self, const char *op, const void *desc, void **out,
                                    heed_plan_props *props)
 {
     heed_report report = { .size = sizeof report };
 
-    if (query(self, desc, &report) != HEED_OK)
+    if (query(self, op, desc, &report) != HEED_OK)
         return HEED_E_UNSUPPORTED;
-    return prepare(self, desc, out, props);
+    return prepare(self, op, desc, out, props);
 }
 
 static heed_status query_accepts_all(struct state *s, const heed_attn_args *args)
@@ -445,22 +447,24 @@ static const struct {
 #undef FAULT
 };
 
-static heed_status zoo_prepare(void *self, const heed_attn_desc *desc, void **out,
+static heed_status zoo_prepare(void *self, const char *op, const void *given, void **out,
                                heed_plan_props *props)
 {
-    const heed_status status = prepare(self, desc, out, props);
+    const heed_attn_desc *desc = given;
+    const heed_status status = prepare(self, op, desc, out, props);
 
     desc_kept = desc;
     constant_kept = desc->n_slots ? desc->slots->data : NULL;
     return status < 0 ? status : faults[AT_PREPARE](*out, NULL);
 }
 
-static heed_status zoo_run(void *state, const heed_attn_args *args)
+static heed_status zoo_run(void *state, const heed_buf *places, uint32_t n, const heed_run *how)
 {
+    const heed_attn_args arguments = heed_attn_args_of(places, n, 1, how), *args = &arguments;
     heed_status status = faults[BEFORE_RUN](state, args);
 
     if (status >= 0)
-        status = run(state, args);
+        status = run(state, places, n, how);
     if (faults[AT_RELEASE] != none)
         keeps_output(state, args);
     if (faults[AT_RELEASE] == writes_from_thread)

@@ -20,10 +20,10 @@ static heed_tensor shape(const struct workload *load, uint32_t dtype, int64_t he
     return t;
 }
 
-/* Q and O; beside keys of i8 they are f32. Those of `ragged` are [h][rows of all items][d]. */
+/* Q and O; beside keys of a byte they are f32. Those of `ragged` are [h][rows of all items][d]. */
 static heed_tensor query_shape(const struct workload *load)
 {
-    const uint32_t dtype = load->dtype == HEED_I8 ? HEED_F32 : load->dtype;
+    const uint32_t dtype = workload_bytes(load) ? HEED_F32 : load->dtype;
     const int64_t packed[] = { load->h, workload_rows_before(load->n, load->b), load->d };
 
     if (load->kind == WORKLOAD_RAGGED)

@@ -7,6 +7,7 @@
 #include "bench/contents.h"
 
 #include "bench/workload.h"
+#include "common/types.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -39,6 +40,11 @@ static uint16_t narrow(uint32_t dtype, float value)
     return (uint16_t)((bits >> 16 & 0x8000) | (exponent - 112) << 10 | (bits >> 13 & 0x3ff));
 }
 
+static size_t size_of(uint32_t dtype)
+{
+    return type_find(dtype)->bytes;
+}
+
 static void fill_uniform(void *to, uint32_t dtype, size_t count, float deviation, uint64_t state)
 {
     for (size_t i = 0; i < count; i++) {
@@ -49,8 +55,12 @@ static void fill_uniform(void *to, uint32_t dtype, size_t count, float deviation
             ((float *)to)[i] = value;
         else if (dtype == HEED_I8)
             ((int8_t *)to)[i] = (int8_t)(unit * 254.0f);
-        else
+        else if (dtype == HEED_F16 || dtype == HEED_BF16)
             ((uint16_t *)to)[i] = narrow(dtype, value);
+        else if (size_of(dtype) == 1)
+            ((uint8_t *)to)[i] = (uint8_t)type_encode(dtype, value);
+        else
+            assert(0);
     }
 }
 
@@ -66,18 +76,6 @@ static void fill_shuffled(int32_t *to, size_t count, size_t limit, uint64_t stat
             to[first + other] = (int32_t)i;
         }
     }
-}
-
-static size_t size_of(uint32_t dtype)
-{
-    static const size_t sizes[] = {
-        [HEED_F32] = 4, [HEED_F16] = 2, [HEED_BF16] = 2,
-        [HEED_U8] = 1, [HEED_I32] = 4, [HEED_I64] = 8,
-        [HEED_I8] = 1,
-    };
-
-    assert(dtype < sizeof sizes / sizeof *sizes && sizes[dtype] > 0);
-    return sizes[dtype];
 }
 
 uint64_t contents_bytes(const heed_tensor *t)

@@ -6,13 +6,15 @@
  */
 #include "bench/cost.h"
 
+#include "common/types.h"
+
 #include <heed/heed.h>
 
 static const double index_bytes = 4, f32_bytes = 4;
 
 static double element(const struct workload *load)
 {
-    return load->dtype == HEED_F32 ? 4 : load->dtype == HEED_I8 ? 1 : 2;
+    return type_find(load->dtype)->bytes;
 }
 
 static double heads(const struct workload *load)
@@ -71,11 +73,12 @@ int64_t workload_rows_before(int64_t n, int64_t item)
     return prefills * n + (item - prefills);
 }
 
-/* Rows of i8 have scales of f32, and queries of f32. */
+/* Rows of i8 have scales of f32; beside keys of a byte queries are f32. */
 struct workload_cost cost_decode(const struct workload *load)
 {
     const bool scaled = load->dtype == HEED_I8;
-    const double rows = (scaled ? f32_bytes : element(load)) * heads(load) * (double)load->d;
+    const double rows =
+        (workload_bytes(load) ? f32_bytes : element(load)) * heads(load) * (double)load->d;
     const double key = element(load) * (double)load->d + (scaled ? f32_bytes : 0);
     double keys = 0;
 
@@ -92,7 +95,8 @@ struct workload_cost cost_decode(const struct workload *load)
 struct workload_cost cost_ragged(const struct workload *load)
 {
     const bool scaled = load->dtype == HEED_I8;
-    const double row = (scaled ? f32_bytes : element(load)) * (double)load->h * (double)load->d;
+    const double row =
+        (workload_bytes(load) ? f32_bytes : element(load)) * (double)load->h * (double)load->d;
     const double key = element(load) * (double)load->d + (scaled ? f32_bytes : 0);
     const double rows = (double)workload_rows_before(load->n, load->b);
     double keys = 0, pairs = 0;

@@ -3,19 +3,24 @@
  *
  * heed-bench: how fast heed is here, next to what the processor can do at most.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "bench/measure.h"
 #include "bench/options.h"
 #include "bench/output.h"
 #include "bench/plugin.h"
 
 #include "common/cache.h"
+#include "common/child.h"
 #include "common/command.h"
 #include "common/compiling.h"
 #include "common/streams.h"
+#include "common/terminal.h"
 #include "common/text.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 struct bench {
     struct options options;
@@ -147,7 +152,7 @@ static int open_bench(struct bench *bench)
     int code;
 
     if (bench->options.peer != NULL) {
-        bench->peer = peer_start(bench->options.peer);
+        bench->peer = peer_start(bench->options.peer, bench->options.timeout);
         if (bench->peer == NULL) {
             fprintf(stderr, "heed-bench: cannot start the peer: %s\n", strerror(errno));
             return EXIT_FAILED;
@@ -258,33 +263,59 @@ static int measure_all(struct bench *bench)
     return code;
 }
 
-static void print_foot(const struct bench *bench)
+static int work(struct bench *bench)
 {
-    if (bench->options.plugin != NULL)
-        printf("plug-in: %s\n", plugin_name());
-    printf("share and rates by %s time; wall: median wall time\n",
-           bench->cpu_time ? "CPU" : "wall");
+    int code = open_bench(bench);
+
+    if (code == EXIT_DONE) {
+        code = measure_all(bench);
+        if (!bench->options.json &&
+            !output_foot(bench->options.plugin != NULL ? plugin_name() : NULL, bench->cpu_time))
+            code = EXIT_FAILED;
+    }
+    close_bench(bench);
+    return text_end("heed-bench", code);
 }
 
-static int work(int argc, char **argv)
+/* A kernel may end the process that it is in, which says its exit code over a pipe when it comes to
+ * its own end. */
+static int work_apart(struct bench *bench)
 {
-    static struct bench bench;
-    int code = EXIT_DONE;
+    struct child child = { 0 };
+    const pid_t parent = getpid(), pid = child_fork(&child, CHILD_FROM);
+    const char *const file = bench->options.plugin;
+    int code = EXIT_FAILED;
 
-    if (!options_read(argc, argv, &bench.options, &code))
-        return code;
-    code = open_bench(&bench);
-    if (code == EXIT_DONE) {
-        code = measure_all(&bench);
-        if (!bench.options.json)
-            print_foot(&bench);
+    if (pid == 0) {
+        child_tie(parent);
+        output_share();
+        code = work(bench);
+        _exit(write(child.from, &code, sizeof code) == sizeof code ? code : EXIT_FAILED);
     }
-    close_bench(&bench);
+    if (pid < 0) {
+        fprintf(stderr, "heed-bench: --plugin %s: no process can be made\n", file);
+        return EXIT_FAILED;
+    }
+    terminal_expect();
+    child_wait(&child, CHILD_EVER);
+    if (read(child.from, &code, sizeof code) != sizeof code) {
+        terminal_wipe();
+        fprintf(stderr, "heed-bench: --plugin %s: the kernel ended the process (%s %d)\n", file,
+                WIFSIGNALED(child.status) ? "signal" : "exit status",
+                WIFSIGNALED(child.status) ? WTERMSIG(child.status) : WEXITSTATUS(child.status));
+        code = EXIT_FAILED;
+    }
+    child_end(&child);
     return code;
 }
 
 int main(int argc, char **argv)
 {
+    static struct bench bench;
+    int code = EXIT_DONE;
+
     streams_keep();
-    return text_end("heed-bench", work(argc, argv));
+    if (!options_read(argc, argv, &bench.options, &code))
+        return text_end("heed-bench", code);
+    return bench.options.plugin != NULL ? work_apart(&bench) : work(&bench);
 }

@@ -7,13 +7,14 @@
 
 #include "common/command.h"
 #include "common/text.h"
+#include "common/types.h"
 
 #include <string.h>
 
 struct state {
     struct options *out;
     const char *device, *isa, *vs, *peer, *plugin;
-    int64_t threads, pairs;
+    int64_t threads, pairs, timeout;
     bool json, quick;
 };
 
@@ -92,6 +93,9 @@ static const struct command_option rows[] = {
     { .name = "--peer", .value = "COMMAND", .at = offsetof(struct state, peer),
       .help = "the same against a program: for every line \"run\" on its input it\n"
               "does the work once and prints \"CPU_SECONDS WALL_SECONDS\"" },
+    { .name = "--timeout", .value = "S", .at = offsetof(struct state, timeout), .low = 1,
+      .high = 86400,
+      .help = "seconds that a peer has for an answer (default 300)" },
     { .name = "--plugin", .value = "FILE", .at = offsetof(struct state, plugin),
       .help = "measure a kernel of somebody else (heed/plugin.h) in turn with\n"
               "the device; ratio: more than 1, the kernel is faster; what it\n"
@@ -133,11 +137,11 @@ static const struct command command = {
             "  keys rows of the longest cache, token 1: its rows [n][h][d], else [h][n][d],\n"
             "  panels 1: pages of K [d][page], else [page][d], kernel and stride of windows,\n"
             "  page rows of a page, block tokens of a block, buckets, queries, count places of a\n"
-            "  selection, rows of a memory, parts to merge; dtype f32, f16, bf16 or, of decode,\n"
-            "  i8.\n"
+            "  selection, rows of a memory, parts to merge; dtype f32, f16, bf16 or, of decode\n"
+            "  and ragged, i8 " TYPE_SMALL ".\n"
             "\n"
             "Exit status:\n"
-            "  0 done, 1 a device, the peer or the output failed, 2 wrong usage.\n",
+            "  0 done, 1 a device, the peer, the kernel or the output failed, 2 wrong usage.\n",
 };
 
 /* Nothing is no name of anything. */
@@ -173,6 +177,7 @@ static bool complete(struct state *s)
     out->peer = s->peer;
     out->plugin = s->plugin;
     out->threads = s->threads;
+    out->timeout = s->timeout;
     out->pairs = s->quick ? 1 : s->pairs;
     out->json = s->json;
     if (s->isa != NULL && s->device != NULL && strcmp(s->device, "cpu") != 0
@@ -197,7 +202,8 @@ static bool complete(struct state *s)
 
 bool options_read(int argc, char **argv, struct options *out, int *code)
 {
-    struct state s = { .out = out, .threads = 1, .pairs = OPTIONS_PAIRS_LEAST };
+    struct state s = { .out = out, .threads = 1, .pairs = OPTIONS_PAIRS_LEAST,
+                       .timeout = 300 };
 
     *out = (struct options){ .clock = CLOCK_AUTO };
     if (!command_read(&command, argc, argv, &s, code))

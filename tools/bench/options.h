@@ -21,6 +21,7 @@ struct options {
     const char *plugin;                 /* a kernel's file, measured in turn with the device */
     const char *peer;                   /* a command, or NULL; see bench/peer.h */
     int64_t threads, pairs;
+    int64_t timeout;                    /* seconds that a peer has for an answer */
     enum options_clock clock;
     uint32_t numerics;                  /* HEED_NUMERICS_* that plans are asked for */
     bool json;

@@ -4,6 +4,7 @@
  * A row leaves as soon as it is measured, so the widths come from the options, not from the
  * results.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "bench/output.h"
 
 #include "common/text.h"
@@ -11,6 +12,39 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
+
+static int rows = -1; /* standard output, where a kernel prints elsewhere; -1: it does not */
+
+/* What a kernel has printed leaves first. */
+static void elsewhere(int to)
+{
+    if (fflush(stdout) != 0)
+        clearerr(stdout);
+    dup2(to, STDOUT_FILENO);
+}
+
+void output_share(void)
+{
+    rows = dup(STDOUT_FILENO);
+    if (rows >= 0)
+        elsewhere(STDERR_FILENO);
+}
+
+static void begin(void)
+{
+    if (rows >= 0)
+        elsewhere(rows);
+}
+
+static bool end(void)
+{
+    const bool good = text_flush();
+
+    if (rows >= 0)
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    return good;
+}
 
 static int load_width(const struct options *options)
 {
@@ -46,6 +80,7 @@ bool output_head(const struct options *options, const char *device)
 
     if (options->json)
         return true;
+    begin();
     printf("%-*s" NAMES, width, "workload", "device", "isa", "numerics", "threads", "useful",
            "peak", "share", "moved", "peak", "share", "products", "extra", "median", "min", "max",
            "wall");
@@ -57,7 +92,7 @@ bool output_head(const struct options *options, const char *device)
         printf("  %s / %s", options->plugin != NULL ? device : opponent(options, NULL),
                options->plugin != NULL ? "plug-in" : device);
     putchar('\n');
-    return text_flush();
+    return end();
 }
 #undef NAMES
 
@@ -160,6 +195,7 @@ bool output_refused(const struct options *options, const struct workload *load,
 {
     const char *const field = report->field[0] != '\0' ? report->field : "-";
 
+    begin();
     if (options->json) {
         printf("{\"workload\":\"%s\"", workload_name(load));
         text_member("case", load->text);
@@ -170,15 +206,25 @@ bool output_refused(const struct options *options, const struct workload *load,
         printf("%-*s  refused: %s: %s\n", load_width(options), load->text, field,
                report->message);
     }
-    return text_flush();
+    return end();
 }
 
 bool output_row(const struct options *options, const struct measure_input *in,
                 const struct measure_result *r)
 {
+    begin();
     if (options->json)
         json_row(options, in, r);
     else
         table_row(options, in, r);
-    return text_flush();
+    return end();
+}
+
+bool output_foot(const char *kernel, bool cpu_time)
+{
+    begin();
+    if (kernel != NULL)
+        printf("plug-in: %s\n", kernel);
+    printf("share and rates by %s time; wall: median wall time\n", cpu_time ? "CPU" : "wall");
+    return end();
 }

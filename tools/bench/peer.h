@@ -11,16 +11,19 @@
 
 #include "bench/timing.h"
 
+#include <stdint.h>
+
 struct peer;
 
-/* Starts `command`, which stays the caller's, with the shell. NULL: there is no process for it;
- * errno says why. */
-struct peer *peer_start(const char *command);
+/* Starts `command`, which stays the caller's, with the shell; it has so many seconds for an answer.
+ * NULL: there is no process for it; errno says why. */
+struct peer *peer_start(const char *command, int64_t seconds);
 
 /* Ends its input and waits for it, not for long. */
 void peer_stop(struct peer *);
 
-/* False: it ended, or answered something else than two finite numbers; it is ended then. */
+/* False: it ended, did not answer in time, or answered something else than two finite numbers; it
+ * is ended then. */
 bool peer_run(struct peer *, struct timing *out);
 
 /* Says in one line why a run failed, and returns an exit code: EXIT_USAGE where the shell could not

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * A plan is what prepare made. The kernel runs in this process, with heed's own memory and arrays:
- * heed-conform is the tool that mistrusts it.
+ * A plan is what prepare made. The kernel runs in the process that measures, with heed's own memory
+ * and arrays: heed-conform is the tool that mistrusts it.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "bench/plugin.h"
@@ -22,6 +22,7 @@
 struct plan {
     void *state;
     heed_plan_props props;
+    uint32_t n_sources;
 };
 
 static heed_kernel_api api;
@@ -135,18 +136,19 @@ static heed_status plan(heed_device *device, const heed_attn_desc *desc, heed_pl
     if (desc->numerics != HEED_NUMERICS_BEST && api.numerics > desc->numerics)
         return refuse_weaker(desc->numerics, said);
     mine.numerics = api.numerics;
-    status = api.query(api.self, &mine, said);
+    status = api.query(api.self, "attn", &mine, said);
     if (status != HEED_OK)
         return refuse(status < 0 ? status : HEED_E_INTERNAL, said);
     made = calloc(1, sizeof *made);
     if (made == NULL)
         return refuse(HEED_E_NOMEM, said);
     made->props = (heed_plan_props){ .size = sizeof made->props };
-    status = api.prepare(api.self, &mine, &made->state, &made->props);
+    status = api.prepare(api.self, "attn", &mine, &made->state, &made->props);
     if (status != HEED_OK) {
         free(made);
         return refuse(status < 0 ? status : HEED_E_INTERNAL, said);
     }
+    made->n_sources = desc->n_sources;
     made->props.size = sizeof made->props;
     made->props.numerics = api.numerics;
     snprintf(made->props.implementation, sizeof made->props.implementation, "%s", api.name);
@@ -162,10 +164,26 @@ static heed_status plan_info(const heed_plan *of, heed_plan_props *props)
     return HEED_OK;
 }
 
+/* Attention's operands, in the order of heed_plan_operands(). */
+enum { FIXED_OPERANDS = 4, MOST_OPERANDS = 128 };
+
 static heed_status run(const heed_plan *of, heed_queue *queue, const heed_attn_args *args,
                        heed_event **event, heed_report *report)
 {
-    const heed_status status = api.run(((const struct plan *)(const void *)of)->state, args);
+    const struct plan *made = (const struct plan *)(const void *)of;
+    const heed_run how = { .workspace = args->workspace, .workspace_size = args->workspace_size };
+    heed_buf at[MOST_OPERANDS] = { args->q, args->o, args->lse, args->sinks };
+    uint32_t n = FIXED_OPERANDS;
+    heed_status status;
+
+    assert(n + 2 * made->n_sources + args->n_slots <= MOST_OPERANDS);
+    for (uint32_t s = 0; s < made->n_sources; s++) {
+        at[n++] = args->kv[s].k;
+        at[n++] = args->kv[s].v;
+    }
+    for (uint32_t i = 0; i < args->n_slots; i++)
+        at[n++] = args->slots[i];
+    status = api.run(made->state, at, n, &how);
 
     (void)queue;
     (void)event;

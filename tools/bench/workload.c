@@ -9,6 +9,7 @@
 
 #include "bench/cost.h"
 #include "common/text.h"
+#include "common/types.h"
 
 #include <heed/heed.h>
 
@@ -75,13 +76,6 @@ static const struct {
     [WORKLOAD_MECHANISM] = { "", "", OPERATION_ATTN, cost_mechanism },  /* named by patterns */
 };
 enum { N_KINDS = WORKLOAD_MECHANISM };
-
-static const struct {
-    const char *name;
-    uint32_t dtype;
-} dtypes[] = { { "f32", HEED_F32 }, { "f16", HEED_F16 }, { "bf16", HEED_BF16 },
-              { "i8", HEED_I8 } };
-enum { N_DTYPES = sizeof dtypes / sizeof *dtypes };
 
 #define AT(field) offsetof(struct workload, field)
 enum { NUMBER_MOST = 1 << 20 };
@@ -166,11 +160,12 @@ struct workload_cost workload_cost(const struct workload *load)
 
 const char *workload_dtype(const struct workload *load)
 {
-    for (size_t i = 0; i < N_DTYPES; i++) {
-        if (dtypes[i].dtype == load->dtype)
-            return dtypes[i].name;
-    }
-    return "";
+    return type_find(load->dtype)->name;
+}
+
+bool workload_bytes(const struct workload *load)
+{
+    return type_find(load->dtype)->bytes == 1;
 }
 
 static int64_t *number_at(struct workload *load, size_t offset)
@@ -234,13 +229,20 @@ static void write_text(struct workload *load)
 
 static bool parse_dtype(const char *value, struct workload *load, char *error, size_t size)
 {
-    for (size_t i = 0; i < N_DTYPES; i++) {
-        if (strcmp(dtypes[i].name, value) == 0) {
-            load->dtype = dtypes[i].dtype;
+    static const char words[] = TYPE_FLOATS " i8 " TYPE_SMALL;
+    const struct type *type = type_named(value);
+
+    for (const char *word = words; type != NULL; word = strchr(word, ' ') + 1) {
+        if (strcspn(word, " ") == strlen(value) && strncmp(word, value, strlen(value)) == 0) {
+            load->dtype = type->dtype;
             return true;
         }
+        if (strchr(word, ' ') == NULL)
+            break;
     }
-    snprintf(error, size, "dtype is f32, f16, bf16 or, of decode and ragged, i8, got \"%s\"",
+    snprintf(error, size,
+             "dtype is one of " TYPE_FLOATS ", of decode and ragged also i8 " TYPE_SMALL
+             ", got \"%s\"",
              value);
     return false;
 }
@@ -336,10 +338,9 @@ static bool complete(struct workload *load, char *error, size_t size)
                  load->hk);
         return false;
     }
-    if (load->dtype == HEED_I8 && load->kind != WORKLOAD_DECODE
-        && load->kind != WORKLOAD_RAGGED) {
-        snprintf(error, size, "dtype i8 belongs to decode and ragged, not to %s",
-                 workload_name(load));
+    if (workload_bytes(load) && load->kind != WORKLOAD_DECODE && load->kind != WORKLOAD_RAGGED) {
+        snprintf(error, size, "dtype %s belongs to decode and ragged, not to %s",
+                 workload_dtype(load), workload_name(load));
         return false;
     }
     if (load->panels && (load->page == 0 || load->token)) {

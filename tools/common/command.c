@@ -7,9 +7,7 @@
 
 #include "text.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/wait.h>
 
 void command_version(FILE *to, const char *tool)
 {
@@ -52,14 +50,6 @@ int command_device(const char *tool, const char *option, const heed_runtime *run
     }
     fprintf(stderr, "; got \"%.80s\"\n", name);
     return EXIT_USAGE;
-}
-
-/* POSIX, sh: 127 is no such file, 126 one that is no program. */
-const char *command_not_started(int status)
-{
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-
-    return code == 127 ? strerror(ENOENT) : code == 126 ? strerror(EACCES) : NULL;
 }
 
 const char *command_split(const char *word, char room[COMMAND_NAME])

@@ -60,7 +60,4 @@ int command_unknown(const char *tool, const char *option);
 int command_device(const char *tool, const char *option, const heed_runtime *runtime,
                    const char *name, heed_status status, const heed_report *report);
 
-/* Why the shell could not start a command, by its exit status as waitpid() has it; NULL: it did. */
-const char *command_not_started(int status);
-
 #endif

@@ -4,9 +4,10 @@
  * The last column stays free: terminals that have written it go on in the next line, which a
  * return does not undo.
  */
-#define _POSIX_C_SOURCE 200809L    /* isatty */
+#define _POSIX_C_SOURCE 200809L    /* isatty, sigaction */
 #include "terminal.h"
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,11 +44,42 @@ static int columns(void)
     return UNKNOWN_COLUMNS;
 }
 
+static const char clean[] = "\r\033[K";
+
+/* Of a signal that ends this process, by what it did before. */
+static void leave(int number)
+{
+    if (atomic_load(&shown) && write(STDERR_FILENO, clean, sizeof clean - 1) < 0)
+        atomic_store(&shown, false);
+    raise(number);
+}
+
+/* Signals that somebody handles, or ignores, end nothing here. */
+static void signals_watch(void)
+{
+    static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+    struct sigaction action = { .sa_handler = leave, .sa_flags = (int)SA_RESETHAND }, old;
+
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        if (sigaction(ends[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+            sigaction(ends[i], &action, NULL);
+    }
+}
+
+void terminal_expect(void)
+{
+    if (!terminal_is())
+        return;
+    if (!atomic_exchange(&shown, true))
+        signals_watch();
+}
+
 void terminal_show(const char *text)
 {
     if (!terminal_is())
         return;
-    atomic_store(&shown, true);
+    terminal_expect();
     fprintf(stderr, "\r%.*s\033[K", columns(), text);
     fflush(stderr);
 }
@@ -57,7 +89,7 @@ void terminal_wipe(void)
     atomic_store(&shown, false);
     if (!terminal_is())
         return;
-    fputs("\r\033[K", stderr);
+    fputs(clean, stderr);
     fflush(stderr);
 }
 

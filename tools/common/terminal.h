@@ -25,6 +25,10 @@ void terminal_clear(void);
 /* The same before a line of stdout: what is shown stays where that goes to a file. */
 void terminal_clear_for_stdout(void);
 
+/* A child may show the line from now on: a signal that ends this process takes it away, as it does
+ * what this process shows. */
+void terminal_expect(void);
+
 /* Takes away what another process may have shown, such as a child. */
 void terminal_wipe(void);
 

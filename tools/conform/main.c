@@ -4,13 +4,14 @@
  * heed-conform: walks devices and cases, prints TAP, a summary of the pairs of features covered,
  * and as its last line "N passed, N failed, N skipped".
  */
-#include "cover.h"
-#include "errors.h"
-#include "follow.h"
-#include "mechanisms.h"
-#include "peer.h"
-#include "plugin.h"
-#include "walk.h"
+#include "conform/engine/cover.h"
+#include "conform/engine/errors.h"
+#include "conform/engine/run.h"
+#include "conform/ops/attn/mechanisms.h"
+#include "conform/ops/attn/symptoms.h"
+#include "conform/ways/failure.h"
+#include "conform/ways/peer.h"
+#include "conform/ways/plugin.h"
 
 #include "common/command.h"
 #include "common/streams.h"
@@ -109,17 +110,12 @@ static void devices_close(struct session *session)
 
 /* ---- all ------------------------------------------------------------------------ */
 
-static bool run_case(struct session *session, const struct cs *c)
-{
-    return fixed_of(cf_op) ? fixed_case(session, c) : attn_case(session, c);
-}
-
 static bool run_cover(struct session *session, int64_t cases)
 {
     struct target *const one = &session->bench[0].one;
     const struct taker partial = { one->name, cf_target_refuses, one };
 
-    return walk_cover(session, session->o.partial ? &partial : NULL, cases, run_case);
+    return walk_cover(session, session->o.partial ? &partial : NULL, cases, cf_case);
 }
 
 /* Faults are put into one legal case: a partial device that refuses it has no family of errors. */
@@ -131,7 +127,7 @@ static bool base_refused(struct session *session, const char *base)
     char why[128];
 
     if (!on->partial || !cf_case_parse(base, &c, why) ||
-        !cf_refused(on, cf_op->check(on->device, &c, &report), &report))
+        !cf_refused(on, cf_check(on->device, &c, &report), &report))
         return false;
     snprintf(why, sizeof why, "refused: %s", report.field);
     cf_tap(&session->tally, true, why, on->name, "error", base, "");
@@ -140,7 +136,6 @@ static bool base_refused(struct session *session, const char *base)
 
 static void run_apart(struct session *session, int64_t cases)
 {
-    const struct fixed *fixed = fixed_of(cf_op);
     const uint32_t wanted = session->o.families;
     const uint64_t seed = (uint64_t)session->o.seed;
     struct target targets[MAX_DEVICES + 1];
@@ -149,17 +144,11 @@ static void run_apart(struct session *session, int64_t cases)
     targets[0] = session->reference;
     for (int i = 0; i < session->n; i++)
         targets[1 + i] = session->bench[i].one;
-    if (wanted & FAMILY_NAMED && !fixed)
-        cf_family_named(targets, n, &session->tally);
-    if (wanted & FAMILY_ERROR && !base_refused(session, fixed ? fixed->base : cf_fault_base)) {
-        if (fixed)
-            fixed_family_error(fixed, targets, n, &session->tally);
-        else
-            cf_family_error(targets, n, &session->tally);
-    }
-    if (wanted & FAMILY_CHECK && fixed)
-        fixed_family_check(fixed, targets, n, cases / 4, seed, &session->tally);
-    else if (wanted & FAMILY_CHECK)
+    if (wanted & FAMILY_NAMED && cf_op->named)
+        cf_op->named(targets, n, &session->tally);
+    if (wanted & FAMILY_ERROR && !base_refused(session, cf_op->errors->base()))
+        cf_family_error(targets, n, &session->tally);
+    if (wanted & FAMILY_CHECK)
         cf_family_check(targets, n, cases / 4, seed, &session->tally);
 }
 
@@ -170,8 +159,8 @@ static int64_t cases_of(const struct cf_op *op, int64_t all)
     int64_t others = 0;
 
     for (int i = 0; i < cf_n_ops; i++)
-        others += cf_ops[i] != &cf_op_attn && cf_ops[i]->share == 0;
-    if (op == &cf_op_attn)
+        others += i > 0 && cf_ops[i]->share == 0;
+    if (op == cf_ops[0])
         return all - all / 2;
     return op->share > 0 ? all * op->share / 100 : all / 2 / others;
 }
@@ -214,7 +203,7 @@ static int run(struct session *session, int argc, char **argv)
         devices_close(session);
         return session->code;
     }
-    session->again = run_case;
+    session->again = cf_case;
     follower = follow(session, argc, argv);
     if (!follower) {
         devices_close(session);
@@ -223,7 +212,7 @@ static int run(struct session *session, int argc, char **argv)
     if (mechanism)
         mechanism_case(session, mechanism);
     else if (session->o.text)
-        run_case(session, &c);
+        (void)cf_case(session, &c);
     for (int i = 0; i < cf_n_ops && !session->o.text; i++) {
         if (!session->o.op || cf_op_find(session->o.op) == cf_ops[i])
             run_op(session, cf_ops[i]);
@@ -244,7 +233,7 @@ static int work(int argc, char **argv)
     int exit_code;
 
     setvbuf(stdout, NULL, _IOLBF, 1 << 16); /* who reads along sees each case at once */
-    cf_axes_init();
+    cf_op_use(cf_ops[0]);
     if (!options_parse(argc, argv, &o, &exit_code))
         return exit_code;
     if (o.op)
@@ -256,6 +245,11 @@ static int work(int argc, char **argv)
     session = calloc(1, sizeof *session);
     if (!session)
         return EXIT_FAILED;
+    session->notes = calloc(1, sizeof *session->notes);
+    if (!session->notes) {
+        free(session);
+        return EXIT_FAILED;
+    }
     session->o = o;
     session->tally.verbose = o.verbose;
     session->tally.quiet = o.quiet;
@@ -264,6 +258,7 @@ static int work(int argc, char **argv)
     exit_code = o.plugin                      ? plugin_run(session, argc, argv)
                 : o.peer || o.dump || o.judge ? peer_run(session, argc, argv)
                                               : run(session, argc, argv);
+    free(session->notes);
     free(session);
     return exit_code;
 }

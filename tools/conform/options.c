@@ -5,8 +5,8 @@
  */
 #include "options.h"
 
-#include "cover.h"
-#include "plugin.h"
+#include "conform/engine/cover.h"
+#include "conform/ways/plugin.h"
 
 #include "common/command.h"
 #include "common/text.h"
@@ -104,11 +104,11 @@ static const struct command_option rows[] = {
     { .name = "--threads", .value = "N", .at = AT(threads), .low = 1, .high = 1024,
       .help = "threads of the second run of a case (default 2)" },
     { .name = "--plugin", .value = "FILE", .at = AT(plugin),
-      .help = "a kernel of somebody else (heed/plugin.h), on attention; cases\n"
+      .help = "a kernel of somebody else (heed/plugin.h); cases\n"
               "are drawn from what it takes; with --only, --case, --cases,\n"
               "--seed, --quiet and the families exact, bits, bound and named" },
     { .name = "--peer", .value = "COMMAND", .at = AT(peer),
-      .help = "a program that computes attention, in any language; or fd:IN,OUT,\n"
+      .help = "a program that computes, in any language; or fd:IN,OUT,\n"
               "descriptors of its answers and questions" },
     { .name = "--ask", .at = AT(ask),
       .help = "it understands questions without arrays" },
@@ -117,9 +117,9 @@ static const struct command_option rows[] = {
     { .name = "--lines", .at = AT(lines),
       .help = "only print lines of cases that it takes" },
     { .name = "--dump", .value = "DIR", .at = AT(dump),
-      .help = "write a folder of arrays for each case of attention" },
+      .help = "write a folder of arrays for each case" },
     { .name = "--judge", .value = "DIR", .at = AT(judge),
-      .help = "judge the o.npy and lse.npy that were written into these folders" },
+      .help = "judge the outputs that were written into these folders" },
     { .name = "--claim", .value = "exact|repeat|fast", .take = claim_parse,
       .help = "what is claimed of a peer or of folders (default fast)" },
     { .name = "--timeout", .value = "S", .at = AT(timeout), .low = 1, .high = 86400,
@@ -129,7 +129,7 @@ static const struct command_option rows[] = {
     { .name = "--shrink", .value = "N", .at = AT(shrink), .low = 0, .high = 10000000,
       .help = "how many failed cases are made smaller (default 5; 0: none)" },
     { .name = "--repro", .value = "DIR", .at = AT(repro),
-      .help = "a C program for each failed case of attention that was made\n"
+      .help = "a C program for each failed case that was made\n"
               "smaller; with --shrink 0 for the first five as they are" },
     { .name = "--json", .value = "FILE", .at = AT(json),
       .help = "results as JSON, one object a line; -: standard output, then no\n"
@@ -137,7 +137,8 @@ static const struct command_option rows[] = {
     { .name = "--junit", .value = "FILE", .at = AT(junit),
       .help = "results as JUnit's XML; -: standard output, then no TAP" },
     { .name = "--verbose", .at = AT(verbose),
-      .help = "also pairs that cannot go together, worst errors, kernels that ran" },
+      .help = "also the pairs of features that no case has or can have, worst\n"
+              "errors, kernels that ran" },
     { .name = "--quiet", .at = AT(quiet),
       .help = "only the summary" },
     { .name = "--list", .at = AT(list),
@@ -209,8 +210,6 @@ static const char *others_wrong(const struct options *o)
         return "--device and --partial do not go with --peer, --dump and --judge";
     if ((o->dump || o->judge) && (o->json || o->junit || o->repro))
         return "--json, --junit and --repro do not go with --dump and --judge";
-    if (apart && o->op && strcmp(o->op, cf_op_attn.name) != 0)
-        return "--peer, --dump and --judge are for --op attn";
     return NULL;
 }
 
@@ -224,7 +223,7 @@ static bool complete(struct options *o)
         return false;
     }
     if (o->only && !o->op)
-        o->op = cf_op_attn.name;
+        o->op = cf_ops[0]->name;
     if (o->only && !only_good(o))
         return false;
     if (o->plugin && !plugin_options_good(o))

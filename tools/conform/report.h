@@ -6,8 +6,8 @@
 #ifndef HEED_TOOLS_CONFORM_REPORT_H
 #define HEED_TOOLS_CONFORM_REPORT_H
 
-#include "buffer.h"
-#include "tell.h"
+#include "conform/engine/buffer.h"
+#include "conform/engine/tap.h"
 
 /* What was done about a failure; NULL: that was not. */
 struct aftermath {

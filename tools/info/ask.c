@@ -9,18 +9,16 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "ask.h"
-#include "tied.h"
 
+#include "common/child.h"
 #include "common/terminal.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum what {
@@ -106,7 +104,8 @@ static void tell_all(int to, const heed_runtime *runtime, const struct ask *ask,
     tell_name(to, END, 0, NULL);
 }
 
-static void child(int to, const heed_runtime_desc *desc, const struct ask *ask, uint32_t first)
+static void describe_all(int to, const heed_runtime_desc *desc, const struct ask *ask,
+                         uint32_t first)
 {
     struct message message = { .what = FAILED, .report.size = sizeof message.report };
     heed_runtime *runtime = NULL;
@@ -126,8 +125,7 @@ static void child(int to, const heed_runtime_desc *desc, const struct ask *ask, 
 /* ---- the parent --------------------------------------------------------- */
 
 struct asked {
-    pid_t process;
-    int from;
+    struct child child;
     struct message last;                /* END: it has come to its end */
     char fate[96];                      /* else what became of it, in words */
 };
@@ -136,67 +134,50 @@ static heed_status begin(const heed_runtime_desc *desc, const struct ask *ask, u
                          struct asked *asked)
 {
     const pid_t parent = getpid();
-    int ends[2];
+    pid_t pid;
 
-    *asked = (struct asked){ .process = -1 };
-    fflush(NULL);
-    if (pipe(ends) != 0)
-        return HEED_E_NOMEM;
-    asked->process = fork();
-    if (asked->process == 0) {
-        tied_to(parent);
-        close(ends[0]);
-        child(ends[1], desc, ask, first);
+    *asked = (struct asked){ .last.what = 0 };
+    pid = child_fork(&asked->child, CHILD_FROM);
+    if (pid == 0) {
+        child_tie(parent);
+        describe_all(asked->child.from, desc, ask, first);
         _exit(EXIT_SUCCESS);
     }
-    close(ends[1]);
-    asked->from = ends[0];
-    if (asked->process > 0)
-        return HEED_OK;
-    close(ends[0]);
-    return HEED_E_NOMEM;
+    terminal_expect();
+    return pid > 0 ? HEED_OK : HEED_E_NOMEM;
 }
 
 /* false: nothing came in time, or nothing will. */
 static bool listen(const struct asked *asked, int seconds, struct message *message)
 {
-    struct pollfd ready = { .fd = asked->from, .events = POLLIN };
+    struct pollfd ready = { .fd = asked->child.from, .events = POLLIN };
     int n;
 
     do
         n = poll(&ready, 1, seconds * 1000);
     while (n < 0 && errno == EINTR);
-    return n > 0 && read(asked->from, message, sizeof *message) == (ssize_t)sizeof *message;
+    return n > 0 && read(ready.fd, message, sizeof *message) == (ssize_t)sizeof *message;
 }
+
+enum { DYING_MS = 100, GIVING_BACK_MS = 2000 };
 
 /* Says what became of a child that fell silent; ends it if it still runs. */
 static void end(struct asked *asked, int seconds)
 {
-    const struct timespec moment = { .tv_nsec = 50 * 1000 * 1000 };
-    int status = 0;
-    bool over = false;
+    const bool good = asked->last.what == END;
+    const int how = child_wait(&asked->child, good ? GIVING_BACK_MS : DYING_MS);
+    const int status = asked->child.status;
 
-    for (int i = 0; i < 40 && !over; i++) {     /* it may be dying, or giving back */
-        over = waitpid(asked->process, &status, WNOHANG) != 0;
-        if (!over && asked->last.what != END && i > 1)
-            break;
-        if (!over)
-            nanosleep(&moment, NULL);
-    }
-    if (asked->last.what != END)
-        terminal_wipe();                        /* of what the child has shown */
-    if (!over) {
-        kill(asked->process, SIGKILL);
-        waitpid(asked->process, &status, 0);
+    terminal_wipe();                            /* of what the child has shown */
+    if (how != CHILD_ENDED)
         snprintf(asked->fate, sizeof asked->fate, "the driver did not answer in %d s", seconds);
-    } else if (WIFSIGNALED(status)) {
+    else if (WIFSIGNALED(status))
         snprintf(asked->fate, sizeof asked->fate, "the driver ended the process (signal %d)",
                  WTERMSIG(status));
-    } else {
+    else
         snprintf(asked->fate, sizeof asked->fate, "the driver ended the process (exit status %d)",
                  WEXITSTATUS(status));
-    }
-    close(asked->from);
+    child_end(&asked->child);
 }
 
 static heed_status add(struct found *found, const heed_device_props *props)

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EDGE_MOST = 2048 };
-
 /* What rows see: seen[(row * columns + column)] = times, and the source that shows it. */
 struct picture {
     const struct pattern_choice *choice;
@@ -65,9 +63,10 @@ static bool look(struct picture *x)
         x->first[set] = x->n_columns;
         x->n_columns += keys_of(p, set);
     }
-    if (x->n_rows > EDGE_MOST || x->n_columns > EDGE_MOST) {
+    if (x->n_rows > PATTERN_PICTURE_EDGE || x->n_columns > PATTERN_PICTURE_EDGE) {
         fprintf(stderr, "heed-info: a picture has room for %d rows and keys, %s has %" PRId64
-                " and %" PRId64 "\n", EDGE_MOST, x->choice->text, x->n_rows, x->n_columns);
+                " and %" PRId64 "\n", PATTERN_PICTURE_EDGE, x->choice->text, x->n_rows,
+                x->n_columns);
         return false;
     }
     x->times = calloc((size_t)(x->n_rows * x->n_columns), 1);
@@ -167,51 +166,71 @@ static void draw_text(int x, int y, const char *style, const char *text)
     printf("<text x=\"%d\" y=\"%d\" %s>%s</text>\n", x, y, style, text);
 }
 
-/* Cells on end that the same source shows as often are one rectangle. */
-static void draw_row(const struct picture *x, uint32_t set, int64_t row, int left, int cell)
+/* The colour of a cell: that of its source, or the one of repeats. */
+static bool has_colour(const struct picture *x, int64_t at, uint32_t colour)
 {
-    const int64_t n = keys_of(x->pattern, set), base = row * x->n_columns + x->first[set];
+    if (x->times[at] == 0)
+        return false;
+    return colour == x->pattern->m.desc.n_sources ? x->times[at] > 1 :
+           x->times[at] == 1 && x->source[at] == colour;
+}
 
-    for (int64_t j = 0, end; j < n; j = end) {
-        const int times = x->times[base + j], source = x->source[base + j];
+/* The cells of one colour in a panel, as one path whose unit is a cell: each run is a line as thick
+ * as a row. Nothing is printed where no cell has the colour. */
+static void draw_cells(const struct picture *x, uint32_t set, uint32_t colour, const char *value)
+{
+    const int64_t n = keys_of(x->pattern, set);
+    bool begun = false;
 
-        for (end = j + 1; end < n && x->times[base + end] == times &&
-                          (times == 0 || x->source[base + end] == source);)
-            end++;
-        if (times > 0)
-            printf("<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"/>\n",
-                   left + (int)j * cell, TOP + (int)row * cell, (int)(end - j) * cell, cell,
-                   times > 1 ? repeated : colours[source]);
+    for (int64_t row = 0; row < x->n_rows; row++) {
+        const int64_t base = row * x->n_columns + x->first[set];
+
+        for (int64_t j = 0, end; j < n; j = end) {
+            for (end = j; end < n && has_colour(x, base + end, colour);)
+                end++;
+            if (end > j) {
+                printf(begun ? "M" : "<path stroke=\"%s\" d=\"M", value);
+                begun = true;
+                printf("%" PRId64 " %" PRId64 "h%" PRId64, j, row, end - j);
+            }
+            end += end == j;
+        }
     }
+    if (begun)
+        printf("\"/>\n");
 }
 
 /* Lines between cells, where these are large enough. */
-static void draw_grid(int left, int width, int height, int cell)
+static void draw_grid(int64_t columns, int64_t rows, int cell)
 {
     if (cell < 6)
         return;
-    printf("<path stroke=\"#ffffff\" stroke-width=\"1\" d=\"");
-    for (int i = cell; i < width; i += cell)
-        printf("M%d %dv%d", left + i, TOP, height);
-    for (int i = cell; i < height; i += cell)
-        printf("M%d %dh%d", left, TOP + i, width);
+    printf("<path stroke=\"#fff\" stroke-width=\"%.3f\" d=\"", 1.0 / cell);
+    for (int64_t i = 1; i < columns; i++)
+        printf("M%" PRId64 "-.5v%" PRId64, i, rows);
+    for (int64_t i = 1; i < rows; i++)
+        printf("M0 %" PRId64 ".5h%" PRId64, i - 1, columns);
     printf("\"/>\n");
 }
 
 static void draw_panels(const struct picture *x, int cell)
 {
     const int height = (int)x->n_rows * cell;
+    const uint32_t n = x->pattern->m.desc.n_sources;
     int left = LEFT;
 
     for (uint32_t set = x->pattern->n_sets; set-- > 0;) {
-        const int width = (int)keys_of(x->pattern, set) * cell;
+        const int64_t columns = keys_of(x->pattern, set);
+        const int width = (int)columns * cell;
 
         draw_text(left, TOP - 8, "class=\"label\"", x->pattern->labels[set]);
         printf("<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#e9ebee\"/>\n", left, TOP,
                width, height);
-        for (int64_t row = 0; row < x->n_rows; row++)
-            draw_row(x, set, row, left, cell);
-        draw_grid(left, width, height, cell);
+        printf("<g transform=\"translate(%d %g)scale(%d)\">\n", left, TOP + cell / 2.0, cell);
+        for (uint32_t colour = 0; colour <= n; colour++)
+            draw_cells(x, set, colour, colour < n ? colours[colour] : repeated);
+        draw_grid(columns, x->n_rows, cell);
+        printf("</g>\n");
         left += width + GAP;
     }
     printf("<text class=\"label\" transform=\"translate(%d %d) rotate(-90)\" "

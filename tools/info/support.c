@@ -13,6 +13,7 @@
 #include <heed/memory.h>
 #include <heed/pool.h>
 
+#include <assert.h>
 #include <string.h>
 
 struct value {
@@ -258,6 +259,7 @@ static void cell_json(const struct subject *of, uint32_t index, heed_device *dev
     const heed_status status =
         of->ask(index, device, dtypes[dtype].value, numerics[promise], &report);
 
+    assert(dtype < N_DTYPES);
     printf("{\"%s\":\"%s\",\"device\":", of->kind, of->name(index));
     text_json_string(stdout, name);
     printf(",\"dtype\":\"%s\",\"numerics\":\"%s\",\"supported\":%s,\"status\":\"%s\",\"reason\":",

@@ -10,20 +10,21 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MOST = 1 << 24, UNSET = -1 };
+enum { MOST = 1 << 24, ROWS = 1 << 25, UNSET = -1 };
 
-/* `follows`: the number that this one equals when neither the text nor the row say it. */
+/* `follows`: the number that this one equals when neither the text nor the row say it. `high` ROWS:
+ * a number of rows or keys, of which a picture has no room for MOST. */
 static const struct {
     const char *name;
     enum pattern_number follows;
     int64_t low, high;
 } numbers[PATTERN_NUMBERS] = {
-    [PATTERN_N] = { "n", PATTERN_N, 1, MOST },
+    [PATTERN_N] = { "n", PATTERN_N, 1, ROWS },
     [PATTERN_H] = { "h", PATTERN_H, 1, 1024 },
     [PATTERN_HK] = { "hk", PATTERN_H, 1, 1024 },
     [PATTERN_D] = { "d", PATTERN_D, 1, 4096 },
     [PATTERN_B] = { "b", PATTERN_B, 1, 1024 },
-    [PATTERN_QUERIES] = { "queries", PATTERN_QUERIES, 1, MOST },
+    [PATTERN_QUERIES] = { "queries", PATTERN_QUERIES, 1, ROWS },
     [PATTERN_WINDOW] = { "window", PATTERN_WINDOW, 0, MOST },
     [PATTERN_DILATION] = { "dilation", PATTERN_DILATION, 1, MOST },
     [PATTERN_BLOCK] = { "block", PATTERN_BLOCK, 1, MOST },
@@ -31,11 +32,11 @@ static const struct {
     [PATTERN_SPARSE] = { "sparse", PATTERN_BLOCK, 1, MOST },
     [PATTERN_RANDOM] = { "random", PATTERN_RANDOM, 0, 1024 },
     [PATTERN_STRIDE] = { "stride", PATTERN_STRIDE, 1, MOST },
-    [PATTERN_GLOBALS] = { "globals", PATTERN_GLOBALS, 0, MOST },
-    [PATTERN_SIDE] = { "side", PATTERN_SIDE, 0, MOST },
-    [PATTERN_PREFIX] = { "prefix", PATTERN_PREFIX, 1, MOST },
-    [PATTERN_MEMORY] = { "memory", PATTERN_MEMORY, 1, MOST },
-    [PATTERN_COMPRESSED] = { "compressed", PATTERN_COMPRESSED, 1, MOST },
+    [PATTERN_GLOBALS] = { "globals", PATTERN_GLOBALS, 0, ROWS },
+    [PATTERN_SIDE] = { "side", PATTERN_SIDE, 0, ROWS },
+    [PATTERN_PREFIX] = { "prefix", PATTERN_PREFIX, 1, ROWS },
+    [PATTERN_MEMORY] = { "memory", PATTERN_MEMORY, 1, ROWS },
+    [PATTERN_COMPRESSED] = { "compressed", PATTERN_COMPRESSED, 1, ROWS },
     [PATTERN_BEST] = { "best", PATTERN_BEST, 1, 1024 },
 };
 
@@ -96,32 +97,49 @@ static bool dtype_parse(const char *value, struct pattern_choice *to, char *erro
     return false;
 }
 
-static bool pair_parse(const char *key, const char *value, struct pattern_choice *to, char *error,
-                       size_t room)
+static int64_t high_of(int number, enum pattern_size size)
+{
+    if (numbers[number].high != ROWS)
+        return numbers[number].high;
+    return size == PATTERN_OF_PICTURE ? PATTERN_PICTURE_EDGE : MOST;
+}
+
+/* given: a bit for each number that was read, and one for dtype. */
+static bool pair_parse(const char *key, const char *value, enum pattern_size size, uint32_t *given,
+                       struct pattern_choice *to, char *error, size_t room)
 {
     char keys[160];
+    int number = 0;
 
-    if (strcmp(key, "dtype") == 0)
-        return dtype_parse(value, to, error, room);
-    for (int i = 0; i < PATTERN_NUMBERS; i++) {
-        if (strcmp(numbers[i].name, key) != 0 || !takes(to->kind, (enum pattern_number)i))
-            continue;
-        if (text_integer(value, numbers[i].low, numbers[i].high, &to->v[i]))
-            return true;
-        snprintf(error, room, "%s is a whole number from %" PRId64 " to %" PRId64
-                 ", got \"%.40s\"", key, numbers[i].low, numbers[i].high, value);
+    while (number < PATTERN_NUMBERS && (strcmp(numbers[number].name, key) != 0 ||
+                                        !takes(to->kind, (enum pattern_number)number)))
+        number++;
+    if (number == PATTERN_NUMBERS && strcmp(key, "dtype") != 0) {
+        pattern_keys(to->kind, size, keys, sizeof keys);
+        snprintf(error, room, "%s has no key \"%.40s\" (%s,hk,dtype)", pattern_name(to->kind), key,
+                 keys);
         return false;
     }
-    pattern_keys(to->kind, PATTERN_OF_PAPER, keys, sizeof keys);
-    snprintf(error, room, "%s has no key \"%.40s\" (%s,hk,dtype)", pattern_name(to->kind), key,
-             keys);
+    if (*given & 1u << number) {
+        snprintf(error, room, "%s is given twice", key);
+        return false;
+    }
+    *given |= 1u << number;
+    if (number == PATTERN_NUMBERS)
+        return dtype_parse(value, to, error, room);
+    if (text_integer(value, numbers[number].low, high_of(number, size), &to->v[number]))
+        return true;
+    snprintf(error, room, "%s is a whole number from %" PRId64 " to %" PRId64 ", got \"%.40s\"",
+             key, numbers[number].low, high_of(number, size), value);
     return false;
 }
 
 /* "key=value,..." */
-static bool pairs_parse(const char *text, struct pattern_choice *to, char *error, size_t room)
+static bool pairs_parse(const char *text, enum pattern_size size, struct pattern_choice *to,
+                        char *error, size_t room)
 {
     char copy[256], *next = copy;
+    uint32_t given = 0;
 
     if (strlen(text) >= sizeof copy) {
         snprintf(error, room, "longer than %zu characters", sizeof copy - 1);
@@ -140,7 +158,7 @@ static bool pairs_parse(const char *text, struct pattern_choice *to, char *error
             return false;
         }
         *value++ = '\0';
-        if (!pair_parse(key, value, to, error, room))
+        if (!pair_parse(key, value, size, &given, to, error, room))
             return false;
     }
     return true;
@@ -204,10 +222,11 @@ bool pattern_parse(const char *text, enum pattern_size size, struct pattern_choi
     }
     for (int i = 0; i < PATTERN_NUMBERS; i++)
         c.v[i] = UNSET;
-    if (!pairs_parse(common(size), &c, error, room) ||
-        (presets(c.kind, size)[0] != '\0' && !pairs_parse(presets(c.kind, size), &c, error, room)))
+    if (!pairs_parse(common(size), size, &c, error, room) ||
+        (presets(c.kind, size)[0] != '\0' &&
+         !pairs_parse(presets(c.kind, size), size, &c, error, room)))
         return false;
-    if (rest != NULL && !pairs_parse(rest + 1, &c, error, room))
+    if (rest != NULL && !pairs_parse(rest + 1, size, &c, error, room))
         return false;
     for (int i = 0; i < PATTERN_NUMBERS; i++)
         c.v[i] = c.v[i] == UNSET ? c.v[numbers[i].follows] : c.v[i];

@@ -24,6 +24,7 @@ enum pattern_number {
 
 /* Numbers that are asked for nowhere: those of the papers, or some that a picture has room for. */
 enum pattern_size { PATTERN_OF_PAPER, PATTERN_OF_PICTURE };
+enum { PATTERN_PICTURE_EDGE = 2048 };   /* most rows, and most keys, of a picture */
 
 struct pattern_choice {
     uint32_t kind, dtype;               /* dtype: HEED_F32, ... of q, k, v and o */

@@ -110,6 +110,14 @@ HK_INLINE hk_vec hkv_load_i8(const hk_i8 *p)
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
 }
 
+HK_INLINE hk_vec hkv_load_half_bytes(const hk_u8 *p, const int up)
+{
+    const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)p);
+    const __m128i halves = _mm_slli_epi16(_mm_cvtepi8_epi16(bytes), up);
+
+    return _mm256_cvtph_ps(_mm_and_si128(halves, _mm_set1_epi16((short)(0x8000 | 0x7f << up))));
+}
+
 HK_INLINE void hkv_load_pairs_bf16(const hk_u16 *p, hk_vec out[2])
 {
     const __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)p);

@@ -117,6 +117,15 @@ HK_INLINE hk_vec hkv_load_i8(const hk_i8 *p)
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
 }
 
+HK_INLINE hk_vec hkv_load_half_bytes(const hk_u8 *p, const int up)
+{
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+    const __m256i halves = _mm256_slli_epi16(_mm256_cvtepi8_epi16(bytes), up);
+    const __m256i kept = _mm256_set1_epi16((short)(0x8000 | 0x7f << up));
+
+    return _mm512_cvtph_ps(_mm256_and_si256(halves, kept));
+}
+
 HK_INLINE void hkv_load_pairs_bf16(const hk_u16 *p, hk_vec out[2])
 {
     const __m512i words = _mm512_loadu_si512(p);

@@ -108,6 +108,15 @@ HK_INLINE hk_vec hkv_load_i8(const hk_i8 *p)
     return vcvtq_f32_s32(bytes);
 }
 
+HK_INLINE hk_vec hkv_load_half_bytes(const hk_u8 *p, const int up)
+{
+    const int16x4_t bytes = { (hk_i8)p[0], (hk_i8)p[1], (hk_i8)p[2], (hk_i8)p[3] };
+    const int16x4_t kept = vdup_n_s16((short)(0x8000 | 0x7f << up));
+    const int16x4_t halves = vand_s16(vshl_s16(bytes, vdup_n_s16((short)up)), kept);
+
+    return vcvt_f32_f16(vreinterpret_f16_s16(halves));
+}
+
 HK_INLINE void hkv_load_pairs_bf16(const hk_u16 *p, hk_vec out[2])
 {
     const uint32x4_t words = vreinterpretq_u32_u16(vld1q_u16(p));

@@ -140,6 +140,15 @@ HK_FN hk_vec hkv_load_i8(HK_GLOBAL const hk_i8 *p)
     return convert_float16(vload16(0, p));
 }
 
+HK_FN hk_vec hkv_load_half_bytes(HK_GLOBAL const hk_u8 *p, const int up)
+{
+    const ushort16 bytes = convert_ushort16(vload16(0, p)), places = (ushort16)((hk_u16)up);
+    const ushort16 halves = (bytes & (ushort16)(0x80)) << (ushort16)(8) |
+                            (bytes & (ushort16)(0x7f)) << places;
+
+    return vload_half16(0, (const half *)&halves);
+}
+
 HK_FN void hkv_load_pairs_bf16(HK_GLOBAL const hk_u16 *p, hk_vec *out)
 {
     const uint16 words = convert_uint16(vload16(0, p)), more = convert_uint16(vload16(1, p));

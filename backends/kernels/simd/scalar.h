@@ -75,6 +75,7 @@ HK_INLINE hk_u32 hkv_bytes(HK_GLOBAL const hk_u8 *p) { return *p != 0; }
 HK_INLINE hk_vec hkv_load_f16(HK_GLOBAL const hk_u16 *p) { return hk_load_f16(p); }
 HK_INLINE hk_vec hkv_load_bf16(HK_GLOBAL const hk_u16 *p) { return hk_from_bf16(*p); }
 HK_INLINE hk_vec hkv_load_i8(HK_GLOBAL const hk_i8 *p) { return hk_from_i8(*p); }
+#define hkv_load_half_bytes(p, up) hk_from_half_byte(*(p), up)
 
 /* 2 * HKV_LANES halves, those with even and those with odd places; the same of two vectors of
  * floats, and back. */

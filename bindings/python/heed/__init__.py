@@ -11,6 +11,11 @@ torch's or DLPack's, on the host, and are not copied. A failed call raises heed.
 status, the field and the numbers of the report. docs/python.md has more.
 """
 
+try:
+    from . import _abi
+except ModuleNotFoundError:
+    raise ImportError("the tables of heed's headers are made when it is built: install the package, or "
+                      "name bindings/python of a build folder in PYTHONPATH") from None
 from . import constants, mechanisms
 from ._native import (ArgumentError, DeviceError, Error, InternalError, ResourceError,
                       UnsupportedError, library)

@@ -9,7 +9,8 @@ import ctypes
 CPU = 1
 # Code and bits of an element type, as DLPack numbers them.
 TYPES = {"float32": (2, 32), "float16": (2, 16), "bfloat16": (4, 16), "uint8": (1, 8),
-         "int32": (0, 32), "int64": (0, 64), "int8": (0, 8)}
+         "int32": (0, 32), "int64": (0, 64), "int8": (0, 8), "float8_e4m3fn": (10, 8),
+         "float8_e5m2": (12, 8)}
 NAMES = {**{pair: name for name, pair in TYPES.items()}, (6, 8): "uint8"}    # 6: bool
 TENSOR, USED = b"dltensor", b"used_dltensor"
 

@@ -52,12 +52,15 @@ GROUPS = [(-31, ArgumentError), (-47, UnsupportedError), (-63, ResourceError),
 
 
 def _library_path():
-    """HEED_LIBRARY; else a library in the package; else what the loader finds."""
+    """HEED_LIBRARY; else a library in the package; else that of the build folder which the package
+    lies in, as build/bindings/python/heed; else what the loader finds."""
     named = os.environ.get("HEED_LIBRARY")
     if named:
         return named
     here = pathlib.Path(__file__).parent
     own = sorted(here.glob("libheed.*")) + sorted(here.glob("lib*/**/libheed.*"))
+    if here.parts[-3:-1] == ("bindings", "python"):
+        own += sorted(here.parents[2].glob("libheed.so"))
     if own:
         return str(own[0])
     return ctypes.util.find_library("heed") or LONGEST_NAME

@@ -15,13 +15,18 @@ from . import _dlpack
 from ._abi import CONSTANTS
 from ._native import STRUCT
 
-NAMES = ["float32", "float16", "bfloat16", "uint8", "int32", "int64", "int8"]
+NAMES = ["float32", "float16", "bfloat16", "uint8", "int32", "int64", "int8", "float8_e4m3fn",
+         "float8_e5m2"]
+# Names, torch's, of what NumPy lacks, and the type that holds the bits.
+BITS = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
 SHORT = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "u8": "uint8", "i32": "int32",
-         "i64": "int64", "i8": "int8", "bool": "uint8"}
+         "i64": "int64", "i8": "int8", "bool": "uint8", "f8e4m3": "float8_e4m3fn",
+         "f8e5m2": "float8_e5m2"}
 _PREFIXED = {"float32": "HEED_F32", "float16": "HEED_F16", "bfloat16": "HEED_BF16",
-             "uint8": "HEED_U8", "int32": "HEED_I32", "int64": "HEED_I64", "int8": "HEED_I8"}
+             "uint8": "HEED_U8", "int32": "HEED_I32", "int64": "HEED_I64", "int8": "HEED_I8",
+             "float8_e4m3fn": "HEED_F8E4M3", "float8_e5m2": "HEED_F8E5M2"}
 CODES = {name: CONSTANTS[code] for name, code in _PREFIXED.items()}
-SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "uint8": 1, "int32": 4, "int64": 8, "int8": 1}
+SIZES = {name: numpy.dtype(BITS.get(name, name)).itemsize for name in NAMES}
 MOST_AXES = 6
 
 
@@ -57,8 +62,8 @@ class Array:
         return (self.dtype, self.shape, self.strides) == (other.dtype, other.shape, other.strides)
 
     def numpy(self) -> Any:
-        """The same memory as a NumPy array; of bfloat16 the bits, as uint16."""
-        name = "uint16" if self.dtype == "bfloat16" else self.dtype
+        """The same memory as a NumPy array; of what NumPy lacks the bits, as integers."""
+        name = BITS.get(self.dtype, self.dtype)
         if not all(self.shape):
             return numpy.empty(self.shape, name)
         low = sum((n - 1) * s for n, s in zip(self.shape, self.strides) if s < 0) * self.itemsize
@@ -185,9 +190,9 @@ def empty(shape: Sequence[int], dtype: Any = "float32", like: Any = None) -> Any
     if _is_torch(source):
         import torch
         return torch.empty(tuple(shape), dtype=getattr(torch, dtype))
-    if dtype != "bfloat16":
+    if dtype not in BITS:
         return numpy.empty(shape, dtype)
     if isinstance(source, numpy.ndarray) and source.dtype.name == dtype:
         return numpy.empty(shape, source.dtype)
-    memory = numpy.empty(shape, "uint16")
+    memory = numpy.empty(shape, BITS[dtype])
     return Array(dtype, shape, dense_strides(shape), memory.ctypes.data, memory)

@@ -326,8 +326,8 @@ def attention(q: ArrayLike, k: ArrayLike | None = None, v: ArrayLike | None = No
               scale: float | None = None, softcap: float = 0.0, sinks: ArrayLike | None = None,
               lse: ArrayLike | bool | None = None, lse_with_sink: bool = False, q_pos0: int = 0,
               q_pos_step: int = 0, q_pos: AuxArray | None = None, q_len: AuxArray | None = None,
-              q_begins: AuxArray | None = None, dtype: DType | None = None,
-              numerics: int | str = 0, device: DeviceLike = None, threads: int = 0) -> Plan:
+              q_begins: AuxArray | None = None, o_begins: AuxArray | None = None,
+              dtype: DType | None = None, numerics: int | str = 0, device: DeviceLike = None, threads: int = 0) -> Plan:
     """Softmax attention: heed_attn_desc. Returns o, or (o, lse).
 
     q [batch...][H][n_q][d]; k [batch...][H_k][n_k][d] and v [batch...][H_k][n_k][d_v], or
@@ -337,7 +337,8 @@ def attention(q: ArrayLike, k: ArrayLike | None = None, v: ArrayLike | None = No
 
     align: "start" or "end", where positions matter and queries are not as many as keys. scale:
     1 / sqrt(d) unless given. softcap: 0 for none. sinks: [H]. lse: True, or an array to fill.
-    q_pos: int64 [B], added to every position; q_len: lengths of queries; q_begins: ragged ones.
+    q_pos: int64 [B], added to every position; q_len: lengths of queries; q_begins: ragged ones,
+    and o_begins where o and lse lie apart from q (o is then given).
     dtype: of o, where it is made. device: a name or a Device; threads: workers of a host device.
 
     attention.plan(...) takes the same and returns the Plan. A failed call raises heed.Error.
@@ -357,6 +358,7 @@ def attention(q: ArrayLike, k: ArrayLike | None = None, v: ArrayLike | None = No
     struct.q_pos_slot = slots.add(q_pos, "q_pos", "int64")
     struct.q_len_slot = slots.add(q_len, "q_len")
     struct.q_slot = slots.add(q_begins, "q_begins")
+    struct.o_slot = slots.add(o_begins, "o_begins")
     struct.q_layout = CONSTANTS["HEED_LAYOUT_RAGGED"] if q_begins is not None else 0
     flags = CONSTANTS["HEED_ATTN_LSE_WITH_SINK"] if lse_with_sink else 0
     if align is not None:

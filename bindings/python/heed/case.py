@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy
 
+from .arrays import BITS
+
 DTYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "u8": "uint8", "i32": "int32",
-          "i64": "int64", "i8": "int8", "bool": "bool"}
+          "i64": "int64", "i8": "int8", "bool": "bool", "f8e4m3": "float8_e4m3fn",
+          "f8e5m2": "float8_e5m2"}
 
 
 class Refused(Exception):
@@ -22,23 +25,24 @@ class Refused(Exception):
         super().__init__(f"{field}: {why}" if why else field)
 
 
-def _bfloat16():
-    """bfloat16 for NumPy, which lacks it, where ml_dtypes is installed."""
+def _lacking(name):
+    """A type for NumPy, which lacks it, where ml_dtypes is installed."""
     try:
         import ml_dtypes
     except ImportError:
-        raise Refused("types", "bfloat16 in NumPy needs the package ml_dtypes") from None
-    return ml_dtypes.bfloat16
+        raise Refused("types", f"{name} in NumPy needs the package ml_dtypes") from None
+    return getattr(ml_dtypes, name)
 
 
 def _to_numpy(array, kind):
-    return array.view(_bfloat16()) if kind == "bf16" else array
+    return array.view(_lacking(DTYPES[kind])) if DTYPES[kind] in BITS else array
 
 
 def _to_torch(array, kind):
     import torch
-    if kind == "bf16":
-        return torch.from_numpy(array.view("int16")).view(torch.bfloat16)
+    if DTYPES[kind] in BITS:
+        signed = torch.from_numpy(array.view(BITS[DTYPES[kind]][1:]))
+        return signed.view(getattr(torch, DTYPES[kind]))
     return torch.from_numpy(array)
 
 
@@ -141,7 +145,7 @@ class Case:
 
     @property
     def sinks(self) -> Any:
-        """A logit for each head, float32, or None."""
+        """A logit for each head, float32, float16 or bfloat16, or None."""
         return self.array("sinks")
 
     def mask(self, source: int = 0) -> Any:

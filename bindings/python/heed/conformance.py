@@ -20,6 +20,7 @@ from typing import Any, Callable, Iterable
 
 import numpy
 
+from ._native import library
 from .case import MAKERS, Asked, Case, Refused, to_file
 
 # ---- heed-conform ------------------------------------------------------------------------------
@@ -33,8 +34,7 @@ def _places():
     yield here / "bin" / name
     yield here / name
     yield pathlib.Path(sysconfig.get_path("scripts")) / name
-    if os.environ.get("HEED_LIBRARY"):
-        yield pathlib.Path(os.environ["HEED_LIBRARY"]).parent / "tools" / name
+    yield pathlib.Path(library._name).parent / "tools" / name       # a build folder's
     if shutil.which(name):
         yield pathlib.Path(shutil.which(name))
 

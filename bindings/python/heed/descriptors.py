@@ -12,7 +12,7 @@ from ._abi import CONSTANTS, STRUCTS
 from ._native import STRUCT, new
 from .arrays import Constant, argument
 
-OWN_FIELDS = ("size", "reserved", "reserved0", "reserved1")
+OWN_FIELDS = ("size", "reserved", "reserved1")
 # What a list of Python becomes, by the field it is given for.
 LIST_KINDS = collections.defaultdict(lambda: "float32", {
     name: "int32" for name in (

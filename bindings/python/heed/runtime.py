@@ -166,18 +166,20 @@ class Plan:
             _native.fail(status)
         return as_dict(props)
 
-    def extents(self) -> dict[str, tuple[int, int, bool]]:
-        """The arrays of a run: for each field the bytes [first, end) from element [0]...[0] that
-        it may touch, and whether it writes them."""
+    def operands(self) -> list[dict[str, Any]]:
+        """What heed_plan_operands() says, a dict for each array in the order of a run, absent ones
+        (dtype 0) included: name, role, dtype, shape, stride, and the bytes [low, high) from element
+        [0]...[0] that a run may touch."""
         count = ctypes.c_uint32()
-        size = ctypes.sizeof(STRUCT["heed_extent"])
-        library.heed_plan_extents(self.handle, None, 0, size, ctypes.byref(count))
-        found = (STRUCT["heed_extent"] * count.value)()
-        status = library.heed_plan_extents(self.handle, found, count, size, None)
+        size = ctypes.sizeof(STRUCT["heed_operand"])
+        library.heed_plan_operands(self.handle, None, 0, size, ctypes.byref(count))
+        found = (STRUCT["heed_operand"] * count.value)()
+        status = library.heed_plan_operands(self.handle, found, count, size, None)
         if status < 0:
             _native.fail(status)
-        written = CONSTANTS["HEED_EXTENT_WRITTEN"]
-        return {e.field.decode(): (e.first, e.end, bool(e.flags & written)) for e in found}
+        return [{"name": x.name.decode(), "role": x.role, "flags": x.flags, "same_as": x.same_as,
+                 "dtype": x.tensor.dtype, "shape": tuple(x.tensor.shape),
+                 "stride": tuple(x.tensor.stride), "low": x.low, "high": x.high} for x in found]
 
     def changed(self, given):
         """The arrays of a run in which these have the place of those that were planned."""
@@ -269,15 +271,15 @@ def joined(spans):
 
 class DeviceMemory:
     """Buffers of a device that is not the host's, for the arrays of a run: written before it and
-    read after it, by the extents that the plan names."""
+    read after it, by the operands that the plan names."""
 
     def __init__(self, plan, arrays, run):
         self.device, self.parts, self.buffers = plan.device, [], []
         weakref.finalize(self, _end_buffers, plan.device, self.buffers)
         spans = sorted(
-            (arrays[path].address + first, arrays[path].address + end, path, written)
-            for path, (first, end, written) in plan.extents().items()
-            if path in arrays and first != end)
+            (arrays[x["name"]].address + x["low"], arrays[x["name"]].address + x["high"],
+             x["name"], x["role"] != CONSTANTS["HEED_ROLE_IN"])
+            for x in plan.operands() if x["name"] in arrays and x["low"] != x["high"])
         for low, high, members in joined(spans):
             buf = self.make(high - low)
             for start, end, path, written in members:

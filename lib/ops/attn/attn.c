@@ -119,7 +119,7 @@ static heed_status find_slots(struct heed_plan *plan, const heed_attn_args *args
                               const void *slots[HEED_MAX_SLOTS], heed_report *report)
 {
     const uint32_t first = heed_attn_slot(heed_attn_of(plan), 1);
-    struct heed_places places = { .workspace_size = 0 };
+    struct heed_places places = { .run.n_wait = 0 };
     heed_status status = heed_attn_place_slots(plan, args, &places, report);
 
     if (status >= 0)

@@ -8,98 +8,14 @@
 #include "check.h"
 
 #include "../../launch/overlap.h"
-#include "../../spans.h"
+#include "../../layouts/layouts.h"
 #include "check_state.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 static const uint32_t desc_flags = HEED_ATTN_ALIGN_START | HEED_ATTN_ALIGN_END |
                                    HEED_ATTN_SCALE_GIVEN | HEED_ATTN_LSE_WITH_SINK |
                                    HEED_PLAN_ALLOW_COMPOSED | HEED_PLAN_OWN_WORKSPACE;
-
-/* ---- reports ---- */
-
-void heed_check_object(struct heed_check *c, const char *format, ...)
-{
-    va_list list;
-
-    va_start(list, format);
-    vsnprintf(c->where.prefix, sizeof(c->where.prefix), format, list);
-    va_end(list);
-}
-
-heed_status heed_check_fail(struct heed_check *c, heed_status status, const char *name,
-                            int64_t wanted, int64_t got, const char *format, ...)
-{
-    va_list list;
-
-    va_start(list, format);
-    status = heed_where_fail_list(&c->where, status, name, wanted, got, format, list);
-    va_end(list);
-    return status;
-}
-
-heed_status heed_check_nomem(struct heed_check *c)
-{
-    return heed_report_fill(c->where.report, HEED_E_NOMEM, NULL, 0, 0,
-                            "no memory for the checked descriptor");
-}
-
-/* ---- fields of any object ---- */
-
-heed_status heed_check_limits(struct heed_check *c, const struct heed_check_limit *limits, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const struct heed_check_limit *l = &limits[i];
-
-        if (l->value < l->low || l->value > l->high)
-            return heed_check_fail(c, HEED_E_VALUE, l->name, l->value < l->low ? l->low : l->high,
-                                   l->value, "%s", l->why);
-    }
-    return HEED_OK;
-}
-
-const char *heed_check_flags_hint(uint32_t flags)
-{
-    if (flags & HEED_SOURCE_CAUSAL)
-        return "; HEED_SOURCE_CAUSAL belongs in sources[].flags";
-    if (flags & HEED_SOURCE_END)
-        return "; HEED_SOURCE_END belongs in sources[].flags";
-    if (flags & HEED_ATTN_ALIGN_START)
-        return "; HEED_ATTN_ALIGN_START belongs in the descriptor's flags, HEED_TERM_KEYS in terms";
-    if (flags & HEED_ATTN_ALIGN_END)
-        return "; HEED_ATTN_ALIGN_END belongs in the descriptor's flags, HEED_TERM_ROWS in terms";
-    return flags & (HEED_ATTN_SCALE_GIVEN | HEED_ATTN_LSE_WITH_SINK)
-               ? "; HEED_ATTN_* belong in the descriptor's flags, HEED_TERM_PHASE_* in terms"
-               : "";
-}
-
-heed_status heed_check_flags(struct heed_check *c, uint32_t flags, uint32_t known)
-{
-    const uint32_t unknown = flags & ~known;
-
-    if (unknown == 0)
-        return HEED_OK;
-    return heed_check_fail(c, HEED_E_FLAG, "flags", known, flags, "unknown flag bits 0x%x%s",
-                           (unsigned)unknown, heed_check_flags_hint(unknown));
-}
-
-/* known: the value did not leave 63 bits. */
-static heed_status position_in(struct heed_check *c, const char *name, bool known, int64_t value)
-{
-    if (known && value >= -HEED_POSITION_MAX && value <= HEED_POSITION_MAX)
-        return HEED_OK;
-    return heed_check_fail(c, HEED_E_OVERFLOW, name,
-                           known && value < 0 ? -HEED_POSITION_MAX : HEED_POSITION_MAX,
-                           known ? value : 0, "positions, reaches and steps lie within 2^60 of 0");
-}
-
-heed_status heed_check_position(struct heed_check *c, const char *name, int64_t value)
-{
-    return position_in(c, name, true, value);
-}
 
 /* ---- the descriptor's own ---- */
 
@@ -131,21 +47,22 @@ static heed_status numbers_check(struct heed_check *c)
     const heed_attn_desc *d = &c->d;
     const struct heed_check_limit limits[] = {
         { "q_pos_step", d->q_pos_step, 0, INT32_MAX, "must not be negative" },
-        { "reserved0", d->reserved0, 0, 0, "must be 0" },
         { "numerics", d->numerics, 0, HEED_NUMERICS_FAST, "no such profile" },
         { "reserved1", d->reserved1, 0, 0, "must be 0" },
     };
     const uint32_t both = HEED_ATTN_ALIGN_START | HEED_ATTN_ALIGN_END;
+    const struct heed_layout *layout = heed_layout_find(d->q_layout);
     const heed_status status = heed_check_flags(c, d->flags, desc_flags);
+    char names[64];
 
     if (status < 0)
         return status;
     if ((d->flags & both) == both)
         return heed_check_fail(c, HEED_E_VALUE, "flags", HEED_ATTN_ALIGN_START, d->flags & both,
                                "ALIGN_START and ALIGN_END exclude each other");
-    if (d->q_layout >= HEED_LAYOUTS || !heed_layouts[d->q_layout].for_queries)
-        return heed_check_fail(c, HEED_E_VALUE, "q_layout", HEED_LAYOUT_RAGGED, d->q_layout,
-                               "queries are DENSE or RAGGED");
+    if (!layout || !layout->for_queries)
+        return heed_check_fail(c, HEED_E_VALUE, "q_layout", heed_layout_queries(names),
+                               d->q_layout, "queries are %s", names);
     if (!isfinite(d->scale))
         return heed_check_fail(c, HEED_E_VALUE, "scale", 0, 0, "must be finite");
     if (!isfinite(d->softcap) || d->softcap < 0)
@@ -157,7 +74,7 @@ static heed_status numbers_check(struct heed_check *c)
 static const struct heed_tensor_rule rule_q = { "q", 2, 6, 3, 6, HEED_SET_FLOATS };
 static const struct heed_tensor_rule rule_o = { "o", 2, 6, 3, 6, HEED_SET_FLOATS };
 static const struct heed_tensor_rule rule_lse = { "lse", 0, 5, 2, 5, HEED_SET_F32 };
-static const struct heed_tensor_rule rule_sinks = { "sinks", 0, 1, 1, 6, HEED_SET_F32 };
+static const struct heed_tensor_rule rule_sinks = { "sinks", 0, 1, 1, 6, HEED_SET_FLOATS };
 
 static heed_status tensors_check(struct heed_check *c)
 {
@@ -185,20 +102,29 @@ static heed_status tensors_check(struct heed_check *c)
 static heed_status desc_check(struct heed_check *c)
 {
     const struct heed_site at = { .level = HEED_LEVEL_DESC };
+    const struct heed_slot_rule *rules;
     heed_status status;
 
     heed_check_object(c, "%s", "");
     if ((status = numbers_check(c)) < 0 || (status = tensors_check(c)) < 0 ||
-        (status = constants_in(c)) < 0 ||
-        (status = heed_check_fields(c, at, &c->d, c->out, heed_layouts[c->d.q_layout].desc)) < 0)
+        (status = constants_in(c)) < 0)
         return status;
-    if (c->d.q_layout != HEED_LAYOUT_RAGGED)
+    rules = heed_layout_find(c->d.q_layout)->desc;
+    status = heed_check_fields(c, at, &c->d, c->out, rules);
+    if (status < 0)
+        return status;
+    if (!heed_layout_packed(c->d.q_layout))
         return heed_check_batch(c, &rule_q, &c->d.q);
     if ((status = heed_check_no_batch(c, &rule_q, &c->d.q)) < 0 ||
         (status = heed_check_no_batch(c, &rule_o, &c->d.o)) < 0 ||
         (c->d.lse.ndim != 0 && (status = heed_check_no_batch(c, &rule_lse, &c->d.lse)) < 0))
         return status;
-    return heed_check_items(c, c->d.q_slot, heed_layouts[c->d.q_layout].items - 1);
+    status = heed_check_items(c, c->d.q_slot, rules[HEED_DESC_BEGIN].use->trailing);
+    if (status < 0 || c->d.o_slot == 0)
+        return status;
+    if (c->out->n_q > c->out->o.shape[4])
+        c->out->n_q = c->out->o.shape[4];
+    return heed_check_items(c, c->d.o_slot, rules[HEED_DESC_O_BEGIN].use->trailing);
 }
 
 /* ---- what takes all of them ---- */
@@ -207,15 +133,18 @@ static heed_status desc_check(struct heed_check *c)
 static heed_status output_check(struct heed_check *c, const struct heed_tensor_rule *rule,
                                 const heed_tensor *t)
 {
+    const bool packed = heed_layout_packed(c->d.q_layout), apart = c->d.o_slot != 0;
     heed_status status = HEED_OK;
 
-    for (uint32_t a = 0; a < 3 && status >= 0 && c->d.q_layout != HEED_LAYOUT_RAGGED; a++)
+    for (uint32_t a = 0; a < 3 && status >= 0 && !packed; a++)
         status = heed_tensor_axis(&c->where, rule, t, a, c->out->batch[a],
                                   "outputs have every batch item");
     if (status >= 0)
         status = heed_tensor_axis(&c->where, rule, t, 3, c->out->heads, "heads of q");
     if (status >= 0)
-        status = heed_tensor_axis(&c->where, rule, t, 4, c->out->q.shape[4], "rows of q");
+        status = heed_tensor_axis(&c->where, rule, t, 4,
+                                  (apart ? &c->out->o : &c->out->q)->shape[4],
+                                  apart ? "rows of o" : "rows of q");
     return status;
 }
 
@@ -227,7 +156,7 @@ static void expand(const struct heed_checked *out, struct heed_view *v)
     }
 }
 
-/* Batch items times heads times rows is what a backend counts its tasks in, also for RAGGED. */
+/* Batch items times heads times rows is what a backend counts its tasks in, packed rows too. */
 static heed_status batch_check(struct heed_check *c)
 {
     struct heed_checked *out = c->out;
@@ -242,7 +171,7 @@ static heed_status batch_check(struct heed_check *c)
     out->n_batch = out->batch[0] * out->batch[1] * out->batch[2];
     expand(out, &out->q);
     for (uint32_t s = 0; s < out->n_sources; s++) {
-        if (heed_layouts[c->to[s].layout].pages)    /* no batch axes: axis 2 counts pages */
+        if (heed_layout_find(c->to[s].layout)->items == HEED_ITEMS_PAGES)   /* no batch axes */
             continue;
         expand(out, &c->to[s].k);
         expand(out, &c->to[s].v);
@@ -274,11 +203,11 @@ static heed_status source_positions(struct heed_check *c, uint32_t s)
     if (status < 0 || to->n_k == 0)
         return status;
     known = travel(to->pos0, first, to->pos_step, 0, &low);
-    status = position_in(c, "pos_step", known, low);
+    status = heed_check_reached(c, "pos_step", known, low);
     if (status < 0)
         return status;
     known = travel(to->pos0, first + to->n_k - 1, to->pos_step, to->pos_span - 1, &high);
-    return position_in(c, "pos_step", known, high);
+    return heed_check_reached(c, "pos_step", known, high);
 }
 
 static heed_status query_positions(struct heed_check *c)
@@ -293,7 +222,7 @@ static heed_status query_positions(struct heed_check *c)
         return status;
     known = travel(out->q_pos0, out->flags & HEED_ATTN_ALIGN_END ? -steps : steps, out->q_pos_step,
                    0, &far);
-    return position_in(c, "q_pos_step", known, far);
+    return heed_check_reached(c, "q_pos_step", known, far);
 }
 
 static bool run_time(const struct heed_check *c, uint32_t slot)
@@ -305,7 +234,7 @@ static bool run_time(const struct heed_check *c, uint32_t slot)
 static heed_status alignment_check(struct heed_check *c)
 {
     const heed_attn_desc *d = &c->d;
-    const bool q_open = d->q_layout == HEED_LAYOUT_RAGGED || run_time(c, d->q_len_slot);
+    const bool q_open = heed_layout_packed(d->q_layout) || run_time(c, d->q_len_slot);
 
     heed_check_object(c, "%s", "");
     if (d->flags & (HEED_ATTN_ALIGN_START | HEED_ATTN_ALIGN_END))
@@ -321,7 +250,7 @@ static heed_status alignment_check(struct heed_check *c)
                 "source %u compares positions and has %lld keys for %lld rows: state ALIGN_START "
                 "or ALIGN_END",
                 (unsigned)s, (long long)source->n_k, (long long)c->out->n_q);
-        if (q_open || source->layout == HEED_LAYOUT_RAGGED || run_time(c, source->len.slot))
+        if (q_open || heed_layout_packed(source->layout) || run_time(c, source->len.slot))
             return heed_check_fail(
                 c, HEED_E_AMBIGUOUS, "flags", 0, 0,
                 "source %u compares positions and lengths are known only to run: state "

@@ -10,9 +10,9 @@
  *
  * Choices where the contract leaves room: lengths above their bound are HEED_E_INDEX; entries of a
  * bias map outside its table are legal (they add nothing); no source at all is legal (every row is
- * empty); for RAGGED queries the extents of SEGMENT and LISTED row blocks cut the length like those
- * of q_coord; H_k = 0 (legal with H = 0 only) gives heed_checked_source.heads = 1, so that nobody
- * divides by it.
+ * empty); for packed queries the extents of row blocks, of SEGMENT or a list, cut the length like
+ * those of q_coord; H_k = 0 (legal with H = 0 only) gives heed_checked_source.heads = 1, so that
+ * nobody divides by it.
  */
 #ifndef HEED_LIB_OPS_ATTN_CHECK_H
 #define HEED_LIB_OPS_ATTN_CHECK_H

@@ -11,7 +11,7 @@ heed_status heed_check_no_batch(struct heed_check *c, const struct heed_tensor_r
     heed_status status = HEED_OK;
 
     for (uint32_t a = 0; a < 3 && status >= 0; a++)
-        status = heed_tensor_axis(&c->where, rule, t, a, 1, "RAGGED tensors have batch extent 1");
+        status = heed_tensor_axis(&c->where, rule, t, a, 1, "packed tensors have batch extent 1");
     return status;
 }
 

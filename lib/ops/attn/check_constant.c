@@ -8,7 +8,7 @@
  */
 #include "check_state.h"
 
-#include "../../core/dtype.h"
+#include "../../types/types.h"
 #include "../../launch/overlap.h"
 #include "slots.h"
 #include "validate.h"

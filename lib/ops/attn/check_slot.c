@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Slots: each by itself, the fields that name them, and each array at its place of use, where it is
- * compared with what the use asks for. For RAGGED tensors, whose item lengths no extent gives, the
+ * compared with what the use asks for. For packed rows, whose item lengths no extent gives, the
  * extents of slots bound the lengths.
  */
+#include "../../layouts/layouts.h"
 #include "check_state.h"
 
 #include <assert.h>
@@ -80,13 +81,13 @@ static void axis_cut(struct heed_check *c, const struct heed_site *site, uint32_
 
     if ((axis & HEED_AXIS_ONE) && extent == 1)
         return;
-    if (c->out->q_layout == HEED_LAYOUT_RAGGED) {
+    if (heed_layout_packed(c->out->q_layout)) {
         if (axis & HEED_AXIS_ROWS)
             lower_to(&c->out->n_q, extent);
         if ((axis & HEED_AXIS_BLOCKS) && heed_mul_i64(extent, block_of(c, site), &rows))
             lower_to(&c->out->n_q, rows);
     }
-    if ((axis & HEED_AXIS_KEYS) && source->layout == HEED_LAYOUT_RAGGED)
+    if ((axis & HEED_AXIS_KEYS) && heed_layout_packed(source->layout))
         lower_to(&source->n_k, extent);
 }
 
@@ -153,8 +154,8 @@ static bool axis_may(const struct heed_check *c, const struct heed_site *site, u
 {
     const struct heed_checked *out = c->out;
     const struct heed_checked_source *source = source_of(c, site);
-    const bool any_row = out->q_layout == HEED_LAYOUT_RAGGED;
-    const bool any_key = source && source->layout == HEED_LAYOUT_RAGGED;
+    const bool any_row = heed_layout_packed(out->q_layout);
+    const bool any_key = source && heed_layout_packed(source->layout);
     const int64_t block = axis & HEED_AXIS_BLOCKS ? block_of(c, site) : 1;
     const int64_t blocks = out->n_q > 0 ? (out->n_q - 1) / block + 1 : 0;
     const struct {

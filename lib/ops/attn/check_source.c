@@ -7,6 +7,7 @@
 #include "check_state.h"
 
 #include "../../biases/biases.h"
+#include "../../layouts/layouts.h"
 #include "../../terms/terms.h"
 
 #include <assert.h>
@@ -140,27 +141,6 @@ static heed_status terms_check(struct heed_check *c, uint32_t s, struct heed_che
     return status;
 }
 
-/* The only term of a source that lists its keys shows everything. */
-static heed_status listed_check(struct heed_check *c, uint32_t s)
-{
-    const heed_source *source = &c->sources[s];
-    const struct heed_term_kind *kind;
-
-    if (source->n_terms > 1)
-        return heed_check_fail(c, HEED_E_UNSUPPORTED, "n_terms", 1, source->n_terms,
-                               "the only term of a LISTED source is ALL");
-    if (source->n_terms == 0)
-        return HEED_OK;
-    kind = heed_term_kind_find(source->terms[0].kind);
-    if (kind && !kind->whole)
-        return heed_check_fail(c, HEED_E_UNSUPPORTED, "terms[0].kind", heed_term_default.kind,
-                               kind->kind, "the only term of a LISTED source is ALL");
-    if (source->terms[0].step > 1)
-        return heed_check_fail(c, HEED_E_UNSUPPORTED, "terms[0].step", 1, source->terms[0].step,
-                               "the term of a LISTED source takes no step");
-    return HEED_OK;
-}
-
 /* ---- biases ---- */
 
 static heed_status bias_check(struct heed_check *c, uint32_t s, uint32_t i,
@@ -206,23 +186,15 @@ static heed_status biases_check(struct heed_check *c, uint32_t s, struct heed_ch
 
 /* ---- sources ---- */
 
-static heed_status layout_check(struct heed_check *c, const heed_source *s)
+static heed_status numbers_check(struct heed_check *c, const heed_source *s,
+                                 const struct heed_layout *layout)
 {
-    if (s->layout < HEED_LAYOUTS)
-        return HEED_OK;
-    return heed_check_fail(c, HEED_E_VALUE, "layout", HEED_LAYOUTS - 1, s->layout,
-                           "no such layout");
-}
-
-static heed_status numbers_check(struct heed_check *c, const heed_source *s)
-{
-    const bool lists = heed_layouts[s->layout].lists, pages = heed_layouts[s->layout].pages;
     const struct heed_check_limit limits[] = {
         { "pos_step", s->pos_step, 0, INT32_MAX, "must not be negative" },
         { "pos_span", s->pos_span, 0, INT32_MAX, "must not be negative" },
-        { "run", s->run, 0, lists || pages ? INT32_MAX : 0,
+        { "run", s->run, 0, layout->takes_run ? INT32_MAX : 0,
           "must be 0 or, where the layout takes it, positive" },
-        { "rows", s->rows, 0, lists ? INT32_MAX : 0,
+        { "rows", s->rows, 0, layout->takes_rows ? INT32_MAX : 0,
           "must be 0 or, where the layout takes it, positive" },
         { "reserved", s->reserved, 0, 0, "must be 0" },
     };
@@ -238,9 +210,10 @@ static const struct heed_tensor_rule rule_v_pages = { "v", 4, 4, 3, 6, HEED_SET_
 
 /* H_k = 0, legal with H = 0 only, counts as 1 later, so that nobody divides by it. */
 static heed_status tensors_check(struct heed_check *c, const heed_source *s,
+                                 const struct heed_layout *layout,
                                  struct heed_checked_source *to)
 {
-    const bool pages = heed_layouts[s->layout].pages;
+    const bool pages = layout->items == HEED_ITEMS_PAGES;
     const struct heed_tensor_rule *k = pages ? &rule_k_pages : &rule_k,
                                   *v = pages ? &rule_v_pages : &rule_v;
     const int64_t heads = c->out->heads;
@@ -266,7 +239,7 @@ static heed_status tensors_check(struct heed_check *c, const heed_source *s,
                  : HEED_OK;
 }
 
-/* Rows of bytes have scales, and no others do. */
+/* The type of rows says whether they have scales. */
 static heed_status scales_check(struct heed_check *c, const heed_source *s)
 {
     const struct {
@@ -278,50 +251,35 @@ static heed_status scales_check(struct heed_check *c, const heed_source *s)
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        const bool wanted = rows[i].dtype == HEED_I8;
+        const bool with = rows[i].slot != 0;
 
-        if (wanted != (rows[i].slot != 0))
-            return heed_check_fail(c, HEED_E_VALUE, rows[i].name, wanted, rows[i].slot,
-                                   wanted ? "rows of i8 need their scales"
-                                          : "only rows of i8 have scales");
+        if (!heed_dtype_scaled(rows[i].dtype, with))
+            return heed_check_fail(c, HEED_E_VALUE, rows[i].name, !with, rows[i].slot,
+                                   "rows of %s %s scales", heed_dtype_name(rows[i].dtype),
+                                   with ? "have no" : "need their");
     }
     return HEED_OK;
 }
 
-/* A table of pages says how many keys there are. */
-static heed_status pages_check(struct heed_check *c, const heed_source *s,
-                               struct heed_checked_source *to)
-{
-    const heed_tensor *table = &c->slots[s->slot - 1].t;
-    const int64_t pages = table->shape[table->ndim - 1], page = to->k.shape[4];
-
-    if (s->run != 0 && s->run != page)
-        return heed_check_fail(c, HEED_E_VALUE, "run", page, s->run,
-                               "must be 0 or the rows of a page");
-    if (heed_mul_i64(pages, page, &to->n_k))
-        return HEED_OK;
-    return heed_check_fail(c, HEED_E_OVERFLOW, "slot", INT64_MAX / page, pages,
-                           "pages times rows of a page leave 63 bits");
-}
-
 /* Batch extents of k and v, or of what says where an item lies. */
-static heed_status batch_check(struct heed_check *c, const heed_source *s)
+static heed_status batch_check(struct heed_check *c, const heed_source *s,
+                               const struct heed_layout *layout)
 {
-    const struct heed_layout *layout = &heed_layouts[s->layout];
     heed_status status = HEED_OK;
 
-    if (layout->items == 0) {
+    if (layout->items == HEED_ITEMS_BATCH) {
         status = heed_check_batch(c, &rule_k, &s->k);
         return status < 0 ? status : heed_check_batch(c, &rule_v, &s->v);
     }
-    if (!layout->pages && ((status = heed_check_no_batch(c, &rule_k, &s->k)) < 0 ||
-                           (status = heed_check_no_batch(c, &rule_v, &s->v)) < 0))
+    if (layout->items == HEED_ITEMS_PACKED &&
+        ((status = heed_check_no_batch(c, &rule_k, &s->k)) < 0 ||
+         (status = heed_check_no_batch(c, &rule_v, &s->v)) < 0))
         return status;
-    return heed_check_items(c, s->slot, layout->items - 1);
+    return heed_check_items(c, s->slot, layout->source[HEED_SOURCE_SLOT].use->trailing);
 }
 
 /* No term becomes one ALL. */
-static heed_status kinds_check(struct heed_check *c, uint32_t s)
+static heed_status kinds_check(struct heed_check *c, uint32_t s, bool lists)
 {
     const heed_source *source = &c->sources[s];
     struct heed_checked_source *to = &c->to[s];
@@ -337,10 +295,8 @@ static heed_status kinds_check(struct heed_check *c, uint32_t s)
                                                                    sizeof(*biases), 8);
     if (!terms || (to->n_biases != 0 && !biases))
         return heed_check_nomem(c);
-    status = heed_layouts[source->layout].lists ? listed_check(c, s) : HEED_OK;
-    if (status >= 0)
-        status = terms_check(c, s, terms);
-    if (status >= 0 && heed_layouts[source->layout].lists)
+    status = terms_check(c, s, terms);
+    if (status >= 0 && lists)
         terms[0] = heed_term_default;   /* phase has no meaning without a step */
     return status < 0 ? status : biases_check(c, s, biases);
 }
@@ -349,28 +305,32 @@ heed_status heed_check_source(struct heed_check *c, uint32_t s)
 {
     const struct heed_site at = { .level = HEED_LEVEL_SOURCE, .source = s };
     const heed_source *source = &c->sources[s];
+    const struct heed_layout *layout = heed_layout_find(source->layout);
     struct heed_checked_source *to = &c->to[s];
     heed_status status;
 
     heed_check_object(c, "sources[%u].", (unsigned)s);
-    if ((status = layout_check(c, source)) < 0 ||
-        (status = heed_check_flags(c, source->flags, source_flags)) < 0 ||
-        (status = numbers_check(c, source)) < 0 ||
-        (status = tensors_check(c, source, to)) < 0 || (status = scales_check(c, source)) < 0)
+    if (!layout)
+        return heed_check_fail(c, HEED_E_VALUE, "layout", heed_layout_last(), source->layout,
+                               "no such layout");
+    if ((status = heed_check_flags(c, source->flags, source_flags)) < 0 ||
+        (status = numbers_check(c, source, layout)) < 0 ||
+        (status = tensors_check(c, source, layout, to)) < 0 ||
+        (status = scales_check(c, source)) < 0)
         return status;
     to->pos0 = source->pos0;
     to->pos_step = or_one(source->pos_step);
     to->pos_span = or_one(source->pos_span);
     to->layout = source->layout;
     to->flags = source->flags;
-    to->run = heed_layouts[source->layout].lists ? or_one(source->run) : 1;
+    to->run = 1;
     to->rows = or_one(source->rows);
-    if ((status = heed_check_fields(c, at, source, to, heed_layouts[source->layout].source)) < 0 ||
-        (heed_layouts[source->layout].pages && (status = pages_check(c, source, to)) < 0) ||
-        (status = kinds_check(c, s)) < 0)
+    if ((status = heed_check_fields(c, at, source, to, layout->source)) < 0 ||
+        (layout->check && (status = layout->check(c, s)) < 0) ||
+        (status = kinds_check(c, s, layout->lists)) < 0)
         return status;
     heed_check_object(c, "sources[%u].", (unsigned)s);
-    return batch_check(c, source);
+    return batch_check(c, source, layout);
 }
 
 bool heed_check_positional(const struct heed_checked_source *source)

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What the files check*.c share: the descriptor copied with today's element sizes, the checked form
- * as it grows, and the object that is looked at. Private to them.
+ * What the files check*.c and layouts share: the descriptor copied with today's element sizes, the
+ * checked form as it grows, and the object that is looked at. Private to them.
  */
 #ifndef HEED_LIB_OPS_ATTN_CHECK_STATE_H
 #define HEED_LIB_OPS_ATTN_CHECK_STATE_H
@@ -25,6 +25,8 @@ struct heed_check {
     struct heed_where where; /* the object that is looked at */
 };
 
+/* ---- reports (check_fields.c) ---- */
+
 /* Names the object whose fields are looked at from now on. */
 HEED_PRINTF(2, 3)
 void heed_check_object(struct heed_check *, const char *format, ...);
@@ -38,7 +40,7 @@ heed_status heed_check_nomem(struct heed_check *);
  * them may be read. */
 heed_status heed_check_copy(struct heed_check *);
 
-/* ---- fields of any object (check.c) ---- */
+/* ---- fields of any object (check_fields.c) ---- */
 
 /* An integer field and the range it must lie in. */
 struct heed_check_limit {
@@ -52,6 +54,8 @@ heed_status heed_check_flags(struct heed_check *, uint32_t flags, uint32_t known
 const char *heed_check_flags_hint(uint32_t flags);
 /* Within HEED_POSITION_MAX? */
 heed_status heed_check_position(struct heed_check *, const char *name, int64_t value);
+/* The same of one that has been computed; known: it did not leave 63 bits. */
+heed_status heed_check_reached(struct heed_check *, const char *name, bool known, int64_t value);
 
 /* ---- batches of tensors (check_batch.c) ---- */
 
@@ -66,8 +70,8 @@ heed_status heed_check_batch(struct heed_check *, const struct heed_tensor_rule 
 
 /* Every slot by itself. */
 heed_status heed_check_slots(struct heed_check *);
-/* The fields of one struct that name slots: adds sites, and lets extents cut RAGGED bounds. at:
- * level, source, index. */
+/* The fields of one struct that name slots: adds sites, and lets extents cut the bounds of packed
+ * rows. at: level, source, index. */
 heed_status heed_check_fields(struct heed_check *, struct heed_site at, const void *given,
                               void *kept, const struct heed_slot_rule *rules);
 /* Batch extents of what says where an item lies, begins or tables, join the common ones; trailing:

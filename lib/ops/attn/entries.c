@@ -10,7 +10,7 @@
 #include "validate.h"
 
 #include "../../core/alloc.h"
-#include "../../core/dtype.h"
+#include "../../types/types.h"
 #include "../../core/error.h"
 #include "slots.h"
 #include "use.h"

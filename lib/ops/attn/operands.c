@@ -17,16 +17,16 @@
 
 /* ---- the row of operands ---- */
 
-static void lay(struct heed_operand *to, const struct heed_view *view, uint32_t role,
+static void lay(struct heed_plan_operand *to, const struct heed_view *view, uint32_t role,
                 const char *name, uint32_t index)
 {
-    *to = (struct heed_operand){ .view = *view, .role = role, .name = name, .index = index };
+    *to = (struct heed_plan_operand){ .view = *view, .role = role, .name = name, .index = index };
 }
 
-static void lay_slot(struct heed_plan *plan, struct heed_operand *operands,
+static void lay_slot(struct heed_plan *plan, struct heed_plan_operand *operands,
                      const struct heed_aux *aux)
 {
-    struct heed_operand *to = &operands[heed_attn_slot(heed_attn_of(plan), aux->slot)];
+    struct heed_plan_operand *to = &operands[heed_attn_slot(heed_attn_of(plan), aux->slot)];
 
     to->view.dtype = aux->dtype;
     memcpy(to->view.shape, aux->shape, sizeof(to->view.shape));
@@ -38,8 +38,8 @@ heed_status heed_attn_lay(struct heed_plan *plan, const struct heed_checked *att
                           struct heed_arena *arena, heed_report *report)
 {
     const uint32_t n = heed_attn_slot(attn, attn->n_slots + 1);
-    struct heed_operand *operands =
-        heed_arena_array(arena, n, sizeof(*operands), _Alignof(struct heed_operand));
+    struct heed_plan_operand *operands =
+        heed_arena_array(arena, n, sizeof(*operands), _Alignof(struct heed_plan_operand));
 
     assert(attn->n_sources <= HEED_MAX_SOURCES && attn->n_slots <= HEED_MAX_SLOTS);
     if (operands == NULL)
@@ -50,8 +50,9 @@ heed_status heed_attn_lay(struct heed_plan *plan, const struct heed_checked *att
     lay(&operands[HEED_ATTN_LSE], &attn->lse, HEED_ROLE_OUT, "lse", 0);
     lay(&operands[HEED_ATTN_SINKS], &attn->sinks, HEED_ROLE_IN, "sinks", 0);
     for (uint32_t slot = 1; slot <= attn->n_slots; slot++)
-        operands[heed_attn_slot(attn, slot)] =
-            (struct heed_operand){ .role = HEED_ROLE_IN, .name = "slots[]", .index = slot - 1 };
+        operands[heed_attn_slot(attn, slot)] = (struct heed_plan_operand){
+            .role = HEED_ROLE_IN, .name = "slots[]", .index = slot - 1
+        };
     for (uint32_t s = 0; s < attn->n_sources; s++) {
         lay(&operands[heed_attn_k(s)], &attn->sources[s].k, HEED_ROLE_IN, "kv[].k", s);
         lay(&operands[heed_attn_v(s)], &attn->sources[s].v, HEED_ROLE_IN, "kv[].v", s);
@@ -92,7 +93,7 @@ static heed_status place_kv(const struct heed_checked *attn, const heed_attn_arg
 }
 
 /* Slots that nobody uses, constants and those without elements are not looked at. */
-static bool reads_slot(const struct heed_operand *operand)
+static bool reads_slot(const struct heed_plan_operand *operand)
 {
     return operand->view.dtype != 0 && operand->constant == NULL &&
            !heed_view_empty(&operand->view);
@@ -137,10 +138,10 @@ heed_status heed_attn_place(const struct heed_plan *plan, const void *given, str
     to->at[HEED_ATTN_O] = args.o;
     to->at[HEED_ATTN_LSE] = args.lse;
     to->at[HEED_ATTN_SINKS] = args.sinks;
-    to->workspace = args.workspace;
-    to->workspace_size = args.workspace_size;
-    to->wait = args.wait;
-    to->n_wait = args.n_wait;
+    to->run = (heed_run){ .workspace = args.workspace,
+                          .workspace_size = args.workspace_size,
+                          .wait = args.wait,
+                          .n_wait = args.n_wait };
     return HEED_OK;
 }
 

@@ -5,7 +5,7 @@
  */
 #include "slots.h"
 
-#include "../../core/dtype.h"
+#include "../../types/types.h"
 
 const void *heed_slots_base(const struct heed_aux *aux, const void *const *slots)
 {

@@ -10,6 +10,7 @@
 
 #include "../../core/alloc.h"
 #include "../../core/error.h"
+#include "../../layouts/layouts.h"
 #include "../../terms/terms.h"
 
 #include <math.h>
@@ -153,6 +154,20 @@ static heed_status strided_build(struct build *b, uint32_t s, uint32_t unit)
     }
 }
 
+/* What kernels need to find rows. A list of keys is its sub-source's. */
+static void layout_build(const struct heed_checked_source *source, struct heed_lowered_source *out)
+{
+    const struct heed_layout *layout = heed_layout_find(source->layout);
+
+    out->layout = layout->lowered;
+    out->items = layout->items;
+    out->gaps = layout->there != NULL;
+    if (source->index.slot && !layout->lists) {
+        out->index = &source->index;
+        out->value = layout->source[HEED_SOURCE_SLOT].use->trailing == 0;
+    }
+}
+
 static heed_status source_build(struct build *b, uint32_t s)
 {
     const struct heed_checked_source *source = &b->attn->sources[s];
@@ -162,7 +177,8 @@ static heed_status source_build(struct build *b, uint32_t s)
     heed_status status;
 
     out->first = b->n_subs;
-    if (source->layout == HEED_LAYOUT_LISTED) {
+    layout_build(source, out);
+    if (heed_layout_find(source->layout)->lists) {
         b->slots[b->n_subs].list = &source->index;
         sub_add(b, source, HK_SUB_GATHER)->run = source->run;
         out->n = 1;
@@ -217,7 +233,7 @@ static int64_t stack_find(const struct heed_checked *attn, bool by_head)
         const struct heed_checked_source *source = &attn->sources[s];
         const int64_t mask_heads = source->mask.slot ? source->mask.shape[4] : 1;
         const int64_t list_heads =
-            source->layout == HEED_LAYOUT_LISTED ? source->index.shape[3] : 1;
+            heed_layout_find(source->layout)->lists ? source->index.shape[3] : 1;
 
         if (source->heads == 0)
             continue;
@@ -251,10 +267,11 @@ static void strips_find(const struct build *b, struct heed_lowered *out)
     for (uint32_t s = 0; s < attn->n_sources; s++) {
         const struct heed_checked_source *source = &attn->sources[s];
 
-        if (source->layout == HEED_LAYOUT_LISTED)
+        if (heed_layout_find(source->layout)->lists)
             out->group = hk_gcd(out->group, source->rows);
         b->sources[s].shared =
-            source->layout == HEED_LAYOUT_DENSE && batch_shared(source->k.stride) &&
+            b->sources[s].layout == HK_LAYOUT_EVEN &&
+            b->sources[s].items == HEED_ITEMS_BATCH && batch_shared(source->k.stride) &&
             batch_shared(source->v.stride) && batch_shared(source->k_scale.stride) &&
             batch_shared(source->v_scale.stride);
     }
@@ -308,6 +325,7 @@ heed_status heed_spans_build(const struct heed_checked *attn, struct heed_arena 
     }
     lowered->n_subs = b.n_subs;
     lowered->n_sources = attn->n_sources;
+    lowered->q_packed = heed_layout_packed(attn->q_layout);
     lowered->subs = b.subs;
     lowered->slots = b.slots;
     lowered->sources = b.sources;

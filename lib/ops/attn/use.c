@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The fields that name slots, what each layout says of those of the descriptor and of a source, and
- * the uses that belong to no kind of term or bias.
+ * The fields that name slots, and the uses that belong to no kind of layout, term or bias alone.
  */
 #include "use.h"
 
@@ -20,6 +19,7 @@ static const struct heed_slot_field desc_fields[HEED_DESC_SLOTS] = {
     [HEED_DESC_Q_POS] = FIELD(heed_attn_desc, q_pos_slot, heed_checked, q_pos),
     [HEED_DESC_BEGIN] = FIELD(heed_attn_desc, q_slot, heed_checked, q_begin),
     [HEED_DESC_LEN] = FIELD(heed_attn_desc, q_len_slot, heed_checked, q_len),
+    [HEED_DESC_O_BEGIN] = FIELD(heed_attn_desc, o_slot, heed_checked, o_begin),
 };
 
 static const struct heed_slot_field source_fields[HEED_SOURCE_SLOTS] = {
@@ -90,92 +90,18 @@ static heed_status length_entry(const struct heed_entries *e, const struct heed_
     return entry->value < 0 ? HEED_E_VALUE : HEED_E_INDEX;
 }
 
-static heed_status begin_entry(const struct heed_entries *e, const struct heed_entry *entry,
-                               struct heed_fault *fault)
-{
-    const int64_t total = e->source ? e->source->k.shape[4] : e->attn->q.shape[4];
-
-    if (entry->value >= 0 && entry->value <= total)
-        return HEED_OK;
-    fault->wanted = entry->value < 0 ? 0 : total;
-    fault->why = "no such row: the sequence would be empty";
-    return HEED_E_INDEX;
-}
-
-/* A negative entry leaves its place empty: constant ones are -1. */
-static heed_status run_entry(const struct heed_entries *e, const struct heed_entry *entry,
-                             struct heed_fault *fault)
-{
-    const int64_t keys = e->source->n_k, last = keys > 0 ? (keys - 1) / e->source->run : -1;
-
-    if (entry->value <= last && (entry->value >= -1 || !e->constant))
-        return HEED_OK;
-    fault->wanted = entry->value < 0 ? -1 : last;
-    fault->why = "entries name a run of keys, or are -1";
-    return HEED_E_INDEX;
-}
-
-/* A negative entry leaves its keys out: constant ones are -1. */
-static heed_status page_entry(const struct heed_entries *e, const struct heed_entry *entry,
-                              struct heed_fault *fault)
-{
-    const int64_t last = e->source->k.shape[2] - 1;
-
-    if (entry->value <= last && (entry->value >= -1 || !e->constant))
-        return HEED_OK;
-    fault->wanted = entry->value < 0 ? -1 : last;
-    fault->why = "entries name a page of k and v, or are -1";
-    return HEED_E_INDEX;
-}
-
-static heed_status head_entry(const struct heed_entries *e, const struct heed_entry *entry,
-                              struct heed_fault *fault)
-{
-    const int64_t rows = e->source->k.shape[4];
-
-    if (entry->value >= 0 && entry->value < rows)
-        return HEED_OK;
-    fault->wanted = entry->value < 0 ? 0 : rows - 1;
-    fault->why = "no such row: the ring would be empty";
-    return HEED_E_INDEX;
-}
-
 /* ---- uses ---- */
 
-enum { GROUPS = HEED_AXIS_HEADS | HEED_AXIS_KEY_HEADS | HEED_AXIS_ONE };
-
-static const struct heed_use use_begins = { HEED_BATCH_MAY, HEED_SET_INTS, 0, { 0 }, begin_entry };
-/* Every item is its own sequence. */
-static const struct heed_use use_q_begins = { HEED_BATCH_ALL, HEED_SET_INTS, 0, { 0 },
-                                              begin_entry };
-static const struct heed_use use_lengths = { HEED_BATCH_MAY, HEED_SET_INTS, 0, { 0 },
-                                             length_entry };
-static const struct heed_use use_q_pos = { HEED_BATCH_MAY, HEED_SET_I64, 0, { 0 }, position_entry };
-static const struct heed_use use_mask = {
-    HEED_BATCH_MAY, HEED_SET_U8, 2, { 0, GROUPS, HEED_AXIS_KEYS }, NULL
+const struct heed_use heed_use_lengths = { HEED_BATCH_MAY, HEED_SET_INTS, 0, { 0 }, length_entry };
+const struct heed_use heed_use_q_pos = { HEED_BATCH_MAY, HEED_SET_I64, 0, { 0 }, position_entry };
+const struct heed_use heed_use_mask = {
+    HEED_BATCH_MAY, HEED_SET_U8, 2, { 0, HEED_AXIS_GROUPS, HEED_AXIS_KEYS }, NULL
 };
-static const struct heed_use use_runs = {
-    HEED_BATCH_MAY, HEED_SET_I32, 3, { GROUPS, HEED_AXIS_BLOCKS, HEED_AXIS_ANY },
-    run_entry
+/* By stored row, like k and v without their channels. Whether they must be there is said by the
+ * type of the rows. */
+const struct heed_use heed_use_scales = {
+    HEED_BATCH_MAY, HEED_SET_SCALES, 2, { 0, HEED_AXIS_SCALE_HEADS, HEED_AXIS_STORED }, NULL
 };
-static const struct heed_use use_table = {
-    HEED_BATCH_MAY, HEED_SET_I32, 1, { 0, 0, HEED_AXIS_ANY },
-    page_entry
-};
-/* Scales: by stored row, like k and v without their channels. Whether they must be there is said by
- * the type of the rows. */
-#define SCALE_HEADS (HEED_AXIS_ONE | HEED_AXIS_KEY_HEADS)
-static const struct heed_use use_scales = {
-    HEED_BATCH_MAY, HEED_SET_SCALES, 2, { 0, SCALE_HEADS, HEED_AXIS_STORED }, NULL
-};
-static const struct heed_use use_scales_packed = {
-    HEED_BATCH_ONE, HEED_SET_SCALES, 2, { 0, SCALE_HEADS, HEED_AXIS_STORED }, NULL
-};
-static const struct heed_use use_scales_paged = {
-    HEED_BATCH_ONE, HEED_SET_SCALES, 3, { HEED_AXIS_PAGES, SCALE_HEADS, HEED_AXIS_STORED }, NULL
-};
-#undef SCALE_HEADS
-static const struct heed_use use_heads = { HEED_BATCH_MAY, HEED_SET_INTS, 0, { 0 }, head_entry };
 const struct heed_use heed_use_q_coord = {
     HEED_BATCH_MAY, HEED_SET_INTS, 1, { 0, 0, HEED_AXIS_ROWS },
     position_entry
@@ -187,71 +113,4 @@ const struct heed_use heed_use_k_coord = {
 /* Entries outside the table add nothing, so any entry will do. */
 const struct heed_use heed_use_map = {
     HEED_BATCH_ONE, HEED_SET_I32, 1, { 0, 0, HEED_AXIS_ANY }, NULL
-};
-
-const struct heed_layout heed_layouts[HEED_LAYOUTS] = {
-    [HEED_LAYOUT_DENSE] = {
-        .name = "DENSE",
-        .for_queries = true,
-        .desc = {
-            [HEED_DESC_Q_POS] = { HEED_NEED_MAY, &use_q_pos },
-            [HEED_DESC_LEN] = { HEED_NEED_MAY, &use_lengths },
-        },
-        .source = {
-            [HEED_SOURCE_LEN] = { HEED_NEED_MAY, &use_lengths },
-            [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
-            [HEED_SOURCE_K_SCALE] = { HEED_NEED_MAY, &use_scales },
-            [HEED_SOURCE_V_SCALE] = { HEED_NEED_MAY, &use_scales },
-        },
-    },
-    [HEED_LAYOUT_RAGGED] = {
-        .name = "RAGGED",
-        .for_queries = true,
-        .items = 1,
-        .desc = {
-            [HEED_DESC_Q_POS] = { HEED_NEED_MAY, &use_q_pos },
-            [HEED_DESC_BEGIN] = { HEED_NEED_MUST, &use_q_begins },
-            [HEED_DESC_LEN] = { HEED_NEED_MUST, &use_lengths },
-        },
-        .source = {
-            [HEED_SOURCE_SLOT] = { HEED_NEED_MUST, &use_begins },
-            [HEED_SOURCE_LEN] = { HEED_NEED_MUST, &use_lengths },
-            [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
-            [HEED_SOURCE_K_SCALE] = { HEED_NEED_MAY, &use_scales_packed },
-            [HEED_SOURCE_V_SCALE] = { HEED_NEED_MAY, &use_scales_packed },
-        },
-    },
-    [HEED_LAYOUT_PAGED] = {
-        .name = "PAGED",
-        .pages = true,
-        .items = 2,
-        .source = {
-            [HEED_SOURCE_SLOT] = { HEED_NEED_MUST, &use_table },
-            [HEED_SOURCE_LEN] = { HEED_NEED_MUST, &use_lengths },
-            [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
-            [HEED_SOURCE_K_SCALE] = { HEED_NEED_MAY, &use_scales_paged },
-            [HEED_SOURCE_V_SCALE] = { HEED_NEED_MAY, &use_scales_paged },
-        },
-    },
-    [HEED_LAYOUT_RING] = {
-        .name = "RING",
-        .source = {
-            [HEED_SOURCE_SLOT] = { HEED_NEED_MUST, &use_heads },
-            [HEED_SOURCE_LEN] = { HEED_NEED_MUST, &use_lengths },
-            [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
-            [HEED_SOURCE_K_SCALE] = { HEED_NEED_MAY, &use_scales },
-            [HEED_SOURCE_V_SCALE] = { HEED_NEED_MAY, &use_scales },
-        },
-    },
-    [HEED_LAYOUT_LISTED] = {
-        .name = "LISTED",
-        .lists = true,
-        .source = {
-            [HEED_SOURCE_SLOT] = { HEED_NEED_MUST, &use_runs },
-            [HEED_SOURCE_LEN] = { HEED_NEED_MAY, &use_lengths },
-            [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &use_mask },
-            [HEED_SOURCE_K_SCALE] = { HEED_NEED_MAY, &use_scales },
-            [HEED_SOURCE_V_SCALE] = { HEED_NEED_MAY, &use_scales },
-        },
-    },
 };

@@ -9,13 +9,13 @@
 #ifndef HEED_LIB_OPS_ATTN_USE_H
 #define HEED_LIB_OPS_ATTN_USE_H
 
-#include "../../core/dtype.h"
+#include "../../types/types.h"
 #include "../../plan.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the extent of a trailing axis may be: any of these. For RAGGED queries or keys ROWS, BLOCKS
+/* What the extent of a trailing axis may be: any of these. For packed queries or keys ROWS, BLOCKS
  * and KEYS may be anything, and bound the lengths. */
 enum {
     HEED_AXIS_ONE = 1,
@@ -24,11 +24,13 @@ enum {
     HEED_AXIS_HEADS = 8,            /* H */
     HEED_AXIS_KEY_HEADS = 16,       /* H_k */
     HEED_AXIS_ROWS = 32,
-    HEED_AXIS_BLOCKS = 64,          /* of rows: a SEGMENT's block, a LISTED source's rows */
+    HEED_AXIS_BLOCKS = 64,          /* of rows: a SEGMENT's block, rows that share a list */
     HEED_AXIS_KEYS = 128,
     HEED_AXIS_CHANNELS = 256,       /* of q and k */
     HEED_AXIS_STORED = 512,         /* rows of k, whatever keys they hold */
-    HEED_AXIS_PAGES = 1024          /* pages of k */
+    HEED_AXIS_PAGES = 1024,         /* pages of k */
+    HEED_AXIS_SCALE_HEADS = HEED_AXIS_ONE | HEED_AXIS_KEY_HEADS,
+    HEED_AXIS_GROUPS = HEED_AXIS_HEADS | HEED_AXIS_SCALE_HEADS
 };
 
 /* What the batch axes may be. */
@@ -67,7 +69,7 @@ struct heed_slot_field {
 /* The structs that name slots. */
 enum heed_level { HEED_LEVEL_DESC, HEED_LEVEL_SOURCE, HEED_LEVEL_TERM, HEED_LEVEL_BIAS,
                   HEED_LEVELS };
-enum { HEED_DESC_Q_POS, HEED_DESC_BEGIN, HEED_DESC_LEN, HEED_DESC_SLOTS };
+enum { HEED_DESC_Q_POS, HEED_DESC_BEGIN, HEED_DESC_LEN, HEED_DESC_O_BEGIN, HEED_DESC_SLOTS };
 enum { HEED_SOURCE_SLOT, HEED_SOURCE_LEN, HEED_SOURCE_MASK, HEED_SOURCE_K_SCALE,
        HEED_SOURCE_V_SCALE, HEED_SOURCE_SLOTS };
 enum { HEED_TERM_SLOT, HEED_TERM_SLOTS };
@@ -93,20 +95,8 @@ enum { HEED_SITE_PATH = 64 };
 /* "sources[0].terms[1].slot" */
 const char *heed_site_path(const struct heed_site *, char path[HEED_SITE_PATH]);
 
-/* What a layout takes. */
-struct heed_layout {
-    const char *name;
-    bool for_queries;
-    bool lists;                     /* takes run and rows, and no term but ALL without step */
-    bool pages;                     /* k and v are pages of no item; takes run, the rows of one */
-    uint32_t items;                 /* 1 + the axes after the batch axes of `slot`, which says
-                                     * where an item lies; 0: k and v have the batch axes */
-    struct heed_slot_rule desc[HEED_DESC_SLOTS], source[HEED_SOURCE_SLOTS];
-};
-enum { HEED_LAYOUTS = HEED_LAYOUT_LISTED + 1 };
-extern const struct heed_layout heed_layouts[HEED_LAYOUTS];
-
-/* Coordinates and maps, which kinds of bias share. */
-extern const struct heed_use heed_use_q_coord, heed_use_k_coord, heed_use_map;
+/* What several layouts take, and coordinates and maps, which kinds of bias share. */
+extern const struct heed_use heed_use_lengths, heed_use_q_pos, heed_use_mask, heed_use_scales,
+    heed_use_q_coord, heed_use_k_coord, heed_use_map;
 
 #endif

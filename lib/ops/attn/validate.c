@@ -8,6 +8,7 @@
 
 #include "../../core/alloc.h"
 #include "../../core/error.h"
+#include "../../layouts/layouts.h"
 #include "slots.h"
 #include "use.h"
 
@@ -21,7 +22,7 @@ struct sequence {
     int64_t begin, end;
 };
 
-/* Begins and lengths of one RAGGED tensor. */
+/* Begins and lengths of one packed tensor. */
 struct pack {
     const struct heed_aux *begins, *lengths;
     const void *begin_base, *length_base;
@@ -64,9 +65,8 @@ static heed_status overlap_fail(const struct heed_entries *e, int64_t end, int64
     snprintf(field, sizeof(field), "slots[%u]", (unsigned)(e->site->aux->slot - 1));
     return heed_report_fill(
         e->report, HEED_E_INDEX, field, end, begin,
-        "q_slot: a query sequence begins at row %lld, another one ends before row %lld: they "
-        "overlap",
-        (long long)begin, (long long)end);
+        "%s: a query sequence begins at row %lld, another one ends before row %lld: they overlap",
+        e->site->name, (long long)begin, (long long)end);
 }
 
 /* `most` along batch axes where all sequences are the same. */
@@ -111,7 +111,7 @@ static heed_status queries_apart(const struct heed_entries *e, const struct pack
         return HEED_OK;
     all = heed_mul_size((size_t)n, sizeof(*all), &bytes) ? heed_alloc(e->runtime, bytes, 8) : NULL;
     if (!all)
-        return heed_report_fill(e->report, HEED_E_NOMEM, "q_slot", 0, 0,
+        return heed_report_fill(e->report, HEED_E_NOMEM, e->site->name, 0, 0,
                                 "no memory to sort the query sequences");
     sequences_take(p, all, n);
     sort(all, n);
@@ -154,13 +154,14 @@ static bool crowded(const struct pack *p)
 }
 
 /* Sequences that this walk is the first to know: both arrays can be read, and one of them is of
- * this walk's sort. */
+ * this walk's sort. name: of the field with the begins; written: no two may share a row. */
 static heed_status pack_in(const struct heed_entries *e, const struct heed_aux *begins,
-                           const struct heed_aux *lengths, int64_t total)
+                           const struct heed_aux *lengths, int64_t total, const char *name,
+                           bool written)
 {
     const struct heed_site site = {
         .aux = begins,
-        .name = e->source ? "slot" : "q_slot",
+        .name = name,
         .level = e->source ? HEED_LEVEL_SOURCE : HEED_LEVEL_DESC,
         .source = e->source ? (uint32_t)(e->source - e->attn->sources) : 0,
     };
@@ -184,7 +185,7 @@ static heed_status pack_in(const struct heed_entries *e, const struct heed_aux *
                                 SEQUENCES_MAX, e->attn->n_batch,
                                 "too many constant sequences for the memory that they share");
     status = sequences_in(&at, &p);
-    return status >= 0 && !e->source ? queries_apart(&at, &p) : status;
+    return status >= 0 && written ? queries_apart(&at, &p) : status;
 }
 
 static heed_status walk_all(struct heed_entries *e)
@@ -203,12 +204,16 @@ static heed_status walk_all(struct heed_entries *e)
         status = heed_entries_walk(e);
     }
     e->source = NULL;
-    if (status >= 0 && attn->q_layout == HEED_LAYOUT_RAGGED)
-        status = pack_in(e, &attn->q_begin, &attn->q_len, attn->q.shape[4]);
+    if (status >= 0 && heed_layout_packed(attn->q_layout))
+        status = pack_in(e, &attn->q_begin, &attn->q_len, attn->q.shape[4], "q_slot",
+                         attn->o_begin.slot == 0);
+    if (status >= 0 && attn->o_begin.slot != 0)
+        status = pack_in(e, &attn->o_begin, &attn->q_len, attn->o.shape[4], "o_slot", true);
     for (uint32_t s = 0; s < attn->n_sources && status >= 0; s++) {
         e->source = &attn->sources[s];
-        if (e->source->layout == HEED_LAYOUT_RAGGED)
-            status = pack_in(e, &e->source->index, &e->source->len, e->source->k.shape[4]);
+        if (heed_layout_packed(e->source->layout))
+            status = pack_in(e, &e->source->index, &e->source->len, e->source->k.shape[4], "slot",
+                             false);
     }
     return status;
 }

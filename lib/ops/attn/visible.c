@@ -2,14 +2,15 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What one query row sees of one source. For every key the question is asked anew: within the
- * length, not after the query if causal, not masked, and named by a term - or, for a LISTED source,
- * how often by the list.
+ * length, not after the query if causal, not masked, and named by a term - or, where the layout
+ * lists the keys, how often by the list.
  */
 #include "visible.h"
 
 #include "../../core/error.h"
-#include "slots.h"
+#include "../../layouts/layouts.h"
 #include "../../terms/terms.h"
+#include "slots.h"
 #include "use.h"
 
 #include <assert.h>
@@ -30,49 +31,26 @@ static int64_t within(int64_t value, int64_t low, int64_t high)
     return value > high ? high : value;
 }
 
-static int64_t length_of(const struct heed_look *l, uint32_t layout, const struct heed_aux *begins,
-                         const struct heed_aux *len, int64_t bound, int64_t total)
+/* Rows of the item, of query rows or of keys, in a tensor with so many. */
+static int64_t length_of(const struct heed_look *l, uint32_t layout, const struct heed_aux *index,
+                         const struct heed_aux *len, int64_t bound, int64_t rows)
 {
-    int64_t n = bound, begin;
+    const struct heed_layout *kind = heed_layout_find(layout);
+    const int64_t n = len->slot ? within(heed_look_entry(l, len, 0, 0, 0), 0, bound) : bound;
 
-    if (len->slot)
-        n = within(heed_look_entry(l, len, 0, 0, 0), 0, bound);
-    if (layout != HEED_LAYOUT_RAGGED)
-        return n;
-    begin = heed_look_entry(l, begins, 0, 0, 0);
-    if (begin < 0 || begin > total)
-        return 0;
-    return n > total - begin ? total - begin : n;
+    return kind->cut ? kind->cut(l, index, rows, n) : n;
 }
 
 static int64_t keys_of(const struct heed_look *l, const struct heed_checked_source *source)
 {
-    const int64_t n = length_of(l, source->layout, &source->index, &source->len, source->n_k,
-                                source->k.shape[4]);
-    int64_t head;
-
-    if (source->layout != HEED_LAYOUT_RING)
-        return n;
-    head = heed_look_entry(l, &source->index, 0, 0, 0);
-    return head >= 0 && head < source->n_k ? n : 0;
+    return length_of(l, source->layout, &source->index, &source->len, source->n_k,
+                     source->k.shape[4]);
 }
 
-/* Has the key, which is within the length, a page? */
-static bool page_there(const struct heed_look *l, int64_t key)
-{
-    const struct heed_checked_source *source = l->source;
-    int64_t page;
-
-    if (source->layout != HEED_LAYOUT_PAGED)
-        return true;
-    page = heed_look_entry(l, &source->index, 0, 0, key / source->k.shape[4]);
-    return page >= 0 && page < source->k.shape[2];
-}
-
-/* Of the keys that `seen` has room for. */
+/* Of the keys that `seen` has room for: of packed ones all that there are. */
 static int64_t keys_room(const struct heed_checked_source *source)
 {
-    return source->layout == HEED_LAYOUT_PAGED ? source->n_k : source->k.shape[4];
+    return heed_layout_packed(source->layout) ? source->k.shape[4] : source->n_k;
 }
 
 /* First position that a key covers, in a source with n keys for this item. */
@@ -110,8 +88,7 @@ static int64_t position_of(const struct heed_look *l)
     return within(position, -HEED_POSITION_MAX, HEED_POSITION_MAX);
 }
 
-/* Head axes have extent 1, H_k or H. */
-static int64_t head_in(const struct heed_look *l, int64_t extent)
+int64_t heed_look_head(const struct heed_look *l, int64_t extent)
 {
     if (extent == 1)
         return 0;
@@ -139,33 +116,21 @@ static bool term_names(const struct heed_look *l, const struct heed_checked_term
     return kind->sees(l, term, key) && in_step(l, term, key);
 }
 
-static int64_t times_listed(const struct heed_look *l, int64_t key)
-{
-    const struct heed_aux *list = &l->source->index;
-    int64_t times = 0;
-
-    for (int64_t i = 0; i < list->shape[5]; i++) {
-        if (heed_look_entry(l, list, head_in(l, list->shape[3]), l->row / l->source->rows, i) ==
-            key / l->source->run)
-            times++;
-    }
-    return times;
-}
-
 static int64_t times_seen(const struct heed_look *l, int64_t key)
 {
     const struct heed_checked_source *source = l->source;
+    const struct heed_layout *layout = heed_layout_find(source->layout);
 
-    if (key >= l->n_keys || !page_there(l, key))
+    if (key >= l->n_keys || (layout->there && !layout->there(l, key)))
         return 0;
     if ((source->flags & HEED_SOURCE_CAUSAL) &&
         first_of(source, key, l->n_keys) + source->pos_span - 1 > l->position)
         return 0;
     if (source->mask.slot &&
-        heed_look_entry(l, &source->mask, 0, head_in(l, source->mask.shape[4]), key) == 0)
+        heed_look_entry(l, &source->mask, 0, heed_look_head(l, source->mask.shape[4]), key) == 0)
         return 0;
-    if (source->layout == HEED_LAYOUT_LISTED)
-        return times_listed(l, key);
+    if (layout->times)
+        return layout->times(l, key);
     for (uint32_t t = 0; t < source->n_terms; t++) {
         if (term_names(l, &source->terms[t], key))
             return 1;
@@ -229,6 +194,9 @@ heed_status heed_visible_row(const struct heed_checked *attn, const void *const 
     memcpy(l.at, index, sizeof(l.at));
     l.n_rows = length_of(&l, attn->q_layout, &attn->q_begin, &attn->q_len, attn->n_q,
                          attn->q.shape[4]);
+    if (attn->o_begin.slot)
+        l.n_rows =
+            heed_layout_find(attn->q_layout)->cut(&l, &attn->o_begin, attn->o.shape[4], l.n_rows);
     l.n_keys = keys_of(&l, l.source);
     l.position = position_of(&l);
     for (int64_t key = 0; key < keys_room(l.source); key++) {

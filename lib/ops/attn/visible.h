@@ -9,7 +9,7 @@
 
 #include "../../backend.h"
 
-/* The row that looks, as kinds of term see it. */
+/* The row that looks, as kinds of term and of layout see it. */
 struct heed_look {
     const struct heed_checked *attn;
     const void *const *slots;
@@ -23,6 +23,8 @@ struct heed_look {
 /* An entry of an array, for the row's batch item. */
 int64_t heed_look_entry(const struct heed_look *, const struct heed_aux *, int64_t x, int64_t y,
                         int64_t z);
+/* The row's place on an axis of heads, whose extent is 1, H_k or H. */
+int64_t heed_look_head(const struct heed_look *, int64_t extent);
 /* The first position that a key covers. */
 int64_t heed_look_first(const struct heed_look *, int64_t key);
 

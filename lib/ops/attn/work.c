@@ -4,8 +4,8 @@
  * The useful work of a plan, counted from the reach of its rows. An estimate where only run knows:
  * masks, lengths, list entries and loaded ranges count at their bound. Long row axes are sampled.
  */
-#include "../../core/dtype.h"
-#include "../../spans.h"
+#include "../../layouts/layouts.h"
+#include "../../types/types.h"
 
 #define ROWS_COUNTED 65536
 
@@ -120,10 +120,11 @@ static double scale_bytes(const struct heed_aux *scale)
 static double source_share(const struct heed_checked *attn,
                            const struct heed_checked_source *source)
 {
+    const struct heed_layout *layout = heed_layout_find(source->layout);
     const double rows = (double)source->k.shape[2] * (double)source->k.shape[4];
     const double read = (double)attn->n_batch * (double)source->n_k;
 
-    return source->layout == HEED_LAYOUT_PAGED && read < rows ? read / rows : 1;
+    return layout->items == HEED_ITEMS_PAGES && read < rows ? read / rows : 1;
 }
 
 static uint64_t clip(double x)

@@ -1,0 +1,254 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Attention for processors: as C the CPU backend, compiled once per instruction set, as OpenCL C
+ * what processors' OpenCL runs. A group is a worker with scratch of its own in the workspace,
+ * which takes strips of query rows until none is left; a strip owns its output rows, so neither
+ * the number of workers nor their order changes a bit. Where strips are few and read their keys
+ * once, a worker takes some chunks of a strip, and attend_join.cl joins them in order. No barriers,
+ * no local memory, explicit vectors (simd/). Sums restart at chunk borders.
+ */
+#define HK_THREADS 1
+#define HK_VECTORS 1
+#define HK_SUB_SPACE HK_GLOBAL
+#include "block.h"
+#include "ends.h"
+
+/* ---- chunks ---- */
+
+HK_FN void hk_chunk_begin(const struct hk_strip *st)
+{
+    const hk_i64 floats = st->tiles * hk_o_span(st->width), p = st->tiles * HK_R;
+    const hk_vec zero = hkv_set(0.0f);
+    hk_i64 i;
+
+    for (i = 0; i < floats; i += HKV_LANES)
+        hkv_store(st->o + i, zero);
+    for (i = 0; i < p * HK_PARTIALS; i += HKV_LANES)
+        hkv_store(st->partials + i, zero);
+    for (i = 0; i < p; i++) {
+        st->state[i].m = -HK_INFINITY;
+        st->state[i].empty = 1;
+    }
+}
+
+/* Chunk number `chunk` of the strip begins. */
+HK_FN void hk_chunk_enter(struct hk_strip *st, hk_i64 chunk)
+{
+    if (st->chunks)
+        hk_chunk_open(st, chunk);
+    hk_chunk_begin(st);
+}
+
+HK_FN void hk_chunk_leave(struct hk_strip *st)
+{
+    if (!st->chunks)
+        hk_chunk_end(st);
+}
+
+/* Those that are not entered have no key. */
+HK_FN void hk_chunks_clear(struct hk_strip *st, hk_i64 first, hk_i64 end)
+{
+    hk_i64 i;
+
+    for (; st->chunks && first < end; first++) {
+        hk_chunk_open(st, first);
+        for (i = 0; i < st->tiles * HK_R; i++)
+            st->state[i].empty = 1;
+    }
+}
+
+/* Sub-source i, as far as it belongs to the part at hand. */
+HK_FN void hk_sub_attend(struct hk_strip *st, hk_u32 i)
+{
+    HK_GLOBAL const struct hk_sub *sub = hk_subs(st->call, st->source) + i;
+    const struct hk_sub_view *view = &st->views[i];
+    const struct hk_chunks chunks = hk_chunks_get(st->call, st->source, i, st->len);
+    const hk_i64 first = hk_max(st->first_chunk - chunks.first, 0);
+    const hk_i64 end = hk_min(st->end_chunk - chunks.first, chunks.count);
+    hk_i64 chunk = -1, block;
+
+    if (first >= end)
+        return;
+    hk_chunks_clear(st, chunks.first + first, chunks.first + end);
+    hk_reach_rows(st, sub, view);
+    hk_reach_strip(st);
+    for (block = hk_strip_next(st, sub, view, first * HK_CHUNK); block < end * HK_CHUNK;
+         block = hk_strip_next(st, sub, view, block + 1)) {
+        if (block / HK_CHUNK != chunk) {
+            if (chunk >= 0)
+                hk_chunk_leave(st);
+            chunk = block / HK_CHUNK;
+            hk_chunk_enter(st, chunks.first + chunk);
+        }
+        hk_block_attend(st, sub, view, block);
+    }
+    if (chunk >= 0)
+        hk_chunk_leave(st);
+}
+
+/* ---- sources ---- */
+
+HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
+{
+    const struct hk_call *call = st->call;
+    HK_GLOBAL const struct hk_source *source = call->sources + s;
+    const struct hk_cut keys = hk_keys_cut(call, source, st->b);
+    const hk_i64 head = st->query[0].head;
+    hk_i64 key_head;
+    hk_u32 i;
+
+    if (source->heads == 0 || keys.len == 0)
+        return;
+    st->source = source;
+    st->number = s;
+    st->len = keys.len;
+    key_head = hk_key_head(call, source, head);
+    st->k_rows = hk_keys_get(call, source, &source->k, &source->k_scale, hk_k(call, s), st->b,
+                             key_head, &keys);
+    st->v_rows = hk_keys_get(call, source, &source->v, &source->v_scale, hk_v(call, s), st->b,
+                             key_head, &keys);
+    st->packed = 0;
+    st->tags = 0;
+    st->first_block = (st->b * source->heads + key_head) * source->blocks;
+    if (source->packs) {
+        const hk_i64 block = source->shared ? key_head * source->blocks : st->first_block;
+
+        st->packed = (HK_GLOBAL const float *)(call->work + source->packed_at) +
+                     block * HK_BLOCK * call->plan->d;
+        st->finite = (HK_GLOBAL const hk_u32 *)(call->work + source->finite_at) + block;
+    } else if (source->ring > 0) {
+        st->tags = hk_ring_tags(source, st->scratch);
+        st->ring = (HK_GLOBAL float *)(st->tags + source->ring);
+    }
+    for (i = 0; i < source->n_subs; i++)
+        hk_sub_view_get(call, s, i, st->b, head, st->query[0].index, keys.len, &st->views[i]);
+    for (i = 0; i < source->n_subs; i++)
+        hk_sub_attend(st, i);
+}
+
+/* ---- rows ---- */
+
+/* Q of the strip's rows. */
+HK_FN void hk_strip_read(struct hk_strip *st, const struct hk_task *task)
+{
+    const struct hk_call *call = st->call;
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+    const struct hk_matrix rows = hk_matrix_get(call, &plan->q, hk_q(call), st->b, 0, task->begin);
+    const hk_i64 size = hk_size(rows.dtype);
+    hk_i64 i, t;
+
+    for (i = 0; i < st->tiles * HK_R; i++) {
+        HK_GLOBAL float *to = st->q + i * plan->d;
+
+        if (i < st->n_rows) {
+            struct hk_matrix row = rows;
+
+            row.base = hk_byte(row.base, st->query[i].head * plan->q.stride[3] * size);
+            hk_row_read(&row, st->query[i].index, plan->d, plan->d, to);
+        } else {
+            for (t = 0; t < plan->d; t++)
+                to[t] = 0.0f;
+        }
+        st->has_partial[i] = 0;
+    }
+    st->any_partial = 0;
+}
+
+/* Do all rows share the residue of every STRIDED term that follows the query? */
+HK_FN int hk_residues_agree(const struct hk_strip *st, hk_i64 n)
+{
+    hk_i64 i;
+
+    for (i = 1; i < n && st->call->plan->strips.row_step > 1; i++) {
+        if ((st->query[i].q - st->query[0].q) % st->call->plan->strips.row_step != 0)
+            return 0;
+    }
+    return 1;
+}
+
+HK_FN void hk_task_attend(struct hk_strip *st, const struct hk_task *task)
+{
+    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
+    HK_GLOBAL struct hk_worker_query *query = st->query;
+    const hk_i64 o_at = hk_batch_offset(st->call, plan->o.stride, task->b);
+    const hk_i64 lse_at =
+        plan->lse.dtype ? hk_batch_offset(st->call, plan->lse.stride, task->b) : 0;
+    hk_i64 n, size, at, i;
+    hk_u32 s;
+
+    st->b = task->b;
+    n = hk_strip_fill(st, task);
+    size = hk_residues_agree(st, n) ? n : 1;
+    for (at = 0; at < n; at += size, st->query += size) {
+        st->n_rows = size;
+        st->tiles = (size + HK_R - 1) / HK_R;
+        hk_strip_read(st, task);
+        for (s = 0; s < plan->n_sources; s++)
+            hk_source_attend(st, s);
+        for (i = 0; !st->chunks && i < st->n_rows; i++)
+            hk_row_finish(st, task, i, o_at, lse_at);
+    }
+    st->query = query;
+}
+
+/* Does the item have a key in the part at hand? */
+HK_FN int hk_part_works(const struct hk_strip *st, hk_i64 b)
+{
+    const struct hk_call *call = st->call;
+    hk_u32 s, i;
+
+    for (s = 0; s < call->plan->n_sources; s++) {
+        HK_GLOBAL const struct hk_source *source = call->sources + s;
+        const hk_i64 len = hk_keys_cut(call, source, b).len;
+
+        for (i = 0; i < source->n_subs; i++) {
+            const struct hk_chunks chunks = hk_chunks_get(call, source, i, len);
+
+            if (hk_max(chunks.first, st->first_chunk) <
+                hk_min(chunks.first + chunks.count, st->end_chunk))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+/* Task `number`, of the parts of all strips where they are cut. */
+HK_FN void hk_part_attend(struct hk_strip *st, hk_i64 number)
+{
+    const struct hk_call *call = st->call;
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+    struct hk_task task;
+
+    hk_task_get(call, number / plan->parts, &task);
+    if (task.count <= 0)
+        return;
+    if (plan->parts > 1) {
+        st->first_chunk = number % plan->parts * plan->part_chunks;
+        st->end_chunk = st->first_chunk + plan->part_chunks;
+        st->chunks = hk_strip_chunks(call, number / plan->parts);
+        if (!hk_part_works(st, task.b))
+            return;
+    }
+    hk_task_attend(st, &task);
+}
+
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
+{
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+    HK_GLOBAL hk_i32 *counter = (HK_GLOBAL hk_i32 *)(call->work + plan->counter_at);
+    const hk_i64 tasks = plan->tasks * plan->parts;
+    struct hk_strip st;
+    hk_i64 number;
+
+    hk_strip_open(&st, call, call->work + plan->workers_at + group * plan->worker_bytes);
+    hk_kept_clear(&st);
+    while ((number = hk_take(counter) * plan->run) < tasks) {
+        const hk_i64 end = hk_min(number + plan->run, tasks);
+
+        for (; number < end; number++)
+            hk_part_attend(&st, number);
+    }
+}
+
+#include "../entry.h"

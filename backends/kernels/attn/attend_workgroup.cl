@@ -1,0 +1,341 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Attention for GPUs: a group takes one strip of query rows and up to HK_WIDTH channels of V (wider
+ * ones take several groups, which form the same scores again). Q lies in local memory, K and V pass
+ * through it a slice at a time; scores, sums and outputs stay in registers.
+ */
+#include "group_out.h"
+#include "group_scores.h"
+#include "group_values.h"
+#include "walk.h"
+
+/* ---- a block ---- */
+
+/* Which keys the block's places are and what every row sees of them: shared->any and words; all
+ * none if there is no block. */
+HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    HK_THREAD_ID(id);
+
+    HK_MARK(walk);
+    HK_EACH(id) {
+        hk_mask_part(g, id, &mine[HK_OWN(id)]);
+        if (id < HK_BLOCK) {
+            shared->k_at[id] = shared->v_at[id] = HK_NO_ROW;    /* also where there is no block */
+            if (shared->works && hk_place_open(g, id))
+                hk_local_or(&shared->available[id / 32], 1u << id % 32);
+        }
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id < HK_ROWS) {
+            const hk_u64 mask = shared->works ? hk_mask_get(g, id, &mine[HK_OWN(id)]) : 0;
+
+            shared->masks[2 * id] = (hk_u32)mask;
+            shared->masks[2 * id + 1] = (hk_u32)(mask >> 32);
+            hk_or_mask(shared->any, mask);
+        }
+    }
+    HK_BARRIER();
+}
+
+/* The next slice is fetched while one is worked on. */
+HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
+{
+    const hk_i64 d = any != 0 ? g->call->plan->d : 0;
+    /* What does not change in a block is read once: barriers make compilers read it again. */
+    const hk_u32 wide = g->shared->k_wide, q_stays = d <= HK_KEPT && g->shared->has_q;
+    hk_i64 t0;
+    hk_i32 r, c;
+    HK_THREAD_ID(id);
+
+    HK_EACH(id) {
+        HK_UNROLL
+        for (r = 0; r < HK_TR; r++) {
+            HK_UNROLL
+            for (c = 0; c < 4; c++)
+                mine[HK_OWN(id)].s[r][c] = 0.0f;
+        }
+    }
+    HK_EACH(id) {
+        hk_find_k(g, id, &mine[HK_OWN(id)]);
+        hk_fetch_k(g, id, 0, &mine[HK_OWN(id)]);
+    }
+    HK_NO_UNROLL
+    for (t0 = 0; t0 < d; t0 += HK_SLICE) {
+        HK_BARRIER();
+        HK_EACH(id) {
+            hk_put_k(g, id, t0, wide, &mine[HK_OWN(id)]);
+            if (t0 % HK_KEPT == 0 && !q_stays) {
+                HK_MARK(cold);
+                hk_stage_q(g, id, t0);
+            }
+        }
+        HK_BARRIER();
+        HK_EACH(id) {
+            hk_fetch_k(g, id, t0 + HK_SLICE, &mine[HK_OWN(id)]);
+            hk_score_slice(g, id, (hk_i32)(t0 % HK_KEPT), &mine[HK_OWN(id)]);
+        }
+    }
+}
+
+/* The slices of V from place `from` on as long as all is finite: returns the place of the first one
+ * that has a V that is not; it lies in local memory, as its weights do. */
+HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_i32 from,
+                             hk_i32 n)
+{
+    const hk_u32 wide = g->shared->v_wide;
+    hk_i32 k0;
+    HK_THREAD_ID(id);
+
+    HK_NO_UNROLL
+    for (k0 = from; k0 < n; k0 += HK_KEYS) {
+        HK_BARRIER();
+        HK_EACH(id) {
+            hk_put_v(g, id, k0, wide, &mine[HK_OWN(id)]);
+            if (HK_KEYS % HK_GROUP_KEYS == 0 || k0 % HK_GROUP_KEYS == 0) {
+                HK_PART(HK_KEYS, HK_GROUP_KEYS);
+                hk_weigh(g, id, &mine[HK_OWN(id)]);
+            }
+        }
+        HK_BARRIER();
+        if (g->shared->poison)
+            break;
+        HK_EACH(id) {
+            hk_fetch_v(g, id, k0 + HK_KEYS, &mine[HK_OWN(id)]);
+            hk_value_slice(g, id, k0, &mine[HK_OWN(id)]);
+        }
+    }
+    return k0;
+}
+
+/* A slice whose V are not finite is left to another loop than that of the others, which so keeps
+ * its sums where they are. */
+HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
+{
+    const hk_i32 n = any != 0 ? HK_BLOCK : 0;
+    hk_i32 k0 = 0;
+    HK_THREAD_ID(id);
+
+    HK_EACH(id) {
+        if (n > 0)              /* else there may be no source yet */
+            hk_find_v(g, id, &mine[HK_OWN(id)]);
+    }
+    HK_NO_UNROLL
+    while (k0 < n) {
+        HK_EACH(id) {
+            hk_fetch_v(g, id, k0, &mine[HK_OWN(id)]);
+        }
+        k0 = hk_block_finite(g, mine, k0, n);
+        if (k0 < n) {
+            HK_MARK(cold);
+            HK_EACH(id) {
+                hk_value_slice_careful(g, id, k0, &mine[HK_OWN(id)]);
+            }
+            k0 += HK_KEYS;
+        }
+    }
+}
+
+HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_u64 any;
+    HK_THREAD_ID(id);
+
+    hk_block_look(g, mine);
+    any = hk_joined(shared->any);
+    hk_block_scores(g, mine, any);
+    HK_EACH(id) {
+        hk_score_end(g, id, &mine[HK_OWN(id)]);
+        if (any != 0 && id == 0)
+            shared->has_q = 1;
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id < HK_ROWS)
+            hk_row_rise(g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        hk_sums_follow(g, id, &mine[HK_OWN(id)]);
+    }
+    hk_block_values(g, mine, any);
+}
+
+/* ---- chunks ---- */
+
+HK_PIECE void hk_chunk_begin(struct hk_mine *me)
+{
+    hk_i32 r, c;
+
+    HK_MARK(cold);
+    me->m = -HK_INFINITY;
+    me->empty = 1;
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        me->l[r] = 0.0f;
+        HK_UNROLL
+        for (c = 0; c < HK_TC; c++)
+            me->o[r][c] = 0.0f;
+    }
+}
+
+/* Step 8, by thread i for row i: what its sums over earlier chunks and over this one are multiplied
+ * by. A chunk without a remaining key does not exist; the first one is taken as it is. */
+HK_PIECE void hk_row_join(const struct hk_group *g, hk_i32 i, struct hk_mine *me)
+{
+    float w1 = 1.0f, w2 = 0.0f;
+
+    HK_MARK(cold);
+    if (!me->empty && me->has_partial) {
+        const float m = me->m > me->acc_m ? me->m : me->acc_m;
+
+        w1 = hk_power(hk_sub(me->acc_m, m));
+        w2 = hk_power(hk_sub(me->m, m));
+        me->acc_m = m;
+    } else if (!me->empty) {
+        w1 = 0.0f;
+        w2 = 1.0f;
+        me->acc_m = me->m;
+        me->has_partial = 1;
+    }
+    g->shared->w[2 * i] = w1;
+    g->shared->w[2 * i + 1] = w2;
+}
+
+HK_PIECE void hk_chunk_end(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    hk_i32 r, c;
+
+    HK_MARK(cold);
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        HK_LOCAL const float *w = g->shared->w + 2 * (id / 16 * HK_TR + r);
+        const float w1 = w[0], w2 = w[1];
+
+        me->acc_l[r] = hk_fma(me->l[r], w2, hk_mul(me->acc_l[r], w1));
+        HK_UNROLL
+        for (c = 0; c < HK_TC; c++)
+            me->acc_o[r][c] = hk_fma(me->o[r][c], w2, hk_mul(me->acc_o[r][c], w1));
+    }
+}
+
+/* ---- the walk ---- */
+
+/* One step: the next block, if it has one. */
+HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    HK_THREAD_ID(id);
+
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id == 0)
+            hk_walk_on(g);
+        if (id < 2)
+            shared->available[id] = shared->any[id] = 0;
+        if (id == 2)
+            shared->poison = shared->raised = 0;
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (shared->opens && id < HK_ROWS) {
+            HK_MARK(cold);
+            hk_reach_row(g, hk_group_sub(g), id, &mine[HK_OWN(id)]);
+        }
+        if (shared->ends && id < HK_ROWS)
+            hk_row_join(g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (shared->opens && id < HK_REACHES) {
+            HK_MARK(cold);
+            hk_reach_hull(g, id);
+        }
+        if (shared->opens)
+            hk_reach_take(g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id == 0)
+            hk_walk_in(g);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (shared->ends)
+            hk_chunk_end(g, id, &mine[HK_OWN(id)]);
+        if (shared->begins)
+            hk_chunk_begin(&mine[HK_OWN(id)]);
+    }
+    hk_block_attend(g, mine);
+}
+
+/* ---- all ---- */
+
+/* Before the first step. */
+HK_FN void hk_rows_begin(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    hk_i32 r, c;
+
+    if (id < HK_ROWS)
+        hk_row_open(g, id);
+    me->has_partial = 0;
+    me->acc_m = -HK_INFINITY;
+    hk_next_clear(me);
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        me->acc_l[r] = 0.0f;
+        HK_UNROLL
+        for (c = 0; c < HK_TC; c++)
+            me->acc_o[r][c] = 0.0f;
+    }
+}
+
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
+{
+    struct hk_mine mine[HK_MINE];
+    struct hk_group g;
+    hk_i32 r;
+    HK_THREAD_ID(id);
+
+    hk_group_open(call, group, shared, &g);
+    HK_EACH(id) {
+        hk_rows_begin(&g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id == 0)
+            hk_walk_begin(&g);
+    }
+    HK_BARRIER();
+    do {
+        hk_step(&g, mine);
+    } while (!shared->done);
+    HK_BARRIER();
+    HK_EACH(id) {
+        for (r = 0; r < HK_TR; r++)
+            shared->out.red[(id / 16 * HK_TR + r) * HK_RED_LINE + id % 16] =
+                mine[HK_OWN(id)].acc_l[r];
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id < HK_ROWS)
+            hk_row_finish(&g, id, &mine[HK_OWN(id)]);
+    }
+    HK_NO_UNROLL
+    for (r = 0; r < HK_ROWS; r += HK_OUT_ROWS) {
+        HK_BARRIER();
+        HK_EACH(id) {
+            hk_out_put(&g, id, r, &mine[HK_OWN(id)]);
+        }
+        HK_BARRIER();
+        HK_EACH(id) {
+            hk_out_store(&g, id, r);
+        }
+    }
+}
+
+#include "../entry.h"

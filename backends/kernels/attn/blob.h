@@ -1,0 +1,137 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A plan as kernels read it: one block of memory that begins with struct hk_plan and holds all that
+ * bind knew, constant slots included. Written by backends/device/blob.c. Every struct has the same
+ * layout for all compilers: 8-byte members first, 4-byte ones in pairs. "at" members are byte
+ * offsets into the blob, or where it says so into the workspace.
+ */
+#ifndef HEED_BACKENDS_KERNELS_ATTN_BLOB_H
+#define HEED_BACKENDS_KERNELS_ATTN_BLOB_H
+
+#include "../dtypes.h"
+#include "../spans.h"
+
+/* Kinds of bias that have a value, which joins the logit (step 4), numbered as HEED_BIAS_*. A bias
+ * that joins the score (step 3) is a struct hk_dot and has no number. */
+#define HK_BIAS_KINDS(ROW) ROW(DENSE, 1) ROW(ALIBI, 2) ROW(TABLE, 3)
+#define HK_NUMBER(name, number) HK_BIAS_##name = number,
+enum { HK_BIAS_KINDS(HK_NUMBER) };
+#undef HK_NUMBER
+
+/* A tensor: dtype 0 if absent; batch axes 0..2, head, position, channel; strides in elements. */
+struct hk_view {
+    hk_i64 stride[6];
+    hk_i64 length;              /* of the position axis */
+    hk_i64 page;                /* stride of pages, which are no item's; 0: there are none */
+    hk_u32 dtype, reserved;
+};
+
+/* A slot at one place of use (struct heed_aux). at: its constant copy in the blob; 0: it is a
+ * buffer. */
+struct hk_aux {
+    hk_i64 shape[3];            /* of the trailing axes x, y, z */
+    hk_i64 stride[6];
+    hk_i64 at;
+    hk_u32 slot, dtype;         /* slot: 1 + number of its buffer; 0: absent */
+};
+
+/* How a key's distance from a row is found, and the index that it gives. */
+struct hk_lookup {
+    hk_i64 zero;
+    struct hk_aux map, q_coord, k_coord;
+};
+
+struct hk_bias {
+    struct hk_lookup from;
+    struct hk_aux t;
+    hk_u32 kind, reserved;
+};
+
+/* DOT: rows of t times the query, of u times the key. */
+struct hk_dot {
+    struct hk_lookup from;
+    struct hk_aux t, u;         /* one may be absent */
+};
+
+struct hk_sub_slots {
+    struct hk_aux list, pairs[HK_RANGES];
+    hk_i64 first_chunk;         /* number of its chunk 0 among those of all sub-sources */
+};
+
+struct hk_source {
+    struct hk_view k, v;
+    struct hk_aux index, len, mask;     /* index: what says where rows lie */
+    struct hk_aux k_scale, v_scale;     /* of I8 rows; axis 3 counts pages, if there are any */
+    struct hk_aux keys, rows;           /* lists of GLOBAL keys and rows */
+    hk_i64 heads, n_k, list_rows;       /* list_rows: GATHER, rows that share a list */
+    hk_i64 pages, shift;                /* pages in memory; the rows of one are 2^shift, -1: no
+                                         * power of two */
+    hk_i64 rows_first_n;                 /* GLOBAL rows: the first so many */
+    hk_i64 blocks, row_words;           /* 64-key blocks of n_k; words of a bit set over rows */
+    hk_i64 row_parts;                   /* strips that the rows list takes, of one b and group */
+    hk_i64 pack_tasks;                  /* blocks of K packed beforehand; 0: none */
+    hk_i64 ring, ring_at;               /* blocks of K that a worker keeps packed, 0: none; place of
+                                         * struct hk_ring_tag[ring] and then the panels in its
+                                         * scratch */
+    /* In the workspace: bit sets over keys and rows of each item; lanes kernels: packed K panels
+     * [item or 1][H_k][blocks][64 / panel][d][panel] and a word per block: 1 where all of V is
+     * finite. */
+    hk_i64 keys_at, rows_at, packed_at, finite_at;
+    hk_u32 layout, gaps;                /* HK_LAYOUT_*; 1: keys within the length may be absent */
+    hk_u32 packed, value;               /* 1: items lie in one tensor; 1: index has a number
+                                         * for each: where it begins, or which row is key 0 */
+    hk_u32 packs, shared;               /* shared 1: one packed copy serves all items */
+    hk_u32 first_sub, n_subs;
+    hk_u32 first_bias, n_biases;        /* with a value */
+    hk_u32 first_dot, n_dots;
+};
+
+enum {
+    HK_PLAN_PACKED = 1u,        /* query rows begin where q_begin says */
+    HK_PLAN_ALIGN_END = 2u,
+    HK_PLAN_LSE_WITH_SINK = 4u,
+    HK_PLAN_CAPPED = 8u,
+    HK_PLAN_END_LAST = 16u      /* the last source counts positions from its end */
+};
+
+/* How query rows form strips: rows r0 + row_step * i that stay within `group` rows where that is
+ * not 0, times `stack` heads that see the same keys. */
+struct hk_strips {
+    hk_i64 rows, stack, row_step, group;
+};
+
+struct hk_plan {
+    hk_i64 batch[3];
+    hk_i64 n_batch, heads, d, d_v, n_q;
+    hk_i64 q_pos0, q_pos_step;
+    struct hk_view q, o, lse, sinks;
+    struct hk_aux q_pos, q_begin, q_len;
+    struct hk_aux o_begin;      /* of rows of o and lse; absent: they begin where those of q do */
+    struct hk_strips strips;
+    hk_i64 groups;              /* of `stack` heads */
+    hk_i64 batch_strips;         /* strips of n_q rows */
+    hk_i64 tasks;               /* strips of all items and groups, then those of the row lists */
+    hk_i64 list_tasks;          /* of them, the latter */
+    hk_i64 passes;              /* workgroup: groups that share a strip, each with other channels */
+    hk_i64 pack_tasks;
+    hk_i64 sources_at, subs_at, slots_at, biases_at, dots_at;   /* in the blob */
+    hk_i64 constants_at;
+    hk_i64 counts_at;           /* workspace: entries of [item][source][2: keys, rows] lists */
+    hk_i64 counter_at;          /* workspace: lanes: the next task, and the next block to
+                                 * pack or strip to join */
+    hk_i64 workers_at, worker_bytes;    /* workspace: lanes: scratch of each worker */
+    /* Lanes, few rows: a strip is cut into `parts` tasks of part_chunks chunks of keys each (1: it
+     * is not). What comes of a chunk lies in the workspace [task][chunks] until all are joined. */
+    hk_i64 parts, part_chunks, chunks, chunks_at, chunk_bytes;
+    hk_i64 run;                         /* lanes: tasks in a row that a worker takes at a time */
+    hk_i64 band;                        /* lanes: columns of a band (dot_lanes.h); 0: no DOT */
+    hk_i64 stretches;                   /* lanes: those of a worker (bias_lanes.h); 0: no biases */
+    hk_i64 bytes;               /* of the blob */
+    float c, c1, c2, reserved_f;
+    hk_u32 n_sources, flags;
+    hk_u32 n_biases, n_dots;
+    hk_u32 workers, reserved;   /* lanes: at most as many as there are tasks */
+};
+
+#endif

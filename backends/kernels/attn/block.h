@@ -1,0 +1,488 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Lanes kernels: one block of 64 keys for all rows of a strip: scores of every tile with the K
+ * panels, softmax of each row, the weights against V, so that K and V of a block are read once per
+ * strip. What no row of a tile sees is skipped, down to K panels and runs of V rows; masks are
+ * formed only for tiles that are neither empty nor full.
+ */
+#ifndef HEED_BACKENDS_KERNELS_ATTN_BLOCK_H
+#define HEED_BACKENDS_KERNELS_ATTN_BLOCK_H
+
+#include "bias_lanes.h"
+#include "dot_lanes.h"
+#include "panels.h"
+
+/* 1: K of every block lies in panels already, or in a ring (device/prepare.c). */
+#ifndef HK_PACKED
+#define HK_PACKED 0
+#endif
+
+/* A block of keys 64 * block on that lies packed. */
+struct hk_panels {
+    HK_GLOBAL const float *k;           /* 0: it does not */
+    int finite;                         /* 1: all of its V is */
+};
+
+/* From the worker's ring, into which the block is packed first if it is not there. */
+HK_FN struct hk_panels hk_ring_get(const struct hk_strip *st, hk_i64 block)
+{
+    const hk_i64 d = st->call->plan->d, slot = block % st->source->ring;
+    HK_GLOBAL struct hk_ring_tag *tag = st->tags + slot;
+    HK_GLOBAL float *k = st->ring + slot * HK_BLOCK * d;
+    struct hk_panels out;
+
+    if (tag->number != st->first_block + block) {
+        hk_i64 keys[HK_BLOCK];
+
+        hk_keys_fill(&st->k_rows, block * HK_BLOCK, st->len, keys);
+        hk_keys_pack(&st->k_rows, keys, d, k, st->temp);
+        tag->finite = (hk_u32)hk_rows_finite(&st->v_rows, st->call->plan->d_v, keys, st->temp);
+        tag->number = st->first_block + block;
+    }
+    out.k = k;
+    out.finite = tag->finite != 0;
+    return out;
+}
+
+HK_FN struct hk_panels hk_block_panels(const struct hk_strip *st,
+                                       HK_GLOBAL const struct hk_sub *sub, hk_i64 block)
+{
+    struct hk_panels out;
+
+    out.k = 0;
+    out.finite = 0;
+    if (!hk_block_aligned(sub))
+        return out;
+    if (st->tags)
+        return hk_ring_get(st, block);
+    if (st->packed) {
+        out.k = st->packed + block * HK_BLOCK * st->call->plan->d;
+        out.finite = st->finite[block] != 0;
+    }
+    return out;
+}
+
+/* K panels of a block that does not lie packed. visible: ordinals that some row sees. */
+HK_FN HK_GLOBAL const float *hk_block_gather(const struct hk_strip *st,
+                                             HK_GLOBAL const struct hk_sub *sub,
+                                             const struct hk_sub_view *view, hk_i64 block,
+                                             hk_u64 visible)
+{
+    const hk_i64 d = st->call->plan->d;
+    HK_COPY(struct hk_reach, reach, st->reach[0]);
+    hk_i64 keys[HK_BLOCK];
+    int i;
+
+    for (i = 0; i < HK_BLOCK; i++)
+        keys[i] = visible >> i & 1 ? hk_key(sub, view, reach, block * HK_BLOCK + i) : -1;
+    hk_keys_pack(&st->k_rows, keys, d, st->k, st->temp);
+    return st->k;
+}
+
+/* Of ordinals that the terms leave (hk_block_mask), those that are there. */
+HK_NOINLINE hk_u64 hk_block_present(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                                    const struct hk_sub_view *view, hk_i64 block, hk_u64 mask)
+{
+    HK_COPY(struct hk_reach, reach, st->reach[0]);
+    const struct hk_layout *k = &st->k_rows.layout;
+    const hk_i64 base = block * HK_BLOCK;
+    hk_u64 left;
+
+    if (hk_block_aligned(sub)) {        /* by runs of rows */
+        const hk_i64 end = hk_min(base + HK_BLOCK, view->len);
+        hk_i64 key, next;
+
+        for (key = base; key < end; key = next) {
+            next = hk_min(key + hk_rows_run(k, key), end);
+            if (!hk_row_present(k, key))
+                mask &= ~hk_bits(key - base, next - base);
+        }
+        return mask;
+    }
+    for (left = mask; left != 0; left &= left - 1) {
+        const int i = hk_first_bit(left);
+        const hk_i64 key = hk_key(sub, view, reach, base + i);
+
+        if (key < view->len && !hk_row_present(k, key))
+            mask &= ~((hk_u64)1 << i);
+    }
+    return mask;
+}
+
+/* May V be read in place, from the row of ordinal 0 of the block on? */
+HK_FN int hk_block_in_place(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                            const struct hk_sub_view *view, hk_i64 block, hk_u64 visible)
+{
+    HK_COPY(struct hk_reach, reach, st->reach[0]);
+    int last = 63;
+
+    if (st->width != st->call->plan->d_v || st->width == 0 || !hk_matrix_plain(&st->v_rows) ||
+        sub->kind > HK_SUB_FIRST_N)
+        return 0;
+    if (st->v_rows.layout.kind == HK_LAYOUT_EVEN)
+        return 1;
+    while (!(visible >> last & 1))
+        last--;
+    return hk_rows_even(&st->v_rows.layout, hk_key(sub, view, reach, block * HK_BLOCK),
+                        hk_key(sub, view, reach, block * HK_BLOCK + last));
+}
+
+/* V rows of the block: in place where they are f32 rows of whole vectors at one stride, else
+ * converted. V without channels may have no address, to which nothing may be added. */
+HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
+                                             HK_GLOBAL const struct hk_sub *sub,
+                                             const struct hk_sub_view *view, hk_i64 block,
+                                             hk_u64 visible, hk_i64 *v_row)
+{
+    const hk_i64 d_v = st->call->plan->d_v;
+    const struct hk_matrix *v = &st->v_rows;
+    HK_COPY(struct hk_reach, reach, st->reach[0]);
+
+    if (hk_block_in_place(st, sub, view, block, visible)) {
+        *v_row = v->row * sub->step;
+        return (HK_GLOBAL const float *)hk_byte(
+            v->base, hk_row_offset(v, hk_key(sub, view, reach, block * HK_BLOCK)) * 4);
+    }
+    for (; visible != 0; visible &= visible - 1) {
+        const int i = hk_first_bit(visible);
+
+        hk_row_read(v, hk_key(sub, view, reach, block * HK_BLOCK + i), d_v, st->width,
+                    st->v + i * st->width);
+    }
+    *v_row = st->width;
+    return st->v;
+}
+
+/* ---- the next block ---- */
+
+/* What the block behind the one at hand reads from memory: K panels or rows that are to be packed,
+ * and rows of V; all in bytes. */
+struct hk_next {
+    HK_GLOBAL const char *k, *v;        /* k 0: nothing */
+    hk_i64 k_row, k_bytes, v_row, v_bytes;
+};
+
+HK_FN struct hk_next hk_next_get(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                                 hk_i64 block)
+{
+    const struct hk_matrix *k = &st->k_rows, *v = &st->v_rows;
+    const hk_i64 d = st->call->plan->d, next = block + 1, first = next * HK_BLOCK;
+    struct hk_next out;
+
+    out.k = out.v = 0;
+    out.k_row = out.k_bytes = out.v_row = out.v_bytes = 0;
+    if (!hk_block_aligned(sub) || first + HK_BLOCK > st->len || k->layout.kind != HK_LAYOUT_EVEN ||
+        k->channel != 1 || v->channel != 1 || d == 0)
+        return out;
+    if (st->packed) {
+        out.k = (HK_GLOBAL const char *)(st->packed + first * d);
+        out.k_row = out.k_bytes = d * 4;
+    } else if (st->tags && st->tags[next % st->source->ring].number != st->first_block + next) {
+        out.k = hk_row_at(k, first);
+        out.k_row = k->row * hk_size(k->dtype);
+        out.k_bytes = d * hk_size(k->dtype);
+    } else {
+        return out;
+    }
+    out.v_row = v->row * hk_size(v->dtype);
+    out.v_bytes = st->call->plan->d_v * hk_size(v->dtype);
+    if (out.v_bytes > 0)
+        out.v = hk_row_at(v, first);
+    return out;
+}
+
+/* Fetches part `at` of `parts` of the next block, while this one computes. */
+HK_INLINE void hk_next_fetch(const struct hk_next *next, hk_i64 at, hk_i64 parts)
+{
+    const hk_i64 end = HK_BLOCK * (at + 1) / parts;
+    hk_i64 i, t;
+
+    for (i = HK_BLOCK * at / parts; next->k && i < end; i++) {
+        for (t = 0; t < next->k_bytes; t += HK_LINE)
+            HK_PREFETCH(next->k + i * next->k_row + t);
+        for (t = 0; t < next->v_bytes; t += HK_LINE)
+            HK_PREFETCH(next->v + i * next->v_row + t);
+    }
+}
+
+/* ---- every row sees every key ---- */
+
+/* Weights of a tile whose rows see all of a block, where nothing but scores enters and V is finite:
+ * no masks needed. */
+HK_FN void hk_tile_whole(const struct hk_strip *st, HK_GLOBAL const float *k, hk_i64 m)
+{
+    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
+    const struct hk_tile tile = hk_strip_tile(st, m);
+
+    hk_score_block(st->q + m * HK_R * plan->d, k, plan->d, tile.s, &plan->c, tile.max);
+    hk_softmax_finite(&tile);
+}
+
+/* The commonest block by far: all tiles are like that. */
+HK_FN void hk_block_whole(struct hk_strip *st, HK_GLOBAL const float *k, HK_GLOBAL const float *v,
+                          hk_i64 v_row, const struct hk_next *next)
+{
+    hk_i64 m;
+
+    for (m = 0; m < st->tiles; m++) {
+        hk_next_fetch(next, m, st->tiles);
+        hk_tile_whole(st, k, m);
+    }
+    hk_value_block(st->s, v, v_row, st->o, st->width, st->tiles);
+}
+
+/* ---- any block ---- */
+
+/* Scores of tile m. */
+HK_FN void hk_tile_scores(const struct hk_strip *st, HK_GLOBAL const float *k, hk_i64 m)
+{
+    const hk_i64 d = st->call->plan->d;
+    int n;
+
+    for (n = 0; n < HK_BLOCK; n += HK_PANEL) {
+        const hk_u64 mask = st->tile_masks[m] & (~(hk_u64)0 >> (64 - HK_PANEL)) << n;
+
+        if (mask != 0)
+            hk_score_panel(st->q + m * HK_R * d, k, d, st->s + m * HK_R * HK_BLOCK, n, mask);
+    }
+}
+
+/* Is y = s * c for all keys of the source at hand? */
+HK_FN int hk_logits_plain(const struct hk_strip *st)
+{
+#if HK_PLAIN
+    (void)st;
+    return 1;
+#else
+    return !(st->call->plan->flags & HK_PLAN_CAPPED) && st->source->n_biases == 0;
+#endif
+}
+
+/* And s = q.k? */
+HK_FN int hk_source_plain(const struct hk_strip *st)
+{
+#if HK_PLAIN
+    (void)st;
+    return 1;
+#else
+    return hk_logits_plain(st) && st->source->n_dots == 0;
+#endif
+}
+
+HK_FN void hk_tile_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                           const struct hk_sub_view *view, hk_i64 block, hk_i64 m, int finite)
+{
+    const struct hk_tile tile = hk_strip_tile(st, m);
+    const int plain = hk_logits_plain(st);
+    const float c = plain ? st->call->plan->c : 1.0f;
+    hk_i64 i;
+
+    if (plain && st->full[m]) {
+        hk_softmax_full(&tile, c);
+        return;
+    }
+#if !HK_PLAIN
+    for (i = 0; i < tile.rows && !plain; i++) {
+        if (tile.masks[i] != 0)
+            tile.masks[i] = hk_score_row(st, sub, view, m * HK_R + i, block, tile.masks[i]);
+    }
+#endif
+    if (finite) {
+        hk_softmax_masked(&tile, c);
+        return;
+    }
+    for (i = 0; i < tile.rows; i++)
+        tile.masks[i] = hk_softmax_part(&tile, i, c, tile.masks[i]);
+    (void)sub;
+    (void)view;
+    (void)block;
+}
+
+/* The weights of one tile with V: the V of a removed key (mask bit off) must not touch its row
+ * (step 6). A finite one may: its weight is +0 and fma(+0, v, o) changes at most the sign of a
+ * zero, which step 11 removes. */
+HK_FN void hk_tile_values(const struct hk_strip *st, hk_i64 m, HK_GLOBAL const float *v,
+                          hk_i64 v_row, int finite)
+{
+    const struct hk_tile tile = hk_strip_tile(st, m);
+    hk_u64 any = 0, all = ~(hk_u64)0;
+    hk_i64 i;
+
+    for (i = 0; i < tile.rows; i++) {
+        any |= tile.masks[i];
+        all &= tile.masks[i];
+    }
+    if (!finite && (any & ~all) != 0 && st->width > 0 &&
+        !hk_values_finite(v, v_row, any & ~all, st->width)) {
+        for (i = 0; i < tile.rows; i++)
+            hk_value_row(tile.s + i * HK_BLOCK, v, v_row, tile.masks[i], tile.o + i * HK_PANEL,
+                         st->width);
+        return;
+    }
+    while (any != 0 && st->width > 0) {
+        const int start = hk_first_bit(any), end = hk_run_end(any, start);
+
+        hk_value_tiles(tile.s, v, v_row, start, end, tile.o, st->width);
+        any = end == HK_BLOCK ? 0 : any >> end << end;
+    }
+}
+
+/* Masks of all tiles; returns what some row sees. */
+HK_FN hk_u64 hk_block_masks(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                            const struct hk_sub_view *view, hk_i64 block, hk_u64 available,
+                            int inside)
+{
+    hk_u64 visible = 0;
+    hk_i64 m;
+
+    if (available == 0)
+        return 0;
+    for (m = 0; m < st->tiles; m++) {
+        if (inside)
+            hk_tile_fill(st, m);
+        else
+            hk_tile_mask(st, sub, view, m, block, available);
+        visible |= st->tile_masks[m];
+    }
+    return visible;
+}
+
+HK_FN void hk_block_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                            const struct hk_sub_view *view, hk_i64 block, int finite)
+{
+    hk_i64 m;
+
+    for (m = 0; m < st->tiles; m++) {
+        if (st->tile_masks[m])
+            hk_tile_softmax(st, sub, view, block, m, finite);
+    }
+}
+
+/* Scores and weights of all tiles; a tile's scores stay in the first level of the caches, and its
+ * softmax overlaps with the products of the next. */
+HK_FN void hk_block_weights(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                            const struct hk_sub_view *view, hk_i64 block,
+                            HK_GLOBAL const float *k, int finite, const struct hk_next *next)
+{
+    const int whole = finite && hk_source_plain(st);
+    hk_i64 m;
+
+#if !HK_PLAIN
+    if (st->source->n_dots != 0) {
+        for (m = 0; m < st->tiles; m++)
+            hk_tile_scores(st, k, m);
+        hk_block_dots(st, sub, view, block, k);
+        hk_block_softmax(st, sub, view, block, finite);
+        return;
+    }
+#endif
+    for (m = 0; m < st->tiles; m++) {
+        hk_next_fetch(next, m, st->tiles);
+        if (st->tile_masks[m] == 0)
+            continue;
+        if (whole && st->full[m]) {
+            hk_tile_whole(st, k, m);
+            continue;
+        }
+        hk_tile_scores(st, k, m);
+        hk_tile_softmax(st, sub, view, block, m, finite);
+    }
+}
+
+/* The weights of all tiles with V. */
+HK_FN void hk_block_weigh(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                          const struct hk_sub_view *view, hk_i64 block, hk_u64 visible, int finite)
+{
+    hk_i64 v_row = 0, m;
+    HK_GLOBAL const float *v = hk_block_values(st, sub, view, block, visible, &v_row);
+
+    for (m = 0; m < st->tiles; m++) {
+        if (st->tile_masks[m])
+            hk_tile_values(st, m, v, v_row, finite);
+    }
+}
+
+/* K in the caller's panels, all of whose keys are there. */
+HK_FN void hk_block_few_panels(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                               const struct hk_sub_view *view, hk_i64 block)
+{
+    struct hk_block_rows k, v, next;
+
+    hk_panels_list(&st->k_rows, block * HK_BLOCK, st->call->plan->d, &k);
+    hk_block_rows_get(st, &st->v_rows, sub, view, block, ~(hk_u64)0,
+                      (HK_GLOBAL const char *)st->zeros, &v);
+    hk_panel_scores(st, &k, &v);
+    hk_block_softmax(st, sub, view, block, 0);
+    if (hk_tiles_agree(st))
+        hk_few_weigh(st, &v, hk_next_panels(st, sub, block, &next) ? &next : 0, 0);
+    else
+        hk_block_weigh(st, sub, view, block, ~(hk_u64)0, 0);
+}
+
+/* A block of a source that does not lie packed, for few rows. */
+HK_FN void hk_block_few(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                        const struct hk_sub_view *view, hk_i64 block, hk_u64 visible)
+{
+    const hk_i64 shift = hk_next_block(st, sub, block);
+    struct hk_block_rows k, v, next;
+
+    hk_block_rows_get(st, &st->k_rows, sub, view, block, visible,
+                      (HK_GLOBAL const char *)st->zeros, &k);
+    hk_block_rows_get(st, &st->v_rows, sub, view, block, visible,
+                      (HK_GLOBAL const char *)st->zeros, &v);
+    hk_few_scores(st, &k, &v);
+    hk_block_softmax(st, sub, view, block, 0);
+    if (!hk_tiles_agree(st))
+        hk_block_weigh(st, sub, view, block, visible, 0);
+    else if (shift != 0)
+        hk_few_weigh(st, &v, &k, shift);
+    else
+        hk_few_weigh(st, &v, hk_next_rows(st, sub, block, &next) ? &next : 0, 0);
+}
+
+HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                           const struct hk_sub_view *view, hk_i64 block)
+{
+    HK_COPY(struct hk_reach, reach, st->reach[0]);
+    hk_u64 available = hk_block_mask(sub, view, reach, block);
+    const struct hk_panels panels = hk_block_panels(st, sub, block);
+    const struct hk_next next = hk_next_get(st, sub, block);
+    const hk_i64 base = block * HK_BLOCK;
+    HK_GLOBAL const float *v, *k = panels.k;
+    hk_i64 v_row = 0;
+    hk_u64 visible;
+    int inside = 0;
+    hk_u32 r;
+
+    if (st->k_rows.layout.gaps)
+        available = hk_block_present(st, sub, view, block, available);
+    for (r = 0; r < HK_RANGES; r++)
+        inside |= st->all.in_lo[r] <= base && st->all.in_hi[r] >= base + HK_BLOCK;
+    inside = inside && available == ~(hk_u64)0 && hk_rows_alike(sub);
+    if (inside && panels.finite && hk_source_plain(st)) {
+        v = hk_block_values(st, sub, view, block, available, &v_row);
+        hk_block_whole(st, k, v, v_row, &next);
+        return;
+    }
+    visible = hk_block_masks(st, sub, view, block, available, inside);
+    if (visible == 0)
+        return;
+#if !HK_PACKED
+    if (!k && hk_few_fits(st) && st->k_rows.channel == 1) {
+        hk_block_few(st, sub, view, block, visible);
+        return;
+    }
+    if (!k && hk_few_fits(st) && hk_panels_fit(&st->k_rows) && hk_block_aligned(sub) &&
+        visible == ~(hk_u64)0) {
+        hk_block_few_panels(st, sub, view, block);
+        return;
+    }
+    if (!k)
+        k = hk_block_gather(st, sub, view, block, visible);
+#endif
+    hk_block_weights(st, sub, view, block, k, panels.finite, &next);
+    hk_block_weigh(st, sub, view, block, visible, panels.finite);
+}
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Lanes kernels: the ends of chunks and of rows (docs/numerics.md steps 8 to 12), in the kernel
+ * that attends or, where strips are cut by keys, in the one that joins.
+ */
+#ifndef HEED_BACKENDS_KERNELS_ATTN_ENDS_H
+#define HEED_BACKENDS_KERNELS_ATTN_ENDS_H
+
+#include "finish.h"
+#include "strip.h"
+
+/* ---- chunks ---- */
+
+/* Where the chunks of task `task` lie, a strip that is cut. */
+HK_FN HK_GLOBAL char *hk_strip_chunks(const struct hk_call *call, hk_i64 task)
+{
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+
+    return call->work + plan->chunks_at + task * plan->chunks * plan->chunk_bytes;
+}
+
+/* Chunk number `chunk` of the strip: its sums and states take the place of the
+ * worker's. */
+HK_FN void hk_chunk_open(struct hk_strip *st, hk_i64 chunk)
+{
+    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
+    HK_GLOBAL char *at = st->chunks + chunk * plan->chunk_bytes;
+    struct hk_chunk_layout layout;
+
+    hk_chunk_find(hk_min(plan->strips.rows, plan->n_q) * plan->strips.stack, plan->d_v, &layout);
+    st->o = (HK_GLOBAL float *)(at + layout.o);
+    st->partials = (HK_GLOBAL float *)(at + layout.partials);
+    st->state = (HK_GLOBAL struct hk_row_state *)(at + layout.state);
+}
+
+/* Number of a sub-source's chunk 0, and how many an item of len keys has. */
+struct hk_chunks {
+    hk_i64 first, count;
+};
+
+HK_FN struct hk_chunks hk_chunks_get(const struct hk_call *call,
+                                     HK_GLOBAL const struct hk_source *source, hk_u32 i, hk_i64 len)
+{
+    HK_GLOBAL const struct hk_sub_slots *slots =
+        (HK_GLOBAL const struct hk_sub_slots *)(call->blob + call->plan->slots_at) +
+        source->first_sub + i;
+    struct hk_chunks out;
+
+    out.first = slots->first_chunk;
+    out.count = source->heads == 0 || len == 0
+                    ? 0
+                    : hk_chunks_of(hk_subs(call, source) + i, slots->list.shape[2], len);
+    return out;
+}
+
+HK_FN void hk_swap(HK_GLOBAL float **a, HK_GLOBAL float **b)
+{
+    HK_GLOBAL float *const keep = *a;
+
+    *a = *b;
+    *b = keep;
+}
+
+HK_FN void hk_chunk_copy(const struct hk_tile *chunk, hk_i64 i, HK_GLOBAL float *partials,
+                         HK_GLOBAL float *o)
+{
+    hk_i64 t;
+
+    for (t = 0; t < HK_PARTIALS; t += HKV_LANES)
+        hkv_store(partials + t, hkv_load(chunk->partials + i * HK_PARTIALS + t));
+    for (t = 0; t < chunk->width; t += HKV_LANES)
+        hkv_store(o + hk_o_at(t), hkv_load(chunk->o + i * HK_PANEL + hk_o_at(t)));
+}
+
+/* Step 8. A chunk without a remaining key does not exist. The first chunk of a strip becomes what
+ * it has as it lies. */
+HK_FN void hk_chunk_end(struct hk_strip *st)
+{
+    const hk_i64 span = hk_o_span(st->width);
+    hk_i64 m, i;
+
+    if (!st->any_partial) {
+        hk_swap(&st->o, &st->acc_o);
+        hk_swap(&st->partials, &st->acc_partials);
+    }
+    for (m = 0; m < st->tiles; m++) {
+        const struct hk_tile chunk = hk_strip_tile(st, m);
+
+        for (i = 0; i < chunk.rows; i++) {
+            const hk_i64 row = m * HK_R + i;
+            HK_GLOBAL float *partials = st->acc_partials + row * HK_PARTIALS;
+            HK_GLOBAL float *o = st->acc_o + m * span + i * HK_PANEL;
+
+            if (chunk.state[i].empty)
+                continue;
+            if (st->has_partial[row]) {
+                hk_row_merge(st->acc_m + row, partials, o, &chunk, i);
+                continue;
+            }
+            if (st->any_partial)
+                hk_chunk_copy(&chunk, i, partials, o);
+            st->acc_m[row] = chunk.state[i].m;
+            st->has_partial[row] = 1;
+        }
+    }
+    st->any_partial = 1;
+}
+
+/* ---- rows ---- */
+
+/* Steps 10 and 11 of a vector of sums, but for the rounding. */
+HK_FN hk_vec hk_out(HK_GLOBAL const float *o, hk_vec sink, hk_vec factor)
+{
+    hk_vec x = hkv_mul(hkv_mul(hkv_load(o), sink), factor);
+
+    x = hkv_add(x, hkv_set(0.0f));
+    return hkv_select(hkv_ordered(x), x, hkv_set(hk_float(HK_NAN_WORD)));
+}
+
+/* o, a row's sums, times sink and factor to its place. */
+HK_FN void hk_row_write(const struct hk_strip *st, HK_GLOBAL float *o, float sink, float factor,
+                        hk_i64 to)
+{
+    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
+    const hk_vec a = hkv_set(sink), b = hkv_set(factor);
+    const hk_i64 channel = plan->o.stride[5], n = plan->d_v, width = st->width;
+    const hk_u32 dtype = plan->o.dtype;
+    HK_GLOBAL char *out = hk_o(st->call);
+    hk_i64 t = 0, u;
+
+    if (dtype == HK_F32 && channel == 1) {
+        for (; t + HKV_LANES <= n; t += HKV_LANES)
+            hkv_store((HK_GLOBAL float *)out + to + t, hk_out(o + hk_o_at(t), a, b));
+    }
+    for (u = t; u < width; u += HKV_LANES)
+        hkv_store(o + hk_o_at(u), hk_out(o + hk_o_at(u), a, b));
+    for (; t < n; t++)
+        hk_put(dtype, out, to + t * channel, o[hk_o_at(t)]);
+}
+
+/* Steps 9 to 12 of row i; o_at and lse_at: where the task's row 0 of head 0 is. */
+HK_FN void hk_row_finish(struct hk_strip *st, const struct hk_task *task, hk_i64 i, hk_i64 o_at,
+                         hk_i64 lse_at)
+{
+    const struct hk_call *call = st->call;
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+    const hk_i64 at = task->o_begin + st->query[i].index, head = st->query[i].head;
+    HK_GLOBAL float *o = st->acc_o + i / HK_R * hk_o_span(st->width) + i % HK_R * HK_PANEL;
+    const int has_partial = st->has_partial[i] != 0;
+    float sink, lse, factor;
+    hk_i64 t;
+
+    for (t = 0; t < st->width && !has_partial; t += HKV_LANES)
+        hkv_store(o + hk_o_at(t), hkv_set(0.0f));
+    factor = hk_row_end(call, head, has_partial, st->acc_m[i],
+                        has_partial ? hk_partials_sum(st->acc_partials + i * HK_PARTIALS) : 0.0f,
+                        &sink, &lse);
+    hk_row_write(st, o, sink, factor,
+                 o_at + head * plan->o.stride[3] + at * plan->o.stride[4]);
+    if (plan->lse.dtype)
+        hk_lse_out(call)[lse_at + head * plan->lse.stride[3] + at * plan->lse.stride[4]] = lse;
+}
+
+/* The rows of the task into the strip; how many. */
+HK_FN hk_i64 hk_strip_fill(struct hk_strip *st, const struct hk_task *task)
+{
+    const struct hk_call *call = st->call;
+    hk_i64 i, g, n = 0;
+
+    for (i = 0; i < task->count; i++) {
+        struct hk_query query;
+
+        if (!hk_query_get(call, task, i, &query))
+            continue;
+        for (g = 0; g < call->plan->strips.stack; g++, n++) {
+            st->query[n].index = query.index;
+            st->query[n].head = query.head + g;
+            st->query[n].q = query.q;
+            st->query[n].all = query.all;
+            st->query[n].absent = query.absent;
+        }
+    }
+    return n;
+}
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Lanes kernels: the rows of K and V of a block of 64 keys, and how rows that will be read soon are
+ * fetched a few lines at a time while something else is computed, because memory that only waits is
+ * time lost.
+ */
+#ifndef HEED_BACKENDS_KERNELS_ATTN_FETCH_H
+#define HEED_BACKENDS_KERNELS_ATTN_FETCH_H
+
+#include "strip.h"
+
+#define HK_LINE 64              /* bytes of a line of the cache */
+
+/* The 64 rows of K or V of a block. */
+struct hk_block_rows {
+    HK_GLOBAL const char *at[HK_BLOCK];
+    float scale[HK_BLOCK];              /* where elements take it (dtypes.h) */
+    hk_u32 dtype;
+};
+
+/* 64 keys from `first` on; those of pages that are not there are `absent`. */
+HK_FN void hk_rows_list(const struct hk_matrix *m, hk_i64 first, HK_GLOBAL const char *absent,
+                        struct hk_block_rows *out)
+{
+    const hk_i64 row = m->row * hk_size(m->dtype);
+    hk_i64 i, j, n;
+
+    out->dtype = m->dtype;
+    for (i = 0; i < HK_BLOCK; i += n) {
+        const int present = hk_row_present(&m->layout, first + i);
+        HK_GLOBAL const char *at = present ? hk_row_at(m, first + i) : absent;
+        const hk_i64 step = present ? row : 0;
+
+        n = hk_min(hk_rows_run(&m->layout, first + i), HK_BLOCK - i);
+        for (j = 0; j < n; j++)
+            out->at[i + j] = at + j * step;
+    }
+}
+
+/* The scales of the same keys, of absent ones 1. */
+HK_FN void hk_scales_list(const struct hk_matrix *m, hk_i64 first, float *out)
+{
+    hk_i64 i, j, n;
+
+    for (i = 0; i < HK_BLOCK; i += n) {
+        const int present = hk_row_present(&m->layout, first + i);
+        const hk_i64 at = present ? hk_scale_offset(m, first + i) : 0;
+
+        n = hk_min(hk_rows_run(&m->layout, first + i), HK_BLOCK - i);
+        for (j = 0; j < n; j++)
+            out[i + j] = present ? hk_scale_at(m, at + j * m->scale_row) : 1.0f;
+    }
+}
+
+/* Rows of the keys in `visible`; those of the others are `absent`. */
+HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *m,
+                             HK_GLOBAL const struct hk_sub *sub, const struct hk_sub_view *view,
+                             hk_i64 block, hk_u64 visible, HK_GLOBAL const char *absent,
+                             struct hk_block_rows *out)
+{
+    HK_COPY(struct hk_reach, reach, st->reach[0]);
+    const hk_i64 first = block * HK_BLOCK;
+    const int direct = hk_block_aligned(sub);
+    int i;
+
+    if (direct && visible == ~(hk_u64)0) {
+        hk_rows_list(m, first, absent, out);
+        if (HK_SCALED_FIRST(m->dtype))
+            hk_scales_list(m, first, out->scale);
+        return;
+    }
+    out->dtype = m->dtype;
+    for (i = 0; i < HK_BLOCK; i++) {
+        const int there = (int)(visible >> i & 1);
+        const hk_i64 key =
+            direct || !there ? first + i : hk_key(sub, view, reach, first + i);
+
+        out->at[i] = there ? hk_row_at(m, key) : absent;
+        if (HK_SCALED_FIRST(m->dtype))
+            out->scale[i] = there ? hk_row_scale(m, key) : 1.0f;
+    }
+}
+
+/* ---- fetching ahead ---- */
+
+/* Rows are fetched one after the other in the order of addresses, because that is what processors
+ * follow: by steps, of which all take as many lines, or by lines. */
+struct hk_fetch {
+    HK_GLOBAL const char *at, *end;     /* the next line; by lines: where its row ends */
+    HK_GLOBAL const char *const *rows;
+    hk_i64 shift;                       /* bytes from rows[i] to what is fetched */
+    hk_i64 row, bytes;                  /* row of the next line; of every row */
+    hk_i64 left, lines;                 /* by steps: lines left in the row; of every row */
+    hk_i64 rate;                        /* by steps: lines a step, 0: nothing is left */
+};
+
+/* steps: how often hk_fetch_step will be called, 0: there is nothing to fetch. */
+HK_FN void hk_fetch_begin(struct hk_fetch *f, const struct hk_block_rows *rows, hk_i64 shift,
+                          hk_i64 channels, hk_i64 steps)
+{
+    f->rows = rows->at;
+    f->shift = shift;
+    f->at = rows->at[0] + shift;
+    f->row = 0;
+    f->bytes = channels * hk_size(rows->dtype);
+    f->end = f->at + f->bytes;
+    f->lines = f->left = (f->bytes + HK_LINE - 1) / HK_LINE;
+    f->rate = steps > 0 ? (HK_BLOCK * f->lines + steps - 1) / steps : 0;
+}
+
+HK_INLINE void hk_fetch_step(struct hk_fetch *f)
+{
+    hk_i64 i;
+
+    for (i = 0; i < f->rate; i++) {
+        HK_PREFETCH(f->at);
+        f->at += HK_LINE;
+        if (--f->left > 0)
+            continue;
+        f->left = f->lines;
+        if (f->row < HK_BLOCK - 1)      /* never behind the rows: lines may be asked for next */
+            f->at = f->rows[++f->row] + f->shift;
+        else
+            f->rate = 0;
+    }
+}
+
+/* Those of n lines that come before part `at` of `parts` of what is computed: lines that are asked
+ * for at once wait for each other, and what is computed waits for them. Behind the last row comes
+ * the last row again, so that the code is straight. */
+HK_INLINE void hk_fetch_lines(struct hk_fetch *f, const int n, const int at, const int parts)
+{
+    int i;
+
+    HK_UNROLL
+    for (i = (at * n + parts - 1) / parts; i < ((at + 1) * n + parts - 1) / parts; i++) {
+        HK_PREFETCH(f->at);
+        f->at += HK_LINE;
+        if (f->at >= f->end) {
+            f->row += f->row < HK_BLOCK - 1;
+            f->at = f->rows[f->row] + f->shift;
+            f->end = f->at + f->bytes;
+        }
+    }
+}
+
+/* Bytes from the K rows of a block to those of the next; 0: there is none, or its rows are no such
+ * distance away. */
+HK_FN hk_i64 hk_next_block(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                           hk_i64 block)
+{
+    const hk_i64 end = (block + 2) * HK_BLOCK;
+
+    if (!hk_block_aligned(sub) || end > st->len ||
+        !hk_rows_even(&st->k_rows.layout, block * HK_BLOCK, end - 1))
+        return 0;
+    return HK_BLOCK * st->k_rows.row * hk_size(st->k_rows.dtype);
+}
+
+/* The K rows of the next block, where hk_next_block is 0; 0: there is none, or nobody knows. */
+HK_FN int hk_next_rows(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub, hk_i64 block,
+                       struct hk_block_rows *out)
+{
+    const hk_i64 first = (block + 1) * HK_BLOCK;
+
+    if (!hk_block_aligned(sub) || first + HK_BLOCK > st->len)
+        return 0;
+    hk_rows_list(&st->k_rows, first, (HK_GLOBAL const char *)st->zeros, out);
+    return 1;
+}
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Lanes kernels: a block of 64 keys for a strip of few rows, as in decoding, where K and V are read
+ * once and memory is what a block costs. K is transposed a slice of channels at a time, which stays
+ * in the first level of the cache; V is widened in registers on its way into the sums; the next
+ * block is fetched meanwhile. Register tiles have as many rows as the strip. The order of every sum
+ * is that of tiles.h (docs/numerics.md steps 3 and 7).
+ */
+#ifndef HEED_BACKENDS_KERNELS_ATTN_FEW_H
+#define HEED_BACKENDS_KERNELS_ATTN_FEW_H
+
+#include "lines.h"
+
+#define HK_FEW_ROWS 16          /* of a strip */
+#define HK_SLICE 32             /* channels */
+#define HK_FETCH_EVERY 4        /* channels between two steps of fetching */
+
+/* OF(name, rows) of the register tiles that there are, and call(name) of that for n rows. */
+#define HK_FEW_TILES(OF) OF(1, 1) OF(2, 2) OF(4, 4) OF(most, HK_R)
+#define HK_BY_TILE(n, call)                                                                        \
+    do {                                                                                           \
+        const hk_i64 hk_by_rows = (n);                                                             \
+                                                                                                   \
+        if (hk_by_rows == 1)                                                                       \
+            call(1);                                                                               \
+        else if (hk_by_rows == 2)                                                                  \
+            call(2);                                                                               \
+        else if (hk_by_rows <= 4)                                                                  \
+            call(4);                                                                               \
+        else                                                                                       \
+            call(most);                                                                            \
+    } while (0)
+
+/* ---- scores ---- */
+
+/* s[i][key] += fma over channels [0, n) of x[i][channel] * slice[channel][key]. */
+HK_INLINE void hk_slice_product(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_row,
+                                HK_GLOBAL const float *HK_RESTRICT slice, hk_i64 n, int first,
+                                HK_GLOBAL float *HK_RESTRICT s, struct hk_fetch *ahead,
+                                const int rows, const int vecs)
+{
+    struct hk_fetch next = *ahead;
+    hk_vec acc[HK_R][HK_TILE_VECS];
+    hk_i64 t;
+
+    if (first)
+        hk_product_zero(acc, rows, vecs);
+    else
+        hk_product_load(acc, s, HK_BLOCK, rows, vecs);
+    for (t = 0; t < n; t++, slice += HK_BLOCK) {
+        if (t % HK_FETCH_EVERY == 0)
+            hk_fetch_step(&next);
+        hk_product_step(x + t, x_row, slice, acc, rows, vecs);
+    }
+    hk_product_store(acc, s, HK_BLOCK, rows, vecs);
+    *ahead = next;
+}
+
+#define HK_SLICE_PRODUCTS(name, rows)                                                              \
+    HK_NOINLINE void hk_slice_products_##name(HK_GLOBAL const float *x, hk_i64 x_row,              \
+                                              HK_GLOBAL const float *slice, hk_i64 n, int first,   \
+                                              HK_GLOBAL float *s, struct hk_fetch *ahead)          \
+    {                                                                                              \
+        const int step = HK_VECS_OF(rows) * HKV_LANES;                                             \
+        int key;                                                                                   \
+                                                                                                   \
+        for (key = 0; key < HK_BLOCK; key += step)                                                 \
+            hk_slice_product(x, x_row, slice + key, n, first, s + key, ahead, rows,                \
+                             HK_VECS_OF(rows));                                                    \
+    }
+HK_FEW_TILES(HK_SLICE_PRODUCTS)
+#undef HK_SLICE_PRODUCTS
+
+/* Vectors that a tile of so many rows has across. */
+HK_FN hk_i64 hk_vecs_of(hk_i64 rows)
+{
+    return HK_VECS_OF(rows);
+}
+
+/* Channels [t, end) of the 64 rows, transposed, into the worker's slice. */
+HK_FN void hk_slice_pack(const struct hk_strip *st, const struct hk_block_rows *k, hk_i64 t,
+                         hk_i64 end, struct hk_fetch *ahead)
+{
+    int i;
+
+    for (i = 0; i < HK_BLOCK; i += HKV_PACK) {
+        hk_fetch_step(ahead);
+        hk_fetch_step(ahead);
+        hk_rows_pack(k->at + i, k->dtype, k->scale + i, t, end, st->k + i, HK_BLOCK);
+    }
+}
+
+HK_FN void hk_slice_scores(const struct hk_strip *st, const struct hk_block_rows *k,
+                         const struct hk_block_rows *v)
+{
+    const hk_i64 d = st->call->plan->d, slices = (d + HK_SLICE - 1) / HK_SLICE;
+    const hk_i64 across = HK_BLOCK / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R));
+    const hk_i64 steps = 2 * HK_BLOCK / HKV_PACK + st->tiles * across * HK_SLICE / HK_FETCH_EVERY;
+    struct hk_fetch ahead;
+    hk_i64 t, m;
+
+    hk_fetch_begin(&ahead, v, 0, st->call->plan->d_v, slices * steps);
+    for (t = 0; t < d; t += HK_SLICE) {
+        const hk_i64 n = hk_min(HK_SLICE, d - t);
+
+        hk_slice_pack(st, k, t, t + n, &ahead);
+        for (m = 0; m < st->tiles; m++) {
+            HK_GLOBAL const float *x = st->q + m * HK_R * d + t;
+            HK_GLOBAL float *s = st->s + m * HK_R * HK_BLOCK;
+
+#define HK_CALL(name) hk_slice_products_##name(x, d, st->k, n, t == 0, s, &ahead)
+            HK_BY_TILE(hk_min(st->n_rows - m * HK_R, HK_R), HK_CALL);
+#undef HK_CALL
+        }
+    }
+}
+
+/* Scores of all tiles with the keys whose rows are given. Meanwhile the block's V is fetched. */
+HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *k,
+                         const struct hk_block_rows *v)
+{
+    if (hk_lines_fit(st, k->dtype))
+        hk_line_scores(st, k, v);
+    else
+        hk_slice_scores(st, k, v);
+}
+
+/* ---- values ---- */
+
+/* Two vectors of a row from channel t on; of bf16 those of even and of odd channels. */
+HK_INLINE void hk_few_load(HK_GLOBAL const char *row, const hk_u32 dtype, float scale, hk_i64 t,
+                           hk_vec b[2])
+{
+    if (dtype == HK_BF16) {
+        hkv_load_pairs_bf16((HK_GLOBAL const hk_u16 *)row + t, b);
+    } else {
+        b[0] = hk_vec_scaled(dtype, row, t, hkv_set(scale));
+        b[1] = hk_vec_scaled(dtype, row, t + HKV_LANES, hkv_set(scale));
+    }
+}
+
+/* Sums of two vectors, in the order of their channels in memory. */
+HK_INLINE void hk_few_sums_load(HK_GLOBAL const float *o, const hk_u32 dtype, hk_vec sums[2])
+{
+    sums[0] = hkv_load(o);
+    sums[1] = hkv_load(o + hk_o_at(HKV_LANES));
+    if (dtype == HK_BF16)
+        hkv_part_pairs(sums);
+}
+
+HK_INLINE void hk_few_sums_store(HK_GLOBAL float *o, const hk_u32 dtype, hk_vec sums[2])
+{
+    if (dtype == HK_BF16)
+        hkv_join_pairs(sums);
+    hkv_store(o, sums[0]);
+    hkv_store(o + hk_o_at(HKV_LANES), sums[1]);
+}
+
+/* 2 * pairs vectors of channels from t on of o[i] += fma over keys [first, end) of p[i][key] *
+ * v[key]. */
+HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct hk_block_rows *v,
+                            const hk_u32 dtype, hk_i64 t, int first, int end,
+                            HK_GLOBAL float *HK_RESTRICT o, struct hk_fetch *ahead, const int rows,
+                            const int pairs)
+{
+    /* Those of a key if d = d_v; floats are so many that they are fetched by steps. */
+    const int lines = dtype == HK_F32 ? 0 : 2 * pairs * HKV_LANES * (int)hk_size(dtype) / HK_LINE;
+    struct hk_fetch next = *ahead;
+    hk_vec acc[HK_R][HK_TILE_VECS / 2][2], b[2];
+    int i, u, key;
+
+    o += hk_o_at(t);
+    HK_UNROLL
+    for (i = 0; i < rows; i++) {
+        HK_UNROLL
+        for (u = 0; u < pairs; u++)
+            hk_few_sums_load(o + hk_o_at(2 * u * HKV_LANES) + i * HK_PANEL, dtype, acc[i][u]);
+    }
+    for (key = first; key < end; key++) {
+        if (lines == 0)
+            hk_fetch_step(&next);
+        HK_UNROLL
+        for (u = 0; u < pairs; u++) {
+            hk_few_load(v->at[key], dtype, HK_SCALED_FIRST(dtype) ? v->scale[key] : 1.0f,
+                        t + 2 * u * HKV_LANES, b);
+            HK_UNROLL
+            for (i = 0; i < rows; i++) {
+                const hk_vec a = hkv_set(p[i * HK_BLOCK + key]);
+
+                hk_fetch_lines(&next, lines, u * rows + i, pairs * rows);
+                acc[i][u][0] = hkv_fma(a, b[0], acc[i][u][0]);
+                acc[i][u][1] = hkv_fma(a, b[1], acc[i][u][1]);
+            }
+        }
+    }
+    HK_UNROLL
+    for (i = 0; i < rows; i++) {
+        HK_UNROLL
+        for (u = 0; u < pairs; u++)
+            hk_few_sums_store(o + hk_o_at(2 * u * HKV_LANES) + i * HK_PANEL, dtype, acc[i][u]);
+    }
+    *ahead = next;
+}
+
+/* All channels; width: pairs of vectors. */
+HK_INLINE void hk_few_channels(HK_GLOBAL const float *p, const struct hk_block_rows *v,
+                               const hk_u32 dtype, int first, int end, HK_GLOBAL float *o,
+                               hk_i64 width, struct hk_fetch *ahead, const int rows)
+{
+    const int pairs = (HK_VECS_OF(rows) + 1) / 2;
+    hk_i64 t = 0;
+
+    for (; t + 2 * pairs * HKV_LANES <= width; t += 2 * pairs * HKV_LANES)
+        hk_few_value(p, v, dtype, t, first, end, o, ahead, rows, pairs);
+    for (; t < width; t += 2 * HKV_LANES)
+        hk_few_value(p, v, dtype, t, first, end, o, ahead, rows, 1);
+}
+
+#define HK_FEW_TYPED(type) hk_few_channels(p, v, type, first, end, o, width, ahead, tile_rows)
+#define HK_FEW_VALUES(name, rows)                                                                  \
+    HK_NOINLINE void hk_few_values_##name(HK_GLOBAL const float *p, const struct hk_block_rows *v, \
+                                          int first, int end, HK_GLOBAL float *o, hk_i64 width,    \
+                                          struct hk_fetch *ahead)                                  \
+    {                                                                                              \
+        const int tile_rows = rows;                                                                \
+                                                                                                   \
+        HK_BY_ROW(v->dtype, HK_FEW_TYPED);                                                         \
+    }
+HK_FEW_TILES(HK_FEW_VALUES)
+#undef HK_FEW_VALUES
+#undef HK_FEW_TYPED
+
+/* The weights of a tile with keys [first, end). */
+HK_FN void hk_few_values(const struct hk_tile *tile, const struct hk_block_rows *v, int first,
+                         int end, struct hk_fetch *ahead)
+{
+#define HK_CALL(name)                                                                              \
+    hk_few_values_##name(tile->s, v, first, end, tile->o, tile->width, ahead)
+    HK_BY_TILE(tile->rows, HK_CALL);
+#undef HK_CALL
+}
+
+/* Where the run of bits that begins at `start` ends. */
+HK_FN int hk_run_end(hk_u64 mask, int start)
+{
+    const hk_u64 zeros = ~(mask >> start);
+
+    return zeros == 0 ? HK_BLOCK : (int)hk_min(start + hk_first_bit(zeros), HK_BLOCK);
+}
+
+/* The weights of all tiles, of which each has one mask, with V. Meanwhile what lies
+ * `shift` bytes behind the rows of `next` is fetched (next 0: nothing). */
+HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v,
+                        const struct hk_block_rows *next, hk_i64 shift)
+{
+    const hk_i64 vecs = 2 * ((hk_vecs_of(hk_min(st->n_rows, HK_R)) + 1) / 2);
+    const hk_i64 columns = (st->width / HKV_LANES + vecs - 1) / vecs;
+    struct hk_fetch ahead;
+    hk_i64 m;
+
+    hk_fetch_begin(&ahead, next ? next : v, shift, st->call->plan->d,
+                   next ? st->tiles * columns * HK_BLOCK : 0);
+
+    for (m = 0; m < st->tiles; m++) {
+        const struct hk_tile tile = hk_strip_tile(st, m);
+        hk_u64 left = st->tile_masks[m] ? tile.masks[0] : 0;
+
+        while (left != 0) {
+            const int start = hk_first_bit(left), end = hk_run_end(left, start);
+
+            hk_few_values(&tile, v, start, end, &ahead);
+            left = end == HK_BLOCK ? 0 : left >> end << end;
+        }
+    }
+}
+
+/* ---- when ---- */
+
+/* Are there few rows, and is V rows of elements side by side, of whole pairs of vectors? Whoever
+ * reads K looks at it. */
+HK_FN int hk_few_fits(const struct hk_strip *st)
+{
+    const hk_i64 d = st->call->plan->d, d_v = st->call->plan->d_v;
+
+    return st->n_rows <= HK_FEW_ROWS && st->v_rows.channel == 1 && d > 0 && d_v > 0 &&
+           d_v % (2 * HKV_LANES) == 0 && st->source->n_dots == 0;
+}
+
+/* Do the rows of every tile remain with the same keys? */
+HK_FN int hk_tiles_agree(const struct hk_strip *st)
+{
+    hk_i64 i;
+
+    for (i = 0; i < st->n_rows; i++) {
+        if (st->masks[i] != st->masks[i / HK_R * HK_R])
+            return 0;
+    }
+    return 1;
+}
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Workgroup kernels: the scores of a block, and the softmax of its rows (docs/numerics.md steps 3
+ * to 7).
+ */
+#ifndef HEED_BACKENDS_KERNELS_ATTN_GROUP_SCORES_H
+#define HEED_BACKENDS_KERNELS_ATTN_GROUP_SCORES_H
+
+#include "group_bias.h"
+#include "stage.h"
+
+/* ---- scores ---- */
+
+/* Step 3: one fma chain over d per score; HK_SLICE channels, of Q those from t0 on. */
+HK_PIECE void hk_score_slice(const struct hk_group *g, hk_i32 id, hk_i32 t0, struct hk_mine *me)
+{
+    HK_LOCAL const float *q = g->shared->q + t0 * HK_Q_LINE + id / 16 * HK_TR;
+    HK_LOCAL const float *k = g->shared->in.k + id % 16 * 4;
+    hk_i32 t, u, r, c;
+
+    HK_MARK(qk);
+    HK_NO_UNROLL
+    for (t = 0; t < HK_SLICE; t += HK_STEPS, q += HK_STEPS * HK_Q_LINE, k += HK_STEPS * HK_K_LINE) {
+        HK_UNROLL
+        for (u = 0; u < HK_STEPS; u++) {
+            float a[HK_TR], b[4];
+
+            hk_local_get4(k + u * HK_K_LINE, b);
+            HK_UNROLL
+            for (r = 0; r < HK_TR; r += 4)
+                hk_local_get4(q + u * HK_Q_LINE + r, a + r);
+            HK_UNROLL
+            for (r = 0; r < HK_TR; r++) {
+                HK_UNROLL
+                for (c = 0; c < 4; c++)
+                    me->s[r][c] = hk_fma(a[r], b[c], me->s[r][c]);
+            }
+        }
+    }
+}
+
+/* ---- softmax ---- */
+
+/* Of four keys none has a y above -Inf: NaN if all are removed, else -Inf. */
+HK_FN float hk_none_remains(const float *y)
+{
+    const int some = !hk_ordered(y[0]) || !hk_ordered(y[1]) || !hk_ordered(y[2]) ||
+                     !hk_ordered(y[3]);
+
+    return some ? -HK_INFINITY : hk_float(HK_NAN_WORD);
+}
+
+/* Steps 3 and 4: scores to y, -Inf where the key is removed, which no other y is; the largest of
+ * each row goes to red, NaN where the thread has no remaining key. */
+HK_PIECE void hk_score_end(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_i32 r, c;
+
+    HK_MARK(softmax);
+#if !HK_PLAIN
+    hk_logits(g, id, me);
+#endif
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        const hk_i32 row = id / 16 * HK_TR + r, x = id % 16;
+        const hk_u32 low = shared->masks[2 * row] >> x, high = shared->masks[2 * row + 1] >> x;
+        float max = -HK_INFINITY;
+
+        HK_UNROLL
+        for (c = 0; c < 4; c++) {
+            const int visible = (int)((c < 2 ? low : high) >> c % 2 * 16 & 1);
+            float y = me->s[r][c];
+
+#if HK_PLAIN
+            y = hk_mul(y, g->call->plan->c);
+#endif
+            y = visible ? y : -HK_INFINITY;
+            max = hk_max_number(y, max);
+            me->s[r][c] = y;
+        }
+        shared->out.red[row * HK_RED_LINE + x] = max;
+        if (max == -HK_INFINITY) {      /* no key, or but keys whose scores are NaN */
+            HK_MARK(cold);
+            shared->out.red[row * HK_RED_LINE + x] = hk_none_remains(me->s[r]);
+        }
+        HK_ORDER();
+    }
+}
+
+/* Step 5, by thread i for row i: its reference rises, w is what its sums are multiplied by. */
+HK_PIECE void hk_row_rise(const struct hk_group *g, hk_i32 i, struct hk_mine *me)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    float max = -HK_INFINITY, e, w = 1.0f;
+    int some = 0;
+    hk_i32 x, j;
+
+    HK_MARK(softmax);
+    HK_NO_UNROLL
+    for (x = 0; x < 16; x += 4) {
+        float y[4];
+
+        hk_local_get4(shared->out.red + i * HK_RED_LINE + x, y);
+        HK_UNROLL
+        for (j = 0; j < 4; j++) {
+            some |= y[j] == y[j];
+            max = hk_max_number(y[j], max);
+        }
+    }
+    e = hk_row_max(max);
+    if (some)
+        me->empty = 0;
+    if (some && e > me->m) {
+        w = hk_power(hk_sub(me->m, e));
+        me->m = e;
+        shared->raised = 1;
+    }
+    shared->m[i] = me->m;
+    shared->w[i] = w;
+}
+
+/* Step 5: sums follow their rows' references. */
+HK_PIECE void hk_sums_follow(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    HK_LOCAL const struct hk_shared *shared = g->shared;
+    const hk_i32 row = id / 16 * HK_TR;
+    hk_i32 r, c;
+
+    HK_MARK(softmax);
+    if (!shared->raised)
+        return;
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        const float w = shared->w[row + r];
+
+        me->l[r] = hk_mul(me->l[r], w);
+        HK_UNROLL
+        for (c = 0; c < HK_TC; c++)
+            me->o[r][c] = hk_mul(me->o[r][c], w);
+    }
+}
+
+/* Steps 6 and 7 for the next HK_GROUP_KEYS keys, one of each row for a thread: y become weights,
+ * which go to p, transposed; of a removed key -0, which changes no sum. */
+HK_PIECE void hk_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    HK_LOCAL const float *m = g->shared->m + id / 16 * HK_TR;
+    HK_LOCAL float *to = g->shared->out.p + id % 16 * HK_P_LINE + id / 16 * HK_TR;
+    hk_i32 r, j;
+
+    HK_MARK(softmax);
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r += 4) {
+        float p[4], of[4];
+
+        hk_local_get4(m + r, of);
+        HK_UNROLL
+        for (j = 0; j < 4; j++) {
+            const float y = me->s[r + j][0];
+
+            p[j] = hk_select(y == -HK_INFINITY, hk_float(HK_REMOVED), hk_weight(y, of[j]));
+            me->l[r + j] = hk_add(me->l[r + j], p[j]);
+            me->s[r + j][0] = me->s[r + j][1];      /* no index of a register is computed */
+            me->s[r + j][1] = me->s[r + j][2];
+            me->s[r + j][2] = me->s[r + j][3];
+        }
+        hk_local_put4(to + r, p);
+        HK_ORDER();
+    }
+}
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Workgroup kernels for every pattern: several ranges of a row, lists, masks and combs.
+ */
+#ifndef HEED_BACKENDS_KERNELS_ATTN_RANGES_H
+#define HEED_BACKENDS_KERNELS_ATTN_RANGES_H
+
+#include "group.h"
+
+HK_FN struct hk_row hk_group_row(const struct hk_group *g, hk_i32 i)
+{
+    struct hk_row row;
+
+    row.q = g->shared->q_pos[i];
+    row.index = g->shared->index[i];
+    row.head = g->shared->head[i];
+    row.all = (hk_i64)(g->shared->all[i] >> g->shared->source & 1);
+    return row;
+}
+
+HK_FN HK_LOCAL const struct hk_sub_view *hk_group_view(const struct hk_group *g)
+{
+    return &g->shared->views[g->shared->sub];
+}
+
+/* Do all rows share the residue of every strided sub-source that follows the query? */
+HK_FN int hk_rows_agree(const struct hk_group *g, hk_i32 first)
+{
+    const hk_i64 step = g->call->plan->strips.row_step, q = g->shared->q_pos[first];
+    hk_i32 i;
+
+    for (i = first; i < HK_ROWS && step > 1; i++) {
+        if (g->shared->active[i] && hk_mod(g->shared->q_pos[i] - q, step) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+HK_FN void hk_views_get(const struct hk_group *g, HK_GLOBAL const struct hk_source *source)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_i32 first = shared->window_first;
+    hk_u32 i;
+
+    for (i = 0; i < source->n_subs; i++)
+        hk_sub_view_get(g->call, shared->source, i, g->task->b, shared->head[first],
+                        shared->index[first], shared->len, &shared->views[i]);
+}
+
+/* By thread i for row i; two of them find K and V. */
+HK_PIECE void hk_reach_row(const struct hk_group *g, HK_GLOBAL const struct hk_sub *sub, hk_i32 i,
+                           struct hk_mine *me)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const struct hk_row row = hk_group_row(g, i);
+    HK_LOCAL hk_i64 *lo = shared->in.reach.lo + i * HK_RANGES;
+    HK_LOCAL hk_i64 *hi = shared->in.reach.hi + i * HK_RANGES;
+    const int sees = shared->active[i] == 2 && i >= shared->window_first && i < shared->window_end;
+    struct hk_reach reach;
+    hk_u32 n, r;
+
+    (void)me;
+    if (i < 2)
+        hk_source_rows(g, i);
+    n = hk_reach_begin(sub, hk_group_view(g), &row, &reach);
+    HK_NO_UNROLL
+    for (r = 0; r < HK_RANGES; r++)
+        lo[r] = hi[r] = 0;
+    if (sees && n == 0 && reach.n == 1) {
+        lo[0] = reach.lo[0];
+        hi[0] = reach.hi[0];
+    }
+    HK_NO_UNROLL
+    for (r = 0; sees && r < n; r++) {
+        hk_i64 first, end;
+
+        hk_reach_range(sub, hk_group_view(g), &row, r, &reach, &first, &end);
+        lo[r] = first;
+        hi[r] = end;
+    }
+    shared->limit[i] = reach.limit;
+    if (i == shared->window_first)
+        shared->residue = reach.residue;
+}
+
+/* Then by every thread: some ranges of a row stay with it, for there is little local memory. */
+HK_PIECE void hk_reach_take(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    const hk_i32 at = id % HK_ROWS * HK_RANGES + id / HK_ROWS * HK_OWN_RANGES;
+    hk_i32 r;
+
+    HK_UNROLL
+    for (r = 0; r < HK_OWN_RANGES; r++) {
+        me->lo[r] = g->shared->in.reach.lo[at + r];
+        me->hi[r] = g->shared->in.reach.hi[at + r];
+    }
+}
+
+/* The first block from `block` on that some row may see; HK_NO_BLOCK: none. */
+HK_FN hk_i64 hk_group_next(const struct hk_group *g, hk_i64 block)
+{
+    HK_GLOBAL const struct hk_sub *sub = hk_group_sub(g);
+
+    if (sub->kind == HK_SUB_GATHER)
+        block = hk_gather_next(sub, hk_group_view(g), block);
+    return hk_hull_next(g, block);
+}
+
+/* The end of what any row may see: what a STRIDED has behind it may be no number. */
+HK_FN hk_i64 hk_group_end(const struct hk_group *g)
+{
+    hk_i64 end = g->shared->hull_hi[0];
+    hk_i32 r;
+
+    for (r = 1; r < HK_RANGES; r++)
+        end = hk_max(g->shared->hull_hi[r], end);
+    return end;
+}
+
+/* Place i of the block, by thread i: which key it is, and is it there for any row (as hk_block_mask
+ * has it)? */
+HK_FN int hk_place_open(const struct hk_group *g, hk_i32 i)
+{
+    HK_GLOBAL const struct hk_sub *sub = hk_group_sub(g);
+    HK_LOCAL const struct hk_sub_view *view = hk_group_view(g);
+    const hk_i64 ordinal = g->shared->block * HK_BLOCK + i;
+    struct hk_reach reach;
+    hk_i64 key;
+
+    if (sub->kind == HK_SUB_LIST && ordinal >= view->n_list)
+        return 0;
+    if (sub->kind == HK_SUB_GATHER && ordinal >= view->n_list * sub->run)
+        return 0;
+    if (sub->kind == HK_SUB_STRIDED && ordinal >= hk_group_end(g))
+        return 0;
+    reach.residue = g->shared->residue;
+    key = hk_key(sub, view, &reach, ordinal);
+    if (key < 0 || key >= view->len || (view->mask && view->mask[key * view->mask_stride] == 0))
+        return 0;
+    if ((sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_STRIDED) && hk_is_global(sub, view, key))
+        return 0;
+    return hk_place_take(g, i, key);
+}
+
+/* What a thread's ranges hold of the block. */
+HK_PIECE void hk_mask_part(const struct hk_group *g, hk_i32 id, const struct hk_mine *me)
+{
+    hk_u64 mask = 0;
+    hk_i64 base;
+    hk_i32 r;
+
+    if (!g->shared->works)
+        return;
+    base = g->shared->block * HK_BLOCK;
+    HK_UNROLL
+    for (r = 0; r < HK_OWN_RANGES; r++)
+        mask |= hk_bits(me->lo[r] - base, me->hi[r] - base);
+    g->shared->out.parts[2 * id] = (hk_u32)mask;
+    g->shared->out.parts[2 * id + 1] = (hk_u32)(mask >> 32);
+}
+
+/* By thread i for row i, when all threads of the row have done their part. */
+HK_FN hk_u64 hk_mask_get(const struct hk_group *g, hk_i32 i, const struct hk_mine *me)
+{
+    HK_GLOBAL const struct hk_sub *sub = hk_group_sub(g);
+    HK_LOCAL const struct hk_shared *shared = g->shared;
+    const struct hk_row row = hk_group_row(g, i);
+    hk_u64 mask = 0, left;
+    hk_i32 id;
+
+    (void)me;
+    HK_UNROLL
+    for (id = i; id < HK_THREADS; id += HK_ROWS)
+        mask |= hk_joined(shared->out.parts + 2 * id);
+    mask &= hk_joined(shared->available);
+    if (mask != 0 && sub->n_earlier != 0)       /* all rows of the window have one residue */
+        mask &= ~hk_earlier_mask(sub, hk_group_view(g), &row, shared->residue,
+                                 shared->block * HK_BLOCK, mask);
+    HK_NO_UNROLL
+    for (left = hk_keys_decide(sub) ? mask : 0; left != 0; left &= left - 1) {
+        const hk_i32 n = hk_first_bit(left);
+
+        if (shared->keys[n] >= shared->limit[i])
+            mask &= ~((hk_u64)1 << n);
+    }
+    return mask;
+}
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Lanes kernels: a strip of query rows in a worker's scratch, and which keys of a sub-source its
+ * rows and tiles may see.
+ */
+#ifndef HEED_BACKENDS_KERNELS_ATTN_STRIP_H
+#define HEED_BACKENDS_KERNELS_ATTN_STRIP_H
+
+#include "softmax.h"
+#include "tasks.h"
+
+#define HK_NO_BLOCK ((hk_i64)1 << 62)
+
+/* What a worker knows, by how long it holds. Pointers are to places of the worker's scratch, as
+ * large as struct hk_worker_layout says; hk_strip_open sets them, and what they hold is written as
+ * the group's line says, unless a member's says otherwise. */
+struct hk_strip {
+    /* Of the launch: hk_strip_open. */
+    const struct hk_call *call;
+    HK_GLOBAL char *scratch;
+    hk_i64 width;                       /* d_v rounded up to whole vectors */
+    HK_GLOBAL float *zeros;
+    HK_GLOBAL struct hk_stretch *stretches; /* bias_lanes.h, when a block wants another; kept over
+                                         * strips, until hk_kept_clear at the next launch */
+    /* Of the part at hand, of all sub-sources: hk_part_attend. */
+    hk_i64 first_chunk, end_chunk;
+    HK_GLOBAL char *chunks;             /* in the workspace; 0: the strip is not cut */
+    /* Of the rows at hand: hk_task_attend, and Q hk_strip_read. */
+    hk_i64 b;
+    hk_i64 n_rows, tiles;               /* in use */
+    HK_GLOBAL struct hk_worker_query *query; /* hk_strip_fill, for all rows of the strip; goes on to
+                                         * those of the next turn */
+    HK_GLOBAL float *q;
+    /* Sums over the chunks that are finished: hk_chunk_end. */
+    HK_GLOBAL float *acc_o, *acc_partials, *acc_m;
+    HK_GLOBAL hk_u32 *has_partial;      /* hk_strip_read: 0; hk_chunk_end: 1 */
+    int any_partial;                    /* as has_partial, of some row */
+    /* Of the source at hand: hk_source_attend. */
+    hk_u32 number;
+    HK_GLOBAL const struct hk_source *source;
+    hk_i64 len;
+    struct hk_matrix k_rows, v_rows;
+    HK_GLOBAL const float *packed;      /* 0: not; pack.cl wrote it, and finite */
+    HK_GLOBAL const hk_u32 *finite;
+    HK_GLOBAL struct hk_ring_tag *tags; /* 0: no ring; hk_ring_get, when a block is not there */
+    HK_GLOBAL float *ring;              /* likewise */
+    hk_i64 first_block;                 /* number of its block 0, over items and key heads */
+    struct hk_sub_view views[HK_SUBS];
+    /* Of the sub-source at hand: hk_reach_rows, and `all`, of all tiles, hk_reach_strip. */
+    HK_GLOBAL struct hk_reach *reach;
+    HK_GLOBAL struct hk_tile_reach *tile;
+    struct hk_tile_reach all;
+    /* Of the chunk at hand: hk_chunk_begin; then every block adds to them. Where the strip is cut
+     * hk_chunk_open points them into `chunks`; hk_chunk_end may swap them with the acc ones. */
+    HK_GLOBAL float *o, *partials;
+    HK_GLOBAL struct hk_row_state *state;
+    /* Of the block at hand: masks by hk_block_masks, scores and then weights by hk_block_weights
+     * and what stands for it, each row's largest score by lanes. */
+    HK_GLOBAL hk_u64 *masks, *tile_masks;
+    HK_GLOBAL hk_u32 *full;
+    HK_GLOBAL float *s, *max;
+    HK_GLOBAL float *k, *v, *temp;      /* K in panels and V as f32, where neither lies so */
+    HK_GLOBAL float *values, *band;     /* addends of a bias (bias_lanes.h), tables of DOT
+                                         * (dot_lanes.h) */
+};
+
+HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLOBAL char *scratch)
+{
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+    struct hk_worker_layout at;
+    hk_i64 i;
+
+    hk_worker_find(plan, &at);
+    st->call = call;
+    st->scratch = scratch;
+    st->first_chunk = 0;
+    st->end_chunk = HK_NO_BLOCK;
+    st->chunks = 0;
+    st->width = (plan->d_v + HKV_LANES - 1) / HKV_LANES * HKV_LANES;
+    st->q = (HK_GLOBAL float *)(scratch + at.q);
+    st->s = (HK_GLOBAL float *)(scratch + at.s);
+    st->o = (HK_GLOBAL float *)(scratch + at.o);
+    st->acc_o = (HK_GLOBAL float *)(scratch + at.acc_o);
+    st->partials = (HK_GLOBAL float *)(scratch + at.partials);
+    st->acc_partials = (HK_GLOBAL float *)(scratch + at.acc_partials);
+    st->acc_m = (HK_GLOBAL float *)(scratch + at.acc_m);
+    st->max = (HK_GLOBAL float *)(scratch + at.max);
+    st->k = (HK_GLOBAL float *)(scratch + at.k);
+    st->v = (HK_GLOBAL float *)(scratch + at.v);
+    st->temp = (HK_GLOBAL float *)(scratch + at.temp);
+    st->values = (HK_GLOBAL float *)(scratch + at.values);
+    st->zeros = (HK_GLOBAL float *)(scratch + at.zeros);
+    for (i = 0; i < plan->d; i++)
+        st->zeros[i] = 0.0f;
+    st->stretches = (HK_GLOBAL struct hk_stretch *)(scratch + at.stretches);
+    st->band = (HK_GLOBAL float *)(scratch + at.band);
+    st->state = (HK_GLOBAL struct hk_row_state *)(scratch + at.state);
+    st->has_partial = (HK_GLOBAL hk_u32 *)(scratch + at.has_partial);
+    st->full = (HK_GLOBAL hk_u32 *)(scratch + at.full);
+    st->masks = (HK_GLOBAL hk_u64 *)(scratch + at.masks);
+    st->tile_masks = (HK_GLOBAL hk_u64 *)(scratch + at.tile_masks);
+    st->reach = (HK_GLOBAL struct hk_reach *)(scratch + at.reach);
+    st->tile = (HK_GLOBAL struct hk_tile_reach *)(scratch + at.tile_reach);
+    st->query = (HK_GLOBAL struct hk_worker_query *)(scratch + at.queries);
+}
+
+/* The tags of a source's ring in a worker's scratch. */
+HK_FN HK_GLOBAL struct hk_ring_tag *hk_ring_tags(HK_GLOBAL const struct hk_source *source,
+                                                 HK_GLOBAL char *scratch)
+{
+    return (HK_GLOBAL struct hk_ring_tag *)(scratch + source->ring_at);
+}
+
+/* What a worker keeps is gone when a run begins: K and tables may be others. */
+HK_FN void hk_kept_clear(const struct hk_strip *st)
+{
+    hk_i64 i;
+    hk_u32 s;
+
+    for (i = 0; i < st->call->plan->stretches; i++)
+        st->stretches[i].bias = -1;
+    for (s = 0; s < st->call->plan->n_sources; s++) {
+        HK_GLOBAL const struct hk_source *source = st->call->sources + s;
+
+        for (i = 0; i < source->ring; i++)
+            hk_ring_tags(source, st->scratch)[i].number = -1;
+    }
+}
+
+/* Tile m of the strip. */
+HK_FN struct hk_tile hk_strip_tile(const struct hk_strip *st, hk_i64 m)
+{
+    const hk_i64 first = m * HK_R;
+    struct hk_tile tile;
+
+    tile.s = st->s + first * HK_BLOCK;
+    tile.partials = st->partials + first * HK_PARTIALS;
+    tile.o = st->o + m * hk_o_span(st->width);
+    tile.state = st->state + first;
+    tile.masks = st->masks + first;
+    tile.max = st->max + first * HKV_LANES;
+    tile.width = st->width;
+    tile.rows = hk_min(st->n_rows - first, HK_R);
+    return tile;
+}
+
+HK_FN struct hk_row hk_strip_row(const struct hk_strip *st, hk_i64 i)
+{
+    struct hk_row row;
+
+    row.q = st->query[i].q;
+    row.index = st->query[i].index;
+    row.head = st->query[i].head;
+    row.all = (hk_i64)(st->query[i].all >> st->number & 1);
+    return row;
+}
+
+/* ---- what may be visible of a sub-source ---- */
+
+HK_FN void hk_reach_rows(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                         const struct hk_sub_view *view)
+{
+    hk_i64 i, m;
+    hk_u32 r;
+
+    for (i = 0; i < st->n_rows; i++) {
+        const struct hk_row row = hk_strip_row(st, i);
+        struct hk_reach reach;
+
+        hk_reach_find(sub, view, &row, &reach);
+        if (st->query[i].absent)
+            reach.n = 0;
+        for (r = reach.n; r < HK_RANGES; r++)
+            reach.lo[r] = reach.hi[r] = 0;
+        st->reach[i] = reach;
+    }
+    for (m = 0; m < st->tiles; m++) {
+        for (r = 0; r < HK_RANGES; r++) {
+            hk_i64 lo = HK_NO_BLOCK, hi = -HK_NO_BLOCK, in_lo = -HK_NO_BLOCK, in_hi = HK_NO_BLOCK;
+
+            for (i = m * HK_R; i < (m + 1) * HK_R && i < st->n_rows; i++) {
+                const hk_i64 a = st->reach[i].lo[r], b = st->reach[i].hi[r];
+
+                if (a < b) {
+                    lo = hk_min(a, lo);
+                    hi = hk_max(b, hi);
+                }
+                in_lo = hk_max(a, in_lo);
+                in_hi = hk_min(b, in_hi);
+            }
+            st->tile[m].lo[r] = lo;
+            st->tile[m].hi[r] = hi;
+            st->tile[m].in_lo[r] = in_lo;
+            st->tile[m].in_hi[r] = in_hi;
+        }
+    }
+}
+
+/* The hull of the tiles' reach, range by range, and what all rows see. */
+HK_FN void hk_reach_strip(struct hk_strip *st)
+{
+    hk_i64 m;
+    hk_u32 r;
+
+    st->all = st->tile[0];
+    for (m = 1; m < st->tiles; m++) {
+        for (r = 0; r < HK_RANGES; r++) {
+            st->all.lo[r] = hk_min(st->tile[m].lo[r], st->all.lo[r]);
+            st->all.hi[r] = hk_max(st->tile[m].hi[r], st->all.hi[r]);
+            st->all.in_lo[r] = hk_max(st->tile[m].in_lo[r], st->all.in_lo[r]);
+            st->all.in_hi[r] = hk_min(st->tile[m].in_hi[r], st->all.in_hi[r]);
+        }
+    }
+}
+
+/* The first block from `block` on that some row may see; HK_NO_BLOCK: none. */
+HK_FN hk_i64 hk_strip_next(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                           const struct hk_sub_view *view, hk_i64 block)
+{
+    hk_i64 best = HK_NO_BLOCK;
+    hk_u32 r;
+
+    if (sub->kind == HK_SUB_GATHER)
+        block = hk_gather_next(sub, view, block);
+    for (r = 0; r < HK_RANGES; r++) {
+        if (st->all.lo[r] < st->all.hi[r] && st->all.hi[r] > block * HK_BLOCK)
+            best = hk_min(best, hk_max(st->all.lo[r] / HK_BLOCK, block));
+    }
+    return best;
+}
+
+/* Do its blocks hold keys 64 * block on? */
+HK_FN int hk_block_aligned(HK_GLOBAL const struct hk_sub *sub)
+{
+    return sub->kind == HK_SUB_KEYS || sub->kind == HK_SUB_FIRST_N;
+}
+
+/* Are a block's masks the same for all rows whose ranges hold the whole block? */
+HK_FN int hk_rows_alike(HK_GLOBAL const struct hk_sub *sub)
+{
+    return sub->n_earlier == 0 &&
+           !((sub->kind == HK_SUB_LIST || sub->kind == HK_SUB_GATHER) && (sub->flags & HK_CAUSAL));
+}
+
+HK_FN void hk_tile_fill(struct hk_strip *st, hk_i64 m)
+{
+    hk_i64 i;
+
+    st->full[m] = 1;
+    st->tile_masks[m] = ~(hk_u64)0;
+    for (i = m * HK_R; i < (m + 1) * HK_R; i++)
+        st->masks[i] = ~(hk_u64)0;
+}
+
+/* Forms the masks of a tile's rows and their union, 0 if no row sees anything; full: all rows see
+ * all 64. */
+HK_FN void hk_tile_mask(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                        const struct hk_sub_view *view, hk_i64 m, hk_i64 block, hk_u64 available)
+{
+    const hk_i64 base = block * HK_BLOCK, end = base + HK_BLOCK;
+    hk_u64 any = 0, every = ~(hk_u64)0;
+    int outer = 0, inner = 0;
+    hk_u32 r;
+    hk_i64 i;
+
+    for (r = 0; r < HK_RANGES; r++) {
+        outer |= st->tile[m].lo[r] < end && st->tile[m].hi[r] > base;
+        inner |= st->tile[m].in_lo[r] <= base && st->tile[m].in_hi[r] >= end;
+    }
+    if (inner && available == ~(hk_u64)0 && hk_rows_alike(sub)) {
+        hk_tile_fill(st, m);
+        return;
+    }
+    for (i = m * HK_R; i < (m + 1) * HK_R && i < st->n_rows; i++) {
+        const struct hk_row row = hk_strip_row(st, i);
+        HK_COPY(struct hk_reach, reach, st->reach[i]);
+        const hk_u64 mask =
+            outer ? hk_row_mask(sub, view, &row, reach, block, available) : 0;
+
+        st->masks[i] = mask;
+        any |= mask;
+        every &= mask;
+    }
+    st->full[m] = every == ~(hk_u64)0 && i == (m + 1) * HK_R;
+    st->tile_masks[m] = any;
+}
+
+#endif

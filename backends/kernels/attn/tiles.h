@@ -1,0 +1,214 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Lanes kernels: the register tiles of a block of 64 keys, scores and values (docs/numerics.md
+ * steps 3 and 7). Vectors hold different keys (scores) or different channels (values), never terms
+ * of one sum. The tiles are functions of their own, for inlined into their callers' loops they lose
+ * registers to them; their loops over tiles let the end of one tile overlap the beginning of the
+ * next.
+ */
+#ifndef HEED_BACKENDS_KERNELS_ATTN_TILES_H
+#define HEED_BACKENDS_KERNELS_ATTN_TILES_H
+
+#include "../products.h"
+#include "rows.h"
+
+/* The sums o of a tile's rows lie [panels][R][HK_PANEL], so that a register tile finds its own at
+ * constant offsets. Floats of a tile; channel t of a row. */
+HK_FN hk_i64 hk_o_span(hk_i64 width)
+{
+    return (width + HK_PANEL - 1) / HK_PANEL * (HK_PANEL * HK_R);
+}
+
+HK_FN hk_i64 hk_o_at(hk_i64 t)
+{
+    return t / HK_PANEL * (HK_PANEL * HK_R) + t % HK_PANEL;
+}
+
+/* ---- scores ---- */
+
+HK_INLINE void hk_score_tile(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
+                             HK_GLOBAL float *s, const int vecs)
+{
+    hk_vec acc[HK_R][HK_TILE_VECS];
+
+    hk_product_sums(q, d, k, d, acc, vecs);
+    hk_product_store(acc, s, HK_BLOCK, HK_R, vecs);
+}
+
+HK_NOINLINE void hk_score_whole(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
+                                HK_GLOBAL float *s)
+{
+    hk_score_tile(q, k, d, s, HKV_TILE);
+}
+
+/* Half panels pay where they still hold enough accumulators to hide the latency of fma. */
+#if HKV_TILE >= 4
+HK_NOINLINE void hk_score_half(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
+                               HK_GLOBAL float *s)
+{
+    hk_score_tile(q, k, d, s, HKV_TILE / 2);
+}
+#endif
+
+/* Scores of a tile with the panel that begins at key n of the block, or with the half of it that
+ * mask asks for. */
+HK_FN void hk_score_panel(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
+                          HK_GLOBAL float *s, int n, hk_u64 mask)
+{
+#if HKV_TILE >= 4
+    const hk_u64 lower = ~(hk_u64)0 >> (64 - HK_PANEL / 2);
+    const int low = (mask >> n & lower) != 0, high = (mask >> (n + HK_PANEL / 2) & lower) != 0;
+
+    if (low && !high) {
+        hk_score_half(q, k + n * d, d, s + n);
+        return;
+    }
+    if (high && !low) {
+        hk_score_half(q, k + n * d + HK_PANEL / 2, d, s + n + HK_PANEL / 2);
+        return;
+    }
+#endif
+    (void)mask;
+    hk_score_whole(q, k + n * d, d, s + n);
+}
+
+/* Scores of a tile with all 64 keys as y = s * c, and each row's largest y, lane by lane, in max.
+ * Saves a pass over the scores. (c is read behind the products, which need all registers.) */
+HK_NOINLINE void hk_score_block(HK_GLOBAL const float *q, HK_GLOBAL const float *k, hk_i64 d,
+                                HK_GLOBAL float *s, HK_GLOBAL const float *factor,
+                                HK_GLOBAL float *max)
+{
+    int n, i, u;
+
+    for (n = 0; n < HK_BLOCK; n += HK_PANEL) {
+        hk_vec acc[HK_R][HK_TILE_VECS], c;
+
+        hk_product_sums(q, d, k + n * d, d, acc, HKV_TILE);
+        c = hkv_set(*factor);
+        HK_UNROLL
+        for (i = 0; i < HK_R; i++) {
+            hk_vec top = n == 0 ? hkv_set(-HK_INFINITY) : hkv_load(max + i * HKV_LANES);
+
+            HK_UNROLL
+            for (u = 0; u < HKV_TILE; u++) {
+                const hk_vec y = hkv_mul(acc[i][u], c);
+
+                top = hkv_max_f(y, top);
+                hkv_store(s + i * HK_BLOCK + n + u * HKV_LANES, y);
+            }
+            hkv_store(max + i * HKV_LANES, top);
+        }
+    }
+}
+
+/* ---- values ---- */
+
+/* o[i][0 .. vecs * HKV_LANES) = fma over keys [first, end) of p[i][key] * v[key] (step 7). */
+HK_INLINE void hk_value_tile(HK_GLOBAL const float *HK_RESTRICT p,
+                             HK_GLOBAL const float *HK_RESTRICT v, hk_i64 v_row, int first, int end,
+                             HK_GLOBAL float *HK_RESTRICT o, const int vecs)
+{
+    hk_vec acc[HK_R][HK_TILE_VECS];
+
+    hk_product_load(acc, o, HK_PANEL, HK_R, vecs);
+    hk_product_more(p + first, HK_BLOCK, v + first * v_row, v_row, end - first, acc, vecs);
+    hk_product_store(acc, o, HK_PANEL, HK_R, vecs);
+}
+
+HK_NOINLINE void hk_value_tiles_full(HK_GLOBAL const float *p, HK_GLOBAL const float *v,
+                                     hk_i64 v_row, int first, int end, HK_GLOBAL float *o,
+                                     hk_i64 width)
+{
+    hk_i64 t;
+
+    for (t = 0; t + HK_PANEL <= width; t += HK_PANEL)
+        hk_value_tile(p, v + t, v_row, first, end, o + hk_o_at(t), HKV_TILE);
+}
+
+/* The channels behind the last whole panel. */
+#if HKV_TILE > 1
+HK_NOINLINE void hk_value_tiles_rest(HK_GLOBAL const float *p, HK_GLOBAL const float *v,
+                                     hk_i64 v_row, int first, int end, HK_GLOBAL float *o,
+                                     hk_i64 width)
+{
+    hk_i64 t = width / HK_PANEL * HK_PANEL;
+
+    for (; HKV_TILE > 2 && t + HK_PANEL / 2 <= width; t += HK_PANEL / 2)
+        hk_value_tile(p, v + t, v_row, first, end, o + hk_o_at(t), HKV_TILE / 2);
+    for (; t + HKV_LANES <= width; t += HKV_LANES)
+        hk_value_tile(p, v + t, v_row, first, end, o + hk_o_at(t), 1);
+}
+#endif
+
+/* All channels of one tile with keys [first, end). */
+HK_FN void hk_value_tiles(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk_i64 v_row,
+                          int first, int end, HK_GLOBAL float *o, hk_i64 width)
+{
+    hk_value_tiles_full(p, v, v_row, first, end, o, width);
+#if HKV_TILE > 1
+    if (width % HK_PANEL != 0)
+        hk_value_tiles_rest(p, v, v_row, first, end, o, width);
+#endif
+}
+
+/* One panel of channels of all tiles with all 64 keys: that panel of V stays in the first level. */
+HK_NOINLINE void hk_value_column(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk_i64 v_row,
+                                 HK_GLOBAL float *o, hk_i64 span, hk_i64 tiles)
+{
+    hk_i64 m;
+
+    for (m = 0; m < tiles; m++)
+        hk_value_tile(p + m * HK_R * HK_BLOCK, v, v_row, 0, HK_BLOCK, o + m * span, HKV_TILE);
+}
+
+/* All channels of all tiles with all 64 keys. */
+HK_FN void hk_value_block(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk_i64 v_row,
+                          HK_GLOBAL float *o, hk_i64 width, hk_i64 tiles)
+{
+    const hk_i64 span = hk_o_span(width);
+    hk_i64 t;
+
+    for (t = 0; t + HK_PANEL <= width; t += HK_PANEL)
+        hk_value_column(p, v + t, v_row, o + hk_o_at(t), span, tiles);
+#if HKV_TILE > 1
+    for (t = 0; width % HK_PANEL != 0 && t < tiles; t++)
+        hk_value_tiles_rest(p + t * HK_R * HK_BLOCK, v, v_row, 0, HK_BLOCK, o + t * span, width);
+#endif
+}
+
+/* One row, keys in mask only: for tiles where the V of a removed key is not finite. */
+HK_FN void hk_value_row(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk_i64 v_row,
+                        hk_u64 mask, HK_GLOBAL float *o, hk_i64 width)
+{
+    for (; mask != 0; mask &= mask - 1) {
+        const int key = hk_first_bit(mask);
+        hk_i64 t;
+
+        for (t = 0; t < width; t += HKV_LANES)
+            hkv_store(o + hk_o_at(t), hkv_fma(hkv_set(p[key]), hkv_load(v + key * v_row + t),
+                                              hkv_load(o + hk_o_at(t))));
+    }
+}
+
+/* Are the V rows in mask finite? 0 * x is NaN where x is not. */
+HK_FN int hk_values_finite(HK_GLOBAL const float *v, hk_i64 v_row, hk_u64 mask, hk_i64 width)
+{
+    const hk_vec zero = hkv_set(0.0f);
+    hk_vec sum = zero, more = zero;
+
+    for (; mask != 0; mask &= mask - 1) {
+        HK_GLOBAL const float *row = v + hk_first_bit(mask) * v_row;
+        hk_i64 t = 0;
+
+        for (; t + 2 * HKV_LANES <= width; t += 2 * HKV_LANES) {
+            sum = hkv_fma(hkv_load(row + t), zero, sum);
+            more = hkv_fma(hkv_load(row + t + HKV_LANES), zero, more);
+        }
+        for (; t < width; t += HKV_LANES)
+            sum = hkv_fma(hkv_load(row + t), zero, sum);
+    }
+    return hkv_word(hkv_ordered(hkv_add(sum, more))) == HK_ALL_LANES;
+}
+
+#endif

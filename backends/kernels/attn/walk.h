@@ -1,0 +1,165 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Workgroup kernels: the walk of a group over windows of rows, sources, sub-sources and blocks, as
+ * one flat loop: every turn of it has the same barriers, whatever there is to do, because nested
+ * loops and branches around barriers are what compilers of OpenCL for processors get wrong. Thread
+ * 0 moves on, the others read in local memory where it is.
+ */
+#ifndef HEED_BACKENDS_KERNELS_ATTN_WALK_H
+#define HEED_BACKENDS_KERNELS_ATTN_WALK_H
+
+#include "group.h"
+#if HK_ONE_RANGE
+#include "range.h"
+#else
+#include "ranges.h"
+#endif
+
+/* Before the first source of the first window. */
+HK_FN void hk_walk_begin(const struct hk_group *g)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_i32 first = hk_rows_first(g);
+
+    shared->windows = first < 0 ? 0 : hk_rows_agree(g, first) ? 1 : HK_ROWS;
+    shared->window = -1;
+    shared->window_first = first < 0 ? 0 : first;
+    shared->window_end = HK_ROWS;
+    shared->source = g->call->plan->n_sources;
+    shared->sub = 0;
+    shared->in_sub = shared->done = shared->has_q = 0;
+    shared->chunk = -1;
+}
+
+/* 0: the source has no keys or no heads: nothing to be walked. */
+HK_FN int hk_walk_source(const struct hk_group *g)
+{
+    const struct hk_call *call = g->call;
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_u32 s = shared->source;
+    HK_GLOBAL const struct hk_source *source = call->sources + s;
+    const struct hk_cut keys = hk_keys_cut(call, source, g->task->b);
+
+    HK_MARK(cold);
+    if (source->heads == 0 || keys.len == 0)
+        return 0;
+    shared->begin = keys.begin;
+    shared->len = keys.len;
+    hk_views_get(g, source);
+    return source->n_subs > 0;
+}
+
+/* To the next sub-source there is; 0: that was all. */
+HK_FN int hk_walk_sub(const struct hk_group *g)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_u32 n = g->call->plan->n_sources;
+
+    if (shared->source < n && shared->sub + 1 < g->call->sources[shared->source].n_subs) {
+        shared->sub++;
+        return 1;
+    }
+    shared->sub = 0;
+    for (;;) {
+        if (shared->source + 1 < n) {
+            shared->source++;
+        } else {
+            shared->window++;
+            if (n == 0 || shared->window >= shared->windows)
+                return 0;
+            shared->source = 0;
+            if (shared->windows > 1) {
+                shared->window_first = shared->window;
+                shared->window_end = shared->window + 1;
+            }
+        }
+        if (shared->active[shared->window_first] && hk_walk_source(g))
+            return 1;
+    }
+}
+
+HK_FN hk_i64 hk_chunk_of(hk_i64 block)
+{
+    return (hk_i64)((hk_u64)block / HK_CHUNK);  /* no less than 0: a shift */
+}
+
+/* First half of a step: to the next block of the sub-source, or to the next sub-source, of which
+ * the rows' reach has then to be found. */
+HK_FN void hk_walk_on(const struct hk_group *g)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+
+    HK_MARK(walk);
+    shared->opens = shared->works = shared->ends = shared->begins = 0;
+    if (shared->in_sub) {
+        shared->block = shared->next;
+        shared->works = shared->in_sub = shared->block != HK_NO_BLOCK;
+        shared->ends = !shared->works || hk_chunk_of(shared->block) != shared->chunk;
+        shared->begins = shared->works && shared->ends;
+    }
+    if (!shared->in_sub) {
+        HK_MARK(cold);
+        shared->opens = (hk_u32)hk_walk_sub(g);
+        shared->done = !shared->opens;
+    }
+}
+
+/* Second half: to the first block of a sub-source that is new; and where the one behind is. */
+HK_FN void hk_walk_in(const struct hk_group *g)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_i64 at = shared->opens ? 0 : shared->block + 1;
+    hk_u32 first = shared->opens;
+
+    HK_NO_UNROLL                        /* one text: what finds a block may be long */
+    while (first || shared->works) {
+        const hk_i64 found = hk_group_next(g, at);
+
+        if (!first) {
+            shared->next = found;
+            break;
+        }
+        shared->block = found;
+        shared->works = shared->in_sub = shared->begins = found != HK_NO_BLOCK;
+        at = found + 1;
+        first = 0;
+    }
+    if (shared->works)
+        shared->chunk = hk_chunk_of(shared->block);
+}
+
+/* The strip of a group and its rows. */
+HK_FN void hk_group_open(const struct hk_call *call, hk_i64 group,
+                         HK_LOCAL struct hk_shared *shared, struct hk_group *g)
+{
+    struct hk_task_place at;
+    HK_THREAD_ID(id);
+
+    g->call = call;
+    g->shared = shared;
+    g->task = &shared->task;
+    g->pass = (hk_u32)group % (hk_u32)call->plan->passes * HK_WIDTH;
+    hk_task_find(call, (hk_u32)group / (hk_u32)call->plan->passes, &at);
+    HK_EACH(id) {
+        if (id == 0) {
+            const hk_u32 y = (hk_u32)call->plan->batch[1], z = (hk_u32)call->plan->batch[2];
+
+            shared->item[0] = (hk_u32)at.b / z / y;
+            shared->item[1] = (hk_u32)at.b / z % y;
+            shared->item[2] = (hk_u32)at.b % z;
+        }
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id == 0) {
+            struct hk_task task;
+
+            hk_task_open(call, &at, &task);
+            shared->task = task;
+        }
+    }
+    HK_BARRIER();
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Channels of rows of any storage type, for kernels of operations: vectors of f32 in and out. (What
+ * is moved as it is: moves.h.) A vector holds the channels t .. t + HKV_LANES - 1 of a row; what
+ * lies beyond the row reads as +0 and is not written. The text of a row is a loop
+ *
+ *     HK_CHANNELS(id, t, d)
+ *         ... the vector at t ...
+ *
+ * in which t runs over the vectors of the thread. An element type is asked once a row, not once a
+ * vector: the loop stands in an HK_INLINE function of the type, which HK_BY_NUMBER calls.
+ */
+#ifndef HEED_BACKENDS_KERNELS_OPS_CHANNELS_H
+#define HEED_BACKENDS_KERNELS_OPS_CHANNELS_H
+
+#include "operation.h"
+
+/* Needs HK_THREAD_ID(id) and hk_i64 t. */
+#define HK_CHANNELS(id, t, d)                                                                      \
+    HK_EACH(id)                                                                                    \
+        for (t = (hk_i64)id * HKV_LANES; t < (d); t += (hk_i64)HK_THREADS * HKV_LANES)
+
+/* ---- a vector of channels ---- */
+
+/* Channels t .. of a row of d channels, `channel` elements apart. */
+HK_INLINE hk_vec hk_channels_read(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 channel,
+                                  hk_i64 t, hk_i64 d)
+{
+#if HKV_LANES == 1
+    (void)d;
+    return hkv_set(hk_element(dtype, row, t * channel));
+#else
+    float part[HKV_LANES];
+    int i;
+
+    if (channel == 1 && t + HKV_LANES <= d)
+        return hk_vec_load(dtype, row, t);
+    for (i = 0; i < HKV_LANES; i++)
+        part[i] = t + i < d ? hk_element(dtype, row, (t + i) * channel) : 0.0f;
+    return hkv_load(part);
+#endif
+}
+
+/* The way out of channels t .. (step 11). */
+HK_INLINE void hk_channels_write(hk_u32 dtype, HK_GLOBAL char *row, hk_i64 channel, hk_i64 t,
+                                 hk_i64 d, hk_vec x)
+{
+#if HKV_LANES == 1
+    (void)d;
+    hk_put(dtype, row, t * channel, x);
+#else
+    float part[HKV_LANES];
+    int i;
+
+    if (channel == 1 && t + HKV_LANES <= d) {
+        hk_vec_put(dtype, row, t, x);
+        return;
+    }
+    hkv_store(part, x);
+    for (i = 0; i < HKV_LANES && t + i < d; i++)
+        hk_put(dtype, row, (t + i) * channel, part[i]);
+#endif
+}
+
+/* ---- rows ---- */
+
+/* From a row of one type to a row of another. */
+HK_INLINE void hk_row_convert(hk_u32 from, HK_GLOBAL const char *x, hk_i64 x_channel, hk_u32 to,
+                              HK_GLOBAL char *y, hk_i64 y_channel, hk_i64 d)
+{
+    HK_THREAD_ID(id);
+    hk_i64 t;
+
+    HK_CHANNELS(id, t, d)
+        hk_channels_write(to, y, y_channel, t, d, hk_channels_read(from, x, x_channel, t, d));
+}
+
+#endif

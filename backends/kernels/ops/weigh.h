@@ -1,0 +1,314 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Rows of an operation that are a softmax over logits without scores: steps 5 to 12 of docs/
+ * numerics.md, whose keys are entries of arrays. The file that includes this has defined
+ *
+ *     struct hk_logits;
+ *     HK_FN hk_u64 hk_logits_get(const struct hk_logits *, hk_i64 first, hk_i64 count, float *y);
+ *
+ * which fills y[0 .. count - 1] with the logits of the ordinals first, first + 1, ..., times
+ * log2 e, and answers a mask of those that are there (count is 64 at most). Ordinals run from 0 to
+ * n - 1; the value of an ordinal is a row of the values' array.
+ *
+ * Sums of a row are the same for all threads and each has its own copy; the channels they share.
+ * Channels are summed HK_WEIGH_TILE vectors at a time; for each further tile of a row the weights
+ * are found again, unless one block is all there is.
+ */
+#ifndef HEED_BACKENDS_KERNELS_OPS_WEIGH_H
+#define HEED_BACKENDS_KERNELS_OPS_WEIGH_H
+
+#include "channels.h"
+
+#if HKV_LANES == 1 && HK_THREADS == 1
+#define HK_WEIGH_TILE 8
+#else
+#define HK_WEIGH_TILE 4
+#endif
+#define HK_LANES_MASK (0xffffffffu >> (32 - HKV_LANES))
+#define HK_WEIGH_STEP ((hk_i64)HK_WEIGH_TILE * HK_THREADS * HKV_LANES)
+
+#define HK_SUMS (HK_PARTIALS / HKV_LANES)
+
+/* Sums over a chunk, or over the chunks so far. */
+struct hk_sums {
+    float m;
+    hk_u32 any;                         /* 1: over some entry */
+    hk_vec l[HK_SUMS];
+};
+
+/* What a row is made of. */
+struct hk_weigh_row {
+    const struct hk_logits *logits;
+    hk_i64 n, d;
+    HK_GLOBAL const char *values;       /* of ordinal 0 */
+    hk_i64 value_step, value_channel;   /* bytes from ordinal to ordinal; elements */
+    HK_GLOBAL char *out;
+    hk_i64 out_channel;
+    hk_u32 value_dtype, out_dtype;
+    float sink;                         /* -Inf: none */
+    hk_u32 with_sink, reserved;         /* 1: the LSE counts the sink */
+};
+
+/* ---- sums ---- */
+
+HK_FN void hk_sums_begin(struct hk_sums *sums)
+{
+    int i;
+
+    sums->m = -HK_INFINITY;
+    sums->any = 0;
+    for (i = 0; i < HK_SUMS; i++)
+        sums->l[i] = hkv_set(0.0f);
+}
+
+/* Step 5: which of the entries that are there remain, and the largest logit. */
+HK_FN hk_u64 hk_block_max(const float *y, hk_i64 count, hk_u64 there, float *max)
+{
+    const hk_vec none = hkv_set(-HK_INFINITY);
+    hk_vec most = none;
+    hk_u64 rest = 0;
+    int i;
+
+    for (i = 0; i < count; i += HKV_LANES) {
+        const hk_vec x =
+            hkv_select(hkv_bits((hk_u32)(there >> i) & HK_LANES_MASK), hkv_load(y + i), none);
+
+        rest |= (hk_u64)hkv_word(hkv_not_equal(x, none)) << i;
+        most = hkv_max_f(x, most);
+    }
+    *max = hkv_max_across(most);
+    return rest;
+}
+
+/* Steps 5 to 7, less the channels: y[0 .. count - 1] become weights. Answers those that remain.
+ * *scale: what the channels' sums are multiplied by before. */
+HK_FN hk_u64 hk_block_weigh(float *y, hk_i64 count, hk_u64 there, struct hk_sums *sums,
+                            float *scale)
+{
+    float m;
+    const hk_u64 rest = hk_block_max(y, count, there, &m);
+    int i;
+
+    *scale = 1.0f;
+    if (rest == 0)
+        return 0;
+    sums->any = 1;
+    m = hk_row_max(m);
+    if (m > sums->m) {
+        *scale = hk_power(hk_sub(sums->m, m));
+        for (i = 0; i < HK_SUMS; i++)
+            sums->l[i] = hkv_mul(sums->l[i], hkv_set(*scale));
+        sums->m = m;
+    }
+    for (i = 0; i < count; i += HKV_LANES) {
+        const hk_u32 bits = (hk_u32)(rest >> i) & HK_LANES_MASK;
+        const hk_vec p = hkv_weight(hkv_load(y + i), hkv_set(sums->m));
+        hk_vec *const sum = sums->l + i / HKV_LANES % HK_SUMS;
+
+        hkv_store(y + i, p);
+        *sum = hkv_add(*sum, hkv_keep(hkv_bits(bits), p));
+    }
+    return rest;
+}
+
+/* Step 8 of the partial sums: the factors of what there was and of what comes. */
+HK_FN void hk_sums_join(struct hk_sums *total, const struct hk_sums *chunk, float *w1, float *w2)
+{
+    const float m = chunk->m > total->m ? chunk->m : total->m;
+    int i;
+
+    *w1 = hk_power(hk_sub(total->m, m));
+    *w2 = hk_power(hk_sub(chunk->m, m));
+    for (i = 0; i < HK_SUMS; i++)
+        total->l[i] =
+            hkv_fma(chunk->l[i], hkv_set(*w2), hkv_mul(total->l[i], hkv_set(*w1)));
+    total->m = m;
+}
+
+/* The sum of the 16 partial sums (step 9). */
+HK_FN float hk_sums_tree(const struct hk_sums *sums)
+{
+    float x[HK_PARTIALS];
+    int span, i;
+
+    for (i = 0; i < HK_SUMS; i++)
+        hkv_store(x + i * HKV_LANES, sums->l[i]);
+    for (span = HK_PARTIALS / 2; span > 0; span /= 2) {
+        for (i = 0; i < span; i++)
+            x[i] = hk_add(x[i], x[i + span]);
+    }
+    return x[0];
+}
+
+/* ---- channels ---- */
+
+/* Vector v of a thread in the tile at t0. */
+#define HK_WEIGH_AT(id, v, t0) ((t0) + ((hk_i64)(v) * HK_THREADS + (id)) * HKV_LANES)
+
+struct hk_weigh_tile {
+    hk_vec o[HK_WEIGH_TILE];
+};
+
+/* Step 7: the weights p of a block's entries into the channels. */
+HK_INLINE void hk_tile_add(hk_u32 dtype, const struct hk_weigh_row *row, hk_i64 first,
+                           const float *p, hk_u64 rest, float scale, hk_i64 t0,
+                           struct hk_weigh_tile *mine)
+{
+    HK_THREAD_ID(id);
+
+    HK_EACH(id) {
+        struct hk_weigh_tile tile = mine[HK_OWN(id)];
+        hk_u64 left = rest;
+        int v;
+
+        HK_UNROLL
+        for (v = 0; v < HK_WEIGH_TILE; v++)
+            tile.o[v] = hkv_mul(tile.o[v], hkv_set(scale));
+        for (; left != 0; left &= left - 1) {
+            const int i = hk_first_bit(left);
+            HK_GLOBAL const char *value = hk_byte(row->values, (first + i) * row->value_step);
+            const hk_vec weight = hkv_set(p[i]);
+
+            HK_UNROLL
+            for (v = 0; v < HK_WEIGH_TILE; v++) {
+                const hk_i64 t = HK_WEIGH_AT(id, v, t0);
+
+                if (t < row->d)
+                    tile.o[v] = hkv_fma(
+                        weight, hk_channels_read(dtype, value, row->value_channel, t, row->d),
+                        tile.o[v]);
+            }
+        }
+        mine[HK_OWN(id)] = tile;
+    }
+}
+
+/* Of the tile: a chunk begins. */
+HK_FN void hk_tile_begin(struct hk_weigh_tile *mine)
+{
+    HK_THREAD_ID(id);
+    int v;
+
+    (void)id;
+    HK_EACH(id) {
+        HK_UNROLL
+        for (v = 0; v < HK_WEIGH_TILE; v++)
+            mine[HK_OWN(id)].o[v] = hkv_set(0.0f);
+    }
+}
+
+/* Step 8 of the channels. */
+HK_FN void hk_tile_join(struct hk_weigh_tile *total, const struct hk_weigh_tile *chunk, float w1,
+                        float w2)
+{
+    HK_THREAD_ID(id);
+    int v;
+
+    (void)id;
+    HK_EACH(id) {
+        struct hk_weigh_tile *const to = total + HK_OWN(id);
+
+        HK_UNROLL
+        for (v = 0; v < HK_WEIGH_TILE; v++)
+            to->o[v] = hkv_fma(chunk[HK_OWN(id)].o[v], hkv_set(w2),
+                               hkv_mul(to->o[v], hkv_set(w1)));
+    }
+}
+
+/* Steps 9 to 11 of the channels. */
+HK_FN void hk_tile_write(const struct hk_weigh_row *row, const struct hk_weigh_tile *mine,
+                         float sink, float factor, hk_i64 t0)
+{
+    HK_THREAD_ID(id);
+    int v;
+
+    HK_EACH(id) {
+        HK_UNROLL
+        for (v = 0; v < HK_WEIGH_TILE; v++) {
+            const hk_i64 t = HK_WEIGH_AT(id, v, t0);
+            const hk_vec o = hkv_mul(mine[HK_OWN(id)].o[v], hkv_set(sink));
+
+            if (t < row->d)
+                hk_channels_write(row->out_dtype, row->out, row->out_channel, t, row->d,
+                                  hkv_mul(o, hkv_set(factor)));
+        }
+    }
+}
+
+/* ---- rows ---- */
+
+/* Sums over all entries; y: 64 floats, in which the last block leaves its weights, *rest: its
+ * entries. The first chunk that there is becomes the total; the others join it (step 8). */
+HK_INLINE void hk_weigh_sum(hk_u32 dtype, const struct hk_weigh_row *row, hk_i64 t0, float *y,
+                            hk_u64 *rest, struct hk_sums *total, struct hk_weigh_tile *mine)
+{
+    struct hk_weigh_tile tile[HK_MINE];
+    struct hk_sums sums;
+    hk_i64 first = 0;
+
+    hk_sums_begin(total);
+    hk_tile_begin(mine);
+    while (first < row->n) {
+        const hk_i64 end = hk_min(first + HK_BLOCK * HK_CHUNK, row->n);
+        const int joins = (int)total->any;
+        struct hk_weigh_tile *const chunk = joins ? tile : mine;
+        struct hk_sums *const to = joins ? &sums : total;
+        float scale, w1, w2;
+
+        if (joins) {
+            hk_sums_begin(&sums);
+            hk_tile_begin(tile);
+        }
+        for (; first < end; first += HK_BLOCK) {
+            const hk_i64 count = hk_min(end - first, HK_BLOCK);
+            const hk_u64 there = hk_logits_get(row->logits, first, count, y);
+
+            *rest = hk_block_weigh(y, count, there, to, &scale);
+            if (*rest != 0)
+                hk_tile_add(dtype, row, first, y, *rest, scale, t0, chunk);
+        }
+        if (joins && sums.any) {
+            hk_sums_join(total, &sums, &w1, &w2);
+            hk_tile_join(mine, tile, w1, w2);
+        }
+    }
+}
+
+/* A row of `out`, and its LSE where `lse` is not NULL; dtype: a constant, row->value_dtype. */
+HK_INLINE void hk_weigh_typed(hk_u32 dtype, const struct hk_weigh_row *row, float *lse)
+{
+    float y[HK_BLOCK], sink = 1.0f, factor = 0.0f, ends = 0.0f;
+    struct hk_weigh_tile mine[HK_MINE];
+    struct hk_sums total;
+    hk_u64 rest = 0;
+    hk_i64 t0;
+    int i;
+
+    hk_sums_begin(&total);
+    for (i = 0; i < HK_BLOCK; i++)
+        y[i] = 0.0f;
+    for (t0 = 0; t0 == 0 || t0 < row->d; t0 += HK_WEIGH_STEP) {
+        if (t0 > 0 && row->n <= HK_BLOCK) {
+            hk_tile_begin(mine);
+            hk_tile_add(dtype, row, 0, y, rest, 1.0f, t0, mine);
+        } else {
+            hk_weigh_sum(dtype, row, t0, y, &rest, &total, mine);
+        }
+        if (t0 == 0)
+            factor = hk_end(row->sink, (int)row->with_sink, lse != 0, (int)total.any, total.m,
+                            hk_sums_tree(&total), &sink, &ends);
+        hk_tile_write(row, mine, sink, factor, t0);
+    }
+    if (lse)
+        *lse = ends;
+}
+
+HK_FN void hk_weigh(const struct hk_weigh_row *row, float *lse)
+{
+#define HK_TYPED(type) hk_weigh_typed(type, row, lse)
+    HK_BY_NUMBER(row->value_dtype, HK_TYPED);
+#undef HK_TYPED
+}
+
+#endif

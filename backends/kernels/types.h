@@ -1,0 +1,161 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * How elements are read and written, whatever their type: every choice by type that kernels make
+ * for keys, values and floats. What a type is stands in types/x.h, in these words:
+ *
+ *   hk_stored_x            what an element is stored as
+ *   hk_get_x(p)            the element as f32, exactly
+ *   hk_put_x(p, x)         the way out of a value (docs/numerics.md, steps 10 and 11); of types
+ *                          that may have scales, of a quotient (section 5, step 4)
+ *   hkv_get_x, hkv_put_x   the same of vectors of HKV_LANES neighbours
+ *   HK_STEP_X              of types that may have scales: RNE32(1 / the largest number)
+ *   HKV_CHANNELS_X, hkv_columns_x(rows, scale, t, out, pitch)
+ *                          channels t .. t + HKV_CHANNELS_X - 1 of HKV_PACK rows, transposed to
+ *                          out[channel][row] and widened; scale: of the rows, where elements take
+ *                          it as they are widened
+ *
+ * Where a type is a constant, only its own branch is left.
+ */
+#ifndef HEED_BACKENDS_KERNELS_TYPES_H
+#define HEED_BACKENDS_KERNELS_TYPES_H
+
+#include "dtypes.h"
+#include "numerics.h"
+
+#if HK_VECTORS
+/* Step 11, in a vector. */
+HK_INLINE hk_vec hkv_canonical(hk_vec x)
+{
+    return hkv_select(hkv_ordered(x), hkv_add(x, hkv_set(0.0f)), hkv_set(hk_float(HK_NAN_WORD)));
+}
+#endif
+
+#include "types/bf16.h"
+#include "types/f16.h"
+#include "types/f32.h"
+#include "types/f8.h"
+#include "types/f8e4m3.h"
+#include "types/f8e5m2.h"
+#include "types/i8.h"
+
+/* call(HK_X) with the type as a constant, for one of a list. */
+#define HK_BY_CASE(NAME, name, number, elements, bytes, call)                                      \
+    if (hk_by_type == HK_##NAME) {                                                                 \
+        call(HK_##NAME);                                                                           \
+    } else
+#define HK_BY(LIST, dtype, call)                                                                   \
+    do {                                                                                           \
+        const hk_u32 hk_by_type = (dtype);                                                         \
+                                                                                                   \
+        LIST(HK_BY_CASE, call)                                                                     \
+        HK_UNREACHABLE();                                                                          \
+    } while (0)
+#define HK_BY_NUMBER(dtype, call) HK_BY(HK_NUMBER_TYPES, dtype, call)
+#define HK_BY_ROW(dtype, call) HK_BY(HK_ROW_TYPES, dtype, call)
+
+/* Two bits a type, of the logarithm of its bytes; nothing to jump by. */
+#define HK_LOG_BYTES(bytes) ((bytes) == 8 ? 3 : (bytes) == 4 ? 2 : (bytes) == 2 ? 1 : 0)
+#define HK_SHIFT(NAME, name, number, elements, bytes, arg)                                         \
+    | (hk_u64)HK_LOG_BYTES(bytes) << 2 * (number)
+HK_FN hk_i64 hk_size(hk_u32 dtype)
+{
+    const hk_u64 shifts = 0 HK_TYPES(HK_SHIFT, 0);
+
+    return (hk_i64)1 << (shifts >> 2 * dtype & 3);
+}
+#undef HK_SHIFT
+#undef HK_LOG_BYTES
+
+/* An element of a row, without its scale. */
+HK_FN float hk_element(hk_u32 dtype, HK_GLOBAL const char *base, hk_i64 index)
+{
+#define HK_GET(NAME, name, number, elements, bytes, arg)                                           \
+    if (dtype == HK_##NAME)                                                                        \
+        return hk_get_##name((HK_GLOBAL const hk_stored_##name *)base + index);
+    HK_ROW_TYPES(HK_GET, 0)
+#undef HK_GET
+    HK_UNREACHABLE();
+    return 0.0f;
+}
+
+/* The same, with the scale of its row, which only such types look at that take it first. */
+HK_FN float hk_scaled_element(hk_u32 dtype, HK_GLOBAL const char *base, hk_i64 index, float scale)
+{
+    const float x = hk_element(dtype, base, index);
+
+    return HK_SCALED_FIRST(dtype) ? hk_mul(x, scale) : x;
+}
+
+/* Steps 10 and 11: the way out of a value. */
+HK_FN void hk_put(hk_u32 dtype, HK_GLOBAL char *base, hk_i64 index, float x)
+{
+#define HK_PUT(NAME, name, number, elements, bytes, arg)                                           \
+    if (dtype == HK_##NAME)                                                                        \
+        hk_put_##name((HK_GLOBAL hk_stored_##name *)base + index, x);                              \
+    else
+    HK_FLOAT_TYPES(HK_PUT, 0)
+#undef HK_PUT
+    HK_UNREACHABLE();
+}
+
+#if HK_VECTORS
+
+/* Neighbours t .. t + HKV_LANES - 1 of a row, without its scale. */
+HK_INLINE hk_vec hk_vec_load(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 t)
+{
+#define HK_GET(NAME, name, number, elements, bytes, arg)                                           \
+    if (dtype == HK_##NAME)                                                                        \
+        return hkv_get_##name((HK_GLOBAL const hk_stored_##name *)row + t);
+    HK_ROW_TYPES(HK_GET, 0)
+#undef HK_GET
+    HK_UNREACHABLE();
+    return hkv_set(0.0f);
+}
+
+/* The same, with scales lane by lane, which only such types look at that take them first. */
+HK_INLINE hk_vec hk_vec_scaled(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 t, hk_vec scale)
+{
+    const hk_vec x = hk_vec_load(dtype, row, t);
+
+    return HK_SCALED_FIRST(dtype) ? hkv_mul(x, scale) : x;
+}
+
+/* HKV_PACK channels, from t on, of as many rows of any type to out[channel][row]. */
+HK_INLINE void hk_columns_wide(hk_u32 dtype, HK_GLOBAL const char *const *rows, const float *scale,
+                               hk_i64 t, HK_GLOBAL float *out, hk_i64 pitch)
+{
+#if HKV_PACK == 1
+    (void)pitch;
+    *out = hk_scaled_element(dtype, rows[0], t, *scale);
+#else
+    float wide[HKV_PACK][HKV_PACK];
+    const float *at[HKV_PACK];
+    int r, i;
+
+    HK_UNROLL
+    for (r = 0; r < HKV_PACK; r++) {
+        at[r] = wide[r];
+        HK_UNROLL
+        for (i = 0; i < HKV_PACK; i += HKV_LANES)
+            hkv_store(wide[r] + i, hk_vec_scaled(dtype, rows[r], t + i, hkv_set(scale[r])));
+    }
+    hkv_pack(at, 0, out, pitch);
+#endif
+}
+
+/* The way out of neighbours t .. t + HKV_LANES - 1 (step 11). */
+HK_INLINE void hk_vec_put(hk_u32 dtype, HK_GLOBAL char *row, hk_i64 t, hk_vec x)
+{
+#define HK_PUT(NAME, name, number, elements, bytes, arg)                                           \
+    if (dtype == HK_##NAME)                                                                        \
+        hkv_put_##name((HK_GLOBAL hk_stored_##name *)row + t, x);                                  \
+    else
+    HK_FLOAT_TYPES(HK_PUT, 0)
+#undef HK_PUT
+    HK_UNREACHABLE();
+}
+
+#endif
+
+#endif

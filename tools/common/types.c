@@ -1,0 +1,179 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Floating-point types by the widths of their fields: a number is a mantissa and a power of two.
+ */
+#include "types.h"
+
+#include <heed/heed.h>
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#define ROW(NAME, name) HEED_##NAME, name, "HEED_" #NAME
+
+static const struct type types[] = {
+    { ROW(F32, "f32"), 4, 8, 23, 0x7f800000, 0x7f800000, 0x7fc00000, { "f4" } },
+    { ROW(F16, "f16"), 2, 5, 10, 0x7c00, 0x7c00, 0x7e00, { "f2" } },
+    { ROW(BF16, "bf16"), 2, 8, 7, 0x7f80, 0x7f80, 0x7fc0, { "u2", "V2" } },
+    { ROW(F8E4M3, "f8e4m3"), 1, 4, 3, 0x7e, 0, 0x7f, { "u1" } },
+    { ROW(F8E5M2, "f8e5m2"), 1, 5, 2, 0x7b, 0x7c, 0x7e, { "u1" } },
+    { ROW(U8, "u8"), 1, 0, 0, 0, 0, 0, { "u1", "b1" } },
+    { ROW(I32, "i32"), 4, 0, 0, 0, 0, 0, { "i4" } },
+    { ROW(I64, "i64"), 8, 0, 0, 0, 0, 0, { "i8" } },
+    { ROW(I8, "i8"), 1, 0, 0, 0, 0, 0, { "i1" } },
+};
+
+const struct type *type_at(size_t i)
+{
+    return i < sizeof types / sizeof *types ? &types[i] : NULL;
+}
+
+static const struct type *found(uint32_t dtype)
+{
+    size_t i = 0;
+
+    while (i < sizeof types / sizeof *types && types[i].dtype != dtype)
+        i++;
+    return type_at(i);
+}
+
+bool type_is(uint32_t dtype)
+{
+    return found(dtype) != NULL;
+}
+
+const struct type *type_find(uint32_t dtype)
+{
+    const struct type *type = found(dtype);
+
+    assert(type != NULL);
+    return type;
+}
+
+const struct type *type_named(const char *name)
+{
+    const struct type *type;
+
+    for (size_t i = 0; (type = type_at(i)) != NULL; i++) {
+        if (strcmp(type->name, name) == 0)
+            break;
+    }
+    return type;
+}
+
+static const char *word_nth(const char *words, int64_t i)
+{
+    for (; i > 0 && strchr(words, ' ') != NULL; i--)
+        words = strchr(words, ' ') + 1;
+    assert(i == 0);
+    return words;
+}
+
+uint32_t type_nth(const char *words, int64_t i)
+{
+    const char *const word = word_nth(words, i);
+    char name[16] = "";
+
+    assert(strcspn(word, " -") < sizeof name);
+    memcpy(name, word, strcspn(word, " -"));
+    assert(type_named(name) != NULL);
+    return type_named(name)->dtype;
+}
+
+bool type_scaled(const char *words, int64_t i)
+{
+    const char *const word = word_nth(words, i), *scaled = TYPE_SCALED;
+    const size_t length = strcspn(word, " ");
+
+    while (strcspn(scaled, " ") != length || memcmp(scaled, word, length) != 0) {
+        if (strchr(scaled, ' ') == NULL)
+            return false;
+        scaled = strchr(scaled, ' ') + 1;
+    }
+    return true;
+}
+
+int64_t type_place(const char *words, uint32_t dtype)
+{
+    int64_t i = 0;
+
+    while (type_nth(words, i) != dtype)
+        i++;
+    return i;
+}
+
+static float float_of(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* What the exponents of binary32 have more than those of the type. */
+static uint32_t bias_above(const struct type *t)
+{
+    return 128 - (1u << (t->exponent - 1));
+}
+
+float type_largest(uint32_t dtype)
+{
+    const struct type *t = type_find(dtype);
+
+    return t->exponent ? type_decode(dtype, t->over) : 127;
+}
+
+float type_decode(uint32_t dtype, uint32_t bits)
+{
+    const struct type *t = type_find(dtype);
+    const uint32_t sign = 1u << (8 * t->bytes - 1), rest = bits & (sign - 1);
+    float x;
+
+    if (t->exponent == 0)
+        return (float)((int64_t)rest - (int64_t)(bits & sign));
+    if (t->exponent == 8)
+        return float_of(bits << (32 - 8 * t->bytes));
+    if (t->infinity && rest == t->infinity)
+        x = INFINITY;
+    else if (rest > t->over)
+        x = NAN;
+    else if (rest >> t->fraction)
+        x = float_of((rest << (23 - t->fraction)) + (bias_above(t) << 23));
+    else
+        x = (float)rest * float_of((bias_above(t) + 1 - t->fraction) << 23);
+    return bits & sign ? -x : x;
+}
+
+uint32_t type_encode(uint32_t dtype, float x)
+{
+    const struct type *t = type_find(dtype);
+    uint32_t word, sign, rest, whole, shift = 23 - t->fraction;
+    int exponent;
+
+    assert(t->exponent > 0);
+    memcpy(&word, &x, sizeof word);
+    sign = word >> 31 << (8 * t->bytes - 1);
+    rest = word & 0x7fffffffu;
+    if (rest > 0x7f800000u)
+        return t->nan;
+    exponent = (int)(rest >> 23) - (int)bias_above(t);
+    if (t->exponent == 8) {             /* fields of the same width, where nothing moves */
+        exponent = 0;
+    } else {
+        rest = (rest & 0x7fffffu) | 0x800000u;
+        shift += exponent > 0 ? 0 : (uint32_t)(1 - exponent);
+    }
+    if (shift > 24)
+        return sign;
+    whole = rest >> shift;
+    if (shift > 0) {
+        const uint32_t half = 1u << (shift - 1), left = rest & (2 * half - 1);
+
+        whole += left > half || (left == half && (whole & 1));
+    }
+    /* The hidden bit carries into the exponent. */
+    whole += exponent > 0 ? (uint32_t)(exponent - 1) << t->fraction : 0;
+    return sign | (whole < t->over ? whole : t->over);
+}

@@ -1,0 +1,52 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The tools' one list of element types: names, sizes, and of numbers the widths of their fields, by
+ * which they are decoded and encoded here. Nothing of it is the library's.
+ */
+#ifndef HEED_TOOLS_COMMON_TYPES_H
+#define HEED_TOOLS_COMMON_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Words of the types that floats, rows that need no scale, rows with scales, and rows of keys and
+ * values may be of, in the order of options. "-s" behind a type: with scales, which it may lack. */
+#define TYPE_FLOATS "f32 f16 bf16"
+#define TYPE_SMALL "f8e4m3 f8e5m2"
+#define TYPE_NUMBERS TYPE_FLOATS " " TYPE_SMALL
+#define TYPE_SCALED "i8 f8e4m3-s f8e5m2-s"
+#define TYPE_ROWS TYPE_NUMBERS " " TYPE_SCALED
+
+struct type {
+    uint32_t dtype;
+    const char *name;               /* "bf16" */
+    const char *constant;           /* "HEED_BF16" */
+    uint32_t bytes;
+    uint32_t exponent, fraction;    /* bits; 0: no floating-point number */
+    uint32_t over, infinity, nan;   /* what too large numbers become; 0: there is none; canonical */
+    const char *npy[2];             /* codes of .npy without the byte order; the first is written */
+};
+
+bool type_is(uint32_t dtype);
+/* dtype is a type. */
+const struct type *type_find(uint32_t dtype);
+/* NULL: there is no such row, no such name. */
+const struct type *type_at(size_t i);
+const struct type *type_named(const char *name);
+/* The type that word i of a list of words names. */
+uint32_t type_nth(const char *words, int64_t i);
+/* Is that word one of TYPE_SCALED? */
+bool type_scaled(const char *words, int64_t i);
+/* The first word of the list that names the type; it is among them. */
+int64_t type_place(const char *words, uint32_t dtype);
+
+/* The largest number that a row with scales may hold. */
+float type_largest(uint32_t dtype);
+/* A number of the type, of an integer the integer, without the scale of its row. */
+float type_decode(uint32_t dtype, uint32_t bits);
+/* To nearest, ties to even. */
+uint32_t type_encode(uint32_t dtype, float x);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The elements of logical arrays, and sums and products that do not overflow.
+ */
+#include "array.h"
+
+#include <heed/heed.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+int64_t cf_plus(int64_t a, int64_t b)
+{
+    return b > 0 && a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+int64_t cf_times(int64_t a, int64_t b)
+{
+    return b > 0 && a > INT64_MAX / b ? INT64_MAX : a * b;
+}
+
+int64_t cf_array_count(const struct array *a)
+{
+    return a->shape[0] * a->shape[1] * a->shape[2] * a->shape[3];
+}
+
+bool cf_array_alloc(struct array *a)
+{
+    const size_t bytes = (size_t)cf_array_count(a) * cf_dtype_size(a->dtype);
+
+    a->data = calloc(bytes + 8, 1);
+    return a->data != NULL;
+}
+
+int64_t cf_array_at(const struct array *a, int64_t b, int64_t x, int64_t y, int64_t z)
+{
+    b = a->shape[0] > 0 ? b % a->shape[0] : b; /* the last batch axis, where that is the only one */
+    x = a->shape[1] == 1 ? 0 : x;
+    y = a->shape[2] == 1 ? 0 : y;
+    z = a->shape[3] == 1 ? 0 : z;
+    return ((b * a->shape[1] + x) * a->shape[2] + y) * a->shape[3] + z;
+}
+
+uint32_t cf_array_bits(const struct array *a, int64_t index)
+{
+    const size_t size = cf_dtype_size(a->dtype);
+    uint32_t word = 0;
+    uint16_t half = 0;
+
+    if (size == 2) {
+        memcpy(&half, (const char *)a->data + (size_t)index * size, size);
+        return half;
+    }
+    if (size == 1)
+        return ((const unsigned char *)a->data)[index];
+    memcpy(&word, (const char *)a->data + (size_t)index * size, sizeof word);
+    return word;
+}
+
+void cf_array_set(struct array *a, int64_t index, uint32_t bits)
+{
+    const size_t size = cf_dtype_size(a->dtype);
+    const uint16_t half = (uint16_t)bits;
+
+    if (size == 2)
+        memcpy((char *)a->data + (size_t)index * size, &half, size);
+    else if (size == 1)
+        ((unsigned char *)a->data)[index] = (unsigned char)bits;
+    else
+        memcpy((char *)a->data + (size_t)index * size, &bits, size);
+}
+
+int64_t cf_array_int(const struct array *a, int64_t index)
+{
+    int64_t wide = 0;
+    int32_t word = 0;
+
+    if (a->dtype == HEED_I64) {
+        memcpy(&wide, (const char *)a->data + (size_t)index * 8, 8);
+        return wide;
+    }
+    memcpy(&word, (const char *)a->data + (size_t)index * 4, 4);
+    return word;
+}
+
+void cf_array_set_int(struct array *a, int64_t index, int64_t value)
+{
+    const int32_t word = (int32_t)(value > INT32_MAX   ? INT32_MAX
+                                   : value < INT32_MIN ? INT32_MIN
+                                                       : value);
+
+    if (a->dtype == HEED_I64)
+        memcpy((char *)a->data + (size_t)index * 8, &value, 8);
+    else
+        memcpy((char *)a->data + (size_t)index * 4, &word, 4);
+}

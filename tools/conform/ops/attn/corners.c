@@ -1,0 +1,84 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Cases that need more than two features together, run before the drawn ones.
+ */
+#include "attn.h"
+
+static const char *const corners[] = {
+    /* windows whose ends cross hold nothing, although a wide key would touch both */
+    "op=attn s0.nt=1 s0.pspan=9 s0.t0.kind=window s0.t0.left=-3 s0.t0.right=-2 seed=1",
+    "op=attn s0.nt=1 s0.pspan=9 s0.t0.kind=window s0.t0.left=-6 s0.t0.right=-2 "
+    "s0.t0.block=3 seed=2",
+    /* a begin beyond the packed keys empties the item: the last source's end moves the queries */
+    "op=attn batch=3 align=end ns=2 s0.nt=1 s0.t0.kind=window s1.lay=ragged s1.idx=hostile "
+    "s1.len=const seed=3",
+    "op=attn batch=3 align=end ns=2 s0.nt=1 s0.t0.kind=window s1.lay=ragged s1.idx=hostile "
+    "s1.len=const seed=4",
+    "op=attn batch=3 align=end ns=2 s0.causal=yes s1.lay=ragged s1.idx=hostile s1.len=rt seed=5",
+    /* several combs, GLOBAL keys and rows of one source, over a chunk border */
+    "op=attn nq=65 s0.nk=1030 d=8 dv=7 s0.nt=3 s0.t0.step=2 s0.t0.phase=1 s0.t1.step=3 "
+    "s0.t1.phase=1 s0.t2.kind=global s0.t2.gf=both s0.t2.slot=rt seed=6",
+    "op=attn nq=65 s0.nk=1030 d=8 dv=7 h=4 s0.nt=3 s0.t0.kind=window s0.t0.left=80 s0.t0.step=3 "
+    "s0.t0.ph=both s0.t1.kind=window s0.t2.kind=global s0.t2.block=3 s0.t2.gf=both seed=7",
+    /* a step that names one key of many: places of a block times it leave 63 bits */
+    "op=attn nq=7 d=8 dv=7 s0.nk=130 s0.nt=1 s0.t0.step=1152921504606846976 seed=15",
+    /* one row over many chunks; chunks that are all masked or start at the least logit */
+    "op=attn batch=1 h=1 nq=1 s0.nk=2100 d=64 dv=64 lse=plain fill=edge seed=8",
+    "op=attn batch=1 h=1 nq=2 s0.nk=2100 d=8 dv=7 lse=plain fill=rise s0.mask=1 seed=9",
+    "op=attn batch=1 h=1 nq=2 s0.nk=2100 d=8 dv=7 lse=sink sink=nan fill=special s0.mask=h seed=10",
+    /* windows over so many keys that workers keep what their strips reach; GLOBAL rows reach all */
+    "op=attn batch=1 h=1 nq=700 d=8 dv=7 s0.nk=1300 s0.nt=1 s0.t0.kind=window s0.t0.left=30 "
+    "s0.t0.right=9 fill=special seed=70",
+    "op=attn batch=3 h=2 nq=300 d=7 dv=8 s0.nk=1300 s0.k=bf16 s0.v=f16 s0.len=rt s0.mask=1 s0.nt=1 "
+    "s0.t0.kind=window s0.t0.left=70 s0.causal=yes lse=plain fill=edge seed=71",
+    "op=attn batch=1 h=4 nq=400 d=8 dv=7 s0.nk=1300 s0.nt=2 s0.t0.kind=window s0.t0.left=20 "
+    "s0.t1.kind=global s0.t1.gf=both s0.t1.slot=rt s0.nb=1 s0.b0.kind=alibi seed=72",
+    /* everything absent */
+    "op=attn batch=1 h=1 nq=1 d=0 dv=1 lse=sink sink=normal s0.nk=0 seed=11",
+    "op=attn nq=33 d=0 dv=17 scale=zero lse=plain o=f16 s0.nk=130 s0.v=bf16 seed=12",
+    /* sums of subnormals, stored in every type */
+    "op=attn fill=subnormal o=f16 s0.v=f16 s0.nk=1030 nq=7 seed=13",
+    "op=attn fill=subnormal o=bf16 s0.v=bf16 s0.nk=1030 nq=7 lse=plain seed=14",
+    "op=attn fill=subnormal s0.nk=257 nq=7 seed=15",
+    /* a slope of +Inf removes no key: the +Inf that a later bias adds makes it NaN */
+    "op=attn h=3 nq=33 d=7 dv=7 s0.nk=130 s0.pos0=3 s0.pstep=2 s0.nb=2 s0.b0.kind=alibi "
+    "s0.b0.fill=special s0.b1.kind=dense s0.b1.fill=special seed=69",
+    /* infinite queries under a cap, products outside their table or with rows of NaN that no key in
+     * reach has */
+    "op=attn h=2 nq=33 d=8 dv=7 cap=20 fill=special s0.nk=33 s0.nb=1 s0.b0.kind=dot s0.b0.map=rt "
+    "seed=3",
+    "op=attn h=2 nq=33 d=8 dv=7 s0.nk=33 s0.causal=yes s0.nt=1 s0.t0.kind=window s0.t0.left=2 "
+    "s0.nb=1 s0.b0.kind=dot s0.b0.fill=special seed=4",
+    /* a head outside the ring of the last source: its end is where an empty item's is */
+    "op=attn batch=3 align=end ns=2 s0.nt=1 s0.t0.kind=window s1.lay=ring s1.idx=hostile s1.len=rt "
+    "s1.end=yes seed=6",
+    /* items that share a ring and begin elsewhere in it */
+    "op=attn batch=3 h=2 nq=130 s0.nk=130 s0.kb=one s0.lay=ring s0.idx=rt s0.len=rt seed=11",
+    /* pages that are not there, in packed blocks and in blocks of V read in place */
+    "op=attn batch=3 h=4 nq=130 d=16 dv=64 s0.nk=257 s0.lay=paged s0.page=64 s0.idx=rt s0.len=rt "
+    "s0.hk=half seed=7",
+    "op=attn batch=3 h=4 nq=1 d=16 dv=64 s0.nk=257 s0.lay=paged s0.page=100 s0.idx=hostile "
+    "s0.len=rt s0.hk=half s0.nt=3 s0.t0.kind=window s0.t1.kind=global s0.t1.slot=rt s0.t2.step=3 "
+    "seed=8",
+    /* pages of 16 keys that lie channel after channel: panels, which few rows read as they are */
+    "op=attn batch=2 h=4 nq=7 d=40 dv=64 s0.k=f32 s0.v=f32 s0.nk=400 s0.hk=half s0.lay=paged "
+    "s0.page=16 s0.ks=transposed s0.len=rt seed=16",
+    "op=attn batch=2 h=4 nq=2 d=40 dv=64 s0.k=f16 s0.v=f16 s0.nk=400 s0.hk=half s0.lay=paged "
+    "s0.page=16 s0.ks=transposed s0.len=rt seed=16",
+    "op=attn batch=2 h=4 nq=3 d=40 dv=64 s0.k=bf16 s0.v=bf16 s0.nk=400 s0.hk=half s0.lay=paged "
+    "s0.page=16 s0.ks=transposed s0.len=rt seed=16",
+    "op=attn batch=2 h=4 nq=1 d=40 dv=64 s0.k=i8 s0.v=i8 s0.nk=400 s0.hk=half s0.lay=paged "
+    "s0.page=16 s0.ks=transposed s0.len=rt seed=16",
+    /* weights about 2^-100 with an infinite V, in blocks of which every key is seen */
+    "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=5",
+    "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=2",
+    "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=7",
+    /* y = -Inf over an infinite V, in such blocks */
+    "op=attn batch=3 h=3 nq=7 d=7 dv=65 s0.nk=65 fill=special seed=1",
+};
+
+const char *cf_attn_line(int i)
+{
+    return i < (int)(sizeof corners / sizeof *corners) ? corners[i] : NULL;
+}

@@ -1,0 +1,305 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What a child does with a plug-in: loads it, asks it, runs it on a case, and says how it goes.
+ */
+#define _DEFAULT_SOURCE
+
+#include "plugin.h"
+#include "conform/engine/place.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- the host --------------------------------------------------------------- */
+
+static void *host_alloc(void *context, size_t size, size_t align)
+{
+    void *pointer = NULL;
+
+    (void)context;
+    return posix_memalign(&pointer, align < sizeof pointer ? sizeof pointer : align, size)
+               ? NULL
+               : pointer;
+}
+
+static void host_free(void *context, void *pointer, size_t size, size_t align)
+{
+    (void)context;
+    (void)size;
+    (void)align;
+    free(pointer);
+}
+
+/* How workers follow each other: no kernel may need one way. */
+enum { LAST_FIRST, FIRST_FIRST, TOGETHER };
+static int host_order;
+
+enum { WIDTH = 3 };
+
+struct worker {
+    void (*body)(void *arg, uint32_t worker);
+    void *arg;
+    uint32_t number;
+};
+
+/* Workers begin when all are there: those of a small case would else follow each other. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_opens = PTHREAD_COND_INITIALIZER;
+static bool gate_open;
+
+static void gate_set(bool open)
+{
+    pthread_mutex_lock(&gate);
+    gate_open = open;
+    pthread_cond_broadcast(&gate_opens);
+    pthread_mutex_unlock(&gate);
+}
+
+static void *worker_run(void *arg)
+{
+    const struct worker *w = arg;
+
+    pthread_mutex_lock(&gate);
+    while (!gate_open)
+        pthread_cond_wait(&gate_opens, &gate);
+    pthread_mutex_unlock(&gate);
+    w->body(w->arg, w->number);
+    return NULL;
+}
+
+/* What finds no thread runs here. */
+static void host_together(uint32_t width, void (*body)(void *arg, uint32_t worker), void *arg)
+{
+    struct worker workers[WIDTH];
+    pthread_t threads[WIDTH];
+    bool there[WIDTH] = { false };
+
+    gate_set(false);
+    for (uint32_t i = 0; i < width; i++) {
+        if (i < WIDTH) {
+            workers[i] = (struct worker){ body, arg, i };
+            there[i] = pthread_create(&threads[i], NULL, worker_run, &workers[i]) == 0;
+        }
+        if (i >= WIDTH || !there[i])
+            body(arg, i);
+    }
+    gate_set(true);
+    for (uint32_t i = 0; i < WIDTH; i++) {
+        if (there[i])
+            pthread_join(threads[i], NULL);
+    }
+}
+
+static void host_parallel(void *context, uint32_t width, void (*body)(void *arg, uint32_t worker),
+                          void *arg)
+{
+    (void)context;
+    if (host_order == TOGETHER) {
+        host_together(width, body, arg);
+        return;
+    }
+    for (uint32_t i = 0; i < width; i++)
+        body(arg, host_order == LAST_FIRST ? width - 1 - i : i);
+}
+
+static void host_line(void *context, uint32_t level, const char *text)
+{
+    (void)context;
+    fprintf(stderr, "plug-in (%u): %s\n", (unsigned)level, text);
+}
+
+static const heed_host_api host = {
+    .size = sizeof host,
+    .major = HEED_PLUGIN_MAJOR,
+    .minor = HEED_PLUGIN_MINOR,
+    .allocator = &(const heed_allocator){ .size = sizeof(heed_allocator),
+                                          .alloc = host_alloc,
+                                          .free = host_free },
+    .executor = &(const heed_executor){ .size = sizeof(heed_executor),
+                                        .width = WIDTH,
+                                        .parallel = host_parallel },
+    .logger = &(const heed_logger){ .size = sizeof(heed_logger), .level = 2, .line = host_line },
+};
+
+/* A plug-in of the first version rounds none. */
+static uint32_t weights_of(const heed_kernel_api *api)
+{
+    return api->size < sizeof *api || api->weights == HEED_F32 ? 0 : api->weights;
+}
+
+static bool api_good(const heed_kernel_api *api, struct control *control)
+{
+    const char *what = api->major != HEED_PLUGIN_MAJOR ? "its major version is another"
+                       : api->size < offsetof(heed_kernel_api, weights)
+                           ? "its table is too short"
+                       : !api->name                    ? "it has no name"
+                       : !api->query || !api->prepare || !api->run || !api->release
+                           ? "it lacks a function"
+                       : api->numerics < HEED_NUMERICS_EXACT || api->numerics > HEED_NUMERICS_FAST
+                           ? "it claims no numerics"
+                       : weights_of(api) > HEED_BF16 ||
+                               (weights_of(api) && api->numerics == HEED_NUMERICS_EXACT)
+                           ? "it rounds weights as no claim has it"
+                           : NULL;
+
+    snprintf(control->why, sizeof control->why, "%s", what ? what : "");
+    return !what;
+}
+
+static bool load(const struct plugin *plugin, heed_kernel_api *api)
+{
+    struct control *control = plugin->control;
+    heed_kernel_entry_type *entry;
+    void *object = dlopen(plugin->path, RTLD_NOW | RTLD_LOCAL), *symbol;
+
+    symbol = object ? dlsym(object, HEED_KERNEL_ENTRY) : NULL;
+    if (!symbol) {
+        snprintf(control->why, sizeof control->why, "%s", dlerror());
+        return false;
+    }
+    memcpy(&entry, &symbol, sizeof entry);
+    *api = (heed_kernel_api){ .size = sizeof *api };
+    control->stage = STAGE_ENTRY;
+    control->status = entry(HEED_PLUGIN_MAJOR, &host, api);
+    if (control->status != HEED_OK) {
+        snprintf(control->why, sizeof control->why, "it has filled no table");
+        return false;
+    }
+    if (!api_good(api, control))
+        return false;
+    control->numerics = api->numerics;
+    control->weights = weights_of(api);
+    snprintf(control->name, sizeof control->name, "%s", api->name);
+    snprintf(control->build, sizeof control->build, "%s", api->build ? api->build : "");
+    return true;
+}
+
+/* ---- a case ----------------------------------------------------------------- */
+
+heed_status plugin_ask(const struct plugin *plugin, const heed_kernel_api *api,
+                       const void *desc)
+{
+    struct control *control = plugin->control;
+
+    control->stage = STAGE_QUERY;
+    control->report = (heed_report){ .size = sizeof control->report };
+    control->status = api->query(api->self, cf_op->name, desc, &control->report);
+    control->report.field[sizeof control->report.field - 1] = 0;
+    control->report.message[sizeof control->report.message - 1] = 0;
+    return control->status;
+}
+
+/* Garbage, behind which a page ends. */
+static bool workspace_make(struct trial *t, const heed_plan_props *props)
+{
+    const uint64_t align = props->workspace_align ? props->workspace_align : 1,
+                   size = props->workspace_size, page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t room = (size + align + page - 1) / page * page;
+    unsigned char *at;
+
+    if (size == 0)
+        return true;
+    if ((align & (align - 1)) || size > UINT64_C(1) << 40 || align > UINT64_C(1) << 30)
+        return false;
+    at = mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED || mprotect(at + room, page, PROT_NONE))
+        return false;
+    memset(at, 0xa5, room);
+    at += room - size;
+    at -= (uintptr_t)at % align;
+    t->run = (heed_run){ .workspace = { at, 0 }, .workspace_size = size };
+    return true;
+}
+
+/* The last run is the one that is judged. What a run on other data in the same places leaves must
+ * not be seen in it. */
+static heed_status compute(struct trial *t, const heed_kernel_api *api, void *state)
+{
+    heed_status status;
+
+    host_order = LAST_FIRST;
+    if (t->again) {
+        host_order = FIRST_FIRST;
+        if (!plugin_memory_rows(&t->memory, true))
+            _exit(1);
+        status = api->run(state, t->at, (uint32_t)t->n_at, &t->run);
+        if (status != HEED_OK)
+            return status;
+        if (!plugin_memory_rows(&t->memory, false))
+            _exit(1);
+        if (t->run.workspace_size)
+            memset(t->run.workspace.handle, 0x5a, (size_t)t->run.workspace_size);
+        plugin_memory_refill(&t->memory);
+        host_order = TOGETHER;
+    }
+    return api->run(state, t->at, (uint32_t)t->n_at, &t->run);
+}
+
+/* A kernel that keeps a pointer to them finds nonsense. */
+static void descriptor_spoil(struct trial *t)
+{
+    memset(t->job->desc, 0xee, t->job->desc_bytes);
+    plugin_memory_allow(&t->memory, CONSTANT, PROT_NONE);
+}
+
+static void traces_note(struct control *control)
+{
+    const char *const what = guard_changed();
+
+    if (!guard_float())
+        control->float_changed = true;
+    if (what && !control->changed[0])
+        snprintf(control->changed, sizeof control->changed, "%s", what);
+}
+
+void plugin_compute(const struct plugin *plugin, const heed_kernel_api *api, void *arg)
+{
+    struct trial *t = arg;
+    struct control *control = plugin->control;
+    heed_plan_props props = { .size = sizeof props };
+    void *state = NULL;
+
+    if (!plugin_memory_protect(&t->memory))
+        _exit(1);
+    if (plugin_ask(plugin, api, t->job->desc) != HEED_OK)
+        return;
+    control->stage = STAGE_PREPARE;
+    control->status = api->prepare(api->self, cf_op->name, t->job->desc, &state, &props);
+    if (control->status != HEED_OK)
+        return;
+    descriptor_spoil(t);
+    control->bad_workspace = !workspace_make(t, &props);
+    if (control->bad_workspace)
+        return;
+    control->stage = STAGE_RUN;
+    control->status = compute(t, api, state);
+    traces_note(control);
+    plugin_memory_allow(&t->memory, OUTPUT, PROT_READ); /* final from now on */
+    if (control->status != HEED_OK)
+        return;
+    control->stage = STAGE_RELEASE;
+    api->release(state);
+    traces_note(control);
+    control->threads_left = guard_threads_left();
+    control->stage = STAGE_END;
+}
+
+void plugin_child(const struct plugin *plugin, plugin_work *work, void *arg)
+{
+    heed_kernel_api api;
+
+    guard_faults(plugin);
+    if (!load(plugin, &api))
+        return;
+    guard_faults(plugin); /* loading may have put other handlers there */
+    guard_note();
+    if (work)
+        work(plugin, &api, arg);
+}
+
