@@ -116,6 +116,8 @@ static float scale_of(const struct heed_ref_arrays *arrays, uint32_t from, int64
                       const struct heed_ref_scaled *to, int64_t d)
 {
     const int64_t step = arrays->operands[from].view.stride[5];
+    /* The share is a variable: a machine that computes floats in doubles (s390x) rounds it here. */
+    const float share = 1.0f / heed_ref_largest(dtype_of(arrays, to->rows));
     float largest = 0.0f, scale;
 
     for (int64_t t = 0; t < d; t++) {
@@ -126,7 +128,7 @@ static float scale_of(const struct heed_ref_arrays *arrays, uint32_t from, int64
         if (size > largest)
             largest = size;
     }
-    scale = largest * (1.0f / heed_ref_largest(dtype_of(arrays, to->rows)));
+    scale = largest * share;
     if (dtype_of(arrays, to->scale) == HEED_F16)
         scale = heed_ref_f16_decode(heed_ref_f16_encode(scale));
     return isfinite(scale) ? scale : NAN;

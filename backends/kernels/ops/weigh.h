@@ -307,7 +307,7 @@ HK_INLINE void hk_weigh_typed(hk_u32 dtype, const struct hk_weigh_row *row, floa
 HK_FN void hk_weigh(const struct hk_weigh_row *row, float *lse)
 {
 #define HK_TYPED(type) hk_weigh_typed(type, row, lse)
-    HK_BY_NUMBER(row->value_dtype, HK_TYPED);
+    HK_BY(HK_FLOAT_TYPES, row->value_dtype, HK_TYPED);
 #undef HK_TYPED
 }
 
