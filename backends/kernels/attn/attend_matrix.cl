@@ -21,8 +21,7 @@
 
 /* ---- a block ---- */
 
-/* Which keys the block's places are and what every row sees of them: shared->any and masks; all
- * none if there is no block. */
+/* Which keys the block's places are and what every row sees of them. */
 HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
@@ -37,17 +36,7 @@ HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
             hk_local_or(&shared->available[1], 1u << (id + HK_THREADS) % 32);
 #endif
     }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (id < HK_ROWS) {
-            const hk_u64 mask = shared->works ? hk_mask_get(g, id, &mine[HK_OWN(id)]) : 0;
-
-            shared->masks[2 * id] = (hk_u32)mask;
-            shared->masks[2 * id + 1] = (hk_u32)(mask >> 32);
-            hk_or_mask(shared->any, mask);
-        }
-    }
-    HK_BARRIER();
+    hk_block_masks(g, mine);
 }
 
 /* Products of channels 16 * t on. */
@@ -190,53 +179,35 @@ HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine)
     hk_values_step(g, mine, 3);
 }
 
-/* ---- the walk ---- */
-
-/* One step: the next block, if it has one. */
-HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
+HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
 {
-    HK_LOCAL struct hk_shared *shared = g->shared;
     hk_u64 any;
-    HK_THREAD_ID(id);
 
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (id == 0)
-            hk_walk_on(g);
-        if (id < 2)
-            shared->available[id] = shared->any[id] = 0;
-        if (id == 2)
-            shared->poison = 0;
-    }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (shared->opens && id < HK_ROWS) {
-            HK_MARK(cold);
-            hk_reach_row(g, hk_group_sub(g), id, &mine[HK_OWN(id)]);
-        }
-    }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (shared->opens && id < HK_REACHES) {
-            HK_MARK(cold);
-            hk_reach_hull(g, id);
-        }
-    }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (id == 0)
-            hk_walk_in(g);
-    }
-    HK_BARRIER();
     hk_block_look(g, mine);
-    any = hk_joined(shared->any);
+    any = hk_joined(g->shared->any);
     hk_block_scores(g, mine, any);
     if (any != 0) {
         hk_block_rise(g, mine);
-        if (shared->poison)
+        if (g->shared->poison)
             hk_block_poison(g, mine);
         hk_block_values(g, mine);
     }
+}
+
+/* A step has nothing beside: there are no chunks, and what a row reaches lies in local memory. */
+HK_FN void hk_step_row(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    (void)g, (void)id, (void)me;
+}
+
+HK_FN void hk_step_reach(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    (void)g, (void)id, (void)me;
+}
+
+HK_FN void hk_step_chunk(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    (void)g, (void)id, (void)me;
 }
 
 /* ---- all ---- */

@@ -12,8 +12,7 @@
 
 /* ---- a block ---- */
 
-/* Which keys the block's places are and what every row sees of them: shared->any and words; all
- * none if there is no block. */
+/* Which keys the block's places are and what every row sees of them. */
 HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
@@ -28,17 +27,7 @@ HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
                 hk_local_or(&shared->available[id / 32], 1u << id % 32);
         }
     }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (id < HK_ROWS) {
-            const hk_u64 mask = shared->works ? hk_mask_get(g, id, &mine[HK_OWN(id)]) : 0;
-
-            shared->masks[2 * id] = (hk_u32)mask;
-            shared->masks[2 * id + 1] = (hk_u32)(mask >> 32);
-            hk_or_mask(shared->any, mask);
-        }
-    }
-    HK_BARRIER();
+    hk_block_masks(g, mine);
 }
 
 /* The next slice is fetched while one is worked on. */
@@ -223,54 +212,26 @@ HK_PIECE void hk_chunk_end(const struct hk_group *g, hk_i32 id, struct hk_mine *
     }
 }
 
-/* ---- the walk ---- */
+/* ---- a step ---- */
 
-/* One step: the next block, if it has one. */
-HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
+HK_FN void hk_step_row(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
-    HK_LOCAL struct hk_shared *shared = g->shared;
-    HK_THREAD_ID(id);
+    if (g->shared->ends && id < HK_ROWS)
+        hk_row_join(g, id, me);
+}
 
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (id == 0)
-            hk_walk_on(g);
-        if (id < 2)
-            shared->available[id] = shared->any[id] = 0;
-        if (id == 2)
-            shared->poison = shared->raised = 0;
-    }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (shared->opens && id < HK_ROWS) {
-            HK_MARK(cold);
-            hk_reach_row(g, hk_group_sub(g), id, &mine[HK_OWN(id)]);
-        }
-        if (shared->ends && id < HK_ROWS)
-            hk_row_join(g, id, &mine[HK_OWN(id)]);
-    }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (shared->opens && id < HK_REACHES) {
-            HK_MARK(cold);
-            hk_reach_hull(g, id);
-        }
-        if (shared->opens)
-            hk_reach_take(g, id, &mine[HK_OWN(id)]);
-    }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (id == 0)
-            hk_walk_in(g);
-    }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (shared->ends)
-            hk_chunk_end(g, id, &mine[HK_OWN(id)]);
-        if (shared->begins)
-            hk_chunk_begin(&mine[HK_OWN(id)]);
-    }
-    hk_block_attend(g, mine);
+HK_FN void hk_step_reach(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    if (g->shared->opens)
+        hk_reach_take(g, id, me);
+}
+
+HK_FN void hk_step_chunk(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    if (g->shared->ends)
+        hk_chunk_end(g, id, me);
+    if (g->shared->begins)
+        hk_chunk_begin(me);
 }
 
 /* ---- all ---- */

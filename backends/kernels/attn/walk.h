@@ -162,4 +162,77 @@ HK_FN void hk_group_open(const struct hk_call *call, hk_i64 group,
     HK_BARRIER();
 }
 
+/* ---- a step ---- */
+
+/* What the kernel's own threads do in a step: a thread's part before a new sub-source's reach is
+ * known or where a chunk ends, when it is known, before the block; and the block, where there may
+ * be none. */
+HK_FN void hk_step_row(const struct hk_group *g, hk_i32 id, struct hk_mine *me);
+HK_FN void hk_step_reach(const struct hk_group *g, hk_i32 id, struct hk_mine *me);
+HK_FN void hk_step_chunk(const struct hk_group *g, hk_i32 id, struct hk_mine *me);
+HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine);
+
+/* What every row sees of the block whose places are open: shared->any and masks; nothing if there
+ * is no block. */
+HK_FN void hk_block_masks(const struct hk_group *g, struct hk_mine *mine)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    HK_THREAD_ID(id);
+
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id < HK_ROWS) {
+            const hk_u64 mask = shared->works ? hk_mask_get(g, id, &mine[HK_OWN(id)]) : 0;
+
+            shared->masks[2 * id] = (hk_u32)mask;
+            shared->masks[2 * id + 1] = (hk_u32)(mask >> 32);
+            hk_or_mask(shared->any, mask);
+        }
+    }
+    HK_BARRIER();
+}
+
+/* One step: the next block, if it has one. */
+HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    HK_THREAD_ID(id);
+
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id == 0)
+            hk_walk_on(g);
+        if (id < 2)
+            shared->available[id] = shared->any[id] = 0;
+        if (id == 2)
+            shared->poison = shared->raised = 0;
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (shared->opens && id < HK_ROWS) {
+            HK_MARK(cold);
+            hk_reach_row(g, hk_group_sub(g), id, &mine[HK_OWN(id)]);
+        }
+        hk_step_row(g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (shared->opens && id < HK_REACHES) {
+            HK_MARK(cold);
+            hk_reach_hull(g, id);
+        }
+        hk_step_reach(g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id == 0)
+            hk_walk_in(g);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        hk_step_chunk(g, id, &mine[HK_OWN(id)]);
+    }
+    hk_block_attend(g, mine);
+}
+
 #endif
