@@ -22,7 +22,7 @@ IMPORTS = re.compile(r"""^(
     mem(cpy|move|set|cmp|chr) | bcmp | str(len|cmp|ncmp|chr|rchr|nlen|str|c?spn|tol|toul|toll|toull)
   | v?snprintf | __v?snprintf_chk | __mem(cpy|move|set)_chk | __str(cpy|cat|ncpy)_chk
   | malloc | calloc | free | aligned_alloc | posix_memalign
-  | sqrtf? | fmaf? | fabsf? | floorf? | ceilf? | truncf? | rintf? | ldexpf? | scalbnf? | frexpf?
+  | nextafterf | sqrtf? | fmaf? | fabsf? | floorf? | ceilf? | truncf? | rintf? | ldexpf? | scalbnf? | frexpf?
   | copysignf? | fe(getround|setround|getenv|setenv|holdexcept|updateenv|clearexcept|raiseexcept)
   | dl(open|sym|close) | pthread_(once|mutex_(init|lock|unlock|destroy)) | sysconf | getauxval
   | GOMP_[a-z_]+ | omp_[a-z_]+ | __kmpc_[a-z_0-9]+
