@@ -129,16 +129,19 @@ HK_FN void hk_sums_join(struct hk_sums *total, const struct hk_sums *chunk, floa
 /* The sum of the 16 partial sums (step 9). */
 HK_FN float hk_sums_tree(const struct hk_sums *sums)
 {
-    float x[HK_PARTIALS];
+    hk_vec l[HK_SUMS];
     int span, i;
 
+    HK_UNROLL
     for (i = 0; i < HK_SUMS; i++)
-        hkv_store(x + i * HKV_LANES, sums->l[i]);
-    for (span = HK_PARTIALS / 2; span > 0; span /= 2) {
+        l[i] = sums->l[i];
+    HK_UNROLL
+    for (span = HK_SUMS / 2; span > 0; span /= 2) {
+        HK_UNROLL
         for (i = 0; i < span; i++)
-            x[i] = hk_add(x[i], x[i + span]);
+            l[i] = hkv_add(l[i], l[i + span]);
     }
-    return x[0];
+    return hkv_add_across(l[0]);
 }
 
 /* ---- channels ---- */
@@ -286,8 +289,8 @@ HK_INLINE void hk_weigh_typed(hk_u32 dtype, const struct hk_weigh_row *row, floa
     int i;
 
     hk_sums_begin(&total);
-    for (i = 0; i < HK_BLOCK; i++)
-        y[i] = 0.0f;
+    for (i = 0; i < hk_min(row->n, HK_BLOCK); i += HKV_LANES)
+        hkv_store(y + i, hkv_set(0.0f));
     for (t0 = 0; t0 == 0 || t0 < row->d; t0 += HK_WEIGH_STEP) {
         if (t0 > 0 && row->n <= HK_BLOCK) {
             hk_tile_begin(mine);
