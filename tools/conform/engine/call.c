@@ -112,12 +112,18 @@ static bool part_add(struct fixed_call *call, const struct fixed_problem *p, int
 {
     const struct part *const part = &p->part[i];
     const char *const name = part->table->name;
-    const uint32_t role = part->role & OUT     ? HEED_ROLE_OUT
-                          : part->role & STATE ? HEED_ROLE_STATE
-                                               : HEED_ROLE_IN;
+    const unsigned roles = part_is(part) ? part->role : part->table->role;
+    const uint32_t role = roles & OUT     ? HEED_ROLE_OUT
+                          : roles & STATE ? HEED_ROLE_STATE
+                                          : HEED_ROLE_IN;
     struct operand *const x = job_add(&call->job, name, name, role, &call->place[i]);
 
-    if (!x || !part_place(&call->place[i], p, part, flags))
+    if (!x)
+        return false;
+    x->tensor = fixed_tensor(call, i);
+    if (!part_is(part))
+        return true;
+    if (!part_place(&call->place[i], p, part, flags))
         return false;
     call->out[i] = call->old[i] = part->a;
     call->out[i].data = call->old[i].data = NULL;
@@ -153,7 +159,7 @@ bool fixed_call_describe(struct fixed_call *call, const struct fixed_problem *p,
     call->job.desc_bytes = p->op->desc_size;
     call->job.numerics_wanted = &((struct desc_head *)(void *)call->desc.bytes)->numerics;
     for (int i = 0; ok && i < p->op->n_arrays; i++)
-        ok = !part_is(&p->part[i]) || part_add(call, p, i, flags);
+        ok = (!part_is(&p->part[i]) && !(flags & CALL_ABSENT)) || part_add(call, p, i, flags);
     if (ok)
         desc_set(call, p);
     return ok;

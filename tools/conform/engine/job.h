@@ -12,7 +12,9 @@
 #include "place.h"
 #include "target.h"
 
-enum { CALL_NATURAL = 1 }; /* dense, aligned, whatever the case says */
+/* NATURAL: dense, aligned, whatever the case says. ABSENT: arrays that a case leaves out are in the
+ * list, without contents: somebody may put one there. */
+enum { CALL_NATURAL = 1, CALL_ABSENT = 2 };
 enum { JOB_OPERANDS = 64, JOB_PLAN_OPERANDS = 128 };
 
 /* One array. Its place, and the arrays of an output, are the call's. */
@@ -24,6 +26,7 @@ struct operand {
     bool rows;                 /* a kernel may run on zeros in its place */
     uint64_t around;           /* what lies beside the elements is made from it */
     struct place *place;
+    heed_tensor *tensor;       /* where the descriptor has it */
     const struct array *holds; /* contents; NULL: those of an output, or none */
     struct array *out, *old;   /* of outputs and states: elements after the run, before it */
 };

@@ -172,24 +172,26 @@ static bool place_make(struct place *place, const struct problem *p, const struc
 
 static bool attn_add(struct call *call, const struct problem *p, const char *name,
                      const char *field, int number, unsigned flags, struct place *place,
-                     const struct array *a)
+                     heed_tensor *tensor, const struct array *a)
 {
     struct operand *const x = job_add(&call->job, name, field, HEED_ROLE_IN, place);
 
     if (!x || !place_make(place, p, a, number, flags))
         return false;
+    x->tensor = tensor;
     x->holds = a;
     x->around = cf_mix(p->c.seed) + (uint64_t)number;
     return true;
 }
 
 static bool output_add(struct call *call, const struct problem *p, const char *name, int number,
-                       unsigned flags, struct place *place, struct array *out, struct array *old)
+                       unsigned flags, struct place *place, heed_tensor *tensor, struct array *out,
+                       struct array *old)
 {
     struct operand *x;
 
     *old = *out;
-    if (!attn_add(call, p, name, name, number, flags, place, out))
+    if (!attn_add(call, p, name, name, number, flags, place, tensor, out))
         return false;
     x = &call->job.operand[call->job.n - 1];
     x->role = HEED_ROLE_OUT;
@@ -209,7 +211,7 @@ static bool slot_add(struct call *call, const struct problem *p, int i, unsigned
 
     snprintf(name, sizeof name, "slot%d", i + 1);
     snprintf(field, sizeof field, "slots[%d]", i);
-    if (!attn_add(call, p, name, field, 20 + i, flags, place, &slot->a))
+    if (!attn_add(call, p, name, field, 20 + i, flags, place, &call->slot[i].t, &slot->a))
         return false;
     call->slot[i].t = place->t;
     if (!slot->constant)
@@ -225,6 +227,7 @@ static bool slot_add(struct call *call, const struct problem *p, int i, unsigned
 static bool places_make(struct call *call, const struct problem *p, unsigned flags)
 {
     const int64_t b = cf_queries_packed(&p->c) ? 1 : p->n_items;
+    heed_attn_desc *const desc = &call->desc;
     char k[24], v[24], k_field[24], v_field[24];
     bool ok;
 
@@ -239,20 +242,27 @@ static bool places_make(struct call *call, const struct problem *p, unsigned fla
                                     .batched = true,
                                     .shape = { b, 1, p->heads, p->o_total },
                                     .laid = (int)cf_g(&p->c, G_LS) };
-    ok = attn_add(call, p, "q", "q", 1, flags, &call->q, &p->q) &&
-         output_add(call, p, "o", 2, flags, &call->o, &call->out, &call->old);
+    ok = attn_add(call, p, "q", "q", 1, flags, &call->q, &desc->q, &p->q) &&
+         output_add(call, p, "o", 2, flags, &call->o, &desc->o, &call->out, &call->old);
     call->job.operand[0].rows = true;
     if (ok && call->has_lse)
-        ok = output_add(call, p, "lse", 3, flags, &call->lse, &call->out_lse, &call->old_lse);
+        ok = output_add(call, p, "lse", 3, flags, &call->lse, &desc->lse, &call->out_lse,
+                        &call->old_lse);
+    else if (ok && flags & CALL_ABSENT)
+        job_add(&call->job, "lse", "lse", HEED_ROLE_OUT, &call->lse)->tensor = &desc->lse;
     if (ok && p->sinks.data)
-        ok = attn_add(call, p, "sinks", "sinks", 4, flags, &call->sinks, &p->sinks);
+        ok = attn_add(call, p, "sinks", "sinks", 4, flags, &call->sinks, &desc->sinks, &p->sinks);
+    else if (ok && flags & CALL_ABSENT)
+        job_add(&call->job, "sinks", "sinks", HEED_ROLE_IN, &call->sinks)->tensor = &desc->sinks;
     for (int s = 0; s < p->n_sources && ok; s++) {
         snprintf(k, sizeof k, "k%d", s);
         snprintf(v, sizeof v, "v%d", s);
         snprintf(k_field, sizeof k_field, "kv[%d].k", s);
         snprintf(v_field, sizeof v_field, "kv[%d].v", s);
-        ok = attn_add(call, p, k, k_field, 5 + 2 * s, flags, &call->k[s], &p->source[s].k) &&
-             attn_add(call, p, v, v_field, 6 + 2 * s, flags, &call->v[s], &p->source[s].v);
+        ok = attn_add(call, p, k, k_field, 5 + 2 * s, flags, &call->k[s], &call->source[s].k,
+                      &p->source[s].k) &&
+             attn_add(call, p, v, v_field, 6 + 2 * s, flags, &call->v[s], &call->source[s].v,
+                      &p->source[s].v);
         for (int i = 1; i <= 2 && ok; i++)
             call->job.operand[call->job.n - i].rows = true;
     }
