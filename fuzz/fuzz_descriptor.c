@@ -15,6 +15,8 @@
 #include "memory.h"
 #include "produce.h"
 
+#include "conform/ops/attn/attn.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +40,7 @@ static struct {
     struct fuzz_heap heap;
     heed_runtime *runtime;
     heed_device *devices[MAX_HOST_DEVICES];
-    uint32_t n_devices, reference;      /* reference: which of them it is */
+    uint32_t n_devices;
 
     struct rng bytes;
     struct block blocks[BLOCKS];
@@ -60,8 +62,6 @@ static void world_start(void)
     w.heap.cap = UINT64_C(256) << 20;
     FUZZ_REQUIRE(heed_runtime_create(&desc, &w.runtime, NULL) == HEED_OK, "no runtime");
     w.n_devices = cf_host_devices(w.runtime, w.devices);
-    while (strcmp(heed_device_name(w.devices[w.reference]), "reference") != 0)
-        w.reference++;
     cf_op_use(cf_ops[0]);
 }
 
@@ -407,7 +407,7 @@ static bool is_vast(uint32_t device, heed_status status)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct answers answers[MAX_HOST_DEVICES], *known = &answers[0];
+    struct answers answers[MAX_HOST_DEVICES], *const known = &answers[0];
     uint8_t options, fail_at;
 
     if (size > FUZZ_INPUT_MOST)
@@ -425,7 +425,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (answers[i].check >= 0)
             accepted_judge();
     }
-    known += w.reference;
     for (uint32_t i = 0; i < w.n_devices; i++) {
         if (!known->refused && !answers[i].refused)
             FUZZ_REQUIRE(known->check == answers[i].check || is_vast(i, answers[i].check),
@@ -451,24 +450,32 @@ static void seed_put(struct seed *s, const void *bytes, size_t size)
     s->size += size;
 }
 
-static void slots_put(struct seed *s, struct fuzz_case *c)
+static void slots_put(struct seed *s, struct call *call)
 {
-    static uint8_t memory[2 * FUZZ_INPUT_MOST];
+    static uint8_t memory[FUZZ_INPUT_MOST];
     int64_t low, high;
 
-    for (uint32_t i = 0; i < c->call.desc.n_slots; i++)    /* low bits that shift nothing */
-        c->call.slot[i].data = c->p->slot[i].constant ? (const void *)(uintptr_t)16 : NULL;
-    seed_put(s, c->call.slot, c->call.desc.n_slots * sizeof(*c->call.slot));
-    for (uint32_t i = 0; i < c->call.desc.n_slots; i++) {
-        if (!c->p->slot[i].constant || !fuzz_extent(&c->call.slot[i].t, &low, &high))
+    for (uint32_t i = 0; i < call->desc.n_slots; i++) /* low bits that shift nothing */
+        call->slot[i].data = call->slot[i].data ? (const void *)(uintptr_t)16 : NULL;
+    seed_put(s, call->slot, call->desc.n_slots * sizeof(*call->slot));
+    for (uint32_t i = 0; i < call->desc.n_slots; i++) {
+        if (!call->slot[i].data || !fuzz_extent(&call->slot[i].t, &low, &high))
             continue;
-        if (high - low > (int64_t)sizeof(memory)) {
-            s->size += (size_t)(high - low);
-            return;
-        }
-        fuzz_fill(memory, (size_t)(high - low), &c->call.aux[i]);
+        if (high - low <= FUZZ_INPUT_MOST)
+            fuzz_fill(memory, (size_t)(high - low), &call->aux[i]);
         seed_put(s, memory, (size_t)(high - low));
     }
+}
+
+static void call_put(struct seed *s, struct call *call)
+{
+    seed_put(s, &call->desc, sizeof(call->desc));
+    seed_put(s, call->source, call->desc.n_sources * sizeof(*call->source));
+    for (uint32_t i = 0; i < call->desc.n_sources; i++) {
+        seed_put(s, call->term[i], call->source[i].n_terms * sizeof(**call->term));
+        seed_put(s, call->bias[i], call->source[i].n_biases * sizeof(**call->bias));
+    }
+    slots_put(s, call);
 }
 
 /* What the producer makes of random bytes, written out. */
@@ -478,23 +485,16 @@ size_t fuzz_seed(uint32_t number, uint8_t data[FUZZ_INPUT_MOST])
     struct rng numbers = rng_of(number);
     struct seed seed = { .data = data };
     uint8_t random[256];
+    bool wanted;
 
     for (size_t i = 0; i < sizeof(random); i++)
         random[i] = fuzz_byte(&numbers);
+    random[0] = 0; /* attention */
     world_start();
     fuzz_case_make(&c, w.devices[0], random, sizeof(random));
-    if ((heed_attn_check(w.devices[0], &c.call.desc, NULL) >= 0) == (number % 4 == 3)) {
-        fuzz_case_finish(&c);
-        return 0;
-    }
+    wanted = (heed_attn_check(w.devices[0], c.job->desc, NULL) >= 0) != (number % 4 == 3);
     seed_put(&seed, (const uint8_t[2]){ 0, number % 8 == 0 ? (uint8_t)(number / 8 % 16) : 0 }, 2);
-    seed_put(&seed, &c.call.desc, sizeof(c.call.desc));
-    seed_put(&seed, c.call.source, c.call.desc.n_sources * sizeof(*c.call.source));
-    for (uint32_t i = 0; i < c.call.desc.n_sources; i++) {
-        seed_put(&seed, c.call.term[i], c.call.source[i].n_terms * sizeof(**c.call.term));
-        seed_put(&seed, c.call.bias[i], c.call.source[i].n_biases * sizeof(**c.call.bias));
-    }
-    slots_put(&seed, &c);
+    call_put(&seed, cf_call_of(c.job));
     fuzz_case_finish(&c);
-    return seed.size <= FUZZ_INPUT_MOST ? seed.size : 0;
+    return wanted && seed.size <= FUZZ_INPUT_MOST ? seed.size : 0;
 }

@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The choices of a case, in the order of the bytes: troubles of run, the fields of the kit's case,
- * and last, each rarely: more terms, numbers at the ends of what is allowed or beyond, strides of
- * any kind, slots in the wrong place, a tensor field with another value.
+ * The choices of a case, in the order of the bytes: the operation, the circumstances of its run,
+ * the fields of the kit's case, and last, each rarely: other integers in arrays, a tensor of
+ * the descriptor with other values, what the operation adds.
  */
-#include "produce.h"
+#include "fuzz.h"
+#include "own.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +30,36 @@ uint64_t fuzz_word(struct rng *b, uint32_t n)
     return word;
 }
 
-#define PICK(b, table) (table)[rng_below(b, (int64_t)(sizeof(table) / sizeof(*(table))))]
+int64_t fuzz_number(struct rng *b)
+{
+    static const int64_t numbers[] = {
+        0,
+        1,
+        -1,
+        2,
+        3,
+        7,
+        64,
+        1 << 20,
+        INT64_C(1) << 31,
+        INT64_C(1) << 40,
+        INT64_C(1) << 62,
+        INT64_MAX,
+        INT64_MIN,
+        -2,
+        -64,
+        INT32_MIN,
+        INT32_MAX,
+        5,
+    };
+    const uint8_t byte = fuzz_byte(b);
+
+    return byte < 128 ? numbers[byte % (sizeof(numbers) / sizeof(*numbers))] : byte - 192;
+}
 
 /* ---- the kit's case ----------------------------------------------------- */
 
-enum { WORK = 1 << 18 };        /* of a case, as cf_case_work() counts; rarely eight times that */
+enum { WORK = 1 << 18 }; /* of a case, as its operation counts; rarely eight times that */
 
 /* A byte a field that means something; half of the bytes are its default. What is illegal is mended
  * as the kit does it, but for a few. */
@@ -56,175 +82,128 @@ static void case_draw(struct rng *b, heed_device *reference, struct cs *c)
     cf_case_normalize(c);
     c->seed = fuzz_word(b, 2);
     mending = rng_of(c->seed);
-    if (!fuzz_rarely(b, 12) || cf_case_work(c) > limit)
+    if (!fuzz_rarely(b, 12) || cf_op->work(c) > limit)
         (void)cf_case_mend(&mending, reference, limit, c);
-    if (cf_case_work(c) > limit)
+    if (cf_op->work(c) > limit)
         cf_case_default(c);
 }
 
 /* ---- what no drawn case has --------------------------------------------- */
 
-/* Near 0, at the ends of what is allowed, or just beyond. */
-static int64_t far_position(struct rng *b)
+/* Other integers in index arrays, lengths, ranges, masks. */
+static void integers_set(const struct operand *x, struct rng *b)
 {
-    static const int64_t far[] = {
-        INT64_C(1) << 60, -(INT64_C(1) << 60), (INT64_C(1) << 60) - 7, 7 - (INT64_C(1) << 60),
-        (INT64_C(1) << 60) + 1, INT64_MAX - 1, INT64_MIN, INT64_C(1) << 32, -(INT64_C(1) << 31),
-        HEED_FAR, 0, 1, -1, 20, -20, 100,
-    };
+    struct array *const a = (struct array *)(uintptr_t)x->holds;
+    const int64_t n = a ? cf_array_count(a) : 0;
+    const bool wide = a && (a->dtype == HEED_I32 || a->dtype == HEED_I64);
 
-    return PICK(b, far);
-}
+    if (n == 0 || !(wide || a->dtype == HEED_U8) || !fuzz_rarely(b, 4))
+        return;
+    for (int k = fuzz_byte(b) % 4; k >= 0; k--) {
+        const int64_t at = (int64_t)(fuzz_word(b, 2) % (uint64_t)n);
 
-static int32_t odd_step(struct rng *b)
-{
-    static const int32_t steps[] = { 0, 1, 2, 3, 5, 64, 7, INT32_MAX, 100, -1, INT32_MIN, 4 };
-
-    return PICK(b, steps);
-}
-
-/* Terms that need no slot. */
-static void terms_add(struct fuzz_case *c, struct rng *b)
-{
-    heed_source *s = &c->call.source[0];
-
-    for (uint32_t n = fuzz_byte(b) % 4; n > 0 && s->n_terms < MAX_TERMS; n--) {
-        heed_term *t = &c->call.term[0][s->n_terms++];
-
-        *t = (heed_term){ .kind = fuzz_byte(b) % (HEED_TERM_GLOBAL + 1) };
-        t->block = fuzz_byte(b) % 4 ? fuzz_byte(b) % 80 : odd_step(b);
-        if (t->kind == HEED_TERM_GLOBAL) {
-            t->flags = fuzz_byte(b) & (HEED_TERM_KEYS | HEED_TERM_ROWS);
-            continue;
-        }
-        t->block = t->kind == HEED_TERM_WINDOW ? t->block : 0;
-        t->left = t->kind == HEED_TERM_WINDOW ? rng_range(b, -40, 87) : 0;
-        t->right = t->kind == HEED_TERM_WINDOW ? rng_range(b, -40, 87) : 0;
-        t->step = fuzz_byte(b) % 5;
-        t->phase = t->step > 1 ? (int32_t)rng_range(b, -128, 127) : 0;
-        t->flags = t->step > 1 ? fuzz_byte(b) & (HEED_TERM_PHASE_HEAD | HEED_TERM_PHASE_QUERY) : 0;
+        if (wide)
+            cf_array_set_int(a, at, fuzz_number(b));
+        else
+            cf_array_set(a, at, fuzz_byte(b) & 1);
     }
+    FUZZ_REQUIRE(cf_array_share(a, a->laid), "no memory for the target");
 }
 
-static void number_break(struct fuzz_case *c, struct rng *b)
+static void field_break(heed_tensor *t, struct rng *b)
 {
-    heed_attn_desc *d = &c->call.desc;
-    const int i = (int)rng_below(b, MAX_SOURCES), s = i < c->call.n_sources ? i : 0;
-    heed_source *source = &c->call.source[s];
-    heed_term *term = &c->call.term[s][fuzz_byte(b) % MAX_TERMS];
-    heed_bias *bias = &c->call.bias[s][fuzz_byte(b) % MAX_BIASES];
-    int64_t *const wide[] = { &d->q_pos0, &source->pos0, &term->left, &term->right, &term->step,
-                              &bias->zero };
-    int32_t *const narrow[] = { &d->q_pos_step, &source->pos_step, &source->pos_span, &source->run,
-                                &source->rows,  &term->block,      &term->phase };
-    const uint32_t which = fuzz_byte(b) % 13;
-
-    if (which < 6)
-        *wide[which] = far_position(b);
-    else
-        *narrow[which - 6] = odd_step(b);
-}
-
-static void scale_break(struct fuzz_case *c, struct rng *b)
-{
-    static const double scales[] = { 0, 1, 0.125, -0.5, 1e30, -1e300, 1e-40, 5e-324 };
-    static const double caps[] = { 0, 30, 1, 1e-30, 1e300, 5e-324, 0.01, 50, -1, 3e38 };
-
-    c->call.desc.scale = PICK(b, scales);
-    c->call.desc.softcap = PICK(b, caps);
-}
-
-static heed_tensor *tensor_pick(struct fuzz_case *c, struct rng *b)
-{
-    heed_attn_desc *d = &c->call.desc;
-    heed_tensor *const fixed[] = {
-        &d->q, &d->o, &d->lse, &d->sinks, &c->call.source[0].k, &c->call.source[0].v,
-    };
-    const uint32_t n = sizeof(fixed) / sizeof(*fixed), i = fuzz_byte(b) % (n + d->n_slots);
-
-    return i < n ? fixed[i] : &c->call.slot[i - n].t;
-}
-
-static void strides_break(struct fuzz_case *c, struct rng *b)
-{
-    heed_tensor *t = tensor_pick(c, b);
-
-    for (uint32_t i = 0; i < t->ndim && i < 6; i++)
-        t->stride[i] = rng_range(b, -16, 16);
-}
-
-/* A use of slots names another one. */
-static void slot_swap(struct fuzz_case *c, struct rng *b)
-{
-    heed_attn_desc *d = &c->call.desc;
-    heed_source *s = &c->call.source[0];
-    uint32_t *const uses[] = {
-        &d->q_pos_slot, &d->q_slot, &d->q_len_slot, &s->slot, &s->len_slot, &s->mask_slot,
-        &c->call.term[0][0].slot, &c->call.bias[0][0].t, &c->call.bias[0][0].u,
-        &c->call.bias[0][0].map, &c->call.bias[0][0].q_coord, &c->call.bias[0][0].k_coord,
-        &s->k_scale_slot, &s->v_scale_slot, &d->o_slot,
-    };
-
-    *PICK(b, uses) = fuzz_byte(b) % (d->n_slots + 2);
-}
-
-static void field_break(struct fuzz_case *c, struct rng *b)
-{
-    static const int64_t values[] = {
-        0, 1, -1, 2, INT64_MAX, INT64_MIN, INT64_C(1) << 31, INT64_C(1) << 40, 3, 1000,
-    };
-    heed_tensor *t = tensor_pick(c, b);
     const uint32_t field = fuzz_byte(b) % 14;
-    const int64_t value = PICK(b, values);
+    const int64_t value = fuzz_number(b);
 
     if (field < 6)
         t->shape[field] = value;
     else if (field < 12)
         t->stride[field - 6] = value;
     else if (field == 12)
-        t->dtype = fuzz_byte(b);
+        t->dtype = (uint32_t)value % 20;
     else
-        t->ndim = fuzz_byte(b) % 9;
+        t->ndim = (uint32_t)value % 9;
 }
 
-/* Each alone or with others. */
+/* A tensor of the descriptor, or what the operation adds. */
 static void case_break(struct fuzz_case *c, struct rng *b)
 {
-    static void (*const ways[])(struct fuzz_case *, struct rng *) = {
-        terms_add, number_break, scale_break, strides_break, slot_swap, field_break,
-    };
+    const uint8_t way = fuzz_byte(b) % 8;
+    const struct operand *const x = c->job->operand;
+    heed_tensor *const t = way < 4 ? x[fuzz_byte(b) % c->job->n].tensor : NULL;
 
-    for (uint32_t n = fuzz_rarely(b, 3) ? 1 + fuzz_byte(b) % 3 : 0; n > 0; n--)
-        PICK(b, ways)(c, b);
+    c->strange = true;
+    if (way == 0)
+        *t = *x[fuzz_byte(b) % c->job->n].tensor;
+    else if (way < 3)
+        field_break(t, b);
+    else if (way > 3)
+        c->own->spoil(c->job, b);
+    for (uint32_t i = 0; way == 3 && i < t->ndim && i < 6; i++)
+        t->stride[i] = rng_range(b, -16, 16);
+}
+
+/* ---- the circumstances of run ------------------------------------------- */
+
+/* Mostly it is something written that lies within another array. */
+static void alias_draw(struct fuzz_case *c, uint32_t guest, uint32_t host)
+{
+    const struct job *const job = c->job;
+    int written[JOB_OPERANDS], n = 0;
+
+    for (int i = 0; i < job->n; i++) {
+        if (job->operand[i].role != HEED_ROLE_IN)
+            written[n++] = i;
+    }
+    c->guest = guest < 192 ? written[guest % (uint32_t)n] : (int)(guest % (uint32_t)job->n);
+    c->host = (int)(host % (uint32_t)job->n);
+}
+
+/* Every second byte is attention. */
+static const struct cf_op *op_of(uint8_t byte)
+{
+    return cf_ops[byte % 2 ? 1 + byte / 2 % (cf_n_ops - 1) : 0];
 }
 
 void fuzz_case_make(struct fuzz_case *c, heed_device *reference, const uint8_t *data,
                     size_t size)
 {
     struct rng bytes = rng_of_bytes(data, size), *const b = &bytes;
-    struct cs cs;
+    uint32_t guest, host;
+    bool aliased;
 
     memset(c, 0, sizeof(*c));
-    c->at_end = ~fuzz_word(b, 8);
+    cf_op_use(op_of(fuzz_byte(b)));
+    c->own = cf_op->tabled ? &fuzz_table : &fuzz_attn;
+    c->workers = 1 + fuzz_byte(b) % 4;
     c->rounding = fuzz_byte(b) % 4;
-    c->lanes = 1 + fuzz_byte(b) % 4;
-    c->trouble = fuzz_rarely(b, 8) ? fuzz_byte(b) % FUZZ_TROUBLES : FUZZ_SOUND;
-    c->alias = fuzz_rarely(b, 8) ? fuzz_byte(b) % FUZZ_ALIASES : FUZZ_APART;
-    c->alias_at = c->alias ? (uint32_t)fuzz_word(b, 2) : 0;
-    c->row = (uint32_t)fuzz_word(b, 2);
-    c->head = fuzz_byte(b);
-    c->item = fuzz_byte(b);
-    case_draw(b, reference, &cs);
-    c->p = cf_problem_make(&cs, NULL, 0, true);
-    if (!c->p || !cf_call_describe(&c->call, c->p, 0))
-        abort();
-    case_break(c, b);
+    c->by_operands = fuzz_byte(b);
+    c->fail_at = fuzz_rarely(b, 8) ? 1 + fuzz_byte(b) % 8 : 0;
+    c->trouble = fuzz_rarely(b, 6) ? fuzz_byte(b) % FUZZ_TROUBLES : FUZZ_SOUND;
+    c->which = fuzz_byte(b);
+    c->at_end = ~fuzz_word(b, 8);
+    aliased = fuzz_rarely(b, 8);
+    guest = aliased ? fuzz_byte(b) : 0;
+    host = aliased ? fuzz_byte(b) : 0;
+    c->distance = aliased ? (uint32_t)fuzz_word(b, 2) : 0;
+    c->pick = (uint32_t)fuzz_word(b, 4);
+    case_draw(b, reference, &c->cs);
+    c->job = cf_open(&c->cs, CALL_ABSENT, true);
+    FUZZ_REQUIRE(c->job != NULL, "no memory for the target");
+    if (aliased)
+        alias_draw(c, guest, host);
+    for (int i = 0; i < c->job->n; i++) {
+        integers_set(&c->job->operand[i], b);
+        job_fill(&c->job->operand[i], 0);
+    }
+    c->strange = c->job->check(reference, c->job->desc, NULL) < 0;
+    for (uint32_t n = fuzz_rarely(b, 3) ? 1 + fuzz_byte(b) % 3 : 0; n > 0; n--)
+        case_break(c, b);
 }
 
 void fuzz_case_finish(struct fuzz_case *c)
 {
-    job_finish(&c->call.job);
-    cf_problem_free(c->p);
+    cf_close(c->job);
 }
 
 /* ---- tensors ------------------------------------------------------------ */

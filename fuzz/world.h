@@ -11,7 +11,6 @@
 #include "memory.h"
 
 #include "conform/engine/devices.h"
-#include "conform/ops/attn/attn.h"
 
 enum { WORKERS_MOST = 4 };
 
