@@ -25,6 +25,8 @@ import unittest
 import peer
 
 CONFORM, EXAMPLE = sys.argv[1:3]
+USAGE = subprocess.run([CONFORM, "--help"], text=True, capture_output=True, check=True).stdout
+OPERATIONS = re.findall(r"^  (\w+)$", USAGE.partition("\nOperations:\n  attn\n")[2], re.MULTILINE)
 REASON = re.compile(r"^not ok .*\n# (\w+):", re.MULTILINE)
 LAST = re.compile(r"(\d+) passed, (\d+) failed, (\d+) skipped\n\Z")
 SMALL = "d=8,16,1 dv=16,1 q=f32 o=f32 s0.k=f32 s0.v=f32 nq=1,2,7 s0.nk=3,16,33 ns=1"
@@ -215,7 +217,7 @@ class Operations(unittest.TestCase):
         self.assertGreaterEqual(passed, 40)
 
     def test_folders_of_every_operation_say_what_is_wanted(self):
-        for op in ("copy", "pool", "select", "push", "merge", "lsg", "poolingformer2"):
+        for op in OPERATIONS:
             with tempfile.TemporaryDirectory() as top:
                 subprocess.run([CONFORM, "--dump", top, "--op", op, "--cases", "3"], check=True,
                                stdout=subprocess.DEVNULL)

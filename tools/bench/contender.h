@@ -24,15 +24,13 @@ struct contender {
     heed_kv_bufs kv[HEED_MECHANISM_SOURCES];    /* and of each source: that of the set it reads */
     uint32_t set[HEED_MECHANISM_SOURCES], n_sources;
     heed_buf slots[HEED_MECHANISM_SLOTS];
+#define CONTENDER_ARGS(NAME, name) heed_##name##_args name;
     union {
         heed_attn_args attn;            /* points to kv and slots: not to be copied */
-        heed_copy_args copy;
-        heed_pool_args pool;
-        heed_select_args select;
-        heed_push_args push;
-        heed_merge_args merge;
+        BENCH_OPERATIONS(CONTENDER_ARGS)
         heed_program_args program;
     } args;
+#undef CONTENDER_ARGS
     heed_run *run;                      /* the head of `args`; NULL: attention has none */
     heed_buf workspace;
     heed_buf made[CONTENDER_ARRAYS];    /* what is to be given back */

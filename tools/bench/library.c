@@ -21,15 +21,14 @@
     OF(buf_destroy) OF(buf_write) OF(queue_create) OF(queue_wait) OF(queue_destroy) OF(attn_plan)  \
     OF(attn_run) OF(plan_info) OF(plan_drop)
 
-#define LATER_CALLS(OF)                                                                            \
-    OF(copy_plan) OF(copy_run) OF(pool_plan) OF(pool_run) OF(select_plan) OF(select_run)           \
-    OF(push_plan) OF(push_run) OF(merge_plan) OF(merge_run) OF(lsg_program_plan)                   \
-    OF(poolingformer_level2_plan) OF(program_run)
+#define OPERATION_CALLS(NAME, name) CALL(name##_plan) CALL(name##_run)
+#define LATER_CALLS                                                                                \
+    BENCH_OPERATIONS(OPERATION_CALLS)                                                              \
+    CALL(lsg_program_plan) CALL(poolingformer_level2_plan) CALL(program_run)
 
 const struct library library_own = {
 #define CALL(name) .name = heed_##name,
-    LIBRARY_CALLS(CALL)
-    LATER_CALLS(CALL)
+    LIBRARY_CALLS(CALL) LATER_CALLS
 #undef CALL
 };
 
@@ -42,7 +41,7 @@ static const struct {
     LIBRARY_CALLS(CALL)
 #undef CALL
 #define CALL(name) { "heed_" #name, offsetof(struct library, name), false },
-    LATER_CALLS(CALL)
+        LATER_CALLS
 #undef CALL
 };
 

@@ -7,12 +7,12 @@
 #ifndef HEED_TOOLS_BENCH_LIBRARY_H
 #define HEED_TOOLS_BENCH_LIBRARY_H
 
+#include "bench/workload.h"
+
 #include <heed/attn.h>
 #include <heed/memory.h>
 #include <heed/pool.h>
 #include <heed/programs.h>
-
-#include <stdbool.h>
 
 /* Each has the name and the type of a public function, less heed_. Those of an operation may be
  * NULL in an older build. */
@@ -29,17 +29,13 @@ struct library {
     void (*queue_destroy)(heed_queue *);
     heed_status (*plan_info)(const heed_plan *, heed_plan_props *);
     void (*plan_drop)(heed_plan *);
-#define LIBRARY_OPERATION(name)                                                                    \
+#define LIBRARY_OPERATION(NAME, name)                                                              \
     heed_status (*name##_plan)(heed_device *, const heed_##name##_desc *, heed_plan **,            \
                                heed_report *);                                                     \
     heed_status (*name##_run)(const heed_plan *, heed_queue *, const heed_##name##_args *,         \
                               heed_event **, heed_report *);
-    LIBRARY_OPERATION(attn)
-    LIBRARY_OPERATION(copy)
-    LIBRARY_OPERATION(pool)
-    LIBRARY_OPERATION(select)
-    LIBRARY_OPERATION(push)
-    LIBRARY_OPERATION(merge)
+    LIBRARY_OPERATION(ATTN, attn)
+    BENCH_OPERATIONS(LIBRARY_OPERATION)
 #undef LIBRARY_OPERATION
     heed_status (*lsg_program_plan)(heed_device *, const heed_lsg_program_desc *, heed_plan **,
                                     heed_report *);

@@ -184,39 +184,19 @@ static heed_status plan_merge(struct contender *c, const struct workload *load,
     return c->lib->merge_plan(c->device, &desc, &c->plan, report);
 }
 
-static heed_status run_copy(struct contender *c, heed_report *report)
-{
-    return c->lib->copy_run(c->plan, c->queue, &c->args.copy, NULL, report);
-}
-
-static heed_status run_pool(struct contender *c, heed_report *report)
-{
-    return c->lib->pool_run(c->plan, c->queue, &c->args.pool, NULL, report);
-}
-
-static heed_status run_select(struct contender *c, heed_report *report)
-{
-    return c->lib->select_run(c->plan, c->queue, &c->args.select, NULL, report);
-}
-
-static heed_status run_push(struct contender *c, heed_report *report)
-{
-    return c->lib->push_run(c->plan, c->queue, &c->args.push, NULL, report);
-}
-
-static heed_status run_merge(struct contender *c, heed_report *report)
-{
-    return c->lib->merge_run(c->plan, c->queue, &c->args.merge, NULL, report);
-}
+#define RUN(NAME, name)                                                                            \
+    static heed_status run_##name(struct contender *c, heed_report *report)                        \
+    {                                                                                              \
+        return c->lib->name##_run(c->plan, c->queue, &c->args.name, NULL, report);                 \
+    }
+BENCH_OPERATIONS(RUN)
 
 const struct operation *operation_of(const struct workload *load)
 {
     static const struct operation operations[] = {
-        [OPERATION_COPY] = { "copy", plan_copy, run_copy, NULL },
-        [OPERATION_POOL] = { "pool", plan_pool, run_pool, NULL },
-        [OPERATION_SELECT] = { "select", plan_select, run_select, NULL },
-        [OPERATION_PUSH] = { "push", plan_push, run_push, NULL },
-        [OPERATION_MERGE] = { "merge", plan_merge, run_merge, NULL },
+#define ROW(NAME, name) [OPERATION_##NAME] = { #name, plan_##name, run_##name, NULL },
+        BENCH_OPERATIONS(ROW)
+#undef ROW
     };
     const enum workload_operation id = workload_operation(load);
 

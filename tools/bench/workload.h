@@ -26,10 +26,17 @@ enum workload_kind {
     WORKLOAD_MECHANISM                  /* one of the patterns, by its name */
 };
 
+/* The one list of operations beside attention and programs: numbers, calls, arguments, runs. */
+#define BENCH_OPERATIONS(ROW)                                                                      \
+    ROW(COPY, copy) ROW(POOL, pool) ROW(SELECT, select) ROW(PUSH, push) ROW(MERGE, merge)
+
+#define OPERATION_NUMBER(NAME, name) OPERATION_##NAME,
 enum workload_operation {
-    OPERATION_ATTN, OPERATION_COPY, OPERATION_POOL, OPERATION_SELECT, OPERATION_PUSH,
-    OPERATION_MERGE, OPERATION_LSG, OPERATION_POOLINGFORMER
+    OPERATION_ATTN,
+    BENCH_OPERATIONS(OPERATION_NUMBER) OPERATION_LSG,
+    OPERATION_POOLINGFORMER
 };
+#undef OPERATION_NUMBER
 
 /* b documents of n positions: h heads (those of queries, where hk heads of keys serve them, h a
  * multiple of hk), width d, elements of dtype (HEED_F32, ...). The other numbers belong to some
