@@ -10,8 +10,9 @@
 
 typedef struct workload_cost cost_form(const struct workload *);
 
-cost_form cost_attention, cost_copy, cost_pool_window, cost_pool_bucket, cost_norm, cost_topk;
-cost_form cost_hash, cost_push, cost_merge, cost_decode, cost_prefill_chunk, cost_mechanism;
-cost_form cost_program, cost_ragged;
+#define COST_FORM(NAME, name, keys, operation, cost) cost_form cost_##cost;
+WORKLOAD_KINDS(COST_FORM)
+#undef COST_FORM
+cost_form cost_mechanism;
 
 #endif

@@ -25,55 +25,11 @@ static const struct {
     enum workload_operation operation;
     cost_form *cost;
 } kinds[] = {
-    [WORKLOAD_DENSE] = { "dense", "n=4096,h=1,hk,d=64,b=1", OPERATION_ATTN, cost_attention },
-    [WORKLOAD_CAUSAL] = { "causal", "n=4096,h=1,hk,d=64,b=1", OPERATION_ATTN, cost_attention },
-    [WORKLOAD_WINDOW] = { "window", "n=16384,h=1,hk,d=64,b=1,w=256", OPERATION_ATTN,
-                          cost_attention },
-    [WORKLOAD_DECODE] = { "decode", "h=32,hk=8,d=128,b=1,page=0,keys=8192,token=0,panels=0",
-                          OPERATION_ATTN, cost_decode },
-    [WORKLOAD_PREFILL_CHUNK] = { "prefill-chunk", "n=512,h=32,hk=8,d=128,b=1,w=4096,keys=16896",
-                                 OPERATION_ATTN, cost_prefill_chunk },
-    [WORKLOAD_RAGGED] = { "ragged", "n=512,h=32,hk=8,d=128,b=8,page=0,keys=8192", OPERATION_ATTN,
-                          cost_ragged },
-    [WORKLOAD_COPY] = { "copy", ROWS, OPERATION_COPY, cost_copy },
-    [WORKLOAD_COPY_GATHER] = { "copy-gather", ROWS, OPERATION_COPY, cost_copy },
-    [WORKLOAD_COPY_SCATTER] = { "copy-scatter", ROWS, OPERATION_COPY, cost_copy },
-    [WORKLOAD_COPY_PAGED] = { "copy-paged", ROWS ",page=16", OPERATION_COPY, cost_copy },
-    [WORKLOAD_POOL_SUM] = { "pool-sum", ROWS ",kernel=4,stride", OPERATION_POOL,
-                            cost_pool_window },
-    [WORKLOAD_POOL_MEAN] = { "pool-mean", ROWS ",kernel=4,stride", OPERATION_POOL,
-                             cost_pool_window },
-    [WORKLOAD_POOL_MAX] = { "pool-max", ROWS ",kernel=4,stride", OPERATION_POOL,
-                            cost_pool_window },
-    [WORKLOAD_POOL_LINEAR] = { "pool-linear", ROWS ",kernel=4,stride", OPERATION_POOL,
-                               cost_pool_window },
-    [WORKLOAD_POOL_WEIGHTED] = { "pool-weighted", ROWS ",kernel=4,stride", OPERATION_POOL,
-                                 cost_pool_window },
-    [WORKLOAD_POOL_DYNAMIC] = { "pool-dynamic", ROWS ",kernel=4,stride", OPERATION_POOL,
-                                cost_pool_window },
-    [WORKLOAD_POOL_BUCKET] = { "pool-bucket", ROWS ",block=128,buckets=32", OPERATION_POOL,
-                               cost_pool_bucket },
-    [WORKLOAD_SELECT_NORM] = { "select-norm", ROWS ",block=128,count=32", OPERATION_SELECT,
-                               cost_norm },
-    [WORKLOAD_SELECT_TOPK] = { "select-topk", "n=65536,h=1,hk,d=64,b=1,queries=64,count=32",
-                               OPERATION_SELECT, cost_topk },
-    [WORKLOAD_SELECT_HASH] = { "select-hash", ROWS ",block=128,buckets=32", OPERATION_SELECT,
-                               cost_hash },
-    [WORKLOAD_PUSH] = { "push", ROWS ",rows", OPERATION_PUSH, cost_push },
-    [WORKLOAD_MERGE] = { "merge", ROWS ",parts=4", OPERATION_MERGE, cost_merge },
-    [WORKLOAD_LSG_NORM] = { "lsg-norm", LSG, OPERATION_LSG, cost_program },
-    [WORKLOAD_LSG_POOLING] = { "lsg-pooling", LSG, OPERATION_LSG, cost_program },
-    [WORKLOAD_LSG_LSH] = { "lsg-lsh", LSG, OPERATION_LSG, cost_program },
-    [WORKLOAD_LSG_BOS] = { "lsg-bos-pooling", LSG, OPERATION_LSG, cost_program },
-    [WORKLOAD_POOLINGFORMER2] = { "poolingformer2", LEVEL2, OPERATION_POOLINGFORMER,
-                     cost_program },
-    [WORKLOAD_POOLINGFORMER2_FIXED] = { "poolingformer2-fixed", LEVEL2, OPERATION_POOLINGFORMER,
-                     cost_program },
-    [WORKLOAD_POOLINGFORMER2_MAX] = { "poolingformer2-max", LEVEL2, OPERATION_POOLINGFORMER,
-                     cost_program },
-    [WORKLOAD_POOLINGFORMER2_LDCONV] = { "poolingformer2-ldconv", LEVEL2, OPERATION_POOLINGFORMER,
-                     cost_program },
-    [WORKLOAD_MECHANISM] = { "", "", OPERATION_ATTN, cost_mechanism },  /* named by patterns */
+#define ROW(NAME, name, keys, operation, cost)                                                     \
+    [WORKLOAD_##NAME] = { name, keys, OPERATION_##operation, cost_##cost },
+    WORKLOAD_KINDS(ROW)
+#undef ROW
+        [WORKLOAD_MECHANISM] = { "", "", OPERATION_ATTN, cost_mechanism }, /* named by patterns */
 };
 enum { N_KINDS = WORKLOAD_MECHANISM };
 

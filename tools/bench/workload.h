@@ -12,20 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum workload_kind {
-    WORKLOAD_DENSE, WORKLOAD_CAUSAL, WORKLOAD_WINDOW, WORKLOAD_DECODE, WORKLOAD_PREFILL_CHUNK,
-    WORKLOAD_RAGGED,
-    WORKLOAD_COPY, WORKLOAD_COPY_GATHER, WORKLOAD_COPY_SCATTER, WORKLOAD_COPY_PAGED,
-    WORKLOAD_POOL_SUM, WORKLOAD_POOL_MEAN, WORKLOAD_POOL_MAX, WORKLOAD_POOL_LINEAR,
-    WORKLOAD_POOL_WEIGHTED, WORKLOAD_POOL_DYNAMIC, WORKLOAD_POOL_BUCKET,
-    WORKLOAD_SELECT_NORM, WORKLOAD_SELECT_TOPK, WORKLOAD_SELECT_HASH,
-    WORKLOAD_PUSH, WORKLOAD_MERGE,
-    WORKLOAD_LSG_NORM, WORKLOAD_LSG_POOLING, WORKLOAD_LSG_LSH, WORKLOAD_LSG_BOS,
-    WORKLOAD_POOLINGFORMER2, WORKLOAD_POOLINGFORMER2_FIXED, WORKLOAD_POOLINGFORMER2_MAX,
-    WORKLOAD_POOLINGFORMER2_LDCONV,
-    WORKLOAD_MECHANISM                  /* one of the patterns, by its name */
-};
-
 /* The one list of operations beside attention and programs: numbers, calls, arguments, runs. */
 #define BENCH_OPERATIONS(ROW)                                                                      \
     ROW(COPY, copy) ROW(POOL, pool) ROW(SELECT, select) ROW(PUSH, push) ROW(MERGE, merge)
@@ -37,6 +23,47 @@ enum workload_operation {
     OPERATION_POOLINGFORMER
 };
 #undef OPERATION_NUMBER
+
+/* The one list of kinds: number, name, keys with their defaults (those that several share:
+ * workload.c), operation, form of cost (cost.c). */
+#define WORKLOAD_KINDS(ROW)                                                                        \
+    ROW(DENSE, "dense", "n=4096,h=1,hk,d=64,b=1", ATTN, attention)                                 \
+    ROW(CAUSAL, "causal", "n=4096,h=1,hk,d=64,b=1", ATTN, attention)                               \
+    ROW(WINDOW, "window", "n=16384,h=1,hk,d=64,b=1,w=256", ATTN, attention)                        \
+    ROW(DECODE, "decode", "h=32,hk=8,d=128,b=1,page=0,keys=8192,token=0,panels=0", ATTN, decode)   \
+    ROW(PREFILL_CHUNK, "prefill-chunk", "n=512,h=32,hk=8,d=128,b=1,w=4096,keys=16896", ATTN,       \
+        prefill_chunk)                                                                             \
+    ROW(RAGGED, "ragged", "n=512,h=32,hk=8,d=128,b=8,page=0,keys=8192", ATTN, ragged)              \
+    ROW(COPY, "copy", ROWS, COPY, copy)                                                            \
+    ROW(COPY_GATHER, "copy-gather", ROWS, COPY, copy)                                              \
+    ROW(COPY_SCATTER, "copy-scatter", ROWS, COPY, copy)                                            \
+    ROW(COPY_PAGED, "copy-paged", ROWS ",page=16", COPY, copy)                                     \
+    ROW(POOL_SUM, "pool-sum", ROWS ",kernel=4,stride", POOL, pool_window)                          \
+    ROW(POOL_MEAN, "pool-mean", ROWS ",kernel=4,stride", POOL, pool_window)                        \
+    ROW(POOL_MAX, "pool-max", ROWS ",kernel=4,stride", POOL, pool_window)                          \
+    ROW(POOL_LINEAR, "pool-linear", ROWS ",kernel=4,stride", POOL, pool_window)                    \
+    ROW(POOL_WEIGHTED, "pool-weighted", ROWS ",kernel=4,stride", POOL, pool_window)                \
+    ROW(POOL_DYNAMIC, "pool-dynamic", ROWS ",kernel=4,stride", POOL, pool_window)                  \
+    ROW(POOL_BUCKET, "pool-bucket", ROWS ",block=128,buckets=32", POOL, pool_bucket)               \
+    ROW(SELECT_NORM, "select-norm", ROWS ",block=128,count=32", SELECT, norm)                      \
+    ROW(SELECT_TOPK, "select-topk", "n=65536,h=1,hk,d=64,b=1,queries=64,count=32", SELECT, topk)   \
+    ROW(SELECT_HASH, "select-hash", ROWS ",block=128,buckets=32", SELECT, hash)                    \
+    ROW(PUSH, "push", ROWS ",rows", PUSH, push)                                                    \
+    ROW(MERGE, "merge", ROWS ",parts=4", MERGE, merge)                                             \
+    ROW(LSG_NORM, "lsg-norm", LSG, LSG, program)                                                   \
+    ROW(LSG_POOLING, "lsg-pooling", LSG, LSG, program)                                             \
+    ROW(LSG_LSH, "lsg-lsh", LSG, LSG, program)                                                     \
+    ROW(LSG_BOS, "lsg-bos-pooling", LSG, LSG, program)                                             \
+    ROW(POOLINGFORMER2, "poolingformer2", LEVEL2, POOLINGFORMER, program)                          \
+    ROW(POOLINGFORMER2_FIXED, "poolingformer2-fixed", LEVEL2, POOLINGFORMER, program)              \
+    ROW(POOLINGFORMER2_MAX, "poolingformer2-max", LEVEL2, POOLINGFORMER, program)                  \
+    ROW(POOLINGFORMER2_LDCONV, "poolingformer2-ldconv", LEVEL2, POOLINGFORMER, program)
+
+#define WORKLOAD_NUMBER(NAME, name, keys, operation, cost) WORKLOAD_##NAME,
+enum workload_kind {
+    WORKLOAD_KINDS(WORKLOAD_NUMBER) WORKLOAD_MECHANISM /* one of the patterns, by its name */
+};
+#undef WORKLOAD_NUMBER
 
 /* b documents of n positions: h heads (those of queries, where hk heads of keys serve them, h a
  * multiple of hk), width d, elements of dtype (HEED_F32, ...). The other numbers belong to some
