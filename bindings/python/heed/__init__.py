@@ -16,7 +16,7 @@ try:
 except ModuleNotFoundError:
     raise ImportError("the tables of heed's headers are made when it is built: install the package, or "
                       "name bindings/python of a build folder in PYTHONPATH") from None
-from . import constants, mechanisms
+from . import constants, mechanisms, operations
 from ._native import (ArgumentError, DeviceError, Error, InternalError, ResourceError,
                       UnsupportedError, library)
 from .arrays import Array, as_array, constant, empty
@@ -28,7 +28,7 @@ from .constants import *
 from .descriptors import Keys, Relative
 from .maps import map_even, map_log, map_t5, window_plan
 from .mechanisms import *
-from .operations import copy, merge, pool, push, select
+from .operations import *
 from .runtime import Device, Plan, Run, Runtime
 from .view import pairs, show, visible
 
@@ -36,10 +36,10 @@ __version__: str = ".".join(str(library.heed_version() >> shift & 255) for shift
 __all__ = [
     "ArgumentError", "Array", "Bias", "Case", "Device", "DeviceError", "Error", "Failure", "InternalError",
     "Keys", "Plan", "Refused", "Relative", "ResourceError", "Result", "Run", "Runtime", "Source", "Term",
-    "UnsupportedError", "alibi", "as_array", "attention", "build_text", "cases", "conform", "constant", "copy", "dense",
-    "dot", "empty", "everything", "global_tokens", "map_even", "map_log", "map_t5", "merge",
-    "pairs", "pool", "push", "segments", "select", "show", "table", "visible", "window",
-    "window_plan", *mechanisms.__all__, *constants.__all__,
+    "UnsupportedError", "alibi", "as_array", "attention", "build_text", "cases", "conform", "constant", "dense",
+    "dot", "empty", "everything", "global_tokens", "map_even", "map_log", "map_t5", "pairs",
+    "segments", "show", "table", "visible", "window", "window_plan", *operations.__all__,
+    *mechanisms.__all__, *constants.__all__,
 ]
 
 

@@ -16,6 +16,7 @@ from .arrays import as_array, empty
 from .descriptors import Filled, enum_value
 from .runtime import Plan, device_of, place
 
+__all__ = ["copy", "merge", "pool", "push", "select"]
 
 if TYPE_CHECKING:
     from typing import Generic
