@@ -26,11 +26,10 @@ extern "C" {
  * path, calls the entry once, and then, for every problem: query, prepare, any number of runs,
  * release. examples/plugin/ has complete ones.
  *
- * - **Operations** have names, those of their functions: "attn", "copy", "pool", "select", "push",
- *   "merge", and the programs "lsg" and "poolingformer2". A descriptor of "pool" is a
- *   heed_pool_desc, and so on; those of programs are heed_lsg_program_desc and
- *   heed_poolingformer_level2_desc. A plug-in refuses names that it does not know: more may come
- *   with a minor version.
+ * - **Operations** have names, those of their functions: "pool" is the one of heed_pool_plan(),
+ *   whose descriptor is a heed_pool_desc, and so on; the programs are "lsg" and "poolingformer2"
+ *   with heed_lsg_program_desc and heed_poolingformer_level2_desc. heed-conform --help lists them.
+ *   A plug-in refuses names that it does not know: more may come with a minor version.
  * - **Meaning.** The descriptors, the arguments of their runs and docs/numerics.md say what must be
  *   computed. Before query the host has made sure that check of the "reference" device accepts the
  *   descriptor: no plug-in has to find mistakes in it. Its `numerics` is what the plug-in's table

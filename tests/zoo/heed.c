@@ -4,6 +4,8 @@
  * heed itself as a plug-in: the device that the environment variable ZOO names. What the kit says
  * of it in processes of its own must be what it says of the device.
  */
+#include "conform/ops/operations.h"
+
 #include <heed/plugin.h>
 
 #include <stdlib.h>
@@ -15,31 +17,32 @@ static struct {
     heed_queue *queue;
 } own;
 
-/* The calls of each operation. */
-#define OPS(ROW)                                                                                  \
-    ROW("attn", attn) ROW("copy", copy) ROW("pool", pool) ROW("select", select) ROW("push", push)  \
-    ROW("merge", merge) ROW("lsg", lsg_program) ROW("poolingformer2", poolingformer_level2)
-#define CHECK(word, op)                                                                           \
-    if (strcmp(name, word) == 0)                                                                  \
+/* The kit's words for programs are shorter than the names of their calls. */
+#define heed_lsg_check heed_lsg_program_check
+#define heed_lsg_plan heed_lsg_program_plan
+#define heed_poolingformer2_check heed_poolingformer_level2_check
+#define heed_poolingformer2_plan heed_poolingformer_level2_plan
+
+#define CHECK(op)                                                                                  \
+    if (strcmp(name, #op) == 0)                                                                    \
         return heed_##op##_check(own.device, desc, report);
-#define PLAN(word, op)                                                                            \
-    if (strcmp(name, word) == 0)                                                                  \
+#define PLAN(op)                                                                                   \
+    if (strcmp(name, #op) == 0)                                                                    \
         return heed_##op##_plan(own.device, desc, plan, NULL);
 
 static heed_status check(const char *name, const void *desc, heed_report *report)
 {
-    OPS(CHECK)
+    CHECK(attn)
+    FIXED_OPERATIONS(CHECK)
     return HEED_E_UNSUPPORTED;
 }
 
 static heed_status make(const char *name, const void *desc, heed_plan **plan)
 {
-    OPS(PLAN)
+    PLAN(attn)
+    FIXED_OPERATIONS(PLAN)
     return HEED_E_UNSUPPORTED;
 }
-#undef PLAN
-#undef CHECK
-#undef OPS
 
 static heed_status query(void *self, const char *op, const void *desc, heed_report *report)
 {
