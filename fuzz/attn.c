@@ -151,11 +151,6 @@ static const heed_attn_desc *desc_of(const struct fuzz_arrays *a)
     return a->c->job->desc;
 }
 
-static const struct fuzz_array *slot_of(const struct fuzz_arrays *a, uint32_t number)
-{
-    return &a->at[KV + 2 * desc_of(a)->n_sources + number - 1];
-}
-
 /* Entries of a PAGED source's table; of another source 1. */
 static int64_t pages_of(const heed_attn_desc *d, const heed_source *source)
 {
@@ -192,45 +187,25 @@ static bool heavy(const struct fuzz_arrays *a)
 
 /* ---- outputs ------------------------------------------------------------ */
 
-static int64_t integer_at(const struct fuzz_array *a, int64_t i)
+/* How many items own a row of packed o, up to 2: a shared row is unspecified, one of nobody is not
+ * written. NULL for DENSE queries; without a problem nobody knows. */
+static uint8_t *owners(const heed_attn_desc *d, const struct problem *p)
 {
-    const uint32_t size = fuzz_dtype_size(a->t->dtype);
-    const uint8_t *const at = a->origin + fuzz_offset(a->t, i) * size;
-    int64_t wide;
-    int32_t narrow;
-
-    if (size == 8) {
-        memcpy(&wide, at, 8);
-        return wide;
-    }
-    memcpy(&narrow, at, 4);
-    return narrow;
-}
-
-/* How many items claim a row of RAGGED o, up to 2, with lengths taken generously: a shared row is
- * unspecified, one of nobody is not written. NULL for DENSE queries. */
-static uint8_t *claims(const struct fuzz_arrays *a, int64_t rows)
-{
-    const heed_attn_desc *d = desc_of(a);
-    const struct fuzz_array *begins, *lengths;
-    uint8_t *claimed;
-    int64_t n;
+    const int64_t rows = d->o.shape[d->o.ndim - 2];
+    struct item_view view;
+    uint8_t *owned;
 
     if (d->q_layout != HEED_LAYOUT_RAGGED)
         return NULL;
-    begins = slot_of(a, d->o_slot ? d->o_slot : d->q_slot);
-    lengths = slot_of(a, d->q_len_slot);
-    claimed = fuzz_copy(NULL, (size_t)rows);
-    n = fuzz_count(begins->t, INT64_MAX);
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t begin = integer_at(begins, i);
-        const int64_t length = fuzz_count(lengths->t, INT64_MAX) == n ? integer_at(lengths, i)
-                                                                      : rows;
-
-        for (int64_t r = begin; begin >= 0 && r < rows && r - begin < length; r++)
-            claimed[r] = (uint8_t)(claimed[r] + (claimed[r] < 2));
+    owned = fuzz_copy(NULL, (size_t)rows);
+    for (int64_t r = 0; !p && r < rows; r++)
+        owned[r] = 2;
+    for (int64_t b = 0; p && b < p->n_items; b++) {
+        cf_item_view(p, b, &view);
+        for (int64_t r = view.o_begin; r < view.o_begin + view.q_n; r++)
+            owned[r] = (uint8_t)(owned[r] + (owned[r] < 2));
     }
-    return claimed;
+    return owned;
 }
 
 static bool is_canonical(uint32_t dtype, const uint8_t *at)
@@ -249,25 +224,25 @@ static bool is_canonical(uint32_t dtype, const uint8_t *at)
 }
 
 /* An output of the first device; row_axis counts from the last. */
-static void output_judge(struct fuzz_array *x, int64_t row_axis, const uint8_t *claimed)
+static void output_judge(struct fuzz_array *x, int64_t row_axis, const uint8_t *owned)
 {
     const int64_t n = fuzz_elements(x), size = fuzz_dtype_size(x->t->dtype);
     const int64_t *const end = x->t->shape + x->t->ndim;
     const int64_t inner = row_axis == 2 ? end[-1] : 1, rows = n ? end[-row_axis] : 1;
 
-    if (n && claimed)
+    if (n && owned)
         x->loose = fuzz_copy(NULL, (size_t)n);
     for (int64_t i = 0; i < n; i++) {
         const int64_t row = i / inner % rows;
         const uint8_t *const at = x->wanted + i * size;
 
-        if (claimed && claimed[row] > 1) {
+        if (owned && owned[row] > 1) {
             x->loose[i] = 1;
             continue;
         }
         FUZZ_REQUIRE(is_canonical(x->t->dtype, at), "%s[%lld] is not canonical", x->x->name,
                      (long long)i);
-        FUZZ_REQUIRE(!claimed || claimed[row] ||
+        FUZZ_REQUIRE(!owned || owned[row] ||
                          (at[0] == FUZZ_PATTERN && at[size - 1] == FUZZ_PATTERN),
                      "%s[%lld] is of nobody and was written", x->x->name, (long long)i);
     }
@@ -342,42 +317,42 @@ static void elements_give(const struct fuzz_array *from, struct array *to)
     memcpy(to->data, from->wanted, (size_t)cf_array_count(to) * cf_dtype_size(to->dtype));
 }
 
-static void oracle_compare(const struct fuzz_arrays *a)
+static void oracle_compare(const struct fuzz_arrays *a, const struct problem *p, struct call *ran)
 {
-    struct call ran;
-    struct problem *const p =
-        is_plain(desc_of(a)) ? cf_problem_of(desc_of(a), &cf_call_of(a->c->job)->args, &ran) : NULL;
     struct verdict v = { .failed = false };
     char line[LINE];
 
-    if (!p)
-        return;
-    elements_give(&a->at[O], &ran.out);
-    if (ran.has_lse)
-        elements_give(&a->at[LSE], &ran.out_lse);
-    if (is_small(p))
-        cf_judge_bound(p, &ran, &v);
+    elements_give(&a->at[O], &ran->out);
+    if (ran->has_lse)
+        elements_give(&a->at[LSE], &ran->out_lse);
+    if (is_plain(desc_of(a)) && is_small(p))
+        cf_judge_bound(p, ran, &v);
     cf_case_print(&a->c->cs, line);
     FUZZ_REQUIRE(!v.failed, "%s%s: %s", line, a->c->strange ? ", changed" : "", v.why);
-    job_finish(&ran.job);
-    cf_problem_free(p);
 }
 
 /* Everything lies as before the run, which may have written over what only its plan read. */
 static void judge(struct fuzz_arrays *a, bool first)
 {
-    uint8_t *claimed;
+    struct call ran;
+    struct problem *p;
+    uint8_t *owned;
 
     if (!first)
         return;
     fuzz_arrays_restore(a);
     fuzz_arrays_bind(a);
-    claimed = claims(a, desc_of(a)->o.shape[desc_of(a)->o.ndim - 2]);
-    output_judge(&a->at[O], 2, claimed);
-    output_judge(&a->at[LSE], 1, claimed);
-    free(claimed);
+    p = cf_problem_of(desc_of(a), &cf_call_of(a->c->job)->args, &ran);
+    owned = owners(desc_of(a), p);
+    output_judge(&a->at[O], 2, owned);
+    output_judge(&a->at[LSE], 1, owned);
+    free(owned);
     visible_judge(a);
-    oracle_compare(a);
+    if (!p)
+        return;
+    oracle_compare(a, p, &ran);
+    job_finish(&ran.job);
+    cf_problem_free(p);
 }
 
 const struct fuzz_own fuzz_attn = {
