@@ -43,10 +43,11 @@ struct heed_error_detail {
 struct heed_launch {
     const heed_buf *at;
     heed_buf workspace;
+    uint32_t width; /* the host: most workers; 0: the executor's */
     /* Offload devices only. */
+    uint32_t n_waits;
     void *queue;                    /* offload->queue_create's */
     void *const *waits;             /* offload events to be waited for, n_waits of them */
-    uint32_t n_waits, reserved;
     void **event;                   /* NULL: none wanted; receives an offload event, or NULL when
                                      * everything is complete already */
     struct heed_error_detail *detail;   /* never NULL */

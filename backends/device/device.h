@@ -88,7 +88,7 @@ struct heed_work {
     heed_buf buffers[HEED_BUFFERS_LARGE];
     void *queue;
     void *const *waits;
-    uint32_t n_waits, reserved;
+    uint32_t n_waits, width;        /* width: the host, as in struct heed_launch */
     void **event;                   /* NULL: none wanted */
 };
 

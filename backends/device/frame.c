@@ -102,6 +102,7 @@ heed_status heed_frame_run(const struct heed_plan *plan, const struct heed_servi
         .queue = launch->queue,
         .waits = launch->waits,
         .n_waits = launch->n_waits,
+        .width = launch->width,
         .event = launch->event,
     };
 

@@ -99,6 +99,7 @@ static heed_status run(void *given, const struct heed_work *work, struct heed_er
 {
     const struct heed_host_device *device = given;
     const heed_executor *executor = device->base.services->executor;
+    const uint32_t width = work->width != 0 ? work->width : executor->width;
     struct run run = { .blob = work->blob };
     fenv_t caller;
 
@@ -115,11 +116,11 @@ static heed_status run(void *given, const struct heed_work *work, struct heed_er
         run.function = *function;
         run.groups = (int64_t)work->launches[i].groups;
         atomic_init(&run.next, 0);
-        if (run.groups == 1 || executor->width == 1)
+        if (run.groups == 1 || width == 1)
             groups_run(&run);
         else
-            executor->parallel(executor->context,
-                               (uint32_t)hk_min(run.groups, executor->width), worker_run, &run);
+            executor->parallel(executor->context, (uint32_t)hk_min(run.groups, width), worker_run,
+                               &run);
     }
     fesetenv(&caller);
     return HEED_OK;

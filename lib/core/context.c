@@ -29,8 +29,7 @@ void heed_context_log(const struct heed_runtime *runtime, uint32_t level, const 
     runtime->logger.line(runtime->logger.context, level, text);
 }
 
-static heed_status take_allocator(heed_allocator *to, const heed_allocator *from,
-                                  heed_report *report)
+heed_status heed_allocator_take(heed_allocator *to, const heed_allocator *from, heed_report *report)
 {
     heed_status status;
 
@@ -79,7 +78,7 @@ static heed_status take_hooks(struct heed_runtime *runtime, const heed_runtime_d
     if (desc.flags != 0)
         return heed_report_fill(report, HEED_E_FLAG, "flags", 0, desc.flags,
                                 "no flag is known here");
-    status = take_allocator(&runtime->allocator, desc.allocator, report);
+    status = heed_allocator_take(&runtime->allocator, desc.allocator, report);
     if (status < 0)
         return status;
     status = heed_executor_take(&runtime->executor, desc.executor, report);

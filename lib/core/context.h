@@ -54,10 +54,15 @@ struct heed_runtime {
 
 struct heed_queue {
     heed_device *device;
+    uint32_t width, reserved;       /* of its runs on host devices; 0: the executor's */
     void *offload;                  /* the backend's; NULL on host devices */
 };
 
 extern const heed_allocator heed_alloc_default;     /* alloc.c */
+
+/* from NULL: malloc. */
+HEED_MUST_CHECK heed_status heed_allocator_take(heed_allocator *to, const heed_allocator *from,
+                                                heed_report *);
 
 enum { HEED_LOG_ERROR = 1, HEED_LOG_WARNING, HEED_LOG_INFORMATION, HEED_LOG_DETAIL };
 HEED_PRINTF(3, 4)

@@ -11,6 +11,8 @@
 #include "error.h"
 #include "interop.h"
 
+#define MOST_SHARES ((int64_t)1 << 62) /* with a worker's last look behind them */
+
 static const struct heed_backend_offload *offload_of(const heed_device *device)
 {
     return device->backend->offload;
@@ -70,6 +72,66 @@ heed_status heed_queue_wait(heed_queue *queue, heed_report *report)
         status = offload_of(queue->device)->queue_wait(queue->device, queue->offload, &detail);
     if (status < 0)
         return heed_report_detail(report, status, "queue", &detail, "the queue's work failed");
+    return heed_report_ok(report);
+}
+
+heed_status heed_queue_width(heed_queue *queue, uint32_t width, heed_report *report)
+{
+    const heed_executor *executor;
+
+    if (queue == NULL)
+        return heed_report_fill(report, HEED_E_NULL, "queue", 0, 0, "a required pointer is NULL");
+    executor = &queue->device->runtime->executor;
+    if (width > executor->width)
+        return heed_report_fill(report, HEED_E_VALUE, "width", executor->width, width,
+                                "the executor has %u workers", executor->width);
+    queue->width = width;
+    return heed_report_ok(report);
+}
+
+struct shares {
+    void (*body)(void *arg, int64_t i);
+    void *arg;
+    int64_t n;
+    atomic_int_least64_t next;
+};
+
+static void shares_take(void *given, uint32_t worker)
+{
+    struct shares *shares = given;
+    int64_t i;
+
+    (void)worker;
+    while ((i = atomic_fetch_add_explicit(&shares->next, 1, memory_order_relaxed)) < shares->n)
+        shares->body(shares->arg, i);
+}
+
+heed_status heed_parallel(heed_queue *queue, int64_t n, void (*body)(void *arg, int64_t i),
+                          void *arg, heed_report *report)
+{
+    struct shares shares = { .body = body, .arg = arg, .n = n };
+    const heed_executor *executor;
+    uint32_t width;
+
+    if (queue == NULL || body == NULL)
+        return heed_report_fill(report, HEED_E_NULL, queue == NULL ? "queue" : "body", 0, 0,
+                                "a required pointer is NULL");
+    if (n < 0 || n > MOST_SHARES)
+        return heed_report_fill(report, HEED_E_VALUE, "n", n < 0 ? 0 : MOST_SHARES, n,
+                                "0 to 2^62 shares");
+    if (offload_of(queue->device) != NULL)
+        return heed_report_fill(report, HEED_E_UNSUPPORTED, "queue", 0, 0,
+                                "%.60s has no threads for the host's work",
+                                queue->device->props.name);
+    executor = &queue->device->runtime->executor;
+    width = queue->width != 0 ? queue->width : executor->width;
+    if (n < width)
+        width = (uint32_t)n;
+    atomic_init(&shares.next, 0);
+    if (width == 1)
+        shares_take(&shares, 0);
+    else if (width > 1)
+        executor->parallel(executor->context, width, shares_take, &shares);
     return heed_report_ok(report);
 }
 

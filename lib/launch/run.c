@@ -191,6 +191,7 @@ static heed_status launch(const heed_plan *plan, const heed_queue *queue, struct
         return heed_report_fill(report, HEED_E_BUSY, "workspace", 0, 0,
                                 "another run uses the plan's own workspace");
     l->launch.detail = &detail;
+    l->launch.width = queue->width;
     if (plan->backend->offload == NULL)
         status = call(plan, l);
     else

@@ -32,6 +32,9 @@ IMPORTS = re.compile(r"""^(
 )$""", re.VERBOSE)
 # Objects that may import more: files are for the cache of compiled kernels alone.
 SPECIAL = {
+    "lib_core_threads.c.o": re.compile(
+        r"getpid|clock_gettime|sched_yield|sigfillset|pthread_(create|join|sigmask|cond_(init|wait|signal"
+        r"|broadcast|destroy))"),
     "backends_device_cache.c.o": re.compile(
         r"(__errno_location|__error|clock_gettime|close|f?stat(64)?|__fxstat(64)?|geteuid|getpid"
         r"|mkdir|open(at)?(64)?|read|renameat|unlinkat|write)(\$\w+)?"),

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 typedef void body_function(void *arg, uint32_t worker);
@@ -87,6 +88,27 @@ heed_executor crew_threads(uint32_t width)
     const heed_executor e = { .size = sizeof(e), .width = width, .parallel = threads };
 
     return e;
+}
+
+static heed_executor *own[CREW_LANES + 1];
+
+static void own_end(void)
+{
+    for (int i = 0; i <= CREW_LANES; i++)
+        heed_executor_destroy(own[i]);
+}
+
+heed_executor crew_own(uint32_t width)
+{
+    static bool ends;
+
+    if (!ends && atexit(own_end) != 0)
+        abort();
+    ends = true;
+    if (width > CREW_LANES ||
+        (own[width] == NULL && heed_executor_create(width, 0, NULL, &own[width], NULL) < 0))
+        abort();
+    return *own[width];
 }
 
 heed_executor crew_pair(uint32_t width)

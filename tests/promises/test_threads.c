@@ -23,10 +23,8 @@ static const struct {
     const char *name;
     heed_executor (*make)(uint32_t width);
 } crews[] = {
-    { "built in", width_of },
-    { "reverse", crew_reverse },
-    { "threads", crew_threads },
-    { "pair", crew_pair },
+    { "built in", width_of }, { "reverse", crew_reverse }, { "threads", crew_threads },
+    { "pair", crew_pair },    { "own", crew_own },
 };
 enum { CREWS = sizeof(crews) / sizeof(crews[0]) };
 
