@@ -65,7 +65,8 @@ def row(case, q, k, v, seen, bias, joined, sink):
             * case["scale"]
         if case["softcap"]:
             y = case["softcap"] * math.tanh(y / case["softcap"])
-        y += bias[j] if bias else 0
+        # A bias of -Inf removes the key, also one whose score is NaN.
+        y = -math.inf if bias and bias[j] == -math.inf else y + (bias[j] if bias else 0)
         if y != -math.inf:
             logits.append(y)
             values.append(v[j])

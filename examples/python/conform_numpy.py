@@ -14,8 +14,8 @@ def attention(q, k, v, *, scale, softcap, mask, bias, sinks):
     y = q.astype("float64") @ k.swapaxes(-1, -2) * scale
     if softcap:
         y = softcap * np.tanh(y / softcap)
-    if bias is not None:
-        y = y + bias
+    if bias is not None:    # -Inf removes the key, also one whose score is NaN
+        y = np.where(bias == -np.inf, -np.inf, y + bias)
     if mask is not None:
         y = np.where(mask, y, -np.inf)
     seen = y != -np.inf

@@ -59,7 +59,8 @@ def command(fault):
 
 class Peers(unittest.TestCase):
     def test_a_good_peer_passes(self):
-        for ask, only in ((["--ask"], SMALL), ([], FEW)):
+        for ask, only in ((["--ask"], SMALL), ([], FEW),
+                          (["--ask"], SMALL + " fill=special s0.nb=1 s0.b0.fill=inf")):
             status, passed, failed, _, reasons = conform(
                 "--peer", shlex.join([sys.executable, EXAMPLE]), *ask, "--cases", "40", "--only",
                 only)

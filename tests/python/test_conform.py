@@ -44,6 +44,8 @@ class Conform(unittest.TestCase):
             self.assertEqual((result.passed, result.failed), (40, 0))
             self.assertLess(result.worst, 1)
             self.assertIs(result.check(), result)
+        result = heed.conform(ATTENTION, 20, only=SMALL + " fill=special s0.nb=1 s0.b0.fill=inf")
+        self.assertTrue(result, result)
 
     def test_a_kernel_without_parameters_gets_plain_cases_only(self):
         result = heed.conform(plain, 30, only=F32)
