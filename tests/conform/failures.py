@@ -279,6 +279,8 @@ class Files(Folder):
                          "{passed} passed, {failed} failed, {skipped} skipped".format(**last))
         for status, count in (("pass", "passed"), ("fail", "failed"), ("skip", "skipped")):
             self.assertEqual(sum(case["status"] == status for case in cases), last[count])
+        self.assertIn(f"\n# failed cases of attention: {last['failed']} with wrong elements of o, 0 ",
+                      said.stdout)  # what is tried to make one smaller is no case
         for case in cases:
             self.assertEqual({"type", "status", "op", "device", "family", "case", "seconds"}
                              - set(case), set())

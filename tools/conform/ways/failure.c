@@ -8,6 +8,7 @@
 
 #include "repro.h"
 #include "conform/engine/shrink.h"
+#include "conform/ops/attn/symptoms.h"
 #include "conform/report.h"
 
 #include "common/text.h"
@@ -26,6 +27,7 @@ struct follower {
     struct listener listener;
     struct session *session;
     struct session *scratch;
+    struct notes notes; /* of the scratch: what is tried is no result */
     const char *program;
     struct report *report; /* NULL: none */
     int64_t shrunk, programs; /* failures that were, and that have one */
@@ -79,6 +81,7 @@ static void scratch_set(struct follower *f, const char *device)
 
     *scratch = *f->session;
     scratch->o.quiet = true;
+    scratch->notes = &f->notes;
     scratch->n = 0;
     for (int i = 0; i < f->session->n; i++) {
         if (!strcmp(f->session->bench[i].one.name, device))
