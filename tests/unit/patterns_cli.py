@@ -71,6 +71,10 @@ def wrong_patterns_are_refused():
                 expect(good != (f'{key} is a whole number' in said(f'{name}:{key}={value}')),
                        f'{name}: the range of {key}')
     expect('from 1 to 2048' in said('longformer:n=5000'), 'more rows than a picture has')
+    # What is in range takes no longer than it takes to draw, and the library has it in range, too.
+    expect('from 1 to 2048' in said('lsg-block-stride:sparse=16777216'), 'a block beyond the picture')
+    expect(run('--pattern', 'longformer:dilation=1048576').returncode == 0, 'the largest dilation')
+    expect('from 1 to 1048576' in said('longformer:dilation=1048577'), 'a dilation beyond it')
     for wrong in (['nosuch'], ['lsg:block=0'], ['lsg:window=3'], ['lsg:block'], ['lsg:n=x'],
                   ['lsg:factor=3'], ['lsg-stride:block=4,factor=3'], ['longformer:n=5000'],
                   ['bigbird', '--head', '4'], ['bigbird', '--head', '-1'], [''],
