@@ -171,9 +171,9 @@ static const struct command command = {
                 "  heed-conform --peer 'python3 examples/peer/peer.py' --ask --cases 100\n"
                 "      a kernel in another language\n",
     .ends = "Exit status:\n"
-            "  0 all passed; 1 something failed, or a device or a file cannot be had; 2 wrong\n"
-            "  usage; 3 nothing failed, but what was asked for was not judged, as the lines\n"
-            "  before the last one say.\n",
+            "  0 all passed; 1 something failed, or a device or a file that there is cannot be\n"
+            "  used; 2 wrong usage, or a name of what there is not; 3 nothing failed, but what\n"
+            "  was asked for was not judged, as the lines before the last one say.\n",
 };
 
 uint32_t options_families_apart(void)
