@@ -6,6 +6,7 @@ import unittest
 
 import heed
 import numpy as np
+from heed._abi import FUNCTIONS
 
 RNG = np.random.default_rng(3)
 
@@ -15,6 +16,11 @@ def draw(*shape):
 
 
 class Operations(unittest.TestCase):
+    def test_each_of_the_headers_has_a_function(self):
+        plans, runs = ({name[len("heed_"):-len(end)] for name in FUNCTIONS if name.endswith(end)}
+                       for end in ("_plan", "_run"))
+        self.assertEqual(sorted(plans & runs - {"attn"}), heed.operations.__all__)
+
     def test_copy_gathers_and_scatters(self):
         x = draw(2, 3, 10, 4)
         np.testing.assert_array_equal(heed.copy(x, from_=[7, 0, 7]), x[:, :, [7, 0, 7]])

@@ -111,9 +111,15 @@ def table_is_whole(flag, kind, names, usable):
            'the reference offers everything')
 
 
+def operations_of_the_library():
+    """Those that the library exports a plan and a run of."""
+    names = (pathlib.Path(__file__).resolve().parents[2] / 'lib/heed.map').read_text()
+    plans, runs = (set(re.findall(r'heed_(\w+)_%s;' % call, names)) for call in ('plan', 'run'))
+    return plans & runs
+
+
 def support_is_what_the_devices_offer(usable):
-    table_is_whole('--support', 'operation', {'attn', 'copy', 'merge', 'pool', 'push', 'select'},
-                   usable)
+    table_is_whole('--support', 'operation', operations_of_the_library(), usable)
     patterns = run(info, '--pattern', 'list').stdout.splitlines()
     table_is_whole('--mechanisms', 'mechanism', {line.split()[0] for line in patterns}, usable)
 
@@ -267,6 +273,8 @@ def mechanisms_do_the_work_of_their_pictures():
 def operations_say_what_they_move(devices):
     support = json.loads(run(info, '--support', '--json').stdout)['support']
     offered = {(c['operation'], c['device']) for c in support if c['supported']}
+    measured = {re.match('[a-z]+', load)[0] for load in OPERATIONS}
+    expect(operations_of_the_library() - {'attn'} <= measured, 'workloads of every operation')
     for i, device in enumerate(devices):
         whole = ALL and device in ('cpu', 'reference')
         loads = list(OPERATIONS) if whole else list(OPERATIONS)[i % 5::5]
