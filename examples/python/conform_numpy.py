@@ -32,4 +32,6 @@ def attention(q, k, v, *, scale, softcap, mask, bias, sinks):
 
 
 if __name__ == "__main__":
-    print(heed.conform(attention, 300))
+    result = heed.conform(attention, 300)
+    print(result)
+    raise SystemExit(0 if result else 1)
