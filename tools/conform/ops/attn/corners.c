@@ -55,6 +55,8 @@ static const char *const corners[] = {
     "s1.end=yes seed=6",
     /* items that share a ring and begin elsewhere in it */
     "op=attn batch=3 h=2 nq=130 s0.nk=130 s0.kb=one s0.lay=ring s0.idx=rt s0.len=rt seed=11",
+    /* items that share K and not V, which is not finite in blocks of some items alone */
+    "op=attn batch=3 h=2 nq=130 d=8 dv=7 s0.nk=130 s0.causal=yes s0.ks=zero fill=specialv seed=4",
     /* pages that are not there, in packed blocks and in blocks of V read in place */
     "op=attn batch=3 h=4 nq=130 d=16 dv=64 s0.nk=257 s0.lay=paged s0.page=64 s0.idx=rt s0.len=rt "
     "s0.hk=half seed=7",
