@@ -72,6 +72,21 @@ static const char *const corners[] = {
     "s0.page=16 s0.ks=transposed s0.len=rt seed=16",
     "op=attn batch=2 h=4 nq=1 d=40 dv=64 s0.k=i8 s0.v=i8 s0.nk=400 s0.hk=half s0.lay=paged "
     "s0.page=16 s0.ks=transposed s0.len=rt seed=16",
+    /* decoding, the rows of which are whole lines: one, two and four rows that share keys */
+    "op=attn batch=2 h=2 nq=1 d=64 dv=64 s0.k=f16 s0.v=f16 s0.nk=400 s0.len=rt seed=16",
+    "op=attn batch=2 h=4 nq=1 d=128 dv=64 s0.k=f16 s0.v=f16 s0.nk=400 s0.hk=half s0.len=rt "
+    "seed=17",
+    "op=attn batch=2 h=4 nq=1 d=64 dv=64 s0.k=f16 s0.v=f16 s0.nk=400 s0.hk=1 s0.len=rt "
+    "seed=18",
+    "op=attn batch=2 h=2 nq=1 d=64 dv=64 s0.k=bf16 s0.v=bf16 s0.nk=400 s0.len=rt seed=19",
+    "op=attn batch=2 h=4 nq=1 d=128 dv=64 s0.k=bf16 s0.v=bf16 s0.nk=400 s0.hk=half s0.len=rt "
+    "seed=20",
+    "op=attn batch=2 h=4 nq=1 d=64 dv=64 s0.k=bf16 s0.v=bf16 s0.nk=400 s0.hk=1 s0.len=rt "
+    "seed=21",
+    "op=attn batch=2 h=4 nq=1 d=128 dv=128 s0.k=i8 s0.v=i8 s0.nk=400 s0.hk=1 s0.len=rt "
+    "seed=22",
+    "op=attn batch=2 h=4 nq=1 d=64 dv=64 s0.k=f8e4m3 s0.v=f8e5m2 s0.nk=400 s0.hk=1 s0.len=rt "
+    "seed=24",
     /* weights about 2^-100 with an infinite V, in blocks of which every key is seen */
     "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=5",
     "op=attn batch=3 h=3 nq=1 d=1 dv=130 s0.nk=65 fill=edge seed=2",
