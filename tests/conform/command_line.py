@@ -8,12 +8,14 @@ The second program is the first one with a device "cpu" that takes only some of 
 """
 
 import os
+import pathlib
 import re
 import subprocess
 import sys
 import unittest
 
 CONFORM, PARTIAL = sys.argv[1:3]
+TOP = pathlib.Path(__file__).resolve().parents[2]
 # What the partial device takes, but for the levels of fields that it does not look at.
 TAKES = ("d=64,128 dv=64,128 q=f16 o=f32 ql=dense sink=none lse=none ns=1 s0.k=f16 s0.v=f16 "
          "s0.lay=dense s0.mask=none s0.nt=0,1 s0.nb=0 s0.t0.kind=window s0.t0.block=1 s0.t0.step=1")
@@ -77,7 +79,9 @@ class Refusals(unittest.TestCase):
         self.assertGreater(int(accepted.group(2)), 0)
         passed, failed, skipped = totals(said.stdout)
         self.assertEqual((passed, failed), (40, 0))
-        self.assertLess(skipped, 40)
+        # Lines that every device is asked, whatever it takes; draws are learned.
+        lines = (TOP / "tools/conform/ops/attn/corners.c").read_text().count('"op=attn ')
+        self.assertLessEqual(skipped, lines)
 
     def test_a_device_that_takes_nothing_has_passed_nothing(self):
         said = partial("--partial", "--cases", "5", "--only",
