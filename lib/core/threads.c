@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,6 +48,7 @@ struct threads {
     uint32_t asleep, stop;
     pthread_t thread[];
 };
+_Static_assert(offsetof(struct threads, executor) == 0, "heed_executor_destroy goes back");
 
 static int64_t now(void)
 {

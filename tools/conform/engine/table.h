@@ -191,6 +191,25 @@ const char *fixed_line(int i);
 extern const struct cf_families fixed_families; /* table_case.c */
 extern const struct cf_errors fixed_errors;     /* table_errors.c */
 
+/* check, plan and run of a struct fixed, whose descriptors and arguments have no type, made of the
+ * public calls that begin with `prefix`. */
+#define FIXED_CALLS(prefix)                                                                        \
+    static heed_status check(heed_device *device, const void *desc, heed_report *report)           \
+    {                                                                                              \
+        return prefix##_check(device, desc, report);                                               \
+    }                                                                                              \
+    static heed_status plan(heed_device *device, const void *desc, heed_plan **out,                \
+                            heed_report *report)                                                   \
+    {                                                                                              \
+        return prefix##_plan(device, desc, out, report);                                           \
+    }
+#define FIXED_RUN(prefix)                                                                          \
+    static heed_status run(const heed_plan *made, heed_queue *queue, const void *args,             \
+                           heed_event **event, heed_report *report)                                \
+    {                                                                                              \
+        return prefix##_run(made, queue, args, event, report);                                     \
+    }
+
 /* The struct cf_op of such an operation, and of a program: of 100 cases that are drawn of all, so
  * many more are of that one. */
 #define FIXED_OP(op_name) FIXED_SHARE(op_name, 0)

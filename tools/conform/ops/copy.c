@@ -356,22 +356,8 @@ static const char *const named[] = {
     "op=copy y.t=i8 x.t=f16 how=paged dst=at d=0 zero=yes from=hostile",
 };
 
-static heed_status check(heed_device *device, const void *desc, heed_report *report)
-{
-    return heed_copy_check(device, desc, report);
-}
-
-static heed_status plan(heed_device *device, const void *desc, heed_plan **out,
-                        heed_report *report)
-{
-    return heed_copy_plan(device, desc, out, report);
-}
-
-static heed_status run(const heed_plan *made, heed_queue *queue, const void *args,
-                       heed_event **event, heed_report *report)
-{
-    return heed_copy_run(made, queue, args, event, report);
-}
+FIXED_CALLS(heed_copy)
+FIXED_RUN(heed_copy)
 
 const struct fixed fixed_copy = {
     .op = FIXED_OP("copy"),

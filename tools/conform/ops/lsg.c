@@ -356,16 +356,7 @@ static const char *const named[] = {
     "op=lsg kind=norm text.mask=nothing globals=33 globals.len=hostile",
 };
 
-static heed_status check(heed_device *device, const void *desc, heed_report *report)
-{
-    return heed_lsg_program_check(device, desc, report);
-}
-
-static heed_status plan(heed_device *device, const void *desc, heed_plan **out,
-                        heed_report *report)
-{
-    return heed_lsg_program_plan(device, desc, out, report);
-}
+FIXED_CALLS(heed_lsg_program)
 
 #define BIT(field) (1u << ((field) - F_OWN))
 

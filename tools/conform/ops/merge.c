@@ -170,22 +170,8 @@ static const char *const named[] = {
     "op=merge fill=exact parts_lse=exact sinks=zero",
 };
 
-static heed_status check(heed_device *device, const void *desc, heed_report *report)
-{
-    return heed_merge_check(device, desc, report);
-}
-
-static heed_status plan(heed_device *device, const void *desc, heed_plan **out,
-                        heed_report *report)
-{
-    return heed_merge_plan(device, desc, out, report);
-}
-
-static heed_status run(const heed_plan *made, heed_queue *queue, const void *args,
-                       heed_event **event, heed_report *report)
-{
-    return heed_merge_run(made, queue, args, event, report);
-}
+FIXED_CALLS(heed_merge)
+FIXED_RUN(heed_merge)
 
 const struct fixed fixed_merge = {
     .op = FIXED_OP("merge"),

@@ -223,22 +223,8 @@ static const char *const named[] = {
     "op=pool kind=bucket buckets=7 ids=hostile ids.h=1 y_mask=yes len=hostile",
 };
 
-static heed_status check(heed_device *device, const void *desc, heed_report *report)
-{
-    return heed_pool_check(device, desc, report);
-}
-
-static heed_status plan(heed_device *device, const void *desc, heed_plan **out,
-                        heed_report *report)
-{
-    return heed_pool_plan(device, desc, out, report);
-}
-
-static heed_status run(const heed_plan *made, heed_queue *queue, const void *args,
-                       heed_event **event, heed_report *report)
-{
-    return heed_pool_run(made, queue, args, event, report);
-}
+FIXED_CALLS(heed_pool)
+FIXED_RUN(heed_pool)
 
 #define BIT(field) (1u << ((field) - F_OWN))
 

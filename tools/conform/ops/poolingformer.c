@@ -207,16 +207,7 @@ static const char *const named[] = {
     "op=poolingformer2 stride=12 window=2 n=33 text.len=short",
 };
 
-static heed_status check(heed_device *device, const void *desc, heed_report *report)
-{
-    return heed_poolingformer_level2_check(device, desc, report);
-}
-
-static heed_status plan(heed_device *device, const void *desc, heed_plan **out,
-                        heed_report *report)
-{
-    return heed_poolingformer_level2_plan(device, desc, out, report);
-}
+FIXED_CALLS(heed_poolingformer_level2)
 
 #define BIT(field) (1u << ((field) - F_OWN))
 

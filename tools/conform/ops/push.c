@@ -220,22 +220,8 @@ static const char *const named[] = {
     "op=push rows.t=f8e4m3-s rows_scale.t=f16 x.t=f8e4m3 new=40 len=short",
 };
 
-static heed_status check(heed_device *device, const void *desc, heed_report *report)
-{
-    return heed_push_check(device, desc, report);
-}
-
-static heed_status plan(heed_device *device, const void *desc, heed_plan **out,
-                        heed_report *report)
-{
-    return heed_push_plan(device, desc, out, report);
-}
-
-static heed_status run(const heed_plan *made, heed_queue *queue, const void *args,
-                       heed_event **event, heed_report *report)
-{
-    return heed_push_run(made, queue, args, event, report);
-}
+FIXED_CALLS(heed_push)
+FIXED_RUN(heed_push)
 
 const struct fixed fixed_push = {
     .op = FIXED_OP("push"),

@@ -157,22 +157,8 @@ static const char *const named[] = {
     "op=select fill=bits count=9 front=3 back=1 mask=some",
 };
 
-static heed_status check(heed_device *device, const void *desc, heed_report *report)
-{
-    return heed_select_check(device, desc, report);
-}
-
-static heed_status plan(heed_device *device, const void *desc, heed_plan **out,
-                        heed_report *report)
-{
-    return heed_select_plan(device, desc, out, report);
-}
-
-static heed_status run(const heed_plan *made, heed_queue *queue, const void *args,
-                       heed_event **event, heed_report *report)
-{
-    return heed_select_run(made, queue, args, event, report);
-}
+FIXED_CALLS(heed_select)
+FIXED_RUN(heed_select)
 
 #define BIT(field) (1u << ((field) - F_OWN))
 
