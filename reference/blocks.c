@@ -13,6 +13,9 @@
 
 enum { BLOCK = 32 };
 
+static const int8_t iq4_nl[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
+                                   1,    13,   25,  38,  53,  69,  89,  113 };
+
 /* Bytes of the block from which fields lie on; 0: there is no such field. The scale is the first. */
 static const struct blocks {
     uint32_t dtype;
@@ -22,7 +25,7 @@ static const struct blocks {
 } types[] = {
     { HEED_Q8_0, 34, 0, 0, 2, 8, 0, NULL }, { HEED_Q4_0, 18, 0, 0, 2, 4, 8, NULL },
     { HEED_Q4_1, 20, 2, 0, 4, 4, 0, NULL }, { HEED_Q5_0, 22, 0, 2, 6, 4, 16, NULL },
-    { HEED_Q5_1, 24, 2, 4, 8, 4, 0, NULL },
+    { HEED_Q5_1, 24, 2, 4, 8, 4, 0, NULL }, { HEED_IQ4_NL, 18, 0, 0, 2, 4, 0, iq4_nl },
 };
 
 /* NULL: a type without blocks. */

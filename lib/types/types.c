@@ -30,6 +30,7 @@ static const struct heed_type types[] = {
     { HEED_Q4_1, 32, 20, "q4_1", HEED_SET_BLOCKS, HEED_SCALE_WITHIN },
     { HEED_Q5_0, 32, 22, "q5_0", HEED_SET_BLOCKS, HEED_SCALE_WITHIN },
     { HEED_Q5_1, 32, 24, "q5_1", HEED_SET_BLOCKS, HEED_SCALE_WITHIN },
+    { HEED_IQ4_NL, 32, 18, "iq4_nl", HEED_SET_BLOCKS, HEED_SCALE_WITHIN },
 };
 
 const struct heed_type *heed_type_at(uint32_t i)

@@ -18,6 +18,9 @@
         0, 0, 0, 0, 0, 0                                                                           \
     } /* without blocks */
 
+static const int8_t iq4_nl[] = { -127, -104, -83, -65, -49, -35, -22, -10,
+                                 1,    13,   25,  38,  53,  69,  89,  113 };
+
 static const struct type types[] = {
     { ROW(F32, "f32"), 4, 8, 23, 0x7f800000, 0x7f800000, 0x7fc00000, { "f4" }, PLAIN },
     { ROW(F16, "f16"), 2, 5, 10, 0x7c00, 0x7c00, 0x7e00, { "f2" }, PLAIN },
@@ -33,6 +36,7 @@ static const struct type types[] = {
     { ROW(Q4_1, "q4_1"), 20, 0, 0, 0, 0, 0, { "u1" }, { 32, 2, 0, 4, 4, 0, NULL } },
     { ROW(Q5_0, "q5_0"), 22, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 2, 6, 4, 16, NULL } },
     { ROW(Q5_1, "q5_1"), 24, 0, 0, 0, 0, 0, { "u1" }, { 32, 2, 4, 8, 4, 0, NULL } },
+    { ROW(IQ4_NL, "iq4_nl"), 18, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 0, 2, 4, 0, iq4_nl } },
 };
 
 const struct type *type_at(size_t i)

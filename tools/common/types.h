@@ -19,7 +19,7 @@
 #define TYPE_NUMBERS TYPE_FLOATS " " TYPE_SMALL
 #define TYPE_SCALED "i8 f8e4m3-s f8e5m2-s"
 #define TYPE_ROWS TYPE_NUMBERS " " TYPE_SCALED
-#define TYPE_BLOCKS "q8_0 q4_0 q4_1 q5_0 q5_1"
+#define TYPE_BLOCKS "q8_0 q4_0 q4_1 q5_0 q5_1 iq4_nl"
 #define TYPE_KEYS TYPE_ROWS " " TYPE_BLOCKS
 
 struct type {
