@@ -26,7 +26,7 @@ struct heed_view {
     uint32_t dtype;                     /* 0: tensor absent */
     uint32_t reserved;
     int64_t shape[6];
-    int64_t stride[6];                  /* in elements */
+    int64_t stride[6]; /* in elements, or in blocks where the type has them */
 };
 
 /* An auxiliary array at one place of use. Batch axes 0..2 as in heed_view; the trailing axes of

@@ -6,6 +6,7 @@
  */
 #include "row.h"
 
+#include "blocks.h"
 #include "decode.h"
 #include "softmax.h"
 
@@ -116,43 +117,38 @@ static float scale_of(const struct walk *walk, const struct heed_aux *scale, int
     return scale->slot == 0 ? 1.0f : heed_ref_key_scale(walk->row, &walk->keys, scale, key);
 }
 
-/* One row of q or k, channel after channel. */
-struct vector {
-    const void *data;
-    int64_t at, stride;
-    uint32_t dtype;
-    float scale; /* of its row, or 1 */
-};
-
-static float vector_get(const struct vector *x, int64_t t)
-{
-    return heed_ref_load(x->dtype, x->data, x->at + t * x->stride) * x->scale;
-}
-
-static struct vector query_vector(const struct walk *walk)
+static struct heed_ref_line query_line(const struct walk *walk)
 {
     const struct heed_ref_row *row = walk->row;
     const struct heed_view *q = &row->attn->q;
 
-    return (struct vector){
-        heed_ref_memory(row, HEED_ATTN_Q),
-        view_offset(q, row->batch, row->head, row->q_begin + row->index), q->stride[5], q->dtype,
-        1.0f
+    return (struct heed_ref_line){
+        .data = heed_ref_memory(row, HEED_ATTN_Q),
+        .at = view_offset(q, row->batch, row->head, row->q_begin + row->index),
+        .stride = q->stride[5],
+        .dtype = q->dtype,
+        .scale = 1.0f,
     };
 }
 
-static struct vector key_vector(const struct walk *walk, int64_t key)
+static struct heed_ref_line key_line(const struct walk *walk, int64_t key)
 {
     const struct heed_ref_keys *keys = &walk->keys;
     const struct heed_view *k = &keys->source->k;
 
-    return (struct vector){ keys->k, heed_ref_key_at(walk->row, keys, k, key), k->stride[5],
-                            k->dtype, scale_of(walk, &keys->source->k_scale, key) };
+    return (struct heed_ref_line){
+        .data = keys->k,
+        .at = heed_ref_key_at(walk->row, keys, k, key),
+        .stride = k->stride[5],
+        .dtype = k->dtype,
+        .scaled = keys->source->k_scale.slot != 0,
+        .scale = scale_of(walk, &keys->source->k_scale, key),
+    };
 }
 
 /* s plus x . table[h][index], a chain of its own; without the table s. */
 static float product_add(const struct walk *walk, const struct heed_aux *table, int64_t index,
-                         const struct vector *x, float s)
+                         const struct heed_ref_line *x, float s)
 {
     const struct heed_ref_row *row = walk->row;
     float a = 0.0f;
@@ -162,7 +158,7 @@ static float product_add(const struct walk *walk, const struct heed_aux *table, 
     for (int64_t t = 0; t < row->attn->d; t++) {
         int64_t at = heed_ref_aux_offset(table, row->batch, row->head, index, t);
 
-        a = fmaf(vector_get(x, t),
+        a = fmaf(heed_ref_line_get(x, t),
                  heed_ref_load(table->dtype, heed_ref_aux_data(row, table), at), a);
     }
     return s + a;
@@ -172,7 +168,7 @@ static float dot_join(const struct walk *walk, const struct heed_checked_bias *b
                       float s)
 {
     const int64_t len = bias->t.slot != 0 ? bias->t.shape[4] : bias->u.shape[4];
-    struct vector q = query_vector(walk), k = key_vector(walk, key);
+    struct heed_ref_line q = query_line(walk), k = key_line(walk, key);
     int64_t index;
 
     if (!table_index(walk, bias, len, key, &index))
@@ -229,16 +225,47 @@ static float bias_add(const struct walk *walk, const struct heed_checked_bias *b
     return kind->addend && kind->addend(walk, bias, key, &add) ? fmaf(add.a, add.b, y) : y;
 }
 
+/* A block of k from channel `first` on, of `n` channels: s plus its chain times the scale, plus the
+ * sum of q times the minimum. */
+static float block_add(const struct heed_ref_line *q, const struct heed_ref_line *k, int64_t first,
+                       int64_t n, float s)
+{
+    float a = 0.0f, c = 0.0f;
+
+    for (int64_t t = first; t < first + n; t++) {
+        float x = heed_ref_line_get(q, t);
+
+        a = fmaf(x, heed_ref_line_stored(k, t), a);
+        c += x;
+    }
+    s = fmaf(a, heed_ref_line_scale(k, first), s);
+    return heed_ref_line_minima(k) ? fmaf(c, heed_ref_line_minimum(k, first), s) : s;
+}
+
+/* q . k of step 3. */
+static float product(const struct heed_ref_line *q, const struct heed_ref_line *k, int64_t d)
+{
+    int64_t block = heed_ref_line_block(k, d);
+    float s = 0.0f;
+
+    if (block == 0) {
+        for (int64_t t = 0; t < d; t++)
+            s = fmaf(heed_ref_line_get(q, t), heed_ref_line_get(k, t), s);
+        return s;
+    }
+    for (int64_t t = 0; t < d; t += block)
+        s = block_add(q, k, t, block, s);
+    return s;
+}
+
 /* Steps 3 and 4. */
 static float score(const struct walk *walk, int64_t key)
 {
     const struct heed_ref_row *row = walk->row;
     const struct heed_checked_source *source = walk->keys.source;
-    struct vector q = query_vector(walk), k = key_vector(walk, key);
-    float s = 0.0f, y;
+    struct heed_ref_line q = query_line(walk), k = key_line(walk, key);
+    float s = product(&q, &k, row->attn->d), y;
 
-    for (int64_t t = 0; t < row->attn->d; t++)
-        s = fmaf(vector_get(&q, t), vector_get(&k, t), s);
     for (uint32_t i = 0; i < source->n_biases; i++) {
         const struct bias_kind *kind = bias_kind(&source->biases[i]);
 

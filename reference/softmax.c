@@ -6,7 +6,7 @@
  */
 #include "softmax.h"
 
-#include "decode.h"
+#include "blocks.h"
 
 #include <math.h>
 
@@ -18,6 +18,8 @@ static void part_start(struct heed_ref_part *part, int64_t d)
         part->l[i] = 0.0f;
     for (int64_t t = 0; t < d; t++)
         part->o[t] = 0.0f;
+    for (int64_t t = 0; part->n != NULL && t < d; t++)
+        part->n[t] = 0.0f;
 }
 
 void heed_ref_softmax_start(struct heed_ref_softmax *softmax, int64_t d, float *scratch)
@@ -27,8 +29,50 @@ void heed_ref_softmax_start(struct heed_ref_softmax *softmax, int64_t d, float *
     softmax->block.count = 0;
     softmax->chunk.o = scratch;
     softmax->total.o = d > 0 ? scratch + d : scratch; /* scratch may be NULL */
+    softmax->chunk.n = d > 0 ? scratch + 2 * d : scratch;
+    softmax->total.n = NULL;
     part_start(&softmax->chunk, d);
     part_start(&softmax->total, d);
+}
+
+/* The value row of a key of the block being collected. */
+static struct heed_ref_line value_line(const struct heed_ref_softmax *softmax, int i)
+{
+    return (struct heed_ref_line){
+        .data = softmax->values,
+        .at = softmax->block.v_at[i],
+        .stride = softmax->stride,
+        .dtype = softmax->dtype,
+        .scale = softmax->block.scale[i],
+    };
+}
+
+/* Step 7. n[t] is that of the block which begins with channel t. */
+static void value_add(struct heed_ref_softmax *softmax, int i, float p)
+{
+    struct heed_ref_line v = value_line(softmax, i);
+    struct heed_ref_part *chunk = &softmax->chunk;
+    int64_t block = heed_ref_line_block(&v, softmax->d);
+
+    for (int64_t t = 0; t < softmax->d; t++) {
+        float w = p * heed_ref_line_scale(&v, t);
+
+        chunk->o[t] = fmaf(w, heed_ref_line_stored(&v, t), chunk->o[t]);
+    }
+    if (heed_ref_line_minima(&v)) {
+        for (int64_t t = 0; t < softmax->d; t += block)
+            chunk->n[t] = fmaf(p, heed_ref_line_minimum(&v, t), chunk->n[t]);
+    }
+}
+
+/* The minima join the channels of their blocks. */
+static void minima_join(struct heed_ref_softmax *softmax)
+{
+    struct heed_ref_line v = { .dtype = softmax->dtype };
+    int64_t block = heed_ref_line_block(&v, softmax->d);
+
+    for (int64_t t = 0; heed_ref_line_minima(&v) && t < softmax->d; t++)
+        softmax->chunk.o[t] += softmax->chunk.n[t - t % block];
 }
 
 /* Steps 5 to 7. */
@@ -46,21 +90,17 @@ static void block_finish(struct heed_ref_softmax *softmax)
 
         for (int i = 0; i < HEED_REF_LANES; i++)
             chunk->l[i] *= w;
-        for (int64_t t = 0; t < softmax->d; t++)
+        for (int64_t t = 0; t < softmax->d; t++) {
             chunk->o[t] *= w;
+            chunk->n[t] *= w;
+        }
         chunk->m = e;
     }
     for (int i = 0; i < block->count; i++) {
         float p = heed_ref_weight(block->y[i], chunk->m);
 
         chunk->l[block->lane[i]] += p;
-        for (int64_t t = 0; t < softmax->d; t++) {
-            float value = heed_ref_load(softmax->dtype, softmax->values,
-                                        block->v_at[i] + t * softmax->stride);
-
-            value *= block->scale[i];
-            chunk->o[t] = fmaf(p, value, chunk->o[t]);
-        }
+        value_add(softmax, i, p);
     }
     chunk->keys += block->count;
     block->count = 0;
@@ -73,6 +113,7 @@ static void chunk_finish(struct heed_ref_softmax *softmax)
 
     if (chunk->keys == 0)
         return;
+    minima_join(softmax);
     if (total->keys == 0) {
         total->m = chunk->m;
         for (int i = 0; i < HEED_REF_LANES; i++)

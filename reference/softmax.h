@@ -10,14 +10,15 @@
 
 #include "numerics.h"
 
-/* Floats of scratch: the accumulators of a chunk and of the row. */
-#define HEED_REF_SOFTMAX_SCRATCH 2 /* times d */
+/* Floats of scratch: the accumulators of a chunk and of the row, and the sums of minima. */
+#define HEED_REF_SOFTMAX_SCRATCH 3 /* times d */
 
 /* A partial softmax: weights are relative to 2^m. */
 struct heed_ref_part {
     float m; /* integer-valued, or -Inf, +Inf */
     float l[HEED_REF_LANES];
     float *o;     /* [d] */
+    float *n;     /* [d], of a chunk: weighted minima of value rows in blocks (step 7) */
     int64_t keys; /* remaining keys seen; 0: the part does not exist */
 };
 

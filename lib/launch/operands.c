@@ -70,7 +70,7 @@ static bool has_elements(const struct heed_plan_operand *x)
 static heed_status require_one(const struct heed_plan_operand *x, heed_buf buf, bool opaque,
                                heed_report *report)
 {
-    const uint32_t bytes = heed_dtype_size(x->view.dtype);
+    const uint32_t bytes = heed_dtype_align(x->view.dtype);
     uint64_t address;
 
     if (buf.handle == NULL)
@@ -82,7 +82,7 @@ static heed_status require_one(const struct heed_plan_operand *x, heed_buf buf, 
         return fail(report, HEED_E_OVERFLOW, x, 0, 0, "the array leaves the address space");
     if (address % bytes != 0)
         return fail(report, HEED_E_ALIGN, x, bytes, (int64_t)(address % bytes),
-                    "the address is not a multiple of the element size");
+                    "the address is not a multiple of the element size, or of 2 bytes");
     return HEED_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "overlap.h"
 
 #include "../core/alloc.h"
+#include "../types/types.h"
 
 #define MAX_UNKNOWNS 14 /* six axes each and the byte within the element */
 
@@ -175,6 +176,12 @@ bool heed_view_empty(const struct heed_view *v)
     return false;
 }
 
+/* Of axis i, in what strides count: of a type in blocks the last axis has blocks. */
+static int64_t extent(const struct heed_view *v, int i)
+{
+    return i == 5 ? v->shape[i] / (int64_t)heed_dtype_elements(v->dtype) : v->shape[i];
+}
+
 bool heed_view_range(const struct heed_view *v, int64_t *low, int64_t *high)
 {
     *low = *high = 0;
@@ -183,7 +190,7 @@ bool heed_view_range(const struct heed_view *v, int64_t *low, int64_t *high)
     for (int i = 0; i < 6; i++) {
         int64_t far;
 
-        if (!heed_mul_i64(v->stride[i], v->shape[i] - 1, &far) ||
+        if (!heed_mul_i64(v->stride[i], extent(v, i) - 1, &far) ||
             !heed_add_i64(far < 0 ? *low : *high, far, far < 0 ? low : high))
             return false;
     }
@@ -199,7 +206,7 @@ bool heed_view_injective(const struct heed_view *v)
     for (int i = 0; i < 6; i++) {
         int at = n;
 
-        if (v->shape[i] == 1)
+        if (extent(v, i) == 1)
             continue;
         if (v->stride[i] == 0 || v->stride[i] == INT64_MIN)
             return false;
@@ -218,9 +225,9 @@ bool heed_view_injective(const struct heed_view *v)
     for (int first = 0; first < n; first++) {
         struct equation eq = { 0 };
 
-        add_unknown(&eq, v->stride[axis[first]], 1, v->shape[axis[first]] - 2);
+        add_unknown(&eq, v->stride[axis[first]], 1, extent(v, axis[first]) - 2);
         for (int j = first + 1; j < n; j++) {
-            const int64_t m = v->shape[axis[j]] - 1;
+            const int64_t m = extent(v, axis[j]) - 1;
 
             if (m > INT64_MAX / 2)
                 return false;
@@ -245,10 +252,10 @@ static void add_view(struct equation *eq, const struct heed_view *v, int64_t sca
     for (int i = 0; i < 6; i++) {
         int64_t c;
 
-        if (v->shape[i] == 1)
+        if (extent(v, i) == 1)
             continue;
         if (heed_mul_i64(v->stride[i], scale, &c))
-            add_unknown(eq, c, 0, v->shape[i] - 1);
+            add_unknown(eq, c, 0, extent(v, i) - 1);
         else
             eq->overflow = true;
     }

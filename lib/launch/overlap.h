@@ -22,7 +22,8 @@ bool heed_overlap(const struct heed_view *a, uint64_t pa, size_t ea, const struc
 /* Does every element have an address of its own? Axes of extent 1 do not matter; empty: true. */
 bool heed_view_injective(const struct heed_view *);
 
-/* Lowest and highest element offset from element [0,...,0]. false: outside int64. Empty: 0, 0. */
+/* Lowest and highest offset from element [0,...,0], in what strides count. false: outside int64.
+ * Empty: 0, 0. */
 bool heed_view_range(const struct heed_view *, int64_t *low, int64_t *high);
 bool heed_view_empty(const struct heed_view *);
 

@@ -212,6 +212,8 @@ static heed_status array_view(struct heed_arrays *a, uint32_t i)
     spread_out = spread(t, &axes);
     view->dtype = t->dtype;
     status = heed_tensor_view(&a->where, &rule, &spread_out, view->shape, view->stride);
+    if (status >= 0)
+        status = heed_tensor_blocks(&a->where, name, t);
     if (status < 0 || row->role == HEED_ROLE_IN || heed_view_injective(view))
         return status;
     snprintf(field, sizeof(field), "%s.stride", name);
@@ -364,7 +366,7 @@ int64_t heed_arrays_row_bytes(int64_t d, uint32_t dtype)
 {
     const int64_t most = (int64_t)1 << 40;
 
-    return d < most / 8 ? d * heed_dtype_size(dtype) : most;
+    return d < most / 64 ? d * heed_dtype_size(dtype) / heed_dtype_elements(dtype) : most;
 }
 
 heed_status heed_arrays_strips(struct heed_arrays *a, int64_t heads, int64_t rows,
@@ -438,7 +440,9 @@ double heed_arrays_elements(const struct heed_plan *plan, uint32_t array)
 
 double heed_arrays_bytes(const struct heed_plan *plan, uint32_t array, double elements)
 {
-    return elements * heed_dtype_size(plan->operands[array].view.dtype);
+    const uint32_t dtype = plan->operands[array].view.dtype;
+
+    return elements * heed_dtype_size(dtype) / heed_dtype_elements(dtype);
 }
 
 uint64_t heed_arrays_whole(double work)

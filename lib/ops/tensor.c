@@ -61,7 +61,7 @@ static heed_status dtype_in(const struct heed_where *at, const struct heed_tenso
 {
     const struct heed_type *row;
     uint32_t wanted = 0;
-    char names[48] = "", name[HEED_CHECK_NAME];
+    char names[128] = "", name[HEED_CHECK_NAME];
 
     if (heed_dtype_in(dtype, rule->set))
         return HEED_OK;
@@ -92,17 +92,19 @@ static bool product_fits(const int64_t shape[6])
 }
 
 /* Of the far ends of all axes, in bytes; backends may add them in any order. */
-static bool span_fits(const int64_t shape[6], const int64_t stride[6], int64_t size)
+static bool span_fits(const int64_t shape[6], const int64_t stride[6], uint32_t dtype)
 {
+    const int64_t size = (int64_t)heed_dtype_size(dtype);
     int64_t sum = size;
 
     for (int i = 0; i < 6; i++) {
+        const int64_t n = i == 5 ? shape[i] / (int64_t)heed_dtype_elements(dtype) : shape[i];
         int64_t far;
 
-        if (stride[i] == 0)
+        if (stride[i] == 0 || n == 0)
             continue;
         if (stride[i] == INT64_MIN ||
-            !heed_mul_i64(stride[i] < 0 ? -stride[i] : stride[i], shape[i] - 1, &far) ||
+            !heed_mul_i64(stride[i] < 0 ? -stride[i] : stride[i], n - 1, &far) ||
             !heed_mul_i64(far, size, &far) || !heed_add_i64(sum, far, &sum))
             return false;
     }
@@ -144,21 +146,42 @@ heed_status heed_tensor_view(const struct heed_where *at, const struct heed_tens
         return heed_where_fail(at, HEED_E_OVERFLOW, name, INT64_MAX, 0,
                                "the product of the extents leaves 63 bits");
     snprintf(name, sizeof(name), "%s.stride", rule->name);
-    if (!span_fits(shape, stride, (int64_t)heed_dtype_size(t->dtype)))
+    if (!span_fits(shape, stride, t->dtype))
         return heed_where_fail(at, HEED_E_OVERFLOW, name, INT64_MAX, 0,
                                "the bytes it spans leave 63 bits");
+    return HEED_OK;
+}
+
+heed_status heed_tensor_blocks(const struct heed_where *at, const char *tensor,
+                               const heed_tensor *t)
+{
+    const uint32_t last = t->ndim - 1, elements = heed_dtype_elements(t->dtype);
+    char name[HEED_CHECK_NAME];
+
+    if (elements == 1)
+        return HEED_OK;
+    snprintf(name, sizeof(name), "%s.shape[%u]", tensor, (unsigned)last);
+    if (t->shape[last] % elements != 0)
+        return heed_where_fail(at, HEED_E_SHAPE, name, elements, t->shape[last],
+                               "channels of %s come in blocks of %u", heed_dtype_name(t->dtype),
+                               (unsigned)elements);
+    snprintf(name, sizeof(name), "%s.stride[%u]", tensor, (unsigned)last);
+    if (t->stride[last] != 1)
+        return heed_where_fail(at, HEED_E_STRIDE, name, 1, t->stride[last],
+                               "channels of %s lie beside each other", heed_dtype_name(t->dtype));
     return HEED_OK;
 }
 
 heed_status heed_tensor_check(const struct heed_where *at, const struct heed_tensor_rule *rule,
                               const heed_tensor *t, struct heed_view *v)
 {
-    const heed_status status = heed_tensor_extents(at, rule, t);
+    heed_status status = heed_tensor_extents(at, rule, t);
 
     if (status < 0 || t->ndim == 0)
         return status;
     v->dtype = t->dtype;
-    return heed_tensor_view(at, rule, t, v->shape, v->stride);
+    status = heed_tensor_view(at, rule, t, v->shape, v->stride);
+    return status < 0 ? status : heed_tensor_blocks(at, rule->name, t);
 }
 
 heed_status heed_tensor_axis(const struct heed_where *at, const struct heed_tensor_rule *rule,

@@ -43,6 +43,8 @@ heed_status heed_tensor_extents(const struct heed_where *, const struct heed_ten
 /* Element type, axes in their places, sizes within 63 bits. */
 heed_status heed_tensor_view(const struct heed_where *, const struct heed_tensor_rule *,
                              const heed_tensor *, int64_t shape[6], int64_t stride[6]);
+/* Whole blocks, one beside the other along the last axis, where the type has blocks. */
+heed_status heed_tensor_blocks(const struct heed_where *, const char *tensor, const heed_tensor *);
 /* View axes without another question. Extents of 1 and tensors without elements get strides 0. */
 void heed_tensor_place(const struct heed_tensor_rule *, const heed_tensor *, int64_t shape[6],
                        int64_t stride[6]);

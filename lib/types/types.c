@@ -25,6 +25,12 @@ static const struct heed_type types[] = {
     { HEED_I32, 1, 4, "i32", INDEX | HEED_SET_I32, HEED_SCALE_NONE },
     { HEED_I64, 1, 8, "i64", INDEX | HEED_SET_I64, HEED_SCALE_NONE },
     { HEED_I8, 1, 1, "i8", HEED_SET_ROWS, HEED_SCALE_MUST },
+    { HEED_Q8_0, 32, 34, "q8_0", HEED_SET_BLOCKS, HEED_SCALE_WITHIN },
+    { HEED_Q4_0, 32, 18, "q4_0", HEED_SET_BLOCKS, HEED_SCALE_WITHIN },
+    { HEED_Q4_1, 32, 20, "q4_1", HEED_SET_BLOCKS, HEED_SCALE_WITHIN },
+    { HEED_Q5_0, 32, 22, "q5_0", HEED_SET_BLOCKS, HEED_SCALE_WITHIN },
+    { HEED_Q5_1, 32, 24, "q5_1", HEED_SET_BLOCKS, HEED_SCALE_WITHIN },
+    { HEED_IQ4_NL, 32, 18, "iq4_nl", HEED_SET_BLOCKS, HEED_SCALE_WITHIN },
 };
 
 const struct heed_type *heed_type_at(uint32_t i)
@@ -62,8 +68,22 @@ uint32_t heed_dtype_size(uint32_t dtype)
 {
     const struct heed_type *type = heed_type_find(dtype);
 
-    assert(type == NULL || type->elements == 1);    /* the size of a block is no element's */
     return type ? type->bytes : 0;
+}
+
+uint32_t heed_dtype_elements(uint32_t dtype)
+{
+    const struct heed_type *type = heed_type_find(dtype);
+
+    return type ? type->elements : 1;
+}
+
+/* The largest field of a block is its scale of 2 bytes, or is read in such pieces. */
+uint32_t heed_dtype_align(uint32_t dtype)
+{
+    const struct heed_type *type = heed_type_find(dtype);
+
+    return type == NULL ? 0 : type->elements == 1 ? type->bytes : 2;
 }
 
 const char *heed_dtype_name(uint32_t dtype)

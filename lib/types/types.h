@@ -15,14 +15,16 @@
 /* What operands may have: sets that a type belongs to. */
 enum {
     HEED_SET_F32 = 1,
-    HEED_SET_FLOATS = 2,    /* numbers that every operation reads and writes */
+    HEED_SET_FLOATS = 2, /* numbers that every operation reads and writes */
     HEED_SET_U8 = 4,
     HEED_SET_I32 = 8,
     HEED_SET_I64 = 16,
-    HEED_SET_INTS = 32,     /* I32 and I64 */
-    HEED_SET_ROWS = 64,     /* rows of keys and values, in attention and in what writes caches */
+    HEED_SET_INTS = 32, /* I32 and I64 */
+    HEED_SET_ROWS = 64, /* rows of keys and values, in attention and in what writes caches */
     HEED_SET_SCALES = 128,
-    HEED_SET_NUMBERS = 256  /* rows that every operation reads: they need no scales */
+    HEED_SET_NUMBERS = 256, /* rows that every operation reads: they need no scales */
+    HEED_SET_BLOCKS = 512,  /* keys and values with a scale beside each block of elements */
+    HEED_SET_KEYS = HEED_SET_ROWS | HEED_SET_BLOCKS
 };
 
 /* Where the scale of a row of a type is: nowhere; in an array of its own, which must or may be
@@ -45,7 +47,12 @@ const struct heed_type *heed_type_at(uint32_t i);
 bool heed_dtype_in(uint32_t dtype, uint32_t sets);
 /* May rows of the type be with an array of scales; may they be without one? */
 bool heed_dtype_scaled(uint32_t dtype, bool with);
-uint32_t heed_dtype_size(uint32_t dtype);    /* bytes of an element; 0: no such type */
+/* Bytes of what strides count: an element, or a block of them; 0: no such type. */
+uint32_t heed_dtype_size(uint32_t dtype);
+/* Elements of a block along the last axis; 1: of a type without blocks, or no type. */
+uint32_t heed_dtype_elements(uint32_t dtype);
+/* Addresses are multiples of so many bytes; 0: no such type. */
+uint32_t heed_dtype_align(uint32_t dtype);
 const char *heed_dtype_name(uint32_t dtype); /* "?": no such type */
 
 /* One element of U8, I32 or I64. Any alignment. */

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Floating-point types by the widths of their fields: a number is a mantissa and a power of two.
+ * Types in blocks by the places of their fields.
  */
 #include "types.h"
 
@@ -12,17 +13,30 @@
 #include <string.h>
 
 #define ROW(NAME, name) HEED_##NAME, name, "HEED_" #NAME
+#define PLAIN                                                                                      \
+    {                                                                                              \
+        0, 0, 0, 0, 0, 0                                                                           \
+    } /* without blocks */
+
+static const int8_t iq4_nl[] = { -127, -104, -83, -65, -49, -35, -22, -10,
+                                 1,    13,   25,  38,  53,  69,  89,  113 };
 
 static const struct type types[] = {
-    { ROW(F32, "f32"), 4, 8, 23, 0x7f800000, 0x7f800000, 0x7fc00000, { "f4" } },
-    { ROW(F16, "f16"), 2, 5, 10, 0x7c00, 0x7c00, 0x7e00, { "f2" } },
-    { ROW(BF16, "bf16"), 2, 8, 7, 0x7f80, 0x7f80, 0x7fc0, { "u2", "V2" } },
-    { ROW(F8E4M3, "f8e4m3"), 1, 4, 3, 0x7e, 0, 0x7f, { "u1" } },
-    { ROW(F8E5M2, "f8e5m2"), 1, 5, 2, 0x7b, 0x7c, 0x7e, { "u1" } },
-    { ROW(U8, "u8"), 1, 0, 0, 0, 0, 0, { "u1", "b1" } },
-    { ROW(I32, "i32"), 4, 0, 0, 0, 0, 0, { "i4" } },
-    { ROW(I64, "i64"), 8, 0, 0, 0, 0, 0, { "i8" } },
-    { ROW(I8, "i8"), 1, 0, 0, 0, 0, 0, { "i1" } },
+    { ROW(F32, "f32"), 4, 8, 23, 0x7f800000, 0x7f800000, 0x7fc00000, { "f4" }, PLAIN },
+    { ROW(F16, "f16"), 2, 5, 10, 0x7c00, 0x7c00, 0x7e00, { "f2" }, PLAIN },
+    { ROW(BF16, "bf16"), 2, 8, 7, 0x7f80, 0x7f80, 0x7fc0, { "u2", "V2" }, PLAIN },
+    { ROW(F8E4M3, "f8e4m3"), 1, 4, 3, 0x7e, 0, 0x7f, { "u1" }, PLAIN },
+    { ROW(F8E5M2, "f8e5m2"), 1, 5, 2, 0x7b, 0x7c, 0x7e, { "u1" }, PLAIN },
+    { ROW(U8, "u8"), 1, 0, 0, 0, 0, 0, { "u1", "b1" }, PLAIN },
+    { ROW(I32, "i32"), 4, 0, 0, 0, 0, 0, { "i4" }, PLAIN },
+    { ROW(I64, "i64"), 8, 0, 0, 0, 0, 0, { "i8" }, PLAIN },
+    { ROW(I8, "i8"), 1, 0, 0, 0, 0, 0, { "i1" }, PLAIN },
+    { ROW(Q8_0, "q8_0"), 34, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 0, 2, 8, 0, NULL } },
+    { ROW(Q4_0, "q4_0"), 18, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 0, 2, 4, 8, NULL } },
+    { ROW(Q4_1, "q4_1"), 20, 0, 0, 0, 0, 0, { "u1" }, { 32, 2, 0, 4, 4, 0, NULL } },
+    { ROW(Q5_0, "q5_0"), 22, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 2, 6, 4, 16, NULL } },
+    { ROW(Q5_1, "q5_1"), 24, 0, 0, 0, 0, 0, { "u1" }, { 32, 2, 4, 8, 4, 0, NULL } },
+    { ROW(IQ4_NL, "iq4_nl"), 18, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 0, 2, 4, 0, iq4_nl } },
 };
 
 const struct type *type_at(size_t i)
@@ -176,4 +190,99 @@ uint32_t type_encode(uint32_t dtype, float x)
     /* The hidden bit carries into the exponent. */
     whole += exponent > 0 ? (uint32_t)(exponent - 1) << t->fraction : 0;
     return sign | (whole < t->over ? whole : t->over);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------- */
+
+uint32_t type_elements(uint32_t dtype)
+{
+    const struct type *t = found(dtype);
+
+    return t && t->block.elements ? t->block.elements : 1;
+}
+
+uint32_t type_codes(uint32_t dtype)
+{
+    const struct type *t = type_find(dtype);
+
+    return 1u << (t->block.width + (t->block.high ? 1 : 0));
+}
+
+/* Where the digit of element j begins, by bits; of the two halves of a byte the lower comes first. */
+static uint32_t digit_at(const struct type *t, uint32_t j)
+{
+    const uint32_t bytes = t->block.elements * t->block.width / 8;
+
+    return 8 * (t->block.digits + j % bytes) + (j >= bytes ? t->block.width : 0);
+}
+
+static uint32_t bits_get(const void *block, uint32_t at, uint32_t n)
+{
+    return (uint32_t)((const unsigned char *)block)[at / 8] >> at % 8 & ((1u << n) - 1);
+}
+
+static void bits_put(void *block, uint32_t at, uint32_t n, uint32_t bits)
+{
+    unsigned char *const byte = (unsigned char *)block + at / 8;
+    const uint32_t mask = ((1u << n) - 1) << at % 8;
+
+    *byte = (unsigned char)((*byte & ~mask) | (bits << at % 8 & mask));
+}
+
+uint32_t type_code(uint32_t dtype, const void *block, uint32_t j)
+{
+    const struct type *t = type_find(dtype);
+    const uint32_t digit = bits_get(block, digit_at(t, j), t->block.width);
+
+    return t->block.high ? digit | bits_get(block, 8 * t->block.high + j, 1) << 4 : digit;
+}
+
+void type_code_put(uint32_t dtype, void *block, uint32_t j, uint32_t code)
+{
+    const struct type *t = type_find(dtype);
+
+    bits_put(block, digit_at(t, j), t->block.width, code);
+    if (t->block.high)
+        bits_put(block, 8 * t->block.high + j, 1, code >> 4);
+}
+
+int type_number(uint32_t dtype, uint32_t code)
+{
+    const struct type *t = type_find(dtype);
+
+    if (t->block.numbers)
+        return t->block.numbers[code];
+    return t->block.width == 8 ? (int8_t)(uint8_t)code : (int)code - t->block.less;
+}
+
+static float half_get(const void *block, uint32_t at)
+{
+    return type_decode(HEED_F16, bits_get(block, 8 * at, 8) | bits_get(block, 8 * at + 8, 8) << 8);
+}
+
+float type_block_scale(const void *block)
+{
+    return half_get(block, 0);
+}
+
+float type_block_minimum(uint32_t dtype, const void *block)
+{
+    const uint32_t at = type_find(dtype)->block.minimum;
+
+    return at ? half_get(block, at) : 0;
+}
+
+static void half_put(void *block, uint32_t at, uint32_t bits)
+{
+    bits_put(block, 8 * at, 8, bits);
+    bits_put(block, 8 * at + 8, 8, bits >> 8);
+}
+
+void type_block_put(uint32_t dtype, void *block, uint32_t scale, uint32_t minimum)
+{
+    const uint32_t at = type_find(dtype)->block.minimum;
+
+    half_put(block, 0, scale);
+    if (at)
+        half_put(block, at, minimum);
 }

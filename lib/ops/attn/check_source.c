@@ -202,11 +202,11 @@ static heed_status numbers_check(struct heed_check *c, const heed_source *s,
     return heed_check_limits(c, limits, sizeof(limits) / sizeof(*limits));
 }
 
-static const struct heed_tensor_rule rule_k = { "k", 2, 6, 3, 6, HEED_SET_ROWS };
-static const struct heed_tensor_rule rule_v = { "v", 2, 6, 3, 6, HEED_SET_ROWS };
+static const struct heed_tensor_rule rule_k = { "k", 2, 6, 3, 6, HEED_SET_KEYS };
+static const struct heed_tensor_rule rule_v = { "v", 2, 6, 3, 6, HEED_SET_KEYS };
 /* [P][H_k][page][d]: view axis 2 counts pages. */
-static const struct heed_tensor_rule rule_k_pages = { "k", 4, 4, 3, 6, HEED_SET_ROWS };
-static const struct heed_tensor_rule rule_v_pages = { "v", 4, 4, 3, 6, HEED_SET_ROWS };
+static const struct heed_tensor_rule rule_k_pages = { "k", 4, 4, 3, 6, HEED_SET_KEYS };
+static const struct heed_tensor_rule rule_v_pages = { "v", 4, 4, 3, 6, HEED_SET_KEYS };
 
 /* H_k = 0, legal with H = 0 only, counts as 1 later, so that nobody divides by it. */
 static heed_status tensors_check(struct heed_check *c, const heed_source *s,

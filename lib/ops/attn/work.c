@@ -99,7 +99,7 @@ static double row_count(const struct heed_checked *attn, const struct heed_lower
 /* dtype 0, no such array: 0. */
 static double array_bytes(uint32_t dtype, const int64_t shape[6], const int64_t stride[6])
 {
-    double n = (double)heed_dtype_size(dtype);
+    double n = (double)heed_dtype_size(dtype) / (double)heed_dtype_elements(dtype);
 
     for (int i = 0; i < 6; i++)
         n *= stride[i] == 0 && shape[i] > 1 ? 1 : (double)shape[i];

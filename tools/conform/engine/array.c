@@ -5,6 +5,8 @@
  */
 #include "array.h"
 
+#include "common/types.h"
+
 #include <heed/heed.h>
 
 #include <stdlib.h>
@@ -27,10 +29,24 @@ int64_t cf_array_count(const struct array *a)
 
 bool cf_array_alloc(struct array *a)
 {
-    const size_t bytes = (size_t)cf_array_count(a) * cf_dtype_size(a->dtype);
-
-    a->data = calloc(bytes + 8, 1);
+    a->data = calloc(cf_array_bytes(a) + 8, 1);
     return a->data != NULL;
+}
+
+int64_t cf_array_pieces(const struct array *a)
+{
+    return cf_array_count(a) / (int64_t)type_elements(a->dtype);
+}
+
+size_t cf_array_bytes(const struct array *a)
+{
+    return (size_t)cf_array_pieces(a) * cf_dtype_size(a->dtype);
+}
+
+void *cf_array_piece(const struct array *a, int64_t index)
+{
+    return (char *)a->data +
+           (size_t)(index / (int64_t)type_elements(a->dtype)) * cf_dtype_size(a->dtype);
 }
 
 int64_t cf_array_at(const struct array *a, int64_t b, int64_t x, int64_t y, int64_t z)

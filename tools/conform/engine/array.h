@@ -20,7 +20,7 @@ struct array {
     bool batched; /* has the batch axes */
     bool pages;   /* has in their place one axis, of pages, which are no item's */
     int dropped;  /* but for so many leading ones, all of extent 1 */
-    int64_t shape[4];
+    int64_t shape[4]; /* elements */
     int zero;    /* bit i: constant along axis i, may have stride 0 there */
     int laid;    /* LAID_* */
     int step[4]; /* LAID_OVERLAP: 1 or -1 of each axis */
@@ -37,6 +37,10 @@ bool cf_array_share(struct array *, int laid);
 bool cf_array_overlap(struct array *, int64_t ordered);
 bool cf_array_alloc(struct array *);
 int64_t cf_array_count(const struct array *);
+/* What is stored as one piece: an element, or a block of them along the last axis. */
+int64_t cf_array_pieces(const struct array *); /* how many */
+size_t cf_array_bytes(const struct array *);
+void *cf_array_piece(const struct array *, int64_t index); /* that element `index` is in */
 int64_t cf_array_at(const struct array *, int64_t b, int64_t x, int64_t y,
                     int64_t z); /* index; extent 1 repeats */
 uint32_t cf_array_bits(const struct array *, int64_t index);

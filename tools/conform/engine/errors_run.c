@@ -84,7 +84,7 @@ static void alias(const struct point *t, struct ready *r, struct operand *x, hee
 {
     const heed_buf own = x->place->buf;
 
-    if (there.offset % cf_dtype_size(x->place->t.dtype) != 0)
+    if (there.offset % cf_dtype_align(x->place->t.dtype) != 0)
         return;
     x->place->buf = there;
     r->job->placed(r->job);

@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Strides of the axes taken in some order, innermost last, with gaps in between. */
-static void pack(const int64_t *dims, const int *order, int n, bool gaps, struct rng *r,
-                 int64_t *stride)
+/* Strides of the axes taken in some order, innermost last, with gaps in between, but between blocks
+ * along the last axis. */
+static void pack(const int64_t *dims, const int *order, int n, bool gaps, bool blocks,
+                 struct rng *r, int64_t *stride)
 {
-    int64_t next = gaps ? 1 + rng_below(r, 3) : 1;
+    int64_t next = gaps && !blocks ? 1 + rng_below(r, 3) : 1;
 
     for (int i = n - 1; i >= 0; i--) {
         stride[order[i]] = next;
@@ -41,10 +42,12 @@ static void overlap(const struct array *a, const struct place *place, int n, int
 static void strides_choose(const struct array *a, const struct place *place, int laid,
                            const int64_t *dims, int n, struct rng *r, int64_t *stride)
 {
+    const bool blocks = type_elements(a->dtype) > 1;
+    const int free = blocks ? n - 1 : n; /* axes that may have any stride */
     int order[6] = { 0, 1, 2, 3, 4, 5 };
 
     if (laid == LAID_TRANSPOSED) {
-        for (int i = n - 1; i > 0; i--) {
+        for (int i = free - 1; i > 0; i--) {
             const int64_t j = rng_below(r, i + 1);
             const int keep = order[i];
 
@@ -64,16 +67,23 @@ static void strides_choose(const struct array *a, const struct place *place, int
 
             thin[i] = a->zero >> axis & 1 ? 1 : dims[i];
         }
-        pack(thin, order, n, false, r, stride);
-        for (int i = 0; i < n; i++)
+        pack(thin, order, n, false, blocks, r, stride);
+        for (int i = 0; i < free; i++)
             stride[i] = thin[i] == 1 ? 0 : stride[i];
         return;
     }
-    pack(dims, order, n, laid == LAID_PADDED, r, stride);
-    for (int i = 0; i < n && laid == LAID_NEGATIVE; i++) {
-        if (rng_below(r, 2) || i == n - 1)
+    pack(dims, order, n, laid == LAID_PADDED, blocks, r, stride);
+    for (int i = 0; i < free && laid == LAID_NEGATIVE; i++) {
+        if (rng_below(r, 2) || i == free - 1)
             stride[i] = -stride[i];
     }
+}
+
+/* Elements of an axis, of the last one blocks where the type has them. */
+static int64_t pieces_along(const heed_tensor *t, int axis)
+{
+    return axis + 1 == (int)t->ndim ? t->shape[axis] / (int64_t)type_elements(t->dtype)
+                                    : t->shape[axis];
 }
 
 bool place_lay(struct place *place, const struct array *a, const int64_t *dims, int n, int laid,
@@ -81,16 +91,19 @@ bool place_lay(struct place *place, const struct array *a, const int64_t *dims, 
 {
     const int64_t size = (int64_t)cf_dtype_size(a->dtype);
     struct rng r = rng_of(seed);
-    int64_t low = 0, high = 0;
+    int64_t low = 0, high = 0, pieces[6] = { 0 };
 
     place->t.dtype = a->dtype;
     place->t.ndim = (uint32_t)n;
-    strides_choose(a, place, laid, dims, n, &r, place->t.stride);
-    place->count = cf_array_count(a);
     for (int i = 0; i < n; i++) {
-        const int64_t reach = (dims[i] - 1) * place->t.stride[i];
-
         place->t.shape[i] = dims[i];
+        pieces[i] = pieces_along(&place->t, i);
+    }
+    strides_choose(a, place, laid, pieces, n, &r, place->t.stride);
+    place->count = cf_array_pieces(a);
+    for (int i = 0; i < n; i++) {
+        const int64_t reach = (pieces[i] - 1) * place->t.stride[i];
+
         low += reach < 0 && place->count ? reach : 0;
         high += reach > 0 && place->count ? reach : 0;
     }
@@ -117,12 +130,13 @@ static int64_t batch_offset(const struct place *place, int64_t b)
     return (int64_t)place->buf.offset + at * (int64_t)cf_dtype_size(place->t.dtype);
 }
 
-/* Visits the elements in logical order: move(array element, block element). */
+/* Visits the pieces in logical order: move(piece of the array, piece in memory). */
 static void each(const struct place *place, const struct array *a, unsigned char *block,
                  void (*move)(unsigned char *logical, unsigned char *element, size_t size))
 {
     const size_t size = cf_dtype_size(a->dtype);
     const int64_t bytes = (int64_t)size;
+    const int64_t pieces = a->shape[3] / (int64_t)type_elements(a->dtype);
     unsigned char *logical = a->data;
 
     for (int64_t b = 0; b < a->shape[0]; b++) {
@@ -132,7 +146,7 @@ static void each(const struct place *place, const struct array *a, unsigned char
             for (int64_t y = 0; y < a->shape[2]; y++) {
                 unsigned char *py = pb + (x * place->sx + y * place->sy) * bytes;
 
-                for (int64_t z = 0; z < a->shape[3]; z++, logical += size)
+                for (int64_t z = 0; z < pieces; z++, logical += size)
                     move(logical, py + z * place->sz * bytes, size);
             }
         }
@@ -186,7 +200,7 @@ void place_span(const struct place *place, int64_t *low, int64_t *high)
 
     *low = *high = 0;
     for (uint32_t i = 0; i < place->t.ndim && place->count; i++) {
-        const int64_t reach = (place->t.shape[i] - 1) * place->t.stride[i];
+        const int64_t reach = (pieces_along(&place->t, (int)i) - 1) * place->t.stride[i];
 
         *low += reach < 0 ? reach : 0;
         *high += reach > 0 ? reach : 0;

@@ -83,6 +83,11 @@ size_t cf_dtype_size(uint32_t dtype)
     return type_is(dtype) ? type_find(dtype)->bytes : 4;
 }
 
+size_t cf_dtype_align(uint32_t dtype)
+{
+    return type_elements(dtype) > 1 ? 2 : cf_dtype_size(dtype);
+}
+
 float cf_decode(uint32_t dtype, uint32_t bits)
 {
     return type_decode(dtype, bits);

@@ -30,7 +30,8 @@ int64_t rng_range(struct rng *, int64_t low, int64_t high); /* both included; hi
 /* A multiple of 16, 32, 64 or 128 or a neighbour of one, at most `most`. */
 int64_t cf_edge(struct rng *, int64_t most);
 
-size_t cf_dtype_size(uint32_t dtype);
+size_t cf_dtype_size(uint32_t dtype); /* of an element, or of a block */
+size_t cf_dtype_align(uint32_t dtype);
 float cf_decode(uint32_t dtype, uint32_t bits);
 uint32_t cf_encode(uint32_t dtype, float x); /* nearest even; NaN canonical; keeps -0 */
 uint32_t cf_small(uint32_t dtype, uint64_t hash,

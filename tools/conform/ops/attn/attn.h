@@ -192,9 +192,24 @@ bool cf_slots_lay(struct problem *, struct problem *all);
 uint32_t cf_byte_at(const struct cs *, bool key, uint64_t h, uint64_t pick, int64_t channel);
 /* The scale of the row at [b][head][row] of k or v; slot 0: 1. */
 float cf_scale_at(const struct problem *, int slot, int64_t b, int64_t head, int64_t row);
-/* An element of k or v: a byte times the scale of its row, rounded once; else as it is. */
+/* Fills the blocks of the row of k or v whose channel 0 is element `at`. row: hash of its indices;
+ * j: its number. */
+void cf_blocks_fill(const struct cs *, struct array *, int64_t at, bool key, uint64_t row,
+                    int64_t j);
+/* Puts random codes beside NaN, infinities or a large scale into the blocks of such a row. */
+void cf_blocks_poison(struct array *, int64_t at, uint64_t hash);
+/* Scales and minima of all blocks times a power of two. */
+void cf_blocks_multiply(struct array *, float factor);
+/* What is stored for an element of k or v; scale: that of its row, by cf_scale_at. */
+struct cf_stored {
+    double number, scale, minimum; /* the element is number * scale + minimum, but for roundings */
+    int64_t channels;              /* that have this scale; 0: numbers without scales */
+};
+struct cf_stored cf_stored_at(const struct array *, int64_t index, bool scaled, float scale);
+/* An element of k or v, rounded once. */
 float cf_scaled(const struct array *, int64_t index, float scale);
-/* Makes f32 arrays without scales of k and v in bytes. false: no memory. */
+/* Makes f32 arrays of k and v in numbers of a byte without scales, and of types in blocks the widest
+ * one that has minima or has none. false: no memory. */
 bool cf_rows_widen(struct problem *);
 
 /* ---- visibility.c: an item as the definitions have it --------------------------- */

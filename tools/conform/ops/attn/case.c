@@ -171,7 +171,7 @@ static bool poison_unseen(const struct problem *p, const struct item_view *view,
             const int64_t at = cf_key_row(p, view, s, key, &b);
 
             if (!cf_key_there(p, view, s, key) || cf_times_seen(p, view, head, row, s, key) ||
-                source->k.dtype == HEED_I8 || source->v.dtype == HEED_I8)
+                !type_find(source->k.dtype)->exponent || !type_find(source->v.dtype)->exponent)
                 continue;
             if (!finite_row(&source->k, cf_array_at(&source->k, b, key_head, at, 0)) ||
                 !finite_row(&source->v, cf_array_at(&source->v, b, key_head, at, 0)))

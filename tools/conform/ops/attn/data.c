@@ -155,6 +155,11 @@ static void tensor_fill(const struct cs *c, struct array *a, int role, int s, co
             for (int64_t y = 0; y < a->shape[2]; y++) {
                 const uint64_t hy = cf_mix2(hx, zy ? 0 : (uint64_t)y);
 
+                if (type_elements(a->dtype) > 1) {
+                    cf_blocks_fill(c, a, at, role < ROLE_V, hy, zy ? 0 : y);
+                    at += a->shape[3];
+                    continue;
+                }
                 for (int64_t z = 0; z < a->shape[3]; z++)
                     cf_array_set(a, at++, value_at(c, a->dtype, role, hy, zy ? 0 : y, zz ? 0 : z));
             }
@@ -179,7 +184,7 @@ static struct array tensor4(uint32_t dtype, int64_t b, int64_t h, int64_t n, int
                            .trailing = 3,
                            .batched = true,
                            .shape = { b, h, n, d },
-                           .zero = zero,
+                           .zero = type_elements(dtype) > 1 ? zero & 7 : zero,
                            .laid = laid };
 }
 
@@ -211,9 +216,9 @@ static void source_extents(struct problem *p, int s)
     src->ext = paged ? pages * page : nk + cf_s(c, s, S_PAD);
     src->total = packed ? packed_total(c, nk, false) : paged ? page : src->ext;
     src->n_k = packed ? src->total : src->ext;
-    src->k = tensor4(type_nth(TYPE_ROWS, cf_s(c, s, S_K)), b, src->heads, src->total, p->d,
+    src->k = tensor4(type_nth(TYPE_KEYS, cf_s(c, s, S_K)), b, src->heads, src->total, p->d,
                      (int)cf_s(c, s, S_KS), zero_axes(c, (int)cf_s(c, s, S_KS), 2 * s + 1));
-    src->v = tensor4(type_nth(TYPE_ROWS, cf_s(c, s, S_V)), b, src->heads, src->total, p->dv,
+    src->v = tensor4(type_nth(TYPE_KEYS, cf_s(c, s, S_V)), b, src->heads, src->total, p->dv,
                      (int)cf_s(c, s, S_VS), zero_axes(c, (int)cf_s(c, s, S_VS), 2 * s + 2));
     src->k.pages = src->v.pages = paged;
 }

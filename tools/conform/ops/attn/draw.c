@@ -91,6 +91,22 @@ static void wish_terms(struct cover *cover, struct cs *c, const int *pins, int n
     }
 }
 
+static bool in_blocks(int64_t word)
+{
+    return type_elements(type_nth(TYPE_KEYS, word)) > 1;
+}
+
+/* Blocks are not cut. */
+static void wish_widths(struct cover *cover, struct cs *c, const int *pins, int n, int s)
+{
+    static const int64_t widths[] = { 64, 96, 128, 64 };
+
+    if (in_blocks(cf_s(c, s, S_K)) && cf_g(c, G_D) % 32 != 0)
+        wish(cover, c, pins, n, G_D, widths[rng_below(&cover->r, 4)]);
+    if (in_blocks(cf_s(c, s, S_V)) && cf_g(c, G_DV) % 32 != 0)
+        wish(cover, c, pins, n, G_DV, widths[rng_below(&cover->r, 4)]);
+}
+
 static void attn_wishes(struct cover *cover, struct cs *c, const int *pins, int n)
 {
     int64_t query_step = 0;
@@ -116,6 +132,7 @@ static void attn_wishes(struct cover *cover, struct cs *c, const int *pins, int 
             }
         }
         wish_terms(cover, c, pins, n, s, &query_step);
+        wish_widths(cover, c, pins, n, s);
     }
     cf_case_normalize(c);
 }

@@ -14,7 +14,7 @@
 
 #define WIDTHS "16 0 1 2 7 8 15 17 33 48 64 65 80 96 128 130"
 #define FLOATS TYPE_FLOATS
-#define ROWS   TYPE_ROWS
+#define KEYS TYPE_KEYS
 #define SLOT   "const rt hostile"
 #define HAVE   "none const rt hostile"
 #define LAID   "natural padded transposed negative zero"
@@ -58,8 +58,8 @@ static const struct cf_spec global_specs[G_COUNT] = {
 
 static const struct cf_spec source_specs[S_COUNT] = {
     [S_NK] = { "nk", "33 65 1 130 0 16 64 3 63 257 1024 1030 2100", 1, -1, NULL },
-    [S_K] = { "k", ROWS, 0, -1, NULL },
-    [S_V] = { "v", ROWS, 0, -1, NULL },
+    [S_K] = { "k", KEYS, 0, -1, NULL },
+    [S_V] = { "v", KEYS, 0, -1, NULL },
     [S_HK] = { "hk", "h 1 half", 0, -1, NULL },
     [S_KB] = { "kb", "full one", 0, S_LAY, NULL },
     [S_LAY] = { "lay", NULL, 0, -1, NULL },

@@ -100,6 +100,10 @@ static void row_poison(struct array *a, int64_t row, uint64_t hash)
 {
     const float inf = (float)INFINITY, values[] = { inf - inf, inf, -inf, 0x1p15f };
 
+    if (type_elements(a->dtype) > 1) {
+        cf_blocks_poison(a, row * a->shape[3], hash);
+        return;
+    }
     for (int64_t c = 0; c < a->shape[3]; c++) {
         const uint64_t h = cf_mix2(hash, (uint64_t)c);
 
@@ -177,6 +181,10 @@ static void appended(const struct subject *s, const struct problem *p)
 
 static void times_eight(struct array *a)
 {
+    if (type_elements(a->dtype) > 1) {
+        cf_blocks_multiply(a, 8);
+        return;
+    }
     for (int64_t i = 0; i < cf_array_count(a); i++)
         cf_array_set(a, i, cf_encode(a->dtype, 8 * cf_decode(a->dtype, cf_array_bits(a, i))));
 }

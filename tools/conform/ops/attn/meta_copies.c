@@ -34,18 +34,44 @@ static void list_case(const struct problem *p, struct cs *c)
     cf_case_normalize(c);
 }
 
-/* The case with k and v in bytes as f32. */
-static struct problem *widened(const struct cs *c)
+/* The row of element `from` becomes that of element `to` of an array of the same type. */
+static void row_copy(struct array *to, int64_t to_at, const struct array *from, int64_t from_at)
 {
-    struct problem *p = cf_problem_make(c, NULL, 0, true);
-
-    if (!p || cf_rows_widen(p))
-        return p;
-    cf_problem_free(p);
-    return NULL;
+    if (from->shape[3] > 0)
+        memcpy(cf_array_piece(to, to_at), cf_array_piece(from, from_at),
+               (size_t)from->shape[3] / type_elements(from->dtype) * cf_dtype_size(from->dtype));
 }
 
-/* Copies what the lists name into a DENSE source, bytes as f32; absent places are masked. */
+static void scale_copy(struct problem *to, int to_slot, int64_t b, int64_t i,
+                       const struct problem *from, int from_slot, int64_t item, int64_t row)
+{
+    struct array *const x = &to->slot[to_slot - 1].a;
+    const struct array *const y = &from->slot[from_slot - 1].a;
+
+    for (int64_t h = 0; h < x->shape[2]; h++)
+        cf_array_set(x, cf_array_at(x, b, 0, h, i),
+                     cf_array_bits(y, cf_array_at(y, item, 0, h, row)));
+}
+
+/* Key e of the list's item becomes key i of the copy's. */
+static void key_copy(const struct problem *list, struct problem *p, int64_t b, int64_t i, int64_t e)
+{
+    struct source_data *to = &p->source[0];
+    const struct source_data *from = &list->source[0];
+
+    for (int64_t h = 0; h < to->heads; h++) {
+        row_copy(&to->k, cf_array_at(&to->k, b, h, i, 0), &from->k,
+                 cf_array_at(&from->k, b, h, e, 0));
+        row_copy(&to->v, cf_array_at(&to->v, b, h, i, 0), &from->v,
+                 cf_array_at(&from->v, b, h, e, 0));
+    }
+    if (to->k_scale)
+        scale_copy(p, to->k_scale, b, i, list, from->k_scale, b, e);
+    if (to->v_scale)
+        scale_copy(p, to->v_scale, b, i, list, from->v_scale, b, e);
+}
+
+/* Copies what the lists name into a DENSE source; absent places are masked. */
 static struct problem *gathered(const struct problem *list)
 {
     const int at = cf_at_source(0);
@@ -60,26 +86,18 @@ static struct problem *gathered(const struct problem *list)
     c.v[at + S_MASK] = HEADS_1;
     c.v[at + S_MSLOT] = SLOT_RT;
     cf_case_normalize(&c);
-    p = widened(&c);
+    p = cf_problem_make(&c, NULL, 0, true);
     for (int64_t b = 0; p && b < p->n_items; b++) {
+        struct array *mask = &p->slot[p->source[0].mask - 1].a;
         struct item_view view;
 
         cf_item_view(list, b, &view);
         for (int64_t i = 0; i < named; i++) {
             const int64_t e = cf_list_entry(list, &view, 0, 0, 0, i);
-            struct source_data *to = &p->source[0];
-            const struct source_data *from = &list->source[0];
-            struct array *mask = &p->slot[to->mask - 1].a;
 
             cf_array_set(mask, cf_array_at(mask, b, 0, 0, i), e >= 0);
-            for (int64_t h = 0; e >= 0 && h < to->heads; h++) {
-                for (int64_t t = 0; t < p->d; t++)
-                    cf_array_set(&to->k, cf_array_at(&to->k, b, h, i, t),
-                                 cf_array_bits(&from->k, cf_array_at(&from->k, b, h, e, t)));
-                for (int64_t t = 0; t < p->dv; t++)
-                    cf_array_set(&to->v, cf_array_at(&to->v, b, h, i, t),
-                                 cf_array_bits(&from->v, cf_array_at(&from->v, b, h, e, t)));
-            }
+            if (e >= 0)
+                key_copy(list, p, b, i, e);
         }
     }
     return p;
@@ -89,13 +107,12 @@ void cf_meta_listed(const struct subject *s, const struct problem *p)
 {
     struct subject list_of = *s;
     struct cs c;
-    struct problem *list, *wide, *copy = NULL;
+    struct problem *list, *copy = NULL;
 
     list_case(p, &c);
     list = cf_problem_make(&c, NULL, 0, true);
-    wide = widened(&c);
-    if (wide)
-        copy = gathered(wide);
+    if (list)
+        copy = gathered(list);
     list_of.problem = list;
     list_of.got = list && copy ? cf_job_make(s->op->families, list, &s->bench->one, 0, c.seed + 82)
                                : NULL;
@@ -105,7 +122,6 @@ void cf_meta_listed(const struct subject *s, const struct problem *p)
         cf_relate(&list_of, copy, "a list against the gathered copy");
     job_drop(list_of.got);
     cf_problem_free(list);
-    cf_problem_free(wide);
     cf_problem_free(copy);
 }
 
@@ -128,8 +144,7 @@ static bool array_gather(const struct problem *p, int s, const struct array *fro
                           .shape = { p->n_items, src->heads, src->n_k, from->shape[3] } };
     if (!cf_array_alloc(to))
         return false;
-    for (int64_t i = 0; i < cf_array_count(to); i++)
-        cf_array_set(to, i, cf_encode(to->dtype, (float)INFINITY - (float)INFINITY));
+    memset(to->data, 0xff, cf_array_bytes(to)); /* of floats and of scales NaN */
     for (int64_t b = 0; b < p->n_items; b++) {
         struct item_view view;
 
@@ -141,9 +156,38 @@ static bool array_gather(const struct problem *p, int s, const struct array *fro
             if (!cf_key_there(p, &view, s, key))
                 continue;
             row = cf_key_row(p, &view, s, key, &item);
-            for (int64_t t = 0; t < from->shape[3]; t++)
-                cf_array_set(to, cf_array_at(to, b, h, key, t),
-                             cf_array_bits(from, cf_array_at(from, item, h, row, t)));
+            row_copy(to, cf_array_at(to, b, h, key, 0), from, cf_array_at(from, item, h, row, 0));
+        }
+    }
+    return true;
+}
+
+/* Scales of k or v in the order of the keys; slot 0: there are none. */
+static bool scales_gather(const struct problem *p, int s, int from, struct problem *to, int slot)
+{
+    struct array *const a = slot ? &to->slot[slot - 1].a : NULL;
+
+    if (!slot)
+        return true;
+    free(a->data);
+    *a = (struct array){ .dtype = a->dtype,
+                         .trailing = 2,
+                         .batched = true,
+                         .shape = { p->n_items, 1, a->shape[2], p->source[s].n_k } };
+    if (!cf_array_alloc(a))
+        return false;
+    memset(a->data, 0xff, cf_array_bytes(a));
+    for (int64_t b = 0; b < p->n_items; b++) {
+        struct item_view view;
+
+        cf_item_view(p, b, &view);
+        for (int64_t key = 0; key < view.k_n[s]; key++) {
+            int64_t item, row;
+
+            if (!cf_key_there(p, &view, s, key))
+                continue;
+            row = cf_key_row(p, &view, s, key, &item);
+            scale_copy(to, slot, b, key, p, from, item, row);
         }
     }
     return true;
@@ -205,7 +249,8 @@ static bool source_gather(const struct problem *p, struct problem *to, int s)
         return false;
     free(src->v.data);
     src->v = v;
-    ok = mask_have(to, s);
+    ok = scales_gather(p, s, p->source[s].k_scale, to, src->k_scale) &&
+         scales_gather(p, s, p->source[s].v_scale, to, src->v_scale) && mask_have(to, s);
     if (ok)
         source_cut(p, to, s);
     to->c.v[cf_at_source(s) + S_LAY] = LAY_DENSE;
@@ -217,26 +262,30 @@ static bool source_gather(const struct problem *p, struct problem *to, int s)
 /* Slots whose entries share memory cannot be cut one by one. */
 void cf_meta_cached(const struct subject *s, const struct problem *p)
 {
-    struct problem *copy, *wide;
+    struct problem *copy;
     bool any = false, ok = true;
 
     for (int i = 0; i < p->n_sources; i++)
         any = any || gathers(p, i);
     if (!any || cf_g(&p->c, G_SS) >= LAID_ZERO)
         return;
-    copy = widened(&p->c);
-    wide = widened(&p->c);
-    for (int i = 0; i < p->n_sources && copy && wide && ok; i++)
-        ok = !gathers(p, i) || source_gather(wide, copy, i);
-    if (!copy || !wide || !ok)
+    copy = cf_problem_make(&p->c, NULL, 0, true);
+    for (int i = 0; i < p->n_sources && copy && ok; i++)
+        ok = !gathers(p, i) || source_gather(p, copy, i);
+    if (!copy || !ok)
         cf_fail(s->v, "no memory for the gathered copy of a cache");
     else
         cf_relate(s, copy, "a cache against the gathered copy");
     cf_problem_free(copy);
-    cf_problem_free(wide);
 }
 
-/* ---- bytes ---------------------------------------------------------------- */
+/* ---- bytes and blocks ----------------------------------------------------- */
+
+/* Scales of rows join their numbers after the sum: no other type has the bits of that. */
+static bool widens(const struct array *a, int scale)
+{
+    return !scale && (type_find(a->dtype)->bytes == 1 || type_elements(a->dtype) > 1);
+}
 
 void cf_meta_quantised(const struct subject *s, const struct problem *p)
 {
@@ -244,11 +293,14 @@ void cf_meta_quantised(const struct subject *s, const struct problem *p)
     bool any = false;
 
     for (int i = 0; i < p->n_sources; i++)
-        any = any || type_find(p->source[i].k.dtype)->bytes == 1 ||
-              type_find(p->source[i].v.dtype)->bytes == 1;
+        any = any || widens(&p->source[i].k, p->source[i].k_scale) ||
+              widens(&p->source[i].v, p->source[i].v_scale);
     if (!any)
         return;
-    wide = widened(&p->c);
-    cf_relate(s, wide, "rows of bytes against their numbers");
+    wide = cf_problem_make(&p->c, NULL, 0, true);
+    if (wide && cf_rows_widen(wide))
+        cf_relate(s, wide, "rows against those of a wider type");
+    else
+        cf_fail(s->v, "no memory for rows of a wider type");
     cf_problem_free(wide);
 }

@@ -20,7 +20,8 @@ struct seen {
     int source;           /* -1: the sink */
     int64_t at;           /* element [b][h][key][0] of the source's v */
     float scale;          /* of that row */
-    double y, size;       /* logit with biases; sum of magnitudes that went into it */
+    double y, size, tiny; /* logit with biases; sum of magnitudes that went into it; what underflow
+                           * cost it */
     double weight, error; /* exp(y - max); how far the computed weight may be off */
 };
 
@@ -53,10 +54,17 @@ static int64_t kv_at(const struct row *r, const struct array *a, int slot, int s
     return cf_array_at(a, b, head, row, 0);
 }
 
-/* Channel c of a key's v. */
-static double seen_value(const struct row *r, const struct seen *k, int64_t c)
+/* Channel c of a key's v, the magnitudes that it is the sum of, and the number that it is made of. */
+static double seen_value(const struct row *r, const struct seen *k, int64_t c, double *size,
+                         double *number)
 {
-    return (double)cf_scaled(&r->p->source[k->source].v, k->at + c, k->scale);
+    const struct source_data *src = &r->p->source[k->source];
+    const struct cf_stored x = cf_stored_at(&src->v, k->at + c, src->v_scale != 0, k->scale);
+    const double product = x.number * x.scale;
+
+    *size = fabs(product) + fabs(x.minimum);
+    *number = x.channels ? fabs(x.number) : 0;
+    return type_find(src->v.dtype)->block.minimum ? product + x.minimum : product;
 }
 
 static int64_t q_at(const struct row *r)
@@ -71,6 +79,60 @@ static double scale_of(const struct problem *p)
     return p->d ? 1 / sqrt((double)p->d) : 0;
 }
 
+/* What q.k is the sum of. */
+struct product {
+    double sum, size, tiny; /* of magnitudes; what underflow may cost */
+    bool unsure;            /* roundings decide about it */
+};
+
+/* A block: sum and magnitudes of q times numbers, then of what is multiplied by the minimum. */
+static void factor_add(struct product *to, double sum, double size, double factor, double roundings)
+{
+    to->unsure = to->unsure || (isfinite(size) && size > 0x1p120) ||
+                 (isinf(factor) && size > 0 && fabs(sum) <= roundings * u * size);
+    to->sum += sum * factor;
+    to->size += size * fabs(factor);
+    to->tiny += isfinite(factor) ? roundings * 0x1p-149 * fabs(factor) : 0;
+}
+
+/* Of `n` channels from q + t and k + t on, which have a scale in common. */
+static void block_add(const struct row *r, const struct source_data *src, int64_t q, int64_t k,
+                      int64_t n, float scale, struct product *to)
+{
+    const bool minima = type_find(src->k.dtype)->block.minimum != 0;
+    const struct cf_stored first = cf_stored_at(&src->k, k, true, scale);
+    double a = 0, a_size = 0, c = 0, c_size = 0;
+
+    for (int64_t t = 0; t < n; t++) {
+        const double x = value(&r->p->q, q + t);
+        const double product = x * cf_stored_at(&src->k, k + t, true, scale).number;
+
+        a += product;
+        a_size += fabs(product);
+        c += x;
+        c_size += fabs(x);
+    }
+    factor_add(to, a, a_size, first.scale, (double)n + 2);
+    if (minima)
+        factor_add(to, c, c_size, first.minimum, (double)n + 2);
+}
+
+static void product_add(const struct row *r, const struct source_data *src, int64_t q, int64_t k,
+                        float scale, struct product *to)
+{
+    const int64_t d = r->p->d;
+    const int64_t block = d == 0 ? 0 : cf_stored_at(&src->k, k, src->k_scale != 0, scale).channels;
+
+    for (int64_t t = 0; block && t < d; t += block)
+        block_add(r, src, q + t, k + t, block, scale, to);
+    for (int64_t t = 0; !block && t < d; t++) {
+        const double x = value(&r->p->q, q + t) * value(&src->k, k + t);
+
+        to->sum += x;
+        to->size += fabs(x);
+    }
+}
+
 static bool key_add(struct row *r, int s, int64_t key)
 {
     const struct problem *p = r->p;
@@ -79,21 +141,17 @@ static bool key_add(struct row *r, int s, int64_t key)
     float k_scale, v_scale;
     const int64_t q = q_at(r), k = kv_at(r, &src->k, src->k_scale, s, head, key, &k_scale);
     const int64_t v = kv_at(r, &src->v, src->v_scale, s, head, key, &v_scale);
-    double dot, size, bias, bias_size, y;
+    struct product dot = { 0 };
+    double size, bias, bias_size, y;
 
     if (!cf_biases(p, r->view, r->head, r->row, s, key, &bias, &bias_size))
         return true;
-    cf_joined(p, r->view, r->head, r->row, s, key, &dot, &size);
-    for (int64_t t = 0; t < p->d; t++) {
-        const double x = value(&p->q, q + t) * (double)cf_scaled(&src->k, k + t, k_scale);
-
-        dot += x;
-        size += fabs(x);
-    }
+    cf_joined(p, r->view, r->head, r->row, s, key, &dot.sum, &dot.size);
+    product_add(r, src, q, k, k_scale, &dot);
     /* near the end of binary32 partial sums may leave it where the exact result does not */
-    r->skip = r->skip || (isfinite(size) && size > 0x1p120);
-    y = dot * scale_of(p);
-    size *= fabs(scale_of(p));
+    r->skip = r->skip || dot.unsure || (isfinite(dot.size) && dot.size > 0x1p120);
+    y = dot.sum * scale_of(p);
+    size = dot.size * fabs(scale_of(p));
     r->skip = r->skip || (isfinite(size) && size > 0x1p100);
     if (p->softcap > 0)
         y = isnan(y) ? y : p->softcap * tanh(y / p->softcap);
@@ -112,7 +170,12 @@ static bool key_add(struct row *r, int s, int64_t key)
         r->room = 2 * r->room + 64;
     }
     r->seen[r->n++] = (struct seen){
-        .source = s, .at = v, .scale = v_scale, .y = y, .size = size
+        .source = s,
+        .at = v,
+        .scale = v_scale,
+        .y = y,
+        .size = size,
+        .tiny = dot.tiny * fabs(scale_of(p)),
     };
     return true;
 }
@@ -146,7 +209,8 @@ static double sink_of(const struct row *r)
     return r->p->sinks.data ? value(&r->p->sinks, r->head) : -(double)INFINITY;
 }
 
-/* Roundings that biases add, of the sum that a term is in: one each; two where one joins q.k, whose
+/* Roundings of q.k: one for each channel, of blocks one for each in a block and two for each block,
+ * scale and minimum; so 2 more than there are channels at most. Roundings that biases add, of the sum that a term is in: one each; two where one joins q.k, whose
  * chains have as many as that of q.k and are added one after the other. At least 2. */
 static double most_biases(const struct problem *p)
 {
@@ -168,7 +232,7 @@ static void row_weigh(struct row *r, bool with_sink)
 {
     const double sink = with_sink ? sink_of(r) : -(double)INFINITY;
     const double n = (double)r->n, rescales = n / 16 + 2, exp_error = 4;
-    const double roundings = (double)r->p->d + 6 + most_biases(r->p);
+    const double roundings = (double)r->p->d + 8 + most_biases(r->p);
     const double softcap = r->p->softcap > 0 ? 8 : 0;
 
     r->most = sink;
@@ -187,9 +251,9 @@ static void row_weigh(struct row *r, bool with_sink)
     }
     for (int64_t i = 0; i < r->n; i++) {
         const struct seen *k = &r->seen[i];
-        const double eps =
-            u * ((roundings + softcap + (r->slack - 1) * (double)r->p->d) * k->size +
-                 3 * (r->most - k->y) + 2 * r->reach);
+        const double eps = u * ((roundings + softcap + (r->slack - 1) * (double)r->p->d) * k->size +
+                                3 * (r->most - k->y) + 2 * r->reach) +
+                           k->tiny;
         const double all = eps + ((rescales + 1) * exp_error + rescales) * u;
 
         /* not weight * expm1(all): the weight may have underflowed where the computed one does not
@@ -199,7 +263,8 @@ static void row_weigh(struct row *r, bool with_sink)
     }
     if (sink > -(double)INFINITY)
         r->loss += exp(sink - r->most) / r->sum * expm1(u * (8 * r->reach + 8 * rescales));
-    r->gamma = (r->slack * n + rescales) * u / (1 - (r->slack * n + rescales) * u);
+    /* 2: the product of a weight and a scale, and the sum of a channel and of minima */
+    r->gamma = (r->slack * n + rescales + 2) * u / (1 - (r->slack * n + rescales + 2) * u);
 }
 
 struct cell {
@@ -210,18 +275,20 @@ struct cell {
 static struct cell channel_want(const struct row *r, const struct array *out, int64_t c)
 {
     struct cell cell = { 0 };
-    double sum = 0, size = 0, spread = 0, all = 0, relative, absolute;
+    double sum = 0, size = 0, spread = 0, all = 0, tiny = 0, relative, absolute;
     const double n = (double)r->n;
 
     for (int64_t i = 0; i < r->n; i++) {
         const struct seen *k = &r->seen[i];
-        const double v = seen_value(r, k, c);
+        double v_size, number;
+        const double v = seen_value(r, k, c, &v_size, &number);
 
         cell.nan = cell.nan || isnan(v);
         cell.infinite = cell.infinite || isinf(v);
         sum += k->weight * v;
-        size += (k->weight + k->error) * fabs(v);
-        all += fabs(v);
+        size += (k->weight + k->error) * v_size;
+        all += v_size;
+        tiny += number * 0x1p-149; /* of the product of a weight and a scale */
     }
     cell.skip = r->skip || all > 0x1p126;
     if (cell.nan || cell.infinite)
@@ -234,11 +301,13 @@ static struct cell channel_want(const struct row *r, const struct array *out, in
     for (int64_t i = 0; i < r->n; i++) {
         const struct seen *k = &r->seen[i];
 
-        spread += k->error * fabs(seen_value(r, k, c) - cell.want);
+        double v_size, number;
+
+        spread += k->error * fabs(seen_value(r, k, c, &v_size, &number) - cell.want);
     }
     spread += sink_of(r) > -(double)INFINITY ? r->loss * r->sum * fabs(cell.want) : 0;
     cell.bound = spread / r->sum + r->gamma * size / r->sum + (r->gamma + 4 * u) * fabs(cell.want) +
-                 (0x1p-98 * (all + n * fabs(cell.want)) + 8 * (n + 2) * 0x1p-149) / r->sum;
+                 (0x1p-98 * (all + n * fabs(cell.want)) + 8 * ((n + 2) * 0x1p-149 + tiny)) / r->sum;
     if (r->weights) { /* in the products, in their sum or in both */
         cf_output_rounding(r->weights, &relative, &absolute);
         cell.bound += (relative * (size + r->sum * fabs(cell.want)) +
@@ -435,8 +504,10 @@ static void exact_row(struct row *r, const struct call *call, struct verdict *v)
         float x = 0;
 
         for (int64_t i = 0; i < r->n; i++) {
+            double v_size, number;
+
             if (r->seen[i].y == 0)
-                sum += (int64_t)seen_value(r, &r->seen[i], c);
+                sum += (int64_t)seen_value(r, &r->seen[i], c, &v_size, &number);
         }
         if (r->n)
             x = (float)sum * (1.0f / (float)weight);

@@ -61,6 +61,7 @@ static struct array array_of(struct reader *r, const heed_tensor *t, const void 
                              uint32_t trailing, int batched)
 {
     const size_t size = cf_dtype_size(t->dtype);
+    const int64_t elements = (int64_t)type_elements(t->dtype);
     bool one = true;
     struct array a = { .dtype = t->dtype,
                        .trailing = (int)trailing,
@@ -82,9 +83,9 @@ static struct array array_of(struct reader *r, const heed_tensor *t, const void 
                              : batched ? item_offset(r, t, trailing, b)
                                        : 0;
 
-        for (int64_t i = 0; i < a.shape[1] * a.shape[2] * a.shape[3]; i++, to += size) {
-            const int64_t z = i % a.shape[3], y = i / a.shape[3] % a.shape[2],
-                          x = i / a.shape[3] / a.shape[2];
+        for (int64_t i = 0; i < a.shape[1] * a.shape[2] * a.shape[3] / elements; i++, to += size) {
+            const int64_t pieces = a.shape[3] / elements, z = i % pieces,
+                          y = i / pieces % a.shape[2], x = i / pieces / a.shape[2];
             const int64_t at = item + (trailing > 0 ? z * stride_of(t, 1) : 0) +
                                (trailing > 1 ? y * stride_of(t, 2) : 0) +
                                (trailing > 2 ? x * stride_of(t, 3) : 0);

@@ -1,12 +1,13 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Keys and values of a byte: the scales of their rows, and the numbers that both are.
+ * Keys and values of a byte and in blocks: their scales, and the numbers that all are.
  */
 #include "slots.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 uint32_t cf_byte_at(const struct cs *c, bool key, uint64_t h, uint64_t pick, int64_t channel)
 {
@@ -42,11 +43,12 @@ static uint32_t odd_scale(uint32_t dtype, uint64_t h)
     return dtype == HEED_F32 ? singles[h % 8] : halves[h % 8];
 }
 
-/* Of row j: bytes times it are about as large as the other types' elements. */
-static uint32_t scale_bits(const struct cs *c, uint32_t dtype, bool key, uint64_t h, int64_t j)
+/* Of row j: numbers below 1 / unit times it are about as large as the other types' elements. */
+static uint32_t scale_bits(const struct cs *c, uint32_t dtype, float unit, bool key, uint64_t h,
+                           int64_t j)
 {
     const float sign = h >> 40 & 1 ? -1 : 1;
-    const float size = sign * (1 + (float)(h >> 8 & 63) / 64) * 0x1p-7f;
+    const float size = sign * (1 + (float)(h >> 8 & 63) / 64) * unit;
     const bool half = dtype == HEED_F16;
 
     switch (cf_g(c, G_FILL)) {
@@ -84,7 +86,7 @@ static void scales_fill(struct problem *p, struct array *a, bool key, int number
         for (int64_t h = 0; h < a->shape[2]; h++) {
             for (int64_t j = 0; j < a->shape[3]; j++)
                 cf_array_set(a, cf_array_at(a, b, 0, h, j),
-                             scale_bits(&p->c, a->dtype, key,
+                             scale_bits(&p->c, a->dtype, 0x1p-7f, key,
                                         cf_mix2(cf_mix2(item, (uint64_t)h), (uint64_t)j), j));
         }
     }
@@ -99,7 +101,7 @@ int cf_scales_make(struct problem *p, int s, bool key)
     const bool one = cf_mix2(c->seed, (uint64_t)number) % 3 == 0;
     int slot;
 
-    if (!type_scaled(TYPE_ROWS, cf_s(c, s, key ? S_K : S_V)))
+    if (!type_scaled(TYPE_KEYS, cf_s(c, s, key ? S_K : S_V)))
         return 0;
     slot = slot_add(p, cf_s(c, s, key ? S_KT : S_VT) ? HEED_F16 : HEED_F32, !packed, 2, 1,
                     one ? 1 : src->heads, src->total,
@@ -125,36 +127,185 @@ float cf_scale_at(const struct problem *p, int slot, int64_t b, int64_t head, in
     return a ? cf_decode(a->dtype, cf_array_bits(a, cf_array_at(a, b, 0, head, row))) : 1.0f;
 }
 
-/* The product of a number and a scale is exact in double. */
-float cf_scaled(const struct array *a, int64_t index, float scale)
+/* ---- blocks ------------------------------------------------------------- */
+
+/* The largest power of two that is a number of the type, and its code. */
+static int power_of(uint32_t dtype, uint32_t *code)
 {
-    return (float)((double)cf_decode(a->dtype, cf_array_bits(a, index)) * (double)scale);
+    int most = 0;
+
+    for (uint32_t i = 0; i < type_codes(dtype); i++) {
+        const int x = type_number(dtype, i);
+
+        if (x > most && (x & (x - 1)) == 0) {
+            most = x;
+            *code = i;
+        }
+    }
+    return most;
 }
 
-static bool array_widen(const struct problem *p, struct array *a, int *slot)
+/* A power of two that is no less than a number of the type, its sign apart; 1 over that. */
+static float unit_of(uint32_t dtype)
 {
-    const int64_t items = *slot > 0 ? p->slot[*slot - 1].a.shape[0] : 0;
+    float unit = 1;
+
+    for (uint32_t i = 0; i < type_codes(dtype); i++) {
+        while (fabsf((float)type_number(dtype, i)) * unit > 1)
+            unit *= 0.5f;
+    }
+    return unit;
+}
+
+/* What channel 0 of a key is to be, where the logits are steered through it. */
+static bool steered(const struct cs *c, uint64_t pick, int64_t j, float *value)
+{
+    const float sign = cf_g(c, G_SCALE) == SCALE_NEGATIVE ? -1 : 1;
+
+    switch (cf_g(c, G_FILL)) {
+    case FILL_EXACT:
+        *value = cf_g(c, G_CAP) == 0 && pick % 3 == 0 ? -64 * sign : 0;
+        return true;
+    case FILL_RISE:
+        *value = (float)j * 0.25f;
+        return true;
+    case FILL_EDGE:
+        *value = (float)((int64_t)(pick % 2048) - 1792) * 0.125f;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void block_fill(const struct cs *c, uint32_t dtype, void *block, bool key, uint64_t h,
+                       uint64_t pick, int64_t j, bool first)
+{
+    uint32_t code = 0, minimum = 0, scale;
+    const int power = power_of(dtype, &code);
+    const float unit = unit_of(dtype);
+    const bool ties = cf_g(c, G_FILL) == FILL_TIES;
+    float value = 0;
+
+    for (uint32_t i = 0; i < type_elements(dtype); i++)
+        type_code_put(dtype, block, i, (uint32_t)cf_mix2(h, i) & (ties ? 3 : UINT32_MAX));
+    scale = scale_bits(c, HEED_F16, unit, key && cf_g(c, G_FILL) != FILL_EDGE, h, j);
+    if (cf_g(c, G_FILL) != FILL_EDGE || !key)
+        minimum =
+            scale_bits(c, HEED_F16, cf_g(c, G_FILL) == FILL_EXACT ? 1 : 0.5f, key, h >> 13, j);
+    if (key && first && steered(c, pick, j, &value)) {
+        type_code_put(dtype, block, 0, code);
+        scale = cf_encode(HEED_F16, value / (float)power);
+        minimum = 0;
+    }
+    type_block_put(dtype, block, scale, minimum);
+}
+
+void cf_blocks_fill(const struct cs *c, struct array *a, int64_t at, bool key, uint64_t row,
+                    int64_t j)
+{
+    const int64_t elements = type_elements(a->dtype);
+
+    for (int64_t t = 0; t < a->shape[3]; t += elements)
+        block_fill(c, a->dtype, cf_array_piece(a, at + t), key, cf_mix2(row, (uint64_t)t),
+                   cf_mix(row), j, t == 0);
+}
+
+void cf_blocks_poison(struct array *a, int64_t at, uint64_t hash)
+{
+    static const uint32_t scales[] = { 0x7e2a, 0x7c00, 0xfc00, 0x7800 };
+    const int64_t elements = type_elements(a->dtype);
+
+    for (int64_t t = 0; t < a->shape[3]; t += elements) {
+        void *const block = cf_array_piece(a, at + t);
+        const uint64_t h = cf_mix2(hash, (uint64_t)t);
+
+        for (uint32_t i = 0; i < elements; i++)
+            type_code_put(a->dtype, block, i, (uint32_t)cf_mix2(h, i));
+        type_block_put(a->dtype, block, scales[h % 4], scales[h >> 2 & 3]);
+    }
+}
+
+void cf_blocks_multiply(struct array *a, float factor)
+{
+    for (int64_t i = 0; i < cf_array_count(a); i += type_elements(a->dtype)) {
+        void *const block = cf_array_piece(a, i);
+        const float scale = type_block_scale(block), minimum = type_block_minimum(a->dtype, block);
+
+        type_block_put(a->dtype, block, cf_encode(HEED_F16, scale * factor),
+                       cf_encode(HEED_F16, minimum * factor));
+    }
+}
+
+struct cf_stored cf_stored_at(const struct array *a, int64_t index, bool scaled, float scale)
+{
+    const int64_t elements = type_elements(a->dtype);
+    const void *const block = cf_array_piece(a, index);
+
+    if (elements > 1)
+        return (struct cf_stored){
+            .number =
+                type_number(a->dtype, type_code(a->dtype, block, (uint32_t)(index % elements))),
+            .scale = (double)type_block_scale(block),
+            .minimum = (double)type_block_minimum(a->dtype, block),
+            .channels = elements,
+        };
+    return (struct cf_stored){
+        .number = (double)cf_decode(a->dtype, cf_array_bits(a, index)),
+        .scale = (double)scale,
+        .channels = scaled ? a->shape[3] : 0,
+    };
+}
+
+/* Products of numbers and scales are exact in double, and so are their sums with minima. */
+float cf_scaled(const struct array *a, int64_t index, float scale)
+{
+    const struct cf_stored x = cf_stored_at(a, index, false, scale);
+    const double product = x.number * x.scale;
+
+    return (float)(type_find(a->dtype)->block.minimum ? product + x.minimum : product);
+}
+
+/* ---- the same bits by other types ----------------------------------------------- */
+
+/* The type in blocks that has all numbers of this one. */
+static uint32_t widest(uint32_t dtype)
+{
+    return type_find(dtype)->block.minimum ? HEED_Q5_1 : HEED_Q8_0;
+}
+
+static void block_widen(uint32_t from, const void *block, uint32_t to, void *wide)
+{
+    const unsigned char *const bytes = block;
+    const uint32_t at = type_find(from)->block.minimum;
+
+    type_block_put(to, wide, bytes[0] | (uint32_t)bytes[1] << 8,
+                   at ? bytes[at] | (uint32_t)bytes[at + 1] << 8 : 0);
+    for (uint32_t i = 0; i < type_elements(to); i++) {
+        const int x = type_number(from, type_code(from, block, i));
+
+        type_code_put(to, wide, i, (uint32_t)x + (uint32_t)type_find(to)->block.less);
+    }
+}
+
+static bool array_widen(struct array *a, bool scaled)
+{
+    const bool blocks = type_elements(a->dtype) > 1;
     struct array wide = *a;
 
-    if (type_find(a->dtype)->bytes > 1)
+    if (scaled || (!blocks && type_find(a->dtype)->bytes > 1))
         return true;
-    wide.dtype = HEED_F32;
+    wide.dtype = blocks ? widest(a->dtype) : HEED_F32;
     wide.laid = LAID_NATURAL;
-    wide.shape[0] = items > a->shape[0] && a->shape[0] == 1 ? items : a->shape[0];
     if (!cf_array_alloc(&wide))
         return false;
-    for (int64_t i = 0; i < cf_array_count(&wide); i++) {
-        const int64_t t = i % wide.shape[3], row = i / wide.shape[3] % wide.shape[2],
-                      h = i / wide.shape[3] / wide.shape[2] % wide.shape[1],
-                      b = i / wide.shape[3] / wide.shape[2] / wide.shape[1];
-        const float x = cf_scaled(a, cf_array_at(a, b, h, row, t),
-                                  cf_scale_at(p, *slot, b, h, row));
-
-        cf_array_set(&wide, i, cf_encode(HEED_F32, x));
+    for (int64_t i = 0; i < cf_array_count(&wide); i += type_elements(wide.dtype)) {
+        if (blocks)
+            block_widen(a->dtype, cf_array_piece(a, i), wide.dtype, cf_array_piece(&wide, i));
+        else
+            cf_array_set(&wide, i, cf_encode(HEED_F32, cf_decode(a->dtype, cf_array_bits(a, i))));
     }
     free(a->data);
     *a = wide;
-    *slot = 0;
     return true;
 }
 
@@ -165,7 +316,7 @@ bool cf_rows_widen(struct problem *p)
     for (int s = 0; s < p->n_sources && ok; s++) {
         struct source_data *src = &p->source[s];
 
-        ok = array_widen(p, &src->k, &src->k_scale) && array_widen(p, &src->v, &src->v_scale);
+        ok = array_widen(&src->k, src->k_scale != 0) && array_widen(&src->v, src->v_scale != 0);
     }
     return ok;
 }

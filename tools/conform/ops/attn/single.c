@@ -24,7 +24,7 @@ static void types_set(struct cs *c, int64_t type, int64_t out, bool bytes)
     int64_t *const source = &c->v[cf_at_source(0)];
 
     c->v[G_Q] = type;
-    source[S_K] = source[S_V] = bytes ? type_place(TYPE_ROWS, HEED_I8) : type;
+    source[S_K] = source[S_V] = bytes ? type_place(TYPE_KEYS, HEED_I8) : type;
     c->v[G_O] = out ? DT_F32 : type;
 }
 

@@ -1,0 +1,33 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A row of channels as it is stored: numbers, numbers beside a scale of the row, or blocks of them
+ * with a scale and perhaps a minimum each (numerics.md 4, step 3).
+ */
+#ifndef HEED_REFERENCE_BLOCKS_H
+#define HEED_REFERENCE_BLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct heed_ref_line {
+    const void *data;
+    int64_t at,
+        stride; /* of channel 0, and from channel to channel; in blocks, where there are any */
+    uint32_t dtype;
+    bool scaled; /* there is an array of scales, with this one for the row */
+    float scale; /* 1 where there is none */
+};
+
+/* Channels that have a scale in common, of a row of d; 0: its numbers have none. */
+int64_t heed_ref_line_block(const struct heed_ref_line *, int64_t d);
+/* Do its blocks have minima? */
+bool heed_ref_line_minima(const struct heed_ref_line *);
+/* The number z that is stored for channel t, and the scale and the minimum of its block, widened. */
+float heed_ref_line_stored(const struct heed_ref_line *, int64_t t);
+float heed_ref_line_scale(const struct heed_ref_line *, int64_t t);
+float heed_ref_line_minimum(const struct heed_ref_line *, int64_t t);
+/* Channel t: z, z times the scale, or that and the minimum; rounded once. */
+float heed_ref_line_get(const struct heed_ref_line *, int64_t t);
+
+#endif
