@@ -132,10 +132,12 @@ static int64_t shift_find(int64_t n)
     return shift;
 }
 
-/* Channels that share a scale, 0: rows have none. */
+/* Channels that share a scale, 0: rows have none, or no channels. */
 static int64_t group_find(uint32_t dtype, const struct heed_aux *scale, int64_t channels)
 {
-    return HK_IN_BLOCKS(dtype) ? HK_BLOCK_CHANNELS : scale->slot != 0 ? channels : 0;
+    return channels == 0 ? 0 : HK_IN_BLOCKS(dtype) ? HK_BLOCK_CHANNELS
+           : scale->slot != 0                       ? channels
+                                                    : 0;
 }
 
 /* Of K in panels: channels, then what hk_scales_pack puts behind them. */

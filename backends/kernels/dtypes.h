@@ -24,6 +24,7 @@
 #define HK_TYPE_Q4_1(ROW, arg) ROW(Q4_1, q4_1, 22, 32, 20, arg)
 #define HK_TYPE_Q5_0(ROW, arg) ROW(Q5_0, q5_0, 23, 32, 22, arg)
 #define HK_TYPE_Q5_1(ROW, arg) ROW(Q5_1, q5_1, 24, 32, 24, arg)
+#define HK_TYPE_IQ4_NL(ROW, arg) ROW(IQ4_NL, iq4_nl, 25, 32, 18, arg)
 
 /* Of numbers that any operation reads and writes. */
 #define HK_FLOAT_TYPES(ROW, arg) HK_TYPE_F32(ROW, arg) HK_TYPE_F16(ROW, arg) HK_TYPE_BF16(ROW, arg)
@@ -43,7 +44,8 @@
 /* Of rows of blocks, which have their scales within them, in binary16, as what they begin with; with
  * a minimum, which follows it. The first number is HK_FIRST_BLOCK. */
 #define HK_BLOCK_TYPES(ROW, arg)                                                                   \
-    HK_TYPE_Q8_0(ROW, arg) HK_TYPE_Q4_0(ROW, arg) HK_TYPE_Q5_0(ROW, arg) HK_MINIMUM_TYPES(ROW, arg)
+    HK_TYPE_Q8_0(ROW, arg) HK_TYPE_Q4_0(ROW, arg) HK_TYPE_Q5_0(ROW, arg)                           \
+    HK_MINIMUM_TYPES(ROW, arg) HK_TYPE_IQ4_NL(ROW, arg)
 #define HK_MINIMUM_TYPES(ROW, arg) HK_TYPE_Q4_1(ROW, arg) HK_TYPE_Q5_1(ROW, arg)
 
 /* Of rows of keys and values. */

@@ -48,6 +48,7 @@ HK_INLINE hk_vec hkv_canonical(hk_vec x)
 #include "types/f8e4m3.h"
 #include "types/f8e5m2.h"
 #include "types/i8.h"
+#include "types/iq4_nl.h"
 #include "types/q4_0.h"
 #include "types/q4_1.h"
 #include "types/q5_0.h"
