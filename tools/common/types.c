@@ -13,10 +13,11 @@
 #include <string.h>
 
 #define ROW(NAME, name) HEED_##NAME, name, "HEED_" #NAME
+/* Without blocks. */
 #define PLAIN                                                                                      \
     {                                                                                              \
-        0, 0, 0, 0, 0, 0                                                                           \
-    } /* without blocks */
+        0, 0, 0, 0, 0, 0, NULL                                                                     \
+    }
 
 static const int8_t iq4_nl[] = { -127, -104, -83, -65, -49, -35, -22, -10,
                                  1,    13,   25,  38,  53,  69,  89,  113 };
