@@ -107,14 +107,14 @@ static void pack_find(const struct heed_plan *plan, const struct heed_device_tra
     if (ring * traits->workers < blocks / 2) {
         source->ring = (int64_t)ring;
         source->ring_at = to->worker_bytes;
-        to->worker_bytes += HK_RING_BYTES(source->ring, heed_attn_of(plan)->d);
+        to->worker_bytes += HK_RING_BYTES(source->ring, source->panel_rows);
         to->worker_bytes = (to->worker_bytes + HEED_WORK_ALIGN - 1) / HEED_WORK_ALIGN *
                            HEED_WORK_ALIGN;
         return;
     }
     source->packs = 1;
     source->packed_at =
-        heed_room_place(w, blocks * 64 * (double)heed_attn_of(plan)->d, sizeof(float));
+        heed_room_place(w, blocks * 64 * (double)source->panel_rows, sizeof(float));
     source->finite_at = heed_room_place(w, blocks, sizeof(uint32_t));
     source->pack_tasks = w->ok ? (int64_t)blocks : 0;
     to->pack_tasks += source->pack_tasks;
@@ -132,6 +132,43 @@ static int64_t shift_find(int64_t n)
     return shift;
 }
 
+/* Channels that share a scale, 0: rows have none. */
+static int64_t group_find(uint32_t dtype, const struct heed_aux *scale, int64_t channels)
+{
+    return HK_IN_BLOCKS(dtype) ? HK_BLOCK_CHANNELS : scale->slot != 0 ? channels : 0;
+}
+
+/* Of K in panels: channels, then what hk_scales_pack puts behind them. */
+static int64_t panel_rows(const struct heed_checked *attn, const struct heed_checked_source *from)
+{
+    return attn->d + hk_scale_rows(from->k.dtype,
+                                   group_find(from->k.dtype, &from->k_scale, attn->d), attn->d);
+}
+
+/* Room for scales, of the source that asks for most. */
+static void scales_find(const struct heed_plan *plan, struct hk_plan *to)
+{
+    const struct heed_checked *attn = heed_attn_of(plan);
+
+    to->panel_rows = attn->d;
+    for (uint32_t s = 0; s < attn->n_sources; s++) {
+        const struct heed_checked_source *from = &attn->sources[s];
+        const int64_t k = group_find(from->k.dtype, &from->k_scale, attn->d);
+        const int64_t v = group_find(from->v.dtype, &from->v_scale, attn->d_v);
+
+        to->panel_rows = hk_max(to->panel_rows, panel_rows(attn, from));
+        to->v_groups = hk_max(to->v_groups, v > 0 ? attn->d_v / v : 0);
+        if (HK_HAS_MINIMA(from->k.dtype) && k > 0)
+            to->k_sums = hk_max(to->k_sums, attn->d / k);
+        if (HK_HAS_MINIMA(from->v.dtype) && v > 0)
+            to->minima = hk_max(to->minima, hk_parts(attn->d_v / v, 16) * 16);
+        for (uint32_t i = 0; i < from->n_biases && k > 0; i++) {
+            if (from->biases[i].u.slot != 0)
+                to->wide = 64 * attn->d;
+        }
+    }
+}
+
 static void source_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
                         uint32_t s, struct hk_plan *to, struct hk_source *source,
                         struct heed_room *w)
@@ -146,6 +183,9 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         .n_k = from->n_k,
         .list_rows = from->rows,
         .rows_first_n = lowered->rows_first_n,
+        .k_group = group_find(from->k.dtype, &from->k_scale, attn->d),
+        .v_group = group_find(from->v.dtype, &from->v_scale, attn->d_v),
+        .panel_rows = panel_rows(attn, from),
         .blocks = hk_parts(from->n_k, 64),
         .row_words = attn->n_q / 64 + 1,
         .layout = lowered->layout,
@@ -230,7 +270,7 @@ static void parts_find(const struct heed_plan *plan, const struct heed_device_tr
     if (traits->shape != HEED_SHAPE_LANES || traits->workers == 1 || to->tasks == 0 ||
         strips >= wanted || chunks < 2 || to->n_q > to->strips.rows || to->strips.row_step > 1)
         return;
-    hk_chunk_find(hk_min(to->strips.rows, to->n_q) * to->strips.stack, to->d_v, &chunk);
+    hk_chunk_find(to, &chunk);
     if (strips * chunks * (double)chunk.bytes > HEED_TUNE_CHUNKS_BYTES)
         return;
     to->part_chunks =
@@ -343,6 +383,7 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
     if (traits->shape == HEED_SHAPE_LANES) {
         to->band = band_find(plan, &to->strips);
         to->stretches = stretches_find(plan, &to->strips);
+        scales_find(plan, to);
         if (!worker_find(to))
             return false;
     }

@@ -103,6 +103,15 @@ static bool is_packed(const struct heed_plan *plan, const struct hk_source *sour
     return true;
 }
 
+static bool has_scales(const struct heed_plan *plan, const struct hk_source *sources)
+{
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
+        if (sources[s].k_group > 0 || sources[s].v_group > 0)
+            return true;
+    }
+    return false;
+}
+
 static enum heed_kernel attend_choose(const struct heed_plan *plan,
                                       const struct hk_source *sources,
                                       const struct heed_device_traits *traits, uint32_t large)
@@ -128,6 +137,8 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
     assert(dtype < KV_TYPES);
     if (traits->shape == HEED_SHAPE_LANES)
         return lanes[traits->late && is_packed(plan, sources)][plain];
+    if (has_scales(plan, sources))
+        return wide ? HEED_KERNEL_workgroup_128_scaled_any : HEED_KERNEL_workgroup_64_scaled_any;
     if (!plain)
         return wide ? HEED_KERNEL_workgroup_128_any : HEED_KERNEL_workgroup_64_any;
     if (large || !is_one_range(plan))

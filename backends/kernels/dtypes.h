@@ -19,6 +19,11 @@
 #define HK_TYPE_I32(ROW, arg) ROW(I32, i32, 17, 1, 4, arg)
 #define HK_TYPE_I64(ROW, arg) ROW(I64, i64, 18, 1, 8, arg)
 #define HK_TYPE_I8(ROW, arg) ROW(I8, i8, 19, 1, 1, arg)
+#define HK_TYPE_Q8_0(ROW, arg) ROW(Q8_0, q8_0, 20, 32, 34, arg)
+#define HK_TYPE_Q4_0(ROW, arg) ROW(Q4_0, q4_0, 21, 32, 18, arg)
+#define HK_TYPE_Q4_1(ROW, arg) ROW(Q4_1, q4_1, 22, 32, 20, arg)
+#define HK_TYPE_Q5_0(ROW, arg) ROW(Q5_0, q5_0, 23, 32, 22, arg)
+#define HK_TYPE_Q5_1(ROW, arg) ROW(Q5_1, q5_1, 24, 32, 24, arg)
 
 /* Of numbers that any operation reads and writes. */
 #define HK_FLOAT_TYPES(ROW, arg) HK_TYPE_F32(ROW, arg) HK_TYPE_F16(ROW, arg) HK_TYPE_BF16(ROW, arg)
@@ -32,22 +37,36 @@
 /* Of rows that may have scales; copy and push quantise into them (quantise.h). */
 #define HK_SCALED_TYPES(ROW, arg) HK_SMALL_TYPES(ROW, arg) HK_TYPE_I8(ROW, arg)
 
-/* Of rows of keys and values. */
+/* Of rows whose elements lie alone. */
 #define HK_ROW_TYPES(ROW, arg) HK_FLOAT_TYPES(ROW, arg) HK_SCALED_TYPES(ROW, arg)
+
+/* Of rows of blocks, which have their scales within them, in binary16, as what they begin with; with
+ * a minimum, which follows it. The first number is HK_FIRST_BLOCK. */
+#define HK_BLOCK_TYPES(ROW, arg)                                                                   \
+    HK_TYPE_Q8_0(ROW, arg) HK_TYPE_Q4_0(ROW, arg) HK_TYPE_Q5_0(ROW, arg) HK_MINIMUM_TYPES(ROW, arg)
+#define HK_MINIMUM_TYPES(ROW, arg) HK_TYPE_Q4_1(ROW, arg) HK_TYPE_Q5_1(ROW, arg)
+
+/* Of rows of keys and values. */
+#define HK_KV_TYPES(ROW, arg) HK_ROW_TYPES(ROW, arg) HK_BLOCK_TYPES(ROW, arg)
 
 /* Of masks, lengths and indices. */
 #define HK_INDEX_TYPES(ROW, arg) HK_TYPE_U8(ROW, arg) HK_TYPE_I32(ROW, arg) HK_TYPE_I64(ROW, arg)
 
-#define HK_TYPES(ROW, arg) HK_ROW_TYPES(ROW, arg) HK_INDEX_TYPES(ROW, arg)
+#define HK_TYPES(ROW, arg) HK_KV_TYPES(ROW, arg) HK_INDEX_TYPES(ROW, arg)
 
 #define HK_NUMBER(NAME, name, number, elements, bytes, arg) HK_##NAME = number,
 enum { HK_TYPES(HK_NUMBER, 0) HK_NO_TYPE = 0 };
 #undef HK_NUMBER
 
-/* Do elements take the scale of their row, 1 where it has none, as they are widened
- * (docs/numerics.md, section 4, step 3)? */
-#define HK_SCALED_BIT(NAME, name, number, elements, bytes, arg) | 1u << (number)
-#define HK_SCALED_FIRST(dtype) ((0 HK_SCALED_TYPES(HK_SCALED_BIT, 0)) >> (dtype) & 1)
+#define HK_FIRST_BLOCK 20
+#define HK_BLOCK_CHANNELS 32    /* of a block */
+
+#define HK_TYPE_BIT(NAME, name, number, elements, bytes, arg) | 1u << (number)
+/* May rows have scales? */
+#define HK_MAY_SCALE(dtype)                                                                        \
+    ((0u HK_SCALED_TYPES(HK_TYPE_BIT, 0) HK_BLOCK_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
+#define HK_IN_BLOCKS(dtype) ((0u HK_BLOCK_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
+#define HK_HAS_MINIMA(dtype) ((0u HK_MINIMUM_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
 
 #define HK_POSITION_MAX ((hk_i64)1 << 60)
 

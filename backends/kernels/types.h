@@ -10,10 +10,19 @@
  *                          that may have scales, of a quotient (section 5, step 4)
  *   hkv_get_x, hkv_put_x   the same of vectors of HKV_LANES neighbours
  *   HK_STEP_X              of types that may have scales: RNE32(1 / the largest number)
- *   HKV_CHANNELS_X, hkv_columns_x(rows, scale, t, out, pitch)
+ *   HKV_CHANNELS_X, hkv_columns_x(rows, t, out, pitch)
  *                          channels t .. t + HKV_CHANNELS_X - 1 of HKV_PACK rows, transposed to
- *                          out[channel][row] and widened; scale: of the rows, where elements take
- *                          it as they are widened
+ *                          out[channel][row] and widened
+ *
+ * Types of blocks (blocks.h) have in their place, for a row that begins at `row`:
+ *
+ *   hk_in_x(row, t)        the integer of channel t as f32
+ *   hkv_in_x(row, t)       those of HKV_LANES neighbours of a block
+ *   HKV_CHANNELS_X, hkv_columns_x
+ *                          as above, of one block
+ *
+ * No word takes a scale: scales join products, not elements (docs/numerics.md section 4, steps 3
+ * and 7).
  *
  * Where a type is a constant, only its own branch is left.
  */
@@ -32,12 +41,18 @@ HK_INLINE hk_vec hkv_canonical(hk_vec x)
 #endif
 
 #include "types/bf16.h"
+#include "types/blocks.h"
 #include "types/f16.h"
 #include "types/f32.h"
 #include "types/f8.h"
 #include "types/f8e4m3.h"
 #include "types/f8e5m2.h"
 #include "types/i8.h"
+#include "types/q4_0.h"
+#include "types/q4_1.h"
+#include "types/q5_0.h"
+#include "types/q5_1.h"
+#include "types/q8_0.h"
 
 /* call(HK_X) with the type as a constant, for one of a list. */
 #define HK_BY_CASE(NAME, name, number, elements, bytes, call)                                      \
@@ -52,22 +67,35 @@ HK_INLINE hk_vec hkv_canonical(hk_vec x)
         HK_UNREACHABLE();                                                                          \
     } while (0)
 #define HK_BY_NUMBER(dtype, call) HK_BY(HK_NUMBER_TYPES, dtype, call)
-#define HK_BY_ROW(dtype, call) HK_BY(HK_ROW_TYPES, dtype, call)
+#define HK_BY_KV(dtype, call) HK_BY(HK_KV_TYPES, dtype, call)
 
-/* Two bits a type, of the logarithm of its bytes; nothing to jump by. */
+/* Two bits a type, of the logarithm of its bytes, and a byte for those of a block; nothing to jump
+ * by. */
 #define HK_LOG_BYTES(bytes) ((bytes) == 8 ? 3 : (bytes) == 4 ? 2 : (bytes) == 2 ? 1 : 0)
 #define HK_SHIFT(NAME, name, number, elements, bytes, arg)                                         \
     | (hk_u64)HK_LOG_BYTES(bytes) << 2 * (number)
+#define HK_BYTES(NAME, name, number, elements, bytes, arg)                                         \
+    | (hk_u64)(bytes) << 8 * ((number) - HK_FIRST_BLOCK)
+/* Bytes of an element, or of a block. */
 HK_FN hk_i64 hk_size(hk_u32 dtype)
 {
-    const hk_u64 shifts = 0 HK_TYPES(HK_SHIFT, 0);
+    const hk_u64 shifts = 0 HK_ROW_TYPES(HK_SHIFT, 0) HK_INDEX_TYPES(HK_SHIFT, 0);
+    const hk_u64 blocks = 0 HK_BLOCK_TYPES(HK_BYTES, 0);
 
-    return (hk_i64)1 << (shifts >> 2 * dtype & 3);
+    return HK_IN_BLOCKS(dtype) ? (hk_i64)(blocks >> 8 * (dtype - HK_FIRST_BLOCK) & 255)
+                               : (hk_i64)1 << (shifts >> 2 * dtype & 3);
 }
 #undef HK_SHIFT
 #undef HK_LOG_BYTES
+#undef HK_BYTES
 
-/* An element of a row, without its scale. */
+/* Bytes of n channels of a row, side by side. */
+HK_FN hk_i64 hk_channel_bytes(hk_u32 dtype, hk_i64 n)
+{
+    return hk_size(dtype) * (HK_IN_BLOCKS(dtype) ? n / HK_BLOCK_CHANNELS : n);
+}
+
+/* An element, without its scale: of an array, or of blocks channel `index` of a row. */
 HK_FN float hk_element(hk_u32 dtype, HK_GLOBAL const char *base, hk_i64 index)
 {
 #define HK_GET(NAME, name, number, elements, bytes, arg)                                           \
@@ -75,16 +103,13 @@ HK_FN float hk_element(hk_u32 dtype, HK_GLOBAL const char *base, hk_i64 index)
         return hk_get_##name((HK_GLOBAL const hk_stored_##name *)base + index);
     HK_ROW_TYPES(HK_GET, 0)
 #undef HK_GET
+#define HK_GET(NAME, name, number, elements, bytes, arg)                                           \
+    if (dtype == HK_##NAME)                                                                        \
+        return hk_in_##name(base, index);
+    HK_BLOCK_TYPES(HK_GET, 0)
+#undef HK_GET
     HK_UNREACHABLE();
     return 0.0f;
-}
-
-/* The same, with the scale of its row, which only such types look at that take it first. */
-HK_FN float hk_scaled_element(hk_u32 dtype, HK_GLOBAL const char *base, hk_i64 index, float scale)
-{
-    const float x = hk_element(dtype, base, index);
-
-    return HK_SCALED_FIRST(dtype) ? hk_mul(x, scale) : x;
 }
 
 /* Steps 10 and 11: the way out of a value. */
@@ -101,7 +126,7 @@ HK_FN void hk_put(hk_u32 dtype, HK_GLOBAL char *base, hk_i64 index, float x)
 
 #if HK_VECTORS
 
-/* Neighbours t .. t + HKV_LANES - 1 of a row, without its scale. */
+/* Neighbours t .. t + HKV_LANES - 1 of a row, without their scales. */
 HK_INLINE hk_vec hk_vec_load(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 t)
 {
 #define HK_GET(NAME, name, number, elements, bytes, arg)                                           \
@@ -109,25 +134,22 @@ HK_INLINE hk_vec hk_vec_load(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 t)
         return hkv_get_##name((HK_GLOBAL const hk_stored_##name *)row + t);
     HK_ROW_TYPES(HK_GET, 0)
 #undef HK_GET
+#define HK_GET(NAME, name, number, elements, bytes, arg)                                           \
+    if (dtype == HK_##NAME)                                                                        \
+        return hkv_in_##name(row, t);
+    HK_BLOCK_TYPES(HK_GET, 0)
+#undef HK_GET
     HK_UNREACHABLE();
     return hkv_set(0.0f);
 }
 
-/* The same, with scales lane by lane, which only such types look at that take them first. */
-HK_INLINE hk_vec hk_vec_scaled(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 t, hk_vec scale)
-{
-    const hk_vec x = hk_vec_load(dtype, row, t);
-
-    return HK_SCALED_FIRST(dtype) ? hkv_mul(x, scale) : x;
-}
-
 /* HKV_PACK channels, from t on, of as many rows of any type to out[channel][row]. */
-HK_INLINE void hk_columns_wide(hk_u32 dtype, HK_GLOBAL const char *const *rows, const float *scale,
-                               hk_i64 t, HK_GLOBAL float *out, hk_i64 pitch)
+HK_INLINE void hk_columns_wide(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 t,
+                               HK_GLOBAL float *out, hk_i64 pitch)
 {
 #if HKV_PACK == 1
     (void)pitch;
-    *out = hk_scaled_element(dtype, rows[0], t, *scale);
+    *out = hk_element(dtype, rows[0], t);
 #else
     float wide[HKV_PACK][HKV_PACK];
     const float *at[HKV_PACK];
@@ -138,7 +160,7 @@ HK_INLINE void hk_columns_wide(hk_u32 dtype, HK_GLOBAL const char *const *rows, 
         at[r] = wide[r];
         HK_UNROLL
         for (i = 0; i < HKV_PACK; i += HKV_LANES)
-            hkv_store(wide[r] + i, hk_vec_scaled(dtype, rows[r], t + i, hkv_set(scale[r])));
+            hkv_store(wide[r] + i, hk_vec_load(dtype, rows[r], t + i));
     }
     hkv_pack(at, 0, out, pitch);
 #endif

@@ -42,6 +42,8 @@ HK_FN void hk_chunk_enter(struct hk_strip *st, hk_i64 chunk)
 
 HK_FN void hk_chunk_leave(struct hk_strip *st)
 {
+    if (HK_HAS_MINIMA(st->v_rows.dtype))
+        hk_minima_end(st);
     if (!st->chunks)
         hk_chunk_end(st);
 }
@@ -104,10 +106,12 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
     st->number = s;
     st->len = keys.len;
     key_head = hk_key_head(call, source, head);
-    st->k_rows = hk_keys_get(call, source, &source->k, &source->k_scale, hk_k(call, s), st->b,
-                             key_head, &keys);
-    st->v_rows = hk_keys_get(call, source, &source->v, &source->v_scale, hk_v(call, s), st->b,
-                             key_head, &keys);
+    st->k_rows = hk_keys_get(call, source, &source->k, &source->k_scale, source->k_group,
+                             hk_k(call, s), st->b, key_head, &keys);
+    st->v_rows = hk_keys_get(call, source, &source->v, &source->v_scale, source->v_group,
+                             hk_v(call, s), st->b, key_head, &keys);
+    if (HK_HAS_MINIMA(st->k_rows.dtype) && st->k_rows.group > 0)
+        hk_sums_fill(st);
     st->packed = 0;
     st->tags = 0;
     st->first_block = (st->b * source->heads + key_head) * source->blocks;
@@ -115,7 +119,7 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
         const hk_i64 block = source->shared ? key_head * source->blocks : st->first_block;
 
         st->packed = (HK_GLOBAL const float *)(call->work + source->packed_at) +
-                     block * HK_BLOCK * call->plan->d;
+                     block * HK_BLOCK * source->panel_rows;
         st->finite = (HK_GLOBAL const hk_u32 *)(call->work + source->finite_at) + block;
     } else if (source->ring > 0) {
         st->tags = hk_ring_tags(source, st->scratch);

@@ -36,11 +36,17 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
     const hk_i64 d = any != 0 ? g->call->plan->d : 0;
     /* What does not change in a block is read once: barriers make compilers read it again. */
     const hk_u32 wide = g->shared->k_wide, q_stays = d <= HK_KEPT && g->shared->has_q;
+#if HK_SCALES
+    const hk_i64 group = any != 0 ? hk_key_group(g->shared, d) : 1;
+#endif
     hk_i64 t0;
     hk_i32 r, c;
     HK_THREAD_ID(id);
 
     HK_EACH(id) {
+#if HK_SCALES
+        hk_totals_clear(&mine[HK_OWN(id)]);
+#endif
         HK_UNROLL
         for (r = 0; r < HK_TR; r++) {
             HK_UNROLL
@@ -57,6 +63,10 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
         HK_BARRIER();
         HK_EACH(id) {
             hk_put_k(g, id, t0, wide, &mine[HK_OWN(id)]);
+#if HK_SCALES
+            if (t0 % group == 0)
+                hk_put_k_scales(g, id, t0);
+#endif
             if (t0 % HK_KEPT == 0 && !q_stays) {
                 HK_MARK(cold);
                 hk_stage_q(g, id, t0);
@@ -66,8 +76,18 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
         HK_EACH(id) {
             hk_fetch_k(g, id, t0 + HK_SLICE, &mine[HK_OWN(id)]);
             hk_score_slice(g, id, (hk_i32)(t0 % HK_KEPT), &mine[HK_OWN(id)]);
+#if HK_SCALES
+            if ((t0 + HK_SLICE) % group == 0 || t0 + HK_SLICE >= d)
+                hk_totals_join(g, id, (hk_i32)((t0 + HK_SLICE - HK_BLOCK_CHANNELS) % HK_KEPT),
+                               &mine[HK_OWN(id)]);
+#endif
         }
     }
+#if HK_SCALES
+    HK_EACH(id) {
+        hk_totals_take(&mine[HK_OWN(id)]);
+    }
+#endif
 }
 
 /* The slices of V from place `from` on as long as all is finite: returns the place of the first one
@@ -170,6 +190,9 @@ HK_PIECE void hk_chunk_begin(struct hk_mine *me)
         for (c = 0; c < HK_TC; c++)
             me->o[r][c] = 0.0f;
     }
+#if HK_SCALES
+    hk_lows_clear(me);
+#endif
 }
 
 /* Step 8, by thread i for row i: what its sums over earlier chunks and over this one are multiplied
@@ -200,6 +223,9 @@ HK_PIECE void hk_chunk_end(const struct hk_group *g, hk_i32 id, struct hk_mine *
     hk_i32 r, c;
 
     HK_MARK(cold);
+#if HK_SCALES
+    hk_lows_join(me);
+#endif
     HK_UNROLL
     for (r = 0; r < HK_TR; r++) {
         HK_LOCAL const float *w = g->shared->w + 2 * (id / 16 * HK_TR + r);

@@ -62,8 +62,11 @@ struct hk_sub_slots {
 struct hk_source {
     struct hk_view k, v;
     struct hk_aux index, len, mask;     /* index: what says where rows lie */
-    struct hk_aux k_scale, v_scale;     /* of I8 rows; axis 3 counts pages, if there are any */
+    struct hk_aux k_scale, v_scale;     /* of rows whose scales lie apart; axis 3 counts pages, if
+                                         * there are any */
     struct hk_aux keys, rows;           /* lists of GLOBAL keys and rows */
+    hk_i64 k_group, v_group;            /* channels that share a scale; 0: there are no scales */
+    hk_i64 panel_rows;                  /* of K in panels: channels, then scales and minima of groups */
     hk_i64 heads, n_k, list_rows;       /* list_rows: GATHER, rows that share a list */
     hk_i64 pages, shift;                /* pages in memory; the rows of one are 2^shift, -1: no
                                          * power of two */
@@ -75,8 +78,8 @@ struct hk_source {
                                          * struct hk_ring_tag[ring] and then the panels in its
                                          * scratch */
     /* In the workspace: bit sets over keys and rows of each item; lanes kernels: packed K panels
-     * [item or 1][H_k][blocks][64 / panel][d][panel] and a word per block: 1 where all of V is
-     * finite. */
+     * [item or 1][H_k][blocks][64 / panel][panel_rows][panel] and a word per block: 1 where all
+     * of V is finite. */
     hk_i64 keys_at, rows_at, packed_at, finite_at;
     hk_u32 layout, gaps;                /* HK_LAYOUT_*; 1: keys within the length may be absent */
     hk_u32 packed, value;               /* 1: items lie in one tensor; 1: index has a number
@@ -86,6 +89,12 @@ struct hk_source {
     hk_u32 first_bias, n_biases;        /* with a value */
     hk_u32 first_dot, n_dots;
 };
+
+/* Scales and minima of a row of n channels. */
+HK_FN hk_i64 hk_scale_rows(hk_u32 dtype, hk_i64 group, hk_i64 n)
+{
+    return group > 0 ? n / group * (HK_HAS_MINIMA(dtype) ? 2 : 1) : 0;
+}
 
 enum {
     HK_PLAN_PACKED = 1u,        /* query rows begin where q_begin says */
@@ -127,6 +136,10 @@ struct hk_plan {
     hk_i64 run;                         /* lanes: tasks in a row that a worker takes at a time */
     hk_i64 band;                        /* lanes: columns of a band (dot_lanes.h); 0: no DOT */
     hk_i64 stretches;                   /* lanes: those of a worker (bias_lanes.h); 0: no biases */
+    /* Lanes, the most that a source asks for: rows of a panel of K; groups of V; channels behind
+     * those of o in which minima of V are summed, a multiple of 16; groups of a K with minima; floats
+     * of K that is widened for DOT. */
+    hk_i64 panel_rows, v_groups, minima, k_sums, wide;
     hk_i64 bytes;               /* of the blob */
     float c, c1, c2, reserved_f;
     hk_u32 n_sources, flags;

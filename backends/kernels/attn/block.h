@@ -29,7 +29,7 @@ HK_FN struct hk_panels hk_ring_get(const struct hk_strip *st, hk_i64 block)
 {
     const hk_i64 d = st->call->plan->d, slot = block % st->source->ring;
     HK_GLOBAL struct hk_ring_tag *tag = st->tags + slot;
-    HK_GLOBAL float *k = st->ring + slot * HK_BLOCK * d;
+    HK_GLOBAL float *k = st->ring + slot * HK_BLOCK * st->source->panel_rows;
     struct hk_panels out;
 
     if (tag->number != st->first_block + block) {
@@ -57,7 +57,7 @@ HK_FN struct hk_panels hk_block_panels(const struct hk_strip *st,
     if (st->tags)
         return hk_ring_get(st, block);
     if (st->packed) {
-        out.k = st->packed + block * HK_BLOCK * st->call->plan->d;
+        out.k = st->packed + block * HK_BLOCK * st->source->panel_rows;
         out.finite = st->finite[block] != 0;
     }
     return out;
@@ -147,8 +147,11 @@ HK_FN HK_GLOBAL const float *hk_block_values(const struct hk_strip *st,
     for (; visible != 0; visible &= visible - 1) {
         const int i = hk_first_bit(visible);
 
-        hk_row_read(v, hk_key(sub, view, reach, block * HK_BLOCK + i), d_v, st->width,
-                    st->v + i * st->width);
+        const hk_i64 key = hk_key(sub, view, reach, block * HK_BLOCK + i);
+
+        hk_row_read(v, key, d_v, st->width, st->v + i * st->width);
+        if (v->group > 0)
+            hk_value_scales(st, key, i);
     }
     *v_row = st->width;
     return st->v;
@@ -176,17 +179,17 @@ HK_FN struct hk_next hk_next_get(const struct hk_strip *st, HK_GLOBAL const stru
         k->channel != 1 || v->channel != 1 || d == 0)
         return out;
     if (st->packed) {
-        out.k = (HK_GLOBAL const char *)(st->packed + first * d);
-        out.k_row = out.k_bytes = d * 4;
+        out.k = (HK_GLOBAL const char *)(st->packed + first * st->source->panel_rows);
+        out.k_row = out.k_bytes = st->source->panel_rows * 4;
     } else if (st->tags && st->tags[next % st->source->ring].number != st->first_block + next) {
         out.k = hk_row_at(k, first);
         out.k_row = k->row * hk_size(k->dtype);
-        out.k_bytes = d * hk_size(k->dtype);
+        out.k_bytes = hk_channel_bytes(k->dtype, d);
     } else {
         return out;
     }
     out.v_row = v->row * hk_size(v->dtype);
-    out.v_bytes = st->call->plan->d_v * hk_size(v->dtype);
+    out.v_bytes = hk_channel_bytes(v->dtype, st->call->plan->d_v);
     if (out.v_bytes > 0)
         out.v = hk_row_at(v, first);
     return out;
@@ -215,6 +218,12 @@ HK_FN void hk_tile_whole(const struct hk_strip *st, HK_GLOBAL const float *k, hk
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
     const struct hk_tile tile = hk_strip_tile(st, m);
 
+    if (st->k_rows.group > 0) {
+        hk_scaled_scores(st, k, m, ~(hk_u64)0);
+        hk_scores_end(&tile, plan->c);
+        hk_softmax_finite(&tile);
+        return;
+    }
     hk_score_block(st->q + m * HK_R * plan->d, k, plan->d, tile.s, &plan->c, tile.max);
     hk_softmax_finite(&tile);
 }
@@ -229,7 +238,13 @@ HK_FN void hk_block_whole(struct hk_strip *st, HK_GLOBAL const float *k, HK_GLOB
         hk_next_fetch(next, m, st->tiles);
         hk_tile_whole(st, k, m);
     }
-    hk_value_block(st->s, v, v_row, st->o, st->width, st->tiles);
+    for (m = 0; st->v_rows.group > 0 && m < st->tiles; m++) {
+        const struct hk_tile tile = hk_strip_tile(st, m);
+
+        hk_scaled_values(st, &tile, 0, HK_BLOCK);
+    }
+    if (st->v_rows.group == 0)
+        hk_value_block(st->s, v, v_row, st->o, st->width, st->tiles);
 }
 
 /* ---- any block ---- */
@@ -240,6 +255,10 @@ HK_FN void hk_tile_scores(const struct hk_strip *st, HK_GLOBAL const float *k, h
     const hk_i64 d = st->call->plan->d;
     int n;
 
+    if (st->k_rows.group > 0) {
+        hk_scaled_scores(st, k, m, st->tile_masks[m]);
+        return;
+    }
     for (n = 0; n < HK_BLOCK; n += HK_PANEL) {
         const hk_u64 mask = st->tile_masks[m] & (~(hk_u64)0 >> (64 - HK_PANEL)) << n;
 
@@ -306,6 +325,7 @@ HK_FN void hk_tile_values(const struct hk_strip *st, hk_i64 m, HK_GLOBAL const f
                           hk_i64 v_row, int finite)
 {
     const struct hk_tile tile = hk_strip_tile(st, m);
+    const int scales = st->v_rows.group > 0;
     hk_u64 any = 0, all = ~(hk_u64)0;
     hk_i64 i;
 
@@ -314,16 +334,24 @@ HK_FN void hk_tile_values(const struct hk_strip *st, hk_i64 m, HK_GLOBAL const f
         all &= tile.masks[i];
     }
     if (!finite && (any & ~all) != 0 && st->width > 0 &&
-        !hk_values_finite(v, v_row, any & ~all, st->width)) {
-        for (i = 0; i < tile.rows; i++)
-            hk_value_row(tile.s + i * HK_BLOCK, v, v_row, tile.masks[i], tile.o + i * HK_PANEL,
-                         st->width);
+        (!hk_values_finite(v, v_row, any & ~all, st->width) ||
+         (scales && !hk_value_scales_finite(st, any & ~all)))) {
+        for (i = 0; i < tile.rows; i++) {
+            if (scales)
+                hk_scaled_row(st, &tile, i, tile.masks[i]);
+            else
+                hk_value_row(tile.s + i * HK_BLOCK, v, v_row, tile.masks[i], tile.o + i * HK_PANEL,
+                             st->width);
+        }
         return;
     }
     while (any != 0 && st->width > 0) {
         const int start = hk_first_bit(any), end = hk_run_end(any, start);
 
-        hk_value_tiles(tile.s, v, v_row, start, end, tile.o, st->width);
+        if (scales)
+            hk_scaled_values(st, &tile, start, end);
+        else
+            hk_value_tiles(tile.s, v, v_row, start, end, tile.o, st->width);
         any = end == HK_BLOCK ? 0 : any >> end << end;
     }
 }
@@ -372,7 +400,7 @@ HK_FN void hk_block_weights(const struct hk_strip *st, HK_GLOBAL const struct hk
     if (st->source->n_dots != 0) {
         for (m = 0; m < st->tiles; m++)
             hk_tile_scores(st, k, m);
-        hk_block_dots(st, sub, view, block, k);
+        hk_block_dots(st, sub, view, block, k, st->k_rows.group > 0 && st->call->plan->wide > 0);
         hk_block_softmax(st, sub, view, block, finite);
         return;
     }

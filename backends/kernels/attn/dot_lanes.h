@@ -12,7 +12,7 @@
 #define HEED_BACKENDS_KERNELS_ATTN_DOT_LANES_H
 
 #include "bias.h"
-#include "strip.h"
+#include "scales.h"
 
 #if !HK_PLAIN
 
@@ -346,15 +346,18 @@ HK_FN void hk_masks_clear(const struct hk_strip *st)
     }
 }
 
-/* All DOT biases of the source onto the raw scores of a block, whose K panels are k. */
+/* All DOT biases of the source onto the raw scores of a block, whose K panels are k; widen: they
+ * have scales. */
 HK_NOINLINE void hk_block_dots(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                                const struct hk_sub_view *view, hk_i64 block,
-                               HK_GLOBAL const float *k)
+                               HK_GLOBAL const float *k, int widen)
 {
     HK_GLOBAL const struct hk_dot *dot = hk_dots(st->call, st->source);
     struct hk_band band;
     hk_u32 i;
 
+    if (widen)
+        k = hk_panels_widen(st, k);
     hk_masks_clear(st);
     band.sub = sub;
     band.view = view;

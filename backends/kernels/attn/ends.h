@@ -28,7 +28,7 @@ HK_FN void hk_chunk_open(struct hk_strip *st, hk_i64 chunk)
     HK_GLOBAL char *at = st->chunks + chunk * plan->chunk_bytes;
     struct hk_chunk_layout layout;
 
-    hk_chunk_find(hk_min(plan->strips.rows, plan->n_q) * plan->strips.stack, plan->d_v, &layout);
+    hk_chunk_find(plan, &layout);
     st->o = (HK_GLOBAL float *)(at + layout.o);
     st->partials = (HK_GLOBAL float *)(at + layout.partials);
     st->state = (HK_GLOBAL struct hk_row_state *)(at + layout.state);

@@ -15,9 +15,16 @@
 /* The 64 rows of K or V of a block. */
 struct hk_block_rows {
     HK_GLOBAL const char *at[HK_BLOCK];
-    float scale[HK_BLOCK];              /* where elements take it (dtypes.h) */
+    float scale[HK_BLOCK];              /* of rows that have one, which lies apart */
+    hk_i64 group;                       /* as of struct hk_matrix */
     hk_u32 dtype;
 };
+
+/* Are there scales that lie apart? */
+HK_FN int hk_scales_apart(hk_u32 dtype, hk_i64 group)
+{
+    return group > 0 && !HK_IN_BLOCKS(dtype);
+}
 
 /* 64 keys from `first` on; those of pages that are not there are `absent`. */
 HK_FN void hk_rows_list(const struct hk_matrix *m, hk_i64 first, HK_GLOBAL const char *absent,
@@ -27,6 +34,7 @@ HK_FN void hk_rows_list(const struct hk_matrix *m, hk_i64 first, HK_GLOBAL const
     hk_i64 i, j, n;
 
     out->dtype = m->dtype;
+    out->group = m->group;
     for (i = 0; i < HK_BLOCK; i += n) {
         const int present = hk_row_present(&m->layout, first + i);
         HK_GLOBAL const char *at = present ? hk_row_at(m, first + i) : absent;
@@ -66,19 +74,35 @@ HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *
 
     if (direct && visible == ~(hk_u64)0) {
         hk_rows_list(m, first, absent, out);
-        if (HK_SCALED_FIRST(m->dtype))
+        if (hk_scales_apart(m->dtype, m->group))
             hk_scales_list(m, first, out->scale);
         return;
     }
     out->dtype = m->dtype;
+    out->group = m->group;
     for (i = 0; i < HK_BLOCK; i++) {
         const int there = (int)(visible >> i & 1);
         const hk_i64 key =
             direct || !there ? first + i : hk_key(sub, view, reach, first + i);
 
         out->at[i] = there ? hk_row_at(m, key) : absent;
-        if (HK_SCALED_FIRST(m->dtype))
-            out->scale[i] = there ? hk_row_scale(m, key) : 1.0f;
+        if (hk_scales_apart(m->dtype, m->group))
+            out->scale[i] = there ? hk_scale_at(m, hk_scale_offset(m, key)) : 1.0f;
+    }
+}
+
+/* The scales or, where `which` is 1, the minima of group g of all 64 rows. */
+HK_NOINLINE void hk_rows_scales(const struct hk_block_rows *rows, hk_i64 g, int which,
+                                HK_GLOBAL float *out)
+{
+    int i;
+
+    if (HK_IN_BLOCKS(rows->dtype)) {
+        for (i = 0; i < HK_BLOCK; i++)
+            out[i] = hk_block_head(rows->dtype, rows->at[i], g, which);
+    } else {
+        for (i = 0; i < HK_BLOCK; i++)
+            out[i] = rows->scale[i];
     }
 }
 
@@ -103,7 +127,7 @@ HK_FN void hk_fetch_begin(struct hk_fetch *f, const struct hk_block_rows *rows, 
     f->shift = shift;
     f->at = rows->at[0] + shift;
     f->row = 0;
-    f->bytes = channels * hk_size(rows->dtype);
+    f->bytes = hk_channel_bytes(rows->dtype, channels);
     f->end = f->at + f->bytes;
     f->lines = f->left = (f->bytes + HK_LINE - 1) / HK_LINE;
     f->rate = steps > 0 ? (HK_BLOCK * f->lines + steps - 1) / steps : 0;

@@ -11,6 +11,7 @@
 #define HEED_BACKENDS_KERNELS_ATTN_FEW_H
 
 #include "lines.h"
+#include "scales.h"
 
 #define HK_FEW_ROWS 16          /* of a strip */
 #define HK_SLICE 32             /* channels */
@@ -87,7 +88,7 @@ HK_FN void hk_slice_pack(const struct hk_strip *st, const struct hk_block_rows *
     for (i = 0; i < HK_BLOCK; i += HKV_PACK) {
         hk_fetch_step(ahead);
         hk_fetch_step(ahead);
-        hk_rows_pack(k->at + i, k->dtype, k->scale + i, t, end, st->k + i, HK_BLOCK);
+        hk_rows_pack(k->at + i, k->dtype, t, end, st->k + i, HK_BLOCK);
     }
 }
 
@@ -97,6 +98,8 @@ HK_FN void hk_slice_scores(const struct hk_strip *st, const struct hk_block_rows
     const hk_i64 d = st->call->plan->d, slices = (d + HK_SLICE - 1) / HK_SLICE;
     const hk_i64 across = HK_BLOCK / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R));
     const hk_i64 steps = 2 * HK_BLOCK / HKV_PACK + st->tiles * across * HK_SLICE / HK_FETCH_EVERY;
+    const hk_i64 group = k->group > 0 ? k->group : d;
+    HK_GLOBAL float *to = k->group > 0 ? st->part : st->s;
     struct hk_fetch ahead;
     hk_i64 t, m;
 
@@ -107,12 +110,14 @@ HK_FN void hk_slice_scores(const struct hk_strip *st, const struct hk_block_rows
         hk_slice_pack(st, k, t, t + n, &ahead);
         for (m = 0; m < st->tiles; m++) {
             HK_GLOBAL const float *x = st->q + m * HK_R * d + t;
-            HK_GLOBAL float *s = st->s + m * HK_R * HK_BLOCK;
+            HK_GLOBAL float *s = to + m * HK_R * HK_BLOCK;
 
-#define HK_CALL(name) hk_slice_products_##name(x, d, st->k, n, t == 0, s, &ahead)
+#define HK_CALL(name) hk_slice_products_##name(x, d, st->k, n, t % group == 0, s, &ahead)
             HK_BY_TILE(hk_min(st->n_rows - m * HK_R, HK_R), HK_CALL);
 #undef HK_CALL
         }
+        if (k->group > 0 && (t + n) % group == 0)
+            hk_few_join(st, k, t / group, to);
     }
 }
 
@@ -120,23 +125,24 @@ HK_FN void hk_slice_scores(const struct hk_strip *st, const struct hk_block_rows
 HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *k,
                          const struct hk_block_rows *v)
 {
-    if (hk_lines_fit(st, k->dtype))
+    if (hk_lines_fit(st, k->dtype)) {
         hk_line_scores(st, k, v);
-    else
+        if (k->group > 0)
+            hk_few_join(st, k, 0, st->s);
+    } else
         hk_slice_scores(st, k, v);
 }
 
 /* ---- values ---- */
 
 /* Two vectors of a row from channel t on; of bf16 those of even and of odd channels. */
-HK_INLINE void hk_few_load(HK_GLOBAL const char *row, const hk_u32 dtype, float scale, hk_i64 t,
-                           hk_vec b[2])
+HK_INLINE void hk_few_load(HK_GLOBAL const char *row, const hk_u32 dtype, hk_i64 t, hk_vec b[2])
 {
     if (dtype == HK_BF16) {
         hkv_load_pairs_bf16((HK_GLOBAL const hk_u16 *)row + t, b);
     } else {
-        b[0] = hk_vec_scaled(dtype, row, t, hkv_set(scale));
-        b[1] = hk_vec_scaled(dtype, row, t + HKV_LANES, hkv_set(scale));
+        b[0] = hk_vec_load(dtype, row, t);
+        b[1] = hk_vec_load(dtype, row, t + HKV_LANES);
     }
 }
 
@@ -158,14 +164,17 @@ HK_INLINE void hk_few_sums_store(HK_GLOBAL float *o, const hk_u32 dtype, hk_vec 
 }
 
 /* 2 * pairs vectors of channels from t on of o[i] += fma over keys [first, end) of p[i][key] *
- * v[key]. */
+ * v[key]. Of blocks p has the weights of one group behind those of the other. */
 HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct hk_block_rows *v,
                             const hk_u32 dtype, hk_i64 t, int first, int end,
                             HK_GLOBAL float *HK_RESTRICT o, struct hk_fetch *ahead, const int rows,
                             const int pairs)
 {
     /* Those of a key if d = d_v; floats are so many that they are fetched by steps. */
-    const int lines = dtype == HK_F32 ? 0 : 2 * pairs * HKV_LANES * (int)hk_size(dtype) / HK_LINE;
+    const int lines = dtype == HK_F32 ? 0
+                      : HK_IN_BLOCKS(dtype)
+                          ? ((int)hk_channel_bytes(dtype, 2 * pairs * HKV_LANES) + HK_LINE - 1) / HK_LINE
+                          : 2 * pairs * HKV_LANES * (int)hk_size(dtype) / HK_LINE;
     struct hk_fetch next = *ahead;
     hk_vec acc[HK_R][HK_TILE_VECS / 2][2], b[2];
     int i, u, key;
@@ -182,11 +191,12 @@ HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct h
             hk_fetch_step(&next);
         HK_UNROLL
         for (u = 0; u < pairs; u++) {
-            hk_few_load(v->at[key], dtype, HK_SCALED_FIRST(dtype) ? v->scale[key] : 1.0f,
-                        t + 2 * u * HKV_LANES, b);
+            const int g = HK_IN_BLOCKS(dtype) ? 2 * u * HKV_LANES / HK_BLOCK_CHANNELS : 0;
+
+            hk_few_load(v->at[key], dtype, t + 2 * u * HKV_LANES, b);
             HK_UNROLL
             for (i = 0; i < rows; i++) {
-                const hk_vec a = hkv_set(p[i * HK_BLOCK + key]);
+                const hk_vec a = hkv_set(p[(g * HK_TILE_ROWS_MAX + i) * HK_BLOCK + key]);
 
                 hk_fetch_lines(&next, lines, u * rows + i, pairs * rows);
                 acc[i][u][0] = hkv_fma(a, b[0], acc[i][u][0]);
@@ -203,42 +213,90 @@ HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct h
     *ahead = next;
 }
 
+/* The weights of a tile, and room for them times scales and for scales. */
+struct hk_few_weights {
+    HK_GLOBAL const float *p;           /* [rows][64] */
+    HK_GLOBAL float *scaled;            /* [2][HK_TILE_ROWS_MAX][64] */
+    HK_GLOBAL float *scale;             /* [64] */
+};
+
+/* The weights that meet channels t to t + n - 1 of V, n at most those of two blocks, which come in
+ * order. */
+HK_INLINE HK_GLOBAL const float *hk_few_scaled(const struct hk_few_weights *w,
+                                               const struct hk_block_rows *v, const hk_u32 dtype,
+                                               hk_i64 t, const int n, const int rows)
+{
+    const hk_i64 group = HK_IN_BLOCKS(dtype) ? HK_BLOCK_CHANNELS : v->group;
+    hk_i64 g;
+
+    if (!HK_MAY_SCALE(dtype) || group == 0)
+        return w->p;
+    for (g = 0; t % group == 0 && g * group < n; g++) {
+        hk_rows_scales(v, t / group + g, 0, w->scale);
+        hk_weights_scale(w->p, w->scale, rows, w->scaled + g * HK_TILE_ROWS_MAX * HK_BLOCK);
+    }
+    return w->scaled;
+}
+
 /* All channels; width: pairs of vectors. */
-HK_INLINE void hk_few_channels(HK_GLOBAL const float *p, const struct hk_block_rows *v,
+HK_INLINE void hk_few_channels(const struct hk_few_weights *w, const struct hk_block_rows *v,
                                const hk_u32 dtype, int first, int end, HK_GLOBAL float *o,
                                hk_i64 width, struct hk_fetch *ahead, const int rows)
 {
-    const int pairs = (HK_VECS_OF(rows) + 1) / 2;
+    const int pairs = (HK_VECS_OF(rows) + 1) / 2, n = 2 * pairs * HKV_LANES;
     hk_i64 t = 0;
 
-    for (; t + 2 * pairs * HKV_LANES <= width; t += 2 * pairs * HKV_LANES)
-        hk_few_value(p, v, dtype, t, first, end, o, ahead, rows, pairs);
+    for (; t + n <= width; t += n)
+        hk_few_value(hk_few_scaled(w, v, dtype, t, n, rows), v, dtype, t, first, end, o, ahead, rows,
+                     pairs);
     for (; t < width; t += 2 * HKV_LANES)
-        hk_few_value(p, v, dtype, t, first, end, o, ahead, rows, 1);
+        hk_few_value(hk_few_scaled(w, v, dtype, t, 2 * HKV_LANES, rows), v, dtype, t, first, end, o,
+                     ahead, rows, 1);
 }
 
-#define HK_FEW_TYPED(type) hk_few_channels(p, v, type, first, end, o, width, ahead, tile_rows)
+#define HK_FEW_TYPED(type) hk_few_channels(w, v, type, first, end, o, width, ahead, tile_rows)
 #define HK_FEW_VALUES(name, rows)                                                                  \
-    HK_NOINLINE void hk_few_values_##name(HK_GLOBAL const float *p, const struct hk_block_rows *v, \
-                                          int first, int end, HK_GLOBAL float *o, hk_i64 width,    \
+    HK_NOINLINE void hk_few_values_##name(const struct hk_few_weights *w,                          \
+                                          const struct hk_block_rows *v, int first, int end,       \
+                                          HK_GLOBAL float *o, hk_i64 width,                        \
                                           struct hk_fetch *ahead)                                  \
     {                                                                                              \
         const int tile_rows = rows;                                                                \
                                                                                                    \
-        HK_BY_ROW(v->dtype, HK_FEW_TYPED);                                                         \
+        HK_BY_KV(v->dtype, HK_FEW_TYPED);                                                          \
     }
 HK_FEW_TILES(HK_FEW_VALUES)
 #undef HK_FEW_VALUES
 #undef HK_FEW_TYPED
 
 /* The weights of a tile with keys [first, end). */
-HK_FN void hk_few_values(const struct hk_tile *tile, const struct hk_block_rows *v, int first,
-                         int end, struct hk_fetch *ahead)
+HK_FN void hk_few_values(const struct hk_strip *st, const struct hk_tile *tile,
+                         const struct hk_block_rows *v, int first, int end, struct hk_fetch *ahead)
 {
-#define HK_CALL(name)                                                                              \
-    hk_few_values_##name(tile->s, v, first, end, tile->o, tile->width, ahead)
+    const hk_i64 width = st->call->plan->d_v;
+    struct hk_few_weights w;
+
+    w.p = tile->s;
+    w.scaled = st->scaled;
+    w.scale = st->part;
+#define HK_CALL(name) hk_few_values_##name(&w, v, first, end, tile->o, width, ahead)
     HK_BY_TILE(tile->rows, HK_CALL);
 #undef HK_CALL
+    hk_value_minima(st, tile, first, end);
+}
+
+/* Minima of V behind its channels. */
+HK_FN void hk_few_minima(const struct hk_strip *st, const struct hk_block_rows *v)
+{
+    const hk_i64 groups = st->call->plan->d_v / v->group;
+    hk_i64 i, g;
+
+    for (i = 0; i < HK_BLOCK; i++) {
+        HK_GLOBAL float *row = st->v + i * st->width + hk_minima_at(st);
+
+        for (g = 0; g < st->call->plan->minima; g++)
+            row[g] = g < groups ? hk_block_head(v->dtype, v->at[i], g, 1) : 0.0f;
+    }
 }
 
 /* Where the run of bits that begins at `start` ends. */
@@ -255,13 +313,14 @@ HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v
                         const struct hk_block_rows *next, hk_i64 shift)
 {
     const hk_i64 vecs = 2 * ((hk_vecs_of(hk_min(st->n_rows, HK_R)) + 1) / 2);
-    const hk_i64 columns = (st->width / HKV_LANES + vecs - 1) / vecs;
+    const hk_i64 columns = (st->call->plan->d_v / HKV_LANES + vecs - 1) / vecs;
     struct hk_fetch ahead;
     hk_i64 m;
 
     hk_fetch_begin(&ahead, next ? next : v, shift, st->call->plan->d,
                    next ? st->tiles * columns * HK_BLOCK : 0);
-
+    if (HK_HAS_MINIMA(v->dtype))
+        hk_few_minima(st, v);
     for (m = 0; m < st->tiles; m++) {
         const struct hk_tile tile = hk_strip_tile(st, m);
         hk_u64 left = st->tile_masks[m] ? tile.masks[0] : 0;
@@ -269,7 +328,7 @@ HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v
         while (left != 0) {
             const int start = hk_first_bit(left), end = hk_run_end(left, start);
 
-            hk_few_values(&tile, v, start, end, &ahead);
+            hk_few_values(st, &tile, v, start, end, &ahead);
             left = end == HK_BLOCK ? 0 : left >> end << end;
         }
     }

@@ -75,8 +75,19 @@
 #endif
 #define HK_UNITS (HK_STAGED / HK_UNIT)
 
-/* Places whose rows have scales: where the type of rows is not known, any may have them. */
-#define HK_SCALED (HK_KV ? 1 : HK_BLOCK)
+#ifndef HK_SCALES
+#define HK_SCALES 0
+#endif
+
+#if HK_SCALES
+#define HK_V_GROUPS (HK_WIDTH / HK_BLOCK_CHANNELS)      /* of a pass, of the smallest groups */
+/* Rows with scales (group_scales.h). */
+struct hk_group_scales {
+    float k[HK_BLOCK], k_low[HK_BLOCK];         /* of the group at hand: scales, minima */
+    float v[HK_KEYS * HK_V_GROUPS], v_low[HK_KEYS * HK_V_GROUPS];      /* of the keys at hand */
+    hk_i64 k_at[HK_BLOCK], v_at[HK_BLOCK];      /* of scales that lie apart: elements */
+};
+#endif
 
 struct hk_shared {
 #if HK_MATRIX
@@ -99,7 +110,9 @@ struct hk_shared {
     } out;
 #endif
     float m[HK_ROWS], w[2 * HK_ROWS];   /* of rows: reference, factors of sums */
-    float k_scale[HK_SCALED], v_scale[HK_SCALED];
+#if HK_SCALES
+    struct hk_group_scales scales;
+#endif
     HK_GLOBAL char *buffer[HK_BUFFERS];
     hk_u32 item[4];
     hk_i64 value[HK_VALUE_SOURCES + HK_BUFFERS];        /* a source has two buffers at least */
@@ -137,6 +150,10 @@ struct hk_mine {
     float s[HK_TR][4];
     float o[HK_TR][HK_TC], acc_o[HK_TR][HK_TC];
     float l[HK_TR], acc_l[HK_TR];
+#if HK_SCALES
+    float total[HK_TR][4];              /* s over the groups that are done */
+    float low[HK_TR][HK_TC / 4];        /* sums of minima of V; four channels are of one group */
+#endif
     hk_u32 next[HK_UNITS * HK_UNIT_WORDS];      /* of the next slice */
     /* Rows of K and channels of V that the thread stages; 0: none. */
     HK_GLOBAL const char *k_from[HK_UNITS], *v_from;
@@ -226,7 +243,7 @@ HK_FN hk_u32 hk_rows_wide(HK_LOCAL const struct hk_matrix *m, hk_i64 n)
 {
     const hk_i64 size = hk_size(HK_KV ? HK_KV : m->dtype);
 
-    return m->channel == 1 && !HK_SCALED_FIRST(m->dtype) && n % HK_UNIT == 0 &&
+    return m->channel == 1 && !HK_MAY_SCALE(m->dtype) && n % HK_UNIT == 0 &&
            ((hk_address(m->base) | (hk_u64)(m->row * size) | (hk_u64)(m->page * size)) & 15)
                == 0;
 }
@@ -247,6 +264,7 @@ HK_FN void hk_source_rows(const struct hk_group *g, hk_i32 which)
     keys.len = shared->len;
     *to = hk_keys_get(call, source, which ? &source->v : &source->k,
                       which ? &source->v_scale : &source->k_scale,
+                      which ? source->v_group : source->k_group,
                       which ? hk_v(call, s) : hk_k(call, s), g->task->b, key_head, &keys);
     wide = hk_rows_wide(to, which ? call->plan->d_v : call->plan->d);
     if (which)
@@ -297,23 +315,15 @@ HK_FN int hk_place_take(const struct hk_group *g, hk_i32 i, hk_i64 key)
 {
     HK_LOCAL struct hk_shared *shared = g->shared;
     hk_i64 page, in;
-#if HK_KV == 0
-    int j;
-#endif
 
     if (!hk_row_find(&shared->k_rows.layout, key, &page, &in))
         return 0;
     shared->keys[i] = key;
     shared->k_at[i] = page * shared->k_rows.page + in * shared->k_rows.row;
     shared->v_at[i] = page * shared->v_rows.page + in * shared->v_rows.row;
-#if HK_KV == 0
-    HK_NO_UNROLL
-    for (j = 0; j < 2; j++) {
-        HK_LOCAL const struct hk_matrix *m = j ? &shared->v_rows : &shared->k_rows;
-
-        if (HK_SCALED_FIRST(m->dtype))
-            (j ? shared->v_scale : shared->k_scale)[i] = hk_place_scale(m, page, in);
-    }
+#if HK_SCALES
+    shared->scales.k_at[i] = page * shared->k_rows.scale_page + in * shared->k_rows.scale_row;
+    shared->scales.v_at[i] = page * shared->v_rows.scale_page + in * shared->v_rows.scale_row;
 #endif
     return 1;
 }

@@ -10,7 +10,7 @@
 #ifndef HEED_BACKENDS_KERNELS_ATTN_GROUP_BIAS_H
 #define HEED_BACKENDS_KERNELS_ATTN_GROUP_BIAS_H
 
-#include "stage.h"
+#include "group_scales.h"
 
 #if !HK_PLAIN
 
@@ -77,6 +77,25 @@ HK_FN void hk_chain_get(HK_GLOBAL const char *base, hk_i64 at, hk_i64 step, hk_u
     out->dtype = dtype;
 }
 
+#if HK_SCALES
+/* Row `entry` of a table, which y begins with, times the key, widened. */
+HK_FN float hk_key_product(const struct hk_group *g, hk_i32 place, struct hk_chain *y)
+{
+    HK_LOCAL const struct hk_shared *shared = g->shared;
+    float sum = 0.0f;
+    hk_i64 t;
+
+    HK_NO_UNROLL
+    for (t = 0; t < g->call->plan->d; t++) {
+        const float a = hk_key_widened(shared, place, t);
+
+        sum = hk_fma(a, hk_element(y->dtype, y->at, 0), sum);
+        y->at += y->step;
+    }
+    return sum;
+}
+#endif
+
 /* Row `entry` of a table times the query or, `by_key`, times the key: a chain of its own. */
 HK_FN float hk_table_product(const struct hk_group *g, HK_GLOBAL const struct hk_aux *table,
                              HK_GLOBAL const char *base, hk_i32 row, hk_i32 place, hk_i64 entry,
@@ -89,6 +108,12 @@ HK_FN float hk_table_product(const struct hk_group *g, HK_GLOBAL const struct hk
     float sum = 0.0f;
     hk_i64 left;
 
+    hk_chain_get(base, head * table->stride[3] + entry * table->stride[4], table->stride[5],
+                 table->dtype, &y);
+#if HK_SCALES
+    if (by_key)
+        return hk_key_product(g, place, &y);
+#endif
     if (by_key)
         hk_chain_get(shared->k_rows.base, shared->k_at[place], shared->k_rows.channel,
                      shared->k_rows.dtype, &x);
@@ -98,13 +123,9 @@ HK_FN float hk_table_product(const struct hk_group *g, HK_GLOBAL const struct hk
                          head * plan->q.stride[3] +
                          (g->task->begin + shared->index[row]) * plan->q.stride[4],
                      plan->q.stride[5], plan->q.dtype, &x);
-    hk_chain_get(base, head * table->stride[3] + entry * table->stride[4], table->stride[5],
-                 table->dtype, &y);
     HK_NO_UNROLL
     for (left = plan->d; left > 0; left--) {
-        const float a = hk_scaled_element(x.dtype, x.at, 0, shared->k_scale[place % HK_SCALED]);
-
-        sum = hk_fma(a, hk_element(y.dtype, y.at, 0), sum);
+        sum = hk_fma(hk_element(x.dtype, x.at, 0), hk_element(y.dtype, y.at, 0), sum);
         x.at += x.step;
         y.at += y.step;
     }

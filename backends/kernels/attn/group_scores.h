@@ -8,7 +8,7 @@
 #define HEED_BACKENDS_KERNELS_ATTN_GROUP_SCORES_H
 
 #include "group_bias.h"
-#include "stage.h"
+#include "group_scales.h"
 
 /* ---- scores ---- */
 
@@ -136,6 +136,9 @@ HK_PIECE void hk_sums_follow(const struct hk_group *g, hk_i32 id, struct hk_mine
         const float w = shared->w[row + r];
 
         me->l[r] = hk_mul(me->l[r], w);
+#if HK_SCALES
+        hk_lows_follow(r, w, me);
+#endif
         HK_UNROLL
         for (c = 0; c < HK_TC; c++)
             me->o[r][c] = hk_mul(me->o[r][c], w);

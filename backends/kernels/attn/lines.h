@@ -36,14 +36,13 @@ HK_INLINE void hk_line_pack(const struct hk_block_rows *k, const hk_u32 dtype, h
 
 /* Channel c of those in a word, of the keys of vector u. */
 HK_INLINE hk_vec hk_line_load(HK_GLOBAL const float *word, const hk_u32 dtype, const int c,
-                              const int u, const float *scale)
+                              const int u)
 {
     HK_GLOBAL const hk_u16 *halves = (HK_GLOBAL const hk_u16 *)word;
     hk_vec pair[2];
 
     if (dtype == HK_I8)
-        return hkv_mul(hkv_load_byte(word + u * HKV_LANES, (hk_u32)c),
-                       hkv_load(scale + u * HKV_LANES));
+        return hkv_load_byte(word + u * HKV_LANES, (hk_u32)c);
     if (dtype == HK_F16)
         return hkv_load_f16(halves + c * HK_BLOCK + u * HKV_LANES);
     if (dtype != HK_BF16)
@@ -55,7 +54,7 @@ HK_INLINE hk_vec hk_line_load(HK_GLOBAL const float *word, const hk_u32 dtype, c
 /* Adds the products with the channels of one word. */
 HK_INLINE void hk_line_step(HK_GLOBAL const float *HK_RESTRICT word,
                             HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_row, const hk_u32 dtype,
-                            const float *scale, struct hk_fetch *next,
+                            struct hk_fetch *next,
                             hk_vec acc[HK_R][HK_TILE_VECS], const int rows)
 {
     const int channels = 4 / (int)hk_size(dtype);
@@ -66,7 +65,7 @@ HK_INLINE void hk_line_step(HK_GLOBAL const float *HK_RESTRICT word,
     for (c = 0; c < channels; c++) {
         HK_UNROLL
         for (u = 0; u < HK_LINE_VECS; u++)
-            b[u] = hk_line_load(word, dtype, c, u, scale);
+            b[u] = hk_line_load(word, dtype, c, u);
         HK_UNROLL
         for (i = 0; i < rows; i++) {
             const hk_vec a = hkv_set(x[i * x_row + c]);
@@ -91,10 +90,8 @@ HK_INLINE void hk_line_slice(HK_GLOBAL const float *x, hk_i64 d, HK_GLOBAL const
     for (w = 0; w < HK_LINE_WORDS; w += 2) {
         if (more)
             hk_line_pack(k, dtype, at, w / 2 * HK_LINE_PACK, to);
-        hk_line_step(from + w * HK_BLOCK, x + w * per_word, d, dtype, k->scale, next, acc,
-                     rows);
-        hk_line_step(from + (w + 1) * HK_BLOCK, x + (w + 1) * per_word, d, dtype, k->scale, next,
-                     acc, rows);
+        hk_line_step(from + w * HK_BLOCK, x + w * per_word, d, dtype, next, acc, rows);
+        hk_line_step(from + (w + 1) * HK_BLOCK, x + (w + 1) * per_word, d, dtype, next, acc, rows);
     }
 }
 

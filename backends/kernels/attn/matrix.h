@@ -9,13 +9,15 @@
 #include "call.h"
 #include "../layouts.h"
 
-/* Element (i, t) at base + hk_row_offset(i) + t * channel, in elements. */
+/* Element (i, t) at base + hk_row_offset(i) + t * channel, in elements; of rows of blocks row i at
+ * base + hk_row_offset(i), in blocks, and its channels side by side. */
 struct hk_matrix {
     HK_GLOBAL const char *base;
     hk_i64 row, page, channel;
     struct hk_layout layout;
-    /* Of rows with scales: that of row 0, or of the first row in memory; elements from row to row
-     * and from page to page. */
+    hk_i64 group;                       /* channels that share a scale; 0: there are no scales */
+    /* Of scales that lie apart: that of row 0, or of the first row in memory; elements from row to
+     * row and from page to page. */
     HK_GLOBAL const char *scale;
     hk_i64 scale_row, scale_page;
     hk_u32 dtype, scale_dtype;
@@ -32,6 +34,7 @@ HK_FN struct hk_matrix hk_matrix_even(HK_GLOBAL const char *base, hk_i64 row, hk
     out.page = 0;
     out.channel = channel;
     out.layout = hk_layout_even();
+    out.group = 0;
     out.scale = 0;
     out.scale_row = out.scale_page = 0;
     out.dtype = dtype;
@@ -88,11 +91,11 @@ HK_FN struct hk_layout hk_layout_get(const struct hk_call *call,
     return out;
 }
 
-/* K or V of an item's key head. */
+/* K or V of an item's key head; group: as in struct hk_source. */
 HK_FN struct hk_matrix hk_keys_get(const struct hk_call *call,
                                    HK_GLOBAL const struct hk_source *source,
                                    HK_GLOBAL const struct hk_view *view,
-                                   HK_GLOBAL const struct hk_aux *scale,
+                                   HK_GLOBAL const struct hk_aux *scale, hk_i64 group,
                                    HK_GLOBAL const char *base, hk_i64 b, hk_i64 head,
                                    const struct hk_cut *cut)
 {
@@ -101,6 +104,7 @@ HK_FN struct hk_matrix hk_keys_get(const struct hk_call *call,
 
     if (HK_KV == 0 && scale->dtype != HK_NO_TYPE)
         hk_scales_get(call, scale, b, head, begin, &out);
+    out.group = HK_KV == 0 ? group : 0;
     if (source->layout != HK_LAYOUT_EVEN) {
         out.layout = hk_layout_get(call, source, b, cut->begin);
         out.page = view->page;
@@ -133,22 +137,16 @@ HK_FN hk_i64 hk_scale_offset(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
                : hk_row_apart(&m->layout, i, m->scale_row, m->scale_page);
 }
 
-/* An element of the scales; 1 where rows have none. */
+/* A scale that lies apart. */
 HK_FN float hk_scale_at(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 at)
 {
-    return m->scale_dtype == HK_NO_TYPE ? 1.0f : hk_element(m->scale_dtype, m->scale, at);
+    return hk_element(m->scale_dtype, m->scale, at);
 }
 
-/* The scale of row i, which is there: each of its elements is multiplied by it. */
-HK_FN float hk_row_scale(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
+/* Number `which` of the halves that block g of a row begins with: 0 the scale, 1 the minimum. */
+HK_FN float hk_block_head(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 g, int which)
 {
-    return hk_scale_at(m, hk_scale_offset(m, i));
-}
-
-/* The same, of the row that hk_row_find found. */
-HK_FN float hk_place_scale(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 page, hk_i64 in)
-{
-    return hk_scale_at(m, page * m->scale_page + in * m->scale_row);
+    return hk_block_half(row + g * hk_size(dtype), which);
 }
 
 #endif

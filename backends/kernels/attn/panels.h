@@ -32,7 +32,8 @@ HK_FN void hk_panels_list(const struct hk_matrix *k, hk_i64 first, hk_i64 d,
     for (i = 0; i < HK_BLOCK; i++)
         out->at[i] = hk_row_at(k, first + i / HK_CACHE_PANEL * HK_CACHE_PANEL) +
                      i % HK_CACHE_PANEL * piece;
-    if (HK_SCALED_FIRST(k->dtype))
+    out->group = k->group;
+    if (hk_scales_apart(k->dtype, k->group))
         hk_scales_list(k, first, out->scale);
 }
 
@@ -62,8 +63,7 @@ HK_INLINE void hk_panel_product(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 d,
             hk_fetch_step(&next);
         HK_UNROLL
         for (u = 0; u < vecs; u++)
-            b[u] = hk_vec_scaled(dtype, at[u], t * HK_CACHE_PANEL,
-                                 hkv_load(k->scale + key + u * HKV_LANES));
+            b[u] = hk_vec_load(dtype, at[u], t * HK_CACHE_PANEL);
         HK_UNROLL
         for (i = 0; i < rows; i++) {
             const hk_vec a = hkv_set(x[i * d + t]);
@@ -101,7 +101,7 @@ HK_INLINE void hk_panel_keys(HK_GLOBAL const float *x, hk_i64 d, const struct hk
     {                                                                                              \
         const int tile_rows = rows;                                                                \
                                                                                                    \
-        HK_BY_ROW(k->dtype, HK_TYPED);                                                             \
+        HK_BY(HK_ROW_TYPES, k->dtype, HK_TYPED);                                                   \
     }
 HK_FEW_TILES(HK_PANEL_PRODUCTS)
 #undef HK_PANEL_PRODUCTS
@@ -126,6 +126,8 @@ HK_FN void hk_panel_scores(const struct hk_strip *st, const struct hk_block_rows
         HK_BY_TILE(hk_min(st->n_rows - m * HK_R, HK_R), HK_CALL);
 #undef HK_CALL
     }
+    if (k->group > 0)
+        hk_few_join(st, k, 0, st->s);
 }
 
 /* The next block, if all of its keys are there. */

@@ -21,32 +21,31 @@ HK_FN HK_GLOBAL const char *hk_row_at(const struct hk_matrix *m, hk_i64 i)
     return hk_byte(m->base, hk_row_offset(m, i) * hk_size(m->dtype));
 }
 
-/* What elements of row i, which is there, are multiplied by as they are widened. */
-HK_FN float hk_row_factor(const struct hk_matrix *m, hk_i64 i)
+/* Scale or, where `which` is 1, minimum of group g of row i, which is there. */
+HK_FN float hk_row_scale(const struct hk_matrix *m, hk_i64 i, hk_i64 g, int which)
 {
-    return HK_SCALED_FIRST(m->dtype) ? hk_row_scale(m, i) : 1.0f;
+    if (HK_IN_BLOCKS(m->dtype))
+        return hk_block_head(m->dtype, hk_row_at(m, i), g, which);
+    return hk_scale_at(m, hk_scale_offset(m, i));
 }
 
 HK_INLINE void hk_row_widen_from(const hk_u32 dtype, HK_GLOBAL const char *from, hk_i64 channel,
-                                 float scale, hk_i64 n, HK_GLOBAL float *to)
+                                 hk_i64 n, HK_GLOBAL float *to)
 {
-    const hk_vec factor = hkv_set(scale);
     hk_i64 t = 0;
 
     for (; channel == 1 && t + HKV_LANES <= n; t += HKV_LANES)
-        hkv_store(to + t, hk_vec_scaled(dtype, from, t, factor));
+        hkv_store(to + t, hk_vec_load(dtype, from, t));
     for (; t < n; t++)
-        to[t] = hk_scaled_element(dtype, from, t * channel, scale);
+        to[t] = hk_element(dtype, from, t * channel);
 }
 
-/* n channels of row i, which begins at `from`, as f32 with unit stride. */
-HK_NOINLINE void hk_row_widen(const struct hk_matrix *m, hk_i64 i, HK_GLOBAL const char *from,
-                              hk_i64 n, HK_GLOBAL float *to)
+/* n channels of a row that begins at `from`, as f32 with unit stride, without their scales. */
+HK_NOINLINE void hk_row_widen(const struct hk_matrix *m, HK_GLOBAL const char *from, hk_i64 n,
+                              HK_GLOBAL float *to)
 {
-    const float scale = hk_row_factor(m, i);
-
-#define HK_WIDEN(type) hk_row_widen_from(type, from, m->channel, scale, n, to)
-    HK_BY_ROW(m->dtype, HK_WIDEN);
+#define HK_WIDEN(type) hk_row_widen_from(type, from, m->channel, n, to)
+    HK_BY_KV(m->dtype, HK_WIDEN);
 #undef HK_WIDEN
 }
 
@@ -58,7 +57,7 @@ HK_FN HK_GLOBAL const float *hk_row_f32(const struct hk_matrix *m, hk_i64 i, hk_
 
     if (hk_matrix_plain(m))
         return (HK_GLOBAL const float *)from;
-    hk_row_widen(m, i, from, n, temp);
+    hk_row_widen(m, from, n, temp);
     return temp;
 }
 
@@ -79,10 +78,10 @@ HK_FN void hk_row_read(const struct hk_matrix *m, hk_i64 i, hk_i64 n, hk_i64 wid
         to[t] = 0.0f;
 }
 
-/* Channels [t, end) of HKV_PACK rows to out[channel - t][row]; scale: of the rows, where elements
- * take it; pitch: floats from channel to channel. */
-HK_FN void hk_rows_pack(HK_GLOBAL const char *const *rows, hk_u32 dtype, const float *scale,
-                        hk_i64 t, hk_i64 end, HK_GLOBAL float *out, hk_i64 pitch)
+/* Channels [t, end) of HKV_PACK rows to out[channel - t][row]; pitch: floats from channel to
+ * channel. */
+HK_FN void hk_rows_pack(HK_GLOBAL const char *const *rows, hk_u32 dtype, hk_i64 t, hk_i64 end,
+                        HK_GLOBAL float *out, hk_i64 pitch)
 {
     int r;
 
@@ -90,15 +89,22 @@ HK_FN void hk_rows_pack(HK_GLOBAL const char *const *rows, hk_u32 dtype, const f
     if (dtype == HK_##NAME) {                                                                      \
         for (; t + HKV_CHANNELS_##NAME <= end;                                                     \
              t += HKV_CHANNELS_##NAME, out += HKV_CHANNELS_##NAME * pitch)                         \
-            hkv_columns_##name((HK_GLOBAL const hk_stored_##name *const *)rows, scale, t, out,     \
-                               pitch);                                                             \
+            hkv_columns_##name((HK_GLOBAL const hk_stored_##name *const *)rows, t, out, pitch);    \
     } else
     HK_ROW_TYPES(HK_COLUMNS, 0)
+#undef HK_COLUMNS
+#define HK_COLUMNS(NAME, name, number, elements, bytes, arg)                                       \
+    if (dtype == HK_##NAME) {                                                                      \
+        for (; t + HKV_CHANNELS_##NAME <= end;                                                     \
+             t += HKV_CHANNELS_##NAME, out += HKV_CHANNELS_##NAME * pitch)                         \
+            hkv_columns_##name(rows, t, out, pitch);                                               \
+    } else
+    HK_BLOCK_TYPES(HK_COLUMNS, 0)
 #undef HK_COLUMNS
     HK_UNREACHABLE();
     for (; t < end; t++, out += pitch) {
         for (r = 0; r < HKV_PACK; r++)
-            out[r] = hk_scaled_element(dtype, rows[r], t, HK_SCALED_FIRST(dtype) ? scale[r] : 1.0f);
+            out[r] = hk_element(dtype, rows[r], t);
     }
 }
 
@@ -121,15 +127,14 @@ HK_FN int hk_keys_abreast(const struct hk_matrix *k, const hk_i64 *keys)
 }
 
 HK_INLINE void hk_columns_widen(const hk_u32 dtype, HK_GLOBAL const char *from, hk_i64 step,
-                                const float *scale, hk_i64 d, HK_GLOBAL float *panel)
+                                hk_i64 d, HK_GLOBAL float *panel)
 {
     hk_i64 t;
     int r;
 
     for (t = 0; t < d; t++, from += step) {
         for (r = 0; r < HK_ABREAST; r += HKV_LANES)
-            hkv_store(panel + t * HK_PANEL + r,
-                      hk_vec_scaled(dtype, from, r, hkv_load(scale + r)));
+            hkv_store(panel + t * HK_PANEL + r, hk_vec_load(dtype, from, r));
     }
 }
 
@@ -139,28 +144,42 @@ HK_NOINLINE void hk_columns_pack(const struct hk_matrix *k, hk_i64 key, hk_i64 d
 {
     const hk_i64 step = k->channel * hk_size(k->dtype);
     HK_GLOBAL const char *from = hk_byte(k->base, hk_row_offset(k, key) * hk_size(k->dtype));
-    float scale[HK_ABREAST];
-    int r;
 
-    for (r = 0; r < HK_ABREAST; r++)
-        scale[r] = hk_row_factor(k, key + r);
-#define HK_WIDEN(type) hk_columns_widen(type, from, step, scale, d, panel)
-    HK_BY_ROW(k->dtype, HK_WIDEN);
+#define HK_WIDEN(type) hk_columns_widen(type, from, step, d, panel)
+    HK_BY(HK_ROW_TYPES, k->dtype, HK_WIDEN);
 #undef HK_WIDEN
 }
 
-/* 64 keys (negative: a row of zeros) into the panels of a block. temp: HKV_PACK rows of d. */
+/* Scales and minima of 64 keys behind the channels of their panels. */
+HK_NOINLINE void hk_scales_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
+                                HK_GLOBAL float *out)
+{
+    const hk_i64 groups = d / k->group, n = hk_scale_rows(k->dtype, k->group, d);
+    hk_i64 i, g;
+
+    for (i = 0; i < HK_BLOCK; i++) {
+        HK_GLOBAL float *column =
+            out + (i / HK_PANEL * (d + n) + d) * HK_PANEL + i % HK_PANEL;
+
+        for (g = 0; g < n; g++)
+            column[g * HK_PANEL] =
+                keys[i] < 0 ? 0.0f : hk_row_scale(k, keys[i], g % groups, g >= groups);
+    }
+}
+
+/* 64 keys (negative: a row of zeros) into the panels of a block, [d, then scales][HK_PANEL] each.
+ * temp: HKV_PACK rows of d. */
 HK_FN void hk_keys_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
                         HK_GLOBAL float *out, HK_GLOBAL float *temp)
 {
-    const int direct = k->channel == 1 && !HK_SCALED_FIRST(k->dtype);
-    float none[HKV_PACK];               /* rows take their scales before */
+    const int direct = k->channel == 1;
+    const hk_i64 span = (d + hk_scale_rows(k->dtype, k->group, d)) * HK_PANEL;
     int i, r;
 
-    for (r = 0; r < HKV_PACK; r++)
-        none[r] = 1.0f;
+    if (k->group > 0)
+        hk_scales_pack(k, keys, d, out);
     for (i = 0; i < HK_BLOCK; i += HKV_PACK) {
-        HK_GLOBAL float *panel = out + i / HK_PANEL * HK_PANEL * d + i % HK_PANEL;
+        HK_GLOBAL float *panel = out + i / HK_PANEL * span + i % HK_PANEL;
         HK_GLOBAL const char *rows[HKV_PACK];
 
         if (i % HK_ABREAST == 0 && hk_keys_abreast(k, keys + i)) {
@@ -182,7 +201,7 @@ HK_FN void hk_keys_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
                 hk_row_f32(k, keys[i + r], d, row);
             }
         }
-        hk_rows_pack(rows, direct ? k->dtype : HK_F32, none, 0, d, panel, HK_PANEL);
+        hk_rows_pack(rows, direct ? k->dtype : HK_F32, 0, d, panel, HK_PANEL);
     }
 }
 
@@ -196,8 +215,8 @@ HK_FN void hk_keys_fill(const struct hk_matrix *k, hk_i64 first, hk_i64 end, hk_
         keys[i] = first + i < end && hk_row_present(&k->layout, first + i) ? first + i : -1;
 }
 
-/* Are the rows of 64 keys (negative: none) finite? 0 * x is NaN where x is not. temp: a row of n.
- */
+/* Are the rows of 64 keys (negative: none) finite, and their scales? 0 * x is NaN where x is not.
+ * temp: a row of n. */
 HK_FN int hk_rows_finite(const struct hk_matrix *v, hk_i64 n, const hk_i64 *keys,
                          HK_GLOBAL float *temp)
 {
@@ -220,6 +239,9 @@ HK_FN int hk_rows_finite(const struct hk_matrix *v, hk_i64 n, const hk_i64 *keys
             sum = hkv_fma(hkv_load(row + t), zero, sum);
         for (; t < n; t++)
             rest = hk_fma(row[t], 0.0f, rest);
+        for (t = 0; t < hk_scale_rows(v->dtype, v->group, n); t++)
+            rest = hk_fma(hk_row_scale(v, keys[i], t % (n / v->group), t >= n / v->group), 0.0f,
+                          rest);
     }
     return rest == rest && hkv_word(hkv_ordered(hkv_add(sum, more))) == HK_ALL_LANES;
 }

@@ -11,24 +11,28 @@
 
 /* ---- a unit: HK_UNIT neighbouring channels of a row, in words as they lie ---- */
 
-/* One element that lies `at` elements from the base; scale: of its row. */
-HK_FN float hk_row_element(HK_LOCAL const struct hk_matrix *m, hk_i64 at,
-                           HK_LOCAL const float *scale)
+/* Channel t, without its scale, of the row that begins `row` elements or blocks from the base. */
+HK_FN float hk_row_element(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 t)
 {
-    (void)scale;
+    const hk_i64 at = row + t * m->channel;
+
 #if HK_KV == 1
     return ((HK_GLOBAL const float *)m->base)[at];
 #elif HK_KV == 2
     return hk_load_f16((HK_GLOBAL const hk_u16 *)m->base + at);
 #elif HK_KV == 3
     return hk_from_bf16(((HK_GLOBAL const hk_u16 *)m->base)[at]);
+#elif HK_SCALES
+    if (HK_IN_BLOCKS(m->dtype))
+        return hk_element(m->dtype, hk_byte(m->base, row * hk_size(m->dtype)), t);
+    return hk_element(m->dtype, m->base, at);
 #else
-    return hk_scaled_element(m->dtype, m->base, at, *scale);
+    return hk_element(m->dtype, m->base, at);
 #endif
 }
 
 #if HK_KV == 0
-/* Four neighbours at once, of types whose elements take no scale. */
+/* Four neighbours at once, of types that never have scales. */
 HK_FN void hk_load_any(hk_u32 dtype, HK_GLOBAL const char *from, hk_u32 *word)
 {
     hk_u32 pairs[2];
@@ -177,9 +181,7 @@ HK_FN void hk_put_k_slowly(const struct hk_group *g, hk_i32 id, hk_i64 t0)
         float x = 0.0f;
 
         if (shared->k_at[key] != HK_NO_ROW && t0 + t < g->call->plan->d)
-            x = hk_row_element(&shared->k_rows,
-                               shared->k_at[key] + (t0 + t) * shared->k_rows.channel,
-                               shared->k_scale + key % HK_SCALED);
+            x = hk_row_element(&shared->k_rows, shared->k_at[key], t0 + t);
         shared->in.k[t * HK_K_LINE + hk_key_place(key)] = x;
     }
 }
@@ -260,8 +262,7 @@ HK_FN float hk_put_v_slowly(const struct hk_group *g, hk_i32 id, hk_i32 k0)
         float x = 0.0f;
 
         if (shared->v_at[key] != HK_NO_ROW && t < g->call->plan->d_v)
-            x = hk_row_element(&shared->v_rows, shared->v_at[key] + t * shared->v_rows.channel,
-                               shared->v_scale + key % HK_SCALED);
+            x = hk_row_element(&shared->v_rows, shared->v_at[key], t);
         good = hk_finite_so_far(x, good);
         shared->in.v[i] = x;
     }
@@ -292,6 +293,10 @@ HK_FN float hk_put_v_units(const struct hk_group *g, hk_i32 id, const struct hk_
     return good;
 }
 
+#if HK_SCALES
+HK_FN float hk_put_v_scales(const struct hk_group *g, hk_i32 id, hk_i32 k0);
+#endif
+
 /* Sets poison where a V is not finite: it may lie under a key that not all rows see. wide: as
  * v_wide. */
 HK_PIECE void hk_put_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u32 wide,
@@ -305,6 +310,9 @@ HK_PIECE void hk_put_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u32 wi
         good = hk_put_v_units(g, id, me);
     else
         good = hk_put_v_slowly(g, id, k0);
+#if HK_SCALES
+    good = hk_add(good, hk_put_v_scales(g, id, k0));
+#endif
     if (!hk_ordered(good))
         hk_local_or(&shared->poison, 1);
 }

@@ -63,6 +63,7 @@ struct hk_strip {
     HK_GLOBAL float *k, *v, *temp;      /* K in panels and V as f32, where neither lies so */
     HK_GLOBAL float *values, *band;     /* addends of a bias (bias_lanes.h), tables of DOT
                                          * (dot_lanes.h) */
+    HK_GLOBAL float *part, *scaled, *v_scales, *sums, *wide;    /* scales.h */
 };
 
 HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLOBAL char *scratch)
@@ -77,7 +78,7 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
     st->first_chunk = 0;
     st->end_chunk = HK_NO_BLOCK;
     st->chunks = 0;
-    st->width = (plan->d_v + HKV_LANES - 1) / HKV_LANES * HKV_LANES;
+    st->width = (plan->d_v + HKV_LANES - 1) / HKV_LANES * HKV_LANES + plan->minima;
     st->q = (HK_GLOBAL float *)(scratch + at.q);
     st->s = (HK_GLOBAL float *)(scratch + at.s);
     st->o = (HK_GLOBAL float *)(scratch + at.o);
@@ -91,8 +92,13 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
     st->temp = (HK_GLOBAL float *)(scratch + at.temp);
     st->values = (HK_GLOBAL float *)(scratch + at.values);
     st->zeros = (HK_GLOBAL float *)(scratch + at.zeros);
-    for (i = 0; i < plan->d; i++)
+    for (i = 0; i < hk_max(plan->d, plan->d_v); i++)
         st->zeros[i] = 0.0f;
+    st->part = (HK_GLOBAL float *)(scratch + at.part);
+    st->scaled = (HK_GLOBAL float *)(scratch + at.scaled);
+    st->v_scales = (HK_GLOBAL float *)(scratch + at.v_scales);
+    st->sums = (HK_GLOBAL float *)(scratch + at.sums);
+    st->wide = (HK_GLOBAL float *)(scratch + at.wide);
     st->stretches = (HK_GLOBAL struct hk_stretch *)(scratch + at.stretches);
     st->band = (HK_GLOBAL float *)(scratch + at.band);
     st->state = (HK_GLOBAL struct hk_row_state *)(scratch + at.state);

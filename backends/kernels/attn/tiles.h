@@ -126,30 +126,34 @@ HK_NOINLINE void hk_value_tiles_full(HK_GLOBAL const float *p, HK_GLOBAL const f
         hk_value_tile(p, v + t, v_row, first, end, o + hk_o_at(t), HKV_TILE);
 }
 
-/* The channels behind the last whole panel. */
-#if HKV_TILE > 1
-HK_NOINLINE void hk_value_tiles_rest(HK_GLOBAL const float *p, HK_GLOBAL const float *v,
-                                     hk_i64 v_row, int first, int end, HK_GLOBAL float *o,
-                                     hk_i64 width)
+/* n channels within a panel, whole vectors of them, at v and o. */
+HK_NOINLINE void hk_value_part(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk_i64 v_row,
+                               int first, int end, HK_GLOBAL float *o, hk_i64 n)
 {
-    hk_i64 t = width / HK_PANEL * HK_PANEL;
+    hk_i64 t = 0;
 
-    for (; HKV_TILE > 2 && t + HK_PANEL / 2 <= width; t += HK_PANEL / 2)
-        hk_value_tile(p, v + t, v_row, first, end, o + hk_o_at(t), HKV_TILE / 2);
-    for (; t + HKV_LANES <= width; t += HKV_LANES)
-        hk_value_tile(p, v + t, v_row, first, end, o + hk_o_at(t), 1);
+    for (; HKV_TILE > 2 && t + HK_PANEL / 2 <= n; t += HK_PANEL / 2)
+        hk_value_tile(p, v + t, v_row, first, end, o + t, HKV_TILE / 2);
+    for (; t + HKV_LANES <= n; t += HKV_LANES)
+        hk_value_tile(p, v + t, v_row, first, end, o + t, 1);
 }
-#endif
+
+/* The channels behind the last whole panel. */
+HK_FN void hk_value_tiles_rest(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk_i64 v_row,
+                               int first, int end, HK_GLOBAL float *o, hk_i64 width)
+{
+    const hk_i64 t = width / HK_PANEL * HK_PANEL;
+
+    hk_value_part(p, v + t, v_row, first, end, o + hk_o_at(t), width - t);
+}
 
 /* All channels of one tile with keys [first, end). */
 HK_FN void hk_value_tiles(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk_i64 v_row,
                           int first, int end, HK_GLOBAL float *o, hk_i64 width)
 {
     hk_value_tiles_full(p, v, v_row, first, end, o, width);
-#if HKV_TILE > 1
     if (width % HK_PANEL != 0)
         hk_value_tiles_rest(p, v, v_row, first, end, o, width);
-#endif
 }
 
 /* One panel of channels of all tiles with all 64 keys: that panel of V stays in the first level. */
@@ -171,24 +175,32 @@ HK_FN void hk_value_block(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk
 
     for (t = 0; t + HK_PANEL <= width; t += HK_PANEL)
         hk_value_column(p, v + t, v_row, o + hk_o_at(t), span, tiles);
-#if HKV_TILE > 1
     for (t = 0; width % HK_PANEL != 0 && t < tiles; t++)
         hk_value_tiles_rest(p + t * HK_R * HK_BLOCK, v, v_row, 0, HK_BLOCK, o + t * span, width);
-#endif
+}
+
+/* A vector of channels of one row, keys in mask only. */
+HK_FN void hk_value_lanes(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk_i64 v_row,
+                          hk_u64 mask, HK_GLOBAL float *o)
+{
+    hk_vec sum = hkv_load(o);
+
+    for (; mask != 0; mask &= mask - 1) {
+        const int key = hk_first_bit(mask);
+
+        sum = hkv_fma(hkv_set(p[key]), hkv_load(v + key * v_row), sum);
+    }
+    hkv_store(o, sum);
 }
 
 /* One row, keys in mask only: for tiles where the V of a removed key is not finite. */
 HK_FN void hk_value_row(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk_i64 v_row,
                         hk_u64 mask, HK_GLOBAL float *o, hk_i64 width)
 {
-    for (; mask != 0; mask &= mask - 1) {
-        const int key = hk_first_bit(mask);
-        hk_i64 t;
+    hk_i64 t;
 
-        for (t = 0; t < width; t += HKV_LANES)
-            hkv_store(o + hk_o_at(t), hkv_fma(hkv_set(p[key]), hkv_load(v + key * v_row + t),
-                                              hkv_load(o + hk_o_at(t))));
-    }
+    for (t = 0; t < width; t += HKV_LANES)
+        hk_value_lanes(p, v + t, v_row, mask, o + hk_o_at(t));
 }
 
 /* Are the V rows in mask finite? 0 * x is NaN where x is not. */

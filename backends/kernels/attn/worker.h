@@ -15,6 +15,7 @@
 #define HK_PANEL_MAX 64
 #define HK_PACK_MAX 16
 #define HK_BAND_MAX 272
+#define HK_FEW_MAX 32           /* rows of few, with room for a whole tile at the end */
 #define HK_STRETCH_MAX 256
 
 /* What a bias gives to keys at distances first .. first + count - 1 from a row (bias_lanes.h). */
@@ -47,7 +48,7 @@ struct hk_ring_tag {
     hk_u32 finite, reserved[13];        /* 1: all of V is */
 };
 
-#define HK_RING_BYTES(blocks, d) ((blocks) * (HK_WORKER_ALIGN + 64 * (d) * 4))
+#define HK_RING_BYTES(blocks, rows) ((blocks) * (HK_WORKER_ALIGN + 64 * (rows) * 4))
 
 /* Floats unless said otherwise. P: rows, with room for a whole tile at the end; W: d_v, with room
  * for a whole panel; acc: over the chunks that are finished. */
@@ -60,12 +61,15 @@ struct hk_worker_layout {
     hk_i64 has_partial;                 /* [P] hk_u32: 1, the row has a finished chunk */
     hk_i64 state;                       /* [P] struct hk_row_state */
     hk_i64 max;                         /* [P][lanes of a vector] */
-    hk_i64 k;                           /* [panels][d][panel] of a block */
+    hk_i64 k;                           /* [panels][panel_rows][panel] of a block */
     hk_i64 v;                           /* [64][W] */
     hk_i64 temp;                        /* [HK_PACK_MAX][d or d_v] */
     hk_i64 values;                      /* [64] of a bias */
     hk_i64 stretches;                   /* [stretches] struct hk_stretch */
-    hk_i64 zeros;                       /* [d]: a row of K that is not there, of any type */
+    hk_i64 zeros;                       /* [d or d_v]: a row that is not there, of any type */
+    /* Where rows have scales: scores of a group, [HK_FEW_MAX][64]; weights times scales,
+     * [2][HK_TILE_ROWS_MAX][64]; of V [groups][64]; sums of q over groups, [P][groups]; K widened. */
+    hk_i64 part, scaled, v_scales, sums, wide;
     hk_i64 band;                        /* [d][columns] of a table of DOT */
     hk_i64 masks, tile_masks;           /* [P], [tiles] hk_u64 */
     hk_i64 full;                        /* [tiles] hk_u32 */
@@ -88,10 +92,16 @@ struct hk_chunk_layout {
     hk_i64 o, partials, state, bytes;
 };
 
-HK_FN void hk_chunk_find(hk_i64 rows, hk_i64 d_v, struct hk_chunk_layout *out)
+/* Channels of o, with those in which minima are summed; d_v is even where there are such. */
+HK_FN hk_i64 hk_sum_width(HK_GLOBAL const struct hk_plan *plan)
 {
-    const hk_i64 f = 4, p = rows + HK_TILE_ROWS_MAX - 1;
-    const hk_i64 w = (d_v + HK_PANEL_MAX - 1) / HK_PANEL_MAX * HK_PANEL_MAX;
+    return (plan->d_v + plan->minima + HK_PANEL_MAX - 1) / HK_PANEL_MAX * HK_PANEL_MAX;
+}
+
+HK_FN void hk_chunk_find(HK_GLOBAL const struct hk_plan *plan, struct hk_chunk_layout *out)
+{
+    const hk_i64 rows = hk_min(plan->strips.rows, plan->n_q) * plan->strips.stack;
+    const hk_i64 f = 4, p = rows + HK_TILE_ROWS_MAX - 1, w = hk_sum_width(plan);
     hk_i64 at = 0;
 
     out->o = hk_worker_take(&at, p * w * f);
@@ -102,9 +112,9 @@ HK_FN void hk_chunk_find(hk_i64 rows, hk_i64 d_v, struct hk_chunk_layout *out)
 
 HK_FN void hk_worker_find(HK_GLOBAL const struct hk_plan *plan, struct hk_worker_layout *out)
 {
-    const hk_i64 d = plan->d, d_v = plan->d_v, rows = plan->strips.rows * plan->strips.stack;
-    const hk_i64 f = 4, p = rows + HK_TILE_ROWS_MAX - 1;
-    const hk_i64 w = (d_v + HK_PANEL_MAX - 1) / HK_PANEL_MAX * HK_PANEL_MAX;
+    const hk_i64 d = plan->d, rows = plan->strips.rows * plan->strips.stack;
+    const hk_i64 f = 4, p = rows + HK_TILE_ROWS_MAX - 1, w = hk_sum_width(plan);
+    const hk_i64 scales = plan->v_groups > 0 || plan->panel_rows > d;
     hk_i64 at = 0;
 
     out->q = hk_worker_take(&at, p * d * f);
@@ -117,11 +127,16 @@ HK_FN void hk_worker_find(HK_GLOBAL const struct hk_plan *plan, struct hk_worker
     out->has_partial = hk_worker_take(&at, p * 4);
     out->state = hk_worker_take(&at, p * (hk_i64)sizeof(struct hk_row_state));
     out->max = hk_worker_take(&at, p * 16 * f);
-    out->k = hk_worker_take(&at, 64 * d * f);
+    out->k = hk_worker_take(&at, 64 * plan->panel_rows * f);
     out->v = hk_worker_take(&at, 64 * w * f);
     out->temp = hk_worker_take(&at, HK_PACK_MAX * (d > w ? d : w) * f);
     out->values = hk_worker_take(&at, 64 * f);
-    out->zeros = hk_worker_take(&at, d * f);
+    out->zeros = hk_worker_take(&at, hk_max(d, plan->d_v) * f);
+    out->part = hk_worker_take(&at, scales * HK_FEW_MAX * 64 * f);
+    out->scaled = hk_worker_take(&at, scales * 2 * HK_TILE_ROWS_MAX * 64 * f);
+    out->v_scales = hk_worker_take(&at, plan->v_groups * 64 * f);
+    out->sums = hk_worker_take(&at, p * plan->k_sums * f);
+    out->wide = hk_worker_take(&at, plan->wide * f);
     out->stretches = hk_worker_take(&at, plan->stretches * (hk_i64)sizeof(struct hk_stretch));
     out->band = hk_worker_take(&at, plan->band * d * f);
     out->masks = hk_worker_take(&at, p * 8);

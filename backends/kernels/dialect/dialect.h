@@ -138,6 +138,15 @@ HK_FN float hk_from_i8(hk_i8 x)
     return (float)x;
 }
 
+/* The entry of a table of 16 signed bytes, the first eight in `low`, that half a byte names: the
+ * lower one, or where `upper` is 1 the other. */
+HK_FN float hk_from_code(hk_u8 x, const int upper, hk_u64 low, hk_u64 high)
+{
+    const hk_u32 of = upper ? (hk_u32)x >> 4 : (hk_u32)x & 15;
+
+    return hk_from_i8((hk_i8)(hk_u8)((of < 8 ? low : high) >> of % 8 * 8 & 255));
+}
+
 /* a * 2^g for integer g in [-100, 100] and a in [1/2, 2]; NaN for NaN, anything for other g. */
 HK_FN float hk_scale2(float a, float g)
 {

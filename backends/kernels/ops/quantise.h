@@ -33,7 +33,7 @@ struct hk_shared {
 /* Do rows of x become rows of bytes? Else their bits are moved, or they become floats. */
 HK_FN int hk_quantises(hk_u32 x, hk_u32 y, hk_u32 scale)
 {
-    return HK_SCALED_FIRST(y) && (x != y || scale != HK_NO_TYPE);
+    return HK_MAY_SCALE(y) && (x != y || scale != HK_NO_TYPE);
 }
 
 /* Where rows of bytes go, and their scales. */

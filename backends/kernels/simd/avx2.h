@@ -110,6 +110,17 @@ HK_INLINE hk_vec hkv_load_i8(const hk_i8 *p)
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
 }
 
+HK_INLINE hk_vec hkv_load_codes(const hk_u8 *p, const int upper, hk_u64 low, hk_u64 high)
+{
+    const __m128i table = _mm_set_epi64x((long long)high, (long long)low);
+    __m128i of = _mm_loadl_epi64((const __m128i *)(const void *)p);
+
+    if (upper)
+        of = _mm_srli_epi16(of, 4);
+    of = _mm_shuffle_epi8(table, _mm_and_si128(of, _mm_set1_epi8(15)));
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(of));
+}
+
 HK_INLINE hk_vec hkv_load_half_bytes(const hk_u8 *p, const int up)
 {
     const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)p);
@@ -226,18 +237,16 @@ HK_INLINE void hkv_pack_bf16(const hk_u16 *const *rows, hk_i64 t, float *out, hk
     }
 }
 
-/* The highest byte of each word, scaled. */
-HK_INLINE void hk_store_bytes(float *p, __m256i words, hk_vec scale)
+/* The highest byte of each word. */
+HK_INLINE void hk_store_bytes(float *p, __m256i words)
 {
-    _mm256_storeu_ps(p, _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_srai_epi32(words, 24)), scale));
+    _mm256_storeu_ps(p, _mm256_cvtepi32_ps(_mm256_srai_epi32(words, 24)));
 }
 
 /* Four channels are a word. */
 #define HKV_PACK_I8 16
-HK_INLINE void hkv_pack_i8(const hk_i8 *const *rows, const float *scale, hk_i64 t, float *out,
-                           hk_i64 pitch)
+HK_INLINE void hkv_pack_i8(const hk_i8 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
 {
-    const hk_vec factor = hkv_load(scale);
     __m256 a[4];
     int i;
 
@@ -246,10 +255,10 @@ HK_INLINE void hkv_pack_i8(const hk_i8 *const *rows, const float *scale, hk_i64 
     for (i = 0; i < 4; i++, out += 4 * pitch) {
         const __m256i words = _mm256_castps_si256(a[i]);
 
-        hk_store_bytes(out, _mm256_slli_epi32(words, 24), factor);
-        hk_store_bytes(out + pitch, _mm256_slli_epi32(words, 16), factor);
-        hk_store_bytes(out + 2 * pitch, _mm256_slli_epi32(words, 8), factor);
-        hk_store_bytes(out + 3 * pitch, words, factor);
+        hk_store_bytes(out, _mm256_slli_epi32(words, 24));
+        hk_store_bytes(out + pitch, _mm256_slli_epi32(words, 16));
+        hk_store_bytes(out + 2 * pitch, _mm256_slli_epi32(words, 8));
+        hk_store_bytes(out + 3 * pitch, words);
     }
 }
 

@@ -117,6 +117,17 @@ HK_INLINE hk_vec hkv_load_i8(const hk_i8 *p)
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
 }
 
+HK_INLINE hk_vec hkv_load_codes(const hk_u8 *p, const int upper, hk_u64 low, hk_u64 high)
+{
+    const __m128i table = _mm_set_epi64x((long long)high, (long long)low);
+    __m128i of = _mm_loadu_si128((const __m128i *)(const void *)p);
+
+    if (upper)
+        of = _mm_srli_epi16(of, 4);
+    of = _mm_shuffle_epi8(table, _mm_and_si128(of, _mm_set1_epi8(15)));
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(of));
+}
+
 HK_INLINE hk_vec hkv_load_half_bytes(const hk_u8 *p, const int up)
 {
     const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
@@ -278,18 +289,16 @@ HK_INLINE void hkv_pack_bf16(const hk_u16 *const *rows, hk_i64 t, float *out, hk
     }
 }
 
-/* The highest byte of each word, scaled. */
-HK_INLINE void hk_store_bytes(float *p, __m512i words, hk_vec scale)
+/* The highest byte of each word. */
+HK_INLINE void hk_store_bytes(float *p, __m512i words)
 {
-    _mm512_storeu_ps(p, _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_srai_epi32(words, 24)), scale));
+    _mm512_storeu_ps(p, _mm512_cvtepi32_ps(_mm512_srai_epi32(words, 24)));
 }
 
 /* Four channels are a word. */
 #define HKV_PACK_I8 32
-HK_INLINE void hkv_pack_i8(const hk_i8 *const *rows, const float *scale, hk_i64 t, float *out,
-                           hk_i64 pitch)
+HK_INLINE void hkv_pack_i8(const hk_i8 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
 {
-    const hk_vec factor = hkv_load(scale);
     __m512 a[8];
     int i;
 
@@ -298,10 +307,10 @@ HK_INLINE void hkv_pack_i8(const hk_i8 *const *rows, const float *scale, hk_i64 
     for (i = 0; i < 8; i++, out += 4 * pitch) {
         const __m512i words = _mm512_castps_si512(a[i]);
 
-        hk_store_bytes(out, _mm512_slli_epi32(words, 24), factor);
-        hk_store_bytes(out + pitch, _mm512_slli_epi32(words, 16), factor);
-        hk_store_bytes(out + 2 * pitch, _mm512_slli_epi32(words, 8), factor);
-        hk_store_bytes(out + 3 * pitch, words, factor);
+        hk_store_bytes(out, _mm512_slli_epi32(words, 24));
+        hk_store_bytes(out + pitch, _mm512_slli_epi32(words, 16));
+        hk_store_bytes(out + 2 * pitch, _mm512_slli_epi32(words, 8));
+        hk_store_bytes(out + 3 * pitch, words);
     }
 }
 

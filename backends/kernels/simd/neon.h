@@ -108,6 +108,16 @@ HK_INLINE hk_vec hkv_load_i8(const hk_i8 *p)
     return vcvtq_f32_s32(bytes);
 }
 
+HK_INLINE hk_vec hkv_load_codes(const hk_u8 *p, const int upper, hk_u64 low, hk_u64 high)
+{
+    const float32x4_t codes = { hk_from_code(p[0], upper, low, high),
+                                hk_from_code(p[1], upper, low, high),
+                                hk_from_code(p[2], upper, low, high),
+                                hk_from_code(p[3], upper, low, high) };
+
+    return codes;
+}
+
 HK_INLINE hk_vec hkv_load_half_bytes(const hk_u8 *p, const int up)
 {
     const int16x4_t bytes = { (hk_i8)p[0], (hk_i8)p[1], (hk_i8)p[2], (hk_i8)p[3] };
@@ -204,10 +214,8 @@ HK_INLINE void hkv_pack_bf16(const hk_u16 *const *rows, hk_i64 t, float *out, hk
 }
 
 #define HKV_PACK_I8 4
-HK_INLINE void hkv_pack_i8(const hk_i8 *const *rows, const float *scale, hk_i64 t, float *out,
-                           hk_i64 pitch)
+HK_INLINE void hkv_pack_i8(const hk_i8 *const *rows, hk_i64 t, float *out, hk_i64 pitch)
 {
-    const hk_vec factor = hkv_load(scale);
     float32x4_t r[4];
     int i;
 
@@ -217,7 +225,7 @@ HK_INLINE void hkv_pack_i8(const hk_i8 *const *rows, const float *scale, hk_i64 
     hk_transpose_4(r);
     HK_UNROLL
     for (i = 0; i < 4; i++)
-        vst1q_f32(out + i * pitch, vmulq_f32(r[i], factor));
+        vst1q_f32(out + i * pitch, r[i]);
 }
 
 /* Halves on their way out: zeros lose their sign, NaN is the canonical one. */

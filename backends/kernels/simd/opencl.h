@@ -140,6 +140,14 @@ HK_FN hk_vec hkv_load_i8(HK_GLOBAL const hk_i8 *p)
     return convert_float16(vload16(0, p));
 }
 
+HK_FN hk_vec hkv_load_codes(HK_GLOBAL const hk_u8 *p, const int upper, hk_u64 low, hk_u64 high)
+{
+    const uchar16 bytes = vload16(0, p), of = upper ? bytes >> (uchar16)(4) : bytes & (uchar16)(15);
+    const char16 table = as_char16((ulong2)(low, high));
+
+    return convert_float16(shuffle(table, of));
+}
+
 HK_FN hk_vec hkv_load_half_bytes(HK_GLOBAL const hk_u8 *p, const int up)
 {
     const ushort16 bytes = convert_ushort16(vload16(0, p)), places = (ushort16)((hk_u16)up);
@@ -198,11 +206,11 @@ HK_FN void hkv_pack_bf16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_GLOBA
     *out = hk_from_bf16(rows[0][t]);
 }
 
-HK_FN void hkv_pack_i8(HK_GLOBAL const hk_i8 *const *rows, const float *scale, hk_i64 t,
-                       HK_GLOBAL float *out, hk_i64 pitch)
+HK_FN void hkv_pack_i8(HK_GLOBAL const hk_i8 *const *rows, hk_i64 t, HK_GLOBAL float *out,
+                       hk_i64 pitch)
 {
     (void)pitch;
-    *out = hk_mul(hk_from_i8(rows[0][t]), *scale);
+    *out = hk_from_i8(rows[0][t]);
 }
 
 /* On integers, as in numerics.h; what is subnormal in f16 is rounded by an exact sum. */

@@ -75,6 +75,9 @@ HK_INLINE hk_u32 hkv_bytes(HK_GLOBAL const hk_u8 *p) { return *p != 0; }
 HK_INLINE hk_vec hkv_load_f16(HK_GLOBAL const hk_u16 *p) { return hk_load_f16(p); }
 HK_INLINE hk_vec hkv_load_bf16(HK_GLOBAL const hk_u16 *p) { return hk_from_bf16(*p); }
 HK_INLINE hk_vec hkv_load_i8(HK_GLOBAL const hk_i8 *p) { return hk_from_i8(*p); }
+/* Entries of a table of 16 signed bytes, the first eight in `low`, that halves of HKV_LANES bytes
+ * name: the lower ones, or where `upper` is 1 the others. */
+#define hkv_load_codes(p, upper, low, high) hk_from_code(*(p), upper, low, high)
 #define hkv_load_half_bytes(p, up) hk_from_half_byte(*(p), up)
 
 /* 2 * HKV_LANES halves, those with even and those with odd places; the same of two vectors of
@@ -95,8 +98,8 @@ HK_INLINE void hkv_join_pairs(hk_vec *a) { (void)a; }
 #define hkv_store_i8(p, a) ((void)(*(p) = (hk_i8)(hk_i32)(a)))
 
 /* Transposes channels t .. t + HKV_PACK - 1 of HKV_PACK rows into out[channel][row]; pitch: floats
- * from channel to channel. Halves and bytes are widened, bytes times the scale of their row; their
- * channels are HKV_PACK_F16, HKV_PACK_BF16 and HKV_PACK_I8. */
+ * from channel to channel. Halves and bytes are widened; their channels are HKV_PACK_F16,
+ * HKV_PACK_BF16 and HKV_PACK_I8. */
 #define HKV_PACK 1
 #define HKV_PACK_F16 1
 #define HKV_PACK_BF16 1
@@ -122,11 +125,11 @@ HK_INLINE void hkv_pack_bf16(HK_GLOBAL const hk_u16 *const *rows, hk_i64 t, HK_G
     *out = hk_from_bf16(rows[0][t]);
 }
 
-HK_INLINE void hkv_pack_i8(HK_GLOBAL const hk_i8 *const *rows, const float *scale, hk_i64 t,
-                           HK_GLOBAL float *out, hk_i64 pitch)
+HK_INLINE void hkv_pack_i8(HK_GLOBAL const hk_i8 *const *rows, hk_i64 t, HK_GLOBAL float *out,
+                           hk_i64 pitch)
 {
     (void)pitch;
-    *out = hk_mul(hk_from_i8(rows[0][t]), *scale);
+    *out = hk_from_i8(rows[0][t]);
 }
 
 #endif

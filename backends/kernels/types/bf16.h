@@ -14,7 +14,7 @@ typedef hk_u16 hk_stored_bf16;
 #define HKV_CHANNELS_BF16 HKV_PACK_BF16
 #define hkv_get_bf16(p) hkv_load_bf16(p)
 #define hkv_put_bf16(p, a) hkv_store_bf16(p, a)
-#define hkv_columns_bf16(rows, scale, t, out, pitch) hkv_pack_bf16(rows, t, out, pitch)
+#define hkv_columns_bf16(rows, t, out, pitch) hkv_pack_bf16(rows, t, out, pitch)
 #endif
 
 #endif

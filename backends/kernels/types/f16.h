@@ -14,7 +14,7 @@ typedef hk_u16 hk_stored_f16;
 #define HKV_CHANNELS_F16 HKV_PACK_F16
 #define hkv_get_f16(p) hkv_load_f16(p)
 #define hkv_put_f16(p, a) hkv_store_f16(p, a)
-#define hkv_columns_f16(rows, scale, t, out, pitch) hkv_pack_f16(rows, t, out, pitch)
+#define hkv_columns_f16(rows, t, out, pitch) hkv_pack_f16(rows, t, out, pitch)
 #endif
 
 #endif

@@ -14,7 +14,7 @@ typedef float hk_stored_f32;
 #define HKV_CHANNELS_F32 HKV_PACK
 #define hkv_get_f32(p) hkv_load(p)
 #define hkv_put_f32(p, a) hkv_store(p, hkv_canonical(a))
-#define hkv_columns_f32(rows, scale, t, out, pitch) hkv_pack(rows, t, out, pitch)
+#define hkv_columns_f32(rows, t, out, pitch) hkv_pack(rows, t, out, pitch)
 #endif
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Bytes beside a scale a row, which multiplies each of them as it is widened: the words of types.h.
- * quantise.h writes them.
+ * Bytes beside a scale a row: the words of types.h. quantise.h writes them.
  */
 #ifndef HEED_BACKENDS_KERNELS_TYPES_I8_H
 #define HEED_BACKENDS_KERNELS_TYPES_I8_H
@@ -18,7 +17,7 @@ typedef hk_i8 hk_stored_i8;
 #define hkv_get_i8(p) hkv_load_i8(p)
 #define hkv_put_i8(p, a)                                                                           \
     hkv_store_i8(p, hkv_max_f(hkv_min_f(hkv_rint(a), hkv_set(127.0f)), hkv_set(-127.0f)))
-#define hkv_columns_i8(rows, scale, t, out, pitch) hkv_pack_i8(rows, scale, t, out, pitch)
+#define hkv_columns_i8(rows, t, out, pitch) hkv_pack_i8(rows, t, out, pitch)
 #endif
 
 #endif

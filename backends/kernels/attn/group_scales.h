@@ -1,0 +1,228 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Workgroup kernels: rows whose channels share scales by groups, and may have minima
+ * (docs/numerics.md section 4, steps 3 and 7). K and V lie in local memory as they are stored;
+ * scales lie beside them. Kernels without HK_SCALES have none of it.
+ */
+#ifndef HEED_BACKENDS_KERNELS_ATTN_GROUP_SCALES_H
+#define HEED_BACKENDS_KERNELS_ATTN_GROUP_SCALES_H
+
+#include "stage.h"
+
+#if HK_SCALES
+
+/* Scale or, where `which` is 1, minimum of group n of the row that begins `row` blocks from the base,
+ * or whose scale lies `at` elements from theirs. Without scales 1, without minima 0. */
+HK_FN float hk_scale_of(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 at, hk_i64 n,
+                        int which)
+{
+    if (which && !HK_HAS_MINIMA(m->dtype))
+        return 0.0f;
+    if (HK_IN_BLOCKS(m->dtype))
+        return hk_block_head(m->dtype, hk_byte(m->base, row * hk_size(m->dtype)), n, which);
+    return m->group > 0 ? hk_scale_at(m, at) : 1.0f;
+}
+
+/* ---- K ---- */
+
+/* Channels that one scale is for. */
+HK_FN hk_i64 hk_key_group(HK_LOCAL const struct hk_shared *shared, hk_i64 d)
+{
+    return HK_IN_BLOCKS(shared->k_rows.dtype) ? HK_BLOCK_CHANNELS : d;
+}
+
+/* Channel t of the key at a place, widened. */
+HK_FN float hk_key_widened(HK_LOCAL const struct hk_shared *shared, hk_i32 place, hk_i64 t)
+{
+    HK_LOCAL const struct hk_matrix *m = &shared->k_rows;
+    const hk_i64 row = shared->k_at[place], at = shared->scales.k_at[place];
+    const hk_i64 n = t / HK_BLOCK_CHANNELS;
+    const float z = hk_row_element(m, row, t), scale = hk_scale_of(m, row, at, n, 0);
+
+    return HK_HAS_MINIMA(m->dtype) ? hk_fma(z, scale, hk_scale_of(m, row, at, n, 1))
+                                   : hk_mul(z, scale);
+}
+
+/* The scales of the group that begins with channel t0. */
+HK_FN void hk_put_k_scales(const struct hk_group *g, hk_i32 id, hk_i64 t0)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    HK_LOCAL const struct hk_matrix *m = &shared->k_rows;
+    hk_i32 i;
+
+    HK_NO_UNROLL
+    for (i = id; i < HK_BLOCK; i += HK_THREADS) {
+        const hk_i64 row = shared->k_at[i], at = shared->scales.k_at[i];
+        const hk_i64 n = t0 / HK_BLOCK_CHANNELS;
+
+        if (row == HK_NO_ROW)
+            continue;
+        shared->scales.k[i] = hk_scale_of(m, row, at, n, 0);
+        shared->scales.k_low[i] = hk_scale_of(m, row, at, n, 1);
+    }
+}
+
+HK_PIECE void hk_totals_clear(struct hk_mine *me)
+{
+    hk_i32 r, c;
+
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        HK_UNROLL
+        for (c = 0; c < 4; c++)
+            me->total[r][c] = 0.0f;
+    }
+}
+
+/* The sum of channels [t0, t0 + n) of a row of Q, which are in local memory. */
+HK_FN float hk_query_sum(const struct hk_group *g, hk_i32 row, hk_i32 t0, hk_i32 n)
+{
+    HK_LOCAL const float *q = g->shared->q + t0 * HK_Q_LINE + row;
+    float sum = 0.0f;
+    hk_i32 t;
+
+    HK_NO_UNROLL
+    for (t = 0; t < n; t++)
+        sum = hk_add(sum, q[t * HK_Q_LINE]);
+    return sum;
+}
+
+/* s, what a group sums to, joins the totals. t0: place of its channels in local memory, where they
+ * have minima. */
+HK_PIECE void hk_totals_join(const struct hk_group *g, hk_i32 id, hk_i32 t0, struct hk_mine *me)
+{
+    HK_LOCAL const struct hk_group_scales *scales = &g->shared->scales;
+    const int minima = (int)HK_HAS_MINIMA(g->shared->k_rows.dtype);
+    hk_i32 r, c;
+
+    HK_MARK(qk);
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        const float sum =
+            minima ? hk_query_sum(g, id / 16 * HK_TR + r, t0, HK_BLOCK_CHANNELS) : 0.0f;
+
+        HK_UNROLL
+        for (c = 0; c < 4; c++) {
+            const hk_i32 place = id % 16 + 16 * c;
+            const float total = hk_fma(me->s[r][c], scales->k[place], me->total[r][c]);
+
+            me->total[r][c] = minima ? hk_fma(sum, scales->k_low[place], total) : total;
+            me->s[r][c] = 0.0f;
+        }
+    }
+}
+
+/* The score is the total. */
+HK_PIECE void hk_totals_take(struct hk_mine *me)
+{
+    hk_i32 r, c;
+
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        HK_UNROLL
+        for (c = 0; c < 4; c++)
+            me->s[r][c] = me->total[r][c];
+    }
+}
+
+/* ---- V ---- */
+
+/* The scales of HK_KEYS keys from place k0 on; NaN is returned where one is not finite. */
+HK_FN float hk_put_v_scales(const struct hk_group *g, hk_i32 id, hk_i32 k0)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    HK_LOCAL const struct hk_matrix *m = &shared->v_rows;
+    float good = 0.0f;
+    hk_i32 i;
+
+    HK_NO_UNROLL
+    for (i = id; i < HK_KEYS * HK_V_GROUPS; i += HK_THREADS) {
+        const hk_i32 key = k0 + i / HK_V_GROUPS;
+        const hk_i64 row = shared->v_at[key], at = shared->scales.v_at[key];
+        const hk_i64 t = g->pass + i % HK_V_GROUPS * HK_BLOCK_CHANNELS;
+        float scale = 0.0f, low = 0.0f;
+
+        if (row != HK_NO_ROW && t < g->call->plan->d_v) {
+            scale = hk_scale_of(m, row, at, t / HK_BLOCK_CHANNELS, 0);
+            low = hk_scale_of(m, row, at, t / HK_BLOCK_CHANNELS, 1);
+        }
+        good = hk_finite_so_far(low, hk_finite_so_far(scale, good));
+        shared->scales.v[i] = scale;
+        shared->scales.v_low[i] = low;
+    }
+    return good;
+}
+
+/* Of four channels of a thread, from c on: their group in scales.v of a key. */
+HK_FN hk_i32 hk_value_group(hk_i32 id, hk_i32 c)
+{
+    return hk_channel(id % 16, c) / HK_BLOCK_CHANNELS;
+}
+
+/* Step 7 of one key of the slice at hand, number t, whose weights are a. */
+HK_PIECE void hk_value_scaled(const struct hk_group *g, hk_i32 id, hk_i32 t, const float *a,
+                              const float *b, const int careful, struct hk_mine *me)
+{
+    HK_LOCAL const struct hk_group_scales *scales = &g->shared->scales;
+    hk_i32 r, c, j;
+
+    HK_UNROLL
+    for (c = 0; c < HK_TC; c += 4) {
+        const hk_i32 n = t * HK_V_GROUPS + hk_value_group(id, c);
+        const float scale = scales->v[n], low = scales->v_low[n];
+
+        HK_UNROLL
+        for (r = 0; r < HK_TR; r++) {
+            const int seen = !careful || hk_word(a[r]) != HK_REMOVED;
+            const float w = hk_mul(a[r], scale), sum = hk_fma(a[r], low, me->low[r][c / 4]);
+
+            me->low[r][c / 4] = seen ? sum : me->low[r][c / 4];
+            HK_UNROLL
+            for (j = c; j < c + 4; j++) {
+                const float o = hk_fma(w, b[j], me->o[r][j]);
+
+                me->o[r][j] = seen ? o : me->o[r][j];
+            }
+        }
+    }
+}
+
+/* Sums of minima begin with a chunk, follow their rows' references, and where the chunk ends join
+ * the channels of their groups. */
+HK_PIECE void hk_lows_clear(struct hk_mine *me)
+{
+    hk_i32 r, c;
+
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        HK_UNROLL
+        for (c = 0; c < HK_TC / 4; c++)
+            me->low[r][c] = 0.0f;
+    }
+}
+
+HK_PIECE void hk_lows_follow(hk_i32 r, float w, struct hk_mine *me)
+{
+    hk_i32 c;
+
+    HK_UNROLL
+    for (c = 0; c < HK_TC / 4; c++)
+        me->low[r][c] = hk_mul(me->low[r][c], w);
+}
+
+HK_PIECE void hk_lows_join(struct hk_mine *me)
+{
+    hk_i32 r, c;
+
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        HK_UNROLL
+        for (c = 0; c < HK_TC; c++)
+            me->o[r][c] = hk_add(me->o[r][c], me->low[r][c / 4]);
+    }
+}
+
+#endif
+
+#endif

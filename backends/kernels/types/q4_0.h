@@ -1,0 +1,19 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Blocks of a scale and 32 numbers of four bits, less 8: the words of types.h.
+ */
+#ifndef HEED_BACKENDS_KERNELS_TYPES_Q4_0_H
+#define HEED_BACKENDS_KERNELS_TYPES_Q4_0_H
+
+#define HK_CODES_Q4_0 0xfffefdfcfbfaf9f8u, 0x0706050403020100u
+#define hk_in_q4_0(row, t) hk_block_code(row, t, 18, 2, HK_CODES_Q4_0)
+
+#if HK_VECTORS
+#define hkv_in_q4_0(row, t) hkv_block_codes(row, t, 18, 2, HK_CODES_Q4_0)
+
+#define HKV_CHANNELS_Q4_0 HKV_PACK
+#define hkv_columns_q4_0(rows, t, out, pitch) hk_columns_wide(HK_Q4_0, rows, t, out, pitch)
+#endif
+
+#endif
