@@ -202,6 +202,13 @@ uint32_t type_elements(uint32_t dtype)
     return t && t->block.elements ? t->block.elements : 1;
 }
 
+int64_t type_pieces(uint32_t dtype, int64_t n)
+{
+    const int64_t elements = type_elements(dtype);
+
+    return n / elements + (n % elements != 0);
+}
+
 uint32_t type_codes(uint32_t dtype)
 {
     const struct type *t = type_find(dtype);

@@ -63,6 +63,8 @@ uint32_t type_encode(uint32_t dtype, float x);
 /* Elements of a block; 1: of a type without. How many codes they can have. */
 uint32_t type_elements(uint32_t dtype);
 uint32_t type_codes(uint32_t dtype);
+/* Elements or blocks that hold n elements, a last block that is cut included. */
+int64_t type_pieces(uint32_t dtype, int64_t n);
 /* Of a block: the code of element j and the number that it stands for, the scale and the minimum
  * (0: of a type without), as numbers. */
 uint32_t type_code(uint32_t dtype, const void *block, uint32_t j);

@@ -33,9 +33,14 @@ bool cf_array_alloc(struct array *a)
     return a->data != NULL;
 }
 
+int64_t cf_array_along(const struct array *a)
+{
+    return type_pieces(a->dtype, a->shape[3]);
+}
+
 int64_t cf_array_pieces(const struct array *a)
 {
-    return cf_array_count(a) / (int64_t)type_elements(a->dtype);
+    return a->shape[0] * a->shape[1] * a->shape[2] * cf_array_along(a);
 }
 
 size_t cf_array_bytes(const struct array *a)
@@ -45,8 +50,11 @@ size_t cf_array_bytes(const struct array *a)
 
 void *cf_array_piece(const struct array *a, int64_t index)
 {
+    const int64_t row = index / a->shape[3], along = index % a->shape[3];
+
     return (char *)a->data +
-           (size_t)(index / (int64_t)type_elements(a->dtype)) * cf_dtype_size(a->dtype);
+           (size_t)(row * cf_array_along(a) + along / (int64_t)type_elements(a->dtype)) *
+               cf_dtype_size(a->dtype);
 }
 
 int64_t cf_array_at(const struct array *a, int64_t b, int64_t x, int64_t y, int64_t z)
