@@ -72,7 +72,7 @@ bool fuzz_extent(const heed_tensor *t, int64_t *low, int64_t *high);
 /** The number of elements or blocks, or -1 beyond `most`. */
 int64_t fuzz_count(const heed_tensor *t, int64_t most);
 
-/** Where the element or block lies, counted in such, that comes i-th when the last axis is fastest. */
+/** Offset, in elements or blocks, of the one that comes i-th when the last axis is fastest. */
 int64_t fuzz_offset(const heed_tensor *t, int64_t i);
 
 /** What the kit put into an array, from its lowest byte on, and again where `size` is more. */

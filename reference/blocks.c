@@ -16,7 +16,7 @@ enum { BLOCK = 32 };
 static const int8_t iq4_nl[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
                                    1,    13,   25,  38,  53,  69,  89,  113 };
 
-/* Bytes of the block from which fields lie on; 0: there is no such field. The scale is the first. */
+/* Bytes of the block from which fields lie on; 0: there is no such field. The scale is first. */
 static const struct blocks {
     uint32_t dtype;
     int bytes, minimum, high, digits; /* high: bit 4 of every element */

@@ -23,7 +23,7 @@ struct heed_ref_line {
 int64_t heed_ref_line_block(const struct heed_ref_line *, int64_t d);
 /* Do its blocks have minima? */
 bool heed_ref_line_minima(const struct heed_ref_line *);
-/* The number z that is stored for channel t, and the scale and the minimum of its block, widened. */
+/* The number z stored for channel t, and the scale and the minimum of its block, widened. */
 float heed_ref_line_stored(const struct heed_ref_line *, int64_t t);
 float heed_ref_line_scale(const struct heed_ref_line *, int64_t t);
 float heed_ref_line_minimum(const struct heed_ref_line *, int64_t t);

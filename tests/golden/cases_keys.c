@@ -271,23 +271,6 @@ void golden_case_i8_paged(struct golden *g)
     g->sources[0].v_scale_slot = golden_slot_scales(g, HEED_F32, 3, shape);
 }
 
-void golden_case_blocks_paged(struct golden *g)
-{
-    const int64_t shape[] = { 3, 9 }, sizes[] = { 140, 0, 100 };
-    const int32_t table[] = { 4, 0, -1, 2, 2, 6, 5, 1,  3, 5,   4, 3, 2, 1,
-                              0, 6, 5,  4, 0, 4, 1, -7, 3, 100, 5, 6, -1 };
-
-    golden_query(g, HEED_F32, 3, 4, 10, 64, 32);
-    golden_source(g, HEED_Q8_0, 7, 2, 16);
-    g->sources[0].v = golden_tensor(HEED_Q4_0, 4, (const int64_t[]){ 7, 2, 16, 32 });
-    g->kv[0].v.handle = golden_floats(g, HEED_Q4_0, 7 * 2 * 16 * 32, 0);
-    g->sources[0].layout = HEED_LAYOUT_PAGED;
-    g->sources[0].len_slot = golden_slot_i64(g, 3, sizes);
-    g->sources[0].slot = golden_slot_i32(g, 2, shape, table);
-    g->sources[0].flags = HEED_SOURCE_CAUSAL;
-    g->desc.flags = HEED_ATTN_ALIGN_END;
-}
-
 void golden_case_ring(struct golden *g)
 {
     const int64_t heads[] = { 149, 0, 41, 150 }, sizes[] = { 150, 33, 111, 150 };

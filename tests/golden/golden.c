@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * golden [--device NAME] [--write] FILE: runs the golden cases through the public API and compares
- * the SHA-256 of inputs, o and lse (as little-endian bytes) with the lines of FILE, or adds those of
- * cases that have none or, in a new version of the numerics, other bits.
+ * the SHA-256 of inputs, o and lse (as little-endian bytes) with the lines of FILE, or adds lines
+ * of cases that have none or, in a new version of the numerics, other bits.
  * Of other operations than attention o is the first output, lse all others, one behind another.
  * Exit status: 0 equal, 1 not, 2 the file or the command line is wrong, 77 the device cannot be
  * used here.

@@ -216,7 +216,7 @@ uint32_t type_codes(uint32_t dtype)
     return 1u << (t->block.width + (t->block.high ? 1 : 0));
 }
 
-/* Where the digit of element j begins, by bits; of the two halves of a byte the lower comes first. */
+/* Where the digit of element j begins, by bits; of two in a byte the lower one comes first. */
 static uint32_t digit_at(const struct type *t, uint32_t j)
 {
     const uint32_t bytes = t->block.elements * t->block.width / 8;

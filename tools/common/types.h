@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Words of the types that floats, rows that need no scale, rows with scales, rows that are written,
- * blocks, and rows of keys and values may be of, in the order of options. "-s" behind a type: with
+/* Words of the types that floats, rows that need no scale, rows with scales, rows that copy and push
+ * write, blocks, and rows of keys and values may be of, in the order of options. "-s" behind a type: with
  * scales, which it may lack. */
 #define TYPE_FLOATS "f32 f16 bf16"
 #define TYPE_SMALL "f8e4m3 f8e5m2"
@@ -30,9 +30,9 @@ struct type {
     uint32_t exponent, fraction;    /* bits; 0: no floating-point number */
     uint32_t over, infinity, nan;   /* what too large numbers become; 0: there is none; canonical */
     const char *npy[2];             /* codes of .npy without the byte order; the first is written */
-    /* Of blocks, else 0: elements, and bytes of the block from which fields lie on: minimum and bit
-     * 4 of the elements (0: there is none), digits; their bits; what a number is less than its code.
-     * A block begins with its scale; scale and minimum are F16. */
+    /* Of blocks, else 0: elements, and bytes of the block from which fields lie on: minimum and
+     * bit 4 of the elements (0: there is none), digits; their bits; what a number is less than its
+     * code. A block begins with its scale; scale and minimum are F16. */
     struct {
         uint32_t elements, minimum, high, digits, width;
         int less;

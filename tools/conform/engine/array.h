@@ -37,8 +37,8 @@ bool cf_array_share(struct array *, int laid);
 bool cf_array_overlap(struct array *, int64_t ordered);
 bool cf_array_alloc(struct array *);
 int64_t cf_array_count(const struct array *);
-/* What is stored as one piece: an element, or a block of them along the last axis, of which an extent
- * that is no multiple, and so illegal, takes one more. */
+/* What is stored as one piece: an element, or a block of them along the last axis, of which an
+ * extent that is no multiple, and so illegal, takes one more. */
 int64_t cf_array_along(const struct array *);  /* how many along the last axis */
 int64_t cf_array_pieces(const struct array *); /* and in all */
 size_t cf_array_bytes(const struct array *);
