@@ -294,3 +294,17 @@ void type_block_put(uint32_t dtype, void *block, uint32_t scale, uint32_t minimu
     if (at)
         half_put(block, at, minimum);
 }
+
+uint32_t type_block_head(uint32_t dtype)
+{
+    return type_find(dtype)->block.minimum ? 4 : 2;
+}
+
+uint32_t type_code_of_zero(uint32_t dtype)
+{
+    uint32_t code = type_find(dtype)->block.less > 0 ? (uint32_t)type_find(dtype)->block.less : 0;
+
+    while (type_number(dtype, code) < 0)
+        code++;
+    return code;
+}

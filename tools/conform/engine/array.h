@@ -45,8 +45,12 @@ size_t cf_array_bytes(const struct array *);
 void *cf_array_piece(const struct array *, int64_t index); /* that element `index` is in */
 int64_t cf_array_at(const struct array *, int64_t b, int64_t x, int64_t y,
                     int64_t z); /* index; extent 1 repeats */
+/* Of a type in blocks the code of an element, and above 8 bits, of the first elements of a block, a
+ * byte each of its scale and minimum: so all elements have all bits. */
 uint32_t cf_array_bits(const struct array *, int64_t index);
 void cf_array_set(struct array *, int64_t index, uint32_t bits);
+/* The number that an element is, rounded once, without the scale of an array beside it. */
+float cf_array_value(const struct array *, int64_t index);
 int64_t cf_array_int(const struct array *, int64_t index);
 void cf_array_set_int(struct array *, int64_t index, int64_t value);
 
