@@ -314,7 +314,7 @@ static bool is_small(const struct problem *p)
 
 static void elements_give(const struct fuzz_array *from, struct array *to)
 {
-    memcpy(to->data, from->wanted, (size_t)cf_array_count(to) * cf_dtype_size(to->dtype));
+    memcpy(to->data, from->wanted, cf_array_bytes(to));
 }
 
 static void oracle_compare(const struct fuzz_arrays *a, const struct problem *p, struct call *ran)

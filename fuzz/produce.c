@@ -120,7 +120,7 @@ static void field_break(heed_tensor *t, struct rng *b)
     else if (field < 12)
         t->stride[field - 6] = value;
     else if (field == 12)
-        t->dtype = (uint32_t)value % 20;
+        t->dtype = (uint32_t)value % 28;
     else
         t->ndim = (uint32_t)value % 9;
 }
@@ -213,6 +213,12 @@ uint32_t fuzz_dtype_size(uint32_t dtype)
     return type_is(dtype) ? type_find(dtype)->bytes : 0;
 }
 
+/* Elements along an axis, of the last one blocks where the type has them. */
+static int64_t pieces_along(const heed_tensor *t, uint32_t axis)
+{
+    return axis + 1 == t->ndim ? type_pieces(t->dtype, t->shape[axis]) : t->shape[axis];
+}
+
 bool fuzz_extent(const heed_tensor *t, int64_t *low, int64_t *high)
 {
     const int64_t size = fuzz_dtype_size(t->dtype);
@@ -231,7 +237,7 @@ bool fuzz_extent(const heed_tensor *t, int64_t *low, int64_t *high)
             return true;
     }
     for (uint32_t i = 0; i < t->ndim; i++) {
-        const int64_t steps = t->shape[i] - 1, stride = t->stride[i];
+        const int64_t steps = pieces_along(t, i) - 1, stride = t->stride[i];
         int64_t far;
 
         if (steps == 0 || stride == 0)
@@ -258,9 +264,9 @@ int64_t fuzz_count(const heed_tensor *t, int64_t most)
             return t->shape[i] < 0 ? -1 : 0;
     }
     for (uint32_t i = 0; i < t->ndim; i++) {
-        if (t->shape[i] > most / n)
+        if (pieces_along(t, i) > most / n)
             return -1;
-        n *= t->shape[i];
+        n *= pieces_along(t, i);
     }
     return n;
 }
@@ -270,8 +276,8 @@ int64_t fuzz_offset(const heed_tensor *t, int64_t i)
     int64_t offset = 0;
 
     for (uint32_t a = t->ndim; a-- > 0;) {
-        offset += i % t->shape[a] * t->stride[a];
-        i /= t->shape[a];
+        offset += i % pieces_along(t, a) * t->stride[a];
+        i /= pieces_along(t, a);
     }
     return offset;
 }

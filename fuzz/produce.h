@@ -60,7 +60,7 @@ void fuzz_case_make(struct fuzz_case *c, heed_device *reference, const uint8_t *
                     size_t size);
 void fuzz_case_finish(struct fuzz_case *c);
 
-/** Bytes of an element, 0 for an unknown type. */
+/** Bytes of an element, or of a block of them; 0 for an unknown type. */
 uint32_t fuzz_dtype_size(uint32_t dtype);
 
 /**
@@ -69,10 +69,10 @@ uint32_t fuzz_dtype_size(uint32_t dtype);
  */
 bool fuzz_extent(const heed_tensor *t, int64_t *low, int64_t *high);
 
-/** The number of elements, or -1 beyond `most`. */
+/** The number of elements or blocks, or -1 beyond `most`. */
 int64_t fuzz_count(const heed_tensor *t, int64_t most);
 
-/** Offset in elements of the element that comes i-th when the last axis is fastest. */
+/** Offset, in elements or blocks, of the one that comes i-th when the last axis is fastest. */
 int64_t fuzz_offset(const heed_tensor *t, int64_t i);
 
 /** What the kit put into an array, from its lowest byte on, and again where `size` is more. */

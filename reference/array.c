@@ -6,6 +6,7 @@
  */
 #include "array.h"
 
+#include "blocks.h"
 #include "decode.h"
 
 #include <math.h>
@@ -94,6 +95,39 @@ bool heed_ref_present(const struct heed_ref_arrays *arrays, uint32_t mask, int64
     return !heed_ref_has(arrays, mask) || heed_ref_int(arrays, mask, 0, head, at) != 0;
 }
 
+static struct heed_ref_line line_of(const struct heed_ref_arrays *arrays, uint32_t operand,
+                                    int64_t at)
+{
+    return (struct heed_ref_line){
+        .data = data_of(arrays, operand),
+        .at = at,
+        .stride = arrays->operands[operand].view.stride[5],
+        .dtype = dtype_of(arrays, operand),
+        .scale = 1.0f,
+    };
+}
+
+static bool in_blocks(const struct heed_ref_arrays *arrays, uint32_t operand)
+{
+    return heed_ref_blocks_bytes(dtype_of(arrays, operand)) != 0;
+}
+
+/* One of the arrays, or both, are in blocks. */
+static void blocks_row(const struct heed_ref_arrays *arrays, uint32_t from, int64_t from_at,
+                       uint32_t to, int64_t to_at, int64_t d)
+{
+    struct heed_ref_line line = line_of(arrays, from, from_at);
+    const int64_t to_step = arrays->operands[to].view.stride[5];
+
+    if (line.dtype == dtype_of(arrays, to))
+        heed_ref_blocks_copy(line.dtype, line.data, from_at, data_of(arrays, to), to_at, d);
+    else if (in_blocks(arrays, to))
+        heed_ref_blocks_quantise(&line, dtype_of(arrays, to), data_of(arrays, to), to_at, d);
+    else
+        for (int64_t t = 0; t < d; t++)
+            heed_ref_put(arrays, to, to_at + t * to_step, heed_ref_line_get(&line, t));
+}
+
 void heed_ref_copy_row(const struct heed_ref_arrays *arrays, uint32_t from, int64_t from_at,
                        uint32_t to, int64_t to_at, int64_t d)
 {
@@ -101,6 +135,10 @@ void heed_ref_copy_row(const struct heed_ref_arrays *arrays, uint32_t from, int6
     const int64_t to_step = arrays->operands[to].view.stride[5];
     const uint32_t dtype = dtype_of(arrays, from);
 
+    if (in_blocks(arrays, from) || in_blocks(arrays, to)) {
+        blocks_row(arrays, from, from_at, to, to_at, d);
+        return;
+    }
     for (int64_t t = 0; t < d; t++) {
         if (dtype == dtype_of(arrays, to))
             heed_ref_copy_bits(dtype, data_of(arrays, from), from_at + t * from_step,
@@ -164,6 +202,10 @@ void heed_ref_zero_row(const struct heed_ref_arrays *arrays, uint32_t operand, i
 {
     const int64_t step = arrays->operands[operand].view.stride[5];
 
+    if (in_blocks(arrays, operand)) {
+        heed_ref_blocks_zero(dtype_of(arrays, operand), data_of(arrays, operand), at, d);
+        return;
+    }
     for (int64_t t = 0; t < d; t++)
         heed_ref_store_quotient(dtype_of(arrays, operand), data_of(arrays, operand), at + t * step,
                                 0.0f);

@@ -41,7 +41,7 @@ bool heed_ref_present(const struct heed_ref_arrays *, uint32_t mask, int64_t hea
                       int64_t at);
 
 /* d channels from an offset of one array to an offset of another: the bits where the types are
- * equal, else by step 11. */
+ * equal, else quantised into blocks, or by step 11. */
 void heed_ref_copy_row(const struct heed_ref_arrays *, uint32_t from, int64_t from_at, uint32_t to,
                        int64_t to_at, int64_t d);
 /* d channels of floats into bytes from to_at on, and the scale of the row to scale_at

@@ -23,11 +23,21 @@ struct heed_ref_line {
 int64_t heed_ref_line_block(const struct heed_ref_line *, int64_t d);
 /* Do its blocks have minima? */
 bool heed_ref_line_minima(const struct heed_ref_line *);
-/* The number z that is stored for channel t, and the scale and the minimum of its block, widened. */
+/* The number z stored for channel t, and the scale and the minimum of its block, widened. */
 float heed_ref_line_stored(const struct heed_ref_line *, int64_t t);
 float heed_ref_line_scale(const struct heed_ref_line *, int64_t t);
 float heed_ref_line_minimum(const struct heed_ref_line *, int64_t t);
 /* Channel t: z, z times the scale, or that and the minimum; rounded once. */
 float heed_ref_line_get(const struct heed_ref_line *, int64_t t);
+
+/* Bytes of a block of the type; 0: it has none. */
+int64_t heed_ref_blocks_bytes(uint32_t dtype);
+/* d channels of blocks, from block `at` on: moved as they are; zeros; numbers, of which q8_0 and
+ * q4_0 alone are made (numerics.md 5). */
+void heed_ref_blocks_copy(uint32_t dtype, const void *from, int64_t from_at, void *to,
+                          int64_t to_at, int64_t d);
+void heed_ref_blocks_zero(uint32_t dtype, void *to, int64_t at, int64_t d);
+void heed_ref_blocks_quantise(const struct heed_ref_line *x, uint32_t dtype, void *to, int64_t at,
+                              int64_t d);
 
 #endif

@@ -48,6 +48,12 @@
     HK_MINIMUM_TYPES(ROW, arg) HK_TYPE_IQ4_NL(ROW, arg)
 #define HK_MINIMUM_TYPES(ROW, arg) HK_TYPE_Q4_1(ROW, arg) HK_TYPE_Q5_1(ROW, arg)
 
+/* Of blocks that copy and push quantise into (quantise_blocks.h). */
+#define HK_QUANTISED_TYPES(ROW, arg) HK_TYPE_Q8_0(ROW, arg) HK_TYPE_Q4_0(ROW, arg)
+
+/* Of rows that copy and push read. */
+#define HK_MOVED_TYPES(ROW, arg) HK_NUMBER_TYPES(ROW, arg) HK_BLOCK_TYPES(ROW, arg)
+
 /* Of rows of keys and values. */
 #define HK_KV_TYPES(ROW, arg) HK_ROW_TYPES(ROW, arg) HK_BLOCK_TYPES(ROW, arg)
 

@@ -21,6 +21,9 @@
  *   HKV_CHANNELS_X, hkv_columns_x
  *                          as above, of one block
  *
+ *   HK_ZERO_X(k)           half k of a block whose elements are 0, or next to it
+ *   HK_UNIT_X, hk_pack_x   of those that numbers become: see ops/quantise_blocks.h
+ *
  * No word takes a scale: scales join products, not elements (docs/numerics.md section 4, steps 3
  * and 7).
  *

@@ -10,8 +10,8 @@
 
 /* clang-format off */
 static const struct heed_array_row copy_arrays[] = {
-    [HK_COPY_X] = HEED_ARRAY_ROW(copy, x, "BHSD", IN, NUMBERS, 1),
-    [HK_COPY_Y] = HEED_ARRAY_ROW(copy, y, "BHTD", STATE, ROWS, 1),
+    [HK_COPY_X] = HEED_ARRAY_ROW(copy, x, "BHSD", IN, MOVED, 1),
+    [HK_COPY_Y] = HEED_ARRAY_ROW(copy, y, "BHTD", STATE, KEYS, 1),
     [HK_COPY_FROM] = HEED_ARRAY_ROW(copy, from, "BhN", IN, I32, 0),
     [HK_COPY_TO] = HEED_ARRAY_ROW(copy, to, "BhN", IN, I32, 0),
     [HK_COPY_AT] = HEED_ARRAY_ROW(copy, at, "B", IN, INTS, 0),
@@ -74,6 +74,21 @@ static int64_t rows_of(int64_t rows, int64_t pages)
     return rows > 0 && pages > most / rows ? most : pages * rows;
 }
 
+/* Blocks are moved, or become floats; floats become some of them. */
+static heed_status types_check(const struct heed_arrays *a, uint32_t x, uint32_t y)
+{
+    const bool from = heed_dtype_in(x, HEED_SET_BLOCKS), to = heed_dtype_in(y, HEED_SET_BLOCKS);
+    uint32_t wanted = x;
+
+    if (x == y || (!from && !to) || (!from && heed_dtype_in(y, HEED_SET_QUANTISED)) ||
+        (!to && heed_dtype_in(y, HEED_SET_FLOATS)))
+        return HEED_OK;
+    if (!from)
+        wanted = HEED_Q8_0;
+    return heed_where_fail(&a->where, HEED_E_DTYPE, "y.dtype", wanted, y,
+                           "rows of %s do not become %s", heed_dtype_name(x), heed_dtype_name(y));
+}
+
 static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const void *given,
                          heed_report *report)
 {
@@ -94,6 +109,8 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     status = heed_arrays_lay(&a);
     if (status >= 0)
         status = heed_arrays_scaled(&a, HK_COPY_Y_SCALE, desc.y.dtype);
+    if (status >= 0)
+        status = types_check(&a, desc.x.dtype, desc.y.dtype);
     if (status < 0)
         return status;
     copy = a.numbers;

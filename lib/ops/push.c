@@ -9,12 +9,12 @@
 
 /* clang-format off */
 static const struct heed_array_row push_arrays[] = {
-    [HK_PUSH_ROWS] = HEED_ARRAY_ROW(push, rows, "BHCD", STATE, ROWS, 1),
+    [HK_PUSH_ROWS] = HEED_ARRAY_ROW(push, rows, "BHCD", STATE, KEYS, 1),
     [HK_PUSH_HEAD] = HEED_ARRAY_ROW(push, head, "B", STATE, I64, 1),
     [HK_PUSH_LEN] = HEED_ARRAY_ROW(push, len, "B", STATE, I64, 1),
-    [HK_PUSH_X] = HEED_ARRAY_ROW(push, x, "BHLD", IN, NUMBERS, 1),
+    [HK_PUSH_X] = HEED_ARRAY_ROW(push, x, "BHLD", IN, MOVED, 1),
     [HK_PUSH_X_LEN] = HEED_ARRAY_ROW(push, x_len, "B", IN, INTS, 0),
-    [HK_PUSH_OUT] = HEED_ARRAY_ROW(push, out, "BHLD", OUT, ROWS, 0),
+    [HK_PUSH_OUT] = HEED_ARRAY_ROW(push, out, "BHLD", OUT, KEYS, 0),
     [HK_PUSH_OUT_LEN] = HEED_ARRAY_ROW(push, out_len, "B", OUT, I64, 0),
     [HK_PUSH_ROWS_SCALE] = HEED_ARRAY_ROW(push, rows_scale, "BHC", STATE, SCALES, 0),
 };
@@ -46,6 +46,13 @@ static heed_status type_check(const struct heed_arrays *a, uint32_t array, const
                            heed_dtype_name(wanted));
 }
 
+/* Is there no other way between the types of x and of the rows than bits? */
+static bool moves(const struct heed_arrays *a, uint32_t rows)
+{
+    return heed_dtype_in(a->operands[HK_PUSH_X].view.dtype, HEED_SET_BLOCKS) ||
+           (heed_dtype_in(rows, HEED_SET_BLOCKS) && !heed_dtype_in(rows, HEED_SET_QUANTISED));
+}
+
 static heed_status types_check(const struct heed_arrays *a, uint32_t rows)
 {
     const bool may = !heed_dtype_in(rows, HEED_SET_FLOATS);
@@ -53,7 +60,7 @@ static heed_status types_check(const struct heed_arrays *a, uint32_t rows)
                            (may && a->operands[HK_PUSH_X].view.dtype != rows);
     heed_status status = heed_arrays_scaled(a, HK_PUSH_ROWS_SCALE, rows);
 
-    if (status >= 0 && !may)
+    if (status >= 0 && (!may || moves(a, rows)))
         status = type_check(a, HK_PUSH_X, "x.dtype", rows);
     if (status >= 0)
         status = type_check(a, HK_PUSH_OUT, "out.dtype", rows);

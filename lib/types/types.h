@@ -22,9 +22,11 @@ enum {
     HEED_SET_INTS = 32, /* I32 and I64 */
     HEED_SET_ROWS = 64, /* rows of keys and values, in attention and in what writes caches */
     HEED_SET_SCALES = 128,
-    HEED_SET_NUMBERS = 256, /* rows that every operation reads: they need no scales */
-    HEED_SET_BLOCKS = 512,  /* keys and values with a scale beside each block of elements */
-    HEED_SET_KEYS = HEED_SET_ROWS | HEED_SET_BLOCKS
+    HEED_SET_NUMBERS = 256,    /* rows that every operation reads: they need no scales */
+    HEED_SET_BLOCKS = 512,     /* keys and values with a scale beside each block of elements */
+    HEED_SET_QUANTISED = 1024, /* blocks that floats become */
+    HEED_SET_KEYS = HEED_SET_ROWS | HEED_SET_BLOCKS,
+    HEED_SET_MOVED = HEED_SET_NUMBERS | HEED_SET_BLOCKS /* rows that copy and push read */
 };
 
 /* Where the scale of a row of a type is: nowhere; in an array of its own, which must or may be

@@ -18,8 +18,27 @@ uint64_t golden_next(struct golden *g)
     return z ^ z >> 31;
 }
 
+/* Bytes of a block, and of those that begin it with numbers of f16: one, or two. */
+static const struct blocks {
+    uint32_t dtype, bytes, halves;
+} blocks[] = {
+    { HEED_Q8_0, 34, 1 }, { HEED_Q4_0, 18, 1 }, { HEED_Q4_1, 20, 2 },
+    { HEED_Q5_0, 22, 1 }, { HEED_Q5_1, 24, 2 }, { HEED_IQ4_NL, 18, 1 },
+};
+
+static const struct blocks *blocks_of(uint32_t dtype)
+{
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
+        if (blocks[i].dtype == dtype)
+            return &blocks[i];
+    }
+    return NULL;
+}
+
 size_t golden_size_of(uint32_t dtype)
 {
+    if (blocks_of(dtype))
+        return blocks_of(dtype)->bytes;
     return dtype == HEED_U8 || dtype == HEED_I8 || dtype == HEED_F8E4M3 || dtype == HEED_F8E5M2 ? 1
            : dtype == HEED_F16 || dtype == HEED_BF16                                            ? 2
            : dtype == HEED_I64                                                                  ? 8
@@ -61,11 +80,36 @@ void golden_put_bits(void *data, int64_t at, uint32_t bits)
     ((uint32_t *)data)[at] = bits;
 }
 
+/* Any integers, of which those of bytes have smaller scales. */
+static void *blocks_make(struct golden *g, uint32_t dtype, int64_t count)
+{
+    const struct blocks *type = blocks_of(dtype);
+    uint8_t *data = golden_array(g, dtype, count / heed_dtype_block(dtype));
+    const int exponent = dtype == HEED_Q8_0 || dtype == HEED_IQ4_NL ? -32 : -28;
+
+    for (int64_t i = 0; i < count / heed_dtype_block(dtype); i++) {
+        uint8_t *block = data + i * type->bytes;
+
+        for (uint32_t b = 0; b < type->bytes; b++)
+            block[b] = (uint8_t)(golden_next(g) >> 56);
+        for (uint32_t half = 0; half < type->halves; half++) {
+            const uint64_t word = golden_next(g);
+            const int64_t mantissa = (int64_t)(word >> 40) + (1 << 24);
+
+            golden_put(HEED_F16, block, half, word & 1 ? -mantissa : mantissa, exponent);
+        }
+    }
+    return data;
+}
+
 /* Full mantissas, magnitude below 2^exponent. */
 void *golden_floats(struct golden *g, uint32_t dtype, int64_t count, int exponent)
 {
-    void *data = golden_array(g, dtype, count);
+    void *data;
 
+    if (blocks_of(dtype))
+        return blocks_make(g, dtype, count);
+    data = golden_array(g, dtype, count);
     if (golden_size_of(dtype) == 1) { /* floats below 2 */
         for (int64_t i = 0; i < count; i++)
             ((uint8_t *)data)[i] =
@@ -85,9 +129,10 @@ heed_tensor golden_tensor(uint32_t dtype, uint32_t ndim, const int64_t *shape)
     heed_tensor t = { .dtype = dtype, .ndim = ndim };
     int64_t size = 1;
 
-    for (uint32_t i = ndim; i-- > 0; size *= shape[i]) {
+    for (uint32_t i = ndim; i-- > 0;) {
         t.shape[i] = shape[i];
         t.stride[i] = size;
+        size *= i + 1 == ndim ? shape[i] / heed_dtype_block(dtype) : shape[i];
     }
     return t;
 }

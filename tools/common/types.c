@@ -13,10 +13,11 @@
 #include <string.h>
 
 #define ROW(NAME, name) HEED_##NAME, name, "HEED_" #NAME
+/* Without blocks. */
 #define PLAIN                                                                                      \
     {                                                                                              \
-        0, 0, 0, 0, 0, 0                                                                           \
-    } /* without blocks */
+        0, 0, 0, 0, 0, 0, NULL                                                                     \
+    }
 
 static const int8_t iq4_nl[] = { -127, -104, -83, -65, -49, -35, -22, -10,
                                  1,    13,   25,  38,  53,  69,  89,  113 };
@@ -201,6 +202,13 @@ uint32_t type_elements(uint32_t dtype)
     return t && t->block.elements ? t->block.elements : 1;
 }
 
+int64_t type_pieces(uint32_t dtype, int64_t n)
+{
+    const int64_t elements = type_elements(dtype);
+
+    return n / elements + (n % elements != 0);
+}
+
 uint32_t type_codes(uint32_t dtype)
 {
     const struct type *t = type_find(dtype);
@@ -208,7 +216,7 @@ uint32_t type_codes(uint32_t dtype)
     return 1u << (t->block.width + (t->block.high ? 1 : 0));
 }
 
-/* Where the digit of element j begins, by bits; of the two halves of a byte the lower comes first. */
+/* Where the digit of element j begins, by bits; of two in a byte the lower one comes first. */
 static uint32_t digit_at(const struct type *t, uint32_t j)
 {
     const uint32_t bytes = t->block.elements * t->block.width / 8;
@@ -285,4 +293,18 @@ void type_block_put(uint32_t dtype, void *block, uint32_t scale, uint32_t minimu
     half_put(block, 0, scale);
     if (at)
         half_put(block, at, minimum);
+}
+
+uint32_t type_block_head(uint32_t dtype)
+{
+    return type_find(dtype)->block.minimum ? 4 : 2;
+}
+
+uint32_t type_code_of_zero(uint32_t dtype)
+{
+    uint32_t code = type_find(dtype)->block.less > 0 ? (uint32_t)type_find(dtype)->block.less : 0;
+
+    while (type_number(dtype, code) < 0)
+        code++;
+    return code;
 }

@@ -11,8 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Words of the types that floats, rows that need no scale, rows with scales, rows that are written,
- * blocks, and rows of keys and values may be of, in the order of options. "-s" behind a type: with
+/* Words of the types that floats, rows that need no scale, rows with scales, rows that copy and push
+ * write, blocks, those that numbers become, what copy and push read, and rows of keys and values may
+ * be of, in the order of options. "-s" behind a type: with
  * scales, which it may lack. */
 #define TYPE_FLOATS "f32 f16 bf16"
 #define TYPE_SMALL "f8e4m3 f8e5m2"
@@ -20,6 +21,8 @@
 #define TYPE_SCALED "i8 f8e4m3-s f8e5m2-s"
 #define TYPE_ROWS TYPE_NUMBERS " " TYPE_SCALED
 #define TYPE_BLOCKS "q8_0 q4_0 q4_1 q5_0 q5_1 iq4_nl"
+#define TYPE_QUANTISED "q8_0 q4_0"
+#define TYPE_MOVED TYPE_NUMBERS " " TYPE_BLOCKS
 #define TYPE_KEYS TYPE_ROWS " " TYPE_BLOCKS
 
 struct type {
@@ -30,9 +33,9 @@ struct type {
     uint32_t exponent, fraction;    /* bits; 0: no floating-point number */
     uint32_t over, infinity, nan;   /* what too large numbers become; 0: there is none; canonical */
     const char *npy[2];             /* codes of .npy without the byte order; the first is written */
-    /* Of blocks, else 0: elements, and bytes of the block from which fields lie on: minimum and bit
-     * 4 of the elements (0: there is none), digits; their bits; what a number is less than its code.
-     * A block begins with its scale; scale and minimum are F16. */
+    /* Of blocks, else 0: elements, and bytes of the block from which fields lie on: minimum and
+     * bit 4 of the elements (0: there is none), digits; their bits; what a number is less than its
+     * code. A block begins with its scale; scale and minimum are F16. */
     struct {
         uint32_t elements, minimum, high, digits, width;
         int less;
@@ -63,14 +66,19 @@ uint32_t type_encode(uint32_t dtype, float x);
 /* Elements of a block; 1: of a type without. How many codes they can have. */
 uint32_t type_elements(uint32_t dtype);
 uint32_t type_codes(uint32_t dtype);
+/* Elements or blocks that hold n elements, a last block that is cut included. */
+int64_t type_pieces(uint32_t dtype, int64_t n);
 /* Of a block: the code of element j and the number that it stands for, the scale and the minimum
  * (0: of a type without), as numbers. */
 uint32_t type_code(uint32_t dtype, const void *block, uint32_t j);
 int type_number(uint32_t dtype, uint32_t code);
+uint32_t type_code_of_zero(uint32_t dtype); /* of 0, else of the least positive number */
 float type_block_scale(const void *block);
 float type_block_minimum(uint32_t dtype, const void *block);
 /* Codes are cut to their bits. scale, minimum: bits of F16. */
 void type_code_put(uint32_t dtype, void *block, uint32_t j, uint32_t code);
 void type_block_put(uint32_t dtype, void *block, uint32_t scale, uint32_t minimum);
+/* Bytes before those that hold codes: scale and minimum. */
+uint32_t type_block_head(uint32_t dtype);
 
 #endif

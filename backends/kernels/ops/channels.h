@@ -23,21 +23,51 @@
 
 /* ---- a vector of channels ---- */
 
+/* Of a row of blocks: the scale of channel t, or the minimum (1). */
+HK_INLINE float hk_channel_half(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 t, int which)
+{
+    return hk_block_half(row + hk_channel_bytes(dtype, t), which);
+}
+
+/* A channel as a number: of blocks its scale joins it, and its minimum where there is one. */
+HK_INLINE float hk_channel_read(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 index)
+{
+    const float z = hk_element(dtype, row, index);
+
+    if (HK_HAS_MINIMA(dtype))
+        return hk_fma(z, hk_channel_half(dtype, row, index, 0),
+                      hk_channel_half(dtype, row, index, 1));
+    return HK_IN_BLOCKS(dtype) ? hk_mul(z, hk_channel_half(dtype, row, index, 0)) : z;
+}
+
+#if HKV_LANES > 1
+/* Neighbours of one block, or of a row of numbers. */
+HK_INLINE hk_vec hk_channels_load(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 t)
+{
+    const hk_vec z = hk_vec_load(dtype, row, t);
+
+    if (HK_HAS_MINIMA(dtype))
+        return hkv_fma(z, hkv_set(hk_channel_half(dtype, row, t, 0)),
+                       hkv_set(hk_channel_half(dtype, row, t, 1)));
+    return HK_IN_BLOCKS(dtype) ? hkv_mul(z, hkv_set(hk_channel_half(dtype, row, t, 0))) : z;
+}
+#endif
+
 /* Channels t .. of a row of d channels, `channel` elements apart. */
 HK_INLINE hk_vec hk_channels_read(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 channel,
                                   hk_i64 t, hk_i64 d)
 {
 #if HKV_LANES == 1
     (void)d;
-    return hkv_set(hk_element(dtype, row, t * channel));
+    return hkv_set(hk_channel_read(dtype, row, t * channel));
 #else
     float part[HKV_LANES];
     int i;
 
     if (channel == 1 && t + HKV_LANES <= d)
-        return hk_vec_load(dtype, row, t);
+        return hk_channels_load(dtype, row, t);
     for (i = 0; i < HKV_LANES; i++)
-        part[i] = t + i < d ? hk_element(dtype, row, (t + i) * channel) : 0.0f;
+        part[i] = t + i < d ? hk_channel_read(dtype, row, (t + i) * channel) : 0.0f;
     return hkv_load(part);
 #endif
 }

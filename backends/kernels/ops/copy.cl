@@ -43,8 +43,8 @@ HK_FN int hk_copy_open(const struct hk_call *call, HK_GLOBAL const struct hk_cop
     item->x = hk_rows_get(call, HK_COPY_X, b, head);
     item->y = hk_rows_get(call, HK_COPY_Y, item_y, head);
     item->y.past = (hk_u64)call->op->n_batch * (hk_u64)numbers->strip.heads *
-                       (hk_u64)numbers->strip.rows * (hk_u64)numbers->d *
-                       (hk_u64)hk_size(item->y.dtype) >=
+                       (hk_u64)numbers->strip.rows *
+                       (hk_u64)hk_channel_bytes(item->y.dtype, numbers->d) >=
                    HK_FAR;
     item->from = hk_entries_get(call, HK_COPY_FROM, b, head);
     item->to = hk_entries_get(call, HK_COPY_TO, b, head);
@@ -84,7 +84,7 @@ HK_FN void hk_copy_rows(const struct hk_copy_item *item, HK_GLOBAL const char *x
 #define HK_FROM(type)                                                                              \
     hk_row_convert(type, x, item->x.channel, item->y.dtype, y, item->y.channel, d)
     for (; run > 0; run--, x += item->x.row, y += item->y.row)
-        HK_BY_NUMBER(item->x.dtype, HK_FROM);
+        HK_BY(HK_MOVED_TYPES, item->x.dtype, HK_FROM);
 #undef HK_FROM
 }
 
@@ -125,6 +125,29 @@ HK_FN int hk_copy_row_get(const struct hk_call *call, HK_GLOBAL const struct hk_
     return 1;
 }
 
+#if HK_THREADS > 1
+/* Rows first .. end - 1 into blocks, each by one thread. */
+HK_FN void hk_copy_blocks(const struct hk_call *call, const struct hk_copy_item *item,
+                          const struct hk_byte_rows *to, hk_i64 first, hk_i64 end)
+{
+    HK_GLOBAL const struct hk_copy *numbers = HK_NUMBERS(call, struct hk_copy);
+    struct hk_copy_row row;
+    HK_THREAD_ID(id);
+    hk_i64 i;
+
+    for (i = first; i < end; i++) {
+        if (!hk_copy_row_get(call, numbers, item, to, i, &row))
+            continue;
+        if (row.source < 0)
+            hk_row_clear(to, row.y, row.scale, numbers->d);
+        else
+            HK_EACH(id)
+                hk_blocks_quantise(&item->x, hk_row(&item->x, row.source), to->y.dtype, row.y, id,
+                                   HK_THREADS, numbers->d);
+    }
+}
+#endif
+
 /* Rows first .. end - 1 into bytes; on GPUs a step of them. (Not inlined: what moves bits has the
  * registers to itself.) */
 HK_NOINLINE void hk_copy_bytes(const struct hk_call *call, const struct hk_copy_item *item,
@@ -156,6 +179,10 @@ HK_NOINLINE void hk_copy_bytes(const struct hk_call *call, const struct hk_copy_
         const struct hk_batch batch = hk_batch_get(step, first, end);
         HK_THREAD_ID(id);
 
+        if (HK_IN_BLOCKS(to.y.dtype)) {
+            hk_copy_blocks(call, item, &to, first, end);
+            return;
+        }
         if (!batch.write) {
             HK_BATCH_ROWS(id, i, batch.count) {
                 if (hk_copy_row_get(call, numbers, item, &to, batch.first + i, &row) &&
@@ -220,7 +247,7 @@ HK_INLINE void hk_copy_listed(HK_GLOBAL const struct hk_copy *numbers,
 HK_FN void hk_copy_lists(HK_GLOBAL const struct hk_copy *numbers,
                          const struct hk_copy_item *item, hk_i64 i, hk_i64 end)
 {
-    const hk_i64 size = hk_size(item->x.dtype), d = numbers->d;
+    const hk_i64 size = hk_piece_size(item->x.dtype), d = hk_pieces(item->x.dtype, numbers->d);
 
 #if HK_THREADS == 1 && HKV_LANES > 1
     if (size == 4 && d == 64) {
@@ -261,7 +288,8 @@ HK_FN void hk_copy_task(const struct hk_call *call, hk_i64 task, hk_i64 step,
     if (d == 0)
         return;
     if ((item.has_from || item.has_to) && item.layout.kind == HK_LAYOUT_EVEN &&
-        item.x.dtype == item.y.dtype && item.x.channel == 1 && item.y.channel == 1) {
+        item.x.dtype == item.y.dtype && item.x.channel == 1 && item.y.channel == 1 &&
+        !(HK_IN_BLOCKS(item.y.dtype) && numbers->zero)) {
         hk_copy_lists(numbers, &item, strip.first, end);
         return;
     }
@@ -278,7 +306,7 @@ HK_FN void hk_copy_task(const struct hk_call *call, hk_i64 task, hk_i64 step,
         if (source >= 0)
             hk_copy_rows(&item, hk_row(&item.x, source), y, run, d);
         else if (numbers->zero)
-            hk_row_zero(hk_size(item.y.dtype), y, item.y.channel, d);
+            hk_rows_zero(&item.y, y, 1, d);
     }
 }
 
@@ -291,7 +319,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
         hk_copy_task(call, task, 0, shared);
     hk_move_past_end();
 #else
-    const hk_i64 steps = hk_byte_steps(hk_copy_narrows(call),
+    const hk_i64 steps = hk_byte_steps(hk_copy_narrows(call), call->arrays[HK_COPY_Y].dtype,
                                        HK_NUMBERS(call, struct hk_copy)->strip.run);
     struct hk_steps at;
 

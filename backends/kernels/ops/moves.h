@@ -1,13 +1,25 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Rows of operations whose bits are moved as they are. Elements have 4 bytes, 2 or 1. Each
- * function is called by all threads of a group, which share the elements.
+ * Rows of operations whose bits are moved as they are. Elements have 4 bytes, 2 or 1; of types in
+ * blocks they are the halves of a row. Each function is called by all threads of a group, which share
+ * the elements.
  */
 #ifndef HEED_BACKENDS_KERNELS_OPS_MOVES_H
 #define HEED_BACKENDS_KERNELS_OPS_MOVES_H
 
 #include "operation.h"
+
+/* Bytes of what is moved as one, and how many such a row of d channels has. */
+HK_FN hk_i64 hk_piece_size(hk_u32 dtype)
+{
+    return HK_IN_BLOCKS(dtype) ? 2 : hk_size(dtype);
+}
+
+HK_FN hk_i64 hk_pieces(hk_u32 dtype, hk_i64 d)
+{
+    return HK_IN_BLOCKS(dtype) ? hk_channel_bytes(dtype, d) / 2 : d;
+}
 
 /* ---- d elements, some elements apart ---- */
 
@@ -152,7 +164,30 @@ HK_FN void hk_run_shift(hk_i64 size, HK_GLOBAL const char *x, HK_GLOBAL char *y,
 /* Do all elements of such rows adjoin? */
 HK_FN int hk_rows_adjoin(const struct hk_rows *rows, hk_i64 d)
 {
-    return rows->channel == 1 && rows->row == d * hk_size(rows->dtype);
+    return rows->channel == 1 && rows->row == hk_channel_bytes(rows->dtype, d);
+}
+
+/* Half k of a block whose elements are 0. */
+HK_FN hk_u32 hk_block_zero(hk_u32 dtype, hk_i64 k)
+{
+#define HK_ZERO(NAME, name, number, elements, bytes, arg)                                          \
+    if (dtype == HK_##NAME)                                                                        \
+        return (hk_u32)(HK_ZERO_##NAME(k));
+    HK_BLOCK_TYPES(HK_ZERO, 0)
+#undef HK_ZERO
+    (void)k;
+    HK_UNREACHABLE();
+    return 0;
+}
+
+HK_FN void hk_blocks_zero(hk_u32 dtype, HK_GLOBAL char *y, hk_i64 d)
+{
+    const hk_i64 halves = hk_size(dtype) / 2, n = hk_pieces(dtype, d);
+    HK_THREAD_ID(id);
+    hk_i64 t;
+
+    HK_ELEMENTS(id, t, n)
+    ((HK_GLOBAL hk_u16 *)y)[t] = (hk_u16)hk_block_zero(dtype, t % halves);
 }
 
 HK_FN void hk_rows_zero(const struct hk_rows *to, HK_GLOBAL char *y, hk_i64 run, hk_i64 d)
@@ -162,7 +197,10 @@ HK_FN void hk_rows_zero(const struct hk_rows *to, HK_GLOBAL char *y, hk_i64 run,
 
     if (d == 0) /* then y may have no address */
         return;
-    if (hk_rows_adjoin(to, d))
+    if (HK_IN_BLOCKS(to->dtype))
+        for (i = 0; i < run; i++)
+            hk_blocks_zero(to->dtype, y + i * to->row, d);
+    else if (hk_rows_adjoin(to, d))
         hk_row_zero(size, y, 1, run * d);
     else
         for (i = 0; i < run; i++)
@@ -173,21 +211,21 @@ HK_FN void hk_rows_zero(const struct hk_rows *to, HK_GLOBAL char *y, hk_i64 run,
 HK_FN void hk_rows_move(const struct hk_rows *from, HK_GLOBAL const char *x,
                         const struct hk_rows *to, HK_GLOBAL char *y, hk_i64 run, hk_i64 d)
 {
-    const hk_i64 size = hk_size(from->dtype);
+    const hk_i64 size = hk_piece_size(from->dtype), n = hk_pieces(from->dtype, d);
     const int plain = from->channel == 1 && to->channel == 1;
     hk_i64 i;
 
     if (d == 0)
         return;
     if (hk_rows_adjoin(from, d) && hk_rows_adjoin(to, d)) {
-        hk_run_move(size, x, y, run * d, to->past);
+        hk_run_move(size, x, y, run * n, to->past);
         return;
     }
     for (i = 0; i < run; i++, x += from->row, y += to->row) {
         if (plain)
-            hk_run_move(size, x, y, d, to->past);
+            hk_run_move(size, x, y, n, to->past);
         else
-            hk_row_move(size, x, from->channel, y, to->channel, d);
+            hk_row_move(size, x, from->channel, y, to->channel, n);
     }
 }
 
@@ -196,19 +234,19 @@ HK_FN void hk_rows_shift(const struct hk_rows *from, HK_GLOBAL const char *x,
                          const struct hk_rows *to, HK_GLOBAL char *y, const struct hk_rows *last,
                          HK_GLOBAL char *z, hk_i64 run, hk_i64 d)
 {
-    const hk_i64 size = hk_size(from->dtype);
+    const hk_i64 size = hk_piece_size(from->dtype), n = hk_pieces(from->dtype, d);
     const int plain = from->channel == 1 && to->channel == 1 && last->channel == 1;
     hk_i64 i;
 
     if (hk_rows_adjoin(from, d) && hk_rows_adjoin(to, d) && hk_rows_adjoin(last, d)) {
-        hk_run_shift(size, x, y, z, run * d);
+        hk_run_shift(size, x, y, z, run * n);
         return;
     }
     for (i = 0; i < run; i++, x += from->row, y += to->row, z += last->row) {
         if (plain)
-            hk_run_shift(size, x, y, z, d);
+            hk_run_shift(size, x, y, z, n);
         else
-            hk_row_shift(size, x, from->channel, y, to->channel, z, last->channel, d);
+            hk_row_shift(size, x, from->channel, y, to->channel, z, last->channel, n);
     }
 }
 

@@ -86,6 +86,17 @@ HK_NOINLINE void hk_push_bytes(const struct hk_call *call, const struct hk_push_
         const struct hk_batch batch = hk_batch_get(step, first, end);
         HK_THREAD_ID(id);
 
+        if (HK_IN_BLOCKS(to.y.dtype)) {
+            for (i = first; i < end; i++) {
+                const hk_i64 place =
+                    hk_ring_row(item->oldest, capacity, (item->len + i) % capacity);
+
+                HK_EACH(id)
+                    hk_blocks_quantise(&x, hk_row(&x, i), to.y.dtype, hk_row(&to.y, place), id,
+                                       HK_THREADS, d);
+            }
+            return;
+        }
         if (!batch.write) {
             HK_BATCH_ROWS(id, i, batch.count)
                 hk_part_look(&x, hk_row(&x, batch.first + i), d, i, id, shared);
@@ -177,7 +188,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
     HK_TASKS(call, group, task)
         hk_push_task(call, task, 0, shared);
 #else
-    const hk_i64 steps = hk_byte_steps(hk_push_narrows(call),
+    const hk_i64 steps = hk_byte_steps(hk_push_narrows(call), call->arrays[HK_PUSH_ROWS].dtype,
                                        HK_NUMBERS(call, struct hk_push)->strip.run);
     struct hk_steps at;
 

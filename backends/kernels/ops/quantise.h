@@ -7,15 +7,15 @@
  * A processor looks at a row and writes it at once (hk_row_quantise). The threads of a work-group
  * take batches of rows, in two steps with a barrier behind each (hk_steps of operation.h): in the
  * first, few threads share a row and leave what is largest of their channels in struct hk_shared
- * (hk_part_look); in the second all threads write one row after another (hk_row_write).
+ * (hk_part_look); in the second all threads write one row after another (hk_row_write). Rows in
+ * blocks take no steps: a thread quantises blocks by itself (quantise_blocks.h).
  */
 #ifndef HEED_BACKENDS_KERNELS_OPS_QUANTISE_H
 #define HEED_BACKENDS_KERNELS_OPS_QUANTISE_H
 
 #include "channels.h"
 #include "moves.h"
-
-#define HK_NAN_HALF 0x7e00u
+#include "quantise_blocks.h"
 
 #define HK_HAS_SHARED 1
 #if HK_THREADS == 1
@@ -94,22 +94,6 @@ HK_INLINE hk_u32 hk_part_most(hk_u32 dtype, HK_GLOBAL const char *x, hk_i64 chan
     return most < 0x7f800000u ? most : HK_NAN_WORD;
 }
 #endif
-
-/* Not negative, and finite. */
-HK_FN float hk_from_half(hk_u32 bits)
-{
-    return bits >= 0x400u ? hk_float((bits << 13) + 0x38000000u)
-                          : hk_mul((float)(hk_i32)bits, 0x1p-24f);
-}
-
-/* RNE(1 / s) for s of [2^-85, 2^121]: that of the mantissa, whose exponent is then turned. */
-HK_FN float hk_scale_inverse(float s)
-{
-    const hk_u32 word = hk_word(s);
-    const float mantissa = hk_float((word & 0x7fffffu) | 0x3f800000u);
-
-    return hk_mul(hk_inverse(mantissa), hk_float(0x7f000000u - (word & 0x7f800000u)));
-}
 
 HK_FN float hk_byte_step(hk_u32 dtype)
 {
@@ -241,17 +225,21 @@ HK_FN void hk_row_quantise(const struct hk_rows *from, HK_GLOBAL const char *x,
                            const struct hk_byte_rows *to, HK_GLOBAL char *y,
                            HK_GLOBAL char *scale, hk_i64 d)
 {
-#define HK_BYTES(type) hk_row_bytes(type, x, from->channel, to, y, scale, d)
-    HK_BY_NUMBER(from->dtype, HK_BYTES);
-#undef HK_BYTES
+    if (HK_IN_BLOCKS(to->y.dtype)) {
+        hk_blocks_quantise(from, x, to->y.dtype, y, 0, 1, d);
+        return;
+    }
+#define HK_ROW_BYTES(type) hk_row_bytes(type, x, from->channel, to, y, scale, d)
+    HK_BY_NUMBER(from->dtype, HK_ROW_BYTES);
+#undef HK_ROW_BYTES
 }
 
 #else
 
-/* Steps of a task of strips of `run` rows. */
-HK_FN hk_i64 hk_byte_steps(int quantises, hk_i64 run)
+/* Steps of a task of strips of `run` rows; y: the type of what is written. */
+HK_FN hk_i64 hk_byte_steps(int quantises, hk_u32 y, hk_i64 run)
 {
-    return quantises ? 2 * ((run + HK_BYTE_BATCH - 1) / HK_BYTE_BATCH) : 1;
+    return quantises && !HK_IN_BLOCKS(y) ? 2 * ((run + HK_BYTE_BATCH - 1) / HK_BYTE_BATCH) : 1;
 }
 
 /* The rows of a step. */
@@ -305,7 +293,7 @@ HK_FN hk_u32 hk_batch_most(HK_LOCAL const struct hk_shared *shared, hk_i64 k)
 HK_FN void hk_row_clear(const struct hk_byte_rows *to, HK_GLOBAL char *y, HK_GLOBAL char *scale,
                         hk_i64 d)
 {
-    hk_row_zero(1, y, to->y.channel, d);
+    hk_rows_zero(&to->y, y, 1, d);
     hk_scale_put(to->scale_dtype, scale, 0);
 }
 

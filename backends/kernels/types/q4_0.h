@@ -8,6 +8,17 @@
 
 #define HK_CODES_Q4_0 0xfffefdfcfbfaf9f8u, 0x0706050403020100u
 #define hk_in_q4_0(row, t) hk_block_code(row, t, 18, 2, HK_CODES_Q4_0)
+#define HK_ZERO_Q4_0(k) ((k) > 0 ? 0x8888 : 0)
+
+#define HK_UNIT_Q4_0(extreme) hk_mul(extreme, -0.125f)
+#define HK_DIGIT_Q4_0(q) ((hk_i32)hk_max_f(hk_min_f(hk_rint(q), 7.0f), -8.0f) + 8)
+HK_INLINE void hk_pack_q4_0(HK_GLOBAL hk_u8 *block, const float *q)
+{
+    int i;
+
+    for (i = 0; i < 16; i++)
+        block[2 + i] = (hk_u8)(HK_DIGIT_Q4_0(q[i]) | HK_DIGIT_Q4_0(q[i + 16]) << 4);
+}
 
 #if HK_VECTORS
 #define hkv_in_q4_0(row, t) hkv_block_codes(row, t, 18, 2, HK_CODES_Q4_0)

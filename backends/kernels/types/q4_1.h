@@ -8,6 +8,7 @@
 
 #define HK_CODES_Q4_1 0x0706050403020100u, 0x0f0e0d0c0b0a0908u
 #define hk_in_q4_1(row, t) hk_block_code(row, t, 20, 4, HK_CODES_Q4_1)
+#define HK_ZERO_Q4_1(k) 0
 
 #if HK_VECTORS
 #define hkv_in_q4_1(row, t) hkv_block_codes(row, t, 20, 4, HK_CODES_Q4_1)

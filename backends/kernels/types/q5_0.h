@@ -8,6 +8,7 @@
 #define HEED_BACKENDS_KERNELS_TYPES_Q5_0_H
 
 #define hk_in_q5_0(row, t) hk_block_five(row, t, 22, 2, 16.0f)
+#define HK_ZERO_Q5_0(k) ((k) == 1 || (k) == 2 ? 0xffff : 0)
 
 #if HK_VECTORS
 #define hkv_in_q5_0(row, t) hkv_block_fives(row, t, 22, 2, 16.0f)

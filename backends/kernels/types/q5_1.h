@@ -8,6 +8,7 @@
 #define HEED_BACKENDS_KERNELS_TYPES_Q5_1_H
 
 #define hk_in_q5_1(row, t) hk_block_five(row, t, 24, 4, 0.0f)
+#define HK_ZERO_Q5_1(k) 0
 
 #if HK_VECTORS
 #define hkv_in_q5_1(row, t) hkv_block_fives(row, t, 24, 4, 0.0f)

@@ -9,6 +9,16 @@
 #define HK_AT_Q8_0(row, t)                                                                         \
     ((HK_GLOBAL const hk_i8 *)hk_block_byte(row, t, 34, 2) + hk_in_block(t))
 #define hk_in_q8_0(row, t) hk_from_i8(*HK_AT_Q8_0(row, t))
+#define HK_ZERO_Q8_0(k) 0
+
+#define HK_UNIT_Q8_0(extreme) hk_mul(hk_abs_f(extreme), 0x1.020408p-7f)
+HK_INLINE void hk_pack_q8_0(HK_GLOBAL hk_u8 *block, const float *q)
+{
+    int i;
+
+    for (i = 0; i < HK_BLOCK_CHANNELS; i++)
+        hk_put_i8((HK_GLOBAL hk_i8 *)block + 2 + i, q[i]);
+}
 
 #if HK_VECTORS
 #define hkv_in_q8_0(row, t) hkv_load_i8(HK_AT_Q8_0(row, t))

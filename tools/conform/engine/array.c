@@ -33,9 +33,14 @@ bool cf_array_alloc(struct array *a)
     return a->data != NULL;
 }
 
+int64_t cf_array_along(const struct array *a)
+{
+    return type_pieces(a->dtype, a->shape[3]);
+}
+
 int64_t cf_array_pieces(const struct array *a)
 {
-    return cf_array_count(a) / (int64_t)type_elements(a->dtype);
+    return a->shape[0] * a->shape[1] * a->shape[2] * cf_array_along(a);
 }
 
 size_t cf_array_bytes(const struct array *a)
@@ -45,8 +50,11 @@ size_t cf_array_bytes(const struct array *a)
 
 void *cf_array_piece(const struct array *a, int64_t index)
 {
+    const int64_t row = index / a->shape[3], along = index % a->shape[3];
+
     return (char *)a->data +
-           (size_t)(index / (int64_t)type_elements(a->dtype)) * cf_dtype_size(a->dtype);
+           (size_t)(row * cf_array_along(a) + along / (int64_t)type_elements(a->dtype)) *
+               cf_dtype_size(a->dtype);
 }
 
 int64_t cf_array_at(const struct array *a, int64_t b, int64_t x, int64_t y, int64_t z)
@@ -58,12 +66,53 @@ int64_t cf_array_at(const struct array *a, int64_t b, int64_t x, int64_t y, int6
     return ((b * a->shape[1] + x) * a->shape[2] + y) * a->shape[3] + z;
 }
 
+/* Which element of its block. */
+static uint32_t place_in(const struct array *a, int64_t index)
+{
+    return (uint32_t)(index % a->shape[3] % type_elements(a->dtype));
+}
+
+static uint32_t block_bits(const struct array *a, int64_t index)
+{
+    const unsigned char *const block = cf_array_piece(a, index);
+    const uint32_t j = place_in(a, index), code = type_code(a->dtype, block, j);
+
+    return j < type_block_head(a->dtype) ? code | (uint32_t)block[j] << 8 : code;
+}
+
+static void block_set(struct array *a, int64_t index, uint32_t bits)
+{
+    unsigned char *const block = cf_array_piece(a, index);
+    const uint32_t j = place_in(a, index);
+
+    type_code_put(a->dtype, block, j, bits);
+    if (j < type_block_head(a->dtype))
+        block[j] = (unsigned char)(bits >> 8);
+}
+
+/* Products of numbers and scales are exact in double, and so are their sums with minima. */
+float cf_array_value(const struct array *a, int64_t index)
+{
+    const void *const block = cf_array_piece(a, index);
+    double x;
+
+    if (type_elements(a->dtype) == 1)
+        return type_decode(a->dtype, cf_array_bits(a, index));
+    x = (double)type_number(a->dtype, type_code(a->dtype, block, place_in(a, index))) *
+        (double)type_block_scale(block);
+    return (float)(type_find(a->dtype)->block.minimum
+                       ? x + (double)type_block_minimum(a->dtype, block)
+                       : x);
+}
+
 uint32_t cf_array_bits(const struct array *a, int64_t index)
 {
     const size_t size = cf_dtype_size(a->dtype);
     uint32_t word = 0;
     uint16_t half = 0;
 
+    if (type_elements(a->dtype) > 1)
+        return block_bits(a, index);
     if (size == 2) {
         memcpy(&half, (const char *)a->data + (size_t)index * size, size);
         return half;
@@ -79,7 +128,9 @@ void cf_array_set(struct array *a, int64_t index, uint32_t bits)
     const size_t size = cf_dtype_size(a->dtype);
     const uint16_t half = (uint16_t)bits;
 
-    if (size == 2)
+    if (type_elements(a->dtype) > 1)
+        block_set(a, index, bits);
+    else if (size == 2)
         memcpy((char *)a->data + (size_t)index * size, &half, size);
     else if (size == 1)
         ((unsigned char *)a->data)[index] = (unsigned char)bits;

@@ -37,14 +37,20 @@ bool cf_array_share(struct array *, int laid);
 bool cf_array_overlap(struct array *, int64_t ordered);
 bool cf_array_alloc(struct array *);
 int64_t cf_array_count(const struct array *);
-/* What is stored as one piece: an element, or a block of them along the last axis. */
-int64_t cf_array_pieces(const struct array *); /* how many */
+/* What is stored as one piece: an element, or a block of them along the last axis, of which an
+ * extent that is no multiple, and so illegal, takes one more. */
+int64_t cf_array_along(const struct array *);  /* how many along the last axis */
+int64_t cf_array_pieces(const struct array *); /* and in all */
 size_t cf_array_bytes(const struct array *);
 void *cf_array_piece(const struct array *, int64_t index); /* that element `index` is in */
 int64_t cf_array_at(const struct array *, int64_t b, int64_t x, int64_t y,
                     int64_t z); /* index; extent 1 repeats */
+/* Of a type in blocks the code of an element, and above 8 bits, of the first elements of a block, a
+ * byte each of its scale and minimum: so all elements have all bits. */
 uint32_t cf_array_bits(const struct array *, int64_t index);
 void cf_array_set(struct array *, int64_t index, uint32_t bits);
+/* The number that an element is, rounded once, without the scale of an array beside it. */
+float cf_array_value(const struct array *, int64_t index);
 int64_t cf_array_int(const struct array *, int64_t index);
 void cf_array_set_int(struct array *, int64_t index, int64_t value);
 

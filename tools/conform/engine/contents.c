@@ -73,10 +73,30 @@ static int64_t alike(const struct fixed_problem *p, const struct part *part, int
     return (i % n + turn % n) % n;
 }
 
+/* Any integers, under scales and minima of the case's class. */
+static void fill_blocks(struct fixed_problem *p, struct part *part)
+{
+    const uint32_t dtype = part->a.dtype;
+    const int64_t n = cf_array_count(&part->a);
+
+    for (int64_t i = 0; i < n; i++)
+        cf_array_set(&part->a, i, (uint32_t)(part_hash(p, part, i) >> 20) & 255);
+    for (int64_t i = 0; i < n; i++) {
+        if (i % part->a.shape[3] % type_elements(dtype) == 0)
+            type_block_put(dtype, cf_array_piece(&part->a, i),
+                           float_bits(p->c.v[F_FILL], HEED_F16, part_hash(p, part, -1 - i)),
+                           float_bits(p->c.v[F_FILL], HEED_F16, part_hash(p, part, -2 - n - i)));
+    }
+}
+
 void fill_floats(struct fixed_problem *p, struct part *part)
 {
     const int64_t n = cf_array_count(&part->a), fill = p->c.v[F_FILL];
 
+    if (type_elements(part->a.dtype) > 1) {
+        fill_blocks(p, part);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         const int64_t from = fill == DATA_ALIKE ? alike(p, part, i) : i;
 

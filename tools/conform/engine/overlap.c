@@ -57,7 +57,11 @@ static void element_copy(struct array *a, int64_t to, int64_t from)
 {
     const size_t size = cf_dtype_size(a->dtype);
 
-    memcpy((char *)a->data + (size_t)to * size, (const char *)a->data + (size_t)from * size, size);
+    if (type_elements(a->dtype) > 1)
+        cf_array_set(a, to, cf_array_bits(a, from));
+    else
+        memcpy((char *)a->data + (size_t)to * size, (const char *)a->data + (size_t)from * size,
+               size);
 }
 
 /* An axis of stride 0 repeats its first element. */

@@ -82,8 +82,7 @@ static void strides_choose(const struct array *a, const struct place *place, int
 /* Elements of an axis, of the last one blocks where the type has them. */
 static int64_t pieces_along(const heed_tensor *t, int axis)
 {
-    return axis + 1 == (int)t->ndim ? t->shape[axis] / (int64_t)type_elements(t->dtype)
-                                    : t->shape[axis];
+    return axis + 1 == (int)t->ndim ? type_pieces(t->dtype, t->shape[axis]) : t->shape[axis];
 }
 
 bool place_lay(struct place *place, const struct array *a, const int64_t *dims, int n, int laid,
@@ -136,7 +135,7 @@ static void each(const struct place *place, const struct array *a, unsigned char
 {
     const size_t size = cf_dtype_size(a->dtype);
     const int64_t bytes = (int64_t)size;
-    const int64_t pieces = a->shape[3] / (int64_t)type_elements(a->dtype);
+    const int64_t pieces = cf_array_along(a);
     unsigned char *logical = a->data;
 
     for (int64_t b = 0; b < a->shape[0]; b++) {

@@ -192,6 +192,10 @@ static void laid_set(struct fixed_problem *p, struct part *part)
     const uint64_t hash = cf_mix2(p->c.seed, (uint64_t)part->number + 5150);
 
     part->a.zero = zero_axes(p, part);
+    if (type_elements(part->a.dtype) > 1) { /* whose channels lie beside each other */
+        part->a.zero &= 7;
+        part->a.laid = part->a.laid == LAID_OVERLAP ? LAID_PADDED : part->a.laid;
+    }
     for (int axis = 0; axis < 4; axis++)
         part->a.step[axis] = hash >> (8 + axis) & 1 ? -1 : 1;
 }
@@ -290,19 +294,24 @@ bool fixed_can_pick(const struct fixed_problem *p)
 static void rows_take(const struct part *from, struct part *to, const int64_t *rows, bool turned)
 {
     const size_t size = cf_dtype_size(from->a.dtype);
+    const bool blocks = type_elements(from->a.dtype) > 1;
     const int64_t *s = to->a.shape;
     const int axis = from->role & HEAD && turned ? head_axis(from) : 0;
-    unsigned char *out = to->a.data;
+    int64_t out = 0;
 
     for (int64_t b = 0; b < s[0]; b++) {
         for (int64_t x = 0; x < s[1]; x++) {
             for (int64_t y = 0; y < s[2]; y++) {
-                for (int64_t z = 0; z < s[3]; z++, out += size) {
+                for (int64_t z = 0; z < s[3]; z++, out++) {
                     const int64_t at = cf_array_at(&from->a, rows[b], axis == 1 ? s[1] - 1 - x : x,
                                                    axis == 2 ? s[2] - 1 - y : y,
                                                    axis == 3 ? s[3] - 1 - z : z);
 
-                    memcpy(out, (const unsigned char *)from->a.data + (size_t)at * size, size);
+                    if (blocks)
+                        cf_array_set(&to->a, out, cf_array_bits(&from->a, at));
+                    else
+                        memcpy((unsigned char *)to->a.data + (size_t)out * size,
+                               (const unsigned char *)from->a.data + (size_t)at * size, size);
                 }
             }
         }

@@ -148,7 +148,9 @@ static void unwritten(const struct subject *s, const struct job *again)
 
     for (int i = 0; i < p->op->n_arrays; i++) {
         const struct part *const part = &p->part[i];
-        const int64_t n = part->role & OUT && part_is(part) ? cf_array_count(&part->a) : 0;
+        const bool asked = part->role & OUT && part_is(part) &&
+                           type_elements(part->a.dtype) == 1; /* too few bits to tell */
+        const int64_t n = asked ? cf_array_count(&part->a) : 0;
 
         for (int64_t e = 0; e < n && !s->v->failed; e++) {
             if (a->said[i][e].kind != SAID_ANY &&

@@ -18,14 +18,14 @@ static const struct cf_spec specs[] = {
     { "rows", "9 0 1 33", 1, -1, NULL },
     { "yrows", "12 0 1 40", 1, -1, NULL },
     { "n", "7 0 1 30", 1, -1, NULL },
-    { "d", "8 0 1 7 16 33 64 130", 1, -1, NULL },
+    { "d", "8 0 1 7 16 33 64 130 32 96", 1, -1, NULL },
     { "how", "plain ring paged", 0, -1, NULL },
     { "dst", "i to at", 0, -1, NULL },
     { "page", "4 1 7 0 16", 1, C_HOW, "paged" },
     { "pages", "9 1 0 30", 1, C_HOW, "paged" },
     { "tab", "4 0 1 9", 1, C_HOW, "paged" },
     { "zero", "no yes", 0, -1, NULL },
-    { "y.t", TYPE_ROWS, 0, -1, NULL }, /* an own field: y_scale depends on it */
+    { "y.t", TYPE_KEYS, 0, -1, NULL }, /* an own field: y_scale depends on it */
 };
 
 /* Rows of places that differ, as far as there are so many: of a table for all items together. */
@@ -53,7 +53,7 @@ static void fill_apart(struct fixed_problem *p, struct part *part)
 #define ARRAY(member) #member, offsetof(heed_copy_desc, member), offsetof(heed_copy_args, member)
 
 static const struct fixed_array arrays[] = {
-    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, TYPE_NUMBERS, 0, NULL, 0, NULL, fill_floats, NULL },
+    [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, TYPE_MOVED, 0, NULL, 0, NULL, fill_floats, NULL },
     [Y] = { ARRAY(y), MUST | STATE | BATCH | HEAD, "f32", 0, NULL, 0, NULL, fill_rows, NULL },
     [FROM] = { ARRAY(from), IN | BATCH | HEAD | HEAD_ONE, "i32", 0, "none good hostile", 0, NULL,
                fill_indices, NULL },
@@ -82,7 +82,7 @@ static void shape(struct fixed_problem *p)
 
     p->n[N_N] = n;
     part_shape(&p->part[X], p->heads, c->v[C_ROWS], c->v[C_D]);
-    y->a.dtype = type_nth(TYPE_ROWS, c->v[C_Y_TYPE]);
+    y->a.dtype = type_nth(TYPE_KEYS, c->v[C_Y_TYPE]);
     part_shape(y, p->heads, paged ? c->v[C_PAGE] : c->v[C_YROWS], c->v[C_D]);
     part_shape(scale, -1, p->heads, paged ? c->v[C_PAGE] : c->v[C_YROWS]);
     if (paged) {
@@ -196,12 +196,14 @@ static int64_t moved(const struct fixed_problem *p, int64_t source, const struct
     const struct array *x = &p->part[X].a, *y = &p->part[Y].a;
 
     if (source < 0)
-        return 0;
+        return cf_zero_of(y->dtype);
     if (part_is(&p->part[Y_SCALE]))
         return cf_byte_of(scaled, cf_decode(x->dtype, cf_array_bits(x, source + c)));
     if (x->dtype == y->dtype)
         return cf_array_bits(x, source + c);
-    return cf_round_out(y->dtype, cf_decode(x->dtype, cf_array_bits(x, source + c)));
+    if (type_elements(y->dtype) > 1)
+        return cf_block_of(x, source, y->dtype, c);
+    return cf_round_out(y->dtype, cf_array_value(x, source + c));
 }
 
 /* Every pair of a destination and its source. */
@@ -262,19 +264,31 @@ struct choices {
     unsigned char *right, *scale_right;
 };
 
+enum { LOW = 1, HIGH = 2, ALL = LOW | HIGH };
+
+/* Which parts of an element agree: of blocks its code and a byte of the scale lie apart. */
+static unsigned char agreement(const struct fixed_problem *p, int64_t a, int64_t b)
+{
+    const bool low = (a & 255) == (b & 255), high = a >> 8 == b >> 8;
+
+    if (type_elements(p->part[Y].a.dtype) == 1)
+        return a == b ? ALL : 0;
+    return (unsigned char)((low ? LOW : 0) | (high ? HIGH : 0));
+}
+
 static void choice_row(const struct fixed_problem *p, struct spot to, int64_t from, void *context)
 {
     const struct cf_scaled scaled = scaled_of(p, from);
     struct choices *choices = context;
 
     for (int64_t c = 0; c < p->part[Y].a.shape[3]; c++) {
-        if (moved(p, from, &scaled, c) ==
-            (int64_t)cf_array_bits(&choices->call->out[Y], to.at + c))
-            choices->right[to.at + c] = 1;
+        choices->right[to.at + c] |=
+            agreement(p, moved(p, from, &scaled, c),
+                      (int64_t)cf_array_bits(&choices->call->out[Y], to.at + c));
     }
     if (to.scale_at >= 0 &&
         scaled.bits == (int64_t)cf_array_bits(&choices->call->out[Y_SCALE], to.scale_at))
-        choices->scale_right[to.scale_at] = 1;
+        choices->scale_right[to.scale_at] = ALL;
 }
 
 static void choices_judge(const struct fixed_problem *p, const struct answer *a, int array,
@@ -282,7 +296,7 @@ static void choices_judge(const struct fixed_problem *p, const struct answer *a,
 {
     for (int64_t i = 0; part_is(&p->part[array]) && i < cf_array_count(&p->part[array].a); i++) {
         v->exact += a->said[array][i].kind == SAID_ANY;
-        if (a->said[array][i].kind == SAID_ANY && !right[i])
+        if (a->said[array][i].kind == SAID_ANY && right[i] != ALL)
             cf_fail(v, "%s: element %lld is of none of the rows that go there", arrays[array].name,
                     (long long)i);
     }
@@ -354,6 +368,17 @@ static const char *const named[] = {
     "op=copy y.t=f8e4m3-s x.t=bf16 fill=over how=ring dst=at",
     "op=copy x.t=f8e4m3 y.t=f16 fill=bits rows=33 yrows=40 d=64",
     "op=copy y.t=i8 x.t=f16 how=paged dst=at d=0 zero=yes from=hostile",
+    "op=copy y.t=q8_0 d=64 rows=33 yrows=40",
+    "op=copy y.t=q8_0 x.t=f16 d=96 rows=33 how=paged fill=special",
+    "op=copy y.t=q8_0 x.t=f8e4m3 d=32 fill=bits",
+    "op=copy y.t=q4_0 x.t=f32 d=64 fill=ties rows=33",
+    "op=copy y.t=q4_0 x.t=bf16 d=64 rows=33 how=ring dst=at fill=subnormal",
+    "op=copy y.t=q4_0 x.t=f16 d=64 rows=33 fill=over to=hostile dst=to",
+    "op=copy y.t=q5_0 x.t=q5_0 d=64 zero=yes from=hostile fill=bits",
+    "op=copy y.t=iq4_nl x.t=iq4_nl d=32 zero=yes from=hostile how=paged",
+    "op=copy y.t=f32 x.t=q5_1 d=64 fill=special",
+    "op=copy y.t=bf16 x.t=iq4_nl d=64 fill=bits rows=33",
+    "op=copy y.t=f16 x.t=q4_1 d=96 fill=over rows=33",
 };
 
 FIXED_CALLS(heed_copy)

@@ -11,9 +11,10 @@ enum { C_CAP = F_OWN, C_NEW, C_D, C_TYPE, C_X_TYPE, C_END };
 static const struct cf_spec specs[] = {
     { "cap", "9 0 1 4 33", 1, -1, NULL },
     { "new", "5 0 1 9 20 40", 1, -1, NULL },
-    { "d", "8 0 1 7 16 33 64 130", 1, -1, NULL },
-    { "rows.t", TYPE_ROWS, 0, -1, NULL }, /* own fields: other arrays depend on it */
-    { "x.t", TYPE_NUMBERS, 0, C_TYPE, TYPE_SMALL " " TYPE_SCALED }, /* else that of the rows */
+    { "d", "8 0 1 7 16 33 64 130 32 96", 1, -1, NULL },
+    { "rows.t", TYPE_KEYS, 0, -1, NULL }, /* own fields: other arrays depend on it */
+    { "x.t", TYPE_MOVED, 0, C_TYPE,
+      TYPE_SMALL " " TYPE_SCALED " " TYPE_QUANTISED }, /* else that of the rows */
 };
 
 #define ARRAY(member) #member, offsetof(heed_push_desc, member), offsetof(heed_push_args, member)
@@ -28,7 +29,7 @@ static const struct fixed_array arrays[] = {
     [X] = { ARRAY(x), MUST | IN | BATCH | HEAD, "f32", 0, NULL, 0, NULL, fill_floats, NULL },
     [X_LEN] = { ARRAY(x_len), IN | BATCH | LENGTHS, "i32 i64", 0, "none " LENGTH, 0, NULL,
                 fill_lengths, NULL },
-    [FELL] = { ARRAY(out), OUT | BATCH | HEAD, "f32", 0, "none yes", C_TYPE, TYPE_NUMBERS,
+    [FELL] = { ARRAY(out), OUT | BATCH | HEAD, "f32", 0, "none yes", C_TYPE, TYPE_MOVED,
                fill_nothing, NULL },
     [FELL_LEN] = { ARRAY(out_len), OUT | BATCH | LENGTHS, "i64", 0, "none yes", 0, NULL,
                    fill_nothing, NULL },
@@ -38,11 +39,11 @@ static const struct fixed_array arrays[] = {
 
 static void types(struct fixed_problem *p)
 {
-    const uint32_t rows = type_nth(TYPE_ROWS, p->c.v[C_TYPE]);
+    const uint32_t rows = type_nth(TYPE_KEYS, p->c.v[C_TYPE]);
 
     p->part[ROWS].a.dtype = rows;
     p->part[X].a.dtype =
-        cf_field_active(&p->c, C_X_TYPE) ? type_nth(TYPE_NUMBERS, p->c.v[C_X_TYPE]) : rows;
+        cf_field_active(&p->c, C_X_TYPE) ? type_nth(TYPE_MOVED, p->c.v[C_X_TYPE]) : rows;
     if (part_is(&p->part[FELL]))
         p->part[FELL].a.dtype = rows;
 }
@@ -125,9 +126,14 @@ static void say_bytes(const struct fixed_problem *p, struct answer *a, const str
     const struct cf_scaled scaled =
         cf_scaled_of(&x->a, from, x->a.shape[3], rows->a.dtype, scale->a.dtype);
 
-    for (int64_t c = 0; c < x->a.shape[3]; c++)
+    for (int64_t c = 0; c < x->a.shape[3]; c++) {
+        const uint32_t bits = answer_bits(a, X, from + c);
+
         say_bits(a, ROWS, to + c,
-                 cf_byte_of(&scaled, cf_decode(x->a.dtype, answer_bits(a, X, from + c))));
+                 type_elements(rows->a.dtype) > 1
+                     ? cf_block_of(&x->a, from, rows->a.dtype, c)
+                     : cf_byte_of(&scaled, cf_decode(x->a.dtype, bits)));
+    }
     if (part_is(scale))
         say_bits(a, ROWS_SCALE, part_at(scale, m->b, 0, h, row), scaled.bits);
 }
@@ -141,7 +147,7 @@ static void say_out(const struct fixed_problem *p, struct answer *a, const struc
         if (i < m->out_len)
             say_row(p, a, m, h, i, FELL, i);
         for (int64_t c = 0; c < out->a.shape[3] && i >= m->out_len; c++)
-            say_bits(a, FELL, part_at(out, m->b, h, i, c), 0);
+            say_bits(a, FELL, part_at(out, m->b, h, i, c), cf_zero_of(out->a.dtype));
     }
 }
 
@@ -218,6 +224,10 @@ static const char *const named[] = {
     "op=push rows.t=f8e4m3 x.t=f8e4m3 fill=bits len=short out=yes",
     "op=push rows.t=f8e4m3 x.t=f32 fill=special new=40 len=short",
     "op=push rows.t=f8e4m3-s rows_scale.t=f16 x.t=f8e4m3 new=40 len=short",
+    "op=push rows.t=q8_0 x.t=f32 d=64 new=40 len=short",
+    "op=push rows.t=q4_0 x.t=f16 d=96 fill=special",
+    "op=push rows.t=q8_0 x.t=q8_0 d=64 fill=bits len=short out=yes",
+    "op=push rows.t=q5_1 d=64 new=40 fill=bits len=short out=yes",
 };
 
 FIXED_CALLS(heed_push)

@@ -51,6 +51,13 @@ static bool items_repeat(struct plain_array *a, int64_t items)
     return true;
 }
 
+/* NumPy has no type in blocks: a row is its bytes. */
+static void blocks_as_bytes(struct plain_array *a, const struct array *from)
+{
+    if (type_elements(from->dtype) > 1)
+        a->npy.shape[a->npy.ndim - 1] = cf_array_along(from) * (int64_t)cf_dtype_size(from->dtype);
+}
+
 /* packed: rows of all items lie behind each other, so there is no axis of items. */
 static bool array_add(struct plain *plain, const char *name, const struct array *from, bool packed)
 {
@@ -58,11 +65,12 @@ static bool array_add(struct plain *plain, const char *name, const struct array 
     const bool first = from->pages || (from->batched && !packed);
 
     a->npy.data = from->data;
-    a->npy.bytes = (size_t)cf_array_count(from) * cf_dtype_size(from->dtype);
+    a->npy.bytes = cf_array_bytes(from);
     if (first)
         a->npy.shape[a->npy.ndim++] = from->shape[0];
     for (int i = 4 - from->trailing; i < 4; i++)
         a->npy.shape[a->npy.ndim++] = from->shape[i];
+    blocks_as_bytes(a, from);
     if (!first || from->pages || from->shape[0] == plain->p->n_items || from->shape[0] == 0)
         return true;
     return items_repeat(a, plain->p->n_items);
@@ -321,9 +329,10 @@ static void tensor_add(struct plain *plain, const char *name, const struct opera
     struct plain_array *const a = array_new(plain, name, (int)from->dtype);
 
     a->npy.data = from->data;
-    a->npy.bytes = (size_t)cf_array_count(from) * cf_dtype_size(from->dtype);
+    a->npy.bytes = cf_array_bytes(from);
     a->npy.ndim = (int)x->place->t.ndim;
     memcpy(a->npy.shape, x->place->t.shape, sizeof a->npy.shape);
+    blocks_as_bytes(a, from);
     a->output = from == x->out;
 }
 

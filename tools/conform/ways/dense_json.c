@@ -182,7 +182,7 @@ static bool has_array(const struct plain *plain, const char *begin)
 
 static bool array_finite(const struct array *a)
 {
-    for (int64_t i = 0; a->dtype != HEED_I8 && i < cf_array_count(a); i++) {
+    for (int64_t i = 0; type_find(a->dtype)->exponent && i < cf_array_count(a); i++) {
         if (!isfinite(cf_decode(a->dtype, cf_array_bits(a, i))))
             return false;
     }

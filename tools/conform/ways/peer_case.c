@@ -40,7 +40,7 @@ void peer_case_finish(struct peer_case *k)
 
 static void poison_fill(struct array *a, uint64_t poison)
 {
-    const size_t bytes = (size_t)cf_array_count(a) * cf_dtype_size(a->dtype);
+    const size_t bytes = cf_array_bytes(a);
 
     for (size_t i = 0; i < bytes; i += 8) {
         const uint64_t word = cf_mix(poison + i);
@@ -58,8 +58,7 @@ void peer_case_poison(struct peer_case *k, int run, uint64_t seed)
         if (!x->out)
             continue;
         poison_fill(x->out, seed + (uint64_t)i * 99);
-        memcpy(x->old->data, x->holds ? x->holds->data : x->out->data,
-               (size_t)cf_array_count(x->out) * cf_dtype_size(x->out->dtype));
+        memcpy(x->old->data, x->holds ? x->holds->data : x->out->data, cf_array_bytes(x->out));
     }
 }
 

@@ -13,12 +13,18 @@
 /* Arrays that are longer lie in a file beside the program. */
 enum { TEXT_MOST = 8192 };
 
+/* What is written as one number: an element, of blocks a byte. */
+static size_t unit_size(uint32_t dtype)
+{
+    return type_elements(dtype) > 1 ? 1 : cf_dtype_size(dtype);
+}
+
 static const char *c_type(uint32_t dtype)
 {
     static const char *const types[] = { [1] = "uint8_t", [2] = "uint16_t", [4] = "uint32_t",
                                          [8] = "uint64_t" };
 
-    return types[cf_dtype_size(dtype)];
+    return types[unit_size(dtype)];
 }
 
 static bool is_float(uint32_t dtype)
@@ -38,7 +44,7 @@ static uint64_t element(const unsigned char *at, size_t size)
 static void elements_print(struct buffer *b, uint32_t dtype, const unsigned char *at, int64_t n)
 {
     enum { A_LINE = 6 };
-    const size_t size = cf_dtype_size(dtype);
+    const size_t size = unit_size(dtype);
 
     for (int64_t i = 0; i < n; i += A_LINE) {
         const int64_t end = i + A_LINE < n ? i + A_LINE : n;
@@ -118,7 +124,7 @@ static bool file_print(struct repro_work *w, const struct operand *x, const char
     good = !name.lost && repro_file_write(buffer_text(&name), data, bytes);
     buffer_free(&name);
     buffer_print(&w->text, "\nstatic %s data%d[%zu]; /* from %s.%s.bin */\n",
-                 c_type(x->place->t.dtype), number, bytes / cf_dtype_size(x->place->t.dtype), stem,
+                 c_type(x->place->t.dtype), number, bytes / unit_size(x->place->t.dtype), stem,
                  x->name);
     return good;
 }
@@ -172,7 +178,7 @@ bool repro_data_print(struct repro_work *w, const char *stem)
         }
         buffer_print(&w->text, "\nstatic const %s data%d[] = { /* %s */\n", c_type(dtype), i,
                      x->name);
-        elements_print(&w->text, dtype, data, (int64_t)(bytes / cf_dtype_size(dtype)));
+        elements_print(&w->text, dtype, data, (int64_t)(bytes / unit_size(dtype)));
         buffer_print(&w->text, "};\n");
     }
     loads_print(w, stem);

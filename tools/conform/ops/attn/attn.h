@@ -208,8 +208,8 @@ struct cf_stored {
 struct cf_stored cf_stored_at(const struct array *, int64_t index, bool scaled, float scale);
 /* An element of k or v, rounded once. */
 float cf_scaled(const struct array *, int64_t index, float scale);
-/* Makes f32 arrays of k and v in numbers of a byte without scales, and of types in blocks the widest
- * one that has minima or has none. false: no memory. */
+/* Makes f32 arrays of k and v in numbers of a byte without scales, and of types in blocks the
+ * widest one that has minima or has none. false: no memory. */
 bool cf_rows_widen(struct problem *);
 
 /* ---- visibility.c: an item as the definitions have it --------------------------- */

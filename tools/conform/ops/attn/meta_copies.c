@@ -39,7 +39,7 @@ static void row_copy(struct array *to, int64_t to_at, const struct array *from, 
 {
     if (from->shape[3] > 0)
         memcpy(cf_array_piece(to, to_at), cf_array_piece(from, from_at),
-               (size_t)from->shape[3] / type_elements(from->dtype) * cf_dtype_size(from->dtype));
+               (size_t)cf_array_along(from) * cf_dtype_size(from->dtype));
 }
 
 static void scale_copy(struct problem *to, int to_slot, int64_t b, int64_t i,

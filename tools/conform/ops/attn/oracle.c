@@ -8,6 +8,7 @@
  */
 #include "cell.h"
 #include "kinds.h"
+#include "product.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ static int64_t kv_at(const struct row *r, const struct array *a, int slot, int s
     return cf_array_at(a, b, head, row, 0);
 }
 
-/* Channel c of a key's v, the magnitudes that it is the sum of, and the number that it is made of. */
+/* Channel c of a key's v, the magnitudes that it is the sum of, and the number in it. */
 static double seen_value(const struct row *r, const struct seen *k, int64_t c, double *size,
                          double *number)
 {
@@ -79,60 +80,6 @@ static double scale_of(const struct problem *p)
     return p->d ? 1 / sqrt((double)p->d) : 0;
 }
 
-/* What q.k is the sum of. */
-struct product {
-    double sum, size, tiny; /* of magnitudes; what underflow may cost */
-    bool unsure;            /* roundings decide about it */
-};
-
-/* A block: sum and magnitudes of q times numbers, then of what is multiplied by the minimum. */
-static void factor_add(struct product *to, double sum, double size, double factor, double roundings)
-{
-    to->unsure = to->unsure || (isfinite(size) && size > 0x1p120) ||
-                 (isinf(factor) && size > 0 && fabs(sum) <= roundings * u * size);
-    to->sum += sum * factor;
-    to->size += size * fabs(factor);
-    to->tiny += isfinite(factor) ? roundings * 0x1p-149 * fabs(factor) : 0;
-}
-
-/* Of `n` channels from q + t and k + t on, which have a scale in common. */
-static void block_add(const struct row *r, const struct source_data *src, int64_t q, int64_t k,
-                      int64_t n, float scale, struct product *to)
-{
-    const bool minima = type_find(src->k.dtype)->block.minimum != 0;
-    const struct cf_stored first = cf_stored_at(&src->k, k, true, scale);
-    double a = 0, a_size = 0, c = 0, c_size = 0;
-
-    for (int64_t t = 0; t < n; t++) {
-        const double x = value(&r->p->q, q + t);
-        const double product = x * cf_stored_at(&src->k, k + t, true, scale).number;
-
-        a += product;
-        a_size += fabs(product);
-        c += x;
-        c_size += fabs(x);
-    }
-    factor_add(to, a, a_size, first.scale, (double)n + 2);
-    if (minima)
-        factor_add(to, c, c_size, first.minimum, (double)n + 2);
-}
-
-static void product_add(const struct row *r, const struct source_data *src, int64_t q, int64_t k,
-                        float scale, struct product *to)
-{
-    const int64_t d = r->p->d;
-    const int64_t block = d == 0 ? 0 : cf_stored_at(&src->k, k, src->k_scale != 0, scale).channels;
-
-    for (int64_t t = 0; block && t < d; t += block)
-        block_add(r, src, q + t, k + t, block, scale, to);
-    for (int64_t t = 0; !block && t < d; t++) {
-        const double x = value(&r->p->q, q + t) * value(&src->k, k + t);
-
-        to->sum += x;
-        to->size += fabs(x);
-    }
-}
-
 static bool key_add(struct row *r, int s, int64_t key)
 {
     const struct problem *p = r->p;
@@ -141,13 +88,13 @@ static bool key_add(struct row *r, int s, int64_t key)
     float k_scale, v_scale;
     const int64_t q = q_at(r), k = kv_at(r, &src->k, src->k_scale, s, head, key, &k_scale);
     const int64_t v = kv_at(r, &src->v, src->v_scale, s, head, key, &v_scale);
-    struct product dot = { 0 };
+    struct cf_product dot = { 0 };
     double size, bias, bias_size, y;
 
     if (!cf_biases(p, r->view, r->head, r->row, s, key, &bias, &bias_size))
         return true;
     cf_joined(p, r->view, r->head, r->row, s, key, &dot.sum, &dot.size);
-    product_add(r, src, q, k, k_scale, &dot);
+    cf_product_add(p, src, q, k, k_scale, &dot);
     /* near the end of binary32 partial sums may leave it where the exact result does not */
     r->skip = r->skip || dot.unsure || (isfinite(dot.size) && dot.size > 0x1p120);
     y = dot.sum * scale_of(p);
@@ -210,8 +157,9 @@ static double sink_of(const struct row *r)
 }
 
 /* Roundings of q.k: one for each channel, of blocks one for each in a block and two for each block,
- * scale and minimum; so 2 more than there are channels at most. Roundings that biases add, of the sum that a term is in: one each; two where one joins q.k, whose
- * chains have as many as that of q.k and are added one after the other. At least 2. */
+ * scale and minimum; so 2 more than there are channels at most. Roundings that biases add, of the
+ * sum that a term is in: one each; two where one joins q.k, whose chains have as many as that of
+ * q.k and are added one after the other. At least 2. */
 static double most_biases(const struct problem *p)
 {
     int64_t most = 2;

@@ -61,13 +61,13 @@ static struct array array_of(struct reader *r, const heed_tensor *t, const void 
                              uint32_t trailing, int batched)
 {
     const size_t size = cf_dtype_size(t->dtype);
-    const int64_t elements = (int64_t)type_elements(t->dtype);
     bool one = true;
     struct array a = { .dtype = t->dtype,
                        .trailing = (int)trailing,
                        .batched = batched != FIXED,
                        .pages = batched == PAGES };
     unsigned char *to;
+    int64_t pieces;
 
     for (uint32_t i = 0; batched && i + trailing < t->ndim; i++)
         one = one && t->shape[i] == 1;
@@ -78,14 +78,14 @@ static struct array array_of(struct reader *r, const heed_tensor *t, const void 
     if (!r->good || cf_array_count(&a) == 0)    /* where no element lies is nowhere */
         return a;
     to = a.data;
+    pieces = cf_array_along(&a);
     for (int64_t b = 0; b < a.shape[0]; b++) {
         const int64_t item = a.pages   ? b * stride_of(t, trailing + 1)
                              : batched ? item_offset(r, t, trailing, b)
                                        : 0;
 
-        for (int64_t i = 0; i < a.shape[1] * a.shape[2] * a.shape[3] / elements; i++, to += size) {
-            const int64_t pieces = a.shape[3] / elements, z = i % pieces,
-                          y = i / pieces % a.shape[2], x = i / pieces / a.shape[2];
+        for (int64_t i = 0; i < a.shape[1] * a.shape[2] * pieces; i++, to += size) {
+            const int64_t z = i % pieces, y = i / pieces % a.shape[2], x = i / pieces / a.shape[2];
             const int64_t at = item + (trailing > 0 ? z * stride_of(t, 1) : 0) +
                                (trailing > 1 ? y * stride_of(t, 2) : 0) +
                                (trailing > 2 ? x * stride_of(t, 3) : 0);

@@ -256,13 +256,10 @@ struct cf_stored cf_stored_at(const struct array *a, int64_t index, bool scaled,
     };
 }
 
-/* Products of numbers and scales are exact in double, and so are their sums with minima. */
+/* The product of a number and a scale is exact in double. */
 float cf_scaled(const struct array *a, int64_t index, float scale)
 {
-    const struct cf_stored x = cf_stored_at(a, index, false, scale);
-    const double product = x.number * x.scale;
-
-    return (float)(type_find(a->dtype)->block.minimum ? product + x.minimum : product);
+    return (float)((double)cf_array_value(a, index) * (double)scale);
 }
 
 /* ---- the same bits by other types ----------------------------------------------- */
