@@ -18,8 +18,11 @@
  *
  *   hk_in_x(row, t)        the integer of channel t as f32
  *   hkv_in_x(row, t)       those of HKV_LANES neighbours of a block
+ *   hkv_pair_x(row, t, out) two vectors of neighbours from t on, a multiple of 2 * HKV_LANES
  *   HKV_CHANNELS_X, hkv_columns_x
  *                          as above, of one block
+ *   hkv_bytes_x(rows, g, out)      where HKV_BYTES is defined, of types in HK_BYTE_BLOCK_TYPES: the
+ *                          numbers of block g of HKV_LANES rows to bytes out[channel][row]
  *
  *   HK_ZERO_X(k)           half k of a block whose elements are 0, or next to it
  *   HK_UNIT_X, hk_pack_x   of those that numbers become: see ops/quantise_blocks.h

@@ -45,6 +45,17 @@ static size_t size_of(uint32_t dtype)
     return type_find(dtype)->bytes;
 }
 
+/* A scale of which codes give numbers of the deviation; no minimum. */
+static void fill_block(void *to, uint32_t dtype, float deviation, uint64_t *state)
+{
+    const uint32_t codes = type_codes(dtype);
+    const uint32_t scale = type_encode(HEED_F16, 3.4641016f * deviation / (float)codes);
+
+    type_block_put(dtype, to, scale, 0);
+    for (uint32_t j = 0; j < type_elements(dtype); j++)
+        type_code_put(dtype, to, j, (uint32_t)(next_random(state) >> 40) % codes);
+}
+
 static void fill_uniform(void *to, uint32_t dtype, size_t count, float deviation, uint64_t state)
 {
     for (size_t i = 0; i < count; i++) {
@@ -57,6 +68,8 @@ static void fill_uniform(void *to, uint32_t dtype, size_t count, float deviation
             ((int8_t *)to)[i] = (int8_t)(unit * 254.0f);
         else if (dtype == HEED_F16 || dtype == HEED_BF16)
             ((uint16_t *)to)[i] = narrow(dtype, value);
+        else if (type_elements(dtype) > 1)
+            fill_block((char *)to + i * size_of(dtype), dtype, deviation, &state);
         else if (size_of(dtype) == 1)
             ((uint8_t *)to)[i] = (uint8_t)type_encode(dtype, value);
         else

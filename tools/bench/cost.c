@@ -14,7 +14,7 @@ static const double index_bytes = 4, f32_bytes = 4;
 
 static double element(const struct workload *load)
 {
-    return type_find(load->dtype)->bytes;
+    return (double)type_find(load->dtype)->bytes / type_elements(load->dtype);
 }
 
 static double heads(const struct workload *load)

@@ -12,6 +12,34 @@
 
 #define HK_LINE 64              /* bytes of a line of the cache */
 
+/* ---- few rows: what their headers share ---- */
+
+#define HK_FEW_ROWS 16          /* of a strip */
+#define HK_SLICE 32             /* channels */
+#define HK_FETCH_EVERY 4        /* channels between two steps of fetching */
+
+/* OF(name, rows) of the register tiles that there are, and call(name) of that for n rows. */
+#define HK_FEW_TILES(OF) OF(1, 1) OF(2, 2) OF(4, 4) OF(most, HK_R)
+#define HK_BY_TILE(n, call)                                                                        \
+    do {                                                                                           \
+        const hk_i64 hk_by_rows = (n);                                                             \
+                                                                                                   \
+        if (hk_by_rows == 1)                                                                       \
+            call(1);                                                                               \
+        else if (hk_by_rows == 2)                                                                  \
+            call(2);                                                                               \
+        else if (hk_by_rows <= 4)                                                                  \
+            call(4);                                                                               \
+        else                                                                                       \
+            call(most);                                                                            \
+    } while (0)
+
+/* Vectors that a tile of so many rows has across. */
+HK_FN hk_i64 hk_vecs_of(hk_i64 rows)
+{
+    return HK_VECS_OF(rows);
+}
+
 /* The 64 rows of K or V of a block. */
 struct hk_block_rows {
     HK_GLOBAL const char *at[HK_BLOCK];
@@ -98,8 +126,18 @@ HK_NOINLINE void hk_rows_scales(const struct hk_block_rows *rows, hk_i64 g, int 
     int i;
 
     if (HK_IN_BLOCKS(rows->dtype)) {
+        const hk_i64 at = g * hk_size(rows->dtype);
+#if defined HKV_BYTES                   /* halves are converted together */
+        hk_u16 bits[HK_BLOCK];
+
         for (i = 0; i < HK_BLOCK; i++)
-            out[i] = hk_block_head(rows->dtype, rows->at[i], g, which);
+            bits[i] = hk_block_bits((HK_GLOBAL const hk_u8 *)rows->at[i] + at, which);
+        for (i = 0; i < HK_BLOCK; i += HKV_LANES)
+            hkv_store(out + i, hkv_load_f16(bits + i));
+#else
+        for (i = 0; i < HK_BLOCK; i++)
+            out[i] = hk_block_half(rows->at[i] + at, which);
+#endif
     } else {
         for (i = 0; i < HK_BLOCK; i++)
             out[i] = rows->scale[i];

@@ -12,26 +12,9 @@
 
 #include "lines.h"
 #include "scales.h"
-
-#define HK_FEW_ROWS 16          /* of a strip */
-#define HK_SLICE 32             /* channels */
-#define HK_FETCH_EVERY 4        /* channels between two steps of fetching */
-
-/* OF(name, rows) of the register tiles that there are, and call(name) of that for n rows. */
-#define HK_FEW_TILES(OF) OF(1, 1) OF(2, 2) OF(4, 4) OF(most, HK_R)
-#define HK_BY_TILE(n, call)                                                                        \
-    do {                                                                                           \
-        const hk_i64 hk_by_rows = (n);                                                             \
-                                                                                                   \
-        if (hk_by_rows == 1)                                                                       \
-            call(1);                                                                               \
-        else if (hk_by_rows == 2)                                                                  \
-            call(2);                                                                               \
-        else if (hk_by_rows <= 4)                                                                  \
-            call(4);                                                                               \
-        else                                                                                       \
-            call(most);                                                                            \
-    } while (0)
+#if defined HKV_BYTES
+#include "bytes.h"
+#endif
 
 /* ---- scores ---- */
 
@@ -72,12 +55,6 @@ HK_INLINE void hk_slice_product(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_r
     }
 HK_FEW_TILES(HK_SLICE_PRODUCTS)
 #undef HK_SLICE_PRODUCTS
-
-/* Vectors that a tile of so many rows has across. */
-HK_FN hk_i64 hk_vecs_of(hk_i64 rows)
-{
-    return HK_VECS_OF(rows);
-}
 
 /* Channels [t, end) of the 64 rows, transposed, into the worker's slice. */
 HK_FN void hk_slice_pack(const struct hk_strip *st, const struct hk_block_rows *k, hk_i64 t,
@@ -125,6 +102,12 @@ HK_FN void hk_slice_scores(const struct hk_strip *st, const struct hk_block_rows
 HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *k,
                          const struct hk_block_rows *v)
 {
+#if defined HKV_BYTES
+    if (HK_IN_BYTE_BLOCKS(k->dtype)) {
+        hk_bytes_scores(st, k, v);
+        return;
+    }
+#endif
     if (hk_lines_fit(st, k->dtype)) {
         hk_line_scores(st, k, v);
         if (k->group > 0)
@@ -138,6 +121,12 @@ HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *
 /* Two vectors of a row from channel t on; of bf16 those of even and of odd channels. */
 HK_INLINE void hk_few_load(HK_GLOBAL const char *row, const hk_u32 dtype, hk_i64 t, hk_vec b[2])
 {
+#define HK_PAIR(NAME, name, number, elements, bytes, arg)                                          \
+    if (dtype == HK_##NAME) {                                                                      \
+        hkv_pair_##name(row, t, b);                                                                \
+    } else
+    HK_BLOCK_TYPES(HK_PAIR, 0)
+#undef HK_PAIR
     if (dtype == HK_BF16) {
         hkv_load_pairs_bf16((HK_GLOBAL const hk_u16 *)row + t, b);
     } else {

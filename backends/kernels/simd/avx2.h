@@ -121,6 +121,21 @@ HK_INLINE hk_vec hkv_load_codes(const hk_u8 *p, const int upper, hk_u64 low, hk_
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(of));
 }
 
+/* Channels `in` to in + 15, of the 32 that 16 bytes at p name. */
+#define HKV_HAS_CODE_PAIRS 1
+HK_INLINE void hkv_load_code_pair(const hk_u8 *p, const int in, hk_u64 low, hk_u64 high,
+                                  hk_vec out[2])
+{
+    const __m128i table = _mm_set_epi64x((long long)high, (long long)low);
+    __m128i of = _mm_loadu_si128((const __m128i *)(const void *)p);
+
+    if (in >= 16)
+        of = _mm_srli_epi16(of, 4);
+    of = _mm_shuffle_epi8(table, _mm_and_si128(of, _mm_set1_epi8(15)));
+    out[0] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(of));
+    out[1] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(of, of)));
+}
+
 HK_INLINE hk_vec hkv_load_half_bytes(const hk_u8 *p, const int up)
 {
     const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)p);
@@ -259,6 +274,70 @@ HK_INLINE void hkv_pack_i8(const hk_i8 *const *rows, hk_i64 t, float *out, hk_i6
         hk_store_bytes(out + pitch, _mm256_slli_epi32(words, 16));
         hk_store_bytes(out + 2 * pitch, _mm256_slli_epi32(words, 8));
         hk_store_bytes(out + 3 * pitch, words);
+    }
+}
+
+/* 16 bytes, from `at` on, of 8 rows: a[i] has bytes 4 * i to 4 * i + 3, those of all rows side by
+ * side. */
+HK_INLINE void hk_bytes_columns(const char *const *rows, hk_i64 at, __m256i a[4])
+{
+    __m256i b[4];
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < 4; i++) {
+        const __m128i first = _mm_loadu_si128((const __m128i *)(const void *)(rows[i] + at));
+        const __m128i second = _mm_loadu_si128((const __m128i *)(const void *)(rows[i + 4] + at));
+
+        a[i] = _mm256_inserti128_si256(_mm256_castsi128_si256(first), second, 1);
+    }
+    b[0] = _mm256_unpacklo_epi8(a[0], a[2]);
+    b[1] = _mm256_unpackhi_epi8(a[0], a[2]);
+    b[2] = _mm256_unpacklo_epi8(a[1], a[3]);
+    b[3] = _mm256_unpackhi_epi8(a[1], a[3]);
+    a[0] = _mm256_unpacklo_epi8(b[0], b[2]);
+    a[1] = _mm256_unpackhi_epi8(b[0], b[2]);
+    a[2] = _mm256_unpacklo_epi8(b[1], b[3]);
+    a[3] = _mm256_unpackhi_epi8(b[1], b[3]);
+    HK_UNROLL
+    for (i = 0; i < 4; i++)
+        a[i] = _mm256_permutevar8x32_epi32(a[i], _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+}
+
+/* Numbers of a byte of blocks of 32 channels, of HKV_LANES rows, to out[channel][row]: bytes that
+ * lie `at` bytes from the rows' beginnings, or entries that halves of 16 bytes there name
+ * (hkv_load_codes). */
+#define HKV_BYTES 1
+HK_INLINE void hkv_bytes_pack(const char *const *rows, hk_i64 at, hk_i8 *out)
+{
+    __m256i a[4];
+    int i, c;
+
+    HK_UNROLL
+    for (c = 0; c < 32; c += 16) {
+        hk_bytes_columns(rows, at + c, a);
+        HK_UNROLL
+        for (i = 0; i < 4; i++)
+            _mm256_storeu_si256((__m256i *)(void *)(out + (c + 4 * i) * HKV_LANES), a[i]);
+    }
+}
+
+HK_INLINE void hkv_codes_pack(const char *const *rows, hk_i64 at, hk_u64 low, hk_u64 high,
+                              hk_i8 *out)
+{
+    const __m256i table = _mm256_broadcastsi128_si256(_mm_set_epi64x((long long)high, (long long)low));
+    const __m256i half = _mm256_set1_epi8(15);
+    __m256i a[4];
+    int i;
+
+    hk_bytes_columns(rows, at, a);
+    HK_UNROLL
+    for (i = 0; i < 4; i++) {
+        const __m256i lower = _mm256_and_si256(a[i], half);
+        const __m256i upper = _mm256_and_si256(_mm256_srli_epi16(a[i], 4), half);
+
+        _mm256_storeu_si256((__m256i *)(void *)(out + 4 * i * HKV_LANES), _mm256_shuffle_epi8(table, lower));
+        _mm256_storeu_si256((__m256i *)(void *)(out + (16 + 4 * i) * HKV_LANES), _mm256_shuffle_epi8(table, upper));
     }
 }
 

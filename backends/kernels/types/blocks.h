@@ -70,6 +70,19 @@ HK_INLINE hk_vec hkv_block_codes(HK_GLOBAL const char *row, hk_i64 t, const int 
     return hkv_load_codes(hk_block_byte(row, t, bytes, at) + in % 16, in >= 16, low, high);
 }
 
+/* Two vectors of neighbours. */
+#define HKV_PAIR(in, row, t, out) ((out)[0] = in(row, t), (void)((out)[1] = in(row, (t) + HKV_LANES)))
+HK_INLINE void hkv_block_pair(HK_GLOBAL const char *row, hk_i64 t, const int bytes, const int at,
+                              hk_u64 low, hk_u64 high, hk_vec out[2])
+{
+#if defined HKV_HAS_CODE_PAIRS
+    hkv_load_code_pair(hk_block_byte(row, t, bytes, at), hk_in_block(t), low, high, out);
+#else
+    out[0] = hkv_block_codes(row, t, bytes, at, low, high);
+    out[1] = hkv_block_codes(row, t + HKV_LANES, bytes, at, low, high);
+#endif
+}
+
 HK_INLINE hk_vec hkv_block_fives(HK_GLOBAL const char *row, hk_i64 t, const int bytes, const int at,
                                  float less)
 {

@@ -12,6 +12,7 @@
 
 #if HK_VECTORS
 #define hkv_in_q5_0(row, t) hkv_block_fives(row, t, 22, 2, 16.0f)
+#define hkv_pair_q5_0(row, t, out) HKV_PAIR(hkv_in_q5_0, row, t, out)
 
 #define HKV_CHANNELS_Q5_0 HKV_PACK
 #define hkv_columns_q5_0(rows, t, out, pitch) hk_columns_wide(HK_Q5_0, rows, t, out, pitch)
