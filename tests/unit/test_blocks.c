@@ -85,7 +85,8 @@ static float kernel_get(uint32_t dtype, const uint8_t *block, int j)
     const float z = hk_element(dtype, (const char *)block, j),
                 s = hk_block_half((const char *)block, 0);
 
-    return HK_HAS_MINIMA(dtype) ? hk_fma(z, s, hk_block_half((const char *)block, 1)) : hk_mul(z, s);
+    return HK_HAS_MINIMA(dtype) ? hk_fma(z, s, hk_block_half((const char *)block, 1))
+                                : hk_mul(z, s);
 }
 
 LOOP_TEST(all_read_the_same_elements, TYPES)
@@ -144,7 +145,7 @@ static void numbers_draw(float *x, int n)
     }
 }
 
-/* The bound of docs/numerics.md, section 5; what a block that is not finite or too large becomes. */
+/* The bound of docs/numerics.md, section 5; what a block that is not finite or too large is. */
 static void block_judge(uint32_t dtype, const float *x, const uint8_t *block)
 {
     const double s = half_of(block), eta = fabs(s) < 0x1p-14 ? 0x1p-25 : 0;
