@@ -121,7 +121,7 @@ const char *workload_dtype(const struct workload *load)
 
 bool workload_bytes(const struct workload *load)
 {
-    return type_find(load->dtype)->bytes == 1;
+    return type_find(load->dtype)->bytes == 1 || type_elements(load->dtype) > 1;
 }
 
 static int64_t *number_at(struct workload *load, size_t offset)
@@ -185,7 +185,7 @@ static void write_text(struct workload *load)
 
 static bool parse_dtype(const char *value, struct workload *load, char *error, size_t size)
 {
-    static const char words[] = TYPE_FLOATS " i8 " TYPE_SMALL;
+    static const char words[] = TYPE_FLOATS " i8 " TYPE_SMALL " " TYPE_BLOCKS;
     const struct type *type = type_named(value);
 
     for (const char *word = words; type != NULL; word = strchr(word, ' ') + 1) {
@@ -198,7 +198,7 @@ static bool parse_dtype(const char *value, struct workload *load, char *error, s
     }
     snprintf(error, size,
              "dtype is one of " TYPE_FLOATS ", of decode and ragged also i8 " TYPE_SMALL
-             ", got \"%s\"",
+             " " TYPE_BLOCKS ", got \"%s\"",
              value);
     return false;
 }
