@@ -56,6 +56,20 @@ extern "C" {
  * rounded to 0, has the scale +0 and bytes of 0. A row that holds NaN or an infinity, or whose
  * scale leaves f16 (a of about 8.3e6), has the scale NaN and bytes of 0: all of it reads as NaN.
  *
+ * Rows of types in blocks (HEED_Q8_0 and its kin) become f32, f16 or bf16, each element z * scale,
+ * or that plus the minimum, rounded to binary32 and then to the type. Numbers become rows of q8_0
+ * and q4_0, block by block, each with its scale rounded to f16:
+ *
+ *     q8_0   scale = a / 127     z = x[c] / scale, to nearest, within [-127, 127]
+ *     q4_0   scale = -e / 8      likewise within [-8, 7]
+ *
+ * with a the largest |x[c]| of the block, e the first x[c] of that magnitude. Then, of q8_0,
+ * |x[c] - z * scale| <= scale * (1/2 + 2^-15); of q4_0 |x[c] - z * scale| <= |scale| * (h + 2^-7),
+ * where h is 1 where z is 7, else 1/2; and at most 2^-18 (q8_0) or 2^-21 (q4_0) more where the
+ * scale is below 2^-14. A block of zeros, or one whose scale is rounded to 0, has the scale +0 and
+ * integers of 0, one that holds NaN or an infinity or whose scale leaves f16 the scale NaN and
+ * integers of 0. No other two types of which one has blocks go together (HEED_E_DTYPE).
+ *
  * @section copy_example Example: the rows of 3 tokens
  *
  * @code
@@ -83,9 +97,9 @@ enum {
  *
  *     y[b][h][to(i)] = x[b][h][from(i)]      for i in 0 .. n - 1
  *
- *     x      [batch...][H][rows][d]     f32, f16, bf16 or f8
- *     y      [batch...][H][rows][d]     f32, f16, bf16, f8 or i8; with `table` [P][H][page][d],
- *                                       exactly, shared by all items
+ *     x      [batch...][H][rows][d]     f32, f16, bf16, f8 or a type in blocks
+ *     y      [batch...][H][rows][d]     f32, f16, bf16, f8, i8 or a type in blocks; with `table`
+ *                                       [P][H][page][d], exactly, shared by all items
  *     from   [B][1 or H][n], i32        optional; without it from(i) = i
  *     to     [B][1 or H][n], i32        optional, not with `at`
  *     at     [B], i32 or i64            optional, not with `to`
@@ -108,11 +122,12 @@ enum {
  *
  * Rows of a y of i8, or with y_scale, are quantised (see Numerics). The scale of a row lies in
  * y_scale where the row lies in y, and is written whenever the row is, also where d is 0; a row
- * of +0 has the scale +0.
+ * of +0 has the scale +0. Of a type in blocks a row of +0 has scales and minima of +0 and integers
+ * of 0, or, of iq4_nl, of 1.
  *
  * y and y_scale are states: rows that are not named keep what they hold. Where two i have one
- * destination, each element is that of one of them, which one is not said, and of i8 the bytes may
- * be of one and the scale of another; so keep them apart (push does).
+ * destination, each element is that of one of them, which one is not said, and of i8 and of blocks
+ * the integers may be of one and the scale of another; so keep them apart (push does).
  * Two entries of `table` that are the same page, of one item or of two, are two i with one
  * destination. copy changes no length and no head. Cost: every row that is moved is read once and
  * written once.
@@ -181,11 +196,11 @@ HEED_API HEED_MUST_CHECK heed_status heed_copy_run(const heed_plan *plan, heed_q
 /**
  * A memory of at most C rows, first in, first out. Zero is the default everywhere.
  *
- *     rows     [batch...][H][C][d]      state; f32, f16, bf16, f8 or i8
+ *     rows     [batch...][H][C][d]      state; f32, f16, bf16, f8, i8 or a type in blocks
  *     head     [B], i64                 state: the place of the oldest row
  *     len      [B], i64                 state: how many rows there are
  *     x        [batch...][H][L][d]      the new rows, oldest first; the type of `rows`, for rows of
- *                                       i8 and f8 any of f32, f16, bf16 and f8
+ *                                       i8, f8, q8_0 and q4_0 any of f32, f16, bf16 and f8
  *     x_len    [B], i32 or i64          optional: how many of them, clamped to [0, L]
  *     out      [batch...][H][L][d]      optional: what fell out; the type of `rows`
  *     out_len  [B], i64                 optional: how many rows fell out
@@ -235,9 +250,9 @@ typedef struct heed_push_args {
 
 /** Says whether heed_push_plan() would succeed. Statuses as heed_copy_check(); HEED_E_NULL: rows,
  * head, len or x is absent, or the rows_scale of rows of i8; HEED_E_VALUE also rows_scale beside
- * rows of floats; HEED_E_DTYPE also where x (but for rows of i8 and f8) or out has another type
- * than rows; HEED_E_STRIDE any of the states and outputs; HEED_E_UNSUPPORTED also `out` beside rows
- * that are quantised. Any thread. */
+ * rows of floats; HEED_E_DTYPE also where x (but numbers for rows of i8, f8, q8_0 and q4_0) or out
+ * has another type than rows; HEED_E_STRIDE any of the states and outputs; HEED_E_UNSUPPORTED also
+ * `out` beside rows that are quantised. Any thread. */
 HEED_API HEED_MUST_CHECK heed_status heed_push_check(heed_device *device,
                                                      const heed_push_desc *desc,
                                                      heed_report *report);

@@ -9,7 +9,6 @@ import unittest
 import heed
 import numpy as np
 from heed import _dlpack
-from heed.arrays import NAMES
 
 RNG = np.random.default_rng(4)
 torch = None
@@ -94,7 +93,7 @@ class Arrays(unittest.TestCase):
         np.testing.assert_array_equal(o, wide.astype("float16"))
 
     def test_dlpack_gives_and_takes_the_same_memory(self):
-        for name in NAMES:
+        for name in _dlpack.TYPES:
             array = heed.empty((2, 3), name)
             array = array if isinstance(array, heed.Array) else heed.as_array(array)
             again = heed.as_array(Speaker(array))
@@ -113,6 +112,27 @@ class Arrays(unittest.TestCase):
             array = heed.empty((2, 3), name)
             self.assertEqual(array.numpy().dtype.name, bits)
             self.assertEqual(array.numpy().itemsize, array.itemsize)
+
+    def test_blocks(self):
+        x = draw(2, 40, 64)
+        packed = heed.copy(x, heed.empty(x.shape, "q8_0"))
+        self.assertEqual((packed.shape, packed.strides), ((2, 40, 64), (80, 2, 1)))
+        raw = packed.numpy()
+        self.assertEqual((raw.shape, raw.dtype), ((2, 40, 68), np.uint8))
+        scale = raw.reshape(2, 40, 2, 34)[..., :2].copy().view(np.float16).astype("float32")
+        z = raw.reshape(2, 40, 2, 34)[..., 2:].view(np.int8)
+        near = (z * scale).reshape(x.shape)
+        self.assertTrue((abs(near - x) <= scale.repeat(32, -1).reshape(x.shape) * 0.5001).all())
+        again = heed.blocks(raw, "q8_0")
+        np.testing.assert_array_equal(heed.copy(again, heed.empty(x.shape)), near)
+        q = draw(2, 5, 64)
+        o = heed.attention(q, again, again)
+        np.testing.assert_allclose(o, heed.attention(q, near, near), rtol=1e-4, atol=1e-5)
+        for wrong in (raw[..., :40], raw[..., ::2], raw.view(np.int8)):
+            self.assertRaises(ValueError, heed.blocks, wrong, "q8_0")
+        self.assertRaises(TypeError, heed.blocks, raw, "float32")
+        self.assertRaises(ValueError, heed.empty, (3, 40), "q4_0")
+        self.assertRaises(BufferError, again.__dlpack__)
 
     def test_memory_lives_as_long_as_who_took_it(self):
         taken = heed.as_array(Speaker(heed.as_array(np.arange(1000, dtype="int32"))))

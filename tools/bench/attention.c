@@ -5,24 +5,22 @@
  * something to do.
  */
 #include "bench/operation.h"
-#include "common/types.h"
 
 #include <string.h>
 
-/* [b][heads][rows][d]; token-major: a row of all heads follows the other. Strides of rows in blocks
- * count these. */
+/* [b][heads][rows][d]; token-major: a row of all heads follows the other. */
 static heed_tensor shape(const struct workload *load, uint32_t dtype, int64_t heads, int64_t rows)
 {
-    const int64_t row = load->d / type_elements(dtype);
     heed_tensor t = heed_array4(dtype, NULL, load->b, heads, rows, load->d).t;
 
-    t.stride[2] = load->token ? heads * row : row;
-    t.stride[1] = load->token ? row : rows * row;
-    t.stride[0] = heads * rows * row;
+    if (load->token) {
+        t.stride[1] = load->d;
+        t.stride[2] = heads * load->d;
+    }
     return t;
 }
 
-/* Q and O; beside keys of a byte or in blocks they are f32. Those of `ragged` are [h][rows of all items][d]. */
+/* Q and O; beside keys of a byte they are f32. Those of `ragged` are [h][rows of all items][d]. */
 static heed_tensor query_shape(const struct workload *load)
 {
     const uint32_t dtype = workload_bytes(load) ? HEED_F32 : load->dtype;

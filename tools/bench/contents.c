@@ -45,19 +45,28 @@ static size_t size_of(uint32_t dtype)
     return type_find(dtype)->bytes;
 }
 
-/* A scale of which codes give numbers of the deviation; no minimum. */
-static void fill_block(void *to, uint32_t dtype, float deviation, uint64_t *state)
+/* Any integers; the largest one times the scale is as far from 0 as uniform numbers go. */
+static void fill_blocks(void *to, uint32_t dtype, size_t count, float deviation, uint64_t state)
 {
-    const uint32_t codes = type_codes(dtype);
-    const uint32_t scale = type_encode(HEED_F16, 3.4641016f * deviation / (float)codes);
+    const float least = (float)type_number(dtype, 0), most = (float)type_codes(dtype) / 2;
+    const uint16_t scale =
+        narrow(HEED_F16, 1.7320508f * deviation / (least < -most ? -least : most));
 
-    type_block_put(dtype, to, scale, 0);
-    for (uint32_t j = 0; j < type_elements(dtype); j++)
-        type_code_put(dtype, to, j, (uint32_t)(next_random(state) >> 40) % codes);
+    for (size_t i = 0; i < count; i++) {
+        unsigned char *const block = (unsigned char *)to + i * size_of(dtype);
+
+        for (uint32_t j = 0; j < type_elements(dtype); j++)
+            type_code_put(dtype, block, j, (uint32_t)(next_random(&state) >> 40));
+        type_block_put(dtype, block, scale, narrow(HEED_F16, -1.7320508f * deviation));
+    }
 }
 
 static void fill_uniform(void *to, uint32_t dtype, size_t count, float deviation, uint64_t state)
 {
+    if (type_elements(dtype) > 1) {
+        fill_blocks(to, dtype, count, deviation, state);
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         const float unit = (float)(next_random(&state) >> 40) * 0x1p-24f - 0.5f;
         const float value = unit * 3.4641016f * deviation;
@@ -68,8 +77,6 @@ static void fill_uniform(void *to, uint32_t dtype, size_t count, float deviation
             ((int8_t *)to)[i] = (int8_t)(unit * 254.0f);
         else if (dtype == HEED_F16 || dtype == HEED_BF16)
             ((uint16_t *)to)[i] = narrow(dtype, value);
-        else if (type_elements(dtype) > 1)
-            fill_block((char *)to + i * size_of(dtype), dtype, deviation, &state);
         else if (size_of(dtype) == 1)
             ((uint8_t *)to)[i] = (uint8_t)type_encode(dtype, value);
         else

@@ -14,7 +14,7 @@ static const double index_bytes = 4, f32_bytes = 4;
 
 static double element(const struct workload *load)
 {
-    return (double)type_find(load->dtype)->bytes / type_elements(load->dtype);
+    return (double)type_find(load->dtype)->bytes / (double)type_elements(load->dtype);
 }
 
 static double heads(const struct workload *load)
@@ -73,7 +73,7 @@ int64_t workload_rows_before(int64_t n, int64_t item)
     return prefills * n + (item - prefills);
 }
 
-/* Rows of i8 have scales of f32; beside keys of a byte queries are f32. */
+/* Rows of i8 have scales of f32; beside keys of a byte and in blocks queries are f32. */
 struct workload_cost cost_decode(const struct workload *load)
 {
     const bool scaled = load->dtype == HEED_I8;

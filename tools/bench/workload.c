@@ -289,11 +289,6 @@ static bool complete(struct workload *load, char *error, size_t size)
         if (*number == unset)
             *number = number_of(load, numbers[i].follows);
     }
-    if (load->d % type_elements(load->dtype) != 0) {
-        snprintf(error, size, "d=%" PRId64 " cuts a block of dtype %s", load->d,
-                 workload_dtype(load));
-        return false;
-    }
     if (load->hk > 0 && load->h % load->hk != 0) {
         snprintf(error, size, "h=%" PRId64 " is not a multiple of hk=%" PRId64, load->h,
                  load->hk);

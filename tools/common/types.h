@@ -11,10 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Words of the types that floats, rows that need no scale, rows with scales, rows that copy and push
- * write, blocks, those that numbers become, what copy and push read, and rows of keys and values may
- * be of, in the order of options. "-s" behind a type: with
- * scales, which it may lack. */
+/* Words of types, in the order of options: floats, rows that need no scale, rows with scales, rows
+ * of elements that lie alone, blocks, those that numbers become, what copy and push read, and rows
+ * of keys and values. "-s" behind a type: with scales, which it may lack. */
 #define TYPE_FLOATS "f32 f16 bf16"
 #define TYPE_SMALL "f8e4m3 f8e5m2"
 #define TYPE_NUMBERS TYPE_FLOATS " " TYPE_SMALL

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Rows of operations whose bits are moved as they are. Elements have 4 bytes, 2 or 1; of types in
- * blocks they are the halves of a row. Each function is called by all threads of a group, which share
- * the elements.
+ * blocks they are the halves of a row. Each function is called by all threads of a group, which
+ * share the elements.
  */
 #ifndef HEED_BACKENDS_KERNELS_OPS_MOVES_H
 #define HEED_BACKENDS_KERNELS_OPS_MOVES_H

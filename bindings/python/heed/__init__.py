@@ -19,7 +19,7 @@ except ModuleNotFoundError:
 from . import constants, mechanisms, operations
 from ._native import (ArgumentError, DeviceError, Error, InternalError, ResourceError,
                       UnsupportedError, library)
-from .arrays import Array, as_array, constant, empty
+from .arrays import Array, as_array, blocks, constant, empty
 from .attention import (Bias, Source, Term, alibi, attention, dense, dot, everything, global_tokens,
                         segments, table, window)
 from .case import Case, Refused
@@ -36,7 +36,7 @@ __version__: str = ".".join(str(library.heed_version() >> shift & 255) for shift
 __all__ = [
     "ArgumentError", "Array", "Bias", "Case", "Device", "DeviceError", "Error", "Failure", "InternalError",
     "Keys", "Plan", "Refused", "Relative", "ResourceError", "Result", "Run", "Runtime", "Source", "Term",
-    "UnsupportedError", "alibi", "as_array", "attention", "build_text", "cases", "conform", "constant", "dense",
+    "UnsupportedError", "alibi", "as_array", "attention", "blocks", "build_text", "cases", "conform", "constant", "dense",
     "dot", "empty", "everything", "global_tokens", "map_even", "map_log", "map_t5", "pairs",
     "segments", "show", "table", "visible", "window", "window_plan", *operations.__all__,
     *mechanisms.__all__, *constants.__all__,

@@ -54,6 +54,8 @@ def _end_capsule(capsule):
 
 def give(array):
     """A capsule with an Array's memory, which lives until the taker has done with it."""
+    if array.dtype not in TYPES:
+        raise BufferError(f"DLPack has no elements of {array.dtype}: numpy() gives the bytes")
     code, bits = TYPES[array.dtype]
     axes = ctypes.c_int64 * max(len(array.shape), 1)
     shape, strides = axes(*array.shape), axes(*array.strides)

@@ -16,26 +16,32 @@ from ._abi import CONSTANTS
 from ._native import STRUCT
 
 NAMES = ["float32", "float16", "bfloat16", "uint8", "int32", "int64", "int8", "float8_e4m3fn",
-         "float8_e5m2"]
+         "float8_e5m2", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl"]
+# Bytes of a block of 32 elements along the last axis, of types that lie in blocks.
+BLOCKS = {"q8_0": 34, "q4_0": 18, "q4_1": 20, "q5_0": 22, "q5_1": 24, "iq4_nl": 18}
+BLOCK = 32
 # Names, torch's, of what NumPy lacks, and the type that holds the bits.
-BITS = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
+BITS = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8",
+        **{name: "uint8" for name in BLOCKS}}
 SHORT = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "u8": "uint8", "i32": "int32",
          "i64": "int64", "i8": "int8", "bool": "uint8", "f8e4m3": "float8_e4m3fn",
          "f8e5m2": "float8_e5m2"}
 _PREFIXED = {"float32": "HEED_F32", "float16": "HEED_F16", "bfloat16": "HEED_BF16",
              "uint8": "HEED_U8", "int32": "HEED_I32", "int64": "HEED_I64", "int8": "HEED_I8",
-             "float8_e4m3fn": "HEED_F8E4M3", "float8_e5m2": "HEED_F8E5M2"}
+             "float8_e4m3fn": "HEED_F8E4M3", "float8_e5m2": "HEED_F8E5M2",
+             **{name: f"HEED_{name.upper()}" for name in BLOCKS}}
 CODES = {name: CONSTANTS[code] for name, code in _PREFIXED.items()}
-SIZES = {name: numpy.dtype(BITS.get(name, name)).itemsize for name in NAMES}
+SIZES = {name: numpy.dtype(BITS.get(name, name)).itemsize for name in NAMES} | BLOCKS
 MOST_AXES = 6
 
 
 class Array:
     """Memory of the host with a shape: what every argument of heed becomes.
 
-    dtype: a name of NAMES; shape and strides, in elements; address: of element [0]...[0]; source:
-    what it was made from, which it keeps alive; face: what a caller is given for it. It is given
-    away by DLPack. fresh: nobody else has the memory, so that it can be no output.
+    dtype: a name of NAMES; shape and strides, in elements, of types in BLOCKS strides in blocks but
+    for that of the last axis; address: of element [0]...[0]; source: what it was made from, which it
+    keeps alive; face: what a caller is given for it. It is given away by DLPack, but not in blocks.
+    fresh: nobody else has the memory, so that it can be no output.
     """
     fresh = False
 
@@ -62,8 +68,11 @@ class Array:
         return (self.dtype, self.shape, self.strides) == (other.dtype, other.shape, other.strides)
 
     def numpy(self) -> Any:
-        """The same memory as a NumPy array; of what NumPy lacks the bits, as integers."""
+        """The same memory as a NumPy array; of what NumPy lacks the bits, as integers; of blocks
+        their bytes along the last axis."""
         name = BITS.get(self.dtype, self.dtype)
+        if self.dtype in BLOCKS:
+            return self._bytes()
         if not all(self.shape):
             return numpy.empty(self.shape, name)
         low = sum((n - 1) * s for n, s in zip(self.shape, self.strides) if s < 0) * self.itemsize
@@ -74,6 +83,13 @@ class Array:
         return numpy.lib.stride_tricks.as_strided(
             flat[-low // self.itemsize:], self.shape, [s * self.itemsize for s in self.strides],
             writeable=self.writable)
+
+    def _bytes(self):
+        row = self.shape[-1] // BLOCK * self.itemsize
+        strides = [s * self.itemsize for s in self.strides[:-1]] + [1]
+        flat = Array("uint8", (*self.shape[:-1], row), strides, self.address, self.source,
+                     self.writable)
+        return flat.numpy()
 
     def __dlpack_device__(self):
         return (_dlpack.CPU, 0)
@@ -184,6 +200,26 @@ def dense_strides(shape):
     return strides[::-1]
 
 
+def blocks(array: Any, dtype: str) -> Array:
+    """Bytes of a type in blocks, such as "q8_0", as an array of its elements, of the same memory.
+
+    array: uint8 [...][d / 32 * bytes of a block], whose last axis has stride 1, and the others
+    strides of whole blocks."""
+    if dtype not in BLOCKS:
+        raise TypeError(f"{dtype} is no type in blocks: {', '.join(BLOCKS)} are")
+    flat, size = as_array(array), BLOCKS[dtype]
+    if flat.dtype != "uint8" or not flat.shape or flat.shape[-1] % size:
+        raise ValueError(f"{dtype}: an array of uint8 is wanted, {size} bytes along the last axis "
+                         f"for every {BLOCK} elements")
+    if flat.strides[-1] != 1 and flat.shape[-1] > 1:
+        raise ValueError(f"{dtype}: the bytes of a row lie beside each other")
+    if any(s % size for s, n in zip(flat.strides[:-1], flat.shape[:-1]) if n > 1):
+        raise ValueError(f"{dtype}: a stride is no multiple of a block's {size} bytes")
+    return Array(dtype, (*flat.shape[:-1], flat.shape[-1] // size * BLOCK),
+                 [*(s // size for s in flat.strides[:-1]), 1], flat.address, flat.source,
+                 flat.writable)
+
+
 def empty(shape: Sequence[int], dtype: Any = "float32", like: Any = None) -> Any:
     """New memory, unspecified: of torch or NumPy as `like` is, else NumPy's, else an Array."""
     dtype, source = dtype_name(dtype), like.source if isinstance(like, Array) else like
@@ -194,5 +230,9 @@ def empty(shape: Sequence[int], dtype: Any = "float32", like: Any = None) -> Any
         return numpy.empty(shape, dtype)
     if isinstance(source, numpy.ndarray) and source.dtype.name == dtype:
         return numpy.empty(shape, source.dtype)
+    if dtype in BLOCKS:
+        if not shape or shape[-1] % BLOCK:
+            raise ValueError(f"{dtype}: the last axis has a multiple of {BLOCK} elements")
+        return blocks(numpy.empty((*shape[:-1], shape[-1] // BLOCK * BLOCKS[dtype]), "uint8"), dtype)
     memory = numpy.empty(shape, BITS[dtype])
     return Array(dtype, shape, dense_strides(shape), memory.ctypes.data, memory)

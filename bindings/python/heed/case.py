@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy
 
-from .arrays import BITS
+from .arrays import BITS as _BITS, BLOCKS
 
 DTYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "u8": "uint8", "i32": "int32",
           "i64": "int64", "i8": "int8", "bool": "bool", "f8e4m3": "float8_e4m3fn",
-          "f8e5m2": "float8_e5m2"}
+          "f8e5m2": "float8_e5m2", **{name: name for name in BLOCKS}}
+
+
+# Rows of types in blocks stay bytes in every package.
+BITS = {name: bits for name, bits in _BITS.items() if name not in BLOCKS}
 
 
 class Refused(Exception):

@@ -343,6 +343,7 @@ static const struct fixed_fault faults[] = {
     { "reserved", offsetof(heed_copy_desc, reserved), FAULT_U32, 1, HEED_E_VALUE },
     { SHAPE(x, 3), 7, HEED_E_SHAPE },
     { SHAPE(y, 1), 1, HEED_E_SHAPE },
+    { "y.shape[3]", offsetof(heed_copy_desc, y.dtype), FAULT_U32, HEED_Q4_0, HEED_E_SHAPE },
     { SHAPE(from, 2), 6, HEED_E_SHAPE },
     { SHAPE(to, 1), 3, HEED_E_SHAPE },
     { SHAPE(len, 0), 3, HEED_E_SHAPE },

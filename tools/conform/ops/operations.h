@@ -27,8 +27,8 @@ struct cf_scaled {
 struct cf_scaled cf_scaled_of(const struct array *x, int64_t from, int64_t d, uint32_t dtype,
                               uint32_t scale);
 int64_t cf_byte_of(const struct cf_scaled *, float x); /* its bits */
-/* Bits of channel c of the row of x that begins with element `from`, in blocks of a type that numbers
- * become; and of a row of zeros, of any type. */
+/* Bits of channel c of the row of x that begins with element `from`, in blocks of a type that
+ * numbers become; and of a row of zeros, of any type. */
 int64_t cf_block_of(const struct array *x, int64_t from, uint32_t dtype, int64_t c);
 int64_t cf_zero_of(uint32_t dtype);
 

@@ -208,6 +208,7 @@ static const struct fixed_fault faults[] = {
     { SHAPE(out_len, 0), 1, HEED_E_SHAPE },
     { "x", offsetof(heed_push_desc, x.dtype), FAULT_U32, HEED_F16, HEED_E_DTYPE },
     { "out", offsetof(heed_push_desc, out.dtype), FAULT_U32, HEED_BF16, HEED_E_DTYPE },
+    { "x.shape[3]", offsetof(heed_push_desc, x.dtype), FAULT_U32, HEED_IQ4_NL, HEED_E_SHAPE },
     { "head", offsetof(heed_push_desc, head.dtype), FAULT_U32, HEED_I32, HEED_E_DTYPE },
     { "len", offsetof(heed_push_desc, len.dtype), FAULT_U32, HEED_I32, HEED_E_DTYPE },
     { "rows_scale", offsetof(heed_push_desc, rows.dtype), FAULT_U32, HEED_I8, HEED_E_NULL },

@@ -59,6 +59,7 @@ void repro_operands_print(struct repro_work *);
 void repro_tensor_print(struct buffer *, const heed_tensor *);
 void repro_describe(struct repro_work *);
 /* repro_cells.c: what outputs must be. The job is one that the reference has run. */
+int64_t repro_cells_count(const struct array *); /* elements; of blocks bytes */
 void repro_cells_make(struct repro_work *);
 
 #endif

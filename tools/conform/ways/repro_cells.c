@@ -95,6 +95,39 @@ static struct repro_cell said_cell(const struct said *said, const struct operand
     }
 }
 
+int64_t repro_cells_count(const struct array *a)
+{
+    return type_elements(a->dtype) > 1 ? (int64_t)cf_array_bytes(a) : cf_array_count(a);
+}
+
+/* Of an output in blocks each byte is a cell; where an element of a block may be anything, all of
+ * it may. */
+static bool blocks_cells(struct repro_cell *to, const struct said *said, const struct operand *x,
+                         bool by_bits)
+{
+    const size_t size = cf_dtype_size(x->out->dtype);
+    struct array want = *x->out;
+
+    if (!cf_array_alloc(&want))
+        return false;
+    for (int64_t e = 0; e < cf_array_count(&want); e++)
+        cf_array_set(&want, e,
+                     by_bits || said[e].kind == SAID_OWN ? cf_array_bits(x->out, e)
+                     : said[e].kind == SAID_NOTHING      ? cf_array_bits(x->old, e)
+                                                         : (uint32_t)said[e].bits);
+    for (size_t i = 0; i < cf_array_bytes(&want); i++)
+        to[i] = (struct repro_cell){ .kind = REPRO_BITS,
+                                     .bits = ((const unsigned char *)want.data)[i] };
+    for (int64_t e = 0; e < cf_array_count(&want); e++) {
+        const size_t at = (size_t)((char *)cf_array_piece(&want, e) - (char *)want.data);
+
+        for (size_t i = 0; said[e].kind == SAID_ANY && i < size; i++)
+            to[at + i].kind = REPRO_ANYTHING;
+    }
+    free(want.data);
+    return true;
+}
+
 static void fixed_cells(struct repro_work *w)
 {
     const struct fixed_call *const call = (const struct fixed_call *)(const void *)w->job;
@@ -110,6 +143,10 @@ static void fixed_cells(struct repro_work *w)
         const struct operand *const x = &w->job->operand[i];
         const int64_t array = x->place - call->place;
 
+        if (x->out && type_elements(x->out->dtype) > 1) {
+            w->text.lost = !blocks_cells(w->cells[i], a.said[array], x, w->by_bits) || w->text.lost;
+            continue;
+        }
         for (int64_t e = 0; x->out && e < cf_array_count(x->out); e++)
             w->cells[i][e] = w->by_bits && a.said[array][e].kind != SAID_ANY
                                  ? bits_cell(x->out, e)
@@ -125,7 +162,7 @@ void repro_cells_make(struct repro_work *w)
 
         if (!x->out)
             continue;
-        w->cells[i] = calloc((size_t)cf_array_count(x->out) + 1, sizeof *w->cells[i]);
+        w->cells[i] = calloc((size_t)repro_cells_count(x->out) + 1, sizeof *w->cells[i]);
         if (!w->cells[i])
             w->text.lost = true;
     }

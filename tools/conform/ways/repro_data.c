@@ -169,7 +169,7 @@ bool repro_data_print(struct repro_work *w, const char *stem)
         const size_t bytes = repro_bytes(x, &first, &data);
 
         if (w->cells[i])
-            cells_print(&w->text, i, w->cells[i], cf_array_count(x->out));
+            cells_print(&w->text, i, w->cells[i], repro_cells_count(x->out));
         if (!has_data(x))
             continue;
         if (bytes > TEXT_MOST) {
@@ -183,6 +183,21 @@ bool repro_data_print(struct repro_work *w, const char *stem)
     }
     loads_print(w, stem);
     return good;
+}
+
+/* The tensor, of a type in blocks that of its bytes. */
+static heed_tensor units_of(const heed_tensor *t)
+{
+    const int64_t size = (int64_t)cf_dtype_size(t->dtype);
+    heed_tensor out = *t;
+
+    if (unit_size(t->dtype) == cf_dtype_size(t->dtype))
+        return out;
+    out.dtype = HEED_U8;
+    for (uint32_t i = 0; i + 1 < t->ndim; i++)
+        out.stride[i] *= size;
+    out.shape[t->ndim - 1] = type_pieces(t->dtype, t->shape[t->ndim - 1]) * size;
+    return out;
 }
 
 void repro_blocks_print(struct repro_work *w)
@@ -199,9 +214,10 @@ void repro_blocks_print(struct repro_work *w)
 
         buffer_print(b, "    { \"%s\", %s, ", x->name, x->constant ? "CONSTANT" : roles[x->role]);
         buffer_print(b, has_data(x) ? "data%d, " : "NULL, ", i);
-        buffer_print(b, "%zu, %zu, %zu,\n      ", bytes, first,
-                     cf_dtype_size(x->place->t.dtype));
-        repro_tensor_print(b, &x->place->t);
+        const heed_tensor t = units_of(&x->place->t);
+
+        buffer_print(b, "%zu, %zu, %zu,\n      ", bytes, first, unit_size(x->place->t.dtype));
+        repro_tensor_print(b, &t);
         buffer_print(b, w->cells[i] ? ", want%d },\n" : ", NULL },\n", i);
     }
 }

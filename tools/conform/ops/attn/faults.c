@@ -57,6 +57,8 @@ const struct fault cf_faults[] = {
     { "ndim", NULL, D(q.ndim), U32, 7, HEED_E_VALUE },
     { "shape", NULL, D(q.shape[1]), I64, -1, HEED_E_VALUE },
     { "shape", NULL, S0(k.shape[2]), I64, -3, HEED_E_VALUE },
+    { "shape", NULL, S0(k.dtype), U32, HEED_Q8_0, HEED_E_SHAPE },
+    { "dtype", NULL, D(q.dtype), U32, HEED_Q8_0, HEED_E_DTYPE },
     { "q_pos_step", NULL, D(q_pos_step), I32, -1, HEED_E_VALUE },
     { "q_pos_slot", NULL, D(q_pos_slot), U32, 99, HEED_E_VALUE },
     { "q_layout", NULL, D(q_layout), U32, 9, HEED_E_VALUE },

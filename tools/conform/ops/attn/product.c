@@ -15,7 +15,8 @@ static double value(const struct array *a, int64_t index)
 }
 
 /* A block: sum and magnitudes of q times numbers, then of what is multiplied by the minimum. */
-static void factor_add(struct cf_product *to, double sum, double size, double factor, double roundings)
+static void factor_add(struct cf_product *to, double sum, double size, double factor,
+                       double roundings)
 {
     to->unsure = to->unsure || (isfinite(size) && size > 0x1p120) ||
                  (isinf(factor) && size > 0 && fabs(sum) <= roundings * u * size);
