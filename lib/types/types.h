@@ -22,7 +22,8 @@ enum {
     HEED_SET_INTS = 32,     /* I32 and I64 */
     HEED_SET_ROWS = 64,     /* rows of keys and values, in attention and in what writes caches */
     HEED_SET_SCALES = 128,
-    HEED_SET_NUMBERS = 256  /* rows that every operation reads: they need no scales */
+    HEED_SET_NUMBERS = 256, /* rows that every operation reads: they need no scales */
+    HEED_SET_MASKS = 512    /* of query rows and keys: a byte each, or a bit of a word */
 };
 
 /* Where the scale of a row of a type is: nowhere; in an array of its own, which must or may be

@@ -88,7 +88,7 @@ static const struct row changes[] = {
     FAILS(HEED_E_VALUE, "sources[1].run", 0, -1, SET(sources[1].run, -1)),
     FAILS(HEED_E_VALUE, "sources[1].rows", 0, -1, SET(sources[1].rows, -1)),
     FAILS(HEED_E_VALUE, "sources[2].rows", 0, 1, SET(sources[2].rows, 1)),
-    FAILS(HEED_E_VALUE, "sources[2].reserved", 0, 1, SET(sources[2].reserved, 1)),
+    FAILS(HEED_E_VALUE, "sources[2].row_mask_slot", 17, 99, SET(sources[2].row_mask_slot, 99)),
     FAILS(HEED_E_VALUE, "sources[0].slot", 0, 1, SET(sources[0].slot, 1)),
     FAILS(HEED_E_VALUE, "sources[1].slot", 1, 0, SET(sources[1].slot, 0)),
     FAILS(HEED_E_VALUE, "sources[2].len_slot", 1, 0, SET(sources[2].len_slot, 0)),

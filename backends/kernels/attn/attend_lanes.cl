@@ -108,6 +108,7 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
                              key_head, &keys);
     st->v_rows = hk_keys_get(call, source, &source->v, &source->v_scale, hk_v(call, s), st->b,
                              key_head, &keys);
+    st->row_masks = source->row_mask.slot ? hk_aux_of(call, &source->row_mask, st->b) : 0;
     st->packed = 0;
     st->tags = 0;
     st->first_block = (st->b * source->heads + key_head) * source->blocks;

@@ -62,6 +62,7 @@ struct hk_sub_slots {
 struct hk_source {
     struct hk_view k, v;
     struct hk_aux index, len, mask;     /* index: what says where rows lie */
+    struct hk_aux row_mask;             /* x: head, y: query row, z: key or word of 32 keys */
     struct hk_aux k_scale, v_scale;     /* of I8 rows; axis 3 counts pages, if there are any */
     struct hk_aux keys, rows;           /* lists of GLOBAL keys and rows */
     hk_i64 heads, n_k, list_rows;       /* list_rows: GATHER, rows that share a list */

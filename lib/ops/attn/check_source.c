@@ -196,7 +196,6 @@ static heed_status numbers_check(struct heed_check *c, const heed_source *s,
           "must be 0 or, where the layout takes it, positive" },
         { "rows", s->rows, 0, layout->takes_rows ? INT32_MAX : 0,
           "must be 0 or, where the layout takes it, positive" },
-        { "reserved", s->reserved, 0, 0, "must be 0" },
     };
 
     return heed_check_limits(c, limits, sizeof(limits) / sizeof(*limits));

@@ -74,6 +74,7 @@ enum {
     S_LH,
     S_MASK,
     S_MSLOT,
+    S_RMASK,
     S_CAUSAL,
     S_END,
     S_POS0,
@@ -121,6 +122,7 @@ enum {
 };
 enum { LAY_DENSE, LAY_RAGGED, LAY_LISTED, LAY_PAGED, LAY_RING };
 enum { HEADS_NONE, HEADS_1, HEADS_HK, HEADS_H };
+enum { ROWS_NONE, ROWS_BYTES_1, ROWS_BYTES_H, ROWS_BITS_1, ROWS_BITS_H };
 enum { PH_NONE, PH_HEAD, PH_QUERY, PH_BOTH };
 enum { GF_NONE, GF_KEYS, GF_ROWS, GF_BOTH };
 enum { BFILL_NORMAL, BFILL_INF, BFILL_SPECIAL };
@@ -152,7 +154,7 @@ struct source_data {
     int64_t heads, n_k, total; /* n_k: bound of an item's length; total: rows of k, packed ones
                                 * (RAGGED) or those of a page (PAGED) */
     int64_t ext;               /* extent of the k axis of masks, coordinates, biases */
-    int index, len, mask, k_scale, v_scale;
+    int index, len, mask, row_mask, k_scale, v_scale;
     int term[MAX_TERMS];
     struct bias_data bias[MAX_BIASES];
 };

@@ -82,7 +82,7 @@ const struct fault cf_faults[] = {
     { "rows", NULL, S2(rows), I32, 1, HEED_E_VALUE },
     { "slot", NULL, S2(slot), U32, 0, HEED_E_VALUE },
     { "len_slot", NULL, S2(len_slot), U32, 0, HEED_E_VALUE },
-    { "reserved", NULL, S0(reserved), U32, 1, HEED_E_VALUE },
+    { "row_mask_slot", NULL, S0(row_mask_slot), U32, 99, HEED_E_VALUE },
     { "k_scale_slot", NULL, S0(k_scale_slot), U32, 1, HEED_E_VALUE },
     { "k_scale_slot", NULL, S1(k.dtype), U32, HEED_I8, HEED_E_VALUE },
     { "v_scale_slot", NULL, S2(v_scale_slot), U32, 0, HEED_E_VALUE },

@@ -214,6 +214,13 @@ static void source_read(struct reader *r, int s, const heed_source *from)
     src->mask = slot_of(r, from->mask_slot, 2, true);
     if (r->good && src->mask)
         cut(&src->n_k, slot_array(r->p, src->mask)->shape[3], false);
+    src->row_mask = slot_of(r, from->row_mask_slot, 3, true);
+    if (r->good && src->row_mask) {
+        const struct array *a = slot_array(r->p, src->row_mask);
+
+        cut(&src->n_k, a->dtype == HEED_U8 ? a->shape[3] : 32 * a->shape[3], false);
+        cut(&r->p->n_q, a->shape[2], false);
+    }
     src->k_scale = slot_of(r, from->k_scale_slot, 2, layout->packed ? FIXED : rows);
     src->v_scale = slot_of(r, from->v_scale_slot, 2, layout->packed ? FIXED : rows);
     for (uint32_t t = 0; t < from->n_terms && r->good; t++)
