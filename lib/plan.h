@@ -42,6 +42,7 @@ struct heed_view {
  *     row mask                    x = 1 or H, y = n_q, z = n_k or, of I32, words of 32 keys
  *     map, k_coord, q_coord       z = entries, keys, rows
  *     DENSE                       x = 1 or H, y = n_q or 1, z = n_k or 1
+ *     DENSE u                     z = 1 or H
  *     ALIBI                       z = H
  *     TABLE                       y = 1 or H, z = len
  *     DOT                         x = 1 or H, y = len, z = d

@@ -126,6 +126,7 @@ static void biases_write(struct writer *w, const struct hk_plan *to, const struc
         } else {
             const struct hk_bias value = { .from = lookup_write(w, bias),
                                            .t = aux_write(w, &bias->t),
+                                           .u = aux_write(w, &bias->u),
                                            .kind = bias->kind };
 
             put(w, bias_at, &value, sizeof value);

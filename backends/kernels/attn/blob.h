@@ -44,7 +44,7 @@ struct hk_lookup {
 
 struct hk_bias {
     struct hk_lookup from;
-    struct hk_aux t;
+    struct hk_aux t, u;         /* u: DENSE: a factor for each head; absent: 1 */
     hk_u32 kind, reserved;
 };
 

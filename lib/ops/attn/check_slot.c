@@ -248,7 +248,7 @@ static heed_status pair_check(struct heed_check *c, const struct heed_site *site
     if (site->level != HEED_LEVEL_BIAS)
         return HEED_OK;
     bias = &c->to[site->source].biases[site->index];
-    if (site->aux != &bias->u || bias->t.slot == 0)
+    if (!bias->in_score || site->aux != &bias->u || bias->t.slot == 0)
         return HEED_OK;
     return heed_tensor_axis(&c->where, &rule, &c->slots[bias->u.slot - 1].t, 4, bias->t.shape[4],
                             "t and u of a bias have as many rows");

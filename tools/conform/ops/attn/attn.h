@@ -106,6 +106,7 @@ enum {
     B_CSLOT,
     B_ZERO,
     B_OF,
+    B_FACTOR,
     B_COUNT
 };
 
@@ -128,6 +129,7 @@ enum { GF_NONE, GF_KEYS, GF_ROWS, GF_BOTH };
 enum { BFILL_NORMAL, BFILL_INF, BFILL_SPECIAL };
 enum { COORD_NONE, COORD_K, COORD_Q, COORD_BOTH };
 enum { OF_BOTH, OF_T, OF_U };
+enum { FACTOR_NONE, FACTOR_H, FACTOR_1 };
 
 int cf_at_source(int s); /* first field of source s, ... */
 int cf_at_term(int s, int t);

@@ -114,6 +114,7 @@ static const struct cf_spec bias_specs[B_COUNT] = {
     [B_CSLOT] = { "cslot", SLOT, 0, B_COORD, "k q both" },
     [B_ZERO] = { "zero", "0 4 17", FAR, B_KIND, NULL },
     [B_OF] = { "of", "both t u", 0, B_KIND, NULL },
+    [B_FACTOR] = { "factor", "none h 1", 0, B_KIND, NULL },
 };
 
 static int source_at[MAX_SOURCES], term_at[MAX_SOURCES][MAX_TERMS],

@@ -169,7 +169,8 @@ static void bias_read(struct reader *r, int s, int b, const heed_bias *bias)
     p->c.v[at + B_KIND] = row;
     p->c.v[at + B_ZERO] = bias->zero;
     data->t = slot_of(r, bias->t, (uint32_t)kind->axes, kind->batched);
-    data->u = slot_of(r, bias->u, (uint32_t)kind->axes, kind->batched);
+    data->u = kind->join ? slot_of(r, bias->u, (uint32_t)kind->axes, kind->batched)
+                         : slot_of(r, bias->u, 1, false);
     data->map = slot_of(r, bias->map, 1, false);
     data->q_coord = slot_of(r, bias->q_coord, 1, true);
     data->k_coord = slot_of(r, bias->k_coord, 1, true);
