@@ -52,7 +52,7 @@ struct golden {
     X(bias_map) X(everything) X(bias_removes) X(far_weights) X(subnormal_chunks) X(sink_even) \
     X(paged) X(paged_f16) X(ring) X(dot) X(dot_map) X(dot_grouped) X(i8) X(i8_special) \
     X(i8_paged) X(sink_f16) X(sink_bf16) X(ragged_apart) X(f8e4m3) \
-    X(f8e5m2)
+    X(f8e5m2) X(row_mask) X(row_mask_bits) X(bias_factor)
 
 #define GOLDEN_CASE(name) void golden_case_##name(struct golden *);
 GOLDEN_CASES(GOLDEN_CASE)

@@ -201,6 +201,15 @@ static bool axis_may(const struct heed_check *c, const struct heed_site *site, u
     return false;
 }
 
+/* Heads that take an array for keys in turns, head h the one of h mod extent: no kernel has it. */
+static bool heads_in_turn(const struct heed_check *c, const struct heed_use *use, uint32_t axis,
+                          int64_t extent)
+{
+    return axis == 6 - use->trailing && (use->axes[axis - 3] & HEED_AXIS_HEADS) &&
+           (use->axes[2] & (HEED_AXIS_KEYS | HEED_AXIS_KEYS_OR_WORDS)) && extent > 1 &&
+           c->out->heads % extent == 0;
+}
+
 static heed_status site_shape(struct heed_check *c, const struct heed_site *site,
                                const struct heed_tensor_rule *rule, const heed_tensor *t,
                                const int64_t shape[6])
@@ -221,6 +230,12 @@ static heed_status site_shape(struct heed_check *c, const struct heed_site *site
     for (uint32_t axis = 6 - use->trailing; axis < 6 && status >= 0; axis++) {
         if (axis_may(c, site, use->axes[axis - 3], shape[axis], &wanted, names))
             continue;
+        if (heads_in_turn(c, use, axis, shape[axis])) {
+            snprintf(why, sizeof(why), "t.shape[%u]", (unsigned)(t->ndim - use->trailing));
+            return heed_check_fail(c, HEED_E_UNSUPPORTED, why, wanted, shape[axis],
+                                   "heads that share %s in turns are not supported (%s)", names,
+                                   path);
+        }
         snprintf(why, sizeof(why), "%s (%s)", names, path);
         status = heed_tensor_axis(&c->where, rule, t, axis, wanted, why);
     }

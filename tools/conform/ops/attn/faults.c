@@ -157,6 +157,7 @@ const struct fault cf_faults[] = {
     { "slots[", NULL, W_DATA_PAGES, 4, I32, -2, HEED_E_INDEX },
     { "slots[", NULL, B(W_TABLE, kind), U32, HEED_BIAS_DOT, HEED_E_SHAPE },
     { "flags", NULL, T(W_SEGMENT, kind), U32, HEED_TERM_GLOBAL, HEED_E_UNSUPPORTED },
+    { "v", NULL, S0(v.shape[1]), I64, 1, HEED_E_UNSUPPORTED },
 
     { "args", NULL, A(size), U32, 8, HEED_E_SIZE },
     { "kv_size", NULL, A(kv_size), U32, 16, HEED_E_SIZE },
