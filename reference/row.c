@@ -79,7 +79,7 @@ static bool dense_addend(const struct walk *walk, const struct heed_checked_bias
     int64_t at = heed_ref_aux_offset(&bias->t, row->batch, row->head, row->index, key);
 
     out->a = heed_ref_load(bias->t.dtype, heed_ref_aux_data(row, &bias->t), at);
-    if (bias->u.slot != 0 && out->a != -INFINITY)   /* 0 times -Inf removes, too */
+    if (bias->u.slot != 0 && out->a != -INFINITY) /* 0 times -Inf removes, too */
         out->a *= head_entry(row, &bias->u, bias->u.shape[5] == 1 ? 0 : row->head);
     out->b = HEED_REF_LOG2E;
     return true;

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * DENSE: a value for every head, row and key; any axis may have extent 1. u: a factor for every head
- * or for all.
+ * DENSE: a value for every head, row and key; any axis may have extent 1. u: a factor for every
+ * head or for all.
  */
 #include "biases.h"
 

@@ -27,16 +27,15 @@ static heed_status axes_set(const struct heed_type *type, const int64_t *shape,
         if (shape[i] <= 1)
             continue;
         if (byte_strides[i] % (int64_t)type->bytes != 0)
-            return axis_fail(report, HEED_E_STRIDE, "byte_strides", i, type->bytes,
-                             byte_strides[i], "no multiple of an element's or block's bytes");
+            return axis_fail(report, HEED_E_STRIDE, "byte_strides", i, type->bytes, byte_strides[i],
+                             "no multiple of an element's or block's bytes");
         to->stride[i] = byte_strides[i] / (int64_t)type->bytes;
     }
     return HEED_OK;
 }
 
 heed_status heed_tensor_bytes(uint32_t dtype, uint32_t ndim, const int64_t *shape,
-                              const int64_t *byte_strides, heed_tensor *tensor,
-                              heed_report *report)
+                              const int64_t *byte_strides, heed_tensor *tensor, heed_report *report)
 {
     const struct heed_type *type = heed_type_find(dtype);
     heed_tensor made = { .dtype = dtype, .ndim = ndim };

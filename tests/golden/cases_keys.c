@@ -271,6 +271,21 @@ void golden_case_row_mask_bits(struct golden *g)
     g->sources[0].row_mask_slot = golden_slot_of(g, golden_tensor(HEED_I32, 4, shape), words);
 }
 
+/* ALiBi as a factor of each head times one array: -Inf there removes, though a factor is 0. */
+void golden_case_bias_factor(struct golden *g)
+{
+    const int64_t shape[4] = { 1, 1, 10, 90 }, heads = 2;
+    uint32_t slot, factor;
+
+    golden_base(g, 10, 90, 6, 4);
+    slot = golden_slot_floats(g, HEED_F16, 4, shape, 2);
+    factor = golden_slot_floats(g, HEED_BF16, 1, &heads, -1);
+    ((uint16_t *)golden_slot_data(g, factor))[1] = 0;
+    for (int64_t i = 0; i < 900; i += 7)
+        ((uint16_t *)golden_slot_data(g, slot))[i] = 0xfc00;
+    golden_bias(g, 0, (heed_bias){ .kind = HEED_BIAS_DENSE, .t = slot, .u = factor });
+}
+
 void golden_case_positions(struct golden *g)
 {
     const int64_t offsets[] = { -3, 40 };

@@ -245,21 +245,6 @@ void golden_case_bias_dense(struct golden *g)
     g->desc.softcap = 5;
 }
 
-/* ALiBi as a factor of each head times one array: -Inf there removes, though a factor is 0. */
-void golden_case_bias_factor(struct golden *g)
-{
-    const int64_t shape[4] = { 1, 1, 10, 90 }, heads = 2;
-    uint32_t slot, factor;
-
-    golden_base(g, 10, 90, 6, 4);
-    slot = golden_slot_floats(g, HEED_F16, 4, shape, 2);
-    factor = golden_slot_floats(g, HEED_BF16, 1, &heads, -1);
-    ((uint16_t *)golden_slot_data(g, factor))[1] = 0;
-    for (int64_t i = 0; i < 900; i += 7)
-        ((uint16_t *)golden_slot_data(g, slot))[i] = 0xfc00;
-    golden_bias(g, 0, (heed_bias){ .kind = HEED_BIAS_DENSE, .t = slot, .u = factor });
-}
-
 void golden_case_bias_broadcast(struct golden *g)
 {
     const int64_t keys[4] = { 1, 1, 1, 90 }, rows[4] = { 1, 2, 10, 1 };

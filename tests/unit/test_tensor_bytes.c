@@ -77,9 +77,9 @@ TEST(what_is_wrong_is_named_and_nothing_written)
 
         memset(&before, 0xa5, sizeof(before));
         t = before;
-        ck_assert_int_eq(heed_tensor_bytes(rows[i].dtype, rows[i].ndim, rows[i].shape,
-                                           rows[i].bytes, &t, &why),
-                         rows[i].status);
+        ck_assert_int_eq(
+            heed_tensor_bytes(rows[i].dtype, rows[i].ndim, rows[i].shape, rows[i].bytes, &t, &why),
+            rows[i].status);
         ck_assert_int_eq(why.status, rows[i].status);
         ck_assert_str_eq(why.field, rows[i].field);
         ck_assert_int_eq(why.wanted, rows[i].wanted);

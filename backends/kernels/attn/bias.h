@@ -96,9 +96,8 @@ HK_FN float hk_bias_dense(const struct hk_call *call, HK_GLOBAL const struct hk_
                           const struct hk_place *at, hk_i64 key)
 {
     HK_GLOBAL const hk_i64 *stride = bias->t.stride;
-    const float t =
-        hk_element(bias->t.dtype, hk_aux_of(call, &bias->t, at->b),
-                   at->head * stride[3] + at->index * stride[4] + key * stride[5]);
+    const float t = hk_element(bias->t.dtype, hk_aux_of(call, &bias->t, at->b),
+                               at->head * stride[3] + at->index * stride[4] + key * stride[5]);
 
     return bias->u.slot ? hk_bias_scaled(t, hk_bias_scale(call, bias, at->b, at->head)) : t;
 }

@@ -146,9 +146,8 @@ HK_FN HK_GLOBAL const float *hk_bias_get(const struct hk_strip *st,
     if (hk_block_aligned(sub) && bias->kind == HK_BIAS_DENSE) {
         HK_GLOBAL const float *t = hk_dense_get(st, bias, at, block * HK_BLOCK, mask);
 
-        return bias->u.slot
-                   ? hk_dense_scale(st, hk_bias_scale(st->call, bias, at->b, at->head), t)
-                   : t;
+        return bias->u.slot ? hk_dense_scale(st, hk_bias_scale(st->call, bias, at->b, at->head), t)
+                            : t;
     }
     if (hk_block_aligned(sub) && sub->pos_step == 1 && !bias->from.k_coord.slot &&
         (bias->kind == HK_BIAS_TABLE || bias->kind == HK_BIAS_ALIBI))

@@ -328,44 +328,6 @@ HK_FN void hk_tile_values(const struct hk_strip *st, hk_i64 m, HK_GLOBAL const f
     }
 }
 
-/* Masks of all tiles whose rows see all of a block. */
-HK_FN void hk_block_fill(struct hk_strip *st)
-{
-    hk_i64 m;
-
-    for (m = 0; m < st->tiles; m++)
-        hk_tile_fill(st, m);
-}
-
-/* Masks of all tiles; returns what some row sees. */
-HK_FN hk_u64 hk_block_masks(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                            const struct hk_sub_view *view, hk_i64 block, hk_u64 available)
-{
-    hk_u64 visible = 0;
-    hk_i64 m;
-
-    if (available == 0)
-        return 0;
-    for (m = 0; m < st->tiles; m++) {
-        hk_tile_mask(st, sub, view, m, block, available);
-        visible |= st->tile_masks[m];
-    }
-    return visible;
-}
-
-/* Do all rows see all of a block whose available keys are these? */
-HK_FN int hk_block_inside(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                          hk_i64 block, hk_u64 available)
-{
-    const hk_i64 base = block * HK_BLOCK;
-    int inside = 0;
-    hk_u32 r;
-
-    for (r = 0; r < HK_RANGES; r++)
-        inside |= st->all.in_lo[r] <= base && st->all.in_hi[r] >= base + HK_BLOCK;
-    return inside && available == ~(hk_u64)0 && hk_rows_alike(sub) && !st->row_masks;
-}
-
 HK_FN void hk_block_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                             const struct hk_sub_view *view, hk_i64 block, int finite)
 {

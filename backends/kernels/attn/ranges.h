@@ -166,9 +166,8 @@ HK_PIECE hk_u64 hk_row_kept(const struct hk_group *g, hk_i32 i, hk_u64 seen)
 {
     HK_LOCAL const struct hk_shared *shared = g->shared;
     HK_GLOBAL const struct hk_aux *mask = &g->call->sources[shared->source].row_mask;
-    const struct hk_row_keep keep =
-        hk_row_keep_get(mask, hk_aux_of(g->call, mask, g->task->b), shared->head[i],
-                        shared->index[i]);
+    const struct hk_row_keep keep = hk_row_keep_get(mask, hk_aux_of(g->call, mask, g->task->b),
+                                                    shared->head[i], shared->index[i]);
     const hk_u32 kind = hk_group_sub(g)->kind;
     hk_u64 left;
 

@@ -12,7 +12,7 @@
 /* The mask of one row. */
 struct hk_row_keep {
     HK_GLOBAL const char *base;
-    hk_i64 step, entries;       /* elements from entry to entry; how many there are */
+    hk_i64 step, entries; /* elements from entry to entry; how many there are */
     hk_u32 dtype, reserved;
 };
 

@@ -64,7 +64,7 @@ static heed_status check_alone(const heed_attn_desc *desc, heed_report *report)
 
     if (status < 0)
         return status;
-    heed_arena_init(&arena, NULL);      /* no device, so no runtime: malloc */
+    heed_arena_init(&arena, NULL); /* no device, so no runtime: malloc */
     fegetenv(&caller);
     fesetenv(FE_DFL_ENV);
     status = check(&plan, &arena, desc, report);
@@ -92,7 +92,7 @@ heed_status heed_attn_plan_info(heed_device *device, const heed_attn_desc *desc,
     if (status >= 0)
         status = heed_attn_plan(device, desc, out, report);
     if (status >= 0 && heed_plan_info(*out, props) < 0)
-        return HEED_E_INTERNAL;         /* neither pointer is NULL, and the size is known to do */
+        return HEED_E_INTERNAL; /* neither pointer is NULL, and the size is known to do */
     return status;
 }
 

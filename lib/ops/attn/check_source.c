@@ -207,7 +207,7 @@ static const struct heed_tensor_rule rule_v = { "v", 2, 6, 3, 6, HEED_SET_ROWS }
 static const struct heed_tensor_rule rule_k_pages = { "k", 4, 4, 3, 6, HEED_SET_ROWS };
 static const struct heed_tensor_rule rule_v_pages = { "v", 4, 4, 3, 6, HEED_SET_ROWS };
 
-/* Values whose heads are others than those of the keys: an attention, but none that kernels have. */
+/* Values whose heads are others than those of the keys: legal, but no kernel has it. */
 static heed_status value_heads_check(struct heed_check *c, const heed_tensor *v, int64_t heads)
 {
     char name[HEED_CHECK_NAME] = "v.ndim";

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What one query row sees of one source. For every key the question is asked anew: within the
- * length, not after the query if causal, not masked, for all rows or for this one, and named by a term - or, where the layout
- * lists the keys, how often by the list.
+ * length, not after the query if causal, not masked, for all rows or for this one, and named by a
+ * term - or, where the layout lists the keys, how often by the list.
  */
 #include "visible.h"
 
@@ -162,8 +162,7 @@ static heed_status bound_check(const struct heed_look *l, uint32_t source, heed_
     for (uint32_t i = 0; i < attn->n_sites; i++) {
         const struct heed_site *site = &attn->sites[i];
         const bool own = site->level == HEED_LEVEL_DESC || site->source == source;
-        const bool last = site->level == HEED_LEVEL_SOURCE &&
-                          site->source == attn->n_sources - 1 &&
+        const bool last = site->level == HEED_LEVEL_SOURCE && site->source == attn->n_sources - 1 &&
                           site->aux != &attn->sources[site->source].mask &&
                           site->aux != &attn->sources[site->source].row_mask;
         char path[HEED_SITE_PATH];

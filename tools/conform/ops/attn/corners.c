@@ -37,7 +37,9 @@ static const char *const corners[] = {
     "s0.causal=yes align=end s0.b0.factor=h s0.nb=1 seed=18",
     "op=attn batch=2 h=4 nq=8 d=64 dv=64 s0.k=f16 s0.v=f16 s0.nk=400 s0.hk=1 s0.len=rt "
     "s0.rmask=bits1 fill=specialv seed=16",
-    /* and in blocks that workers keep packed */
+    /* where words of bits bound packed keys and rows, and in blocks that workers keep packed */
+    "op=attn batch=2 h=2 nq=7 d=8 dv=7 ql=ragged qlen=hostile s0.nk=40 s0.lay=ragged s0.idx=rt "
+    "s0.len=hostile s0.rmask=bits seed=2",
     "op=attn batch=1 h=2 nq=700 d=8 dv=7 s0.nk=1300 s0.nt=1 s0.t0.kind=window s0.t0.left=70 "
     "s0.rmask=bytes1 fill=special seed=20",
     /* windows over so many keys that workers keep what their strips reach; GLOBAL rows reach all */

@@ -141,7 +141,7 @@ static bool dense_value(const struct meeting *m, int b, double *value)
     const struct array *t = slot(m->p, bias->t);
 
     *value = table_at(t, cf_array_at(t, m->view->b, m->head, m->row, m->key));
-    if (bias->u && *value != -(double)INFINITY) {   /* one product, rounded to binary32 */
+    if (bias->u && *value != -(double)INFINITY) { /* one product, rounded to binary32 */
         const struct array *u = slot(m->p, bias->u);
 
         *value = (double)(float)(*value * table_at(u, cf_array_at(u, 0, 0, 0, m->head)));

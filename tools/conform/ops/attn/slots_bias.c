@@ -161,9 +161,9 @@ static int factor_make(struct problem *p, int s, int b)
     const int slot = slot_add(p, dtype, false, 1, 1, 1, n, seed / 4 % 2);
 
     for (int64_t h = 0; wanted(p, slot) && h < n; h++)
-        cf_array_set(slot_of(p, slot), h,
-                     factor_bits(&p->c, dtype, cf_b(&p->c, s, b, B_FILL),
-                                 cf_mix2(seed, (uint64_t)h)));
+        cf_array_set(
+            slot_of(p, slot), h,
+            factor_bits(&p->c, dtype, cf_b(&p->c, s, b, B_FILL), cf_mix2(seed, (uint64_t)h)));
     return slot;
 }
 
