@@ -100,7 +100,7 @@ static void slot_swap(struct call *call, struct rng *b)
         &d->q_pos_slot, &d->q_slot, &d->q_len_slot, &s->slot, &s->len_slot, &s->mask_slot,
         &call->term[0][0].slot, &call->bias[0][0].t, &call->bias[0][0].u,
         &call->bias[0][0].map, &call->bias[0][0].q_coord, &call->bias[0][0].k_coord,
-        &s->k_scale_slot, &s->v_scale_slot, &d->o_slot,
+        &s->k_scale_slot, &s->v_scale_slot, &d->o_slot, &s->row_mask_slot,
     };
 
     *PICK(b, uses) = fuzz_byte(b) % (d->n_slots + 2);

@@ -267,7 +267,7 @@ static void source_judge(const heed_source *s)
     extent_judge(&s->v, "v");
     slot_judge(s->slot, "source.slot");
     slot_judge(s->len_slot, "source.len_slot");
-    slot_judge(s->mask_slot, "source.mask_slot");
+    slot_judge(s->mask_slot, "source.mask_slot"), slot_judge(s->row_mask_slot, "row_mask_slot");
     for (uint32_t i = 0; i < s->n_terms; i++) {
         heed_term term;
 

@@ -39,8 +39,10 @@ struct heed_view {
  *     LISTED                      x = heads (1, H_k or H), y = row blocks, z = runs
  *     PAGED                       z = pages of an item
  *     mask                        y = heads (1, H_k or H), z = n_k
+ *     row mask                    x = 1 or H, y = n_q, z = n_k or, of I32, words of 32 keys
  *     map, k_coord, q_coord       z = entries, keys, rows
  *     DENSE                       x = 1 or H, y = n_q or 1, z = n_k or 1
+ *     DENSE u                     z = 1 or H
  *     ALIBI                       z = H
  *     TABLE                       y = 1 or H, z = len
  *     DOT                         x = 1 or H, y = len, z = d
@@ -76,7 +78,7 @@ struct heed_checked_source {
      * 2 counts pages, which are no item's. */
     struct heed_view k, v;
     int64_t heads;                      /* H_k; head h reads key head h / (heads of q / H_k) */
-    /* Bound on an item's length: keys, or for RAGGED the packed total cut to the extents of mask,
+    /* Bound on an item's length: keys, or for RAGGED the packed total cut to the extents of masks,
      * k_coord and the key axis of DENSE biases; for PAGED all rows that a table names. */
     int64_t n_k;
     int64_t pos0, pos_step, pos_span;
@@ -84,7 +86,7 @@ struct heed_checked_source {
     uint32_t flags;                     /* HEED_SOURCE_* */
     int64_t run, rows;                  /* LISTED */
     struct heed_aux index;              /* RAGGED begins, PAGED table, RING head, LISTED runs */
-    struct heed_aux len, mask;
+    struct heed_aux len, mask, row_mask;
     struct heed_aux k_scale, v_scale;   /* present where k, v is of I8 */
     uint32_t n_terms;                   /* never 0: no term becomes one ALL. LISTED: one ALL */
     uint32_t n_biases;

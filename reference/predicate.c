@@ -255,6 +255,18 @@ int64_t heed_ref_key_last(const struct heed_ref_keys *keys, int64_t key)
     return heed_ref_key_first(keys, key) + keys->source->pos_span - 1;
 }
 
+/* Removed for this row: its byte is 0, or its bit in a word of 32 keys, the lowest first. */
+static bool row_mask_cuts(const struct heed_ref_row *row, const struct heed_aux *mask, int64_t key)
+{
+    int64_t head = mask->shape[3] == 1 ? 0 : row->head;
+    uint64_t word;
+
+    if (mask->dtype == HEED_U8)
+        return heed_ref_aux_int(row, mask, head, row->index, key) == 0;
+    word = (uint64_t)heed_ref_aux_int(row, mask, head, row->index, key / 32);
+    return (word & UINT64_C(1) << key % 32) == 0;
+}
+
 bool heed_ref_key_cut(const struct heed_ref_row *row, const struct heed_ref_keys *keys, int64_t key)
 {
     const struct heed_checked_source *source = keys->source;
@@ -269,7 +281,7 @@ bool heed_ref_key_cut(const struct heed_ref_row *row, const struct heed_ref_keys
         if (heed_ref_aux_int(row, &source->mask, 0, head, key) == 0)
             return true;
     }
-    return false;
+    return source->row_mask.slot != 0 && row_mask_cuts(row, &source->row_mask, key);
 }
 
 /* With a = floor(q / block) * block: do the covered positions meet [a - left, a + block - 1 +

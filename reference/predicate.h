@@ -72,7 +72,7 @@ int64_t heed_ref_key_at(const struct heed_ref_row *, const struct heed_ref_keys 
 float heed_ref_key_scale(const struct heed_ref_row *, const struct heed_ref_keys *,
                          const struct heed_aux *scale, int64_t key);
 
-/* Cut by causality, length, byte mask or a page that is not there, whatever term or list names it?
+/* Cut by causality, length, masks or a page that is not there, whatever term or list names it?
  * key >= 0. */
 bool heed_ref_key_cut(const struct heed_ref_row *, const struct heed_ref_keys *, int64_t key);
 /* The key at a rank of the GLOBAL KEYS list, rank < n_global. */

@@ -66,6 +66,13 @@ struct addend {
     float a, b;
 };
 
+/* Of an array with a number for each head. */
+static float head_entry(const struct heed_ref_row *row, const struct heed_aux *aux, int64_t head)
+{
+    return heed_ref_load(aux->dtype, heed_ref_aux_data(row, aux),
+                         heed_ref_aux_offset(aux, row->batch, 0, 0, head));
+}
+
 static bool dense_addend(const struct walk *walk, const struct heed_checked_bias *bias, int64_t key,
                          struct addend *out)
 {
@@ -73,6 +80,8 @@ static bool dense_addend(const struct walk *walk, const struct heed_checked_bias
     int64_t at = heed_ref_aux_offset(&bias->t, row->batch, row->head, row->index, key);
 
     out->a = heed_ref_load(bias->t.dtype, heed_ref_aux_data(row, &bias->t), at);
+    if (bias->u.slot != 0 && out->a != -INFINITY) /* 0 times -Inf removes, too */
+        out->a *= head_entry(row, &bias->u, bias->u.shape[5] == 1 ? 0 : row->head);
     out->b = HEED_REF_LOG2E;
     return true;
 }
@@ -94,11 +103,7 @@ static bool table_addend(const struct walk *walk, const struct heed_checked_bias
 /* t[h] times log2(e), for a bias that subtracts t[h] times something. */
 static float slope_scaled(const struct walk *walk, const struct heed_checked_bias *bias)
 {
-    const struct heed_ref_row *row = walk->row;
-    float slope = heed_ref_load(bias->t.dtype, heed_ref_aux_data(row, &bias->t),
-                                heed_ref_aux_offset(&bias->t, row->batch, 0, 0, row->head));
-
-    return slope * HEED_REF_LOG2E;
+    return head_entry(walk->row, &bias->t, walk->row->head) * HEED_REF_LOG2E;
 }
 
 static bool alibi_addend(const struct walk *walk, const struct heed_checked_bias *bias, int64_t key,

@@ -126,6 +126,7 @@ static void biases_write(struct writer *w, const struct hk_plan *to, const struc
         } else {
             const struct hk_bias value = { .from = lookup_write(w, bias),
                                            .t = aux_write(w, &bias->t),
+                                           .u = aux_write(w, &bias->u),
                                            .kind = bias->kind };
 
             put(w, bias_at, &value, sizeof value);
@@ -145,6 +146,7 @@ static void source_write(struct writer *w, const struct heed_plan *plan, const s
     source.index = aux_write(w, lowered->index);
     source.len = aux_write(w, &from->len);
     source.mask = aux_write(w, &from->mask);
+    source.row_mask = aux_write(w, &from->row_mask);
     source.k_scale = aux_write(w, &from->k_scale);
     source.v_scale = aux_write(w, &from->v_scale);
     source.keys = aux_write(w, lowered->keys);

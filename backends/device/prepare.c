@@ -49,8 +49,10 @@ static bool is_one_range(const struct heed_plan *plan)
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
         const struct heed_lowered_source *source = &lowered->sources[s];
 
-        if (source->keys || source->rows || source->rows_first_n > 0 ||
-            heed_attn_of(plan)->sources[s].mask.slot)
+        const struct heed_checked_source *from = &heed_attn_of(plan)->sources[s];
+
+        if (source->keys || source->rows || source->rows_first_n > 0 || from->mask.slot ||
+            from->row_mask.slot)
             return false;
         for (uint32_t i = source->first; i < source->first + source->n; i++) {
             const struct hk_sub *sub = &lowered->subs[i];

@@ -49,6 +49,7 @@ bool heed_layout_packed(uint32_t kind);
 #define HEED_SOURCE_SLOTS_OF(need_len, scales)                                                     \
     [HEED_SOURCE_LEN] = { need_len, &heed_use_lengths },                                           \
     [HEED_SOURCE_MASK] = { HEED_NEED_MAY, &heed_use_mask },                                        \
+    [HEED_SOURCE_ROW_MASK] = { HEED_NEED_MAY, &heed_use_row_mask },                                \
     [HEED_SOURCE_K_SCALE] = { HEED_NEED_MAY, scales },                                             \
     [HEED_SOURCE_V_SCALE] = { HEED_NEED_MAY, scales }
 

@@ -26,7 +26,8 @@ enum {
     HEED_SET_BLOCKS = 512,     /* keys and values with a scale beside each block of elements */
     HEED_SET_QUANTISED = 1024, /* blocks that floats become */
     HEED_SET_KEYS = HEED_SET_ROWS | HEED_SET_BLOCKS,
-    HEED_SET_MOVED = HEED_SET_NUMBERS | HEED_SET_BLOCKS /* rows that copy and push read */
+    HEED_SET_MOVED = HEED_SET_NUMBERS | HEED_SET_BLOCKS, /* rows that copy and push read */
+    HEED_SET_MASKS = 2048 /* of query rows and keys: a byte each, or a bit of a word */
 };
 
 /* Where the scale of a row of a type is: nowhere; in an array of its own, which must or may be

@@ -72,8 +72,10 @@ static const char *refused_field(const heed_attn_desc *d)
         return "sources[0].v.shape";
     if (d->o.dtype != HEED_F32 || d->lse.ndim || d->sinks.ndim)
         return d->o.dtype != HEED_F32 ? "o.dtype" : d->lse.ndim ? "lse" : "sinks";
-    if (s->n_biases || s->mask_slot)
-        return s->n_biases ? "sources[0].biases" : "sources[0].mask_slot";
+    if (s->n_biases || s->mask_slot || s->row_mask_slot)
+        return s->n_biases    ? "sources[0].biases"
+               : s->mask_slot ? "sources[0].mask_slot"
+                              : "sources[0].row_mask_slot";
     if (s->n_terms > 1 || (s->n_terms && (s->terms->kind != HEED_TERM_WINDOW ||
                                           s->terms->step > 1 || s->terms->block > 1)))
         return "sources[0].terms[0].kind";

@@ -5,6 +5,7 @@
  */
 #include "build.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* ---- step 2: terms ------------------------------------------------------------- */
@@ -214,6 +215,75 @@ void golden_case_mask(struct golden *g)
         if (bytes[i] == 0) /* not consulted */
             golden_put_bits(g->kv[0].v.handle, i * 4, 0x7fc00000u);
     }
+}
+
+/* Rows that keep some of 130 keys, every eighth of them none, and of the block in the middle nobody
+ * any; what no row of an item keeps is NaN. */
+static void row_mask(struct golden *g, bool *keep)
+{
+    for (int64_t i = 0; i < 2 * 10 * 130; i++)
+        keep[i] = golden_next(g) % 3 && i / 130 % 8 != 5 && i % 130 / 64 != 1 && i % 7;
+    for (int64_t i = 0; i < 2 * 2 * 130; i++) {
+        const int64_t key = i % 130;
+        bool seen = false;
+
+        for (int64_t row = 0; row < 10; row++)
+            seen = seen || keep[row * 130 + key] || keep[(10 + row) * 130 + key];
+        if (!seen)
+            golden_put_bits(g->kv[0].v.handle, i * 4, 0x7fc00000u);
+    }
+}
+
+void golden_case_row_mask(struct golden *g)
+{
+    const int64_t shape[3] = { 2, 10, 130 };
+    bool keep[2 * 10 * 130];
+    uint8_t *bytes;
+
+    golden_query(g, HEED_F32, 2, 2, 10, 6, 4);
+    golden_source(g, HEED_F32, 2, 2, 130);
+    row_mask(g, keep);
+    bytes = golden_array(g, HEED_U8, 2 * 10 * 130); /* of each head, for both items */
+    for (int64_t i = 0; i < 2 * 10 * 130; i++)
+        bytes[i] = keep[i] ? (uint8_t)(1 + i % 255) : 0;
+    g->sources[0].row_mask_slot = golden_slot_of(g, golden_tensor(HEED_U8, 3, shape), bytes);
+    g->sources[0].flags = HEED_SOURCE_CAUSAL;
+    g->desc.flags = HEED_ATTN_ALIGN_END;
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 100, .right = 0 });
+    golden_term(g, 0, (heed_term){ .kind = HEED_TERM_GLOBAL, .block = 3 });
+}
+
+/* Words of 32 keys, of which the last has bits of keys that are not there; items have their own. */
+void golden_case_row_mask_bits(struct golden *g)
+{
+    const int64_t shape[4] = { 2, 1, 10, 5 };
+    bool keep[2 * 10 * 130];
+    uint32_t *words;
+
+    golden_query(g, HEED_F32, 2, 2, 10, 6, 4);
+    golden_source(g, HEED_F32, 2, 2, 130);
+    row_mask(g, keep);
+    words = golden_array(g, HEED_I32, 2 * 10 * 5);
+    for (int64_t i = 0; i < 2 * 10 * 5; i++)
+        words[i] = i % 5 == 4 ? 0xfffffffcu : 0;
+    for (int64_t i = 0; i < 2 * 10 * 130; i++)
+        words[i / 130 * 5 + i % 130 / 32] |= (uint32_t)keep[i] << i % 130 % 32;
+    g->sources[0].row_mask_slot = golden_slot_of(g, golden_tensor(HEED_I32, 4, shape), words);
+}
+
+/* ALiBi as a factor of each head times one array: -Inf there removes, though a factor is 0. */
+void golden_case_bias_factor(struct golden *g)
+{
+    const int64_t shape[4] = { 1, 1, 10, 90 }, heads = 2;
+    uint32_t slot, factor;
+
+    golden_base(g, 10, 90, 6, 4);
+    slot = golden_slot_floats(g, HEED_F16, 4, shape, 2);
+    factor = golden_slot_floats(g, HEED_BF16, 1, &heads, -1);
+    ((uint16_t *)golden_slot_data(g, factor))[1] = 0;
+    for (int64_t i = 0; i < 900; i += 7)
+        ((uint16_t *)golden_slot_data(g, slot))[i] = 0xfc00;
+    golden_bias(g, 0, (heed_bias){ .kind = HEED_BIAS_DENSE, .t = slot, .u = factor });
 }
 
 void golden_case_positions(struct golden *g)

@@ -126,6 +126,21 @@ static struct {
     int64_t n_q, n_k, d, d_v;
 } sizes;
 
+/* Bytes or bits of every row; those of keys that are not there are ones. */
+static void sized_rows(struct golden *g, bool bits)
+{
+    const int64_t entries = bits ? (sizes.n_k + 31) / 32 : sizes.n_k,
+                  shape[] = { 1, sizes.n_q, entries };
+    unsigned char *keep;
+
+    golden_slot_i64(g, 0, NULL);
+    keep = golden_array(g, bits ? HEED_I32 : HEED_U8, sizes.n_q * entries);
+    for (int64_t i = 0; i < sizes.n_q * entries * (bits ? 4 : 1); i++)
+        keep[i] = i % 5 == 2 ? 0 : 0xf7;
+    g->sources[0].row_mask_slot =
+        golden_slot_of(g, golden_tensor(bits ? HEED_I32 : HEED_U8, 3, shape), keep);
+}
+
 static void sized(struct golden *g)
 {
     const int64_t mask_shape[] = { 1, 1, sizes.n_k }, bias_shape[] = { 1, sizes.n_q, sizes.n_k };
@@ -144,8 +159,10 @@ static void sized(struct golden *g)
                              .t = golden_slot_floats(g, sizes.dtype, 3, bias_shape, 0) });
     if (sizes.d % 2) /* dense, else a bias by turns */
         g->sources[0].n_biases = 0;
-    if (sizes.d_v % 3)
-        g->sources[0].mask_slot = 0;
+    if (sizes.d_v % 3 == 0)
+        return;
+    g->sources[0].mask_slot = 0; /* in place of the mask of keys one of rows */
+    sized_rows(g, sizes.d_v % 3 == 2);
 }
 
 static const int64_t extents[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,

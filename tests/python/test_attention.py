@@ -69,6 +69,26 @@ class Terms(unittest.TestCase):
         mask = RNG.random(90) < 0.7
         self.judge(lambda i, j, h: mask[j] & (j < 70), mask=mask, len=[70])
 
+    def test_row_masks(self):
+        keep = RNG.random((3, 90, 90)) < 0.6
+        keep[:, :, 64:] = False
+        self.judge(lambda i, j, h: keep[h, i, j], row_mask=keep)
+        self.judge(lambda i, j, h: keep[0, i, j] & (j <= i), row_mask=heed.constant(keep[0]),
+                   causal=True)
+        words = np.packbits(keep, axis=-1, bitorder="little")
+        words[..., -1] |= 0xfc                          # of keys that are not there
+        self.judge(lambda i, j, h: keep[h, i, j], row_mask=words.view("<i4"))
+
+    def test_dense_with_a_factor_a_head(self):
+        t, u = draw(90, 90), np.array([0.5, 0, -2], "f")
+        t[:, 3] = -np.inf
+        o = heed.attention(self.q, self.k, self.v, biases=[heed.dense(t, u)])
+        for head in range(3):
+            alone = np.where(np.isinf(t), t, u[head] * np.where(np.isinf(t), 0, t)).astype("f")
+            np.testing.assert_array_equal(o[head], heed.attention(
+                self.q[head:head + 1], self.k[head:head + 1], self.v[head:head + 1],
+                biases=[heed.dense(alone)])[0])
+
     def test_biases(self):
         slopes, table = np.array([0.5, 0.25, 1], "f"), draw(3, 9)
         i, j = np.ogrid[:90, :90]

@@ -30,6 +30,39 @@ TEST(plan_says_what_it_is)
     ck_assert_ptr_null(heed_plan_retain(NULL));
 }
 
+TEST(plan_and_what_it_is_in_one_call)
+{
+    heed_plan *plan = NULL;
+    heed_plan_props p = { .size = sizeof(p) }, later = { .size = sizeof(later) };
+
+    ck_assert_int_eq(heed_attn_plan_info(&device, &desc, &plan, &p, &why), HEED_OK);
+    ck_assert_int_eq(heed_plan_info(plan, &later), HEED_OK);
+    ck_assert_mem_eq(&p, &later, sizeof(p));
+    heed_plan_drop(plan);
+    plan = NULL;
+    p.size = HEED_PLAN_PROPS_V1 - 1;
+    ck_assert_int_eq(heed_attn_plan_info(&device, &desc, &plan, &p, &why), HEED_E_SIZE);
+    ck_assert_str_eq(why.field, "props");
+    ck_assert_int_eq(heed_attn_plan_info(&device, &desc, &plan, NULL, &why), HEED_E_NULL);
+    ck_assert_str_eq(why.field, "props");
+    p = later;
+    ck_assert_int_eq(heed_attn_plan_info(NULL, &desc, &plan, &p, &why), HEED_E_NULL);
+    ck_assert_str_eq(why.field, "device");
+    ck_assert_mem_eq(&p, &later, sizeof(p));
+    ck_assert_ptr_null(plan);
+}
+
+TEST(check_needs_no_device)
+{
+    heed_attn_desc wrong = desc;
+
+    ck_assert_int_eq(heed_attn_check(NULL, &desc, &why), HEED_OK);
+    ck_assert_int_eq(why.status, HEED_OK);
+    wrong.q.shape[wrong.q.ndim - 1]++;
+    ck_assert_int_eq(heed_attn_check(NULL, &wrong, &why), HEED_E_SHAPE);
+    ck_assert_str_ne(why.field, "");
+}
+
 TEST(plan_with_its_own_workspace_wants_none)
 {
     heed_plan *plan = make_plan(HEED_PLAN_OWN_WORKSPACE | HEED_PLAN_ALLOW_COMPOSED);
@@ -91,7 +124,8 @@ TEST(plan_needs_device_descriptor_and_place)
     ck_assert_str_eq(why.field, "desc");
     ck_assert_int_eq(heed_attn_plan(&device, &desc, NULL, &why), HEED_E_NULL);
     ck_assert_str_eq(why.field, "plan");
-    ck_assert_int_eq(heed_attn_check(NULL, &desc, &why), HEED_E_NULL);
+    ck_assert_int_eq(heed_attn_check(NULL, NULL, &why), HEED_E_NULL);
+    ck_assert_str_eq(why.field, "desc");
     ck_assert_int_eq(heed_attn_check(&device, NULL, &why), HEED_E_NULL);
     ck_assert_ptr_null(plan);
 }

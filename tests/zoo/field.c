@@ -43,6 +43,8 @@ static heed_status source_query(const heed_source *s, heed_report *report)
         return refuse(report, "sources[0].k.ndim", "a head axis is needed");
     if (s->layout != HEED_LAYOUT_DENSE && s->layout != HEED_LAYOUT_PAGED)
         return refuse(report, "sources[0].layout", "dense or paged");
+    if (s->row_mask_slot)
+        return refuse(report, "sources[0].row_mask_slot", "no mask of rows");
     if (s->mask_slot || s->flags & HEED_SOURCE_END || s->pos_step > 1 || s->pos_span > 1)
         return refuse(report, "sources[0].mask_slot", "no mask, one position a key");
     if (s->n_terms > 1 || (s->n_terms && (s->terms->kind != HEED_TERM_WINDOW ||
@@ -50,6 +52,8 @@ static heed_status source_query(const heed_source *s, heed_report *report)
         return refuse(report, "sources[0].terms", "at most one sliding window");
     if (s->n_biases > 1 || (s->n_biases && s->biases->kind != HEED_BIAS_DENSE))
         return refuse(report, "sources[0].biases", "at most one dense bias");
+    if (s->n_biases && s->biases->u)
+        return refuse(report, "sources[0].biases[0].u", "no factors of a bias");
     return HEED_OK;
 }
 

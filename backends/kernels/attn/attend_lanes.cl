@@ -112,6 +112,7 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
                              hk_v(call, s), st->b, key_head, &keys);
     if (HK_HAS_MINIMA(st->k_rows.dtype) && st->k_rows.group > 0)
         hk_sums_fill(st);
+    st->row_masks = source->row_mask.slot ? hk_aux_of(call, &source->row_mask, st->b) : 0;
     st->packed = 0;
     st->tags = 0;
     st->first_block = (st->b * source->heads + key_head) * source->blocks;

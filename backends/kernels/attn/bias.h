@@ -79,13 +79,27 @@ HK_FN hk_i64 hk_lookup_index(const struct hk_call *call, HK_GLOBAL const struct 
                            entries, delta);
 }
 
+/* u of a head, which is there. */
+HK_FN float hk_bias_scale(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
+                          hk_i64 b, hk_i64 head)
+{
+    return hk_element(bias->u.dtype, hk_aux_of(call, &bias->u, b), head * bias->u.stride[5]);
+}
+
+/* An element of t times u: -Inf stays, lest 0 times it be a number of no use. */
+HK_FN float hk_bias_scaled(float t, float u)
+{
+    return t == -HK_INFINITY ? t : hk_mul(t, u);
+}
+
 HK_FN float hk_bias_dense(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,
                           const struct hk_place *at, hk_i64 key)
 {
     HK_GLOBAL const hk_i64 *stride = bias->t.stride;
+    const float t = hk_element(bias->t.dtype, hk_aux_of(call, &bias->t, at->b),
+                               at->head * stride[3] + at->index * stride[4] + key * stride[5]);
 
-    return hk_element(bias->t.dtype, hk_aux_of(call, &bias->t, at->b),
-                      at->head * stride[3] + at->index * stride[4] + key * stride[5]);
+    return bias->u.slot ? hk_bias_scaled(t, hk_bias_scale(call, bias, at->b, at->head)) : t;
 }
 
 HK_FN float hk_bias_table(const struct hk_call *call, HK_GLOBAL const struct hk_bias *bias,

@@ -96,6 +96,21 @@ HK_FN HK_GLOBAL const float *hk_stretch_get(const struct hk_strip *st,
 
 /* ---- rows ---- */
 
+/* DENSE with a factor for each head: a block of t times it. */
+HK_FN HK_GLOBAL const float *hk_dense_scale(const struct hk_strip *st, float u,
+                                            HK_GLOBAL const float *t)
+{
+    const hk_vec none = hkv_set(-HK_INFINITY), factor = hkv_set(u);
+    int n;
+
+    for (n = 0; n < HK_BLOCK; n += HKV_LANES) {
+        const hk_vec x = hkv_load(t + n);
+
+        hkv_store(st->values + n, hkv_select(hkv_not_equal(x, none), hkv_mul(x, factor), none));
+    }
+    return st->values;
+}
+
 /* DENSE, keys `base` on; `mask` says which of them there are. Those between them are there, too. */
 HK_FN HK_GLOBAL const float *hk_dense_get(const struct hk_strip *st,
                                           HK_GLOBAL const struct hk_bias *bias,
@@ -128,8 +143,12 @@ HK_FN HK_GLOBAL const float *hk_bias_get(const struct hk_strip *st,
     HK_GLOBAL const struct hk_bias *bias = hk_biases(st->call, st->source) + number;
     HK_COPY(struct hk_reach, reach, st->reach[i]);
 
-    if (hk_block_aligned(sub) && bias->kind == HK_BIAS_DENSE)
-        return hk_dense_get(st, bias, at, block * HK_BLOCK, mask);
+    if (hk_block_aligned(sub) && bias->kind == HK_BIAS_DENSE) {
+        HK_GLOBAL const float *t = hk_dense_get(st, bias, at, block * HK_BLOCK, mask);
+
+        return bias->u.slot ? hk_dense_scale(st, hk_bias_scale(st->call, bias, at->b, at->head), t)
+                            : t;
+    }
     if (hk_block_aligned(sub) && sub->pos_step == 1 && !bias->from.k_coord.slot &&
         (bias->kind == HK_BIAS_TABLE || bias->kind == HK_BIAS_ALIBI))
         return hk_stretch_get(st, bias, number, i,

@@ -44,7 +44,7 @@ struct hk_lookup {
 
 struct hk_bias {
     struct hk_lookup from;
-    struct hk_aux t;
+    struct hk_aux t, u;         /* u: DENSE: a factor for each head; absent: 1 */
     hk_u32 kind, reserved;
 };
 
@@ -62,6 +62,7 @@ struct hk_sub_slots {
 struct hk_source {
     struct hk_view k, v;
     struct hk_aux index, len, mask;     /* index: what says where rows lie */
+    struct hk_aux row_mask;             /* x: head, y: query row, z: key or word of 32 keys */
     struct hk_aux k_scale, v_scale;     /* of rows whose scales lie apart; axis 3 counts pages, if
                                          * there are any */
     struct hk_aux keys, rows;           /* lists of GLOBAL keys and rows */

@@ -356,26 +356,6 @@ HK_FN void hk_tile_values(const struct hk_strip *st, hk_i64 m, HK_GLOBAL const f
     }
 }
 
-/* Masks of all tiles; returns what some row sees. */
-HK_FN hk_u64 hk_block_masks(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
-                            const struct hk_sub_view *view, hk_i64 block, hk_u64 available,
-                            int inside)
-{
-    hk_u64 visible = 0;
-    hk_i64 m;
-
-    if (available == 0)
-        return 0;
-    for (m = 0; m < st->tiles; m++) {
-        if (inside)
-            hk_tile_fill(st, m);
-        else
-            hk_tile_mask(st, sub, view, m, block, available);
-        visible |= st->tile_masks[m];
-    }
-    return visible;
-}
-
 HK_FN void hk_block_softmax(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
                             const struct hk_sub_view *view, hk_i64 block, int finite)
 {
@@ -474,28 +454,29 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
 {
     HK_COPY(struct hk_reach, reach, st->reach[0]);
     hk_u64 available = hk_block_mask(sub, view, reach, block);
-    const struct hk_panels panels = hk_block_panels(st, sub, block);
-    const struct hk_next next = hk_next_get(st, sub, block);
-    const hk_i64 base = block * HK_BLOCK;
-    HK_GLOBAL const float *v, *k = panels.k;
+    struct hk_panels panels;
+    struct hk_next next;
+    HK_GLOBAL const float *v, *k;
     hk_i64 v_row = 0;
     hk_u64 visible;
-    int inside = 0;
-    hk_u32 r;
+    int inside;
 
     if (st->k_rows.layout.gaps)
         available = hk_block_present(st, sub, view, block, available);
-    for (r = 0; r < HK_RANGES; r++)
-        inside |= st->all.in_lo[r] <= base && st->all.in_hi[r] >= base + HK_BLOCK;
-    inside = inside && available == ~(hk_u64)0 && hk_rows_alike(sub);
+    inside = hk_block_inside(st, sub, block, available);
+    visible = inside ? available : hk_block_masks(st, sub, view, block, available);
+    if (visible == 0)
+        return;
+    panels = hk_block_panels(st, sub, block);
+    next = hk_next_get(st, sub, block);
+    k = panels.k;
     if (inside && panels.finite && hk_source_plain(st)) {
         v = hk_block_values(st, sub, view, block, available, &v_row);
         hk_block_whole(st, k, v, v_row, &next);
         return;
     }
-    visible = hk_block_masks(st, sub, view, block, available, inside);
-    if (visible == 0)
-        return;
+    if (inside)
+        hk_block_fill(st);
 #if !HK_PACKED
     if (!k && hk_few_fits(st) && st->k_rows.channel == 1) {
         hk_block_few(st, sub, view, block, visible);

@@ -218,6 +218,8 @@ HK_FN void hk_bias_join(const struct hk_group *g, struct hk_column *at,
         }
         if (entry >= 0)
             x = hk_element(bias->t.dtype, base, i);
+        if (kind == HK_BIAS_DENSE && bias->u.slot)
+            x = hk_bias_scaled(x, hk_bias_scale(g->call, bias, g->task->b, shared->head[row]));
         if (kind == HK_BIAS_ALIBI) {
             *y = hk_fma(hk_bias_alibi(delta), -hk_mul(x, HK_LOG2_E), *y);
         } else if (x == -HK_INFINITY) {

@@ -7,6 +7,7 @@
 #define HEED_BACKENDS_KERNELS_ATTN_RANGES_H
 
 #include "group.h"
+#include "row_mask.h"
 
 HK_FN struct hk_row hk_group_row(const struct hk_group *g, hk_i32 i)
 {
@@ -160,6 +161,28 @@ HK_PIECE void hk_mask_part(const struct hk_group *g, hk_i32 id, const struct hk_
     g->shared->out.parts[2 * id + 1] = (hk_u32)(mask >> 32);
 }
 
+/* Of the places of the block that row i sees, those whose keys its row mask keeps. */
+HK_PIECE hk_u64 hk_row_kept(const struct hk_group *g, hk_i32 i, hk_u64 seen)
+{
+    HK_LOCAL const struct hk_shared *shared = g->shared;
+    HK_GLOBAL const struct hk_aux *mask = &g->call->sources[shared->source].row_mask;
+    const struct hk_row_keep keep = hk_row_keep_get(mask, hk_aux_of(g->call, mask, g->task->b),
+                                                    shared->head[i], shared->index[i]);
+    const hk_u32 kind = hk_group_sub(g)->kind;
+    hk_u64 left;
+
+    if (keep.dtype == HK_I32 && (kind == HK_SUB_KEYS || kind == HK_SUB_FIRST_N))
+        return seen & hk_row_words(&keep, shared->block);
+    HK_NO_UNROLL
+    for (left = seen; left != 0; left &= left - 1) {
+        const hk_i32 n = hk_first_bit(left);
+
+        if (!hk_row_keeps(&keep, shared->keys[n]))
+            seen &= ~((hk_u64)1 << n);
+    }
+    return seen;
+}
+
 /* By thread i for row i, when all threads of the row have done their part. */
 HK_FN hk_u64 hk_mask_get(const struct hk_group *g, hk_i32 i, const struct hk_mine *me)
 {
@@ -184,6 +207,8 @@ HK_FN hk_u64 hk_mask_get(const struct hk_group *g, hk_i32 i, const struct hk_min
         if (shared->keys[n] >= shared->limit[i])
             mask &= ~((hk_u64)1 << n);
     }
+    if (mask != 0 && g->call->sources[shared->source].row_mask.slot)
+        mask = hk_row_kept(g, i, mask);
     return mask;
 }
 

@@ -7,6 +7,7 @@
 #ifndef HEED_BACKENDS_KERNELS_ATTN_STRIP_H
 #define HEED_BACKENDS_KERNELS_ATTN_STRIP_H
 
+#include "row_mask.h"
 #include "softmax.h"
 #include "tasks.h"
 
@@ -41,6 +42,7 @@ struct hk_strip {
     HK_GLOBAL const struct hk_source *source;
     hk_i64 len;
     struct hk_matrix k_rows, v_rows;
+    HK_GLOBAL const char *row_masks;    /* of the item's rows; 0: there are none */
     HK_GLOBAL const float *packed;      /* 0: not; pack.cl wrote it, and finite */
     HK_GLOBAL const hk_u32 *finite;
     HK_GLOBAL struct hk_ring_tag *tags; /* 0: no ring; hk_ring_get, when a block is not there */
@@ -259,6 +261,49 @@ HK_FN void hk_tile_fill(struct hk_strip *st, hk_i64 m)
         st->masks[i] = ~(hk_u64)0;
 }
 
+/* Of bytes, those of keys 64 * block on, whole vectors at a time where they lie side by side; seen:
+ * keys that matter. */
+HK_FN hk_u64 hk_row_bytes(const struct hk_row_keep *keep, hk_i64 block, hk_u64 seen)
+{
+    HK_GLOBAL const hk_u8 *byte =
+        (HK_GLOBAL const hk_u8 *)keep->base + block * HK_BLOCK * keep->step;
+    hk_u64 out = 0;
+    int i;
+
+    if (keep->step == 1 && (block + 1) * HK_BLOCK <= keep->entries) {
+        for (i = 0; i < HK_BLOCK; i += HKV_LANES)
+            out |= (hk_u64)hkv_bytes(byte + i) << i;
+        return out;
+    }
+    for (; seen != 0; seen &= seen - 1) {
+        i = hk_first_bit(seen);
+        out |= (hk_u64)(byte[i * keep->step] != 0) << i;
+    }
+    return out;
+}
+
+/* Of the ordinals of a block that row i sees, those whose keys its row mask keeps. */
+HK_NOINLINE hk_u64 hk_row_kept(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                               const struct hk_sub_view *view, hk_i64 i, hk_i64 block, hk_u64 seen)
+{
+    const struct hk_row_keep keep = hk_row_keep_get(&st->source->row_mask, st->row_masks,
+                                                    st->query[i].head, st->query[i].index);
+    HK_COPY(struct hk_reach, reach, st->reach[i]);
+    hk_u64 left;
+
+    if (hk_block_aligned(sub) && keep.dtype == HK_U8)
+        return seen & hk_row_bytes(&keep, block, seen);
+    if (hk_block_aligned(sub))
+        return seen & hk_row_words(&keep, block);
+    for (left = seen; left != 0; left &= left - 1) {
+        const int bit = hk_first_bit(left);
+
+        if (!hk_row_keeps(&keep, hk_key(sub, view, reach, block * HK_BLOCK + bit)))
+            seen &= ~((hk_u64)1 << bit);
+    }
+    return seen;
+}
+
 /* Forms the masks of a tile's rows and their union, 0 if no row sees anything; full: all rows see
  * all 64. */
 HK_FN void hk_tile_mask(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
@@ -274,22 +319,61 @@ HK_FN void hk_tile_mask(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
         outer |= st->tile[m].lo[r] < end && st->tile[m].hi[r] > base;
         inner |= st->tile[m].in_lo[r] <= base && st->tile[m].in_hi[r] >= end;
     }
-    if (inner && available == ~(hk_u64)0 && hk_rows_alike(sub)) {
+    if (inner && available == ~(hk_u64)0 && hk_rows_alike(sub) && !st->row_masks) {
         hk_tile_fill(st, m);
         return;
     }
     for (i = m * HK_R; i < (m + 1) * HK_R && i < st->n_rows; i++) {
         const struct hk_row row = hk_strip_row(st, i);
         HK_COPY(struct hk_reach, reach, st->reach[i]);
-        const hk_u64 mask =
-            outer ? hk_row_mask(sub, view, &row, reach, block, available) : 0;
+        hk_u64 mask = outer ? hk_row_mask(sub, view, &row, reach, block, available) : 0;
 
+        if (st->row_masks && mask != 0)
+            mask = hk_row_kept(st, sub, view, i, block, mask);
         st->masks[i] = mask;
         any |= mask;
         every &= mask;
     }
     st->full[m] = every == ~(hk_u64)0 && i == (m + 1) * HK_R;
     st->tile_masks[m] = any;
+}
+
+/* Masks of all tiles whose rows see all of a block. */
+HK_FN void hk_block_fill(struct hk_strip *st)
+{
+    hk_i64 m;
+
+    for (m = 0; m < st->tiles; m++)
+        hk_tile_fill(st, m);
+}
+
+/* Masks of all tiles; returns what some row sees. */
+HK_FN hk_u64 hk_block_masks(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                            const struct hk_sub_view *view, hk_i64 block, hk_u64 available)
+{
+    hk_u64 visible = 0;
+    hk_i64 m;
+
+    if (available == 0)
+        return 0;
+    for (m = 0; m < st->tiles; m++) {
+        hk_tile_mask(st, sub, view, m, block, available);
+        visible |= st->tile_masks[m];
+    }
+    return visible;
+}
+
+/* Do all rows see all of a block whose available keys are these? */
+HK_FN int hk_block_inside(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,
+                          hk_i64 block, hk_u64 available)
+{
+    const hk_i64 base = block * HK_BLOCK;
+    int inside = 0;
+    hk_u32 r;
+
+    for (r = 0; r < HK_RANGES; r++)
+        inside |= st->all.in_lo[r] <= base && st->all.in_hi[r] >= base + HK_BLOCK;
+    return inside && available == ~(hk_u64)0 && hk_rows_alike(sub) && !st->row_masks;
 }
 
 #endif

@@ -80,9 +80,9 @@ def segments(ranges: AuxArray, block: int = 0) -> Term:
     return Term(CONSTANTS["HEED_TERM_SEGMENT"], block=block, slot=ranges)
 
 
-def dense(t: AuxArray) -> Bias:
-    """A number for every pair: HEED_BIAS_DENSE."""
-    return Bias(CONSTANTS["HEED_BIAS_DENSE"], t=t)
+def dense(t: AuxArray, u: AuxArray | None = None) -> Bias:
+    """A number for every pair, times u[h] where u is given: HEED_BIAS_DENSE."""
+    return Bias(CONSTANTS["HEED_BIAS_DENSE"], t=t, u=u)
 
 
 def alibi(slopes: AuxArray, *, q_coord: AuxArray | None = None,
@@ -110,7 +110,9 @@ def dot(t: AuxArray | None = None, u: AuxArray | None = None, *, zero: int = 0,
 class Source:
     """One set of keys and values: heed_source, its slots being arrays, or constant(array).
 
-    layout: "dense", "ragged", "paged", "ring", "listed"; slot: what the layout takes.
+    layout: "dense", "ragged", "paged", "ring", "listed"; slot: what the layout takes. row_mask: the
+    keys that each query row keeps, of bytes or booleans [1 or H][n_q][n_k], or of bits, int32
+    [1 or H][n_q][ceil(n_k / 32)].
     """
     k: Any
     v: Any
@@ -129,6 +131,7 @@ class Source:
     at_end: bool = False
     run: int = 0
     rows: int = 0
+    row_mask: Any = None
 
 
 def all_of(kind, given, name):
@@ -209,6 +212,7 @@ class Attention:
         made.slot = self.slots.add(source.slot, name + "slot")
         made.len_slot = self.slots.add(source.len, name + "len")
         made.mask_slot = self.slots.add(source.mask, name + "mask", "uint8")
+        made.row_mask_slot = self.slots.add(source.row_mask, name + "row_mask", "uint8")
         made.k_scale_slot = self.slots.add(source.k_scale, name + "k_scale", "float32")
         made.v_scale_slot = self.slots.add(source.v_scale, name + "v_scale", "float32")
         self.fill_terms(made, source.terms, name)
@@ -247,7 +251,7 @@ class Attention:
         self.struct.slot_size = ctypes.sizeof(STRUCT["heed_slot"])
         self.arrays.update(slots.arrays)
         self.paths.update(slots.paths)
-        for name in ("k", "v", "len", "mask"):
+        for name in ("k", "v", "len", "mask", "row_mask"):
             if self.n_sources == 1 and f"sources[0].{name}" in self.paths:
                 self.paths[name] = self.paths[f"sources[0].{name}"]
 
@@ -323,7 +327,7 @@ def attention(q: ArrayLike, k: ArrayLike | None = None, v: ArrayLike | None = No
               o: ArrayLike | None = None, *, sources: Sequence[Source] | None = None,
               terms: Sequence[Term] = (), biases: Sequence[Bias] = (), causal: bool = False,
               align: str | None = None, len: AuxArray | None = None, mask: AuxArray | None = None,
-              scale: float | None = None, softcap: float = 0.0, sinks: ArrayLike | None = None,
+              row_mask: AuxArray | None = None, scale: float | None = None, softcap: float = 0.0, sinks: ArrayLike | None = None,
               lse: ArrayLike | bool | None = None, lse_with_sink: bool = False, q_pos0: int = 0,
               q_pos_step: int = 0, q_pos: AuxArray | None = None, q_len: AuxArray | None = None,
               q_begins: AuxArray | None = None, o_begins: AuxArray | None = None,
@@ -332,7 +336,7 @@ def attention(q: ArrayLike, k: ArrayLike | None = None, v: ArrayLike | None = No
 
     q [batch...][H][n_q][d]; k [batch...][H_k][n_k][d] and v [batch...][H_k][n_k][d_v], or
     `sources`, each with terms, biases and a layout of its own. H_k divides H. terms, biases,
-    causal, len and mask are of the one source that k and v are. Arrays are NumPy's, torch's or
+    causal, len, mask and row_mask are of the one source that k and v are. Arrays are NumPy's, torch's or
     DLPack's, on the host. Strides are free.
 
     align: "start" or "end", where positions matter and queries are not as many as keys. scale:
@@ -346,8 +350,8 @@ def attention(q: ArrayLike, k: ArrayLike | None = None, v: ArrayLike | None = No
     if sources is None:
         if k is None or v is None:
             raise TypeError("k and v are wanted, or sources")
-        sources = [Source(k, v, terms, biases, causal, len=len, mask=mask)]
-    elif terms or biases or causal or any(one is not None for one in (k, v, len, mask)):
+        sources = [Source(k, v, terms, biases, causal, len=len, mask=mask, row_mask=row_mask)]
+    elif terms or biases or causal or any(one is not None for one in (k, v, len, mask, row_mask)):
         raise TypeError("beside sources, what is of one source is given to its Source")
     sources = all_of(Source, sources, "sources")
     filled = Attention()

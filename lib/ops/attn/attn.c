@@ -7,11 +7,14 @@
 
 #include "check.h"
 #include "../../core/error.h"
+#include "../../core/sized.h"
 #include "../../launch/launch.h"
 #include "../../launch/operands.h"
 #include "../../spans.h"
 #include "validate.h"
 #include "visible.h"
+
+#include <fenv.h>
 
 static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const void *desc,
                          heed_report *report)
@@ -51,9 +54,46 @@ const struct heed_op heed_op_attn = {
     .work = work,
 };
 
+/* What all devices say of a descriptor, in the default environment, without any of them. */
+static heed_status check_alone(const heed_attn_desc *desc, heed_report *report)
+{
+    struct heed_plan plan = { .op = &heed_op_attn };
+    heed_status status = heed_op_require(desc, "desc", report);
+    struct heed_arena arena;
+    fenv_t caller;
+
+    if (status < 0)
+        return status;
+    heed_arena_init(&arena, NULL); /* no device, so no runtime: malloc */
+    fegetenv(&caller);
+    fesetenv(FE_DFL_ENV);
+    status = check(&plan, &arena, desc, report);
+    if (status >= 0)
+        status = lower(&plan, &arena, report);
+    fesetenv(&caller);
+    heed_arena_finish(&arena);
+    return status < 0 ? status : heed_report_ok(report);
+}
+
 heed_status heed_attn_check(heed_device *device, const heed_attn_desc *desc, heed_report *report)
 {
-    return heed_op_check(&heed_op_attn, device, desc, report);
+    return device == NULL ? check_alone(desc, report)
+                          : heed_op_check(&heed_op_attn, device, desc, report);
+}
+
+heed_status heed_attn_plan_info(heed_device *device, const heed_attn_desc *desc, heed_plan **out,
+                                heed_plan_props *props, heed_report *report)
+{
+    heed_status status = heed_op_require(props, "props", report);
+
+    if (status >= 0 && props->size < HEED_PLAN_PROPS_V1)
+        status = heed_report_fill(report, HEED_E_SIZE, "props", HEED_PLAN_PROPS_V1, props->size,
+                                  "the size is below that of the first version");
+    if (status >= 0)
+        status = heed_attn_plan(device, desc, out, report);
+    if (status >= 0 && heed_plan_info(*out, props) < 0)
+        return HEED_E_INTERNAL; /* neither pointer is NULL, and the size is known to do */
+    return status;
 }
 
 heed_status heed_attn_plan(heed_device *device, const heed_attn_desc *desc, heed_plan **out,

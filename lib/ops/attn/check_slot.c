@@ -72,9 +72,15 @@ static void lower_to(int64_t *bound, int64_t value)
         *bound = value;
 }
 
+/* Keys of an entry on a KEYS_OR_WORDS axis. */
+static int64_t keys_of_entry(uint32_t dtype)
+{
+    return dtype == HEED_I32 ? 32 : 1;
+}
+
 /* An extent of 1 that is broadcast bounds nothing. */
 static void axis_cut(struct heed_check *c, const struct heed_site *site, uint32_t axis,
-                     int64_t extent)
+                     uint32_t dtype, int64_t extent)
 {
     struct heed_checked_source *source = source_of(c, site);
     int64_t rows;
@@ -89,6 +95,9 @@ static void axis_cut(struct heed_check *c, const struct heed_site *site, uint32_
     }
     if ((axis & HEED_AXIS_KEYS) && heed_layout_packed(source->layout))
         lower_to(&source->n_k, extent);
+    if ((axis & HEED_AXIS_KEYS_OR_WORDS) && heed_layout_packed(source->layout) &&
+        heed_mul_i64(extent, keys_of_entry(dtype), &rows))
+        lower_to(&source->n_k, rows);
 }
 
 static heed_status site_add(struct heed_check *c, const struct heed_site *site,
@@ -107,7 +116,7 @@ static heed_status site_add(struct heed_check *c, const struct heed_site *site,
     }
     heed_tensor_place(&rule, t, shape, stride);
     for (int a = 0; a < 3; a++)
-        axis_cut(c, site, site->use->axes[a], shape[3 + a]);
+        axis_cut(c, site, site->use->axes[a], t->dtype, shape[3 + a]);
     aux->slot = slot;
     aux->dtype = t->dtype;
     c->aux[c->out->n_sites] = aux;
@@ -158,6 +167,7 @@ static bool axis_may(const struct heed_check *c, const struct heed_site *site, u
     const bool any_key = source && heed_layout_packed(source->layout);
     const int64_t block = axis & HEED_AXIS_BLOCKS ? block_of(c, site) : 1;
     const int64_t blocks = out->n_q > 0 ? (out->n_q - 1) / block + 1 : 0;
+    const int64_t keys = keys_of_entry(site->aux->dtype);
     const struct {
         uint32_t axis;
         int64_t extent;
@@ -170,6 +180,8 @@ static bool axis_may(const struct heed_check *c, const struct heed_site *site, u
         { HEED_AXIS_ROWS, any_row ? extent : out->n_q, "query rows" },
         { HEED_AXIS_BLOCKS, any_row ? extent : blocks, "blocks of rows" },
         { HEED_AXIS_KEYS, any_key || !source ? extent : source->n_k, "keys of the source" },
+        { HEED_AXIS_KEYS_OR_WORDS, any_key || !source ? extent : (source->n_k + keys - 1) / keys,
+          keys == 1 ? "keys of the source" : "words of 32 keys" },
         { HEED_AXIS_CHANNELS, out->d, "channels of q and k" },
         { HEED_AXIS_STORED, source ? source->k.shape[4] : extent, "rows of k" },
         { HEED_AXIS_PAGES, source ? source->k.shape[2] : extent, "pages of k" },
@@ -187,6 +199,15 @@ static bool axis_may(const struct heed_check *c, const struct heed_site *site, u
         used += (size_t)snprintf(why + used, 64 - used, "%s%s", used ? " or " : "", rows[i].name);
     }
     return false;
+}
+
+/* Heads that take an array for keys in turns, head h the one of h mod extent: no kernel has it. */
+static bool heads_in_turn(const struct heed_check *c, const struct heed_use *use, uint32_t axis,
+                          int64_t extent)
+{
+    return axis == 6 - use->trailing && (use->axes[axis - 3] & HEED_AXIS_HEADS) &&
+           (use->axes[2] & (HEED_AXIS_KEYS | HEED_AXIS_KEYS_OR_WORDS)) && extent > 1 &&
+           c->out->heads % extent == 0;
 }
 
 static heed_status site_shape(struct heed_check *c, const struct heed_site *site,
@@ -209,6 +230,12 @@ static heed_status site_shape(struct heed_check *c, const struct heed_site *site
     for (uint32_t axis = 6 - use->trailing; axis < 6 && status >= 0; axis++) {
         if (axis_may(c, site, use->axes[axis - 3], shape[axis], &wanted, names))
             continue;
+        if (heads_in_turn(c, use, axis, shape[axis])) {
+            snprintf(why, sizeof(why), "t.shape[%u]", (unsigned)(t->ndim - use->trailing));
+            return heed_check_fail(c, HEED_E_UNSUPPORTED, why, wanted, shape[axis],
+                                   "heads that share %s in turns are not supported (%s)", names,
+                                   path);
+        }
         snprintf(why, sizeof(why), "%s (%s)", names, path);
         status = heed_tensor_axis(&c->where, rule, t, axis, wanted, why);
     }
@@ -236,7 +263,7 @@ static heed_status pair_check(struct heed_check *c, const struct heed_site *site
     if (site->level != HEED_LEVEL_BIAS)
         return HEED_OK;
     bias = &c->to[site->source].biases[site->index];
-    if (site->aux != &bias->u || bias->t.slot == 0)
+    if (!bias->in_score || site->aux != &bias->u || bias->t.slot == 0)
         return HEED_OK;
     return heed_tensor_axis(&c->where, &rule, &c->slots[bias->u.slot - 1].t, 4, bias->t.shape[4],
                             "t and u of a bias have as many rows");

@@ -196,7 +196,6 @@ static heed_status numbers_check(struct heed_check *c, const heed_source *s,
           "must be 0 or, where the layout takes it, positive" },
         { "rows", s->rows, 0, layout->takes_rows ? INT32_MAX : 0,
           "must be 0 or, where the layout takes it, positive" },
-        { "reserved", s->reserved, 0, 0, "must be 0" },
     };
 
     return heed_check_limits(c, limits, sizeof(limits) / sizeof(*limits));
@@ -207,6 +206,20 @@ static const struct heed_tensor_rule rule_v = { "v", 2, 6, 3, 6, HEED_SET_KEYS }
 /* [P][H_k][page][d]: view axis 2 counts pages. */
 static const struct heed_tensor_rule rule_k_pages = { "k", 4, 4, 3, 6, HEED_SET_KEYS };
 static const struct heed_tensor_rule rule_v_pages = { "v", 4, 4, 3, 6, HEED_SET_KEYS };
+
+/* Values whose heads are others than those of the keys: legal, but no kernel has it. */
+static heed_status value_heads_check(struct heed_check *c, const heed_tensor *v, int64_t heads)
+{
+    char name[HEED_CHECK_NAME] = "v.ndim";
+
+    if ((v->ndim < 3 ? 1 : v->shape[v->ndim - 3]) == heads)
+        return HEED_OK;
+    if (v->ndim >= 3)
+        snprintf(name, sizeof(name), "v.shape[%u]", (unsigned)(v->ndim - 3));
+    return heed_check_fail(c, HEED_E_UNSUPPORTED, name, heads,
+                           v->ndim < 3 ? 1 : v->shape[v->ndim - 3],
+                           "k and v have as many heads, others are not supported");
+}
 
 /* H_k = 0, legal with H = 0 only, counts as 1 later, so that nobody divides by it. */
 static heed_status tensors_check(struct heed_check *c, const heed_source *s,
@@ -228,7 +241,7 @@ static heed_status tensors_check(struct heed_check *c, const heed_source *s,
         return heed_tensor_axis(&c->where, k, &s->k, 3, heads,
                                 "key heads must divide the heads of q");
     if ((status = heed_tensor_axis(&c->where, k, &s->k, 5, c->out->d, "channels of q and k")) < 0 ||
-        (status = heed_tensor_axis(&c->where, v, &s->v, 3, key_heads, "heads of k and v")) < 0 ||
+        (status = value_heads_check(c, &s->v, key_heads)) < 0 ||
         (status = heed_tensor_axis(&c->where, v, &s->v, 4, to->k.shape[4],
                                    pages ? "rows of a page" : "keys of k and v")) < 0 ||
         (status = heed_tensor_axis(&c->where, v, &s->v, 5, c->out->d_v, "channels of v and o")) < 0)

@@ -26,6 +26,7 @@ static const struct heed_slot_field source_fields[HEED_SOURCE_SLOTS] = {
     [HEED_SOURCE_SLOT] = FIELD(heed_source, slot, heed_checked_source, index),
     [HEED_SOURCE_LEN] = FIELD(heed_source, len_slot, heed_checked_source, len),
     [HEED_SOURCE_MASK] = FIELD(heed_source, mask_slot, heed_checked_source, mask),
+    [HEED_SOURCE_ROW_MASK] = FIELD(heed_source, row_mask_slot, heed_checked_source, row_mask),
     [HEED_SOURCE_K_SCALE] = FIELD(heed_source, k_scale_slot, heed_checked_source, k_scale),
     [HEED_SOURCE_V_SCALE] = FIELD(heed_source, v_scale_slot, heed_checked_source, v_scale),
 };
@@ -96,6 +97,11 @@ const struct heed_use heed_use_lengths = { HEED_BATCH_MAY, HEED_SET_INTS, 0, { 0
 const struct heed_use heed_use_q_pos = { HEED_BATCH_MAY, HEED_SET_I64, 0, { 0 }, position_entry };
 const struct heed_use heed_use_mask = {
     HEED_BATCH_MAY, HEED_SET_U8, 2, { 0, HEED_AXIS_GROUPS, HEED_AXIS_KEYS }, NULL
+};
+/* Bytes of keys or bits, 32 in a word: what the last axis counts follows from the type. */
+const struct heed_use heed_use_row_mask = {
+    HEED_BATCH_MAY, HEED_SET_MASKS, 3,
+    { HEED_AXIS_HEADS | HEED_AXIS_ONE, HEED_AXIS_ROWS, HEED_AXIS_KEYS_OR_WORDS }, NULL
 };
 /* By stored row, like k and v without their channels. Whether they must be there is said by the
  * type of the rows. */

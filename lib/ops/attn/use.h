@@ -29,6 +29,7 @@ enum {
     HEED_AXIS_CHANNELS = 256,       /* of q and k */
     HEED_AXIS_STORED = 512,         /* rows of k, whatever keys they hold */
     HEED_AXIS_PAGES = 1024,         /* pages of k */
+    HEED_AXIS_KEYS_OR_WORDS = 2048, /* keys; of I32 arrays words of 32 of them */
     HEED_AXIS_SCALE_HEADS = HEED_AXIS_ONE | HEED_AXIS_KEY_HEADS,
     HEED_AXIS_GROUPS = HEED_AXIS_HEADS | HEED_AXIS_SCALE_HEADS
 };
@@ -70,8 +71,8 @@ struct heed_slot_field {
 enum heed_level { HEED_LEVEL_DESC, HEED_LEVEL_SOURCE, HEED_LEVEL_TERM, HEED_LEVEL_BIAS,
                   HEED_LEVELS };
 enum { HEED_DESC_Q_POS, HEED_DESC_BEGIN, HEED_DESC_LEN, HEED_DESC_O_BEGIN, HEED_DESC_SLOTS };
-enum { HEED_SOURCE_SLOT, HEED_SOURCE_LEN, HEED_SOURCE_MASK, HEED_SOURCE_K_SCALE,
-       HEED_SOURCE_V_SCALE, HEED_SOURCE_SLOTS };
+enum { HEED_SOURCE_SLOT, HEED_SOURCE_LEN, HEED_SOURCE_MASK, HEED_SOURCE_ROW_MASK,
+       HEED_SOURCE_K_SCALE, HEED_SOURCE_V_SCALE, HEED_SOURCE_SLOTS };
 enum { HEED_TERM_SLOT, HEED_TERM_SLOTS };
 enum { HEED_BIAS_T, HEED_BIAS_U, HEED_BIAS_MAP, HEED_BIAS_Q_COORD, HEED_BIAS_K_COORD,
        HEED_BIAS_SLOTS };
@@ -96,7 +97,7 @@ enum { HEED_SITE_PATH = 64 };
 const char *heed_site_path(const struct heed_site *, char path[HEED_SITE_PATH]);
 
 /* What several layouts take, and coordinates and maps, which kinds of bias share. */
-extern const struct heed_use heed_use_lengths, heed_use_q_pos, heed_use_mask, heed_use_scales,
-    heed_use_q_coord, heed_use_k_coord, heed_use_map;
+extern const struct heed_use heed_use_lengths, heed_use_q_pos, heed_use_mask, heed_use_row_mask,
+    heed_use_scales, heed_use_q_coord, heed_use_k_coord, heed_use_map;
 
 #endif

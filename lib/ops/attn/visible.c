@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What one query row sees of one source. For every key the question is asked anew: within the
- * length, not after the query if causal, not masked, and named by a term - or, where the layout
- * lists the keys, how often by the list.
+ * length, not after the query if causal, not masked, for all rows or for this one, and named by a
+ * term - or, where the layout lists the keys, how often by the list.
  */
 #include "visible.h"
 
@@ -116,6 +116,19 @@ static bool term_names(const struct heed_look *l, const struct heed_checked_term
     return kind->sees(l, term, key) && in_step(l, term, key);
 }
 
+/* Does the row mask take the key from the row? */
+static bool row_masked(const struct heed_look *l, int64_t key)
+{
+    const struct heed_aux *mask = &l->source->row_mask;
+    const int64_t head = heed_look_head(l, mask->shape[3]);
+
+    if (mask->slot == 0)
+        return false;
+    if (mask->dtype == HEED_U8)
+        return heed_look_entry(l, mask, head, l->row, key) == 0;
+    return ((uint64_t)heed_look_entry(l, mask, head, l->row, key / 32) >> key % 32 & 1) == 0;
+}
+
 static int64_t times_seen(const struct heed_look *l, int64_t key)
 {
     const struct heed_checked_source *source = l->source;
@@ -128,6 +141,8 @@ static int64_t times_seen(const struct heed_look *l, int64_t key)
         return 0;
     if (source->mask.slot &&
         heed_look_entry(l, &source->mask, 0, heed_look_head(l, source->mask.shape[4]), key) == 0)
+        return 0;
+    if (row_masked(l, key))
         return 0;
     if (layout->times)
         return layout->times(l, key);
@@ -147,9 +162,9 @@ static heed_status bound_check(const struct heed_look *l, uint32_t source, heed_
     for (uint32_t i = 0; i < attn->n_sites; i++) {
         const struct heed_site *site = &attn->sites[i];
         const bool own = site->level == HEED_LEVEL_DESC || site->source == source;
-        const bool last = site->level == HEED_LEVEL_SOURCE &&
-                          site->source == attn->n_sources - 1 &&
-                          site->aux != &attn->sources[site->source].mask;
+        const bool last = site->level == HEED_LEVEL_SOURCE && site->source == attn->n_sources - 1 &&
+                          site->aux != &attn->sources[site->source].mask &&
+                          site->aux != &attn->sources[site->source].row_mask;
         char path[HEED_SITE_PATH];
 
         if ((!own && !last) || site->level == HEED_LEVEL_BIAS || heed_slots_empty(site->aux) ||

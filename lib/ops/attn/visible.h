@@ -29,7 +29,7 @@ int64_t heed_look_head(const struct heed_look *, int64_t extent);
 int64_t heed_look_first(const struct heed_look *, int64_t key);
 
 /* seen[0 .. keys of the source's tensor): how often the row sees each key; 255 stands for more.
- * Terms, lengths, CAUSAL, the mask and lists count, biases do not. Only slots is read (slots
+ * Terms, lengths, CAUSAL, the masks and lists count, biases do not. Only slots is read (slots
  * may be NULL when every slot is constant). HEED_E_VALUE: no such batch item, head, row or source;
  * HEED_E_NULL: seen, or a slot that is not bound. */
 HEED_MUST_CHECK

@@ -72,6 +72,15 @@ static void attempt_run(const struct family *f, struct job *job, const struct fa
     reply->wrote = reply->status < 0 && !job_outputs_same(job, why);
 }
 
+/* Does check without a device say what plan has said of a fault? */
+static bool agrees_alone(const struct job *job, heed_status status, const heed_report *report)
+{
+    heed_report alone = { .size = sizeof alone };
+
+    return job->check(NULL, job->desc, &alone) == status && alone.status == status &&
+           strcmp(alone.field, report->field) == 0;
+}
+
 /* Plans and runs the base case with no fault, one or two, which are found at the same time. */
 static bool attempt(const struct family *f, const struct target *on, const struct fault *const *w,
                     struct reply *reply)
@@ -92,10 +101,12 @@ static bool attempt(const struct family *f, const struct target *on, const struc
             fault_apply(f->e, job, w[i]);
     }
     reply->status = job->plan(on->device, job->desc, &plan, &report);
+    if (!at_run && f->e->no_device)
+        reply->wrote = !agrees_alone(job, reply->status, &report);
     if (reply->status >= 0 && at_run)
         attempt_run(f, job, w, plan, reply, &report);
     else
-        reply->wrote = reply->status < 0 && plan != none;
+        reply->wrote = reply->wrote || (reply->status < 0 && plan != none);
     if (plan != none)
         heed_plan_drop(plan);
     memcpy(reply->field, report.field, sizeof reply->field);

@@ -34,6 +34,7 @@ struct cf_errors {
     bool (*same_place)(const struct job *, const struct fault *, const struct fault *);
     void *(*args)(struct job *);
     void (*workspace)(struct job *, heed_buf, uint64_t size);
+    bool no_device; /* check answers without a device what all devices say */
     /* What else is wrong, of that operation alone. base: the problem. */
     void (*more)(const void *base, const struct target *, int n, struct tally *, struct reached *);
     /* A descriptor with extents of any size that are never taken, as a job without arrays; its

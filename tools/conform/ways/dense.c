@@ -94,6 +94,7 @@ static bool source_slots(struct plain *plain, int s)
     bool good = slot_add(plain, src->slot, name_of(n, "index%d", s)) &&
                 slot_add(plain, src->len_slot, name_of(n, "len%d", s)) &&
                 slot_add(plain, src->mask_slot, name_of(n, "mask%d", s)) &&
+                slot_add(plain, src->row_mask_slot, name_of(n, "row_mask%d", s)) &&
                 slot_add(plain, src->k_scale_slot, name_of(n, "k_scale%d", s)) &&
                 slot_add(plain, src->v_scale_slot, name_of(n, "v_scale%d", s));
 

@@ -124,6 +124,7 @@ static void source_print(const struct plain *plain, FILE *to, int s)
     slot_print(plain, to, "index", src->slot);
     slot_print(plain, to, "len", src->len_slot);
     slot_print(plain, to, "mask", src->mask_slot);
+    slot_print(plain, to, "row_mask", src->row_mask_slot);
     slot_print(plain, to, "k_scale", src->k_scale_slot);
     slot_print(plain, to, "v_scale", src->v_scale_slot);
     fputs(", \"terms\": [", to);

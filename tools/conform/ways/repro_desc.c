@@ -162,6 +162,7 @@ static void source_numbers(struct buffer *b, const struct call *call, int s)
     number(b, "slot", source->slot);
     number(b, "len_slot", source->len_slot);
     number(b, "mask_slot", source->mask_slot);
+    number(b, "row_mask_slot", source->row_mask_slot);
     number(b, "run", source->run);
     number(b, "rows", source->rows);
     number(b, "k_scale_slot", source->k_scale_slot);

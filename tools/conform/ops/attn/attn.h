@@ -74,6 +74,7 @@ enum {
     S_LH,
     S_MASK,
     S_MSLOT,
+    S_RMASK,
     S_CAUSAL,
     S_END,
     S_POS0,
@@ -105,6 +106,7 @@ enum {
     B_CSLOT,
     B_ZERO,
     B_OF,
+    B_FACTOR,
     B_COUNT
 };
 
@@ -121,11 +123,13 @@ enum {
 };
 enum { LAY_DENSE, LAY_RAGGED, LAY_LISTED, LAY_PAGED, LAY_RING };
 enum { HEADS_NONE, HEADS_1, HEADS_HK, HEADS_H };
+enum { ROWS_NONE, ROWS_BYTES_1, ROWS_BYTES_H, ROWS_BITS_1, ROWS_BITS_H };
 enum { PH_NONE, PH_HEAD, PH_QUERY, PH_BOTH };
 enum { GF_NONE, GF_KEYS, GF_ROWS, GF_BOTH };
 enum { BFILL_NORMAL, BFILL_INF, BFILL_SPECIAL };
 enum { COORD_NONE, COORD_K, COORD_Q, COORD_BOTH };
 enum { OF_BOTH, OF_T, OF_U };
+enum { FACTOR_NONE, FACTOR_H, FACTOR_1 };
 
 int cf_at_source(int s); /* first field of source s, ... */
 int cf_at_term(int s, int t);
@@ -152,7 +156,7 @@ struct source_data {
     int64_t heads, n_k, total; /* n_k: bound of an item's length; total: rows of k, packed ones
                                 * (RAGGED) or those of a page (PAGED) */
     int64_t ext;               /* extent of the k axis of masks, coordinates, biases */
-    int index, len, mask, k_scale, v_scale;
+    int index, len, mask, row_mask, k_scale, v_scale;
     int term[MAX_TERMS];
     struct bias_data bias[MAX_BIASES];
 };

@@ -70,6 +70,7 @@ static void source_set(struct call *call, const struct problem *p, int s)
         .slot = (uint32_t)src->index,
         .len_slot = (uint32_t)src->len,
         .mask_slot = (uint32_t)src->mask,
+        .row_mask_slot = (uint32_t)src->row_mask,
         .k_scale_slot = (uint32_t)src->k_scale,
         .v_scale_slot = (uint32_t)src->v_scale,
         .run = layout->lists                       ? (int32_t)one_or_zero(c, cf_s(c, s, S_RUN))

@@ -27,6 +27,21 @@ static const char *const corners[] = {
     "op=attn batch=1 h=1 nq=1 s0.nk=2100 d=64 dv=64 lse=plain fill=edge seed=8",
     "op=attn batch=1 h=1 nq=2 s0.nk=2100 d=8 dv=7 lse=plain fill=rise s0.mask=1 seed=9",
     "op=attn batch=1 h=1 nq=2 s0.nk=2100 d=8 dv=7 lse=sink sink=nan fill=special s0.mask=h seed=10",
+    /* masks of rows: chunks that nobody sees, GLOBAL rows that are cut, gathered keys, blocks of
+     * decoding whose rows are lines */
+    "op=attn batch=1 h=1 nq=2 s0.nk=2100 d=8 dv=7 lse=plain fill=special s0.rmask=bits seed=16",
+    "op=attn batch=2 h=4 nq=65 s0.nk=257 d=8 dv=7 s0.hk=half s0.len=rt s0.rmask=bytes s0.nt=3 "
+    "s0.t0.kind=window s0.t1.kind=global s0.t1.gf=both s0.t1.slot=rt s0.t2.step=3 fill=special "
+    "seed=17",
+    "op=attn batch=2 h=4 nq=7 s0.nk=130 d=8 dv=7 s0.lay=listed s0.lh=hk s0.run=16 s0.rmask=bits "
+    "s0.causal=yes align=end s0.b0.factor=h s0.nb=1 seed=18",
+    "op=attn batch=2 h=4 nq=8 d=64 dv=64 s0.k=f16 s0.v=f16 s0.nk=400 s0.hk=1 s0.len=rt "
+    "s0.rmask=bits1 fill=specialv seed=16",
+    /* where words of bits bound packed keys and rows, and in blocks that workers keep packed */
+    "op=attn batch=2 h=2 nq=7 d=8 dv=7 ql=ragged qlen=hostile s0.nk=40 s0.lay=ragged s0.idx=rt "
+    "s0.len=hostile s0.rmask=bits seed=2",
+    "op=attn batch=1 h=2 nq=700 d=8 dv=7 s0.nk=1300 s0.nt=1 s0.t0.kind=window s0.t0.left=70 "
+    "s0.rmask=bytes1 fill=special seed=20",
     /* windows over so many keys that workers keep what their strips reach; GLOBAL rows reach all */
     "op=attn batch=1 h=1 nq=700 d=8 dv=7 s0.nk=1300 s0.nt=1 s0.t0.kind=window s0.t0.left=30 "
     "s0.t0.right=9 fill=special seed=70",

@@ -132,6 +132,7 @@ const struct cf_errors cf_attn_errors = {
     .same_place = same_place,
     .args = args,
     .workspace = workspace,
+    .no_device = true,
     .more = more,
     .vast = cf_attn_vast,
 };

@@ -84,7 +84,7 @@ const struct fault cf_faults[] = {
     { "rows", NULL, S2(rows), I32, 1, HEED_E_VALUE },
     { "slot", NULL, S2(slot), U32, 0, HEED_E_VALUE },
     { "len_slot", NULL, S2(len_slot), U32, 0, HEED_E_VALUE },
-    { "reserved", NULL, S0(reserved), U32, 1, HEED_E_VALUE },
+    { "row_mask_slot", NULL, S0(row_mask_slot), U32, 99, HEED_E_VALUE },
     { "k_scale_slot", NULL, S0(k_scale_slot), U32, 1, HEED_E_VALUE },
     { "k_scale_slot", NULL, S1(k.dtype), U32, HEED_I8, HEED_E_VALUE },
     { "v_scale_slot", NULL, S2(v_scale_slot), U32, 0, HEED_E_VALUE },
@@ -159,6 +159,7 @@ const struct fault cf_faults[] = {
     { "slots[", NULL, W_DATA_PAGES, 4, I32, -2, HEED_E_INDEX },
     { "slots[", NULL, B(W_TABLE, kind), U32, HEED_BIAS_DOT, HEED_E_SHAPE },
     { "flags", NULL, T(W_SEGMENT, kind), U32, HEED_TERM_GLOBAL, HEED_E_UNSUPPORTED },
+    { "v", NULL, S0(v.shape[1]), I64, 1, HEED_E_UNSUPPORTED },
 
     { "args", NULL, A(size), U32, 8, HEED_E_SIZE },
     { "kv_size", NULL, A(kv_size), U32, 16, HEED_E_SIZE },

@@ -71,6 +71,7 @@ static const struct cf_spec source_specs[S_COUNT] = {
     [S_LH] = { "lh", "none 1 hk h", 0, S_LAY, NULL },
     [S_MASK] = { "mask", "none 1 hk h", 0, -1, NULL },
     [S_MSLOT] = { "mslot", "const rt", 0, S_MASK, "1 hk h" },
+    [S_RMASK] = { "rmask", "none bytes1 bytes bits1 bits", 0, -1, NULL },
     [S_CAUSAL] = { "causal", "no yes", 0, -1, NULL },
     [S_END] = { "end", "no yes", 0, -1, NULL },
     [S_POS0] = { "pos0", "0 3 -9 100", FAR, -1, NULL },
@@ -113,6 +114,7 @@ static const struct cf_spec bias_specs[B_COUNT] = {
     [B_CSLOT] = { "cslot", SLOT, 0, B_COORD, "k q both" },
     [B_ZERO] = { "zero", "0 4 17", FAR, B_KIND, NULL },
     [B_OF] = { "of", "both t u", 0, B_KIND, NULL },
+    [B_FACTOR] = { "factor", "none h 1", 0, B_KIND, NULL },
 };
 
 static int source_at[MAX_SOURCES], term_at[MAX_SOURCES][MAX_TERMS],

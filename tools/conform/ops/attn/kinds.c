@@ -137,9 +137,15 @@ static double table_at(const struct array *t, int64_t index)
 
 static bool dense_value(const struct meeting *m, int b, double *value)
 {
-    const struct array *t = slot(m->p, m->p->source[m->s].bias[b].t);
+    const struct bias_data *bias = &m->p->source[m->s].bias[b];
+    const struct array *t = slot(m->p, bias->t);
 
     *value = table_at(t, cf_array_at(t, m->view->b, m->head, m->row, m->key));
+    if (bias->u && *value != -(double)INFINITY) { /* one product, rounded to binary32 */
+        const struct array *u = slot(m->p, bias->u);
+
+        *value = (double)(float)(*value * table_at(u, cf_array_at(u, 0, 0, 0, m->head)));
+    }
     return true;
 }
 
@@ -214,7 +220,7 @@ static void dot_join(const struct meeting *m, int b, double *sum, double *size)
 const struct cf_bias_kind cf_bias_kinds[] = {
     { .word = "dense",
       .kind = HEED_BIAS_DENSE,
-      .fields = TAKES(B_H) | TAKES(B_Q) | TAKES(B_K),
+      .fields = TAKES(B_H) | TAKES(B_Q) | TAKES(B_K) | TAKES(B_FACTOR),
       .batched = true,
       .axes = 3,
       .extent = { EXTENT_HEADS, EXTENT_ROWS, EXTENT_KEYS },

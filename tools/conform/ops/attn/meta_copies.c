@@ -28,8 +28,8 @@ static void list_case(const struct problem *p, struct cs *c)
     c->v[at + S_KB] = 0;
     c->v[G_QL] = LAY_DENSE;
     c->v[G_QBEG] = c->v[G_OBEG] = 0;
-    c->v[at + S_LEN] = c->v[at + S_MASK] = c->v[at + S_CAUSAL] = c->v[at + S_NT] = c->v[at + S_NB] =
-        0;
+    c->v[at + S_LEN] = c->v[at + S_MASK] = c->v[at + S_RMASK] = c->v[at + S_CAUSAL] =
+        c->v[at + S_NT] = c->v[at + S_NB] = 0;
     c->v[at + S_KS] = c->v[at + S_VS] = LAID_NATURAL;
     cf_case_normalize(c);
 }

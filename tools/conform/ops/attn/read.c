@@ -170,7 +170,8 @@ static void bias_read(struct reader *r, int s, int b, const heed_bias *bias)
     p->c.v[at + B_KIND] = row;
     p->c.v[at + B_ZERO] = bias->zero;
     data->t = slot_of(r, bias->t, (uint32_t)kind->axes, kind->batched);
-    data->u = slot_of(r, bias->u, (uint32_t)kind->axes, kind->batched);
+    data->u = kind->join ? slot_of(r, bias->u, (uint32_t)kind->axes, kind->batched)
+                         : slot_of(r, bias->u, 1, false);
     data->map = slot_of(r, bias->map, 1, false);
     data->q_coord = slot_of(r, bias->q_coord, 1, true);
     data->k_coord = slot_of(r, bias->k_coord, 1, true);
@@ -215,6 +216,13 @@ static void source_read(struct reader *r, int s, const heed_source *from)
     src->mask = slot_of(r, from->mask_slot, 2, true);
     if (r->good && src->mask)
         cut(&src->n_k, slot_array(r->p, src->mask)->shape[3], false);
+    src->row_mask = slot_of(r, from->row_mask_slot, 3, true);
+    if (r->good && src->row_mask) {
+        const struct array *a = slot_array(r->p, src->row_mask);
+
+        cut(&src->n_k, a->dtype == HEED_U8 ? a->shape[3] : 32 * a->shape[3], false);
+        cut(&r->p->n_q, a->shape[2], false);
+    }
     src->k_scale = slot_of(r, from->k_scale_slot, 2, layout->packed ? FIXED : rows);
     src->v_scale = slot_of(r, from->v_scale_slot, 2, layout->packed ? FIXED : rows);
     for (uint32_t t = 0; t < from->n_terms && r->good; t++)

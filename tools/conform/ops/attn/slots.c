@@ -80,6 +80,55 @@ static int mask_make(struct problem *p, int s)
     return slot;
 }
 
+/* Does a row keep a key? Blocks of keys go as a whole, from all rows or from some. */
+static bool row_keeps(uint64_t head, int64_t row, int64_t key)
+{
+    const uint64_t block = cf_mix2(head, (uint64_t)(key >> 6) + 7),
+                   own = cf_mix2(head, (uint64_t)row + 1000),
+                   one = cf_mix2(cf_mix2(own, (uint64_t)key), 3);
+
+    if (head % 4 == 0 || (block % 3 == 0 && own % 8))
+        return head % 4 == 0 && block % 3;
+    return own % 4 == 0 || one % 4 >= own % 4;
+}
+
+/* What the row has for 32 keys; of keys beyond the last one, anything. */
+static uint32_t row_word(uint64_t head, int64_t row, int64_t word)
+{
+    uint32_t out = 0;
+
+    for (int64_t i = 0; i < 32; i++)
+        out |= (uint32_t)row_keeps(head, row, 32 * word + i) << i;
+    return out;
+}
+
+static int row_mask_make(struct problem *p, int s)
+{
+    struct source_data *src = &p->source[s];
+    const int64_t kind = cf_s(&p->c, s, S_RMASK);
+    const bool bits = kind == ROWS_BITS_1 || kind == ROWS_BITS_H;
+    const int64_t heads = kind == ROWS_BYTES_H || kind == ROWS_BITS_H ? p->heads : 1,
+                  entries = bits ? (src->ext + 31) / 32 : src->ext;
+    int slot;
+
+    if (kind == ROWS_NONE)
+        return 0;
+    slot = slot_add(p, bits ? HEED_I32 : HEED_U8, true, 3, heads, p->q_ext, entries,
+                    p->c.seed / 2 % 2);
+    for (int64_t b = 0; slot > 0 && !p->shapes_only && b < slot_of(p, slot)->shape[0]; b++) {
+        for (int64_t i = 0; i < heads * p->q_ext * entries; i++) {
+            const int64_t h = i / entries / p->q_ext, row = i / entries % p->q_ext,
+                          at = i % entries;
+            const uint64_t base =
+                cf_mix2(item_hash(p, slot_of(p, slot), b, 80 + s), (uint64_t)h + 17);
+
+            cf_array_set(slot_of(p, slot), cf_array_at(slot_of(p, slot), b, h, row, at),
+                         bits ? row_word(base, row, at) : row_keeps(base, row, at) * 129u);
+        }
+    }
+    return slot;
+}
+
 /* ---- terms --------------------------------------------------------------- */
 
 int cf_global_make(struct problem *p, int s, int t, int64_t have)
@@ -154,6 +203,19 @@ static bool bias_has(const struct problem *p, int s, int b, int extent)
     return has[0] == extent || has[1] == extent || has[2] == extent;
 }
 
+/* Words of bits have room for whole 32 keys. */
+static void row_mask_bounds(struct problem *p, int s)
+{
+    struct source_data *src = &p->source[s];
+    const int64_t kind = cf_s(&p->c, s, S_RMASK),
+                  keys = kind < ROWS_BITS_1 ? src->ext : (src->ext + 31) / 32 * 32;
+
+    if (kind != ROWS_NONE && keys < src->n_k)
+        src->n_k = keys;
+    if (kind != ROWS_NONE && p->q_ext < p->n_q)
+        p->n_q = p->q_ext;
+}
+
 /* Packed rows: extents of arrays along rows and keys bound the lengths (a broadcast extent 1 does
  * not). */
 static void bounds_find(struct problem *p)
@@ -175,6 +237,7 @@ static void bounds_find(struct problem *p)
         }
         if (cut && src->ext < src->n_k)
             src->n_k = src->ext;
+        row_mask_bounds(p, s);
     }
 }
 
@@ -191,10 +254,11 @@ static bool source_make(struct problem *p, int s)
                    : lengths_make(p, 1 + s, cf_s(c, s, S_LEN), n);
     src->index = layout->index_make ? layout->index_make(p, s) : 0;
     src->mask = mask_make(p, s);
+    src->row_mask = row_mask_make(p, s);
     src->k_scale = cf_scales_make(p, s, true);
     src->v_scale = cf_scales_make(p, s, false);
-    ok = src->len >= 0 && src->index >= 0 && src->mask >= 0 && src->k_scale >= 0 &&
-         src->v_scale >= 0;
+    ok = src->len >= 0 && src->index >= 0 && src->mask >= 0 && src->row_mask >= 0 &&
+         src->k_scale >= 0 && src->v_scale >= 0;
     for (int t = 0; t < cf_s(c, s, S_NT) && ok; t++) {
         const int64_t have = cf_t(c, s, t, T_SLOT);
 

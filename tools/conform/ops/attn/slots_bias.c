@@ -142,6 +142,31 @@ static int rows_make(struct problem *p, int s, int b, bool of_key)
     return slot;
 }
 
+/* What a factor for each head may be. EXACT: the product is 0 or far below. */
+static uint32_t factor_bits(const struct cs *c, uint32_t dtype, int64_t fill, uint64_t h)
+{
+    if (fill == BFILL_SPECIAL && h % 4 == 0)
+        return bias_bits(c, dtype, fill, h / 4 * 40);
+    if (fill != BFILL_NORMAL && h % 4 == 1)
+        return 0;
+    return cf_g(c, G_FILL) == FILL_EXACT ? cf_encode(dtype, h % 2 ? 1.0f : 2.0f)
+                                         : cf_small(dtype, h, 1);
+}
+
+static int factor_make(struct problem *p, int s, int b)
+{
+    const int64_t n = cf_b(&p->c, s, b, B_FACTOR) == FACTOR_1 ? 1 : p->heads;
+    const uint64_t seed = cf_mix2(p->c.seed, (uint64_t)(s * 8 + b + 9100));
+    const uint32_t dtype = type_nth(TYPE_FLOATS, (int64_t)(seed % 3));
+    const int slot = slot_add(p, dtype, false, 1, 1, 1, n, seed / 4 % 2);
+
+    for (int64_t h = 0; wanted(p, slot) && h < n; h++)
+        cf_array_set(
+            slot_of(p, slot), h,
+            factor_bits(&p->c, dtype, cf_b(&p->c, s, b, B_FILL), cf_mix2(seed, (uint64_t)h)));
+    return slot;
+}
+
 bool cf_bias_make(struct problem *p, int s, int b)
 {
     struct bias_data *bias = &p->source[s].bias[b];
@@ -154,6 +179,8 @@ bool cf_bias_make(struct problem *p, int s, int b)
         bias->t = rows_make(p, s, b, false);
     if (of != OF_T)
         bias->u = rows_make(p, s, b, true);
+    if (kind->fields >> B_FACTOR & 1 && cf_b(c, s, b, B_FACTOR))
+        bias->u = factor_make(p, s, b);
     if (coord == COORD_K || coord == COORD_BOTH)
         bias->k_coord = coord_make(p, s, b, 1);
     if (coord == COORD_Q || coord == COORD_BOTH)

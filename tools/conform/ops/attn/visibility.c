@@ -123,7 +123,21 @@ int64_t cf_query_position(const struct problem *p, const struct item_view *view,
     return cf_position_clamp(at);
 }
 
-/* What cuts every term: length, a row that is not there, CAUSAL, byte mask. */
+/* Is the key's byte of the row, or its bit of one of the row's words, not 0? */
+static bool row_keeps(const struct problem *p, const struct item_view *view, int64_t head,
+                      int64_t row, int s, int64_t key)
+{
+    const int number = p->source[s].row_mask;
+    const struct array *a = number ? slot(p, number) : NULL;
+
+    if (!a)
+        return true;
+    if (a->dtype == HEED_U8)
+        return cf_array_bits(a, cf_array_at(a, view->b, head, row, key)) != 0;
+    return (uint32_t)cf_array_int(a, cf_array_at(a, view->b, head, row, key / 32)) >> key % 32 & 1;
+}
+
+/* What cuts every term: length, a row that is not there, CAUSAL, masks. */
 static bool admitted(const struct problem *p, const struct item_view *view, int64_t head,
                      int64_t row, int s, int64_t key)
 {
@@ -133,6 +147,8 @@ static bool admitted(const struct problem *p, const struct item_view *view, int6
         return false;
     if (cf_s(&p->c, s, S_CAUSAL) && key_position(p, view, s, key) + cf_s(&p->c, s, S_PSPAN) - 1 >
                                         cf_query_position(p, view, row))
+        return false;
+    if (!row_keeps(p, view, head, row, s, key))
         return false;
     if (!src->mask)
         return true;
