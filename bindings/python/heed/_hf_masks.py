@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from transformers import masking_utils
 
-from ._hf_plans import FAR, lie, rounded
+from ._torch_plans import FAR, lie, rounded
 
 NAME = "heed"
 PLACE = masking_utils.__name__

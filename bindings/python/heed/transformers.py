@@ -13,18 +13,22 @@ models, and what is refused.
 
 from __future__ import annotations
 
+import functools
+
 import torch
 from transformers import masking_utils, modeling_utils
 from transformers.utils import output_capturing
 
 from . import _hf_models
+from ._abi import CONSTANTS
 from ._hf_cache import GrowingCache
 from ._hf_masks import NAME, Mask, Reach, Refused, mask, refuse_graphs
-from ._hf_plans import here, lie, of_extent, with_room
+from ._torch_plans import FAR, Form, here, lie, of_extent, with_room
 
 __all__ = ["GrowingCache", "NAME", "Refused", "attention", "mask", "register"]
 
 EVERYTHING = Reach()
+WINDOW, DENSE = CONSTANTS["HEED_TERM_WINDOW"], CONSTANTS["HEED_BIAS_DENSE"]
 TYPES = (torch.float32, torch.bfloat16, torch.float16)
 # Handed along by models, without effect on the attention itself: eager attention ignores them too.
 # The window of a layer is in its mask.
@@ -102,6 +106,18 @@ def refuse_what_is_lacking(module, query, scaling, s_aux):
         raise Refused(f"was not given the sinks of {type(module).__name__}")
 
 
+@functools.lru_cache(maxsize=256)
+def form_of(reach, biases, scale, softcap):
+    """The Form of a Reach: a term beside CAUSAL, and dense biases, the first arrays of slots."""
+    terms = ()
+    if reach.block:
+        terms = (WINDOW, 0, 0, 0, reach.block, 0, 0, 0)
+    elif reach.left != FAR or reach.right not in (0, FAR):
+        terms = (WINDOW, reach.left, reach.right or FAR, 0, 0, 0, 0, 0)
+    dense = tuple(number for i in range(biases) for number in (DENSE, 0, i + 1, 0, 0, 0, 0))
+    return Form(terms, dense, causal=reach.right == 0, scale=scale, softcap=softcap)
+
+
 def lies_of(pattern, lies, key, value, may_grow):
     """How the arrays of a pattern lie. Where the memory of the keys has room, its number of keys is
     rounded up, in `lies` too."""
@@ -122,19 +138,23 @@ def attention(module, query, key, value, attention_mask, dropout=0.0, scaling=No
     if s_aux is not None:
         names.append("sinks")
         tensors.append(s_aux.float())
-    for i, bias in enumerate(bias for bias in (added, position_bias) if bias is not None):
-        names.append(f"bias{i}")
-        tensors.append(bias)
+    biases = 0
+    for bias in (added, position_bias):
+        if bias is not None:
+            biases += 1
+            names.append(f"slot{biases}")
+            tensors.append(bias)
     refuse_unless_readable(names, tensors)
     lies, addresses = [lie(tensor) for tensor in tensors], [one.data_ptr() for one in tensors]
     if pattern is not None:
         names, addresses = [*names, *pattern.names], addresses + pattern.addresses
         lies += lies_of(pattern, lies, key, value, position_bias is None)
     items, heads, rows, _ = query.shape
-    out = value.new_empty((items, rows, heads, value.shape[3]))
+    out = query.new_empty((items, rows, heads, value.shape[3]))
     addresses.append(out.data_ptr())
-    here.attend(EVERYTHING if pattern is None else pattern.reach, scaling, softcap, tuple(names),
-                tuple(lies), addresses)
+    reach = EVERYTHING if pattern is None else pattern.reach
+    here.attend(form_of(reach, biases, scaling, softcap or 0.0), tuple(names), tuple(lies),
+                addresses)
     return out, None
 
 
