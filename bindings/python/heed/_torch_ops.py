@@ -1,13 +1,18 @@
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
 """The operators torch.ops.heed: their schemas, what torch.compile knows of them, and their kernel
-for the CPU in Python."""
+for the CPU, which is in Python unless `python3 -m heed.torch` has compiled the one in C++."""
 
 from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
 
 import numpy
 import torch
 
+from . import _native
 from ._abi import CONSTANTS
 from ._torch_plans import Form, here, lie, output_shape
 
@@ -72,7 +77,6 @@ def compute(q, k, v, wants_lse, terms=(), biases=(), slots=None, visible=None, s
             softcap=0.0, causal=False, align=0, layout=0, run=0, rows=0, **given):
     """Runs an attention: o, and lse or None."""
     slots = slots or ()
-    refuse_gradients(q, k, v, slots, **given)
     if visible is not None:
         terms, biases, slots = show(visible, q, k, terms, biases, slots, layout)
     names, tensors = ["q", "k", "v"], [q, k, v]
@@ -110,22 +114,51 @@ def attention_lse_cpu(q, k, v, **given):
     return compute(q, k, v, True, **given)
 
 
-def attention_fake(q, k, v, layout=0, **given):
-    refuse_gradients(q, k, v, **given)
+def attention_fake(q, k, v, layout=0, **_):
     return outputs(q, v, layout, False)[0]
 
 
-def attention_lse_fake(q, k, v, layout=0, **given):
-    refuse_gradients(q, k, v, **given)
+def attention_lse_fake(q, k, v, layout=0, **_):
     return outputs(q, v, layout, True)
 
 
+def autograd_of(operator):
+    """What stands between a caller and the kernels where tensors may want gradients."""
+    def attend(q, k, v, **given):
+        refuse_gradients(q, k, v, **given)
+        with torch._C._AutoDispatchBelowAutograd():
+            return operator(q, k, v, **given)
+    return attend
+
+
+def compiled_path():
+    """Where the compiled kernel is: what HEED_TORCH_OPS names, or beside this file."""
+    return os.environ.get("HEED_TORCH_OPS") or str(pathlib.Path(__file__).with_name("torch_ops.so"))
+
+
+def load(library):
+    """Gives the operators a kernel for the CPU: the compiled one, which is returned, or this."""
+    if os.environ.get("HEED_TORCH_OPS") or os.path.exists(compiled_path()):
+        torch.ops.load_library(compiled_path())
+        return ctypes.CDLL(compiled_path())
+    library.impl("attention", attention_cpu, "CPU")
+    library.impl("attention_lse", attention_lse_cpu, "CPU")
+    return None
+
+
+def explain(error):
+    """Raises heed.Error in place of what the compiled kernel can raise; else returns."""
+    report = _native.new("heed_report")
+    if compiled and type(error) is RuntimeError and \
+            compiled.heed_torch_failure(ctypes.byref(report)) < 0:
+        _native.fail(report.status, report)
+
+
 library = torch.library.Library("heed", "FRAGMENT")
-library.define(f"attention{ARGUMENTS} -> Tensor", tags=(torch.Tag.pt2_compliant_tag,))
-library.define(f"attention_lse{ARGUMENTS} -> (Tensor, Tensor)", tags=(torch.Tag.pt2_compliant_tag,))
-library.impl("attention", attention_cpu, "CPU")
-library.impl("attention_lse", attention_lse_cpu, "CPU")
-torch.library.register_fake("heed::attention", attention_fake, lib=library)
-torch.library.register_fake("heed::attention_lse", attention_lse_fake, lib=library)
-attention = torch.ops.heed.attention.default
-attention_lse = torch.ops.heed.attention_lse.default
+for name, returned, fake in (("attention", "Tensor", attention_fake),
+                             ("attention_lse", "(Tensor, Tensor)", attention_lse_fake)):
+    library.define(f"{name}{ARGUMENTS} -> {returned}", tags=(torch.Tag.pt2_compliant_tag,))
+    torch.library.register_fake(f"heed::{name}", fake, lib=library)
+    library.impl(name, autograd_of(getattr(torch.ops.heed, name).default), "Autograd")
+attention, attention_lse = torch.ops.heed.attention.default, torch.ops.heed.attention_lse.default
+compiled = load(library)

@@ -240,7 +240,7 @@ class Thread(threading.local):
             self.plans.clear()
             self.device, self.most = device_of(None, threads), threads
             self.queue = self.device.queue
-        call("heed_queue_width", self.queue, threads)
+        call("heed_queue_width", self.queue, min(threads, self.device.info()["width"]))
         self.width = threads
 
     def make_plan(self, form, names, lies):

@@ -11,6 +11,7 @@ torch.compile and torch.export. A tensor that wants a gradient is refused. docs/
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Sequence
 
 import torch
@@ -21,7 +22,7 @@ from ._torch_plans import BIAS, LAYOUTS, TERM
 from .arrays import Constant
 from .attention import Bias, Term, all_of
 
-__all__ = ["attention"]
+__all__ = ["attention", "compiled"]
 
 ALIGN = {None: 0, "start": CONSTANTS["HEED_ATTN_ALIGN_START"],
          "end": CONSTANTS["HEED_ATTN_ALIGN_END"]}
@@ -54,6 +55,14 @@ class Slots:
                 for piece in pieces for field in fields]
 
 
+def numbers_of(terms, biases):
+    """Terms and biases as the operator takes them, with their tensors."""
+    slots = Slots()
+    made = {"terms": slots.numbers(all_of(Term, terms, "terms"), TERM, TERM[-1:]),
+            "biases": slots.numbers(all_of(Bias, biases, "biases"), BIAS, BIAS[2:])}
+    return {**made, "slots": slots.tensors}
+
+
 def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, terms: Sequence[Term] = (),
               biases: Sequence[Bias] = (), causal: bool = False, align: str | None = None,
               len: torch.Tensor | None = None, mask: torch.Tensor | None = None,
@@ -78,14 +87,30 @@ def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, terms: Seque
     A failed call raises heed.Error. A tensor that wants a gradient while gradients are recorded
     raises NotImplementedError.
     """
-    slots = Slots()
-    given = {"terms": slots.numbers(all_of(Term, terms, "terms"), TERM, TERM[-1:]),
-             "biases": slots.numbers(all_of(Bias, biases, "biases"), BIAS, BIAS[2:]),
-             "slots": slots.tensors, "causal": causal, "align": ALIGN[align],
-             "layout": LAYOUTS.index(layout), "slot": slot, "run": run, "rows": rows, "len": len,
-             "mask": mask, "visible": visible, "k_scale": k_scale, "v_scale": v_scale,
-             "sinks": sinks, "q_pos": q_pos, "q_len": q_len, "q_begins": q_begins, "scale": scale,
-             "softcap": softcap}
-    if lse:
-        return _torch_ops.attention_lse(q, k, v, **given)
-    return _torch_ops.attention(q, k, v, **given)
+    tensors = {"slot": slot, "len": len, "mask": mask, "visible": visible, "k_scale": k_scale,
+               "v_scale": v_scale, "sinks": sinks, "q_pos": q_pos, "q_len": q_len,
+               "q_begins": q_begins, "scale": scale}
+    numbers = {"causal": causal, "align": ALIGN[align], "layout": LAYOUTS.index(layout),
+               "run": run, "rows": rows, "softcap": softcap}
+    given = {name: value for name, value in tensors.items() if value is not None}
+    given.update((name, value) for name, value in numbers.items() if value)
+    if terms or biases:
+        given.update(numbers_of(terms, biases))
+    operator = _torch_ops.attention_lse if lse else _torch_ops.attention
+    if torch.compiler.is_compiling():
+        return operator(q, k, v, **given)
+    try:
+        return operator(q, k, v, **given)
+    except RuntimeError as error:
+        _torch_ops.explain(error)
+        raise
+
+
+def compiled() -> bool:
+    """Whether the operators have the kernel in C++, by `python3 -m heed.torch`."""
+    return _torch_ops.compiled is not None
+
+
+if __name__ == "__main__":
+    from ._torch_build import main
+    sys.exit(main(sys.argv[1:]))
