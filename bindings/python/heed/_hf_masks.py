@@ -11,6 +11,7 @@ a dense mask.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import Any, NamedTuple
 
 import torch
@@ -20,6 +21,7 @@ from ._torch_plans import FAR, lie, rounded
 
 NAME = "heed"
 PLACE = masking_utils.__name__
+IN_PLACE = ("transformers.models.falcon.modeling_falcon", "transformers.models.gptj.modeling_gptj")
 PASSED = ("causal_mask_function", "bidirectional_mask_function",
           "sliding_window_overlay.<locals>.inner_mask",
           "sliding_window_bidirectional_overlay.<locals>.inner_mask",
@@ -33,11 +35,11 @@ class Refused(NotImplementedError):
         super().__init__(f"attn_implementation={NAME!r} {what}")
 
 
-def refuse_graphs():
-    """Raises where torch records operations: of heed's it would see none."""
-    if torch.jit.is_tracing() or torch.compiler.is_compiling():
-        raise Refused("is no part of a graph: torch.compile, torch.export and torch.jit.trace want "
-                      "another implementation")
+def refuse_traces():
+    """Raises where torch.jit records operations: of heed's it would see none."""
+    if torch.jit.is_tracing():
+        raise Refused("is no part of a trace: torch.jit.trace wants another implementation, and "
+                      "torch.compile and torch.export take this one")
 
 
 class Reach(NamedTuple):
@@ -224,11 +226,29 @@ ASKED = {"shape", "dtype", "device", "ndim", "layout", "requires_grad", "is_meta
 KEPT = {"contiguous", "to", "cpu", "detach"}
 
 
+@torch._dynamo.assume_constant_result
+def hands_masks_on(config):
+    """Whether the file of a model asks the AttentionInterface, or is one that heed has a class in
+    place of: the masks of such models go to the attention as they are."""
+    place = type(config).__module__.replace(".configuration_", ".modeling_")
+    return place in IN_PLACE or hasattr(sys.modules.get(place), "ALL_ATTENTION_FUNCTIONS")
+
+
 def mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0,
          mask_function=masking_utils.causal_mask_function, attention_mask=None, use_vmap=False,
-         device="cpu", **_):
-    """heed's function of the AttentionMaskInterface: a Mask."""
-    refuse_graphs()
+         device="cpu", config=None, **_):
+    """heed's function of the AttentionMaskInterface: a Mask; in a graph of torch.compile or
+    torch.export, which has no patterns, the booleans."""
+    refuse_traces()
+    if torch.compiler.is_compiling():
+        if not hands_masks_on(config):
+            raise Refused("gives booleans for masks in a graph, and this model's own code may "
+                          "compute with them: it wants 'eager'")
+        return masking_utils.sdpa_mask(
+            batch_size=batch_size, q_length=q_length, kv_length=kv_length, q_offset=q_offset,
+            kv_offset=kv_offset, mask_function=mask_function, attention_mask=attention_mask,
+            use_vmap=use_vmap, device=device, allow_is_causal_skip=False,
+            allow_is_bidirectional_skip=False)
     given = {"batch_size": batch_size, "q_length": q_length, "kv_length": kv_length,
              "q_offset": int(q_offset), "kv_offset": int(kv_offset), "use_vmap": use_vmap,
              "mask_function": mask_function, "attention_mask": attention_mask, "device": device}
