@@ -14,6 +14,8 @@ models, and what is refused.
 from __future__ import annotations
 
 import functools
+import threading
+import weakref
 
 import torch
 from transformers import masking_utils, modeling_utils
@@ -23,7 +25,7 @@ from . import _hf_models, _torch_ops
 from ._abi import CONSTANTS
 from ._hf_cache import GrowingCache
 from ._hf_masks import NAME, Mask, Reach, Refused, mask, refuse_traces
-from ._torch_ops import bias_of
+from ._torch_ops import SEGMENT, bias_of, ranges
 from ._torch_plans import FAR, Form, here, lie, of_extent, with_room
 
 __all__ = ["GrowingCache", "NAME", "Refused", "attention", "mask", "register"]
@@ -80,21 +82,51 @@ def refuse_unless_of_keys(module, query, key, mask_, is_causal):
                       f"[items][heads][queries][{key.shape[2]} keys]")
 
 
+class Ranges:
+    """The ranges of the mask that was asked for last, which all layers of a step share."""
+
+    def __init__(self):
+        self.mask, self.version, self.found = lambda: None, 0, None
+
+    def of(self, mask_, n_q):
+        """ranges() of booleans, None where rows have none."""
+        if mask_.is_inference():    # nothing says whether it was written to
+            return ranges(mask_, n_q)
+        if self.mask() is not mask_ or self.version != mask_._version:
+            self.found = ranges(mask_, n_q)
+            self.mask, self.version = weakref.ref(mask_), mask_._version
+        return self.found
+
+
+class OfThread(threading.local):
+    def __init__(self):
+        self.ranges = Ranges()
+
+
+known = OfThread()
+
+
+def of_booleans(mask_, n_q):
+    """No Pattern; and ranges of rows, or else what is added to scores."""
+    found = known.ranges.of(mask_, n_q)
+    return (None, None, bias_of(mask_)) if found is None else (None, found, None)
+
+
 def pattern_of(module, query, key, attention_mask, is_causal):
-    """The Pattern of a mask, or None; and what is added to scores, or None."""
+    """The Pattern of a mask, its ranges by rows, and what is added to scores: at most one."""
     n_q, n_k = query.shape[2], key.shape[2]
     if type(attention_mask) is Mask:
         pattern = attention_mask.pattern
         if pattern is None:
-            return None, bias_of(attention_mask.dense())
+            return of_booleans(attention_mask.dense(), n_q)
         if (pattern.n_q, pattern.n_k) != (n_q, n_k) or pattern.items not in (1, query.shape[0]):
             raise Refused(f"was given a mask for {pattern.items} items, {pattern.n_q} queries and "
                           f"{pattern.n_k} keys, beside {query.shape[0]}, {n_q} and {n_k}")
-        return pattern, None
+        return pattern, None, None
     refuse_unless_of_keys(module, query, key, attention_mask, is_causal)
     if attention_mask is not None and attention_mask.dtype == torch.bool:
-        return None, bias_of(attention_mask)
-    return None, attention_mask
+        return of_booleans(attention_mask, n_q)
+    return None, None, attention_mask
 
 
 def refuse_what_is_lacking(module, query, scaling, s_aux):
@@ -106,16 +138,19 @@ def refuse_what_is_lacking(module, query, scaling, s_aux):
         raise Refused(f"was not given the sinks of {type(module).__name__}")
 
 
-def dense_biases(count):
-    """The numbers of so many dense biases, the first arrays of slots."""
-    return tuple(number for i in range(count) for number in (DENSE, 0, i + 1, 0, 0, 0, 0))
+def dense_biases(count, first=1):
+    """The numbers of so many dense biases, whose arrays are slots from `first` on."""
+    return tuple(number for i in range(count) for number in (DENSE, 0, first + i, 0, 0, 0, 0))
 
 
 @functools.lru_cache(maxsize=256)
-def form_of(reach, biases, scale, softcap):
-    """The Form of a Reach: a term beside CAUSAL, and dense biases, the first arrays of slots."""
+def form_of(reach, ranges_slot, biases, scale, softcap):
+    """The Form of a Reach: a term beside CAUSAL, and dense biases, the first arrays of slots; or of
+    ranges, whose slot comes behind those."""
     terms = ()
-    if reach.block:
+    if ranges_slot:
+        terms = (SEGMENT, 0, 0, 0, 0, 0, 0, ranges_slot)
+    elif reach.block:
         terms = (WINDOW, 0, 0, 0, reach.block, 0, 0, 0)
     elif reach.left != FAR or reach.right not in (0, FAR):
         terms = (WINDOW, reach.left, reach.right or FAR, 0, 0, 0, 0, 0)
@@ -156,7 +191,7 @@ def attention(module, query, key, value, attention_mask, dropout=0.0, scaling=No
     if torch.compiler.is_compiling():
         refuse_unless_of_keys(module, query, key, attention_mask, is_causal)
         return in_graph(query, key, value, attention_mask, scaling, softcap, s_aux, position_bias)
-    pattern, added = pattern_of(module, query, key, attention_mask, is_causal)
+    pattern, found, added = pattern_of(module, query, key, attention_mask, is_causal)
     names, tensors = ["q", "k", "v"], [query, key, value]
     if s_aux is not None:
         names.append("sinks")
@@ -168,6 +203,9 @@ def attention(module, query, key, value, attention_mask, dropout=0.0, scaling=No
             names.append(f"slot{biases}")
             tensors.append(bias)
     refuse_unless_readable(names, tensors)
+    if found is not None:
+        names.append(f"slot{biases + 1}")
+        tensors.append(found)
     lies, addresses = [lie(tensor) for tensor in tensors], [one.data_ptr() for one in tensors]
     if pattern is not None:
         names, addresses = [*names, *pattern.names], addresses + pattern.addresses
@@ -176,8 +214,8 @@ def attention(module, query, key, value, attention_mask, dropout=0.0, scaling=No
     out = query.new_empty((items, rows, heads, value.shape[3]))
     addresses.append(out.data_ptr())
     reach = EVERYTHING if pattern is None else pattern.reach
-    here.attend(form_of(reach, biases, scaling, softcap or 0.0), tuple(names), tuple(lies),
-                addresses)
+    form = form_of(reach, 0 if found is None else biases + 1, biases, scaling, softcap or 0.0)
+    here.attend(form, tuple(names), tuple(lies), addresses)
     return out, None
 
 
