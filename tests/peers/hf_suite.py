@@ -24,6 +24,7 @@ import common
 import hf_models
 
 ITEMS, TOKENS = 3, 7
+NOT_BY_NAME = ("DeepSeek 3",)     # that test changes head_dim, which its rotary channels do not follow
 FAMILIES = ["Mistral, windows", "Llama", "Qwen3", "Gemma 2", "Gemma 3", "GPT-OSS", "Phi 3", "GPT-NeoX",
             "GPT-2", "OPT", "Cohere 2", "Mixtral", "DeepSeek 3", "T5", "BART", "BERT", "RoBERTa",
             "ALBERT", "ModernBERT, windows"]
@@ -105,7 +106,7 @@ def equivalence(module, name, report):
             one(report, f"{name}: eager is {label}", counted, functools.partial(
                 module._test_eager_matches_sdpa_inference, case, label, *given))
     if not model_class._supports_flash_attn or not model_class._supports_attention_backend or \
-            model_class._compatible_flash_implementations:      # it takes those names alone
+            model_class._compatible_flash_implementations or name in NOT_BY_NAME:  # or: those alone
         return
     for side in ("left", "right"):
         with torch.no_grad(), hf_models.Counted() as counted:

@@ -298,6 +298,15 @@ class Plans(unittest.TestCase):
                 self.assertTrue(torch.equal(o, wanted))
 
 
+class Example(unittest.TestCase):
+    def test_it_runs(self):
+        path = pathlib.Path(__file__).parents[2] / "examples/python/torch_ops.py"
+        told = subprocess.run([sys.executable, path], check=False, text=True, capture_output=True,
+                              env={**os.environ, "PYTHONPATH": str(
+                                  pathlib.Path(heed.__file__).parents[1])})
+        self.assertIn("one graph", told.stdout, told.stderr)
+
+
 class Compiled(unittest.TestCase):
     """All of this, with the kernel in C++."""
 
