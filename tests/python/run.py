@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a test of the binding: run.py PACKAGE MODULE, with HEED_LIBRARY naming the library. PACKAGE is
-bindings/python of the build folder.
+"""Runs a test of the binding: run.py PACKAGE MODULE [NEEDED], with HEED_LIBRARY naming the library.
+PACKAGE is bindings/python of the build folder; NEEDED: what the test imports, numpy unless said.
 
-Exit status 77 where there is no NumPy: not in this Python, not in the one that HEED_PYTHON names,
-not in the distribution's, which may be another than the first on the path.
+Exit status 77 where that is missing: not in this Python, not in the one that HEED_PYTHON names, not
+in the distribution's, which may be another than the first on the path.
 """
 
 import importlib.util
@@ -18,11 +18,11 @@ import unittest
 DISTRIBUTION = "/usr/bin/python3"
 
 
-def with_numpy():
-    """Another Python that has NumPy, or None."""
+def with_module(needed):
+    """Another Python that has a module, or None."""
     for other in filter(None, (os.environ.get("HEED_PYTHON"), DISTRIBUTION)):
         try:
-            if subprocess.run([other, "-c", "import numpy"], stderr=subprocess.DEVNULL,
+            if subprocess.run([other, "-c", f"import {needed}"], stderr=subprocess.DEVNULL,
                               check=False).returncode == 0:
                 return other
         except OSError:
@@ -31,12 +31,12 @@ def with_numpy():
 
 
 def main():
-    package, module = sys.argv[1:3]
-    if importlib.util.find_spec("numpy") is None:
-        other = with_numpy()
+    package, module, needed = [*sys.argv[1:], "numpy"][:3]
+    if importlib.util.find_spec(needed) is None:
+        other = with_module(needed)
         if other:
             os.execv(other, [other, *sys.argv])
-        print("skipped: NumPy is not installed; HEED_PYTHON may name a Python that has it")
+        print(f"skipped: {needed} is not installed; HEED_PYTHON may name a Python that has it")
         return 77
     sys.dont_write_bytecode = True
     sys.path[:0] = [package, os.path.dirname(__file__)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from transformers import cache_utils
 
-from ._hf_plans import rounded
+from ._torch_plans import rounded
 
 LEAST_ROOM = 256
 

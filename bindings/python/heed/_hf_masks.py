@@ -11,15 +11,18 @@ a dense mask.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import Any, NamedTuple
 
 import torch
 from transformers import masking_utils
 
-from ._hf_plans import FAR, lie, rounded
+from ._torch_plans import FAR, lie, rounded
 
 NAME = "heed"
 PLACE = masking_utils.__name__
+IN_PLACE = ("transformers.models.falcon.modeling_falcon", "transformers.models.gptj.modeling_gptj")
+MOST_BOOLEANS = 1 << 26
 PASSED = ("causal_mask_function", "bidirectional_mask_function",
           "sliding_window_overlay.<locals>.inner_mask",
           "sliding_window_bidirectional_overlay.<locals>.inner_mask",
@@ -33,11 +36,11 @@ class Refused(NotImplementedError):
         super().__init__(f"attn_implementation={NAME!r} {what}")
 
 
-def refuse_graphs():
-    """Raises where torch records operations: of heed's it would see none."""
-    if torch.jit.is_tracing() or torch.compiler.is_compiling():
-        raise Refused("is no part of a graph: torch.compile, torch.export and torch.jit.trace want "
-                      "another implementation")
+def refuse_traces():
+    """Raises where torch.jit records operations: of heed's it would see none."""
+    if torch.jit.is_tracing():
+        raise Refused("is no part of a trace: torch.jit.trace wants another implementation, and "
+                      "torch.compile and torch.export take this one")
 
 
 class Reach(NamedTuple):
@@ -180,26 +183,41 @@ def pattern_of(items, n_q, n_k, offset, kv_offset, reach, present):
     return Pattern(items, n_q, n_k, offset, reach, length, whole)
 
 
+def booleans(given):
+    """A mask as transformers makes it for sdpa, with memory."""
+    return masking_utils.sdpa_mask(**given, allow_is_causal_skip=False,
+                                   allow_is_bidirectional_skip=False)
+
+
+@torch._dynamo.assume_constant_result
+def hands_masks_on(config):
+    """Whether the file of a model asks the AttentionInterface, or is one that heed has a class in
+    place of: the masks of such models go to the attention as they are."""
+    place = type(config).__module__.replace(".configuration_", ".modeling_")
+    return place in IN_PLACE or hasattr(sys.modules.get(place), "ALL_ATTENTION_FUNCTIONS")
+
+
 class Mask(torch.Tensor):
     """A boolean mask [B][1][n_q][n_k] of transformers that has a Pattern in place of memory;
     pattern is None where it has none, and dense() is to be used.
 
     It passes through a model to the attention as it is. Its shape may be asked for, and it may
-    choose between two values. All else is refused: a model whose own code works on masks takes them
+    choose between two values. contiguous() gives booleans unless they are many: generate() calls
+    it for caches of a fixed size, whose masks it makes outside of the graph that takes them. All
+    else is refused: a model whose own code works on masks takes them
     for numbers that are added, or for marks of what is absent.
     """
 
     @staticmethod
-    def __new__(cls, pattern, given):
+    def __new__(cls, pattern, given, config):
         shape = (given["batch_size"], 1, given["q_length"], given["kv_length"])
         made = torch.Tensor._make_subclass(cls, torch.empty((), dtype=torch.bool).expand(shape))
-        made.pattern, made.given = pattern, given
+        made.pattern, made.given, made.config = pattern, given, config
         return made
 
     def dense(self):
-        """The same as a plain tensor, as transformers makes it."""
-        return masking_utils.sdpa_mask(**self.given, allow_is_causal_skip=False,
-                                       allow_is_bidirectional_skip=False)
+        """The same as a plain tensor."""
+        return booleans(self.given)
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -209,12 +227,18 @@ class Mask(torch.Tensor):
         with torch._C.DisableTorchFunctionSubclass():
             if name in ASKED:
                 return func(*args, **kwargs)
+            if name == "contiguous" and args[0].numel() <= MOST_BOOLEANS and \
+                    hands_masks_on(args[0].config):
+                return args[0].dense()
             if name in KEPT and not any(isinstance(one, (torch.dtype, torch.Tensor))
                                         for one in [*args[1:], *kwargs.values()]):
                 return args[0]
             if name == "where" and isinstance(args[0], Mask) and type(args[1]) is not Mask \
                     and type(args[2]) is not Mask:
                 return func(args[0].dense(), *args[1:], **kwargs)
+        if name == "is_nested":     # torch.compile looks at what enters a graph
+            raise Refused("has masks that are patterns without memory, and none enters a graph: "
+                          "let the graph make it, or give generate() a smaller cache")
         raise Refused(f"has masks that are patterns without memory, and this model's own code "
                       f"calls {name}() on one: it wants 'eager'")
 
@@ -226,16 +250,23 @@ KEPT = {"contiguous", "to", "cpu", "detach"}
 
 def mask(batch_size, q_length, kv_length, q_offset=0, kv_offset=0,
          mask_function=masking_utils.causal_mask_function, attention_mask=None, use_vmap=False,
-         device="cpu", **_):
-    """heed's function of the AttentionMaskInterface: a Mask."""
-    refuse_graphs()
+         device="cpu", config=None, **_):
+    """heed's function of the AttentionMaskInterface: a Mask; in a graph of torch.compile or
+    torch.export, which has no patterns, the booleans."""
+    refuse_traces()
     given = {"batch_size": batch_size, "q_length": q_length, "kv_length": kv_length,
-             "q_offset": int(q_offset), "kv_offset": int(kv_offset), "use_vmap": use_vmap,
+             "q_offset": q_offset, "kv_offset": kv_offset, "use_vmap": use_vmap,
              "mask_function": mask_function, "attention_mask": attention_mask, "device": device}
+    if torch.compiler.is_compiling():
+        if not hands_masks_on(config):
+            raise Refused("gives booleans for masks in a graph, and this model's own code may "
+                          "compute with them: it wants 'eager'")
+        return booleans(given)
+    given.update(q_offset=int(q_offset), kv_offset=int(kv_offset))
     reach = None if use_vmap else reach_of(mask_function)
     if reach is None or attention_mask is not None and attention_mask.ndim != 2 or \
             reach.block and given["kv_offset"] % reach.block:
-        return Mask(None, given)
+        return Mask(None, given, config)
     offset = given["q_offset"] - given["kv_offset"]
     return Mask(pattern_of(batch_size, q_length, kv_length, offset, given["kv_offset"], reach,
-                           attention_mask), given)
+                           attention_mask), given, config)

@@ -14,25 +14,39 @@ import collections
 import ctypes
 import threading
 import weakref
+from typing import NamedTuple
 
 import numpy
 import torch
 
 from ._abi import CONSTANTS
-from ._native import STRUCT, fail, library, new
-from .arrays import Array, dense_strides
-from .attention import Attention, Source, dense, set_common, window
+from ._native import STRUCT, call, fail, library, new
+from .arrays import SIZES, Array, dense_strides
+from .attention import Attention, Bias, Source, Term, set_common
 from .runtime import _end_plan, device_of, reach
 
 FAR = CONSTANTS["HEED_FAR"]
 MOST_PLANS, MOST_FAMILIES, MOST_AXES = 128, 64, 6
 STEP = 256      # keys by which what a plan takes for their number grows
-DTYPES = {torch.float32: "float32", torch.float16: "float16", torch.bfloat16: "bfloat16",
-          torch.int64: "int64", torch.bool: "uint8", torch.uint8: "uint8"}
-# Where the arrays of an attention stand in its descriptor, by the names that they have here.
-PATHS = {"q": "q", "k": "sources[0].k", "v": "sources[0].v", "o": "o", "sinks": "sinks",
-         "len": "sources[0].len", "mask": "sources[0].mask", "q_pos": "q_pos",
-         **{f"bias{i}": f"sources[0].biases[{i}].t" for i in range(2)}}
+DTYPES = {getattr(torch, name): name for name in SIZES} | {torch.bool: "uint8"}
+TERM = ("kind", "left", "right", "step", "block", "phase", "flags", "slot")
+BIAS = ("kind", "zero", "t", "u", "map", "q_coord", "k_coord")
+LAYOUTS = ("dense", "ragged", "paged", "ring", "listed")     # by number
+RAGGED, PAGED = 1, 2
+
+
+class Form(NamedTuple):
+    """An attention without its arrays. terms, biases: the numbers of each in the order of TERM and
+    BIAS, one behind the other; their slots are numbers of arrays, "slot1" and on, and 0 is none."""
+    terms: tuple[int, ...] = ()
+    biases: tuple[int, ...] = ()
+    causal: bool = False
+    align: int = CONSTANTS["HEED_ATTN_ALIGN_START"]
+    layout: int = 0
+    run: int = 0
+    rows: int = 0
+    scale: float | None = None
+    softcap: float = 0.0
 
 
 def lie(tensor):
@@ -70,38 +84,66 @@ def of_extent(lying, axis, extent):
     return dtype, (*shape[:axis], extent, *shape[axis + 1:]), strides
 
 
-def lie_of_output(q, v):
-    """How the output lies, [B][H][n_q][d_v] over memory [B][n_q][H][d_v]."""
-    (_, (items, heads, rows, _), _), (dtype, (*_, channels), _) = q, v
-    item, row, head, one = dense_strides((items, rows, heads, channels))
-    return dtype, (items, heads, rows, channels), (item, head, row, one)
+def output_shape(q, v, layout):
+    """[batch...][n_q][H][d_v], as the memory of the output lies."""
+    batch = q[:-3] if layout in (PAGED, RAGGED) else torch.broadcast_shapes(q[:-3], v[:-3])
+    return (*batch, q[-2], q[-3], v[-1])
 
 
-def terms_of(sees):
-    """The terms of a Reach, beside CAUSAL."""
-    if sees.block:
-        return [window(0, block=sees.block)]
-    if sees.left == FAR and sees.right in (0, FAR):
-        return []
-    return [window(sees.left, FAR if sees.right == 0 else sees.right)]
+def lies_of_outputs(form, names, lies):
+    """How o and, where it is asked for, lse lie, [batch...][H][n_q][d_v] over memory
+    [batch...][n_q][H][d_v]."""
+    (_, q, _), (dtype, _, _), (_, v, _) = lies[0], lies[0], lies[2]
+    *batch, rows, heads, channels = shape = output_shape(q, v, form.layout)
+    *strides, row, head, one = dense_strides(shape)
+    yield "o", (dtype, (*batch, heads, rows, channels), (*strides, head, row, one))
+    if "lse" in names:
+        yield "lse", (torch.float32, (*batch, heads, rows), dense_strides((*batch, heads, rows)))
 
 
-def fill(sees, scale, softcap, lying):
+def pieces(numbers, fields):
+    """Numbers one behind the other as a dict for each term or bias."""
+    width = len(fields)
+    return [dict(zip(fields, numbers[i:i + width])) for i in range(0, len(numbers), width)]
+
+
+def of_form(form, arrays):
+    """The terms and biases of a form, with the arrays in their slots."""
+    def array(number):
+        return arrays[f"slot{number}"] if number else None
+
+    terms = [Term(**{**term, "slot": array(term["slot"])}) for term in pieces(form.terms, TERM)]
+    biases = [Bias(**{name: array(value) if name in BIAS[2:] else value
+                      for name, value in bias.items()}) for bias in pieces(form.biases, BIAS)]
+    return terms, biases
+
+
+def fill(form, lying):
     """A descriptor. lying: how each array lies, by name."""
     filled = Attention()
     arrays = {name: Array(DTYPES[dtype], shape, strides, 0, None)
               for name, (dtype, shape, strides) in lying.items()}
-    filled.struct.q = filled.array(arrays["q"], "q", "q")
+    struct, slots, get = filled.struct, filled.slots, arrays.get
+    terms, biases = of_form(form, arrays)
+    struct.q = filled.array(arrays["q"], "q", "q")
     filled.add_sources([Source(
-        arrays["k"], arrays["v"], terms_of(sees),
-        [dense(arrays[name]) for name in ("bias0", "bias1") if name in arrays],
-        causal=sees.right == 0, len=arrays.get("len"), mask=arrays.get("mask"))])
-    filled.struct.q_pos_slot = filled.slots.add(arrays.get("q_pos"), "q_pos", "int64")
-    set_common(filled, scale, softcap, arrays.get("sinks"), 0,
-               CONSTANTS["HEED_ATTN_ALIGN_START"])
-    filled.struct.o = filled.array(arrays["o"], "o", "o")
+        arrays["k"], arrays["v"], terms, biases, causal=form.causal, layout=LAYOUTS[form.layout],
+        slot=get("slot"), len=get("len"), mask=get("mask"), k_scale=get("k_scale"),
+        v_scale=get("v_scale"), run=form.run, rows=form.rows)])
+    struct.q_pos_slot = slots.add(get("q_pos"), "q_pos", "int64")
+    struct.q_len_slot = slots.add(get("q_len"), "q_len")
+    struct.q_slot = slots.add(get("q_begins"), "q_begins")
+    struct.q_layout = RAGGED if "q_begins" in arrays else 0
+    set_common(filled, form.scale, form.softcap, get("sinks"), 0, form.align)
+    struct.o = filled.array(arrays["o"], "o", "o")
+    if "lse" in arrays:
+        struct.lse = filled.array(arrays["lse"], "lse", "lse")
     filled.finish()
-    return filled
+    places = {id(array): path for path, array in filled.arrays.items()}
+    lost = [name for name in lying if id(arrays[name]) not in places]
+    if lost:
+        raise ValueError(f"no term and no bias names {', '.join(lost)}")
+    return filled, [places[id(array)] for array in arrays.values()]
 
 
 def word(struct, field=""):
@@ -131,15 +173,15 @@ class Family:
     """A descriptor and arguments, for arrays of these names and element types.
 
     extents: of each array those of its tensor in the descriptor; addresses: those in the arguments.
-    Both are in the order of the names, and the output is the last.
+    Both are in the order of the names, and the outputs are the last.
     """
 
-    def __init__(self, thread, sees, scale, softcap, lying):
+    def __init__(self, thread, form, lying):
         self.thread = thread
-        self.filled = filled = fill(sees, scale, softcap, lying)
-        self.args = filled.args({})
-        self.descriptor, self.arguments = ctypes.byref(filled.struct), ctypes.byref(self.args)
-        paths = [filled.paths[PATHS[name]][0] for name in lying]
+        self.filled, paths = fill(form, lying)
+        self.args = self.filled.args({})
+        self.descriptor = ctypes.byref(self.filled.struct)
+        self.arguments = ctypes.byref(self.args)
         self.extents = [self.extents_at(path) for path in paths]
         self.addresses = [word(self.buf_at(path)) for path in paths]
         self.workspace = word(self.args.workspace)
@@ -186,37 +228,44 @@ class Thread(threading.local):
 
     def __init__(self):
         self.plans, self.families = collections.OrderedDict(), collections.OrderedDict()
-        self.devices, self.queues = {}, {}
+        self.device, self.most, self.width, self.queue = None, 0, 0, None
         self.report, self.props = new("heed_report"), new("heed_plan_props")
         self.report_reference = ctypes.byref(self.report)
         self.run, self.memory, self.start, self.room = library.heed_attn_run, None, 0, 0
 
-    def device(self, threads):
-        """A device so wide."""
-        if threads not in self.devices:
-            self.devices[threads] = device_of(None, threads)
-            self.queues[threads] = self.devices[threads].queue
-        return self.devices[threads]
+    def widen(self, threads):
+        """Makes runs so wide: by the queue, or where the device has fewer, by another device, for
+        which plans are made anew."""
+        if threads > self.most:
+            self.plans.clear()
+            self.device, self.most = device_of(None, threads), threads
+            self.queue = self.device.queue
+        call("heed_queue_width", self.queue, min(threads, self.device.info()["width"]))
+        self.width = threads
 
-    def make_plan(self, threads, sees, scale, softcap, names, lies):
-        lies = [*lies, lie_of_output(lies[0], lies[2])]
+    def make_plan(self, form, names, lies):
+        outputs = dict(lies_of_outputs(form, names, lies))
+        lies = [*lies, *outputs.values()]
         kinds = tuple((one[0], len(one[1])) for one in lies)
-        family = kept(self.families, MOST_FAMILIES, (sees, scale, softcap, names, kinds),
-                      lambda: Family(self, sees, scale, softcap, dict(zip([*names, "o"], lies))))
+        names = [*(name for name in names if name != "lse"), *outputs]
+        family = kept(self.families, MOST_FAMILIES, (form, tuple(names), kinds),
+                      lambda: Family(self, form, dict(zip(names, lies))))
         family.lay(lies)
-        return Plan(self.device(threads), family, self.props)
+        return Plan(self.device, family, self.props)
 
     def grow(self, size):
         """Makes the workspace twice as large as is wanted now."""
         self.memory, self.room = numpy.empty(2 * size, "uint8"), 2 * size
         self.start = self.memory.ctypes.data
 
-    def attend(self, sees, scale, softcap, names, lies, addresses):
-        """Runs an attention. names and lies: of q, k, v and more; addresses: of these, and of the
-        output."""
+    def attend(self, form, names, lies, addresses):
+        """Runs an attention. names and lies: of q, k, v and more, and "lse" as the last name where
+        it is wanted; addresses: of these, then of o, and of lse."""
         threads = torch.get_num_threads()
-        plan = kept(self.plans, MOST_PLANS, (threads, sees, scale, softcap, names, lies),
-                    lambda: self.make_plan(threads, sees, scale, softcap, names, lies))
+        if threads != self.width:
+            self.widen(threads)
+        plan = kept(self.plans, MOST_PLANS, (form, names, lies),
+                    lambda: self.make_plan(form, names, lies))
         family = plan.family
         for place, address in zip(family.addresses, addresses):
             place.value = address
@@ -224,7 +273,7 @@ class Thread(threading.local):
             self.grow(plan.size)
         family.workspace.value = self.start + -self.start % plan.align
         family.workspace_size.value = plan.size - plan.align
-        status = self.run(plan.handle, self.queues[threads], family.arguments, None,
+        status = self.run(plan.handle, self.queue, family.arguments, None,
                           self.report_reference)
         if status < 0:
             fail(status, self.report)
