@@ -113,8 +113,7 @@ static void pack_find(const struct heed_plan *plan, const struct heed_device_tra
         return;
     }
     source->packs = 1;
-    source->packed_at =
-        heed_room_place(w, blocks * 64 * (double)source->panel_rows, sizeof(float));
+    source->packed_at = heed_room_place(w, blocks * 64 * (double)source->panel_rows, sizeof(float));
     source->finite_at = heed_room_place(w, blocks, sizeof(uint32_t));
     source->pack_tasks = w->ok ? (int64_t)blocks : 0;
     to->pack_tasks += source->pack_tasks;
@@ -135,9 +134,10 @@ static int64_t shift_find(int64_t n)
 /* Channels that share a scale, 0: rows have none, or no channels. */
 static int64_t group_find(uint32_t dtype, const struct heed_aux *scale, int64_t channels)
 {
-    return channels == 0 ? 0 : HK_IN_BLOCKS(dtype) ? HK_BLOCK_CHANNELS
-           : scale->slot != 0                       ? channels
-                                                    : 0;
+    return channels == 0         ? 0
+           : HK_IN_BLOCKS(dtype) ? HK_BLOCK_CHANNELS
+           : scale->slot != 0    ? channels
+                                 : 0;
 }
 
 /* Of K in panels: channels, then what hk_scales_pack puts behind them. */

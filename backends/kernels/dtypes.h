@@ -41,8 +41,8 @@
 /* Of rows whose elements lie alone. */
 #define HK_ROW_TYPES(ROW, arg) HK_FLOAT_TYPES(ROW, arg) HK_SCALED_TYPES(ROW, arg)
 
-/* Of rows of blocks, which have their scales within them, in binary16, as what they begin with; with
- * a minimum, which follows it. The first number is HK_FIRST_BLOCK. */
+/* Of rows of blocks, which begin with a scale, in binary16; and with a minimum, which follows it.
+ * The first number is HK_FIRST_BLOCK. */
 #define HK_BLOCK_TYPES(ROW, arg)                                                                   \
     HK_TYPE_Q8_0(ROW, arg) HK_TYPE_Q4_0(ROW, arg) HK_TYPE_Q5_0(ROW, arg)                           \
     HK_MINIMUM_TYPES(ROW, arg) HK_TYPE_IQ4_NL(ROW, arg)

@@ -82,7 +82,7 @@ HK_INLINE hk_vec hkv_canonical(hk_vec x)
 #define HK_SHIFT(NAME, name, number, elements, bytes, arg)                                         \
     | (hk_u64)HK_LOG_BYTES(bytes) << 2 * (number)
 #define HK_BYTES(NAME, name, number, elements, bytes, arg)                                         \
-    | (hk_u64)(bytes) << 8 * ((number) - HK_FIRST_BLOCK)
+    | (hk_u64)(bytes) << 8 * ((number)-HK_FIRST_BLOCK)
 /* Bytes of an element, or of a block. */
 HK_FN hk_i64 hk_size(hk_u32 dtype)
 {

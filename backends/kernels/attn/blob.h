@@ -44,7 +44,7 @@ struct hk_lookup {
 
 struct hk_bias {
     struct hk_lookup from;
-    struct hk_aux t, u;         /* u: DENSE: a factor for each head; absent: 1 */
+    struct hk_aux t, u; /* u: DENSE: a factor for each head; absent: 1 */
     hk_u32 kind, reserved;
 };
 
@@ -67,7 +67,7 @@ struct hk_source {
                                          * there are any */
     struct hk_aux keys, rows;           /* lists of GLOBAL keys and rows */
     hk_i64 k_group, v_group;            /* channels that share a scale; 0: there are no scales */
-    hk_i64 panel_rows;                  /* of K in panels: channels, then scales and minima of groups */
+    hk_i64 panel_rows; /* of K in panels: channels, then scales and minima of groups */
     hk_i64 heads, n_k, list_rows;       /* list_rows: GATHER, rows that share a list */
     hk_i64 pages, shift;                /* pages in memory; the rows of one are 2^shift, -1: no
                                          * power of two */
@@ -138,8 +138,8 @@ struct hk_plan {
     hk_i64 band;                        /* lanes: columns of a band (dot_lanes.h); 0: no DOT */
     hk_i64 stretches;                   /* lanes: those of a worker (bias_lanes.h); 0: no biases */
     /* Lanes, the most that a source asks for: rows of a panel of K; groups of V; channels behind
-     * those of o in which minima of V are summed, a multiple of 16; groups of a K with minima; floats
-     * of K that is widened for DOT. */
+     * those of o in which minima of V are summed, a multiple of 16; groups of a K with minima;
+     * floats of K that is widened for DOT. */
     hk_i64 panel_rows, v_groups, minima, k_sums, wide;
     hk_i64 bytes;               /* of the blob */
     float c, c1, c2, reserved_f;

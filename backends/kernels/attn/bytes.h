@@ -29,7 +29,7 @@ struct hk_byte_group {
     HK_GLOBAL const hk_i8 *bytes;
     HK_GLOBAL const float *scale;
     struct hk_minima minima;
-    int first;                          /* there was no group before */
+    int first; /* there was no group before */
 };
 
 /* s[i][key .. ] of `rows` rows and the keys of `vecs` vectors. */

@@ -14,9 +14,9 @@
 
 /* ---- few rows: what their headers share ---- */
 
-#define HK_FEW_ROWS 16          /* of a strip */
-#define HK_SLICE 32             /* channels */
-#define HK_FETCH_EVERY 4        /* channels between two steps of fetching */
+#define HK_FEW_ROWS 16   /* of a strip */
+#define HK_SLICE 32      /* channels */
+#define HK_FETCH_EVERY 4 /* channels between two steps of fetching */
 
 /* OF(name, rows) of the register tiles that there are, and call(name) of that for n rows. */
 #define HK_FEW_TILES(OF) OF(1, 1) OF(2, 2) OF(4, 4) OF(most, HK_R)
@@ -43,8 +43,8 @@ HK_FN hk_i64 hk_vecs_of(hk_i64 rows)
 /* The 64 rows of K or V of a block. */
 struct hk_block_rows {
     HK_GLOBAL const char *at[HK_BLOCK];
-    float scale[HK_BLOCK];              /* of rows that have one, which lies apart */
-    hk_i64 group;                       /* as of struct hk_matrix */
+    float scale[HK_BLOCK]; /* of rows that have one, which lies apart */
+    hk_i64 group;          /* as of struct hk_matrix */
     hk_u32 dtype;
 };
 
@@ -127,7 +127,7 @@ HK_NOINLINE void hk_rows_scales(const struct hk_block_rows *rows, hk_i64 g, int 
 
     if (HK_IN_BLOCKS(rows->dtype)) {
         const hk_i64 at = g * hk_size(rows->dtype);
-#if defined HKV_BYTES                   /* halves are converted together */
+#if defined HKV_BYTES /* halves are converted together */
         hk_u16 bits[HK_BLOCK];
 
         for (i = 0; i < HK_BLOCK; i++)

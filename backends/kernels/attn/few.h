@@ -118,8 +118,8 @@ HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *
 
 /* ---- values ---- */
 
-/* Two vectors of a row from channel t on; of bf16 those of even and of odd channels. */
-HK_INLINE void hk_few_load(HK_GLOBAL const char *row, const hk_u32 dtype, hk_i64 t, hk_vec b[2])
+/* Two vectors of a row of blocks from channel t on. */
+HK_INLINE void hk_pair_load(const hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 t, hk_vec b[2])
 {
 #define HK_PAIR(NAME, name, number, elements, bytes, arg)                                          \
     if (dtype == HK_##NAME) {                                                                      \
@@ -127,6 +127,16 @@ HK_INLINE void hk_few_load(HK_GLOBAL const char *row, const hk_u32 dtype, hk_i64
     } else
     HK_BLOCK_TYPES(HK_PAIR, 0)
 #undef HK_PAIR
+    HK_UNREACHABLE();
+}
+
+/* Two vectors of a row from channel t on; of bf16 those of even and of odd channels. */
+HK_INLINE void hk_few_load(HK_GLOBAL const char *row, const hk_u32 dtype, hk_i64 t, hk_vec b[2])
+{
+    if (HK_IN_BLOCKS(dtype)) {
+        hk_pair_load(dtype, row, t, b);
+        return;
+    }
     if (dtype == HK_BF16) {
         hkv_load_pairs_bf16((HK_GLOBAL const hk_u16 *)row + t, b);
     } else {
@@ -160,10 +170,11 @@ HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct h
                             const int pairs)
 {
     /* Those of a key if d = d_v; floats are so many that they are fetched by steps. */
-    const int lines = dtype == HK_F32 ? 0
-                      : HK_IN_BLOCKS(dtype)
-                          ? ((int)hk_channel_bytes(dtype, 2 * pairs * HKV_LANES) + HK_LINE - 1) / HK_LINE
-                          : 2 * pairs * HKV_LANES * (int)hk_size(dtype) / HK_LINE;
+    const int lines =
+        dtype == HK_F32 ? 0
+        : HK_IN_BLOCKS(dtype)
+            ? ((int)hk_channel_bytes(dtype, 2 * pairs * HKV_LANES) + HK_LINE - 1) / HK_LINE
+            : 2 * pairs * HKV_LANES * (int)hk_size(dtype) / HK_LINE;
     struct hk_fetch next = *ahead;
     hk_vec acc[HK_R][HK_TILE_VECS / 2][2], b[2];
     int i, u, key;
@@ -204,9 +215,9 @@ HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct h
 
 /* The weights of a tile, and room for them times scales and for scales. */
 struct hk_few_weights {
-    HK_GLOBAL const float *p;           /* [rows][64] */
-    HK_GLOBAL float *scaled;            /* [2][HK_TILE_ROWS_MAX][64] */
-    HK_GLOBAL float *scale;             /* [64] */
+    HK_GLOBAL const float *p; /* [rows][64] */
+    HK_GLOBAL float *scaled;  /* [2][HK_TILE_ROWS_MAX][64] */
+    HK_GLOBAL float *scale;   /* [64] */
 };
 
 /* The weights that meet channels t to t + n - 1 of V, n at most those of two blocks, which come in
@@ -236,8 +247,8 @@ HK_INLINE void hk_few_channels(const struct hk_few_weights *w, const struct hk_b
     hk_i64 t = 0;
 
     for (; t + n <= width; t += n)
-        hk_few_value(hk_few_scaled(w, v, dtype, t, n, rows), v, dtype, t, first, end, o, ahead, rows,
-                     pairs);
+        hk_few_value(hk_few_scaled(w, v, dtype, t, n, rows), v, dtype, t, first, end, o, ahead,
+                     rows, pairs);
     for (; t < width; t += 2 * HKV_LANES)
         hk_few_value(hk_few_scaled(w, v, dtype, t, 2 * HKV_LANES, rows), v, dtype, t, first, end, o,
                      ahead, rows, 1);
@@ -245,10 +256,9 @@ HK_INLINE void hk_few_channels(const struct hk_few_weights *w, const struct hk_b
 
 #define HK_FEW_TYPED(type) hk_few_channels(w, v, type, first, end, o, width, ahead, tile_rows)
 #define HK_FEW_VALUES(name, rows)                                                                  \
-    HK_NOINLINE void hk_few_values_##name(const struct hk_few_weights *w,                          \
-                                          const struct hk_block_rows *v, int first, int end,       \
-                                          HK_GLOBAL float *o, hk_i64 width,                        \
-                                          struct hk_fetch *ahead)                                  \
+    HK_NOINLINE void hk_few_values_##name(                                                         \
+        const struct hk_few_weights *w, const struct hk_block_rows *v, int first, int end,         \
+        HK_GLOBAL float *o, hk_i64 width, struct hk_fetch *ahead)                                  \
     {                                                                                              \
         const int tile_rows = rows;                                                                \
                                                                                                    \

@@ -80,12 +80,12 @@
 #endif
 
 #if HK_SCALES
-#define HK_V_GROUPS (HK_WIDTH / HK_BLOCK_CHANNELS)      /* of a pass, of the smallest groups */
+#define HK_V_GROUPS (HK_WIDTH / HK_BLOCK_CHANNELS) /* of a pass, of the smallest groups */
 /* Rows with scales (group_scales.h). */
 struct hk_group_scales {
-    float k[HK_BLOCK], k_low[HK_BLOCK];         /* of the group at hand: scales, minima */
-    float v[HK_KEYS * HK_V_GROUPS], v_low[HK_KEYS * HK_V_GROUPS];      /* of the keys at hand */
-    hk_i64 k_at[HK_BLOCK], v_at[HK_BLOCK];      /* of scales that lie apart: elements */
+    float k[HK_BLOCK], k_low[HK_BLOCK]; /* of the group at hand: scales, minima */
+    float v[HK_KEYS * HK_V_GROUPS], v_low[HK_KEYS * HK_V_GROUPS]; /* of the keys at hand */
+    hk_i64 k_at[HK_BLOCK], v_at[HK_BLOCK]; /* of scales that lie apart: elements */
 };
 #endif
 
@@ -151,8 +151,8 @@ struct hk_mine {
     float o[HK_TR][HK_TC], acc_o[HK_TR][HK_TC];
     float l[HK_TR], acc_l[HK_TR];
 #if HK_SCALES
-    float total[HK_TR][4];              /* s over the groups that are done */
-    float low[HK_TR][HK_TC / 4];        /* sums of minima of V; four channels are of one group */
+    float total[HK_TR][4];       /* s over the groups that are done */
+    float low[HK_TR][HK_TC / 4]; /* sums of minima of V; four channels are of one group */
 #endif
     hk_u32 next[HK_UNITS * HK_UNIT_WORDS];      /* of the next slice */
     /* Rows of K and channels of V that the thread stages; 0: none. */
@@ -244,8 +244,7 @@ HK_FN hk_u32 hk_rows_wide(HK_LOCAL const struct hk_matrix *m, hk_i64 n)
     const hk_i64 size = hk_size(HK_KV ? HK_KV : m->dtype);
 
     return m->channel == 1 && !HK_MAY_SCALE(m->dtype) && n % HK_UNIT == 0 &&
-           ((hk_address(m->base) | (hk_u64)(m->row * size) | (hk_u64)(m->page * size)) & 15)
-               == 0;
+           ((hk_address(m->base) | (hk_u64)(m->row * size) | (hk_u64)(m->page * size)) & 15) == 0;
 }
 
 /* K (which 0) or V (1) of the source at hand. */

@@ -12,8 +12,8 @@
 
 #if HK_SCALES
 
-/* Scale or, where `which` is 1, minimum of group n of the row that begins `row` blocks from the base,
- * or whose scale lies `at` elements from theirs. Without scales 1, without minima 0. */
+/* Scale or, where `which` is 1, minimum of group n of the row that begins `row` blocks from the
+ * base, or whose scale lies `at` elements from theirs. Without scales 1, without minima 0. */
 HK_FN float hk_scale_of(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 at, hk_i64 n,
                         int which)
 {

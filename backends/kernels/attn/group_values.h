@@ -9,13 +9,13 @@
 #include "group_scales.h"
 
 #if HK_SCALES
-/* Step 7 of a slice; careful: some V or scale of it is not finite, and removed keys are left out. */
+/* Step 7 of a slice; careful: some V or scale of it is not finite; removed keys are left out. */
 HK_PIECE void hk_value_keys(const struct hk_group *g, hk_i32 id, hk_i32 k0, const int careful,
                             struct hk_mine *me)
 {
     HK_LOCAL const float *v = g->shared->in.v + id % 16 * 4;
     HK_LOCAL const float *p = g->shared->out.p + k0 % HK_GROUP_KEYS * HK_P_LINE + id / 16 * HK_TR;
-    const hk_i32 n = careful && !g->shared->poison ? 0 : HK_KEYS;   /* compilers unroll what they
+    const hk_i32 n = careful && !g->shared->poison ? 0 : HK_KEYS; /* compilers unroll what they
                                                                      * can count */
     hk_i32 t, r, c;
 

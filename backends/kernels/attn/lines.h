@@ -54,8 +54,7 @@ HK_INLINE hk_vec hk_line_load(HK_GLOBAL const float *word, const hk_u32 dtype, c
 /* Adds the products with the channels of one word. */
 HK_INLINE void hk_line_step(HK_GLOBAL const float *HK_RESTRICT word,
                             HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_row, const hk_u32 dtype,
-                            struct hk_fetch *next,
-                            hk_vec acc[HK_R][HK_TILE_VECS], const int rows)
+                            struct hk_fetch *next, hk_vec acc[HK_R][HK_TILE_VECS], const int rows)
 {
     const int channels = 4 / (int)hk_size(dtype);
     hk_vec b[HK_LINE_VECS];

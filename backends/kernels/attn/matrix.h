@@ -15,7 +15,7 @@ struct hk_matrix {
     HK_GLOBAL const char *base;
     hk_i64 row, page, channel;
     struct hk_layout layout;
-    hk_i64 group;                       /* channels that share a scale; 0: there are no scales */
+    hk_i64 group; /* channels that share a scale; 0: there are no scales */
     /* Of scales that lie apart: that of row 0, or of the first row in memory; elements from row to
      * row and from page to page. */
     HK_GLOBAL const char *scale;

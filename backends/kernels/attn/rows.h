@@ -158,8 +158,7 @@ HK_NOINLINE void hk_scales_pack(const struct hk_matrix *k, const hk_i64 *keys, h
     hk_i64 i, g;
 
     for (i = 0; i < HK_BLOCK; i++) {
-        HK_GLOBAL float *column =
-            out + (i / HK_PANEL * (d + n) + d) * HK_PANEL + i % HK_PANEL;
+        HK_GLOBAL float *column = out + (i / HK_PANEL * (d + n) + d) * HK_PANEL + i % HK_PANEL;
 
         for (g = 0; g < n; g++)
             column[g * HK_PANEL] =
@@ -240,8 +239,8 @@ HK_FN int hk_rows_finite(const struct hk_matrix *v, hk_i64 n, const hk_i64 *keys
         for (; t < n; t++)
             rest = hk_fma(row[t], 0.0f, rest);
         for (t = 0; t < hk_scale_rows(v->dtype, v->group, n); t++)
-            rest = hk_fma(hk_row_scale(v, keys[i], t % (n / v->group), t >= n / v->group), 0.0f,
-                          rest);
+            rest =
+                hk_fma(hk_row_scale(v, keys[i], t % (n / v->group), t >= n / v->group), 0.0f, rest);
     }
     return rest == rest && hkv_word(hkv_ordered(hkv_add(sum, more))) == HK_ALL_LANES;
 }

@@ -200,8 +200,8 @@ HK_FN hk_i64 hk_minima_at(const struct hk_strip *st)
     return st->width - st->call->plan->minima;
 }
 
-/* The scales of V's row `key`, which lies at place n of the block, and its minima behind its channels
- * in st->v. */
+/* The scales of V's row `key`, which lies at place n of the block, and its minima behind its
+ * channels in st->v. */
 HK_FN void hk_value_scales(const struct hk_strip *st, hk_i64 key, hk_i64 n)
 {
     const struct hk_matrix *v = &st->v_rows;
@@ -248,8 +248,8 @@ HK_NOINLINE void hk_weights_scale(HK_GLOBAL const float *p, HK_GLOBAL const floa
 }
 
 /* Channels [t, t + n) of one tile with keys [start, end): whole panels, or within one. */
-HK_FN void hk_value_span(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk_i64 v_row, int start,
-                         int end, HK_GLOBAL float *o, hk_i64 t, hk_i64 n)
+HK_FN void hk_value_span(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk_i64 v_row,
+                         int start, int end, HK_GLOBAL float *o, hk_i64 t, hk_i64 n)
 {
     if (t % HK_PANEL == 0)
         hk_value_tiles(p, v + t, v_row, start, end, o + hk_o_at(t), n);
@@ -258,7 +258,8 @@ HK_FN void hk_value_span(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk_
 }
 
 /* Weights of tile m with minima of V, from the row of place 0 on. */
-HK_FN void hk_value_minima(const struct hk_strip *st, const struct hk_tile *tile, int start, int end)
+HK_FN void hk_value_minima(const struct hk_strip *st, const struct hk_tile *tile, int start,
+                           int end)
 {
     hk_i64 t;
 

@@ -65,7 +65,7 @@ struct hk_strip {
     HK_GLOBAL float *k, *v, *temp;      /* K in panels and V as f32, where neither lies so */
     HK_GLOBAL float *values, *band;     /* addends of a bias (bias_lanes.h), tables of DOT
                                          * (dot_lanes.h) */
-    HK_GLOBAL float *part, *scaled, *v_scales, *sums, *wide;    /* scales.h */
+    HK_GLOBAL float *part, *scaled, *v_scales, *sums, *wide; /* scales.h */
 };
 
 HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLOBAL char *scratch)

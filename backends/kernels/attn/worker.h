@@ -15,7 +15,7 @@
 #define HK_PANEL_MAX 64
 #define HK_PACK_MAX 16
 #define HK_BAND_MAX 272
-#define HK_FEW_MAX 32           /* rows of few, with room for a whole tile at the end */
+#define HK_FEW_MAX 32 /* rows of few, with room for a whole tile at the end */
 #define HK_STRETCH_MAX 256
 
 /* What a bias gives to keys at distances first .. first + count - 1 from a row (bias_lanes.h). */
@@ -48,7 +48,7 @@ struct hk_ring_tag {
     hk_u32 finite, reserved[13];        /* 1: all of V is */
 };
 
-#define HK_RING_BYTES(blocks, rows) ((blocks) * (HK_WORKER_ALIGN + 64 * (rows) * 4))
+#define HK_RING_BYTES(blocks, rows) ((blocks) * (HK_WORKER_ALIGN + 64 * (rows)*4))
 
 /* Floats unless said otherwise. P: rows, with room for a whole tile at the end; W: d_v, with room
  * for a whole panel; acc: over the chunks that are finished. */
@@ -68,7 +68,8 @@ struct hk_worker_layout {
     hk_i64 stretches;                   /* [stretches] struct hk_stretch */
     hk_i64 zeros;                       /* [d or d_v]: a row that is not there, of any type */
     /* Where rows have scales: scores of a group, [HK_FEW_MAX][64]; weights times scales,
-     * [2][HK_TILE_ROWS_MAX][64]; of V [groups][64]; sums of q over groups, [P][groups]; K widened. */
+     * [2][HK_TILE_ROWS_MAX][64]; of V [groups][64]; sums of q over groups, [P][groups]; K as it is
+     * widened. */
     hk_i64 part, scaled, v_scales, sums, wide;
     hk_i64 band;                        /* [d][columns] of a table of DOT */
     hk_i64 masks, tile_masks;           /* [P], [tiles] hk_u64 */

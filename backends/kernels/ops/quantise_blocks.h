@@ -32,8 +32,8 @@ HK_FN float hk_scale_inverse(float s)
 }
 
 struct hk_unit {
-    hk_u32 bits;                        /* the scale as it is stored */
-    float factor;                       /* a channel times it is its integer; 0: integers of 0 */
+    hk_u32 bits;  /* the scale as it is stored */
+    float factor; /* a channel times it is its integer; 0: integers of 0 */
 };
 
 HK_FN struct hk_unit hk_unit_of(float s)

@@ -325,7 +325,8 @@ HK_INLINE void hkv_bytes_pack(const char *const *rows, hk_i64 at, hk_i8 *out)
 HK_INLINE void hkv_codes_pack(const char *const *rows, hk_i64 at, hk_u64 low, hk_u64 high,
                               hk_i8 *out)
 {
-    const __m256i table = _mm256_broadcastsi128_si256(_mm_set_epi64x((long long)high, (long long)low));
+    const __m256i table =
+        _mm256_broadcastsi128_si256(_mm_set_epi64x((long long)high, (long long)low));
     const __m256i half = _mm256_set1_epi8(15);
     __m256i a[4];
     int i;
@@ -336,8 +337,10 @@ HK_INLINE void hkv_codes_pack(const char *const *rows, hk_i64 at, hk_u64 low, hk
         const __m256i lower = _mm256_and_si256(a[i], half);
         const __m256i upper = _mm256_and_si256(_mm256_srli_epi16(a[i], 4), half);
 
-        _mm256_storeu_si256((__m256i *)(void *)(out + 4 * i * HKV_LANES), _mm256_shuffle_epi8(table, lower));
-        _mm256_storeu_si256((__m256i *)(void *)(out + (16 + 4 * i) * HKV_LANES), _mm256_shuffle_epi8(table, upper));
+        _mm256_storeu_si256((__m256i *)(void *)(out + 4 * i * HKV_LANES),
+                            _mm256_shuffle_epi8(table, lower));
+        _mm256_storeu_si256((__m256i *)(void *)(out + (16 + 4 * i) * HKV_LANES),
+                            _mm256_shuffle_epi8(table, upper));
     }
 }
 

@@ -138,7 +138,7 @@ HK_INLINE void hkv_load_code_pair(const hk_u8 *p, const int in, hk_u64 low, hk_u
     const __m128i lower = _mm_shuffle_epi8(table, _mm_and_si128(of, half));
     const __m128i upper = _mm_shuffle_epi8(table, _mm_and_si128(_mm_srli_epi16(of, 4), half));
 
-    (void)in;                           /* 0 */
+    (void)in; /* 0 */
     out[0] = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(lower));
     out[1] = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(upper));
 }
@@ -401,21 +401,18 @@ HK_INLINE hk_vec hkv_load_byte(const float *words, const unsigned c)
 
 /* 16 bytes, from `at` on, of 16 rows: a[i] has bytes 4 * i to 4 * i + 3, those of all rows side by
  * side. */
+#define HK_BYTES_OF(r) _mm_loadu_si128((const __m128i *)(const void *)(rows[r] + at))
 HK_INLINE void hk_bytes_columns(const char *const *rows, hk_i64 at, __m512i a[4])
 {
     const __m512i places = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     __m512i b[4];
     int i;
 
-    HK_UNROLL
     for (i = 0; i < 4; i++) {
-        a[i] = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(const void *)(rows[i] + at)));
-        a[i] = _mm512_inserti32x4(
-            a[i], _mm_loadu_si128((const __m128i *)(const void *)(rows[i + 4] + at)), 1);
-        a[i] = _mm512_inserti32x4(
-            a[i], _mm_loadu_si128((const __m128i *)(const void *)(rows[i + 8] + at)), 2);
-        a[i] = _mm512_inserti32x4(
-            a[i], _mm_loadu_si128((const __m128i *)(const void *)(rows[i + 12] + at)), 3);
+        a[i] = _mm512_castsi128_si512(HK_BYTES_OF(i));
+        a[i] = _mm512_inserti32x4(a[i], HK_BYTES_OF(i + 4), 1);
+        a[i] = _mm512_inserti32x4(a[i], HK_BYTES_OF(i + 8), 2);
+        a[i] = _mm512_inserti32x4(a[i], HK_BYTES_OF(i + 12), 3);
     }
     b[0] = _mm512_unpacklo_epi8(a[0], a[2]);
     b[1] = _mm512_unpackhi_epi8(a[0], a[2]);
@@ -463,7 +460,8 @@ HK_INLINE void hkv_codes_pack(const char *const *rows, hk_i64 at, hk_u64 low, hk
         const __m512i upper = _mm512_and_si512(_mm512_srli_epi16(a[i], 4), half);
 
         _mm512_storeu_si512((void *)(out + 4 * i * HKV_LANES), _mm512_shuffle_epi8(table, lower));
-        _mm512_storeu_si512((void *)(out + (16 + 4 * i) * HKV_LANES), _mm512_shuffle_epi8(table, upper));
+        _mm512_storeu_si512((void *)(out + (16 + 4 * i) * HKV_LANES),
+                            _mm512_shuffle_epi8(table, upper));
     }
 }
 

@@ -10,8 +10,8 @@
 #define HEED_BACKENDS_KERNELS_TYPES_BLOCKS_H
 
 /* Byte `at` of the block of channel t. */
-HK_INLINE HK_GLOBAL const hk_u8 *hk_block_byte(HK_GLOBAL const char *row, hk_i64 t,
-                                               const int bytes, const int at)
+HK_INLINE HK_GLOBAL const hk_u8 *hk_block_byte(HK_GLOBAL const char *row, hk_i64 t, const int bytes,
+                                               const int at)
 {
     return (HK_GLOBAL const hk_u8 *)row + (hk_i64)((hk_u64)t / HK_BLOCK_CHANNELS) * bytes + at;
 }
@@ -57,8 +57,8 @@ HK_FN float hk_block_five(HK_GLOBAL const char *row, hk_i64 t, const int bytes, 
 {
     const hk_u32 fifth = hk_block_word(row, t, bytes, at) >> hk_in_block(t) & 1;
 
-    return hk_sub(hk_add(hk_block_code(row, t, bytes, at + 4, HK_CODES_PLAIN), fifth ? 16.0f : 0.0f),
-                  less);
+    return hk_sub(
+        hk_add(hk_block_code(row, t, bytes, at + 4, HK_CODES_PLAIN), fifth ? 16.0f : 0.0f), less);
 }
 
 #if HK_VECTORS
@@ -71,7 +71,8 @@ HK_INLINE hk_vec hkv_block_codes(HK_GLOBAL const char *row, hk_i64 t, const int 
 }
 
 /* Two vectors of neighbours. */
-#define HKV_PAIR(in, row, t, out) ((out)[0] = in(row, t), (void)((out)[1] = in(row, (t) + HKV_LANES)))
+#define HKV_PAIR(in, row, t, out)                                                                  \
+    ((out)[0] = in(row, t), (void)((out)[1] = in(row, (t) + HKV_LANES)))
 HK_INLINE void hkv_block_pair(HK_GLOBAL const char *row, hk_i64 t, const int bytes, const int at,
                               hk_u64 low, hk_u64 high, hk_vec out[2])
 {

@@ -30,7 +30,7 @@ HK_INLINE hk_vec hkv_from_f8e4m3(hk_vec small)
 #define HKV_CHANNELS_F8E4M3 HKV_PACK
 #define hkv_get_f8e4m3(p) hkv_from_f8e4m3(hkv_load_half_bytes(p, 7))
 #define hkv_put_f8e4m3(p, a) HKV_PUT_EACH(hk_put_f8e4m3, p, a)
-#define hkv_columns_f8e4m3(rows, t, out, pitch)                                             \
+#define hkv_columns_f8e4m3(rows, t, out, pitch)                                                    \
     hk_columns_wide(HK_F8E4M3, (HK_GLOBAL const char *const *)(rows), t, out, pitch)
 #endif
 

@@ -15,7 +15,7 @@ typedef hk_u8 hk_stored_f8e5m2;
 #define HKV_CHANNELS_F8E5M2 HKV_PACK
 #define hkv_get_f8e5m2(p) hkv_load_half_bytes(p, 8)
 #define hkv_put_f8e5m2(p, a) HKV_PUT_EACH(hk_put_f8e5m2, p, a)
-#define hkv_columns_f8e5m2(rows, t, out, pitch)                                             \
+#define hkv_columns_f8e5m2(rows, t, out, pitch)                                                    \
     hk_columns_wide(HK_F8E5M2, (HK_GLOBAL const char *const *)(rows), t, out, pitch)
 #endif
 

@@ -14,7 +14,7 @@
 #if HK_VECTORS
 #define hkv_in_iq4_nl(row, t) hkv_block_codes(row, t, 18, 2, HK_CODES_IQ4_NL)
 #define hkv_pair_iq4_nl(row, t, out) hkv_block_pair(row, t, 18, 2, HK_CODES_IQ4_NL, out)
-#define hkv_bytes_iq4_nl(rows, g, out) hkv_codes_pack(rows, (g) * 18 + 2, HK_CODES_IQ4_NL, out)
+#define hkv_bytes_iq4_nl(rows, g, out) hkv_codes_pack(rows, (g)*18 + 2, HK_CODES_IQ4_NL, out)
 
 #define HKV_CHANNELS_IQ4_NL HKV_PACK
 #define hkv_columns_iq4_nl(rows, t, out, pitch) hk_columns_wide(HK_IQ4_NL, rows, t, out, pitch)

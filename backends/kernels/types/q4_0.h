@@ -23,7 +23,7 @@ HK_INLINE void hk_pack_q4_0(HK_GLOBAL hk_u8 *block, const float *q)
 #if HK_VECTORS
 #define hkv_in_q4_0(row, t) hkv_block_codes(row, t, 18, 2, HK_CODES_Q4_0)
 #define hkv_pair_q4_0(row, t, out) hkv_block_pair(row, t, 18, 2, HK_CODES_Q4_0, out)
-#define hkv_bytes_q4_0(rows, g, out) hkv_codes_pack(rows, (g) * 18 + 2, HK_CODES_Q4_0, out)
+#define hkv_bytes_q4_0(rows, g, out) hkv_codes_pack(rows, (g)*18 + 2, HK_CODES_Q4_0, out)
 
 #define HKV_CHANNELS_Q4_0 HKV_PACK
 #define hkv_columns_q4_0(rows, t, out, pitch) hk_columns_wide(HK_Q4_0, rows, t, out, pitch)

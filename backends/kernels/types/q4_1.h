@@ -13,7 +13,7 @@
 #if HK_VECTORS
 #define hkv_in_q4_1(row, t) hkv_block_codes(row, t, 20, 4, HK_CODES_Q4_1)
 #define hkv_pair_q4_1(row, t, out) hkv_block_pair(row, t, 20, 4, HK_CODES_Q4_1, out)
-#define hkv_bytes_q4_1(rows, g, out) hkv_codes_pack(rows, (g) * 20 + 4, HK_CODES_Q4_1, out)
+#define hkv_bytes_q4_1(rows, g, out) hkv_codes_pack(rows, (g)*20 + 4, HK_CODES_Q4_1, out)
 
 #define HKV_CHANNELS_Q4_1 HKV_PACK
 #define hkv_columns_q4_1(rows, t, out, pitch) hk_columns_wide(HK_Q4_1, rows, t, out, pitch)
