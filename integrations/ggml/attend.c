@@ -32,7 +32,8 @@ struct heed_attend {
     char device_name[64];
     const struct heed_attend_rows *rows;
     uint32_t threads, width;    /* what calls have; how many there are */
-    heed_executor *executor;
+    uint32_t flags;             /* HEED_ATTEND_OPENMP */
+    heed_executor *executor;    /* NULL where the threads are OpenMP's */
     heed_runtime *runtime;
     heed_device *device;
     heed_queue *queue;
@@ -123,20 +124,30 @@ static void close_runtime(struct heed_attend *attend)
     attend->width = 0;
 }
 
-static heed_status open_runtime(struct heed_attend *attend, uint32_t width, heed_report *report)
+static heed_status open_device(struct heed_attend *attend, const heed_executor *executor,
+                               heed_report *report)
 {
-    heed_runtime_desc desc = { .size = sizeof desc, .allocator = &attend->memory };
-    heed_status status =
-        heed_executor_create(width, 0, &attend->memory, &attend->executor, report);
+    const heed_runtime_desc desc = { .size = sizeof desc, .allocator = &attend->memory,
+                                     .executor = executor };
+    heed_status status = heed_runtime_create(&desc, &attend->runtime, report);
 
-    if (status < 0)
-        return status;
-    desc.executor = attend->executor;
-    status = heed_runtime_create(&desc, &attend->runtime, report);
     if (status >= 0)
         status = heed_device_find(attend->runtime, attend->device_name, &attend->device, report);
     if (status >= 0)
         status = heed_queue_create(attend->device, 0, &attend->queue, report);
+    return status;
+}
+
+static heed_status open_runtime(struct heed_attend *attend, uint32_t width, heed_report *report)
+{
+    const heed_executor built_in = { .size = sizeof built_in, .width = width };
+    const int sleeps = (attend->flags & HEED_ATTEND_OPENMP) == 0;
+    heed_status status = HEED_OK;
+
+    if (sleeps)
+        status = heed_executor_create(width, 0, &attend->memory, &attend->executor, report);
+    if (status >= 0)
+        status = open_device(attend, sleeps ? attend->executor : &built_in, report);
     if (status < 0) {
         close_runtime(attend);
         return status;
@@ -145,28 +156,52 @@ static heed_status open_runtime(struct heed_attend *attend, uint32_t width, heed
     return HEED_OK;
 }
 
-heed_status heed_attend_create(const char *device, const heed_allocator *allocator,
-                               struct heed_attend **out, heed_report *report)
+/* OpenMP may have fewer threads than were asked for. */
+static uint32_t most_threads(const struct heed_attend *attend)
 {
+    heed_device_props props = { .size = sizeof props };
+
+    return heed_device_info(attend->device, &props) >= 0 && props.width < attend->threads
+               ? props.width
+               : attend->threads;
+}
+
+static heed_status start(struct heed_attend *attend, const struct heed_attend_options *options,
+                         const heed_allocator *memory, heed_report *report)
+{
+    const char *const device = options->device != NULL ? options->device : "cpu";
+
+    memset(attend, 0, sizeof *attend);
+    if (strlen(device) >= sizeof attend->device_name)
+        return refuse(report, HEED_E_NOT_FOUND, "device", "no device has so long a name");
+    if ((options->flags & ~(uint32_t)HEED_ATTEND_OPENMP) != 0 || options->reserved != 0)
+        return refuse(report, HEED_E_FLAG, "flags", "has unknown bits");
+    snprintf(attend->device_name, sizeof attend->device_name, "%s", device);
+    attend->memory = *memory;
+    attend->rows = heed_attend_rows();
+    attend->threads = 1;
+    attend->flags = options->flags;
+    return open_runtime(attend, 1, report);
+}
+
+heed_status heed_attend_create(const struct heed_attend_options *options, struct heed_attend **out,
+                               heed_report *report)
+{
+    static const struct heed_attend_options defaults;
     const heed_allocator plain = { .size = sizeof plain, .alloc = plain_alloc,
                                    .free = plain_free };
-    const heed_allocator *const memory = allocator != NULL ? allocator : &plain;
+    const heed_allocator *memory = &plain;
     struct heed_attend *attend;
     heed_status status;
 
     if (out == NULL)
         return refuse(report, HEED_E_NULL, "out", "is NULL");
-    if (device != NULL && strlen(device) >= sizeof attend->device_name)
-        return refuse(report, HEED_E_NOT_FOUND, "device", "no device has so long a name");
+    if (options != NULL && options->allocator != NULL)
+        memory = options->allocator;
     attend = memory->alloc(memory->context, sizeof *attend, ALIGN);
     if (attend == NULL)
         return refuse(report, HEED_E_NOMEM, "memory", "no memory for a context");
-    memset(attend, 0, sizeof *attend);
-    attend->memory = *memory;
-    attend->rows = heed_attend_rows();
-    attend->threads = 1;
-    snprintf(attend->device_name, sizeof attend->device_name, "%s", device ? device : "cpu");
-    status = open_runtime(attend, 1, report);
+    status = start(attend, options != NULL ? options : &defaults, memory, report);
     if (status < 0) {
         memory->free(memory->context, attend, sizeof *attend, ALIGN);
         return status;
@@ -214,7 +249,7 @@ static heed_status set_width(struct heed_attend *attend, heed_report *report)
         if (status < 0)
             return status;
     }
-    return heed_queue_width(attend->queue, attend->threads, report);
+    return heed_queue_width(attend->queue, most_threads(attend), report);
 }
 
 /* ---- from a call to a shape ---------------------------------------------------- */

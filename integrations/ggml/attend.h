@@ -73,18 +73,31 @@ struct heed_attend_usage {
     uint64_t growths;          /**< How often an array grew: none in a steady run. */
 };
 
+enum {
+    /** The threads of OpenMP, where heed is built with it, in place of threads that sleep between
+     * calls: for an engine whose own threads are those of the same OpenMP runtime. Beside any other
+     * engine they would spin against its threads. */
+    HEED_ATTEND_OPENMP = 1u
+};
+
+/** What a context is made of; zeros are the defaults. */
+struct heed_attend_options {
+    const char *device;                 /**< A host device, such as "cpu:avx2"; NULL: "cpu". */
+    const heed_allocator *allocator;    /**< NULL: malloc. It must live as long as the context. */
+    uint32_t flags, reserved;           /**< HEED_ATTEND_OPENMP; reserved: 0. */
+};
+
 /**
  * Makes a context. One thread at a time may use it; several contexts share nothing.
  *
- * @param device    a host device of heed, such as "cpu:avx2"; NULL: "cpu".
- * @param allocator NULL: malloc. It must live as long as the context.
+ * @param options   read during the call; NULL: every default.
  * @param out       receives the context, which heed_attend_destroy() ends.
  * @param report    may be NULL.
  * @return HEED_OK; HEED_E_NULL `out` is NULL; else what heed_executor_create(),
  *   heed_runtime_create(), heed_device_find() or heed_queue_create() answers.
  */
-heed_status heed_attend_create(const char *device, const heed_allocator *allocator,
-                               struct heed_attend **out, heed_report *report);
+heed_status heed_attend_create(const struct heed_attend_options *options, struct heed_attend **out,
+                               heed_report *report);
 
 /** Ends a context, its threads and its memory. NULL: does nothing. */
 void heed_attend_destroy(struct heed_attend *);

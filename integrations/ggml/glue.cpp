@@ -5,6 +5,7 @@
 // operation, GGML_OP_FLASH_ATTN_EXT. What is computed, and how, stands in attend.h; here are ggml's
 // tables. HEED_GGML_VERSION and HEED_GGML_COMMIT are those of the tree that this was built for.
 #include "attend.h"
+#include "runtimes.h"
 
 #include "ggml-backend-impl.h"
 #include "ggml-impl.h"
@@ -39,14 +40,40 @@ heed_report new_report()
 }
 
 // The device of heed: what was asked for at init, or in the environment; NULL: "cpu".
-context make_context(const char *params)
+context make_context(const char *params, bool openmp)
 {
     const char *name = params && *params ? params : std::getenv("HEED_GGML_DEVICE");
+    heed_attend_options options = {};
     heed_report report = new_report();
     heed_attend *attend = nullptr;
-    if (heed_attend_create(name && *name ? name : nullptr, nullptr, &attend, &report) < 0)
+    options.device = name && *name ? name : nullptr;
+    options.flags = openmp ? HEED_ATTEND_OPENMP : 0;
+    if (heed_attend_create(&options, &attend, &report) < 0)
         GGML_LOG_ERROR("heed: %s: %s\n", report.field, report.message);
     return context(attend);
+}
+
+// Are ggml's threads those of OpenMP?
+bool cpu_has_openmp()
+{
+    ggml_backend_reg_t cpu = ggml_backend_reg_by_name("CPU");
+    auto features = cpu ? (ggml_backend_get_features_t)ggml_backend_reg_get_proc_address(
+                              cpu, "ggml_backend_get_features")
+                        : nullptr;
+    for (auto *f = features ? features(cpu) : nullptr; f && f->name; f++)
+        if (std::strcmp(f->name, "OPENMP") == 0 && std::strcmp(f->value, "0") != 0)
+            return true;
+    return false;
+}
+
+// One pool of threads, where ggml's is one that heed can run on; else threads that sleep.
+// HEED_GGML_THREADS=openmp or sleep chooses.
+bool shares_threads()
+{
+    const char *chosen = std::getenv("HEED_GGML_THREADS");
+    if (chosen && *chosen)
+        return std::strcmp(chosen, "openmp") == 0;
+    return cpu_has_openmp() && heed_attend_openmp_runtimes() == 1;
 }
 
 // ---- an operation as a call
@@ -159,7 +186,7 @@ void device_props(ggml_backend_dev_t device, ggml_backend_dev_props *props)
 
 ggml_backend_t device_init(ggml_backend_dev_t device, const char *params)
 {
-    context attend = make_context(params);
+    context attend = make_context(params, shares_threads());
     if (!attend)
         return nullptr;
     heed_attend_threads(attend.get(), threads_of_ggml);
@@ -200,7 +227,7 @@ size_t reg_count(ggml_backend_reg_t) { return 1; }
 
 ggml_backend_dev_t reg_device(ggml_backend_reg_t reg, size_t)
 {
-    static context checks = make_context(nullptr);      // asked by any number of threads
+    static context checks = make_context(nullptr, false);       // asked by any number of threads
     static ggml_backend_device device = [reg] {
         ggml_backend_device_i table = {};
         table.get_name = device_name;
