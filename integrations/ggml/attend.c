@@ -5,42 +5,13 @@
  * does not read become halves; then the plan of the shape runs. All loops are on heed's own
  * threads: a second pool would wait for the first one's processors.
  */
-#include "attend.h"
-#include "blocks.h"
-#include "plans.h"
+#include "context.h"
 
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum {
-    ALIGN = 64,                 /* bytes; of every array of ours */
-    GRAIN = 1 << 15,            /* elements that a task reads at least */
-    MOST_THREADS = 512
-};
-
-/* Memory that grows and is kept. */
-struct array {
-    void *at;
-    size_t size;
-};
-
-struct heed_attend {
-    heed_allocator memory;
-    char device_name[64];
-    const struct heed_attend_rows *rows;
-    uint32_t threads, width;    /* what calls have; how many there are */
-    uint32_t flags;             /* HEED_ATTEND_OPENMP */
-    heed_executor *executor;    /* NULL where the threads are OpenMP's */
-    heed_runtime *runtime;
-    heed_device *device;
-    heed_queue *queue;
-    struct array work, ranges, bias, k, v;
-    struct heed_attend_usage usage;
-    struct heed_attend_plans plans;
-};
+enum { GRAIN = 1 << 15 }; /* elements that a task reads at least */
 
 /* What one call has come to. */
 struct job {
@@ -48,208 +19,16 @@ struct job {
     const struct heed_attend_call *call;
     struct heed_attend_shape shape;
     heed_kv_bufs kv;
-    int32_t *ranges;            /* [mask items][n_q][2] */
-    const void *bias;           /* slot 2 */
-    int64_t low, high;          /* keys that some row sees lie in [low, high) */
+    int32_t *ranges;   /* [mask items][n_q][2] */
+    const void *bias;  /* slot 2 */
+    int64_t low, high; /* keys that some row sees lie in [low, high) */
     heed_report *report;
 };
 
-/* ---- reports and memory ----------------------------------------------------- */
-
-static heed_status refuse(heed_report *report, heed_status status, const char *field,
-                          const char *message)
-{
-    if (report != NULL && report->size >= sizeof *report) {
-        report->status = status;
-        report->wanted = report->got = report->native_code = 0;
-        snprintf(report->field, sizeof report->field, "%s", field);
-        snprintf(report->message, sizeof report->message, "%s", message);
-    }
-    return status;
-}
-
-static void *plain_alloc(void *context, size_t size, size_t align)
-{
-    (void)context;
-    return aligned_alloc(align, (size + align - 1) / align * align);
-}
-
-static void plain_free(void *context, void *pointer, size_t size, size_t align)
-{
-    (void)context, (void)size, (void)align;
-    free(pointer);
-}
-
-/* Contents are lost when an array grows; it grows by a quarter more than is asked for. */
-static void *need(struct heed_attend *attend, struct array *array, size_t size)
-{
-    const size_t larger = (size + size / 4 + ALIGN) / ALIGN * ALIGN;
-    const heed_allocator *const memory = &attend->memory;
-
-    if (size <= array->size && array->at != NULL)
-        return array->at;
-    if (array->at != NULL)
-        memory->free(memory->context, array->at, array->size, ALIGN);
-    attend->usage.bytes -= array->size;
-    array->at = memory->alloc(memory->context, larger, ALIGN);
-    array->size = array->at != NULL ? larger : 0;
-    attend->usage.bytes += array->size;
-    attend->usage.growths++;
-    return array->at;
-}
-
-static void give_back(struct heed_attend *attend, struct array *array)
-{
-    if (array->at != NULL)
-        attend->memory.free(attend->memory.context, array->at, array->size, ALIGN);
-}
-
 static heed_status no_memory(const struct job *job)
 {
-    return refuse(job->report, HEED_E_NOMEM, "memory", "no memory for what a call needs beside it");
-}
-
-/* ---- a context ---------------------------------------------------------------- */
-
-static void close_runtime(struct heed_attend *attend)
-{
-    heed_attend_forget(&attend->plans);
-    heed_queue_destroy(attend->queue);
-    heed_runtime_destroy(attend->runtime);
-    heed_executor_destroy(attend->executor);
-    attend->queue = NULL;
-    attend->runtime = NULL;
-    attend->executor = NULL;
-    attend->device = NULL;
-    attend->width = 0;
-}
-
-static heed_status open_device(struct heed_attend *attend, const heed_executor *executor,
-                               heed_report *report)
-{
-    const heed_runtime_desc desc = { .size = sizeof desc, .allocator = &attend->memory,
-                                     .executor = executor };
-    heed_status status = heed_runtime_create(&desc, &attend->runtime, report);
-
-    if (status >= 0)
-        status = heed_device_find(attend->runtime, attend->device_name, &attend->device, report);
-    if (status >= 0)
-        status = heed_queue_create(attend->device, 0, &attend->queue, report);
-    return status;
-}
-
-static heed_status open_runtime(struct heed_attend *attend, uint32_t width, heed_report *report)
-{
-    const heed_executor built_in = { .size = sizeof built_in, .width = width };
-    const int sleeps = (attend->flags & HEED_ATTEND_OPENMP) == 0;
-    heed_status status = HEED_OK;
-
-    if (sleeps)
-        status = heed_executor_create(width, 0, &attend->memory, &attend->executor, report);
-    if (status >= 0)
-        status = open_device(attend, sleeps ? attend->executor : &built_in, report);
-    if (status < 0) {
-        close_runtime(attend);
-        return status;
-    }
-    attend->width = width;
-    return HEED_OK;
-}
-
-/* OpenMP may have fewer threads than were asked for. */
-static uint32_t most_threads(const struct heed_attend *attend)
-{
-    heed_device_props props = { .size = sizeof props };
-
-    return heed_device_info(attend->device, &props) >= 0 && props.width < attend->threads
-               ? props.width
-               : attend->threads;
-}
-
-static heed_status start(struct heed_attend *attend, const struct heed_attend_options *options,
-                         const heed_allocator *memory, heed_report *report)
-{
-    const char *const device = options->device != NULL ? options->device : "cpu";
-
-    memset(attend, 0, sizeof *attend);
-    if (strlen(device) >= sizeof attend->device_name)
-        return refuse(report, HEED_E_NOT_FOUND, "device", "no device has so long a name");
-    if ((options->flags & ~(uint32_t)HEED_ATTEND_OPENMP) != 0 || options->reserved != 0)
-        return refuse(report, HEED_E_FLAG, "flags", "has unknown bits");
-    snprintf(attend->device_name, sizeof attend->device_name, "%s", device);
-    attend->memory = *memory;
-    attend->rows = heed_attend_rows();
-    attend->threads = 1;
-    attend->flags = options->flags;
-    return open_runtime(attend, 1, report);
-}
-
-heed_status heed_attend_create(const struct heed_attend_options *options, struct heed_attend **out,
-                               heed_report *report)
-{
-    static const struct heed_attend_options defaults;
-    const heed_allocator plain = { .size = sizeof plain, .alloc = plain_alloc,
-                                   .free = plain_free };
-    const heed_allocator *memory = &plain;
-    struct heed_attend *attend;
-    heed_status status;
-
-    if (out == NULL)
-        return refuse(report, HEED_E_NULL, "out", "is NULL");
-    if (options != NULL && options->allocator != NULL)
-        memory = options->allocator;
-    attend = memory->alloc(memory->context, sizeof *attend, ALIGN);
-    if (attend == NULL)
-        return refuse(report, HEED_E_NOMEM, "memory", "no memory for a context");
-    status = start(attend, options != NULL ? options : &defaults, memory, report);
-    if (status < 0) {
-        memory->free(memory->context, attend, sizeof *attend, ALIGN);
-        return status;
-    }
-    *out = attend;
-    return HEED_OK;
-}
-
-void heed_attend_destroy(struct heed_attend *attend)
-{
-    heed_allocator memory;
-
-    if (attend == NULL)
-        return;
-    close_runtime(attend);
-    give_back(attend, &attend->work);
-    give_back(attend, &attend->ranges);
-    give_back(attend, &attend->bias);
-    give_back(attend, &attend->k);
-    give_back(attend, &attend->v);
-    memory = attend->memory;
-    memory.free(memory.context, attend, sizeof *attend, ALIGN);
-}
-
-void heed_attend_threads(struct heed_attend *attend, uint32_t threads)
-{
-    attend->threads = threads == 0 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
-}
-
-void heed_attend_used(const struct heed_attend *attend, struct heed_attend_usage *usage)
-{
-    *usage = attend->usage;
-    usage->plans = attend->plans.made;
-    usage->bytes += attend->plans.bytes + sizeof *attend;
-}
-
-/* More threads than there are need a new executor, and plans of its runtime; fewer do not. */
-static heed_status set_width(struct heed_attend *attend, heed_report *report)
-{
-    if (attend->threads > attend->width) {
-        heed_status status;
-
-        close_runtime(attend);
-        status = open_runtime(attend, attend->threads, report);
-        if (status < 0)
-            return status;
-    }
-    return heed_queue_width(attend->queue, most_threads(attend), report);
+    return heed_attend_refuse(job->report, HEED_E_NOMEM, "memory",
+                              "no memory for what a call needs beside it");
 }
 
 /* ---- from a call to a shape ---------------------------------------------------- */
@@ -357,7 +136,7 @@ static heed_status obey(const struct heed_attend *attend, const struct heed_atte
 
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         if (!rules[i].kept)
-            return refuse(report, HEED_E_UNSUPPORTED, rules[i].field, rules[i].message);
+            return heed_attend_refuse(report, HEED_E_UNSUPPORTED, rules[i].field, rules[i].message);
     }
     return HEED_OK;
 }
@@ -416,9 +195,9 @@ struct loop {
     const struct job *job;
     int64_t lines, each;
     void (*line)(struct loop *, int64_t line);
-    const struct heed_attend_tensor *from;  /* of conversions */
+    const struct heed_attend_tensor *from; /* of conversions */
     uint16_t *to;
-    atomic_int other;                       /* of scans: some row is no range of zeros */
+    atomic_int other; /* of scans: some row is no range of zeros */
 };
 
 static void loop_task(void *given, int64_t task)
@@ -508,11 +287,12 @@ static void slope_line(struct loop *loop, int64_t line)
 static heed_status write_slopes(struct job *job)
 {
     const struct heed_attend_shape *const s = &job->shape;
-    struct loop loop = { .job = job, .lines = s->mask_items * s->heads * s->rows,
+    struct loop loop = { .job = job,
+                         .lines = s->mask_items * s->heads * s->rows,
                          .line = slope_line };
 
-    job->bias = need(job->attend, &job->attend->bias,
-                     (size_t)loop.lines * (size_t)s->keys * sizeof(float));
+    job->bias = heed_attend_need(job->attend, &job->attend->bias,
+                                 (size_t)loop.lines * (size_t)s->keys * sizeof(float));
     return job->bias != NULL ? run_loop(&loop, s->keys) : no_memory(job);
 }
 
@@ -536,7 +316,8 @@ static heed_status read_mask(struct job *job)
     job->high = s->keys;
     if (job->call->mask.data == NULL)
         return HEED_OK;
-    job->ranges = need(job->attend, &job->attend->ranges, (size_t)loop.lines * 2 * sizeof(int32_t));
+    job->ranges = heed_attend_need(job->attend, &job->attend->ranges,
+                                   (size_t)loop.lines * 2 * sizeof(int32_t));
     if (job->ranges == NULL)
         return no_memory(job);
     status = run_loop(&loop, s->keys);
@@ -574,13 +355,15 @@ static void convert_line(struct loop *loop, int64_t line)
     }
 }
 
-static heed_status convert(struct job *job, const struct heed_attend_tensor *t, struct array *array,
-                           heed_buf *to)
+static heed_status convert(struct job *job, const struct heed_attend_tensor *t,
+                           struct heed_attend_array *array, heed_buf *to)
 {
-    struct loop loop = { .job = job, .lines = t->ne[1] * t->ne[2] * t->ne[3],
-                         .line = convert_line, .from = t };
+    struct loop loop = {
+        .job = job, .lines = t->ne[1] * t->ne[2] * t->ne[3], .line = convert_line, .from = t
+    };
 
-    loop.to = need(job->attend, array, (size_t)(loop.lines * t->ne[0]) * sizeof *loop.to);
+    loop.to =
+        heed_attend_need(job->attend, array, (size_t)(loop.lines * t->ne[0]) * sizeof *loop.to);
     if (loop.to == NULL)
         return no_memory(job);
     to->handle = loop.to;
@@ -621,8 +404,10 @@ static heed_status read_kv(struct job *job)
 
 static heed_status run_plan(struct job *job)
 {
-    static const uint32_t slots_of[] = { [HEED_ATTEND_ALL] = 0, [HEED_ATTEND_RANGES] = 1,
-                                         [HEED_ATTEND_BIAS] = 2, [HEED_ATTEND_SLOPED] = 2 };
+    static const uint32_t slots_of[] = { [HEED_ATTEND_ALL] = 0,
+                                         [HEED_ATTEND_RANGES] = 1,
+                                         [HEED_ATTEND_BIAS] = 2,
+                                         [HEED_ATTEND_SLOPED] = 2 };
     struct heed_attend *const attend = job->attend;
     const struct heed_attend_call *const c = job->call;
     const heed_buf slots[2] = { { .handle = job->ranges }, { .handle = (void *)job->bias } };
@@ -633,7 +418,7 @@ static heed_status run_plan(struct job *job)
 
     if (status < 0)
         return status;
-    args.workspace.handle = need(attend, &attend->work, planned->props.workspace_size);
+    args.workspace.handle = heed_attend_need(attend, &attend->work, planned->props.workspace_size);
     if (args.workspace.handle == NULL)
         return no_memory(job);
     args.workspace_size = planned->props.workspace_size;
@@ -656,7 +441,7 @@ heed_status heed_attend_run(struct heed_attend *attend, const struct heed_attend
     heed_status status = shape_of(attend, call, &job.shape, report);
 
     if (status >= 0)
-        status = set_width(attend, report);
+        status = heed_attend_ready(attend, report);
     if (status >= 0)
         status = read_mask(&job);
     if (status >= 0)

@@ -11,9 +11,10 @@
  *     y[j] = y[j] + slope(h) * mask[b][i][j]   max_bias 0: slope 1
  *     o    = sum exp(y) v[j] / (sum exp(y) + exp(sinks[h]))
  *
- * with slope(h) = 2^(-max_bias * (h + 1) / m) for h < m, else 2^(-max_bias / 2 * (2 (h - m) + 1) / m)
- * and m the largest power of two that is at most the number of heads: ALiBi, Press et al. 2022,
- * section 3, as GGUF models have it. A mask entry of -Inf removes the key.
+ * with slope(h) = 2^(-max_bias * (h + 1) / m) for h < m, else
+ * 2^(-max_bias / 2 * (2 (h - m) + 1) / m), and m the largest power of two that is at most the
+ * number of heads: ALiBi, Press et al. 2022, section 3, as GGUF models have it. A mask entry of
+ * -Inf removes the key.
  *
  * Results have the same bits for every number of threads, every split of the rows into calls and
  * every place of an item in the batch.
@@ -44,10 +45,10 @@ enum {
 
 /** An array of the engine's. Axes: channel, row (query or key), head, batch. */
 struct heed_attend_tensor {
-    void *data;                /**< NULL: absent. For heed_attend_check() any address will do. */
-    uint32_t type, reserved;   /**< HEED_ATTEND_*; reserved: 0. */
-    int64_t ne[4];             /**< Elements. */
-    int64_t nb[4];             /**< Bytes from an element to the next; nb[0]: of an element or block. */
+    void *data;              /**< NULL: absent. For heed_attend_check() any address will do. */
+    uint32_t type, reserved; /**< HEED_ATTEND_*; reserved: 0. */
+    int64_t ne[4];           /**< Elements. */
+    int64_t nb[4];           /**< Bytes from one to the next; nb[0]: of an element or block. */
 };
 
 /**
@@ -66,11 +67,11 @@ struct heed_attend;
 
 /** What a context has done and holds. */
 struct heed_attend_usage {
-    uint64_t runs, plans;      /**< Calls done, and plans made for them. */
-    uint64_t converted;        /**< Calls that had to convert keys or values first. */
-    uint64_t biased;           /**< Calls whose mask was no ranges. */
-    uint64_t bytes;            /**< Memory held: workspace, ranges, converted rows, kept plans. */
-    uint64_t growths;          /**< How often an array grew: none in a steady run. */
+    uint64_t runs, plans; /**< Calls done, and plans made for them. */
+    uint64_t converted;   /**< Calls that had to convert keys or values first. */
+    uint64_t biased;      /**< Calls whose mask was no ranges. */
+    uint64_t bytes;       /**< Memory held: workspace, ranges, converted rows, kept plans. */
+    uint64_t growths;     /**< How often an array grew: none in a steady run. */
 };
 
 enum {
@@ -82,9 +83,9 @@ enum {
 
 /** What a context is made of; zeros are the defaults. */
 struct heed_attend_options {
-    const char *device;                 /**< A host device, such as "cpu:avx2"; NULL: "cpu". */
-    const heed_allocator *allocator;    /**< NULL: malloc. It must live as long as the context. */
-    uint32_t flags, reserved;           /**< HEED_ATTEND_OPENMP; reserved: 0. */
+    const char *device;              /**< A host device, such as "cpu:avx2"; NULL: "cpu". */
+    const heed_allocator *allocator; /**< NULL: malloc. It must live as long as the context. */
+    uint32_t flags, reserved;        /**< HEED_ATTEND_OPENMP; reserved: 0. */
 };
 
 /**

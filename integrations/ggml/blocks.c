@@ -68,7 +68,8 @@ static void five_bits(const uint8_t *high, const uint8_t *low, int32_t *q)
     }
 }
 
-/* q5_0: scale, 4 bytes of fifth bits, 16 bytes; an element is its 5 bits less 16, times the scale. */
+/* q5_0: scale, 4 bytes of fifth bits, 16 bytes; an element is its 5 bits less 16, times the
+ * scale. */
 static void unpack_q5_0(const uint8_t *block, float *x)
 {
     const float scale = scale_at(block);
@@ -162,7 +163,7 @@ static void scale(const uint16_t *halves, float factor, float *out, int64_t n)
         out[i] *= factor;
 }
 
-enum { INFINITE = 0xfc00, STEP = 128 };     /* -Inf as a half; entries looked at together */
+enum { INFINITE = 0xfc00, STEP = 128 }; /* -Inf as a half; entries looked at together */
 
 /* Is one of STEP entries not -Inf? */
 static int any_seen(const uint16_t *mask)

@@ -8,16 +8,16 @@
 
 #include <stdint.h>
 
-enum { HEED_ATTEND_BLOCK = 128 };       /* elements of the longest block */
+enum { HEED_ATTEND_BLOCK = 128 }; /* elements of the longest block */
 
 /* Writes the elements of a block. */
 typedef void heed_unpack(const uint8_t *block, float *x);
 
 /* A type. Its rows are whole blocks of `elements` elements in `bytes` bytes. */
 struct heed_attend_type {
-    int32_t elements, bytes;            /* 0: no such type */
-    uint32_t heed;                      /* HEED_*, where heed reads the blocks itself; else 0 */
-    heed_unpack *unpack;                /* where it does not */
+    int32_t elements, bytes; /* 0: no such type */
+    uint32_t heed;           /* HEED_*, where heed reads the blocks itself; else 0 */
+    heed_unpack *unpack;     /* where it does not */
 };
 
 /* What is done along rows of n elements, by the instructions of one instruction set. A half that is

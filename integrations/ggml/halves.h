@@ -31,8 +31,8 @@ static inline float heed_half_value(uint16_t half)
     return value;
 }
 
-/* The half nearest to a number, ties to even: the number is added to one whose unit in the last place
- * is that of the half, so that the sum is rounded as the half is. */
+/* The half nearest to a number, ties to even: the number is added to one whose unit in the last
+ * place is that of the half, so that the sum is rounded as the half is. */
 static inline uint16_t heed_half_of(float x)
 {
     uint32_t bits, sign, unit_bits;
@@ -43,14 +43,14 @@ static inline uint16_t heed_half_of(float x)
     bits &= 0x7fffffff;
     if (bits > 0x7f800000)
         return (uint16_t)(sign | 0x7e00);
-    if (bits >= 0x477ff000)                 /* 65520 and more */
+    if (bits >= 0x477ff000) /* 65520 and more */
         return (uint16_t)(sign | 0x7c00);
     memcpy(&size, &bits, sizeof size);
     unit_bits = (bits < 0x38800000 ? 0x38800000 : bits & 0x7f800000) + (13u << 23);
     memcpy(&unit, &unit_bits, sizeof unit);
     size = size + unit - unit;
     memcpy(&bits, &size, sizeof bits);
-    if (bits < 0x38800000)                  /* subnormal: a multiple of 2^-24 */
+    if (bits < 0x38800000) /* subnormal: a multiple of 2^-24 */
         return (uint16_t)(sign | (uint32_t)(size * 0x1p24f));
     return (uint16_t)(sign | (bits - 0x38000000) >> 13);
 }

@@ -83,9 +83,8 @@ void heed_attend_describe(const struct heed_attend_shape *s, struct heed_attend_
         .numerics = HEED_NUMERICS_EXACT,
     };
     if (s->sinks != 0) {
-        out->desc.sinks = (heed_tensor){
-            .dtype = HEED_F32, .ndim = 1, .shape = { s->heads }, .stride = { 1 }
-        };
+        out->desc.sinks =
+            (heed_tensor){ .dtype = HEED_F32, .ndim = 1, .shape = { s->heads }, .stride = { 1 } };
     }
     describe_source(s, out);
 }

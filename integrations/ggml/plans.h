@@ -10,21 +10,21 @@
 
 /* What a mask turned out to be. */
 enum heed_attend_form {
-    HEED_ATTEND_ALL,            /* every row sees every key */
-    HEED_ATTEND_RANGES,         /* each row sees a range, and nothing is added */
-    HEED_ATTEND_BIAS,           /* ranges, and the mask is added */
-    HEED_ATTEND_SLOPED          /* ranges, and an array of f32 with a plane for each head is added */
+    HEED_ATTEND_ALL,    /* every row sees every key */
+    HEED_ATTEND_RANGES, /* each row sees a range, and nothing is added */
+    HEED_ATTEND_BIAS,   /* ranges, and the mask is added */
+    HEED_ATTEND_SLOPED  /* ranges, and an array of f32 with a plane for each head is added */
 };
 
-/* All that a plan depends on; compared as bytes, so made from zeros. Strides are in elements, or in
+/* All that a plan depends on; compared as bytes, so made from zeros. Strides are in elements, or
  * blocks, as heed counts them: batch, head, row. */
 struct heed_attend_shape {
     int64_t batch, heads, kv_heads, rows, keys, d, d_v;
-    int64_t k_items, v_items, mask_items;   /* the batch, or 1 */
+    int64_t k_items, v_items, mask_items; /* the batch, or 1 */
     int64_t q[3], k[3], v[3], o[3];
-    int64_t mask[2];                    /* batch, row */
-    uint32_t k_type, v_type;            /* HEED_* */
-    uint32_t form, sinks;               /* enum heed_attend_form; 1: there are sinks */
+    int64_t mask[2];         /* batch, row */
+    uint32_t k_type, v_type; /* HEED_* */
+    uint32_t form, sinks;    /* enum heed_attend_form; 1: there are sinks */
     float scale, softcap;
 };
 
@@ -45,13 +45,13 @@ struct heed_attend_planned {
     struct heed_attend_shape shape;
     heed_plan *plan;
     heed_plan_props props;
-    uint64_t used;                      /* when, by the clock of the plans */
+    uint64_t used; /* when, by the clock of the plans */
 };
 
 /* Kept plans. `digests` lie apart, as they are all that a search looks at. */
 struct heed_attend_plans {
     uint32_t n;
-    uint64_t clock, made, bytes;        /* bytes: of the kept plans */
+    uint64_t clock, made, bytes; /* bytes: of the kept plans */
     uint64_t digests[HEED_ATTEND_PLANS];
     struct heed_attend_planned kept[HEED_ATTEND_PLANS];
 };

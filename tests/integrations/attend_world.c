@@ -30,7 +30,7 @@ double world_half_value(unsigned half)
 {
     const int exponent = (int)(half >> 10 & 31);
     const double fraction = (double)(half & 1023);
-    const double size = exponent == 31 ? (fraction == 0 ? INFINITY : NAN)
+    const double size = exponent == 31  ? (fraction == 0 ? INFINITY : NAN)
                         : exponent == 0 ? ldexp(fraction, -24)
                                         : ldexp(1024 + fraction, exponent - 25);
 
@@ -71,9 +71,9 @@ static const struct {
     uint32_t type;
     int64_t elements, bytes;
 } blocks[] = {
-    { HEED_ATTEND_F32, 1, 4 },    { HEED_ATTEND_F16, 1, 2 },     { HEED_ATTEND_BF16, 1, 2 },
-    { HEED_ATTEND_Q8_0, 32, 34 }, { HEED_ATTEND_Q4_0, 32, 18 },  { HEED_ATTEND_Q4_1, 32, 20 },
-    { HEED_ATTEND_Q5_0, 32, 22 }, { HEED_ATTEND_Q5_1, 32, 24 },  { HEED_ATTEND_IQ4_NL, 32, 18 },
+    { HEED_ATTEND_F32, 1, 4 },     { HEED_ATTEND_F16, 1, 2 },    { HEED_ATTEND_BF16, 1, 2 },
+    { HEED_ATTEND_Q8_0, 32, 34 },  { HEED_ATTEND_Q4_0, 32, 18 }, { HEED_ATTEND_Q4_1, 32, 20 },
+    { HEED_ATTEND_Q5_0, 32, 22 },  { HEED_ATTEND_Q5_1, 32, 24 }, { HEED_ATTEND_IQ4_NL, 32, 18 },
     { HEED_ATTEND_Q1_0, 128, 18 }, { HEED_ATTEND_Q2_0, 64, 18 },
 };
 
@@ -128,18 +128,25 @@ double world_element(uint32_t type, const unsigned char *row, int64_t j)
     at = row + j / elements * bytes;
     j %= elements;
     switch (type) {
-    case HEED_ATTEND_Q8_0: return half_at(at) * (signed char)at[2 + j];
-    case HEED_ATTEND_Q4_0: return half_at(at) * (four(at + 2, j) - 8);
+    case HEED_ATTEND_Q8_0:
+        return half_at(at) * (signed char)at[2 + j];
+    case HEED_ATTEND_Q4_0:
+        return half_at(at) * (four(at + 2, j) - 8);
     case HEED_ATTEND_Q4_1:
         return (double)(float)((double)(float)(half_at(at) * four(at + 4, j)) + half_at(at + 2));
-    case HEED_ATTEND_Q5_0: return half_at(at) * (five(at + 2, at + 6, j) - 16);
+    case HEED_ATTEND_Q5_0:
+        return half_at(at) * (five(at + 2, at + 6, j) - 16);
     case HEED_ATTEND_Q5_1:
         return (double)(float)((double)(float)(half_at(at) * five(at + 4, at + 8, j)) +
                                half_at(at + 2));
-    case HEED_ATTEND_IQ4_NL: return half_at(at) * levels[four(at + 2, j)];
-    case HEED_ATTEND_Q1_0: return (at[2 + j / 8] >> (j % 8) & 1) != 0 ? half_at(at) : -half_at(at);
-    case HEED_ATTEND_Q2_0: return half_at(at) * ((at[2 + j / 4] >> (j % 4 * 2) & 3) - 1);
-    default: return number_at(type, at);
+    case HEED_ATTEND_IQ4_NL:
+        return half_at(at) * levels[four(at + 2, j)];
+    case HEED_ATTEND_Q1_0:
+        return (at[2 + j / 8] >> (j % 8) & 1) != 0 ? half_at(at) : -half_at(at);
+    case HEED_ATTEND_Q2_0:
+        return half_at(at) * ((at[2 + j / 4] >> (j % 4 * 2) & 3) - 1);
+    default:
+        return number_at(type, at);
     }
 }
 
@@ -212,12 +219,18 @@ static bool is_seen(const struct draw *d, int64_t item, int64_t row, int64_t key
 
     switch (d->mask) {
     case MASK_CAUSAL:
-    case MASK_VALUES: return key <= at;
-    case MASK_WINDOW: return key <= at && key > at - 9;
-    case MASK_SEQUENCES: return (key < d->keys / 2) == ((row + item) % 2 == 0);
-    case MASK_HOLES: return key % 2 == (row + item) % 2;
-    case MASK_EMPTY_ROWS: return row % 3 != 0 && key <= at;
-    default: return true;
+    case MASK_VALUES:
+        return key <= at;
+    case MASK_WINDOW:
+        return key <= at && key > at - 9;
+    case MASK_SEQUENCES:
+        return (key < d->keys / 2) == ((row + item) % 2 == 0);
+    case MASK_HOLES:
+        return key % 2 == (row + item) % 2;
+    case MASK_EMPTY_ROWS:
+        return row % 3 != 0 && key <= at;
+    default:
+        return true;
     }
 }
 
@@ -318,13 +331,11 @@ static double element(const struct heed_attend_tensor *t, const unsigned char *r
 }
 
 /* The logit of a key; -Inf where it is not seen. */
-static double logit(const struct drawn *w, int64_t item, int64_t head, int64_t row,
-                    int64_t key)
+static double logit(const struct drawn *w, int64_t item, int64_t head, int64_t row, int64_t key)
 {
     const struct draw *const d = &w->draw;
     const unsigned char *const q = row_at(&w->call.q, row, head, item);
-    const unsigned char *const k =
-        row_at(&w->call.k, key, head / (d->heads / d->kv_heads), item);
+    const unsigned char *const k = row_at(&w->call.k, key, head / (d->heads / d->kv_heads), item);
     double y = 0;
 
     for (int64_t j = 0; j < d->d; j++)
@@ -338,8 +349,7 @@ static double logit(const struct drawn *w, int64_t item, int64_t head, int64_t r
 }
 
 /* A row of o in binary64. */
-static void right_row(const struct drawn *w, int64_t item, int64_t head, int64_t row,
-                      double *out)
+static void right_row(const struct drawn *w, int64_t item, int64_t head, int64_t row, double *out)
 {
     const struct draw *const d = &w->draw;
     double sum = 0, most = -INFINITY, *const y = malloc((size_t)d->keys * sizeof *y);

@@ -13,13 +13,13 @@
 
 enum mask_kind {
     MASK_ABSENT,
-    MASK_ZEROS,             /* of both signs */
+    MASK_ZEROS, /* of both signs */
     MASK_CAUSAL,
-    MASK_WINDOW,            /* of 9 keys */
-    MASK_SEQUENCES,         /* two, one behind the other in the cache */
-    MASK_HOLES,             /* two, key by key in turns */
-    MASK_VALUES,            /* numbers, causal */
-    MASK_EMPTY_ROWS,        /* every third row sees nothing */
+    MASK_WINDOW,     /* of 9 keys */
+    MASK_SEQUENCES,  /* two, one behind the other in the cache */
+    MASK_HOLES,      /* two, key by key in turns */
+    MASK_VALUES,     /* numbers, causal */
+    MASK_EMPTY_ROWS, /* every third row sees nothing */
     MASK_KINDS
 };
 
@@ -35,7 +35,7 @@ struct draw {
 struct drawn {
     struct draw draw;
     struct heed_attend_call call;
-    void *memory[6];            /* q, k, v, mask, sinks, o */
+    void *memory[6]; /* q, k, v, mask, sinks, o */
     size_t o_bytes;
 };
 

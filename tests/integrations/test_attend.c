@@ -5,16 +5,14 @@
  * reference, over threads and over splits; memory, threads, refusals.
  */
 #include "attend_world.h"
-#include "integrations/ggml/blocks.h"
 #include "support/ledger.h"
 #include "support/suite.h"
 
-#include <math.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
-/* What is promised of caches whose numbers heed gets as they are: squared error over squared size. */
+/* What is promised of caches whose numbers heed gets as they are: squared error over squared
+ * size. */
 static const double NEAR = 1e-9;
 
 static heed_report why;
@@ -50,30 +48,43 @@ static void run(struct heed_attend *attend, struct drawn *w, uint32_t threads)
 
 /* ---- results ------------------------------------------------------------------- */
 
+/* Batch, heads, key heads, rows, keys, d, d_v; types; mask, max_bias, softcap; sinks, permuted,
+ * padded, v_in_k, one_mask, one_kv. */
+#define F16 HEED_ATTEND_F16
+#define Q8 HEED_ATTEND_Q8_0
 static const struct draw draws[] = {
-    { 1, 4, 2, 5, 40, 32, 32, HEED_ATTEND_F16, HEED_ATTEND_F16, MASK_ABSENT, 0, 0, 0, 0, 0, 0, 0, 0 },
-    { 1, 4, 2, 5, 40, 32, 64, HEED_ATTEND_F16, HEED_ATTEND_F16, MASK_ZEROS, 0, 0, 0, 1, 0, 0, 0, 0 },
-    { 2, 6, 3, 7, 300, 64, 64, HEED_ATTEND_F16, HEED_ATTEND_F16, MASK_CAUSAL, 0, 0, 0, 1, 1, 0, 0, 0 },
-    { 1, 4, 4, 9, 130, 40, 24, HEED_ATTEND_F16, HEED_ATTEND_F16, MASK_WINDOW, 0, 0, 1, 1, 0, 0, 0, 0 },
-    { 3, 2, 1, 6, 64, 32, 32, HEED_ATTEND_F16, HEED_ATTEND_F16, MASK_SEQUENCES, 0, 0, 0, 1, 0, 0, 0, 0 },
-    { 3, 2, 1, 6, 64, 32, 32, HEED_ATTEND_F16, HEED_ATTEND_F16, MASK_HOLES, 0, 0, 0, 1, 1, 0, 1, 0 },
-    { 1, 5, 5, 6, 64, 33, 31, HEED_ATTEND_F16, HEED_ATTEND_F32, MASK_VALUES, 8, 0, 1, 0, 1, 0, 0, 0 },
-    { 2, 6, 2, 4, 70, 32, 32, HEED_ATTEND_F16, HEED_ATTEND_F16, MASK_VALUES, 8, 3, 0, 1, 0, 0, 1, 1 },
-    { 1, 4, 2, 4, 70, 32, 32, HEED_ATTEND_F16, HEED_ATTEND_F16, MASK_VALUES, 0, 3, 1, 1, 0, 0, 0, 0 },
-    { 2, 4, 2, 7, 70, 32, 32, HEED_ATTEND_F16, HEED_ATTEND_F16, MASK_EMPTY_ROWS, 0, 0, 1, 1, 0, 0, 1, 0 },
-    { 1, 4, 1, 2, 90, 96, 64, HEED_ATTEND_F16, HEED_ATTEND_F16, MASK_CAUSAL, 0, 0, 0, 0, 1, 1, 0, 0 },
-    { 1, 4, 1, 2, 90, 96, 64, HEED_ATTEND_Q8_0, HEED_ATTEND_Q8_0, MASK_CAUSAL, 0, 0, 0, 0, 1, 1, 0, 0 },
-    { 2, 4, 2, 3, 50, 64, 32, HEED_ATTEND_Q8_0, HEED_ATTEND_Q4_0, MASK_WINDOW, 0, 0, 0, 1, 1, 0, 0, 0 },
-    { 2, 4, 2, 3, 50, 64, 32, HEED_ATTEND_F16, HEED_ATTEND_Q5_1, MASK_HOLES, 4, 0, 1, 1, 0, 0, 0, 1 },
-    { 1, 8, 2, 1, 600, 128, 128, HEED_ATTEND_F16, HEED_ATTEND_F16, MASK_CAUSAL, 0, 0, 0, 1, 0, 0, 0, 0 },
+    { 1, 4, 2, 5, 40, 32, 32, F16, F16, MASK_ABSENT, 0, 0, 0, 0, 0, 0, 0, 0 },
+    { 1, 4, 2, 5, 40, 32, 64, F16, F16, MASK_ZEROS, 0, 0, 0, 1, 0, 0, 0, 0 },
+    { 2, 6, 3, 7, 300, 64, 64, F16, F16, MASK_CAUSAL, 0, 0, 0, 1, 1, 0, 0, 0 },
+    { 1, 4, 4, 9, 130, 40, 24, F16, F16, MASK_WINDOW, 0, 0, 1, 1, 0, 0, 0, 0 },
+    { 3, 2, 1, 6, 64, 32, 32, F16, F16, MASK_SEQUENCES, 0, 0, 0, 1, 0, 0, 0, 0 },
+    { 3, 2, 1, 6, 64, 32, 32, F16, F16, MASK_HOLES, 0, 0, 0, 1, 1, 0, 1, 0 },
+    { 1, 5, 5, 6, 64, 33, 31, F16, HEED_ATTEND_F32, MASK_VALUES, 8, 0, 1, 0, 1, 0, 0, 0 },
+    { 2, 6, 2, 4, 70, 32, 32, F16, F16, MASK_VALUES, 8, 3, 0, 1, 0, 0, 1, 1 },
+    { 1, 4, 2, 4, 70, 32, 32, F16, F16, MASK_VALUES, 0, 3, 1, 1, 0, 0, 0, 0 },
+    { 2, 4, 2, 7, 70, 32, 32, F16, F16, MASK_EMPTY_ROWS, 0, 0, 1, 1, 0, 0, 1, 0 },
+    { 1, 4, 1, 2, 90, 96, 64, F16, F16, MASK_CAUSAL, 0, 0, 0, 0, 1, 1, 0, 0 },
+    { 1, 4, 1, 2, 90, 96, 64, Q8, Q8, MASK_CAUSAL, 0, 0, 0, 0, 1, 1, 0, 0 },
+    { 2, 4, 2, 3, 50, 64, 32, Q8, HEED_ATTEND_Q4_0, MASK_WINDOW, 0, 0, 0, 1, 1, 0, 0, 0 },
+    { 2, 4, 2, 3, 50, 64, 32, F16, HEED_ATTEND_Q5_1, MASK_HOLES, 4, 0, 1, 1, 0, 0, 0, 1 },
+    { 1, 8, 2, 1, 600, 128, 128, F16, F16, MASK_CAUSAL, 0, 0, 0, 1, 0, 0, 0, 0 },
 };
+#undef F16
+#undef Q8
 enum { DRAWS = sizeof draws / sizeof *draws, TYPES = sizeof world_types / sizeof *world_types };
 
 /* The draws above, then keys and values of every type. */
 static struct draw draw_of(int i)
 {
-    struct draw d = { .batch = 2, .heads = 4, .kv_heads = 2, .rows = 3, .keys = 45, .d = 128,
-                      .d_v = 128, .mask = MASK_CAUSAL, .permuted = true };
+    struct draw d = { .batch = 2,
+                      .heads = 4,
+                      .kv_heads = 2,
+                      .rows = 3,
+                      .keys = 45,
+                      .d = 128,
+                      .d_v = 128,
+                      .mask = MASK_CAUSAL,
+                      .permuted = true };
 
     if (i < DRAWS)
         return draws[i];
@@ -168,7 +179,7 @@ TEST(a_steady_run_asks_for_no_memory)
         heed_attend_threads(attend, 2);
         ledger_restart(&ledger);
         ck_assert_int_eq(heed_attend_run(attend, &w.call, &why), HEED_OK);
-        ck_assert_msg(ledger.requests == 0, "draw %d: %lld requests", i, (long long)ledger.requests);
+        ck_assert_msg(ledger.requests == 0, "draw %d asks for memory", i);
         world_free(&w);
     }
     heed_attend_used(attend, &usage);
@@ -188,8 +199,14 @@ TEST(plans_are_kept_in_a_bounded_number)
     struct heed_attend_usage usage, later;
 
     for (int64_t keys = 1; keys <= SHAPES; keys++) {
-        const struct draw draw = { .batch = 1, .heads = 1, .kv_heads = 1, .rows = 1, .keys = keys,
-                                   .d = 8, .d_v = 8, .k_type = HEED_ATTEND_F16,
+        const struct draw draw = { .batch = 1,
+                                   .heads = 1,
+                                   .kv_heads = 1,
+                                   .rows = 1,
+                                   .keys = keys,
+                                   .d = 8,
+                                   .d_v = 8,
+                                   .k_type = HEED_ATTEND_F16,
                                    .v_type = HEED_ATTEND_F16 };
         struct drawn w;
 
@@ -246,7 +263,7 @@ LOOP_TEST(failures_of_memory_are_told, 3)
 struct worker {
     struct drawn w;
     int rounds, wrong;
-    bool fresh;                 /* a context for each run: loaded and unloaded all the time */
+    bool fresh; /* a context for each run: loaded and unloaded all the time */
 };
 
 static void *work(void *given)
@@ -304,47 +321,100 @@ struct broken {
     void (*breaks)(struct heed_attend_call *);
 };
 
-static void of_q_type(struct heed_attend_call *c) { c->q.type = HEED_ATTEND_F16; }
-static void of_q_stride(struct heed_attend_call *c) { c->q.nb[1] += 2; }
-static void of_k_type(struct heed_attend_call *c) { c->k.type = 14; }
-static void of_k_far_type(struct heed_attend_call *c) { c->k.type = 4000000000u; }
-static void of_k_stride(struct heed_attend_call *c) { c->k.nb[1] += 1; }
-static void of_k_channels(struct heed_attend_call *c) { c->k.ne[0] -= 1; }
-static void of_k_heads(struct heed_attend_call *c) { c->k.ne[2] = c->v.ne[2] = 3; }
-static void of_k_batch(struct heed_attend_call *c) { c->k.ne[3] = 3; }
-static void of_v_heads(struct heed_attend_call *c) { c->v.ne[2] = 1; }
-static void of_v_rows(struct heed_attend_call *c) { c->v.ne[1] -= 1; }
+static void of_q_type(struct heed_attend_call *c)
+{
+    c->q.type = HEED_ATTEND_F16;
+}
+static void of_q_stride(struct heed_attend_call *c)
+{
+    c->q.nb[1] += 2;
+}
+static void of_k_type(struct heed_attend_call *c)
+{
+    c->k.type = 14;
+}
+static void of_k_far_type(struct heed_attend_call *c)
+{
+    c->k.type = 4000000000u;
+}
+static void of_k_stride(struct heed_attend_call *c)
+{
+    c->k.nb[1] += 1;
+}
+static void of_k_channels(struct heed_attend_call *c)
+{
+    c->k.ne[0] -= 1;
+}
+static void of_k_heads(struct heed_attend_call *c)
+{
+    c->k.ne[2] = c->v.ne[2] = 3;
+}
+static void of_k_batch(struct heed_attend_call *c)
+{
+    c->k.ne[3] = 3;
+}
+static void of_v_heads(struct heed_attend_call *c)
+{
+    c->v.ne[2] = 1;
+}
+static void of_v_rows(struct heed_attend_call *c)
+{
+    c->v.ne[1] -= 1;
+}
 static void of_v_blocks(struct heed_attend_call *c)
 {
     c->v.type = HEED_ATTEND_Q8_0;
     c->v.nb[0] = 34;
     c->v.ne[0] = 48;
 }
-static void of_mask_heads(struct heed_attend_call *c) { c->mask.ne[2] = 2; }
-static void of_mask_type(struct heed_attend_call *c) { c->mask.type = HEED_ATTEND_F32; }
-static void of_mask_keys(struct heed_attend_call *c) { c->mask.ne[0] = c->k.ne[1] - 1; }
+static void of_mask_heads(struct heed_attend_call *c)
+{
+    c->mask.ne[2] = 2;
+}
+static void of_mask_type(struct heed_attend_call *c)
+{
+    c->mask.type = HEED_ATTEND_F32;
+}
+static void of_mask_keys(struct heed_attend_call *c)
+{
+    c->mask.ne[0] = c->k.ne[1] - 1;
+}
 static void of_no_mask(struct heed_attend_call *c)
 {
     c->mask.data = NULL;
     c->max_bias = 8;
 }
-static void of_o(struct heed_attend_call *c) { c->o.ne[1] -= 1; }
-static void of_sinks(struct heed_attend_call *c) { c->sinks.type = HEED_ATTEND_F16; }
-static void of_softcap(struct heed_attend_call *c) { c->softcap = -1; }
+static void of_o(struct heed_attend_call *c)
+{
+    c->o.ne[1] -= 1;
+}
+static void of_sinks(struct heed_attend_call *c)
+{
+    c->sinks.type = HEED_ATTEND_F16;
+}
+static void of_softcap(struct heed_attend_call *c)
+{
+    c->softcap = -1;
+}
 
 static const struct broken brokens[] = {
-    { "q", of_q_type },       { "q", of_q_stride },      { "k", of_k_type },
-    { "k", of_k_far_type },   { "k", of_k_stride },      { "k", of_k_channels },
-    { "k", of_k_heads },      { "k", of_k_batch },       { "v", of_v_heads },
-    { "v", of_v_rows },       { "v", of_v_blocks },      { "mask", of_mask_heads },
-    { "mask", of_mask_type }, { "mask", of_mask_keys },  { "mask", of_no_mask },
-    { "o", of_o },            { "sinks", of_sinks },     { "softcap", of_softcap },
+    { "q", of_q_type },       { "q", of_q_stride },
+    { "k", of_k_type },       { "k", of_k_far_type },
+    { "k", of_k_stride },     { "k", of_k_channels },
+    { "k", of_k_heads },      { "k", of_k_batch },
+    { "v", of_v_heads },      { "v", of_v_rows },
+    { "v", of_v_blocks },     { "mask", of_mask_heads },
+    { "mask", of_mask_type }, { "mask", of_mask_keys },
+    { "mask", of_no_mask },   { "o", of_o },
+    { "sinks", of_sinks },    { "softcap", of_softcap },
 };
 
 LOOP_TEST(what_cannot_be_done_is_refused, sizeof brokens / sizeof *brokens)
 {
-    const struct draw draw = { 2, 4, 2, 4, 70, 64, 64, HEED_ATTEND_F16, HEED_ATTEND_F16,
-                               MASK_CAUSAL, 0, 0, true, true, false, false, false, false };
+    const struct draw draw = {
+        2,           4, 2, 4,    70,   64,    64,    HEED_ATTEND_F16, HEED_ATTEND_F16,
+        MASK_CAUSAL, 0, 0, true, true, false, false, false,           false
+    };
     struct heed_attend *const attend = make(NULL);
     struct heed_attend_call call;
     struct drawn w;
@@ -379,106 +449,6 @@ TEST(contexts_that_cannot_be_are_refused)
     ck_assert_int_eq(heed_attend_create(&options, &attend, &why), HEED_E_FLAG);
     ck_assert_ptr_null(attend);
     heed_attend_destroy(NULL);
-}
-
-/* ---- rows -------------------------------------------------------------------------------- */
-
-/* Those of every compiled instruction set that the processor has. */
-static int sets(const struct heed_attend_rows *out[2])
-{
-    out[0] = &heed_attend_rows_base;
-    out[1] = heed_attend_rows();
-    return out[1] == out[0] ? 1 : 2;
-}
-
-TEST(every_half_has_its_value)
-{
-    const struct heed_attend_rows *set[2];
-
-    for (int s = sets(set) - 1; s >= 0; s--) {
-        for (unsigned half = 0; half < 0x10000; half += 8) {
-            uint16_t halves[8];
-            float values[8];
-
-            for (unsigned i = 0; i < 8; i++)
-                halves[i] = (uint16_t)(half + i);
-            set[s]->scale(halves, 1, values, 8);
-            for (unsigned i = 0; i < 8; i++) {
-                const double right = world_half_value(half + i);
-
-                ck_assert_msg(isnan(right) ? isnan(values[i]) : (double)values[i] == right,
-                              "%04x: %g", half + i, (double)values[i]);
-            }
-        }
-    }
-}
-
-/* Blocks with any bytes, scales without a meaning apart: as the published layouts say. */
-LOOP_TEST(blocks_become_the_nearest_halves, TYPES)
-{
-    const struct heed_attend_rows *set[2];
-    uint32_t seed = 1;
-
-    for (int s = sets(set) - 1; s >= 0; s--) {
-        const struct heed_attend_type *const type = set[s]->type(world_types[_i]);
-        unsigned char block[64];
-        uint16_t halves[HEED_ATTEND_BLOCK];
-
-        for (int round = 0; round < 300 && type->unpack != NULL; round++) {
-            for (int32_t i = 0; i < type->bytes; i++)
-                block[i] = (unsigned char)((seed = seed * 1664525u + 1013904223u) >> 24);
-            block[1] &= round % 2 == 0 ? 0xbb : 0xbf;  /* a scale that is finite: small ones, too */
-            block[3] &= 0xbf;
-            set[s]->convert(type, block, halves, type->elements);
-            for (int32_t j = 0; j < type->elements; j++) {
-                const double x = world_element(world_types[_i], block, j);
-
-                ck_assert_msg(halves[j] == world_half_bits(x) || (x == 0 && !(halves[j] & 0x7fff)),
-                              "type %u, element %d: %g became %04x", world_types[_i], j, x,
-                              (unsigned)halves[j]);
-            }
-        }
-    }
-}
-
-static void check_scan(const struct heed_attend_rows *rows, const uint16_t *mask, int64_t n)
-{
-    int64_t begin = 0, end = n;
-    bool zeros = true;
-    int32_t ends[2];
-    int got;
-
-    while (begin < n && mask[begin] == 0xfc00)
-        begin++;
-    while (end > begin && mask[end - 1] == 0xfc00)
-        end--;
-    for (int64_t i = begin; i < end; i++)
-        zeros = zeros && (mask[i] & 0x7fff) == 0;
-    got = rows->scan(mask, n, ends);
-    ck_assert_int_eq(got, zeros);
-    ck_assert_int_eq(ends[0], begin < end ? begin : 0);
-    ck_assert_int_eq(ends[1], begin < end ? end : 0);
-}
-
-TEST(masks_are_read_into_ranges)
-{
-    enum { MOST = 700 };
-    const struct heed_attend_rows *set[2];
-    uint32_t seed = 1;
-
-    for (int s = sets(set) - 1; s >= 0; s--) {
-        for (int round = 0; round < 3000; round++) {
-            const int64_t n = (seed = seed * 1664525u + 1013904223u) % MOST;
-            const int64_t from = (seed >> 8) % (n + 1), to = (seed >> 16) % (n + 1);
-            uint16_t mask[MOST];
-
-            for (int64_t i = 0; i < n; i++)
-                mask[i] = i >= from && i < to ? (uint16_t)((i % 3 == 0) << 15) : 0xfc00;
-            if (round % 3 == 0 && n > 0)
-                mask[(seed >> 4) % n] = (uint16_t)(seed >> 12);
-            check_scan(set[s], mask, n);
-        }
-    }
 }
 
 int main(void)
