@@ -102,7 +102,7 @@ TEST(masks_are_read_into_ranges)
             uint16_t mask[MOST];
 
             for (int64_t i = 0; i < n; i++)
-                mask[i] = i >= from && i < to ? (uint16_t)((i % 3 == 0) << 15) : 0xfc00;
+                mask[i] = (uint16_t)(i >= from && i < to ? (i % 3 == 0) << 15 : 0xfc00);
             if (round % 3 == 0 && n > 0)
                 mask[(seed >> 4) % n] = (uint16_t)(seed >> 12);
             check_scan(set[s], mask, n);
