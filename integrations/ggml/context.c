@@ -87,6 +87,16 @@ static heed_status open_device(struct heed_attend *attend, const heed_executor *
     return status;
 }
 
+/* OpenMP may have fewer threads than are asked for. */
+static uint32_t device_width(const struct heed_attend *attend, uint32_t width)
+{
+    heed_device_props props = { .size = sizeof props };
+
+    if (heed_device_info(attend->device, &props) >= 0 && props.width < width)
+        return props.width;
+    return width;
+}
+
 static heed_status open_runtime(struct heed_attend *attend, uint32_t width, heed_report *report)
 {
     const heed_executor built_in = { .size = sizeof built_in, .width = width };
@@ -102,17 +112,8 @@ static heed_status open_runtime(struct heed_attend *attend, uint32_t width, heed
         return status;
     }
     attend->width = width;
+    attend->most = device_width(attend, width);
     return HEED_OK;
-}
-
-/* OpenMP may have fewer threads than were asked for. */
-static uint32_t most_threads(const struct heed_attend *attend)
-{
-    heed_device_props props = { .size = sizeof props };
-
-    return heed_device_info(attend->device, &props) >= 0 && props.width < attend->threads
-               ? props.width
-               : attend->threads;
 }
 
 static heed_status start(struct heed_attend *attend, const struct heed_attend_options *options,
@@ -198,5 +199,6 @@ heed_status heed_attend_ready(struct heed_attend *attend, heed_report *report)
         if (status < 0)
             return status;
     }
-    return heed_queue_width(attend->queue, most_threads(attend), report);
+    return heed_queue_width(
+        attend->queue, attend->threads < attend->most ? attend->threads : attend->most, report);
 }

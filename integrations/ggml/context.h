@@ -20,9 +20,9 @@ struct heed_attend {
     heed_allocator memory;
     char device_name[64];
     const struct heed_attend_rows *rows;
-    uint32_t threads, width;  /* what calls have; how many there are */
-    uint32_t flags, reserved; /* HEED_ATTEND_OPENMP */
-    heed_executor *executor;  /* NULL where the threads are OpenMP's */
+    uint32_t threads, width; /* what calls have; what was made ready for */
+    uint32_t flags, most;    /* HEED_ATTEND_OPENMP; threads that there are */
+    heed_executor *executor; /* NULL where the threads are OpenMP's */
     heed_runtime *runtime;
     heed_device *device;
     heed_queue *queue;
