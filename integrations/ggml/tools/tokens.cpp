@@ -231,7 +231,9 @@ int main(int argc, char **argv)
         die("usage: ggml-heed-tokens bits|rate MODEL --cpu LIBRARY --heed LIBRARY ...");
     const std::string heed = option(argc, argv, "--heed", "");
     llama_log_set(only_errors, nullptr);
-    load(option(argc, argv, "--cpu", ""));
+    const std::string cpu = option(argc, argv, "--cpu", "");
+    if (!cpu.empty())               // else it is within ggml
+        load(cpu);
     llama_backend_init();
     llama_model *model = llama_model_load_from_file(argv[2], llama_model_default_params());
     if (!model)
