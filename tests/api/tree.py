@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 FOLDERS = ["include", "lib", "reference", "backends", "tools", "examples", "tests", "fuzz",
-           "bindings", "scripts"]
+           "bindings", "integrations", "scripts"]
 C_SUFFIXES = {".c", ".h", ".cl", ".cu", ".def"}
 TEXT_SUFFIXES = C_SUFFIXES | {".py", ".sh", ".map", ".build"}
 COLUMNS, LINES, FUNCTION_LINES = 100, 500, 60
@@ -71,6 +71,7 @@ LAYERS = [
     (r"(?P<own>tools)/.*", [PUBLIC, r"{own}/.*"], None),
     (r"(?P<own>examples/[^/]+)/.*", [PUBLIC, r"{own}/.*"], None),
     (r"examples/[^/]+", [PUBLIC], None),
+    (r"(?P<own>integrations/[^/]+)/.*", [PUBLIC, r"{own}/.*"], C_STANDARD | {"immintrin.h", "link.h"}),
     (r"tests/.*", [r".*"], None),
 ]
 # What is reached through others counts as well for these: the reference must share nothing.
@@ -79,7 +80,8 @@ SEARCHED = ["", "lib", "include", "backends", "backends/kernels", "tests", "test
             "examples/summarize"]
 
 ISA_FILES = re.compile(r"include/heed/opencl\.h"
-                       r"|backends/cpu/isa\.c|tools/peak/.*|tests/.*|" + DIALECT)
+                       r"|backends/cpu/isa\.c|tools/peak/.*|tests/.*"
+                       r"|integrations/\w+/halves\.h|" + DIALECT)
 ISA_WORDS = re.compile(
     r"__(AVX|SSE|F16C|FMA|BMI|x86|i386|amd64|aarch64|arm|ARM|riscv|s390|powerpc|PPC|mips|loongarch)"
     r"|_M_(X64|IX86|ARM)|HEED_(HAVE|ISA)|__(CUDA|NVCC|HIP|AMDGCN|NVPTX|OPENCL)|CL_VERSION"
