@@ -18,7 +18,8 @@ CONFORM, PARTIAL = sys.argv[1:3]
 TOP = pathlib.Path(__file__).resolve().parents[2]
 # What the partial device takes, but for the levels of fields that it does not look at.
 TAKES = ("d=64,128 dv=64,128 q=f16 o=f32 ql=dense sink=none lse=none ns=1 s0.k=f16 s0.v=f16 "
-         "s0.lay=dense s0.mask=none s0.nt=0,1 s0.nb=0 s0.t0.kind=window s0.t0.block=1 s0.t0.step=1")
+         "s0.lay=dense s0.mask=none s0.rmask=none s0.nt=0,1 s0.nb=0 s0.t0.kind=window s0.t0.block=1 "
+         "s0.t0.step=1")
 
 
 def run(*arguments, program=CONFORM, fault=""):
