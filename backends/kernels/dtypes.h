@@ -54,10 +54,6 @@
 /* Of rows that copy and push read. */
 #define HK_MOVED_TYPES(ROW, arg) HK_NUMBER_TYPES(ROW, arg) HK_BLOCK_TYPES(ROW, arg)
 
-/* Of blocks whose numbers are bytes or become bytes by a table (hkv_bytes_pack). */
-#define HK_BYTE_BLOCK_TYPES(ROW, arg)                                                              \
-    HK_TYPE_Q8_0(ROW, arg) HK_TYPE_Q4_0(ROW, arg) HK_TYPE_Q4_1(ROW, arg) HK_TYPE_IQ4_NL(ROW, arg)
-
 /* Of rows of keys and values. */
 #define HK_KV_TYPES(ROW, arg) HK_ROW_TYPES(ROW, arg) HK_BLOCK_TYPES(ROW, arg)
 
@@ -78,7 +74,6 @@ enum { HK_TYPES(HK_NUMBER, 0) HK_NO_TYPE = 0 };
 #define HK_MAY_SCALE(dtype)                                                                        \
     ((0u HK_SCALED_TYPES(HK_TYPE_BIT, 0) HK_BLOCK_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
 #define HK_IN_BLOCKS(dtype) ((0u HK_BLOCK_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
-#define HK_IN_BYTE_BLOCKS(dtype) ((0u HK_BYTE_BLOCK_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
 #define HK_HAS_MINIMA(dtype) ((0u HK_MINIMUM_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
 
 #define HK_POSITION_MAX ((hk_i64)1 << 60)

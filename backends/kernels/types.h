@@ -21,7 +21,7 @@
  *   hkv_pair_x(row, t, out) two vectors of neighbours from t on, a multiple of 2 * HKV_LANES
  *   HKV_CHANNELS_X, hkv_columns_x
  *                          as above, of one block
- *   hkv_bytes_x(rows, g, out)      where HKV_BYTES is defined, of types in HK_BYTE_BLOCK_TYPES: the
+ *   hkv_bytes_x(rows, g, out)      where HKV_BYTES is defined: the
  *                          numbers of block g of HKV_LANES rows to bytes out[channel][row]
  *
  *   HK_ZERO_X(k)           half k of a block whose elements are 0, or next to it

@@ -21,7 +21,7 @@
         for (i = 0; i < HK_BLOCK; i += HKV_LANES)                                                  \
             hkv_bytes_##name(k->at + i, g, out + i * HK_BLOCK_CHANNELS);                           \
     }
-HK_BYTE_BLOCK_TYPES(HK_BYTES_PACK, 0)
+HK_BLOCK_TYPES(HK_BYTES_PACK, 0)
 #undef HK_BYTES_PACK
 
 /* What a group adds to scores: its bytes, scales and minima of the 64 keys. */
@@ -91,9 +91,11 @@ HK_FN void hk_bytes_get(const struct hk_strip *st, const struct hk_block_rows *k
     out->first = g == 0;
 #define HK_PACK_BYTES(NAME, name, number, elements, size, arg)                                     \
     if (k->dtype == HK_##NAME)                                                                     \
-        hk_bytes_pack_##name(k, g, bytes);
-    HK_BYTE_BLOCK_TYPES(HK_PACK_BYTES, 0)
+        hk_bytes_pack_##name(k, g, bytes);                                                         \
+    else
+    HK_BLOCK_TYPES(HK_PACK_BYTES, 0)
 #undef HK_PACK_BYTES
+    HK_UNREACHABLE();
     hk_rows_scales(k, g, 0, st->scaled);
     if (HK_HAS_MINIMA(k->dtype))
         hk_rows_scales(k, g, 1, st->scaled + HK_BLOCK);

@@ -103,7 +103,7 @@ HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *
                          const struct hk_block_rows *v)
 {
 #if defined HKV_BYTES
-    if (HK_IN_BYTE_BLOCKS(k->dtype)) {
+    if (HK_IN_BLOCKS(k->dtype)) {
         hk_bytes_scores(st, k, v);
         return;
     }
@@ -287,14 +287,18 @@ HK_FN void hk_few_values(const struct hk_strip *st, const struct hk_tile *tile,
 /* Minima of V behind its channels. */
 HK_FN void hk_few_minima(const struct hk_strip *st, const struct hk_block_rows *v)
 {
-    const hk_i64 groups = st->call->plan->d_v / v->group;
+    const hk_i64 groups = st->call->plan->d_v / v->group, minima = st->call->plan->minima;
+    HK_GLOBAL float *to = st->v + hk_minima_at(st);
     hk_i64 i, g;
 
     for (i = 0; i < HK_BLOCK; i++) {
-        HK_GLOBAL float *row = st->v + i * st->width + hk_minima_at(st);
-
-        for (g = 0; g < st->call->plan->minima; g++)
-            row[g] = g < groups ? hk_block_head(v->dtype, v->at[i], g, 1) : 0.0f;
+        for (g = 0; g < minima; g += HKV_LANES)
+            hkv_store(to + i * st->width + g, hkv_set(0.0f));
+    }
+    for (g = 0; g < groups; g++) {
+        hk_rows_scales(v, g, 1, st->part);
+        for (i = 0; i < HK_BLOCK; i++)
+            to[i * st->width + g] = st->part[i];
     }
 }
 

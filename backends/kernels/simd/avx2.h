@@ -344,6 +344,31 @@ HK_INLINE void hkv_codes_pack(const char *const *rows, hk_i64 at, hk_u64 low, hk
     }
 }
 
+/* The same of numbers of five bits, whose fifth ones, a word, lie before the 16 bytes: 16 more for
+ * each. */
+HK_INLINE void hkv_fives_pack(const char *const *rows, hk_i64 at, hk_u64 low, hk_u64 high,
+                              hk_i8 *out)
+{
+    const __m256i places = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    int words[8], c, i;
+    __m256i word, m[4];
+
+    for (i = 0; i < 8; i++)
+        memcpy(&words[i], rows[i] + at, sizeof words[i]);
+    word = _mm256_loadu_si256((const __m256i *)(const void *)words);
+    hkv_codes_pack(rows, at + 4, low, high, out);
+    for (c = 0; c < 32; c += 4) {
+        __m256i *const to = (__m256i *)(void *)(out + c * HKV_LANES);
+
+        HK_UNROLL
+        for (i = 0; i < 4; i++) /* the sign says the bit */
+            m[i] = _mm256_srai_epi32(_mm256_sll_epi32(word, _mm_cvtsi32_si128(31 - c - i)), 31);
+        m[0] = _mm256_packs_epi16(_mm256_packs_epi32(m[0], m[1]), _mm256_packs_epi32(m[2], m[3]));
+        m[0] = _mm256_and_si256(_mm256_permutevar8x32_epi32(m[0], places), _mm256_set1_epi8(16));
+        _mm256_storeu_si256(to, _mm256_add_epi8(_mm256_loadu_si256(to), m[0]));
+    }
+}
+
 /* Halves on their way out: zeros lose their sign, NaN is the canonical one. */
 HK_INLINE void hk_store_halves(hk_u16 *p, hk_vec a, __m128i halves, short nan)
 {

@@ -49,16 +49,14 @@ HK_FN hk_u32 hk_block_word(HK_GLOBAL const char *row, hk_i64 t, const int bytes,
     return (hk_u32)hk_block_bits(word, 1) << 16 | hk_block_bits(word, 0);
 }
 
-#define HK_CODES_PLAIN 0x0706050403020100u, 0x0f0e0d0c0b0a0908u
-
-/* A number of five bits, less `less`. */
+/* A number of five bits: the entry of its four lower ones, and 16 more for the fifth. The word of
+ * fifth bits lies at `at`, the others behind it. */
 HK_FN float hk_block_five(HK_GLOBAL const char *row, hk_i64 t, const int bytes, const int at,
-                          float less)
+                          hk_u64 low, hk_u64 high)
 {
     const hk_u32 fifth = hk_block_word(row, t, bytes, at) >> hk_in_block(t) & 1;
 
-    return hk_sub(
-        hk_add(hk_block_code(row, t, bytes, at + 4, HK_CODES_PLAIN), fifth ? 16.0f : 0.0f), less);
+    return hk_add(hk_block_code(row, t, bytes, at + 4, low, high), fifth ? 16.0f : 0.0f);
 }
 
 #if HK_VECTORS
@@ -84,15 +82,28 @@ HK_INLINE void hkv_block_pair(HK_GLOBAL const char *row, hk_i64 t, const int byt
 #endif
 }
 
-HK_INLINE hk_vec hkv_block_fives(HK_GLOBAL const char *row, hk_i64 t, const int bytes, const int at,
-                                 float less)
+/* The fifth bits of a vector of neighbours. */
+HK_INLINE hk_vec hkv_block_more(HK_GLOBAL const char *row, hk_i64 t, const int bytes, const int at)
 {
     const hk_u32 lanes = 0xffffu >> (16 - HKV_LANES);
     const hk_u32 fifth = hk_block_word(row, t, bytes, at) >> hk_in_block(t) & lanes;
-    const hk_vec more = hkv_keep(hkv_bits(fifth), hkv_set(16.0f));
 
-    return hkv_sub(hkv_add(hkv_block_codes(row, t, bytes, at + 4, HK_CODES_PLAIN), more),
-                   hkv_set(less));
+    return hkv_keep(hkv_bits(fifth), hkv_set(16.0f));
+}
+
+HK_INLINE hk_vec hkv_block_fives(HK_GLOBAL const char *row, hk_i64 t, const int bytes, const int at,
+                                 hk_u64 low, hk_u64 high)
+{
+    return hkv_add(hkv_block_codes(row, t, bytes, at + 4, low, high),
+                   hkv_block_more(row, t, bytes, at));
+}
+
+HK_INLINE void hkv_block_five_pair(HK_GLOBAL const char *row, hk_i64 t, const int bytes,
+                                   const int at, hk_u64 low, hk_u64 high, hk_vec out[2])
+{
+    hkv_block_pair(row, t, bytes, at + 4, low, high, out);
+    out[0] = hkv_add(out[0], hkv_block_more(row, t, bytes, at));
+    out[1] = hkv_add(out[1], hkv_block_more(row, t + HKV_LANES, bytes, at));
 }
 #endif
 
