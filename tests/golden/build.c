@@ -95,8 +95,11 @@ static void *blocks_make(struct golden *g, uint32_t dtype, int64_t count)
         for (uint32_t half = 0; half < type->halves; half++) {
             const uint64_t word = golden_next(g);
             const int64_t mantissa = (int64_t)(word >> 40) + (1 << 24);
+            uint16_t bits;
 
-            golden_put(HEED_F16, block, half, word & 1 ? -mantissa : mantissa, exponent);
+            golden_put(HEED_F16, &bits, 0, word & 1 ? -mantissa : mantissa, exponent);
+            block[2 * half] = (uint8_t)(bits & 0xff);   /* little-endian everywhere */
+            block[2 * half + 1] = (uint8_t)(bits >> 8);
         }
     }
     return data;
