@@ -80,6 +80,12 @@ void golden_put_bits(void *data, int64_t at, uint32_t bits)
     ((uint32_t *)data)[at] = bits;
 }
 
+void golden_put_half(void *data, int64_t at, uint16_t bits)
+{
+    ((uint8_t *)data)[2 * at] = (uint8_t)(bits & 0xff);
+    ((uint8_t *)data)[2 * at + 1] = (uint8_t)(bits >> 8);
+}
+
 /* Any integers, of which those of bytes have smaller scales. */
 static void *blocks_make(struct golden *g, uint32_t dtype, int64_t count)
 {
@@ -98,8 +104,7 @@ static void *blocks_make(struct golden *g, uint32_t dtype, int64_t count)
             uint16_t bits;
 
             golden_put(HEED_F16, &bits, 0, word & 1 ? -mantissa : mantissa, exponent);
-            block[2 * half] = (uint8_t)(bits & 0xff);   /* little-endian everywhere */
-            block[2 * half + 1] = (uint8_t)(bits >> 8);
+            golden_put_half(block, half, bits);
         }
     }
     return data;

@@ -13,6 +13,8 @@ void *golden_array(struct golden *g, uint32_t dtype, int64_t count);
 /* Bits of a float in the given format: mantissa in (-2^bits, 2^bits) times 2^exponent, normal. */
 void golden_put(uint32_t dtype, void *data, int64_t at, int64_t mantissa, int exponent);
 void golden_put_bits(void *data, int64_t at, uint32_t bits);
+/* Half number `at` of data, of blocks, which are little-endian on every machine. */
+void golden_put_half(void *data, int64_t at, uint16_t bits);
 /* Full mantissas, magnitude below 2^exponent; of i8 any bytes; blocks of any integers with scales,
  * and minima, of either sign, about as large. count: elements. */
 void *golden_floats(struct golden *g, uint32_t dtype, int64_t count, int exponent);

@@ -35,7 +35,7 @@ void golden_case_blocks_mixed(struct golden *g)
 {
     static const uint16_t odd[] = { 0, 0x8000, 0x0007, 0x83ff, 0x7bff, 0x7c00, 0xfc00, 0x7e01 };
     const int64_t table[] = { 1, 9, 32 }, n = 260;
-    uint16_t *k, *v;
+    void *k, *v;
 
     golden_query(g, HEED_F32, 1, 1, n, 32, 64);
     golden_source(g, HEED_Q5_1, 1, 1, n);
@@ -44,8 +44,8 @@ void golden_case_blocks_mixed(struct golden *g)
     k = g->kv[0].k.handle;
     v = g->kv[0].v.handle;
     for (int64_t i = 0; i < 8; i++) {
-        k[(10 + 30 * i) * 12 + i % 2] = odd[i];
-        v[(20 + 30 * i) * 20 + 10 * (i / 2 % 2) + i % 2] = odd[i];
+        golden_put_half(k, (10 + 30 * i) * 12 + i % 2, odd[i]);
+        golden_put_half(v, (20 + 30 * i) * 20 + 10 * (i / 2 % 2) + i % 2, odd[i]);
     }
     golden_term(g, 0, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 2, .right = 2 });
     golden_bias(g, 0,
