@@ -52,6 +52,7 @@ static void run(struct heed_attend *attend, struct drawn *w, uint32_t threads)
  * padded, v_in_k, one_mask, one_kv. */
 #define F16 HEED_ATTEND_F16
 #define Q8 HEED_ATTEND_Q8_0
+#define Q1 HEED_ATTEND_Q1_0
 static const struct draw draws[] = {
     { 1, 4, 2, 5, 40, 32, 32, F16, F16, MASK_ABSENT, 0, 0, 0, 0, 0, 0, 0, 0 },
     { 1, 4, 2, 5, 40, 32, 64, F16, F16, MASK_ZEROS, 0, 0, 0, 1, 0, 0, 0, 0 },
@@ -65,12 +66,15 @@ static const struct draw draws[] = {
     { 2, 4, 2, 7, 70, 32, 32, F16, F16, MASK_EMPTY_ROWS, 0, 0, 1, 1, 0, 0, 1, 0 },
     { 1, 4, 1, 2, 90, 96, 64, F16, F16, MASK_CAUSAL, 0, 0, 0, 0, 1, 1, 0, 0 },
     { 1, 4, 1, 2, 90, 96, 64, Q8, Q8, MASK_CAUSAL, 0, 0, 0, 0, 1, 1, 0, 0 },
+    { 1, 4, 1, 2, 90, 256, 128, Q1, Q1, MASK_CAUSAL, 0, 0, 0, 0, 1, 1, 0, 0 },
+    { 2, 4, 2, 3, 50, 64, 128, Q8, Q1, MASK_WINDOW, 0, 0, 0, 1, 1, 0, 0, 0 },
     { 2, 4, 2, 3, 50, 64, 32, Q8, HEED_ATTEND_Q4_0, MASK_WINDOW, 0, 0, 0, 1, 1, 0, 0, 0 },
     { 2, 4, 2, 3, 50, 64, 32, F16, HEED_ATTEND_Q5_1, MASK_HOLES, 4, 0, 1, 1, 0, 0, 0, 1 },
     { 1, 8, 2, 1, 600, 128, 128, F16, F16, MASK_CAUSAL, 0, 0, 0, 1, 0, 0, 0, 0 },
 };
 #undef F16
 #undef Q8
+#undef Q1
 enum { DRAWS = sizeof draws / sizeof *draws, TYPES = sizeof world_types / sizeof *world_types };
 
 /* The draws above, then keys and values of every type. */
@@ -227,9 +231,9 @@ TEST(plans_are_kept_in_a_bounded_number)
 }
 
 /* Every request fails once: nothing leaks, and o is whole or as it was. */
-LOOP_TEST(failures_of_memory_are_told, 3)
+LOOP_TEST(failures_of_memory_are_told, 4)
 {
-    static const int which[] = { 2, 7, 13 };
+    static const int which[] = { 2, 7, 13, 15 };
     const struct draw draw = draw_of(which[_i]);
     struct drawn w;
     bool done = false;
@@ -295,7 +299,7 @@ static void *work(void *given)
 TEST(contexts_run_and_end_beside_each_other)
 {
     enum { WORKERS = 3 };
-    static const int which[WORKERS] = { 2, 14, 13 };
+    static const int which[WORKERS] = { 2, 16, 13 };
     struct worker workers[WORKERS];
     pthread_t threads[WORKERS];
 
