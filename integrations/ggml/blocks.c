@@ -66,13 +66,6 @@ static void convert(const struct heed_attend_type *type, const uint8_t *blocks, 
     }
 }
 
-static void scale(const uint16_t *halves, float factor, float *out, int64_t n)
-{
-    heed_halves_values(halves, out, n);
-    for (int64_t i = 0; i < n; i++)
-        out[i] *= factor;
-}
-
 enum { INFINITE = 0xfc00, STEP = 128 }; /* -Inf as a half; entries looked at together */
 
 /* Is one of STEP entries not -Inf? */
@@ -95,8 +88,19 @@ static int all_zeros(const uint16_t *mask, int64_t n)
     return (bits & 0x7fff) == 0;
 }
 
-/* What is seen is found from both ends, so no entry is read twice but those of two steps. */
-static int scan(const uint16_t *mask, int64_t n, int32_t ends[2])
+/* Is one of n entries neither a zero nor -Inf? */
+static int any_number(const uint16_t *mask, int64_t n)
+{
+    int other = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        other |= (mask[i] & 0x7fff) != 0 && mask[i] != INFINITE;
+    return other;
+}
+
+/* What is seen is found from both ends, so no entry is read twice but those of two steps, and those
+ * of rows that are no range of zeros. */
+static unsigned scan(const uint16_t *mask, int64_t n, int32_t ends[2])
 {
     int64_t begin = 0, end = n;
 
@@ -110,12 +114,33 @@ static int scan(const uint16_t *mask, int64_t n, int32_t ends[2])
         end--;
     ends[0] = begin < end ? (int32_t)begin : 0;
     ends[1] = begin < end ? (int32_t)end : 0;
-    return all_zeros(mask + begin, end - begin);
+    if (all_zeros(mask + begin, end - begin))
+        return 0;
+    return any_number(mask + begin, end - begin) ? HEED_ATTEND_NUMBERS_IN : HEED_ATTEND_HOLES_IN;
+}
+
+static uint32_t word_of(const uint16_t *mask, int64_t n)
+{
+    uint32_t word = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        word |= (uint32_t)(mask[i] != INFINITE) << i;
+    return word;
+}
+
+static void bits(const uint16_t *mask, int64_t n, uint32_t *words)
+{
+    int64_t i = 0;
+
+    for (; i + 32 <= n; i += 32)
+        *words++ = word_of(mask + i, 32);
+    if (i < n)
+        *words = word_of(mask + i, n - i);
 }
 
 const struct heed_attend_rows HEED_ATTEND_ROWS = {
     .type = type_of,
     .convert = convert,
-    .scale = scale,
     .scan = scan,
+    .bits = bits,
 };

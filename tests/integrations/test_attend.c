@@ -60,6 +60,8 @@ static const struct draw draws[] = {
     { 1, 4, 4, 9, 130, 40, 24, F16, F16, MASK_WINDOW, 0, 0, 1, 1, 0, 0, 0, 0 },
     { 3, 2, 1, 6, 64, 32, 32, F16, F16, MASK_SEQUENCES, 0, 0, 0, 1, 0, 0, 0, 0 },
     { 3, 2, 1, 6, 64, 32, 32, F16, F16, MASK_HOLES, 0, 0, 0, 1, 1, 0, 1, 0 },
+    { 2, 4, 2, 9, 333, 64, 64, F16, F16, MASK_TREE, 0, 0, 1, 1, 0, 0, 0, 0 },
+    { 2, 4, 1, 8, 200, 32, 32, Q8, F16, MASK_TREE, 8, 2, 0, 1, 1, 0, 1, 0 },
     { 1, 5, 5, 6, 64, 33, 31, F16, HEED_ATTEND_F32, MASK_VALUES, 8, 0, 1, 0, 1, 0, 0, 0 },
     { 2, 6, 2, 4, 70, 32, 32, F16, F16, MASK_VALUES, 8, 3, 0, 1, 0, 0, 1, 1 },
     { 1, 4, 2, 4, 70, 32, 32, F16, F16, MASK_VALUES, 0, 3, 1, 1, 0, 0, 0, 0 },
@@ -233,7 +235,7 @@ TEST(plans_are_kept_in_a_bounded_number)
 /* Every request fails once: nothing leaks, and o is whole or as it was. */
 LOOP_TEST(failures_of_memory_are_told, 4)
 {
-    static const int which[] = { 2, 7, 13, 15 };
+    static const int which[] = { 2, 7, 9, 17 };
     const struct draw draw = draw_of(which[_i]);
     struct drawn w;
     bool done = false;
@@ -299,7 +301,7 @@ static void *work(void *given)
 TEST(contexts_run_and_end_beside_each_other)
 {
     enum { WORKERS = 3 };
-    static const int which[WORKERS] = { 2, 16, 13 };
+    static const int which[WORKERS] = { 2, 18, 15 };
     struct worker workers[WORKERS];
     pthread_t threads[WORKERS];
 
