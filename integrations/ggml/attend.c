@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * A call becomes a shape; the mask becomes ranges, ranges and bits, or ranges and a bias; keys and
- * values that heed does not read become halves; then the plan of the shape runs. All loops are on heed's own
- * threads: a second pool would wait for the first one's processors.
+ * values that heed does not read become halves; then the plan of the shape runs. All loops are on
+ * heed's own threads: a second pool would wait for the first one's processors.
  */
 #include "context.h"
 

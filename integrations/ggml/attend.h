@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Attention as an engine with tensors of byte strides calls it, done by heed: a mask of halves is
- * read into ranges or bits, block types that heed does not read are converted, plans are kept by shape,
- * threads sleep between calls. No header of an engine is needed.
+ * read into ranges or bits, block types that heed does not read are converted, plans are kept by
+ * shape, threads sleep between calls. No header of an engine is needed.
  *
  * The call computes, for batch item b, query head h and query row i,
  *
