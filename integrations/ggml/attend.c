@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * A call becomes a shape; the mask becomes ranges, or ranges and a bias; keys and values that heed
- * does not read become halves; then the plan of the shape runs. All loops are on heed's own
- * threads: a second pool would wait for the first one's processors.
+ * A call becomes a shape; the mask becomes ranges, ranges and bits, or ranges and a bias; keys and
+ * values that heed does not read become halves; then the plan of the shape runs. All loops are on
+ * heed's own threads: a second pool would wait for the first one's processors.
  */
 #include "context.h"
 
@@ -20,7 +20,8 @@ struct job {
     struct heed_attend_shape shape;
     heed_kv_bufs kv;
     int32_t *ranges;   /* [mask items][n_q][2] */
-    const void *bias;  /* slot 2 */
+    void *mask;        /* slot 2: bits, or what is added */
+    void *slopes;      /* slot 3 */
     int64_t low, high; /* keys that some row sees lie in [low, high) */
     heed_report *report;
 };
@@ -197,7 +198,7 @@ struct loop {
     void (*line)(struct loop *, int64_t line);
     const struct heed_attend_tensor *from; /* of conversions */
     uint16_t *to;
-    atomic_int other; /* of scans: some row is no range of zeros */
+    atomic_uint found; /* of scans: HEED_ATTEND_HOLES_IN and HEED_ATTEND_NUMBERS_IN, some row has */
 };
 
 static void loop_task(void *given, int64_t task)
@@ -236,9 +237,11 @@ static const uint16_t *mask_row(const struct job *job, int64_t line)
 static void scan_line(struct loop *loop, int64_t line)
 {
     const struct job *const job = loop->job;
+    const unsigned found =
+        job->attend->rows->scan(mask_row(job, line), job->shape.keys, job->ranges + 2 * line);
 
-    if (!job->attend->rows->scan(mask_row(job, line), job->shape.keys, job->ranges + 2 * line))
-        atomic_store_explicit(&loop->other, 1, memory_order_relaxed);
+    if (found != 0)
+        atomic_fetch_or_explicit(&loop->found, found, memory_order_relaxed);
 }
 
 /* Where keys are seen at all; 1 if every row sees all of them. */
@@ -270,30 +273,40 @@ static float slope_of(const struct job *job, int64_t head)
     return (float)exp2(-most / 2 * (double)(2 * (head - power) + 1) / (double)power);
 }
 
-/* Line: item, head, row. Nothing is written beyond the row's range, and nothing read there. */
-static void slope_line(struct loop *loop, int64_t line)
-{
-    const struct job *const job = loop->job;
-    const int64_t rows = job->shape.rows, heads = job->shape.heads;
-    const int64_t item = line / rows / heads, head = line / rows % heads;
-    const int64_t mask_line = item * rows + line % rows;
-    const int32_t *const range = job->ranges + 2 * mask_line;
-    float *const out = (float *)job->attend->bias.at + line * job->shape.keys;
-
-    job->attend->rows->scale(mask_row(job, mask_line) + range[0], slope_of(job, head),
-                             out + range[0], range[1] - range[0]);
-}
-
+/* One for each head, which the sum multiplies the mask by. */
 static heed_status write_slopes(struct job *job)
 {
-    const struct heed_attend_shape *const s = &job->shape;
-    struct loop loop = { .job = job,
-                         .lines = s->mask_items * s->heads * s->rows,
-                         .line = slope_line };
+    float *const slopes = heed_attend_need(job->attend, &job->attend->slopes,
+                                           (size_t)job->shape.heads * sizeof(float));
 
-    job->bias = heed_attend_need(job->attend, &job->attend->bias,
-                                 (size_t)loop.lines * (size_t)s->keys * sizeof(float));
-    return job->bias != NULL ? run_loop(&loop, s->keys) : no_memory(job);
+    if (slopes == NULL)
+        return no_memory(job);
+    for (int64_t head = 0; head < job->shape.heads; head++)
+        slopes[head] = slope_of(job, head);
+    job->slopes = slopes;
+    return HEED_OK;
+}
+
+static void bits_line(struct loop *loop, int64_t line)
+{
+    const struct job *const job = loop->job;
+    const int64_t words = (job->shape.keys + 31) / 32;
+
+    job->attend->rows->bits(mask_row(job, line), job->shape.keys,
+                            (uint32_t *)job->mask + line * words);
+}
+
+/* The mask as a bit for each key: all that is added is 0. */
+static heed_status write_bits(struct job *job)
+{
+    struct heed_attend_shape *const s = &job->shape;
+    struct loop loop = { .job = job, .lines = s->mask_items * s->rows, .line = bits_line };
+
+    s->form = HEED_ATTEND_BITS;
+    s->mask[0] = s->mask[1] = 0;
+    job->mask = heed_attend_need(job->attend, &job->attend->bits,
+                                 (size_t)loop.lines * (size_t)((s->keys + 31) / 32) * 4);
+    return job->mask != NULL ? run_loop(&loop, s->keys) : no_memory(job);
 }
 
 /* What the plan need not know of is left out of the shape, so that fewer plans serve. */
@@ -310,6 +323,7 @@ static heed_status read_mask(struct job *job)
     struct heed_attend_shape *const s = &job->shape;
     struct loop loop = { .job = job, .lines = s->mask_items * s->rows, .line = scan_line };
     heed_status status;
+    unsigned found;
     int full;
 
     job->low = 0;
@@ -324,17 +338,16 @@ static heed_status read_mask(struct job *job)
     if (status < 0)
         return status;
     full = reach_of(job, loop.lines);
-    job->bias = job->call->mask.data;
-    if (atomic_load(&loop.other) == 0) {
+    found = atomic_load(&loop.found);
+    if (found == 0) {
         as_ranges(job, full);
         return HEED_OK;
     }
+    if ((found & HEED_ATTEND_NUMBERS_IN) == 0)
+        return write_bits(job);
     job->attend->usage.biased++;
-    if (s->form == HEED_ATTEND_SLOPED) {
-        s->mask[0] = s->mask[1] = 0;
-        return write_slopes(job);
-    }
-    return HEED_OK;
+    job->mask = job->call->mask.data;
+    return s->form == HEED_ATTEND_SLOPED ? write_slopes(job) : HEED_OK;
 }
 
 /* ---- keys and values ------------------------------------------------------------------ */
@@ -406,11 +419,14 @@ static heed_status run_plan(struct job *job)
 {
     static const uint32_t slots_of[] = { [HEED_ATTEND_ALL] = 0,
                                          [HEED_ATTEND_RANGES] = 1,
+                                         [HEED_ATTEND_BITS] = 2,
                                          [HEED_ATTEND_BIAS] = 2,
-                                         [HEED_ATTEND_SLOPED] = 2 };
+                                         [HEED_ATTEND_SLOPED] = 3 };
     struct heed_attend *const attend = job->attend;
     const struct heed_attend_call *const c = job->call;
-    const heed_buf slots[2] = { { .handle = job->ranges }, { .handle = (void *)job->bias } };
+    const heed_buf slots[3] = { { .handle = job->ranges },
+                                { .handle = job->mask },
+                                { .handle = job->slopes } };
     const struct heed_attend_planned *planned;
     heed_attn_args args = { .size = sizeof args, .kv_size = sizeof job->kv };
     heed_status status =

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Attention as an engine with tensors of byte strides calls it, done by heed: a mask of halves is
- * read into ranges, block types that heed does not read are converted, plans are kept by shape,
- * threads sleep between calls. No header of an engine is needed.
+ * read into ranges or bits, block types that heed does not read are converted, plans are kept by
+ * shape, threads sleep between calls. No header of an engine is needed.
  *
  * The call computes, for batch item b, query head h and query row i,
  *
@@ -69,8 +69,8 @@ struct heed_attend;
 struct heed_attend_usage {
     uint64_t runs, plans; /**< Calls done, and plans made for them. */
     uint64_t converted;   /**< Calls that had to convert keys or values first. */
-    uint64_t biased;      /**< Calls whose mask was no ranges. */
-    uint64_t bytes;       /**< Memory held: workspace, ranges, converted rows, kept plans. */
+    uint64_t biased;      /**< Calls whose mask has other numbers than 0 and -Inf. */
+    uint64_t bytes;       /**< Memory held: workspace, masks, converted rows, kept plans. */
     uint64_t growths;     /**< How often an array grew: none in a steady run. */
 };
 

@@ -20,6 +20,12 @@ struct heed_attend_type {
     heed_unpack *unpack;     /* where it does not */
 };
 
+/* What a row of a mask has between its first and its last entry that is not -Inf, zeros apart. */
+enum {
+    HEED_ATTEND_HOLES_IN = 1u,  /* -Inf */
+    HEED_ATTEND_NUMBERS_IN = 2u /* numbers, and perhaps -Inf */
+};
+
 /* What is done along rows of n elements, by the instructions of one instruction set. A half that is
  * made is rounded to nearest even; what is beyond the largest one becomes infinite. */
 struct heed_attend_rows {
@@ -28,11 +34,11 @@ struct heed_attend_rows {
     /* The elements of blocks, as halves. */
     void (*convert)(const struct heed_attend_type *type, const uint8_t *blocks, uint16_t *halves,
                     int64_t n);
-    /* out[i] = factor * halves[i] */
-    void (*scale)(const uint16_t *halves, float factor, float *out, int64_t n);
     /* [ends[0], ends[1]): from the first entry that is not -Inf to the last one, both 0 where there
-     * is none. Returns 1 if all entries in it are zeros, else 0. */
-    int (*scan)(const uint16_t *mask, int64_t n, int32_t ends[2]);
+     * is none. Returns 0 if all entries in it are zeros, else what else is there. */
+    unsigned (*scan)(const uint16_t *mask, int64_t n, int32_t ends[2]);
+    /* Bit i mod 32 of word i / 32: entry i is not -Inf; 0 behind the last entry. */
+    void (*bits)(const uint16_t *mask, int64_t n, uint32_t *words);
 };
 
 extern const struct heed_attend_rows heed_attend_rows_base, heed_attend_rows_wide;

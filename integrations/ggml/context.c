@@ -169,7 +169,8 @@ void heed_attend_destroy(struct heed_attend *attend)
     close_runtime(attend);
     give_back(attend, &attend->work);
     give_back(attend, &attend->ranges);
-    give_back(attend, &attend->bias);
+    give_back(attend, &attend->bits);
+    give_back(attend, &attend->slopes);
     give_back(attend, &attend->k);
     give_back(attend, &attend->v);
     memory = attend->memory;

@@ -26,7 +26,7 @@ struct heed_attend {
     heed_runtime *runtime;
     heed_device *device;
     heed_queue *queue;
-    struct heed_attend_array work, ranges, bias, k, v;
+    struct heed_attend_array work, ranges, bits, slopes, k, v;
     struct heed_attend_usage usage;
     struct heed_attend_plans plans;
 };

@@ -68,30 +68,11 @@ static inline void heed_halves_of(const float *x, uint16_t *halves, int64_t n)
     for (; i < n; i++)
         halves[i] = heed_half_of(x[i]);
 }
-
-static inline void heed_halves_values(const uint16_t *halves, float *x, int64_t n)
-{
-    int64_t i = 0;
-
-    for (; i + 8 <= n; i += 8) {
-        const __m128i eight = _mm_loadu_si128((const __m128i *)(const void *)(halves + i));
-
-        _mm256_storeu_ps(x + i, _mm256_cvtph_ps(eight));
-    }
-    for (; i < n; i++)
-        x[i] = heed_half_value(halves[i]);
-}
 #else
 static inline void heed_halves_of(const float *x, uint16_t *halves, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         halves[i] = heed_half_of(x[i]);
-}
-
-static inline void heed_halves_values(const uint16_t *halves, float *x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        x[i] = heed_half_value(halves[i]);
 }
 #endif
 

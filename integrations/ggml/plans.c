@@ -32,21 +32,38 @@ static void describe_ranges(const struct heed_attend_shape *s, struct heed_atten
     out->desc.n_slots = 1;
 }
 
-/* The mask as it lies, or what was made of it: f32 [items][H][n_q][n_k], dense. */
+/* Bits, i32 [items][1][n_q][ceil(n_k / 32)], dense. */
+static void describe_bits(const struct heed_attend_shape *s, struct heed_attend_described *out)
+{
+    const int64_t words = (s->keys + 31) / 32;
+    const int64_t shape[4] = { s->mask_items, 1, s->rows, words };
+    const int64_t stride[3] = { s->rows * words, 0, words };
+
+    out->slots[1].t = tensor_of(HEED_I32, shape, stride);
+    out->source.row_mask_slot = 2;
+    out->desc.n_slots = 2;
+}
+
+/* The mask as it lies; with slopes, f32 [H]. */
 static void describe_bias(const struct heed_attend_shape *s, struct heed_attend_described *out)
 {
-    const int64_t plane = s->rows * s->keys;
-    const int sloped = s->form == HEED_ATTEND_SLOPED;
-    const int64_t shape[4] = { s->mask_items, sloped ? s->heads : 1, s->rows, s->keys };
-    const int64_t made[3] = { s->heads * plane, plane, s->keys };
-    const int64_t given[3] = { s->mask[0], 0, s->mask[1] };
+    const int64_t shape[4] = { s->mask_items, 1, s->rows, s->keys };
+    const int64_t stride[3] = { s->mask[0], 0, s->mask[1] };
 
-    out->slots[1].t = tensor_of(sloped ? HEED_F32 : HEED_F16, shape, sloped ? made : given);
+    out->slots[1].t = tensor_of(HEED_F16, shape, stride);
     out->bias = (heed_bias){ .kind = HEED_BIAS_DENSE, .t = 2 };
     out->source.biases = &out->bias;
     out->source.n_biases = 1;
     out->source.bias_size = sizeof out->bias;
     out->desc.n_slots = 2;
+}
+
+static void describe_slopes(const struct heed_attend_shape *s, struct heed_attend_described *out)
+{
+    out->slots[2].t =
+        (heed_tensor){ .dtype = HEED_F32, .ndim = 1, .shape = { s->heads }, .stride = { 1 } };
+    out->bias.u = 3;
+    out->desc.n_slots = 3;
 }
 
 static void describe_source(const struct heed_attend_shape *s, struct heed_attend_described *out)
@@ -58,8 +75,12 @@ static void describe_source(const struct heed_attend_shape *s, struct heed_atten
     out->source.v = tensor_of(s->v_type, v, s->v);
     if (s->form != HEED_ATTEND_ALL)
         describe_ranges(s, out);
+    if (s->form == HEED_ATTEND_BITS)
+        describe_bits(s, out);
     if (s->form == HEED_ATTEND_BIAS || s->form == HEED_ATTEND_SLOPED)
         describe_bias(s, out);
+    if (s->form == HEED_ATTEND_SLOPED)
+        describe_slopes(s, out);
 }
 
 void heed_attend_describe(const struct heed_attend_shape *s, struct heed_attend_described *out)

@@ -12,8 +12,9 @@
 enum heed_attend_form {
     HEED_ATTEND_ALL,    /* every row sees every key */
     HEED_ATTEND_RANGES, /* each row sees a range, and nothing is added */
+    HEED_ATTEND_BITS,   /* ranges, less the keys that bits take from them */
     HEED_ATTEND_BIAS,   /* ranges, and the mask is added */
-    HEED_ATTEND_SLOPED  /* ranges, and an array of f32 with a plane for each head is added */
+    HEED_ATTEND_SLOPED  /* ranges, and the mask is added times a slope for each head */
 };
 
 /* All that a plan depends on; compared as bytes, so made from zeros. Strides are in elements, or
@@ -28,13 +29,13 @@ struct heed_attend_shape {
     float scale, softcap;
 };
 
-/* A descriptor with what it points to. Slots: 1 ranges, 2 what is added. */
+/* A descriptor with what it points to. Slots: 1 ranges, 2 bits or what is added, 3 slopes. */
 struct heed_attend_described {
     heed_attn_desc desc;
     heed_source source;
     heed_term term;
     heed_bias bias;
-    heed_slot slots[2];
+    heed_slot slots[3];
 };
 
 void heed_attend_describe(const struct heed_attend_shape *, struct heed_attend_described *out);

@@ -227,6 +227,8 @@ static bool is_seen(const struct draw *d, int64_t item, int64_t row, int64_t key
         return (key < d->keys / 2) == ((row + item) % 2 == 0);
     case MASK_HOLES:
         return key % 2 == (row + item) % 2;
+    case MASK_TREE:
+        return key <= at && (row % 3 == 0 || key < d->keys / 2 || key % 3 == row % 3);
     case MASK_EMPTY_ROWS:
         return row % 3 != 0 && key <= at;
     default:

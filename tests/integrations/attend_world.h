@@ -18,6 +18,7 @@ enum mask_kind {
     MASK_WINDOW,     /* of 9 keys */
     MASK_SEQUENCES,  /* two, one behind the other in the cache */
     MASK_HOLES,      /* two, key by key in turns */
+    MASK_TREE,       /* causal, of the later keys some rows see every third */
     MASK_VALUES,     /* numbers, causal */
     MASK_EMPTY_ROWS, /* every third row sees nothing */
     MASK_KINDS

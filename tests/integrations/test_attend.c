@@ -52,6 +52,7 @@ static void run(struct heed_attend *attend, struct drawn *w, uint32_t threads)
  * padded, v_in_k, one_mask, one_kv. */
 #define F16 HEED_ATTEND_F16
 #define Q8 HEED_ATTEND_Q8_0
+#define Q1 HEED_ATTEND_Q1_0
 static const struct draw draws[] = {
     { 1, 4, 2, 5, 40, 32, 32, F16, F16, MASK_ABSENT, 0, 0, 0, 0, 0, 0, 0, 0 },
     { 1, 4, 2, 5, 40, 32, 64, F16, F16, MASK_ZEROS, 0, 0, 0, 1, 0, 0, 0, 0 },
@@ -59,18 +60,23 @@ static const struct draw draws[] = {
     { 1, 4, 4, 9, 130, 40, 24, F16, F16, MASK_WINDOW, 0, 0, 1, 1, 0, 0, 0, 0 },
     { 3, 2, 1, 6, 64, 32, 32, F16, F16, MASK_SEQUENCES, 0, 0, 0, 1, 0, 0, 0, 0 },
     { 3, 2, 1, 6, 64, 32, 32, F16, F16, MASK_HOLES, 0, 0, 0, 1, 1, 0, 1, 0 },
+    { 2, 4, 2, 9, 333, 64, 64, F16, F16, MASK_TREE, 0, 0, 1, 1, 0, 0, 0, 0 },
+    { 2, 4, 1, 8, 200, 32, 32, Q8, F16, MASK_TREE, 8, 2, 0, 1, 1, 0, 1, 0 },
     { 1, 5, 5, 6, 64, 33, 31, F16, HEED_ATTEND_F32, MASK_VALUES, 8, 0, 1, 0, 1, 0, 0, 0 },
     { 2, 6, 2, 4, 70, 32, 32, F16, F16, MASK_VALUES, 8, 3, 0, 1, 0, 0, 1, 1 },
     { 1, 4, 2, 4, 70, 32, 32, F16, F16, MASK_VALUES, 0, 3, 1, 1, 0, 0, 0, 0 },
     { 2, 4, 2, 7, 70, 32, 32, F16, F16, MASK_EMPTY_ROWS, 0, 0, 1, 1, 0, 0, 1, 0 },
     { 1, 4, 1, 2, 90, 96, 64, F16, F16, MASK_CAUSAL, 0, 0, 0, 0, 1, 1, 0, 0 },
     { 1, 4, 1, 2, 90, 96, 64, Q8, Q8, MASK_CAUSAL, 0, 0, 0, 0, 1, 1, 0, 0 },
+    { 1, 4, 1, 2, 90, 256, 128, Q1, Q1, MASK_CAUSAL, 0, 0, 0, 0, 1, 1, 0, 0 },
+    { 2, 4, 2, 3, 50, 64, 128, Q8, Q1, MASK_WINDOW, 0, 0, 0, 1, 1, 0, 0, 0 },
     { 2, 4, 2, 3, 50, 64, 32, Q8, HEED_ATTEND_Q4_0, MASK_WINDOW, 0, 0, 0, 1, 1, 0, 0, 0 },
     { 2, 4, 2, 3, 50, 64, 32, F16, HEED_ATTEND_Q5_1, MASK_HOLES, 4, 0, 1, 1, 0, 0, 0, 1 },
     { 1, 8, 2, 1, 600, 128, 128, F16, F16, MASK_CAUSAL, 0, 0, 0, 1, 0, 0, 0, 0 },
 };
 #undef F16
 #undef Q8
+#undef Q1
 enum { DRAWS = sizeof draws / sizeof *draws, TYPES = sizeof world_types / sizeof *world_types };
 
 /* The draws above, then keys and values of every type. */
@@ -227,9 +233,9 @@ TEST(plans_are_kept_in_a_bounded_number)
 }
 
 /* Every request fails once: nothing leaks, and o is whole or as it was. */
-LOOP_TEST(failures_of_memory_are_told, 3)
+LOOP_TEST(failures_of_memory_are_told, 4)
 {
-    static const int which[] = { 2, 7, 13 };
+    static const int which[] = { 2, 7, 9, 17 };
     const struct draw draw = draw_of(which[_i]);
     struct drawn w;
     bool done = false;
@@ -295,7 +301,7 @@ static void *work(void *given)
 TEST(contexts_run_and_end_beside_each_other)
 {
     enum { WORKERS = 3 };
-    static const int which[WORKERS] = { 2, 14, 13 };
+    static const int which[WORKERS] = { 2, 18, 15 };
     struct worker workers[WORKERS];
     pthread_t threads[WORKERS];
 

@@ -9,6 +9,7 @@
 #include "support/suite.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { TYPES = sizeof world_types / sizeof *world_types };
 
@@ -20,23 +21,25 @@ static int sets(const struct heed_attend_rows *out[2])
     return out[1] == out[0] ? 1 : 2;
 }
 
-TEST(every_half_has_its_value)
+/* A block of 128 ones, times the scale. */
+TEST(every_scale_is_read)
 {
     const struct heed_attend_rows *set[2];
 
     for (int s = sets(set) - 1; s >= 0; s--) {
-        for (unsigned half = 0; half < 0x10000; half += 8) {
-            uint16_t halves[8];
-            float values[8];
+        const struct heed_attend_type *const type = set[s]->type(HEED_ATTEND_Q1_0);
 
-            for (unsigned i = 0; i < 8; i++)
-                halves[i] = (uint16_t)(half + i);
-            set[s]->scale(halves, 1, values, 8);
-            for (unsigned i = 0; i < 8; i++) {
-                const double right = world_half_value(half + i);
+        for (unsigned half = 0; half < 0x10000; half++) {
+            unsigned char block[18];
+            uint16_t got[HEED_ATTEND_BLOCK];
 
-                ck_assert_msg(isnan(right) ? isnan(values[i]) : (double)values[i] == right,
-                              "%04x: %g", half + i, (double)values[i]);
+            memset(block, 0xff, sizeof block);
+            memcpy(block, (const uint16_t[]){ (uint16_t)half }, 2);
+            set[s]->convert(type, block, got, HEED_ATTEND_BLOCK);
+            for (int j = 0; j < HEED_ATTEND_BLOCK; j += 13) {
+                ck_assert_msg(isnan(world_half_value(half)) ? isnan(world_half_value(got[j]))
+                                                            : got[j] == half,
+                              "%04x became %04x", half, (unsigned)got[j]);
             }
         }
     }
@@ -73,23 +76,43 @@ LOOP_TEST(blocks_become_the_nearest_halves, TYPES)
 static void check_scan(const struct heed_attend_rows *rows, const uint16_t *mask, int64_t n)
 {
     int64_t begin = 0, end = n;
-    bool zeros = true;
+    unsigned found = 0;
     int32_t ends[2];
-    int got;
 
     while (begin < n && mask[begin] == 0xfc00)
         begin++;
     while (end > begin && mask[end - 1] == 0xfc00)
         end--;
-    for (int64_t i = begin; i < end; i++)
-        zeros = zeros && (mask[i] & 0x7fff) == 0;
-    got = rows->scan(mask, n, ends);
-    ck_assert_int_eq(got, zeros);
+    for (int64_t i = begin; i < end; i++) {
+        if (mask[i] == 0xfc00)
+            found |= HEED_ATTEND_HOLES_IN;
+        else if ((mask[i] & 0x7fff) != 0)
+            found |= HEED_ATTEND_NUMBERS_IN;
+    }
+    if (found & HEED_ATTEND_NUMBERS_IN)
+        found = HEED_ATTEND_NUMBERS_IN;
+    ck_assert_uint_eq(rows->scan(mask, n, ends), found);
     ck_assert_int_eq(ends[0], begin < end ? begin : 0);
     ck_assert_int_eq(ends[1], begin < end ? end : 0);
 }
 
-TEST(masks_are_read_into_ranges)
+/* The word behind the last one is nobody's. */
+static void check_bits(const struct heed_attend_rows *rows, const uint16_t *mask, int64_t n)
+{
+    uint32_t words[32];
+    const int64_t used = (n + 31) / 32;
+
+    memset(words, 0xa5, sizeof words);
+    rows->bits(mask, n, words);
+    for (int64_t i = 0; i < used * 32; i++) {
+        const bool seen = i < n && mask[i] != 0xfc00;
+
+        ck_assert_int_eq(words[i / 32] >> (i % 32) & 1, seen);
+    }
+    ck_assert_uint_eq(words[used], 0xa5a5a5a5);
+}
+
+TEST(masks_are_read_into_ranges_and_bits)
 {
     enum { MOST = 700 };
     const struct heed_attend_rows *set[2];
@@ -105,7 +128,10 @@ TEST(masks_are_read_into_ranges)
                 mask[i] = (uint16_t)(i >= from && i < to ? (i % 3 == 0) << 15 : 0xfc00);
             if (round % 3 == 0 && n > 0)
                 mask[(seed >> 4) % n] = (uint16_t)(seed >> 12);
+            if (round % 4 == 1 && n > 0)
+                mask[(seed >> 5) % n] = 0xfc00;
             check_scan(set[s], mask, n);
+            check_bits(set[s], mask, n);
         }
     }
 }
