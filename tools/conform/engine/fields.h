@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-enum { MAX_FIELDS = 400, MAX_LEVELS = 16, LINE = 4096 };
+enum { MAX_FIELDS = 448, MAX_LEVELS = 16, LINE = 4096 };
 
 struct field {
     char name[16];
