@@ -36,6 +36,7 @@ RULES = [
     (r"^man ", "install-manual reads the pages"),
     (r"--(plugin|pattern)$", "names an option"),
     (r"--device (opencl|cuda)", "needs a device that not every machine has"),
+    (r"^python3 -m heed.torch", "python-torch does it, where there is PyTorch"),
     (r"^(heed|build/(tools|examples))", None),
     (r"^cc |^(PYTHONPATH=\S+ )?python3 |^export |^meson compile", None),
 ]
