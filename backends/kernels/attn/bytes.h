@@ -95,7 +95,7 @@ HK_FN void hk_bytes_get(const struct hk_strip *st, const struct hk_block_rows *k
     HK_BYTE_BLOCK_TYPES(HK_PACK_BYTES, 0)
 #undef HK_PACK_BYTES
     hk_rows_scales(k, g, 0, st->scaled);
-    if (HK_HAS_MINIMA(k->dtype))
+    if (k->of->minima)
         hk_rows_scales(k, g, 1, st->scaled + HK_BLOCK);
 }
 
