@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-PLAIN = "ns=1 s0.nb=0 s0.nt=0 s0.mask=none s0.lay=dense,paged,ring cap=0 o=f32 fill=normal"
+PLAIN = "ns=1 s0.nb=0 s0.nt=0 s0.mask=none s0.rmask=none s0.lay=dense,paged,ring cap=0 o=f32 fill=normal"
 
 
 def run(conform, device, only, cases, *more):
