@@ -173,17 +173,11 @@ HK_NOINLINE void hk_rows_join(HK_GLOBAL const float *a, HK_GLOBAL const float *s
     }
 }
 
-/* Where room for scales and minima of the 64 rows of K is: behind the slices of few.h. */
-HK_FN HK_GLOBAL float *hk_few_scales(const struct hk_strip *st)
-{
-    return st->scaled;
-}
-
 /* Group g of K for all rows: `a` is what it sums to. */
 HK_FN void hk_few_join(const struct hk_strip *st, const struct hk_block_rows *k, hk_i64 g,
                        HK_GLOBAL const float *a)
 {
-    HK_GLOBAL float *scale = hk_few_scales(st), *low = scale + HK_BLOCK;
+    HK_GLOBAL float *scale = st->scaled, *low = scale + HK_BLOCK;
     const struct hk_minima minima = hk_minima_of(st, 0, g, low);
 
     hk_rows_scales(k, g, 0, scale);

@@ -10,7 +10,7 @@
 #define hk_in_q8_0(row, t) hk_from_i8(*HK_AT_Q8_0(row, t))
 #define HK_ZERO_Q8_0(k) 0
 
-#define HK_UNIT_Q8_0(extreme) hk_mul(hk_abs_f(extreme), 0x1.020408p-7f)
+#define HK_UNIT_Q8_0(extreme) hk_mul(hk_abs_f(extreme), HK_STEP_I8)
 HK_INLINE void hk_pack_q8_0(HK_GLOBAL hk_u8 *block, const float *q)
 {
     int i;
