@@ -48,8 +48,8 @@ struct heed_view {
  *     DOT                         x = 1 or H, y = len, z = d
  *     scales                      x = pages of a PAGED source, y = 1 or H_k, z = stored rows
  *
- * An array of scales of groups has an axis more, `inner`: x, or of PAGED sources batch axis 2, which
- * are free.
+ * An array of scales of groups has an axis more, `inner`: x, or of PAGED sources batch axis 2,
+ * which are free.
  */
 struct heed_aux {
     uint32_t slot;                      /* from 1; 0: absent */

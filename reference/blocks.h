@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * A row of channels as it is stored: numbers, numbers whose scales lie apart, or blocks of them with
- * a scale and perhaps a minimum each (numerics.md 4, step 3).
+ * A row of channels as it is stored: numbers, numbers whose scales lie apart, or blocks of them
+ * with a scale and perhaps a minimum each (numerics.md 4, step 3).
  */
 #ifndef HEED_REFERENCE_BLOCKS_H
 #define HEED_REFERENCE_BLOCKS_H

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of keys and values whose scales lie apart by groups of channels, with minima or without.
+ * Golden cases of keys and values whose scales lie apart by groups of channels, with minima or
+ * without.
  */
 #include "build.h"
 

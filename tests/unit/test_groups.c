@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Scales that lie apart by groups of channels: what they are by types in blocks, which have the same
- * numbers within, and what is refused.
+ * Scales that lie apart by groups of channels: what they are by types in blocks, which have the
+ * same numbers within, and what is refused.
  */
 #include "support/suite.h"
 

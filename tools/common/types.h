@@ -13,8 +13,8 @@
 
 /* Words of types, in the order of options: floats, rows that need no scale, rows with scales, rows
  * of elements that lie alone, blocks, those that numbers become, what copy and push read and write,
- * halves of bytes, which have scales, and keys and values. "-s" behind a type: with scales, which it
- * may lack. */
+ * halves of bytes, which have scales, and keys and values. "-s" behind a type: with scales, which
+ * it may lack. */
 #define TYPE_FLOATS "f32 f16 bf16"
 #define TYPE_SMALL "f8e4m3 f8e5m2"
 #define TYPE_NUMBERS TYPE_FLOATS " " TYPE_SMALL
@@ -38,8 +38,8 @@ struct type {
     const char *npy[2];             /* codes of .npy without the byte order; the first is written */
     /* Of blocks, else 0: elements, and bytes of the block from which fields lie on: minimum and
      * bit 4 of the elements (0: there is none), digits; their bits; what a number is less than its
-     * code. A block begins with its scale, where it does not begin with digits; scale and minimum are
-     * F16. */
+     * code. A block begins with its scale, where it does not begin with digits; scale and minimum
+     * are F16. */
     struct {
         uint32_t elements, minimum, high, digits, width;
         int less;

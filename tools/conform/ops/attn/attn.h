@@ -200,8 +200,8 @@ bool cf_slots_lay(struct problem *, struct problem *all);
 
 /* Element of a row of k, or of v. h: hash of all its indices; pick: of all but the channel. */
 uint32_t cf_byte_at(const struct cs *, bool key, uint64_t h, uint64_t pick, int64_t channel);
-/* The scales that lie apart of the row at [b][head][row] of k or v. Their array is [b][1][head][row],
- * or of groups [b][head][row][entries]. */
+/* The scales that lie apart of the row at [b][head][row] of k or v. Their array is
+ * [b][1][head][row], or of groups [b][head][row][entries]. */
 struct cf_scales {
     const struct array *a; /* NULL: there are none */
     int64_t b, head, row;

@@ -91,8 +91,8 @@ static void wish_terms(struct cover *cover, struct cs *c, const int *pins, int n
     }
 }
 
-/* What the channels of a type are to be a multiple of: blocks are not cut, and of groups there are to
- * be several. */
+/* What the channels of a type are to be a multiple of: blocks are not cut, and of groups there are
+ * to be several. */
 static int64_t multiple(int64_t word, int64_t group)
 {
     const int64_t elements = type_elements(type_nth(TYPE_KEYS, word));
