@@ -47,12 +47,16 @@ struct heed_view {
  *     TABLE                       y = 1 or H, z = len
  *     DOT                         x = 1 or H, y = len, z = d
  *     scales                      x = pages of a PAGED source, y = 1 or H_k, z = stored rows
+ *
+ * An array of scales of groups has an axis more, `inner`: x, or of PAGED sources batch axis 2,
+ * which are free.
  */
 struct heed_aux {
     uint32_t slot;                      /* from 1; 0: absent */
     uint32_t dtype;
     int64_t shape[6];
     int64_t stride[6];                  /* in elements; constants: of the plan's copy */
+    uint32_t inner, reserved;           /* the axis that counts scales and minima; 0: none */
     /* Constant: element [0,...,0] of the plan's copy, which reaches from the lowest to the highest
      * offset that an index gives, and these may be negative. NULL: bound by run. */
     const void *data;
@@ -87,7 +91,7 @@ struct heed_checked_source {
     int64_t run, rows;                  /* LISTED */
     struct heed_aux index;              /* RAGGED begins, PAGED table, RING head, LISTED runs */
     struct heed_aux len, mask, row_mask;
-    struct heed_aux k_scale, v_scale;   /* present where k, v is of I8 */
+    struct heed_aux k_scale, v_scale;   /* present where k, v is of I8 or I4 */
     uint32_t n_terms;                   /* never 0: no term becomes one ALL. LISTED: one ALL */
     uint32_t n_biases;
     const struct heed_checked_term *terms;

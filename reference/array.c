@@ -103,7 +103,6 @@ static struct heed_ref_line line_of(const struct heed_ref_arrays *arrays, uint32
         .at = at,
         .stride = arrays->operands[operand].view.stride[5],
         .dtype = dtype_of(arrays, operand),
-        .scale = 1.0f,
     };
 }
 

@@ -57,16 +57,34 @@ static float half_at(const uint8_t *at)
     return heed_ref_f16_decode((uint16_t)(at[0] | at[1] << 8));
 }
 
-int64_t heed_ref_line_block(const struct heed_ref_line *line, int64_t d)
+int64_t heed_ref_line_block(const struct heed_ref_line *line)
 {
-    return type_of(line) ? BLOCK : line->scaled ? d : 0;
+    return type_of(line) ? BLOCK : line->scales.channels;
 }
 
 bool heed_ref_line_minima(const struct heed_ref_line *line)
 {
     const struct blocks *type = type_of(line);
 
-    return type != NULL && type->minimum != 0;
+    return type != NULL ? type->minimum != 0 : line->scales.channels > 0 && line->scales.minima;
+}
+
+/* Entry `which` of the group of channel t, in the array of scales. */
+static float apart_at(const struct heed_ref_line *line, int64_t t, int which)
+{
+    const struct heed_ref_scales *scales = &line->scales;
+    int64_t entry = t / scales->channels * (scales->minima ? 2 : 1) + which;
+
+    return heed_ref_load(scales->dtype, scales->data, line->scale_at + entry * scales->step);
+}
+
+/* Of a byte of two numbers. */
+static int nibble_at(const struct heed_ref_line *line, int64_t t)
+{
+    int byte = ((const uint8_t *)line->data)[line->at + t / 2];
+    int digit = t % 2 == 0 ? byte % 16 : byte / 16;
+
+    return digit < 8 ? digit : digit - 16;
 }
 
 static int integer_at(const struct blocks *type, const uint8_t *block, int j)
@@ -85,6 +103,8 @@ float heed_ref_line_stored(const struct heed_ref_line *line, int64_t t)
 {
     const struct blocks *type = type_of(line);
 
+    if (line->dtype == HEED_I4)
+        return (float)nibble_at(line, t);
     if (type == NULL)
         return heed_ref_load(line->dtype, line->data, line->at + t * line->stride);
     return (float)integer_at(type, block_of(line, type, t), (int)(t % BLOCK));
@@ -94,14 +114,18 @@ float heed_ref_line_scale(const struct heed_ref_line *line, int64_t t)
 {
     const struct blocks *type = type_of(line);
 
-    return type ? half_at(block_of(line, type, t)) : line->scale;
+    if (type != NULL)
+        return half_at(block_of(line, type, t));
+    return line->scales.channels > 0 ? apart_at(line, t, 0) : 1.0f;
 }
 
 float heed_ref_line_minimum(const struct heed_ref_line *line, int64_t t)
 {
     const struct blocks *type = type_of(line);
 
-    assert(type != NULL && type->minimum != 0);
+    assert(heed_ref_line_minima(line));
+    if (type == NULL)
+        return apart_at(line, t, 1);
     return half_at(block_of(line, type, t) + type->minimum);
 }
 

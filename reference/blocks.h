@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * A row of channels as it is stored: numbers, numbers beside a scale of the row, or blocks of them
+ * A row of channels as it is stored: numbers, numbers whose scales lie apart, or blocks of them
  * with a scale and perhaps a minimum each (numerics.md 4, step 3).
  */
 #ifndef HEED_REFERENCE_BLOCKS_H
@@ -10,17 +10,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Scales that lie apart, and minima behind each: those of all rows of a source. */
+struct heed_ref_scales {
+    const void *data;
+    uint32_t dtype;
+    bool minima;
+    int64_t channels; /* that have a scale in common; 0: there are no scales */
+    int64_t step;     /* elements from entry to entry of a row */
+};
+
 struct heed_ref_line {
     const void *data;
     int64_t at,
         stride; /* of channel 0, and from channel to channel; in blocks, where there are any */
     uint32_t dtype;
-    bool scaled; /* there is an array of scales, with this one for the row */
-    float scale; /* 1 where there is none */
+    struct heed_ref_scales scales;
+    int64_t scale_at; /* of the row: that of its first entry */
 };
 
-/* Channels that have a scale in common, of a row of d; 0: its numbers have none. */
-int64_t heed_ref_line_block(const struct heed_ref_line *, int64_t d);
+/* Channels that have a scale in common; 0: its numbers have none. */
+int64_t heed_ref_line_block(const struct heed_ref_line *);
 /* Do its blocks have minima? */
 bool heed_ref_line_minima(const struct heed_ref_line *);
 /* The number z stored for channel t, and the scale and the minimum of its block, widened. */

@@ -54,7 +54,7 @@ static void parts_add(const struct merge *merge, struct heed_ref_softmax *softma
                                    lse_at + part_offset(merge, HK_MERGE_PARTS_LSE, p));
         float y = lse * HEED_REF_LOG2E;
 
-        heed_ref_softmax_add(softmax, y, p, o_at + part_offset(merge, HK_MERGE_PARTS, p), 1.0f);
+        heed_ref_softmax_add(softmax, y, p, o_at + part_offset(merge, HK_MERGE_PARTS, p), 0);
     }
     heed_ref_softmax_join(softmax);
 }

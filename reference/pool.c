@@ -47,9 +47,8 @@ static void softmax_take(struct pool *pool, const struct token *token, float w)
 {
     float y = w * HEED_REF_LOG2E;
 
-    heed_ref_softmax_add(
-        &pool->softmax, y, token->at,
-        heed_ref_offset(&pool->arrays, HK_POOL_X, token->head, token->at, 0), 1.0f);
+    heed_ref_softmax_add(&pool->softmax, y, token->at,
+                         heed_ref_offset(&pool->arrays, HK_POOL_X, token->head, token->at, 0), 0);
 }
 
 static const float *softmax_end(struct pool *pool)

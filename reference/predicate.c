@@ -107,14 +107,15 @@ int64_t heed_ref_key_at(const struct heed_ref_row *row, const struct heed_ref_ke
     return at;
 }
 
-float heed_ref_key_scale(const struct heed_ref_row *row, const struct heed_ref_keys *keys,
-                         const struct heed_aux *scale, int64_t key)
+int64_t heed_ref_key_scale_at(const struct heed_ref_row *row, const struct heed_ref_keys *keys,
+                              const struct heed_aux *scale, int64_t key)
 {
     const struct heed_ref_spot spot = heed_ref_layout_spot(&keys->item, key);
     int64_t head = scale->shape[4] == 1 ? 0 : keys->head;
 
-    return heed_ref_load(scale->dtype, heed_ref_aux_data(row, scale),
-                         heed_ref_aux_offset(scale, row->batch, spot.page, head, spot.row));
+    if (spot.paged) /* no item's: an axis of the batch may be that of groups */
+        return spot.page * scale->stride[3] + head * scale->stride[4] + spot.row * scale->stride[5];
+    return heed_ref_aux_offset(scale, row->batch, 0, head, spot.row);
 }
 
 void heed_ref_row_start(struct heed_ref_row *row, const struct heed_checked *attn,

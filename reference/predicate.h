@@ -68,9 +68,9 @@ int64_t heed_ref_floor_div(int64_t a, int64_t b); /* b > 0, toward -Inf */
 int64_t heed_ref_key_at(const struct heed_ref_row *, const struct heed_ref_keys *,
                         const struct heed_view *, int64_t key);
 
-/* The scale of that row, where it has one; scale: the source's, for k or v. */
-float heed_ref_key_scale(const struct heed_ref_row *, const struct heed_ref_keys *,
-                         const struct heed_aux *scale, int64_t key);
+/* The first element of that row's in an array of scales: the source's, for k or v. */
+int64_t heed_ref_key_scale_at(const struct heed_ref_row *, const struct heed_ref_keys *,
+                              const struct heed_aux *scale, int64_t key);
 
 /* Cut by causality, length, masks or a page that is not there, whatever term or list names it?
  * key >= 0. */

@@ -18,6 +18,7 @@ struct walk {
     const struct heed_ref_constants *constants;
     struct heed_ref_keys keys;
     struct heed_ref_softmax softmax;
+    struct heed_ref_scales k_scales;
 };
 
 static int64_t view_offset(const struct heed_view *view, const int64_t batch[3], int64_t head,
@@ -116,10 +117,28 @@ static bool alibi_addend(const struct walk *walk, const struct heed_checked_bias
     return true;
 }
 
-/* Of the key's row in k or v: 1, if its elements are numbers as they are. */
-static float scale_of(const struct walk *walk, const struct heed_aux *scale, int64_t key)
+/* Scales of k or v with so many channels. */
+static struct heed_ref_scales scales_of(const struct walk *walk, const struct heed_aux *scale,
+                                        int64_t channels, bool minima)
 {
-    return scale->slot == 0 ? 1.0f : heed_ref_key_scale(walk->row, &walk->keys, scale, key);
+    int64_t entries = scale->inner != 0 ? scale->shape[scale->inner] : 1;
+    int64_t groups = minima ? entries / 2 : entries;
+
+    if (scale->slot == 0 || channels == 0)
+        return (struct heed_ref_scales){ .channels = 0 };
+    return (struct heed_ref_scales){
+        .data = heed_ref_aux_data(walk->row, scale),
+        .dtype = scale->dtype,
+        .minima = minima,
+        .channels = channels / groups,
+        .step = scale->inner != 0 ? scale->stride[scale->inner] : 0,
+    };
+}
+
+/* The first entry of the key's row; 0: there are no scales. */
+static int64_t scale_at(const struct walk *walk, const struct heed_aux *scale, int64_t key)
+{
+    return scale->slot == 0 ? 0 : heed_ref_key_scale_at(walk->row, &walk->keys, scale, key);
 }
 
 static struct heed_ref_line query_line(const struct walk *walk)
@@ -132,7 +151,6 @@ static struct heed_ref_line query_line(const struct walk *walk)
         .at = view_offset(q, row->batch, row->head, row->q_begin + row->index),
         .stride = q->stride[5],
         .dtype = q->dtype,
-        .scale = 1.0f,
     };
 }
 
@@ -146,8 +164,8 @@ static struct heed_ref_line key_line(const struct walk *walk, int64_t key)
         .at = heed_ref_key_at(walk->row, keys, k, key),
         .stride = k->stride[5],
         .dtype = k->dtype,
-        .scaled = keys->source->k_scale.slot != 0,
-        .scale = scale_of(walk, &keys->source->k_scale, key),
+        .scales = walk->k_scales,
+        .scale_at = scale_at(walk, &keys->source->k_scale, key),
     };
 }
 
@@ -250,7 +268,7 @@ static float block_add(const struct heed_ref_line *q, const struct heed_ref_line
 /* q . k of step 3. */
 static float product(const struct heed_ref_line *q, const struct heed_ref_line *k, int64_t d)
 {
-    int64_t block = heed_ref_line_block(k, d);
+    int64_t block = heed_ref_line_block(k);
     float s = 0.0f;
 
     if (block == 0) {
@@ -298,7 +316,7 @@ static void visit(struct walk *walk, int64_t key, int64_t ordinal)
         return;
     heed_ref_softmax_add(&walk->softmax, score(walk, key), ordinal,
                          heed_ref_key_at(walk->row, &walk->keys, &source->v, key),
-                         scale_of(walk, &source->v_scale, key));
+                         scale_at(walk, &source->v_scale, key));
 }
 
 /* Step 2, layout LISTED: one sub-source in list order, repeats included. Absent entries keep their
@@ -397,6 +415,19 @@ static void row_finish(const struct heed_ref_row *row, struct heed_ref_softmax *
     lse_write(row, lse);
 }
 
+static void source_start(struct walk *walk)
+{
+    const struct heed_checked_source *source = walk->keys.source;
+
+    walk->k_scales = scales_of(walk, &source->k_scale, walk->row->attn->d,
+                               (source->flags & HEED_SOURCE_K_MINIMA) != 0);
+    walk->softmax.values = walk->keys.v;
+    walk->softmax.dtype = source->v.dtype;
+    walk->softmax.stride = source->v.stride[5];
+    walk->softmax.scales = scales_of(walk, &source->v_scale, walk->row->attn->d_v,
+                                     (source->flags & HEED_SOURCE_V_MINIMA) != 0);
+}
+
 void heed_ref_row_run(const struct heed_ref_row *row, const struct heed_ref_constants *constants,
                       float *scratch)
 {
@@ -405,9 +436,7 @@ void heed_ref_row_run(const struct heed_ref_row *row, const struct heed_ref_cons
     heed_ref_softmax_start(&walk.softmax, row->attn->d_v, scratch);
     for (uint32_t s = 0; s < row->attn->n_sources; s++) {
         heed_ref_keys_start(&walk.keys, row, s);
-        walk.softmax.values = walk.keys.v;
-        walk.softmax.dtype = walk.keys.source->v.dtype;
-        walk.softmax.stride = walk.keys.source->v.stride[5];
+        source_start(&walk);
         if (walk.keys.source->layout == HEED_LAYOUT_LISTED)
             walk_listed(&walk);
         else

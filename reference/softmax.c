@@ -6,8 +6,6 @@
  */
 #include "softmax.h"
 
-#include "blocks.h"
-
 #include <math.h>
 
 static void part_start(struct heed_ref_part *part, int64_t d)
@@ -25,6 +23,7 @@ static void part_start(struct heed_ref_part *part, int64_t d)
 void heed_ref_softmax_start(struct heed_ref_softmax *softmax, int64_t d, float *scratch)
 {
     softmax->d = d;
+    softmax->scales.channels = 0;
     softmax->block.number = 0;
     softmax->block.count = 0;
     softmax->chunk.o = scratch;
@@ -43,7 +42,8 @@ static struct heed_ref_line value_line(const struct heed_ref_softmax *softmax, i
         .at = softmax->block.v_at[i],
         .stride = softmax->stride,
         .dtype = softmax->dtype,
-        .scale = softmax->block.scale[i],
+        .scales = softmax->scales,
+        .scale_at = softmax->block.scale_at[i],
     };
 }
 
@@ -52,7 +52,7 @@ static void value_add(struct heed_ref_softmax *softmax, int i, float p)
 {
     struct heed_ref_line v = value_line(softmax, i);
     struct heed_ref_part *chunk = &softmax->chunk;
-    int64_t block = heed_ref_line_block(&v, softmax->d);
+    int64_t block = heed_ref_line_block(&v);
 
     for (int64_t t = 0; t < softmax->d; t++) {
         float w = p * heed_ref_line_scale(&v, t);
@@ -68,8 +68,8 @@ static void value_add(struct heed_ref_softmax *softmax, int i, float p)
 /* The minima join the channels of their blocks. */
 static void minima_join(struct heed_ref_softmax *softmax)
 {
-    struct heed_ref_line v = { .dtype = softmax->dtype };
-    int64_t block = heed_ref_line_block(&v, softmax->d);
+    struct heed_ref_line v = { .dtype = softmax->dtype, .scales = softmax->scales };
+    int64_t block = heed_ref_line_block(&v);
 
     for (int64_t t = 0; heed_ref_line_minima(&v) && t < softmax->d; t++)
         softmax->chunk.o[t] += softmax->chunk.n[t - t % block];
@@ -142,7 +142,7 @@ static void chunk_finish(struct heed_ref_softmax *softmax)
 }
 
 void heed_ref_softmax_add(struct heed_ref_softmax *softmax, float y, int64_t ordinal, int64_t v_at,
-                          float scale)
+                          int64_t scale_at)
 {
     struct heed_ref_block *block = &softmax->block;
 
@@ -159,7 +159,7 @@ void heed_ref_softmax_add(struct heed_ref_softmax *softmax, float y, int64_t ord
     block->y[block->count] = y;
     block->lane[block->count] = (int)(ordinal % HEED_REF_LANES);
     block->v_at[block->count] = v_at;
-    block->scale[block->count] = scale;
+    block->scale_at[block->count] = scale_at;
     block->count++;
 }
 

@@ -8,6 +8,7 @@
 #ifndef HEED_REFERENCE_SOFTMAX_H
 #define HEED_REFERENCE_SOFTMAX_H
 
+#include "blocks.h"
 #include "numerics.h"
 
 /* Floats of scratch: the accumulators of a chunk and of the row, and the sums of minima. */
@@ -29,7 +30,7 @@ struct heed_ref_block {
     float y[HEED_REF_BLOCK];
     int lane[HEED_REF_BLOCK];     /* ordinal mod 16 */
     int64_t v_at[HEED_REF_BLOCK]; /* element of the value row's channel 0 */
-    float scale[HEED_REF_BLOCK];  /* what its elements are multiplied by; 1: as they are */
+    int64_t scale_at[HEED_REF_BLOCK]; /* of its first scale, where there are any */
 };
 
 struct heed_ref_softmax {
@@ -40,13 +41,14 @@ struct heed_ref_softmax {
     const void *values;
     uint32_t dtype;
     int64_t stride; /* of channels */
+    struct heed_ref_scales scales;
 };
 
 /* scratch: HEED_REF_SOFTMAX_SCRATCH * d floats. */
 void heed_ref_softmax_start(struct heed_ref_softmax *, int64_t d, float *scratch);
-/* A key; one with y = -Inf is removed, its value unread. scale: of the value row, or 1. */
+/* A key; one with y = -Inf is removed, its value unread. scale_at: of the value row, or 0. */
 void heed_ref_softmax_add(struct heed_ref_softmax *, float y, int64_t ordinal, int64_t v_at,
-                          float scale);
+                          int64_t scale_at);
 /* Ends a sub-source. */
 void heed_ref_softmax_join(struct heed_ref_softmax *);
 /* Steps 9, 10 and 12, for a row with a key: the output, before it is rounded, is total.o. Gives the

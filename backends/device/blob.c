@@ -62,6 +62,8 @@ static struct hk_aux aux_write(struct writer *w, const struct heed_aux *from)
     to.dtype = from->dtype;
     memcpy(to.shape, from->shape + 3, sizeof to.shape);
     memcpy(to.stride, from->stride, sizeof to.stride);
+    if (from->inner != 0) /* struct hk_scaling has it */
+        to.stride[from->inner] = 0;
     if (from->data != NULL) {
         const int64_t size = heed_dtype_size(from->dtype);
         int64_t low;

@@ -131,20 +131,45 @@ static int64_t shift_find(int64_t n)
     return shift;
 }
 
-/* Channels that share a scale, 0: rows have none, or no channels. */
-static int64_t group_find(uint32_t dtype, const struct heed_aux *scale, int64_t channels)
+/* minima: there are such beside scales that lie apart. */
+static struct hk_scaling scaling_find(uint32_t dtype, const struct heed_aux *scale, bool minima,
+                                      int64_t channels)
 {
-    return channels == 0         ? 0
-           : HK_IN_BLOCKS(dtype) ? HK_BLOCK_CHANNELS
-           : scale->slot != 0    ? channels
-                                 : 0;
+    const int64_t entries = scale->inner != 0 ? scale->shape[scale->inner] : 1;
+
+    if (channels == 0)
+        return (struct hk_scaling){ .group = 0 };
+    if (HK_IN_BLOCKS(dtype))
+        return (struct hk_scaling){ .group = HK_BLOCK_CHANNELS, .minima = HK_HAS_MINIMA(dtype) };
+    if (scale->slot == 0)
+        return (struct hk_scaling){ .group = 0 };
+    return (struct hk_scaling){
+        .group = channels / (minima ? entries / 2 : entries),
+        .step = scale->inner != 0 ? scale->stride[scale->inner] : 0,
+        .minima = minima,
+    };
+}
+
+static struct hk_scaling k_scaling(const struct heed_checked *attn,
+                                   const struct heed_checked_source *from)
+{
+    return scaling_find(from->k.dtype, &from->k_scale, (from->flags & HEED_SOURCE_K_MINIMA) != 0,
+                        attn->d);
+}
+
+static struct hk_scaling v_scaling(const struct heed_checked *attn,
+                                   const struct heed_checked_source *from)
+{
+    return scaling_find(from->v.dtype, &from->v_scale, (from->flags & HEED_SOURCE_V_MINIMA) != 0,
+                        attn->d_v);
 }
 
 /* Of K in panels: channels, then what hk_scales_pack puts behind them. */
 static int64_t panel_rows(const struct heed_checked *attn, const struct heed_checked_source *from)
 {
-    return attn->d + hk_scale_rows(from->k.dtype,
-                                   group_find(from->k.dtype, &from->k_scale, attn->d), attn->d);
+    const struct hk_scaling k = k_scaling(attn, from);
+
+    return attn->d + hk_scale_rows(k.group, (int)k.minima, attn->d);
 }
 
 /* Room for scales, of the source that asks for most. */
@@ -155,16 +180,15 @@ static void scales_find(const struct heed_plan *plan, struct hk_plan *to)
     to->panel_rows = attn->d;
     for (uint32_t s = 0; s < attn->n_sources; s++) {
         const struct heed_checked_source *from = &attn->sources[s];
-        const int64_t k = group_find(from->k.dtype, &from->k_scale, attn->d);
-        const int64_t v = group_find(from->v.dtype, &from->v_scale, attn->d_v);
+        const struct hk_scaling k = k_scaling(attn, from), v = v_scaling(attn, from);
 
         to->panel_rows = hk_max(to->panel_rows, panel_rows(attn, from));
-        to->v_groups = hk_max(to->v_groups, v > 0 ? attn->d_v / v : 0);
-        if (HK_HAS_MINIMA(from->k.dtype) && k > 0)
-            to->k_sums = hk_max(to->k_sums, attn->d / k);
-        if (HK_HAS_MINIMA(from->v.dtype) && v > 0)
-            to->minima = hk_max(to->minima, hk_parts(attn->d_v / v, 16) * 16);
-        for (uint32_t i = 0; i < from->n_biases && k > 0; i++) {
+        to->v_groups = hk_max(to->v_groups, v.group > 0 ? attn->d_v / v.group : 0);
+        if (k.minima)
+            to->k_sums = hk_max(to->k_sums, attn->d / k.group);
+        if (v.minima)
+            to->minima = hk_max(to->minima, hk_parts(attn->d_v / v.group, 16) * 16);
+        for (uint32_t i = 0; i < from->n_biases && k.group > 0; i++) {
             if (from->biases[i].u.slot != 0)
                 to->wide = 64 * attn->d;
         }
@@ -185,8 +209,8 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         .n_k = from->n_k,
         .list_rows = from->rows,
         .rows_first_n = lowered->rows_first_n,
-        .k_group = group_find(from->k.dtype, &from->k_scale, attn->d),
-        .v_group = group_find(from->v.dtype, &from->v_scale, attn->d_v),
+        .k_scaling = k_scaling(attn, from),
+        .v_scaling = v_scaling(attn, from),
         .panel_rows = panel_rows(attn, from),
         .blocks = hk_parts(from->n_k, 64),
         .row_words = attn->n_q / 64 + 1,

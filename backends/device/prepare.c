@@ -108,7 +108,7 @@ static bool is_packed(const struct heed_plan *plan, const struct hk_source *sour
 static bool has_scales(const struct heed_plan *plan, const struct hk_source *sources)
 {
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
-        if (sources[s].k_group > 0 || sources[s].v_group > 0)
+        if (sources[s].k_scaling.group > 0 || sources[s].v_scaling.group > 0)
             return true;
     }
     return false;

@@ -25,6 +25,7 @@
 #define HK_TYPE_Q5_0(ROW, arg) ROW(Q5_0, q5_0, 23, 32, 22, arg)
 #define HK_TYPE_Q5_1(ROW, arg) ROW(Q5_1, q5_1, 24, 32, 24, arg)
 #define HK_TYPE_IQ4_NL(ROW, arg) ROW(IQ4_NL, iq4_nl, 25, 32, 18, arg)
+#define HK_TYPE_I4(ROW, arg) ROW(I4, i4, 26, 2, 1, arg)
 
 /* Of numbers that any operation reads and writes. */
 #define HK_FLOAT_TYPES(ROW, arg) HK_TYPE_F32(ROW, arg) HK_TYPE_F16(ROW, arg) HK_TYPE_BF16(ROW, arg)
@@ -48,6 +49,13 @@
     HK_MINIMUM_TYPES(ROW, arg) HK_TYPE_IQ4_NL(ROW, arg)
 #define HK_MINIMUM_TYPES(ROW, arg) HK_TYPE_Q4_1(ROW, arg) HK_TYPE_Q5_1(ROW, arg)
 
+/* Of rows whose channels lie side by side in pieces of several: blocks, and halves of bytes, whose
+ * scales lie apart. */
+#define HK_PIECE_TYPES(ROW, arg) HK_BLOCK_TYPES(ROW, arg) HK_TYPE_I4(ROW, arg)
+
+/* Of which two vectors of channels are loaded by parity: the even ones, the odd ones. */
+#define HK_PARITY_TYPES(ROW, arg) HK_TYPE_BF16(ROW, arg) HK_TYPE_I4(ROW, arg)
+
 /* Of blocks that copy and push quantise into (quantise_blocks.h). */
 #define HK_QUANTISED_TYPES(ROW, arg) HK_TYPE_Q8_0(ROW, arg) HK_TYPE_Q4_0(ROW, arg)
 
@@ -55,7 +63,7 @@
 #define HK_MOVED_TYPES(ROW, arg) HK_NUMBER_TYPES(ROW, arg) HK_BLOCK_TYPES(ROW, arg)
 
 /* Of rows of keys and values. */
-#define HK_KV_TYPES(ROW, arg) HK_ROW_TYPES(ROW, arg) HK_BLOCK_TYPES(ROW, arg)
+#define HK_KV_TYPES(ROW, arg) HK_ROW_TYPES(ROW, arg) HK_PIECE_TYPES(ROW, arg)
 
 /* Of masks, lengths and indices. */
 #define HK_INDEX_TYPES(ROW, arg) HK_TYPE_U8(ROW, arg) HK_TYPE_I32(ROW, arg) HK_TYPE_I64(ROW, arg)
@@ -72,8 +80,10 @@ enum { HK_TYPES(HK_NUMBER, 0) HK_NO_TYPE = 0 };
 #define HK_TYPE_BIT(NAME, name, number, elements, bytes, arg) | 1u << (number)
 /* May rows have scales? */
 #define HK_MAY_SCALE(dtype)                                                                        \
-    ((0u HK_SCALED_TYPES(HK_TYPE_BIT, 0) HK_BLOCK_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
+    ((0u HK_SCALED_TYPES(HK_TYPE_BIT, 0) HK_PIECE_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
 #define HK_IN_BLOCKS(dtype) ((0u HK_BLOCK_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
+#define HK_IN_PIECES(dtype) ((0u HK_PIECE_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
+#define HK_BY_PARITY(dtype) ((0u HK_PARITY_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
 #define HK_HAS_MINIMA(dtype) ((0u HK_MINIMUM_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
 
 #define HK_POSITION_MAX ((hk_i64)1 << 60)

@@ -24,6 +24,8 @@
  *   hkv_bytes_x(rows, g, out)      where HKV_BYTES is defined: the
  *                          numbers of block g of HKV_LANES rows to bytes out[channel][row]
  *
+ * Halves of bytes (i4.h) have the first four of these.
+ *
  *   HK_ZERO_X(k)           half k of a block whose elements are 0, or next to it
  *   HK_UNIT_X, hk_pack_x   of those that numbers become: see ops/quantise_blocks.h
  *
@@ -53,6 +55,7 @@ HK_INLINE hk_vec hkv_canonical(hk_vec x)
 #include "types/f8.h"
 #include "types/f8e4m3.h"
 #include "types/f8e5m2.h"
+#include "types/i4.h"
 #include "types/i8.h"
 #include "types/iq4_nl.h"
 #include "types/q4_0.h"
@@ -86,7 +89,8 @@ HK_INLINE hk_vec hkv_canonical(hk_vec x)
 /* Bytes of an element, or of a block. */
 HK_FN hk_i64 hk_size(hk_u32 dtype)
 {
-    const hk_u64 shifts = 0 HK_ROW_TYPES(HK_SHIFT, 0) HK_INDEX_TYPES(HK_SHIFT, 0);
+    const hk_u64 shifts =
+        0 HK_ROW_TYPES(HK_SHIFT, 0) HK_TYPE_I4(HK_SHIFT, 0) HK_INDEX_TYPES(HK_SHIFT, 0);
     const hk_u64 blocks = 0 HK_BLOCK_TYPES(HK_BYTES, 0);
 
     return HK_IN_BLOCKS(dtype) ? (hk_i64)(blocks >> 8 * (dtype - HK_FIRST_BLOCK) & 255)
@@ -99,10 +103,12 @@ HK_FN hk_i64 hk_size(hk_u32 dtype)
 /* Bytes of n channels of a row, side by side. */
 HK_FN hk_i64 hk_channel_bytes(hk_u32 dtype, hk_i64 n)
 {
-    return hk_size(dtype) * (HK_IN_BLOCKS(dtype) ? n / HK_BLOCK_CHANNELS : n);
+    const hk_i64 pieces = HK_IN_BLOCKS(dtype) ? n / HK_BLOCK_CHANNELS : n;
+
+    return hk_size(dtype) * (HK_IN_PIECES(dtype) && !HK_IN_BLOCKS(dtype) ? n / 2 : pieces);
 }
 
-/* An element, without its scale: of an array, or of blocks channel `index` of a row. */
+/* An element, without its scale: of an array, or of pieces channel `index` of a row. */
 HK_FN float hk_element(hk_u32 dtype, HK_GLOBAL const char *base, hk_i64 index)
 {
 #define HK_GET(NAME, name, number, elements, bytes, arg)                                           \
@@ -113,7 +119,7 @@ HK_FN float hk_element(hk_u32 dtype, HK_GLOBAL const char *base, hk_i64 index)
 #define HK_GET(NAME, name, number, elements, bytes, arg)                                           \
     if (dtype == HK_##NAME)                                                                        \
         return hk_in_##name(base, index);
-    HK_BLOCK_TYPES(HK_GET, 0)
+    HK_PIECE_TYPES(HK_GET, 0)
 #undef HK_GET
     HK_UNREACHABLE();
     return 0.0f;
@@ -144,7 +150,7 @@ HK_INLINE hk_vec hk_vec_load(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 t)
 #define HK_GET(NAME, name, number, elements, bytes, arg)                                           \
     if (dtype == HK_##NAME)                                                                        \
         return hkv_in_##name(row, t);
-    HK_BLOCK_TYPES(HK_GET, 0)
+    HK_PIECE_TYPES(HK_GET, 0)
 #undef HK_GET
     HK_UNREACHABLE();
     return hkv_set(0.0f);

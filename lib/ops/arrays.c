@@ -115,7 +115,8 @@ heed_status heed_arrays_scaled(const struct heed_arrays *a, uint32_t scales, uin
     const bool with = heed_arrays_has(a, scales);
     char why[48];
 
-    if (heed_dtype_scaled(dtype, with))
+    /* A type that no row of copy and push may have is refused by its name, elsewhere. */
+    if (heed_dtype_in(dtype, HEED_SET_NIBBLES) || heed_dtype_scaled(dtype, with))
         return HEED_OK;
     snprintf(why, sizeof(why), "rows of %s %s scales", heed_dtype_name(dtype),
              with ? "have no" : "need their");

@@ -11,7 +11,7 @@
 /* clang-format off */
 static const struct heed_array_row copy_arrays[] = {
     [HK_COPY_X] = HEED_ARRAY_ROW(copy, x, "BHSD", IN, MOVED, 1),
-    [HK_COPY_Y] = HEED_ARRAY_ROW(copy, y, "BHTD", STATE, KEYS, 1),
+    [HK_COPY_Y] = HEED_ARRAY_ROW(copy, y, "BHTD", STATE, CACHED, 1),
     [HK_COPY_FROM] = HEED_ARRAY_ROW(copy, from, "BhN", IN, I32, 0),
     [HK_COPY_TO] = HEED_ARRAY_ROW(copy, to, "BhN", IN, I32, 0),
     [HK_COPY_AT] = HEED_ARRAY_ROW(copy, at, "B", IN, INTS, 0),

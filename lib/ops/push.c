@@ -9,12 +9,12 @@
 
 /* clang-format off */
 static const struct heed_array_row push_arrays[] = {
-    [HK_PUSH_ROWS] = HEED_ARRAY_ROW(push, rows, "BHCD", STATE, KEYS, 1),
+    [HK_PUSH_ROWS] = HEED_ARRAY_ROW(push, rows, "BHCD", STATE, CACHED, 1),
     [HK_PUSH_HEAD] = HEED_ARRAY_ROW(push, head, "B", STATE, I64, 1),
     [HK_PUSH_LEN] = HEED_ARRAY_ROW(push, len, "B", STATE, I64, 1),
     [HK_PUSH_X] = HEED_ARRAY_ROW(push, x, "BHLD", IN, MOVED, 1),
     [HK_PUSH_X_LEN] = HEED_ARRAY_ROW(push, x_len, "B", IN, INTS, 0),
-    [HK_PUSH_OUT] = HEED_ARRAY_ROW(push, out, "BHLD", OUT, KEYS, 0),
+    [HK_PUSH_OUT] = HEED_ARRAY_ROW(push, out, "BHLD", OUT, CACHED, 0),
     [HK_PUSH_OUT_LEN] = HEED_ARRAY_ROW(push, out_len, "B", OUT, I64, 0),
     [HK_PUSH_ROWS_SCALE] = HEED_ARRAY_ROW(push, rows_scale, "BHC", STATE, SCALES, 0),
 };

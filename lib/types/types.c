@@ -31,6 +31,7 @@ static const struct heed_type types[] = {
     { HEED_Q5_0, 32, 22, "q5_0", HEED_SET_BLOCKS, HEED_SCALE_WITHIN },
     { HEED_Q5_1, 32, 24, "q5_1", HEED_SET_BLOCKS, HEED_SCALE_WITHIN },
     { HEED_IQ4_NL, 32, 18, "iq4_nl", HEED_SET_BLOCKS, HEED_SCALE_WITHIN },
+    { HEED_I4, 2, 1, "i4", HEED_SET_NIBBLES, HEED_SCALE_MUST },
 };
 
 const struct heed_type *heed_type_at(uint32_t i)
@@ -83,7 +84,7 @@ uint32_t heed_dtype_align(uint32_t dtype)
 {
     const struct heed_type *type = heed_type_find(dtype);
 
-    return type == NULL ? 0 : type->elements == 1 ? type->bytes : 2;
+    return type == NULL ? 0 : type->elements == 1 || type->bytes == 1 ? type->bytes : 2;
 }
 
 const char *heed_dtype_name(uint32_t dtype)

@@ -25,7 +25,9 @@ enum {
     HEED_SET_NUMBERS = 256,    /* rows that every operation reads: they need no scales */
     HEED_SET_BLOCKS = 512,     /* keys and values with a scale beside each block of elements */
     HEED_SET_QUANTISED = 1024, /* blocks that floats become */
-    HEED_SET_KEYS = HEED_SET_ROWS | HEED_SET_BLOCKS,
+    HEED_SET_NIBBLES = 4096,   /* keys and values in halves of bytes */
+    HEED_SET_CACHED = HEED_SET_ROWS | HEED_SET_BLOCKS, /* rows that copy and push write */
+    HEED_SET_KEYS = HEED_SET_CACHED | HEED_SET_NIBBLES,
     HEED_SET_MOVED = HEED_SET_NUMBERS | HEED_SET_BLOCKS, /* rows that copy and push read */
     HEED_SET_MASKS = 2048 /* of query rows and keys: a byte each, or a bit of a word */
 };

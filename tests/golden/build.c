@@ -39,10 +39,12 @@ size_t golden_size_of(uint32_t dtype)
 {
     if (blocks_of(dtype))
         return blocks_of(dtype)->bytes;
-    return dtype == HEED_U8 || dtype == HEED_I8 || dtype == HEED_F8E4M3 || dtype == HEED_F8E5M2 ? 1
-           : dtype == HEED_F16 || dtype == HEED_BF16                                            ? 2
-           : dtype == HEED_I64                                                                  ? 8
-                                                                                                : 4;
+    return dtype == HEED_U8 || dtype == HEED_I8 || dtype == HEED_I4 || dtype == HEED_F8E4M3 ||
+                   dtype == HEED_F8E5M2
+               ? 1
+           : dtype == HEED_F16 || dtype == HEED_BF16 ? 2
+           : dtype == HEED_I64                       ? 8
+                                                     : 4;
 }
 
 void *golden_array(struct golden *g, uint32_t dtype, int64_t count)
@@ -117,11 +119,12 @@ void *golden_floats(struct golden *g, uint32_t dtype, int64_t count, int exponen
 
     if (blocks_of(dtype))
         return blocks_make(g, dtype, count);
+    count /= heed_dtype_block(dtype);
     data = golden_array(g, dtype, count);
     if (golden_size_of(dtype) == 1) { /* floats below 2 */
         for (int64_t i = 0; i < count; i++)
-            ((uint8_t *)data)[i] =
-                (uint8_t)(golden_next(g) >> 56 & (dtype == HEED_I8 ? 0xff : 0xbf));
+            ((uint8_t *)data)[i] = (uint8_t)(golden_next(g) >> 56 &
+                                             (dtype == HEED_I8 || dtype == HEED_I4 ? 0xff : 0xbf));
         return data;
     }
     for (int64_t i = 0; i < count; i++) {

@@ -53,7 +53,7 @@ struct golden {
     X(paged) X(paged_f16) X(ring) X(dot) X(dot_map) X(dot_grouped) X(i8) X(i8_special) \
     X(i8_paged) X(sink_f16) X(sink_bf16) X(ragged_apart) X(f8e4m3) \
     X(f8e5m2) X(q8_0) X(q4_0) X(q4_1) X(q5_0) X(q5_1) X(iq4_nl) X(blocks_mixed) X(blocks_paged) \
-    X(row_mask) X(row_mask_bits) X(bias_factor)
+    X(row_mask) X(row_mask_bits) X(bias_factor) X(i4) X(i4_minima) X(groups_paged)
 
 #define GOLDEN_CASE(name) void golden_case_##name(struct golden *);
 GOLDEN_CASES(GOLDEN_CASE)

@@ -189,6 +189,25 @@ class Sources(unittest.TestCase):
                                         np.ones((2, 3, 40)))
         self.assertLess(oracle.off_by(o, wanted, bound), 1)
 
+    def test_groups_of_halves(self):
+        q = RNG.standard_normal((2, 3, 64), "float32")
+        made = []
+        for _ in "kv":
+            z = RNG.integers(-8, 8, (2, 40, 64))
+            pairs = (z[..., ::2] & 15 | (z[..., 1::2] & 15) << 4).astype("uint8")
+            scale = RNG.random((2, 40, 2, 2), "float32") / 8    # [group][scale, minimum]
+            product = z.reshape(2, 40, 2, 32) * scale[..., :1].astype("float64")
+            made.append((heed.blocks(pairs, "i4"), scale.reshape(2, 40, 4),
+                         (product + scale[..., 1:]).reshape(2, 40, 64),
+                         (abs(product) + scale[..., 1:]).reshape(2, 40, 64)))
+        (k, k_scale, wide_k, size_k), (v, v_scale, wide_v, size_v) = made
+        o = heed.attention(q, sources=[heed.Source(k, v, k_scale=k_scale, v_scale=v_scale,
+                                                   k_groups=True, k_minima=True, v_minima=True)])
+        for h in range(2):      # terms z * s + m may cancel: docs/numerics.md, section 4
+            wanted, bound = oracle.dense(q[h], wide_k[h], wide_v[h], np.ones((3, 40)),
+                                         made=((64 + 2) * size_k[h], 2 * (40 + 18) * size_v[h]))
+            self.assertLess(oracle.off_by(o[h], wanted, bound), 1)
+
 
 if __name__ == "__main__":
     unittest.main()

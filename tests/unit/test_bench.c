@@ -147,7 +147,7 @@ TEST(canonical_text_reads_back)
         "dense:dtype=bf16,d=80,n=33", "window:w=9,n=77,h=8,hk=2,b=3", "causal:dtype=f16,h=6,hk=1",
         "pool-max:stride=1,kernel=7", "push:rows=8,n=100", "push:rows=100,n=8", "merge:parts=1",
         "select-topk:queries=1,count=100,n=5,h=4,hk=2", "pool-dynamic:stride=9,kernel=4,dtype=f16",
-        "decode:dtype=i8,page=16", "decode:dtype=f8e4m3",
+        "decode:dtype=i8,page=16", "decode:dtype=f8e4m3", "ragged:dtype=i4,n=9",
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

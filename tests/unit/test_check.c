@@ -57,7 +57,7 @@ static const struct row changes[] = {
     PASSES(SET(d.n_sources, 0), SET(d.sources, 0), SET(d.source_size, 0)),
     /* flags */
     FAILS(HEED_E_FLAG, "flags", 0x3000f, 0x11, SET(d.flags, 0x11)),
-    FAILS(HEED_E_FLAG, "sources[1].flags", 0x300, 1, SET(sources[1].flags, 1)),
+    FAILS(HEED_E_FLAG, "sources[1].flags", 0x3f00, 1, SET(sources[1].flags, 1)),
     FAILS(HEED_E_FLAG, "sources[0].terms[1].flags", 15, 16, SET(terms[1].flags, 16)),
     FAILS(HEED_E_FLAG, "sources[0].biases[2].flags", 0, 1, SET(biases[2].flags, 1)),
     PASSES(SET(d.flags, 0x3000d)),

@@ -87,7 +87,7 @@ static void describe_caches(const struct workload *load, heed_attn_desc *desc, h
         source->layout = HEED_LAYOUT_PAGED;
         source->slot = 1 + SLOT_PAGES;
     }
-    if (load->dtype == HEED_I8) {
+    if (workload_scaled(load)) {
         slots[SLOT_K_SCALE].t = heed_array_dense(HEED_F32, NULL, 3, scales).t;
         slots[SLOT_V_SCALE].t = slots[SLOT_K_SCALE].t;
         desc->n_slots = 1 + SLOT_V_SCALE;

@@ -73,10 +73,10 @@ int64_t workload_rows_before(int64_t n, int64_t item)
     return prefills * n + (item - prefills);
 }
 
-/* Rows of i8 have scales of f32; beside keys of a byte and in blocks queries are f32. */
+/* Rows of i8 and i4 have scales of f32; beside keys of a byte and in blocks queries are f32. */
 struct workload_cost cost_decode(const struct workload *load)
 {
-    const bool scaled = load->dtype == HEED_I8;
+    const bool scaled = workload_scaled(load);
     const double rows =
         (workload_bytes(load) ? f32_bytes : element(load)) * heads(load) * (double)load->d;
     const double key = element(load) * (double)load->d + (scaled ? f32_bytes : 0);
@@ -94,7 +94,7 @@ struct workload_cost cost_decode(const struct workload *load)
 /* The rows of an item are its last positions, each of which sees itself and all before it. */
 struct workload_cost cost_ragged(const struct workload *load)
 {
-    const bool scaled = load->dtype == HEED_I8;
+    const bool scaled = workload_scaled(load);
     const double row =
         (workload_bytes(load) ? f32_bytes : element(load)) * (double)load->h * (double)load->d;
     const double key = element(load) * (double)load->d + (scaled ? f32_bytes : 0);

@@ -138,7 +138,7 @@ static const struct command command = {
             "  panels 1: pages of K [d][page], else [page][d], kernel and stride of windows,\n"
             "  page rows of a page, block tokens of a block, buckets, queries, count places of a\n"
             "  selection, rows of a memory, parts to merge; dtype f32, f16, bf16 or, of decode\n"
-            "  and ragged, i8 " TYPE_SMALL "\n"
+            "  and ragged, i8 " TYPE_NIBBLES " " TYPE_SMALL "\n"
             "  " TYPE_BLOCKS ".\n"
             "\n"
             "Exit status:\n"

@@ -124,6 +124,11 @@ bool workload_bytes(const struct workload *load)
     return type_find(load->dtype)->bytes == 1 || type_elements(load->dtype) > 1;
 }
 
+bool workload_scaled(const struct workload *load)
+{
+    return load->dtype == HEED_I8 || load->dtype == HEED_I4;
+}
+
 static int64_t *number_at(struct workload *load, size_t offset)
 {
     return (int64_t *)(void *)((char *)load + offset);
@@ -185,7 +190,7 @@ static void write_text(struct workload *load)
 
 static bool parse_dtype(const char *value, struct workload *load, char *error, size_t size)
 {
-    static const char words[] = TYPE_FLOATS " i8 " TYPE_SMALL " " TYPE_BLOCKS;
+    static const char words[] = TYPE_FLOATS " i8 " TYPE_NIBBLES " " TYPE_SMALL " " TYPE_BLOCKS;
     const struct type *type = type_named(value);
 
     for (const char *word = words; type != NULL; word = strchr(word, ' ') + 1) {
@@ -197,8 +202,8 @@ static bool parse_dtype(const char *value, struct workload *load, char *error, s
             break;
     }
     snprintf(error, size,
-             "dtype is one of " TYPE_FLOATS ", of decode and ragged also i8 " TYPE_SMALL
-             " " TYPE_BLOCKS ", got \"%s\"",
+             "dtype is one of " TYPE_FLOATS ", of decode and ragged also i8 " TYPE_NIBBLES
+             " " TYPE_SMALL " " TYPE_BLOCKS ", got \"%s\"",
              value);
     return false;
 }

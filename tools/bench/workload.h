@@ -92,6 +92,7 @@ bool workload_parse(const char *text, struct workload *out, char *error, size_t 
 const char *workload_name(const struct workload *);
 const char *workload_dtype(const struct workload *);
 bool workload_bytes(const struct workload *); /* keys of a byte or in blocks: queries are f32 */
+bool workload_scaled(const struct workload *); /* their rows have scales that lie apart */
 enum workload_operation workload_operation(const struct workload *);
 bool workload_is_program(const struct workload *);  /* several operations */
 

@@ -22,6 +22,8 @@
 static const int8_t iq4_nl[] = { -127, -104, -83, -65, -49, -35, -22, -10,
                                  1,    13,   25,  38,  53,  69,  89,  113 };
 
+static const int8_t signed_digits[] = { 0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1 };
+
 static const struct type types[] = {
     { ROW(F32, "f32"), 4, 8, 23, 0x7f800000, 0x7f800000, 0x7fc00000, { "f4" }, PLAIN },
     { ROW(F16, "f16"), 2, 5, 10, 0x7c00, 0x7c00, 0x7e00, { "f2" }, PLAIN },
@@ -38,6 +40,7 @@ static const struct type types[] = {
     { ROW(Q5_0, "q5_0"), 22, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 2, 6, 4, 16, NULL } },
     { ROW(Q5_1, "q5_1"), 24, 0, 0, 0, 0, 0, { "u1" }, { 32, 2, 4, 8, 4, 0, NULL } },
     { ROW(IQ4_NL, "iq4_nl"), 18, 0, 0, 0, 0, 0, { "u1" }, { 32, 0, 0, 2, 4, 0, iq4_nl } },
+    { ROW(I4, "i4"), 1, 0, 0, 0, 0, 0, { "u1" }, { 2, 0, 0, 0, 4, 0, signed_digits } },
 };
 
 const struct type *type_at(size_t i)
@@ -99,7 +102,7 @@ uint32_t type_nth(const char *words, int64_t i)
 
 bool type_scaled(const char *words, int64_t i)
 {
-    const char *const word = word_nth(words, i), *scaled = TYPE_SCALED;
+    const char *const word = word_nth(words, i), *scaled = TYPE_APART;
     const size_t length = strcspn(word, " ");
 
     while (strcspn(scaled, " ") != length || memcmp(scaled, word, length) != 0) {
@@ -268,9 +271,9 @@ static float half_get(const void *block, uint32_t at)
     return type_decode(HEED_F16, bits_get(block, 8 * at, 8) | bits_get(block, 8 * at + 8, 8) << 8);
 }
 
-float type_block_scale(const void *block)
+float type_block_scale(uint32_t dtype, const void *block)
 {
-    return half_get(block, 0);
+    return type_block_head(dtype) > 0 ? half_get(block, 0) : 1;
 }
 
 float type_block_minimum(uint32_t dtype, const void *block)
@@ -290,14 +293,17 @@ void type_block_put(uint32_t dtype, void *block, uint32_t scale, uint32_t minimu
 {
     const uint32_t at = type_find(dtype)->block.minimum;
 
-    half_put(block, 0, scale);
+    if (type_block_head(dtype) > 0)
+        half_put(block, 0, scale);
     if (at)
         half_put(block, at, minimum);
 }
 
 uint32_t type_block_head(uint32_t dtype)
 {
-    return type_find(dtype)->block.minimum ? 4 : 2;
+    const struct type *t = type_find(dtype);
+
+    return t->block.digits == 0 ? 0 : t->block.minimum ? 4 : 2;
 }
 
 uint32_t type_code_of_zero(uint32_t dtype)

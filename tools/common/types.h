@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 /* Words of types, in the order of options: floats, rows that need no scale, rows with scales, rows
- * of elements that lie alone, blocks, those that numbers become, what copy and push read, and rows
- * of keys and values. "-s" behind a type: with scales, which it may lack. */
+ * of elements that lie alone, blocks, those that numbers become, what copy and push read and write,
+ * halves of bytes, which have scales, and keys and values. "-s" behind a type: with scales, which
+ * it may lack. */
 #define TYPE_FLOATS "f32 f16 bf16"
 #define TYPE_SMALL "f8e4m3 f8e5m2"
 #define TYPE_NUMBERS TYPE_FLOATS " " TYPE_SMALL
@@ -22,7 +23,10 @@
 #define TYPE_BLOCKS "q8_0 q4_0 q4_1 q5_0 q5_1 iq4_nl"
 #define TYPE_QUANTISED "q8_0 q4_0"
 #define TYPE_MOVED TYPE_NUMBERS " " TYPE_BLOCKS
-#define TYPE_KEYS TYPE_ROWS " " TYPE_BLOCKS
+#define TYPE_CACHED TYPE_ROWS " " TYPE_BLOCKS
+#define TYPE_NIBBLES "i4"
+#define TYPE_KEYS TYPE_CACHED " " TYPE_NIBBLES
+#define TYPE_APART TYPE_SCALED " " TYPE_NIBBLES /* scales lie apart */
 
 struct type {
     uint32_t dtype;
@@ -34,7 +38,8 @@ struct type {
     const char *npy[2];             /* codes of .npy without the byte order; the first is written */
     /* Of blocks, else 0: elements, and bytes of the block from which fields lie on: minimum and
      * bit 4 of the elements (0: there is none), digits; their bits; what a number is less than its
-     * code. A block begins with its scale; scale and minimum are F16. */
+     * code. A block begins with its scale, where it does not begin with digits; scale and minimum
+     * are F16. */
     struct {
         uint32_t elements, minimum, high, digits, width;
         int less;
@@ -50,7 +55,7 @@ const struct type *type_at(size_t i);
 const struct type *type_named(const char *name);
 /* The type that word i of a list of words names. */
 uint32_t type_nth(const char *words, int64_t i);
-/* Is that word one of TYPE_SCALED? */
+/* Is that word one of TYPE_APART? */
 bool type_scaled(const char *words, int64_t i);
 /* The first word of the list that names the type; it is among them. */
 int64_t type_place(const char *words, uint32_t dtype);
@@ -72,12 +77,12 @@ int64_t type_pieces(uint32_t dtype, int64_t n);
 uint32_t type_code(uint32_t dtype, const void *block, uint32_t j);
 int type_number(uint32_t dtype, uint32_t code);
 uint32_t type_code_of_zero(uint32_t dtype); /* of 0, else of the least positive number */
-float type_block_scale(const void *block);
+float type_block_scale(uint32_t dtype, const void *block); /* 1: it lies apart */
 float type_block_minimum(uint32_t dtype, const void *block);
 /* Codes are cut to their bits. scale, minimum: bits of F16. */
 void type_code_put(uint32_t dtype, void *block, uint32_t j, uint32_t code);
 void type_block_put(uint32_t dtype, void *block, uint32_t scale, uint32_t minimum);
-/* Bytes before those that hold codes: scale and minimum. */
+/* Bytes before those that hold codes: scale and minimum; 0: they lie apart. */
 uint32_t type_block_head(uint32_t dtype);
 
 #endif

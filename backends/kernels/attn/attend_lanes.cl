@@ -42,7 +42,7 @@ HK_FN void hk_chunk_enter(struct hk_strip *st, hk_i64 chunk)
 
 HK_FN void hk_chunk_leave(struct hk_strip *st)
 {
-    if (HK_HAS_MINIMA(st->v_rows.dtype))
+    if (st->v_rows.minima)
         hk_minima_end(st);
     if (!st->chunks)
         hk_chunk_end(st);
@@ -106,11 +106,11 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
     st->number = s;
     st->len = keys.len;
     key_head = hk_key_head(call, source, head);
-    st->k_rows = hk_keys_get(call, source, &source->k, &source->k_scale, source->k_group,
+    st->k_rows = hk_keys_get(call, source, &source->k, &source->k_scale, &source->k_scaling,
                              hk_k(call, s), st->b, key_head, &keys);
-    st->v_rows = hk_keys_get(call, source, &source->v, &source->v_scale, source->v_group,
+    st->v_rows = hk_keys_get(call, source, &source->v, &source->v_scale, &source->v_scaling,
                              hk_v(call, s), st->b, key_head, &keys);
-    if (HK_HAS_MINIMA(st->k_rows.dtype) && st->k_rows.group > 0)
+    if (st->k_rows.minima)
         hk_sums_fill(st);
     st->row_masks = source->row_mask.slot ? hk_aux_of(call, &source->row_mask, st->b) : 0;
     st->packed = 0;

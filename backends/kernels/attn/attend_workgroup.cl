@@ -77,9 +77,9 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
             hk_fetch_k(g, id, t0 + HK_SLICE, &mine[HK_OWN(id)]);
             hk_score_slice(g, id, (hk_i32)(t0 % HK_KEPT), &mine[HK_OWN(id)]);
 #if HK_SCALES
+            hk_query_sums(g, id, (hk_i32)(t0 % HK_KEPT), &mine[HK_OWN(id)]);
             if ((t0 + HK_SLICE) % group == 0 || t0 + HK_SLICE >= d)
-                hk_totals_join(g, id, (hk_i32)((t0 + HK_SLICE - HK_BLOCK_CHANNELS) % HK_KEPT),
-                               &mine[HK_OWN(id)]);
+                hk_totals_join(g, id, &mine[HK_OWN(id)]);
 #endif
         }
     }

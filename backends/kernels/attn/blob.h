@@ -59,6 +59,14 @@ struct hk_sub_slots {
     hk_i64 first_chunk;         /* number of its chunk 0 among those of all sub-sources */
 };
 
+/* Groups of channels that share a scale. step: of scales that lie apart, elements from entry to
+ * entry of a row: scales, or each a scale and its minimum in turn. */
+struct hk_scaling {
+    hk_i64 group; /* channels; 0: there are no scales */
+    hk_i64 step;
+    hk_u32 minima, reserved; /* 1: a group has a minimum, too */
+};
+
 struct hk_source {
     struct hk_view k, v;
     struct hk_aux index, len, mask;     /* index: what says where rows lie */
@@ -66,7 +74,7 @@ struct hk_source {
     struct hk_aux k_scale, v_scale;     /* of rows whose scales lie apart; axis 3 counts pages, if
                                          * there are any */
     struct hk_aux keys, rows;           /* lists of GLOBAL keys and rows */
-    hk_i64 k_group, v_group;            /* channels that share a scale; 0: there are no scales */
+    struct hk_scaling k_scaling, v_scaling;
     hk_i64 panel_rows; /* of K in panels: channels, then scales and minima of groups */
     hk_i64 heads, n_k, list_rows;       /* list_rows: GATHER, rows that share a list */
     hk_i64 pages, shift;                /* pages in memory; the rows of one are 2^shift, -1: no
@@ -91,10 +99,10 @@ struct hk_source {
     hk_u32 first_dot, n_dots;
 };
 
-/* Scales and minima of a row of n channels. */
-HK_FN hk_i64 hk_scale_rows(hk_u32 dtype, hk_i64 group, hk_i64 n)
+/* Scales and minima of a row of n channels in groups; 0: there are none. */
+HK_FN hk_i64 hk_scale_rows(hk_i64 group, int minima, hk_i64 n)
 {
-    return group > 0 ? n / group * (HK_HAS_MINIMA(dtype) ? 2 : 1) : 0;
+    return group > 0 ? n / group * (minima ? 2 : 1) : 0;
 }
 
 enum {

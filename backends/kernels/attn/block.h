@@ -482,8 +482,8 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
         hk_block_few(st, sub, view, block, visible);
         return;
     }
-    if (!k && hk_few_fits(st) && hk_panels_fit(&st->k_rows) && hk_block_aligned(sub) &&
-        visible == ~(hk_u64)0) {
+    if (!k && hk_few_fits(st) && hk_panels_fit(&st->k_rows, st->call->plan->d) &&
+        hk_block_aligned(sub) && visible == ~(hk_u64)0) {
         hk_block_few_panels(st, sub, view, block);
         return;
     }

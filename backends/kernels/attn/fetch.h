@@ -43,10 +43,14 @@ HK_FN hk_i64 hk_vecs_of(hk_i64 rows)
 /* The 64 rows of K or V of a block. */
 struct hk_block_rows {
     HK_GLOBAL const char *at[HK_BLOCK];
-    float scale[HK_BLOCK]; /* of rows that have one, which lies apart */
-    hk_i64 group;          /* as of struct hk_matrix */
+    /* Of scales that lie apart: the matrix that has them, and where those of each row begin;
+     * HK_NO_SCALE: the row is not there. */
+    const struct hk_matrix *of;
+    hk_i64 scale_at[HK_BLOCK];
+    hk_i64 group; /* as of struct hk_matrix */
     hk_u32 dtype;
 };
+#define HK_NO_SCALE ((hk_i64)1 << 62)
 
 /* Are there scales that lie apart? */
 HK_FN int hk_scales_apart(hk_u32 dtype, hk_i64 group)
@@ -63,6 +67,7 @@ HK_FN void hk_rows_list(const struct hk_matrix *m, hk_i64 first, HK_GLOBAL const
 
     out->dtype = m->dtype;
     out->group = m->group;
+    out->of = m;
     for (i = 0; i < HK_BLOCK; i += n) {
         const int present = hk_row_present(&m->layout, first + i);
         HK_GLOBAL const char *at = present ? hk_row_at(m, first + i) : absent;
@@ -74,8 +79,8 @@ HK_FN void hk_rows_list(const struct hk_matrix *m, hk_i64 first, HK_GLOBAL const
     }
 }
 
-/* The scales of the same keys, of absent ones 1. */
-HK_FN void hk_scales_list(const struct hk_matrix *m, hk_i64 first, float *out)
+/* Where the scales of the same keys begin. */
+HK_FN void hk_scales_list(const struct hk_matrix *m, hk_i64 first, hk_i64 *out)
 {
     hk_i64 i, j, n;
 
@@ -85,7 +90,7 @@ HK_FN void hk_scales_list(const struct hk_matrix *m, hk_i64 first, float *out)
 
         n = hk_min(hk_rows_run(&m->layout, first + i), HK_BLOCK - i);
         for (j = 0; j < n; j++)
-            out[i + j] = present ? hk_scale_at(m, at + j * m->scale_row) : 1.0f;
+            out[i + j] = present ? at + j * m->scale_row : HK_NO_SCALE;
     }
 }
 
@@ -103,11 +108,12 @@ HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *
     if (direct && visible == ~(hk_u64)0) {
         hk_rows_list(m, first, absent, out);
         if (hk_scales_apart(m->dtype, m->group))
-            hk_scales_list(m, first, out->scale);
+            hk_scales_list(m, first, out->scale_at);
         return;
     }
     out->dtype = m->dtype;
     out->group = m->group;
+    out->of = m;
     for (i = 0; i < HK_BLOCK; i++) {
         const int there = (int)(visible >> i & 1);
         const hk_i64 key =
@@ -115,7 +121,30 @@ HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *
 
         out->at[i] = there ? hk_row_at(m, key) : absent;
         if (hk_scales_apart(m->dtype, m->group))
-            out->scale[i] = there ? hk_scale_at(m, hk_scale_offset(m, key)) : 1.0f;
+            out->scale_at[i] = there ? hk_scale_offset(m, key) : HK_NO_SCALE;
+    }
+}
+
+/* Those that lie apart; of an absent row 1, or 0. */
+HK_FN void hk_rows_scales_apart(const struct hk_block_rows *rows, hk_i64 g, int which,
+                                HK_GLOBAL float *out)
+{
+    const struct hk_matrix *m = rows->of;
+    const hk_i64 skip = hk_scale_entry(m, g, which) * m->scale_step;
+    const float absent = which ? 0.0f : 1.0f;
+    int i;
+
+    if (m->scale_dtype == HK_F32) {
+        HK_GLOBAL const float *from = (HK_GLOBAL const float *)m->scale + skip;
+
+        for (i = 0; i < HK_BLOCK; i++)
+            out[i] = rows->scale_at[i] == HK_NO_SCALE ? absent : from[rows->scale_at[i]];
+    } else {
+        HK_GLOBAL const hk_u16 *from = (HK_GLOBAL const hk_u16 *)m->scale + skip;
+
+        for (i = 0; i < HK_BLOCK; i++)
+            out[i] =
+                rows->scale_at[i] == HK_NO_SCALE ? absent : hk_load_f16(from + rows->scale_at[i]);
     }
 }
 
@@ -139,8 +168,7 @@ HK_NOINLINE void hk_rows_scales(const struct hk_block_rows *rows, hk_i64 g, int 
             out[i] = hk_block_half(rows->at[i] + at, which);
 #endif
     } else {
-        for (i = 0; i < HK_BLOCK; i++)
-            out[i] = rows->scale[i];
+        hk_rows_scales_apart(rows, g, which, out);
     }
 }
 

@@ -108,7 +108,7 @@ HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *
         return;
     }
 #endif
-    if (hk_lines_fit(st, k->dtype)) {
+    if (hk_lines_fit(st, k->dtype) && (k->group == 0 || k->group == st->call->plan->d)) {
         hk_line_scores(st, k, v);
         if (k->group > 0)
             hk_few_join(st, k, 0, st->s);
@@ -118,22 +118,22 @@ HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *
 
 /* ---- values ---- */
 
-/* Two vectors of a row of blocks from channel t on. */
+/* Two vectors of a row of pieces from channel t on. */
 HK_INLINE void hk_pair_load(const hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 t, hk_vec b[2])
 {
 #define HK_PAIR(NAME, name, number, elements, bytes, arg)                                          \
     if (dtype == HK_##NAME) {                                                                      \
         hkv_pair_##name(row, t, b);                                                                \
     } else
-    HK_BLOCK_TYPES(HK_PAIR, 0)
+    HK_PIECE_TYPES(HK_PAIR, 0)
 #undef HK_PAIR
     HK_UNREACHABLE();
 }
 
-/* Two vectors of a row from channel t on; of bf16 those of even and of odd channels. */
+/* Two vectors of a row from channel t on; of HK_PARITY_TYPES those of even and of odd channels. */
 HK_INLINE void hk_few_load(HK_GLOBAL const char *row, const hk_u32 dtype, hk_i64 t, hk_vec b[2])
 {
-    if (HK_IN_BLOCKS(dtype)) {
+    if (HK_IN_PIECES(dtype)) {
         hk_pair_load(dtype, row, t, b);
         return;
     }
@@ -150,21 +150,39 @@ HK_INLINE void hk_few_sums_load(HK_GLOBAL const float *o, const hk_u32 dtype, hk
 {
     sums[0] = hkv_load(o);
     sums[1] = hkv_load(o + hk_o_at(HKV_LANES));
-    if (dtype == HK_BF16)
+    if (HK_BY_PARITY(dtype))
         hkv_part_pairs(sums);
 }
 
 HK_INLINE void hk_few_sums_store(HK_GLOBAL float *o, const hk_u32 dtype, hk_vec sums[2])
 {
-    if (dtype == HK_BF16)
+    if (HK_BY_PARITY(dtype))
         hkv_join_pairs(sums);
     hkv_store(o, sums[0]);
     hkv_store(o + hk_o_at(HKV_LANES), sums[1]);
 }
 
+/* The weights that meet the channels of a register tile: those of 32 channels from the first on,
+ * and of the others. Of types in blocks the latter lie behind the former. */
+struct hk_few_by {
+    HK_GLOBAL const float *first, *rest;
+};
+
+/* Floats from the weights of one group to those of the next. */
+#define HK_BY_GROUP (HK_TILE_ROWS_MAX * HK_BLOCK)
+
+/* Those of channel c of the tile. */
+HK_INLINE HK_GLOBAL const float *hk_few_weights_of(const struct hk_few_by *by, const hk_u32 dtype,
+                                                   const int c)
+{
+    if (HK_IN_BLOCKS(dtype))
+        return by->first + c / HK_BLOCK_CHANNELS * HK_BY_GROUP;
+    return HK_MAY_SCALE(dtype) && c >= HK_BLOCK_CHANNELS ? by->rest : by->first;
+}
+
 /* 2 * pairs vectors of channels from t on of o[i] += fma over keys [first, end) of p[i][key] *
- * v[key]. Of blocks p has the weights of one group behind those of the other. */
-HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct hk_block_rows *v,
+ * v[key]. */
+HK_INLINE void hk_few_value(const struct hk_few_by *weights, const struct hk_block_rows *v,
                             const hk_u32 dtype, hk_i64 t, int first, int end,
                             HK_GLOBAL float *HK_RESTRICT o, struct hk_fetch *ahead, const int rows,
                             const int pairs)
@@ -172,10 +190,11 @@ HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct h
     /* Those of a key if d = d_v; floats are so many that they are fetched by steps. */
     const int lines =
         dtype == HK_F32 ? 0
-        : HK_IN_BLOCKS(dtype)
+        : HK_IN_PIECES(dtype)
             ? ((int)hk_channel_bytes(dtype, 2 * pairs * HKV_LANES) + HK_LINE - 1) / HK_LINE
             : 2 * pairs * HKV_LANES * (int)hk_size(dtype) / HK_LINE;
     struct hk_fetch next = *ahead;
+    const struct hk_few_by by = *weights;
     hk_vec acc[HK_R][HK_TILE_VECS / 2][2], b[2];
     int i, u, key;
 
@@ -191,12 +210,12 @@ HK_INLINE void hk_few_value(HK_GLOBAL const float *HK_RESTRICT p, const struct h
             hk_fetch_step(&next);
         HK_UNROLL
         for (u = 0; u < pairs; u++) {
-            const int g = HK_IN_BLOCKS(dtype) ? 2 * u * HKV_LANES / HK_BLOCK_CHANNELS : 0;
+            HK_GLOBAL const float *p = hk_few_weights_of(&by, dtype, 2 * u * HKV_LANES);
 
             hk_few_load(v->at[key], dtype, t + 2 * u * HKV_LANES, b);
             HK_UNROLL
             for (i = 0; i < rows; i++) {
-                const hk_vec a = hkv_set(p[(g * HK_TILE_ROWS_MAX + i) * HK_BLOCK + key]);
+                const hk_vec a = hkv_set(p[i * HK_BLOCK + key]);
 
                 hk_fetch_lines(&next, lines, u * rows + i, pairs * rows);
                 acc[i][u][0] = hkv_fma(a, b[0], acc[i][u][0]);
@@ -220,22 +239,47 @@ struct hk_few_weights {
     HK_GLOBAL float *scale;   /* [64] */
 };
 
-/* The weights that meet channels t to t + n - 1 of V, n at most those of two blocks, which come in
- * order. */
-HK_INLINE HK_GLOBAL const float *hk_few_scaled(const struct hk_few_weights *w,
-                                               const struct hk_block_rows *v, const hk_u32 dtype,
-                                               hk_i64 t, const int n, const int rows)
+HK_INLINE void hk_few_scale(const struct hk_few_weights *w, const struct hk_block_rows *v, hk_i64 g,
+                            const int rows, HK_GLOBAL float *to)
 {
-    const hk_i64 group = HK_IN_BLOCKS(dtype) ? HK_BLOCK_CHANNELS : v->group;
+    hk_rows_scales(v, g, 0, w->scale);
+    hk_weights_scale(w->p, w->scale, rows, to);
+}
+
+/* The weights that meet channels t to t + n - 1 of V in blocks, at most those of two. */
+HK_INLINE void hk_few_scaled_blocks(const struct hk_few_weights *w, const struct hk_block_rows *v,
+                                    hk_i64 t, const int n, const int rows)
+{
     hk_i64 g;
 
+    for (g = 0; t % HK_BLOCK_CHANNELS == 0 && g * HK_BLOCK_CHANNELS < n; g++)
+        hk_few_scale(w, v, t / HK_BLOCK_CHANNELS + g, rows, w->scaled + g * HK_BY_GROUP);
+}
+
+/* The weights that meet channels t to t + n - 1 of V, n at most those of two blocks, which come in
+ * order. Groups take turns in two places. */
+HK_INLINE struct hk_few_by hk_few_scaled(const struct hk_few_weights *w,
+                                         const struct hk_block_rows *v, const hk_u32 dtype,
+                                         hk_i64 t, const int n, const int rows)
+{
+    const hk_i64 group = v->group;
+    struct hk_few_by by;
+    hk_i64 g;
+
+    by.first = by.rest = w->p;
     if (!HK_MAY_SCALE(dtype) || group == 0)
-        return w->p;
-    for (g = 0; t % group == 0 && g * group < n; g++) {
-        hk_rows_scales(v, t / group + g, 0, w->scale);
-        hk_weights_scale(w->p, w->scale, rows, w->scaled + g * HK_TILE_ROWS_MAX * HK_BLOCK);
+        return by;
+    by.first = by.rest = w->scaled;
+    if (HK_IN_BLOCKS(dtype)) {
+        hk_few_scaled_blocks(w, v, t, n, rows);
+        return by;
     }
-    return w->scaled;
+    for (g = (t + group - 1) / group; g * group < t + n; g++)
+        hk_few_scale(w, v, g, rows, w->scaled + g % 2 * HK_BY_GROUP);
+    by.first = w->scaled + t / group % 2 * HK_BY_GROUP;
+    by.rest = n > HK_BLOCK_CHANNELS ? w->scaled + (t + HK_BLOCK_CHANNELS) / group % 2 * HK_BY_GROUP
+                                    : by.first;
+    return by;
 }
 
 /* All channels; width: pairs of vectors. */
@@ -244,14 +288,17 @@ HK_INLINE void hk_few_channels(const struct hk_few_weights *w, const struct hk_b
                                hk_i64 width, struct hk_fetch *ahead, const int rows)
 {
     const int pairs = (HK_VECS_OF(rows) + 1) / 2, n = 2 * pairs * HKV_LANES;
+    struct hk_few_by by;
     hk_i64 t = 0;
 
-    for (; t + n <= width; t += n)
-        hk_few_value(hk_few_scaled(w, v, dtype, t, n, rows), v, dtype, t, first, end, o, ahead,
-                     rows, pairs);
-    for (; t < width; t += 2 * HKV_LANES)
-        hk_few_value(hk_few_scaled(w, v, dtype, t, 2 * HKV_LANES, rows), v, dtype, t, first, end, o,
-                     ahead, rows, 1);
+    for (; t + n <= width; t += n) {
+        by = hk_few_scaled(w, v, dtype, t, n, rows);
+        hk_few_value(&by, v, dtype, t, first, end, o, ahead, rows, pairs);
+    }
+    for (; t < width; t += 2 * HKV_LANES) {
+        by = hk_few_scaled(w, v, dtype, t, 2 * HKV_LANES, rows);
+        hk_few_value(&by, v, dtype, t, first, end, o, ahead, rows, 1);
+    }
 }
 
 #define HK_FEW_TYPED(type) hk_few_channels(w, v, type, first, end, o, width, ahead, tile_rows)
@@ -322,7 +369,7 @@ HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v
 
     hk_fetch_begin(&ahead, next ? next : v, shift, st->call->plan->d,
                    next ? st->tiles * columns * HK_BLOCK : 0);
-    if (HK_HAS_MINIMA(v->dtype))
+    if (v->of->minima)
         hk_few_minima(st, v);
     for (m = 0; m < st->tiles; m++) {
         const struct hk_tile tile = hk_strip_tile(st, m);

@@ -152,6 +152,7 @@ struct hk_mine {
     float l[HK_TR], acc_l[HK_TR];
 #if HK_SCALES
     float total[HK_TR][4];       /* s over the groups that are done */
+    float sum[HK_TR];            /* of Q over the group at hand, where it has minima */
     float low[HK_TR][HK_TC / 4]; /* sums of minima of V; four channels are of one group */
 #endif
     hk_u32 next[HK_UNITS * HK_UNIT_WORDS];      /* of the next slice */
@@ -263,7 +264,7 @@ HK_FN void hk_source_rows(const struct hk_group *g, hk_i32 which)
     keys.len = shared->len;
     *to = hk_keys_get(call, source, which ? &source->v : &source->k,
                       which ? &source->v_scale : &source->k_scale,
-                      which ? source->v_group : source->k_group,
+                      which ? &source->v_scaling : &source->k_scaling,
                       which ? hk_v(call, s) : hk_k(call, s), g->task->b, key_head, &keys);
     wide = hk_rows_wide(to, which ? call->plan->d_v : call->plan->d);
     if (which)

@@ -12,16 +12,18 @@
 
 #if HK_SCALES
 
-/* Scale or, where `which` is 1, minimum of group n of the row that begins `row` blocks from the
- * base, or whose scale lies `at` elements from theirs. Without scales 1, without minima 0. */
-HK_FN float hk_scale_of(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 at, hk_i64 n,
+/* Scale or, where `which` is 1, minimum of the group of channel t of the row that begins `row`
+ * blocks from the base, or whose scales begin `at` elements from theirs. Without scales 1, without
+ * minima 0. */
+HK_FN float hk_scale_of(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 at, hk_i64 t,
                         int which)
 {
-    if (which && !HK_HAS_MINIMA(m->dtype))
+    if (which && !m->minima)
         return 0.0f;
     if (HK_IN_BLOCKS(m->dtype))
-        return hk_block_head(m->dtype, hk_byte(m->base, row * hk_size(m->dtype)), n, which);
-    return m->group > 0 ? hk_scale_at(m, at) : 1.0f;
+        return hk_block_head(m->dtype, hk_byte(m->base, row * hk_size(m->dtype)),
+                             t / HK_BLOCK_CHANNELS, which);
+    return m->group > 0 ? hk_scale_at(m, at, t / m->group, which) : 1.0f;
 }
 
 /* ---- K ---- */
@@ -29,7 +31,7 @@ HK_FN float hk_scale_of(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 a
 /* Channels that one scale is for. */
 HK_FN hk_i64 hk_key_group(HK_LOCAL const struct hk_shared *shared, hk_i64 d)
 {
-    return HK_IN_BLOCKS(shared->k_rows.dtype) ? HK_BLOCK_CHANNELS : d;
+    return shared->k_rows.group > 0 ? shared->k_rows.group : d;
 }
 
 /* Channel t of the key at a place, widened. */
@@ -37,11 +39,9 @@ HK_FN float hk_key_widened(HK_LOCAL const struct hk_shared *shared, hk_i32 place
 {
     HK_LOCAL const struct hk_matrix *m = &shared->k_rows;
     const hk_i64 row = shared->k_at[place], at = shared->scales.k_at[place];
-    const hk_i64 n = t / HK_BLOCK_CHANNELS;
-    const float z = hk_row_element(m, row, t), scale = hk_scale_of(m, row, at, n, 0);
+    const float z = hk_row_element(m, row, t), scale = hk_scale_of(m, row, at, t, 0);
 
-    return HK_HAS_MINIMA(m->dtype) ? hk_fma(z, scale, hk_scale_of(m, row, at, n, 1))
-                                   : hk_mul(z, scale);
+    return m->minima ? hk_fma(z, scale, hk_scale_of(m, row, at, t, 1)) : hk_mul(z, scale);
 }
 
 /* The scales of the group that begins with channel t0. */
@@ -54,12 +54,11 @@ HK_FN void hk_put_k_scales(const struct hk_group *g, hk_i32 id, hk_i64 t0)
     HK_NO_UNROLL
     for (i = id; i < HK_BLOCK; i += HK_THREADS) {
         const hk_i64 row = shared->k_at[i], at = shared->scales.k_at[i];
-        const hk_i64 n = t0 / HK_BLOCK_CHANNELS;
 
         if (row == HK_NO_ROW)
             continue;
-        shared->scales.k[i] = hk_scale_of(m, row, at, n, 0);
-        shared->scales.k_low[i] = hk_scale_of(m, row, at, n, 1);
+        shared->scales.k[i] = hk_scale_of(m, row, at, t0, 0);
+        shared->scales.k_low[i] = hk_scale_of(m, row, at, t0, 1);
     }
 }
 
@@ -69,38 +68,42 @@ HK_PIECE void hk_totals_clear(struct hk_mine *me)
 
     HK_UNROLL
     for (r = 0; r < HK_TR; r++) {
+        me->sum[r] = 0.0f;
         HK_UNROLL
         for (c = 0; c < 4; c++)
             me->total[r][c] = 0.0f;
     }
 }
 
-/* The sum of channels [t0, t0 + n) of a row of Q, which are in local memory. */
-HK_FN float hk_query_sum(const struct hk_group *g, hk_i32 row, hk_i32 t0, hk_i32 n)
+/* The HK_SLICE channels of Q from t0 on, their place in local memory, join the sums over the group,
+ * where it has minima. Behind the last channel they are 0. */
+HK_PIECE void hk_query_sums(const struct hk_group *g, hk_i32 id, hk_i32 t0, struct hk_mine *me)
 {
-    HK_LOCAL const float *q = g->shared->q + t0 * HK_Q_LINE + row;
-    float sum = 0.0f;
-    hk_i32 t;
+    HK_LOCAL const float *q = g->shared->q + t0 * HK_Q_LINE + id / 16 * HK_TR;
+    hk_i32 t, r;
 
+    HK_MARK(qk);
+    if (!g->shared->k_rows.minima)
+        return;
     HK_NO_UNROLL
-    for (t = 0; t < n; t++)
-        sum = hk_add(sum, q[t * HK_Q_LINE]);
-    return sum;
+    for (t = 0; t < HK_SLICE; t++, q += HK_Q_LINE) {
+        HK_UNROLL
+        for (r = 0; r < HK_TR; r++)
+            me->sum[r] = hk_add(me->sum[r], q[r]);
+    }
 }
 
-/* s, what a group sums to, joins the totals. t0: place of its channels in local memory, where they
- * have minima. */
-HK_PIECE void hk_totals_join(const struct hk_group *g, hk_i32 id, hk_i32 t0, struct hk_mine *me)
+/* s, what a group sums to, joins the totals. */
+HK_PIECE void hk_totals_join(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
     HK_LOCAL const struct hk_group_scales *scales = &g->shared->scales;
-    const int minima = (int)HK_HAS_MINIMA(g->shared->k_rows.dtype);
+    const int minima = (int)g->shared->k_rows.minima;
     hk_i32 r, c;
 
     HK_MARK(qk);
     HK_UNROLL
     for (r = 0; r < HK_TR; r++) {
-        const float sum =
-            minima ? hk_query_sum(g, id / 16 * HK_TR + r, t0, HK_BLOCK_CHANNELS) : 0.0f;
+        const float sum = me->sum[r];
 
         HK_UNROLL
         for (c = 0; c < 4; c++) {
@@ -110,6 +113,7 @@ HK_PIECE void hk_totals_join(const struct hk_group *g, hk_i32 id, hk_i32 t0, str
             me->total[r][c] = minima ? hk_fma(sum, scales->k_low[place], total) : total;
             me->s[r][c] = 0.0f;
         }
+        me->sum[r] = 0.0f;
     }
 }
 
@@ -144,8 +148,8 @@ HK_FN float hk_put_v_scales(const struct hk_group *g, hk_i32 id, hk_i32 k0)
         float scale = 0.0f, low = 0.0f;
 
         if (row != HK_NO_ROW && t < g->call->plan->d_v) {
-            scale = hk_scale_of(m, row, at, t / HK_BLOCK_CHANNELS, 0);
-            low = hk_scale_of(m, row, at, t / HK_BLOCK_CHANNELS, 1);
+            scale = hk_scale_of(m, row, at, t, 0);
+            low = hk_scale_of(m, row, at, t, 1);
         }
         good = hk_finite_so_far(low, hk_finite_so_far(scale, good));
         shared->scales.v[i] = scale;

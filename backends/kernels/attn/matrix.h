@@ -9,18 +9,19 @@
 #include "call.h"
 #include "../layouts.h"
 
-/* Element (i, t) at base + hk_row_offset(i) + t * channel, in elements; of rows of blocks row i at
- * base + hk_row_offset(i), in blocks, and its channels side by side. */
+/* Element (i, t) at base + hk_row_offset(i) + t * channel, in elements; of rows of pieces row i at
+ * base + hk_row_offset(i), in pieces, and its channels side by side. */
 struct hk_matrix {
     HK_GLOBAL const char *base;
     hk_i64 row, page, channel;
     struct hk_layout layout;
     hk_i64 group; /* channels that share a scale; 0: there are no scales */
     /* Of scales that lie apart: that of row 0, or of the first row in memory; elements from row to
-     * row and from page to page. */
+     * row, from page to page, and from entry to entry of a row. */
     HK_GLOBAL const char *scale;
-    hk_i64 scale_row, scale_page;
+    hk_i64 scale_row, scale_page, scale_step;
     hk_u32 dtype, scale_dtype;
+    hk_u32 minima, reserved; /* 1: there are minima beside scales */
 };
 
 /* Rows at one stride. */
@@ -36,9 +37,10 @@ HK_FN struct hk_matrix hk_matrix_even(HK_GLOBAL const char *base, hk_i64 row, hk
     out.layout = hk_layout_even();
     out.group = 0;
     out.scale = 0;
-    out.scale_row = out.scale_page = 0;
+    out.scale_row = out.scale_page = out.scale_step = 0;
     out.dtype = dtype;
     out.scale_dtype = 0;
+    out.minima = out.reserved = 0;
     return out;
 }
 
@@ -91,20 +93,23 @@ HK_FN struct hk_layout hk_layout_get(const struct hk_call *call,
     return out;
 }
 
-/* K or V of an item's key head; group: as in struct hk_source. */
-HK_FN struct hk_matrix hk_keys_get(const struct hk_call *call,
-                                   HK_GLOBAL const struct hk_source *source,
-                                   HK_GLOBAL const struct hk_view *view,
-                                   HK_GLOBAL const struct hk_aux *scale, hk_i64 group,
-                                   HK_GLOBAL const char *base, hk_i64 b, hk_i64 head,
-                                   const struct hk_cut *cut)
+/* K or V of an item's key head. */
+HK_FN struct hk_matrix
+hk_keys_get(const struct hk_call *call, HK_GLOBAL const struct hk_source *source,
+            HK_GLOBAL const struct hk_view *view, HK_GLOBAL const struct hk_aux *scale,
+            HK_GLOBAL const struct hk_scaling *scaling, HK_GLOBAL const char *base, hk_i64 b,
+            hk_i64 head, const struct hk_cut *cut)
 {
     const hk_i64 begin = source->packed ? cut->begin : 0;
     struct hk_matrix out = hk_matrix_get(call, view, base, b, head, begin);
 
     if (HK_KV == 0 && scale->dtype != HK_NO_TYPE)
         hk_scales_get(call, scale, b, head, begin, &out);
-    out.group = HK_KV == 0 ? group : 0;
+    if (HK_KV == 0) {
+        out.group = scaling->group;
+        out.minima = scaling->minima;
+        out.scale_step = scaling->step;
+    }
     if (source->layout != HK_LAYOUT_EVEN) {
         out.layout = hk_layout_get(call, source, b, cut->begin);
         out.page = view->page;
@@ -137,10 +142,17 @@ HK_FN hk_i64 hk_scale_offset(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 i)
                : hk_row_apart(&m->layout, i, m->scale_row, m->scale_page);
 }
 
-/* A scale that lies apart. */
-HK_FN float hk_scale_at(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 at)
+/* Entry of the scale or, where `which` is 1, of the minimum of group g among those of a row. */
+HK_FN hk_i64 hk_scale_entry(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 g, int which)
 {
-    return hk_element(m->scale_dtype, m->scale, at);
+    return m->minima ? 2 * g + which : g;
+}
+
+/* A scale that lies apart or, where `which` is 1, a minimum: of group g of the row whose entries
+ * begin at element `at`. */
+HK_FN float hk_scale_at(HK_VIEW_SPACE const struct hk_matrix *m, hk_i64 at, hk_i64 g, int which)
+{
+    return hk_element(m->scale_dtype, m->scale, at + hk_scale_entry(m, g, which) * m->scale_step);
 }
 
 /* Number `which` of the halves that block g of a row begins with: 0 the scale, 1 the minimum. */

@@ -35,10 +35,10 @@ HK_FN void hk_block_pack(const struct hk_call *call, hk_u32 s, hk_i64 task, HK_G
 
     if (first >= len)
         return;
-    k = hk_keys_get(call, source, &source->k, &source->k_scale, source->k_group, hk_k(call, s), b,
-                    head, &cut);
-    v = hk_keys_get(call, source, &source->v, &source->v_scale, source->v_group, hk_v(call, s), b,
-                    head, &cut);
+    k = hk_keys_get(call, source, &source->k, &source->k_scale, &source->k_scaling, hk_k(call, s),
+                    b, head, &cut);
+    v = hk_keys_get(call, source, &source->v, &source->v_scale, &source->v_scaling, hk_v(call, s),
+                    b, head, &cut);
     hk_keys_fill(&k, first, len, keys);
     hk_keys_pack(&k, keys, d,
                  (HK_GLOBAL float *)(call->work + source->packed_at) +

@@ -13,11 +13,11 @@
 
 #define HK_CACHE_PANEL 16       /* keys */
 
-/* Does K lie in panels? */
-HK_FN int hk_panels_fit(const struct hk_matrix *k)
+/* Does K, of d channels, lie in panels, and has a row one scale at most? */
+HK_FN int hk_panels_fit(const struct hk_matrix *k, hk_i64 d)
 {
     return k->layout.kind == HK_LAYOUT_PAGED && k->layout.rows == HK_CACHE_PANEL && k->row == 1 &&
-           k->channel == HK_CACHE_PANEL;
+           k->channel == HK_CACHE_PANEL && (k->group == 0 || k->group == d);
 }
 
 /* A block's panels as 64 pieces in the order of addresses, which are fetched like rows. All of its
@@ -33,8 +33,9 @@ HK_FN void hk_panels_list(const struct hk_matrix *k, hk_i64 first, hk_i64 d,
         out->at[i] = hk_row_at(k, first + i / HK_CACHE_PANEL * HK_CACHE_PANEL) +
                      i % HK_CACHE_PANEL * piece;
     out->group = k->group;
+    out->of = k;
     if (hk_scales_apart(k->dtype, k->group))
-        hk_scales_list(k, first, out->scale);
+        hk_scales_list(k, first, out->scale_at);
 }
 
 /* s[i][n] = x[i] . k[n] of keys `key` on, as many as `vecs` vectors hold. */

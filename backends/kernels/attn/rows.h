@@ -26,7 +26,7 @@ HK_FN float hk_row_scale(const struct hk_matrix *m, hk_i64 i, hk_i64 g, int whic
 {
     if (HK_IN_BLOCKS(m->dtype))
         return hk_block_head(m->dtype, hk_row_at(m, i), g, which);
-    return hk_scale_at(m, hk_scale_offset(m, i));
+    return hk_scale_at(m, hk_scale_offset(m, i), g, which);
 }
 
 HK_INLINE void hk_row_widen_from(const hk_u32 dtype, HK_GLOBAL const char *from, hk_i64 channel,
@@ -99,7 +99,7 @@ HK_FN void hk_rows_pack(HK_GLOBAL const char *const *rows, hk_u32 dtype, hk_i64 
              t += HKV_CHANNELS_##NAME, out += HKV_CHANNELS_##NAME * pitch)                         \
             hkv_columns_##name(rows, t, out, pitch);                                               \
     } else
-    HK_BLOCK_TYPES(HK_COLUMNS, 0)
+    HK_PIECE_TYPES(HK_COLUMNS, 0)
 #undef HK_COLUMNS
     HK_UNREACHABLE();
     for (; t < end; t++, out += pitch) {
@@ -154,7 +154,7 @@ HK_NOINLINE void hk_columns_pack(const struct hk_matrix *k, hk_i64 key, hk_i64 d
 HK_NOINLINE void hk_scales_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
                                 HK_GLOBAL float *out)
 {
-    const hk_i64 groups = d / k->group, n = hk_scale_rows(k->dtype, k->group, d);
+    const hk_i64 groups = d / k->group, n = hk_scale_rows(k->group, (int)k->minima, d);
     hk_i64 i, g;
 
     for (i = 0; i < HK_BLOCK; i++) {
@@ -172,7 +172,7 @@ HK_FN void hk_keys_pack(const struct hk_matrix *k, const hk_i64 *keys, hk_i64 d,
                         HK_GLOBAL float *out, HK_GLOBAL float *temp)
 {
     const int direct = k->channel == 1;
-    const hk_i64 span = (d + hk_scale_rows(k->dtype, k->group, d)) * HK_PANEL;
+    const hk_i64 span = (d + hk_scale_rows(k->group, (int)k->minima, d)) * HK_PANEL;
     int i, r;
 
     if (k->group > 0)
@@ -238,7 +238,7 @@ HK_FN int hk_rows_finite(const struct hk_matrix *v, hk_i64 n, const hk_i64 *keys
             sum = hkv_fma(hkv_load(row + t), zero, sum);
         for (; t < n; t++)
             rest = hk_fma(row[t], 0.0f, rest);
-        for (t = 0; t < hk_scale_rows(v->dtype, v->group, n); t++)
+        for (t = 0; t < hk_scale_rows(v->group, (int)v->minima, n); t++)
             rest =
                 hk_fma(hk_row_scale(v, keys[i], t % (n / v->group), t >= n / v->group), 0.0f, rest);
     }

@@ -52,7 +52,7 @@ HK_FN struct hk_minima hk_minima_of(const struct hk_strip *st, hk_i64 row, hk_i6
     const hk_i64 groups = st->call->plan->d / st->k_rows.group;
     struct hk_minima out;
 
-    out.of = HK_HAS_MINIMA(st->k_rows.dtype) ? of : 0;
+    out.of = st->k_rows.minima ? of : 0;
     out.sums = st->sums + row * groups + g;
     out.row = groups;
     return out;
@@ -131,7 +131,7 @@ HK_NOINLINE HK_GLOBAL const float *hk_panels_widen(const struct hk_strip *st,
                                                    HK_GLOBAL const float *k)
 {
     const hk_i64 d = st->call->plan->d, group = st->k_rows.group, groups = d / group;
-    const int minima = (int)HK_HAS_MINIMA(st->k_rows.dtype);
+    const int minima = (int)st->k_rows.minima;
     hk_i64 n, t, i;
 
     for (n = 0; n < HK_BLOCK; n += HK_PANEL) {
@@ -204,7 +204,7 @@ HK_FN void hk_value_scales(const struct hk_strip *st, hk_i64 key, hk_i64 n)
 
     for (g = 0; g < groups; g++)
         st->v_scales[g * HK_BLOCK + n] = hk_row_scale(v, key, g, 0);
-    for (g = 0; HK_HAS_MINIMA(v->dtype) && g < groups; g++)
+    for (g = 0; v->minima && g < groups; g++)
         st->v[n * st->width + hk_minima_at(st) + g] = hk_row_scale(v, key, g, 1);
 }
 
@@ -220,7 +220,7 @@ HK_FN int hk_value_scales_finite(const struct hk_strip *st, hk_u64 mask)
 
         for (g = 0; g < groups; g++)
             sum = hk_fma(st->v_scales[g * HK_BLOCK + n], 0.0f, sum);
-        for (g = 0; HK_HAS_MINIMA(st->v_rows.dtype) && g < groups; g++)
+        for (g = 0; st->v_rows.minima && g < groups; g++)
             sum = hk_fma(st->v[n * st->width + hk_minima_at(st) + g], 0.0f, sum);
     }
     return sum == sum;
@@ -241,14 +241,16 @@ HK_NOINLINE void hk_weights_scale(HK_GLOBAL const float *p, HK_GLOBAL const floa
     }
 }
 
-/* Channels [t, t + n) of one tile with keys [start, end): whole panels, or within one. */
+/* Channels [t, t + n) of one tile with keys [start, end). */
 HK_FN void hk_value_span(HK_GLOBAL const float *p, HK_GLOBAL const float *v, hk_i64 v_row,
                          int start, int end, HK_GLOBAL float *o, hk_i64 t, hk_i64 n)
 {
-    if (t % HK_PANEL == 0)
-        hk_value_tiles(p, v + t, v_row, start, end, o + hk_o_at(t), n);
-    else
-        hk_value_part(p, v + t, v_row, start, end, o + hk_o_at(t), n);
+    const hk_i64 rest = t % HK_PANEL == 0 ? 0 : hk_min(HK_PANEL - t % HK_PANEL, n);
+
+    if (rest > 0)
+        hk_value_part(p, v + t, v_row, start, end, o + hk_o_at(t), rest);
+    if (n > rest)
+        hk_value_tiles(p, v + t + rest, v_row, start, end, o + hk_o_at(t + rest), n - rest);
 }
 
 /* Weights of tile m with minima of V, from the row of place 0 on. */
@@ -257,7 +259,7 @@ HK_FN void hk_value_minima(const struct hk_strip *st, const struct hk_tile *tile
 {
     hk_i64 t;
 
-    for (t = hk_minima_at(st); HK_HAS_MINIMA(st->v_rows.dtype) && t < st->width; t += HKV_LANES)
+    for (t = hk_minima_at(st); st->v_rows.minima && t < st->width; t += HKV_LANES)
         hk_value_part(tile->s, st->v + t, st->width, start, end, tile->o + hk_o_at(t), HKV_LANES);
 }
 
@@ -292,7 +294,7 @@ HK_FN void hk_scaled_row(const struct hk_strip *st, const struct hk_tile *tile, 
         for (j = t; j < end; j += HKV_LANES)
             hk_value_lanes(st->scaled, st->v + j, st->width, mask, o + hk_o_at(j));
     }
-    for (j = width; HK_HAS_MINIMA(st->v_rows.dtype) && j < st->width; j += HKV_LANES)
+    for (j = width; st->v_rows.minima && j < st->width; j += HKV_LANES)
         hk_value_lanes(p, st->v + j, st->width, mask, o + hk_o_at(j));
 }
 

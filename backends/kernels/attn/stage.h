@@ -23,7 +23,7 @@ HK_FN float hk_row_element(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i6
 #elif HK_KV == 3
     return hk_from_bf16(((HK_GLOBAL const hk_u16 *)m->base)[at]);
 #elif HK_SCALES
-    if (HK_IN_BLOCKS(m->dtype))
+    if (HK_IN_PIECES(m->dtype))
         return hk_element(m->dtype, hk_byte(m->base, row * hk_size(m->dtype)), t);
     return hk_element(m->dtype, m->base, at);
 #else

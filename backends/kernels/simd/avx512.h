@@ -143,6 +143,17 @@ HK_INLINE void hkv_load_code_pair(const hk_u8 *p, const int in, hk_u64 low, hk_u
     out[1] = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(upper));
 }
 
+HK_INLINE hk_vec hkv_load_nibbles(const hk_u8 *p, const int upper, hk_u64 low, hk_u64 high)
+{
+    const __m128i table = _mm_set_epi64x((long long)high, (long long)low);
+    const __m128i of = _mm_loadl_epi64((const __m128i *)(const void *)p);
+    const __m128i in_order = _mm_unpacklo_epi8(of, _mm_srli_epi16(of, 4));
+    const __m128i z = _mm_shuffle_epi8(table, _mm_and_si128(in_order, _mm_set1_epi8(15)));
+
+    (void)upper; /* 0 */
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(z));
+}
+
 HK_INLINE hk_vec hkv_load_half_bytes(const hk_u8 *p, const int up)
 {
     const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);

@@ -118,6 +118,16 @@ HK_INLINE hk_vec hkv_load_codes(const hk_u8 *p, const int upper, hk_u64 low, hk_
     return codes;
 }
 
+HK_INLINE hk_vec hkv_load_nibbles(const hk_u8 *p, const int upper, hk_u64 low, hk_u64 high)
+{
+    const float32x4_t codes = { hk_from_code(p[0], 0, low, high), hk_from_code(p[0], 1, low, high),
+                                hk_from_code(p[1], 0, low, high),
+                                hk_from_code(p[1], 1, low, high) };
+
+    (void)upper; /* 0 */
+    return codes;
+}
+
 HK_INLINE hk_vec hkv_load_half_bytes(const hk_u8 *p, const int up)
 {
     const int16x4_t bytes = { (hk_i8)p[0], (hk_i8)p[1], (hk_i8)p[2], (hk_i8)p[3] };

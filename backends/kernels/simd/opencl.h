@@ -148,6 +148,18 @@ HK_FN hk_vec hkv_load_codes(HK_GLOBAL const hk_u8 *p, const int upper, hk_u64 lo
     return convert_float16(shuffle(table, of));
 }
 
+HK_FN hk_vec hkv_load_nibbles(HK_GLOBAL const hk_u8 *p, const int upper, hk_u64 low, hk_u64 high)
+{
+    const uchar8 bytes = vload8(0, p);
+    const char16 table = as_char16((ulong2)(low, high));
+    uchar16 of;
+
+    (void)upper; /* 0 */
+    of.even = bytes & (uchar8)(15);
+    of.odd = bytes >> (uchar8)(4);
+    return convert_float16(shuffle(table, of));
+}
+
 HK_FN hk_vec hkv_load_half_bytes(HK_GLOBAL const hk_u8 *p, const int up)
 {
     const ushort16 bytes = convert_ushort16(vload16(0, p)), places = (ushort16)((hk_u16)up);

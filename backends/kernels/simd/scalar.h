@@ -77,7 +77,17 @@ HK_INLINE hk_vec hkv_load_bf16(HK_GLOBAL const hk_u16 *p) { return hk_from_bf16(
 HK_INLINE hk_vec hkv_load_i8(HK_GLOBAL const hk_i8 *p) { return hk_from_i8(*p); }
 /* Entries of a table of 16 signed bytes, the first eight in `low`, that halves of HKV_LANES bytes
  * name: the lower ones, or where `upper` is 1 the others. */
-#define hkv_load_codes(p, upper, low, high) hk_from_code(*(p), upper, low, high)
+HK_INLINE hk_vec hkv_load_codes(HK_GLOBAL const hk_u8 *p, const int upper, hk_u64 low, hk_u64 high)
+{
+    return hk_from_code(*p, upper, low, high);
+}
+/* Entries that HKV_LANES halves name, two in a byte, the lower one first; of one lane the half that
+ * `upper` says. */
+HK_INLINE hk_vec hkv_load_nibbles(HK_GLOBAL const hk_u8 *p, const int upper, hk_u64 low,
+                                  hk_u64 high)
+{
+    return hk_from_code(*p, upper, low, high);
+}
 #define hkv_load_half_bytes(p, up) hk_from_half_byte(*(p), up)
 
 /* 2 * HKV_LANES halves, those with even and those with odd places; the same of two vectors of

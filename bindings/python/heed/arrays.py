@@ -16,10 +16,10 @@ from ._abi import CONSTANTS
 from ._native import STRUCT
 
 NAMES = ["float32", "float16", "bfloat16", "uint8", "int32", "int64", "int8", "float8_e4m3fn",
-         "float8_e5m2", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl"]
-# Bytes of a block of 32 elements along the last axis, of types that lie in blocks.
-BLOCKS = {"q8_0": 34, "q4_0": 18, "q4_1": 20, "q5_0": 22, "q5_1": 24, "iq4_nl": 18}
-BLOCK = 32
+         "float8_e5m2", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "i4"]
+# Bytes of a block along the last axis, of types that lie in blocks, and elements of one.
+BLOCKS = {"q8_0": 34, "q4_0": 18, "q4_1": 20, "q5_0": 22, "q5_1": 24, "iq4_nl": 18, "i4": 1}
+ELEMENTS = {name: 2 if name == "i4" else 32 for name in BLOCKS}
 # Names, torch's, of what NumPy lacks, and the type that holds the bits.
 BITS = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8",
         **{name: "uint8" for name in BLOCKS}}
@@ -85,7 +85,7 @@ class Array:
             writeable=self.writable)
 
     def _bytes(self):
-        row = self.shape[-1] // BLOCK * self.itemsize
+        row = self.shape[-1] // ELEMENTS[self.dtype] * self.itemsize
         strides = [s * self.itemsize for s in self.strides[:-1]] + [1]
         flat = Array("uint8", (*self.shape[:-1], row), strides, self.address, self.source,
                      self.writable)
@@ -203,19 +203,19 @@ def dense_strides(shape):
 def blocks(array: Any, dtype: str) -> Array:
     """Bytes of a type in blocks, such as "q8_0", as an array of its elements, of the same memory.
 
-    array: uint8 [...][d / 32 * bytes of a block], whose last axis has stride 1, and the others
-    strides of whole blocks."""
+    array: uint8 [...][d / 32 * bytes of a block], of "i4" [...][d / 2], whose last axis has stride 1,
+    and the others strides of whole blocks."""
     if dtype not in BLOCKS:
         raise TypeError(f"{dtype} is no type in blocks: {', '.join(BLOCKS)} are")
     flat, size = as_array(array), BLOCKS[dtype]
     if flat.dtype != "uint8" or not flat.shape or flat.shape[-1] % size:
         raise ValueError(f"{dtype}: an array of uint8 is wanted, {size} bytes along the last axis "
-                         f"for every {BLOCK} elements")
+                         f"for every {ELEMENTS[dtype]} elements")
     if flat.strides[-1] != 1 and flat.shape[-1] > 1:
         raise ValueError(f"{dtype}: the bytes of a row lie beside each other")
     if any(s % size for s, n in zip(flat.strides[:-1], flat.shape[:-1]) if n > 1):
         raise ValueError(f"{dtype}: a stride is no multiple of a block's {size} bytes")
-    return Array(dtype, (*flat.shape[:-1], flat.shape[-1] // size * BLOCK),
+    return Array(dtype, (*flat.shape[:-1], flat.shape[-1] // size * ELEMENTS[dtype]),
                  [*(s // size for s in flat.strides[:-1]), 1], flat.address, flat.source,
                  flat.writable)
 
@@ -231,8 +231,9 @@ def empty(shape: Sequence[int], dtype: Any = "float32", like: Any = None) -> Any
     if isinstance(source, numpy.ndarray) and source.dtype.name == dtype:
         return numpy.empty(shape, source.dtype)
     if dtype in BLOCKS:
-        if not shape or shape[-1] % BLOCK:
-            raise ValueError(f"{dtype}: the last axis has a multiple of {BLOCK} elements")
-        return blocks(numpy.empty((*shape[:-1], shape[-1] // BLOCK * BLOCKS[dtype]), "uint8"), dtype)
+        if not shape or shape[-1] % ELEMENTS[dtype]:
+            raise ValueError(f"{dtype}: the last axis has a multiple of {ELEMENTS[dtype]} elements")
+        row = shape[-1] // ELEMENTS[dtype] * BLOCKS[dtype]
+        return blocks(numpy.empty((*shape[:-1], row), "uint8"), dtype)
     memory = numpy.empty(shape, BITS[dtype])
     return Array(dtype, shape, dense_strides(shape), memory.ctypes.data, memory)

@@ -112,7 +112,8 @@ class Source:
 
     layout: "dense", "ragged", "paged", "ring", "listed"; slot: what the layout takes. row_mask: the
     keys that each query row keeps, of bytes or booleans [1 or H][n_q][n_k], or of bits, int32
-    [1 or H][n_q][ceil(n_k / 32)].
+    [1 or H][n_q][ceil(n_k / 32)]. k_groups, v_groups: the scales have an axis more, of groups of
+    channels; k_minima, v_minima: and there scale and minimum of each group.
     """
     k: Any
     v: Any
@@ -132,6 +133,10 @@ class Source:
     run: int = 0
     rows: int = 0
     row_mask: Any = None
+    k_groups: bool = False
+    v_groups: bool = False
+    k_minima: bool = False
+    v_minima: bool = False
 
 
 def all_of(kind, given, name):
@@ -207,8 +212,10 @@ class Attention:
         made.layout = enum_value(["HEED_LAYOUT_"], source.layout)
         for field in ("pos0", "pos_step", "pos_span", "run", "rows"):
             setattr(made, field, getattr(source, field))
-        made.flags = (CONSTANTS["HEED_SOURCE_CAUSAL"] if source.causal else 0) | \
-            (CONSTANTS["HEED_SOURCE_END"] if source.at_end else 0)
+        flags = {"CAUSAL": source.causal, "END": source.at_end, "K_GROUPS": source.k_groups,
+                 "V_GROUPS": source.v_groups, "K_MINIMA": source.k_minima,
+                 "V_MINIMA": source.v_minima}
+        made.flags = sum(CONSTANTS["HEED_SOURCE_" + name] for name, on in flags.items() if on)
         made.slot = self.slots.add(source.slot, name + "slot")
         made.len_slot = self.slots.add(source.len, name + "len")
         made.mask_slot = self.slots.add(source.mask, name + "mask", "uint8")

@@ -51,6 +51,28 @@ static heed_status slot_named(struct heed_check *c, const char *name, uint32_t s
     return HEED_OK;
 }
 
+/* The array without the axis that its use does not know, as far as it has one. */
+static heed_tensor outer_of(const struct heed_site *site, const heed_tensor *t)
+{
+    heed_tensor outer = *t;
+
+    if (site->inner != 0)
+        outer.ndim--;
+    return outer;
+}
+
+/* Has the array of a field an axis more, that of groups? */
+static bool takes_inner(const struct heed_check *c, const struct heed_site *site, uint32_t field)
+{
+    const uint32_t k = HEED_SOURCE_K_GROUPS | HEED_SOURCE_K_MINIMA;
+    const uint32_t v = HEED_SOURCE_V_GROUPS | HEED_SOURCE_V_MINIMA;
+
+    return site->level == HEED_LEVEL_SOURCE &&
+           (c->sources[site->source].flags & (field == HEED_SOURCE_K_SCALE   ? k
+                                              : field == HEED_SOURCE_V_SCALE ? v
+                                                                             : 0)) != 0;
+}
+
 static struct heed_checked_source *source_of(const struct heed_check *c,
                                              const struct heed_site *site)
 {
@@ -104,15 +126,15 @@ static heed_status site_add(struct heed_check *c, const struct heed_site *site,
                              struct heed_aux *aux, uint32_t slot)
 {
     const struct heed_tensor_rule rule = heed_check_use_rule(site->use);
-    const heed_tensor *t = &c->slots[slot - 1].t;
+    const heed_tensor outer = outer_of(site, &c->slots[slot - 1].t), *t = &outer;
     char path[HEED_SITE_PATH], field[HEED_SITE_PATH];
     int64_t shape[6], stride[6];
 
-    if (t->ndim > rule.max) {
+    if (t->ndim > rule.max || t->ndim + site->inner > 6) {
         snprintf(field, sizeof(field), "slots[%u].t.ndim", (unsigned)(slot - 1));
-        return heed_report_fill(c->where.report, HEED_E_VALUE, field, rule.max, t->ndim,
-                                "%s takes at most %u axes", heed_site_path(site, path),
-                                (unsigned)rule.max);
+        return heed_report_fill(c->where.report, HEED_E_VALUE, field, rule.max + site->inner,
+                                t->ndim + site->inner, "%s takes at most %u axes",
+                                heed_site_path(site, path), (unsigned)(rule.max + site->inner));
     }
     heed_tensor_place(&rule, t, shape, stride);
     for (int a = 0; a < 3; a++)
@@ -142,6 +164,7 @@ heed_status heed_check_fields(struct heed_check *c, struct heed_site at, const v
         at.use = rules[i].use;
         at.name = field->name;
         at.aux = aux;
+        at.inner = takes_inner(c, &at, i);
         status = site_add(c, &at, aux, slot);
     }
     return status;
@@ -242,16 +265,61 @@ static heed_status site_shape(struct heed_check *c, const struct heed_site *site
     return status;
 }
 
+/* Without channels nobody asks; one group of all of them may have any number. */
+static heed_status groups_check(struct heed_check *c, const struct heed_site *site,
+                                const heed_tensor *t)
+{
+    const struct heed_checked_source *source = &c->to[site->source];
+    const bool key = site->aux == &source->k_scale;
+    const bool minima = (source->flags & (key ? HEED_SOURCE_K_MINIMA : HEED_SOURCE_V_MINIMA)) != 0;
+    const int64_t channels = key ? c->out->d : c->out->d_v, per = minima ? 2 : 1;
+    const int64_t n = t->shape[t->ndim - 1], groups = n / per;
+    char path[HEED_SITE_PATH], name[HEED_CHECK_NAME];
+
+    snprintf(name, sizeof(name), "t.shape[%u]", (unsigned)(t->ndim - 1));
+    heed_site_path(site, path);
+    if (channels == 0 || n == per)
+        return HEED_OK;
+    if (groups < 1 || n % per != 0 || channels % groups != 0)
+        return heed_check_fail(c, HEED_E_SHAPE, name, per, n,
+                               "%s has %s of groups that divide %lld channels", path,
+                               minima ? "scales and minima" : "scales", (long long)channels);
+    if (channels / groups % 32 != 0)
+        return heed_check_fail(
+            c, HEED_E_UNSUPPORTED, name, per, n,
+            "groups of %lld channels are not supported, multiples of 32 are (%s)",
+            (long long)(channels / groups), path);
+    return HEED_OK;
+}
+
+/* The last axis takes one that nothing else is on. */
+static void inner_place(const struct heed_use *use, const heed_tensor *t, struct heed_aux *aux)
+{
+    const int64_t extent = t->shape[t->ndim - 1];
+    bool empty = extent == 0;
+
+    aux->inner = use->trailing < 3 ? 3 : 2;
+    aux->shape[aux->inner] = extent;
+    aux->stride[aux->inner] = extent == 1 ? 0 : t->stride[t->ndim - 1];
+    for (int i = 0; i < 6; i++)
+        empty |= aux->shape[i] == 0;
+    for (int i = 0; i < 6 && empty; i++)
+        aux->stride[i] = 0;
+}
+
 void heed_check_aux(const struct heed_check *c, uint32_t site, const heed_tensor *t)
 {
     const struct heed_tensor_rule rule = heed_check_use_rule(c->sites[site].use);
+    const heed_tensor outer = outer_of(&c->sites[site], t);
     struct heed_aux *aux = c->aux[site];
 
-    heed_tensor_place(&rule, t, aux->shape, aux->stride);
+    heed_tensor_place(&rule, &outer, aux->shape, aux->stride);
     for (int a = 0; a < 3; a++) {
         if (aux->shape[a] == 1)
             aux->shape[a] = c->out->batch[a];
     }
+    if (c->sites[site].inner != 0)
+        inner_place(c->sites[site].use, t, aux);
 }
 
 /* t and u of a bias in the score have one index: as many rows each. */
@@ -276,13 +344,21 @@ heed_status heed_check_sites(struct heed_check *c)
     for (uint32_t i = 0; i < c->out->n_sites && status >= 0; i++) {
         const struct heed_site *site = &c->sites[i];
         const struct heed_tensor_rule rule = heed_check_use_rule(site->use);
+        /* Whatever the axes are: do extents and strides fit? */
+        const struct heed_tensor_rule any = {
+            .name = "t", .max = 6, .trailing = 3, .end = 6, .set = site->use->set
+        };
         const heed_tensor *t = &c->slots[site->aux->slot - 1].t;
+        const heed_tensor outer = outer_of(site, t);
         int64_t shape[6], stride[6];
 
         heed_check_object(c, "slots[%u].", (unsigned)(site->aux->slot - 1));
-        status = heed_tensor_view(&c->where, &rule, t, shape, stride);
+        status = heed_tensor_view(&c->where, &any, t, shape, stride);
+        heed_tensor_place(&rule, &outer, shape, stride);
         if (status >= 0)
-            status = site_shape(c, site, &rule, t, shape);
+            status = site_shape(c, site, &rule, &outer, shape);
+        if (status >= 0 && site->inner != 0)
+            status = groups_check(c, site, t);
         if (status >= 0)
             heed_check_aux(c, i, t);
         if (status >= 0)

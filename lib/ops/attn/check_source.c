@@ -13,7 +13,9 @@
 #include <assert.h>
 #include <stdio.h>
 
-static const uint32_t source_flags = HEED_SOURCE_CAUSAL | HEED_SOURCE_END;
+static const uint32_t source_flags = HEED_SOURCE_CAUSAL | HEED_SOURCE_END | HEED_SOURCE_K_GROUPS |
+                                     HEED_SOURCE_V_GROUPS | HEED_SOURCE_K_MINIMA |
+                                     HEED_SOURCE_V_MINIMA;
 static const uint32_t term_flags = HEED_TERM_KEYS | HEED_TERM_ROWS | HEED_TERM_PHASE_HEAD |
                                    HEED_TERM_PHASE_QUERY;
 
@@ -257,10 +259,12 @@ static heed_status scales_check(struct heed_check *c, const heed_source *s)
 {
     const struct {
         const char *name;
-        uint32_t dtype, slot;
+        uint32_t dtype, slot, flags;
     } rows[] = {
-        { "k_scale_slot", s->k.dtype, s->k_scale_slot },
-        { "v_scale_slot", s->v.dtype, s->v_scale_slot },
+        { "k_scale_slot", s->k.dtype, s->k_scale_slot,
+          HEED_SOURCE_K_GROUPS | HEED_SOURCE_K_MINIMA },
+        { "v_scale_slot", s->v.dtype, s->v_scale_slot,
+          HEED_SOURCE_V_GROUPS | HEED_SOURCE_V_MINIMA },
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -270,6 +274,9 @@ static heed_status scales_check(struct heed_check *c, const heed_source *s)
             return heed_check_fail(c, HEED_E_VALUE, rows[i].name, !with, rows[i].slot,
                                    "rows of %s %s scales", heed_dtype_name(rows[i].dtype),
                                    with ? "have no" : "need their");
+        if (!with && (s->flags & rows[i].flags) != 0)
+            return heed_check_fail(c, HEED_E_VALUE, "flags", s->flags & ~rows[i].flags, s->flags,
+                                   "groups of channels without scales: %s is 0", rows[i].name);
     }
     return HEED_OK;
 }

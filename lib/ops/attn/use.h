@@ -90,6 +90,7 @@ struct heed_site {
     const char *name;               /* of the field */
     enum heed_level level;
     uint32_t source, index;         /* source; term or bias in it */
+    uint32_t inner, reserved;       /* 1: the array has an axis more than its use, of scales */
 };
 
 enum { HEED_SITE_PATH = 64 };

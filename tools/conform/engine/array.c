@@ -99,7 +99,7 @@ float cf_array_value(const struct array *a, int64_t index)
     if (type_elements(a->dtype) == 1)
         return type_decode(a->dtype, cf_array_bits(a, index));
     x = (double)type_number(a->dtype, type_code(a->dtype, block, place_in(a, index))) *
-        (double)type_block_scale(block);
+        (double)type_block_scale(a->dtype, block);
     return (float)(type_find(a->dtype)->block.minimum
                        ? x + (double)type_block_minimum(a->dtype, block)
                        : x);

@@ -85,7 +85,7 @@ size_t cf_dtype_size(uint32_t dtype)
 
 size_t cf_dtype_align(uint32_t dtype)
 {
-    return type_elements(dtype) > 1 ? 2 : cf_dtype_size(dtype);
+    return type_block_head(dtype) > 0 ? 2 : cf_dtype_size(dtype);
 }
 
 float cf_decode(uint32_t dtype, uint32_t bits)

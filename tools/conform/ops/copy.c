@@ -25,7 +25,7 @@ static const struct cf_spec specs[] = {
     { "pages", "9 1 0 30", 1, C_HOW, "paged" },
     { "tab", "4 0 1 9", 1, C_HOW, "paged" },
     { "zero", "no yes", 0, -1, NULL },
-    { "y.t", TYPE_KEYS, 0, -1, NULL }, /* an own field: y_scale depends on it */
+    { "y.t", TYPE_CACHED, 0, -1, NULL }, /* an own field: y_scale depends on it */
 };
 
 /* Rows of places that differ, as far as there are so many: of a table for all items together. */
@@ -82,7 +82,7 @@ static void shape(struct fixed_problem *p)
 
     p->n[N_N] = n;
     part_shape(&p->part[X], p->heads, c->v[C_ROWS], c->v[C_D]);
-    y->a.dtype = type_nth(TYPE_KEYS, c->v[C_Y_TYPE]);
+    y->a.dtype = type_nth(TYPE_CACHED, c->v[C_Y_TYPE]);
     part_shape(y, p->heads, paged ? c->v[C_PAGE] : c->v[C_YROWS], c->v[C_D]);
     part_shape(scale, -1, p->heads, paged ? c->v[C_PAGE] : c->v[C_YROWS]);
     if (paged) {

@@ -12,7 +12,7 @@ static const struct cf_spec specs[] = {
     { "cap", "9 0 1 4 33", 1, -1, NULL },
     { "new", "5 0 1 9 20 40", 1, -1, NULL },
     { "d", "8 0 1 7 16 33 64 130 32 96", 1, -1, NULL },
-    { "rows.t", TYPE_KEYS, 0, -1, NULL }, /* own fields: other arrays depend on it */
+    { "rows.t", TYPE_CACHED, 0, -1, NULL }, /* own fields: other arrays depend on it */
     { "x.t", TYPE_MOVED, 0, C_TYPE,
       TYPE_SMALL " " TYPE_SCALED " " TYPE_QUANTISED }, /* else that of the rows */
 };
@@ -39,7 +39,7 @@ static const struct fixed_array arrays[] = {
 
 static void types(struct fixed_problem *p)
 {
-    const uint32_t rows = type_nth(TYPE_KEYS, p->c.v[C_TYPE]);
+    const uint32_t rows = type_nth(TYPE_CACHED, p->c.v[C_TYPE]);
 
     p->part[ROWS].a.dtype = rows;
     p->part[X].a.dtype =

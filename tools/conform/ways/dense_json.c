@@ -125,6 +125,10 @@ static void source_print(const struct plain *plain, FILE *to, int s)
     slot_print(plain, to, "len", src->len_slot);
     slot_print(plain, to, "mask", src->mask_slot);
     slot_print(plain, to, "row_mask", src->row_mask_slot);
+    bool_print(to, "k_groups", src->flags & (HEED_SOURCE_K_GROUPS | HEED_SOURCE_K_MINIMA));
+    bool_print(to, "k_minima", src->flags & HEED_SOURCE_K_MINIMA);
+    bool_print(to, "v_groups", src->flags & (HEED_SOURCE_V_GROUPS | HEED_SOURCE_V_MINIMA));
+    bool_print(to, "v_minima", src->flags & HEED_SOURCE_V_MINIMA);
     slot_print(plain, to, "k_scale", src->k_scale_slot);
     slot_print(plain, to, "v_scale", src->v_scale_slot);
     fputs(", \"terms\": [", to);

@@ -23,7 +23,12 @@ static const struct name attn_flags[] = { NAME(HEED_ATTN_ALIGN_START),
                                           NAME(HEED_ATTN_LSE_WITH_SINK),
                                           NAME(HEED_PLAN_OWN_WORKSPACE),
                                           { 0, NULL } };
-static const struct name source_flags[] = { NAME(HEED_SOURCE_CAUSAL), NAME(HEED_SOURCE_END),
+static const struct name source_flags[] = { NAME(HEED_SOURCE_CAUSAL),
+                                            NAME(HEED_SOURCE_END),
+                                            NAME(HEED_SOURCE_K_GROUPS),
+                                            NAME(HEED_SOURCE_V_GROUPS),
+                                            NAME(HEED_SOURCE_K_MINIMA),
+                                            NAME(HEED_SOURCE_V_MINIMA),
                                             { 0, NULL } };
 static const struct name term_flags[] = { NAME(HEED_TERM_KEYS),       NAME(HEED_TERM_ROWS),
                                           NAME(HEED_TERM_PHASE_HEAD), NAME(HEED_TERM_PHASE_QUERY),

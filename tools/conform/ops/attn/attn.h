@@ -89,6 +89,10 @@ enum {
     S_KC,
     S_VT,
     S_VC,
+    S_KG,
+    S_KM,
+    S_VG,
+    S_VM,
     S_COUNT
 };
 enum { T_KIND, T_LEFT, T_RIGHT, T_BLOCK, T_STEP, T_PHASE, T_PH, T_GF, T_SLOT, T_COUNT };
@@ -124,6 +128,7 @@ enum {
 enum { LAY_DENSE, LAY_RAGGED, LAY_LISTED, LAY_PAGED, LAY_RING };
 enum { HEADS_NONE, HEADS_1, HEADS_HK, HEADS_H };
 enum { ROWS_NONE, ROWS_BYTES_1, ROWS_BYTES_H, ROWS_BITS_1, ROWS_BITS_H };
+enum { GROUPS_ROW, GROUPS_ALL, GROUPS_32, GROUPS_64 };
 enum { PH_NONE, PH_HEAD, PH_QUERY, PH_BOTH };
 enum { GF_NONE, GF_KEYS, GF_ROWS, GF_BOTH };
 enum { BFILL_NORMAL, BFILL_INF, BFILL_SPECIAL };
@@ -157,6 +162,7 @@ struct source_data {
                                 * (RAGGED) or those of a page (PAGED) */
     int64_t ext;               /* extent of the k axis of masks, coordinates, biases */
     int index, len, mask, row_mask, k_scale, v_scale;
+    bool k_minima, v_minima; /* in the arrays of scales */
     int term[MAX_TERMS];
     struct bias_data bias[MAX_BIASES];
 };
@@ -194,8 +200,21 @@ bool cf_slots_lay(struct problem *, struct problem *all);
 
 /* Element of a row of k, or of v. h: hash of all its indices; pick: of all but the channel. */
 uint32_t cf_byte_at(const struct cs *, bool key, uint64_t h, uint64_t pick, int64_t channel);
-/* The scale of the row at [b][head][row] of k or v; slot 0: 1. */
-float cf_scale_at(const struct problem *, int slot, int64_t b, int64_t head, int64_t row);
+/* The scales that lie apart of the row at [b][head][row] of k or v. Their array is
+ * [b][1][head][row], or of groups [b][head][row][entries]. */
+struct cf_scales {
+    const struct array *a; /* NULL: there are none */
+    int64_t b, head, row;
+    bool minima;
+};
+struct cf_scales cf_scales_at(const struct problem *, int s, bool key, int64_t b, int64_t head,
+                              int64_t row);
+/* Entries of a row of an array of scales, and where one lies. */
+int64_t cf_scale_entries(const struct array *);
+int64_t cf_scale_at(const struct array *, int64_t b, int64_t head, int64_t row, int64_t entry);
+int64_t cf_scale_heads(const struct array *);
+/* HEED_SOURCE_*: what the arrays of scales of a source hold. */
+uint32_t cf_scale_flags(const struct problem *, int s);
 /* Fills the blocks of the row of k or v whose channel 0 is element `at`. row: hash of its indices;
  * j: its number. */
 void cf_blocks_fill(const struct cs *, struct array *, int64_t at, bool key, uint64_t row,
@@ -204,14 +223,15 @@ void cf_blocks_fill(const struct cs *, struct array *, int64_t at, bool key, uin
 void cf_blocks_poison(struct array *, int64_t at, uint64_t hash);
 /* Scales and minima of all blocks times a power of two. */
 void cf_blocks_multiply(struct array *, float factor);
-/* What is stored for an element of k or v; scale: that of its row, by cf_scale_at. */
+/* What is stored for an element of k or v. */
 struct cf_stored {
     double number, scale, minimum; /* the element is number * scale + minimum, but for roundings */
+    bool minima;                   /* else the minimum is 0 and nothing is added */
     int64_t channels;              /* that have this scale; 0: numbers without scales */
 };
-struct cf_stored cf_stored_at(const struct array *, int64_t index, bool scaled, float scale);
+struct cf_stored cf_stored_at(const struct array *, int64_t index, const struct cf_scales *);
 /* An element of k or v, rounded once. */
-float cf_scaled(const struct array *, int64_t index, float scale);
+float cf_scaled(const struct array *, int64_t index, const struct cf_scales *);
 /* Makes f32 arrays of k and v in numbers of a byte without scales, and of types in blocks the
  * widest one that has minima or has none. false: no memory. */
 bool cf_rows_widen(struct problem *);

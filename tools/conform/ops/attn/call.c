@@ -78,7 +78,7 @@ static void source_set(struct call *call, const struct problem *p, int s)
                                                    : 0,
         .rows = layout->lists ? (int32_t)one_or_zero(c, cf_s(c, s, S_ROWS)) : 0,
         .flags = (cf_s(c, s, S_CAUSAL) ? (uint32_t)HEED_SOURCE_CAUSAL : 0) |
-                 (cf_s(c, s, S_END) ? (uint32_t)HEED_SOURCE_END : 0),
+                 (cf_s(c, s, S_END) ? (uint32_t)HEED_SOURCE_END : 0) | cf_scale_flags(p, s),
         .terms = call->term[s],
         .n_terms = (uint32_t)cf_s(c, s, S_NT),
         .term_size = sizeof(heed_term),

@@ -91,19 +91,22 @@ static void wish_terms(struct cover *cover, struct cs *c, const int *pins, int n
     }
 }
 
-static bool in_blocks(int64_t word)
+/* What the channels of a type are to be a multiple of: blocks are not cut, and of groups there are
+ * to be several. */
+static int64_t multiple(int64_t word, int64_t group)
 {
-    return type_elements(type_nth(TYPE_KEYS, word)) > 1;
+    const int64_t elements = type_elements(type_nth(TYPE_KEYS, word));
+
+    return elements == 32 || (type_scaled(TYPE_KEYS, word) && group >= GROUPS_32) ? 32 : elements;
 }
 
-/* Blocks are not cut. */
 static void wish_widths(struct cover *cover, struct cs *c, const int *pins, int n, int s)
 {
     static const int64_t widths[] = { 64, 96, 128, 64 };
 
-    if (in_blocks(cf_s(c, s, S_K)) && cf_g(c, G_D) % 32 != 0)
+    if (cf_g(c, G_D) % multiple(cf_s(c, s, S_K), cf_s(c, s, S_KG)) != 0)
         wish(cover, c, pins, n, G_D, widths[rng_below(&cover->r, 4)]);
-    if (in_blocks(cf_s(c, s, S_V)) && cf_g(c, G_DV) % 32 != 0)
+    if (cf_g(c, G_DV) % multiple(cf_s(c, s, S_V), cf_s(c, s, S_VG)) != 0)
         wish(cover, c, pins, n, G_DV, widths[rng_below(&cover->r, 4)]);
 }
 

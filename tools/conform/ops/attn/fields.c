@@ -16,6 +16,7 @@
 #define FLOATS TYPE_FLOATS
 #define KEYS TYPE_KEYS
 #define SLOT   "const rt hostile"
+#define GROUPS "row all 32 64" /* channels that share a scale; row: all, and there is no axis */
 #define HAVE   "none const rt hostile"
 #define LAID   "natural padded transposed negative zero"
 
@@ -82,10 +83,14 @@ static const struct cf_spec source_specs[S_COUNT] = {
     [S_PAD] = { "pad", "0", 1, S_LAY, NULL },
     [S_NT] = { "nt", "0 1 2 3", LEVELS_ONLY, -1, NULL },
     [S_NB] = { "nb", "0 1 2", LEVELS_ONLY, -1, NULL },
-    [S_KT] = { "kt", "f32 f16", 0, S_K, TYPE_SCALED },
-    [S_KC] = { "kc", "const rt", 0, S_K, TYPE_SCALED },
-    [S_VT] = { "vt", "f32 f16", 0, S_V, TYPE_SCALED },
-    [S_VC] = { "vc", "const rt", 0, S_V, TYPE_SCALED },
+    [S_KT] = { "kt", "f32 f16", 0, S_K, TYPE_APART },
+    [S_KC] = { "kc", "const rt", 0, S_K, TYPE_APART },
+    [S_VT] = { "vt", "f32 f16", 0, S_V, TYPE_APART },
+    [S_VC] = { "vc", "const rt", 0, S_V, TYPE_APART },
+    [S_KG] = { "kg", GROUPS, 0, S_K, TYPE_APART },
+    [S_KM] = { "km", "no yes", 0, S_K, TYPE_APART },
+    [S_VG] = { "vg", GROUPS, 0, S_V, TYPE_APART },
+    [S_VM] = { "vm", "no yes", 0, S_V, TYPE_APART },
 };
 
 static const struct cf_spec term_specs[T_COUNT] = {

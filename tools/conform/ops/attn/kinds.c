@@ -183,14 +183,14 @@ static bool table_value(const struct meeting *m, int b, double *value)
     return true;
 }
 
-/* Adds row `entry` of a table times the row of x that begins at `at`; scale: of that row. */
+/* Adds row `entry` of a table times the row of x that begins at `at`; scales: of that row. */
 static void product_add(const struct meeting *m, int number, int64_t entry, const struct array *x,
-                        int64_t at, float scale, double *sum, double *size)
+                        int64_t at, const struct cf_scales *scales, double *sum, double *size)
 {
     for (int64_t c = 0; number && c < m->p->d; c++) {
         const struct array *t = slot(m->p, number);
-        const double product =
-            table_at(t, cf_array_at(t, 0, m->head, entry, c)) * (double)cf_scaled(x, at + c, scale);
+        const double product = table_at(t, cf_array_at(t, 0, m->head, entry, c)) *
+                               (double)cf_scaled(x, at + c, scales);
 
         *sum += product;
         *size += fabs(product);
@@ -205,14 +205,16 @@ static void dot_join(const struct meeting *m, int b, double *sum, double *size)
     const int64_t key_head = m->head / (p->heads / src->heads);
     int64_t entry, item;
     const int64_t row = cf_key_row(p, m->view, m->s, m->key, &item);
+    const struct cf_scales scales = cf_scales_at(p, m->s, true, item, key_head, row);
+    const struct cf_scales none = { .a = NULL };
 
     if (!entry_of(m, b, slot(p, bias->t ? bias->t : bias->u)->shape[2], &entry))
         return;
     product_add(m, bias->t, entry, &p->q,
-                cf_array_at(&p->q, m->view->b, m->head, m->view->q_begin + m->row, 0), 1, sum,
+                cf_array_at(&p->q, m->view->b, m->head, m->view->q_begin + m->row, 0), &none, sum,
                 size);
-    product_add(m, bias->u, entry, &src->k, cf_array_at(&src->k, item, key_head, row, 0),
-                cf_scale_at(p, src->k_scale, item, key_head, row), sum, size);
+    product_add(m, bias->u, entry, &src->k, cf_array_at(&src->k, item, key_head, row, 0), &scales,
+                sum, size);
 }
 
 #define TABLES (TAKES(B_H) | TAKES(B_LEN) | TAKES(B_MAP) | TAKES(B_COORD) | TAKES(B_ZERO))

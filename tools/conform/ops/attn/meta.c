@@ -118,8 +118,11 @@ static void scale_poison(struct problem *p, const struct array *a, int slot, int
 {
     struct array *scale = slot ? &p->slot[slot - 1].a : NULL;
 
-    if (scale && scale->shape[0] == a->shape[0] && scale->shape[2] == a->shape[1])
-        cf_array_set(scale, row, cf_encode(scale->dtype, (float)INFINITY - (float)INFINITY));
+    if (!scale || scale->shape[0] != a->shape[0] || cf_scale_heads(scale) != a->shape[1])
+        return;
+    for (int64_t e = 0; e < cf_scale_entries(scale); e++)
+        cf_array_set(scale, row * cf_scale_entries(scale) + e,
+                     cf_encode(scale->dtype, (float)INFINITY - (float)INFINITY));
 }
 
 /* K and V that no row consults, and one key that only some do, are overwritten. */

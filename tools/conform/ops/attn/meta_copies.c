@@ -48,9 +48,11 @@ static void scale_copy(struct problem *to, int to_slot, int64_t b, int64_t i,
     struct array *const x = &to->slot[to_slot - 1].a;
     const struct array *const y = &from->slot[from_slot - 1].a;
 
-    for (int64_t h = 0; h < x->shape[2]; h++)
-        cf_array_set(x, cf_array_at(x, b, 0, h, i),
-                     cf_array_bits(y, cf_array_at(y, item, 0, h, row)));
+    for (int64_t h = 0; h < cf_scale_heads(x); h++) {
+        for (int64_t e = 0; e < cf_scale_entries(x); e++)
+            cf_array_set(x, cf_scale_at(x, b, h, i, e),
+                         cf_array_bits(y, cf_scale_at(y, item, h, row, e)));
+    }
 }
 
 /* Key e of the list's item becomes key i of the copy's. */
@@ -170,10 +172,15 @@ static bool scales_gather(const struct problem *p, int s, int from, struct probl
     if (!slot)
         return true;
     free(a->data);
-    *a = (struct array){ .dtype = a->dtype,
-                         .trailing = 2,
-                         .batched = true,
-                         .shape = { p->n_items, 1, a->shape[2], p->source[s].n_k } };
+    *a = a->trailing == 3
+             ? (struct array){ .dtype = a->dtype,
+                               .trailing = 3,
+                               .batched = true,
+                               .shape = { p->n_items, a->shape[1], p->source[s].n_k, a->shape[3] } }
+             : (struct array){ .dtype = a->dtype,
+                               .trailing = 2,
+                               .batched = true,
+                               .shape = { p->n_items, 1, a->shape[2], p->source[s].n_k } };
     if (!cf_array_alloc(a))
         return false;
     memset(a->data, 0xff, cf_array_bytes(a));

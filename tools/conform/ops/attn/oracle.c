@@ -20,7 +20,7 @@ static const double u = 0x1p-24;
 struct seen {
     int source;           /* -1: the sink */
     int64_t at;           /* element [b][h][key][0] of the source's v */
-    float scale;          /* of that row */
+    struct cf_scales scales; /* of that row */
     double y, size, tiny; /* logit with biases; sum of magnitudes that went into it; what underflow
                            * cost it */
     double weight, error; /* exp(y - max); how far the computed weight may be off */
@@ -44,14 +44,14 @@ static double value(const struct array *a, int64_t index)
     return (double)cf_decode(a->dtype, cf_array_bits(a, index));
 }
 
-/* Where the row of a key lies in k or v, and its scale. */
-static int64_t kv_at(const struct row *r, const struct array *a, int slot, int s, int64_t head,
-                     int64_t key, float *scale)
+/* Where the row of a key lies in k or v, and its scales. */
+static int64_t kv_at(const struct row *r, const struct array *a, bool is_key, int s, int64_t head,
+                     int64_t key, struct cf_scales *scales)
 {
     int64_t b;
     const int64_t row = cf_key_row(r->p, r->view, s, key, &b);
 
-    *scale = cf_scale_at(r->p, slot, b, head, row);
+    *scales = cf_scales_at(r->p, s, is_key, b, head, row);
     return cf_array_at(a, b, head, row, 0);
 }
 
@@ -60,12 +60,12 @@ static double seen_value(const struct row *r, const struct seen *k, int64_t c, d
                          double *number)
 {
     const struct source_data *src = &r->p->source[k->source];
-    const struct cf_stored x = cf_stored_at(&src->v, k->at + c, src->v_scale != 0, k->scale);
+    const struct cf_stored x = cf_stored_at(&src->v, k->at + c, &k->scales);
     const double product = x.number * x.scale;
 
     *size = fabs(product) + fabs(x.minimum);
     *number = x.channels ? fabs(x.number) : 0;
-    return type_find(src->v.dtype)->block.minimum ? product + x.minimum : product;
+    return x.minima ? product + x.minimum : product;
 }
 
 static int64_t q_at(const struct row *r)
@@ -85,16 +85,16 @@ static bool key_add(struct row *r, int s, int64_t key)
     const struct problem *p = r->p;
     const struct source_data *src = &p->source[s];
     const int64_t head = r->head / (p->heads / src->heads);
-    float k_scale, v_scale;
-    const int64_t q = q_at(r), k = kv_at(r, &src->k, src->k_scale, s, head, key, &k_scale);
-    const int64_t v = kv_at(r, &src->v, src->v_scale, s, head, key, &v_scale);
+    struct cf_scales k_scales, v_scales;
+    const int64_t q = q_at(r), k = kv_at(r, &src->k, true, s, head, key, &k_scales);
+    const int64_t v = kv_at(r, &src->v, false, s, head, key, &v_scales);
     struct cf_product dot = { 0 };
     double size, bias, bias_size, y;
 
     if (!cf_biases(p, r->view, r->head, r->row, s, key, &bias, &bias_size))
         return true;
     cf_joined(p, r->view, r->head, r->row, s, key, &dot.sum, &dot.size);
-    cf_product_add(p, src, q, k, k_scale, &dot);
+    cf_product_add(p, src, q, k, &k_scales, &dot);
     /* near the end of binary32 partial sums may leave it where the exact result does not */
     r->skip = r->skip || dot.unsure || (isfinite(dot.size) && dot.size > 0x1p120);
     y = dot.sum * scale_of(p);
@@ -119,7 +119,7 @@ static bool key_add(struct row *r, int s, int64_t key)
     r->seen[r->n++] = (struct seen){
         .source = s,
         .at = v,
-        .scale = v_scale,
+        .scales = v_scales,
         .y = y,
         .size = size,
         .tiny = dot.tiny * fabs(scale_of(p)),

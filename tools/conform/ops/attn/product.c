@@ -27,15 +27,14 @@ static void factor_add(struct cf_product *to, double sum, double size, double fa
 
 /* Of `n` channels from q + t and k + t on, which have a scale in common. */
 static void block_add(const struct problem *p, const struct source_data *src, int64_t q, int64_t k,
-                      int64_t n, float scale, struct cf_product *to)
+                      int64_t n, const struct cf_scales *scales, struct cf_product *to)
 {
-    const bool minima = type_find(src->k.dtype)->block.minimum != 0;
-    const struct cf_stored first = cf_stored_at(&src->k, k, true, scale);
+    const struct cf_stored first = cf_stored_at(&src->k, k, scales);
     double a = 0, a_size = 0, c = 0, c_size = 0;
 
     for (int64_t t = 0; t < n; t++) {
         const double x = value(&p->q, q + t);
-        const double product = x * cf_stored_at(&src->k, k + t, true, scale).number;
+        const double product = x * cf_stored_at(&src->k, k + t, scales).number;
 
         a += product;
         a_size += fabs(product);
@@ -43,18 +42,18 @@ static void block_add(const struct problem *p, const struct source_data *src, in
         c_size += fabs(x);
     }
     factor_add(to, a, a_size, first.scale, (double)n + 2);
-    if (minima)
+    if (first.minima)
         factor_add(to, c, c_size, first.minimum, (double)n + 2);
 }
 
 void cf_product_add(const struct problem *p, const struct source_data *src, int64_t q, int64_t k,
-                    float scale, struct cf_product *to)
+                    const struct cf_scales *scales, struct cf_product *to)
 {
     const int64_t d = p->d;
-    const int64_t block = d == 0 ? 0 : cf_stored_at(&src->k, k, src->k_scale != 0, scale).channels;
+    const int64_t block = d == 0 ? 0 : cf_stored_at(&src->k, k, scales).channels;
 
     for (int64_t t = 0; block && t < d; t += block)
-        block_add(p, src, q + t, k + t, block, scale, to);
+        block_add(p, src, q + t, k + t, block, scales, to);
     for (int64_t t = 0; !block && t < d; t++) {
         const double x = value(&p->q, q + t) * value(&src->k, k + t);
 

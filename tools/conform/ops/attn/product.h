@@ -16,6 +16,6 @@ struct cf_product {
 /* Adds that of the rows of q and of a source's k whose channels 0 are elements q and k; scale: of
  * the row of k. */
 void cf_product_add(const struct problem *, const struct source_data *, int64_t q, int64_t k,
-                    float scale, struct cf_product *);
+                    const struct cf_scales *, struct cf_product *);
 
 #endif

@@ -223,8 +223,14 @@ static void source_read(struct reader *r, int s, const heed_source *from)
         cut(&src->n_k, a->dtype == HEED_U8 ? a->shape[3] : 32 * a->shape[3], false);
         cut(&r->p->n_q, a->shape[2], false);
     }
-    src->k_scale = slot_of(r, from->k_scale_slot, 2, layout->packed ? FIXED : rows);
-    src->v_scale = slot_of(r, from->v_scale_slot, 2, layout->packed ? FIXED : rows);
+    src->k_minima = (from->flags & HEED_SOURCE_K_MINIMA) != 0;
+    src->v_minima = (from->flags & HEED_SOURCE_V_MINIMA) != 0;
+    src->k_scale =
+        slot_of(r, from->k_scale_slot, src->k_minima || from->flags & HEED_SOURCE_K_GROUPS ? 3 : 2,
+                layout->packed ? FIXED : rows);
+    src->v_scale =
+        slot_of(r, from->v_scale_slot, src->v_minima || from->flags & HEED_SOURCE_V_GROUPS ? 3 : 2,
+                layout->packed ? FIXED : rows);
     for (uint32_t t = 0; t < from->n_terms && r->good; t++)
         term_read(r, s, (int)t, &from->terms[t]);
     for (uint32_t b = 0; b < from->n_biases && r->good; b++)

@@ -43,6 +43,26 @@ static uint32_t odd_scale(uint32_t dtype, uint64_t h)
     return dtype == HEED_F32 ? singles[h % 8] : halves[h % 8];
 }
 
+int64_t cf_scale_heads(const struct array *a)
+{
+    return a->shape[a->trailing == 3 ? 1 : 2];
+}
+
+static int64_t rows_of(const struct array *a)
+{
+    return a->shape[a->trailing == 3 ? 2 : 3];
+}
+
+int64_t cf_scale_entries(const struct array *a)
+{
+    return a->trailing == 3 ? a->shape[3] : 1;
+}
+
+int64_t cf_scale_at(const struct array *a, int64_t b, int64_t head, int64_t row, int64_t entry)
+{
+    return a->trailing == 3 ? cf_array_at(a, b, head, row, entry) : cf_array_at(a, b, 0, head, row);
+}
+
 /* Of row j: numbers below 1 / unit times it are about as large as the other types' elements. */
 static uint32_t scale_bits(const struct cs *c, uint32_t dtype, float unit, bool key, uint64_t h,
                            int64_t j)
@@ -75,7 +95,33 @@ static uint32_t scale_bits(const struct cs *c, uint32_t dtype, float unit, bool 
     }
 }
 
-static void scales_fill(struct problem *p, struct array *a, bool key, int number)
+/* What numbers of a type are to be multiplied by: they reach 127, or 8. */
+static float unit_apart(const struct cs *c, uint32_t rows, bool key)
+{
+    if (rows == HEED_I4 && cf_g(c, G_FILL) == FILL_EXACT)
+        return key ? 16 : 1;
+    return rows == HEED_I4 ? 0x1p-3f : 0x1p-7f;
+}
+
+/* Entry e of row j, whose hash is h: scale after scale, or each with its minimum. */
+static uint32_t entry_bits(const struct cs *c, const struct array *a, uint32_t rows, bool key,
+                           bool minima, uint64_t h, int64_t j, int64_t e)
+{
+    const int64_t fill = cf_g(c, G_FILL), group = minima ? e / 2 : e;
+    const float unit = unit_apart(c, rows, key);
+    const bool steers = key && (fill == FILL_EXACT || fill == FILL_RISE || fill == FILL_EDGE);
+
+    if (group > 0 || (minima && e % 2))
+        h = cf_mix2(h, (uint64_t)e);
+    if (minima && e % 2) /* logits are steered through channel 0 */
+        return steers ? 0 : scale_bits(c, a->dtype, fill == FILL_EXACT ? 1 : 0.5f, key, h, j);
+    if (fill == FILL_EXACT)
+        return cf_encode(a->dtype, rows == HEED_I4 ? unit : 1);
+    return scale_bits(c, a->dtype, unit, key, h, j);
+}
+
+static void scales_fill(struct problem *p, struct array *a, uint32_t rows, bool key, bool minima,
+                        int number)
 {
     const uint64_t pages = cf_mix2(cf_mix2(p->c.seed, (uint64_t)number * 131 + 5), 77);
 
@@ -83,13 +129,24 @@ static void scales_fill(struct problem *p, struct array *a, bool key, int number
         const uint64_t item =
             a->pages ? cf_mix2(pages, (uint64_t)b) : item_hash(p, a, b, number);
 
-        for (int64_t h = 0; h < a->shape[2]; h++) {
-            for (int64_t j = 0; j < a->shape[3]; j++)
-                cf_array_set(a, cf_array_at(a, b, 0, h, j),
-                             scale_bits(&p->c, a->dtype, 0x1p-7f, key,
-                                        cf_mix2(cf_mix2(item, (uint64_t)h), (uint64_t)j), j));
+        for (int64_t h = 0; h < cf_scale_heads(a); h++) {
+            for (int64_t i = 0; i < rows_of(a) * cf_scale_entries(a); i++) {
+                const int64_t j = i / cf_scale_entries(a), e = i % cf_scale_entries(a);
+
+                cf_array_set(a, cf_scale_at(a, b, h, j, e),
+                             entry_bits(&p->c, a, rows, key, minima,
+                                        cf_mix2(cf_mix2(item, (uint64_t)h), (uint64_t)j), j, e));
+            }
         }
     }
+}
+
+/* Groups of a row with so many channels, of the width that the case asks for if that can be. */
+static int64_t groups_of(int64_t word, int64_t channels)
+{
+    const int64_t width = word == GROUPS_32 ? 32 : 64;
+
+    return word < GROUPS_32 || channels == 0 || channels % width != 0 ? 1 : channels / width;
 }
 
 int cf_scales_make(struct problem *p, int s, bool key)
@@ -99,12 +156,18 @@ int cf_scales_make(struct problem *p, int s, bool key)
     const bool packed = cf_layout_of(c, s)->packed, pages = src->k.pages;
     const int number = 840 + 2 * s + key;
     const bool one = cf_mix2(c->seed, (uint64_t)number) % 3 == 0;
+    const bool minima = cf_s(c, s, key ? S_KM : S_VM) != 0;
+    const int64_t word = cf_s(c, s, key ? S_KG : S_VG);
+    const int64_t heads = one ? 1 : src->heads;
+    const int64_t entries = groups_of(word, key ? p->d : p->dv) * (minima ? 2 : 1);
+    const bool inner = minima || word != GROUPS_ROW;
     int slot;
 
     if (!type_scaled(TYPE_KEYS, cf_s(c, s, key ? S_K : S_V)))
         return 0;
-    slot = slot_add(p, cf_s(c, s, key ? S_KT : S_VT) ? HEED_F16 : HEED_F32, !packed, 2, 1,
-                    one ? 1 : src->heads, src->total,
+    *(key ? &p->source[s].k_minima : &p->source[s].v_minima) = minima;
+    slot = slot_add(p, cf_s(c, s, key ? S_KT : S_VT) ? HEED_F16 : HEED_F32, !packed, inner ? 3 : 2,
+                    inner ? heads : 1, inner ? src->total : heads, inner ? entries : src->total,
                     cf_s(c, s, key ? S_KC : S_VC) == SLOT_CONST);
     if (slot > 0 && pages) {
         struct array *a = slot_of(p, slot);
@@ -116,15 +179,37 @@ int cf_scales_make(struct problem *p, int s, bool key)
             return -1;
     }
     if (wanted(p, slot))
-        scales_fill(p, slot_of(p, slot), key, number);
+        scales_fill(p, slot_of(p, slot), (key ? &src->k : &src->v)->dtype, key, minima, number);
     return slot > 0 ? slot : -1;
 }
 
-float cf_scale_at(const struct problem *p, int slot, int64_t b, int64_t head, int64_t row)
+struct cf_scales cf_scales_at(const struct problem *p, int s, bool key, int64_t b, int64_t head,
+                              int64_t row)
 {
-    const struct array *a = slot > 0 ? &p->slot[slot - 1].a : NULL;
+    const struct source_data *src = &p->source[s];
+    const int slot = key ? src->k_scale : src->v_scale;
 
-    return a ? cf_decode(a->dtype, cf_array_bits(a, cf_array_at(a, b, 0, head, row))) : 1.0f;
+    return (struct cf_scales){
+        .a = slot > 0 ? &p->slot[slot - 1].a : NULL,
+        .b = b,
+        .head = head,
+        .row = row,
+        .minima = key ? src->k_minima : src->v_minima,
+    };
+}
+
+uint32_t cf_scale_flags(const struct problem *p, int s)
+{
+    const struct source_data *src = &p->source[s];
+    const bool k = src->k_scale > 0 && p->slot[src->k_scale - 1].a.trailing == 3;
+    const bool v = src->v_scale > 0 && p->slot[src->v_scale - 1].a.trailing == 3;
+    /* Minima say as much. */
+    const bool both = p->c.seed % 2 == 0;
+
+    return (k && (both || !src->k_minima) ? (uint32_t)HEED_SOURCE_K_GROUPS : 0) |
+           (v && (both || !src->v_minima) ? (uint32_t)HEED_SOURCE_V_GROUPS : 0) |
+           (k && src->k_minima ? (uint32_t)HEED_SOURCE_K_MINIMA : 0) |
+           (v && src->v_minima ? (uint32_t)HEED_SOURCE_V_MINIMA : 0);
 }
 
 /* ---- blocks ------------------------------------------------------------- */
@@ -205,6 +290,15 @@ void cf_blocks_fill(const struct cs *c, struct array *a, int64_t at, bool key, u
 {
     const int64_t elements = type_elements(a->dtype);
 
+    if (type_block_head(a->dtype) == 0) { /* steered by scales that lie apart */
+        for (int64_t t = 0; t < a->shape[3]; t++) {
+            const uint32_t byte = cf_byte_at(c, key, cf_mix2(row, (uint64_t)t), cf_mix(row), t);
+            const bool sixteen = key && cf_g(c, G_FILL) == FILL_EXACT;
+
+            cf_array_set(a, at + t, (sixteen ? byte >> 4 : byte) & 15);
+        }
+        return;
+    }
     for (int64_t t = 0; t < a->shape[3]; t += elements)
         block_fill(c, a->dtype, cf_array_piece(a, at + t), key, cf_mix2(row, (uint64_t)t),
                    cf_mix(row), j, t == 0);
@@ -229,37 +323,62 @@ void cf_blocks_multiply(struct array *a, float factor)
 {
     for (int64_t i = 0; i < cf_array_count(a); i += type_elements(a->dtype)) {
         void *const block = cf_array_piece(a, i);
-        const float scale = type_block_scale(block), minimum = type_block_minimum(a->dtype, block);
+        const float scale = type_block_scale(a->dtype, block),
+                    minimum = type_block_minimum(a->dtype, block);
 
         type_block_put(a->dtype, block, cf_encode(HEED_F16, scale * factor),
                        cf_encode(HEED_F16, minimum * factor));
     }
 }
 
-struct cf_stored cf_stored_at(const struct array *a, int64_t index, bool scaled, float scale)
+static double entry_of(const struct cf_scales *scales, int64_t entry)
+{
+    const struct array *a = scales->a;
+
+    return (double)cf_decode(
+        a->dtype, cf_array_bits(a, cf_scale_at(a, scales->b, scales->head, scales->row, entry)));
+}
+
+/* The scale of the channel in an array of its own. */
+static void apart_take(const struct cf_scales *scales, int64_t channel, int64_t channels,
+                       struct cf_stored *to)
+{
+    const int64_t per = scales->minima ? 2 : 1, groups = cf_scale_entries(scales->a) / per;
+    const int64_t group = channel / (channels / groups);
+
+    to->scale = entry_of(scales, group * per);
+    to->minima = scales->minima;
+    to->minimum = scales->minima ? entry_of(scales, group * per + 1) : 0;
+    to->channels = channels / groups;
+}
+
+struct cf_stored cf_stored_at(const struct array *a, int64_t index, const struct cf_scales *scales)
 {
     const int64_t elements = type_elements(a->dtype);
     const void *const block = cf_array_piece(a, index);
+    struct cf_stored out = { .scale = 1 };
 
-    if (elements > 1)
-        return (struct cf_stored){
-            .number =
-                type_number(a->dtype, type_code(a->dtype, block, (uint32_t)(index % elements))),
-            .scale = (double)type_block_scale(block),
-            .minimum = (double)type_block_minimum(a->dtype, block),
-            .channels = elements,
-        };
-    return (struct cf_stored){
-        .number = (double)cf_decode(a->dtype, cf_array_bits(a, index)),
-        .scale = (double)scale,
-        .channels = scaled ? a->shape[3] : 0,
-    };
+    out.number =
+        elements == 1
+            ? (double)cf_decode(a->dtype, cf_array_bits(a, index))
+            : type_number(a->dtype, type_code(a->dtype, block, (uint32_t)(index % elements)));
+    if (type_block_head(a->dtype) > 0) {
+        out.scale = (double)type_block_scale(a->dtype, block);
+        out.minimum = (double)type_block_minimum(a->dtype, block);
+        out.minima = type_find(a->dtype)->block.minimum != 0;
+        out.channels = elements;
+    } else if (scales->a) {
+        apart_take(scales, index % a->shape[3], a->shape[3], &out);
+    }
+    return out;
 }
 
-/* The product of a number and a scale is exact in double. */
-float cf_scaled(const struct array *a, int64_t index, float scale)
+float cf_scaled(const struct array *a, int64_t index, const struct cf_scales *scales)
 {
-    return (float)((double)cf_array_value(a, index) * (double)scale);
+    const struct cf_stored x = cf_stored_at(a, index, scales);
+
+    return x.minima ? fmaf((float)x.number, (float)x.scale, (float)x.minimum)
+                    : (float)(x.number * x.scale);
 }
 
 /* ---- the same bits by other types ----------------------------------------------- */
@@ -286,7 +405,7 @@ static void block_widen(uint32_t from, const void *block, uint32_t to, void *wid
 
 static bool array_widen(struct array *a, bool scaled)
 {
-    const bool blocks = type_elements(a->dtype) > 1;
+    const bool blocks = type_block_head(a->dtype) > 0;
     struct array wide = *a;
 
     if (scaled || (!blocks && type_find(a->dtype)->bytes > 1))
