@@ -38,6 +38,7 @@ RARE = {"subnormals_lost": "fill=subnormal q=f32 o=f32 s0.k=f32 s0.v=f32",
         "bias_finite": "s0.nb=1 s0.b0.fill=inf",
         "sink_not_the_largest": "sink=huge",
         "k_not_broadcast": "s0.kb=one batch=2,3",
+        "head_wrong": "fill=normal h=4 s0.hk=half", "scale_of_all_heads": "fill=normal h=2 s0.hk=1",
         "order_by_address": ROWS, "score_kept_by_address": ROWS, "workers_share_scratch": ROWS}
 # Small ones, so that many kernels take little time.
 SMALL = ("nq=33,0,1,2,7,16 s0.nk=33,65,1,0,16,3 batch=2,1,3 "
