@@ -62,7 +62,7 @@ HK_FN void hk_slice_pack(const struct hk_strip *st, const struct hk_block_rows *
 {
     int i;
 
-    for (i = 0; i < HK_BLOCK; i += HKV_PACK) {
+    for (i = 0; i < k->keys; i += HKV_PACK) {
         hk_fetch_step(ahead);
         hk_fetch_step(ahead);
         hk_rows_pack(k->at + i, k->dtype, t, end, st->k + i, HK_BLOCK);
@@ -339,14 +339,19 @@ HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v
 
 /* ---- when ---- */
 
-/* Are there few rows, and is V rows of elements side by side, of whole pairs of vectors? Whoever
- * reads K looks at it. */
-HK_FN int hk_few_fits(const struct hk_strip *st)
+/* May rows of this source be few: is V rows of elements side by side, of whole pairs of vectors?
+ * Whoever reads K looks at it. */
+HK_FN int hk_few_may(const struct hk_strip *st)
 {
     const hk_i64 d = st->call->plan->d, d_v = st->call->plan->d_v;
 
-    return st->n_rows <= HK_FEW_ROWS && st->v_rows.channel == 1 && d > 0 && d_v > 0 &&
-           d_v % (2 * HKV_LANES) == 0 && st->source->n_dots == 0;
+    return st->v_rows.channel == 1 && d > 0 && d_v > 0 && d_v % (2 * HKV_LANES) == 0 &&
+           st->source->n_dots == 0;
+}
+
+HK_FN int hk_few_fits(const struct hk_strip *st)
+{
+    return st->n_rows <= HK_FEW_ROWS && hk_few_may(st);
 }
 
 /* Do the rows of every tile remain with the same keys? */
