@@ -74,7 +74,8 @@ HK_FN void hk_slice_scores(const struct hk_strip *st, const struct hk_block_rows
 {
     const hk_i64 d = st->call->plan->d, slices = (d + HK_SLICE - 1) / HK_SLICE;
     const hk_i64 across = HK_BLOCK / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R));
-    const hk_i64 steps = 2 * HK_BLOCK / HKV_PACK + st->tiles * across * HK_SLICE / HK_FETCH_EVERY;
+    const hk_i64 packs = (k->keys + HKV_PACK - 1) / HKV_PACK;
+    const hk_i64 steps = 2 * packs + st->tiles * across * HK_SLICE / HK_FETCH_EVERY;
     const hk_i64 group = k->group > 0 ? k->group : d;
     HK_GLOBAL float *to = k->group > 0 ? st->part : st->s;
     struct hk_fetch ahead;
@@ -321,7 +322,7 @@ HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v
     hk_i64 m;
 
     hk_fetch_begin(&ahead, next ? next : v, shift, st->call->plan->d,
-                   next ? st->tiles * columns * HK_BLOCK : 0);
+                   next ? st->tiles * columns * v->keys : 0);
     if (HK_HAS_MINIMA(v->dtype))
         hk_few_minima(st, v);
     for (m = 0; m < st->tiles; m++) {

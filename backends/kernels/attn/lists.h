@@ -12,6 +12,10 @@
 #include "block.h"
 #include "chunks.h"
 
+#ifndef HK_LIST_AHEAD
+#define HK_LIST_AHEAD 2         /* blocks between the one that is computed and one that is fetched */
+#endif
+
 /* A LISTED source of a strip, of which it is the one sub-source. */
 struct hk_lists {
     HK_GLOBAL struct hk_worker_query *query; /* those of all rows */
@@ -111,53 +115,59 @@ HK_FN int hk_lists_few(const struct hk_strip *st, const struct hk_lists *lists)
     return 1;
 }
 
-/* Keys 64 * block on of the list in `view`, as hk_key has them; which of them there are, as
- * hk_block_mask has it. */
-HK_FN hk_u64 hk_list_keys(HK_GLOBAL const struct hk_sub *sub, const struct hk_sub_view *view,
-                          hk_i64 block, hk_i64 *keys)
+/* Keys 64 * block on of the list in `view`, as hk_key has them, and how many places it has there;
+ * negative: absent, beyond the length or masked. */
+HK_FN int hk_list_keys(HK_GLOBAL const struct hk_sub *sub, const struct hk_sub_view *view,
+                       hk_i64 block, hk_i64 *keys)
 {
-    const hk_i64 base = block * HK_BLOCK;
-    const int n = (int)hk_min(view->n_list * sub->run - base, HK_BLOCK);
-    hk_i64 entry = hk_quotient(base, sub->run), offset = base - entry * sub->run;
-    hk_u64 available = 0;
+    const hk_i64 run = sub->run, base = block * HK_BLOCK;
+    const int n = (int)hk_min(view->n_list * run - base, HK_BLOCK);
+    hk_i64 entry = hk_quotient(base, run), offset = base - entry * run;
     int i = 0;
 
     for (; i < n; entry++, offset = 0) {
         const hk_i64 first = view->list[entry * view->list_stride];
-        const int end = (int)hk_min(i + sub->run - offset, n);
-        hk_i64 key = first * sub->run + offset;
+        const hk_i64 there = first < 0 ? 0 : view->len - first * run - offset;
+        const int from = i, end = (int)hk_min(i + run - offset, n);
 
-        for (; i < end; i++, key++) {
-            const int there = first >= 0 && key < view->len &&
-                              (!view->mask || view->mask[key * view->mask_stride] != 0);
-
-            keys[i] = key;
-            available |= (hk_u64)there << i;
-        }
+        for (; i < end; i++)
+            keys[i] = i - from < there ? first * run + offset + (i - from) : -1;
     }
+    for (i = 0; i < n && view->mask; i++) {
+        if (keys[i] >= 0 && view->mask[keys[i] * view->mask_stride] == 0)
+            keys[i] = -1;
+    }
+    return n;
+}
+
+/* Which of n keys are there. */
+HK_FN hk_u64 hk_list_available(const hk_i64 *keys, int n)
+{
+    hk_u64 available = 0;
+    int i;
+
+    for (i = 0; i < n; i++)
+        available |= (hk_u64)(keys[i] >= 0) << i;
     return available;
 }
 
-/* Rows of the keys in `available`; those of the others are zeros. */
+/* Rows of n keys; those of absent ones, and behind them, are zeros. */
 HK_FN void hk_list_rows_get(const struct hk_strip *st, const struct hk_matrix *m,
-                            const struct hk_list_block *block, struct hk_block_rows *out)
+                            const hk_i64 *keys, int n, struct hk_block_rows *out)
 {
+    HK_GLOBAL const char *const zeros = (HK_GLOBAL const char *)st->zeros;
     const hk_i64 bytes = m->row * hk_size(m->dtype);
-    const int apart = hk_scales_apart(m->dtype, m->group);
     int i;
 
     out->dtype = m->dtype;
     out->group = m->group;
-    out->keys = HK_BLOCK;
-    while (!(block->available >> (out->keys - 1) & 1))
-        out->keys--;
-    for (i = 0; i < HK_BLOCK; i++) {
-        const int there = (int)(block->available >> i & 1);
-
-        out->at[i] = there ? m->base + block->keys[i] * bytes : (HK_GLOBAL const char *)st->zeros;
-        if (apart)
-            out->scale[i] = there ? hk_scale_at(m, block->keys[i] * m->scale_row) : 1.0f;
-    }
+    out->keys = n;
+    for (i = 0; i < n; i++)
+        out->at[i] = keys[i] < 0 ? zeros : m->base + keys[i] * bytes;
+    for (; i < HK_BLOCK; i++)
+        out->at[i] = zeros;
+    for (i = 0; i < HK_BLOCK && hk_scales_apart(m->dtype, m->group); i++)
+        out->scale[i] = i >= n || keys[i] < 0 ? 1.0f : hk_scale_at(m, keys[i] * m->scale_row);
 }
 
 /* The first block from `block` of the list of row `at` on, in the order of rows. view: with whatever
@@ -170,19 +180,32 @@ HK_FN void hk_list_find(const struct hk_strip *st, const struct hk_lists *lists,
         out->last = hk_list_last(st, lists, at);
         view->list = hk_list_of(st, lists, at);
         while ((block = hk_gather_next(lists->sub, view, block)) < lists->end) {
-            out->available = hk_list_keys(lists->sub, view, block, out->keys);
+            const int n = hk_list_keys(lists->sub, view, block, out->keys);
+
+            out->available = hk_list_available(out->keys, n);
             if (out->available == 0) {
                 block++;
                 continue;
             }
             out->at = at;
             out->block = block;
-            hk_list_rows_get(st, &st->k_rows, out, &out->k);
-            hk_list_rows_get(st, &st->v_rows, out, &out->v);
+            hk_list_rows_get(st, &st->k_rows, out->keys, n, &out->k);
+            hk_list_rows_get(st, &st->v_rows, out->keys, n, &out->v);
             return;
         }
     }
     out->at = lists->n;
+}
+
+/* The one behind `before`, if there is one. */
+HK_FN void hk_list_after(const struct hk_strip *st, const struct hk_lists *lists,
+                         struct hk_sub_view *view, const struct hk_list_block *before,
+                         struct hk_list_block *out)
+{
+    if (before->at < lists->n)
+        hk_list_find(st, lists, view, before->at, before->block + 1, out);
+    else
+        out->at = lists->n;
 }
 
 /* What row i at hand sees of a block (hk_row_mask). */
@@ -255,16 +278,19 @@ HK_FN void hk_list_attend(const struct hk_strip *st, const struct hk_lists *list
 HK_FN void hk_lists_walk(struct hk_strip *st, const struct hk_lists *lists)
 {
     struct hk_sub_view view = st->views[0];
-    struct hk_list_block blocks[2];
+    struct hk_list_block blocks[HK_LIST_AHEAD + 1];
     hk_i64 at = -1, chunk = -1;
-    int turn = 0;
+    int i, turn;
 
     hk_list_find(st, lists, &view, 0, lists->first, &blocks[0]);
-    for (; blocks[turn].at < lists->n; turn = 1 - turn) {
+    for (i = 1; i < HK_LIST_AHEAD; i++)
+        hk_list_after(st, lists, &view, &blocks[i - 1], &blocks[i]);
+    for (turn = 0; blocks[turn].at < lists->n; turn = (turn + 1) % (HK_LIST_AHEAD + 1)) {
         const struct hk_list_block *const block = &blocks[turn];
-        struct hk_list_block *const next = &blocks[1 - turn];
+        struct hk_list_block *const next = &blocks[(turn + HK_LIST_AHEAD) % (HK_LIST_AHEAD + 1)];
 
-        hk_list_find(st, lists, &view, block->at, block->block + 1, next);
+        hk_list_after(st, lists, &view, &blocks[(turn + HK_LIST_AHEAD - 1) % (HK_LIST_AHEAD + 1)],
+                      next);
         if (block->at != at || block->block / HK_CHUNK != chunk) {
             if (chunk >= 0)
                 hk_chunk_leave(st, lists->chunk + chunk);
