@@ -115,14 +115,12 @@ HK_FN int hk_lists_few(const struct hk_strip *st, const struct hk_lists *lists)
     return 1;
 }
 
-/* Keys 64 * block on of the list in `view`, as hk_key has them, and how many places it has there;
- * negative: absent, beyond the length or masked. */
-HK_FN int hk_list_keys(HK_GLOBAL const struct hk_sub *sub, const struct hk_sub_view *view,
-                       hk_i64 block, hk_i64 *keys)
+/* The keys of n places from entry `entry` of the list in `view` and its key `offset` on, as hk_key has
+ * them; negative: absent or beyond the length. Returns which are there. */
+HK_FN hk_u64 hk_list_runs(hk_i64 run, const struct hk_sub_view *view, hk_i64 entry, hk_i64 offset,
+                          int n, hk_i64 *keys)
 {
-    const hk_i64 run = sub->run, base = block * HK_BLOCK;
-    const int n = (int)hk_min(view->n_list * run - base, HK_BLOCK);
-    hk_i64 entry = hk_quotient(base, run), offset = base - entry * run;
+    hk_u64 available = 0;
     int i = 0;
 
     for (; i < n; entry++, offset = 0) {
@@ -130,24 +128,49 @@ HK_FN int hk_list_keys(HK_GLOBAL const struct hk_sub *sub, const struct hk_sub_v
         const hk_i64 there = first < 0 ? 0 : view->len - first * run - offset;
         const int from = i, end = (int)hk_min(i + run - offset, n);
 
+        available |= hk_bits(from, hk_min(end, from + there));
         for (; i < end; i++)
             keys[i] = i - from < there ? first * run + offset + (i - from) : -1;
     }
-    for (i = 0; i < n && view->mask; i++) {
-        if (keys[i] >= 0 && view->mask[keys[i] * view->mask_stride] == 0)
-            keys[i] = -1;
-    }
-    return n;
+    return available;
 }
 
-/* Which of n keys are there. */
-HK_FN hk_u64 hk_list_available(const hk_i64 *keys, int n)
+/* The same of runs of one key. */
+HK_FN hk_u64 hk_list_singles(const struct hk_sub_view *view, hk_i64 entry, int n, hk_i64 *keys)
 {
+    HK_GLOBAL const hk_i32 *list = view->list + entry * view->list_stride;
     hk_u64 available = 0;
     int i;
 
-    for (i = 0; i < n; i++)
-        available |= (hk_u64)(keys[i] >= 0) << i;
+    for (i = 0; i < n; i++) {
+        const hk_i64 key = list[i * view->list_stride];
+        const int there = key >= 0 && key < view->len;
+
+        keys[i] = there ? key : -1;
+        available |= (hk_u64)there << i;
+    }
+    return available;
+}
+
+/* Keys 64 * block on of the list in `view`, n of them; negative: absent, beyond the length or
+ * masked. Returns which are there, as hk_block_mask does. */
+HK_FN hk_u64 hk_list_keys(HK_GLOBAL const struct hk_sub *sub, const struct hk_sub_view *view,
+                          hk_i64 block, int n, hk_i64 *keys)
+{
+    const hk_i64 base = block * HK_BLOCK, entry = hk_quotient(base, sub->run);
+    hk_u64 available = sub->run == 1 ? hk_list_singles(view, base, n, keys)
+                                     : hk_list_runs(sub->run, view, entry, base - entry * sub->run,
+                                                    n, keys);
+    hk_u64 left;
+
+    for (left = view->mask ? available : 0; left != 0; left &= left - 1) {
+        const int i = hk_first_bit(left);
+
+        if (view->mask[keys[i] * view->mask_stride] == 0) {
+            keys[i] = -1;
+            available &= ~((hk_u64)1 << i);
+        }
+    }
     return available;
 }
 
@@ -163,7 +186,7 @@ HK_FN void hk_list_rows_get(const struct hk_strip *st, const struct hk_matrix *m
     out->group = m->group;
     out->keys = n;
     for (i = 0; i < n; i++)
-        out->at[i] = keys[i] < 0 ? zeros : m->base + keys[i] * bytes;
+        out->at[i] = keys[i] < 0 ? zeros : hk_byte(m->base, keys[i] * bytes);
     for (; i < HK_BLOCK; i++)
         out->at[i] = zeros;
     for (i = 0; i < HK_BLOCK && hk_scales_apart(m->dtype, m->group); i++)
@@ -180,9 +203,9 @@ HK_FN void hk_list_find(const struct hk_strip *st, const struct hk_lists *lists,
         out->last = hk_list_last(st, lists, at);
         view->list = hk_list_of(st, lists, at);
         while ((block = hk_gather_next(lists->sub, view, block)) < lists->end) {
-            const int n = hk_list_keys(lists->sub, view, block, out->keys);
+            const int n = (int)hk_min(view->n_list * lists->sub->run - block * HK_BLOCK, HK_BLOCK);
 
-            out->available = hk_list_available(out->keys, n);
+            out->available = hk_list_keys(lists->sub, view, block, n, out->keys);
             if (out->available == 0) {
                 block++;
                 continue;
