@@ -76,7 +76,7 @@ static void strips_find(const struct heed_plan *plan, const struct heed_device_t
     if (strips->stack > rows)
         strips->stack = hk_gcd(strips->stack, rows);
     strips->rows = rows / strips->stack;
-    if (traits->shape == HEED_SHAPE_LANES && 
+    if (traits->shape == HEED_SHAPE_LANES &&
         (strips->group <= HEED_TUNE_LIST_ROWS || strips->row_step > 1))
         strips->group = 0;              /* kernels/attn/lists.h */
     if (strips->group > 0 && strips->row_step > 1)

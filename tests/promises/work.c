@@ -215,8 +215,8 @@ static uint32_t lists_make(struct golden *g, int64_t heads, int64_t lists, int64
     return golden_slot_of(g, golden_tensor(HEED_I32, 4, shape), list);
 }
 
-static void lists_add(struct golden *g, uint32_t dtype, int64_t heads, int64_t keys, int64_t entries,
-                      int32_t run, int32_t rows)
+static void lists_add(struct golden *g, uint32_t dtype, int64_t heads, int64_t keys,
+                      int64_t entries, int32_t run, int32_t rows)
 {
     heed_source *const source = golden_source(g, dtype, 1, heads, keys);
 

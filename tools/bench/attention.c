@@ -60,7 +60,8 @@ static heed_tensor cache_shape(const struct workload *load, bool panels)
 }
 
 enum {
-    SLOT_LISTS, SLOT_LENGTHS = SLOT_LISTS, SLOT_PAGES, SLOT_K_SCALE, SLOT_V_SCALE, SLOT_ROWS, SLOT_BEGINS, N_SLOTS
+    SLOT_LENGTHS, SLOT_PAGES, SLOT_K_SCALE, SLOT_V_SCALE, SLOT_ROWS, SLOT_BEGINS, N_SLOTS,
+    SLOT_LISTS = SLOT_LENGTHS
 };
 
 /* Bytes of the magnitudes that CONTENTS_UNIFORM gives them become numbers of variance 1. */

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Lanes kernels: how a chunk of a strip begins and ends in the kernel that attends. Where the strip
- * is cut by keys its sums stay in the workspace (attend_join.cl), else they join those of the chunks
- * before (ends.h). Rows that share a list (lists.h) are chunks of their own beside the other rows.
+ * is cut by keys its sums stay in the workspace (attend_join.cl), else they join those of the
+ * chunks before (ends.h). Rows that share a list (lists.h) have chunks of their own.
  */
 #ifndef HEED_BACKENDS_KERNELS_ATTN_CHUNKS_H
 #define HEED_BACKENDS_KERNELS_ATTN_CHUNKS_H

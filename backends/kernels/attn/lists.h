@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Lanes kernels: a LISTED source of a strip. The rows that share a list come one list after the
- * other, with the sums of the strip's other rows untouched, so that a list for each row does not make
- * strips of one row for the other sources. Where the rows of a list are few, the keys of the next
- * block, of whichever list, are found before a block is computed and fetched meanwhile.
+ * other, with the sums of the strip's other rows untouched, so that a list for each row does not
+ * make strips of one row for the other sources. Where the rows of a list are few, the keys of a
+ * block, of whichever list, are found before the blocks ahead of it are computed, and its rows are
+ * fetched meanwhile.
  */
 #ifndef HEED_BACKENDS_KERNELS_ATTN_LISTS_H
 #define HEED_BACKENDS_KERNELS_ATTN_LISTS_H
@@ -13,7 +14,7 @@
 #include "chunks.h"
 
 #ifndef HK_LIST_AHEAD
-#define HK_LIST_AHEAD 2         /* blocks between the one that is computed and one that is fetched */
+#define HK_LIST_AHEAD 2         /* blocks from the one at hand to the one that is fetched */
 #endif
 
 /* A LISTED source of a strip, of which it is the one sub-source. */
@@ -53,7 +54,7 @@ HK_FN void hk_lists_open(const struct hk_strip *st, struct hk_lists *out)
     out->groups = st->k_rows.group > 0 ? st->call->plan->d / st->k_rows.group : 0;
     out->sub = sub;
     out->list_bytes = slots->list.stride[4] * 4;
-    out->lists = (HK_GLOBAL const char *)st->views[0].list - list * out->list_bytes;
+    out->lists = hk_byte((HK_GLOBAL const char *)st->views[0].list, -list * out->list_bytes);
     out->first = hk_max(st->first_chunk - chunks.first, 0) * HK_CHUNK;
     out->end = hk_min(st->end_chunk - chunks.first, chunks.count) * HK_CHUNK;
     out->end = hk_min(hk_parts(st->views[0].n_list * sub->run, HK_BLOCK), out->end);
@@ -71,8 +72,8 @@ HK_FN hk_i64 hk_list_number(const struct hk_strip *st, const struct hk_lists *li
 HK_FN HK_GLOBAL const hk_i32 *hk_list_of(const struct hk_strip *st, const struct hk_lists *lists,
                                          hk_i64 row)
 {
-    return (HK_GLOBAL const hk_i32 *)(lists->lists +
-                                      hk_list_number(st, lists, row) * lists->list_bytes);
+    return (HK_GLOBAL const hk_i32 *)hk_byte(lists->lists,
+                                             hk_list_number(st, lists, row) * lists->list_bytes);
 }
 
 /* Where the rows end that share the list of row `at`. */
@@ -115,8 +116,8 @@ HK_FN int hk_lists_few(const struct hk_strip *st, const struct hk_lists *lists)
     return 1;
 }
 
-/* The keys of n places from entry `entry` of the list in `view` and its key `offset` on, as hk_key has
- * them; negative: absent or beyond the length. Returns which are there. */
+/* The keys of n places from entry `entry` of the list in `view` and its key `offset` on, as hk_key
+ * has them; negative: absent or beyond the length. Returns which are there. */
 HK_FN hk_u64 hk_list_runs(hk_i64 run, const struct hk_sub_view *view, hk_i64 entry, hk_i64 offset,
                           int n, hk_i64 *keys)
 {
@@ -193,8 +194,8 @@ HK_FN void hk_list_rows_get(const struct hk_strip *st, const struct hk_matrix *m
         out->scale[i] = i >= n || keys[i] < 0 ? 1.0f : hk_scale_at(m, keys[i] * m->scale_row);
 }
 
-/* The first block from `block` of the list of row `at` on, in the order of rows. view: with whatever
- * list. */
+/* The first block from `block` of the list of row `at` on, in the order of rows. view: with
+ * whatever list. */
 HK_FN void hk_list_find(const struct hk_strip *st, const struct hk_lists *lists,
                         struct hk_sub_view *view, hk_i64 at, hk_i64 block,
                         struct hk_list_block *out)
@@ -279,8 +280,8 @@ HK_FN hk_u64 hk_list_masks(const struct hk_strip *st, const struct hk_lists *lis
     return visible;
 }
 
-/* A block of the list of the rows at hand. Meanwhile the next one is fetched, V while K is read and
- * K while V is; next 0: there is none. */
+/* A block of the list of the rows at hand. Meanwhile `next` is fetched, V while K is read and K
+ * while V is; 0: there is none. */
 HK_FN void hk_list_attend(const struct hk_strip *st, const struct hk_lists *lists,
                           const struct hk_list_block *block, const struct hk_list_block *next)
 {
