@@ -11,22 +11,39 @@
 
 #include <math.h>
 
+/* Rows of a strip, heads included, at least: of lists alone those that share one, for others read
+ * other keys. */
+static int64_t rows_least(const struct heed_plan *plan)
+{
+    const struct heed_lowered *lowered = heed_lowered_of(plan);
+
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
+        const struct heed_lowered_source *source = &lowered->sources[s];
+
+        if (source->n != 1 || lowered->subs[source->first].kind != HK_SUB_GATHER)
+            return HEED_TUNE_ROWS_MIN;
+    }
+    return lowered->group > 0 ? hk_min(lowered->group * lowered->stack, HEED_TUNE_ROWS_MIN)
+                              : HEED_TUNE_ROWS_MIN;
+}
+
 /* Rows of a strip, heads included: of work-groups those of a group; of lanes they stay in the
  * second cache level and leave every worker enough strips. */
 static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_traits *traits)
 {
     const struct heed_checked *attn = plan->checked;
+    const int64_t least = rows_least(plan);
     int64_t rows = HEED_TUNE_ROWS;
 
     if (traits->shape == HEED_SHAPE_WORKGROUP)
         return traits->group_rows;
-    while (rows > HEED_TUNE_ROWS_MIN) {
+    while (rows > least) {
         const double strips =
             (double)attn->n_batch * (double)attn->heads * (double)attn->n_q / (double)rows;
 
         if (strips >= (double)traits->workers * HEED_TUNE_STRIPS || traits->workers == 1)
             break;
-        rows /= 2;
+        rows = hk_max(rows / 2, least);
     }
     return rows;
 }
@@ -59,6 +76,9 @@ static void strips_find(const struct heed_plan *plan, const struct heed_device_t
     if (strips->stack > rows)
         strips->stack = hk_gcd(strips->stack, rows);
     strips->rows = rows / strips->stack;
+    if (traits->shape == HEED_SHAPE_LANES &&
+        (strips->group <= HEED_TUNE_LIST_ROWS || strips->row_step > 1))
+        strips->group = 0;              /* kernels/attn/lists.h */
     if (strips->group > 0 && strips->row_step > 1)
         strips->rows = 1;
 }

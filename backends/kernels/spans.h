@@ -108,7 +108,7 @@ HK_RARE hk_i64 hk_quotient(hk_i64 a, hk_i64 b)
     }
     return (hk_i64)quotient;
 #else
-    return a / b;
+    return b == 1 ? a : a / b;
 #endif
 }
 

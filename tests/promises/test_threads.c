@@ -45,7 +45,9 @@ static void widths_try(struct work *w, const char *device, int crew)
             return;
         plan = work_plan(w, &p, 0);
         space_start(&space, plan);
-        for (int again = 0; again < 2; again++) {
+        for (int again = 0; again < 3; again++) {
+            if (again == 2)
+                space_poison(&space);
             snprintf(how, sizeof(how), "%s, %u workers", crews[crew].name, (unsigned)widths[i]);
             work_run(w, &p, plan, &space, how);
         }

@@ -198,7 +198,59 @@ static void many_chunks(struct golden *g)
     golden_term(g, 1, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 1900 });
 }
 
+/* [1][heads][lists][entries] of runs that `runs` keys have; some twice, some left out. */
+static uint32_t lists_make(struct golden *g, int64_t heads, int64_t lists, int64_t entries,
+                           int64_t runs)
+{
+    const int64_t shape[] = { 1, heads, lists, entries }, count = heads * lists * entries;
+    int32_t *const list = golden_array(g, HEED_I32, count);
+
+    for (int64_t i = 0; i < count; i++) {
+        list[i] = (int32_t)(golden_next(g) % (uint64_t)runs);
+        if (i > 0 && golden_next(g) % 6 == 0)
+            list[i] = list[i - 1];
+        if (golden_next(g) % 9 == 0)
+            list[i] = -1;
+    }
+    return golden_slot_of(g, golden_tensor(HEED_I32, 4, shape), list);
+}
+
+static void lists_add(struct golden *g, uint32_t dtype, int64_t heads, int64_t keys,
+                      int64_t entries, int32_t run, int32_t rows)
+{
+    heed_source *const source = golden_source(g, dtype, 1, heads, keys);
+
+    source->layout = HEED_LAYOUT_LISTED;
+    source->run = run;
+    source->rows = rows;
+    source->slot =
+        lists_make(g, heads, (g->desc.q.shape[2] - 1) / rows + 1, entries, (keys - 1) / run + 1);
+}
+
+/* Lists of a row each, and of three, around a window. */
+static void many_lists(struct golden *g)
+{
+    golden_query(g, HEED_F32, 1, 4, 230, 64, 64);
+    g->desc.flags = HEED_ATTN_ALIGN_END;
+    lists_add(g, HEED_F32, 2, 310, 37, 1, 1);
+    golden_source(g, HEED_F32, 1, 2, 230)->flags = HEED_SOURCE_CAUSAL;
+    golden_term(g, 1, (heed_term){ .kind = HEED_TERM_WINDOW, .left = 70 });
+    lists_add(g, HEED_BF16, 2, 131, 11, 7, 3);
+    g->sources[2].flags = HEED_SOURCE_CAUSAL;
+}
+
+/* Some rows, whose lists have several chunks. */
+static void many_listed_keys(struct golden *g)
+{
+    golden_query(g, HEED_F32, 1, 2, 7, 64, 32);
+    lists_add(g, HEED_F32, 1, 2500, 2300, 1, 1);
+    golden_source(g, HEED_F32, 1, 2, 1300);
+    lists_add(g, HEED_BF16, 2, 900, 260, 9, 2);
+}
+
 static const struct golden_case own[] = {
+    { "many_lists", many_lists },
+    { "many_listed_keys", many_listed_keys },
     { "many_keys", many_keys },
     { "many_chunks", many_chunks },
     { "many_rows", many_rows },
@@ -249,6 +301,12 @@ void space_start(struct space *s, const heed_plan *plan)
     memset(s->block, 0xd5, (size_t)(props.workspace_size + align));
     s->buf.handle = s->block;
     s->buf.offset = (align - (uintptr_t)s->block % align) % align;
+}
+
+/* Whatever is read of it without having been written is NaN. */
+void space_poison(const struct space *s)
+{
+    memset(s->block, 0xff, (size_t)(s->buf.offset + s->bytes));
 }
 
 void space_finish(struct space *s)

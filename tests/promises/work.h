@@ -67,6 +67,7 @@ struct space {
     uint64_t bytes;
 };
 void space_start(struct space *, const heed_plan *);
+void space_poison(const struct space *);
 void space_finish(struct space *);
 void space_into(const struct space *, heed_attn_args *);
 

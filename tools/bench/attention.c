@@ -60,7 +60,8 @@ static heed_tensor cache_shape(const struct workload *load, bool panels)
 }
 
 enum {
-    SLOT_LENGTHS, SLOT_PAGES, SLOT_K_SCALE, SLOT_V_SCALE, SLOT_ROWS, SLOT_BEGINS, N_SLOTS
+    SLOT_LENGTHS, SLOT_PAGES, SLOT_K_SCALE, SLOT_V_SCALE, SLOT_ROWS, SLOT_BEGINS, N_SLOTS,
+    SLOT_LISTS = SLOT_LENGTHS
 };
 
 /* Bytes of the magnitudes that CONTENTS_UNIFORM gives them become numbers of variance 1. */
@@ -101,6 +102,21 @@ static void describe_caches(const struct workload *load, heed_attn_desc *desc, h
         desc->q_slot = 1 + SLOT_BEGINS;
         desc->q_len_slot = 1 + SLOT_ROWS;
     }
+}
+
+/* Lists of a key head each, for every `rows` rows. */
+static void describe_lists(const struct workload *load, heed_attn_desc *desc, heed_source *source,
+                           heed_slot *list)
+{
+    list->t = heed_array4(HEED_I32, NULL, load->b, load->hk, (load->n - 1) / load->rows + 1,
+                          load->count).t;
+    desc->slots = list;
+    desc->n_slots = 1;
+    desc->slot_size = sizeof *list;
+    source->layout = HEED_LAYOUT_LISTED;
+    source->slot = 1;
+    source->run = (int32_t)load->run;
+    source->rows = (int32_t)load->rows;
 }
 
 /* Rows and keys of a pattern. Its constants go into the plan. */
@@ -153,6 +169,7 @@ static heed_status plan(struct contender *c, const struct workload *load,
     const struct contents rows = { CONTENTS_ROWS, 0, load->n };
     const struct contents before = { CONTENTS_ROWS_BEFORE, 0, load->n };
     const struct contents scales = { CONTENTS_UNIFORM, scale_deviation, 0 };
+    const struct contents lists = { CONTENTS_BELOW, 0, load->run > 0 ? load->keys / load->run : 1 };
     const struct contents pages = { CONTENTS_SHUFFLED, 0, load->b * page_count(load) };
     heed_term window = {
         .kind = HEED_TERM_WINDOW, .left = load->w,
@@ -177,13 +194,17 @@ static heed_status plan(struct contender *c, const struct workload *load,
     describe(load, &desc, &source, &window);
     if (load->kind == WORKLOAD_DECODE || load->kind == WORKLOAD_RAGGED)
         describe_caches(load, &desc, &source, slots);
+    if (load->kind == WORKLOAD_LISTED)
+        describe_lists(load, &desc, &source, &slots[SLOT_LISTS]);
     c->n_sources = 1;
     args->n_slots = desc.n_slots;
     arrays[0] = (struct operation_array){ desc.q, { CONTENTS_UNIFORM, 2, 0 }, &args->q };
     arrays[1] = (struct operation_array){ source.k, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[0].k };
     arrays[2] = (struct operation_array){ source.v, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[0].v };
     arrays[3] = (struct operation_array){ desc.o, { CONTENTS_NONE, 0, 0 }, &args->o };
-    arrays[4] = (struct operation_array){ slots[SLOT_LENGTHS].t, ragged, &c->slots[SLOT_LENGTHS] };
+    arrays[4] = (struct operation_array){ slots[SLOT_LENGTHS].t,
+                                          load->kind == WORKLOAD_LISTED ? lists : ragged,
+                                          &c->slots[SLOT_LENGTHS] };
     arrays[5] = (struct operation_array){ slots[SLOT_PAGES].t, pages, &c->slots[SLOT_PAGES] };
     arrays[6] = (struct operation_array){ slots[SLOT_K_SCALE].t, scales, &c->slots[SLOT_K_SCALE] };
     arrays[7] = (struct operation_array){ slots[SLOT_V_SCALE].t, scales, &c->slots[SLOT_V_SCALE] };

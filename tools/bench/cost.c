@@ -73,6 +73,22 @@ int64_t workload_rows_before(int64_t n, int64_t item)
     return prefills * n + (item - prefills);
 }
 
+/* Rows of K and V count as often as lists name them: those are gathered. */
+struct workload_cost cost_listed(const struct workload *load)
+{
+    const double lists = (double)((load->n - 1) / load->rows + 1);
+    const double keys = (double)load->count * (double)load->run;
+    const double row = element(load) * (double)load->d;
+
+    return (struct workload_cost){
+        .flops = 4 * (double)load->d * (double)load->n * keys * heads(load),
+        .read = (double)load->b * (double)load->hk * lists *
+                    (2 * keys * row + (double)load->count * index_bytes) +
+                elements(load) * element(load),
+        .written = elements(load) * element(load),
+    };
+}
+
 /* Rows of i8 and i4 have scales of f32; beside keys of a byte and in blocks queries are f32. */
 struct workload_cost cost_decode(const struct workload *load)
 {

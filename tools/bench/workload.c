@@ -59,6 +59,7 @@ static const struct {
     { "queries", AT(queries), AT(queries), 1, NUMBER_MOST },
     { "count", AT(count), AT(count), 1, NUMBER_MOST },
     { "rows", AT(rows), AT(n), 1, INT64_C(1) << 30 },
+    { "run", AT(run), AT(run), 1, NUMBER_MOST },
     { "parts", AT(parts), AT(parts), 1, 4096 },
     { "window", AT(window), AT(window), 1, INT64_C(1) << 30 },
     { "factor", AT(factor), AT(factor), 1, INT64_C(1) << 30 },
@@ -318,6 +319,10 @@ static bool complete(struct workload *load, char *error, size_t size)
     }
     if (load->kind == WORKLOAD_RAGGED && !has_long_items(load)) {
         snprintf(error, size, "n=%" PRId64 " is more than a prefill has keys", load->n);
+        return false;
+    }
+    if (load->kind == WORKLOAD_LISTED && load->run > load->keys) {
+        snprintf(error, size, "run=%" PRId64 " is more than keys=%" PRId64, load->run, load->keys);
         return false;
     }
     if (load->kernel > load->n) {

@@ -34,6 +34,7 @@ enum workload_operation {
     ROW(PREFILL_CHUNK, "prefill-chunk", "n=512,h=32,hk=8,d=128,b=1,w=4096,keys=16896", ATTN,       \
         prefill_chunk)                                                                             \
     ROW(RAGGED, "ragged", "n=512,h=32,hk=8,d=128,b=8,page=0,keys=8192", ATTN, ragged)              \
+    ROW(LISTED, "listed", "n=4096,h=1,hk,d=64,b=1,keys=65536,count=32,run=1,rows=1", ATTN, listed) \
     ROW(COPY, "copy", ROWS, COPY, copy)                                                            \
     ROW(COPY_GATHER, "copy-gather", ROWS, COPY, copy)                                              \
     ROW(COPY_SCATTER, "copy-scatter", ROWS, COPY, copy)                                            \
@@ -79,7 +80,8 @@ struct workload {
     int64_t page;                       /* rows of a page; decode, ragged, 0: no pages */
     int64_t block, buckets;             /* pool-bucket, select-norm, select-hash: tokens, rows */
     int64_t queries, count;             /* select-topk: rows of q; selections: places */
-    int64_t rows;                       /* push: capacity of the memory */
+    int64_t rows;                       /* push: capacity of the memory; listed: of a list */
+    int64_t run;                        /* listed: keys that an entry of a list names */
     int64_t parts;                      /* merge */
     int64_t window, factor, sparse, globals;    /* programs, as in heed/programs.h */
     struct pattern_choice pattern;      /* mechanisms: with the numbers above, and its own */

@@ -11,54 +11,9 @@
 #define HK_THREADS 1
 #define HK_VECTORS 1
 #define HK_SUB_SPACE HK_GLOBAL
-#include "block.h"
-#include "ends.h"
+#include "lists.h"
 
-/* ---- chunks ---- */
-
-HK_FN void hk_chunk_begin(const struct hk_strip *st)
-{
-    const hk_i64 floats = st->tiles * hk_o_span(st->width), p = st->tiles * HK_R;
-    const hk_vec zero = hkv_set(0.0f);
-    hk_i64 i;
-
-    for (i = 0; i < floats; i += HKV_LANES)
-        hkv_store(st->o + i, zero);
-    for (i = 0; i < p * HK_PARTIALS; i += HKV_LANES)
-        hkv_store(st->partials + i, zero);
-    for (i = 0; i < p; i++) {
-        st->state[i].m = -HK_INFINITY;
-        st->state[i].empty = 1;
-    }
-}
-
-/* Chunk number `chunk` of the strip begins. */
-HK_FN void hk_chunk_enter(struct hk_strip *st, hk_i64 chunk)
-{
-    if (st->chunks)
-        hk_chunk_open(st, chunk);
-    hk_chunk_begin(st);
-}
-
-HK_FN void hk_chunk_leave(struct hk_strip *st)
-{
-    if (st->v_rows.minima)
-        hk_minima_end(st);
-    if (!st->chunks)
-        hk_chunk_end(st);
-}
-
-/* Those that are not entered have no key. */
-HK_FN void hk_chunks_clear(struct hk_strip *st, hk_i64 first, hk_i64 end)
-{
-    hk_i64 i;
-
-    for (; st->chunks && first < end; first++) {
-        hk_chunk_open(st, first);
-        for (i = 0; i < st->tiles * HK_R; i++)
-            st->state[i].empty = 1;
-    }
-}
+/* ---- sources ---- */
 
 /* Sub-source i, as far as it belongs to the part at hand. */
 HK_FN void hk_sub_attend(struct hk_strip *st, hk_u32 i)
@@ -79,17 +34,36 @@ HK_FN void hk_sub_attend(struct hk_strip *st, hk_u32 i)
          block = hk_strip_next(st, sub, view, block + 1)) {
         if (block / HK_CHUNK != chunk) {
             if (chunk >= 0)
-                hk_chunk_leave(st);
+                hk_chunk_leave(st, chunks.first + chunk);
             chunk = block / HK_CHUNK;
             hk_chunk_enter(st, chunks.first + chunk);
         }
         hk_block_attend(st, sub, view, block);
     }
     if (chunk >= 0)
-        hk_chunk_leave(st);
+        hk_chunk_leave(st, chunks.first + chunk);
 }
 
-/* ---- sources ---- */
+/* A LISTED source whose lists have many rows or few. */
+HK_FN void hk_lists_attend(struct hk_strip *st)
+{
+    struct hk_lists lists;
+    hk_i64 at, last;
+
+    hk_lists_open(st, &lists);
+    if (hk_lists_few(st, &lists)) {
+        hk_chunks_clear(st, lists.chunk + hk_quotient(lists.first, HK_CHUNK),
+                        lists.chunk + hk_parts(hk_max(lists.end, 0), HK_CHUNK));
+        hk_lists_walk(st, &lists);
+        return;
+    }
+    for (at = 0; at < lists.n; at = last) {
+        last = hk_list_last(st, &lists, at);
+        hk_list_rows(st, &lists, at, last);
+        hk_sub_attend(st, 0);
+    }
+    hk_list_rows(st, &lists, 0, lists.n);
+}
 
 HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
 {
@@ -128,6 +102,10 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
     }
     for (i = 0; i < source->n_subs; i++)
         hk_sub_view_get(call, s, i, st->b, head, st->query[0].index, keys.len, &st->views[i]);
+    if (hk_subs(call, source)->kind == HK_SUB_GATHER) {
+        hk_lists_attend(st);
+        return;
+    }
     for (i = 0; i < source->n_subs; i++)
         hk_sub_attend(st, i);
 }

@@ -113,8 +113,8 @@ enum {
     HK_PLAN_END_LAST = 16u      /* the last source counts positions from its end */
 };
 
-/* How query rows form strips: rows r0 + row_step * i that stay within `group` rows where that is
- * not 0, times `stack` heads that see the same keys. */
+/* How query rows form strips: rows r0 + row_step * i that stay within `group` rows, which share
+ * their lists, where that is not 0, times `stack` heads that see the same keys. */
 struct hk_strips {
     hk_i64 rows, stack, row_step, group;
 };

@@ -73,14 +73,20 @@ HK_FN void hk_chunk_copy(const struct hk_tile *chunk, hk_i64 i, HK_GLOBAL float 
         hkv_store(o + hk_o_at(t), hkv_load(chunk->o + i * HK_PANEL + hk_o_at(t)));
 }
 
+/* Where the sums of row `row` of a strip lie among those of all rows. */
+HK_FN hk_i64 hk_row_o(const struct hk_strip *st, hk_i64 row)
+{
+    return row / HK_R * hk_o_span(st->width) + row % HK_R * HK_PANEL;
+}
+
 /* Step 8. A chunk without a remaining key does not exist. The first chunk of a strip becomes what
- * it has as it lies. */
+ * it has as it lies, unless it is one of some rows alone. */
 HK_FN void hk_chunk_end(struct hk_strip *st)
 {
-    const hk_i64 span = hk_o_span(st->width);
+    const int swaps = !st->any_partial && !st->shares;
     hk_i64 m, i;
 
-    if (!st->any_partial) {
+    if (swaps) {
         hk_swap(&st->o, &st->acc_o);
         hk_swap(&st->partials, &st->acc_partials);
     }
@@ -88,9 +94,9 @@ HK_FN void hk_chunk_end(struct hk_strip *st)
         const struct hk_tile chunk = hk_strip_tile(st, m);
 
         for (i = 0; i < chunk.rows; i++) {
-            const hk_i64 row = m * HK_R + i;
+            const hk_i64 row = st->base + m * HK_R + i;
             HK_GLOBAL float *partials = st->acc_partials + row * HK_PARTIALS;
-            HK_GLOBAL float *o = st->acc_o + m * span + i * HK_PANEL;
+            HK_GLOBAL float *o = st->acc_o + hk_row_o(st, row);
 
             if (chunk.state[i].empty)
                 continue;
@@ -98,7 +104,7 @@ HK_FN void hk_chunk_end(struct hk_strip *st)
                 hk_row_merge(st->acc_m + row, partials, o, &chunk, i);
                 continue;
             }
-            if (st->any_partial)
+            if (!swaps)
                 hk_chunk_copy(&chunk, i, partials, o);
             st->acc_m[row] = chunk.state[i].m;
             st->has_partial[row] = 1;
@@ -146,7 +152,7 @@ HK_FN void hk_row_finish(struct hk_strip *st, const struct hk_task *task, hk_i64
     const struct hk_call *call = st->call;
     HK_GLOBAL const struct hk_plan *plan = call->plan;
     const hk_i64 at = task->o_begin + st->query[i].index, head = st->query[i].head;
-    HK_GLOBAL float *o = st->acc_o + i / HK_R * hk_o_span(st->width) + i % HK_R * HK_PANEL;
+    HK_GLOBAL float *o = st->acc_o + hk_row_o(st, i);
     const int has_partial = st->has_partial[i] != 0;
     float sink, lse, factor;
     hk_i64 t;

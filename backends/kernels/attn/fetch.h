@@ -49,6 +49,7 @@ struct hk_block_rows {
     hk_i64 scale_at[HK_BLOCK];
     hk_i64 group; /* as of struct hk_matrix */
     hk_u32 dtype;
+    int keys; /* rows that may matter: none behind them is looked at */
 };
 #define HK_NO_SCALE ((hk_i64)1 << 62)
 
@@ -68,6 +69,7 @@ HK_FN void hk_rows_list(const struct hk_matrix *m, hk_i64 first, HK_GLOBAL const
     out->dtype = m->dtype;
     out->group = m->group;
     out->of = m;
+    out->keys = HK_BLOCK;
     for (i = 0; i < HK_BLOCK; i += n) {
         const int present = hk_row_present(&m->layout, first + i);
         HK_GLOBAL const char *at = present ? hk_row_at(m, first + i) : absent;
@@ -114,6 +116,7 @@ HK_FN void hk_block_rows_get(const struct hk_strip *st, const struct hk_matrix *
     out->dtype = m->dtype;
     out->group = m->group;
     out->of = m;
+    out->keys = HK_BLOCK;
     for (i = 0; i < HK_BLOCK; i++) {
         const int there = (int)(visible >> i & 1);
         const hk_i64 key =
@@ -180,7 +183,7 @@ struct hk_fetch {
     HK_GLOBAL const char *at, *end;     /* the next line; by lines: where its row ends */
     HK_GLOBAL const char *const *rows;
     hk_i64 shift;                       /* bytes from rows[i] to what is fetched */
-    hk_i64 row, bytes;                  /* row of the next line; of every row */
+    hk_i64 row, last, bytes;            /* row of the next line; the last one; of every row */
     hk_i64 left, lines;                 /* by steps: lines left in the row; of every row */
     hk_i64 rate;                        /* by steps: lines a step, 0: nothing is left */
 };
@@ -193,10 +196,11 @@ HK_FN void hk_fetch_begin(struct hk_fetch *f, const struct hk_block_rows *rows, 
     f->shift = shift;
     f->at = rows->at[0] + shift;
     f->row = 0;
+    f->last = rows->keys - 1;
     f->bytes = hk_channel_bytes(rows->dtype, channels);
     f->end = f->at + f->bytes;
     f->lines = f->left = (f->bytes + HK_LINE - 1) / HK_LINE;
-    f->rate = steps > 0 ? (HK_BLOCK * f->lines + steps - 1) / steps : 0;
+    f->rate = steps > 0 ? (rows->keys * f->lines + steps - 1) / steps : 0;
 }
 
 HK_INLINE void hk_fetch_step(struct hk_fetch *f)
@@ -209,7 +213,7 @@ HK_INLINE void hk_fetch_step(struct hk_fetch *f)
         if (--f->left > 0)
             continue;
         f->left = f->lines;
-        if (f->row < HK_BLOCK - 1)      /* never behind the rows: lines may be asked for next */
+        if (f->row < f->last)           /* never behind the rows: lines may be asked for next */
             f->at = f->rows[++f->row] + f->shift;
         else
             f->rate = 0;
@@ -228,7 +232,7 @@ HK_INLINE void hk_fetch_lines(struct hk_fetch *f, const int n, const int at, con
         HK_PREFETCH(f->at);
         f->at += HK_LINE;
         if (f->at >= f->end) {
-            f->row += f->row < HK_BLOCK - 1;
+            f->row += f->row < f->last;
             f->at = f->rows[f->row] + f->shift;
             f->end = f->at + f->bytes;
         }

@@ -62,7 +62,7 @@ HK_FN void hk_slice_pack(const struct hk_strip *st, const struct hk_block_rows *
 {
     int i;
 
-    for (i = 0; i < HK_BLOCK; i += HKV_PACK) {
+    for (i = 0; i < k->keys; i += HKV_PACK) {
         hk_fetch_step(ahead);
         hk_fetch_step(ahead);
         hk_rows_pack(k->at + i, k->dtype, t, end, st->k + i, HK_BLOCK);
@@ -74,7 +74,8 @@ HK_FN void hk_slice_scores(const struct hk_strip *st, const struct hk_block_rows
 {
     const hk_i64 d = st->call->plan->d, slices = (d + HK_SLICE - 1) / HK_SLICE;
     const hk_i64 across = HK_BLOCK / HKV_LANES / hk_vecs_of(hk_min(st->n_rows, HK_R));
-    const hk_i64 steps = 2 * HK_BLOCK / HKV_PACK + st->tiles * across * HK_SLICE / HK_FETCH_EVERY;
+    const hk_i64 packs = (k->keys + HKV_PACK - 1) / HKV_PACK;
+    const hk_i64 steps = 2 * packs + st->tiles * across * HK_SLICE / HK_FETCH_EVERY;
     const hk_i64 group = k->group > 0 ? k->group : d;
     HK_GLOBAL float *to = k->group > 0 ? st->part : st->s;
     struct hk_fetch ahead;
@@ -368,7 +369,7 @@ HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v
     hk_i64 m;
 
     hk_fetch_begin(&ahead, next ? next : v, shift, st->call->plan->d,
-                   next ? st->tiles * columns * HK_BLOCK : 0);
+                   next ? st->tiles * columns * v->keys : 0);
     if (v->of->minima)
         hk_few_minima(st, v);
     for (m = 0; m < st->tiles; m++) {
@@ -386,14 +387,19 @@ HK_FN void hk_few_weigh(const struct hk_strip *st, const struct hk_block_rows *v
 
 /* ---- when ---- */
 
-/* Are there few rows, and is V rows of elements side by side, of whole pairs of vectors? Whoever
- * reads K looks at it. */
-HK_FN int hk_few_fits(const struct hk_strip *st)
+/* May rows of this source be few: is V rows of elements side by side, of whole pairs of vectors?
+ * Whoever reads K looks at it. */
+HK_FN int hk_few_may(const struct hk_strip *st)
 {
     const hk_i64 d = st->call->plan->d, d_v = st->call->plan->d_v;
 
-    return st->n_rows <= HK_FEW_ROWS && st->v_rows.channel == 1 && d > 0 && d_v > 0 &&
-           d_v % (2 * HKV_LANES) == 0 && st->source->n_dots == 0;
+    return st->v_rows.channel == 1 && d > 0 && d_v > 0 && d_v % (2 * HKV_LANES) == 0 &&
+           st->source->n_dots == 0;
+}
+
+HK_FN int hk_few_fits(const struct hk_strip *st)
+{
+    return st->n_rows <= HK_FEW_ROWS && hk_few_may(st);
 }
 
 /* Do the rows of every tile remain with the same keys? */

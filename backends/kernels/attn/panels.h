@@ -29,6 +29,7 @@ HK_FN void hk_panels_list(const struct hk_matrix *k, hk_i64 first, hk_i64 d,
     hk_i64 i;
 
     out->dtype = k->dtype;
+    out->keys = HK_BLOCK;
     for (i = 0; i < HK_BLOCK; i++)
         out->at[i] = hk_row_at(k, first + i / HK_CACHE_PANEL * HK_CACHE_PANEL) +
                      i % HK_CACHE_PANEL * piece;

@@ -30,6 +30,8 @@ struct hk_strip {
     /* Of the rows at hand: hk_task_attend, and Q hk_strip_read. */
     hk_i64 b;
     hk_i64 n_rows, tiles;               /* in use */
+    hk_i64 base;                        /* row of the strip that `query` and `q` begin with */
+    int shares;                         /* 1: rows of one list, a part of the strip (lists.h) */
     HK_GLOBAL struct hk_worker_query *query; /* hk_strip_fill, for all rows of the strip; goes on to
                                          * those of the next turn */
     HK_GLOBAL float *q;
@@ -80,6 +82,8 @@ HK_FN void hk_strip_open(struct hk_strip *st, const struct hk_call *call, HK_GLO
     st->first_chunk = 0;
     st->end_chunk = HK_NO_BLOCK;
     st->chunks = 0;
+    st->base = 0;
+    st->shares = 0;
     st->width = (plan->d_v + HKV_LANES - 1) / HKV_LANES * HKV_LANES + plan->minima;
     st->q = (HK_GLOBAL float *)(scratch + at.q);
     st->s = (HK_GLOBAL float *)(scratch + at.s);

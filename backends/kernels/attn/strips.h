@@ -3,7 +3,8 @@
  *
  * How the query rows of an item are cut into strips. Rows of a strip share the residue of every
  * PHASE_QUERY term, so they lie row_step apart; with LISTED sources they share a list, so they stay
- * within one group of rows. And how many chunks of keys there are to cut a strip of few rows by.
+ * within one group of rows, unless the kernel takes the lists of a strip one after the other (group
+ * 0; lists.h). And how many chunks of keys there are to cut a strip of few rows by.
  */
 #ifndef HEED_BACKENDS_KERNELS_ATTN_STRIPS_H
 #define HEED_BACKENDS_KERNELS_ATTN_STRIPS_H
