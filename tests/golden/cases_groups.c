@@ -51,7 +51,7 @@ void golden_case_i4_minima(struct golden *g)
                                       64, 32 };
     const int64_t table[] = { 1, 9, 128 };
 
-    golden_query(g, HEED_F32, 1, 4, 70, 128, 96);
+    golden_query(g, HEED_F32, 1, 4, 20, 128, 96);
     grouped(g, &of, (const int64_t[]){ 1, 1, 1100 });
     golden_bias(g, 0,
                 (heed_bias){ .kind = HEED_BIAS_DOT,

@@ -229,6 +229,8 @@ struct cf_stored {
     bool minima;                   /* else the minimum is 0 and nothing is added */
     int64_t channels;              /* that have this scale; 0: numbers without scales */
 };
+/* The number alone. */
+double cf_number_at(const struct array *, int64_t index);
 struct cf_stored cf_stored_at(const struct array *, int64_t index, const struct cf_scales *);
 /* An element of k or v, rounded once. */
 float cf_scaled(const struct array *, int64_t index, const struct cf_scales *);

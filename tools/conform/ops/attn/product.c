@@ -34,7 +34,7 @@ static void block_add(const struct problem *p, const struct source_data *src, in
 
     for (int64_t t = 0; t < n; t++) {
         const double x = value(&p->q, q + t);
-        const double product = x * cf_stored_at(&src->k, k + t, scales).number;
+        const double product = x * cf_number_at(&src->k, k + t);
 
         a += product;
         a_size += fabs(product);

@@ -352,16 +352,22 @@ static void apart_take(const struct cf_scales *scales, int64_t channel, int64_t 
     to->channels = channels / groups;
 }
 
+double cf_number_at(const struct array *a, int64_t index)
+{
+    const int64_t elements = type_elements(a->dtype);
+    const void *const block = cf_array_piece(a, index);
+
+    return elements == 1
+               ? (double)cf_decode(a->dtype, cf_array_bits(a, index))
+               : type_number(a->dtype, type_code(a->dtype, block, (uint32_t)(index % elements)));
+}
+
 struct cf_stored cf_stored_at(const struct array *a, int64_t index, const struct cf_scales *scales)
 {
     const int64_t elements = type_elements(a->dtype);
     const void *const block = cf_array_piece(a, index);
-    struct cf_stored out = { .scale = 1 };
+    struct cf_stored out = { .number = cf_number_at(a, index), .scale = 1 };
 
-    out.number =
-        elements == 1
-            ? (double)cf_decode(a->dtype, cf_array_bits(a, index))
-            : type_number(a->dtype, type_code(a->dtype, block, (uint32_t)(index % elements)));
     if (type_block_head(a->dtype) > 0) {
         out.scale = (double)type_block_scale(a->dtype, block);
         out.minimum = (double)type_block_minimum(a->dtype, block);
