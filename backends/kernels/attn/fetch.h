@@ -252,6 +252,19 @@ HK_FN hk_i64 hk_next_block(const struct hk_strip *st, HK_GLOBAL const struct hk_
     return HK_BLOCK * st->k_rows.row * hk_size(st->k_rows.dtype);
 }
 
+/* A line of each piece of memory that keys first to first + 63 lie in: what is behind it, an entry
+ * of a table of pages, takes longer than a line. */
+HK_FN void hk_pieces_fetch(const struct hk_strip *st, const struct hk_matrix *m, hk_i64 first)
+{
+    hk_i64 i;
+
+    for (i = 0; first + HK_BLOCK <= st->len && i < HK_BLOCK;
+         i += hk_rows_run(&m->layout, first + i)) {
+        if (hk_row_present(&m->layout, first + i))
+            HK_PREFETCH(hk_row_at(m, first + i));
+    }
+}
+
 /* The K rows of the next block, where hk_next_block is 0; 0: there is none, or nobody knows. */
 HK_FN int hk_next_rows(const struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub, hk_i64 block,
                        struct hk_block_rows *out)
@@ -261,6 +274,8 @@ HK_FN int hk_next_rows(const struct hk_strip *st, HK_GLOBAL const struct hk_sub 
     if (!hk_block_aligned(sub) || first + HK_BLOCK > st->len)
         return 0;
     hk_rows_list(&st->k_rows, first, (HK_GLOBAL const char *)st->zeros, out);
+    hk_pieces_fetch(st, &st->k_rows, first + HK_BLOCK);
+    hk_pieces_fetch(st, &st->v_rows, first + HK_BLOCK);
     return 1;
 }
 

@@ -181,22 +181,49 @@ HK_INLINE HK_GLOBAL const float *hk_few_weights_of(const struct hk_few_by *by, c
     return HK_MAY_SCALE(dtype) && c >= HK_BLOCK_CHANNELS ? by->rest : by->first;
 }
 
+/* Products of the weights of key `key` + `at` with its channels from t on. Meanwhile the share of
+ * key `at` of `keys` in `lines` lines is fetched. */
+HK_INLINE void hk_few_key(const struct hk_few_by *by, const struct hk_block_rows *v,
+                          const hk_u32 dtype, hk_i64 t, int key, const int at,
+                          hk_vec acc[HK_R][HK_TILE_VECS / 2][2], const int rows, const int pairs,
+                          struct hk_fetch *next, const int lines, const int keys)
+{
+    hk_vec b[2];
+    int i, u;
+
+    HK_UNROLL
+    for (u = 0; u < pairs; u++) {
+        HK_GLOBAL const float *p = hk_few_weights_of(by, dtype, 2 * u * HKV_LANES);
+
+        hk_few_load(v->at[key + at], dtype, t + 2 * u * HKV_LANES, b);
+        HK_UNROLL
+        for (i = 0; i < rows; i++) {
+            const hk_vec a = hkv_set(p[i * HK_BLOCK + key + at]);
+
+            hk_fetch_lines(next, lines, (at * pairs + u) * rows + i, keys * pairs * rows);
+            acc[i][u][0] = hkv_fma(a, b[0], acc[i][u][0]);
+            acc[i][u][1] = hkv_fma(a, b[1], acc[i][u][1]);
+        }
+    }
+}
+
+#define HK_FEW_KEYS 4 /* at most, that are taken at a time */
+
 /* 2 * pairs vectors of channels from t on of o[i] += fma over keys [first, end) of p[i][key] *
- * v[key]. */
+ * v[key]. So many keys are taken at a time as make a line, which is fetched meanwhile; floats are
+ * so many that they are fetched by steps. */
 HK_INLINE void hk_few_value(const struct hk_few_by *weights, const struct hk_block_rows *v,
                             const hk_u32 dtype, hk_i64 t, int first, int end,
                             HK_GLOBAL float *HK_RESTRICT o, struct hk_fetch *ahead, const int rows,
                             const int pairs)
 {
-    /* Those of a key if d = d_v; floats are so many that they are fetched by steps. */
-    const int lines =
-        dtype == HK_F32 ? 0
-        : HK_IN_PIECES(dtype)
-            ? ((int)hk_channel_bytes(dtype, 2 * pairs * HKV_LANES) + HK_LINE - 1) / HK_LINE
-            : 2 * pairs * HKV_LANES * (int)hk_size(dtype) / HK_LINE;
+    const int bytes =
+        (int)hk_channel_bytes(dtype, HK_BLOCK_CHANNELS) * 2 * pairs * HKV_LANES / HK_BLOCK_CHANNELS;
+    const int keys = bytes >= HK_LINE ? 1 : (int)hk_min(HK_FEW_KEYS, HK_LINE / bytes);
+    const int lines = dtype == HK_F32 ? 0 : (bytes * keys + HK_LINE - 1) / HK_LINE;
     struct hk_fetch next = *ahead;
     const struct hk_few_by by = *weights;
-    hk_vec acc[HK_R][HK_TILE_VECS / 2][2], b[2];
+    hk_vec acc[HK_R][HK_TILE_VECS / 2][2];
     int i, u, key;
 
     o += hk_o_at(t);
@@ -206,24 +233,15 @@ HK_INLINE void hk_few_value(const struct hk_few_by *weights, const struct hk_blo
         for (u = 0; u < pairs; u++)
             hk_few_sums_load(o + hk_o_at(2 * u * HKV_LANES) + i * HK_PANEL, dtype, acc[i][u]);
     }
-    for (key = first; key < end; key++) {
+    for (key = first; key + keys <= end; key += keys) {
         if (lines == 0)
             hk_fetch_step(&next);
         HK_UNROLL
-        for (u = 0; u < pairs; u++) {
-            HK_GLOBAL const float *p = hk_few_weights_of(&by, dtype, 2 * u * HKV_LANES);
-
-            hk_few_load(v->at[key], dtype, t + 2 * u * HKV_LANES, b);
-            HK_UNROLL
-            for (i = 0; i < rows; i++) {
-                const hk_vec a = hkv_set(p[i * HK_BLOCK + key]);
-
-                hk_fetch_lines(&next, lines, u * rows + i, pairs * rows);
-                acc[i][u][0] = hkv_fma(a, b[0], acc[i][u][0]);
-                acc[i][u][1] = hkv_fma(a, b[1], acc[i][u][1]);
-            }
-        }
+        for (i = 0; i < keys; i++)
+            hk_few_key(&by, v, dtype, t, key, i, acc, rows, pairs, &next, lines, keys);
     }
+    for (; keys > 1 && key < end; key++)
+        hk_few_key(&by, v, dtype, t, key, 0, acc, rows, pairs, &next, 0, 1);
     HK_UNROLL
     for (i = 0; i < rows; i++) {
         HK_UNROLL
