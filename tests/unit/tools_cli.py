@@ -171,8 +171,8 @@ def help_explains_what_is_asked_of_the_bits():
 
 def results_are_complete(devices):
     keys = {'workload', 'device', 'isa', 'threads', 'useful_gflops', 'peak_gflops', 'share',
-            'read_gbytes', 'written_gbytes', 'peak_gbytes', 'bandwidth_share', 'score_ratio',
-            'extra_bytes', 'median_s', 'min_s', 'max_s', 'peak_of'}
+            'read_gbytes', 'written_gbytes', 'peak_gbytes', 'bandwidth_share', 'floor_share',
+            'neighbours', 'score_ratio', 'extra_bytes', 'median_s', 'min_s', 'max_s', 'peak_of'}
     loads = ['window:n=64,w=9', 'dense:n=48,h=4,hk=2,d=20', 'causal:n=40,dtype=bf16,b=2']
     for i, device in enumerate(devices):
         mine = loads if i == 0 else loads[i % 3:][:1]
@@ -194,6 +194,8 @@ def results_are_complete(devices):
                 expect(line['peak_of'] == device, device + ': a peak of its own')
                 expect(line['peak_gbytes'] is line['bandwidth_share'] is None,
                        device + ': the bandwidth of the host is not its limit')
+            expect(line['floor_share'] == max(filter(None, (line['share'], line['bandwidth_share'])),
+                                              default=None), device + ': a floor')
             expect(line['min_s'] <= line['median_s'] <= line['max_s'], device + ': ordered times')
             rate = line['useful_gflops'] * line['median_s'] * 1e9
             pairs = {'dense': 48 * 48, 'causal': 40 * 41 // 2, 'window': 64 * 19 - 9 * 10}

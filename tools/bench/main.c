@@ -6,6 +6,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "bench/measure.h"
 #include "bench/options.h"
+#include "bench/neighbour.h"
 #include "bench/output.h"
 #include "bench/plugin.h"
 
@@ -124,7 +125,8 @@ static int choose_clock(struct bench *bench)
         return command_wrong("heed-bench", "--clock", "wall, as a driver does the work", "cpu");
     bench->threads = lanes_of(bench);
     bench->cpu_time = bench->options.clock == CLOCK_CPU
-                   || (bench->options.clock == CLOCK_AUTO && bench->threads == 1 && host);
+                   || (bench->options.clock == CLOCK_AUTO && bench->threads == 1 &&
+                       bench->options.neighbours == 0 && host);
     return EXIT_DONE;
 }
 
@@ -317,5 +319,11 @@ int main(int argc, char **argv)
     streams_keep();
     if (!options_read(argc, argv, &bench.options, &code))
         return text_end("heed-bench", code);
-    return bench.options.plugin != NULL ? work_apart(&bench) : work(&bench);
+    if (!neighbours_start(bench.options.neighbours)) {
+        fprintf(stderr, "heed-bench: --neighbours: no process can be made\n");
+        return EXIT_FAILED;
+    }
+    code = bench.options.plugin != NULL ? work_apart(&bench) : work(&bench);
+    neighbours_end();
+    return code;
 }

@@ -33,6 +33,7 @@ struct measure_result {
     double read, written;               /* bytes a second, as workload_cost counts them */
     double peak_bytes;                  /* read and written, bytes a second */
     double bytes_share;                 /* as share */
+    double floor;                       /* the least time that either leaves, of the time taken */
     double products;                    /* median over pairs of time / that of the score products */
     struct timing_spread seconds;       /* of one run, by the chosen clock */
     double cpu, wall;                   /* medians of both clocks */

@@ -5,6 +5,8 @@
  */
 #include "bench/options.h"
 
+#include "bench/neighbour.h"
+
 #include "common/command.h"
 #include "common/text.h"
 #include "common/types.h"
@@ -14,7 +16,7 @@
 struct state {
     struct options *out;
     const char *device, *isa, *vs, *peer, *plugin;
-    int64_t threads, pairs, timeout;
+    int64_t threads, pairs, timeout, neighbours;
     bool json, quick;
 };
 
@@ -85,7 +87,12 @@ static const struct command_option rows[] = {
     { .name = "--quick", .at = offsetof(struct state, quick),
       .help = "one pair only: whether a workload runs, not how fast it is" },
     { .name = "--clock", .value = "cpu|wall", .take = take_clock,
-      .help = "time the rates are made of (default: cpu on one thread, else wall)" },
+      .help = "time the rates are made of (default: cpu on one thread without\n"
+              "neighbours, else wall)" },
+    { .name = "--neighbours", .value = "N", .at = offsetof(struct state, neighbours), .low = 0,
+      .high = NEIGHBOURS_MOST,
+      .help = "keep N processors busy with other work meanwhile, the peak loops\n"
+              "beside it, too" },
     { .name = "--vs", .value = "DEVICE|FILE", .at = offsetof(struct state, vs),
       .help = "measure a second device in turn with the first: ratio of times;\n"
               "FILE, a path with a slash: the same device of another build of\n"
@@ -180,6 +187,7 @@ static bool complete(struct state *s)
     out->plugin = s->plugin;
     out->threads = s->threads;
     out->timeout = s->timeout;
+    out->neighbours = s->neighbours;
     out->pairs = s->quick ? 1 : s->pairs;
     out->json = s->json;
     if (s->isa != NULL && s->device != NULL && strcmp(s->device, "cpu") != 0

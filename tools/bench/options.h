@@ -10,7 +10,7 @@
 
 enum { OPTIONS_PAIRS_LEAST = 15, OPTIONS_WORKLOADS_MOST = 64 };
 
-/* Which time the rates are made of. AUTO: CPU on one thread, wall on several. */
+/* Which time the rates are made of. AUTO: CPU on one thread without neighbours, else wall. */
 enum options_clock { CLOCK_AUTO, CLOCK_CPU, CLOCK_WALL };
 
 struct options {
@@ -21,6 +21,7 @@ struct options {
     const char *plugin;                 /* a kernel's file, measured in turn with the device */
     const char *peer;                   /* a command, or NULL; see bench/peer.h */
     int64_t threads, pairs;
+    int64_t neighbours;                 /* processes that keep processors busy meanwhile */
     int64_t timeout;                    /* seconds that a peer has for an answer */
     enum options_clock clock;
     uint32_t numerics;                  /* HEED_NUMERICS_* that plans are asked for */

@@ -72,7 +72,7 @@ static const char *opponent(const struct options *options, const struct measure_
 }
 
 /* The columns behind the workload; the first has what a row says, the second its unit. */
-#define NAMES "  %-12s %-7s %-8s %7s %9s %9s %6s %8s %8s %6s %8s %12s  %10s %10s %10s %10s"
+#define NAMES "  %-12s %-7s %-8s %7s %9s %9s %6s %8s %8s %6s %6s %8s %12s  %10s %10s %10s %10s"
 
 bool output_head(const struct options *options, const char *device)
 {
@@ -82,12 +82,12 @@ bool output_head(const struct options *options, const char *device)
         return true;
     begin();
     printf("%-*s" NAMES, width, "workload", "device", "isa", "numerics", "threads", "useful",
-           "peak", "share", "moved", "peak", "share", "products", "extra", "median", "min", "max",
-           "wall");
+           "peak", "share", "moved", "peak", "share", "floor", "products", "extra", "median", "min",
+           "max", "wall");
     if (is_compared(options))
         printf("  %-24s", "ratio (min..max)");
     printf("\n%-*s" NAMES, width, "", "", "", "", "", "GFLOP/s", "GFLOP/s", "%", "GB/s", "GB/s",
-           "%", "x", "bytes", "s", "s", "s", "s");
+           "%", "%", "x", "bytes", "s", "s", "s", "s");
     if (is_compared(options))
         printf("  %s / %s", options->plugin != NULL ? device : opponent(options, NULL),
                options->plugin != NULL ? "plug-in" : device);
@@ -124,6 +124,7 @@ static void table_row(const struct options *options, const struct measure_input 
     cell(8, 2, (r->read + r->written) * 1e-9);
     cell(8, 2, r->peak_bytes * 1e-9);
     cell(6, 1, r->bytes_share * 100);
+    cell(6, 1, r->floor * 100);
     cell(8, 2, r->products);
     printf(" %12" PRIu64 "  %10.4g %10.4g %10.4g %10.4g", in->ours->plan_props.workspace_size,
            r->seconds.median, r->seconds.min, r->seconds.max, r->wall);
@@ -171,6 +172,8 @@ static void json_row(const struct options *options, const struct measure_input *
     member("written_gbytes", r->written * 1e-9);
     member("peak_gbytes", r->peak_bytes * 1e-9);
     member("bandwidth_share", r->bytes_share);
+    member("floor_share", r->floor);
+    printf(",\"neighbours\":%" PRId64, options->neighbours);
     member("score_ratio", r->products);
     printf(",\"extra_bytes\":%" PRIu64 ",\"plan_bytes\":%" PRIu64,
            in->ours->plan_props.workspace_size,
