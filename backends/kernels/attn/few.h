@@ -276,29 +276,30 @@ HK_INLINE void hk_few_scaled_blocks(const struct hk_few_weights *w, const struct
 }
 
 /* The weights that meet channels t to t + n - 1 of V, n at most those of two blocks, which come in
- * order. Groups take turns in two places. */
-HK_INLINE struct hk_few_by hk_few_scaled(const struct hk_few_weights *w,
-                                         const struct hk_block_rows *v, const hk_u32 dtype,
-                                         hk_i64 t, const int n, const int rows)
+ * order. Groups take turns in two places. (Not returned: Oclgrind does not know what an inlined
+ * function that returns a struct becomes.) */
+HK_INLINE void hk_few_scaled(const struct hk_few_weights *w, const struct hk_block_rows *v,
+                             const hk_u32 dtype, hk_i64 t, const int n, const int rows,
+                             struct hk_few_by *by)
 {
     const hk_i64 group = v->group;
-    struct hk_few_by by;
     hk_i64 g;
 
-    by.first = by.rest = w->p;
+    by->first = by->rest = w->p;
     if (!HK_MAY_SCALE(dtype) || group == 0)
-        return by;
-    by.first = by.rest = w->scaled;
+        return;
+    by->first = by->rest = w->scaled;
     if (HK_IN_BLOCKS(dtype)) {
         hk_few_scaled_blocks(w, v, t, n, rows);
-        return by;
+        return;
     }
     for (g = (t + group - 1) / group; g * group < t + n; g++)
         hk_few_scale(w, v, g, rows, w->scaled + g % 2 * HK_BY_GROUP);
-    by.first = w->scaled + t / group % 2 * HK_BY_GROUP;
-    by.rest = n > HK_BLOCK_CHANNELS ? w->scaled + (t + HK_BLOCK_CHANNELS) / group % 2 * HK_BY_GROUP
-                                    : by.first;
-    return by;
+    by->first = w->scaled + t / group % 2 * HK_BY_GROUP;
+    if (n > HK_BLOCK_CHANNELS)
+        by->rest = w->scaled + (t + HK_BLOCK_CHANNELS) / group % 2 * HK_BY_GROUP;
+    else
+        by->rest = by->first;
 }
 
 /* All channels; width: pairs of vectors. */
@@ -311,11 +312,11 @@ HK_INLINE void hk_few_channels(const struct hk_few_weights *w, const struct hk_b
     hk_i64 t = 0;
 
     for (; t + n <= width; t += n) {
-        by = hk_few_scaled(w, v, dtype, t, n, rows);
+        hk_few_scaled(w, v, dtype, t, n, rows, &by);
         hk_few_value(&by, v, dtype, t, first, end, o, ahead, rows, pairs);
     }
     for (; t < width; t += 2 * HKV_LANES) {
-        by = hk_few_scaled(w, v, dtype, t, 2 * HKV_LANES, rows);
+        hk_few_scaled(w, v, dtype, t, 2 * HKV_LANES, rows, &by);
         hk_few_value(&by, v, dtype, t, first, end, o, ahead, rows, 1);
     }
 }
