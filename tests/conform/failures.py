@@ -269,7 +269,8 @@ class Files(Folder):
     def test_json(self):
         path = self.folder / "results.jsonl"
         said = plugin("head_wrong", "--cases", "30", "--shrink", "1", "--json", path, "--only",
-                      "ns=1 q=f32 o=f32 s0.k=f32 s0.v=f32 d=16,64 dv=16,64 h=1,4", drawn=True)
+                      "ns=1 q=f32 o=f32 s0.k=f32 s0.v=f32 d=16,64 dv=16,64 h=1,4 s0.hk=half,h "
+                      "fill=normal", drawn=True)
         head, *cases, last = [json.loads(line)
                               for line in path.read_text(encoding="utf-8").splitlines()]
         self.assertEqual((head["type"], last["type"]), ("run", "summary"))
