@@ -103,9 +103,9 @@ HK_FN hk_i64 hk_size(hk_u32 dtype)
 /* Bytes of n channels of a row, side by side. */
 HK_FN hk_i64 hk_channel_bytes(hk_u32 dtype, hk_i64 n)
 {
-    const hk_i64 pieces = HK_IN_BLOCKS(dtype) ? n / HK_BLOCK_CHANNELS : n;
-
-    return hk_size(dtype) * (HK_IN_PIECES(dtype) && !HK_IN_BLOCKS(dtype) ? n / 2 : pieces);
+    if (HK_IN_BLOCKS(dtype))
+        return n / HK_BLOCK_CHANNELS * hk_size(dtype);
+    return (HK_IN_PIECES(dtype) ? n / 2 : n) * hk_size(dtype); /* i4 */
 }
 
 /* An element, without its scale: of an array, or of pieces channel `index` of a row. */

@@ -10,7 +10,7 @@
 #include "common/types.h"
 #include "conform/engine/array.h"
 #include "reference/blocks.h"
-#include "support/suite.h"
+#include "support/opened.h"
 
 #include <heed/attn.h>
 #include <heed/memory.h>
@@ -111,25 +111,6 @@ LOOP_TEST(all_read_the_same_elements, TYPES)
 }
 
 /* ---- quantising ------------------------------------------------------------------- */
-
-static struct device {
-    heed_runtime *runtime;
-    heed_device *device;
-    heed_queue *queue;
-} on;
-
-static void device_open(const char *name)
-{
-    ck_assert_int_eq(heed_runtime_create(NULL, &on.runtime, NULL), HEED_OK);
-    ck_assert_int_eq(heed_device_find(on.runtime, name, &on.device, NULL), HEED_OK);
-    ck_assert_int_eq(heed_queue_create(on.device, 0, &on.queue, NULL), HEED_OK);
-}
-
-static void device_close(void)
-{
-    heed_queue_destroy(on.queue);
-    heed_runtime_destroy(on.runtime);
-}
 
 /* Numbers of one size, with a few far from it; now and then not finite. */
 static void numbers_draw(float *x, int n)

@@ -4,7 +4,7 @@
  * Scales that lie apart by groups of channels: what they are by types in blocks, which have the
  * same numbers within, and what is refused.
  */
-#include "support/suite.h"
+#include "support/opened.h"
 
 #include <heed/attn.h>
 #include <heed/memory.h>
@@ -94,25 +94,6 @@ static heed_attn_desc attention_of(heed_source *source, uint32_t dtype)
         .q = heed_array4(HEED_F32, NULL, 1, 1, QUERIES, CHANNELS).t,
         .o = heed_array4(HEED_F32, NULL, 1, 1, QUERIES, CHANNELS).t,
     };
-}
-
-static struct device {
-    heed_runtime *runtime;
-    heed_device *device;
-    heed_queue *queue;
-} on;
-
-static void device_open(const char *name)
-{
-    ck_assert_int_eq(heed_runtime_create(NULL, &on.runtime, NULL), HEED_OK);
-    ck_assert_int_eq(heed_device_find(on.runtime, name, &on.device, NULL), HEED_OK);
-    ck_assert_int_eq(heed_queue_create(on.device, 0, &on.queue, NULL), HEED_OK);
-}
-
-static void device_close(void)
-{
-    heed_queue_destroy(on.queue);
-    heed_runtime_destroy(on.runtime);
 }
 
 static void attend(const char *name, const heed_attn_desc *desc, void *q, void *rows, void *scales,

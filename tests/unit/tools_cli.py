@@ -163,6 +163,13 @@ def wrong_arguments_are_one_line():
                '%s names the option: %s' % (arguments, r.stderr))
 
 
+def neighbours_are_told_and_change_the_clock():
+    line = json.loads(run(bench, '--quick', '--json', '--neighbours', '1', 'dense:n=64').stdout)
+    expect((line['neighbours'], line['clock']) == (1, 'wall'), 'a neighbour: wall time')
+    line = json.loads(run(bench, '--quick', '--json', '--device', 'cpu', 'dense:n=64').stdout)
+    expect((line['neighbours'], line['clock']) == (0, 'cpu'), 'no neighbour: CPU time')
+
+
 def help_explains_what_is_asked_of_the_bits():
     text = run(bench, '--help').stdout
     expect(all('(%s)' % word in text for word in ('exact', 'repeat', 'fast')) and '(best,' in text,
@@ -390,6 +397,7 @@ support_is_what_the_devices_offer(usable)
 if loader:
     bad_drivers_cost_a_line_of_the_list()
 wrong_arguments_are_one_line()
+neighbours_are_told_and_change_the_clock()
 help_explains_what_is_asked_of_the_bits()
 results_are_complete(usable)
 numerics_are_what_was_asked_for(usable)

@@ -180,7 +180,7 @@ static void summarize(const struct measure_input *in, struct samples *s,
         .other_seconds = timing_spread(s->other, in->pairs).median,
     };
     out->useful = cost.flops > 0 ? cost.flops / out->seconds.median : NAN;
-    out->floor = fmax(out->share, out->bytes_share); /* fmax: of numbers, what is none apart */
+    out->floor = fmax(out->share, out->bytes_share); /* fmax leaves out NaN */
     out->read = cost.read / out->seconds.median;
     out->written = cost.written / out->seconds.median;
 }

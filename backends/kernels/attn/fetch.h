@@ -142,12 +142,14 @@ HK_FN void hk_rows_scales_apart(const struct hk_block_rows *rows, hk_i64 g, int 
 
         for (i = 0; i < HK_BLOCK; i++)
             out[i] = rows->scale_at[i] == HK_NO_SCALE ? absent : from[rows->scale_at[i]];
-    } else {
+    } else if (m->scale_dtype == HK_F16) {
         HK_GLOBAL const hk_u16 *from = (HK_GLOBAL const hk_u16 *)m->scale + skip;
 
         for (i = 0; i < HK_BLOCK; i++)
             out[i] =
                 rows->scale_at[i] == HK_NO_SCALE ? absent : hk_load_f16(from + rows->scale_at[i]);
+    } else {
+        HK_UNREACHABLE();
     }
 }
 
@@ -252,14 +254,15 @@ HK_FN hk_i64 hk_next_block(const struct hk_strip *st, HK_GLOBAL const struct hk_
     return HK_BLOCK * st->k_rows.row * hk_size(st->k_rows.dtype);
 }
 
-/* A line of each piece of memory that keys first to first + 63 lie in: what is behind it, an entry
- * of a table of pages, takes longer than a line. */
+/* One line of each run of rows among keys first to first + 63 is fetched: the processor looks up
+ * where another page of its memory lies, and that takes longer than a line. */
 HK_FN void hk_pieces_fetch(const struct hk_strip *st, const struct hk_matrix *m, hk_i64 first)
 {
     hk_i64 i;
 
-    for (i = 0; first + HK_BLOCK <= st->len && i < HK_BLOCK;
-         i += hk_rows_run(&m->layout, first + i)) {
+    if (first + HK_BLOCK > st->len)
+        return;
+    for (i = 0; i < HK_BLOCK; i += hk_rows_run(&m->layout, first + i)) {
         if (hk_row_present(&m->layout, first + i))
             HK_PREFETCH(hk_row_at(m, first + i));
     }
