@@ -105,7 +105,8 @@ struct heed_checked {
     int64_t n_batch;                    /* their product */
     int64_t heads, d, d_v;
     int64_t n_q;                        /* bound on an item's rows; RAGGED: totals cut like n_k */
-    struct heed_view q, o, lse, sinks;
+    struct heed_view q, o, lse, sinks;  /* o: with `stops` that of state_out, channels included */
+    struct heed_view state_in;
     uint32_t q_layout;
     uint32_t flags;                     /* HEED_ATTN_*: one of ALIGN_START, ALIGN_END is set */
     int64_t q_pos0, q_pos_step;
@@ -114,7 +115,8 @@ struct heed_checked {
     double scale;                       /* as given: 0 means 1 / sqrt(d) unless SCALE_GIVEN */
     double softcap;                     /* 0: none */
     uint32_t numerics;
-    uint32_t n_sources;
+    uint32_t stops;                     /* 1: rows end as states */
+    uint32_t n_sources, reserved;
     const struct heed_checked_source *sources;
     const struct heed_site *sites;      /* every use of a slot, object after object */
     uint32_t n_sites;
@@ -138,7 +140,7 @@ struct heed_checked {
 enum { HEED_OP_NONE, HEED_OPERATIONS(HEED_OP_NUMBER) HEED_OP_END };
 #undef HEED_OP_NUMBER
 
-enum { HEED_MAX_OPERANDS = 4 + 2 * HEED_MAX_SOURCES + HEED_MAX_SLOTS };
+enum { HEED_MAX_OPERANDS = 5 + 2 * HEED_MAX_SOURCES + HEED_MAX_SLOTS };
 
 /* One array of a plan. Kernels number their buffers as the plan numbers its operands. */
 struct heed_plan_operand {
@@ -150,9 +152,9 @@ struct heed_plan_operand {
     const void *constant;           /* element [0,...,0] of the plan's copy; NULL: run brings it */
 };
 
-/* The operands of attention: q, o, lse, sinks, then k and v of every source, then every slot. An
- * unused slot is absent. */
-enum { HEED_ATTN_Q, HEED_ATTN_O, HEED_ATTN_LSE, HEED_ATTN_SINKS, HEED_ATTN_KV };
+/* The operands of attention: q, o or state_out, lse, sinks, state_in, then k and v of every source,
+ * then every slot. An unused slot is absent. */
+enum { HEED_ATTN_Q, HEED_ATTN_O, HEED_ATTN_LSE, HEED_ATTN_SINKS, HEED_ATTN_STATE, HEED_ATTN_KV };
 
 static inline uint32_t heed_attn_k(uint32_t source)
 {

@@ -68,10 +68,7 @@ static void item_run(const struct heed_checked *attn, const struct heed_launch *
     for (int64_t head = 0; head < attn->heads; head++) {
         for (int64_t index = 0; index < rows; index++) {
             heed_ref_row_set(&row, head, index);
-            if (index < row.q_length)
-                heed_ref_row_run(&row, constants, heed_address(launch->workspace));
-            else
-                heed_ref_row_empty(&row);
+            heed_ref_row_run(&row, constants, heed_address(launch->workspace));
         }
     }
 }

@@ -397,7 +397,7 @@ static float sink_of(const struct heed_ref_row *row)
                          row->head * sinks->stride[5]);
 }
 
-void heed_ref_row_empty(const struct heed_ref_row *row)
+static void row_empty(const struct heed_ref_row *row)
 {
     for (int64_t t = 0; t < row->attn->d_v; t++)
         row_write(row, t, 0.0f);
@@ -415,6 +415,46 @@ static void row_finish(const struct heed_ref_row *row, struct heed_ref_softmax *
     lse_write(row, lse);
 }
 
+/* The channels of a state, as heed/attn.h lists them: M, the partial sums, whether there is
+ * anything, the sums of o. */
+enum { STATE_M, STATE_L, STATE_ANY = STATE_L + HEED_REF_LANES, STATE_O };
+
+static float state_read(const struct heed_ref_row *row, int64_t channel)
+{
+    const struct heed_view *state = &row->attn->state_in;
+
+    return heed_ref_load(state->dtype, heed_ref_memory(row, HEED_ATTN_STATE),
+                         view_offset(state, row->batch, row->head, row->o_begin + row->index) +
+                             channel * state->stride[5]);
+}
+
+static void row_begin(const struct heed_ref_row *row, struct heed_ref_softmax *softmax)
+{
+    struct heed_ref_part *total = &softmax->total;
+
+    if (row->attn->state_in.dtype == 0 || state_read(row, STATE_ANY) == 0.0f)
+        return;
+    total->keys = 1; /* or more: how many does not matter */
+    total->m = state_read(row, STATE_M);
+    for (int i = 0; i < HEED_REF_LANES; i++)
+        total->l[i] = state_read(row, STATE_L + i);
+    for (int64_t t = 0; t < softmax->d; t++)
+        total->o[t] = state_read(row, STATE_O + t);
+}
+
+/* The row ends after step 8. A part without a key has -Inf and zeros in the same places. */
+static void row_stop(const struct heed_ref_row *row, const struct heed_ref_softmax *softmax)
+{
+    const struct heed_ref_part *total = &softmax->total;
+
+    row_write(row, STATE_M, total->m);
+    for (int i = 0; i < HEED_REF_LANES; i++)
+        row_write(row, STATE_L + i, total->l[i]);
+    row_write(row, STATE_ANY, total->keys > 0 ? 1.0f : 0.0f);
+    for (int64_t t = 0; t < softmax->d; t++)
+        row_write(row, STATE_O + t, total->o[t]);
+}
+
 static void source_start(struct walk *walk)
 {
     const struct heed_checked_source *source = walk->keys.source;
@@ -428,22 +468,32 @@ static void source_start(struct walk *walk)
                                      (source->flags & HEED_SOURCE_V_MINIMA) != 0);
 }
 
+/* The keys of every source. */
+static void walk_sources(struct walk *walk)
+{
+    for (uint32_t s = 0; s < walk->row->attn->n_sources; s++) {
+        heed_ref_keys_start(&walk->keys, walk->row, s);
+        source_start(walk);
+        if (walk->keys.source->layout == HEED_LAYOUT_LISTED)
+            walk_listed(walk);
+        else
+            walk_terms(walk);
+    }
+}
+
 void heed_ref_row_run(const struct heed_ref_row *row, const struct heed_ref_constants *constants,
                       float *scratch)
 {
     struct walk walk = { .row = row, .constants = constants };
 
     heed_ref_softmax_start(&walk.softmax, row->attn->d_v, scratch);
-    for (uint32_t s = 0; s < row->attn->n_sources; s++) {
-        heed_ref_keys_start(&walk.keys, row, s);
-        source_start(&walk);
-        if (walk.keys.source->layout == HEED_LAYOUT_LISTED)
-            walk_listed(&walk);
-        else
-            walk_terms(&walk);
-    }
-    if (walk.softmax.total.keys == 0)
-        heed_ref_row_empty(row);
+    row_begin(row, &walk.softmax);
+    if (row->index < row->q_length)
+        walk_sources(&walk);
+    if (row->attn->stops)
+        row_stop(row, &walk.softmax);
+    else if (walk.softmax.total.keys == 0)
+        row_empty(row);
     else
         row_finish(row, &walk.softmax);
 }

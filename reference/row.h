@@ -10,12 +10,9 @@
 #include "numerics.h"
 #include "predicate.h"
 
-/* Writes o and, where there is one, lse of the row. scratch: HEED_REF_SOFTMAX_SCRATCH * d_v
- * floats. */
+/* Writes o and, where there is one, lse of the row, or its state. A DENSE row beyond the query
+ * length sees no key. scratch: HEED_REF_SOFTMAX_SCRATCH * d_v floats. */
 void heed_ref_row_run(const struct heed_ref_row *, const struct heed_ref_constants *,
                       float *scratch);
-
-/* A DENSE row beyond the query length: written as a row without keys (step 11). */
-void heed_ref_row_empty(const struct heed_ref_row *);
 
 #endif

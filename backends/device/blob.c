@@ -164,6 +164,7 @@ static void plan_write(struct writer *w, const struct heed_plan *plan, struct hk
     to.q = view_write(&attn->q, HEED_ITEMS_BATCH);
     to.o = view_write(&attn->o, HEED_ITEMS_BATCH);
     to.lse = view_write(&attn->lse, HEED_ITEMS_BATCH);
+    to.state = view_write(&attn->state_in, HEED_ITEMS_BATCH);
     to.sinks = view_write(&attn->sinks, HEED_ITEMS_BATCH);
     to.sinks.stride[5] = attn->sinks.stride[5];
     to.q_pos = aux_write(w, &attn->q_pos);

@@ -336,7 +336,21 @@ static uint32_t flags_find(const struct heed_plan *plan)
            (attn->flags & HEED_ATTN_ALIGN_END ? HK_PLAN_ALIGN_END : 0u) |
            (attn->flags & HEED_ATTN_LSE_WITH_SINK ? HK_PLAN_LSE_WITH_SINK : 0u) |
            (heed_lowered_of(plan)->capped ? HK_PLAN_CAPPED : 0u) |
+           (attn->stops ? HK_PLAN_STOPS : 0u) |
            (n > 0 && attn->sources[n - 1].flags & HEED_SOURCE_END ? HK_PLAN_END_LAST : 0u);
+}
+
+/* Workgroup: groups that share a strip begin from the same states, and one of them ends with its
+ * own in what may be the same memory. */
+static void kept_find(const struct heed_plan *plan, struct hk_plan *to, struct heed_room *w)
+{
+    const struct heed_checked *attn = plan->checked;
+    const double items = heed_lowered_of(plan)->q_packed ? 1 : (double)attn->n_batch;
+
+    if (to->passes > 1 && attn->stops && attn->state_in.dtype != 0)
+        to->kept_at =
+            heed_room_place(w, items * (double)attn->heads * (double)attn->o.shape[4],
+                            sizeof(struct hk_kept));
 }
 
 /* Columns of a band for the tables of DOT biases: one for each distance between the keys of a block
@@ -423,6 +437,7 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
     to->groups = attn->heads / to->strips.stack;
     if (traits->shape == HEED_SHAPE_WORKGROUP && attn->d_v > 0)
         to->passes = hk_parts(attn->d_v, heed_group_width(attn, traits));
+    kept_find(plan, to, &w);
     to->counter_at = heed_room_place(&w, 1, sizeof(int64_t));
     to->counts_at =
         heed_room_place(&w, (double)attn->n_batch * attn->n_sources * 2, sizeof(int64_t));

@@ -18,6 +18,12 @@ static bool is_plain(const struct heed_plan *plan)
     return !heed_lowered_of(plan)->capped;
 }
 
+/* Do rows begin from states or end as such? */
+static bool has_states(const struct heed_checked *attn)
+{
+    return attn->stops || attn->state_in.dtype != 0;
+}
+
 /* Work-groups have kernels of their own for rows of these types alone. */
 enum { KV_TYPES = HEED_BF16 + 1 };
 
@@ -141,7 +147,7 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
         return lanes[traits->late && is_packed(plan, sources)][plain];
     if (has_scales(plan, sources))
         return wide ? HEED_KERNEL_workgroup_128_scaled_any : HEED_KERNEL_workgroup_64_scaled_any;
-    if (!plain)
+    if (!plain || has_states(heed_attn_of(plan)))
         return wide ? HEED_KERNEL_workgroup_128_any : HEED_KERNEL_workgroup_64_any;
     if (large || !is_one_range(plan))
         return workgroup[wide][0];
@@ -191,6 +197,13 @@ static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
             .kernel = HEED_KERNEL_prepare,
             .threads = 1,
             .groups = lists ? (uint64_t)blob->n_batch * blob->n_sources : 1,
+        };
+    if (blob->kept_at > 0)
+        state->launches[state->n_launches++] = (struct heed_kernel_launch){
+            .kernel = HEED_KERNEL_workgroup_keep,
+            .threads = 1,
+            .groups = (uint64_t)(lowered->q_packed ? 1 : blob->n_batch) * (uint64_t)blob->heads *
+                      ((uint64_t)heed_attn_of(plan)->o.shape[4] + HK_KEEP_ROWS - 1) / HK_KEEP_ROWS,
         };
     if (blob->pack_tasks > 0)
         state->launches[state->n_launches++] = (struct heed_kernel_launch){

@@ -11,7 +11,7 @@
 
 /* Buffer i is operand i of the plan (lib/plan.h); the last one is the workspace. */
 #if HK_LARGE
-#define HK_BUFFERS 101
+#define HK_BUFFERS 102
 #else
 #define HK_BUFFERS 29
 #endif

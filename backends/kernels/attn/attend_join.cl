@@ -51,9 +51,7 @@ HK_FN void hk_strip_join(struct hk_strip *st, const struct hk_task *task)
     st->b = task->b;
     st->n_rows = hk_strip_fill(st, task);
     st->tiles = (st->n_rows + HK_R - 1) / HK_R;
-    st->any_partial = 0;
-    for (i = 0; i < st->tiles * HK_R; i++)
-        st->has_partial[i] = 0;
+    hk_rows_begin(st, task);
     for (s = 0; s < plan->n_sources; s++)
         hk_source_join(st, st->call->sources + s);
     for (i = 0; i < st->n_rows; i++)

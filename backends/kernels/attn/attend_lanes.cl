@@ -133,9 +133,10 @@ HK_FN void hk_strip_read(struct hk_strip *st, const struct hk_task *task)
             for (t = 0; t < plan->d; t++)
                 to[t] = 0.0f;
         }
-        st->has_partial[i] = 0;
     }
-    st->any_partial = 0;
+    if (st->chunks)
+        return;                         /* attend_join.cl has what rows begin from */
+    hk_rows_begin(st, task);
 }
 
 /* Do all rows share the residue of every STRIDED term that follows the query? */

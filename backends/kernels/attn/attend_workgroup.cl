@@ -281,6 +281,61 @@ HK_FN void hk_rows_begin(const struct hk_group *g, hk_i32 id, struct hk_mine *me
     }
 }
 
+#if !HK_PLAIN
+/* What row i of the strip begins from; 0: from nothing. */
+HK_PIECE HK_GLOBAL const float *hk_state_of(const struct hk_group *g, hk_i32 i, float *m)
+{
+    const struct hk_call *call = g->call;
+    const hk_i64 row = g->task->o_begin + g->shared->index[i], head = g->shared->head[i];
+    HK_GLOBAL const float *from = hk_state_row(call, g->task->b, head, row);
+    float joined;
+
+    if (!g->shared->active[i])
+        return 0;
+    if (call->plan->kept_at) {
+        HK_GLOBAL const struct hk_kept *kept = hk_kept_row(call, g->task->b, head, row);
+
+        *m = kept->m;
+        joined = kept->joined;
+    } else {
+        *m = from[0];
+        joined = from[HK_STATE_JOINED * call->plan->state.stride[5]];
+    }
+    return joined == 0.0f ? 0 : from;
+}
+
+/* What a thread begins with. */
+HK_PIECE void hk_states_take(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    HK_GLOBAL const struct hk_plan *plan = g->call->plan;
+    const hk_i64 channel = plan->state.stride[5];
+    HK_GLOBAL const float *from;
+    float m;
+    hk_i32 r, c;
+
+    HK_MARK(cold);
+    if (id < HK_ROWS && hk_state_of(g, id, &m)) {
+        me->acc_m = m;
+        me->has_partial = 1;
+    }
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        from = hk_state_of(g, id / 16 * HK_TR + r, &m);
+        if (!from)
+            continue;
+        if (g->pass == 0)
+            me->acc_l[r] = from[(HK_STATE_L + id % 16) * channel];
+        HK_UNROLL
+        for (c = 0; c < HK_TC; c++) {
+            const hk_i64 t = g->pass + hk_channel(id % 16, c);
+
+            if (t < plan->d_v)
+                me->acc_o[r][c] = from[(HK_STATE_O + t) * channel];
+        }
+    }
+}
+#endif
+
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
     struct hk_mine mine[HK_MINE];
@@ -294,6 +349,10 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
     }
     HK_BARRIER();
     HK_EACH(id) {
+#if !HK_PLAIN
+        if (call->plan->state.dtype)
+            hk_states_take(&g, id, &mine[HK_OWN(id)]);
+#endif
         if (id == 0)
             hk_walk_begin(&g);
     }

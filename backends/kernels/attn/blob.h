@@ -110,7 +110,15 @@ enum {
     HK_PLAN_ALIGN_END = 2u,
     HK_PLAN_LSE_WITH_SINK = 4u,
     HK_PLAN_CAPPED = 8u,
-    HK_PLAN_END_LAST = 16u      /* the last source counts positions from its end */
+    HK_PLAN_END_LAST = 16u,     /* the last source counts positions from its end */
+    HK_PLAN_STOPS = 32u         /* rows end as states: o has those */
+};
+
+#define HK_KEEP_ROWS 16         /* rows of a group of keep.cl */
+
+/* What a work-group keeps of a state: M, and whether anything is joined. */
+struct hk_kept {
+    float m, joined;
 };
 
 /* How query rows form strips: rows r0 + row_step * i that stay within `group` rows, which share
@@ -123,7 +131,7 @@ struct hk_plan {
     hk_i64 batch[3];
     hk_i64 n_batch, heads, d, d_v, n_q;
     hk_i64 q_pos0, q_pos_step;
-    struct hk_view q, o, lse, sinks;
+    struct hk_view q, o, lse, sinks, state;     /* state: what rows begin from */
     struct hk_aux q_pos, q_begin, q_len;
     struct hk_aux o_begin;      /* of rows of o and lse; absent: they begin where those of q do */
     struct hk_strips strips;
@@ -135,6 +143,8 @@ struct hk_plan {
     hk_i64 pack_tasks;
     hk_i64 sources_at, subs_at, slots_at, biases_at, dots_at;   /* in the blob */
     hk_i64 constants_at;
+    hk_i64 kept_at;             /* workspace: workgroup: struct hk_kept of [item or 1][head][row of o],
+                                 * where another group may have written over it; 0: nothing is kept */
     hk_i64 counts_at;           /* workspace: entries of [item][source][2: keys, rows] lists */
     hk_i64 counter_at;          /* workspace: lanes: the next task, and the next block to
                                  * pack or strip to join */

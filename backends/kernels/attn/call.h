@@ -24,7 +24,7 @@
 #ifndef HK_KV
 #define HK_KV 0
 #endif
-enum { HK_BUF_Q, HK_BUF_O, HK_BUF_LSE, HK_BUF_SINKS, HK_BUF_KV };
+enum { HK_BUF_Q, HK_BUF_O, HK_BUF_LSE, HK_BUF_SINKS, HK_BUF_STATE, HK_BUF_KV };
 
 struct hk_call {
     HK_GLOBAL const char *blob;
@@ -67,6 +67,11 @@ HK_FN HK_GLOBAL float *hk_lse_out(const struct hk_call *call)
 HK_FN HK_GLOBAL const char *hk_sinks(const struct hk_call *call)
 {
     return call->buffer[HK_BUF_SINKS];
+}
+
+HK_FN HK_GLOBAL const float *hk_state(const struct hk_call *call)
+{
+    return (HK_GLOBAL const float *)call->buffer[HK_BUF_STATE];
 }
 
 HK_FN HK_GLOBAL const char *hk_k(const struct hk_call *call, hk_u32 source)

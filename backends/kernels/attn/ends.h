@@ -8,6 +8,7 @@
 #define HEED_BACKENDS_KERNELS_ATTN_ENDS_H
 
 #include "finish.h"
+#include "state.h"
 #include "strip.h"
 
 /* ---- chunks ---- */
@@ -145,6 +146,54 @@ HK_FN void hk_row_write(const struct hk_strip *st, HK_GLOBAL float *o, float sin
         hk_put(dtype, out, to + t * channel, o[hk_o_at(t)]);
 }
 
+/* What a state has before the sums of o, of row i to its place. */
+HK_FN void hk_row_stop(const struct hk_strip *st, hk_i64 i, hk_i64 to)
+{
+    const hk_i64 channel = st->call->plan->o.stride[5];
+    HK_GLOBAL float *out = (HK_GLOBAL float *)hk_o(st->call) + to;
+    const int joined = st->has_partial[i] != 0;
+    hk_i64 t;
+
+    out[0] = joined ? hk_canonical(st->acc_m[i]) : -HK_INFINITY;
+    for (t = 0; t < HK_PARTIALS; t++)
+        out[(HK_STATE_L + t) * channel] =
+            joined ? hk_canonical(st->acc_partials[i * HK_PARTIALS + t]) : 0.0f;
+    out[HK_STATE_JOINED * channel] = joined ? 1.0f : 0.0f;
+}
+
+/* Row i begins from its state, if that holds anything. */
+HK_FN void hk_row_begin(struct hk_strip *st, const struct hk_task *task, hk_i64 i)
+{
+    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
+    const hk_i64 channel = plan->state.stride[5];
+    HK_GLOBAL const float *from = hk_state_row(st->call, st->b, st->query[i].head,
+                                               task->o_begin + st->query[i].index);
+    HK_GLOBAL float *o = st->acc_o + hk_row_o(st, i);
+    hk_i64 t;
+
+    if (from[HK_STATE_JOINED * channel] == 0.0f)
+        return;
+    st->acc_m[i] = from[0];
+    for (t = 0; t < HK_PARTIALS; t++)
+        st->acc_partials[i * HK_PARTIALS + t] = from[(HK_STATE_L + t) * channel];
+    for (t = 0; t < st->width; t++)
+        o[hk_o_at(t)] = t < plan->d_v ? from[(HK_STATE_O + t) * channel] : 0.0f;
+    st->has_partial[i] = 1;
+    st->any_partial = 1;
+}
+
+/* The rows at hand, before their first key. */
+HK_FN void hk_rows_begin(struct hk_strip *st, const struct hk_task *task)
+{
+    hk_i64 i;
+
+    for (i = 0; i < st->tiles * HK_R; i++)
+        st->has_partial[i] = 0;
+    st->any_partial = 0;
+    for (i = 0; i < st->n_rows && st->call->plan->state.dtype; i++)
+        hk_row_begin(st, task, i);
+}
+
 /* Steps 9 to 12 of row i; o_at and lse_at: where the task's row 0 of head 0 is. */
 HK_FN void hk_row_finish(struct hk_strip *st, const struct hk_task *task, hk_i64 i, hk_i64 o_at,
                          hk_i64 lse_at)
@@ -154,16 +203,21 @@ HK_FN void hk_row_finish(struct hk_strip *st, const struct hk_task *task, hk_i64
     const hk_i64 at = task->o_begin + st->query[i].index, head = st->query[i].head;
     HK_GLOBAL float *o = st->acc_o + hk_row_o(st, i);
     const int has_partial = st->has_partial[i] != 0;
+    const hk_i64 to = o_at + head * plan->o.stride[3] + at * plan->o.stride[4];
     float sink, lse, factor;
     hk_i64 t;
 
     for (t = 0; t < st->width && !has_partial; t += HKV_LANES)
         hkv_store(o + hk_o_at(t), hkv_set(0.0f));
+    if (plan->flags & HK_PLAN_STOPS) {
+        hk_row_stop(st, i, to);
+        hk_row_write(st, o, 1.0f, 1.0f, to + HK_STATE_O * plan->o.stride[5]);
+        return;
+    }
     factor = hk_row_end(call, head, has_partial, st->acc_m[i],
                         has_partial ? hk_partials_sum(st->acc_partials + i * HK_PARTIALS) : 0.0f,
                         &sink, &lse);
-    hk_row_write(st, o, sink, factor,
-                 o_at + head * plan->o.stride[3] + at * plan->o.stride[4]);
+    hk_row_write(st, o, sink, factor, to);
     if (plan->lse.dtype)
         hk_lse_out(call)[lse_at + head * plan->lse.stride[3] + at * plan->lse.stride[4]] = lse;
 }

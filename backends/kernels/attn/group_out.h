@@ -7,6 +7,7 @@
 #define HEED_BACKENDS_KERNELS_ATTN_GROUP_OUT_H
 
 #include "group.h"
+#include "state.h"
 
 /* Rows first to first + HK_OUT_ROWS of the strip leave through local memory, where Q was. */
 #define HK_OUT_ROWS (HK_KEPT < HK_WIDTH ? HK_ROWS * HK_KEPT / HK_WIDTH : HK_ROWS)
@@ -38,7 +39,7 @@ HK_PIECE void hk_out_put(const struct hk_group *g, hk_i32 id, hk_i32 first,
     }
 }
 
-/* Step 11. */
+/* Step 11. Sums that go on have their places behind those of a state's others. */
 HK_PIECE void hk_out_store(const struct hk_group *g, hk_i32 id, hk_i32 first)
 {
     HK_GLOBAL const struct hk_plan *plan = g->call->plan;
@@ -50,14 +51,45 @@ HK_PIECE void hk_out_store(const struct hk_group *g, hk_i32 id, hk_i32 first)
     for (i = id; i < HK_OUT_ROWS * HK_WIDTH; i += HK_THREADS) {
         const hk_i32 row = first + i / HK_WIDTH;
         const hk_i64 t = g->pass + i % HK_WIDTH;
+#if HK_PLAIN
+        const hk_i64 at = t;
+#else
+        const hk_i64 at = plan->flags & HK_PLAN_STOPS ? t + HK_STATE_O : t;
+#endif
 
         if (shared->active[row] && t < plan->d_v)
             hk_put(plan->o.dtype, hk_o(g->call),
                    from + shared->head[row] * plan->o.stride[3] +
                        (g->task->o_begin + shared->index[row]) * plan->o.stride[4] +
-                       t * plan->o.stride[5], shared->q[i]);
+                       at * plan->o.stride[5], shared->q[i]);
     }
 }
+
+#if !HK_PLAIN
+/* Row i, by thread i, as a state: what comes before the sums of o. red: its partial sums. */
+HK_PIECE void hk_row_stop(const struct hk_group *g, hk_i32 i, const struct hk_mine *me,
+                          HK_LOCAL const float *red)
+{
+    HK_GLOBAL const struct hk_plan *plan = g->call->plan;
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_i64 channel = plan->o.stride[5];
+    HK_GLOBAL float *out = (HK_GLOBAL float *)hk_o(g->call) +
+                           hk_batch_offset(g->call, plan->o.stride, g->task->b) +
+                           shared->head[i] * plan->o.stride[3] +
+                           (g->task->o_begin + shared->index[i]) * plan->o.stride[4];
+    hk_i32 x;
+
+    HK_MARK(cold);
+    shared->w[2 * i] = shared->w[2 * i + 1] = 1.0f;
+    if (!shared->active[i] || g->pass > 0)
+        return;
+    out[0] = hk_canonical(me->acc_m);
+    HK_NO_UNROLL
+    for (x = 0; x < HK_PARTIALS; x++)
+        out[(HK_STATE_L + x) * channel] = hk_canonical(red[x]);
+    out[HK_STATE_JOINED * channel] = me->has_partial ? 1.0f : 0.0f;
+}
+#endif
 
 /* Row i, by thread i: its factors to w, its LSE to memory. red: its partial sums. */
 HK_PIECE void hk_row_finish(const struct hk_group *g, hk_i32 i, const struct hk_mine *me)
@@ -70,6 +102,12 @@ HK_PIECE void hk_row_finish(const struct hk_group *g, hk_i32 i, const struct hk_
     float sink, lse;
     hk_i32 reach, x;
 
+#if !HK_PLAIN
+    if (plan->flags & HK_PLAN_STOPS) {
+        hk_row_stop(g, i, me, red);
+        return;
+    }
+#endif
     HK_NO_UNROLL
     for (reach = 8; reach > 0; reach /= 2) {
         HK_NO_UNROLL

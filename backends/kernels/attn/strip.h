@@ -37,7 +37,7 @@ struct hk_strip {
     HK_GLOBAL float *q;
     /* Sums over the chunks that are finished: hk_chunk_end. */
     HK_GLOBAL float *acc_o, *acc_partials, *acc_m;
-    HK_GLOBAL hk_u32 *has_partial;      /* hk_strip_read: 0; hk_chunk_end: 1 */
+    HK_GLOBAL hk_u32 *has_partial;      /* hk_rows_begin, then hk_chunk_end: 1 */
     int any_partial;                    /* as has_partial, of some row */
     /* Of the source at hand: hk_source_attend. */
     hk_u32 number;

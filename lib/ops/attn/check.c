@@ -12,6 +12,7 @@
 #include "check_state.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static const uint32_t desc_flags = HEED_ATTN_ALIGN_START | HEED_ATTN_ALIGN_END |
                                    HEED_ATTN_SCALE_GIVEN | HEED_ATTN_LSE_WITH_SINK |
@@ -73,29 +74,75 @@ static heed_status numbers_check(struct heed_check *c)
 
 static const struct heed_tensor_rule rule_q = { "q", 2, 6, 3, 6, HEED_SET_FLOATS };
 static const struct heed_tensor_rule rule_o = { "o", 2, 6, 3, 6, HEED_SET_FLOATS };
+static const struct heed_tensor_rule rule_state_in = { "state_in", 0, 6, 3, 6, HEED_SET_F32 };
+static const struct heed_tensor_rule rule_state_out = { "state_out", 0, 6, 3, 6, HEED_SET_F32 };
 static const struct heed_tensor_rule rule_lse = { "lse", 0, 5, 2, 5, HEED_SET_F32 };
 static const struct heed_tensor_rule rule_sinks = { "sinks", 0, 1, 1, 6, HEED_SET_FLOATS };
+
+/* What rows end as: o, or state_out. */
+static const struct heed_tensor_rule *rule_end(const struct heed_check *c)
+{
+    return c->out->stops ? &rule_state_out : &rule_o;
+}
+
+static const heed_tensor *end_of(const struct heed_check *c)
+{
+    return c->out->stops ? &c->d.state_out : &c->d.o;
+}
+
+/* A row that ends as a state has no end of its own. */
+static heed_status ends_check(struct heed_check *c)
+{
+    const struct heed_check_limit limits[] = {
+        { "o.ndim", c->d.o.ndim, 0, 0, "must be absent beside state_out" },
+        { "lse.ndim", c->d.lse.ndim, 0, 0, "must be absent beside state_out" },
+        { "sinks.ndim", c->d.sinks.ndim, 0, 0, "must be absent beside state_out" },
+    };
+
+    return c->out->stops ? heed_check_limits(c, limits, sizeof(limits) / sizeof(*limits)) : HEED_OK;
+}
+
+static heed_status state_check(struct heed_check *c, const struct heed_tensor_rule *rule,
+                               const heed_tensor *t, struct heed_view *view)
+{
+    const heed_status status = heed_tensor_check(&c->where, rule, t, view);
+    char name[HEED_CHECK_NAME];
+
+    if (status < 0 || t->ndim == 0 || view->shape[5] >= HEED_STATE_SUMS)
+        return status;
+    snprintf(name, sizeof(name), "%s.shape[%u]", rule->name, (unsigned)(t->ndim - 1));
+    return heed_check_fail(c, HEED_E_VALUE, name, HEED_STATE_SUMS, view->shape[5],
+                           "a state has that many channels before the sums of o");
+}
+
+static heed_status injective_check(struct heed_check *c, const char *name,
+                                   const struct heed_view *view)
+{
+    return view->dtype == 0 || heed_view_injective(view)
+               ? HEED_OK
+               : heed_check_fail(c, HEED_E_STRIDE, name, 0, 0, "two elements have one address");
+}
 
 static heed_status tensors_check(struct heed_check *c)
 {
     struct heed_checked *out = c->out;
     heed_status status;
 
+    out->stops = c->d.state_out.ndim != 0;
     if ((status = heed_tensor_check(&c->where, &rule_q, &c->d.q, &out->q)) < 0 ||
-        (status = heed_tensor_check(&c->where, &rule_o, &c->d.o, &out->o)) < 0 ||
+        (status = ends_check(c)) < 0 ||
+        (status = out->stops ? state_check(c, &rule_state_out, &c->d.state_out, &out->o)
+                             : heed_tensor_check(&c->where, &rule_o, &c->d.o, &out->o)) < 0 ||
         (status = heed_tensor_check(&c->where, &rule_lse, &c->d.lse, &out->lse)) < 0 ||
-        (status = heed_tensor_check(&c->where, &rule_sinks, &c->d.sinks, &out->sinks)) < 0)
+        (status = heed_tensor_check(&c->where, &rule_sinks, &c->d.sinks, &out->sinks)) < 0 ||
+        (status = state_check(c, &rule_state_in, &c->d.state_in, &out->state_in)) < 0 ||
+        (status = injective_check(c, out->stops ? "state_out.stride" : "o.stride", &out->o)) < 0 ||
+        (status = injective_check(c, "lse.stride", &out->lse)) < 0)
         return status;
-    if (!heed_view_injective(&out->o))
-        return heed_check_fail(c, HEED_E_STRIDE, "o.stride", 0, 0,
-                               "two elements have one address");
-    if (out->lse.dtype != 0 && !heed_view_injective(&out->lse))
-        return heed_check_fail(c, HEED_E_STRIDE, "lse.stride", 0, 0,
-                               "two elements have one address");
     out->heads = out->q.shape[3];
     out->n_q = out->q.shape[4];
     out->d = out->q.shape[5];
-    out->d_v = out->o.shape[5];
+    out->d_v = out->o.shape[5] - (out->stops ? HEED_STATE_SUMS : 0);
     return HEED_OK;
 }
 
@@ -116,8 +163,10 @@ static heed_status desc_check(struct heed_check *c)
     if (!heed_layout_packed(c->d.q_layout))
         return heed_check_batch(c, &rule_q, &c->d.q);
     if ((status = heed_check_no_batch(c, &rule_q, &c->d.q)) < 0 ||
-        (status = heed_check_no_batch(c, &rule_o, &c->d.o)) < 0 ||
-        (c->d.lse.ndim != 0 && (status = heed_check_no_batch(c, &rule_lse, &c->d.lse)) < 0))
+        (status = heed_check_no_batch(c, rule_end(c), end_of(c))) < 0 ||
+        (c->d.lse.ndim != 0 && (status = heed_check_no_batch(c, &rule_lse, &c->d.lse)) < 0) ||
+        (c->d.state_in.ndim != 0 &&
+         (status = heed_check_no_batch(c, &rule_state_in, &c->d.state_in)) < 0))
         return status;
     status = heed_check_items(c, c->d.q_slot, rules[HEED_DESC_BEGIN].use->trailing);
     if (status < 0 || c->d.o_slot == 0)
@@ -129,7 +178,7 @@ static heed_status desc_check(struct heed_check *c)
 
 /* ---- what takes all of them ---- */
 
-/* o or lse, when the batch is known. */
+/* What has the rows of o, when the batch is known. */
 static heed_status output_check(struct heed_check *c, const struct heed_tensor_rule *rule,
                                 const heed_tensor *t)
 {
@@ -146,6 +195,17 @@ static heed_status output_check(struct heed_check *c, const struct heed_tensor_r
                                   (apart ? &c->out->o : &c->out->q)->shape[4],
                                   apart ? "rows of o" : "rows of q");
     return status;
+}
+
+/* Rows as those of o, and as many channels as a state of d_v has. */
+static heed_status state_in_check(struct heed_check *c)
+{
+    const heed_status status = output_check(c, &rule_state_in, &c->d.state_in);
+
+    return status < 0 ? status
+                      : heed_tensor_axis(&c->where, &rule_state_in, &c->d.state_in, 5,
+                                         HEED_STATE_SUMS + c->out->d_v,
+                                         "a state has 18 channels more than o");
 }
 
 static void expand(const struct heed_checked *out, struct heed_view *v)
@@ -266,8 +326,9 @@ static heed_status together_check(struct heed_check *c)
     heed_status status;
 
     heed_check_object(c, "%s", "");
-    if ((status = output_check(c, &rule_o, &c->d.o)) < 0 ||
+    if ((status = output_check(c, rule_end(c), end_of(c))) < 0 ||
         (c->d.lse.ndim != 0 && (status = output_check(c, &rule_lse, &c->d.lse)) < 0) ||
+        (c->d.state_in.ndim != 0 && (status = state_in_check(c)) < 0) ||
         (c->d.sinks.ndim != 0 && (status = heed_tensor_axis(&c->where, &rule_sinks, &c->d.sinks, 5,
                                                             c->out->heads, "heads of q")) < 0) ||
         (status = batch_check(c)) < 0 || (status = query_positions(c)) < 0)

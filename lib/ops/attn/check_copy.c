@@ -12,14 +12,14 @@
 
 /* Sizes of the first version: frozen; and what has grown since. */
 enum { TERM_V1 = 48, BIAS_V1 = 40, SOURCE_V1 = 288, SLOT_V1 = 112, DESC_V1 = 512 };
-enum { SOURCE_NOW = SOURCE_V1 + 8 };
+enum { SOURCE_NOW = SOURCE_V1 + 8, DESC_NOW = DESC_V1 + 2 * (int)sizeof(heed_tensor) };
 
 _Static_assert(sizeof(heed_tensor) == 104, "heed_tensor is part of the ABI");
 _Static_assert(sizeof(heed_term) == TERM_V1, "heed_term may only grow, with new sizes here");
 _Static_assert(sizeof(heed_bias) == BIAS_V1, "heed_bias may only grow, with new sizes here");
 _Static_assert(sizeof(heed_source) == SOURCE_NOW, "heed_source may only grow, with new sizes here");
 _Static_assert(sizeof(heed_slot) == SLOT_V1, "heed_slot may only grow, with new sizes here");
-_Static_assert(sizeof(heed_attn_desc) == DESC_V1,
+_Static_assert(sizeof(heed_attn_desc) == DESC_NOW,
                "heed_attn_desc may only grow, with new sizes here");
 
 /* An array of structs of the caller's. */

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The operands of attention: q, o, lse, sinks, k and v of every source, every slot. A slot is one
+ * The operands of attention: q, o or state_out, lse, sinks, state_in, k and v of every source, every slot. A slot is one
  * operand however often it is used: all its uses are views of one array, which touch the same
  * elements.
  */
@@ -46,9 +46,12 @@ heed_status heed_attn_lay(struct heed_plan *plan, const struct heed_checked *att
         return heed_report_fill(report, HEED_E_NOMEM, NULL, 0, 0, "no memory for the operands");
     plan->checked = attn;
     lay(&operands[HEED_ATTN_Q], &attn->q, HEED_ROLE_IN, "q", 0);
-    lay(&operands[HEED_ATTN_O], &attn->o, HEED_ROLE_OUT, "o", 0);
+    lay(&operands[HEED_ATTN_O], &attn->o, HEED_ROLE_OUT, attn->stops ? "state_out" : "o", 0);
     lay(&operands[HEED_ATTN_LSE], &attn->lse, HEED_ROLE_OUT, "lse", 0);
     lay(&operands[HEED_ATTN_SINKS], &attn->sinks, HEED_ROLE_IN, "sinks", 0);
+    lay(&operands[HEED_ATTN_STATE], &attn->state_in, HEED_ROLE_IN, "state_in", 0);
+    if (attn->stops)
+        operands[HEED_ATTN_O].same_as = 1 + HEED_ATTN_STATE;
     for (uint32_t slot = 1; slot <= attn->n_slots; slot++)
         operands[heed_attn_slot(attn, slot)] = (struct heed_plan_operand){
             .role = HEED_ROLE_IN, .name = "slots[]", .index = slot - 1
@@ -135,9 +138,10 @@ heed_status heed_attn_place(const struct heed_plan *plan, const void *given, str
     if (status < 0)
         return status;
     to->at[HEED_ATTN_Q] = args.q;
-    to->at[HEED_ATTN_O] = args.o;
+    to->at[HEED_ATTN_O] = heed_attn_of(plan)->stops ? args.state_out : args.o;
     to->at[HEED_ATTN_LSE] = args.lse;
     to->at[HEED_ATTN_SINKS] = args.sinks;
+    to->at[HEED_ATTN_STATE] = args.state_in;
     to->run = (heed_run){ .workspace = args.workspace,
                           .workspace_size = args.workspace_size,
                           .wait = args.wait,

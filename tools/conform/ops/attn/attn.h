@@ -167,6 +167,13 @@ struct source_data {
     struct bias_data bias[MAX_BIASES];
 };
 
+/* What of a problem a call is about: sources [first, end), from a state on, up to a state. */
+struct stretch {
+    int first, end;
+    bool stops;
+    struct array begins; /* data NULL: from nothing */
+};
+
 /* What the case says, in memory, for the items chosen (all, one alone, another order). */
 struct problem {
     struct cs c;
@@ -181,6 +188,7 @@ struct problem {
     struct array q, sinks;
     struct source_data source[MAX_SOURCES];
     int n_sources, q_begin, o_begin, q_len, q_pos;
+    struct stretch part;        /* all sources, where nobody says otherwise */
     int n_slots;
     struct slot slot[MAX_SLOTS];
 };
@@ -287,13 +295,13 @@ struct call {
     heed_term term[MAX_SOURCES][MAX_TERMS];
     heed_bias bias[MAX_SOURCES][MAX_BIASES];
     heed_slot slot[MAX_SLOTS]; /* ... up to here */
-    struct place q, o, lse, sinks, k[MAX_SOURCES], v[MAX_SOURCES], aux[MAX_SLOTS];
+    struct place q, o, lse, sinks, state, k[MAX_SOURCES], v[MAX_SOURCES], aux[MAX_SLOTS];
     heed_attn_args args;       /* for families that call heed_attn_run() */
     heed_buf slot_buf[MAX_SLOTS];
     heed_kv_bufs kv[MAX_SOURCES];
-    int n_sources, n_slots;
+    int n_sources, n_slots;    /* n_sources: those of the call */
     bool has_lse;
-    struct array out, out_lse; /* logical outputs after the run, */
+    struct array out, out_lse; /* logical outputs after the run: o or states, */
     struct array old, old_lse; /* and before it */
 };
 

@@ -49,7 +49,7 @@ bool cf_same_item(const struct problem *p, const struct call *want, int64_t b,
 
             if ((skip && skip[h * p->n_q + row]) || cf_row_shared(p, views, b, y))
                 continue;
-            for (int64_t c = 0; c < p->dv; c++) {
+            for (int64_t c = 0; c < want->out.shape[3]; c++) {
                 const uint32_t x = cf_array_bits(&want->out, cf_array_at(&want->out, b, h, y, c));
                 const uint32_t x2 = cf_array_bits(&got->out, cf_array_at(&got->out, g, h, y2, c));
 
@@ -86,7 +86,7 @@ void cf_judge_unowned(const struct problem *p, const struct call *call, struct v
             owned = owned || (y >= view.o_begin && y < view.o_begin + view.q_n);
         }
         for (int64_t h = 0; h < p->heads && !owned; h++) {
-            for (int64_t c = 0; c < p->dv; c++) {
+            for (int64_t c = 0; c < call->out.shape[3]; c++) {
                 const int64_t at = cf_array_at(&call->out, 0, h, y, c);
                 const uint32_t old = cf_array_bits(&call->old, at),
                                now = cf_array_bits(&call->out, at);

@@ -106,7 +106,7 @@ static void desc_set(struct call *call, const struct problem *p)
                  (cf_g(c, G_LSE) == LSE_SINK ? (uint32_t)HEED_ATTN_LSE_WITH_SINK : 0) |
                  (cf_g(c, G_WS) ? (uint32_t)HEED_PLAN_OWN_WORKSPACE : 0),
         .q = call->q.t,
-        .o = call->o.t,
+        .o = p->part.stops ? (heed_tensor){ .ndim = 0 } : call->o.t,
         .lse = call->lse.t,
         .sinks = call->sinks.t,
         .q_pos0 = cf_g(c, G_QPOS0),
@@ -116,8 +116,8 @@ static void desc_set(struct call *call, const struct problem *p)
         .q_slot = (uint32_t)p->q_begin,
         .q_len_slot = (uint32_t)p->q_len,
         .o_slot = (uint32_t)p->o_begin,
-        .sources = call->source,
-        .n_sources = (uint32_t)p->n_sources,
+        .sources = call->source + p->part.first,
+        .n_sources = (uint32_t)call->n_sources,
         .source_size = sizeof(heed_source),
         .slots = call->slot,
         .n_slots = (uint32_t)p->n_slots,
@@ -125,8 +125,10 @@ static void desc_set(struct call *call, const struct problem *p)
         .scale = p->scale,
         .softcap = p->softcap,
         .numerics = numerics[cf_g(c, G_NUM)],
+        .state_in = call->state.t,
+        .state_out = p->part.stops ? call->o.t : (heed_tensor){ .ndim = 0 },
     };
-    for (int s = 0; s < p->n_sources; s++)
+    for (int s = p->part.first; s < p->part.end; s++)
         source_set(call, p, s);
 }
 
@@ -232,11 +234,13 @@ static bool places_make(struct call *call, const struct problem *p, unsigned fla
     char k[24], v[24], k_field[24], v_field[24];
     bool ok;
 
-    call->has_lse = cf_g(&p->c, G_LSE) != LSE_NONE;
-    call->out = (struct array){ .dtype = type_nth(TYPE_FLOATS, cf_g(&p->c, G_O)),
+    call->has_lse = cf_g(&p->c, G_LSE) != LSE_NONE && !p->part.stops;
+    call->out = (struct array){ .dtype = p->part.stops ? HEED_F32
+                                                       : type_nth(TYPE_FLOATS, cf_g(&p->c, G_O)),
                                 .trailing = 3,
                                 .batched = true,
-                                .shape = { b, p->heads, p->o_total, p->dv },
+                                .shape = { b, p->heads, p->o_total,
+                                           p->dv + (p->part.stops ? HEED_STATE_SUMS : 0) },
                                 .laid = (int)cf_g(&p->c, G_OS) };
     call->out_lse = (struct array){ .dtype = HEED_F32,
                                     .trailing = 2,
@@ -244,22 +248,26 @@ static bool places_make(struct call *call, const struct problem *p, unsigned fla
                                     .shape = { b, 1, p->heads, p->o_total },
                                     .laid = (int)cf_g(&p->c, G_LS) };
     ok = attn_add(call, p, "q", "q", 1, flags, &call->q, &desc->q, &p->q) &&
-         output_add(call, p, "o", 2, flags, &call->o, &desc->o, &call->out, &call->old);
+         output_add(call, p, p->part.stops ? "state_out" : "o", 2, flags, &call->o,
+                    p->part.stops ? &desc->state_out : &desc->o, &call->out, &call->old);
     call->job.operand[0].rows = true;
     if (ok && call->has_lse)
         ok = output_add(call, p, "lse", 3, flags, &call->lse, &desc->lse, &call->out_lse,
                         &call->old_lse);
     else if (ok && flags & CALL_ABSENT)
         job_add(&call->job, "lse", "lse", HEED_ROLE_OUT, &call->lse)->tensor = &desc->lse;
-    if (ok && p->sinks.data)
+    if (ok && p->part.begins.data)
+        ok = attn_add(call, p, "state_in", "state_in", 19, flags, &call->state, &desc->state_in,
+                      &p->part.begins);
+    if (ok && p->sinks.data && !p->part.stops)
         ok = attn_add(call, p, "sinks", "sinks", 4, flags, &call->sinks, &desc->sinks, &p->sinks);
     else if (ok && flags & CALL_ABSENT)
         job_add(&call->job, "sinks", "sinks", HEED_ROLE_IN, &call->sinks)->tensor = &desc->sinks;
-    for (int s = 0; s < p->n_sources && ok; s++) {
+    for (int s = p->part.first; s < p->part.end && ok; s++) {
         snprintf(k, sizeof k, "k%d", s);
         snprintf(v, sizeof v, "v%d", s);
-        snprintf(k_field, sizeof k_field, "kv[%d].k", s);
-        snprintf(v_field, sizeof v_field, "kv[%d].v", s);
+        snprintf(k_field, sizeof k_field, "kv[%d].k", s - p->part.first);
+        snprintf(v_field, sizeof v_field, "kv[%d].v", s - p->part.first);
         ok = attn_add(call, p, k, k_field, 5 + 2 * s, flags, &call->k[s], &call->source[s].k,
                       &p->source[s].k) &&
              attn_add(call, p, v, v_field, 6 + 2 * s, flags, &call->v[s], &call->source[s].v,
@@ -286,20 +294,23 @@ heed_status cf_attn_plan(heed_device *device, const void *desc, heed_plan **out,
 static void args_set(struct job *job)
 {
     struct call *const call = cf_call_of(job);
+    const int first = (int)(call->desc.sources - call->source);
 
     call->args = (heed_attn_args){
         .size = sizeof(heed_attn_args),
         .kv_size = sizeof(heed_kv_bufs),
         .q = call->q.buf,
-        .o = call->o.buf,
+        .o = call->desc.state_out.ndim ? (heed_buf){ .handle = NULL } : call->o.buf,
         .lse = call->lse.buf,
         .sinks = call->sinks.buf,
         .kv = call->kv,
         .slots = call->slot_buf,
         .n_slots = (uint32_t)call->n_slots,
+        .state_in = call->state.buf,
+        .state_out = call->desc.state_out.ndim ? call->o.buf : (heed_buf){ .handle = NULL },
     };
     for (int s = 0; s < call->n_sources; s++)
-        call->kv[s] = (heed_kv_bufs){ call->k[s].buf, call->v[s].buf };
+        call->kv[s] = (heed_kv_bufs){ call->k[first + s].buf, call->v[first + s].buf };
     for (int i = 0; i < call->n_slots; i++)
         call->slot_buf[i] = call->aux[i].buf;
 }
@@ -313,7 +324,7 @@ static heed_status run(const heed_plan *plan, heed_queue *queue, const void *arg
 bool cf_call_describe(struct call *call, const struct problem *p, unsigned flags)
 {
     memset(call, 0, sizeof *call);
-    call->n_sources = p->n_sources;
+    call->n_sources = p->part.end - p->part.first;
     call->n_slots = p->n_slots;
     call->job.problem = (void *)(uintptr_t)p;
     call->job.check = cf_attn_check;

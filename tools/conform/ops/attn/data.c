@@ -236,7 +236,7 @@ static void globals_set(struct problem *p, const struct cs *c)
     p->o_total =
         cf_g(c, G_OBEG) ? p->q_total - 2 + (int64_t)(cf_mix2(c->seed, 909) % 7) : p->q_total;
     p->n_q = p->o_total < p->q_total ? p->o_total : p->q_total;
-    p->n_sources = (int)cf_g(c, G_NS);
+    p->n_sources = p->part.end = (int)cf_g(c, G_NS);
     p->softcap = (double)cf_g(c, G_CAP);
     switch (cf_g(c, G_SCALE)) {
     case SCALE_GIVEN:

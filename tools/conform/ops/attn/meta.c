@@ -232,6 +232,7 @@ void cf_attn_relate(const struct subject *s)
     poisoned(s, p);
     cf_meta_cached(s, p);
     cf_meta_quantised(s, p);
+    cf_meta_continued(s, p);
     if (s->seed % 4 == 0)
         appended(s, p);
     else if (s->seed % 4 == 2 && (fill == FILL_NORMAL || fill == FILL_TIES))

@@ -258,7 +258,7 @@ static void query_read(struct reader *r)
     p->o_total = shape_of(&d->o, 2);
     p->n_q = p->o_total < p->n_q ? p->o_total : p->n_q;
     p->dv = shape_of(&d->o, 1);
-    p->n_sources = (int)d->n_sources;
+    p->n_sources = p->part.end = (int)d->n_sources;
     if (d->sinks.ndim)
         p->sinks = array_of(r, &d->sinks, address(r->args->sinks), 1, false);
     p->q_begin = slot_of(r, d->q_slot, 0, true);
