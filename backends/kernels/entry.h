@@ -30,6 +30,7 @@
 #define HK_EVERY(of)                                                                               \
     HK_FIRST_TEN(of), HK_TEN(of, 1), HK_TEN(of, 2), HK_TEN(of, 3), HK_TEN(of, 4), HK_TEN(of, 5),   \
         HK_TEN(of, 6), HK_TEN(of, 7), HK_TEN(of, 8), HK_TEN(of, 9), of(100), of(101)
+#define HK_LAST(of) of(101)     /* HK_BUFFERS - 1 */
 #else
 #define HK_EVERY(of)                                                                               \
     HK_FIRST_TEN(of), HK_TEN(of, 1), of(20), of(21), of(22), of(23), of(24), of(25), of(26),       \

@@ -212,10 +212,11 @@ struct hk_offsets {
 
 #define HK_ARGUMENT(n) __global char *b##n
 #define HK_GIVEN(n) b##n
+#define HK_GIVEN_LAST HK_LAST(HK_GIVEN)
 
 #if HK_LARGE
 #define HK_ENTRY_ARGUMENTS ulong work_at
-#define HK_ENTRY_OFFSET(i) ((__global const ulong *)(b100 + work_at))[i]
+#define HK_ENTRY_OFFSET(i) ((__global const ulong *)(HK_GIVEN_LAST + work_at))[i]
 #else
 #define HK_ENTRY_ARGUMENTS const struct hk_offsets at
 #define HK_ENTRY_OFFSET(i) at.at[i]
