@@ -239,4 +239,6 @@ void cf_attn_relate(const struct subject *s)
         scaled(s, p);
     else if (s->seed % 4 == 3 && p->n_sources > 0)
         cf_meta_listed(s, p);
+    else if (s->seed % 4 == 1 && p->n_sources > 0)
+        cf_meta_cut(s, p);
 }

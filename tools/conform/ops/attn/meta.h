@@ -16,8 +16,10 @@ void cf_relate(const struct subject *, struct problem *other, const char *what);
 void cf_meta_listed(const struct subject *, const struct problem *);
 /* pages and rings against theirs, where the entries of slots do not share memory; */
 void cf_meta_cached(const struct subject *, const struct problem *);
-/* meta_states.c: some sources up to a state and the others from there on, against all at once; */
+/* meta_states.c: some sources, or keys of one, up to a state and the others from there on, against
+ * all at once; */
 void cf_meta_continued(const struct subject *, const struct problem *);
+void cf_meta_cut(const struct subject *, const struct problem *);
 /* bytes and scales against the f32 that they stand for. */
 void cf_meta_quantised(const struct subject *, const struct problem *);
 
