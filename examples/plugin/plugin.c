@@ -40,6 +40,8 @@ static heed_status query(void *self, const char *op, const void *descriptor, hee
         return refuse(report, "sources", "one source only");
     if (desc->flags & HEED_PLAN_OWN_WORKSPACE)
         return refuse(report, "flags", "no workspace of its own");
+    if (desc->state_in.ndim || desc->state_out.ndim)
+        return refuse(report, "state_in", "no states");
     if (desc->q.dtype != HEED_F32 || desc->o.dtype != HEED_F32 || s->k.dtype != HEED_F32 ||
         s->v.dtype != HEED_F32)
         return refuse(report, "q.dtype", "f32 only");

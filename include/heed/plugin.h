@@ -57,7 +57,7 @@ extern "C" {
  */
 
 enum {
-    HEED_PLUGIN_MAJOR = 2,
+    HEED_PLUGIN_MAJOR = 3,
     HEED_PLUGIN_MINOR = 0
 };
 
@@ -143,24 +143,26 @@ typedef struct heed_kernel_api {
 } heed_kernel_api;
 
 /**
- * The operands of an attention as its arguments: q, o, lse, sinks, then k and v of each source,
- * then the slots. Points into `at`.
+ * The operands of an attention as its arguments: q, o or state_out, lse, sinks, state_in, then k and
+ * v of each source, then the slots. Points into `at`. Both o and state_out are the second: the
+ * descriptor says which of them it is.
  *
  * @param n_sources that of the descriptor.
  */
 static inline heed_attn_args heed_attn_args_of(const heed_buf *at, uint32_t n, uint32_t n_sources,
                                                const heed_run *run)
 {
-    const uint32_t first_slot = 4 + 2 * n_sources;
+    const uint32_t first_slot = 5 + 2 * n_sources;
     heed_attn_args args;
 
     args.size = sizeof args;
     args.kv_size = sizeof(heed_kv_bufs);
     args.q = at[0];
-    args.o = at[1];
+    args.o = args.state_out = at[1];
     args.lse = at[2];
     args.sinks = at[3];
-    args.kv = (const heed_kv_bufs *)(const void *)(at + 4);
+    args.state_in = at[4];
+    args.kv = (const heed_kv_bufs *)(const void *)(at + 5);
     args.slots = at + first_slot;
     args.n_slots = n - first_slot;
     args.workspace = run->workspace;

@@ -72,6 +72,8 @@ static const char *refused_field(const heed_attn_desc *d)
         return "sources[0].v.shape";
     if (d->o.dtype != HEED_F32 || d->lse.ndim || d->sinks.ndim)
         return d->o.dtype != HEED_F32 ? "o.dtype" : d->lse.ndim ? "lse" : "sinks";
+    if (d->state_in.ndim)
+        return "state_in";
     if (s->n_biases || s->mask_slot || s->row_mask_slot)
         return s->n_biases    ? "sources[0].biases"
                : s->mask_slot ? "sources[0].mask_slot"

@@ -208,6 +208,19 @@ class Sources(unittest.TestCase):
                                          made=((64 + 2) * size_k[h], 2 * (40 + 18) * size_v[h]))
             self.assertLess(oracle.off_by(o[h], wanted, bound), 1)
 
+    def test_states_go_on(self):
+        q, k, v = draw(2, 3, 16), draw(2, 2 * 1024 + 40, 16), draw(2, 2 * 1024 + 40, 24)
+        wanted = heed.attention(q, k, v)
+        state = heed.attention(q, k[:, :1024], v[:, :1024], state_out=True)
+        self.assertEqual(state.shape, (2, 3, heed.STATE_SUMS + 24))
+        again = heed.attention(q, k[:, 1024:2048], v[:, 1024:2048], state_in=state,
+                               state_out=state)
+        self.assertIs(again, state)
+        np.testing.assert_array_equal(
+            heed.attention(q, k[:, 2048:], v[:, 2048:], state_in=state), wanted)
+        with self.assertRaises(TypeError):
+            heed.attention(q, k, v, state_out=True, lse=True)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -78,7 +78,7 @@ class Plans(unittest.TestCase):
         self.assertEqual(info["flops"], 2 * 70 * 70 * 2 * 32)
         operands = plan.operands()
         self.assertEqual([x["name"] for x in operands],
-                         ["q", "o", "lse", "sinks", "kv[0].k", "kv[0].v"])
+                         ["q", "o", "lse", "sinks", "state_in", "kv[0].k", "kv[0].v"])
         o = operands[1]
         self.assertEqual((o["role"], o["low"], o["high"]), (heed.ROLE_OUT, 0, self.q.nbytes))
         self.assertEqual(operands[2]["dtype"], 0)           # no lse

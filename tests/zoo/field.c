@@ -90,6 +90,8 @@ static heed_status query(void *self, const char *op, const void *given, heed_rep
         return refuse(report, "sources", "one source only");
     if (desc->flags & HEED_PLAN_OWN_WORKSPACE)
         return refuse(report, "flags", "no workspace of its own");
+    if (desc->state_in.ndim || desc->state_out.ndim)
+        return refuse(report, desc->state_in.ndim ? "state_in" : "state_out", "no states");
     if (desc->q.ndim < 3 || desc->o.ndim < 3)
         return refuse(report, "q.ndim", "a head axis is needed");
     if (desc->q_layout || desc->q_len_slot || desc->q_pos_slot || desc->q_pos_step > 1)

@@ -282,6 +282,7 @@ class Places:
 
     def __init__(self, made, kv, slots):
         self.q, self.o, self.lse, self.sinks = made.q, made.o, made.lse, made.sinks
+        self.state_in, self.state_out = made.state_in, made.state_out
         self.kv, self.slots = kv, slots
 
 
@@ -314,6 +315,12 @@ def give_outputs(filled, o, lse, made_o):
         struct.lse = filled.array(lse, "lse", "lse")
 
 
+def give_state(filled, state, made_state):
+    """What rows end as in the place of o. state: an array, or True for one that is made."""
+    state = made_state() if state is True else state
+    filled.struct.state_out = filled.array(state, "state_out", "state_out")
+
+
 def set_common(filled, scale, softcap, sinks, numerics, flags):
     struct = filled.struct
     if scale is not None:
@@ -338,8 +345,9 @@ def attention(q: ArrayLike, k: ArrayLike | None = None, v: ArrayLike | None = No
               lse: ArrayLike | bool | None = None, lse_with_sink: bool = False, q_pos0: int = 0,
               q_pos_step: int = 0, q_pos: AuxArray | None = None, q_len: AuxArray | None = None,
               q_begins: AuxArray | None = None, o_begins: AuxArray | None = None,
+              state_in: ArrayLike | None = None, state_out: ArrayLike | bool | None = None,
               dtype: DType | None = None, numerics: int | str = 0, device: DeviceLike = None, threads: int = 0) -> Plan:
-    """Softmax attention: heed_attn_desc. Returns o, or (o, lse).
+    """Softmax attention: heed_attn_desc. Returns o, or (o, lse), or with state_out the state.
 
     q [batch...][H][n_q][d]; k [batch...][H_k][n_k][d] and v [batch...][H_k][n_k][d_v], or
     `sources`, each with terms, biases and a layout of its own. H_k divides H. terms, biases,
@@ -350,6 +358,9 @@ def attention(q: ArrayLike, k: ArrayLike | None = None, v: ArrayLike | None = No
     1 / sqrt(d) unless given. softcap: 0 for none. sinks: [H]. lse: True, or an array to fill.
     q_pos: int64 [B], added to every position; q_len: lengths of queries; q_begins: ragged ones,
     and o_begins where o and lse lie apart from q (o is then given).
+    state_in: float32 [batch...][H][n_q][18 + d_v], what rows begin from; state_out: an array like
+    it, or True: rows end as states, without o, lse and sinks. A call over sources A and B has the
+    bits of one over B from the state of one over A. It may be state_in itself.
     dtype: of o, where it is made. device: a name or a Device; threads: workers of a host device.
 
     attention.plan(...) takes the same and returns the Plan. A failed call raises heed.Error.
@@ -376,8 +387,18 @@ def attention(q: ArrayLike, k: ArrayLike | None = None, v: ArrayLike | None = No
         flags |= enum_value(["HEED_ATTN_ALIGN_"], align)
     set_common(filled, scale, softcap, sinks, numerics, flags)
     dense = [source.v for source in sources if source.layout not in ("ragged", "paged")]
+    sums = CONSTANTS["HEED_STATE_SUMS"]
     d_v = as_array(sources[0].v).shape[-1] if sources else as_array(q).shape[-1]
-    give_outputs(filled, o, lse, lambda: made_like(
-        q, output_shape(q, dense, d_v), dtype and dtype_name(dtype)))
+    if state_in is not None:
+        d_v = as_array(state_in).shape[-1] - sums
+        struct.state_in = filled.array(state_in, "state_in", "state_in")
+    if state_out is None or state_out is False:
+        give_outputs(filled, o, lse, lambda: made_like(
+            q, output_shape(q, dense, d_v), dtype and dtype_name(dtype)))
+    elif o is not None or lse is not None or sinks is not None:
+        raise TypeError("a row that ends as a state has no o, no lse and no sink")
+    else:
+        give_state(filled, state_out, lambda: made_like(
+            q, output_shape(q, dense, sums + d_v), "float32"))
     filled.finish()
-    return plan_attention(filled, device_of(device, threads), ["o", "lse"])
+    return plan_attention(filled, device_of(device, threads), ["o", "lse", "state_out"])
