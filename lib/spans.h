@@ -34,12 +34,13 @@ struct heed_lowered_source {
     const struct heed_aux *rows;                /* GLOBAL rows from a list, else NULL */
     int64_t rows_first_n;                        /* GLOBAL rows: the first so many */
     uint32_t has_keys;                          /* 1: one sub-source is of unit step */
-    uint32_t shared;                            /* 1: all batch items read the same K and V */
+    uint32_t shared;                            /* 1: all batch items read the same K and V, */
+    uint32_t common;                            /* and all else of the source is the same, too */
     uint32_t layout;                            /* HK_LAYOUT_* */
     enum heed_items items;
     uint32_t gaps;                              /* 1: keys within the length may be absent */
     const struct heed_aux *index;               /* what says where rows lie; NULL: nothing does */
-    uint32_t value, reserved;                   /* 1: that is one number for an item */
+    uint32_t value;                             /* 1: that is one number for an item */
 };
 
 struct heed_lowered {

@@ -83,6 +83,46 @@ static void strips_find(const struct heed_plan *plan, const struct heed_device_t
         strips->rows = 1;
 }
 
+/* Do items read so much of the same keys that their rows are best together? At least a quarter of
+ * what each has of its own. */
+static bool items_share(const struct heed_plan *plan)
+{
+    const struct heed_lowered *lowered = heed_lowered_of(plan);
+    double common = 0, own = 0;
+
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
+        const struct heed_lowered_source *source = &lowered->sources[s];
+
+        if (source->rows || lowered->subs[source->first].kind == HK_SUB_GATHER)
+            return false;
+        *(source->common ? &common : &own) += (double)heed_attn_of(plan)->sources[s].n_k;
+    }
+    return common > 0 && 4 * common >= own;
+}
+
+/* Lanes: the rows of items share a strip where all rows of an item leave room for another's. Tasks
+ * are then parts of strips, of which every worker shall have some. */
+static void items_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
+                       struct hk_plan *to)
+{
+    const struct heed_checked *attn = plan->checked;
+    const int64_t room = HEED_TUNE_ROWS / to->strips.stack / hk_max(attn->n_q, 1);
+    const double chunks = heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs);
+    const double tasks = (double)traits->workers * HEED_TUNE_ITEM_TASKS;
+
+    to->items = 1;
+    if (traits->shape == HEED_SHAPE_LANES && !heed_lowered_of(plan)->q_packed &&
+        to->strips.row_step == 1 && heed_lowered_of(plan)->group == 0 && attn->n_q > 0 &&
+        items_share(plan))
+        to->items = hk_max(hk_min(attn->n_batch, room), 1);
+    while (to->items > 1 && traits->workers > 1 &&
+           (double)to->groups * (double)hk_parts(attn->n_batch, to->items) * chunks < tasks)
+        to->items /= 2;
+    to->item_groups = hk_parts(attn->n_batch, to->items);
+    if (to->items > 1)
+        to->strips.rows = hk_max(to->strips.rows, to->items * attn->n_q);
+}
+
 /* ---- the workspace ---- */
 
 /* Blocks that a strip reaches at most of the keys of unit step, if that follows from the windows;
@@ -239,6 +279,7 @@ static void source_find(const struct heed_plan *plan, const struct heed_device_t
         .packed = lowered->items == HEED_ITEMS_PACKED,
         .value = lowered->value,
         .shared = lowered->shared,
+        .common = lowered->common,
         .pages = from->k.shape[2],
         .shift = shift_find(from->k.shape[4]),
         .first_sub = lowered->first,
@@ -272,7 +313,7 @@ static bool tasks_find(const struct heed_plan *plan, const struct hk_source *sou
 
     to->batch_strips =
         hk_strips_count(to->strips.rows, to->strips.row_step, to->strips.group, to->n_q);
-    tasks = (double)to->batch_strips * items;
+    tasks = (double)to->batch_strips * (double)to->groups * (double)to->item_groups;
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++)
         lists += (double)sources[s].row_parts * items;
     if ((tasks + lists) * (double)to->passes > HEED_TUNE_TASKS_MAX ||
@@ -435,6 +476,7 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
     };
     strips_find(plan, traits, &to->strips);
     to->groups = attn->heads / to->strips.stack;
+    items_find(plan, traits, to);
     if (traits->shape == HEED_SHAPE_WORKGROUP && attn->d_v > 0)
         to->passes = hk_parts(attn->d_v, heed_group_width(attn, traits));
     kept_find(plan, to, &w);

@@ -11,6 +11,7 @@
 #define HEED_TUNE_LIST_ROWS 16      /* rows of a list, at most, of which a strip has many */
 #define HEED_TUNE_STRIPS 16         /* strips a worker, at least, before strips are halved */
 #define HEED_TUNE_RUN 16            /* strips in a row that a worker takes, with rings */
+#define HEED_TUNE_ITEM_TASKS 4      /* parts a worker, at least, where items share strips */
 #define HEED_TUNE_STRETCHES 16      /* of a worker at most (bias_lanes.h) */
 #define HEED_TUNE_PARTS 32          /* parts a worker, at least, where strips are cut by keys */
 #define HEED_TUNE_PART_CHUNKS 4     /* chunks of a part at most: a run's lengths may be short */

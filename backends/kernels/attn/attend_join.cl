@@ -24,7 +24,7 @@ HK_FN int hk_chunk_exists(const struct hk_strip *st)
 /* All chunks of one source. */
 HK_FN void hk_source_join(struct hk_strip *st, HK_GLOBAL const struct hk_source *source)
 {
-    const hk_i64 len = hk_keys_cut(st->call, source, st->b).len;
+    const hk_i64 len = hk_chunks_length(st->call, source, st->b);
     hk_i64 chunk;
     hk_u32 i;
 
@@ -42,10 +42,6 @@ HK_FN void hk_source_join(struct hk_strip *st, HK_GLOBAL const struct hk_source 
 HK_FN void hk_strip_join(struct hk_strip *st, const struct hk_task *task)
 {
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
-    const hk_i64 o_at = hk_batch_offset(st->call, plan->o.stride, task->b);
-    const hk_i64 lse_at =
-        plan->lse.dtype ? hk_batch_offset(st->call, plan->lse.stride, task->b) : 0;
-    hk_i64 i;
     hk_u32 s;
 
     st->b = task->b;
@@ -54,8 +50,7 @@ HK_FN void hk_strip_join(struct hk_strip *st, const struct hk_task *task)
     hk_rows_begin(st, task);
     for (s = 0; s < plan->n_sources; s++)
         hk_source_join(st, st->call->sources + s);
-    for (i = 0; i < st->n_rows; i++)
-        hk_row_finish(st, task, i, o_at, lse_at);
+    hk_rows_finish(st, task);
 }
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group)

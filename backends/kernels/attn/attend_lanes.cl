@@ -65,7 +65,7 @@ HK_FN void hk_lists_attend(struct hk_strip *st)
     hk_list_rows(st, &lists, 0, lists.n);
 }
 
-HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
+HK_FN void hk_source_walk(struct hk_strip *st, hk_u32 s)
 {
     const struct hk_call *call = st->call;
     HK_GLOBAL const struct hk_source *source = call->sources + s;
@@ -110,6 +110,60 @@ HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
         hk_sub_attend(st, i);
 }
 
+/* ---- items that share a strip ---- */
+
+/* No row at hand has a key in the source's chunks of the part at hand, until it is found. */
+HK_FN void hk_source_clear(struct hk_strip *st, HK_GLOBAL const struct hk_source *source)
+{
+    hk_u32 i;
+
+    for (i = 0; i < source->n_subs; i++) {
+        const struct hk_chunks chunks = hk_chunks_get(
+            st->call, source, i, hk_chunks_length(st->call, source, st->query[0].b));
+
+        hk_chunks_clear(st, hk_max(st->first_chunk, chunks.first),
+                        hk_min(st->end_chunk, chunks.first + chunks.count));
+    }
+}
+
+/* A source of which each item has keys of its own: item after item, with the sums of the other
+ * rows untouched. */
+HK_FN void hk_items_attend(struct hk_strip *st, hk_u32 s)
+{
+    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
+    HK_GLOBAL struct hk_worker_query *const query = st->query;
+    HK_GLOBAL float *const q = st->q;
+    const hk_i64 n = st->n_rows, b = st->b, rows = plan->n_q * plan->strips.stack;
+    hk_i64 at;
+
+    for (at = 0; at < n; at += rows) {
+        st->query = query + at;
+        st->q = q + at * plan->d;
+        st->n_rows = rows;
+        st->tiles = (rows + HK_R - 1) / HK_R;
+        st->base = at;
+        st->shares = rows != n;
+        st->b = st->query[0].b;
+        hk_source_clear(st, st->call->sources + s);
+        hk_source_walk(st, s);
+    }
+    st->query = query;
+    st->q = q;
+    st->n_rows = n;
+    st->tiles = (n + HK_R - 1) / HK_R;
+    st->base = 0;
+    st->shares = 0;
+    st->b = b;
+}
+
+HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
+{
+    if (st->call->plan->items > 1 && !st->call->sources[s].common)
+        hk_items_attend(st, s);
+    else
+        hk_source_walk(st, s);
+}
+
 /* ---- rows ---- */
 
 /* Q of the strip's rows. */
@@ -117,16 +171,21 @@ HK_FN void hk_strip_read(struct hk_strip *st, const struct hk_task *task)
 {
     const struct hk_call *call = st->call;
     HK_GLOBAL const struct hk_plan *plan = call->plan;
-    const struct hk_matrix rows = hk_matrix_get(call, &plan->q, hk_q(call), st->b, 0, task->begin);
+    struct hk_matrix rows = hk_matrix_get(call, &plan->q, hk_q(call), st->b, 0, task->begin);
     const hk_i64 size = hk_size(rows.dtype);
-    hk_i64 i, t;
+    hk_i64 b = st->b, i, t;
 
     for (i = 0; i < st->tiles * HK_R; i++) {
         HK_GLOBAL float *to = st->q + i * plan->d;
 
         if (i < st->n_rows) {
-            struct hk_matrix row = rows;
+            struct hk_matrix row;
 
+            if (st->query[i].b != b) {
+                b = st->query[i].b;
+                rows = hk_matrix_get(call, &plan->q, hk_q(call), b, 0, task->begin);
+            }
+            row = rows;
             row.base = hk_byte(row.base, st->query[i].head * plan->q.stride[3] * size);
             hk_row_read(&row, st->query[i].index, plan->d, plan->d, to);
         } else {
@@ -155,10 +214,7 @@ HK_FN void hk_task_attend(struct hk_strip *st, const struct hk_task *task)
 {
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
     HK_GLOBAL struct hk_worker_query *query = st->query;
-    const hk_i64 o_at = hk_batch_offset(st->call, plan->o.stride, task->b);
-    const hk_i64 lse_at =
-        plan->lse.dtype ? hk_batch_offset(st->call, plan->lse.stride, task->b) : 0;
-    hk_i64 n, size, at, i;
+    hk_i64 n, size, at;
     hk_u32 s;
 
     st->b = task->b;
@@ -170,8 +226,8 @@ HK_FN void hk_task_attend(struct hk_strip *st, const struct hk_task *task)
         hk_strip_read(st, task);
         for (s = 0; s < plan->n_sources; s++)
             hk_source_attend(st, s);
-        for (i = 0; !st->chunks && i < st->n_rows; i++)
-            hk_row_finish(st, task, i, o_at, lse_at);
+        if (!st->chunks)
+            hk_rows_finish(st, task);
     }
     st->query = query;
 }
@@ -184,7 +240,7 @@ HK_FN int hk_part_works(const struct hk_strip *st, hk_i64 b)
 
     for (s = 0; s < call->plan->n_sources; s++) {
         HK_GLOBAL const struct hk_source *source = call->sources + s;
-        const hk_i64 len = hk_keys_cut(call, source, b).len;
+        const hk_i64 len = hk_chunks_length(call, source, b);
 
         for (i = 0; i < source->n_subs; i++) {
             const struct hk_chunks chunks = hk_chunks_get(call, source, i, len);

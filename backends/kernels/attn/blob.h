@@ -94,6 +94,7 @@ struct hk_source {
     hk_u32 packed, value;               /* 1: items lie in one tensor; 1: index has a number
                                          * for each: where it begins, or which row is key 0 */
     hk_u32 packs, shared;               /* shared 1: one packed copy serves all items */
+    hk_u32 common, reserved;            /* common 1: and all else is the same for all items, too */
     hk_u32 first_sub, n_subs;
     hk_u32 first_bias, n_biases;        /* with a value */
     hk_u32 first_dot, n_dots;
@@ -136,6 +137,9 @@ struct hk_plan {
     struct hk_aux o_begin;      /* of rows of o and lse; absent: they begin where those of q do */
     struct hk_strips strips;
     hk_i64 groups;              /* of `stack` heads */
+    /* Lanes: items that share a strip, one behind the other, which then has all rows of each (1:
+     * every item has strips of its own); and into how many such groups the items fall. */
+    hk_i64 items, item_groups;
     hk_i64 batch_strips;         /* strips of n_q rows */
     hk_i64 tasks;               /* strips of all items and groups, then those of the row lists */
     hk_i64 list_tasks;          /* of them, the latter */

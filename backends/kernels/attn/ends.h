@@ -166,7 +166,7 @@ HK_FN void hk_row_begin(struct hk_strip *st, const struct hk_task *task, hk_i64 
 {
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
     const hk_i64 channel = plan->state.stride[5];
-    HK_GLOBAL const float *from = hk_state_row(st->call, st->b, st->query[i].head,
+    HK_GLOBAL const float *from = hk_state_row(st->call, st->query[i].b, st->query[i].head,
                                                task->o_begin + st->query[i].index);
     HK_GLOBAL float *o = st->acc_o + hk_row_o(st, i);
     hk_i64 t;
@@ -222,11 +222,27 @@ HK_FN void hk_row_finish(struct hk_strip *st, const struct hk_task *task, hk_i64
         hk_lse_out(call)[lse_at + head * plan->lse.stride[3] + at * plan->lse.stride[4]] = lse;
 }
 
-/* The rows of the task into the strip; how many. */
-HK_FN hk_i64 hk_strip_fill(struct hk_strip *st, const struct hk_task *task)
+/* The rows at hand. */
+HK_FN void hk_rows_finish(struct hk_strip *st, const struct hk_task *task)
+{
+    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
+    hk_i64 b = -1, o_at = 0, lse_at = 0, i;
+
+    for (i = 0; i < st->n_rows; i++) {
+        if (st->query[i].b != b) {
+            b = st->query[i].b;
+            o_at = hk_batch_offset(st->call, plan->o.stride, b);
+            lse_at = plan->lse.dtype ? hk_batch_offset(st->call, plan->lse.stride, b) : 0;
+        }
+        hk_row_finish(st, task, i, o_at, lse_at);
+    }
+}
+
+/* The task's rows of its item into the strip, from row n on; where they end. */
+HK_FN hk_i64 hk_item_fill(struct hk_strip *st, const struct hk_task *task, hk_i64 n)
 {
     const struct hk_call *call = st->call;
-    hk_i64 i, g, n = 0;
+    hk_i64 i, g;
 
     for (i = 0; i < task->count; i++) {
         struct hk_query query;
@@ -234,6 +250,7 @@ HK_FN hk_i64 hk_strip_fill(struct hk_strip *st, const struct hk_task *task)
         if (!hk_query_get(call, task, i, &query))
             continue;
         for (g = 0; g < call->plan->strips.stack; g++, n++) {
+            st->query[n].b = task->b;
             st->query[n].index = query.index;
             st->query[n].head = query.head + g;
             st->query[n].q = query.q;
@@ -242,6 +259,36 @@ HK_FN hk_i64 hk_strip_fill(struct hk_strip *st, const struct hk_task *task)
         }
     }
     return n;
+}
+
+/* The rows of the task into the strip, of all items that share it; how many. */
+HK_FN hk_i64 hk_strip_fill(struct hk_strip *st, const struct hk_task *task)
+{
+    HK_GLOBAL const struct hk_plan *plan = st->call->plan;
+    const hk_i64 end = hk_min(task->b + plan->items, plan->n_batch);
+    hk_i64 n = hk_item_fill(st, task, 0), b;
+
+    for (b = task->b + 1; b < end; b++) {
+        struct hk_task_place at;
+        struct hk_task other;
+
+        at.strip = 0;
+        at.b = b;
+        at.group = task->group;
+        at.row_list = -1;
+        hk_task_open(st->call, &at, &other);
+        n = hk_item_fill(st, &other, n);
+    }
+    return n;
+}
+
+/* Keys of an item that a source's chunks are numbered for: where items share a strip but not the
+ * source, as many as an item may have. */
+HK_FN hk_i64 hk_chunks_length(const struct hk_call *call, HK_GLOBAL const struct hk_source *source,
+                              hk_i64 b)
+{
+    return call->plan->items > 1 && !source->common ? source->n_k
+                                                    : hk_keys_cut(call, source, b).len;
 }
 
 #endif

@@ -11,7 +11,7 @@
 
 /* What a task is: some query rows of one item, all heads of one group. */
 struct hk_task {
-    hk_i64 b, group;
+    hk_i64 b, group;                    /* b: the first item, if some share the strip */
     hk_i64 first, step, count;          /* rows first + step * i; of a list: entries */
     hk_i64 begin, len, origin;          /* of the item's rows */
     hk_i64 o_begin;                     /* of its rows in o and lse */
@@ -30,7 +30,7 @@ HK_FN void hk_task_find(const struct hk_call *call, hk_i64 task, struct hk_task_
     HK_GLOBAL const struct hk_plan *plan = call->plan;
     const hk_i64 strips = plan->tasks - plan->list_tasks;
     const hk_u32 per_item = (hk_u32)plan->batch_strips,
-                 per_group = per_item * (hk_u32)plan->n_batch;  /* no more than tasks */
+                 per_group = per_item * (hk_u32)plan->item_groups; /* no more than tasks */
     hk_u32 parts, groups, s;
     hk_i64 n;
 
@@ -39,7 +39,7 @@ HK_FN void hk_task_find(const struct hk_call *call, hk_i64 task, struct hk_task_
         const hk_u32 at = per_group - 1 - (hk_u32)task % per_group;
 
         out->group = (hk_u32)task / per_group;
-        out->b = at / per_item;
+        out->b = at / per_item * (hk_u32)plan->items;
         out->strip = at % per_item;
         return;
     }

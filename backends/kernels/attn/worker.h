@@ -26,7 +26,7 @@ struct hk_stretch {
 };
 
 struct hk_worker_query {
-    hk_i64 index, head, q;
+    hk_i64 b, index, head, q;
     hk_u32 all, absent;
 };
 

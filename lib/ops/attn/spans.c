@@ -250,6 +250,29 @@ static bool batch_shared(const int64_t stride[6])
     return stride[0] == 0 && stride[1] == 0 && stride[2] == 0;
 }
 
+static bool slot_shared(const struct heed_aux *slot)
+{
+    return slot->slot == 0 || batch_shared(slot->stride);
+}
+
+/* Of a source whose rows of K and V all items share: is all else the same for them, too? */
+static bool is_common(const struct heed_checked_source *source)
+{
+    bool common = slot_shared(&source->index) && slot_shared(&source->len) &&
+                  slot_shared(&source->mask) && slot_shared(&source->row_mask);
+
+    for (uint32_t i = 0; i < source->n_terms; i++)
+        common = common && slot_shared(&source->terms[i].slot);
+    for (uint32_t i = 0; i < source->n_biases; i++) {
+        const struct heed_checked_bias *bias = &source->biases[i];
+
+        common = common && slot_shared(&bias->t) && slot_shared(&bias->u) &&
+                 slot_shared(&bias->map) && slot_shared(&bias->q_coord) &&
+                 slot_shared(&bias->k_coord);
+    }
+    return common;
+}
+
 /* What strips of query rows must keep to. */
 static void strips_find(const struct build *b, struct heed_lowered *out)
 {
@@ -274,6 +297,7 @@ static void strips_find(const struct build *b, struct heed_lowered *out)
             b->sources[s].items == HEED_ITEMS_BATCH && batch_shared(source->k.stride) &&
             batch_shared(source->v.stride) && batch_shared(source->k_scale.stride) &&
             batch_shared(source->v_scale.stride);
+        b->sources[s].common = b->sources[s].shared && is_common(source);
     }
 }
 
