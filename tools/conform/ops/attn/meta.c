@@ -233,7 +233,9 @@ void cf_attn_relate(const struct subject *s)
     cf_meta_cached(s, p);
     cf_meta_quantised(s, p);
     cf_meta_continued(s, p);
-    if (s->seed % 4 == 0)
+    if (s->seed % 8 == 4 && p->n_sources > 0)
+        cf_meta_shared(s, p);
+    else if (s->seed % 4 == 0)
         appended(s, p);
     else if (s->seed % 4 == 2 && (fill == FILL_NORMAL || fill == FILL_TIES))
         scaled(s, p);

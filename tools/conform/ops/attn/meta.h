@@ -20,6 +20,8 @@ void cf_meta_cached(const struct subject *, const struct problem *);
  * all at once; */
 void cf_meta_continued(const struct subject *, const struct problem *);
 void cf_meta_cut(const struct subject *, const struct problem *);
+/* keys that all items share, of few rows each, against the reference; */
+void cf_meta_shared(const struct subject *, const struct problem *);
 /* bytes and scales against the f32 that they stand for. */
 void cf_meta_quantised(const struct subject *, const struct problem *);
 

@@ -7,6 +7,8 @@
 #include "kinds.h"
 #include "meta.h"
 
+#include "conform/engine/session.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,4 +312,62 @@ void cf_meta_quantised(const struct subject *s, const struct problem *p)
     else
         cf_fail(s->v, "no memory for rows of a wider type");
     cf_problem_free(wide);
+}
+
+/* ---- items that share keys ------------------------------------------------------- */
+
+/* Of all items the same, where slots are not. */
+static void slots_leave(struct cs *c, int s)
+{
+    const int at = cf_at_source(s);
+
+    c->v[at + S_LEN] = c->v[at + S_MASK] = c->v[at + S_RMASK] = c->v[at + S_NB] = 0;
+    for (int t = 0; t < cf_s(c, s, S_NT); t++) {
+        if (cf_t(c, s, t, T_KIND) != HEED_TERM_WINDOW)
+            c->v[cf_at_term(s, t) + T_KIND] = HEED_TERM_ALL;
+    }
+}
+
+/* A case like this one of few rows, whose items read the same keys of the first source. */
+static void shared_case(const struct problem *p, struct cs *c)
+{
+    enum { BATCH_3 = 2, BATCH_2X2 = 5 };
+    static const int64_t lengths[] = { 130, 257, 1030, 2100 };
+
+    *c = p->c;
+    c->v[G_BATCH] = c->seed & 8 ? BATCH_3 : BATCH_2X2;
+    c->v[G_NQ] = 1 + (int64_t)(c->seed / 16 % 4);
+    c->v[G_QL] = LAY_DENSE;
+    for (int s = 0; s < cf_g(c, G_NS); s++) {
+        const int at = cf_at_source(s);
+
+        c->v[at + S_LAY] = LAY_DENSE;
+        c->v[at + S_KB] = s == 0;
+        c->v[at + S_NK] = s == 0 ? lengths[c->seed / 64 % 4] : cf_s(c, s, S_NK) % 200;
+    }
+    if (cf_g(c, G_SHARE) == 0)
+        slots_leave(c, 0);
+    cf_case_normalize(c);
+}
+
+void cf_meta_shared(const struct subject *s, const struct problem *p)
+{
+    struct subject wanted = *s;
+    struct problem *shared;
+    struct cs c;
+
+    shared_case(p, &c);
+    shared = cf_problem_make(&c, NULL, 0, true);
+    wanted.problem = shared;
+    wanted.got = shared ? cf_job_make(s->op->families, shared, &s->session->reference, 0,
+                                      c.seed + 85)
+                        : NULL;
+    if (!wanted.got)
+        cf_fail(s->v, "no memory for items that share keys");
+    else if (wanted.got->check(s->session->reference.device, wanted.got->desc, NULL) >= 0 &&
+             cf_run_ok(wanted.got, s->v, "items that share keys"))
+        cf_compare(&wanted, s->seed & 32 ? &s->bench->two : &s->bench->one, shared, 0,
+                   &(struct relation){ .what = "items that share keys" });
+    job_drop(wanted.got);
+    cf_problem_free(shared);
 }
