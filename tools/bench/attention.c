@@ -119,6 +119,16 @@ static void describe_lists(const struct workload *load, heed_attn_desc *desc, he
     source->rows = (int32_t)load->rows;
 }
 
+/* Keys of all items, then those that each has of its own, which may be none. */
+static void describe_prefix(const struct workload *load, heed_attn_desc *desc,
+                            heed_source source[2])
+{
+    source[1].k = source[1].v = heed_array4(load->dtype, NULL, load->b, load->hk, load->own,
+                                            load->d).t;
+    source[0].k = source[0].v = heed_array4(load->dtype, NULL, 1, load->hk, load->keys, load->d).t;
+    desc->n_sources = load->own > 0 ? 2 : 1;
+}
+
 /* Rows and keys of a pattern. Its constants go into the plan. */
 static heed_status plan_mechanism(struct contender *c, const struct workload *load,
                                   struct operation_array *arrays, heed_report *report)
@@ -176,13 +186,13 @@ static heed_status plan(struct contender *c, const struct workload *load,
         .right = load->kind == WORKLOAD_WINDOW ? load->w : 0,
     };
     heed_slot slots[N_SLOTS] = { { .data = NULL } };
-    heed_source source = {
+    heed_source source[2] = { {
         .k = cache_shape(load, load->panels != 0), .v = cache_shape(load, false),
-    };
+    } };
     heed_attn_desc desc = {
         .size = sizeof desc, .numerics = c->numerics, .flags = HEED_ATTN_ALIGN_START,
         .q = query_shape(load), .o = query_shape(load),
-        .sources = &source, .n_sources = 1, .source_size = sizeof source,
+        .sources = source, .n_sources = 1, .source_size = sizeof *source,
     };
     heed_attn_args *const args = &c->args.attn;
 
@@ -191,16 +201,19 @@ static heed_status plan(struct contender *c, const struct workload *load,
     };
     if (load->kind == WORKLOAD_MECHANISM)
         return plan_mechanism(c, load, arrays, report);
-    describe(load, &desc, &source, &window);
+    describe(load, &desc, &source[0], &window);
     if (load->kind == WORKLOAD_DECODE || load->kind == WORKLOAD_RAGGED)
-        describe_caches(load, &desc, &source, slots);
+        describe_caches(load, &desc, &source[0], slots);
     if (load->kind == WORKLOAD_LISTED)
-        describe_lists(load, &desc, &source, &slots[SLOT_LISTS]);
-    c->n_sources = 1;
+        describe_lists(load, &desc, &source[0], &slots[SLOT_LISTS]);
+    if (load->kind == WORKLOAD_PREFIX)
+        describe_prefix(load, &desc, source);
+    c->n_sources = desc.n_sources;
+    c->set[1] = 1;
     args->n_slots = desc.n_slots;
     arrays[0] = (struct operation_array){ desc.q, { CONTENTS_UNIFORM, 2, 0 }, &args->q };
-    arrays[1] = (struct operation_array){ source.k, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[0].k };
-    arrays[2] = (struct operation_array){ source.v, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[0].v };
+    arrays[1] = (struct operation_array){ source[0].k, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[0].k };
+    arrays[2] = (struct operation_array){ source[0].v, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[0].v };
     arrays[3] = (struct operation_array){ desc.o, { CONTENTS_NONE, 0, 0 }, &args->o };
     arrays[4] = (struct operation_array){ slots[SLOT_LENGTHS].t,
                                           load->kind == WORKLOAD_LISTED ? lists : ragged,
@@ -210,6 +223,8 @@ static heed_status plan(struct contender *c, const struct workload *load,
     arrays[7] = (struct operation_array){ slots[SLOT_V_SCALE].t, scales, &c->slots[SLOT_V_SCALE] };
     arrays[8] = (struct operation_array){ slots[SLOT_ROWS].t, rows, &c->slots[SLOT_ROWS] };
     arrays[9] = (struct operation_array){ slots[SLOT_BEGINS].t, before, &c->slots[SLOT_BEGINS] };
+    arrays[10] = (struct operation_array){ source[1].k, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[1].k };
+    arrays[11] = (struct operation_array){ source[1].v, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[1].v };
     return c->lib->attn_plan(c->device, &desc, &c->plan, report);
 }
 

@@ -9,7 +9,7 @@
 #include "bench/library.h"
 #include "bench/workload.h"
 
-enum { CONTENDER_ARRAYS = 11 };          /* of an operation at most, with its workspace */
+enum { CONTENDER_ARRAYS = 13 };          /* of an operation at most, with its workspace */
 
 struct contender {
     const struct library *lib;

@@ -89,6 +89,19 @@ struct workload_cost cost_listed(const struct workload *load)
     };
 }
 
+/* A row of each item over the keys of all, which count once as bytes, and its own. */
+struct workload_cost cost_prefix(const struct workload *load)
+{
+    const double row = element(load) * (double)load->d, items = (double)load->b;
+    const double rows = row * heads(load);
+
+    return (struct workload_cost){
+        .flops = 4 * (double)load->d * (double)(load->keys + load->own) * heads(load),
+        .read = 2 * ((double)load->keys + items * (double)load->own) * (double)load->hk * row + rows,
+        .written = rows,
+    };
+}
+
 /* Rows of i8 and i4 have scales of f32; beside keys of a byte and in blocks queries are f32. */
 struct workload_cost cost_decode(const struct workload *load)
 {

@@ -49,6 +49,7 @@ static const struct {
     { "b", AT(b), AT(b), 1, NUMBER_MOST },
     { "w", AT(w), AT(w), 0, INT64_C(1) << 30 },
     { "keys", AT(keys), AT(keys), 1, INT64_C(1) << 30 },
+    { "own", AT(own), AT(own), 0, INT64_C(1) << 30 },
     { "token", AT(token), AT(token), 0, 1 },
     { "panels", AT(panels), AT(panels), 0, 1 },
     { "kernel", AT(kernel), AT(kernel), 1, 1 << 24 },

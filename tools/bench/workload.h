@@ -35,6 +35,7 @@ enum workload_operation {
         prefill_chunk)                                                                             \
     ROW(RAGGED, "ragged", "n=512,h=32,hk=8,d=128,b=8,page=0,keys=8192", ATTN, ragged)              \
     ROW(LISTED, "listed", "n=4096,h=1,hk,d=64,b=1,keys=65536,count=32,run=1,rows=1", ATTN, listed) \
+    ROW(PREFIX, "prefix", "h=32,hk=8,d=128,b=16,keys=8192,own=512", ATTN, prefix)                  \
     ROW(COPY, "copy", ROWS, COPY, copy)                                                            \
     ROW(COPY_GATHER, "copy-gather", ROWS, COPY, copy)                                              \
     ROW(COPY_SCATTER, "copy-scatter", ROWS, COPY, copy)                                            \
@@ -75,6 +76,7 @@ struct workload {
     int64_t n, h, hk, d, b;
     int64_t w;                          /* window: reach to each side; prefill-chunk: back */
     int64_t keys, token;                /* caches: rows of the longest item; 1: token-major */
+    int64_t own;                        /* prefix: keys of each item beside those of all */
     int64_t panels;                     /* caches: 1: pages of K lie channel after channel */
     int64_t kernel, stride;             /* pools over windows: tokens */
     int64_t page;                       /* rows of a page; decode, ragged, 0: no pages */
