@@ -181,12 +181,12 @@ HK_FN struct hk_next hk_next_get(const struct hk_strip *st, HK_GLOBAL const stru
     if (st->packed) {
         out.k = (HK_GLOBAL const char *)(st->packed + first * st->source->panel_rows);
         out.k_row = out.k_bytes = st->source->panel_rows * 4;
-    } else if (st->tags && st->tags[next % st->source->ring].number != st->first_block + next) {
+    } else if (st->tags && st->tags[next % st->source->ring].number == st->first_block + next) {
+        return out;
+    } else {
         out.k = hk_row_at(k, first);
         out.k_row = k->row * hk_size(k->dtype);
         out.k_bytes = hk_channel_bytes(k->dtype, d);
-    } else {
-        return out;
     }
     out.v_row = v->row * hk_size(v->dtype);
     out.v_bytes = hk_channel_bytes(v->dtype, st->call->plan->d_v);
@@ -468,9 +468,9 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     if (visible == 0)
         return;
     panels = hk_block_panels(st, sub, block);
-    next = hk_next_get(st, sub, block);
     k = panels.k;
     if (inside && panels.finite && hk_source_plain(st)) {
+        next = hk_next_get(st, sub, block);
         v = hk_block_values(st, sub, view, block, available, &v_row);
         hk_block_whole(st, k, v, v_row, &next);
         return;
@@ -490,6 +490,7 @@ HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *s
     if (!k)
         k = hk_block_gather(st, sub, view, block, visible);
 #endif
+    next = hk_next_get(st, sub, block);
     hk_block_weights(st, sub, view, block, k, panels.finite, &next);
     hk_block_weigh(st, sub, view, block, visible, panels.finite);
 }
