@@ -387,7 +387,7 @@ static const struct fixed_fault faults[] = {
     { SHAPE(states, 4), 27, HEED_E_SHAPE },
     { SHAPE(states, 2), 3, HEED_E_SHAPE },
     { SHAPE(sinks, 0), 3, HEED_E_SHAPE },
-    { SHAPE(o, 3), 9, HEED_E_SHAPE },
+    { SHAPE(o, 3), 7, HEED_E_SHAPE },
     { SHAPE(o, 2), 4, HEED_E_SHAPE },
     { SHAPE(lse, 2), 4, HEED_E_SHAPE },
     { SHAPE(state, 3), 8, HEED_E_SHAPE },
