@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * state: states of the same rows joined in order and ended (heed/attn.h; docs/numerics.md, section
- * 9). A state that holds anything takes the place of a chunk.
+ * 8). A state that holds anything takes the place of a chunk.
  */
 #include "array.h"
 #include "operations.h"

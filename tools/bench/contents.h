@@ -19,7 +19,8 @@ enum contents_kind {
     CONTENTS_VALUE,                     /* i64: limit */
     CONTENTS_RAGGED,                    /* i64: workload_ragged of limit */
     CONTENTS_ROWS,                      /* i64: workload_rows of limit */
-    CONTENTS_ROWS_BEFORE                /* i64: workload_rows_before of limit */
+    CONTENTS_ROWS_BEFORE,               /* i64: workload_rows_before of limit */
+    CONTENTS_STATES                     /* f32: rows of `limit` channels that are states */
 };
 
 struct contents {

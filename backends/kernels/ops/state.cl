@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * heed/attn.h, state: states of the same rows joined in order and ended (docs/numerics.md, section
- * 9). A task is a strip of rows of one item and head.
+ * 8). A task is a strip of rows of one item and head.
  */
 #include "sums.h"
 
@@ -16,7 +16,7 @@ struct hk_state_row {
     struct hk_tile_out o;               /* row NULL: not wanted */
     HK_GLOBAL float *lse;               /* NULL: not wanted */
     float sink;                         /* -Inf: none */
-    hk_u32 with_sink;                   /* 1: the LSE counts the sink */
+    hk_u32 sink_counts;                 /* 1: in the LSE */
 };
 
 HK_FN HK_GLOBAL const char *hk_state_from(const struct hk_state_row *row, hk_i64 p, hk_i64 at)
@@ -123,7 +123,7 @@ HK_FN float hk_state_end(const struct hk_state_row *row, const struct hk_sums *t
 {
     HK_THREAD_ID(id);
     float lse;
-    const float factor = hk_end(row->sink, (int)row->with_sink, row->lse != 0, (int)total->any,
+    const float factor = hk_end(row->sink, (int)row->sink_counts, row->lse != 0, (int)total->any,
                                 total->m, hk_sums_tree(total), sink, &lse);
 
     if (row->state)
@@ -167,10 +167,10 @@ HK_FN void hk_state_run(const struct hk_state_row *row)
 
 HK_FN float hk_state_sink(const struct hk_call *call, hk_i64 head)
 {
-    HK_GLOBAL const struct hk_array *sinks = &call->arrays[HK_STATE_SINKS];
+    HK_GLOBAL const struct hk_array *array = &call->arrays[HK_STATE_SINKS];
 
     return hk_has(call, HK_STATE_SINKS)
-               ? hk_element(sinks->dtype, call->buffer[HK_STATE_SINKS], head * sinks->stride[5])
+               ? hk_element(array->dtype, call->buffer[HK_STATE_SINKS], head * array->stride[5])
                : -HK_INFINITY;
 }
 
@@ -195,7 +195,7 @@ HK_FN void hk_state_task(const struct hk_call *call, hk_i64 task)
     row.o.dtype = o.dtype;
     row.o.reserved = 0;
     row.sink = hk_state_sink(call, strip.head);
-    row.with_sink = numbers->lse_with_sink;
+    row.sink_counts = numbers->lse_with_sink;
     for (i = strip.first; i < strip.first + strip.count; i++) {
         row.from = hk_byte(states.base, i * states.row);
         row.state = hk_row(&joined, i);

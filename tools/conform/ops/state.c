@@ -177,10 +177,13 @@ static float channel_join(const struct row *r, struct answer *a, int64_t channel
     return x;
 }
 
-/* Of all terms' magnitudes, what joining them in any order may cost. */
+/* Of all terms' magnitudes, what joining them in any order may cost: a join is a product and a sum,
+ * which lose two roundings, a factor below 2^-100 that is 0, and underflow. */
 static double join_bound(const struct row *r, double size)
 {
-    return 3 * u * (double)r->n * size + 0x1p-148 * (double)r->n;
+    const double lost = 2 * u * (double)r->n;
+
+    return (lost / (1 - lost) + 0x1p-99) * size + 0x1p-148 * (double)r->n;
 }
 
 static void row_sums(struct row *r, struct answer *a)
