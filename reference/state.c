@@ -59,13 +59,11 @@ static void state_write(const struct states *s, const struct heed_ref_part *tota
         return;
     heed_ref_put(arrays, HK_STATE_STATE, place_of(s, HK_STATE_STATE, 0, AT_M), total->m);
     for (int i = 0; i < HEED_REF_LANES; i++)
-        heed_ref_put(arrays, HK_STATE_STATE, place_of(s, HK_STATE_STATE, 0, AT_L + i),
-                     total->l[i]);
+        heed_ref_put(arrays, HK_STATE_STATE, place_of(s, HK_STATE_STATE, 0, AT_L + i), total->l[i]);
     heed_ref_put(arrays, HK_STATE_STATE, place_of(s, HK_STATE_STATE, 0, AT_ANY),
                  total->keys > 0 ? 1.0f : 0.0f);
     for (int64_t t = 0; t < s->numbers->d; t++)
-        heed_ref_put(arrays, HK_STATE_STATE, place_of(s, HK_STATE_STATE, 0, AT_O + t),
-                     total->o[t]);
+        heed_ref_put(arrays, HK_STATE_STATE, place_of(s, HK_STATE_STATE, 0, AT_O + t), total->o[t]);
 }
 
 /* -Inf: there is none. */

@@ -24,9 +24,8 @@ enum { DESC_V1 = 536, ARGS_V1 = 128 };
 _Static_assert(sizeof(heed_state_desc) == DESC_V1, "heed_state_desc may only grow");
 _Static_assert(sizeof(heed_state_args) == ARGS_V1, "heed_state_args may only grow");
 
-static const struct heed_array_table arrays =
-    HEED_ARRAY_TABLE(state, DESC_V1, ARGS_V1, HEED_ATTN_LSE_WITH_SINK,
-                     offsetof(heed_state_desc, reserved));
+static const struct heed_array_table arrays = HEED_ARRAY_TABLE(
+    state, DESC_V1, ARGS_V1, HEED_ATTN_LSE_WITH_SINK, offsetof(heed_state_desc, reserved));
 
 /* A strip reads about so many bytes. */
 enum { STRIP_BYTES = 32768 };
@@ -34,14 +33,13 @@ enum { STRIP_BYTES = 32768 };
 /* The axis of the states takes the place of one of the batch. */
 static heed_status axes_check(const struct heed_arrays *a, const heed_state_desc *d)
 {
-    heed_status status =
-        heed_arrays_limit(a, "o.ndim", d->o.ndim, 0, 5, "at most two batch axes");
+    heed_status status = heed_arrays_limit(a, "o.ndim", d->o.ndim, 0, 5, "at most two batch axes");
 
     if (status >= 0)
         status = heed_arrays_limit(a, "lse.ndim", d->lse.ndim, 0, 4, "at most two batch axes");
-    return status < 0 ? status
-                      : heed_arrays_limit(a, "state.ndim", d->state.ndim, 0, 5,
-                                          "at most two batch axes");
+    return status < 0
+               ? status
+               : heed_arrays_limit(a, "state.ndim", d->state.ndim, 0, 5, "at most two batch axes");
 }
 
 /* Some output; sinks where a row ends. */
@@ -123,13 +121,13 @@ heed_status heed_state_check(heed_device *device, const heed_state_desc *desc, h
 }
 
 heed_status heed_state_plan(heed_device *device, const heed_state_desc *desc, heed_plan **out,
-                           heed_report *report)
+                            heed_report *report)
 {
     return heed_op_plan(&heed_op_state, device, desc, out, report);
 }
 
 heed_status heed_state_run(const heed_plan *plan, heed_queue *queue, const heed_state_args *args,
-                          heed_event **event, heed_report *report)
+                           heed_event **event, heed_report *report)
 {
     return heed_op_run(&heed_op_state, plan, queue, args, event, report);
 }

@@ -360,9 +360,9 @@ static void merge_make(struct golden_call *c, const void *from)
 
 static const struct state_row {
     const char *name;
-    uint32_t o;                 /* its type; 0: none */
+    uint32_t o; /* its type; 0: none */
     int64_t states, d;
-    uint32_t sinks;             /* their type; 0: none */
+    uint32_t sinks; /* their type; 0: none */
     bool with_sink, joined, special;
 } states[] = {
     { "state", HEED_F32, 5, 7, 0, false, true, false },

@@ -101,7 +101,7 @@ class Operations(unittest.TestCase):
         states[..., 0], states[..., 17] = RNG.integers(-3, 4, (3, 2, 5)), 1
         states[..., 1:17] = abs(states[..., 1:17]) + 1
         states[1, 0, 2, 17], states[1, 0, 2, :17] = 0, np.nan       # it holds nothing
-        there = states[..., 17:] != 0
+        there = states[..., 17:18] != 0
         terms = np.where(there, states * np.exp2(states[..., :1]), 0).astype("d")
         l, o = terms[..., 1:17].sum((0, -1)), terms[..., 18:].sum(0)
         got, lse, joined = heed.state(states, lse=True, state=True)

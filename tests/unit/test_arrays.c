@@ -133,9 +133,9 @@ TEST(arrays_that_do_not_go_together_are_refused)
 
 TEST(states_have_outputs_and_as_many_channels)
 {
-    heed_state_desc state = {
-        .size = sizeof(state), .states = T(F32, 4, 2, 3, 5, 18 + 8), .sinks = T(F32, 3)
-    };
+    heed_state_desc state = { .size = sizeof(state),
+                              .states = T(F32, 4, 2, 3, 5, 18 + 8),
+                              .sinks = T(F32, 3) };
 
     refused(heed_state_check(device, &state, &report), HEED_E_VALUE, "sinks.ndim");
     state.sinks.ndim = 0;

@@ -65,12 +65,23 @@ static void attend(int64_t first, int64_t end, float *state, float *o, float *ls
     };
     const heed_kv_bufs kv = { { &k[0][first][0], 0 }, { &v[0][first][0], 0 } };
     heed_attn_desc desc = {
-        .size = sizeof(desc), .flags = HEED_PLAN_OWN_WORKSPACE, .numerics = HEED_NUMERICS_EXACT,
-        .q = rows(D), .sources = &source, .n_sources = 1, .source_size = sizeof(source),
+        .size = sizeof(desc),
+        .flags = HEED_PLAN_OWN_WORKSPACE,
+        .numerics = HEED_NUMERICS_EXACT,
+        .q = rows(D),
+        .sources = &source,
+        .n_sources = 1,
+        .source_size = sizeof(source),
     };
     const heed_attn_args args = {
-        .size = sizeof(args), .kv_size = sizeof(kv), .kv = &kv, .q = { q, 0 },
-        .sinks = { sinks, 0 }, .o = { o, 0 }, .lse = { lse, 0 }, .state_out = { state, 0 },
+        .size = sizeof(args),
+        .kv_size = sizeof(kv),
+        .kv = &kv,
+        .q = { q, 0 },
+        .sinks = { sinks, 0 },
+        .o = { o, 0 },
+        .lse = { lse, 0 },
+        .state_out = { state, 0 },
     };
     heed_plan *plan = NULL;
 
@@ -94,15 +105,22 @@ static void join(float states[MOST][ROWS][WIDTH], int64_t n, float *o, float *ls
 {
     const int64_t extents[] = { n, 1, H, N_Q, WIDTH };
     const heed_state_desc desc = {
-        .size = sizeof(desc), .flags = HEED_PLAN_OWN_WORKSPACE, .numerics = HEED_NUMERICS_EXACT,
+        .size = sizeof(desc),
+        .flags = HEED_PLAN_OWN_WORKSPACE,
+        .numerics = HEED_NUMERICS_EXACT,
         .states = heed_array_dense(HEED_F32, NULL, 5, extents).t,
         .sinks = heed_array_dense(HEED_F32, NULL, 1, (const int64_t[]){ H }).t,
-        .o = rows(D_V), .lse = heed_array_dense(HEED_F32, NULL, 3, extents + 1).t,
+        .o = rows(D_V),
+        .lse = heed_array_dense(HEED_F32, NULL, 3, extents + 1).t,
         .state = rows(WIDTH),
     };
     const heed_state_args args = {
-        .size = sizeof(args), .states = { states, 0 }, .sinks = { sinks, 0 }, .o = { o, 0 },
-        .lse = { lse, 0 }, .state = { state, 0 },
+        .size = sizeof(args),
+        .states = { states, 0 },
+        .sinks = { sinks, 0 },
+        .o = { o, 0 },
+        .lse = { lse, 0 },
+        .state = { state, 0 },
     };
     heed_plan *plan = NULL;
 
@@ -159,9 +177,9 @@ TEST(states_of_a_chunk_each_have_the_bits_of_one_call)
     }
 }
 
-/* Joined after chunks that were joined apart: other bits, of the same values. Each of the two has two
- * joins of s and of L, the four additions of L's tree and the sink's, and two roundings of o, where |o|
- * is at most 1. */
+/* Joined after chunks that were joined apart: other bits, of the same values. Each of the two has
+ * two joins of s and of L, the four additions of L's tree and the sink's, and two roundings of o,
+ * where |o| is at most 1. */
 TEST(states_of_several_chunks_are_near)
 {
     static const int64_t cuts[] = { 0, CHUNK, N_K };

@@ -106,7 +106,7 @@ static void fill_states(float *to, size_t count, size_t width, uint64_t state)
         const float unit = (float)random * 0x1p-24f;
         const size_t at = i % width;
 
-        to[i] = at == 0  ? (float)(random % 8)
+        to[i] = at == 0   ? (float)(random % 8)
                 : at < 17 ? 1 + unit
                 : at < 18 ? 1
                           : (unit - 0.5f) * 64;

@@ -192,7 +192,8 @@ static heed_status plan_state(struct contender *c, const struct workload *load,
     const struct contents left = { CONTENTS_STATES, 0, width };
     heed_state_args *const args = &c->args.state;
     heed_state_desc desc = {
-        .size = sizeof desc, .numerics = c->numerics,
+        .size = sizeof desc,
+        .numerics = c->numerics,
         .states = heed_array_dense(HEED_F32, NULL, 5, states).t,
         .o = rows_of(load, load->h, load->n, load->d),
         .lse = axes(HEED_F32, 3, load->b, load->h, load->n),

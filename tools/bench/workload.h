@@ -14,8 +14,8 @@
 
 /* The one list of operations beside attention and programs: numbers, calls, arguments, runs. */
 #define BENCH_OPERATIONS(ROW)                                                                      \
-    ROW(COPY, copy) ROW(POOL, pool) ROW(SELECT, select) ROW(PUSH, push) ROW(MERGE, merge)          \
-    ROW(STATE, state)
+    ROW(COPY, copy)                                                                                \
+    ROW(POOL, pool) ROW(SELECT, select) ROW(PUSH, push) ROW(MERGE, merge) ROW(STATE, state)
 
 #define OPERATION_NUMBER(NAME, name) OPERATION_##NAME,
 enum workload_operation {

@@ -166,9 +166,8 @@ static const struct operation {
     const char *name;
     heed_status (*ask)(heed_device *, uint32_t dtype, uint32_t promise, heed_report *);
 } operations[] = {
-    { "attn", attn_ask },     { "copy", copy_ask }, { "pool", pool_ask },
-    { "select", select_ask }, { "push", push_ask }, { "merge", merge_ask },
-    { "state", state_ask },
+    { "attn", attn_ask }, { "copy", copy_ask },   { "pool", pool_ask },   { "select", select_ask },
+    { "push", push_ask }, { "merge", merge_ask }, { "state", state_ask },
 };
 enum { N_OPERATIONS = sizeof operations / sizeof *operations };
 

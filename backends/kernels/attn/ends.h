@@ -166,8 +166,8 @@ HK_FN void hk_row_begin(struct hk_strip *st, const struct hk_task *task, hk_i64 
 {
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
     const hk_i64 channel = plan->state.stride[5];
-    HK_GLOBAL const float *from = hk_state_row(st->call, st->b, st->query[i].head,
-                                               task->o_begin + st->query[i].index);
+    HK_GLOBAL const float *from =
+        hk_state_row(st->call, st->b, st->query[i].head, task->o_begin + st->query[i].index);
     HK_GLOBAL float *o = st->acc_o + hk_row_o(st, i);
     hk_i64 t;
 

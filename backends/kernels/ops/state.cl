@@ -8,15 +8,15 @@
 
 /* The states of a row, and what becomes of them. */
 struct hk_state_row {
-    HK_GLOBAL const char *from;         /* state 0 */
-    hk_i64 step, channel;               /* bytes from state to state; elements */
+    HK_GLOBAL const char *from; /* state 0 */
+    hk_i64 step, channel;       /* bytes from state to state; elements */
     hk_i64 n, d;
-    HK_GLOBAL char *state;              /* NULL: the joined state is not wanted */
+    HK_GLOBAL char *state; /* NULL: the joined state is not wanted */
     hk_i64 state_channel;
-    struct hk_tile_out o;               /* row NULL: not wanted */
-    HK_GLOBAL float *lse;               /* NULL: not wanted */
-    float sink;                         /* -Inf: none */
-    hk_u32 sink_counts;                 /* 1: in the LSE */
+    struct hk_tile_out o; /* row NULL: not wanted */
+    HK_GLOBAL float *lse; /* NULL: not wanted */
+    float sink;           /* -Inf: none */
+    hk_u32 sink_counts;   /* 1: in the LSE */
 };
 
 HK_FN HK_GLOBAL const char *hk_state_from(const struct hk_state_row *row, hk_i64 p, hk_i64 at)
@@ -62,9 +62,8 @@ HK_FN void hk_state_tile(const struct hk_state_row *row, hk_i64 p, hk_i64 t0,
         for (v = 0; v < HK_WEIGH_TILE; v++) {
             const hk_i64 t = HK_WEIGH_AT(id, v, t0);
 
-            mine[HK_OWN(id)].o[v] = t < row->d
-                                        ? hk_channels_read(HK_F32, o, row->channel, t, row->d)
-                                        : hkv_set(0.0f);
+            mine[HK_OWN(id)].o[v] =
+                t < row->d ? hk_channels_read(HK_F32, o, row->channel, t, row->d) : hkv_set(0.0f);
         }
     }
 }
@@ -111,8 +110,8 @@ HK_FN void hk_state_write(const struct hk_state_row *row, const struct hk_sums *
                    total->any ? 1.0f : 0.0f);
             HK_UNROLL
             for (i = 0; i < HK_SUMS; i++)
-                hk_channels_write(HK_F32, l, row->state_channel, (hk_i64)i * HKV_LANES,
-                                  HK_PARTIALS, total->l[i]);
+                hk_channels_write(HK_F32, l, row->state_channel, (hk_i64)i * HKV_LANES, HK_PARTIALS,
+                                  total->l[i]);
         }
     }
 }
@@ -145,9 +144,7 @@ HK_FN void hk_state_run(const struct hk_state_row *row)
     float sink = 1.0f, factor = 0.0f;
     hk_i64 t0;
 
-    joined.row = row->state
-                     ? row->state + HK_STATE_AT_O * row->state_channel * hk_size(HK_F32)
-                     : 0;
+    joined.row = row->state ? row->state + HK_STATE_AT_O * row->state_channel * hk_size(HK_F32) : 0;
     joined.channel = row->state_channel;
     joined.d = row->d;
     joined.dtype = HK_F32;

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Sums of a row, of a chunk or of the chunks so far, how they are joined and how they leave: steps 8
- * to 11 of docs/numerics.md. The partial sums of l are the same for all threads and each has its own
- * copy; the channels of o they share, HK_WEIGH_TILE vectors of each thread at a time.
+ * Sums of a row, of a chunk or of the chunks so far, how they are joined and how they leave: steps
+ * 8 to 11 of docs/numerics.md. The partial sums of l are the same for all threads and each has its
+ * own copy; the channels of o they share, HK_WEIGH_TILE vectors of each thread at a time.
  */
 #ifndef HEED_BACKENDS_KERNELS_OPS_SUMS_H
 #define HEED_BACKENDS_KERNELS_OPS_SUMS_H
@@ -21,7 +21,7 @@
 /* Sums over a chunk, or over the chunks so far. */
 struct hk_sums {
     float m;
-    hk_u32 any;                         /* 1: over some entry */
+    hk_u32 any; /* 1: over some entry */
     hk_vec l[HK_SUMS];
 };
 
@@ -74,7 +74,7 @@ HK_FN float hk_sums_tree(const struct hk_sums *sums)
 /* ---- channels ---- */
 
 /* Vector v of a thread in the tile at t0. */
-#define HK_WEIGH_AT(id, v, t0) ((t0) + ((hk_i64)(v) * HK_THREADS + (id)) * HKV_LANES)
+#define HK_WEIGH_AT(id, v, t0) ((t0) + ((hk_i64)(v)*HK_THREADS + (id)) * HKV_LANES)
 
 struct hk_weigh_tile {
     hk_vec o[HK_WEIGH_TILE];
@@ -107,15 +107,14 @@ HK_FN void hk_tile_join(struct hk_weigh_tile *total, const struct hk_weigh_tile 
 
         HK_UNROLL
         for (v = 0; v < HK_WEIGH_TILE; v++)
-            to->o[v] = hkv_fma(chunk[HK_OWN(id)].o[v], hkv_set(w2),
-                               hkv_mul(to->o[v], hkv_set(w1)));
+            to->o[v] = hkv_fma(chunk[HK_OWN(id)].o[v], hkv_set(w2), hkv_mul(to->o[v], hkv_set(w1)));
     }
 }
 
 /* Where channels of a row leave. */
 struct hk_tile_out {
     HK_GLOBAL char *row;
-    hk_i64 channel, d;                  /* elements from channel to channel; channels */
+    hk_i64 channel, d; /* elements from channel to channel; channels */
     hk_u32 dtype, reserved;
 };
 

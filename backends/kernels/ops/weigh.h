@@ -11,8 +11,8 @@
  * log2 e, and answers a mask of those that are there (count is 64 at most). Ordinals run from 0 to
  * n - 1; the value of an ordinal is a row of the values' array.
  *
- * For each further tile of a row (sums.h) the weights are found again, unless one block is all there
- * is.
+ * For each further tile of a row (sums.h) the weights are found again, unless one block is all
+ * there is.
  */
 #ifndef HEED_BACKENDS_KERNELS_OPS_WEIGH_H
 #define HEED_BACKENDS_KERNELS_OPS_WEIGH_H

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * state: its table and its oracle (heed/attn.h). What is joined has the bits of the join's own
- * lines, in binary32; so has o without a sink. With one, and of lse, there are values in double with a
- * bound on the roundings of steps 9 to 12.
+ * lines, in binary32; so has o without a sink. With one, and of lse, there are values in double
+ * with a bound on the roundings of steps 9 to 12.
  */
 #include "operations.h"
 
@@ -40,14 +40,15 @@ static double special(uint64_t h)
 static double sum_of(const struct part *part, int64_t channel, uint64_t h)
 {
     if (channel == AT_ANY)
-        return part->holds == NOTHING || (part->holds == SOME && h % 3 == 0)      ? 0
-               : part->holds == SPECIAL && h % 3 == 0                              ? special(h)
-                                                                                   : 1;
+        return part->holds == NOTHING || (part->holds == SOME && h % 3 == 0) ? 0
+               : part->holds == SPECIAL && h % 3 == 0                        ? special(h)
+                                                                             : 1;
     if (part->holds == SPECIAL && h % 9 == 0)
         return special(h);
     if (channel == AT_M)
-        return (double)((int64_t)(h >> 20 & 31) - 16) *
-               (part->holds == FAR ? h % 5 ? 25 : 1e30f : part->holds == EXACT ? 0 : 1);
+        return (double)((int64_t)(h >> 20 & 31) - 16) * (part->holds == FAR     ? h % 5 ? 25 : 1e30f
+                                                         : part->holds == EXACT ? 0
+                                                                                : 1);
     return part->holds == EXACT ? (double)(h >> 20 & 7) : (double)(h >> 20 & 0xfffff) * 0x1p-19;
 }
 
@@ -87,20 +88,19 @@ static void fill_sinks(struct fixed_problem *p, struct part *part)
     }
 }
 
-#define ARRAY(member) \
-    #member, offsetof(heed_state_desc, member), offsetof(heed_state_args, member)
+#define ARRAY(member) #member, offsetof(heed_state_desc, member), offsetof(heed_state_args, member)
 
 static const struct fixed_array arrays[] = {
     [STATES] = { ARRAY(states), MUST | IN | LEAD | BATCH | HEAD, "f32", 0,
                  "normal some nothing exact far special", 0, NULL, fill_states, NULL },
-    [SINKS] = { ARRAY(sinks), IN | HEAD, "f32 f16 bf16", 0,
-                "none normal zero removed special huge", C_OUT, ENDS, fill_sinks, NULL },
+    [SINKS] = { ARRAY(sinks), IN | HEAD, "f32 f16 bf16", 0, "none normal zero removed special huge",
+                C_OUT, ENDS, fill_sinks, NULL },
     [O] = { ARRAY(o), OUT | BATCH | HEAD, "f32 f16 bf16", 0, NULL, C_OUT, "all o o-lse o-state",
             fill_nothing, NULL },
     [LSE] = { ARRAY(lse), OUT | BATCH | HEAD, "f32", 0, "plain sink", C_OUT, "all o-lse lse",
               fill_nothing, NULL },
     [JOINED] = { ARRAY(state), OUT | BATCH | HEAD, "f32", 0, NULL, C_OUT, "all state o-state",
-                fill_nothing, NULL },
+                 fill_nothing, NULL },
 };
 
 static void shape(struct fixed_problem *p)
@@ -400,7 +400,7 @@ static const struct fixed_fault faults[] = {
 };
 
 static const struct fixed_refusal refusals[] = {
-    { "op=state out=o", C_OUT, 99, HEED_E_NULL }, /* no output */
+    { "op=state out=o", C_OUT, 99, HEED_E_NULL },     /* no output */
     { "op=state out=state", C_DV, -1, HEED_E_VALUE }, /* 17 channels */
 };
 
