@@ -250,10 +250,10 @@ struct whole {
 static struct whole whole_of(const struct row *r, double sink)
 {
     const double y = sink * log2e, m = (double)r->m;
-    struct whole w = { .top = fmax(m, rint(y) + 1) };
+    struct whole w = { .top = isnan(m) ? m : fmax(m, rint(y) + 1) };
     double weight;
 
-    w.factor = isinf(m) && m == w.top ? 1 : exp2(m - w.top);
+    w.factor = isinf(sink) ? 1 : exp2(m - w.top);
     weight = isinf(sink) ? 0 : exp2(y - w.top);
     w.sum = (double)r->l * w.factor + weight;
     w.off = join_bound(r, r->l_size) + 5 * u * r->l_size;
@@ -410,6 +410,7 @@ static const char *const named[] = {
     "op=state states=nothing out=o-lse lse=sink sinks=normal",
     "op=state states=special dv=33 p=9",
     "op=state states=far sinks=huge dv=300 lse=sink",
+    "op=state batch=1 h=1 p=1 n=3 dv=1 states=special seed=596170653054", /* M is NaN */
 };
 
 FIXED_CALLS(heed_state)
