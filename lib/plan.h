@@ -134,6 +134,7 @@ struct heed_checked {
     ROW(SELECT, select)                                                                            \
     ROW(PUSH, push)                                                                                \
     ROW(MERGE, merge)                                                                              \
+    ROW(STATE, state)                                                                              \
     ROW(PROGRAM, program)
 
 #define HEED_OP_NUMBER(NAME, name) HEED_OP_##NAME,

@@ -34,6 +34,7 @@ CASES = [
     "op=push d=7 cap=9 new=20 rows.t=f16 len=zero out=yes out_len=yes seed=6",
     "op=push d=8 cap=4 new=9 mis=1 out=yes out_len=yes head=hostile seed=7",
     "op=merge p=9 dv=33 parts.t=bf16 o.t=f16 sinks=normal lse=plain parts_lse=some seed=8",
+    "op=state p=3 dv=33 o.t=f16 sinks=normal lse=sink states=some seed=18",
     "op=pool batch=1 h=1 kind=mean n=9 d=8 kernel=3 stride=2 mask=some seed=11",
     "op=pool batch=1 h=1 kind=dynamic n=8 d=7 kernel=2 stride=2 x.t=f16 y_mask=yes len=rt seed=12",
     "op=pool batch=1 h=1 kind=bucket buckets=4 n=9 d=8 ids=hostile y_len=yes seed=13",

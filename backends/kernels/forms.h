@@ -49,6 +49,14 @@ struct hk_merge {
     hk_u32 lse_with_sink, reserved;
 };
 
+enum { HK_STATE_STATES, HK_STATE_SINKS, HK_STATE_O, HK_STATE_LSE, HK_STATE_STATE };
+
+struct hk_state {
+    struct hk_strip_form strip; /* rows: n */
+    hk_i64 d, parts;            /* d: channels of o; parts: P */
+    hk_u32 lse_with_sink, reserved;
+};
+
 enum { HK_POOL_X, HK_POOL_Y, HK_POOL_MASK, HK_POOL_LEN, HK_POOL_RANGES, HK_POOL_WEIGHTS,
        HK_POOL_IDS, HK_POOL_Y_MASK, HK_POOL_Y_LEN };
 

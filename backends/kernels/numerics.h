@@ -14,6 +14,9 @@
 #define HK_CHUNK 16             /* blocks of a chunk: step 8 */
 #define HK_PARTIALS 16          /* partial row sums: step 7 */
 
+/* Channels of a state (heed/attn.h): M is the first. */
+enum { HK_STATE_AT_L = 1, HK_STATE_AT_JOINED = 17, HK_STATE_AT_O = 18 };
+
 #define HK_LOG2_E 0x1.715476p+0f
 #define HK_LN_2 0x1.62e43p-1f
 #define HK_NAN_WORD 0x7fc00000u

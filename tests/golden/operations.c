@@ -32,6 +32,7 @@ RUN(push)
 RUN(pool)
 RUN(select)
 RUN(merge)
+RUN(state)
 #undef RUN
 
 /* ---- copy ---- */
@@ -355,6 +356,65 @@ static void merge_make(struct golden_call *c, const void *from)
     output(c, FIELD(merge, lse), HEED_F32, DIMS(B, H, N));
 }
 
+/* ---- state ---- */
+
+static const struct state_row {
+    const char *name;
+    uint32_t o; /* its type; 0: none */
+    int64_t states, d;
+    uint32_t sinks; /* their type; 0: none */
+    bool with_sink, joined, special;
+} states[] = {
+    { "state", HEED_F32, 5, 7, 0, false, true, false },
+    { "state_none", HEED_F32, 0, 7, HEED_F32, true, true, false },
+    { "state_one", HEED_F16, 1, 40, HEED_F16, false, false, false },
+    { "state_sink", HEED_BF16, 9, 300, HEED_BF16, true, false, false },
+    { "state_special", HEED_F32, 6, 7, HEED_F32, true, true, true },
+    { "state_stops", 0, 4, 33, 0, false, true, true },
+};
+
+/* Of states: M an integer, positive partial sums, and three of four hold something. */
+static void fill_states(struct golden_call *c, int64_t width, bool special)
+{
+    const struct golden_array *a = last(c);
+
+    fill_floats(c, 3);
+    if (special)
+        fill_specials(c, 60, specials, SPECIALS);
+    for (int64_t i = 0; i < a->count; i++) {
+        if (i % width == 0)
+            golden_put(a->dtype, a->data, i, below(c, 41) - 20, 0);
+        else if (i % width < 17)
+            golden_put(a->dtype, a->data, i, below(c, 1 << 22) + (1 << 18), -20);
+        else if (i % width == 17)
+            golden_put(a->dtype, a->data, i, below(c, 4) != 0, 0);
+        if (special && i % width < 17 && below(c, 250) == 0)
+            golden_put_bits(a->data, i, specials[1]);
+    }
+}
+
+static void state_make(struct golden_call *c, const void *from)
+{
+    const struct state_row *row = from;
+    const int64_t width = HEED_STATE_SUMS + row->d;
+    enum { B = 2, H = 3, N = 4 };
+
+    if (row->with_sink)
+        c->desc.state.flags = HEED_ATTN_LSE_WITH_SINK;
+    input(c, FIELD(state, states), HEED_F32, DIMS(row->states, B, H, N, width));
+    fill_states(c, width, row->special);
+    if (row->sinks != 0) {
+        input(c, FIELD(state, sinks), row->sinks, DIMS(H));
+        fill_floats(c, 4);
+    }
+    if (row->o != 0) {
+        output(c, FIELD(state, o), row->o, DIMS(B, H, N, row->d));
+        output(c, FIELD(state, lse), HEED_F32, DIMS(B, H, N));
+    }
+    if (row->joined)
+        output(c, FIELD(state, state), HEED_F32, DIMS(B, H, N, width));
+}
+
 /* ---- the list ---- */
 
 #define GROUP(op, rows)                                                                            \
@@ -368,7 +428,7 @@ static const struct {
     heed_status (*run)(struct golden_call *, heed_queue *, heed_report *);
 } groups[] = {
     GROUP(copy, copies),    GROUP(push, pushes),  GROUP(pool, pools),
-    GROUP(select, selects), GROUP(merge, merges),
+    GROUP(select, selects), GROUP(merge, merges), GROUP(state, states),
 };
 #undef GROUP
 

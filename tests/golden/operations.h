@@ -26,6 +26,7 @@ struct golden_call {
         heed_pool_desc pool;
         heed_select_desc select;
         heed_merge_desc merge;
+        heed_state_desc state;
     } desc;
     union {
         heed_copy_args copy;
@@ -33,6 +34,7 @@ struct golden_call {
         heed_pool_args pool;
         heed_select_args select;
         heed_merge_args merge;
+        heed_state_args state;
     } args;
     struct golden_array outputs[GOLDEN_OUTPUTS]; /* the first has a digest of its own */
     bool own[GOLDEN_OUTPUTS];                    /* no state */

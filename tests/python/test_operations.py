@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""copy, push, pool, select and merge by name; maps and windows."""
+"""copy, push, pool, select, merge and state by name; maps and windows."""
 
 import unittest
 
@@ -95,6 +95,29 @@ class Operations(unittest.TestCase):
         wanted, wanted_lse = heed.attention(q, k, v, lse=True)
         np.testing.assert_allclose(o, wanted, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(lse, wanted_lse, rtol=1e-5)
+
+    def test_states_are_joined_and_read(self):
+        states = draw(3, 2, 5, 18 + 4)
+        states[..., 0], states[..., 17] = RNG.integers(-3, 4, (3, 2, 5)), 1
+        states[..., 1:17] = abs(states[..., 1:17]) + 1
+        states[1, 0, 2, 17], states[1, 0, 2, :17] = 0, np.nan       # it holds nothing
+        there = states[..., 17:18] != 0
+        terms = np.where(there, states * np.exp2(states[..., :1]), 0).astype("d")
+        l, o = terms[..., 1:17].sum((0, -1)), terms[..., 18:].sum(0)
+        got, lse, joined = heed.state(states, lse=True, state=True)
+        np.testing.assert_allclose(got, o / l[..., None], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(lse, np.log(l), rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(joined[..., 0],
+                                      np.where(there, states, -np.inf)[..., 0].max(0))
+        np.testing.assert_array_equal(heed.state(joined[None]), got)
+        half = np.empty((2, 5, 4), "float16")
+        self.assertIs(heed.state(states, half), half)
+        np.testing.assert_array_equal(half, got.astype("float16"))
+        np.testing.assert_array_equal(heed.state(states, False, state=True), joined)
+        with self.assertRaises(heed.ArgumentError):
+            heed.state(states, False, state=True, sinks=[0.0, 0.0])
+        with self.assertRaises(heed.ArgumentError):
+            heed.state(states, False)
 
     def test_maps_and_windows(self):
         np.testing.assert_array_equal(heed.map_even(5, 2, 2, 2), [0, 0, 2, 3, 3])

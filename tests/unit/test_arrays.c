@@ -131,6 +131,21 @@ TEST(arrays_that_do_not_go_together_are_refused)
     refused(heed_poolingformer_level2_check(device, &pooled, &report), HEED_E_VALUE, "taps_v");
 }
 
+TEST(states_have_outputs_and_as_many_channels)
+{
+    heed_state_desc state = { .size = sizeof(state),
+                              .states = T(F32, 4, 2, 3, 5, 18 + 8),
+                              .sinks = T(F32, 3) };
+
+    refused(heed_state_check(device, &state, &report), HEED_E_VALUE, "sinks.ndim");
+    state.sinks.ndim = 0;
+    refused(heed_state_check(device, &state, &report), HEED_E_NULL, "o.ndim");
+    state.o = T(F16, 2, 3, 5, 9);
+    refused(heed_state_check(device, &state, &report), HEED_E_SHAPE, "o.shape[3]");
+    state.states = T(F32, 4, 2, 3, 5, 17);
+    refused(heed_state_check(device, &state, &report), HEED_E_VALUE, "states.shape[4]");
+}
+
 int main(void)
 {
     return suite_run("arrays", 0, before, after);

@@ -214,6 +214,7 @@ TEST(bytes_are_what_must_be_moved)
     ck_assert_moves("push:n=10,h=2,d=3,rows=4", 336, 336);
     ck_assert_moves("push:n=10,h=2,d=3,rows=40", 480, 480);
     ck_assert_moves("merge:n=10,h=2,d=3,parts=3", 3 * (240 + 80), 240 + 80);
+    ck_assert_moves("state:n=10,h=2,d=3,parts=3,dtype=f16", 3 * 1680, 120 + 80);
     ck_assert_moves("dense:n=10,h=4,hk=2,d=3", 480 + 480, 480);
 }
 

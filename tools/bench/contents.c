@@ -98,6 +98,21 @@ static void fill_shuffled(int32_t *to, size_t count, size_t limit, uint64_t stat
     }
 }
 
+/* As chunks of some keys leave them: M an integer, partial sums above 0, sums of mean 0. */
+static void fill_states(float *to, size_t count, size_t width, uint64_t state)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t random = next_random(&state) >> 40;
+        const float unit = (float)random * 0x1p-24f;
+        const size_t at = i % width;
+
+        to[i] = at == 0   ? (float)(random % 8)
+                : at < 17 ? 1 + unit
+                : at < 18 ? 1
+                          : (unit - 0.5f) * 64;
+    }
+}
+
 uint64_t contents_bytes(const heed_tensor *t)
 {
     return (uint64_t)t->shape[0] * (uint64_t)t->stride[0] * size_of(t->dtype);
@@ -122,6 +137,8 @@ void contents_fill(void *to, const heed_tensor *t, struct contents what, uint64_
         ((int64_t *)to)[i] = workload_rows(what.limit, (int64_t)i);
     for (size_t i = 0; what.kind == CONTENTS_ROWS_BEFORE && i < count; i++)
         ((int64_t *)to)[i] = workload_rows_before(what.limit, (int64_t)i);
+    if (what.kind == CONTENTS_STATES)
+        fill_states(to, count, (size_t)what.limit, state);
 }
 
 void *contents_memory(size_t bytes)

@@ -11,15 +11,16 @@
 #include <stddef.h>
 
 enum contents_kind {
-    CONTENTS_NONE,                      /* an output: left alone */
-    CONTENTS_UNIFORM,                   /* floats of variance `deviation` squared, mean 0; bytes of
+    CONTENTS_NONE,        /* an output: left alone */
+    CONTENTS_UNIFORM,     /* floats of variance `deviation` squared, mean 0; bytes of
                                            all magnitudes */
-    CONTENTS_SHUFFLED,                  /* i32: each `limit` of them are 0 .. limit - 1 */
-    CONTENTS_BELOW,                     /* i32: 0 .. limit - 1, each as likely */
-    CONTENTS_VALUE,                     /* i64: limit */
-    CONTENTS_RAGGED,                    /* i64: workload_ragged of limit */
-    CONTENTS_ROWS,                      /* i64: workload_rows of limit */
-    CONTENTS_ROWS_BEFORE                /* i64: workload_rows_before of limit */
+    CONTENTS_SHUFFLED,    /* i32: each `limit` of them are 0 .. limit - 1 */
+    CONTENTS_BELOW,       /* i32: 0 .. limit - 1, each as likely */
+    CONTENTS_VALUE,       /* i64: limit */
+    CONTENTS_RAGGED,      /* i64: workload_ragged of limit */
+    CONTENTS_ROWS,        /* i64: workload_rows of limit */
+    CONTENTS_ROWS_BEFORE, /* i64: workload_rows_before of limit */
+    CONTENTS_STATES       /* f32: rows of `limit` channels that are states */
 };
 
 struct contents {

@@ -8,7 +8,7 @@
 
 #include "common/types.h"
 
-#include <heed/heed.h>
+#include <heed/attn.h>
 
 static const double index_bytes = 4, f32_bytes = 4;
 
@@ -296,4 +296,15 @@ struct workload_cost cost_merge(const struct workload *load)
                       + f32_bytes * heads(load) * (double)load->n;
 
     return (struct workload_cost){ .read = (double)load->parts * part, .written = part };
+}
+
+/* States are f32, whatever o is. */
+struct workload_cost cost_state(const struct workload *load)
+{
+    const double rows = heads(load) * (double)load->n;
+
+    return (struct workload_cost){
+        .read = (double)load->parts * f32_bytes * rows * (double)(HEED_STATE_SUMS + load->d),
+        .written = element(load) * elements(load) + f32_bytes * rows,
+    };
 }

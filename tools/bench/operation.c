@@ -184,6 +184,29 @@ static heed_status plan_merge(struct contender *c, const struct workload *load,
     return c->lib->merge_plan(c->device, &desc, &c->plan, report);
 }
 
+static heed_status plan_state(struct contender *c, const struct workload *load,
+                              struct operation_array *arrays, heed_report *report)
+{
+    const int64_t width = HEED_STATE_SUMS + load->d;
+    const int64_t states[] = { load->parts, load->b, load->h, load->n, width };
+    const struct contents left = { CONTENTS_STATES, 0, width };
+    heed_state_args *const args = &c->args.state;
+    heed_state_desc desc = {
+        .size = sizeof desc,
+        .numerics = c->numerics,
+        .states = heed_array_dense(HEED_F32, NULL, 5, states).t,
+        .o = rows_of(load, load->h, load->n, load->d),
+        .lse = axes(HEED_F32, 3, load->b, load->h, load->n),
+    };
+
+    args->size = sizeof *args;
+    c->run = &args->run;
+    arrays[0] = array(&desc.states, left, &args->states);
+    arrays[1] = array(&desc.o, output, &args->o);
+    arrays[2] = array(&desc.lse, output, &args->lse);
+    return c->lib->state_plan(c->device, &desc, &c->plan, report);
+}
+
 #define RUN(NAME, name)                                                                            \
     static heed_status run_##name(struct contender *c, heed_report *report)                        \
     {                                                                                              \

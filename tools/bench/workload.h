@@ -14,7 +14,8 @@
 
 /* The one list of operations beside attention and programs: numbers, calls, arguments, runs. */
 #define BENCH_OPERATIONS(ROW)                                                                      \
-    ROW(COPY, copy) ROW(POOL, pool) ROW(SELECT, select) ROW(PUSH, push) ROW(MERGE, merge)
+    ROW(COPY, copy)                                                                                \
+    ROW(POOL, pool) ROW(SELECT, select) ROW(PUSH, push) ROW(MERGE, merge) ROW(STATE, state)
 
 #define OPERATION_NUMBER(NAME, name) OPERATION_##NAME,
 enum workload_operation {
@@ -52,6 +53,7 @@ enum workload_operation {
     ROW(SELECT_HASH, "select-hash", ROWS ",block=128,buckets=32", SELECT, hash)                    \
     ROW(PUSH, "push", ROWS ",rows", PUSH, push)                                                    \
     ROW(MERGE, "merge", ROWS ",parts=4", MERGE, merge)                                             \
+    ROW(STATE, "state", ROWS ",parts=4", STATE, state)                                             \
     ROW(LSG_NORM, "lsg-norm", LSG, LSG, program)                                                   \
     ROW(LSG_POOLING, "lsg-pooling", LSG, LSG, program)                                             \
     ROW(LSG_LSH, "lsg-lsh", LSG, LSG, program)                                                     \
@@ -84,7 +86,7 @@ struct workload {
     int64_t queries, count;             /* select-topk: rows of q; selections: places */
     int64_t rows;                       /* push: capacity of the memory; listed: of a list */
     int64_t run;                        /* listed: keys that an entry of a list names */
-    int64_t parts;                      /* merge */
+    int64_t parts;                      /* merge, state */
     int64_t window, factor, sparse, globals;    /* programs, as in heed/programs.h */
     struct pattern_choice pattern;      /* mechanisms: with the numbers above, and its own */
     char text[160];                     /* canonical: reads back to the same workload */

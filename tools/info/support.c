@@ -137,12 +137,37 @@ static heed_status merge_ask(heed_device *device, uint32_t dtype, uint32_t promi
     return heed_merge_check(device, &desc, report);
 }
 
+/* o has the type asked for: states are f32. */
+static heed_status state_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                             heed_report *report)
+{
+    heed_state_desc desc = {
+        .size = sizeof desc,
+        .numerics = promise,
+        .states = tensor(HEED_F32),
+        .o = tensor(dtype),
+    };
+
+    desc.states.ndim = 3; /* a state, its rows */
+    desc.states.shape[0] = 1;
+    desc.states.shape[1] = 4;
+    desc.states.shape[2] = HEED_STATE_SUMS + 8;
+    desc.states.stride[1] = HEED_STATE_SUMS + 8;
+    desc.states.stride[2] = 1;
+    desc.o.shape[0] = 4;
+    desc.o.shape[1] = 8;
+    desc.o.stride[0] = 8;
+    desc.o.stride[1] = 1;
+    desc.o.ndim = 2;
+    return heed_state_check(device, &desc, report);
+}
+
 static const struct operation {
     const char *name;
     heed_status (*ask)(heed_device *, uint32_t dtype, uint32_t promise, heed_report *);
 } operations[] = {
-    { "attn", attn_ask },     { "copy", copy_ask }, { "pool", pool_ask },
-    { "select", select_ask }, { "push", push_ask }, { "merge", merge_ask },
+    { "attn", attn_ask }, { "copy", copy_ask },   { "pool", pool_ask },   { "select", select_ask },
+    { "push", push_ask }, { "merge", merge_ask }, { "state", state_ask },
 };
 enum { N_OPERATIONS = sizeof operations / sizeof *operations };
 

@@ -299,7 +299,7 @@ HK_PIECE HK_GLOBAL const float *hk_state_of(const struct hk_group *g, hk_i32 i, 
         joined = kept->joined;
     } else {
         *m = from[0];
-        joined = from[HK_STATE_JOINED * call->plan->state.stride[5]];
+        joined = from[HK_STATE_AT_JOINED * call->plan->state.stride[5]];
     }
     return joined == 0.0f ? 0 : from;
 }
@@ -324,13 +324,13 @@ HK_PIECE void hk_states_take(const struct hk_group *g, hk_i32 id, struct hk_mine
         if (!from)
             continue;
         if (g->pass == 0 || !plan->kept_at)     /* else a group ends with it, and this one does not */
-            me->acc_l[r] = from[(HK_STATE_L + id % 16) * channel];
+            me->acc_l[r] = from[(HK_STATE_AT_L + id % 16) * channel];
         HK_UNROLL
         for (c = 0; c < HK_TC; c++) {
             const hk_i64 t = g->pass + hk_channel(id % 16, c);
 
             if (t < plan->d_v)
-                me->acc_o[r][c] = from[(HK_STATE_O + t) * channel];
+                me->acc_o[r][c] = from[(HK_STATE_AT_O + t) * channel];
         }
     }
 }

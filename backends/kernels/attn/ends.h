@@ -156,9 +156,9 @@ HK_FN void hk_row_stop(const struct hk_strip *st, hk_i64 i, hk_i64 to)
 
     out[0] = joined ? hk_canonical(st->acc_m[i]) : -HK_INFINITY;
     for (t = 0; t < HK_PARTIALS; t++)
-        out[(HK_STATE_L + t) * channel] =
+        out[(HK_STATE_AT_L + t) * channel] =
             joined ? hk_canonical(st->acc_partials[i * HK_PARTIALS + t]) : 0.0f;
-    out[HK_STATE_JOINED * channel] = joined ? 1.0f : 0.0f;
+    out[HK_STATE_AT_JOINED * channel] = joined ? 1.0f : 0.0f;
 }
 
 /* Row i begins from its state, if that holds anything. */
@@ -171,13 +171,13 @@ HK_FN void hk_row_begin(struct hk_strip *st, const struct hk_task *task, hk_i64 
     HK_GLOBAL float *o = st->acc_o + hk_row_o(st, i);
     hk_i64 t;
 
-    if (from[HK_STATE_JOINED * channel] == 0.0f)
+    if (from[HK_STATE_AT_JOINED * channel] == 0.0f)
         return;
     st->acc_m[i] = from[0];
     for (t = 0; t < HK_PARTIALS; t++)
-        st->acc_partials[i * HK_PARTIALS + t] = from[(HK_STATE_L + t) * channel];
+        st->acc_partials[i * HK_PARTIALS + t] = from[(HK_STATE_AT_L + t) * channel];
     for (t = 0; t < st->width; t++)
-        o[hk_o_at(t)] = t < plan->d_v ? from[(HK_STATE_O + t) * channel] : 0.0f;
+        o[hk_o_at(t)] = t < plan->d_v ? from[(HK_STATE_AT_O + t) * channel] : 0.0f;
     st->has_partial[i] = 1;
     st->any_partial = 1;
 }
@@ -211,7 +211,7 @@ HK_FN void hk_row_finish(struct hk_strip *st, const struct hk_task *task, hk_i64
         hkv_store(o + hk_o_at(t), hkv_set(0.0f));
     if (plan->flags & HK_PLAN_STOPS) {
         hk_row_stop(st, i, to);
-        hk_row_write(st, o, 1.0f, 1.0f, to + HK_STATE_O * plan->o.stride[5]);
+        hk_row_write(st, o, 1.0f, 1.0f, to + HK_STATE_AT_O * plan->o.stride[5]);
         return;
     }
     factor = hk_row_end(call, head, has_partial, st->acc_m[i],

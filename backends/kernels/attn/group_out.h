@@ -54,7 +54,7 @@ HK_PIECE void hk_out_store(const struct hk_group *g, hk_i32 id, hk_i32 first)
 #if HK_PLAIN
         const hk_i64 at = t;
 #else
-        const hk_i64 at = plan->flags & HK_PLAN_STOPS ? t + HK_STATE_O : t;
+        const hk_i64 at = plan->flags & HK_PLAN_STOPS ? t + HK_STATE_AT_O : t;
 #endif
 
         if (shared->active[row] && t < plan->d_v)
@@ -86,8 +86,8 @@ HK_PIECE void hk_row_stop(const struct hk_group *g, hk_i32 i, const struct hk_mi
     out[0] = hk_canonical(me->acc_m);
     HK_NO_UNROLL
     for (x = 0; x < HK_PARTIALS; x++)
-        out[(HK_STATE_L + x) * channel] = hk_canonical(red[x]);
-    out[HK_STATE_JOINED * channel] = me->has_partial ? 1.0f : 0.0f;
+        out[(HK_STATE_AT_L + x) * channel] = hk_canonical(red[x]);
+    out[HK_STATE_AT_JOINED * channel] = me->has_partial ? 1.0f : 0.0f;
 }
 #endif
 

@@ -23,7 +23,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
         HK_GLOBAL struct hk_kept *to = hk_kept_row(call, b, head, row);
 
         to->m = from[0];
-        to->joined = from[HK_STATE_JOINED * plan->state.stride[5]];
+        to->joined = from[HK_STATE_AT_JOINED * plan->state.stride[5]];
     }
 }
 

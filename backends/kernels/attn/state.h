@@ -8,9 +8,6 @@
 
 #include "call.h"
 
-/* Channels: M is the first. */
-enum { HK_STATE_L = 1, HK_STATE_JOINED = 17, HK_STATE_O = 18 };
-
 /* Where the state of a row begins that lies at `row` of o. */
 HK_FN HK_GLOBAL const float *hk_state_row(const struct hk_call *call, hk_i64 b, hk_i64 head,
                                           hk_i64 row)

@@ -67,15 +67,17 @@ HK_FN void hk_merge_task(const struct hk_call *call, hk_i64 task)
     row.value_step = call->arrays[HK_MERGE_PARTS].stride[0] * hk_size(parts.dtype);
     row.value_channel = parts.channel;
     row.value_dtype = parts.dtype;
-    row.out_channel = out.channel;
-    row.out_dtype = out.dtype;
+    row.out.channel = out.channel;
+    row.out.d = numbers->d;
+    row.out.dtype = out.dtype;
+    row.out.reserved = 0;
     row.sink = hk_merge_sink(call, strip.head);
     row.with_sink = numbers->lse_with_sink;
     row.reserved = 0;
     for (i = strip.first; i < strip.first + strip.count; i++) {
         logits.lse = lses.base ? hk_entry_f32(&lses, i) : 0;
         row.values = hk_byte(parts.base, i * parts.row);
-        row.out = out.base ? hk_row(&out, i) : 0;
+        row.out.row = out.base ? hk_row(&out, i) : 0;
         hk_merge_row(&row, out_lses.base ? hk_entry_f32(&out_lses, i) : 0);
     }
 }

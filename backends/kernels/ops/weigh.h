@@ -11,31 +11,15 @@
  * log2 e, and answers a mask of those that are there (count is 64 at most). Ordinals run from 0 to
  * n - 1; the value of an ordinal is a row of the values' array.
  *
- * Sums of a row are the same for all threads and each has its own copy; the channels they share.
- * Channels are summed HK_WEIGH_TILE vectors at a time; for each further tile of a row the weights
- * are found again, unless one block is all there is.
+ * For each further tile of a row (sums.h) the weights are found again, unless one block is all
+ * there is.
  */
 #ifndef HEED_BACKENDS_KERNELS_OPS_WEIGH_H
 #define HEED_BACKENDS_KERNELS_OPS_WEIGH_H
 
-#include "channels.h"
+#include "sums.h"
 
-#if HKV_LANES == 1 && HK_THREADS == 1
-#define HK_WEIGH_TILE 8
-#else
-#define HK_WEIGH_TILE 4
-#endif
 #define HK_LANES_MASK (0xffffffffu >> (32 - HKV_LANES))
-#define HK_WEIGH_STEP ((hk_i64)HK_WEIGH_TILE * HK_THREADS * HKV_LANES)
-
-#define HK_SUMS (HK_PARTIALS / HKV_LANES)
-
-/* Sums over a chunk, or over the chunks so far. */
-struct hk_sums {
-    float m;
-    hk_u32 any;                         /* 1: over some entry */
-    hk_vec l[HK_SUMS];
-};
 
 /* What a row is made of. */
 struct hk_weigh_row {
@@ -43,24 +27,13 @@ struct hk_weigh_row {
     hk_i64 n, d;
     HK_GLOBAL const char *values;       /* of ordinal 0 */
     hk_i64 value_step, value_channel;   /* bytes from ordinal to ordinal; elements */
-    HK_GLOBAL char *out;
-    hk_i64 out_channel;
-    hk_u32 value_dtype, out_dtype;
+    struct hk_tile_out out;
+    hk_u32 value_dtype;
     float sink;                         /* -Inf: none */
     hk_u32 with_sink, reserved;         /* 1: the LSE counts the sink */
 };
 
 /* ---- sums ---- */
-
-HK_FN void hk_sums_begin(struct hk_sums *sums)
-{
-    int i;
-
-    sums->m = -HK_INFINITY;
-    sums->any = 0;
-    for (i = 0; i < HK_SUMS; i++)
-        sums->l[i] = hkv_set(0.0f);
-}
 
 /* Step 5: which of the entries that are there remain, and the largest logit. */
 HK_FN hk_u64 hk_block_max(const float *y, hk_i64 count, hk_u64 there, float *max)
@@ -112,46 +85,7 @@ HK_FN hk_u64 hk_block_weigh(float *y, hk_i64 count, hk_u64 there, struct hk_sums
     return rest;
 }
 
-/* Step 8 of the partial sums: the factors of what there was and of what comes. */
-HK_FN void hk_sums_join(struct hk_sums *total, const struct hk_sums *chunk, float *w1, float *w2)
-{
-    const float m = chunk->m > total->m ? chunk->m : total->m;
-    int i;
-
-    *w1 = hk_power(hk_sub(total->m, m));
-    *w2 = hk_power(hk_sub(chunk->m, m));
-    for (i = 0; i < HK_SUMS; i++)
-        total->l[i] =
-            hkv_fma(chunk->l[i], hkv_set(*w2), hkv_mul(total->l[i], hkv_set(*w1)));
-    total->m = m;
-}
-
-/* The sum of the 16 partial sums (step 9). */
-HK_FN float hk_sums_tree(const struct hk_sums *sums)
-{
-    hk_vec l[HK_SUMS];
-    int span, i;
-
-    HK_UNROLL
-    for (i = 0; i < HK_SUMS; i++)
-        l[i] = sums->l[i];
-    HK_UNROLL
-    for (span = HK_SUMS / 2; span > 0; span /= 2) {
-        HK_UNROLL
-        for (i = 0; i < span; i++)
-            l[i] = hkv_add(l[i], l[i + span]);
-    }
-    return hkv_add_across(l[0]);
-}
-
 /* ---- channels ---- */
-
-/* Vector v of a thread in the tile at t0. */
-#define HK_WEIGH_AT(id, v, t0) ((t0) + ((hk_i64)(v) * HK_THREADS + (id)) * HKV_LANES)
-
-struct hk_weigh_tile {
-    hk_vec o[HK_WEIGH_TILE];
-};
 
 /* Step 7: the weights p of a block's entries into the channels. */
 HK_INLINE void hk_tile_add(hk_u32 dtype, const struct hk_weigh_row *row, hk_i64 first,
@@ -187,58 +121,6 @@ HK_INLINE void hk_tile_add(hk_u32 dtype, const struct hk_weigh_row *row, hk_i64 
     }
 }
 
-/* Of the tile: a chunk begins. */
-HK_FN void hk_tile_begin(struct hk_weigh_tile *mine)
-{
-    HK_THREAD_ID(id);
-    int v;
-
-    (void)id;
-    HK_EACH(id) {
-        HK_UNROLL
-        for (v = 0; v < HK_WEIGH_TILE; v++)
-            mine[HK_OWN(id)].o[v] = hkv_set(0.0f);
-    }
-}
-
-/* Step 8 of the channels. */
-HK_FN void hk_tile_join(struct hk_weigh_tile *total, const struct hk_weigh_tile *chunk, float w1,
-                        float w2)
-{
-    HK_THREAD_ID(id);
-    int v;
-
-    (void)id;
-    HK_EACH(id) {
-        struct hk_weigh_tile *const to = total + HK_OWN(id);
-
-        HK_UNROLL
-        for (v = 0; v < HK_WEIGH_TILE; v++)
-            to->o[v] = hkv_fma(chunk[HK_OWN(id)].o[v], hkv_set(w2),
-                               hkv_mul(to->o[v], hkv_set(w1)));
-    }
-}
-
-/* Steps 9 to 11 of the channels. */
-HK_FN void hk_tile_write(const struct hk_weigh_row *row, const struct hk_weigh_tile *mine,
-                         float sink, float factor, hk_i64 t0)
-{
-    HK_THREAD_ID(id);
-    int v;
-
-    HK_EACH(id) {
-        HK_UNROLL
-        for (v = 0; v < HK_WEIGH_TILE; v++) {
-            const hk_i64 t = HK_WEIGH_AT(id, v, t0);
-            const hk_vec o = hkv_mul(mine[HK_OWN(id)].o[v], hkv_set(sink));
-
-            if (t < row->d)
-                hk_channels_write(row->out_dtype, row->out, row->out_channel, t, row->d,
-                                  hkv_mul(o, hkv_set(factor)));
-        }
-    }
-}
-
 /* ---- rows ---- */
 
 /* Sums over all entries; y: 64 floats, in which the last block leaves its weights, *rest: its
@@ -249,6 +131,7 @@ HK_INLINE void hk_weigh_sum(hk_u32 dtype, const struct hk_weigh_row *row, hk_i64
     struct hk_weigh_tile tile[HK_MINE];
     struct hk_sums sums;
     hk_i64 first = 0;
+    int i;
 
     hk_sums_begin(total);
     hk_tile_begin(mine);
@@ -272,7 +155,9 @@ HK_INLINE void hk_weigh_sum(hk_u32 dtype, const struct hk_weigh_row *row, hk_i64
                 hk_tile_add(dtype, row, first, y, *rest, scale, t0, chunk);
         }
         if (joins && sums.any) {
-            hk_sums_join(total, &sums, &w1, &w2);
+            hk_join(&total->m, sums.m, &w1, &w2);
+            for (i = 0; i < HK_SUMS; i++)
+                hk_sums_add(total, i, sums.l[i], w1, w2);
             hk_tile_join(mine, tile, w1, w2);
         }
     }
@@ -301,7 +186,7 @@ HK_INLINE void hk_weigh_typed(hk_u32 dtype, const struct hk_weigh_row *row, floa
         if (t0 == 0)
             factor = hk_end(row->sink, (int)row->with_sink, lse != 0, (int)total.any, total.m,
                             hk_sums_tree(&total), &sink, &ends);
-        hk_tile_write(row, mine, sink, factor, t0);
+        hk_tile_write(&row->out, mine, sink, factor, t0);
     }
     if (lse)
         *lse = ends;

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that plan and run: what they have in common, and copy, push, pool, select and merge."""
+"""Calls that plan and run: what they have in common, and the operations beside attention."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .arrays import as_array, empty
 from .descriptors import Filled, enum_value
 from .runtime import Plan, device_of, place
 
-__all__ = ["copy", "merge", "pool", "push", "select"]
+__all__ = ["copy", "merge", "pool", "push", "select", "state"]
 
 if TYPE_CHECKING:
     from typing import Generic
@@ -188,6 +188,20 @@ def merge(parts: ArrayLike, parts_lse: ArrayLike, o: ArrayLike | None = None, *,
     return plan_simple("merge", "heed_merge_args", given, ["o", "lse"], device, threads)
 
 
+@operation
+def state(states: ArrayLike, o: ArrayLike | bool = True, *, lse: ArrayLike | bool | None = None,
+          state: ArrayLike | bool | None = None, sinks: ArrayLike | None = None,
+          flags: int | str = 0, numerics: int | str = 0, device: DeviceLike = None,
+          threads: int = 0) -> Plan:
+    *rows, channels = shape_of(states)[1:]
+    o, lse, state = (
+        (made_like(states, shape, "float32") if array else None) if isinstance(array, bool) else array
+        for array, shape in ((o, [*rows, channels - 18]), (lse, rows), (state, [*rows, channels])))
+    given = {"states": states, "o": o, "lse": lse, "state": state, "sinks": sinks,
+             "flags": flags, "numerics": numerics}
+    return plan_simple("state", "heed_state_args", given, ["o", "lse", "state"], device, threads)
+
+
 _TAIL = """
 
 Arrays are NumPy's, torch's or DLPack's; an output that is not given is made, and returned. flags
@@ -202,5 +216,6 @@ def document(function, struct, example):
 
 
 for _function, _example in ((copy, "zero"), (push, "own_workspace"), (pool, "mean"),
-                            (select, "topk"), (merge, "lse_with_sink")):
+                            (select, "topk"), (merge, "lse_with_sink"),
+                            (state, "lse_with_sink")):
     document(_function, f"heed_{_function.__name__}_desc", _example)
