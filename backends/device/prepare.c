@@ -111,13 +111,37 @@ static bool is_packed(const struct heed_plan *plan, const struct hk_source *sour
     return true;
 }
 
+/* Without channels rows have no scales, whatever their type, but kernels for numbers know no other
+ * type. */
+static bool is_scaled(uint32_t dtype, const struct hk_scaling *scaling)
+{
+    return scaling->group > 0 || !HK_IS_NUMBER(dtype);
+}
+
 static bool has_scales(const struct heed_plan *plan, const struct hk_source *sources)
 {
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
-        if (sources[s].k_scaling.group > 0 || sources[s].v_scaling.group > 0)
+        const struct heed_checked_source *from = &heed_attn_of(plan)->sources[s];
+
+        if (is_scaled(from->k.dtype, &sources[s].k_scaling) ||
+            is_scaled(from->v.dtype, &sources[s].v_scaling))
             return true;
     }
     return false;
+}
+
+/* Of processors. Those whose kernels are compiled when a plan needs them have smaller ones. */
+static enum heed_kernel lanes_choose(const struct heed_plan *plan, const struct hk_source *sources,
+                                     bool late, bool plain)
+{
+    static const enum heed_kernel kernels[2][2][2] = {      /* scales, packed, plain */
+        { { HEED_KERNEL_opencl_any, HEED_KERNEL_opencl_plain },
+          { HEED_KERNEL_opencl_packed_any, HEED_KERNEL_opencl_packed_plain } },
+        { { HEED_KERNEL_lanes_any, HEED_KERNEL_lanes_plain },
+          { HEED_KERNEL_opencl_scaled_any, HEED_KERNEL_opencl_scaled_plain } },
+    };
+
+    return kernels[!late || has_scales(plan, sources)][late && is_packed(plan, sources)][plain];
 }
 
 static enum heed_kernel attend_choose(const struct heed_plan *plan,
@@ -134,17 +158,13 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
         { HEED_KERNEL_matrix_64_f16, HEED_KERNEL_matrix_64_bf16 },
         { HEED_KERNEL_matrix_128_f16, HEED_KERNEL_matrix_128_bf16 },
     };
-    static const enum heed_kernel lanes[2][2] = {
-        { HEED_KERNEL_lanes_any, HEED_KERNEL_lanes_plain },
-        { HEED_KERNEL_opencl_any, HEED_KERNEL_opencl_plain },
-    };
     const bool plain = is_plain(plan),
                wide = heed_group_width(heed_attn_of(plan), traits) > 64;
     const uint32_t dtype = kv_dtype(plan);
 
     assert(dtype < KV_TYPES);
     if (traits->shape == HEED_SHAPE_LANES)
-        return lanes[traits->late && is_packed(plan, sources)][plain];
+        return lanes_choose(plan, sources, traits->late, plain);
     if (has_scales(plan, sources))
         return wide ? HEED_KERNEL_workgroup_128_scaled_any : HEED_KERNEL_workgroup_64_scaled_any;
     if (!plain || has_states(heed_attn_of(plan)))

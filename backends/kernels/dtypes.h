@@ -10,6 +10,12 @@
 #ifndef HEED_BACKENDS_KERNELS_DTYPES_H
 #define HEED_BACKENDS_KERNELS_DTYPES_H
 
+/* 0: no row has a scale. Types that cannot do without one are then in no list that code is made of,
+ * so a program that is compiled when a plan needs it has nothing of them. */
+#ifndef HK_SCALES
+#define HK_SCALES 1
+#endif
+
 #define HK_TYPE_F32(ROW, arg) ROW(F32, f32, 1, 1, 4, arg)
 #define HK_TYPE_F16(ROW, arg) ROW(F16, f16, 2, 1, 2, arg)
 #define HK_TYPE_BF16(ROW, arg) ROW(BF16, bf16, 3, 1, 2, arg)
@@ -37,21 +43,34 @@
 #define HK_NUMBER_TYPES(ROW, arg) HK_FLOAT_TYPES(ROW, arg) HK_SMALL_TYPES(ROW, arg)
 
 /* Of rows that may have scales; copy and push quantise into them (quantise.h). */
+#if HK_SCALES
 #define HK_SCALED_TYPES(ROW, arg) HK_SMALL_TYPES(ROW, arg) HK_TYPE_I8(ROW, arg)
+#else
+#define HK_SCALED_TYPES(ROW, arg) HK_SMALL_TYPES(ROW, arg)
+#endif
 
 /* Of rows whose elements lie alone. */
 #define HK_ROW_TYPES(ROW, arg) HK_FLOAT_TYPES(ROW, arg) HK_SCALED_TYPES(ROW, arg)
 
 /* Of rows of blocks, which begin with a scale, in binary16; and with a minimum, which follows it.
  * The first number is HK_FIRST_BLOCK. */
+#if HK_SCALES
 #define HK_BLOCK_TYPES(ROW, arg)                                                                   \
     HK_TYPE_Q8_0(ROW, arg) HK_TYPE_Q4_0(ROW, arg) HK_TYPE_Q5_0(ROW, arg)                           \
     HK_MINIMUM_TYPES(ROW, arg) HK_TYPE_IQ4_NL(ROW, arg)
 #define HK_MINIMUM_TYPES(ROW, arg) HK_TYPE_Q4_1(ROW, arg) HK_TYPE_Q5_1(ROW, arg)
+#else
+#define HK_BLOCK_TYPES(ROW, arg)
+#define HK_MINIMUM_TYPES(ROW, arg)
+#endif
 
 /* Of rows whose channels lie side by side in pieces of several: blocks, and halves of bytes, whose
  * scales lie apart. */
+#if HK_SCALES
 #define HK_PIECE_TYPES(ROW, arg) HK_BLOCK_TYPES(ROW, arg) HK_TYPE_I4(ROW, arg)
+#else
+#define HK_PIECE_TYPES(ROW, arg)
+#endif
 
 /* Of which two vectors of channels are loaded by parity: the even ones, the odd ones. */
 #define HK_PARITY_TYPES(ROW, arg) HK_TYPE_BF16(ROW, arg) HK_TYPE_I4(ROW, arg)
@@ -68,7 +87,11 @@
 /* Of masks, lengths and indices. */
 #define HK_INDEX_TYPES(ROW, arg) HK_TYPE_U8(ROW, arg) HK_TYPE_I32(ROW, arg) HK_TYPE_I64(ROW, arg)
 
-#define HK_TYPES(ROW, arg) HK_KV_TYPES(ROW, arg) HK_INDEX_TYPES(ROW, arg)
+#define HK_TYPES(ROW, arg)                                                                         \
+    HK_NUMBER_TYPES(ROW, arg) HK_TYPE_I8(ROW, arg) HK_TYPE_I4(ROW, arg)                            \
+    HK_TYPE_Q8_0(ROW, arg) HK_TYPE_Q4_0(ROW, arg) HK_TYPE_Q4_1(ROW, arg)                           \
+    HK_TYPE_Q5_0(ROW, arg) HK_TYPE_Q5_1(ROW, arg) HK_TYPE_IQ4_NL(ROW, arg)                         \
+    HK_INDEX_TYPES(ROW, arg)
 
 #define HK_NUMBER(NAME, name, number, elements, bytes, arg) HK_##NAME = number,
 enum { HK_TYPES(HK_NUMBER, 0) HK_NO_TYPE = 0 };
@@ -78,6 +101,8 @@ enum { HK_TYPES(HK_NUMBER, 0) HK_NO_TYPE = 0 };
 #define HK_BLOCK_CHANNELS 32    /* of a block */
 
 #define HK_TYPE_BIT(NAME, name, number, elements, bytes, arg) | 1u << (number)
+/* Do rows need no scale? */
+#define HK_IS_NUMBER(dtype) ((0u HK_NUMBER_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)
 /* May rows have scales? */
 #define HK_MAY_SCALE(dtype)                                                                        \
     ((0u HK_SCALED_TYPES(HK_TYPE_BIT, 0) HK_PIECE_TYPES(HK_TYPE_BIT, 0)) >> (dtype) & 1)

@@ -30,7 +30,7 @@ LINE = "opencl: compiles kernel self_test"
 DEVICE = {
     "heed-info": [],
     "heed-bench": ["--quick", "dense:n=16"],
-    "heed-conform": ["--op", "copy", "--cases", "1"],
+    "heed-conform": ["--op", "merge", "--cases", "1"],
     "heed-summarize": ["--length", "1s", TEXT],
 }
 # What they print without one.
@@ -38,15 +38,15 @@ PRINTED = {
     "heed-info": [[], ["--names"], ["--json"], ["--pattern", "bigbird"], ["--pattern", "list"],
                   ["--support"]],
     "heed-bench": [["--quick", "dense:n=16"], ["--quick", "dense:n=16", "--json"]],
-    "heed-conform": [["--device", "cpu", "--op", "copy", "--cases", "1"], ["--list"],
-                     ["--device", "cpu", "--op", "copy", "--cases", "1", "--quiet"],
-                     ["--device", "cpu", "--op", "copy", "--cases", "1", "--json", "-"]],
+    "heed-conform": [["--device", "cpu", "--op", "merge", "--cases", "1"], ["--list"],
+                     ["--device", "cpu", "--op", "merge", "--cases", "1", "--quiet"],
+                     ["--device", "cpu", "--op", "merge", "--cases", "1", "--json", "-"]],
     "heed-summarize": [["--length", "1s", TEXT], ["--json", TEXT], ["--html", "-", TEXT]],
 }
 # What they say how far they are for, and each shows more than a short line has room for.
 LONG = {
     "heed-bench": ["--quick", "--device", "cpu", "dense:n=16"],
-    "heed-conform": ["--device", "cpu", "--op", "copy", "--cases", "60"],
+    "heed-conform": ["--device", "cpu", "--op", "push", "--cases", "60"],
 }
 # Lines of TAP, and of what comes with them.
 TAP = re.compile(r"(not )?ok \d+ - |# |1\.\.\d+$|\d+ passed, |$")
@@ -141,7 +141,7 @@ def progress_fits_and_goes(name, program):
 def interrupts_leave_nothing(name, program, loader):
     """Ctrl-C while the line is there."""
     cases = {"heed-bench": ["--device", "cpu", "--pairs", "1000", "dense:n=256"],
-             "heed-conform": ["--device", "cpu", "--op", "attn", "--cases", "4000"]}
+             "heed-conform": ["--device", "cpu", "--op", "push", "--cases", "4000"]}
     env = None
     if name == "heed-info" and loader != "none":
         cases[name], env = ["--device", "opencl:0"], fake(loader, "sleep BuildProgram")

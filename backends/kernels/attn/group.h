@@ -12,6 +12,9 @@
 #if HK_ONE_RANGE
 #define HK_PLAIN 1
 #endif
+#ifndef HK_SCALES
+#define HK_SCALES 0
+#endif
 #define HK_ROWS HK_GROUP_ROWS
 #define HK_TC (HK_WIDTH / 16)           /* channels of a thread: 4 or 8 */
 #if HK_GROUP_SUMS * 16 >= 8 * HK_WIDTH
@@ -74,10 +77,6 @@
 #define HK_UNIT_WORDS 4
 #endif
 #define HK_UNITS (HK_STAGED / HK_UNIT)
-
-#ifndef HK_SCALES
-#define HK_SCALES 0
-#endif
 
 #if HK_SCALES
 #define HK_V_GROUPS (HK_WIDTH / HK_BLOCK_CHANNELS) /* of a pass, of the smallest groups */

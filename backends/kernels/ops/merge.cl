@@ -5,6 +5,7 @@
  * part is an entry whose logit is its LSE and whose value is its row of o. A task is a strip of
  * rows of one item and head.
  */
+#define HK_SCALES 0 /* numbers alone */
 #include "operation.h"
 
 /* The LSEs of a row, part by part. */

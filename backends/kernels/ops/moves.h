@@ -175,7 +175,7 @@ HK_FN hk_u32 hk_block_zero(hk_u32 dtype, hk_i64 k)
         return (hk_u32)(HK_ZERO_##NAME(k));
     HK_BLOCK_TYPES(HK_ZERO, 0)
 #undef HK_ZERO
-    (void)k;
+    (void)dtype, (void)k;
     HK_UNREACHABLE();
     return 0;
 }

@@ -5,6 +5,7 @@
  * and head. A row is summed for a few vectors of channels at a time, which stay in registers over
  * all its tokens; how, and from what type, are constants of the loops over tokens.
  */
+#define HK_SCALES 0 /* numbers alone */
 #include "moves.h"
 #include "taps.h"
 

@@ -7,6 +7,7 @@
  * thread; the last step leads every token from bucket to bucket to its id. Until then y has the
  * tokens' buckets of round 0.
  */
+#define HK_SCALES 0 /* numbers alone */
 #include "tokens.h"
 
 struct hk_hash {

@@ -4,6 +4,7 @@
  * heed/pool.h, select by scores: the choice of each row of a strip from what each part of tokens
  * gave.
  */
+#define HK_SCALES 0 /* numbers alone */
 #include "select_topk.h"
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group)

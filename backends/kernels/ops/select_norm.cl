@@ -4,6 +4,7 @@
  * heed/pool.h, select by norms. A task is a strip of blocks of one item and head: first the keys of
  * all of its tokens, then a choice from those of each block.
  */
+#define HK_SCALES 0 /* numbers alone */
 #include "choice.h"
 #include "tokens.h"
 

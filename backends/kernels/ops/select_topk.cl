@@ -11,6 +11,7 @@
  * read in place, once for all rows of a strip, and a vector of scores has the same token and
  * different query rows. With threads instead of lanes each thread has a column.
  */
+#define HK_SCALES 0 /* numbers alone */
 #include "select_topk.h"
 
 /* Nothing is too small yet; a column without a row takes nothing but NaN. */

@@ -4,6 +4,7 @@
  * heed/attn.h, state: states of the same rows joined in order and ended (docs/numerics.md, section
  * 8). A task is a strip of rows of one item and head.
  */
+#define HK_SCALES 0 /* numbers alone */
 #include "sums.h"
 
 /* The states of a row, and what becomes of them. */

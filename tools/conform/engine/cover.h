@@ -118,8 +118,9 @@ void cf_cover_executed(struct cover *, const struct cs *);
 /* Levels of the fields that matter most (cf_op->vital) which the taker takes and no executed case
  * has, each with a blank before it if there is a file; returns how many. */
 int cf_cover_unjudged(const struct cover *, FILE *);
-/* How many legal pairs are uncovered; says so, and, if `list`, which pairs are what. */
-int64_t cf_cover_report(struct cover *, FILE *, bool list);
+/* Says how many pairs are what, and, if `list`, which; else pairs that there was no room for are
+ * looked into only where they are few. */
+void cf_cover_report(struct cover *, FILE *, bool list);
 void cf_cover_free(struct cover *);
 
 #endif
