@@ -163,7 +163,7 @@ static void desc_take(void)
     w.n_blocks = 0;
     w.desc = block_take(size < 4 ? 4 : size);
     memcpy(w.desc, &size, 4);
-    if (size < sizeof(heed_attn_desc))
+    if (size < offsetof(heed_attn_desc, state_in))
         return;
     sources_take();
     slots_take();
