@@ -178,6 +178,7 @@ static heed_status plan(struct contender *c, const struct workload *load,
     const struct contents ragged = { CONTENTS_RAGGED, 0, load->keys };
     const struct contents rows = { CONTENTS_ROWS, 0, load->n };
     const struct contents before = { CONTENTS_ROWS_BEFORE, 0, load->n };
+    const struct contents keys = { CONTENTS_UNIFORM, 1, 0 };
     const struct contents scales = { CONTENTS_UNIFORM, scale_deviation, 0 };
     const struct contents lists = { CONTENTS_BELOW, 0, load->run > 0 ? load->keys / load->run : 1 };
     const struct contents pages = { CONTENTS_SHUFFLED, 0, load->b * page_count(load) };
@@ -212,8 +213,8 @@ static heed_status plan(struct contender *c, const struct workload *load,
     c->set[1] = 1;
     args->n_slots = desc.n_slots;
     arrays[0] = (struct operation_array){ desc.q, { CONTENTS_UNIFORM, 2, 0 }, &args->q };
-    arrays[1] = (struct operation_array){ source[0].k, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[0].k };
-    arrays[2] = (struct operation_array){ source[0].v, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[0].v };
+    arrays[1] = (struct operation_array){ source[0].k, keys, &c->pairs[0].k };
+    arrays[2] = (struct operation_array){ source[0].v, keys, &c->pairs[0].v };
     arrays[3] = (struct operation_array){ desc.o, { CONTENTS_NONE, 0, 0 }, &args->o };
     arrays[4] = (struct operation_array){ slots[SLOT_LENGTHS].t,
                                           load->kind == WORKLOAD_LISTED ? lists : ragged,
@@ -223,8 +224,8 @@ static heed_status plan(struct contender *c, const struct workload *load,
     arrays[7] = (struct operation_array){ slots[SLOT_V_SCALE].t, scales, &c->slots[SLOT_V_SCALE] };
     arrays[8] = (struct operation_array){ slots[SLOT_ROWS].t, rows, &c->slots[SLOT_ROWS] };
     arrays[9] = (struct operation_array){ slots[SLOT_BEGINS].t, before, &c->slots[SLOT_BEGINS] };
-    arrays[10] = (struct operation_array){ source[1].k, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[1].k };
-    arrays[11] = (struct operation_array){ source[1].v, { CONTENTS_UNIFORM, 1, 0 }, &c->pairs[1].v };
+    arrays[10] = (struct operation_array){ source[1].k, keys, &c->pairs[1].k };
+    arrays[11] = (struct operation_array){ source[1].v, keys, &c->pairs[1].v };
     return c->lib->attn_plan(c->device, &desc, &c->plan, report);
 }
 

@@ -97,7 +97,8 @@ struct workload_cost cost_prefix(const struct workload *load)
 
     return (struct workload_cost){
         .flops = 4 * (double)load->d * (double)(load->keys + load->own) * heads(load),
-        .read = 2 * ((double)load->keys + items * (double)load->own) * (double)load->hk * row + rows,
+        .read = rows + 2 * (double)load->hk * row *
+                           ((double)load->keys + items * (double)load->own),
         .written = rows,
     };
 }

@@ -141,7 +141,8 @@ static const struct command command = {
                 "      two devices in turns\n",
     .ends = "Keys of workloads:\n"
             "  n positions, h heads, hk key heads, d width, b batch, w reach to each side,\n"
-            "  own keys of each item beside those of all, keys rows of the longest cache, token 1: its rows [n][h][d], else [h][n][d],\n"
+            "  keys rows of the longest cache, token 1: its rows [n][h][d], else [h][n][d],\n"
+            "  own keys of each item beside those of all,\n"
             "  panels 1: pages of K [d][page], else [page][d], kernel and stride of windows,\n"
             "  page rows of a page, block tokens of a block, buckets, queries, count places of a\n"
             "  selection, rows of a memory or that share a list, run keys of an entry of a list,\n"

@@ -323,7 +323,7 @@ HK_PIECE void hk_states_take(const struct hk_group *g, hk_i32 id, struct hk_mine
         from = hk_state_of(g, id / 16 * HK_TR + r, &m);
         if (!from)
             continue;
-        if (g->pass == 0 || !plan->kept_at)     /* else a group ends with it, and this one does not */
+        if (g->pass == 0 || !plan->kept_at)     /* else another group ends with it */
             me->acc_l[r] = from[(HK_STATE_AT_L + id % 16) * channel];
         HK_UNROLL
         for (c = 0; c < HK_TC; c++) {

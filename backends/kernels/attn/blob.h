@@ -147,8 +147,8 @@ struct hk_plan {
     hk_i64 pack_tasks;
     hk_i64 sources_at, subs_at, slots_at, biases_at, dots_at;   /* in the blob */
     hk_i64 constants_at;
-    hk_i64 kept_at;             /* workspace: workgroup: struct hk_kept of [item or 1][head][row of o],
-                                 * where another group may have written over it; 0: nothing is kept */
+    hk_i64 kept_at;             /* workspace: workgroup: struct hk_kept of [item or 1][head][row of
+                                 * o], where another group may write over states; 0: none is kept */
     hk_i64 counts_at;           /* workspace: entries of [item][source][2: keys, rows] lists */
     hk_i64 counter_at;          /* workspace: lanes: the next task, and the next block to
                                  * pack or strip to join */

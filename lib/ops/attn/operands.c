@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The operands of attention: q, o or state_out, lse, sinks, state_in, k and v of every source, every slot. A slot is one
- * operand however often it is used: all its uses are views of one array, which touch the same
- * elements.
+ * The operands of attention: q, o or state_out, lse, sinks, state_in, k and v of every source,
+ * every slot. A slot is one operand however often it is used: all its uses are views of one array,
+ * which touch the same elements.
  */
 #include "attn.h"
 
