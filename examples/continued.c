@@ -6,10 +6,10 @@
  *     continued [DEVICE [MIB]]    cpu, and 48 MiB of keys and values
  *
  * Keys and values lie in a file. The process limits its address space so that the file cannot be
- * mapped as a whole; it maps a window of 4,096 tokens after the other, and a state carries the rows
- * from window to window. Halfway the state is written to a file of its own, which another process
- * could read: the second half begins from what is read back. At the end the limit is lifted, and one
- * call over the whole file must have the same bits: exit status 0.
+ * mapped as a whole; it maps a window of 4,096 tokens after the other, and a state carries the
+ * rows from window to window. Halfway the state is written to a file of its own, which another
+ * process could read: the second half begins from what is read back. At the end the limit is
+ * lifted, and one call over the whole file must have the same bits: exit status 0.
  */
 #define _GNU_SOURCE
 #include <heed/attn.h>

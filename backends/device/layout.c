@@ -83,8 +83,7 @@ static void strips_find(const struct heed_plan *plan, const struct heed_device_t
         strips->rows = 1;
 }
 
-/* Do items read so much of the same keys that their rows are best together? At least a quarter of
- * what each has of its own. */
+/* Do items share a quarter or more of the keys that each has of its own? */
 static bool items_share(const struct heed_plan *plan)
 {
     const struct heed_lowered *lowered = heed_lowered_of(plan);
@@ -100,15 +99,13 @@ static bool items_share(const struct heed_plan *plan)
     return common > 0 && 4 * common >= own;
 }
 
-/* Lanes: the rows of items share a strip where all rows of an item leave room for another's. Tasks
- * are then parts of strips, of which every worker shall have some. */
+/* Lanes: items share a strip where it has room. Tasks are its parts: every worker gets some. */
 static void items_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
                        struct hk_plan *to)
 {
     const struct heed_checked *attn = plan->checked;
     const int64_t room = HEED_TUNE_ROWS / to->strips.stack / hk_max(attn->n_q, 1);
     const double chunks = heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs);
-    const double tasks = (double)traits->workers * HEED_TUNE_ITEM_TASKS;
 
     to->items = 1;
     if (traits->shape == HEED_SHAPE_LANES && !heed_lowered_of(plan)->q_packed &&
@@ -116,11 +113,11 @@ static void items_find(const struct heed_plan *plan, const struct heed_device_tr
         items_share(plan))
         to->items = hk_max(hk_min(attn->n_batch, room), 1);
     while (to->items > 1 && traits->workers > 1 &&
-           (double)to->groups * (double)hk_parts(attn->n_batch, to->items) * chunks < tasks)
+           (double)to->groups * (double)hk_parts(attn->n_batch, to->items) * chunks <
+               (double)traits->workers * HEED_TUNE_ITEM_TASKS)
         to->items /= 2;
     to->item_groups = hk_parts(attn->n_batch, to->items);
-    if (to->items > 1)
-        to->strips.rows = hk_max(to->strips.rows, to->items * attn->n_q);
+    to->strips.rows = hk_max(to->strips.rows, to->items > 1 ? to->items * attn->n_q : 0);
 }
 
 /* ---- the workspace ---- */
@@ -309,11 +306,12 @@ static bool tasks_find(const struct heed_plan *plan, const struct hk_source *sou
                        struct hk_plan *to)
 {
     const double items = (double)to->groups * (double)to->n_batch;
-    double tasks, lists = 0;
-
-    to->batch_strips =
+    const int64_t strips =
         hk_strips_count(to->strips.rows, to->strips.row_step, to->strips.group, to->n_q);
-    tasks = (double)to->batch_strips * (double)to->groups * (double)to->item_groups;
+    const double tasks = (double)strips * (double)to->groups * (double)to->item_groups;
+    double lists = 0;
+
+    to->batch_strips = strips;
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++)
         lists += (double)sources[s].row_parts * items;
     if ((tasks + lists) * (double)to->passes > HEED_TUNE_TASKS_MAX ||
@@ -381,8 +379,7 @@ static uint32_t flags_find(const struct heed_plan *plan)
            (n > 0 && attn->sources[n - 1].flags & HEED_SOURCE_END ? HK_PLAN_END_LAST : 0u);
 }
 
-/* Workgroup: groups that share a strip begin from the same states, and one of them ends with its
- * own in what may be the same memory. */
+/* Workgroup: groups that share a strip begin from states that one of them may overwrite. */
 static void kept_find(const struct heed_plan *plan, struct hk_plan *to, struct heed_room *w)
 {
     const struct heed_checked *attn = plan->checked;

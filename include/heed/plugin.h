@@ -143,9 +143,9 @@ typedef struct heed_kernel_api {
 } heed_kernel_api;
 
 /**
- * The operands of an attention as its arguments: q, o or state_out, lse, sinks, state_in, then k and
- * v of each source, then the slots. Points into `at`. Both o and state_out are the second: the
- * descriptor says which of them it is.
+ * The operands of an attention as its arguments: q, o or state_out, lse, sinks, state_in, then k
+ * and v of each source, then the slots. Points into `at`. Both o and state_out are the second:
+ * the descriptor says which of them it is.
  *
  * @param n_sources that of the descriptor.
  */

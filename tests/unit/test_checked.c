@@ -48,9 +48,9 @@ TEST(newer_callers_are_understood_while_their_tails_are_zero)
 
             world_fill(&w);
             if (which == 0) {
-                w.d.size = 600;
-                d = wide = spread(&w.d, 1, 512, 600, tail);
-                field = "size", got = 599;
+                w.d.size = 800;
+                d = wide = spread(&w.d, 1, sizeof w.d, 800, tail);
+                field = "size", got = 799;
             } else if (which == 1) {
                 w.d.sources = wide = spread(w.sources, 3, 296, 300, tail);
                 w.d.source_size = 300;

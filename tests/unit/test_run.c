@@ -86,7 +86,8 @@ TEST(absent_tensors_are_ignored_and_empty_ones_may_be_null)
 /* What is wrong, the status, field and numbers that say so, and how it comes about. */
 #define WRONGS(X)                                                                                  \
     X(short_args, HEED_E_SIZE, "args", 128, 127, args.a.size = HEED_ATTN_ARGS_V1 - 1)              \
-    X(newer_args, HEED_E_NEWER, "args", 128, 128, args.tail = 1)                                   \
+    X(newer_args, HEED_E_NEWER, "args", sizeof(heed_attn_args), sizeof(heed_attn_args),            \
+      args.tail = 1)                                                                               \
     X(short_kv, HEED_E_SIZE, "kv_size", 32, 31, args.a.kv_size = HEED_KV_BUFS_V1 - 1)              \
     X(newer_kv, HEED_E_NEWER, "kv[0]", 32, 32, kv[0].tail = 1)                                     \
     X(no_kv, HEED_E_NULL, "kv", 1, 0, args.a.kv = NULL)                                            \

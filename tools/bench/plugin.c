@@ -165,14 +165,15 @@ static heed_status plan_info(const heed_plan *of, heed_plan_props *props)
 }
 
 /* Attention's operands, in the order of heed_plan_operands(). */
-enum { FIXED_OPERANDS = 4, MOST_OPERANDS = 128 };
+enum { FIXED_OPERANDS = 5, MOST_OPERANDS = 128 };
 
 static heed_status run(const heed_plan *of, heed_queue *queue, const heed_attn_args *args,
                        heed_event **event, heed_report *report)
 {
     const struct plan *made = (const struct plan *)(const void *)of;
     const heed_run how = { .workspace = args->workspace, .workspace_size = args->workspace_size };
-    heed_buf at[MOST_OPERANDS] = { args->q, args->o, args->lse, args->sinks };
+    heed_buf at[MOST_OPERANDS] = { args->q, args->o, args->lse, args->sinks,
+                                    args->state_in };
     uint32_t n = FIXED_OPERANDS;
     heed_status status;
 
