@@ -104,8 +104,8 @@ enum { Q, O, LSE, SINKS, STATE, K, V, MASK, LENGTHS, GLOBALS, OPERANDS };
 
 TEST(operands_are_listed_as_run_takes_them)
 {
-    static const char *const names[OPERANDS] = { "q", "o", "lse", "sinks", "state_in", "kv[0].k", "kv[0].v",
-                                                 "slots[0]", "slots[1]", "slots[2]" };
+    static const char *const names[OPERANDS] = { "q", "o", "lse", "sinks", "state_in", "kv[0].k",
+                                                 "kv[0].v", "slots[0]", "slots[1]", "slots[2]" };
     static const uint32_t dtypes[OPERANDS] = { HEED_F32, HEED_F16, 0, 0, 0, HEED_F32, HEED_BF16,
                                                HEED_U8, HEED_I64, HEED_I32 };
     heed_operand got[OPERANDS + 1];
