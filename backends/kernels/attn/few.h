@@ -128,6 +128,7 @@ HK_INLINE void hk_pair_load(const hk_u32 dtype, HK_GLOBAL const char *row, hk_i6
     } else
     HK_PIECE_TYPES(HK_PAIR, 0)
 #undef HK_PAIR
+    (void)dtype, (void)row, (void)t, (void)b;
     HK_UNREACHABLE();
 }
 
