@@ -122,13 +122,13 @@ HK_FN void hk_few_scores(const struct hk_strip *st, const struct hk_block_rows *
 /* Two vectors of a row of pieces from channel t on. */
 HK_INLINE void hk_pair_load(const hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 t, hk_vec b[2])
 {
+    (void)dtype, (void)row, (void)t, (void)b;           /* there may be no such type */
 #define HK_PAIR(NAME, name, number, elements, bytes, arg)                                          \
     if (dtype == HK_##NAME) {                                                                      \
         hkv_pair_##name(row, t, b);                                                                \
     } else
     HK_PIECE_TYPES(HK_PAIR, 0)
 #undef HK_PAIR
-    (void)dtype, (void)row, (void)t, (void)b;
     HK_UNREACHABLE();
 }
 
