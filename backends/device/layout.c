@@ -92,7 +92,7 @@ static bool items_share(const struct heed_plan *plan)
     for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
         const struct heed_lowered_source *source = &lowered->sources[s];
 
-        if (source->rows || lowered->subs[source->first].kind == HK_SUB_GATHER)
+        if (source->rows)
             return false;
         *(source->common ? &common : &own) += (double)heed_attn_of(plan)->sources[s].n_k;
     }

@@ -237,6 +237,7 @@ static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
         .groups = lanes ? blob->workers : (uint64_t)(blob->tasks * blob->passes),
     };
     assert(blob->parts == 1 || blob->pack_tasks == 0);      /* both count with one counter */
+    assert(blob->items == 1 || (blob->batch_strips == 1 && blob->list_tasks == 0));
     if (blob->parts > 1)
         state->launches[state->n_launches++] = (struct heed_kernel_launch){
             .kernel = HEED_KERNEL_lanes_join,

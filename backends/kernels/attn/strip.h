@@ -31,7 +31,8 @@ struct hk_strip {
     hk_i64 b;
     hk_i64 n_rows, tiles;               /* in use */
     hk_i64 base;                        /* row of the strip that `query` and `q` begin with */
-    int shares;                         /* 1: rows of one list, a part of the strip (lists.h) */
+    int shares;                         /* 1: a part of the strip: rows of one list (lists.h), of
+                                         * one item (hk_items_attend) */
     HK_GLOBAL struct hk_worker_query *query; /* hk_strip_fill, for all rows of the strip; goes on to
                                          * those of the next turn */
     HK_GLOBAL float *q;
