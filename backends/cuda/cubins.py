@@ -43,10 +43,11 @@ def rows(kernels):
 
 
 def embedded(kernels):
-    """(name, large): all with few buffers; with many those of attention that take any plan."""
+    """(name, large): all with few buffers; with many those that a plan of many buffers launches
+    (attend_choose, launches_choose of backends/device/prepare.c)."""
     for name, _, _ in rows(kernels):
         yield name, 0
-        if name.endswith("_any") or not {"workgroup", "matrix"} & set(name.split("_")):
+        if name.split("_")[-1] in ("any", "ranges", "keep", "prepare", "test"):
             yield name, 1
 
 

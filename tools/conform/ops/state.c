@@ -106,13 +106,14 @@ static const struct fixed_array arrays[] = {
 static void shape(struct fixed_problem *p)
 {
     const int64_t *v = p->c.v;
+    const int64_t words = v[C_DV] > INT64_MAX - AT_O ? INT64_MAX : AT_O + v[C_DV];
 
-    part_shape(&p->part[STATES], p->heads, v[C_N], AT_O + v[C_DV]);
+    part_shape(&p->part[STATES], p->heads, v[C_N], words);
     p->part[STATES].a.shape[0] = v[C_P];
     part_shape(&p->part[SINKS], -1, -1, p->heads);
     part_shape(&p->part[O], p->heads, v[C_N], v[C_DV]);
     part_shape(&p->part[LSE], -1, p->heads, v[C_N]);
-    part_shape(&p->part[JOINED], p->heads, v[C_N], AT_O + v[C_DV]);
+    part_shape(&p->part[JOINED], p->heads, v[C_N], words);
 }
 
 static bool lse_has_sink(const struct fixed_problem *p)
