@@ -184,7 +184,7 @@ static void write_all(struct writer *w, const struct heed_plan *plan, const stru
     for (uint32_t i = 0; i < lowered->n_subs; i++) {
         struct hk_sub_slots slots = {
             .list = aux_write(w, lowered->slots[i].list),
-            .first_chunk = to->parts > 1 ? (int64_t)heed_blob_chunks(plan, i) : 0,
+            .first_chunk = to->chunk_bytes > 0 ? (int64_t)heed_blob_chunks(plan, i) : 0,
         };
 
         for (int r = 0; r < HK_RANGES; r++)

@@ -14,6 +14,9 @@
  * groups. */
 int64_t heed_group_width(const struct heed_checked *, const struct heed_device_traits *);
 
+/* Do work-groups for few rows attend (kernels/attn/attend_few.cl)? */
+bool heed_group_few(const struct heed_plan *, const struct heed_device_traits *);
+
 uint32_t heed_group_threads(const struct heed_checked *, const struct heed_device_traits *);
 
 /* The fixed part: sizes, strips, workspace; false: something leaves 61 bits. *workspace: bytes. */

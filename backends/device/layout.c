@@ -11,6 +11,13 @@
 
 #include <math.h>
 
+/* Of a chunk of the strips of attend_few.cl (few_group.h). */
+static int64_t few_bytes(int64_t d_v)
+{
+    return HK_PART_ROWS * ((int64_t)sizeof(struct hk_kept) +
+                           ((int64_t)sizeof(float) * (HK_PARTIALS + d_v)));
+}
+
 /* Rows of a strip, heads included, at least: of lists alone those that share one, for others read
  * other keys. */
 static int64_t rows_least(const struct heed_plan *plan)
@@ -36,7 +43,7 @@ static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_
     int64_t rows = HEED_TUNE_ROWS;
 
     if (traits->shape == HEED_SHAPE_WORKGROUP)
-        return traits->group_rows;
+        return heed_group_few(plan, traits) ? HK_PART_ROWS : traits->group_rows;
     while (rows > least) {
         const double strips =
             (double)attn->n_batch * (double)attn->heads * (double)attn->n_q / (double)rows;
@@ -46,6 +53,26 @@ static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_
         rows = hk_max(rows / 2, least);
     }
     return rows;
+}
+
+/* Rows that share keys, one item's, are few; and no row has scales. */
+bool heed_group_few(const struct heed_plan *plan, const struct heed_device_traits *traits)
+{
+    const struct heed_checked *attn = plan->checked;
+    const double rows = (double)heed_lowered_of(plan)->stack * (double)attn->n_q;
+    const double tasks = (double)attn->n_batch * (double)attn->heads * (double)attn->n_q;
+    const double bytes = tasks * heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs) *
+                         (double)few_bytes(attn->d_v);
+
+    if (traits->shape != HEED_SHAPE_WORKGROUP || heed_lowered_of(plan)->row_step > 1 ||
+        rows > HEED_TUNE_FEW_ROWS || bytes > HEED_TUNE_CHUNKS_BYTES)
+        return false;
+    for (uint32_t s = 0; s < attn->n_sources; s++) {
+        if (!HK_IS_NUMBER(attn->sources[s].k.dtype) || !HK_IS_NUMBER(attn->sources[s].v.dtype) ||
+            attn->sources[s].k_scale.slot != 0 || attn->sources[s].v_scale.slot != 0)
+            return false;
+    }
+    return true;
 }
 
 /* Kernels with 128 channels want registers for 32 sums a thread: 4 rows of 8 channels. */
@@ -341,6 +368,19 @@ double heed_blob_chunks(const struct heed_plan *plan, uint32_t sub)
     return chunks;
 }
 
+/* Work-groups for few rows: as many parts as there are chunks, as long as that is not many groups. */
+static void few_parts_find(const struct heed_plan *plan, struct hk_plan *to, struct heed_room *w)
+{
+    const double chunks = heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs);
+    const double groups = (double)to->tasks * (double)to->passes * chunks;
+
+    to->chunk_bytes = few_bytes(to->d_v);
+    to->chunks = (int64_t)chunks;
+    to->part_chunks = hk_max((int64_t)(groups / HEED_TUNE_GROUP_PARTS), 1);
+    to->parts = hk_max(hk_parts(to->chunks, to->part_chunks), 1);
+    to->chunks_at = heed_room_place(w, (double)to->tasks * chunks, (uint64_t)to->chunk_bytes);
+}
+
 /* Lanes: few strips that read their keys once are cut into parts, which balances ragged lengths,
  * too. */
 static void parts_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
@@ -475,8 +515,10 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
     to->groups = attn->heads / to->strips.stack;
     items_find(plan, traits, to);
     if (traits->shape == HEED_SHAPE_WORKGROUP && attn->d_v > 0)
-        to->passes = hk_parts(attn->d_v, heed_group_width(attn, traits));
-    kept_find(plan, to, &w);
+        to->passes = hk_parts(attn->d_v, heed_group_few(plan, traits)
+                                             ? 128 : heed_group_width(attn, traits));
+    if (!heed_group_few(plan, traits))
+        kept_find(plan, to, &w);
     to->counter_at = heed_room_place(&w, 1, sizeof(int64_t));
     to->counts_at =
         heed_room_place(&w, (double)attn->n_batch * attn->n_sources * 2, sizeof(int64_t));
@@ -491,7 +533,10 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
         source_find(plan, traits, s, to, &sources[s], &w);
     if (!w.ok || !tasks_find(plan, sources, to))
         return false;
-    parts_find(plan, traits, to, &w);
+    if (heed_group_few(plan, traits))
+        few_parts_find(plan, to, &w);
+    else
+        parts_find(plan, traits, to, &w);
     to->workers = (hk_u32)hk_min(traits->workers, hk_max(to->tasks * to->parts, to->pack_tasks));
     to->workers_at = heed_room_place(&w, (double)to->worker_bytes * to->workers, 1);
     *workspace = w.at;

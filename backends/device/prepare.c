@@ -154,6 +154,10 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
         { HEED_KERNEL_workgroup_128_ranges, HEED_KERNEL_workgroup_128_f32,
           HEED_KERNEL_workgroup_128_f16, HEED_KERNEL_workgroup_128_bf16 },
     };
+    static const enum heed_kernel few[KV_TYPES] = {
+        HEED_KERNEL_workgroup_few_any, HEED_KERNEL_workgroup_few_f32,
+        HEED_KERNEL_workgroup_few_f16, HEED_KERNEL_workgroup_few_bf16,
+    };
     static const enum heed_kernel matrix[2][2] = {
         { HEED_KERNEL_matrix_64_f16, HEED_KERNEL_matrix_64_bf16 },
         { HEED_KERNEL_matrix_128_f16, HEED_KERNEL_matrix_128_bf16 },
@@ -165,6 +169,8 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
     assert(dtype < KV_TYPES);
     if (traits->shape == HEED_SHAPE_LANES)
         return lanes_choose(plan, sources, traits->late, plain);
+    if (heed_group_few(plan, traits))
+        return !plain || large || !is_one_range(plan) ? HEED_KERNEL_workgroup_few_any : few[dtype];
     if (has_scales(plan, sources))
         return wide ? HEED_KERNEL_workgroup_128_scaled_any : HEED_KERNEL_workgroup_64_scaled_any;
     if (!plain || has_states(heed_attn_of(plan)))
@@ -176,12 +182,16 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
     return workgroup[wide][dtype];
 }
 
+enum { FEW_THREADS = 128 };     /* HK_THREADS of attend_few.cl and few_join.cl */
+
 /* Threads of a group that attends. */
 static uint32_t attend_threads(const struct heed_plan *plan, enum heed_kernel kernel,
                                const struct heed_device_traits *traits)
 {
     if (traits->shape == HEED_SHAPE_LANES)
         return 1;
+    if (heed_group_few(plan, traits))
+        return FEW_THREADS;
     return heed_kernel_is_matrix(kernel) ? traits->group_rows * HK_MMA_SHARE(traits->mma)
                              : heed_group_threads(heed_attn_of(plan), traits);
 }
@@ -234,11 +244,17 @@ static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
     state->launches[state->n_launches++] = (struct heed_kernel_launch){
         .kernel = attend,
         .threads = attend_threads(plan, attend, traits),
-        .groups = lanes ? blob->workers : (uint64_t)(blob->tasks * blob->passes),
+        .groups = lanes ? blob->workers : (uint64_t)(blob->tasks * blob->parts * blob->passes),
     };
     assert(blob->parts == 1 || blob->pack_tasks == 0);      /* both count with one counter */
     assert(blob->items == 1 || (blob->batch_strips == 1 && blob->list_tasks == 0));
-    if (blob->parts > 1)
+    if (blob->chunk_bytes > 0 && !lanes)
+        state->launches[state->n_launches++] = (struct heed_kernel_launch){
+            .kernel = HEED_KERNEL_workgroup_few_join,
+            .threads = FEW_THREADS,
+            .groups = (uint64_t)blob->tasks * HK_PART_ROWS,
+        };
+    else if (blob->parts > 1)
         state->launches[state->n_launches++] = (struct heed_kernel_launch){
             .kernel = HEED_KERNEL_lanes_join,
             .threads = 1,

@@ -275,12 +275,13 @@ HK_FN void hk_rows_join(struct hk_mine *mine)
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
+    const hk_u32 passes = (hk_u32)call->plan->passes;
     struct hk_mine mine[HK_MINE];
     struct hk_group g;
     hk_i32 part;
     HK_THREAD_ID(id);
 
-    hk_group_open(call, group, shared, &g);
+    hk_group_open(call, (hk_u32)group / passes, (hk_u32)group % passes * HK_WIDTH, shared, &g);
     hk_strip_begin(&g, mine);
     do {
         hk_step(&g, mine);

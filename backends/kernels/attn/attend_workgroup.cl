@@ -12,24 +12,6 @@
 
 /* ---- a block ---- */
 
-/* Which keys the block's places are and what every row sees of them. */
-HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
-{
-    HK_LOCAL struct hk_shared *shared = g->shared;
-    HK_THREAD_ID(id);
-
-    HK_MARK(walk);
-    HK_EACH(id) {
-        hk_mask_part(g, id, &mine[HK_OWN(id)]);
-        if (id < HK_BLOCK) {
-            shared->k_at[id] = shared->v_at[id] = HK_NO_ROW;    /* also where there is no block */
-            if (shared->works && hk_place_open(g, id))
-                hk_local_or(&shared->available[id / 32], 1u << id % 32);
-        }
-    }
-    hk_block_masks(g, mine);
-}
-
 /* The next slice is fetched while one is worked on. */
 HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
 {
@@ -338,12 +320,13 @@ HK_PIECE void hk_states_take(const struct hk_group *g, hk_i32 id, struct hk_mine
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
+    const hk_u32 passes = (hk_u32)call->plan->passes;
     struct hk_mine mine[HK_MINE];
     struct hk_group g;
     hk_i32 r;
     HK_THREAD_ID(id);
 
-    hk_group_open(call, group, shared, &g);
+    hk_group_open(call, (hk_u32)group / passes, (hk_u32)group % passes * HK_WIDTH, shared, &g);
     HK_EACH(id) {
         hk_rows_begin(&g, id, &mine[HK_OWN(id)]);
     }

@@ -116,6 +116,7 @@ enum {
 };
 
 #define HK_KEEP_ROWS 16         /* rows of a group of keep.cl */
+#define HK_PART_ROWS 8          /* rows of a strip of attend_few.cl */
 
 /* What a work-group keeps of a state: M, and whether anything is joined. */
 struct hk_kept {
@@ -153,8 +154,9 @@ struct hk_plan {
     hk_i64 counter_at;          /* workspace: lanes: the next task, and the next block to
                                  * pack or strip to join */
     hk_i64 workers_at, worker_bytes;    /* workspace: lanes: scratch of each worker */
-    /* Lanes, few rows: a strip is cut into `parts` tasks of part_chunks chunks of keys each (1: it
-     * is not). What comes of a chunk lies in the workspace [task][chunks] until all are joined. */
+    /* Few rows: a strip is cut into `parts` tasks of part_chunks chunks of keys each. What comes of
+     * a chunk lies in the workspace [task][chunks] until all are joined. chunk_bytes 0: no strip is
+     * cut. */
     hk_i64 parts, part_chunks, chunks, chunks_at, chunk_bytes;
     hk_i64 run;                         /* lanes: tasks in a row that a worker takes at a time */
     hk_i64 band;                        /* lanes: columns of a band (dot_lanes.h); 0: no DOT */

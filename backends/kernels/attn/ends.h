@@ -35,26 +35,6 @@ HK_FN void hk_chunk_open(struct hk_strip *st, hk_i64 chunk)
     st->state = (HK_GLOBAL struct hk_row_state *)(at + layout.state);
 }
 
-/* Number of a sub-source's chunk 0, and how many an item of len keys has. */
-struct hk_chunks {
-    hk_i64 first, count;
-};
-
-HK_FN struct hk_chunks hk_chunks_get(const struct hk_call *call,
-                                     HK_GLOBAL const struct hk_source *source, hk_u32 i, hk_i64 len)
-{
-    HK_GLOBAL const struct hk_sub_slots *slots =
-        (HK_GLOBAL const struct hk_sub_slots *)(call->blob + call->plan->slots_at) +
-        source->first_sub + i;
-    struct hk_chunks out;
-
-    out.first = slots->first_chunk;
-    out.count = source->heads == 0 || len == 0
-                    ? 0
-                    : hk_chunks_of(hk_subs(call, source) + i, slots->list.shape[2], len);
-    return out;
-}
-
 HK_FN void hk_swap(HK_GLOBAL float **a, HK_GLOBAL float **b)
 {
     HK_GLOBAL float *const keep = *a;

@@ -15,6 +15,10 @@
 #ifndef HK_SCALES
 #define HK_SCALES 0
 #endif
+#if HK_FEW
+#define HK_ROWS HK_PART_ROWS
+#define HK_TR (HK_ROWS * 16 / HK_THREADS)
+#else
 #define HK_ROWS HK_GROUP_ROWS
 #define HK_TC (HK_WIDTH / 16)           /* channels of a thread: 4 or 8 */
 #if HK_GROUP_SUMS * 16 >= 8 * HK_WIDTH
@@ -22,6 +26,8 @@
 #else
 #define HK_TR 4
 #endif
+#endif
+#define HK_TR_STEP (HK_TR < 4 ? HK_TR : 4)
 #ifndef HK_THREADS
 #define HK_THREADS (16 * HK_ROWS / HK_TR)
 #endif
@@ -36,13 +42,19 @@
 #include "tasks.h"
 
 /* Channels of Q that local memory holds; those of wider rows take turns in every block. */
-#if HK_ONE_RANGE
+#if HK_FEW
+#define HK_KEPT 128
+#elif HK_ONE_RANGE
 #define HK_KEPT (HK_GROUP_SUMS < 32 ? 128 : HK_WIDTH)   /* there is no wider kernel */
-#define HK_REACHES 1                    /* ranges of a row in a sub-source */
 #else
 #define HK_KEPT (HK_LARGE ? 32 : 64)
+#endif
+#if HK_ONE_RANGE
+#define HK_REACHES 1                    /* ranges of a row in a sub-source */
+#else
 #define HK_REACHES HK_RANGES
-#define HK_OWN_RANGES (HK_RANGES * HK_ROWS / HK_THREADS)        /* a row's threads share them */
+#define HK_OWN_RANGES ((HK_RANGES * HK_ROWS + HK_THREADS - 1) / HK_THREADS)     /* a row's threads
+                                                                                 * share them */
 #endif
 #define HK_SLICE 16                     /* channels of K staged at a time */
 #define HK_KEYS (1024 / HK_WIDTH)       /* keys of V staged at a time */
@@ -50,6 +62,8 @@
 #define HK_GROUP_KEYS 16                /* whose weights lie in local memory at a time */
 #if HK_MATRIX
 #include "mma_group.h"
+#elif HK_FEW
+#include "few_group.h"
 #else
 #define HK_Q_LINE HK_ROWS
 #define HK_K_LINE (HK_BLOCK + 4)
@@ -92,6 +106,11 @@ struct hk_shared {
 #if HK_MATRIX
     union hk_mma_inputs in;
     struct hk_mma_shared mma;
+#elif HK_FEW
+    float q[HK_KEPT * HK_Q_LINE];       /* [channel][row]; four floats at a time, as scores are */
+    union hk_few_inputs in;
+    union hk_few_outputs out;
+    struct hk_few_shared few;
 #else
     /* Read and written four floats at a time. */
     float q[HK_KEPT * HK_Q_LINE];       /* [channel][row] */
@@ -143,7 +162,7 @@ struct hk_shared {
 #endif
 };
 
-#if !HK_MATRIX
+#if !HK_MATRIX && !HK_FEW
 /* What a thread keeps. */
 struct hk_mine {
     float s[HK_TR][4];
@@ -200,7 +219,40 @@ HK_FN HK_GLOBAL const struct hk_sub *hk_group_sub(const struct hk_group *g)
     return hk_subs(g->call, g->call->sources + g->shared->source) + g->shared->sub;
 }
 
-/* ---- rows of the strip ---- */
+/* ---- the strip and its rows ---- */
+
+/* The strip of task `task`, for the channels of V from `pass` on. */
+HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
+                         HK_LOCAL struct hk_shared *shared, struct hk_group *g)
+{
+    struct hk_task_place at;
+    HK_THREAD_ID(id);
+
+    g->call = call;
+    g->shared = shared;
+    g->task = &shared->task;
+    g->pass = pass;
+    hk_task_find(call, task, &at);
+    HK_EACH(id) {
+        if (id == 0) {
+            const hk_u32 y = (hk_u32)call->plan->batch[1], z = (hk_u32)call->plan->batch[2];
+
+            shared->item[0] = (hk_u32)at.b / z / y;
+            shared->item[1] = (hk_u32)at.b / z % y;
+            shared->item[2] = (hk_u32)at.b % z;
+        }
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id == 0) {
+            struct hk_task task;
+
+            hk_task_open(call, &at, &task);
+            shared->task = task;
+        }
+    }
+    HK_BARRIER();
+}
 
 /* Row i of the group, by thread i. */
 HK_FN void hk_row_open(const struct hk_group *g, hk_i32 i)
@@ -239,7 +291,7 @@ HK_FN hk_i32 hk_rows_first(const struct hk_group *g)
 }
 
 /* Do n channels of the rows lie in whole units at multiples of 16 bytes? */
-HK_FN hk_u32 hk_rows_wide(HK_LOCAL const struct hk_matrix *m, hk_i64 n)
+HK_FN hk_u32 hk_rows_wide(const struct hk_matrix *m, hk_i64 n)
 {
     const hk_i64 size = hk_size(HK_KV ? HK_KV : m->dtype);
 
@@ -256,16 +308,18 @@ HK_FN void hk_source_rows(const struct hk_group *g, hk_i32 which)
     HK_GLOBAL const struct hk_source *source = call->sources + s;
     HK_LOCAL struct hk_matrix *to = which ? &shared->v_rows : &shared->k_rows;
     const hk_i64 key_head = hk_key_head(call, source, shared->head[shared->window_first]);
+    struct hk_matrix rows;
     struct hk_cut keys;
     hk_u32 wide;
 
     keys.begin = shared->begin;
     keys.len = shared->len;
-    *to = hk_keys_get(call, source, which ? &source->v : &source->k,
-                      which ? &source->v_scale : &source->k_scale,
-                      which ? &source->v_scaling : &source->k_scaling,
-                      which ? hk_v(call, s) : hk_k(call, s), g->task->b, key_head, &keys);
-    wide = hk_rows_wide(to, which ? call->plan->d_v : call->plan->d);
+    rows = hk_keys_get(call, source, which ? &source->v : &source->k,
+                       which ? &source->v_scale : &source->k_scale,
+                       which ? &source->v_scaling : &source->k_scaling,
+                       which ? hk_v(call, s) : hk_k(call, s), g->task->b, key_head, &keys);
+    wide = hk_rows_wide(&rows, which ? call->plan->d_v : call->plan->d);
+    *to = rows;
     if (which)
         shared->v_wide = wide;
     else

@@ -168,9 +168,9 @@ HK_FN void hk_scores_scale(const struct hk_group *g, const struct hk_column *at)
 
     if (g->call->plan->flags & HK_PLAN_CAPPED) {
         HK_NO_UNROLL
-        for (r = 0; r < HK_TR; r += 4) {
+        for (r = 0; r < HK_TR; r += HK_TR_STEP) {
             HK_UNROLL
-            for (j = 0; j < 4; j++) {
+            for (j = 0; j < HK_TR_STEP; j++) {
                 HK_LOCAL float *s = at->own + (r + j) * HK_RED_LINE;
 
                 *s = hk_mul(hk_cap_tanh(hk_mul(*s, c1)), c2);

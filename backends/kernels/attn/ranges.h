@@ -93,8 +93,11 @@ HK_PIECE void hk_reach_take(const struct hk_group *g, hk_i32 id, struct hk_mine 
 
     HK_UNROLL
     for (r = 0; r < HK_OWN_RANGES; r++) {
-        me->lo[r] = g->shared->in.reach.lo[at + r];
-        me->hi[r] = g->shared->in.reach.hi[at + r];
+        const int has = HK_OWN_RANGES * HK_THREADS == HK_RANGES * HK_ROWS ||
+                        id / HK_ROWS * HK_OWN_RANGES + r < HK_RANGES;
+
+        me->lo[r] = has ? g->shared->in.reach.lo[at + r] : 0;
+        me->hi[r] = has ? g->shared->in.reach.hi[at + r] : 0;
     }
 }
 

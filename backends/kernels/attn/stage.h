@@ -1,91 +1,15 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Workgroup kernels: rows of Q, K and V on their way into local memory, as f32. Those of K and V
- * come a slice at a time: fetched into registers while the slice before is worked on, then put.
+ * Workgroup kernels: rows of K and V on their way into local memory, as f32. They come a slice at a
+ * time: fetched into registers while the slice before is worked on, then put.
  */
 #ifndef HEED_BACKENDS_KERNELS_ATTN_STAGE_H
 #define HEED_BACKENDS_KERNELS_ATTN_STAGE_H
 
-#include "group.h"
+#include "group_units.h"
 
-/* ---- a unit: HK_UNIT neighbouring channels of a row, in words as they lie ---- */
-
-/* Channel t, without its scale, of the row that begins `row` elements or blocks from the base. */
-HK_FN float hk_row_element(HK_LOCAL const struct hk_matrix *m, hk_i64 row, hk_i64 t)
-{
-    const hk_i64 at = row + t * m->channel;
-
-#if HK_KV == 1
-    return ((HK_GLOBAL const float *)m->base)[at];
-#elif HK_KV == 2
-    return hk_load_f16((HK_GLOBAL const hk_u16 *)m->base + at);
-#elif HK_KV == 3
-    return hk_from_bf16(((HK_GLOBAL const hk_u16 *)m->base)[at]);
-#elif HK_SCALES
-    if (HK_IN_PIECES(m->dtype))
-        return hk_element(m->dtype, hk_byte(m->base, row * hk_size(m->dtype)), t);
-    return hk_element(m->dtype, m->base, at);
-#else
-    return hk_element(m->dtype, m->base, at);
-#endif
-}
-
-#if HK_KV == 0
-/* Four neighbours at once, of types that never have scales. */
-HK_FN void hk_load_any(hk_u32 dtype, HK_GLOBAL const char *from, hk_u32 *word)
-{
-    hk_u32 pairs[2];
-
-    if (dtype == HK_F32) {
-        hk_load_words(from, 4, word);
-        return;
-    }
-    hk_load_words(from, 2, pairs);
-    if (dtype == HK_F16) {
-        word[0] = hk_word(hk_from_f16((hk_u16)pairs[0]));
-        word[1] = hk_word(hk_from_f16((hk_u16)(pairs[0] >> 16)));
-        word[2] = hk_word(hk_from_f16((hk_u16)pairs[1]));
-        word[3] = hk_word(hk_from_f16((hk_u16)(pairs[1] >> 16)));
-    } else if (dtype == HK_BF16) {
-        word[0] = pairs[0] << 16;
-        word[1] = pairs[0] & 0xffff0000u;
-        word[2] = pairs[1] << 16;
-        word[3] = pairs[1] & 0xffff0000u;
-    } else {
-        HK_UNREACHABLE();
-    }
-}
-#endif
-
-HK_FN hk_i64 hk_element_bytes(HK_LOCAL const struct hk_matrix *m)
-{
-    return hk_size(HK_KV ? HK_KV : m->dtype);
-}
-
-/* The unit of a matrix that begins there. */
-HK_FN void hk_unit_load(HK_LOCAL const struct hk_matrix *m, HK_GLOBAL const char *from,
-                        hk_u32 *word)
-{
-#if HK_KV == 0
-    hk_load_any(m->dtype, from, word);
-#else
-    (void)m;
-    hk_load_words(from, HK_UNIT_WORDS, word);
-#endif
-}
-
-/* Element j of a unit. */
-HK_FN float hk_unit_get(const hk_u32 *word, const hk_i32 j)
-{
-#if HK_KV == 2
-    return hk_from_f16((hk_u16)(j % 2 ? word[j / 2] >> 16 : word[j / 2]));
-#elif HK_KV == 3
-    return hk_float(j % 2 ? word[j / 2] & 0xffff0000u : word[j / 2] << 16);
-#else
-    return hk_float(word[j]);
-#endif
-}
+#if !HK_FEW
 
 HK_FN void hk_next_clear(struct hk_mine *me)
 {
@@ -96,30 +20,7 @@ HK_FN void hk_next_clear(struct hk_mine *me)
         me->next[i] = 0;
 }
 
-/* ---- Q and K, transposed ---- */
-
-/* HK_KEPT channels of Q from t0 on. */
-HK_FN void hk_stage_q(const struct hk_group *g, hk_i32 id, hk_i64 t0)
-{
-    HK_GLOBAL const struct hk_plan *plan = g->call->plan;
-    HK_LOCAL struct hk_shared *shared = g->shared;
-    const hk_i64 q_at = hk_batch_offset(g->call, plan->q.stride, g->task->b);
-    hk_i32 i;
-
-    HK_MARK(cold);
-    HK_NO_UNROLL
-    for (i = id; i < HK_ROWS * HK_KEPT; i += HK_THREADS) {
-        const hk_i32 row = i / HK_KEPT, t = i % HK_KEPT;
-        float x = 0.0f;
-
-        if (shared->active[row] && t0 + t < plan->d)
-            x = hk_element(plan->q.dtype, hk_q(g->call),
-                           q_at + shared->head[row] * plan->q.stride[3] +
-                               (g->task->begin + shared->index[row]) * plan->q.stride[4] +
-                               (t0 + t) * plan->q.stride[5]);
-        shared->q[t * HK_Q_LINE + row] = x;
-    }
-}
+/* ---- K, transposed ---- */
 
 /* Where a line of K holds a key: the four of a thread side by side. */
 HK_FN hk_i32 hk_key_place(hk_i32 key)
@@ -316,5 +217,7 @@ HK_PIECE void hk_put_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, hk_u32 wi
     if (!hk_ordered(good))
         hk_local_or(&shared->poison, 1);
 }
+
+#endif
 
 #endif

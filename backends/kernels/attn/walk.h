@@ -105,6 +105,21 @@ HK_FN void hk_walk_on(const struct hk_group *g)
     }
 }
 
+#if HK_FEW
+/* The part's first block of a sub-source that is new, and the end of them. */
+HK_FN hk_i64 hk_part_enter(const struct hk_group *g)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const struct hk_chunks chunks = hk_chunks_get(g->call, g->call->sources + shared->source,
+                                                  shared->sub, shared->len);
+    const hk_i64 end = hk_min(shared->few.end_chunk - chunks.first, chunks.count);
+
+    shared->few.first_number = chunks.first;
+    shared->few.end_block = end * HK_CHUNK;
+    return hk_max(shared->few.first_chunk - chunks.first, 0) * HK_CHUNK;
+}
+#endif
+
 /* Second half: to the first block of a sub-source that is new; and where the one behind is. */
 HK_FN void hk_walk_in(const struct hk_group *g)
 {
@@ -112,10 +127,18 @@ HK_FN void hk_walk_in(const struct hk_group *g)
     hk_i64 at = shared->opens ? 0 : shared->block + 1;
     hk_u32 first = shared->opens;
 
+#if HK_FEW
+    if (first)
+        at = hk_part_enter(g);
+#endif
     HK_NO_UNROLL                        /* one text: what finds a block may be long */
     while (first || shared->works) {
-        const hk_i64 found = hk_group_next(g, at);
+        hk_i64 found = hk_group_next(g, at);
 
+#if HK_FEW
+        if (found >= shared->few.end_block)
+            found = HK_NO_BLOCK;
+#endif
         if (!first) {
             shared->next = found;
             break;
@@ -125,41 +148,12 @@ HK_FN void hk_walk_in(const struct hk_group *g)
         at = found + 1;
         first = 0;
     }
-    if (shared->works)
+    if (shared->works) {
         shared->chunk = hk_chunk_of(shared->block);
-}
-
-/* The strip of a group and its rows. */
-HK_FN void hk_group_open(const struct hk_call *call, hk_i64 group,
-                         HK_LOCAL struct hk_shared *shared, struct hk_group *g)
-{
-    struct hk_task_place at;
-    HK_THREAD_ID(id);
-
-    g->call = call;
-    g->shared = shared;
-    g->task = &shared->task;
-    g->pass = (hk_u32)group % (hk_u32)call->plan->passes * HK_WIDTH;
-    hk_task_find(call, (hk_u32)group / (hk_u32)call->plan->passes, &at);
-    HK_EACH(id) {
-        if (id == 0) {
-            const hk_u32 y = (hk_u32)call->plan->batch[1], z = (hk_u32)call->plan->batch[2];
-
-            shared->item[0] = (hk_u32)at.b / z / y;
-            shared->item[1] = (hk_u32)at.b / z % y;
-            shared->item[2] = (hk_u32)at.b % z;
-        }
+#if HK_FEW
+        shared->few.number = shared->few.first_number + shared->chunk;
+#endif
     }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (id == 0) {
-            struct hk_task task;
-
-            hk_task_open(call, &at, &task);
-            shared->task = task;
-        }
-    }
-    HK_BARRIER();
 }
 
 /* ---- a step ---- */
@@ -191,6 +185,26 @@ HK_FN void hk_block_masks(const struct hk_group *g, struct hk_mine *mine)
     }
     HK_BARRIER();
 }
+
+#if !HK_MATRIX
+/* Which keys the block's places are and what every row sees of them. */
+HK_FN void hk_block_look(const struct hk_group *g, struct hk_mine *mine)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    HK_THREAD_ID(id);
+
+    HK_MARK(walk);
+    HK_EACH(id) {
+        hk_mask_part(g, id, &mine[HK_OWN(id)]);
+        if (id < HK_BLOCK) {
+            shared->k_at[id] = shared->v_at[id] = HK_NO_ROW;    /* also where there is no block */
+            if (shared->works && hk_place_open(g, id))
+                hk_local_or(&shared->available[id / 32], 1u << id % 32);
+        }
+    }
+    hk_block_masks(g, mine);
+}
+#endif
 
 /* One step: the next block, if it has one. */
 HK_FN void hk_step(const struct hk_group *g, struct hk_mine *mine)

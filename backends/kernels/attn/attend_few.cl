@@ -1,0 +1,369 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Attention for GPUs where a strip has few rows, as in decoding: what matters then is that keys and
+ * values come in as fast as memory has them. A group takes some chunks of the keys of a strip, and
+ * leaves their sums in the workspace (docs/numerics.md step 8; few_join.cl joins them), so that a
+ * whole device works on one sequence. A thread forms the scores of one key, whose channels it reads
+ * from memory itself, and then the outputs of one channel of V.
+ */
+#define HK_FEW 1
+#define HK_THREADS 128
+#define HK_WIDTH 128
+#include "group_softmax.h"
+#include "walk.h"
+
+#define HK_AHEAD_UNITS 4          /* of K in flight */
+#define HK_AHEAD_KEYS 16          /* of V in flight */
+
+/* Rows of the strip, those that are not there at its end left out. */
+HK_FN hk_i32 hk_few_rows(const struct hk_group *g)
+{
+    return (hk_i32)(g->task->count * g->call->plan->strips.stack);
+}
+
+/* ---- scores ---- */
+
+/* One unit of K times n rows. */
+HK_FN void hk_few_unit(const hk_u32 *word, HK_LOCAL const float *q, const hk_i32 n, float *s)
+{
+    hk_i32 j, r;
+
+    HK_UNROLL
+    for (j = 0; j < HK_UNIT; j++) {
+        const float k = hk_unit_get(word, j);
+
+        HK_UNROLL
+        for (r = 0; r < n; r++)
+            s[r] = hk_fma(q[j * HK_Q_LINE + r], k, s[r]);
+    }
+}
+
+/* Step 3: channels t0 to `end` of the key at a place, n rows from `row` on. */
+HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, const hk_i32 n,
+                         hk_i64 t0, hk_i64 end, float *s)
+{
+    HK_LOCAL const struct hk_shared *shared = g->shared;
+    HK_LOCAL const struct hk_matrix *m = &shared->k_rows;
+    const hk_i64 at = shared->k_at[place];
+    HK_LOCAL const float *q = shared->q + row;
+    HK_GLOBAL const char *from;
+    hk_i32 t, u, r;
+
+    HK_MARK(qk);
+    if (at == HK_NO_ROW)
+        return;
+    if (!shared->k_wide) {
+        HK_MARK(cold);
+        HK_NO_UNROLL
+        for (t = 0; t < end - t0; t++) {
+            const float k = hk_row_element(m, at, t0 + t);
+
+            HK_UNROLL
+            for (r = 0; r < n; r++)
+                s[r] = hk_fma(q[t * HK_Q_LINE + r], k, s[r]);
+        }
+        return;
+    }
+    from = hk_byte(m->base, (at + t0) * hk_element_bytes(m));
+    HK_NO_UNROLL
+    for (t = 0; t < end - t0; t += HK_AHEAD_UNITS * HK_UNIT) {
+        hk_u32 word[HK_AHEAD_UNITS][HK_UNIT_WORDS];
+
+        HK_UNROLL
+        for (u = 0; u < HK_AHEAD_UNITS; u++) {
+            if (t0 + t + u * HK_UNIT < end)
+                hk_unit_load(m, hk_byte(from, (t + u * HK_UNIT) * hk_element_bytes(m)), word[u]);
+        }
+        HK_UNROLL
+        for (u = 0; u < HK_AHEAD_UNITS; u++) {
+            if (t0 + t + u * HK_UNIT < end)
+                hk_few_unit(word[u], q + (t + u * HK_UNIT) * HK_Q_LINE, n, s);
+        }
+    }
+}
+
+/* Scores of the block to local memory: half of the threads form those of half of the rows. */
+HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_i64 d = any != 0 ? g->call->plan->d : 0;
+    const hk_u32 q_stays = d <= HK_KEPT && shared->has_q;
+    const hk_i32 share = hk_few_rows(g) <= HK_ROWS / 2 ? HK_ROWS / 4 : HK_ROWS / 2;
+    hk_i64 t0;
+    hk_i32 r;
+    HK_THREAD_ID(id);
+
+    HK_EACH(id) {
+        HK_UNROLL
+        for (r = 0; r < HK_ROWS / 2; r++)
+            mine[HK_OWN(id)].k[r] = 0.0f;
+    }
+    HK_NO_UNROLL
+    for (t0 = 0; t0 < d; t0 += HK_KEPT) {
+        HK_BARRIER();
+        HK_EACH(id) {
+            if (!q_stays) {
+                HK_MARK(cold);
+                hk_stage_q(g, id, t0);
+            }
+        }
+        HK_BARRIER();
+        HK_EACH(id) {
+            const hk_i64 end = hk_min(t0 + HK_KEPT, d);
+
+            if (share == HK_ROWS / 4)
+                hk_few_scores(g, id % HK_BLOCK, id / HK_BLOCK * (HK_ROWS / 4), HK_ROWS / 4, t0, end,
+                              mine[HK_OWN(id)].k);
+            else
+                hk_few_scores(g, id % HK_BLOCK, id / HK_BLOCK * (HK_ROWS / 2), HK_ROWS / 2, t0, end,
+                              mine[HK_OWN(id)].k);
+        }
+    }
+    HK_EACH(id) {
+        HK_UNROLL
+        for (r = 0; r < HK_ROWS / 2; r++) {
+            if (r < share)
+                shared->in.s[(id / HK_BLOCK * share + r) * HK_S_LINE + id % HK_BLOCK] =
+                    mine[HK_OWN(id)].k[r];
+        }
+    }
+    HK_BARRIER();
+}
+
+/* ---- softmax ---- */
+
+/* A thread's scores become y. */
+HK_FN void hk_few_take(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    hk_i32 c;
+
+    HK_UNROLL
+    for (c = 0; c < 4; c++)
+        me->s[0][c] = g->shared->in.s[id / 16 * HK_S_LINE + id % 16 + 16 * c];
+    hk_score_end(g, id, me);
+}
+
+/* Step 5: sums follow their rows' references. */
+HK_FN void hk_few_follow(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    HK_LOCAL const struct hk_shared *shared = g->shared;
+    hk_i32 r;
+
+    if (!shared->raised)
+        return;
+    me->l[0] = hk_mul(me->l[0], shared->w[id / 16]);
+    HK_UNROLL
+    for (r = 0; r < HK_ROWS; r++)
+        me->o[r] = hk_mul(me->o[r], shared->w[r]);
+}
+
+/* Steps 6 and 7: y become weights, of a removed key -0. poison: a row has removed a key that is
+ * there. */
+HK_FN void hk_few_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_i32 row = id / 16, x = id % 16;
+    const float m = shared->m[row];
+    hk_u32 poison = 0;
+    hk_i32 c;
+
+    HK_MARK(softmax);
+    HK_UNROLL
+    for (c = 0; c < 4; c++) {
+        const float y = me->s[0][c];
+        const int removed = y == -HK_INFINITY;
+        const float p = hk_select(removed, hk_float(HK_REMOVED), hk_weight(y, m));
+
+        me->l[0] = hk_add(me->l[0], p);
+        shared->out.p[(x + 16 * c) * HK_ROWS + row] = p;
+        poison |= removed && shared->v_at[x + 16 * c] != HK_NO_ROW;
+    }
+    if (poison && shared->active[row])
+        hk_local_or(&shared->poison, 1);
+}
+
+/* ---- values ---- */
+
+/* Step 7 of channel t of V, n rows; careful: removed keys are left out. Else each is there for no
+ * row, and stands for 0. */
+HK_FN void hk_few_values(const struct hk_group *g, hk_i64 t, const hk_i32 n, const int careful,
+                         float *o)
+{
+    HK_LOCAL const struct hk_shared *shared = g->shared;
+    hk_i32 k0, k, r;
+
+    HK_MARK(pv);
+    HK_NO_UNROLL
+    for (k0 = 0; k0 < HK_BLOCK; k0 += HK_AHEAD_KEYS) {
+        float v[HK_AHEAD_KEYS];
+
+        HK_UNROLL
+        for (k = 0; k < HK_AHEAD_KEYS; k++) {
+            const hk_i64 at = shared->v_at[k0 + k];
+
+            v[k] = 0.0f;
+            if (at != HK_NO_ROW)
+                v[k] = hk_row_element(&shared->v_rows, at, t);
+        }
+        HK_UNROLL
+        for (k = 0; k < HK_AHEAD_KEYS; k++) {
+            HK_LOCAL const float *p = shared->out.p + (k0 + k) * HK_ROWS;
+
+            HK_UNROLL
+            for (r = 0; r < n; r++) {
+                const float sum = hk_fma(p[r], v[k], o[r]);
+
+                o[r] = careful && hk_word(p[r]) == HK_REMOVED ? o[r] : sum;
+            }
+        }
+    }
+}
+
+HK_FN void hk_few_channel(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    const hk_i64 t = g->pass + id;
+
+    if (t >= g->call->plan->d_v)
+        return;
+    if (g->shared->poison) {
+        HK_MARK(cold);
+        hk_few_values(g, t, HK_ROWS, 1, me->o);
+    } else if (hk_few_rows(g) <= HK_ROWS / 2) {
+        hk_few_values(g, t, HK_ROWS / 2, 0, me->o);
+    } else {
+        hk_few_values(g, t, HK_ROWS, 0, me->o);
+    }
+}
+
+HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    hk_u64 any;
+    HK_THREAD_ID(id);
+
+    hk_block_look(g, mine);
+    any = hk_joined(shared->any);
+    hk_block_scores(g, mine, any);
+    HK_EACH(id) {
+        hk_few_take(g, id, &mine[HK_OWN(id)]);
+        if (any != 0 && id == 0)
+            shared->has_q = 1;
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id < HK_ROWS)
+            hk_row_rise(g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        hk_few_follow(g, id, &mine[HK_OWN(id)]);
+        hk_few_weigh(g, id, &mine[HK_OWN(id)]);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (any != 0)
+            hk_few_channel(g, id, &mine[HK_OWN(id)]);
+    }
+}
+
+/* ---- chunks ---- */
+
+/* What came of a chunk, before thread 0 knows of the next. */
+HK_FN void hk_few_leave(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    HK_GLOBAL const struct hk_plan *plan = g->call->plan;
+    HK_GLOBAL char *chunk = g->shared->few.chunks + g->shared->few.number * plan->chunk_bytes;
+    hk_i32 r;
+
+    HK_MARK(cold);
+    if (g->pass == 0) {
+        if (id < HK_ROWS) {
+            hk_few_kept(chunk)[id].m = me->m;
+            hk_few_kept(chunk)[id].joined = me->empty ? 0.0f : 1.0f;
+        }
+        hk_few_l(chunk, id / 16)[id % 16] = me->l[0];
+    }
+    HK_UNROLL
+    for (r = 0; r < HK_ROWS; r++) {
+        if (r < hk_few_rows(g) && g->pass + id < plan->d_v)
+            hk_few_o(g->call, chunk, r)[g->pass + id] = me->o[r];
+    }
+}
+
+HK_FN void hk_step_row(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    if (g->shared->ends)
+        hk_few_leave(g, id, me);
+}
+
+HK_FN void hk_step_reach(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    if (g->shared->opens)
+        hk_reach_take(g, id, me);
+}
+
+HK_FN void hk_step_chunk(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    hk_i32 r;
+
+    (void)id;
+    if (!g->shared->begins)
+        return;
+    HK_MARK(cold);
+    me->m = -HK_INFINITY;
+    me->empty = 1;
+    me->l[0] = 0.0f;
+    HK_UNROLL
+    for (r = 0; r < HK_ROWS; r++)
+        me->o[r] = 0.0f;
+}
+
+/* ---- all ---- */
+
+/* The part of group number `group`: no chunk of it has a key yet. */
+HK_FN void hk_part_begin(const struct hk_group *g, hk_i32 id, hk_u32 task, hk_u32 part)
+{
+    HK_GLOBAL const struct hk_plan *plan = g->call->plan;
+    HK_GLOBAL char *chunks = hk_few_chunks(g->call, task);
+    const hk_i64 first = part * plan->part_chunks,
+                 end = hk_min(first + plan->part_chunks, plan->chunks);
+    hk_i64 i;
+
+    if (id < HK_ROWS) {
+        hk_row_open(g, id);
+        HK_NO_UNROLL
+        for (i = first; g->pass == 0 && i < end; i++)
+            hk_few_kept(chunks + i * plan->chunk_bytes)[id].joined = 0.0f;
+    }
+    if (id == 0) {
+        g->shared->few.first_chunk = first;
+        g->shared->few.end_chunk = end;
+        g->shared->few.chunks = chunks;
+    }
+}
+
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
+{
+    const hk_u32 passes = (hk_u32)call->plan->passes, parts = (hk_u32)call->plan->parts;
+    const hk_u32 part = (hk_u32)group / passes % parts, task = (hk_u32)group / passes / parts;
+    struct hk_mine mine[HK_MINE];
+    struct hk_group g;
+    HK_THREAD_ID(id);
+
+    hk_group_open(call, task, (hk_u32)group % passes * HK_WIDTH, shared, &g);
+    HK_EACH(id) {
+        hk_part_begin(&g, id, task, part);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
+        if (id == 0)
+            hk_walk_begin(&g);
+    }
+    HK_BARRIER();
+    do {
+        hk_step(&g, mine);
+    } while (!shared->done);
+}
+
+#include "../entry.h"

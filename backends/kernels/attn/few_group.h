@@ -1,0 +1,75 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Work-groups for few rows: what lies in local memory, what a thread keeps (group.h has the rest),
+ * and where the sums of chunks lie in the workspace until they are joined (few_join.cl). Thread
+ * (x, y) has row y of softmax, of a block keys x + 16 * c; of V every row before channel id.
+ */
+#ifndef HEED_BACKENDS_KERNELS_ATTN_FEW_GROUP_H
+#define HEED_BACKENDS_KERNELS_ATTN_FEW_GROUP_H
+
+#define HK_Q_LINE HK_ROWS
+#define HK_S_LINE (HK_BLOCK + 4)
+#define HK_RED_LINE 16
+
+union hk_few_inputs {
+    float s[HK_ROWS * HK_S_LINE];       /* scores of a block: [row][key] */
+    struct {                            /* of a sub-source that opens */
+        hk_i64 lo[HK_ROWS * HK_REACHES], hi[HK_ROWS * HK_REACHES];
+    } reach;
+};
+
+union hk_few_outputs {
+    float red[HK_ROWS * HK_RED_LINE];   /* what the threads of a row have */
+    float p[HK_BLOCK * HK_ROWS];        /* weights: [key][row] */
+    hk_u32 parts[2 * HK_THREADS];       /* what threads' ranges hold of a block: words in halves */
+};
+
+struct hk_few_shared {
+    hk_i64 first_chunk, end_chunk;      /* of the part, among the chunks of all sub-sources */
+    hk_i64 first_number, end_block;     /* of the sub-source: number of its chunk 0; blocks of the
+                                         * part end there */
+    hk_i64 number;                      /* of the chunk at hand */
+    HK_GLOBAL char *chunks;             /* those of the strip, in the workspace */
+};
+
+/* What a thread keeps. */
+struct hk_mine {
+    float s[HK_TR][4];
+    float k[HK_ROWS / 2];               /* scores of one key */
+    float o[HK_ROWS], l[HK_TR];
+    /* Of row `id`, for the first HK_ROWS threads. */
+    float m, acc_m;
+    hk_u32 empty, has_partial;
+#if HK_ONE_RANGE
+    hk_i64 lo, hi;
+#else
+    hk_i64 lo[HK_OWN_RANGES], hi[HK_OWN_RANGES];        /* of row id % HK_ROWS: hk_reach_take */
+#endif
+};
+
+/* ---- chunks in the workspace: struct hk_kept [row], then floats [row][16] and [row][channel] ---- */
+
+HK_FN HK_GLOBAL char *hk_few_chunks(const struct hk_call *call, hk_i64 task)
+{
+    HK_GLOBAL const struct hk_plan *plan = call->plan;
+
+    return call->work + plan->chunks_at + task * plan->chunks * plan->chunk_bytes;
+}
+
+HK_FN HK_GLOBAL struct hk_kept *hk_few_kept(HK_GLOBAL char *chunk)
+{
+    return (HK_GLOBAL struct hk_kept *)chunk;
+}
+
+HK_FN HK_GLOBAL float *hk_few_l(HK_GLOBAL char *chunk, hk_i64 row)
+{
+    return (HK_GLOBAL float *)(hk_few_kept(chunk) + HK_ROWS) + row * 16;
+}
+
+HK_FN HK_GLOBAL float *hk_few_o(const struct hk_call *call, HK_GLOBAL char *chunk, hk_i64 row)
+{
+    return hk_few_l(chunk, HK_ROWS) + row * call->plan->d_v;
+}
+
+#endif
