@@ -55,7 +55,7 @@ static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_
     return rows;
 }
 
-/* Rows that share keys, one item's, are few; and no row has scales. */
+/* Where rows that share keys, one item's, are few. */
 bool heed_group_few(const struct heed_plan *plan, const struct heed_device_traits *traits)
 {
     const struct heed_checked *attn = plan->checked;
@@ -64,15 +64,8 @@ bool heed_group_few(const struct heed_plan *plan, const struct heed_device_trait
     const double bytes = tasks * heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs) *
                          (double)few_bytes(attn->d_v);
 
-    if (traits->shape != HEED_SHAPE_WORKGROUP || heed_lowered_of(plan)->row_step > 1 ||
-        rows > HEED_TUNE_FEW_ROWS || bytes > HEED_TUNE_CHUNKS_BYTES)
-        return false;
-    for (uint32_t s = 0; s < attn->n_sources; s++) {
-        if (!HK_IS_NUMBER(attn->sources[s].k.dtype) || !HK_IS_NUMBER(attn->sources[s].v.dtype) ||
-            attn->sources[s].k_scale.slot != 0 || attn->sources[s].v_scale.slot != 0)
-            return false;
-    }
-    return true;
+    return traits->shape == HEED_SHAPE_WORKGROUP && heed_lowered_of(plan)->row_step == 1 &&
+           rows <= HEED_TUNE_FEW_ROWS && bytes <= HEED_TUNE_CHUNKS_BYTES;
 }
 
 /* Kernels with 128 channels want registers for 32 sums a thread: 4 rows of 8 channels. */

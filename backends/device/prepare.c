@@ -169,8 +169,10 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
     assert(dtype < KV_TYPES);
     if (traits->shape == HEED_SHAPE_LANES)
         return lanes_choose(plan, sources, traits->late, plain);
+    if (heed_group_few(plan, traits) && has_scales(plan, sources))
+        return HEED_KERNEL_workgroup_few_scaled_any;
     if (heed_group_few(plan, traits))
-        return !plain || large || !is_one_range(plan) ? HEED_KERNEL_workgroup_few_any : few[dtype];
+        return few[plain && !large && is_one_range(plan) ? dtype : 0];
     if (has_scales(plan, sources))
         return wide ? HEED_KERNEL_workgroup_128_scaled_any : HEED_KERNEL_workgroup_64_scaled_any;
     if (!plain || has_states(heed_attn_of(plan)))

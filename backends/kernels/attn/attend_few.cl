@@ -10,11 +10,8 @@
 #define HK_FEW 1
 #define HK_THREADS 128
 #define HK_WIDTH 128
-#include "group_softmax.h"
+#include "few_products.h"
 #include "walk.h"
-
-#define HK_AHEAD_UNITS 4          /* of K in flight */
-#define HK_AHEAD_KEYS 16          /* of V in flight */
 
 /* Rows of the strip, those that are not there at its end left out. */
 HK_FN hk_i32 hk_few_rows(const struct hk_group *g)
@@ -23,65 +20,6 @@ HK_FN hk_i32 hk_few_rows(const struct hk_group *g)
 }
 
 /* ---- scores ---- */
-
-/* One unit of K times n rows. */
-HK_FN void hk_few_unit(const hk_u32 *word, HK_LOCAL const float *q, const hk_i32 n, float *s)
-{
-    hk_i32 j, r;
-
-    HK_UNROLL
-    for (j = 0; j < HK_UNIT; j++) {
-        const float k = hk_unit_get(word, j);
-
-        HK_UNROLL
-        for (r = 0; r < n; r++)
-            s[r] = hk_fma(q[j * HK_Q_LINE + r], k, s[r]);
-    }
-}
-
-/* Step 3: channels t0 to `end` of the key at a place, n rows from `row` on. */
-HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, const hk_i32 n,
-                         hk_i64 t0, hk_i64 end, float *s)
-{
-    HK_LOCAL const struct hk_shared *shared = g->shared;
-    HK_LOCAL const struct hk_matrix *m = &shared->k_rows;
-    const hk_i64 at = shared->k_at[place];
-    HK_LOCAL const float *q = shared->q + row;
-    HK_GLOBAL const char *from;
-    hk_i32 t, u, r;
-
-    HK_MARK(qk);
-    if (at == HK_NO_ROW)
-        return;
-    if (!shared->k_wide) {
-        HK_MARK(cold);
-        HK_NO_UNROLL
-        for (t = 0; t < end - t0; t++) {
-            const float k = hk_row_element(m, at, t0 + t);
-
-            HK_UNROLL
-            for (r = 0; r < n; r++)
-                s[r] = hk_fma(q[t * HK_Q_LINE + r], k, s[r]);
-        }
-        return;
-    }
-    from = hk_byte(m->base, (at + t0) * hk_element_bytes(m));
-    HK_NO_UNROLL
-    for (t = 0; t < end - t0; t += HK_AHEAD_UNITS * HK_UNIT) {
-        hk_u32 word[HK_AHEAD_UNITS][HK_UNIT_WORDS];
-
-        HK_UNROLL
-        for (u = 0; u < HK_AHEAD_UNITS; u++) {
-            if (t0 + t + u * HK_UNIT < end)
-                hk_unit_load(m, hk_byte(from, (t + u * HK_UNIT) * hk_element_bytes(m)), word[u]);
-        }
-        HK_UNROLL
-        for (u = 0; u < HK_AHEAD_UNITS; u++) {
-            if (t0 + t + u * HK_UNIT < end)
-                hk_few_unit(word[u], q + (t + u * HK_UNIT) * HK_Q_LINE, n, s);
-        }
-    }
-}
 
 /* Scores of the block to local memory: half of the threads form those of half of the rows. */
 HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
@@ -96,8 +34,12 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
 
     HK_EACH(id) {
         HK_UNROLL
-        for (r = 0; r < HK_ROWS / 2; r++)
+        for (r = 0; r < HK_ROWS / 2; r++) {
             mine[HK_OWN(id)].k[r] = 0.0f;
+#if HK_SCALES
+            mine[HK_OWN(id)].part[r] = mine[HK_OWN(id)].sum[r] = 0.0f;
+#endif
+        }
     }
     HK_NO_UNROLL
     for (t0 = 0; t0 < d; t0 += HK_KEPT) {
@@ -114,10 +56,10 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
 
             if (share == HK_ROWS / 4)
                 hk_few_scores(g, id % HK_BLOCK, id / HK_BLOCK * (HK_ROWS / 4), HK_ROWS / 4, t0, end,
-                              mine[HK_OWN(id)].k);
+                              &mine[HK_OWN(id)]);
             else
                 hk_few_scores(g, id % HK_BLOCK, id / HK_BLOCK * (HK_ROWS / 2), HK_ROWS / 2, t0, end,
-                              mine[HK_OWN(id)].k);
+                              &mine[HK_OWN(id)]);
         }
     }
     HK_EACH(id) {
@@ -154,8 +96,12 @@ HK_FN void hk_few_follow(const struct hk_group *g, hk_i32 id, struct hk_mine *me
         return;
     me->l[0] = hk_mul(me->l[0], shared->w[id / 16]);
     HK_UNROLL
-    for (r = 0; r < HK_ROWS; r++)
+    for (r = 0; r < HK_ROWS; r++) {
         me->o[r] = hk_mul(me->o[r], shared->w[r]);
+#if HK_SCALES
+        me->low[r] = hk_mul(me->low[r], shared->w[r]);
+#endif
+    }
 }
 
 /* Steps 6 and 7: y become weights, of a removed key -0. poison: a row has removed a key that is
@@ -185,41 +131,6 @@ HK_FN void hk_few_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 
 /* ---- values ---- */
 
-/* Step 7 of channel t of V, n rows; careful: removed keys are left out. Else each is there for no
- * row, and stands for 0. */
-HK_FN void hk_few_values(const struct hk_group *g, hk_i64 t, const hk_i32 n, const int careful,
-                         float *o)
-{
-    HK_LOCAL const struct hk_shared *shared = g->shared;
-    hk_i32 k0, k, r;
-
-    HK_MARK(pv);
-    HK_NO_UNROLL
-    for (k0 = 0; k0 < HK_BLOCK; k0 += HK_AHEAD_KEYS) {
-        float v[HK_AHEAD_KEYS];
-
-        HK_UNROLL
-        for (k = 0; k < HK_AHEAD_KEYS; k++) {
-            const hk_i64 at = shared->v_at[k0 + k];
-
-            v[k] = 0.0f;
-            if (at != HK_NO_ROW)
-                v[k] = hk_row_element(&shared->v_rows, at, t);
-        }
-        HK_UNROLL
-        for (k = 0; k < HK_AHEAD_KEYS; k++) {
-            HK_LOCAL const float *p = shared->out.p + (k0 + k) * HK_ROWS;
-
-            HK_UNROLL
-            for (r = 0; r < n; r++) {
-                const float sum = hk_fma(p[r], v[k], o[r]);
-
-                o[r] = careful && hk_word(p[r]) == HK_REMOVED ? o[r] : sum;
-            }
-        }
-    }
-}
-
 HK_FN void hk_few_channel(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
     const hk_i64 t = g->pass + id;
@@ -228,11 +139,11 @@ HK_FN void hk_few_channel(const struct hk_group *g, hk_i32 id, struct hk_mine *m
         return;
     if (g->shared->poison) {
         HK_MARK(cold);
-        hk_few_values(g, t, HK_ROWS, 1, me->o);
+        hk_few_values(g, t, HK_ROWS, 1, me);
     } else if (hk_few_rows(g) <= HK_ROWS / 2) {
-        hk_few_values(g, t, HK_ROWS / 2, 0, me->o);
+        hk_few_values(g, t, HK_ROWS / 2, 0, me);
     } else {
-        hk_few_values(g, t, HK_ROWS, 0, me->o);
+        hk_few_values(g, t, HK_ROWS, 0, me);
     }
 }
 
@@ -269,6 +180,16 @@ HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
 
 /* ---- chunks ---- */
 
+/* Row r of the thread's channel; where V has minima their sums join it. */
+HK_FN float hk_few_sum(const struct hk_mine *me, const hk_i32 r)
+{
+#if HK_SCALES
+    return hk_add(me->o[r], me->low[r]);
+#else
+    return me->o[r];
+#endif
+}
+
 /* What came of a chunk, before thread 0 knows of the next. */
 HK_FN void hk_few_leave(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
@@ -287,7 +208,7 @@ HK_FN void hk_few_leave(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
     HK_UNROLL
     for (r = 0; r < HK_ROWS; r++) {
         if (r < hk_few_rows(g) && g->pass + id < plan->d_v)
-            hk_few_o(g->call, chunk, r)[g->pass + id] = me->o[r];
+            hk_few_o(g->call, chunk, r)[g->pass + id] = hk_few_sum(me, r);
     }
 }
 
@@ -315,8 +236,12 @@ HK_FN void hk_step_chunk(const struct hk_group *g, hk_i32 id, struct hk_mine *me
     me->empty = 1;
     me->l[0] = 0.0f;
     HK_UNROLL
-    for (r = 0; r < HK_ROWS; r++)
+    for (r = 0; r < HK_ROWS; r++) {
         me->o[r] = 0.0f;
+#if HK_SCALES
+        me->low[r] = 0.0f;
+#endif
+    }
 }
 
 /* ---- all ---- */

@@ -38,6 +38,11 @@ struct hk_mine {
     float s[HK_TR][4];
     float k[HK_ROWS / 2];               /* scores of one key */
     float o[HK_ROWS], l[HK_TR];
+#if HK_SCALES
+    float part[HK_ROWS / 2];            /* of k: of the group of channels at hand */
+    float sum[HK_ROWS / 2];             /* of Q over that group, where it has minima */
+    float low[HK_ROWS];                 /* sums of minima of V */
+#endif
     /* Of row `id`, for the first HK_ROWS threads. */
     float m, acc_m;
     hk_u32 empty, has_partial;

@@ -44,6 +44,7 @@ HK_FN float hk_key_widened(HK_LOCAL const struct hk_shared *shared, hk_i32 place
     return m->minima ? hk_fma(z, scale, hk_scale_of(m, row, at, t, 1)) : hk_mul(z, scale);
 }
 
+#if !HK_FEW
 /* The scales of the group that begins with channel t0. */
 HK_FN void hk_put_k_scales(const struct hk_group *g, hk_i32 id, hk_i64 t0)
 {
@@ -227,6 +228,7 @@ HK_PIECE void hk_lows_join(struct hk_mine *me)
     }
 }
 
+#endif
 #endif
 
 #endif
