@@ -41,19 +41,30 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
 #endif
         }
     }
+    HK_EACH(id) {
+        if (d > 0)
+            hk_fetch_k(g, id, 0, &mine[HK_OWN(id)]);
+        else if (any != 0)
+            hk_fetch_v(g, id, 0, &mine[HK_OWN(id)]);
+    }
     HK_NO_UNROLL
-    for (t0 = 0; t0 < d; t0 += HK_KEPT) {
+    for (t0 = 0; t0 < d; t0 += HK_SLAB) {
         HK_BARRIER();
         HK_EACH(id) {
-            if (!q_stays) {
+            hk_put_k(g, id, t0, &mine[HK_OWN(id)]);
+            if (t0 % HK_KEPT == 0 && !q_stays) {
                 HK_MARK(cold);
                 hk_stage_q(g, id, t0);
             }
         }
         HK_BARRIER();
         HK_EACH(id) {
-            const hk_i64 end = hk_min(t0 + HK_KEPT, d);
+            const hk_i64 end = hk_min(t0 + HK_SLAB, d);
 
+            if (end < d)
+                hk_fetch_k(g, id, end, &mine[HK_OWN(id)]);
+            else
+                hk_fetch_v(g, id, 0, &mine[HK_OWN(id)]);
             if (share == HK_ROWS / 4)
                 hk_few_scores(g, id % HK_BLOCK, id / HK_BLOCK * (HK_ROWS / 4), HK_ROWS / 4, t0, end,
                               &mine[HK_OWN(id)]);
@@ -131,19 +142,38 @@ HK_FN void hk_few_weigh(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 
 /* ---- values ---- */
 
-HK_FN void hk_few_channel(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+HK_FN void hk_few_channel(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
 {
-    const hk_i64 t = g->pass + id;
-
-    if (t >= g->call->plan->d_v)
+    if (g->pass + id >= g->call->plan->d_v)
         return;
     if (g->shared->poison) {
         HK_MARK(cold);
-        hk_few_values(g, t, HK_ROWS, 1, me);
+        hk_few_values(g, id, k0, HK_ROWS, 1, me);
     } else if (hk_few_rows(g) <= HK_ROWS / 2) {
-        hk_few_values(g, t, HK_ROWS / 2, 0, me);
+        hk_few_values(g, id, k0, HK_ROWS / 2, 0, me);
     } else {
-        hk_few_values(g, t, HK_ROWS, 0, me);
+        hk_few_values(g, id, k0, HK_ROWS, 0, me);
+    }
+}
+
+HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
+{
+    const hk_i32 n = any != 0 ? HK_BLOCK : 0;
+    hk_i32 k0;
+    HK_THREAD_ID(id);
+
+    HK_NO_UNROLL
+    for (k0 = 0; k0 < n; k0 += HK_SLAB_KEYS) {
+        HK_BARRIER();
+        HK_EACH(id) {
+            hk_put_v(g, id, k0, &mine[HK_OWN(id)]);
+        }
+        HK_BARRIER();
+        HK_EACH(id) {
+            if (k0 + HK_SLAB_KEYS < n)
+                hk_fetch_v(g, id, k0 + HK_SLAB_KEYS, &mine[HK_OWN(id)]);
+            hk_few_channel(g, id, k0, &mine[HK_OWN(id)]);
+        }
     }
 }
 
@@ -171,11 +201,7 @@ HK_FN void hk_block_attend(const struct hk_group *g, struct hk_mine *mine)
         hk_few_follow(g, id, &mine[HK_OWN(id)]);
         hk_few_weigh(g, id, &mine[HK_OWN(id)]);
     }
-    HK_BARRIER();
-    HK_EACH(id) {
-        if (any != 0)
-            hk_few_channel(g, id, &mine[HK_OWN(id)]);
-    }
+    hk_block_values(g, mine, any);
 }
 
 /* ---- chunks ---- */
@@ -246,8 +272,9 @@ HK_FN void hk_step_chunk(const struct hk_group *g, hk_i32 id, struct hk_mine *me
 
 /* ---- all ---- */
 
-/* The part of group number `group`: no chunk of it has a key yet. */
-HK_FN void hk_part_begin(const struct hk_group *g, hk_i32 id, hk_u32 task, hk_u32 part)
+/* A part of a task: no chunk of it has a key yet. */
+HK_FN void hk_part_begin(const struct hk_group *g, hk_i32 id, hk_u32 task, hk_u32 part,
+                         struct hk_mine *me)
 {
     HK_GLOBAL const struct hk_plan *plan = g->call->plan;
     HK_GLOBAL char *chunks = hk_few_chunks(g->call, task);
@@ -255,6 +282,13 @@ HK_FN void hk_part_begin(const struct hk_group *g, hk_i32 id, hk_u32 task, hk_u3
                  end = hk_min(first + plan->part_chunks, plan->chunks);
     hk_i64 i;
 
+#if HK_SCALES
+    (void)me;
+#else
+    HK_UNROLL
+    for (i = 0; i < HK_FETCHED * HK_UNIT_WORDS; i++)
+        me->next[i] = 0;
+#endif
     if (id < HK_ROWS) {
         hk_row_open(g, id);
         HK_NO_UNROLL
@@ -278,7 +312,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
 
     hk_group_open(call, task, (hk_u32)group % passes * HK_WIDTH, shared, &g);
     HK_EACH(id) {
-        hk_part_begin(&g, id, task, part);
+        hk_part_begin(&g, id, task, part, &mine[HK_OWN(id)]);
     }
     HK_BARRIER();
     HK_EACH(id) {

@@ -5,6 +5,9 @@
  * ones take several groups, which form the same scores again). Q lies in local memory, K and V pass
  * through it a slice at a time; scores, sums and outputs stay in registers.
  */
+#if HK_ONE_RANGE && HK_WIDTH == 64
+#define HK_RESIDENT 4           /* a fifth faster (H100), though sums over chunks then lie in memory */
+#endif
 #include "group_out.h"
 #include "group_scores.h"
 #include "group_values.h"

@@ -11,6 +11,8 @@
 #define HK_Q_LINE HK_ROWS
 #define HK_S_LINE (HK_BLOCK + 4)
 #define HK_RED_LINE 16
+#define HK_SLAB_LINE (64 + 4)    /* words of a key in local memory */
+#define HK_FETCHED 8            /* units that a thread has on their way */
 
 union hk_few_inputs {
     float s[HK_ROWS * HK_S_LINE];       /* scores of a block: [row][key] */
@@ -38,7 +40,9 @@ struct hk_mine {
     float s[HK_TR][4];
     float k[HK_ROWS / 2];               /* scores of one key */
     float o[HK_ROWS], l[HK_TR];
-#if HK_SCALES
+#if !HK_SCALES
+    hk_u32 next[HK_FETCHED * 4];        /* of K or V: words of 16 bytes */
+#else
     float part[HK_ROWS / 2];            /* of k: of the group of channels at hand */
     float sum[HK_ROWS / 2];             /* of Q over that group, where it has minima */
     float low[HK_ROWS];                 /* sums of minima of V */

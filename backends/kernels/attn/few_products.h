@@ -9,10 +9,34 @@
 
 #include "group_softmax.h"
 
-#define HK_AHEAD_UNITS 4          /* of K in flight */
-#define HK_AHEAD_KEYS 16          /* of V in flight */
-
 #if HK_SCALES
+
+enum {
+    HK_SLAB = HK_KEPT,          /* channels of K that are multiplied at a time */
+    HK_SLAB_KEYS = HK_BLOCK     /* keys of V */
+};
+
+/* Rows with scales are read where they lie. */
+HK_FN void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct hk_mine *me)
+{
+    (void)g, (void)id, (void)t0, (void)me;
+}
+
+HK_FN void hk_put_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, const struct hk_mine *me)
+{
+    (void)g, (void)id, (void)t0, (void)me;
+}
+
+HK_FN void hk_fetch_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
+{
+    (void)g, (void)id, (void)k0, (void)me;
+}
+
+HK_FN void hk_put_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, const struct hk_mine *me)
+{
+    (void)g, (void)id, (void)k0, (void)me;
+}
+
 /* Step 3: channels t0 to `end` of the key at a place, n rows from `row` on. */
 HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, const hk_i32 n,
                          hk_i64 t0, hk_i64 end, struct hk_mine *me)
@@ -53,15 +77,17 @@ HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, con
     }
 }
 
-/* Step 7 of channel t of V, n rows; careful: removed keys are left out. Else each is there for no
- * row, and stands for 0. */
-HK_FN void hk_few_values(const struct hk_group *g, hk_i64 t, const hk_i32 n, const int careful,
-                         struct hk_mine *me)
+/* Step 7 of the thread's channel and n rows, all keys; careful: removed ones are left out. Else each
+ * is there for no row, and stands for 0. */
+HK_FN void hk_few_values(const struct hk_group *g, hk_i32 id, hk_i32 k0, const hk_i32 n,
+                         const int careful, struct hk_mine *me)
 {
     HK_LOCAL const struct hk_shared *shared = g->shared;
     HK_LOCAL const struct hk_matrix *m = &shared->v_rows;
+    const hk_i64 t = g->pass + id;
     hk_i32 k, r;
 
+    (void)k0;
     HK_MARK(pv);
     HK_NO_UNROLL
     for (k = 0; k < HK_BLOCK; k++) {
@@ -88,95 +114,196 @@ HK_FN void hk_few_values(const struct hk_group *g, hk_i64 t, const hk_i32 n, con
 
 #else
 
-/* One unit of K times n rows. */
-HK_FN void hk_few_unit(const hk_u32 *word, HK_LOCAL const float *q, const hk_i32 n, float *s)
+enum {
+    HK_SLAB = HK_HALVES ? 128 : 64,             /* channels of K in local memory at a time */
+    HK_SLAB_KEYS = HK_HALVES ? 64 : 32,         /* keys of V */
+    HK_K_UNITS = HK_SLAB / HK_UNIT,             /* of a key's channels */
+    HK_V_UNITS = HK_WIDTH / HK_UNIT
+};
+
+/* ---- a slab of K or V: a thread loads units of 16 bytes, all of them before it wants the first;
+ * its neighbours have theirs beside it ---- */
+
+/* Channels of rows that do not lie in units: one word of local memory; those from `end` on are 0. */
+HK_FN hk_u32 hk_word_slowly(HK_LOCAL const struct hk_matrix *m, hk_i64 at, hk_i64 t, hk_i64 end)
 {
-    hk_i32 j, r;
+    if (at == HK_NO_ROW || t >= end)
+        return 0;
+#if HK_HALVES
+    {
+        HK_GLOBAL const hk_u16 *from = (HK_GLOBAL const hk_u16 *)m->base + at;
+
+        return from[t * m->channel] |
+               (t + 1 < end ? (hk_u32)from[(t + 1) * m->channel] << 16 : 0);
+    }
+#else
+    return hk_word(hk_row_element(m, at, t));
+#endif
+}
+
+HK_FN void hk_unit_put(HK_LOCAL float *to, const hk_u32 *word)
+{
+    float x[4];
+    hk_i32 j;
 
     HK_UNROLL
-    for (j = 0; j < HK_UNIT; j++) {
-        const float k = hk_unit_get(word, j);
+    for (j = 0; j < 4; j++)
+        x[j] = hk_float(word[j]);
+    hk_local_put4(to, x);
+}
 
-        HK_UNROLL
-        for (r = 0; r < n; r++)
-            s[r] = hk_fma(q[j * HK_Q_LINE + r], k, s[r]);
+/* Channels t0 on of the block's keys; where there is none anything will do. */
+HK_FN void hk_fetch_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, struct hk_mine *me)
+{
+    HK_LOCAL const struct hk_shared *shared = g->shared;
+    HK_LOCAL const struct hk_matrix *m = &shared->k_rows;
+    HK_GLOBAL const char *base = m->base;
+    const hk_i64 d = g->call->plan->d, size = hk_element_bytes(m);
+    hk_i32 i;
+
+    HK_MARK(stage_k);
+    if (!shared->k_wide)
+        return;
+    HK_UNROLL
+    for (i = 0; i < HK_FETCHED; i++) {
+        const hk_i32 u = id + i * HK_THREADS;
+        const hk_i64 at = shared->k_at[u / HK_K_UNITS], t = t0 + u % HK_K_UNITS * HK_UNIT;
+
+        if (at != HK_NO_ROW && t < d)
+            hk_unit_load(m, hk_byte(base, (at + t) * size), me->next + i * HK_UNIT_WORDS);
     }
 }
+
+HK_FN void hk_put_k(const struct hk_group *g, hk_i32 id, hk_i64 t0, const struct hk_mine *me)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_i32 word = HK_SLAB / 64;   /* channels of one */
+    hk_i32 i;
+
+    HK_MARK(stage_k);
+    if (!shared->k_wide) {
+        HK_MARK(cold);
+        HK_NO_UNROLL
+        for (i = id; i < HK_BLOCK * 64; i += HK_THREADS)
+            shared->slab[i / 64 * HK_SLAB_LINE + i % 64] =
+                hk_float(hk_word_slowly(&shared->k_rows, shared->k_at[i / 64],
+                                        t0 + i % 64 * word, g->call->plan->d));
+        return;
+    }
+    HK_UNROLL
+    for (i = 0; i < HK_FETCHED; i++) {
+        const hk_i32 u = id + i * HK_THREADS;
+
+        hk_unit_put(shared->slab + u / HK_K_UNITS * HK_SLAB_LINE + u % HK_K_UNITS * 4,
+                    me->next + i * HK_UNIT_WORDS);
+    }
+}
+
+/* Keys k0 on; where there is none 0. */
+HK_FN void hk_fetch_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, struct hk_mine *me)
+{
+    HK_LOCAL const struct hk_shared *shared = g->shared;
+    HK_LOCAL const struct hk_matrix *m = &shared->v_rows;
+    HK_GLOBAL const char *base = m->base;
+    const hk_i64 d_v = g->call->plan->d_v, size = hk_element_bytes(m);
+    hk_i32 i, j;
+
+    HK_MARK(stage_v);
+    if (!shared->v_wide)
+        return;
+    HK_UNROLL
+    for (i = 0; i < HK_FETCHED; i++) {
+        const hk_i32 u = id + i * HK_THREADS;
+        const hk_i64 at = shared->v_at[k0 + u / HK_V_UNITS],
+                     t = g->pass + u % HK_V_UNITS * HK_UNIT;
+
+        HK_UNROLL
+        for (j = 0; j < HK_UNIT_WORDS; j++)
+            me->next[i * HK_UNIT_WORDS + j] = 0;
+        if (at != HK_NO_ROW && t < d_v)
+            hk_unit_load(m, hk_byte(base, (at + t) * size), me->next + i * HK_UNIT_WORDS);
+    }
+}
+
+HK_FN void hk_put_v(const struct hk_group *g, hk_i32 id, hk_i32 k0, const struct hk_mine *me)
+{
+    HK_LOCAL struct hk_shared *shared = g->shared;
+    const hk_i32 line = HK_V_UNITS * 4, word = HK_SLAB / 64;
+    hk_i32 i;
+
+    HK_MARK(stage_v);
+    if (!shared->v_wide) {
+        HK_MARK(cold);
+        HK_NO_UNROLL
+        for (i = id; i < HK_SLAB_KEYS * line; i += HK_THREADS)
+            shared->slab[i] =
+                hk_float(hk_word_slowly(&shared->v_rows, shared->v_at[k0 + i / line],
+                                        g->pass + i % line * word, g->call->plan->d_v));
+        return;
+    }
+    HK_UNROLL
+    for (i = 0; i < HK_FETCHED; i++) {
+        const hk_i32 u = id + i * HK_THREADS;
+
+        hk_unit_put(shared->slab + u / HK_V_UNITS * line + u % HK_V_UNITS * 4,
+                    me->next + i * HK_UNIT_WORDS);
+    }
+}
+
+/* ---- products ---- */
 
 /* Step 3: channels t0 to `end` of the key at a place, n rows from `row` on. */
 HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, const hk_i32 n,
                          hk_i64 t0, hk_i64 end, struct hk_mine *me)
 {
-    HK_LOCAL const struct hk_shared *shared = g->shared;
-    HK_LOCAL const struct hk_matrix *m = &shared->k_rows;
-    const hk_i64 at = shared->k_at[place];
-    HK_LOCAL const float *q = shared->q + row;
-    HK_GLOBAL const char *from;
-    hk_i32 t, u, r;
+    HK_LOCAL const float *q = g->shared->q + t0 % HK_KEPT * HK_Q_LINE + row;
+    HK_LOCAL const float *from = g->shared->slab + place * HK_SLAB_LINE;
+    hk_i32 left, i, j, r;
 
     HK_MARK(qk);
-    if (at == HK_NO_ROW)
-        return;
-    if (!shared->k_wide) {
-        HK_MARK(cold);
-        HK_NO_UNROLL
-        for (t = 0; t < end - t0; t++) {
-            const float k = hk_row_element(m, at, t0 + t);
+    HK_NO_UNROLL
+    for (left = (hk_i32)(end - t0); left > 0; left -= HK_UNIT, q += HK_UNIT * HK_Q_LINE, from += 4) {
+        hk_u32 word[4];
+        float x[4];
+
+        hk_local_get4(from, x);
+        HK_UNROLL
+        for (i = 0; i < 4; i++)
+            word[i] = hk_word(x[i]);
+        HK_UNROLL
+        for (j = 0; j < HK_UNIT; j++) {
+            const float k = hk_unit_get(word, j);
 
             HK_UNROLL
             for (r = 0; r < n; r++)
-                me->k[r] = hk_fma(q[t * HK_Q_LINE + r], k, me->k[r]);
-        }
-        return;
-    }
-    from = hk_byte(m->base, (at + t0) * hk_element_bytes(m));
-    HK_NO_UNROLL
-    for (t = 0; t < end - t0; t += HK_AHEAD_UNITS * HK_UNIT) {
-        hk_u32 word[HK_AHEAD_UNITS][HK_UNIT_WORDS];
-
-        HK_UNROLL
-        for (u = 0; u < HK_AHEAD_UNITS; u++) {
-            if (t0 + t + u * HK_UNIT < end)
-                hk_unit_load(m, hk_byte(from, (t + u * HK_UNIT) * hk_element_bytes(m)), word[u]);
-        }
-        HK_UNROLL
-        for (u = 0; u < HK_AHEAD_UNITS; u++) {
-            if (t0 + t + u * HK_UNIT < end)
-                hk_few_unit(word[u], q + (t + u * HK_UNIT) * HK_Q_LINE, n, me->k);
+                me->k[r] = hk_fma(q[j * HK_Q_LINE + r], k, me->k[r]);
         }
     }
 }
 
-/* Step 7 of channel t of V, n rows; careful: removed keys are left out. Else each is there for no
- * row, and stands for 0. */
-HK_FN void hk_few_values(const struct hk_group *g, hk_i64 t, const hk_i32 n, const int careful,
-                         struct hk_mine *me)
+/* Step 7 of the thread's channel and n rows, keys k0 on; careful: removed ones are left out. Else
+ * each is there for no row, and stands for 0. */
+HK_FN void hk_few_values(const struct hk_group *g, hk_i32 id, hk_i32 k0, const hk_i32 n,
+                         const int careful, struct hk_mine *me)
 {
-    HK_LOCAL const struct hk_shared *shared = g->shared;
-    hk_i32 k0, k, r;
+    HK_LOCAL const float *p = g->shared->out.p + k0 * HK_ROWS;
+    HK_LOCAL const float *v = g->shared->slab + id / (HK_SLAB / 64);
+    hk_i32 k, u, r;
 
     HK_MARK(pv);
     HK_NO_UNROLL
-    for (k0 = 0; k0 < HK_BLOCK; k0 += HK_AHEAD_KEYS) {
-        float v[HK_AHEAD_KEYS];
-
+    for (k = 0; k < HK_SLAB_KEYS; k += 8, p += 8 * HK_ROWS, v += 8 * HK_V_UNITS * 4) {
         HK_UNROLL
-        for (k = 0; k < HK_AHEAD_KEYS; k++) {
-            const hk_i64 at = shared->v_at[k0 + k];
-
-            v[k] = 0.0f;
-            if (at != HK_NO_ROW)
-                v[k] = hk_row_element(&shared->v_rows, at, t);
-        }
-        HK_UNROLL
-        for (k = 0; k < HK_AHEAD_KEYS; k++) {
-            HK_LOCAL const float *p = shared->out.p + (k0 + k) * HK_ROWS;
+        for (u = 0; u < 8; u++) {
+            const hk_u32 word = hk_word(v[u * HK_V_UNITS * 4]) >> (HK_HALVES && id % 2 ? 16 : 0);
+            const float value = hk_unit_get(&word, 0);
 
             HK_UNROLL
             for (r = 0; r < n; r++) {
-                const float sum = hk_fma(p[r], v[k], me->o[r]);
+                const float weight = p[u * HK_ROWS + r];
+                const float sum = hk_fma(weight, value, me->o[r]);
 
-                me->o[r] = careful && hk_word(p[r]) == HK_REMOVED ? me->o[r] : sum;
+                me->o[r] = careful && hk_word(weight) == HK_REMOVED ? me->o[r] : sum;
             }
         }
     }

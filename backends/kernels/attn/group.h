@@ -107,7 +107,11 @@ struct hk_shared {
     union hk_mma_inputs in;
     struct hk_mma_shared mma;
 #elif HK_FEW
-    float q[HK_KEPT * HK_Q_LINE];       /* [channel][row]; four floats at a time, as scores are */
+    /* Read and written four floats at a time. */
+    float q[HK_KEPT * HK_Q_LINE];       /* [channel][row] */
+#if !HK_SCALES
+    float slab[HK_BLOCK * HK_SLAB_LINE];        /* K: [key][channel], or V, in words as they lie */
+#endif
     union hk_few_inputs in;
     union hk_few_outputs out;
     struct hk_few_shared few;

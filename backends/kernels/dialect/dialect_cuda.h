@@ -40,6 +40,10 @@ typedef unsigned short hk_u16;
 #ifndef HK_THREADS
 #define HK_THREADS 1
 #endif
+/* Groups that a multiprocessor shall hold at once, which bounds registers. */
+#ifndef HK_RESIDENT
+#define HK_RESIDENT 1
+#endif
 #define HK_MINE 1
 #define HK_OWN(id) 0
 /* What follows from a thread's number is found again in each part of a step: held over the whole
@@ -164,7 +168,7 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
     struct hk_pointers {                                                                           \
         char *at[HK_BUFFERS];                                                                      \
     };                                                                                             \
-    extern "C" __global__ void __launch_bounds__(HK_THREADS, 1)                                    \
+    extern "C" __global__ void __launch_bounds__(HK_THREADS, HK_RESIDENT)                                    \
         heed_kernel(const char *blob, const struct hk_pointers given)                              \
     {                                                                                              \
         __shared__ __align__(16) HK_SHARED shared;                                                 \
