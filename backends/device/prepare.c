@@ -80,7 +80,7 @@ static bool has_unit(const struct heed_plan *plan, enum heed_kernel row)
 
 /* May a unit that sums in an order of its own form this plan's products? Only where other bits
  * than those of EXACT are asked for (docs/numerics.md section 11); of halves, all of one type. BEST
- * is no such wish as long as nobody measured a unit to be faster. */
+ * is no such wish as long as one unit alone was measured. */
 static bool takes_matrix(const struct heed_plan *plan, const struct heed_device_traits *traits,
                          uint32_t dtype)
 {
