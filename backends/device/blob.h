@@ -26,6 +26,10 @@ bool heed_blob_plan(const struct heed_plan *, const struct heed_device_traits *,
 /* Chunks of an item that the sub-sources before number `sub` have at most. */
 double heed_blob_chunks(const struct heed_plan *, uint32_t sub);
 
+/* parts and chunks of the plan, of which tasks and strips are known. */
+void heed_parts_find(const struct heed_plan *, const struct heed_device_traits *, struct hk_plan *,
+                     struct heed_room *);
+
 /* Bytes of the blob, 0 if they are too many, with the places of its parts set in the plan part. */
 uint64_t heed_blob_size(const struct heed_plan *, struct hk_plan *);
 

@@ -11,13 +11,6 @@
 
 #include <math.h>
 
-/* Of a chunk of the strips of attend_few.cl (few_group.h). */
-static int64_t few_bytes(int64_t d_v)
-{
-    return HK_PART_ROWS * ((int64_t)sizeof(struct hk_kept) +
-                           ((int64_t)sizeof(float) * (HK_PARTIALS + d_v)));
-}
-
 /* Rows of a strip, heads included, at least: of lists alone those that share one, for others read
  * other keys. */
 static int64_t rows_least(const struct heed_plan *plan)
@@ -53,19 +46,6 @@ static int64_t rows_find(const struct heed_plan *plan, const struct heed_device_
         rows = hk_max(rows / 2, least);
     }
     return rows;
-}
-
-/* Where rows that share keys, one item's, are few. */
-bool heed_group_few(const struct heed_plan *plan, const struct heed_device_traits *traits)
-{
-    const struct heed_checked *attn = plan->checked;
-    const double rows = (double)heed_lowered_of(plan)->stack * (double)attn->n_q;
-    const double tasks = (double)attn->n_batch * (double)attn->heads * (double)attn->n_q;
-    const double bytes = tasks * heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs) *
-                         (double)few_bytes(attn->d_v);
-
-    return traits->shape == HEED_SHAPE_WORKGROUP && heed_lowered_of(plan)->row_step == 1 &&
-           rows <= HEED_TUNE_FEW_ROWS && bytes <= HEED_TUNE_CHUNKS_BYTES;
 }
 
 /* Kernels with 128 channels want registers for 32 sums a thread: 4 rows of 8 channels. */
@@ -343,62 +323,6 @@ static bool tasks_find(const struct heed_plan *plan, const struct hk_source *sou
     return true;
 }
 
-double heed_blob_chunks(const struct heed_plan *plan, uint32_t sub)
-{
-    const struct heed_lowered *lowered = heed_lowered_of(plan);
-    double chunks = 0;
-
-    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
-        const struct heed_lowered_source *source = &lowered->sources[s];
-
-        for (uint32_t i = source->first; i < source->first + source->n && i < sub; i++) {
-            const struct heed_aux *list = lowered->slots[i].list;
-
-            chunks += (double)hk_chunks_of(&lowered->subs[i], list ? list->shape[5] : 0,
-                                           heed_attn_of(plan)->sources[s].n_k);
-        }
-    }
-    return chunks;
-}
-
-/* Work-groups for few rows: as many parts as there are chunks, as long as that is not many groups. */
-static void few_parts_find(const struct heed_plan *plan, struct hk_plan *to, struct heed_room *w)
-{
-    const double chunks = heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs);
-    const double groups = (double)to->tasks * (double)to->passes * chunks;
-
-    to->chunk_bytes = few_bytes(to->d_v);
-    to->chunks = (int64_t)chunks;
-    to->part_chunks = hk_max((int64_t)(groups / HEED_TUNE_GROUP_PARTS), 1);
-    to->parts = hk_max(hk_parts(to->chunks, to->part_chunks), 1);
-    to->chunks_at = heed_room_place(w, (double)to->tasks * chunks, (uint64_t)to->chunk_bytes);
-}
-
-/* Lanes: few strips that read their keys once are cut into parts, which balances ragged lengths,
- * too. */
-static void parts_find(const struct heed_plan *plan, const struct heed_device_traits *traits,
-                       struct hk_plan *to, struct heed_room *w)
-{
-    const double chunks = heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs);
-    const double wanted = (double)traits->workers * HEED_TUNE_PARTS;
-    const double strips = (double)to->tasks;
-    struct hk_chunk_layout chunk;
-
-    to->parts = 1;
-    if (traits->shape != HEED_SHAPE_LANES || traits->workers == 1 || to->tasks == 0 ||
-        strips >= wanted || chunks < 2 || to->n_q > to->strips.rows || to->strips.row_step > 1)
-        return;
-    hk_chunk_find(to, &chunk);
-    if (strips * chunks * (double)chunk.bytes > HEED_TUNE_CHUNKS_BYTES)
-        return;
-    to->part_chunks =
-        hk_max(hk_min((int64_t)(strips * chunks / wanted), HEED_TUNE_PART_CHUNKS), 1);
-    to->chunks = (int64_t)chunks;
-    to->parts = hk_parts(to->chunks, to->part_chunks);
-    to->chunk_bytes = chunk.bytes;
-    to->chunks_at = heed_room_place(w, strips * chunks, (uint64_t)chunk.bytes);
-}
-
 static uint32_t flags_find(const struct heed_plan *plan)
 {
     const struct heed_checked *attn = plan->checked;
@@ -526,10 +450,7 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
         source_find(plan, traits, s, to, &sources[s], &w);
     if (!w.ok || !tasks_find(plan, sources, to))
         return false;
-    if (heed_group_few(plan, traits))
-        few_parts_find(plan, to, &w);
-    else
-        parts_find(plan, traits, to, &w);
+    heed_parts_find(plan, traits, to, &w);
     to->workers = (hk_u32)hk_min(traits->workers, hk_max(to->tasks * to->parts, to->pack_tasks));
     to->workers_at = heed_room_place(&w, (double)to->worker_bytes * to->workers, 1);
     *workspace = w.at;

@@ -16,9 +16,10 @@
 #define HEED_TUNE_PARTS 32          /* parts a worker, at least, where strips are cut by keys */
 #define HEED_TUNE_PART_CHUNKS 4     /* chunks of a part at most: a run's lengths may be short */
 #define HEED_TUNE_CHUNKS_BYTES 0x1p28   /* of the workspace for what comes of chunks, at most */
-#define HEED_TUNE_FEW_ROWS 64       /* work-groups: rows that share keys, at most, for attend_few.cl */
-#define HEED_TUNE_GROUP_PARTS 4096  /* work-groups that parts of strips make, at least, before each
-                                     * has more than one chunk */
+#define HEED_TUNE_FEW_ROWS 64           /* work-groups: rows that share keys for attend_few.cl */
+#define HEED_TUNE_GROUP_PARTS                                                                      \
+    4096 /* work-groups that parts of strips make, at least, before
+                                     * each has more than one chunk */
 #define HEED_TUNE_TASKS_MAX 0x7fff0000
 #define HEED_TUNE_SCRATCH_GROUPS 512    /* work-groups of an operation whose groups have scratch */
 

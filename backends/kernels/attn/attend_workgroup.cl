@@ -6,7 +6,7 @@
  * through it a slice at a time; scores, sums and outputs stay in registers.
  */
 #if HK_ONE_RANGE && HK_WIDTH == 64
-#define HK_RESIDENT 4           /* a fifth faster (H100), though sums over chunks then lie in memory */
+#define HK_RESIDENT 4 /* a fifth faster (H100), though sums over chunks lie in memory */
 #endif
 #include "group_out.h"
 #include "group_scores.h"

@@ -57,7 +57,7 @@ struct hk_mine {
 #endif
 };
 
-/* ---- chunks in the workspace: struct hk_kept [row], then floats [row][16] and [row][channel] ---- */
+/* ---- chunks in the workspace: hk_kept [row], then floats [row][16] and [row][channel] ---- */
 
 HK_FN HK_GLOBAL char *hk_few_chunks(const struct hk_call *call, hk_i64 task)
 {

@@ -161,7 +161,8 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
             joint = begin[HK_OWN(id)];
             if (id < HK_PARTIALS) {
                 if (state[HK_OWN(id)])
-                    joint.sum = state[HK_OWN(id)][(HK_STATE_AT_L + id) * call->plan->state.stride[5]];
+                    joint.sum =
+                        state[HK_OWN(id)][(HK_STATE_AT_L + id) * call->plan->state.stride[5]];
                 hk_row_chunks(&g, task, row, id, 0, &joint);
                 shared->out.red[row * HK_RED_LINE + id] = joint.sum;
             }

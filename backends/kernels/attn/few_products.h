@@ -77,8 +77,8 @@ HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, con
     }
 }
 
-/* Step 7 of the thread's channel and n rows, all keys; careful: removed ones are left out. Else each
- * is there for no row, and stands for 0. */
+/* Step 7 of the thread's channel and n rows, all keys; careful: removed ones are left out. Else
+ * each is there for no row, and stands for 0. */
 HK_FN void hk_few_values(const struct hk_group *g, hk_i32 id, hk_i32 k0, const hk_i32 n,
                          const int careful, struct hk_mine *me)
 {
@@ -124,7 +124,7 @@ enum {
 /* ---- a slab of K or V: a thread loads units of 16 bytes, all of them before it wants the first;
  * its neighbours have theirs beside it ---- */
 
-/* Channels of rows that do not lie in units: one word of local memory; those from `end` on are 0. */
+/* Channels of rows that do not lie in units: one word of local memory; from `end` on they are 0. */
 HK_FN hk_u32 hk_word_slowly(HK_LOCAL const struct hk_matrix *m, hk_i64 at, hk_i64 t, hk_i64 end)
 {
     if (at == HK_NO_ROW || t >= end)
@@ -262,7 +262,7 @@ HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, con
 
     HK_MARK(qk);
     HK_NO_UNROLL
-    for (left = (hk_i32)(end - t0); left > 0; left -= HK_UNIT, q += HK_UNIT * HK_Q_LINE, from += 4) {
+    for (left = (hk_i32)(end - t0); left > 0; left -= HK_UNIT) {
         hk_u32 word[4];
         float x[4];
 
@@ -278,6 +278,8 @@ HK_FN void hk_few_scores(const struct hk_group *g, hk_i32 place, hk_i32 row, con
             for (r = 0; r < n; r++)
                 me->k[r] = hk_fma(q[j * HK_Q_LINE + r], k, me->k[r]);
         }
+        q += HK_UNIT * HK_Q_LINE;
+        from += 4;
     }
 }
 

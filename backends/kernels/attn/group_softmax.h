@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Workgroup kernels: from scores to logits, and the largest of them (docs/numerics.md steps 3 to 5).
+ * Workgroup kernels: from scores to logits, and the largest of them (docs/numerics.md steps 3 to
+ * 5).
  */
 #ifndef HEED_BACKENDS_KERNELS_ATTN_GROUP_SOFTMAX_H
 #define HEED_BACKENDS_KERNELS_ATTN_GROUP_SOFTMAX_H

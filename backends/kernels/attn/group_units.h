@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Workgroup kernels: numbers of K and V as they lie in memory, and rows of Q on their way into local
- * memory.
+ * Workgroup kernels: numbers of K and V as they lie in memory, and rows of Q on their way into
+ * local memory.
  */
 #ifndef HEED_BACKENDS_KERNELS_ATTN_GROUP_UNITS_H
 #define HEED_BACKENDS_KERNELS_ATTN_GROUP_UNITS_H

@@ -168,7 +168,7 @@ HK_FN hk_i32 hk_first_bit(hk_u64 word)
     struct hk_pointers {                                                                           \
         char *at[HK_BUFFERS];                                                                      \
     };                                                                                             \
-    extern "C" __global__ void __launch_bounds__(HK_THREADS, HK_RESIDENT)                                    \
+    extern "C" __global__ void __launch_bounds__(HK_THREADS, HK_RESIDENT)                          \
         heed_kernel(const char *blob, const struct hk_pointers given)                              \
     {                                                                                              \
         __shared__ __align__(16) HK_SHARED shared;                                                 \
