@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's scaled dot product attention as heed-bench --peer: sdpa_peer.py WORKLOAD [--check]
 
-WORKLOAD is one of heed-bench (dense:n=4096,h=16,d=64,b=1,dtype=f16), on the first device that
+WORKLOAD is one of heed-bench (dense:n=4096,h=16,d=64,b=1,dtype=f16, decode:keys=8192), on the first device that
 PyTorch calls cuda (NVIDIA's, AMD's with ROCm) or xpu (Intel's). Every
 line on the input is one call, answered with its CPU and wall seconds. A window is given as a mask,
 which is all that PyTorch takes. --check: exit 77 if there is no PyTorch with such a
@@ -13,7 +13,8 @@ device here, and why.
 import sys
 import time
 
-DEFAULTS = {"n": "4096", "h": "8", "d": "64", "b": "1", "w": "256", "dtype": "f32"}
+DEFAULTS = {"n": "4096", "h": "8", "d": "64", "b": "1", "w": "256", "dtype": "f32",
+            "keys": "8192"}
 
 
 def find_torch():
@@ -37,6 +38,12 @@ def prepare(torch, where, workload):
     hk = int(fields.get("hk", h))
     dtype = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}[fields["dtype"]]
     torch.manual_seed(1)
+    if kind == "decode":
+        q = 2 * torch.randn(b, h, 1, d, device=where, dtype=dtype)
+        k, v = (torch.randn(b, hk, int(fields["keys"]), d, device=where, dtype=dtype)
+                for _ in range(2))
+        sdpa = torch.nn.functional.scaled_dot_product_attention
+        return lambda: sdpa(q, k, v, enable_gqa=hk != h)
     q = 2 * torch.randn(b, h, n, d, device=where, dtype=dtype)
     k, v = (torch.randn(b, hk, n, d, device=where, dtype=dtype) for _ in range(2))
     options = {"is_causal": kind == "causal"}
