@@ -246,13 +246,25 @@ struct hk_offsets {
 #define HK_ENTRY_LANES
 #endif
 
+/* PoCL gives each of its threads a copy of the variables of local memory that a kernel names, but
+ * not of those that a function names which the kernel calls. Optimizers make such functions, where
+ * an argument has one value only; groups then share the variable. What is volatile has no value
+ * that they know. */
+#if HK_PROCESSOR
+#define HK_POOL(shared, pool)                                                                      \
+    __local HK_SHARED *volatile hidden = (__local HK_SHARED *)pool;                                \
+    __local HK_SHARED *shared = hidden
+#else
+#define HK_POOL(shared, pool) __local HK_SHARED *shared = (__local HK_SHARED *)pool
+#endif
+
 #define HK_ENTRY_POINT                                                                             \
     HK_ENTRY_LANES                                                                                 \
     __kernel __attribute__((reqd_work_group_size(HK_THREADS, 1, 1))) void heed_kernel(             \
         __global const char *blob, HK_ENTRY_ARGUMENTS, HK_EVERY(HK_ARGUMENT))                      \
     {                                                                                              \
         __local ulong2 pool[(sizeof(HK_SHARED) + 15) / 16];                                        \
-        __local HK_SHARED *shared = (__local HK_SHARED *)pool;                                     \
+        HK_POOL(shared, pool);                                                                     \
         __global char *const given[HK_BUFFERS] = { HK_EVERY(HK_GIVEN) };                           \
         struct hk_call call;                                                                       \
                                                                                                    \
