@@ -18,7 +18,7 @@ const struct heed_backend *const heed_backends[] = { &heed_reference_backend, &h
                                                      &heed_opencl_backend, NULL };
 const struct heed_backend_absent heed_backends_absent[] = { { NULL, NULL } };
 
-enum { HEADS = 2, ROWS = 8, DIM = 8, BYTES = HEADS * ROWS * DIM * 4, WRITTEN = 0x5a };
+enum { HEADS = 2, ROWS = 80, DIM = 8, BYTES = HEADS * ROWS * DIM * 4, WRITTEN = 0x5a };
 enum { Q, K, V, O, WORK, BUFFERS, SOURCES = 5 };
 
 /* Kinds of life, to be combined. THEIRS: context, queue and an event of the caller's, and a

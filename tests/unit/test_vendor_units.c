@@ -184,10 +184,12 @@ static heed_plan_props plan_of(heed_device *device, uint32_t numerics, uint32_t 
 {
     const heed_tensor k = heed_array4(dtype, NULL, 1, 2, 70, 64).t;
     const heed_source source = { .k = k, .v = k };
-    const heed_attn_desc desc = { .size = sizeof desc, .numerics = numerics,
-                                  .q = heed_array4(dtype, NULL, 1, 2, 40, 64).t,
-                                  .o = heed_array4(HEED_F32, NULL, 1, 2, 40, 64).t,
-                                  .sources = &source, .n_sources = 1,
+    const heed_attn_desc desc = { .size = sizeof desc,
+                                  .numerics = numerics,
+                                  .q = heed_array4(dtype, NULL, 1, 2, 80, 64).t,
+                                  .o = heed_array4(HEED_F32, NULL, 1, 2, 80, 64).t,
+                                  .sources = &source,
+                                  .n_sources = 1,
                                   .source_size = sizeof source };
     heed_plan_props props = { .size = sizeof props };
     heed_plan *plan = NULL;

@@ -126,42 +126,43 @@ HK_FN void hk_source_clear(struct hk_strip *st, HK_GLOBAL const struct hk_source
     }
 }
 
-/* A source of which each item has keys of its own: item after item, with the sums of the other
- * rows untouched. */
-HK_FN void hk_items_attend(struct hk_strip *st, hk_u32 s)
+/* The rows from `at` on, those of one item, are at hand. */
+HK_FN void hk_items_take(struct hk_strip *st, HK_GLOBAL struct hk_worker_query *query,
+                         HK_GLOBAL float *q, hk_i64 at, hk_i64 rows)
+{
+    st->query = query + at;
+    st->q = q + at * st->call->plan->d;
+    st->n_rows = rows;
+    st->tiles = (rows + HK_R - 1) / HK_R;
+    st->base = at;
+}
+
+/* All rows at once or, of a source of which each item has keys of its own, item after item, with the
+ * sums of the other rows untouched. (One call of the walk: PoCL makes a copy of it for each.) */
+HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
 {
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
     HK_GLOBAL struct hk_worker_query *const query = st->query;
     HK_GLOBAL float *const q = st->q;
-    const hk_i64 n = st->n_rows, b = st->b, rows = plan->n_q * plan->strips.stack;
+    const hk_i64 n = st->n_rows, b = st->b;
+    const int each = plan->items > 1 && !st->call->sources[s].common;
+    const hk_i64 rows = each ? plan->n_q * plan->strips.stack : n;
     hk_i64 at;
 
     for (at = 0; at < n; at += rows) {
-        st->query = query + at;
-        st->q = q + at * plan->d;
-        st->n_rows = rows;
-        st->tiles = (rows + HK_R - 1) / HK_R;
-        st->base = at;
-        st->shares = rows != n;
-        st->b = st->query[0].b;
-        hk_source_clear(st, st->call->sources + s);
+        if (each) {
+            hk_items_take(st, query, q, at, rows);
+            st->shares = rows != n;
+            st->b = st->query[0].b;
+            hk_source_clear(st, st->call->sources + s);
+        }
         hk_source_walk(st, s);
     }
-    st->query = query;
-    st->q = q;
-    st->n_rows = n;
-    st->tiles = (n + HK_R - 1) / HK_R;
-    st->base = 0;
-    st->shares = 0;
-    st->b = b;
-}
-
-HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
-{
-    if (st->call->plan->items > 1 && !st->call->sources[s].common)
-        hk_items_attend(st, s);
-    else
-        hk_source_walk(st, s);
+    if (each) {
+        hk_items_take(st, query, q, 0, n);
+        st->shares = 0;
+        st->b = b;
+    }
 }
 
 /* ---- rows ---- */

@@ -433,6 +433,7 @@ HK_FN void hk_block_few(const struct hk_strip *st, HK_GLOBAL const struct hk_sub
                         const struct hk_sub_view *view, hk_i64 block, hk_u64 visible)
 {
     const hk_i64 shift = hk_next_block(st, sub, block);
+    const struct hk_block_rows *ahead;
     struct hk_block_rows k, v, next;
 
     hk_block_rows_get(st, &st->k_rows, sub, view, block, visible,
@@ -441,12 +442,15 @@ HK_FN void hk_block_few(const struct hk_strip *st, HK_GLOBAL const struct hk_sub
                       (HK_GLOBAL const char *)st->zeros, &v);
     hk_few_scores(st, &k, &v);
     hk_block_softmax(st, sub, view, block, 0);
-    if (!hk_tiles_agree(st))
+    if (!hk_tiles_agree(st)) {
         hk_block_weigh(st, sub, view, block, visible, 0);
-    else if (shift != 0)
-        hk_few_weigh(st, &v, &k, shift);
+        return;
+    }
+    if (shift != 0)
+        ahead = &k;
     else
-        hk_few_weigh(st, &v, hk_next_rows(st, sub, block, &next) ? &next : 0, 0);
+        ahead = hk_next_rows(st, sub, block, &next) ? &next : 0;
+    hk_few_weigh(st, &v, ahead, shift); /* one call: PoCL makes a copy for each */
 }
 
 HK_FN void hk_block_attend(struct hk_strip *st, HK_GLOBAL const struct hk_sub *sub,

@@ -250,7 +250,7 @@ struct hk_offsets {
  * not of those that a function names which the kernel calls. Optimizers make such functions, where
  * an argument has one value only; groups then share the variable. What is volatile has no value
  * that they know. */
-#if HK_PROCESSOR
+#if HK_PROCESSOR && HK_THREADS > 1
 #define HK_POOL(shared, pool)                                                                      \
     __local HK_SHARED *volatile hidden = (__local HK_SHARED *)pool;                                \
     __local HK_SHARED *shared = hidden
