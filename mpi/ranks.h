@@ -1,0 +1,160 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of libheed-mpi share. The library stands on the public headers of heed alone.
+ */
+#ifndef HEED_MPI_RANKS_H
+#define HEED_MPI_RANKS_H
+
+#include <heed/mpi.h>
+
+#include <stdbool.h>
+
+enum { HEED_MPI_SOURCES = 16, HEED_MPI_SLOTS = 64, HEED_MPI_TERMS = 64 };
+
+#if defined __GNUC__
+#define HEED_MPI_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define HEED_MPI_PRINTF(text, first)
+#endif
+
+/* ---- ranks.c: reports, agreement, memory ---- */
+
+/* The ranks, over a communicator of heed's own that returns its errors. */
+struct heed_mpi_team {
+    MPI_Comm comm;
+    int rank, ranks;
+};
+
+/* Fills a report of full size and returns status. */
+HEED_MPI_PRINTF(6, 7)
+heed_status heed_mpi_fill(heed_report *, heed_status status, const char *field, int64_t wanted,
+                          int64_t got, const char *format, ...);
+/* What a function of MPI returned, as a status. */
+heed_status heed_mpi_result(heed_report *, int code, const char *call);
+/* A report as the caller's size has room for. */
+heed_status heed_mpi_tell(heed_report *caller, const heed_report *);
+/* Collective: the lowest status of all ranks, and in the report that of the lowest such rank. */
+heed_status heed_mpi_agree(const struct heed_mpi_team *, heed_status mine, heed_report *);
+/* A struct of the caller's that begins with its size, zero-extended; v1: the least it has. */
+heed_status heed_mpi_sized(heed_report *, const void *given, uint32_t size, size_t v1, void *to,
+                           size_t known, const char *field);
+
+/* Blocks from the runtime's allocator that are given back together. */
+struct heed_mpi_memory {
+    heed_device *device;
+    struct heed_mpi_block *blocks;
+    uint64_t bytes;
+};
+
+/* Zeroed unless `raw`; NULL: no memory. */
+void *heed_mpi_take(struct heed_mpi_memory *, int64_t count, size_t size, bool raw);
+void heed_mpi_release(struct heed_mpi_memory *);
+
+/* ---- the attention of all ---- */
+
+/* Six axes, the last ones head, key and channel; missing ones have extent 1. Bytes. */
+struct heed_mpi_view {
+    int64_t shape[6], stride[6];
+};
+
+/* K or V of a source, as the rank holds it and as pages [slot][item][H_k][HEED_CHUNK][d]. */
+struct heed_mpi_rows {
+    int64_t size;                       /* bytes of an element */
+    struct heed_mpi_view held;          /* the rank's keys */
+    struct heed_mpi_view page;          /* the keys of a chunk, all items; strides of the pages */
+    char *pages;
+    int64_t slot_bytes;                 /* from one chunk's pages to the next */
+    int64_t pieces;                     /* messages of a chunk: 0, 1, or one for each item and head */
+    MPI_Datatype held_type[2], page_type[2];    /* of a message: of whole chunks, of the last one */
+};
+
+struct heed_mpi_source {
+    int64_t n_k, n_chunks, items;
+    int64_t first, count;               /* keys that the rank holds */
+    int64_t n_seen;
+    int32_t *slot;                      /* [n_chunks] where the pages are; -1: no row sees it */
+    struct heed_mpi_rows rows[2];       /* K, V */
+};
+
+/* A chunk that goes to a rank or comes from it. */
+struct heed_mpi_parcel {
+    int32_t rank, source;
+    int64_t chunk;
+};
+
+struct heed_mpi_plan {
+    struct heed_mpi_team team;
+    struct heed_mpi_memory memory;
+    heed_device *device;
+    heed_plan *local;
+    heed_mpi_props props;
+    int64_t n_rows, n_sources;
+    uint32_t n_slots, n_local_slots;
+    bool wants_q, wants_o, wants_lse, wants_sinks;  /* memory of a run */
+    struct heed_mpi_source sources[HEED_MPI_SOURCES];
+    struct heed_mpi_parcel *in, *out;   /* by rank, source and chunk */
+    int64_t n_in, n_out, n_requests;
+    MPI_Request *requests;              /* one for each message */
+    bool wants_slot[HEED_MPI_SLOTS];
+};
+
+/* The caller's structs, copied and zero-extended, and what follows from them. */
+struct heed_mpi_call {
+    heed_attn_desc desc;
+    heed_source sources[HEED_MPI_SOURCES];
+    heed_slot slots[HEED_MPI_SLOTS];
+    heed_mpi_parts parts;
+    heed_mpi_keys keys[HEED_MPI_SOURCES];
+    int64_t n_q;
+    bool used[HEED_MPI_SLOTS];          /* by a term, a bias, a length or positions */
+};
+
+static inline int64_t heed_mpi_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Keys of a chunk. */
+static inline int64_t heed_mpi_chunk_keys(const struct heed_mpi_source *s, int64_t chunk)
+{
+    return heed_mpi_min(s->n_k - chunk * HEED_CHUNK, HEED_CHUNK);
+}
+
+/* 1: the chunk is the last one and incomplete. */
+static inline int heed_mpi_chunk_cut(const struct heed_mpi_source *s, int64_t chunk)
+{
+    return (chunk + 1) * HEED_CHUNK > s->n_k;
+}
+
+/* ---- check.c: what a rank was given ---- */
+
+heed_status heed_mpi_check(heed_device *device, const heed_attn_desc *desc,
+                           const heed_mpi_parts *parts, struct heed_mpi_call *, heed_report *);
+
+/* ---- digest.c ---- */
+
+/* Of all that ranks must have in common. */
+uint64_t heed_mpi_digest(const struct heed_mpi_call *);
+
+/* ---- local.c ---- */
+
+/* The attention of the rank's rows over pages, of which slot[] says which are there, planned. */
+heed_status heed_mpi_local(struct heed_mpi_plan *, const struct heed_mpi_call *, heed_report *);
+
+/* ---- needs.c ---- */
+
+/* Collective: finds what the rank's rows see, who holds it, and who wants what the rank holds. */
+heed_status heed_mpi_needs(struct heed_mpi_plan *, const struct heed_mpi_call *, heed_report *);
+
+/* ---- exchange.c ---- */
+
+/* Pages, types of messages, requests and figures; not collective. */
+heed_status heed_mpi_exchange_pages(struct heed_mpi_plan *, const struct heed_mpi_call *,
+                                    heed_report *);
+heed_status heed_mpi_exchange_prepare(struct heed_mpi_plan *, heed_report *);
+/* Fills the pages. */
+heed_status heed_mpi_exchange(struct heed_mpi_plan *, const heed_kv_bufs *held, heed_report *);
+void heed_mpi_exchange_finish(struct heed_mpi_plan *);
+
+#endif
