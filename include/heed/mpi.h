@@ -129,7 +129,7 @@ typedef struct heed_mpi_props {
  * Plans the attention `desc` of all ranks, of which the calling one holds `parts`. Collective.
  *
  * Shapes: those of heed_attn_desc and heed_source, of the whole; strides of q, o, lse, k and v in
- * `desc` have no meaning. Slots and sinks are held by every rank, whole. The ranks' descriptors are
+ * `desc` must be legal, and mean nothing else. Slots and sinks are held by every rank, whole. The ranks' descriptors are
  * equal: extents, types, terms, biases, flags, numbers, and the entries of constant slots. Devices
  * may differ. Nothing of the caller's is kept. Memory comes from the runtime's allocator, some of
  * it, during the call, by malloc, and what the MPI library takes.

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The heed authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a program of ranks on this machine: ranks.py RANKS PROGRAM [ARGUMENT]...
+
+RANKS is one number or several, "1,2,4": the program runs with each, one after another. Exit status
+77: there is no mpirun. Open MPI refuses more ranks than processors, and root, unless it is told.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+SECONDS = 100
+# Ranks that wait give the processor away, and shared memory needs no rights to other processes.
+QUIET = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+         "OMPI_MCA_plm_rsh_agent": "false", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+         "OMP_NUM_THREADS": "1"}
+
+
+def main():
+    mpirun = shutil.which("mpirun")
+    if not mpirun:
+        print("skipped: no mpirun")
+        return 77
+    version = subprocess.run([mpirun, "--version"], text=True, capture_output=True, check=False)
+    command = [mpirun]
+    if "Open MPI" in version.stdout:
+        command += ["--oversubscribe", "--allow-run-as-root"]
+    status = 0
+    for ranks in sys.argv[1].split(","):
+        result = subprocess.run([*command, "-n", ranks, *sys.argv[2:]], check=False,
+                                timeout=SECONDS, env={**os.environ, **QUIET},
+                                stdin=subprocess.DEVNULL)
+        print(f"{ranks} ranks: {'equal' if result.returncode == 0 else result.returncode}",
+              flush=True)
+        status = status or result.returncode
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
