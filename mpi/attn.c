@@ -27,8 +27,7 @@ static heed_status comm_check(MPI_Comm comm, heed_report *report)
         return heed_mpi_fill(report, HEED_E_NULL, "comm", 0, 0, "comm is MPI_COMM_NULL");
     status = heed_mpi_result(report, MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
     if (status >= 0 && inter)
-        return heed_mpi_fill(report, HEED_E_VALUE, "comm", 0, 1,
-                             "an intracommunicator is wanted");
+        return heed_mpi_fill(report, HEED_E_VALUE, "comm", 0, 1, "an intracommunicator is wanted");
     return status;
 }
 
@@ -55,8 +54,8 @@ static heed_status same_check(const struct heed_mpi_team *team, const struct hee
     const uint64_t digest = mine < 0 ? 0 : heed_mpi_digest(call);
     uint64_t first[2] = { mine >= 0, digest };
     heed_report mpi;
-    const heed_status status = heed_mpi_result(
-        &mpi, MPI_Bcast(first, sizeof first, MPI_BYTE, 0, team->comm), "MPI_Bcast");
+    const heed_status status =
+        heed_mpi_result(&mpi, MPI_Bcast(first, sizeof first, MPI_BYTE, 0, team->comm), "MPI_Bcast");
 
     if (status < 0) {
         *report = mpi;
@@ -159,10 +158,9 @@ static void plan_finish(struct heed_mpi_plan *plan)
         MPI_Comm_free(&comm);
 }
 
-static heed_status attn_plan(struct heed_mpi_plan *plan, struct heed_mpi_call *call,
-                             MPI_Comm comm, heed_device *device, const heed_attn_desc *desc,
-                             const heed_mpi_parts *parts, heed_mpi_plan **out,
-                             heed_report *report)
+static heed_status attn_plan(struct heed_mpi_plan *plan, struct heed_mpi_call *call, MPI_Comm comm,
+                             heed_device *device, const heed_attn_desc *desc,
+                             const heed_mpi_parts *parts, heed_mpi_plan **out, heed_report *report)
 {
     heed_status status = team_make(comm, &plan->team, report);
 
@@ -184,7 +182,7 @@ heed_status heed_mpi_attn_plan(MPI_Comm comm, heed_device *device, const heed_at
                                const heed_mpi_parts *parts, heed_mpi_plan **out,
                                heed_report *report)
 {
-    struct heed_mpi_call call = { .n_q = 0 };     /* without malloc: ranks must agree on NOMEM */
+    struct heed_mpi_call call = { .n_q = 0 }; /* without malloc: ranks must agree on NOMEM */
     struct heed_mpi_plan plan = { .team.comm = MPI_COMM_NULL };
     heed_report mine = { .size = sizeof mine };
     heed_status status;
@@ -268,8 +266,7 @@ static heed_status slots_check(const struct heed_mpi_plan *plan, const heed_attn
     for (uint32_t i = 0; i < plan->n_slots && status >= 0; i++) {
         if (plan->wants_slot[i] && !args->slots)
             return heed_mpi_fill(report, HEED_E_NULL, "slots", plan->n_slots, 0,
-                                 "slot %u is bound by run and there is no array",
-                                 (unsigned)i + 1);
+                                 "slot %u is bound by run and there is no array", (unsigned)i + 1);
         status = plan->wants_slot[i] ? wanted(true, args->slots[i], "slots", report) : HEED_OK;
     }
     return status;

@@ -34,8 +34,7 @@ static void desc_copy(const heed_attn_desc *desc, struct heed_mpi_call *call)
                                                             : sizeof(heed_source));
     for (uint32_t i = 0; i < call->desc.n_slots; i++)
         memcpy(&call->slots[i], (const char *)call->desc.slots + (size_t)i * call->desc.slot_size,
-               call->desc.slot_size < sizeof(heed_slot) ? call->desc.slot_size
-                                                        : sizeof(heed_slot));
+               call->desc.slot_size < sizeof(heed_slot) ? call->desc.slot_size : sizeof(heed_slot));
     call->desc.sources = call->sources;
     call->desc.source_size = sizeof(heed_source);
     call->desc.slots = call->slots;
@@ -109,9 +108,8 @@ static heed_status source_check(struct heed_mpi_call *call, uint32_t s, heed_rep
         { "len_slot", is_constant(call, source->len_slot) ? 0 : source->len_slot },
         { "k.dtype", is_number(source->k.dtype) ? 0 : source->k.dtype },
         { "v.dtype", is_number(source->v.dtype) ? 0 : source->v.dtype },
-        { "v.shape", source->v.ndim != n ||
-                         (n > 3 && memcmp(source->k.shape, source->v.shape,
-                                          (n - 3) * sizeof(int64_t)) != 0) },
+        { "v.shape", source->v.ndim != n || (n > 3 && memcmp(source->k.shape, source->v.shape,
+                                                             (n - 3) * sizeof(int64_t)) != 0) },
     };
 
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
@@ -202,8 +200,7 @@ static heed_status keys_check(struct heed_mpi_call *call, uint32_t s, heed_repor
     status = range_check(keys->first, keys->count, n_k, field, report);
     if (status < 0)
         return status;
-    if (keys->count > 0 &&
-        (keys->first % HEED_CHUNK != 0 || (end % HEED_CHUNK != 0 && end != n_k)))
+    if (keys->count > 0 && (keys->first % HEED_CHUNK != 0 || (end % HEED_CHUNK != 0 && end != n_k)))
         return heed_mpi_fill(report, HEED_E_SHAPE, field, HEED_CHUNK,
                              keys->first % HEED_CHUNK ? keys->first : end,
                              "keys are cut at multiples of %d", HEED_CHUNK);

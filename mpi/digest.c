@@ -38,7 +38,7 @@ static size_t size_of(uint32_t dtype)
     case HEED_BF16:
         return 2;
     default:
-        return 1;                       /* the check leaves no slot of other types */
+        return 1; /* the check leaves no slot of other types */
     }
 }
 
@@ -69,8 +69,8 @@ static void put_structs(uint64_t *digest, const void *first, uint32_t n, uint32_
 
 static void put_source(uint64_t *digest, const heed_source *s)
 {
-    const int64_t numbers[] = { s->pos0, s->pos_step, s->pos_span, s->layout, s->slot,
-                                s->len_slot, s->flags, s->n_terms, s->n_biases };
+    const int64_t numbers[] = { s->pos0,     s->pos_step, s->pos_span, s->layout,  s->slot,
+                                s->len_slot, s->flags,    s->n_terms,  s->n_biases };
 
     _Static_assert(sizeof(heed_term) <= 64 && sizeof(heed_bias) <= 64, "put_structs has room");
     put_tensor(digest, &s->k);
@@ -83,9 +83,14 @@ static void put_source(uint64_t *digest, const heed_source *s)
 uint64_t heed_mpi_digest(const struct heed_mpi_call *call)
 {
     const heed_attn_desc *d = &call->desc;
-    const int64_t numbers[] = { heed_version(), HEED_NUMERICS_VERSION,
+    const int64_t numbers[] = { heed_version(),
+                                HEED_NUMERICS_VERSION,
                                 d->flags & ~(uint32_t)HEED_PLAN_OWN_WORKSPACE,
-                                d->q_pos0, d->q_pos_step, d->q_pos_slot, d->n_sources, d->n_slots,
+                                d->q_pos0,
+                                d->q_pos_step,
+                                d->q_pos_slot,
+                                d->n_sources,
+                                d->n_slots,
                                 d->numerics };
     uint64_t digest = UINT64_C(0xcbf29ce484222325);
 

@@ -74,8 +74,9 @@ heed_status heed_mpi_exchange_pages(struct heed_mpi_plan *plan, const struct hee
 
             if (page->shape[5] > INT_MAX / 4 / HEED_CHUNK || page->shape[0] > INT_MAX ||
                 page->shape[1] > INT_MAX || page->shape[2] > INT_MAX || page->shape[3] > INT_MAX)
-                return heed_mpi_fill(report, HEED_E_UNSUPPORTED, "sources", INT_MAX / 4 / HEED_CHUNK,
-                                     page->shape[5], "too many channels, heads or items");
+                return heed_mpi_fill(report, HEED_E_UNSUPPORTED, "sources",
+                                     INT_MAX / 4 / HEED_CHUNK, page->shape[5],
+                                     "too many channels, heads or items");
         }
     }
     return HEED_OK;
@@ -87,7 +88,7 @@ heed_status heed_mpi_exchange_pages(struct heed_mpi_plan *plan, const struct hee
 static int type_make(const struct heed_mpi_view *view, int first, int64_t keys, int64_t size,
                      MPI_Datatype *out)
 {
-    int64_t dense = size;               /* bytes without a gap so far; 0: there are gaps */
+    int64_t dense = size; /* bytes without a gap so far; 0: there are gaps */
     MPI_Datatype type;
     int code = MPI_Type_contiguous((int)size, MPI_BYTE, &type);
 
@@ -175,9 +176,9 @@ heed_status heed_mpi_exchange_prepare(struct heed_mpi_plan *plan, heed_report *r
         for (int64_t c = 0; c < s->n_chunks; c++)
             props->bytes_copied += is_own(s, c) ? parcel_bytes(s, c) : 0;
     }
-    plan->requests = heed_mpi_take(&plan->memory,
-                                   (int64_t)(props->messages_in + props->messages_out),
-                                   sizeof *plan->requests, false);
+    plan->requests =
+        heed_mpi_take(&plan->memory, (int64_t)(props->messages_in + props->messages_out),
+                      sizeof *plan->requests, false);
     if (!plan->requests)
         return no_memory(report);
     if (props->messages_in + props->messages_out > INT_MAX)
@@ -311,8 +312,8 @@ heed_status heed_mpi_exchange(struct heed_mpi_plan *plan, const heed_kv_bufs *he
                 own_copy(s, &held[i], c);
         }
     }
-    waited = code == MPI_SUCCESS ? MPI_Waitall((int)plan->n_requests, plan->requests,
-                                               MPI_STATUSES_IGNORE)
-                                 : code;
+    waited = code == MPI_SUCCESS
+                 ? MPI_Waitall((int)plan->n_requests, plan->requests, MPI_STATUSES_IGNORE)
+                 : code;
     return heed_mpi_result(report, waited, code == MPI_SUCCESS ? "MPI_Waitall" : "MPI_Isend");
 }

@@ -19,7 +19,7 @@ struct local {
     heed_slot slots[HEED_MPI_SLOTS];
     heed_term terms[HEED_MPI_SOURCES][MAX_TERMS];
     int64_t lengths[HEED_MPI_SOURCES];
-    int64_t first, n;                   /* rows */
+    int64_t first, n; /* rows */
 };
 
 static heed_status no_memory(heed_report *report)
@@ -38,8 +38,7 @@ static uint32_t slot_add(struct local *l, heed_tensor t, const void *data)
 
 static heed_status slot_full(heed_report *report)
 {
-    return heed_mpi_fill(report, HEED_E_UNSUPPORTED, "n_slots", HEED_MPI_SLOTS,
-                         HEED_MPI_SLOTS + 1,
+    return heed_mpi_fill(report, HEED_E_UNSUPPORTED, "n_slots", HEED_MPI_SLOTS, HEED_MPI_SLOTS + 1,
                          "tables of pages and rows of the rank need more slots than %d",
                          HEED_MPI_SLOTS);
 }
@@ -49,7 +48,7 @@ static heed_status slot_full(heed_report *report)
 /* Walks over the batch items of a slot of i32: the address of its next one, NULL after the last. */
 struct walk {
     const heed_tensor *t;
-    uint32_t axes;                      /* those of the batch */
+    uint32_t axes; /* those of the batch */
     int64_t at[6];
     const int32_t *data;
     bool over;
@@ -153,7 +152,7 @@ static heed_status global_rows(struct local *l, heed_source *source, heed_term t
     if (term.slot) {
         status = rows_list(l, term.slot, &term.slot, report);
     } else {
-        if (block <= l->first)          /* none of them is here */
+        if (block <= l->first) /* none of them is here */
             return HEED_OK;
         term.block = (int32_t)(block - l->first);
     }
@@ -179,16 +178,15 @@ static heed_status terms_make(struct local *l, uint32_t s, heed_report *report)
             continue;
         }
         if (term.kind == HEED_TERM_SEGMENT) {
-            status = rows_ranges(l, term.slot, term.block == 0 ? 1 : term.block, &term.slot,
-                                 report);
+            status =
+                rows_ranges(l, term.slot, term.block == 0 ? 1 : term.block, &term.slot, report);
             term.block = 1;
         }
         terms[source->n_terms++] = term;
     }
     /* No term would mean everything: a window whose ends have crossed shows nothing. */
     if (source->n_terms == 0 && whole->n_terms > 0)
-        terms[source->n_terms++] =
-            (heed_term){ .kind = HEED_TERM_WINDOW, .left = -1, .right = -1 };
+        terms[source->n_terms++] = (heed_term){ .kind = HEED_TERM_WINDOW, .left = -1, .right = -1 };
     source->terms = terms;
     source->term_size = sizeof *terms;
     return status;
@@ -213,7 +211,7 @@ static heed_status pages_make(struct local *l, uint32_t s, heed_report *report)
     heed_tensor table = { .dtype = HEED_I32, .ndim = axes + 1 };
     int32_t *pages;
 
-    if (from->n_k == 0)                 /* no page, no table: dense as it was, without memory */
+    if (from->n_k == 0) /* no page, no table: dense as it was, without memory */
         return HEED_OK;
     memcpy(table.shape, source->k.shape, axes * sizeof(int64_t));
     table.shape[axes] = from->n_chunks;
@@ -235,8 +233,7 @@ static heed_status pages_make(struct local *l, uint32_t s, heed_report *report)
         return slot_full(report);
     if (!source->len_slot) {
         l->lengths[s] = from->n_k;
-        source->len_slot =
-            slot_add(l, (heed_tensor){ HEED_I64, 1, { 1 }, { 1 } }, &l->lengths[s]);
+        source->len_slot = slot_add(l, (heed_tensor){ HEED_I64, 1, { 1 }, { 1 } }, &l->lengths[s]);
         if (!source->len_slot)
             return slot_full(report);
     }
@@ -300,7 +297,7 @@ heed_status heed_mpi_local(struct heed_mpi_plan *plan, const struct heed_mpi_cal
 
     if (!l)
         return no_memory(report);
-    plan->memory = scratch;             /* heed_attn_plan() keeps copies of constant slots */
+    plan->memory = scratch; /* heed_attn_plan() keeps copies of constant slots */
     l->plan = plan;
     l->call = call;
     l->first = call->parts.first_row;

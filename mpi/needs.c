@@ -24,10 +24,10 @@ struct needs {
     struct heed_mpi_plan *plan;
     const struct heed_mpi_call *call;
     struct heed_mpi_memory scratch;
-    struct held *held;                  /* [ranks] */
-    uint8_t *seen;                      /* [chunks of the longest source] */
-    int *counts;                        /* [4][ranks]: asked, from where; wanted, from where */
-    int64_t *asked, *wanted;            /* chunk * HEED_MPI_SOURCES + source */
+    struct held *held;       /* [ranks] */
+    uint8_t *seen;           /* [chunks of the longest source] */
+    int *counts;             /* [4][ranks]: asked, from where; wanted, from where */
+    int64_t *asked, *wanted; /* chunk * HEED_MPI_SOURCES + source */
     int64_t n_asked, n_wanted;
 };
 
@@ -131,8 +131,7 @@ static heed_status seen_find(struct needs *n, heed_source *sources, int64_t s, h
 
 static heed_status all_seen_find(struct needs *n, heed_report *report)
 {
-    heed_source *sources =
-        heed_mpi_take(&n->scratch, HEED_MPI_SOURCES, sizeof *sources, false);
+    heed_source *sources = heed_mpi_take(&n->scratch, HEED_MPI_SOURCES, sizeof *sources, false);
     heed_status status = HEED_OK;
 
     if (!sources)
@@ -159,8 +158,7 @@ static heed_status ask_count(struct needs *n, heed_report *report)
         return heed_mpi_fill(report, HEED_E_OVERFLOW, "parts", INT_MAX, n->n_asked,
                              "the rank's rows see too many chunks");
     n->asked = heed_mpi_take(&n->scratch, n->n_asked, sizeof *n->asked, false);
-    n->plan->in =
-        heed_mpi_take(&n->plan->memory, n->n_asked, sizeof *n->plan->in, false);
+    n->plan->in = heed_mpi_take(&n->plan->memory, n->n_asked, sizeof *n->plan->in, false);
     if (!n->asked || !n->plan->in)
         return no_memory(report);
     for (int64_t s = 0; s < n->plan->n_sources; s++) {
@@ -226,9 +224,9 @@ static void wanted_read(struct needs *n)
 
     for (int rank = 0; rank < ranks; rank++) {
         for (int i = from[rank]; i < from[rank] + wanted[rank]; i++)
-            n->plan->out[i] = (struct heed_mpi_parcel){
-                rank, (int32_t)(n->wanted[i] % HEED_MPI_SOURCES), n->wanted[i] / HEED_MPI_SOURCES
-            };
+            n->plan->out[i] =
+                (struct heed_mpi_parcel){ rank, (int32_t)(n->wanted[i] % HEED_MPI_SOURCES),
+                                          n->wanted[i] / HEED_MPI_SOURCES };
     }
 }
 
@@ -271,10 +269,10 @@ static heed_status held_gather(struct needs *n, heed_report *report)
         mine.first[s] = n->plan->sources[s].first;
         mine.count[s] = n->plan->sources[s].count;
     }
-    return heed_mpi_result(report,
-                           MPI_Allgather(&mine, sizeof mine, MPI_BYTE, n->held, sizeof mine,
-                                         MPI_BYTE, team->comm),
-                           "MPI_Allgather");
+    return heed_mpi_result(
+        report,
+        MPI_Allgather(&mine, sizeof mine, MPI_BYTE, n->held, sizeof mine, MPI_BYTE, team->comm),
+        "MPI_Allgather");
 }
 
 static heed_status find(struct needs *n, heed_report *report)

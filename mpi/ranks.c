@@ -17,8 +17,8 @@ heed_status heed_mpi_fill(heed_report *report, heed_status status, const char *f
 {
     va_list arguments;
 
-    *report = (heed_report){ .size = sizeof *report, .status = status, .wanted = wanted,
-                             .got = got };
+    *report =
+        (heed_report){ .size = sizeof *report, .status = status, .wanted = wanted, .got = got };
     snprintf(report->field, sizeof report->field, "%s", field);
     va_start(arguments, format);
     vsnprintf(report->message, sizeof report->message, format, arguments);
@@ -58,9 +58,8 @@ heed_status heed_mpi_agree(const struct heed_mpi_team *team, heed_status mine, h
         int status, rank;
     } in = { mine < 0 ? mine : 0, team->rank }, out;
     heed_report theirs;
-    heed_status status =
-        heed_mpi_result(report, MPI_Allreduce(&in, &out, 1, MPI_2INT, MPI_MINLOC, team->comm),
-                        "MPI_Allreduce");
+    heed_status status = heed_mpi_result(
+        report, MPI_Allreduce(&in, &out, 1, MPI_2INT, MPI_MINLOC, team->comm), "MPI_Allreduce");
 
     if (status < 0 || out.status == 0)
         return status;

@@ -60,21 +60,21 @@ struct heed_mpi_view {
 
 /* K or V of a source, as the rank holds it and as pages [slot][item][H_k][HEED_CHUNK][d]. */
 struct heed_mpi_rows {
-    int64_t size;                       /* bytes of an element */
-    struct heed_mpi_view held;          /* the rank's keys */
-    struct heed_mpi_view page;          /* the keys of a chunk, all items; strides of the pages */
+    int64_t size;              /* bytes of an element */
+    struct heed_mpi_view held; /* the rank's keys */
+    struct heed_mpi_view page; /* the keys of a chunk, all items; strides of the pages */
     char *pages;
-    int64_t slot_bytes;                 /* from one chunk's pages to the next */
-    int64_t pieces;                     /* messages of a chunk: 0, 1, or one for each item and head */
-    MPI_Datatype held_type[2], page_type[2];    /* of a message: of whole chunks, of the last one */
+    int64_t slot_bytes; /* from one chunk's pages to the next */
+    int64_t pieces;     /* messages of a chunk: 0, 1, or one for each item and head */
+    MPI_Datatype held_type[2], page_type[2]; /* of a message: of whole chunks, of the last one */
 };
 
 struct heed_mpi_source {
     int64_t n_k, n_chunks, items;
-    int64_t first, count;               /* keys that the rank holds */
+    int64_t first, count; /* keys that the rank holds */
     int64_t n_seen;
-    int32_t *slot;                      /* [n_chunks] where the pages are; -1: no row sees it */
-    struct heed_mpi_rows rows[2];       /* K, V */
+    int32_t *slot;                /* [n_chunks] where the pages are; -1: no row sees it */
+    struct heed_mpi_rows rows[2]; /* K, V */
 };
 
 /* A chunk that goes to a rank or comes from it. */
@@ -91,11 +91,11 @@ struct heed_mpi_plan {
     heed_mpi_props props;
     int64_t n_rows, n_sources;
     uint32_t n_slots, n_local_slots;
-    bool wants_q, wants_o, wants_lse, wants_sinks;  /* memory of a run */
+    bool wants_q, wants_o, wants_lse, wants_sinks; /* memory of a run */
     struct heed_mpi_source sources[HEED_MPI_SOURCES];
-    struct heed_mpi_parcel *in, *out;   /* by rank, source and chunk */
+    struct heed_mpi_parcel *in, *out; /* by rank, source and chunk */
     int64_t n_in, n_out, n_requests;
-    MPI_Request *requests;              /* one for each message */
+    MPI_Request *requests; /* one for each message */
     bool wants_slot[HEED_MPI_SLOTS];
 };
 
@@ -107,7 +107,7 @@ struct heed_mpi_call {
     heed_mpi_parts parts;
     heed_mpi_keys keys[HEED_MPI_SOURCES];
     int64_t n_q;
-    bool used[HEED_MPI_SLOTS];          /* by a term, a bias, a length or positions */
+    bool used[HEED_MPI_SLOTS]; /* by a term, a bias, a length or positions */
 };
 
 static inline int64_t heed_mpi_min(int64_t a, int64_t b)

@@ -100,14 +100,14 @@ typedef struct heed_mpi_keys {
 
 /** What a rank wants and holds. Zero is the default everywhere. */
 typedef struct heed_mpi_parts {
-    uint32_t size, flags;              /**< flags: 0, none exists yet. */
+    uint32_t size, flags; /**< flags: 0, none exists yet. */
     /** Rows [first_row, first_row + n_rows) are computed here. No rank or several may want a row. */
     int64_t first_row, n_rows;
-    heed_tensor q, o, lse;             /**< How they lie, n_rows of them; absent: without gaps. */
+    heed_tensor q, o, lse; /**< How they lie, n_rows of them; absent: without gaps. */
     /** One entry for each source. Every key is held by a rank; of several that hold it the rank
      * itself is asked, or else the first of them. */
     const heed_mpi_keys *keys;
-    uint32_t n_keys, keys_size;        /**< keys_size: sizeof (heed_mpi_keys). */
+    uint32_t n_keys, keys_size; /**< keys_size: sizeof (heed_mpi_keys). */
     /** Bytes of a message at most: longer ones are cut, to the keys of one head at least. 0, the
      * most: 2^31 - 1. */
     int64_t message_bytes;
@@ -117,8 +117,8 @@ typedef struct heed_mpi_parts {
  * written. All of one rank and, but for memory, of one run. */
 typedef struct heed_mpi_props {
     uint32_t size, reserved;
-    int32_t rank, ranks;               /**< This one, and how many there are. */
-    uint64_t bytes_in, bytes_out;      /**< From and to other ranks: keys and values, no headers. */
+    int32_t rank, ranks;          /**< This one, and how many there are. */
+    uint64_t bytes_in, bytes_out; /**< From and to other ranks: keys and values, no headers. */
     uint64_t messages_in, messages_out;
     uint64_t bytes_copied;             /**< Of the rank's own keys and values into pages. */
     uint64_t chunks_seen, chunks_held; /**< Of all sources: what rows may see, what is held. */

@@ -19,9 +19,10 @@ static uint64_t bytes_of(int count, MPI_Datatype type)
 int MPI_Isend(const void *buf, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request *request)
 {
-    if (traffic.fail_isend)
-        return MPI_ERR_OTHER;
-    traffic.bytes_out += bytes_of(count, type);
+    const uint64_t bytes = bytes_of(count, type);
+
+    traffic.longest = bytes > traffic.longest ? bytes : traffic.longest;
+    traffic.bytes_out += bytes;
     traffic.messages_out++;
     return PMPI_Isend(buf, count, type, to, tag, comm, request);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAVES = 3 };                    /* channels between rows of k, where these have gaps */
+enum { LEAVES = 3 }; /* channels between rows of k, where these have gaps */
 
 static uint64_t drawn;
 
@@ -65,7 +65,9 @@ static uint32_t slot_add(struct attention *a, heed_tensor t, const void *data)
 
 static void window_add(struct attention *a)
 {
-    term_add(a, (heed_term){ .kind = HEED_TERM_WINDOW, .left = below(900), .right = below(700),
+    term_add(a, (heed_term){ .kind = HEED_TERM_WINDOW,
+                             .left = below(900),
+                             .right = below(700),
                              .block = (int32_t)below(2) * 128 });
 }
 
@@ -84,8 +86,8 @@ static void globals_add(struct attention *a)
 
             for (int i = 0; i < 8; i++) {
                 entry += 1 + below(least / 4 + 1);
-                a->list[b][i] = entry < least && (i == 0 || a->list[b][i - 1] >= 0) ? (int32_t)entry
-                                                                                   : -1;
+                a->list[b][i] =
+                    entry < least && (i == 0 || a->list[b][i - 1] >= 0) ? (int32_t)entry : -1;
             }
         }
         term.slot = slot_add(a, (heed_tensor){ HEED_I32, 2, { a->batch, 8 }, { 8, 1 } }, a->list);
@@ -102,15 +104,19 @@ static void segments_add(struct attention *a)
         a->ranges[i][0] = (int32_t)below(a->n_k + 1);
         a->ranges[i][1] = a->ranges[i][0] + (int32_t)below(a->n_k + 1 - a->ranges[i][0]) / 3;
     }
-    term_add(a, (heed_term){ .kind = HEED_TERM_SEGMENT, .block = (int32_t)block,
-                             .slot = slot_add(a, (heed_tensor){ HEED_I32, 3, { 1, n, 2 },
-                                                                { 2 * n, 2, 1 } }, a->ranges) });
+    term_add(a, (heed_term){
+                    .kind = HEED_TERM_SEGMENT,
+                    .block = (int32_t)block,
+                    .slot = slot_add(a, (heed_tensor){ HEED_I32, 3, { 1, n, 2 }, { 2 * n, 2, 1 } },
+                                     a->ranges) });
 }
 
 static void strides_add(struct attention *a)
 {
     window_add(a);
-    term_add(a, (heed_term){ .kind = HEED_TERM_ALL, .step = 2 + below(60), .phase = -7,
+    term_add(a, (heed_term){ .kind = HEED_TERM_ALL,
+                             .step = 2 + below(60),
+                             .phase = -7,
                              .flags = below(2) ? HEED_TERM_PHASE_HEAD : HEED_TERM_PHASE_QUERY });
 }
 
@@ -159,7 +165,7 @@ static void pattern_draw(struct attention *a, int pattern)
     case 6:
         trimmings_add(a);
         break;
-    default:                            /* everything that goes together */
+    default: /* everything that goes together */
         a->source.flags = below(2) ? HEED_SOURCE_CAUSAL : 0;
         strides_add(a);
         globals_add(a);
@@ -190,16 +196,20 @@ void attention_draw(struct attention *a, uint64_t seed, int pattern)
     drawn = seed * 77 + (uint64_t)pattern;
     for (int i = 0; i < 5; i++)
         below(2);
-    *a = (struct attention){ .batch = 1 + below(2), .heads = 4, .key_heads = 1 << below(3),
-                             .d = 8 + below(3) * 4, .size = below(2) ? 4 : 2 };
+    *a = (struct attention){ .batch = 1 + below(2),
+                             .heads = 4,
+                             .key_heads = 1 << below(3),
+                             .d = 8 + below(3) * 4,
+                             .size = below(2) ? 4 : 2 };
     a->n_k = 1 + below(below(3) ? 5200 : 1200);
     a->n_q = cheap ? 1 + below(150) : 1 + below(1500);
     if (!cheap && below(3))
         a->n_q = a->n_k;
-    snprintf(a->text, sizeof a->text, "seed %llu pattern %d: %lld items, 4/%lld heads, %lld rows, "
-             "%lld keys, d %lld, %lld bytes", (unsigned long long)seed, pattern,
-             (long long)a->batch, (long long)a->key_heads, (long long)a->n_q, (long long)a->n_k,
-             (long long)a->d, (long long)a->size);
+    snprintf(a->text, sizeof a->text,
+             "seed %llu pattern %d: %lld items, 4/%lld heads, %lld rows, "
+             "%lld keys, d %lld, %lld bytes",
+             (unsigned long long)seed, pattern, (long long)a->batch, (long long)a->key_heads,
+             (long long)a->n_q, (long long)a->n_k, (long long)a->d, (long long)a->size);
     const uint32_t type = a->size == 4 ? HEED_F32 : HEED_BF16;
     const int64_t kv_batch = below(4) ? a->batch : 1;
 
@@ -210,7 +220,9 @@ void attention_draw(struct attention *a, uint64_t seed, int pattern)
         .o = heed_array4(type, NULL, a->batch, 4, a->n_q, a->d).t,
         .lse = { HEED_F32, 3, { a->batch, 4, a->n_q }, { 4 * a->n_q, a->n_q, 1 } },
         .q_pos0 = below(400) - 200,
-        .sources = &a->source, .n_sources = 1, .source_size = sizeof a->source,
+        .sources = &a->source,
+        .n_sources = 1,
+        .source_size = sizeof a->source,
     };
     a->source.k = heed_array4(type, NULL, kv_batch, a->key_heads, a->n_k, a->d).t;
     a->source.v = a->source.k;
@@ -239,17 +251,23 @@ void attention_compute(struct attention *a)
     const heed_buf slots[4] = { { a->slopes, 0 } };
     const heed_kv_bufs kv = { { a->k, 0 }, { a->v, 0 } };
     const heed_attn_args args = {
-        .size = sizeof args, .kv_size = sizeof kv, .q = { a->q, 0 }, .o = { a->o, 0 },
-        .lse = { a->lse, 0 }, .sinks = { a->sinks_data, 0 }, .kv = &kv,
-        .slots = slots, .n_slots = a->desc.n_slots,
+        .size = sizeof args,
+        .kv_size = sizeof kv,
+        .q = { a->q, 0 },
+        .o = { a->o, 0 },
+        .lse = { a->lse, 0 },
+        .sinks = { a->sinks_data, 0 },
+        .kv = &kv,
+        .slots = slots,
+        .n_slots = a->desc.n_slots,
     };
     heed_report report = { .size = sizeof report };
     heed_plan *plan = NULL;
 
     a->desc.flags |= HEED_PLAN_OWN_WORKSPACE;
     EXPECT(heed_attn_plan(world.device, &a->desc, &plan, &report) >= 0 &&
-           heed_attn_run(plan, world.queue, &args, NULL, &report) >= 0, "%s: %s: %s", a->text,
-           report.field, report.message);
+               heed_attn_run(plan, world.queue, &args, NULL, &report) >= 0,
+           "%s: %s: %s", a->text, report.field, report.message);
     heed_plan_drop(plan);
     a->desc.flags &= ~(uint32_t)HEED_PLAN_OWN_WORKSPACE;
 }
@@ -279,8 +297,12 @@ void part_make(struct part *p, const struct attention *a)
 
     *p = (struct part){
         .keys = { .first = key, .count = keys },
-        .parts = { .size = sizeof p->parts, .first_row = first, .n_rows = n, .n_keys = 1,
-                   .keys_size = sizeof p->keys, .message_bytes = a->n_k % 2 ? 0 : 20000 },
+        .parts = { .size = sizeof p->parts,
+                   .first_row = first,
+                   .n_rows = n,
+                   .n_keys = 1,
+                   .keys_size = sizeof p->keys,
+                   .message_bytes = a->n_k % 2 ? 0 : 20000 },
         .q = slice(a->q, a->batch * 4, a->n_q, first, n, row, row),
         .k = slice(a->k, items, a->n_k, key, keys, row, step),
         .v = slice(a->v, items, a->n_k, key, keys, row, row),
@@ -290,15 +312,22 @@ void part_make(struct part *p, const struct attention *a)
     };
     if (gaps) {
         p->keys.k = heed_array4(a->source.k.dtype, NULL, a->source.k.shape[0], a->key_heads, keys,
-                                a->d + LEAVES).t;
+                                a->d + LEAVES)
+                        .t;
         p->keys.k.shape[3] = a->d;
     }
     p->parts.keys = &p->keys;
     p->kv = (heed_kv_bufs){ { p->k, 0 }, { p->v, 0 } };
     p->args = (heed_attn_args){
-        .size = sizeof p->args, .kv_size = sizeof p->kv, .q = { p->q, 0 }, .o = { p->o, 0 },
-        .lse = { p->lse, 0 }, .sinks = { (void *)(uintptr_t)a->sinks_data, 0 }, .kv = &p->kv,
-        .slots = p->slots, .n_slots = a->desc.n_slots,
+        .size = sizeof p->args,
+        .kv_size = sizeof p->kv,
+        .q = { p->q, 0 },
+        .o = { p->o, 0 },
+        .lse = { p->lse, 0 },
+        .sinks = { (void *)(uintptr_t)a->sinks_data, 0 },
+        .kv = &p->kv,
+        .slots = p->slots,
+        .n_slots = a->desc.n_slots,
     };
 }
 

@@ -61,6 +61,10 @@ static void words_compare(uint64_t seed, int pattern)
                a.text, report.field, report.message);
         EXPECT(part_equal(&p, &a), "%s: other words", a.text);
         traffic_compare(plan, &a);
+        if (p.parts.message_bytes > 0) /* or the keys of a head */
+            EXPECT(traffic.longest <= 20000 ||
+                       traffic.longest <= (uint64_t)(HEED_CHUNK * a.d * a.size),
+                   "%s: a message of %llu bytes", a.text, (unsigned long long)traffic.longest);
     }
     heed_mpi_plan_destroy(plan);
     part_free(&p);
@@ -83,11 +87,12 @@ static void only_what_is_seen_moves(void)
     a.desc.lse.ndim = 0;
     a.source.k = a.source.v = heed_array4(HEED_F32, NULL, 1, 1, a.n_k, a.d).t;
     a.terms[0] = (heed_term){ .kind = HEED_TERM_WINDOW, .left = 100, .right = 100 };
-    p = (struct part){ .parts = { .size = sizeof p.parts, .keys = &p.keys, .n_keys = 1,
+    p = (struct part){ .parts = { .size = sizeof p.parts,
+                                  .keys = &p.keys,
+                                  .n_keys = 1,
                                   .keys_size = sizeof p.keys } };
     p.keys.first = p.parts.first_row = 16 * world.rank / world.ranks * HEED_CHUNK;
-    p.keys.count = p.parts.n_rows =
-        16 * (world.rank + 1) / world.ranks * HEED_CHUNK - p.keys.first;
+    p.keys.count = p.parts.n_rows = 16 * (world.rank + 1) / world.ranks * HEED_CHUNK - p.keys.first;
     plan = plan_of(&a, &p);
     if (plan && heed_mpi_plan_info(plan, &props) == HEED_OK) {
         const int neighbours = (world.rank > 0) + (world.rank + 1 < world.ranks);
@@ -141,21 +146,51 @@ static void mistake_make(int i, struct attention *a, struct part *p, struct give
     static const uint8_t mask[1] = { 1 };
 
     switch (i) {
-    case 0: g->desc = NULL; break;
-    case 1: g->parts = NULL; break;
-    case 2: g->device = NULL; break;
-    case 3: g->out = false; break;
-    case 4: a->terms[0].left++; break;
-    case 5: a->list[0][0]++; break;
-    case 6: a->desc.scale = 0.5; break;
-    case 7: p->parts.first_row = a->n_q + 1; break;
-    case 8: p->keys.count = a->n_k + 1; break;
-    case 9: p->keys.count = HEED_CHUNK + 1; break;
-    case 10: p->keys.count = 0; break;
-    case 11: p->parts.q = heed_array4(HEED_F32, NULL, 1, 4, p->parts.n_rows + 1, a->d).t; break;
-    case 12: a->desc.flags |= 1u << 30; break;
-    case 13: p->parts.flags = 1; break;
-    case 14: p->parts.size = 8; break;
+    case 0:
+        g->desc = NULL;
+        break;
+    case 1:
+        g->parts = NULL;
+        break;
+    case 2:
+        g->device = NULL;
+        break;
+    case 3:
+        g->out = false;
+        break;
+    case 4:
+        a->terms[0].left++;
+        break;
+    case 5:
+        a->list[0][0]++;
+        break;
+    case 6:
+        a->desc.scale = 0.5;
+        break;
+    case 7:
+        p->parts.first_row = a->n_q + 1;
+        break;
+    case 8:
+        p->keys.count = a->n_k + 1;
+        break;
+    case 9:
+        p->keys.count = HEED_CHUNK + 1;
+        break;
+    case 10:
+        p->keys.count = 0;
+        break;
+    case 11:
+        p->parts.q = heed_array4(HEED_F32, NULL, 1, 4, p->parts.n_rows + 1, a->d).t;
+        break;
+    case 12:
+        a->desc.flags |= 1u << 30;
+        break;
+    case 13:
+        p->parts.flags = 1;
+        break;
+    case 14:
+        p->parts.size = 8;
+        break;
     default:
         a->slots[1] = (heed_slot){ { HEED_U8, 3, { 1, 1, a->n_k }, { 0, 0, 0 } }, mask };
         a->desc.n_slots = 2;
@@ -179,13 +214,20 @@ static void small_make(struct attention *a, struct part *p)
     a->terms[0] = (heed_term){ .kind = HEED_TERM_WINDOW, .left = 300, .right = 20 };
     a->terms[1] = (heed_term){ .kind = HEED_TERM_GLOBAL, .slot = 1 };
     a->source = (heed_source){ .k = heed_array4(HEED_F32, NULL, 1, a->key_heads, a->n_k, a->d).t,
-                               .terms = a->terms, .n_terms = 2, .term_size = sizeof *a->terms };
+                               .terms = a->terms,
+                               .n_terms = 2,
+                               .term_size = sizeof *a->terms };
     a->source.v = a->source.k;
     a->desc = (heed_attn_desc){
-        .size = sizeof a->desc, .q = heed_array4(HEED_F32, NULL, 1, 4, a->n_q, a->d).t,
+        .size = sizeof a->desc,
+        .q = heed_array4(HEED_F32, NULL, 1, 4, a->n_q, a->d).t,
         .o = heed_array4(HEED_F32, NULL, 1, 4, a->n_q, a->d).t,
-        .sources = &a->source, .n_sources = 1, .source_size = sizeof a->source,
-        .slots = a->slots, .n_slots = 1, .slot_size = sizeof *a->slots,
+        .sources = &a->source,
+        .n_sources = 1,
+        .source_size = sizeof a->source,
+        .slots = a->slots,
+        .n_slots = 1,
+        .slot_size = sizeof *a->slots,
     };
     for (int r = 0; r <= world.ranks; r++) {
         a->row_cut[r] = a->n_q * r / world.ranks;
@@ -227,8 +269,7 @@ static void every_rank_is_told(int i)
            report.field, report.message);
     EXPECT(strncmp(report.message, who, strlen(who)) == 0, "%s: %s", m->name, report.message);
     EXPECT(plan == (heed_mpi_plan *)&p, "%s: a plan was written", m->name);
-    EXPECT(world.live == live, "%s: %lld blocks are left", m->name,
-           (long long)(world.live - live));
+    EXPECT(world.live == live, "%s: %lld blocks are left", m->name, (long long)(world.live - live));
     part_free(&p);
     attention_free(&a);
 }
@@ -246,11 +287,10 @@ static void memory_that_lacks_is_everybodys(void)
         heed_status status;
 
         world.fail_at = world.rank == world.ranks - 1 ? world.taken + n : -1;
-        status = heed_mpi_attn_plan(MPI_COMM_WORLD, world.device, &a.desc, &p.parts, &plan,
-                                    &report);
+        status =
+            heed_mpi_attn_plan(MPI_COMM_WORLD, world.device, &a.desc, &p.parts, &plan, &report);
         world.fail_at = -1;
-        EXPECT(status == HEED_OK || status == HEED_E_NOMEM, "block %d: %s", (int)n,
-               report.message);
+        EXPECT(status == HEED_OK || status == HEED_E_NOMEM, "block %d: %s", (int)n, report.message);
         EXPECT((status == HEED_OK) == (plan != NULL), "block %d: a plan", (int)n);
         heed_mpi_plan_destroy(plan);
         EXPECT(world.live == live, "block %d: %lld are left", (int)n,
@@ -274,8 +314,8 @@ static void failures_of_mpi_are_statuses(void)
     traffic.fail_alltoall = true;
     status = heed_mpi_attn_plan(MPI_COMM_WORLD, world.device, &a.desc, &p.parts, &plan, &report);
     traffic.fail_alltoall = false;
-    EXPECT(status == HEED_E_DEVICE && report.native_code == MPI_ERR_OTHER && !plan,
-           "%s: %s", heed_status_name(status), report.message);
+    EXPECT(status == HEED_E_DEVICE && report.native_code == MPI_ERR_OTHER && !plan, "%s: %s",
+           heed_status_name(status), report.message);
     EXPECT(strncmp(report.message, "MPI_Alltoall: ", 14) == 0, "%s", report.message);
     part_free(&p);
     attention_free(&a);
@@ -313,7 +353,8 @@ static void run_checks_before_it_moves(void)
            report.message);
     heed_mpi_plan_destroy(plan);
     EXPECT(heed_mpi_attn_plan(MPI_COMM_NULL, world.device, &a.desc, &p.parts, &plan, &report) ==
-           HEED_E_NULL, "MPI_COMM_NULL");
+               HEED_E_NULL,
+           "MPI_COMM_NULL");
     EXPECT(heed_mpi_plan_info(NULL, NULL) == HEED_E_NULL, "info of nothing");
     heed_mpi_plan_destroy(NULL);
     part_free(&p);

@@ -32,9 +32,11 @@ static void give(void *context, void *pointer, size_t size, size_t align)
 void world_begin(int *argc, char ***argv)
 {
     static const heed_executor alone = { .size = sizeof alone, .width = 1 };
-    static const heed_allocator allocator = { .size = sizeof allocator, .context = &world,
-                                              .alloc = take, .free = give };
-    const heed_runtime_desc desc = { .size = sizeof desc, .allocator = &allocator,
+    static const heed_allocator allocator = {
+        .size = sizeof allocator, .context = &world, .alloc = take, .free = give
+    };
+    const heed_runtime_desc desc = { .size = sizeof desc,
+                                     .allocator = &allocator,
                                      .executor = &alone };
     heed_report report = { .size = sizeof report };
 

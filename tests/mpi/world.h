@@ -19,7 +19,7 @@ struct world {
     heed_runtime *runtime;
     heed_device *device;
     heed_queue *queue;
-    int64_t live, taken, fail_at;       /* blocks; the taking that fails, -1: none */
+    int64_t live, taken, fail_at; /* blocks; the taking that fails, -1: none */
     int failures;
 };
 
@@ -29,17 +29,18 @@ void world_begin(int *argc, char ***argv);
 int world_end(void);
 
 /* A property that does not hold is printed with its rank and counted. */
-#define EXPECT(holds, ...) \
-    ((holds) ? (void)0 : (void)(world.failures++, \
-                                printf("%s:%d: rank %d of %d: ", __FILE__, __LINE__, world.rank, \
-                                       world.ranks), \
-                                printf(__VA_ARGS__), putchar('\n'), fflush(stdout)))
+#define EXPECT(holds, ...)                                                                         \
+    ((holds)                                                                                       \
+         ? (void)0                                                                                 \
+         : (void)(world.failures++,                                                                \
+                  printf("%s:%d: rank %d of %d: ", __FILE__, __LINE__, world.rank, world.ranks),   \
+                  printf(__VA_ARGS__), putchar('\n'), fflush(stdout)))
 
 /* ---- MPI between heed and the library (count.c) ---- */
 
 struct traffic {
-    uint64_t bytes_in, bytes_out, messages_in, messages_out;
-    bool fail_alltoall, fail_isend;
+    uint64_t bytes_in, bytes_out, messages_in, messages_out, longest;
+    bool fail_alltoall;
 };
 
 extern struct traffic traffic;
@@ -59,7 +60,7 @@ struct attention {
     int64_t lengths[2];
     float slopes[4], sinks_data[4];
     int64_t batch, heads, key_heads, n_q, n_k, d, size;
-    char *q, *k, *v, *o, *slopes_at;    /* of the whole */
+    char *q, *k, *v, *o, *slopes_at; /* of the whole */
     float *lse;
     int64_t row_cut[MOST_RANKS + 1], key_cut[MOST_RANKS + 1];
 };

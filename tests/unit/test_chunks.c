@@ -29,7 +29,8 @@ static void seen_find(const heed_attn_desc *desc, const heed_attn_args *args, in
         const int64_t row = first + at % count, head = at / count % heads;
 
         ck_assert_msg(heed_attn_visible(desc, args, at / count / heads, head, row, source, seen,
-                                        &report) == HEED_OK, "%s", report.message);
+                                        &report) == HEED_OK,
+                      "%s", report.message);
         for (int64_t k = 0; k < room; k++) {
             if (seen[k] > 0)
                 chunks[k / 1024] = 1;
@@ -104,17 +105,25 @@ static void terms_compare(struct rng *r)
     const heed_source source = {
         .k = heed_array4(HEED_F32, NULL, 2, 1, N_K, 4).t,
         .v = heed_array4(HEED_F32, NULL, 2, 1, N_K, 4).t,
-        .pos0 = rng_below(r, 3000) - 1500, .len_slot = rng_below(r, 2) ? 2 : 0,
-        .flags = (rng_below(r, 2) ? HEED_SOURCE_CAUSAL : 0) |
-                 (rng_below(r, 4) ? 0 : HEED_SOURCE_END),
-        .terms = terms, .n_terms = n, .term_size = sizeof(*terms),
+        .pos0 = rng_below(r, 3000) - 1500,
+        .len_slot = rng_below(r, 2) ? 2 : 0,
+        .flags =
+            (rng_below(r, 2) ? HEED_SOURCE_CAUSAL : 0) | (rng_below(r, 4) ? 0 : HEED_SOURCE_END),
+        .terms = terms,
+        .n_terms = n,
+        .term_size = sizeof(*terms),
     };
     heed_attn_desc desc = {
-        .size = sizeof(desc), .flags = (uint32_t)(1 + rng_below(r, 2)),
+        .size = sizeof(desc),
+        .flags = (uint32_t)(1 + rng_below(r, 2)),
         .q = heed_array4(HEED_F32, NULL, 2, 2, N_Q, 4).t,
         .o = heed_array4(HEED_F32, NULL, 2, 2, N_Q, 4).t,
-        .sources = &source, .n_sources = 1, .source_size = sizeof(source),
-        .slots = slots, .n_slots = 3, .slot_size = sizeof(*slots),
+        .sources = &source,
+        .n_sources = 1,
+        .source_size = sizeof(source),
+        .slots = slots,
+        .n_slots = 3,
+        .slot_size = sizeof(*slots),
     };
     const int64_t count = rng_below(r, 20), first = rng_below(r, N_Q - count + 1);
     uint8_t want[CHUNKS], got[CHUNKS];
@@ -126,7 +135,7 @@ static void terms_compare(struct rng *r)
         term_draw(r, &terms[i], kind % 4);
     }
     status = heed_attn_chunks(&desc, NULL, first, count, 0, got, &report);
-    if (status == HEED_E_UNSUPPORTED)       /* two GLOBAL terms */
+    if (status == HEED_E_UNSUPPORTED) /* two GLOBAL terms */
         return;
     ck_assert_msg(status == HEED_OK, "%s: %s", report.field, report.message);
     seen_find(&desc, NULL, 2, 2, first, count, 0, N_K, want);
@@ -191,9 +200,12 @@ TEST(rows_and_sources_that_are_not_there_are_named)
     const heed_source source = { .k = heed_array4(HEED_F32, NULL, 1, 1, 3000, 4).t,
                                  .v = heed_array4(HEED_F32, NULL, 1, 1, 3000, 4).t };
     heed_attn_desc desc = {
-        .size = sizeof(desc), .q = heed_array4(HEED_F32, NULL, 1, 1, 10, 4).t,
+        .size = sizeof(desc),
+        .q = heed_array4(HEED_F32, NULL, 1, 1, 10, 4).t,
         .o = heed_array4(HEED_F32, NULL, 1, 1, 10, 4).t,
-        .sources = &source, .n_sources = 1, .source_size = sizeof(source),
+        .sources = &source,
+        .n_sources = 1,
+        .source_size = sizeof(source),
     };
     uint8_t got[3] = { 7, 7, 7 };
 

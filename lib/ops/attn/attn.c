@@ -246,8 +246,8 @@ heed_status heed_attn_chunks(const heed_attn_desc *desc, const heed_attn_args *a
     if (status >= 0)
         status = find_slots(&plan, args, slots, report);
     if (status >= 0)
-        status = heed_chunks_find(heed_attn_of(&plan), heed_lowered_of(&plan), slots, source,
-                                  first, count, chunks, &arena, report);
+        status = heed_chunks_find(heed_attn_of(&plan), heed_lowered_of(&plan), slots, source, first,
+                                  count, chunks, &arena, report);
     heed_arena_finish(&arena);
     return status < 0 ? status : heed_report_ok(report);
 }

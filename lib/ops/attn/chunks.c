@@ -17,11 +17,11 @@
 struct marks {
     struct heed_look look;
     const struct heed_lowered_source *source;
-    const struct hk_sub *subs;              /* of the source */
+    const struct hk_sub *subs; /* of the source */
     const struct heed_sub_slots *slots;
-    struct hk_sub_view *views;              /* one for each of them */
-    int64_t first, end;                     /* rows */
-    int64_t *changes;                       /* of the number of ranges over chunk i, and one more */
+    struct hk_sub_view *views; /* one for each of them */
+    int64_t first, end;        /* rows */
+    int64_t *changes;          /* of the number of ranges over chunk i, and one more */
 };
 
 static void mark(struct marks *m, int64_t low, int64_t high)
@@ -110,7 +110,7 @@ static void gather_mark(struct marks *m, uint32_t i)
         for (int64_t head = 0; head < list->shape[3]; head++) {
             for (int64_t e = 0; e < m->views[i].n_list; e++) {
                 const int64_t entry = heed_look_entry(&m->look, list, head, block, e);
-                const int64_t key = entry * run;    /* of 32 bits each */
+                const int64_t key = entry * run; /* of 32 bits each */
 
                 if (entry >= 0)
                     mark(m, key, key + run < limit ? key + run : limit);

@@ -191,8 +191,8 @@ void heed_look_item(struct heed_look *l, const struct heed_checked *attn, const 
     *l = (struct heed_look){ .attn = attn, .slots = slots, .source = &attn->sources[source] };
     heed_slots_item(attn, item, index);
     memcpy(l->at, index, sizeof(l->at));
-    l->n_rows = length_of(l, attn->q_layout, &attn->q_begin, &attn->q_len, attn->n_q,
-                          attn->q.shape[4]);
+    l->n_rows =
+        length_of(l, attn->q_layout, &attn->q_begin, &attn->q_len, attn->n_q, attn->q.shape[4]);
     if (attn->o_begin.slot)
         l->n_rows =
             heed_layout_find(attn->q_layout)->cut(l, &attn->o_begin, attn->o.shape[4], l->n_rows);
@@ -212,9 +212,8 @@ heed_status heed_visible_row(const struct heed_checked *attn, const void *const 
         (status = exists(report, "row", row, attn->n_q)) < 0)
         return status;
     if (!seen && heed_look_room(&attn->sources[source]) != 0)
-        return heed_report_fill(report, HEED_E_NULL, "seen",
-                                heed_look_room(&attn->sources[source]), 0,
-                                "there is no room for the counts");
+        return heed_report_fill(report, HEED_E_NULL, "seen", heed_look_room(&attn->sources[source]),
+                                0, "there is no room for the counts");
     status = heed_look_require(attn, slots, source, report);
     if (status < 0)
         return status;
