@@ -5,6 +5,7 @@
  */
 #include "ranks.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* Sizes of first versions. */
@@ -74,6 +75,7 @@ static void plan_begin(struct heed_mpi_plan *plan, heed_device *device,
 
     plan->device = plan->memory.device = device;
     plan->n_rows = call->parts.n_rows;
+    plan->message_bytes = call->parts.message_bytes ? call->parts.message_bytes : INT_MAX;
     plan->n_sources = desc->n_sources;
     plan->n_slots = desc->n_slots;
     for (uint32_t i = 0; i < desc->n_slots; i++)
@@ -83,18 +85,11 @@ static void plan_begin(struct heed_mpi_plan *plan, heed_device *device,
         struct heed_mpi_source *to = &plan->sources[s];
 
         to->n_k = k->shape[k->ndim - 2];
-        to->n_chunks = (to->n_k + HEED_CHUNK - 1) / HEED_CHUNK;
         to->items = 1;
         for (uint32_t i = 0; i + 3 < k->ndim; i++)
             to->items *= k->shape[i];
         to->first = call->keys[s].first;
         to->count = call->keys[s].count;
-        for (int kv = 0; kv < 2; kv++) {
-            for (int cut = 0; cut < 2; cut++) {
-                to->rows[kv].held_type[cut] = MPI_DATATYPE_NULL;
-                to->rows[kv].page_type[cut] = MPI_DATATYPE_NULL;
-            }
-        }
     }
 }
 
@@ -151,7 +146,8 @@ static void plan_finish(struct heed_mpi_plan *plan)
     struct heed_mpi_memory memory = plan->memory;
     MPI_Comm comm = plan->team.comm;
 
-    heed_mpi_exchange_finish(plan);
+    heed_mpi_messages_finish(&plan->messages_in);
+    heed_mpi_messages_finish(&plan->messages_out);
     heed_plan_drop(plan->local);
     heed_mpi_release(&memory);
     if (comm != MPI_COMM_NULL)
@@ -246,7 +242,7 @@ static heed_status kv_check(const struct heed_mpi_plan *plan, const heed_attn_ar
             const heed_buf buf = v ? kv[s].v : kv[s].k;
             const int64_t size = source->rows[v].size;
 
-            status = wanted(source->rows[v].pieces > 0, buf, v ? "kv.v" : "kv.k", report);
+            status = wanted(source->rows[v].slot_bytes > 0, buf, v ? "kv.v" : "kv.k", report);
             if (status >= 0 && ((uintptr_t)buf.handle + buf.offset) % (uint64_t)size != 0)
                 status = heed_mpi_fill(report, HEED_E_ALIGN, v ? "kv.v" : "kv.k", size, 0,
                                        "source %d is not at a multiple of its element", (int)s);

@@ -194,11 +194,11 @@ static heed_status terms_make(struct local *l, uint32_t s, heed_report *report)
 
 /* ---- pages ---- */
 
-/* [slot][item] pages of [H_k][HEED_CHUNK][channels]. */
+/* [slot][item] pages of [H_k][page][channels]. */
 static void pages_describe(const struct heed_mpi_source *s, heed_tensor *t)
 {
     const int64_t shape[4] = { s->n_seen * s->items, t->ndim > 2 ? t->shape[t->ndim - 3] : 1,
-                               HEED_CHUNK, t->shape[t->ndim - 1] };
+                               s->page, t->shape[t->ndim - 1] };
 
     *t = heed_array_dense(t->dtype, NULL, 4, shape).t;
 }
@@ -214,18 +214,18 @@ static heed_status pages_make(struct local *l, uint32_t s, heed_report *report)
     if (from->n_k == 0) /* no page, no table: dense as it was, without memory */
         return HEED_OK;
     memcpy(table.shape, source->k.shape, axes * sizeof(int64_t));
-    table.shape[axes] = from->n_chunks;
+    table.shape[axes] = from->n_pages;
     table = heed_array_dense(HEED_I32, NULL, axes + 1, table.shape).t;
-    pages = heed_mpi_take(&l->plan->memory, from->items * from->n_chunks + 1, sizeof *pages, true);
+    pages = heed_mpi_take(&l->plan->memory, from->items * from->n_pages + 1, sizeof *pages, true);
     if (!pages)
         return no_memory(report);
     if (from->n_seen * from->items > INT32_MAX)
         return heed_mpi_fill(report, HEED_E_UNSUPPORTED, "sources", INT32_MAX,
-                             from->n_seen * from->items, "the rank sees too many chunks");
-    for (int64_t i = 0; i < from->items * from->n_chunks; i++) {
-        const int32_t slot = from->slot[i % from->n_chunks];
+                             from->n_seen * from->items, "the rank sees too many pages of keys");
+    for (int64_t i = 0; i < from->items * from->n_pages; i++) {
+        const int32_t slot = from->slot[i % from->n_pages];
 
-        pages[i] = slot < 0 ? -1 : (int32_t)(slot * from->items + i / from->n_chunks);
+        pages[i] = slot < 0 ? -1 : (int32_t)(slot * from->items + i / from->n_pages);
     }
     source->layout = HEED_LAYOUT_PAGED;
     source->slot = slot_add(l, table, pages);

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Who needs what of whom: a rank finds the chunks that its rows may see and the ranks that hold
- * them, and asks; so it learns what others ask of it. Nobody computes the needs of another rank.
+ * Who needs what of whom: a rank finds the pages of keys that its rows may see and the ranks that
+ * hold them, and asks; so every rank learns what others ask of it. Nobody computes the needs of another rank.
  */
 #include "ranks.h"
 
@@ -24,32 +24,32 @@ struct needs {
     struct heed_mpi_plan *plan;
     const struct heed_mpi_call *call;
     struct heed_mpi_memory scratch;
-    struct held *held;       /* [ranks] */
-    uint8_t *seen;           /* [chunks of the longest source] */
-    int *counts;             /* [4][ranks]: asked, from where; wanted, from where */
-    int64_t *asked, *wanted; /* chunk * HEED_MPI_SOURCES + source */
-    int64_t n_asked, n_wanted;
+    struct held *held;                  /* [ranks] */
+    heed_source *sources;               /* of the descriptor, without biases */
+    uint8_t *seen;                      /* [small pages of the longest source] */
+    int *counts;                        /* [4][ranks]: asked, from where; wanted, from where */
+    int64_t n_pages;                    /* that rows see */
+    int holder;                         /* the rank that was found last */
 };
 
-static bool holds(const struct held *held, int64_t s, int64_t chunk)
+static bool holds(const struct held *held, int64_t s, int64_t key)
 {
-    const int64_t key = chunk * HEED_CHUNK;
-
-    return held->count[s] > 0 && key >= held->first[s] && key < held->first[s] + held->count[s];
+    return key >= held->first[s] && key < held->first[s] + held->count[s];
 }
 
-/* The rank itself if it holds the chunk, else the first that does; -1: nobody. */
-static int holder(const struct needs *n, int64_t s, int64_t chunk)
+/* The rank itself if it holds the key, else one that does: somebody does. */
+static int holder_find(struct needs *n, int64_t s, int64_t key)
 {
     const struct heed_mpi_team *team = &n->plan->team;
 
-    if (holds(&n->held[team->rank], s, chunk))
+    if (holds(&n->held[team->rank], s, key))
         return team->rank;
-    for (int rank = 0; rank < team->ranks; rank++) {
-        if (holds(&n->held[rank], s, chunk))
-            return rank;
+    for (int i = 0; i < team->ranks; i++) {
+        if (holds(&n->held[n->holder], s, key))
+            break;
+        n->holder = (n->holder + 1) % team->ranks;
     }
-    return -1;
+    return n->holder;
 }
 
 /* Every key is held by somebody: from key to key, the farthest that a range reaches. */
@@ -76,105 +76,129 @@ static heed_status coverage_check(const struct needs *n, int64_t s, heed_report 
     return HEED_OK;
 }
 
-/* ---- what the rank's rows see ---- */
-
-static int64_t n_chunks_most(const struct heed_mpi_plan *plan)
-{
-    int64_t most = 0;
-
-    for (int64_t s = 0; s < plan->n_sources; s++)
-        most = plan->sources[s].n_chunks > most ? plan->sources[s].n_chunks : most;
-    return most;
-}
-
 static heed_status memory_take(struct needs *n, heed_report *report)
 {
     struct heed_mpi_plan *plan = n->plan;
-    const int64_t ranks = plan->team.ranks, most = n_chunks_most(plan);
+    const int64_t ranks = plan->team.ranks;
+    int64_t most = 0;
 
+    for (int64_t s = 0; s < plan->n_sources; s++)
+        most = plan->sources[s].n_k > most ? plan->sources[s].n_k : most;
     n->held = heed_mpi_take(&n->scratch, ranks, sizeof *n->held, false);
     n->counts = heed_mpi_take(&n->scratch, 4 * ranks, sizeof *n->counts, false);
-    n->seen = heed_mpi_take(&n->scratch, most, 1, false);
-    n->asked = NULL;
-    if (!n->held || !n->counts || !n->seen)
+    n->sources = heed_mpi_take(&n->scratch, HEED_MPI_SOURCES, sizeof *n->sources, false);
+    n->seen = heed_mpi_take(&n->scratch, most / HEED_MPI_SMALL_PAGE + 1, 1, false);
+    if (!n->held || !n->counts || !n->sources || !n->seen)
         return no_memory(report);
-    for (int64_t s = 0; s < plan->n_sources; s++) {
-        struct heed_mpi_source *source = &plan->sources[s];
-
-        source->slot = heed_mpi_take(&plan->memory, source->n_chunks, sizeof *source->slot, false);
-        if (!source->slot)
-            return no_memory(report);
-    }
+    memcpy(n->sources, n->call->sources, sizeof n->call->sources);
+    for (int64_t s = 0; s < plan->n_sources; s++)
+        n->sources[s].n_biases = 0;     /* they take no part, and their slots may have no memory */
     return HEED_OK;
 }
 
-/* Chunks that rows may see. Biases take no part, and their slots may have no memory yet. */
-static heed_status seen_find(struct needs *n, heed_source *sources, int64_t s, heed_report *report)
+/* ---- what the rank's rows see ---- */
+
+static void page_set(struct heed_mpi_source *source, int64_t page)
+{
+    source->page = page;
+    source->n_pages = source->n_k / page + (source->n_k % page > 0);
+}
+
+/* Looks at the source in pages of so many keys; foreign: keys of those that other ranks hold. */
+static heed_status seen_find(struct needs *n, int64_t s, int64_t page, int64_t *foreign,
+                             heed_report *report)
 {
     const heed_mpi_parts *parts = &n->call->parts;
     struct heed_mpi_source *source = &n->plan->sources[s];
     heed_attn_desc desc = n->call->desc;
     heed_status status;
 
-    desc.sources = sources;
+    page_set(source, page);
+    desc.sources = n->sources;
     report->size = sizeof *report;
-    status = heed_attn_chunks(&desc, NULL, parts->first_row, parts->n_rows, (uint32_t)s, n->seen,
-                              report);
-    if (status < 0)
-        return status;
-    for (int64_t i = 0; i < source->n_chunks; i++) {
-        source->slot[i] = n->seen[i] ? (int32_t)source->n_seen++ : -1;
-        n->n_asked += n->seen[i];
+    status = heed_attn_blocks(&desc, NULL, parts->first_row, parts->n_rows, (uint32_t)s, page,
+                              n->seen, report);
+    *foreign = 0;
+    for (int64_t i = 0; i < source->n_pages && status >= 0; i++) {
+        if (n->seen[i] && !holds(&n->held[n->plan->team.rank], s, i * page))
+            *foreign += heed_mpi_page_keys(source, i);
     }
-    return HEED_OK;
+    return status;
 }
 
-static heed_status all_seen_find(struct needs *n, heed_report *report)
+/* Small pages are worth their table where half of what came in chunks would be for nothing. */
+static heed_status pages_choose(struct needs *n, int64_t s, heed_report *report)
 {
-    heed_source *sources = heed_mpi_take(&n->scratch, HEED_MPI_SOURCES, sizeof *sources, false);
-    heed_status status = HEED_OK;
+    struct heed_mpi_source *source = &n->plan->sources[s];
+    int64_t in_chunks, in_small;
+    heed_status status;
 
-    if (!sources)
+    if (source->n_k / HEED_MPI_SMALL_PAGE >= INT32_MAX)
+        return heed_mpi_fill(report, HEED_E_OVERFLOW, "sources", INT32_MAX,
+                             source->n_k / HEED_MPI_SMALL_PAGE, "too many pages of keys");
+    status = seen_find(n, s, HEED_MPI_SMALL_PAGE, &in_small, report);
+
+    if (status >= 0)
+        status = seen_find(n, s, HEED_CHUNK, &in_chunks, report);
+    if (status >= 0 && in_small <= in_chunks / 2 && in_chunks > 0)
+        status = seen_find(n, s, HEED_MPI_SMALL_PAGE, &in_small, report);
+    if (status < 0)
+        return status;
+    source->slot = heed_mpi_take(&n->plan->memory, source->n_pages, sizeof *source->slot, true);
+    if (!source->slot)
         return no_memory(report);
-    memcpy(sources, n->call->sources, sizeof n->call->sources);
-    for (int64_t s = 0; s < n->plan->n_sources; s++)
-        sources[s].n_biases = 0;
-    for (int64_t s = 0; s < n->plan->n_sources && status >= 0; s++)
-        status = n->plan->sources[s].n_chunks > INT32_MAX
-                     ? heed_mpi_fill(report, HEED_E_OVERFLOW, "sources", INT32_MAX,
-                                     n->plan->sources[s].n_chunks, "too many chunks of keys")
-                     : seen_find(n, sources, s, report);
-    return status;
+    for (int64_t i = 0; i < source->n_pages; i++)
+        source->slot[i] = n->seen[i] ? (int32_t)source->n_seen++ : -1;
+    n->n_pages += source->n_seen;
+    return HEED_OK;
 }
 
 /* ---- asking ---- */
 
-/* Counts what is asked of each rank, the rank itself apart. */
+/* The next keys from page *page on that another rank is asked for; false: there are no more. */
+static bool parcel_next(struct needs *n, int64_t s, int64_t *page, struct heed_mpi_parcel *parcel)
+{
+    const struct heed_mpi_source *source = &n->plan->sources[s];
+
+    *parcel = (struct heed_mpi_parcel){ .source = (int32_t)s, .page = source->page };
+    for (; *page < source->n_pages; ++*page) {
+        const int64_t key = *page * source->page;
+        const int rank = source->slot[*page] < 0 ? n->plan->team.rank : holder_find(n, s, key);
+
+        if (parcel->n > 0 && rank != parcel->rank)
+            break;
+        if (rank == n->plan->team.rank)
+            continue;
+        if (parcel->n == 0) {
+            parcel->rank = rank;
+            parcel->key = key;
+        }
+        parcel->n += heed_mpi_page_keys(source, *page);
+    }
+    return parcel->n > 0;
+}
+
+/* Counts what is asked of each rank, and where each one's begin. */
 static heed_status ask_count(struct needs *n, heed_report *report)
 {
+    const int ranks = n->plan->team.ranks;
+    struct heed_mpi_parcel parcel;
     int64_t total = 0;
 
-    if (n->n_asked > INT_MAX)
-        return heed_mpi_fill(report, HEED_E_OVERFLOW, "parts", INT_MAX, n->n_asked,
-                             "the rank's rows see too many chunks");
-    n->asked = heed_mpi_take(&n->scratch, n->n_asked, sizeof *n->asked, false);
-    n->plan->in = heed_mpi_take(&n->plan->memory, n->n_asked, sizeof *n->plan->in, false);
-    if (!n->asked || !n->plan->in)
-        return no_memory(report);
+    if (n->n_pages > INT_MAX)
+        return heed_mpi_fill(report, HEED_E_OVERFLOW, "parts", INT_MAX, n->n_pages,
+                             "the rank's rows see too many pages of keys");
     for (int64_t s = 0; s < n->plan->n_sources; s++) {
-        for (int64_t c = 0; c < n->plan->sources[s].n_chunks; c++) {
-            const int rank = n->plan->sources[s].slot[c] < 0 ? -1 : holder(n, s, c);
-
-            if (rank >= 0 && rank != n->plan->team.rank)
-                n->counts[rank]++;
-        }
+        for (int64_t page = 0; parcel_next(n, s, &page, &parcel);)
+            n->counts[parcel.rank]++;
     }
-    for (int rank = 0; rank < n->plan->team.ranks; rank++) {
-        n->counts[n->plan->team.ranks + rank] = (int)total;
+    for (int rank = 0; rank < ranks; rank++) {
+        n->counts[ranks + rank] = (int)total;
         total += n->counts[rank];
     }
+    n->plan->in = heed_mpi_take(&n->plan->memory, total, sizeof *n->plan->in, false);
     n->plan->n_in = total;
-    return HEED_OK;
+    return n->plan->in ? HEED_OK : no_memory(report);
 }
 
 /* Fills the list, rank after rank; `from` moves to where the next rank's begins, and back. */
@@ -182,16 +206,11 @@ static void ask_fill(struct needs *n)
 {
     const int ranks = n->plan->team.ranks;
     int *from = n->counts + ranks;
+    struct heed_mpi_parcel parcel;
 
     for (int64_t s = 0; s < n->plan->n_sources; s++) {
-        for (int64_t c = 0; c < n->plan->sources[s].n_chunks; c++) {
-            const int rank = n->plan->sources[s].slot[c] < 0 ? -1 : holder(n, s, c);
-
-            if (rank < 0 || rank == n->plan->team.rank)
-                continue;
-            n->plan->in[from[rank]] = (struct heed_mpi_parcel){ rank, (int32_t)s, c };
-            n->asked[from[rank]++] = c * HEED_MPI_SOURCES + s;
-        }
+        for (int64_t page = 0; parcel_next(n, s, &page, &parcel);)
+            n->plan->in[from[parcel.rank]++] = parcel;
     }
     for (int rank = 0; rank < ranks; rank++)
         from[rank] -= n->counts[rank];
@@ -200,62 +219,61 @@ static void ask_fill(struct needs *n)
 static heed_status wanted_take(struct needs *n, heed_report *report)
 {
     const int ranks = n->plan->team.ranks;
-    int *wanted = n->counts + 2 * ranks, *from = n->counts + 3 * ranks;
+    const int *wanted = n->counts + 2 * ranks;
+    int *from = n->counts + 3 * ranks;
+    int64_t total = 0;
 
-    for (int rank = 0; rank < ranks; rank++) {
-        if (n->n_wanted > INT_MAX)
-            break;
-        from[rank] = (int)n->n_wanted;
-        n->n_wanted += wanted[rank];
+    for (int rank = 0; rank < ranks && total <= INT_MAX; rank++) {
+        from[rank] = (int)total;
+        total += wanted[rank];
     }
-    if (n->n_wanted > INT_MAX)
-        return heed_mpi_fill(report, HEED_E_OVERFLOW, "parts", INT_MAX, n->n_wanted,
-                             "the ranks ask for too many chunks");
-    n->wanted = heed_mpi_take(&n->scratch, n->n_wanted, sizeof *n->wanted, false);
-    n->plan->out = heed_mpi_take(&n->plan->memory, n->n_wanted, sizeof *n->plan->out, false);
-    n->plan->n_out = n->n_wanted;
-    return n->wanted && n->plan->out ? HEED_OK : no_memory(report);
+    if (total > INT_MAX)
+        return heed_mpi_fill(report, HEED_E_OVERFLOW, "parts", INT_MAX, total,
+                             "the ranks ask for too many pages");
+    n->plan->out = heed_mpi_take(&n->plan->memory, total, sizeof *n->plan->out, false);
+    n->plan->n_out = total;
+    return n->plan->out ? HEED_OK : no_memory(report);
 }
 
-static void wanted_read(struct needs *n)
+/* What ranks ask of each other. What comes is named for who is to get it. */
+static heed_status parcels_exchange(struct needs *n, heed_report *report)
 {
     const int ranks = n->plan->team.ranks;
-    const int *wanted = n->counts + 2 * ranks, *from = n->counts + 3 * ranks;
+    int *asked = n->counts, *asked_from = asked + ranks;
+    int *wanted = asked_from + ranks, *wanted_from = wanted + ranks;
+    MPI_Datatype type;
+    int code = MPI_Type_contiguous(sizeof(struct heed_mpi_parcel), MPI_BYTE, &type);
 
-    for (int rank = 0; rank < ranks; rank++) {
-        for (int i = from[rank]; i < from[rank] + wanted[rank]; i++)
-            n->plan->out[i] =
-                (struct heed_mpi_parcel){ rank, (int32_t)(n->wanted[i] % HEED_MPI_SOURCES),
-                                          n->wanted[i] / HEED_MPI_SOURCES };
+    if (code == MPI_SUCCESS)
+        code = MPI_Type_commit(&type);
+    if (code != MPI_SUCCESS)
+        return heed_mpi_result(report, code, "MPI_Type_contiguous");
+    code = MPI_Alltoallv(n->plan->in, asked, asked_from, type, n->plan->out, wanted, wanted_from,
+                         type, n->plan->team.comm);
+    MPI_Type_free(&type);
+    for (int rank = 0; rank < ranks && code == MPI_SUCCESS; rank++) {
+        for (int i = 0; i < wanted[rank]; i++)
+            n->plan->out[wanted_from[rank] + i].rank = rank;
     }
+    return heed_mpi_result(report, code, "MPI_Alltoallv");
 }
 
 static heed_status ask(struct needs *n, heed_report *report)
 {
     const struct heed_mpi_team *team = &n->plan->team;
-    int *asked = n->counts, *asked_from = asked + team->ranks;
-    int *wanted = asked_from + team->ranks, *wanted_from = wanted + team->ranks;
     heed_status status = ask_count(n, report);
 
     if (status >= 0)
         ask_fill(n);
     status = heed_mpi_agree(team, status, report);
-    if (status < 0)
-        return status;
-    status = heed_mpi_result(
-        report, MPI_Alltoall(asked, 1, MPI_INT, wanted, 1, MPI_INT, team->comm), "MPI_Alltoall");
-    if (status < 0)
-        return status;
-    status = heed_mpi_agree(team, wanted_take(n, report), report);
-    if (status < 0)
-        return status;
-    status = heed_mpi_result(report,
-                             MPI_Alltoallv(n->asked, asked, asked_from, MPI_INT64_T, n->wanted,
-                                           wanted, wanted_from, MPI_INT64_T, team->comm),
-                             "MPI_Alltoallv");
     if (status >= 0)
-        wanted_read(n);
-    return status;
+        status = heed_mpi_result(report,
+                                 MPI_Alltoall(n->counts, 1, MPI_INT, n->counts + 2 * team->ranks,
+                                              1, MPI_INT, team->comm),
+                                 "MPI_Alltoall");
+    if (status >= 0)
+        status = heed_mpi_agree(team, wanted_take(n, report), report);
+    return status < 0 ? status : parcels_exchange(n, report);
 }
 
 /* ---- together ---- */
@@ -269,10 +287,10 @@ static heed_status held_gather(struct needs *n, heed_report *report)
         mine.first[s] = n->plan->sources[s].first;
         mine.count[s] = n->plan->sources[s].count;
     }
-    return heed_mpi_result(
-        report,
-        MPI_Allgather(&mine, sizeof mine, MPI_BYTE, n->held, sizeof mine, MPI_BYTE, team->comm),
-        "MPI_Allgather");
+    return heed_mpi_result(report,
+                           MPI_Allgather(&mine, sizeof mine, MPI_BYTE, n->held, sizeof mine,
+                                         MPI_BYTE, team->comm),
+                           "MPI_Allgather");
 }
 
 static heed_status find(struct needs *n, heed_report *report)
@@ -286,8 +304,8 @@ static heed_status find(struct needs *n, heed_report *report)
         return status;
     for (int64_t s = 0; s < n->plan->n_sources && status >= 0; s++)
         status = coverage_check(n, s, report);
-    if (status >= 0)
-        status = all_seen_find(n, report);
+    for (int64_t s = 0; s < n->plan->n_sources && status >= 0; s++)
+        status = pages_choose(n, s, report);
     status = heed_mpi_agree(team, status, report);
     return status < 0 ? status : ask(n, report);
 }

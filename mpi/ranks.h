@@ -58,29 +58,43 @@ struct heed_mpi_view {
     int64_t shape[6], stride[6];
 };
 
-/* K or V of a source, as the rank holds it and as pages [slot][item][H_k][HEED_CHUNK][d]. */
+/* K or V of a source, as the rank holds it and as pages [slot][item][H_k][page][d]. */
 struct heed_mpi_rows {
-    int64_t size;              /* bytes of an element */
-    struct heed_mpi_view held; /* the rank's keys */
-    struct heed_mpi_view page; /* the keys of a chunk, all items; strides of the pages */
+    int64_t size;                       /* bytes of an element */
+    struct heed_mpi_view held;          /* the rank's keys */
+    struct heed_mpi_view page;          /* of one slot, all items */
     char *pages;
-    int64_t slot_bytes; /* from one chunk's pages to the next */
-    int64_t pieces;     /* messages of a chunk: 0, 1, or one for each item and head */
-    MPI_Datatype held_type[2], page_type[2]; /* of a message: of whole chunks, of the last one */
+    int64_t slot_bytes;                 /* from one slot to the next */
 };
+
+enum { HEED_MPI_SMALL_PAGE = 16 };
 
 struct heed_mpi_source {
-    int64_t n_k, n_chunks, items;
-    int64_t first, count; /* keys that the rank holds */
-    int64_t n_seen;
-    int32_t *slot;                /* [n_chunks] where the pages are; -1: no row sees it */
-    struct heed_mpi_rows rows[2]; /* K, V */
+    int64_t n_k, items;
+    int64_t first, count;               /* keys that the rank holds */
+    int64_t page, n_pages;              /* keys of a page: HEED_CHUNK, or few where few are seen */
+    int64_t n_seen;                     /* pages */
+    int32_t *slot;                      /* [n_pages] where the page lies; -1: no row sees it */
+    struct heed_mpi_rows rows[2];       /* K, V */
 };
 
-/* A chunk that goes to a rank or comes from it. */
+/* Keys [key, key + n) that go to a rank or come from it: neighbouring pages of whoever asks. */
 struct heed_mpi_parcel {
+    int64_t key, n, page;
     int32_t rank, source;
-    int64_t chunk;
+};
+
+/* What a run sends or receives at once: `type`, from `offset` bytes behind the rank's keys or the
+ * pages on. */
+struct heed_mpi_message {
+    int64_t offset;
+    MPI_Datatype type;
+    int32_t rank, source, v, reserved;
+};
+
+struct heed_mpi_messages {
+    struct heed_mpi_message *message;
+    int64_t n, bytes;
 };
 
 struct heed_mpi_plan {
@@ -89,14 +103,15 @@ struct heed_mpi_plan {
     heed_device *device;
     heed_plan *local;
     heed_mpi_props props;
-    int64_t n_rows, n_sources;
+    int64_t n_rows, n_sources, message_bytes;
     uint32_t n_slots, n_local_slots;
-    bool wants_q, wants_o, wants_lse, wants_sinks; /* memory of a run */
-    struct heed_mpi_source sources[HEED_MPI_SOURCES];
-    struct heed_mpi_parcel *in, *out; /* by rank, source and chunk */
-    int64_t n_in, n_out, n_requests;
-    MPI_Request *requests; /* one for each message */
+    bool wants_q, wants_o, wants_lse, wants_sinks;  /* memory of a run */
     bool wants_slot[HEED_MPI_SLOTS];
+    struct heed_mpi_source sources[HEED_MPI_SOURCES];
+    struct heed_mpi_parcel *in, *out;   /* by rank, source and key */
+    int64_t n_in, n_out;
+    struct heed_mpi_messages messages_in, messages_out;
+    MPI_Request *requests;              /* one for each message */
 };
 
 /* The caller's structs, copied and zero-extended, and what follows from them. */
@@ -115,16 +130,18 @@ static inline int64_t heed_mpi_min(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Keys of a chunk. */
-static inline int64_t heed_mpi_chunk_keys(const struct heed_mpi_source *s, int64_t chunk)
+/* Keys of a page of the source. */
+static inline int64_t heed_mpi_page_keys(const struct heed_mpi_source *s, int64_t page)
 {
-    return heed_mpi_min(s->n_k - chunk * HEED_CHUNK, HEED_CHUNK);
+    return heed_mpi_min(s->n_k - page * s->page, s->page);
 }
 
-/* 1: the chunk is the last one and incomplete. */
-static inline int heed_mpi_chunk_cut(const struct heed_mpi_source *s, int64_t chunk)
+/* Does the rank itself hold the page, which its rows see? */
+static inline bool heed_mpi_is_own(const struct heed_mpi_source *s, int64_t page)
 {
-    return (chunk + 1) * HEED_CHUNK > s->n_k;
+    const int64_t key = page * s->page;
+
+    return s->slot[page] >= 0 && key >= s->first && key < s->first + s->count;
 }
 
 /* ---- check.c: what a rank was given ---- */
@@ -147,14 +164,23 @@ heed_status heed_mpi_local(struct heed_mpi_plan *, const struct heed_mpi_call *,
 /* Collective: finds what the rank's rows see, who holds it, and who wants what the rank holds. */
 heed_status heed_mpi_needs(struct heed_mpi_plan *, const struct heed_mpi_call *, heed_report *);
 
+/* ---- messages.c ---- */
+
+/* Cuts parcels into messages, from what is held or into pages. Not collective. */
+heed_status heed_mpi_messages_make(struct heed_mpi_plan *, bool out, heed_report *);
+void heed_mpi_messages_finish(struct heed_mpi_messages *);
+/* From element [0]..[0] to that of an item and head, the last axis the fastest. */
+int64_t heed_mpi_group_offset(const struct heed_mpi_view *, int64_t group);
+/* How many items and heads there are. */
+int64_t heed_mpi_groups(const struct heed_mpi_view *);
+
 /* ---- exchange.c ---- */
 
-/* Pages, types of messages, requests and figures; not collective. */
+/* Pages; messages and figures. Not collective. */
 heed_status heed_mpi_exchange_pages(struct heed_mpi_plan *, const struct heed_mpi_call *,
                                     heed_report *);
 heed_status heed_mpi_exchange_prepare(struct heed_mpi_plan *, heed_report *);
 /* Fills the pages. */
 heed_status heed_mpi_exchange(struct heed_mpi_plan *, const heed_kv_bufs *held, heed_report *);
-void heed_mpi_exchange_finish(struct heed_mpi_plan *);
 
 #endif

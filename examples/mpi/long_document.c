@@ -133,7 +133,7 @@ static void say(const heed_mpi_plan *plan, int64_t rows, double seconds, uint64_
     if (heed_mpi_plan_info(plan, &props) < 0)
         fail("no info", NULL);
     mine[0] = props.bytes_in;
-    mine[1] = props.chunks_seen;
+    mine[1] = props.keys_seen;
     mine[2] = props.host_bytes;
     MPI_Reduce(mine, most, 3, MPI_UINT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
     MPI_Reduce(mine, &moved, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
@@ -142,9 +142,8 @@ static void say(const heed_mpi_plan *plan, int64_t rows, double seconds, uint64_
     printf("%" PRId64 " rows, %d heads of %d channels, %d ranks\n", rows, HEADS, D, ranks);
     printf("moved: %.1f MiB, to one rank %.1f MiB at most\n", (double)moved / 0x1p20,
            (double)most[0] / 0x1p20);
-    printf("a rank sees %" PRIu64 " of %" PRId64 " chunks of keys at most, and its plan holds "
-           "%.1f MiB\n",
-           most[1], (rows + HEED_CHUNK - 1) / HEED_CHUNK, (double)most[2] / 0x1p20);
+    printf("a rank sees %" PRIu64 " keys at most, and its plan holds %.1f MiB\n", most[1],
+           (double)most[2] / 0x1p20);
     printf("time: %.3f s\n", seconds);
     printf("digest: %016" PRIx64 "\n", digest);
 }

@@ -22,8 +22,8 @@ extern "C" {
  *
  * Every rank describes the same, whole attention: all rows, all keys, as if one machine held them.
  * Beside it a rank says which rows it wants and which keys it holds. The plan reads from the
- * pattern which chunks of HEED_CHUNK keys its rows may see, and asks the ranks that hold them for
- * exactly those: a window becomes an exchange with neighbours, global keys become a broadcast, full
+ * pattern which keys its rows may see, in pages of HEED_CHUNK keys or, where these would mostly be
+ * moved for nothing, of 16, and asks the ranks that hold them for exactly those: a window becomes an exchange with neighbours, global keys become a broadcast, full
  * attention gathers everything. A run moves these keys and values and then computes the rows of the
  * rank alone.
  *
@@ -105,7 +105,7 @@ typedef struct heed_mpi_parts {
     int64_t first_row, n_rows;
     heed_tensor q, o, lse; /**< How they lie, n_rows of them; absent: without gaps. */
     /** One entry for each source. Every key is held by a rank; of several that hold it the rank
-     * itself is asked, or else the first of them. */
+     * itself is asked, or else one of them. */
     const heed_mpi_keys *keys;
     uint32_t n_keys, keys_size; /**< keys_size: sizeof (heed_mpi_keys). */
     /** Bytes of a message at most: longer ones are cut, to the keys of one head at least. 0, the
@@ -121,7 +121,7 @@ typedef struct heed_mpi_props {
     uint64_t bytes_in, bytes_out; /**< From and to other ranks: keys and values, no headers. */
     uint64_t messages_in, messages_out;
     uint64_t bytes_copied;             /**< Of the rank's own keys and values into pages. */
-    uint64_t chunks_seen, chunks_held; /**< Of all sources: what rows may see, what is held. */
+    uint64_t keys_seen, keys_held;     /**< Of all sources: with pages around them, and held. */
     uint64_t host_bytes;               /**< Memory of the plan, pages and workspace included. */
 } heed_mpi_props;
 

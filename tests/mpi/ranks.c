@@ -100,7 +100,11 @@ static void only_what_is_seen_moves(void)
         EXPECT(props.messages_in == 2 * (uint64_t)neighbours, "%llu messages from %d neighbours",
                (unsigned long long)props.messages_in, neighbours);
         EXPECT(props.messages_out == props.messages_in, "as many go");
-        EXPECT(props.chunks_seen == props.chunks_held + (uint64_t)neighbours, "a halo of a chunk");
+        /* A hundred keys on each side, by pages of 16. */
+        EXPECT(props.keys_seen == props.keys_held + 112 * (uint64_t)neighbours,
+               "%llu keys are seen", (unsigned long long)props.keys_seen);
+        EXPECT(props.bytes_in == 112 * 2 * (uint64_t)(neighbours * a.d * 4), "%llu bytes",
+               (unsigned long long)props.bytes_in);
     }
     heed_mpi_plan_destroy(plan);
     attention_free(&a);

@@ -12,7 +12,7 @@
 #include "../../launch/operands.h"
 #include "../../spans.h"
 #include "validate.h"
-#include "chunks.h"
+#include "blocks.h"
 #include "visible.h"
 
 #include <fenv.h>
@@ -213,41 +213,46 @@ heed_status heed_attn_visible(const heed_attn_desc *desc, const heed_attn_args *
     return status < 0 ? status : heed_report_ok(report);
 }
 
-static heed_status require_rows(const struct heed_checked *attn, int64_t first, int64_t count,
-                                heed_report *report)
+static heed_status require_stretch(const struct heed_checked *attn, const struct heed_stretch *of,
+                                   heed_report *report)
 {
-    if (first < 0 || first > attn->n_q)
-        return heed_report_fill(report, HEED_E_VALUE, "first", attn->n_q, first,
+    if (of->first < 0 || of->first > attn->n_q)
+        return heed_report_fill(report, HEED_E_VALUE, "first", attn->n_q, of->first,
                                 "there are %lld rows", (long long)attn->n_q);
-    if (count < 0 || count > attn->n_q - first)
-        return heed_report_fill(report, HEED_E_VALUE, "count", attn->n_q - first, count,
+    if (of->count < 0 || of->count > attn->n_q - of->first)
+        return heed_report_fill(report, HEED_E_VALUE, "count", attn->n_q - of->first, of->count,
                                 "there are %lld rows from the first on",
-                                (long long)(attn->n_q - first));
+                                (long long)(attn->n_q - of->first));
+    if (of->block < 1)
+        return heed_report_fill(report, HEED_E_VALUE, "block", 1, of->block,
+                                "a block has a key at least");
     return HEED_OK;
 }
 
-heed_status heed_attn_chunks(const heed_attn_desc *desc, const heed_attn_args *args, int64_t first,
-                             int64_t count, uint32_t source, uint8_t *chunks, heed_report *report)
+heed_status heed_attn_blocks(const heed_attn_desc *desc, const heed_attn_args *args, int64_t first,
+                             int64_t count, uint32_t source, int64_t block, uint8_t *seen,
+                             heed_report *report)
 {
+    const struct heed_stretch of = { first, count, block, source, 0 };
     const void *slots[HEED_MAX_SLOTS] = { NULL };
     struct heed_plan plan = { .op = &heed_op_attn };
     struct heed_arena arena;
     heed_status status = heed_op_require(desc, "desc", report);
 
     if (status >= 0)
-        status = heed_op_require(chunks, "chunks", report);
+        status = heed_op_require(seen, "seen", report);
     if (status < 0)
         return status;
     status = look_begin(&plan, &arena, desc, source, report);
     if (status >= 0)
-        status = require_rows(heed_attn_of(&plan), first, count, report);
+        status = require_stretch(heed_attn_of(&plan), &of, report);
     if (status >= 0)
         status = lower(&plan, &arena, report);
     if (status >= 0)
         status = find_slots(&plan, args, slots, report);
     if (status >= 0)
-        status = heed_chunks_find(heed_attn_of(&plan), heed_lowered_of(&plan), slots, source, first,
-                                  count, chunks, &arena, report);
+        status = heed_blocks_find(heed_attn_of(&plan), heed_lowered_of(&plan), slots, &of, seen,
+                                  &arena, report);
     heed_arena_finish(&arena);
     return status < 0 ? status : heed_report_ok(report);
 }

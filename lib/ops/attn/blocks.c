@@ -1,17 +1,19 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Which chunks of keys a stretch of rows may see. The reach of a row is a few ranges, and a range
+ * Which blocks of keys a stretch of rows may see. The reach of a row is a few ranges, and a range
  * adds 1 where it begins and takes 1 away behind its end, so that the work grows with rows and
- * chunks and not with their product.
+ * blocks and not with their product.
  */
-#include "chunks.h"
+#include "blocks.h"
 
 #include "../../core/alloc.h"
 #include "../../core/error.h"
 #include "../../layouts/layouts.h"
 #include "slots.h"
 #include "visible.h"
+
+#include <string.h>
 
 /* One item's look at one source. */
 struct marks {
@@ -21,7 +23,9 @@ struct marks {
     const struct heed_sub_slots *slots;
     struct hk_sub_view *views; /* one for each of them */
     int64_t first, end;        /* rows */
-    int64_t *changes;          /* of the number of ranges over chunk i, and one more */
+    int64_t *changes; /* of the number of ranges over block i, and one more */
+    int64_t *comb;    /* the same over the ordinals of a comb */
+    int64_t block;    /* keys */
 };
 
 static void mark(struct marks *m, int64_t low, int64_t high)
@@ -29,8 +33,8 @@ static void mark(struct marks *m, int64_t low, int64_t high)
     high = high < m->look.n_keys ? high : m->look.n_keys;
     if (low >= high)
         return;
-    m->changes[low / HEED_CHUNK]++;
-    m->changes[(high - 1) / HEED_CHUNK + 1]--;
+    m->changes[low / m->block]++;
+    m->changes[(high - 1) / m->block + 1]--;
 }
 
 /* The entries of a GLOBAL list that count: it ends at one that does not ascend within the bound. */
@@ -119,7 +123,7 @@ static void gather_mark(struct marks *m, uint32_t i)
     }
 }
 
-/* Ordinals of a comb are a step apart; of a step that is wider than a chunk those between count. */
+/* The teeth of a comb are close enough for no block between them to be without one. */
 static void reach_mark(struct marks *m, const struct hk_sub *sub, const struct hk_reach *reach)
 {
     for (uint32_t r = 0; r < reach->n; r++) {
@@ -135,6 +139,59 @@ static void reach_mark(struct marks *m, const struct hk_sub *sub, const struct h
     }
 }
 
+/* A comb whose teeth are farther apart than a block: key by key. */
+static bool is_wide(const struct marks *m, const struct hk_sub *sub)
+{
+    return sub->kind == HK_SUB_STRIDED && sub->step > m->block;
+}
+
+/* Rows first, first + apart, .. have one residue each time. What they see of the comb is summed in
+ * ordinals, so that keys are named once for all of them. */
+static void residue_mark(struct marks *m, uint32_t i, int64_t first, int64_t apart, int64_t head)
+{
+    const struct hk_sub *sub = &m->subs[i];
+    const int64_t n = m->look.n_keys / sub->step + 2;
+    int64_t over = 0, residue = -1;
+
+    memset(m->comb, 0, (size_t)n * sizeof *m->comb);
+    for (int64_t row = first; row < m->end; row += apart) {
+        struct hk_reach reach;
+
+        m->look.row = row;
+        const struct hk_row at = { .q = heed_look_position(&m->look), .index = row, .head = head };
+
+        hk_reach_find(sub, &m->views[i], &at, &reach);
+        residue = residue < 0 ? reach.residue : residue;
+        if (reach.residue != residue)   /* of a position that was clamped */
+            reach_mark(m, sub, &reach);
+        for (uint32_t r = 0; r < reach.n && reach.residue == residue; r++) {
+            if (reach.lo[r] < reach.hi[r]) {
+                m->comb[reach.lo[r]]++;
+                m->comb[reach.hi[r]]--;
+            }
+        }
+    }
+    for (int64_t o = 0; o < n; o++) {
+        over += m->comb[o];
+        if (over > 0)
+            mark(m, o * sub->step + residue, o * sub->step + residue + 1);
+    }
+}
+
+static void comb_mark(struct marks *m, uint32_t i)
+{
+    const struct hk_sub *sub = &m->subs[i];
+    const int64_t heads = sub->flags & HK_PHASE_HEAD ? m->look.attn->heads : 1;
+    const int64_t apart = sub->flags & HK_PHASE_QUERY
+                              ? sub->step / hk_gcd(sub->step, m->look.attn->q_pos_step)
+                              : 1;
+
+    for (int64_t head = 0; head < heads; head++) {
+        for (int64_t r = m->first; r < m->end && r < m->first + apart; r++)
+            residue_mark(m, i, r, apart, head);
+    }
+}
+
 static void row_mark(struct marks *m, struct hk_row *row)
 {
     row->index = m->look.row;
@@ -144,7 +201,7 @@ static void row_mark(struct marks *m, struct hk_row *row)
         const int64_t heads = sub->flags & HK_PHASE_HEAD ? m->look.attn->heads : 1;
         struct hk_reach reach;
 
-        if (sub->kind == HK_SUB_LIST || sub->kind == HK_SUB_GATHER)
+        if (sub->kind == HK_SUB_LIST || sub->kind == HK_SUB_GATHER || is_wide(m, sub))
             continue;
         for (row->head = 0; row->head < heads; row->head++) {
             hk_reach_find(sub, &m->views[i], row, &reach);
@@ -165,6 +222,8 @@ static void item_mark(struct marks *m)
             list_mark(m, i);
         else if (m->subs[i].kind == HK_SUB_GATHER)
             gather_mark(m, i);
+        else if (is_wide(m, &m->subs[i]))
+            comb_mark(m, i);
     }
     for (int64_t r = m->first; r < m->end; r++) {
         struct hk_row row = { .all = r < m->source->rows_first_n };
@@ -178,13 +237,29 @@ static void item_mark(struct marks *m)
     }
 }
 
-heed_status heed_chunks_find(const struct heed_checked *attn, const struct heed_lowered *lowered,
-                             const void *const *slots, uint32_t source, int64_t first,
-                             int64_t count, uint8_t *chunks, struct heed_arena *arena,
-                             heed_report *report)
+/* Room for the ordinals of the closest wide comb. */
+static uint64_t comb_most(const struct marks *m, int64_t keys)
 {
-    const int64_t n = (heed_look_room(&attn->sources[source]) + HEED_CHUNK - 1) / HEED_CHUNK;
-    struct marks m = { .source = &lowered->sources[source], .first = first };
+    int64_t most = 1;
+
+    for (uint32_t i = 0; i < m->source->n; i++) {
+        const int64_t n = is_wide(m, &m->subs[i]) ? keys / m->subs[i].step + 2 : 0;
+
+        most = n > most ? n : most;
+    }
+    return (uint64_t)most;
+}
+
+heed_status heed_blocks_find(const struct heed_checked *attn, const struct heed_lowered *lowered,
+                             const void *const *slots, const struct heed_stretch *of,
+                             uint8_t *seen, struct heed_arena *arena, heed_report *report)
+{
+    const uint32_t source = of->source;
+    const int64_t keys = heed_look_room(&attn->sources[source]);
+    const int64_t n = keys / of->block + (keys % of->block > 0);
+    struct marks m = {
+        .source = &lowered->sources[source], .first = of->first, .block = of->block
+    };
     heed_status status = heed_look_require(attn, slots, source, report);
     int64_t over = 0;
 
@@ -194,17 +269,18 @@ heed_status heed_chunks_find(const struct heed_checked *attn, const struct heed_
     m.slots = lowered->slots + m.source->first;
     m.views = heed_arena_array(arena, m.source->n, sizeof *m.views, _Alignof(struct hk_sub_view));
     m.changes = heed_arena_array(arena, (uint64_t)n + 1, sizeof *m.changes, _Alignof(int64_t));
-    if ((!m.views && m.source->n > 0) || !m.changes)
-        return heed_report_fill(report, HEED_E_NOMEM, "", 0, 0, "no memory for the chunks");
+    m.comb = heed_arena_array(arena, comb_most(&m, keys), sizeof *m.comb, _Alignof(int64_t));
+    if ((!m.views && m.source->n > 0) || !m.changes || !m.comb)
+        return heed_report_fill(report, HEED_E_NOMEM, "", 0, 0, "no memory for the blocks");
     for (int64_t item = 0; item < attn->n_batch; item++) {
         heed_look_item(&m.look, attn, slots, source, item);
-        m.end = count < m.look.n_rows - first ? first + count : m.look.n_rows;
+        m.end = of->count < m.look.n_rows - of->first ? of->first + of->count : m.look.n_rows;
         if (m.first < m.end && m.look.n_keys > 0)
             item_mark(&m);
     }
     for (int64_t i = 0; i < n; i++) {
         over += m.changes[i];
-        chunks[i] = over > 0;
+        seen[i] = over > 0;
     }
     return HEED_OK;
 }

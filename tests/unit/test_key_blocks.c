@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What heed_attn_chunks says, against heed_attn_visible row by row: no chunk is left out that a row
+ * What heed_attn_blocks says, against heed_attn_visible row by row: no block is left out that a row
  * sees a key of, and where nothing but terms counts none is marked that no row does.
  */
 #include "conform/engine/subject.h"
@@ -13,18 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 8192, WORK = 500000, N_Q = 3000, N_K = 5500, CHUNKS = (N_K + 1023) / 1024 };
+enum { ROOM = 8192, WORK = 500000, N_Q = 3000, N_K = 5500 };
 
 static heed_report report = { .size = sizeof(heed_report) };
 
-/* Chunks of which a row of the stretch sees a key. */
+/* Blocks of which a row of the stretch sees a key. */
 static void seen_find(const heed_attn_desc *desc, const heed_attn_args *args, int64_t items,
                       int64_t heads, int64_t first, int64_t count, uint32_t source, int64_t room,
-                      uint8_t *chunks)
+                      int64_t block, uint8_t *blocks)
 {
     static uint8_t seen[ROOM];
 
-    memset(chunks, 0, (size_t)(room + 1023) / 1024);
+    memset(blocks, 0, (size_t)((room + block - 1) / block));
     for (int64_t at = 0; at < items * heads * count; at++) {
         const int64_t row = first + at % count, head = at / count % heads;
 
@@ -33,7 +33,7 @@ static void seen_find(const heed_attn_desc *desc, const heed_attn_args *args, in
                       "%s", report.message);
         for (int64_t k = 0; k < room; k++) {
             if (seen[k] > 0)
-                chunks[k / 1024] = 1;
+                blocks[k / block] = 1;
         }
     }
 }
@@ -46,6 +46,8 @@ static int32_t ranges[2][N_Q][2];
 
 static void term_draw(struct rng *r, heed_term *term, uint32_t kind)
 {
+    static const uint32_t phase[3] = { 0, HEED_TERM_PHASE_HEAD, HEED_TERM_PHASE_QUERY };
+
     *term = (heed_term){ .kind = kind };
     if (kind == HEED_TERM_WINDOW) {
         term->left = rng_below(r, 2000) - 300;
@@ -66,9 +68,9 @@ static void term_draw(struct rng *r, heed_term *term, uint32_t kind)
         term->block = 1;
     }
     if ((kind == HEED_TERM_ALL || kind == HEED_TERM_WINDOW) && rng_below(r, 3) > 0) {
-        term->step = 2 + rng_below(r, 900);
+        term->step = 2 + rng_below(r, rng_below(r, 2) ? 900 : 3000);
         term->phase = (int32_t)rng_below(r, 3000) - 1500;
-        term->flags = rng_below(r, 2) ? HEED_TERM_PHASE_HEAD : 0;
+        term->flags = phase[rng_below(r, 3)];
     }
 }
 
@@ -126,7 +128,8 @@ static void terms_compare(struct rng *r)
         .slot_size = sizeof(*slots),
     };
     const int64_t count = rng_below(r, 20), first = rng_below(r, N_Q - count + 1);
-    uint8_t want[CHUNKS], got[CHUNKS];
+    const int64_t block = rng_below(r, 2) ? 1024 : 1 + rng_below(r, 70);
+    uint8_t want[N_K], got[N_K];
     heed_status status;
 
     slots_draw(r);
@@ -134,25 +137,25 @@ static void terms_compare(struct rng *r)
         kind += (uint32_t)rng_below(r, 2);
         term_draw(r, &terms[i], kind % 4);
     }
-    status = heed_attn_chunks(&desc, NULL, first, count, 0, got, &report);
+    status = heed_attn_blocks(&desc, NULL, first, count, 0, block, got, &report);
     if (status == HEED_E_UNSUPPORTED) /* two GLOBAL terms */
         return;
     ck_assert_msg(status == HEED_OK, "%s: %s", report.field, report.message);
-    seen_find(&desc, NULL, 2, 2, first, count, 0, N_K, want);
-    ck_assert_mem_eq(got, want, sizeof(got));
+    seen_find(&desc, NULL, 2, 2, first, count, 0, N_K, block, want);
+    ck_assert_mem_eq(got, want, (size_t)((N_K + block - 1) / block));
 }
 
-TEST(chunks_are_those_of_keys_that_rows_see)
+TEST(blocks_are_those_of_keys_that_rows_see)
 {
     struct rng r = rng_of(7);
 
-    for (int i = 0; i < 250; i++)
+    for (int i = 0; i < 400; i++)
         terms_compare(&r);
 }
 
 /* ---- every layout ---- */
 
-TEST(no_chunk_of_any_layout_is_left_out)
+TEST(no_block_of_any_layout_is_left_out)
 {
     struct rng r = rng_of(3);
     struct target on;
@@ -173,15 +176,16 @@ TEST(no_chunk_of_any_layout_is_left_out)
             const int64_t room = p->source[s].k.pages ? p->source[s].n_k : p->source[s].total;
             const int64_t first = rng_below(&r, p->n_q), count = rng_below(&r, 3);
             const int64_t most = count < p->n_q - first ? count : p->n_q - first;
-            uint8_t want[ROOM / 1024 + 1], got[ROOM / 1024 + 1];
+            const int64_t block = 1 + rng_below(&r, 40);
+            uint8_t want[ROOM], got[ROOM];
 
             memset(got, 0, sizeof(got));
-            ck_assert_msg(heed_attn_chunks(&cf_call_of(job)->desc, &cf_call_of(job)->args, first,
-                                           most, (uint32_t)s, got, &report) == HEED_OK,
+            ck_assert_msg(heed_attn_blocks(&cf_call_of(job)->desc, &cf_call_of(job)->args, first,
+                                           most, (uint32_t)s, block, got, &report) == HEED_OK,
                           "%s: %s", report.field, report.message);
             seen_find(&cf_call_of(job)->desc, &cf_call_of(job)->args, p->n_items, p->heads, first,
-                      most, (uint32_t)s, room, want);
-            for (int64_t k = 0; k * 1024 < room; k++) {
+                      most, (uint32_t)s, room, block, want);
+            for (int64_t k = 0; k * block < room; k++) {
                 ck_assert_int_ge(got[k], want[k]);
                 marked += got[k];
             }
@@ -209,22 +213,24 @@ TEST(rows_and_sources_that_are_not_there_are_named)
     };
     uint8_t got[3] = { 7, 7, 7 };
 
-    ck_assert_int_eq(heed_attn_chunks(&desc, NULL, 11, 0, 0, got, &report), HEED_E_VALUE);
+    ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 11, 0, 0, 1024, got, &report), HEED_E_VALUE);
     ck_assert_str_eq(report.field, "first");
-    ck_assert_int_eq(heed_attn_chunks(&desc, NULL, 4, 7, 0, got, &report), HEED_E_VALUE);
+    ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 4, 7, 0, 1024, got, &report), HEED_E_VALUE);
     ck_assert_str_eq(report.field, "count");
     ck_assert_int_eq(report.wanted, 6);
-    ck_assert_int_eq(heed_attn_chunks(&desc, NULL, 0, 1, 1, got, &report), HEED_E_VALUE);
-    ck_assert_int_eq(heed_attn_chunks(&desc, NULL, 0, 1, 0, NULL, &report), HEED_E_NULL);
-    ck_assert_int_eq(heed_attn_chunks(NULL, NULL, 0, 1, 0, got, &report), HEED_E_NULL);
+    ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 0, 1, 1, 1024, got, &report), HEED_E_VALUE);
+    ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 0, 1, 0, 1024, NULL, &report), HEED_E_NULL);
+    ck_assert_int_eq(heed_attn_blocks(NULL, NULL, 0, 1, 0, 1024, got, &report), HEED_E_NULL);
+    ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 0, 1, 0, 0, got, &report), HEED_E_VALUE);
+    ck_assert_str_eq(report.field, "block");
     ck_assert_mem_eq(got, ((const uint8_t[3]){ 7, 7, 7 }), sizeof(got));
-    ck_assert_int_eq(heed_attn_chunks(&desc, NULL, 10, 0, 0, got, &report), HEED_OK);
+    ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 10, 0, 0, 1024, got, &report), HEED_OK);
     ck_assert_mem_eq(got, ((const uint8_t[3]){ 0, 0, 0 }), sizeof(got));
-    ck_assert_int_eq(heed_attn_chunks(&desc, NULL, 9, 1, 0, got, &report), HEED_OK);
+    ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 9, 1, 0, 1024, got, &report), HEED_OK);
     ck_assert_mem_eq(got, ((const uint8_t[3]){ 1, 1, 1 }), sizeof(got));
 }
 
 int main(void)
 {
-    return suite_run("chunks", 240, NULL, NULL);
+    return suite_run("key_blocks", 240, NULL, NULL);
 }
