@@ -91,7 +91,8 @@ uint64_t heed_mpi_digest(const struct heed_mpi_call *call)
                                 d->q_pos_slot,
                                 d->n_sources,
                                 d->n_slots,
-                                d->numerics, call->parts.message_bytes };
+                                d->numerics,
+                                call->parts.message_bytes };
     uint64_t digest = UINT64_C(0xcbf29ce484222325);
 
     put(&digest, numbers, sizeof numbers);

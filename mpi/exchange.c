@@ -45,7 +45,7 @@ static heed_status rows_make(struct heed_mpi_plan *plan, const struct heed_mpi_s
         page->stride[i] = page->stride[i + 1] * page->shape[i + 1];
     rows->slot_bytes = page->stride[0] * page->shape[0];
     for (int i = 0; i < 6; i++) {
-        if (page->shape[i] > INT_MAX / 4 / HEED_CHUNK)  /* counts of MPI, and bytes of a head */
+        if (page->shape[i] > INT_MAX / 4 / HEED_CHUNK) /* counts of MPI, and bytes of a head */
             return heed_mpi_fill(report, HEED_E_UNSUPPORTED, "sources", INT_MAX / 4 / HEED_CHUNK,
                                  page->shape[i], "too many channels, heads or items");
     }
@@ -159,8 +159,8 @@ static int post_in(struct heed_mpi_plan *plan)
     for (int64_t i = 0; i < plan->messages_in.n && code == MPI_SUCCESS; i++) {
         const struct heed_mpi_message *m = &plan->messages_in.message[i];
 
-        code = MPI_Irecv(plan->sources[m->source].rows[m->v].pages + m->offset, 1, m->type,
-                         m->rank, 0, plan->team.comm, &plan->requests[i]);
+        code = MPI_Irecv(plan->sources[m->source].rows[m->v].pages + m->offset, 1, m->type, m->rank,
+                         0, plan->team.comm, &plan->requests[i]);
     }
     return code;
 }

@@ -13,12 +13,12 @@
 /* A list of places of pages that grows to one message after the other. */
 struct cutter {
     struct heed_mpi_plan *plan;
-    struct heed_mpi_messages *to;       /* message NULL: they are counted */
+    struct heed_mpi_messages *to; /* message NULL: they are counted */
     const struct heed_mpi_source *source;
     const struct heed_mpi_rows *rows;
-    const struct heed_mpi_parcel *first, *end;  /* of one rank and source */
+    const struct heed_mpi_parcel *first, *end; /* of one rank and source */
     bool out;
-    int v, axis;                        /* axis: 0 all items and heads at once, 4 one of them */
+    int v, axis; /* axis: 0 all items and heads at once, 4 one of them */
     MPI_Aint *places;
     int64_t n, most;
     int code;
@@ -44,7 +44,7 @@ int64_t heed_mpi_group_offset(const struct heed_mpi_view *view, int64_t group)
 static int page_type(const struct heed_mpi_view *view, int first, int64_t keys, int64_t size,
                      MPI_Datatype *out)
 {
-    int64_t dense = size;               /* bytes without a gap so far; 0: there are gaps */
+    int64_t dense = size; /* bytes without a gap so far; 0: there are gaps */
     int code = MPI_Type_contiguous((int)size, MPI_BYTE, out);
 
     for (int i = 5; i >= first && code == MPI_SUCCESS; i--) {
@@ -68,7 +68,9 @@ static void cut(struct cutter *c, int64_t keys, int64_t group)
 {
     const struct heed_mpi_view *view = c->out ? &c->rows->held : &c->rows->page;
     struct heed_mpi_message message = {
-        .rank = c->first->rank, .source = c->first->source, .v = c->v,
+        .rank = c->first->rank,
+        .source = c->first->source,
+        .v = c->v,
         .offset = c->axis == 0 ? 0 : heed_mpi_group_offset(view, group),
     };
     MPI_Datatype page;
@@ -138,8 +140,8 @@ static int messages_cut(struct cutter *c, const struct heed_mpi_parcel *parcels,
 
     c->to->n = 0;
     for (c->first = parcels; c->first < end; c->first = c->end) {
-        for (c->end = c->first + 1; c->end < end && c->end->rank == c->first->rank &&
-                                    c->end->source == c->first->source;)
+        for (c->end = c->first + 1;
+             c->end < end && c->end->rank == c->first->rank && c->end->source == c->first->source;)
             c->end++;
         c->source = &c->plan->sources[c->first->source];
         for (c->v = 0; c->v < 2; c->v++) {

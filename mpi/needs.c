@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Who needs what of whom: a rank finds the pages of keys that its rows may see and the ranks that
- * hold them, and asks; so every rank learns what others ask of it. Nobody computes the needs of another rank.
+ * hold them, and asks; so every rank learns what others ask of it. Nobody computes the needs of
+ * another rank.
  */
 #include "ranks.h"
 
@@ -24,12 +25,12 @@ struct needs {
     struct heed_mpi_plan *plan;
     const struct heed_mpi_call *call;
     struct heed_mpi_memory scratch;
-    struct held *held;                  /* [ranks] */
-    heed_source *sources;               /* of the descriptor, without biases */
-    uint8_t *seen;                      /* [small pages of the longest source] */
-    int *counts;                        /* [4][ranks]: asked, from where; wanted, from where */
-    int64_t n_pages;                    /* that rows see */
-    int holder;                         /* the rank that was found last */
+    struct held *held;    /* [ranks] */
+    heed_source *sources; /* of the descriptor, without biases */
+    uint8_t *seen;        /* [small pages of the longest source] */
+    int *counts;          /* [4][ranks]: asked, from where; wanted, from where */
+    int64_t n_pages;      /* that rows see */
+    int holder;           /* the rank that was found last */
 };
 
 static bool holds(const struct held *held, int64_t s, int64_t key)
@@ -92,7 +93,7 @@ static heed_status memory_take(struct needs *n, heed_report *report)
         return no_memory(report);
     memcpy(n->sources, n->call->sources, sizeof n->call->sources);
     for (int64_t s = 0; s < plan->n_sources; s++)
-        n->sources[s].n_biases = 0;     /* they take no part, and their slots may have no memory */
+        n->sources[s].n_biases = 0; /* they take no part, and their slots may have no memory */
     return HEED_OK;
 }
 
@@ -130,7 +131,7 @@ static heed_status seen_find(struct needs *n, int64_t s, int64_t page, int64_t *
 static heed_status pages_choose(struct needs *n, int64_t s, heed_report *report)
 {
     struct heed_mpi_source *source = &n->plan->sources[s];
-    int64_t in_chunks, in_small;
+    int64_t in_chunks = 0, in_small = 0;
     heed_status status;
 
     if (source->n_k / HEED_MPI_SMALL_PAGE >= INT32_MAX)
@@ -268,8 +269,8 @@ static heed_status ask(struct needs *n, heed_report *report)
     status = heed_mpi_agree(team, status, report);
     if (status >= 0)
         status = heed_mpi_result(report,
-                                 MPI_Alltoall(n->counts, 1, MPI_INT, n->counts + 2 * team->ranks,
-                                              1, MPI_INT, team->comm),
+                                 MPI_Alltoall(n->counts, 1, MPI_INT, n->counts + 2 * team->ranks, 1,
+                                              MPI_INT, team->comm),
                                  "MPI_Alltoall");
     if (status >= 0)
         status = heed_mpi_agree(team, wanted_take(n, report), report);
@@ -287,10 +288,10 @@ static heed_status held_gather(struct needs *n, heed_report *report)
         mine.first[s] = n->plan->sources[s].first;
         mine.count[s] = n->plan->sources[s].count;
     }
-    return heed_mpi_result(report,
-                           MPI_Allgather(&mine, sizeof mine, MPI_BYTE, n->held, sizeof mine,
-                                         MPI_BYTE, team->comm),
-                           "MPI_Allgather");
+    return heed_mpi_result(
+        report,
+        MPI_Allgather(&mine, sizeof mine, MPI_BYTE, n->held, sizeof mine, MPI_BYTE, team->comm),
+        "MPI_Allgather");
 }
 
 static heed_status find(struct needs *n, heed_report *report)

@@ -60,22 +60,22 @@ struct heed_mpi_view {
 
 /* K or V of a source, as the rank holds it and as pages [slot][item][H_k][page][d]. */
 struct heed_mpi_rows {
-    int64_t size;                       /* bytes of an element */
-    struct heed_mpi_view held;          /* the rank's keys */
-    struct heed_mpi_view page;          /* of one slot, all items */
+    int64_t size;              /* bytes of an element */
+    struct heed_mpi_view held; /* the rank's keys */
+    struct heed_mpi_view page; /* of one slot, all items */
     char *pages;
-    int64_t slot_bytes;                 /* from one slot to the next */
+    int64_t slot_bytes; /* from one slot to the next */
 };
 
 enum { HEED_MPI_SMALL_PAGE = 16 };
 
 struct heed_mpi_source {
     int64_t n_k, items;
-    int64_t first, count;               /* keys that the rank holds */
-    int64_t page, n_pages;              /* keys of a page: HEED_CHUNK, or few where few are seen */
-    int64_t n_seen;                     /* pages */
-    int32_t *slot;                      /* [n_pages] where the page lies; -1: no row sees it */
-    struct heed_mpi_rows rows[2];       /* K, V */
+    int64_t first, count;         /* keys that the rank holds */
+    int64_t page, n_pages;        /* keys of a page: HEED_CHUNK, or few where few are seen */
+    int64_t n_seen;               /* pages */
+    int32_t *slot;                /* [n_pages] where the page lies; -1: no row sees it */
+    struct heed_mpi_rows rows[2]; /* K, V */
 };
 
 /* Keys [key, key + n) that go to a rank or come from it: neighbouring pages of whoever asks. */
@@ -105,13 +105,13 @@ struct heed_mpi_plan {
     heed_mpi_props props;
     int64_t n_rows, n_sources, message_bytes;
     uint32_t n_slots, n_local_slots;
-    bool wants_q, wants_o, wants_lse, wants_sinks;  /* memory of a run */
+    bool wants_q, wants_o, wants_lse, wants_sinks; /* memory of a run */
     bool wants_slot[HEED_MPI_SLOTS];
     struct heed_mpi_source sources[HEED_MPI_SOURCES];
-    struct heed_mpi_parcel *in, *out;   /* by rank, source and key */
+    struct heed_mpi_parcel *in, *out; /* by rank, source and key */
     int64_t n_in, n_out;
     struct heed_mpi_messages messages_in, messages_out;
-    MPI_Request *requests;              /* one for each message */
+    MPI_Request *requests; /* one for each message */
 };
 
 /* The caller's structs, copied and zero-extended, and what follows from them. */

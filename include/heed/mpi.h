@@ -22,10 +22,10 @@ extern "C" {
  *
  * Every rank describes the same, whole attention: all rows, all keys, as if one machine held them.
  * Beside it a rank says which rows it wants and which keys it holds. The plan reads from the
- * pattern which keys its rows may see, in pages of HEED_CHUNK keys or, where these would mostly be
- * moved for nothing, of 16, and asks the ranks that hold them for exactly those: a window becomes an exchange with neighbours, global keys become a broadcast, full
- * attention gathers everything. A run moves these keys and values and then computes the rows of the
- * rank alone.
+ * pattern which keys its rows may see, and asks the ranks that hold them for exactly those, in
+ * pages of HEED_CHUNK keys or, where most of these would be moved for nothing, of 16. So a window
+ * becomes an exchange with neighbours, global keys become a broadcast, full attention gathers
+ * everything. A run moves keys and values and then computes the rows of the rank alone.
  *
  * The rank's attention sees them as pages (HEED_LAYOUT_PAGED), of which those are absent that no
  * row sees; indices and positions stay those of the whole. So the bits of a row are those of one
@@ -88,9 +88,9 @@ extern "C" {
 /** A plan of one rank, which is a part of the plan of all. */
 typedef struct heed_mpi_plan heed_mpi_plan;
 
-/** The keys of one source that a rank holds: [first, first + count) of the source's n_k. Invariants:
- * both >= 0; with a count, first is a multiple of HEED_CHUNK, and count too or the last key is
- * among them. */
+/** The keys of one source that a rank holds: [first, first + count) of the source's n_k.
+ * Invariants: both >= 0; with a count, first is a multiple of HEED_CHUNK, and count too or the last
+ * key is among them. */
 typedef struct heed_mpi_keys {
     int64_t first, count;
     /** How the rank's k and v lie: types and extents are the source's, but for `count` in place of
@@ -101,7 +101,8 @@ typedef struct heed_mpi_keys {
 /** What a rank wants and holds. Zero is the default everywhere. */
 typedef struct heed_mpi_parts {
     uint32_t size, flags; /**< flags: 0, none exists yet. */
-    /** Rows [first_row, first_row + n_rows) are computed here. No rank or several may want a row. */
+    /** Rows [first_row, first_row + n_rows) are computed here. Several ranks or none may want a
+     * row. */
     int64_t first_row, n_rows;
     heed_tensor q, o, lse; /**< How they lie, n_rows of them; absent: without gaps. */
     /** One entry for each source. Every key is held by a rank; of several that hold it the rank
@@ -120,19 +121,20 @@ typedef struct heed_mpi_props {
     int32_t rank, ranks;          /**< This one, and how many there are. */
     uint64_t bytes_in, bytes_out; /**< From and to other ranks: keys and values, no headers. */
     uint64_t messages_in, messages_out;
-    uint64_t bytes_copied;             /**< Of the rank's own keys and values into pages. */
-    uint64_t keys_seen, keys_held;     /**< Of all sources: with pages around them, and held. */
-    uint64_t host_bytes;               /**< Memory of the plan, pages and workspace included. */
+    uint64_t bytes_copied;         /**< Of the rank's own keys and values into pages. */
+    uint64_t keys_seen, keys_held; /**< Of all sources: with pages around them, and held. */
+    uint64_t host_bytes;           /**< Memory of the plan, pages and workspace included. */
 } heed_mpi_props;
 
 /**
  * Plans the attention `desc` of all ranks, of which the calling one holds `parts`. Collective.
  *
  * Shapes: those of heed_attn_desc and heed_source, of the whole; strides of q, o, lse, k and v in
- * `desc` must be legal, and mean nothing else. Slots and sinks are held by every rank, whole. The ranks' descriptors are
- * equal: extents, types, terms, biases, flags, numbers, and the entries of constant slots. Devices
- * may differ. Nothing of the caller's is kept. Memory comes from the runtime's allocator, some of
- * it, during the call, by malloc, and what the MPI library takes.
+ * `desc` must be legal, and mean nothing else. Slots and sinks are held by every rank, whole. The
+ * ranks' descriptors are equal: extents, types, terms, biases, flags, numbers, and the entries of
+ * constant slots; so is `message_bytes`. Devices may differ. Nothing of the caller's is kept.
+ * Memory comes from the runtime's allocator, some of it, during the call, by malloc, and what the
+ * MPI library takes.
  *
  * @param comm   an intracommunicator of the ranks; it stays the caller's and may go afterwards.
  * @param device a host device; it and its runtime outlive the plan.
@@ -144,11 +146,11 @@ typedef struct heed_mpi_props {
  *   HEED_E_VALUE MPI has not begun or is over, or comm has two groups (neither is agreed on); rows
  *     or keys that do not exist, or a number of `keys` that is not that of the sources;
  *   HEED_E_SIZE, HEED_E_NEWER, HEED_E_FLAG of parts;
- *   HEED_E_SHAPE keys that are not cut at multiples of HEED_CHUNK; a chunk that no rank holds; a
+ *   HEED_E_SHAPE keys that are not cut at multiples of HEED_CHUNK; a key that no rank holds; a
  *     tensor of parts that has other extents than the rank's part;
  *   HEED_E_DTYPE a tensor of parts of another type than the descriptor's;
  *   HEED_E_MISMATCH a rank's descriptor, library or numerics version differs from those of rank 0;
- *   HEED_E_OVERFLOW more than 2^31 - 1 chunks asked of the ranks;
+ *   HEED_E_OVERFLOW more than 2^31 - 1 pages or messages of a rank;
  *   HEED_E_UNSUPPORTED see "What is not implemented yet";
  *   HEED_E_DEVICE the MPI library failed: the report has its code and text;
  *   else as heed_attn_plan() of the whole or of the rank's part.
@@ -184,7 +186,8 @@ HEED_MPI_API HEED_MUST_CHECK heed_status heed_mpi_attn_run(heed_mpi_plan *plan, 
 /**
  * Says what a run of this rank moves and what the plan holds. Not collective. Any thread.
  *
- * @return HEED_OK; HEED_E_NULL an argument is NULL; HEED_E_SIZE `size` is below the first version's.
+ * @return HEED_OK; HEED_E_NULL an argument is NULL; HEED_E_SIZE `size` is below the first
+ *   version's.
  */
 HEED_MPI_API HEED_MUST_CHECK heed_status heed_mpi_plan_info(const heed_mpi_plan *plan,
                                                             heed_mpi_props *props);

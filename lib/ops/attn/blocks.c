@@ -23,9 +23,9 @@ struct marks {
     const struct heed_sub_slots *slots;
     struct hk_sub_view *views; /* one for each of them */
     int64_t first, end;        /* rows */
-    int64_t *changes; /* of the number of ranges over block i, and one more */
-    int64_t *comb;    /* the same over the ordinals of a comb */
-    int64_t block;    /* keys */
+    int64_t *changes;          /* of the number of ranges over block i, and one more */
+    int64_t *comb;             /* the same over the ordinals of a comb */
+    int64_t block;             /* keys */
 };
 
 static void mark(struct marks *m, int64_t low, int64_t high)
@@ -162,7 +162,7 @@ static void residue_mark(struct marks *m, uint32_t i, int64_t first, int64_t apa
 
         hk_reach_find(sub, &m->views[i], &at, &reach);
         residue = residue < 0 ? reach.residue : residue;
-        if (reach.residue != residue)   /* of a position that was clamped */
+        if (reach.residue != residue) /* of a position that was clamped */
             reach_mark(m, sub, &reach);
         for (uint32_t r = 0; r < reach.n && reach.residue == residue; r++) {
             if (reach.lo[r] < reach.hi[r]) {
@@ -182,9 +182,8 @@ static void comb_mark(struct marks *m, uint32_t i)
 {
     const struct hk_sub *sub = &m->subs[i];
     const int64_t heads = sub->flags & HK_PHASE_HEAD ? m->look.attn->heads : 1;
-    const int64_t apart = sub->flags & HK_PHASE_QUERY
-                              ? sub->step / hk_gcd(sub->step, m->look.attn->q_pos_step)
-                              : 1;
+    const int64_t apart =
+        sub->flags & HK_PHASE_QUERY ? sub->step / hk_gcd(sub->step, m->look.attn->q_pos_step) : 1;
 
     for (int64_t head = 0; head < heads; head++) {
         for (int64_t r = m->first; r < m->end && r < m->first + apart; r++)
@@ -251,15 +250,15 @@ static uint64_t comb_most(const struct marks *m, int64_t keys)
 }
 
 heed_status heed_blocks_find(const struct heed_checked *attn, const struct heed_lowered *lowered,
-                             const void *const *slots, const struct heed_stretch *of,
-                             uint8_t *seen, struct heed_arena *arena, heed_report *report)
+                             const void *const *slots, const struct heed_stretch *of, uint8_t *seen,
+                             struct heed_arena *arena, heed_report *report)
 {
     const uint32_t source = of->source;
     const int64_t keys = heed_look_room(&attn->sources[source]);
     const int64_t n = keys / of->block + (keys % of->block > 0);
-    struct marks m = {
-        .source = &lowered->sources[source], .first = of->first, .block = of->block
-    };
+    struct marks m = { .source = &lowered->sources[source],
+                       .first = of->first,
+                       .block = of->block };
     heed_status status = heed_look_require(attn, slots, source, report);
     int64_t over = 0;
 
