@@ -152,9 +152,9 @@ int main(int argc, char **argv)
 {
     const int64_t rows = argc > 1 ? atoll(argv[1]) : 65536;
     heed_report report = { .size = sizeof report };
-    heed_runtime *runtime;
-    heed_device *device;
-    heed_queue *queue;
+    heed_runtime *runtime = NULL;
+    heed_device *device = NULL;
+    heed_queue *queue = NULL;
     heed_mpi_plan *plan;
     int64_t chunks, first, n;
     double seconds;

@@ -47,8 +47,8 @@ def check_files(prefix):
                  "libheed.so", "libheed.so.0", "heed-config.cmake", "heed.7", "LICENSE",
                  "README.md", "guide.txt", "plugin.c", "minimal.c"):
         expect(name in names, f"not installed: {name}; there are {sorted(names)}")
-    extra = [name for name in names if name.startswith("lib") and not name.startswith("libheed.")
-             and name not in ("lib", "libexec")]
+    extra = [name for name in names if name.startswith("lib")
+             and not name.startswith(("libheed.", "libheed-mpi.")) and name not in ("lib", "libexec")]
     expect(not extra, f"installed but private: {extra}")
 
 
