@@ -115,10 +115,12 @@ static heed_status plan_make(struct heed_mpi_plan *plan, const struct heed_mpi_c
     plan->wants_lse = has_elements(&call->parts.lse);
     plan->wants_sinks = has_elements(&call->desc.sinks);
     status = heed_mpi_exchange_pages(plan, call, report);
-    if (status >= 0)
+    if (status >= 0 && !plan->rows_move)
         status = heed_mpi_local(plan, call, report);
     if (status >= 0)
         status = heed_mpi_exchange_prepare(plan, report);
+    if (status >= 0 && plan->any_rows_move)
+        status = heed_mpi_rows_prepare(plan, call, report);
     return heed_mpi_agree(&plan->team, status, report);
 }
 
@@ -146,6 +148,7 @@ static void plan_finish(struct heed_mpi_plan *plan)
     struct heed_mpi_memory memory = plan->memory;
     MPI_Comm comm = plan->team.comm;
 
+    heed_mpi_rows_finish(plan);
     heed_mpi_messages_finish(&plan->messages_in);
     heed_mpi_messages_finish(&plan->messages_out);
     heed_plan_drop(plan->local);
@@ -334,8 +337,11 @@ heed_status heed_mpi_attn_run(heed_mpi_plan *plan, heed_queue *queue, const heed
     status = heed_mpi_agree(&plan->team, status, &mine);
     if (status >= 0)
         status = heed_mpi_exchange(plan, held, &mine);
+    if (status >= 0 && plan->any_rows_move)
+        status = heed_mpi_rows_exchange(plan, queue, &own, held, &mine);
     if (status >= 0)
-        status = rows_run(plan, queue, &own, &mine);
+        status = plan->rows_move ? heed_mpi_rows_join(plan, queue, &own, &mine)
+                                 : rows_run(plan, queue, &own, &mine);
     if (status >= 0)
         mine = (heed_report){ .size = sizeof mine, .status = status };
     heed_mpi_tell(report, &mine);

@@ -238,9 +238,9 @@ static heed_status parts_check(struct heed_mpi_call *call, heed_report *report)
     heed_mpi_parts *parts = &call->parts;
     heed_status status;
 
-    if (parts->flags != 0)
-        return heed_mpi_fill(report, HEED_E_FLAG, "parts.flags", 0, parts->flags,
-                             "there are no flags yet");
+    if (parts->flags & ~(uint32_t)HEED_MPI_MOVE_KEYS)
+        return heed_mpi_fill(report, HEED_E_FLAG, "parts.flags", HEED_MPI_MOVE_KEYS, parts->flags,
+                             "an unknown flag");
     if (parts->message_bytes < 0 || parts->message_bytes > INT32_MAX)
         return heed_mpi_fill(report, HEED_E_VALUE, "parts.message_bytes", INT32_MAX,
                              parts->message_bytes, "0 to 2^31 - 1 bytes are wanted");

@@ -49,7 +49,8 @@ static heed_status rows_make(struct heed_mpi_plan *plan, const struct heed_mpi_s
             return heed_mpi_fill(report, HEED_E_UNSUPPORTED, "sources", INT_MAX / 4 / HEED_CHUNK,
                                  page->shape[i], "too many channels, heads or items");
     }
-    rows->pages = heed_mpi_take(&plan->memory, s->n_seen, (size_t)rows->slot_bytes, true);
+    rows->pages = heed_mpi_take(&plan->memory, plan->rows_move ? 0 : s->n_seen,
+                                (size_t)rows->slot_bytes, true);
     return rows->pages ? HEED_OK : no_memory(report);
 }
 
@@ -77,7 +78,7 @@ static void source_count(const struct heed_mpi_source *s, heed_mpi_props *props)
         const int64_t keys = heed_mpi_page_keys(s, p);
 
         props->keys_seen += s->slot[p] < 0 ? 0 : (uint64_t)keys;
-        for (int v = 0; v < 2 && heed_mpi_is_own(s, p); v++)
+        for (int v = 0; v < 2 && !props->rows_move && heed_mpi_is_own(s, p); v++)
             props->bytes_copied += (uint64_t)(s->rows[v].slot_bytes / s->page * keys);
     }
 }
@@ -103,6 +104,7 @@ heed_status heed_mpi_exchange_prepare(struct heed_mpi_plan *plan, heed_report *r
     props->messages_out = (uint64_t)plan->messages_out.n;
     props->bytes_in = (uint64_t)plan->messages_in.bytes;
     props->bytes_out = (uint64_t)plan->messages_out.bytes;
+    props->rows_move = plan->rows_move;
     for (int64_t i = 0; i < plan->n_sources; i++)
         source_count(&plan->sources[i], props);
     return HEED_OK;
@@ -190,7 +192,7 @@ heed_status heed_mpi_exchange(struct heed_mpi_plan *plan, const heed_kv_bufs *he
     for (int64_t i = 0; i < plan->n_sources; i++) {
         const struct heed_mpi_source *s = &plan->sources[i];
 
-        for (int64_t p = 0; p < s->n_pages; p++) {
+        for (int64_t p = 0; p < s->n_pages && !plan->rows_move; p++) {
             if (heed_mpi_is_own(s, p))
                 own_copy(s, &held[i], p);
         }

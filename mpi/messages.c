@@ -144,7 +144,7 @@ static int messages_cut(struct cutter *c, const struct heed_mpi_parcel *parcels,
              c->end < end && c->end->rank == c->first->rank && c->end->source == c->first->source;)
             c->end++;
         c->source = &c->plan->sources[c->first->source];
-        for (c->v = 0; c->v < 2; c->v++) {
+        for (c->v = 0; c->v < 2 && !c->first->rows_move; c->v++) {
             c->rows = &c->source->rows[c->v];
             rows_cut(c);
         }

@@ -30,7 +30,8 @@ struct needs {
     uint8_t *seen;        /* [small pages of the longest source] */
     int *counts;          /* [4][ranks]: asked, from where; wanted, from where */
     int64_t n_pages;      /* that rows see */
-    int holder;           /* the rank that was found last */
+    bool rows_may;   /* travel */
+    int holder;      /* the rank that was found last */
 };
 
 static bool holds(const struct held *held, int64_t s, int64_t key)
@@ -141,7 +142,9 @@ static heed_status pages_choose(struct needs *n, int64_t s, heed_report *report)
 
     if (status >= 0)
         status = seen_find(n, s, HEED_CHUNK, &in_chunks, report);
-    if (status >= 0 && in_small <= in_chunks / 2 && in_chunks > 0)
+    n->plan->rows_move = status >= 0 && n->rows_may &&
+                         heed_mpi_rows_cheaper(n->plan, n->call, heed_mpi_min(in_small, in_chunks));
+    if (status >= 0 && !n->plan->rows_move && in_small <= in_chunks / 2 && in_chunks > 0)
         status = seen_find(n, s, HEED_MPI_SMALL_PAGE, &in_small, report);
     if (status < 0)
         return status;
@@ -161,7 +164,10 @@ static bool parcel_next(struct needs *n, int64_t s, int64_t *page, struct heed_m
 {
     const struct heed_mpi_source *source = &n->plan->sources[s];
 
-    *parcel = (struct heed_mpi_parcel){ .source = (int32_t)s, .page = source->page };
+    *parcel = (struct heed_mpi_parcel){
+        .source = (int32_t)s, .page = source->page, .rows_move = n->plan->rows_move,
+        .first_row = n->call->parts.first_row, .n_rows = n->call->parts.n_rows,
+    };
     for (; *page < source->n_pages; ++*page) {
         const int64_t key = *page * source->page;
         const int rank = source->slot[*page] < 0 ? n->plan->team.rank : holder_find(n, s, key);
@@ -308,6 +314,12 @@ static heed_status find(struct needs *n, heed_report *report)
     for (int64_t s = 0; s < n->plan->n_sources && status >= 0; s++)
         status = pages_choose(n, s, report);
     status = heed_mpi_agree(team, status, report);
+    if (status < 0)
+        return status;
+    status = heed_mpi_result(report,
+                             MPI_Allreduce(&n->plan->rows_move, &n->plan->any_rows_move, 1,
+                                           MPI_C_BOOL, MPI_LOR, team->comm),
+                             "MPI_Allreduce");
     return status < 0 ? status : ask(n, report);
 }
 
@@ -315,7 +327,10 @@ heed_status heed_mpi_needs(struct heed_mpi_plan *plan, const struct heed_mpi_cal
                            heed_report *report)
 {
     struct needs n = { .plan = plan, .call = call, .scratch = { .device = plan->device } };
-    const heed_status status = find(&n, report);
+    heed_status status;
+
+    n.rows_may = heed_mpi_rows_may(call);
+    status = find(&n, report);
 
     heed_mpi_release(&n.scratch);
     return status;

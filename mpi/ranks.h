@@ -81,7 +81,8 @@ struct heed_mpi_source {
 /* Keys [key, key + n) that go to a rank or come from it: neighbouring pages of whoever asks. */
 struct heed_mpi_parcel {
     int64_t key, n, page;
-    int32_t rank, source;
+    int64_t first_row, n_rows;          /* rows_move: of the rank that asks, for states of the keys */
+    int32_t rank, source, rows_move, reserved;
 };
 
 /* What a run sends or receives at once: `type`, from `offset` bytes behind the rank's keys or the
@@ -95,6 +96,15 @@ struct heed_mpi_message {
 struct heed_mpi_messages {
     struct heed_mpi_message *message;
     int64_t n, bytes;
+};
+
+/* Chunks that the rank holds, of `keys` keys each, for rows of a rank. */
+struct heed_mpi_serve {
+    int32_t rank, last;                 /* last: behind it all states of a parcel are there */
+    int64_t chunk, n, keys;
+    heed_plan *plan;
+    char *q, *states;
+    int64_t bytes, sent, q_bytes;       /* of its states, of those of the parcel, of the rows */
 };
 
 struct heed_mpi_plan {
@@ -112,6 +122,15 @@ struct heed_mpi_plan {
     int64_t n_in, n_out;
     struct heed_mpi_messages messages_in, messages_out;
     MPI_Request *requests; /* one for each message */
+    /* Rows that travel: this rank's, any rank's. Own chunks are served first. */
+    bool rows_move, any_rows_move;
+    struct heed_mpi_serve *serves;
+    int64_t n_serves, n_own_serves;
+    struct heed_mpi_view q_view;
+    int64_t q_size, q_bytes, state_bytes; /* state_bytes: of a chunk */
+    char *q_packed, *states;
+    MPI_Request *rows_requests;
+    int64_t n_rows_requests;
 };
 
 /* The caller's structs, copied and zero-extended, and what follows from them. */
@@ -173,6 +192,22 @@ void heed_mpi_messages_finish(struct heed_mpi_messages *);
 int64_t heed_mpi_group_offset(const struct heed_mpi_view *, int64_t group);
 /* How many items and heads there are. */
 int64_t heed_mpi_groups(const struct heed_mpi_view *);
+
+/* ---- rows.c, rows_run.c ---- */
+
+/* May rows travel at all, and are they fewer bytes than so many keys of other ranks? */
+bool heed_mpi_rows_may(const struct heed_mpi_call *);
+bool heed_mpi_rows_cheaper(const struct heed_mpi_plan *, const struct heed_mpi_call *,
+                           int64_t foreign_keys);
+/* What is computed for others and for the rank's own rows. Not collective. */
+heed_status heed_mpi_rows_prepare(struct heed_mpi_plan *, const struct heed_mpi_call *,
+                                  heed_report *);
+void heed_mpi_rows_finish(struct heed_mpi_plan *);
+/* Collective where any rank's rows move. */
+heed_status heed_mpi_rows_exchange(struct heed_mpi_plan *, heed_queue *, const heed_attn_args *,
+                                   const heed_kv_bufs *held, heed_report *);
+heed_status heed_mpi_rows_join(const struct heed_mpi_plan *, heed_queue *, const heed_attn_args *,
+                               heed_report *);
 
 /* ---- exchange.c ---- */
 

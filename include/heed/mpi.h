@@ -30,7 +30,13 @@ extern "C" {
  * The rank's attention sees them as pages (HEED_LAYOUT_PAGED), of which those are absent that no
  * row sees; indices and positions stay those of the whole. So the bits of a row are those of one
  * heed_attn_run() over everything, for any number of ranks and any cut, wherever that promises bits
- * (HEED_NUMERICS_EXACT; docs/numerics.md). No partial results are merged.
+ * (HEED_NUMERICS_EXACT; docs/numerics.md).
+ *
+ * Where a rank has few rows that see many keys, as in decoding, the rows travel in place of the
+ * keys, if these are more bytes: ranks that hold the keys compute a state for each of their chunks,
+ * and the rank joins these in order, as heed_state_run() does, with the same bits. That is so for one
+ * source without lengths, whose terms are windows of block 1 or everything, two batch axes at
+ * most, no run-time positions, and messages that need not be cut.
  *
  * @code
  * // Rank r of p: rows and keys [first, first + n) of n_all, float [1][heads][n][64], dense.
@@ -98,6 +104,12 @@ typedef struct heed_mpi_keys {
     heed_tensor k, v;
 } heed_mpi_keys;
 
+/** Flags of parts. */
+enum {
+    /** Keys come to the rank's rows, also where its rows would be fewer bytes. */
+    HEED_MPI_MOVE_KEYS = 1u
+};
+
 /** What a rank wants and holds. Zero is the default everywhere. */
 typedef struct heed_mpi_parts {
     uint32_t size, flags; /**< flags: 0, none exists yet. */
@@ -117,9 +129,9 @@ typedef struct heed_mpi_parts {
 /** What a plan of ranks moves and holds. The caller sets `size`; no more bytes than that are
  * written. All of one rank and, but for memory, of one run. */
 typedef struct heed_mpi_props {
-    uint32_t size, reserved;
+    uint32_t size, rows_move;          /**< rows_move: 1: the rank's rows travel, else keys do. */
     int32_t rank, ranks;          /**< This one, and how many there are. */
-    uint64_t bytes_in, bytes_out; /**< From and to other ranks: keys and values, no headers. */
+    uint64_t bytes_in, bytes_out; /**< From and to other ranks, without headers. */
     uint64_t messages_in, messages_out;
     uint64_t bytes_copied;         /**< Of the rank's own keys and values into pages. */
     uint64_t keys_seen, keys_held; /**< Of all sources: with pages around them, and held. */

@@ -11,6 +11,9 @@
 
 static heed_report report = { .size = sizeof(heed_report) };
 
+/* Runs of this rank in which rows travelled, and in which keys did. */
+static int rows_moved, keys_moved;
+
 static heed_mpi_plan *plan_of(const struct attention *a, const struct part *p)
 {
     heed_mpi_plan *plan = NULL;
@@ -38,13 +41,15 @@ static void traffic_compare(const heed_mpi_plan *plan, const struct attention *a
     EXPECT(props.bytes_out == traffic.bytes_out && props.messages_out == traffic.messages_out,
            "%s: %llu bytes out, %llu went", a->text, (unsigned long long)props.bytes_out,
            (unsigned long long)traffic.bytes_out);
+    rows_moved += props.rows_move != 0;
+    keys_moved += !props.rows_move && props.bytes_in > 0;
     moved[0] = props.bytes_in;
     moved[1] = props.bytes_out;
     MPI_Allreduce(moved, all, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     EXPECT(all[0] == all[1], "%s: more came than went", a->text);
 }
 
-static void words_compare(uint64_t seed, int pattern)
+static void words_compare(uint64_t seed, int pattern, uint32_t flags)
 {
     struct attention a;
     struct part p;
@@ -53,6 +58,7 @@ static void words_compare(uint64_t seed, int pattern)
     attention_draw(&a, seed, pattern);
     attention_compute(&a);
     part_make(&p, &a);
+    p.parts.flags = flags;
     plan = plan_of(&a, &p);
     for (int again = 0; again < 2 && plan; again++) {
         memset(p.o, 0x5a, (size_t)(a.batch * 4 * p.parts.n_rows * a.d * a.size));
@@ -190,7 +196,7 @@ static void mistake_make(int i, struct attention *a, struct part *p, struct give
         a->desc.flags |= 1u << 30;
         break;
     case 13:
-        p->parts.flags = 1;
+        p->parts.flags = 1u << 20;
         break;
     case 14:
         p->parts.size = 8;
@@ -279,22 +285,29 @@ static void every_rank_is_told(int i)
 }
 
 /* The last rank has no memory for its n-th block: all say so, and nothing is kept. */
-static void memory_that_lacks_is_everybodys(void)
+static void memory_that_lacks_is_everybodys(bool few_rows)
 {
     struct attention a;
     struct part p;
 
     small_make(&a, &p);
+    if (few_rows) {
+        a.desc.q = a.desc.o = heed_array4(HEED_F32, NULL, 1, 4, 2, a.d).t;
+        a.source.n_terms = 0;
+        p.parts.first_row = 0;
+        p.parts.n_rows = 2;
+    }
     for (int64_t n = 0; n < 200; n++) {
         const int64_t live = world.live;
         heed_mpi_plan *plan = NULL;
         heed_status status;
 
         world.fail_at = world.rank == world.ranks - 1 ? world.taken + n : -1;
-        status =
-            heed_mpi_attn_plan(MPI_COMM_WORLD, world.device, &a.desc, &p.parts, &plan, &report);
+        status = heed_mpi_attn_plan(MPI_COMM_WORLD, world.device, &a.desc, &p.parts, &plan,
+                                    &report);
         world.fail_at = -1;
-        EXPECT(status == HEED_OK || status == HEED_E_NOMEM, "block %d: %s", (int)n, report.message);
+        EXPECT(status == HEED_OK || status == HEED_E_NOMEM, "block %d: %s", (int)n,
+               report.message);
         EXPECT((status == HEED_OK) == (plan != NULL), "block %d: a plan", (int)n);
         heed_mpi_plan_destroy(plan);
         EXPECT(world.live == live, "block %d: %lld are left", (int)n,
@@ -368,14 +381,20 @@ static void run_checks_before_it_moves(void)
 int main(int argc, char **argv)
 {
     const int cases = argc > 1 ? atoi(argv[1]) : 8;
+    int ways[2];
 
     world_begin(&argc, &argv);
     for (int i = 0; i < cases * PATTERNS; i++)
-        words_compare((uint64_t)(1 + i / PATTERNS), i % PATTERNS);
+        words_compare((uint64_t)(1 + i / PATTERNS), i % PATTERNS,
+                      i / PATTERNS % 4 == 3 ? HEED_MPI_MOVE_KEYS : 0);
+    MPI_Allreduce((int[2]){ rows_moved, keys_moved }, ways, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    EXPECT(world.ranks == 1 || (ways[0] > 0 && ways[1] > 0), "rows travelled %d times, keys %d",
+           ways[0], ways[1]);
     only_what_is_seen_moves();
     for (int i = 0; i < MISTAKES; i++)
         every_rank_is_told(i);
-    memory_that_lacks_is_everybodys();
+    memory_that_lacks_is_everybodys(false);
+    memory_that_lacks_is_everybodys(true);
     failures_of_mpi_are_statuses();
     run_checks_before_it_moves();
     return world_end();
