@@ -30,8 +30,8 @@ struct needs {
     uint8_t *seen;        /* [small pages of the longest source] */
     int *counts;          /* [4][ranks]: asked, from where; wanted, from where */
     int64_t n_pages;      /* that rows see */
-    bool rows_may;   /* travel */
-    int holder;      /* the rank that was found last */
+    bool rows_may;        /* travel */
+    int holder;           /* the rank that was found last */
 };
 
 static bool holds(const struct held *held, int64_t s, int64_t key)
@@ -165,8 +165,11 @@ static bool parcel_next(struct needs *n, int64_t s, int64_t *page, struct heed_m
     const struct heed_mpi_source *source = &n->plan->sources[s];
 
     *parcel = (struct heed_mpi_parcel){
-        .source = (int32_t)s, .page = source->page, .rows_move = n->plan->rows_move,
-        .first_row = n->call->parts.first_row, .n_rows = n->call->parts.n_rows,
+        .source = (int32_t)s,
+        .page = source->page,
+        .rows_move = n->plan->rows_move,
+        .first_row = n->call->parts.first_row,
+        .n_rows = n->call->parts.n_rows,
     };
     for (; *page < source->n_pages; ++*page) {
         const int64_t key = *page * source->page;

@@ -81,7 +81,7 @@ struct heed_mpi_source {
 /* Keys [key, key + n) that go to a rank or come from it: neighbouring pages of whoever asks. */
 struct heed_mpi_parcel {
     int64_t key, n, page;
-    int64_t first_row, n_rows;          /* rows_move: of the rank that asks, for states of the keys */
+    int64_t first_row, n_rows; /* rows_move: of the rank that asks, for states of the keys */
     int32_t rank, source, rows_move, reserved;
 };
 
@@ -100,11 +100,11 @@ struct heed_mpi_messages {
 
 /* Chunks that the rank holds, of `keys` keys each, for rows of a rank. */
 struct heed_mpi_serve {
-    int32_t rank, last;                 /* last: behind it all states of a parcel are there */
+    int32_t rank, last; /* last: behind it all states of a parcel are there */
     int64_t chunk, n, keys;
     heed_plan *plan;
     char *q, *states;
-    int64_t bytes, sent, q_bytes;       /* of its states, of those of the parcel, of the rows */
+    int64_t bytes, sent, q_bytes; /* of its states, of those of the parcel, of the rows */
 };
 
 struct heed_mpi_plan {

@@ -140,8 +140,7 @@ static heed_status serve_plan(struct heed_mpi_plan *plan, const struct heed_mpi_
     if (!shift)
         return no_memory(report);
     for (int64_t i = 0; i < serve->n; i++)
-        shift[i] = -(serve->chunk + i) * HEED_CHUNK *
-                   (source.pos_step == 0 ? 1 : source.pos_step);
+        shift[i] = -(serve->chunk + i) * HEED_CHUNK * (source.pos_step == 0 ? 1 : source.pos_step);
     memcpy(slots, call->slots, sizeof slots);
     slots[desc.n_slots] = (heed_slot){ { HEED_I64, 3, { serve->n, 1, 1 }, { 1, 1, 1 } }, shift };
     source.k = view_tensor(source.k.dtype, &from->rows[0]);
@@ -160,8 +159,8 @@ static heed_status serve_plan(struct heed_mpi_plan *plan, const struct heed_mpi_
     desc.state_out = heed_array_dense(HEED_F32, NULL, 6, axes).t;
     desc.o.ndim = desc.lse.ndim = desc.sinks.ndim = 0;
     desc.q_pos0 = first_position(call, p->first_row);
-    desc.flags = HEED_ATTN_ALIGN_START | HEED_PLAN_OWN_WORKSPACE |
-                 (desc.flags & HEED_ATTN_SCALE_GIVEN);
+    desc.flags =
+        HEED_ATTN_ALIGN_START | HEED_PLAN_OWN_WORKSPACE | (desc.flags & HEED_ATTN_SCALE_GIVEN);
     desc.slots = slots;
     desc.slot_size = sizeof *slots;
     desc.q_pos_slot = ++desc.n_slots;
@@ -192,10 +191,16 @@ static heed_status serves_add(struct heed_mpi_plan *plan, const struct heed_mpi_
         if ((cut ? n - whole : whole) == 0)
             continue;
         *serve = (struct heed_mpi_serve){
-            .rank = p->rank, .chunk = p->key / HEED_CHUNK + (cut ? whole : 0),
-            .n = cut ? 1 : whole, .keys = cut ? p->n % HEED_CHUNK : HEED_CHUNK, .q = q,
-            .states = states + (cut ? whole * bytes : 0), .bytes = bytes * (cut ? 1 : whole),
-            .q_bytes = q_bytes(call, p->n_rows), .sent = n * bytes, .last = cut || n == whole,
+            .rank = p->rank,
+            .chunk = p->key / HEED_CHUNK + (cut ? whole : 0),
+            .n = cut ? 1 : whole,
+            .keys = cut ? p->n % HEED_CHUNK : HEED_CHUNK,
+            .q = q,
+            .states = states + (cut ? whole * bytes : 0),
+            .bytes = bytes * (cut ? 1 : whole),
+            .q_bytes = q_bytes(call, p->n_rows),
+            .sent = n * bytes,
+            .last = cut || n == whole,
         };
         status = serve_plan(plan, call, p, serve, report);
         plan->n_serves += status >= 0;
@@ -212,9 +217,12 @@ static heed_status join_plan(struct heed_mpi_plan *plan, const struct heed_mpi_c
     const heed_tensor *v = &call->sources[0].v;
     heed_plan_props props = { .size = sizeof props };
     heed_state_desc desc = {
-        .size = sizeof desc, .numerics = call->desc.numerics, .sinks = call->desc.sinks,
+        .size = sizeof desc,
+        .numerics = call->desc.numerics,
+        .sinks = call->desc.sinks,
         .flags = (call->desc.flags & HEED_ATTN_LSE_WITH_SINK) | HEED_PLAN_OWN_WORKSPACE,
-        .o = call->parts.o, .lse = call->parts.lse,
+        .o = call->parts.o,
+        .lse = call->parts.lse,
     };
     int64_t axes[6];
     heed_status status;
@@ -239,7 +247,8 @@ static heed_status own_serves(struct heed_mpi_plan *plan, const struct heed_mpi_
     heed_status status = HEED_OK;
 
     for (int64_t p = 0; p < s->n_pages && status >= 0; p++) {
-        struct heed_mpi_parcel own = { .rank = plan->team.rank, .key = p * HEED_CHUNK,
+        struct heed_mpi_parcel own = { .rank = plan->team.rank,
+                                       .key = p * HEED_CHUNK,
                                        .n_rows = call->parts.n_rows,
                                        .first_row = call->parts.first_row };
         const int64_t first = p;
@@ -269,8 +278,8 @@ static heed_status own_prepare(struct heed_mpi_plan *plan, const struct heed_mpi
         plan->q_view.stride[i] = there ? q->stride[i + q->ndim - 6] * size : 0;
     }
     /* A chunk that no row sees leaves a state without anything: zeros. */
-    plan->states = heed_mpi_take(&plan->memory, plan->sources[0].n_pages,
-                                 (size_t)plan->state_bytes, false);
+    plan->states =
+        heed_mpi_take(&plan->memory, plan->sources[0].n_pages, (size_t)plan->state_bytes, false);
     plan->q_packed = heed_mpi_take(&plan->memory, plan->q_bytes, 1, true);
     if (!plan->states || !plan->q_packed)
         return no_memory(report);
@@ -287,8 +296,7 @@ static void traffic_count(struct heed_mpi_plan *plan)
     for (int64_t i = 0; i < plan->n_in && plan->rows_move; i++) {
         const struct heed_mpi_parcel *p = &plan->in[i];
 
-        props->bytes_in +=
-            (uint64_t)((p->n + HEED_CHUNK - 1) / HEED_CHUNK * plan->state_bytes);
+        props->bytes_in += (uint64_t)((p->n + HEED_CHUNK - 1) / HEED_CHUNK * plan->state_bytes);
         props->messages_in++;
         if (i == 0 || p[-1].rank != p->rank) {
             props->bytes_out += (uint64_t)plan->q_bytes;
@@ -327,8 +335,8 @@ heed_status heed_mpi_rows_prepare(struct heed_mpi_plan *plan, const struct heed_
             return no_memory(report);
         status = serves_add(plan, call, p, q, NULL, report);
         plan->props.messages_out++;
-        plan->props.bytes_out += (uint64_t)((p->n + HEED_CHUNK - 1) / HEED_CHUNK *
-                                            states_bytes(call, p->n_rows));
+        plan->props.bytes_out +=
+            (uint64_t)((p->n + HEED_CHUNK - 1) / HEED_CHUNK * states_bytes(call, p->n_rows));
     }
     traffic_count(plan);
     return status;

@@ -37,8 +37,8 @@ static int begin(struct heed_mpi_plan *plan, int64_t *n)
         const struct heed_mpi_serve *s = &plan->serves[i];
 
         if (i == plan->n_own_serves || s[-1].rank != s->rank)
-            code = MPI_Irecv(s->q, (int)s->q_bytes, MPI_BYTE, s->rank, TAG_Q, plan->team.comm,
-                             next++);
+            code =
+                MPI_Irecv(s->q, (int)s->q_bytes, MPI_BYTE, s->rank, TAG_Q, plan->team.comm, next++);
     }
     *n = next - plan->rows_requests;
     for (int64_t i = 0; i < plan->n_in && plan->rows_move && code == MPI_SUCCESS; i++) {
@@ -68,8 +68,13 @@ static heed_status serve_run(const struct heed_mpi_plan *plan, const struct heed
     };
     heed_buf slots[HEED_MPI_SLOTS];
     const heed_attn_args args = {
-        .size = sizeof args, .kv_size = sizeof kv, .q.handle = s->q, .kv = &kv,
-        .state_out.handle = s->states, .slots = slots, .n_slots = plan->n_slots + 1,
+        .size = sizeof args,
+        .kv_size = sizeof kv,
+        .q.handle = s->q,
+        .kv = &kv,
+        .state_out.handle = s->states,
+        .slots = slots,
+        .n_slots = plan->n_slots + 1,
     };
 
     memset(slots, 0, sizeof slots);
@@ -131,7 +136,10 @@ heed_status heed_mpi_rows_join(const struct heed_mpi_plan *plan, heed_queue *que
                                const heed_attn_args *args, heed_report *report)
 {
     const heed_state_args own = {
-        .size = sizeof own, .states.handle = plan->states, .sinks = args->sinks, .o = args->o,
+        .size = sizeof own,
+        .states.handle = plan->states,
+        .sinks = args->sinks,
+        .o = args->o,
         .lse = args->lse,
     };
 

@@ -129,7 +129,7 @@ typedef struct heed_mpi_parts {
 /** What a plan of ranks moves and holds. The caller sets `size`; no more bytes than that are
  * written. All of one rank and, but for memory, of one run. */
 typedef struct heed_mpi_props {
-    uint32_t size, rows_move;          /**< rows_move: 1: the rank's rows travel, else keys do. */
+    uint32_t size, rows_move;     /**< rows_move: 1: the rank's rows travel, else keys do. */
     int32_t rank, ranks;          /**< This one, and how many there are. */
     uint64_t bytes_in, bytes_out; /**< From and to other ranks, without headers. */
     uint64_t messages_in, messages_out;

@@ -121,7 +121,7 @@ static void strides_add(struct attention *a)
 }
 
 /* Linear biases bound by run, a softcap, sinks, lengths. */
-static void trimmings_add(struct attention *a)
+static void trimmings_add(struct attention *a, bool lengths)
 {
     for (int i = 0; i < 4; i++) {
         a->slopes[i] = 0.01f * (float)(i + 1);
@@ -136,9 +136,25 @@ static void trimmings_add(struct attention *a)
     a->desc.sinks = (heed_tensor){ HEED_F32, 1, { 4 }, { 1 } };
     for (int b = 0; b < 2; b++)
         a->lengths[b] = below(a->n_k + 1);
-    a->source.len_slot = slot_add(a, (heed_tensor){ HEED_I64, 1, { a->batch }, { 1 } }, a->lengths);
+    if (lengths)
+        a->source.len_slot =
+            slot_add(a, (heed_tensor){ HEED_I64, 1, { a->batch }, { 1 } }, a->lengths);
     if (below(2))
         window_add(a);
+}
+
+/* Few rows anywhere that look far, as in decoding. */
+static void far_add(struct attention *a)
+{
+    a->desc.flags = HEED_ATTN_ALIGN_START;
+    a->desc.q_pos0 = below(a->n_k);
+    trimmings_add(a, false);
+    a->source.n_terms = 0;
+    term_add(a, (heed_term){ .kind = HEED_TERM_WINDOW,
+                             .left = below(3000),
+                             .right = below(3000),
+                             .block = below(3) ? 0 : 100,
+                             .step = below(5) ? 0 : 7 });
 }
 
 static void pattern_draw(struct attention *a, int pattern)
@@ -163,7 +179,10 @@ static void pattern_draw(struct attention *a, int pattern)
         segments_add(a);
         break;
     case 6:
-        trimmings_add(a);
+        trimmings_add(a, true);
+        break;
+    case 7:
+        far_add(a);
         break;
     default: /* everything that goes together */
         a->source.flags = below(2) ? HEED_SOURCE_CAUSAL : 0;
@@ -202,7 +221,9 @@ void attention_draw(struct attention *a, uint64_t seed, int pattern)
                              .d = 8 + below(3) * 4,
                              .size = below(2) ? 4 : 2 };
     a->n_k = 1 + below(below(3) ? 5200 : 1200);
-    a->n_q = cheap ? 1 + below(150) : 1 + below(1500);
+    if (pattern == 7) /* messages that are not cut, so that rows may travel */
+        a->n_k = (a->n_k + 2500) | 1;
+    a->n_q = cheap ? 1 + below(pattern == 7 ? 6 : 150) : 1 + below(1500);
     if (!cheap && below(3))
         a->n_q = a->n_k;
     snprintf(a->text, sizeof a->text,

@@ -303,11 +303,10 @@ static void memory_that_lacks_is_everybodys(bool few_rows)
         heed_status status;
 
         world.fail_at = world.rank == world.ranks - 1 ? world.taken + n : -1;
-        status = heed_mpi_attn_plan(MPI_COMM_WORLD, world.device, &a.desc, &p.parts, &plan,
-                                    &report);
+        status =
+            heed_mpi_attn_plan(MPI_COMM_WORLD, world.device, &a.desc, &p.parts, &plan, &report);
         world.fail_at = -1;
-        EXPECT(status == HEED_OK || status == HEED_E_NOMEM, "block %d: %s", (int)n,
-               report.message);
+        EXPECT(status == HEED_OK || status == HEED_E_NOMEM, "block %d: %s", (int)n, report.message);
         EXPECT((status == HEED_OK) == (plan != NULL), "block %d: a plan", (int)n);
         heed_mpi_plan_destroy(plan);
         EXPECT(world.live == live, "block %d: %lld are left", (int)n,

@@ -47,7 +47,7 @@ extern struct traffic traffic;
 
 /* ---- drawn attentions (draw.c) ---- */
 
-enum { PATTERNS = 8, MOST_RANKS = 16 };
+enum { PATTERNS = 9, MOST_RANKS = 16 };
 
 struct attention {
     char text[160];
