@@ -34,8 +34,8 @@ extern "C" {
  *
  * Where a rank has few rows that see many keys, as in decoding, the rows travel in place of the
  * keys, if these are more bytes: ranks that hold the keys compute a state for each of their chunks,
- * and the rank joins these in order, as heed_state_run() does, with the same bits. That is so for one
- * source without lengths, whose terms are windows of block 1 or everything, two batch axes at
+ * and the rank joins these in order, as heed_state_run() does, with the same bits. That is so for
+ * one source without lengths, whose terms are windows of block 1 or everything, two batch axes at
  * most, no run-time positions, and messages that need not be cut.
  *
  * @code
@@ -112,7 +112,7 @@ enum {
 
 /** What a rank wants and holds. Zero is the default everywhere. */
 typedef struct heed_mpi_parts {
-    uint32_t size, flags; /**< flags: 0, none exists yet. */
+    uint32_t size, flags; /**< flags: HEED_MPI_*. */
     /** Rows [first_row, first_row + n_rows) are computed here. Several ranks or none may want a
      * row. */
     int64_t first_row, n_rows;
@@ -187,8 +187,8 @@ HEED_MPI_API HEED_MUST_CHECK heed_status heed_mpi_attn_plan(MPI_Comm comm, heed_
  *   HEED_E_SIZE, HEED_E_NEWER, HEED_E_VALUE of args;
  *   HEED_E_MISMATCH the queue is of another device than the plan;
  *   HEED_E_ALIGN k or v is not at a multiple of its element's size;
- *   of this rank alone, whose o and lse are as they were: what else heed_attn_run() says of q, o,
- *   lse, sinks and slots; HEED_E_DEVICE the MPI library failed.
+ *   of this rank alone, whose o and lse are as they were: what else heed_attn_run() or
+ *   heed_state_run() say of q, o, lse, sinks and slots; HEED_E_DEVICE the MPI library failed.
  *   plan NULL: HEED_E_NULL on this rank alone, and the others wait for it.
  */
 HEED_MPI_API HEED_MUST_CHECK heed_status heed_mpi_attn_run(heed_mpi_plan *plan, heed_queue *queue,
