@@ -172,8 +172,8 @@ static heed_status serve_plan(struct heed_mpi_plan *plan, const struct heed_mpi_
     return status;
 }
 
-/* The parcel in whole chunks and the cut one. states: where those of its first chunk go, or NULL for
- * memory of their own. */
+/* The parcel in whole chunks and the cut one. states: where those of its first chunk go, or NULL
+ * for memory of their own. */
 static heed_status serves_add(struct heed_mpi_plan *plan, const struct heed_mpi_call *call,
                               const struct heed_mpi_parcel *p, char *q, char *states,
                               heed_report *report)

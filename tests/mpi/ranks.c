@@ -389,6 +389,8 @@ int main(int argc, char **argv)
     MPI_Allreduce((int[2]){ rows_moved, keys_moved }, ways, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     EXPECT(world.ranks == 1 || (ways[0] > 0 && ways[1] > 0), "rows travelled %d times, keys %d",
            ways[0], ways[1]);
+    several_sources_have_the_words_of_one_machine();
+    nothing_to_see_is_legal();
     only_what_is_seen_moves();
     for (int i = 0; i < MISTAKES; i++)
         every_rank_is_told(i);

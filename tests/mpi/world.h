@@ -86,4 +86,11 @@ void part_free(struct part *);
 /* Does the part have the words of the whole? */
 bool part_equal(const struct part *, const struct attention *);
 
+/* ---- what is not drawn (edges.c) ---- */
+
+/* A memory, a text and a source without keys; v is wider than k. */
+void several_sources_have_the_words_of_one_machine(void);
+/* No source, no row. */
+void nothing_to_see_is_legal(void);
+
 #endif
