@@ -379,7 +379,7 @@ static void run_checks_before_it_moves(void)
 
 int main(int argc, char **argv)
 {
-    const int cases = argc > 1 ? atoi(argv[1]) : 8;
+    const int cases = argc > 1 ? atoi(argv[1]) : 5;
     int ways[2];
 
     world_begin(&argc, &argv);
