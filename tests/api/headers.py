@@ -21,7 +21,7 @@ LANGUAGES = [
     ("c", "c17", ["gcc", "clang"]),
     ("c++", "c++11", ["g++", "clang++"]),
 ]
-VENDORS = {"heed/opencl.h": "CL/cl.h", "heed/cuda.h": "cuda.h"}
+VENDORS = {"heed/opencl.h": "CL/cl.h", "heed/cuda.h": "cuda.h", "heed/mpi.h": "mpi.h"}
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wpadded", "-Wconversion", "-Wshadow", "-Werror"]
 
 

@@ -15,7 +15,7 @@ import re
 import sys
 import tempfile
 
-FOLDERS = ["include", "lib", "reference", "backends", "tools", "examples", "tests", "fuzz",
+FOLDERS = ["include", "lib", "mpi", "reference", "backends", "tools", "examples", "tests", "fuzz",
            "bindings", "integrations", "scripts"]
 C_SUFFIXES = {".c", ".h", ".cl", ".cu", ".def"}
 TEXT_SUFFIXES = C_SUFFIXES | {".py", ".sh", ".map", ".build"}
@@ -46,6 +46,7 @@ FORMS = r"backends/kernels/(forms|dialect/dialect_types)\.h"
 LAYERS = [
     (r"include/heed/opencl\.h", [PUBLIC], {"CL/cl.h"}),
     (r"include/heed/cuda\.h", [PUBLIC], {"cuda.h"}),
+    (r"include/heed/mpi\.h", [PUBLIC], {"mpi.h"}),
     (r"include/.*", [PUBLIC], C_STANDARD - {"stdio.h", "threads.h", "stdatomic.h", "complex.h"}),
     (r"lib/mechanisms/.*", [PUBLIC, r"lib/mechanisms/.*", r"lib/core/(sized|error|compiler)\.h"],
      C_STANDARD),
@@ -63,6 +64,7 @@ LAYERS = [
     (r"backends/emulate/.*", [PUBLIC, WAIST, r"backends/(emulate|device|kernels)/.*"], C_STANDARD),
     (r"backends/(?P<own>[^/]+)/.*",
      [PUBLIC, WAIST, r"backends/{own}/.*", r"backends/device/.*", KERNELS], None),
+    (r"(?P<own>mpi)/.*", [PUBLIC, r"{own}/.*"], C_STANDARD),
     (r"fuzz/.*", [PUBLIC, r"fuzz/.*", r"tools/conform/(ops/attn/attn|engine/\w+)\.h",
                   r"examples/summarize/read\.h"], None),
     (r"tools/conform/engine/.*",

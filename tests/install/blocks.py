@@ -36,6 +36,7 @@ VENDORS = {
                "static CUcontext context; static CUdevice ordinal; static CUstream stream;"
                "static CUdeviceptr q_ptr; static CUevent written; static CUfunction next;"
                "static void **parameters;"),
+    "mpi.h": ("", "mpi.h", "static int64_t first, n_all;"),
 }
 HEADERS = ("attn", "memory", "pool", "mechanisms", "programs")
 STRICT = ["-std=c17", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-Wno-unused-function",

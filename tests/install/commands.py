@@ -37,6 +37,7 @@ RULES = [
     (r"--(plugin|pattern)$", "names an option"),
     (r"--device (opencl|cuda)", "needs a device that not every machine has"),
     (r"^python3 -m heed.torch", "python-torch does it, where there is PyTorch"),
+    (r"^mpirun|heed-mpi", "needs an MPI, which not every machine has"),
     (r"^(heed|build/(tools|examples))", None),
     (r"^cc |^(PYTHONPATH=\S+ )?python3 |^export |^meson compile", None),
 ]

@@ -47,8 +47,8 @@ def check_files(prefix):
                  "libheed.so", "libheed.so.0", "heed-config.cmake", "heed.7", "LICENSE",
                  "README.md", "guide.txt", "plugin.c", "minimal.c"):
         expect(name in names, f"not installed: {name}; there are {sorted(names)}")
-    extra = [name for name in names if name.startswith("lib") and not name.startswith("libheed.")
-             and name not in ("lib", "libexec")]
+    extra = [name for name in names if name.startswith("lib")
+             and not name.startswith(("libheed.", "libheed-mpi.")) and name not in ("lib", "libexec")]
     expect(not extra, f"installed but private: {extra}")
 
 
@@ -119,7 +119,7 @@ def check_cxx(prefix, folder):
         print("left out: no compiler of C++")
         return
     names = sorted(path.name for path in (prefix / "include/heed").glob("*.h"))
-    names = [name for name in names if name not in ("cuda.h", "opencl.h")]
+    names = [name for name in names if name not in ("cuda.h", "mpi.h", "opencl.h")]
     text = "".join(f"#include <heed/{name}>\n" for name in names)
     source = folder / "all.cc"
     source.write_text(text + "int main() { return heed_version() == 0; }\n", encoding="utf-8")

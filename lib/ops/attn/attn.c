@@ -12,6 +12,7 @@
 #include "../../launch/operands.h"
 #include "../../spans.h"
 #include "validate.h"
+#include "blocks.h"
 #include "visible.h"
 
 #include <fenv.h>
@@ -170,6 +171,19 @@ static heed_status find_slots(struct heed_plan *plan, const heed_attn_args *args
     return status;
 }
 
+/* A plan without a device, from malloc's memory, and the addresses of its slots. */
+static heed_status look_begin(struct heed_plan *plan, struct heed_arena *arena,
+                              const heed_attn_desc *desc, uint32_t source, heed_report *report)
+{
+    heed_status status;
+
+    heed_arena_init(arena, NULL);
+    status = check(plan, arena, desc, report);
+    if (status >= 0)
+        status = require_index(source, heed_attn_of(plan)->n_sources, "source", report);
+    return status;
+}
+
 heed_status heed_attn_visible(const heed_attn_desc *desc, const heed_attn_args *args, int64_t batch,
                               int64_t head, int64_t row, uint32_t source, uint8_t *seen,
                               heed_report *report)
@@ -183,8 +197,7 @@ heed_status heed_attn_visible(const heed_attn_desc *desc, const heed_attn_args *
         status = heed_op_require(seen, "seen", report);
     if (status < 0)
         return status;
-    heed_arena_init(&arena, NULL);      /* no device, so no runtime: malloc */
-    status = check(&plan, &arena, desc, report);
+    status = look_begin(&plan, &arena, desc, source, report);
     if (status >= 0)
         status = require_index(batch, heed_attn_of(&plan)->n_batch, "batch", report);
     if (status >= 0)
@@ -192,12 +205,54 @@ heed_status heed_attn_visible(const heed_attn_desc *desc, const heed_attn_args *
     if (status >= 0)
         status = require_index(row, heed_attn_of(&plan)->n_q, "row", report);
     if (status >= 0)
-        status = require_index(source, heed_attn_of(&plan)->n_sources, "source", report);
-    if (status >= 0)
         status = find_slots(&plan, args, slots, report);
     if (status >= 0)
         status = heed_visible_row(heed_attn_of(&plan), slots, batch, head, row, source, seen,
                                   report);
+    heed_arena_finish(&arena);
+    return status < 0 ? status : heed_report_ok(report);
+}
+
+static heed_status require_stretch(const struct heed_checked *attn, const struct heed_stretch *of,
+                                   heed_report *report)
+{
+    if (of->first < 0 || of->first > attn->n_q)
+        return heed_report_fill(report, HEED_E_VALUE, "first", attn->n_q, of->first,
+                                "there are %lld rows", (long long)attn->n_q);
+    if (of->count < 0 || of->count > attn->n_q - of->first)
+        return heed_report_fill(report, HEED_E_VALUE, "count", attn->n_q - of->first, of->count,
+                                "there are %lld rows from the first on",
+                                (long long)(attn->n_q - of->first));
+    if (of->block < 1)
+        return heed_report_fill(report, HEED_E_VALUE, "block", 1, of->block,
+                                "a block has a key at least");
+    return HEED_OK;
+}
+
+heed_status heed_attn_blocks(const heed_attn_desc *desc, const heed_attn_args *args, int64_t first,
+                             int64_t count, uint32_t source, int64_t block, uint8_t *seen,
+                             heed_report *report)
+{
+    const struct heed_stretch of = { first, count, block, source, 0 };
+    const void *slots[HEED_MAX_SLOTS] = { NULL };
+    struct heed_plan plan = { .op = &heed_op_attn };
+    struct heed_arena arena;
+    heed_status status = heed_op_require(desc, "desc", report);
+
+    if (status >= 0)
+        status = heed_op_require(seen, "seen", report);
+    if (status < 0)
+        return status;
+    status = look_begin(&plan, &arena, desc, source, report);
+    if (status >= 0)
+        status = require_stretch(heed_attn_of(&plan), &of, report);
+    if (status >= 0)
+        status = lower(&plan, &arena, report);
+    if (status >= 0)
+        status = find_slots(&plan, args, slots, report);
+    if (status >= 0)
+        status = heed_blocks_find(heed_attn_of(&plan), heed_lowered_of(&plan), slots, &of, seen,
+                                  &arena, report);
     heed_arena_finish(&arena);
     return status < 0 ? status : heed_report_ok(report);
 }

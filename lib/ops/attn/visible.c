@@ -47,8 +47,7 @@ static int64_t keys_of(const struct heed_look *l, const struct heed_checked_sour
                      source->k.shape[4]);
 }
 
-/* Of the keys that `seen` has room for: of packed ones all that there are. */
-static int64_t keys_room(const struct heed_checked_source *source)
+int64_t heed_look_room(const struct heed_checked_source *source)
 {
     return heed_layout_packed(source->layout) ? source->k.shape[4] : source->n_k;
 }
@@ -66,7 +65,7 @@ int64_t heed_look_first(const struct heed_look *l, int64_t key)
     return first_of(l->source, key, l->n_keys);
 }
 
-static int64_t position_of(const struct heed_look *l)
+int64_t heed_look_position(const struct heed_look *l)
 {
     const struct heed_checked *attn = l->attn;
     int64_t position = attn->q_pos0;
@@ -153,12 +152,11 @@ static int64_t times_seen(const struct heed_look *l, int64_t key)
     return 0;
 }
 
-/* Any slot that this row needs and that has no memory? Of the last source the length may count.
- * Arrays without entries are never read, those of biases neither. */
-static heed_status bound_check(const struct heed_look *l, uint32_t source, heed_report *report)
+/* Of the last source the length may count. Arrays without entries are never read, those of biases
+ * neither. */
+heed_status heed_look_require(const struct heed_checked *attn, const void *const *slots,
+                              uint32_t source, heed_report *report)
 {
-    const struct heed_checked *attn = l->attn;
-
     for (uint32_t i = 0; i < attn->n_sites; i++) {
         const struct heed_site *site = &attn->sites[i];
         const bool own = site->level == HEED_LEVEL_DESC || site->source == source;
@@ -168,7 +166,7 @@ static heed_status bound_check(const struct heed_look *l, uint32_t source, heed_
         char path[HEED_SITE_PATH];
 
         if ((!own && !last) || site->level == HEED_LEVEL_BIAS || heed_slots_empty(site->aux) ||
-            heed_slots_base(site->aux, l->slots))
+            heed_slots_base(site->aux, slots))
             continue;
         return heed_report_fill(report, HEED_E_NULL, "slots", site->aux->slot, 0,
                                 "slot %u, %s, is not bound", (unsigned)site->aux->slot,
@@ -185,12 +183,27 @@ static heed_status exists(heed_report *report, const char *field, int64_t value,
                             "%s counts from 0 and ends before %lld", field, (long long)count);
 }
 
+void heed_look_item(struct heed_look *l, const struct heed_checked *attn, const void *const *slots,
+                    uint32_t source, int64_t item)
+{
+    int64_t index[6];
+
+    *l = (struct heed_look){ .attn = attn, .slots = slots, .source = &attn->sources[source] };
+    heed_slots_item(attn, item, index);
+    memcpy(l->at, index, sizeof(l->at));
+    l->n_rows =
+        length_of(l, attn->q_layout, &attn->q_begin, &attn->q_len, attn->n_q, attn->q.shape[4]);
+    if (attn->o_begin.slot)
+        l->n_rows =
+            heed_layout_find(attn->q_layout)->cut(l, &attn->o_begin, attn->o.shape[4], l->n_rows);
+    l->n_keys = keys_of(l, l->source);
+}
+
 heed_status heed_visible_row(const struct heed_checked *attn, const void *const *slots,
                              int64_t batch, int64_t head, int64_t row, uint32_t source,
                              uint8_t *seen, heed_report *report)
 {
-    struct heed_look l = { .attn = attn, .slots = slots, .head = head, .row = row };
-    int64_t index[6];
+    struct heed_look l;
     heed_status status;
 
     if ((status = exists(report, "source", source, attn->n_sources)) < 0 ||
@@ -198,23 +211,17 @@ heed_status heed_visible_row(const struct heed_checked *attn, const void *const 
         (status = exists(report, "head", head, attn->heads)) < 0 ||
         (status = exists(report, "row", row, attn->n_q)) < 0)
         return status;
-    l.source = &attn->sources[source];
-    if (!seen && keys_room(l.source) != 0)
-        return heed_report_fill(report, HEED_E_NULL, "seen", keys_room(l.source), 0,
-                                "there is no room for the counts");
-    status = bound_check(&l, source, report);
+    if (!seen && heed_look_room(&attn->sources[source]) != 0)
+        return heed_report_fill(report, HEED_E_NULL, "seen", heed_look_room(&attn->sources[source]),
+                                0, "there is no room for the counts");
+    status = heed_look_require(attn, slots, source, report);
     if (status < 0)
         return status;
-    heed_slots_item(attn, batch, index);
-    memcpy(l.at, index, sizeof(l.at));
-    l.n_rows = length_of(&l, attn->q_layout, &attn->q_begin, &attn->q_len, attn->n_q,
-                         attn->q.shape[4]);
-    if (attn->o_begin.slot)
-        l.n_rows =
-            heed_layout_find(attn->q_layout)->cut(&l, &attn->o_begin, attn->o.shape[4], l.n_rows);
-    l.n_keys = keys_of(&l, l.source);
-    l.position = position_of(&l);
-    for (int64_t key = 0; key < keys_room(l.source); key++) {
+    heed_look_item(&l, attn, slots, source, batch);
+    l.head = head;
+    l.row = row;
+    l.position = heed_look_position(&l);
+    for (int64_t key = 0; key < heed_look_room(l.source); key++) {
         const int64_t times = row < l.n_rows ? times_seen(&l, key) : 0;
 
         seen[key] = (uint8_t)(times > UINT8_MAX ? UINT8_MAX : times);

@@ -28,6 +28,19 @@ int64_t heed_look_head(const struct heed_look *, int64_t extent);
 /* The first position that a key covers. */
 int64_t heed_look_first(const struct heed_look *, int64_t key);
 
+/* The position of row `row` of the item. */
+int64_t heed_look_position(const struct heed_look *);
+/* Makes the look of an item at a source: coordinates and lengths, without a row. The slots that
+ * heed_look_require() asks for are bound. */
+void heed_look_item(struct heed_look *, const struct heed_checked *, const void *const *slots,
+                    uint32_t source, int64_t item);
+/* HEED_E_NULL: a slot that says what rows see of the source has no memory. */
+HEED_MUST_CHECK
+heed_status heed_look_require(const struct heed_checked *, const void *const *slots,
+                              uint32_t source, heed_report *);
+/* Keys of the source's tensor, of packed ones all that there are. */
+int64_t heed_look_room(const struct heed_checked_source *);
+
 /* seen[0 .. keys of the source's tensor): how often the row sees each key; 255 stands for more.
  * Terms, lengths, CAUSAL, the masks and lists count, biases do not. Only slots is read (slots
  * may be NULL when every slot is constant). HEED_E_VALUE: no such batch item, head, row or source;

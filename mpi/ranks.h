@@ -1,0 +1,221 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of libheed-mpi share. The library stands on the public headers of heed alone.
+ */
+#ifndef HEED_MPI_RANKS_H
+#define HEED_MPI_RANKS_H
+
+#include <heed/mpi.h>
+
+#include <stdbool.h>
+
+enum { HEED_MPI_SOURCES = 16, HEED_MPI_SLOTS = 64, HEED_MPI_TERMS = 64 };
+
+#if defined __GNUC__
+#define HEED_MPI_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define HEED_MPI_PRINTF(text, first)
+#endif
+
+/* ---- ranks.c: reports, agreement, memory ---- */
+
+/* The ranks, over a communicator of heed's own that returns its errors. */
+struct heed_mpi_team {
+    MPI_Comm comm;
+    int rank, ranks;
+};
+
+/* Fills a report of full size and returns status. */
+HEED_MPI_PRINTF(6, 7)
+heed_status heed_mpi_fill(heed_report *, heed_status status, const char *field, int64_t wanted,
+                          int64_t got, const char *format, ...);
+/* What a function of MPI returned, as a status. */
+heed_status heed_mpi_result(heed_report *, int code, const char *call);
+/* A report as the caller's size has room for. */
+heed_status heed_mpi_tell(heed_report *caller, const heed_report *);
+/* Collective: the lowest status of all ranks, and in the report that of the lowest such rank. */
+heed_status heed_mpi_agree(const struct heed_mpi_team *, heed_status mine, heed_report *);
+/* A struct of the caller's that begins with its size, zero-extended; v1: the least it has. */
+heed_status heed_mpi_sized(heed_report *, const void *given, uint32_t size, size_t v1, void *to,
+                           size_t known, const char *field);
+
+/* Blocks from the runtime's allocator that are given back together. */
+struct heed_mpi_memory {
+    heed_device *device;
+    struct heed_mpi_block *blocks;
+    uint64_t bytes;
+};
+
+/* Zeroed unless `raw`; NULL: no memory. */
+void *heed_mpi_take(struct heed_mpi_memory *, int64_t count, size_t size, bool raw);
+void heed_mpi_release(struct heed_mpi_memory *);
+
+/* ---- the attention of all ---- */
+
+/* Six axes, the last ones head, key and channel; missing ones have extent 1. Bytes. */
+struct heed_mpi_view {
+    int64_t shape[6], stride[6];
+};
+
+/* K or V of a source, as the rank holds it and as pages [slot][item][H_k][page][d]. */
+struct heed_mpi_rows {
+    int64_t size;              /* bytes of an element */
+    struct heed_mpi_view held; /* the rank's keys */
+    struct heed_mpi_view page; /* of one slot, all items */
+    char *pages;
+    int64_t slot_bytes; /* from one slot to the next */
+};
+
+enum { HEED_MPI_SMALL_PAGE = 16 };
+
+struct heed_mpi_source {
+    int64_t n_k, items;
+    int64_t first, count;         /* keys that the rank holds */
+    int64_t page, n_pages;        /* keys of a page: HEED_CHUNK, or few where few are seen */
+    int64_t n_seen;               /* pages */
+    int32_t *slot;                /* [n_pages] where the page lies; -1: no row sees it */
+    struct heed_mpi_rows rows[2]; /* K, V */
+};
+
+/* Keys [key, key + n) that go to a rank or come from it: neighbouring pages of whoever asks. */
+struct heed_mpi_parcel {
+    int64_t key, n, page;
+    int64_t first_row, n_rows; /* rows_move: of the rank that asks, for states of the keys */
+    int32_t rank, source, rows_move, reserved;
+};
+
+/* What a run sends or receives at once: `type`, from `offset` bytes behind the rank's keys or the
+ * pages on. */
+struct heed_mpi_message {
+    int64_t offset;
+    MPI_Datatype type;
+    int32_t rank, source, v, reserved;
+};
+
+struct heed_mpi_messages {
+    struct heed_mpi_message *message;
+    int64_t n, bytes;
+};
+
+/* Chunks that the rank holds, of `keys` keys each, for rows of a rank. */
+struct heed_mpi_serve {
+    int32_t rank, last; /* last: behind it all states of a parcel are there */
+    int64_t chunk, n, keys;
+    heed_plan *plan;
+    char *q, *states;
+    int64_t bytes, sent, q_bytes; /* of its states, of those of the parcel, of the rows */
+};
+
+struct heed_mpi_plan {
+    struct heed_mpi_team team;
+    struct heed_mpi_memory memory;
+    heed_device *device;
+    heed_plan *local;
+    heed_mpi_props props;
+    int64_t n_rows, n_sources, message_bytes;
+    uint32_t n_slots, n_local_slots;
+    bool wants_q, wants_o, wants_lse, wants_sinks; /* memory of a run */
+    bool wants_slot[HEED_MPI_SLOTS];
+    struct heed_mpi_source sources[HEED_MPI_SOURCES];
+    struct heed_mpi_parcel *in, *out; /* by rank, source and key */
+    int64_t n_in, n_out;
+    struct heed_mpi_messages messages_in, messages_out;
+    MPI_Request *requests; /* one for each message */
+    /* Rows that travel: this rank's, any rank's. Own chunks are served first. */
+    bool rows_move, any_rows_move;
+    struct heed_mpi_serve *serves;
+    int64_t n_serves, n_own_serves;
+    struct heed_mpi_view q_view;
+    int64_t q_size, q_bytes, state_bytes; /* state_bytes: of a chunk */
+    char *q_packed, *states;
+    MPI_Request *rows_requests;
+    int64_t n_rows_requests;
+};
+
+/* The caller's structs, copied and zero-extended, and what follows from them. */
+struct heed_mpi_call {
+    heed_attn_desc desc;
+    heed_source sources[HEED_MPI_SOURCES];
+    heed_slot slots[HEED_MPI_SLOTS];
+    heed_mpi_parts parts;
+    heed_mpi_keys keys[HEED_MPI_SOURCES];
+    int64_t n_q;
+    bool used[HEED_MPI_SLOTS]; /* by a term, a bias, a length or positions */
+};
+
+static inline int64_t heed_mpi_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Keys of a page of the source. */
+static inline int64_t heed_mpi_page_keys(const struct heed_mpi_source *s, int64_t page)
+{
+    return heed_mpi_min(s->n_k - page * s->page, s->page);
+}
+
+/* Does the rank itself hold the page, which its rows see? */
+static inline bool heed_mpi_is_own(const struct heed_mpi_source *s, int64_t page)
+{
+    const int64_t key = page * s->page;
+
+    return s->slot[page] >= 0 && key >= s->first && key < s->first + s->count;
+}
+
+/* ---- check.c: what a rank was given ---- */
+
+heed_status heed_mpi_check(heed_device *device, const heed_attn_desc *desc,
+                           const heed_mpi_parts *parts, struct heed_mpi_call *, heed_report *);
+
+/* ---- digest.c ---- */
+
+/* Of all that ranks must have in common. */
+uint64_t heed_mpi_digest(const struct heed_mpi_call *);
+
+/* ---- local.c ---- */
+
+/* The attention of the rank's rows over pages, of which slot[] says which are there, planned. */
+heed_status heed_mpi_local(struct heed_mpi_plan *, const struct heed_mpi_call *, heed_report *);
+
+/* ---- needs.c ---- */
+
+/* Collective: finds what the rank's rows see, who holds it, and who wants what the rank holds. */
+heed_status heed_mpi_needs(struct heed_mpi_plan *, const struct heed_mpi_call *, heed_report *);
+
+/* ---- messages.c ---- */
+
+/* Cuts parcels into messages, from what is held or into pages. Not collective. */
+heed_status heed_mpi_messages_make(struct heed_mpi_plan *, bool out, heed_report *);
+void heed_mpi_messages_finish(struct heed_mpi_messages *);
+/* From element [0]..[0] to that of an item and head, the last axis the fastest. */
+int64_t heed_mpi_group_offset(const struct heed_mpi_view *, int64_t group);
+/* How many items and heads there are. */
+int64_t heed_mpi_groups(const struct heed_mpi_view *);
+
+/* ---- rows.c, rows_run.c ---- */
+
+/* May rows travel at all, and are they fewer bytes than so many keys of other ranks? */
+bool heed_mpi_rows_may(const struct heed_mpi_call *);
+bool heed_mpi_rows_cheaper(const struct heed_mpi_plan *, const struct heed_mpi_call *,
+                           int64_t foreign_keys);
+/* What is computed for others and for the rank's own rows. Not collective. */
+heed_status heed_mpi_rows_prepare(struct heed_mpi_plan *, const struct heed_mpi_call *,
+                                  heed_report *);
+void heed_mpi_rows_finish(struct heed_mpi_plan *);
+/* Collective where any rank's rows move. */
+heed_status heed_mpi_rows_exchange(struct heed_mpi_plan *, heed_queue *, const heed_attn_args *,
+                                   const heed_kv_bufs *held, heed_report *);
+heed_status heed_mpi_rows_join(const struct heed_mpi_plan *, heed_queue *, const heed_attn_args *,
+                               heed_report *);
+
+/* ---- exchange.c ---- */
+
+/* Pages; messages and figures. Not collective. */
+heed_status heed_mpi_exchange_pages(struct heed_mpi_plan *, const struct heed_mpi_call *,
+                                    heed_report *);
+heed_status heed_mpi_exchange_prepare(struct heed_mpi_plan *, heed_report *);
+/* Fills the pages. */
+heed_status heed_mpi_exchange(struct heed_mpi_plan *, const heed_kv_bufs *held, heed_report *);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What heed_attn_blocks says, against heed_attn_visible row by row: no block is left out that a row
+ * sees a key of, and where nothing but terms counts none is marked that no row does.
+ */
+#include "conform/engine/subject.h"
+#include "conform/ops/attn/attn.h"
+#include "support/suite.h"
+
+#include <heed/attn.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM = 8192, WORK = 500000, N_Q = 3000, N_K = 5500 };
+
+static heed_report report = { .size = sizeof(heed_report) };
+
+/* Blocks of which a row of the stretch sees a key. */
+static void seen_find(const heed_attn_desc *desc, const heed_attn_args *args, int64_t items,
+                      int64_t heads, int64_t first, int64_t count, uint32_t source, int64_t room,
+                      int64_t block, uint8_t *blocks)
+{
+    static uint8_t seen[ROOM];
+
+    memset(blocks, 0, (size_t)((room + block - 1) / block));
+    for (int64_t at = 0; at < items * heads * count; at++) {
+        const int64_t row = first + at % count, head = at / count % heads;
+
+        ck_assert_msg(heed_attn_visible(desc, args, at / count / heads, head, row, source, seen,
+                                        &report) == HEED_OK,
+                      "%s", report.message);
+        for (int64_t k = 0; k < room; k++) {
+            if (seen[k] > 0)
+                blocks[k / block] = 1;
+        }
+    }
+}
+
+/* ---- terms over several chunks ---- */
+
+static int32_t list[2][6];
+static int64_t length[2];
+static int32_t ranges[2][N_Q][2];
+
+static void term_draw(struct rng *r, heed_term *term, uint32_t kind)
+{
+    static const uint32_t phase[3] = { 0, HEED_TERM_PHASE_HEAD, HEED_TERM_PHASE_QUERY };
+
+    *term = (heed_term){ .kind = kind };
+    if (kind == HEED_TERM_WINDOW) {
+        term->left = rng_below(r, 2000) - 300;
+        term->right = rng_below(r, 2000) - 300;
+        term->block = (int32_t)rng_below(r, 4) * 100;
+    }
+    if (kind == HEED_TERM_GLOBAL) {
+        term->block = (int32_t)rng_below(r, 1200);
+        term->slot = rng_below(r, 2) ? 1 : 0;
+        term->flags = HEED_TERM_KEYS;
+        if (term->slot) {
+            term->flags = (uint32_t)(1 + rng_below(r, 3));
+            term->block = 0;
+        }
+    }
+    if (kind == HEED_TERM_SEGMENT) {
+        term->slot = 3;
+        term->block = 1;
+    }
+    if ((kind == HEED_TERM_ALL || kind == HEED_TERM_WINDOW) && rng_below(r, 3) > 0) {
+        term->step = 2 + rng_below(r, rng_below(r, 2) ? 900 : 3000);
+        term->phase = (int32_t)rng_below(r, 3000) - 1500;
+        term->flags = phase[rng_below(r, 3)];
+    }
+}
+
+static void slots_draw(struct rng *r)
+{
+    for (int b = 0; b < 2; b++) {
+        int32_t entry = -1;
+
+        for (int i = 0; i < 6; i++) {
+            entry += 1 + (int32_t)rng_below(r, 450);
+            list[b][i] = i < 2 + rng_below(r, 5) && entry < N_Q && (i == 0 || list[b][i - 1] >= 0)
+                             ? entry
+                             : -1;
+        }
+        length[b] = rng_below(r, 4) ? N_K - rng_below(r, N_K) : N_K;
+        for (int i = 0; i < N_Q; i++) {
+            ranges[b][i][0] = (int32_t)rng_below(r, N_K);
+            ranges[b][i][1] = ranges[b][i][0];
+            if (ranges[b][i][0] < N_K && rng_below(r, 3) == 0)
+                ranges[b][i][1] += (int32_t)rng_below(r, 1 + N_K - ranges[b][i][0]) / 4;
+        }
+    }
+}
+
+static void terms_compare(struct rng *r)
+{
+    const heed_slot slots[3] = {
+        { { HEED_I32, 2, { 2, 6 }, { 6, 1 } }, list },
+        { { HEED_I64, 1, { 2 }, { 1 } }, length },
+        { { HEED_I32, 3, { 2, N_Q, 2 }, { 2 * N_Q, 2, 1 } }, ranges },
+    };
+    heed_term terms[3];
+    const uint32_t n = (uint32_t)rng_below(r, 4);
+    const heed_source source = {
+        .k = heed_array4(HEED_F32, NULL, 2, 1, N_K, 4).t,
+        .v = heed_array4(HEED_F32, NULL, 2, 1, N_K, 4).t,
+        .pos0 = rng_below(r, 3000) - 1500,
+        .len_slot = rng_below(r, 2) ? 2 : 0,
+        .flags =
+            (rng_below(r, 2) ? HEED_SOURCE_CAUSAL : 0) | (rng_below(r, 4) ? 0 : HEED_SOURCE_END),
+        .terms = terms,
+        .n_terms = n,
+        .term_size = sizeof(*terms),
+    };
+    heed_attn_desc desc = {
+        .size = sizeof(desc),
+        .flags = (uint32_t)(1 + rng_below(r, 2)),
+        .q = heed_array4(HEED_F32, NULL, 2, 2, N_Q, 4).t,
+        .o = heed_array4(HEED_F32, NULL, 2, 2, N_Q, 4).t,
+        .sources = &source,
+        .n_sources = 1,
+        .source_size = sizeof(source),
+        .slots = slots,
+        .n_slots = 3,
+        .slot_size = sizeof(*slots),
+    };
+    const int64_t count = rng_below(r, 20), first = rng_below(r, N_Q - count + 1);
+    const int64_t block = rng_below(r, 2) ? 1024 : 1 + rng_below(r, 70);
+    uint8_t want[N_K], got[N_K];
+    heed_status status;
+
+    slots_draw(r);
+    for (uint32_t i = 0, kind = 0; i < n; i++, kind++) {
+        kind += (uint32_t)rng_below(r, 2);
+        term_draw(r, &terms[i], kind % 4);
+    }
+    status = heed_attn_blocks(&desc, NULL, first, count, 0, block, got, &report);
+    if (status == HEED_E_UNSUPPORTED) /* two GLOBAL terms */
+        return;
+    ck_assert_msg(status == HEED_OK, "%s: %s", report.field, report.message);
+    seen_find(&desc, NULL, 2, 2, first, count, 0, N_K, block, want);
+    ck_assert_mem_eq(got, want, (size_t)((N_K + block - 1) / block));
+}
+
+TEST(blocks_are_those_of_keys_that_rows_see)
+{
+    struct rng r = rng_of(7);
+
+    for (int i = 0; i < 400; i++)
+        terms_compare(&r);
+}
+
+/* ---- every layout ---- */
+
+TEST(no_block_of_any_layout_is_left_out)
+{
+    struct rng r = rng_of(3);
+    struct target on;
+    int64_t marked = 0;
+
+    cf_op_use(cf_ops[0]);
+    ck_assert(cf_target_open(&on, "reference", 1, NULL));
+    for (int i = 0; i < 300; i++) {
+        struct problem *p;
+        struct job *job;
+        struct cs c;
+
+        cf_case_draw(&r, on.device, 30, WORK, &c);
+        p = cf_problem_make(&c, NULL, 0, true);
+        job = cf_job_make(&cf_attn_families, p, &on, 0, 1);
+        ck_assert(p && job);
+        for (int s = 0; s < p->n_sources && p->n_items && p->n_q; s++) {
+            const int64_t room = p->source[s].k.pages ? p->source[s].n_k : p->source[s].total;
+            const int64_t first = rng_below(&r, p->n_q), count = rng_below(&r, 3);
+            const int64_t most = count < p->n_q - first ? count : p->n_q - first;
+            const int64_t block = 1 + rng_below(&r, 40);
+            uint8_t want[ROOM], got[ROOM];
+
+            memset(got, 0, sizeof(got));
+            ck_assert_msg(heed_attn_blocks(&cf_call_of(job)->desc, &cf_call_of(job)->args, first,
+                                           most, (uint32_t)s, block, got, &report) == HEED_OK,
+                          "%s: %s", report.field, report.message);
+            seen_find(&cf_call_of(job)->desc, &cf_call_of(job)->args, p->n_items, p->heads, first,
+                      most, (uint32_t)s, room, block, want);
+            for (int64_t k = 0; k * block < room; k++) {
+                ck_assert_int_ge(got[k], want[k]);
+                marked += got[k];
+            }
+        }
+        job_drop(job);
+        cf_problem_free(p);
+    }
+    cf_target_close(&on);
+    ck_assert_int_gt(marked, 100);
+}
+
+/* ---- mistakes ---- */
+
+TEST(rows_and_sources_that_are_not_there_are_named)
+{
+    const heed_source source = { .k = heed_array4(HEED_F32, NULL, 1, 1, 3000, 4).t,
+                                 .v = heed_array4(HEED_F32, NULL, 1, 1, 3000, 4).t };
+    heed_attn_desc desc = {
+        .size = sizeof(desc),
+        .q = heed_array4(HEED_F32, NULL, 1, 1, 10, 4).t,
+        .o = heed_array4(HEED_F32, NULL, 1, 1, 10, 4).t,
+        .sources = &source,
+        .n_sources = 1,
+        .source_size = sizeof(source),
+    };
+    uint8_t got[3] = { 7, 7, 7 };
+
+    ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 11, 0, 0, 1024, got, &report), HEED_E_VALUE);
+    ck_assert_str_eq(report.field, "first");
+    ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 4, 7, 0, 1024, got, &report), HEED_E_VALUE);
+    ck_assert_str_eq(report.field, "count");
+    ck_assert_int_eq(report.wanted, 6);
+    ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 0, 1, 1, 1024, got, &report), HEED_E_VALUE);
+    ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 0, 1, 0, 1024, NULL, &report), HEED_E_NULL);
+    ck_assert_int_eq(heed_attn_blocks(NULL, NULL, 0, 1, 0, 1024, got, &report), HEED_E_NULL);
+    ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 0, 1, 0, 0, got, &report), HEED_E_VALUE);
+    ck_assert_str_eq(report.field, "block");
+    ck_assert_mem_eq(got, ((const uint8_t[3]){ 7, 7, 7 }), sizeof(got));
+    ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 10, 0, 0, 1024, got, &report), HEED_OK);
+    ck_assert_mem_eq(got, ((const uint8_t[3]){ 0, 0, 0 }), sizeof(got));
+    ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 9, 1, 0, 1024, got, &report), HEED_OK);
+    ck_assert_mem_eq(got, ((const uint8_t[3]){ 1, 1, 1 }), sizeof(got));
+}
+
+int main(void)
+{
+    return suite_run("key_blocks", 240, NULL, NULL);
+}
