@@ -137,8 +137,8 @@ HK_FN void hk_items_take(struct hk_strip *st, HK_GLOBAL struct hk_worker_query *
     st->base = at;
 }
 
-/* All rows at once or, of a source of which each item has keys of its own, item after item, with the
- * sums of the other rows untouched. (One call of the walk: PoCL makes a copy of it for each.) */
+/* All rows at once or, of a source of which each item has keys of its own, item after item, with
+ * the sums of the other rows untouched. (One call of the walk: PoCL makes a copy for each.) */
 HK_FN void hk_source_attend(struct hk_strip *st, hk_u32 s)
 {
     HK_GLOBAL const struct hk_plan *plan = st->call->plan;
