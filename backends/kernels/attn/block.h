@@ -446,10 +446,7 @@ HK_FN void hk_block_few(const struct hk_strip *st, HK_GLOBAL const struct hk_sub
         hk_block_weigh(st, sub, view, block, visible, 0);
         return;
     }
-    if (shift != 0)
-        ahead = &k;
-    else
-        ahead = hk_next_rows(st, sub, block, &next) ? &next : 0;
+    ahead = shift != 0 ? &k : hk_next_rows(st, sub, block, &next) ? &next : 0;
     hk_few_weigh(st, &v, ahead, shift); /* one call: PoCL makes a copy for each */
 }
 
