@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { ROWS = 40, KEYS = 70, D = 80 };
+enum { ROWS = 80, KEYS = 70, D = 80 };
 
 struct asked {
     uint32_t numerics, q, kv;
