@@ -432,8 +432,9 @@ bool heed_blob_plan(const struct heed_plan *plan, const struct heed_device_trait
     to->groups = attn->heads / to->strips.stack;
     items_find(plan, traits, to);
     if (traits->shape == HEED_SHAPE_WORKGROUP && attn->d_v > 0)
-        to->passes = hk_parts(attn->d_v, heed_group_few(plan, traits)
-                                             ? 128 : heed_group_width(attn, traits));
+        to->passes =
+            hk_parts(attn->d_v,
+                     heed_group_few(plan, traits) ? HK_PART_WIDTH : heed_group_width(attn, traits));
     if (!heed_group_few(plan, traits))
         kept_find(plan, to, &w);
     to->counter_at = heed_room_place(&w, 1, sizeof(int64_t));

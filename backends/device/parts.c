@@ -8,6 +8,8 @@
 #include "blob.h"
 #include "tune.h"
 
+#include <math.h>
+
 double heed_blob_chunks(const struct heed_plan *plan, uint32_t sub)
 {
     const struct heed_lowered *lowered = heed_lowered_of(plan);
@@ -33,17 +35,26 @@ static int64_t few_bytes(int64_t d_v)
                            ((int64_t)sizeof(float) * (HK_PARTIALS + d_v)));
 }
 
-/* Where rows that share keys, one item's, are few. */
+/* Where rows that share keys, one item's, are few: a strip or two, or more of them if strips of
+ * work-groups for many rows would leave units idle. */
 bool heed_group_few(const struct heed_plan *plan, const struct heed_device_traits *traits)
 {
     const struct heed_checked *attn = plan->checked;
-    const double rows = (double)heed_lowered_of(plan)->stack * (double)attn->n_q;
-    const double tasks = (double)attn->n_batch * (double)attn->heads * (double)attn->n_q;
-    const double bytes = tasks * heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs) *
-                         (double)few_bytes(attn->d_v);
+    const struct heed_lowered *lowered = heed_lowered_of(plan);
+    const int64_t stack =
+        lowered->stack > HK_PART_ROWS ? hk_gcd(lowered->stack, HK_PART_ROWS) : lowered->stack;
+    const double rows = (double)lowered->stack * (double)attn->n_q;
+    const double many = (double)attn->n_batch * (double)attn->heads / (double)lowered->stack;
+    const double strips =
+        (double)attn->n_batch * (double)attn->heads / (double)stack * (double)attn->n_q;
+    const double chunks = fmax(heed_blob_chunks(plan, lowered->n_subs), 1);
 
-    return traits->shape == HEED_SHAPE_WORKGROUP && heed_lowered_of(plan)->row_step == 1 &&
-           rows <= HEED_TUNE_FEW_ROWS && bytes <= HEED_TUNE_CHUNKS_BYTES;
+    if (traits->shape != HEED_SHAPE_WORKGROUP || lowered->row_step > 1)
+        return false;
+    if (strips * chunks * (double)few_bytes(attn->d_v) > HEED_TUNE_GROUP_CHUNKS_BYTES)
+        return false;
+    return rows <= HEED_TUNE_FEW_ROWS ||
+           (rows <= HEED_TUNE_FEW_ROWS_MOST && many < HEED_TUNE_FEW_STRIPS);
 }
 
 /* Work-groups for few rows: as many parts as there are chunks, as long as that is not many

@@ -184,8 +184,6 @@ static enum heed_kernel attend_choose(const struct heed_plan *plan,
     return workgroup[wide][dtype];
 }
 
-enum { FEW_THREADS = 128 };     /* HK_THREADS of attend_few.cl and few_join.cl */
-
 /* Threads of a group that attends. */
 static uint32_t attend_threads(const struct heed_plan *plan, enum heed_kernel kernel,
                                const struct heed_device_traits *traits)
@@ -193,7 +191,7 @@ static uint32_t attend_threads(const struct heed_plan *plan, enum heed_kernel ke
     if (traits->shape == HEED_SHAPE_LANES)
         return 1;
     if (heed_group_few(plan, traits))
-        return FEW_THREADS;
+        return HK_PART_THREADS;
     return heed_kernel_is_matrix(kernel) ? traits->group_rows * HK_MMA_SHARE(traits->mma)
                              : heed_group_threads(heed_attn_of(plan), traits);
 }
@@ -253,7 +251,7 @@ static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
     if (blob->chunk_bytes > 0 && !lanes)
         state->launches[state->n_launches++] = (struct heed_kernel_launch){
             .kernel = HEED_KERNEL_workgroup_few_join,
-            .threads = FEW_THREADS,
+            .threads = HK_PART_THREADS,
             .groups = (uint64_t)blob->tasks * HK_PART_ROWS,
         };
     else if (blob->parts > 1)

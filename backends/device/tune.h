@@ -16,10 +16,14 @@
 #define HEED_TUNE_PARTS 32          /* parts a worker, at least, where strips are cut by keys */
 #define HEED_TUNE_PART_CHUNKS 4     /* chunks of a part at most: a run's lengths may be short */
 #define HEED_TUNE_CHUNKS_BYTES 0x1p28   /* of the workspace for what comes of chunks, at most */
-#define HEED_TUNE_FEW_ROWS 64           /* work-groups: rows that share keys for attend_few.cl */
-#define HEED_TUNE_GROUP_PARTS                                                                      \
-    4096 /* work-groups that parts of strips make, at least, before
-                                     * each has more than one chunk */
+/* Work-groups of attend_few.cl: for so many rows that share keys; for more of them, up to the
+ * second number, only where fewer strips of many rows there are than the third. Parts have one chunk as
+ * long as they make no more groups than the fourth. Last: as HEED_TUNE_CHUNKS_BYTES. */
+#define HEED_TUNE_FEW_ROWS 16
+#define HEED_TUNE_FEW_ROWS_MOST 64
+#define HEED_TUNE_FEW_STRIPS 256
+#define HEED_TUNE_GROUP_PARTS 4096
+#define HEED_TUNE_GROUP_CHUNKS_BYTES 0x1p30
 #define HEED_TUNE_TASKS_MAX 0x7fff0000
 #define HEED_TUNE_SCRATCH_GROUPS 512    /* work-groups of an operation whose groups have scratch */
 

@@ -4,14 +4,19 @@
  * Attention for GPUs where a strip has few rows, as in decoding: what matters then is that keys and
  * values come in as fast as memory has them. A group takes some chunks of the keys of a strip, and
  * leaves their sums in the workspace (docs/numerics.md step 8; few_join.cl joins them), so that a
- * whole device works on one sequence. A thread forms the scores of one key, whose channels it reads
- * from memory itself, and then the outputs of one channel of V.
+ * whole device works on one sequence. K and V of a block pass through local memory, but for rows
+ * with scales, which threads read where they lie. A thread forms the scores of one key and then the
+ * outputs of one channel of V.
  */
 #define HK_FEW 1
 #define HK_THREADS 128
 #define HK_WIDTH 128
 #include "few_products.h"
 #include "walk.h"
+
+#if HK_THREADS != HK_PART_THREADS || HK_WIDTH != HK_PART_WIDTH
+#error "the host numbers groups by HK_PART_THREADS and HK_PART_WIDTH"
+#endif
 
 /* Rows of the strip, those that are not there at its end left out. */
 HK_FN hk_i32 hk_few_rows(const struct hk_group *g)

@@ -116,7 +116,10 @@ enum {
 };
 
 #define HK_KEEP_ROWS 16         /* rows of a group of keep.cl */
-#define HK_PART_ROWS 8          /* rows of a strip of attend_few.cl */
+/* Of attend_few.cl and few_join.cl: rows of a strip, threads of a group, channels of a pass. */
+#define HK_PART_ROWS 8
+#define HK_PART_THREADS 128
+#define HK_PART_WIDTH 128
 
 /* What a work-group keeps of a state: M, and whether anything is joined. */
 struct hk_kept {

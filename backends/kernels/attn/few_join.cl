@@ -12,6 +12,10 @@
 #define HK_PLAIN 0
 #include "group_end.h"
 
+#if HK_THREADS != HK_PART_THREADS
+#error "the host starts groups of HK_PART_THREADS"
+#endif
+
 #define HK_JOIN_AHEAD 4         /* chunks in flight */
 
 /* A sum over the chunks that are joined, and their reference. */
