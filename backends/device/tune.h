@@ -17,8 +17,8 @@
 #define HEED_TUNE_PART_CHUNKS 4     /* chunks of a part at most: a run's lengths may be short */
 #define HEED_TUNE_CHUNKS_BYTES 0x1p28   /* of the workspace for what comes of chunks, at most */
 /* Work-groups of attend_few.cl: for so many rows that share keys; for more of them, up to the
- * second number, only where fewer strips of many rows there are than the third. Parts have one chunk as
- * long as they make no more groups than the fourth. Last: as HEED_TUNE_CHUNKS_BYTES. */
+ * second number, only where there are fewer strips of many rows than the third. Parts have one
+ * chunk as long as they make no more groups than the fourth. Last: as HEED_TUNE_CHUNKS_BYTES. */
 #define HEED_TUNE_FEW_ROWS 16
 #define HEED_TUNE_FEW_ROWS_MOST 64
 #define HEED_TUNE_FEW_STRIPS 256
