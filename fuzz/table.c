@@ -87,7 +87,7 @@ static void judge(struct fuzz_arrays *a, bool first)
     if (plain)
         oracle_compare(a, &answer);
     for (int i = 0; first && i < a->c->job->n; i++) {
-        if (plain ? answer.said[i] != NULL : fixed_of(cf_op)->judge != NULL)
+        if (plain ? answer.said[i] != NULL : fixed_of(cf_op)->open)
             loose_set(&a->at[i], answer.said[i]);
     }
     answer_finish(&answer);

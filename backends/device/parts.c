@@ -8,7 +8,6 @@
 #include "blob.h"
 #include "tune.h"
 
-#include <math.h>
 
 double heed_blob_chunks(const struct heed_plan *plan, uint32_t sub)
 {
@@ -47,7 +46,7 @@ bool heed_group_few(const struct heed_plan *plan, const struct heed_device_trait
     const double many = (double)attn->n_batch * (double)attn->heads / (double)lowered->stack;
     const double strips =
         (double)attn->n_batch * (double)attn->heads / (double)stack * (double)attn->n_q;
-    const double chunks = fmax(heed_blob_chunks(plan, lowered->n_subs), 1);
+    const double cut = heed_blob_chunks(plan, lowered->n_subs), chunks = cut > 1 ? cut : 1;
 
     if (traits->shape != HEED_SHAPE_WORKGROUP || lowered->row_step > 1)
         return false;

@@ -160,6 +160,7 @@ struct fixed {
     /* NULL, or: judges elements that are SAID_OWN or SAID_ANY. */
     void (*judge)(const struct fixed_problem *, const struct answer *, const struct fixed_call *,
                   struct verdict *);
+    bool open; /* inputs that no case has may leave any element to the device: SAID_ANY */
     /* NULL, or: makes a problem of one item shorter by its length, which it then lacks; false: it
      * has none. What the outputs have in common must be equal. */
     bool (*shorten)(struct fixed_problem *);

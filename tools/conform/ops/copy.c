@@ -407,6 +407,7 @@ const struct fixed fixed_copy = {
     .numbers = numbers,
     .say = say,
     .judge = judge,
+    .open = true,
     .shorten = shorten,
     .faults = faults,
     .n_faults = sizeof faults / sizeof *faults,

@@ -434,6 +434,7 @@ const struct fixed fixed_state = {
     .shape = shape,
     .numbers = numbers,
     .say = say,
+    .open = true,
     .faults = faults,
     .n_faults = sizeof faults / sizeof *faults,
     .refusals = refusals,
