@@ -17,65 +17,30 @@ static heed_status no_memory(heed_report *report)
 
 /* ---- who holds what ---- */
 
-struct held {
-    int64_t first[HEED_MPI_SOURCES], count[HEED_MPI_SOURCES];
-};
-
 struct needs {
     struct heed_mpi_plan *plan;
     const struct heed_mpi_call *call;
     struct heed_mpi_memory scratch;
-    struct held *held;    /* [ranks] */
+    struct heed_mpi_held *held; /* [ranks] */
+    struct heed_mpi_owners owners[HEED_MPI_SOURCES];
     heed_source *sources; /* of the descriptor, without biases */
     uint8_t *seen;        /* [small pages of the longest source] */
     int *counts;          /* [4][ranks]: asked, from where; wanted, from where */
     int64_t n_pages;      /* that rows see */
     bool rows_may;        /* travel */
-    int holder;           /* the rank that was found last */
 };
 
-static bool holds(const struct held *held, int64_t s, int64_t key)
+static bool is_own(const struct needs *n, int64_t s, int64_t key)
 {
-    return key >= held->first[s] && key < held->first[s] + held->count[s];
+    const struct heed_mpi_source *source = &n->plan->sources[s];
+
+    return key >= source->first && key < source->first + source->count;
 }
 
-/* The rank itself if it holds the key, else one that does: somebody does. */
-static int holder_find(struct needs *n, int64_t s, int64_t key)
+/* The rank itself if it holds the key, else the lowest one that does. */
+static int holder_find(const struct needs *n, int64_t s, int64_t key)
 {
-    const struct heed_mpi_team *team = &n->plan->team;
-
-    if (holds(&n->held[team->rank], s, key))
-        return team->rank;
-    for (int i = 0; i < team->ranks; i++) {
-        if (holds(&n->held[n->holder], s, key))
-            break;
-        n->holder = (n->holder + 1) % team->ranks;
-    }
-    return n->holder;
-}
-
-/* Every key is held by somebody: from key to key, the farthest that a range reaches. */
-static heed_status coverage_check(const struct needs *n, int64_t s, heed_report *report)
-{
-    const int64_t n_k = n->plan->sources[s].n_k;
-    int64_t key = 0;
-
-    while (key < n_k) {
-        int64_t reached = key;
-
-        for (int rank = 0; rank < n->plan->team.ranks; rank++) {
-            const struct held *held = &n->held[rank];
-            const int64_t end = held->first[s] + held->count[s];
-
-            if (held->first[s] <= key && end > reached)
-                reached = end;
-        }
-        if (reached == key)
-            return heed_mpi_fill(report, HEED_E_SHAPE, "parts.keys", n_k, key,
-                                 "source %d: no rank holds key %lld", (int)s, (long long)key);
-        key = reached;
-    }
-    return HEED_OK;
+    return is_own(n, s, key) ? n->plan->team.rank : heed_mpi_owner(&n->owners[s], key);
 }
 
 static heed_status memory_take(struct needs *n, heed_report *report)
@@ -122,7 +87,7 @@ static heed_status seen_find(struct needs *n, int64_t s, int64_t page, int64_t *
                               n->seen, report);
     *foreign = 0;
     for (int64_t i = 0; i < source->n_pages && status >= 0; i++) {
-        if (n->seen[i] && !holds(&n->held[n->plan->team.rank], s, i * page))
+        if (n->seen[i] && !is_own(n, s, i * page))
             *foreign += heed_mpi_page_keys(source, i);
     }
     return status;
@@ -291,7 +256,7 @@ static heed_status ask(struct needs *n, heed_report *report)
 static heed_status held_gather(struct needs *n, heed_report *report)
 {
     const struct heed_mpi_team *team = &n->plan->team;
-    struct held mine = { { 0 }, { 0 } };
+    struct heed_mpi_held mine = { { 0 }, { 0 } };
 
     for (int64_t s = 0; s < n->plan->n_sources; s++) {
         mine.first[s] = n->plan->sources[s].first;
@@ -313,7 +278,8 @@ static heed_status find(struct needs *n, heed_report *report)
     if (status < 0)
         return status;
     for (int64_t s = 0; s < n->plan->n_sources && status >= 0; s++)
-        status = coverage_check(n, s, report);
+        status = heed_mpi_owners_find(&n->scratch, n->held, team->ranks, s, n->plan->sources[s].n_k,
+                                      &n->owners[s], report);
     for (int64_t s = 0; s < n->plan->n_sources && status >= 0; s++)
         status = pages_choose(n, s, report);
     status = heed_mpi_agree(team, status, report);

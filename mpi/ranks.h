@@ -178,6 +178,37 @@ uint64_t heed_mpi_digest(const struct heed_mpi_call *);
 /* The attention of the rank's rows over pages, of which slot[] says which are there, planned. */
 heed_status heed_mpi_local(struct heed_mpi_plan *, const struct heed_mpi_call *, heed_report *);
 
+/* ---- owners.c ---- */
+
+/* The keys of each source that a rank holds. */
+struct heed_mpi_held {
+    int64_t first[HEED_MPI_SOURCES], count[HEED_MPI_SOURCES];
+};
+
+/* Keys [key, end), all held by the same ranks, of which this is the lowest. */
+struct heed_mpi_segment {
+    int64_t key, end;
+    int32_t rank, reserved;
+};
+
+/* All keys of a source, ascending. */
+struct heed_mpi_owners {
+    struct heed_mpi_segment *segment;
+    int64_t n;
+};
+
+/* HEED_E_SHAPE: nobody holds a key; HEED_E_NOMEM. */
+heed_status heed_mpi_owners_find(struct heed_mpi_memory *, const struct heed_mpi_held *held,
+                                 int ranks, int64_t source, int64_t n_k, struct heed_mpi_owners *,
+                                 heed_report *);
+/* The index of the segment that a key lies in. */
+int64_t heed_mpi_segment_of(const struct heed_mpi_owners *, int64_t key);
+
+static inline int heed_mpi_owner(const struct heed_mpi_owners *o, int64_t key)
+{
+    return o->segment[heed_mpi_segment_of(o, key)].rank;
+}
+
 /* ---- needs.c ---- */
 
 /* Collective: finds what the rank's rows see, who holds it, and who wants what the rank holds. */
@@ -199,6 +230,9 @@ int64_t heed_mpi_groups(const struct heed_mpi_view *);
 bool heed_mpi_rows_may(const struct heed_mpi_call *);
 bool heed_mpi_rows_cheaper(const struct heed_mpi_plan *, const struct heed_mpi_call *,
                            int64_t foreign_keys);
+/* Bytes of the states of a chunk for so many rows, and of the rows. */
+int64_t heed_mpi_states_bytes(const struct heed_mpi_call *, int64_t rows);
+int64_t heed_mpi_q_bytes(const struct heed_mpi_call *, int64_t rows);
 /* What is computed for others and for the rank's own rows. Not collective. */
 heed_status heed_mpi_rows_prepare(struct heed_mpi_plan *, const struct heed_mpi_call *,
                                   heed_report *);

@@ -45,8 +45,8 @@ bool heed_mpi_rows_may(const struct heed_mpi_call *call)
     return may;
 }
 
-/* Bytes of the states of a chunk, and of q, for so many rows; too many to count: INT64_MAX / 4. */
-static int64_t states_bytes(const struct heed_mpi_call *call, int64_t rows)
+/* Too many to count: INT64_MAX / 4. */
+int64_t heed_mpi_states_bytes(const struct heed_mpi_call *call, int64_t rows)
 {
     const int64_t *d_v = &call->sources[0].v.shape[call->sources[0].v.ndim - 1];
     double bytes = 4.0 * (double)rows * (HEED_STATE_SUMS + (double)*d_v);
@@ -63,7 +63,7 @@ static int64_t size_of(uint32_t dtype)
     return dtype == HEED_F32 ? 4 : 2;
 }
 
-static int64_t q_bytes(const struct heed_mpi_call *call, int64_t rows)
+int64_t heed_mpi_q_bytes(const struct heed_mpi_call *call, int64_t rows)
 {
     double bytes = (double)(rows * size_of(call->desc.q.dtype));
     int64_t axes[6];
@@ -79,7 +79,8 @@ bool heed_mpi_rows_cheaper(const struct heed_mpi_plan *plan, const struct heed_m
 {
     const heed_source *source = &call->sources[0];
     const int64_t rows = call->parts.n_rows, chunks = foreign_keys / HEED_CHUNK + 1;
-    const double states = (double)states_bytes(call, rows), q = (double)q_bytes(call, rows);
+    const double states = (double)heed_mpi_states_bytes(call, rows),
+                 q = (double)heed_mpi_q_bytes(call, rows);
     double keys = (double)foreign_keys * (double)plan->sources[0].items;
     int64_t axes[6];
 
@@ -178,7 +179,7 @@ static heed_status serves_add(struct heed_mpi_plan *plan, const struct heed_mpi_
                               const struct heed_mpi_parcel *p, char *q, char *states,
                               heed_report *report)
 {
-    const int64_t bytes = states_bytes(call, p->n_rows);
+    const int64_t bytes = heed_mpi_states_bytes(call, p->n_rows);
     const int64_t n = (p->n + HEED_CHUNK - 1) / HEED_CHUNK, whole = p->n / HEED_CHUNK;
     heed_status status = HEED_OK;
 
@@ -199,7 +200,7 @@ static heed_status serves_add(struct heed_mpi_plan *plan, const struct heed_mpi_
             .q = q,
             .states = states + (cut ? whole * bytes : 0),
             .bytes = bytes * (cut ? 1 : whole),
-            .q_bytes = q_bytes(call, p->n_rows),
+            .q_bytes = heed_mpi_q_bytes(call, p->n_rows),
             .sent = n * bytes,
             .last = cut || n == whole,
         };
@@ -269,8 +270,8 @@ static heed_status own_prepare(struct heed_mpi_plan *plan, const struct heed_mpi
     const heed_tensor *q = &call->parts.q;
     const int64_t size = size_of(q->dtype);
 
-    plan->state_bytes = states_bytes(call, call->parts.n_rows);
-    plan->q_bytes = q_bytes(call, call->parts.n_rows);
+    plan->state_bytes = heed_mpi_states_bytes(call, call->parts.n_rows);
+    plan->q_bytes = heed_mpi_q_bytes(call, call->parts.n_rows);
     plan->q_size = size;
     for (uint32_t i = 0; i < 6; i++) {
         const bool there = i + q->ndim >= 6;
@@ -323,7 +324,7 @@ heed_status heed_mpi_rows_prepare(struct heed_mpi_plan *plan, const struct heed_
     plan->n_own_serves = plan->n_serves;
     for (int64_t i = 0; i < plan->n_out && status >= 0; i++) {
         const struct heed_mpi_parcel *p = &plan->out[i];
-        const int64_t bytes = q_bytes(call, p->n_rows);
+        const int64_t bytes = heed_mpi_q_bytes(call, p->n_rows);
 
         if (!p->rows_move)
             continue;
@@ -336,8 +337,8 @@ heed_status heed_mpi_rows_prepare(struct heed_mpi_plan *plan, const struct heed_
             return no_memory(report);
         status = serves_add(plan, call, p, q, NULL, report);
         plan->props.messages_out++;
-        plan->props.bytes_out +=
-            (uint64_t)((p->n + HEED_CHUNK - 1) / HEED_CHUNK * states_bytes(call, p->n_rows));
+        plan->props.bytes_out += (uint64_t)((p->n + HEED_CHUNK - 1) / HEED_CHUNK *
+                                            heed_mpi_states_bytes(call, p->n_rows));
     }
     traffic_count(plan);
     return status;

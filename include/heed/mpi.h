@@ -118,7 +118,7 @@ typedef struct heed_mpi_parts {
     int64_t first_row, n_rows;
     heed_tensor q, o, lse; /**< How they lie, n_rows of them; absent: without gaps. */
     /** One entry for each source. Every key is held by a rank; of several that hold it the rank
-     * itself is asked, or else one of them. */
+     * itself is asked, or else the lowest of them. */
     const heed_mpi_keys *keys;
     uint32_t n_keys, keys_size; /**< keys_size: sizeof (heed_mpi_keys). */
     /** Bytes of a message at most: longer ones are cut, to the keys of one head at least. 0, the
@@ -203,6 +203,31 @@ HEED_MPI_API HEED_MUST_CHECK heed_status heed_mpi_attn_run(heed_mpi_plan *plan, 
  */
 HEED_MPI_API HEED_MUST_CHECK heed_status heed_mpi_plan_info(const heed_mpi_plan *plan,
                                                             heed_mpi_props *props);
+
+/**
+ * What plans of so many ranks would say of themselves, without ranks, keys or a network: for
+ * choosing how many machines a document needs, and which. Not collective, and MPI need not have
+ * begun. The figures are those of heed_mpi_plan_info(), but for `host_bytes`, which counts pages
+ * and states alone. A pattern of windows, global keys and steps over 2^30 rows takes less than a
+ * second for 4,096 ranks, and memory of some bytes for each rank and a bit for every 16 keys.
+ *
+ * @param device a host device, whose runtime gives the memory.
+ * @param desc   as for heed_mpi_attn_plan().
+ * @param parts  [ranks] what each rank would give to heed_mpi_attn_plan(); all have the size of the
+ *   first.
+ * @param ranks  at least 1.
+ * @param props  [ranks] of each rank. Only `size` of the first is read: it is that of all.
+ * @param report may be NULL.
+ * @return HEED_OK, or a failure, and nothing is written but the report:
+ *   HEED_E_NULL device, desc, parts or props is NULL; HEED_E_VALUE no rank; HEED_E_SIZE a size that
+ *     no version has, or parts of several sizes; HEED_E_NOMEM;
+ *   HEED_E_MISMATCH `message_bytes` differs between ranks;
+ *   else as heed_mpi_attn_plan() of the ranks.
+ */
+HEED_MPI_API HEED_MUST_CHECK heed_status heed_mpi_model(heed_device *device,
+                                                        const heed_attn_desc *desc,
+                                                        const heed_mpi_parts *parts, int32_t ranks,
+                                                        heed_mpi_props *props, heed_report *report);
 
 /** Ends a plan. Collective, as it gives back the duplicate of the communicator. NULL: does
  * nothing. */

@@ -98,6 +98,8 @@ void several_sources_have_the_words_of_one_machine(void)
                    HEED_OK &&
                heed_mpi_attn_run(plan, world.queue, &args, &report) == HEED_OK,
            "%s: %s", report.field, report.message);
+    if (plan)
+        model_compare("several sources", &desc, &parts, plan);
     EXPECT(memcmp(own, o + first * D_V, (size_t)(n * D_V) * sizeof *o) == 0, "other words");
     heed_mpi_plan_destroy(plan);
 }

@@ -60,6 +60,8 @@ static void words_compare(uint64_t seed, int pattern, uint32_t flags)
     part_make(&p, &a);
     p.parts.flags = flags;
     plan = plan_of(&a, &p);
+    if (plan)
+        model_compare(a.text, &a.desc, &p.parts, plan);
     for (int again = 0; again < 2 && plan; again++) {
         memset(p.o, 0x5a, (size_t)(a.batch * 4 * p.parts.n_rows * a.d * a.size));
         traffic = (struct traffic){ 0 };
@@ -392,6 +394,9 @@ int main(int argc, char **argv)
     several_sources_have_the_words_of_one_machine();
     nothing_to_see_is_legal();
     only_what_is_seen_moves();
+    many_ranks_take_little_memory();
+    a_model_of_causal_ranks_is_a_triangle();
+    a_wrong_model_writes_nothing();
     for (int i = 0; i < MISTAKES; i++)
         every_rank_is_told(i);
     memory_that_lacks_is_everybodys(false);

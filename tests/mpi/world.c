@@ -16,6 +16,8 @@ static void *take(void *context, size_t size, size_t align)
     if (w->taken++ == w->fail_at)
         return NULL;
     w->live++;
+    w->bytes += (int64_t)size;
+    w->most_bytes = w->bytes > w->most_bytes ? w->bytes : w->most_bytes;
     return aligned_alloc(align, (size + align - 1) / align * align);
 }
 
@@ -23,9 +25,9 @@ static void give(void *context, void *pointer, size_t size, size_t align)
 {
     struct world *w = context;
 
-    (void)size;
     (void)align;
     w->live -= pointer != NULL;
+    w->bytes -= pointer ? (int64_t)size : 0;
     free(pointer);
 }
 

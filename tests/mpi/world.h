@@ -20,6 +20,7 @@ struct world {
     heed_device *device;
     heed_queue *queue;
     int64_t live, taken, fail_at; /* blocks; the taking that fails, -1: none */
+    int64_t bytes, most_bytes;    /* live, and most of them at a time */
     int failures;
 };
 
@@ -85,6 +86,15 @@ void part_make(struct part *, const struct attention *);
 void part_free(struct part *);
 /* Does the part have the words of the whole? */
 bool part_equal(const struct part *, const struct attention *);
+
+/* ---- model.c ---- */
+
+/* Does heed_mpi_model() say of this rank what its plan says? Collective. */
+void model_compare(const char *text, const heed_attn_desc *, const heed_mpi_parts *mine,
+                   const heed_mpi_plan *);
+void many_ranks_take_little_memory(void);
+void a_model_of_causal_ranks_is_a_triangle(void);
+void a_wrong_model_writes_nothing(void);
 
 /* ---- what is not drawn (edges.c) ---- */
 

@@ -95,6 +95,28 @@ static void slots_draw(struct rng *r)
     }
 }
 
+/* Blocks that the runs have keys of, each of which is there. */
+static void runs_mark(const heed_attn_desc *desc, int64_t first, int64_t count, int64_t block,
+                      uint8_t *blocks)
+{
+    static heed_key_run runs[200000];
+    const int64_t room = sizeof(runs) / sizeof(*runs);
+    int64_t n = -1, again = -1;
+
+    memset(blocks, 0, (size_t)((N_K + block - 1) / block));
+    ck_assert_int_eq(heed_attn_key_runs(desc, NULL, first, count, 0, NULL, 0, &n, &report),
+                     HEED_OK);
+    ck_assert_int_eq(heed_attn_key_runs(desc, NULL, first, count, 0, runs, room, &again, &report),
+                     HEED_OK);
+    ck_assert(n == again && n >= 0 && n <= room);
+    for (int64_t i = 0; i < n; i++) {
+        ck_assert(runs[i].first >= 0 && runs[i].first < runs[i].end && runs[i].end <= N_K);
+        ck_assert_int_ge(runs[i].step, 1);
+        for (int64_t key = runs[i].first; key < runs[i].end; key += runs[i].step)
+            blocks[key / block] = 1;
+    }
+}
+
 static void terms_compare(struct rng *r)
 {
     const heed_slot slots[3] = {
@@ -143,6 +165,8 @@ static void terms_compare(struct rng *r)
     ck_assert_msg(status == HEED_OK, "%s: %s", report.field, report.message);
     seen_find(&desc, NULL, 2, 2, first, count, 0, N_K, block, want);
     ck_assert_mem_eq(got, want, (size_t)((N_K + block - 1) / block));
+    runs_mark(&desc, first, count, block, got);
+    ck_assert_mem_eq(got, want, (size_t)((N_K + block - 1) / block));
 }
 
 TEST(blocks_are_those_of_keys_that_rows_see)
@@ -151,6 +175,42 @@ TEST(blocks_are_those_of_keys_that_rows_see)
 
     for (int i = 0; i < 400; i++)
         terms_compare(&r);
+}
+
+/* Half of 2^40 rows: found at once, as few runs. */
+TEST(runs_of_many_rows_are_few)
+{
+    const int64_t n = (int64_t)1 << 40;
+    const heed_term terms[] = { { .kind = HEED_TERM_WINDOW, .left = 5000, .right = 100 },
+                                { .kind = HEED_TERM_GLOBAL, .block = 64, .flags = HEED_TERM_KEYS },
+                                { .kind = HEED_TERM_ALL, .step = 509, .phase = 3 } };
+    const heed_source source = { .k = heed_array4(HEED_F32, NULL, 1, 1, n, 4).t,
+                                 .v = heed_array4(HEED_F32, NULL, 1, 1, n, 4).t,
+                                 .flags = HEED_SOURCE_CAUSAL,
+                                 .terms = HEED_ARRAY(terms) };
+    const heed_attn_desc desc = {
+        .size = sizeof(desc),
+        .q = heed_array4(HEED_F32, NULL, 1, 1, n, 4).t,
+        .o = heed_array4(HEED_F32, NULL, 1, 1, n, 4).t,
+        .sources = &source,
+        .n_sources = 1,
+        .source_size = sizeof(source),
+    };
+    heed_key_run runs[8];
+    int64_t found = -1, ends = 0;
+
+    ck_assert_int_eq(heed_attn_key_runs(&desc, NULL, n / 4, n / 2, 0, runs, 8, &found, &report),
+                     HEED_OK);
+    ck_assert_int_le(found, 4);
+    for (int64_t i = 0; i < found; i++) {
+        if (runs[i].step == 509)
+            ck_assert(runs[i].first % 509 == 3 && runs[i].end <= n / 4 * 3);
+        else if (runs[i].first == 0)
+            ck_assert_int_eq(runs[i].end, 64);
+        else if (runs[i].first == n / 4 - 5000)
+            ends += runs[i].end == n / 4 * 3;
+    }
+    ck_assert_int_eq(ends, 1);
 }
 
 /* ---- every layout ---- */
@@ -212,7 +272,19 @@ TEST(rows_and_sources_that_are_not_there_are_named)
         .source_size = sizeof(source),
     };
     uint8_t got[3] = { 7, 7, 7 };
+    heed_key_run run = { 5, 5, 5 };
+    int64_t n = 5;
 
+    ck_assert_int_eq(heed_attn_key_runs(&desc, NULL, 0, 1, 0, NULL, 1, &n, &report), HEED_E_NULL);
+    ck_assert_str_eq(report.field, "runs");
+    ck_assert_int_eq(heed_attn_key_runs(&desc, NULL, 0, 1, 0, &run, -1, &n, &report), HEED_E_VALUE);
+    ck_assert_str_eq(report.field, "capacity");
+    ck_assert_int_eq(heed_attn_key_runs(&desc, NULL, 0, 1, 0, &run, 1, NULL, &report), HEED_E_NULL);
+    ck_assert_str_eq(report.field, "n_runs");
+    ck_assert_int_eq(heed_attn_key_runs(&desc, NULL, 0, 1, 9, &run, 1, &n, &report), HEED_E_VALUE);
+    ck_assert(n == 5 && run.first == 5);
+    ck_assert_int_eq(heed_attn_key_runs(&desc, NULL, 0, 0, 0, &run, 1, &n, &report), HEED_OK);
+    ck_assert_int_eq(n, 0);
     ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 11, 0, 0, 1024, got, &report), HEED_E_VALUE);
     ck_assert_str_eq(report.field, "first");
     ck_assert_int_eq(heed_attn_blocks(&desc, NULL, 4, 7, 0, 1024, got, &report), HEED_E_VALUE);

@@ -171,14 +171,18 @@ static heed_status find_slots(struct heed_plan *plan, const heed_attn_args *args
     return status;
 }
 
-/* A plan without a device, from malloc's memory, and the addresses of its slots. */
+/* A plan without a device, from malloc's memory, which the caller ends in any case. */
 static heed_status look_begin(struct heed_plan *plan, struct heed_arena *arena,
-                              const heed_attn_desc *desc, uint32_t source, heed_report *report)
+                              const heed_attn_desc *desc, uint32_t source, const void *result,
+                              const char *field, heed_report *report)
 {
-    heed_status status;
+    heed_status status = heed_op_require(desc, "desc", report);
 
     heed_arena_init(arena, NULL);
-    status = check(plan, arena, desc, report);
+    if (status >= 0)
+        status = heed_op_require(result, field, report);
+    if (status >= 0)
+        status = check(plan, arena, desc, report);
     if (status >= 0)
         status = require_index(source, heed_attn_of(plan)->n_sources, "source", report);
     return status;
@@ -191,13 +195,8 @@ heed_status heed_attn_visible(const heed_attn_desc *desc, const heed_attn_args *
     const void *slots[HEED_MAX_SLOTS] = { NULL };
     struct heed_plan plan = { .op = &heed_op_attn };
     struct heed_arena arena;
-    heed_status status = heed_op_require(desc, "desc", report);
+    heed_status status = look_begin(&plan, &arena, desc, source, seen, "seen", report);
 
-    if (status >= 0)
-        status = heed_op_require(seen, "seen", report);
-    if (status < 0)
-        return status;
-    status = look_begin(&plan, &arena, desc, source, report);
     if (status >= 0)
         status = require_index(batch, heed_attn_of(&plan)->n_batch, "batch", report);
     if (status >= 0)
@@ -213,6 +212,16 @@ heed_status heed_attn_visible(const heed_attn_desc *desc, const heed_attn_args *
     return status < 0 ? status : heed_report_ok(report);
 }
 
+/* ---- keys of a stretch of rows ---- */
+
+/* A stretch of rows that looks at a source. */
+struct stretch {
+    struct heed_stretch of;
+    const void *slots[HEED_MAX_SLOTS];
+    struct heed_plan plan;
+    struct heed_arena arena;
+};
+
 static heed_status require_stretch(const struct heed_checked *attn, const struct heed_stretch *of,
                                    heed_report *report)
 {
@@ -223,36 +232,75 @@ static heed_status require_stretch(const struct heed_checked *attn, const struct
         return heed_report_fill(report, HEED_E_VALUE, "count", attn->n_q - of->first, of->count,
                                 "there are %lld rows from the first on",
                                 (long long)(attn->n_q - of->first));
-    if (of->block < 1)
-        return heed_report_fill(report, HEED_E_VALUE, "block", 1, of->block,
-                                "a block has a key at least");
     return HEED_OK;
+}
+
+static heed_status stretch_begin(struct stretch *s, const heed_attn_desc *desc,
+                                 const heed_attn_args *args, const void *result, const char *field,
+                                 heed_report *report)
+{
+    heed_status status = look_begin(&s->plan, &s->arena, desc, s->of.source, result, field, report);
+
+    if (status >= 0)
+        status = require_stretch(heed_attn_of(&s->plan), &s->of, report);
+    if (status >= 0)
+        status = lower(&s->plan, &s->arena, report);
+    if (status >= 0)
+        status = find_slots(&s->plan, args, s->slots, report);
+    return status;
 }
 
 heed_status heed_attn_blocks(const heed_attn_desc *desc, const heed_attn_args *args, int64_t first,
                              int64_t count, uint32_t source, int64_t block, uint8_t *seen,
                              heed_report *report)
 {
-    const struct heed_stretch of = { first, count, block, source, 0 };
-    const void *slots[HEED_MAX_SLOTS] = { NULL };
-    struct heed_plan plan = { .op = &heed_op_attn };
-    struct heed_arena arena;
-    heed_status status = heed_op_require(desc, "desc", report);
+    struct stretch s = { .of = { first, count, source, 0 }, .plan.op = &heed_op_attn };
+    heed_status status = stretch_begin(&s, desc, args, seen, "seen", report);
 
+    if (status >= 0 && block < 1)
+        status =
+            heed_report_fill(report, HEED_E_VALUE, "block", 1, block, "a block has a key at least");
     if (status >= 0)
-        status = heed_op_require(seen, "seen", report);
+        status = heed_blocks_find(heed_attn_of(&s.plan), heed_lowered_of(&s.plan), s.slots, &s.of,
+                                  block, seen, &s.arena, report);
+    heed_arena_finish(&s.arena);
+    return status < 0 ? status : heed_report_ok(report);
+}
+
+struct run_list {
+    heed_key_run *runs;
+    int64_t capacity, n;
+};
+
+static void run_keep(void *self, int64_t low, int64_t high, int64_t step)
+{
+    struct run_list *list = self;
+
+    if (list->n < list->capacity)
+        list->runs[list->n] = (heed_key_run){ low, high, step };
+    list->n++;
+}
+
+heed_status heed_attn_key_runs(const heed_attn_desc *desc, const heed_attn_args *args,
+                               int64_t first, int64_t count, uint32_t source, heed_key_run *runs,
+                               int64_t capacity, int64_t *n_runs, heed_report *report)
+{
+    struct stretch s = { .of = { first, count, source, 0 }, .plan.op = &heed_op_attn };
+    struct run_list list = { runs, capacity, 0 };
+    const struct heed_runs_to to = { run_keep, &list };
+    heed_status status = stretch_begin(&s, desc, args, n_runs, "n_runs", report);
+
+    if (status >= 0 && capacity < 0)
+        status = heed_report_fill(report, HEED_E_VALUE, "capacity", 0, capacity,
+                                  "0 runs or more are wanted");
+    if (status >= 0 && capacity > 0)
+        status = heed_op_require(runs, "runs", report);
+    if (status >= 0)
+        status = heed_runs_find(heed_attn_of(&s.plan), heed_lowered_of(&s.plan), s.slots, &s.of,
+                                &to, &s.arena, report);
+    heed_arena_finish(&s.arena);
     if (status < 0)
         return status;
-    status = look_begin(&plan, &arena, desc, source, report);
-    if (status >= 0)
-        status = require_stretch(heed_attn_of(&plan), &of, report);
-    if (status >= 0)
-        status = lower(&plan, &arena, report);
-    if (status >= 0)
-        status = find_slots(&plan, args, slots, report);
-    if (status >= 0)
-        status = heed_blocks_find(heed_attn_of(&plan), heed_lowered_of(&plan), slots, &of, seen,
-                                  &arena, report);
-    heed_arena_finish(&arena);
-    return status < 0 ? status : heed_report_ok(report);
+    *n_runs = list.n;
+    return heed_report_ok(report);
 }

@@ -6,22 +6,13 @@
 #ifndef HEED_LIB_OPS_ATTN_BLOCKS_H
 #define HEED_LIB_OPS_ATTN_BLOCKS_H
 
-#include "../../backend.h"
-#include "../../spans.h"
+#include "runs.h"
 
-struct heed_arena;
-
-/* Rows [first, first + count) and the keys of a source, `block` at a time; all there. */
-struct heed_stretch {
-    int64_t first, count, block;
-    uint32_t source, reserved;
-};
-
-/* Writes 1 for each block of which a row may see a key, else 0. slots as heed_visible_row() takes
- * them. HEED_E_NOMEM, HEED_E_NULL: a slot that is not bound. */
+/* Writes 1 for each `block` keys of which a row may see one, else 0. Errors: of heed_runs_find(),
+ * HEED_E_NOMEM. */
 HEED_MUST_CHECK
 heed_status heed_blocks_find(const struct heed_checked *, const struct heed_lowered *,
-                             const void *const *slots, const struct heed_stretch *, uint8_t *seen,
-                             struct heed_arena *, heed_report *);
+                             const void *const *slots, const struct heed_stretch *, int64_t block,
+                             uint8_t *seen, struct heed_arena *, heed_report *);
 
 #endif
