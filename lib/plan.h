@@ -135,6 +135,7 @@ struct heed_checked {
     ROW(PUSH, push)                                                                                \
     ROW(MERGE, merge)                                                                              \
     ROW(STATE, state)                                                                              \
+    ROW(NORM, norm)                                                                                \
     ROW(PROGRAM, program)
 
 #define HEED_OP_NUMBER(NAME, name) HEED_OP_##NAME,

@@ -142,3 +142,25 @@ float heed_ref_lse(float m, float l)
     sum *= 0x1.62e43p-1f; /* RNE32(ln 2) */
     return sum;
 }
+
+float heed_ref_rsqrt(float x)
+{
+    const float least = 0x1p-126f;
+    float y;
+
+    if (x != x || x < 0)
+        return NAN;
+    if (isinf(x))
+        return 0;
+    if (x < least)
+        x = least;
+    y = heed_ref_from_bits(0x5f375a86u - heed_ref_to_bits(x) / 2);
+    for (int step = 0; step < 3; step++) {
+        const float t = x * y;
+        const float e = fmaf(-t, y, 1.0f);
+        const float h = 0.5f * y;
+
+        y = fmaf(h, e, y);
+    }
+    return y;
+}

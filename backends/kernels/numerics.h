@@ -80,6 +80,27 @@ HK_FN float hk_lse(float m, float l)
     return hk_mul(x, HK_LN_2);
 }
 
+/* 1 / sqrt(x) by three steps of Newton (section 12); what is below 2^-126 counts as that. */
+HK_FN float hk_inverse_root(float x)
+{
+    float y;
+    int i;
+
+    if (!(x >= 0.0f))
+        return hk_float(HK_NAN_WORD);
+    if (x == HK_INFINITY)
+        return 0.0f;
+    x = hk_max_f(x, 0x1p-126f);
+    y = hk_float(0x5f375a86u - (hk_word(x) >> 1));
+    HK_UNROLL
+    for (i = 0; i < 3; i++) {
+        const float e = hk_fma(-hk_mul(x, y), y, 1.0f);
+
+        y = hk_fma(hk_mul(0.5f, y), e, y);
+    }
+    return y;
+}
+
 /* Step 11: NaN canonical, -0 to +0. */
 HK_FN float hk_canonical(float x)
 {

@@ -14,7 +14,7 @@ import pprint
 import re
 import sys
 
-HEADERS = ["heed", "memory", "pool", "attn", "mechanisms", "programs"]
+HEADERS = ["heed", "memory", "pool", "nn", "attn", "mechanisms", "programs"]
 HEAD = '''# SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
 """{}"""

@@ -45,13 +45,14 @@ static const struct heed_array_table arrays =
 enum { NORM_BYTES = 1 << 15, HASH_BYTES = 1 << 17, ROW_BYTES_MIN = 16, CANDIDATES_MAX = 1 << 20 };
 
 /* TOPK: keys that a query row holds beyond `count` at least; query rows of a strip at least, if
- * they hold more keys than that together; tasks that are too few; tokens of a part at least; keys
- * that parts give together at most. */
+ * they hold more keys than that together; tasks that are too few, at least and for each worker or
+ * unit of the device; tokens of a part at least; keys that parts give together at most. */
 enum {
     ROOM_MIN = 64,
     ROWS_MIN = 16,
     KEYS_MAX = 1 << 18,
     TASKS_FEW = 8,
+    TASKS_EACH = 4,
     PART_MIN = 192,
     CHOSEN_MAX = 1 << 17
 };
@@ -270,11 +271,13 @@ static heed_status scratch_find(const struct heed_arrays *a, struct hk_select *s
 /* ---- tasks ---- */
 
 /* Where strips are few, their tokens are cut into parts, no more than what they give takes. */
-static void topk_parts(struct hk_select *select, int64_t strips)
+static void topk_parts(struct hk_select *select, const heed_device *device, int64_t strips)
 {
+    const int64_t width = device ? device->props.width : 0;
+    const int64_t few = TASKS_EACH * width > TASKS_FEW ? TASKS_EACH * width : TASKS_FEW;
     const int64_t least = select->count > PART_MIN / 4 ? 4 * select->count : PART_MIN;
     const double rows = (double)strips * (double)select->strip.run;
-    int64_t parts = strips > 0 ? TASKS_FEW / strips : 1;
+    int64_t parts = strips > 0 ? few / strips : 1;
 
     parts = parts < select->n / least ? parts : select->n / least;
     while (parts > 1 && rows * (double)parts * (double)select->count > CHOSEN_MAX)
@@ -307,7 +310,7 @@ static heed_status topk_tasks(struct heed_arrays *a, struct hk_select *select)
     strips = a->form->tasks[HEED_SELECT_TOPK];
     select->strip.heads = heads;
     select->strip.rows = rows;
-    topk_parts(select, strips);
+    topk_parts(select, a->plan->device, strips);
     if (select->parts == 1)
         return HEED_OK;
     a->form->tasks[HEED_SELECT_TOPK] *= select->parts;

@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of sections 5 to 8 of docs/numerics.md: a case is a row of numbers for the maker of
- * its operation. Every rule of those sections has a case whose digest depends on it.
+ * Golden cases of sections 5 to 8 and 12 of docs/numerics.md: a case is a row of numbers for the
+ * maker of its operation. Every rule of those sections has a case whose digest depends on it.
  */
 #include "contents.h"
+#include "contents_nn.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ RUN(pool)
 RUN(select)
 RUN(merge)
 RUN(state)
+RUN(norm)
 #undef RUN
 
 /* ---- copy ---- */
@@ -427,8 +429,8 @@ static const struct {
     void (*make)(struct golden_call *, const void *row);
     heed_status (*run)(struct golden_call *, heed_queue *, heed_report *);
 } groups[] = {
-    GROUP(copy, copies),    GROUP(push, pushes),  GROUP(pool, pools),
-    GROUP(select, selects), GROUP(merge, merges), GROUP(state, states),
+    GROUP(copy, copies),  GROUP(push, pushes),  GROUP(pool, pools), GROUP(select, selects),
+    GROUP(merge, merges), GROUP(state, states), GROUP(norm, norms),
 };
 #undef GROUP
 

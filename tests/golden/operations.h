@@ -9,6 +9,7 @@
 #include "golden.h"
 
 #include <heed/memory.h>
+#include <heed/nn.h>
 #include <heed/pool.h>
 
 #include <stdbool.h>
@@ -27,6 +28,7 @@ struct golden_call {
         heed_select_desc select;
         heed_merge_desc merge;
         heed_state_desc state;
+        heed_norm_desc norm;
     } desc;
     union {
         heed_copy_args copy;
@@ -35,6 +37,7 @@ struct golden_call {
         heed_select_args select;
         heed_merge_args merge;
         heed_state_args state;
+        heed_norm_args norm;
     } args;
     struct golden_array outputs[GOLDEN_OUTPUTS]; /* the first has a digest of its own */
     bool own[GOLDEN_OUTPUTS];                    /* no state */

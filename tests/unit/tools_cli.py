@@ -247,6 +247,8 @@ OPERATIONS = {
     'push:n=33,d=20,rows=10,b=2': (6880, 6880),
     'merge:n=33,d=20,h=2,parts=3': (16632, 5544),
     'state:n=33,d=20,h=2,parts=3,dtype=f16': (30096, 2904),
+    'norm-layer:n=33,d=20,h=2': (10640, 10560),
+    'norm-rms:n=33,d=20,dtype=f16': (2720, 2640),
     'lsg-norm:n=33,d=20,h=4,hk=2,block=8,factor=2,globals=3': (22080, 10560),
     'lsg-pooling:n=33,d=20,block=8,factor=2,globals=0,dtype=f16': (3960, 1320),
     'lsg-lsh:n=33,d=20,block=8,factor=2,globals=1': (8080, 2640),

@@ -309,3 +309,12 @@ struct workload_cost cost_state(const struct workload *load)
         .written = element(load) * elements(load) + f32_bytes * rows,
     };
 }
+
+/* x and what it is added to, y and the sum; the vectors stay in caches. */
+struct workload_cost cost_rows_norm(const struct workload *load)
+{
+    const double rows = element(load) * elements(load);
+
+    return (struct workload_cost){ .read = 2 * rows + f32_bytes * (double)load->d,
+                                   .written = 2 * rows };
+}

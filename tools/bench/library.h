@@ -11,6 +11,7 @@
 
 #include <heed/attn.h>
 #include <heed/memory.h>
+#include <heed/nn.h>
 #include <heed/pool.h>
 #include <heed/programs.h>
 

@@ -207,6 +207,33 @@ static heed_status plan_state(struct contender *c, const struct workload *load,
     return c->lib->state_plan(c->device, &desc, &c->plan, report);
 }
 
+/* With a residual, as between two layers. */
+static heed_status plan_norm(struct contender *c, const struct workload *load,
+                             struct operation_array *arrays, heed_report *report)
+{
+    heed_norm_args *const args = &c->args.norm;
+    heed_norm_desc desc = {
+        .size = sizeof desc,
+        .numerics = c->numerics,
+        .kind = load->kind == WORKLOAD_NORM_RMS ? HEED_NORM_RMS : HEED_NORM_LAYER,
+        .eps = 1e-5,
+        .x = rows_of(load, load->h, load->n, load->d),
+        .residual = rows_of(load, load->h, load->n, load->d),
+        .weight = axes(HEED_F32, 1, load->d, 0, 0),
+        .y = rows_of(load, load->h, load->n, load->d),
+        .sum = rows_of(load, load->h, load->n, load->d),
+    };
+
+    args->size = sizeof *args;
+    c->run = &args->run;
+    arrays[0] = array(&desc.x, uniform, &args->x);
+    arrays[1] = array(&desc.residual, uniform, &args->residual);
+    arrays[2] = array(&desc.weight, uniform, &args->weight);
+    arrays[3] = array(&desc.y, output, &args->y);
+    arrays[4] = array(&desc.sum, output, &args->sum);
+    return c->lib->norm_plan(c->device, &desc, &c->plan, report);
+}
+
 #define RUN(NAME, name)                                                                            \
     static heed_status run_##name(struct contender *c, heed_report *report)                        \
     {                                                                                              \

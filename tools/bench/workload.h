@@ -15,7 +15,8 @@
 /* The one list of operations beside attention and programs: numbers, calls, arguments, runs. */
 #define BENCH_OPERATIONS(ROW)                                                                      \
     ROW(COPY, copy)                                                                                \
-    ROW(POOL, pool) ROW(SELECT, select) ROW(PUSH, push) ROW(MERGE, merge) ROW(STATE, state)
+    ROW(POOL, pool)                                                                                \
+    ROW(SELECT, select) ROW(PUSH, push) ROW(MERGE, merge) ROW(STATE, state) ROW(NORM, norm)
 
 #define OPERATION_NUMBER(NAME, name) OPERATION_##NAME,
 enum workload_operation {
@@ -54,6 +55,8 @@ enum workload_operation {
     ROW(PUSH, "push", ROWS ",rows", PUSH, push)                                                    \
     ROW(MERGE, "merge", ROWS ",parts=4", MERGE, merge)                                             \
     ROW(STATE, "state", ROWS ",parts=4", STATE, state)                                             \
+    ROW(NORM_LAYER, "norm-layer", "n=4096,h=1,hk,d=1024,b=1", NORM, rows_norm)                     \
+    ROW(NORM_RMS, "norm-rms", "n=4096,h=1,hk,d=1024,b=1", NORM, rows_norm)                         \
     ROW(LSG_NORM, "lsg-norm", LSG, LSG, program)                                                   \
     ROW(LSG_POOLING, "lsg-pooling", LSG, LSG, program)                                             \
     ROW(LSG_LSH, "lsg-lsh", LSG, LSG, program)                                                     \

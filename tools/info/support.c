@@ -11,6 +11,7 @@
 
 #include <heed/attn.h>
 #include <heed/memory.h>
+#include <heed/nn.h>
 #include <heed/pool.h>
 
 #include <assert.h>
@@ -162,12 +163,22 @@ static heed_status state_ask(heed_device *device, uint32_t dtype, uint32_t promi
     return heed_state_check(device, &desc, report);
 }
 
+static heed_status norm_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                            heed_report *report)
+{
+    const heed_norm_desc desc = {
+        .size = sizeof desc, .numerics = promise, .x = tensor(dtype), .y = tensor(dtype)
+    };
+
+    return heed_norm_check(device, &desc, report);
+}
+
 static const struct operation {
     const char *name;
     heed_status (*ask)(heed_device *, uint32_t dtype, uint32_t promise, heed_report *);
 } operations[] = {
     { "attn", attn_ask }, { "copy", copy_ask },   { "pool", pool_ask },   { "select", select_ask },
-    { "push", push_ask }, { "merge", merge_ask }, { "state", state_ask },
+    { "push", push_ask }, { "merge", merge_ask }, { "state", state_ask }, { "norm", norm_ask },
 };
 enum { N_OPERATIONS = sizeof operations / sizeof *operations };
 

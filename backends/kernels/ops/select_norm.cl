@@ -10,7 +10,7 @@
 
 #define HK_STEPS_OF_TASK 2
 
-struct hk_norm {
+struct hk_norms {
     HK_GLOBAL const struct hk_select *select;
     struct hk_strip_task strip;
     hk_i64 first, end;                  /* tokens of the strip */
@@ -19,7 +19,8 @@ struct hk_norm {
     struct hk_indices y;
 };
 
-HK_FN void hk_norm_open(const struct hk_call *call, hk_i64 group, hk_i64 task, struct hk_norm *norm)
+HK_FN void hk_norm_open(const struct hk_call *call, hk_i64 group, hk_i64 task,
+                        struct hk_norms *norm)
 {
     HK_GLOBAL const struct hk_select *select = HK_NUMBERS(call, struct hk_select);
     const struct hk_strip_task strip = hk_strip_get(&select->strip, task);
@@ -43,7 +44,7 @@ HK_FN void hk_norm_open(const struct hk_call *call, hk_i64 group, hk_i64 task, s
 #endif
 
 /* n places of y from `place` on. */
-HK_FN void hk_norm_pad(const struct hk_norm *norm, hk_i64 place, hk_i64 n)
+HK_FN void hk_norm_pad(const struct hk_norms *norm, hk_i64 place, hk_i64 n)
 {
     HK_THREAD_ID(id);
     hk_i64 i;
@@ -55,7 +56,7 @@ HK_FN void hk_norm_pad(const struct hk_norm *norm, hk_i64 place, hk_i64 n)
     }
 }
 
-HK_FN void hk_norm_choose(const struct hk_norm *norm)
+HK_FN void hk_norm_choose(const struct hk_norms *norm)
 {
     HK_GLOBAL const struct hk_select *select = norm->select;
     HK_THREAD_ID(id);
@@ -78,7 +79,7 @@ HK_FN void hk_norm_choose(const struct hk_norm *norm)
 }
 
 /* The last strip ends with the blocks, or with none where there are no tokens. */
-HK_FN void hk_norm_pads(const struct hk_norm *norm)
+HK_FN void hk_norm_pads(const struct hk_norms *norm)
 {
     HK_GLOBAL const struct hk_select *select = norm->select;
     const hk_i64 end = norm->strip.first + norm->strip.count;
@@ -97,7 +98,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
     at.task = group;
     at.step = 0;
     while (at.task < call->op->tasks[HK_PASS]) {
-        struct hk_norm norm;
+        struct hk_norms norm;
 
         hk_norm_open(call, group, at.task, &norm);
         if (at.step == 0) {

@@ -78,7 +78,7 @@ HK_FN void hk_norm_tree(HK_GLOBAL float *across)
 
 /* Of the n tokens from `first` on, HK_SELECT_NORMS at most. all: all are present. What is stored is
  * loaded a while later, in vectors of another shape. */
-HK_INLINE void hk_norm_keys_few(hk_u32 dtype, const struct hk_norm *norm,
+HK_INLINE void hk_norm_keys_few(hk_u32 dtype, const struct hk_norms *norm,
                                 const struct hk_tokens *tokens, hk_i64 first, hk_i64 n,
                                 const int all)
 {
@@ -108,7 +108,7 @@ HK_INLINE void hk_norm_keys_few(hk_u32 dtype, const struct hk_norm *norm,
     }
 }
 
-HK_INLINE void hk_norm_keys(hk_u32 dtype, const struct hk_norm *norm,
+HK_INLINE void hk_norm_keys(hk_u32 dtype, const struct hk_norms *norm,
                             const struct hk_tokens *tokens)
 {
     const hk_i64 end = tokens->mask.base ? norm->first : hk_min(norm->end, tokens->end);

@@ -35,7 +35,7 @@ HK_INLINE float hk_square_norm(hk_u32 dtype, const struct hk_tokens *tokens, hk_
     return sums[0];
 }
 
-HK_INLINE void hk_norm_keys(hk_u32 dtype, const struct hk_norm *norm,
+HK_INLINE void hk_norm_keys(hk_u32 dtype, const struct hk_norms *norm,
                             const struct hk_tokens *tokens)
 {
     HK_THREAD_ID(id);

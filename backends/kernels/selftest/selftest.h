@@ -29,7 +29,7 @@ enum {
     HK_TEST_SUB,
     HK_TEST_MUL,
     HK_TEST_RINT,
-    HK_TEST_COMPARE,            /* a number of bits */
+    HK_TEST_COMPARE, /* a number of bits */
     HK_TEST_FROM_F16,
     HK_TEST_FROM_BF16,
     HK_TEST_FROM_I8,
@@ -37,8 +37,8 @@ enum {
     HK_TEST_FROM_##NAME, HK_TEST_TO_##NAME,     /* the second is the pattern */
     HK_SMALL_TYPES(HK_TEST_SMALL, 0)
 #undef HK_TEST_SMALL
-    HK_TEST_TO_F16,             /* the pattern */
-    HK_TEST_TO_BF16,            /* the pattern */
+        HK_TEST_TO_F16, /* the pattern */
+    HK_TEST_TO_BF16,    /* the pattern */
     HK_TEST_FROM_I64,
     HK_TEST_CANONICAL,
     HK_TEST_POWER,
@@ -46,6 +46,7 @@ enum {
     HK_TEST_INVERSE,
     HK_TEST_TANH,
     HK_TEST_LSE,
+    HK_TEST_INVERSE_ROOT,
     HK_TEST_STEPS
 };
 enum {
@@ -141,6 +142,8 @@ HK_FN hk_u32 hk_test_step(hk_u32 step, HK_GLOBAL const struct hk_test_input *in,
         return hk_word(hk_cap_tanh(a));
     case HK_TEST_LSE:
         return hk_word(hk_lse(hk_rint(b), in->divisor[lane]));
+    case HK_TEST_INVERSE_ROOT:
+        return hk_word(hk_inverse_root(a));
     }
     HK_UNREACHABLE();
     return 0;

@@ -16,7 +16,7 @@ from .arrays import as_array, empty
 from .descriptors import Filled, enum_value
 from .runtime import Plan, device_of, place
 
-__all__ = ["copy", "merge", "pool", "push", "select", "state"]
+__all__ = ["copy", "merge", "norm", "pool", "push", "select", "state"]
 
 if TYPE_CHECKING:
     from typing import Generic
@@ -202,6 +202,21 @@ def state(states: ArrayLike, o: ArrayLike | bool = True, *, lse: ArrayLike | boo
     return plan_simple("state", "heed_state_args", given, ["o", "lse", "state"], device, threads)
 
 
+@operation
+def norm(x: ArrayLike, y: ArrayLike | None = None, *, kind: int | str = "layer", eps: float = 1e-5,
+         residual: ArrayLike | None = None, weight: ArrayLike | None = None,
+         bias: ArrayLike | None = None, sum: ArrayLike | bool | None = None,
+         flags: int | str = 0, numerics: int | str = 0, device: DeviceLike = None,
+         threads: int = 0) -> Plan:
+    kind = enum_value(["HEED_NORM_"], kind) if isinstance(kind, str) else kind
+    y = made_like(x, shape_of(x)) if y is None else y
+    if isinstance(sum, bool):
+        sum = made_like(x, shape_of(x)) if sum else None
+    given = {"x": x, "y": y, "kind": kind, "eps": eps, "residual": residual, "weight": weight,
+             "bias": bias, "sum": sum, "flags": flags, "numerics": numerics}
+    return plan_simple("norm", "heed_norm_args", given, ["y", "sum"], device, threads)
+
+
 _TAIL = """
 
 Arrays are NumPy's, torch's or DLPack's; an output that is not given is made, and returned. flags
@@ -217,5 +232,5 @@ def document(function, struct, example):
 
 for _function, _example in ((copy, "zero"), (push, "own_workspace"), (pool, "mean"),
                             (select, "topk"), (merge, "lse_with_sink"),
-                            (state, "lse_with_sink")):
+                            (state, "lse_with_sink"), (norm, "rms")):
     document(_function, f"heed_{_function.__name__}_desc", _example)

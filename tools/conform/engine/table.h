@@ -12,6 +12,7 @@
 #include "errors.h"
 
 #include <heed/memory.h>
+#include <heed/nn.h>
 #include <heed/pool.h>
 
 enum { MAX_PARTS = 16, FIXED_DESC = 1600, FIXED_ARGS = 512 };

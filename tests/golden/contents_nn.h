@@ -1,0 +1,58 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Golden cases of heed/nn.h, for operations.c: section 12 of docs/numerics.md.
+ */
+#ifndef HEED_TESTS_GOLDEN_CONTENTS_NN_H
+#define HEED_TESTS_GOLDEN_CONTENTS_NN_H
+
+#include "contents.h"
+
+/* ---- norm ---- */
+
+static const struct norm_row {
+    const char *name;
+    uint32_t dtype, y, vectors; /* vectors: weight and bias; 0: none */
+    uint32_t kind;
+    int64_t d;
+    uint32_t residual; /* its type and that of the sum; 0: neither */
+    bool special;
+} norms[] = {
+    { "norm_layer", HEED_F32, HEED_F32, HEED_F32, HEED_NORM_LAYER, 40, 0, false },
+    { "norm_rms", HEED_F32, HEED_F32, HEED_F32, HEED_NORM_RMS, 40, 0, false },
+    { "norm_plain", HEED_BF16, HEED_F32, 0, HEED_NORM_LAYER, 7, 0, false },
+    { "norm_residual", HEED_F16, HEED_BF16, HEED_BF16, HEED_NORM_LAYER, 300, HEED_F32, false },
+    { "norm_rms_residual", HEED_BF16, HEED_F16, HEED_F16, HEED_NORM_RMS, 1030, HEED_BF16, false },
+    { "norm_one", HEED_F32, HEED_F32, HEED_F16, HEED_NORM_LAYER, 1, HEED_F16, false },
+    { "norm_special", HEED_F32, HEED_F32, HEED_F32, HEED_NORM_LAYER, 33, HEED_F32, true },
+    { "norm_rms_special", HEED_F32, HEED_F16, HEED_F32, HEED_NORM_RMS, 33, HEED_F32, true },
+};
+
+static void norm_make(struct golden_call *c, const void *from)
+{
+    const struct norm_row *row = from;
+    enum { B = 2, H = 3, N = 5 };
+
+    c->desc.norm.kind = row->kind;
+    c->desc.norm.eps = 1e-5;
+    input(c, FIELD(norm, x), row->dtype, DIMS(B, H, N, row->d));
+    fill_floats(c, 3);
+    if (row->special)
+        fill_specials(c, 60, specials, SPECIALS);
+    if (row->residual != 0) {
+        input(c, FIELD(norm, residual), row->residual, DIMS(B, H, N, row->d));
+        fill_floats(c, 2);
+        output(c, FIELD(norm, sum), row->residual, DIMS(B, H, N, row->d));
+    }
+    if (row->vectors != 0) {
+        input(c, FIELD(norm, weight), row->vectors, DIMS(row->d));
+        fill_floats(c, 1);
+    }
+    if (row->vectors != 0 && row->kind == HEED_NORM_LAYER) {
+        input(c, FIELD(norm, bias), row->vectors, DIMS(row->d));
+        fill_floats(c, 1);
+    }
+    output(c, FIELD(norm, y), row->y, DIMS(B, H, N, row->d));
+}
+
+#endif
