@@ -136,6 +136,7 @@ struct heed_checked {
     ROW(MERGE, merge)                                                                              \
     ROW(STATE, state)                                                                              \
     ROW(NORM, norm)                                                                                \
+    ROW(ROPE, rope)                                                                                \
     ROW(PROGRAM, program)
 
 #define HEED_OP_NUMBER(NAME, name) HEED_OP_##NAME,

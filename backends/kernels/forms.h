@@ -119,4 +119,14 @@ struct hk_norm {
     hk_u32 kind; /* HK_NORM_* */
 };
 
+enum { HK_ROPE_X, HK_ROPE_COS, HK_ROPE_SIN, HK_ROPE_POS, HK_ROPE_Y };
+enum { HK_ROPE_HALVES, HK_ROPE_ADJACENT }; /* as HEED_ROPE_* */
+
+struct hk_rope {
+    struct hk_strip_form strip; /* rows: n */
+    hk_i64 d, pairs;
+    hk_i64 positions, pos0; /* positions: rows of the tables */
+    hk_u32 kind, reserved;  /* HK_ROPE_* */
+};
+
 #endif

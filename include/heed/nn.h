@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What stands between two attentions: norms. Beside <heed/heed.h> it includes nothing.
+ * What stands between two attentions: norms, rotary positions. Beside <heed/heed.h> it includes
+ * nothing.
  */
 #ifndef HEED_NN_H
 #define HEED_NN_H
@@ -116,6 +117,123 @@ HEED_API HEED_MUST_CHECK heed_status heed_norm_plan(heed_device *device, const h
 HEED_API HEED_MUST_CHECK heed_status heed_norm_run(const heed_plan *plan, heed_queue *queue,
                                                    const heed_norm_args *args, heed_event **event,
                                                    heed_report *report);
+
+/* ---- rope ----------------------------------------------------------------- */
+
+/** Which channels a pair has, of 2 r that are turned. */
+enum {
+    HEED_ROPE_HALVES = 0, /**< i and r + i (GPT-NeoX, Llama as published for transformers). */
+    HEED_ROPE_ADJACENT    /**< 2 i and 2 i + 1 (RoFormer, GPT-J). */
+};
+
+/**
+ * Rotary positions: pairs of channels turned by an angle that grows with the position (Su et al.
+ * 2021, section 3.2). Zero is the default everywhere.
+ *
+ *     x         [batch...][H][n][d], f32, f16, bf16
+ *     cos, sin  [positions][r], f32     of the angle of pair i at each position; 2 r <= d
+ *     pos       [B][1 or H][n], i32 or i64, or absent: row j is at pos0 + j
+ *     y         [batch...][H][n][d], f32, f16, bf16
+ *
+ * For the pair (a, b) of a row at position p, with c = cos[p][i] and s = sin[p][i]:
+ *
+ *     y_a = x_a * c - x_b * s        y_b = x_b * c + x_a * s
+ *
+ * Channels from 2 r on are copied. Positions are indices of the tables and nothing else: scaling
+ * (linear, NTK, YaRN) and other bases are in the tables, which heed_rope_tables() fills. The turned
+ * channels of a row whose position is outside of [0, positions) are NaN.
+ *
+ * HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section 13.
+ */
+typedef struct heed_rope_desc {
+    uint32_t size, flags;    /**< flags: HEED_PLAN_*. */
+    uint32_t numerics, kind; /**< HEED_NUMERICS_*; HEED_ROPE_*. */
+    int64_t pos0;            /**< Within 2^62; 0 with `pos`. */
+    heed_tensor x, cos, sin, pos;
+    heed_tensor y;
+} heed_rope_desc;
+
+/** Memory of one run: as heed_attn_args, one buf for each tensor of the descriptor. */
+typedef struct heed_rope_args {
+    uint32_t size, reserved;
+    heed_run run;
+    heed_buf x, cos, sin, pos;
+    heed_buf y;
+} heed_rope_args;
+
+/**
+ * Says whether heed_rope_plan() would succeed, without making the plan. Any thread.
+ *
+ * @param report may be NULL.
+ * @return HEED_OK heed_rope_plan() would answer this;
+ *   HEED_E_NULL device or desc is NULL; x, cos, sin or y is absent;
+ *   HEED_E_SIZE, HEED_E_NEWER the size of desc;
+ *   HEED_E_FLAG an unknown flag;
+ *   HEED_E_VALUE kind, pos0, numerics, an extent or a number of axes out of range;
+ *   HEED_E_SHAPE two extents disagree, or 2 r is more than d: the report has both;
+ *   HEED_E_DTYPE an element type that is not in the table above;
+ *   HEED_E_STRIDE an output maps two elements to one address;
+ *   HEED_E_OVERFLOW extents or strides leave 63 bits;
+ *   HEED_E_UNSUPPORTED legal, but not on this device: the report names the part;
+ *   HEED_E_NOMEM free memory and try again; the device's `usable` when that is negative.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_rope_check(heed_device *device,
+                                                     const heed_rope_desc *desc,
+                                                     heed_report *report);
+
+/** Checks and prepares a rotation: as heed_attn_plan(). The plan keeps nothing of the caller's. */
+HEED_API HEED_MUST_CHECK heed_status heed_rope_plan(heed_device *device, const heed_rope_desc *desc,
+                                                    heed_plan **out, heed_report *report);
+
+/** Runs a plan of heed_rope_plan(): all as heed_attn_run() says, statuses and threads too. */
+HEED_API HEED_MUST_CHECK heed_status heed_rope_run(const heed_plan *plan, heed_queue *queue,
+                                                   const heed_rope_args *args, heed_event **event,
+                                                   heed_report *report);
+
+/** How the angles of positions beyond those that a model was trained with are made. */
+enum {
+    HEED_ROPE_PLAIN = 0, /**< They go on. */
+    HEED_ROPE_LINEAR,    /**< Positions are divided by the factor (Chen et al. 2023). */
+    HEED_ROPE_NTK,       /**< The base grows, so that the slowest pair is that much slower. */
+    HEED_ROPE_YARN       /**< Slow pairs are divided, fast ones go on (Peng et al. 2023). */
+};
+
+/** What heed_rope_tables() fills tables for. Zero is the default everywhere. */
+typedef struct heed_rope_scaling {
+    uint32_t size, kind; /**< kind: HEED_ROPE_PLAIN, ... */
+    double base;         /**< Above 1; 0: 10,000. */
+    double factor;       /**< How many times as long, at least 1; 0: 1. */
+    double trained;      /**< YARN: positions of the training, at least 1. */
+    double fast, slow;   /**< YARN: turns within these; 0: 32 and 1. */
+    double amplitude;    /**< Of cos and sin, positive; 0: 1, of YARN 1 + ln(factor) / 10. */
+} heed_rope_scaling;
+
+/**
+ * Fills tables for heed_rope_desc, cos and sin [positions][pairs], row j for position first + j.
+ * Pair i of r turns by freq(i) at each position,
+ *
+ *     PLAIN   freq(i) = base^(-i / r)
+ *     LINEAR  base^(-i / r) / factor
+ *     NTK     PLAIN with base * factor^(r / (r - 1))
+ *     YARN    base^(-i / r) * (1 - w + w / factor), w = clamp((i - low) / (high - low), 0, 1),
+ *             low = floor(at(fast)), high = ceil(at(slow)), high at least low + 0.001,
+ *             at(t) = r * ln(trained / (2 pi t)) / ln(base), clamped to [0, 2 r - 1]
+ *
+ * and the tables have amplitude * cos and amplitude * sin of position * freq(i). All is computed in
+ * binary64 by additions, multiplications and divisions alone, and rounded once, so that every
+ * platform has the same tables: within 1e-9 of the formulas and half a unit of binary32. No memory
+ * but the tables is touched. Any thread.
+ *
+ * @param scaling NULL: all defaults.
+ * @return HEED_OK; on success alone the tables are written;
+ *   HEED_E_NULL a table that has elements is NULL;
+ *   HEED_E_SIZE, HEED_E_NEWER the size of scaling;
+ *   HEED_E_VALUE kind, a number out of range, NTK with less than two pairs, a negative count;
+ *   HEED_E_OVERFLOW positions beyond 2^31, or more elements than 63 bits count.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_rope_tables(const heed_rope_scaling *scaling,
+                                                      int64_t first, int64_t positions,
+                                                      int64_t pairs, float *cos, float *sin);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of heed/nn.h, for operations.c: section 12 of docs/numerics.md.
+ * Golden cases of heed/nn.h, for operations.c: sections 12 and 13 of docs/numerics.md.
  */
 #ifndef HEED_TESTS_GOLDEN_CONTENTS_NN_H
 #define HEED_TESTS_GOLDEN_CONTENTS_NN_H
@@ -53,6 +53,47 @@ static void norm_make(struct golden_call *c, const void *from)
         fill_floats(c, 1);
     }
     output(c, FIELD(norm, y), row->y, DIMS(B, H, N, row->d));
+}
+
+/* ---- rope ---- */
+
+static const struct rope_row {
+    const char *name;
+    uint32_t dtype, y, kind;
+    int64_t d, pairs;
+    uint32_t pos; /* its type; 0: none */
+    bool special;
+} ropes[] = {
+    { "rope_halves", HEED_F32, HEED_F32, HEED_ROPE_HALVES, 64, 32, 0, false },
+    { "rope_adjacent", HEED_F32, HEED_F32, HEED_ROPE_ADJACENT, 64, 32, 0, false },
+    { "rope_part", HEED_F16, HEED_BF16, HEED_ROPE_HALVES, 37, 9, HEED_I32, false },
+    { "rope_part_adjacent", HEED_BF16, HEED_F16, HEED_ROPE_ADJACENT, 37, 17, HEED_I64, false },
+    { "rope_special", HEED_F32, HEED_F32, HEED_ROPE_ADJACENT, 12, 5, HEED_I64, true },
+};
+
+/* Positions within the tables, one before them and one behind. */
+static void rope_make(struct golden_call *c, const void *from)
+{
+    const struct rope_row *row = from;
+    enum { B = 2, H = 3, N = 5, T = 11 };
+
+    c->desc.rope.kind = row->kind;
+    c->desc.rope.pos0 = row->pos != 0 ? 0 : 4;
+    input(c, FIELD(rope, x), row->dtype, DIMS(B, H, N, row->d));
+    fill_floats(c, 3);
+    if (row->special)
+        fill_specials(c, 60, specials, SPECIALS);
+    input(c, FIELD(rope, cos), HEED_F32, DIMS(T, row->pairs));
+    fill_floats(c, 0);
+    input(c, FIELD(rope, sin), HEED_F32, DIMS(T, row->pairs));
+    fill_floats(c, 0);
+    if (row->special)
+        fill_specials(c, 20, specials, SPECIALS);
+    if (row->pos != 0) {
+        input(c, FIELD(rope, pos), row->pos, DIMS(B, 1, N));
+        fill_ints(c, -1, T + 1);
+    }
+    output(c, FIELD(rope, y), row->y, DIMS(B, H, N, row->d));
 }
 
 #endif

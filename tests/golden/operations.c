@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of sections 5 to 8 and 12 of docs/numerics.md: a case is a row of numbers for the
- * maker of its operation. Every rule of those sections has a case whose digest depends on it.
+ * Golden cases of sections 5 to 8, 12 and 13 of docs/numerics.md: a case is a row of numbers for
+ * the maker of its operation. Every rule of those sections has a case whose digest depends on it.
  */
 #include "contents.h"
 #include "contents_nn.h"
@@ -35,6 +35,7 @@ RUN(select)
 RUN(merge)
 RUN(state)
 RUN(norm)
+RUN(rope)
 #undef RUN
 
 /* ---- copy ---- */
@@ -430,7 +431,7 @@ static const struct {
     heed_status (*run)(struct golden_call *, heed_queue *, heed_report *);
 } groups[] = {
     GROUP(copy, copies),  GROUP(push, pushes),  GROUP(pool, pools), GROUP(select, selects),
-    GROUP(merge, merges), GROUP(state, states), GROUP(norm, norms),
+    GROUP(merge, merges), GROUP(state, states), GROUP(norm, norms), GROUP(rope, ropes),
 };
 #undef GROUP
 

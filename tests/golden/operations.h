@@ -29,6 +29,7 @@ struct golden_call {
         heed_merge_desc merge;
         heed_state_desc state;
         heed_norm_desc norm;
+        heed_rope_desc rope;
     } desc;
     union {
         heed_copy_args copy;
@@ -38,6 +39,7 @@ struct golden_call {
         heed_merge_args merge;
         heed_state_args state;
         heed_norm_args norm;
+        heed_rope_args rope;
     } args;
     struct golden_array outputs[GOLDEN_OUTPUTS]; /* the first has a digest of its own */
     bool own[GOLDEN_OUTPUTS];                    /* no state */

@@ -318,3 +318,13 @@ struct workload_cost cost_rows_norm(const struct workload *load)
     return (struct workload_cost){ .read = 2 * rows + f32_bytes * (double)load->d,
                                    .written = 2 * rows };
 }
+
+/* The tables are read once for all heads. */
+struct workload_cost cost_rope(const struct workload *load)
+{
+    const double rows = element(load) * elements(load);
+
+    return (struct workload_cost){
+        .read = rows + 2 * f32_bytes * (double)load->n * (double)(load->d / 2), .written = rows
+    };
+}

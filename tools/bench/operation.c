@@ -234,6 +234,29 @@ static heed_status plan_norm(struct contender *c, const struct workload *load,
     return c->lib->norm_plan(c->device, &desc, &c->plan, report);
 }
 
+static heed_status plan_rope(struct contender *c, const struct workload *load,
+                             struct operation_array *arrays, heed_report *report)
+{
+    heed_rope_args *const args = &c->args.rope;
+    heed_rope_desc desc = {
+        .size = sizeof desc,
+        .numerics = c->numerics,
+        .kind = load->kind == WORKLOAD_ROPE_ADJACENT ? HEED_ROPE_ADJACENT : HEED_ROPE_HALVES,
+        .x = rows_of(load, load->h, load->n, load->d),
+        .cos = axes(HEED_F32, 2, load->n, load->d / 2, 0),
+        .sin = axes(HEED_F32, 2, load->n, load->d / 2, 0),
+        .y = rows_of(load, load->h, load->n, load->d),
+    };
+
+    args->size = sizeof *args;
+    c->run = &args->run;
+    arrays[0] = array(&desc.x, uniform, &args->x);
+    arrays[1] = array(&desc.cos, uniform, &args->cos);
+    arrays[2] = array(&desc.sin, uniform, &args->sin);
+    arrays[3] = array(&desc.y, output, &args->y);
+    return c->lib->rope_plan(c->device, &desc, &c->plan, report);
+}
+
 #define RUN(NAME, name)                                                                            \
     static heed_status run_##name(struct contender *c, heed_report *report)                        \
     {                                                                                              \

@@ -173,12 +173,28 @@ static heed_status norm_ask(heed_device *device, uint32_t dtype, uint32_t promis
     return heed_norm_check(device, &desc, report);
 }
 
+static heed_status rope_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                            heed_report *report)
+{
+    heed_rope_desc desc = {
+        .size = sizeof desc,
+        .numerics = promise,
+        .x = tensor(dtype),
+        .cos = { .dtype = HEED_F32, .ndim = 2, .shape = { 4, 4 }, .stride = { 4, 1 } },
+        .y = tensor(dtype),
+    };
+
+    desc.sin = desc.cos;
+    return heed_rope_check(device, &desc, report);
+}
+
 static const struct operation {
     const char *name;
     heed_status (*ask)(heed_device *, uint32_t dtype, uint32_t promise, heed_report *);
 } operations[] = {
     { "attn", attn_ask }, { "copy", copy_ask },   { "pool", pool_ask },   { "select", select_ask },
     { "push", push_ask }, { "merge", merge_ask }, { "state", state_ask }, { "norm", norm_ask },
+    { "rope", rope_ask },
 };
 enum { N_OPERATIONS = sizeof operations / sizeof *operations };
 

@@ -16,7 +16,7 @@ from .arrays import as_array, empty
 from .descriptors import Filled, enum_value
 from .runtime import Plan, device_of, place
 
-__all__ = ["copy", "merge", "norm", "pool", "push", "select", "state"]
+__all__ = ["copy", "merge", "norm", "pool", "push", "rope", "select", "state"]
 
 if TYPE_CHECKING:
     from typing import Generic
@@ -217,6 +217,18 @@ def norm(x: ArrayLike, y: ArrayLike | None = None, *, kind: int | str = "layer",
     return plan_simple("norm", "heed_norm_args", given, ["y", "sum"], device, threads)
 
 
+@operation
+def rope(x: ArrayLike, cos: ArrayLike, sin: ArrayLike, y: ArrayLike | None = None, *,
+         kind: int | str = "halves", pos: ArrayLike | None = None, pos0: int = 0,
+         flags: int | str = 0, numerics: int | str = 0, device: DeviceLike = None,
+         threads: int = 0) -> Plan:
+    kind = enum_value(["HEED_ROPE_"], kind) if isinstance(kind, str) else kind
+    y = made_like(x, shape_of(x)) if y is None else y
+    given = {"x": x, "cos": cos, "sin": sin, "y": y, "kind": kind, "pos": pos, "pos0": pos0,
+             "flags": flags, "numerics": numerics}
+    return plan_simple("rope", "heed_rope_args", given, ["y"], device, threads)
+
+
 _TAIL = """
 
 Arrays are NumPy's, torch's or DLPack's; an output that is not given is made, and returned. flags
@@ -232,5 +244,5 @@ def document(function, struct, example):
 
 for _function, _example in ((copy, "zero"), (push, "own_workspace"), (pool, "mean"),
                             (select, "topk"), (merge, "lse_with_sink"),
-                            (state, "lse_with_sink"), (norm, "rms")):
+                            (state, "lse_with_sink"), (norm, "rms"), (rope, "adjacent")):
     document(_function, f"heed_{_function.__name__}_desc", _example)

@@ -12,7 +12,8 @@
 /* The one list of them, programs last. */
 #define FIXED_OPERATIONS(ROW)                                                                      \
     ROW(copy)                                                                                      \
-    ROW(pool) ROW(select) ROW(push) ROW(merge) ROW(state) ROW(norm) ROW(lsg) ROW(poolingformer2)
+    ROW(pool)                                                                                      \
+    ROW(select) ROW(push) ROW(merge) ROW(state) ROW(norm) ROW(rope) ROW(lsg) ROW(poolingformer2)
 
 #define FIXED_DECLARE(name) extern const struct fixed fixed_##name;
 FIXED_OPERATIONS(FIXED_DECLARE)

@@ -1,0 +1,135 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * heed/nn.h, rope: pairs of channels turned (docs/numerics.md, section 13). A task is a strip of
+ * rows of one item and head, a vector has as many pairs as it has lanes.
+ */
+#define HK_SCALES 0 /* numbers alone */
+#include "channels.h"
+
+struct hk_rope_strip {
+    HK_GLOBAL const struct hk_rope *numbers;
+    struct hk_rows x, y;
+    struct hk_entries pos; /* base NULL: absent */
+    hk_u32 pos_dtype, reserved;
+    HK_GLOBAL const char *cos, *sin;
+    hk_i64 cos_row, cos_channel, sin_row, sin_channel; /* elements */
+};
+
+HK_FN void hk_rope_open(const struct hk_call *call, const struct hk_strip_task *strip,
+                        struct hk_rope_strip *rope)
+{
+    HK_GLOBAL const struct hk_array *cos = call->arrays + HK_ROPE_COS;
+    HK_GLOBAL const struct hk_array *sin = call->arrays + HK_ROPE_SIN;
+
+    rope->numbers = HK_NUMBERS(call, struct hk_rope);
+    rope->x = hk_rows_get(call, HK_ROPE_X, strip->b, strip->head);
+    rope->y = hk_rows_get(call, HK_ROPE_Y, strip->b, strip->head);
+    rope->pos = hk_entries_get(call, HK_ROPE_POS, strip->b, strip->head);
+    if (!hk_has(call, HK_ROPE_POS))
+        rope->pos.base = 0;
+    rope->pos_dtype = call->arrays[HK_ROPE_POS].dtype;
+    rope->cos = call->buffer[HK_ROPE_COS];
+    rope->sin = call->buffer[HK_ROPE_SIN];
+    rope->cos_row = cos->stride[4];
+    rope->cos_channel = cos->stride[5];
+    rope->sin_row = sin->stride[4];
+    rope->sin_channel = sin->stride[5];
+}
+
+/* ---- a row ---- */
+
+struct hk_rope_row {
+    HK_GLOBAL const char *x, *cos, *sin; /* cos NULL: the position is in no table */
+    HK_GLOBAL char *y;
+};
+
+HK_FN struct hk_rope_row hk_rope_row_get(const struct hk_rope_strip *rope, hk_i64 i)
+{
+    struct hk_rope_row row;
+    hk_i64 position = rope->numbers->pos0 + i;
+
+    if (rope->pos.base)
+        position = hk_integer(rope->pos_dtype, rope->pos.base, i * rope->pos.step);
+    row.x = hk_row(&rope->x, i);
+    row.y = hk_row(&rope->y, i);
+    row.cos = row.sin = 0;
+    if (position >= 0 && position < rope->numbers->positions) {
+        row.cos = hk_byte(rope->cos, position * rope->cos_row * hk_size(HK_F32));
+        row.sin = hk_byte(rope->sin, position * rope->sin_row * hk_size(HK_F32));
+    }
+    return row;
+}
+
+/* The pair (a, b), turned. */
+HK_FN void hk_rope_turn(const struct hk_rope_strip *rope, const struct hk_rope_row *row,
+                        hk_i64 pair, hk_vec *a, hk_vec *b)
+{
+    const hk_i64 pairs = rope->numbers->pairs;
+    hk_vec c = hkv_set(hk_float(HK_NAN_WORD)), s = c;
+    const hk_vec x_a = *a, x_b = *b;
+
+    if (row->cos) {
+        c = hk_channels_read(HK_F32, row->cos, rope->cos_channel, pair, pairs);
+        s = hk_channels_read(HK_F32, row->sin, rope->sin_channel, pair, pairs);
+    }
+    *a = hkv_fma(x_a, c, hkv_sub(hkv_set(-0.0f), hkv_mul(x_b, s)));
+    *b = hkv_fma(x_b, c, hkv_mul(x_a, s));
+}
+
+/* to: the type of y, a constant if that of x is y's. */
+HK_INLINE void hk_rope_row_run(hk_u32 dtype, hk_u32 to, const struct hk_rope_strip *rope, hk_i64 i)
+{
+    const struct hk_rope_row row = hk_rope_row_get(rope, i);
+    const hk_i64 pairs = rope->numbers->pairs, d = rope->numbers->d;
+    const hk_i64 from = rope->x.channel, channel = rope->y.channel;
+    const int halves = rope->numbers->kind == HK_ROPE_HALVES;
+    HK_THREAD_ID(id);
+    hk_i64 t;
+
+    HK_CHANNELS(id, t, pairs)
+    {
+        const hk_i64 first = halves ? t : 2 * t, second = halves ? pairs + t : 2 * t + HKV_LANES;
+        const hk_i64 end = halves ? pairs : 2 * pairs;
+        hk_vec x[2];
+
+        x[0] = hk_channels_read(dtype, row.x, from, first, end);
+        x[1] = hk_channels_read(dtype, row.x, from, second, 2 * pairs);
+        if (!halves)
+            hkv_part_pairs(x);
+        hk_rope_turn(rope, &row, t, &x[0], &x[1]);
+        if (!halves)
+            hkv_join_pairs(x);
+        hk_channels_write(to, row.y, channel, first, end, x[0]);
+        hk_channels_write(to, row.y, channel, second, 2 * pairs, x[1]);
+    }
+    HK_EACH(id)
+        for (t = 2 * pairs + (hk_i64)id * HKV_LANES; t < d; t += (hk_i64)HK_THREADS * HKV_LANES)
+            hk_channels_write(to, row.y, channel, t, d, hk_channels_read(dtype, row.x, from, t, d));
+}
+
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
+{
+    hk_i64 task, i;
+
+    HK_TASKS(call, group, task)
+    {
+        const struct hk_strip_task strip =
+            hk_strip_get(&HK_NUMBERS(call, struct hk_rope)->strip, task);
+        struct hk_rope_strip rope;
+
+        hk_rope_open(call, &strip, &rope);
+        for (i = strip.first; i < strip.first + strip.count; i++) {
+#define HK_ROW(type) hk_rope_row_run(type, type, &rope, i)
+            if (rope.x.dtype == rope.y.dtype)
+                HK_BY(HK_FLOAT_TYPES, rope.x.dtype, HK_ROW);
+#undef HK_ROW
+#define HK_ROW(type) hk_rope_row_run(type, rope.y.dtype, &rope, i)
+            else
+                HK_BY(HK_FLOAT_TYPES, rope.x.dtype, HK_ROW);
+#undef HK_ROW
+        }
+    }
+}
+
+#include "../entry.h"
