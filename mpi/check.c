@@ -136,7 +136,7 @@ static heed_status desc_check(struct heed_mpi_call *call, heed_report *report)
         { "o_slot", desc->o_slot, desc->o_slot != 0 },
         { "q_len_slot", desc->q_len_slot,
           desc->q_len_slot != 0 && !(packed && is_constant(call, desc->q_len_slot)) },
-        { "q_pos_slot", desc->q_pos_slot, packed && !is_constant(call, desc->q_pos_slot) },
+        { "q_pos_slot", desc->q_pos_slot, !is_constant(call, desc->q_pos_slot) },
         { "state_in", 0, desc->state_in.ndim != 0 },
         { "state_out", 0, desc->state_out.ndim != 0 },
     };

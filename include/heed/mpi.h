@@ -40,7 +40,7 @@ extern "C" {
  * keys, if these are more bytes: ranks that hold the keys compute a state for each of their chunks,
  * and the rank joins these in order, as heed_state_run() does, with the same bits. That is so for
  * DENSE queries and one DENSE source without lengths, whose terms are windows of block 1 or
- * everything, two batch axes at most, no run-time positions, and messages that need not be cut.
+ * everything, two batch axes at most, no q_pos_slot, and messages that need not be cut.
  *
  * @code
  * // Rank r of p: rows and keys [first, first + n) of n_all, float [1][heads][n][64], dense.
@@ -84,9 +84,9 @@ extern "C" {
  * HEED_E_UNSUPPORTED, the report naming the field: devices that are not the host's; lengths of
  * DENSE queries, begins of o apart from those of q, states; sources but DENSE and RAGGED ones, with
  * masks, row masks, scales, types of integers and blocks, or k and v of different batch axes; DENSE
- * biases and coordinates; begins, lengths and slots of terms that are not constant, and of RAGGED
- * queries a q_pos_slot that is not; a RAGGED source of which a rank sees 2^31 keys or more; no room
- * among the 64 slots for tables of pages and for what counts the rank's rows.
+ * biases and coordinates; begins, lengths, q_pos_slot and slots of terms that are not constant; a
+ * RAGGED source of which a rank sees 2^31 keys or more; no room among the 64 slots for tables of
+ * pages and for what counts the rank's rows.
  */
 
 #if defined _WIN32

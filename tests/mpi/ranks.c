@@ -164,6 +164,7 @@ static const struct mistake mistakes[] = {
     { "a rank with a descriptor that is wrong", "flags", HEED_E_FLAG },
     { "a rank with flags of tomorrow", "parts.flags", HEED_E_FLAG },
     { "a rank with parts that are too short", "parts", HEED_E_SIZE },
+    { "positions that a run binds", "q_pos_slot", HEED_E_UNSUPPORTED },
     { "a mask", "sources[0].mask_slot", HEED_E_UNSUPPORTED },
 };
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
@@ -225,6 +226,10 @@ static void mistake_make(int i, struct attention *a, struct part *p, struct give
         break;
     case 14:
         p->parts.size = 8;
+        break;
+    case 15:
+        a->slots[1] = (heed_slot){ { HEED_I64, 1, { 1 }, { 1 } }, NULL };
+        a->desc.q_pos_slot = a->desc.n_slots = 2;
         break;
     default:
         a->slots[1] = (heed_slot){ { HEED_U8, 3, { 1, 1, a->n_q }, { 0, 0, 0 } }, mask };
