@@ -85,6 +85,7 @@ static void plan_begin(struct heed_mpi_plan *plan, heed_device *device,
         struct heed_mpi_source *to = &plan->sources[s];
 
         to->n_k = k->shape[k->ndim - 2];
+        to->packed = call->sources[s].layout == HEED_LAYOUT_RAGGED;
         to->items = 1;
         for (uint32_t i = 0; i + 3 < k->ndim; i++)
             to->items *= k->shape[i];
@@ -245,7 +246,7 @@ static heed_status kv_check(const struct heed_mpi_plan *plan, const heed_attn_ar
             const heed_buf buf = v ? kv[s].v : kv[s].k;
             const int64_t size = source->rows[v].size;
 
-            status = wanted(source->rows[v].slot_bytes > 0, buf, v ? "kv.v" : "kv.k", report);
+            status = wanted(source->rows[v].page_bytes > 0, buf, v ? "kv.v" : "kv.k", report);
             if (status >= 0 && ((uintptr_t)buf.handle + buf.offset) % (uint64_t)size != 0)
                 status = heed_mpi_fill(report, HEED_E_ALIGN, v ? "kv.v" : "kv.k", size, 0,
                                        "source %d is not at a multiple of its element", (int)s);
@@ -310,8 +311,8 @@ static heed_status rows_run(const struct heed_mpi_plan *plan, heed_queue *queue,
     if (args->slots)
         memcpy(slots, args->slots, plan->n_slots * sizeof *slots);
     for (int64_t s = 0; s < plan->n_sources; s++) {
-        pages[s].k = (heed_buf){ plan->sources[s].rows[0].pages, 0 };
-        pages[s].v = (heed_buf){ plan->sources[s].rows[1].pages, 0 };
+        pages[s].k = (heed_buf){ plan->sources[s].rows[0].heap, 0 };
+        pages[s].v = (heed_buf){ plan->sources[s].rows[1].heap, 0 };
     }
     args->kv = pages;
     args->kv_size = sizeof *pages;

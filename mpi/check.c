@@ -100,7 +100,8 @@ static heed_status source_check(struct heed_mpi_call *call, uint32_t s, heed_rep
         const char *field;
         int64_t bad;
     } rules[] = {
-        { "layout", source->layout },
+        { "layout", source->layout == HEED_LAYOUT_RAGGED ? 0 : source->layout },
+        { "slot", is_constant(call, source->slot) ? 0 : source->slot },
         { "mask_slot", source->mask_slot },
         { "row_mask_slot", source->row_mask_slot },
         { "k_scale_slot", source->k_scale_slot },
@@ -117,6 +118,7 @@ static heed_status source_check(struct heed_mpi_call *call, uint32_t s, heed_rep
         if (rules[i].bad != 0)
             return unsupported(report, name, rules[i].bad);
     }
+    use(call, source->slot);
     use(call, source->len_slot);
     return patterns_check(call, s, report);
 }
@@ -124,17 +126,29 @@ static heed_status source_check(struct heed_mpi_call *call, uint32_t s, heed_rep
 static heed_status desc_check(struct heed_mpi_call *call, heed_report *report)
 {
     const heed_attn_desc *desc = &call->desc;
+    const bool packed = desc->q_layout == HEED_LAYOUT_RAGGED;
+    const struct {
+        const char *field;
+        int64_t got;
+        bool bad;
+    } rules[] = {
+        { "q_slot", desc->q_slot, !is_constant(call, desc->q_slot) },
+        { "o_slot", desc->o_slot, desc->o_slot != 0 },
+        { "q_len_slot", desc->q_len_slot,
+          desc->q_len_slot != 0 && !(packed && is_constant(call, desc->q_len_slot)) },
+        { "q_pos_slot", desc->q_pos_slot, !is_constant(call, desc->q_pos_slot) },
+        { "state_in", 0, desc->state_in.ndim != 0 },
+        { "state_out", 0, desc->state_out.ndim != 0 },
+    };
     heed_status status = HEED_OK;
 
-    if (desc->q_layout != HEED_LAYOUT_DENSE)
-        return unsupported(report, "q_layout", desc->q_layout);
-    if (desc->q_len_slot)
-        return unsupported(report, "q_len_slot", desc->q_len_slot);
-    if (desc->state_in.ndim)
-        return unsupported(report, "state_in", 0);
-    if (desc->state_out.ndim)
-        return unsupported(report, "state_out", 0);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (rules[i].bad)
+            return unsupported(report, rules[i].field, rules[i].got);
+    }
     use(call, desc->q_pos_slot);
+    use(call, desc->q_slot);
+    use(call, desc->q_len_slot);
     for (uint32_t s = 0; s < desc->n_sources && status >= 0; s++)
         status = source_check(call, s, report);
     return status;

@@ -35,6 +35,7 @@ static heed_status rows_make(struct heed_mpi_plan *plan, const struct heed_mpi_s
                              const heed_tensor *t, struct heed_mpi_rows *rows, heed_report *report)
 {
     struct heed_mpi_view *page = &rows->page;
+    int64_t slots = plan->rows_move ? 0 : s->n_seen;
 
     rows->size = size_of(t->dtype);
     view_make(t, rows->size, &rows->held);
@@ -43,15 +44,23 @@ static heed_status rows_make(struct heed_mpi_plan *plan, const struct heed_mpi_s
     page->stride[5] = rows->size;
     for (int i = 4; i >= 0; i--)
         page->stride[i] = page->stride[i + 1] * page->shape[i + 1];
-    rows->slot_bytes = page->stride[0] * page->shape[0];
+    rows->page_bytes = rows->slot_bytes = page->stride[0] * page->shape[0];
+    if (s->packed) {
+        rows->slot_bytes = page->stride[3];
+        for (int i = 3; i >= 0; i--)
+            page->stride[i] = page->stride[4] * heed_mpi_heap_keys(s); /* of heads: no item */
+        slots += 2;
+    }
     for (int i = 0; i < 6; i++) {
         if (page->shape[i] > INT_MAX / 4 / HEED_CHUNK) /* counts of MPI, and bytes of a head */
             return heed_mpi_fill(report, HEED_E_UNSUPPORTED, "sources", INT_MAX / 4 / HEED_CHUNK,
                                  page->shape[i], "too many channels, heads or items");
     }
-    rows->pages = heed_mpi_take(&plan->memory, plan->rows_move ? 0 : s->n_seen,
-                                (size_t)rows->slot_bytes, true);
-    return rows->pages ? HEED_OK : no_memory(report);
+    rows->heap = heed_mpi_take(&plan->memory, slots, (size_t)rows->page_bytes, true);
+    if (!rows->heap)
+        return no_memory(report);
+    rows->pages = rows->heap + (s->packed ? rows->slot_bytes : 0);
+    return HEED_OK;
 }
 
 heed_status heed_mpi_exchange_pages(struct heed_mpi_plan *plan, const struct heed_mpi_call *call,
@@ -79,7 +88,7 @@ static void source_count(const struct heed_mpi_source *s, heed_mpi_props *props)
 
         props->keys_seen += s->slot[p] < 0 ? 0 : (uint64_t)keys;
         for (int v = 0; v < 2 && !props->rows_move && heed_mpi_is_own(s, p); v++)
-            props->bytes_copied += (uint64_t)(s->rows[v].slot_bytes / s->page * keys);
+            props->bytes_copied += (uint64_t)(s->rows[v].page_bytes / s->page * keys);
     }
 }
 
@@ -141,7 +150,7 @@ static void own_copy(const struct heed_mpi_source *s, const heed_kv_bufs *held, 
 {
     for (int v = 0; v < 2; v++) {
         const struct heed_mpi_rows *rows = &s->rows[v];
-        const int64_t groups = rows->slot_bytes == 0 ? 0 : heed_mpi_groups(&rows->page);
+        const int64_t groups = rows->page_bytes == 0 ? 0 : heed_mpi_groups(&rows->page);
         const int64_t key = page * s->page - s->first;
 
         for (int64_t g = 0; g < groups; g++)

@@ -5,194 +5,132 @@
  * row, what counts rows counts those of the rank, and every source is one of pages. Indices and
  * positions of keys are those of the whole, so the order of the sums is, too.
  */
-#include "ranks.h"
+#include "local.h"
 
 #include <string.h>
-
-enum { MAX_TERMS = HEED_MPI_TERMS + 2 };
-
-struct local {
-    struct heed_mpi_plan *plan;
-    const struct heed_mpi_call *call;
-    heed_attn_desc desc;
-    heed_source sources[HEED_MPI_SOURCES];
-    heed_slot slots[HEED_MPI_SLOTS];
-    heed_term terms[HEED_MPI_SOURCES][MAX_TERMS];
-    int64_t lengths[HEED_MPI_SOURCES];
-    int64_t first, n; /* rows */
-};
 
 static heed_status no_memory(heed_report *report)
 {
     return heed_mpi_fill(report, HEED_E_NOMEM, "", 0, 0, "no memory for the plan of a rank");
 }
 
-/* A constant slot more; 0: there is no room. */
-static uint32_t slot_add(struct local *l, heed_tensor t, const void *data)
+void *heed_mpi_local_slot(struct heed_mpi_local *l, heed_tensor t, uint32_t *slot,
+                          heed_report *report)
 {
-    if (l->desc.n_slots == HEED_MPI_SLOTS)
-        return 0;
-    l->slots[l->desc.n_slots] = (heed_slot){ t, data };
-    return ++l->desc.n_slots;
-}
+    const size_t size = t.dtype == HEED_I64 ? sizeof(int64_t) : sizeof(int32_t);
+    int64_t elements = 1;
+    void *data;
 
-static heed_status slot_full(heed_report *report)
-{
-    return heed_mpi_fill(report, HEED_E_UNSUPPORTED, "n_slots", HEED_MPI_SLOTS, HEED_MPI_SLOTS + 1,
-                         "tables of pages and rows of the rank need more slots than %d",
-                         HEED_MPI_SLOTS);
-}
-
-/* ---- what counts rows ---- */
-
-/* Walks over the batch items of a slot of i32: the address of its next one, NULL after the last. */
-struct walk {
-    const heed_tensor *t;
-    uint32_t axes; /* those of the batch */
-    int64_t at[6];
-    const int32_t *data;
-    bool over;
-};
-
-static const int32_t *walk_next(struct walk *w)
-{
-    const int32_t *at = w->data;
-    uint32_t i = w->axes;
-
-    if (w->over)
+    if (l->desc.n_slots == HEED_MPI_SLOTS) {
+        heed_mpi_fill(report, HEED_E_UNSUPPORTED, "n_slots", HEED_MPI_SLOTS, HEED_MPI_SLOTS + 1,
+                      "tables of pages and rows of the rank need more slots than %d",
+                      HEED_MPI_SLOTS);
         return NULL;
-    for (uint32_t j = 0; j < w->axes; j++)
-        at += w->at[j] * w->t->stride[j];
-    while (i > 0 && ++w->at[i - 1] == w->t->shape[i - 1])
-        w->at[--i] = 0;
-    w->over = i == 0;
-    return at;
+    }
+    for (uint32_t i = 0; i < t.ndim; i++)
+        elements *= t.shape[i];
+    data = heed_mpi_take(l->memory, elements + 1, size, true);
+    if (!data) {
+        no_memory(report);
+        return NULL;
+    }
+    l->slots[l->desc.n_slots] = (heed_slot){ t, data };
+    *slot = ++l->desc.n_slots;
+    return data;
 }
 
-static int64_t items_of(const heed_tensor *t, uint32_t axes)
-{
-    int64_t n = 1;
+/* ---- rows ---- */
 
-    for (uint32_t i = 0; i < axes; i++)
-        n *= t->shape[i];
-    return n;
+struct heed_mpi_rows_of heed_mpi_local_rows(const struct heed_mpi_local *l, const int64_t at[3])
+{
+    const heed_attn_desc *desc = &l->call->desc;
+    int64_t begin, low, high;
+
+    if (desc->q_layout == HEED_LAYOUT_DENSE)
+        return (struct heed_mpi_rows_of){ l->first, l->n };
+    begin = heed_mpi_slot_get(&l->call->slots[desc->q_slot - 1], at);
+    low = begin > l->first ? begin : l->first;
+    high = heed_mpi_min(begin + heed_mpi_slot_get(&l->call->slots[desc->q_len_slot - 1], at),
+                        l->first + l->n);
+    return low < high ? (struct heed_mpi_rows_of){ low - begin, high - low }
+                      : (struct heed_mpi_rows_of){ 0, 0 };
 }
 
-/* A list of GLOBAL rows, those of the rank alone and counted from its first one. */
-static heed_status rows_list(struct local *l, uint32_t slot, uint32_t *out, heed_report *report)
+static void batch_find(struct heed_mpi_local *l)
 {
-    const heed_slot *from = &l->call->slots[slot - 1];
-    const uint32_t axes = from->t.ndim - 1;
-    const int64_t entries = from->t.shape[axes], stride = from->t.stride[axes];
-    const int64_t items = items_of(&from->t, axes);
-    struct walk walk = { .t = &from->t, .axes = axes, .data = from->data, .over = items == 0 };
-    heed_tensor t;
-    int32_t *list;
+    const heed_attn_desc *desc = &l->call->desc;
 
-    t = heed_array_dense(HEED_I32, NULL, from->t.ndim, from->t.shape).t;
-    list = heed_mpi_take(&l->plan->memory, items * entries + 1, sizeof *list, true);
-    if (!list)
-        return no_memory(report);
-    *out = slot_add(l, t, list);
-    for (const int32_t *at = walk_next(&walk); at; at = walk_next(&walk), list += entries) {
-        int64_t n = 0;
+    l->batch[0] = l->batch[1] = l->batch[2] = 1;
+    if (desc->q_layout == HEED_LAYOUT_RAGGED)
+        heed_mpi_batch_join(l->batch, &l->call->slots[desc->q_slot - 1].t, 0);
+    for (int64_t item = 0; item < heed_mpi_batch_items(l->batch); item++) {
+        struct heed_mpi_rows_of rows;
+        int64_t at[3];
 
-        for (int64_t i = 0; i < entries; i++) {
-            const int64_t row = at[i * stride] - l->first;
-
-            if (at[i * stride] >= 0 && row >= 0 && row < l->n)
-                list[n++] = (int32_t)row;
-        }
-        while (n < entries)
-            list[n++] = -1;
+        heed_mpi_batch_at(l->batch, item, at);
+        rows = heed_mpi_local_rows(l, at);
+        l->most = rows.n > l->most ? rows.n : l->most;
     }
-    return *out ? HEED_OK : slot_full(report);
 }
 
-/* SEGMENT ranges, one for each row of the rank. */
-static heed_status rows_ranges(struct local *l, uint32_t slot, int64_t block, uint32_t *out,
-                               heed_report *report)
+/* The rank's part of each packed item, at positions that go on from the rows before it, or end
+ * before the rows behind it. */
+static heed_status queries_cut(struct heed_mpi_local *l, heed_report *report)
 {
-    const heed_slot *from = &l->call->slots[slot - 1];
-    const uint32_t axes = from->t.ndim - 2;
-    const int64_t items = items_of(&from->t, axes);
-    struct walk walk = { .t = &from->t, .axes = axes, .data = from->data, .over = items == 0 };
-    int64_t shape[6];
-    int32_t *pairs;
+    const struct heed_mpi_call *call = l->call;
+    const heed_tensor t = heed_mpi_batch_array(HEED_I64, l->batch, 0, NULL);
+    const int64_t step = l->desc.q_pos_step == 0 ? 1 : l->desc.q_pos_step;
+    int64_t *begins = heed_mpi_local_slot(l, t, &l->desc.q_slot, report);
+    int64_t *lengths = begins ? heed_mpi_local_slot(l, t, &l->desc.q_len_slot, report) : NULL;
+    int64_t *shifts = lengths ? heed_mpi_local_slot(l, t, &l->desc.q_pos_slot, report) : NULL;
 
-    memcpy(shape, from->t.shape, sizeof shape);
-    shape[axes] = l->n;
-    pairs = heed_mpi_take(&l->plan->memory, items * l->n * 2 + 1, sizeof *pairs, true);
-    if (!pairs)
-        return no_memory(report);
-    *out = slot_add(l, heed_array_dense(HEED_I32, NULL, from->t.ndim, shape).t, pairs);
-    for (const int32_t *at = walk_next(&walk); at; at = walk_next(&walk)) {
-        for (int64_t i = 0; i < l->n; i++, pairs += 2) {
-            const int32_t *pair = at + (l->first + i) / block * from->t.stride[axes];
+    if (!shifts)
+        return report->status;
+    for (int64_t item = 0; item < heed_mpi_batch_items(l->batch); item++) {
+        struct heed_mpi_rows_of rows;
+        int64_t at[3], begin, behind;
 
-            pairs[0] = pair[0];
-            pairs[1] = pair[from->t.stride[axes + 1]];
-        }
+        heed_mpi_batch_at(l->batch, item, at);
+        rows = heed_mpi_local_rows(l, at);
+        begin = heed_mpi_slot_get(&call->slots[call->desc.q_slot - 1], at) + rows.before - l->first;
+        behind =
+            heed_mpi_slot_get(&call->slots[call->desc.q_len_slot - 1], at) - rows.before - rows.n;
+        begins[item] = rows.n > 0 ? begin : 0;
+        lengths[item] = rows.n;
+        shifts[item] = call->desc.q_pos_slot
+                           ? heed_mpi_slot_get(&call->slots[call->desc.q_pos_slot - 1], at)
+                           : 0;
+        if (rows.n > 0)
+            shifts[item] +=
+                l->desc.flags & HEED_ATTN_ALIGN_END ? -behind * step : rows.before * step;
     }
-    return *out ? HEED_OK : slot_full(report);
+    return HEED_OK;
 }
 
-/* GLOBAL rows apart from GLOBAL keys: the former count from the rank's first row. */
-static heed_status global_rows(struct local *l, heed_source *source, heed_term term,
-                               heed_term *terms, heed_report *report)
+/* The last row of the rank lies so many steps before the last one of all. */
+static heed_status rows_describe(struct heed_mpi_local *l, heed_report *report)
 {
-    const int64_t block = term.block == 0 ? 1 : term.block;
-    heed_status status = HEED_OK;
+    heed_attn_desc *desc = &l->desc;
+    const int64_t step = desc->q_pos_step == 0 ? 1 : desc->q_pos_step;
 
-    if (term.flags & HEED_TERM_KEYS) {
-        terms[source->n_terms] = term;
-        terms[source->n_terms++].flags = HEED_TERM_KEYS;
-    }
-    term.flags = HEED_TERM_ROWS;
-    if (term.slot) {
-        status = rows_list(l, term.slot, &term.slot, report);
-    } else {
-        if (block <= l->first) /* none of them is here */
-            return HEED_OK;
-        term.block = (int32_t)(block - l->first);
-    }
-    terms[source->n_terms++] = term;
-    return status;
-}
-
-static heed_status terms_make(struct local *l, uint32_t s, heed_report *report)
-{
-    const heed_source *whole = &l->call->sources[s];
-    heed_source *source = &l->sources[s];
-    heed_term *terms = l->terms[s];
-    heed_status status = HEED_OK;
-
-    source->n_terms = 0;
-    for (uint32_t i = 0; i < whole->n_terms && status >= 0; i++) {
-        heed_term term = { 0 };
-
-        memcpy(&term, (const char *)whole->terms + (size_t)i * whole->term_size,
-               whole->term_size < sizeof term ? whole->term_size : sizeof term);
-        if (term.kind == HEED_TERM_GLOBAL && (term.flags & HEED_TERM_ROWS)) {
-            status = global_rows(l, source, term, terms, report);
-            continue;
-        }
-        if (term.kind == HEED_TERM_SEGMENT) {
-            status =
-                rows_ranges(l, term.slot, term.block == 0 ? 1 : term.block, &term.slot, report);
-            term.block = 1;
-        }
-        terms[source->n_terms++] = term;
-    }
-    /* No term would mean everything: a window whose ends have crossed shows nothing. */
-    if (source->n_terms == 0 && whole->n_terms > 0)
-        terms[source->n_terms++] = (heed_term){ .kind = HEED_TERM_WINDOW, .left = -1, .right = -1 };
-    source->terms = terms;
-    source->term_size = sizeof *terms;
-    return status;
+    if (!(desc->flags & HEED_ATTN_ALIGN_END))
+        desc->flags |= HEED_ATTN_ALIGN_START;
+    if (desc->q_layout == HEED_LAYOUT_RAGGED)
+        return queries_cut(l, report);
+    if (desc->flags & HEED_ATTN_ALIGN_END)
+        desc->q_pos0 -= (l->call->n_q - l->first - l->n) * step;
+    else
+        desc->q_pos0 += l->first * step;
+    return HEED_OK;
 }
 
 /* ---- pages ---- */
+
+static heed_status too_many(heed_report *report, int64_t pages)
+{
+    return heed_mpi_fill(report, HEED_E_UNSUPPORTED, "sources", INT32_MAX, pages,
+                         "the rank sees too many pages of keys");
+}
 
 /* [slot][item] pages of [H_k][page][channels]. */
 static void pages_describe(const struct heed_mpi_source *s, heed_tensor *t)
@@ -203,66 +141,138 @@ static void pages_describe(const struct heed_mpi_source *s, heed_tensor *t)
     *t = heed_array_dense(t->dtype, NULL, 4, shape).t;
 }
 
-static heed_status pages_make(struct local *l, uint32_t s, heed_report *report)
+/* One table for all items of the source's batch axes. */
+static heed_status pages_make(struct heed_mpi_local *l, uint32_t s, heed_report *report)
 {
     const struct heed_mpi_source *from = &l->plan->sources[s];
     heed_source *source = &l->sources[s];
-    const uint32_t axes = source->k.ndim > 3 ? source->k.ndim - 3 : 0;
-    heed_tensor table = { .dtype = HEED_I32, .ndim = axes + 1 };
+    int64_t batch[3] = { 1, 1, 1 };
     int32_t *pages;
 
-    if (from->n_k == 0) /* no page, no table: dense as it was, without memory */
-        return HEED_OK;
-    memcpy(table.shape, source->k.shape, axes * sizeof(int64_t));
-    table.shape[axes] = from->n_pages;
-    table = heed_array_dense(HEED_I32, NULL, axes + 1, table.shape).t;
-    pages = heed_mpi_take(&l->plan->memory, from->items * from->n_pages + 1, sizeof *pages, true);
-    if (!pages)
-        return no_memory(report);
     if (from->n_seen * from->items > INT32_MAX)
-        return heed_mpi_fill(report, HEED_E_UNSUPPORTED, "sources", INT32_MAX,
-                             from->n_seen * from->items, "the rank sees too many pages of keys");
+        return too_many(report, from->n_seen * from->items);
+    heed_mpi_batch_join(batch, &source->k, source->k.ndim < 3 ? source->k.ndim : 3);
+    pages = heed_mpi_local_slot(l, heed_mpi_batch_array(HEED_I32, batch, 1, &from->n_pages),
+                                &source->slot, report);
+    if (!pages)
+        return report->status;
     for (int64_t i = 0; i < from->items * from->n_pages; i++) {
         const int32_t slot = from->slot[i % from->n_pages];
 
         pages[i] = slot < 0 ? -1 : (int32_t)(slot * from->items + i / from->n_pages);
     }
-    source->layout = HEED_LAYOUT_PAGED;
-    source->slot = slot_add(l, table, pages);
-    if (!source->slot)
-        return slot_full(report);
     if (!source->len_slot) {
-        l->lengths[s] = from->n_k;
-        source->len_slot = slot_add(l, (heed_tensor){ HEED_I64, 1, { 1 }, { 1 } }, &l->lengths[s]);
-        if (!source->len_slot)
-            return slot_full(report);
+        int64_t *length = heed_mpi_local_slot(l, (heed_tensor){ HEED_I64, 1, { 1 }, { 1 } },
+                                              &source->len_slot, report);
+
+        if (!length)
+            return report->status;
+        *length = from->n_k;
     }
     pages_describe(from, &source->k);
     pages_describe(from, &source->v);
     return HEED_OK;
 }
 
-/* ---- the descriptor ---- */
+/* ---- pages of packed keys ---- */
 
-/* The last row of the rank lies so many steps before the last one of all. */
-static void positions_make(struct local *l)
+/* Of the heap, where every key begins a page: the page whose first key is packed key `key`; -1: no
+ * row sees any of it. The keys of a page lie in one packed page or in two neighbours, and of these
+ * one may not be there: what lies in its place is seen by no row. */
+static int32_t packed_page(const struct heed_mpi_source *s, int64_t key)
 {
-    heed_attn_desc *desc = &l->desc;
-    const int64_t step = desc->q_pos_step == 0 ? 1 : desc->q_pos_step;
+    const int64_t page = key / s->page, into = key % s->page;
 
-    if (desc->flags & HEED_ATTN_ALIGN_END) {
-        desc->q_pos0 -= (l->call->n_q - l->first - l->n) * step;
-    } else {
-        desc->flags |= HEED_ATTN_ALIGN_START;
-        desc->q_pos0 += l->first * step;
-    }
+    if (page < s->n_pages && s->slot[page] >= 0)
+        return (int32_t)((s->slot[page] + 1) * s->page + into);
+    if (into > 0 && page + 1 < s->n_pages && s->slot[page + 1] >= 0)
+        return (int32_t)(s->slot[page + 1] * s->page + into);
+    return -1;
 }
 
-static heed_status local_plan(struct local *l, heed_report *report)
+/* Pages of [H_k][page][channels] of the heap, each from another key on, so that they overlap. */
+static void packed_describe(const struct heed_mpi_source *s, heed_tensor *t)
+{
+    const int64_t heads = t->ndim > 2 ? t->shape[t->ndim - 3] : 1, d = t->shape[t->ndim - 1];
+    const int64_t keys = heed_mpi_heap_keys(s);
+
+    *t = (heed_tensor){
+        t->dtype, 4, { keys - s->page + 1, heads, s->page, d }, { d, keys * d, d, 1 }
+    };
+}
+
+/* A table of its own for each item. */
+static heed_status packed_make(struct heed_mpi_local *l, uint32_t s, heed_report *report)
+{
+    const struct heed_mpi_source *from = &l->plan->sources[s];
+    heed_source *source = &l->sources[s];
+    const heed_slot *begins = &l->call->slots[source->slot - 1];
+    const heed_slot *lengths = &l->call->slots[source->len_slot - 1];
+    const int64_t n_pages = l->keys[s] / from->page;
+    int64_t batch[3] = { 1, 1, 1 };
+    int32_t *pages;
+
+    if (heed_mpi_heap_keys(from) > INT32_MAX)
+        return too_many(report, heed_mpi_heap_keys(from));
+    heed_mpi_batch_join(batch, &begins->t, 0);
+    heed_mpi_batch_join(batch, &lengths->t, 0);
+    pages = heed_mpi_local_slot(l, heed_mpi_batch_array(HEED_I32, batch, 1, &n_pages),
+                                &source->slot, report);
+    if (!pages)
+        return report->status;
+    for (int64_t item = 0; item < heed_mpi_batch_items(batch); item++, pages += n_pages) {
+        int64_t at[3], begin, length;
+
+        heed_mpi_batch_at(batch, item, at);
+        begin = heed_mpi_slot_get(begins, at);
+        length = heed_mpi_slot_get(lengths, at);
+        for (int64_t i = 0; i < n_pages; i++)
+            pages[i] = i * from->page < length ? packed_page(from, begin + i * from->page) : -1;
+    }
+    packed_describe(from, &source->k);
+    packed_describe(from, &source->v);
+    return HEED_OK;
+}
+
+/* The keys that an item may have: of packed ones pages of the longest item, at least one. */
+static int64_t keys_most(const struct heed_mpi_local *l, uint32_t s)
+{
+    const struct heed_mpi_source *from = &l->plan->sources[s];
+    int64_t batch[3] = { 1, 1, 1 }, at[3], most = 1;
+    const heed_slot *lengths;
+
+    if (!from->packed)
+        return from->n_k;
+    lengths = &l->call->slots[l->call->sources[s].len_slot - 1];
+    heed_mpi_batch_join(batch, &lengths->t, 0);
+    for (int64_t item = 0; item < heed_mpi_batch_items(batch); item++) {
+        heed_mpi_batch_at(batch, item, at);
+        most = heed_mpi_slot_get(lengths, at) > most ? heed_mpi_slot_get(lengths, at) : most;
+    }
+    return (most + from->page - 1) / from->page * from->page;
+}
+
+/* ---- the descriptor ---- */
+
+static heed_status source_make(struct heed_mpi_local *l, uint32_t s, heed_report *report)
+{
+    const struct heed_mpi_source *from = &l->plan->sources[s];
+    heed_status status;
+
+    l->keys[s] = keys_most(l, s);
+    status = heed_mpi_local_terms(l, s, report);
+    if (status < 0 || from->n_k == 0) /* no page, no table: as it was, without memory */
+        return status;
+    status = from->packed ? packed_make(l, s, report) : pages_make(l, s, report);
+    l->sources[s].layout = HEED_LAYOUT_PAGED;
+    return status;
+}
+
+static heed_status local_plan(struct heed_mpi_local *l, heed_report *report)
 {
     const heed_mpi_parts *parts = &l->call->parts;
     heed_plan_props props = { .size = sizeof props };
-    heed_status status = HEED_OK;
+    heed_status status;
 
     l->desc = l->call->desc;
     l->desc.flags |= HEED_PLAN_OWN_WORKSPACE;
@@ -273,12 +283,10 @@ static heed_status local_plan(struct local *l, heed_report *report)
     l->desc.slots = l->slots;
     memcpy(l->sources, l->call->sources, sizeof l->sources);
     memcpy(l->slots, l->call->slots, sizeof l->slots);
-    positions_make(l);
-    for (uint32_t s = 0; s < l->desc.n_sources && status >= 0; s++) {
-        status = terms_make(l, s, report);
-        if (status >= 0)
-            status = pages_make(l, s, report);
-    }
+    batch_find(l);
+    status = rows_describe(l, report);
+    for (uint32_t s = 0; s < l->desc.n_sources && status >= 0; s++)
+        status = source_make(l, s, report);
     l->plan->n_local_slots = l->desc.n_slots;
     report->size = sizeof *report;
     if (status >= 0)
@@ -290,20 +298,19 @@ static heed_status local_plan(struct local *l, heed_report *report)
 heed_status heed_mpi_local(struct heed_mpi_plan *plan, const struct heed_mpi_call *call,
                            heed_report *report)
 {
+    /* heed_attn_plan() keeps copies of constant slots. */
     struct heed_mpi_memory scratch = { .device = plan->device };
-    struct heed_mpi_memory kept = plan->memory;
-    struct local *l = heed_mpi_take(&scratch, 1, sizeof *l, false);
+    struct heed_mpi_local *l = heed_mpi_take(&scratch, 1, sizeof *l, false);
     heed_status status;
 
     if (!l)
         return no_memory(report);
-    plan->memory = scratch; /* heed_attn_plan() keeps copies of constant slots */
     l->plan = plan;
     l->call = call;
+    l->memory = &scratch;
     l->first = call->parts.first_row;
     l->n = call->parts.n_rows;
     status = local_plan(l, report);
-    heed_mpi_release(&plan->memory);
-    plan->memory = kept;
+    heed_mpi_release(&scratch);
     return status;
 }

@@ -58,19 +58,22 @@ struct heed_mpi_view {
     int64_t shape[6], stride[6];
 };
 
-/* K or V of a source, as the rank holds it and as pages [slot][item][H_k][page][d]. */
+/* K or V of a source, as the rank holds it and as pages: [slot][item][H_k][page][d], or of a packed
+ * source [H_k][slot][page][d], so that neighbours that are both there have no gap between them. */
 struct heed_mpi_rows {
     int64_t size;              /* bytes of an element */
     struct heed_mpi_view held; /* the rank's keys */
     struct heed_mpi_view page; /* of one slot, all items */
-    char *pages;
-    int64_t slot_bytes; /* from one slot to the next */
+    char *heap, *pages;        /* heap: of packed keys a page before slot 0 */
+    int64_t page_bytes;        /* of all items and heads */
+    int64_t slot_bytes;        /* from one slot to the next */
 };
 
 enum { HEED_MPI_SMALL_PAGE = 16 };
 
 struct heed_mpi_source {
-    int64_t n_k, items;
+    int64_t n_k, items; /* packed: all keys, which are those of one item */
+    bool packed;
     int64_t first, count;         /* keys that the rank holds */
     int64_t page, n_pages;        /* keys of a page: HEED_CHUNK, or few where few are seen */
     int64_t n_seen;               /* pages */
@@ -155,6 +158,13 @@ static inline int64_t heed_mpi_page_keys(const struct heed_mpi_source *s, int64_
     return heed_mpi_min(s->n_k - page * s->page, s->page);
 }
 
+/* Keys that a heap of packed ones has room for, of one head: a page before and one behind those
+ * that are seen. */
+static inline int64_t heed_mpi_heap_keys(const struct heed_mpi_source *s)
+{
+    return (s->n_seen + 2) * s->page;
+}
+
 /* Does the rank itself hold the page, which its rows see? */
 static inline bool heed_mpi_is_own(const struct heed_mpi_source *s, int64_t page)
 {
@@ -162,6 +172,20 @@ static inline bool heed_mpi_is_own(const struct heed_mpi_source *s, int64_t page
 
     return s->slot[page] >= 0 && key >= s->first && key < s->first + s->count;
 }
+
+/* ---- items.c ---- */
+
+/* Extents of batch axes of a tensor with `own` axes behind them, joined into those of others. */
+void heed_mpi_batch_join(int64_t batch[3], const heed_tensor *, uint32_t own);
+int64_t heed_mpi_batch_items(const int64_t batch[3]);
+void heed_mpi_batch_at(const int64_t batch[3], int64_t item, int64_t at[3]);
+/* [batch][extents], the last axis the fastest. */
+heed_tensor heed_mpi_batch_array(uint32_t dtype, const int64_t batch[3], uint32_t own,
+                                 const int64_t *extents);
+/* From element [0]..[0] to an item's first one. */
+int64_t heed_mpi_slot_offset(const heed_tensor *, uint32_t own, const int64_t at[3]);
+/* The item's entry of a constant slot of begins, lengths or positions. */
+int64_t heed_mpi_slot_get(const heed_slot *, const int64_t at[3]);
 
 /* ---- check.c: what a rank was given ---- */
 

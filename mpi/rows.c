@@ -29,10 +29,10 @@ static void axes_of(const heed_tensor *t, int64_t shape[6])
 bool heed_mpi_rows_may(const struct heed_mpi_call *call)
 {
     const heed_source *source = &call->sources[0];
-    bool may = call->desc.n_sources == 1 && !source->len_slot && !call->desc.q_pos_slot &&
-               !(source->flags & HEED_SOURCE_END) && call->desc.q.ndim <= 5 &&
-               source->k.ndim <= 5 && call->desc.n_slots < HEED_MPI_SLOTS &&
-               !(call->parts.flags & HEED_MPI_MOVE_KEYS);
+    bool may = call->desc.n_sources == 1 && call->desc.q_layout == HEED_LAYOUT_DENSE &&
+               !source->len_slot && !call->desc.q_pos_slot && !(source->flags & HEED_SOURCE_END) &&
+               call->desc.q.ndim <= 5 && source->k.ndim <= 5 &&
+               call->desc.n_slots < HEED_MPI_SLOTS && !(call->parts.flags & HEED_MPI_MOVE_KEYS);
 
     for (uint32_t i = 0; i < source->n_terms && may; i++) {
         heed_term term = { 0 };

@@ -32,11 +32,15 @@ extern "C" {
  * heed_attn_run() over everything, for any number of ranks and any cut, wherever that promises bits
  * (HEED_NUMERICS_EXACT; docs/numerics.md).
  *
+ * RAGGED queries and sources are cut as the packed tensors that they are, wherever items begin: a
+ * rank has rows and keys of q's and k's tensors, which may be parts of several items, and every
+ * rank says the begins and lengths of all. Rows outside every item are not written.
+ *
  * Where a rank has few rows that see many keys, as in decoding, the rows travel in place of the
  * keys, if these are more bytes: ranks that hold the keys compute a state for each of their chunks,
  * and the rank joins these in order, as heed_state_run() does, with the same bits. That is so for
- * one source without lengths, whose terms are windows of block 1 or everything, two batch axes at
- * most, no run-time positions, and messages that need not be cut.
+ * DENSE queries and one DENSE source without lengths, whose terms are windows of block 1 or
+ * everything, two batch axes at most, no q_pos_slot, and messages that need not be cut.
  *
  * @code
  * // Rank r of p: rows and keys [first, first + n) of n_all, float [1][heads][n][64], dense.
@@ -77,10 +81,12 @@ extern "C" {
  *
  * @section not_yet What is not implemented yet
  *
- * HEED_E_UNSUPPORTED, the report naming the field: devices that are not the host's; query layouts
- * but DENSE, query lengths, states; sources but DENSE ones, with masks, row masks, scales, types of
- * integers and blocks, lengths that are not constant, or k and v of different batch axes; DENSE
- * biases and coordinates; slots of terms that are not constant.
+ * HEED_E_UNSUPPORTED, the report naming the field: devices that are not the host's; lengths of
+ * DENSE queries, begins of o apart from those of q, states; sources but DENSE and RAGGED ones, with
+ * masks, row masks, scales, types of integers and blocks, or k and v of different batch axes; DENSE
+ * biases and coordinates; begins, lengths, q_pos_slot and slots of terms that are not constant; a
+ * RAGGED source of which a rank sees 2^31 keys or more; no room among the 64 slots for tables of
+ * pages and for what counts the rank's rows.
  */
 
 #if defined _WIN32
@@ -94,7 +100,8 @@ extern "C" {
 /** A plan of one rank, which is a part of the plan of all. */
 typedef struct heed_mpi_plan heed_mpi_plan;
 
-/** The keys of one source that a rank holds: [first, first + count) of the source's n_k.
+/** The keys of one source that a rank holds: [first, first + count) of the source's n_k, or of a
+ * RAGGED source of its packed keys.
  * Invariants: both >= 0; with a count, first is a multiple of HEED_CHUNK, and count too or the last
  * key is among them. */
 typedef struct heed_mpi_keys {
@@ -113,8 +120,8 @@ enum {
 /** What a rank wants and holds. Zero is the default everywhere. */
 typedef struct heed_mpi_parts {
     uint32_t size, flags; /**< flags: HEED_MPI_*. */
-    /** Rows [first_row, first_row + n_rows) are computed here. Several ranks or none may want a
-     * row. */
+    /** Rows [first_row, first_row + n_rows) are computed here, of RAGGED queries of their packed
+     * rows. Several ranks or none may want a row. */
     int64_t first_row, n_rows;
     heed_tensor q, o, lse; /**< How they lie, n_rows of them; absent: without gaps. */
     /** One entry for each source. Every key is held by a rank; of several that hold it the rank

@@ -94,7 +94,8 @@ static struct cluster *cluster_make(int64_t rows, const heed_term *terms, uint32
 {
     struct cluster *c = calloc(1, sizeof *c);
 
-    memcpy(c->terms, terms, n_terms * sizeof *terms);
+    if (n_terms > 0)
+        memcpy(c->terms, terms, n_terms * sizeof *terms);
     c->source.k = c->source.v = heed_array4(HEED_BF16, NULL, 1, 8, rows, 128).t;
     c->source.terms = c->terms;
     c->source.n_terms = n_terms;

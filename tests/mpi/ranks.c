@@ -63,7 +63,7 @@ static void words_compare(uint64_t seed, int pattern, uint32_t flags)
     if (plan)
         model_compare(a.text, &a.desc, &p.parts, plan);
     for (int again = 0; again < 2 && plan; again++) {
-        memset(p.o, 0x5a, (size_t)(a.batch * 4 * p.parts.n_rows * a.d * a.size));
+        memset(p.o, 0x5a, (size_t)(a.q_items * 4 * p.parts.n_rows * a.d * a.size));
         traffic = (struct traffic){ 0 };
         EXPECT(heed_mpi_attn_run(plan, world.queue, &p.args, &report) == HEED_OK, "%s: %s: %s",
                a.text, report.field, report.message);
@@ -79,6 +79,34 @@ static void words_compare(uint64_t seed, int pattern, uint32_t flags)
     attention_free(&a);
 }
 
+/* One source of one item, as many rows as keys; without memory. */
+static void attention_begin(struct attention *a, int64_t key_heads, int64_t n)
+{
+    *a = (struct attention){ .text = "a window",
+                             .batch = 1,
+                             .q_items = 1,
+                             .key_heads = key_heads,
+                             .n_q = n,
+                             .d = 8,
+                             .size = 4 };
+    a->drawn[0].n_k = n;
+    a->drawn[0].items = 1;
+    a->sources[0] = (heed_source){ .k = heed_array4(HEED_F32, NULL, 1, key_heads, n, a->d).t,
+                                   .v = heed_array4(HEED_F32, NULL, 1, key_heads, n, a->d).t,
+                                   .terms = a->drawn[0].terms,
+                                   .term_size = sizeof *a->drawn[0].terms };
+    a->desc = (heed_attn_desc){
+        .size = sizeof a->desc,
+        .q = heed_array4(HEED_F32, NULL, 1, 4, n, a->d).t,
+        .o = heed_array4(HEED_F32, NULL, 1, 4, n, a->d).t,
+        .sources = a->sources,
+        .n_sources = 1,
+        .source_size = sizeof *a->sources,
+        .slots = a->slots,
+        .slot_size = sizeof *a->slots,
+    };
+}
+
 /* Of a window few chunks are asked for, of full attention all. */
 static void only_what_is_seen_moves(void)
 {
@@ -87,20 +115,16 @@ static void only_what_is_seen_moves(void)
     heed_mpi_plan *plan;
     heed_mpi_props props = { .size = sizeof props };
 
-    attention_draw(&a, 1, 0);
-    a.n_q = a.n_k = 16 * HEED_CHUNK;
-    a.desc.flags = HEED_ATTN_ALIGN_START;
-    a.desc.q_pos0 = 0;
-    a.desc.q = a.desc.o = heed_array4(HEED_F32, NULL, 1, 4, a.n_q, a.d).t;
-    a.desc.lse.ndim = 0;
-    a.source.k = a.source.v = heed_array4(HEED_F32, NULL, 1, 1, a.n_k, a.d).t;
-    a.terms[0] = (heed_term){ .kind = HEED_TERM_WINDOW, .left = 100, .right = 100 };
+    attention_begin(&a, 1, 16 * HEED_CHUNK);
+    a.drawn[0].terms[0] = (heed_term){ .kind = HEED_TERM_WINDOW, .left = 100, .right = 100 };
+    a.sources[0].n_terms = 1;
     p = (struct part){ .parts = { .size = sizeof p.parts,
-                                  .keys = &p.keys,
+                                  .keys = p.keys,
                                   .n_keys = 1,
-                                  .keys_size = sizeof p.keys } };
-    p.keys.first = p.parts.first_row = 16 * world.rank / world.ranks * HEED_CHUNK;
-    p.keys.count = p.parts.n_rows = 16 * (world.rank + 1) / world.ranks * HEED_CHUNK - p.keys.first;
+                                  .keys_size = sizeof *p.keys } };
+    p.keys[0].first = p.parts.first_row = 16 * world.rank / world.ranks * HEED_CHUNK;
+    p.keys[0].count = p.parts.n_rows =
+        16 * (world.rank + 1) / world.ranks * HEED_CHUNK - p.keys[0].first;
     plan = plan_of(&a, &p);
     if (plan && heed_mpi_plan_info(plan, &props) == HEED_OK) {
         const int neighbours = (world.rank > 0) + (world.rank + 1 < world.ranks);
@@ -115,7 +139,6 @@ static void only_what_is_seen_moves(void)
                (unsigned long long)props.bytes_in);
     }
     heed_mpi_plan_destroy(plan);
-    attention_free(&a);
 }
 
 /* ---- mistakes ---- */
@@ -141,6 +164,7 @@ static const struct mistake mistakes[] = {
     { "a rank with a descriptor that is wrong", "flags", HEED_E_FLAG },
     { "a rank with flags of tomorrow", "parts.flags", HEED_E_FLAG },
     { "a rank with parts that are too short", "parts", HEED_E_SIZE },
+    { "positions that a run binds", "q_pos_slot", HEED_E_UNSUPPORTED },
     { "a mask", "sources[0].mask_slot", HEED_E_UNSUPPORTED },
 };
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
@@ -171,10 +195,10 @@ static void mistake_make(int i, struct attention *a, struct part *p, struct give
         g->out = false;
         break;
     case 4:
-        a->terms[0].left++;
+        a->drawn[0].terms[0].left++;
         break;
     case 5:
-        a->list[0][0]++;
+        a->drawn[0].list[0][0]++;
         break;
     case 6:
         a->desc.scale = 0.5;
@@ -183,13 +207,13 @@ static void mistake_make(int i, struct attention *a, struct part *p, struct give
         p->parts.first_row = a->n_q + 1;
         break;
     case 8:
-        p->keys.count = a->n_k + 1;
+        p->keys[0].count = a->n_q + 1;
         break;
     case 9:
-        p->keys.count = HEED_CHUNK + 1;
+        p->keys[0].count = HEED_CHUNK + 1;
         break;
     case 10:
-        p->keys.count = 0;
+        p->keys[0].count = 0;
         break;
     case 11:
         p->parts.q = heed_array4(HEED_F32, NULL, 1, 4, p->parts.n_rows + 1, a->d).t;
@@ -203,10 +227,14 @@ static void mistake_make(int i, struct attention *a, struct part *p, struct give
     case 14:
         p->parts.size = 8;
         break;
+    case 15:
+        a->slots[1] = (heed_slot){ { HEED_I64, 1, { 1 }, { 1 } }, NULL };
+        a->desc.q_pos_slot = a->desc.n_slots = 2;
+        break;
     default:
-        a->slots[1] = (heed_slot){ { HEED_U8, 3, { 1, 1, a->n_k }, { 0, 0, 0 } }, mask };
+        a->slots[1] = (heed_slot){ { HEED_U8, 3, { 1, 1, a->n_q }, { 0, 0, 0 } }, mask };
         a->desc.n_slots = 2;
-        a->source.mask_slot = 2;
+        a->sources[0].mask_slot = 2;
         break;
     }
 }
@@ -214,42 +242,23 @@ static void mistake_make(int i, struct attention *a, struct part *p, struct give
 /* Window, and a list of global keys, over 3 chunks and some, of which the last rank holds all. */
 static void small_make(struct attention *a, struct part *p)
 {
-    attention_draw(a, 5, 0);
-    attention_free(a);
-    a->n_q = a->n_k = 3 * HEED_CHUNK + 100;
-    a->batch = 1;
-    a->size = 4;
-    a->ranges = NULL;
-    a->list[0][0] = 1;
-    a->list[0][1] = 2000;
-    a->slots[0] = (heed_slot){ { HEED_I32, 1, { 2 }, { 1 } }, a->list };
-    a->terms[0] = (heed_term){ .kind = HEED_TERM_WINDOW, .left = 300, .right = 20 };
-    a->terms[1] = (heed_term){ .kind = HEED_TERM_GLOBAL, .slot = 1 };
-    a->source = (heed_source){ .k = heed_array4(HEED_F32, NULL, 1, a->key_heads, a->n_k, a->d).t,
-                               .terms = a->terms,
-                               .n_terms = 2,
-                               .term_size = sizeof *a->terms };
-    a->source.v = a->source.k;
-    a->desc = (heed_attn_desc){
-        .size = sizeof a->desc,
-        .q = heed_array4(HEED_F32, NULL, 1, 4, a->n_q, a->d).t,
-        .o = heed_array4(HEED_F32, NULL, 1, 4, a->n_q, a->d).t,
-        .sources = &a->source,
-        .n_sources = 1,
-        .source_size = sizeof a->source,
-        .slots = a->slots,
-        .n_slots = 1,
-        .slot_size = sizeof *a->slots,
-    };
+    struct drawn *d = &a->drawn[0];
+
+    attention_begin(a, 2, 3 * HEED_CHUNK + 100);
+    d->list[0][0] = 1;
+    d->list[0][1] = 2000;
+    a->slots[0] = (heed_slot){ { HEED_I32, 1, { 2 }, { 1 } }, d->list };
+    a->desc.n_slots = 1;
+    d->terms[0] = (heed_term){ .kind = HEED_TERM_WINDOW, .left = 300, .right = 20 };
+    d->terms[1] = (heed_term){ .kind = HEED_TERM_GLOBAL, .slot = 1 };
+    a->sources[0].n_terms = 2;
     for (int r = 0; r <= world.ranks; r++) {
         a->row_cut[r] = a->n_q * r / world.ranks;
-        a->key_cut[r] = r == world.ranks ? a->n_k : 0;
+        d->cut[r] = r == world.ranks ? d->n_k : 0;
     }
-    a->q = calloc((size_t)(4 * a->n_q * a->d), 4);
-    a->k = calloc((size_t)(a->key_heads * a->n_k * a->d), 4);
-    a->v = calloc((size_t)(a->key_heads * a->n_k * a->d), 4);
-    a->o = calloc((size_t)(4 * a->n_q * a->d), 4);
-    a->lse = NULL;
+    a->q = room(4 * a->n_q * a->d * 4);
+    d->k = room(a->key_heads * d->n_k * a->d * 4);
+    d->v = room(a->key_heads * d->n_k * a->d * 4);
     part_make(p, a);
 }
 
@@ -295,7 +304,7 @@ static void memory_that_lacks_is_everybodys(bool few_rows)
     small_make(&a, &p);
     if (few_rows) {
         a.desc.q = a.desc.o = heed_array4(HEED_F32, NULL, 1, 4, 2, a.d).t;
-        a.source.n_terms = 0;
+        a.sources[0].n_terms = 0;
         p.parts.first_row = 0;
         p.parts.n_rows = 2;
     }
@@ -350,7 +359,7 @@ static void run_checks_before_it_moves(void)
     traffic = (struct traffic){ 0 };
     for (int i = 0; i < 4 && plan; i++) {
         heed_attn_args args = p.args;
-        const heed_kv_bufs none = { p.kv.k, { NULL, 0 } };
+        const heed_kv_bufs none = { p.kv[0].k, { NULL, 0 } };
         const bool wrong = world.rank == world.ranks - 1;
         const heed_status want = i == 3 ? HEED_E_VALUE : HEED_E_NULL;
         heed_status status;
@@ -393,6 +402,8 @@ int main(int argc, char **argv)
            ways[0], ways[1]);
     several_sources_have_the_words_of_one_machine();
     nothing_to_see_is_legal();
+    packed_items_of_two_axes_have_the_words_of_one_machine();
+    what_is_wrong_with_packed_items_is_named();
     only_what_is_seen_moves();
     many_ranks_take_little_memory();
     a_model_of_causal_ranks_is_a_triangle();

@@ -6,19 +6,24 @@
 #include "world.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct world world;
 
 static void *take(void *context, size_t size, size_t align)
 {
     struct world *w = context;
+    void *p;
 
     if (w->taken++ == w->fail_at)
         return NULL;
     w->live++;
     w->bytes += (int64_t)size;
     w->most_bytes = w->bytes > w->most_bytes ? w->bytes : w->most_bytes;
-    return aligned_alloc(align, (size + align - 1) / align * align);
+    p = aligned_alloc(align, (size + align - 1) / align * align);
+    if (p)
+        memset(p, 0xff, size); /* NaN, so that keys which are not there would be seen */
+    return p;
 }
 
 static void give(void *context, void *pointer, size_t size, size_t align)

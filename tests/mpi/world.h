@@ -46,33 +46,43 @@ struct traffic {
 
 extern struct traffic traffic;
 
-/* ---- drawn attentions (draw.c) ---- */
+/* ---- drawn attentions (draw.c, part.c) ---- */
 
-enum { PATTERNS = 9, MOST_RANKS = 16 };
+enum { PATTERNS = 9, MOST_RANKS = 16, MOST_SOURCES = 3, MOST_ITEMS = 5, MOST_SLOTS = 24 };
 
-struct attention {
-    char text[160];
-    heed_attn_desc desc;
-    heed_source source;
+/* A source and what it has of its own. */
+struct drawn {
     heed_term terms[3];
     heed_bias bias;
-    heed_slot slots[4];
-    int32_t list[2][8], (*ranges)[2];
-    int64_t lengths[2];
-    float slopes[4], sinks_data[4];
-    int64_t batch, heads, key_heads, n_q, n_k, d, size;
-    char *q, *k, *v, *o, *slopes_at; /* of the whole */
+    int32_t list[MOST_ITEMS][8], (*ranges)[2];
+    int64_t lengths[MOST_ITEMS], begins[MOST_ITEMS];
+    int64_t n_k, items; /* of its tensors */
+    char *k, *v;        /* of the whole */
+    bool everywhere;    /* every rank holds all of it */
+    int64_t cut[MOST_RANKS + 1];
+};
+
+struct attention {
+    char text[200];
+    heed_attn_desc desc;
+    heed_source sources[MOST_SOURCES];
+    struct drawn drawn[MOST_SOURCES];
+    heed_slot slots[MOST_SLOTS];
+    heed_buf bufs[MOST_SLOTS]; /* of slots that a run binds */
+    int64_t q_lengths[MOST_ITEMS], q_begins[MOST_ITEMS], shifts[MOST_ITEMS];
+    float slopes[4], table[64], tables[64 * 16], sinks_data[4];
+    int64_t batch, q_items, key_heads, n_q, d, size, step; /* q_items: of q's tensor */
+    char *q, *o;                                           /* of the whole */
     float *lse;
-    int64_t row_cut[MOST_RANKS + 1], key_cut[MOST_RANKS + 1];
+    int64_t row_cut[MOST_RANKS + 1];
 };
 
 struct part {
-    heed_mpi_keys keys;
+    heed_mpi_keys keys[MOST_SOURCES];
     heed_mpi_parts parts;
-    char *q, *k, *v, *o;
+    char *q, *k[MOST_SOURCES], *v[MOST_SOURCES], *o;
     float *lse;
-    heed_kv_bufs kv;
-    heed_buf slots[4];
+    heed_kv_bufs kv[MOST_SOURCES];
     heed_attn_args args;
 };
 
@@ -81,6 +91,8 @@ void attention_draw(struct attention *, uint64_t seed, int pattern);
 void attention_free(struct attention *);
 /* o and lse of the whole, by one plan. */
 void attention_compute(struct attention *);
+/* Zeroed memory; aborts where there is none. */
+void *room(int64_t bytes);
 /* What the calling rank holds. */
 void part_make(struct part *, const struct attention *);
 void part_free(struct part *);
@@ -102,5 +114,10 @@ void a_wrong_model_writes_nothing(void);
 void several_sources_have_the_words_of_one_machine(void);
 /* No source, no row. */
 void nothing_to_see_is_legal(void);
+
+/* ---- packed.c ---- */
+
+void packed_items_of_two_axes_have_the_words_of_one_machine(void);
+void what_is_wrong_with_packed_items_is_named(void);
 
 #endif

@@ -17,23 +17,36 @@ enum { ROOM = 8192, WORK = 500000, N_Q = 3000, N_K = 5500 };
 
 static heed_report report = { .size = sizeof(heed_report) };
 
-/* Blocks of which a row of the stretch sees a key. */
-static void seen_find(const heed_attn_desc *desc, const heed_attn_args *args, int64_t items,
-                      int64_t heads, int64_t first, int64_t count, uint32_t source, int64_t room,
-                      int64_t block, uint8_t *blocks)
+/* Rows that look at a source with so many keys, by blocks. */
+struct looking {
+    const heed_attn_desc *desc;
+    const heed_attn_args *args;
+    int64_t items, heads, n_q; /* n_q: rows that an item may have */
+    int64_t first, count;
+    uint32_t source, reserved;
+    int64_t room, block;
+};
+
+/* Blocks of which a row of the stretch sees a key. The begins are those of each item, where rows or
+ * keys are packed; NULL: they are not. */
+static void seen_find(const struct looking *l, const int64_t *q_begins, const int64_t *k_begins,
+                      uint8_t *blocks)
 {
     static uint8_t seen[ROOM];
 
-    memset(blocks, 0, (size_t)((room + block - 1) / block));
-    for (int64_t at = 0; at < items * heads * count; at++) {
-        const int64_t row = first + at % count, head = at / count % heads;
+    memset(blocks, 0, (size_t)((l->room + l->block - 1) / l->block));
+    for (int64_t at = 0; at < l->items * l->heads * l->count; at++) {
+        const int64_t head = at / l->count % l->heads, item = at / l->count / l->heads;
+        const int64_t row = l->first + at % l->count - (q_begins ? q_begins[item] : 0);
 
-        ck_assert_msg(heed_attn_visible(desc, args, at / count / heads, head, row, source, seen,
+        if (row < 0 || row >= l->n_q)
+            continue;
+        ck_assert_msg(heed_attn_visible(l->desc, l->args, item, head, row, l->source, seen,
                                         &report) == HEED_OK,
                       "%s", report.message);
-        for (int64_t k = 0; k < room; k++) {
+        for (int64_t k = 0; k < l->room; k++) {
             if (seen[k] > 0)
-                blocks[k / block] = 1;
+                blocks[((k_begins ? k_begins[item] : 0) + k) / l->block] = 1;
         }
     }
 }
@@ -43,6 +56,8 @@ static void seen_find(const heed_attn_desc *desc, const heed_attn_args *args, in
 static int32_t list[2][6];
 static int64_t length[2];
 static int32_t ranges[2][N_Q][2];
+/* Where items begin and how many rows they have, where rows or keys are packed. */
+static int64_t q_begins[2], k_begins[2], rows[2];
 
 static void term_draw(struct rng *r, heed_term *term, uint32_t kind)
 {
@@ -74,6 +89,14 @@ static void term_draw(struct rng *r, heed_term *term, uint32_t kind)
     }
 }
 
+static void terms_draw(struct rng *r, heed_term *terms, uint32_t n)
+{
+    for (uint32_t i = 0, kind = 0; i < n; i++, kind++) {
+        kind += (uint32_t)rng_below(r, 2);
+        term_draw(r, &terms[i], kind % 4);
+    }
+}
+
 static void slots_draw(struct rng *r)
 {
     for (int b = 0; b < 2; b++) {
@@ -86,6 +109,9 @@ static void slots_draw(struct rng *r)
                              : -1;
         }
         length[b] = rng_below(r, 4) ? N_K - rng_below(r, N_K) : N_K;
+        k_begins[b] = rng_below(r, N_K + 1 - length[b]);
+        q_begins[b] = b == 0 ? rng_below(r, 50) : q_begins[0] + rows[0];
+        rows[b] = rng_below(r, b == 0 ? N_Q / 2 : N_Q + 1 - q_begins[1]);
         for (int i = 0; i < N_Q; i++) {
             ranges[b][i][0] = (int32_t)rng_below(r, N_K);
             ranges[b][i][1] = ranges[b][i][0];
@@ -119,18 +145,25 @@ static void runs_mark(const heed_attn_desc *desc, int64_t first, int64_t count, 
 
 static void terms_compare(struct rng *r)
 {
-    const heed_slot slots[3] = {
+    const bool packed_q = rng_below(r, 3) == 0, packed_k = rng_below(r, 3) == 0;
+    const int64_t q_batch = packed_q ? 1 : 2, k_batch = packed_k ? 1 : 2;
+    const heed_slot slots[6] = {
         { { HEED_I32, 2, { 2, 6 }, { 6, 1 } }, list },
         { { HEED_I64, 1, { 2 }, { 1 } }, length },
         { { HEED_I32, 3, { 2, N_Q, 2 }, { 2 * N_Q, 2, 1 } }, ranges },
+        { { HEED_I64, 1, { 2 }, { 1 } }, k_begins },
+        { { HEED_I64, 1, { 2 }, { 1 } }, q_begins },
+        { { HEED_I64, 1, { 2 }, { 1 } }, rows },
     };
     heed_term terms[3];
     const uint32_t n = (uint32_t)rng_below(r, 4);
     const heed_source source = {
-        .k = heed_array4(HEED_F32, NULL, 2, 1, N_K, 4).t,
-        .v = heed_array4(HEED_F32, NULL, 2, 1, N_K, 4).t,
+        .k = heed_array4(HEED_F32, NULL, k_batch, 1, N_K, 4).t,
+        .v = heed_array4(HEED_F32, NULL, k_batch, 1, N_K, 4).t,
         .pos0 = rng_below(r, 3000) - 1500,
-        .len_slot = rng_below(r, 2) ? 2 : 0,
+        .layout = packed_k ? HEED_LAYOUT_RAGGED : HEED_LAYOUT_DENSE,
+        .slot = packed_k ? 4 : 0,
+        .len_slot = rng_below(r, 2) || packed_k ? 2 : 0,
         .flags =
             (rng_below(r, 2) ? HEED_SOURCE_CAUSAL : 0) | (rng_below(r, 4) ? 0 : HEED_SOURCE_END),
         .terms = terms,
@@ -140,13 +173,16 @@ static void terms_compare(struct rng *r)
     heed_attn_desc desc = {
         .size = sizeof(desc),
         .flags = (uint32_t)(1 + rng_below(r, 2)),
-        .q = heed_array4(HEED_F32, NULL, 2, 2, N_Q, 4).t,
-        .o = heed_array4(HEED_F32, NULL, 2, 2, N_Q, 4).t,
+        .q = heed_array4(HEED_F32, NULL, q_batch, 2, N_Q, 4).t,
+        .o = heed_array4(HEED_F32, NULL, q_batch, 2, N_Q, 4).t,
+        .q_layout = packed_q ? HEED_LAYOUT_RAGGED : HEED_LAYOUT_DENSE,
+        .q_slot = packed_q ? 5 : 0,
+        .q_len_slot = packed_q ? 6 : 0,
         .sources = &source,
         .n_sources = 1,
         .source_size = sizeof(source),
         .slots = slots,
-        .n_slots = 3,
+        .n_slots = 6,
         .slot_size = sizeof(*slots),
     };
     const int64_t count = rng_below(r, 20), first = rng_below(r, N_Q - count + 1);
@@ -155,15 +191,14 @@ static void terms_compare(struct rng *r)
     heed_status status;
 
     slots_draw(r);
-    for (uint32_t i = 0, kind = 0; i < n; i++, kind++) {
-        kind += (uint32_t)rng_below(r, 2);
-        term_draw(r, &terms[i], kind % 4);
-    }
+    terms_draw(r, terms, n);
     status = heed_attn_blocks(&desc, NULL, first, count, 0, block, got, &report);
     if (status == HEED_E_UNSUPPORTED) /* two GLOBAL terms */
         return;
     ck_assert_msg(status == HEED_OK, "%s: %s", report.field, report.message);
-    seen_find(&desc, NULL, 2, 2, first, count, 0, N_K, block, want);
+    seen_find(
+        &(struct looking){ &desc, NULL, 2, 2, N_Q, first, count, .room = N_K, .block = block },
+        packed_q ? q_begins : NULL, packed_k ? k_begins : NULL, want);
     ck_assert_mem_eq(got, want, (size_t)((N_K + block - 1) / block));
     runs_mark(&desc, first, count, block, got);
     ck_assert_mem_eq(got, want, (size_t)((N_K + block - 1) / block));
@@ -215,6 +250,46 @@ TEST(runs_of_many_rows_are_few)
 
 /* ---- every layout ---- */
 
+static int64_t blocks_compare(struct rng *r, const struct problem *p, const struct job *job, int s)
+{
+    const bool packed = p->q_begin != 0;
+    const int64_t all = packed ? p->q_total : p->n_q, first = rng_below(r, all);
+    const int64_t count = rng_below(r, 3), most = all - first;
+    int64_t q_at[MAX_BATCH], k_at[MAX_BATCH], marked = 0;
+    const struct looking looking = {
+        .desc = &cf_call_of(job)->desc,
+        .args = &cf_call_of(job)->args,
+        .items = p->n_items,
+        .heads = p->heads,
+        .n_q = p->n_q,
+        .first = first,
+        .count = count < most ? count : most,
+        .source = (uint32_t)s,
+        .room = p->source[s].k.pages ? p->source[s].n_k : p->source[s].total,
+        .block = 1 + rng_below(r, 40),
+    };
+    uint8_t want[ROOM], got[ROOM];
+
+    for (int b = 0; b < p->n_items; b++) {
+        struct item_view view;
+
+        cf_item_view(p, b, &view);
+        q_at[b] = view.q_begin;
+        k_at[b] = view.k_begin[s];
+    }
+    memset(got, 0, sizeof(got));
+    ck_assert_msg(heed_attn_blocks(looking.desc, looking.args, first, looking.count, (uint32_t)s,
+                                   looking.block, got, &report) == HEED_OK,
+                  "%s: %s", report.field, report.message);
+    seen_find(&looking, packed ? q_at : NULL,
+              looking.desc->sources[s].layout == HEED_LAYOUT_RAGGED ? k_at : NULL, want);
+    for (int64_t k = 0; k * looking.block < looking.room; k++) {
+        ck_assert_int_ge(got[k], want[k]);
+        marked += got[k];
+    }
+    return marked;
+}
+
 TEST(no_block_of_any_layout_is_left_out)
 {
     struct rng r = rng_of(3);
@@ -232,24 +307,8 @@ TEST(no_block_of_any_layout_is_left_out)
         p = cf_problem_make(&c, NULL, 0, true);
         job = cf_job_make(&cf_attn_families, p, &on, 0, 1);
         ck_assert(p && job);
-        for (int s = 0; s < p->n_sources && p->n_items && p->n_q; s++) {
-            const int64_t room = p->source[s].k.pages ? p->source[s].n_k : p->source[s].total;
-            const int64_t first = rng_below(&r, p->n_q), count = rng_below(&r, 3);
-            const int64_t most = count < p->n_q - first ? count : p->n_q - first;
-            const int64_t block = 1 + rng_below(&r, 40);
-            uint8_t want[ROOM], got[ROOM];
-
-            memset(got, 0, sizeof(got));
-            ck_assert_msg(heed_attn_blocks(&cf_call_of(job)->desc, &cf_call_of(job)->args, first,
-                                           most, (uint32_t)s, block, got, &report) == HEED_OK,
-                          "%s: %s", report.field, report.message);
-            seen_find(&cf_call_of(job)->desc, &cf_call_of(job)->args, p->n_items, p->heads, first,
-                      most, (uint32_t)s, room, block, want);
-            for (int64_t k = 0; k * block < room; k++) {
-                ck_assert_int_ge(got[k], want[k]);
-                marked += got[k];
-            }
-        }
+        for (int s = 0; s < p->n_sources && p->n_items && p->n_q; s++)
+            marked += blocks_compare(&r, p, job, s);
         job_drop(job);
         cf_problem_free(p);
     }

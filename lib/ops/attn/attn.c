@@ -225,13 +225,15 @@ struct stretch {
 static heed_status require_stretch(const struct heed_checked *attn, const struct heed_stretch *of,
                                    heed_report *report)
 {
-    if (of->first < 0 || of->first > attn->n_q)
-        return heed_report_fill(report, HEED_E_VALUE, "first", attn->n_q, of->first,
-                                "there are %lld rows", (long long)attn->n_q);
-    if (of->count < 0 || of->count > attn->n_q - of->first)
-        return heed_report_fill(report, HEED_E_VALUE, "count", attn->n_q - of->first, of->count,
+    const int64_t rows = heed_look_rows(attn);
+
+    if (of->first < 0 || of->first > rows)
+        return heed_report_fill(report, HEED_E_VALUE, "first", rows, of->first,
+                                "there are %lld rows", (long long)rows);
+    if (of->count < 0 || of->count > rows - of->first)
+        return heed_report_fill(report, HEED_E_VALUE, "count", rows - of->first, of->count,
                                 "there are %lld rows from the first on",
-                                (long long)(attn->n_q - of->first));
+                                (long long)(rows - of->first));
     return HEED_OK;
 }
 

@@ -21,9 +21,10 @@ struct finder {
     const struct hk_sub *subs; /* of the source */
     const struct heed_sub_slots *slots;
     struct hk_sub_view *views; /* one for each of them */
-    int64_t first, end;        /* rows */
+    int64_t first, end;        /* rows of the item */
     const struct heed_runs_to *to;
     int64_t low, high; /* keys that are still to be added, low < high */
+    int64_t begin;     /* of the item among packed keys, else 0 */
 };
 
 /* ---- what is added ---- */
@@ -31,7 +32,7 @@ struct finder {
 static void run_end(struct finder *f)
 {
     if (f->low < f->high)
-        f->to->add(f->to->self, f->low, f->high, 1);
+        f->to->add(f->to->self, f->begin + f->low, f->begin + f->high, 1);
     f->low = f->high = 0;
 }
 
@@ -179,7 +180,7 @@ static void range_add(struct finder *f, const struct hk_sub *sub, int64_t low, i
     high = (high - 1) * sub->step + residue + 1;
     high = high < f->look.n_keys ? high : f->look.n_keys;
     if (low < high)
-        f->to->add(f->to->self, low, high, sub->step);
+        f->to->add(f->to->self, f->begin + low, f->begin + high, sub->step);
 }
 
 /* What all of the rows see of range r. */
@@ -272,12 +273,32 @@ static void item_add(struct finder *f)
     run_end(f);
 }
 
+/* Looks at the item: its rows are those of the stretch that lie in it, and its keys may be packed
+ * with those of others. One without rows or keys may begin anywhere. */
+static void item_find(struct finder *f, const struct heed_stretch *of,
+                      const struct heed_checked *attn, const void *const *slots, int64_t item)
+{
+    struct heed_look *look = &f->look;
+    int64_t first = of->first;
+
+    heed_look_item(look, attn, slots, of->source, item);
+    f->first = f->end = f->begin = 0;
+    if (look->n_rows == 0 || look->n_keys == 0)
+        return;
+    if (heed_layout_packed(attn->q_layout))
+        first -= heed_look_entry(look, &attn->q_begin, 0, 0, 0);
+    if (heed_layout_packed(look->source->layout))
+        f->begin = heed_look_entry(look, &look->source->index, 0, 0, 0);
+    f->first = first > 0 ? first : 0;
+    f->end = of->count < look->n_rows - first ? first + of->count : look->n_rows;
+}
+
 heed_status heed_runs_find(const struct heed_checked *attn, const struct heed_lowered *lowered,
                            const void *const *slots, const struct heed_stretch *of,
                            const struct heed_runs_to *to, struct heed_arena *arena,
                            heed_report *report)
 {
-    struct finder f = { .source = &lowered->sources[of->source], .first = of->first, .to = to };
+    struct finder f = { .source = &lowered->sources[of->source], .to = to };
     heed_status status = heed_look_require(attn, slots, of->source, report);
 
     if (status < 0)
@@ -288,9 +309,8 @@ heed_status heed_runs_find(const struct heed_checked *attn, const struct heed_lo
     if (!f.views && f.source->n > 0)
         return heed_report_fill(report, HEED_E_NOMEM, "", 0, 0, "no memory for the views");
     for (int64_t item = 0; item < attn->n_batch; item++) {
-        heed_look_item(&f.look, attn, slots, of->source, item);
-        f.end = of->count < f.look.n_rows - of->first ? of->first + of->count : f.look.n_rows;
-        if (f.first < f.end && f.look.n_keys > 0)
+        item_find(&f, of, attn, slots, item);
+        if (f.first < f.end)
             item_add(&f);
     }
     return HEED_OK;

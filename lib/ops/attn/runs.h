@@ -11,7 +11,8 @@
 
 struct heed_arena;
 
-/* Rows [first, first + count) of each item, all there, and a source. */
+/* Rows [first, first + count) of q's tensor, all there, and a source. Packed items have those that
+ * lie in them, else each item has all of them. */
 struct heed_stretch {
     int64_t first, count;
     uint32_t source, reserved;
@@ -19,7 +20,8 @@ struct heed_stretch {
 
 /* Takes runs in any order; they may overlap. */
 struct heed_runs_to {
-    /* Keys low, low + step, .. below high of the source's tensor: one at least. */
+    /* Keys low, low + step, .. below high of the source's tensor, where items may be packed: one at
+     * least. */
     void (*add)(void *self, int64_t low, int64_t high, int64_t step);
     void *self;
 };

@@ -52,6 +52,11 @@ int64_t heed_look_room(const struct heed_checked_source *source)
     return heed_layout_packed(source->layout) ? source->k.shape[4] : source->n_k;
 }
 
+int64_t heed_look_rows(const struct heed_checked *attn)
+{
+    return heed_layout_packed(attn->q_layout) ? attn->q.shape[4] : attn->n_q;
+}
+
 /* First position that a key covers, in a source with n keys for this item. */
 static int64_t first_of(const struct heed_checked_source *source, int64_t key, int64_t n)
 {

@@ -40,6 +40,8 @@ heed_status heed_look_require(const struct heed_checked *, const void *const *sl
                               uint32_t source, heed_report *);
 /* Keys of the source's tensor, of packed ones all that there are. */
 int64_t heed_look_room(const struct heed_checked_source *);
+/* Rows of q's tensor, of packed ones all that there are. */
+int64_t heed_look_rows(const struct heed_checked *);
 
 /* seen[0 .. keys of the source's tensor): how often the row sees each key; 255 stands for more.
  * Terms, lengths, CAUSAL, the masks and lists count, biases do not. Only slots is read (slots
