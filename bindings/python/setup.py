@@ -33,7 +33,7 @@ import headers                          # noqa: E402: the one beside this file
 PROGRAMS = ("heed-conform", "heed-info")
 # The tree that the library is built from.
 TREE = ("LICENSE", "README.md", "meson.build", "meson_options.txt", "backends", "cmake", "include",
-        "lib", "reference", "tools")
+        "lib", "mpi", "reference", "tools")
 OPTIONS = ("--buildtype=release", "--prefix=/usr", "--libdir=lib", "-Ddefault_library=shared",
            "-Dtests=disabled", "-Dexamples=disabled", "-Dfuzz=disabled", "-Ddocs=disabled")
 

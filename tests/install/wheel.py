@@ -99,7 +99,8 @@ def check_source(top, python, folder):
         names = archive.getnames()
     root = names[0].split("/")[0]
     for name in ("pyproject.toml", "setup.py", "backend.py", "headers.py", "heed/__init__.py",
-                 "source/meson.build", "source/lib/heed.map", "source/tools/meson.build"):
+                 "source/meson.build", "source/lib/heed.map", "source/tools/meson.build",
+                 "source/mpi/meson.build"):
         expect(f"{root}/{name}" in names, f"the source distribution lacks {name}")
     return len(names)
 
