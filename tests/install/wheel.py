@@ -21,7 +21,7 @@ from stage import copy_tree, expect, run, skip
 
 NEEDED = "import numpy, setuptools, pip, venv, wheel"
 USE = """
-import os, pathlib, subprocess, sys
+import importlib.util, os, pathlib, subprocess, sys
 assert not [name for name in sys.modules if name.startswith("heed")]
 import heed, numpy
 home = pathlib.Path(heed.__file__).parent
@@ -35,6 +35,9 @@ assert (o.view("uint32") == reference.view("uint32")).all()
 if hasattr(heed, "conform"):
     from heed import conformance
     assert str(home) in conformance.program(), conformance.program()
+if importlib.util.find_spec("mpi4py") and list(home.rglob("libheed-mpi.*")):
+    import heed.mpi
+    assert str(home) in heed.mpi._ranks._name, heed.mpi._ranks._name
 print(heed.__version__, home)
 """
 
