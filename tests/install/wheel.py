@@ -65,12 +65,14 @@ def call(*command, cwd=None, **environment):
     return result.stdout
 
 
-def check_wheel(path):
+def check_wheel(path, build):
     expect(path.name.endswith(".whl") and "-py3-none-linux_" in path.name
            or not sys.platform.startswith("linux"), path.name)
     with zipfile.ZipFile(path) as wheel:
         names = wheel.namelist()
         expect(any(name.endswith("libheed.so.0") for name in names), f"no library: {names}")
+        expect(any(name.endswith("libheed-mpi.so.0") for name in names)
+               == (build / "mpi/libheed-mpi.so.0").exists(), f"the library of ranks: {names}")
         for name in ("_abi.py", "_docs.py", "constants.pyi", "mechanisms.pyi", "py.typed"):
             expect("heed/" + name in names, f"the wheel lacks {name}")
         expect("heed/bin/heed-conform" in names and "heed/LICENSE" in names, f"{names}")
@@ -120,7 +122,7 @@ def main():
              "--quiet", "-w", folder, tree / "bindings/python", HEED_BUILD=str(build),
              PIP_DISABLE_PIP_VERSION_CHECK="1")
         wheel = next(folder.glob("*.whl"))
-        expect(check_wheel(wheel)["Name"] == "heed", "its metadata")
+        expect(check_wheel(wheel, build)["Name"] == "heed", "its metadata")
         check_use(python, wheel, folder)
         n = check_source(tree, python, folder)
     print(f"{wheel.name}; {n} files of source")
