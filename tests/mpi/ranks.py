@@ -30,7 +30,7 @@ def main():
         return 77
     version = subprocess.run([mpirun, "--version"], text=True, capture_output=True, check=False)
     command = [mpirun]
-    if "Open MPI" in version.stdout:
+    if "Open MPI" in version.stdout or "OpenRTE" in version.stdout:
         command += ["--oversubscribe", "--allow-run-as-root"]
     same, arguments = None, sys.argv[1:]
     if arguments[0].startswith("--same="):
