@@ -5,7 +5,8 @@
 
 headers.py TOP FOLDER     writes _abi.py, _docs.py, constants.pyi and mechanisms.pyi into FOLDER:
                           the build does, and setup.py for a wheel
-headers.py TOP --probe    prints a C program that prints size and offsets of every struct
+headers.py TOP --probe [mpi]    prints a C program that prints size and offsets of every struct, of
+                          those of heed/mpi.h where there is an MPI
 """
 
 import importlib.util
@@ -15,6 +16,7 @@ import re
 import sys
 
 HEADERS = ["heed", "memory", "pool", "nn", "attn", "mechanisms", "programs"]
+OF_RANKS = ["mpi"]           # of a library of its own, which not every build has
 HEAD = '''# SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
 """{}"""
@@ -27,7 +29,7 @@ INLINE = re.compile(r"^(?:HEED_MUST_CHECK )?static inline [^{;]*\n\{\n.*?^\}",
                     re.MULTILINE | re.DOTALL)
 ENUM = re.compile(r"\benum\s*\{(.*?)\}\s*;", re.DOTALL)
 STRUCT = re.compile(r"typedef struct (\w+) \{(.*?)\} \1;", re.DOTALL)
-FUNCTION = re.compile(r"HEED_API (?:HEED_MUST_CHECK )?([\w\s]+?[\s*]+)(heed_\w+)\((.*?)\);",
+FUNCTION = re.compile(r"HEED_(MPI_)?API (?:HEED_MUST_CHECK )?([\w\s]+?[\s*]+)(heed_\w+)\((.*?)\);",
                       re.DOTALL)
 DOCUMENTED = re.compile(r"/\*\*(.*?)\*/\s*(?:HEED_API (?:HEED_MUST_CHECK )?[\w\s*]+?(heed_\w+)\("
                         r"|typedef struct (\w+) \{)", re.DOTALL)
@@ -48,10 +50,10 @@ def kind_of(text, names):
 
 
 class Headers:
-    def __init__(self, top):
+    def __init__(self, top, names):
         self.constants, self.structs, self.functions, self.docs = {}, {}, {}, {}
-        self.takes = {}
-        for name in HEADERS:
+        self.takes, self.of_ranks = {}, {}
+        for name in names:
             self.read((top / "include/heed" / (name + ".h")).read_text(encoding="utf-8"))
 
     def value(self, text):
@@ -96,10 +98,13 @@ class Headers:
                 yield (name, kind_of(base + " " + stars, self.structs),
                        self.value(count) if count else 0)
 
-    def read_function(self, result, name, arguments):
+    def read_function(self, of_ranks, result, name, arguments):
         arguments = [" ".join(one.split()) for one in arguments.split(",")]
         kinds = [] if arguments == ["void"] else [kind_of(self.bare(a), self.structs)
                                                   for a in arguments]
+        if of_ranks:
+            self.of_ranks[name] = (kind_of(result, self.structs), kinds)
+            return
         self.functions[name] = (kind_of(result, self.structs), kinds)
         self.takes[name] = [match[0] for a in arguments for match in [re.search(r"heed_\w+", a)]
                             if match]
@@ -135,12 +140,13 @@ def formatted(name, value):
 
 def written(top):
     """The files that are made, by name."""
-    headers = Headers(top)
+    headers = Headers(top, HEADERS + OF_RANKS)
     abi = HEAD.format("Constants, structs and functions of heed's headers. "
                       "Made by headers.py.")
     abi += formatted("CONSTANTS", headers.constants)
     abi += "# Name, type, and of arrays the extent.\n" + formatted("STRUCTS", headers.structs)
     abi += "# Result and parameters.\n" + formatted("FUNCTIONS", headers.functions)
+    abi += "# The same of libheed-mpi.\n" + formatted("MPI_FUNCTIONS", headers.of_ranks)
     abi += "# Builders of mechanisms and plans of programs, with their descriptors.\n"
     abi += formatted("BUILDERS", dict(headers.builders()))
     abi += formatted("PROGRAMS", dict(headers.programs()))
@@ -200,11 +206,12 @@ def mechanism_types(headers):
     return made + "\n" + formatted("__all__", names).rstrip() + "\n"
 
 
-def probe(top):
+def probe(top, more):
     """A C program whose lines are: struct, field (or nothing for the struct), offset, size."""
-    headers = Headers(top)
-    lines = [f"#include <heed/{name}.h>" for name in HEADERS] + ["#include <stdio.h>", "",
-                                                                "int main(void)", "{"]
+    names = HEADERS + more
+    headers = Headers(top, names)
+    lines = [f"#include <heed/{name}.h>" for name in names] + ["#include <stdio.h>", "",
+                                                              "int main(void)", "{"]
     for struct, fields in headers.structs.items():
         lines.append(f'    printf("{struct} - 0 %zu\\n", sizeof({struct}));')
         for name, _, _ in fields:
@@ -217,8 +224,8 @@ def probe(top):
 
 def main():
     top = pathlib.Path(sys.argv[1])
-    if sys.argv[2:] == ["--probe"]:
-        print(probe(top), end="")
+    if sys.argv[2] == "--probe":
+        print(probe(top, sys.argv[3:]), end="")
         return 0
     write(top, pathlib.Path(sys.argv[2]))
     return 0

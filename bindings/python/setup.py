@@ -31,9 +31,11 @@ sys.path.insert(0, str(HERE))
 import headers                          # noqa: E402: the one beside this file
 
 PROGRAMS = ("heed-conform", "heed-info")
+# That of ranks is there where the build has an MPI.
+LIBRARIES = ("libheed.so.0", "libheed.0.dylib", "libheed-mpi.so.0", "libheed-mpi.0.dylib")
 # The tree that the library is built from.
 TREE = ("LICENSE", "README.md", "meson.build", "meson_options.txt", "backends", "cmake", "include",
-        "lib", "reference", "tools")
+        "lib", "mpi", "reference", "tools")
 OPTIONS = ("--buildtype=release", "--prefix=/usr", "--libdir=lib", "-Ddefault_library=shared",
            "-Dtests=disabled", "-Dexamples=disabled", "-Dfuzz=disabled", "-Ddocs=disabled")
 
@@ -64,9 +66,8 @@ def put_library(package, work):
     root = stage / prefix.lstrip("/")
     shutil.copy2(source() / "LICENSE", package)
     # A wheel has no links: of the library's names the one that programs ask for.
-    library = next(path for path in sorted(root.rglob("libheed.*"))
-                   if path.name in ("libheed.so.0", "libheed.0.dylib"))
-    for path in [root / "bin" / name for name in PROGRAMS] + [library]:
+    libraries = [path for path in sorted(root.rglob("libheed*")) if path.name in LIBRARIES]
+    for path in [root / "bin" / name for name in PROGRAMS] + libraries:
         to = package / path.relative_to(root)
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path.resolve(), to)

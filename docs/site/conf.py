@@ -22,4 +22,4 @@ html_css_files = ["heed.css"]
 html_copy_source = False
 html_show_sphinx = False
 # Types of the C library and of vendors have no page here.
-nitpick_ignore_regex = [("c:identifier", r"u?int\d+_t|size_t|cl_\w+|CU\w+|HEED_API|HEED_MUST_CHECK")]
+nitpick_ignore_regex = [("c:identifier", r"u?int\d+_t|size_t|cl_\w+|CU\w+|MPI_Comm|HEED_API|HEED_MUST_CHECK")]

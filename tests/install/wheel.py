@@ -21,7 +21,7 @@ from stage import copy_tree, expect, run, skip
 
 NEEDED = "import numpy, setuptools, pip, venv, wheel"
 USE = """
-import os, pathlib, subprocess, sys
+import importlib.util, os, pathlib, subprocess, sys
 assert not [name for name in sys.modules if name.startswith("heed")]
 import heed, numpy
 home = pathlib.Path(heed.__file__).parent
@@ -35,6 +35,9 @@ assert (o.view("uint32") == reference.view("uint32")).all()
 if hasattr(heed, "conform"):
     from heed import conformance
     assert str(home) in conformance.program(), conformance.program()
+if importlib.util.find_spec("mpi4py") and list(home.rglob("libheed-mpi.*")):
+    import heed.mpi
+    assert str(home) in heed.mpi._ranks._name, heed.mpi._ranks._name
 print(heed.__version__, home)
 """
 
@@ -62,12 +65,14 @@ def call(*command, cwd=None, **environment):
     return result.stdout
 
 
-def check_wheel(path):
+def check_wheel(path, build):
     expect(path.name.endswith(".whl") and "-py3-none-linux_" in path.name
            or not sys.platform.startswith("linux"), path.name)
     with zipfile.ZipFile(path) as wheel:
         names = wheel.namelist()
         expect(any(name.endswith("libheed.so.0") for name in names), f"no library: {names}")
+        expect(any(name.endswith("libheed-mpi.so.0") for name in names)
+               == (build / "mpi/libheed-mpi.so.0").exists(), f"the library of ranks: {names}")
         for name in ("_abi.py", "_docs.py", "constants.pyi", "mechanisms.pyi", "py.typed"):
             expect("heed/" + name in names, f"the wheel lacks {name}")
         expect("heed/bin/heed-conform" in names and "heed/LICENSE" in names, f"{names}")
@@ -99,7 +104,8 @@ def check_source(top, python, folder):
         names = archive.getnames()
     root = names[0].split("/")[0]
     for name in ("pyproject.toml", "setup.py", "backend.py", "headers.py", "heed/__init__.py",
-                 "source/meson.build", "source/lib/heed.map", "source/tools/meson.build"):
+                 "source/meson.build", "source/lib/heed.map", "source/tools/meson.build",
+                 "source/mpi/meson.build"):
         expect(f"{root}/{name}" in names, f"the source distribution lacks {name}")
     return len(names)
 
@@ -116,7 +122,7 @@ def main():
              "--quiet", "-w", folder, tree / "bindings/python", HEED_BUILD=str(build),
              PIP_DISABLE_PIP_VERSION_CHECK="1")
         wheel = next(folder.glob("*.whl"))
-        expect(check_wheel(wheel)["Name"] == "heed", "its metadata")
+        expect(check_wheel(wheel, build)["Name"] == "heed", "its metadata")
         check_use(python, wheel, folder)
         n = check_source(tree, python, folder)
     print(f"{wheel.name}; {n} files of source")

@@ -46,11 +46,14 @@ void world_begin(int *argc, char ***argv)
                                      .allocator = &allocator,
                                      .executor = &alone };
     heed_report report = { .size = sizeof report };
+    const char *asked = getenv("HEED_RANKS");
 
     world.fail_at = -1;
     MPI_Init(argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world.ranks);
+    EXPECT(!asked || atoi(asked) == world.ranks, "%s ranks are wanted: is mpirun of this MPI?",
+           asked ? asked : "");
     if (heed_runtime_create(&desc, &world.runtime, &report) < 0 ||
         heed_device_find(world.runtime, "cpu", &world.device, &report) < 0 ||
         heed_queue_create(world.device, 0, &world.queue, &report) < 0) {

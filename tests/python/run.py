@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
 """Runs a test of the binding: run.py PACKAGE MODULE [NEEDED], with HEED_LIBRARY naming the library.
-PACKAGE is bindings/python of the build folder; NEEDED: what the test imports, numpy unless said.
+PACKAGE is bindings/python of the build folder; NEEDED: what the test imports, numpy unless said, or
+several with commas between them.
 
 Exit status 77 where that is missing: not in this Python, not in the one that HEED_PYTHON names, not
 in the distribution's, which may be another than the first on the path.
@@ -32,7 +33,7 @@ def with_module(needed):
 
 def main():
     package, module, needed = [*sys.argv[1:], "numpy"][:3]
-    if importlib.util.find_spec(needed) is None:
+    if None in map(importlib.util.find_spec, needed.split(",")):
         other = with_module(needed)
         if other:
             os.execv(other, [other, *sys.argv])

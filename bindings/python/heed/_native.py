@@ -10,8 +10,6 @@ import pathlib
 from ._abi import CONSTANTS, FUNCTIONS, STRUCTS
 from ._structs import PARAMETERS, SCALARS, STRUCT
 
-LONGEST_NAME = "libheed.so.{}".format(CONSTANTS["HEED_VERSION_MAJOR"])
-
 
 class Error(RuntimeError):
     """A call of heed that failed.
@@ -51,33 +49,44 @@ GROUPS = [(-31, ArgumentError), (-47, UnsupportedError), (-63, ResourceError),
           (-79, DeviceError)]
 
 
-def _library_path():
-    """HEED_LIBRARY; else a library in the package; else that of the build folder which the package
-    lies in, as build/bindings/python/heed; else what the loader finds."""
-    named = os.environ.get("HEED_LIBRARY")
+def library_path(name, variable, folder="", beside=None):
+    """What the environment variable names; else a library in the package; else that in this folder
+    of the build which the package lies in, as build/bindings/python/heed; else that beside another
+    library; else what the loader finds."""
+    named = os.environ.get(variable)
     if named:
         return named
     here = pathlib.Path(__file__).parent
-    own = sorted(here.glob("libheed.*")) + sorted(here.glob("lib*/**/libheed.*"))
+    own = sorted(here.glob(f"lib{name}.*")) + sorted(here.glob(f"lib*/**/lib{name}.*"))
     if here.parts[-3:-1] == ("bindings", "python"):
-        own += sorted(here.parents[2].glob("libheed.so"))
+        own += sorted(here.parents[2].glob(f"{folder}lib{name}.so"))
+    if beside and os.path.dirname(beside):
+        own += sorted(pathlib.Path(beside).parent.glob(f"lib{name}.so*"))
     if own:
         return str(own[0])
-    return ctypes.util.find_library("heed") or LONGEST_NAME
+    return ctypes.util.find_library(name) or f"lib{name}.so.{CONSTANTS['HEED_VERSION_MAJOR']}"
+
+
+def functions_declare(library, path, functions, kinds):
+    """Tells ctypes what the functions of a library take and return."""
+    lacking = [name for name in functions if not hasattr(library, name)]
+    if lacking:
+        raise ImportError(f"{path} is no library of heed that this binding can use: it lacks "
+                          f"{len(lacking)} functions, the first being {lacking[0]}")
+    for name, (result, parameters) in functions.items():
+        function = getattr(library, name)
+        function.restype = STRUCT.get(result) or SCALARS[result]
+        function.argtypes = [kinds[kind] for kind in parameters]
 
 
 def _load():
-    path = _library_path()
+    path = library_path("heed", "HEED_LIBRARY")
     try:
         library = ctypes.CDLL(path)
     except OSError as error:
         raise ImportError(f"heed's library could not be loaded: {error}. Install it, or name it "
                           "in the environment variable HEED_LIBRARY.") from None
-    lacking = [name for name in FUNCTIONS if not hasattr(library, name)]
-    if lacking:
-        raise ImportError(f"{path} is no library of heed that this binding can use: it lacks "
-                          f"{len(lacking)} functions, the first being {lacking[0]}")
-    library.heed_version.restype = ctypes.c_uint32
+    functions_declare(library, path, FUNCTIONS, PARAMETERS)
     wanted = CONSTANTS["HEED_VERSION_MAJOR"] << 16 | CONSTANTS["HEED_VERSION_MINOR"] << 8
     if library.heed_version() < wanted or library.heed_version() >> 16 != wanted >> 16:
         raise ImportError(f"{path} is version {library.heed_version():#x} of heed; the binding "
@@ -86,10 +95,6 @@ def _load():
 
 
 library = _load()
-for _name, (_result, _parameters) in FUNCTIONS.items():
-    _function = getattr(library, _name)
-    _function.restype = STRUCT.get(_result) or SCALARS[_result]
-    _function.argtypes = [PARAMETERS[kind] for kind in _parameters]
 
 
 def status_name(status):
@@ -113,10 +118,10 @@ def fail(status, report=None):
                report.native_code)
 
 
-def call(name, *arguments):
+def call(name, *arguments, of=library):
     """A function whose last parameter is a report; its status, unless it failed."""
     report = new("heed_report")
-    status = getattr(library, name)(*arguments, ctypes.byref(report))
+    status = getattr(of, name)(*arguments, ctypes.byref(report))
     if status < 0:
         fail(status, report)
     return status

@@ -64,8 +64,10 @@ class Array:
         return made
 
     def like(self, other):
-        """Whether it lies in memory as the other does."""
-        return (self.dtype, self.shape, self.strides) == (other.dtype, other.shape, other.strides)
+        """Whether it lies in memory as the other does. Strides mean nothing where an axis has one
+        entry, or the array none."""
+        return (self.dtype, self.shape) == (other.dtype, other.shape) and (0 in self.shape or all(
+            s == t for s, t, n in zip(self.strides, other.strides, self.shape) if n > 1))
 
     def numpy(self) -> Any:
         """The same memory as a NumPy array; of what NumPy lacks the bits, as integers; of blocks

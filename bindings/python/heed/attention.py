@@ -304,14 +304,14 @@ def output_shape(q, dense, d_v):
     return [*broadcast(q[:-3], *(as_array(v).shape[:-3] for v in dense)), *q[-3:-1], d_v]
 
 
-def give_outputs(filled, o, lse, made_o):
+def give_outputs(filled, o, lse, make, made_o):
     """o and lse of a descriptor. lse: an array, or True for one that is made."""
     struct = filled.struct
     if o is None:
         o = made_o()
     struct.o = filled.array(o, "o", "o")
     if lse is not None and lse is not False:
-        lse = made_like(o, as_array(o).shape[:-1], "float32") if lse is True else lse
+        lse = make(o, as_array(o).shape[:-1], "float32") if lse is True else lse
         struct.lse = filled.array(lse, "lse", "lse")
 
 
@@ -334,6 +334,50 @@ def set_common(filled, scale, softcap, sinks, numerics, flags):
         struct.numerics = enum_value(["HEED_NUMERICS_"], numerics) \
             if isinstance(numerics, str) else numerics
     struct.flags |= flags
+
+
+def described(make, q, k, v, o, *, sources, terms, biases, causal, align, len, mask, row_mask, scale,
+              softcap, sinks, lse, lse_with_sink, q_pos0, q_pos_step, q_pos, q_len, q_begins,
+              o_begins, state_in, state_out, dtype, numerics):
+    """What attention() is given, filled in. make(like, shape, dtype) makes the outputs that are not
+    given."""
+    if sources is None:
+        if k is None or v is None:
+            raise TypeError("k and v are wanted, or sources")
+        sources = [Source(k, v, terms, biases, causal, len=len, mask=mask, row_mask=row_mask)]
+    elif terms or biases or causal or any(one is not None for one in (k, v, len, mask, row_mask)):
+        raise TypeError("beside sources, what is of one source is given to its Source")
+    sources = all_of(Source, sources, "sources")
+    filled = Attention()
+    struct, slots = filled.struct, filled.slots
+    struct.q = filled.array(q, "q", "q")
+    struct.q_pos0, struct.q_pos_step = q_pos0, q_pos_step
+    filled.add_sources(sources)
+    struct.q_pos_slot = slots.add(q_pos, "q_pos", "int64")
+    struct.q_len_slot = slots.add(q_len, "q_len")
+    struct.q_slot = slots.add(q_begins, "q_begins")
+    struct.o_slot = slots.add(o_begins, "o_begins")
+    struct.q_layout = CONSTANTS["HEED_LAYOUT_RAGGED"] if q_begins is not None else 0
+    flags = CONSTANTS["HEED_ATTN_LSE_WITH_SINK"] if lse_with_sink else 0
+    if align is not None:
+        flags |= enum_value(["HEED_ATTN_ALIGN_"], align)
+    set_common(filled, scale, softcap, sinks, numerics, flags)
+    dense = [source.v for source in sources if source.layout not in ("ragged", "paged")]
+    sums = CONSTANTS["HEED_STATE_SUMS"]
+    d_v = as_array(sources[0].v).shape[-1] if sources else as_array(q).shape[-1]
+    if state_in is not None:
+        d_v = as_array(state_in).shape[-1] - sums
+        struct.state_in = filled.array(state_in, "state_in", "state_in")
+    if state_out is None or state_out is False:
+        give_outputs(filled, o, lse, make, lambda: make(
+            q, output_shape(q, dense, d_v), dtype and dtype_name(dtype)))
+    elif o is not None or lse is not None or sinks is not None:
+        raise TypeError("a row that ends as a state has no o, no lse and no sink")
+    else:
+        give_state(filled, state_out, lambda: make(
+            q, output_shape(q, dense, sums + d_v), "float32"))
+    filled.finish()
+    return filled
 
 
 @operation
@@ -365,40 +409,7 @@ def attention(q: ArrayLike, k: ArrayLike | None = None, v: ArrayLike | None = No
 
     attention.plan(...) takes the same and returns the Plan. A failed call raises heed.Error.
     """
-    if sources is None:
-        if k is None or v is None:
-            raise TypeError("k and v are wanted, or sources")
-        sources = [Source(k, v, terms, biases, causal, len=len, mask=mask, row_mask=row_mask)]
-    elif terms or biases or causal or any(one is not None for one in (k, v, len, mask, row_mask)):
-        raise TypeError("beside sources, what is of one source is given to its Source")
-    sources = all_of(Source, sources, "sources")
-    filled = Attention()
-    struct, slots = filled.struct, filled.slots
-    struct.q = filled.array(q, "q", "q")
-    struct.q_pos0, struct.q_pos_step = q_pos0, q_pos_step
-    filled.add_sources(sources)
-    struct.q_pos_slot = slots.add(q_pos, "q_pos", "int64")
-    struct.q_len_slot = slots.add(q_len, "q_len")
-    struct.q_slot = slots.add(q_begins, "q_begins")
-    struct.o_slot = slots.add(o_begins, "o_begins")
-    struct.q_layout = CONSTANTS["HEED_LAYOUT_RAGGED"] if q_begins is not None else 0
-    flags = CONSTANTS["HEED_ATTN_LSE_WITH_SINK"] if lse_with_sink else 0
-    if align is not None:
-        flags |= enum_value(["HEED_ATTN_ALIGN_"], align)
-    set_common(filled, scale, softcap, sinks, numerics, flags)
-    dense = [source.v for source in sources if source.layout not in ("ragged", "paged")]
-    sums = CONSTANTS["HEED_STATE_SUMS"]
-    d_v = as_array(sources[0].v).shape[-1] if sources else as_array(q).shape[-1]
-    if state_in is not None:
-        d_v = as_array(state_in).shape[-1] - sums
-        struct.state_in = filled.array(state_in, "state_in", "state_in")
-    if state_out is None or state_out is False:
-        give_outputs(filled, o, lse, lambda: made_like(
-            q, output_shape(q, dense, d_v), dtype and dtype_name(dtype)))
-    elif o is not None or lse is not None or sinks is not None:
-        raise TypeError("a row that ends as a state has no o, no lse and no sink")
-    else:
-        give_state(filled, state_out, lambda: made_like(
-            q, output_shape(q, dense, sums + d_v), "float32"))
-    filled.finish()
-    return plan_attention(filled, device_of(device, threads), ["o", "lse", "state_out"])
+    given = dict(locals())
+    of_device = given.pop("device"), given.pop("threads")
+    filled = described(made_like, **given)
+    return plan_attention(filled, device_of(*of_device), ["o", "lse", "state_out"])

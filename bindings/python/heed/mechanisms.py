@@ -108,7 +108,7 @@ def plan_mechanism(builder, struct, given, device, threads):
     made = Mechanism(builder, filled)
     set_common(made, own["scale"], own["softcap"], own["sinks"], own["numerics"] or 0, 0)
     if own["lse"] is not None and own["lse"] is not False:
-        give_outputs(made, given["o"], own["lse"], None)
+        give_outputs(made, given["o"], own["lse"], made_like, None)
     return plan_attention(made, device_of(device, threads), ["o", "lse"])
 
 

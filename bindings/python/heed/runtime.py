@@ -145,7 +145,42 @@ def place(struct, path, address, offset=0):
     buf.handle, buf.offset = address, offset
 
 
-class Plan:
+class Planned:
+    """The arrays that a plan was made for, by path, and what runs put in their place."""
+
+    def __init__(self, operation, arrays, outputs):
+        self.operation, self.arrays, self.outputs = operation, arrays, outputs
+
+    def changed(self, given):
+        """The arrays of a run in which these have the place of those that were planned."""
+        arrays = dict(self.arrays)
+        for name, value in self.operation.flatten(given).items():
+            if name not in self.operation.paths:
+                raise TypeError(f"the plan has no array {name!r}; it has "
+                                + ", ".join(sorted(self.operation.paths)))
+            array = as_array(value)
+            for path in self.operation.paths[name]:
+                if not array.like(arrays[path]):
+                    raise ValueError(f"{name} does not lie as the planned array does: "
+                                     f"{array} for {arrays[path]}")
+                arrays[path] = array
+        return arrays
+
+    def check_outputs(self, arrays):
+        """Raises what is wrong with arrays that a run shall write."""
+        for path in self.outputs:
+            if arrays[path].fresh:
+                raise TypeError(f"{path} is an output, and wants an array of the caller's")
+            if not arrays[path].writable:
+                raise ValueError(f"{path} is an output, and its memory is read-only")
+
+    def faces(self, arrays):
+        """What a run returns: its outputs, as their callers know them."""
+        outputs = [arrays[path].face for path in self.outputs]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+class Plan(Planned):
     """A plan, with the arrays that it was made for.
 
     plan() runs it on them and returns the outputs; plan(q=other) on others that lie alike; and
@@ -154,8 +189,8 @@ class Plan:
     """
 
     def __init__(self, device, handle, operation, arrays, outputs, desc=None):
-        self.device, self.handle, self.operation = device, handle, operation
-        self.arrays, self.outputs, self.desc = arrays, outputs, desc
+        super().__init__(operation, arrays, outputs)
+        self.device, self.handle, self.desc = device, handle, desc
         weakref.finalize(self, _end_plan, handle, device.runtime)
 
     def info(self) -> dict[str, Any]:
@@ -181,22 +216,6 @@ class Plan:
                  "dtype": x.tensor.dtype, "shape": tuple(x.tensor.shape),
                  "stride": tuple(x.tensor.stride), "low": x.low, "high": x.high} for x in found]
 
-    def changed(self, given):
-        """The arrays of a run in which these have the place of those that were planned."""
-        arrays, used = dict(self.arrays), set()
-        for name, value in self.operation.flatten(given).items():
-            if name not in self.operation.paths:
-                raise TypeError(f"the plan has no array {name!r}; it has "
-                                + ", ".join(sorted(self.operation.paths)))
-            array = as_array(value)
-            for path in self.operation.paths[name]:
-                if not array.like(arrays[path]):
-                    raise ValueError(f"{name} does not lie as the planned array does: "
-                                     f"{array} for {arrays[path]}")
-                arrays[path] = array
-                used.add(path)
-        return arrays
-
     def bind(self, **given: Any) -> Run:
         """A run on these arrays, the rest being those that were planned."""
         return Run(self, self.changed(given))
@@ -212,11 +231,7 @@ class Run:
     def __init__(self, plan, arrays):
         self.plan, self.arrays = plan, arrays
         self._report = new("heed_report")
-        for path in plan.outputs:
-            if arrays[path].fresh:
-                raise TypeError(f"{path} is an output, and wants an array of the caller's")
-            if not arrays[path].writable:
-                raise ValueError(f"{path} is an output, and its memory is read-only")
+        plan.check_outputs(arrays)
         info = plan.info()
         self.workspace_size, align = info["workspace_size"], info["workspace_align"]
         self._function = getattr(library, plan.operation.run_name)
@@ -247,8 +262,7 @@ class Run:
             self._device_memory.write()
             self._start()
             self._device_memory.read()
-        outputs = [self.arrays[path].face for path in self.plan.outputs]
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+        return self.plan.faces(self.arrays)
 
 
 def _end_buffers(device, buffers):
