@@ -31,16 +31,17 @@ extern "C" {
  * @section nn_example Example: the residual stream and the next layer's input
  *
  * @code
- * // x, residual, y: float [1][1][n][d]; weight: float [d]; queue: of the device to use
- * const heed_norm_desc desc = {
- *     .size = sizeof desc, .kind = HEED_NORM_RMS, .eps = 1e-6,
- *     .x = heed_array4(HEED_F32, NULL, 1, 1, n, d).t,
- *     .residual = heed_array4(HEED_F32, NULL, 1, 1, n, d).t,
- *     .weight = { HEED_F32, 1, { d }, { 1 } },
- *     .y = heed_array4(HEED_F32, NULL, 1, 1, n, d).t,
- *     .sum = heed_array4(HEED_F32, NULL, 1, 1, n, d).t };
- * const heed_norm_args args = { .size = sizeof args, .x = { x, 0 }, .residual = { stream, 0 },
- *                               .weight = { weight, 0 }, .y = { y, 0 }, .sum = { next, 0 } };
+ * // x_data, before, after, y_data: float [1][1][n][1024]; weight: float [1024]
+ * const heed_tensor rows = heed_array4(HEED_F32, NULL, 1, 1, n, 1024).t;
+ * const heed_norm_desc norm = { .size = sizeof norm, .kind = HEED_NORM_RMS, .eps = 1e-6,
+ *                               .x = rows, .residual = rows, .y = rows, .sum = rows,
+ *                               .weight = { HEED_F32, 1, { 1024 }, { 1 } } };
+ * const heed_norm_args mem = { .size = sizeof mem, .x = { x_data, 0 }, .residual = { before, 0 },
+ *                              .weight = { weight, 0 }, .y = { y_data, 0 }, .sum = { after, 0 } };
+ *
+ * if (heed_norm_plan(device, &norm, &plan, &why) < 0 ||
+ *     heed_norm_run(plan, queue, &mem, NULL, &why) < 0)
+ *     fprintf(stderr, "%s: %s\n", why.field, why.message);
  * @endcode
  */
 

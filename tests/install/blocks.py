@@ -23,7 +23,7 @@ from stage import CC, expect, flags, installed, library_folder, pc_folder, run
 OWN = """
 static heed_runtime *rt; static heed_device *device; static heed_queue *queue; static heed_plan *plan;
 static heed_report why; static heed_attn_desc desc; static heed_attn_args args;
-static float *q_data, *k_data, *v_data, *o_data, *x_data, *y_data;
+static float *q_data, *k_data, *v_data, *o_data, *x_data, *y_data, *before, *after, *weight;
 static int64_t heads, n; static heed_array q, k, v, o, gk, gv; static void *scratch;
 static size_t bytes;
 """
