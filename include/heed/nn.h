@@ -193,15 +193,15 @@ HEED_API HEED_MUST_CHECK heed_status heed_rope_run(const heed_plan *plan, heed_q
 
 /** How the angles of positions beyond those that a model was trained with are made. */
 enum {
-    HEED_ROPE_PLAIN = 0, /**< They go on. */
-    HEED_ROPE_LINEAR,    /**< Positions are divided by the factor (Chen et al. 2023). */
-    HEED_ROPE_NTK,       /**< The base grows, so that the slowest pair is that much slower. */
-    HEED_ROPE_YARN       /**< Slow pairs are divided, fast ones go on (Peng et al. 2023). */
+    HEED_ROPE_SCALING_PLAIN = 0, /**< They go on. */
+    HEED_ROPE_SCALING_LINEAR,    /**< Positions are divided by the factor (Chen et al. 2023). */
+    HEED_ROPE_SCALING_NTK,       /**< The base grows: the slowest pair is that much slower. */
+    HEED_ROPE_SCALING_YARN       /**< Slow pairs are divided, fast ones go on (Peng et al. 2023). */
 };
 
 /** What heed_rope_tables() fills tables for. Zero is the default everywhere. */
 typedef struct heed_rope_scaling {
-    uint32_t size, kind; /**< kind: HEED_ROPE_PLAIN, ... */
+    uint32_t size, kind; /**< kind: HEED_ROPE_SCALING_*. */
     double base;         /**< Above 1; 0: 10,000. */
     double factor;       /**< How many times as long, at least 1; 0: 1. */
     double trained;      /**< YARN: positions of the training, at least 1. */

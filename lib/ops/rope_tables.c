@@ -124,11 +124,11 @@ static double turns_of(const heed_rope_scaling *s, double pair, double pairs)
 {
     double log_base = ln(s->base), share = 1;
 
-    if (s->kind == HEED_ROPE_NTK)
+    if (s->kind == HEED_ROPE_SCALING_NTK)
         log_base += ln(s->factor) * pairs / (pairs - 1);
-    if (s->kind == HEED_ROPE_LINEAR)
+    if (s->kind == HEED_ROPE_SCALING_LINEAR)
         share = 1 / s->factor;
-    if (s->kind == HEED_ROPE_YARN)
+    if (s->kind == HEED_ROPE_SCALING_YARN)
         share = yarn_share(s, pair, pairs);
     return power_of_e(-log_base * pair / pairs) * share / (2 * pi);
 }
@@ -151,18 +151,18 @@ static heed_status scaling_check(const heed_rope_scaling *given, heed_rope_scali
     s->factor = or_else(given->factor, 1);
     s->fast = or_else(given->fast, 32);
     s->slow = or_else(given->slow, 1);
-    good = s->kind <= HEED_ROPE_YARN && s->base > 1 && s->base <= most && s->factor >= 1 &&
+    good = s->kind <= HEED_ROPE_SCALING_YARN && s->base > 1 && s->base <= most && s->factor >= 1 &&
            s->factor <= positions_max && s->fast > 0 && s->fast <= most && s->slow > 0 &&
            s->slow <= most;
-    if (good && s->kind == HEED_ROPE_NTK)
+    if (good && s->kind == HEED_ROPE_SCALING_NTK)
         good = pairs >= 2;
-    if (good && s->kind == HEED_ROPE_YARN)
+    if (good && s->kind == HEED_ROPE_SCALING_YARN)
         good = s->trained >= 1 && s->trained <= positions_max && s->fast >= 0x1p-500 &&
                s->slow >= 0x1p-500;
     if (!good)
         return HEED_E_VALUE;
     s->amplitude =
-        or_else(given->amplitude, s->kind == HEED_ROPE_YARN ? 1 + ln(s->factor) / 10 : 1);
+        or_else(given->amplitude, s->kind == HEED_ROPE_SCALING_YARN ? 1 + ln(s->factor) / 10 : 1);
     return s->amplitude > 0 && s->amplitude <= 0x1p100 ? HEED_OK : HEED_E_VALUE;
 }
 

@@ -119,6 +119,45 @@ class Operations(unittest.TestCase):
         with self.assertRaises(heed.ArgumentError):
             heed.state(states, False)
 
+    def test_norms(self):
+        x, stream, weight, bias = draw(3, 5, 40), draw(3, 5, 40), draw(40), draw(40)
+        s = (x + stream).astype("d")
+        centred = s - s.mean(-1, keepdims=True)
+        layer = centred / np.sqrt((centred ** 2).mean(-1, keepdims=True) + 1e-5) * weight + bias
+        got, total = heed.norm(x, residual=stream, weight=weight, bias=bias, sum=True)
+        np.testing.assert_allclose(got, layer, rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(total, x + stream)
+        rms = x / np.sqrt((x.astype("d") ** 2).mean(-1, keepdims=True) + 1e-6)
+        np.testing.assert_allclose(heed.norm(x, kind="rms", eps=1e-6), rms, rtol=1e-5, atol=1e-6)
+        half = np.empty((3, 5, 40), "float16")
+        self.assertIs(heed.norm(x, half), half)
+        with self.assertRaises(heed.ArgumentError):
+            heed.norm(x, kind="rms", bias=bias)
+
+    def test_rotary_positions(self):
+        x = draw(2, 6, 10)
+        cos, sin = heed.rope_tables(9, 4)
+        angle = np.arange(9)[:, None] * 10000.0 ** (-np.arange(4) / 4)
+        np.testing.assert_allclose(cos, np.cos(angle), atol=1e-7)
+        np.testing.assert_allclose(sin, np.sin(angle), atol=1e-7)
+        c, s = cos[3:9], sin[3:9]
+        a, b = x[..., :4], x[..., 4:8]
+        np.testing.assert_allclose(
+            heed.rope(x, cos, sin, pos0=3),
+            np.concatenate([a * c - b * s, b * c + a * s, x[..., 8:]], -1), rtol=1e-5, atol=1e-6)
+        even, odd, want = x[..., 0:8:2], x[..., 1:8:2], x.copy()
+        want[..., 0:8:2], want[..., 1:8:2] = even * c - odd * s, odd * c + even * s
+        pos = np.arange(3, 9, dtype="int32")[None, None]
+        np.testing.assert_allclose(heed.rope(x, cos, sin, kind="adjacent", pos=pos), want,
+                                   rtol=1e-5, atol=1e-6)
+        self.assertTrue(np.isnan(heed.rope(x, cos, sin, pos0=4)[:, -1, :8]).all())
+        slow = heed.rope_tables(2, 4, kind="linear", factor=2)[0]
+        np.testing.assert_allclose(slow[1], np.cos(angle[1] / 2), atol=1e-7)
+        with self.assertRaises(heed.ArgumentError):
+            heed.rope_tables(3, 1, kind="ntk")
+        with self.assertRaises((ValueError, TypeError)):
+            heed.rope(x, cos, sin, kind="linear")
+
     def test_maps_and_windows(self):
         np.testing.assert_array_equal(heed.map_even(5, 2, 2, 2), [0, 0, 2, 3, 3])
         t5 = heed.map_t5(257, 128)

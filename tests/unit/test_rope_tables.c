@@ -28,11 +28,11 @@ static double frequency(const heed_rope_scaling *s, double i)
     const double plain = pow(base, -i / PAIRS);
     double low, high, w;
 
-    if (s->kind == HEED_ROPE_LINEAR)
+    if (s->kind == HEED_ROPE_SCALING_LINEAR)
         return plain / factor;
-    if (s->kind == HEED_ROPE_NTK)
+    if (s->kind == HEED_ROPE_SCALING_NTK)
         return pow(base * pow(factor, PAIRS / (PAIRS - 1.0)), -i / PAIRS);
-    if (s->kind == HEED_ROPE_PLAIN)
+    if (s->kind == HEED_ROPE_SCALING_PLAIN)
         return plain;
     low = floor(clamp(PAIRS * log(s->trained / (two_pi * fast)) / log(base), 0, 2 * PAIRS - 1));
     high = ceil(clamp(PAIRS * log(s->trained / (two_pi * slow)) / log(base), 0, 2 * PAIRS - 1));
@@ -40,14 +40,15 @@ static double frequency(const heed_rope_scaling *s, double i)
     return plain * (1 - w + w / factor);
 }
 
+#define KIND(name) .size = sizeof(heed_rope_scaling), .kind = HEED_ROPE_SCALING_##name
 static const heed_rope_scaling scalings[] = {
-    { .size = sizeof(heed_rope_scaling) },
-    { .size = sizeof(heed_rope_scaling), .base = 500000, .amplitude = 3 },
-    { .size = sizeof(heed_rope_scaling), .kind = HEED_ROPE_LINEAR, .factor = 4 },
-    { .size = sizeof(heed_rope_scaling), .kind = HEED_ROPE_NTK, .factor = 8 },
-    { .size = sizeof(heed_rope_scaling), .kind = HEED_ROPE_YARN, .factor = 16, .trained = 4096 },
-    { .size = sizeof(heed_rope_scaling), .kind = HEED_ROPE_YARN, .factor = 40, .trained = 4096,
-      .fast = 20, .slow = 2, .base = 1e6, .amplitude = 1 },
+    { KIND(PLAIN) },
+    { KIND(PLAIN), .base = 500000, .amplitude = 3 },
+    { KIND(LINEAR), .factor = 4 },
+    { KIND(NTK), .factor = 8 },
+    { KIND(YARN), .factor = 16, .trained = 4096 },
+    { KIND(YARN), .factor = 40, .trained = 4096, .fast = 20, .slow = 2, .base = 1e6,
+      .amplitude = 1 },
 };
 
 /* Far positions lose bits of the frequency: 1e-9 at a million. */
@@ -61,9 +62,9 @@ LOOP_TEST(tables_are_those_of_the_formulas, sizeof(scalings) / sizeof(*scalings)
                          HEED_OK);
         for (int64_t at = 0; at < POSITIONS * PAIRS; at++) {
             const double f = frequency(s, (double)(at % PAIRS));
-            const double amplitude = s->amplitude != 0              ? s->amplitude
-                                     : s->kind == HEED_ROPE_YARN ? 1 + log(s->factor) / 10
-                                                                    : 1;
+            const double amplitude = s->amplitude != 0                   ? s->amplitude
+                                     : s->kind == HEED_ROPE_SCALING_YARN ? 1 + log(s->factor) / 10
+                                                                         : 1;
             const double angle = (double)(firsts[k] + at / PAIRS) * f;
 
             ck_assert_double_le(fabs((double)cosines[at] - amplitude * cos(angle)),
@@ -97,12 +98,12 @@ TEST(what_is_wrong_writes_nothing)
         { .size = sizeof(wrong[0]), .base = -3 },
         { .size = sizeof(wrong[0]), .factor = 0.5 },
         { .size = sizeof(wrong[0]), .amplitude = -1 },
-        { .size = sizeof(wrong[0]), .kind = HEED_ROPE_YARN, .factor = 2 },
-        { .size = sizeof(wrong[0]), .kind = HEED_ROPE_YARN, .trained = 100, .slow = -1 },
+        { .size = sizeof(wrong[0]), .kind = HEED_ROPE_SCALING_YARN, .factor = 2 },
+        { .size = sizeof(wrong[0]), .kind = HEED_ROPE_SCALING_YARN, .trained = 100, .slow = -1 },
         { .size = sizeof(wrong[0]), .base = (double)NAN },
         { .size = sizeof(wrong[0]), .factor = (double)INFINITY },
     };
-    const heed_rope_scaling ntk = { .size = sizeof(ntk), .kind = HEED_ROPE_NTK },
+    const heed_rope_scaling ntk = { .size = sizeof(ntk), .kind = HEED_ROPE_SCALING_NTK },
                             small = { .size = 8 };
     float c[2] = { 7, 7 }, s[2] = { 7, 7 };
 

@@ -26,7 +26,7 @@ from .case import Case, Refused
 from .conformance import Failure, Result, cases, conform
 from .constants import *
 from .descriptors import Keys, Relative
-from .maps import map_even, map_log, map_t5, window_plan
+from .maps import map_even, map_log, map_t5, rope_tables, window_plan
 from .mechanisms import *
 from .operations import *
 from .runtime import Device, Plan, Run, Runtime
@@ -38,7 +38,7 @@ __all__ = [
     "Keys", "Plan", "Refused", "Relative", "ResourceError", "Result", "Run", "Runtime", "Source", "Term",
     "UnsupportedError", "alibi", "as_array", "attention", "blocks", "build_text", "cases", "conform", "constant", "dense",
     "dot", "empty", "everything", "global_tokens", "map_even", "map_log", "map_t5", "pairs",
-    "segments", "show", "table", "visible", "window", "window_plan", *operations.__all__,
+    "rope_tables", "segments", "show", "table", "visible", "window", "window_plan", *operations.__all__,
     *mechanisms.__all__, *constants.__all__,
 ]
 

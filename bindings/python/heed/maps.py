@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The heed authors
 # SPDX-License-Identifier: Apache-2.0
-"""Maps of biases and windows of a document: small tables that the library writes."""
+"""Maps of biases, windows of a document, rotary positions: small tables that the library writes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy
 
 from ._abi import CONSTANTS
 from ._native import STRUCT, fail, library
+from .descriptors import enum_value
 
 
 def _map(function, length, zero, buckets, distance, reverse, one_sided=False):
@@ -53,3 +54,21 @@ def window_plan(n: int, length: int, overlap: int) -> numpy.ndarray:
         fail(status)
     return numpy.array([(w.begin, w.end, w.keep, w.keep_end) for w in found],
                        "int64").reshape(-1, 4)
+
+
+def rope_tables(positions: int, pairs: int, *, first: int = 0, kind: int | str = "plain",
+                base: float = 0, factor: float = 0, trained: float = 0, fast: float = 0,
+                slow: float = 0, amplitude: float = 0) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """cos and sin of rotary positions, as heed.rope() takes them: heed_rope_tables()."""
+    kind = enum_value(["HEED_ROPE_SCALING_"], kind) if isinstance(kind, str) else kind
+    if positions < 0 or pairs < 0:
+        raise ValueError(f"{positions} positions of {pairs} pairs")
+    scaling = STRUCT["heed_rope_scaling"](kind=kind, base=base, factor=factor, trained=trained,
+                                          fast=fast, slow=slow, amplitude=amplitude)
+    scaling.size = ctypes.sizeof(scaling)
+    tables = tuple(numpy.empty((positions, pairs), "float32") for _ in range(2))
+    status = library.heed_rope_tables(ctypes.byref(scaling), first, positions, pairs,
+                                      *(table.ctypes.data for table in tables))
+    if status < 0:
+        fail(status)
+    return tables
