@@ -65,9 +65,11 @@ static void term_draw(struct rng *r, heed_term *term, uint32_t kind)
 
     *term = (heed_term){ .kind = kind };
     if (kind == HEED_TERM_WINDOW) {
-        term->left = rng_below(r, 2000) - 300;
-        term->right = rng_below(r, 2000) - 300;
-        term->block = (int32_t)rng_below(r, 4) * 100;
+        const int64_t wide = rng_below(r, 3) ? 2000 : 12;
+
+        term->left = rng_below(r, wide) - wide / 6;
+        term->right = rng_below(r, wide) - wide / 6;
+        term->block = (int32_t)(rng_below(r, 4) * (wide / 20 + (wide < 20 ? 3 : 0)));
     }
     if (kind == HEED_TERM_GLOBAL) {
         term->block = (int32_t)rng_below(r, 1200);
@@ -157,10 +159,12 @@ static void terms_compare(struct rng *r)
     };
     heed_term terms[3];
     const uint32_t n = (uint32_t)rng_below(r, 4);
-    const heed_source source = {
+    heed_source source = {
         .k = heed_array4(HEED_F32, NULL, k_batch, 1, N_K, 4).t,
         .v = heed_array4(HEED_F32, NULL, k_batch, 1, N_K, 4).t,
         .pos0 = rng_below(r, 3000) - 1500,
+        .pos_step = rng_below(r, 3),
+        .pos_span = rng_below(r, 4),
         .layout = packed_k ? HEED_LAYOUT_RAGGED : HEED_LAYOUT_DENSE,
         .slot = packed_k ? 4 : 0,
         .len_slot = rng_below(r, 2) || packed_k ? 2 : 0,
@@ -177,6 +181,7 @@ static void terms_compare(struct rng *r)
         .o = heed_array4(HEED_F32, NULL, q_batch, 2, N_Q, 4).t,
         .q_layout = packed_q ? HEED_LAYOUT_RAGGED : HEED_LAYOUT_DENSE,
         .q_slot = packed_q ? 5 : 0,
+        .q_pos_step = rng_below(r, 4),
         .q_len_slot = packed_q ? 6 : 0,
         .sources = &source,
         .n_sources = 1,
@@ -186,12 +191,14 @@ static void terms_compare(struct rng *r)
         .slot_size = sizeof(*slots),
     };
     const int64_t count = rng_below(r, 20), first = rng_below(r, N_Q - count + 1);
-    const int64_t block = rng_below(r, 2) ? 1024 : 1 + rng_below(r, 70);
+    const int64_t block = rng_below(r, 2) ? 1024 : 1 + rng_below(r, rng_below(r, 2) ? 70 : 2);
     uint8_t want[N_K], got[N_K];
     heed_status status;
 
     slots_draw(r);
     terms_draw(r, terms, n);
+    for (uint32_t i = 0; i < n; i++)
+        source.pos_step = terms[i].flags & HEED_TERM_PHASE_QUERY ? 1 : source.pos_step;
     status = heed_attn_blocks(&desc, NULL, first, count, 0, block, got, &report);
     if (status == HEED_E_UNSUPPORTED) /* two GLOBAL terms */
         return;

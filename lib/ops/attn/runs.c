@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * What a row sees of a sub-source is a range whose ends do not fall, or do not rise, from row to
- * row. So what many rows see is one range if the ranges of the first and of the last one touch, and
- * else that of two halves: the work grows with the number of runs, and not with rows or keys.
- * Ranges that are loaded are asked for row by row.
+ * row. So what many rows see is one range if the ranges of the first and of the last one touch, or
+ * those of neighbours do, and else that of two halves: the work grows with the number of runs, and
+ * not with rows or keys. Ranges that are loaded are asked for row by row.
  */
 #include "runs.h"
 
@@ -13,6 +13,8 @@
 #include "../../layouts/layouts.h"
 #include "slots.h"
 #include "visible.h"
+
+#include <stdbool.h>
 
 /* One item's look at one source. */
 struct finder {
@@ -183,6 +185,25 @@ static void range_add(struct finder *f, const struct hk_sub *sub, int64_t low, i
         f->to->add(f->to->self, f->begin + low, f->begin + high, sub->step);
 }
 
+/* Does the range of each of the rows end where that of the next one begins, or later? Then all of
+ * them see one range. Positions that leave binary64 are not counted on. */
+static bool flows(const struct finder *f, const struct hk_sub *sub, const struct rows *rows,
+                  uint32_t r)
+{
+    const double most = 0x1p52, step = (double)f->look.attn->q_pos_step * (double)rows->apart;
+    const struct hk_range *range = &sub->range[r];
+    double move, end;
+
+    if (r >= sub->n_ranges || range->kind != HK_RANGE_AFFINE || range->open & HK_OPEN_LO ||
+        !(step < most) || range->block > (int64_t)1 << 40)
+        return false;
+    move = (double)(((int64_t)step + range->block - 1) / range->block * range->block);
+    end = range->open & HK_OPEN_HI ? most : (double)range->hi;
+    if (sub->flags & HK_CAUSAL && (double)(1 - sub->pos_span) < end)
+        end = (double)(1 - sub->pos_span);
+    return (double)range->lo > -most && (double)range->lo + move <= end + 1;
+}
+
 /* What all of the rows see of range r. */
 static void rows_add(struct finder *f, uint32_t i, uint32_t r, struct rows rows)
 {
@@ -195,8 +216,9 @@ static void rows_add(struct finder *f, uint32_t i, uint32_t r, struct rows rows)
     const int64_t inner_high = a.high < b.high ? a.high : b.high;
     struct rows half = rows;
 
-    if (rows.n == 1 || (!loaded && a.residue == b.residue && (low >= high || /* all are empty */
-                                                              inner_low <= inner_high))) {
+    if (rows.n == 1 || (!loaded && a.residue == b.residue &&
+                        (low >= high || inner_low <= inner_high || /* low >= high: all are empty */
+                         flows(f, sub, &rows, r)))) {
         range_add(f, sub, low, high, a.residue);
         return;
     }
