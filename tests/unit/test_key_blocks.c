@@ -145,6 +145,25 @@ static void runs_mark(const heed_attn_desc *desc, int64_t first, int64_t count, 
     }
 }
 
+/* A stretch of rows, by blocks and by runs. */
+static void stretch_compare(struct rng *r, const heed_attn_desc *desc, bool packed_q, bool packed_k)
+{
+    const int64_t count = rng_below(r, 20), first = rng_below(r, N_Q - count + 1);
+    const int64_t block = rng_below(r, 2) ? 1024 : 1 + rng_below(r, rng_below(r, 2) ? 70 : 2);
+    uint8_t want[N_K], got[N_K];
+    heed_status status;
+
+    status = heed_attn_blocks(desc, NULL, first, count, 0, block, got, &report);
+    if (status == HEED_E_UNSUPPORTED) /* two GLOBAL terms */
+        return;
+    ck_assert_msg(status == HEED_OK, "%s: %s", report.field, report.message);
+    seen_find(&(struct looking){ desc, NULL, 2, 2, N_Q, first, count, .room = N_K, .block = block },
+              packed_q ? q_begins : NULL, packed_k ? k_begins : NULL, want);
+    ck_assert_mem_eq(got, want, (size_t)((N_K + block - 1) / block));
+    runs_mark(desc, first, count, block, got);
+    ck_assert_mem_eq(got, want, (size_t)((N_K + block - 1) / block));
+}
+
 static void terms_compare(struct rng *r)
 {
     const bool packed_q = rng_below(r, 3) == 0, packed_k = rng_below(r, 3) == 0;
@@ -190,25 +209,12 @@ static void terms_compare(struct rng *r)
         .n_slots = 6,
         .slot_size = sizeof(*slots),
     };
-    const int64_t count = rng_below(r, 20), first = rng_below(r, N_Q - count + 1);
-    const int64_t block = rng_below(r, 2) ? 1024 : 1 + rng_below(r, rng_below(r, 2) ? 70 : 2);
-    uint8_t want[N_K], got[N_K];
-    heed_status status;
 
     slots_draw(r);
     terms_draw(r, terms, n);
     for (uint32_t i = 0; i < n; i++)
         source.pos_step = terms[i].flags & HEED_TERM_PHASE_QUERY ? 1 : source.pos_step;
-    status = heed_attn_blocks(&desc, NULL, first, count, 0, block, got, &report);
-    if (status == HEED_E_UNSUPPORTED) /* two GLOBAL terms */
-        return;
-    ck_assert_msg(status == HEED_OK, "%s: %s", report.field, report.message);
-    seen_find(
-        &(struct looking){ &desc, NULL, 2, 2, N_Q, first, count, .room = N_K, .block = block },
-        packed_q ? q_begins : NULL, packed_k ? k_begins : NULL, want);
-    ck_assert_mem_eq(got, want, (size_t)((N_K + block - 1) / block));
-    runs_mark(&desc, first, count, block, got);
-    ck_assert_mem_eq(got, want, (size_t)((N_K + block - 1) / block));
+    stretch_compare(r, &desc, packed_q, packed_k);
 }
 
 TEST(blocks_are_those_of_keys_that_rows_see)
