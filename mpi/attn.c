@@ -302,7 +302,7 @@ static heed_status args_check(const struct heed_mpi_plan *plan, const heed_queue
 
 /* The rank's rows over its pages. */
 static heed_status rows_run(const struct heed_mpi_plan *plan, heed_queue *queue,
-                            heed_attn_args *args, heed_report *report)
+                            heed_attn_args *args, const heed_kv_bufs *held, heed_report *report)
 {
     heed_kv_bufs pages[HEED_MPI_SOURCES];
     heed_buf slots[HEED_MPI_SLOTS];
@@ -313,6 +313,7 @@ static heed_status rows_run(const struct heed_mpi_plan *plan, heed_queue *queue,
     for (int64_t s = 0; s < plan->n_sources; s++) {
         pages[s].k = (heed_buf){ plan->sources[s].rows[0].heap, 0 };
         pages[s].v = (heed_buf){ plan->sources[s].rows[1].heap, 0 };
+        pages[s] = plan->sources[s].in_place ? held[s] : pages[s];
     }
     args->kv = pages;
     args->kv_size = sizeof *pages;
@@ -342,7 +343,7 @@ heed_status heed_mpi_attn_run(heed_mpi_plan *plan, heed_queue *queue, const heed
         status = heed_mpi_rows_exchange(plan, queue, &own, held, &mine);
     if (status >= 0)
         status = plan->rows_move ? heed_mpi_rows_join(plan, queue, &own, &mine)
-                                 : rows_run(plan, queue, &own, &mine);
+                                 : rows_run(plan, queue, &own, held, &mine);
     if (status >= 0)
         mine = (heed_report){ .size = sizeof mine, .status = status };
     heed_mpi_tell(report, &mine);

@@ -35,7 +35,7 @@ static heed_status rows_make(struct heed_mpi_plan *plan, const struct heed_mpi_s
                              const heed_tensor *t, struct heed_mpi_rows *rows, heed_report *report)
 {
     struct heed_mpi_view *page = &rows->page;
-    int64_t slots = plan->rows_move ? 0 : s->n_seen;
+    int64_t slots = plan->rows_move || s->in_place ? 0 : s->n_seen;
 
     rows->size = size_of(t->dtype);
     view_make(t, rows->size, &rows->held);
@@ -87,7 +87,7 @@ static void source_count(const struct heed_mpi_source *s, heed_mpi_props *props)
         const int64_t keys = heed_mpi_page_keys(s, p);
 
         props->keys_seen += s->slot[p] < 0 ? 0 : (uint64_t)keys;
-        for (int v = 0; v < 2 && !props->rows_move && heed_mpi_is_own(s, p); v++)
+        for (int v = 0; v < 2 && !props->rows_move && !s->in_place && heed_mpi_is_own(s, p); v++)
             props->bytes_copied += (uint64_t)(s->rows[v].page_bytes / s->page * keys);
     }
 }
@@ -201,7 +201,7 @@ heed_status heed_mpi_exchange(struct heed_mpi_plan *plan, const heed_kv_bufs *he
     for (int64_t i = 0; i < plan->n_sources; i++) {
         const struct heed_mpi_source *s = &plan->sources[i];
 
-        for (int64_t p = 0; p < s->n_pages && !plan->rows_move; p++) {
+        for (int64_t p = 0; p < s->n_pages && !plan->rows_move && !s->in_place; p++) {
             if (heed_mpi_is_own(s, p))
                 own_copy(s, &held[i], p);
         }

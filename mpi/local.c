@@ -132,13 +132,21 @@ static heed_status too_many(heed_report *report, int64_t pages)
                          "the rank sees too many pages of keys");
 }
 
-/* [slot][item] pages of [H_k][page][channels]. */
-static void pages_describe(const struct heed_mpi_source *s, heed_tensor *t)
+/* [slot][item] pages of [H_k][page][channels], or the keys of the rank as they lie. */
+static void pages_describe(const struct heed_mpi_source *s, const heed_tensor *held, heed_tensor *t)
 {
+    const int64_t *stride = held->stride + held->ndim;
     const int64_t shape[4] = { s->n_seen * s->items, t->ndim > 2 ? t->shape[t->ndim - 3] : 1,
                                s->page, t->shape[t->ndim - 1] };
 
     *t = heed_array_dense(t->dtype, NULL, 4, shape).t;
+    if (!s->in_place)
+        return;
+    t->shape[0] = s->count / s->page;
+    t->stride[0] = s->page * stride[-2];
+    t->stride[1] = held->ndim > 2 ? stride[-3] : 0;
+    t->stride[2] = stride[-2];
+    t->stride[3] = stride[-1];
 }
 
 /* One table for all items of the source's batch axes. */
@@ -169,8 +177,8 @@ static heed_status pages_make(struct heed_mpi_local *l, uint32_t s, heed_report 
             return report->status;
         *length = from->n_k;
     }
-    pages_describe(from, &source->k);
-    pages_describe(from, &source->v);
+    pages_describe(from, &l->call->keys[s].k, &source->k);
+    pages_describe(from, &l->call->keys[s].v, &source->v);
     return HEED_OK;
 }
 

@@ -220,7 +220,7 @@ static void asked_count(struct model *m, const struct source *source,
     m->asked[holder] = m->cut[holder] = 0;
 }
 
-static void keys_move(struct model *m, uint32_t s, const struct heed_mpi_pages *pages)
+static void keys_move(struct model *m, uint32_t s, const struct heed_mpi_pages *pages, bool stay)
 {
     const struct source *source = &m->sources[s];
     struct heed_mpi_pages_walk w = { 0, 0, 0, 0 };
@@ -230,9 +230,9 @@ static void keys_move(struct model *m, uint32_t s, const struct heed_mpi_pages *
         const int holder = source->owners.segment[w.segment - 1].rank;
 
         props->keys_seen += (uint64_t)w.keys;
-        props->host_bytes += bytes_of(source, w.pages * pages->page);
+        props->host_bytes += stay ? 0 : bytes_of(source, w.pages * pages->page);
         if (is_own(m, s, &w)) {
-            props->bytes_copied += bytes_of(source, w.keys);
+            props->bytes_copied += stay ? 0 : bytes_of(source, w.keys);
             continue;
         }
         m->asked[holder] += w.pages;
@@ -332,7 +332,10 @@ static heed_status source_count(struct model *m, uint32_t s, heed_report *report
         rows_move(m);
     else
         keys_move(m, s,
-                  in_small <= in_chunks / 2 && in_chunks > 0 ? &source->small : &source->chunks);
+                  in_small <= in_chunks / 2 && in_chunks > 0 ? &source->small : &source->chunks,
+                  in_chunks == 0 &&
+                      heed_mpi_may_stay(m->call.sources[s].layout == HEED_LAYOUT_RAGGED,
+                                        m->plan.sources[s].items, m->held[m->rank].count[s]));
     return HEED_OK;
 }
 

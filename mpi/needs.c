@@ -116,8 +116,14 @@ static heed_status pages_choose(struct needs *n, int64_t s, heed_report *report)
     source->slot = heed_mpi_take(&n->plan->memory, source->n_pages, sizeof *source->slot, true);
     if (!source->slot)
         return no_memory(report);
-    for (int64_t i = 0; i < source->n_pages; i++)
-        source->slot[i] = n->seen[i] ? (int32_t)source->n_seen++ : -1;
+    source->in_place = !n->plan->rows_move && in_chunks == 0 &&
+                       heed_mpi_may_stay(source->packed, source->items, source->count);
+    for (int64_t i = 0; i < source->n_pages; i++) {
+        const int64_t place = source->in_place ? i - source->first / HEED_CHUNK : source->n_seen;
+
+        source->slot[i] = n->seen[i] ? (int32_t)place : -1;
+        source->n_seen += n->seen[i];
+    }
     n->n_pages += source->n_seen;
     return HEED_OK;
 }

@@ -74,6 +74,7 @@ enum { HEED_MPI_SMALL_PAGE = 16 };
 struct heed_mpi_source {
     int64_t n_k, items; /* packed: all keys, which are those of one item */
     bool packed;
+    bool in_place;                /* the rank's rows see its own keys alone, where these lie */
     int64_t first, count;         /* keys that the rank holds */
     int64_t page, n_pages;        /* keys of a page: HEED_CHUNK, or few where few are seen */
     int64_t n_seen;               /* pages */
@@ -163,6 +164,12 @@ static inline int64_t heed_mpi_page_keys(const struct heed_mpi_source *s, int64_
 static inline int64_t heed_mpi_heap_keys(const struct heed_mpi_source *s)
 {
     return (s->n_seen + 2) * s->page;
+}
+
+/* May the rank's keys be its pages, where they lie? There is one item, and no page is cut. */
+static inline bool heed_mpi_may_stay(bool packed, int64_t items, int64_t count)
+{
+    return !packed && items == 1 && count > 0 && count % HEED_CHUNK == 0;
 }
 
 /* Does the rank itself hold the page, which its rows see? */

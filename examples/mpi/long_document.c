@@ -144,7 +144,7 @@ static void say(const heed_mpi_plan *plan, int64_t rows, double seconds, uint64_
            (double)most[0] / 0x1p20);
     printf("a rank sees %" PRIu64 " keys at most, and its plan holds %.1f MiB\n", most[1],
            (double)most[2] / 0x1p20);
-    printf("time: %.3f s\n", seconds);
+    printf("time: %.4f s, the least of three runs\n", seconds);
     printf("digest: %016" PRIx64 "\n", digest);
 }
 
@@ -179,6 +179,11 @@ int main(int argc, char **argv)
 
     plan = plan_make(device, rows, first, n);
     seconds = run(plan, queue, q, k, v, o);
+    for (int i = 0; i < 2; i++) {
+        const double again = run(plan, queue, q, k, v, o);
+
+        seconds = again < seconds ? again : seconds;
+    }
     say(plan, rows, seconds, digest_rows(o, n));
     heed_mpi_plan_destroy(plan);
     free(q);

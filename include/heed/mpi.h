@@ -140,7 +140,7 @@ typedef struct heed_mpi_props {
     int32_t rank, ranks;          /**< This one, and how many there are. */
     uint64_t bytes_in, bytes_out; /**< From and to other ranks, without headers. */
     uint64_t messages_in, messages_out; /**< Those that bring and take these bytes. */
-    uint64_t bytes_copied;         /**< Of the rank's own keys and values into pages. */
+    uint64_t bytes_copied; /**< Of the rank's own keys and values into pages; 0 if they stay. */
     uint64_t keys_seen, keys_held; /**< Of all sources: with pages around them, and held. */
     uint64_t host_bytes;           /**< Memory of the plan, pages and workspace included. */
 } heed_mpi_props;

@@ -338,6 +338,8 @@ static void extents_draw(struct attention *a, int pattern, bool many)
     const bool cheap = pattern == 2 || pattern == 3 || pattern >= 6;
     int64_t n_k = 1 + below(below(3) ? 5200 : 1200);
 
+    if (below(3) == 0) /* whole chunks, which may stay where they lie */
+        n_k = (n_k / HEED_CHUNK + 1) * HEED_CHUNK;
     if (pattern == 7) /* messages that are not cut, so that rows may travel */
         n_k = (n_k + 2500) | 1;
     a->n_q = cheap ? 1 + below(pattern == 7 ? 6 : 150) : 1 + below(1500);

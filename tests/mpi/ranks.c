@@ -11,8 +11,8 @@
 
 static heed_report report = { .size = sizeof(heed_report) };
 
-/* Runs of this rank in which rows travelled, and in which keys did. */
-static int rows_moved, keys_moved;
+/* Runs of this rank in which rows travelled, in which keys did, and in which all stayed. */
+static int rows_moved, keys_moved, keys_stayed;
 
 static heed_mpi_plan *plan_of(const struct attention *a, const struct part *p)
 {
@@ -43,6 +43,8 @@ static void traffic_compare(const heed_mpi_plan *plan, const struct attention *a
            (unsigned long long)traffic.bytes_out);
     rows_moved += props.rows_move != 0;
     keys_moved += !props.rows_move && props.bytes_in > 0;
+    keys_stayed +=
+        !props.rows_move && props.keys_seen > 0 && props.bytes_in + props.bytes_copied == 0;
     moved[0] = props.bytes_in;
     moved[1] = props.bytes_out;
     MPI_Allreduce(moved, all, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
@@ -391,15 +393,17 @@ static void run_checks_before_it_moves(void)
 int main(int argc, char **argv)
 {
     const int cases = argc > 1 ? atoi(argv[1]) : 5;
-    int ways[2];
+    int ways[3];
 
     world_begin(&argc, &argv);
     for (int i = 0; i < cases * PATTERNS; i++)
         words_compare((uint64_t)(1 + i / PATTERNS), i % PATTERNS,
                       i / PATTERNS % 4 == 3 ? HEED_MPI_MOVE_KEYS : 0);
-    MPI_Allreduce((int[2]){ rows_moved, keys_moved }, ways, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce((int[3]){ rows_moved, keys_moved, keys_stayed }, ways, 3, MPI_INT, MPI_SUM,
+                  MPI_COMM_WORLD);
     EXPECT(world.ranks == 1 || (ways[0] > 0 && ways[1] > 0), "rows travelled %d times, keys %d",
            ways[0], ways[1]);
+    EXPECT(world.ranks > 1 || ways[2] > 0, "keys stayed where they were %d times", ways[2]);
     several_sources_have_the_words_of_one_machine();
     nothing_to_see_is_legal();
     packed_items_of_two_axes_have_the_words_of_one_machine();
