@@ -156,6 +156,26 @@ static heed_status desc_check(struct heed_mpi_call *call, heed_report *report)
 
 /* ---- the part of a rank ---- */
 
+/* Bytes, chunks and pages of what is given are counted in 63 bits. */
+static heed_status strides_check(heed_tensor *t, const char *field, heed_report *report)
+{
+    const double most = 0x1p50;
+    double span = 0;
+
+    for (uint32_t i = 0; i < t->ndim; i++) {
+        const double stride = (double)t->stride[i];
+
+        if (t->shape[i] <= 1)
+            t->stride[i] = 0;
+        else
+            span += (double)(t->shape[i] - 1) * (stride < 0 ? -stride : stride);
+    }
+    if (!(span <= most))
+        return heed_mpi_fill(report, HEED_E_OVERFLOW, field, (int64_t)most, INT64_MAX,
+                             "the elements of %s lie too far apart", field);
+    return HEED_OK;
+}
+
 /* A tensor of the part: absent, or that of the whole with `n` in place of its axis `axis` from the
  * right. An absent one becomes dense. */
 static heed_status tensor_check(heed_tensor *part, const heed_tensor *whole, uint32_t axis,
@@ -186,7 +206,7 @@ static heed_status tensor_check(heed_tensor *part, const heed_tensor *whole, uin
                                  "axis %u of %s is not that of the rank's part", (unsigned)i,
                                  field);
     }
-    return HEED_OK;
+    return strides_check(part, field, report);
 }
 
 static heed_status range_check(int64_t first, int64_t count, int64_t n, const char *field,
@@ -206,14 +226,15 @@ static heed_status keys_check(struct heed_mpi_call *call, uint32_t s, heed_repor
     const heed_source *source = &call->sources[s];
     const int64_t n_k = source->k.shape[source->k.ndim - 2];
     heed_mpi_keys *keys = &call->keys[s];
-    const int64_t end = keys->first + keys->count;
     heed_status status;
     char field[64];
+    int64_t end;
 
     snprintf(field, sizeof field, "parts.keys[%u]", (unsigned)s);
     status = range_check(keys->first, keys->count, n_k, field, report);
     if (status < 0)
         return status;
+    end = keys->first + keys->count;
     if (keys->count > 0 && (keys->first % HEED_CHUNK != 0 || (end % HEED_CHUNK != 0 && end != n_k)))
         return heed_mpi_fill(report, HEED_E_SHAPE, field, HEED_CHUNK,
                              keys->first % HEED_CHUNK ? keys->first : end,

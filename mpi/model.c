@@ -56,13 +56,14 @@ static heed_status ranks_check(struct model *m, heed_device *device, const heed_
 
     for (m->rank = 0; m->rank < m->ranks && status >= 0; m->rank++) {
         const char *const at = (const char *)parts + (size_t)m->rank * parts->size;
+        const heed_mpi_parts *const given = (const heed_mpi_parts *)(const void *)at;
         heed_mpi_parts *to = &m->parts[m->rank];
 
-        status = heed_mpi_check(device, desc, (const heed_mpi_parts *)(const void *)at, &m->call,
-                                report);
-        if (status >= 0 && ((const heed_mpi_parts *)(const void *)at)->size != parts->size)
-            status = heed_mpi_fill(report, HEED_E_SIZE, "parts", parts->size, m->call.parts.size,
+        if (given->size != parts->size)
+            status = heed_mpi_fill(report, HEED_E_SIZE, "parts", parts->size, given->size,
                                    "all parts have the size of the first one");
+        else
+            status = heed_mpi_check(device, desc, given, &m->call, report);
         *to = m->call.parts;
         if (status >= 0 && to->message_bytes != m->parts[0].message_bytes)
             status = heed_mpi_fill(report, HEED_E_MISMATCH, "parts.message_bytes",

@@ -100,8 +100,8 @@ static void channel_write(const struct norm *n, float centre, float factor, int6
 
 static void row_run(const struct norm *n)
 {
-    const float centre = n->numbers->d > 0 ? centre_of(n) : 0;
-    const float factor = n->numbers->d > 0 ? factor_of(n, centre) : 0;
+    const float centre = centre_of(n);
+    const float factor = factor_of(n, centre);
 
     for (int64_t t = 0; t < n->numbers->d; t++)
         channel_write(n, centre, factor, t);
@@ -116,7 +116,7 @@ static void compute(const struct heed_plan *plan, const struct heed_launch *laun
     for (int64_t item = 0; item < form->n_batch; item++) {
         heed_ref_arrays_item(&n.arrays, form, item);
         for (n.head = 0; n.head < strip->heads; n.head++) {
-            for (n.row = 0; n.row < strip->rows; n.row++)
+            for (n.row = 0; n.row < strip->rows && n.numbers->d > 0; n.row++)
                 row_run(&n);
         }
     }

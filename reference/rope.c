@@ -67,7 +67,7 @@ static void compute(const struct heed_plan *plan, const struct heed_launch *laun
     for (int64_t item = 0; item < form->n_batch; item++) {
         heed_ref_arrays_item(&r.arrays, form, item);
         for (r.head = 0; r.head < strip->heads; r.head++) {
-            for (r.row = 0; r.row < strip->rows; r.row++)
+            for (r.row = 0; r.row < strip->rows && r.numbers->d > 0; r.row++)
                 row_run(&r);
         }
     }

@@ -169,7 +169,8 @@ typedef struct heed_mpi_props {
  *     tensor of parts that has other extents than the rank's part;
  *   HEED_E_DTYPE a tensor of parts of another type than the descriptor's;
  *   HEED_E_MISMATCH a rank's descriptor, library or numerics version differs from those of rank 0;
- *   HEED_E_OVERFLOW more than 2^31 - 1 pages or messages of a rank;
+ *   HEED_E_OVERFLOW more than 2^31 - 1 pages or messages of a rank; strides of a tensor of parts
+ *     that reach over more than 2^50 elements;
  *   HEED_E_UNSUPPORTED see "What is not implemented yet";
  *   HEED_E_DEVICE the MPI library failed: the report has its code and text;
  *   else as heed_attn_plan() of the whole or of the rank's part.

@@ -68,8 +68,10 @@ enum {
  *     RMS     y = s / sqrt(mean(s^2) + eps) * weight
  *
  * The norm is taken of s as it is before it is rounded to the type of `sum`. A NaN makes its row
- * NaN. So does an infinity, but for the other channels of RMS, which become 0. Where the squares
- * leave binary32, from |s| of about 1.8e19 on, the factor is 0.
+ * NaN. So does an infinity, but for the other channels of RMS, which become 0, and so does a sum
+ * of LAYER that leaves binary32. Where the squares leave it, from |s| of about 1.8e19 / sqrt(d) on,
+ * the factor is 0. The mean of the squares plus eps counts as 2^-126 at least: rows of zeros become
+ * the bias, whatever eps is, and with an eps of 0 rows below 1e-19 are not scaled up to 1.
  *
  * HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section 12.
  */
@@ -202,11 +204,12 @@ enum {
 /** What heed_rope_tables() fills tables for. Zero is the default everywhere. */
 typedef struct heed_rope_scaling {
     uint32_t size, kind; /**< kind: HEED_ROPE_SCALING_*. */
-    double base;         /**< Above 1; 0: 10,000. */
-    double factor;       /**< How many times as long, at least 1; 0: 1. */
-    double trained;      /**< YARN: positions of the training, at least 1. */
-    double fast, slow;   /**< YARN: turns within these; 0: 32 and 1. */
-    double amplitude;    /**< Of cos and sin, positive; 0: 1, of YARN 1 + ln(factor) / 10. */
+    double base;         /**< Above 1, at most 2^500; 0: 10,000. */
+    double factor;       /**< How many times as long, 1 to 2^31; 0: 1. */
+    double trained;      /**< YARN: positions of the training, 1 to 2^31. */
+    double fast, slow;   /**< YARN: turns within these, 2^-500 to 2^500; 0: 32 and 1. */
+    double amplitude;    /**< Of cos and sin, positive, at most 2^100; 0: 1, of YARN
+                              1 + ln(factor) / 10. */
 } heed_rope_scaling;
 
 /**
@@ -222,15 +225,16 @@ typedef struct heed_rope_scaling {
  *
  * and the tables have amplitude * cos and amplitude * sin of position * freq(i). All is computed in
  * binary64 by additions, multiplications and divisions alone, and rounded once, so that every
- * platform has the same tables: within 1e-9 of the formulas and half a unit of binary32. No memory
- * but the tables is touched. Any thread.
+ * platform has the same tables. Beside half a unit of binary32 they are within 1e-9 of the
+ * formulas, times the amplitude, up to position 2^22, and within 2e-7 up to 2^31. No memory but the
+ * tables is touched. Any thread.
  *
  * @param scaling NULL: all defaults.
  * @return HEED_OK; on success alone the tables are written;
  *   HEED_E_NULL a table that has elements is NULL;
  *   HEED_E_SIZE, HEED_E_NEWER the size of scaling;
  *   HEED_E_VALUE kind, a number out of range, NTK with less than two pairs, a negative count;
- *   HEED_E_OVERFLOW positions beyond 2^31, or more elements than 63 bits count.
+ *   HEED_E_OVERFLOW positions beyond 2^31, or more than 2^61 elements.
  */
 HEED_API HEED_MUST_CHECK heed_status heed_rope_tables(const heed_rope_scaling *scaling,
                                                       int64_t first, int64_t positions,

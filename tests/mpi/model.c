@@ -219,6 +219,19 @@ void a_wrong_model_writes_nothing(void)
     status = heed_mpi_model(world.device, &c->desc, c->parts, MANY, c->props, &report);
     EXPECT(status == HEED_E_MISMATCH && strncmp(report.message, "rank 9: ", 8) == 0, "%s",
            report.message);
+    c->parts[9].message_bytes = 0;
+    c->parts[3].size += 4096; /* more than there is: it must not be read */
+    status = heed_mpi_model(world.device, &c->desc, c->parts, MANY, c->props, &report);
+    EXPECT(status == HEED_E_SIZE && strncmp(report.message, "rank 3: ", 8) == 0, "%s",
+           report.message);
+    c->parts[3].size -= 4096;
+    c->keys[5].v = c->source.v;
+    c->keys[5].v.shape[2] = c->keys[5].count;
+    c->keys[5].v.stride[2] = INT64_MAX / 8;
+    status = heed_mpi_model(world.device, &c->desc, c->parts, MANY, c->props, &report);
+    EXPECT(status == HEED_E_OVERFLOW && strcmp(report.field, "parts.keys[0].v") == 0, "%s: %s",
+           report.field, report.message);
+    c->keys[5].v.ndim = 0;
     EXPECT(((unsigned char *)&c->props[1])[7] == 0x5a, "something was written");
     for (int64_t n = 0; n < 40; n++) {
         const int64_t live = world.live;

@@ -157,6 +157,8 @@ class Operations(unittest.TestCase):
             heed.rope_tables(3, 1, kind="ntk")
         with self.assertRaises((ValueError, TypeError)):
             heed.rope(x, cos, sin, kind="linear")
+        with self.assertRaises(ValueError):
+            heed.rope(x, cos, sin, kind="scaling_linear")
 
     def test_maps_and_windows(self):
         np.testing.assert_array_equal(heed.map_even(5, 2, 2, 2), [0, 0, 2, 3, 3])

@@ -70,6 +70,8 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
     struct hk_steps at;
     HK_THREAD_ID(id);
 
+    if (HK_NUMBERS(call, struct hk_norm)->d == 0) /* any number of rows */
+        return;
     at.task = group;
     at.step = 0;
     while (at.task < call->op->tasks[HK_PASS]) {

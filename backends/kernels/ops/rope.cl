@@ -118,6 +118,8 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
             hk_strip_get(&HK_NUMBERS(call, struct hk_rope)->strip, task);
         struct hk_rope_strip rope;
 
+        if (HK_NUMBERS(call, struct hk_rope)->d == 0) /* any number of rows */
+            continue;
         hk_rope_open(call, &strip, &rope);
         for (i = strip.first; i < strip.first + strip.count; i++) {
 #define HK_ROW(type) hk_rope_row_run(type, type, &rope, i)

@@ -222,7 +222,10 @@ def rope(x: ArrayLike, cos: ArrayLike, sin: ArrayLike, y: ArrayLike | None = Non
          kind: int | str = "halves", pos: ArrayLike | None = None, pos0: int = 0,
          flags: int | str = 0, numerics: int | str = 0, device: DeviceLike = None,
          threads: int = 0) -> Plan:
-    kind = enum_value(["HEED_ROPE_"], kind) if isinstance(kind, str) else kind
+    if isinstance(kind, str):
+        if kind.startswith("scaling"):      # those are of rope_tables()
+            raise ValueError(f"kind is {kind!r}")
+        kind = enum_value(["HEED_ROPE_"], kind)
     y = made_like(x, shape_of(x)) if y is None else y
     given = {"x": x, "cos": cos, "sin": sin, "y": y, "kind": kind, "pos": pos, "pos0": pos0,
              "flags": flags, "numerics": numerics}

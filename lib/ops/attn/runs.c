@@ -204,6 +204,21 @@ static bool flows(const struct finder *f, const struct hk_sub *sub, const struct
     return (double)range->lo > -most && (double)range->lo + move <= end + 1;
 }
 
+/* Is the range of every row empty: does it end, by itself or by CAUSAL, before it begins? */
+static bool is_nothing(const struct hk_sub *sub, uint32_t r)
+{
+    const struct hk_range *range = &sub->range[r];
+    int64_t end = INT64_MAX;
+
+    if (r >= sub->n_ranges || range->kind != HK_RANGE_AFFINE || range->open & HK_OPEN_LO)
+        return false;
+    if (!(range->open & HK_OPEN_HI))
+        end = range->hi;
+    if (sub->flags & HK_CAUSAL && range->block - sub->pos_span < end)
+        end = range->block - sub->pos_span;
+    return range->lo > end;
+}
+
 /* What all of the rows see of range r. */
 static void rows_add(struct finder *f, uint32_t i, uint32_t r, struct rows rows)
 {
@@ -248,7 +263,7 @@ static void sub_add(struct finder *f, uint32_t i, int64_t first, int64_t end, in
             };
 
             for (uint32_t r = 0; r < HK_RANGES; r++) {
-                if (r == 0 || r < sub->n_ranges)
+                if ((r == 0 || r < sub->n_ranges) && (all || !is_nothing(sub, r)))
                     rows_add(f, i, r, rows);
             }
         }

@@ -234,7 +234,7 @@ static const struct fixed_number desc_numbers[] = {
 static const char *const named[] = {
     "op=norm",
     "op=norm kind=rms d=1000 residual=there sum=there",
-    "op=norm d=1 eps=zero",
+    "op=norm d=1 eps=small",
     "op=norm fill=exact eps=zero kind=rms",
 };
 

@@ -128,7 +128,7 @@ static void say(const struct fixed_problem *p, struct answer *a)
 
     for (r.b = 0; r.b < p->n_items; r.b++) {
         for (r.h = 0; r.h < p->heads; r.h++) {
-            for (r.i = 0; r.i < p->part[Y].a.shape[2]; r.i++)
+            for (r.i = 0; r.i < p->part[Y].a.shape[2] && p->part[Y].a.shape[3] > 0; r.i++)
                 say_row(p, a, &r);
         }
     }

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Tables of rotary positions against the formulas of heed/nn.h by the C library's functions, and
- * the statuses.
+ * What the kit has no case for: tables of rotary positions against the formulas of heed/nn.h by the
+ * C library's functions, and more rows without channels than anybody could walk over.
  */
 #include "support/suite.h"
 
@@ -120,7 +120,56 @@ TEST(what_is_wrong_writes_nothing)
     ck_assert(c[0] == 7 && c[1] == 7 && s[0] == 7 && s[1] == 7);
 }
 
+/* ---- rows without channels ---- */
+
+static void run_at_once(heed_queue *queue, const heed_tensor *rows, const heed_tensor *table)
+{
+    const heed_norm_desc norm = {
+        .size = sizeof(norm), .flags = HEED_PLAN_OWN_WORKSPACE, .x = *rows, .y = *rows
+    };
+    const heed_rope_desc rope = { .size = sizeof(rope),
+                                  .flags = HEED_PLAN_OWN_WORKSPACE,
+                                  .x = *rows,
+                                  .cos = *table,
+                                  .sin = *table,
+                                  .y = *rows };
+    const heed_norm_args norm_args = { .size = sizeof(norm_args) };
+    const heed_rope_args rope_args = { .size = sizeof(rope_args) };
+    heed_report report = { .size = sizeof(report) };
+    heed_plan *plan = NULL;
+
+    ck_assert_msg(heed_norm_plan(heed_queue_device(queue), &norm, &plan, &report) == HEED_OK &&
+                      heed_norm_run(plan, queue, &norm_args, NULL, &report) == HEED_OK,
+                  "%s: %s", report.field, report.message);
+    heed_plan_drop(plan);
+    ck_assert_msg(heed_rope_plan(heed_queue_device(queue), &rope, &plan, &report) == HEED_OK &&
+                      heed_rope_run(plan, queue, &rope_args, NULL, &report) == HEED_OK,
+                  "%s: %s", report.field, report.message);
+    heed_plan_drop(plan);
+}
+
+TEST(rows_without_channels_take_no_time)
+{
+    const heed_tensor rows = { HEED_F32, 2, { (int64_t)1 << 62, 0 }, { 0, 1 } };
+    const heed_tensor table = { HEED_F32, 2, { 40, 0 }, { 0, 1 } };
+    const char *const devices[] = { "reference", "cpu", "cpu:scalar" };
+    heed_report report = { .size = sizeof(report) };
+    heed_runtime *runtime = NULL;
+
+    ck_assert_int_eq(heed_runtime_create(NULL, &runtime, &report), HEED_OK);
+    for (int i = 0; i < 3; i++) {
+        heed_device *device = NULL;
+        heed_queue *queue = NULL;
+
+        ck_assert_int_eq(heed_device_find(runtime, devices[i], &device, &report), HEED_OK);
+        ck_assert_int_eq(heed_queue_create(device, 0, &queue, &report), HEED_OK);
+        run_at_once(queue, &rows, &table);
+        heed_queue_destroy(queue);
+    }
+    heed_runtime_destroy(runtime);
+}
+
 int main(void)
 {
-    return suite_run("rope_tables", 60, NULL, NULL);
+    return suite_run("nn", 60, NULL, NULL);
 }
