@@ -179,6 +179,35 @@ void a_model_of_causal_ranks_is_a_triangle(void)
     free(c);
 }
 
+static void wrong_parts_are_named(struct cluster *c)
+{
+    heed_status status;
+
+    c->parts[7].n_rows++;
+    c->parts[4095].n_rows++;
+    status = heed_mpi_model(world.device, &c->desc, c->parts, MANY, c->props, &report);
+    EXPECT(status == HEED_E_VALUE && strncmp(report.message, "rank 4095: ", 11) == 0, "%s",
+           report.message);
+    c->parts[4095].n_rows--;
+    c->parts[9].message_bytes = 5;
+    status = heed_mpi_model(world.device, &c->desc, c->parts, MANY, c->props, &report);
+    EXPECT(status == HEED_E_MISMATCH && strncmp(report.message, "rank 9: ", 8) == 0, "%s",
+           report.message);
+    c->parts[9].message_bytes = 0;
+    c->parts[3].size += 4096; /* more than there is: it must not be read */
+    status = heed_mpi_model(world.device, &c->desc, c->parts, MANY, c->props, &report);
+    EXPECT(status == HEED_E_SIZE && strncmp(report.message, "rank 3: ", 8) == 0, "%s",
+           report.message);
+    c->parts[3].size -= 4096;
+    c->keys[5].v = c->source.v;
+    c->keys[5].v.shape[2] = c->keys[5].count;
+    c->keys[5].v.stride[2] = INT64_MAX / 8;
+    status = heed_mpi_model(world.device, &c->desc, c->parts, MANY, c->props, &report);
+    EXPECT(status == HEED_E_OVERFLOW && strcmp(report.field, "parts.keys[0].v") == 0, "%s: %s",
+           report.field, report.message);
+    c->keys[5].v.ndim = 0;
+}
+
 void a_wrong_model_writes_nothing(void)
 {
     static const heed_term all = { .kind = HEED_TERM_ALL };
@@ -209,29 +238,7 @@ void a_wrong_model_writes_nothing(void)
         EXPECT(status == wrong[i].status && strcmp(report.field, wrong[i].field) == 0,
                "%zu: %s: %s", i, report.field, report.message);
     }
-    c->parts[7].n_rows++;
-    c->parts[4095].n_rows++;
-    status = heed_mpi_model(world.device, &c->desc, c->parts, MANY, c->props, &report);
-    EXPECT(status == HEED_E_VALUE && strncmp(report.message, "rank 4095: ", 11) == 0, "%s",
-           report.message);
-    c->parts[4095].n_rows--;
-    c->parts[9].message_bytes = 5;
-    status = heed_mpi_model(world.device, &c->desc, c->parts, MANY, c->props, &report);
-    EXPECT(status == HEED_E_MISMATCH && strncmp(report.message, "rank 9: ", 8) == 0, "%s",
-           report.message);
-    c->parts[9].message_bytes = 0;
-    c->parts[3].size += 4096; /* more than there is: it must not be read */
-    status = heed_mpi_model(world.device, &c->desc, c->parts, MANY, c->props, &report);
-    EXPECT(status == HEED_E_SIZE && strncmp(report.message, "rank 3: ", 8) == 0, "%s",
-           report.message);
-    c->parts[3].size -= 4096;
-    c->keys[5].v = c->source.v;
-    c->keys[5].v.shape[2] = c->keys[5].count;
-    c->keys[5].v.stride[2] = INT64_MAX / 8;
-    status = heed_mpi_model(world.device, &c->desc, c->parts, MANY, c->props, &report);
-    EXPECT(status == HEED_E_OVERFLOW && strcmp(report.field, "parts.keys[0].v") == 0, "%s: %s",
-           report.field, report.message);
-    c->keys[5].v.ndim = 0;
+    wrong_parts_are_named(c);
     EXPECT(((unsigned char *)&c->props[1])[7] == 0x5a, "something was written");
     for (int64_t n = 0; n < 40; n++) {
         const int64_t live = world.live;
