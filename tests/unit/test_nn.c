@@ -23,8 +23,9 @@ static double clamp(double x, double low, double high)
 
 static double frequency(const heed_rope_scaling *s, double i)
 {
-    const double base = s->base ? s->base : 10000, factor = s->factor ? s->factor : 1;
-    const double fast = s->fast ? s->fast : 32, slow = s->slow ? s->slow : 1;
+    const double base = s->base > 0 ? s->base : 10000;
+    const double factor = s->factor > 0 ? s->factor : 1;
+    const double fast = s->fast > 0 ? s->fast : 32, slow = s->slow > 0 ? s->slow : 1;
     const double plain = pow(base, -i / PAIRS);
     double low, high, w;
 
