@@ -20,18 +20,19 @@ struct hk_shared {
 /* The tree over the partial sums of row r, over d. */
 HK_FN float hk_norm_mean(const struct hk_rows_norm *norm, HK_LOCAL const float *sums, hk_i64 r)
 {
-    float part[HK_PARTIALS];
-    int span, i;
+    float part[HK_PARTIALS / 2];
+    int i;
 
+    /* Loops of constant length: sums stay in registers. */
     HK_UNROLL
-    for (i = 0; i < HK_PARTIALS; i++)
-        part[i] = sums[r * HK_PARTIALS + i];
+    for (i = 0; i < 8; i++)
+        part[i] = hk_add(sums[r * HK_PARTIALS + i], sums[r * HK_PARTIALS + i + 8]);
     HK_UNROLL
-    for (span = HK_PARTIALS / 2; span > 0; span /= 2) {
-        HK_UNROLL
-        for (i = 0; i < span; i++)
-            part[i] = hk_add(part[i], part[i + span]);
-    }
+    for (i = 0; i < 4; i++)
+        part[i] = hk_add(part[i], part[i + 4]);
+    part[0] = hk_add(part[0], part[2]);
+    part[1] = hk_add(part[1], part[3]);
+    part[0] = hk_add(part[0], part[1]);
     return hk_mul(part[0], norm->part);
 }
 
