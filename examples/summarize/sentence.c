@@ -105,8 +105,10 @@ static void word_before(const struct cursor *c, size_t begin, size_t stop, char 
     for (size_t i = at; i < stop; i += taken) {
         const uint32_t code = utf8_lower(utf8_next(c->text + i, c->text + stop, &taken));
 
-        if (length + 5 >= WORD_BYTES)
+        if (length + 5 >= WORD_BYTES) {
+            word[0] = '\0'; /* bytes that are no text have grown */
             return;
+        }
         length += utf8_put(code, word + length);
     }
     word[length] = '\0';
