@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Sizes of first versions. */
-enum { ARGS_V1 = 128, KV_V1 = 32, PROPS_V1 = 80 };
+enum { ARGS_V1 = 128, KV_V1 = 32 };
 
 /* ---- plan ---- */
 
@@ -212,7 +212,7 @@ heed_status heed_mpi_plan_info(const heed_mpi_plan *plan, heed_mpi_props *props)
     if (!plan || !props)
         return HEED_E_NULL;
     size = props->size;
-    if (size < PROPS_V1)
+    if (size < HEED_MPI_PROPS_V1)
         return HEED_E_SIZE;
     memset(props, 0, size);
     memcpy(props, &plan->props, size < sizeof *props ? size : sizeof *props);

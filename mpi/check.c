@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Sizes of first versions. */
-enum { PARTS_V1 = 360, KEYS_V1 = 224 };
+enum { KEYS_V1 = 224 };
 
 static heed_status unsupported(heed_report *report, const char *field, int64_t got)
 {
@@ -317,7 +317,7 @@ heed_status heed_mpi_check(heed_device *device, const heed_attn_desc *desc,
     desc_copy(desc, call);
     status = desc_check(call, report);
     if (status >= 0)
-        status = heed_mpi_sized(report, parts, parts->size, PARTS_V1, &call->parts,
+        status = heed_mpi_sized(report, parts, parts->size, HEED_MPI_PARTS_V1, &call->parts,
                                 sizeof call->parts, "parts");
     return status < 0 ? status : parts_check(call, report);
 }

@@ -16,11 +16,6 @@ static heed_status no_memory(heed_report *report)
 
 /* ---- pages ---- */
 
-static int64_t size_of(uint32_t dtype)
-{
-    return dtype == HEED_F32 ? 4 : dtype == HEED_F16 || dtype == HEED_BF16 ? 2 : 1;
-}
-
 static void view_make(const heed_tensor *t, int64_t size, struct heed_mpi_view *view)
 {
     for (uint32_t i = 0; i < 6; i++) {
@@ -37,7 +32,7 @@ static heed_status rows_make(struct heed_mpi_plan *plan, const struct heed_mpi_s
     struct heed_mpi_view *page = &rows->page;
     int64_t slots = plan->rows_move || s->in_place ? 0 : s->n_seen;
 
-    rows->size = size_of(t->dtype);
+    rows->size = heed_mpi_size_of(t->dtype);
     view_make(t, rows->size, &rows->held);
     *page = rows->held;
     page->shape[4] = s->page;

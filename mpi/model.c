@@ -10,9 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Sizes of first versions. */
-enum { PARTS_V1 = 360, PROPS_V1 = 80 };
-
 /* K or V: bytes of a key of one item and head, and how many of these there are. */
 struct width {
     int64_t one, groups;
@@ -81,10 +78,7 @@ static heed_status ranks_check(struct model *m, heed_device *device, const heed_
 
 static struct width width_of(const heed_tensor *t)
 {
-    const int64_t size = t->dtype == HEED_F32                               ? 4
-                         : t->dtype == HEED_F16 || t->dtype == HEED_BF16 ? 2
-                                                                            : 1;
-    struct width w = { t->shape[t->ndim - 1] * size, 1 };
+    struct width w = { t->shape[t->ndim - 1] * heed_mpi_size_of(t->dtype), 1 };
 
     for (uint32_t i = 0; i + 2 < t->ndim; i++)
         w.groups *= t->shape[i];
@@ -376,11 +370,11 @@ static heed_status given_check(heed_device *device, const heed_attn_desc *desc,
     }
     if (ranks < 1)
         return heed_mpi_fill(report, HEED_E_VALUE, "ranks", 1, ranks, "there is a rank at least");
-    if (parts->size < PARTS_V1 || parts->size % sizeof(int64_t) != 0)
-        return heed_mpi_fill(report, HEED_E_SIZE, "parts", PARTS_V1, parts->size,
+    if (parts->size < HEED_MPI_PARTS_V1 || parts->size % sizeof(int64_t) != 0)
+        return heed_mpi_fill(report, HEED_E_SIZE, "parts", HEED_MPI_PARTS_V1, parts->size,
                              "not the size of any version");
-    if (props->size < PROPS_V1 || props->size % sizeof(uint64_t) != 0)
-        return heed_mpi_fill(report, HEED_E_SIZE, "props", PROPS_V1, props->size,
+    if (props->size < HEED_MPI_PROPS_V1 || props->size % sizeof(uint64_t) != 0)
+        return heed_mpi_fill(report, HEED_E_SIZE, "props", HEED_MPI_PROPS_V1, props->size,
                              "not the size of any version");
     return HEED_OK;
 }

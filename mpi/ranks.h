@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+/* Bytes of first versions. */
+enum { HEED_MPI_PARTS_V1 = 360, HEED_MPI_PROPS_V1 = 80 };
 enum { HEED_MPI_SOURCES = 16, HEED_MPI_SLOTS = 64, HEED_MPI_TERMS = 64 };
 
 #if defined __GNUC__
@@ -147,6 +149,12 @@ struct heed_mpi_call {
     int64_t n_q;
     bool used[HEED_MPI_SLOTS]; /* by a term, a bias, a length or positions */
 };
+
+/* Bytes of a number of the types that keys and rows may have (check.c). */
+static inline int64_t heed_mpi_size_of(uint32_t dtype)
+{
+    return dtype == HEED_F32 ? 4 : dtype == HEED_F16 || dtype == HEED_BF16 ? 2 : 1;
+}
 
 static inline int64_t heed_mpi_min(int64_t a, int64_t b)
 {

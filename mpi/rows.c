@@ -58,14 +58,9 @@ int64_t heed_mpi_states_bytes(const struct heed_mpi_call *call, int64_t rows)
     return bytes < 0x1p60 ? (int64_t)bytes : INT64_MAX / 4;
 }
 
-static int64_t size_of(uint32_t dtype)
-{
-    return dtype == HEED_F32 ? 4 : 2;
-}
-
 int64_t heed_mpi_q_bytes(const struct heed_mpi_call *call, int64_t rows)
 {
-    double bytes = (double)(rows * size_of(call->desc.q.dtype));
+    double bytes = (double)(rows * heed_mpi_size_of(call->desc.q.dtype));
     int64_t axes[6];
 
     axes_of(&call->desc.q, axes);
@@ -268,7 +263,7 @@ static heed_status own_prepare(struct heed_mpi_plan *plan, const struct heed_mpi
                                heed_report *report)
 {
     const heed_tensor *q = &call->parts.q;
-    const int64_t size = size_of(q->dtype);
+    const int64_t size = heed_mpi_size_of(q->dtype);
 
     plan->state_bytes = heed_mpi_states_bytes(call, call->parts.n_rows);
     plan->q_bytes = heed_mpi_q_bytes(call, call->parts.n_rows);

@@ -160,7 +160,7 @@ static const char *const reasons[HK_TEST_STEPS] = {
     [HK_TEST_TO_##NAME] = "rounding to " #name " differs",
     HK_SMALL_TYPES(SMALL, 0)
 #undef SMALL
-        [HK_TEST_TO_F16] = "rounding to f16 differs",
+    [HK_TEST_TO_F16] = "rounding to f16 differs",
     [HK_TEST_TO_BF16] = "rounding to bf16 differs",
     [HK_TEST_FROM_I64] = "integers are not converted to nearest even",
     [HK_TEST_CANONICAL] = "NaN or -0 does not become canonical",

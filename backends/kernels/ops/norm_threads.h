@@ -11,6 +11,8 @@
 
 #define HK_HAS_SHARED 1
 
+#define HK_NORM_ROWS (HK_THREADS / HK_PARTIALS)
+
 enum { HK_NORM_STEPS = 3 };
 
 struct hk_shared {
@@ -25,13 +27,14 @@ HK_FN float hk_norm_mean(const struct hk_rows_norm *norm, HK_LOCAL const float *
 
     /* Loops of constant length: sums stay in registers. */
     HK_UNROLL
-    for (i = 0; i < 8; i++)
-        part[i] = hk_add(sums[r * HK_PARTIALS + i], sums[r * HK_PARTIALS + i + 8]);
+    for (i = 0; i < HK_PARTIALS / 2; i++)
+        part[i] = hk_add(sums[r * HK_PARTIALS + i], sums[r * HK_PARTIALS + i + HK_PARTIALS / 2]);
     HK_UNROLL
-    for (i = 0; i < 4; i++)
-        part[i] = hk_add(part[i], part[i + 4]);
-    part[0] = hk_add(part[0], part[2]);
-    part[1] = hk_add(part[1], part[3]);
+    for (i = 0; i < HK_PARTIALS / 4; i++)
+        part[i] = hk_add(part[i], part[i + HK_PARTIALS / 4]);
+    HK_UNROLL
+    for (i = 0; i < HK_PARTIALS / 8; i++)
+        part[i] = hk_add(part[i], part[i + HK_PARTIALS / 8]);
     part[0] = hk_add(part[0], part[1]);
     return hk_mul(part[0], norm->part);
 }

@@ -127,7 +127,7 @@ struct fixed_fault {
 struct fixed_number {
     const char *name;
     size_t offset;
-    int type;          /* FAULT_U32, FAULT_I64 */
+    int type;          /* FAULT_U32, FAULT_I64, FAULT_F64 */
     const char *words; /* the constants for 0, 1, ..., "-" for none; NULL: it is a number */
 };
 

@@ -169,6 +169,10 @@ static void say_number(struct answer *a, const struct row *r, int64_t index, dou
         say_kind(a, Y, index, isnan(weight) || isnan(bias) ? SAID_INFINITE : SAID_VAGUE);
         return;
     }
+    if (r->d == 1 && !r->rms) { /* it is its own mean, since 1 / 1 is exact */
+        say_float(a, Y, index, bias);
+        return;
+    }
     if (r->vague || fabs(y) + off_y > 0x1p127)
         say_kind(a, Y, index, SAID_VAGUE);
     else
@@ -229,12 +233,13 @@ static const struct fixed_fault faults[] = {
 
 static const struct fixed_number desc_numbers[] = {
     { "kind", offsetof(heed_norm_desc, kind), FAULT_U32, "HEED_NORM_LAYER HEED_NORM_RMS" },
+    { "eps", offsetof(heed_norm_desc, eps), FAULT_F64, NULL },
 };
 
 static const char *const named[] = {
     "op=norm",
     "op=norm kind=rms d=1000 residual=there sum=there",
-    "op=norm d=1 eps=small",
+    "op=norm d=1 eps=zero",
     "op=norm fill=exact eps=zero kind=rms",
 };
 

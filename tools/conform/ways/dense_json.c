@@ -327,16 +327,20 @@ static void attn_print(const struct plain *plain, bool ask, FILE *to)
 
 /* ---- operations with fixed arrays ------------------------------------------------ */
 
-static int64_t desc_number(const unsigned char *desc, const struct fixed_number *number)
+static void desc_number_print(FILE *to, const unsigned char *desc,
+                              const struct fixed_number *number)
 {
     uint32_t word;
     int64_t value;
+    double real;
 
     memcpy(&word, desc + number->offset, sizeof word);
-    if (number->type == FAULT_U32)
-        return word;
     memcpy(&value, desc + number->offset, sizeof value);
-    return value;
+    memcpy(&real, desc + number->offset, sizeof real);
+    if (number->type == FAULT_F64)
+        real_print(to, number->name, real);
+    else
+        number_print(to, number->name, number->type == FAULT_U32 ? word : value);
 }
 
 static void fixed_print(const struct plain *plain, bool ask, FILE *to)
@@ -356,8 +360,7 @@ static void fixed_print(const struct plain *plain, bool ask, FILE *to)
     word_print(to, "line", line);
     number_print(to, "flags", flags & ~(uint32_t)HEED_PLAN_OWN_WORKSPACE);
     for (int i = 0; i < op->n_desc_numbers; i++)
-        number_print(to, op->desc_numbers[i].name,
-                     desc_number(desc, &op->desc_numbers[i]));
+        desc_number_print(to, desc, &op->desc_numbers[i]);
 }
 
 void plain_print(const struct plain *plain, const char *folder, bool ask, FILE *to)

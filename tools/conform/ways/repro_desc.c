@@ -323,11 +323,16 @@ static void fixed_print(struct repro_work *w, struct fixed_call *call)
     for (int i = 0; i < op->n_desc_numbers; i++) {
         const struct fixed_number *const n = &op->desc_numbers[i];
         int64_t value;
+        double real;
 
         memcpy(&value, desc + n->offset, sizeof value);
+        memcpy(&real, desc + n->offset, sizeof real);
         memcpy(&word, desc + n->offset, sizeof word);
         buffer_print(b, "    .%s = ", n->name);
-        constant_print(b, n->words, n->type == FAULT_U32 ? word : value);
+        if (n->type == FAULT_F64)
+            buffer_print(b, "%.17g", real);
+        else
+            constant_print(b, n->words, n->type == FAULT_U32 ? word : value);
         buffer_print(b, ",\n");
     }
     for (int i = 0; i < op->n_arrays; i++)
