@@ -110,8 +110,6 @@ struct hk_select {
 enum { HK_NORM_X, HK_NORM_RESIDUAL, HK_NORM_WEIGHT, HK_NORM_BIAS, HK_NORM_Y, HK_NORM_SUM };
 enum { HK_NORM_LAYER, HK_NORM_RMS }; /* as HEED_NORM_* */
 
-#define HK_NORM_ROWS 4 /* rows of a work-group at a time */
-
 struct hk_norm {
     struct hk_strip_form strip; /* rows: n */
     hk_i64 d;

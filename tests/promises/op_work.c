@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAWN = 12, DRAWN_FIRST = 2, LINES_FIRST = 24, CASES = 256, WORK = 1 << 20, DESC = 2048 };
+enum { DRAWN = 12, DRAWN_FIRST = 2, LINES_FIRST = 24, WORK = 1 << 20, DESC = 2048 };
 
 struct op_work {
     const struct cf_op *op;
@@ -30,10 +30,13 @@ struct op_run {
     unsigned char *moved[JOB_OPERANDS]; /* where element bytes lie instead; NULL: in the block */
 };
 
+/* Kept until the program ends: every test reads it. */
 static struct {
-    struct cs cases[CASES];
-    const struct cf_op *op[CASES];
-    int n;
+    struct {
+        struct cs cs;
+        const struct cf_op *op;
+    } *at;
+    int n, room;
 } table;
 
 static void target_open(struct target *on)
@@ -41,13 +44,23 @@ static void target_open(struct target *on)
     ck_assert(cf_target_open(on, "reference", 1, NULL));
 }
 
+/* A case of `op` more, not yet filled. */
+static struct cs *case_add(const struct cf_op *op)
+{
+    if (table.n == table.room) {
+        table.room = table.room ? 2 * table.room : 64;
+        table.at = realloc(table.at, (size_t)table.room * sizeof(*table.at));
+        ck_assert(table.at != NULL);
+    }
+    table.at[table.n].op = op;
+    return &table.at[table.n++].cs;
+}
+
 static void line_add(const struct cf_op *op, const char *line)
 {
     char why[128];
 
-    ck_assert_msg(table.n < CASES && cf_case_parse(line, &table.cases[table.n], why), "%s: %s",
-                  line, why);
-    table.op[table.n++] = op;
+    ck_assert_msg(cf_case_parse(line, case_add(op), why), "%s: %s", line, why);
 }
 
 static void op_add(const struct cf_op *op, heed_device *reference)
@@ -58,11 +71,8 @@ static void op_add(const struct cf_op *op, heed_device *reference)
     line_add(op, op->errors->base());
     for (int i = 0; op->line(i) && (suite_all() || i < LINES_FIRST); i++)
         line_add(op, op->line(i));
-    for (int i = 0; i < (suite_all() ? DRAWN : DRAWN_FIRST); i++) {
-        ck_assert_int_lt(table.n, CASES);
-        cf_case_draw(&r, reference, 35, WORK, &table.cases[table.n]);
-        table.op[table.n++] = op;
-    }
+    for (int i = 0; i < (suite_all() ? DRAWN : DRAWN_FIRST); i++)
+        cf_case_draw(&r, reference, 35, WORK, case_add(op));
 }
 
 int op_work_count(void)
@@ -107,10 +117,10 @@ struct op_work *op_work_start(int index)
     fegetenv(&caller);
     fesetenv(FE_DFL_ENV);
     ck_assert(w != NULL && index < op_work_count());
-    w->op = table.op[index];
+    w->op = table.at[index].op;
     cf_op_use(w->op);
-    cf_case_print(&table.cases[index], w->line);
-    w->p = w->op->families->problem(&table.cases[index], true);
+    cf_case_print(&table.at[index].cs, w->line);
+    w->p = w->op->families->problem(&table.at[index].cs, true);
     ck_assert_ptr_nonnull(w->p);
     if (w->op->families->answer) {
         w->answer = w->op->families->answer(w->p);

@@ -249,10 +249,10 @@ HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
     HK_BARRIER();
     HK_EACH(id) {
         if (id == 0) {
-            struct hk_task task;
+            struct hk_task opened;
 
-            hk_task_open(call, &at, &task);
-            shared->task = task;
+            hk_task_open(call, &at, &opened);
+            shared->task = opened;
         }
     }
     HK_BARRIER();

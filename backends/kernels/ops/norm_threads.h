@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * norm for the threads of a work-group: HK_NORM_ROWS rows at a time, each by as many threads as
+ * norm for the threads of a work-group: HK_NORM_TURN rows at a time, each by as many threads as
  * there are partial sums, so that neighbours read neighbouring channels and a thread's sum is a
  * partial one. A turn has three steps with a barrier behind each: the mean, the deviation, what is
  * written.
@@ -11,12 +11,12 @@
 
 #define HK_HAS_SHARED 1
 
-#define HK_NORM_ROWS (HK_THREADS / HK_PARTIALS)
+#define HK_NORM_TURN (HK_THREADS / HK_PARTIALS)
 
 enum { HK_NORM_STEPS = 3 };
 
 struct hk_shared {
-    float sums[HK_NORM_ROWS * HK_PARTIALS], squares[HK_NORM_ROWS * HK_PARTIALS];
+    float sums[HK_NORM_TURN * HK_PARTIALS], squares[HK_NORM_TURN * HK_PARTIALS];
 };
 
 /* The tree over the partial sums of row r, over d. */
@@ -70,7 +70,7 @@ HK_INLINE void hk_norm_step(hk_u32 dtype, const struct hk_rows_norm *norm, hk_i6
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
     const hk_i64 run = HK_NUMBERS(call, struct hk_norm)->strip.run;
-    const hk_i64 steps = (run + HK_NORM_ROWS - 1) / HK_NORM_ROWS * HK_NORM_STEPS;
+    const hk_i64 steps = (run + HK_NORM_TURN - 1) / HK_NORM_TURN * HK_NORM_STEPS;
     struct hk_steps at;
     HK_THREAD_ID(id);
 
@@ -84,7 +84,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
         hk_norm_open(call, at.task, &norm);
         HK_EACH(id)
         {
-            const hk_i64 i = at.step / HK_NORM_STEPS * HK_NORM_ROWS + id / HK_PARTIALS;
+            const hk_i64 i = at.step / HK_NORM_STEPS * HK_NORM_TURN + id / HK_PARTIALS;
 
 #define HK_STEP(type)                                                                              \
     hk_norm_step(type, &norm, norm.strip.first + i, id, at.step % HK_NORM_STEPS, shared)
