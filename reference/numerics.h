@@ -33,5 +33,6 @@ float heed_ref_recip(float l);           /* step 10 */
 float heed_ref_tanh(float x);            /* step 3 */
 float heed_ref_lse(float m, float l);    /* step 12: ln(2^m * l) */
 float heed_ref_rsqrt(float x);           /* section 12: 1 / sqrt(x), relative error 1.0e-7 */
+float heed_ref_activate(uint32_t kind, float x); /* section 14; kind: HEED_ACT_* */
 
 #endif

@@ -170,6 +170,9 @@ static const char *const reasons[HK_TEST_STEPS] = {
     [HK_TEST_TANH] = "the softcap's tanh differs",
     [HK_TEST_LSE] = "the logarithm of a row's sum differs",
     [HK_TEST_INVERSE_ROOT] = "the inverse of a square root differs",
+    [HK_TEST_EXP] = "powers of e differ",
+    [HK_TEST_SIGMOID] = "the sigmoid differs",
+    [HK_TEST_GELU] = "the normal distribution of gelu differs",
 };
 /* Of several steps that belong together the first has the reason. */
 static const char *const vector_reasons[HK_TEST_V_STEPS] = {
@@ -193,6 +196,9 @@ static const char *const vector_reasons[HK_TEST_V_STEPS] = {
     [HK_TEST_V_WEIGHT] = "weights of the softmax differ in vectors",
     [HK_TEST_V_INVERSE] = "reciprocals of vectors are not correctly rounded",
     [HK_TEST_V_TANH] = "the softcap's tanh differs in vectors",
+    [HK_TEST_V_EXP] = "powers of e differ in vectors",
+    [HK_TEST_V_SIGMOID] = "the sigmoid differs in vectors",
+    [HK_TEST_V_GELU] = "the normal distribution of gelu differs in vectors",
     [HK_TEST_V_PAIRS] = "vectors of bf16 are not parted and joined by pairs",
     [HK_TEST_V_PACK] = "rows of f32 are not transposed",
     [HK_TEST_V_PACK_F16] = "rows of f16 are not transposed and widened exactly",

@@ -127,4 +127,23 @@ struct hk_rope {
     hk_u32 kind, reserved;  /* HK_ROPE_* */
 };
 
+enum { HK_ACT_X, HK_ACT_FACTOR, HK_ACT_ADD, HK_ACT_Y };
+enum { /* as HEED_ACT_* */
+    HK_ACT_NONE,
+    HK_ACT_RELU,
+    HK_ACT_GELU,
+    HK_ACT_GELU_TANH,
+    HK_ACT_SILU,
+    HK_ACT_TANH,
+    HK_ACT_SIGMOID,
+    HK_ACT_EXP,
+    HK_ACT_ELU_PLUS_ONE
+};
+
+struct hk_act {
+    struct hk_strip_form strip; /* rows: n */
+    hk_i64 d;
+    hk_u32 kind, reserved; /* HK_ACT_* */
+};
+
 #endif

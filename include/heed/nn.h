@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What stands between two attentions: norms, rotary positions. Beside <heed/heed.h> it includes
- * nothing.
+ * What stands between two attentions: norms, rotary positions, activations. Beside <heed/heed.h> it
+ * includes nothing.
  */
 #ifndef HEED_NN_H
 #define HEED_NN_H
@@ -26,7 +26,7 @@ extern "C" {
  * @section nn_bits Numerics
  *
  * Everything is computed in binary32 whatever the storage types, in the order of docs/numerics.md,
- * section 12. HEED_NUMERICS_EXACT promises these bits on every device that offers it.
+ * sections 12 to 14. HEED_NUMERICS_EXACT promises these bits on every device that offers it.
  *
  * @section nn_example Example: the residual stream and the next layer's input
  *
@@ -119,6 +119,91 @@ HEED_API HEED_MUST_CHECK heed_status heed_norm_plan(heed_device *device, const h
 /** Runs a plan of heed_norm_plan(): all as heed_attn_run() says, statuses and threads too. */
 HEED_API HEED_MUST_CHECK heed_status heed_norm_run(const heed_plan *plan, heed_queue *queue,
                                                    const heed_norm_args *args, heed_event **event,
+                                                   heed_report *report);
+
+/* ---- act ------------------------------------------------------------------ */
+
+/** Activations: functions of one number. NaN stays NaN, an infinity gives the limit. */
+enum {
+    HEED_ACT_NONE = 0,   /**< x */
+    HEED_ACT_RELU,       /**< max(x, 0). */
+    HEED_ACT_GELU,       /**< x P(X < x) of a normal X (Hendrycks and Gimpel 2016). */
+    HEED_ACT_GELU_TANH,  /**< With tanh: x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2. */
+    HEED_ACT_SILU,       /**< x / (1 + e^-x) (Elfwing et al. 2018). */
+    HEED_ACT_TANH,       /**< tanh x */
+    HEED_ACT_SIGMOID,    /**< 1 / (1 + e^-x) */
+    HEED_ACT_EXP,        /**< e^x: positive features (Choromanski et al. 2021). */
+    HEED_ACT_ELU_PLUS_ONE /**< x + 1 above 0, else e^x (Katharopoulos et al. 2020, equation 7). */
+};
+
+/**
+ * A function of each element, times a factor, plus an addend. Zero is the default everywhere.
+ *
+ *     x       [batch...][H][n][d], f32, f16, bf16
+ *     factor  [batch...][H][n][d], f32, f16, bf16, or absent: 1
+ *     add     [batch...][H][n][d], f32, f16, bf16, or absent: 0
+ *     y       [batch...][H][n][d], f32, f16, bf16
+ *
+ *     y = f(x) * factor + add
+ *
+ * with f of `kind`. Gated units (GLU, GEGLU, SwiGLU: Shazeer 2020) have both projections as x and
+ * factor; where these are halves of one array, two tensors with its strides name them. With
+ * HEED_ACT_NONE it is a product or a sum of two arrays.
+ *
+ * Over all numbers of binary32, before y is rounded to its type, f is off by at most
+ *
+ *     RELU          nothing
+ *     GELU          1.2e-7 |x|; below 0 down to -5.5 by the share 5e-7 as well
+ *     GELU_TANH     2.2e-7 |x|
+ *     SILU          2.2e-7 |x|
+ *     TANH          the share 2.0e-7
+ *     SIGMOID, EXP, ELU_PLUS_ONE
+ *                   the share 2.2e-7, and 2^-149
+ *
+ * HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section 14.
+ */
+typedef struct heed_act_desc {
+    uint32_t size, flags;    /**< flags: HEED_PLAN_*. */
+    uint32_t numerics, kind; /**< HEED_NUMERICS_*; HEED_ACT_*. */
+    heed_tensor x, factor, add;
+    heed_tensor y;
+} heed_act_desc;
+
+/** Memory of one run: as heed_attn_args, one buf for each tensor of the descriptor. */
+typedef struct heed_act_args {
+    uint32_t size, reserved;
+    heed_run run;
+    heed_buf x, factor, add;
+    heed_buf y;
+} heed_act_args;
+
+/**
+ * Says whether heed_act_plan() would succeed, without making the plan. Any thread.
+ *
+ * @param report may be NULL.
+ * @return HEED_OK heed_act_plan() would answer this;
+ *   HEED_E_NULL device or desc is NULL; x or y is absent;
+ *   HEED_E_SIZE, HEED_E_NEWER the size of desc;
+ *   HEED_E_FLAG an unknown flag;
+ *   HEED_E_VALUE kind, numerics, an extent or a number of axes out of range;
+ *   HEED_E_SHAPE two extents disagree: the report has both;
+ *   HEED_E_DTYPE an element type that is not in the table above;
+ *   HEED_E_STRIDE an output maps two elements to one address;
+ *   HEED_E_OVERFLOW extents or strides leave 63 bits;
+ *   HEED_E_UNSUPPORTED legal, but not on this device: the report names the part;
+ *   HEED_E_NOMEM free memory and try again; the device's `usable` when that is negative.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_act_check(heed_device *device,
+                                                     const heed_act_desc *desc,
+                                                     heed_report *report);
+
+/** Checks and prepares act: as heed_attn_plan(). The plan keeps nothing of the caller's. */
+HEED_API HEED_MUST_CHECK heed_status heed_act_plan(heed_device *device, const heed_act_desc *desc,
+                                                    heed_plan **out, heed_report *report);
+
+/** Runs a plan of heed_act_plan(): all as heed_attn_run() says, statuses and threads too. */
+HEED_API HEED_MUST_CHECK heed_status heed_act_run(const heed_plan *plan, heed_queue *queue,
+                                                   const heed_act_args *args, heed_event **event,
                                                    heed_report *report);
 
 /* ---- rope ----------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of heed/nn.h, for operations.c: sections 12 and 13 of docs/numerics.md.
+ * Golden cases of heed/nn.h, for operations.c: sections 12 to 14 of docs/numerics.md.
  */
 #ifndef HEED_TESTS_GOLDEN_CONTENTS_NN_H
 #define HEED_TESTS_GOLDEN_CONTENTS_NN_H
@@ -94,6 +94,48 @@ static void rope_make(struct golden_call *c, const void *from)
         fill_ints(c, -1, T + 1);
     }
     output(c, FIELD(rope, y), row->y, DIMS(B, H, N, row->d));
+}
+
+/* ---- act ---- */
+
+static const struct act_row {
+    const char *name;
+    uint32_t dtype, y, kind;
+    uint32_t factor, add; /* their types; 0: none */
+    bool special;
+} acts[] = {
+    { "act_relu", HEED_F16, HEED_F32, HEED_ACT_RELU, 0, HEED_BF16, true },
+    { "act_gelu", HEED_F32, HEED_F32, HEED_ACT_GELU, 0, 0, false },
+    { "act_gelu_special", HEED_F32, HEED_F32, HEED_ACT_GELU, 0, 0, true },
+    { "act_gelu_tanh", HEED_F32, HEED_F32, HEED_ACT_GELU_TANH, HEED_F32, 0, true },
+    { "act_silu", HEED_F32, HEED_BF16, HEED_ACT_SILU, HEED_F16, 0, false },
+    { "act_silu_special", HEED_F32, HEED_F32, HEED_ACT_SILU, HEED_F32, HEED_F32, true },
+    { "act_tanh", HEED_F32, HEED_F32, HEED_ACT_TANH, 0, 0, true },
+    { "act_sigmoid", HEED_F32, HEED_F32, HEED_ACT_SIGMOID, 0, 0, true },
+    { "act_exp", HEED_F32, HEED_F32, HEED_ACT_EXP, HEED_F32, HEED_F16, true },
+    { "act_elu_plus_one", HEED_BF16, HEED_F32, HEED_ACT_ELU_PLUS_ONE, 0, 0, true },
+    { "act_none", HEED_F16, HEED_F16, HEED_ACT_NONE, HEED_BF16, HEED_F32, false },
+};
+
+static void act_make(struct golden_call *c, const void *from)
+{
+    const struct act_row *row = from;
+    enum { B = 2, H = 3, N = 5, D = 37 };
+
+    c->desc.act.kind = row->kind;
+    input(c, FIELD(act, x), row->dtype, DIMS(B, H, N, D));
+    fill_floats(c, 3);
+    if (row->special)
+        fill_specials(c, 60, specials, SPECIALS);
+    if (row->factor != 0) {
+        input(c, FIELD(act, factor), row->factor, DIMS(B, H, N, D));
+        fill_floats(c, 2);
+    }
+    if (row->add != 0) {
+        input(c, FIELD(act, add), row->add, DIMS(B, H, N, D));
+        fill_floats(c, 1);
+    }
+    output(c, FIELD(act, y), row->y, DIMS(B, H, N, D));
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of sections 5 to 8, 12 and 13 of docs/numerics.md: a case is a row of numbers for
+ * Golden cases of sections 5 to 8 and 12 to 14 of docs/numerics.md: a case is a row of numbers for
  * the maker of its operation. Every rule of those sections has a case whose digest depends on it.
  */
 #include "contents.h"
@@ -36,6 +36,7 @@ RUN(merge)
 RUN(state)
 RUN(norm)
 RUN(rope)
+RUN(act)
 #undef RUN
 
 /* ---- copy ---- */
@@ -432,6 +433,7 @@ static const struct {
 } groups[] = {
     GROUP(copy, copies),  GROUP(push, pushes),  GROUP(pool, pools), GROUP(select, selects),
     GROUP(merge, merges), GROUP(state, states), GROUP(norm, norms), GROUP(rope, ropes),
+    GROUP(act, acts),
 };
 #undef GROUP
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """copy, push, pool, select, merge and state by name; maps and windows."""
 
+import math
 import unittest
 
 import heed
@@ -159,6 +160,18 @@ class Operations(unittest.TestCase):
             heed.rope(x, cos, sin, kind="linear")
         with self.assertRaises(ValueError):
             heed.rope(x, cos, sin, kind="scaling_linear")
+
+    def test_activations(self):
+        x, up = draw(2, 6, 10), draw(2, 6, 10)
+        wide = x.astype("d")
+        np.testing.assert_allclose(heed.act(x, kind="silu", factor=up, add=x),
+                                   wide / (1 + np.exp(-wide)) * up + wide, rtol=1e-5, atol=1e-6)
+        gelu = [[[v * math.erfc(-v / math.sqrt(2)) / 2 for v in row] for row in item]
+                for item in wide]
+        np.testing.assert_allclose(heed.act(x, kind="gelu"), gelu, rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(heed.act(x, factor=up), x * up)
+        with self.assertRaises(ValueError):
+            heed.act(x, kind="swish")
 
     def test_maps_and_windows(self):
         np.testing.assert_array_equal(heed.map_even(5, 2, 2, 2), [0, 0, 2, 3, 3])

@@ -104,6 +104,8 @@ TEST(vectors_agree_with_scalars)
         { HK_TEST_RINT, HK_TEST_V_RINT }, { HK_TEST_WEIGHT, HK_TEST_V_WEIGHT },
         { HK_TEST_INVERSE, HK_TEST_V_INVERSE }, { HK_TEST_TANH, HK_TEST_V_TANH },
         { HK_TEST_TO_F16, HK_TEST_V_TO_F16 }, { HK_TEST_TO_BF16, HK_TEST_V_TO_BF16 },
+        { HK_TEST_EXP, HK_TEST_V_EXP }, { HK_TEST_SIGMOID, HK_TEST_V_SIGMOID },
+        { HK_TEST_GELU, HK_TEST_V_GELU },
     };
 
     prepare();

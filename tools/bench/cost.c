@@ -328,3 +328,11 @@ struct workload_cost cost_rope(const struct workload *load)
         .read = rows + 2 * f32_bytes * (double)load->n * (double)(load->d / 2), .written = rows
     };
 }
+
+/* Two arrays in, one out: what a gated unit has. */
+struct workload_cost cost_act(const struct workload *load)
+{
+    const double rows = element(load) * elements(load);
+
+    return (struct workload_cost){ .read = 2 * rows, .written = rows };
+}

@@ -257,6 +257,28 @@ static heed_status plan_rope(struct contender *c, const struct workload *load,
     return c->lib->rope_plan(c->device, &desc, &c->plan, report);
 }
 
+/* A gated unit. */
+static heed_status plan_act(struct contender *c, const struct workload *load,
+                            struct operation_array *arrays, heed_report *report)
+{
+    heed_act_args *const args = &c->args.act;
+    heed_act_desc desc = {
+        .size = sizeof desc,
+        .numerics = c->numerics,
+        .kind = load->kind == WORKLOAD_ACT_GELU ? HEED_ACT_GELU : HEED_ACT_SILU,
+        .x = rows_of(load, load->h, load->n, load->d),
+        .factor = rows_of(load, load->h, load->n, load->d),
+        .y = rows_of(load, load->h, load->n, load->d),
+    };
+
+    args->size = sizeof *args;
+    c->run = &args->run;
+    arrays[0] = array(&desc.x, uniform, &args->x);
+    arrays[1] = array(&desc.factor, uniform, &args->factor);
+    arrays[2] = array(&desc.y, output, &args->y);
+    return c->lib->act_plan(c->device, &desc, &c->plan, report);
+}
+
 #define RUN(NAME, name)                                                                            \
     static heed_status run_##name(struct contender *c, heed_report *report)                        \
     {                                                                                              \

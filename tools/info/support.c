@@ -188,13 +188,23 @@ static heed_status rope_ask(heed_device *device, uint32_t dtype, uint32_t promis
     return heed_rope_check(device, &desc, report);
 }
 
+static heed_status act_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                           heed_report *report)
+{
+    const heed_act_desc desc = {
+        .size = sizeof desc, .numerics = promise, .x = tensor(dtype), .y = tensor(dtype)
+    };
+
+    return heed_act_check(device, &desc, report);
+}
+
 static const struct operation {
     const char *name;
     heed_status (*ask)(heed_device *, uint32_t dtype, uint32_t promise, heed_report *);
 } operations[] = {
     { "attn", attn_ask }, { "copy", copy_ask },   { "pool", pool_ask },   { "select", select_ask },
     { "push", push_ask }, { "merge", merge_ask }, { "state", state_ask }, { "norm", norm_ask },
-    { "rope", rope_ask },
+    { "rope", rope_ask }, { "act", act_ask },
 };
 enum { N_OPERATIONS = sizeof operations / sizeof *operations };
 

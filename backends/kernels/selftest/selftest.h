@@ -8,6 +8,7 @@
 #ifndef HEED_BACKENDS_KERNELS_SELFTEST_SELFTEST_H
 #define HEED_BACKENDS_KERNELS_SELFTEST_SELFTEST_H
 
+#include "../functions.h"
 #include "../types.h"
 
 enum { HK_TEST_LANES = 16 };
@@ -47,6 +48,9 @@ enum {
     HK_TEST_TANH,
     HK_TEST_LSE,
     HK_TEST_INVERSE_ROOT,
+    HK_TEST_EXP,
+    HK_TEST_SIGMOID,
+    HK_TEST_GELU,
     HK_TEST_STEPS
 };
 enum {
@@ -69,6 +73,9 @@ enum {
     HK_TEST_V_WEIGHT,
     HK_TEST_V_INVERSE,
     HK_TEST_V_TANH,
+    HK_TEST_V_EXP,
+    HK_TEST_V_SIGMOID,
+    HK_TEST_V_GELU,
     HK_TEST_V_PAIRS,            /* halves, parted into even and odd places and joined again */
     HK_TEST_V_PACK,             /* 16 x 16, so 16 steps each */
     HK_TEST_V_PACK_F16 = HK_TEST_V_PACK + 16,
@@ -144,9 +151,11 @@ HK_FN hk_u32 hk_test_step(hk_u32 step, HK_GLOBAL const struct hk_test_input *in,
         return hk_word(hk_lse(hk_rint(b), in->divisor[lane]));
     case HK_TEST_INVERSE_ROOT:
         return hk_word(hk_inverse_root(a));
+    default:
+        return hk_word(hk_canonical(step == HK_TEST_EXP       ? hk_exp_e(a)
+                                    : step == HK_TEST_SIGMOID ? hk_sigmoid(a)
+                                                              : hk_gelu(a)));
     }
-    HK_UNREACHABLE();
-    return 0;
 }
 
 HK_FN void hk_test_scalars(HK_GLOBAL const struct hk_test_input *in, HK_GLOBAL hk_u32 *out)
@@ -325,6 +334,12 @@ HK_FN hk_vec hk_test_v_step(hk_u32 step, HK_GLOBAL const struct hk_test_input *i
         return hkv_inverse(hkv_load(in->divisor + lane));
     case HK_TEST_V_TANH:
         return hkv_cap_tanh(a);
+    case HK_TEST_V_EXP:
+        return hkv_canonical(hkv_exp_e(a));
+    case HK_TEST_V_SIGMOID:
+        return hkv_canonical(hkv_sigmoid(a));
+    case HK_TEST_V_GELU:
+        return hkv_canonical(hkv_gelu(a));
     }
     HK_UNREACHABLE();           /* ACROSS and what is stored have no vector of f32 */
     return a;

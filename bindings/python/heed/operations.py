@@ -16,7 +16,7 @@ from .arrays import as_array, empty
 from .descriptors import Filled, enum_value
 from .runtime import Plan, device_of, place
 
-__all__ = ["copy", "merge", "norm", "pool", "push", "rope", "select", "state"]
+__all__ = ["act", "copy", "merge", "norm", "pool", "push", "rope", "select", "state"]
 
 if TYPE_CHECKING:
     from typing import Generic
@@ -232,6 +232,17 @@ def rope(x: ArrayLike, cos: ArrayLike, sin: ArrayLike, y: ArrayLike | None = Non
     return plan_simple("rope", "heed_rope_args", given, ["y"], device, threads)
 
 
+@operation
+def act(x: ArrayLike, y: ArrayLike | None = None, *, kind: int | str = "none",
+        factor: ArrayLike | None = None, add: ArrayLike | None = None, flags: int | str = 0,
+        numerics: int | str = 0, device: DeviceLike = None, threads: int = 0) -> Plan:
+    kind = enum_value(["HEED_ACT_"], kind) if isinstance(kind, str) else kind
+    y = made_like(x, shape_of(x)) if y is None else y
+    given = {"x": x, "y": y, "kind": kind, "factor": factor, "add": add, "flags": flags,
+             "numerics": numerics}
+    return plan_simple("act", "heed_act_args", given, ["y"], device, threads)
+
+
 _TAIL = """
 
 Arrays are NumPy's, torch's or DLPack's; an output that is not given is made, and returned. flags
@@ -247,5 +258,6 @@ def document(function, struct, example):
 
 for _function, _example in ((copy, "zero"), (push, "own_workspace"), (pool, "mean"),
                             (select, "topk"), (merge, "lse_with_sink"),
-                            (state, "lse_with_sink"), (norm, "rms"), (rope, "adjacent")):
+                            (state, "lse_with_sink"), (norm, "rms"), (rope, "adjacent"),
+                            (act, "gelu")):
     document(_function, f"heed_{_function.__name__}_desc", _example)
