@@ -84,6 +84,7 @@ static float factor_of(const struct norm *n, float centre)
 
 static void channel_write(const struct norm *n, float centre, float factor, int64_t t)
 {
+    const float sum = channel_of(n, t); /* y may lie where x does */
     const float scaled = distance_of(n, centre, t) * factor;
     const float weight = vector_of(n, HK_NORM_WEIGHT, t, 1);
     const float y = n->numbers->kind == HK_NORM_RMS
@@ -95,7 +96,7 @@ static void channel_write(const struct norm *n, float centre, float factor, int6
     if (heed_ref_has(&n->arrays, HK_NORM_SUM))
         heed_ref_put(&n->arrays, HK_NORM_SUM,
                      heed_ref_offset(&n->arrays, HK_NORM_SUM, n->head, n->row, t),
-                     channel_of(n, t));
+                     sum);
 }
 
 static void row_run(const struct norm *n)

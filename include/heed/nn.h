@@ -21,7 +21,9 @@ extern "C" {
  * As in heed/memory.h: tensors are [batch...][H][rows][d] with zero to three batch axes and without
  * a head axis one head; inputs are broadcast along batch axes of extent 1, outputs are not; strides
  * are any, outputs map no two elements to one address and share no byte with another array or the
- * workspace. Extents of 0 are legal. Every array is memory of the device.
+ * workspace, but that an output may be the input that its operation names: the same type, extents,
+ * strides and address (`same_as` of heed_plan_operands()). Extents of 0 are legal. Every array is
+ * memory of the device.
  *
  * @section nn_bits Numerics
  *
@@ -67,11 +69,12 @@ enum {
  *     LAYER   y = (s - mean(s)) / sqrt(mean((s - mean(s))^2) + eps) * weight + bias
  *     RMS     y = s / sqrt(mean(s^2) + eps) * weight
  *
- * The norm is taken of s as it is before it is rounded to the type of `sum`. A NaN makes its row
- * NaN. So does an infinity, but for the other channels of RMS, which become 0, and so does a sum
- * of LAYER that leaves binary32. Where the squares leave it, from |s| of about 1.8e19 / sqrt(d) on,
- * the factor is 0. The mean of the squares plus eps counts as 2^-126 at least: rows of zeros become
- * the bias, whatever eps is, and with an eps of 0 rows below 1e-19 are not scaled up to 1.
+ * y may be x, and sum may be residual. The norm is taken of s as it is before it is rounded to the
+ * type of `sum`. A NaN makes its row NaN. So does an infinity, but for the other channels of RMS,
+ * which become 0, and so does a sum of LAYER that leaves binary32. Where the squares leave it, from
+ * |s| of about 1.8e19 / sqrt(d) on, the factor is 0. The mean of the squares plus eps counts as
+ * 2^-126 at least: rows of zeros become the bias, whatever eps is, and with an eps of 0 rows below
+ * 1e-19 are not scaled up to 1.
  *
  * HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section 12.
  */
@@ -146,9 +149,9 @@ enum {
  *
  *     y = f(x) * factor + add
  *
- * with f of `kind`. Gated units (GLU, GEGLU, SwiGLU: Shazeer 2020) have both projections as x and
- * factor; where these are halves of one array, two tensors with its strides name them. With
- * HEED_ACT_NONE it is a product or a sum of two arrays.
+ * with f of `kind`; y may be x. Gated units (GLU, GEGLU, SwiGLU: Shazeer 2020) have both
+ * projections as x and factor; where these are halves of one array, two tensors with its strides
+ * name them. With HEED_ACT_NONE it is a product or a sum of two arrays.
  *
  * Over all numbers of binary32, before y is rounded to its type, f is off by at most
  *
@@ -227,9 +230,9 @@ enum {
  *
  *     y_a = x_a * c - x_b * s        y_b = x_b * c + x_a * s
  *
- * Channels from 2 r on are copied. Positions are indices of the tables and nothing else: scaling
- * (linear, NTK, YaRN) and other bases are in the tables, which heed_rope_tables() fills. The turned
- * channels of a row whose position is outside of [0, positions) are NaN.
+ * y may be x. Channels from 2 r on are copied. Positions are indices of the tables and nothing
+ * else: scaling (linear, NTK, YaRN) and other bases are in the tables, which heed_rope_tables()
+ * fills. The turned channels of a row whose position is outside of [0, positions) are NaN.
  *
  * HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section 13.
  */

@@ -41,6 +41,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
         status = heed_arrays_lay(&a);
     if (status < 0)
         return status;
+    heed_arrays_in_place(&a, HK_ACT_Y, HK_ACT_X);
     act = a.numbers;
     act->d = heed_arrays_extent(&a, 'D');
     act->kind = desc.kind;

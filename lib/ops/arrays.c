@@ -348,6 +348,11 @@ heed_status heed_arrays_lay(struct heed_arrays *a)
     return HEED_OK;
 }
 
+void heed_arrays_in_place(struct heed_arrays *a, uint32_t out, uint32_t in)
+{
+    a->operands[out].same_as = 1 + in;
+}
+
 int64_t heed_arrays_extent(const struct heed_arrays *a, char letter)
 {
     const int64_t extent = a->extent[letter - 'A'];

@@ -96,6 +96,9 @@ HEED_MUST_CHECK
 heed_status heed_arrays_axis(const struct heed_arrays *, uint32_t array, uint32_t axis,
                              int64_t wanted, const char *why);
 int64_t heed_arrays_extent(const struct heed_arrays *, char letter);
+/* After lay: a run may give output `out` the memory of the input, whose elements of one place the
+ * operation reads before it writes there. */
+void heed_arrays_in_place(struct heed_arrays *, uint32_t out, uint32_t in);
 
 /* Bytes of a row of d elements of a type, 2^40 at most. */
 int64_t heed_arrays_row_bytes(int64_t d, uint32_t dtype);

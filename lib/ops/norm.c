@@ -59,6 +59,8 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
         status = heed_arrays_lay(&a);
     if (status < 0)
         return status;
+    heed_arrays_in_place(&a, HK_NORM_Y, HK_NORM_X);
+    heed_arrays_in_place(&a, HK_NORM_SUM, HK_NORM_RESIDUAL);
     norm = a.numbers;
     norm->d = heed_arrays_extent(&a, 'D');
     norm->eps = (float)desc.eps;

@@ -71,6 +71,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
         status = pairs_check(&a, &desc);
     if (status < 0)
         return status;
+    heed_arrays_in_place(&a, HK_ROPE_Y, HK_ROPE_X);
     rope = a.numbers;
     rope->d = heed_arrays_extent(&a, 'D');
     rope->pairs = heed_arrays_extent(&a, 'R');

@@ -105,7 +105,39 @@ static void desc_set(struct fixed_call *call, const struct fixed_problem *p)
     head->flags = p->c.v[F_WS] ? (uint32_t)HEED_PLAN_OWN_WORKSPACE : 0;
     p->op->numbers(p, call->desc.bytes);
     for (int i = 0; i < p->op->n_arrays; i++)
-        *fixed_tensor(call, i) = call->place[i].t;
+        *fixed_tensor(call, i) = call->place[call->at[i]].t;
+}
+
+/* May the output lie where the input does, as both are? */
+static bool fits(const struct part *out, const struct part *in)
+{
+    int64_t mine[6] = { 0 }, theirs[6] = { 0 };
+    int batch;
+
+    return part_is(out) && part_is(in) && out->a.dtype == in->a.dtype &&
+           part_dims(out, mine, &batch) == part_dims(in, theirs, &batch) &&
+           memcmp(mine, theirs, sizeof mine) == 0;
+}
+
+int fixed_guest(const struct fixed_problem *p, int array)
+{
+    for (int i = 0; i < p->op->n_in_place; i++) {
+        const int in = p->op->in_place[i].in;
+
+        if (p->op->in_place[i].out == array && fits(&p->part[array], &p->part[in]))
+            return in;
+    }
+    return -1;
+}
+
+/* In whose place array i lies. */
+static int host_of(const struct fixed_problem *p, int i, unsigned flags)
+{
+    for (int k = 0; k < p->op->n_arrays && flags & CALL_IN_PLACE; k++) {
+        if (fixed_guest(p, k) == i)
+            return k;
+    }
+    return i;
 }
 
 static bool part_add(struct fixed_call *call, const struct fixed_problem *p, int i, unsigned flags)
@@ -116,19 +148,26 @@ static bool part_add(struct fixed_call *call, const struct fixed_problem *p, int
     const uint32_t role = roles & OUT     ? HEED_ROLE_OUT
                           : roles & STATE ? HEED_ROLE_STATE
                                           : HEED_ROLE_IN;
-    struct operand *const x = job_add(&call->job, name, name, role, &call->place[i]);
+    const int host = host_of(p, i, flags), guest = flags & CALL_IN_PLACE ? fixed_guest(p, i) : -1;
+    struct operand *const x = job_add(&call->job, name, name, role, &call->place[host]);
 
     if (!x)
         return false;
     x->tensor = fixed_tensor(call, i);
-    if (!part_is(part))
+    x->guest = host != i;
+    for (int k = 0; k < call->job.n && fixed_guest(p, i) >= 0; k++) {
+        if (call->job.operand[k].tensor == fixed_tensor(call, fixed_guest(p, i)))
+            x->may_be = 1 + k;
+    }
+    call->at[i] = host;
+    if (!part_is(part) || x->guest)
         return true;
     if (!part_place(&call->place[i], p, part, flags))
         return false;
     call->out[i] = call->old[i] = part->a;
     call->out[i].data = call->old[i].data = NULL;
     x->around = cf_mix2(p->c.seed, (uint64_t)i);
-    x->holds = role == HEED_ROLE_OUT ? NULL : &part->a;
+    x->holds = guest >= 0 ? &p->part[guest].a : role == HEED_ROLE_OUT ? NULL : &part->a;
     x->out = role == HEED_ROLE_IN ? NULL : &call->out[i];
     x->old = role == HEED_ROLE_IN ? NULL : &call->old[i];
     x->rows = role == HEED_ROLE_IN && part->a.dtype != HEED_I32 && part->a.dtype != HEED_I64;
@@ -140,7 +179,7 @@ static void placed(struct job *job)
     struct fixed_call *const call = (struct fixed_call *)(void *)job;
 
     for (int i = 0; i < call->op->n_arrays; i++)
-        *fixed_buf(call, i) = call->place[i].buf;
+        *fixed_buf(call, i) = call->place[call->at[i]].buf;
     ((struct args_head *)(void *)call->args.bytes)->size = (uint32_t)call->op->args_size;
 }
 
@@ -149,6 +188,8 @@ bool fixed_call_describe(struct fixed_call *call, const struct fixed_problem *p,
     bool ok = true;
 
     memset(call, 0, sizeof *call);
+    for (int i = 0; i < MAX_PARTS; i++)
+        call->at[i] = i;
     call->op = p->op;
     call->job.problem = (void *)(uintptr_t)p;
     call->job.check = p->op->check;
@@ -186,6 +227,8 @@ static heed_tensor vast_tensor(const struct part *part, struct rng *r)
 void fixed_call_vast(struct fixed_call *call, const struct fixed_problem *p, struct rng *r)
 {
     memset(call, 0, sizeof *call);
+    for (int i = 0; i < MAX_PARTS; i++)
+        call->at[i] = i;
     call->op = p->op;
     call->job.check = p->op->check;
     call->job.plan = p->op->plan;

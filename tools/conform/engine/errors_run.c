@@ -109,7 +109,8 @@ static void aliases(const struct point *t, struct ready *r)
             if (i == j || y->constant)
                 continue;
             snprintf(what, sizeof what, "%s is %s", x->name, y->name);
-            alias(t, r, x, y->place->buf, what);
+            if (x->may_be != j + 1)
+                alias(t, r, x, y->place->buf, what);
             there.offset += cf_dtype_size(x->place->t.dtype);
             snprintf(what, sizeof what, "%s overlaps %s but for an element", y->name, x->name);
             if (!y->out && x->place->count > 1 && x->place->sz > 0)

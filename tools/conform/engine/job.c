@@ -137,7 +137,7 @@ bool job_upload(struct job *job, uint64_t poison)
     for (int i = 0; i < job->n && ok; i++) {
         struct operand *const x = &job->operand[i];
 
-        if (x->constant) /* has had its contents since the descriptor was made */
+        if (x->constant || x->guest) /* has its contents by other ways */
             continue;
         job_fill(x, poison + (uint64_t)i * 99);
         ok = place_upload(x->place, job->on);
@@ -219,7 +219,7 @@ static bool block_same(const struct job *job, const struct operand *x, char why[
 {
     struct place *const place = x->place;
 
-    if (x->constant || !place->buf.handle ||
+    if (x->constant || x->guest || !place->buf.handle ||
         (place_download(place, job->on) && !memcmp(place->snapshot, place->after, place->bytes)))
         return true;
     snprintf(why, 128, "%s was written to", x->name);
@@ -256,7 +256,8 @@ void job_finish(struct job *job)
     for (int i = 0; i < job->n; i++) {
         const struct operand *const x = &job->operand[i];
 
-        place_finish(x->place, job->on);
+        if (!x->guest)
+            place_finish(x->place, job->on);
         if (x->out) {
             free(x->out->data);
             free(x->old->data);

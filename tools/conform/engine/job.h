@@ -13,8 +13,9 @@
 #include "target.h"
 
 /* NATURAL: dense, aligned, whatever the case says. ABSENT: arrays that a case leaves out are in the
- * list, without contents: somebody may put one there. */
-enum { CALL_NATURAL = 1, CALL_ABSENT = 2 };
+ * list, without contents: somebody may put one there. IN_PLACE: outputs lie where an input does, if
+ * they may. */
+enum { CALL_NATURAL = 1, CALL_ABSENT = 2, CALL_IN_PLACE = 4 };
 enum { JOB_OPERANDS = 64, JOB_PLAN_OPERANDS = 128 };
 
 /* One array. Its place, and the arrays of an output, are the call's. */
@@ -26,6 +27,8 @@ struct operand {
     bool rows;                 /* a kernel may run on zeros in its place */
     uint64_t around;           /* what lies beside the elements is made from it */
     struct place *place;
+    bool guest;                /* the place is that of another operand, an output */
+    int may_be;                /* of an output: 1 + the operand whose place it may have; 0: none */
     heed_tensor *tensor;       /* where the descriptor has it */
     const struct array *holds; /* contents; NULL: those of an output, or none */
     struct array *out, *old;   /* of outputs and states: elements after the run, before it */

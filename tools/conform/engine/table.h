@@ -110,6 +110,7 @@ struct fixed_call {
         max_align_t align;
     } args; /* for families that call the operation's own run */
     struct place place[MAX_PARTS];
+    int at[MAX_PARTS]; /* in whose place it lies: its own, but for inputs with CALL_IN_PLACE */
     struct array out[MAX_PARTS], old[MAX_PARTS]; /* outputs and states after the run, before it */
 };
 
@@ -168,6 +169,10 @@ struct fixed {
     /* NULL, or: what the results have to do with those of another operation on that device. */
     void (*relate)(const struct target *, const struct fixed_problem *,
                    const struct fixed_call *got, struct verdict *);
+    struct {
+        int out, in;
+    } in_place[2]; /* arrays: which output may lie where an input does */
+    int n_in_place;
     const struct fixed_number *desc_numbers; /* but size, flags, numerics */
     int n_desc_numbers;
     const struct fixed_fault *faults;
@@ -293,6 +298,8 @@ heed_run *fixed_run(struct fixed_call *);
 /* Word i, counted around, of those of the descriptor that are of no tensor. */
 unsigned char *fixed_number(struct fixed_call *, uint32_t i);
 bool fixed_writes(const struct fixed_problem *, int array); /* present and output or state */
+/* Of an output: the input whose memory it may have, as both are; -1: none. */
+int fixed_guest(const struct fixed_problem *, int array);
 
 /* ---- answer.c -------------------------------------------------------------- */
 

@@ -205,11 +205,26 @@ static void shorter(const struct subject *s)
     fixed_problem_free(other);
 }
 
+/* Outputs in the memory of inputs. */
+static void in_place(const struct subject *s)
+{
+    const struct relation r = { .what = "outputs in place of inputs" };
+    const struct fixed_problem *const p = s->problem;
+    bool any = false;
+
+    for (int i = 0; i < p->op->n_arrays; i++)
+        any = any || fixed_guest(p, i) >= 0;
+    if (any)
+        cf_compare(s, &s->bench->one, p, CALL_IN_PLACE, &r);
+}
+
 static void relate(const struct subject *s)
 {
     const struct fixed_problem *const p = s->problem;
 
     poisoned(s);
+    if (!s->v->failed)
+        in_place(s);
     if (p->op->relate && !s->v->failed)
         p->op->relate(&s->bench->one, p, (const struct fixed_call *)(const void *)s->got, s->v);
     if (!s->v->failed && !(s->seed & 1))
