@@ -110,6 +110,17 @@ static float gelu(float x)
     return x * tail;
 }
 
+/* Of large numbers in two steps: the second rounds to a subnormal. */
+static float inverse(float x)
+{
+    const bool large = fabsf(x) >= 0x1p64f;
+    float y = (large ? 0x1p64f : 1.0f) / x;
+
+    if (large)
+        y = y * 0x1p-64f;
+    return y;
+}
+
 float heed_ref_activate(uint32_t kind, float x)
 {
     float more;
@@ -132,6 +143,8 @@ float heed_ref_activate(uint32_t kind, float x)
     case HEED_ACT_ELU_PLUS_ONE:
         more = x + 1.0f;
         return x > 0 ? more : exponential(x);
+    case HEED_ACT_INVERSE:
+        return inverse(x);
     default:
         return x;
     }

@@ -137,7 +137,8 @@ enum { /* as HEED_ACT_* */
     HK_ACT_TANH,
     HK_ACT_SIGMOID,
     HK_ACT_EXP,
-    HK_ACT_ELU_PLUS_ONE
+    HK_ACT_ELU_PLUS_ONE,
+    HK_ACT_INVERSE
 };
 
 struct hk_act {

@@ -88,6 +88,23 @@ HK_FN HK_T HK_OP(gelu)(HK_T x)
                                     HK_OP(sub)(HK_OP(set)(1.0f), tail)));
 }
 
+/* 1 / x: powers of two bring it to where inverse() is defined, and join the result again. */
+HK_FN HK_T HK_OP(inverse_of_any)(HK_T x)
+{
+    const HK_T one = HK_OP(set)(1.0f), up = HK_OP(set)(0x1p64f), least = HK_OP(set)(0x1p-3f);
+    const HK_T a = HK_OP(abs_f)(x);
+    const HK_T f = HK_OP(select)(HK_OP(less)(a, least), up,
+                                 HK_OP(select)(HK_OP(less)(a, up), one, HK_OP(set)(0x1p-64f)));
+    const HK_T b = HK_OP(mul)(a, f), g = HK_OP(select)(HK_OP(less)(b, least), up, one);
+    const HK_T c = HK_OP(mul)(b, g), h = HK_OP(select)(HK_OP(less)(c, least), up, one);
+    HK_T r = HK_OP(inverse)(HK_OP(mul)(c, h));
+
+    r = HK_OP(mul)(HK_OP(mul)(HK_OP(mul)(r, h), g), f);
+    r = HK_OP(select)(HK_OP(less)(a, HK_OP(set)(HK_INFINITY)), r, HK_OP(set)(0.0f));
+    r = HK_OP(select)(HK_OP(less)(HK_OP(set)(0.0f), a), r, HK_OP(set)(HK_INFINITY));
+    return HK_OP(select)(HK_OP(ordered)(x), HK_OP(sign_f)(r, x), x);
+}
+
 /* kind: HK_ACT_*. */
 HK_FN HK_T HK_OP(activate)(hk_u32 kind, HK_T x)
 {
@@ -111,6 +128,8 @@ HK_FN HK_T HK_OP(activate)(hk_u32 kind, HK_T x)
     case HK_ACT_ELU_PLUS_ONE:
         return HK_OP(select)(HK_OP(less)(zero, x), HK_OP(add)(x, HK_OP(set)(1.0f)),
                              HK_OP(exp_e)(x));
+    case HK_ACT_INVERSE:
+        return HK_OP(inverse_of_any)(x);
     default:
         return x;
     }

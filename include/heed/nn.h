@@ -136,7 +136,8 @@ enum {
     HEED_ACT_TANH,       /**< tanh x */
     HEED_ACT_SIGMOID,    /**< 1 / (1 + e^-x) */
     HEED_ACT_EXP,        /**< e^x: positive features (Choromanski et al. 2021). */
-    HEED_ACT_ELU_PLUS_ONE /**< x + 1 above 0, else e^x (Katharopoulos et al. 2020, equation 7). */
+    HEED_ACT_ELU_PLUS_ONE, /**< x + 1 above 0, else e^x (Katharopoulos et al. 2020, eq. 7). */
+    HEED_ACT_INVERSE     /**< 1 / x; of zeros infinity, with their sign. */
 };
 
 /**
@@ -162,6 +163,7 @@ enum {
  *     TANH          the share 2.0e-7
  *     SIGMOID, EXP, ELU_PLUS_ONE
  *                   the share 2.2e-7, and 2^-149
+ *     INVERSE       half a unit of the last place
  *
  * HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section 14.
  */

@@ -35,7 +35,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     heed_status status = heed_arrays_open(&a, plan, arena, given, &desc, report);
 
     if (status >= 0)
-        status = heed_arrays_limit(&a, "kind", desc.kind, HEED_ACT_NONE, HEED_ACT_ELU_PLUS_ONE,
+        status = heed_arrays_limit(&a, "kind", desc.kind, HEED_ACT_NONE, HEED_ACT_INVERSE,
                                    "a kind of activation is wanted");
     if (status >= 0)
         status = heed_arrays_lay(&a);

@@ -114,6 +114,7 @@ static const struct act_row {
     { "act_sigmoid", HEED_F32, HEED_F32, HEED_ACT_SIGMOID, 0, 0, true },
     { "act_exp", HEED_F32, HEED_F32, HEED_ACT_EXP, HEED_F32, HEED_F16, true },
     { "act_elu_plus_one", HEED_BF16, HEED_F32, HEED_ACT_ELU_PLUS_ONE, 0, 0, true },
+    { "act_inverse", HEED_F32, HEED_F32, HEED_ACT_INVERSE, 0, 0, true },
     { "act_none", HEED_F16, HEED_F16, HEED_ACT_NONE, HEED_BF16, HEED_F32, false },
 };
 

@@ -17,7 +17,7 @@ static const double u = 0x1p-24, least = 0x1p-149;
 static const struct cf_spec specs[] = {
     { "n", "5 0 1 4 33", 1, -1, NULL },
     { "d", "8 0 1 7 16 33 64 130 1000", 1, -1, NULL },
-    { "kind", "none relu gelu gelu_tanh silu tanh sigmoid exp elu_plus_one", 0, -1, NULL },
+    { "kind", "none relu gelu gelu_tanh silu tanh sigmoid exp elu_plus_one inverse", 0, -1, NULL },
 };
 
 #define ARRAY(member) #member, offsetof(heed_act_desc, member), offsetof(heed_act_args, member)
@@ -66,6 +66,8 @@ static double value_of(uint32_t kind, double x)
         return exp(x);
     case HEED_ACT_ELU_PLUS_ONE:
         return x > 0 ? x + 1 : exp(x);
+    case HEED_ACT_INVERSE:
+        return 1 / x;
     default:
         return x;
     }
@@ -88,6 +90,8 @@ static double error_of(uint32_t kind, double x, double value)
     case HEED_ACT_EXP:
     case HEED_ACT_ELU_PLUS_ONE:
         return share;
+    case HEED_ACT_INVERSE:
+        return u * fabs(value) + least;
     default:
         return 0;
     }
@@ -151,7 +155,7 @@ static void say(const struct fixed_problem *p, struct answer *a)
 
 static const struct fixed_fault faults[] = {
     { "flags", offsetof(heed_act_desc, flags), FAULT_U32, 1, HEED_E_FLAG },
-    { "kind", offsetof(heed_act_desc, kind), FAULT_U32, 9, HEED_E_VALUE },
+    { "kind", offsetof(heed_act_desc, kind), FAULT_U32, 10, HEED_E_VALUE },
     { SHAPE(factor, 3), 7, HEED_E_SHAPE },
     { SHAPE(add, 2), 4, HEED_E_SHAPE },
     { "factor", offsetof(heed_act_desc, factor.dtype), FAULT_U32, HEED_I8, HEED_E_DTYPE },
@@ -160,7 +164,7 @@ static const struct fixed_fault faults[] = {
 static const struct fixed_number desc_numbers[] = {
     { "kind", offsetof(heed_act_desc, kind), FAULT_U32,
       "HEED_ACT_NONE HEED_ACT_RELU HEED_ACT_GELU HEED_ACT_GELU_TANH HEED_ACT_SILU HEED_ACT_TANH "
-      "HEED_ACT_SIGMOID HEED_ACT_EXP HEED_ACT_ELU_PLUS_ONE" },
+      "HEED_ACT_SIGMOID HEED_ACT_EXP HEED_ACT_ELU_PLUS_ONE HEED_ACT_INVERSE" },
 };
 
 static const char *const named[] = {
