@@ -83,22 +83,6 @@ HK_FN hk_vec hk_norm_apart(const struct hk_rows_norm *norm, hk_vec x, float cent
     return norm->numbers->kind == HK_NORM_RMS ? x : hkv_sub(x, hkv_set(centre));
 }
 
-/* The same, +0 beyond the row. */
-HK_FN hk_vec hk_norm_within(const struct hk_rows_norm *norm, hk_vec x, float centre, hk_i64 t,
-                            hk_i64 d)
-{
-    const hk_vec c = hk_norm_apart(norm, x, centre);
-
-#if HKV_LANES > 1
-    if (t + HKV_LANES > d)
-        return hkv_keep(hkv_bits(d > t ? 0xffffffffu >> (32 - (d - t)) : 0), c);
-#else
-    (void)t;
-    (void)d;
-#endif
-    return c;
-}
-
 /* Channels t .. of y and of the sum. */
 HK_FN void hk_norm_write(const struct hk_rows_norm *norm, hk_i64 i, hk_vec x, float centre,
                          float factor, hk_i64 t)

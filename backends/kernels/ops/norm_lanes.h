@@ -41,6 +41,22 @@ HK_INLINE hk_vec hk_norm_term(const int squares, hk_vec c, hk_vec sum)
     return squares ? hkv_fma(c, c, sum) : hkv_add(sum, c);
 }
 
+/* A channel's distance from the centre, +0 beyond the row. */
+HK_FN hk_vec hk_norm_within(const struct hk_rows_norm *norm, hk_vec x, float centre, hk_i64 t,
+                            hk_i64 d)
+{
+    const hk_vec c = hk_norm_apart(norm, x, centre);
+
+#if HKV_LANES > 1
+    if (t + HKV_LANES > d)
+        return hkv_keep(hkv_bits(d > t ? 0xffffffffu >> (32 - (d - t)) : 0), c);
+#else
+    (void)t;
+    (void)d;
+#endif
+    return c;
+}
+
 /* The sum of the channels, or of the squares of their distances from the centre, over d. centre: 0
  * with RMS. */
 HK_INLINE float hk_norm_mean(hk_u32 dtype, const int plain, const struct hk_rows_norm *norm,
