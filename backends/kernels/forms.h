@@ -131,7 +131,7 @@ enum { HK_RECUR_Q, HK_RECUR_K, HK_RECUR_V, HK_RECUR_DECAY, HK_RECUR_BETA, HK_REC
        HK_RECUR_STATE, HK_RECUR_O };
 
 #define HK_RECUR_STRIP 64       /* channels of v that a task has at most */
-#define HK_RECUR_ROWS 8         /* rows of d_k, rounded up to 16, that scratch has beside its strip */
+#define HK_RECUR_ROWS 4          /* rows of d_k channels, rounded up to 16, beside a strip */
 
 struct hk_recur {
     struct hk_strip_form strip; /* rows: channels of v */
