@@ -17,7 +17,7 @@
     ROW(COPY, copy)                                                                                \
     ROW(POOL, pool)                                                                                \
     ROW(SELECT, select) ROW(PUSH, push) ROW(MERGE, merge) ROW(STATE, state) ROW(NORM, norm)        \
-    ROW(ROPE, rope)
+    ROW(ROPE, rope) ROW(RECUR, recur)
 
 #define OPERATION_NUMBER(NAME, name) OPERATION_##NAME,
 enum workload_operation {
@@ -60,6 +60,8 @@ enum workload_operation {
     ROW(NORM_RMS, "norm-rms", "n=4096,h=1,hk,d=1024,b=1", NORM, rows_norm)                         \
     ROW(ROPE_HALVES, "rope-halves", "n=4096,h=8,hk,d=128,b=1", ROPE, rope)                         \
     ROW(ROPE_ADJACENT, "rope-adjacent", "n=4096,h=8,hk,d=128,b=1", ROPE, rope)                     \
+    ROW(RECUR_LINEAR, "recur-linear", "n=2048,h=16,hk,d=64,b=1", RECUR, recur)                     \
+    ROW(RECUR_DELTA, "recur-delta", "n=2048,h=16,hk,d=128,b=1", RECUR, recur)                      \
     ROW(LSG_NORM, "lsg-norm", LSG, LSG, program)                                                   \
     ROW(LSG_POOLING, "lsg-pooling", LSG, LSG, program)                                             \
     ROW(LSG_LSH, "lsg-lsh", LSG, LSG, program)                                                     \

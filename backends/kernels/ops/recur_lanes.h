@@ -8,16 +8,22 @@
 #define HEED_BACKENDS_KERNELS_OPS_RECUR_LANES_H
 
 #define HK_RECUR_WIDE 4         /* vectors side by side: their chains hide the time of an fma */
+#define HK_RECUR_RUN 64         /* tokens that pass by before the next columns are at hand */
 
 /* Rows of tokens in scratch, as floats: of two tokens k, of one q and the decays. */
-enum { HK_RECUR_KEY, HK_RECUR_QUERY = 2, HK_RECUR_FACTOR };
+enum { HK_RECUR_KEY, HK_RECUR_QUERY = 2, HK_RECUR_FACTOR = 3 };
 
 /* What a sweep over the state has in hand. */
 struct hk_recur_sweep {
     HK_GLOBAL const float *key, *query; /* of the token that is written and answered */
     HK_GLOBAL const float *next, *decay;        /* of the one whose k is answered; its factors */
     HK_GLOBAL float *state;
-    hk_i64 d_k;
+    hk_i64 d_k, end;            /* end: of the tokens */
+};
+
+/* Tokens first .. end - 1, and the first of the channels of v that they meet. */
+struct hk_recur_run {
+    hk_i64 first, end, channel;
 };
 
 HK_FN HK_GLOBAL float *hk_recur_row(const struct hk_recur_strip *strip, hk_i64 row)
@@ -25,13 +31,17 @@ HK_FN HK_GLOBAL float *hk_recur_row(const struct hk_recur_strip *strip, hk_i64 r
     return strip->scratch + (HK_RECUR_STRIP + row) * strip->pitch;
 }
 
-HK_INLINE void hk_recur_widen(hk_u32 dtype, const struct hk_recur_strip *strip,
-                              const struct hk_rows *rows, hk_i64 t, HK_GLOBAL float *to)
+HK_INLINE void hk_recur_widen(hk_u32 dtype, const struct hk_rows *rows, hk_i64 t, hk_i64 d_k,
+                              HK_GLOBAL float *to)
 {
-    hk_i64 c;
+    HK_GLOBAL const char *const from = hk_row(rows, t);
+    const hk_i64 channel = rows->channel;
+    hk_i64 c = 0;
 
-    for (c = 0; c < strip->numbers->d_k; c += HKV_LANES)
-        hkv_store(to + c, hk_recur_read(dtype, strip, rows, t, c));
+    for (; channel == 1 && c + HKV_LANES <= d_k; c += HKV_LANES)
+        hkv_store(to + c, hk_vec_load(dtype, from, c));
+    for (; c < d_k; c += HKV_LANES)
+        hkv_store(to + c, hk_channels_read(dtype, from, channel, c, d_k));
 }
 
 /* Row t as floats. */
@@ -40,7 +50,7 @@ HK_NOINLINE void hk_recur_stage(const struct hk_recur_strip *strip, const struct
 {
     HK_GLOBAL float *const to = hk_recur_row(strip, row);
 
-#define HK_ROW(type) hk_recur_widen(type, strip, rows, t, to)
+#define HK_ROW(type) hk_recur_widen(type, rows, t, strip->numbers->d_k, to)
     HK_BY(HK_FLOAT_TYPES, rows->dtype, HK_ROW);
 #undef HK_ROW
 }
@@ -121,28 +131,35 @@ HK_INLINE void hk_recur_between(const int wide, const int decays, const int writ
 /* ---- tokens ---- */
 
 /* Before the sweep that writes token t: its rows, and with DELTA those of the token behind it. */
-HK_FN void hk_recur_sweep_to(const struct hk_recur_strip *strip, hk_i64 t,
+HK_FN void hk_recur_sweep_to(const struct hk_recur_strip *strip, hk_i64 first, hk_i64 t,
                              struct hk_recur_sweep *sweep)
 {
     const hk_i64 ahead = strip->numbers->delta ? t + 1 : t;
 
-    if (ahead < strip->tokens) {
+    if (ahead < sweep->end) {
         hk_recur_stage(strip, &strip->k, ahead, HK_RECUR_KEY + ahead % 2);
         if (strip->decays)
             hk_recur_factors(strip, ahead);
     }
-    if (t >= 0 && strip->o.base)
+    if (t >= first && strip->o.base)
         hk_recur_stage(strip, &strip->q, t, HK_RECUR_QUERY);
     sweep->key = hk_recur_row(strip, HK_RECUR_KEY + (t & 1));
     sweep->next = hk_recur_row(strip, HK_RECUR_KEY + (~t & 1));
 }
 
-HK_FN void hk_recur_begin(const struct hk_recur_strip *strip, struct hk_recur_sweep *sweep)
+HK_FN HK_GLOBAL float *hk_recur_columns(const struct hk_recur_strip *strip, hk_i64 channel)
+{
+    return strip->scratch + (channel - strip->first) * strip->numbers->d_k;
+}
+
+HK_FN void hk_recur_begin(const struct hk_recur_strip *strip, const struct hk_recur_run *run,
+                          struct hk_recur_sweep *sweep)
 {
     HK_GLOBAL float *const query = hk_recur_row(strip, HK_RECUR_QUERY);
     hk_i64 c;
 
-    sweep->state = strip->scratch;
+    sweep->state = hk_recur_columns(strip, run->channel);
+    sweep->end = run->end;
     sweep->decay = hk_recur_row(strip, HK_RECUR_FACTOR);
     sweep->query = query;
     sweep->d_k = strip->numbers->d_k;
@@ -187,41 +204,48 @@ HK_INLINE void hk_recur_answer(const int wide, const struct hk_recur_strip *stri
 }
 
 HK_INLINE void hk_recur_tokens(const int wide, const int delta, const int decays,
-                               const struct hk_recur_strip *strip, hk_i64 channel)
+                               const struct hk_recur_strip *strip, const struct hk_recur_run *run)
 {
     struct hk_recur_sweep sweep;
     hk_vec w[HK_RECUR_WIDE], o[HK_RECUR_WIDE], r[HK_RECUR_WIDE];
     hk_i64 t;
 
-    hk_recur_begin(strip, &sweep);
+    hk_recur_begin(strip, run, &sweep);
     hk_recur_zero(wide, w);
     hk_recur_zero(wide, r);
     if (delta) {
-        hk_recur_sweep_to(strip, -1, &sweep);
+        hk_recur_sweep_to(strip, run->first, run->first - 1, &sweep);
         hk_recur_between(wide, decays, 0, 1, &sweep, w, o, r);
     }
-    for (t = 0; t < strip->tokens; t++) {
-        hk_recur_sweep_to(strip, t, &sweep);
-        hk_recur_news(wide, strip, t, channel, r, w);
+    for (t = run->first; t < run->end; t++) {
+        hk_recur_sweep_to(strip, run->first, t, &sweep);
+        hk_recur_news(wide, strip, t, run->channel, r, w);
         hk_recur_zero(wide, o);
         if (delta)
             hk_recur_zero(wide, r);
         if (!delta)
             hk_recur_token(wide, decays, &sweep, w, o);
-        else if (t + 1 < strip->tokens)
+        else if (t + 1 < run->end)
             hk_recur_between(wide, decays, 1, 1, &sweep, w, o, r);
         else
             hk_recur_between(wide, decays, 1, 0, &sweep, w, o, r);
-        hk_recur_answer(wide, strip, t, channel, o);
+        hk_recur_answer(wide, strip, t, run->channel, o);
     }
 }
 
 /* ---- columns ---- */
 
-/* The state's columns into scratch, or out of it. */
-HK_FN void hk_recur_move(const struct hk_recur_strip *strip, hk_i64 channel, int wide, int out)
+/* Vectors from a channel on that are side by side. */
+HK_FN int hk_recur_wide_of(const struct hk_recur_strip *strip, hk_i64 channel)
 {
-    HK_GLOBAL float *s = strip->scratch;
+    return strip->end - channel > HKV_LANES ? HK_RECUR_WIDE : 1;
+}
+
+/* The state's columns into scratch, or out of it. */
+HK_FN void hk_recur_move(const struct hk_recur_strip *strip, hk_i64 channel, int out)
+{
+    const int wide = hk_recur_wide_of(strip, channel);
+    HK_GLOBAL float *s = hk_recur_columns(strip, channel);
     hk_i64 c;
     int i;
 
@@ -238,9 +262,10 @@ HK_FN void hk_recur_move(const struct hk_recur_strip *strip, hk_i64 channel, int
 }
 
 #define HK_RECUR_CASE(name, wide, delta, decays)                                                   \
-    HK_NOINLINE void hk_recur_##name(const struct hk_recur_strip *strip, hk_i64 channel)           \
+    HK_NOINLINE void hk_recur_##name(const struct hk_recur_strip *strip,                           \
+                                     const struct hk_recur_run *run)                               \
     {                                                                                              \
-        hk_recur_tokens(wide, delta, decays, strip, channel);                                      \
+        hk_recur_tokens(wide, delta, decays, strip, run);                                          \
     }
 HK_RECUR_CASE(one, 1, 0, 0)
 HK_RECUR_CASE(one_decay, 1, 0, 1)
@@ -252,23 +277,43 @@ HK_RECUR_CASE(wide_delta, HK_RECUR_WIDE, 1, 0)
 HK_RECUR_CASE(wide_delta_decay, HK_RECUR_WIDE, 1, 1)
 #undef HK_RECUR_CASE
 
-/* Vectors from `channel` on; answers how many. */
-HK_FN int hk_recur_columns(const struct hk_recur_strip *strip, hk_i64 channel)
+HK_FN void hk_recur_meet(const struct hk_recur_strip *strip, const struct hk_recur_run *run)
 {
-    const int wide = strip->end - channel > HKV_LANES ? HK_RECUR_WIDE : 1;
+    const int one = hk_recur_wide_of(strip, run->channel) == 1;
     const int delta = strip->numbers->delta != 0, decays = strip->decays != 0;
 
-    hk_recur_move(strip, channel, wide, 0);
-    if (wide == 1 && delta)
-        decays ? hk_recur_one_delta_decay(strip, channel) : hk_recur_one_delta(strip, channel);
-    else if (wide == 1)
-        decays ? hk_recur_one_decay(strip, channel) : hk_recur_one(strip, channel);
+    if (one && delta)
+        decays ? hk_recur_one_delta_decay(strip, run) : hk_recur_one_delta(strip, run);
+    else if (one)
+        decays ? hk_recur_one_decay(strip, run) : hk_recur_one(strip, run);
     else if (delta)
-        decays ? hk_recur_wide_delta_decay(strip, channel) : hk_recur_wide_delta(strip, channel);
+        decays ? hk_recur_wide_delta_decay(strip, run) : hk_recur_wide_delta(strip, run);
     else
-        decays ? hk_recur_wide_decay(strip, channel) : hk_recur_wide(strip, channel);
-    hk_recur_move(strip, channel, wide, 1);
-    return wide;
+        decays ? hk_recur_wide_decay(strip, run) : hk_recur_wide(strip, run);
+}
+
+#define HK_RECUR_COLUMNS(strip, channel)                                                           \
+    for (channel = (strip)->first; channel < (strip)->end;                                         \
+         channel += (hk_i64)hk_recur_wide_of(strip, channel) * HKV_LANES)
+
+/* All tokens: some of them for all columns, then the next ones, so that rows of tokens are in caches
+ * when other columns want them. */
+HK_FN void hk_recur_run_all(const struct hk_recur_strip *strip)
+{
+    const hk_i64 few = strip->end - strip->first > HK_RECUR_WIDE * HKV_LANES ? HK_RECUR_RUN
+                                                                             : strip->tokens;
+    struct hk_recur_run run;
+    hk_i64 channel;
+
+    HK_RECUR_COLUMNS(strip, channel)
+        hk_recur_move(strip, channel, 0);
+    for (run.first = 0; run.first < strip->tokens; run.first = run.end) {
+        run.end = hk_min(run.first + few, strip->tokens);
+        HK_RECUR_COLUMNS(strip, run.channel)
+            hk_recur_meet(strip, &run);
+    }
+    HK_RECUR_COLUMNS(strip, channel)
+        hk_recur_move(strip, channel, 1);
 }
 
 /* Rows of o behind the last token. */
@@ -284,16 +329,15 @@ HK_FN void hk_recur_rest(const struct hk_recur_strip *strip)
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
 {
-    hk_i64 task, channel;
+    hk_i64 task;
 
     HK_TASKS(call, group, task)
     {
         struct hk_recur_strip strip;
 
         hk_recur_open(call, task, group, &strip);
-        channel = strip.tokens > 0 ? strip.first : strip.end;
-        while (channel < strip.end)
-            channel += (hk_i64)hk_recur_columns(&strip, channel) * HKV_LANES;
+        if (strip.tokens > 0)
+            hk_recur_run_all(&strip);
         hk_recur_rest(&strip);
     }
 }
