@@ -105,7 +105,7 @@ static void compute(const struct heed_plan *plan, const struct heed_launch *laun
     struct recur r = { .arrays = heed_ref_arrays_of(plan, launch), .numbers = form->numbers };
     const struct hk_strip_form *strip = &r.numbers->strip;
 
-    for (int64_t item = 0; item < form->n_batch; item++) {
+    for (int64_t item = 0; item < form->n_batch && strip->rows > 0; item++) {
         int64_t length;
 
         heed_ref_arrays_item(&r.arrays, form, item);

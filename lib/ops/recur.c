@@ -80,8 +80,11 @@ static heed_status tasks_find(struct heed_arrays *a)
     const struct hk_recur *recur = a->numbers;
     const int64_t rows = (recur->d_k + VECTOR - 1) / VECTOR * VECTOR;
 
+    const int64_t channels = heed_arrays_extent(a, 'D');
+    const bool nothing = recur->d_k == 0 && !heed_arrays_has(a, HK_RECUR_O);
+
     a->form->scratch = rows * (HK_RECUR_STRIP + HK_RECUR_ROWS) * (int64_t)sizeof(float);
-    return heed_arrays_strips(a, heed_arrays_extent(a, 'H'), heed_arrays_extent(a, 'D'), 1,
+    return heed_arrays_strips(a, heed_arrays_extent(a, 'H'), nothing ? 0 : channels, 1,
                               HK_RECUR_STRIP);
 }
 

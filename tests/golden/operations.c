@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of sections 5 to 8, 12 and 13 of docs/numerics.md: a case is a row of numbers for
- * the maker of its operation. Every rule of those sections has a case whose digest depends on it.
+ * Golden cases of sections 5 to 8, 12, 13 and 18 of docs/numerics.md: a case is a row of numbers
+ * for the maker of its operation. Every rule of those sections has a case whose digest depends on it.
  */
 #include "contents.h"
 #include "contents_nn.h"
+#include "contents_recur.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ RUN(merge)
 RUN(state)
 RUN(norm)
 RUN(rope)
+RUN(recur)
 #undef RUN
 
 /* ---- copy ---- */
@@ -432,6 +434,7 @@ static const struct {
 } groups[] = {
     GROUP(copy, copies),  GROUP(push, pushes),  GROUP(pool, pools), GROUP(select, selects),
     GROUP(merge, merges), GROUP(state, states), GROUP(norm, norms), GROUP(rope, ropes),
+    GROUP(recur, recurs),
 };
 #undef GROUP
 
