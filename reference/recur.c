@@ -64,9 +64,9 @@ static float answer_of(const struct recur *r, uint32_t operand)
 static void token_in(const struct recur *r)
 {
     const int64_t d_k = r->numbers->d_k;
-    float u = heed_ref_float(
-        &r->arrays, HK_RECUR_V,
-        heed_ref_offset(&r->arrays, HK_RECUR_V, r->head, r->token, r->channel));
+    float u =
+        heed_ref_float(&r->arrays, HK_RECUR_V,
+                       heed_ref_offset(&r->arrays, HK_RECUR_V, r->head, r->token, r->channel));
 
     if (heed_ref_has(&r->arrays, HK_RECUR_DECAY)) {
         for (int64_t c = 0; c < d_k; c++)

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Rows that are moved: copy (gather, scatter, append to a cache) and push (a memory of
- * fixed size that gives back what falls out). Rows that a state of fixed size takes in: recur. Beside
- * <heed/heed.h> it includes <string.h>, as it always did.
+ * fixed size that gives back what falls out). Rows that a state of fixed size takes in: recur.
+ * Beside <heed/heed.h> it includes <string.h>, as it always did.
  */
 #ifndef HEED_MEMORY_H
 #define HEED_MEMORY_H
@@ -36,7 +36,9 @@ extern "C" {
  *
  * @section bits Numerics
  *
- * Of copy and push; recur computes (docs/numerics.md, section 18). Where two element types are equal, the bits are copied: payloads of NaN, -0, subnormals.
+ * Of copy and push; of recur: docs/numerics.md, section 18.
+ *
+ * Where two element types are equal, the bits are copied: payloads of NaN, -0, subnormals.
  * Otherwise an element is widened exactly to binary32 and leaves as every result does: one
  * rounding to nearest even, NaN canonical, -0 as +0 (docs/numerics.md, section 4, step 11). Every
  * device has the same bits; there is no looser path.
@@ -270,8 +272,8 @@ HEED_API HEED_MUST_CHECK heed_status heed_push_run(const heed_plan *plan, heed_q
 /* ---- recur ---------------------------------------------------------------- */
 
 enum {
-    HEED_RECUR_DELTA = 1u,             /**< What the state already answers to k is taken off v. */
-    HEED_RECUR_CHANNELS = 2u           /**< `decay` has a factor for each channel of k. */
+    HEED_RECUR_DELTA = 1u,   /**< What the state already answers to k is taken off v. */
+    HEED_RECUR_CHANNELS = 2u /**< `decay` has a factor for each channel of k. */
 };
 
 /**
@@ -311,9 +313,9 @@ enum {
  * HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section 18.
  */
 typedef struct heed_recur_desc {
-    uint32_t size, flags;              /**< flags: HEED_PLAN_*, HEED_RECUR_*. */
-    uint32_t numerics, reserved;       /**< numerics: HEED_NUMERICS_*. */
-    double scale;                      /**< Of o; binary32 has it, rounded; 0: 1. */
+    uint32_t size, flags;        /**< flags: HEED_PLAN_*, HEED_RECUR_*. */
+    uint32_t numerics, reserved; /**< numerics: HEED_NUMERICS_*. */
+    double scale;                /**< Of o; binary32 has it, rounded; 0: 1. */
     heed_tensor q, k, v;
     heed_tensor decay, beta, len;
     heed_tensor state;
@@ -339,7 +341,8 @@ typedef struct heed_recur_args {
  *     HEED_RECUR_CHANNELS;
  *   HEED_E_SIZE, HEED_E_NEWER the size of desc;
  *   HEED_E_FLAG an unknown flag;
- *   HEED_E_VALUE scale, numerics, reserved, an extent or a number of axes out of range; q without o;
+ *   HEED_E_VALUE scale, numerics, reserved, an extent or a number of axes out of range; q without
+ *     o;
  *   HEED_E_SHAPE two extents disagree, or H is no multiple of G: the report has both;
  *   HEED_E_DTYPE an element type that is not in the table above;
  *   HEED_E_STRIDE the state or o maps two elements to one address;
@@ -351,15 +354,16 @@ HEED_API HEED_MUST_CHECK heed_status heed_recur_check(heed_device *device,
                                                       const heed_recur_desc *desc,
                                                       heed_report *report);
 
-/** Checks and prepares a recurrence: as heed_attn_plan(). The plan keeps nothing of the caller's. */
+/** Checks and prepares a recurrence: as heed_attn_plan(). The plan keeps nothing of the caller's.
+ */
 HEED_API HEED_MUST_CHECK heed_status heed_recur_plan(heed_device *device,
-                                                     const heed_recur_desc *desc,
-                                                     heed_plan **out, heed_report *report);
+                                                     const heed_recur_desc *desc, heed_plan **out,
+                                                     heed_report *report);
 
 /** Runs a plan of heed_recur_plan(): all as heed_attn_run() says, statuses and threads too. */
 HEED_API HEED_MUST_CHECK heed_status heed_recur_run(const heed_plan *plan, heed_queue *queue,
-                                                    const heed_recur_args *args,
-                                                    heed_event **event, heed_report *report);
+                                                    const heed_recur_args *args, heed_event **event,
+                                                    heed_report *report);
 
 /* ---- easy calls ------------------------------------------------------------ */
 

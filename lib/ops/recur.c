@@ -38,8 +38,8 @@ enum { VECTOR = 16 }; /* floats that a row of scratch is a multiple of */
 
 static heed_status numbers_check(const struct heed_arrays *a, const heed_recur_desc *d)
 {
-    heed_status status = heed_arrays_want(a, HK_RECUR_Q, heed_arrays_has(a, HK_RECUR_O),
-                                          "q and o go together");
+    heed_status status =
+        heed_arrays_want(a, HK_RECUR_Q, heed_arrays_has(a, HK_RECUR_O), "q and o go together");
 
     if (status >= 0 && (d->flags & HEED_RECUR_CHANNELS))
         status = heed_arrays_want(a, HK_RECUR_DECAY, true, "HEED_RECUR_CHANNELS says so");
@@ -110,7 +110,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     return tasks_find(&a);
 }
 
-/* An element of the state takes 2 for each token from k, 2 for q, 1 for the decay and 2 for DELTA. */
+/* For each token an element of the state takes 2 for k, 2 for q, 1 for the decay, 2 for DELTA. */
 static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
 {
     const struct hk_recur *recur = heed_form_of(plan)->numbers;

@@ -14,7 +14,7 @@
 enum { TOKENS = 150, GROUPS = 2, HEADS = 4, KEYS = 20, VALUES = 70 };
 
 static const char *const devices[] = { "reference", "cpu", "cpu:scalar" };
-enum { DEVICES = sizeof(devices) / sizeof(*devices), KINDS = 6 };
+enum { DEVICES = sizeof(devices) / sizeof(*devices), KINDS = 6, CALLS = DEVICES * KINDS * 2 };
 
 static uint64_t state;
 
@@ -103,12 +103,14 @@ static void go_on(struct memory *m, uint32_t flags, bool factors, int64_t first,
     heed_plan_drop(plan);
 }
 
-LOOP_TEST(calls_go_on_where_others_ended, DEVICES * KINDS * 2)
+LOOP_TEST(calls_go_on_where_others_ended, CALLS)
 {
-    static const uint32_t flags[KINDS] = {
-        0, 0, HEED_RECUR_CHANNELS, HEED_RECUR_DELTA, HEED_RECUR_DELTA,
-        HEED_RECUR_DELTA | HEED_RECUR_CHANNELS
-    };
+    static const uint32_t flags[KINDS] = { 0,
+                                           0,
+                                           HEED_RECUR_CHANNELS,
+                                           HEED_RECUR_DELTA,
+                                           HEED_RECUR_DELTA,
+                                           HEED_RECUR_DELTA | HEED_RECUR_CHANNELS };
     const uint32_t flag = flags[_i % KINDS];
     const bool factors = _i % KINDS % 3 != 0, strange = _i / KINDS % 2 != 0;
 

@@ -334,8 +334,8 @@ struct workload_cost cost_recur(const struct workload *load)
 {
     const bool delta = load->kind == WORKLOAD_RECUR_DELTA;
     const double d = (double)load->d, state = f32_bytes * heads(load) * d * d;
-    const double keys = 2 * element(load) * (double)load->b * (double)load->hk * (double)load->n * d;
     const double rows = element(load) * elements(load);
+    const double keys = 2 * rows * (double)load->hk / (double)load->h;
     const double factors = (delta ? 2 : 1) * f32_bytes * heads(load) * (double)load->n;
 
     return (struct workload_cost){

@@ -6,8 +6,8 @@
  * its own column of the state. The strip's columns lie in scratch while all tokens pass by.
  *
  * With DELTA a token needs the answer of the state before it writes. So one sweep over the state
- * writes token t, answers q of t, decays for t + 1 and answers k of t + 1: each number is loaded and
- * stored once a token.
+ * writes token t, answers q of t, decays for t + 1 and answers k of t + 1: each number is loaded
+ * and stored once a token.
  */
 #define HK_SCALES 0 /* numbers alone */
 #include "channels.h"
@@ -15,10 +15,10 @@
 /* A strip: channels first .. end - 1 of v. */
 struct hk_recur_strip {
     HK_GLOBAL const struct hk_recur *numbers;
-    hk_i64 first, end, tokens, pitch;   /* pitch: floats of a row of scratch beside the state */
+    hk_i64 first, end, tokens, pitch; /* pitch: floats of a row of scratch beside the state */
     HK_GLOBAL float *scratch;
-    struct hk_rows q, k, v, o, state;   /* q, o: base NULL where absent */
-    struct hk_rows decay;               /* a row for each token, or an entry */
+    struct hk_rows q, k, v, o, state; /* q, o: base NULL where absent */
+    struct hk_rows decay;             /* a row for each token, or an entry */
     struct hk_entries beta;
     hk_u32 beta_dtype, decays;
 };
@@ -43,9 +43,9 @@ HK_FN void hk_recur_open(const struct hk_call *call, hk_i64 task, hk_i64 group,
     strip->state = hk_rows_get(call, HK_RECUR_STATE, at.b, at.head);
     strip->decays = (hk_u32)hk_has(call, HK_RECUR_DECAY);
     strip->decay = hk_rows_get(call, HK_RECUR_DECAY, at.b, at.head);
-    if (!numbers->channels) {           /* [H][n]: axes 4 and 5 */
-        strip->decay.base = hk_along(call, HK_RECUR_DECAY, 4,
-                                     hk_item(call, HK_RECUR_DECAY, at.b), at.head);
+    if (!numbers->channels) { /* [H][n]: axes 4 and 5 */
+        strip->decay.base =
+            hk_along(call, HK_RECUR_DECAY, 4, hk_item(call, HK_RECUR_DECAY, at.b), at.head);
         strip->decay.row = strip->decay.channel * hk_size(strip->decay.dtype);
     }
     strip->beta = hk_entries_get(call, HK_RECUR_BETA, at.b, at.head);
@@ -89,7 +89,8 @@ HK_FN hk_vec hk_recur_state_get(const struct hk_recur_strip *strip, hk_i64 c, hk
                             strip->end);
 }
 
-HK_FN void hk_recur_state_put(const struct hk_recur_strip *strip, hk_i64 c, hk_i64 channel, hk_vec x)
+HK_FN void hk_recur_state_put(const struct hk_recur_strip *strip, hk_i64 c, hk_i64 channel,
+                              hk_vec x)
 {
     hk_channels_write(HK_F32, hk_row(&strip->state, c), strip->state.channel, channel, strip->end,
                       x);

@@ -1,24 +1,24 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * recur for processors: a few vectors of channels of v at a time, whose columns of the state stay in
- * the first level of caches, and whose sums in registers, while all tokens pass by.
+ * recur for processors: a few vectors of channels of v at a time, whose columns of the state stay
+ * in the first level of caches, and whose sums in registers, while tokens pass by.
  */
 #ifndef HEED_BACKENDS_KERNELS_OPS_RECUR_LANES_H
 #define HEED_BACKENDS_KERNELS_OPS_RECUR_LANES_H
 
-#define HK_RECUR_WIDE 4         /* vectors side by side: their chains hide the time of an fma */
-#define HK_RECUR_RUN 64         /* tokens that pass by before the next columns are at hand */
+#define HK_RECUR_WIDE 4 /* vectors side by side: their chains hide the time of an fma */
+#define HK_RECUR_RUN 64 /* tokens that pass by before the next columns are at hand */
 
 /* Rows of tokens in scratch, as floats: of two tokens k, of one q and the decays. */
 enum { HK_RECUR_KEY, HK_RECUR_QUERY = 2, HK_RECUR_FACTOR = 3 };
 
 /* What a sweep over the state has in hand. */
 struct hk_recur_sweep {
-    HK_GLOBAL const float *key, *query; /* of the token that is written and answered */
-    HK_GLOBAL const float *next, *decay;        /* of the one whose k is answered; its factors */
+    HK_GLOBAL const float *key, *query;  /* of the token that is written and answered */
+    HK_GLOBAL const float *next, *decay; /* of the one whose k is answered; its factors */
     HK_GLOBAL float *state;
-    hk_i64 d_k, end;            /* end: of the tokens */
+    hk_i64 d_k, end; /* end: of the tokens */
 };
 
 /* Tokens first .. end - 1, and the first of the channels of v that they meet. */
@@ -292,27 +292,30 @@ HK_FN void hk_recur_meet(const struct hk_recur_strip *strip, const struct hk_rec
         decays ? hk_recur_wide_decay(strip, run) : hk_recur_wide(strip, run);
 }
 
-#define HK_RECUR_COLUMNS(strip, channel)                                                           \
-    for (channel = (strip)->first; channel < (strip)->end;                                         \
-         channel += (hk_i64)hk_recur_wide_of(strip, channel) * HKV_LANES)
+/* The first channel of the next vectors. */
+HK_FN hk_i64 hk_recur_next(const struct hk_recur_strip *strip, hk_i64 channel)
+{
+    return channel + (hk_i64)hk_recur_wide_of(strip, channel) * HKV_LANES;
+}
 
-/* All tokens: some of them for all columns, then the next ones, so that rows of tokens are in caches
- * when other columns want them. */
+/* All tokens: some of them for all columns, then the next ones, so that rows of tokens are in
+ * caches when other columns want them. */
 HK_FN void hk_recur_run_all(const struct hk_recur_strip *strip)
 {
-    const hk_i64 few = strip->end - strip->first > HK_RECUR_WIDE * HKV_LANES ? HK_RECUR_RUN
-                                                                             : strip->tokens;
+    const hk_i64 few =
+        strip->end - strip->first > HK_RECUR_WIDE * HKV_LANES ? HK_RECUR_RUN : strip->tokens;
     struct hk_recur_run run;
     hk_i64 channel;
 
-    HK_RECUR_COLUMNS(strip, channel)
+    for (channel = strip->first; channel < strip->end; channel = hk_recur_next(strip, channel))
         hk_recur_move(strip, channel, 0);
     for (run.first = 0; run.first < strip->tokens; run.first = run.end) {
         run.end = hk_min(run.first + few, strip->tokens);
-        HK_RECUR_COLUMNS(strip, run.channel)
+        run.channel = strip->first;
+        for (; run.channel < strip->end; run.channel = hk_recur_next(strip, run.channel))
             hk_recur_meet(strip, &run);
     }
-    HK_RECUR_COLUMNS(strip, channel)
+    for (channel = strip->first; channel < strip->end; channel = hk_recur_next(strip, channel))
         hk_recur_move(strip, channel, 1);
 }
 
@@ -331,8 +334,7 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
 {
     hk_i64 task;
 
-    HK_TASKS(call, group, task)
-    {
+    HK_TASKS(call, group, task) {
         struct hk_recur_strip strip;
 
         hk_recur_open(call, task, group, &strip);

@@ -1,26 +1,26 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * recur for the threads of a work-group: a thread has a channel of v and its column of the state, so
- * that neighbours read neighbouring numbers. Channels of k and q come through local memory, a part
- * of them at a time, in two places by turns: while one is read the other is filled, and a step has
- * one barrier.
+ * recur for the threads of a work-group: a thread has a channel of v and its column of the state,
+ * so that neighbours read neighbouring numbers. Channels of k and q come through local memory, a
+ * part of them at a time, in two places by turns: while one is read the other is filled, and a step
+ * has one barrier.
  */
 #ifndef HEED_BACKENDS_KERNELS_OPS_RECUR_THREADS_H
 #define HEED_BACKENDS_KERNELS_OPS_RECUR_THREADS_H
 
 #define HK_HAS_SHARED 1
 
-#define HK_RECUR_PART 128       /* channels of k at a time */
-#define HK_RECUR_RUN 8          /* rows of the state in registers */
+#define HK_RECUR_PART 128 /* channels of k at a time */
+#define HK_RECUR_RUN 8    /* rows of the state in registers */
 
 #if HK_THREADS != HK_RECUR_STRIP
 #error "a thread has a channel of a strip"
 #endif
 
 struct hk_recur_rows {
-    float key[HK_RECUR_PART], query[HK_RECUR_PART]; /* of the token that is written and answered */
-    float next[HK_RECUR_PART], decay[HK_RECUR_PART];    /* of the one whose k is answered */
+    float key[HK_RECUR_PART], query[HK_RECUR_PART];  /* of the token that is written and answered */
+    float next[HK_RECUR_PART], decay[HK_RECUR_PART]; /* of the one whose k is answered */
 };
 
 struct hk_shared {
@@ -38,8 +38,8 @@ enum { HK_RECUR_TOKEN, HK_RECUR_BEFORE, HK_RECUR_BETWEEN, HK_RECUR_BEHIND };
 
 /* A part of a pass. */
 struct hk_recur_unit {
-    hk_i64 writes, asks;        /* tokens: that is written; that decays and, with DELTA, is answered */
-    hk_i64 first, count;        /* channels of k */
+    hk_i64 writes, asks; /* tokens: that is written; whose decay, with DELTA whose k, it is */
+    hk_i64 first, count; /* channels of k */
     int way;
 };
 
@@ -57,10 +57,10 @@ HK_FN struct hk_recur_unit hk_recur_unit_get(const struct hk_recur_strip *strip,
     unit.writes = strip->numbers->delta ? pass - 1 : pass;
     unit.first = number % parts * HK_RECUR_PART;
     unit.count = hk_min(strip->numbers->d_k - unit.first, HK_RECUR_PART);
-    unit.way = !strip->numbers->delta        ? HK_RECUR_TOKEN
-               : pass == 0                   ? HK_RECUR_BEFORE
-               : pass < strip->tokens        ? HK_RECUR_BETWEEN
-                                             : HK_RECUR_BEHIND;
+    unit.way = !strip->numbers->delta ? HK_RECUR_TOKEN
+               : pass == 0            ? HK_RECUR_BEFORE
+               : pass < strip->tokens ? HK_RECUR_BETWEEN
+                                      : HK_RECUR_BEHIND;
     return unit;
 }
 
@@ -75,9 +75,9 @@ HK_FN void hk_recur_bring(const struct hk_recur_strip *strip, const struct hk_re
 
         if (unit->way != HK_RECUR_BEFORE) {
             to->key[i] = hk_recur_read(strip->k.dtype, strip, &strip->k, unit->writes, c);
-            to->query[i] = strip->o.base ? hk_recur_read(strip->q.dtype, strip, &strip->q,
-                                                         unit->writes, c)
-                                         : 0.0f;
+            to->query[i] = strip->o.base
+                               ? hk_recur_read(strip->q.dtype, strip, &strip->q, unit->writes, c)
+                               : 0.0f;
         }
         if (unit->way == HK_RECUR_BEFORE || unit->way == HK_RECUR_BETWEEN)
             to->next[i] = hk_recur_read(strip->k.dtype, strip, &strip->k, unit->asks, c);
@@ -85,14 +85,14 @@ HK_FN void hk_recur_bring(const struct hk_recur_strip *strip, const struct hk_re
             to->decay[i] = hk_recur_read(strip->decay.dtype, strip, &strip->decay, unit->asks,
                                          strip->numbers->channels ? c : 0);
         else
-            to->decay[i] = 1.0f;        /* changes nothing */
+            to->decay[i] = 1.0f; /* changes nothing */
     }
 }
 
 /* Rows i .. i + count - 1 of the unit, in registers. */
-HK_INLINE void hk_recur_rows_run(const int way, const int count, HK_LOCAL const
-                                 struct hk_recur_rows *rows, hk_i64 i, HK_GLOBAL float *s,
-                                 struct hk_recur_own *own)
+HK_INLINE void hk_recur_rows_run(const int way, const int count,
+                                 HK_LOCAL const struct hk_recur_rows *rows, hk_i64 i,
+                                 HK_GLOBAL float *s, struct hk_recur_own *own)
 {
     float x[HK_RECUR_RUN];
     int j;
@@ -195,10 +195,9 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
         hk_i64 units;
 
         hk_recur_open(call, at.task, group, &strip);
-        units = strip.tokens > 0 ? (strip.tokens + strip.numbers->delta) * hk_recur_parts(&strip)
-                                 : 0;
-        HK_EACH(id)
-        {
+        units =
+            strip.tokens > 0 ? (strip.tokens + strip.numbers->delta) * hk_recur_parts(&strip) : 0;
+        HK_EACH(id) {
             const int there = strip.first + id < strip.end;
 
             if (there && at.step == 0)

@@ -13,7 +13,7 @@
 #define FIXED_OPERATIONS(ROW)                                                                      \
     ROW(copy)                                                                                      \
     ROW(pool)                                                                                      \
-    ROW(select) ROW(push) ROW(merge) ROW(state) ROW(norm) ROW(rope) ROW(recur) \
+    ROW(select) ROW(push) ROW(merge) ROW(state) ROW(norm) ROW(rope) ROW(recur)                     \
     ROW(lsg) ROW(poolingformer2)
 
 #define FIXED_DECLARE(name) extern const struct fixed fixed_##name;

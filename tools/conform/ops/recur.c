@@ -61,8 +61,8 @@ static const struct fixed_array arrays[] = {
                 fill_factors, NULL },
     [BETA] = { ARRAY(beta), IN | BATCH | HEAD, TYPE_FLOATS, 0, "none there", 0, NULL, fill_factors,
                NULL },
-    [LEN] = { ARRAY(len), IN | BATCH | LENGTHS, "i32 i64", 0, "none rt short zero hostile", 0,
-              NULL, fill_lengths, NULL },
+    [LEN] = { ARRAY(len), IN | BATCH | LENGTHS, "i32 i64", 0, "none rt short zero hostile", 0, NULL,
+              fill_lengths, NULL },
     [STATE_S] = { ARRAY(state), MUST | STATE | BATCH | HEAD, "f32", 0, NULL, 0, NULL, fill_floats,
                   NULL },
     [O] = { ARRAY(o), OUT | BATCH | HEAD, TYPE_FLOATS, 0, NULL, C_OUT, "yes", fill_nothing, NULL },
@@ -86,8 +86,7 @@ static void shape(struct fixed_problem *p)
     part_shape(&p->part[STATE_S], heads, v[C_DK], v[C_DV]);
     part_shape(&p->part[O], heads, v[C_N], v[C_DV]);
     p->part[LEN].bound = v[C_N];
-    p->work = cf_times(cf_times(p->n_items, cf_times(heads, v[C_N])),
-                       cf_times(v[C_DK], v[C_DV]));
+    p->work = cf_times(cf_times(p->n_items, cf_times(heads, v[C_N])), cf_times(v[C_DK], v[C_DV]));
 }
 
 double recur_scale(const struct fixed_problem *p)
@@ -172,7 +171,7 @@ static const char *const named[] = {
 FIXED_CALLS(heed_recur)
 FIXED_RUN(heed_recur)
 
-#define BIT(field) (1u << ((field) - F_OWN))
+#define BIT(field) (1u << ((field)-F_OWN))
 
 const struct fixed fixed_recur = {
     .op = FIXED_OP("recur"),

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The oracle of recur (heed/memory.h): the recurrence in double, in which every number carries how
- * far the computed one may be off. Roundings enter where docs/numerics.md, section 18, has them, and
- * go on through the recurrence as the numbers do, so that no error is forgotten and none is guessed.
+ * far the computed one may be off. Roundings enter where docs/numerics.md, section 18, has them,
+ * and go on through the recurrence as the numbers do: no error is forgotten and none is guessed.
  */
 #include "recur.h"
 
@@ -62,12 +62,11 @@ static struct near fused(struct near a, struct near b, struct near c)
         const struct near product = infinite(a, b);
 
         return isinf(c.x) && !isinf(product.off) && product.x != c.x ? exactly((double)NAN)
-                                                                    : product;
+                                                                     : product;
     }
     if (isinf(c.x))
         return c;
-    return rounded(a.x * b.x + c.x,
-                   fabs(a.x) * b.off + fabs(b.x) * a.off + a.off * b.off + c.off,
+    return rounded(a.x * b.x + c.x, fabs(a.x) * b.off + fabs(b.x) * a.off + a.off * b.off + c.off,
                    fabs(a.x * b.x) + fabs(c.x));
 }
 
@@ -146,9 +145,9 @@ static void say_column(struct column *at)
     for (at->t = 0; at->t < at->length; at->t++) {
         token_in(at);
         if (part_is(o))
-            say_this(at->a, O, part_at(o, at->b, at->h, at->t, at->v),
-                     fused(exactly(scale == 0 ? 1 : (double)(float)scale), asked(at, Q),
-                           exactly(0)));
+            say_this(
+                at->a, O, part_at(o, at->b, at->h, at->t, at->v),
+                fused(exactly(scale == 0 ? 1 : (double)(float)scale), asked(at, Q), exactly(0)));
     }
     for (; part_is(o) && at->t < o->a.shape[2]; at->t++)
         say_bits(at->a, O, part_at(o, at->b, at->h, at->t, at->v), 0);
