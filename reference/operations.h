@@ -9,7 +9,16 @@
 #include "../lib/backend.h"
 
 #define HEED_REF_OPERATIONS(ROW)                                                                   \
-    ROW(copy) ROW(pool) ROW(select) ROW(push) ROW(merge) ROW(state) ROW(norm) ROW(rope) ROW(act)
+    ROW(copy)                                                                                      \
+    ROW(pool)                                                                                      \
+    ROW(select)                                                                                    \
+    ROW(push)                                                                                      \
+    ROW(merge)                                                                                     \
+    ROW(state)                                                                                     \
+    ROW(norm)                                                                                      \
+    ROW(rope)                                                                                      \
+    ROW(act)                                                                                       \
+    ROW(recur)
 
 #define HEED_REF_DECLARE(name) extern const struct heed_impl heed_ref_##name;
 HEED_REF_OPERATIONS(HEED_REF_DECLARE)

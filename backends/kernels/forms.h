@@ -147,4 +147,27 @@ struct hk_act {
     hk_u32 kind, reserved; /* HK_ACT_* */
 };
 
+enum {
+    HK_RECUR_Q,
+    HK_RECUR_K,
+    HK_RECUR_V,
+    HK_RECUR_DECAY,
+    HK_RECUR_BETA,
+    HK_RECUR_LEN,
+    HK_RECUR_STATE,
+    HK_RECUR_O
+};
+
+#define HK_RECUR_STRIP 64 /* channels of v that a task has at most */
+#define HK_RECUR_ROWS 4   /* rows of d_k channels, rounded up to 16, beside a strip */
+
+struct hk_recur {
+    struct hk_strip_form strip; /* rows: channels of v */
+    hk_i64 n, d_k;
+    hk_i64 share; /* heads of v to a head of k */
+    float scale;
+    hk_u32 delta, channels; /* 1: the flag of that name */
+    hk_u32 reserved;
+};
+
 #endif

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Rows that are moved: copy (gather, scatter, append to a cache) and push (a memory of
- * fixed size that gives back what falls out). Beside <heed/heed.h> it
- * includes <string.h>, as it always did.
+ * fixed size that gives back what falls out). Rows that a state of fixed size takes in: recur.
+ * Beside <heed/heed.h> it includes <string.h>, as it always did.
  */
 #ifndef HEED_MEMORY_H
 #define HEED_MEMORY_H
@@ -35,6 +35,8 @@ extern "C" {
  * (HEED_E_ALIAS); inputs may share memory.
  *
  * @section bits Numerics
+ *
+ * Of copy and push; of recur: docs/numerics.md, section 18.
  *
  * Where two element types are equal, the bits are copied: payloads of NaN, -0, subnormals.
  * Otherwise an element is widened exactly to binary32 and leaves as every result does: one
@@ -266,6 +268,102 @@ HEED_API HEED_MUST_CHECK heed_status heed_push_plan(heed_device *device,
 HEED_API HEED_MUST_CHECK heed_status heed_push_run(const heed_plan *plan, heed_queue *queue,
                                                    const heed_push_args *args,
                                                    heed_event **event, heed_report *report);
+
+/* ---- recur ---------------------------------------------------------------- */
+
+enum {
+    HEED_RECUR_DELTA = 1u,   /**< What the state already answers to k is taken off v. */
+    HEED_RECUR_CHANNELS = 2u /**< `decay` has a factor for each channel of k. */
+};
+
+/**
+ * A recurrent memory: a state of constant size that each token decays, writes to and reads. Zero is
+ * the default everywhere.
+ *
+ *     q      [batch...][G][n][d_k]     f32, f16, bf16; there exactly where o is
+ *     k      [batch...][G][n][d_k]     f32, f16, bf16
+ *     v      [batch...][H][n][d_v]     f32, f16, bf16; H is a multiple of G
+ *     decay  [B][H][n]                 f32, f16, bf16, or absent: 1; with HEED_RECUR_CHANNELS
+ *                                      [batch...][H][n][d_k]
+ *     beta   [B][H][n]                 f32, f16, bf16, or absent: 1
+ *     len    [B], i32 or i64           optional: tokens of an item, clamped to [0, n]
+ *     state  [batch...][H][d_k][d_v]   state; f32
+ *     o      [batch...][H][n][d_v]     f32, f16, bf16, or absent: the state alone goes on
+ *
+ * For each item and head h, with k and q of head h / (H / G), the tokens t in order:
+ *
+ *     S = decay[t] * S                 each row c of S by decay[t][c] with HEED_RECUR_CHANNELS
+ *     u = v[t]                         with HEED_RECUR_DELTA  v[t] - S^T k[t]
+ *     S = S + k[t] (beta[t] * u)^T
+ *     o[t] = scale * S^T q[t]
+ *
+ * S is `state`, as it is found and left. So a call goes on where the one before it ended: cut
+ * anywhere into several calls, the tokens give the same bits. A zeroed state is the empty memory.
+ * Rows of o at or beyond the length are written as +0, and the state of an item without tokens
+ * keeps its bits. Decays are factors, not their logarithms, of any value; one for all tokens, as
+ * RetNet has it, is an array whose stride along n is 0. A NaN or an infinity spreads as the
+ * formulas say, and stays in the state. A normaliser (the sum of the keys, by which linear
+ * attention divides) is one more column of v, of ones: the same column of o is the denominator.
+ *
+ * Linear attention (Katharopoulos et al. 2020) has no decay and no DELTA; RetNet (Sun et al. 2023)
+ * and Mamba-2 (Dao and Gu 2024) decay by head, gated linear attention (Yang et al. 2024a) by
+ * channel; the delta rule (Schlag et al. 2021, Yang et al. 2024b) is DELTA with beta, the gated one
+ * (Yang et al. 2025) that with a decay by head.
+ *
+ * HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section 18.
+ */
+typedef struct heed_recur_desc {
+    uint32_t size, flags;        /**< flags: HEED_PLAN_*, HEED_RECUR_*. */
+    uint32_t numerics, reserved; /**< numerics: HEED_NUMERICS_*. */
+    double scale;                /**< Of o; binary32 has it, rounded; 0: 1. */
+    heed_tensor q, k, v;
+    heed_tensor decay, beta, len;
+    heed_tensor state;
+    heed_tensor o;
+} heed_recur_desc;
+
+/** Memory of one run: as heed_attn_args, one buf for each tensor of the descriptor. */
+typedef struct heed_recur_args {
+    uint32_t size, reserved;
+    heed_run run;
+    heed_buf q, k, v;
+    heed_buf decay, beta, len;
+    heed_buf state;
+    heed_buf o;
+} heed_recur_args;
+
+/**
+ * Says whether heed_recur_plan() would succeed, without making the plan. Any thread.
+ *
+ * @param report may be NULL.
+ * @return HEED_OK heed_recur_plan() would answer this;
+ *   HEED_E_NULL device or desc is NULL; k, v or state is absent, or q beside o, or the decay of
+ *     HEED_RECUR_CHANNELS;
+ *   HEED_E_SIZE, HEED_E_NEWER the size of desc;
+ *   HEED_E_FLAG an unknown flag;
+ *   HEED_E_VALUE scale, numerics, reserved, an extent or a number of axes out of range; q without
+ *     o;
+ *   HEED_E_SHAPE two extents disagree, or H is no multiple of G: the report has both;
+ *   HEED_E_DTYPE an element type that is not in the table above;
+ *   HEED_E_STRIDE the state or o maps two elements to one address;
+ *   HEED_E_OVERFLOW extents or strides leave 63 bits;
+ *   HEED_E_UNSUPPORTED legal, but not on this device, or d_k above 2^40: the report names the part;
+ *   HEED_E_NOMEM free memory and try again; the device's `usable` when that is negative.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_recur_check(heed_device *device,
+                                                      const heed_recur_desc *desc,
+                                                      heed_report *report);
+
+/** Checks and prepares a recurrence: as heed_attn_plan(). The plan keeps nothing of the caller's.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_recur_plan(heed_device *device,
+                                                     const heed_recur_desc *desc, heed_plan **out,
+                                                     heed_report *report);
+
+/** Runs a plan of heed_recur_plan(): all as heed_attn_run() says, statuses and threads too. */
+HEED_API HEED_MUST_CHECK heed_status heed_recur_run(const heed_plan *plan, heed_queue *queue,
+                                                    const heed_recur_args *args, heed_event **event,
+                                                    heed_report *report);
 
 /* ---- easy calls ------------------------------------------------------------ */
 

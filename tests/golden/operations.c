@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of sections 5 to 8 and 12 to 14 of docs/numerics.md: a case is a row of numbers for
+ * Golden cases of sections 5 to 8 and 12 to 18 of docs/numerics.md: a case is a row of numbers for
  * the maker of its operation. Every rule of those sections has a case whose digest depends on it.
  */
 #include "contents.h"
 #include "contents_nn.h"
+#include "contents_recur.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ RUN(state)
 RUN(norm)
 RUN(rope)
 RUN(act)
+RUN(recur)
 #undef RUN
 
 /* ---- copy ---- */
@@ -431,9 +433,16 @@ static const struct {
     void (*make)(struct golden_call *, const void *row);
     heed_status (*run)(struct golden_call *, heed_queue *, heed_report *);
 } groups[] = {
-    GROUP(copy, copies),  GROUP(push, pushes),  GROUP(pool, pools), GROUP(select, selects),
-    GROUP(merge, merges), GROUP(state, states), GROUP(norm, norms), GROUP(rope, ropes),
+    GROUP(copy, copies),
+    GROUP(push, pushes),
+    GROUP(pool, pools),
+    GROUP(select, selects),
+    GROUP(merge, merges),
+    GROUP(state, states),
+    GROUP(norm, norms),
+    GROUP(rope, ropes),
     GROUP(act, acts),
+    GROUP(recur, recurs),
 };
 #undef GROUP
 

@@ -173,6 +173,32 @@ class Operations(unittest.TestCase):
         with self.assertRaises(ValueError):
             heed.act(x, kind="swish")
 
+    def test_recurrences(self):
+        k, v, q = draw(2, 5, 3) / 2, draw(4, 5, 6), draw(2, 5, 3)
+        decay, beta = abs(draw(4, 5)) / 3, abs(draw(4, 5)) / 3
+        state = draw(4, 3, 6)
+        want, s = np.empty((4, 5, 6)), state.astype("d")
+        for t in range(5):
+            s *= decay[:, t, None, None]
+            key, query = k.repeat(2, 0)[:, t], q.repeat(2, 0)[:, t]
+            u = v[:, t] - np.einsum("hk,hkv->hv", key, s)
+            s += np.einsum("hk,hv->hkv", key, beta[:, t, None] * u)
+            want[:, t] = 0.5 * np.einsum("hk,hkv->hv", query, s)
+        started = state.copy()
+        o, left = heed.recur(q, k, v, state, decay=decay, beta=beta, scale=0.5, flags="delta")
+        self.assertIs(left, state)
+        np.testing.assert_allclose(o, want, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(state, s, rtol=1e-4, atol=1e-5)
+        cut, o2 = started.copy(), np.empty((4, 5, 6), "f")
+        for a, b in ((0, 2), (2, 5)):
+            heed.recur(q[:, a:b], k[:, a:b], v[:, a:b], cut, o2[:, a:b], decay=decay[:, a:b],
+                       beta=beta[:, a:b], scale=0.5, flags="delta")
+        np.testing.assert_array_equal(o2, o)
+        np.testing.assert_array_equal(cut, state)
+        alone = started.copy()
+        self.assertIs(heed.recur(None, k, v, alone, decay=decay, beta=beta, flags="delta"), alone)
+        np.testing.assert_array_equal(alone, state)
+
     def test_maps_and_windows(self):
         np.testing.assert_array_equal(heed.map_even(5, 2, 2, 2), [0, 0, 2, 3, 3])
         t5 = heed.map_t5(257, 128)

@@ -253,6 +253,8 @@ OPERATIONS = {
     'rope-adjacent:n=330,h=1,d=20,dtype=bf16': (13200 + 26400, 13200),
     'act-gelu:n=33,d=20,h=2': (10560, 5280),
     'act-silu:n=33,d=20,h=1,dtype=f16': (2640, 1320),
+    'recur-linear:n=33,d=20,h=4,hk=2,b=3': (84144, 50880),
+    'recur-delta:n=33,d=20,h=2,dtype=f16': (11648, 5840),
     'lsg-norm:n=33,d=20,h=4,hk=2,block=8,factor=2,globals=3': (22080, 10560),
     'lsg-pooling:n=33,d=20,block=8,factor=2,globals=0,dtype=f16': (3960, 1320),
     'lsg-lsh:n=33,d=20,block=8,factor=2,globals=1': (8080, 2640),

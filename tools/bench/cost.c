@@ -336,3 +336,19 @@ struct workload_cost cost_act(const struct workload *load)
 
     return (struct workload_cost){ .read = 2 * rows, .written = rows };
 }
+
+/* A number of the state decays, takes a product in and gives one, and with DELTA gives one more. */
+struct workload_cost cost_recur(const struct workload *load)
+{
+    const bool delta = load->kind == WORKLOAD_RECUR_DELTA;
+    const double d = (double)load->d, state = f32_bytes * heads(load) * d * d;
+    const double rows = element(load) * elements(load);
+    const double keys = 2 * rows * (double)load->hk / (double)load->h;
+    const double factors = (delta ? 2 : 1) * f32_bytes * heads(load) * (double)load->n;
+
+    return (struct workload_cost){
+        .flops = (delta ? 7 : 5) * d * elements(load),
+        .read = keys + rows + factors + state,
+        .written = rows + state,
+    };
+}

@@ -279,6 +279,41 @@ static heed_status plan_act(struct contender *c, const struct workload *load,
     return c->lib->act_plan(c->device, &desc, &c->plan, report);
 }
 
+/* Factors stay below 1, and keys are about 1 long, as models have them: else the state leaves
+ * binary32. */
+static heed_status plan_recur(struct contender *c, const struct workload *load,
+                              struct operation_array *arrays, heed_report *report)
+{
+    const bool delta = load->kind == WORKLOAD_RECUR_DELTA;
+    const struct contents factors = { CONTENTS_UNIFORM, 0.5f, 0 };
+    const struct contents keys = { CONTENTS_UNIFORM, 0.08f, 0 };
+    heed_recur_args *const args = &c->args.recur;
+    heed_recur_desc desc = {
+        .size = sizeof desc,
+        .flags = delta ? HEED_RECUR_DELTA : 0,
+        .numerics = c->numerics,
+        .q = rows_of(load, load->hk, load->n, load->d),
+        .k = rows_of(load, load->hk, load->n, load->d),
+        .v = rows_of(load, load->h, load->n, load->d),
+        .decay = axes(HEED_F32, 3, load->b, load->h, load->n),
+        .state = heed_array4(HEED_F32, NULL, load->b, load->h, load->d, load->d).t,
+        .o = rows_of(load, load->h, load->n, load->d),
+    };
+
+    if (delta)
+        desc.beta = axes(HEED_F32, 3, load->b, load->h, load->n);
+    args->size = sizeof *args;
+    c->run = &args->run;
+    arrays[0] = array(&desc.q, uniform, &args->q);
+    arrays[1] = array(&desc.k, keys, &args->k);
+    arrays[2] = array(&desc.v, uniform, &args->v);
+    arrays[3] = array(&desc.decay, factors, &args->decay);
+    arrays[4] = array(&desc.state, uniform, &args->state);
+    arrays[5] = array(&desc.o, output, &args->o);
+    arrays[6] = array(&desc.beta, factors, &args->beta);
+    return c->lib->recur_plan(c->device, &desc, &c->plan, report);
+}
+
 #define RUN(NAME, name)                                                                            \
     static heed_status run_##name(struct contender *c, heed_report *report)                        \
     {                                                                                              \

@@ -16,8 +16,14 @@
 #define BENCH_OPERATIONS(ROW)                                                                      \
     ROW(COPY, copy)                                                                                \
     ROW(POOL, pool)                                                                                \
-    ROW(SELECT, select) ROW(PUSH, push) ROW(MERGE, merge) ROW(STATE, state) ROW(NORM, norm)        \
-    ROW(ROPE, rope) ROW(ACT, act)
+    ROW(SELECT, select)                                                                            \
+    ROW(PUSH, push)                                                                                \
+    ROW(MERGE, merge)                                                                              \
+    ROW(STATE, state)                                                                              \
+    ROW(NORM, norm)                                                                                \
+    ROW(ROPE, rope)                                                                                \
+    ROW(ACT, act)                                                                                  \
+    ROW(RECUR, recur)
 
 #define OPERATION_NUMBER(NAME, name) OPERATION_##NAME,
 enum workload_operation {
@@ -62,6 +68,8 @@ enum workload_operation {
     ROW(ROPE_ADJACENT, "rope-adjacent", "n=4096,h=8,hk,d=128,b=1", ROPE, rope)                     \
     ROW(ACT_GELU, "act-gelu", "n=4096,h=1,hk,d=1024,b=1", ACT, act)                                \
     ROW(ACT_SILU, "act-silu", "n=4096,h=1,hk,d=1024,b=1", ACT, act)                                \
+    ROW(RECUR_LINEAR, "recur-linear", "n=2048,h=16,hk,d=64,b=1", RECUR, recur)                     \
+    ROW(RECUR_DELTA, "recur-delta", "n=2048,h=16,hk,d=128,b=1", RECUR, recur)                      \
     ROW(LSG_NORM, "lsg-norm", LSG, LSG, program)                                                   \
     ROW(LSG_POOLING, "lsg-pooling", LSG, LSG, program)                                             \
     ROW(LSG_LSH, "lsg-lsh", LSG, LSG, program)                                                     \

@@ -198,6 +198,25 @@ static heed_status act_ask(heed_device *device, uint32_t dtype, uint32_t promise
     return heed_act_check(device, &desc, report);
 }
 
+/* State and factors are f32. */
+static heed_status recur_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                             heed_report *report)
+{
+    heed_recur_desc desc = {
+        .size = sizeof desc,
+        .numerics = promise,
+        .q = tensor(dtype),
+        .k = tensor(dtype),
+        .v = tensor(dtype),
+        .state = tensor(HEED_F32),
+        .o = tensor(dtype),
+    };
+
+    desc.state.shape[1] = 8;
+    desc.state.stride[0] = 64;
+    return heed_recur_check(device, &desc, report);
+}
+
 static const struct operation {
     const char *name;
     heed_status (*ask)(heed_device *, uint32_t dtype, uint32_t promise, heed_report *);
@@ -205,6 +224,7 @@ static const struct operation {
     { "attn", attn_ask }, { "copy", copy_ask },   { "pool", pool_ask },   { "select", select_ask },
     { "push", push_ask }, { "merge", merge_ask }, { "state", state_ask }, { "norm", norm_ask },
     { "rope", rope_ask }, { "act", act_ask },
+    { "recur", recur_ask },
 };
 enum { N_OPERATIONS = sizeof operations / sizeof *operations };
 

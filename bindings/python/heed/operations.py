@@ -16,7 +16,7 @@ from .arrays import as_array, empty
 from .descriptors import Filled, enum_value
 from .runtime import Plan, device_of, place
 
-__all__ = ["act", "copy", "merge", "norm", "pool", "push", "rope", "select", "state"]
+__all__ = ["act", "copy", "merge", "norm", "pool", "push", "recur", "rope", "select", "state"]
 
 if TYPE_CHECKING:
     from typing import Generic
@@ -243,6 +243,19 @@ def act(x: ArrayLike, y: ArrayLike | None = None, *, kind: int | str = "none",
     return plan_simple("act", "heed_act_args", given, ["y"], device, threads)
 
 
+@operation
+def recur(q: ArrayLike | None, k: ArrayLike, v: ArrayLike, state: ArrayLike,
+          o: ArrayLike | None = None, *, decay: ArrayLike | None = None,
+          beta: ArrayLike | None = None, len: ArrayLike | None = None, scale: float = 0,
+          flags: int | str = 0, numerics: int | str = 0, device: DeviceLike = None,
+          threads: int = 0) -> Plan:
+    if o is None and q is not None:
+        o = made_like(v, shape_of(v))
+    given = {"q": q, "k": k, "v": v, "decay": decay, "beta": beta, "len": len, "state": state,
+             "o": o, "scale": scale, "flags": flags, "numerics": numerics}
+    return plan_simple("recur", "heed_recur_args", given, ["o", "state"], device, threads)
+
+
 _TAIL = """
 
 Arrays are NumPy's, torch's or DLPack's; an output that is not given is made, and returned. flags
@@ -259,5 +272,5 @@ def document(function, struct, example):
 for _function, _example in ((copy, "zero"), (push, "own_workspace"), (pool, "mean"),
                             (select, "topk"), (merge, "lse_with_sink"),
                             (state, "lse_with_sink"), (norm, "rms"), (rope, "adjacent"),
-                            (act, "gelu")):
+                            (act, "gelu"), (recur, "delta")):
     document(_function, f"heed_{_function.__name__}_desc", _example)

@@ -20,6 +20,7 @@
     ROW(norm)                                                                                      \
     ROW(rope)                                                                                      \
     ROW(act)                                                                                       \
+    ROW(recur)                                                                                     \
     ROW(lsg)                                                                                       \
     ROW(poolingformer2)
 

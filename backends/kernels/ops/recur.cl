@@ -1,0 +1,105 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * heed/memory.h, recur: a state that decays, takes tokens in and answers them (docs/numerics.md,
+ * section 18). A task is a strip of the channels of v of one item and head, for a channel of v has
+ * its own column of the state. The strip's columns lie in scratch while all tokens pass by.
+ *
+ * With DELTA a token needs the answer of the state before it writes. So one sweep over the state
+ * writes token t, answers q of t, decays for t + 1 and answers k of t + 1: each number is loaded
+ * and stored once a token.
+ */
+#define HK_SCALES 0 /* numbers alone */
+#include "channels.h"
+
+/* A strip: channels first .. end - 1 of v. */
+struct hk_recur_strip {
+    HK_GLOBAL const struct hk_recur *numbers;
+    hk_i64 first, end, tokens, pitch; /* pitch: floats of a row of scratch beside the state */
+    HK_GLOBAL float *scratch;
+    struct hk_rows q, k, v, o, state; /* q, o: base NULL where absent */
+    struct hk_rows decay;             /* a row for each token, or an entry */
+    struct hk_entries beta;
+    hk_u32 beta_dtype, decays;
+};
+
+HK_FN void hk_recur_open(const struct hk_call *call, hk_i64 task, hk_i64 group,
+                         struct hk_recur_strip *strip)
+{
+    HK_GLOBAL const struct hk_recur *numbers = HK_NUMBERS(call, struct hk_recur);
+    const struct hk_strip_task at = hk_strip_get(&numbers->strip, task);
+    const hk_i64 shared = at.head / numbers->share;
+
+    strip->numbers = numbers;
+    strip->first = at.first;
+    strip->end = at.first + at.count;
+    strip->tokens = hk_length(call, HK_RECUR_LEN, at.b, numbers->n);
+    strip->pitch = (numbers->d_k + 15) / 16 * 16;
+    strip->scratch = (HK_GLOBAL float *)hk_scratch(call, group);
+    strip->q = hk_rows_get(call, HK_RECUR_Q, at.b, shared);
+    strip->k = hk_rows_get(call, HK_RECUR_K, at.b, shared);
+    strip->v = hk_rows_get(call, HK_RECUR_V, at.b, at.head);
+    strip->o = hk_rows_get(call, HK_RECUR_O, at.b, at.head);
+    strip->state = hk_rows_get(call, HK_RECUR_STATE, at.b, at.head);
+    strip->decays = (hk_u32)hk_has(call, HK_RECUR_DECAY);
+    strip->decay = hk_rows_get(call, HK_RECUR_DECAY, at.b, at.head);
+    if (!numbers->channels) { /* [H][n]: axes 4 and 5 */
+        strip->decay.base =
+            hk_along(call, HK_RECUR_DECAY, 4, hk_item(call, HK_RECUR_DECAY, at.b), at.head);
+        strip->decay.row = strip->decay.channel * hk_size(strip->decay.dtype);
+    }
+    strip->beta = hk_entries_get(call, HK_RECUR_BETA, at.b, at.head);
+    strip->beta_dtype = call->arrays[HK_RECUR_BETA].dtype;
+    if (!hk_has(call, HK_RECUR_BETA))
+        strip->beta.base = 0;
+    if (!hk_has(call, HK_RECUR_O))
+        strip->o.base = 0;
+}
+
+HK_FN float hk_recur_beta(const struct hk_recur_strip *strip, hk_i64 t)
+{
+    return strip->beta.base ? hk_element(strip->beta_dtype, strip->beta.base, t * strip->beta.step)
+                            : 1.0f;
+}
+
+/* Channels c .. of what row t of q, k or the decays has. */
+HK_INLINE hk_vec hk_recur_read(hk_u32 dtype, const struct hk_recur_strip *strip,
+                               const struct hk_rows *rows, hk_i64 t, hk_i64 c)
+{
+    return hk_channels_read(dtype, hk_row(rows, t), rows->channel, c, strip->numbers->d_k);
+}
+
+/* Channels of v; +0 beyond the strip. */
+HK_NOINLINE hk_vec hk_recur_value(const struct hk_recur_strip *strip, hk_i64 t, hk_i64 channel)
+{
+    return hk_channels_read(strip->v.dtype, hk_row(&strip->v, t), strip->v.channel, channel,
+                            strip->end);
+}
+
+HK_NOINLINE void hk_recur_put(const struct hk_rows *rows, hk_i64 i, hk_i64 channel, hk_i64 end,
+                              hk_vec x)
+{
+    hk_channels_write(rows->dtype, hk_row(rows, i), rows->channel, channel, end, x);
+}
+
+/* Row c of the state's columns: the way in, and out by step 11. */
+HK_FN hk_vec hk_recur_state_get(const struct hk_recur_strip *strip, hk_i64 c, hk_i64 channel)
+{
+    return hk_channels_read(HK_F32, hk_row(&strip->state, c), strip->state.channel, channel,
+                            strip->end);
+}
+
+HK_FN void hk_recur_state_put(const struct hk_recur_strip *strip, hk_i64 c, hk_i64 channel,
+                              hk_vec x)
+{
+    hk_channels_write(HK_F32, hk_row(&strip->state, c), strip->state.channel, channel, strip->end,
+                      x);
+}
+
+#if HK_THREADS == 1
+#include "recur_lanes.h"
+#else
+#include "recur_threads.h"
+#endif
+
+#include "../entry.h"

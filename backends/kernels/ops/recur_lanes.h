@@ -1,0 +1,347 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * recur for processors: a few vectors of channels of v at a time, whose columns of the state stay
+ * in the first level of caches, and whose sums in registers, while tokens pass by.
+ */
+#ifndef HEED_BACKENDS_KERNELS_OPS_RECUR_LANES_H
+#define HEED_BACKENDS_KERNELS_OPS_RECUR_LANES_H
+
+#define HK_RECUR_WIDE 4 /* vectors side by side: their chains hide the time of an fma */
+#define HK_RECUR_RUN 64 /* tokens that pass by before the next columns are at hand */
+
+/* Rows of tokens in scratch, as floats: of two tokens k, of one q and the decays. */
+enum { HK_RECUR_KEY, HK_RECUR_QUERY = 2, HK_RECUR_FACTOR = 3 };
+
+/* What a sweep over the state has in hand. */
+struct hk_recur_sweep {
+    HK_GLOBAL const float *key, *query;  /* of the token that is written and answered */
+    HK_GLOBAL const float *next, *decay; /* of the one whose k is answered; its factors */
+    HK_GLOBAL float *state;
+    hk_i64 d_k, end; /* end: of the tokens */
+};
+
+/* Tokens first .. end - 1, and the first of the channels of v that they meet. */
+struct hk_recur_run {
+    hk_i64 first, end, channel;
+};
+
+HK_FN HK_GLOBAL float *hk_recur_row(const struct hk_recur_strip *strip, hk_i64 row)
+{
+    return strip->scratch + (HK_RECUR_STRIP + row) * strip->pitch;
+}
+
+HK_INLINE void hk_recur_widen(hk_u32 dtype, const struct hk_rows *rows, hk_i64 t, hk_i64 d_k,
+                              HK_GLOBAL float *to)
+{
+    HK_GLOBAL const char *const from = hk_row(rows, t);
+    const hk_i64 channel = rows->channel;
+    hk_i64 c = 0;
+
+    for (; channel == 1 && c + HKV_LANES <= d_k; c += HKV_LANES)
+        hkv_store(to + c, hk_vec_load(dtype, from, c));
+    for (; c < d_k; c += HKV_LANES)
+        hkv_store(to + c, hk_channels_read(dtype, from, channel, c, d_k));
+}
+
+/* Row t as floats. */
+HK_NOINLINE void hk_recur_stage(const struct hk_recur_strip *strip, const struct hk_rows *rows,
+                                hk_i64 t, hk_i64 row)
+{
+    HK_GLOBAL float *const to = hk_recur_row(strip, row);
+
+#define HK_ROW(type) hk_recur_widen(type, rows, t, strip->numbers->d_k, to)
+    HK_BY(HK_FLOAT_TYPES, rows->dtype, HK_ROW);
+#undef HK_ROW
+}
+
+/* The factors of token t. */
+HK_FN void hk_recur_factors(const struct hk_recur_strip *strip, hk_i64 t)
+{
+    HK_GLOBAL float *const to = hk_recur_row(strip, HK_RECUR_FACTOR);
+    hk_vec all;
+    hk_i64 c;
+
+    if (strip->numbers->channels) {
+        hk_recur_stage(strip, &strip->decay, t, HK_RECUR_FACTOR);
+        return;
+    }
+    all = hkv_set(hk_element(strip->decay.dtype, hk_row(&strip->decay, t), 0));
+    for (c = 0; c < strip->numbers->d_k; c += HKV_LANES)
+        hkv_store(to + c, all);
+}
+
+/* A token without DELTA: the state decays, takes w by `key`, and answers `query` in o. */
+HK_INLINE void hk_recur_token(const int wide, const int decays, const struct hk_recur_sweep *sweep,
+                              const hk_vec *w, hk_vec *o)
+{
+    HK_GLOBAL float *s = sweep->state;
+    hk_i64 c;
+    int i;
+
+    for (c = 0; c < sweep->d_k; c++, s += wide * HKV_LANES) {
+        const hk_vec key = hkv_set(sweep->key[c]), query = hkv_set(sweep->query[c]);
+        const hk_vec decay = hkv_set(decays ? sweep->decay[c] : 1.0f);
+
+        HK_UNROLL
+        for (i = 0; i < wide; i++) {
+            hk_vec x = hkv_load(s + i * HKV_LANES);
+
+            if (decays)
+                x = hkv_mul(decay, x);
+            x = hkv_fma(key, w[i], x);
+            o[i] = hkv_fma(query, x, o[i]);
+            hkv_store(s + i * HKV_LANES, x);
+        }
+    }
+}
+
+/* With DELTA: the state takes w by `key` and answers `query` in o, unless this comes before the
+ * first token; then it decays and answers `next` in r, unless this comes behind the last. */
+HK_INLINE void hk_recur_between(const int wide, const int decays, const int writes, const int asks,
+                                const struct hk_recur_sweep *sweep, const hk_vec *w, hk_vec *o,
+                                hk_vec *r)
+{
+    HK_GLOBAL float *s = sweep->state;
+    hk_i64 c;
+    int i;
+
+    for (c = 0; c < sweep->d_k; c++, s += wide * HKV_LANES) {
+        const hk_vec key = hkv_set(sweep->key[c]), query = hkv_set(sweep->query[c]);
+        const hk_vec next = hkv_set(sweep->next[c]);
+        const hk_vec decay = hkv_set(decays ? sweep->decay[c] : 1.0f);
+
+        HK_UNROLL
+        for (i = 0; i < wide; i++) {
+            hk_vec x = hkv_load(s + i * HKV_LANES);
+
+            if (writes) {
+                x = hkv_fma(key, w[i], x);
+                o[i] = hkv_fma(query, x, o[i]);
+            }
+            if (asks && decays)
+                x = hkv_mul(decay, x);
+            if (asks)
+                r[i] = hkv_fma(next, x, r[i]);
+            hkv_store(s + i * HKV_LANES, x);
+        }
+    }
+}
+
+/* ---- tokens ---- */
+
+/* Before the sweep that writes token t: its rows, and with DELTA those of the token behind it. */
+HK_FN void hk_recur_sweep_to(const struct hk_recur_strip *strip, hk_i64 first, hk_i64 t,
+                             struct hk_recur_sweep *sweep)
+{
+    const hk_i64 ahead = strip->numbers->delta ? t + 1 : t;
+
+    if (ahead < sweep->end) {
+        hk_recur_stage(strip, &strip->k, ahead, HK_RECUR_KEY + ahead % 2);
+        if (strip->decays)
+            hk_recur_factors(strip, ahead);
+    }
+    if (t >= first && strip->o.base)
+        hk_recur_stage(strip, &strip->q, t, HK_RECUR_QUERY);
+    sweep->key = hk_recur_row(strip, HK_RECUR_KEY + (t & 1));
+    sweep->next = hk_recur_row(strip, HK_RECUR_KEY + (~t & 1));
+}
+
+HK_FN HK_GLOBAL float *hk_recur_columns(const struct hk_recur_strip *strip, hk_i64 channel)
+{
+    return strip->scratch + (channel - strip->first) * strip->numbers->d_k;
+}
+
+HK_FN void hk_recur_begin(const struct hk_recur_strip *strip, const struct hk_recur_run *run,
+                          struct hk_recur_sweep *sweep)
+{
+    HK_GLOBAL float *const query = hk_recur_row(strip, HK_RECUR_QUERY);
+    hk_i64 c;
+
+    sweep->state = hk_recur_columns(strip, run->channel);
+    sweep->end = run->end;
+    sweep->decay = hk_recur_row(strip, HK_RECUR_FACTOR);
+    sweep->query = query;
+    sweep->d_k = strip->numbers->d_k;
+    for (c = 0; c < sweep->d_k && !strip->o.base; c += HKV_LANES) /* no query: any will do */
+        hkv_store(query + c, hkv_set(0.0f));
+}
+
+/* What token t writes, from the state's answer to its k. */
+HK_INLINE void hk_recur_news(const int wide, const struct hk_recur_strip *strip, hk_i64 t,
+                             hk_i64 channel, const hk_vec *r, hk_vec *w)
+{
+    const hk_vec beta = hkv_set(hk_recur_beta(strip, t));
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < wide; i++)
+        w[i] = hkv_mul(beta, hkv_sub(hk_recur_value(strip, t, channel + i * HKV_LANES), r[i]));
+}
+
+HK_INLINE void hk_recur_zero(const int wide, hk_vec *x)
+{
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < wide; i++)
+        x[i] = hkv_set(0.0f);
+}
+
+HK_INLINE void hk_recur_answer(const int wide, const struct hk_recur_strip *strip, hk_i64 t,
+                               hk_i64 channel, const hk_vec *o)
+{
+    const hk_vec scale = hkv_set(strip->numbers->scale);
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < wide; i++) {
+        const hk_i64 at = channel + i * HKV_LANES;
+
+        if (strip->o.base && at < strip->end)
+            hk_recur_put(&strip->o, t, at, strip->end, hkv_mul(o[i], scale));
+    }
+}
+
+HK_INLINE void hk_recur_tokens(const int wide, const int delta, const int decays,
+                               const struct hk_recur_strip *strip, const struct hk_recur_run *run)
+{
+    struct hk_recur_sweep sweep;
+    hk_vec w[HK_RECUR_WIDE], o[HK_RECUR_WIDE], r[HK_RECUR_WIDE];
+    hk_i64 t;
+
+    hk_recur_begin(strip, run, &sweep);
+    hk_recur_zero(wide, w);
+    hk_recur_zero(wide, r);
+    if (delta) {
+        hk_recur_sweep_to(strip, run->first, run->first - 1, &sweep);
+        hk_recur_between(wide, decays, 0, 1, &sweep, w, o, r);
+    }
+    for (t = run->first; t < run->end; t++) {
+        hk_recur_sweep_to(strip, run->first, t, &sweep);
+        hk_recur_news(wide, strip, t, run->channel, r, w);
+        hk_recur_zero(wide, o);
+        if (delta)
+            hk_recur_zero(wide, r);
+        if (!delta)
+            hk_recur_token(wide, decays, &sweep, w, o);
+        else if (t + 1 < run->end)
+            hk_recur_between(wide, decays, 1, 1, &sweep, w, o, r);
+        else
+            hk_recur_between(wide, decays, 1, 0, &sweep, w, o, r);
+        hk_recur_answer(wide, strip, t, run->channel, o);
+    }
+}
+
+/* ---- columns ---- */
+
+/* Vectors from a channel on that are side by side. */
+HK_FN int hk_recur_wide_of(const struct hk_recur_strip *strip, hk_i64 channel)
+{
+    return strip->end - channel > HKV_LANES ? HK_RECUR_WIDE : 1;
+}
+
+/* The state's columns into scratch, or out of it. */
+HK_FN void hk_recur_move(const struct hk_recur_strip *strip, hk_i64 channel, int out)
+{
+    const int wide = hk_recur_wide_of(strip, channel);
+    HK_GLOBAL float *s = hk_recur_columns(strip, channel);
+    hk_i64 c;
+    int i;
+
+    for (c = 0; c < strip->numbers->d_k; c++) {
+        for (i = 0; i < wide; i++, s += HKV_LANES) {
+            const hk_i64 at = channel + i * HKV_LANES;
+
+            if (!out)
+                hkv_store(s, hk_recur_state_get(strip, c, at));
+            else if (at < strip->end)
+                hk_recur_state_put(strip, c, at, hkv_load(s));
+        }
+    }
+}
+
+#define HK_RECUR_CASE(name, wide, delta, decays)                                                   \
+    HK_NOINLINE void hk_recur_##name(const struct hk_recur_strip *strip,                           \
+                                     const struct hk_recur_run *run)                               \
+    {                                                                                              \
+        hk_recur_tokens(wide, delta, decays, strip, run);                                          \
+    }
+HK_RECUR_CASE(one, 1, 0, 0)
+HK_RECUR_CASE(one_decay, 1, 0, 1)
+HK_RECUR_CASE(one_delta, 1, 1, 0)
+HK_RECUR_CASE(one_delta_decay, 1, 1, 1)
+HK_RECUR_CASE(wide, HK_RECUR_WIDE, 0, 0)
+HK_RECUR_CASE(wide_decay, HK_RECUR_WIDE, 0, 1)
+HK_RECUR_CASE(wide_delta, HK_RECUR_WIDE, 1, 0)
+HK_RECUR_CASE(wide_delta_decay, HK_RECUR_WIDE, 1, 1)
+#undef HK_RECUR_CASE
+
+HK_FN void hk_recur_meet(const struct hk_recur_strip *strip, const struct hk_recur_run *run)
+{
+    const int one = hk_recur_wide_of(strip, run->channel) == 1;
+    const int delta = strip->numbers->delta != 0, decays = strip->decays != 0;
+
+    if (one && delta)
+        decays ? hk_recur_one_delta_decay(strip, run) : hk_recur_one_delta(strip, run);
+    else if (one)
+        decays ? hk_recur_one_decay(strip, run) : hk_recur_one(strip, run);
+    else if (delta)
+        decays ? hk_recur_wide_delta_decay(strip, run) : hk_recur_wide_delta(strip, run);
+    else
+        decays ? hk_recur_wide_decay(strip, run) : hk_recur_wide(strip, run);
+}
+
+/* The first channel of the next vectors. */
+HK_FN hk_i64 hk_recur_next(const struct hk_recur_strip *strip, hk_i64 channel)
+{
+    return channel + (hk_i64)hk_recur_wide_of(strip, channel) * HKV_LANES;
+}
+
+/* All tokens: some of them for all columns, then the next ones, so that rows of tokens are in
+ * caches when other columns want them. */
+HK_FN void hk_recur_run_all(const struct hk_recur_strip *strip)
+{
+    const hk_i64 few =
+        strip->end - strip->first > HK_RECUR_WIDE * HKV_LANES ? HK_RECUR_RUN : strip->tokens;
+    struct hk_recur_run run;
+    hk_i64 channel;
+
+    for (channel = strip->first; channel < strip->end; channel = hk_recur_next(strip, channel))
+        hk_recur_move(strip, channel, 0);
+    for (run.first = 0; run.first < strip->tokens; run.first = run.end) {
+        run.end = hk_min(run.first + few, strip->tokens);
+        run.channel = strip->first;
+        for (; run.channel < strip->end; run.channel = hk_recur_next(strip, run.channel))
+            hk_recur_meet(strip, &run);
+    }
+    for (channel = strip->first; channel < strip->end; channel = hk_recur_next(strip, channel))
+        hk_recur_move(strip, channel, 1);
+}
+
+/* Rows of o behind the last token. */
+HK_FN void hk_recur_rest(const struct hk_recur_strip *strip)
+{
+    hk_i64 t, channel;
+
+    for (t = strip->tokens; t < strip->numbers->n && strip->o.base; t++) {
+        for (channel = strip->first; channel < strip->end; channel += HKV_LANES)
+            hk_recur_put(&strip->o, t, channel, strip->end, hkv_set(0.0f));
+    }
+}
+
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
+{
+    hk_i64 task;
+
+    HK_TASKS(call, group, task) {
+        struct hk_recur_strip strip;
+
+        hk_recur_open(call, task, group, &strip);
+        if (strip.tokens > 0)
+            hk_recur_run_all(&strip);
+        hk_recur_rest(&strip);
+    }
+}
+
+#endif
