@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Mechanisms that are several calls: top-down inference, AWESOME's memories, retrieval, mixtures of
- * snippets, and keys that are made few. The data are noise; what is printed is what the calls say
- * about it. Learnt maps stand between the calls in a model; here a projection is a cut of the
- * channels.
+ * snippets, keys that are made few, and linear attention. The data are noise; what is printed is
+ * what the calls say about it. Learnt maps are cuts of the channels here.
  */
 #include <heed/mechanisms.h>
 #include <heed/memory.h>
+#include <heed/nn.h>
 #include <heed/pool.h>
 
 #include <math.h>
@@ -434,6 +434,50 @@ static void linformer(void)
            (double)((float *)o.buf.handle)[0]);
 }
 
+/* Linear attention. x = f(x), times a factor where one is given. */
+static void activate(uint32_t kind, const heed_array *x, const heed_array *factor)
+{
+    heed_act_desc desc = { .size = sizeof desc, .kind = kind, .x = x->t, .y = x->t };
+    heed_act_args args = { .size = sizeof args, .x = x->buf, .y = x->buf };
+    heed_plan *plan = NULL;
+
+    if (factor)
+        heed_array_split(factor, &desc.factor, &args.factor);
+    must(heed_act_plan(device, &desc, &plan, &why));
+    must(heed_act_run(plan, queue, &args, NULL, &why));
+    heed_plan_drop(plan);
+}
+
+static void linear_attention(void)
+{
+    const heed_array x = rows(TOKENS, HIDDEN), q = q_of(&x), k = k_of(&x);
+    const heed_array v = rows(TOKENS, DIM + 1), sums = rows(TOKENS, DIM + 1);
+    const heed_array state = heed_array4(HEED_F32, room(HEADS * DIM * (DIM + 1), sizeof(float)),
+                                         1, HEADS, DIM, DIM + 1);
+    const heed_recur_desc desc = { .size = sizeof desc, .flags = HEED_PLAN_OWN_WORKSPACE,
+                                   .q = q.t, .k = k.t, .v = v.t, .state = state.t, .o = sums.t };
+    const heed_recur_args args = { .size = sizeof args, .q = q.buf, .k = k.buf, .v = v.buf,
+                                   .state = state.buf, .o = sums.buf };
+    heed_array values = sums, weight = sums;
+    heed_plan *plan;
+
+    for (int i = DIM; i < HEADS * TOKENS * (DIM + 1); i += DIM + 1)
+        ((float *)v.buf.handle)[i] = 1;
+    activate(HEED_ACT_ELU_PLUS_ONE, &q, NULL);
+    activate(HEED_ACT_ELU_PLUS_ONE, &k, NULL);
+    must(heed_recur_plan(device, &desc, &plan, &why));
+    must(heed_recur_run(plan, queue, &args, NULL, &why));
+    heed_plan_drop(plan);
+    values.t.shape[3] = DIM;
+    weight.t.shape[3] = 1;
+    weight.buf.handle = (float *)sums.buf.handle + DIM;
+    activate(HEED_ACT_INVERSE, &weight, NULL);
+    weight.t.shape[3] = DIM;
+    weight.t.stride[3] = 0;
+    activate(HEED_ACT_NONE, &values, &weight);
+    printf("linear attention: row 0 begins %.4f\n", (double)*(float *)sums.buf.handle);
+}
+
 int main(void)
 {
     heed_runtime *runtime = NULL;
@@ -447,6 +491,7 @@ int main(void)
     retrieval();
     dyle();
     linformer();
+    linear_attention();
     heed_queue_destroy(queue);
     heed_runtime_destroy(runtime);
     while (n_blocks > 0)

@@ -102,4 +102,9 @@ shorter = heed.pool(np.broadcast_to(hidden, (6, N, DIM)), kind="linear", tail="c
                     stride=N, weights=e)
 done(shorter)
 assert np.allclose(shorter[:, 0], e @ hidden[0], atol=1e-4)
+features, asked = heed.act(rows(N), kind="elu_plus_one"), heed.act(q, kind="elu_plus_one")
+ones = np.concatenate([rows(N), np.ones((HEADS, N, 1), "f")], -1)
+sums, state = heed.recur(asked, features, ones, np.zeros((HEADS, DIM, DIM + 1), "f"))
+o = sums[..., :-1] / sums[..., -1:]
+done(o, state)
 print(f"{len(outputs)} outputs are finite")
