@@ -243,6 +243,26 @@ HK_FN int hk_recur_wide_of(const struct hk_recur_strip *strip, hk_i64 channel)
     return left > 2 * HKV_LANES ? HK_RECUR_WIDE : left > HKV_LANES ? 2 : 1;
 }
 
+/* hk_recur_move of whole vectors without gaps. */
+HK_FN void hk_recur_move_plain(const struct hk_recur_strip *strip, hk_i64 channel, int wide,
+                               int out)
+{
+    const hk_i64 step = strip->state.row, d_k = strip->numbers->d_k;
+    HK_GLOBAL float *s = hk_recur_columns(strip, channel);
+    HK_GLOBAL char *row = strip->state.base;
+    hk_i64 c;
+    int i;
+
+    for (c = 0; c < d_k; c++, row += step) {
+        for (i = 0; i < wide; i++, s += HKV_LANES) {
+            if (out)
+                hk_vec_put(HK_F32, row, channel + i * HKV_LANES, hkv_load(s));
+            else
+                hkv_store(s, hk_vec_load(HK_F32, row, channel + i * HKV_LANES));
+        }
+    }
+}
+
 /* The state's columns into scratch, or out of it. */
 HK_FN void hk_recur_move(const struct hk_recur_strip *strip, hk_i64 channel, int out)
 {
@@ -250,6 +270,11 @@ HK_FN void hk_recur_move(const struct hk_recur_strip *strip, hk_i64 channel, int
     HK_GLOBAL float *s = hk_recur_columns(strip, channel);
     hk_i64 c;
     int i;
+
+    if (strip->state.channel == 1 && channel + wide * HKV_LANES <= strip->end) {
+        hk_recur_move_plain(strip, channel, wide, out);
+        return;
+    }
 
     for (c = 0; c < strip->numbers->d_k; c++) {
         for (i = 0; i < wide; i++, s += HKV_LANES) {
