@@ -34,7 +34,8 @@ static const struct heed_array_table arrays =
                      offsetof(heed_recur_desc, reserved));
 
 #define CHANNELS_MAX ((int64_t)1 << 40)
-enum { VECTOR = 16 }; /* floats that a row of scratch is a multiple of */
+/* Floats that a row of scratch is a multiple of; channels that a strip has at least. */
+enum { VECTOR = 16, STRIP_MIN = 32 };
 
 static heed_status numbers_check(const struct heed_arrays *a, const heed_recur_desc *d)
 {
@@ -74,18 +75,29 @@ static void numbers_fill(const struct heed_arrays *a, const heed_recur_desc *d)
     recur->channels = (d->flags & HEED_RECUR_CHANNELS) != 0;
 }
 
+/* Channels of v to a task: less where there would be too few tasks for all workers. */
+static int64_t strip_find(const struct heed_arrays *a, int64_t channels)
+{
+    const double heads = (double)a->form->n_batch * (double)heed_arrays_extent(a, 'H');
+    const double workers = a->plan->device ? (double)a->plan->device->props.width : 1;
+    int64_t strip = HK_RECUR_STRIP;
+
+    while (strip > STRIP_MIN && strip / 2 < channels &&
+           heads * (double)((channels - 1) / strip + 1) < workers)
+        strip /= 2;
+    return strip;
+}
+
 /* A worker holds the state of its channels, and beside it rows of a token. */
 static heed_status tasks_find(struct heed_arrays *a)
 {
     const struct hk_recur *recur = a->numbers;
     const int64_t rows = (recur->d_k + VECTOR - 1) / VECTOR * VECTOR;
-
-    const int64_t channels = heed_arrays_extent(a, 'D');
     const bool nothing = recur->d_k == 0 && !heed_arrays_has(a, HK_RECUR_O);
+    const int64_t channels = nothing ? 0 : heed_arrays_extent(a, 'D');
 
     a->form->scratch = rows * (HK_RECUR_STRIP + HK_RECUR_ROWS) * (int64_t)sizeof(float);
-    return heed_arrays_strips(a, heed_arrays_extent(a, 'H'), nothing ? 0 : channels, 1,
-                              HK_RECUR_STRIP);
+    return heed_arrays_strips(a, heed_arrays_extent(a, 'H'), channels, 1, strip_find(a, channels));
 }
 
 static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const void *given,

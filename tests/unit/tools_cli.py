@@ -312,7 +312,7 @@ def operations_say_what_they_move(devices):
                 expect(math.isclose(line[key] * line['median_s'] * 1e9, bytes_moved, rel_tol=1e-4),
                        '%s %s: %s is bytes over time' % (device, load, key))
             expect((line['useful_gflops'] is None) ==
-                   (not re.match('select-topk|select-hash|' + PROGRAMS, name)),
+                   (not re.match('recur|select-topk|select-hash|' + PROGRAMS, name)),
                    load + ': operations where they are the work')
             if device.split(':')[0] in ('cpu', 'reference') and not re.match(PROGRAMS, name):
                 expect(line['peak_gbytes'] > 0 and line['bandwidth_share'] > 0,

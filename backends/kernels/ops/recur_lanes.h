@@ -238,7 +238,29 @@ HK_INLINE void hk_recur_tokens(const int wide, const int delta, const int decays
 /* Vectors from a channel on that are side by side. */
 HK_FN int hk_recur_wide_of(const struct hk_recur_strip *strip, hk_i64 channel)
 {
-    return strip->end - channel > HKV_LANES ? HK_RECUR_WIDE : 1;
+    const hk_i64 left = strip->end - channel;
+
+    return left > 2 * HKV_LANES ? HK_RECUR_WIDE : left > HKV_LANES ? 2 : 1;
+}
+
+/* hk_recur_move of whole vectors without gaps. */
+HK_FN void hk_recur_move_plain(const struct hk_recur_strip *strip, hk_i64 channel, int wide,
+                               int out)
+{
+    const hk_i64 step = strip->state.row, d_k = strip->numbers->d_k;
+    HK_GLOBAL float *s = hk_recur_columns(strip, channel);
+    HK_GLOBAL char *row = strip->state.base;
+    hk_i64 c;
+    int i;
+
+    for (c = 0; c < d_k; c++, row += step) {
+        for (i = 0; i < wide; i++, s += HKV_LANES) {
+            if (out)
+                hk_vec_put(HK_F32, row, channel + i * HKV_LANES, hkv_load(s));
+            else
+                hkv_store(s, hk_vec_load(HK_F32, row, channel + i * HKV_LANES));
+        }
+    }
 }
 
 /* The state's columns into scratch, or out of it. */
@@ -248,6 +270,11 @@ HK_FN void hk_recur_move(const struct hk_recur_strip *strip, hk_i64 channel, int
     HK_GLOBAL float *s = hk_recur_columns(strip, channel);
     hk_i64 c;
     int i;
+
+    if (strip->state.channel == 1 && channel + wide * HKV_LANES <= strip->end) {
+        hk_recur_move_plain(strip, channel, wide, out);
+        return;
+    }
 
     for (c = 0; c < strip->numbers->d_k; c++) {
         for (i = 0; i < wide; i++, s += HKV_LANES) {
@@ -261,35 +288,39 @@ HK_FN void hk_recur_move(const struct hk_recur_strip *strip, hk_i64 channel, int
     }
 }
 
-#define HK_RECUR_CASE(name, wide, delta, decays)                                                   \
+#define HK_RECUR_CASE(name, wide, delta)                                                           \
     HK_NOINLINE void hk_recur_##name(const struct hk_recur_strip *strip,                           \
                                      const struct hk_recur_run *run)                               \
     {                                                                                              \
-        hk_recur_tokens(wide, delta, decays, strip, run);                                          \
+        if (strip->decays)                                                                         \
+            hk_recur_tokens(wide, delta, 1, strip, run);                                           \
+        else                                                                                       \
+            hk_recur_tokens(wide, delta, 0, strip, run);                                           \
     }
-HK_RECUR_CASE(one, 1, 0, 0)
-HK_RECUR_CASE(one_decay, 1, 0, 1)
-HK_RECUR_CASE(one_delta, 1, 1, 0)
-HK_RECUR_CASE(one_delta_decay, 1, 1, 1)
-HK_RECUR_CASE(wide, HK_RECUR_WIDE, 0, 0)
-HK_RECUR_CASE(wide_decay, HK_RECUR_WIDE, 0, 1)
-HK_RECUR_CASE(wide_delta, HK_RECUR_WIDE, 1, 0)
-HK_RECUR_CASE(wide_delta_decay, HK_RECUR_WIDE, 1, 1)
+HK_RECUR_CASE(one, 1, 0)
+HK_RECUR_CASE(two, 2, 0)
+HK_RECUR_CASE(all, HK_RECUR_WIDE, 0)
+HK_RECUR_CASE(one_delta, 1, 1)
+HK_RECUR_CASE(two_delta, 2, 1)
+HK_RECUR_CASE(all_delta, HK_RECUR_WIDE, 1)
 #undef HK_RECUR_CASE
 
 HK_FN void hk_recur_meet(const struct hk_recur_strip *strip, const struct hk_recur_run *run)
 {
-    const int one = hk_recur_wide_of(strip, run->channel) == 1;
-    const int delta = strip->numbers->delta != 0, decays = strip->decays != 0;
+    const int wide = hk_recur_wide_of(strip, run->channel);
 
-    if (one && delta)
-        decays ? hk_recur_one_delta_decay(strip, run) : hk_recur_one_delta(strip, run);
-    else if (one)
-        decays ? hk_recur_one_decay(strip, run) : hk_recur_one(strip, run);
-    else if (delta)
-        decays ? hk_recur_wide_delta_decay(strip, run) : hk_recur_wide_delta(strip, run);
+    if (strip->numbers->delta && wide == 1)
+        hk_recur_one_delta(strip, run);
+    else if (strip->numbers->delta && wide == 2)
+        hk_recur_two_delta(strip, run);
+    else if (strip->numbers->delta)
+        hk_recur_all_delta(strip, run);
+    else if (wide == 1)
+        hk_recur_one(strip, run);
+    else if (wide == 2)
+        hk_recur_two(strip, run);
     else
-        decays ? hk_recur_wide_decay(strip, run) : hk_recur_wide(strip, run);
+        hk_recur_all(strip, run);
 }
 
 /* The first channel of the next vectors. */

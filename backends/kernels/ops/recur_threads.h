@@ -12,7 +12,7 @@
 #define HK_HAS_SHARED 1
 
 #define HK_RECUR_PART 128 /* channels of k at a time */
-#define HK_RECUR_RUN 8    /* rows of the state in registers */
+#define HK_RECUR_HELD 8   /* rows of the state in registers */
 
 #if HK_THREADS != HK_RECUR_STRIP
 #error "a thread has a channel of a strip"
@@ -94,7 +94,7 @@ HK_INLINE void hk_recur_rows_run(const int way, const int count,
                                  HK_LOCAL const struct hk_recur_rows *rows, hk_i64 i,
                                  HK_GLOBAL float *s, struct hk_recur_own *own)
 {
-    float x[HK_RECUR_RUN];
+    float x[HK_RECUR_HELD];
     int j;
 
     HK_UNROLL
@@ -125,8 +125,8 @@ HK_INLINE void hk_recur_unit_run(const int way, const struct hk_recur_unit *unit
     struct hk_recur_own own = *mine;
     hk_i64 i;
 
-    for (i = 0; i + HK_RECUR_RUN <= unit->count; i += HK_RECUR_RUN)
-        hk_recur_rows_run(way, HK_RECUR_RUN, rows, i, s, &own);
+    for (i = 0; i + HK_RECUR_HELD <= unit->count; i += HK_RECUR_HELD)
+        hk_recur_rows_run(way, HK_RECUR_HELD, rows, i, s, &own);
     for (; i < unit->count; i++)
         hk_recur_rows_run(way, 1, rows, i, s, &own);
     *mine = own;
