@@ -127,4 +127,23 @@ struct hk_rope {
     hk_u32 kind, reserved;  /* HK_ROPE_* */
 };
 
+enum {
+    HK_EMBED_TABLE,
+    HK_EMBED_IDS,
+    HK_EMBED_POSITIONS,
+    HK_EMBED_POS,
+    HK_EMBED_TYPES,
+    HK_EMBED_TYPE_IDS,
+    HK_EMBED_Y
+};
+
+struct hk_embed {
+    struct hk_strip_form strip; /* rows: n */
+    hk_i64 d;
+    hk_i64 tokens, positions, types; /* rows of each table */
+    hk_i64 pos0;
+    float scale;
+    hk_u32 reserved;
+};
+
 #endif
