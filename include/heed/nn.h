@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What stands between two attentions: norms, rotary positions, embeddings. Beside <heed/heed.h> it includes
- * nothing.
+ * What stands between two attentions and before the first: norms, rotary positions, embeddings.
+ * Beside <heed/heed.h> it includes nothing.
  */
 #ifndef HEED_NN_H
 #define HEED_NN_H
@@ -260,7 +260,8 @@ HEED_API HEED_MUST_CHECK heed_status heed_rope_tables(const heed_rope_scaling *s
  * and without positions or types, without their term: token, position and type embeddings of BERT
  * (Devlin et al. 2019, section 3); with a scale of sqrt(d), which is of the token alone, those of
  * the Transformer (Vaswani et al. 2017, section 3.4). A row with an id outside [0, V), a position
- * outside [0, P) or a type outside [0, T) is NaN; nothing outside the tables is read.
+ * outside [0, P) or a type outside [0, T) is NaN; nothing outside the tables is read. Items may as
+ * well be heads: ids [items][n] become y [items][n][d].
  *
  * HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section 16. With a scale of 1 and
  * without positions and types these are the bits of heed_copy_run().

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of heed/nn.h, for operations.c: sections 12 and 13 of docs/numerics.md.
+ * Golden cases of heed/nn.h, for operations.c: sections 12, 13 and 16 of docs/numerics.md.
  */
 #ifndef HEED_TESTS_GOLDEN_CONTENTS_NN_H
 #define HEED_TESTS_GOLDEN_CONTENTS_NN_H
@@ -94,6 +94,56 @@ static void rope_make(struct golden_call *c, const void *from)
         fill_ints(c, -1, T + 1);
     }
     output(c, FIELD(rope, y), row->y, DIMS(B, H, N, row->d));
+}
+
+/* ---- embed ---- */
+
+static const struct embed_row {
+    const char *name;
+    uint32_t table, y, positions, types; /* 0: there are none */
+    int64_t d;
+    double scale;
+    uint32_t pos; /* its type and that of type_ids; 0: none */
+    bool special;
+} embeds[] = {
+    { "embed_token", HEED_F32, HEED_F32, 0, 0, 40, 0, 0, true },
+    { "embed_token_f16", HEED_BF16, HEED_F16, 0, 0, 37, 1, 0, false },
+    { "embed_scaled", HEED_F32, HEED_F32, 0, 0, 40, 1.7, 0, true },
+    { "embed_positions", HEED_F32, HEED_F32, HEED_F32, 0, 40, 6.3, 0, true },
+    { "embed_all", HEED_F32, HEED_F32, HEED_F32, HEED_F32, 33, 1, HEED_I32, false },
+    { "embed_all_mixed", HEED_F16, HEED_BF16, HEED_BF16, HEED_F32, 70, 0.3, HEED_I64, false },
+    { "embed_types", HEED_BF16, HEED_BF16, 0, HEED_BF16, 64, 0, 0, false },
+};
+
+/* Ids within the tables, one before them and one behind. */
+static void embed_make(struct golden_call *c, const void *from)
+{
+    const struct embed_row *row = from;
+    enum { B = 2, H = 3, N = 5, V = 11, P = 9, T = 3 };
+
+    c->desc.embed.scale = row->scale;
+    input(c, FIELD(embed, table), row->table, DIMS(V, row->d));
+    fill_floats(c, 0);
+    if (row->special)
+        fill_specials(c, 30, specials, SPECIALS);
+    input(c, FIELD(embed, ids), row->pos == 0 ? HEED_I32 : HEED_I64, DIMS(B, H, N));
+    fill_ints(c, -1, V);
+    if (row->positions != 0) {
+        c->desc.embed.pos0 = row->pos != 0 ? 0 : 5;
+        input(c, FIELD(embed, positions), row->positions, DIMS(P, row->d));
+        fill_floats(c, 3);
+    }
+    if (row->types != 0) {
+        input(c, FIELD(embed, types), row->types, DIMS(T, row->d));
+        fill_floats(c, -4);
+    }
+    if (row->pos != 0) {
+        input(c, FIELD(embed, pos), row->pos, DIMS(B, 1, N));
+        fill_ints(c, -1, P);
+        input(c, FIELD(embed, type_ids), row->pos, DIMS(B, 1, N));
+        fill_ints(c, 0, T);
+    }
+    output(c, FIELD(embed, y), row->y, DIMS(B, H, N, row->d));
 }
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of sections 5 to 8, 12 and 13 of docs/numerics.md: a case is a row of numbers for
- * the maker of its operation. Every rule of those sections has a case whose digest depends on it.
+ * Golden cases of sections 5 to 8, 12, 13 and 16 of docs/numerics.md: a case is a row of numbers
+ * for the maker of its operation. Every rule of those sections has a case whose digest depends on it.
  */
 #include "contents.h"
 #include "contents_nn.h"
@@ -36,6 +36,7 @@ RUN(merge)
 RUN(state)
 RUN(norm)
 RUN(rope)
+RUN(embed)
 #undef RUN
 
 /* ---- copy ---- */
@@ -430,8 +431,9 @@ static const struct {
     void (*make)(struct golden_call *, const void *row);
     heed_status (*run)(struct golden_call *, heed_queue *, heed_report *);
 } groups[] = {
-    GROUP(copy, copies),  GROUP(push, pushes),  GROUP(pool, pools), GROUP(select, selects),
-    GROUP(merge, merges), GROUP(state, states), GROUP(norm, norms), GROUP(rope, ropes),
+    GROUP(copy, copies),    GROUP(push, pushes),  GROUP(pool, pools),
+    GROUP(select, selects), GROUP(merge, merges), GROUP(state, states),
+    GROUP(norm, norms),     GROUP(rope, ropes),   GROUP(embed, embeds),
 };
 #undef GROUP
 

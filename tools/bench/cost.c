@@ -328,3 +328,21 @@ struct workload_cost cost_rope(const struct workload *load)
         .read = rows + 2 * f32_bytes * (double)load->n * (double)(load->d / 2), .written = rows
     };
 }
+
+/* Of the table so many rows as there are ids at most; with a sum also positions, and two types. */
+struct workload_cost cost_embed(const struct workload *load)
+{
+    const double ids = (double)load->b * (double)load->n;
+    const double row = element(load) * (double)load->d;
+    double rows = ids < (double)load->rows ? ids : (double)load->rows;
+    double lists = 1;
+
+    if (load->kind == WORKLOAD_EMBED_SUM) {
+        rows += (double)load->n + 2;
+        lists = 2;
+    }
+    return (struct workload_cost){
+        .read = row * rows + index_bytes * ids * lists,
+        .written = element(load) * elements(load),
+    };
+}

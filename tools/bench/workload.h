@@ -16,8 +16,9 @@
 #define BENCH_OPERATIONS(ROW)                                                                      \
     ROW(COPY, copy)                                                                                \
     ROW(POOL, pool)                                                                                \
-    ROW(SELECT, select) ROW(PUSH, push) ROW(MERGE, merge) ROW(STATE, state) ROW(NORM, norm)        \
-    ROW(ROPE, rope)
+    ROW(SELECT, select)                                                                            \
+    ROW(PUSH, push)                                                                                \
+    ROW(MERGE, merge) ROW(STATE, state) ROW(NORM, norm) ROW(ROPE, rope) ROW(EMBED, embed)
 
 #define OPERATION_NUMBER(NAME, name) OPERATION_##NAME,
 enum workload_operation {
@@ -60,6 +61,8 @@ enum workload_operation {
     ROW(NORM_RMS, "norm-rms", "n=4096,h=1,hk,d=1024,b=1", NORM, rows_norm)                         \
     ROW(ROPE_HALVES, "rope-halves", "n=4096,h=8,hk,d=128,b=1", ROPE, rope)                         \
     ROW(ROPE_ADJACENT, "rope-adjacent", "n=4096,h=8,hk,d=128,b=1", ROPE, rope)                     \
+    ROW(EMBED, "embed", "n=4096,h=1,hk,d=1024,b=1,rows=32768", EMBED, embed)                       \
+    ROW(EMBED_SUM, "embed-sum", "n=4096,h=1,hk,d=1024,b=1,rows=32768", EMBED, embed)               \
     ROW(LSG_NORM, "lsg-norm", LSG, LSG, program)                                                   \
     ROW(LSG_POOLING, "lsg-pooling", LSG, LSG, program)                                             \
     ROW(LSG_LSH, "lsg-lsh", LSG, LSG, program)                                                     \

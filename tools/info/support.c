@@ -188,13 +188,32 @@ static heed_status rope_ask(heed_device *device, uint32_t dtype, uint32_t promis
     return heed_rope_check(device, &desc, report);
 }
 
+static heed_status embed_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                             heed_report *report)
+{
+    heed_embed_desc desc = {
+        .size = sizeof desc,
+        .numerics = promise,
+        .table = tensor(dtype),
+        .ids = { .dtype = HEED_I32, .ndim = 1, .shape = { 4 }, .stride = { 1 } },
+        .y = tensor(dtype),
+    };
+
+    desc.table.ndim = 2; /* rows of 8, as y has */
+    desc.table.shape[0] = 4;
+    desc.table.shape[1] = 8;
+    desc.table.stride[0] = 8;
+    desc.table.stride[1] = 1;
+    return heed_embed_check(device, &desc, report);
+}
+
 static const struct operation {
     const char *name;
     heed_status (*ask)(heed_device *, uint32_t dtype, uint32_t promise, heed_report *);
 } operations[] = {
     { "attn", attn_ask }, { "copy", copy_ask },   { "pool", pool_ask },   { "select", select_ask },
     { "push", push_ask }, { "merge", merge_ask }, { "state", state_ask }, { "norm", norm_ask },
-    { "rope", rope_ask },
+    { "rope", rope_ask }, { "embed", embed_ask },
 };
 enum { N_OPERATIONS = sizeof operations / sizeof *operations };
 

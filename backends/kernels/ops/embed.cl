@@ -80,6 +80,7 @@ HK_FN void hk_embed_open(const struct hk_call *call, const struct hk_strip_task 
 
 struct hk_embed_row {
     HK_GLOBAL const char *token, *position, *type; /* NULL: there is no table */
+    HK_GLOBAL const char *next_token, *next_position; /* of the row to be asked for */
     HK_GLOBAL char *y;
     int found; /* 0: a table has no such row */
 };
@@ -96,13 +97,16 @@ HK_FN HK_GLOBAL const char *hk_embed_find(const struct hk_embed_table *table, hk
     return id >= 0 && id < table->n ? hk_row(&table->rows, id) : 0;
 }
 
-HK_FN struct hk_embed_row hk_embed_row_get(const struct hk_embed_strip *embed, hk_i64 i)
+HK_FN struct hk_embed_row hk_embed_row_get(const struct hk_embed_strip *embed, hk_i64 i,
+                                           hk_i64 next)
 {
     struct hk_embed_row row;
 
     row.token = hk_embed_find(&embed->token, i);
     row.position = hk_embed_find(&embed->position, i);
     row.type = hk_embed_find(&embed->type, i);
+    row.next_token = hk_embed_find(&embed->token, next);
+    row.next_position = hk_embed_find(&embed->position, next);
     row.y = hk_row(&embed->y, i);
     row.found = row.token && (row.position || !embed->position.rows.dtype) &&
                 (row.type || !embed->type.rows.dtype);
@@ -130,32 +134,77 @@ HK_FN void hk_embed_nowhere(const struct hk_embed_strip *embed, const struct hk_
                           hkv_set(hk_float(HK_NAN_WORD)));
 }
 
-/* to: the type of y, a constant if it is that of the tables. */
-HK_INLINE void hk_embed_sum(hk_u32 dtype, hk_u32 to, const int plain,
-                            const struct hk_embed_strip *embed, const struct hk_embed_row *row)
+/* Channels t .. of the sum. */
+HK_INLINE hk_vec hk_embed_at(hk_u32 dtype, const struct hk_embed_strip *embed,
+                             const struct hk_embed_row *row, hk_i64 t)
 {
-    const hk_u32 position_dtype = plain ? dtype : embed->position.rows.dtype;
-    const hk_u32 type_dtype = plain ? dtype : embed->type.rows.dtype;
-    const hk_i64 token_channel = plain ? 1 : embed->token.rows.channel;
-    const hk_i64 position_channel = plain ? 1 : embed->position.rows.channel;
-    const hk_i64 type_channel = plain ? 1 : embed->type.rows.channel;
-    const hk_i64 y_channel = plain ? 1 : embed->y.channel;
-    const hk_vec scale = hkv_set(embed->numbers->scale);
+    const struct hk_rows *const position = &embed->position.rows, *const type = &embed->type.rows;
     const hk_i64 d = embed->numbers->d;
+    hk_vec x = hkv_mul(hk_channels_read(dtype, row->token, embed->token.rows.channel, t, d),
+                       hkv_set(embed->numbers->scale));
+
+    if (row->position)
+        x = hkv_add(x, hk_channels_read(position->dtype, row->position, position->channel, t, d));
+    if (row->type)
+        x = hkv_add(x, hk_channels_read(type->dtype, row->type, type->channel, t, d));
+    return x;
+}
+
+#if HK_THREADS == 1 && HKV_LANES > 1
+/* Whole vectors of plain rows, while the next rows are asked for; answers where the first one is
+ * that was not written. position, type: are there such rows? */
+HK_INLINE hk_i64 hk_embed_plain(hk_u32 dtype, hk_u32 to, const int position, const int type,
+                                const struct hk_embed_strip *embed, const struct hk_embed_row *row)
+{
+    const hk_vec scale = hkv_set(embed->numbers->scale);
+    const hk_i64 d = embed->numbers->d, size = hk_size(dtype);
+    HK_GLOBAL const char *const tokens = row->token, *const positions = row->position;
+    HK_GLOBAL const char *const types = row->type;
+    HK_GLOBAL char *const y = row->y;
+    hk_i64 t;
+
+    for (t = 0; t + HKV_LANES <= d; t += HKV_LANES) {
+        hk_vec x = hkv_mul(hk_vec_load(dtype, tokens, t), scale);
+
+        HK_PREFETCH_NEAR(row->next_token + t * size);
+        if (position) {
+            HK_PREFETCH_NEAR(row->next_position + t * size);
+            x = hkv_add(x, hk_vec_load(dtype, positions, t));
+        }
+        if (type)
+            x = hkv_add(x, hk_vec_load(dtype, types, t));
+        hk_vec_put(to, y, t, x);
+    }
+    return t;
+}
+
+HK_INLINE hk_i64 hk_embed_begin(hk_u32 dtype, hk_u32 to, const struct hk_embed_strip *embed,
+                                const struct hk_embed_row *row)
+{
+    if (!embed->plain)
+        return 0;
+    if (row->position)
+        return row->type ? hk_embed_plain(dtype, to, 1, 1, embed, row)
+                         : hk_embed_plain(dtype, to, 1, 0, embed, row);
+    return row->type ? hk_embed_plain(dtype, to, 0, 1, embed, row)
+                     : hk_embed_plain(dtype, to, 0, 0, embed, row);
+}
+#else
+#define hk_embed_begin(dtype, to, embed, row) 0
+#endif
+
+/* to: the type of y, a constant if it is that of the tables. */
+HK_INLINE void hk_embed_sum(hk_u32 dtype, hk_u32 to, const struct hk_embed_strip *embed,
+                            const struct hk_embed_row *row)
+{
+    const hk_i64 channel = embed->y.channel, d = embed->numbers->d;
+    const hk_i64 begin = hk_embed_begin(dtype, to, embed, row);
     HK_THREAD_ID(id);
     hk_i64 t;
 
-    HK_CHANNELS(id, t, d)
-    {
-        hk_vec x =
-            hkv_mul(hk_channels_read(dtype, row->token, token_channel, t, d), scale);
-
-        if (row->position)
-            x = hkv_add(x, hk_channels_read(position_dtype, row->position, position_channel, t, d));
-        if (row->type)
-            x = hkv_add(x, hk_channels_read(type_dtype, row->type, type_channel, t, d));
-        hk_channels_write(to, row->y, y_channel, t, d, x);
-    }
+    HK_EACH(id)
+        for (t = begin + (hk_i64)id * HKV_LANES; t < d; t += (hk_i64)HK_THREADS * HKV_LANES)
+            hk_channels_write(to, row->y, channel, t, d, hk_embed_at(dtype, embed, row, t));
 }
 
 HK_FN void hk_embed_row_run(const struct hk_embed_strip *embed, const struct hk_embed_row *row)
@@ -170,16 +219,12 @@ HK_FN void hk_embed_row_run(const struct hk_embed_strip *embed, const struct hk_
     } else if (embed->alone) {
         hk_row_move(hk_size(dtype), row->token, channel, row->y, embed->y.channel,
                     embed->numbers->d);
-    } else if (embed->plain && dtype == to) {
-#define HK_ROW(type) hk_embed_sum(type, type, 1, embed, row)
-        HK_BY(HK_FLOAT_TYPES, dtype, HK_ROW);
-#undef HK_ROW
-    } else if (embed->plain) {
-#define HK_ROW(type) hk_embed_sum(type, to, 1, embed, row)
+    } else if (dtype == to) {
+#define HK_ROW(type) hk_embed_sum(type, type, embed, row)
         HK_BY(HK_FLOAT_TYPES, dtype, HK_ROW);
 #undef HK_ROW
     } else {
-#define HK_ROW(type) hk_embed_sum(type, to, 0, embed, row)
+#define HK_ROW(type) hk_embed_sum(type, to, embed, row)
         HK_BY(HK_FLOAT_TYPES, dtype, HK_ROW);
 #undef HK_ROW
     }
@@ -203,9 +248,10 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
         bytes = hk_channel_bytes(embed.token.rows.dtype, embed.numbers->d);
         ahead = hk_max(HK_AHEAD / bytes, 1);
         for (i = strip.first; i < end; i++) {
-            const struct hk_embed_row row = hk_embed_row_get(&embed, i);
+            const struct hk_embed_row row = hk_embed_row_get(&embed, i, hk_min(i + 1, end - 1));
 
-            hk_embed_ask(&embed, hk_min(i + ahead, end - 1), hk_min(bytes, HK_AHEAD));
+            if (embed.alone)
+                hk_embed_ask(&embed, hk_min(i + ahead, end - 1), hk_min(bytes, HK_AHEAD));
             hk_embed_row_run(&embed, &row);
         }
     }

@@ -16,7 +16,7 @@ from .arrays import as_array, empty
 from .descriptors import Filled, enum_value
 from .runtime import Plan, device_of, place
 
-__all__ = ["copy", "merge", "norm", "pool", "push", "rope", "select", "state"]
+__all__ = ["copy", "embed", "merge", "norm", "pool", "push", "rope", "select", "state"]
 
 if TYPE_CHECKING:
     from typing import Generic
@@ -232,6 +232,19 @@ def rope(x: ArrayLike, cos: ArrayLike, sin: ArrayLike, y: ArrayLike | None = Non
     return plan_simple("rope", "heed_rope_args", given, ["y"], device, threads)
 
 
+@operation
+def embed(table: ArrayLike, ids: ArrayLike, y: ArrayLike | None = None, *,
+          positions: ArrayLike | None = None, pos: ArrayLike | None = None, pos0: int = 0,
+          types: ArrayLike | None = None, type_ids: ArrayLike | None = None, scale: float = 1,
+          flags: int | str = 0, numerics: int | str = 0, device: DeviceLike = None,
+          threads: int = 0) -> Plan:
+    y = made_like(table, [*shape_of(ids), shape_of(table)[-1]]) if y is None else y
+    given = {"table": table, "ids": ids, "positions": positions, "pos": pos, "pos0": pos0,
+             "types": types, "type_ids": type_ids, "y": y, "scale": scale, "flags": flags,
+             "numerics": numerics}
+    return plan_simple("embed", "heed_embed_args", given, ["y"], device, threads)
+
+
 _TAIL = """
 
 Arrays are NumPy's, torch's or DLPack's; an output that is not given is made, and returned. flags
@@ -247,5 +260,6 @@ def document(function, struct, example):
 
 for _function, _example in ((copy, "zero"), (push, "own_workspace"), (pool, "mean"),
                             (select, "topk"), (merge, "lse_with_sink"),
-                            (state, "lse_with_sink"), (norm, "rms"), (rope, "adjacent")):
+                            (state, "lse_with_sink"), (norm, "rms"), (rope, "adjacent"),
+                            (embed, "own_workspace")):
     document(_function, f"heed_{_function.__name__}_desc", _example)
