@@ -138,6 +138,7 @@ struct heed_checked {
     ROW(NORM, norm)                                                                                \
     ROW(ROPE, rope)                                                                                \
     ROW(EMBED, embed)                                                                              \
+    ROW(ORDER, order)                                                                              \
     ROW(PROGRAM, program)
 
 #define HEED_OP_NUMBER(NAME, name) HEED_OP_##NAME,

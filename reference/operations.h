@@ -10,7 +10,7 @@
 
 #define HEED_REF_OPERATIONS(ROW)                                                                   \
     ROW(copy)                                                                                      \
-    ROW(pool) ROW(select) ROW(push) ROW(merge) ROW(state) ROW(norm) ROW(rope) ROW(embed)
+    ROW(pool) ROW(select) ROW(push) ROW(merge) ROW(state) ROW(norm) ROW(rope) ROW(embed) ROW(order)
 
 #define HEED_REF_DECLARE(name) extern const struct heed_impl heed_ref_##name;
 HEED_REF_OPERATIONS(HEED_REF_DECLARE)

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Golden cases of sections 5 to 8, 12, 13 and 16 of docs/numerics.md: a case is a row of numbers
- * for the maker of its operation. Every rule of those sections has a case whose digest depends on it.
+ * for the maker of its operation. Every rule of those sections has a case whose digest depends on
+ * it.
  */
 #include "contents.h"
 #include "contents_nn.h"

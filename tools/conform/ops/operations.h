@@ -14,7 +14,8 @@
     ROW(copy)                                                                                      \
     ROW(pool)                                                                                      \
     ROW(select)                                                                                    \
-    ROW(push) ROW(merge) ROW(state) ROW(norm) ROW(rope) ROW(embed) ROW(lsg) ROW(poolingformer2)
+    ROW(push)                                                                                      \
+    ROW(merge) ROW(state) ROW(norm) ROW(rope) ROW(embed) ROW(order) ROW(lsg) ROW(poolingformer2)
 
 #define FIXED_DECLARE(name) extern const struct fixed fixed_##name;
 FIXED_OPERATIONS(FIXED_DECLARE)
