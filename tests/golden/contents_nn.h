@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of heed/nn.h, for operations.c: sections 12, 13 and 16 of docs/numerics.md.
+ * Golden cases of heed/nn.h and of order, for operations.c: sections 12, 13, 16 and 17 of
+ * docs/numerics.md.
  */
 #ifndef HEED_TESTS_GOLDEN_CONTENTS_NN_H
 #define HEED_TESTS_GOLDEN_CONTENTS_NN_H
@@ -144,6 +145,37 @@ static void embed_make(struct golden_call *c, const void *from)
         fill_ints(c, 0, T);
     }
     output(c, FIELD(embed, y), row->y, DIMS(B, H, N, row->d));
+}
+
+/* ---- order ---- */
+
+static const struct order_row {
+    const char *name;
+    uint32_t ids, outputs;
+    int64_t n, count;
+    bool len;
+} orders[] = {
+    { "order", HEED_I32, HEED_I32, 100, 7, false },
+    { "order_ragged", HEED_I64, HEED_I32, 33, 3, true },
+    { "order_sparse", HEED_I32, HEED_I64, 40, 150, false },
+};
+
+/* Ids of a token, one before them and one behind. */
+static void order_make(struct golden_call *c, const void *from)
+{
+    const struct order_row *row = from;
+    enum { B = 2, H = 3 };
+
+    c->desc.order.count = row->count;
+    input(c, FIELD(order, ids), row->ids, DIMS(B, row->len ? 1 : H, row->n));
+    fill_ints(c, -1, row->count);
+    if (row->len) {
+        input(c, FIELD(order, len), HEED_I64, DIMS(B));
+        fill_ints(c, row->n / 2, row->n);
+    }
+    output(c, FIELD(order, order), row->outputs, DIMS(B, H, row->n));
+    output(c, FIELD(order, place), row->outputs, DIMS(B, H, row->n));
+    output(c, FIELD(order, starts), row->outputs, DIMS(B, H, row->count + 1));
 }
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of sections 5 to 8, 12, 13 and 16 of docs/numerics.md: a case is a row of numbers
- * for the maker of its operation. Every rule of those sections has a case whose digest depends on
- * it.
+ * Golden cases of sections 5 to 8, 12, 13, 16 and 17 of docs/numerics.md: a case is a row of
+ * numbers for the maker of its operation. Every rule of those sections has a case whose digest
+ * depends on it.
  */
 #include "contents.h"
 #include "contents_nn.h"
@@ -38,6 +38,7 @@ RUN(state)
 RUN(norm)
 RUN(rope)
 RUN(embed)
+RUN(order)
 #undef RUN
 
 /* ---- copy ---- */
@@ -432,9 +433,9 @@ static const struct {
     void (*make)(struct golden_call *, const void *row);
     heed_status (*run)(struct golden_call *, heed_queue *, heed_report *);
 } groups[] = {
-    GROUP(copy, copies),    GROUP(push, pushes),  GROUP(pool, pools),
-    GROUP(select, selects), GROUP(merge, merges), GROUP(state, states),
-    GROUP(norm, norms),     GROUP(rope, ropes),   GROUP(embed, embeds),
+    GROUP(copy, copies),  GROUP(push, pushes),  GROUP(pool, pools), GROUP(select, selects),
+    GROUP(merge, merges), GROUP(state, states), GROUP(norm, norms), GROUP(rope, ropes),
+    GROUP(embed, embeds), GROUP(order, orders),
 };
 #undef GROUP
 

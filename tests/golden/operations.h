@@ -31,6 +31,7 @@ struct golden_call {
         heed_norm_desc norm;
         heed_rope_desc rope;
         heed_embed_desc embed;
+        heed_order_desc order;
     } desc;
     union {
         heed_copy_args copy;
@@ -42,6 +43,7 @@ struct golden_call {
         heed_norm_args norm;
         heed_rope_args rope;
         heed_embed_args embed;
+        heed_order_args order;
     } args;
     struct golden_array outputs[GOLDEN_OUTPUTS]; /* the first has a digest of its own */
     bool own[GOLDEN_OUTPUTS];                    /* no state */

@@ -253,6 +253,7 @@ OPERATIONS = {
     'rope-adjacent:n=330,h=1,d=20,dtype=bf16': (13200 + 26400, 13200),
     'embed:n=33,d=20,rows=50': (2640 + 132, 2640),
     'embed-sum:n=33,d=20,rows=50,dtype=f16,b=2': (2000 + 1320 + 80 + 528, 2640),
+    'order:n=33,h=2,buckets=5': (264, 528 + 48),
     'lsg-norm:n=33,d=20,h=4,hk=2,block=8,factor=2,globals=3': (22080, 10560),
     'lsg-pooling:n=33,d=20,block=8,factor=2,globals=0,dtype=f16': (3960, 1320),
     'lsg-lsh:n=33,d=20,block=8,factor=2,globals=1': (8080, 2640),

@@ -346,3 +346,14 @@ struct workload_cost cost_embed(const struct workload *load)
         .written = element(load) * elements(load),
     };
 }
+
+/* Ids in, order, places and starts out. */
+struct workload_cost cost_order(const struct workload *load)
+{
+    const double tokens = index_bytes * heads(load) * (double)load->n;
+
+    return (struct workload_cost){
+        .read = tokens,
+        .written = 2 * tokens + index_bytes * heads(load) * (double)(load->buckets + 1),
+    };
+}

@@ -288,6 +288,30 @@ static heed_status plan_embed(struct contender *c, const struct workload *load,
     return c->lib->embed_plan(c->device, &desc, &c->plan, report);
 }
 
+static heed_status plan_order(struct contender *c, const struct workload *load,
+                              struct operation_array *arrays, heed_report *report)
+{
+    const struct contents ids = { CONTENTS_BELOW, 0, load->buckets };
+    heed_order_args *const args = &c->args.order;
+    heed_order_desc desc = {
+        .size = sizeof desc,
+        .numerics = c->numerics,
+        .count = load->buckets,
+        .ids = axes(HEED_I32, 3, load->b, load->h, load->n),
+        .order = axes(HEED_I32, 3, load->b, load->h, load->n),
+        .place = axes(HEED_I32, 3, load->b, load->h, load->n),
+        .starts = axes(HEED_I32, 3, load->b, load->h, load->buckets + 1),
+    };
+
+    args->size = sizeof *args;
+    c->run = &args->run;
+    arrays[0] = array(&desc.ids, ids, &args->ids);
+    arrays[1] = array(&desc.order, output, &args->order);
+    arrays[2] = array(&desc.place, output, &args->place);
+    arrays[3] = array(&desc.starts, output, &args->starts);
+    return c->lib->order_plan(c->device, &desc, &c->plan, report);
+}
+
 #define RUN(NAME, name)                                                                            \
     static heed_status run_##name(struct contender *c, heed_report *report)                        \
     {                                                                                              \

@@ -18,7 +18,8 @@
     ROW(POOL, pool)                                                                                \
     ROW(SELECT, select)                                                                            \
     ROW(PUSH, push)                                                                                \
-    ROW(MERGE, merge) ROW(STATE, state) ROW(NORM, norm) ROW(ROPE, rope) ROW(EMBED, embed)
+    ROW(MERGE, merge)                                                                              \
+    ROW(STATE, state) ROW(NORM, norm) ROW(ROPE, rope) ROW(EMBED, embed) ROW(ORDER, order)
 
 #define OPERATION_NUMBER(NAME, name) OPERATION_##NAME,
 enum workload_operation {
@@ -63,6 +64,7 @@ enum workload_operation {
     ROW(ROPE_ADJACENT, "rope-adjacent", "n=4096,h=8,hk,d=128,b=1", ROPE, rope)                     \
     ROW(EMBED, "embed", "n=4096,h=1,hk,d=1024,b=1,rows=32768", EMBED, embed)                       \
     ROW(EMBED_SUM, "embed-sum", "n=4096,h=1,hk,d=1024,b=1,rows=32768", EMBED, embed)               \
+    ROW(ORDER, "order", "n=65536,h=8,hk,d=1,b=1,buckets=64", ORDER, order)                         \
     ROW(LSG_NORM, "lsg-norm", LSG, LSG, program)                                                   \
     ROW(LSG_POOLING, "lsg-pooling", LSG, LSG, program)                                             \
     ROW(LSG_LSH, "lsg-lsh", LSG, LSG, program)                                                     \

@@ -16,7 +16,7 @@ from .arrays import as_array, empty
 from .descriptors import Filled, enum_value
 from .runtime import Plan, device_of, place
 
-__all__ = ["copy", "embed", "merge", "norm", "pool", "push", "rope", "select", "state"]
+__all__ = ["copy", "embed", "merge", "norm", "order", "pool", "push", "rope", "select", "state"]
 
 if TYPE_CHECKING:
     from typing import Generic
@@ -245,6 +245,21 @@ def embed(table: ArrayLike, ids: ArrayLike, y: ArrayLike | None = None, *,
     return plan_simple("embed", "heed_embed_args", given, ["y"], device, threads)
 
 
+@operation
+def order(ids: ArrayLike, count: int, order: ArrayLike | bool = True, *,
+          place: ArrayLike | bool | None = None, starts: ArrayLike | bool | None = None,
+          len: ArrayLike | None = None, flags: int | str = 0, numerics: int | str = 0,
+          device: DeviceLike = None, threads: int = 0) -> Plan:
+    shape = shape_of(ids)
+    order, place, starts = (
+        (made_like(ids, wanted, "int32") if array else None) if isinstance(array, bool) else array
+        for array, wanted in ((order, shape), (place, shape), (starts, [*shape[:-1], count + 1])))
+    given = {"ids": ids, "count": count, "order": order, "place": place, "starts": starts,
+             "len": len, "flags": flags, "numerics": numerics}
+    return plan_simple("order", "heed_order_args", given, ["order", "place", "starts"], device,
+                       threads)
+
+
 _TAIL = """
 
 Arrays are NumPy's, torch's or DLPack's; an output that is not given is made, and returned. flags
@@ -261,5 +276,5 @@ def document(function, struct, example):
 for _function, _example in ((copy, "zero"), (push, "own_workspace"), (pool, "mean"),
                             (select, "topk"), (merge, "lse_with_sink"),
                             (state, "lse_with_sink"), (norm, "rms"), (rope, "adjacent"),
-                            (embed, "own_workspace")):
+                            (embed, "own_workspace"), (order, "own_workspace")):
     document(_function, f"heed_{_function.__name__}_desc", _example)
