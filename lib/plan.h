@@ -139,6 +139,8 @@ struct heed_checked {
     ROW(ROPE, rope)                                                                                \
     ROW(ACT, act)                                                                                  \
     ROW(RECUR, recur)                                                                              \
+    ROW(EMBED, embed)                                                                              \
+    ROW(ORDER, order)                                                                              \
     ROW(PROGRAM, program)
 
 #define HEED_OP_NUMBER(NAME, name) HEED_OP_##NAME,

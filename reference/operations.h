@@ -18,7 +18,9 @@
     ROW(norm)                                                                                      \
     ROW(rope)                                                                                      \
     ROW(act)                                                                                       \
-    ROW(recur)
+    ROW(recur)                                                                                     \
+    ROW(embed)                                                                                     \
+    ROW(order)
 
 #define HEED_REF_DECLARE(name) extern const struct heed_impl heed_ref_##name;
 HEED_REF_OPERATIONS(HEED_REF_DECLARE)

@@ -170,4 +170,32 @@ struct hk_recur {
     hk_u32 reserved;
 };
 
+enum {
+    HK_EMBED_TABLE,
+    HK_EMBED_IDS,
+    HK_EMBED_POSITIONS,
+    HK_EMBED_POS,
+    HK_EMBED_TYPES,
+    HK_EMBED_TYPE_IDS,
+    HK_EMBED_Y
+};
+
+struct hk_embed {
+    struct hk_strip_form strip; /* rows: n */
+    hk_i64 d;
+    hk_i64 tokens, positions, types; /* rows of each table */
+    hk_i64 pos0;
+    float scale;
+    hk_u32 reserved;
+};
+
+enum { HK_ORDER_IDS, HK_ORDER_LEN, HK_ORDER_ORDER, HK_ORDER_PLACE, HK_ORDER_STARTS };
+
+/* A group's scratch: i32 counts of each id, and of those that are none, [count + 1][pieces]. */
+struct hk_order {
+    struct hk_strip_form strip; /* rows: 1, an item's head is one task */
+    hk_i64 n, count;
+    hk_i64 pieces; /* of the tokens of a task, one a thread; processors have one */
+};
+
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What stands between two attentions: norms, rotary positions, activations. Beside <heed/heed.h> it
- * includes nothing.
+ * What stands between two attentions and before the first: norms, rotary positions, activations,
+ * embeddings. Beside <heed/heed.h> it includes nothing.
  */
 #ifndef HEED_NN_H
 #define HEED_NN_H
@@ -28,7 +28,7 @@ extern "C" {
  * @section nn_bits Numerics
  *
  * Everything is computed in binary32 whatever the storage types, in the order of docs/numerics.md,
- * sections 12 to 14. HEED_NUMERICS_EXACT promises these bits on every device that offers it.
+ * sections 12 to 16. HEED_NUMERICS_EXACT promises these bits on every device that offers it.
  *
  * @section nn_example Example: the residual stream and the next layer's input
  *
@@ -329,6 +329,85 @@ typedef struct heed_rope_scaling {
 HEED_API HEED_MUST_CHECK heed_status heed_rope_tables(const heed_rope_scaling *scaling,
                                                       int64_t first, int64_t positions,
                                                       int64_t pairs, float *cos, float *sin);
+
+/* ---- embed ---------------------------------------------------------------- */
+
+/**
+ * Rows of tables by id, and their sum: what an encoder begins with. Zero is the default everywhere.
+ *
+ *     table      [V][d], f32, f16, bf16
+ *     ids        [B][1 or H][n], i32 or i64
+ *     positions  [P][d], f32, f16, bf16, or absent
+ *     pos        [B][1 or H][n], i32 or i64, or absent: row j is at pos0 + j
+ *     types      [T][d], f32, f16, bf16, or absent
+ *     type_ids   [B][1 or H][n], i32 or i64, or absent: 0
+ *     y          [batch...][H][n][d], f32, f16, bf16
+ *
+ * Row j of y is
+ *
+ *     y = table[ids[j]] * scale + positions[pos[j]] + types[type_ids[j]]
+ *
+ * and without positions or types, without their term: token, position and type embeddings of BERT
+ * (Devlin et al. 2019, section 3); with a scale of sqrt(d), which is of the token alone, those of
+ * the Transformer (Vaswani et al. 2017, section 3.4). A row with an id outside [0, V), a position
+ * outside [0, P) or a type outside [0, T) is NaN; nothing outside the tables is read. Items may as
+ * well be heads: ids [items][n] become y [items][n][d].
+ *
+ * HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section 16. With a scale of 1 and
+ * without positions and types these are the bits of heed_copy_run().
+ */
+typedef struct heed_embed_desc {
+    uint32_t size, flags;        /**< flags: HEED_PLAN_*. */
+    uint32_t numerics, reserved; /**< HEED_NUMERICS_*. */
+    double scale;                /**< Within binary32, to which it is rounded; 0: 1. */
+    int64_t pos0;                /**< Within 2^62; 0 with `pos` and without `positions`. */
+    heed_tensor table, ids;
+    heed_tensor positions, pos;
+    heed_tensor types, type_ids;
+    heed_tensor y;
+} heed_embed_desc;
+
+/** Memory of one run: as heed_attn_args, one buf for each tensor of the descriptor. */
+typedef struct heed_embed_args {
+    uint32_t size, reserved;
+    heed_run run;
+    heed_buf table, ids;
+    heed_buf positions, pos;
+    heed_buf types, type_ids;
+    heed_buf y;
+} heed_embed_args;
+
+/**
+ * Says whether heed_embed_plan() would succeed, without making the plan. Any thread.
+ *
+ * @param report may be NULL.
+ * @return HEED_OK heed_embed_plan() would answer this;
+ *   HEED_E_NULL device or desc is NULL; table, ids or y is absent;
+ *   HEED_E_SIZE, HEED_E_NEWER the size of desc;
+ *   HEED_E_FLAG an unknown flag;
+ *   HEED_E_VALUE scale, pos0, numerics, an extent or a number of axes out of range; pos without
+ *     positions, type_ids without types;
+ *   HEED_E_SHAPE two extents disagree: the report has both;
+ *   HEED_E_DTYPE an element type that is not in the table above;
+ *   HEED_E_STRIDE an output maps two elements to one address;
+ *   HEED_E_OVERFLOW extents or strides leave 63 bits;
+ *   HEED_E_UNSUPPORTED legal, but not on this device: the report names the part;
+ *   HEED_E_NOMEM free memory and try again; the device's `usable` when that is negative.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_embed_check(heed_device *device,
+                                                      const heed_embed_desc *desc,
+                                                      heed_report *report);
+
+/** Checks and prepares an embedding: as heed_attn_plan(). The plan keeps nothing of the caller's.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_embed_plan(heed_device *device,
+                                                     const heed_embed_desc *desc, heed_plan **out,
+                                                     heed_report *report);
+
+/** Runs a plan of heed_embed_plan(): all as heed_attn_run() says, statuses and threads too. */
+HEED_API HEED_MUST_CHECK heed_status heed_embed_run(const heed_plan *plan, heed_queue *queue,
+                                                    const heed_embed_args *args, heed_event **event,
+                                                    heed_report *report);
 
 #ifdef __cplusplus
 }

@@ -265,6 +265,59 @@ HEED_API HEED_MUST_CHECK heed_status heed_select_run(const heed_plan *plan, heed
                                                      const heed_select_args *args,
                                                      heed_event **event, heed_report *report);
 
+/* ---- order -------------------------------------------------------------- */
+
+/**
+ * Tokens sorted by an id, those of one id in the order of tokens: a stable counting sort. It brings
+ * the tokens of a bucket (Kitaev et al. 2020, Reformer, section 2) or of a cluster (Roy et al.
+ * 2021, Routing Transformer) together. Zero is the default everywhere.
+ *
+ *     ids     [B][1 or H][n], i32 or i64     0 .. count - 1
+ *     len     [B], i32 or i64                optional: tokens of an item, clamped to [0, n]
+ *     order   [B][H][n], i32 or i64          optional output: the token at each place
+ *     place   [B][H][n], i32 or i64          optional output: the place of each token
+ *     starts  [B][H][count + 1], i32 or i64  optional output: the first place of each id
+ *
+ * Tokens with an id outside [0, count) come behind all others, in the order of tokens, from place
+ * starts[count] on. So place[order[j]] = j, the tokens of id k stand at the places starts[k] ..
+ * starts[k + 1] - 1, and order is the `from` of heed_copy_run() that sorts rows, place the one that
+ * puts them back. Places and tokens from len on have -1.
+ *
+ * Of the outputs one is there at least (HEED_E_NULL). count is from 1 to 2^30 (HEED_E_VALUE), n
+ * below 2^31 (HEED_E_UNSUPPORTED). All is integers, so the results are the same on every device and
+ * with any profile of numerics (docs/numerics.md, section 17).
+ */
+typedef struct heed_order_desc {
+    uint32_t size, flags;        /**< flags: HEED_PLAN_*. */
+    uint32_t numerics, reserved; /**< HEED_NUMERICS_*. */
+    int64_t count;               /**< How many ids there are. */
+    heed_tensor ids, len;
+    heed_tensor order, place, starts;
+} heed_order_desc;
+
+/** Memory of one run: as heed_attn_args, one buf for each tensor of the descriptor. */
+typedef struct heed_order_args {
+    uint32_t size, reserved;
+    heed_run run;
+    heed_buf ids, len;
+    heed_buf order, place, starts;
+} heed_order_args;
+
+/** Says whether heed_order_plan() would succeed. Statuses as heed_pool_check(). Any thread. */
+HEED_API HEED_MUST_CHECK heed_status heed_order_check(heed_device *device,
+                                                      const heed_order_desc *desc,
+                                                      heed_report *report);
+
+/** Checks and prepares a sort: as heed_pool_plan(). */
+HEED_API HEED_MUST_CHECK heed_status heed_order_plan(heed_device *device,
+                                                     const heed_order_desc *desc, heed_plan **out,
+                                                     heed_report *report);
+
+/** Runs a plan of heed_order_plan(): all as heed_attn_run() says, statuses too. */
+HEED_API HEED_MUST_CHECK heed_status heed_order_run(const heed_plan *plan, heed_queue *queue,
+                                                    const heed_order_args *args, heed_event **event,
+                                                    heed_report *report);
+
 /* ---- easy calls ------------------------------------------------------------ */
 
 /**

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of heed/nn.h, for operations.c: sections 12 to 14 of docs/numerics.md.
+ * Golden cases of heed/nn.h and of order, for operations.c: sections 12 to 14, 16 and 17 of
+ * docs/numerics.md.
  */
 #ifndef HEED_TESTS_GOLDEN_CONTENTS_NN_H
 #define HEED_TESTS_GOLDEN_CONTENTS_NN_H
@@ -137,6 +138,87 @@ static void act_make(struct golden_call *c, const void *from)
         fill_floats(c, 1);
     }
     output(c, FIELD(act, y), row->y, DIMS(B, H, N, D));
+}
+
+/* ---- embed ---- */
+
+static const struct embed_row {
+    const char *name;
+    uint32_t table, y, positions, types; /* 0: there are none */
+    int64_t d;
+    double scale;
+    uint32_t pos; /* its type and that of type_ids; 0: none */
+    bool special;
+} embeds[] = {
+    { "embed_token", HEED_F32, HEED_F32, 0, 0, 40, 0, 0, true },
+    { "embed_token_f16", HEED_BF16, HEED_F16, 0, 0, 37, 1, 0, false },
+    { "embed_scaled", HEED_F32, HEED_F32, 0, 0, 40, 1.7, 0, true },
+    { "embed_positions", HEED_F32, HEED_F32, HEED_F32, 0, 40, 6.3, 0, true },
+    { "embed_all", HEED_F32, HEED_F32, HEED_F32, HEED_F32, 33, 1, HEED_I32, false },
+    { "embed_all_mixed", HEED_F16, HEED_BF16, HEED_BF16, HEED_F32, 70, 0.3, HEED_I64, false },
+    { "embed_types", HEED_BF16, HEED_BF16, 0, HEED_BF16, 64, 0, 0, false },
+};
+
+/* Ids within the tables, one before them and one behind. */
+static void embed_make(struct golden_call *c, const void *from)
+{
+    const struct embed_row *row = from;
+    enum { B = 2, H = 3, N = 5, V = 11, P = 9, T = 3 };
+
+    c->desc.embed.scale = row->scale;
+    input(c, FIELD(embed, table), row->table, DIMS(V, row->d));
+    fill_floats(c, 0);
+    if (row->special)
+        fill_specials(c, 30, specials, SPECIALS);
+    input(c, FIELD(embed, ids), row->pos == 0 ? HEED_I32 : HEED_I64, DIMS(B, H, N));
+    fill_ints(c, -1, V);
+    if (row->positions != 0) {
+        c->desc.embed.pos0 = row->pos != 0 ? 0 : 5;
+        input(c, FIELD(embed, positions), row->positions, DIMS(P, row->d));
+        fill_floats(c, 3);
+    }
+    if (row->types != 0) {
+        input(c, FIELD(embed, types), row->types, DIMS(T, row->d));
+        fill_floats(c, -4);
+    }
+    if (row->pos != 0) {
+        input(c, FIELD(embed, pos), row->pos, DIMS(B, 1, N));
+        fill_ints(c, -1, P);
+        input(c, FIELD(embed, type_ids), row->pos, DIMS(B, 1, N));
+        fill_ints(c, 0, T);
+    }
+    output(c, FIELD(embed, y), row->y, DIMS(B, H, N, row->d));
+}
+
+/* ---- order ---- */
+
+static const struct order_row {
+    const char *name;
+    uint32_t ids, outputs;
+    int64_t n, count;
+    bool len;
+} orders[] = {
+    { "order", HEED_I32, HEED_I32, 100, 7, false },
+    { "order_ragged", HEED_I64, HEED_I32, 33, 3, true },
+    { "order_sparse", HEED_I32, HEED_I64, 40, 150, false },
+};
+
+/* Ids of a token, one before them and one behind. */
+static void order_make(struct golden_call *c, const void *from)
+{
+    const struct order_row *row = from;
+    enum { B = 2, H = 3 };
+
+    c->desc.order.count = row->count;
+    input(c, FIELD(order, ids), row->ids, DIMS(B, row->len ? 1 : H, row->n));
+    fill_ints(c, -1, row->count);
+    if (row->len) {
+        input(c, FIELD(order, len), HEED_I64, DIMS(B));
+        fill_ints(c, row->n / 2, row->n);
+    }
+    output(c, FIELD(order, order), row->outputs, DIMS(B, H, row->n));
+    output(c, FIELD(order, place), row->outputs, DIMS(B, H, row->n));
+    output(c, FIELD(order, starts), row->outputs, DIMS(B, H, row->count + 1));
 }
 
 #endif

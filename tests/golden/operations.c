@@ -39,6 +39,8 @@ RUN(norm)
 RUN(rope)
 RUN(act)
 RUN(recur)
+RUN(embed)
+RUN(order)
 #undef RUN
 
 /* ---- copy ---- */
@@ -443,6 +445,8 @@ static const struct {
     GROUP(rope, ropes),
     GROUP(act, acts),
     GROUP(recur, recurs),
+    GROUP(embed, embeds),
+    GROUP(order, orders),
 };
 #undef GROUP
 

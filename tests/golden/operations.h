@@ -32,6 +32,8 @@ struct golden_call {
         heed_rope_desc rope;
         heed_act_desc act;
         heed_recur_desc recur;
+        heed_embed_desc embed;
+        heed_order_desc order;
     } desc;
     union {
         heed_copy_args copy;
@@ -44,6 +46,8 @@ struct golden_call {
         heed_rope_args rope;
         heed_act_args act;
         heed_recur_args recur;
+        heed_embed_args embed;
+        heed_order_args order;
     } args;
     struct golden_array outputs[GOLDEN_OUTPUTS]; /* the first has a digest of its own */
     bool own[GOLDEN_OUTPUTS];                    /* no state */

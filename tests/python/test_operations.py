@@ -199,6 +199,35 @@ class Operations(unittest.TestCase):
         self.assertIs(heed.recur(None, k, v, alone, decay=decay, beta=beta, flags="delta"), alone)
         np.testing.assert_array_equal(alone, state)
 
+    def test_embeddings(self):
+        table, positions, types = draw(9, 6), draw(7, 6), draw(2, 6)
+        ids = np.array([[1, 8, 0], [3, 3, 9]], "int32")
+        y = heed.embed(table, ids)
+        np.testing.assert_array_equal(y[0], table[ids[0]])
+        np.testing.assert_array_equal(y[1, :2], table[[3, 3]])
+        self.assertTrue(np.isnan(y[1, 2]).all())
+        kinds = np.array([[0, 1, 1]], "int64")
+        np.testing.assert_allclose(
+            heed.embed(table, ids[:1], positions=positions, pos0=4, types=types, type_ids=kinds,
+                       scale=6 ** 0.5),
+            table[ids[:1]] * 6 ** 0.5 + positions[4:7] + types[kinds], rtol=1e-5, atol=1e-6)
+        with self.assertRaises(heed.ArgumentError):
+            heed.embed(table, ids, pos=ids)
+
+    def test_order(self):
+        ids = np.array([[2, 0, -1, 2, 1, 0, 7]], "int32")
+        order, place, starts = heed.order(ids, 3, place=True, starts=True)
+        np.testing.assert_array_equal(order, [[1, 5, 4, 0, 3, 2, 6]])
+        np.testing.assert_array_equal(place, [[3, 0, 5, 4, 2, 1, 6]])
+        np.testing.assert_array_equal(starts, [[0, 2, 3, 5]])
+        x = draw(1, 7, 3)
+        rows = heed.copy(x, np.empty_like(x), from_=order)
+        np.testing.assert_array_equal(rows[0], x[0, order[0]])
+        np.testing.assert_array_equal(
+            heed.order(ids[None], 3, len=np.array([4])), [[[1, 0, 3, 2, -1, -1, -1]]])
+        with self.assertRaises(heed.ArgumentError):
+            heed.order(ids, 3, order=False)
+
     def test_maps_and_windows(self):
         np.testing.assert_array_equal(heed.map_even(5, 2, 2, 2), [0, 0, 2, 3, 3])
         t5 = heed.map_t5(257, 128)

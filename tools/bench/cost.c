@@ -352,3 +352,32 @@ struct workload_cost cost_recur(const struct workload *load)
         .written = rows + state,
     };
 }
+
+/* Of the table so many rows as there are ids at most; with a sum also positions, and two types. */
+struct workload_cost cost_embed(const struct workload *load)
+{
+    const double ids = (double)load->b * (double)load->n;
+    const double row = element(load) * (double)load->d;
+    double rows = ids < (double)load->rows ? ids : (double)load->rows;
+    double lists = 1;
+
+    if (load->kind == WORKLOAD_EMBED_SUM) {
+        rows += (double)load->n + 2;
+        lists = 2;
+    }
+    return (struct workload_cost){
+        .read = row * rows + index_bytes * ids * lists,
+        .written = element(load) * elements(load),
+    };
+}
+
+/* Ids in, order, places and starts out. */
+struct workload_cost cost_order(const struct workload *load)
+{
+    const double tokens = index_bytes * heads(load) * (double)load->n;
+
+    return (struct workload_cost){
+        .read = tokens,
+        .written = 2 * tokens + index_bytes * heads(load) * (double)(load->buckets + 1),
+    };
+}

@@ -314,6 +314,61 @@ static heed_status plan_recur(struct contender *c, const struct workload *load,
     return c->lib->recur_plan(c->device, &desc, &c->plan, report);
 }
 
+/* Tokens alone, or with positions and types. */
+static heed_status plan_embed(struct contender *c, const struct workload *load,
+                              struct operation_array *arrays, heed_report *report)
+{
+    const struct contents ids = { CONTENTS_BELOW, 0, load->rows };
+    const struct contents types = { CONTENTS_BELOW, 0, 2 };
+    heed_embed_args *const args = &c->args.embed;
+    heed_embed_desc desc = {
+        .size = sizeof desc,
+        .numerics = c->numerics,
+        .table = axes(load->dtype, 2, load->rows, load->d, 0),
+        .ids = axes(HEED_I32, 3, load->b, 1, load->n),
+        .y = rows_of(load, load->h, load->n, load->d),
+    };
+
+    if (load->kind == WORKLOAD_EMBED_SUM) {
+        desc.positions = axes(load->dtype, 2, load->n, load->d, 0);
+        desc.types = axes(load->dtype, 2, 2, load->d, 0);
+        desc.type_ids = axes(HEED_I32, 3, load->b, 1, load->n);
+    }
+    args->size = sizeof *args;
+    c->run = &args->run;
+    arrays[0] = array(&desc.table, uniform, &args->table);
+    arrays[1] = array(&desc.ids, ids, &args->ids);
+    arrays[2] = array(&desc.positions, uniform, &args->positions);
+    arrays[3] = array(&desc.types, uniform, &args->types);
+    arrays[4] = array(&desc.type_ids, types, &args->type_ids);
+    arrays[5] = array(&desc.y, output, &args->y);
+    return c->lib->embed_plan(c->device, &desc, &c->plan, report);
+}
+
+static heed_status plan_order(struct contender *c, const struct workload *load,
+                              struct operation_array *arrays, heed_report *report)
+{
+    const struct contents ids = { CONTENTS_BELOW, 0, load->buckets };
+    heed_order_args *const args = &c->args.order;
+    heed_order_desc desc = {
+        .size = sizeof desc,
+        .numerics = c->numerics,
+        .count = load->buckets,
+        .ids = axes(HEED_I32, 3, load->b, load->h, load->n),
+        .order = axes(HEED_I32, 3, load->b, load->h, load->n),
+        .place = axes(HEED_I32, 3, load->b, load->h, load->n),
+        .starts = axes(HEED_I32, 3, load->b, load->h, load->buckets + 1),
+    };
+
+    args->size = sizeof *args;
+    c->run = &args->run;
+    arrays[0] = array(&desc.ids, ids, &args->ids);
+    arrays[1] = array(&desc.order, output, &args->order);
+    arrays[2] = array(&desc.place, output, &args->place);
+    arrays[3] = array(&desc.starts, output, &args->starts);
+    return c->lib->order_plan(c->device, &desc, &c->plan, report);
+}
+
 #define RUN(NAME, name)                                                                            \
     static heed_status run_##name(struct contender *c, heed_report *report)                        \
     {                                                                                              \

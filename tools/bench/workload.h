@@ -23,7 +23,9 @@
     ROW(NORM, norm)                                                                                \
     ROW(ROPE, rope)                                                                                \
     ROW(ACT, act)                                                                                  \
-    ROW(RECUR, recur)
+    ROW(RECUR, recur)                                                                              \
+    ROW(EMBED, embed)                                                                              \
+    ROW(ORDER, order)
 
 #define OPERATION_NUMBER(NAME, name) OPERATION_##NAME,
 enum workload_operation {
@@ -70,6 +72,9 @@ enum workload_operation {
     ROW(ACT_SILU, "act-silu", "n=4096,h=1,hk,d=1024,b=1", ACT, act)                                \
     ROW(RECUR_LINEAR, "recur-linear", "n=2048,h=16,hk,d=64,b=1", RECUR, recur)                     \
     ROW(RECUR_DELTA, "recur-delta", "n=2048,h=16,hk,d=128,b=1", RECUR, recur)                      \
+    ROW(EMBED, "embed", "n=4096,h=1,hk,d=1024,b=1,rows=32768", EMBED, embed)                       \
+    ROW(EMBED_SUM, "embed-sum", "n=4096,h=1,hk,d=1024,b=1,rows=32768", EMBED, embed)               \
+    ROW(ORDER, "order", "n=65536,h=8,hk,d=1,b=1,buckets=64", ORDER, order)                         \
     ROW(LSG_NORM, "lsg-norm", LSG, LSG, program)                                                   \
     ROW(LSG_POOLING, "lsg-pooling", LSG, LSG, program)                                             \
     ROW(LSG_LSH, "lsg-lsh", LSG, LSG, program)                                                     \

@@ -217,6 +217,38 @@ static heed_status recur_ask(heed_device *device, uint32_t dtype, uint32_t promi
     return heed_recur_check(device, &desc, report);
 }
 
+static heed_status embed_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                             heed_report *report)
+{
+    heed_embed_desc desc = {
+        .size = sizeof desc,
+        .numerics = promise,
+        .table = tensor(dtype),
+        .ids = { .dtype = HEED_I32, .ndim = 1, .shape = { 4 }, .stride = { 1 } },
+        .y = tensor(dtype),
+    };
+
+    desc.table.ndim = 2; /* rows of 8, as y has */
+    desc.table.shape[0] = 4;
+    desc.table.shape[1] = 8;
+    desc.table.stride[0] = 8;
+    desc.table.stride[1] = 1;
+    return heed_embed_check(device, &desc, report);
+}
+
+/* Ids have no floats, so every type has the same answer. */
+static heed_status order_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                             heed_report *report)
+{
+    const heed_tensor ids = { .dtype = HEED_I32, .ndim = 1, .shape = { 4 }, .stride = { 1 } };
+    const heed_order_desc desc = {
+        .size = sizeof desc, .numerics = promise, .count = 2, .ids = ids, .order = ids
+    };
+
+    (void)dtype;
+    return heed_order_check(device, &desc, report);
+}
+
 static const struct operation {
     const char *name;
     heed_status (*ask)(heed_device *, uint32_t dtype, uint32_t promise, heed_report *);
@@ -224,7 +256,7 @@ static const struct operation {
     { "attn", attn_ask }, { "copy", copy_ask },   { "pool", pool_ask },   { "select", select_ask },
     { "push", push_ask }, { "merge", merge_ask }, { "state", state_ask }, { "norm", norm_ask },
     { "rope", rope_ask }, { "act", act_ask },
-    { "recur", recur_ask },
+    { "recur", recur_ask }, { "embed", embed_ask }, { "order", order_ask },
 };
 enum { N_OPERATIONS = sizeof operations / sizeof *operations };
 

@@ -16,7 +16,8 @@ from .arrays import as_array, empty
 from .descriptors import Filled, enum_value
 from .runtime import Plan, device_of, place
 
-__all__ = ["act", "copy", "merge", "norm", "pool", "push", "recur", "rope", "select", "state"]
+__all__ = ["act", "copy", "embed", "merge", "norm", "order", "pool", "push", "recur", "rope",
+           "select", "state"]
 
 if TYPE_CHECKING:
     from typing import Generic
@@ -256,6 +257,34 @@ def recur(q: ArrayLike | None, k: ArrayLike, v: ArrayLike, state: ArrayLike,
     return plan_simple("recur", "heed_recur_args", given, ["o", "state"], device, threads)
 
 
+@operation
+def embed(table: ArrayLike, ids: ArrayLike, y: ArrayLike | None = None, *,
+          positions: ArrayLike | None = None, pos: ArrayLike | None = None, pos0: int = 0,
+          types: ArrayLike | None = None, type_ids: ArrayLike | None = None, scale: float = 1,
+          flags: int | str = 0, numerics: int | str = 0, device: DeviceLike = None,
+          threads: int = 0) -> Plan:
+    y = made_like(table, [*shape_of(ids), shape_of(table)[-1]]) if y is None else y
+    given = {"table": table, "ids": ids, "positions": positions, "pos": pos, "pos0": pos0,
+             "types": types, "type_ids": type_ids, "y": y, "scale": scale, "flags": flags,
+             "numerics": numerics}
+    return plan_simple("embed", "heed_embed_args", given, ["y"], device, threads)
+
+
+@operation
+def order(ids: ArrayLike, count: int, order: ArrayLike | bool = True, *,
+          place: ArrayLike | bool | None = None, starts: ArrayLike | bool | None = None,
+          len: ArrayLike | None = None, flags: int | str = 0, numerics: int | str = 0,
+          device: DeviceLike = None, threads: int = 0) -> Plan:
+    shape = shape_of(ids)
+    order, place, starts = (
+        (made_like(ids, wanted, "int32") if array else None) if isinstance(array, bool) else array
+        for array, wanted in ((order, shape), (place, shape), (starts, [*shape[:-1], count + 1])))
+    given = {"ids": ids, "count": count, "order": order, "place": place, "starts": starts,
+             "len": len, "flags": flags, "numerics": numerics}
+    return plan_simple("order", "heed_order_args", given, ["order", "place", "starts"], device,
+                       threads)
+
+
 _TAIL = """
 
 Arrays are NumPy's, torch's or DLPack's; an output that is not given is made, and returned. flags
@@ -272,5 +301,6 @@ def document(function, struct, example):
 for _function, _example in ((copy, "zero"), (push, "own_workspace"), (pool, "mean"),
                             (select, "topk"), (merge, "lse_with_sink"),
                             (state, "lse_with_sink"), (norm, "rms"), (rope, "adjacent"),
-                            (act, "gelu"), (recur, "delta")):
+                            (act, "gelu"), (recur, "delta"),
+                            (embed, "own_workspace"), (order, "own_workspace")):
     document(_function, f"heed_{_function.__name__}_desc", _example)

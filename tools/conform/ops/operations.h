@@ -21,6 +21,8 @@
     ROW(rope)                                                                                      \
     ROW(act)                                                                                       \
     ROW(recur)                                                                                     \
+    ROW(embed)                                                                                     \
+    ROW(order)                                                                                     \
     ROW(lsg)                                                                                       \
     ROW(poolingformer2)
 

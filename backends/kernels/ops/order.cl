@@ -1,0 +1,179 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * heed/pool.h, order: a stable counting sort (docs/numerics.md, section 17). A task is an item and
+ * head. Each thread has a piece of its tokens, a processor all. Scratch holds counts [id][piece],
+ * id `count` for tokens without one, so that the sum of the counts before an entry is the place of
+ * the piece's first token of that id. Four steps, with a barrier behind each: counts, the sum of
+ * each thread's part of them, the places, the tokens.
+ */
+#define HK_SCALES 0 /* no rows at all */
+#include "operation.h"
+
+#define HK_HAS_SHARED 1
+
+enum { HK_ORDER_STEPS = 4 };
+
+struct hk_shared {
+    hk_u32 sums[HK_THREADS];
+};
+
+/* Integers of an item and head; base NULL: there are none. */
+struct hk_order_array {
+    struct hk_entries entries;
+    hk_u32 dtype;
+};
+
+struct hk_order_item {
+    HK_GLOBAL hk_u32 *counts;
+    struct hk_order_array ids, order, place, starts;
+    hk_i64 n, len, count;
+    hk_i64 pieces, piece; /* piece: tokens of one */
+    hk_i64 entries, part; /* of counts; of a thread */
+};
+
+HK_FN struct hk_order_array hk_order_array_get(const struct hk_call *call, hk_u32 array,
+                                               const struct hk_strip_task *strip)
+{
+    struct hk_order_array out;
+
+    out.entries = hk_entries_get(call, array, strip->b, strip->head);
+    out.dtype = call->arrays[array].dtype;
+    if (!hk_has(call, array))
+        out.entries.base = 0;
+    return out;
+}
+
+HK_FN struct hk_order_item hk_order_open(const struct hk_call *call, hk_i64 group, hk_i64 task)
+{
+    HK_GLOBAL const struct hk_order *numbers = HK_NUMBERS(call, struct hk_order);
+    const struct hk_strip_task strip = hk_strip_get(&numbers->strip, task);
+    struct hk_order_item item;
+
+    item.counts = (HK_GLOBAL hk_u32 *)hk_scratch(call, group);
+    item.ids = hk_order_array_get(call, HK_ORDER_IDS, &strip);
+    item.order = hk_order_array_get(call, HK_ORDER_ORDER, &strip);
+    item.place = hk_order_array_get(call, HK_ORDER_PLACE, &strip);
+    item.starts = hk_order_array_get(call, HK_ORDER_STARTS, &strip);
+    item.n = numbers->n;
+    item.len = hk_length(call, HK_ORDER_LEN, strip.b, numbers->n);
+    item.count = numbers->count;
+    item.pieces = HK_THREADS == 1 ? 1 : numbers->pieces;
+    item.piece = (item.len + item.pieces - 1) / item.pieces;
+    item.entries = (item.count + 1) * item.pieces;
+    item.part = (item.entries + HK_THREADS - 1) / HK_THREADS;
+    return item;
+}
+
+HK_FN void hk_order_put(const struct hk_order_array *to, hk_i64 i, hk_i64 value)
+{
+    if (!to->entries.base)
+        return;
+    if (to->dtype == HK_I32)
+        ((HK_GLOBAL hk_i32 *)to->entries.base)[i * to->entries.step] = (hk_i32)value;
+    else
+        ((HK_GLOBAL hk_i64 *)to->entries.base)[i * to->entries.step] = value;
+}
+
+/* The count of a token's id in its piece. */
+HK_FN HK_GLOBAL hk_u32 *hk_order_count(const struct hk_order_item *item, hk_i64 token,
+                                       hk_i64 piece)
+{
+    const hk_i64 given =
+        hk_integer(item->ids.dtype, item->ids.entries.base, token * item->ids.entries.step);
+    const hk_i64 id = given >= 0 && given < item->count ? given : item->count;
+
+    return item->counts + id * item->pieces + piece;
+}
+
+/* ---- what a thread does in each step ---- */
+
+HK_FN void hk_order_pieces_count(const struct hk_order_item *item, hk_i64 id)
+{
+    const hk_i64 end = hk_min((id + 1) * item->piece, item->len);
+    hk_i64 i;
+
+    if (id >= item->pieces)
+        return;
+    for (i = id; i < item->entries; i += item->pieces)
+        item->counts[i] = 0;
+    for (i = id * item->piece; i < end; i++)
+        ++*hk_order_count(item, i, id);
+}
+
+HK_FN hk_u32 hk_order_part_sum(const struct hk_order_item *item, hk_i64 id)
+{
+    const hk_i64 end = hk_min((id + 1) * item->part, item->entries);
+    hk_u32 sum = 0;
+    hk_i64 i;
+
+    for (i = id * item->part; i < end; i++)
+        sum += item->counts[i];
+    return sum;
+}
+
+HK_FN void hk_order_part_places(const struct hk_order_item *item, hk_i64 id,
+                                HK_LOCAL const struct hk_shared *shared)
+{
+    const hk_i64 end = hk_min((id + 1) * item->part, item->entries);
+    hk_u32 place = 0;
+    hk_i64 i;
+
+    for (i = 0; i < id; i++)
+        place += shared->sums[i];
+    for (i = id * item->part; i < end; i++) {
+        const hk_u32 count = item->counts[i];
+
+        item->counts[i] = place;
+        if (i % item->pieces == 0)
+            hk_order_put(&item->starts, i / item->pieces, place);
+        place += count;
+    }
+}
+
+HK_FN void hk_order_pieces_place(const struct hk_order_item *item, hk_i64 id)
+{
+    const hk_i64 end = hk_min((id + 1) * item->piece, item->len);
+    hk_i64 i;
+
+    for (i = id * item->piece; i < end && id < item->pieces; i++) {
+        HK_GLOBAL hk_u32 *const next = hk_order_count(item, i, id);
+        const hk_i64 place = *next;
+
+        *next += 1;
+        hk_order_put(&item->order, place, i);
+        hk_order_put(&item->place, i, place);
+    }
+    for (i = item->len + id; i < item->n; i += HK_THREADS) {
+        hk_order_put(&item->order, i, -1);
+        hk_order_put(&item->place, i, -1);
+    }
+}
+
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
+{
+    struct hk_steps at;
+
+    at.task = group;
+    at.step = 0;
+    while (at.task < call->op->tasks[HK_PASS]) {
+        const struct hk_order_item item = hk_order_open(call, group, at.task);
+        HK_THREAD_ID(id);
+
+        HK_EACH(id)
+        {
+            if (at.step == 0)
+                hk_order_pieces_count(&item, id);
+            else if (at.step == 1)
+                shared->sums[id] = hk_order_part_sum(&item, id);
+            else if (at.step == 2)
+                hk_order_part_places(&item, id, shared);
+            else
+                hk_order_pieces_place(&item, id);
+        }
+        HK_BARRIER_ALL();
+        at = hk_steps_next(call, at, HK_ORDER_STEPS);
+    }
+}
+
+#include "../entry.h"
