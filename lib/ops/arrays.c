@@ -388,6 +388,8 @@ heed_status heed_arrays_strips(struct heed_arrays *a, int64_t heads, int64_t row
     if ((double)a->form->n_batch * (double)heads * (double)strip->strips > tasks_max)
         return heed_report_fill(a->where.report, HEED_E_UNSUPPORTED, a->table->rows[0].name, 0, 0,
                                 "its rows are more than can be numbered");
+    if (strip->strips == 0 || heads == 0) /* two of the others may be any */
+        return heed_arrays_pass(a, 0);
     return heed_arrays_pass(a, a->form->n_batch * heads * strip->strips);
 }
 
