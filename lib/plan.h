@@ -137,6 +137,7 @@ struct heed_checked {
     ROW(STATE, state)                                                                              \
     ROW(NORM, norm)                                                                                \
     ROW(ROPE, rope)                                                                                \
+    ROW(LINEAR, linear)                                                                            \
     ROW(PROGRAM, program)
 
 #define HEED_OP_NUMBER(NAME, name) HEED_OP_##NAME,

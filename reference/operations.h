@@ -9,7 +9,7 @@
 #include "../lib/backend.h"
 
 #define HEED_REF_OPERATIONS(ROW)                                                                   \
-    ROW(copy) ROW(pool) ROW(select) ROW(push) ROW(merge) ROW(state) ROW(norm) ROW(rope)
+    ROW(copy) ROW(pool) ROW(select) ROW(push) ROW(merge) ROW(state) ROW(norm) ROW(rope) ROW(linear)
 
 #define HEED_REF_DECLARE(name) extern const struct heed_impl heed_ref_##name;
 HEED_REF_OPERATIONS(HEED_REF_DECLARE)

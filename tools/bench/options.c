@@ -146,7 +146,7 @@ static const struct command command = {
             "  panels 1: pages of K [d][page], else [page][d], kernel and stride of windows,\n"
             "  page rows of a page, block tokens of a block, buckets, queries, count places of a\n"
             "  selection, rows of a memory or that share a list, run keys of an entry of a list,\n"
-            "  parts to merge or join; dtype f32, f16, bf16 or, of decode and ragged,\n"
+            "  parts to merge or join, out channels of outputs; dtype f32, f16, bf16 or, of decode and ragged,\n"
             "  i8 " TYPE_NIBBLES " " TYPE_SMALL "\n"
             "  " TYPE_BLOCKS ".\n"
             "\n"

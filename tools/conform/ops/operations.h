@@ -13,7 +13,9 @@
 #define FIXED_OPERATIONS(ROW)                                                                      \
     ROW(copy)                                                                                      \
     ROW(pool)                                                                                      \
-    ROW(select) ROW(push) ROW(merge) ROW(state) ROW(norm) ROW(rope) ROW(lsg) ROW(poolingformer2)
+    ROW(select)                                                                                    \
+    ROW(push)                                                                                      \
+    ROW(merge) ROW(state) ROW(norm) ROW(rope) ROW(linear) ROW(lsg) ROW(poolingformer2)
 
 #define FIXED_DECLARE(name) extern const struct fixed fixed_##name;
 FIXED_OPERATIONS(FIXED_DECLARE)
