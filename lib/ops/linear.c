@@ -29,9 +29,10 @@ static const struct heed_array_table arrays =
 /* A task has so many rows and outputs at most, for it packs weights for its rows and rows for its
  * outputs, and what it keeps is to fit into a second level of caches. It has fewer where tasks are
  * few: at least, and for each worker or unit of the device. */
-enum { ROWS_MAX = 192, ROWS_MIN = 48, ROWS_UNIT = 12, WIDTH_MAX = 256 };
+enum { ROWS_MAX = 384, ROWS_MIN = 48, ROWS_UNIT = 12, WIDTH_MAX = 256 };
 enum { TASKS_FEW = 8, TASKS_EACH = 4 };
 enum { TILE_ROWS = 16 }; /* of any device at most: rows that scratch has beyond those of a task */
+enum { FEW_FLOATS = 1 << 17 }; /* of few rows all terms have room in scratch, so many at most */
 static const double tasks_max = 0x1p62;
 
 static int64_t parts_of(int64_t n, int64_t size)
@@ -119,6 +120,18 @@ static void shape_find(const struct heed_arrays *a, struct hk_linear *linear, in
     linear->parts = parts_of(linear->out, width);
 }
 
+/* Rows of a block of terms that scratch has room for. */
+static int64_t rows_room(const struct hk_linear *linear, int64_t m, int64_t run)
+{
+    const int64_t rows = m < TILE_ROWS ? m + TILE_ROWS / 4 : TILE_ROWS;
+    const int64_t most = run + TILE_ROWS, terms = linear->taps * linear->in;
+    int64_t few = 0;
+
+    if (m <= TILE_ROWS && terms < FEW_FLOATS / rows)
+        few = parts_of(rows * (terms + TILE_ROWS), HK_LINEAR_BLOCK) + 1;
+    return few > most ? few : most;
+}
+
 static heed_status tasks_find(struct heed_arrays *a, struct hk_linear *linear)
 {
     const int64_t width = linear->width, parts = linear->parts, run = linear->room;
@@ -134,7 +147,7 @@ static heed_status tasks_find(struct heed_arrays *a, struct hk_linear *linear)
                                 "its tasks are more than can be numbered");
     *linear = numbers;
     linear->strip = strip;
-    linear->room = run + TILE_ROWS;
+    linear->room = rows_room(linear, heed_arrays_extent(a, 'M'), run);
     a->form->tasks[0] *= parts;
     a->form->lanes_alone = true; /* work-groups keep nothing in scratch */
     a->form->scratch = (linear->room * (HK_LINEAR_BLOCK + width) +

@@ -78,14 +78,14 @@ HK_FN void hk_linear_row_widen(const struct hk_linear_task *task, hk_i64 i, hk_i
     }
 }
 
-/* All rows of the task, and zeros up to a whole tile. */
-HK_NOINLINE void hk_linear_rows_widen(const struct hk_linear_task *task, hk_i64 u, hk_i64 end,
-                                      HK_GLOBAL float *to)
+/* Rows [from, n) of the task, and where these are its last ones zeros up to a whole tile. */
+HK_NOINLINE void hk_linear_rows_widen(const struct hk_linear_task *task, hk_i64 from, hk_i64 n,
+                                      hk_i64 u, hk_i64 end, HK_GLOBAL float *to)
 {
-    const hk_i64 n = task->strip.count, all = (n + HK_R - 1) / HK_R * HK_R;
+    const hk_i64 all = n == task->strip.count ? (n + HK_R - 1) / HK_R * HK_R : n;
     hk_i64 i, t;
 
-    for (i = 0; i < n; i++)
+    for (i = from; i < n; i++)
         hk_linear_row_widen(task, task->strip.first + i, u, end, to + i * HK_TERMS);
     for (i = n; i < all; i++) {
         for (t = 0; t < HK_TERMS; t += HKV_LANES)
@@ -202,15 +202,15 @@ HK_INLINE void hk_linear_join(hk_vec acc[HK_R][HK_TILE_VECS], HK_GLOBAL float *s
 
 /* All tiles of a panel, n terms. */
 #define HK_LINEAR_TILES(name, vecs)                                                                \
-    HK_NOINLINE void hk_linear_tiles_##name(HK_GLOBAL const float *HK_RESTRICT x,                  \
+    HK_NOINLINE void hk_linear_tiles_##name(HK_GLOBAL const float *HK_RESTRICT x, hk_i64 x_row,    \
                                             HK_GLOBAL const float *HK_RESTRICT panel, hk_i64 n,    \
                                             HK_GLOBAL float *HK_RESTRICT sums, hk_i64 pitch,       \
                                             hk_i64 tiles)                                          \
     {                                                                                              \
-        for (; tiles > 0; tiles--, x += HK_R * HK_TERMS, sums += HK_R * pitch) {                   \
+        for (; tiles > 0; tiles--, x += HK_R * x_row, sums += HK_R * pitch) {                      \
             hk_vec acc[HK_R][HK_TILE_VECS];                                                        \
                                                                                                    \
-            hk_product_sums(x, HK_TERMS, panel, n, acc, vecs);                                     \
+            hk_product_sums(x, x_row, panel, n, acc, vecs);                                        \
             hk_linear_join(acc, sums, pitch, HK_R, vecs);                                          \
         }                                                                                          \
     }
@@ -281,12 +281,85 @@ HK_FN void hk_linear_chain_join(HK_GLOBAL const float *chain, HK_GLOBAL float *s
         hkv_store(sums + t, hkv_add(hkv_load(sums + t), hkv_load(chain + t)));
 }
 
+/* ---- few rows: weights go into the sums as they are transposed ---- */
+
+#if HKV_PACK == HKV_LANES
+#define HK_DIRECT 1
+#define HK_PAIR 2               /* vectors of outputs side by side, whose chains overlap */
+#define HK_AHEAD 512            /* bytes, of each output's weights */
+#define HK_LINE 64
+
+/* Weights of HK_PAIR vectors of outputs, each output's from w[r] on. */
+struct hk_linear_weights {
+    HK_GLOBAL const char *w[HK_PAIR * HKV_LANES];
+};
+
+/* The lines behind those that begin among `bytes` bytes from `at` on. */
+HK_INLINE void hk_linear_fetch(HK_GLOBAL const char *const *w, hk_i64 at, const hk_i64 bytes)
+{
+    int i;
+
+    if (at % HK_LINE >= bytes)
+        return;
+    HK_UNROLL
+    for (i = 0; i < HKV_LANES; i++)
+        HK_PREFETCH(w[i] + at + HK_AHEAD);
+}
+
+/* Channels [c, c + n) of a tap: their products with `rows` rows of x join acc. Meanwhile what comes
+ * behind them is fetched. */
+#define HK_LINEAR_DIRECT(NAME, name, number, elements, bytes, arg)                                 \
+    HK_INLINE void hk_linear_direct_##name(const struct hk_linear_weights *from, hk_i64 c,         \
+                                           hk_i64 n, HK_GLOBAL const float *x, hk_i64 x_row,       \
+                                           hk_vec acc[HK_R][HK_PAIR], const int rows)              \
+    {                                                                                              \
+        hk_i64 t = 0;                                                                              \
+        int g, k, i;                                                                               \
+                                                                                                   \
+        for (; t + HKV_CHANNELS_##NAME <= n; t += HKV_CHANNELS_##NAME) {                           \
+            HK_UNROLL                                                                              \
+            for (g = 0; g < HK_PAIR; g++) {                                                        \
+                HK_GLOBAL const char *const *w = from->w + g * HKV_LANES;                          \
+                float tile[HKV_CHANNELS_##NAME * HKV_LANES];                                       \
+                                                                                                   \
+                hk_linear_fetch(w, (c + t) * bytes, HKV_CHANNELS_##NAME * bytes);                  \
+                hkv_columns_##name((HK_GLOBAL const hk_stored_##name *const *)w, c + t, tile,      \
+                                   HKV_LANES);                                                     \
+                HK_UNROLL                                                                          \
+                for (k = 0; k < HKV_CHANNELS_##NAME; k++) {                                        \
+                    const hk_vec b = hkv_load(tile + k * HKV_LANES);                               \
+                                                                                                   \
+                    HK_UNROLL                                                                      \
+                    for (i = 0; i < rows; i++)                                                     \
+                        acc[i][g] = hkv_fma(hkv_set(x[i * x_row + t + k]), b, acc[i][g]);          \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        for (; t < n; t++) {                                                                       \
+            for (g = 0; g < HK_PAIR; g++) {                                                        \
+                float part[HKV_LANES];                                                             \
+                                                                                                   \
+                for (k = 0; k < HKV_LANES; k++)                                                    \
+                    part[k] = hk_element(HK_##NAME, from->w[g * HKV_LANES + k], c + t);            \
+                for (i = 0; i < rows; i++)                                                         \
+                    acc[i][g] = hkv_fma(hkv_set(x[i * x_row + t]), hkv_load(part), acc[i][g]);     \
+            }                                                                                      \
+        }                                                                                          \
+    }
+HK_FLOAT_TYPES(HK_LINEAR_DIRECT, 0)
+#undef HK_LINEAR_DIRECT
+#endif
+
 /* ---- a block: terms first .. end - 1 ---- */
 
 struct hk_linear_block {
     const struct hk_linear_task *task;
     const struct hk_linear_room *room;
     hk_i64 first, end;
+    /* Of many rows those that are whole tiles with all of their taps, and where they are read. */
+    hk_i64 full, full_end;
+    HK_GLOBAL const float *x;
+    hk_i64 x_row;
 };
 
 /* Have rows i .. i + n - 1 of the task all terms of the block? Spans move on from row to row. */
@@ -329,41 +402,257 @@ HK_NOINLINE void hk_linear_row(const struct hk_linear_block *block, hk_i64 i,
     hk_linear_chain_join(chain, sums, panel->wide);
 }
 
+/* Do the rows of x lie as tiles read them, and the block's terms side by side? */
+HK_FN int hk_linear_in_place(const struct hk_linear_block *block)
+{
+    HK_GLOBAL const struct hk_linear *numbers = block->task->numbers;
+
+    return block->task->x.dtype == HK_F32 && block->task->x.channel == 1 &&
+           (numbers->taps == 1 || numbers->in % HK_TERMS == 0);
+}
+
+/* The rows of a block of many: those that are not read in place are widened. */
+HK_FN void hk_linear_rows_find(struct hk_linear_block *block)
+{
+    const struct hk_linear_task *task = block->task;
+    HK_GLOBAL const struct hk_linear *numbers = task->numbers;
+    const hk_i64 count = task->strip.count;
+
+    block->full = 0;
+    while (block->full + HK_R <= count && !hk_linear_full(block, block->full, HK_R))
+        block->full += HK_R;
+    block->full_end = block->full + (count - block->full) / HK_R * HK_R;
+    while (block->full_end > block->full &&
+           !hk_linear_full(block, block->full_end - HK_R, HK_R))
+        block->full_end -= HK_R;
+    block->x = block->room->x + block->full * HK_TERMS;
+    block->x_row = HK_TERMS;
+    if (!hk_linear_in_place(block)) {
+        hk_linear_rows_widen(task, 0, count, block->first, block->end, block->room->x);
+        return;
+    }
+    if (block->full < block->full_end) {
+        const struct hk_linear_run run = hk_linear_run_get(numbers, block->first, block->end);
+        const hk_i64 row =
+            (task->strip.first + block->full) * numbers->stride - numbers->before + run.tap;
+
+        block->x = (HK_GLOBAL const float *)hk_row(&task->x, row) + run.channel;
+        block->x_row = numbers->stride * task->x.row / (hk_i64)sizeof(float);
+    }
+    hk_linear_rows_widen(task, 0, block->full, block->first, block->end, block->room->x);
+    hk_linear_rows_widen(task, block->full_end, count, block->first, block->end, block->room->x);
+}
+
+/* Tiles of rows from row i of the task on, which are read at x, with the panel. */
+HK_FN void hk_linear_tiles(const struct hk_linear_block *block, HK_GLOBAL const float *x,
+                           hk_i64 x_row, const struct hk_linear_panel *panel,
+                           HK_GLOBAL float *sums, hk_i64 tiles)
+{
+    const hk_i64 n = block->end - block->first, pitch = block->task->numbers->width;
+    HK_GLOBAL const float *const from = block->room->panel;
+
+#if HKV_TILE > 1
+    hk_i64 k;
+
+    for (k = 0; panel->wide < HK_PANEL && k < panel->wide; k += HKV_LANES)
+        hk_linear_tiles_one(x, x_row, from + k, n, sums + k, pitch, tiles);
+#endif
+    if (panel->wide == HK_PANEL)
+        hk_linear_tiles_whole(x, x_row, from, n, sums, pitch, tiles);
+}
+
+/* Rows i to end of the task, a tile or a row at a time. */
+HK_FN void hk_linear_edge(const struct hk_linear_block *block, hk_i64 i, hk_i64 end,
+                          const struct hk_linear_panel *panel, HK_GLOBAL float *sums)
+{
+    const hk_i64 pitch = block->task->numbers->width;
+    hk_i64 k;
+
+    for (; i < end; i += HK_R) {
+        const hk_i64 rows = hk_min(end - i, HK_R);
+
+        if (hk_linear_full(block, i, rows))
+            hk_linear_tiles(block, block->room->x + i * HK_TERMS, HK_TERMS, panel,
+                            sums + i * pitch, 1);
+        else
+            for (k = i; k < i + rows; k++)
+                hk_linear_row(block, k, panel, sums + k * pitch);
+    }
+}
+
 /* Many rows with a panel of HK_PANEL outputs from output o of the task on. */
 HK_FN void hk_linear_panel_many(const struct hk_linear_block *block, hk_i64 o)
 {
     const struct hk_linear_task *task = block->task;
-    const struct hk_linear_room *room = block->room;
-    const hk_i64 n = block->end - block->first, pitch = task->numbers->width;
+    HK_GLOBAL float *const sums = block->room->sums + o;
     struct hk_linear_panel panel;
-    hk_i64 i, k, rows;
 
     panel.first = task->at + o;
     panel.there = hk_min(task->outs - o, HK_PANEL);
     panel.wide = (panel.there + HKV_LANES - 1) / HKV_LANES * HKV_LANES;
     panel.pitch = HK_PANEL;
-    hk_linear_pack(task, &panel, block->first, block->end, room->panel);
-    for (i = 0; i < task->strip.count; i += rows) {
-        HK_GLOBAL float *const sums = room->sums + i * pitch + o;
+    hk_linear_pack(task, &panel, block->first, block->end, block->room->panel);
+    hk_linear_edge(block, 0, block->full, &panel, sums);
+    hk_linear_tiles(block, block->x, block->x_row, &panel,
+                    sums + block->full * task->numbers->width,
+                    (block->full_end - block->full) / HK_R);
+    hk_linear_edge(block, block->full_end, task->strip.count, &panel, sums);
+}
 
-        rows = hk_min(task->strip.count - i, HK_R);
-        if (!hk_linear_full(block, i, rows)) {
-            for (k = 0; k < rows; k++)
-                hk_linear_row(block, i + k, &panel, sums + k * pitch);
-            continue;
-        }
-        if (hk_linear_full(block, i, task->strip.count - i))
-            rows = task->strip.count - i;
-#if HKV_TILE > 1
-        for (k = 0; panel.wide < HK_PANEL && k < panel.wide; k += HKV_LANES)
-            hk_linear_tiles_one(room->x + i * HK_TERMS, room->panel + k, n, sums + k, pitch,
-                                (rows + HK_R - 1) / HK_R);
-#endif
-        if (panel.wide == HK_PANEL)
-            hk_linear_tiles_whole(room->x + i * HK_TERMS, room->panel, n, sums, pitch,
-                                  (rows + HK_R - 1) / HK_R);
+#if HK_DIRECT
+/* Some terms, blocks of them, of rows that have all of their taps: `x` has them, x_row floats from
+ * row to row. */
+struct hk_linear_terms {
+    const struct hk_linear_task *task;
+    HK_GLOBAL const float *x;
+    HK_GLOBAL float *sums;
+    hk_i64 x_row, first, end;
+};
+
+/* The terms of the block that begins at term u, with HK_PAIR vectors of outputs from output o of
+ * the task on. */
+HK_INLINE void hk_linear_pair_block(const struct hk_linear_terms *terms, hk_i64 o, hk_i64 u,
+                                    hk_vec acc[HK_R][HK_PAIR], const int rows)
+{
+    const struct hk_linear_task *task = terms->task;
+    const hk_i64 end = hk_min(u + HK_TERMS, terms->end), size = hk_size(task->w_dtype);
+    struct hk_linear_weights from;
+    struct hk_linear_run run;
+    int i;
+
+    for (; u < end; u += run.count) {
+        HK_GLOBAL const float *x = terms->x + (u - terms->first);
+
+        run = hk_linear_run_get(task->numbers, u, end);
+        for (i = 0; i < HK_PAIR * HKV_LANES; i++)
+            from.w[i] = task->w + ((task->at + hk_min(o + i, task->outs - 1)) * task->w_out +
+                                   run.tap * task->w_tap) *
+                                      size;
+#define HK_DIRECT_AS(NAME, name, number, elements, bytes, arg)                                     \
+    if (task->w_dtype == HK_##NAME)                                                                \
+        hk_linear_direct_##name(&from, run.channel, run.count, x, terms->x_row, acc, rows);        \
+    else
+        HK_FLOAT_TYPES(HK_DIRECT_AS, 0)
+#undef HK_DIRECT_AS
+        HK_UNREACHABLE();
     }
 }
+
+HK_INLINE void hk_linear_pair(const struct hk_linear_terms *terms, hk_i64 o, const int rows)
+{
+    const hk_i64 pitch = terms->task->numbers->width;
+    hk_i64 u;
+    int i, g;
+
+    for (u = terms->first; u < terms->end; u += HK_TERMS) {
+        hk_vec acc[HK_R][HK_PAIR];
+
+        HK_UNROLL
+        for (i = 0; i < rows; i++) {
+            HK_UNROLL
+            for (g = 0; g < HK_PAIR; g++)
+                acc[i][g] = hkv_set(0.0f);
+        }
+        hk_linear_pair_block(terms, o, u, acc, rows);
+        HK_UNROLL
+        for (i = 0; i < rows; i++) {
+            HK_UNROLL
+            for (g = 0; g < HK_PAIR; g++) {
+                HK_GLOBAL float *const to = terms->sums + o + i * pitch + g * HKV_LANES;
+
+                hkv_store(to, hkv_add(hkv_load(to), acc[i][g]));
+            }
+        }
+    }
+}
+
+#define HK_LINEAR_PAIRS(name, rows)                                                                \
+    HK_NOINLINE void hk_linear_pairs_##name(const struct hk_linear_terms *terms)                   \
+    {                                                                                              \
+        hk_i64 o;                                                                                  \
+                                                                                                   \
+        for (o = 0; o < terms->task->outs; o += HK_PAIR * HKV_LANES)                               \
+            hk_linear_pair(terms, o, rows);                                                        \
+    }
+HK_LINEAR_PAIRS(1, 1)
+HK_LINEAR_PAIRS(2, 2)
+HK_LINEAR_PAIRS(4, 4)
+HK_LINEAR_PAIRS(most, HK_R)
+#undef HK_LINEAR_PAIRS
+
+/* All outputs of the task. */
+HK_FN void hk_linear_pairs(const struct hk_linear_terms *terms)
+{
+    const hk_i64 rows = terms->task->strip.count;
+
+    if (rows == 1)
+        hk_linear_pairs_1(terms);
+    else if (rows == 2)
+        hk_linear_pairs_2(terms);
+    else if (rows <= 4)
+        hk_linear_pairs_4(terms);
+    else
+        hk_linear_pairs_most(terms);
+}
+
+/* A block; 0: its rows or weights are other ones. */
+HK_FN int hk_linear_block_directly(const struct hk_linear_block *block)
+{
+    struct hk_linear_terms terms;
+
+    if (block->task->w_channel != 1 ||
+        !hk_linear_full(block, 0, block->task->strip.count))
+        return 0;
+    terms.task = block->task;
+    terms.x = block->room->x;
+    terms.x_row = HK_TERMS;
+    terms.sums = block->room->sums;
+    terms.first = block->first;
+    terms.end = block->end;
+    hk_linear_pairs(&terms);
+    return 1;
+}
+
+/* All blocks, where all rows of the task find room: weights are read in the order of addresses. */
+HK_FN int hk_linear_directly(const struct hk_linear_block *all)
+{
+    const struct hk_linear_task *task = all->task;
+    const hk_i64 n = task->strip.count, x_row = (all->end + 15) / 16 * 16;
+    const hk_i64 padded = n == 3 ? 4 : n > 4 ? HK_R : n;
+    struct hk_linear_terms terms;
+    hk_i64 i, t;
+
+    if (n > HK_R || task->w_channel != 1 ||
+        padded * x_row + HKV_LANES > task->numbers->room * HK_TERMS || !hk_linear_full(all, 0, n))
+        return 0;
+    for (i = 0; i < n; i++)
+        hk_linear_row_widen(task, task->strip.first + i, 0, all->end, all->room->x + i * x_row);
+    for (i = n; i < padded; i++) {
+        for (t = 0; t < x_row; t += HKV_LANES)
+            hkv_store(all->room->x + i * x_row + t, hkv_set(0.0f));
+    }
+    terms.task = task;
+    terms.x = all->room->x;
+    terms.x_row = x_row;
+    terms.sums = all->room->sums;
+    terms.first = 0;
+    terms.end = all->end;
+    hk_linear_pairs(&terms);
+    return 1;
+}
+#else
+HK_FN int hk_linear_block_directly(const struct hk_linear_block *block)
+{
+    (void)block;
+    return 0;
+}
+
+HK_FN int hk_linear_directly(const struct hk_linear_block *all)
+{
+    (void)all;
+    return 0;
+}
+#endif
 
 /* One tile of rows with a panel of HK_WIDE outputs from output o of the task on. */
 HK_FN void hk_linear_panel_few(const struct hk_linear_block *block, hk_i64 o)
@@ -450,14 +739,21 @@ HK_FN void hk_linear_task_run(const struct hk_linear_task *task, const struct hk
 
     block.task = task;
     block.room = room;
+    block.first = 0;
+    block.end = task->terms;
     hk_linear_begin(task, room);
-    for (block.first = 0; block.first < task->terms; block.first = block.end) {
+    if (hk_linear_directly(&block))
+        block.first = task->terms;
+    for (; block.first < task->terms; block.first = block.end) {
         block.end = hk_min(block.first + HK_TERMS, task->terms);
-        hk_linear_rows_widen(task, block.first, block.end, room->x);
         if (task->strip.count <= HK_R) {
+            hk_linear_rows_widen(task, 0, task->strip.count, block.first, block.end, room->x);
+            if (hk_linear_block_directly(&block))
+                continue;
             for (o = 0; o < task->outs; o += HK_WIDE)
                 hk_linear_panel_few(&block, o);
         } else {
+            hk_linear_rows_find(&block);
             for (o = 0; o < task->outs; o += HK_PANEL)
                 hk_linear_panel_many(&block, o);
         }
