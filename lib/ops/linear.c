@@ -29,7 +29,7 @@ static const struct heed_array_table arrays =
 /* A task has so many rows and outputs at most, for it packs weights for its rows and rows for its
  * outputs, and what it keeps is to fit into a second level of caches. It has fewer where tasks are
  * few: at least, and for each worker or unit of the device. */
-enum { ROWS_MAX = 384, ROWS_MIN = 48, ROWS_UNIT = 12, WIDTH_MAX = 256 };
+enum { ROWS_MAX = 512, ROWS_MIN = 48, ROWS_UNIT = 12, WIDTH_MAX = 256 };
 enum { TASKS_FEW = 8, TASKS_EACH = 4 };
 enum { TILE_ROWS = 16 }; /* of any device at most: rows that scratch has beyond those of a task */
 enum { FEW_FLOATS = 1 << 17 }; /* of few rows all terms have room in scratch, so many at most */

@@ -36,6 +36,7 @@ RUN(merge)
 RUN(state)
 RUN(norm)
 RUN(rope)
+RUN(linear)
 #undef RUN
 
 /* ---- copy ---- */
@@ -432,6 +433,7 @@ static const struct {
 } groups[] = {
     GROUP(copy, copies),  GROUP(push, pushes),  GROUP(pool, pools), GROUP(select, selects),
     GROUP(merge, merges), GROUP(state, states), GROUP(norm, norms), GROUP(rope, ropes),
+    GROUP(linear, linears),
 };
 #undef GROUP
 

@@ -30,6 +30,7 @@ struct golden_call {
         heed_state_desc state;
         heed_norm_desc norm;
         heed_rope_desc rope;
+        heed_linear_desc linear;
     } desc;
     union {
         heed_copy_args copy;
@@ -40,6 +41,7 @@ struct golden_call {
         heed_state_args state;
         heed_norm_args norm;
         heed_rope_args rope;
+        heed_linear_args linear;
     } args;
     struct golden_array outputs[GOLDEN_OUTPUTS]; /* the first has a digest of its own */
     bool own[GOLDEN_OUTPUTS];                    /* no state */

@@ -251,6 +251,8 @@ OPERATIONS = {
     'norm-rms:n=33,d=20,dtype=f16': (2720, 2640),
     'rope-halves:n=33,d=20,h=2': (5280 + 2640, 5280),
     'rope-adjacent:n=330,h=1,d=20,dtype=bf16': (13200 + 26400, 13200),
+    'linear-1024:n=33,d=20,out=7': (2640 + 560 + 28, 924),
+    'linear-decode:n=1,d=20,out=7,dtype=f16': (40 + 280 + 28, 14),
     'lsg-norm:n=33,d=20,h=4,hk=2,block=8,factor=2,globals=3': (22080, 10560),
     'lsg-pooling:n=33,d=20,block=8,factor=2,globals=0,dtype=f16': (3960, 1320),
     'lsg-lsh:n=33,d=20,block=8,factor=2,globals=1': (8080, 2640),
@@ -308,7 +310,7 @@ def operations_say_what_they_move(devices):
                 expect(math.isclose(line[key] * line['median_s'] * 1e9, bytes_moved, rel_tol=1e-4),
                        '%s %s: %s is bytes over time' % (device, load, key))
             expect((line['useful_gflops'] is None) ==
-                   (not re.match('select-topk|select-hash|' + PROGRAMS, name)),
+                   (not re.match('select-topk|select-hash|linear|' + PROGRAMS, name)),
                    load + ': operations where they are the work')
             if device.split(':')[0] in ('cpu', 'reference') and not re.match(PROGRAMS, name):
                 expect(line['peak_gbytes'] > 0 and line['bandwidth_share'] > 0,
