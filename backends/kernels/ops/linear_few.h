@@ -15,7 +15,7 @@
 
 #if HKV_PACK == HKV_LANES
 #define HK_DIRECT 1
-#define HK_PAIR 2               /* vectors of outputs side by side, whose chains overlap */
+#define HK_PAIR (16 / HKV_LANES)  /* vectors of outputs side by side */
 #define HK_AHEAD 512            /* bytes, of each output's weights */
 #define HK_LINE 64
 
@@ -24,21 +24,55 @@ struct hk_linear_weights {
     HK_GLOBAL const char *w[HK_PAIR * HKV_LANES];
 };
 
-/* The lines behind those that begin among `bytes` bytes from `at` on. */
-HK_INLINE void hk_linear_fetch(HK_GLOBAL const char *const *w, hk_i64 at, const hk_i64 bytes)
+/* Of the lines of HKV_LANES outputs that begin HK_AHEAD bytes behind byte `at` those that fall to step
+ * k of n: lines that are asked for at once wait for each other. */
+HK_INLINE void hk_linear_fetch(HK_GLOBAL const char *const *w, hk_i64 at, const int k, const int n)
 {
-    int i;
+    int r;
 
-    if (at % HK_LINE >= bytes)
-        return;
     HK_UNROLL
-    for (i = 0; i < HKV_LANES; i++)
-        HK_PREFETCH(w[i] + at + HK_AHEAD);
+    for (r = k * HKV_LANES / n; r < (k + 1) * HKV_LANES / n; r++)
+        HK_PREFETCH(w[r] + at + HK_AHEAD);
 }
 
-/* Channels [c, c + n) of a tap: their products with `rows` rows of x join acc. Meanwhile what comes
- * behind them is fetched. */
+/* Channels [c, c + n) of a tap: their products with `rows` rows of x join acc. A line of each output
+ * is transposed at a time, for rows a power of two apart push each other out of the cache; and what
+ * comes behind it is fetched meanwhile. */
 #define HK_LINEAR_DIRECT(NAME, name, number, elements, bytes, arg)                                 \
+    HK_INLINE void hk_linear_step_##name(const struct hk_linear_weights *from, hk_i64 c,           \
+                                         HK_GLOBAL const float *x, hk_i64 x_row,                   \
+                                         hk_vec acc[HK_R][HK_PAIR], const int rows, const int n)   \
+    {                                                                                              \
+        float tile[HK_PAIR][HK_LINE / bytes * HKV_LANES];                                          \
+        int g, k, i;                                                                               \
+                                                                                                   \
+        HK_UNROLL                                                                                  \
+        for (g = 0; g < HK_PAIR; g++) {                                                            \
+            HK_UNROLL                                                                              \
+            for (k = 0; k < n; k += HKV_CHANNELS_##NAME)                                           \
+                hkv_columns_##name(                                                                \
+                    (HK_GLOBAL const hk_stored_##name *const *)from->w + g * HKV_LANES, c + k,     \
+                    tile[g] + k * HKV_LANES, HKV_LANES);                                           \
+        }                                                                                          \
+        HK_UNROLL                                                                                  \
+        for (k = 0; k < n; k++) {                                                                  \
+            hk_vec b[HK_PAIR];                                                                     \
+                                                                                                   \
+            HK_UNROLL                                                                              \
+            for (g = 0; g < HK_PAIR; g++) {                                                        \
+                b[g] = hkv_load(tile[g] + k * HKV_LANES);                                          \
+                hk_linear_fetch(from->w + g * HKV_LANES, c * bytes, k, n);                         \
+            }                                                                                      \
+            HK_UNROLL                                                                              \
+            for (i = 0; i < rows; i++) {                                                           \
+                const hk_vec a = hkv_set(x[i * x_row + k]);                                        \
+                                                                                                   \
+                HK_UNROLL                                                                          \
+                for (g = 0; g < HK_PAIR; g++)                                                      \
+                    acc[i][g] = hkv_fma(a, b[g], acc[i][g]);                                       \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
     HK_INLINE void hk_linear_direct_##name(const struct hk_linear_weights *from, hk_i64 c,         \
                                            hk_i64 n, HK_GLOBAL const float *x, hk_i64 x_row,       \
                                            hk_vec acc[HK_R][HK_PAIR], const int rows)              \
@@ -46,25 +80,10 @@ HK_INLINE void hk_linear_fetch(HK_GLOBAL const char *const *w, hk_i64 at, const 
         hk_i64 t = 0;                                                                              \
         int g, k, i;                                                                               \
                                                                                                    \
-        for (; t + HKV_CHANNELS_##NAME <= n; t += HKV_CHANNELS_##NAME) {                           \
-            HK_UNROLL                                                                              \
-            for (g = 0; g < HK_PAIR; g++) {                                                        \
-                HK_GLOBAL const char *const *w = from->w + g * HKV_LANES;                          \
-                float tile[HKV_CHANNELS_##NAME * HKV_LANES];                                       \
-                                                                                                   \
-                hk_linear_fetch(w, (c + t) * bytes, HKV_CHANNELS_##NAME * bytes);                  \
-                hkv_columns_##name((HK_GLOBAL const hk_stored_##name *const *)w, c + t, tile,      \
-                                   HKV_LANES);                                                     \
-                HK_UNROLL                                                                          \
-                for (k = 0; k < HKV_CHANNELS_##NAME; k++) {                                        \
-                    const hk_vec b = hkv_load(tile + k * HKV_LANES);                               \
-                                                                                                   \
-                    HK_UNROLL                                                                      \
-                    for (i = 0; i < rows; i++)                                                     \
-                        acc[i][g] = hkv_fma(hkv_set(x[i * x_row + t + k]), b, acc[i][g]);          \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
+        for (; t + HK_LINE / bytes <= n; t += HK_LINE / bytes)                                     \
+            hk_linear_step_##name(from, c + t, x + t, x_row, acc, rows, HK_LINE / bytes);          \
+        for (; t + HKV_CHANNELS_##NAME <= n; t += HKV_CHANNELS_##NAME)                             \
+            hk_linear_step_##name(from, c + t, x + t, x_row, acc, rows, HKV_CHANNELS_##NAME);      \
         for (; t < n; t++) {                                                                       \
             for (g = 0; g < HK_PAIR; g++) {                                                        \
                 float part[HKV_LANES];                                                             \
