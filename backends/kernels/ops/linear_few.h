@@ -15,7 +15,7 @@
 
 #if HKV_PACK == HKV_LANES
 #define HK_DIRECT 1
-#define HK_PAIR (16 / HKV_LANES)  /* vectors of outputs side by side */
+#define HK_PAIR (16 / HKV_LANES) /* vectors of outputs: processors follow 16 of them */
 #define HK_AHEAD 512            /* bytes, of each output's weights */
 #define HK_LINE 64
 
@@ -24,8 +24,8 @@ struct hk_linear_weights {
     HK_GLOBAL const char *w[HK_PAIR * HKV_LANES];
 };
 
-/* Of the lines of HKV_LANES outputs that begin HK_AHEAD bytes behind byte `at` those that fall to step
- * k of n: lines that are asked for at once wait for each other. */
+/* Of the lines of HKV_LANES outputs that begin HK_AHEAD bytes behind byte `at` those that fall to
+ * step k of n: lines that are asked for at once wait for each other. */
 HK_INLINE void hk_linear_fetch(HK_GLOBAL const char *const *w, hk_i64 at, const int k, const int n)
 {
     int r;
@@ -36,7 +36,7 @@ HK_INLINE void hk_linear_fetch(HK_GLOBAL const char *const *w, hk_i64 at, const 
 }
 
 /* Channels [c, c + n) of a tap: their products with `rows` rows of x join acc. A line of each output
- * is transposed at a time, for rows a power of two apart push each other out of the cache; and what
+ * is transposed at a time, for rows a power of two apart push each other out of the cache; what
  * comes behind it is fetched meanwhile. */
 #define HK_LINEAR_DIRECT(NAME, name, number, elements, bytes, arg)                                 \
     HK_INLINE void hk_linear_step_##name(const struct hk_linear_weights *from, hk_i64 c,           \
