@@ -35,9 +35,9 @@ HK_INLINE void hk_linear_fetch(HK_GLOBAL const char *const *w, hk_i64 at, const 
         HK_PREFETCH(w[r] + at + HK_AHEAD);
 }
 
-/* Channels [c, c + n) of a tap: their products with `rows` rows of x join acc. A line of each output
- * is transposed at a time, for rows a power of two apart push each other out of the cache; what
- * comes behind it is fetched meanwhile. */
+/* Channels [c, c + n) of a tap: their products with `rows` rows of x join acc. A line of each
+ * output is transposed at a time, for rows a power of two apart push each other out of the cache;
+ * what comes behind it is fetched meanwhile. */
 #define HK_LINEAR_DIRECT(NAME, name, number, elements, bytes, arg)                                 \
     HK_INLINE void hk_linear_step_##name(const struct hk_linear_weights *from, hk_i64 c,           \
                                          HK_GLOBAL const float *x, hk_i64 x_row,                   \
