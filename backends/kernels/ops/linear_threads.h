@@ -159,6 +159,7 @@ HK_FN void hk_linear_multiply(const struct hk_linear_task *task,
                               const struct hk_linear_slice *slice, hk_i64 id,
                               HK_LOCAL const struct hk_shared *shared, struct hk_linear_sums *sums)
 {
+    const hk_i64 last = task->strip.count - 1; /* of what is behind it nothing is written */
     struct hk_linear_span spans[HK_OWN_SUMS];
     int masked = 0, i;
 
@@ -166,8 +167,8 @@ HK_FN void hk_linear_multiply(const struct hk_linear_task *task,
         return;
     HK_UNROLL
     for (i = 0; i < HK_OWN_SUMS; i++) {
-        spans[i] = hk_linear_span_get(task->numbers,
-                                      task->strip.first + slice->row + hk_own_row(id, i));
+        spans[i] = hk_linear_span_get(
+            task->numbers, task->strip.first + hk_min(slice->row + hk_own_row(id, i), last));
         masked |= spans[i].first > slice->first || spans[i].end < slice->end;
     }
     if (masked)
