@@ -10,6 +10,8 @@
 #include "plan.h"
 #include "../backends/kernels/forms.h"
 
+#include <stdbool.h>
+
 enum { HEED_MAX_PASSES = 4 };
 
 /* plan->checked and plan->params. A pass is one launch of a kernel on a device: its tasks do not
@@ -22,6 +24,7 @@ struct heed_form {
     uint32_t n_passes;
     int64_t tasks[HEED_MAX_PASSES];
     int64_t scratch;                /* bytes of memory that a worker needs for itself; 0: none */
+    bool lanes_alone;               /* only where a worker is a processor's */
 };
 
 static inline const struct heed_form *heed_form_of(const struct heed_plan *plan)

@@ -141,6 +141,7 @@ struct heed_checked {
     ROW(RECUR, recur)                                                                              \
     ROW(EMBED, embed)                                                                              \
     ROW(ORDER, order)                                                                              \
+    ROW(LINEAR, linear)                                                                            \
     ROW(PROGRAM, program)
 
 #define HEED_OP_NUMBER(NAME, name) HEED_OP_##NAME,

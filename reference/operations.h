@@ -20,7 +20,8 @@
     ROW(act)                                                                                       \
     ROW(recur)                                                                                     \
     ROW(embed)                                                                                     \
-    ROW(order)
+    ROW(order)                                                                                     \
+    ROW(linear)
 
 #define HEED_REF_DECLARE(name) extern const struct heed_impl heed_ref_##name;
 HEED_REF_OPERATIONS(HEED_REF_DECLARE)

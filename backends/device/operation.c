@@ -50,6 +50,12 @@ static uint64_t round_up(uint64_t bytes, uint64_t to)
     return (bytes + to - 1) / to * to;
 }
 
+/* Bytes of a group's own. */
+static int64_t scratch_of(const struct heed_form *form, const struct heed_device_traits *traits)
+{
+    return form->lanes_alone && traits->shape != HEED_SHAPE_LANES ? 0 : form->scratch;
+}
+
 /* A group without scratch has one task; those with it are no more than scratch is worth. */
 static void groups_find(const struct heed_form *form, const struct heed_device_traits *traits,
                         struct hk_operation *to)
@@ -60,7 +66,7 @@ static void groups_find(const struct heed_form *form, const struct heed_device_t
     for (uint32_t i = 0; i < form->n_passes; i++) {
         to->tasks[i] = form->tasks[i];
         to->groups[i] = form->tasks[i];
-        if (form->scratch > 0 && form->tasks[i] > most)
+        if (scratch_of(form, traits) > 0 && form->tasks[i] > most)
             to->groups[i] = most;
     }
 }
@@ -72,6 +78,7 @@ static bool head_find(const struct heed_plan *plan, const struct heed_device_sta
     const struct heed_form *form = heed_form_of(plan);
     const bool offsets = device->driver->handles && device->traits.large;
     struct heed_room room = { .at = offsets ? HEED_WORK_OFFSETS : 0, .ok = true };
+    const int64_t scratch = scratch_of(form, &device->traits);
     double groups = 0;
 
     *to = (struct hk_operation){
@@ -85,10 +92,10 @@ static bool head_find(const struct heed_plan *plan, const struct heed_device_sta
             return false;
         groups = (double)to->groups[i] > groups ? (double)to->groups[i] : groups;
     }
-    if (form->scratch > 0) {
-        if ((double)form->scratch > 0x1p60)
+    if (scratch > 0) {
+        if ((double)scratch > 0x1p60)
             return false;
-        to->scratch = (int64_t)round_up((uint64_t)form->scratch, HEED_WORK_ALIGN);
+        to->scratch = (int64_t)round_up((uint64_t)scratch, HEED_WORK_ALIGN);
         to->scratch_at = heed_room_place(&room, groups, (uint64_t)to->scratch);
     }
     to->numbers_at = to->arrays_at +

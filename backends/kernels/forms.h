@@ -198,4 +198,19 @@ struct hk_order {
     hk_i64 pieces; /* of the tokens of a task, one a thread; processors have one */
 };
 
+enum { HK_LINEAR_X, HK_LINEAR_W, HK_LINEAR_BIAS, HK_LINEAR_ADD, HK_LINEAR_Y };
+
+#define HK_LINEAR_BLOCK 256 /* terms of a chain: docs/numerics.md, section 15 */
+#define HK_LINEAR_WIDTH 64  /* outputs that tasks are cut at, and of the widest panel */
+
+struct hk_linear {
+    struct hk_strip_form strip; /* rows: m */
+    hk_i64 in, out, n;          /* n: rows of x */
+    hk_i64 taps, stride;
+    hk_i64 before;              /* tap t of row i is row i * stride - before + t of x */
+    hk_i64 width, parts;        /* outputs of a task; tasks that share the rows of a strip */
+    hk_i64 room;                /* rows of a task that scratch has room for */
+    hk_u32 act, tapped;         /* HEED_ACT_*; 1: w has an axis of taps */
+};
+
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * What stands between two attentions and before the first: norms, rotary positions, activations,
- * embeddings. Beside <heed/heed.h> it includes nothing.
+ * What stands between two attentions and before the first: norms, activations, linear maps, rotary
+ * positions, embeddings. Beside <heed/heed.h> it includes nothing.
  */
 #ifndef HEED_NN_H
 #define HEED_NN_H
@@ -210,6 +210,88 @@ HEED_API HEED_MUST_CHECK heed_status heed_act_plan(heed_device *device, const he
 HEED_API HEED_MUST_CHECK heed_status heed_act_run(const heed_plan *plan, heed_queue *queue,
                                                    const heed_act_args *args, heed_event **event,
                                                    heed_report *report);
+
+/* ---- linear --------------------------------------------------------------- */
+
+/**
+ * A linear map of rows, or of windows of rows: a projection, or a convolution over tokens. Zero is
+ * the default everywhere, and is the projection of every row.
+ *
+ *     x     [batch...][H][n][in], f32, f16, bf16
+ *     w     [1 or H][out][in], or with `kernel` [1 or H][out][kernel][in]; f32, f16, bf16
+ *     bias  [out], f32, f16, bf16, or absent
+ *     add   [batch...][H][m][out], f32, f16, bf16, or absent
+ *     y     [batch...][H][m][out], f32, f16, bf16
+ *
+ * Row i has the taps 0 .. kernel - 1, tap t at row i * stride - left + t of x, as the windows of
+ * heed/pool.h have them: `tail` is a HEED_TAIL_* of that header and says which rows y has, m of
+ * them, and with HEED_TAIL_END where windows begin. For each head
+ *
+ *     y[i][o] = act((s + bias[o]) + add[i][o])
+ *     s       = sum over taps t and channels c of w[o][t][c] * x[i * stride - left + t][c]
+ *
+ * Taps before the first row of x or behind its last are absent: their weights are not read, so that
+ * a NaN there changes nothing. A sum of no terms is 0. What is absent adds nothing. Strides of w
+ * are any: a matrix [in][out] is w with its strides exchanged, and weights [out][in][kernel] of a
+ * convolution are w with those of the last two axes exchanged. w is fastest where its channels lie
+ * side by side, or its outputs do.
+ *
+ * Invariants: kernel 0 is one tap, of which w has no axis; stride 0 is 1; only HEED_TAIL_CENTRE
+ * takes left, from 0 to ceil((1 + kernel)/2) - 1; HEED_TAIL_CEIL wants stride at most kernel,
+ * HEED_TAIL_END stride = kernel; HEED_TAIL_JOIN is no linear map. Else HEED_E_VALUE. kernel above
+ * 2^24: HEED_E_UNSUPPORTED.
+ *
+ * A sum is within gamma times the sum of |w * x| of the exact one, gamma the rounding errors of 256
+ * terms and of one addition for every 256 terms more (Higham 2002, section 4.2). It is finite while
+ * the sum of |w * x| is. HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section 15.
+ */
+typedef struct heed_linear_desc {
+    uint32_t size, flags;         /**< flags: HEED_PLAN_*. */
+    uint32_t numerics, act;       /**< HEED_NUMERICS_*; HEED_ACT_*. */
+    uint32_t tail, reserved;      /**< HEED_TAIL_*. */
+    int64_t kernel, stride, left; /**< Rows of x. */
+    heed_tensor x, w, bias, add;
+    heed_tensor y;
+} heed_linear_desc;
+
+/** Memory of one run: as heed_attn_args, one buf for each tensor of the descriptor. */
+typedef struct heed_linear_args {
+    uint32_t size, reserved;
+    heed_run run;
+    heed_buf x, w, bias, add;
+    heed_buf y;
+} heed_linear_args;
+
+/**
+ * Says whether heed_linear_plan() would succeed, without making the plan. Any thread.
+ *
+ * @param report may be NULL.
+ * @return HEED_OK heed_linear_plan() would answer this;
+ *   HEED_E_NULL device or desc is NULL; x, w or y is absent;
+ *   HEED_E_SIZE, HEED_E_NEWER the size of desc;
+ *   HEED_E_FLAG an unknown flag;
+ *   HEED_E_VALUE act, tail, kernel, stride, left, numerics, reserved, an extent or a number of axes
+ *     out of range;
+ *   HEED_E_SHAPE two extents disagree: the report has both;
+ *   HEED_E_DTYPE an element type that is not in the table above;
+ *   HEED_E_STRIDE an output maps two elements to one address;
+ *   HEED_E_OVERFLOW extents or strides leave 63 bits;
+ *   HEED_E_UNSUPPORTED legal, but not on this device: the report names the part;
+ *   HEED_E_NOMEM free memory and try again; the device's `usable` when that is negative.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_linear_check(heed_device *device,
+                                                       const heed_linear_desc *desc,
+                                                       heed_report *report);
+
+/** Checks and prepares a map: as heed_attn_plan(). The plan keeps nothing of the caller's. */
+HEED_API HEED_MUST_CHECK heed_status heed_linear_plan(heed_device *device,
+                                                      const heed_linear_desc *desc,
+                                                      heed_plan **out, heed_report *report);
+
+/** Runs a plan of heed_linear_plan(): all as heed_attn_run() says, statuses and threads too. */
+HEED_API HEED_MUST_CHECK heed_status heed_linear_run(const heed_plan *plan, heed_queue *queue,
+                                                     const heed_linear_args *args,
+                                                     heed_event **event, heed_report *report);
 
 /* ---- rope ----------------------------------------------------------------- */
 

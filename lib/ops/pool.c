@@ -3,7 +3,7 @@
  *
  * Pooling of rows: windows, ranges and buckets.
  */
-#include "arrays.h"
+#include "windows.h"
 
 #include <heed/pool.h>
 
@@ -39,35 +39,11 @@ static const struct heed_array_table arrays =
 /* A strip reads about so many bytes. */
 enum { STRIP_BYTES = 32768 };
 
-#define KERNEL_MAX ((int64_t)1 << 24)
-
 /* ---- numbers ---- */
 
-/* What a window's centre lies behind its first token but `left`. */
-static int64_t centre_of(int64_t kernel)
+static struct heed_windows windows_of(const heed_pool_desc *d)
 {
-    return (kernel + 2) / 2 - 1;
-}
-
-static heed_status windows_check(const struct heed_arrays *a, const heed_pool_desc *d)
-{
-    const bool centre = d->tail == HEED_TAIL_CENTRE;
-    const bool adjoin = d->tail == HEED_TAIL_JOIN || d->tail == HEED_TAIL_END;
-    heed_status status = heed_arrays_limit(a, "kernel", d->kernel, 1, INT64_MAX, "at least 1");
-
-    if (status >= 0 && d->kernel > KERNEL_MAX)
-        status = heed_where_fail(&a->where, HEED_E_UNSUPPORTED, "kernel", KERNEL_MAX, d->kernel,
-                                 "longer windows are not counted exactly");
-    if (status >= 0)
-        status = heed_arrays_limit(a, "stride", d->stride, adjoin ? d->kernel : 1,
-                                   adjoin || d->tail == HEED_TAIL_CEIL ? d->kernel : INT64_MAX,
-                                   adjoin ? "windows of JOIN and END adjoin: stride is kernel"
-                                          : "at least 1, and with CEIL at most kernel");
-    if (status >= 0)
-        status =
-            heed_arrays_limit(a, "left", d->left, 0, centre ? centre_of(d->kernel) : 0,
-                              centre ? "at most ceil((1 + kernel)/2) - 1" : "only CENTRE takes it");
-    return status;
+    return (struct heed_windows){ d->kernel, d->stride, d->left, d->tail };
 }
 
 /* Fields that the kind or the ranges leave no room for. */
@@ -110,8 +86,11 @@ static heed_status numbers_check(const struct heed_arrays *a, const heed_pool_de
         status = heed_arrays_want(a, HK_POOL_RANGES, false, "the kind has rows of its own");
     if (status >= 0)
         status = zero_check(a, d, windows, bucket);
-    if (status >= 0 && windows)
-        status = windows_check(a, d);
+    if (status >= 0 && windows) {
+        const struct heed_windows these = windows_of(d);
+
+        status = heed_windows_check(a, &these);
+    }
     if (status >= 0 && dynamic && d->tail == HEED_TAIL_JOIN)
         status = heed_where_fail(&a->where, HEED_E_VALUE, "tail", 0, d->tail,
                                  "the last window of JOIN has more tokens than taps");
@@ -120,35 +99,16 @@ static heed_status numbers_check(const struct heed_arrays *a, const heed_pool_de
 
 /* ---- rows ---- */
 
-static int64_t windows_of(const heed_pool_desc *d, int64_t n)
-{
-    const int64_t kernel = d->kernel, stride = d->stride;
-    const int64_t centre = centre_of(kernel) - d->left;
-
-    switch (d->tail) {
-    case HEED_TAIL_FLOOR:
-        return n < kernel ? 0 : (n - kernel) / stride + 1;
-    case HEED_TAIL_CEIL:
-        return n == 0 ? 0 : n <= kernel ? 1 : (n - kernel - 1) / stride + 2;
-    case HEED_TAIL_CENTRE:
-        return n <= centre ? 0 : (n - 1 - centre) / stride + 1;
-    case HEED_TAIL_JOIN:
-        return n < kernel ? 0 : n / stride;
-    case HEED_TAIL_END:
-        return n / stride + (n % stride != 0);
-    }
-    return 0;                       /* numbers_check knows them all */
-}
-
 static heed_status rows_check(const struct heed_arrays *a, const heed_pool_desc *d)
 {
     const int64_t n = heed_arrays_extent(a, 'N');
+    const struct heed_windows windows = windows_of(d);
     int64_t rows;
 
     if (heed_arrays_has(a, HK_POOL_RANGES))
         return HEED_OK;
     if (d->kind != HEED_POOL_BUCKET)
-        rows = windows_of(d, n);
+        rows = heed_windows_count(&windows, n);
     else if (!heed_mul_i64(n / d->block + (n % d->block != 0), d->buckets, &rows))
         return heed_where_fail(&a->where, HEED_E_OVERFLOW, "buckets", INT64_MAX, d->buckets,
                                "the rows of all blocks leave 63 bits");

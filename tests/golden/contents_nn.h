@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of heed/nn.h and of order, for operations.c: sections 12 to 14, 16 and 17 of
+ * Golden cases of heed/nn.h and of order, for operations.c: sections 12 to 17 of
  * docs/numerics.md.
  */
 #ifndef HEED_TESTS_GOLDEN_CONTENTS_NN_H
@@ -219,6 +219,71 @@ static void order_make(struct golden_call *c, const void *from)
     output(c, FIELD(order, order), row->outputs, DIMS(B, H, row->n));
     output(c, FIELD(order, place), row->outputs, DIMS(B, H, row->n));
     output(c, FIELD(order, starts), row->outputs, DIMS(B, H, row->count + 1));
+}
+
+/* ---- linear ---- */
+
+static const struct linear_row {
+    const char *name;
+    uint32_t x, w, y, vectors, add; /* types; vectors: of the bias, add: 0, none */
+    int64_t n, m, in, out;          /* m: rows that the windows give */
+    int64_t kernel, stride;
+    uint32_t tail;
+    bool by_head, exchanged, special; /* exchanged: w is laid out [out][in][kernel] */
+} linears[] = {
+    { "linear_plain", HEED_F32, HEED_F32, HEED_F32, 0, 0, 5, 5, 40, 7, 0, 0, 0, false, false,
+      false },
+    { "linear_blocks", HEED_F32, HEED_F32, HEED_F32, HEED_F32, HEED_F32, 13, 13, 600, 70, 0, 0, 0,
+      false, false, false },
+    { "linear_few", HEED_F16, HEED_F16, HEED_F16, HEED_F32, 0, 1, 1, 530, 33, 0, 0, 0, true, false,
+      false },
+    { "linear_halves", HEED_BF16, HEED_BF16, HEED_F32, HEED_BF16, HEED_F16, 9, 9, 300, 40, 0, 0, 0,
+      true, false, false },
+    { "linear_centre", HEED_F32, HEED_BF16, HEED_BF16, HEED_F32, 0, 9, 8, 130, 20, 5, 1,
+      HEED_TAIL_CENTRE, false, false, false },
+    { "linear_end", HEED_F32, HEED_F32, HEED_F32, 0, HEED_F32, 7, 3, 150, 20, 3, 3, HEED_TAIL_END,
+      false, true, false },
+    { "linear_special", HEED_F32, HEED_F32, HEED_F32, HEED_F32, HEED_F32, 9, 4, 33, 17, 2, 2, 0,
+      true, false, true },
+};
+
+static void linear_make(struct golden_call *c, const void *from)
+{
+    const struct linear_row *row = from;
+    heed_tensor *const w = &c->desc.linear.w;
+    const int64_t heads = row->by_head ? 3 : 1;
+    enum { B = 2, H = 3 };
+
+    c->desc.linear.kernel = row->kernel;
+    c->desc.linear.stride = row->stride;
+    c->desc.linear.tail = row->tail;
+    c->desc.linear.left = row->tail == HEED_TAIL_CENTRE ? 1 : 0;
+    input(c, FIELD(linear, x), row->x, DIMS(B, H, row->n, row->in));
+    fill_floats(c, 1);
+    if (row->special)
+        fill_specials(c, 90, specials, SPECIALS);
+    if (row->kernel == 0)
+        input(c, FIELD(linear, w), row->w, DIMS(heads, row->out, row->in));
+    else if (row->exchanged)
+        input(c, FIELD(linear, w), row->w, DIMS(heads, row->out, row->in, row->kernel));
+    else
+        input(c, FIELD(linear, w), row->w, DIMS(heads, row->out, row->kernel, row->in));
+    fill_floats(c, 1);
+    if (row->exchanged) {
+        w->shape[2] = row->kernel;
+        w->shape[3] = row->in;
+        w->stride[2] = 1;
+        w->stride[3] = row->kernel;
+    }
+    if (row->vectors != 0) {
+        input(c, FIELD(linear, bias), row->vectors, DIMS(row->out));
+        fill_floats(c, 1);
+    }
+    if (row->add != 0) {
+        input(c, FIELD(linear, add), row->add, DIMS(B, H, row->m, row->out));
+        fill_floats(c, 2);
+    }
+    output(c, FIELD(linear, y), row->y, DIMS(B, H, row->m, row->out));
 }
 
 #endif

@@ -41,6 +41,7 @@ RUN(act)
 RUN(recur)
 RUN(embed)
 RUN(order)
+RUN(linear)
 #undef RUN
 
 /* ---- copy ---- */
@@ -447,6 +448,7 @@ static const struct {
     GROUP(recur, recurs),
     GROUP(embed, embeds),
     GROUP(order, orders),
+    GROUP(linear, linears),
 };
 #undef GROUP
 

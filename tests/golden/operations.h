@@ -34,6 +34,7 @@ struct golden_call {
         heed_recur_desc recur;
         heed_embed_desc embed;
         heed_order_desc order;
+        heed_linear_desc linear;
     } desc;
     union {
         heed_copy_args copy;
@@ -48,6 +49,7 @@ struct golden_call {
         heed_recur_args recur;
         heed_embed_args embed;
         heed_order_args order;
+        heed_linear_args linear;
     } args;
     struct golden_array outputs[GOLDEN_OUTPUTS]; /* the first has a digest of its own */
     bool own[GOLDEN_OUTPUTS];                    /* no state */

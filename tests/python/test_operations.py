@@ -228,6 +228,23 @@ class Operations(unittest.TestCase):
         with self.assertRaises(heed.ArgumentError):
             heed.order(ids, 3, order=False)
 
+    def test_linear_maps(self):
+        x, w, bias = draw(2, 6, 10), draw(7, 10), draw(7)
+        np.testing.assert_allclose(heed.linear(x, w, bias=bias), x @ w.T + bias, rtol=1e-5,
+                                   atol=1e-5)
+        add = draw(2, 6, 7)
+        np.testing.assert_allclose(heed.linear(x, w, add=add), x @ w.T + add, rtol=1e-5, atol=1e-5)
+        taps = draw(7, 10, 3)               # as torch.nn.Conv1d has them
+        padded = np.pad(x, ((0, 0), (1, 1), (0, 0)))
+        want = sum(padded[:, t:t + 6] @ taps[:, :, t].T for t in range(3))
+        np.testing.assert_allclose(
+            heed.linear(x[:, None], taps.transpose(0, 2, 1), kernel=3, left=1, tail="centre")[:, 0],
+            want[:, 0:6], rtol=1e-4, atol=1e-5)
+        self.assertEqual(heed.linear(x, draw(7, 2, 10), kernel=2, stride=2, tail="end").shape,
+                         (2, 3, 7))
+        with self.assertRaises(heed.ArgumentError):
+            heed.linear(x, draw(7, 9))
+
     def test_maps_and_windows(self):
         np.testing.assert_array_equal(heed.map_even(5, 2, 2, 2), [0, 0, 2, 3, 3])
         t5 = heed.map_t5(257, 128)

@@ -258,6 +258,8 @@ OPERATIONS = {
     'embed:n=33,d=20,rows=50': (2640 + 132, 2640),
     'embed-sum:n=33,d=20,rows=50,dtype=f16,b=2': (2000 + 1320 + 80 + 528, 2640),
     'order:n=33,h=2,buckets=5': (264, 528 + 48),
+    'linear-1024:n=33,d=20,out=7': (2640 + 560 + 28, 924),
+    'linear-decode:n=1,d=20,out=7,dtype=f16': (40 + 280 + 28, 14),
     'lsg-norm:n=33,d=20,h=4,hk=2,block=8,factor=2,globals=3': (22080, 10560),
     'lsg-pooling:n=33,d=20,block=8,factor=2,globals=0,dtype=f16': (3960, 1320),
     'lsg-lsh:n=33,d=20,block=8,factor=2,globals=1': (8080, 2640),
@@ -315,7 +317,7 @@ def operations_say_what_they_move(devices):
                 expect(math.isclose(line[key] * line['median_s'] * 1e9, bytes_moved, rel_tol=1e-4),
                        '%s %s: %s is bytes over time' % (device, load, key))
             expect((line['useful_gflops'] is None) ==
-                   (not re.match('recur|select-topk|select-hash|' + PROGRAMS, name)),
+                   (not re.match('recur|linear|select-topk|select-hash|' + PROGRAMS, name)),
                    load + ': operations where they are the work')
             if device.split(':')[0] in ('cpu', 'reference') and not re.match(PROGRAMS, name):
                 expect(line['peak_gbytes'] > 0 and line['bandwidth_share'] > 0,

@@ -381,3 +381,16 @@ struct workload_cost cost_order(const struct workload *load)
         .written = 2 * tokens + index_bytes * heads(load) * (double)(load->buckets + 1),
     };
 }
+
+/* The weights are read once for all rows. */
+struct workload_cost cost_linear(const struct workload *load)
+{
+    const double outputs = heads(load) * (double)load->n * (double)load->out;
+    const double weights = (double)load->d * (double)load->out;
+
+    return (struct workload_cost){
+        .flops = 2 * (double)load->d * outputs,
+        .read = element(load) * (elements(load) + weights) + f32_bytes * (double)load->out,
+        .written = element(load) * outputs,
+    };
+}

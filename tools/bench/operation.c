@@ -369,6 +369,28 @@ static heed_status plan_order(struct contender *c, const struct workload *load,
     return c->lib->order_plan(c->device, &desc, &c->plan, report);
 }
 
+static heed_status plan_linear(struct contender *c, const struct workload *load,
+                               struct operation_array *arrays, heed_report *report)
+{
+    heed_linear_args *const args = &c->args.linear;
+    heed_linear_desc desc = {
+        .size = sizeof desc,
+        .numerics = c->numerics,
+        .x = rows_of(load, load->h, load->n, load->d),
+        .w = axes(load->dtype, 2, load->out, load->d, 0),
+        .bias = axes(HEED_F32, 1, load->out, 0, 0),
+        .y = rows_of(load, load->h, load->n, load->out),
+    };
+
+    args->size = sizeof *args;
+    c->run = &args->run;
+    arrays[0] = array(&desc.x, uniform, &args->x);
+    arrays[1] = array(&desc.w, uniform, &args->w);
+    arrays[2] = array(&desc.bias, uniform, &args->bias);
+    arrays[3] = array(&desc.y, output, &args->y);
+    return c->lib->linear_plan(c->device, &desc, &c->plan, report);
+}
+
 #define RUN(NAME, name)                                                                            \
     static heed_status run_##name(struct contender *c, heed_report *report)                        \
     {                                                                                              \

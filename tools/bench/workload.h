@@ -25,7 +25,8 @@
     ROW(ACT, act)                                                                                  \
     ROW(RECUR, recur)                                                                              \
     ROW(EMBED, embed)                                                                              \
-    ROW(ORDER, order)
+    ROW(ORDER, order)                                                                              \
+    ROW(LINEAR, linear)
 
 #define OPERATION_NUMBER(NAME, name) OPERATION_##NAME,
 enum workload_operation {
@@ -75,6 +76,8 @@ enum workload_operation {
     ROW(EMBED, "embed", "n=4096,h=1,hk,d=1024,b=1,rows=32768", EMBED, embed)                       \
     ROW(EMBED_SUM, "embed-sum", "n=4096,h=1,hk,d=1024,b=1,rows=32768", EMBED, embed)               \
     ROW(ORDER, "order", "n=65536,h=8,hk,d=1,b=1,buckets=64", ORDER, order)                         \
+    ROW(LINEAR_1024, "linear-1024", "n=1024,h=1,hk,d=1024,b=1,out=768", LINEAR, linear)            \
+    ROW(LINEAR_DECODE, "linear-decode", "n=1,h=1,hk,d=4096,b=1,out=4096", LINEAR, linear)          \
     ROW(LSG_NORM, "lsg-norm", LSG, LSG, program)                                                   \
     ROW(LSG_POOLING, "lsg-pooling", LSG, LSG, program)                                             \
     ROW(LSG_LSH, "lsg-lsh", LSG, LSG, program)                                                     \
@@ -108,6 +111,7 @@ struct workload {
     int64_t rows;                       /* push: capacity of the memory; listed: of a list */
     int64_t run;                        /* listed: keys that an entry of a list names */
     int64_t parts;                      /* merge, state */
+    int64_t out;                        /* linear: channels of a row of y */
     int64_t window, factor, sparse, globals;    /* programs, as in heed/programs.h */
     struct pattern_choice pattern;      /* mechanisms: with the numbers above, and its own */
     char text[160];                     /* canonical: reads back to the same workload */

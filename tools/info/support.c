@@ -249,6 +249,22 @@ static heed_status order_ask(heed_device *device, uint32_t dtype, uint32_t promi
     return heed_order_check(device, &desc, report);
 }
 
+static heed_status linear_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                              heed_report *report)
+{
+    const heed_tensor rows = tensor(dtype);
+    const int64_t d = rows.shape[rows.ndim - 1];
+    const heed_linear_desc desc = {
+        .size = sizeof desc,
+        .numerics = promise,
+        .x = rows,
+        .w = { .dtype = dtype, .ndim = 2, .shape = { d, d }, .stride = { d, 1 } },
+        .y = rows,
+    };
+
+    return heed_linear_check(device, &desc, report);
+}
+
 static const struct operation {
     const char *name;
     heed_status (*ask)(heed_device *, uint32_t dtype, uint32_t promise, heed_report *);
@@ -257,6 +273,7 @@ static const struct operation {
     { "push", push_ask }, { "merge", merge_ask }, { "state", state_ask }, { "norm", norm_ask },
     { "rope", rope_ask }, { "act", act_ask },
     { "recur", recur_ask }, { "embed", embed_ask }, { "order", order_ask },
+    { "linear", linear_ask },
 };
 enum { N_OPERATIONS = sizeof operations / sizeof *operations };
 

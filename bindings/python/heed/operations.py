@@ -16,7 +16,7 @@ from .arrays import as_array, empty
 from .descriptors import Filled, enum_value
 from .runtime import Plan, device_of, place
 
-__all__ = ["act", "copy", "embed", "merge", "norm", "order", "pool", "push", "recur", "rope",
+__all__ = ["act", "copy", "embed", "linear", "merge", "norm", "order", "pool", "push", "recur", "rope",
            "select", "state"]
 
 if TYPE_CHECKING:
@@ -285,6 +285,36 @@ def order(ids: ArrayLike, count: int, order: ArrayLike | bool = True, *,
                        threads)
 
 
+def _window_count(n: int, kernel: int, stride: int, left: int, tail: int) -> int:
+    """Windows of n rows, as HEED_TAIL_* says."""
+    floor, ceil, centre = (enum_value(["HEED_TAIL_"], word) for word in ("floor", "ceil", "centre"))
+    if tail == floor:
+        return 0 if n < kernel else (n - kernel) // stride + 1
+    if tail == ceil:
+        return 0 if n == 0 else max(-(-(n - kernel) // stride), 0) + 1
+    if tail == centre:
+        middle = (kernel + 2) // 2 - 1 - left
+        return 0 if n <= middle else (n - 1 - middle) // stride + 1
+    return -(-n // stride)
+
+
+@operation
+def linear(x: ArrayLike, w: ArrayLike, y: ArrayLike | None = None, *,
+           bias: ArrayLike | None = None, add: ArrayLike | None = None, act: int | str = 0,
+           kernel: int = 0, stride: int = 0, left: int = 0, tail: int | str = 0,
+           flags: int | str = 0, numerics: int | str = 0, device: DeviceLike = None,
+           threads: int = 0) -> Plan:
+    act = enum_value(["HEED_ACT_"], act) if isinstance(act, str) else act
+    tail = enum_value(["HEED_TAIL_"], tail) if isinstance(tail, str) else tail
+    if y is None:
+        *batch, n, _ = shape_of(x)
+        rows = _window_count(n, kernel or 1, stride or 1, left, tail)
+        y = made_like(x, (*batch, rows, shape_of(w)[-2 if kernel == 0 else -3]))
+    given = {"x": x, "w": w, "y": y, "bias": bias, "add": add, "act": act, "kernel": kernel,
+             "stride": stride, "left": left, "tail": tail, "flags": flags, "numerics": numerics}
+    return plan_simple("linear", "heed_linear_args", given, ["y"], device, threads)
+
+
 _TAIL = """
 
 Arrays are NumPy's, torch's or DLPack's; an output that is not given is made, and returned. flags
@@ -302,5 +332,6 @@ for _function, _example in ((copy, "zero"), (push, "own_workspace"), (pool, "mea
                             (select, "topk"), (merge, "lse_with_sink"),
                             (state, "lse_with_sink"), (norm, "rms"), (rope, "adjacent"),
                             (act, "gelu"), (recur, "delta"),
-                            (embed, "own_workspace"), (order, "own_workspace")):
+                            (embed, "own_workspace"), (order, "own_workspace"),
+                            (linear, "none")):
     document(_function, f"heed_{_function.__name__}_desc", _example)

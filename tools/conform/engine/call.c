@@ -164,6 +164,8 @@ static bool part_add(struct fixed_call *call, const struct fixed_problem *p, int
         return true;
     if (!part_place(&call->place[i], p, part, flags))
         return false;
+    if (p->op->spread)
+        p->op->spread(p, i, &call->place[i].t);
     call->out[i] = call->old[i] = part->a;
     call->out[i].data = call->old[i].data = NULL;
     x->around = cf_mix2(p->c.seed, (uint64_t)i);
@@ -234,8 +236,11 @@ void fixed_call_vast(struct fixed_call *call, const struct fixed_problem *p, str
     call->job.plan = p->op->plan;
     call->job.desc = call->desc.bytes;
     for (int i = 0; i < p->op->n_arrays; i++) {
-        if (part_is(&p->part[i]))
-            call->place[i].t = vast_tensor(&p->part[i], r);
+        if (!part_is(&p->part[i]))
+            continue;
+        call->place[i].t = vast_tensor(&p->part[i], r);
+        if (p->op->spread)
+            p->op->spread(p, i, &call->place[i].t);
     }
     desc_set(call, p);
 }

@@ -157,6 +157,8 @@ struct fixed {
     uint64_t vast;               /* bit i: own field i may be as large as 2^62 for check */
     /* Sets p->n and of each array that is there the extents of its axes behind the batch's. */
     void (*shape)(struct fixed_problem *);
+    /* NULL, or: parts axes of the tensor of an array that are one to the kit. */
+    void (*spread)(const struct fixed_problem *, int array, heed_tensor *);
     void (*numbers)(const struct fixed_problem *, void *desc); /* all but size, tensors, flags */
     void (*say)(const struct fixed_problem *, struct answer *);
     /* NULL, or: judges elements that are SAID_OWN or SAID_ANY. */

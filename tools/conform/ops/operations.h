@@ -23,6 +23,7 @@
     ROW(recur)                                                                                     \
     ROW(embed)                                                                                     \
     ROW(order)                                                                                     \
+    ROW(linear)                                                                                    \
     ROW(lsg)                                                                                       \
     ROW(poolingformer2)
 

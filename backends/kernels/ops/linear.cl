@@ -1,0 +1,100 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * heed/nn.h, linear: rows, or windows of rows, times weights (docs/numerics.md, section 15). A task
+ * is a strip of rows of one item and head, and a part of the outputs. The terms of a sum are
+ * counted through, channels of a tap before the next tap; those of a row whose taps exist are an
+ * interval of them.
+ */
+#define HK_SCALES 0 /* numbers alone */
+#include "channels.h"
+
+struct hk_linear_task {
+    HK_GLOBAL const struct hk_linear *numbers;
+    struct hk_strip_task strip;
+    hk_i64 at, outs;                     /* the task's outputs: the first one, how many */
+    hk_i64 terms;                        /* of a sum */
+    struct hk_rows x, add, y;            /* base NULL: absent */
+    HK_GLOBAL const char *w, *bias;      /* of the head */
+    hk_i64 w_out, w_tap, w_channel;      /* elements */
+    hk_i64 bias_step;
+    hk_u32 w_dtype, bias_dtype;
+};
+
+HK_FN void hk_linear_open(const struct hk_call *call, hk_i64 at, struct hk_linear_task *task)
+{
+    HK_GLOBAL const struct hk_linear *numbers = HK_NUMBERS(call, struct hk_linear);
+    HK_GLOBAL const struct hk_array *w = call->arrays + HK_LINEAR_W;
+    const hk_i64 head_axis = numbers->tapped ? 2 : 3;
+    const hk_i64 part = at % numbers->parts;
+
+    task->numbers = numbers;
+    task->strip = hk_strip_get(&numbers->strip, at / numbers->parts);
+    task->at = part * numbers->width;
+    task->outs = hk_min(numbers->width, numbers->out - task->at);
+    task->terms = numbers->taps * numbers->in;
+    task->x = hk_rows_get(call, HK_LINEAR_X, task->strip.b, task->strip.head);
+    task->y = hk_rows_get(call, HK_LINEAR_Y, task->strip.b, task->strip.head);
+    task->add = hk_rows_get(call, HK_LINEAR_ADD, task->strip.b, task->strip.head);
+    if (!hk_has(call, HK_LINEAR_ADD))
+        task->add.base = 0;
+    task->w_dtype = w->dtype;
+    task->w = hk_byte(call->buffer[HK_LINEAR_W], w->shape[head_axis] == 1 ? 0
+                                                     : task->strip.head * w->stride[head_axis] *
+                                                           hk_size(w->dtype));
+    task->w_out = w->stride[head_axis + 1];
+    task->w_tap = numbers->tapped ? w->stride[4] : 0;
+    task->w_channel = w->stride[5];
+    task->bias = hk_has(call, HK_LINEAR_BIAS) ? call->buffer[HK_LINEAR_BIAS] : 0;
+    task->bias_dtype = call->arrays[HK_LINEAR_BIAS].dtype;
+    task->bias_step = call->arrays[HK_LINEAR_BIAS].stride[5];
+}
+
+/* The terms of row i of y that exist: first .. end - 1. */
+struct hk_linear_span {
+    hk_i64 first, end;
+};
+
+HK_FN struct hk_linear_span hk_linear_span_get(HK_GLOBAL const struct hk_linear *numbers, hk_i64 i)
+{
+    const hk_i64 row = i * numbers->stride - numbers->before; /* of tap 0 */
+    const hk_i64 first = hk_min(hk_max(-row, 0), numbers->taps);
+    const hk_i64 end = hk_max(hk_min(numbers->taps, numbers->n - row), first);
+    struct hk_linear_span span;
+
+    span.first = first * numbers->in;
+    span.end = end * numbers->in;
+    return span;
+}
+
+/* Terms of one tap: neighbours in x, and in w as far as its channels are. */
+struct hk_linear_run {
+    hk_i64 tap, channel, count;
+};
+
+/* Those from term u on, and before `end`. */
+HK_FN struct hk_linear_run hk_linear_run_get(HK_GLOBAL const struct hk_linear *numbers, hk_i64 u,
+                                             hk_i64 end)
+{
+    struct hk_linear_run run;
+
+    run.tap = u / numbers->in;
+    run.channel = u - run.tap * numbers->in;
+    run.count = hk_min(numbers->in - run.channel, end - u);
+    return run;
+}
+
+/* What becomes of a sum on its way out, bias and `add` in it. */
+HK_FN hk_vec hk_linear_act(HK_GLOBAL const struct hk_linear *numbers, hk_vec x)
+{
+    (void)numbers;
+    return x;
+}
+
+#if HK_THREADS == 1
+#include "linear_lanes.h"
+#else
+#include "linear_threads.h"
+#endif
+
+#include "../entry.h"

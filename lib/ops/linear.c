@@ -1,0 +1,219 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Linear maps of rows and of windows of rows.
+ */
+#include "windows.h"
+
+#include <heed/nn.h>
+#include <heed/pool.h>
+
+/* clang-format off */
+static const struct heed_array_row linear_arrays[] = {
+    [HK_LINEAR_X] = HEED_ARRAY_ROW(linear, x, "BHNC", IN, FLOATS, 1),
+    [HK_LINEAR_W] = HEED_ARRAY_ROW(linear, w, "hOC", IN, FLOATS, 1),
+    [HK_LINEAR_BIAS] = HEED_ARRAY_ROW(linear, bias, "O", IN, FLOATS, 0),
+    [HK_LINEAR_ADD] = HEED_ARRAY_ROW(linear, add, "BHMO", IN, FLOATS, 0),
+    [HK_LINEAR_Y] = HEED_ARRAY_ROW(linear, y, "BHMO", OUT, FLOATS, 1),
+};
+/* clang-format on */
+
+/* Sizes of the first version: frozen. */
+enum { DESC_V1 = 568, ARGS_V1 = 128 };
+_Static_assert(sizeof(heed_linear_desc) == DESC_V1, "heed_linear_desc may only grow");
+_Static_assert(sizeof(heed_linear_args) == ARGS_V1, "heed_linear_args may only grow");
+
+static const struct heed_array_table arrays =
+    HEED_ARRAY_TABLE(linear, DESC_V1, ARGS_V1, 0, offsetof(heed_linear_desc, reserved));
+
+/* A task has so many rows and outputs at most, for it packs weights for its rows and rows for its
+ * outputs, and what it keeps is to fit into a second level of caches. It has fewer where tasks are
+ * few: at least, and for each worker or unit of the device. */
+enum { ROWS_MAX = 512, ROWS_MIN = 48, ROWS_UNIT = 12, WIDTH_MAX = 256 };
+enum { TASKS_FEW = 8, TASKS_EACH = 4 };
+enum { TILE_ROWS = 16 }; /* of any device at most: rows that scratch has beyond those of a task */
+enum { FEW_FLOATS = 1 << 17 }; /* of few rows all terms have room in scratch, so many at most */
+static const double tasks_max = 0x1p62;
+
+static int64_t parts_of(int64_t n, int64_t size)
+{
+    return n / size + (n % size != 0);
+}
+
+static int64_t round_up(int64_t n, int64_t to)
+{
+    return parts_of(n, to) * to;
+}
+
+static struct heed_windows windows_of(const heed_linear_desc *d)
+{
+    return (struct heed_windows){ d->kernel != 0 ? d->kernel : 1, d->stride != 0 ? d->stride : 1,
+                                  d->left, d->tail };
+}
+
+static heed_status numbers_check(const struct heed_arrays *a, const heed_linear_desc *d)
+{
+    const struct heed_windows windows = windows_of(d);
+    heed_status status = heed_arrays_limit(a, "act", d->act, HEED_ACT_NONE, HEED_ACT_NONE,
+                                           "a function HEED_ACT_* is wanted");
+
+    if (status >= 0)
+        status = heed_arrays_limit(a, "tail", d->tail, 0, HEED_TAIL_END, "no such tail");
+    if (status >= 0 && d->tail == HEED_TAIL_JOIN)
+        status = heed_where_fail(&a->where, HEED_E_VALUE, "tail", 0, d->tail,
+                                 "the last window of JOIN has more rows than taps");
+    return status < 0 ? status : heed_windows_check(a, &windows);
+}
+
+static heed_status extents_check(const struct heed_arrays *a, const heed_linear_desc *d)
+{
+    const struct heed_windows windows = windows_of(d);
+    const int64_t rows = heed_windows_count(&windows, heed_arrays_extent(a, 'N'));
+    int64_t terms;
+    heed_status status = heed_arrays_axis(a, HK_LINEAR_Y, 4, rows, "rows that x's windows give");
+
+    if (status >= 0 && d->kernel != 0)
+        status = heed_arrays_axis(a, HK_LINEAR_W, 4, d->kernel, "kernel");
+    if (status >= 0 && !heed_mul_i64(windows.kernel, heed_arrays_extent(a, 'C'), &terms))
+        status = heed_where_fail(&a->where, HEED_E_OVERFLOW, "kernel", INT64_MAX, d->kernel,
+                                 "the terms of a sum leave 63 bits");
+    return status;
+}
+
+static void form_fill(struct heed_arrays *a, const heed_linear_desc *d)
+{
+    const struct heed_windows windows = windows_of(d);
+    struct hk_linear *linear = a->numbers;
+
+    linear->in = heed_arrays_extent(a, 'C');
+    linear->out = heed_arrays_extent(a, 'O');
+    linear->n = heed_arrays_extent(a, 'N');
+    linear->taps = windows.kernel;
+    linear->stride = windows.stride;
+    linear->before = windows.left;
+    if (windows.tail == HEED_TAIL_END)
+        linear->before = heed_arrays_extent(a, 'M') * windows.stride - linear->n;
+    linear->act = d->act;
+    linear->tapped = d->kernel != 0;
+}
+
+/* Rows and outputs of a task. */
+static void shape_find(const struct heed_arrays *a, struct hk_linear *linear, int64_t *run)
+{
+    const heed_device *device = a->plan->device;
+    const int64_t units = device ? device->props.width : 0;
+    const double few = units > TASKS_FEW / TASKS_EACH ? TASKS_EACH * (double)units : TASKS_FEW;
+    const int64_t m = heed_arrays_extent(a, 'M');
+    const double others = (double)a->form->n_batch * (double)heed_arrays_extent(a, 'H');
+    int64_t rows = m > 0 ? round_up(parts_of(m, parts_of(m, ROWS_MAX)), ROWS_UNIT) : ROWS_UNIT;
+    int64_t width = linear->out < WIDTH_MAX ? round_up(linear->out, HK_LINEAR_WIDTH) : WIDTH_MAX;
+
+    width = width > 0 ? width : HK_LINEAR_WIDTH;
+    while (width > HK_LINEAR_WIDTH &&
+           others * (double)parts_of(m, rows) * (double)parts_of(linear->out, width) < few)
+        width = round_up(width / 2, HK_LINEAR_WIDTH);
+    while (rows > ROWS_MIN &&
+           others * (double)parts_of(m, rows) * (double)parts_of(linear->out, width) < few)
+        rows = round_up(rows / 2, ROWS_UNIT);
+    *run = rows;
+    linear->width = width;
+    linear->parts = parts_of(linear->out, width);
+}
+
+/* Rows of a block of terms that scratch has room for. */
+static int64_t rows_room(const struct hk_linear *linear, int64_t m, int64_t run)
+{
+    const int64_t rows = m < TILE_ROWS ? m + TILE_ROWS / 4 : TILE_ROWS;
+    const int64_t most = run + TILE_ROWS, terms = linear->taps * linear->in;
+    int64_t few = 0;
+
+    if (m <= TILE_ROWS && terms < FEW_FLOATS / rows)
+        few = parts_of(rows * (terms + TILE_ROWS), HK_LINEAR_BLOCK) + 1;
+    return few > most ? few : most;
+}
+
+static heed_status tasks_find(struct heed_arrays *a, struct hk_linear *linear)
+{
+    const int64_t width = linear->width, parts = linear->parts, run = linear->room;
+    const struct hk_linear numbers = *linear;
+    heed_status status = heed_arrays_strips(a, heed_arrays_extent(a, 'H'),
+                                            heed_arrays_extent(a, 'M'), 1, run);
+    struct hk_strip_form strip = linear->strip;
+
+    if (status < 0)
+        return status;
+    if ((double)a->form->tasks[0] * (double)parts > tasks_max)
+        return heed_report_fill(a->where.report, HEED_E_UNSUPPORTED, "y", 0, 0,
+                                "its tasks are more than can be numbered");
+    *linear = numbers;
+    linear->strip = strip;
+    linear->room = rows_room(linear, heed_arrays_extent(a, 'M'), run);
+    a->form->tasks[0] *= parts;
+    a->form->lanes_alone = true; /* work-groups keep nothing in scratch */
+    a->form->scratch = (linear->room * (HK_LINEAR_BLOCK + width) +
+                        HK_LINEAR_WIDTH * (HK_LINEAR_BLOCK + TILE_ROWS) + width) *
+                       (int64_t)sizeof(float);
+    return HEED_OK;
+}
+
+static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const void *given,
+                         heed_report *report)
+{
+    heed_linear_desc desc;
+    struct heed_arrays a;
+    struct hk_linear *linear;
+    heed_status status = heed_arrays_open(&a, plan, arena, given, &desc, report);
+
+    if (status >= 0)
+        status = numbers_check(&a, &desc);
+    if (status < 0)
+        return status;
+    if (desc.kernel != 0)
+        a.axes[HK_LINEAR_W] = "hOTC";
+    status = heed_arrays_lay(&a);
+    if (status >= 0)
+        status = extents_check(&a, &desc);
+    if (status < 0)
+        return status;
+    linear = a.numbers;
+    form_fill(&a, &desc);
+    shape_find(&a, linear, &linear->room);
+    return tasks_find(&a, linear);
+}
+
+static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)
+{
+    const struct hk_linear *linear = heed_form_of(plan)->numbers;
+
+    *flops = heed_arrays_whole(2 * heed_arrays_elements(plan, HK_LINEAR_Y) *
+                               (double)linear->taps * (double)linear->in);
+    *bytes = heed_arrays_once(plan);
+}
+
+const struct heed_op heed_op_linear = {
+    .id = HEED_OP_LINEAR,
+    .name = "linear",
+    .arrays = &arrays,
+    .check = check,
+    .lower = heed_arrays_lower,
+    .place = heed_arrays_place,
+    .work = work,
+};
+
+heed_status heed_linear_check(heed_device *device, const heed_linear_desc *desc,
+                              heed_report *report)
+{
+    return heed_op_check(&heed_op_linear, device, desc, report);
+}
+
+heed_status heed_linear_plan(heed_device *device, const heed_linear_desc *desc, heed_plan **out,
+                             heed_report *report)
+{
+    return heed_op_plan(&heed_op_linear, device, desc, out, report);
+}
+
+heed_status heed_linear_run(const heed_plan *plan, heed_queue *queue, const heed_linear_args *args,
+                            heed_event **event, heed_report *report)
+{
+    return heed_op_run(&heed_op_linear, plan, queue, args, event, report);
+}
