@@ -28,7 +28,7 @@ LARGE = {"prepare", "workgroup_keep", "workgroup_few_any", "workgroup_few_scaled
          "workgroup_few_join"} | {f"workgroup_{width}_{kind}" for width in (64, 128)
                                   for kind in ("ranges", "any", "scaled_any")}
 # Only integers, comparisons and moves.
-NO_SUMS = {"prepare", "workgroup_keep", "join_workgroup", "push_end_workgroup",
+NO_SUMS = {"prepare", "workgroup_keep", "join_workgroup", "push_end_workgroup", "order_workgroup",
            "test_matrix_f16", "test_matrix_bf16"}
 FAST = ["-use_fast_math"]
 HELD = ["-maxrregcount=32", "-Xptxas", "-override-directive-values"]    # of __launch_bounds__
