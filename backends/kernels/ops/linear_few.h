@@ -19,7 +19,8 @@
 #define HK_AHEAD 512            /* bytes, of each output's weights */
 #define HK_LINE 64
 
-/* Weights of HK_PAIR vectors of outputs, each output's from w[r] on. */
+/* Weights of HK_PAIR vectors of outputs, each output's from w[r] on: transposing begins at even
+ * channels. */
 struct hk_linear_weights {
     HK_GLOBAL const char *w[HK_PAIR * HKV_LANES];
 };
@@ -35,7 +36,7 @@ HK_INLINE void hk_linear_fetch(HK_GLOBAL const char *const *w, hk_i64 at, const 
         HK_PREFETCH(w[r] + at + HK_AHEAD);
 }
 
-/* Channels [c, c + n) of a tap: their products with `rows` rows of x join acc. A line of each
+/* n channels of a tap: their products with `rows` rows of x join acc. A line of each
  * output is transposed at a time, for rows a power of two apart push each other out of the cache;
  * what comes behind it is fetched meanwhile. */
 #define HK_LINEAR_DIRECT(NAME, name, number, elements, bytes, arg)                                 \
@@ -73,23 +74,23 @@ HK_INLINE void hk_linear_fetch(HK_GLOBAL const char *const *w, hk_i64 at, const 
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
-    HK_INLINE void hk_linear_direct_##name(const struct hk_linear_weights *from, hk_i64 c,         \
-                                           hk_i64 n, HK_GLOBAL const float *x, hk_i64 x_row,       \
+    HK_INLINE void hk_linear_direct_##name(const struct hk_linear_weights *from, hk_i64 n,         \
+                                           HK_GLOBAL const float *x, hk_i64 x_row,                 \
                                            hk_vec acc[HK_R][HK_PAIR], const int rows)              \
     {                                                                                              \
         hk_i64 t = 0;                                                                              \
         int g, k, i;                                                                               \
                                                                                                    \
         for (; t + HK_LINE / bytes <= n; t += HK_LINE / bytes)                                     \
-            hk_linear_step_##name(from, c + t, x + t, x_row, acc, rows, HK_LINE / bytes);          \
+            hk_linear_step_##name(from, t, x + t, x_row, acc, rows, HK_LINE / bytes);              \
         for (; t + HKV_CHANNELS_##NAME <= n; t += HKV_CHANNELS_##NAME)                             \
-            hk_linear_step_##name(from, c + t, x + t, x_row, acc, rows, HKV_CHANNELS_##NAME);      \
+            hk_linear_step_##name(from, t, x + t, x_row, acc, rows, HKV_CHANNELS_##NAME);          \
         for (; t < n; t++) {                                                                       \
             for (g = 0; g < HK_PAIR; g++) {                                                        \
                 float part[HKV_LANES];                                                             \
                                                                                                    \
                 for (k = 0; k < HKV_LANES; k++)                                                    \
-                    part[k] = hk_element(HK_##NAME, from->w[g * HKV_LANES + k], c + t);            \
+                    part[k] = hk_element(HK_##NAME, from->w[g * HKV_LANES + k], t);                \
                 for (i = 0; i < rows; i++)                                                         \
                     acc[i][g] = hkv_fma(hkv_set(x[i * x_row + t]), hkv_load(part), acc[i][g]);     \
             }                                                                                      \
@@ -126,11 +127,11 @@ HK_INLINE void hk_linear_pair_block(const struct hk_linear_terms *terms, hk_i64 
         run = hk_linear_run_get(task->numbers, u, end);
         for (i = 0; i < HK_PAIR * HKV_LANES; i++)
             from.w[i] = task->w + ((task->at + hk_min(o + i, task->outs - 1)) * task->w_out +
-                                   run.tap * task->w_tap) *
+                                   run.tap * task->w_tap + run.channel) *
                                       size;
 #define HK_DIRECT_AS(NAME, name, number, elements, bytes, arg)                                     \
     if (task->w_dtype == HK_##NAME)                                                                \
-        hk_linear_direct_##name(&from, run.channel, run.count, x, terms->x_row, acc, rows);        \
+        hk_linear_direct_##name(&from, run.count, x, terms->x_row, acc, rows);                     \
     else
         HK_FLOAT_TYPES(HK_DIRECT_AS, 0)
 #undef HK_DIRECT_AS

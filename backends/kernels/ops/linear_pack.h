@@ -99,23 +99,23 @@ struct hk_linear_panel {
     hk_i64 first, there, wide, pitch;
 };
 
-/* Channels [c, c + n) of HKV_PACK outputs, whose channels of that tap begin at rows[r]. */
-HK_INLINE void hk_linear_columns(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 c,
-                                 hk_i64 n, HK_GLOBAL float *out, hk_i64 pitch)
+/* n channels of HKV_PACK outputs, which begin at rows[r]: transposing begins at even channels. */
+HK_INLINE void hk_linear_columns(hk_u32 dtype, HK_GLOBAL const char *const *rows, hk_i64 n,
+                                 HK_GLOBAL float *out, hk_i64 pitch)
 {
-    const hk_i64 end = c + n;
+    hk_i64 c = 0;
     int r;
 
 #define HK_COLUMNS(NAME, name, number, elements, bytes, arg)                                       \
     if (dtype == HK_##NAME) {                                                                      \
-        for (; c + HKV_CHANNELS_##NAME <= end;                                                     \
+        for (; c + HKV_CHANNELS_##NAME <= n;                                                       \
              c += HKV_CHANNELS_##NAME, out += HKV_CHANNELS_##NAME * pitch)                         \
             hkv_columns_##name((HK_GLOBAL const hk_stored_##name *const *)rows, c, out, pitch);    \
     } else
     HK_FLOAT_TYPES(HK_COLUMNS, 0)
 #undef HK_COLUMNS
     HK_UNREACHABLE();
-    for (; c < end; c++, out += pitch) {
+    for (; c < n; c++, out += pitch) {
         for (r = 0; r < HKV_PACK; r++)
             out[r] = hk_element(dtype, rows[r], c);
     }
@@ -138,9 +138,9 @@ HK_INLINE void hk_linear_pack_rows(hk_u32 dtype, const struct hk_linear_task *ta
             HK_UNROLL
             for (r = 0; r < HKV_PACK; r++)
                 rows[r] = task->w + (hk_min(panel->first + o + r, last) * task->w_out +
-                                     run.tap * task->w_tap) *
+                                     run.tap * task->w_tap + run.channel) *
                                         size;
-            hk_linear_columns(dtype, rows, run.channel, run.count, out + o, panel->pitch);
+            hk_linear_columns(dtype, rows, run.count, out + o, panel->pitch);
         }
     }
 }
@@ -161,7 +161,9 @@ HK_INLINE void hk_linear_pack_any(hk_u32 dtype, const struct hk_linear_task *tas
         hk_i64 o;
 
         for (o = 0; o < panel->wide; o += HKV_LANES)
-            hkv_store(out + o, hk_channels_read(dtype, from, task->w_out, o, panel->there));
+            hkv_store(out + o, o < panel->there
+                                   ? hk_channels_read(dtype, from, task->w_out, o, panel->there)
+                                   : hkv_set(0.0f));
     }
 }
 

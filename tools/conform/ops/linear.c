@@ -20,7 +20,7 @@ static const double u = 0x1p-24;
 
 static const struct cf_spec specs[] = {
     { "n", "5 0 1 2 7 13 33 300", 1, -1, NULL },
-    { "in", "8 0 1 7 16 33 64 130 256 300 600", 1, -1, NULL },
+    { "in", "8 0 1 7 16 33 64 131 256 300 600", 1, -1, NULL },
     { "out", "6 0 1 5 16 33 65 130 300", 1, -1, NULL },
     { "kernel", "0 1 2 3 5 40", 1, -1, NULL },
     { "stride", "0 1 2 3", 1, C_TAIL, "floor ceil centre" },
@@ -273,8 +273,8 @@ static const struct fixed_number desc_numbers[] = {
 static const char *const named[] = {
     "op=linear",
     "op=linear n=33 in=600 out=130 bias=there add=there",
-    "op=linear n=13 in=130 out=33 kernel=5 tail=centre left=2 fill=special",
-    "op=linear n=7 in=130 kernel=3 tail=end w.h=1",
+    "op=linear n=13 in=131 out=33 kernel=5 tail=centre left=2 fill=special",
+    "op=linear n=7 in=131 kernel=3 tail=end w.h=1",
     "op=linear n=1 in=600 out=300 w.t=f16 w.s=transposed",
 };
 
