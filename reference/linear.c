@@ -5,6 +5,7 @@
  * of a sum are counted through, channels of a tap before the next tap.
  */
 #include "array.h"
+#include "numerics.h"
 #include "operations.h"
 
 #include <math.h>
@@ -51,13 +52,6 @@ static bool block_sum(const struct linear *l, int64_t first, int64_t end, float 
     return any;
 }
 
-/* What becomes of a sum on its way out. */
-static float act(const struct linear *l, float x)
-{
-    (void)l;
-    return x;
-}
-
 static float output_of(const struct linear *l)
 {
     const int64_t terms = l->numbers->taps * l->numbers->in;
@@ -77,7 +71,7 @@ static float output_of(const struct linear *l)
         s += heed_ref_float(
             &l->arrays, HK_LINEAR_ADD,
             heed_ref_offset(&l->arrays, HK_LINEAR_ADD, l->head, l->row, l->output));
-    return act(l, s);
+    return heed_ref_activate(l->numbers->act, s);
 }
 
 static void compute(const struct heed_plan *plan, const struct heed_launch *launch)

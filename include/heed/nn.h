@@ -241,7 +241,8 @@ HEED_API HEED_MUST_CHECK heed_status heed_act_run(const heed_plan *plan, heed_qu
  * HEED_TAIL_END stride = kernel; HEED_TAIL_JOIN is no linear map. Else HEED_E_VALUE. kernel above
  * 2^24: HEED_E_UNSUPPORTED.
  *
- * A sum is within gamma times the sum of |w * x| of the exact one, gamma the rounding errors of 256
+ * y may be add. `act` is a HEED_ACT_*, exact as there of the sum that is rounded. A sum is within
+ * gamma times the sum of |w * x| of the exact one, gamma the rounding errors of 256
  * terms and of one addition for every 256 terms more (Higham 2002, section 4.2). It is finite while
  * the sum of |w * x| is. HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section 15.
  */

@@ -54,7 +54,7 @@ static struct heed_windows windows_of(const heed_linear_desc *d)
 static heed_status numbers_check(const struct heed_arrays *a, const heed_linear_desc *d)
 {
     const struct heed_windows windows = windows_of(d);
-    heed_status status = heed_arrays_limit(a, "act", d->act, HEED_ACT_NONE, HEED_ACT_NONE,
+    heed_status status = heed_arrays_limit(a, "act", d->act, HEED_ACT_NONE, HEED_ACT_INVERSE,
                                            "a function HEED_ACT_* is wanted");
 
     if (status >= 0)
@@ -85,6 +85,7 @@ static void form_fill(struct heed_arrays *a, const heed_linear_desc *d)
     const struct heed_windows windows = windows_of(d);
     struct hk_linear *linear = a->numbers;
 
+    heed_arrays_in_place(a, HK_LINEAR_Y, HK_LINEAR_ADD);
     linear->in = heed_arrays_extent(a, 'C');
     linear->out = heed_arrays_extent(a, 'O');
     linear->n = heed_arrays_extent(a, 'N');

@@ -9,6 +9,8 @@
 #define HK_SCALES 0 /* numbers alone */
 #include "channels.h"
 
+#include "../functions.h"
+
 struct hk_linear_task {
     HK_GLOBAL const struct hk_linear *numbers;
     struct hk_strip_task strip;
@@ -82,13 +84,6 @@ HK_FN struct hk_linear_run hk_linear_run_get(HK_GLOBAL const struct hk_linear *n
     run.channel = u - run.tap * numbers->in;
     run.count = hk_min(numbers->in - run.channel, end - u);
     return run;
-}
-
-/* What becomes of a sum on its way out, bias and `add` in it. */
-HK_FN hk_vec hk_linear_act(HK_GLOBAL const struct hk_linear *numbers, hk_vec x)
-{
-    (void)numbers;
-    return x;
 }
 
 #if HK_THREADS == 1

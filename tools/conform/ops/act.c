@@ -4,6 +4,7 @@
  * act: its table and its oracle (heed/nn.h): the function in double with the error that the header
  * allows it.
  */
+#include "activation.h"
 #include "operations.h"
 
 #include <float.h>
@@ -17,7 +18,7 @@ static const double u = 0x1p-24, least = 0x1p-149;
 static const struct cf_spec specs[] = {
     { "n", "5 0 1 4 33", 1, -1, NULL },
     { "d", "8 0 1 7 16 33 64 130 1000", 1, -1, NULL },
-    { "kind", "none relu gelu gelu_tanh silu tanh sigmoid exp elu_plus_one inverse", 0, -1, NULL },
+    { "kind", ACTIVATION_WORDS, 0, -1, NULL },
 };
 
 #define ARRAY(member) #member, offsetof(heed_act_desc, member), offsetof(heed_act_args, member)
@@ -46,57 +47,6 @@ static void numbers(const struct fixed_problem *p, void *desc)
 
 /* ---- the oracle ------------------------------------------------------------------ */
 
-/* f(x); of an infinity the limit. */
-static double value_of(uint32_t kind, double x)
-{
-    switch (kind) {
-    case HEED_ACT_RELU:
-        return x > 0 ? x : 0;
-    case HEED_ACT_GELU:
-        return x == -HUGE_VAL ? 0 : x * erfc(-x / sqrt(2)) / 2;
-    case HEED_ACT_GELU_TANH:
-        return x < -1e6 ? 0 : x / (1 + exp(-sqrt(8 / acos(-1)) * (x + 0.044715 * x * x * x)));
-    case HEED_ACT_SILU:
-        return x == -HUGE_VAL ? 0 : x / (1 + exp(-x));
-    case HEED_ACT_TANH:
-        return tanh(x);
-    case HEED_ACT_SIGMOID:
-        return 1 / (1 + exp(-x));
-    case HEED_ACT_EXP:
-        return exp(x);
-    case HEED_ACT_ELU_PLUS_ONE:
-        return x > 0 ? x + 1 : exp(x);
-    case HEED_ACT_INVERSE:
-        return 1 / x;
-    default:
-        return x;
-    }
-}
-
-/* How far f may be off; of numbers alone. */
-static double error_of(uint32_t kind, double x, double value)
-{
-    const double share = 2.2e-7 * fabs(value) + least;
-
-    switch (kind) {
-    case HEED_ACT_GELU:
-        return (x < 0 && x >= -5.5 ? fmin(1.2e-7 * -x, 5e-7 * -value) : 1.2e-7 * fabs(x)) + least;
-    case HEED_ACT_GELU_TANH:
-    case HEED_ACT_SILU:
-        return 2.2e-7 * fabs(x) + least;
-    case HEED_ACT_TANH:
-        return 2.0e-7 * fabs(value) + least;
-    case HEED_ACT_SIGMOID:
-    case HEED_ACT_EXP:
-    case HEED_ACT_ELU_PLUS_ONE:
-        return share;
-    case HEED_ACT_INVERSE:
-        return u * fabs(value) + least;
-    default:
-        return 0;
-    }
-}
-
 static double other_at(const struct fixed_problem *p, struct answer *a, int array, int64_t b,
                        int64_t h, int64_t i, int64_t t, double absent)
 {
@@ -113,7 +63,7 @@ static void say_element(const struct fixed_problem *p, struct answer *a, int64_t
     const double x = answer_real(a, X, part_at(&p->part[X], b, h, i, t));
     const double factor = other_at(p, a, FACTOR, b, h, i, t, 1);
     const double add = other_at(p, a, ADD, b, h, i, t, 0);
-    const double f = value_of(kind, x), off = isfinite(x) ? error_of(kind, x, f) : 0;
+    const double f = activation(kind, x), off = isfinite(x) ? activation_error(kind, x, f) : 0;
     const double y = f * factor + add;
     const bool alone = !part_is(&p->part[FACTOR]) && !part_is(&p->part[ADD]);
 
@@ -162,9 +112,7 @@ static const struct fixed_fault faults[] = {
 };
 
 static const struct fixed_number desc_numbers[] = {
-    { "kind", offsetof(heed_act_desc, kind), FAULT_U32,
-      "HEED_ACT_NONE HEED_ACT_RELU HEED_ACT_GELU HEED_ACT_GELU_TANH HEED_ACT_SILU HEED_ACT_TANH "
-      "HEED_ACT_SIGMOID HEED_ACT_EXP HEED_ACT_ELU_PLUS_ONE HEED_ACT_INVERSE" },
+    { "kind", offsetof(heed_act_desc, kind), FAULT_U32, ACTIVATION_NAMES },
 };
 
 static const char *const named[] = {

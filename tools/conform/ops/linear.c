@@ -4,13 +4,14 @@
  * linear: its table and its oracle (heed/nn.h): sums in double, with a bound on the roundings of
  * docs/numerics.md, section 15.
  */
+#include "activation.h"
 #include "operations.h"
 
 #include <math.h>
 
 enum { X, W, BIAS, ADD, Y };
 enum {
-    C_N = F_OWN, C_IN, C_OUT, C_KERNEL, C_STRIDE, C_TAIL, C_LEFT, C_END
+    C_N = F_OWN, C_IN, C_OUT, C_KERNEL, C_STRIDE, C_TAIL, C_LEFT, C_ACT, C_END
 };
 enum { TAIL_FLOOR, TAIL_CEIL, TAIL_CENTRE, TAIL_END }; /* words */
 /* Numbers of a problem: of the descriptor, and with its defaults. */
@@ -26,6 +27,7 @@ static const struct cf_spec specs[] = {
     { "stride", "0 1 2 3", 1, C_TAIL, "floor ceil centre" },
     { "tail", "floor ceil centre end", 0, -1, NULL },
     { "left", "0 1 2", 1, C_TAIL, "centre" },
+    { "act", ACTIVATION_WORDS, 0, -1, NULL },
 };
 
 #define ARRAY(member)                                                                              \
@@ -123,6 +125,7 @@ static void numbers(const struct fixed_problem *p, void *desc)
 {
     heed_linear_desc *const linear = desc;
 
+    linear->act = (uint32_t)p->c.v[C_ACT];
     linear->tail = (uint32_t)p->n[N_TAIL];
     linear->kernel = p->n[N_KERNEL];
     linear->stride = p->n[N_STRIDE];
@@ -171,12 +174,17 @@ static struct sum sum_of(const struct fixed_problem *p, struct answer *a, int64_
     return s;
 }
 
-/* What becomes of a sum on its way out, and how far the canonical one may be off then. */
-static double act(const struct fixed_problem *p, double x, double *off)
+/* A sum that is far from infinity, `off` at most off. */
+static void say_number(const struct fixed_problem *p, struct answer *a, int64_t index, double x,
+                       double off)
 {
-    (void)p;
-    (void)off;
-    return x;
+    const uint32_t kind = (uint32_t)p->c.v[C_ACT];
+    const double y = activation(kind, x), far = activation_spread(kind, x, y, off);
+
+    if (fabs(y) + far < 0x1p127)
+        say_near(a, Y, index, y, far);
+    else
+        say_kind(a, Y, index, SAID_VAGUE);
 }
 
 /* Roundings of single addends, bias and `add`, come on top of those of the sum. */
@@ -184,23 +192,19 @@ static void say_output(const struct fixed_problem *p, struct answer *a, int64_t 
                        const struct sum *s, int addends)
 {
     const double n = u * (s->roundings + addends), gamma = n / (1 - n);
-    double off = gamma * s->size + 0x1p-149 * (s->roundings + addends);
-    double y;
+    const double off = gamma * s->size + 0x1p-149 * (s->roundings + addends);
+    const uint32_t kind = (uint32_t)p->c.v[C_ACT];
 
-    if (isnan(s->other)) {
+    if (isnan(s->other))
         say_float(a, Y, index, (double)NAN);
-    } else if (isinf(s->other)) {
-        if (s->size < 0x1p127)
-            say_float(a, Y, index, act(p, s->other, &off));
-        else
-            say_kind(a, Y, index, SAID_INFINITE);
-    } else if (s->size + off > 0x1p127) {
+    else if (isinf(s->other) && s->size < 0x1p127)
+        say_float(a, Y, index, activation(kind, s->other));
+    else if (isinf(s->other))
+        say_kind(a, Y, index, kind == HEED_ACT_NONE ? SAID_INFINITE : SAID_VAGUE);
+    else if (s->size + off > 0x1p127)
         say_kind(a, Y, index, SAID_VAGUE);
-    } else {
-        off += 0x1p-50 * s->roundings * s->size; /* this sum's own */
-        y = act(p, s->value, &off);
-        say_near(a, Y, index, y, off);
-    }
+    else /* this sum has roundings of its own, too */
+        say_number(p, a, index, s->value, off + 0x1p-50 * s->roundings * s->size);
 }
 
 static void say(const struct fixed_problem *p, struct answer *a)
@@ -262,7 +266,7 @@ static const struct fixed_refusal refusals[] = {
 };
 
 static const struct fixed_number desc_numbers[] = {
-    { "act", offsetof(heed_linear_desc, act), FAULT_U32, "HEED_ACT_NONE" },
+    { "act", offsetof(heed_linear_desc, act), FAULT_U32, ACTIVATION_NAMES },
     { "tail", offsetof(heed_linear_desc, tail), FAULT_U32,
       "HEED_TAIL_FLOOR HEED_TAIL_CEIL HEED_TAIL_CENTRE HEED_TAIL_JOIN HEED_TAIL_END" },
     { "kernel", offsetof(heed_linear_desc, kernel), FAULT_I64, NULL },
@@ -301,6 +305,8 @@ const struct fixed fixed_linear = {
     .spread = spread,
     .numbers = numbers,
     .say = say,
+    .in_place = { { Y, ADD } },
+    .n_in_place = 1,
     .desc_numbers = desc_numbers,
     .n_desc_numbers = sizeof desc_numbers / sizeof *desc_numbers,
     .faults = faults,
