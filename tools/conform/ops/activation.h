@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The functions HEED_ACT_* as oracles have them, in double, and what heed/nn.h allows them to be off.
+ * The functions HEED_ACT_* as oracles have them, in double, and how far heed/nn.h lets them be off.
  */
 #ifndef HEED_TOOLS_CONFORM_OPS_ACTIVATION_H
 #define HEED_TOOLS_CONFORM_OPS_ACTIVATION_H
