@@ -157,13 +157,16 @@ enum {
  * Over all numbers of binary32, before y is rounded to its type, f is off by at most
  *
  *     RELU          nothing
- *     GELU          1.2e-7 |x|; below 0 down to -5.5 by the share 5e-7 as well
- *     GELU_TANH     2.2e-7 |x|
- *     SILU          2.2e-7 |x|
- *     TANH          the share 2.0e-7
- *     SIGMOID, EXP, ELU_PLUS_ONE
- *                   the share 2.2e-7, and 2^-149
- *     INVERSE       half a unit of the last place
+ *     GELU          1.1e-7 |x|; from -5.5 to 0 also the share 5e-7
+ *     GELU_TANH     1.6e-7 |x|
+ *     SILU          1.5e-7 |x|
+ *     TANH          the share 1.8e-7
+ *     SIGMOID       the share 2.1e-7
+ *     EXP, ELU_PLUS_ONE
+ *                   the share 1.1e-7
+ *     INVERSE       the share 2^-24
+ *
+ * and by 2^-149 where the result is a subnormal.
  *
  * HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section 14.
  */

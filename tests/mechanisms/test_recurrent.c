@@ -1,15 +1,16 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Attention without a softmax: linear attention by positive features (Katharopoulos et al. 2020)
- * against its quadratic form, and the gated delta rule (Yang et al. 2025) against its closed form,
- * a triangular system over all tokens.
+ * Attention without a softmax: linear attention by positive features (Katharopoulos et al. 2020),
+ * also by random ones (Choromanski et al. 2021), against the quadratic form, and the gated delta
+ * rule (Yang et al. 2025) against its closed form, a triangular system over all tokens.
  */
 #include "chain.h"
 
 #include <heed/nn.h>
 
 WORLD_OPERATION(act)
+WORLD_OPERATION(linear)
 WORLD_OPERATION(recur)
 
 enum { B = 2, H = 3, N = 37, D = 8, V = 5, CUT = 14 };
@@ -47,23 +48,16 @@ static void activate(uint32_t kind, const heed_array *x, const heed_array *facto
 
 /* ---- linear attention ---- */
 
-static double feature(float x)
+/* Features q and k; v with a column of ones, whose sum the others are divided by: a view of its own
+ * channel, with stride 0, is the factor. */
+static void features_run(const heed_array *q, const heed_array *k, const heed_array *v,
+                         const heed_array *o)
 {
-    return x > 0 ? (double)x + 1 : exp((double)x);
-}
-
-/* The features of q and k, in place; v with a column of ones, whose sum the others are divided by:
- * a view of its own channel, with stride 0, is the factor. */
-static void linear_run(const heed_array *q, const heed_array *k, const heed_array *v,
-                       const heed_array *o)
-{
-    const heed_array state = world_array(HEED_F32, B, H, D, V + 1, -1);
+    const heed_array state = world_array(HEED_F32, B, H, q->t.shape[3], V + 1, -1);
     const heed_array sums = world_array(HEED_F32, B, H, N, V + 1, -1);
     heed_array weight = array_cut(&sums, V, 1), values = array_cut(&sums, 0, V);
 
     fill(&state, 0);
-    activate(HEED_ACT_ELU_PLUS_ONE, q, NULL, q);
-    activate(HEED_ACT_ELU_PLUS_ONE, k, NULL, k);
     for (int64_t first = 0; first < N; first += first ? N - CUT : CUT) { /* two calls */
         const int64_t n = first ? N - CUT : CUT;
         struct recur_call call = recur_call();
@@ -81,21 +75,27 @@ static void linear_run(const heed_array *q, const heed_array *k, const heed_arra
     activate(HEED_ACT_NONE, &values, &weight, o);
 }
 
+/* Features in double, and by which share those of heed may be off. */
+struct features {
+    int64_t m;
+    double *x, share;
+};
+
 /* A row: the sum over tokens up to its own of the product of features times v, over the sum of
  * products. All of them are positive, so an error is a share: of two features, of chains over
- * tokens and channels, of the division. */
-static void linear_want(const heed_array *q, const heed_array *k, const heed_array *v,
+ * tokens and features, of the division. */
+static void linear_want(const struct features *q, const struct features *k, const heed_array *v,
                         struct approx *want, int64_t at)
 {
-    const int64_t b = at / N / H, h = at / N % H, i = at % N;
-    const double off = 2 * share + (double)(D + 2 * i + 6) * unit;
+    const int64_t b = at / N / H, h = at / N % H, i = at % N, m = q->m;
+    const double off = q->share + k->share + (double)(m + 2 * i + 6) * unit;
     double sum[V] = { 0 }, size[V] = { 0 }, weight = 0;
 
     for (int64_t j = 0; j <= i; j++) {
         double p = 0;
 
-        for (int64_t c = 0; c < D; c++)
-            p += feature(world_row(q, b, h, i)[c]) * feature(world_row(k, b, h, j)[c]);
+        for (int64_t c = 0; c < m; c++)
+            p += q->x[at * m + c] * k->x[(at - i + j) * m + c];
         weight += p;
         for (int64_t c = 0; c < V; c++) {
             sum[c] += p * (double)world_row(v, b, h, j)[c];
@@ -108,23 +108,132 @@ static void linear_want(const heed_array *q, const heed_array *k, const heed_arr
     }
 }
 
+static void linear_judge(const struct features *q, const struct features *k, const heed_array *v,
+                         const heed_array *o, const char *what)
+{
+    struct approx want = approx_new(B, H, N, V);
+
+    for (int64_t at = 0; at < B * H * N; at++)
+        linear_want(q, k, v, &want, at);
+    approx_judge(o, &want, 1e-4, what);
+}
+
+static struct features features_new(int64_t m)
+{
+    return (struct features){ m, world_new((size_t)(B * H * N * m) * sizeof(double)), share };
+}
+
+static heed_array values_with_ones(void)
+{
+    const heed_array v = world_floats(B, H, N, V + 1);
+
+    for (int64_t i = 0; i < B * H * N; i++)
+        world_f32(&v)[i * (V + 1) + V] = 1;
+    return v;
+}
+
+/* x + 1 above 0, else e^x. */
+static struct features elu_features(const heed_array *x)
+{
+    const struct features f = features_new(D);
+
+    for (int64_t i = 0; i < B * H * N * D; i++) {
+        const double value = (double)world_f32(x)[i];
+
+        f.x[i] = value > 0 ? value + 1 : exp(value);
+    }
+    activate(HEED_ACT_ELU_PLUS_ONE, x, NULL, x);
+    return f;
+}
+
 TEST(linear_attention_by_positive_features)
 {
-    struct approx want;
+    struct features of_q, of_k;
     heed_array q, k, v, o;
 
     world_open();
     q = world_floats(B, H, N, D);
     k = world_floats(B, H, N, D);
-    v = world_floats(B, H, N, V + 1);
+    v = values_with_ones();
     o = world_array(HEED_F32, B, H, N, V, -1);
-    for (int64_t i = 0; i < B * H * N; i++)
-        world_f32(&v)[i * (V + 1) + V] = 1;
-    want = approx_new(B, H, N, V);
-    for (int64_t at = 0; at < B * H * N; at++)
-        linear_want(&q, &k, &v, &want, at);
-    linear_run(&q, &k, &v, &o);
-    approx_judge(&o, &want, 1e-4, "linear attention");
+    of_q = elu_features(&q);
+    of_k = elu_features(&k);
+    features_run(&q, &k, &v, &o);
+    linear_judge(&of_q, &of_k, &v, &o, "linear attention");
+}
+
+/* ---- random features ---- */
+
+enum { M = 24 };
+
+static void project(const heed_array *x, const heed_array *w, const heed_array *add, uint32_t kind,
+                    const heed_array *y)
+{
+    struct linear_call call = linear_call();
+
+    call.desc.act = kind;
+    GIVE(&call, x, *x);
+    GIVE(&call, w, *w);
+    if (add)
+        GIVE(&call, add, *add);
+    GIVE(&call, y, *y);
+    linear_run(&call);
+}
+
+/* e^(w x - |x|^2 / 2) for each row w of a matrix: x^2 by a product, its half sum by a map with one
+ * output, which is the addend of every feature. */
+static struct features random_features(const heed_array *x, const heed_array *w,
+                                       const heed_array *out)
+{
+    const heed_array squares = world_array(HEED_F32, B, H, N, D, -1);
+    const heed_array minus = world_array(HEED_F32, 1, D, -1, -1, -1);
+    heed_array half = world_array(HEED_F32, B, H, N, 1, -1);
+    struct features f = features_new(M);
+    double widest = 0;
+
+    fill(&minus, -0.5f);
+    activate(HEED_ACT_NONE, x, x, &squares);
+    project(&squares, &minus, NULL, HEED_ACT_NONE, &half);
+    half.t.shape[3] = M;
+    half.t.stride[3] = 0;
+    project(x, w, &half, HEED_ACT_EXP, out);
+    for (int64_t i = 0; i < B * H * N * M; i++) {
+        const float *const row = world_f32(x) + i / M * D, *const by = world_f32(w) + i % M * D;
+        double sum = 0, size = 0;
+
+        for (int64_t c = 0; c < D; c++) {
+            const double a = (double)row[c] * (double)by[c];
+            const double b = (double)row[c] * (double)row[c] / 2;
+
+            sum += a - b;
+            size += fabs(a) + b;
+        }
+        f.x[i] = exp(sum);
+        widest = fmax(widest, size);
+    }
+    f.share += 1.01 * (D + 3) * unit * widest; /* of the exponent */
+    return f;
+}
+
+TEST(linear_attention_by_random_features)
+{
+    const heed_array q = (world_open(), world_floats(B, H, N, D)), k = world_floats(B, H, N, D);
+    const heed_array w = world_array(HEED_F32, M, D, -1, -1, -1), v = values_with_ones();
+    const heed_array fq = world_array(HEED_F32, B, H, N, M, -1);
+    const heed_array fk = world_array(HEED_F32, B, H, N, M, -1);
+    const heed_array o = world_array(HEED_F32, B, H, N, V, -1);
+    struct features of_q, of_k;
+
+    for (int64_t i = 0; i < M * D; i++)
+        world_f32(&w)[i] = world_float() / 4;
+    for (int64_t i = 0; i < B * H * N * D; i++) {
+        world_f32(&q)[i] /= 8;
+        world_f32(&k)[i] /= 8;
+    }
+    of_q = random_features(&q, &w, &fq);
+    of_k = random_features(&k, &w, &fk);
+    features_run(&fq, &fk, &v, &o);
+    linear_judge(&of_q, &of_k, &v, &o, "random features");
 }
 
 /* ---- the gated delta rule ---- */

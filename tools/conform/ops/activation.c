@@ -39,22 +39,24 @@ double activation(uint32_t kind, double x)
 
 double activation_error(uint32_t kind, double x, double value)
 {
-    const double share = 2.2e-7 * fabs(value) + least;
+    const double size = fabs(x), result = fabs(value);
 
     switch (kind) {
     case HEED_ACT_GELU:
-        return (x < 0 && x >= -5.5 ? fmin(1.2e-7 * -x, 5e-7 * -value) : 1.2e-7 * fabs(x)) + least;
+        return (x < 0 && x >= -5.5 ? fmin(1.1e-7 * size, 5e-7 * result) : 1.1e-7 * size) + least;
     case HEED_ACT_GELU_TANH:
+        return 1.6e-7 * size + least;
     case HEED_ACT_SILU:
-        return 2.2e-7 * fabs(x) + least;
+        return 1.5e-7 * size + least;
     case HEED_ACT_TANH:
-        return 2.0e-7 * fabs(value) + least;
+        return 1.8e-7 * result + least;
     case HEED_ACT_SIGMOID:
+        return 2.1e-7 * result + least;
     case HEED_ACT_EXP:
     case HEED_ACT_ELU_PLUS_ONE:
-        return share;
+        return 1.1e-7 * result + least;
     case HEED_ACT_INVERSE:
-        return u * fabs(value) + least;
+        return u * result + least;
     default:
         return 0;
     }
