@@ -71,6 +71,7 @@ static float output_of(const struct linear *l)
         s += heed_ref_float(
             &l->arrays, HK_LINEAR_ADD,
             heed_ref_offset(&l->arrays, HK_LINEAR_ADD, l->head, l->row, l->output));
+    s += 0.0f; /* zeros lose their sign */
     return heed_ref_activate(l->numbers->act, s);
 }
 

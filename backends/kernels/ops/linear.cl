@@ -86,6 +86,12 @@ HK_FN struct hk_linear_run hk_linear_run_get(HK_GLOBAL const struct hk_linear *n
     return run;
 }
 
+/* What becomes of a sum on its way out. Zeros lose their sign first: a sum of nothing is -0. */
+HK_FN hk_vec hk_linear_act(const struct hk_linear_task *task, hk_vec s)
+{
+    return hkv_activate(task->numbers->act, hkv_add(s, hkv_set(0.0f)));
+}
+
 #if HK_THREADS == 1
 #include "linear_lanes.h"
 #else

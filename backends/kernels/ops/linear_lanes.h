@@ -161,7 +161,7 @@ HK_INLINE void hk_linear_end(hk_u32 dtype, const struct hk_linear_task *task,
                 s = hkv_add(s, hk_channels_read(task->add.dtype, add, task->add.channel,
                                                 task->at + t, end));
             hk_channels_write(dtype, y, task->y.channel, task->at + t, end,
-                              hkv_activate(task->numbers->act, s));
+                              hk_linear_act(task, s));
         }
     }
 }

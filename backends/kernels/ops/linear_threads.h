@@ -192,7 +192,7 @@ HK_FN void hk_linear_write(const struct hk_linear_task *task, hk_i64 row, hk_i64
     if (task->add.base)
         s = hk_add(s, hk_element(task->add.dtype, hk_row(&task->add, i), o * task->add.channel));
     hk_put(task->y.dtype, hk_row(&task->y, i), o * task->y.channel,
-           hkv_activate(task->numbers->act, s));
+           hk_linear_act(task, s));
 }
 
 HK_FN void hk_linear_leave(const struct hk_linear_task *task, const struct hk_linear_slice *slice,

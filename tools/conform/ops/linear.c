@@ -276,6 +276,8 @@ static const struct fixed_number desc_numbers[] = {
 
 static const char *const named[] = {
     "op=linear",
+    "op=linear in=0 act=inverse",
+    "op=linear n=13 in=64 act=gelu bias=there",
     "op=linear n=33 in=600 out=130 bias=there add=there",
     "op=linear n=13 in=131 out=33 kernel=5 tail=centre left=2 fill=special",
     "op=linear n=7 in=131 kernel=3 tail=end w.h=1",
