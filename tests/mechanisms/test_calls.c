@@ -6,6 +6,10 @@
  */
 #include "chain.h"
 
+#include <heed/nn.h>
+
+WORLD_OPERATION(act)
+WORLD_OPERATION(linear)
 WORLD_OPERATION(merge)
 WORLD_OPERATION(copy)
 
@@ -66,32 +70,108 @@ static struct approx paper_all(const struct approx *q_rows, const struct approx 
 
 enum { SLOTS = 6, L = 11, STEPS = 3 };
 
+enum { U_1, U_2, G_1, G_2, MAPS }; /* the learnt maps of equations 10 and 11 */
+
 struct attentive {
-    heed_array first, h_self[STEPS];
+    heed_array first, h_self[STEPS], map[MAPS];
     int32_t len[STEPS][B];
     heed_array memory[STEPS + 1], s[STEPS], read[STEPS];
 };
 
-/* The gate is the caller's, learnt maps left out: G = sigmoid(M + S), U = tanh(M - S). */
-static void gate(const heed_array *memory, const heed_array *s, const heed_array *next)
+/* y = f(W x + add); y may be add. */
+static void map(const heed_array *x, const heed_array *w, const heed_array *add, uint32_t kind,
+                const heed_array *y)
 {
-    for (int64_t i = 0; i < world_count(memory); i++) {
-        const float m = world_f32(memory)[i], z = world_f32(s)[i];
-        const float g = 1 / (1 + expf(-(m + z))), u = tanhf(m - z);
+    struct linear_call call = linear_call();
 
-        world_f32(next)[i] = g * u + (1 - g) * m;
+    call.desc.act = kind;
+    GIVE(&call, x, *x);
+    GIVE(&call, w, *w);
+    if (add)
+        GIVE(&call, add, *add);
+    GIVE(&call, y, *y);
+    linear_run(&call);
+}
+
+/* y = f(x) * factor + add */
+static void combine(uint32_t kind, const heed_array *x, const heed_array *factor,
+                    const heed_array *add, const heed_array *y)
+{
+    struct act_call call = act_call();
+
+    call.desc.kind = kind;
+    GIVE(&call, x, *x);
+    GIVE(&call, factor, *factor);
+    GIVE(&call, add, *add);
+    GIVE(&call, y, *y);
+    act_run(&call);
+}
+
+/* G U + (1 - G) M as M + G (U - M). */
+static void gate(const struct attentive *a, int t)
+{
+    static float minus = -1;
+    const heed_array *const m = &a->memory[t], *const s = &a->s[t];
+    const heed_array u = empty(SLOTS), g = empty(SLOTS), apart = empty(SLOTS);
+    heed_array by = u;
+
+    map(m, &a->map[U_1], NULL, HEED_ACT_NONE, &u);
+    map(s, &a->map[U_2], &u, HEED_ACT_TANH, &u);
+    map(m, &a->map[G_1], NULL, HEED_ACT_NONE, &g);
+    map(s, &a->map[G_2], &g, HEED_ACT_NONE, &g);
+    by.buf.handle = &minus;
+    memset(by.t.stride, 0, sizeof(by.t.stride));
+    combine(HEED_ACT_NONE, m, &by, &u, &apart);
+    combine(HEED_ACT_SIGMOID, &g, &apart, m, &a->memory[t + 1]);
+}
+
+/* A sum of two products of W terms, and how far heed's may be off. */
+static double maps_want(const struct attentive *a, int t, int first, int64_t at, double *off)
+{
+    const float *const m = world_f32(&a->memory[t]) + at / W * W;
+    const float *const s = world_f32(&a->s[t]) + at / W * W;
+    const float *const of_m = world_f32(&a->map[first]) + at % W * W;
+    const float *const of_s = world_f32(&a->map[first + 1]) + at % W * W;
+    double sum = 0, size = 0;
+
+    for (int64_t c = 0; c < W; c++) {
+        const double x = (double)of_m[c] * (double)m[c], y = (double)of_s[c] * (double)s[c];
+
+        sum += x + y;
+        size += fabs(x) + fabs(y);
     }
+    *off = 1.01 * (2 * W + 4) * 0x1p-24 * size;
+    return sum;
+}
+
+/* Equations 10 to 12; shares of functions as heed/nn.h states them. */
+static struct approx gate_want(const struct attentive *a, int t)
+{
+    const double unit = 0x1p-24;
+    struct approx want = approx_new(B, H, SLOTS, W);
+
+    for (int64_t at = 0; at < B * H * SLOTS * W; at++) {
+        const double m = (double)world_f32(&a->memory[t])[at];
+        double off_u, off_g;
+        const double u = tanh(maps_want(a, t, U_1, at, &off_u));
+        const double g = 1 / (1 + exp(-maps_want(a, t, G_1, at, &off_g)));
+        const double off = off_u + 1.8e-7 * fabs(u) + unit * fabs(u - m);
+        const double off_of_g = off_g / 4 + 2.1e-7 * g;
+
+        want.x[at] = g * u + (1 - g) * m;
+        want.e[at] = 1.01 * (g * off + fabs(u - m) * off_of_g + unit * fabs(want.x[at])) + 0x1p-140;
+    }
+    return want;
 }
 
 static void attentive_run(struct attentive *a)
 {
-
     memcpy(a->memory[0].buf.handle, a->first.buf.handle,
            (size_t)world_count(&a->first) * sizeof(float));
     for (int t = 0; t < STEPS; t++) {
         attend_all(&a->h_self[t], &a->memory[t], NULL, &a->read[t]);
         attend_all(&a->memory[t], &a->h_self[t], a->len[t], &a->s[t]);
-        gate(&a->memory[t], &a->s[t], &a->memory[t + 1]);
+        gate(a, t);
     }
 }
 
@@ -101,6 +181,11 @@ TEST(attentive_memory)
 
     world_open();
     a.first = quiet(SLOTS, W);
+    for (int i = 0; i < MAPS; i++) {
+        a.map[i] = world_array(HEED_F32, W, W, -1, -1, -1);
+        for (int64_t c = 0; c < W * W; c++)
+            world_f32(&a.map[i])[c] = world_float() / 16;
+    }
     for (int t = 0; t <= STEPS; t++)
         a.memory[t] = empty(SLOTS);
     for (int t = 0; t < STEPS; t++) {
@@ -117,10 +202,12 @@ TEST(attentive_memory)
     attentive_run(&a);
     for (int t = 0; t < STEPS; t++) {
         const struct approx m = approx_of(&a.memory[t]), x = approx_of(&a.h_self[t]),
-                            s = paper_all(&m, &x, a.len[t]), read = paper_all(&x, &m, NULL);
+                            s = paper_all(&m, &x, a.len[t]), read = paper_all(&x, &m, NULL),
+                            next = gate_want(&a, t);
 
         approx_judge(&a.s[t], &s, 1e-4, "S of the segment");
         approx_judge(&a.read[t], &read, 1e-4, "the memory, read");
+        approx_judge(&a.memory[t + 1], &next, 1e-4, "the memory, gated");
     }
 }
 
