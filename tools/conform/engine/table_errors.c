@@ -165,7 +165,6 @@ static void refusal_try(const struct fixed *op, const struct fixed_refusal *refu
 {
     struct fixed_call *call = calloc(1, sizeof *call);
     struct fixed_problem *p = NULL;
-    struct rng r = rng_of(1);
     struct verdict v = { 0 };
     char why[128] = "no memory";
     struct cs c;
@@ -176,6 +175,7 @@ static void refusal_try(const struct fixed *op, const struct fixed_refusal *refu
         p = fixed_problem_make(&c, false);
     }
     for (int i = 0; p && i < n; i++) {
+        struct rng r = rng_of(1); /* the same descriptor for each */
         heed_status status;
 
         fixed_call_vast(call, p, &r);
