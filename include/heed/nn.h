@@ -163,7 +163,7 @@ enum {
  *     TANH          the share 1.8e-7
  *     SIGMOID       the share 2.1e-7
  *     EXP, ELU_PLUS_ONE
- *                   the share 1.1e-7
+ *                   the share 1.2e-7
  *     INVERSE       the share 2^-24
  *
  * and by 2^-149 where the result is a subnormal.

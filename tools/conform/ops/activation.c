@@ -54,7 +54,7 @@ double activation_error(uint32_t kind, double x, double value)
         return 2.1e-7 * result + least;
     case HEED_ACT_EXP:
     case HEED_ACT_ELU_PLUS_ONE:
-        return 1.1e-7 * result + least;
+        return 1.2e-7 * result + least;
     case HEED_ACT_INVERSE:
         return u * result + least;
     default:
