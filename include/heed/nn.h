@@ -161,7 +161,7 @@ enum {
  *     GELU_TANH     1.6e-7 |x|
  *     SILU          1.5e-7 |x|
  *     TANH          the share 1.8e-7
- *     SIGMOID       the share 2.1e-7
+ *     SIGMOID       the share 2.2e-7
  *     EXP, ELU_PLUS_ONE
  *                   the share 1.2e-7
  *     INVERSE       the share 2^-24

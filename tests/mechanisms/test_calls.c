@@ -156,7 +156,7 @@ static struct approx gate_want(const struct attentive *a, int t)
         const double u = tanh(maps_want(a, t, U_1, at, &off_u));
         const double g = 1 / (1 + exp(-maps_want(a, t, G_1, at, &off_g)));
         const double off = off_u + 1.8e-7 * fabs(u) + unit * fabs(u - m);
-        const double off_of_g = off_g / 4 + 2.1e-7 * g;
+        const double off_of_g = off_g / 4 + 2.2e-7 * g;
 
         want.x[at] = g * u + (1 - g) * m;
         want.e[at] = 1.01 * (g * off + fabs(u - m) * off_of_g + unit * fabs(want.x[at])) + 0x1p-140;
