@@ -142,6 +142,7 @@ struct heed_checked {
     ROW(EMBED, embed)                                                                              \
     ROW(ORDER, order)                                                                              \
     ROW(LINEAR, linear)                                                                            \
+    ROW(GATE, gate)                                                                                \
     ROW(PROGRAM, program)
 
 #define HEED_OP_NUMBER(NAME, name) HEED_OP_##NAME,

@@ -21,7 +21,8 @@
     ROW(recur)                                                                                     \
     ROW(embed)                                                                                     \
     ROW(order)                                                                                     \
-    ROW(linear)
+    ROW(linear)                                                                                    \
+    ROW(gate)
 
 #define HEED_REF_DECLARE(name) extern const struct heed_impl heed_ref_##name;
 HEED_REF_OPERATIONS(HEED_REF_DECLARE)

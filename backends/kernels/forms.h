@@ -213,4 +213,12 @@ struct hk_linear {
     hk_u32 act, tapped;         /* HEED_ACT_*; 1: w has an axis of taps */
 };
 
+enum { HK_GATE_MEMORY, HK_GATE_UPDATE, HK_GATE_GATE, HK_GATE_Y };
+
+struct hk_gate {
+    struct hk_strip_form strip; /* rows: n */
+    hk_i64 d;
+    hk_u32 keeps, reserved; /* keeps: HEED_GATE_KEEPS */
+};
+
 #endif

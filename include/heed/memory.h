@@ -365,6 +365,75 @@ HEED_API HEED_MUST_CHECK heed_status heed_recur_run(const heed_plan *plan, heed_
                                                     const heed_recur_args *args, heed_event **event,
                                                     heed_report *report);
 
+/* ---- gate ----------------------------------------------------------------- */
+
+enum {
+    HEED_GATE_KEEPS = 1u /**< The gate says how much is kept, not how much is new (MART). */
+};
+
+/**
+ * A gated update of a memory. Zero is the default everywhere.
+ *
+ *     memory  [batch...][H][n][d], f32, f16, bf16
+ *     update  [batch...][H][n][d], f32, f16, bf16: before its tanh
+ *     gate    [batch...][H][n][d], f32, f16, bf16: before its sigmoid
+ *     y       [batch...][H][n][d], f32, f16, bf16
+ *
+ * Element by element, with u = tanh(update) and g = 1 / (1 + e^-gate):
+ *
+ *     y = g * u + (1 - g) * memory      Cao and Wang 2023 (AWESOME), equations 10 to 12
+ *     KEEPS: y = g * memory + (1 - g) * u      Lei et al. 2020 (MART), equation 4
+ *
+ * y may be memory. `update` and `gate` are sums of two maps, of the memory and of what it saw:
+ * heed_linear_run() twice, the second onto the first. A NaN makes its element NaN; an infinity of
+ * update or gate is the limit of its function; one of the memory is an infinity or NaN.
+ *
+ * HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section 19.
+ */
+typedef struct heed_gate_desc {
+    uint32_t size, flags;        /**< flags: HEED_PLAN_*, HEED_GATE_KEEPS. */
+    uint32_t numerics, reserved; /**< HEED_NUMERICS_*. */
+    heed_tensor memory, update, gate;
+    heed_tensor y;
+} heed_gate_desc;
+
+/** Memory of one run: as heed_attn_args, one buf for each tensor of the descriptor. */
+typedef struct heed_gate_args {
+    uint32_t size, reserved;
+    heed_run run;
+    heed_buf memory, update, gate;
+    heed_buf y;
+} heed_gate_args;
+
+/**
+ * Says whether heed_gate_plan() would succeed, without making the plan. Any thread.
+ *
+ * @param report may be NULL.
+ * @return HEED_OK heed_gate_plan() would answer this;
+ *   HEED_E_NULL device or desc is NULL; an array is absent;
+ *   HEED_E_SIZE, HEED_E_NEWER the size of desc;
+ *   HEED_E_FLAG an unknown flag;
+ *   HEED_E_VALUE numerics, reserved, an extent or a number of axes out of range;
+ *   HEED_E_SHAPE two extents disagree: the report has both;
+ *   HEED_E_DTYPE an element type that is not in the table above;
+ *   HEED_E_STRIDE an output maps two elements to one address;
+ *   HEED_E_OVERFLOW extents or strides leave 63 bits;
+ *   HEED_E_UNSUPPORTED legal, but not on this device: the report names the part;
+ *   HEED_E_NOMEM free memory and try again; the device's `usable` when that is negative.
+ */
+HEED_API HEED_MUST_CHECK heed_status heed_gate_check(heed_device *device,
+                                                     const heed_gate_desc *desc,
+                                                     heed_report *report);
+
+/** Checks and prepares gate: as heed_attn_plan(). The plan keeps nothing of the caller's. */
+HEED_API HEED_MUST_CHECK heed_status heed_gate_plan(heed_device *device, const heed_gate_desc *desc,
+                                                    heed_plan **out, heed_report *report);
+
+/** Runs a plan of heed_gate_plan(): all as heed_attn_run() says, statuses and threads too. */
+HEED_API HEED_MUST_CHECK heed_status heed_gate_run(const heed_plan *plan, heed_queue *queue,
+                                                   const heed_gate_args *args, heed_event **event,
+                                                   heed_report *report);
+
 /* ---- easy calls ------------------------------------------------------------ */
 
 /**

@@ -108,6 +108,8 @@ static void fill_specials(struct golden_call *c, int64_t every, const uint32_t *
 {
     const struct golden_array *a = last(c);
 
+    if (a->dtype != HEED_F32)
+        abort();
     for (int64_t i = 0; i < a->count; i++) {
         if (below(c, every) == 0)
             golden_put_bits(a->data, i, values[below(c, n)]);

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of heed/nn.h and of order, for operations.c: sections 12 to 17 of
+ * Golden cases of heed/nn.h, order and gate, for operations.c: sections 12 to 17 and 19 of
  * docs/numerics.md.
  */
 #ifndef HEED_TESTS_GOLDEN_CONTENTS_NN_H
@@ -105,7 +105,7 @@ static const struct act_row {
     uint32_t factor, add; /* their types; 0: none */
     bool special;
 } acts[] = {
-    { "act_relu", HEED_F16, HEED_F32, HEED_ACT_RELU, 0, HEED_BF16, true },
+    { "act_relu", HEED_F32, HEED_F16, HEED_ACT_RELU, 0, HEED_BF16, true },
     { "act_gelu", HEED_F32, HEED_F32, HEED_ACT_GELU, 0, 0, false },
     { "act_gelu_special", HEED_F32, HEED_F32, HEED_ACT_GELU, 0, 0, true },
     { "act_gelu_tanh", HEED_F32, HEED_F32, HEED_ACT_GELU_TANH, HEED_F32, 0, true },
@@ -114,7 +114,7 @@ static const struct act_row {
     { "act_tanh", HEED_F32, HEED_F32, HEED_ACT_TANH, 0, 0, true },
     { "act_sigmoid", HEED_F32, HEED_F32, HEED_ACT_SIGMOID, 0, 0, true },
     { "act_exp", HEED_F32, HEED_F32, HEED_ACT_EXP, HEED_F32, HEED_F16, true },
-    { "act_elu_plus_one", HEED_BF16, HEED_F32, HEED_ACT_ELU_PLUS_ONE, 0, 0, true },
+    { "act_elu_plus_one", HEED_F32, HEED_BF16, HEED_ACT_ELU_PLUS_ONE, 0, 0, true },
     { "act_inverse", HEED_F32, HEED_F32, HEED_ACT_INVERSE, 0, 0, true },
     { "act_none", HEED_F16, HEED_F16, HEED_ACT_NONE, HEED_BF16, HEED_F32, false },
 };
@@ -284,6 +284,36 @@ static void linear_make(struct golden_call *c, const void *from)
         fill_floats(c, 2);
     }
     output(c, FIELD(linear, y), row->y, DIMS(B, H, row->m, row->out));
+}
+
+/* ---- gate ---- */
+
+static const struct gate_row {
+    const char *name;
+    uint32_t memory, update, gate, y, flags;
+    bool special;
+} gates[] = {
+    { "gate", HEED_F32, HEED_F32, HEED_F32, HEED_F32, 0, false },
+    { "gate_keeps", HEED_F16, HEED_F32, HEED_BF16, HEED_F32, HEED_GATE_KEEPS, false },
+    { "gate_special", HEED_F32, HEED_F32, HEED_F32, HEED_BF16, 0, true },
+    { "gate_keeps_special", HEED_F32, HEED_F32, HEED_F32, HEED_F32, HEED_GATE_KEEPS, true },
+};
+
+static void gate_make(struct golden_call *c, const void *from)
+{
+    const struct gate_row *row = from;
+    enum { B = 2, H = 3, N = 5, D = 37 };
+
+    c->desc.gate.flags |= row->flags;
+    input(c, FIELD(gate, memory), row->memory, DIMS(B, H, N, D));
+    fill_floats(c, 2);
+    input(c, FIELD(gate, update), row->update, DIMS(B, H, N, D));
+    fill_floats(c, 2);
+    if (row->special)
+        fill_specials(c, 60, specials, SPECIALS);
+    input(c, FIELD(gate, gate), row->gate, DIMS(B, H, N, D));
+    fill_floats(c, 3);
+    output(c, FIELD(gate, y), row->y, DIMS(B, H, N, D));
 }
 
 #endif

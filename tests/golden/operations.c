@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Golden cases of sections 5 to 8 and 12 to 18 of docs/numerics.md: a case is a row of numbers for
+ * Golden cases of sections 5 to 8 and 12 to 19 of docs/numerics.md: a case is a row of numbers for
  * the maker of its operation. Every rule of those sections has a case whose digest depends on it.
  */
 #include "contents.h"
@@ -42,6 +42,7 @@ RUN(recur)
 RUN(embed)
 RUN(order)
 RUN(linear)
+RUN(gate)
 #undef RUN
 
 /* ---- copy ---- */
@@ -449,6 +450,7 @@ static const struct {
     GROUP(embed, embeds),
     GROUP(order, orders),
     GROUP(linear, linears),
+    GROUP(gate, gates),
 };
 #undef GROUP
 

@@ -35,6 +35,7 @@ struct golden_call {
         heed_embed_desc embed;
         heed_order_desc order;
         heed_linear_desc linear;
+        heed_gate_desc gate;
     } desc;
     union {
         heed_copy_args copy;
@@ -50,6 +51,7 @@ struct golden_call {
         heed_embed_args embed;
         heed_order_args order;
         heed_linear_args linear;
+        heed_gate_args gate;
     } args;
     struct golden_array outputs[GOLDEN_OUTPUTS]; /* the first has a digest of its own */
     bool own[GOLDEN_OUTPUTS];                    /* no state */

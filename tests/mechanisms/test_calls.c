@@ -8,7 +8,7 @@
 
 #include <heed/nn.h>
 
-WORLD_OPERATION(act)
+WORLD_OPERATION(gate)
 WORLD_OPERATION(linear)
 WORLD_OPERATION(merge)
 WORLD_OPERATION(copy)
@@ -93,36 +93,22 @@ static void map(const heed_array *x, const heed_array *w, const heed_array *add,
     linear_run(&call);
 }
 
-/* y = f(x) * factor + add */
-static void combine(uint32_t kind, const heed_array *x, const heed_array *factor,
-                    const heed_array *add, const heed_array *y)
+/* G U + (1 - G) M. */
+static void update(const struct attentive *a, int t)
 {
-    struct act_call call = act_call();
-
-    call.desc.kind = kind;
-    GIVE(&call, x, *x);
-    GIVE(&call, factor, *factor);
-    GIVE(&call, add, *add);
-    GIVE(&call, y, *y);
-    act_run(&call);
-}
-
-/* G U + (1 - G) M as M + G (U - M). */
-static void gate(const struct attentive *a, int t)
-{
-    static float minus = -1;
     const heed_array *const m = &a->memory[t], *const s = &a->s[t];
-    const heed_array u = empty(SLOTS), g = empty(SLOTS), apart = empty(SLOTS);
-    heed_array by = u;
+    const heed_array u = empty(SLOTS), g = empty(SLOTS);
+    struct gate_call call = gate_call();
 
     map(m, &a->map[U_1], NULL, HEED_ACT_NONE, &u);
-    map(s, &a->map[U_2], &u, HEED_ACT_TANH, &u);
+    map(s, &a->map[U_2], &u, HEED_ACT_NONE, &u);
     map(m, &a->map[G_1], NULL, HEED_ACT_NONE, &g);
     map(s, &a->map[G_2], &g, HEED_ACT_NONE, &g);
-    by.buf.handle = &minus;
-    memset(by.t.stride, 0, sizeof(by.t.stride));
-    combine(HEED_ACT_NONE, m, &by, &u, &apart);
-    combine(HEED_ACT_SIGMOID, &g, &apart, m, &a->memory[t + 1]);
+    GIVE(&call, memory, *m);
+    GIVE(&call, update, u);
+    GIVE(&call, gate, g);
+    GIVE(&call, y, a->memory[t + 1]);
+    gate_run(&call);
 }
 
 /* A sum of two products of W terms, and how far heed's may be off. */
@@ -145,7 +131,7 @@ static double maps_want(const struct attentive *a, int t, int first, int64_t at,
 }
 
 /* Equations 10 to 12; shares of functions as heed/nn.h states them. */
-static struct approx gate_want(const struct attentive *a, int t)
+static struct approx update_want(const struct attentive *a, int t)
 {
     const double unit = 0x1p-24;
     struct approx want = approx_new(B, H, SLOTS, W);
@@ -155,11 +141,12 @@ static struct approx gate_want(const struct attentive *a, int t)
         double off_u, off_g;
         const double u = tanh(maps_want(a, t, U_1, at, &off_u));
         const double g = 1 / (1 + exp(-maps_want(a, t, G_1, at, &off_g)));
-        const double off = off_u + 1.8e-7 * fabs(u) + unit * fabs(u - m);
+        const double off = off_u + 1.8e-7 * fabs(u);
         const double off_of_g = off_g / 4 + 2.2e-7 * g;
 
         want.x[at] = g * u + (1 - g) * m;
-        want.e[at] = 1.01 * (g * off + fabs(u - m) * off_of_g + unit * fabs(want.x[at])) + 0x1p-140;
+        want.e[at] = 1.01 * (g * off + (fabs(u) + fabs(m)) * off_of_g + 4 * unit * fabs(m) +
+                             unit * fabs(want.x[at])) + 0x1p-140;
     }
     return want;
 }
@@ -171,7 +158,7 @@ static void attentive_run(struct attentive *a)
     for (int t = 0; t < STEPS; t++) {
         attend_all(&a->h_self[t], &a->memory[t], NULL, &a->read[t]);
         attend_all(&a->memory[t], &a->h_self[t], a->len[t], &a->s[t]);
-        gate(a, t);
+        update(a, t);
     }
 }
 
@@ -203,7 +190,7 @@ TEST(attentive_memory)
     for (int t = 0; t < STEPS; t++) {
         const struct approx m = approx_of(&a.memory[t]), x = approx_of(&a.h_self[t]),
                             s = paper_all(&m, &x, a.len[t]), read = paper_all(&x, &m, NULL),
-                            next = gate_want(&a, t);
+                            next = update_want(&a, t);
 
         approx_judge(&a.s[t], &s, 1e-4, "S of the segment");
         approx_judge(&a.read[t], &read, 1e-4, "the memory, read");

@@ -245,6 +245,15 @@ class Operations(unittest.TestCase):
         with self.assertRaises(heed.ArgumentError):
             heed.linear(x, draw(7, 9))
 
+    def test_gates(self):
+        m, u, z = draw(2, 6, 10), draw(2, 6, 10), draw(2, 6, 10)
+        g = 1 / (1 + np.exp(-z.astype("d")))
+        np.testing.assert_allclose(heed.gate(m, u, z), g * np.tanh(u) + (1 - g) * m, rtol=1e-5,
+                                   atol=1e-6)
+        kept = m.copy()
+        heed.gate(kept, u, z, kept, flags="keeps")
+        np.testing.assert_allclose(kept, g * m + (1 - g) * np.tanh(u), rtol=1e-5, atol=1e-6)
+
     def test_maps_and_windows(self):
         np.testing.assert_array_equal(heed.map_even(5, 2, 2, 2), [0, 0, 2, 3, 3])
         t5 = heed.map_t5(257, 128)

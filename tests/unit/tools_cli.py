@@ -260,6 +260,7 @@ OPERATIONS = {
     'order:n=33,h=2,buckets=5': (264, 528 + 48),
     'linear-1024:n=33,d=20,out=7': (2640 + 560 + 28, 924),
     'linear-decode:n=1,d=20,out=7,dtype=f16': (40 + 280 + 28, 14),
+    'gate:n=33,d=20,h=2': (15840, 5280),
     'lsg-norm:n=33,d=20,h=4,hk=2,block=8,factor=2,globals=3': (22080, 10560),
     'lsg-pooling:n=33,d=20,block=8,factor=2,globals=0,dtype=f16': (3960, 1320),
     'lsg-lsh:n=33,d=20,block=8,factor=2,globals=1': (8080, 2640),

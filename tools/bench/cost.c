@@ -394,3 +394,10 @@ struct workload_cost cost_linear(const struct workload *load)
         .written = element(load) * outputs,
     };
 }
+
+struct workload_cost cost_gate(const struct workload *load)
+{
+    const double rows = element(load) * elements(load);
+
+    return (struct workload_cost){ .read = 3 * rows, .written = rows };
+}

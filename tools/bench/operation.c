@@ -391,6 +391,28 @@ static heed_status plan_linear(struct contender *c, const struct workload *load,
     return c->lib->linear_plan(c->device, &desc, &c->plan, report);
 }
 
+static heed_status plan_gate(struct contender *c, const struct workload *load,
+                             struct operation_array *arrays, heed_report *report)
+{
+    heed_gate_args *const args = &c->args.gate;
+    heed_gate_desc desc = {
+        .size = sizeof desc,
+        .numerics = c->numerics,
+        .memory = rows_of(load, load->h, load->n, load->d),
+        .update = rows_of(load, load->h, load->n, load->d),
+        .gate = rows_of(load, load->h, load->n, load->d),
+        .y = rows_of(load, load->h, load->n, load->d),
+    };
+
+    args->size = sizeof *args;
+    c->run = &args->run;
+    arrays[0] = array(&desc.memory, uniform, &args->memory);
+    arrays[1] = array(&desc.update, uniform, &args->update);
+    arrays[2] = array(&desc.gate, uniform, &args->gate);
+    arrays[3] = array(&desc.y, output, &args->y);
+    return c->lib->gate_plan(c->device, &desc, &c->plan, report);
+}
+
 #define RUN(NAME, name)                                                                            \
     static heed_status run_##name(struct contender *c, heed_report *report)                        \
     {                                                                                              \

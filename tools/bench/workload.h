@@ -26,7 +26,8 @@
     ROW(RECUR, recur)                                                                              \
     ROW(EMBED, embed)                                                                              \
     ROW(ORDER, order)                                                                              \
-    ROW(LINEAR, linear)
+    ROW(LINEAR, linear)                                                                            \
+    ROW(GATE, gate)
 
 #define OPERATION_NUMBER(NAME, name) OPERATION_##NAME,
 enum workload_operation {
@@ -78,6 +79,7 @@ enum workload_operation {
     ROW(ORDER, "order", "n=65536,h=8,hk,d=1,b=1,buckets=64", ORDER, order)                         \
     ROW(LINEAR_1024, "linear-1024", "n=1024,h=1,hk,d=1024,b=1,out=768", LINEAR, linear)            \
     ROW(LINEAR_DECODE, "linear-decode", "n=1,h=1,hk,d=4096,b=1,out=4096", LINEAR, linear)          \
+    ROW(GATE, "gate", "n=4096,h=1,hk,d=1024,b=1", GATE, gate)                                      \
     ROW(LSG_NORM, "lsg-norm", LSG, LSG, program)                                                   \
     ROW(LSG_POOLING, "lsg-pooling", LSG, LSG, program)                                             \
     ROW(LSG_LSH, "lsg-lsh", LSG, LSG, program)                                                     \

@@ -265,6 +265,17 @@ static heed_status linear_ask(heed_device *device, uint32_t dtype, uint32_t prom
     return heed_linear_check(device, &desc, report);
 }
 
+static heed_status gate_ask(heed_device *device, uint32_t dtype, uint32_t promise,
+                            heed_report *report)
+{
+    const heed_gate_desc desc = {
+        .size = sizeof desc, .numerics = promise, .memory = tensor(dtype),
+        .update = tensor(dtype), .gate = tensor(dtype), .y = tensor(dtype),
+    };
+
+    return heed_gate_check(device, &desc, report);
+}
+
 static const struct operation {
     const char *name;
     heed_status (*ask)(heed_device *, uint32_t dtype, uint32_t promise, heed_report *);
@@ -273,7 +284,7 @@ static const struct operation {
     { "push", push_ask }, { "merge", merge_ask }, { "state", state_ask }, { "norm", norm_ask },
     { "rope", rope_ask }, { "act", act_ask },
     { "recur", recur_ask }, { "embed", embed_ask }, { "order", order_ask },
-    { "linear", linear_ask },
+    { "linear", linear_ask }, { "gate", gate_ask },
 };
 enum { N_OPERATIONS = sizeof operations / sizeof *operations };
 

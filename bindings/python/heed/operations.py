@@ -16,7 +16,7 @@ from .arrays import as_array, empty
 from .descriptors import Filled, enum_value
 from .runtime import Plan, device_of, place
 
-__all__ = ["act", "copy", "embed", "linear", "merge", "norm", "order", "pool", "push", "recur", "rope",
+__all__ = ["act", "copy", "embed", "gate", "linear", "merge", "norm", "order", "pool", "push", "recur", "rope",
            "select", "state"]
 
 if TYPE_CHECKING:
@@ -315,6 +315,16 @@ def linear(x: ArrayLike, w: ArrayLike, y: ArrayLike | None = None, *,
     return plan_simple("linear", "heed_linear_args", given, ["y"], device, threads)
 
 
+@operation
+def gate(memory: ArrayLike, update: ArrayLike, gate: ArrayLike, y: ArrayLike | None = None, *,
+         flags: int | str = 0, numerics: int | str = 0, device: DeviceLike = None,
+         threads: int = 0) -> Plan:
+    y = made_like(memory, shape_of(memory)) if y is None else y
+    given = {"memory": memory, "update": update, "gate": gate, "y": y, "flags": flags,
+             "numerics": numerics}
+    return plan_simple("gate", "heed_gate_args", given, ["y"], device, threads)
+
+
 _TAIL = """
 
 Arrays are NumPy's, torch's or DLPack's; an output that is not given is made, and returned. flags
@@ -333,5 +343,5 @@ for _function, _example in ((copy, "zero"), (push, "own_workspace"), (pool, "mea
                             (state, "lse_with_sink"), (norm, "rms"), (rope, "adjacent"),
                             (act, "gelu"), (recur, "delta"),
                             (embed, "own_workspace"), (order, "own_workspace"),
-                            (linear, "none")):
+                            (linear, "none"), (gate, "keeps")):
     document(_function, f"heed_{_function.__name__}_desc", _example)

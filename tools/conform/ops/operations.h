@@ -24,6 +24,7 @@
     ROW(embed)                                                                                     \
     ROW(order)                                                                                     \
     ROW(linear)                                                                                    \
+    ROW(gate)                                                                                      \
     ROW(lsg)                                                                                       \
     ROW(poolingformer2)
 
