@@ -86,7 +86,9 @@ HK_FN struct hk_strip_task hk_strip_get(HK_GLOBAL const struct hk_strip_form *st
 /* Memory of the group's own, heed_form.scratch bytes aligned to 64, if the form asks for it. */
 HK_FN HK_GLOBAL char *hk_scratch(const struct hk_call *call, hk_i64 group)
 {
-    return call->buffer[HK_BUF_WORK] + call->op->scratch_at + group * call->op->scratch;
+    HK_GLOBAL char *const base = call->buffer[HK_BUF_WORK];
+
+    return base ? base + call->op->scratch_at + group * call->op->scratch : base;
 }
 
 /* ---- arrays, by their numbers in forms.h ---- */
