@@ -43,7 +43,7 @@ static void compute(const struct heed_plan *plan, const struct heed_launch *laun
     struct act a = { .arrays = heed_ref_arrays_of(plan, launch), .numbers = form->numbers };
     const struct hk_strip_form *strip = &a.numbers->strip;
 
-    for (int64_t item = 0; item < form->n_batch; item++) {
+    for (int64_t item = 0; item < form->n_batch && strip->heads > 0; item++) {
         heed_ref_arrays_item(&a.arrays, form, item);
         for (a.head = 0; a.head < strip->heads; a.head++) {
             for (a.row = 0; a.row < strip->rows && a.numbers->d > 0; a.row++) {

@@ -81,7 +81,7 @@ static void compute(const struct heed_plan *plan, const struct heed_launch *laun
     struct embed e = { .arrays = heed_ref_arrays_of(plan, launch), .numbers = form->numbers };
     const struct hk_strip_form *strip = &e.numbers->strip;
 
-    for (int64_t item = 0; item < form->n_batch; item++) {
+    for (int64_t item = 0; item < form->n_batch && strip->heads > 0; item++) {
         heed_ref_arrays_item(&e.arrays, form, item);
         for (e.head = 0; e.head < strip->heads; e.head++) {
             for (e.row = 0; e.row < strip->rows && e.numbers->d > 0; e.row++)

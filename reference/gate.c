@@ -51,7 +51,7 @@ static void compute(const struct heed_plan *plan, const struct heed_launch *laun
     struct gate g = { .arrays = heed_ref_arrays_of(plan, launch), .numbers = form->numbers };
     const struct hk_strip_form *strip = &g.numbers->strip;
 
-    for (int64_t item = 0; item < form->n_batch; item++) {
+    for (int64_t item = 0; item < form->n_batch && strip->heads > 0; item++) {
         heed_ref_arrays_item(&g.arrays, form, item);
         for (g.head = 0; g.head < strip->heads; g.head++) {
             for (g.row = 0; g.row < strip->rows && g.numbers->d > 0; g.row++) {

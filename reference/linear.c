@@ -81,7 +81,7 @@ static void compute(const struct heed_plan *plan, const struct heed_launch *laun
     struct linear l = { .arrays = heed_ref_arrays_of(plan, launch), .numbers = form->numbers };
     const struct hk_strip_form *strip = &l.numbers->strip;
 
-    for (int64_t item = 0; item < form->n_batch; item++) {
+    for (int64_t item = 0; item < form->n_batch && strip->heads > 0; item++) {
         heed_ref_arrays_item(&l.arrays, form, item);
         for (l.head = 0; l.head < strip->heads; l.head++) {
             for (l.row = 0; l.row < strip->rows && l.numbers->out > 0; l.row++) {

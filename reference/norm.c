@@ -114,7 +114,7 @@ static void compute(const struct heed_plan *plan, const struct heed_launch *laun
     struct norm n = { .arrays = heed_ref_arrays_of(plan, launch), .numbers = form->numbers };
     const struct hk_strip_form *strip = &n.numbers->strip;
 
-    for (int64_t item = 0; item < form->n_batch; item++) {
+    for (int64_t item = 0; item < form->n_batch && strip->heads > 0; item++) {
         heed_ref_arrays_item(&n.arrays, form, item);
         for (n.head = 0; n.head < strip->heads; n.head++) {
             for (n.row = 0; n.row < strip->rows && n.numbers->d > 0; n.row++)

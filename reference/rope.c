@@ -64,7 +64,7 @@ static void compute(const struct heed_plan *plan, const struct heed_launch *laun
     struct rope r = { .arrays = heed_ref_arrays_of(plan, launch), .numbers = form->numbers };
     const struct hk_strip_form *strip = &r.numbers->strip;
 
-    for (int64_t item = 0; item < form->n_batch; item++) {
+    for (int64_t item = 0; item < form->n_batch && strip->heads > 0; item++) {
         heed_ref_arrays_item(&r.arrays, form, item);
         for (r.head = 0; r.head < strip->heads; r.head++) {
             for (r.row = 0; r.row < strip->rows && r.numbers->d > 0; r.row++)

@@ -233,21 +233,22 @@ HEED_API HEED_MUST_CHECK heed_status heed_act_run(const heed_plan *plan, heed_qu
  *     y[i][o] = act((s + bias[o]) + add[i][o])
  *     s       = sum over taps t and channels c of w[o][t][c] * x[i * stride - left + t][c]
  *
- * Taps before the first row of x or behind its last are absent: their weights are not read, so that
- * a NaN there changes nothing. A sum of no terms is 0. What is absent adds nothing. Strides of w
- * are any: a matrix [in][out] is w with its strides exchanged, and weights [out][in][kernel] of a
- * convolution are w with those of the last two axes exchanged. w is fastest where its channels lie
- * side by side, or its outputs do.
+ * Taps before the first row of x or behind its last are absent: a NaN among their weights changes
+ * nothing. A sum of no terms is 0. What is absent adds nothing. Strides of w are any: a matrix
+ * [in][out] is w with its strides exchanged, and weights [out][in][kernel] of a convolution are w
+ * with those of the last two axes exchanged. w is fastest where its channels lie side by side, or
+ * its outputs do.
  *
  * Invariants: kernel 0 is one tap, of which w has no axis; stride 0 is 1; only HEED_TAIL_CENTRE
  * takes left, from 0 to ceil((1 + kernel)/2) - 1; HEED_TAIL_CEIL wants stride at most kernel,
  * HEED_TAIL_END stride = kernel; HEED_TAIL_JOIN is no linear map. Else HEED_E_VALUE. kernel above
  * 2^24: HEED_E_UNSUPPORTED.
  *
- * y may be add. `act` is a HEED_ACT_*, exact as there of the sum that is rounded. A sum is within
- * gamma times the sum of |w * x| of the exact one, gamma the rounding errors of 256
- * terms and of one addition for every 256 terms more (Higham 2002, section 4.2). It is finite while
- * the sum of |w * x| is. HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section 15.
+ * y may be add. A sum is within gamma times the sum of |w * x|, |bias| and |add| of the exact one,
+ * and a few 2^-149, with gamma the rounding errors of 256 terms and of one addition for every 256
+ * terms more (Higham 2002, section 4.2); it is finite while 1 + gamma times that sum is. `act` is a
+ * HEED_ACT_* of the rounded sum. HEED_NUMERICS_EXACT promises the bits of docs/numerics.md, section
+ * 15.
  */
 typedef struct heed_linear_desc {
     uint32_t size, flags;         /**< flags: HEED_PLAN_*. */

@@ -280,8 +280,8 @@ HEED_API HEED_MUST_CHECK heed_status heed_select_run(const heed_plan *plan, heed
  *
  * Tokens with an id outside [0, count) come behind all others, in the order of tokens, from place
  * starts[count] on. So place[order[j]] = j, the tokens of id k stand at the places starts[k] ..
- * starts[k + 1] - 1, and order is the `from` of heed_copy_run() that sorts rows, place the one that
- * puts them back. Places and tokens from len on have -1.
+ * starts[k + 1] - 1, and order, as i32, is the `from` of heed_copy_run() that sorts rows, place the
+ * one that puts them back. Places and tokens from len on have -1.
  *
  * Of the outputs one is there at least (HEED_E_NULL). count is from 1 to 2^30 (HEED_E_VALUE), n
  * below 2^31 (HEED_E_UNSUPPORTED). All is integers, so the results are the same on every device and

@@ -119,13 +119,15 @@ static bool overlap(const struct heed_view *a, heed_buf pa, const struct heed_vi
 }
 
 /* Is operand i the one that it may be? Then every element of both is the same. */
-static bool is_same(const struct heed_plan_operand *operands, uint32_t i, uint32_t j,
+static bool is_same(const struct heed_plan_operand *operands, uint32_t i, uint32_t j, bool opaque,
                     const heed_buf *at)
 {
     const struct heed_view *a = &operands[i].view, *b = &operands[j].view;
+    uint64_t of_a, of_b;
 
     return (operands[i].same_as == j + 1 || operands[j].same_as == i + 1) &&
-           at[i].handle == at[j].handle && at[i].offset == at[j].offset && a->dtype == b->dtype &&
+           (!opaque || at[i].handle == at[j].handle) && address_of(at[i], opaque, &of_a) &&
+           address_of(at[j], opaque, &of_b) && of_a == of_b && a->dtype == b->dtype &&
            memcmp(a->shape, b->shape, sizeof(a->shape)) == 0 &&
            memcmp(a->stride, b->stride, sizeof(a->stride)) == 0;
 }
@@ -140,7 +142,7 @@ static heed_status require_output_apart(const struct heed_plan_operand *operands
         char name[HEED_FIELD], other[HEED_FIELD];
 
         if (i == out || x->constant != NULL || !has_elements(x) ||
-            (x->role != HEED_ROLE_IN && i < out) || is_same(operands, out, i, at) ||
+            (x->role != HEED_ROLE_IN && i < out) || is_same(operands, out, i, opaque, at) ||
             !overlap(&operands[out].view, at[out], &x->view, at[i], opaque))
             continue;
         heed_operand_name(name, operands[out].name, operands[out].index);

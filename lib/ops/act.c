@@ -23,9 +23,6 @@ _Static_assert(sizeof(heed_act_args) == ARGS_V1, "heed_act_args may only grow");
 
 static const struct heed_array_table arrays = HEED_ARRAY_TABLE(act, DESC_V1, ARGS_V1, 0, 0);
 
-/* A strip reads about so many bytes. */
-enum { STRIP_BYTES = 32768 };
-
 static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const void *given,
                          heed_report *report)
 {
@@ -45,8 +42,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     act = a.numbers;
     act->d = heed_arrays_extent(&a, 'D');
     act->kind = desc.kind;
-    return heed_arrays_strips(&a, heed_arrays_extent(&a, 'H'), heed_arrays_extent(&a, 'N'),
-                              heed_arrays_row_bytes(act->d, desc.x.dtype), STRIP_BYTES);
+    return heed_arrays_row_strips(&a, act->d, desc.x.dtype);
 }
 
 /* A function has about twenty steps. */

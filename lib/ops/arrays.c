@@ -393,6 +393,15 @@ heed_status heed_arrays_strips(struct heed_arrays *a, int64_t heads, int64_t row
     return heed_arrays_pass(a, a->form->n_batch * heads * strip->strips);
 }
 
+heed_status heed_arrays_row_strips(struct heed_arrays *a, int64_t d, uint32_t dtype)
+{
+    enum { STRIP_BYTES = 32768 };
+
+    return heed_arrays_strips(a, d > 0 ? heed_arrays_extent(a, 'H') : 0,
+                              heed_arrays_extent(a, 'N'), heed_arrays_row_bytes(d, dtype),
+                              STRIP_BYTES);
+}
+
 /* ---- plan and run ---- */
 
 heed_status heed_arrays_lower(struct heed_plan *plan, struct heed_arena *arena, heed_report *report)

@@ -108,6 +108,9 @@ int64_t heed_arrays_row_bytes(int64_t d, uint32_t dtype);
 HEED_MUST_CHECK
 heed_status heed_arrays_strips(struct heed_arrays *, int64_t heads, int64_t rows, int64_t row_bytes,
                                int64_t bytes);
+/* The same of rows [H][N][d] of a type: none where they have no channels, whatever their number. */
+HEED_MUST_CHECK
+heed_status heed_arrays_row_strips(struct heed_arrays *, int64_t d, uint32_t dtype);
 /* Adds a pass of so many tasks. */
 HEED_MUST_CHECK
 heed_status heed_arrays_pass(struct heed_arrays *, int64_t tasks);

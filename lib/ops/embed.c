@@ -31,8 +31,6 @@ _Static_assert(sizeof(heed_embed_args) == ARGS_V1, "heed_embed_args may only gro
 static const struct heed_array_table arrays =
     HEED_ARRAY_TABLE(embed, DESC_V1, ARGS_V1, 0, offsetof(heed_embed_desc, reserved));
 
-/* A strip writes about so many bytes. */
-enum { STRIP_BYTES = 32768 };
 static const int64_t position_max = INT64_C(1) << 62;
 
 static heed_status numbers_check(const struct heed_arrays *a, const heed_embed_desc *d)
@@ -84,8 +82,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     embed->types = heed_arrays_extent(&a, 'T');
     embed->pos0 = desc.pos0;
     embed->scale = desc.scale == 0 ? 1.0f : (float)desc.scale;
-    return heed_arrays_strips(&a, heed_arrays_extent(&a, 'H'), heed_arrays_extent(&a, 'N'),
-                              heed_arrays_row_bytes(embed->d, desc.y.dtype), STRIP_BYTES);
+    return heed_arrays_row_strips(&a, embed->d, desc.y.dtype);
 }
 
 /* Of a table at most the rows that it has. */

@@ -26,9 +26,6 @@ _Static_assert(sizeof(heed_gate_args) == ARGS_V1, "heed_gate_args may only grow"
 static const struct heed_array_table arrays =
     HEED_ARRAY_TABLE(gate, DESC_V1, ARGS_V1, HEED_GATE_KEEPS, offsetof(heed_gate_desc, reserved));
 
-/* A strip reads about so many bytes. */
-enum { STRIP_BYTES = 32768 };
-
 static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const void *given,
                          heed_report *report)
 {
@@ -45,8 +42,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     gate = a.numbers;
     gate->d = heed_arrays_extent(&a, 'D');
     gate->keeps = (desc.flags & HEED_GATE_KEEPS) != 0;
-    return heed_arrays_strips(&a, heed_arrays_extent(&a, 'H'), heed_arrays_extent(&a, 'N'),
-                              heed_arrays_row_bytes(gate->d, desc.memory.dtype), STRIP_BYTES);
+    return heed_arrays_row_strips(&a, gate->d, desc.memory.dtype);
 }
 
 /* Two functions have about twenty steps each. */

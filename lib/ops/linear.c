@@ -77,6 +77,10 @@ static heed_status extents_check(const struct heed_arrays *a, const heed_linear_
     if (status >= 0 && !heed_mul_i64(windows.kernel, heed_arrays_extent(a, 'C'), &terms))
         status = heed_where_fail(&a->where, HEED_E_OVERFLOW, "kernel", INT64_MAX, d->kernel,
                                  "the terms of a sum leave 63 bits");
+    if (status >= 0 && heed_arrays_extent(a, 'N') > INT64_MAX - windows.kernel)
+        status = heed_where_fail(&a->where, HEED_E_OVERFLOW, "kernel",
+                                 INT64_MAX - heed_arrays_extent(a, 'N'), windows.kernel,
+                                 "rows behind the last one leave 63 bits");
     return status;
 }
 
@@ -92,8 +96,8 @@ static void form_fill(struct heed_arrays *a, const heed_linear_desc *d)
     linear->taps = windows.kernel;
     linear->stride = windows.stride;
     linear->before = windows.left;
-    if (windows.tail == HEED_TAIL_END)
-        linear->before = heed_arrays_extent(a, 'M') * windows.stride - linear->n;
+    if (windows.tail == HEED_TAIL_END) /* M * stride - n */
+        linear->before = (windows.stride - linear->n % windows.stride) % windows.stride;
     linear->act = d->act;
     linear->tapped = d->kernel != 0;
 }
@@ -137,7 +141,7 @@ static heed_status tasks_find(struct heed_arrays *a, struct hk_linear *linear)
 {
     const int64_t width = linear->width, parts = linear->parts, run = linear->room;
     const struct hk_linear numbers = *linear;
-    heed_status status = heed_arrays_strips(a, heed_arrays_extent(a, 'H'),
+    heed_status status = heed_arrays_strips(a, linear->out > 0 ? heed_arrays_extent(a, 'H') : 0,
                                             heed_arrays_extent(a, 'M'), 1, run);
     struct hk_strip_form strip = linear->strip;
 

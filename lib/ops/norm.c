@@ -29,9 +29,6 @@ _Static_assert(sizeof(heed_norm_args) == ARGS_V1, "heed_norm_args may only grow"
 
 static const struct heed_array_table arrays = HEED_ARRAY_TABLE(norm, DESC_V1, ARGS_V1, 0, 0);
 
-/* A strip reads about so many bytes. */
-enum { STRIP_BYTES = 32768 };
-
 static heed_status numbers_check(const struct heed_arrays *a, const heed_norm_desc *d)
 {
     heed_status status = heed_arrays_limit(a, "kind", d->kind, HEED_NORM_LAYER, HEED_NORM_RMS,
@@ -65,8 +62,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     norm->d = heed_arrays_extent(&a, 'D');
     norm->eps = (float)desc.eps;
     norm->kind = desc.kind;
-    return heed_arrays_strips(&a, heed_arrays_extent(&a, 'H'), heed_arrays_extent(&a, 'N'),
-                              heed_arrays_row_bytes(norm->d, desc.x.dtype), STRIP_BYTES);
+    return heed_arrays_row_strips(&a, norm->d, desc.x.dtype);
 }
 
 static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)

@@ -26,8 +26,6 @@ _Static_assert(sizeof(heed_rope_args) == ARGS_V1, "heed_rope_args may only grow"
 
 static const struct heed_array_table arrays = HEED_ARRAY_TABLE(rope, DESC_V1, ARGS_V1, 0, 0);
 
-/* A strip reads about so many bytes. */
-enum { STRIP_BYTES = 32768 };
 static const int64_t position_max = INT64_C(1) << 62;
 
 static heed_status numbers_check(const struct heed_arrays *a, const heed_rope_desc *d)
@@ -78,8 +76,7 @@ static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const
     rope->positions = heed_arrays_extent(&a, 'T');
     rope->pos0 = desc.pos0;
     rope->kind = desc.kind;
-    return heed_arrays_strips(&a, heed_arrays_extent(&a, 'H'), heed_arrays_extent(&a, 'N'),
-                              heed_arrays_row_bytes(rope->d, desc.x.dtype), STRIP_BYTES);
+    return heed_arrays_row_strips(&a, rope->d, desc.x.dtype);
 }
 
 static void work(const struct heed_plan *plan, uint64_t *flops, uint64_t *bytes)

@@ -187,7 +187,9 @@ heed_status heed_tensor_check(const struct heed_where *at, const struct heed_ten
 heed_status heed_tensor_axis(const struct heed_where *at, const struct heed_tensor_rule *rule,
                             const heed_tensor *t, uint32_t axis, int64_t wanted, const char *why)
 {
-    const uint32_t j = axis < 3 ? rule->trailing + 2 - axis : rule->end - 1 - axis;
+    /* Four trailing axes leave no third one to the batch. */
+    const bool inner = axis >= rule->end - rule->trailing || axis >= 3;
+    const uint32_t j = inner ? rule->end - 1 - axis : rule->trailing + 2 - axis;
     const int64_t got = j < t->ndim ? t->shape[t->ndim - 1 - j] : 1;
     char name[HEED_CHECK_NAME];
 

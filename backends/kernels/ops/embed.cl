@@ -107,6 +107,10 @@ HK_FN struct hk_embed_row hk_embed_row_get(const struct hk_embed_strip *embed, h
     row.type = hk_embed_find(&embed->type, i);
     row.next_token = hk_embed_find(&embed->token, next);
     row.next_position = hk_embed_find(&embed->position, next);
+    if (!row.next_token)
+        row.next_token = row.token;
+    if (!row.next_position)
+        row.next_position = row.position;
     row.y = hk_row(&embed->y, i);
     row.found = row.token && (row.position || !embed->position.rows.dtype) &&
                 (row.type || !embed->type.rows.dtype);

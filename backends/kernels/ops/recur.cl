@@ -72,6 +72,8 @@ HK_INLINE hk_vec hk_recur_read(hk_u32 dtype, const struct hk_recur_strip *strip,
 /* Channels of v; +0 beyond the strip. */
 HK_NOINLINE hk_vec hk_recur_value(const struct hk_recur_strip *strip, hk_i64 t, hk_i64 channel)
 {
+    if (channel >= strip->end)
+        return hkv_set(0.0f);
     return hk_channels_read(strip->v.dtype, hk_row(&strip->v, t), strip->v.channel, channel,
                             strip->end);
 }
@@ -82,9 +84,11 @@ HK_NOINLINE void hk_recur_put(const struct hk_rows *rows, hk_i64 i, hk_i64 chann
     hk_channels_write(rows->dtype, hk_row(rows, i), rows->channel, channel, end, x);
 }
 
-/* Row c of the state's columns: the way in, and out by step 11. */
+/* Row c of the state's columns: the way in, +0 beyond the strip, and out by step 11. */
 HK_FN hk_vec hk_recur_state_get(const struct hk_recur_strip *strip, hk_i64 c, hk_i64 channel)
 {
+    if (channel >= strip->end)
+        return hkv_set(0.0f);
     return hk_channels_read(HK_F32, hk_row(&strip->state, c), strip->state.channel, channel,
                             strip->end);
 }

@@ -138,7 +138,8 @@ HK_FN void hk_recur_column(const struct hk_recur_strip *strip, const struct hk_r
                            hk_i64 id, HK_LOCAL const struct hk_recur_rows *rows,
                            struct hk_recur_own *own)
 {
-    HK_GLOBAL float *const s = strip->scratch + unit->first * HK_THREADS + id;
+    HK_GLOBAL float *const s = /* NULL: no channels */
+        strip->scratch ? strip->scratch + unit->first * HK_THREADS + id : 0;
     const hk_i64 channel = strip->first + id;
 
     if (unit->first == 0) {

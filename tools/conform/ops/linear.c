@@ -54,7 +54,7 @@ static int64_t up(int64_t n, int64_t by)
 static int64_t rows_of(const struct fixed_problem *p, int64_t n)
 {
     const int64_t kernel = p->n[N_TAPS], stride = p->n[N_STEP];
-    const int64_t centre = up(1 + kernel, 2) - 1 - p->n[N_LEFT];
+    const int64_t centre = kernel / 2 - p->n[N_LEFT]; /* ceil((1 + kernel) / 2) - 1 - left */
 
     if (kernel < 1 || stride < 1 || centre < 0)
         return 0;
@@ -250,6 +250,7 @@ static const struct fixed_fault faults[] = {
     { NUMBER(left), 1, HEED_E_VALUE },
     { NUMBER(left), -1, HEED_E_VALUE },
     { SHAPE(x, 3), 9, HEED_E_SHAPE },
+    { SHAPE(w, 0), 7, HEED_E_SHAPE },
     { SHAPE(w, 1), 5, HEED_E_SHAPE },
     { SHAPE(w, 2), 7, HEED_E_SHAPE },
     { SHAPE(w, 3), 7, HEED_E_SHAPE },
