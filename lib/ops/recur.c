@@ -92,7 +92,8 @@ static int64_t strip_find(const struct heed_arrays *a, int64_t channels)
 static heed_status tasks_find(struct heed_arrays *a)
 {
     const struct hk_recur *recur = a->numbers;
-    const int64_t rows = (recur->d_k + VECTOR - 1) / VECTOR * VECTOR;
+    const int64_t some = recur->d_k > 0 ? recur->d_k : 1; /* scratch has an address */
+    const int64_t rows = (some + VECTOR - 1) / VECTOR * VECTOR;
     const bool nothing = recur->d_k == 0 && !heed_arrays_has(a, HK_RECUR_O);
     const int64_t channels = nothing ? 0 : heed_arrays_extent(a, 'D');
 
