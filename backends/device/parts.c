@@ -27,11 +27,11 @@ double heed_blob_chunks(const struct heed_plan *plan, uint32_t sub)
     return chunks;
 }
 
-/* Of a chunk of the strips of attend_few.cl (few_group.h). */
-static int64_t few_bytes(int64_t d_v)
+/* Of a chunk of the strips of attend_few.cl (few_group.h), whatever d_v is. */
+static double few_bytes(int64_t d_v)
 {
-    return HK_PART_ROWS * ((int64_t)sizeof(struct hk_kept) +
-                           ((int64_t)sizeof(float) * (HK_PARTIALS + d_v)));
+    return HK_PART_ROWS * ((double)sizeof(struct hk_kept) +
+                           (double)sizeof(float) * (HK_PARTIALS + (double)d_v));
 }
 
 /* Where rows that share keys, one item's, are few: a strip or two, or more of them if strips of
@@ -50,7 +50,7 @@ bool heed_group_few(const struct heed_plan *plan, const struct heed_device_trait
 
     if (traits->shape != HEED_SHAPE_WORKGROUP || lowered->row_step > 1)
         return false;
-    if (strips * chunks * (double)few_bytes(attn->d_v) > HEED_TUNE_GROUP_CHUNKS_BYTES)
+    if (strips * chunks * few_bytes(attn->d_v) > HEED_TUNE_GROUP_CHUNKS_BYTES)
         return false;
     return rows <= HEED_TUNE_FEW_ROWS ||
            (rows <= HEED_TUNE_FEW_ROWS_MOST && many < HEED_TUNE_FEW_STRIPS);
@@ -63,7 +63,7 @@ static void few_parts_find(const struct heed_plan *plan, struct hk_plan *to, str
     const double chunks = heed_blob_chunks(plan, heed_lowered_of(plan)->n_subs);
     const double groups = (double)to->tasks * (double)to->passes * chunks;
 
-    to->chunk_bytes = few_bytes(to->d_v);
+    to->chunk_bytes = (int64_t)few_bytes(to->d_v);
     to->chunks = (int64_t)chunks;
     to->part_chunks = hk_max((int64_t)(groups / HEED_TUNE_GROUP_PARTS), 1);
     to->parts = hk_max(hk_parts(to->chunks, to->part_chunks), 1);

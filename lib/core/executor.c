@@ -83,11 +83,15 @@ heed_status heed_executor_take(heed_executor *to, const heed_executor *given, he
         return heed_report_fill(report, HEED_E_VALUE, "executor.width", 1, 0,
                                 "an executor has at least one worker");
     if (own.parallel == NULL) {
+        /* Asked once: clang moves the question to where a function begins if there are two, and
+         * OpenMP would be awake whatever executor was given. */
+        const uint32_t limit = width_limit();
+
         own.parallel = parallel;
         if (own.width == 0)
             own.width = width_default();
-        if (own.width > width_limit())
-            own.width = width_limit();
+        if (own.width > limit)
+            own.width = limit;
         own.context = (void *)(uintptr_t)own.width;
     }
     *to = own;
