@@ -9,6 +9,7 @@
 
 #include <heed/nn.h>
 
+#include <assert.h>
 #include <math.h>
 
 /* log2 e in two numbers: L and what is left of it. */
@@ -145,7 +146,9 @@ float heed_ref_activate(uint32_t kind, float x)
         return x > 0 ? more : exponential(x);
     case HEED_ACT_INVERSE:
         return inverse(x);
-    default:
+    case HEED_ACT_NONE:
         return x;
     }
+    assert(0); /* the plan has a kind */
+    return NAN;
 }

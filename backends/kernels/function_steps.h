@@ -130,7 +130,9 @@ HK_FN HK_T HK_OP(activate)(hk_u32 kind, HK_T x)
                              HK_OP(exp_e)(x));
     case HK_ACT_INVERSE:
         return HK_OP(inverse_of_any)(x);
-    default:
+    case HK_ACT_NONE:
         return x;
     }
+    HK_UNREACHABLE();
+    return x;
 }

@@ -21,6 +21,12 @@ enum { DESC_V1 = 432, ARGS_V1 = 112 };
 _Static_assert(sizeof(heed_act_desc) == DESC_V1, "heed_act_desc may only grow");
 _Static_assert(sizeof(heed_act_args) == ARGS_V1, "heed_act_args may only grow");
 
+/* Kernels have the kinds by their own names, in this order. */
+_Static_assert((int)HK_ACT_NONE == (int)HEED_ACT_NONE && (int)HK_ACT_GELU == (int)HEED_ACT_GELU &&
+                   (int)HK_ACT_TANH == (int)HEED_ACT_TANH &&
+                   (int)HK_ACT_INVERSE == (int)HEED_ACT_INVERSE,
+               "HK_ACT_* are HEED_ACT_*");
+
 static const struct heed_array_table arrays = HEED_ARRAY_TABLE(act, DESC_V1, ARGS_V1, 0, 0);
 
 static heed_status check(struct heed_plan *plan, struct heed_arena *arena, const void *given,

@@ -14,30 +14,6 @@ struct hk_act_strip {
     struct hk_rows x, factor, add, y; /* base NULL: absent */
 };
 
-HK_FN struct hk_rows hk_act_rows(const struct hk_call *call, hk_u32 array,
-                                 const struct hk_strip_task *strip)
-{
-    struct hk_rows out = hk_rows_get(call, array, strip->b, strip->head);
-
-    if (!hk_has(call, array))
-        out.base = 0;
-    return out;
-}
-
-/* Without gaps, and of that type? */
-HK_FN int hk_act_is_plain(const struct hk_rows *rows, hk_u32 dtype)
-{
-    return !rows->base || (rows->channel == 1 && rows->dtype == dtype);
-}
-
-/* A vector of rows that are plain, or of any. */
-HK_INLINE hk_vec hk_act_read(hk_u32 dtype, const int plain, const struct hk_rows *rows, hk_i64 i,
-                             hk_i64 t, hk_i64 d)
-{
-    return hk_channels_read(plain ? dtype : rows->dtype, hk_row(rows, i), plain ? 1 : rows->channel,
-                            t, d);
-}
-
 HK_INLINE void hk_act_row_run(hk_u32 dtype, const int plain, const struct hk_act_strip *act,
                               hk_i64 i)
 {
@@ -49,15 +25,15 @@ HK_INLINE void hk_act_row_run(hk_u32 dtype, const int plain, const struct hk_act
 
     HK_CHANNELS(id, t, d)
     {
-        hk_vec out = hkv_activate(kind, hk_act_read(dtype, plain, &act->x, i, t, d));
+        hk_vec out = hkv_activate(kind, hk_rows_read(dtype, plain, &act->x, i, t, d));
 
         if (act->factor.base && act->add.base)
-            out = hkv_fma(out, hk_act_read(dtype, plain, &act->factor, i, t, d),
-                          hk_act_read(dtype, plain, &act->add, i, t, d));
+            out = hkv_fma(out, hk_rows_read(dtype, plain, &act->factor, i, t, d),
+                          hk_rows_read(dtype, plain, &act->add, i, t, d));
         else if (act->factor.base)
-            out = hkv_mul(out, hk_act_read(dtype, plain, &act->factor, i, t, d));
+            out = hkv_mul(out, hk_rows_read(dtype, plain, &act->factor, i, t, d));
         else if (act->add.base)
-            out = hkv_add(out, hk_act_read(dtype, plain, &act->add, i, t, d));
+            out = hkv_add(out, hk_rows_read(dtype, plain, &act->add, i, t, d));
         hk_channels_write(plain ? dtype : act->y.dtype, y, plain ? 1 : act->y.channel, t, d, out);
     }
 }
@@ -66,10 +42,10 @@ HK_FN void hk_act_open(const struct hk_call *call, const struct hk_strip_task *s
                        struct hk_act_strip *act)
 {
     act->numbers = HK_NUMBERS(call, struct hk_act);
-    act->x = hk_act_rows(call, HK_ACT_X, strip);
-    act->factor = hk_act_rows(call, HK_ACT_FACTOR, strip);
-    act->add = hk_act_rows(call, HK_ACT_ADD, strip);
-    act->y = hk_act_rows(call, HK_ACT_Y, strip);
+    act->x = hk_rows_given(call, HK_ACT_X, strip);
+    act->factor = hk_rows_given(call, HK_ACT_FACTOR, strip);
+    act->add = hk_rows_given(call, HK_ACT_ADD, strip);
+    act->y = hk_rows_given(call, HK_ACT_Y, strip);
 }
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
@@ -88,8 +64,8 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
             continue;
         hk_act_open(call, &strip, &act);
         dtype = act.x.dtype;
-        plain = hk_act_is_plain(&act.x, dtype) && hk_act_is_plain(&act.factor, dtype) &&
-                hk_act_is_plain(&act.add, dtype) && hk_act_is_plain(&act.y, dtype);
+        plain = hk_rows_plain(&act.x, dtype) && hk_rows_plain(&act.factor, dtype) &&
+                hk_rows_plain(&act.add, dtype) && hk_rows_plain(&act.y, dtype);
         for (i = strip.first; i < strip.first + strip.count; i++) {
 #define HK_ROW(type) hk_act_row_run(type, 1, &act, i)
             if (plain)

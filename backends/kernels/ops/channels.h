@@ -95,6 +95,31 @@ HK_INLINE void hk_channels_write(hk_u32 dtype, HK_GLOBAL char *row, hk_i64 chann
 
 /* ---- rows ---- */
 
+/* Rows of a strip; base NULL where the array is absent. */
+HK_FN struct hk_rows hk_rows_given(const struct hk_call *call, hk_u32 array,
+                                   const struct hk_strip_task *strip)
+{
+    struct hk_rows out = hk_rows_get(call, array, strip->b, strip->head);
+
+    if (!hk_has(call, array))
+        out.base = 0;
+    return out;
+}
+
+/* Absent, or without gaps and of that type? */
+HK_FN int hk_rows_plain(const struct hk_rows *rows, hk_u32 dtype)
+{
+    return !rows->base || (rows->channel == 1 && rows->dtype == dtype);
+}
+
+/* Channels t .. of row i, of d, of rows that are plain and of that type, or of any. */
+HK_INLINE hk_vec hk_rows_read(hk_u32 dtype, const int plain, const struct hk_rows *rows, hk_i64 i,
+                              hk_i64 t, hk_i64 d)
+{
+    return hk_channels_read(plain ? dtype : rows->dtype, hk_row(rows, i), plain ? 1 : rows->channel,
+                            t, d);
+}
+
 /* From a row of one type to a row of another. */
 HK_INLINE void hk_row_convert(hk_u32 from, HK_GLOBAL const char *x, hk_i64 x_channel, hk_u32 to,
                               HK_GLOBAL char *y, hk_i64 y_channel, hk_i64 d)

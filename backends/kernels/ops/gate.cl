@@ -14,14 +14,6 @@ struct hk_gate_strip {
     struct hk_rows memory, update, gate, y;
 };
 
-/* A vector of rows without gaps and of that type, or of any. */
-HK_INLINE hk_vec hk_gate_read(hk_u32 dtype, const int plain, const struct hk_rows *rows, hk_i64 i,
-                              hk_i64 t, hk_i64 d)
-{
-    return hk_channels_read(plain ? dtype : rows->dtype, hk_row(rows, i), plain ? 1 : rows->channel,
-                            t, d);
-}
-
 HK_INLINE void hk_gate_row_run(hk_u32 dtype, const int plain, const struct hk_gate_strip *strip,
                                hk_i64 i)
 {
@@ -33,19 +25,14 @@ HK_INLINE void hk_gate_row_run(hk_u32 dtype, const int plain, const struct hk_ga
 
     HK_CHANNELS(id, t, d)
     {
-        const hk_vec m = hk_gate_read(dtype, plain, &strip->memory, i, t, d);
-        const hk_vec u = hkv_cap_tanh(hk_gate_read(dtype, plain, &strip->update, i, t, d));
-        const hk_vec g = hkv_sigmoid(hk_gate_read(dtype, plain, &strip->gate, i, t, d));
+        const hk_vec m = hk_rows_read(dtype, plain, &strip->memory, i, t, d);
+        const hk_vec u = hkv_cap_tanh(hk_rows_read(dtype, plain, &strip->update, i, t, d));
+        const hk_vec g = hkv_sigmoid(hk_rows_read(dtype, plain, &strip->gate, i, t, d));
         const hk_vec rest = hkv_mul(hkv_sub(hkv_set(1.0f), g), keeps ? u : m);
 
         hk_channels_write(plain ? dtype : strip->y.dtype, y, plain ? 1 : strip->y.channel, t, d,
                           hkv_fma(g, keeps ? m : u, rest));
     }
-}
-
-HK_FN int hk_gate_is_plain(const struct hk_rows *rows, hk_u32 dtype)
-{
-    return rows->channel == 1 && rows->dtype == dtype;
 }
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
@@ -68,8 +55,8 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group)
         strip.gate = hk_rows_get(call, HK_GATE_GATE, at.b, at.head);
         strip.y = hk_rows_get(call, HK_GATE_Y, at.b, at.head);
         dtype = strip.memory.dtype;
-        plain = hk_gate_is_plain(&strip.memory, dtype) && hk_gate_is_plain(&strip.update, dtype) &&
-                hk_gate_is_plain(&strip.gate, dtype) && hk_gate_is_plain(&strip.y, dtype);
+        plain = hk_rows_plain(&strip.memory, dtype) && hk_rows_plain(&strip.update, dtype) &&
+                hk_rows_plain(&strip.gate, dtype) && hk_rows_plain(&strip.y, dtype);
         for (i = at.first; i < at.first + at.count; i++) {
 #define HK_ROW(type) hk_gate_row_run(type, 1, &strip, i)
             if (plain)

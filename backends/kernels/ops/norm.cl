@@ -19,26 +19,16 @@ struct hk_rows_norm {
     float part; /* 1 / d */
 };
 
-HK_FN struct hk_rows hk_norm_rows(const struct hk_call *call, hk_u32 array,
-                                  const struct hk_strip_task *strip)
-{
-    struct hk_rows out = hk_rows_get(call, array, strip->b, strip->head);
-
-    if (!hk_has(call, array))
-        out.base = 0;
-    return out;
-}
-
 HK_FN void hk_norm_open(const struct hk_call *call, hk_i64 task, struct hk_rows_norm *norm)
 {
     HK_GLOBAL const struct hk_norm *numbers = HK_NUMBERS(call, struct hk_norm);
 
     norm->numbers = numbers;
     norm->strip = hk_strip_get(&numbers->strip, task);
-    norm->x = hk_norm_rows(call, HK_NORM_X, &norm->strip);
-    norm->residual = hk_norm_rows(call, HK_NORM_RESIDUAL, &norm->strip);
-    norm->y = hk_norm_rows(call, HK_NORM_Y, &norm->strip);
-    norm->sum = hk_norm_rows(call, HK_NORM_SUM, &norm->strip);
+    norm->x = hk_rows_given(call, HK_NORM_X, &norm->strip);
+    norm->residual = hk_rows_given(call, HK_NORM_RESIDUAL, &norm->strip);
+    norm->y = hk_rows_given(call, HK_NORM_Y, &norm->strip);
+    norm->sum = hk_rows_given(call, HK_NORM_SUM, &norm->strip);
     norm->weight = hk_has(call, HK_NORM_WEIGHT) ? call->buffer[HK_NORM_WEIGHT] : 0;
     norm->bias = hk_has(call, HK_NORM_BIAS) ? call->buffer[HK_NORM_BIAS] : 0;
     norm->weight_channel = call->arrays[HK_NORM_WEIGHT].stride[5];

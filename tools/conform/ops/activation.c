@@ -32,9 +32,10 @@ double activation(uint32_t kind, double x)
         return x > 0 ? x + 1 : exp(x);
     case HEED_ACT_INVERSE:
         return 1 / x;
-    default:
+    case HEED_ACT_NONE:
         return x;
     }
+    return (double)NAN; /* a kind without a value fails */
 }
 
 double activation_error(uint32_t kind, double x, double value)
