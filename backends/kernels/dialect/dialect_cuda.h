@@ -105,6 +105,7 @@ HK_FN float hk_from_f16(hk_u16 bits)
 /* 2 or 4 words at a multiple of their bytes; likewise 4 floats of local memory. */
 HK_FN void hk_load_words(const char *p, const int n, hk_u32 *to)
 {
+    __builtin_assume(__isGlobal(p));
     if (n == 4) {
         const uint4 x = *(const uint4 *)p;
 

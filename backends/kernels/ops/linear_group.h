@@ -1,0 +1,410 @@
+/* SPDX-FileCopyrightText: The heed authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * linear for the threads of a work-group: tiles of rows and outputs, HK_SLICE terms of them at a
+ * time. A thread loads its part of the next slice while it makes the products of the one before,
+ * which lies in shared memory, widened and transposed; there are two of them, so that a slice is
+ * one step with one barrier. Each thread has HK_OWN_X rows and HK_OWN_W outputs, four and four side
+ * by side, whose sums stay in its registers.
+ */
+#ifndef HEED_BACKENDS_KERNELS_OPS_LINEAR_GROUP_H
+#define HEED_BACKENDS_KERNELS_OPS_LINEAR_GROUP_H
+
+#define HK_HAS_SHARED 1
+
+/* Pass 0 has tiles as large as registers allow, pass 1 has small ones, of which there are more. */
+#if HK_PASS == 0 && HK_GROUP_SUMS >= 64
+#define HK_OWN_X 8
+#else
+#define HK_OWN_X 4
+#endif
+#if HK_PASS == 0 && HK_GROUP_SUMS >= 32
+#define HK_OWN_W 8
+#else
+#define HK_OWN_W 4
+#endif
+
+#define HK_SIDE 16              /* threads along each side of a tile */
+#define HK_TILE_X (HK_SIDE * HK_OWN_X)
+#define HK_TILE_W (HK_SIDE * HK_OWN_W)
+#define HK_SLICE 16             /* terms */
+#define HK_SUMS (HK_OWN_X * HK_OWN_W)
+#define HK_BLOCK_SLICES (HK_LINEAR_BLOCK / HK_SLICE)
+
+/* Stretches of four terms that a thread brings. */
+#define HK_QUADS_X (HK_TILE_X * HK_SLICE / HK_QUAD / HK_THREADS)
+#define HK_QUADS_W (HK_TILE_W * HK_SLICE / HK_QUAD / HK_THREADS)
+
+#if HK_SIDE * HK_SIDE != HK_THREADS
+#error "threads share the sums of a tile"
+#endif
+
+/* Lines of terms, with a gap so that the threads of a wave write different banks. */
+struct hk_shared {
+    float x[2][HK_SLICE][HK_TILE_X + HK_QUAD], w[2][HK_SLICE][HK_TILE_W + HK_QUAD];
+    struct hk_linear_task task;
+    hk_i64 plain;               /* slices, from the first on, whose stretches are loaded at once */
+};
+
+/* What a thread keeps from step to step. */
+struct hk_linear_mine {
+    float chain[HK_SUMS], total[HK_SUMS];       /* sums of a block; of those before */
+    hk_u32 x[HK_QUADS_X][4], w[HK_QUADS_W][4];  /* stretches on their way, as they are stored */
+    HK_GLOBAL const char *x_at, *w_at;          /* the first of each, in the next slice */
+};
+
+/* Where a group is: in a task the tile that begins at a row and an output, counted in those of the
+ * task. Step 0 finds it, step n makes the products of slice n - 1 and loads slice n, and the step
+ * behind the last slice writes the sums. */
+struct hk_linear_walk {
+    hk_i64 task, row, output, step;
+};
+
+/* ---- who does what ---- */
+
+/* Threads whose numbers are near each other have few rows and few outputs. */
+HK_FN hk_i32 hk_own_x(hk_i32 id, const int i)
+{
+    return ((id & 1) | (id >> 3 & 2) | (id >> 4 & 12)) * 4 + i / 4 * (HK_SIDE * 4) + i % 4;
+}
+
+HK_FN hk_i32 hk_own_w(hk_i32 id, const int k)
+{
+    return ((id >> 1 & 7) | (id >> 2 & 8)) * 4 + k / 4 * (HK_SIDE * 4) + k % 4;
+}
+
+/* The line of a tile of `lines` that a thread brings, and where in the slice stretch j begins. */
+HK_FN hk_i32 hk_line(hk_i32 id, const int lines)
+{
+    return id / 2 % lines;
+}
+
+HK_FN hk_i32 hk_line_term(hk_i32 id, int j, const int lines)
+{
+    return (id % 2 + (id + j * HK_THREADS) / (2 * lines) * 2) * HK_QUAD;
+}
+
+/* Rows and outputs behind the last are those once more: nothing is made of their sums. */
+HK_FN hk_i64 hk_line_row(const struct hk_linear_task *task, const struct hk_linear_walk *at,
+                         hk_i32 id)
+{
+    return task->strip.first +
+           hk_min(at->row + hk_line(id, HK_TILE_X), task->strip.count - 1);
+}
+
+HK_FN hk_i64 hk_line_output(const struct hk_linear_task *task, const struct hk_linear_walk *at,
+                            hk_i32 id)
+{
+    return task->at + hk_min(at->output + hk_line(id, HK_TILE_W), task->outs - 1);
+}
+
+/* ---- a slice comes ---- */
+
+/* Slices whose stretches may be loaded at once: of plain rows that have one tap. */
+HK_FN hk_i64 hk_linear_plain(const struct hk_linear_task *task)
+{
+    const hk_i64 w_size = hk_size(task->w_dtype), x_bytes = hk_size(task->x.dtype) * HK_QUAD;
+
+    if (task->numbers->taps > 1 || !task->numbers->whole || task->x.channel != 1 ||
+        task->w_channel != 1 || !hk_linear_aligned(task->x.base, task->x.row, x_bytes) ||
+        !hk_linear_aligned(task->w, task->w_out * w_size, w_size * HK_QUAD))
+        return 0;
+    return task->terms / HK_SLICE;
+}
+
+/* A tile begins. Sums of nothing are +0: the sign of a zero is lost in the end. */
+HK_PIECE void hk_linear_start(HK_LOCAL const struct hk_shared *shared,
+                              const struct hk_linear_walk *at, hk_i32 id,
+                              struct hk_linear_mine *mine)
+{
+    const struct hk_linear_task task = shared->task;
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < HK_SUMS; i++)
+        mine->chain[i] = mine->total[i] = 0.0f;
+    mine->x_at = mine->w_at = 0;
+    if (shared->plain > 0) {
+        HK_GLOBAL const struct hk_linear *numbers = task.numbers;
+        const hk_i64 row = hk_line_row(&task, at, id) * numbers->stride - numbers->before;
+
+        mine->x_at = hk_row(&task.x, row) +
+                     hk_line_term(id, 0, HK_TILE_X) * hk_size(task.x.dtype);
+        mine->w_at = task.w + (hk_line_output(&task, at, id) * task.w_out +
+                               hk_line_term(id, 0, HK_TILE_W)) *
+                                  hk_size(task.w_dtype);
+    }
+}
+
+/* Stretches of one line at once; *at goes on to the next slice. */
+HK_INLINE void hk_linear_load_plain(hk_u32 dtype, HK_GLOBAL const char **at, hk_u32 raw[][4],
+                                    const int quads, const int lines)
+{
+    const int size = dtype == HK_F32 ? 4 : 2;
+    int j;
+
+    HK_UNROLL
+    for (j = 0; j < quads; j++)
+        hk_load_words(*at + j * (HK_THREADS / (2 * lines) * 2 * HK_QUAD) * size, size, raw[j]);
+    *at += HK_SLICE * size;
+}
+
+HK_PIECE void hk_linear_load(HK_LOCAL const struct hk_shared *shared,
+                             const struct hk_linear_walk *at, hk_i32 id,
+                             struct hk_linear_mine *mine)
+{
+    const hk_i64 u = at->step * HK_SLICE;
+    int j;
+
+    if (at->step < shared->plain) {
+        if (shared->task.x.dtype == HK_F32)
+            hk_linear_load_plain(HK_F32, &mine->x_at, mine->x, HK_QUADS_X, HK_TILE_X);
+        else
+            hk_linear_load_plain(HK_F16, &mine->x_at, mine->x, HK_QUADS_X, HK_TILE_X);
+        if (shared->task.w_dtype == HK_F32)
+            hk_linear_load_plain(HK_F32, &mine->w_at, mine->w, HK_QUADS_W, HK_TILE_W);
+        else
+            hk_linear_load_plain(HK_F16, &mine->w_at, mine->w, HK_QUADS_W, HK_TILE_W);
+    } else {
+        const struct hk_linear_task task = shared->task;
+        const struct hk_linear_line x = hk_linear_x_line(&task, hk_line_row(&task, at, id));
+        const struct hk_linear_line w = hk_linear_w_line(&task, hk_line_output(&task, at, id));
+
+        HK_NO_UNROLL
+        for (j = 0; j < HK_QUADS_X; j++) {
+            const struct hk_linear_raw raw = hk_linear_some(
+                &task, &x, u + hk_line_term(id, j, HK_TILE_X), hk_quad_words(x.dtype));
+
+            hk_linear_raw_add(&raw, mine->x, HK_QUADS_X);
+        }
+        HK_NO_UNROLL
+        for (j = 0; j < HK_QUADS_W; j++) {
+            const struct hk_linear_raw raw = hk_linear_some(
+                &task, &w, u + hk_line_term(id, j, HK_TILE_W), hk_quad_words(w.dtype));
+
+            hk_linear_raw_add(&raw, mine->w, HK_QUADS_W);
+        }
+    }
+}
+
+/* What was loaded goes to its slice's part of shared memory. */
+HK_PIECE void hk_linear_put(HK_LOCAL struct hk_shared *shared, hk_i64 slice, hk_i32 id,
+                            const struct hk_linear_mine *mine)
+{
+    const hk_i32 to = (hk_i32)slice & 1, row = hk_line(id, HK_TILE_X);
+    const hk_i32 output = hk_line(id, HK_TILE_W);
+    int i, j;
+
+#define HK_PUT_X(type)                                                                             \
+    hk_quad_widen(type, mine->x[j], quad);                                                         \
+    HK_UNROLL                                                                                      \
+    for (i = 0; i < HK_QUAD; i++)                                                                  \
+        shared->x[to][hk_line_term(id, j, HK_TILE_X) + i][row] = quad[i]
+#define HK_PUT_W(type)                                                                             \
+    hk_quad_widen(type, mine->w[j], quad);                                                         \
+    HK_UNROLL                                                                                      \
+    for (i = 0; i < HK_QUAD; i++)                                                                  \
+        shared->w[to][hk_line_term(id, j, HK_TILE_W) + i][output] = quad[i]
+    HK_UNROLL
+    for (j = 0; j < HK_QUADS_X; j++) {
+        float quad[HK_QUAD];
+
+        HK_BY(HK_FLOAT_TYPES, shared->task.x.dtype, HK_PUT_X);
+    }
+    HK_UNROLL
+    for (j = 0; j < HK_QUADS_W; j++) {
+        float quad[HK_QUAD];
+
+        HK_BY(HK_FLOAT_TYPES, shared->task.w_dtype, HK_PUT_W);
+    }
+#undef HK_PUT_X
+#undef HK_PUT_W
+}
+
+/* ---- its products ---- */
+
+/* Term t of a slice. masks: terms that rows have, if some lack any. */
+HK_INLINE void hk_linear_products(HK_LOCAL const float *x_from, HK_LOCAL const float *w_from,
+                                  const hk_u32 *masks, hk_i32 t, const int masked, float *chain)
+{
+    float x[HK_OWN_X], w[HK_OWN_W];
+    int i, k;
+
+    HK_UNROLL
+    for (i = 0; i < HK_OWN_X; i += 4)
+        hk_local_get4(x_from + i / 4 * (HK_SIDE * 4), x + i);
+    HK_UNROLL
+    for (k = 0; k < HK_OWN_W; k += 4)
+        hk_local_get4(w_from + k / 4 * (HK_SIDE * 4), w + k);
+    HK_UNROLL
+    for (i = 0; i < HK_OWN_X; i++) {
+        HK_UNROLL
+        for (k = 0; k < HK_OWN_W; k++) {
+            const float s = hk_fma(w[k], x[i], chain[i * HK_OWN_W + k]);
+
+            if (!masked || (masks[i] >> t & 1))
+                chain[i * HK_OWN_W + k] = s;
+        }
+    }
+}
+
+/* Terms of the slice that row i of y has, a bit each. */
+HK_FN hk_u32 hk_linear_mask(const struct hk_linear_task *task, hk_i64 i, hk_i64 u)
+{
+    const struct hk_linear_span span = hk_linear_span_get(task->numbers, i);
+    const hk_i64 first = hk_max(span.first - u, 0), end = hk_min(span.end - u, HK_SLICE);
+
+    if (first >= end)
+        return 0;
+    return (((hk_u32)1 << end) - 1) & ~(((hk_u32)1 << first) - 1);
+}
+
+/* Products of a slice in which some rows lack taps. */
+HK_INLINE void hk_linear_multiply_masked(HK_LOCAL const struct hk_shared *shared,
+                                         const struct hk_linear_walk *at, hk_i32 id,
+                                         float *chain)
+{
+    const struct hk_linear_task task = shared->task;
+    const hk_i64 slice = at->step - 1;
+    hk_u32 masks[HK_OWN_X];
+    int i;
+    hk_i32 t;
+
+    HK_UNROLL
+    for (i = 0; i < HK_OWN_X; i++)
+        masks[i] = hk_linear_mask(&task,
+                                  task.strip.first + hk_min(at->row + hk_own_x(id, i),
+                                                            task.strip.count - 1),
+                                  slice * HK_SLICE);
+    HK_NO_UNROLL
+    for (t = 0; t < HK_SLICE; t++)
+        hk_linear_products(&shared->x[slice & 1][t][hk_own_x(id, 0)],
+                           &shared->w[slice & 1][t][hk_own_w(id, 0)], masks, t, 1, chain);
+}
+
+HK_PIECE void hk_linear_multiply(HK_LOCAL const struct hk_shared *shared,
+                                 const struct hk_linear_walk *at, hk_i64 slices, hk_i32 id,
+                                 struct hk_linear_mine *mine)
+{
+    const hk_i64 slice = at->step - 1;
+    hk_i32 t;
+    int i;
+
+    if (!shared->task.numbers->whole) {
+        hk_linear_multiply_masked(shared, at, id, mine->chain);
+    } else {
+        HK_LOCAL const float *x = &shared->x[slice & 1][0][hk_own_x(id, 0)];
+        HK_LOCAL const float *w = &shared->w[slice & 1][0][hk_own_w(id, 0)];
+
+        HK_UNROLL
+        for (t = 0; t < HK_SLICE; t++)
+            hk_linear_products(x + t * (HK_TILE_X + HK_QUAD), w + t * (HK_TILE_W + HK_QUAD), 0, t,
+                               0, mine->chain);
+    }
+    if (at->step % HK_BLOCK_SLICES == 0 || at->step == slices) {
+        HK_UNROLL
+        for (i = 0; i < HK_SUMS; i++) {
+            mine->total[i] = hk_add(mine->total[i], mine->chain[i]);
+            mine->chain[i] = 0.0f;
+        }
+    }
+}
+
+/* ---- the way out ---- */
+
+/* One loop for all quads of sums: what is next moves to the front. */
+HK_PIECE void hk_linear_leave(HK_LOCAL const struct hk_shared *shared,
+                              const struct hk_linear_walk *at, hk_i32 id,
+                              struct hk_linear_mine *mine)
+{
+    const struct hk_linear_task task = shared->task;
+    hk_i32 e;
+    int k;
+
+    HK_NO_UNROLL
+    for (e = 0; e < HK_SUMS / 4; e++) {
+        const hk_i64 row = at->row + hk_own_x(id, e / (HK_OWN_W / 4));
+        const hk_i64 output = at->output + hk_own_w(id, e % (HK_OWN_W / 4) * 4);
+
+        if (row < task.strip.count) {
+            HK_UNROLL
+            for (k = 0; k < 4; k++) {
+                if (output + k < task.outs)
+                    hk_linear_write(&task, task.strip.first + row, task.at + output + k,
+                                    mine->total[k]);
+            }
+        }
+        HK_UNROLL
+        for (k = 0; k < HK_SUMS - 4; k++)
+            mine->total[k] = mine->total[k + 4];
+    }
+}
+
+/* ---- tasks ---- */
+
+HK_FN struct hk_linear_walk hk_linear_next(const struct hk_call *call, struct hk_linear_walk at,
+                                           hk_i64 steps)
+{
+    HK_GLOBAL const struct hk_linear_cut *cut = &HK_NUMBERS(call, struct hk_linear)->groups;
+
+    at.step++;
+    if (at.step < steps)
+        return at;
+    at.step = 0;
+    at.output += HK_TILE_W;
+    if (at.output < cut->width)
+        return at;
+    at.output = 0;
+    at.row += HK_TILE_X;
+    if (at.row < cut->strip.run)
+        return at;
+    at.row = 0;
+    at.task += call->op->groups[HK_PASS];
+    return at;
+}
+
+HK_FN void hk_linear_task_find(const struct hk_call *call, hk_i64 at,
+                               HK_LOCAL struct hk_shared *shared)
+{
+    struct hk_linear_task task;
+
+    hk_linear_open(call, at, &task);
+    shared->task = task;
+    shared->plain = hk_linear_plain(&task);
+}
+
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
+{
+    HK_GLOBAL const struct hk_linear *numbers = HK_NUMBERS(call, struct hk_linear);
+    const hk_i64 slices = (numbers->taps * numbers->in + HK_SLICE - 1) / HK_SLICE;
+    struct hk_linear_mine mine[HK_MINE];
+    struct hk_linear_walk at;
+    HK_THREAD_ID(id);
+
+    at.task = group;
+    at.row = at.output = at.step = 0;
+    while (at.task < call->op->tasks[HK_PASS]) {
+        HK_EACH(id)
+        {
+            if (at.step == 0 && id == 0)
+                hk_linear_task_find(call, at.task, shared);
+            else if (at.step > slices)
+                hk_linear_leave(shared, &at, id, &mine[HK_OWN(id)]);
+            else if (at.step > 0)
+                hk_linear_put(shared, at.step - 1, id, &mine[HK_OWN(id)]);
+        }
+        HK_BARRIER();
+        HK_EACH(id)
+        {
+            if (at.step == 0)
+                hk_linear_start(shared, &at, id, &mine[HK_OWN(id)]);
+            if (at.step < slices)
+                hk_linear_load(shared, &at, id, &mine[HK_OWN(id)]);
+            if (at.step > 0 && at.step <= slices)
+                hk_linear_multiply(shared, &at, slices, id, &mine[HK_OWN(id)]);
+        }
+        at = hk_linear_next(call, at, slices + 2);
+    }
+}
+
+#endif
