@@ -28,6 +28,7 @@
 #define HK_TILE_X (HK_SIDE * HK_OWN_X)
 #define HK_TILE_W (HK_SIDE * HK_OWN_W)
 #define HK_SLICE 16             /* terms */
+#define HK_SLICE_FIRST 12       /* of those, before the next slice goes to shared memory */
 #define HK_SUMS (HK_OWN_X * HK_OWN_W)
 #define HK_BLOCK_SLICES (HK_LINEAR_BLOCK / HK_SLICE)
 
@@ -43,7 +44,6 @@
 struct hk_shared {
     float x[2][HK_SLICE][HK_TILE_X + HK_QUAD], w[2][HK_SLICE][HK_TILE_W + HK_QUAD];
     struct hk_linear_task task;
-    hk_i64 plain;               /* slices, from the first on, whose stretches are loaded at once */
 };
 
 /* What a thread keeps from step to step. */
@@ -51,11 +51,18 @@ struct hk_linear_mine {
     float chain[HK_SUMS], total[HK_SUMS];       /* sums of a block; of those before */
     hk_u32 x[HK_QUADS_X][4], w[HK_QUADS_W][4];  /* stretches on their way, as they are stored */
     HK_GLOBAL const char *x_at, *w_at;          /* the first of each, in the next slice */
+    hk_i64 plain;       /* slices, from the first on, whose stretches are loaded at once */
+};
+
+/* What is the same for all tasks. */
+struct hk_linear_sizes {
+    hk_i64 slices;
+    hk_u32 x_dtype, w_dtype, whole;
 };
 
 /* Where a group is: in a task the tile that begins at a row and an output, counted in those of the
- * task. Step 0 finds it, step n makes the products of slice n - 1 and loads slice n, and the step
- * behind the last slice writes the sums. */
+ * task. Step 0 finds it and step 1 brings slice 0. Then slice n has step n + 2, which makes its
+ * products and brings the next slice; and the last step writes the sums. */
 struct hk_linear_walk {
     hk_i64 task, row, output, step;
 };
@@ -113,7 +120,7 @@ HK_FN hk_i64 hk_linear_plain(const struct hk_linear_task *task)
 }
 
 /* A tile begins. Sums of nothing are +0: the sign of a zero is lost in the end. */
-HK_PIECE void hk_linear_start(HK_LOCAL const struct hk_shared *shared,
+HK_FN void hk_linear_start(HK_LOCAL const struct hk_shared *shared,
                               const struct hk_linear_walk *at, hk_i32 id,
                               struct hk_linear_mine *mine)
 {
@@ -123,8 +130,9 @@ HK_PIECE void hk_linear_start(HK_LOCAL const struct hk_shared *shared,
     HK_UNROLL
     for (i = 0; i < HK_SUMS; i++)
         mine->chain[i] = mine->total[i] = 0.0f;
+    mine->plain = hk_linear_plain(&task);
     mine->x_at = mine->w_at = 0;
-    if (shared->plain > 0) {
+    if (mine->plain > 0) {
         HK_GLOBAL const struct hk_linear *numbers = task.numbers;
         const hk_i64 row = hk_line_row(&task, at, id) * numbers->stride - numbers->before;
 
@@ -149,19 +157,20 @@ HK_INLINE void hk_linear_load_plain(hk_u32 dtype, HK_GLOBAL const char **at, hk_
     *at += HK_SLICE * size;
 }
 
-HK_PIECE void hk_linear_load(HK_LOCAL const struct hk_shared *shared,
-                             const struct hk_linear_walk *at, hk_i32 id,
-                             struct hk_linear_mine *mine)
+/* Of the step's next slice. */
+HK_FN void hk_linear_load(HK_LOCAL const struct hk_shared *shared,
+                          const struct hk_linear_sizes *sizes, const struct hk_linear_walk *at,
+                          hk_i32 id, struct hk_linear_mine *mine)
 {
-    const hk_i64 u = at->step * HK_SLICE;
+    const hk_i64 slice = at->step - 1, u = slice * HK_SLICE;
     int j;
 
-    if (at->step < shared->plain) {
-        if (shared->task.x.dtype == HK_F32)
+    if (slice < mine->plain) {
+        if (sizes->x_dtype == HK_F32)
             hk_linear_load_plain(HK_F32, &mine->x_at, mine->x, HK_QUADS_X, HK_TILE_X);
         else
             hk_linear_load_plain(HK_F16, &mine->x_at, mine->x, HK_QUADS_X, HK_TILE_X);
-        if (shared->task.w_dtype == HK_F32)
+        if (sizes->w_dtype == HK_F32)
             hk_linear_load_plain(HK_F32, &mine->w_at, mine->w, HK_QUADS_W, HK_TILE_W);
         else
             hk_linear_load_plain(HK_F16, &mine->w_at, mine->w, HK_QUADS_W, HK_TILE_W);
@@ -188,10 +197,11 @@ HK_PIECE void hk_linear_load(HK_LOCAL const struct hk_shared *shared,
 }
 
 /* What was loaded goes to its slice's part of shared memory. */
-HK_PIECE void hk_linear_put(HK_LOCAL struct hk_shared *shared, hk_i64 slice, hk_i32 id,
-                            const struct hk_linear_mine *mine)
+HK_FN void hk_linear_put(HK_LOCAL struct hk_shared *shared, const struct hk_linear_sizes *sizes,
+                         const struct hk_linear_walk *at, hk_i32 id,
+                         const struct hk_linear_mine *mine)
 {
-    const hk_i32 to = (hk_i32)slice & 1, row = hk_line(id, HK_TILE_X);
+    const hk_i32 to = (hk_i32)(at->step - 1) & 1, row = hk_line(id, HK_TILE_X);
     const hk_i32 output = hk_line(id, HK_TILE_W);
     int i, j;
 
@@ -209,13 +219,13 @@ HK_PIECE void hk_linear_put(HK_LOCAL struct hk_shared *shared, hk_i64 slice, hk_
     for (j = 0; j < HK_QUADS_X; j++) {
         float quad[HK_QUAD];
 
-        HK_BY(HK_FLOAT_TYPES, shared->task.x.dtype, HK_PUT_X);
+        HK_BY(HK_FLOAT_TYPES, sizes->x_dtype, HK_PUT_X);
     }
     HK_UNROLL
     for (j = 0; j < HK_QUADS_W; j++) {
         float quad[HK_QUAD];
 
-        HK_BY(HK_FLOAT_TYPES, shared->task.w_dtype, HK_PUT_W);
+        HK_BY(HK_FLOAT_TYPES, sizes->w_dtype, HK_PUT_W);
     }
 #undef HK_PUT_X
 #undef HK_PUT_W
@@ -265,7 +275,7 @@ HK_INLINE void hk_linear_multiply_masked(HK_LOCAL const struct hk_shared *shared
                                          float *chain)
 {
     const struct hk_linear_task task = shared->task;
-    const hk_i64 slice = at->step - 1;
+    const hk_i64 slice = at->step - 2;
     hk_u32 masks[HK_OWN_X];
     int i;
     hk_i32 t;
@@ -282,26 +292,56 @@ HK_INLINE void hk_linear_multiply_masked(HK_LOCAL const struct hk_shared *shared
                            &shared->w[slice & 1][t][hk_own_w(id, 0)], masks, t, 1, chain);
 }
 
-HK_PIECE void hk_linear_multiply(HK_LOCAL const struct hk_shared *shared,
-                                 const struct hk_linear_walk *at, hk_i64 slices, hk_i32 id,
-                                 struct hk_linear_mine *mine)
+/* Terms [first, end) of a slice. */
+HK_INLINE void hk_linear_multiply(HK_LOCAL const struct hk_shared *shared,
+                                  const struct hk_linear_walk *at, hk_i32 id, const int first,
+                                  const int end, float *chain)
 {
-    const hk_i64 slice = at->step - 1;
+    const hk_i32 part = (hk_i32)at->step & 1;
+    HK_LOCAL const float *x = &shared->x[part][0][hk_own_x(id, 0)];
+    HK_LOCAL const float *w = &shared->w[part][0][hk_own_w(id, 0)];
     hk_i32 t;
+
+    HK_UNROLL
+    for (t = first; t < end; t++)
+        hk_linear_products(x + t * (HK_TILE_X + HK_QUAD), w + t * (HK_TILE_W + HK_QUAD), 0, t, 0,
+                           chain);
+}
+
+/* The first step of a tile that has slices. */
+HK_PIECE void hk_linear_first(HK_LOCAL struct hk_shared *shared,
+                              const struct hk_linear_sizes *sizes,
+                              const struct hk_linear_walk *at, hk_i32 id,
+                              struct hk_linear_mine *mine)
+{
+    hk_linear_start(shared, at, id, mine);
+    if (sizes->slices == 0)
+        return;
+    hk_linear_load(shared, sizes, at, id, mine);
+    hk_linear_put(shared, sizes, at, id, mine);
+}
+
+/* A slice: the next one is on its way meanwhile, and goes to shared memory between products, which
+ * hide how long that takes. */
+HK_PIECE void hk_linear_slice(HK_LOCAL struct hk_shared *shared,
+                              const struct hk_linear_sizes *sizes,
+                              const struct hk_linear_walk *at, hk_i32 id,
+                              struct hk_linear_mine *mine)
+{
+    const hk_i64 next = at->step - 1;
     int i;
 
-    if (!shared->task.numbers->whole) {
+    if (next < sizes->slices)
+        hk_linear_load(shared, sizes, at, id, mine);
+    if (sizes->whole)
+        hk_linear_multiply(shared, at, id, 0, HK_SLICE_FIRST, mine->chain);
+    else
         hk_linear_multiply_masked(shared, at, id, mine->chain);
-    } else {
-        HK_LOCAL const float *x = &shared->x[slice & 1][0][hk_own_x(id, 0)];
-        HK_LOCAL const float *w = &shared->w[slice & 1][0][hk_own_w(id, 0)];
-
-        HK_UNROLL
-        for (t = 0; t < HK_SLICE; t++)
-            hk_linear_products(x + t * (HK_TILE_X + HK_QUAD), w + t * (HK_TILE_W + HK_QUAD), 0, t,
-                               0, mine->chain);
-    }
-    if (at->step % HK_BLOCK_SLICES == 0 || at->step == slices) {
+    if (next < sizes->slices)
+        hk_linear_put(shared, sizes, at, id, mine);
+    if (sizes->whole)
+        hk_linear_multiply(shared, at, id, HK_SLICE_FIRST, HK_SLICE, mine->chain);
+    if (next % HK_BLOCK_SLICES == 0 || next == sizes->slices) {
         HK_UNROLL
         for (i = 0; i < HK_SUMS; i++) {
             mine->total[i] = hk_add(mine->total[i], mine->chain[i]);
@@ -370,13 +410,23 @@ HK_FN void hk_linear_task_find(const struct hk_call *call, hk_i64 at,
 
     hk_linear_open(call, at, &task);
     shared->task = task;
-    shared->plain = hk_linear_plain(&task);
+}
+
+HK_FN struct hk_linear_sizes hk_linear_sizes_get(const struct hk_call *call)
+{
+    HK_GLOBAL const struct hk_linear *numbers = HK_NUMBERS(call, struct hk_linear);
+    struct hk_linear_sizes sizes;
+
+    sizes.slices = (numbers->taps * numbers->in + HK_SLICE - 1) / HK_SLICE;
+    sizes.x_dtype = call->arrays[HK_LINEAR_X].dtype;
+    sizes.w_dtype = call->arrays[HK_LINEAR_W].dtype;
+    sizes.whole = numbers->whole;
+    return sizes;
 }
 
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
-    HK_GLOBAL const struct hk_linear *numbers = HK_NUMBERS(call, struct hk_linear);
-    const hk_i64 slices = (numbers->taps * numbers->in + HK_SLICE - 1) / HK_SLICE;
+    const struct hk_linear_sizes sizes = hk_linear_sizes_get(call);
     struct hk_linear_mine mine[HK_MINE];
     struct hk_linear_walk at;
     HK_THREAD_ID(id);
@@ -386,24 +436,17 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
     while (at.task < call->op->tasks[HK_PASS]) {
         HK_EACH(id)
         {
-            if (at.step == 0 && id == 0)
-                hk_linear_task_find(call, at.task, shared);
-            else if (at.step > slices)
+            if (at.step > sizes.slices + 1)
                 hk_linear_leave(shared, &at, id, &mine[HK_OWN(id)]);
-            else if (at.step > 0)
-                hk_linear_put(shared, at.step - 1, id, &mine[HK_OWN(id)]);
+            else if (at.step > 1)
+                hk_linear_slice(shared, &sizes, &at, id, &mine[HK_OWN(id)]);
+            else if (at.step == 1)
+                hk_linear_first(shared, &sizes, &at, id, &mine[HK_OWN(id)]);
+            else if (id == 0)
+                hk_linear_task_find(call, at.task, shared);
         }
         HK_BARRIER();
-        HK_EACH(id)
-        {
-            if (at.step == 0)
-                hk_linear_start(shared, &at, id, &mine[HK_OWN(id)]);
-            if (at.step < slices)
-                hk_linear_load(shared, &at, id, &mine[HK_OWN(id)]);
-            if (at.step > 0 && at.step <= slices)
-                hk_linear_multiply(shared, &at, slices, id, &mine[HK_OWN(id)]);
-        }
-        at = hk_linear_next(call, at, slices + 2);
+        at = hk_linear_next(call, at, sizes.slices + 3);
     }
 }
 
