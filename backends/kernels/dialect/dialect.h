@@ -6,7 +6,8 @@
  * vectors of HKV_LANES floats (hk_vec, masks hk_vmask), from simd/, for files that define
  * HK_VECTORS 1 before this; CUDA has none and takes that back. In C17 HK_SIMD_HEADER names the
  * header, scalar by default. HK_ONE_LANE 1: vectors of one lane in every dialect, so that a text
- * that is written with vectors serves the threads of a work-group as well.
+ * that is written with vectors serves the threads of a work-group as well. HK_FOUR_LANES 1: of
+ * four, which a thread asks of memory at one time.
  *
  * Arithmetic is written with words throughout (hk_add, not +): CUDA's are intrinsics that are never
  * merged into an fma, OpenCL and C are told not to.
@@ -156,12 +157,14 @@ HK_FN float hk_scale2(float a, float g)
     return hk_mul(a, hk_float((hk_word(sum) << 23) + 0x3f800000u));
 }
 
-#if !defined HK_HAS_VECTORS && !HK_ONE_LANE
+#if !defined HK_HAS_VECTORS && !HK_ONE_LANE && !HK_FOUR_LANES
 #undef HK_VECTORS
 #endif
 #if HK_VECTORS
 #if HK_ONE_LANE
 #include "../simd/scalar.h"
+#elif HK_FOUR_LANES
+#include "../simd/four.h"
 #elif defined __OPENCL_VERSION__ || defined __OPENCL_C_VERSION__
 #include "../simd/opencl.h"
 #else

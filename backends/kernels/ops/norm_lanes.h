@@ -1,10 +1,57 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * norm for processors: vectors hold the partial sums of a row.
+ * norm for processors: vectors hold the partial sums of a row. Channels are read again for each of
+ * the sums and for what is written: caches have them by then.
  */
 #ifndef HEED_BACKENDS_KERNELS_OPS_NORM_LANES_H
 #define HEED_BACKENDS_KERNELS_OPS_NORM_LANES_H
+
+/* ---- channels of a row ---- */
+
+struct hk_norm_row {
+    HK_GLOBAL const char *x, *residual;
+    hk_i64 d;
+};
+
+HK_FN struct hk_norm_row hk_norm_row_get(const struct hk_rows_norm *norm, hk_i64 i)
+{
+    struct hk_norm_row row;
+
+    row.x = hk_row(&norm->x, i);
+    row.residual = hk_row(&norm->residual, i);
+    row.d = norm->numbers->d;
+    return row;
+}
+
+/* What the norm is taken of; +0 beyond the row. */
+HK_INLINE hk_vec hk_norm_read(hk_u32 dtype, const struct hk_rows_norm *norm,
+                              const struct hk_norm_row *row, hk_i64 t)
+{
+    const hk_vec x = hk_channels_read(dtype, row->x, norm->x.channel, t, row->d);
+
+    if (!row->residual)
+        return x;
+    return hkv_add(x, hk_channels_read(norm->residual.dtype, row->residual, norm->residual.channel,
+                                       t, row->d));
+}
+
+/* Channels t .. of y and of the sum. */
+HK_FN void hk_norm_write(const struct hk_rows_norm *norm, hk_i64 i, hk_vec x, float centre,
+                         float factor, hk_i64 t)
+{
+    const hk_i64 d = norm->numbers->d;
+    hk_vec weight = hkv_set(1.0f), bias = hkv_set(0.0f);
+
+    if (norm->weight)
+        weight = hk_channels_read(norm->weight_dtype, norm->weight, norm->weight_channel, t, d);
+    if (norm->bias)
+        bias = hk_channels_read(norm->bias_dtype, norm->bias, norm->bias_channel, t, d);
+    hk_channels_write(norm->y.dtype, hk_row(&norm->y, i), norm->y.channel, t, d,
+                      hk_norm_end(norm, x, centre, factor, weight, bias));
+    if (norm->sum.base)
+        hk_channels_write(norm->sum.dtype, hk_row(&norm->sum, i), norm->sum.channel, t, d, x);
+}
 
 /* Are all rows without gaps and of one type, the vectors of that or of f32? */
 HK_FN int hk_norm_plain(const struct hk_rows_norm *norm)
@@ -94,7 +141,7 @@ HK_INLINE hk_i64 hk_norm_write_plain(hk_u32 dtype, const struct hk_rows_norm *no
                                      float factor)
 {
     HK_GLOBAL char *const y = hk_row(&norm->y, i), *const sum = hk_row(&norm->sum, i);
-    const int rms = norm->numbers->kind == HK_NORM_RMS;
+    const int rms = norm->rms;
     const hk_vec middle = hkv_set(centre), scale = hkv_set(factor);
     hk_vec weight = hkv_set(1.0f), bias = hkv_set(0.0f);
     hk_i64 t;
@@ -121,7 +168,7 @@ HK_INLINE void hk_norm_row_run(hk_u32 dtype, const int plain, const struct hk_ro
     float centre = 0.0f, factor;
     hk_i64 t = 0;
 
-    if (norm->numbers->kind != HK_NORM_RMS)
+    if (!norm->rms)
         centre = hk_norm_mean(dtype, plain, norm, &row, 0, 0.0f);
     factor = hk_inverse_root(
         hk_add(hk_norm_mean(dtype, plain, norm, &row, 1, centre), norm->numbers->eps));
