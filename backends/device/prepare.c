@@ -252,7 +252,7 @@ static void launches_choose(struct heed_plan *plan, const struct hk_plan *blob,
         state->launches[state->n_launches++] = (struct heed_kernel_launch){
             .kernel = HEED_KERNEL_workgroup_few_join,
             .threads = HK_PART_THREADS,
-            .groups = (uint64_t)blob->tasks * HK_PART_ROWS,
+            .groups = (uint64_t)(blob->tasks * hk_part_rows(blob)),
         };
     else if (blob->parts > 1)
         state->launches[state->n_launches++] = (struct heed_kernel_launch){

@@ -175,4 +175,10 @@ struct hk_plan {
     hk_u32 workers, reserved;   /* lanes: at most as many as there are tasks */
 };
 
+/* Rows that a strip of few rows has at most. */
+HK_FN hk_i64 hk_part_rows(HK_GLOBAL const struct hk_plan *plan)
+{
+    return plan->strips.stack * hk_min(plan->strips.rows, plan->n_q);
+}
+
 #endif

@@ -248,6 +248,10 @@ HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
     }
     HK_BARRIER();
     HK_EACH(id) {
+        hk_values_read(call, id, at.b);
+    }
+    HK_BARRIER();
+    HK_EACH(id) {
         if (id == 0) {
             struct hk_task opened;
 

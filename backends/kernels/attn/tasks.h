@@ -65,9 +65,6 @@ HK_FN void hk_task_open(const struct hk_call *call, const struct hk_task_place *
     HK_GLOBAL const struct hk_plan *plan = call->plan;
     struct hk_cut rows;
 
-#if HK_IN_REGISTERS
-    hk_values_read(call, at->b);
-#endif
     rows = hk_rows_cut(call, at->b, &out->o_begin);
     out->row_list = at->row_list;
     out->group = at->group;
