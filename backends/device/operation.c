@@ -38,6 +38,7 @@ static const struct launch {
 /* The kernel of a pass. */
 static enum heed_kernel kernel_find(const struct heed_plan *plan, uint32_t pass, bool lanes)
 {
+    pass += lanes ? 0 : heed_form_of(plan)->kernel;
     for (size_t i = 0; i < N_LAUNCHES; i++) {
         if (launches[i].op == plan->impl->op && pass-- == 0)
             return launches[i].kernel[lanes ? 0 : 1];
@@ -75,9 +76,12 @@ static void groups_find(const struct heed_form *form, const struct heed_device_t
                                                            : HEED_TUNE_SCRATCH_GROUPS;
 
     for (uint32_t i = 0; i < form->n_passes; i++) {
-        const bool apart = form->groups_apart && traits->shape != HEED_SHAPE_LANES;
+        const bool lanes = traits->shape == HEED_SHAPE_LANES;
 
-        to->tasks[i] = apart ? form->group_tasks[i] : form->tasks[i];
+        to->shares[i] = lanes || form->shares[i] < 1 ? 1 : form->shares[i];
+        to->tasks[i] = form->groups_apart && !lanes ? form->group_tasks[i] : form->tasks[i];
+        if (to->tasks[i] <= HEED_TUNE_TASKS_MAX) /* more are refused */
+            to->tasks[i] *= to->shares[i];
         to->groups[i] = to->tasks[i];
         if (scratch_of(form, traits) > 0 && to->tasks[i] > most)
             to->groups[i] = most;
@@ -111,6 +115,8 @@ static bool head_find(const struct heed_plan *plan, const struct heed_device_sta
         to->scratch = (int64_t)round_up((uint64_t)scratch, HEED_WORK_ALIGN);
         to->scratch_at = heed_room_place(&room, groups, (uint64_t)to->scratch);
     }
+    if (form->common > 0)
+        to->common_at = heed_room_place(&room, 1, (uint64_t)form->common);
     to->numbers_at = to->arrays_at +
                      (int64_t)round_up(plan->n_operands * sizeof(struct hk_array), 16);
     to->bytes = to->numbers_at + (int64_t)round_up(form->bytes, 16);

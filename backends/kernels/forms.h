@@ -160,6 +160,8 @@ enum {
 
 #define HK_RECUR_STRIP 64 /* channels of v that a task has at most */
 #define HK_RECUR_ROWS 4   /* rows of d_k channels, rounded up to 16, beside a strip */
+#define HK_RECUR_HELD_MOST 128 /* channels of k whose state work-groups hold in registers */
+#define HK_RECUR_HELD_PART 32  /* those that a thread has, where threads can share a column */
 
 struct hk_recur {
     struct hk_strip_form strip; /* rows: channels of v */
@@ -167,7 +169,7 @@ struct hk_recur {
     hk_i64 share; /* heads of v to a head of k */
     float scale;
     hk_u32 delta, channels; /* 1: the flag of that name */
-    hk_u32 reserved;
+    hk_u32 threads; /* GPUs: to a column of the state, 8 at most; 0: it lies in scratch */
 };
 
 enum {
