@@ -5,9 +5,12 @@
  * ones take several groups, which form the same scores again). Q lies in local memory, K and V pass
  * through it a slice at a time; scores, sums and outputs stay in registers.
  */
-#if HK_ONE_RANGE && HK_WIDTH == 64
+#if HK_WIDTH == 64 && (HK_PLAIN || HK_ONE_RANGE)
 #define HK_RESIDENT 4 /* a fifth faster (H100), though sums over chunks lie in memory */
+#elif HK_WIDTH == 64 && !HK_SCALES
+#define HK_RESIDENT 3
 #endif
+#include "cuts.h"
 #include "group_out.h"
 #include "group_scores.h"
 #include "group_values.h"
@@ -227,6 +230,12 @@ HK_PIECE void hk_chunk_end(const struct hk_group *g, hk_i32 id, struct hk_mine *
 
 HK_FN void hk_step_row(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
+#if HK_CUTS
+    if (g->shared->ends && hk_is_cut(g)) {
+        hk_cut_leave(g, id, me);
+        return;
+    }
+#endif
     if (g->shared->ends && id < HK_ROWS)
         hk_row_join(g, id, me);
 }
@@ -239,7 +248,7 @@ HK_FN void hk_step_reach(const struct hk_group *g, hk_i32 id, struct hk_mine *me
 
 HK_FN void hk_step_chunk(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
 {
-    if (g->shared->ends)
+    if (g->shared->ends && !hk_is_cut(g))
         hk_chunk_end(g, id, me);
     if (g->shared->begins)
         hk_chunk_begin(me);
@@ -321,31 +330,53 @@ HK_PIECE void hk_states_take(const struct hk_group *g, hk_i32 id, struct hk_mine
 }
 #endif
 
-HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
+/* The strip, and the channels of V, of group number `group`, before its walk. */
+HK_FN void hk_main_begin(const struct hk_call *call, hk_u32 group,
+                         HK_LOCAL struct hk_shared *shared, struct hk_group *g,
+                         struct hk_mine *mine)
 {
     const hk_u32 passes = (hk_u32)call->plan->passes;
-    struct hk_mine mine[HK_MINE];
-    struct hk_group g;
-    hk_i32 r;
+#if HK_CUTS
+    struct hk_task_part at;
+#endif
+    hk_u32 task = group / passes;
     HK_THREAD_ID(id);
 
-    hk_group_open(call, (hk_u32)group / passes, (hk_u32)group % passes * HK_WIDTH, shared, &g);
+#if HK_CUTS
+    hk_task_part_find(call, task, &at);
+    task = at.task;
+#endif
+    hk_group_open(call, task, group % passes * HK_WIDTH, shared, g);
     HK_EACH(id) {
-        hk_rows_begin(&g, id, &mine[HK_OWN(id)]);
+#if HK_CUTS
+        hk_cut_open(g, id, &at);
+#endif
+        hk_rows_begin(g, id, &mine[HK_OWN(id)]);
     }
     HK_BARRIER();
     HK_EACH(id) {
 #if !HK_PLAIN
-        if (call->plan->state.dtype)
-            hk_states_take(&g, id, &mine[HK_OWN(id)]);
+        if (call->plan->state.dtype && !hk_is_cut(g))
+            hk_states_take(g, id, &mine[HK_OWN(id)]);
 #endif
         if (id == 0)
-            hk_walk_begin(&g);
+            hk_walk_begin(g);
     }
     HK_BARRIER();
+}
+
+HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
+{
+    struct hk_mine mine[HK_MINE];
+    struct hk_group g;
+    hk_i32 r, rows;
+    HK_THREAD_ID(id);
+
+    hk_main_begin(call, (hk_u32)group, shared, &g, mine);
     do {
         hk_step(&g, mine);
     } while (!shared->done);
+    rows = hk_is_cut(&g) ? 0 : HK_ROWS;         /* else few_join.cl ends them */
     HK_BARRIER();
     HK_EACH(id) {
         for (r = 0; r < HK_TR; r++)
@@ -354,11 +385,11 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
     }
     HK_BARRIER();
     HK_EACH(id) {
-        if (id < HK_ROWS)
+        if (id < rows)
             hk_row_finish(&g, id, &mine[HK_OWN(id)]);
     }
     HK_NO_UNROLL
-    for (r = 0; r < HK_ROWS; r += HK_OUT_ROWS) {
+    for (r = 0; r < rows; r += HK_OUT_ROWS) {
         HK_BARRIER();
         HK_EACH(id) {
             hk_out_put(&g, id, r, &mine[HK_OWN(id)]);
