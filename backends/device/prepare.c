@@ -6,6 +6,7 @@
 #include "../kernels/dialect/mma.h"
 #include "blob.h"
 #include "impls.h"
+#include "tune.h"
 
 #include <assert.h>
 
@@ -140,6 +141,35 @@ static enum heed_kernel lanes_choose(const struct heed_plan *plan, const struct 
     };
 
     return kernels[!late || has_scales(plan, sources)][late && is_packed(plan, sources)][plain];
+}
+
+bool heed_source_listed(const struct heed_plan *plan, uint32_t s)
+{
+    const struct heed_lowered_source *source = &heed_lowered_of(plan)->sources[s];
+
+    return source->n == 1 && heed_lowered_of(plan)->subs[source->first].kind == HK_SUB_GATHER;
+}
+
+bool heed_group_lists(const struct heed_plan *plan, const struct heed_device_traits *traits)
+{
+    const struct heed_lowered *lowered = heed_lowered_of(plan);
+
+    if (traits->shape != HEED_SHAPE_WORKGROUP || heed_group_few(plan, traits) ||
+        lowered->group == 0 || lowered->group > HEED_TUNE_LIST_ROWS || lowered->row_step > 1 ||
+        !is_plain(plan) || has_states(heed_attn_of(plan)))
+        return false;
+    for (uint32_t s = 0; s < heed_attn_of(plan)->n_sources; s++) {
+        const struct heed_checked_source *from = &heed_attn_of(plan)->sources[s];
+
+        if (!HK_IS_NUMBER(from->k.dtype) || !HK_IS_NUMBER(from->v.dtype) ||
+            from->k_scale.slot || from->v_scale.slot)
+            return false;
+        if (heed_source_listed(plan, s) &&
+            (from->row_mask.slot || from->n_k > INT32_MAX ||
+             lowered->sources[s].items == HEED_ITEMS_PAGES))
+            return false;
+    }
+    return true;
 }
 
 static enum heed_kernel attend_choose(const struct heed_plan *plan,

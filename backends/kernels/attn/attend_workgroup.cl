@@ -14,37 +14,44 @@
 #include "group_out.h"
 #include "group_scores.h"
 #include "group_values.h"
+#include "listed.h"
 #include "walk.h"
 
 /* ---- a block ---- */
 
+/* Of a block's scores: nothing yet, and where its K lies. */
+HK_FN void hk_scores_begin(const struct hk_group *g, hk_i32 id, struct hk_mine *me)
+{
+    hk_i32 r, c;
+
+#if HK_SCALES
+    hk_totals_clear(me);
+#endif
+    HK_UNROLL
+    for (r = 0; r < HK_TR; r++) {
+        HK_UNROLL
+        for (c = 0; c < 4; c++)
+            me->s[r][c] = 0.0f;
+    }
+    hk_find_k(g, id, me);
+    hk_fetch_k(g, id, 0, me);
+}
+
 /* The next slice is fetched while one is worked on. */
 HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
 {
-    const hk_i64 d = any != 0 ? g->call->plan->d : 0;
+    const hk_i64 all = any != 0 ? g->call->plan->d : 0,
+                 d = hk_is_apart(g) ? hk_min(all, 1) : all; /* then Q alone is staged */
     /* What does not change in a block is read once: barriers make compilers read it again. */
-    const hk_u32 wide = g->shared->k_wide, q_stays = d <= HK_KEPT && g->shared->has_q;
+    const hk_u32 wide = g->shared->k_wide, q_stays = all <= HK_KEPT && g->shared->has_q;
 #if HK_SCALES
     const hk_i64 group = any != 0 ? hk_key_group(g->shared, d) : 1;
 #endif
     hk_i64 t0;
-    hk_i32 r, c;
     HK_THREAD_ID(id);
 
     HK_EACH(id) {
-#if HK_SCALES
-        hk_totals_clear(&mine[HK_OWN(id)]);
-#endif
-        HK_UNROLL
-        for (r = 0; r < HK_TR; r++) {
-            HK_UNROLL
-            for (c = 0; c < 4; c++)
-                mine[HK_OWN(id)].s[r][c] = 0.0f;
-        }
-    }
-    HK_EACH(id) {
-        hk_find_k(g, id, &mine[HK_OWN(id)]);
-        hk_fetch_k(g, id, 0, &mine[HK_OWN(id)]);
+        hk_scores_begin(g, id, &mine[HK_OWN(id)]);
     }
     HK_NO_UNROLL
     for (t0 = 0; t0 < d; t0 += HK_SLICE) {
@@ -63,7 +70,8 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
         HK_BARRIER();
         HK_EACH(id) {
             hk_fetch_k(g, id, t0 + HK_SLICE, &mine[HK_OWN(id)]);
-            hk_score_slice(g, id, (hk_i32)(t0 % HK_KEPT), &mine[HK_OWN(id)]);
+            if (!hk_is_apart(g))
+                hk_score_slice(g, id, (hk_i32)(t0 % HK_KEPT), &mine[HK_OWN(id)]);
 #if HK_SCALES
             hk_query_sums(g, id, (hk_i32)(t0 % HK_KEPT), &mine[HK_OWN(id)]);
             if ((t0 + HK_SLICE) % group == 0 || t0 + HK_SLICE >= d)
@@ -71,6 +79,12 @@ HK_FN void hk_block_scores(const struct hk_group *g, struct hk_mine *mine, hk_u6
 #endif
         }
     }
+#if HK_LISTS
+    HK_EACH(id) {
+        if (all > 0 && hk_is_apart(g))
+            hk_listed_scores(g, id, &mine[HK_OWN(id)]);
+    }
+#endif
 #if HK_SCALES
     HK_EACH(id) {
         hk_totals_take(&mine[HK_OWN(id)]);
@@ -91,7 +105,12 @@ HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_
     for (k0 = from; k0 < n; k0 += HK_KEYS) {
         HK_BARRIER();
         HK_EACH(id) {
-            hk_put_v(g, id, k0, wide, &mine[HK_OWN(id)]);
+#if HK_LISTS
+            if (hk_is_apart(g))
+                hk_listed_put(g, id, k0);
+            else
+#endif
+                hk_put_v(g, id, k0, wide, &mine[HK_OWN(id)]);
             if (HK_KEYS % HK_GROUP_KEYS == 0 || k0 % HK_GROUP_KEYS == 0) {
                 HK_PART(HK_KEYS, HK_GROUP_KEYS);
                 hk_weigh(g, id, &mine[HK_OWN(id)]);
@@ -102,7 +121,12 @@ HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_
             break;
         HK_EACH(id) {
             hk_fetch_v(g, id, k0 + HK_KEYS, &mine[HK_OWN(id)]);
-            hk_value_slice(g, id, k0, &mine[HK_OWN(id)]);
+#if HK_LISTS
+            if (hk_is_apart(g))
+                hk_listed_values(g, id, k0, &mine[HK_OWN(id)]);
+            else
+#endif
+                hk_value_slice(g, id, k0, &mine[HK_OWN(id)]);
         }
     }
     return k0;
@@ -112,7 +136,8 @@ HK_FN hk_i32 hk_block_finite(const struct hk_group *g, struct hk_mine *mine, hk_
  * its sums where they are. */
 HK_FN void hk_block_values(const struct hk_group *g, struct hk_mine *mine, hk_u64 any)
 {
-    const hk_i32 n = any != 0 ? HK_BLOCK : 0;
+    /* What no row sees at the end of the block is left out. */
+    const hk_i32 n = any >> 48 ? 64 : any >> 32 ? 48 : any >> 16 ? 32 : any ? 16 : 0;
     hk_i32 k0 = 0;
     HK_THREAD_ID(id);
 

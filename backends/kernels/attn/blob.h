@@ -94,7 +94,8 @@ struct hk_source {
     hk_u32 packed, value;               /* 1: items lie in one tensor; 1: index has a number
                                          * for each: where it begins, or which row is key 0 */
     hk_u32 packs, shared;               /* shared 1: one packed copy serves all items */
-    hk_u32 common, reserved;            /* common 1: and all else is the same for all items, too */
+    hk_u32 common, apart;               /* common 1: and all else is the same for all items, too;
+                                         * apart 1: workgroup: a strip has many lists (listed.h) */
     hk_u32 first_sub, n_subs;
     hk_u32 first_bias, n_biases;        /* with a value */
     hk_u32 first_dot, n_dots;

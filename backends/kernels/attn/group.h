@@ -31,6 +31,7 @@
 #define HK_CUT_JOIN 0
 #endif
 #define HK_CUTS (!HK_ONE_RANGE && !HK_FEW && !HK_MATRIX)        /* strips may be cut (cuts.h) */
+#define HK_LISTS (HK_CUTS && HK_PLAIN)  /* a strip may have lists of its rows (listed.h) */
 #define HK_TR_STEP (HK_TR < 4 ? HK_TR : 4)
 #ifndef HK_THREADS
 #define HK_THREADS (16 * HK_ROWS / HK_TR)
@@ -126,6 +127,7 @@ struct hk_shared {
     union {
         float k[HK_SLICE * HK_K_LINE];  /* [channel][hk_key_place] */
         float v[HK_KEYS * HK_WIDTH];    /* [key][channel] */
+        hk_u32 rows[HK_KEYS * HK_ROWS]; /* of V: [place][row of the group] */
         struct {                        /* of a sub-source that opens: before anything is staged */
             hk_i64 lo[HK_ROWS * HK_REACHES], hi[HK_ROWS * HK_REACHES];
         } reach;
@@ -171,7 +173,8 @@ struct hk_shared {
 #endif
 #if HK_CUTS
     struct hk_few_shared few;
-    hk_u32 cut, reserved_2;             /* 1: the group has a part of the strip */
+    hk_u32 cut, apart;                  /* 1: the group has a part of the strip; rows have lists of
+                                         * their own (listed.h) */
 #endif
 };
 

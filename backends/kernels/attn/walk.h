@@ -46,6 +46,9 @@ HK_FN int hk_walk_source(const struct hk_group *g)
         return 0;
     shared->begin = keys.begin;
     shared->len = keys.len;
+#if HK_CUTS
+    shared->apart = source->apart;
+#endif
     hk_views_get(g, source);
     return source->n_subs > 0;
 }
