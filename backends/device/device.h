@@ -107,7 +107,8 @@ struct heed_driver {
                           struct heed_error_detail *);
     /* Enqueues the launches in order, the first after the waits. Nothing is allocated but by the
      * vendor. A failure of any launch but the last leaves the outputs of attention unwritten, as
-     * only the last writes them; a push may have moved rows, but its head and length stay. */
+     * only the last writes them, or of some strips alone where others are cut (cuts.h); a push may
+     * have moved rows, but its head and length stay. */
     heed_status (*run)(void *state, const struct heed_work *, struct heed_error_detail *);
     /* May be NULL: the unit of the traits is there. Has the device a matrix unit for a row that
      * needs one (heed_kernel_is_matrix)? What there is to test and to compile is done by the first

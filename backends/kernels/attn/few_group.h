@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: The heed authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Work-groups for few rows: what lies in local memory, what a thread keeps (group.h has the rest),
- * and where the sums of chunks lie in the workspace until they are joined (few_join.cl). Thread
- * (x, y) has row y of softmax, of a block keys x + 16 * c; of V every row before channel id.
+ * Work-groups for few rows: what lies in local memory and what a thread keeps (group.h and parts.h
+ * have the rest). Thread (x, y) has row y of softmax, of a block keys x + 16 * c; of V every row
+ * before channel id.
  */
 #ifndef HEED_BACKENDS_KERNELS_ATTN_FEW_GROUP_H
 #define HEED_BACKENDS_KERNELS_ATTN_FEW_GROUP_H
@@ -27,14 +27,6 @@ union hk_few_outputs {
     hk_u32 parts[2 * HK_THREADS];       /* what threads' ranges hold of a block: words in halves */
 };
 
-struct hk_few_shared {
-    hk_i64 first_chunk, end_chunk;      /* of the part, among the chunks of all sub-sources */
-    hk_i64 first_number, end_block;     /* of the sub-source: number of its chunk 0; blocks of the
-                                         * part end there */
-    hk_i64 number;                      /* of the chunk at hand */
-    HK_GLOBAL char *chunks;             /* those of the strip, in the workspace */
-};
-
 /* What a thread keeps. */
 struct hk_mine {
     float s[HK_TR][4];
@@ -56,29 +48,5 @@ struct hk_mine {
     hk_i64 lo[HK_OWN_RANGES], hi[HK_OWN_RANGES];        /* of row id % HK_ROWS: hk_reach_take */
 #endif
 };
-
-/* ---- chunks in the workspace: hk_kept [row], then floats [row][16] and [row][channel] ---- */
-
-HK_FN HK_GLOBAL char *hk_few_chunks(const struct hk_call *call, hk_i64 task)
-{
-    HK_GLOBAL const struct hk_plan *plan = call->plan;
-
-    return call->work + plan->chunks_at + task * plan->chunks * plan->chunk_bytes;
-}
-
-HK_FN HK_GLOBAL struct hk_kept *hk_few_kept(HK_GLOBAL char *chunk)
-{
-    return (HK_GLOBAL struct hk_kept *)chunk;
-}
-
-HK_FN HK_GLOBAL float *hk_few_l(HK_GLOBAL char *chunk, hk_i64 row)
-{
-    return (HK_GLOBAL float *)(hk_few_kept(chunk) + HK_ROWS) + row * 16;
-}
-
-HK_FN HK_GLOBAL float *hk_few_o(const struct hk_call *call, HK_GLOBAL char *chunk, hk_i64 row)
-{
-    return hk_few_l(chunk, HK_ROWS) + row * call->plan->d_v;
-}
 
 #endif

@@ -283,7 +283,8 @@ HK_FN void hk_turn_join(const struct hk_group *g, hk_u32 task, hk_i32 row,
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
     HK_GLOBAL const struct hk_plan *plan = call->plan;
-    const hk_u32 rows = (hk_u32)hk_part_rows(plan), task = (hk_u32)group / rows;
+    const hk_u32 rows = HK_CUT_JOIN ? (hk_u32)HK_ROWS : (hk_u32)hk_part_rows(plan);
+    const hk_u32 task = (hk_u32)group / rows;
     const hk_i32 row = (hk_i32)((hk_u32)group % rows);
     const hk_u32 tiles = ((hk_u32)hk_max(plan->chunks, 1) + HK_JOIN_TILE - 1) / HK_JOIN_TILE;
     const hk_u32 passes = ((hk_u32)plan->d_v + HK_PARTIALS + HK_THREADS - 1) / HK_THREADS;

@@ -27,6 +27,11 @@
 #define HK_TR 4
 #endif
 #endif
+#ifndef HK_CUT_JOIN
+#define HK_CUT_JOIN 0
+#endif
+#define HK_CUTS (!HK_ONE_RANGE && !HK_FEW && !HK_MATRIX)        /* strips may be cut (cuts.h) */
+#define HK_LISTS (HK_CUTS && HK_PLAIN)  /* a strip may have lists of its rows (listed.h) */
 #define HK_TR_STEP (HK_TR < 4 ? HK_TR : 4)
 #ifndef HK_THREADS
 #define HK_THREADS (16 * HK_ROWS / HK_TR)
@@ -39,6 +44,7 @@
 #include "bias.h"
 #include "finish.h"
 #include "matrix.h"
+#include "parts.h"
 #include "tasks.h"
 
 /* Channels of Q that local memory holds; those of wider rows take turns in every block. */
@@ -121,6 +127,7 @@ struct hk_shared {
     union {
         float k[HK_SLICE * HK_K_LINE];  /* [channel][hk_key_place] */
         float v[HK_KEYS * HK_WIDTH];    /* [key][channel] */
+        hk_u32 rows[HK_KEYS * HK_ROWS]; /* of V: [place][row of the group] */
         struct {                        /* of a sub-source that opens: before anything is staged */
             hk_i64 lo[HK_ROWS * HK_REACHES], hi[HK_ROWS * HK_REACHES];
         } reach;
@@ -164,6 +171,11 @@ struct hk_shared {
     hk_i64 limit[HK_ROWS];              /* as in struct hk_reach */
     struct hk_sub_view views[HK_SUBS];
 #endif
+#if HK_CUTS
+    struct hk_few_shared few;
+    hk_u32 cut, apart;                  /* 1: the group has a part of the strip; rows have lists of
+                                         * their own (listed.h) */
+#endif
 };
 
 #if !HK_MATRIX && !HK_FEW
@@ -197,6 +209,9 @@ struct hk_group {
     HK_LOCAL struct hk_shared *shared;
     HK_LOCAL const struct hk_task *task;
     hk_i64 pass;                        /* first channel of V */
+#if HK_CUT_JOIN
+    hk_i32 rows_before;
+#endif
 };
 
 /* Channel c of thread x, from the first of the pass: four neighbours each. */
@@ -225,6 +240,17 @@ HK_FN HK_GLOBAL const struct hk_sub *hk_group_sub(const struct hk_group *g)
 
 /* ---- the strip and its rows ---- */
 
+/* Rows before those of the group, of a strip that is cut. */
+HK_FN hk_i32 hk_rows_before(const struct hk_group *g)
+{
+#if HK_CUT_JOIN
+    return g->rows_before;
+#else
+    (void)g;
+    return 0;
+#endif
+}
+
 /* The strip of task `task`, for the channels of V from `pass` on. */
 HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
                          HK_LOCAL struct hk_shared *shared, struct hk_group *g)
@@ -236,6 +262,10 @@ HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
     g->shared = shared;
     g->task = &shared->task;
     g->pass = pass;
+#if HK_CUT_JOIN
+    g->rows_before = (hk_i32)(task % HK_CUT_TASKS(HK_GROUP_ROWS)) * HK_ROWS;
+    task = hk_task_cut(call, task / HK_CUT_TASKS(HK_GROUP_ROWS));
+#endif
     hk_task_find(call, task, &at);
     HK_EACH(id) {
         if (id == 0) {
@@ -265,7 +295,8 @@ HK_FN void hk_group_open(const struct hk_call *call, hk_u32 task, hk_u32 pass,
 /* Row i of the group, by thread i. */
 HK_FN void hk_row_open(const struct hk_group *g, hk_i32 i)
 {
-    const hk_i32 stack = (hk_i32)g->call->plan->strips.stack, at = i / stack;
+    const hk_i32 stack = (hk_i32)g->call->plan->strips.stack, n = i + hk_rows_before(g),
+                 at = n / stack;
     HK_LOCAL struct hk_shared *shared = g->shared;
     struct hk_query query;
 
@@ -278,7 +309,7 @@ HK_FN void hk_row_open(const struct hk_group *g, hk_i32 i)
         return;
     shared->active[i] = query.absent ? 1 : 2;
     shared->index[i] = query.index;
-    shared->head[i] = query.head + i % stack;
+    shared->head[i] = query.head + n % stack;
     shared->q_pos[i] = query.q;
 #if !HK_ONE_RANGE
     shared->all[i] = query.all;

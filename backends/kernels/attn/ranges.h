@@ -6,7 +6,7 @@
 #ifndef HEED_BACKENDS_KERNELS_ATTN_RANGES_H
 #define HEED_BACKENDS_KERNELS_ATTN_RANGES_H
 
-#include "group.h"
+#include "listed.h"
 #include "row_mask.h"
 
 HK_FN struct hk_row hk_group_row(const struct hk_group *g, hk_i32 i)
@@ -106,7 +106,7 @@ HK_FN hk_i64 hk_group_next(const struct hk_group *g, hk_i64 block)
 {
     HK_GLOBAL const struct hk_sub *sub = hk_group_sub(g);
 
-    if (sub->kind == HK_SUB_GATHER)
+    if (sub->kind == HK_SUB_GATHER && !hk_is_apart(g))
         block = hk_gather_next(sub, hk_group_view(g), block);
     return hk_hull_next(g, block);
 }
@@ -132,6 +132,10 @@ HK_FN int hk_place_open(const struct hk_group *g, hk_i32 i)
     struct hk_reach reach;
     hk_i64 key;
 
+#if HK_LISTS
+    if (g->shared->apart)
+        return hk_listed_open(g, i);
+#endif
     if (sub->kind == HK_SUB_LIST && ordinal >= view->n_list)
         return 0;
     if (sub->kind == HK_SUB_GATHER && ordinal >= view->n_list * sub->run)
@@ -200,6 +204,10 @@ HK_FN hk_u64 hk_mask_get(const struct hk_group *g, hk_i32 i, const struct hk_min
     for (id = i; id < HK_THREADS; id += HK_ROWS)
         mask |= hk_joined(shared->out.parts + 2 * id);
     mask &= hk_joined(shared->available);
+#if HK_LISTS
+    if (shared->apart)
+        return hk_listed_mask(g, i, mask);
+#endif
     if (mask != 0 && sub->n_earlier != 0)       /* all rows of the window have one residue */
         mask &= ~hk_earlier_mask(sub, hk_group_view(g), &row, shared->residue,
                                  shared->block * HK_BLOCK, mask);

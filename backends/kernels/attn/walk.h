@@ -46,6 +46,9 @@ HK_FN int hk_walk_source(const struct hk_group *g)
         return 0;
     shared->begin = keys.begin;
     shared->len = keys.len;
+#if HK_CUTS
+    shared->apart = source->apart;
+#endif
     hk_views_get(g, source);
     return source->n_subs > 0;
 }
@@ -105,7 +108,7 @@ HK_FN void hk_walk_on(const struct hk_group *g)
     }
 }
 
-#if HK_FEW
+#if HK_FEW || HK_CUTS
 /* The part's first block of a sub-source that is new, and the end of them. */
 HK_FN hk_i64 hk_part_enter(const struct hk_group *g)
 {
@@ -127,7 +130,7 @@ HK_FN void hk_walk_in(const struct hk_group *g)
     hk_i64 at = shared->opens ? 0 : shared->block + 1;
     hk_u32 first = shared->opens;
 
-#if HK_FEW
+#if HK_FEW || HK_CUTS
     if (first)
         at = hk_part_enter(g);
 #endif
@@ -135,7 +138,7 @@ HK_FN void hk_walk_in(const struct hk_group *g)
     while (first || shared->works) {
         hk_i64 found = hk_group_next(g, at);
 
-#if HK_FEW
+#if HK_FEW || HK_CUTS
         if (found >= shared->few.end_block)
             found = HK_NO_BLOCK;
 #endif
@@ -150,7 +153,7 @@ HK_FN void hk_walk_in(const struct hk_group *g)
     }
     if (shared->works) {
         shared->chunk = hk_chunk_of(shared->block);
-#if HK_FEW
+#if HK_FEW || HK_CUTS
         shared->few.number = shared->few.first_number + shared->chunk;
 #endif
     }
