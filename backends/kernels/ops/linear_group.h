@@ -49,7 +49,7 @@ struct hk_shared {
 /* What a thread keeps from step to step. */
 struct hk_linear_mine {
     float chain[HK_SUMS], total[HK_SUMS];       /* sums of a block; of those before */
-    hk_u32 x[HK_QUADS_X][4], w[HK_QUADS_W][4];  /* stretches on their way, as they are stored */
+    struct hk_linear_raw x[HK_QUADS_X], w[HK_QUADS_W];  /* stretches on their way */
     HK_GLOBAL const char *x_at, *w_at;          /* the first of each, in the next slice */
     hk_i64 plain;       /* slices, from the first on, whose stretches are loaded at once */
 };
@@ -145,15 +145,16 @@ HK_FN void hk_linear_start(HK_LOCAL const struct hk_shared *shared,
 }
 
 /* Stretches of one line at once; *at goes on to the next slice. */
-HK_INLINE void hk_linear_load_plain(hk_u32 dtype, HK_GLOBAL const char **at, hk_u32 raw[][4],
-                                    const int quads, const int lines)
+HK_INLINE void hk_linear_load_plain(hk_u32 dtype, HK_GLOBAL const char **at,
+                                    struct hk_linear_raw *raw, const int quads, const int lines)
 {
     const int size = dtype == HK_F32 ? 4 : 2;
     int j;
 
     HK_UNROLL
     for (j = 0; j < quads; j++)
-        hk_load_words(*at + j * (HK_THREADS / (2 * lines) * 2 * HK_QUAD) * size, size, raw[j]);
+        hk_load_words(*at + j * (HK_THREADS / (2 * lines) * 2 * HK_QUAD) * size, size,
+                      raw[j].word);
     *at += HK_SLICE * size;
 }
 
@@ -206,12 +207,12 @@ HK_FN void hk_linear_put(HK_LOCAL struct hk_shared *shared, const struct hk_line
     int i, j;
 
 #define HK_PUT_X(type)                                                                             \
-    hk_quad_widen(type, mine->x[j], quad);                                                         \
+    hk_quad_widen(type, mine->x[j].word, quad);                                                    \
     HK_UNROLL                                                                                      \
     for (i = 0; i < HK_QUAD; i++)                                                                  \
         shared->x[to][hk_line_term(id, j, HK_TILE_X) + i][row] = quad[i]
 #define HK_PUT_W(type)                                                                             \
-    hk_quad_widen(type, mine->w[j], quad);                                                         \
+    hk_quad_widen(type, mine->w[j].word, quad);                                                    \
     HK_UNROLL                                                                                      \
     for (i = 0; i < HK_QUAD; i++)                                                                  \
         shared->w[to][hk_line_term(id, j, HK_TILE_W) + i][output] = quad[i]

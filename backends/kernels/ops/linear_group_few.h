@@ -36,7 +36,7 @@ struct hk_shared {
 /* What a thread keeps from step to step. */
 struct hk_linear_mine {
     float chain[HK_LINEAR_ROWS];
-    hk_u32 w[HK_PIECES][4];             /* weights on their way */
+    struct hk_linear_raw w[HK_PIECES];  /* weights on their way */
 };
 
 /* Sizes that are the same for all tasks, as powers of two: outputs of a task, blocks of a round,
@@ -85,7 +85,7 @@ HK_FN hk_i64 hk_linear_piece_output(const struct hk_linear_task *task,
 }
 
 HK_FN void hk_linear_w_load(const struct hk_linear_task *task, const struct hk_linear_few *few,
-                            hk_i64 n, hk_i32 id, int plain, hk_u32 w[HK_PIECES][4])
+                            hk_i64 n, hk_i32 id, int plain, struct hk_linear_raw *w)
 {
     const hk_i32 each = 1 << (few->terms - 3);  /* HK_PIECES is 2^3 */
     const hk_i64 first = hk_linear_slab_term(few, n, 0) + id % HK_PIECES * each;
@@ -100,11 +100,12 @@ HK_FN void hk_linear_w_load(const struct hk_linear_task *task, const struct hk_l
             if (u < task->terms) {
                 const hk_i64 o = hk_linear_piece_output(task, few, line);
 
-                hk_load_words(task->w + (o * task->w_out + u) * (HK_PIECE_BYTES / each), 4, w[j]);
+                hk_load_words(task->w + (o * task->w_out + u) * (HK_PIECE_BYTES / each), 4,
+                              w[j].word);
             } else {
                 HK_UNROLL
                 for (k = 0; k < 4; k++)
-                    w[j][k] = 0;
+                    w[j].word[k] = 0;
             }
         }
         return;
@@ -145,7 +146,7 @@ HK_FN hk_i32 hk_linear_x_quads(hk_i64 rows, const struct hk_linear_few *few)
 }
 
 HK_FN void hk_linear_x_load(const struct hk_linear_task *task, const struct hk_linear_few *few,
-                            hk_i64 n, hk_i32 e, hk_u32 x[4])
+                            hk_i64 n, hk_i32 e, hk_u32 *x)
 {
     HK_GLOBAL const struct hk_linear *numbers = task->numbers;
     const struct hk_linear_x_quad quad = hk_linear_x_quad_get(task, few, n, e);
@@ -162,7 +163,7 @@ HK_FN void hk_linear_x_load(const struct hk_linear_task *task, const struct hk_l
 }
 
 HK_FN void hk_linear_x_put(hk_u32 dtype, const struct hk_linear_few *few, hk_i32 e,
-                           const hk_u32 x[4], HK_LOCAL struct hk_shared *shared)
+                           const hk_u32 *x, HK_LOCAL struct hk_shared *shared)
 {
     const hk_i32 line = e >> (few->terms - 2);
     float quad[HK_QUAD];
@@ -222,7 +223,7 @@ HK_FN void hk_linear_w_put(HK_LOCAL struct hk_shared *shared, hk_i32 id,
 
         HK_UNROLL
         for (i = 0; i < 4; i++)
-            to[i] = mine->w[j][i];
+            to[i] = mine->w[j].word[i];
     }
 }
 

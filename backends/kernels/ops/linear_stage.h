@@ -119,8 +119,7 @@ HK_FN struct hk_linear_line hk_linear_w_line(const struct hk_linear_task *task, 
     return line;
 }
 
-/* Four words of a stretch: elements as they are stored, two of halves in a word; `words` of them,
- * then zeros. One loop for all: what is loaded moves up. */
+/* Four words of a stretch: elements as they are stored, two of halves in a word. */
 struct hk_linear_raw {
     hk_u32 word[4];
 };
@@ -133,6 +132,7 @@ HK_FN hk_u32 hk_linear_stored(const struct hk_linear_line *line, const struct hk
                      (term->tap - line->first) * line->tap + term->channel * line->channel);
 }
 
+/* `words` of them from term u on, then zeros. One loop for all: what is loaded moves up. */
 HK_FN struct hk_linear_raw hk_linear_some(const struct hk_linear_task *task,
                                           const struct hk_linear_line *line, hk_i64 u, int words)
 {
@@ -165,16 +165,15 @@ HK_FN struct hk_linear_raw hk_linear_some(const struct hk_linear_task *task,
 }
 
 /* The stretch joins others behind the last one; the first one goes. */
-HK_INLINE void hk_linear_raw_add(const struct hk_linear_raw *raw, hk_u32 to[][4], const int n)
+HK_INLINE void hk_linear_raw_add(const struct hk_linear_raw *raw, struct hk_linear_raw *to,
+                                 const int n)
 {
-    int j, k;
+    int j;
 
     HK_UNROLL
-    for (j = 0; j < n; j++) {
-        HK_UNROLL
-        for (k = 0; k < 4; k++)
-            to[j][k] = j == n - 1 ? raw->word[k] : to[j + 1 < n ? j + 1 : j][k];
-    }
+    for (j = 0; j + 1 < n; j++)
+        to[j] = to[j + 1];
+    to[n - 1] = *raw;
 }
 
 /* ---- the way out ---- */
