@@ -51,12 +51,13 @@ struct hk_linear_mine {
     float chain[HK_SUMS], total[HK_SUMS];       /* sums of a block; of those before */
     struct hk_linear_raw x[HK_QUADS_X], w[HK_QUADS_W];  /* stretches on their way */
     HK_GLOBAL const char *x_at, *w_at;          /* the first of each, in the next slice */
-    hk_i64 plain;       /* slices, from the first on, whose stretches are loaded at once */
+    hk_i64 plain;               /* slices, from the first on, that are loaded at once */
+    hk_i64 x_first, x_end;      /* those of which x has rows */
 };
 
 /* What is the same for all tasks. */
 struct hk_linear_sizes {
-    hk_i64 slices;
+    hk_i64 slices, taps;
     hk_u32 x_dtype, w_dtype, whole;
 };
 
@@ -67,172 +68,9 @@ struct hk_linear_walk {
     hk_i64 task, row, output, step;
 };
 
-/* ---- who does what ---- */
+#include "linear_group_slice.h"
 
-/* Threads whose numbers are near each other have few rows and few outputs. */
-HK_FN hk_i32 hk_own_x(hk_i32 id, const int i)
-{
-    return ((id & 1) | (id >> 3 & 2) | (id >> 4 & 12)) * 4 + i / 4 * (HK_SIDE * 4) + i % 4;
-}
-
-HK_FN hk_i32 hk_own_w(hk_i32 id, const int k)
-{
-    return ((id >> 1 & 7) | (id >> 2 & 8)) * 4 + k / 4 * (HK_SIDE * 4) + k % 4;
-}
-
-/* The line of a tile of `lines` that a thread brings, and where in the slice stretch j begins. */
-HK_FN hk_i32 hk_line(hk_i32 id, const int lines)
-{
-    return id / 2 % lines;
-}
-
-HK_FN hk_i32 hk_line_term(hk_i32 id, int j, const int lines)
-{
-    return (id % 2 + (id + j * HK_THREADS) / (2 * lines) * 2) * HK_QUAD;
-}
-
-/* Rows and outputs behind the last are those once more: nothing is made of their sums. */
-HK_FN hk_i64 hk_line_row(const struct hk_linear_task *task, const struct hk_linear_walk *at,
-                         hk_i32 id)
-{
-    return task->strip.first +
-           hk_min(at->row + hk_line(id, HK_TILE_X), task->strip.count - 1);
-}
-
-HK_FN hk_i64 hk_line_output(const struct hk_linear_task *task, const struct hk_linear_walk *at,
-                            hk_i32 id)
-{
-    return task->at + hk_min(at->output + hk_line(id, HK_TILE_W), task->outs - 1);
-}
-
-/* ---- a slice comes ---- */
-
-/* Slices whose stretches may be loaded at once: of plain rows that have one tap. */
-HK_FN hk_i64 hk_linear_plain(const struct hk_linear_task *task)
-{
-    const hk_i64 w_size = hk_size(task->w_dtype), x_bytes = hk_size(task->x.dtype) * HK_QUAD;
-
-    if (task->numbers->taps > 1 || !task->numbers->whole || task->x.channel != 1 ||
-        task->w_channel != 1 || !hk_linear_aligned(task->x.base, task->x.row, x_bytes) ||
-        !hk_linear_aligned(task->w, task->w_out * w_size, w_size * HK_QUAD))
-        return 0;
-    return task->terms / HK_SLICE;
-}
-
-/* A tile begins. Sums of nothing are +0: the sign of a zero is lost in the end. */
-HK_FN void hk_linear_start(HK_LOCAL const struct hk_shared *shared,
-                              const struct hk_linear_walk *at, hk_i32 id,
-                              struct hk_linear_mine *mine)
-{
-    const struct hk_linear_task task = shared->task;
-    int i;
-
-    HK_UNROLL
-    for (i = 0; i < HK_SUMS; i++)
-        mine->chain[i] = mine->total[i] = 0.0f;
-    mine->plain = hk_linear_plain(&task);
-    mine->x_at = mine->w_at = 0;
-    if (mine->plain > 0) {
-        HK_GLOBAL const struct hk_linear *numbers = task.numbers;
-        const hk_i64 row = hk_line_row(&task, at, id) * numbers->stride - numbers->before;
-
-        mine->x_at = hk_row(&task.x, row) +
-                     hk_line_term(id, 0, HK_TILE_X) * hk_size(task.x.dtype);
-        mine->w_at = task.w + (hk_line_output(&task, at, id) * task.w_out +
-                               hk_line_term(id, 0, HK_TILE_W)) *
-                                  hk_size(task.w_dtype);
-    }
-}
-
-/* Stretches of one line at once; *at goes on to the next slice. */
-HK_INLINE void hk_linear_load_plain(hk_u32 dtype, HK_GLOBAL const char **at,
-                                    struct hk_linear_raw *raw, const int quads, const int lines)
-{
-    const int size = dtype == HK_F32 ? 4 : 2;
-    int j;
-
-    HK_UNROLL
-    for (j = 0; j < quads; j++)
-        hk_load_words(*at + j * (HK_THREADS / (2 * lines) * 2 * HK_QUAD) * size, size,
-                      raw[j].word);
-    *at += HK_SLICE * size;
-}
-
-/* Of the step's next slice. */
-HK_FN void hk_linear_load(HK_LOCAL const struct hk_shared *shared,
-                          const struct hk_linear_sizes *sizes, const struct hk_linear_walk *at,
-                          hk_i32 id, struct hk_linear_mine *mine)
-{
-    const hk_i64 slice = at->step - 1, u = slice * HK_SLICE;
-    int j;
-
-    if (slice < mine->plain) {
-        if (sizes->x_dtype == HK_F32)
-            hk_linear_load_plain(HK_F32, &mine->x_at, mine->x, HK_QUADS_X, HK_TILE_X);
-        else
-            hk_linear_load_plain(HK_F16, &mine->x_at, mine->x, HK_QUADS_X, HK_TILE_X);
-        if (sizes->w_dtype == HK_F32)
-            hk_linear_load_plain(HK_F32, &mine->w_at, mine->w, HK_QUADS_W, HK_TILE_W);
-        else
-            hk_linear_load_plain(HK_F16, &mine->w_at, mine->w, HK_QUADS_W, HK_TILE_W);
-    } else {
-        const struct hk_linear_task task = shared->task;
-        const struct hk_linear_line x = hk_linear_x_line(&task, hk_line_row(&task, at, id));
-        const struct hk_linear_line w = hk_linear_w_line(&task, hk_line_output(&task, at, id));
-
-        HK_NO_UNROLL
-        for (j = 0; j < HK_QUADS_X; j++) {
-            const struct hk_linear_raw raw = hk_linear_some(
-                &task, &x, u + hk_line_term(id, j, HK_TILE_X), hk_quad_words(x.dtype));
-
-            hk_linear_raw_add(&raw, mine->x, HK_QUADS_X);
-        }
-        HK_NO_UNROLL
-        for (j = 0; j < HK_QUADS_W; j++) {
-            const struct hk_linear_raw raw = hk_linear_some(
-                &task, &w, u + hk_line_term(id, j, HK_TILE_W), hk_quad_words(w.dtype));
-
-            hk_linear_raw_add(&raw, mine->w, HK_QUADS_W);
-        }
-    }
-}
-
-/* What was loaded goes to its slice's part of shared memory. */
-HK_FN void hk_linear_put(HK_LOCAL struct hk_shared *shared, const struct hk_linear_sizes *sizes,
-                         const struct hk_linear_walk *at, hk_i32 id,
-                         const struct hk_linear_mine *mine)
-{
-    const hk_i32 to = (hk_i32)(at->step - 1) & 1, row = hk_line(id, HK_TILE_X);
-    const hk_i32 output = hk_line(id, HK_TILE_W);
-    int i, j;
-
-#define HK_PUT_X(type)                                                                             \
-    hk_quad_widen(type, mine->x[j].word, quad);                                                    \
-    HK_UNROLL                                                                                      \
-    for (i = 0; i < HK_QUAD; i++)                                                                  \
-        shared->x[to][hk_line_term(id, j, HK_TILE_X) + i][row] = quad[i]
-#define HK_PUT_W(type)                                                                             \
-    hk_quad_widen(type, mine->w[j].word, quad);                                                    \
-    HK_UNROLL                                                                                      \
-    for (i = 0; i < HK_QUAD; i++)                                                                  \
-        shared->w[to][hk_line_term(id, j, HK_TILE_W) + i][output] = quad[i]
-    HK_UNROLL
-    for (j = 0; j < HK_QUADS_X; j++) {
-        float quad[HK_QUAD];
-
-        HK_BY(HK_FLOAT_TYPES, sizes->x_dtype, HK_PUT_X);
-    }
-    HK_UNROLL
-    for (j = 0; j < HK_QUADS_W; j++) {
-        float quad[HK_QUAD];
-
-        HK_BY(HK_FLOAT_TYPES, sizes->w_dtype, HK_PUT_W);
-    }
-#undef HK_PUT_X
-#undef HK_PUT_W
-}
-
-/* ---- its products ---- */
+/* ---- products of a slice ---- */
 
 /* Term t of a slice. masks: terms that rows have, if some lack any. */
 HK_INLINE void hk_linear_products(HK_LOCAL const float *x_from, HK_LOCAL const float *w_from,
@@ -309,6 +147,18 @@ HK_INLINE void hk_linear_multiply(HK_LOCAL const struct hk_shared *shared,
                            chain);
 }
 
+/* Have all rows of the tile all terms of the step's slice? Spans move on from row to row. */
+HK_FN int hk_linear_full(HK_LOCAL const struct hk_shared *shared, const struct hk_linear_walk *at)
+{
+    const struct hk_linear_task task = shared->task;
+    const hk_i64 u = (at->step - 2) * HK_SLICE, end = hk_min(u + HK_SLICE, task.terms);
+    const hk_i64 first = task.strip.first + at->row;
+    const hk_i64 last = task.strip.first + hk_min(at->row + HK_TILE_X, task.strip.count) - 1;
+
+    return hk_linear_span_get(task.numbers, first).first <= u &&
+           hk_linear_span_get(task.numbers, last).end >= end;
+}
+
 /* The first step of a tile that has slices. */
 HK_PIECE void hk_linear_first(HK_LOCAL struct hk_shared *shared,
                               const struct hk_linear_sizes *sizes,
@@ -329,18 +179,19 @@ HK_PIECE void hk_linear_slice(HK_LOCAL struct hk_shared *shared,
                               const struct hk_linear_walk *at, hk_i32 id,
                               struct hk_linear_mine *mine)
 {
+    const int full = sizes->whole || hk_linear_full(shared, at);
     const hk_i64 next = at->step - 1;
     int i;
 
     if (next < sizes->slices)
         hk_linear_load(shared, sizes, at, id, mine);
-    if (sizes->whole)
+    if (full)
         hk_linear_multiply(shared, at, id, 0, HK_SLICE_FIRST, mine->chain);
     else
         hk_linear_multiply_masked(shared, at, id, mine->chain);
     if (next < sizes->slices)
         hk_linear_put(shared, sizes, at, id, mine);
-    if (sizes->whole)
+    if (full)
         hk_linear_multiply(shared, at, id, HK_SLICE_FIRST, HK_SLICE, mine->chain);
     if (next % HK_BLOCK_SLICES == 0 || next == sizes->slices) {
         HK_UNROLL
@@ -419,6 +270,7 @@ HK_FN struct hk_linear_sizes hk_linear_sizes_get(const struct hk_call *call)
     struct hk_linear_sizes sizes;
 
     sizes.slices = (numbers->taps * numbers->in + HK_SLICE - 1) / HK_SLICE;
+    sizes.taps = numbers->taps;
     sizes.x_dtype = call->arrays[HK_LINEAR_X].dtype;
     sizes.w_dtype = call->arrays[HK_LINEAR_W].dtype;
     sizes.whole = numbers->whole;

@@ -65,7 +65,8 @@ HK_FN struct hk_linear_few hk_linear_few_get(const struct hk_call *call)
 /* The first term of slab n of a block of its round. */
 HK_FN hk_i64 hk_linear_slab_term(const struct hk_linear_few *few, hk_i64 n, hk_i32 block)
 {
-    const hk_i64 round = n >> few->slabs, slab = n & (((hk_i64)1 << few->slabs) - 1);
+    const hk_i64 round = n >> few->slabs;
+    const hk_i32 slab = (hk_i32)n & ((1 << few->slabs) - 1);
 
     return ((round << few->blocks) + block) * HK_LINEAR_BLOCK + (slab << few->terms);
 }
@@ -110,15 +111,17 @@ HK_FN void hk_linear_w_load(const struct hk_linear_task *task, const struct hk_l
         }
         return;
     }
-    HK_NO_UNROLL
+    HK_NO_UNROLL                /* what is loaded moves up, as indexes must be known */
     for (j = 0; j < HK_PIECES; j++) {
         const hk_i32 line = hk_linear_piece_line(id, j);
         const struct hk_linear_line from =
             hk_linear_w_line(task, hk_linear_piece_output(task, few, line));
-        const struct hk_linear_raw raw = hk_linear_some(
-            task, &from, first + (hk_i64)(line >> few->outs) * HK_LINEAR_BLOCK, 4);
 
-        hk_linear_raw_add(&raw, w, HK_PIECES);
+        HK_UNROLL
+        for (k = 0; k + 1 < HK_PIECES; k++)
+            w[k] = w[k + 1];
+        hk_linear_some(task, &from, first + (hk_i64)(line >> few->outs) * HK_LINEAR_BLOCK, 4, 1,
+                       w + HK_PIECES - 1);
     }
 }
 
@@ -203,9 +206,9 @@ HK_FN void hk_linear_x_bring(HK_LOCAL struct hk_shared *shared, const struct hk_
     for (e = id; e < all; e += HK_THREADS) {
         const struct hk_linear_x_quad quad = hk_linear_x_quad_get(&task, few, n, e);
         const struct hk_linear_line from = hk_linear_x_line(&task, quad.row);
-        const struct hk_linear_raw raw =
-            hk_linear_some(&task, &from, quad.term, hk_quad_words(from.dtype));
+        struct hk_linear_raw raw;
 
+        hk_linear_some(&task, &from, quad.term, hk_quad_words(from.dtype), 1, &raw);
         hk_linear_x_put(from.dtype, few, e, raw.word, shared);
     }
 }
@@ -245,6 +248,26 @@ HK_INLINE void hk_linear_quad(const float *w, HK_LOCAL const float *x, hk_i32 li
     }
 }
 
+/* 16 bytes of weights from word `at` on; answers the terms. */
+HK_INLINE int hk_linear_piece(hk_u32 dtype, HK_LOCAL const hk_u32 *at, HK_LOCAL const float *x,
+                              hk_i32 line, float *chain, const int rows)
+{
+    hk_u32 raw[4];
+    float w[HK_QUAD];
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < 4; i++)
+        raw[i] = at[i];
+    hk_quad_widen(dtype, raw, w);
+    hk_linear_quad(w, x, line, chain, rows);
+    if (dtype == HK_F32)
+        return HK_QUAD;
+    hk_quad_widen(dtype, raw + 2, w);
+    hk_linear_quad(w, x + HK_QUAD, line, chain, rows);
+    return 2 * HK_QUAD;
+}
+
 HK_INLINE void hk_linear_slab(hk_u32 dtype, HK_LOCAL const struct hk_shared *shared,
                               const struct hk_linear_few *few, hk_i32 id, float *chain,
                               const int rows)
@@ -253,23 +276,10 @@ HK_INLINE void hk_linear_slab(hk_u32 dtype, HK_LOCAL const struct hk_shared *sha
     const hk_i32 line = (HK_SLAB_MOST + HK_QUAD) << few->blocks;
     int q;
 
-    HK_UNROLL_FEW
-    for (q = 0; q < HK_PIECES; q++) {
-        hk_u32 raw[4];
-        float w[HK_QUAD];
-        int i;
-
-        HK_UNROLL
-        for (i = 0; i < 4; i++)
-            raw[i] = shared->w[id][q * 4 + i];
-        hk_quad_widen(dtype, raw, w);
-        hk_linear_quad(w, x, line, chain, rows);
-        x += HK_QUAD;
-        if (dtype != HK_F32) {
-            hk_quad_widen(dtype, raw + 2, w);
-            hk_linear_quad(w, x, line, chain, rows);
-            x += HK_QUAD;
-        }
+    HK_NO_UNROLL                /* two at a time, for registers */
+    for (q = 0; q < HK_PIECES; q += 2) {
+        x += hk_linear_piece(dtype, &shared->w[id][q * 4], x, line, chain, rows);
+        x += hk_linear_piece(dtype, &shared->w[id][q * 4 + 4], x, line, chain, rows);
     }
 }
 
@@ -304,7 +314,7 @@ HK_FN void hk_linear_multiply(HK_LOCAL struct hk_shared *shared, const struct hk
         hk_linear_slab_4(shared, few, id, mine->chain);
     else
         hk_linear_slab_8(shared, few, id, mine->chain);
-    if ((n + 1) & ((1 << few->slabs) - 1))
+    if ((hk_i32)(n + 1) & ((1 << few->slabs) - 1))
         return;
     HK_UNROLL
     for (r = 0; r < HK_LINEAR_ROWS; r++) {
@@ -385,7 +395,7 @@ HK_PIECE void hk_linear_begin(const struct hk_call *call, hk_i64 task,
 HK_PIECE void hk_linear_bring(HK_LOCAL struct hk_shared *shared, const struct hk_linear_few *few,
                               hk_i64 n, hk_i32 id, struct hk_linear_mine *mine)
 {
-    if (n > few->steps || (n > 1 && ((n - 1) & ((1 << few->slabs) - 1)) == 0))
+    if (n > few->steps || (n > 1 && ((hk_i32)(n - 1) & ((1 << few->slabs) - 1)) == 0))
         hk_linear_join(shared, few, id, n > few->steps);
     if (n > 0 && n <= few->steps) {
         hk_linear_w_put(shared, id, mine);

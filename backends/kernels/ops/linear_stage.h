@@ -16,13 +16,15 @@ struct hk_linear_term {
     hk_i64 tap, channel;
 };
 
-HK_FN struct hk_linear_term hk_linear_term_get(HK_GLOBAL const struct hk_linear *numbers, hk_i64 u)
+/* Term u; one: there is one tap. */
+HK_INLINE struct hk_linear_term hk_linear_term_get(HK_GLOBAL const struct hk_linear *numbers,
+                                                   hk_i64 u, const int one)
 {
     struct hk_linear_term term;
 
     term.tap = 0;
     term.channel = u;
-    if (numbers->taps > 1) {
+    if (!one && numbers->taps > 1) {
         if (u < 0x7fffffff)     /* GPUs make a division of 64 bits of some hundred instructions */
             term.tap = (hk_i32)u / (hk_i32)hk_min(numbers->in, 0x7fffffff);
         else
@@ -32,15 +34,14 @@ HK_FN struct hk_linear_term hk_linear_term_get(HK_GLOBAL const struct hk_linear 
     return term;
 }
 
-HK_FN struct hk_linear_term hk_linear_term_next(HK_GLOBAL const struct hk_linear *numbers,
-                                                struct hk_linear_term term)
+HK_INLINE void hk_linear_term_next(HK_GLOBAL const struct hk_linear *numbers, const int one,
+                                   struct hk_linear_term *term)
 {
-    term.channel++;
-    if (term.channel == numbers->in && numbers->taps > 1) {
-        term.channel = 0;
-        term.tap++;
+    term->channel++;
+    if (!one && term->channel == numbers->in && numbers->taps > 1) {
+        term->channel = 0;
+        term->tap++;
     }
-    return term;
 }
 
 /* ---- elements, as they are stored ---- */
@@ -132,48 +133,29 @@ HK_FN hk_u32 hk_linear_stored(const struct hk_linear_line *line, const struct hk
                      (term->tap - line->first) * line->tap + term->channel * line->channel);
 }
 
-/* `words` of them from term u on, then zeros. One loop for all: what is loaded moves up. */
-HK_FN struct hk_linear_raw hk_linear_some(const struct hk_linear_task *task,
-                                          const struct hk_linear_line *line, hk_i64 u, int words)
+/* `words` of them from term u on, then zeros. `one`: there is one tap. Nothing waits for the first
+ * before it asks for the last. */
+HK_INLINE void hk_linear_some(const struct hk_linear_task *task, const struct hk_linear_line *line,
+                              hk_i64 u, int words, const int one, struct hk_linear_raw *raw)
 {
     HK_GLOBAL const struct hk_linear *numbers = task->numbers;
-    struct hk_linear_term term = hk_linear_term_get(numbers, u);
-    struct hk_linear_raw raw;
-    int i, k;
-
-    raw.word[0] = raw.word[1] = raw.word[2] = raw.word[3] = 0;
-    HK_NO_UNROLL
-    for (i = 0; i < 4; i++) {
-        hk_u32 word = 0;
-
-        if (i < words && u < task->terms)
-            word = hk_linear_stored(line, &term);
-        u++;
-        term = hk_linear_term_next(numbers, term);
-        if (line->dtype != HK_F32) {
-            if (i < words && u < task->terms)
-                word |= hk_linear_stored(line, &term) << 16;
-            u++;
-            term = hk_linear_term_next(numbers, term);
-        }
-        HK_UNROLL
-        for (k = 0; k < 3; k++)
-            raw.word[k] = raw.word[k + 1];
-        raw.word[3] = word;
-    }
-    return raw;
-}
-
-/* The stretch joins others behind the last one; the first one goes. */
-HK_INLINE void hk_linear_raw_add(const struct hk_linear_raw *raw, struct hk_linear_raw *to,
-                                 const int n)
-{
-    int j;
+    struct hk_linear_term term = hk_linear_term_get(numbers, u, one);
+    int i;
 
     HK_UNROLL
-    for (j = 0; j + 1 < n; j++)
-        to[j] = to[j + 1];
-    to[n - 1] = *raw;
+    for (i = 0; i < 4; i++) {
+        raw->word[i] = 0;
+        if (i < words && u < task->terms)
+            raw->word[i] = hk_linear_stored(line, &term);
+        u++;
+        hk_linear_term_next(numbers, one, &term);
+        if (line->dtype != HK_F32) {
+            if (i < words && u < task->terms)
+                raw->word[i] |= hk_linear_stored(line, &term) << 16;
+            u++;
+            hk_linear_term_next(numbers, one, &term);
+        }
+    }
 }
 
 /* ---- the way out ---- */
