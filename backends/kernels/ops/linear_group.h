@@ -204,31 +204,113 @@ HK_PIECE void hk_linear_slice(HK_LOCAL struct hk_shared *shared,
 
 /* ---- the way out ---- */
 
-/* One loop for all quads of sums: what is next moves to the front. */
+/* Elements of one row, or of the bias, for a thread's outputs; those behind the last are 0. */
+HK_INLINE void hk_linear_own_read(hk_u32 dtype, HK_GLOBAL const char *base, hk_i64 step,
+                                  const struct hk_linear_task *task, hk_i64 first, hk_i32 id,
+                                  float *out)
+{
+    int k;
+
+    HK_UNROLL
+    for (k = 0; k < HK_OWN_W; k++) {
+        const hk_i64 output = first + hk_own_w(id, k);
+
+        out[k] = 0.0f;
+        if (output < task->outs)
+            out[k] = hk_element(dtype, base, (task->at + output) * step);
+    }
+}
+
+HK_FN void hk_linear_bias(const struct hk_linear_task *task, hk_i64 first, hk_i32 id, float *total)
+{
+    float bias[HK_OWN_W];
+    int i, k;
+
+#define HK_READ(type)                                                                              \
+    hk_linear_own_read(type, task->bias, task->bias_step, task, first, id, bias)
+    HK_BY(HK_FLOAT_TYPES, task->bias_dtype, HK_READ);
+#undef HK_READ
+    HK_UNROLL
+    for (i = 0; i < HK_OWN_X; i++) {
+        HK_UNROLL
+        for (k = 0; k < HK_OWN_W; k++)
+            total[i * HK_OWN_W + k] = hk_add(total[i * HK_OWN_W + k], bias[k]);
+    }
+}
+
+/* The sums of the thread's first row go behind those of the last. */
+HK_FN void hk_linear_turn(float *total)
+{
+    float first[HK_OWN_W];
+    int k;
+
+    HK_UNROLL
+    for (k = 0; k < HK_OWN_W; k++)
+        first[k] = total[k];
+    HK_UNROLL
+    for (k = 0; k < HK_SUMS - HK_OWN_W; k++)
+        total[k] = total[k + HK_OWN_W];
+    HK_UNROLL
+    for (k = 0; k < HK_OWN_W; k++)
+        total[HK_SUMS - HK_OWN_W + k] = first[k];
+}
+
+HK_FN void hk_linear_addend(const struct hk_linear_task *task, const struct hk_linear_walk *at,
+                            hk_i32 id, float *total)
+{
+    hk_i32 i;
+    int k;
+
+    HK_NO_UNROLL
+    for (i = 0; i < HK_OWN_X; i++) {
+        const hk_i64 row = hk_min(at->row + hk_own_x(id, i), task->strip.count - 1);
+        float add[HK_OWN_W];
+
+#define HK_READ(type)                                                                              \
+    hk_linear_own_read(type, hk_row(&task->add, task->strip.first + row), task->add.channel, task, \
+                       at->output, id, add)
+        HK_BY(HK_FLOAT_TYPES, task->add.dtype, HK_READ);
+#undef HK_READ
+        HK_UNROLL
+        for (k = 0; k < HK_OWN_W; k++)
+            total[k] = hk_add(total[k], add[k]);
+        hk_linear_turn(total);
+    }
+}
+
+/* Loops stand for one row each, whose sums are in front: an index of what lies in registers must be
+ * known. */
 HK_PIECE void hk_linear_leave(HK_LOCAL const struct hk_shared *shared,
                               const struct hk_linear_walk *at, hk_i32 id,
                               struct hk_linear_mine *mine)
 {
     const struct hk_linear_task task = shared->task;
-    hk_i32 e;
+    hk_i32 i, q;
     int k;
 
+    if (task.bias)
+        hk_linear_bias(&task, at->output, id, mine->total);
+    if (task.add.base)
+        hk_linear_addend(&task, at, id, mine->total);
     HK_NO_UNROLL
-    for (e = 0; e < HK_SUMS / 4; e++) {
-        const hk_i64 row = at->row + hk_own_x(id, e / (HK_OWN_W / 4));
-        const hk_i64 output = at->output + hk_own_w(id, e % (HK_OWN_W / 4) * 4);
+    for (i = 0; i < HK_OWN_X; i++) {
+        const hk_i64 row = at->row + hk_own_x(id, i);
 
-        if (row < task.strip.count) {
+        HK_NO_UNROLL
+        for (q = 0; q < HK_OWN_W; q += 4) {
+            const hk_i64 output = at->output + hk_own_w(id, q);
+
             HK_UNROLL
             for (k = 0; k < 4; k++) {
-                if (output + k < task.outs)
-                    hk_linear_write(&task, task.strip.first + row, task.at + output + k,
-                                    mine->total[k]);
+                if (row < task.strip.count && output + k < task.outs)
+                    hk_put(task.y.dtype, hk_row(&task.y, task.strip.first + row),
+                           (task.at + output + k) * task.y.channel,
+                           hk_linear_act(&task, mine->total[k]));
             }
+            HK_UNROLL
+            for (k = 0; k < HK_SUMS - 4; k++)
+                mine->total[k] = mine->total[k + 4];
         }
-        HK_UNROLL
-        for (k = 0; k < HK_SUMS - 4; k++)
-            mine->total[k] = mine->total[k + 4];
     }
 }
 

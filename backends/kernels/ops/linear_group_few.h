@@ -339,6 +339,16 @@ HK_PIECE void hk_linear_work(HK_LOCAL struct hk_shared *shared, const struct hk_
 
 /* ---- sums ---- */
 
+/* Of row i and output o, both of all. */
+HK_FN void hk_linear_write(const struct hk_linear_task *task, hk_i64 i, hk_i64 o, float s)
+{
+    if (task->bias)
+        s = hk_add(s, hk_element(task->bias_dtype, task->bias, o * task->bias_step));
+    if (task->add.base)
+        s = hk_add(s, hk_element(task->add.dtype, hk_row(&task->add, i), o * task->add.channel));
+    hk_put(task->y.dtype, hk_row(&task->y, i), o * task->y.channel, hk_linear_act(task, s));
+}
+
 /* A round's blocks join the sums before. Sums of nothing are +0: the sign of a zero is lost in the
  * end. Who adds a sum writes it, so nobody waits. */
 HK_FN void hk_linear_join(HK_LOCAL struct hk_shared *shared, const struct hk_linear_few *few,

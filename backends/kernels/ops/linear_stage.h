@@ -158,16 +158,4 @@ HK_INLINE void hk_linear_some(const struct hk_linear_task *task, const struct hk
     }
 }
 
-/* ---- the way out ---- */
-
-/* Of row i and output o, both of all. */
-HK_FN void hk_linear_write(const struct hk_linear_task *task, hk_i64 i, hk_i64 o, float s)
-{
-    if (task->bias)
-        s = hk_add(s, hk_element(task->bias_dtype, task->bias, o * task->bias_step));
-    if (task->add.base)
-        s = hk_add(s, hk_element(task->add.dtype, hk_row(&task->add, i), o * task->add.channel));
-    hk_put(task->y.dtype, hk_row(&task->y, i), o * task->y.channel, hk_linear_act(task, s));
-}
-
 #endif
