@@ -12,13 +12,14 @@
 
 #define HK_HAS_SHARED 1
 
-/* Pass 0 has tiles as large as registers allow, pass 1 has small ones, of which there are more. */
+/* Pass 0 has tiles as large as registers allow (Intel's are of sub-groups, and fewer), pass 1 has
+ * small ones, of which there are more. */
 #if HK_PASS == 0 && HK_GROUP_SUMS >= 64
 #define HK_OWN_X 8
 #else
 #define HK_OWN_X 4
 #endif
-#if HK_PASS == 0 && HK_GROUP_SUMS >= 32
+#if HK_PASS == 0 && HK_GROUP_SUMS >= 32 && !HK_LEAST_LANES
 #define HK_OWN_W 8
 #else
 #define HK_OWN_W 4
