@@ -300,7 +300,7 @@ HK_SLAB_ROWS(4)
 HK_SLAB_ROWS(8)
 
 /* Of slab n. Behind the last of a round its blocks' sums are there. */
-HK_FN void hk_linear_multiply(HK_LOCAL struct hk_shared *shared, const struct hk_linear_few *few,
+HK_PIECE void hk_linear_multiply(HK_LOCAL struct hk_shared *shared, const struct hk_linear_few *few,
                               hk_i64 n, hk_i32 id, struct hk_linear_mine *mine)
 {
     const hk_i32 rows = (hk_i32)shared->task.strip.count;
@@ -322,19 +322,6 @@ HK_FN void hk_linear_multiply(HK_LOCAL struct hk_shared *shared, const struct hk
             shared->part[r][id] = mine->chain[r];
         mine->chain[r] = 0.0f;
     }
-}
-
-/* Slab n is on its way while there are products of slab n - 1. */
-HK_PIECE void hk_linear_work(HK_LOCAL struct hk_shared *shared, const struct hk_linear_few *few,
-                             hk_i64 n, hk_i32 id, struct hk_linear_mine *mine)
-{
-    if (n < few->steps) {
-        const struct hk_linear_task task = shared->task;
-
-        hk_linear_w_load(&task, few, n, id, (int)shared->w_plain, mine->w);
-    }
-    if (n > 0)
-        hk_linear_multiply(shared, few, n - 1, id, mine);
 }
 
 /* ---- sums ---- */
@@ -400,21 +387,26 @@ HK_PIECE void hk_linear_begin(const struct hk_call *call, hk_i64 task,
         hk_linear_task_find(call, task, shared);
 }
 
-/* Slab n - 1 goes to shared memory. Sums of the round before are complete; behind the last slab
- * they are written. */
+/* Slab n - 1 goes to shared memory, and the weights of slab n are asked for. Sums of the round
+ * before are complete; behind the last slab they are written. */
 HK_PIECE void hk_linear_bring(HK_LOCAL struct hk_shared *shared, const struct hk_linear_few *few,
                               hk_i64 n, hk_i32 id, struct hk_linear_mine *mine)
 {
     if (n > few->steps || (n > 1 && ((hk_i32)(n - 1) & ((1 << few->slabs) - 1)) == 0))
         hk_linear_join(shared, few, id, n > few->steps);
-    if (n > 0 && n <= few->steps) {
+    if (n > 0 && n <= few->steps)
         hk_linear_w_put(shared, id, mine);
-        hk_linear_x_bring(shared, few, n - 1, id);
+    if (n < few->steps) {
+        const struct hk_linear_task task = shared->task;
+
+        hk_linear_w_load(&task, few, n, id, (int)shared->w_plain, mine->w);
     }
+    if (n > 0 && n <= few->steps)
+        hk_linear_x_bring(shared, few, n - 1, id);
 }
 
-/* Step 0 of a task finds it; step 2 n + 1 brings slab n - 1 to shared memory, and step 2 n + 2
- * loads slab n and makes the products of slab n - 1. */
+/* Step 0 of a task finds it; step 2 n + 1 brings slab n - 1, and step 2 n + 2 makes its
+ * products. */
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
     const struct hk_linear_few few = hk_linear_few_get(call);
@@ -431,8 +423,8 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
                 hk_linear_begin(call, at.task, shared, id, &mine[HK_OWN(id)]);
             else if (at.step % 2 == 1)
                 hk_linear_bring(shared, &few, at.step / 2, id, &mine[HK_OWN(id)]);
-            else
-                hk_linear_work(shared, &few, at.step / 2 - 1, id, &mine[HK_OWN(id)]);
+            else if (at.step > 2)
+                hk_linear_multiply(shared, &few, at.step / 2 - 2, id, &mine[HK_OWN(id)]);
         }
         HK_BARRIER();
         at = hk_steps_next(call, at, 2 * few.steps + 4);
