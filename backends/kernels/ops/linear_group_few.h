@@ -56,7 +56,7 @@ HK_FN struct hk_linear_few hk_linear_few_get(const struct hk_call *call)
     few.blocks = hk_first_bit(HK_THREADS) - few.outs;
     few.terms = call->arrays[HK_LINEAR_W].dtype == HK_F32 ? 5 : 6;
     few.slabs = 0;
-    while (few.slabs + few.terms < 8 && (terms >> few.slabs) > 1 << few.terms)
+    while (few.slabs + few.terms < 8 && (terms - 1) >> few.slabs >= 1 << few.terms)
         few.slabs++;
     few.steps = ((blocks + ((hk_i64)1 << few.blocks) - 1) >> few.blocks) << few.slabs;
     return few;
