@@ -43,8 +43,8 @@ char *heed_kernel_source(const struct heed_services *, const char *file, size_t 
  * kernels have a pointer argument for each, so the number of buffers comes in two sizes. */
 enum {
     HEED_SMALL_SUBS = 4,            /* sub-sources of a source */
-    HEED_GROUP_THREADS = 256,       /* workgroup: threads of a group at most */
-    HEED_OPERATION_THREADS = 64,    /* likewise, of operations beside attention */
+    HEED_GROUP_THREADS = 256,       /* workgroup: threads of a group at most; those of operations
+                                     * beside attention stand in their rows */
     HEED_BUFFERS_SMALL = 28 + 1,
     HEED_BUFFERS_LARGE = HEED_MAX_OPERANDS + 1
 };

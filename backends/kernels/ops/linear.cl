@@ -7,6 +7,7 @@
  * interval of them.
  */
 #define HK_SCALES 0 /* numbers alone */
+#define HK_MANY_SUMS (HK_THREADS > 1) /* in registers */
 #include "channels.h"
 
 #include "../functions.h"

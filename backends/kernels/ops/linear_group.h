@@ -12,13 +12,14 @@
 
 #define HK_HAS_SHARED 1
 
-/* Pass 0 has tiles as large as registers allow, pass 1 has small ones, of which there are more. */
+/* Pass 0 has tiles as large as registers allow (Intel's are of sub-groups, and fewer), pass 1 has
+ * small ones, of which there are more. */
 #if HK_PASS == 0 && HK_GROUP_SUMS >= 64
 #define HK_OWN_X 8
 #else
 #define HK_OWN_X 4
 #endif
-#if HK_PASS == 0 && HK_GROUP_SUMS >= 32
+#if HK_PASS == 0 && HK_GROUP_SUMS >= 32 && !HK_LEAST_LANES
 #define HK_OWN_W 8
 #else
 #define HK_OWN_W 4
@@ -49,14 +50,15 @@ struct hk_shared {
 /* What a thread keeps from step to step. */
 struct hk_linear_mine {
     float chain[HK_SUMS], total[HK_SUMS];       /* sums of a block; of those before */
-    hk_u32 x[HK_QUADS_X][4], w[HK_QUADS_W][4];  /* stretches on their way, as they are stored */
+    struct hk_linear_raw x[HK_QUADS_X], w[HK_QUADS_W];  /* stretches on their way */
     HK_GLOBAL const char *x_at, *w_at;          /* the first of each, in the next slice */
-    hk_i64 plain;       /* slices, from the first on, whose stretches are loaded at once */
+    hk_i64 plain;               /* slices, from the first on, that are loaded at once */
+    hk_i64 x_first, x_end;      /* those of which x has rows */
 };
 
 /* What is the same for all tasks. */
 struct hk_linear_sizes {
-    hk_i64 slices;
+    hk_i64 slices, taps;
     hk_u32 x_dtype, w_dtype, whole;
 };
 
@@ -67,171 +69,9 @@ struct hk_linear_walk {
     hk_i64 task, row, output, step;
 };
 
-/* ---- who does what ---- */
+#include "linear_group_slice.h"
 
-/* Threads whose numbers are near each other have few rows and few outputs. */
-HK_FN hk_i32 hk_own_x(hk_i32 id, const int i)
-{
-    return ((id & 1) | (id >> 3 & 2) | (id >> 4 & 12)) * 4 + i / 4 * (HK_SIDE * 4) + i % 4;
-}
-
-HK_FN hk_i32 hk_own_w(hk_i32 id, const int k)
-{
-    return ((id >> 1 & 7) | (id >> 2 & 8)) * 4 + k / 4 * (HK_SIDE * 4) + k % 4;
-}
-
-/* The line of a tile of `lines` that a thread brings, and where in the slice stretch j begins. */
-HK_FN hk_i32 hk_line(hk_i32 id, const int lines)
-{
-    return id / 2 % lines;
-}
-
-HK_FN hk_i32 hk_line_term(hk_i32 id, int j, const int lines)
-{
-    return (id % 2 + (id + j * HK_THREADS) / (2 * lines) * 2) * HK_QUAD;
-}
-
-/* Rows and outputs behind the last are those once more: nothing is made of their sums. */
-HK_FN hk_i64 hk_line_row(const struct hk_linear_task *task, const struct hk_linear_walk *at,
-                         hk_i32 id)
-{
-    return task->strip.first +
-           hk_min(at->row + hk_line(id, HK_TILE_X), task->strip.count - 1);
-}
-
-HK_FN hk_i64 hk_line_output(const struct hk_linear_task *task, const struct hk_linear_walk *at,
-                            hk_i32 id)
-{
-    return task->at + hk_min(at->output + hk_line(id, HK_TILE_W), task->outs - 1);
-}
-
-/* ---- a slice comes ---- */
-
-/* Slices whose stretches may be loaded at once: of plain rows that have one tap. */
-HK_FN hk_i64 hk_linear_plain(const struct hk_linear_task *task)
-{
-    const hk_i64 w_size = hk_size(task->w_dtype), x_bytes = hk_size(task->x.dtype) * HK_QUAD;
-
-    if (task->numbers->taps > 1 || !task->numbers->whole || task->x.channel != 1 ||
-        task->w_channel != 1 || !hk_linear_aligned(task->x.base, task->x.row, x_bytes) ||
-        !hk_linear_aligned(task->w, task->w_out * w_size, w_size * HK_QUAD))
-        return 0;
-    return task->terms / HK_SLICE;
-}
-
-/* A tile begins. Sums of nothing are +0: the sign of a zero is lost in the end. */
-HK_FN void hk_linear_start(HK_LOCAL const struct hk_shared *shared,
-                              const struct hk_linear_walk *at, hk_i32 id,
-                              struct hk_linear_mine *mine)
-{
-    const struct hk_linear_task task = shared->task;
-    int i;
-
-    HK_UNROLL
-    for (i = 0; i < HK_SUMS; i++)
-        mine->chain[i] = mine->total[i] = 0.0f;
-    mine->plain = hk_linear_plain(&task);
-    mine->x_at = mine->w_at = 0;
-    if (mine->plain > 0) {
-        HK_GLOBAL const struct hk_linear *numbers = task.numbers;
-        const hk_i64 row = hk_line_row(&task, at, id) * numbers->stride - numbers->before;
-
-        mine->x_at = hk_row(&task.x, row) +
-                     hk_line_term(id, 0, HK_TILE_X) * hk_size(task.x.dtype);
-        mine->w_at = task.w + (hk_line_output(&task, at, id) * task.w_out +
-                               hk_line_term(id, 0, HK_TILE_W)) *
-                                  hk_size(task.w_dtype);
-    }
-}
-
-/* Stretches of one line at once; *at goes on to the next slice. */
-HK_INLINE void hk_linear_load_plain(hk_u32 dtype, HK_GLOBAL const char **at, hk_u32 raw[][4],
-                                    const int quads, const int lines)
-{
-    const int size = dtype == HK_F32 ? 4 : 2;
-    int j;
-
-    HK_UNROLL
-    for (j = 0; j < quads; j++)
-        hk_load_words(*at + j * (HK_THREADS / (2 * lines) * 2 * HK_QUAD) * size, size, raw[j]);
-    *at += HK_SLICE * size;
-}
-
-/* Of the step's next slice. */
-HK_FN void hk_linear_load(HK_LOCAL const struct hk_shared *shared,
-                          const struct hk_linear_sizes *sizes, const struct hk_linear_walk *at,
-                          hk_i32 id, struct hk_linear_mine *mine)
-{
-    const hk_i64 slice = at->step - 1, u = slice * HK_SLICE;
-    int j;
-
-    if (slice < mine->plain) {
-        if (sizes->x_dtype == HK_F32)
-            hk_linear_load_plain(HK_F32, &mine->x_at, mine->x, HK_QUADS_X, HK_TILE_X);
-        else
-            hk_linear_load_plain(HK_F16, &mine->x_at, mine->x, HK_QUADS_X, HK_TILE_X);
-        if (sizes->w_dtype == HK_F32)
-            hk_linear_load_plain(HK_F32, &mine->w_at, mine->w, HK_QUADS_W, HK_TILE_W);
-        else
-            hk_linear_load_plain(HK_F16, &mine->w_at, mine->w, HK_QUADS_W, HK_TILE_W);
-    } else {
-        const struct hk_linear_task task = shared->task;
-        const struct hk_linear_line x = hk_linear_x_line(&task, hk_line_row(&task, at, id));
-        const struct hk_linear_line w = hk_linear_w_line(&task, hk_line_output(&task, at, id));
-
-        HK_NO_UNROLL
-        for (j = 0; j < HK_QUADS_X; j++) {
-            const struct hk_linear_raw raw = hk_linear_some(
-                &task, &x, u + hk_line_term(id, j, HK_TILE_X), hk_quad_words(x.dtype));
-
-            hk_linear_raw_add(&raw, mine->x, HK_QUADS_X);
-        }
-        HK_NO_UNROLL
-        for (j = 0; j < HK_QUADS_W; j++) {
-            const struct hk_linear_raw raw = hk_linear_some(
-                &task, &w, u + hk_line_term(id, j, HK_TILE_W), hk_quad_words(w.dtype));
-
-            hk_linear_raw_add(&raw, mine->w, HK_QUADS_W);
-        }
-    }
-}
-
-/* What was loaded goes to its slice's part of shared memory. */
-HK_FN void hk_linear_put(HK_LOCAL struct hk_shared *shared, const struct hk_linear_sizes *sizes,
-                         const struct hk_linear_walk *at, hk_i32 id,
-                         const struct hk_linear_mine *mine)
-{
-    const hk_i32 to = (hk_i32)(at->step - 1) & 1, row = hk_line(id, HK_TILE_X);
-    const hk_i32 output = hk_line(id, HK_TILE_W);
-    int i, j;
-
-#define HK_PUT_X(type)                                                                             \
-    hk_quad_widen(type, mine->x[j], quad);                                                         \
-    HK_UNROLL                                                                                      \
-    for (i = 0; i < HK_QUAD; i++)                                                                  \
-        shared->x[to][hk_line_term(id, j, HK_TILE_X) + i][row] = quad[i]
-#define HK_PUT_W(type)                                                                             \
-    hk_quad_widen(type, mine->w[j], quad);                                                         \
-    HK_UNROLL                                                                                      \
-    for (i = 0; i < HK_QUAD; i++)                                                                  \
-        shared->w[to][hk_line_term(id, j, HK_TILE_W) + i][output] = quad[i]
-    HK_UNROLL
-    for (j = 0; j < HK_QUADS_X; j++) {
-        float quad[HK_QUAD];
-
-        HK_BY(HK_FLOAT_TYPES, sizes->x_dtype, HK_PUT_X);
-    }
-    HK_UNROLL
-    for (j = 0; j < HK_QUADS_W; j++) {
-        float quad[HK_QUAD];
-
-        HK_BY(HK_FLOAT_TYPES, sizes->w_dtype, HK_PUT_W);
-    }
-#undef HK_PUT_X
-#undef HK_PUT_W
-}
-
-/* ---- its products ---- */
+/* ---- products of a slice ---- */
 
 /* Term t of a slice. masks: terms that rows have, if some lack any. */
 HK_INLINE void hk_linear_products(HK_LOCAL const float *x_from, HK_LOCAL const float *w_from,
@@ -308,6 +148,18 @@ HK_INLINE void hk_linear_multiply(HK_LOCAL const struct hk_shared *shared,
                            chain);
 }
 
+/* Have all rows of the tile all terms of the step's slice? Spans move on from row to row. */
+HK_FN int hk_linear_full(HK_LOCAL const struct hk_shared *shared, const struct hk_linear_walk *at)
+{
+    const struct hk_linear_task task = shared->task;
+    const hk_i64 u = (at->step - 2) * HK_SLICE, end = hk_min(u + HK_SLICE, task.terms);
+    const hk_i64 first = task.strip.first + at->row;
+    const hk_i64 last = task.strip.first + hk_min(at->row + HK_TILE_X, task.strip.count) - 1;
+
+    return hk_linear_span_get(task.numbers, first).first <= u &&
+           hk_linear_span_get(task.numbers, last).end >= end;
+}
+
 /* The first step of a tile that has slices. */
 HK_PIECE void hk_linear_first(HK_LOCAL struct hk_shared *shared,
                               const struct hk_linear_sizes *sizes,
@@ -328,18 +180,19 @@ HK_PIECE void hk_linear_slice(HK_LOCAL struct hk_shared *shared,
                               const struct hk_linear_walk *at, hk_i32 id,
                               struct hk_linear_mine *mine)
 {
+    const int full = sizes->whole || hk_linear_full(shared, at);
     const hk_i64 next = at->step - 1;
     int i;
 
     if (next < sizes->slices)
         hk_linear_load(shared, sizes, at, id, mine);
-    if (sizes->whole)
+    if (full)
         hk_linear_multiply(shared, at, id, 0, HK_SLICE_FIRST, mine->chain);
     else
         hk_linear_multiply_masked(shared, at, id, mine->chain);
     if (next < sizes->slices)
         hk_linear_put(shared, sizes, at, id, mine);
-    if (sizes->whole)
+    if (full)
         hk_linear_multiply(shared, at, id, HK_SLICE_FIRST, HK_SLICE, mine->chain);
     if (next % HK_BLOCK_SLICES == 0 || next == sizes->slices) {
         HK_UNROLL
@@ -352,31 +205,113 @@ HK_PIECE void hk_linear_slice(HK_LOCAL struct hk_shared *shared,
 
 /* ---- the way out ---- */
 
-/* One loop for all quads of sums: what is next moves to the front. */
+/* Elements of one row, or of the bias, for a thread's outputs; those behind the last are 0. */
+HK_INLINE void hk_linear_own_read(hk_u32 dtype, HK_GLOBAL const char *base, hk_i64 step,
+                                  const struct hk_linear_task *task, hk_i64 first, hk_i32 id,
+                                  float *out)
+{
+    int k;
+
+    HK_UNROLL
+    for (k = 0; k < HK_OWN_W; k++) {
+        const hk_i64 output = first + hk_own_w(id, k);
+
+        out[k] = 0.0f;
+        if (output < task->outs)
+            out[k] = hk_element(dtype, base, (task->at + output) * step);
+    }
+}
+
+HK_FN void hk_linear_bias(const struct hk_linear_task *task, hk_i64 first, hk_i32 id, float *total)
+{
+    float bias[HK_OWN_W];
+    int i, k;
+
+#define HK_READ(type)                                                                              \
+    hk_linear_own_read(type, task->bias, task->bias_step, task, first, id, bias)
+    HK_BY(HK_FLOAT_TYPES, task->bias_dtype, HK_READ);
+#undef HK_READ
+    HK_UNROLL
+    for (i = 0; i < HK_OWN_X; i++) {
+        HK_UNROLL
+        for (k = 0; k < HK_OWN_W; k++)
+            total[i * HK_OWN_W + k] = hk_add(total[i * HK_OWN_W + k], bias[k]);
+    }
+}
+
+/* The sums of the thread's first row go behind those of the last. */
+HK_FN void hk_linear_turn(float *total)
+{
+    float first[HK_OWN_W];
+    int k;
+
+    HK_UNROLL
+    for (k = 0; k < HK_OWN_W; k++)
+        first[k] = total[k];
+    HK_UNROLL
+    for (k = 0; k < HK_SUMS - HK_OWN_W; k++)
+        total[k] = total[k + HK_OWN_W];
+    HK_UNROLL
+    for (k = 0; k < HK_OWN_W; k++)
+        total[HK_SUMS - HK_OWN_W + k] = first[k];
+}
+
+HK_FN void hk_linear_addend(const struct hk_linear_task *task, const struct hk_linear_walk *at,
+                            hk_i32 id, float *total)
+{
+    hk_i32 i;
+    int k;
+
+    HK_NO_UNROLL
+    for (i = 0; i < HK_OWN_X; i++) {
+        const hk_i64 row = hk_min(at->row + hk_own_x(id, i), task->strip.count - 1);
+        float add[HK_OWN_W];
+
+#define HK_READ(type)                                                                              \
+    hk_linear_own_read(type, hk_row(&task->add, task->strip.first + row), task->add.channel, task, \
+                       at->output, id, add)
+        HK_BY(HK_FLOAT_TYPES, task->add.dtype, HK_READ);
+#undef HK_READ
+        HK_UNROLL
+        for (k = 0; k < HK_OWN_W; k++)
+            total[k] = hk_add(total[k], add[k]);
+        hk_linear_turn(total);
+    }
+}
+
+/* Loops stand for one row each, whose sums are in front: an index of what lies in registers must be
+ * known. */
 HK_PIECE void hk_linear_leave(HK_LOCAL const struct hk_shared *shared,
                               const struct hk_linear_walk *at, hk_i32 id,
                               struct hk_linear_mine *mine)
 {
     const struct hk_linear_task task = shared->task;
-    hk_i32 e;
+    hk_i32 i, q;
     int k;
 
+    if (task.bias)
+        hk_linear_bias(&task, at->output, id, mine->total);
+    if (task.add.base)
+        hk_linear_addend(&task, at, id, mine->total);
     HK_NO_UNROLL
-    for (e = 0; e < HK_SUMS / 4; e++) {
-        const hk_i64 row = at->row + hk_own_x(id, e / (HK_OWN_W / 4));
-        const hk_i64 output = at->output + hk_own_w(id, e % (HK_OWN_W / 4) * 4);
+    for (i = 0; i < HK_OWN_X; i++) {
+        const hk_i64 row = at->row + hk_own_x(id, i);
 
-        if (row < task.strip.count) {
+        HK_NO_UNROLL
+        for (q = 0; q < HK_OWN_W; q += 4) {
+            const hk_i64 output = at->output + hk_own_w(id, q);
+
             HK_UNROLL
             for (k = 0; k < 4; k++) {
-                if (output + k < task.outs)
-                    hk_linear_write(&task, task.strip.first + row, task.at + output + k,
-                                    mine->total[k]);
+                if (row < task.strip.count && output + k < task.outs)
+                    hk_put(task.y.dtype, hk_row(&task.y, task.strip.first + row),
+                           (task.at + output + k) * task.y.channel,
+                           hk_linear_act(&task, mine->total[k]));
             }
+            HK_UNROLL
+            for (k = 0; k < HK_SUMS - 4; k++)
+                mine->total[k] = mine->total[k + 4];
         }
-        HK_UNROLL
-        for (k = 0; k < HK_SUMS - 4; k++)
-            mine->total[k] = mine->total[k + 4];
     }
 }
 
@@ -418,6 +353,7 @@ HK_FN struct hk_linear_sizes hk_linear_sizes_get(const struct hk_call *call)
     struct hk_linear_sizes sizes;
 
     sizes.slices = (numbers->taps * numbers->in + HK_SLICE - 1) / HK_SLICE;
+    sizes.taps = numbers->taps;
     sizes.x_dtype = call->arrays[HK_LINEAR_X].dtype;
     sizes.w_dtype = call->arrays[HK_LINEAR_W].dtype;
     sizes.whole = numbers->whole;

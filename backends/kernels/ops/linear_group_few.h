@@ -36,7 +36,7 @@ struct hk_shared {
 /* What a thread keeps from step to step. */
 struct hk_linear_mine {
     float chain[HK_LINEAR_ROWS];
-    hk_u32 w[HK_PIECES][4];             /* weights on their way */
+    struct hk_linear_raw w[HK_PIECES];  /* weights on their way */
 };
 
 /* Sizes that are the same for all tasks, as powers of two: outputs of a task, blocks of a round,
@@ -56,7 +56,7 @@ HK_FN struct hk_linear_few hk_linear_few_get(const struct hk_call *call)
     few.blocks = hk_first_bit(HK_THREADS) - few.outs;
     few.terms = call->arrays[HK_LINEAR_W].dtype == HK_F32 ? 5 : 6;
     few.slabs = 0;
-    while (few.slabs + few.terms < 8 && (terms >> few.slabs) > 1 << few.terms)
+    while (few.slabs + few.terms < 8 && (terms - 1) >> few.slabs >= 1 << few.terms)
         few.slabs++;
     few.steps = ((blocks + ((hk_i64)1 << few.blocks) - 1) >> few.blocks) << few.slabs;
     return few;
@@ -65,7 +65,8 @@ HK_FN struct hk_linear_few hk_linear_few_get(const struct hk_call *call)
 /* The first term of slab n of a block of its round. */
 HK_FN hk_i64 hk_linear_slab_term(const struct hk_linear_few *few, hk_i64 n, hk_i32 block)
 {
-    const hk_i64 round = n >> few->slabs, slab = n & (((hk_i64)1 << few->slabs) - 1);
+    const hk_i64 round = n >> few->slabs;
+    const hk_i32 slab = (hk_i32)n & ((1 << few->slabs) - 1);
 
     return ((round << few->blocks) + block) * HK_LINEAR_BLOCK + (slab << few->terms);
 }
@@ -85,7 +86,7 @@ HK_FN hk_i64 hk_linear_piece_output(const struct hk_linear_task *task,
 }
 
 HK_FN void hk_linear_w_load(const struct hk_linear_task *task, const struct hk_linear_few *few,
-                            hk_i64 n, hk_i32 id, int plain, hk_u32 w[HK_PIECES][4])
+                            hk_i64 n, hk_i32 id, int plain, struct hk_linear_raw *w)
 {
     const hk_i32 each = 1 << (few->terms - 3);  /* HK_PIECES is 2^3 */
     const hk_i64 first = hk_linear_slab_term(few, n, 0) + id % HK_PIECES * each;
@@ -100,24 +101,27 @@ HK_FN void hk_linear_w_load(const struct hk_linear_task *task, const struct hk_l
             if (u < task->terms) {
                 const hk_i64 o = hk_linear_piece_output(task, few, line);
 
-                hk_load_words(task->w + (o * task->w_out + u) * (HK_PIECE_BYTES / each), 4, w[j]);
+                hk_load_words(task->w + (o * task->w_out + u) * (HK_PIECE_BYTES / each), 4,
+                              w[j].word);
             } else {
                 HK_UNROLL
                 for (k = 0; k < 4; k++)
-                    w[j][k] = 0;
+                    w[j].word[k] = 0;
             }
         }
         return;
     }
-    HK_NO_UNROLL
+    HK_NO_UNROLL                /* what is loaded moves up, as indexes must be known */
     for (j = 0; j < HK_PIECES; j++) {
         const hk_i32 line = hk_linear_piece_line(id, j);
         const struct hk_linear_line from =
             hk_linear_w_line(task, hk_linear_piece_output(task, few, line));
-        const struct hk_linear_raw raw = hk_linear_some(
-            task, &from, first + (hk_i64)(line >> few->outs) * HK_LINEAR_BLOCK, 4);
 
-        hk_linear_raw_add(&raw, w, HK_PIECES);
+        HK_UNROLL
+        for (k = 0; k + 1 < HK_PIECES; k++)
+            w[k] = w[k + 1];
+        hk_linear_some(task, &from, first + (hk_i64)(line >> few->outs) * HK_LINEAR_BLOCK, 4, 1,
+                       w + HK_PIECES - 1);
     }
 }
 
@@ -145,7 +149,7 @@ HK_FN hk_i32 hk_linear_x_quads(hk_i64 rows, const struct hk_linear_few *few)
 }
 
 HK_FN void hk_linear_x_load(const struct hk_linear_task *task, const struct hk_linear_few *few,
-                            hk_i64 n, hk_i32 e, hk_u32 x[4])
+                            hk_i64 n, hk_i32 e, hk_u32 *x)
 {
     HK_GLOBAL const struct hk_linear *numbers = task->numbers;
     const struct hk_linear_x_quad quad = hk_linear_x_quad_get(task, few, n, e);
@@ -162,7 +166,7 @@ HK_FN void hk_linear_x_load(const struct hk_linear_task *task, const struct hk_l
 }
 
 HK_FN void hk_linear_x_put(hk_u32 dtype, const struct hk_linear_few *few, hk_i32 e,
-                           const hk_u32 x[4], HK_LOCAL struct hk_shared *shared)
+                           const hk_u32 *x, HK_LOCAL struct hk_shared *shared)
 {
     const hk_i32 line = e >> (few->terms - 2);
     float quad[HK_QUAD];
@@ -202,9 +206,9 @@ HK_FN void hk_linear_x_bring(HK_LOCAL struct hk_shared *shared, const struct hk_
     for (e = id; e < all; e += HK_THREADS) {
         const struct hk_linear_x_quad quad = hk_linear_x_quad_get(&task, few, n, e);
         const struct hk_linear_line from = hk_linear_x_line(&task, quad.row);
-        const struct hk_linear_raw raw =
-            hk_linear_some(&task, &from, quad.term, hk_quad_words(from.dtype));
+        struct hk_linear_raw raw;
 
+        hk_linear_some(&task, &from, quad.term, hk_quad_words(from.dtype), 1, &raw);
         hk_linear_x_put(from.dtype, few, e, raw.word, shared);
     }
 }
@@ -222,7 +226,7 @@ HK_FN void hk_linear_w_put(HK_LOCAL struct hk_shared *shared, hk_i32 id,
 
         HK_UNROLL
         for (i = 0; i < 4; i++)
-            to[i] = mine->w[j][i];
+            to[i] = mine->w[j].word[i];
     }
 }
 
@@ -244,6 +248,26 @@ HK_INLINE void hk_linear_quad(const float *w, HK_LOCAL const float *x, hk_i32 li
     }
 }
 
+/* 16 bytes of weights from word `at` on; answers the terms. */
+HK_INLINE int hk_linear_piece(hk_u32 dtype, HK_LOCAL const hk_u32 *at, HK_LOCAL const float *x,
+                              hk_i32 line, float *chain, const int rows)
+{
+    hk_u32 raw[4];
+    float w[HK_QUAD];
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < 4; i++)
+        raw[i] = at[i];
+    hk_quad_widen(dtype, raw, w);
+    hk_linear_quad(w, x, line, chain, rows);
+    if (dtype == HK_F32)
+        return HK_QUAD;
+    hk_quad_widen(dtype, raw + 2, w);
+    hk_linear_quad(w, x + HK_QUAD, line, chain, rows);
+    return 2 * HK_QUAD;
+}
+
 HK_INLINE void hk_linear_slab(hk_u32 dtype, HK_LOCAL const struct hk_shared *shared,
                               const struct hk_linear_few *few, hk_i32 id, float *chain,
                               const int rows)
@@ -252,23 +276,10 @@ HK_INLINE void hk_linear_slab(hk_u32 dtype, HK_LOCAL const struct hk_shared *sha
     const hk_i32 line = (HK_SLAB_MOST + HK_QUAD) << few->blocks;
     int q;
 
-    HK_UNROLL_FEW
-    for (q = 0; q < HK_PIECES; q++) {
-        hk_u32 raw[4];
-        float w[HK_QUAD];
-        int i;
-
-        HK_UNROLL
-        for (i = 0; i < 4; i++)
-            raw[i] = shared->w[id][q * 4 + i];
-        hk_quad_widen(dtype, raw, w);
-        hk_linear_quad(w, x, line, chain, rows);
-        x += HK_QUAD;
-        if (dtype != HK_F32) {
-            hk_quad_widen(dtype, raw + 2, w);
-            hk_linear_quad(w, x, line, chain, rows);
-            x += HK_QUAD;
-        }
+    HK_NO_UNROLL                /* two at a time, for registers */
+    for (q = 0; q < HK_PIECES; q += 2) {
+        x += hk_linear_piece(dtype, &shared->w[id][q * 4], x, line, chain, rows);
+        x += hk_linear_piece(dtype, &shared->w[id][q * 4 + 4], x, line, chain, rows);
     }
 }
 
@@ -289,7 +300,7 @@ HK_SLAB_ROWS(4)
 HK_SLAB_ROWS(8)
 
 /* Of slab n. Behind the last of a round its blocks' sums are there. */
-HK_FN void hk_linear_multiply(HK_LOCAL struct hk_shared *shared, const struct hk_linear_few *few,
+HK_PIECE void hk_linear_multiply(HK_LOCAL struct hk_shared *shared, const struct hk_linear_few *few,
                               hk_i64 n, hk_i32 id, struct hk_linear_mine *mine)
 {
     const hk_i32 rows = (hk_i32)shared->task.strip.count;
@@ -303,7 +314,7 @@ HK_FN void hk_linear_multiply(HK_LOCAL struct hk_shared *shared, const struct hk
         hk_linear_slab_4(shared, few, id, mine->chain);
     else
         hk_linear_slab_8(shared, few, id, mine->chain);
-    if ((n + 1) & ((1 << few->slabs) - 1))
+    if ((hk_i32)(n + 1) & ((1 << few->slabs) - 1))
         return;
     HK_UNROLL
     for (r = 0; r < HK_LINEAR_ROWS; r++) {
@@ -313,20 +324,17 @@ HK_FN void hk_linear_multiply(HK_LOCAL struct hk_shared *shared, const struct hk
     }
 }
 
-/* Slab n is on its way while there are products of slab n - 1. */
-HK_PIECE void hk_linear_work(HK_LOCAL struct hk_shared *shared, const struct hk_linear_few *few,
-                             hk_i64 n, hk_i32 id, struct hk_linear_mine *mine)
-{
-    if (n < few->steps) {
-        const struct hk_linear_task task = shared->task;
-
-        hk_linear_w_load(&task, few, n, id, (int)shared->w_plain, mine->w);
-    }
-    if (n > 0)
-        hk_linear_multiply(shared, few, n - 1, id, mine);
-}
-
 /* ---- sums ---- */
+
+/* Of row i and output o, both of all. */
+HK_FN void hk_linear_write(const struct hk_linear_task *task, hk_i64 i, hk_i64 o, float s)
+{
+    if (task->bias)
+        s = hk_add(s, hk_element(task->bias_dtype, task->bias, o * task->bias_step));
+    if (task->add.base)
+        s = hk_add(s, hk_element(task->add.dtype, hk_row(&task->add, i), o * task->add.channel));
+    hk_put(task->y.dtype, hk_row(&task->y, i), o * task->y.channel, hk_linear_act(task, s));
+}
 
 /* A round's blocks join the sums before. Sums of nothing are +0: the sign of a zero is lost in the
  * end. Who adds a sum writes it, so nobody waits. */
@@ -379,21 +387,26 @@ HK_PIECE void hk_linear_begin(const struct hk_call *call, hk_i64 task,
         hk_linear_task_find(call, task, shared);
 }
 
-/* Slab n - 1 goes to shared memory. Sums of the round before are complete; behind the last slab
- * they are written. */
+/* Slab n - 1 goes to shared memory, and the weights of slab n are asked for. Sums of the round
+ * before are complete; behind the last slab they are written. */
 HK_PIECE void hk_linear_bring(HK_LOCAL struct hk_shared *shared, const struct hk_linear_few *few,
                               hk_i64 n, hk_i32 id, struct hk_linear_mine *mine)
 {
-    if (n > few->steps || (n > 1 && ((n - 1) & ((1 << few->slabs) - 1)) == 0))
+    if (n > few->steps || (n > 1 && ((hk_i32)(n - 1) & ((1 << few->slabs) - 1)) == 0))
         hk_linear_join(shared, few, id, n > few->steps);
-    if (n > 0 && n <= few->steps) {
+    if (n > 0 && n <= few->steps)
         hk_linear_w_put(shared, id, mine);
-        hk_linear_x_bring(shared, few, n - 1, id);
+    if (n < few->steps) {
+        const struct hk_linear_task task = shared->task;
+
+        hk_linear_w_load(&task, few, n, id, (int)shared->w_plain, mine->w);
     }
+    if (n > 0 && n <= few->steps)
+        hk_linear_x_bring(shared, few, n - 1, id);
 }
 
-/* Step 0 of a task finds it; step 2 n + 1 brings slab n - 1 to shared memory, and step 2 n + 2
- * loads slab n and makes the products of slab n - 1. */
+/* Step 0 of a task finds it; step 2 n + 1 brings slab n - 1, and step 2 n + 2 makes its
+ * products. */
 HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_shared *shared)
 {
     const struct hk_linear_few few = hk_linear_few_get(call);
@@ -410,8 +423,8 @@ HK_FN void hk_main(const struct hk_call *call, hk_i64 group, HK_LOCAL struct hk_
                 hk_linear_begin(call, at.task, shared, id, &mine[HK_OWN(id)]);
             else if (at.step % 2 == 1)
                 hk_linear_bring(shared, &few, at.step / 2, id, &mine[HK_OWN(id)]);
-            else
-                hk_linear_work(shared, &few, at.step / 2 - 1, id, &mine[HK_OWN(id)]);
+            else if (at.step > 2)
+                hk_linear_multiply(shared, &few, at.step / 2 - 2, id, &mine[HK_OWN(id)]);
         }
         HK_BARRIER();
         at = hk_steps_next(call, at, 2 * few.steps + 4);

@@ -16,13 +16,15 @@ struct hk_linear_term {
     hk_i64 tap, channel;
 };
 
-HK_FN struct hk_linear_term hk_linear_term_get(HK_GLOBAL const struct hk_linear *numbers, hk_i64 u)
+/* Term u; one: there is one tap. */
+HK_INLINE struct hk_linear_term hk_linear_term_get(HK_GLOBAL const struct hk_linear *numbers,
+                                                   hk_i64 u, const int one)
 {
     struct hk_linear_term term;
 
     term.tap = 0;
     term.channel = u;
-    if (numbers->taps > 1) {
+    if (!one && numbers->taps > 1) {
         if (u < 0x7fffffff)     /* GPUs make a division of 64 bits of some hundred instructions */
             term.tap = (hk_i32)u / (hk_i32)hk_min(numbers->in, 0x7fffffff);
         else
@@ -32,15 +34,14 @@ HK_FN struct hk_linear_term hk_linear_term_get(HK_GLOBAL const struct hk_linear 
     return term;
 }
 
-HK_FN struct hk_linear_term hk_linear_term_next(HK_GLOBAL const struct hk_linear *numbers,
-                                                struct hk_linear_term term)
+HK_INLINE void hk_linear_term_next(HK_GLOBAL const struct hk_linear *numbers, const int one,
+                                   struct hk_linear_term *term)
 {
-    term.channel++;
-    if (term.channel == numbers->in && numbers->taps > 1) {
-        term.channel = 0;
-        term.tap++;
+    term->channel++;
+    if (!one && term->channel == numbers->in && numbers->taps > 1) {
+        term->channel = 0;
+        term->tap++;
     }
-    return term;
 }
 
 /* ---- elements, as they are stored ---- */
@@ -119,8 +120,7 @@ HK_FN struct hk_linear_line hk_linear_w_line(const struct hk_linear_task *task, 
     return line;
 }
 
-/* Four words of a stretch: elements as they are stored, two of halves in a word; `words` of them,
- * then zeros. One loop for all: what is loaded moves up. */
+/* Four words of a stretch: elements as they are stored, two of halves in a word. */
 struct hk_linear_raw {
     hk_u32 word[4];
 };
@@ -133,60 +133,29 @@ HK_FN hk_u32 hk_linear_stored(const struct hk_linear_line *line, const struct hk
                      (term->tap - line->first) * line->tap + term->channel * line->channel);
 }
 
-HK_FN struct hk_linear_raw hk_linear_some(const struct hk_linear_task *task,
-                                          const struct hk_linear_line *line, hk_i64 u, int words)
+/* `words` of them from term u on, then zeros. `one`: there is one tap. Nothing waits for the first
+ * before it asks for the last. */
+HK_INLINE void hk_linear_some(const struct hk_linear_task *task, const struct hk_linear_line *line,
+                              hk_i64 u, int words, const int one, struct hk_linear_raw *raw)
 {
     HK_GLOBAL const struct hk_linear *numbers = task->numbers;
-    struct hk_linear_term term = hk_linear_term_get(numbers, u);
-    struct hk_linear_raw raw;
-    int i, k;
-
-    raw.word[0] = raw.word[1] = raw.word[2] = raw.word[3] = 0;
-    HK_NO_UNROLL
-    for (i = 0; i < 4; i++) {
-        hk_u32 word = 0;
-
-        if (i < words && u < task->terms)
-            word = hk_linear_stored(line, &term);
-        u++;
-        term = hk_linear_term_next(numbers, term);
-        if (line->dtype != HK_F32) {
-            if (i < words && u < task->terms)
-                word |= hk_linear_stored(line, &term) << 16;
-            u++;
-            term = hk_linear_term_next(numbers, term);
-        }
-        HK_UNROLL
-        for (k = 0; k < 3; k++)
-            raw.word[k] = raw.word[k + 1];
-        raw.word[3] = word;
-    }
-    return raw;
-}
-
-/* The stretch joins others behind the last one; the first one goes. */
-HK_INLINE void hk_linear_raw_add(const struct hk_linear_raw *raw, hk_u32 to[][4], const int n)
-{
-    int j, k;
+    struct hk_linear_term term = hk_linear_term_get(numbers, u, one);
+    int i;
 
     HK_UNROLL
-    for (j = 0; j < n; j++) {
-        HK_UNROLL
-        for (k = 0; k < 4; k++)
-            to[j][k] = j == n - 1 ? raw->word[k] : to[j + 1 < n ? j + 1 : j][k];
+    for (i = 0; i < 4; i++) {
+        raw->word[i] = 0;
+        if (i < words && u < task->terms)
+            raw->word[i] = hk_linear_stored(line, &term);
+        u++;
+        hk_linear_term_next(numbers, one, &term);
+        if (line->dtype != HK_F32) {
+            if (i < words && u < task->terms)
+                raw->word[i] |= hk_linear_stored(line, &term) << 16;
+            u++;
+            hk_linear_term_next(numbers, one, &term);
+        }
     }
-}
-
-/* ---- the way out ---- */
-
-/* Of row i and output o, both of all. */
-HK_FN void hk_linear_write(const struct hk_linear_task *task, hk_i64 i, hk_i64 o, float s)
-{
-    if (task->bias)
-        s = hk_add(s, hk_element(task->bias_dtype, task->bias, o * task->bias_step));
-    if (task->add.base)
-        s = hk_add(s, hk_element(task->add.dtype, hk_row(&task->add, i), o * task->add.channel));
-    hk_put(task->y.dtype, hk_row(&task->y, i), o * task->y.channel, hk_linear_act(task, s));
 }
 
 #endif
