@@ -37,7 +37,7 @@ struct hk_stream {
 };
 
 /* Row `first` of `rows` and those behind it, of d channels; 0: some vector does not lie at a
- * multiple of its bytes, or has no place. */
+ * multiple of its bytes, has no place, or is of bytes. */
 HK_FN int hk_stream_open(const struct hk_rows *rows, hk_i64 first, hk_i64 count, hk_i64 d,
                          struct hk_stream *out)
 {
@@ -48,8 +48,9 @@ HK_FN int hk_stream_open(const struct hk_rows *rows, hk_i64 first, hk_i64 count,
     out->row = rows->row;
     out->dtype = rows->dtype;
     out->size = (int)size;
-    return !rows->base || (rows->channel == 1 && all % (hk_u64)(HKV_LANES * size) == 0 &&
-                           d < HK_PLACES && count < HK_PLACES);
+    return !rows->base ||
+           (rows->channel == 1 && size > 1 && all % (hk_u64)(HKV_LANES * size) == 0 &&
+            d < HK_PLACES && count < HK_PLACES);
 }
 
 /* A vector whose elements have `size` bytes. */
