@@ -37,7 +37,7 @@ struct hk_stream {
 };
 
 /* Row `first` of `rows` and those behind it, of d channels; 0: some vector does not lie at a
- * multiple of its bytes, or has no place. */
+ * multiple of its bytes, has no place, or is of bytes. */
 HK_FN int hk_stream_open(const struct hk_rows *rows, hk_i64 first, hk_i64 count, hk_i64 d,
                          struct hk_stream *out)
 {
@@ -48,8 +48,9 @@ HK_FN int hk_stream_open(const struct hk_rows *rows, hk_i64 first, hk_i64 count,
     out->row = rows->row;
     out->dtype = rows->dtype;
     out->size = (int)size;
-    return !rows->base || (rows->channel == 1 && all % (hk_u64)(HKV_LANES * size) == 0 &&
-                           d < HK_PLACES && count < HK_PLACES);
+    return !rows->base ||
+           (rows->channel == 1 && size > 1 && all % (hk_u64)(HKV_LANES * size) == 0 &&
+            d < HK_PLACES && count < HK_PLACES);
 }
 
 /* A vector whose elements have `size` bytes. */
@@ -59,6 +60,19 @@ HK_INLINE struct hk_raw hk_raw_whole(const int size, HK_GLOBAL const char *at)
 
     raw.word[2] = raw.word[3] = 0;
     hk_load_words(at, size, raw.word);
+    return raw;
+}
+
+/* Channels t .. of a row of d, one by one; as floats. */
+HK_INLINE struct hk_raw hk_raw_each(hk_u32 dtype, HK_GLOBAL const char *row, hk_i64 channel,
+                                    hk_i64 t, hk_i64 d)
+{
+    struct hk_raw raw;
+    int i;
+
+    HK_UNROLL
+    for (i = 0; i < HKV_LANES; i++)
+        raw.word[i] = hk_word(t + i < d ? hk_channel_read(dtype, row, (t + i) * channel) : 0.0f);
     return raw;
 }
 
@@ -145,6 +159,29 @@ HK_INLINE void hk_batch_put(const struct hk_stream *to, const struct hk_walk *wa
 {
     if (walk->there[k])
         hk_vector_put(to, hk_stream_at(to, walk->at[k]), x);
+}
+
+/* ---- a few threads a row ---- */
+
+/* Which of the threads of its row a thread is. */
+struct hk_share {
+    hk_i32 lane, lanes;
+};
+
+/* Threads of a row of d channels: so many that each has `vectors` of them; a power of two. */
+HK_FN hk_i32 hk_share_lanes(hk_i64 d, const int vectors)
+{
+    hk_i32 lanes = 1;
+
+    while (lanes < HK_THREADS && (hk_i64)lanes * (vectors * HKV_LANES) < d)
+        lanes *= 2;
+    return lanes;
+}
+
+/* Where the thread's vector v of a tile at t0 begins. */
+HK_FN hk_i64 hk_share_at(struct hk_share own, int v, hk_i64 t0)
+{
+    return t0 + (hk_i64)(v * own.lanes + own.lane) * HKV_LANES;
 }
 
 /* ---- one by one ---- */

@@ -5,6 +5,7 @@
  * 12). A task is a strip of rows of one item and head.
  */
 #define HK_SCALES 0 /* numbers alone */
+#define HK_BATCH 4
 #include "sums.h"
 #include "batch.h"
 
@@ -13,12 +14,23 @@ struct hk_rows_norm {
     HK_GLOBAL const struct hk_norm *numbers;
     struct hk_strip_task strip;
     struct hk_rows x, residual, y, sum; /* base NULL: absent */
-    HK_GLOBAL const char *weight, *bias;
-    hk_i64 weight_channel, bias_channel;
-    hk_u32 weight_dtype, bias_dtype;
+    struct hk_rows weight, bias;        /* likewise; all rows are the same */
     float part; /* 1 / d */
     int rms;
 };
+
+/* What all rows have in common. */
+HK_FN struct hk_rows hk_norm_common(const struct hk_call *call, hk_u32 array)
+{
+    struct hk_rows out;
+
+    out.base = hk_has(call, array) ? call->buffer[array] : 0;
+    out.row = 0;
+    out.channel = call->arrays[array].stride[5];
+    out.dtype = call->arrays[array].dtype;
+    out.past = 0;
+    return out;
+}
 
 HK_FN void hk_norm_open(const struct hk_call *call, hk_i64 task, struct hk_rows_norm *norm)
 {
@@ -30,12 +42,8 @@ HK_FN void hk_norm_open(const struct hk_call *call, hk_i64 task, struct hk_rows_
     norm->residual = hk_rows_given(call, HK_NORM_RESIDUAL, &norm->strip);
     norm->y = hk_rows_given(call, HK_NORM_Y, &norm->strip);
     norm->sum = hk_rows_given(call, HK_NORM_SUM, &norm->strip);
-    norm->weight = hk_has(call, HK_NORM_WEIGHT) ? call->buffer[HK_NORM_WEIGHT] : 0;
-    norm->bias = hk_has(call, HK_NORM_BIAS) ? call->buffer[HK_NORM_BIAS] : 0;
-    norm->weight_channel = call->arrays[HK_NORM_WEIGHT].stride[5];
-    norm->bias_channel = call->arrays[HK_NORM_BIAS].stride[5];
-    norm->weight_dtype = call->arrays[HK_NORM_WEIGHT].dtype;
-    norm->bias_dtype = call->arrays[HK_NORM_BIAS].dtype;
+    norm->weight = hk_norm_common(call, HK_NORM_WEIGHT);
+    norm->bias = hk_norm_common(call, HK_NORM_BIAS);
     norm->rms = numbers->kind == HK_NORM_RMS;
     norm->part = hk_inverse(hk_from_i64(hk_max(numbers->d, 1)));
 }

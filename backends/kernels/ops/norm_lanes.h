@@ -43,10 +43,10 @@ HK_FN void hk_norm_write(const struct hk_rows_norm *norm, hk_i64 i, hk_vec x, fl
     const hk_i64 d = norm->numbers->d;
     hk_vec weight = hkv_set(1.0f), bias = hkv_set(0.0f);
 
-    if (norm->weight)
-        weight = hk_channels_read(norm->weight_dtype, norm->weight, norm->weight_channel, t, d);
-    if (norm->bias)
-        bias = hk_channels_read(norm->bias_dtype, norm->bias, norm->bias_channel, t, d);
+    if (norm->weight.base)
+        weight = hk_rows_read(HK_F32, 0, &norm->weight, 0, t, d);
+    if (norm->bias.base)
+        bias = hk_rows_read(HK_F32, 0, &norm->bias, 0, t, d);
     hk_channels_write(norm->y.dtype, hk_row(&norm->y, i), norm->y.channel, t, d,
                       hk_norm_end(norm, x, centre, factor, weight, bias));
     if (norm->sum.base)
@@ -62,10 +62,10 @@ HK_FN int hk_norm_plain(const struct hk_rows_norm *norm)
            (!norm->residual.base ||
             (norm->residual.channel == 1 && norm->residual.dtype == dtype)) &&
            (!norm->sum.base || (norm->sum.channel == 1 && norm->sum.dtype == dtype)) &&
-           (!norm->weight || (norm->weight_channel == 1 && (norm->weight_dtype == dtype ||
-                                                            norm->weight_dtype == HK_F32))) &&
-           (!norm->bias || (norm->bias_channel == 1 &&
-                            (norm->bias_dtype == dtype || norm->bias_dtype == HK_F32)));
+           (!norm->weight.base || (norm->weight.channel == 1 && (norm->weight.dtype == dtype ||
+                                                                 norm->weight.dtype == HK_F32))) &&
+           (!norm->bias.base || (norm->bias.channel == 1 &&
+                                 (norm->bias.dtype == dtype || norm->bias.dtype == HK_F32)));
 }
 
 /* hk_norm_read of whole vectors of plain rows. */
@@ -150,10 +150,10 @@ HK_INLINE hk_i64 hk_norm_write_plain(hk_u32 dtype, const struct hk_rows_norm *no
         const hk_vec x = hk_norm_load(dtype, row, t);
         const hk_vec scaled = hkv_mul(hkv_sub(x, middle), scale);
 
-        if (norm->weight)
-            weight = hk_norm_factor(dtype, norm->weight_dtype, norm->weight, t);
-        if (norm->bias)
-            bias = hk_norm_factor(dtype, norm->bias_dtype, norm->bias, t);
+        if (norm->weight.base)
+            weight = hk_norm_factor(dtype, norm->weight.dtype, norm->weight.base, t);
+        if (norm->bias.base)
+            bias = hk_norm_factor(dtype, norm->bias.dtype, norm->bias.base, t);
         hk_vec_put(dtype, y, t, rms ? hkv_mul(scaled, weight) : hkv_fma(scaled, weight, bias));
         if (sum)
             hk_vec_put(dtype, sum, t, x);

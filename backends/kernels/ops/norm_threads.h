@@ -40,8 +40,7 @@ HK_FN hk_i64 hk_norm_staged(hk_i64 d)
 /* The rows of a turn. */
 struct hk_norm_turn {
     hk_i64 first, count, d, pitch;
-    int staged, whole; /* whole: the streams are open */
-    struct hk_stream x, residual, y, sum, weight, bias;
+    int staged, whole; /* whole: all vectors lie at multiples of their bytes */
 };
 
 /* What a turn is lies in local memory as well: each step has only what it uses in registers. */
@@ -53,40 +52,34 @@ struct hk_shared {
     struct hk_norm_turn turn;
 };
 
-/* What all rows have in common, as a row. */
-HK_FN struct hk_rows hk_norm_common(HK_GLOBAL const char *base, hk_i64 channel, hk_u32 dtype)
-{
-    struct hk_rows out;
-
-    out.base = (HK_GLOBAL char *)base;
-    out.row = 0;
-    out.channel = channel;
-    out.dtype = dtype;
-    out.past = 0;
-    return out;
-}
-
 HK_FN void hk_norm_turn_open(const struct hk_rows_norm *norm, hk_i64 number,
                              struct hk_norm_turn *turn)
 {
     const hk_i64 d = norm->numbers->d, staged = hk_norm_staged(d);
     const hk_i64 rows = staged > 0 ? staged : HK_NORM_TURN;
-    const struct hk_rows weight =
-        hk_norm_common(norm->weight, norm->weight_channel, norm->weight_dtype);
-    const struct hk_rows bias = hk_norm_common(norm->bias, norm->bias_channel, norm->bias_dtype);
-    hk_i64 first;
+    const hk_i64 first = norm->strip.first + number * rows;
+    struct hk_stream stream;
 
     turn->count = hk_min(norm->strip.count - number * rows, rows);
-    turn->first = first = norm->strip.first + number * rows;
+    turn->first = first;
     turn->d = d;
     turn->pitch = hk_norm_pitch(d);
     turn->staged = staged > 0;
-    turn->whole = hk_stream_open(&norm->x, first, rows, d, &turn->x) &&
-                  hk_stream_open(&norm->residual, first, rows, d, &turn->residual) &&
-                  hk_stream_open(&norm->y, first, rows, d, &turn->y) &&
-                  hk_stream_open(&norm->sum, first, rows, d, &turn->sum) &&
-                  hk_stream_open(&weight, 0, rows, d, &turn->weight) &&
-                  hk_stream_open(&bias, 0, rows, d, &turn->bias);
+    turn->whole = hk_stream_open(&norm->x, first, rows, d, &stream) &&
+                  hk_stream_open(&norm->residual, first, rows, d, &stream) &&
+                  hk_stream_open(&norm->y, first, rows, d, &stream) &&
+                  hk_stream_open(&norm->sum, first, rows, d, &stream) &&
+                  hk_stream_open(&norm->weight, 0, rows, d, &stream) &&
+                  hk_stream_open(&norm->bias, 0, rows, d, &stream);
+}
+
+/* Rows of the turn, whose vectors lie at multiples of their bytes. */
+HK_FN struct hk_stream hk_norm_stream(const struct hk_norm_turn *turn, const struct hk_rows *rows)
+{
+    struct hk_stream out;
+
+    (void)hk_stream_open(rows, turn->first, turn->count, turn->d, &out);
+    return out;
 }
 
 /* ---- what the norm is taken of ---- */
@@ -109,6 +102,8 @@ HK_FN hk_vec hk_norm_single(const struct hk_rows_norm *norm, const struct hk_nor
 HK_FN hk_vec hk_norm_again(const struct hk_rows_norm *norm, const struct hk_norm_turn *turn,
                            hk_i64 i, hk_i64 unit)
 {
+    const struct hk_stream of_x = hk_norm_stream(turn, &norm->x);
+    const struct hk_stream of_residual = hk_norm_stream(turn, &norm->residual);
     const hk_i64 t = unit * HKV_LANES;
     struct hk_place at;
     struct hk_raw raw;
@@ -120,12 +115,12 @@ HK_FN hk_vec hk_norm_again(const struct hk_rows_norm *norm, const struct hk_norm
                         hk_norm_single(norm, turn, i, t + 3).x);
     at.row = (hk_i32)i;
     at.unit = (hk_i32)unit;
-    raw = hk_stream_ask(&turn->x, at);
-    x = hk_raw_vector(&turn->x, &raw);
-    if (!turn->residual.base)
+    raw = hk_stream_ask(&of_x, at);
+    x = hk_raw_vector(&of_x, &raw);
+    if (!of_residual.base)
         return x;
-    raw = hk_stream_ask(&turn->residual, at);
-    return hkv_add(x, hk_raw_vector(&turn->residual, &raw));
+    raw = hk_stream_ask(&of_residual, at);
+    return hkv_add(x, hk_raw_vector(&of_residual, &raw));
 }
 
 HK_FN hk_vec hk_norm_local(const struct hk_norm_turn *turn, hk_i64 i, hk_i64 unit,
@@ -147,9 +142,10 @@ HK_FN void hk_norm_keep(const struct hk_norm_turn *turn, struct hk_place at, hk_
 }
 
 /* To local memory, and to the sum. */
-HK_FN void hk_norm_stage_singles(const struct hk_rows_norm *norm, const struct hk_norm_turn *turn,
-                                 HK_LOCAL struct hk_shared *shared)
+HK_FN void hk_norm_stage_singles(HK_LOCAL struct hk_shared *shared)
 {
+    const struct hk_rows_norm of = shared->norm, *const norm = &of;
+    const struct hk_norm_turn these = shared->turn, *const turn = &these;
     HK_THREAD_ID(id);
     hk_i64 i, t;
 
@@ -163,8 +159,13 @@ HK_FN void hk_norm_stage_singles(const struct hk_rows_norm *norm, const struct h
     }
 }
 
-HK_FN void hk_norm_stage(const struct hk_norm_turn *turn, HK_LOCAL struct hk_shared *shared)
+HK_FN void hk_norm_stage(HK_LOCAL struct hk_shared *shared)
 {
+    const struct hk_rows_norm of = shared->norm, *const norm = &of;
+    const struct hk_norm_turn these = shared->turn, *const turn = &these;
+    const struct hk_stream from = hk_norm_stream(turn, &norm->x);
+    const struct hk_stream more = hk_norm_stream(turn, &norm->residual);
+    const struct hk_stream sum = hk_norm_stream(turn, &norm->sum);
     HK_THREAD_ID(id);
     int k;
 
@@ -174,18 +175,18 @@ HK_FN void hk_norm_stage(const struct hk_norm_turn *turn, HK_LOCAL struct hk_sha
         struct hk_raw of_x[HK_BATCH], of_residual[HK_BATCH];
 
         while (hk_walk_next(&walk)) {
-            hk_batch_ask(&turn->x, &walk, of_x);
-            hk_batch_ask(&turn->residual, &walk, of_residual);
+            hk_batch_ask(&from, &walk, of_x);
+            hk_batch_ask(&more, &walk, of_residual);
             HK_UNROLL
             for (k = 0; k < HK_BATCH; k++) {
-                hk_vec x = hk_raw_vector(&turn->x, of_x + k);
+                hk_vec x = hk_raw_vector(&from, of_x + k);
 
-                if (turn->residual.base)
-                    x = hkv_add(x, hk_raw_vector(&turn->residual, of_residual + k));
+                if (more.base)
+                    x = hkv_add(x, hk_raw_vector(&more, of_residual + k));
                 if (walk.there[k])
                     hk_norm_keep(turn, walk.at[k], x, shared);
-                if (turn->sum.base)
-                    hk_batch_put(&turn->sum, &walk, k, x);
+                if (sum.base)
+                    hk_batch_put(&sum, &walk, k, x);
             }
         }
     }
@@ -220,9 +221,10 @@ HK_FN hk_vec hk_norm_term(const struct hk_rows_norm *norm, const int squares, hk
 }
 
 /* A thread's vector of the partial sums of its row. */
-HK_INLINE void hk_norm_sum(const struct hk_rows_norm *norm, const struct hk_norm_turn *turn,
-                           hk_i32 id, const int squares, HK_LOCAL struct hk_shared *shared)
+HK_INLINE void hk_norm_sum(hk_i32 id, const int squares, HK_LOCAL struct hk_shared *shared)
 {
+    const struct hk_rows_norm of = shared->norm, *const norm = &of;
+    const struct hk_norm_turn these = shared->turn, *const turn = &these;
     const hk_i64 i = id / HK_SUMS, vectors = (turn->d + HKV_LANES - 1) / HKV_LANES;
     HK_LOCAL float *const to = squares ? shared->squares : shared->sums;
     hk_vec sum = hkv_set(0.0f);
@@ -247,9 +249,11 @@ HK_INLINE void hk_norm_sum(const struct hk_rows_norm *norm, const struct hk_norm
     hk_local_put4(to + id * HKV_LANES, part);
 }
 
-HK_FN void hk_norm_factor(const struct hk_rows_norm *norm, const struct hk_norm_turn *turn,
-                          hk_i32 id, HK_LOCAL struct hk_shared *shared)
+HK_FN void hk_norm_factor(hk_i32 id, HK_LOCAL struct hk_shared *shared)
 {
+    const struct hk_rows_norm of = shared->norm, *const norm = &of;
+    const struct hk_norm_turn these = shared->turn, *const turn = &these;
+
     if (id >= turn->count)
         return;
     shared->centre[id] =
@@ -260,16 +264,10 @@ HK_FN void hk_norm_factor(const struct hk_rows_norm *norm, const struct hk_norm_
 
 /* ---- what is written ---- */
 
-/* Channel t of what all rows have in common; `plain` without it. */
-HK_FN hk_vec hk_norm_factor_single(HK_GLOBAL const char *base, hk_i64 channel, hk_u32 dtype,
-                                   hk_i64 t, float plain)
+HK_FN void hk_norm_write_singles(HK_LOCAL const struct hk_shared *shared)
 {
-    return hkv_set(base ? hk_channel_read(dtype, base, t * channel) : plain);
-}
-
-HK_FN void hk_norm_write_singles(const struct hk_rows_norm *norm, const struct hk_norm_turn *turn,
-                                 HK_LOCAL const struct hk_shared *shared)
-{
+    const struct hk_rows_norm of = shared->norm, *const norm = &of;
+    const struct hk_norm_turn these = shared->turn, *const turn = &these;
     HK_THREAD_ID(id);
     hk_i64 i, t;
 
@@ -283,46 +281,45 @@ HK_FN void hk_norm_write_singles(const struct hk_rows_norm *norm, const struct h
         hk_single_put(
             &norm->y, turn->first + i, t,
             hk_norm_end(norm, x, shared->centre[i], shared->factor[i],
-                        hk_norm_factor_single(norm->weight, norm->weight_channel,
-                                              norm->weight_dtype, t, 1.0f),
-                        hk_norm_factor_single(norm->bias, norm->bias_channel, norm->bias_dtype, t,
-                                              0.0f)));
+                        norm->weight.base ? hk_single_read(&norm->weight, 0, t) : hkv_set(1.0f),
+                        hk_single_read(&norm->bias, 0, t)));
     }
 }
 
-HK_FN void hk_norm_write(const struct hk_rows_norm *norm, const struct hk_norm_turn *turn,
-                         HK_LOCAL const struct hk_shared *shared)
+/* staged: rows lie in local memory. */
+HK_INLINE void hk_norm_write(const int staged, HK_LOCAL const struct hk_shared *shared)
 {
+    const struct hk_rows_norm of = shared->norm, *const norm = &of;
+    const struct hk_norm_turn these = shared->turn, *const turn = &these;
+    const struct hk_stream y = hk_norm_stream(turn, &norm->y);
+    const struct hk_stream sum = hk_norm_stream(turn, &norm->sum);
+    struct hk_stream of_weight, of_bias;
     HK_THREAD_ID(id);
     int k;
 
+    (void)hk_stream_open(&norm->weight, 0, 1, turn->d, &of_weight);
+    (void)hk_stream_open(&norm->bias, 0, 1, turn->d, &of_bias);
     HK_EACH(id)
     {
         struct hk_walk walk = hk_walk_begin(id, turn->count, turn->d / HKV_LANES);
+        struct hk_raw weight[HK_BATCH], bias[HK_BATCH];
 
         while (hk_walk_next(&walk)) {
+            hk_batch_ask(&of_weight, &walk, weight); /* of each row the same: they lie 0 apart */
+            hk_batch_ask(&of_bias, &walk, bias);
             HK_UNROLL
             for (k = 0; k < HK_BATCH; k++) {
-                struct hk_place at = walk.at[k], common = at;
-                hk_vec x, weight = hkv_set(1.0f), bias = hkv_set(0.0f);
-                struct hk_raw raw;
+                const struct hk_place at = walk.at[k];
+                const hk_vec x = staged ? hk_norm_local(turn, at.row, at.unit, shared)
+                                        : hk_norm_again(norm, turn, at.row, at.unit);
 
-                common.row = 0;
-                if (turn->weight.base) {
-                    raw = hk_stream_ask(&turn->weight, common);
-                    weight = hk_raw_vector(&turn->weight, &raw);
-                }
-                if (turn->bias.base) {
-                    raw = hk_stream_ask(&turn->bias, common);
-                    bias = hk_raw_vector(&turn->bias, &raw);
-                }
-                x = turn->staged ? hk_norm_local(turn, at.row, at.unit, shared)
-                                 : hk_norm_again(norm, turn, at.row, at.unit);
-                if (!turn->staged && turn->sum.base)
-                    hk_batch_put(&turn->sum, &walk, k, x);
-                hk_batch_put(&turn->y, &walk, k,
+                if (!staged && sum.base)
+                    hk_batch_put(&sum, &walk, k, x);
+                hk_batch_put(&y, &walk, k,
                              hk_norm_end(norm, x, shared->centre[at.row], shared->factor[at.row],
-                                         weight, bias));
+                                         of_weight.base ? hk_raw_vector(&of_weight, weight + k)
+                                                        : hkv_set(1.0f),
+                                         hk_raw_vector(&of_bias, bias + k)));
             }
         }
     }
@@ -333,31 +330,32 @@ HK_FN void hk_norm_write(const struct hk_rows_norm *norm, const struct hk_norm_t
 /* A step of the open turn. */
 HK_FN void hk_norm_step(hk_i64 step, HK_LOCAL struct hk_shared *shared)
 {
-    const struct hk_rows_norm norm = shared->norm;
-    const struct hk_norm_turn turn = shared->turn;
+    const int staged = shared->turn.staged, whole = shared->turn.whole;
     HK_THREAD_ID(id);
 
-    if (turn.count <= 0)
+    if (shared->turn.count <= 0)
         return;
-    if (step == HK_NORM_STAGE && turn.staged) {
-        if (turn.whole)
-            hk_norm_stage(&turn, shared);
+    if (step == HK_NORM_STAGE && staged) {
+        if (whole)
+            hk_norm_stage(shared);
         else
-            hk_norm_stage_singles(&norm, &turn, shared);
-    } else if (step == HK_NORM_MEAN && !norm.rms) {
+            hk_norm_stage_singles(shared);
+    } else if (step == HK_NORM_MEAN && !shared->norm.rms) {
         HK_EACH(id)
-            hk_norm_sum(&norm, &turn, id, 0, shared);
+            hk_norm_sum(id, 0, shared);
     } else if (step == HK_NORM_SQUARES) {
         HK_EACH(id)
-            hk_norm_sum(&norm, &turn, id, 1, shared);
+            hk_norm_sum(id, 1, shared);
     } else if (step == HK_NORM_FACTOR) {
         HK_EACH(id)
-            hk_norm_factor(&norm, &turn, id, shared);
+            hk_norm_factor(id, shared);
     } else if (step == HK_NORM_WRITE) {
-        if (turn.whole)
-            hk_norm_write(&norm, &turn, shared);
+        if (!whole)
+            hk_norm_write_singles(shared);
+        else if (staged)
+            hk_norm_write(1, shared);
         else
-            hk_norm_write_singles(&norm, &turn, shared);
+            hk_norm_write(0, shared);
     }
 }
 
