@@ -138,6 +138,19 @@ HK_FN float hk_from_i8(hk_i8 x)
     return (float)x;
 }
 
+/* A number of less than 2^22, less `zero`: the bits of 2^23 and more hold it, and no conversion is
+ * needed, which GPUs are slow at. */
+HK_FN float hk_from_digit(hk_u32 x, const hk_i32 zero)
+{
+    return hk_sub(hk_float(0x4b000000u | x), 8388608.0f + (float)zero);
+}
+
+/* The lowest byte as a signed number. */
+HK_FN float hk_from_byte(hk_u32 x)
+{
+    return hk_from_digit((x ^ 128) & 255, 128);
+}
+
 /* The entry of a table of 16 signed bytes, the first eight in `low`, that half a byte names: the
  * lower one, or where `upper` is 1 the other. */
 HK_FN float hk_from_code(hk_u8 x, const int upper, hk_u64 low, hk_u64 high)
